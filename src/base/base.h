@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The words that every other file uses. No dependencies but the C library. */
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define AIF_VERSION "0.1.0"
+
+#define aif_likely(x)   __builtin_expect(!!(x), 1)
+#define aif_unlikely(x) __builtin_expect(!!(x), 0)
+
+#define AIF_ARRAY_LEN(a)          (sizeof(a) / sizeof((a)[0]))
+#define AIF_MIN(a, b)             ((a) < (b) ? (a) : (b))
+#define AIF_MAX(a, b)             ((a) > (b) ? (a) : (b))
+#define AIF_ALIGN_UP(x, pow2)     (((x) + ((pow2)-1)) & ~((__typeof__(x))(pow2)-1))
+#define AIF_PRINTF(fmt, args)     __attribute__((format(printf, fmt, args)))
+#define AIF_NOINLINE              __attribute__((noinline))
+#define AIF_PUBLIC                __attribute__((visibility("default")))
+#define AIF_NS_PER_S              UINT64_C(1000000000)
+#define aif_container_of(p, t, m) ((t *)((char *)(p)-offsetof(t, m)))

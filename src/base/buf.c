@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void aif_buf_finish(struct aif_buf *b)
+{
+	free(b->data);
+	*b = (struct aif_buf){0};
+}
+
+void aif_buf_clear(struct aif_buf *b)
+{
+	b->len = 0;
+	b->failed = false;
+}
+
+void *aif_buf_reserve(struct aif_buf *b, size_t more)
+{
+	size_t need, cap;
+	void *data;
+
+	if (b->failed)
+		return NULL;
+	if (__builtin_add_overflow(b->len, more, &need) || need > SIZE_MAX / 2)
+		goto fail;
+	if (need <= b->cap)
+		return b->data + b->len;
+	for (cap = b->cap ? b->cap : 256; cap < need;)
+		cap *= 2;
+	data = realloc(b->data, cap);
+	if (!data)
+		goto fail;
+	b->data = data;
+	b->cap = cap;
+	return b->data + b->len;
+fail:
+	b->failed = true;
+	return NULL;
+}
+
+void aif_buf_append(struct aif_buf *b, const void *p, size_t n)
+{
+	void *to = n ? aif_buf_reserve(b, n) : NULL;
+
+	if (!to)
+		return;
+	memcpy(to, p, n);
+	b->len += n;
+}
+
+void aif_buf_puts(struct aif_buf *b, const char *s)
+{
+	aif_buf_append(b, s, strlen(s));
+}
+
+void aif_buf_putc(struct aif_buf *b, char c)
+{
+	aif_buf_append(b, &c, 1);
+}
+
+void aif_buf_printf(struct aif_buf *b, const char *fmt, ...)
+{
+	va_list ap, again;
+	char *to;
+	int n;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		b->failed = true;
+	else if ((to = aif_buf_reserve(b, (size_t)n + 1)) != NULL) {
+		vsnprintf(to, (size_t)n + 1, fmt, again);
+		b->len += (size_t)n;
+	}
+	va_end(again);
+}
+
+const char *aif_buf_str(struct aif_buf *b)
+{
+	char *end = aif_buf_reserve(b, 1);
+
+	if (!end)
+		return "";
+	*end = '\0';
+	return (const char *)b->data;
+}
+
+int aif_grow(void *p, size_t *cap, size_t need, size_t size)
+{
+	void **array = p;
+	size_t n = *cap ? *cap : 16, bytes;
+	void *grown;
+
+	if (need <= *cap)
+		return 0;
+	while (n < need)
+		if (__builtin_mul_overflow(n, 2, &n))
+			return -ENOMEM;
+	if (__builtin_mul_overflow(n, size, &bytes))
+		return -ENOMEM;
+	grown = realloc(*array, bytes);
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	*cap = n;
+	return 0;
+}

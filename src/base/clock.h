@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+#include <time.h>
+
+/* Clock ids as they are written in records and profiles. The first four are host clocks, in ns;
+ * ids from AIF_CLOCK_DEVICE on are a device's own clock (AIF_CLOCK_DEVICE + device), ns or ticks,
+ * of unknown origin: they mean nothing without clock pairs. */
+enum aif_clock {
+	AIF_CLOCK_MONOTONIC = 0, /* the base: what every time is mapped to */
+	AIF_CLOCK_MONOTONIC_RAW = 1,
+	AIF_CLOCK_REALTIME = 2,
+	AIF_CLOCK_BOOTTIME = 3,
+	AIF_CLOCK_HOST_COUNT = 4,
+	AIF_CLOCK_DEVICE = 16,
+};
+
+static inline uint64_t aif_clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * AIF_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t aif_now_ns(void)
+{
+	return aif_clock_ns(CLOCK_MONOTONIC);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int aif_err_set(struct aif_err *err, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	assert(code < 0);
+	if (!err)
+		return code;
+	err->code = code;
+	va_start(ap, fmt);
+	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	return code;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/* What went wrong, for a human. Functions return 0 or a negative errno; those whose failure a user
+ * may see also fill a caller-owned `struct aif_err`, which may be NULL. Text follows the command
+ * line's form "WHAT: WHY; DO THIS", without the leading "aiflame: ". */
+struct aif_err {
+	int code; /* negative errno, 0 = none */
+	char text[1000];
+};
+
+/* Fill *err (if not NULL) and return `code`, which must be negative. */
+int aif_err_set(struct aif_err *err, int code, const char *fmt, ...) AIF_PRINTF(3, 4);

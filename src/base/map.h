@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/* A hash map u64 -> u64, open addressing, grows at 3/4 full. Any key and any value are allowed.
+ * A zeroed struct is an empty map. */
+struct aif_map {
+	struct aif_map_slot *slots;
+	size_t len, cap; /* entries; slots, a power of two or 0 */
+};
+
+void aif_map_finish(struct aif_map *m);
+void aif_map_clear(struct aif_map *m);
+bool aif_map_get(const struct aif_map *m, uint64_t key, uint64_t *ret_value);
+int aif_map_put(struct aif_map *m, uint64_t key, uint64_t value); /* 0 or -ENOMEM; replaces */
+
+/* 64-bit mixing, the same everywhere (splitmix64's finaliser). */
+static inline uint64_t aif_mix64(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= UINT64_C(0xbf58476d1ce4e5b9);
+	x ^= x >> 27;
+	x *= UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+/* Hash of bytes; not for untrusted-collision resistance, callers compare the bytes. */
+uint64_t aif_hash_bytes(const void *p, size_t n);
+
+/* A set of byte strings, each with a dense u32 id from 0 in order of first insertion. All strings
+ * lie in one buffer and are hashed by offset, so that the buffer can move. */
+struct aif_strset {
+	uint8_t *bytes;
+	size_t bytes_len, bytes_cap;
+	struct aif_str_at {
+		uint32_t at, len;
+	} * str;
+	size_t len, str_cap;
+	uint32_t *slots; /* id + 1, 0 = free */
+	size_t slots_cap;
+};
+
+#define AIF_STR_NONE UINT32_MAX
+
+void aif_strset_finish(struct aif_strset *s);
+/* The id of the n bytes at p, inserted if new. AIF_STR_NONE when memory or 4 GiB run out. */
+uint32_t aif_strset_put(struct aif_strset *s, const void *p, size_t n);
+uint32_t aif_strset_puts(struct aif_strset *s, const char *str);
+uint32_t aif_strset_find(const struct aif_strset *s, const void *p, size_t n);
+/* The bytes of id, terminated by a zero byte that is not part of *ret_len. Valid until the next
+ * put. */
+const char *aif_strset_get(const struct aif_strset *s, uint32_t id, size_t *ret_len);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/* See reasons.def. */
+enum aif_reason {
+#define AIF_REASON(number, name, class, sentence, fix) AIF_REASON_##name = number,
+#include "base/reasons.def"
+#undef AIF_REASON
+};
+
+struct aif_reason_info {
+	int number;
+	const char *name, *sentence, *fix; /* fix "" when nothing helps */
+	bool is_loss;                      /* counts lost things; else names a degradation */
+};
+
+/* NULL for a number that this version does not know. */
+const struct aif_reason_info *aif_reason_info(int number);

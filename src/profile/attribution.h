@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "profile/model.h"
+
+/*
+ * Attribution: widths from execution durations, insides from samples (attribution.c opens with the
+ * essay). One pass over the executions and samples of a profile gives rows, each a device's time
+ * under one launch stack, kernel and (when sampled) device instruction, and the conservation report.
+ */
+
+/* Change when the rules change: cached attributions of other versions are computed anew. */
+#define AIF_ATTRIBUTION_VERSION 1
+
+enum aif_grade {
+	AIF_GRADE_EXACT =
+		0, /* each sample lies in one execution only; or a total without insides */
+	AIF_GRADE_APPORTIONED = 1, /* samples shared over executions that ran at the same time */
+	AIF_GRADE_MIXED = 2,   /* several stacks that could not be told apart share their insides */
+	AIF_GRADE_SAMPLED = 3, /* totals themselves come from samples */
+};
+const char *aif_grade_name(enum aif_grade grade);
+
+struct aif_attribution_row {
+	uint32_t process, device, stream, kind, kernel, stack; /* kind: enum aif_launch_kind */
+	uint32_t frame, reason; /* AIF_NONE: this part of the time has no sample to say where */
+	uint32_t grade;
+	uint64_t wall_ns; /* each ns of a device shared among what ran in it: sums to busy time */
+	uint64_t time_ns; /* share of the executions' own durations */
+	uint64_t samples; /* 0 when frame is AIF_NONE */
+	uint64_t
+		launches; /* executions; carried by one row of each (stack, kernel), 0 in the others */
+	uint64_t bytes; /* of copies, like launches */
+};
+
+/* Everything in ns or counts. The four equalities of DESIGN section 4 are checked by
+ * aif_conservation_check(). */
+struct aif_conservation {
+	uint64_t elapsed_ns, devices, busy_ns, idle_ns; /* elapsed x devices = busy + idle */
+	uint64_t durations_ns, overlap_ns;              /* durations = busy + overlap */
+	uint64_t samples, sampled_attributed, sampled_unmatched, samples_dropped, samples_outside;
+	/* samples = attributed + unmatched + dropped + outside. Outside: on a device's threads while
+	 * nothing was executing there. */
+	uint64_t launches, joined, unfinished, lost; /* launches = joined + unfinished + lost */
+	uint64_t executions_unjoined;                /* executions whose launch was lost */
+	uint64_t started_before_launch;              /* must be 0: a clock was mapped wrongly */
+	uint64_t busy_kernel_ns, busy_copy_ns;       /* unions; copy only where no kernel runs */
+	uint64_t first_start_ns, last_end_ns;        /* since the recording's start */
+};
+
+struct aif_attribution {
+	struct aif_attribution_row *rows;
+	size_t rows_len;
+	struct aif_conservation conservation;
+};
+
+struct aif_attribution_opts {
+	uint64_t from_ns,
+		to_ns; /* only what ran then; since the recording's start; to 0 = the end */
+	const bool *processes, *threads, *devices; /* by id: keep; NULL = all */
+};
+
+/* Computes (or, without options, takes from the file's cache when its version is current). 0 or
+ * -errno with *err. *ret is finished by aif_attribution_finish. */
+int aif_attribution_compute(const struct aif_profile *p, const struct aif_attribution_opts *opts,
+			    struct aif_attribution *ret, struct aif_err *err);
+void aif_attribution_finish(struct aif_attribution *a);
+
+/* True if all equalities hold; else *ret_text names the first that does not, with its numbers. */
+bool aif_conservation_check(const struct aif_conservation *c, struct aif_buf *ret_text);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "profile/model.h"
+
+/*
+ * The profile file (docs/FORMAT.md): an SQLite database; bulk rows are chunks, columnar and
+ * compressed (chunk.h). Written by one thread, one transaction a second, so that what is older than
+ * that survives kill -9; read as hostile input.
+ */
+
+/* ---- writing: all calls from one thread ------------------------------------------------------ */
+
+struct aif_writer;
+
+/* Creates `path` (mode 0600). An existing file becomes path.old. 0 or -errno with *err. */
+int aif_writer_new(const char *path, uint64_t start_ns, struct aif_writer **ret,
+		   struct aif_err *err);
+
+/* Appends the rows of *p's tables that were not written yet. The tables only grow at their ends, but
+ * for these whose rows may change, which are rewritten each time: processes, losses, meta. Cheap
+ * when nothing is new. Not part of a commit of its own. */
+int aif_writer_tables(struct aif_writer *w, const struct aif_profile *p, struct aif_err *err);
+
+/* Bulk rows, about a second's worth each; any order, any number of rows (0: nothing is done). They
+ * are sorted and compressed here. */
+int aif_writer_launches(struct aif_writer *w, const struct aif_launch_row *rows, size_t n,
+			struct aif_err *err);
+int aif_writer_execs(struct aif_writer *w, const struct aif_exec_row *rows, size_t n,
+		     struct aif_err *err);
+int aif_writer_samples(struct aif_writer *w, const struct aif_sample_row *rows, size_t n,
+		       struct aif_err *err);
+int aif_writer_windows(struct aif_writer *w, const struct aif_window_row *rows, size_t n,
+		       struct aif_err *err);
+
+int aif_writer_commit(struct aif_writer *w, struct aif_err *err);
+
+/* Drops the oldest chunks until the bulk data is at most max_bytes and no older than keep_ns before
+ * now_ns (0 = no limit); totals of what was dropped are kept in the file and counted as
+ * AIF_REASON_MAX_SIZE. */
+int aif_writer_trim(struct aif_writer *w, uint64_t max_bytes, uint64_t keep_ns, uint64_t now_ns,
+		    struct aif_err *err);
+
+uint64_t aif_writer_size(const struct aif_writer *w); /* bytes of the file so far */
+
+/* Last commit, then closed and freed, whatever the result. A recording cut short before this is a
+ * valid, shorter profile. */
+int aif_writer_finish(struct aif_writer *w, uint64_t end_ns, struct aif_err *err);
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Opens and checks `path`, loads all tables into *ret, which is finished by aif_profile_finish. */
+int aif_profile_open(const char *path, struct aif_profile *ret, struct aif_err *err);
+
+/* Calls fn for each chunk's rows, chunks in order of time. fn returns 0, or nonzero to stop, which is
+ * then the result. A damaged chunk is skipped and counted in *ret_bad (may be NULL). Rows are valid
+ * during the call. Ids in rows have been checked against the tables: each is in range or AIF_NONE. */
+int aif_profile_launches(const struct aif_profile *p,
+			 int (*fn)(void *arg, const struct aif_launch_row *rows, size_t n),
+			 void *arg, uint64_t *ret_bad);
+int aif_profile_execs(const struct aif_profile *p,
+		      int (*fn)(void *arg, const struct aif_exec_row *rows, size_t n), void *arg,
+		      uint64_t *ret_bad);
+int aif_profile_samples(const struct aif_profile *p,
+			int (*fn)(void *arg, const struct aif_sample_row *rows, size_t n),
+			void *arg, uint64_t *ret_bad);
+int aif_profile_windows(const struct aif_profile *p,
+			int (*fn)(void *arg, const struct aif_window_row *rows, size_t n),
+			void *arg, uint64_t *ret_bad);
+
+/* Opaque results kept beside the data (the attribution): a named blob. Reading gives -ENOENT when
+ * there is none; writing may fail (a read-only file), which nobody minds. */
+int aif_profile_cache_get(const struct aif_profile *p, const char *name, struct aif_buf *ret);
+int aif_profile_cache_put(const struct aif_profile *p, const char *name, const void *data,
+			  size_t n);

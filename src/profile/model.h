@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/reasons.h"
+
+/*
+ * The model: what a profile remembers. Small facts are the tables below, held in memory whole; bulk
+ * facts (launches, executions, samples) are rows in chunks, read chunk by chunk (chunk.h, file.h).
+ *
+ * All ids are dense u32 indexes from 0 into their table, the same in memory and in the file; the
+ * value AIF_NONE means "none". Strings are ids in aif_profile.strings. Times in the tables and rows
+ * are RAW stamps of the clock that their comment names; profile/time.h maps them to ns since the
+ * recording started.
+ */
+
+#define AIF_NONE UINT32_MAX
+
+enum aif_frame_kind {
+	AIF_FRAME_NATIVE = 1, /* user-space machine code: module + address */
+	AIF_FRAME_OS = 2,     /* the OS kernel */
+	AIF_FRAME_PYTHON =
+		3, /* module = source file's string module, address = code id << 32 | instr */
+	AIF_FRAME_DEVICE = 4, /* an instruction of a device kernel: device module + address */
+	AIF_FRAME_MARK =
+		5, /* a word of ours in the stack, e.g. "[truncated]": address = string id */
+};
+
+enum aif_launch_kind {
+	AIF_LAUNCH_KERNEL = 0,
+	AIF_LAUNCH_READ = 1,  /* device to host */
+	AIF_LAUNCH_WRITE = 2, /* host to device */
+	AIF_LAUNCH_COPY = 3,  /* device to device */
+	AIF_LAUNCH_FILL = 4,  /* memset */
+	AIF_LAUNCH_MAP = 5,
+	AIF_LAUNCH_UNMAP = 6,
+	AIF_LAUNCH_MIGRATE = 7,
+	AIF_LAUNCH_KIND_COUNT
+};
+/* "kernel", "read", "write", "copy", "fill", "map", "unmap", "migrate"; "?" for others. */
+const char *aif_launch_kind_name(unsigned kind);
+
+enum aif_process_flag {
+	AIF_PROCESS_AGENT = 1,   /* carried the agent */
+	AIF_PROCESS_RUNTIME = 2, /* an accelerator runtime was initialised in it */
+};
+struct aif_process {
+	uint32_t pid, ppid;          /* as the recorder sees them */
+	uint32_t exe, cmdline, host; /* strings */
+	uint64_t start_ns, end_ns;   /* CLOCK_MONOTONIC; end 0 = still alive at the end */
+	uint32_t flags;
+	int32_t exit_status; /* wait status if known, else -1 */
+};
+struct aif_thread {
+	uint32_t process, tid, name;
+};
+enum aif_device_kind {
+	AIF_DEVICE_OTHER = 0,
+	AIF_DEVICE_CPU = 1,
+	AIF_DEVICE_GPU = 2,
+	AIF_DEVICE_ACCELERATOR = 3
+};
+struct aif_device {
+	uint32_t name, vendor, driver, runtime; /* strings; runtime: "opencl", "fake", ... */
+	uint32_t kind, units;                   /* enum aif_device_kind; compute units, 0 unknown */
+	uint32_t clock; /* enum aif_clock of this device's execution times */
+};
+struct aif_stream { /* a queue of a device, in one process */
+	uint32_t process, device, ordinal;
+	uint32_t out_of_order; /* 0, 1 */
+};
+enum aif_module_kind {
+	AIF_MODULE_ELF = 1, /* host program or library */
+	AIF_MODULE_VDSO = 2,
+	AIF_MODULE_ANON = 3,       /* executable memory without a file: JIT */
+	AIF_MODULE_DEVICE_ELF = 4, /* device code in an ELF file that runs on a CPU (PoCL) */
+	AIF_MODULE_DEVICE = 5,     /* device code of a device's own instruction set */
+	AIF_MODULE_SOURCE = 6,     /* a source file (Python) */
+};
+struct aif_module {
+	uint32_t kind, path, build_id; /* strings; build_id in hex, AIF_NONE if none */
+	uint32_t kernel;  /* DEVICE modules that hold one kernel: that kernel, else AIF_NONE */
+	uint32_t program; /* the program it was built from, or AIF_NONE */
+};
+/* Address: in ELF modules the address in the file's own numbering (run-time address - load bias). For
+ * callers it is a point INSIDE the call instruction (return address - 1), ready to be looked up. */
+struct aif_frame {
+	uint32_t kind, module;
+	uint64_t address;
+};
+/* One row per inlined function at a frame, inline_depth 0 = the function that really stands there
+ * (the outermost), growing inwards. Strings; line 0 = unknown. A frame without rows has no name
+ * yet: it is drawn as [module+0xADDRESS]. */
+struct aif_frame_name {
+	uint32_t frame, inline_depth, name, file, line;
+};
+/* A stack is its innermost frame plus its caller's stack. */
+struct aif_stack {
+	uint32_t parent, frame, depth; /* parent AIF_NONE at the root; depth 1 at the root */
+	uint32_t flags;                /* enum aif_stack_flag, of a whole stack that ends here */
+};
+enum aif_stack_flag { AIF_STACK_TRUNCATED = 1, AIF_STACK_GUESSED = 2 };
+struct aif_program {              /* what kernels were built from */
+	uint32_t process, source; /* source: string with the text, AIF_NONE if not kept */
+	uint32_t options;         /* build options as the application gave them; string */
+	uint32_t source_name;     /* the file name that line tables use for it, or AIF_NONE */
+};
+struct aif_kernel {
+	uint32_t name, short_name, program; /* strings, short_name made by the rules of names.c */
+};
+struct aif_shape {
+	uint32_t grid[3], block[3]; /* work items in all / per group; 0 = not given */
+};
+struct aif_code {                    /* one device (or sampled) function's machine code */
+	uint32_t module, name, arch; /* strings: "x86_64", "sm_90", ... */
+	uint64_t address, size;
+	const uint8_t *bytes; /* NULL = not kept */
+};
+/* A bracketed pair: between `before` and `after` of the base clock, `clock` showed `value`. */
+struct aif_clock_pair {
+	uint32_t clock, process;       /* process AIF_NONE for host clocks */
+	uint64_t before, after, value; /* before, after: CLOCK_MONOTONIC ns */
+};
+struct aif_loss {
+	uint32_t reason, process, thread, detail; /* AIF_NONE where unknown; detail: string */
+	uint64_t count;
+};
+
+/* Bulk rows. `launch` is an opaque number, unique in the profile. */
+struct aif_launch_row {
+	uint64_t launch, time; /* CLOCK_MONOTONIC: the call began */
+	uint32_t thread, kind, kernel, device, stream, stack, shape;
+	uint64_t bytes; /* of a copy, 0 for kernels */
+};
+struct aif_exec_row {
+	uint64_t launch, start, end; /* raw stamps of `clock` */
+	uint32_t clock, process, kind, kernel, device, stream;
+	uint64_t bytes;
+};
+/* A device sample with its own time (CPU devices), or a count of samples of one window. */
+struct aif_sample_row {
+	uint64_t time;  /* CLOCK_MONOTONIC ns; for counted samples the window's start */
+	uint64_t count; /* samples, 1 where each has its own time */
+	uint32_t thread, process, device, frame, reason, window; /* reason: string or AIF_NONE */
+};
+/* What was being sampled, from when to when: one row per device, process and second. */
+struct aif_window_row {
+	uint64_t start, end;                    /* CLOCK_MONOTONIC ns */
+	uint32_t window, device, process, held; /* held 0: sampling was refused in this window */
+	uint64_t period_ns;                     /* between two samples of one thread or unit */
+	uint64_t lost;                          /* samples dropped in this window */
+};
+
+struct aif_meta {
+	uint32_t key, value; /* strings */
+};
+
+#define AIF_TABLE(type, name) \
+	struct type *name;    \
+	size_t name##_len, name##_cap
+
+struct aif_profile {
+	struct aif_strset strings;
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC of the recording's start and end */
+	AIF_TABLE(aif_meta, meta);
+	AIF_TABLE(aif_process, processes);
+	AIF_TABLE(aif_thread, threads);
+	AIF_TABLE(aif_device, devices);
+	AIF_TABLE(aif_stream, streams);
+	AIF_TABLE(aif_module, modules);
+	AIF_TABLE(aif_frame, frames);
+	AIF_TABLE(aif_frame_name, frame_names); /* sorted by frame, inline_depth */
+	AIF_TABLE(aif_stack, stacks);
+	AIF_TABLE(aif_program, programs);
+	AIF_TABLE(aif_kernel, kernels);
+	AIF_TABLE(aif_shape, shapes);
+	AIF_TABLE(aif_code, codes);
+	AIF_TABLE(aif_clock_pair, clock_pairs);
+	AIF_TABLE(aif_loss, losses);
+	/* The file, for bulk rows; NULL for a profile that lives in memory only (profile/file.h). */
+	struct aif_file *file;
+};
+
+/* "" if there is none; the value is a string that stays valid as long as no string is added. */
+const char *aif_profile_meta(const struct aif_profile *p, const char *key);
+const char *aif_profile_str(const struct aif_profile *p, uint32_t id);
+void aif_profile_finish(struct aif_profile *p); /* frees all tables; closes p->file */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "profile/model.h"
+
+/*
+ * Raw stamps -> ns since the recording's start (DESIGN section 4). Base is CLOCK_MONOTONIC. Each
+ * other clock is mapped piecewise linearly between its pairs; a step between two pairs is taken at
+ * the later pair, a wrap of a narrow counter is unrolled, a slew follows from the slopes. Outside
+ * the pairs the nearest slope goes on.
+ */
+struct aif_timeline;
+
+/* Reads p->clock_pairs. 0 or -ENOMEM. */
+int aif_timeline_new(const struct aif_profile *p, struct aif_timeline **ret);
+void aif_timeline_free(struct aif_timeline *t);
+
+/* `process` matters for device clocks only. Times before the start give negative numbers.
+ * *ret_known (may be NULL) is false when the clock has no pairs: the result is then the raw stamp
+ * taken as CLOCK_MONOTONIC. */
+int64_t aif_timeline_map(const struct aif_timeline *t, uint32_t clock, uint32_t process,
+			 uint64_t raw, bool *ret_known);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "unwind/arch.h"
+
+/*
+ * Who called: the native stack of the current thread, from .eh_frame, on stock binaries.
+ *
+ * aif_unwind() is pure and bounded: registers, bounds and the process's unwind tables in, return
+ * addresses and the reason for stopping out. It allocates nothing, takes no lock, calls no libc
+ * function but memcpy, and may run in a signal handler. Any number of threads may unwind at once.
+ * unwind.c opens with the essay.
+ */
+
+/* Process-wide: the row map (pc -> unwind row, insert only, lock-free) and the module snapshot. */
+struct aif_unwinder;
+
+/* Memory is the caller's: aif_unwinder_size() bytes, zeroed, aligned to 64, alive as long as any
+ * thread may unwind. Pages are touched only as rows are learned. */
+size_t aif_unwinder_size(void);
+
+/* Takes the first module snapshot. Not in a signal handler. 0 or -errno. */
+int aif_unwinder_init(struct aif_unwinder *u);
+
+/* Modules came or went (after dlclose; or when an unknown pc was seen on a launch path): takes a new
+ * snapshot, and when one went away drops all rows (a new generation). Not in a signal handler. */
+void aif_unwinder_refresh(struct aif_unwinder *u);
+
+/* Changes whenever rows may have become stale. What is derived from rows (the memo) holds only
+ * within one generation. */
+uint32_t aif_unwinder_generation(const struct aif_unwinder *u);
+
+/* Memory that the unwinder may read: the running thread's stack, [lo, hi). */
+struct aif_stack_bounds {
+	uint64_t lo, hi;
+};
+
+/* This thread's stack. Not in a signal handler (pthread_getattr_np). 0 or -errno. */
+int aif_stack_bounds_here(struct aif_stack_bounds *ret);
+
+enum aif_unwind_stop {
+	AIF_STOP_END,       /* the thread's outermost frame: the stack is complete */
+	AIF_STOP_NO_MODULE, /* pc in no known module (JIT code, or a module not yet in the snapshot) */
+	AIF_STOP_NO_FDE,    /* module without unwind information for this pc */
+	AIF_STOP_BAD_ROW,   /* a rule that this unwinder does not follow, or malformed tables */
+	AIF_STOP_BAD_STACK, /* the next frame would lie outside the bounds or not above this one */
+	AIF_STOP_DEPTH,     /* `max` frames taken, more exist */
+	AIF_STOP_COUNT
+};
+
+struct aif_unwind_result {
+	unsigned depth;            /* addresses written */
+	enum aif_unwind_stop stop; /* anything but END means: truncated, and marked so */
+};
+
+const char *aif_unwind_stop_name(enum aif_unwind_stop stop);
+
+/*
+ * The stack of *regs, innermost first: pcs[0] = regs->pc, then return addresses. All but pcs[0]
+ * (and the frame interrupted by a signal) point after a call: look up pc - 1. `pc_is_exact` says
+ * that regs->pc is an instruction about to run (a signal's), not a return address.
+ */
+struct aif_unwind_result aif_unwind(struct aif_unwinder *u, const struct aif_regs *regs,
+				    bool pc_is_exact, struct aif_stack_bounds bounds, uint64_t *pcs,
+				    unsigned max);
+
+/* The loaded module that holds pc. `path` is "" for the main program; it and the addresses stay
+ * valid until the module is unloaded. Lock-free on glibc >= 2.35. */
+struct aif_unwind_module {
+	uint64_t base;     /* load bias: pc - base is the address in the ELF file */
+	uint64_t lo, hi;   /* executable range */
+	const char *path;  /* as the loader knows it */
+	const void *phdrs; /* ElfW(Phdr)[phnum], in memory */
+	unsigned phnum;
+};
+bool aif_unwinder_module(struct aif_unwinder *u, uint64_t pc, struct aif_unwind_module *ret);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "wire/handshake.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int connect_to(const char *path, int timeout_ms)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct timeval tv = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
+	size_t len = strlen(path);
+	int fd, r;
+
+	if (len >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(addr.sun_path, path, len);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	/* The send timeout bounds connect() too, when the recorder's backlog is full. */
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) < 0 ||
+	    connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
+static int receive_welcome(int sock, int *ret_fd)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct aif_welcome w;
+	struct iovec iov = {.iov_base = &w, .iov_len = sizeof(w)};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	struct cmsghdr *c;
+	ssize_t n;
+	int fd = -1;
+
+	do
+		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	if (n == (ssize_t)sizeof(w) && w.magic == AIF_WIRE_MAGIC && w.status == AIF_WELCOME_OK &&
+	    w.version == AIF_WIRE_VERSION && fd >= 0) {
+		*ret_fd = fd;
+		return 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (n != (ssize_t)sizeof(w) || w.magic != AIF_WIRE_MAGIC)
+		return -EPROTO;
+	return w.status == AIF_WELCOME_TOKEN  ? -EACCES
+	       : w.status == AIF_WELCOME_FULL ? -EUSERS
+					      : -EPROTO;
+}
+
+int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_ms, int *ret_fd)
+{
+	int sock, r = 0;
+
+	sock = connect_to(path, timeout_ms);
+	if (sock < 0)
+		return sock;
+	if (send(sock, hello, sizeof(*hello), MSG_NOSIGNAL) != (ssize_t)sizeof(*hello))
+		r = -errno;
+	else if (hello->kind == AIF_HELLO_RUNTIME)
+		r = receive_welcome(sock, ret_fd);
+	close(sock);
+	return r;
+}
+
+int aif_welcome_send(int sock, enum aif_welcome_status status, int fd)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {.space = {0}};
+	struct aif_welcome w = {
+		.magic = AIF_WIRE_MAGIC, .version = AIF_WIRE_VERSION, .status = status};
+	struct iovec iov = {.iov_base = &w, .iov_len = sizeof(w)};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct cmsghdr *c;
+
+	if (fd >= 0) {
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	return sendmsg(sock, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "wire/shm.h"
+
+/*
+ * How agent and recorder meet: a SOCK_SEQPACKET socket at a path in a 0700 directory, named with
+ * the token of this recording by the two environment variables below. The agent says hello; to a
+ * hello of kind RUNTIME the recorder answers with the memory's descriptor. Both then close the
+ * socket: nothing stays open in the target.
+ */
+#define AIF_ENV_SOCKET "AIFLAME_SOCKET"
+#define AIF_ENV_TOKEN  "AIFLAME_TOKEN"
+
+#define AIF_TOKEN_LEN 32 /* hexadecimal digits */
+
+enum aif_hello_kind {
+	AIF_HELLO_CARRIER = 1, /* a process carries the agent; no answer */
+	AIF_HELLO_RUNTIME = 2, /* a runtime was initialised: asks for the memory */
+};
+struct aif_hello {
+	uint32_t magic, version;
+	uint32_t kind;
+	uint32_t after_fork; /* a forked child asks anew */
+	char token[AIF_TOKEN_LEN];
+	char runtime[16]; /* terminated */
+};
+enum aif_welcome_status {
+	AIF_WELCOME_OK = 0, /* a descriptor comes with it */
+	AIF_WELCOME_TOKEN = 1,
+	AIF_WELCOME_VERSION = 2,
+	AIF_WELCOME_FULL = 3, /* too many processes */
+};
+struct aif_welcome {
+	uint32_t magic, version, status, zero;
+};
+
+/* Agent: connects to `path` and says hello, waiting at most timeout_ms for the answer. For RUNTIME,
+ * *ret_fd is the memory's descriptor, the caller's. 0; -EACCES, -EPROTO, -EUSERS as the recorder
+ * refused; or -errno. Leaves no descriptor behind. */
+int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_ms, int *ret_fd);
+
+/* Recorder: answers on an accepted socket; fd -1 sends none. 0 or -errno. */
+int aif_welcome_send(int sock, enum aif_welcome_status status, int fd);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "wire/shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* memfd_create came to glibc in 2.27; the agent may not need more than 2.17. */
+#ifndef MFD_CLOEXEC
+#define MFD_CLOEXEC       1U
+#define MFD_ALLOW_SEALING 2U
+#endif
+
+#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
+
+int aif_shm_create(uint32_t slots, uint64_t ring_size, struct aif_shm **ret, int *ret_fd)
+{
+	uint64_t size = aif_shm_size(slots, ring_size);
+	struct aif_shm *shm;
+	int fd, r;
+
+	fd = (int)syscall(SYS_memfd_create, "aiflame", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)size) < 0 || fcntl(fd, F_ADD_SEALS, SEALS) < 0)
+		goto fail;
+	shm = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shm == MAP_FAILED)
+		goto fail;
+	shm->magic = AIF_WIRE_MAGIC;
+	shm->version = AIF_SHM_VERSION;
+	shm->slots = slots;
+	shm->ring_size = ring_size;
+	*ret = shm;
+	*ret_fd = fd;
+	return 0;
+fail:
+	r = -errno;
+	close(fd);
+	return r;
+}
+
+int aif_shm_map(int fd, struct aif_shm **ret, uint64_t *ret_size)
+{
+	struct aif_shm *shm;
+	struct stat st;
+	int seals;
+
+	seals = fcntl(fd, F_GET_SEALS);
+	if (seals < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if ((seals & SEALS) != SEALS || st.st_size < (off_t)sizeof(*shm))
+		return -EPROTO;
+	shm = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shm == MAP_FAILED)
+		return -errno;
+	if (shm->magic != AIF_WIRE_MAGIC || shm->version != AIF_SHM_VERSION || !shm->slots ||
+	    shm->slots > 4096 || shm->ring_size < 2 * AIF_WIRE_MAX_RECORD ||
+	    (shm->ring_size & (shm->ring_size - 1)) || shm->ring_size > (UINT64_C(1) << 32) ||
+	    aif_shm_size(shm->slots, shm->ring_size) != (uint64_t)st.st_size) {
+		munmap(shm, (size_t)st.st_size);
+		return -EPROTO;
+	}
+	*ret = shm;
+	*ret_size = (uint64_t)st.st_size;
+	return 0;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "wire/wire.h"
+
+#include <stdalign.h>
+#include <stdatomic.h>
+
+/*
+ * The memory that recorder and target share: one memfd per target process, made by the recorder,
+ * sealed against resizing, so that neither side can take pages away from the other.
+ *
+ *     +----------------+----------------------+--------+--------+-----
+ *     | struct aif_shm | struct aif_slot [n]  | ring 0 | ring 1 | ...
+ *     +----------------+----------------------+--------+--------+-----
+ *
+ * The layout is a function of (slots, ring_size) alone, which the recorder keeps for itself: it
+ * never reads a size or an offset back from here. A thread of the target claims a slot, writes its
+ * ring as the only producer, and gives the slot back when it ends; the recorder is the only
+ * consumer. Words that one side writes lie on other cache lines than those of the other side.
+ */
+
+#define AIF_SHM_VERSION AIF_WIRE_VERSION
+/* 96 threads may launch at the same time; 4 MiB hold 40 ms of 1.2 M launches and executions a second
+ * (88 bytes together), and cost no memory until they are used. */
+#define AIF_SHM_SLOTS     96
+#define AIF_SHM_RING_SIZE (UINT64_C(4) << 20)
+#define AIF_SHM_ALIGN     4096
+
+enum aif_shm_command {
+	AIF_COMMAND_STOP = 0, /* collect nothing */
+	AIF_COMMAND_RUN = 1,
+};
+enum aif_shm_sampling { /* who samples the threads of a CPU device */
+			AIF_SAMPLING_NONE = 0,
+			AIF_SAMPLING_RECORDER = 1, /* perf_event: the target does nothing */
+			AIF_SAMPLING_TIMERS = 2, /* perf_event was refused: the agent arms timers */
+};
+enum aif_shm_option {
+	AIF_OPTION_DEVICE_LINES = 1, /* ask the device compiler for line information */
+	AIF_OPTION_NO_SOURCE = 2,    /* do not send source text */
+};
+
+struct aif_shm {
+	/* set before the target sees it, constant afterwards */
+	uint32_t magic, version;
+	uint32_t slots, options; /* options: enum aif_shm_option */
+	uint64_t ring_size;
+	uint32_t device_rate; /* Hz, for the timer fallback */
+	uint32_t zero[9];
+
+	/* written by the recorder */
+	alignas(64) _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC, at least each 500 ms */
+	_Atomic uint32_t command;                  /* enum aif_shm_command */
+	_Atomic uint32_t sampling;                 /* enum aif_shm_sampling */
+
+	/* written by the target */
+	alignas(64) _Atomic uint64_t no_slot; /* launches of threads that found no free slot */
+	_Atomic uint64_t before_attach;       /* launches made before this memory was had */
+	_Atomic uint64_t helper_cpu_ns;       /* CPU time of the agent's helper thread */
+	_Atomic uint64_t capture_ns,
+		captures;            /* time inside our hooks, measured on a sample of them */
+	_Atomic uint32_t helper_tid; /* as the target sees it */
+};
+
+struct aif_slot {
+	/* written by the target */
+	alignas(64) _Atomic uint64_t head; /* bytes ever committed */
+	_Atomic uint32_t owner;            /* tid, 0 = free */
+	_Atomic uint32_t claims;           /* times the slot was claimed */
+	_Atomic uint64_t launches;         /* sequence numbers given out, never reset */
+	_Atomic uint64_t lost_launches, lost_execs, lost_samples, lost_others; /* ring was full */
+	/* written by the recorder */
+	alignas(64) _Atomic uint64_t tail; /* bytes ever consumed */
+};
+
+static inline uint64_t aif_shm_rings_at(uint32_t slots)
+{
+	return AIF_ALIGN_UP(sizeof(struct aif_shm) + (uint64_t)slots * sizeof(struct aif_slot),
+			    AIF_SHM_ALIGN);
+}
+static inline uint64_t aif_shm_size(uint32_t slots, uint64_t ring_size)
+{
+	return aif_shm_rings_at(slots) + slots * ring_size;
+}
+static inline struct aif_slot *aif_shm_slot(struct aif_shm *shm, uint32_t i)
+{
+	return (struct aif_slot *)(shm + 1) + i;
+}
+static inline uint8_t *aif_shm_ring(struct aif_shm *shm, uint32_t slots, uint64_t ring_size,
+				    uint32_t i)
+{
+	return (uint8_t *)shm + aif_shm_rings_at(slots) + i * ring_size;
+}
+
+/* Recorder: a new sealed memfd, mapped; *ret_fd is the caller's. 0 or -errno. */
+int aif_shm_create(uint32_t slots, uint64_t ring_size, struct aif_shm **ret, int *ret_fd);
+/* Agent: maps a received memfd after checking that it is what the wire version promises: size, seals,
+ * magic, version. The fd stays the caller's to close. 0, -EPROTO or -errno. */
+int aif_shm_map(int fd, struct aif_shm **ret, uint64_t *ret_size);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/wire.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const struct {
+	const char *name;
+	uint16_t size;
+	uint8_t variable;
+} records[AIF_WIRE_COUNT] = {
+#define X(NAME, name, size, variable) {#name, size, variable},
+	AIF_WIRE_RECORDS(X)
+#undef X
+};
+
+const char *aif_wire_name(unsigned type)
+{
+	return type < AIF_WIRE_COUNT ? records[type].name : "?";
+}
+
+/* Bytes that the record's own length fields ask for behind its fixed part. */
+static uint64_t variable_len(const struct aif_wire_head *h)
+{
+	const void *p = h;
+
+	switch ((enum aif_wire_type)h->type) {
+	case AIF_WIRE_PAD:
+		return aif_wire_size(h) - sizeof(struct aif_wire_pad);
+	case AIF_WIRE_MODULE: {
+		const struct aif_wire_module *m = p;
+		return (uint64_t)m->path_len + m->build_id_len;
+	}
+	case AIF_WIRE_DEVICE: {
+		const struct aif_wire_device *d = p;
+		return (uint64_t)d->name_len + d->vendor_len + d->driver_len + d->runtime_len;
+	}
+	case AIF_WIRE_PROGRAM:
+		return ((const struct aif_wire_program *)p)->options_len;
+	case AIF_WIRE_TEXT:
+		return ((const struct aif_wire_text *)p)->len;
+	case AIF_WIRE_KERNEL:
+		return ((const struct aif_wire_kernel *)p)->name_len;
+	case AIF_WIRE_STACK:
+		return (uint64_t)((const struct aif_wire_stack *)p)->depth * 8;
+	case AIF_WIRE_NOTE:
+		return ((const struct aif_wire_note *)p)->detail_len;
+	default:
+		return 0;
+	}
+}
+
+bool aif_wire_valid(const void *record, size_t len)
+{
+	const struct aif_wire_head *h = record;
+
+	if (len < sizeof(*h) || h->type >= AIF_WIRE_COUNT || len != aif_wire_size(h) ||
+	    len < records[h->type].size)
+		return false;
+	if (h->type == AIF_WIRE_PAD)
+		return true;
+	if (len > AIF_WIRE_MAX_RECORD)
+		return false;
+	if (h->type == AIF_WIRE_STACK &&
+	    ((const struct aif_wire_stack *)record)->depth > AIF_WIRE_MAX_DEPTH)
+		return false;
+	return AIF_ALIGN_UP(records[h->type].size + variable_len(h), 8) == len;
+}
+
+int aif_wire_dump(const void *record, char *text, size_t size)
+{
+	const struct aif_wire_head *h = record;
+	const void *p = record;
+	const char *tail = (const char *)record + records[h->type].size;
+	const char *name = aif_wire_name(h->type);
+
+	switch ((enum aif_wire_type)h->type) {
+	case AIF_WIRE_THREAD:
+		return snprintf(text, size, "%s tid=%" PRIu32 " name=%.16s", name, h->aux,
+				((const struct aif_wire_thread *)p)->name);
+	case AIF_WIRE_MODULE: {
+		const struct aif_wire_module *m = p;
+		return snprintf(text, size, "%s path=%.*s vdso=%" PRIu32, name, m->path_len, tail,
+				h->aux);
+	}
+	case AIF_WIRE_DEVICE: {
+		const struct aif_wire_device *d = p;
+		return snprintf(text, size,
+				"%s %" PRIu32 " name=%.*s kind=%" PRIu32 " clock=%" PRIu32, name,
+				h->aux, d->name_len, tail, d->kind, d->clock);
+	}
+	case AIF_WIRE_STREAM: {
+		const struct aif_wire_stream *s = p;
+		return snprintf(text, size,
+				"%s %" PRIu32 " device=%" PRIu32 " out_of_order=%" PRIu32, name,
+				h->aux, s->device, s->out_of_order);
+	}
+	case AIF_WIRE_PROGRAM: {
+		const struct aif_wire_program *q = p;
+		return snprintf(text, size, "%s %" PRIu32 " source=%" PRIu32 " options=%.*s", name,
+				h->aux, q->source_len, (int)q->options_len, tail);
+	}
+	case AIF_WIRE_TEXT: {
+		const struct aif_wire_text *t = p;
+		return snprintf(text, size,
+				"%s program=%" PRIu32 " offset=%" PRIu32 " len=%" PRIu32, name,
+				h->aux, t->offset, t->len);
+	}
+	case AIF_WIRE_KERNEL: {
+		const struct aif_wire_kernel *k = p;
+		return snprintf(text, size, "%s %" PRIu32 " program=%" PRIu32 " name=%.*s", name,
+				h->aux, k->program, (int)k->name_len, tail);
+	}
+	case AIF_WIRE_SHAPE: {
+		const struct aif_wire_shape *s = p;
+		return snprintf(text, size,
+				"%s %" PRIu32 " grid=%" PRIu32 ",%" PRIu32 ",%" PRIu32
+				" block=%" PRIu32 ",%" PRIu32 ",%" PRIu32,
+				name, h->aux, s->grid[0], s->grid[1], s->grid[2], s->block[0],
+				s->block[1], s->block[2]);
+	}
+	case AIF_WIRE_STACK: {
+		const struct aif_wire_stack *s = p;
+		return snprintf(text, size, "%s %" PRIu32 " depth=%" PRIu32 " stop=%" PRIu32, name,
+				h->aux, s->depth, s->stop);
+	}
+	case AIF_WIRE_LAUNCH: {
+		const struct aif_wire_launch *l = p;
+		return snprintf(text, size,
+				"%s %#" PRIx64 " kind=%" PRIu32 " time=%" PRIu64 " stack=%" PRIu32
+				" stream=%" PRIu32 " kernel=%" PRIu32 " shape=%" PRIu32,
+				name, l->launch, h->aux, l->time, l->stack, l->stream, l->kernel,
+				l->shape);
+	}
+	case AIF_WIRE_EXEC: {
+		const struct aif_wire_exec *e = p;
+		return snprintf(text, size,
+				"%s %#" PRIx64 " kind=%" PRIu32 " start=%" PRIu64 " end=%" PRIu64
+				" stream=%" PRIu32 " kernel=%" PRIu32 " bytes=%" PRIu64,
+				name, e->launch, h->aux, e->start, e->end, e->stream, e->kernel,
+				e->bytes);
+	}
+	case AIF_WIRE_CLOCK: {
+		const struct aif_wire_clock *c = p;
+		return snprintf(text, size,
+				"%s %" PRIu32 " before=%" PRIu64 " after=%" PRIu64
+				" value=%" PRIu64,
+				name, h->aux, c->before, c->after, c->value);
+	}
+	case AIF_WIRE_SAMPLE: {
+		const struct aif_wire_sample *s = p;
+		return snprintf(text, size,
+				"%s tid=%" PRIu32 " time=%" PRIu64 " pc=%#" PRIx64
+				" count=%" PRIu64,
+				name, h->aux, s->time, s->pc, s->count);
+	}
+	case AIF_WIRE_NOTE: {
+		const struct aif_wire_note *n = p;
+		return snprintf(text, size, "%s reason=%" PRIu32 " count=%" PRIu64 " detail=%.*s",
+				name, h->aux, n->count, (int)n->detail_len, tail);
+	}
+	default:
+		return snprintf(text, size, "%s words=%" PRIu16, name, h->words);
+	}
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/*
+ * What crosses from the agent to the recorder. Every record that a ring may hold is listed once, in
+ * AIF_WIRE_RECORDS; enum, sizes, names, validation and dump follow from the list. Records are
+ * multiples of 8 bytes, host byte order (both sides run on one machine), and carry no pointer.
+ *
+ * Ids. Scope "process": unique in the target process for its life (devices, streams, programs,
+ * kernels). Scope "slot": unique in one ring slot since its last THREAD record (stacks, shapes); no
+ * lock is needed to make them. A definition precedes its uses in the same ring; a process-wide
+ * definition may come in another ring, and later, than its first use.
+ *
+ * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
+ */
+
+#define AIF_WIRE_VERSION    1
+#define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
+#define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
+#define AIF_WIRE_MAX_DEPTH  1024                 /* frames of one stack */
+#define AIF_WIRE_NONE       UINT32_MAX
+
+/* name, fixed size, variable part: 0 = none, 1 = strings or bytes, 2 = u64 array */
+#define AIF_WIRE_RECORDS(X)        \
+	X(PAD, pad, 8, 1)          \
+	X(THREAD, thread, 40, 0)   \
+	X(MODULE, module, 40, 1)   \
+	X(DEVICE, device, 32, 1)   \
+	X(STREAM, stream, 24, 0)   \
+	X(PROGRAM, program, 24, 1) \
+	X(TEXT, text, 24, 1)       \
+	X(KERNEL, kernel, 24, 1)   \
+	X(SHAPE, shape, 40, 0)     \
+	X(STACK, stack, 16, 2)     \
+	X(LAUNCH, launch, 40, 0)   \
+	X(EXEC, exec, 48, 0)       \
+	X(CLOCK, clock, 32, 0)     \
+	X(SAMPLE, sample, 32, 0)   \
+	X(NOTE, note, 24, 1)
+
+enum aif_wire_type {
+#define X(NAME, name, size, variable) AIF_WIRE_##NAME,
+	AIF_WIRE_RECORDS(X)
+#undef X
+		AIF_WIRE_COUNT
+};
+
+struct aif_wire_head {
+	uint16_t type;  /* enum aif_wire_type */
+	uint16_t words; /* size of the whole record in 8-byte words, header included */
+	uint32_t aux;   /* as each record says; else 0 */
+};
+
+struct aif_wire_pad { /* filler at the ring's end, shorter than the record that did not fit */
+	struct aif_wire_head head;
+};
+
+/* A thread took the slot: slot-scoped ids start anew. */
+struct aif_wire_thread {
+	struct aif_wire_head head; /* aux: tid, as the target sees it */
+	uint64_t time;             /* CLOCK_MONOTONIC ns */
+	uint64_t zero;
+	char name[16]; /* terminated */
+};
+
+/* A module that a stack runs through, before the first such stack. Strings: path, build id. */
+struct aif_wire_module {
+	struct aif_wire_head head; /* aux: 1 for the vdso */
+	uint64_t base, lo, hi;     /* load bias; executable range */
+	uint16_t path_len, build_id_len;
+	uint32_t zero;
+};
+
+/* Strings: name, vendor, driver version, runtime. */
+struct aif_wire_device {
+	struct aif_wire_head head; /* aux: device id (process) */
+	uint32_t kind, units;      /* enum aif_device_kind of profile/model.h; compute units */
+	uint32_t clock;            /* enum aif_clock of the times of its executions */
+	uint16_t name_len, vendor_len, driver_len, runtime_len;
+	uint32_t zero;
+};
+
+struct aif_wire_stream {
+	struct aif_wire_head head; /* aux: stream id (process) */
+	uint32_t device, ordinal, out_of_order, zero;
+};
+
+/* Strings: build options as the application gave them. */
+struct aif_wire_program {
+	struct aif_wire_head head; /* aux: program id (process) */
+	uint32_t source_len;       /* bytes of source text that TEXT records bring, 0 = none */
+	uint32_t options_len;
+	uint64_t zero;
+};
+
+/* A piece of a program's source text. */
+struct aif_wire_text {
+	struct aif_wire_head head; /* aux: program id */
+	uint32_t offset, len;
+	uint64_t zero;
+};
+
+/* Strings: name. */
+struct aif_wire_kernel {
+	struct aif_wire_head head; /* aux: kernel id (process) */
+	uint32_t program, name_len;
+	uint64_t zero;
+};
+
+/* The geometry of launches. */
+struct aif_wire_shape {
+	struct aif_wire_head head;  /* aux: shape id (slot) */
+	uint32_t grid[3], block[3]; /* work items in all, per group; 0 = not given */
+	uint64_t zero;
+};
+
+/* A native stack, innermost first; all but the first are return addresses. `stop` is enum
+ * aif_unwind_stop: anything but 0 (AIF_STOP_END) means truncated. */
+struct aif_wire_stack {
+	struct aif_wire_head head; /* aux: stack id (slot) */
+	uint32_t depth, stop;
+	uint64_t pcs[]; /* depth */
+};
+
+/* A launch call began. `launch` = slot << 40 | sequence number in the slot. */
+struct aif_wire_launch {
+	struct aif_wire_head head; /* aux: enum aif_launch_kind of profile/model.h */
+	uint64_t time;             /* CLOCK_MONOTONIC ns, before the vendor's call */
+	uint64_t launch;
+	uint32_t stack, stream; /* slot, process; AIF_WIRE_NONE = unknown */
+	union {
+		struct {
+			uint32_t kernel, shape; /* process, slot */
+		};
+		uint64_t bytes; /* of copies and fills */
+	};
+};
+
+/* An execution ended. Times are raw stamps of the stream's device's clock. */
+struct aif_wire_exec {
+	struct aif_wire_head head; /* aux: enum aif_launch_kind */
+	uint64_t launch, start, end;
+	uint32_t stream, kernel;
+	uint64_t bytes;
+};
+
+/* A bracketed pair of a device's clock. */
+struct aif_wire_clock {
+	struct aif_wire_head head;     /* aux: enum aif_clock */
+	uint64_t before, after, value; /* before, after: CLOCK_MONOTONIC ns */
+};
+
+/* Timer fallback: where a thread of a CPU device was. */
+struct aif_wire_sample {
+	struct aif_wire_head head; /* aux: tid */
+	uint64_t time, pc;         /* CLOCK_MONOTONIC ns */
+	uint64_t count;            /* samples that this one stands for (timer overruns) */
+};
+
+/* Something did not work (enum aif_reason), or was lost `count` times. Strings: detail. */
+struct aif_wire_note {
+	struct aif_wire_head head; /* aux: enum aif_reason */
+	uint64_t count;
+	uint32_t detail_len, zero;
+};
+
+#define X(NAME, name, size, variable) \
+	static_assert(sizeof(struct aif_wire_##name) == (size), #name);
+AIF_WIRE_RECORDS(X)
+#undef X
+
+#define AIF_WIRE_SLOT_SHIFT 40
+
+static inline size_t aif_wire_size(const struct aif_wire_head *h)
+{
+	return (size_t)h->words * 8;
+}
+
+const char *aif_wire_name(unsigned type); /* "launch"; "?" when unknown */
+
+/* True if the `len` bytes at `record` are one whole well-formed record: known type, the size that
+ * its type and length fields ask for. Ids and times are not judged. `record` is 8-byte aligned and
+ * must be the caller's own copy, not shared memory. */
+bool aif_wire_valid(const void *record, size_t len);
+
+/* One line of text about a valid record, for debugging and golden tests; returns snprintf's count. */
+int aif_wire_dump(const void *record, char *text, size_t size);
