@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "profile/model.h"
+
+#include <pthread.h>
+
+/*
+ * Bulk rows on their way from the drain thread to the writer thread. Rows are collected in batches
+ * of one kind; a full batch, or after a second any batch with rows, is queued. The number of batches
+ * is bounded: when all are in use the drain thread leaves records in the rings until the writer
+ * catches up, so that a slow disk costs ring space first and counted losses after that, never
+ * memory.
+ */
+
+enum aif_batch_kind {
+	AIF_BATCH_LAUNCH,
+	AIF_BATCH_EXEC,
+	AIF_BATCH_SAMPLE,
+	AIF_BATCH_WINDOW,
+	AIF_BATCH_KINDS
+};
+
+/* 65,536 rows of at most 64 bytes are 4 MiB; 20 batches bound the rows under way to 80 MiB. */
+#define AIF_BATCH_ROWS 65536
+#define AIF_BATCH_MAX  20
+
+struct aif_batch {
+	struct aif_batch *next;
+	enum aif_batch_kind kind;
+	size_t len;
+	union {
+		struct aif_launch_row *launches;
+		struct aif_exec_row *execs;
+		struct aif_sample_row *samples;
+		struct aif_window_row *windows;
+		void *rows;
+	};
+	size_t cap; /* bytes of memory held */
+};
+
+struct aif_batches {
+	pthread_mutex_t lock;
+	struct aif_batch *first, **last; /* queued, in order */
+	struct aif_batch *spare;
+	unsigned made;
+	struct aif_batch *open[AIF_BATCH_KINDS]; /* the drain thread's, outside of the lock */
+};
+
+int aif_batches_init(struct aif_batches *b);
+void aif_batches_finish(struct aif_batches *b);
+
+/* Drain thread. Room for one row of the kind, or NULL when no batch can be had now. */
+void *aif_batches_row(struct aif_batches *b, enum aif_batch_kind kind);
+/* Is there room for `rows` more launches and executions? Asked before a ring is drained. */
+bool aif_batches_room(struct aif_batches *b);
+/* Queues all open batches that have rows. */
+void aif_batches_flush(struct aif_batches *b);
+
+/* Writer thread. The oldest queued batch, or NULL; given back when written. */
+struct aif_batch *aif_batches_take(struct aif_batches *b);
+void aif_batches_give(struct aif_batches *b, struct aif_batch *batch);

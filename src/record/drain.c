@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "record/drain.h"
+
+#include "record/perf_source.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A ring holds 40 ms of a million launches a second: 5 ms leaves room for a slow moment. With
+ * nothing to do the thread looks 50 times a second. */
+#define BUSY_NS    (5 * 1000 * 1000)
+#define IDLE_NS    (20 * 1000 * 1000)
+#define BUSY_BYTES 65536
+
+#define THREADS_NS (100 * 1000 * 1000) /* how soon a new thread is sampled */
+#define SECOND_NS  AIF_NS_PER_S
+
+struct aif_drain_thread {
+	struct aif_drainer d;
+	pthread_t thread;
+	pthread_mutex_t lock;        /* of the fields below */
+	struct aif_target *incoming; /* not yet the thread's */
+	int forget[64];
+	unsigned forget_len;
+	bool stop;
+	struct aif_drain_stats stats, ended; /* ended: of targets that are gone */
+};
+
+static void sample_clocks(struct aif_store *s)
+{
+	static const struct {
+		clockid_t id;
+		uint32_t clock;
+	} clocks[] = {{CLOCK_MONOTONIC_RAW, AIF_CLOCK_MONOTONIC_RAW},
+		      {CLOCK_REALTIME, AIF_CLOCK_REALTIME},
+		      {CLOCK_BOOTTIME, AIF_CLOCK_BOOTTIME}};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(clocks); i++) {
+		struct aif_clock_pair best = {.after = UINT64_MAX};
+
+		/* The narrowest of a few brackets: one may hold an interruption. */
+		for (int try = 0; try < 5; try++) {
+			struct aif_clock_pair pair = {.clock = clocks[i].clock,
+						      .process = AIF_NONE};
+
+			pair.before = aif_now_ns();
+			pair.value = aif_clock_ns(clocks[i].id);
+			pair.after = aif_now_ns();
+			if (pair.after - pair.before < best.after - best.before)
+				best = pair;
+		}
+		aif_store_clock(s, &best);
+	}
+}
+
+/* Closes the window under way and opens the next. */
+static void turn_window(struct aif_drainer *d, struct aif_target *t, uint64_t now)
+{
+	struct aif_window_row *row;
+	uint32_t sampling = atomic_load_explicit(&t->shm->sampling, memory_order_relaxed);
+
+	if (t->cpu_device != AIF_NONE && t->window_start &&
+	    (row = aif_batches_row(&d->store->batches, AIF_BATCH_WINDOW)) != NULL)
+		*row = (struct aif_window_row){
+			.start = t->window_start,
+			.end = now,
+			.window = t->window,
+			.device = t->cpu_device,
+			.process = t->process,
+			.held = sampling != AIF_SAMPLING_NONE,
+			.period_ns = d->opts->device_rate ? AIF_NS_PER_S / d->opts->device_rate : 0,
+			.lost = t->window_lost,
+		};
+	t->window = d->windows++;
+	t->window_start = now;
+	t->window_lost = 0;
+}
+
+/* A CPU device has appeared: sample its process, or let the agent do it. */
+static void start_sampling(struct aif_drainer *d, struct aif_target *t, uint64_t now)
+{
+	int r;
+
+	if (!d->opts->device_rate)
+		return;
+	t->window_start = now;
+	r = t->pid > 0 ? aif_perf_new(t->pid, d->opts->device_rate, &t->perf) : -ESRCH;
+	if (!r) {
+		atomic_store(&t->shm->sampling, AIF_SAMPLING_RECORDER);
+		return;
+	}
+	atomic_store(&t->shm->sampling, AIF_SAMPLING_TIMERS);
+	aif_store_loss(d->store, AIF_REASON_SAMPLES_NO_PERF, t->process,
+		       aif_store_puts(d->store, strerror(-r)), 1);
+}
+
+static bool has_ended(struct aif_target *t)
+{
+	struct pollfd pfd = {.fd = t->pidfd, .events = POLLIN};
+
+	if (t->pidfd >= 0)
+		return poll(&pfd, 1, 0) == 1;
+	return t->pid > 0 && kill(t->pid, 0) < 0 && errno == ESRCH;
+}
+
+static void add_stats(struct aif_drain_stats *to, const struct aif_target *t)
+{
+	to->launches += t->launches;
+	to->execs += t->execs;
+	to->agent_cpu_ns += atomic_load_explicit(&t->shm->helper_cpu_ns, memory_order_relaxed);
+	to->capture_ns += atomic_load_explicit(&t->shm->capture_ns, memory_order_relaxed);
+	to->captures += atomic_load_explicit(&t->shm->captures, memory_order_relaxed);
+}
+
+static size_t drain_target(struct aif_drainer *d, struct aif_target *t)
+{
+	size_t bytes = aif_target_drain(d, t);
+
+	if (t->perf)
+		aif_perf_drain(d, t);
+	return bytes;
+}
+
+/* Last words of a target: everything that it wrote is in the memory that we hold. */
+static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64_t now)
+{
+	struct aif_drainer *d = &dt->d;
+
+	drain_target(d, t);
+	aif_target_losses(d, t);
+	turn_window(d, t, now);
+	if (t->ended && d->store->p.processes[t->process].end_ns == 0)
+		d->store->p.processes[t->process].end_ns = now;
+	add_stats(&dt->ended, t);
+	aif_target_free(t);
+}
+
+static void take_incoming(struct aif_drain_thread *dt)
+{
+	pthread_mutex_lock(&dt->lock);
+	for (unsigned i = 0; i < dt->forget_len; i++)
+		for (struct aif_target *t = dt->d.targets; t; t = t->next)
+			t->ended |= t->pid == dt->forget[i];
+	dt->forget_len = 0;
+	while (dt->incoming) {
+		struct aif_target *t = dt->incoming;
+
+		dt->incoming = t->next;
+		t->next = dt->d.targets;
+		dt->d.targets = t;
+	}
+	pthread_mutex_unlock(&dt->lock);
+}
+
+/* One look at everything. Returns the bytes that came. */
+static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threads,
+		   bool each_second)
+{
+	struct aif_drainer *d = &dt->d;
+	struct aif_drain_stats stats = {0};
+	size_t bytes = 0;
+
+	take_incoming(dt);
+	pthread_mutex_lock(&d->store->lock);
+	if (each_second)
+		sample_clocks(d->store);
+	for (struct aif_target **at = &d->targets, *t; (t = *at) != NULL;) {
+		atomic_store_explicit(&t->shm->heartbeat_ns, now, memory_order_relaxed);
+		/* Asked before the last drain, so that nothing can come after it. */
+		if (look_at_threads)
+			t->ended |= has_ended(t);
+		if (t->ended) {
+			*at = t->next;
+			end_target(dt, t, now);
+			continue;
+		}
+		bytes += drain_target(d, t);
+		if (t->cpu_device != AIF_NONE && !t->window_start)
+			start_sampling(d, t, now);
+		if (look_at_threads && t->perf)
+			aif_perf_threads(t->perf, t->pid);
+		if (each_second) {
+			aif_target_losses(d, t);
+			turn_window(d, t, now);
+		}
+		add_stats(&stats, t);
+		stats.targets++;
+		at = &t->next;
+	}
+	if (each_second)
+		aif_batches_flush(&d->store->batches);
+	pthread_mutex_unlock(&d->store->lock);
+
+	stats.launches += dt->ended.launches;
+	stats.execs += dt->ended.execs;
+	stats.agent_cpu_ns += dt->ended.agent_cpu_ns;
+	stats.capture_ns += dt->ended.capture_ns;
+	stats.captures += dt->ended.captures;
+	stats.samples = d->samples;
+	stats.sampled_by_perf = d->sampled_by_perf > 0;
+	stats.sampled_by_timer = d->sampled_by_timer > 0;
+	pthread_mutex_lock(&dt->lock);
+	dt->stats = stats;
+	pthread_mutex_unlock(&dt->lock);
+	return bytes;
+}
+
+static void *drain_main(void *arg)
+{
+	struct aif_drain_thread *dt = arg;
+	uint64_t next_threads = 0, next_second = 0;
+
+	for (;;) {
+		uint64_t now = aif_now_ns();
+		bool threads = now >= next_threads, second = now >= next_second, stop;
+		struct timespec pause = {0};
+		size_t bytes;
+
+		if (threads)
+			next_threads = now + THREADS_NS;
+		if (second)
+			next_second = now + SECOND_NS;
+		pthread_mutex_lock(&dt->lock);
+		stop = dt->stop;
+		pthread_mutex_unlock(&dt->lock);
+		if (stop)
+			return NULL;
+		bytes = step(dt, now, threads, second);
+		pause.tv_nsec = bytes > BUSY_BYTES ? BUSY_NS
+				: dt->d.targets    ? 2 * BUSY_NS
+						   : IDLE_NS;
+		nanosleep(&pause, NULL);
+	}
+}
+
+int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
+			 const struct aif_record_opts *opts, struct aif_drain_thread **ret)
+{
+	struct aif_drain_thread *dt = calloc(1, sizeof(*dt));
+	int r;
+
+	if (!dt)
+		return -ENOMEM;
+	dt->d = (struct aif_drainer){.store = s, .files = files, .opts = opts};
+	dt->d.scratch = malloc(AIF_DRAIN_SCRATCH);
+	pthread_mutex_init(&dt->lock, NULL);
+	r = dt->d.scratch ? -pthread_create(&dt->thread, NULL, drain_main, dt) : -ENOMEM;
+	if (r < 0) {
+		free(dt->d.scratch);
+		pthread_mutex_destroy(&dt->lock);
+		free(dt);
+		return r;
+	}
+	*ret = dt;
+	return 0;
+}
+
+int aif_drain_thread_add(struct aif_drain_thread *dt, int pid, int pidfd, uint32_t process,
+			 struct aif_shm *shm, uint32_t slots, uint64_t ring_size)
+{
+	struct aif_target *t = aif_target_new(&dt->d, pid, process, shm, slots, ring_size);
+
+	if (!t) {
+		munmap(shm, aif_shm_size(slots, ring_size));
+		if (pidfd >= 0)
+			close(pidfd);
+		return -ENOMEM;
+	}
+	t->pidfd = pidfd;
+	atomic_store(&shm->heartbeat_ns, aif_now_ns());
+	atomic_store(&shm->command, AIF_COMMAND_RUN);
+	pthread_mutex_lock(&dt->lock);
+	t->next = dt->incoming;
+	dt->incoming = t;
+	pthread_mutex_unlock(&dt->lock);
+	return 0;
+}
+
+void aif_drain_thread_forget(struct aif_drain_thread *dt, int pid)
+{
+	pthread_mutex_lock(&dt->lock);
+	if (dt->forget_len < AIF_ARRAY_LEN(dt->forget))
+		dt->forget[dt->forget_len++] = pid;
+	pthread_mutex_unlock(&dt->lock);
+}
+
+void aif_drain_thread_stats(struct aif_drain_thread *dt, struct aif_drain_stats *ret)
+{
+	pthread_mutex_lock(&dt->lock);
+	*ret = dt->stats;
+	pthread_mutex_unlock(&dt->lock);
+}
+
+void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats *ret_stats)
+{
+	struct aif_store *s = dt->d.store;
+	uint64_t now = aif_now_ns();
+	bool any_left;
+
+	pthread_mutex_lock(&dt->lock);
+	dt->stop = true;
+	pthread_mutex_unlock(&dt->lock);
+	pthread_join(dt->thread, NULL);
+	take_incoming(dt);
+	for (struct aif_target *t = dt->d.targets; t; t = t->next) {
+		atomic_store(&t->shm->command, AIF_COMMAND_STOP);
+		t->ended |= has_ended(t);
+	}
+	/* The writer goes on taking batches, so a full ring empties in a few rounds. */
+	for (int round = 0; round < 200; round++) {
+		struct timespec pause = {.tv_nsec = BUSY_NS};
+
+		any_left = false;
+		pthread_mutex_lock(&s->lock);
+		for (struct aif_target *t = dt->d.targets; t; t = t->next)
+			any_left |= drain_target(&dt->d, t) > BUSY_BYTES;
+		pthread_mutex_unlock(&s->lock);
+		if (!any_left)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	pthread_mutex_lock(&s->lock);
+	sample_clocks(s);
+	while (dt->d.targets) {
+		struct aif_target *t = dt->d.targets;
+
+		dt->d.targets = t->next;
+		end_target(dt, t, now);
+	}
+	aif_batches_flush(&s->batches);
+	pthread_mutex_unlock(&s->lock);
+	*ret_stats = dt->ended;
+	ret_stats->samples = dt->d.samples;
+	ret_stats->sampled_by_perf = dt->d.sampled_by_perf > 0;
+	ret_stats->sampled_by_timer = dt->d.sampled_by_timer > 0;
+	free(dt->d.scratch);
+	pthread_mutex_destroy(&dt->lock);
+	free(dt);
+}

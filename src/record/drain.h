@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "record/modfiles.h"
+#include "record/target.h"
+
+/*
+ * The drain thread: empties rings and perf buffers into the store, keeps the targets' heartbeat
+ * going, decides who samples, stamps the clocks each second, and sees processes end. It never
+ * touches the file and never waits for the writer.
+ */
+struct aif_drain_thread;
+
+/* What the live line and the end need to know. */
+struct aif_drain_stats {
+	uint64_t launches, execs, samples;
+	unsigned targets;
+	bool sampled_by_perf, sampled_by_timer;
+	uint64_t agent_cpu_ns, capture_ns, captures;
+};
+
+int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
+			 const struct aif_record_opts *opts, struct aif_drain_thread **ret);
+
+/* Hands over a process that was given `shm`. Takes shm and pidfd (may be -1), also on failure. */
+int aif_drain_thread_add(struct aif_drain_thread *d, int pid, int pidfd, uint32_t process,
+			 struct aif_shm *shm, uint32_t slots, uint64_t ring_size);
+
+/* The process `pid` runs another program now (exec): what it had before has ended. */
+void aif_drain_thread_forget(struct aif_drain_thread *d, int pid);
+
+void aif_drain_thread_stats(struct aif_drain_thread *d, struct aif_drain_stats *ret);
+
+/* Tells all targets to stop, drains what is there, ends the thread and frees. */
+void aif_drain_thread_finish(struct aif_drain_thread *d, struct aif_drain_stats *ret_stats);

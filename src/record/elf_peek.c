@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/elf_peek.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int read_at(int fd, void *to, size_t n, uint64_t at)
+{
+	ssize_t r = at > INT64_MAX ? -1 : pread(fd, to, n, (off_t)at);
+
+	return r < 0 ? -EIO : (size_t)r == n ? 0 : -ENOEXEC;
+}
+
+static void read_build_id(int fd, const Elf64_Phdr *ph, struct aif_elf_peek *e)
+{
+	uint8_t notes[4096];
+	size_t len = AIF_MIN(sizeof(notes), ph->p_filesz), at = 0;
+
+	if (read_at(fd, notes, len, ph->p_offset) < 0)
+		return;
+	while (len - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr n;
+		size_t name, desc;
+
+		memcpy(&n, notes + at, sizeof(n));
+		name = at + sizeof(n);
+		desc = name + AIF_ALIGN_UP((size_t)n.n_namesz, 4);
+		if (n.n_namesz > len || n.n_descsz > len || desc + n.n_descsz > len)
+			return;
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 &&
+		    !memcmp(notes + name, "GNU", 4) && n.n_descsz < sizeof(e->build_id) / 2) {
+			for (size_t i = 0; i < n.n_descsz; i++)
+				snprintf(e->build_id + 2 * i, 3, "%02x", notes[desc + i]);
+			return;
+		}
+		at = desc + AIF_ALIGN_UP((size_t)n.n_descsz, 4);
+		if (at > len)
+			return;
+	}
+}
+
+int aif_elf_peek(int fd, struct aif_elf_peek *ret)
+{
+	struct aif_elf_peek e = {0};
+	Elf64_Ehdr eh;
+	int r;
+
+	r = read_at(fd, &eh, sizeof(eh), 0);
+	if (r < 0)
+		return r;
+	if (memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    eh.e_ident[EI_DATA] !=
+		    (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB) ||
+	    eh.e_phentsize != sizeof(Elf64_Phdr) || eh.e_phnum > 256)
+		return -ENOEXEC;
+	e.is_shared = eh.e_type == ET_DYN;
+	for (unsigned i = 0; i < eh.e_phnum; i++) {
+		Elf64_Phdr ph;
+
+		r = read_at(fd, &ph, sizeof(ph), eh.e_phoff + i * sizeof(ph));
+		if (r < 0)
+			return r;
+		if (ph.p_type == PT_INTERP && ph.p_filesz && ph.p_filesz < sizeof(e.interp)) {
+			if (read_at(fd, e.interp, ph.p_filesz, ph.p_offset) < 0)
+				e.interp[0] = '\0';
+		} else if (ph.p_type == PT_NOTE && !e.build_id[0]) {
+			read_build_id(fd, &ph, &e);
+		} else if (ph.p_type == PT_LOAD && e.loads_len < AIF_ARRAY_LEN(e.loads)) {
+			e.loads[e.loads_len].offset = ph.p_offset;
+			e.loads[e.loads_len].filesz = ph.p_filesz;
+			e.loads[e.loads_len].vaddr = ph.p_vaddr;
+			e.loads[e.loads_len++].exec = ph.p_flags & PF_X;
+		}
+	}
+	e.interp[sizeof(e.interp) - 1] = '\0';
+	*ret = e;
+	return 0;
+}
+
+bool aif_elf_bias(const struct aif_elf_peek *e, uint64_t start, uint64_t offset, uint64_t *ret)
+{
+	/* A mapping may begin inside a segment (one was split by mprotect), never before its page. */
+	for (unsigned i = 0; i < e->loads_len; i++) {
+		uint64_t first = e->loads[i].offset & ~UINT64_C(0xfff);
+
+		if (offset < first || offset >= e->loads[i].offset + e->loads[i].filesz)
+			continue;
+		*ret = start - (e->loads[i].vaddr - e->loads[i].offset + offset);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/ingest.h"
+
+#include "record/modfiles.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* Definitions that one process may make: a hostile or broken target fills these, not our memory. */
+#define MAX_DEFINITIONS 1000000
+#define MAX_SOURCE      (16u << 20)
+#define MAX_DEFERRED    65536
+
+struct aif_deferred {
+	union {
+		struct aif_wire_head head;
+		struct aif_wire_launch launch;
+		struct aif_wire_exec exec;
+	};
+	uint32_t thread, stack, shape; /* of a launch: known in its slot when it came */
+};
+
+static uint32_t get(const struct aif_map *m, uint64_t key)
+{
+	uint64_t id;
+
+	return aif_map_get(m, key, &id) ? (uint32_t)id : AIF_NONE;
+}
+
+static void put(struct aif_map *m, uint64_t key, uint32_t id)
+{
+	if (id != AIF_NONE && m->len < MAX_DEFINITIONS)
+		aif_map_put(m, key, id);
+}
+
+/* The next string behind a record's fixed part. */
+static uint32_t tail_str(struct aif_store *s, const char **at, size_t len)
+{
+	uint32_t id = aif_store_str(s, *at, len);
+
+	*at += len;
+	return id;
+}
+
+static void on_thread(struct aif_ingest *in, const struct aif_wire_thread *r)
+{
+	char name[sizeof(r->name) + 1];
+
+	memcpy(name, r->name, sizeof(r->name));
+	name[sizeof(r->name)] = '\0';
+	aif_map_clear(&in->slot->stacks);
+	aif_map_clear(&in->slot->shapes);
+	in->slot->thread = aif_target_thread(in->drainer, in->target, r->head.aux, name);
+}
+
+static void on_module(struct aif_ingest *in, const struct aif_wire_module *r)
+{
+	struct aif_drainer *d = in->drainer;
+	const char *at = (const char *)(r + 1);
+	struct aif_range range = {.lo = r->lo, .hi = r->hi, .base = r->base};
+	char path[4097], build_id[129] = "";
+	size_t known = d->store->p.modules_len, len = AIF_MIN(r->path_len, sizeof(path) - 1);
+	int fd;
+
+	memcpy(path, at, len);
+	path[len] = '\0';
+	if (r->build_id_len < sizeof(build_id)) {
+		memcpy(build_id, at + r->path_len, r->build_id_len);
+		build_id[r->build_id_len] = '\0';
+	}
+	range.module = aif_store_module(d->store, r->head.aux ? AIF_MODULE_VDSO : AIF_MODULE_ELF,
+					path, len, build_id, strlen(build_id));
+	if (range.module == AIF_NONE || r->lo >= r->hi)
+		return;
+	aif_target_range_add(in->target, &range);
+	if (d->store->p.modules_len == known)
+		return;
+	fd = r->head.aux ? -1 : aif_modfile_open(in->target->pid, r->lo, r->hi, path);
+	if (fd >= 0 || r->head.aux)
+		aif_modfiles_add(d->files, range.module, fd, path, build_id);
+	else
+		aif_store_loss(d->store, AIF_REASON_MODULE_GONE, in->target->process,
+			       aif_store_puts(d->store, path), 1);
+}
+
+static void on_device(struct aif_ingest *in, const struct aif_wire_device *r)
+{
+	struct aif_store *s = in->drainer->store;
+	const char *at = (const char *)(r + 1);
+	struct aif_device dev = {.kind = r->kind, .units = r->units, .clock = r->clock};
+	uint32_t id;
+
+	dev.name = tail_str(s, &at, r->name_len);
+	dev.vendor = tail_str(s, &at, r->vendor_len);
+	dev.driver = tail_str(s, &at, r->driver_len);
+	dev.runtime = tail_str(s, &at, r->runtime_len);
+	id = aif_store_device(s, &dev);
+	put(&in->target->devices, r->head.aux, id);
+	if (dev.kind == AIF_DEVICE_CPU && in->target->cpu_device == AIF_NONE)
+		in->target->cpu_device = id;
+}
+
+static void on_stream(struct aif_ingest *in, const struct aif_wire_stream *r)
+{
+	struct aif_stream stream = {.process = in->target->process,
+				    .device = get(&in->target->devices, r->device),
+				    .ordinal = r->ordinal,
+				    .out_of_order = r->out_of_order != 0};
+
+	if (get(&in->target->streams, r->head.aux) == AIF_NONE &&
+	    in->target->streams.len < MAX_DEFINITIONS)
+		put(&in->target->streams, r->head.aux,
+		    aif_store_stream(in->drainer->store, &stream));
+}
+
+/* A program becomes a row of the store when its text is whole: rows do not change once written. */
+static void program_done(struct aif_drainer *d, struct aif_target *t, struct aif_target_program *p)
+{
+	struct aif_program row = {.process = t->process,
+				  .source = AIF_NONE,
+				  .options = p->options,
+				  .source_name = AIF_NONE};
+
+	if (p->source.len && !d->opts->no_source)
+		row.source = aif_store_str(d->store, p->source.data, p->source.len);
+	aif_buf_finish(&p->source);
+	p->id = aif_store_program(d->store, &row);
+}
+
+static struct aif_target_program *program_get(struct aif_target *t, uint32_t id)
+{
+	uint32_t i = get(&t->programs, id);
+
+	return i == AIF_NONE ? NULL : &t->program[i];
+}
+
+static void on_program(struct aif_ingest *in, const struct aif_wire_program *r)
+{
+	struct aif_target *t = in->target;
+	struct aif_target_program p = {
+		.id = AIF_NONE,
+		.source_len = AIF_MIN(r->source_len, MAX_SOURCE),
+		.options = aif_store_str(in->drainer->store, r + 1, r->options_len)};
+
+	if (t->program_len >= MAX_DEFINITIONS ||
+	    aif_grow(&t->program, &t->program_cap, t->program_len + 1, sizeof(p)) < 0)
+		return;
+	t->program[t->program_len] = p;
+	put(&t->programs, r->head.aux, (uint32_t)t->program_len);
+	if (!p.source_len)
+		program_done(in->drainer, t, &t->program[t->program_len]);
+	t->program_len++;
+}
+
+static void on_text(struct aif_ingest *in, const struct aif_wire_text *r)
+{
+	struct aif_target_program *p = program_get(in->target, r->head.aux);
+
+	/* Pieces come in order from one thread; anything else ends the text where it is. */
+	if (!p || p->id != AIF_NONE || r->offset != p->source.len ||
+	    r->len > p->source_len - r->offset)
+		return;
+	aif_buf_append(&p->source, r + 1, r->len);
+	if (p->source.len >= p->source_len || aif_buf_failed(&p->source))
+		program_done(in->drainer, in->target, p);
+}
+
+static void on_kernel(struct aif_ingest *in, const struct aif_wire_kernel *r)
+{
+	struct aif_target_program *p = program_get(in->target, r->program);
+	uint32_t name = aif_store_str(in->drainer->store, r + 1, r->name_len), id;
+
+	if (p && p->id == AIF_NONE)
+		program_done(in->drainer, in->target, p);
+	id = aif_store_kernel(in->drainer->store, name, p ? p->id : AIF_NONE);
+	put(&in->target->kernels, r->head.aux, id);
+	put(&in->target->kernel_named, name, id);
+}
+
+static void on_shape(struct aif_ingest *in, const struct aif_wire_shape *r)
+{
+	struct aif_shape shape;
+
+	memcpy(shape.grid, r->grid, sizeof(shape.grid));
+	memcpy(shape.block, r->block, sizeof(shape.block));
+	put(&in->slot->shapes, r->head.aux, aif_store_shape(in->drainer->store, &shape));
+}
+
+static void on_stack(struct aif_ingest *in, const struct aif_wire_stack *r)
+{
+	struct aif_drainer *d = in->drainer;
+	uint32_t stack = AIF_NONE;
+	uint64_t now = aif_now_ns();
+
+	for (uint32_t i = r->depth; i-- > 0;) {
+		uint64_t pc = r->pcs[i] - 1; /* inside the call instruction */
+		const struct aif_range *range = aif_target_range(d, in->target, pc, now);
+		uint32_t frame = aif_store_frame(d->store, AIF_FRAME_NATIVE,
+						 range ? range->module : AIF_NONE,
+						 range ? pc - range->base : pc),
+			 next;
+
+		if (frame == AIF_NONE)
+			continue;
+		next = aif_store_stack(d->store, stack, frame,
+				       i == 0 && r->stop ? AIF_STACK_TRUNCATED : 0);
+		if (next != AIF_NONE)
+			stack = next;
+	}
+	put(&in->slot->stacks, r->head.aux, stack);
+}
+
+/* True when the record's names are all known, or never will be. */
+static bool launch_row(struct aif_drainer *d, struct aif_target *t, const struct aif_deferred *r,
+		       bool last_try)
+{
+	bool is_kernel = r->head.aux == AIF_LAUNCH_KERNEL;
+	uint32_t kernel = is_kernel ? get(&t->kernels, r->launch.kernel) : AIF_NONE;
+	uint32_t stream = get(&t->streams, r->launch.stream);
+	struct aif_launch_row *row;
+
+	if (!last_try && (stream == AIF_NONE || (is_kernel && kernel == AIF_NONE)))
+		return false;
+	row = aif_batches_row(&d->store->batches, AIF_BATCH_LAUNCH);
+	if (!row) {
+		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process, AIF_NONE, 1);
+		return true;
+	}
+	t->launches++;
+	*row = (struct aif_launch_row){
+		.launch = (uint64_t)t->process << 48 | r->launch.launch,
+		.time = r->launch.time,
+		.thread = r->thread,
+		.kind = r->head.aux,
+		.kernel = kernel,
+		.device = stream == AIF_NONE ? AIF_NONE : d->store->p.streams[stream].device,
+		.stream = stream,
+		.stack = r->stack,
+		.shape = is_kernel ? r->shape : AIF_NONE,
+		.bytes = is_kernel ? 0 : r->launch.bytes,
+	};
+	return true;
+}
+
+static bool exec_row(struct aif_drainer *d, struct aif_target *t, const struct aif_deferred *r,
+		     bool last_try)
+{
+	bool is_kernel = r->head.aux == AIF_LAUNCH_KERNEL;
+	uint32_t kernel = is_kernel ? get(&t->kernels, r->exec.kernel) : AIF_NONE;
+	uint32_t stream = get(&t->streams, r->exec.stream), device;
+	struct aif_exec_row *row;
+
+	if (!last_try && (stream == AIF_NONE || (is_kernel && kernel == AIF_NONE)))
+		return false;
+	row = aif_batches_row(&d->store->batches, AIF_BATCH_EXEC);
+	if (!row) {
+		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process, AIF_NONE, 1);
+		return true;
+	}
+	t->execs++;
+	device = stream == AIF_NONE ? AIF_NONE : d->store->p.streams[stream].device;
+	*row = (struct aif_exec_row){
+		.launch = (uint64_t)t->process << 48 | r->exec.launch,
+		.start = r->exec.start,
+		.end = AIF_MAX(r->exec.start, r->exec.end),
+		.clock = device == AIF_NONE ? AIF_CLOCK_MONOTONIC
+					    : d->store->p.devices[device].clock,
+		.process = t->process,
+		.kind = r->head.aux,
+		.kernel = kernel,
+		.device = device,
+		.stream = stream,
+		.bytes = is_kernel ? 0 : r->exec.bytes,
+	};
+	return true;
+}
+
+static bool resolve(struct aif_drainer *d, struct aif_target *t, const struct aif_deferred *r,
+		    bool last_try)
+{
+	return r->head.type == AIF_WIRE_LAUNCH ? launch_row(d, t, r, last_try)
+					       : exec_row(d, t, r, last_try);
+}
+
+static void resolve_or_defer(struct aif_ingest *in, const struct aif_deferred *r)
+{
+	struct aif_target *t = in->target;
+
+	if (r->head.aux >= AIF_LAUNCH_KIND_COUNT) {
+		in->slot->drain.bad++;
+		return;
+	}
+	if (resolve(in->drainer, t, r, false))
+		return;
+	if (t->deferred_len >= MAX_DEFERRED ||
+	    aif_grow(&t->deferred, &t->deferred_cap, t->deferred_len + 1, sizeof(*r)) < 0)
+		resolve(in->drainer, t, r, true);
+	else
+		t->deferred[t->deferred_len++] = *r;
+}
+
+void aif_ingest_deferred(struct aif_drainer *d, struct aif_target *t)
+{
+	for (size_t i = 0; i < t->deferred_len; i++)
+		resolve(d, t, &t->deferred[i], true);
+	t->deferred_len = 0;
+}
+
+static void on_launch(struct aif_ingest *in, const struct aif_wire_launch *r)
+{
+	struct aif_deferred row = {.launch = *r,
+				   .thread = in->slot->thread,
+				   .stack = get(&in->slot->stacks, r->stack),
+				   .shape = get(&in->slot->shapes, r->shape)};
+
+	/* The number's slot part is what makes it unique: it must be this ring's. */
+	row.launch.launch = (uint64_t)in->slot_index << AIF_WIRE_SLOT_SHIFT |
+			    (r->launch & ((UINT64_C(1) << AIF_WIRE_SLOT_SHIFT) - 1));
+	resolve_or_defer(in, &row);
+}
+
+static void on_exec(struct aif_ingest *in, const struct aif_wire_exec *r)
+{
+	struct aif_deferred row = {.exec = *r};
+
+	row.exec.launch &= (UINT64_C(1) << 48) - 1;
+	resolve_or_defer(in, &row);
+}
+
+static void on_clock(struct aif_ingest *in, const struct aif_wire_clock *r)
+{
+	struct aif_clock_pair pair = {.clock = r->head.aux,
+				      .process = in->target->process,
+				      .before = r->before,
+				      .after = r->after,
+				      .value = r->value};
+
+	if (r->before <= r->after && r->head.aux >= AIF_CLOCK_DEVICE)
+		aif_store_clock(in->drainer->store, &pair);
+}
+
+static void on_sample(struct aif_ingest *in, const struct aif_wire_sample *r)
+{
+	struct aif_target *t = in->target;
+	uint64_t state = 0;
+	bool is_kernel_thread;
+
+	aif_map_get(&t->timer_threads, r->head.aux, &state);
+	is_kernel_thread = state;
+	in->drainer->sampled_by_timer++;
+	aif_target_sample(in->drainer, t, r->head.aux, r->time, r->pc, AIF_MIN(r->count, 1000000),
+			  &is_kernel_thread);
+	if (is_kernel_thread && !state)
+		aif_map_put(&t->timer_threads, r->head.aux, 1);
+}
+
+static void on_note(struct aif_ingest *in, const struct aif_wire_note *r)
+{
+	struct aif_store *s = in->drainer->store;
+
+	if (aif_reason_info((int)r->head.aux))
+		aif_store_loss(s, (enum aif_reason)r->head.aux, in->target->process,
+			       r->detail_len ? aif_store_str(s, r + 1, r->detail_len) : AIF_NONE,
+			       AIF_MAX(r->count, 1));
+}
+
+void aif_ingest_record(void *ingest, const void *record)
+{
+	const struct aif_wire_head *h = record;
+
+	switch ((enum aif_wire_type)h->type) {
+#define ON(NAME, name)                     \
+	case AIF_WIRE_##NAME:              \
+		on_##name(ingest, record); \
+		break;
+		ON(THREAD, thread)
+		ON(MODULE, module)
+		ON(DEVICE, device)
+		ON(STREAM, stream)
+		ON(PROGRAM, program)
+		ON(TEXT, text)
+		ON(KERNEL, kernel)
+		ON(SHAPE, shape)
+		ON(STACK, stack)
+		ON(LAUNCH, launch)
+		ON(EXEC, exec)
+		ON(CLOCK, clock)
+		ON(SAMPLE, sample)
+		ON(NOTE, note)
+#undef ON
+	default:
+		break;
+	}
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "record/modfiles.h"
+
+#include "base/buf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int aif_modfiles_init(struct aif_modfiles *f)
+{
+	*f = (struct aif_modfiles){0};
+	return -pthread_mutex_init(&f->lock, NULL);
+}
+
+void aif_modfile_finish(struct aif_modfile *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	free(file->build_id);
+}
+
+void aif_modfiles_finish(struct aif_modfiles *f)
+{
+	for (size_t i = 0; i < f->files_len; i++)
+		aif_modfile_finish(&f->files[i]);
+	free(f->files);
+	pthread_mutex_destroy(&f->lock);
+}
+
+int aif_modfile_open(int pid, uint64_t lo, uint64_t hi, const char *path)
+{
+	char name[4200];
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, lo, hi);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 || path[0] != '/')
+		return fd >= 0 ? fd : -ENOENT;
+	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, path);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 &&
+	    errno != ENOENT) /* not allowed to look through its root: the same file here? */
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd >= 0 ? fd : -errno;
+}
+
+int aif_modfiles_add(struct aif_modfiles *f, uint32_t module, int fd, const char *path,
+		     const char *build_id)
+{
+	struct aif_modfile file = {.module = module, .fd = fd, .path = strdup(path)};
+	int r = 0;
+
+	if (build_id && *build_id)
+		file.build_id = strdup(build_id);
+	pthread_mutex_lock(&f->lock);
+	if (!file.path || aif_grow(&f->files, &f->files_cap, f->files_len + 1, sizeof(file)) < 0)
+		r = -ENOMEM;
+	else
+		f->files[f->files_len++] = file;
+	pthread_mutex_unlock(&f->lock);
+	if (r < 0)
+		aif_modfile_finish(&file);
+	return r;
+}
+
+bool aif_modfiles_take(struct aif_modfiles *f, struct aif_modfile *ret)
+{
+	bool any;
+
+	pthread_mutex_lock(&f->lock);
+	any = f->files_len > 0;
+	if (any)
+		*ret = f->files[--f->files_len];
+	pthread_mutex_unlock(&f->lock);
+	return any;
+}

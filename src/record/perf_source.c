@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "record/perf_source.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Unprivileged users have 516 KiB of rings for each CPU: 32 KiB hold 100 ms of one thread at 10 kHz
+ * (32 bytes a sample), and let 16 threads a CPU be sampled. */
+#define RING_PAGES  8
+#define MAX_THREADS 1024
+
+struct perf_thread {
+	uint32_t tid;
+	int fd;
+	struct perf_event_mmap_page *ring;
+	bool is_kernel_thread, seen;
+};
+
+struct aif_perf {
+	uint32_t rate;
+	size_t page;
+	struct perf_thread *threads;
+	size_t threads_len, threads_cap;
+};
+
+static int event_open(uint32_t tid, uint32_t rate)
+{
+	struct perf_event_attr a = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(a),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = AIF_NS_PER_S / rate,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.mmap = 1, /* code came: what an address means may have changed */
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+	long fd = syscall(SYS_perf_event_open, &a, (pid_t)tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int aif_perf_probe(void)
+{
+	int fd = event_open((uint32_t)getpid(), 99);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static int thread_open(struct aif_perf *p, uint32_t tid)
+{
+	struct perf_thread th = {.tid = tid, .seen = true};
+
+	th.fd = event_open(tid, p->rate);
+	if (th.fd < 0)
+		return th.fd;
+	th.ring = mmap(NULL, (1 + RING_PAGES) * p->page, PROT_READ | PROT_WRITE, MAP_SHARED, th.fd,
+		       0);
+	if (th.ring == MAP_FAILED) {
+		int r = -errno;
+
+		close(th.fd);
+		return r;
+	}
+	if (aif_grow(&p->threads, &p->threads_cap, p->threads_len + 1, sizeof(th)) < 0) {
+		munmap(th.ring, (1 + RING_PAGES) * p->page);
+		close(th.fd);
+		return -ENOMEM;
+	}
+	p->threads[p->threads_len++] = th;
+	return 0;
+}
+
+static void thread_close(struct aif_perf *p, struct perf_thread *th)
+{
+	munmap(th->ring, (1 + RING_PAGES) * p->page);
+	close(th->fd);
+}
+
+static struct perf_thread *thread_find(struct aif_perf *p, uint32_t tid)
+{
+	for (size_t i = 0; i < p->threads_len; i++)
+		if (p->threads[i].tid == tid)
+			return &p->threads[i];
+	return NULL;
+}
+
+void aif_perf_threads(struct aif_perf *p, int pid)
+{
+	char path[64];
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return;
+	while ((e = readdir(dir)) != NULL) {
+		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
+
+		if (tid && p->threads_len < MAX_THREADS && !thread_find(p, tid))
+			thread_open(p, tid);
+	}
+	closedir(dir);
+	/* An event of a thread that has ended is in error state; its last samples were drained. */
+	for (size_t i = 0; i < p->threads_len;) {
+		struct pollfd pfd = {.fd = p->threads[i].fd};
+
+		if (poll(&pfd, 1, 0) == 1 && (pfd.revents & POLLHUP)) {
+			if (!p->threads[i].seen) {
+				thread_close(p, &p->threads[i]);
+				p->threads[i] = p->threads[--p->threads_len];
+				continue;
+			}
+			p->threads[i].seen = false; /* one more drain, then closed */
+		}
+		i++;
+	}
+}
+
+int aif_perf_new(int pid, uint32_t rate, struct aif_perf **ret)
+{
+	struct aif_perf *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->rate = rate;
+	p->page = (size_t)sysconf(_SC_PAGESIZE);
+	r = thread_open(p, (uint32_t)pid);
+	if (r < 0) {
+		free(p);
+		return r;
+	}
+	aif_perf_threads(p, pid);
+	*ret = p;
+	return 0;
+}
+
+void aif_perf_free(struct aif_perf *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->threads_len; i++)
+		thread_close(p, &p->threads[i]);
+	free(p->threads);
+	free(p);
+}
+
+/* Copies n bytes at ring position `at`, which may wrap. */
+static void ring_copy(const struct aif_perf *p, const struct perf_thread *th, uint64_t at, void *to,
+		      size_t n)
+{
+	size_t size = RING_PAGES * p->page, begin = at & (size - 1),
+	       first = AIF_MIN(n, size - begin);
+	const char *data = (const char *)th->ring + p->page;
+
+	memcpy(to, data + begin, first);
+	memcpy((char *)to + first, data, n - first);
+}
+
+struct perf_sample {
+	uint64_t ip;
+	uint32_t pid, tid;
+	uint64_t time;
+};
+
+static void thread_drain(struct aif_drainer *d, struct aif_target *t, struct perf_thread *th)
+{
+	struct aif_perf *p = t->perf;
+	uint64_t head = __atomic_load_n(&th->ring->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = th->ring->data_tail;
+
+	while (head - tail >= sizeof(struct perf_event_header)) {
+		struct perf_event_header h;
+		struct perf_sample sample;
+		uint64_t lost[2];
+
+		ring_copy(p, th, tail, &h, sizeof(h));
+		if (h.size < sizeof(h) || h.size > head - tail)
+			break;
+		if (h.type == PERF_RECORD_SAMPLE && h.size >= sizeof(h) + sizeof(sample)) {
+			ring_copy(p, th, tail + sizeof(h), &sample, sizeof(sample));
+			d->sampled_by_perf++;
+			aif_target_sample(d, t, sample.tid, sample.time, sample.ip, 1,
+					  &th->is_kernel_thread);
+		} else if (h.type == PERF_RECORD_LOST && h.size >= sizeof(h) + sizeof(lost)) {
+			ring_copy(p, th, tail + sizeof(h), lost, sizeof(lost));
+			t->window_lost += lost[1];
+			aif_store_loss(d->store, AIF_REASON_SAMPLE_LOST, t->process, AIF_NONE,
+				       lost[1]);
+		} else if (h.type == PERF_RECORD_MMAP) {
+			t->maps_stale = true;
+		}
+		tail += h.size;
+	}
+	__atomic_store_n(&th->ring->data_tail, head, __ATOMIC_RELEASE);
+}
+
+void aif_perf_drain(struct aif_drainer *d, struct aif_target *t)
+{
+	for (size_t i = 0; i < t->perf->threads_len; i++)
+		thread_drain(d, t, &t->perf->threads[i]);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "record/target.h"
+
+/*
+ * Device samples of a CPU device: perf_event cpu-clock on each thread of the target, read by the
+ * recorder; the target is not touched. Which threads execute device code shows by itself
+ * (samples.c).
+ */
+struct aif_perf;
+
+/* Starts sampling all threads of the process at `rate` Hz. 0; -EACCES or -EPERM where perf_event is
+ * refused; or -errno. */
+int aif_perf_new(int pid, uint32_t rate, struct aif_perf **ret);
+void aif_perf_free(struct aif_perf *p);
+
+/* Looks for new threads. A thread ends by itself: its descriptor is closed once it is empty. */
+void aif_perf_threads(struct aif_perf *p, int pid);
+
+/* Hands all samples to aif_target_sample, holding the store's lock. */
+void aif_perf_drain(struct aif_drainer *d, struct aif_target *t);
+
+/* Why perf_event_open fails here, e.g. for doctor: 0 if a thread of our own can be sampled. */
+int aif_perf_probe(void);

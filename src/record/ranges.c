@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/target.h"
+
+#include "record/elf_peek.h"
+#include "record/modfiles.h"
+#include "symbolize/pocl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* An address that no module explains must not make us read the maps for each of its samples (a read
+ * takes 50 to 100 us). */
+#define MAPS_INTERVAL_NS (10 * 1000 * 1000)
+
+static size_t range_after(const struct aif_target *t, uint64_t pc)
+{
+	size_t lo = 0, hi = t->ranges_len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->ranges[mid].lo <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static const struct aif_range *range_find(const struct aif_target *t, uint64_t pc)
+{
+	size_t i = range_after(t, pc);
+
+	return i && pc < t->ranges[i - 1].hi ? &t->ranges[i - 1] : NULL;
+}
+
+/* What was mapped there before is gone. */
+void aif_target_range_add(struct aif_target *t, const struct aif_range *range)
+{
+	size_t at, keep = 0;
+
+	if (range->lo >= range->hi)
+		return;
+	for (size_t i = 0; i < t->ranges_len; i++)
+		if (t->ranges[i].hi <= range->lo || t->ranges[i].lo >= range->hi)
+			t->ranges[keep++] = t->ranges[i];
+	t->ranges_len = keep;
+	if (aif_grow(&t->ranges, &t->ranges_cap, keep + 1, sizeof(*range)) < 0)
+		return;
+	at = range_after(t, range->lo);
+	memmove(&t->ranges[at + 1], &t->ranges[at], (keep - at) * sizeof(*range));
+	t->ranges[at] = *range;
+	t->ranges_len++;
+}
+
+/* The kernel that a PoCL module holds, by its name: the process has created it before it runs. */
+static uint32_t kernel_of(struct aif_drainer *d, struct aif_target *t, const char *path)
+{
+	char name[512];
+	uint64_t kernel;
+
+	if (aif_pocl_kernel_of_path(path, name, sizeof(name)) < 0 ||
+	    !aif_map_get(&t->kernel_named, aif_store_puts(d->store, name), &kernel))
+		return AIF_NONE;
+	return (uint32_t)kernel;
+}
+
+/* A file that is mapped executable: the module it makes, with its file kept for names. */
+static bool range_of_file(struct aif_drainer *d, struct aif_target *t, struct aif_range *range,
+			  uint64_t offset, const char *path)
+{
+	struct aif_store *s = d->store;
+	struct aif_elf_peek elf;
+	size_t known = s->p.modules_len;
+	int fd;
+
+	range->is_kernel = aif_pocl_is_kernel_path(path);
+	fd = aif_modfile_open(t->pid, range->lo, range->hi, path);
+	if (fd < 0 || aif_elf_peek(fd, &elf) < 0 ||
+	    !aif_elf_bias(&elf, range->lo, offset, &range->base)) {
+		if (fd >= 0)
+			close(fd);
+		range->base = 0;
+		range->is_kernel = false;
+		range->module = aif_store_module(s, AIF_MODULE_ANON, path, strlen(path), NULL, 0);
+		return range->module != AIF_NONE;
+	}
+	range->module =
+		aif_store_module(s, range->is_kernel ? AIF_MODULE_DEVICE_ELF : AIF_MODULE_ELF, path,
+				 strlen(path), elf.build_id, strlen(elf.build_id));
+	if (range->module == AIF_NONE) {
+		close(fd);
+		return false;
+	}
+	if (range->is_kernel && s->p.modules[range->module].kernel == AIF_NONE)
+		s->p.modules[range->module].kernel = kernel_of(d, t, path);
+	if (s->p.modules_len > known)
+		aif_modfiles_add(d->files, range->module, fd, path, elf.build_id);
+	else
+		close(fd);
+	return true;
+}
+
+static void read_maps(struct aif_drainer *d, struct aif_target *t)
+{
+	char name[64], line[4600];
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", t->pid);
+	f = fopen(name, "re");
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f)) {
+		struct aif_range range = {.module = AIF_NONE};
+		const struct aif_range *old;
+		uint64_t offset;
+		char perms[8], *path;
+		int at = 0;
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %n", &range.lo,
+			   &range.hi, perms, &offset, &at) != 4 ||
+		    perms[2] != 'x')
+			continue;
+		path = line + at;
+		path[strcspn(path, "\n")] = '\0';
+		old = range_find(t, range.lo);
+		if (old && old->hi >= range.hi && old->module != AIF_NONE) {
+			/* The same module still? A JIT's memory and the vdso have no file to compare. */
+			const char *was = aif_profile_str(&d->store->p,
+							  d->store->p.modules[old->module].path);
+			if (!strcmp(was, path) || path[0] != '/')
+				continue;
+		}
+		if (path[0] == '/') {
+			if (!range_of_file(d, t, &range, offset, path))
+				continue;
+		} else {
+			const char *what = path[0] ? path : "[anon]";
+
+			range.base = strcmp(path, "[vdso]") ? 0 : range.lo;
+			range.module = aif_store_module(
+				d->store, range.base ? AIF_MODULE_VDSO : AIF_MODULE_ANON, what,
+				strlen(what), NULL, 0);
+		}
+		aif_target_range_add(t, &range);
+	}
+	fclose(f);
+}
+
+const struct aif_range *aif_target_range(struct aif_drainer *d, struct aif_target *t, uint64_t pc,
+					 uint64_t now_ns)
+{
+	const struct aif_range *range = t->maps_stale ? NULL : range_find(t, pc);
+
+	if (range)
+		return range;
+	if (!t->maps_stale && now_ns - t->maps_read_ns < MAPS_INTERVAL_NS)
+		return NULL;
+	t->maps_stale = false;
+	t->maps_read_ns = now_ns;
+	read_maps(d, t);
+	return range_find(t, pc);
+}

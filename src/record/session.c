@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "record/record.h"
+
+#include "record/coverage.h"
+#include "record/drain.h"
+#include "record/naming.h"
+#include "record/outname.h"
+#include "record/spawn.h"
+#include "record/welcome.h"
+#include "record/writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*
+ * One recording, from the command line to the closed file. Four threads: this one (signals, hellos,
+ * the command's end, the live line), the drain thread, the writer thread, the naming thread.
+ */
+struct session {
+	const struct aif_record_opts *opts;
+	struct aif_record_result *result;
+	struct aif_store store;
+	struct aif_modfiles files;
+	struct aif_drain_thread *drain;
+	struct aif_naming *naming;
+	struct aif_writer_thread *writer;
+	struct aif_welcome_desk desk;
+	sigset_t old_mask;
+	int signals;
+	pid_t child;
+	bool child_ended, stop, live, live_drawn;
+	int interrupts, status;
+	uint64_t start_ns, kill_at_ns;
+};
+
+#define LIVE_NS  (250 * 1000 * 1000)
+#define GRACE_NS (5 * AIF_NS_PER_S) /* between --kill's SIGTERM and SIGKILL */
+
+static int block_signals(struct session *s)
+{
+	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(caught); i++)
+		sigaddset(&set, caught[i]);
+	sigprocmask(SIG_BLOCK, &set, &s->old_mask);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write, not our end */
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signals < 0 ? -errno : 0;
+}
+
+static void reap(struct session *s)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if (pid == s->child) {
+			s->child_ended = s->stop = true;
+			s->status = status;
+		}
+}
+
+/* The terminal sends its signals to the whole process group: those the target has already got. What
+ * was sent to the recorder alone is passed on. */
+static void on_signal(struct session *s, const struct signalfd_siginfo *si)
+{
+	int sig = (int)si->ssi_signo;
+
+	if (sig == SIGCHLD) {
+		reap(s);
+		return;
+	}
+	if (si->ssi_code != SI_KERNEL && s->child > 0 && !s->child_ended)
+		kill(s->child, sig);
+	if (sig == SIGUSR1 || sig == SIGUSR2)
+		return;
+	if (++s->interrupts >= 2)
+		s->stop = true; /* detach: the target goes on alone */
+}
+
+static void draw_live(struct session *s)
+{
+	struct aif_drain_stats st;
+
+	aif_drain_thread_stats(s->drain, &st);
+	fprintf(stderr,
+		"\raiflame: %.0f s, %u process%s, %" PRIu64 " launches, %" PRIu64
+		" samples, %.1f MB \033[K",
+		(double)(aif_now_ns() - s->start_ns) / 1e9, st.targets, st.targets == 1 ? "" : "es",
+		st.launches, st.samples, (double)aif_writer_thread_size(s->writer) / 1e6);
+	fflush(stderr);
+	s->live_drawn = true;
+}
+
+static void check_duration(struct session *s, uint64_t now)
+{
+	if (!s->opts->duration_ns || now - s->start_ns < s->opts->duration_ns)
+		return;
+	if (!s->opts->kill) {
+		s->stop = true;
+	} else if (!s->kill_at_ns) {
+		kill(s->child, SIGTERM);
+		s->kill_at_ns = now + GRACE_NS;
+	} else if (now >= s->kill_at_ns) {
+		kill(s->child, SIGKILL);
+	}
+}
+
+static int loop(struct session *s, struct aif_err *err)
+{
+	uint64_t next_live = 0;
+
+	while (!s->stop) {
+		struct pollfd fds[] = {{.fd = s->signals, .events = POLLIN},
+				       {.fd = s->desk.fd, .events = POLLIN}};
+		struct signalfd_siginfo si;
+		uint64_t now;
+
+		if (poll(fds, 2, 100) < 0 && errno != EINTR)
+			return aif_err_set(err, -errno, "poll: %s", strerror(errno));
+		while (read(s->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
+			on_signal(s, &si);
+		aif_welcome_accept(&s->desk);
+		now = aif_now_ns();
+		check_duration(s, now);
+		if (s->live && now >= next_live) {
+			next_live = now + LIVE_NS;
+			draw_live(s);
+		}
+	}
+	return 0;
+}
+
+static void meta_printf(struct session *s, const char *key, const char *fmt, ...) AIF_PRINTF(3, 4);
+static void meta_printf(struct session *s, const char *key, const char *fmt, ...)
+{
+	char text[8192];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	aif_store_meta(&s->store, key, text);
+}
+
+static void cpu_model(char *ret, size_t size)
+{
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	char line[512];
+
+	ret[0] = '\0';
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "model name", 10) && strchr(line, ':')) {
+			line[strcspn(line, "\n")] = '\0';
+			snprintf(ret, size, "%s", strchr(line, ':') + 2);
+			break;
+		}
+	if (f)
+		fclose(f);
+}
+
+static void describe(struct session *s)
+{
+	struct aif_buf command = {0};
+	struct utsname un;
+	char cpu[256];
+
+	for (char *const *a = s->opts->argv; *a; a++) {
+		bool quote = !**a || strpbrk(*a, " \t\n'\"\\$;&|<>()*?");
+
+		aif_buf_printf(&command, quote ? "%s'%s'" : "%s%s", a == s->opts->argv ? "" : " ",
+			       *a);
+	}
+	cpu_model(cpu, sizeof(cpu));
+	uname(&un);
+	pthread_mutex_lock(&s->store.lock);
+	aif_store_meta(&s->store, "command", aif_buf_str(&command));
+	meta_printf(s, "host", "%s", un.nodename);
+	meta_printf(s, "kernel", "%s %s", un.sysname, un.release);
+	meta_printf(s, "cpu", "%s, %ld cores", cpu, sysconf(_SC_NPROCESSORS_ONLN));
+	meta_printf(s, "recorder_version", "%s", AIF_VERSION);
+	meta_printf(s, "device_rate", "%u", s->opts->device_rate);
+	meta_printf(s, "start_realtime_ns", "%" PRIu64, aif_clock_ns(CLOCK_REALTIME));
+	pthread_mutex_unlock(&s->store.lock);
+	aif_buf_finish(&command);
+}
+
+static uint64_t timeval_ns(struct timeval tv)
+{
+	return (uint64_t)tv.tv_sec * AIF_NS_PER_S + (uint64_t)tv.tv_usec * 1000;
+}
+
+static void describe_end(struct session *s, const struct aif_drain_stats *st)
+{
+	struct rusage own, children;
+
+	getrusage(RUSAGE_SELF, &own);
+	getrusage(RUSAGE_CHILDREN, &children);
+	pthread_mutex_lock(&s->store.lock);
+	if (s->child_ended)
+		meta_printf(s, "exit_status", "%d", s->result->exit_code);
+	meta_printf(s, "sampling", "%s",
+		    st->sampled_by_perf    ? "perf"
+		    : st->sampled_by_timer ? "timer"
+					   : "none");
+	meta_printf(s, "cost.recorder_cpu_ns", "%" PRIu64,
+		    timeval_ns(own.ru_utime) + timeval_ns(own.ru_stime));
+	meta_printf(s, "cost.target_cpu_ns", "%" PRIu64,
+		    timeval_ns(children.ru_utime) + timeval_ns(children.ru_stime));
+	meta_printf(s, "cost.helper_cpu_ns", "%" PRIu64, st->agent_cpu_ns);
+	if (st->captures) /* measured on some launches, told for all */
+		meta_printf(s, "cost.agent_ns", "%" PRIu64,
+			    (uint64_t)((double)st->capture_ns / (double)st->captures *
+				       (double)st->launches));
+	pthread_mutex_unlock(&s->store.lock);
+}
+
+static int exit_code_of(const struct session *s)
+{
+	if (!s->child_ended)
+		return 0;
+	return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
+}
+
+static void note_coverage(struct session *s)
+{
+	char file[4096];
+	int reason = aif_coverage_check(s->opts->argv[0], file, sizeof(file));
+
+	if (!reason)
+		return;
+	pthread_mutex_lock(&s->store.lock);
+	aif_store_loss(&s->store, (enum aif_reason)reason, AIF_NONE,
+		       aif_store_puts(&s->store, file), 1);
+	pthread_mutex_unlock(&s->store.lock);
+}
+
+/* Each file behind a module stays open until it is named: a big program has hundreds. */
+static unsigned long raise_nofile(void)
+{
+	struct rlimit lim;
+	unsigned long was = 1024;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0) {
+		was = (unsigned long)lim.rlim_cur;
+		lim.rlim_cur = AIF_MIN(lim.rlim_max, 65536);
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+	return was;
+}
+
+static int start(struct session *s, struct aif_err *err)
+{
+	struct aif_spawn_env env = {.agent = s->opts->agent};
+	unsigned long nofile = raise_nofile();
+	int r;
+
+	r = aif_outname(s->opts->output, s->result->path, sizeof(s->result->path), err);
+	if (r < 0)
+		return r;
+	if (access(s->opts->agent, R_OK) < 0)
+		return aif_err_set(err, -errno,
+				   "%s: %s; install aiflame completely, or set AIFLAME_AGENT to "
+				   "libaiflame-agent.so",
+				   s->opts->agent, strerror(errno));
+	r = block_signals(s);
+	if (r < 0)
+		return aif_err_set(err, r, "signalfd: %s", strerror(-r));
+	r = aif_welcome_open(&s->desk, &s->store, s->opts, err);
+	if (r < 0)
+		return r;
+	describe(s);
+	note_coverage(s);
+	/* The file first: an unwritable name must be said before the command runs. */
+	r = aif_writer_thread_new(&s->store, s->opts, s->result->path, &s->writer, err);
+	if (r < 0)
+		return r;
+	r = aif_drain_thread_new(&s->store, &s->files, s->opts, &s->drain);
+	if (!r)
+		r = aif_naming_new(&s->store, &s->files, s->opts, &s->naming);
+	if (r < 0)
+		return aif_err_set(err, r, "starting a thread: %s", strerror(-r));
+	s->desk.drain = s->drain;
+	env.socket = s->desk.socket;
+	env.token = s->desk.token;
+	r = aif_spawn(s->opts->argv, &env, &s->old_mask, nofile, &s->child, &s->result->exit_code,
+		      err);
+	if (r < 0)
+		return r;
+	aif_welcome_process(&s->desk, s->child);
+	return 0;
+}
+
+/* Ends the threads in the order in which data flows. */
+static int finish(struct session *s, struct aif_err *err)
+{
+	struct aif_drain_stats st = {0};
+	int r = 0;
+
+	if (s->live_drawn)
+		fputs("\r\033[K", stderr);
+	if (s->drain)
+		aif_drain_thread_finish(s->drain, &st);
+	aif_naming_finish(s->naming);
+	describe_end(s, &st);
+	pthread_mutex_lock(&s->store.lock);
+	for (size_t i = 0; i < s->store.p.processes_len && s->child_ended; i++)
+		if (s->store.p.processes[i].pid == (uint32_t)s->child &&
+		    !s->store.p.processes[i].end_ns) {
+			s->store.p.processes[i].end_ns = aif_now_ns();
+			s->store.p.processes[i].exit_status = s->status;
+		}
+	pthread_mutex_unlock(&s->store.lock);
+	if (s->writer) {
+		r = aif_writer_thread_finish(s->writer, aif_now_ns(), err);
+		s->result->have_profile = !r;
+	}
+	aif_welcome_close(&s->desk);
+	if (s->signals >= 0) {
+		close(s->signals);
+		sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+	}
+	aif_modfiles_finish(&s->files);
+	aif_store_finish(&s->store);
+	return r;
+}
+
+int aif_record_run(const struct aif_record_opts *opts, struct aif_record_result *ret,
+		   struct aif_err *err)
+{
+	struct session s = {.opts = opts, .result = ret, .signals = -1, .desk = {.fd = -1}};
+	struct aif_err finish_err = {0};
+	int r, r2;
+
+	*ret = (struct aif_record_result){.exit_code = 125};
+	s.start_ns = aif_now_ns();
+	s.live = !opts->quiet && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+	r = aif_store_init(&s.store, s.start_ns);
+	if (!r)
+		r = aif_modfiles_init(&s.files);
+	if (r < 0)
+		return aif_err_set(err, r, "out of memory");
+	r = start(&s, err);
+	if (!r) {
+		r = loop(&s, err);
+		ret->exit_code = r < 0 ? 125 : exit_code_of(&s);
+	}
+	if (r < 0 && s.child <= 0 && s.writer) {
+		/* The command never ran: no profile is better than an empty one. */
+		finish(&s, NULL);
+		unlink(ret->path);
+		ret->path[0] = '\0';
+		ret->have_profile = false;
+		return r;
+	}
+	r2 = finish(&s, &finish_err);
+	if (!r && r2 < 0) {
+		r = r2;
+		if (err)
+			*err = finish_err;
+	}
+	return r;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+
+#include <sys/types.h>
+
+/* What a process needs in its environment to carry the agent of this recording. */
+struct aif_spawn_env {
+	const char *agent, *socket, *token;
+};
+
+/* Starts argv with that environment, existing values of LD_PRELOAD and OPENCL_LAYERS kept behind
+ * ours, the signal mask `mask` and the descriptor limit as they were before the recorder changed
+ * them. 0; or -errno with *err and *ret_exit_code 126 (cannot be executed) or 127 (not found), 125
+ * for failures of our own. */
+int aif_spawn(char *const argv[], const struct aif_spawn_env *env, const void *mask,
+	      unsigned long nofile, pid_t *ret_pid, int *ret_exit_code, struct aif_err *err);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "record/batch.h"
+
+/*
+ * What the recorder has learned so far: the model's tables, each fact once. The drain thread adds,
+ * the naming thread adds names, the writer thread copies what is new: all under `lock`, which is
+ * held for microseconds; rows travel in `batches`, outside of the lock.
+ *
+ * Functions below need the lock. They return AIF_NONE when memory runs out, which callers treat as
+ * "unknown": a lost name, never a stop.
+ */
+struct aif_store {
+	pthread_mutex_t lock;
+	struct aif_profile p;
+	struct aif_map frame_ids, stack_ids, module_ids, kernel_ids, shape_ids, program_ids,
+		device_ids, loss_ids;
+	struct aif_batches batches;
+};
+
+int aif_store_init(struct aif_store *s, uint64_t start_ns);
+void aif_store_finish(struct aif_store *s);
+
+uint32_t aif_store_str(struct aif_store *s, const void *p, size_t n);
+uint32_t aif_store_puts(struct aif_store *s, const char *str);
+void aif_store_meta(struct aif_store *s, const char *key, const char *value); /* replaces */
+uint32_t aif_store_module(struct aif_store *s, enum aif_module_kind kind, const char *path,
+			  size_t path_len, const char *build_id, size_t build_id_len);
+/* address < 2^48, module < 2^16 (else AIF_NONE) */
+uint32_t aif_store_frame(struct aif_store *s, enum aif_frame_kind kind, uint32_t module,
+			 uint64_t address);
+uint32_t aif_store_stack(struct aif_store *s, uint32_t parent, uint32_t frame, uint32_t flags);
+uint32_t aif_store_shape(struct aif_store *s, const struct aif_shape *shape);
+uint32_t aif_store_device(struct aif_store *s, const struct aif_device *device);
+uint32_t aif_store_process(struct aif_store *s, const struct aif_process *process);
+uint32_t aif_store_thread(struct aif_store *s, const struct aif_thread *thread);
+uint32_t aif_store_stream(struct aif_store *s, const struct aif_stream *stream);
+uint32_t aif_store_program(struct aif_store *s, const struct aif_program *program);
+uint32_t aif_store_kernel(struct aif_store *s, uint32_t name, uint32_t program);
+uint32_t aif_store_code(struct aif_store *s, const struct aif_code *code); /* takes code->bytes */
+void aif_store_name(struct aif_store *s, const struct aif_frame_name *name);
+void aif_store_clock(struct aif_store *s, const struct aif_clock_pair *pair);
+/* Adds `count` to what is already known of this reason there. detail: string or AIF_NONE. */
+void aif_store_loss(struct aif_store *s, enum aif_reason reason, uint32_t process, uint32_t detail,
+		    uint64_t count);

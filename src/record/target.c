@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/target.h"
+
+#include "record/ingest.h"
+#include "record/perf_source.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct aif_target *aif_target_new(struct aif_drainer *d, int pid, uint32_t process,
+				  struct aif_shm *shm, uint32_t slots, uint64_t ring_size)
+{
+	struct aif_target *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->slots = calloc(slots, sizeof(*t->slots));
+	if (!t->slots) {
+		free(t);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < slots; i++)
+		t->slots[i].thread = AIF_NONE;
+	t->pid = pid;
+	t->pidfd = -1;
+	t->process = process;
+	t->shm = shm;
+	t->slots_len = slots;
+	t->ring_size = ring_size;
+	t->cpu_device = AIF_NONE;
+	t->window = d->windows++;
+	return t;
+}
+
+void aif_target_free(struct aif_target *t)
+{
+	struct aif_map *maps[] = {&t->threads,  &t->timer_threads, &t->devices,     &t->streams,
+				  &t->programs, &t->kernels,       &t->kernel_named};
+
+	if (!t)
+		return;
+	aif_perf_free(t->perf);
+	for (uint32_t i = 0; i < t->slots_len; i++) {
+		aif_map_finish(&t->slots[i].stacks);
+		aif_map_finish(&t->slots[i].shapes);
+	}
+	for (size_t i = 0; i < AIF_ARRAY_LEN(maps); i++)
+		aif_map_finish(maps[i]);
+	for (size_t i = 0; i < t->program_len; i++)
+		aif_buf_finish(&t->program[i].source);
+	free(t->program);
+	free(t->slots);
+	free(t->ranges);
+	free(t->deferred);
+	if (t->pidfd >= 0)
+		close(t->pidfd);
+	munmap(t->shm, aif_shm_size(t->slots_len, t->ring_size));
+	free(t);
+}
+
+size_t aif_target_drain(struct aif_drainer *d, struct aif_target *t)
+{
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < t->slots_len; i++) {
+		struct aif_slot *slot = aif_shm_slot(t->shm, i);
+		struct aif_ingest in = {
+			.drainer = d, .target = t, .slot = &t->slots[i], .slot_index = i};
+
+		if (atomic_load_explicit(&slot->head, memory_order_relaxed) ==
+		    t->slots[i].drain.tail)
+			continue;
+		if (!aif_batches_room(&d->store->batches))
+			break; /* the writer is behind: what is in the rings waits there */
+		bytes += aif_ring_drain(&t->slots[i].drain, slot,
+					aif_shm_ring(t->shm, t->slots_len, t->ring_size, i),
+					t->ring_size, d->scratch, AIF_DRAIN_SCRATCH,
+					aif_ingest_record, &in);
+	}
+	aif_ingest_deferred(d, t);
+	return bytes;
+}
+
+/* A counter that the target only raises, unless it is hostile: the difference, or 0. */
+static uint64_t more(_Atomic uint64_t *shared, uint64_t *seen)
+{
+	uint64_t now = atomic_load_explicit(shared, memory_order_relaxed), was = *seen;
+
+	*seen = now;
+	return now > was && now - was < UINT64_C(1) << 48 ? now - was : 0;
+}
+
+void aif_target_losses(struct aif_drainer *d, struct aif_target *t)
+{
+	struct aif_store *s = d->store;
+	uint64_t launches = 0, execs = 0, samples = 0, others = 0, bad = 0, n;
+
+	for (uint32_t i = 0; i < t->slots_len; i++) {
+		struct aif_slot *shared = aif_shm_slot(t->shm, i);
+		struct aif_target_slot *slot = &t->slots[i];
+
+		launches += more(&shared->lost_launches, &slot->lost_launches);
+		execs += more(&shared->lost_execs, &slot->lost_execs);
+		samples += more(&shared->lost_samples, &slot->lost_samples);
+		others += more(&shared->lost_others, &slot->lost_others);
+		bad += slot->drain.bad - slot->bad;
+		slot->bad = slot->drain.bad;
+	}
+	if (launches)
+		aif_store_loss(s, AIF_REASON_RING_FULL, t->process, aif_store_puts(s, "launches"),
+			       launches);
+	if (execs)
+		aif_store_loss(s, AIF_REASON_RING_FULL, t->process, aif_store_puts(s, "executions"),
+			       execs);
+	if (samples)
+		aif_store_loss(s, AIF_REASON_SAMPLE_LOST, t->process, AIF_NONE, samples);
+	if (others)
+		aif_store_loss(s, AIF_REASON_RING_FULL, t->process,
+			       aif_store_puts(s, "definitions"), others);
+	if (bad)
+		aif_store_loss(s, AIF_REASON_RECORD_BAD, t->process, AIF_NONE, bad);
+	t->window_lost += samples;
+	n = more(&t->shm->before_attach, &t->before_attach);
+	if (n)
+		aif_store_loss(s, AIF_REASON_BEFORE_ATTACH, t->process, AIF_NONE, n);
+	n = more(&t->shm->no_slot, &t->no_slot);
+	if (n)
+		aif_store_loss(s, AIF_REASON_NO_SLOT, t->process, AIF_NONE, n);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "record/opts.h"
+#include "record/store.h"
+#include "wire/ring.h"
+
+/*
+ * One process that has the memory: its rings, and what its ids mean in the store. Belongs to the
+ * drain thread. Everything that comes out of a ring is hostile: ids are looked up, never trusted;
+ * tables per process are bounded.
+ */
+
+/* A piece of the target's address space that holds code. */
+struct aif_range {
+	uint64_t lo, hi, base; /* address in the module = pc - base */
+	uint32_t module;
+	bool is_kernel; /* device code that runs on a CPU */
+};
+
+struct aif_target_slot {
+	struct aif_drain drain;
+	uint32_t thread; /* of the store, AIF_NONE before the first THREAD record */
+	struct aif_map stacks, shapes;
+	uint64_t lost_launches, lost_execs, lost_samples, lost_others; /* already counted */
+	uint64_t bad;
+};
+
+struct aif_target_program {
+	uint32_t id; /* of the store once whole, else AIF_NONE */
+	struct aif_buf source;
+	uint32_t source_len, options;
+};
+
+struct aif_target {
+	struct aif_target *next;
+	uint32_t process; /* of the store */
+	int pid;
+	int pidfd; /* -1: death is seen by kill(pid, 0) */
+	bool ended;
+
+	struct aif_shm *shm; /* hostile memory: sizes are those below */
+	uint32_t slots_len;
+	uint64_t ring_size;
+	struct aif_target_slot *slots;
+
+	struct aif_map threads;       /* tid -> thread of the store */
+	struct aif_map timer_threads; /* tid -> 1: sampled in device code by its timer */
+	struct aif_map devices, streams, programs,
+		kernels; /* agent's id -> store's; programs -> index */
+	struct aif_target_program *program;
+	size_t program_len, program_cap;
+	uint32_t cpu_device;         /* store id of the process's CPU device, AIF_NONE = none */
+	struct aif_map kernel_named; /* name string -> kernel, to find a kernel by its module */
+
+	struct aif_range *ranges; /* sorted by lo */
+	size_t ranges_len, ranges_cap;
+	uint64_t maps_read_ns; /* when /proc/PID/maps was last read */
+	bool maps_stale;
+
+	struct aif_deferred *deferred; /* records that name a definition still under way */
+	size_t deferred_len, deferred_cap;
+
+	uint64_t before_attach, no_slot; /* already counted */
+	uint64_t launches, execs;
+	struct aif_perf *perf; /* perf_source.h; NULL = not sampled by the recorder */
+	uint32_t window;       /* id of the window under way */
+	uint64_t window_start, window_lost;
+	uint64_t tasks_read_ns;
+};
+
+struct aif_modfiles;
+
+/* What the drain thread works with. */
+struct aif_drainer {
+	struct aif_store *store;
+	struct aif_modfiles *files;
+	const struct aif_record_opts *opts;
+	struct aif_target *targets;
+	void *scratch; /* AIF_DRAIN_SCRATCH bytes */
+	uint32_t windows;
+	uint64_t samples, sampled_by_timer, sampled_by_perf;
+	bool perf_refused;
+};
+#define AIF_DRAIN_SCRATCH 65536
+
+/* A process has connected: maps go to `shm`, which the target owns from here. NULL = no memory. */
+struct aif_target *aif_target_new(struct aif_drainer *d, int pid, uint32_t process,
+				  struct aif_shm *shm, uint32_t slots, uint64_t ring_size);
+void aif_target_free(struct aif_target *t);
+
+/* Drains all rings once; holds the store's lock. Returns bytes drained. */
+size_t aif_target_drain(struct aif_drainer *d, struct aif_target *t);
+
+/* Counts what the target says it lost, since the last call. Holds the store's lock. */
+void aif_target_losses(struct aif_drainer *d, struct aif_target *t);
+
+/* ranges.c: the module and address of a pc; reads /proc/PID/maps when it is unknown. */
+const struct aif_range *aif_target_range(struct aif_drainer *d, struct aif_target *t, uint64_t pc,
+					 uint64_t now_ns);
+void aif_target_range_add(struct aif_target *t, const struct aif_range *range);
+
+/* samples.c: one device sample of thread `tid` at `pc`. Needs the store's lock. *is_kernel_thread is
+ * the thread's own memory: it becomes true at its first sample in device code; samples before that
+ * are not of a device and are not kept. */
+void aif_target_sample(struct aif_drainer *d, struct aif_target *t, uint32_t tid, uint64_t time,
+		       uint64_t pc, uint64_t count, bool *is_kernel_thread);
+uint32_t aif_target_thread(struct aif_drainer *d, struct aif_target *t, uint32_t tid,
+			   const char *name);

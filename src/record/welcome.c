@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "record/welcome.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Process numbers take 15 bits of a launch's number (wire.h: slot and sequence take 48). */
+#define MAX_PROCESSES 32767
+/* Descriptors, memory: the most that are recorded at the same time by one recorder. */
+#define MAX_RUNTIMES 1024
+/* An agent that connects and says nothing must not hold up the others. */
+#define HELLO_TIMEOUT_MS 100
+
+static int make_token(char token[AIF_TOKEN_LEN + 1])
+{
+	uint8_t random[AIF_TOKEN_LEN / 2];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -errno;
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(token + 2 * i, 3, "%02x", random[i]);
+	return 0;
+}
+
+static int make_dir(char *dir, size_t size)
+{
+	const char *bases[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+	int r = -ENOENT;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(bases); i++) {
+		/* A socket's path has at most 107 characters. */
+		if (!bases[i] || bases[i][0] != '/' || strlen(bases[i]) > 60)
+			continue;
+		snprintf(dir, size, "%s/aiflame-XXXXXX", bases[i]);
+		if (mkdtemp(dir))
+			return 0;
+		r = -errno;
+	}
+	dir[0] = '\0';
+	return r;
+}
+
+int aif_welcome_open(struct aif_welcome_desk *w, struct aif_store *s,
+		     const struct aif_record_opts *opts, struct aif_err *err)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int r;
+
+	*w = (struct aif_welcome_desk){.fd = -1, .store = s, .opts = opts};
+	r = make_token(w->token);
+	if (!r)
+		r = make_dir(w->dir, sizeof(w->dir));
+	if (r < 0)
+		return aif_err_set(err, r,
+				   "making a directory for the agent's socket: %s; set TMPDIR to a "
+				   "writable directory",
+				   strerror(-r));
+	snprintf(w->socket, sizeof(w->socket), "%s/agent", w->dir);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", w->socket);
+	w->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* Who may reach the socket is decided by the directory, the token and the uid; a target that
+	 * has dropped root's privileges still holds the token but cannot enter the directory. */
+	if (w->fd < 0 || bind(w->fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+	    listen(w->fd, 512) < 0) {
+		r = -errno;
+		aif_welcome_close(w);
+		return aif_err_set(err, r, "%s: %s", w->socket, strerror(-r));
+	}
+	return 0;
+}
+
+void aif_welcome_close(struct aif_welcome_desk *w)
+{
+	if (w->fd >= 0)
+		close(w->fd);
+	if (w->dir[0]) {
+		unlink(w->socket);
+		rmdir(w->dir);
+	}
+	aif_map_finish(&w->by_pid);
+	w->fd = -1;
+	w->dir[0] = '\0';
+}
+
+static uint32_t proc_text(struct aif_store *s, int pid, const char *what)
+{
+	char path[64], text[16384];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, text, sizeof(text));
+	if (fd >= 0)
+		close(fd);
+	n = n < 0 ? 0 : n;
+	while (n && !text[n - 1])
+		n--;
+	for (ssize_t i = 0; i < n; i++) /* arguments are separated by zero bytes */
+		text[i] = text[i] ? text[i] : ' ';
+	return aif_store_str(s, text, (size_t)n);
+}
+
+static uint32_t proc_parent(int pid)
+{
+	char path[64], text[1024], *after;
+	unsigned ppid = 0;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	after = strrchr(text, ')'); /* the name may hold anything */
+	if (after)
+		sscanf(after + 1, " %*c %u", &ppid);
+	return ppid;
+}
+
+static void fill_process(struct aif_store *s, struct aif_process *p)
+{
+	char link[64], exe[4096];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%u/exe", p->pid);
+	n = readlink(link, exe, sizeof(exe));
+	p->exe = aif_store_str(s, exe, n > 0 ? (size_t)n : 0);
+	p->cmdline = proc_text(s, (int)p->pid, "cmdline");
+	p->ppid = proc_parent((int)p->pid);
+}
+
+uint32_t aif_welcome_process(struct aif_welcome_desk *w, int pid)
+{
+	struct aif_process p = {.pid = (uint32_t)pid, .start_ns = aif_now_ns(), .exit_status = -1};
+	char host[256] = "";
+	uint64_t id;
+
+	pthread_mutex_lock(&w->store->lock);
+	if (aif_map_get(&w->by_pid, (uint64_t)pid, &id) && id != AIF_NONE) {
+		pthread_mutex_unlock(&w->store->lock);
+		return (uint32_t)id;
+	}
+	id = AIF_NONE;
+	if (w->store->p.processes_len < MAX_PROCESSES) {
+		gethostname(host, sizeof(host) - 1);
+		p.host = aif_store_puts(w->store, host);
+		fill_process(w->store, &p);
+		id = aif_store_process(w->store, &p);
+		if (id != AIF_NONE)
+			aif_map_put(&w->by_pid, (uint64_t)pid, id);
+	}
+	pthread_mutex_unlock(&w->store->lock);
+	return (uint32_t)id;
+}
+
+/* A pid that says hello as a carrier again has called exec: from here on it is another program. */
+static uint32_t process_of(struct aif_welcome_desk *w, int pid, bool carrier)
+{
+	uint32_t id = aif_welcome_process(w, pid);
+	struct aif_process *p;
+	bool again;
+
+	if (id == AIF_NONE)
+		return id;
+	pthread_mutex_lock(&w->store->lock);
+	p = &w->store->p.processes[id];
+	again = carrier && (p->flags & AIF_PROCESS_RUNTIME);
+	if (again && !p->end_ns)
+		p->end_ns = aif_now_ns();
+	else if (carrier && !again)
+		fill_process(w->store,
+			     p); /* it was still the parent's image when it was first seen */
+	if (!again)
+		p->flags |= AIF_PROCESS_AGENT | (carrier ? 0 : AIF_PROCESS_RUNTIME);
+	pthread_mutex_unlock(&w->store->lock);
+	if (!again)
+		return id;
+	aif_drain_thread_forget(w->drain, pid);
+	aif_map_put(&w->by_pid, (uint64_t)pid, AIF_NONE);
+	return process_of(w, pid, carrier);
+}
+
+static void loss(struct aif_welcome_desk *w, enum aif_reason reason)
+{
+	pthread_mutex_lock(&w->store->lock);
+	aif_store_loss(w->store, reason, AIF_NONE, AIF_NONE, 1);
+	pthread_mutex_unlock(&w->store->lock);
+}
+
+static void give_memory(struct aif_welcome_desk *w, int sock, int pid, uint32_t process)
+{
+	struct aif_shm *shm;
+	int fd, r;
+
+	if (process == AIF_NONE || w->runtimes >= MAX_RUNTIMES) {
+		loss(w, AIF_REASON_TOO_MANY_PROCESSES);
+		aif_welcome_send(sock, AIF_WELCOME_FULL, -1);
+		return;
+	}
+	r = aif_shm_create(AIF_SHM_SLOTS, AIF_SHM_RING_SIZE, &shm, &fd);
+	if (r < 0) {
+		loss(w, AIF_REASON_HANDSHAKE_FAILED);
+		aif_welcome_send(sock, AIF_WELCOME_FULL, -1);
+		return;
+	}
+	shm->options = (w->opts->device_lines ? AIF_OPTION_DEVICE_LINES : 0) |
+		       (w->opts->no_source ? AIF_OPTION_NO_SOURCE : 0);
+	shm->device_rate = w->opts->device_rate;
+	r = aif_drain_thread_add(w->drain, pid, pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,
+				 process, shm, AIF_SHM_SLOTS, AIF_SHM_RING_SIZE);
+	if (r < 0 || aif_welcome_send(sock, AIF_WELCOME_OK, fd) < 0)
+		loss(w, AIF_REASON_HANDSHAKE_FAILED);
+	else
+		w->runtimes++;
+	close(fd);
+}
+
+static bool same_token(const char *a, const char *b)
+{
+	unsigned diff = 0;
+
+	for (size_t i = 0; i < AIF_TOKEN_LEN; i++)
+		diff |= (unsigned)(a[i] ^ b[i]);
+	return diff == 0;
+}
+
+static void welcome(struct aif_welcome_desk *w, int sock)
+{
+	struct timeval tv = {.tv_usec = HELLO_TIMEOUT_MS * 1000};
+	struct aif_hello h;
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
+	    recv(sock, &h, sizeof(h), 0) != (ssize_t)sizeof(h) || h.magic != AIF_WIRE_MAGIC)
+		return;
+	if (!same_token(h.token, w->token) ||
+	    (cred.uid != geteuid() && geteuid() != 0 && cred.uid != 0)) {
+		w->refused++;
+		aif_welcome_send(sock, AIF_WELCOME_TOKEN, -1);
+		return;
+	}
+	if (h.version != AIF_WIRE_VERSION) {
+		loss(w, AIF_REASON_WIRE_VERSION);
+		aif_welcome_send(sock, AIF_WELCOME_VERSION, -1);
+		return;
+	}
+	if (h.kind == AIF_HELLO_CARRIER)
+		process_of(w, cred.pid, true);
+	else if (h.kind == AIF_HELLO_RUNTIME)
+		give_memory(w, sock, cred.pid, process_of(w, cred.pid, false));
+}
+
+void aif_welcome_accept(struct aif_welcome_desk *w)
+{
+	int sock;
+
+	while ((sock = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		welcome(w, sock);
+		close(sock);
+	}
+}

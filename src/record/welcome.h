@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "record/drain.h"
+#include "wire/handshake.h"
+
+/*
+ * Where agents say hello: a socket in a 0700 directory of this recording, with a token. Keeps the
+ * list of processes that were seen. Belongs to the main thread.
+ */
+struct aif_welcome_desk {
+	int fd; /* listens; poll for reading */
+	char dir[80], socket[96];
+	char token[AIF_TOKEN_LEN + 1];
+	struct aif_store *store;
+	struct aif_drain_thread *drain;
+	const struct aif_record_opts *opts;
+	struct aif_map by_pid; /* pid -> process of the store */
+	unsigned runtimes, refused;
+};
+
+int aif_welcome_open(struct aif_welcome_desk *w, struct aif_store *s,
+		     const struct aif_record_opts *opts, struct aif_err *err);
+void aif_welcome_close(struct aif_welcome_desk *w); /* removes the directory */
+
+/* Answers everybody who waits. */
+void aif_welcome_accept(struct aif_welcome_desk *w);
+
+/* The process `pid`, made known to the store if it is new. Takes the store's lock. */
+uint32_t aif_welcome_process(struct aif_welcome_desk *w, int pid);

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/writer.h"
+
+#include "profile/file.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define COMMIT_NS AIF_NS_PER_S
+#define POLL_NS   (20 * 1000 * 1000)
+
+struct aif_writer_thread {
+	struct aif_store *store;
+	const struct aif_record_opts *opts;
+	struct aif_writer *file;
+	struct aif_profile copy; /* of the store's tables, as far as they are copied */
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool stop;
+	int error;
+	struct aif_err err;
+	_Atomic uint64_t size;
+};
+
+/* Appends what the store has beyond the copy. The tables only grow at their ends. */
+static int copy_tail(void *to, size_t *to_len, size_t *to_cap, const void *from, size_t from_len,
+		     size_t size)
+{
+	int r = aif_grow(to, to_cap, from_len, size);
+
+	if (r < 0 || from_len <= *to_len)
+		return r;
+	memcpy(*(char **)to + *to_len * size, (const char *)from + *to_len * size,
+	       (from_len - *to_len) * size);
+	*to_len = from_len;
+	return 0;
+}
+
+/* Tables whose rows change are copied from their start. */
+#define COPY(table, from_start)                                                            \
+	do {                                                                               \
+		if (from_start)                                                            \
+			to->table##_len = 0;                                               \
+		r = copy_tail(&to->table, &to->table##_len, &to->table##_cap, from->table, \
+			      from->table##_len, sizeof(*from->table));                    \
+		if (r < 0)                                                                 \
+			return r;                                                          \
+	} while (0)
+
+static int copy_tables(struct aif_profile *to, const struct aif_profile *from)
+{
+	int r;
+
+	while (to->strings.len < from->strings.len) {
+		size_t len;
+		const char *str = aif_strset_get(&from->strings, (uint32_t)to->strings.len, &len);
+
+		if (aif_strset_put(&to->strings, str, len) == AIF_STR_NONE)
+			return -ENOMEM;
+	}
+	COPY(meta, true);
+	COPY(processes, true);
+	COPY(losses, true);
+	COPY(threads, false);
+	COPY(devices, false);
+	COPY(streams, false);
+	COPY(modules, false);
+	COPY(frames, false);
+	COPY(frame_names, false);
+	COPY(stacks, false);
+	COPY(programs, false);
+	COPY(kernels, false);
+	COPY(shapes, false);
+	COPY(codes, false);
+	COPY(clock_pairs, false);
+	return 0;
+}
+
+static int write_batch(struct aif_writer_thread *w, struct aif_batch *b, struct aif_err *err)
+{
+	switch (b->kind) {
+	case AIF_BATCH_LAUNCH:
+		return aif_writer_launches(w->file, b->launches, b->len, err);
+	case AIF_BATCH_EXEC:
+		return aif_writer_execs(w->file, b->execs, b->len, err);
+	case AIF_BATCH_SAMPLE:
+		return aif_writer_samples(w->file, b->samples, b->len, err);
+	default:
+		return aif_writer_windows(w->file, b->windows, b->len, err);
+	}
+}
+
+/* After an error nothing more is written, but batches are still taken, so that the recording of the
+ * target goes on unharmed until it is told. */
+static int write_batches(struct aif_writer_thread *w, int error, struct aif_err *err)
+{
+	struct aif_batch *b;
+
+	while ((b = aif_batches_take(&w->store->batches)) != NULL) {
+		if (!error)
+			error = write_batch(w, b, err);
+		aif_batches_give(&w->store->batches, b);
+	}
+	return error;
+}
+
+static int write_tables(struct aif_writer_thread *w, struct aif_err *err)
+{
+	int r;
+
+	pthread_mutex_lock(&w->store->lock);
+	r = copy_tables(&w->copy, &w->store->p);
+	pthread_mutex_unlock(&w->store->lock);
+	if (r < 0)
+		return aif_err_set(err, r, "writing the profile: %s", strerror(-r));
+	r = aif_writer_tables(w->file, &w->copy, err);
+	if (!r && (w->opts->max_size || w->opts->keep_ns))
+		r = aif_writer_trim(w->file, w->opts->max_size, w->opts->keep_ns, aif_now_ns(),
+				    err);
+	if (!r)
+		r = aif_writer_commit(w->file, err);
+	w->size = aif_writer_size(w->file);
+	return r;
+}
+
+static bool wait_or_stop(struct aif_writer_thread *w, uint64_t ns)
+{
+	uint64_t until = aif_clock_ns(CLOCK_REALTIME) + ns;
+	struct timespec t = {.tv_sec = (time_t)(until / AIF_NS_PER_S),
+			     .tv_nsec = (long)(until % AIF_NS_PER_S)};
+	bool stop;
+
+	pthread_mutex_lock(&w->lock);
+	if (!w->stop)
+		pthread_cond_timedwait(&w->wake, &w->lock, &t);
+	stop = w->stop;
+	pthread_mutex_unlock(&w->lock);
+	return stop;
+}
+
+static void *writer_main(void *arg)
+{
+	struct aif_writer_thread *w = arg;
+	uint64_t next = aif_now_ns() + COMMIT_NS;
+	struct aif_err err = {0};
+	int r = 0;
+
+	for (bool stop = false; !stop;) {
+		stop = wait_or_stop(w, POLL_NS);
+		r = write_batches(w, r, &err);
+		if (!r && (stop || aif_now_ns() >= next)) {
+			r = write_tables(w, &err);
+			next += COMMIT_NS;
+		}
+		if (r < 0 && !w->error) {
+			pthread_mutex_lock(&w->lock);
+			w->error = r;
+			w->err = err;
+			pthread_mutex_unlock(&w->lock);
+		}
+	}
+	return NULL;
+}
+
+int aif_writer_thread_new(struct aif_store *s, const struct aif_record_opts *opts, const char *path,
+			  struct aif_writer_thread **ret, struct aif_err *err)
+{
+	struct aif_writer_thread *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	w->store = s;
+	w->opts = opts;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->wake, NULL);
+	r = aif_writer_new(path, s->p.start_ns, &w->file, err);
+	if (r < 0)
+		goto fail;
+	r = -pthread_create(&w->thread, NULL, writer_main, w);
+	if (r < 0) {
+		aif_err_set(err, r, "starting a thread: %s", strerror(-r));
+		aif_writer_finish(w->file, s->p.start_ns, NULL);
+		goto fail;
+	}
+	*ret = w;
+	return 0;
+fail:
+	pthread_cond_destroy(&w->wake);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+	return r;
+}
+
+int aif_writer_thread_error(struct aif_writer_thread *w, struct aif_err *err)
+{
+	int r;
+
+	pthread_mutex_lock(&w->lock);
+	r = w->error;
+	if (r < 0 && err)
+		*err = w->err;
+	pthread_mutex_unlock(&w->lock);
+	return r;
+}
+
+uint64_t aif_writer_thread_size(struct aif_writer_thread *w)
+{
+	return w->size;
+}
+
+int aif_writer_thread_finish(struct aif_writer_thread *w, uint64_t end_ns, struct aif_err *err)
+{
+	struct aif_err finish_err = {0};
+	int r, r2;
+
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	r = aif_writer_thread_error(w, err);
+	r2 = aif_writer_finish(w->file, end_ns, &finish_err);
+	if (!r && r2 < 0) {
+		r = r2;
+		if (err)
+			*err = finish_err;
+	}
+	/* Machine code is the store's; the copy only points to it. */
+	for (size_t i = 0; i < w->copy.codes_len; i++)
+		w->copy.codes[i].bytes = NULL;
+	aif_profile_finish(&w->copy);
+	pthread_cond_destroy(&w->wake);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+	return r;
+}

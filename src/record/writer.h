@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "record/opts.h"
+#include "record/store.h"
+
+/*
+ * The writer thread: once a second it copies what is new in the store's tables (under the lock, a
+ * memcpy), then writes tables and queued batches to the file and commits, outside of it. The thread
+ * that drains rings never touches the file.
+ */
+struct aif_writer_thread;
+
+/* Creates the file and starts the thread. */
+int aif_writer_thread_new(struct aif_store *s, const struct aif_record_opts *opts, const char *path,
+			  struct aif_writer_thread **ret, struct aif_err *err);
+
+/* The error that stopped the writing (disk full, ...): 0 while all is well. *err as it was. */
+int aif_writer_thread_error(struct aif_writer_thread *w, struct aif_err *err);
+uint64_t aif_writer_thread_size(struct aif_writer_thread *w);
+
+/* Writes everything that is left, closes the file, frees. 0 or the error that stopped the writing. */
+int aif_writer_thread_finish(struct aif_writer_thread *w, uint64_t end_ns, struct aif_err *err);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/reasons.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void map_keeps_every_key(void **state)
+{
+	struct aif_map m = {0};
+	uint64_t v;
+
+	(void)state;
+	assert_false(aif_map_get(&m, 7, &v));
+	for (uint64_t i = 0; i < 10000; i++)
+		assert_int_equal(aif_map_put(&m, i * i, i), 0);
+	for (uint64_t i = 0; i < 10000; i++) {
+		assert_true(aif_map_get(&m, i * i, &v));
+		assert_int_equal(v, i);
+	}
+	assert_int_equal(m.len, 10000);
+	assert_false(aif_map_get(&m, 3, &v));
+	aif_map_put(&m, UINT64_MAX, 1);
+	aif_map_put(&m, UINT64_MAX, 2); /* replaces */
+	assert_true(aif_map_get(&m, UINT64_MAX, &v));
+	assert_int_equal(v, 2);
+	assert_int_equal(m.len, 10001);
+	aif_map_clear(&m);
+	assert_false(aif_map_get(&m, 0, &v));
+	aif_map_finish(&m);
+}
+
+static void strset_gives_dense_ids_once(void **state)
+{
+	struct aif_strset s = {0};
+	char text[32];
+	size_t len;
+
+	(void)state;
+	assert_int_equal(aif_strset_find(&s, "a", 1), AIF_STR_NONE);
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < 5000; i++) {
+			int n = snprintf(text, sizeof(text), "name%d", i);
+
+			assert_int_equal(aif_strset_put(&s, text, (size_t)n), i);
+		}
+	assert_string_equal(aif_strset_get(&s, 4321, &len), "name4321");
+	assert_int_equal(len, 8);
+	assert_int_equal(aif_strset_put(&s, "a\0b", 3), 5000); /* zero bytes count */
+	assert_int_equal(aif_strset_put(&s, "a\0c", 3), 5001);
+	assert_int_equal(aif_strset_put(&s, NULL, 0), 5002);
+	assert_string_equal(aif_strset_get(&s, 99999, &len), "");
+	assert_int_equal(len, 0);
+	aif_strset_finish(&s);
+}
+
+static void buf_failure_is_sticky(void **state)
+{
+	struct aif_buf b = {0};
+
+	(void)state;
+	aif_buf_printf(&b, "%d-%s", 42, "x");
+	aif_buf_putc(&b, '!');
+	assert_string_equal(aif_buf_str(&b), "42-x!");
+	assert_null(aif_buf_reserve(&b, SIZE_MAX / 2));
+	assert_true(aif_buf_failed(&b));
+	aif_buf_puts(&b, "later");
+	assert_int_equal(b.len, 5);
+	aif_buf_clear(&b);
+	aif_buf_puts(&b, "again");
+	assert_string_equal(aif_buf_str(&b), "again");
+	aif_buf_finish(&b);
+}
+
+static void err_returns_its_code(void **state)
+{
+	struct aif_err e;
+
+	(void)state;
+	assert_int_equal(aif_err_set(&e, -ENOENT, "x: %s", "gone"), -ENOENT);
+	assert_string_equal(e.text, "x: gone");
+	assert_int_equal(aif_err_set(NULL, -EIO, "nobody listens"), -EIO);
+}
+
+static void reasons_are_unique_and_told(void **state)
+{
+	static const int numbers[] = {
+#define AIF_REASON(number, name, class, sentence, fix) number,
+#include "base/reasons.def"
+#undef AIF_REASON
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(numbers); i++) {
+		const struct aif_reason_info *info = aif_reason_info(numbers[i]);
+
+		assert_non_null(info);
+		assert_true(strlen(info->sentence) > 10);
+		for (size_t j = 0; j < i; j++)
+			assert_int_not_equal(numbers[i], numbers[j]);
+	}
+	assert_null(aif_reason_info(1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(map_keeps_every_key),
+		cmocka_unit_test(strset_gives_dense_ids_once),
+		cmocka_unit_test(buf_failure_is_sticky),
+		cmocka_unit_test(err_returns_its_code),
+		cmocka_unit_test(reasons_are_unique_and_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
