@@ -158,6 +158,12 @@ struct aif_meta {
 	uint32_t key, value; /* strings */
 };
 
+enum aif_profile_note {
+	AIF_NOTE_CUT_SHORT = 1,   /* the recorder did not finish it: it ends at the last commit */
+	AIF_NOTE_NO_ROLLBACK = 2, /* it was killed in a commit, which could not be undone here */
+	AIF_NOTE_TRIMMED = 4,     /* old rows were dropped (--keep, --max-size): see losses */
+};
+
 #define AIF_TABLE(type, name) \
 	struct type *name;    \
 	size_t name##_len, name##_cap
@@ -180,6 +186,7 @@ struct aif_profile {
 	AIF_TABLE(aif_code, codes);
 	AIF_TABLE(aif_clock_pair, clock_pairs);
 	AIF_TABLE(aif_loss, losses);
+	unsigned notes; /* enum aif_profile_note: what a view should say about the file */
 	/* The file, for bulk rows; NULL for a profile that lives in memory only (profile/file.h). */
 	struct aif_file *file;
 };

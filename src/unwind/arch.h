@@ -10,9 +10,12 @@ struct aif_regs {
 
 #if defined(__x86_64__)
 /* The caller's own registers: pc is a point inside the calling function, so that the first frame of
- * an unwind from here is the function that used this macro. */
-#define AIF_REGS_HERE(regs)                                                      \
-	__asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2" \
+ * an unwind from here is the function that used this macro (and not `pc_is_exact`). rbp is read
+ * first: in code without frame pointers the compiler may choose it for another output. `regs` must
+ * be a local of a function that does something after unwinding, else the call becomes a jump and
+ * its frame is gone. */
+#define AIF_REGS_HERE(regs)                                                             \
+	__asm__ volatile("movq %%rbp, %2\n\tmovq %%rsp, %1\n\tleaq 0(%%rip), %0\n\tnop" \
 			 : "=r"((regs)->pc), "=r"((regs)->sp), "=r"((regs)->bp))
 #else
 #error "unwind/arch.h: this architecture is not supported yet"

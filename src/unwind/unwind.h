@@ -19,12 +19,17 @@ struct aif_unwinder;
  * thread may unwind. Pages are touched only as rows are learned. */
 size_t aif_unwinder_size(void);
 
-/* Takes the first module snapshot. Not in a signal handler. 0 or -errno. */
+/* Takes the first module snapshot. In a forked child: again, on the same memory. Not in a signal
+ * handler. 0 or -errno. */
 int aif_unwinder_init(struct aif_unwinder *u);
 
 /* Modules came or went (after dlclose; or when an unknown pc was seen on a launch path): takes a new
  * snapshot, and when one went away drops all rows (a new generation). Not in a signal handler. */
 void aif_unwinder_refresh(struct aif_unwinder *u);
+
+/* After AIF_STOP_NO_MODULE at pc: might a refresh help? False for code in no module (JIT), where the
+ * loader answers by itself (glibc >= 2.35). Lock-free. */
+bool aif_unwinder_stale(const struct aif_unwinder *u, uint64_t pc);
 
 /* Changes whenever rows may have become stale. What is derived from rows (the memo) holds only
  * within one generation. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
 #include "wire/handshake.h"
 #include "wire/ring.h"
 
@@ -169,6 +168,7 @@ static void nonsense_is_skipped_and_counted(void **state)
 
 	m.drain = (struct aif_drain){0};
 	atomic_store(&slot->head, 0);
+	atomic_store(&slot->tail, 0);
 	aif_ring_init(&m.ring, slot, body, RING_SIZE);
 	for (int kind = 0; kind < 5; kind++) {
 		uint64_t at = m.ring.head & (RING_SIZE - 1), bad = m.drain.bad;

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/chunk_format.h"
+
+/* Short words for the tables below. `P` and `A` are bases, `_M` adds the mean. */
+#define RAW                                                     \
+	{                                                       \
+		AIF_BASE_NONE, AIF_KEY_NONE, 0, 0, AIF_KEY_NONE \
+	}
+#define RAW_M(key)                                     \
+	{                                              \
+		AIF_BASE_NONE, AIF_KEY_NONE, 0, 1, key \
+	}
+#define P(key)                                         \
+	{                                              \
+		AIF_BASE_PREV, key, 0, 0, AIF_KEY_NONE \
+	}
+#define P_M(key, mean)                         \
+	{                                      \
+		AIF_BASE_PREV, key, 0, 1, mean \
+	}
+#define A(key, of)                                       \
+	{                                                \
+		AIF_BASE_AFTER, key, of, 0, AIF_KEY_NONE \
+	}
+#define A_M(key, of, m)                       \
+	{                                     \
+		AIF_BASE_AFTER, key, of, 1, m \
+	}
+#define ONE  AIF_KEY_NONE
+#define SELF AIF_KEY_SELF
+
+#define CANDIDATES(...)                                                            \
+	.candidates = (const struct aif_chunk_coding[]){__VA_ARGS__},              \
+	.candidates_len = sizeof((const struct aif_chunk_coding[]){__VA_ARGS__}) / \
+			  sizeof(struct aif_chunk_coding)
+#define COLUMN(number, type, field, how, absent, ...)                              \
+	{                                                                          \
+		.id = number, .form = how, .offset = offsetof(struct type, field), \
+		.missing = absent, CANDIDATES(__VA_ARGS__)                         \
+	}
+#define LAUNCH(number, ...) COLUMN(number, aif_launch_row, __VA_ARGS__)
+#define EXEC(number, ...)   COLUMN(number, aif_exec_row, __VA_ARGS__)
+#define SAMPLE(number, ...) COLUMN(number, aif_sample_row, __VA_ARGS__)
+#define WINDOW(number, ...) COLUMN(number, aif_window_row, __VA_ARGS__)
+#define U64                 AIF_FORM_U64
+#define U32                 AIF_FORM_U32
+#define SPAN                AIF_FORM_SPAN
+
+/* Places in the lists below that are used as keys. */
+enum { LAUNCH_THREAD = 0, LAUNCH_STACK = 1 };
+enum { EXEC_KERNEL = 1, EXEC_STREAM = 2, EXEC_SPAN = 7 };
+enum { SAMPLE_THREAD = 0, SAMPLE_DEVICE = 2, SAMPLE_FRAME = 4 };
+
+static const struct aif_chunk_column launch_columns[] = {
+	LAUNCH(3, thread, U32, AIF_NONE, RAW, P(SELF)),
+	LAUNCH(8, stack, U32, AIF_NONE, RAW, P(ONE), P(SELF), P(LAUNCH_THREAD)),
+	LAUNCH(1, launch, U64, 0, P(ONE), P(LAUNCH_THREAD)),
+	LAUNCH(2, time, U64, 0, P(ONE), P_M(ONE, ONE), P_M(ONE, LAUNCH_STACK), P(LAUNCH_THREAD)),
+	LAUNCH(4, kind, U32, AIF_LAUNCH_KERNEL, RAW, P(LAUNCH_STACK)),
+	LAUNCH(5, kernel, U32, AIF_NONE, RAW, P(LAUNCH_STACK)),
+	LAUNCH(6, device, U32, AIF_NONE, RAW, P(LAUNCH_STACK)),
+	LAUNCH(7, stream, U32, AIF_NONE, RAW, P(ONE), P(LAUNCH_STACK), P(LAUNCH_THREAD)),
+	LAUNCH(9, shape, U32, AIF_NONE, RAW, P(LAUNCH_STACK)),
+	LAUNCH(10, bytes, U64, 0, RAW, P(LAUNCH_STACK)),
+};
+
+static const struct aif_chunk_column exec_columns[] = {
+	EXEC(1, launch, U64, 0, P(ONE)),
+	EXEC(7, kernel, U32, AIF_NONE, RAW, P(ONE), P(SELF)),
+	EXEC(9, stream, U32, AIF_NONE, RAW, P(ONE), P(SELF), P(EXEC_KERNEL)),
+	EXEC(4, clock, U32, 0, RAW, P(EXEC_STREAM)),
+	EXEC(5, process, U32, AIF_NONE, RAW, P(EXEC_STREAM)),
+	EXEC(6, kind, U32, AIF_LAUNCH_KERNEL, RAW, P(EXEC_KERNEL)),
+	EXEC(8, device, U32, AIF_NONE, RAW, P(EXEC_STREAM)),
+	EXEC(3, end, SPAN, 0, RAW, RAW_M(ONE), RAW_M(EXEC_KERNEL), P(ONE)),
+	EXEC(2, start, U64, 0, P(ONE), P_M(ONE, ONE), P_M(ONE, EXEC_KERNEL), P(EXEC_STREAM),
+	     P_M(EXEC_STREAM, EXEC_KERNEL), A(ONE, EXEC_SPAN), A_M(ONE, EXEC_SPAN, ONE),
+	     A(EXEC_STREAM, EXEC_SPAN), A_M(EXEC_STREAM, EXEC_SPAN, ONE),
+	     A_M(EXEC_STREAM, EXEC_SPAN, EXEC_KERNEL)),
+	EXEC(10, bytes, U64, 0, RAW, P(EXEC_KERNEL)),
+};
+
+static const struct aif_chunk_column sample_columns[] = {
+	SAMPLE(3, thread, U32, AIF_NONE, RAW, P(ONE), P(SELF)),
+	SAMPLE(4, process, U32, AIF_NONE, RAW, P(SAMPLE_THREAD)),
+	SAMPLE(5, device, U32, AIF_NONE, RAW, P(SAMPLE_THREAD)),
+	SAMPLE(8, window, U32, AIF_NONE, RAW, P(ONE), P(SAMPLE_DEVICE)),
+	SAMPLE(6, frame, U32, AIF_NONE, RAW, P(ONE), P(SELF)),
+	SAMPLE(7, reason, U32, AIF_NONE, RAW, P(SAMPLE_FRAME)),
+	SAMPLE(2, count, U64, 1, RAW, P(SAMPLE_FRAME)),
+	SAMPLE(1, time, U64, 0, P(ONE), P_M(ONE, ONE), P(SAMPLE_THREAD),
+	       P_M(SAMPLE_THREAD, SAMPLE_THREAD)),
+};
+
+static const struct aif_chunk_column window_columns[] = {
+	WINDOW(3, window, U32, AIF_NONE, RAW, P(ONE)),
+	WINDOW(4, device, U32, AIF_NONE, RAW),
+	WINDOW(5, process, U32, AIF_NONE, RAW),
+	WINDOW(6, held, U32, 1, RAW),
+	WINDOW(2, end, SPAN, 0, RAW),
+	WINDOW(1, start, U64, 0, P(ONE)),
+	WINDOW(7, period_ns, U64, 0, RAW),
+	WINDOW(8, lost, U64, 0, RAW),
+};
+
+static_assert(sizeof(struct aif_launch_row) == 56, "fields were added: give each a column");
+static_assert(sizeof(struct aif_exec_row) == 56, "fields were added: give each a column");
+static_assert(sizeof(struct aif_sample_row) == 40, "fields were added: give each a column");
+static_assert(sizeof(struct aif_window_row) == 48, "fields were added: give each a column");
+
+const struct aif_chunk_layout *aif_chunk_layout(enum aif_chunk_kind kind)
+{
+#define LAYOUT(type, at, list)                                                            \
+	{                                                                                 \
+		sizeof(struct type), offsetof(struct type, at), AIF_ARRAY_LEN(list), list \
+	}
+	static const struct aif_chunk_layout layouts[AIF_CHUNK_KIND_COUNT] = {
+		[AIF_CHUNK_LAUNCHES] = LAYOUT(aif_launch_row, time, launch_columns),
+		[AIF_CHUNK_EXECS] = LAYOUT(aif_exec_row, start, exec_columns),
+		[AIF_CHUNK_SAMPLES] = LAYOUT(aif_sample_row, time, sample_columns),
+		[AIF_CHUNK_WINDOWS] = LAYOUT(aif_window_row, start, window_columns),
+	};
+
+	return (unsigned)kind < AIF_CHUNK_KIND_COUNT && layouts[kind].columns ? &layouts[kind]
+									      : NULL;
+}
+
+size_t aif_chunk_row_size(enum aif_chunk_kind kind)
+{
+	const struct aif_chunk_layout *l = aif_chunk_layout(kind);
+
+	return l ? l->row_size : 0;
+}
+
+static uint64_t sum_bytes(uint64_t h, const uint8_t *p, size_t n)
+{
+	uint64_t a = h ^ (n * UINT64_C(0x9e3779b97f4a7c15)), b = ~h;
+	uint8_t tail[16] = {0};
+
+	for (; n >= 16; n -= 16, p += 16) {
+		a = aif_mix64(a ^ aif_load_le64(p)) + UINT64_C(0x9e3779b97f4a7c15);
+		b = aif_mix64(b ^ aif_load_le64(p + 8)) + UINT64_C(0xd1b54a32d192ed03);
+	}
+	memcpy(tail, p, n);
+	a = aif_mix64(a ^ aif_load_le64(tail));
+	b = aif_mix64(b ^ aif_load_le64(tail + 8));
+	return aif_mix64(a + (b << 32 | b >> 32));
+}
+
+uint64_t aif_chunk_checksum(const uint8_t *chunk, size_t size)
+{
+	uint64_t h = sum_bytes(0, chunk, 8);
+
+	return sum_bytes(h, chunk + AIF_CHUNK_HEADER, size - AIF_CHUNK_HEADER);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/file_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* SQLite's locks are POSIX locks on these bytes (its file format, "pending byte"). */
+#define LOCK_AT  0x40000000
+#define LOCK_LEN 512
+
+static char *join(const char *path, const char *suffix)
+{
+	char *s;
+
+	return asprintf(&s, "%s%s", path, suffix) < 0 ? NULL : s;
+}
+
+/* The process that writes this file as an SQLite database, 0 if none. */
+static pid_t file_writer(const char *path)
+{
+	struct flock l = {
+		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = LOCK_AT, .l_len = LOCK_LEN};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	pid_t pid = 0;
+
+	if (fd < 0)
+		return 0;
+	if (fcntl(fd, F_GETLK, &l) == 0 && l.l_type == F_WRLCK)
+		pid = l.l_pid > 0 ? l.l_pid : 1;
+	close(fd);
+	return pid;
+}
+
+/* path -> path.old, with the journal of a recording that was killed: without it the old file
+ * could not be repaired, and with it the new one would be "repaired" with the old one's pages. */
+static int move_away(const char *path, struct aif_err *err)
+{
+	static const char *const suffixes[][2] = {{"-journal", ".old-journal"}, {"", ".old"}};
+	struct stat st;
+	pid_t pid;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0
+				       : aif_err_set(err, -errno, "cannot write %s: %s", path,
+						     strerror(errno));
+	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		return aif_err_set(err, -EINVAL,
+				   "cannot write %s: it is not a file; choose another name with -o",
+				   path);
+	pid = file_writer(path);
+	if (pid)
+		return aif_err_set(
+			err, -EBUSY,
+			"cannot write %s: process %d is recording into it; choose another "
+			"name with -o",
+			path, (int)pid);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(suffixes); i++) {
+		char *from = join(path, suffixes[i][0]), *to = join(path, suffixes[i][1]);
+		int r = from && to ? rename(from, to) : -1;
+		int e = from && to ? errno : ENOMEM;
+
+		/* No journal: that of an older .old must not stay beside the new .old. */
+		if (r < 0 && e == ENOENT && to)
+			unlink(to);
+		free(from);
+		free(to);
+		if (r < 0 && e != ENOENT)
+			return aif_err_set(
+				err, -e,
+				"cannot move %s to %s.old: %s; choose another name with -o", path,
+				path, strerror(e));
+	}
+	return 0;
+}
+
+static int create(struct aif_writer *w, struct aif_err *err)
+{
+	int fd = open(w->path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600), e = errno;
+
+	if (fd < 0)
+		return aif_err_set(err, -e, "cannot write %s: %s; choose a writable place with -o",
+				   w->path, strerror(e));
+	close(fd);
+	/* As a path, not as ":memory:" or a URI. */
+	if (w->path[0] != '/') {
+		char *there = join("./", w->path);
+
+		if (!there)
+			return aif_err_set(err, -ENOMEM, "cannot write %s: out of memory", w->path);
+		free(w->path);
+		w->path = there;
+	}
+	if (sqlite3_open_v2(w->path, &w->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX |
+				    SQLITE_OPEN_EXRESCODE,
+			    NULL) != SQLITE_OK)
+		return aif_writer_fail(w, err);
+	return 0;
+}
+
+static int make_tables(struct aif_writer *w, struct aif_err *err)
+{
+	struct aif_buf sql = {0};
+	int r;
+
+	/*
+	 * Exclusive: no shared memory, no locks that network file systems get wrong, and readers
+	 * are told that the file is being written. synchronous=OFF: survives the death of a
+	 * process, not of the machine, and costs no disk flush. Pages of 4 KiB: each chunk wastes
+	 * half a page, which at 16 KiB is 2 MB a minute.
+	 */
+	aif_buf_printf(
+		&sql,
+		"PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE;"
+		"PRAGMA journal_mode=DELETE; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY;"
+		"BEGIN EXCLUSIVE; PRAGMA application_id=%d; PRAGMA user_version=%d;",
+		AIF_FILE_APPLICATION_ID, AIF_FILE_VERSION);
+	aif_schema_sql(&sql);
+	aif_buf_printf(&sql, "INSERT INTO recording VALUES(0, %lld, 0, 0); COMMIT;",
+		       (long long)w->start_ns);
+	if (aif_buf_failed(&sql))
+		r = aif_writer_fail_with(w, -ENOMEM, err);
+	else if (sqlite3_exec(w->db, aif_buf_str(&sql), NULL, NULL, NULL) != SQLITE_OK)
+		r = aif_writer_fail(w, err);
+	else
+		r = 0;
+	aif_buf_finish(&sql);
+	return r;
+}
+
+int aif_writer_new(const char *path, uint64_t start_ns, struct aif_writer **ret,
+		   struct aif_err *err)
+{
+	struct aif_writer *w;
+	int r = move_away(path, err);
+
+	if (r < 0)
+		return r;
+	w = calloc(1, sizeof(*w));
+	if (w) {
+		w->path = strdup(path);
+		w->encoder = aif_chunk_encoder_new();
+	}
+	if (!w || !w->path || !w->encoder) {
+		aif_writer_free(w);
+		return aif_err_set(err, -ENOMEM, "cannot write %s: out of memory", path);
+	}
+	w->start_ns = w->end_ns = start_ns;
+	r = create(w, err);
+	if (r == 0)
+		r = make_tables(w, err);
+	if (r < 0) {
+		aif_writer_free(w);
+		return r;
+	}
+	*ret = w;
+	return 0;
+}

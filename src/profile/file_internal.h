@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "profile/chunk.h"
+#include "profile/file.h"
+
+#include <sqlite3.h>
+
+/* What the units of the profile file share; not for others. */
+
+/* A chunk as the file's index describes it. All of it may be wrong in a hostile file: it serves to
+ * skip chunks, never to size memory or to index. */
+struct aif_file_chunk {
+	int64_t id;
+	uint32_t rows, clock, process; /* clock, process AIF_NONE: rows of several */
+	uint64_t start, end;           /* least and greatest raw stamps of `clock` */
+	uint64_t launch_min, launch_max;
+};
+
+struct aif_file {
+	sqlite3 *db;
+	sqlite3_stmt *get_chunk;
+	struct aif_file_chunks {
+		struct aif_file_chunk *chunk;
+		size_t len, cap;
+	} kinds[AIF_CHUNK_KIND_COUNT];
+};
+
+void aif_file_free(struct aif_file *f); /* NULL is fine */
+
+/* Decodes a chunk of `kind` with ids checked; rows are the decoder's. 0, -EBADMSG when damaged, or
+ * another negative errno. */
+int aif_file_read_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, size_t index,
+			struct aif_chunk_decoder *d, const void **ret_rows, size_t *ret_n);
+
+/* A negative errno for what SQLite said last, and words for it. */
+int aif_sqlite_errno(sqlite3 *db);
+const char *aif_sqlite_why(sqlite3 *db);

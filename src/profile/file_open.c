@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening a profile that may come from anywhere. SQLite is robust against damaged files, but a file
+ * can also carry code: views, triggers, generated columns, virtual tables that stand where a table
+ * is expected. Nothing of that may run:
+ *
+ *   - the header is read by us first: not SQLite, not ours, newer, or in WAL mode (which would create
+ *     files beside it) never reach SQLite;
+ *   - views, triggers and schema functions are switched off for the connection's whole life, and all
+ *     limits are lowered;
+ *   - each table must be a plain table, without hidden or generated columns, and is read by a scan;
+ *   - ids must be dense, and what they point to must exist.
+ */
+#include "profile/file_internal.h"
+#include "profile/schema.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The longest string or chunk: sources and device code are megabytes at most. */
+#define MAX_VALUE (256 << 20)
+
+static int damaged(const char *path, const char *what, const char *why, struct aif_err *err)
+{
+	return aif_err_set(err, -EBADMSG, "%s is damaged: %s: %s", path, what, why);
+}
+
+static int sqlite_failed(sqlite3 *db, const char *path, struct aif_err *err)
+{
+	int code = aif_sqlite_errno(db);
+
+	if (code == -EBUSY)
+		return aif_err_set(err, code,
+				   "cannot open %s: it is being recorded; wait until the recording "
+				   "has ended, or stop it",
+				   path);
+	if (code == -EBADMSG)
+		return damaged(path, "database", sqlite3_errmsg(db), err);
+	return aif_err_set(err, code, "cannot open %s: %s", path, aif_sqlite_why(db));
+}
+
+/* ---- before SQLite sees it ------------------------------------------------------------------- */
+
+static uint32_t be32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static int check_header(const char *path, const uint8_t *h, ssize_t n, struct aif_err *err)
+{
+	/* Offsets: SQLite's file format, "the database header". */
+	if (n == 0)
+		return aif_err_set(err, -EBADMSG, "%s is empty: nothing was recorded", path);
+	if (n < 100 || memcmp(h, "SQLite format 3", 16) != 0)
+		return aif_err_set(err, -EBADMSG, "%s is not an aiflame profile", path);
+	if (be32(h + 68) != AIF_FILE_APPLICATION_ID)
+		return aif_err_set(err, -EBADMSG,
+				   "%s is not an aiflame profile: it is another program's database",
+				   path);
+	if (be32(h + 60) > AIF_FILE_VERSION)
+		return aif_err_set(
+			err, -EPROTONOSUPPORT,
+			"cannot read %s: it was made by a newer aiflame (format %u, this "
+			"one reads up to %u); upgrade aiflame",
+			path, be32(h + 60), (unsigned)AIF_FILE_VERSION);
+	if (h[18] != 1 || h[19] != 1)
+		return damaged(path, "header", "journal mode", err);
+	return 0;
+}
+
+static int check_file(const char *path, struct aif_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), e = errno;
+	uint8_t header[100];
+	struct stat st;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return aif_err_set(err, -e, "cannot open %s: %s%s", path, strerror(e),
+				   e == ENOENT ? "; make one with: aiflame record COMMAND" : "");
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		n = pread(fd, header, sizeof(header), 0);
+		e = errno;
+	} else {
+		e = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+	}
+	close(fd);
+	if (n < 0)
+		return aif_err_set(err, -e, "cannot read %s: %s", path, strerror(e));
+	return check_header(path, header, n, err);
+}
+
+/* ---- the connection -------------------------------------------------------------------------- */
+
+static void harden(sqlite3 *db)
+{
+	static const int off[] = {
+		SQLITE_DBCONFIG_ENABLE_TRIGGER,  SQLITE_DBCONFIG_ENABLE_VIEW,
+		SQLITE_DBCONFIG_TRUSTED_SCHEMA,  SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION,
+		SQLITE_DBCONFIG_WRITABLE_SCHEMA, SQLITE_DBCONFIG_DQS_DDL,
+		SQLITE_DBCONFIG_DQS_DML};
+	static const int limits[][2] = {
+		{SQLITE_LIMIT_LENGTH, MAX_VALUE},
+		{SQLITE_LIMIT_SQL_LENGTH, 100000},
+		{SQLITE_LIMIT_COLUMN, 100},
+		{SQLITE_LIMIT_EXPR_DEPTH, 50},
+		{SQLITE_LIMIT_COMPOUND_SELECT, 5},
+		{SQLITE_LIMIT_VDBE_OP, 25000},
+		{SQLITE_LIMIT_FUNCTION_ARG, 8},
+		{SQLITE_LIMIT_ATTACHED, 0},
+		{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50},
+		{SQLITE_LIMIT_VARIABLE_NUMBER, 100},
+		{SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+		{SQLITE_LIMIT_WORKER_THREADS, 0},
+	};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(off); i++)
+		sqlite3_db_config(db, off[i], 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(limits); i++)
+		sqlite3_limit(db, limits[i][0], limits[i][1]);
+}
+
+/* "file:" URI with immutable=1, every byte of the path escaped that needs it. */
+static char *immutable_uri(const char *path)
+{
+	struct aif_buf b = {0};
+
+	aif_buf_puts(&b, path[0] == '/' ? "file:" : "file:./");
+	for (const char *s = path; *s; s++)
+		if (*s == '%' || *s == '?' || *s == '#')
+			aif_buf_printf(&b, "%%%02x", (unsigned char)*s);
+		else
+			aif_buf_putc(&b, *s);
+	aif_buf_puts(&b, "?immutable=1");
+	aif_buf_str(&b);
+	if (aif_buf_failed(&b))
+		aif_buf_finish(&b);
+	return (char *)b.data;
+}
+
+static int connect(const char *path, bool immutable, sqlite3 **ret)
+{
+	char *name = NULL;
+	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE, r;
+
+	if (immutable) {
+		name = immutable_uri(path);
+		flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+	} else {
+		/* Writable where it can be: a killed recorder's journal must be rolled back. */
+		if (asprintf(&name, "%s%s", path[0] == '/' ? "" : "./", path) < 0)
+			name = NULL;
+		flags |= SQLITE_OPEN_READWRITE;
+	}
+	if (!name)
+		return SQLITE_NOMEM;
+	r = sqlite3_open_v2(name, ret, flags, NULL);
+	free(name);
+	if (r != SQLITE_OK)
+		return r;
+	harden(*ret);
+	/* Reads the first page: everything that can fail at opening fails here. */
+	return sqlite3_exec(*ret,
+			    "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA query_only=ON;"
+			    "SELECT 1 FROM sqlite_schema LIMIT 1",
+			    NULL, NULL, NULL);
+}
+
+static int open_file(const char *path, struct aif_profile *p, struct aif_err *err)
+{
+	struct aif_file *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f)
+		return aif_err_set(err, -ENOMEM, "cannot open %s: out of memory", path);
+	p->file = f;
+	r = connect(path, false, &f->db);
+	if (r == SQLITE_OK)
+		return 0;
+	/* A journal in a directory that we cannot write to. */
+	if ((r & 0xff) == SQLITE_READONLY || (r & 0xff) == SQLITE_CANTOPEN) {
+		sqlite3_close(f->db);
+		f->db = NULL;
+		p->notes |= AIF_NOTE_NO_ROLLBACK;
+		r = connect(path, true, &f->db);
+	}
+	return r == SQLITE_OK ? 0 : sqlite_failed(f->db, path, err);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+struct loader {
+	sqlite3 *db;
+	const char *path;
+	struct aif_profile *p;
+	struct aif_err *err;
+};
+
+static int no_memory(const struct loader *l)
+{
+	return aif_err_set(l->err, -ENOMEM, "cannot open %s: out of memory", l->path);
+}
+
+static int prepare(const struct loader *l, const char *sql, sqlite3_stmt **ret)
+{
+	*ret = NULL;
+	return sqlite3_prepare_v2(l->db, sql, -1, ret, NULL) == SQLITE_OK
+		       ? 0
+		       : sqlite_failed(l->db, l->path, l->err);
+}
+
+/* Which of `names` are columns of `table`, which must be a plain table. */
+static int find_columns(const struct loader *l, const char *table, const char *const *names,
+			size_t n, bool *ret_present)
+{
+	sqlite3_stmt *s;
+	bool plain = false, generated = false;
+	int step, r = prepare(l,
+			      "SELECT count(*)=1 AND sum(type='table' AND rootpage>0 AND sql LIKE "
+			      "'CREATE TABLE %')=1 FROM sqlite_schema WHERE name=?1 COLLATE NOCASE",
+			      &s);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC);
+	plain = sqlite3_step(s) == SQLITE_ROW && sqlite3_column_int(s, 0);
+	sqlite3_finalize(s);
+	if (!plain)
+		return damaged(l->path, table, "not a plain table", l->err);
+	r = prepare(l, "SELECT name, hidden FROM pragma_table_xinfo(?1, 'main')", &s);
+	if (r < 0)
+		return r;
+	sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC);
+	while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(s, 0);
+
+		generated = generated || sqlite3_column_int(s, 1) != 0;
+		for (size_t i = 0; i < n && name; i++)
+			if (!strcmp(names[i], name))
+				ret_present[i] = true;
+	}
+	r = step == SQLITE_DONE ? 0 : sqlite_failed(l->db, l->path, l->err);
+	sqlite3_finalize(s);
+	if (r == 0 && generated)
+		r = damaged(l->path, table, "generated columns", l->err);
+	return r;
+}
+
+/* SELECT id, and each of `names`, NULL for those that this file does not have. */
+static int select_columns(const struct loader *l, const char *table, const char *const *names,
+			  size_t n, sqlite3_stmt **ret)
+{
+	bool present[32] = {0};
+	struct aif_buf sql = {0};
+	int r = find_columns(l, table, names, n, present);
+
+	if (r < 0)
+		return r;
+	aif_buf_puts(&sql, "SELECT id");
+	for (size_t i = 0; i < n; i++)
+		aif_buf_printf(&sql, present[i] ? ", \"%s\"" : ", NULL /* %s */", names[i]);
+	aif_buf_printf(&sql, " FROM main.\"%s\" NOT INDEXED ORDER BY id", table);
+	aif_buf_str(&sql);
+	r = aif_buf_failed(&sql) ? no_memory(l) : prepare(l, (const char *)sql.data, ret);
+	aif_buf_finish(&sql);
+	return r;
+}
+
+static const void *value_bytes(sqlite3_stmt *s, int at, size_t *ret_len)
+{
+	/* TEXT is asked for as text: the file's encoding may be UTF-16. */
+	const void *p = sqlite3_column_type(s, at) == SQLITE_TEXT ? sqlite3_column_text(s, at)
+								  : sqlite3_column_blob(s, at);
+
+	*ret_len = (size_t)sqlite3_column_bytes(s, at);
+	return p ? p : "";
+}
+
+static int load_strings(const struct loader *l)
+{
+	static const char *const names[] = {"value"};
+	struct aif_strset *set = &l->p->strings;
+	sqlite3_stmt *s;
+	int step, r = select_columns(l, "string", names, 1, &s);
+
+	if (r < 0)
+		return r;
+	while (r == 0 && (step = sqlite3_step(s)) == SQLITE_ROW) {
+		uint32_t want = (uint32_t)set->len, got;
+		size_t n;
+		const void *p = value_bytes(s, 1, &n);
+
+		got = aif_strset_put(set, p, n);
+		if (got == AIF_STR_NONE)
+			r = no_memory(l);
+		else if (got != want || sqlite3_column_int64(s, 0) != want)
+			r = damaged(l->path, "string", "ids out of order, or one twice", l->err);
+	}
+	if (r == 0 && step != SQLITE_DONE)
+		r = sqlite_failed(l->db, l->path, l->err);
+	sqlite3_finalize(s);
+	return r;
+}
+
+/* Puts value `at` of the current row into the field. False if it cannot be one. */
+static bool load_value(sqlite3_stmt *s, int at, const struct aif_schema_column *c, uint8_t *row)
+{
+	int type = sqlite3_column_type(s, at);
+	int64_t v = sqlite3_column_int64(s, at);
+	uint32_t narrow;
+
+	if (c->type == AIF_TYPE_BYTES) {
+		struct aif_code *code = (struct aif_code *)(void *)row;
+		size_t n = (size_t)sqlite3_column_bytes(s, at);
+		const void *from = sqlite3_column_blob(s, at);
+		uint8_t *bytes;
+
+		if (type == SQLITE_NULL || n == 0)
+			return true;
+		if (type != SQLITE_BLOB || n != code->size || !from)
+			return false;
+		bytes = malloc(n);
+		if (!bytes)
+			return false;
+		memcpy(bytes, from, n);
+		code->bytes = bytes;
+		return true;
+	}
+	if (type == SQLITE_NULL) {
+		/* A none, or a column that an older aiflame did not write. */
+		narrow = c->type == AIF_TYPE_REF ? AIF_NONE : 0;
+		memcpy(row + c->offset, &narrow, sizeof(narrow));
+		return !c->must;
+	}
+	if (type != SQLITE_INTEGER)
+		return false;
+	if (c->type == AIF_TYPE_U64) {
+		memcpy(row + c->offset, &v, sizeof(v));
+		return true;
+	}
+	if (c->type == AIF_TYPE_I32 ? v < INT32_MIN || v > INT32_MAX : v < 0 || v > UINT32_MAX)
+		return false;
+	if (c->type == AIF_TYPE_REF && v == AIF_NONE)
+		return false;
+	narrow = (uint32_t)v;
+	memcpy(row + c->offset, &narrow, sizeof(narrow));
+	return true;
+}
+
+static int load_table(const struct loader *l, const struct aif_schema_table *t)
+{
+	const char *names[32];
+	uint8_t **rows = (uint8_t **)((char *)l->p + t->rows_at);
+	size_t *len = aif_schema_len(l->p, t), *cap = (size_t *)((char *)l->p + t->cap_at);
+	sqlite3_stmt *s;
+	int step, r;
+
+	for (size_t c = 0; c < t->columns_len; c++)
+		names[c] = t->columns[c].name;
+	r = select_columns(l, t->name, names, t->columns_len, &s);
+	if (r < 0)
+		return r;
+	while (r == 0 && (step = sqlite3_step(s)) == SQLITE_ROW) {
+		uint8_t *row;
+
+		if (*len >= AIF_NONE - 1 || sqlite3_column_int64(s, 0) != (int64_t)*len) {
+			r = damaged(l->path, t->name, "ids out of order", l->err);
+			break;
+		}
+		if (aif_grow(rows, cap, *len + 1, t->row_size) < 0) {
+			r = no_memory(l);
+			break;
+		}
+		row = *rows + *len * t->row_size;
+		memset(row, 0, t->row_size);
+		++*len;
+		for (size_t c = 0; c < t->columns_len && r == 0; c++)
+			if (!load_value(s, (int)c + 1, &t->columns[c], row))
+				r = damaged(l->path, t->name, t->columns[c].name, l->err);
+	}
+	if (r == 0 && step != SQLITE_DONE)
+		r = sqlite_failed(l->db, l->path, l->err);
+	sqlite3_finalize(s);
+	return r;
+}
+
+static int check_refs(const struct loader *l, const struct aif_schema_table *t)
+{
+	const uint8_t *rows = aif_schema_rows(l->p, t);
+	size_t n = *aif_schema_len(l->p, t);
+
+	for (size_t c = 0; c < t->columns_len; c++) {
+		const struct aif_schema_column *col = &t->columns[c];
+		size_t limit;
+
+		if (col->type != AIF_TYPE_REF)
+			continue;
+		limit = col->ref == AIF_TABLE_STRING
+				? l->p->strings.len
+				: *aif_schema_len(l->p, &aif_schema_tables[col->ref]);
+		for (size_t i = 0; i < n; i++) {
+			uint32_t id;
+
+			memcpy(&id, rows + i * t->row_size + col->offset, sizeof(id));
+			if (id >= limit && id != AIF_NONE)
+				return damaged(l->path, t->name, col->name, l->err);
+		}
+	}
+	return 0;
+}
+
+/* ---- the rules that are not a column's ------------------------------------------------------- */
+
+static int check_stacks(const struct loader *l)
+{
+	for (uint32_t i = 0; i < l->p->stacks_len; i++) {
+		struct aif_stack *s = &l->p->stacks[i];
+
+		/* Callers come first: so there are no cycles. */
+		if (s->parent != AIF_NONE && s->parent >= i)
+			return damaged(l->path, "stack", "a stack before its caller's", l->err);
+		s->depth = s->parent == AIF_NONE ? 1 : l->p->stacks[s->parent].depth + 1;
+	}
+	return 0;
+}
+
+static void check_marks(struct aif_profile *p)
+{
+	for (size_t i = 0; i < p->frames_len; i++)
+		if (p->frames[i].kind == AIF_FRAME_MARK && p->frames[i].address >= p->strings.len)
+			p->frames[i].address = AIF_NONE;
+}
+
+static int by_frame(const void *a, const void *b)
+{
+	const struct aif_frame_name *x = a, *y = b;
+
+	if (x->frame != y->frame)
+		return x->frame < y->frame ? -1 : 1;
+	return (x->inline_depth > y->inline_depth) - (x->inline_depth < y->inline_depth);
+}
+
+/* Names are written as they are found, in any order. */
+static void sort_names(struct aif_profile *p)
+{
+	for (size_t i = 1; i < p->frame_names_len; i++)
+		if (by_frame(&p->frame_names[i - 1], &p->frame_names[i]) > 0) {
+			qsort(p->frame_names, p->frame_names_len, sizeof(*p->frame_names),
+			      by_frame);
+			return;
+		}
+}
+
+static int load_recording(const struct loader *l)
+{
+	static const char *const names[] = {"start_ns", "end_ns", "complete"};
+	sqlite3_stmt *s;
+	int r = select_columns(l, "recording", names, 3, &s);
+
+	if (r < 0)
+		return r;
+	if (sqlite3_step(s) != SQLITE_ROW) {
+		sqlite3_finalize(s);
+		return damaged(l->path, "recording", "no row", l->err);
+	}
+	l->p->start_ns = (uint64_t)sqlite3_column_int64(s, 1);
+	l->p->end_ns = AIF_MAX((uint64_t)sqlite3_column_int64(s, 2), l->p->start_ns);
+	if (!sqlite3_column_int(s, 3))
+		l->p->notes |= AIF_NOTE_CUT_SHORT;
+	sqlite3_finalize(s);
+	return 0;
+}
+
+/* Dropped rows are a loss like any other. */
+static int load_dropped(const struct loader *l)
+{
+	static const char *const names[] = {"rows"};
+	struct aif_loss loss = {AIF_REASON_MAX_SIZE, AIF_NONE, AIF_NONE, AIF_NONE, 0};
+	struct aif_profile *p = l->p;
+	sqlite3_stmt *s;
+	int step, r = select_columns(l, "dropped", names, 1, &s);
+
+	if (r < 0)
+		return r;
+	while ((step = sqlite3_step(s)) == SQLITE_ROW)
+		loss.count += (uint64_t)sqlite3_column_int64(s, 1);
+	r = step == SQLITE_DONE ? 0 : sqlite_failed(l->db, l->path, l->err);
+	sqlite3_finalize(s);
+	if (r < 0 || !loss.count)
+		return r;
+	p->notes |= AIF_NOTE_TRIMMED;
+	if (aif_grow(&p->losses, &p->losses_cap, p->losses_len + 1, sizeof(loss)) < 0)
+		return no_memory(l);
+	p->losses[p->losses_len++] = loss;
+	return 0;
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+static uint32_t index_u32(sqlite3_stmt *s, int at)
+{
+	int64_t v = sqlite3_column_int64(s, at);
+
+	return sqlite3_column_type(s, at) == SQLITE_INTEGER && v >= 0 && v < UINT32_MAX
+		       ? (uint32_t)v
+		       : AIF_NONE;
+}
+
+static int load_chunks(const struct loader *l)
+{
+	static const char *const names[] = {"kind",  "rows", "clock",      "process",
+					    "start", "end",  "launch_min", "launch_max"};
+	struct aif_file *f = l->p->file;
+	sqlite3_stmt *s;
+	int step, r = select_columns(l, "chunk", names, AIF_ARRAY_LEN(names), &s);
+
+	if (r < 0)
+		return r;
+	while (r == 0 && (step = sqlite3_step(s)) == SQLITE_ROW) {
+		uint32_t kind = index_u32(s, 1);
+		struct aif_file_chunks *k;
+
+		/* Kinds that a newer aiflame added are not for us. */
+		if (kind == 0 || kind >= AIF_CHUNK_KIND_COUNT)
+			continue;
+		k = &f->kinds[kind];
+		if (aif_grow(&k->chunk, &k->cap, k->len + 1, sizeof(*k->chunk)) < 0) {
+			r = no_memory(l);
+			break;
+		}
+		k->chunk[k->len++] = (struct aif_file_chunk){
+			.id = sqlite3_column_int64(s, 0),
+			.rows = index_u32(s, 2),
+			.clock = index_u32(s, 3),
+			.process = index_u32(s, 4),
+			.start = (uint64_t)sqlite3_column_int64(s, 5),
+			.end = (uint64_t)sqlite3_column_int64(s, 6),
+			.launch_min = (uint64_t)sqlite3_column_int64(s, 7),
+			.launch_max = (uint64_t)sqlite3_column_int64(s, 8),
+		};
+	}
+	if (r == 0 && step != SQLITE_DONE)
+		r = sqlite_failed(l->db, l->path, l->err);
+	sqlite3_finalize(s);
+	if (r == 0)
+		r = prepare(l, "SELECT data FROM main.chunk NOT INDEXED WHERE id=?", &f->get_chunk);
+	return r;
+}
+
+int aif_profile_open(const char *path, struct aif_profile *ret, struct aif_err *err)
+{
+	struct aif_profile p = {0};
+	struct loader l = {.path = path, .p = &p, .err = err};
+	int r = check_file(path, err);
+
+	if (r < 0)
+		return r;
+	r = open_file(path, &p, err);
+	l.db = p.file ? p.file->db : NULL;
+	if (r == 0)
+		r = load_recording(&l);
+	if (r == 0)
+		r = load_strings(&l);
+	for (size_t i = 0; i < AIF_TABLE_COUNT && r == 0; i++)
+		r = load_table(&l, &aif_schema_tables[i]);
+	for (size_t i = 0; i < AIF_TABLE_COUNT && r == 0; i++)
+		r = check_refs(&l, &aif_schema_tables[i]);
+	if (r == 0)
+		r = check_stacks(&l);
+	if (r == 0)
+		r = find_columns(&l, "cache", NULL, 0, NULL);
+	if (r == 0)
+		r = load_dropped(&l);
+	if (r == 0)
+		r = load_chunks(&l);
+	if (r < 0) {
+		aif_profile_finish(&p);
+		return r;
+	}
+	check_marks(&p);
+	sort_names(&p);
+	*ret = p;
+	return 0;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/file_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+void aif_file_free(struct aif_file *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < AIF_CHUNK_KIND_COUNT; i++)
+		free(f->kinds[i].chunk);
+	sqlite3_finalize(f->get_chunk);
+	sqlite3_close(f->db);
+	free(f);
+}
+
+static inline void check(uint32_t *id, size_t len)
+{
+	if (*id >= len)
+		*id = AIF_NONE;
+}
+
+/* A row may be the first to use an id whose table row was lost with a damaged page: it is then
+ * a row about something unknown. */
+static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, void *rows, size_t n)
+{
+	struct aif_launch_row *l = rows;
+	struct aif_exec_row *x = rows;
+	struct aif_sample_row *s = rows;
+	struct aif_window_row *w = rows;
+
+	for (size_t i = 0; i < n; i++) {
+		switch (kind) {
+		case AIF_CHUNK_LAUNCHES:
+			check(&l[i].thread, p->threads_len);
+			check(&l[i].kernel, p->kernels_len);
+			check(&l[i].device, p->devices_len);
+			check(&l[i].stream, p->streams_len);
+			check(&l[i].stack, p->stacks_len);
+			check(&l[i].shape, p->shapes_len);
+			break;
+		case AIF_CHUNK_EXECS:
+			check(&x[i].process, p->processes_len);
+			check(&x[i].kernel, p->kernels_len);
+			check(&x[i].device, p->devices_len);
+			check(&x[i].stream, p->streams_len);
+			break;
+		case AIF_CHUNK_SAMPLES:
+			check(&s[i].thread, p->threads_len);
+			check(&s[i].process, p->processes_len);
+			check(&s[i].device, p->devices_len);
+			check(&s[i].frame, p->frames_len);
+			check(&s[i].reason, p->strings.len);
+			break;
+		default:
+			check(&w[i].process, p->processes_len);
+			check(&w[i].device, p->devices_len);
+			break;
+		}
+	}
+}
+
+int aif_file_read_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, size_t index,
+			struct aif_chunk_decoder *d, const void **ret_rows, size_t *ret_n)
+{
+	struct aif_file *f = p->file;
+	sqlite3_stmt *s = f->get_chunk;
+	const void *rows;
+	size_t n;
+	int r = -EBADMSG;
+
+	sqlite3_bind_int64(s, 1, f->kinds[kind].chunk[index].id);
+	if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_type(s, 0) == SQLITE_BLOB) {
+		const void *data = sqlite3_column_blob(s, 0);
+
+		r = data ? aif_chunk_decode(d, kind, data, (size_t)sqlite3_column_bytes(s, 0),
+					    &rows, &n)
+			 : -EBADMSG;
+	}
+	sqlite3_reset(s);
+	if (r < 0)
+		return r;
+	/* The decoder's memory is ours until its next call. */
+	check_ids(p, kind, (void *)(uintptr_t)rows, n);
+	*ret_rows = rows;
+	*ret_n = n;
+	return 0;
+}
+
+typedef int rows_fn(void *arg, const void *rows, size_t n);
+
+static int each_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, rows_fn *fn, void *arg,
+		      uint64_t *ret_bad)
+{
+	struct aif_chunk_decoder *d;
+	uint64_t bad = 0;
+	int r = 0;
+
+	if (ret_bad)
+		*ret_bad = 0;
+	if (!p->file)
+		return 0;
+	d = aif_chunk_decoder_new();
+	if (!d)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->file->kinds[kind].len && r == 0; i++) {
+		const void *rows;
+		size_t n;
+
+		r = aif_file_read_chunk(p, kind, i, d, &rows, &n);
+		if (r == -ENOMEM)
+			break;
+		if (r < 0) {
+			bad++;
+			r = 0;
+			continue;
+		}
+		r = fn(arg, rows, n);
+	}
+	aif_chunk_decoder_free(d);
+	if (ret_bad)
+		*ret_bad = bad;
+	return r;
+}
+
+/* One per kind, so that callers' functions have their own row's type. */
+#define EACH(kind, name, row)                                                                     \
+	struct name##_call {                                                                      \
+		int (*fn)(void *arg, const struct row *rows, size_t n);                           \
+		void *arg;                                                                        \
+	};                                                                                        \
+	static int call_##name(void *arg, const void *rows, size_t n)                             \
+	{                                                                                         \
+		const struct name##_call *c = arg;                                                \
+                                                                                                  \
+		return c->fn(c->arg, rows, n);                                                    \
+	}                                                                                         \
+	int aif_profile_##name(const struct aif_profile *p,                                       \
+			       int (*fn)(void *arg, const struct row *rows, size_t n), void *arg, \
+			       uint64_t *ret_bad)                                                 \
+	{                                                                                         \
+		struct name##_call c = {fn, arg};                                                 \
+                                                                                                  \
+		return each_chunk(p, kind, call_##name, &c, ret_bad);                             \
+	}
+
+EACH(AIF_CHUNK_LAUNCHES, launches, aif_launch_row)
+EACH(AIF_CHUNK_EXECS, execs, aif_exec_row)
+EACH(AIF_CHUNK_SAMPLES, samples, aif_sample_row)
+EACH(AIF_CHUNK_WINDOWS, windows, aif_window_row)
+
+/* ---- cached results -------------------------------------------------------------------------- */
+
+int aif_profile_cache_get(const struct aif_profile *p, const char *name, struct aif_buf *ret)
+{
+	sqlite3_stmt *s = NULL;
+	int r = -ENOENT;
+
+	if (!p->file || sqlite3_prepare_v2(p->file->db, "SELECT data FROM main.cache WHERE name=?",
+					   -1, &s, NULL) != SQLITE_OK)
+		return -ENOENT;
+	sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+	if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_type(s, 0) == SQLITE_BLOB) {
+		const void *data = sqlite3_column_blob(s, 0);
+
+		aif_buf_append(ret, data, data ? (size_t)sqlite3_column_bytes(s, 0) : 0);
+		r = aif_buf_failed(ret) ? -ENOMEM : 0;
+	}
+	sqlite3_finalize(s);
+	return r;
+}
+
+int aif_profile_cache_put(const struct aif_profile *p, const char *name, const void *data, size_t n)
+{
+	sqlite3_stmt *s = NULL;
+	sqlite3 *db;
+	int r = 0;
+
+	if (!p->file)
+		return -ENOENT;
+	db = p->file->db;
+	sqlite3_exec(db, "PRAGMA query_only=OFF", NULL, NULL, NULL);
+	if (sqlite3_prepare_v2(db, "INSERT OR REPLACE INTO main.cache(name, data) VALUES(?, ?)", -1,
+			       &s, NULL) != SQLITE_OK) {
+		r = aif_sqlite_errno(db);
+	} else {
+		sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+		sqlite3_bind_blob64(s, 2, data, n, SQLITE_STATIC);
+		if (sqlite3_step(s) != SQLITE_DONE)
+			r = aif_sqlite_errno(db);
+	}
+	sqlite3_finalize(s);
+	sqlite3_exec(db, "PRAGMA query_only=ON", NULL, NULL, NULL);
+	return r;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bulk rows -> chunks. Rows are sorted before they are compressed: launches and executions by launch
+ * number, which puts each thread's calls in their order (a predictable sequence); samples by thread
+ * and time. They are cut where a reader would otherwise have to decode chunks in vain: executions
+ * by the clock of their times (a chunk has one range of times), launches and executions where
+ * launch numbers jump (a chunk has one narrow range of launches, by which the two find each other).
+ */
+#include "profile/file_writer.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Launch numbers further apart than this come from different counters. */
+#define LAUNCH_JUMP (UINT64_C(1) << 32)
+
+/* With more counters than this active in a second, small chunks would cost more than they save. */
+#define MAX_CUTS 64
+
+static void take_key(enum aif_chunk_kind kind, const void *rows, size_t i, struct aif_sort_key *k)
+{
+	const struct aif_launch_row *l = rows;
+	const struct aif_exec_row *x = rows;
+	const struct aif_sample_row *s = rows;
+	const struct aif_window_row *w = rows;
+
+	k->row = (uint32_t)i;
+	k->group = 0;
+	switch (kind) {
+	case AIF_CHUNK_LAUNCHES:
+		k->at = l[i].launch;
+		break;
+	case AIF_CHUNK_EXECS:
+		/* A device's clock is a process's own view of it; host clocks are one for all. */
+		k->group = (uint64_t)x[i].clock << 32 |
+			   (x[i].clock >= AIF_CLOCK_DEVICE ? x[i].process : AIF_NONE);
+		k->at = x[i].launch;
+		break;
+	case AIF_CHUNK_SAMPLES:
+		k->group = s[i].thread;
+		k->at = s[i].time;
+		break;
+	default:
+		k->at = w[i].start;
+		break;
+	}
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct aif_sort_key *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->row < y->row ? -1 : 1;
+}
+
+static int sort_rows(struct aif_writer *w, enum aif_chunk_kind kind, const void *rows, size_t n)
+{
+	bool sorted = true;
+
+	if (n > UINT32_MAX || aif_grow(&w->keys, &w->keys_cap, n, sizeof(*w->keys)) < 0 ||
+	    aif_grow(&w->order, &w->order_cap, n, sizeof(*w->order)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		take_key(kind, rows, i, &w->keys[i]);
+		sorted = sorted && (i == 0 || by_key(&w->keys[i - 1], &w->keys[i]) < 0);
+	}
+	if (!sorted)
+		qsort(w->keys, n, sizeof(*w->keys), by_key);
+	for (size_t i = 0; i < n; i++)
+		w->order[i] = w->keys[i].row;
+	return 0;
+}
+
+static bool is_jump(const struct aif_sort_key *k)
+{
+	return k[1].at - k[0].at >= LAUNCH_JUMP;
+}
+
+static bool cut_before(enum aif_chunk_kind kind, const struct aif_sort_key *k, bool at_jumps)
+{
+	if (kind == AIF_CHUNK_EXECS && k[-1].group != k[0].group)
+		return true;
+	return at_jumps && is_jump(k - 1);
+}
+
+/* What the file's index says of a chunk. */
+struct summary {
+	uint32_t clock, process;
+	uint64_t start, end, launch_min, launch_max, total;
+};
+
+static void widen(struct summary *s, uint64_t start, uint64_t end, uint64_t launch)
+{
+	s->start = AIF_MIN(s->start, start);
+	s->end = AIF_MAX(s->end, end);
+	s->launch_min = AIF_MIN(s->launch_min, launch);
+	s->launch_max = AIF_MAX(s->launch_max, launch);
+}
+
+static struct summary summarize(enum aif_chunk_kind kind, const void *rows, const uint32_t *order,
+				size_t n)
+{
+	const struct aif_launch_row *l = rows;
+	const struct aif_exec_row *x = rows;
+	const struct aif_sample_row *sample = rows;
+	const struct aif_window_row *window = rows;
+	struct summary s = {.clock = AIF_CLOCK_MONOTONIC,
+			    .process = AIF_NONE,
+			    .start = UINT64_MAX,
+			    .launch_min = UINT64_MAX};
+
+	if (kind == AIF_CHUNK_EXECS) {
+		s.clock = x[order[0]].clock;
+		s.process = s.clock >= AIF_CLOCK_DEVICE ? x[order[0]].process : AIF_NONE;
+	}
+	for (size_t i = 0; i < n; i++) {
+		uint32_t at = order[i];
+
+		switch (kind) {
+		case AIF_CHUNK_LAUNCHES:
+			widen(&s, l[at].time, l[at].time, l[at].launch);
+			s.total++;
+			break;
+		case AIF_CHUNK_EXECS:
+			widen(&s, x[at].start, AIF_MAX(x[at].start, x[at].end), x[at].launch);
+			s.total += x[at].end - x[at].start;
+			break;
+		case AIF_CHUNK_SAMPLES:
+			widen(&s, sample[at].time, sample[at].time, 0);
+			s.total += sample[at].count;
+			break;
+		default:
+			widen(&s, window[at].start, AIF_MAX(window[at].start, window[at].end), 0);
+			s.total++;
+			break;
+		}
+	}
+	return s;
+}
+
+static int insert_chunk(struct aif_writer *w, enum aif_chunk_kind kind, const struct summary *s,
+			size_t n, struct aif_err *err)
+{
+	sqlite3_stmt *q;
+	int r = aif_writer_prepare(w, &w->insert_chunk,
+				   "INSERT INTO chunk VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				   err);
+
+	if (r < 0)
+		return r;
+	q = w->insert_chunk;
+	sqlite3_bind_int64(q, 1, w->next_chunk);
+	sqlite3_bind_int(q, 2, (int)kind);
+	sqlite3_bind_int64(q, 3, (sqlite3_int64)n);
+	sqlite3_bind_int64(q, 4, s->clock);
+	if (s->process == AIF_NONE)
+		sqlite3_bind_null(q, 5);
+	else
+		sqlite3_bind_int64(q, 5, s->process);
+	sqlite3_bind_int64(q, 6, (sqlite3_int64)s->start);
+	sqlite3_bind_int64(q, 7, (sqlite3_int64)s->end);
+	sqlite3_bind_int64(q, 8, (sqlite3_int64)s->launch_min);
+	sqlite3_bind_int64(q, 9, (sqlite3_int64)s->launch_max);
+	sqlite3_bind_int64(q, 10, (sqlite3_int64)s->total);
+	sqlite3_bind_blob64(q, 11, w->chunk.data, w->chunk.len, SQLITE_STATIC);
+	return aif_writer_step(w, q, err);
+}
+
+static int write_chunk(struct aif_writer *w, enum aif_chunk_kind kind, const void *rows,
+		       const uint32_t *order, size_t n, struct aif_err *err)
+{
+	struct summary s = summarize(kind, rows, order, n);
+	int r;
+
+	if (aif_grow(&w->chunks, &w->chunks_cap, w->chunks_len + 1, sizeof(*w->chunks)) < 0)
+		return aif_writer_fail_with(w, -ENOMEM, err);
+	aif_buf_clear(&w->chunk);
+	r = aif_chunk_encode(w->encoder, kind, rows, order, n, &w->chunk);
+	if (r < 0)
+		return aif_writer_fail_with(w, r, err);
+	r = insert_chunk(w, kind, &s, n, err);
+	if (r < 0)
+		return r;
+	if (s.clock == AIF_CLOCK_MONOTONIC)
+		w->end_ns = AIF_MAX(w->end_ns, s.end);
+	w->chunks[w->chunks_len++] = (struct aif_written_chunk){.id = w->next_chunk++,
+								.bytes = w->chunk.len,
+								.rows = n,
+								.total = s.total,
+								.until = w->end_ns,
+								.kind = kind};
+	w->chunks_bytes += w->chunk.len;
+	return 0;
+}
+
+static int write_rows(struct aif_writer *w, enum aif_chunk_kind kind, const void *rows, size_t n,
+		      struct aif_err *err)
+{
+	size_t begin = 0, jumps = 0;
+	bool at_jumps = kind == AIF_CHUNK_LAUNCHES || kind == AIF_CHUNK_EXECS;
+	int r = n ? aif_writer_begin(w, err) : 0;
+
+	if (r < 0 || n == 0)
+		return r;
+	r = sort_rows(w, kind, rows, n);
+	if (r < 0)
+		return aif_writer_fail_with(w, r, err);
+	for (size_t i = 1; i < n && at_jumps; i++) {
+		jumps += is_jump(&w->keys[i - 1]);
+		at_jumps = jumps <= MAX_CUTS;
+	}
+	for (size_t i = 1; i <= n && r == 0; i++) {
+		if (i < n && i - begin < AIF_CHUNK_MAX_ROWS &&
+		    !cut_before(kind, &w->keys[i], at_jumps))
+			continue;
+		r = write_chunk(w, kind, rows, w->order + begin, i - begin, err);
+		begin = i;
+	}
+	return r;
+}
+
+int aif_writer_launches(struct aif_writer *w, const struct aif_launch_row *rows, size_t n,
+			struct aif_err *err)
+{
+	return write_rows(w, AIF_CHUNK_LAUNCHES, rows, n, err);
+}
+
+int aif_writer_execs(struct aif_writer *w, const struct aif_exec_row *rows, size_t n,
+		     struct aif_err *err)
+{
+	return write_rows(w, AIF_CHUNK_EXECS, rows, n, err);
+}
+
+int aif_writer_samples(struct aif_writer *w, const struct aif_sample_row *rows, size_t n,
+		       struct aif_err *err)
+{
+	return write_rows(w, AIF_CHUNK_SAMPLES, rows, n, err);
+}
+
+int aif_writer_windows(struct aif_writer *w, const struct aif_window_row *rows, size_t n,
+		       struct aif_err *err)
+{
+	return write_rows(w, AIF_CHUNK_WINDOWS, rows, n, err);
+}
+
+/* ---- trimming -------------------------------------------------------------------------------- */
+
+static int drop_chunk(struct aif_writer *w, const struct aif_written_chunk *c, struct aif_err *err)
+{
+	int r = aif_writer_prepare(w, &w->delete_chunk, "DELETE FROM chunk WHERE id=?", err);
+
+	if (r == 0)
+		r = aif_writer_prepare(w, &w->drop,
+				       "INSERT INTO dropped VALUES(?, 1, ?, ?) ON CONFLICT(id) DO "
+				       "UPDATE SET chunks=chunks+1, rows=rows+excluded.rows, "
+				       "total=total+excluded.total",
+				       err);
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(w->delete_chunk, 1, c->id);
+	r = aif_writer_step(w, w->delete_chunk, err);
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(w->drop, 1, c->kind);
+	sqlite3_bind_int64(w->drop, 2, (sqlite3_int64)c->rows);
+	sqlite3_bind_int64(w->drop, 3, (sqlite3_int64)c->total);
+	return aif_writer_step(w, w->drop, err);
+}
+
+int aif_writer_trim(struct aif_writer *w, uint64_t max_bytes, uint64_t keep_ns, uint64_t now_ns,
+		    struct aif_err *err)
+{
+	int r = 0;
+
+	while (r == 0 && w->chunks_first < w->chunks_len) {
+		const struct aif_written_chunk *c = &w->chunks[w->chunks_first];
+		bool old = keep_ns && now_ns > keep_ns && c->until < now_ns - keep_ns;
+
+		if (!old && !(max_bytes && w->chunks_bytes > max_bytes))
+			break;
+		r = aif_writer_begin(w, err);
+		if (r == 0)
+			r = drop_chunk(w, c, err);
+		w->chunks_bytes -= c->bytes;
+		w->chunks_first++;
+	}
+	/* The list of dropped chunks must not grow for ever. */
+	if (w->chunks_first > w->chunks_len / 2) {
+		w->chunks_len -= w->chunks_first;
+		memmove(w->chunks, w->chunks + w->chunks_first, w->chunks_len * sizeof(*w->chunks));
+		w->chunks_first = 0;
+	}
+	return r;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/model.h"
+
+#include "profile/file_internal.h"
+
+#include <string.h>
+
+const char *aif_launch_kind_name(unsigned kind)
+{
+	static const char *const names[AIF_LAUNCH_KIND_COUNT] = {
+		[AIF_LAUNCH_KERNEL] = "kernel", [AIF_LAUNCH_READ] = "read",
+		[AIF_LAUNCH_WRITE] = "write",   [AIF_LAUNCH_COPY] = "copy",
+		[AIF_LAUNCH_FILL] = "fill",     [AIF_LAUNCH_MAP] = "map",
+		[AIF_LAUNCH_UNMAP] = "unmap",   [AIF_LAUNCH_MIGRATE] = "migrate",
+	};
+
+	return kind < AIF_LAUNCH_KIND_COUNT ? names[kind] : "?";
+}
+
+const char *aif_profile_str(const struct aif_profile *p, uint32_t id)
+{
+	return aif_strset_get(&p->strings, id, NULL);
+}
+
+const char *aif_profile_meta(const struct aif_profile *p, const char *key)
+{
+	uint32_t id = aif_strset_find(&p->strings, key, strlen(key));
+
+	if (id == AIF_STR_NONE)
+		return "";
+	for (size_t i = 0; i < p->meta_len; i++)
+		if (p->meta[i].key == id)
+			return aif_profile_str(p, p->meta[i].value);
+	return "";
+}
+
+void aif_profile_finish(struct aif_profile *p)
+{
+	aif_strset_finish(&p->strings);
+	for (size_t i = 0; i < p->codes_len; i++)
+		free((void *)(uintptr_t)p->codes[i].bytes);
+	free(p->meta);
+	free(p->processes);
+	free(p->threads);
+	free(p->devices);
+	free(p->streams);
+	free(p->modules);
+	free(p->frames);
+	free(p->frame_names);
+	free(p->stacks);
+	free(p->programs);
+	free(p->kernels);
+	free(p->shapes);
+	free(p->codes);
+	free(p->clock_pairs);
+	free(p->losses);
+	aif_file_free(p->file);
+	*p = (struct aif_profile){0};
+}

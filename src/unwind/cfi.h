@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "unwind/ehread.h"
+#include "unwind/row.h"
+
+/* Call frame instructions: the small program that tells where the caller's registers are. */
+
+/* DWARF register numbers on x86-64. */
+enum { AIF_CFI_REG_RBP = 6, AIF_CFI_REG_RSP = 7, AIF_CFI_REG_RA = 16 };
+
+/* What the functions of one CIE share. */
+struct aif_cfi_cie {
+	uint64_t code_factor;
+	int64_t data_factor;
+	uint8_t pointer_enc;          /* of the FDEs' pointers */
+	bool has_augmentation;        /* FDEs have augmentation data too, to skip */
+	bool signal_frame;            /* the "caller" was interrupted, it did not call */
+	struct aif_eh_reader program; /* runs before each FDE's own */
+};
+
+/* The row at pc of the function that begins at `start` (<= pc) and has `program`. */
+uint64_t aif_cfi_row(const struct aif_cfi_cie *c, struct aif_eh_reader program, uint64_t start,
+		     uint64_t pc);

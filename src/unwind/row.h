@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/*
+ * A row: how to get from a frame to its caller's. CFA is the stack pointer of the caller after the
+ * call returns; the return address lies at CFA - 8 except for END and SIGNAL. 64 bits:
+ *
+ *     63      32 31     16 15    8 7     0
+ *    |   off    |   aux   |  bp   | kind  |
+ *
+ * `bp` says where the caller's rbp was saved: 0 = it was not, AIF_ROW_BP_AT_BP = at the address in
+ * rbp, else at CFA + 8 * bp (for SIGNAL: at rsp + 8 * bp).
+ */
+enum aif_row_kind {
+	AIF_ROW_RSP,       /* CFA = rsp + off */
+	AIF_ROW_RBP,       /* CFA = rbp + off */
+	AIF_ROW_RSP_BP,    /* CFA = rsp + off, and bp is AIF_ROW_BP_AT_BP */
+	AIF_ROW_RBP_BP,    /* CFA = rbp + off, and bp is AIF_ROW_BP_AT_BP */
+	AIF_ROW_PLT,       /* CFA = rsp + 8, and 8 more from (rip & 15) == aux on */
+	AIF_ROW_RBP_DEREF, /* CFA = *(rbp + aux): over-aligned frames */
+	AIF_ROW_RSP_DEREF, /* CFA = *(rsp + aux) */
+	AIF_ROW_SIGNAL,    /* interrupted: its rsp is at rsp + off, its rip at rsp + aux */
+	AIF_ROW_END,       /* outermost frame: nobody called */
+	AIF_ROW_NONE,      /* no function covers this pc */
+	AIF_ROW_BAD,       /* malformed, or a rule that a row cannot hold; aux = enum aif_row_bad */
+	AIF_ROW_KIND_COUNT
+};
+
+enum aif_row_bad {
+	AIF_ROW_BAD_TABLE = 1, /* malformed, or an encoding that is not supported */
+	AIF_ROW_BAD_CFA,       /* CFA from another register or expression (r10, r13, rdx, ...) */
+	AIF_ROW_BAD_BP,        /* rbp in another register or by another expression */
+	AIF_ROW_BAD_RA,        /* return address not at CFA - 8 */
+};
+
+#define AIF_ROW_BP_AT_BP 127
+
+static inline uint64_t aif_row_make(enum aif_row_kind kind, int8_t bp, int16_t aux, int32_t off)
+{
+	return (uint64_t)kind | (uint64_t)(uint8_t)bp << 8 | (uint64_t)(uint16_t)aux << 16 |
+	       (uint64_t)(uint32_t)off << 32;
+}
+
+static inline enum aif_row_kind aif_row_kind(uint64_t row)
+{
+	return (enum aif_row_kind)(row & 0xff);
+}
+
+static inline int8_t aif_row_bp(uint64_t row)
+{
+	return (int8_t)(row >> 8);
+}
+
+static inline int16_t aif_row_aux(uint64_t row)
+{
+	return (int16_t)(row >> 16);
+}
+
+static inline int32_t aif_row_off(uint64_t row)
+{
+	return (int32_t)(row >> 32);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/ingest.h"
+#include "record/modfiles.h"
+#include "record/target.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* A target that lives in this process: rings are written as the agent would, and drained. */
+#define SLOTS     3u
+#define RING_SIZE (UINT64_C(1) << 20)
+
+struct world {
+	struct aif_store store;
+	struct aif_modfiles files;
+	struct aif_record_opts opts;
+	struct aif_drainer d;
+	struct aif_target *t;
+	struct aif_shm *shm;
+	struct aif_ring ring[SLOTS];
+	struct aif_batch *held[4]; /* that a test has taken */
+	int held_len;
+};
+
+static int set_up(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	int fd;
+
+	assert_int_equal(aif_store_init(&w->store, 0), 0);
+	assert_int_equal(aif_modfiles_init(&w->files), 0);
+	w->d = (struct aif_drainer){.store = &w->store, .files = &w->files, .opts = &w->opts};
+	w->d.scratch = malloc(AIF_DRAIN_SCRATCH);
+	assert_int_equal(aif_shm_create(SLOTS, RING_SIZE, &w->shm, &fd), 0);
+	close(fd);
+	for (uint32_t i = 0; i < SLOTS; i++)
+		aif_ring_init(&w->ring[i], aif_shm_slot(w->shm, i),
+			      aif_shm_ring(w->shm, SLOTS, RING_SIZE, i), RING_SIZE);
+	w->t = aif_target_new(&w->d, (int)getpid(),
+			      aif_store_process(&w->store, &(struct aif_process){.pid = 1}), w->shm,
+			      SLOTS, RING_SIZE);
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+
+	while (w->held_len)
+		aif_batches_give(&w->store.batches, w->held[--w->held_len]);
+	aif_target_free(w->t);
+	aif_modfiles_finish(&w->files);
+	aif_store_finish(&w->store);
+	free(w->d.scratch);
+	free(w);
+	return 0;
+}
+
+static void *put(struct world *w, int slot, enum aif_wire_type type, size_t fixed, const char *tail)
+{
+	size_t len = tail ? strlen(tail) : 0;
+	uint8_t *r = aif_ring_reserve(&w->ring[slot], type, AIF_ALIGN_UP(fixed + len, 8));
+
+	assert_non_null(r);
+	memset(r + sizeof(struct aif_wire_head), 0, AIF_ALIGN_UP(fixed + len, 8) - 8);
+	if (len)
+		memcpy(r + fixed, tail, len);
+	return r;
+}
+
+#define PUT(w, slot, TYPE, type, tail, ...)                                                  \
+	do {                                                                                 \
+		struct aif_wire_##type *r_ =                                                 \
+			put(w, slot, AIF_WIRE_##TYPE, sizeof(struct aif_wire_##type), tail); \
+		struct aif_wire_head head_ = r_->head;                                       \
+		*r_ = (struct aif_wire_##type){__VA_ARGS__};                                 \
+		head_.aux = r_->head.aux;                                                    \
+		r_->head = head_;                                                            \
+		aif_ring_commit(&w->ring[slot]);                                             \
+	} while (0)
+
+static void define(struct world *w, int slot)
+{
+	PUT(w, slot, DEVICE, device, "dev", .head.aux = 5, .kind = AIF_DEVICE_GPU, .name_len = 3,
+	    .clock = AIF_CLOCK_MONOTONIC_RAW);
+	PUT(w, slot, STREAM, stream, NULL, .head.aux = 6, .device = 5);
+	PUT(w, slot, PROGRAM, program, "-O", .head.aux = 7, .source_len = 6, .options_len = 2);
+	PUT(w, slot, TEXT, text, "ker", .head.aux = 7, .offset = 0, .len = 3);
+	PUT(w, slot, TEXT, text, "nel", .head.aux = 7, .offset = 3, .len = 3);
+	PUT(w, slot, KERNEL, kernel, "multiply", .head.aux = 8, .program = 7, .name_len = 8);
+}
+
+static void launch(struct world *w, int slot, uint64_t n)
+{
+	PUT(w, slot, LAUNCH, launch, NULL, .time = 100 * n, .launch = n, .stack = 1, .stream = 6,
+	    .kernel = 8, .shape = 2);
+}
+
+static struct aif_batch *take(struct world *w, enum aif_batch_kind kind)
+{
+	struct aif_batch *b;
+
+	aif_batches_flush(&w->store.batches);
+	while ((b = aif_batches_take(&w->store.batches)) != NULL && b->kind != kind)
+		aif_batches_give(&w->store.batches, b);
+	if (b)
+		w->held[w->held_len++] = b;
+	return b;
+}
+
+static void records_become_rows(void **state)
+{
+	struct world *w = *state;
+	struct aif_profile *p = &w->store.p;
+	struct aif_batch *b;
+	const struct aif_launch_row *l;
+	const struct aif_exec_row *e;
+
+	PUT(w, 1, THREAD, thread, NULL, .head.aux = 77, .name = "worker");
+	define(w, 1);
+	PUT(w, 1, SHAPE, shape, NULL, .head.aux = 2, .grid = {64, 32, 1}, .block = {16, 16, 1});
+	launch(w, 1, 9);
+	PUT(w, 2, EXEC, exec, NULL, .launch = UINT64_C(1) << AIF_WIRE_SLOT_SHIFT | 9, .start = 1000,
+	    .end = 1500, .stream = 6, .kernel = 8);
+	assert_true(aif_target_drain(&w->d, w->t) > 0);
+
+	b = take(w, AIF_BATCH_LAUNCH);
+	assert_non_null(b);
+	assert_int_equal(b->len, 1);
+	l = b->launches;
+	assert_int_equal(p->threads[l->thread].tid, 77);
+	assert_string_equal(aif_profile_str(p, p->threads[l->thread].name), "worker");
+	assert_string_equal(aif_profile_str(p, p->kernels[l->kernel].name), "multiply");
+	assert_string_equal(aif_profile_str(p, p->devices[l->device].name), "dev");
+	assert_string_equal(aif_profile_str(p, p->programs[p->kernels[l->kernel].program].source),
+			    "kernel");
+	assert_int_equal(p->shapes[l->shape].grid[0], 64);
+	assert_int_equal(l->stack, AIF_NONE); /* its stack was never defined */
+	b = take(w, AIF_BATCH_EXEC);
+	assert_non_null(b);
+	e = b->execs;
+	assert_true(e->launch == l->launch);
+	assert_int_equal(e->clock, AIF_CLOCK_MONOTONIC_RAW);
+	assert_int_equal(e->end - e->start, 500);
+}
+
+/* The definition lies in a ring that is drained later in the same round. */
+static void definitions_may_come_from_a_later_ring(void **state)
+{
+	struct world *w = *state;
+	struct aif_batch *b;
+
+	launch(w, 0, 1);
+	define(w, 2);
+	aif_target_drain(&w->d, w->t);
+	b = take(w, AIF_BATCH_LAUNCH);
+	assert_non_null(b);
+	assert_string_equal(
+		aif_profile_str(&w->store.p, w->store.p.kernels[b->launches[0].kernel].name),
+		"multiply");
+	assert_int_not_equal(b->launches[0].stream, AIF_NONE);
+}
+
+static void a_launch_of_nothing_known_is_still_a_launch(void **state)
+{
+	struct world *w = *state;
+	struct aif_batch *b;
+
+	launch(w, 0, 1);
+	aif_target_drain(&w->d, w->t);
+	b = take(w, AIF_BATCH_LAUNCH);
+	assert_non_null(b);
+	assert_int_equal(b->launches[0].kernel, AIF_NONE);
+	assert_int_equal(b->launches[0].device, AIF_NONE);
+}
+
+AIF_NOINLINE static uint64_t my_address(void)
+{
+	return (uint64_t)(uintptr_t)__builtin_return_address(0);
+}
+
+static void stacks_are_shared_and_root_first(void **state)
+{
+	struct world *w = *state;
+	struct aif_profile *p = &w->store.p;
+	uint64_t here = my_address();
+	struct aif_wire_stack *s;
+	struct aif_batch *b;
+	uint32_t stack;
+
+	define(w, 0);
+	for (uint32_t id = 1; id <= 2; id++) {
+		s = put(w, 0, AIF_WIRE_STACK, sizeof(*s) + 2 * 8, NULL);
+		s->head.aux = id;
+		s->depth = 2;
+		s->stop = id == 2; /* the second is cut short */
+		s->pcs[0] = here + id;
+		s->pcs[1] = here;
+		aif_ring_commit(&w->ring[0]);
+	}
+	launch(w, 0, 1);
+	aif_target_drain(&w->d, w->t);
+	b = take(w, AIF_BATCH_LAUNCH);
+	assert_non_null(b);
+	stack = b->launches[0].stack;
+	assert_int_equal(p->stacks_len, 3); /* one caller, two callees */
+	assert_int_equal(p->stacks[stack].depth, 2);
+	assert_int_equal(p->stacks[p->stacks[stack].parent].parent, AIF_NONE);
+	assert_int_equal(p->stacks[stack].flags, 0);
+	assert_int_equal(p->stacks[2].flags, AIF_STACK_TRUNCATED);
+	/* The address is of the file, and inside the call: found through /proc/self/maps. */
+	assert_int_equal(p->modules[p->frames[p->stacks[0].frame].module].kind, AIF_MODULE_ELF);
+	assert_int_equal(p->frames[p->stacks[stack].frame].address,
+			 p->frames[p->stacks[0].frame].address + 1);
+}
+
+/* A slot that another thread takes: ids of the one before mean nothing any more. */
+static void a_new_thread_forgets_slot_ids(void **state)
+{
+	struct world *w = *state;
+	struct aif_batch *b;
+
+	define(w, 0);
+	PUT(w, 0, SHAPE, shape, NULL, .head.aux = 2, .grid = {64, 32, 1});
+	launch(w, 0, 1);
+	PUT(w, 0, THREAD, thread, NULL, .head.aux = 78, .name = "next");
+	launch(w, 0, 2);
+	aif_target_drain(&w->d, w->t);
+	b = take(w, AIF_BATCH_LAUNCH);
+	assert_non_null(b);
+	assert_int_equal(b->len, 2);
+	assert_int_not_equal(b->launches[0].shape, AIF_NONE);
+	assert_int_equal(b->launches[1].shape, AIF_NONE);
+}
+
+static uint64_t loss_of(const struct aif_profile *p, uint32_t reason)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < p->losses_len; i++)
+		if (p->losses[i].reason == reason)
+			n += p->losses[i].count;
+	return n;
+}
+
+static void losses_are_counted_once(void **state)
+{
+	struct world *w = *state;
+	struct aif_slot *slot = aif_shm_slot(w->shm, 1);
+
+	atomic_store(&slot->lost_launches, 3);
+	aif_target_losses(&w->d, w->t);
+	aif_target_losses(&w->d, w->t);
+	assert_int_equal(loss_of(&w->store.p, AIF_REASON_RING_FULL), 3);
+	atomic_store(&slot->lost_launches, 5);
+	atomic_store(&w->shm->before_attach, 4);
+	aif_target_losses(&w->d, w->t);
+	assert_int_equal(loss_of(&w->store.p, AIF_REASON_RING_FULL), 5);
+	assert_int_equal(loss_of(&w->store.p, AIF_REASON_BEFORE_ATTACH), 4);
+	/* A hostile target counts backwards: no wrap into billions. */
+	atomic_store(&slot->lost_launches, 0);
+	aif_target_losses(&w->d, w->t);
+	assert_int_equal(loss_of(&w->store.p, AIF_REASON_RING_FULL), 5);
+}
+
+/* When the writer is behind, records wait in the ring; nothing is dropped by us. */
+static void a_slow_writer_leaves_records_in_the_ring(void **state)
+{
+	struct world *w = *state;
+	struct aif_batch *b;
+	uint64_t put_in = 0, got = 0, n;
+
+	define(w, 0);
+	for (int round = 0; round < 400; round++) {
+		for (n = 0; n < 10000; n++) {
+			struct aif_wire_launch *l =
+				aif_ring_reserve(&w->ring[0], AIF_WIRE_LAUNCH, sizeof(*l));
+
+			if (!l)
+				break;
+			*l = (struct aif_wire_launch){.head = l->head, .stream = 6, .kernel = 8};
+			l->head.aux = 0;
+			aif_ring_commit(&w->ring[0]);
+			put_in++;
+		}
+		aif_target_drain(&w->d, w->t);
+	}
+	assert_true(w->store.batches.made <= AIF_BATCH_MAX);
+	do {
+		aif_batches_flush(&w->store.batches);
+		while ((b = aif_batches_take(&w->store.batches)) != NULL) {
+			got += b->len;
+			aif_batches_give(&w->store.batches, b);
+		}
+	} while (aif_target_drain(&w->d, w->t));
+	assert_int_equal(got, put_in);
+	assert_true(put_in < 400u * 10000u); /* the ring did fill up */
+	assert_int_equal(loss_of(&w->store.p, AIF_REASON_WRITER_BEHIND), 0);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(records_become_rows),
+		TEST(definitions_may_come_from_a_later_ring),
+		TEST(a_launch_of_nothing_known_is_still_a_launch),
+		TEST(stacks_are_shared_and_root_first),
+		TEST(a_new_thread_forgets_slot_ids),
+		TEST(losses_are_counted_once),
+		TEST(a_slow_writer_leaves_records_in_the_ring),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
