@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/agent.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+struct aif_agent aif_agent;
+
+/* The recorder hears of a process that carries the agent; waiting longer for a busy one would be
+ * noticed where a script runs thousands of commands. */
+#define CARRIER_TIMEOUT_MS 100
+
+/* What a second copy of this library finds of the first. */
+AIF_PUBLIC extern const char aif_agent_here[];
+const char aif_agent_here[] = AIF_VERSION;
+
+static bool is_first_copy(void)
+{
+	const void *first = dlsym(RTLD_DEFAULT, "aif_agent_here");
+
+	/* Not found: only a loader of layers has opened us, for itself. */
+	return !first || first == aif_agent_here;
+}
+
+static bool read_environment(struct aif_environment *env)
+{
+	const char *path = getenv(AIF_ENV_SOCKET), *token = getenv(AIF_ENV_TOKEN);
+
+	if (!path || !token || strlen(path) >= sizeof(env->socket) ||
+	    strlen(token) != sizeof(env->token))
+		return false;
+	strcpy(env->socket, path);
+	memcpy(env->token, token, sizeof(env->token));
+	return true;
+}
+
+__attribute__((constructor)) static void arrive(void)
+{
+	struct aif_environment *env = &aif_agent.env;
+	struct aif_hello hello = {
+		.magic = AIF_WIRE_MAGIC, .version = AIF_WIRE_VERSION, .kind = AIF_HELLO_CARRIER};
+	int saved = errno, fd;
+
+	/* A program with more rights than its caller must not obey the caller's environment. */
+	if (!getauxval(AT_SECURE) && is_first_copy() && read_environment(env)) {
+		env->carrier = true;
+		memcpy(hello.token, env->token, sizeof(hello.token));
+		/* A recorder that has gone costs nothing: the runtime's hello will fail, too. */
+		(void)aif_hello_send(env->socket, &hello, CARRIER_TIMEOUT_MS, &fd);
+	}
+	errno = saved;
+}
+
+/*
+ * Preloaded, this is everybody's dlclose. An unloaded library's addresses may soon be another's, so
+ * what was learned about them is dropped as soon as they are free. dlopen is left alone: the loader
+ * resolves $ORIGIN by its caller, which would be us.
+ */
+AIF_PUBLIC int dlclose(void *handle);
+int dlclose(void *handle)
+{
+	int (*real)(void *) = atomic_load_explicit(&aif_agent.real_dlclose, memory_order_acquire);
+	int r;
+
+	if (!real) {
+		real = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+		if (!real)
+			return -1;
+		atomic_store_explicit(&aif_agent.real_dlclose, real, memory_order_release);
+	}
+	r = real(handle);
+	aif_session_modules_changed();
+	return r;
+}

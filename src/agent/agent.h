@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/announce.h"
+#include "agent/sampling.h"
+#include "agent/session.h"
+#include "agent/thread.h"
+
+/*
+ * The agent: a library inside somebody else's process. LD_PRELOAD brings it into every child of
+ * `aiflame record`; where no accelerator runtime starts it says one hello and is never heard of again.
+ * OPENCL_LAYERS names the same file: then it is also a layer between application and OpenCL driver
+ * (opencl/opencl.c).
+ *
+ * A guest's manners: it may fail, but never exits, throws, waits on a launch path, takes memory from
+ * the target's malloc, or changes a result. What cannot be kept is counted.
+ *
+ * How to add a runtime: runtime.h.
+ */
+
+/* The one mutable global. */
+struct aif_agent {
+	struct aif_environment env; /* constant after the constructor */
+	_Atomic(int (*)(void *)) real_dlclose;
+	struct aif_session session;
+	struct aif_threads threads;
+	struct aif_announced announced;
+	struct aif_sampler sampler;
+	struct aif_opencl *opencl; /* opencl/opencl.h; NULL until the loader calls */
+	struct aif_fake *fake;     /* fake/fake.h; NULL until the fake runtime starts */
+};
+
+extern struct aif_agent aif_agent;

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/announce.h"
+
+#include "agent/emit.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+void aif_announced_init(struct aif_announced *a)
+{
+	pthread_mutex_init(&a->lock, NULL);
+}
+
+/* The build id in hexadecimal, from the module's notes in memory; "" if it has none. */
+static void build_id_of(const struct aif_unwind_module *m, char *text, size_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+	const ElfW(Phdr) *ph = m->phdrs;
+
+	*text = '\0';
+	for (unsigned i = 0; ph && i < m->phnum; i++) {
+		const uint8_t *at = (const uint8_t *)(m->base + ph[i].p_vaddr),
+			      *end = at + ph[i].p_filesz;
+
+		while (ph[i].p_type == PT_NOTE && at + sizeof(ElfW(Nhdr)) <= end) {
+			const ElfW(Nhdr) *n = (const void *)at;
+			const uint8_t *name = at + sizeof(*n),
+				      *desc = name + AIF_ALIGN_UP((size_t)n->n_namesz, 4);
+
+			if (n->n_namesz > (size_t)(end - name) || desc > end ||
+			    n->n_descsz > (size_t)(end - desc))
+				break;
+			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
+			    !memcmp(name, "GNU", 4) && n->n_descsz * 2 < size) {
+				for (uint32_t k = 0; k < n->n_descsz; k++) {
+					*text++ = digits[desc[k] >> 4];
+					*text++ = digits[desc[k] & 15];
+				}
+				*text = '\0';
+				return;
+			}
+			at = desc + AIF_ALIGN_UP((size_t)n->n_descsz, 4);
+		}
+	}
+}
+
+static bool tell(struct aif_thread *t, const struct aif_unwind_module *m)
+{
+	char build_id[129], exe[4096];
+	const char *path = m->path;
+	bool is_vdso = !strncmp(path, "linux-vdso", 10) || !strncmp(path, "linux-gate", 10);
+
+	if (!*path) {
+		ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+		exe[n < 0 ? 0 : n] = '\0';
+		path = exe;
+	}
+	build_id_of(m, build_id, sizeof(build_id));
+	return aif_emit_module(t, m, path, is_vdso, build_id);
+}
+
+static bool is_told(const struct aif_announced *a, const struct aif_unwind_module *m)
+{
+	for (uint32_t i = 0; i < a->len; i++)
+		if (a->module[i].lo == m->lo && a->module[i].hi == m->hi)
+			return true;
+	return false;
+}
+
+void aif_announce_modules(struct aif_thread *t, const uint64_t *pcs, unsigned depth)
+{
+	struct aif_announced *a = &aif_agent.announced;
+	struct aif_unwinder *u = aif_agent.session.unwinder;
+	struct aif_unwind_module m = {0};
+	uint32_t unwind_generation = aif_unwinder_generation(u);
+
+	pthread_mutex_lock(&a->lock);
+	/* Another module may lie where one was: tell them all again. */
+	if (a->generation != t->generation || a->unwind_generation != unwind_generation) {
+		a->generation = t->generation;
+		a->unwind_generation = unwind_generation;
+		a->len = 0;
+	}
+	for (unsigned i = 0; i < depth; i++) {
+		uint64_t pc = pcs[i] - 1;
+
+		if (pc >= m.lo && pc < m.hi)
+			continue;
+		if (!aif_unwinder_module(u, pc, &m)) {
+			m = (struct aif_unwind_module){0};
+			continue;
+		}
+		if (!is_told(a, &m) && tell(t, &m) && a->len < AIF_ARRAY_LEN(a->module))
+			a->module[a->len++] =
+				(struct aif_announced_module){.lo = m.lo, .hi = m.hi};
+	}
+	pthread_mutex_unlock(&a->lock);
+}

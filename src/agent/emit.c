@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/emit.h"
+
+#include "base/map.h"
+
+#include <string.h>
+
+/* TEXT pieces: large enough to be few, small enough to fit where a ring is nearly full. */
+#define TEXT_PIECE 8192
+
+static void count(_Atomic uint64_t *n)
+{
+	/* Written by the slot's owner only. */
+	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+static void *reserve(struct aif_thread *t, enum aif_wire_type type, size_t fixed, size_t tail,
+		     uint32_t aux)
+{
+	size_t len = AIF_ALIGN_UP(fixed + tail, 8);
+	struct aif_wire_head *h = len <= AIF_WIRE_MAX_RECORD ? aif_ring_reserve(&t->ring, type, len)
+							      : NULL;
+
+	if (!h) {
+		count(&t->slot->lost_others);
+		return NULL;
+	}
+	h->aux = aux;
+	memset((uint8_t *)h + sizeof(*h), 0, len - sizeof(*h));
+	return h;
+}
+
+#define RESERVE(t, NAME, name, tail, aux) \
+	((struct aif_wire_##name *)reserve(t, AIF_WIRE_##NAME, sizeof(struct aif_wire_##name), tail, aux))
+
+static char *append(char *at, const char *s, size_t len)
+{
+	memcpy(at, s, len);
+	return at + len;
+}
+
+bool aif_emit_device(struct aif_thread *t, const struct aif_emit_device *d)
+{
+	size_t name = AIF_MIN(strlen(d->name), 1000), vendor = AIF_MIN(strlen(d->vendor), 1000),
+	       driver = AIF_MIN(strlen(d->driver), 1000), runtime = strlen(d->runtime);
+	struct aif_wire_device *r =
+		RESERVE(t, DEVICE, device, name + vendor + driver + runtime, d->id);
+	char *at;
+
+	if (!r)
+		return false;
+	r->kind = d->kind;
+	r->units = d->units;
+	r->clock = d->clock;
+	r->name_len = (uint16_t)name;
+	r->vendor_len = (uint16_t)vendor;
+	r->driver_len = (uint16_t)driver;
+	r->runtime_len = (uint16_t)runtime;
+	at = append((char *)(r + 1), d->name, name);
+	at = append(at, d->vendor, vendor);
+	at = append(at, d->driver, driver);
+	append(at, d->runtime, runtime);
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_stream(struct aif_thread *t, uint32_t id, uint32_t device, uint32_t ordinal,
+		     bool out_of_order)
+{
+	struct aif_wire_stream *r = RESERVE(t, STREAM, stream, 0, id);
+
+	if (!r)
+		return false;
+	r->device = device;
+	r->ordinal = ordinal;
+	r->out_of_order = out_of_order;
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_program(struct aif_thread *t, uint32_t id, const char *options, const char *source,
+		      size_t source_len)
+{
+	size_t len = AIF_MIN(strlen(options), 16384);
+	struct aif_wire_program *r = RESERVE(t, PROGRAM, program, len, id);
+
+	if (!r)
+		return false;
+	source_len = AIF_MIN(source_len, AIF_EMIT_SOURCE_MAX);
+	r->source_len = (uint32_t)source_len;
+	r->options_len = (uint32_t)len;
+	memcpy(r + 1, options, len);
+	aif_ring_commit(&t->ring);
+	for (size_t at = 0; at < source_len; at += TEXT_PIECE) {
+		size_t piece = AIF_MIN(source_len - at, (size_t)TEXT_PIECE);
+		struct aif_wire_text *x = RESERVE(t, TEXT, text, piece, id);
+
+		if (!x)
+			break; /* the text ends here: without it the program is still good */
+		x->offset = (uint32_t)at;
+		x->len = (uint32_t)piece;
+		memcpy(x + 1, source + at, piece);
+		aif_ring_commit(&t->ring);
+	}
+	return true;
+}
+
+bool aif_emit_kernel(struct aif_thread *t, uint32_t id, uint32_t program, const char *name)
+{
+	size_t len = AIF_MIN(strlen(name), 30000);
+	struct aif_wire_kernel *r = RESERVE(t, KERNEL, kernel, len, id);
+
+	if (!r)
+		return false;
+	r->program = program;
+	r->name_len = (uint32_t)len;
+	memcpy(r + 1, name, len);
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+static uint64_t hash_words(const uint64_t *p, size_t n)
+{
+	/* Two lanes, so that a multiplication need not wait for the one before it. */
+	uint64_t a = n, b = ~n;
+
+	for (; n > 1; n -= 2, p += 2) {
+		a = (a ^ p[0]) * UINT64_C(0x9e3779b97f4a7c15);
+		a ^= a >> 32;
+		b = (b ^ p[1]) * UINT64_C(0xc2b2ae3d27d4eb4f);
+		b ^= b >> 29;
+	}
+	if (n)
+		a = (a ^ p[0]) * UINT64_C(0x9e3779b97f4a7c15);
+	return aif_mix64(a ^ aif_mix64(b)) | 1; /* 0 means free */
+}
+
+/* Room for one more entry in both tables, as told to the ring's reader. */
+static bool start_anew(struct aif_thread *t)
+{
+	aif_idtable_clear(&t->stacks);
+	aif_idtable_clear(&t->shapes);
+	return aif_thread_announce(t);
+}
+
+uint32_t aif_emit_stack(struct aif_thread *t, const uint64_t *pcs, unsigned depth,
+			enum aif_unwind_stop stop)
+{
+	uint64_t hash = hash_words(pcs, depth);
+	uint32_t check = depth << 8 | (uint32_t)stop, id;
+	struct aif_id_entry *e;
+	struct aif_wire_stack *r;
+
+	/* A module went away: the same addresses may now be another's. */
+	if (aif_unlikely(t->unwind_generation !=
+			 aif_unwinder_generation(aif_agent.session.unwinder))) {
+		t->unwind_generation = aif_unwinder_generation(aif_agent.session.unwinder);
+		aif_idtable_clear(&t->stacks);
+	}
+	e = aif_idtable_find(&t->stacks, hash, check);
+	if (aif_likely(e->hash))
+		return e->id;
+
+	if (t->stacks.len >= AIF_THREAD_STACKS) {
+		if (!start_anew(t))
+			return AIF_WIRE_NONE;
+		e = aif_idtable_find(&t->stacks, hash, check);
+	}
+	aif_announce_modules(t, pcs, depth);
+	id = t->stacks.next;
+	r = RESERVE(t, STACK, stack, depth * sizeof(pcs[0]), id);
+	if (!r)
+		return AIF_WIRE_NONE;
+	r->depth = depth;
+	r->stop = stop;
+	memcpy(r->pcs, pcs, depth * sizeof(pcs[0]));
+	aif_ring_commit(&t->ring);
+	aif_idtable_take(&t->stacks, e, hash, check);
+	return id;
+}
+
+uint32_t aif_emit_stack_here(struct aif_thread *t, const struct aif_regs *regs,
+			     const struct aif_emit_api *api)
+{
+	struct aif_unwinder *u = aif_agent.session.unwinder;
+	uint64_t *pcs = t->pcs;
+	struct aif_unwind_result r;
+
+	r = aif_unwind(u, regs, false, t->bounds, pcs, AIF_WIRE_MAX_DEPTH);
+	if (aif_unlikely(r.stop == AIF_STOP_NO_MODULE) &&
+	    aif_unwinder_stale(u, pcs[r.depth - 1]) && aif_session_refresh(aif_now_ns()))
+		r = aif_unwind(u, regs, false, t->bounds, pcs, AIF_WIRE_MAX_DEPTH);
+	/* pcs[0] is in our own entry. Its place is taken by the API function, unless that one left a
+	 * frame of its own. */
+	if (r.depth > 1 && pcs[1] > api->lo && pcs[1] <= api->hi) {
+		pcs++;
+		r.depth--;
+	} else if (api->pc) {
+		pcs[0] = api->pc + 1;
+	} else {
+		pcs++;
+		r.depth--;
+	}
+	return aif_emit_stack(t, pcs, r.depth, r.stop);
+}
+
+uint32_t aif_emit_shape(struct aif_thread *t, const struct aif_emit_shape *shape)
+{
+	uint64_t words[3], hash;
+	uint32_t id;
+	struct aif_id_entry *e;
+	struct aif_wire_shape *r;
+
+	static_assert(sizeof(words) == sizeof(*shape), "three pairs");
+	memcpy(words, shape, sizeof(words));
+	hash = hash_words(words, AIF_ARRAY_LEN(words));
+	e = aif_idtable_find(&t->shapes, hash, 0);
+	if (aif_likely(e->hash))
+		return e->id;
+	if (t->shapes.len >= AIF_THREAD_SHAPES) {
+		/* No new THREAD record: this launch's stack was told under the one in force. */
+		aif_idtable_clear(&t->shapes);
+		e = aif_idtable_find(&t->shapes, hash, 0);
+	}
+	id = t->shapes.next;
+	r = RESERVE(t, SHAPE, shape, 0, id);
+	if (!r)
+		return AIF_WIRE_NONE;
+	memcpy(r->grid, shape->grid, sizeof(r->grid));
+	memcpy(r->block, shape->block, sizeof(r->block));
+	aif_ring_commit(&t->ring);
+	aif_idtable_take(&t->shapes, e, hash, 0);
+	return id;
+}
+
+bool aif_emit_launch(struct aif_thread *t, const struct aif_emit_launch *l, uint64_t *ret_launch)
+{
+	struct aif_slot *slot = t->slot;
+	uint64_t number = atomic_load_explicit(&slot->launches, memory_order_relaxed);
+	struct aif_wire_launch *r = aif_ring_reserve(&t->ring, AIF_WIRE_LAUNCH, sizeof(*r));
+
+	atomic_store_explicit(&slot->launches, number + 1, memory_order_relaxed);
+	if (aif_unlikely(!r)) {
+		count(&slot->lost_launches);
+		return false;
+	}
+	r->head.aux = l->kind;
+	r->time = l->time;
+	r->launch = (uint64_t)t->slot_index << AIF_WIRE_SLOT_SHIFT | number;
+	r->stack = l->stack;
+	r->stream = l->stream;
+	if (l->kind == AIF_EMIT_KERNEL) {
+		r->kernel = l->kernel;
+		r->shape = l->shape;
+	} else {
+		r->bytes = l->bytes;
+	}
+	*ret_launch = r->launch;
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_exec(struct aif_thread *t, const struct aif_emit_exec *e)
+{
+	struct aif_wire_exec *r = aif_ring_reserve(&t->ring, AIF_WIRE_EXEC, sizeof(*r));
+
+	if (aif_unlikely(!r)) {
+		count(&t->slot->lost_execs);
+		return false;
+	}
+	r->head.aux = e->kind;
+	r->launch = e->launch;
+	r->start = e->start;
+	r->end = e->end;
+	r->stream = e->stream;
+	r->kernel = e->kernel;
+	r->bytes = e->bytes;
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_clock(struct aif_thread *t, uint32_t clock, uint64_t before, uint64_t after,
+		    uint64_t value)
+{
+	struct aif_wire_clock *r = RESERVE(t, CLOCK, clock, 0, clock);
+
+	if (!r)
+		return false;
+	r->before = before;
+	r->after = after;
+	r->value = value;
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t pc,
+		     uint64_t samples)
+{
+	struct aif_wire_sample *r = aif_ring_reserve(&t->ring, AIF_WIRE_SAMPLE, sizeof(*r));
+
+	if (!r) {
+		count(&t->slot->lost_samples);
+		return false;
+	}
+	r->head.aux = tid;
+	r->time = time;
+	r->pc = pc;
+	r->count = samples;
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_module(struct aif_thread *t, const struct aif_unwind_module *m, const char *path,
+		     bool is_vdso, const char *build_id)
+{
+	size_t path_len = AIF_MIN(strlen(path), 4096), id_len = strlen(build_id);
+	struct aif_wire_module *r = RESERVE(t, MODULE, module, path_len + id_len, is_vdso);
+
+	if (!r)
+		return false;
+	r->base = m->base;
+	r->lo = m->lo;
+	r->hi = m->hi;
+	r->path_len = (uint16_t)path_len;
+	r->build_id_len = (uint16_t)id_len;
+	append(append((char *)(r + 1), path, path_len), build_id, id_len);
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, const char *detail)
+{
+	size_t len = AIF_MIN(strlen(detail), 1000);
+	struct aif_wire_note *r = RESERVE(t, NOTE, note, len, (uint32_t)reason);
+
+	if (!r)
+		return false;
+	r->count = n;
+	r->detail_len = (uint32_t)len;
+	memcpy(r + 1, detail, len);
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+void aif_emit_missed(void)
+{
+	struct aif_session *s = &aif_agent.session;
+
+	if (!s->armed || (aif_self && aif_self->busy))
+		return; /* hidden on purpose */
+	if (atomic_load_explicit(&s->armed->on, memory_order_acquire))
+		atomic_fetch_add_explicit(&s->shm->no_slot, 1, memory_order_relaxed);
+	else if (!atomic_load_explicit(&s->armed->generation, memory_order_relaxed))
+		atomic_fetch_add_explicit(&s->before_attach, 1, memory_order_relaxed);
+}
+
+void aif_emit_cost_begin(struct aif_thread *t, struct aif_emit_cost *c, uint64_t now)
+{
+	*c = (struct aif_emit_cost){0};
+	if (aif_likely(t->countdown--))
+		return;
+	t->countdown = AIF_EMIT_COST_EACH - 1;
+	c->since = now;
+}
+
+void aif_emit_cost_end(struct aif_emit_cost *c)
+{
+	struct aif_shm *shm = aif_agent.session.shm;
+
+	if (aif_likely(!c->since))
+		return;
+	aif_emit_cost_pause(c);
+	atomic_fetch_add_explicit(&shm->capture_ns, c->ns, memory_order_relaxed);
+	atomic_fetch_add_explicit(&shm->captures, 1, memory_order_relaxed);
+}

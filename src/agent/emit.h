@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/enter.h"
+#include "base/clock.h"
+#include "base/reasons.h"
+
+/*
+ * How an adapter speaks. Every function writes one or more records to the ring of the thread `t` (of
+ * aif_thread_enter()); none waits or allocates. False means that the ring was full: the loss is
+ * counted in the slot; a definition is then to be made again at its next use.
+ *
+ * Ids of devices, streams, programs and kernels are the adapter's, unique in the process.
+ */
+
+/* The same numbers as aif_launch_kind and aif_device_kind of the profile, which the agent does not
+ * know; a test compares them. */
+enum aif_emit_kind {
+	AIF_EMIT_KERNEL = 0,
+	AIF_EMIT_READ = 1,
+	AIF_EMIT_WRITE = 2,
+	AIF_EMIT_COPY = 3,
+	AIF_EMIT_FILL = 4,
+	AIF_EMIT_MAP = 5,
+	AIF_EMIT_UNMAP = 6,
+	AIF_EMIT_MIGRATE = 7,
+};
+enum aif_emit_device_kind {
+	AIF_EMIT_DEVICE_OTHER = 0,
+	AIF_EMIT_DEVICE_CPU = 1,
+	AIF_EMIT_DEVICE_GPU = 2,
+	AIF_EMIT_DEVICE_ACCELERATOR = 3,
+};
+
+struct aif_emit_device {
+	uint32_t id, kind, units;
+	uint32_t clock; /* enum aif_clock; AIF_CLOCK_DEVICE + id for one of its own */
+	const char *name, *vendor, *driver, *runtime;
+};
+bool aif_emit_device(struct aif_thread *t, const struct aif_emit_device *d);
+
+bool aif_emit_stream(struct aif_thread *t, uint32_t id, uint32_t device, uint32_t ordinal,
+		     bool out_of_order);
+
+/* Options as the application gave them. The source's text, which need not be terminated, follows in
+ * pieces, up to AIF_EMIT_SOURCE_MAX bytes of it. */
+#define AIF_EMIT_SOURCE_MAX (1u << 20)
+bool aif_emit_program(struct aif_thread *t, uint32_t id, const char *options, const char *source,
+		      size_t source_len);
+
+bool aif_emit_kernel(struct aif_thread *t, uint32_t id, uint32_t program, const char *name);
+
+/* The runtime API function that the application called: a frame of the stack also where the vendor's
+ * library jumped to us and left none. */
+struct aif_emit_api {
+	uint64_t pc;     /* its first instruction, 0 = unknown */
+	uint64_t lo, hi; /* the library that it is in, 0 = unknown */
+};
+
+/* The stack id of the code that called the function which *regs was taken in (AIF_REGS_HERE); that
+ * function is not part of it. AIF_WIRE_NONE if it could not be kept. */
+uint32_t aif_emit_stack_here(struct aif_thread *t, const struct aif_regs *regs,
+			     const struct aif_emit_api *api);
+/* The id of a stack that is known otherwise. All but pcs[0] are return addresses. */
+uint32_t aif_emit_stack(struct aif_thread *t, const uint64_t *pcs, unsigned depth,
+			enum aif_unwind_stop stop);
+
+struct aif_emit_shape {
+	uint32_t grid[3], block[3];
+};
+uint32_t aif_emit_shape(struct aif_thread *t, const struct aif_emit_shape *shape);
+
+struct aif_emit_launch {
+	enum aif_emit_kind kind;
+	uint64_t time; /* CLOCK_MONOTONIC, before the vendor's call */
+	uint32_t stack, stream;
+	uint32_t kernel, shape; /* of KERNEL */
+	uint64_t bytes;         /* of the others */
+};
+bool aif_emit_launch(struct aif_thread *t, const struct aif_emit_launch *l, uint64_t *ret_launch);
+
+struct aif_emit_exec {
+	enum aif_emit_kind kind;
+	uint64_t launch, start, end; /* the device's own stamps */
+	uint32_t stream, kernel;
+	uint64_t bytes;
+};
+bool aif_emit_exec(struct aif_thread *t, const struct aif_emit_exec *e);
+
+/* before, after: CLOCK_MONOTONIC around the reading of the device's clock. */
+bool aif_emit_clock(struct aif_thread *t, uint32_t clock, uint64_t before, uint64_t after,
+		    uint64_t value);
+bool aif_emit_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t pc,
+		     uint64_t count);
+bool aif_emit_module(struct aif_thread *t, const struct aif_unwind_module *m, const char *path,
+		     bool is_vdso, const char *build_id);
+bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t count,
+		   const char *detail);
+
+/* Counts a launch for which aif_thread_enter() gave NULL, unless it was within another entry or nobody
+ * collects. */
+void aif_emit_missed(void);
+
+/* Own cost, measured on one launch of AIF_EMIT_COST_EACH: call begin with the time that the launch
+ * took anyway, pause before the vendor's call, resume after it, end last. */
+#define AIF_EMIT_COST_EACH 64
+struct aif_emit_cost {
+	uint64_t since, ns; /* since 0 = this one is not measured */
+};
+void aif_emit_cost_begin(struct aif_thread *t, struct aif_emit_cost *c, uint64_t now);
+static inline void aif_emit_cost_pause(struct aif_emit_cost *c)
+{
+	if (aif_unlikely(c->since))
+		c->ns += aif_now_ns() - c->since;
+}
+static inline void aif_emit_cost_resume(struct aif_emit_cost *c)
+{
+	if (aif_unlikely(c->since))
+		c->since = aif_now_ns();
+}
+void aif_emit_cost_end(struct aif_emit_cost *c);

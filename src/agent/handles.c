@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/handles.h"
+
+#include "agent/memory.h"
+#include "base/map.h"
+
+#include <errno.h>
+
+#define FIRST_CAP 256
+
+static struct aif_handle_slot *slot_of(struct aif_handle_table *t, uint64_t key)
+{
+	for (uint64_t i = aif_mix64(key);; i++) {
+		struct aif_handle_slot *s = &t->slots[i & (t->cap - 1)];
+		uint64_t k = atomic_load_explicit(&s->key, memory_order_acquire);
+
+		if (k == key || !k)
+			return s;
+	}
+}
+
+void *aif_handles_get(const struct aif_handles *h, const void *handle)
+{
+	struct aif_handle_table *t = atomic_load_explicit(&h->table, memory_order_acquire);
+
+	/* A free slot's value is NULL. */
+	return t && handle ? atomic_load_explicit(&slot_of(t, (uintptr_t)handle)->value,
+						  memory_order_acquire)
+			   : NULL;
+}
+
+static void put(struct aif_handle_table *t, uint64_t key, void *value)
+{
+	struct aif_handle_slot *s = slot_of(t, key);
+
+	t->len += !atomic_load_explicit(&s->key, memory_order_relaxed);
+	atomic_store_explicit(&s->value, value, memory_order_release);
+	atomic_store_explicit(&s->key, key, memory_order_release);
+}
+
+int aif_handles_put(struct aif_handles *h, const void *handle, void *value)
+{
+	struct aif_handle_table *t = atomic_load_explicit(&h->table, memory_order_relaxed), *new;
+	size_t cap = t ? t->cap * 2 : FIRST_CAP;
+
+	if (!t || t->len >= t->cap / 2) {
+		new = aif_pages(sizeof(*new) + cap * sizeof(new->slots[0]));
+		if (!new)
+			return -ENOMEM;
+		new->cap = cap;
+		for (size_t i = 0; t && i < t->cap; i++)
+			if (t->slots[i].key)
+				put(new, t->slots[i].key, t->slots[i].value);
+		atomic_store_explicit(&h->table, new, memory_order_release);
+		t = new;
+	}
+	put(t, (uintptr_t)handle, value);
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/memory.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define CHUNK (64u << 10)
+
+void *aif_pages(size_t size)
+{
+	int saved = errno;
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	errno = saved;
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void *aif_arena_alloc(struct aif_arena *a, size_t size)
+{
+	uint8_t *p;
+
+	size = AIF_ALIGN_UP(size, 16);
+	if (size > CHUNK / 4)
+		return aif_pages(size);
+	if (size > (size_t)(a->end - a->at)) {
+		p = aif_pages(CHUNK);
+		if (!p)
+			return NULL;
+		a->at = p;
+		a->end = p + CHUNK;
+	}
+	p = a->at;
+	a->at += size;
+	return p;
+}
+
+char *aif_arena_strdup(struct aif_arena *a, const char *s)
+{
+	size_t len = strlen(s) + 1;
+	char *p = aif_arena_alloc(a, len);
+
+	return p ? memcpy(p, s, len) : NULL;
+}

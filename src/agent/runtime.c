@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/runtime.h"
+
+const struct aif_runtime *const aif_runtimes[] = {
+	&aif_runtime_opencl,
+	&aif_runtime_fake,
+	NULL,
+};

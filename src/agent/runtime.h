@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/*
+ * The seam for accelerator runtimes. An adapter is a folder: X.c talks to the vendor, X_translate.c is
+ * pure. To add one:
+ *
+ *   1. copy fake/ (the smallest complete one), give it a struct here and a line in runtime.c;
+ *   2. call aif_session_start(&aif_runtime_X) where the vendor's library initialises;
+ *   3. at each of the vendor's callbacks: t = aif_thread_enter(), leave if NULL, speak through emit.h,
+ *      aif_thread_leave(t). The rules are in thread.h;
+ *   4. define ids (devices, streams, kernels) lazily, at the launch that needs them, whenever
+ *      `told` differs from t->generation: so a definition that found the ring full is made again,
+ *      and a forked child defines everything anew for its own recording.
+ */
+struct aif_runtime {
+	const char *name; /* at most 15 bytes */
+	/* All optional. */
+	void (*tick)(uint64_t now); /* helper thread, each 250 ms while collecting */
+	void (*forked)(void); /* in a child, before its new session: locks may be held by nobody */
+};
+
+extern const struct aif_runtime aif_runtime_opencl;
+extern const struct aif_runtime aif_runtime_fake;
+extern const struct aif_runtime *const aif_runtimes[]; /* NULL-terminated, at most 32 */

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/thread.h"
+
+#include "agent/emit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FIRST_ENTRIES 256
+
+__thread struct aif_thread *aif_self __attribute__((tls_model("initial-exec")));
+
+static void give_back(void *arg)
+{
+	struct aif_threads *threads = &aif_agent.threads;
+	struct aif_thread *t = arg;
+
+	aif_self = NULL;
+	t->busy = false;
+	/* In a child that has not met the recorder again, the slot is not there. */
+	if (t->slot && t->generation == aif_agent.session.armed->generation)
+		atomic_store_explicit(&t->slot->owner, 0, memory_order_release);
+	t->slot = NULL;
+	t->generation = 0;
+	pthread_mutex_lock(&threads->lock);
+	t->next = threads->pool;
+	threads->pool = t;
+	pthread_mutex_unlock(&threads->lock);
+}
+
+int aif_threads_init(struct aif_threads *threads)
+{
+	int r;
+
+	if (atomic_load_explicit(&threads->have_key, memory_order_relaxed))
+		return 0;
+	pthread_mutex_init(&threads->lock, NULL);
+	r = pthread_key_create(&threads->key, give_back);
+	if (r)
+		return -r;
+	atomic_store_explicit(&threads->have_key, true, memory_order_release);
+	return 0;
+}
+
+void aif_threads_forked(struct aif_threads *threads)
+{
+	pthread_mutex_init(&threads->lock, NULL);
+}
+
+static struct aif_thread *make(void)
+{
+	size_t at = AIF_ALIGN_UP(sizeof(struct aif_thread), 64),
+	       pcs = AIF_WIRE_MAX_DEPTH * sizeof(uint64_t),
+	       stacks = aif_idtable_bytes(2 * AIF_THREAD_STACKS),
+	       shapes = aif_idtable_bytes(2 * AIF_THREAD_SHAPES);
+	uint8_t *memory = aif_pages(at + pcs + stacks + shapes);
+	struct aif_thread *t = (struct aif_thread *)memory;
+
+	if (!t)
+		return NULL;
+	t->pcs = (uint64_t *)(memory + at);
+	aif_idtable_init(&t->stacks, memory + at + pcs, FIRST_ENTRIES, 2 * AIF_THREAD_STACKS);
+	aif_idtable_init(&t->shapes, memory + at + pcs + stacks, FIRST_ENTRIES / 4,
+			 2 * AIF_THREAD_SHAPES);
+	return t;
+}
+
+static struct aif_thread *from_pool(void)
+{
+	struct aif_threads *threads = &aif_agent.threads;
+	struct aif_thread *t;
+
+	pthread_mutex_lock(&threads->lock);
+	t = threads->pool;
+	if (t)
+		threads->pool = t->next;
+	pthread_mutex_unlock(&threads->lock);
+	return t ? t : make();
+}
+
+static bool claim_from(struct aif_thread *t, uint32_t first)
+{
+	struct aif_session *s = &aif_agent.session;
+
+	for (uint32_t i = 0; i < s->slots; i++) {
+		uint32_t index = (first + i) % s->slots, free = 0;
+		struct aif_slot *slot = aif_shm_slot(s->shm, index);
+
+		if (atomic_compare_exchange_strong_explicit(&slot->owner, &free, t->tid,
+							    memory_order_acquire,
+							    memory_order_relaxed)) {
+			t->slot = slot;
+			t->slot_index = index;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Threads that ended without their destructors (exit by system call) left slots behind. */
+static bool scavenge(void)
+{
+	struct aif_session *s = &aif_agent.session;
+	uint64_t now = aif_now_ns(),
+		 last = atomic_load_explicit(&aif_agent.threads.scavenged_ns, memory_order_relaxed);
+	bool found = false;
+
+	if (now - last < AIF_NS_PER_S ||
+	    !atomic_compare_exchange_strong(&aif_agent.threads.scavenged_ns, &last, now))
+		return false;
+	for (uint32_t i = 0; i < s->slots; i++) {
+		struct aif_slot *slot = aif_shm_slot(s->shm, i);
+		uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+
+		if (owner && syscall(SYS_tgkill, getpid(), (pid_t)owner, 0) < 0 && errno == ESRCH)
+			found |= atomic_compare_exchange_strong(&slot->owner, &owner, 0);
+	}
+	return found;
+}
+
+bool aif_thread_announce(struct aif_thread *t)
+{
+	struct aif_wire_thread *r = aif_ring_reserve(&t->ring, AIF_WIRE_THREAD, sizeof(*r));
+
+	if (!r)
+		return false;
+	r->head.aux = t->tid;
+	r->time = aif_now_ns();
+	r->zero = 0;
+	memset(r->name, 0, sizeof(r->name));
+	prctl(PR_GET_NAME, r->name);
+	aif_ring_commit(&t->ring);
+	t->stacks.next = t->shapes.next = 0;
+	return true;
+}
+
+/* Takes a slot for this thread. */
+static bool join_session(struct aif_thread *t)
+{
+	struct aif_session *s = &aif_agent.session;
+	uint32_t generation = atomic_load_explicit(&s->armed->generation, memory_order_acquire);
+
+	t->tid = (uint32_t)syscall(SYS_gettid);
+	/* The slot that this memory had last is likely free, and its ring's pages are there. */
+	if (!claim_from(t, t->slot_index) && !(scavenge() && claim_from(t, 0)))
+		return false;
+	atomic_fetch_add_explicit(&t->slot->claims, 1, memory_order_relaxed);
+	aif_ring_init(&t->ring, t->slot,
+		      aif_shm_ring(s->shm, s->slots, s->ring_size, t->slot_index), s->ring_size);
+	aif_idtable_clear(&t->stacks);
+	aif_idtable_clear(&t->shapes);
+	t->unwind_generation = aif_unwinder_generation(s->unwinder);
+	t->countdown = t->slot_index % AIF_EMIT_COST_EACH;
+	if (!aif_thread_announce(t)) {
+		atomic_store_explicit(&t->slot->owner, 0, memory_order_release);
+		return false;
+	}
+	t->generation = generation;
+	return true;
+}
+
+static struct aif_thread *enter_slow(void)
+{
+	struct aif_armed *armed = aif_agent.session.armed;
+	struct aif_thread *t = aif_self;
+
+	if (!armed || (t && t->busy))
+		return NULL;
+	if (!atomic_load_explicit(&armed->on, memory_order_acquire) && !aif_session_rearm())
+		return NULL;
+	if (!t) {
+		t = from_pool();
+		if (!t)
+			return NULL;
+		/* From here on an entry from within what we call sees a thread that is busy. */
+		t->busy = true;
+		aif_self = t;
+		if (pthread_setspecific(aif_agent.threads.key, t) ||
+		    aif_stack_bounds_here(&t->bounds) < 0)
+			t->bounds = (struct aif_stack_bounds){0};
+	}
+	t->busy = true;
+	if (t->generation == armed->generation || join_session(t))
+		return t;
+	t->busy = false;
+	return NULL;
+}
+
+struct aif_thread *aif_thread_enter_slow(void)
+{
+	int saved = errno;
+	struct aif_thread *t = enter_slow();
+
+	errno = saved;
+	return t;
+}

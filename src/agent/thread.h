@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/idtable.h"
+#include "unwind/unwind.h"
+#include "wire/ring.h"
+
+#include <pthread.h>
+
+/*
+ * What the agent keeps for each thread that launches: its ring, its stack's bounds, its tables of
+ * stacks and shapes. Made at the thread's first launch, given back when it ends, then used by the next
+ * thread: 10,000 short threads use the memory of as many as are alive together.
+ *
+ * Rules for entries (functions that the target or a vendor's library calls):
+ *   1. First statement: t = aif_thread_enter(). NULL: forward the call, do nothing else.
+ *   2. Between enter and leave nothing of the vendor's that may call us back is called, except where
+ *      such a call is to be hidden: an entry within an entry gets NULL.
+ *   3. aif_thread_leave(t) on every way out, on the same thread.
+ *   4. errno is as it was: whoever makes a system call restores it.
+ *   5. No memory but what t holds; no lock but for a definition that was not told yet.
+ *   6. Between enter and leave the ring is there: its memory is never unmapped while the process
+ *      lives; a fork in between makes the child's copy of t busy, so that it stays silent.
+ */
+
+/* A thread with this many different stacks starts its table anew (a new THREAD record): nothing is
+ * lost, the recorder is told them again. A training loop has about 100, all of PyTorch's tests less
+ * than 10,000. */
+#define AIF_THREAD_STACKS 16384
+#define AIF_THREAD_SHAPES 2048
+
+struct aif_thread {
+	volatile bool busy; /* inside an entry */
+	uint32_t generation;
+	struct aif_ring ring;
+	struct aif_slot *slot;
+	uint32_t slot_index;
+	uint32_t tid;
+	uint32_t unwind_generation; /* that `stacks` was filled in */
+	uint32_t countdown;         /* to the next launch whose own cost is measured */
+	struct aif_stack_bounds bounds;
+	struct aif_idtable stacks, shapes;
+	uint64_t *pcs;           /* AIF_WIRE_MAX_DEPTH */
+	struct aif_thread *next; /* in the pool */
+};
+
+struct aif_threads {
+	pthread_mutex_t lock; /* of the pool */
+	struct aif_thread *pool;
+	pthread_key_t key; /* its destructor gives back */
+	atomic_bool have_key;
+	_Atomic uint64_t scavenged_ns;
+};
+
+/* One pointer, initial-exec: a preloaded library has little static TLS. */
+extern __thread struct aif_thread *aif_self __attribute__((tls_model("initial-exec")));
+
+/* The slow ways of aif_thread_enter(): first launch, fork, stopped, nested. */
+struct aif_thread *aif_thread_enter_slow(void);
+
+/* A new session begins: the key exists afterwards. 0 or -errno. */
+int aif_threads_init(struct aif_threads *threads);
+/* In a child: nobody holds the lock. */
+void aif_threads_forked(struct aif_threads *threads);
+
+/* Tells the ring's reader who writes it, and that slot-scoped ids start anew. False: ring full. */
+bool aif_thread_announce(struct aif_thread *t);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/opts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+/* Reads digits with an optional fraction as a count of 1/1,000,000,000; stops at the unit. */
+static int read_decimal(const char **s, unsigned __int128 *ret_nano)
+{
+	const char *p = *s;
+	unsigned __int128 n = 0;
+	uint64_t place = AIF_NS_PER_S;
+	bool digits = false;
+
+	for (; isdigit((unsigned char)*p); p++, digits = true) {
+		n = n * 10 + (unsigned)(*p - '0');
+		if (n > UINT64_MAX)
+			return -EINVAL;
+	}
+	n *= AIF_NS_PER_S;
+	if (*p == '.') {
+		for (p++; isdigit((unsigned char)*p); p++, digits = true) {
+			place /= 10;
+			n += place * (unsigned)(*p - '0');
+		}
+	}
+	if (!digits)
+		return -EINVAL;
+	*s = p;
+	*ret_nano = n;
+	return 0;
+}
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+
+static int read_with_unit(const char *s, const struct unit *units, uint64_t *ret)
+{
+	unsigned __int128 nano;
+
+	if (read_decimal(&s, &nano) < 0)
+		return -EINVAL;
+	for (const struct unit *u = units; u->name; u++) {
+		unsigned __int128 v;
+
+		if (strcmp(s, u->name))
+			continue;
+		if (u->factor && nano > ~(unsigned __int128)0 / u->factor)
+			return -EINVAL;
+		v = nano * u->factor / AIF_NS_PER_S;
+		if (v > UINT64_MAX)
+			return -EINVAL;
+		*ret = (uint64_t)v;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int aif_parse_time(const char *s, uint64_t *ret_ns)
+{
+	static const struct unit units[] = {
+		{"", AIF_NS_PER_S},
+		{"s", AIF_NS_PER_S},
+		{"ms", 1000000},
+		{"us", 1000},
+		{"ns", 1},
+		{"m", 60 * AIF_NS_PER_S},
+		{"h", 3600 * AIF_NS_PER_S},
+		{NULL, 0},
+	};
+
+	return read_with_unit(s, units, ret_ns);
+}
+
+int aif_parse_bytes(const char *s, uint64_t *ret)
+{
+	static const struct unit units[] = {
+		{"", 1},
+		{"K", UINT64_C(1) << 10},
+		{"M", UINT64_C(1) << 20},
+		{"G", UINT64_C(1) << 30},
+		{"T", UINT64_C(1) << 40},
+		{NULL, 0},
+	};
+
+	return read_with_unit(s, units, ret);
+}
+
+int aif_parse_count(const char *s, uint32_t *ret)
+{
+	uint64_t n = 0;
+
+	if (!*s)
+		return -EINVAL;
+	for (; *s; s++) {
+		if (!isdigit((unsigned char)*s))
+			return -EINVAL;
+		n = n * 10 + (unsigned)(*s - '0');
+		if (n > UINT32_MAX)
+			return -EINVAL;
+	}
+	*ret = (uint32_t)n;
+	return 0;
+}
+
+int aif_parse_span(const char *s, struct aif_opt_span *ret)
+{
+	struct aif_opt_span span = {0, 0};
+	const char *comma = strchr(s, ',');
+	char from[64];
+
+	if (!comma || (size_t)(comma - s) >= sizeof(from))
+		return -EINVAL;
+	memcpy(from, s, (size_t)(comma - s));
+	from[comma - s] = '\0';
+	if (from[0] && aif_parse_time(from, &span.from_ns) < 0)
+		return -EINVAL;
+	if (comma[1] && aif_parse_time(comma + 1, &span.to_ns) < 0)
+		return -EINVAL;
+	/* An empty span would read as "everything". */
+	if (comma[1] && span.to_ns <= span.from_ns)
+		return -EINVAL;
+	*ret = span;
+	return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/*
+ * Options: each command has one table; parsing, help and the check of its manual page come from it.
+ * Values are stored into a struct of the command's own, at the offset that the table names.
+ */
+
+enum aif_opt_type {
+	AIF_OPT_FLAG,   /* bool = true */
+	AIF_OPT_SET,    /* int = .value: several flags that exclude each other share one int */
+	AIF_OPT_STRING, /* const char * */
+	AIF_OPT_COUNT,  /* uint32_t: a decimal number */
+	AIF_OPT_BYTES,  /* uint64_t: 500, 64K, 2G (powers of 1024) */
+	AIF_OPT_TIME,   /* uint64_t ns: 1.5 (seconds), 10ms, 3us, 7ns, 2m, 1h */
+	AIF_OPT_SPAN,   /* struct aif_opt_span: FROM,TO, either may be left out */
+	AIF_OPT_CHOICE, /* int: index of the word in .arg, "kernel|line|instruction" */
+};
+
+struct aif_opt_span {
+	uint64_t from_ns, to_ns; /* to 0: the end */
+};
+
+struct aif_opt {
+	char letter;      /* 0: no short form */
+	const char *name; /* without dashes */
+	const char *arg;  /* what the help calls the argument; the words of a choice; NULL: none */
+	enum aif_opt_type type;
+	size_t at; /* offset of the value in the command's struct */
+	int value; /* AIF_OPT_SET */
+	const char *help;
+};
+
+struct aif_command;
+
+/* What was found: words that are no options, in order (argv is reordered). */
+struct aif_words {
+	char **word;
+	int len;
+	bool help; /* -h or --help was seen: nothing behind it was looked at */
+};
+
+/* Parses argv[1..] into *values, which holds the defaults. 0, or -EINVAL with *err. */
+int aif_opts_parse(const struct aif_command *cmd, int argc, char **argv, void *values,
+		   struct aif_words *ret, struct aif_err *err);
+
+/* The text of `aiflame NAME -h`. */
+void aif_opts_help(const struct aif_command *cmd, struct aif_buf *out);
+
+/* Of the NULL-terminated strings that next(arg, i) gives, the one nearest to `word`, or NULL if
+ * none is near enough to be a slip of the keyboard. */
+const char *aif_nearest(const char *word, const char *(*next)(const void *arg, size_t i),
+			const void *arg);
+
+/* Single values, as the table's types read them. 0, or -EINVAL with *ret untouched. */
+int aif_parse_time(const char *s, uint64_t *ret_ns);
+int aif_parse_bytes(const char *s, uint64_t *ret);
+int aif_parse_count(const char *s, uint32_t *ret);
+int aif_parse_span(const char *s, struct aif_opt_span *ret);

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/naming.h"
+
+#include "symbolize/symbolize.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Frames named in one go between two takings of the store's lock. */
+#define ROUND         512
+#define MAX_INLINED   32
+#define POLL_NS       (50 * 1000 * 1000)
+#define LOW_PRIORITY  10
+#define MAX_CODE_SIZE (1u << 20)
+
+struct aif_naming {
+	struct aif_store *store;
+	struct aif_modfiles *files;
+	bool keep_code;
+	struct aif_symbols *symbols;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool stop;
+	size_t next;          /* frame */
+	struct aif_map known; /* modules that the symbolizer knows */
+	struct aif_map coded; /* functions whose code is kept: module << 48 | start */
+};
+
+/* What a round needs to know of a frame, copied under the lock. */
+struct job {
+	struct aif_frame frame;
+	uint32_t module_kind;
+	char *path; /* of a module that has no file: the symbolizer wants at least its name */
+};
+
+static void learn_files(struct aif_naming *n)
+{
+	struct aif_modfile file;
+
+	while (aif_modfiles_take(n->files, &file)) {
+		/* A file of no use leaves the module known by its path: that is what is said then. */
+		aif_symbols_module(n->symbols, file.module, file.fd, file.path, file.build_id);
+		file.fd = -1; /* taken */
+		aif_map_put(&n->known, file.module, 1);
+		aif_modfile_finish(&file);
+	}
+}
+
+/* The vdso is the kernel's, the same in every process: ours serves. */
+static void learn_vdso(struct aif_naming *n, uint32_t module)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	uint64_t lo, hi;
+	char line[4200];
+
+	while (maps && fgets(line, sizeof(line), maps))
+		if (strstr(line, "[vdso]") && sscanf(line, "%" SCNx64 "-%" SCNx64, &lo, &hi) == 2)
+			aif_symbols_image(n->symbols, module, (const void *)(uintptr_t)lo, hi - lo,
+					  "[vdso]");
+	if (maps)
+		fclose(maps);
+	aif_map_put(&n->known, module, 1);
+}
+
+static size_t take_jobs(struct aif_naming *n, struct job *jobs)
+{
+	const struct aif_profile *p = &n->store->p;
+	size_t len = 0;
+
+	pthread_mutex_lock(&n->store->lock);
+	while (len < ROUND && n->next + len < p->frames_len) {
+		struct job *j = &jobs[len];
+
+		*j = (struct job){.frame = p->frames[n->next + len]};
+		if (j->frame.module != AIF_NONE) {
+			const struct aif_module *m = &p->modules[j->frame.module];
+
+			j->module_kind = m->kind;
+			if (!aif_map_get(&n->known, j->frame.module, NULL))
+				j->path = strdup(aif_profile_str(p, m->path));
+		}
+		len++;
+	}
+	pthread_mutex_unlock(&n->store->lock);
+	return len;
+}
+
+/* Keeps the code of the function that a sampled device frame lies in, once. */
+static void keep_code(struct aif_naming *n, const struct job *j)
+{
+	struct aif_buf bytes = {0};
+	struct aif_code code = {.module = j->frame.module};
+	const char *name;
+	char *copy;
+	uint64_t key;
+
+	if (aif_symbols_function(n->symbols, j->frame.module, j->frame.address, &code.address,
+				 &code.size, &name) < 0 ||
+	    code.size > MAX_CODE_SIZE || code.address >> 48)
+		return;
+	key = (uint64_t)j->frame.module << 48 | code.address;
+	if (aif_map_get(&n->coded, key, NULL))
+		return;
+	aif_map_put(&n->coded, key, 1);
+	copy = strdup(name);
+	if (copy && n->keep_code &&
+	    aif_symbols_code(n->symbols, j->frame.module, code.address, code.size, &bytes) == 0)
+		code.bytes = bytes.data; /* the store's from here */
+	pthread_mutex_lock(&n->store->lock);
+	code.name = aif_store_puts(n->store, copy ? copy : "");
+	code.arch = aif_store_puts(n->store, aif_symbols_arch(n->symbols, j->frame.module));
+	aif_store_code(n->store, &code);
+	pthread_mutex_unlock(&n->store->lock);
+	free(copy);
+}
+
+static void name_frame(struct aif_naming *n, uint32_t id, struct job *j)
+{
+	struct aif_symbol sym[MAX_INLINED];
+	int len;
+
+	if (j->frame.module == AIF_NONE || j->module_kind == AIF_MODULE_ANON)
+		return;
+	if (j->path && j->module_kind == AIF_MODULE_VDSO)
+		learn_vdso(n, j->frame.module);
+	else if (j->path && !aif_map_get(&n->known, j->frame.module, NULL)) {
+		aif_symbols_module(n->symbols, j->frame.module, -1, j->path, NULL);
+		aif_map_put(&n->known, j->frame.module, 1);
+	}
+	len = aif_symbols_resolve(n->symbols, j->frame.module, j->frame.address, sym, MAX_INLINED);
+	if (len < 0)
+		return;
+	pthread_mutex_lock(&n->store->lock);
+	for (int i = 0; i < len; i++) {
+		struct aif_frame_name name = {
+			.frame = id,
+			.inline_depth = (uint32_t)i,
+			.name = aif_store_puts(n->store, sym[i].name),
+			.file = sym[i].file ? aif_store_puts(n->store, sym[i].file) : AIF_NONE,
+			.line = sym[i].line,
+		};
+
+		aif_store_name(n->store, &name);
+	}
+	pthread_mutex_unlock(&n->store->lock);
+	if (j->frame.kind == AIF_FRAME_DEVICE)
+		keep_code(n, j);
+}
+
+/* Returns whether there was anything to do. */
+static bool round_of_names(struct aif_naming *n)
+{
+	struct job jobs[ROUND];
+	size_t len = take_jobs(n, jobs);
+
+	/* After the frames: the file behind a frame's module was added before the frame was. */
+	learn_files(n);
+	for (size_t i = 0; i < len; i++) {
+		name_frame(n, (uint32_t)(n->next + i), &jobs[i]);
+		free(jobs[i].path);
+	}
+	n->next += len;
+	return len > 0;
+}
+
+static void *naming_main(void *arg)
+{
+	struct aif_naming *n = arg;
+
+	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LOW_PRIORITY);
+	for (;;) {
+		bool worked = round_of_names(n), stop;
+
+		pthread_mutex_lock(&n->lock);
+		if (!worked && !n->stop) {
+			uint64_t until = aif_clock_ns(CLOCK_REALTIME) + POLL_NS;
+			struct timespec t = {.tv_sec = (time_t)(until / AIF_NS_PER_S),
+					     .tv_nsec = (long)(until % AIF_NS_PER_S)};
+
+			pthread_cond_timedwait(&n->wake, &n->lock, &t);
+		}
+		stop = n->stop;
+		pthread_mutex_unlock(&n->lock);
+		if (stop)
+			return NULL;
+	}
+}
+
+int aif_naming_new(struct aif_store *s, struct aif_modfiles *files,
+		   const struct aif_record_opts *opts, struct aif_naming **ret)
+{
+	struct aif_naming *n = calloc(1, sizeof(*n));
+	int r;
+
+	if (!n)
+		return -ENOMEM;
+	n->store = s;
+	n->files = files;
+	n->keep_code = !opts->no_code;
+	pthread_mutex_init(&n->lock, NULL);
+	pthread_cond_init(&n->wake, NULL);
+	r = aif_symbols_new(&n->symbols);
+	if (!r)
+		r = -pthread_create(&n->thread, NULL, naming_main, n);
+	if (r < 0) {
+		aif_symbols_free(n->symbols);
+		free(n);
+		return r;
+	}
+	*ret = n;
+	return 0;
+}
+
+void aif_naming_finish(struct aif_naming *n)
+{
+	if (!n)
+		return;
+	pthread_mutex_lock(&n->lock);
+	n->stop = true;
+	pthread_cond_signal(&n->wake);
+	pthread_mutex_unlock(&n->lock);
+	pthread_join(n->thread, NULL);
+	while (round_of_names(n)) /* here, at full priority: the user waits */
+		;
+	aif_symbols_free(n->symbols);
+	aif_map_finish(&n->known);
+	aif_map_finish(&n->coded);
+	pthread_cond_destroy(&n->wake);
+	pthread_mutex_destroy(&n->lock);
+	free(n);
+}

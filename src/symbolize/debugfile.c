@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "symbolize/debugfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* CRC-32 (IEEE 802.3), as .gnu_debuglink wants it. */
+static uint32_t crc32_of(const struct aif_elf *e, int *ret_error)
+{
+	uint32_t table[256], crc = UINT32_MAX;
+	uint8_t block[16384];
+
+	for (uint32_t i = 0; i < 256; i++) {
+		table[i] = i;
+		for (unsigned bit = 0; bit < 8; bit++)
+			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
+	}
+	for (uint64_t at = 0; at < e->size; at += sizeof(block)) {
+		size_t n = AIF_MIN(e->size - at, sizeof(block));
+
+		*ret_error = aif_elf_read(e, at, block, n);
+		if (*ret_error < 0)
+			return 0;
+		for (size_t i = 0; i < n; i++)
+			crc = crc >> 8 ^ table[(crc ^ block[i]) & 0xff];
+	}
+	*ret_error = 0;
+	return ~crc;
+}
+
+static bool belongs(const struct aif_elf *elf, const struct aif_elf *debug, const uint32_t *crc)
+{
+	int error;
+
+	if (debug->machine != elf->machine)
+		return false;
+	if (elf->build_id_len)
+		return debug->build_id_len == elf->build_id_len &&
+		       !memcmp(debug->build_id, elf->build_id, elf->build_id_len);
+	return crc && crc32_of(debug, &error) == *crc && error == 0;
+}
+
+/* O_NONBLOCK: the name comes from the file, and may lead to a FIFO. */
+static bool try_open(const struct aif_elf *elf, const char *path, const uint32_t *crc,
+		     struct aif_elf *ret)
+{
+	struct aif_elf debug;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0 || aif_elf_init(&debug, fd, 0) < 0)
+		return false;
+	if (!belongs(elf, &debug, crc)) {
+		aif_elf_finish(&debug);
+		return false;
+	}
+	*ret = debug;
+	return true;
+}
+
+static bool by_build_id(const struct aif_elf *elf, const char *debug_dir, struct aif_elf *ret)
+{
+	char path[PATH_MAX], hex[2 * sizeof(elf->build_id) + 1];
+	int n;
+
+	if (elf->build_id_len < 2)
+		return false;
+	for (size_t i = 0; i < elf->build_id_len; i++)
+		snprintf(hex + 2 * i, 3, "%02x", elf->build_id[i]);
+	n = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", debug_dir, hex, hex + 2);
+	return n > 0 && (size_t)n < sizeof(path) && try_open(elf, path, NULL, ret);
+}
+
+static bool by_link(const struct aif_elf *elf, const char *file, const char *debug_dir,
+		    struct aif_elf *ret)
+{
+	const struct aif_elf_section *s = aif_elf_section(elf, ".gnu_debuglink");
+	const char *slash = strrchr(file, '/');
+	char path[PATH_MAX], link[NAME_MAX + 1];
+	bool found = false;
+	uint32_t crc;
+	ssize_t link_n;
+
+	if (!s || !slash)
+		return false;
+	link_n = aif_elf_string(elf, s, 0, link, sizeof(link));
+	if (link_n <= 0 || strchr(link, '/') ||
+	    aif_elf_read(elf, s->offset + AIF_ALIGN_UP((uint64_t)link_n + 1, 4), &crc, 4) < 0)
+		return false;
+	for (unsigned i = 0; i < 3 && !found; i++) {
+		int n = snprintf(path, sizeof(path), "%s%.*s/%s%s", i == 2 ? debug_dir : "",
+				 (int)(slash - file), file, i == 1 ? ".debug/" : "", link);
+
+		/* Never itself: a link may name the very file it stands in. */
+		found = n > 0 && (size_t)n < sizeof(path) && strcmp(path, file) &&
+			try_open(elf, path, &crc, ret);
+	}
+	return found;
+}
+
+int aif_debugfile_find(const struct aif_elf *elf, const char *path, const char *debug_dir,
+		       struct aif_elf *ret)
+{
+	if (by_build_id(elf, debug_dir, ret) || (path && by_link(elf, path, debug_dir, ret)))
+		return 0;
+	return -ENOENT;
+}

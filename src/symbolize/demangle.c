@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "symbolize/demangle.h"
+
+#include <setjmp.h>
+#include <string.h>
+
+/*
+ * Two limits of libstdc++'s demangler shape this file. (1) A mangled name of 40 bytes a level can
+ * stand for text that doubles with each level, so a hostile file could make __cxa_demangle eat all
+ * memory and time. Its sister below hands out the text in pieces, and the callback stops it by a long
+ * jump: it holds nothing but its stack frames. (2) It refuses names of more than 1024 bytes
+ * (measured; protection of the stack), which heavy templates do reach; of those we give the part
+ * that can be read without understanding the template arguments.
+ */
+
+/* In libsupc++; declared in no header that C can read. */
+int __gcclibcxx_demangle_callback(const char *mangled, void (*fn)(const char *, size_t, void *),
+				  void *arg);
+
+struct sink {
+	struct aif_buf *ret;
+	size_t left;
+	jmp_buf full;
+};
+
+static void take_piece(const char *text, size_t n, void *arg)
+{
+	struct sink *s = arg;
+	size_t now = AIF_MIN(n, s->left);
+
+	aif_buf_append(s->ret, text, now);
+	s->left -= now;
+	if (now < n || s->ret->failed)
+		longjmp(s->full, 1);
+}
+
+static AIF_NOINLINE bool demangle_whole(const char *name, struct aif_buf *ret)
+{
+	struct sink s = {.ret = ret, .left = AIF_NAME_MAX};
+
+	if (setjmp(s.full))
+		return true; /* what fits */
+	return __gcclibcxx_demangle_callback(name, take_piece, &s) == 0;
+}
+
+/* _Z [N qualifiers] (length identifier)+ I...: a::b::c<...>(...) */
+static bool demangle_outline(const char *name, struct aif_buf *ret)
+{
+	const char *p = name + 2;
+	size_t parts = 0;
+	bool nested = *p == 'N';
+
+	if (nested)
+		p += 1 + strspn(p + 1, "rVKRO");
+	if (p[0] == 'S' && p[1] == 't') {
+		aif_buf_puts(ret, "std");
+		p += 2;
+		parts++;
+	}
+	while (*p >= '1' && *p <= '9') {
+		size_t n = 0;
+
+		while (*p >= '0' && *p <= '9' && n < AIF_NAME_MAX)
+			n = n * 10 + (size_t)(*p++ - '0');
+		if (strnlen(p, n) < n)
+			return false;
+		if (parts++)
+			aif_buf_puts(ret, "::");
+		if (n > 10 && !strncmp(p, "_GLOBAL__N", 10))
+			aif_buf_puts(ret, "(anonymous namespace)");
+		else
+			aif_buf_append(ret, p, n);
+		p += n;
+		if (!nested)
+			break;
+	}
+	if (!parts)
+		return false;
+	aif_buf_puts(ret, *p == 'I' ? "<...>(...)" : "(...)");
+	return true;
+}
+
+static size_t digits(const char *p)
+{
+	return strspn(p, "0123456789");
+}
+
+/* The length of `name` without the suffixes of split-off copies. */
+static size_t without_suffixes(const char *name, size_t n)
+{
+	static const char *const suffixes[] = {".cold",     ".part", ".isra",       ".constprop",
+					       ".lto_priv", ".llvm", ".localalias", ".clone"};
+
+	for (const char *dot; (dot = memrchr(name, '.', n)) && dot != name;) {
+		size_t end = n;
+
+		/* a number, of a suffix before it or standing alone */
+		if (digits(dot + 1) == (size_t)(name + n - dot - 1) && dot + 1 < name + n) {
+			const char *before = memrchr(name, '.', (size_t)(dot - name));
+
+			end = (size_t)(dot - name);
+			if (!before || before == name)
+				return n;
+			dot = before;
+		}
+		for (size_t i = 0; i < AIF_ARRAY_LEN(suffixes); i++)
+			if (strlen(suffixes[i]) == (size_t)(name + end - dot) &&
+			    !strncmp(dot, suffixes[i], (size_t)(name + end - dot)))
+				goto found;
+		return n;
+	found:
+		n = (size_t)(dot - name);
+	}
+	return n;
+}
+
+void aif_demangle(const char *name, struct aif_buf *ret)
+{
+	size_t n = strnlen(name, AIF_NAME_MAX), begin = ret->len;
+	char *own;
+
+	n = without_suffixes(name, n);
+	own = name[0] == '_' && name[1] == 'Z' ? strndup(name, n) : NULL;
+	if (own) {
+		bool done = demangle_whole(own, ret);
+
+		if (!done) {
+			ret->len = begin;
+			done = n > 1024 && demangle_outline(own, ret);
+		}
+		free(own);
+		if (done)
+			return;
+		ret->len = begin;
+	}
+	aif_buf_append(ret, name, n);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+
+/* No name is longer than this, mangled or not; longer ones are cut. Far above any real one. */
+#define AIF_NAME_MAX (64 * 1024)
+
+/*
+ * Appends the name as the programmer wrote it: C++ (and old Rust) names demangled, with their
+ * parameters; all else, and what cannot be demangled, as it is. Compilers' suffixes of split-off
+ * copies (".cold", ".part.0", ".isra.1", ".llvm.123") are dropped: they are parts of that function.
+ */
+void aif_demangle(const char *name, struct aif_buf *ret);

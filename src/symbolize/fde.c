@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbolize/fde.h"
+
+#include "base/buf.h"
+
+#include <errno.h>
+#include <string.h>
+
+/*
+ * One pass over the section. Only the two address fields of each FDE are wanted, so of a CIE only the
+ * encoding of FDE pointers ('R' in its augmentation) is read, and remembered for the CIE last seen:
+ * FDEs that share one follow each other.
+ */
+
+enum {
+	MAX_EH_FRAME = 256 << 20, /* libtorch_cpu's is 11 MB */
+	PE_ABSPTR = 0x00,
+	PE_UDATA2 = 0x02,
+	PE_UDATA4 = 0x03,
+	PE_UDATA8 = 0x04,
+	PE_SDATA2 = 0x0a,
+	PE_SDATA4 = 0x0b,
+	PE_SDATA8 = 0x0c,
+	PE_PCREL = 0x10,
+	PE_APPLICATION = 0x70,
+};
+
+struct cursor {
+	const uint8_t *data;
+	size_t at, end;
+	bool bad;
+};
+
+static uint64_t take(struct cursor *c, unsigned n)
+{
+	uint64_t v = 0;
+
+	if (c->bad || c->end - c->at < n) {
+		c->bad = true;
+		return 0;
+	}
+	for (unsigned i = 0; i < n; i++) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+		v |= (uint64_t)c->data[c->at + i] << 8 * i;
+#else
+		v = v << 8 | c->data[c->at + i];
+#endif
+	}
+	c->at += n;
+	return v;
+}
+
+static uint64_t take_leb(struct cursor *c)
+{
+	uint64_t v = 0, byte;
+	unsigned shift = 0;
+
+	do {
+		byte = take(c, 1);
+		if (shift < 64)
+			v |= (byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80 && !c->bad);
+	return v;
+}
+
+static uint64_t take_value(struct cursor *c, unsigned encoding)
+{
+	switch (encoding & 0x0f) {
+	case PE_ABSPTR:
+	case PE_UDATA8:
+	case PE_SDATA8:
+		return take(c, 8);
+	case PE_UDATA2:
+		return take(c, 2);
+	case PE_UDATA4:
+		return take(c, 4);
+	case PE_SDATA2:
+		return (uint64_t)(int16_t)take(c, 2);
+	case PE_SDATA4:
+		return (uint64_t)(int32_t)take(c, 4);
+	}
+	c->bad = true;
+	return 0;
+}
+
+/* The encoding of addresses in the FDEs of the CIE whose contents (after its id) are at c. */
+static unsigned cie_encoding(struct cursor *c)
+{
+	unsigned version = (unsigned)take(c, 1), encoding = PE_ABSPTR;
+	const char *augmentation = (const char *)c->data + c->at;
+
+	while (take(c, 1))
+		;
+	if (c->bad || augmentation[0] != 'z')
+		return encoding;
+	take_leb(c); /* code alignment */
+	take_leb(c); /* data alignment */
+	if (version == 1)
+		take(c, 1);
+	else
+		take_leb(c); /* return address register */
+	take_leb(c);         /* augmentation's length */
+	for (const char *a = augmentation + 1; *a && !c->bad; a++) {
+		if (*a == 'R')
+			encoding = (unsigned)take(c, 1);
+		else if (*a == 'P') {
+			unsigned personality = (unsigned)take(c, 1);
+
+			take_value(c, personality);
+		} else if (*a == 'L')
+			take(c, 1);
+		else if (*a != 'S' && *a != 'B')
+			break;
+	}
+	return encoding;
+}
+
+static int add_fde(struct aif_fdes *f, struct cursor *c, uint64_t section, unsigned encoding)
+{
+	uint64_t at = section + c->at, start, size;
+	int r;
+
+	start = take_value(c, encoding);
+	if ((encoding & PE_APPLICATION) == PE_PCREL)
+		start += at;
+	else if (encoding & PE_APPLICATION)
+		return 0; /* relative to sections: no compiler for Linux writes it */
+	size = take_value(c, encoding);
+	if ((encoding & 0x0f) == PE_SDATA4)
+		size &= UINT32_MAX;
+	if (c->bad || !size || start + size < start || !start)
+		return 0;
+	r = aif_grow(&f->fdes, &f->cap, f->len + 1, sizeof(*f->fdes));
+	if (r == 0)
+		f->fdes[f->len++] = (struct aif_fde){start, start + size};
+	return r;
+}
+
+static int scan(struct aif_fdes *f, const uint8_t *data, size_t n, uint64_t section)
+{
+	size_t at = 0, known_cie = SIZE_MAX;
+	unsigned encoding = PE_ABSPTR;
+	int r = 0;
+
+	while (r == 0 && n - at >= 4) {
+		struct cursor c = {.data = data, .at = at, .end = n};
+		uint64_t length = take(&c, 4), id;
+		size_t id_at;
+
+		if (length == UINT32_MAX)
+			length = take(&c, 8);
+		if (!length)
+			break; /* the terminator */
+		if (c.bad || length > n - c.at)
+			break;
+		id_at = c.at;
+		c.end = at = id_at + length;
+		id = take(&c, 4);
+		if (c.bad || !id)
+			continue; /* a CIE: read when an FDE asks for it */
+		if (id > id_at)
+			continue;
+		if (id_at - id != known_cie) {
+			struct cursor cie = {.data = data, .at = id_at - id, .end = n};
+			uint64_t cie_length = take(&cie, 4);
+
+			if (cie_length == UINT32_MAX)
+				cie_length = take(&cie, 8);
+			if (cie.bad || cie_length > n - cie.at)
+				continue;
+			cie.end = cie.at + cie_length;
+			if (take(&cie, 4)) /* no CIE */
+				continue;
+			encoding = cie_encoding(&cie);
+			if (cie.bad)
+				continue;
+			known_cie = id_at - id;
+		}
+		r = add_fde(f, &c, section, encoding);
+	}
+	return r;
+}
+
+static int by_start(const void *pa, const void *pb)
+{
+	const struct aif_fde *a = pa, *b = pb;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->end > b->end) - (a->end < b->end);
+}
+
+int aif_fdes_init(struct aif_fdes *f, const struct aif_elf *elf)
+{
+	const struct aif_elf_section *section = aif_elf_section(elf, ".eh_frame");
+	uint8_t *data;
+	size_t n;
+	int r;
+
+	*f = (struct aif_fdes){0};
+	r = aif_elf_load(elf, section, MAX_EH_FRAME, &data, &n);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	r = scan(f, data, n, section->addr);
+	free(data);
+	if (r < 0)
+		aif_fdes_finish(f);
+	else if (f->len)
+		qsort(f->fdes, f->len, sizeof(*f->fdes), by_start);
+	return r;
+}
+
+void aif_fdes_finish(struct aif_fdes *f)
+{
+	free(f->fdes);
+	*f = (struct aif_fdes){0};
+}
+
+const struct aif_fde *aif_fdes_find(const struct aif_fdes *f, uint64_t address)
+{
+	size_t lo = 0, hi = f->len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->fdes[mid].start <= address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && address < f->fdes[lo - 1].end ? &f->fdes[lo - 1] : NULL;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "symbolize/elf_image.h"
+
+/*
+ * Where functions begin and end, by the unwind tables (.eh_frame), which even stripped files keep:
+ * what a function without a symbol is called by. 16 bytes a function.
+ */
+struct aif_fdes {
+	struct aif_fde {
+		uint64_t start, end;
+	} * fdes; /* sorted by start */
+	size_t len, cap;
+};
+
+/* 0 (also with no tables at all) or -ENOMEM. */
+int aif_fdes_init(struct aif_fdes *f, const struct aif_elf *elf);
+void aif_fdes_finish(struct aif_fdes *f);
+const struct aif_fde *aif_fdes_find(const struct aif_fdes *f, uint64_t address); /* or NULL */
