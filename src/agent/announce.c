@@ -94,8 +94,7 @@ void aif_announce_modules(struct aif_thread *t, const uint64_t *pcs, unsigned de
 			continue;
 		}
 		if (!is_told(a, &m) && tell(t, &m) && a->len < AIF_ARRAY_LEN(a->module))
-			a->module[a->len++] =
-				(struct aif_announced_module){.lo = m.lo, .hi = m.hi};
+			a->module[a->len++] = (struct aif_announced_module){.lo = m.lo, .hi = m.hi};
 	}
 	pthread_mutex_unlock(&a->lock);
 }

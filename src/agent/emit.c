@@ -19,8 +19,8 @@ static void *reserve(struct aif_thread *t, enum aif_wire_type type, size_t fixed
 		     uint32_t aux)
 {
 	size_t len = AIF_ALIGN_UP(fixed + tail, 8);
-	struct aif_wire_head *h = len <= AIF_WIRE_MAX_RECORD ? aif_ring_reserve(&t->ring, type, len)
-							      : NULL;
+	struct aif_wire_head *h =
+		len <= AIF_WIRE_MAX_RECORD ? aif_ring_reserve(&t->ring, type, len) : NULL;
 
 	if (!h) {
 		count(&t->slot->lost_others);
@@ -31,8 +31,9 @@ static void *reserve(struct aif_thread *t, enum aif_wire_type type, size_t fixed
 	return h;
 }
 
-#define RESERVE(t, NAME, name, tail, aux) \
-	((struct aif_wire_##name *)reserve(t, AIF_WIRE_##NAME, sizeof(struct aif_wire_##name), tail, aux))
+#define RESERVE(t, NAME, name, tail, aux)                                                      \
+	((struct aif_wire_##name *)reserve(t, AIF_WIRE_##NAME, sizeof(struct aif_wire_##name), \
+					   tail, aux))
 
 static char *append(char *at, const char *s, size_t len)
 {
@@ -188,8 +189,8 @@ uint32_t aif_emit_stack_here(struct aif_thread *t, const struct aif_regs *regs,
 	struct aif_unwind_result r;
 
 	r = aif_unwind(u, regs, false, t->bounds, pcs, AIF_WIRE_MAX_DEPTH);
-	if (aif_unlikely(r.stop == AIF_STOP_NO_MODULE) &&
-	    aif_unwinder_stale(u, pcs[r.depth - 1]) && aif_session_refresh(aif_now_ns()))
+	if (aif_unlikely(r.stop == AIF_STOP_NO_MODULE) && aif_unwinder_stale(u, pcs[r.depth - 1]) &&
+	    aif_session_refresh(aif_now_ns()))
 		r = aif_unwind(u, regs, false, t->bounds, pcs, AIF_WIRE_MAX_DEPTH);
 	/* pcs[0] is in our own entry. Its place is taken by the API function, unless that one left a
 	 * frame of its own. */

@@ -2,6 +2,7 @@
 #include "agent/session.h"
 
 #include "agent/enter.h"
+#include "agent/memory.h"
 #include "agent/runtime.h"
 #include "base/clock.h"
 
@@ -22,10 +23,10 @@
 /* Four wake-ups a second cost about 0.01 % of a core. */
 #define HELPER_PERIOD_NS (AIF_NS_PER_S / 4)
 /* The recorder's heart beats at least each 500 ms. */
-#define SILENCE_NS       (2 * AIF_NS_PER_S)
-#define REFRESH_EACH_NS  (AIF_NS_PER_S / 10)
+#define SILENCE_NS      (2 * AIF_NS_PER_S)
+#define REFRESH_EACH_NS (AIF_NS_PER_S / 10)
 /* The process's static TLS (KiBs in large programs) comes out of this, too. */
-#define HELPER_STACK     (256u << 10)
+#define HELPER_STACK (256u << 10)
 
 static void wipe(void)
 {
@@ -67,9 +68,9 @@ static void *helper(void *arg)
 		uint64_t now = aif_now_ns(),
 			 beat = atomic_load_explicit(&s->shm->heartbeat_ns, memory_order_relaxed);
 		bool alive = now < beat || now - beat < SILENCE_NS,
-		     collect = alive && atomic_load_explicit(&s->shm->command,
-							     memory_order_relaxed) ==
-						AIF_COMMAND_RUN;
+		     collect = alive &&
+			       atomic_load_explicit(&s->shm->command, memory_order_relaxed) ==
+				       AIF_COMMAND_RUN;
 
 		atomic_store_explicit(&s->armed->recorder_alive, alive, memory_order_relaxed);
 		atomic_store_explicit(&s->armed->on, collect, memory_order_release);

@@ -36,9 +36,10 @@ struct aif_environment {
 #define AIF_GENERATION_LOST UINT32_MAX /* a child that the recorder did not take */
 
 struct aif_armed {
-	_Atomic uint32_t generation; /* counts attachments: what was told to an older one is untold */
-	_Atomic uint32_t on;         /* collect */
-	_Atomic uint32_t attaching;  /* one thread is at it */
+	_Atomic uint32_t
+		generation;  /* counts attachments: what was told to an older one is untold */
+	_Atomic uint32_t on; /* collect */
+	_Atomic uint32_t attaching; /* one thread is at it */
 	_Atomic uint32_t recorder_alive;
 };
 

@@ -2,6 +2,7 @@
 #include "agent/thread.h"
 
 #include "agent/emit.h"
+#include "agent/memory.h"
 
 #include <errno.h>
 #include <signal.h>

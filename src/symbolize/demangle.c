@@ -58,9 +58,10 @@ static bool demangle_outline(const char *name, struct aif_buf *ret)
 		p += 2;
 		parts++;
 	}
-	while (*p >= '1' && *p <= '9') {
+	while (p[*p == 'L'] >= '1' && p[*p == 'L'] <= '9') { /* L: of internal linkage */
 		size_t n = 0;
 
+		p += *p == 'L';
 		while (*p >= '0' && *p <= '9' && n < AIF_NAME_MAX)
 			n = n * 10 + (size_t)(*p++ - '0');
 		if (strnlen(p, n) < n)

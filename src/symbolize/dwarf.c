@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbolize/dwarf.h"
 
+#include "symbolize/dwarf_scope.h"
 #include "base/buf.h"
 
 #include <dwarf.h>
@@ -56,7 +57,8 @@ struct aif_dwarf {
 	struct ranges units;
 	struct unit *walked; /* units whose functions are known */
 	size_t walked_len, walked_cap;
-	size_t cached; /* estimate, bytes */
+	size_t cached;        /* estimate, bytes */
+	struct aif_buf names; /* those made up for the present call, terminated */
 };
 
 static int by_lo(const void *pa, const void *pb)
@@ -228,6 +230,7 @@ void aif_dwarf_free(struct aif_dwarf *d)
 	if (!d)
 		return;
 	close_handle(d);
+	aif_buf_finish(&d->names);
 	free(d->walked);
 	free(d->units.r);
 	free(d);
@@ -329,16 +332,25 @@ static int unit_of(struct aif_dwarf *d, Dwarf_Off offset, Dwarf_Die *die, const 
 	return 0;
 }
 
-static void name_of(Dwarf_Die *die, struct aif_dwarf_level *level)
+/* A name put together from its scopes goes to d->names, which moves: its offset + 1 is kept in
+ * *ret_made until all levels are known. */
+static void name_of(struct aif_dwarf *d, Dwarf_Die *die, struct aif_dwarf_level *level,
+		    size_t *ret_made)
 {
 	Dwarf_Attribute attr;
 	const char *name = NULL;
+	size_t at = d->names.len;
 
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
 	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
 		name = dwarf_formstring(&attr);
 	level->linkage = name != NULL;
 	level->name = name ? name : dwarf_diename(die);
+	*ret_made = 0;
+	if (!name && aif_dwarf_scoped_name(die, &d->names)) {
+		aif_buf_putc(&d->names, 0);
+		*ret_made = at + 1;
+	}
 }
 
 static void call_site(Dwarf_Die *unit, Dwarf_Die *inlined, struct aif_dwarf_level *caller)
@@ -394,14 +406,16 @@ int aif_dwarf_resolve(struct aif_dwarf *d, uint64_t address, struct aif_dwarf_le
 		      unsigned max)
 {
 	const struct range *in_unit = ranges_find(&d->units, address), *function;
-	size_t budget = MAX_WALK;
+	size_t budget = MAX_WALK, made[AIF_DWARF_MAX_LEVELS] = {0};
 	const struct unit *u;
 	Dwarf_Die unit, die;
 	unsigned n = 1;
 	int r;
 
+	max = AIF_MIN(max, AIF_DWARF_MAX_LEVELS);
 	if (!in_unit || !max)
 		return 0;
+	aif_buf_clear(&d->names);
 	if (!d->dwarf) {
 		r = open_handle(d);
 		if (r < 0)
@@ -415,7 +429,7 @@ int aif_dwarf_resolve(struct aif_dwarf *d, uint64_t address, struct aif_dwarf_le
 	ret[0] = (struct aif_dwarf_level){0};
 	function = ranges_find(&u->functions, address);
 	if (function && dwarf_offdie(d->dwarf, function->die, &die)) {
-		name_of(&die, &ret[0]);
+		name_of(d, &die, &ret[0], &made[0]);
 		for (size_t depth = 0; depth < MAX_DEPTH && step_in(&die, address, &budget);
 		     depth++) {
 			if (dwarf_tag(&die) != DW_TAG_inlined_subroutine)
@@ -424,9 +438,12 @@ int aif_dwarf_resolve(struct aif_dwarf *d, uint64_t address, struct aif_dwarf_le
 				call_site(&unit, &die, &ret[n - 1]);
 				ret[n++] = (struct aif_dwarf_level){0};
 			}
-			name_of(&die, &ret[n - 1]);
+			name_of(d, &die, &ret[n - 1], &made[n - 1]);
 		}
 	}
 	line_of(&unit, address, &ret[n - 1]);
+	for (unsigned i = 0; i < n; i++)
+		if (made[i] && !d->names.failed)
+			ret[i].name = (const char *)d->names.data + made[i] - 1;
 	return function || ret[0].line ? (int)n : 0;
 }

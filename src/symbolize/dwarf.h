@@ -3,6 +3,8 @@
 
 #include "symbolize/elf_image.h"
 
+#define AIF_DWARF_MAX_LEVELS 64 /* real chains reach 30 */
+
 /* Source lines and inlined functions of one file's DWARF, through elfutils' libdw. */
 struct aif_dwarf;
 
@@ -23,7 +25,7 @@ void aif_dwarf_drop(struct aif_dwarf *d);
 
 /*
  * The functions at an address, [0] the one that really stands there, then those inlined into it; with
- * more than `max` of them the innermost replaces the last. `line` is the place inside that function:
+ * more than `max` (or AIF_DWARF_MAX_LEVELS) of them the innermost replaces the last. `line` is the place inside that function:
  * of all but the last, where it calls the next. Returns their number (1 with a NULL name where only
  * a line is known), 0 if nothing is known, or -errno.
  */

@@ -92,7 +92,7 @@ static struct aif_symbols_module *module_new(struct aif_symbols *s, const char *
 	if (!m)
 		return NULL;
 	m->elf.fd = m->debug.fd = -1;
-	m->debug_dir = s->debug_dir;
+	m->debug_dir = &s->debug_dir;
 	m->path = strdup(path ? path : "");
 	if (!m->path) {
 		free(m);
@@ -196,7 +196,7 @@ static void find_debug_file(struct aif_symbols_module *m)
 	if (m->tried_debug || !m->have_elf)
 		return;
 	m->tried_debug = true;
-	aif_debugfile_find(&m->elf, m->path, m->debug_dir, &m->debug);
+	aif_debugfile_find(&m->elf, m->path, *m->debug_dir, &m->debug);
 }
 
 static bool has_section(const struct aif_elf *e, const char *name)

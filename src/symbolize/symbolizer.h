@@ -15,9 +15,9 @@
 
 /* A module with what has been read of it; each part at its first use. */
 struct aif_symbols_module {
-	char *path;            /* never NULL */
-	const char *debug_dir; /* of the owner */
-	const char *label;     /* its last part, without " (deleted)": for made-up names */
+	char *path;             /* never NULL */
+	char *const *debug_dir; /* the owner's */
+	const char *label;      /* its last part, without " (deleted)": for made-up names */
 	size_t label_len;
 	bool is_kernel; /* PoCL's, by its path */
 	bool have_elf, have_symbols, have_fdes, tried_debug, tried_dwarf;

@@ -9,8 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MAX_INLINED = 64 };
-
 size_t aif_naming_text(struct aif_naming_result *r, const char *text, size_t n)
 {
 	size_t at = r->text.len;
@@ -62,7 +60,7 @@ static void add_level(struct aif_naming_result *ret, size_t name, const char *fi
 static int elf_levels(struct aif_symbols_module *m, uint64_t address, const char *symbol,
 		      struct aif_naming_result *ret)
 {
-	struct aif_dwarf_level levels[MAX_INLINED];
+	struct aif_dwarf_level levels[AIF_DWARF_MAX_LEVELS];
 	struct aif_dwarf *dwarf;
 	int n = 0, r;
 
@@ -70,7 +68,7 @@ static int elf_levels(struct aif_symbols_module *m, uint64_t address, const char
 	if (r < 0)
 		return r;
 	if (dwarf)
-		n = aif_dwarf_resolve(dwarf, address, levels, AIF_MIN(ret->max, MAX_INLINED));
+		n = aif_dwarf_resolve(dwarf, address, levels, ret->max);
 	if (n == -ENOMEM)
 		return n;
 	if (n <= 0) {

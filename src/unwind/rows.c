@@ -1,37 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/rows.h"
 
-static_assert(sizeof(struct aif_row_node) == 32, "two nodes a cache line, none across two");
+static_assert(sizeof(struct aif_row_node) == 16, "four nodes a cache line, none across two");
 
 #define BUSY UINT64_C(1)
 
-/* A key has this many places, neighbours: 8 cache lines. With all taken (the map is nearly full:
- * tens of thousands of rows) its row is computed each time, 0.5 us. */
+/* A key has this many places, neighbours: 4 cache lines. With all taken (the map is nearly full: tens
+ * of thousands of rows) its row is computed each time, 0.5 us. */
 #define PLACES 16
 
-/* By the address alone: what is learned anew after a module went away lands on, and so reclaims, its
- * own stale node. */
 static uint32_t first_place(uint64_t key)
 {
-	uint64_t address = key & ((UINT64_C(1) << AIF_ROWS_ADDRESS_BITS) - 1);
-
-	return (uint32_t)((address * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - AIF_ROWS_BITS));
+	return aif_rows_first(key & ((UINT64_C(1) << AIF_ROWS_ADDRESS_BITS) - 1));
 }
 
-uint32_t aif_rows_find(const struct aif_rows *r, uint64_t key, uint64_t *ret_row)
+bool aif_rows_find(const struct aif_rows *r, uint64_t key, uint64_t *ret_row)
 {
 	uint32_t at = first_place(key);
 
 	for (unsigned i = 0; i < PLACES; i++, at = (at + 1) % AIF_ROWS_LEN) {
 		if (aif_rows_read(&r->nodes[at], key, ret_row))
-			return at;
+			return true;
 		if (atomic_load_explicit(&r->nodes[at].key, memory_order_relaxed) == 0)
 			break; /* nodes never become free again but all at once */
 	}
-	return AIF_ROWS_NONE;
+	return false;
 }
 
-uint32_t aif_rows_insert(struct aif_rows *r, uint64_t key, uint64_t row)
+void aif_rows_insert(struct aif_rows *r, uint64_t key, uint64_t row)
 {
 	uint64_t generation = key >> AIF_ROWS_ADDRESS_BITS;
 	uint32_t at = first_place(key);
@@ -48,9 +44,8 @@ uint32_t aif_rows_insert(struct aif_rows *r, uint64_t key, uint64_t row)
 		/* release, so that a reader who sees this row also sees that the key was BUSY */
 		atomic_store_explicit(&node->row, row, memory_order_release);
 		atomic_store_explicit(&node->key, key, memory_order_release);
-		return at;
+		return;
 	}
-	return AIF_ROWS_NONE;
 }
 
 void aif_rows_clear(struct aif_rows *r)

@@ -23,16 +23,14 @@
  *
  * One step: find the row of pc (row.h: "CFA is rsp + 56, rbp was saved at CFA - 16"), compute the CFA,
  * load the return address below it and the caller's rbp where the row says. Then pc is the return
- * address, sp the CFA, and so on until a row says END. 80 frames take 0.5 to 0.8 us this way, where
- * glibc's backtrace() takes 16 to 26 us, because it looks up the module, the function and its
- * program at each frame anew.
+ * address, sp the CFA, and so on until a row says END. 80 frames take about 1 us this way, where
+ * glibc's backtrace() takes 20 us, because it looks up the module, the function and its program at
+ * each frame anew. (Most of that is one chain: sp, return address, row, next sp.)
  *
- * Where rows come from, fastest first:
- *   1. the hint in the previous frame's node: the row that followed it last time;
- *   2. the process-wide map by address (rows.h);
- *   3. the module's .eh_frame (ehframe.c), 0.2 to 0.8 us; the row is then kept in the map.
- * Not kept: rows of interrupted instructions (any pc may be sampled: they would fill the map), and the
- * answer "no module", which a later dlopen makes wrong.
+ * Where rows come from: the process-wide map by address (rows.h), or else the module's .eh_frame
+ * (ehframe.c), 0.2 to 0.8 us; the row is then kept in the map. Not kept: rows of interrupted
+ * instructions (any pc may be sampled: they would fill the map), and the answer "no module", which
+ * a later dlopen makes wrong.
  *
  * A return address points after its call, which may be the last instruction of its function, so it is
  * looked up at pc - 1. An interrupted instruction is looked up at pc: the first one if the caller says
@@ -67,12 +65,15 @@ struct aif_unwinder {
 	_Alignas(64) struct aif_rows rows;
 };
 
-/* A frame while its caller is looked for. */
+/* A frame while its caller is looked for. pc, sp and bp are kept apart: side by side, gcc moves them as
+ * one vector, and the loop below takes twice as long. */
 struct frame {
-	uint64_t pc, sp, bp;
-	uint64_t floor; /* nothing of the frame lies below: sp, or the end of its red zone */
+	uint64_t pc;
 	uint64_t limit; /* the highest address of a word within the stack */
-	bool exact;     /* pc is an instruction, not a return address */
+	uint64_t sp;
+	uint64_t floor; /* nothing of the frame lies below: sp, or the end of its red zone */
+	uint64_t bp;
+	bool exact; /* pc is an instruction, not a return address */
 };
 
 size_t aif_unwinder_size(void)
@@ -166,18 +167,19 @@ static uint64_t row_from_tables(const struct aif_unwinder *u, uint64_t address)
 	return aif_ehframe_row(&frames, address);
 }
 
-/* The row for `address`, and its node or AIF_ROWS_NONE. */
 static AIF_NOINLINE uint64_t find_row(struct aif_unwinder *u, uint64_t address, bool keep,
-				      uint32_t generation, uint32_t *ret_node)
+				      uint32_t generation)
 {
-	uint64_t key = aif_rows_key(address, generation), row = 0;
+	uint64_t key, row;
 
-	*ret_node = aif_rows_find(&u->rows, key, &row);
-	if (*ret_node != AIF_ROWS_NONE)
+	if (address - FIRST_ADDRESS >= END_ADDRESS - FIRST_ADDRESS)
+		return NO_MODULE;
+	key = aif_rows_key(address, generation);
+	if (aif_rows_find(&u->rows, key, &row))
 		return row;
 	row = row_from_tables(u, address);
 	if (keep && row != NO_MODULE)
-		*ret_node = aif_rows_insert(&u->rows, key, row);
+		aif_rows_insert(&u->rows, key, row);
 	return row;
 }
 
@@ -199,16 +201,17 @@ static inline bool readable(const struct frame *f, uint64_t at)
 	return at >= f->floor && at <= f->limit;
 }
 
-/* The kinds of rows that are rare; the common two are in aif_unwind(). Returns AIF_STOP_COUNT to go
- * on. */
-static AIF_NOINLINE enum aif_unwind_stop step_special(struct frame *f, uint64_t row)
+/* One step by any row. Returns AIF_STOP_COUNT to go on. */
+static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 {
 	uint64_t cfa, bp_at, sp;
 
 	switch (aif_row_kind(row)) {
+	case AIF_ROW_RSP:
 	case AIF_ROW_RSP_BP:
 		cfa = f->sp + (uint64_t)(int64_t)aif_row_off(row);
 		break;
+	case AIF_ROW_RBP:
 	case AIF_ROW_RBP_BP:
 		cfa = f->bp + (uint64_t)(int64_t)aif_row_off(row);
 		break;
@@ -235,7 +238,6 @@ static AIF_NOINLINE enum aif_unwind_stop step_special(struct frame *f, uint64_t 
 		sp = load(sp);
 		if (sp <= f->sp || sp > f->limit)
 			return AIF_STOP_BAD_STACK;
-		f->floor = AIF_MAX(f->sp, sp - RED_ZONE);
 		f->sp = sp;
 		f->exact = true;
 		return AIF_STOP_COUNT;
@@ -257,7 +259,7 @@ static AIF_NOINLINE enum aif_unwind_stop step_special(struct frame *f, uint64_t 
 		f->bp = load(bp_at);
 	}
 	f->pc = load(cfa - 8);
-	f->sp = f->floor = cfa;
+	f->sp = cfa;
 	f->exact = false;
 	return AIF_STOP_COUNT;
 }
@@ -266,84 +268,65 @@ struct aif_unwind_result aif_unwind(struct aif_unwinder *u, const struct aif_reg
 				    bool pc_is_exact, struct aif_stack_bounds bounds, uint64_t *pcs,
 				    unsigned max)
 {
-	uint32_t generation = aif_unwinder_generation(u);
-	struct frame f = {
-		.pc = regs->pc,
-		.sp = regs->sp,
-		.bp = regs->bp,
-		.floor = regs->sp,
-		.limit = bounds.hi - 8,
-		.exact = pc_is_exact,
-	};
-	_Atomic uint32_t no_hint = 0, *hint = &no_hint;
-	struct aif_unwind_result result = {0, AIF_STOP_DEPTH};
+	const uint32_t generation = aif_unwinder_generation(u);
+	const uint64_t limit = bounds.hi - 8;
+	uint64_t pc = regs->pc, sp = regs->sp, bp = regs->bp;
+	enum aif_unwind_stop stop;
+	bool exact = pc_is_exact;
+	unsigned depth = 0;
 
 	if (max == 0)
-		return result;
-	pcs[result.depth++] = f.pc;
-	if (bounds.hi < 8 || f.sp < bounds.lo || f.sp > f.limit) {
-		result.stop = AIF_STOP_BAD_STACK;
-		return result;
-	}
-	if (pc_is_exact)
-		f.floor = f.sp - AIF_MIN(f.sp - bounds.lo, RED_ZONE);
+		return (struct aif_unwind_result){0, AIF_STOP_DEPTH};
+	pcs[depth++] = pc;
+	if (bounds.hi < 8 || sp < bounds.lo || sp > limit)
+		return (struct aif_unwind_result){depth, AIF_STOP_BAD_STACK};
 
 	for (;;) {
-		uint64_t address = f.pc - !f.exact, row;
-		uint32_t at = atomic_load_explicit(hint, memory_order_relaxed);
+		const uint64_t address = pc - 1;
+		uint64_t row;
 
-		if (aif_unlikely(address < FIRST_ADDRESS || address >= END_ADDRESS)) {
-			result.stop = AIF_STOP_NO_MODULE;
-			break;
-		}
-		if (aif_unlikely(!aif_rows_read(&u->rows.nodes[at],
-						aif_rows_key(address, generation), &row))) {
-			row = find_row(u, address, !f.exact, generation, &at);
-			if (at != AIF_ROWS_NONE)
-				atomic_store_explicit(hint, at, memory_order_relaxed);
-		}
-		hint = at != AIF_ROWS_NONE ? &u->rows.nodes[at].hint : &no_hint;
+		if (aif_unlikely(exact || address - FIRST_ADDRESS >= END_ADDRESS - FIRST_ADDRESS ||
+				 !aif_rows_read(&u->rows.nodes[aif_rows_first(address)],
+						aif_rows_key(address, generation), &row)))
+			row = find_row(u, pc - !exact, !exact, generation);
 
-		if (aif_likely(aif_row_kind(row) <= AIF_ROW_RBP)) {
-			uint64_t cfa = aif_row_kind(row) == AIF_ROW_RSP ? f.sp : f.bp, slot;
-			int8_t bp = aif_row_bp(row);
+		if (aif_likely(aif_row_kind(row) <= AIF_ROW_RBP && !exact)) {
+			uint64_t cfa = aif_row_kind(row) == AIF_ROW_RSP ? sp : bp;
 
 			cfa += (uint64_t)(int64_t)aif_row_off(row);
-			slot = cfa - 8;
-			if (aif_unlikely(slot < f.sp || slot > f.limit)) {
-				result.stop = AIF_STOP_BAD_STACK;
+			stop = AIF_STOP_BAD_STACK;
+			if (aif_unlikely(cfa - 8 < sp || cfa - 8 > limit))
 				break;
-			}
-			if (bp) {
-				uint64_t bp_at = cfa + 8 * (uint64_t)(int64_t)bp;
+			if (aif_row_bp(row)) {
+				uint64_t at = cfa + 8 * (uint64_t)(int64_t)aif_row_bp(row);
 
-				if (aif_unlikely(!readable(&f, bp_at))) {
-					result.stop = AIF_STOP_BAD_STACK;
+				if (aif_unlikely(at < sp || at > limit))
 					break;
-				}
-				f.bp = load(bp_at);
+				bp = load(at);
 			}
-			f.pc = load(slot);
-			f.sp = f.floor = cfa;
-			f.exact = false;
+			pc = load(cfa - 8);
+			sp = cfa;
 		} else {
-			struct frame rare = f; /* so that f stays in registers */
+			struct frame f = {
+				.pc = pc, .sp = sp, .bp = bp, .limit = limit, .exact = exact};
 
-			result.stop = step_special(&rare, row);
-			f = rare;
-			if (result.stop != AIF_STOP_COUNT)
+			f.floor = exact ? sp - AIF_MIN(sp - bounds.lo, RED_ZONE) : sp;
+			stop = step(&f, row);
+			if (stop != AIF_STOP_COUNT)
 				break;
+			pc = f.pc;
+			sp = f.sp;
+			bp = f.bp;
+			exact = f.exact;
 		}
 		/* Hand-made stacks (coroutines) end with a zero. */
-		if (aif_unlikely(f.pc == 0)) {
-			result.stop = AIF_STOP_END;
+		stop = AIF_STOP_END;
+		if (aif_unlikely(pc == 0))
 			break;
-		}
-		if (aif_unlikely(result.depth == max)) {
-			result.stop = AIF_STOP_DEPTH;
+		stop = AIF_STOP_DEPTH;
+		if (aif_unlikely(depth == max))
 			break;
-		}
-		pcs[result.depth++] = f.pc;
+		pcs[depth++] = pc;
 	}
-	return result;
+	return (struct aif_unwind_result){depth, stop};
 }

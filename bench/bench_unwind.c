@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A native stack of 80 frames: ours against glibc's backtrace() and, where it is installed, libunwind's
+ * unw_backtrace(). The program under the profiler is made of 600 functions of different frame sizes,
+ * 4 % with alloca and 2 % with over-aligned locals, called along random paths, compiled without
+ * frame pointers.
+ *
+ * Methods are interleaved at every launch in changing order, so that all see the same noise and the
+ * same paths. A figure is the median over launches of one round; printed are the median over rounds
+ * and the 10th and 90th percentile of rounds. Reading the time stamp counter costs some 10 ns of
+ * each figure.
+ *
+ * bench_unwind [rounds [paths]]
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "unwind/unwind.h"
+
+#include "base/clock.h"
+
+#include <alloca.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <x86intrin.h>
+
+#define DEPTH      80
+#define MAX_FRAMES 128
+#define FUNCTIONS  600
+#define SHALLOW    4 /* frames outside the path: main and below it, and the launch itself */
+
+struct walk {
+	const uint16_t *path;
+	unsigned len;
+	void (*launch)(void *arg);
+	void *arg;
+};
+
+typedef long function(const struct walk *w, unsigned at, long a, long b);
+static function *const functions[FUNCTIONS];
+
+/* Keeps what it points to alive. */
+static AIF_NOINLINE void use(void *p)
+{
+	__asm__ volatile("" : : "r"(p) : "memory");
+}
+
+static inline long next(const struct walk *w, unsigned at, long a, long b)
+{
+	if (at == w->len) {
+		w->launch(w->arg);
+		return a;
+	}
+	return functions[w->path[at]](w, at + 1, a, b);
+}
+
+/* n runs from 1000 to 1599: digits are pasted, and a leading 0 would make it octal. */
+#define PLAIN(n)                                                                         \
+	static AIF_NOINLINE long f##n(const struct walk *w, unsigned at, long a, long b) \
+	{                                                                                \
+		char frame[8 + (n % 11) * (n % 5) * 8];                                  \
+		long x = a * (n % 7) + b, y = a ^ b, r;                                  \
+                                                                                         \
+		memset(frame, (int)a, sizeof(frame));                                    \
+		use(frame);                                                              \
+		r = next(w, at, a + n, b ^ (n * 7));                                     \
+		use(frame);                                                              \
+		if (n % 3)                                                               \
+			r += x * 3;                                                      \
+		if (n % 5)                                                               \
+			r += y * 5;                                                      \
+		if (__builtin_expect(r == n * 1234567, 0))                               \
+			for (int k = 0; k < n % 30; k++)                                 \
+				r = r * 31 + k;                                          \
+		return r + n;                                                            \
+	}
+#define ALLOCA(n)                                                                        \
+	static AIF_NOINLINE long f##n(const struct walk *w, unsigned at, long a, long b) \
+	{                                                                                \
+		char *frame = alloca(32 + (size_t)(a & 63));                             \
+		long r;                                                                  \
+                                                                                         \
+		memset(frame, (int)b, 16);                                               \
+		use(frame);                                                              \
+		r = next(w, at, a + n, b ^ (n * 7));                                     \
+		use(frame);                                                              \
+		return r + n;                                                            \
+	}
+#define ALIGNED(n)                                                                       \
+	static AIF_NOINLINE long f##n(const struct walk *w, unsigned at, long a, long b) \
+	{                                                                                \
+		char frame[64] __attribute__((aligned(64)));                             \
+		long r;                                                                  \
+                                                                                         \
+		memset(frame, (int)b, 32);                                               \
+		use(frame);                                                              \
+		r = next(w, at, a + n, b ^ (n * 7));                                     \
+		use(frame);                                                              \
+		return r + n;                                                            \
+	}
+#define NAME(n)    f##n,
+#define NINE(M, p) M(p##1) M(p##2) M(p##3) M(p##4) M(p##5) M(p##6) M(p##7) M(p##8) M(p##9)
+#define HUNDRED(M, A, O, h)                                                                        \
+	A(h##00)                                                                                   \
+	NINE(M, h##0)                                                                              \
+	A(h##10) NINE(M, h##1) A(h##20) NINE(M, h##2) A(h##30) NINE(M, h##3) O(h##40)              \
+		NINE(M, h##4) O(h##50) NINE(M, h##5) M(h##60) NINE(M, h##6) M(h##70) NINE(M, h##7) \
+			M(h##80) NINE(M, h##8) M(h##90) NINE(M, h##9)
+#define ALL(M, A, O)         \
+	HUNDRED(M, A, O, 10) \
+	HUNDRED(M, A, O, 11) \
+	HUNDRED(M, A, O, 12) HUNDRED(M, A, O, 13) HUNDRED(M, A, O, 14) HUNDRED(M, A, O, 15)
+
+ALL(PLAIN, ALLOCA, ALIGNED)
+
+static function *const functions[FUNCTIONS] = {ALL(NAME, NAME, NAME)};
+
+/* ---- methods ---- */
+
+typedef int backtrace_fn(void **frames, int max);
+
+static struct {
+	struct aif_unwinder *unwinder;
+	backtrace_fn *glibc, *libunwind;
+} methods;
+
+enum method { OURS, OURS_COLD, GLIBC, LIBUNWIND, METHODS };
+
+static const char *const method_names[METHODS] = {"aif_unwind", "aif_unwind, no row known",
+						  "glibc backtrace()", "libunwind unw_backtrace()"};
+
+struct samples {
+	struct aif_stack_bounds bounds;
+	unsigned launches, depth, mismatches;
+	bool with_slow; /* this launch also measures what is slow */
+	uint64_t *ticks[METHODS];
+	unsigned n[METHODS];
+};
+
+static AIF_NOINLINE unsigned capture(const struct samples *s, enum method m, void **frames)
+{
+	struct aif_regs regs;
+	struct aif_unwind_result result;
+	unsigned depth;
+
+	switch (m) {
+	case GLIBC:
+		depth = (unsigned)methods.glibc(frames, MAX_FRAMES);
+		break;
+	case LIBUNWIND:
+		depth = (unsigned)methods.libunwind(frames, MAX_FRAMES);
+		break;
+	default:
+		AIF_REGS_HERE(&regs);
+		result = aif_unwind(methods.unwinder, &regs, false, s->bounds, (uint64_t *)frames,
+				    MAX_FRAMES);
+		depth = result.stop == AIF_STOP_END ? result.depth : 0;
+	}
+	use(frames); /* no tail calls: this frame must be there */
+	return depth;
+}
+
+static AIF_NOINLINE unsigned measure(struct samples *s, enum method m, void **frames)
+{
+	unsigned aux;
+	uint64_t from = __rdtscp(&aux);
+	unsigned depth = capture(s, m, frames);
+
+	s->ticks[m][s->n[m]++] = __rdtscp(&aux) - from;
+	return depth;
+}
+
+static AIF_NOINLINE void launch(void *arg)
+{
+	struct samples *s = arg;
+	void *ours[MAX_FRAMES], *other[MAX_FRAMES];
+	unsigned depth = 0;
+
+	/* The one that comes second finds the stack in the cache: take turns. */
+	s->launches++;
+	if (s->launches & 1)
+		depth = measure(s, OURS, ours);
+	if (methods.libunwind)
+		measure(s, LIBUNWIND, other);
+	if (!(s->launches & 1))
+		depth = measure(s, OURS, ours);
+	s->depth = depth;
+	if (!s->with_slow)
+		return;
+	/* From launch()'s caller on all frames are the same calls. */
+	if (measure(s, GLIBC, other) != depth || depth < 3 ||
+	    memcmp(ours + 3, other + 3, (depth - 3) * sizeof(ours[0])) != 0)
+		s->mismatches++;
+}
+
+/* ---- statistics ---- */
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int compare_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median_ticks(uint64_t *v, unsigned n)
+{
+	qsort(v, n, sizeof(*v), compare_u64);
+	return n ? (double)v[n / 2] : 0;
+}
+
+static void print_row(const char *name, double *v, unsigned n, const char *unit)
+{
+	qsort(v, n, sizeof(*v), compare_double);
+	printf("%-32s %10.1f %10.1f %10.1f  %s\n", name, v[n / 2], v[n / 10], v[n - 1 - n / 10],
+	       unit);
+}
+
+static double ticks_per_ns(void)
+{
+	uint64_t from = aif_now_ns(), ticks = __rdtsc();
+
+	while (aif_now_ns() - from < 50 * 1000 * 1000)
+		;
+	return (double)(__rdtsc() - ticks) / (double)(aif_now_ns() - from);
+}
+
+static uint32_t random_below(uint64_t *state, uint32_t n)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return (uint32_t)((*state >> 32) * n >> 32);
+}
+
+/* Consecutive paths share their outer part, as consecutive launches do. */
+static void make_paths(uint16_t *paths, unsigned n, unsigned len)
+{
+	uint64_t state = 88172645463325252u;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned shared = i ? len / 2 + random_below(&state, len / 2) : 0;
+
+		for (unsigned k = 0; k < len; k++)
+			paths[i * len + k] = k < shared ? paths[(i - 1) * len + k]
+							: (uint16_t)random_below(&state, FUNCTIONS);
+	}
+}
+
+static AIF_NOINLINE void walk_all(struct samples *s, const uint16_t *paths, unsigned n,
+				  unsigned slow_every)
+{
+	struct walk w = {.len = DEPTH - SHALLOW - 2, .launch = launch, .arg = s};
+
+	for (unsigned i = 0; i < n; i++) {
+		w.path = paths + (size_t)i * w.len;
+		s->with_slow = slow_every && i % slow_every == 0;
+		next(&w, 0, i, 3);
+	}
+	__asm__ volatile("");
+}
+
+static struct aif_unwinder *new_unwinder(void)
+{
+	void *p = mmap(NULL, aif_unwinder_size(), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED || aif_unwinder_init(p)) {
+		fprintf(stderr, "bench_unwind: no memory\n");
+		exit(1);
+	}
+	return p;
+}
+
+/* ---- two threads: do they disturb each other through shared rows? ---- */
+
+struct runner {
+	pthread_t thread;
+	const uint16_t *paths;
+	unsigned n_paths;
+	uint64_t ns;
+	struct aif_stack_bounds bounds;
+};
+
+static AIF_NOINLINE void launch_only(void *arg)
+{
+	struct runner *r = arg;
+	struct aif_regs regs;
+	uint64_t pcs[MAX_FRAMES];
+
+	AIF_REGS_HERE(&regs);
+	aif_unwind(methods.unwinder, &regs, false, r->bounds, pcs, MAX_FRAMES);
+	use(pcs);
+}
+
+static void nothing(void *arg)
+{
+	use(arg);
+}
+
+static void *run_thread(void *arg)
+{
+	struct runner *r = arg;
+	struct walk w = {.len = DEPTH - SHALLOW - 2, .arg = r};
+	uint64_t spent[2];
+
+	aif_stack_bounds_here(&r->bounds);
+	for (int with = 0; with < 2; with++) {
+		uint64_t from = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+		w.launch = with ? launch_only : nothing;
+		for (unsigned k = 0; k < 20; k++) {
+			for (unsigned i = 0; i < r->n_paths; i++) {
+				w.path = r->paths + (size_t)i * w.len;
+				next(&w, 0, i, 3);
+			}
+		}
+		spent[with] = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID) - from;
+	}
+	r->ns = (spent[1] - AIF_MIN(spent[0], spent[1])) / (20 * (uint64_t)r->n_paths);
+	return NULL;
+}
+
+static double threads_together(const uint16_t *paths, unsigned n, unsigned threads)
+{
+	struct runner r[2];
+	size_t len = DEPTH - SHALLOW - 2;
+	double sum = 0;
+
+	for (unsigned i = 0; i < threads; i++) {
+		r[i] = (struct runner){.paths = paths + len * i * (n / 2), .n_paths = n / 2};
+		if (pthread_create(&r[i].thread, NULL, run_thread, &r[i]))
+			exit(1);
+	}
+	for (unsigned i = 0; i < threads; i++) {
+		pthread_join(r[i].thread, NULL);
+		sum += (double)r[i].ns;
+	}
+	return sum / threads;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 21;
+	unsigned n_paths = argc > 2 ? (unsigned)atoi(argv[2]) : 1000;
+	double per_ns = ticks_per_ns(), ns[METHODS][1000], ratio[1000], alone[1000], both[1000];
+	uint16_t *paths = malloc(sizeof(*paths) * n_paths * DEPTH);
+	void *libc = dlopen("libc.so.6", RTLD_NOW), *unw = dlopen("libunwind.so.8", RTLD_NOW);
+	struct samples s = {0};
+
+	if (!paths || rounds < 1 || rounds > 1000 || n_paths < 2) {
+		fprintf(stderr, "usage: bench_unwind [rounds [paths]]\n");
+		return 2;
+	}
+	/* By name from libc itself: libunwind has a backtrace() too. */
+	methods.glibc = (backtrace_fn *)dlsym(libc, "backtrace");
+	if (unw)
+		methods.libunwind = (backtrace_fn *)dlsym(unw, "unw_backtrace");
+	methods.unwinder = new_unwinder();
+	make_paths(paths, n_paths, DEPTH - SHALLOW - 2);
+	aif_stack_bounds_here(&s.bounds);
+	for (int m = 0; m < METHODS; m++)
+		s.ticks[m] = malloc(sizeof(uint64_t) * (n_paths + 1));
+
+	walk_all(&s, paths, n_paths, 10); /* warm */
+	for (unsigned round = 0; round < rounds; round++) {
+		memset(s.n, 0, sizeof(s.n));
+		walk_all(&s, paths, n_paths, 10);
+		for (int m = 0; m < METHODS; m++)
+			ns[m][round] = median_ticks(s.ticks[m], s.n[m]) / per_ns;
+		ratio[round] = ns[GLIBC][round] / ns[OURS][round];
+
+		/* A map that knows nothing: what the first launches cost. */
+		struct aif_unwinder *hot = methods.unwinder;
+		methods.unwinder = new_unwinder();
+		memset(s.n, 0, sizeof(s.n));
+		walk_all(&s, paths, 1, 0);
+		ns[OURS_COLD][round] = (double)s.ticks[OURS][0] / per_ns;
+		munmap(methods.unwinder, aif_unwinder_size());
+		methods.unwinder = hot;
+
+		alone[round] = threads_together(paths, n_paths, 1);
+		both[round] = threads_together(paths, n_paths, 2);
+	}
+
+	printf("native stack of %u frames, %u different stacks, %u rounds\n", s.depth, n_paths,
+	       rounds);
+	printf("%-32s %10s %10s %10s\n", "", "median", "p10", "p90");
+	for (int m = 0; m < METHODS; m++) {
+		if (m != LIBUNWIND || methods.libunwind)
+			print_row(method_names[m], ns[m], rounds, "ns");
+	}
+	print_row("one thread (CPU time)", alone, rounds, "ns");
+	print_row("two threads at once (CPU time)", both, rounds, "ns");
+	print_row("glibc / aif_unwind", ratio, rounds, "x   (bar: >= 15)");
+	printf("%-32s %10s  (bar: <= 1200 ns)\n", "aif_unwind, median",
+	       ns[OURS][rounds / 2] <= 1200 ? "met" : "MISSED");
+	printf("%-32s %10u  (bar: 0)\n", "stacks that differ from glibc's", s.mismatches);
+	return s.mismatches ? 1 : 0;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/out.h"
+
+#include "base/clock.h"
+#include "base/map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FLUSH_BYTES (256 * 1024)
+#define NAME_TRIES  100
+
+static void out_free(struct aif_out *o)
+{
+	free(o->path);
+	free(o->final_path);
+	free(o->temp_path);
+	aif_buf_finish(&o->buf);
+	*o = (struct aif_out){.fd = -1};
+}
+
+/* A new file beside the final one. Not mkstemp(): its mode is 0600, ours the user's umask. */
+static int temp_create(struct aif_out *o, mode_t mode)
+{
+	for (unsigned i = 0; i < NAME_TRIES; i++) {
+		uint64_t salt = aif_mix64(aif_now_ns() + (uint64_t)getpid() * 1000003 + i);
+
+		if (asprintf(&o->temp_path, "%s.%06x.tmp", o->final_path,
+			     (unsigned)(salt & 0xffffff)) < 0) {
+			o->temp_path = NULL;
+			return -ENOMEM;
+		}
+		o->fd = open(o->temp_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+		if (o->fd >= 0)
+			return 0;
+		free(o->temp_path);
+		o->temp_path = NULL;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+static int file_open(struct aif_out *o)
+{
+	struct stat st;
+	int r;
+
+	if (stat(o->path, &st) < 0) {
+		/* A link to nothing is written through, which creates what it points to. */
+		if (errno != ENOENT || lstat(o->path, &st) == 0)
+			goto in_place;
+		o->final_path = strdup(o->path);
+		return o->final_path ? temp_create(o, 0666) : -ENOMEM;
+	}
+	if (!S_ISREG(st.st_mode))
+		goto in_place;
+	o->final_path = realpath(o->path, NULL); /* a link stays a link */
+	if (!o->final_path || access(o->final_path, W_OK) < 0)
+		return -errno;
+	r = temp_create(o, st.st_mode & 0777);
+	if (r == 0 && fchmod(o->fd, st.st_mode & 0777) < 0)
+		r = -errno;
+	return r;
+in_place:
+	o->fd = open(o->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	return o->fd < 0 ? -errno : 0;
+}
+
+static int failed(const char *path, int r, struct aif_err *err)
+{
+	const char *what = !strcmp(path, "-") ? "standard output" : path;
+
+	switch (-r) {
+	case ENOSPC:
+	case EDQUOT:
+		return aif_err_set(err, r, "%s: the disk is full; free space or write elsewhere",
+				   what);
+	case ENOENT:
+		return aif_err_set(err, r, "%s: its directory does not exist; create it", what);
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return aif_err_set(err, r,
+				   "%s: cannot be written here: %s; write elsewhere with -o", what,
+				   strerror(-r));
+	default:
+		return aif_err_set(err, r, "%s: cannot be written: %s", what, strerror(-r));
+	}
+}
+
+int aif_out_open(struct aif_out *o, const char *path, struct aif_err *err)
+{
+	int r = 0;
+
+	*o = (struct aif_out){.fd = -1};
+	o->path = strdup(path);
+	if (!o->path)
+		r = -ENOMEM;
+	else if ((o->is_stdout = !strcmp(path, "-")))
+		o->fd = STDOUT_FILENO;
+	else
+		r = file_open(o);
+	if (r < 0) {
+		aif_out_abort(o);
+		return failed(path, r, err);
+	}
+	return 0;
+}
+
+static void flush(struct aif_out *o)
+{
+	size_t at = 0;
+	ssize_t n;
+
+	while (!o->error && at < o->buf.len) {
+		n = write(o->fd, o->buf.data + at, o->buf.len - at);
+		if (n > 0)
+			at += (size_t)n;
+		else if (n == 0)
+			o->error = -EIO;
+		else if (errno != EINTR)
+			o->error = -errno;
+	}
+	o->written += at;
+	o->buf.len = 0;
+}
+
+void aif_out_flush_if_full(struct aif_out *o)
+{
+	if (o->buf.len >= FLUSH_BYTES)
+		flush(o);
+}
+
+int aif_out_commit(struct aif_out *o, struct aif_err *err)
+{
+	int r;
+
+	if (aif_buf_failed(&o->buf))
+		o->error = -ENOMEM;
+	flush(o);
+	r = o->error;
+	/* Some file systems tell only now that there was no room. */
+	if (!o->is_stdout) {
+		if (close(o->fd) < 0 && r == 0)
+			r = -errno;
+		o->fd = -1;
+	}
+	if (r == 0 && o->temp_path && rename(o->temp_path, o->final_path) < 0)
+		r = -errno;
+	if (r < 0) {
+		failed(o->path, r, err);
+		aif_out_abort(o);
+		return r;
+	}
+	out_free(o);
+	return 0;
+}
+
+void aif_out_abort(struct aif_out *o)
+{
+	if (o->temp_path)
+		unlink(o->temp_path);
+	if (o->fd >= 0 && !o->is_stdout)
+		close(o->fd);
+	out_free(o);
+}

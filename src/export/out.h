@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/*
+ * An output file that is there whole or not at all: bytes go to a temporary name in the same
+ * directory, which takes the final name at the end. "-" is standard output; what is not a regular
+ * file (a pipe, /dev/null) is written in place. Errors are sticky, reported by the commit.
+ */
+struct aif_out {
+	int fd; /* -1: not open */
+	int error;
+	bool is_stdout;
+	char *path;                   /* as given, for messages */
+	char *final_path, *temp_path; /* NULL: written in place */
+	struct aif_buf buf;
+	uint64_t written;
+};
+
+/* 0 or -errno with *err; nothing to abort then. */
+int aif_out_open(struct aif_out *o, const char *path, struct aif_err *err);
+
+/* For small pieces: append to &o->buf, then call this, which writes when enough has come together. */
+static inline struct aif_buf *aif_out_buf(struct aif_out *o)
+{
+	return &o->buf;
+}
+void aif_out_flush_if_full(struct aif_out *o);
+
+/* Ends and frees o in any case. On failure there is no file under the final name but what was there
+ * before. 0 or -errno with *err. */
+int aif_out_commit(struct aif_out *o, struct aif_err *err);
+void aif_out_abort(struct aif_out *o); /* no output; a finished o is allowed */

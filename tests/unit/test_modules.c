@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "unwind/modules.h"
+
+#include "tiny_elf.h"
+
+#include <errno.h>
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#include <cmocka.h>
+
+static struct aif_modules *new_modules(bool use_loader)
+{
+	struct aif_modules *m = calloc(1, sizeof(*m));
+
+	assert_non_null(m);
+	assert_int_equal(aif_modules_init(m, use_loader), 0);
+	return m;
+}
+
+static bool refresh(struct aif_modules *m)
+{
+	struct aif_module_counts now;
+	bool went_away = false;
+
+	if (aif_modules_changed(m, &now, &went_away))
+		aif_modules_update(m, &now);
+	return went_away;
+}
+
+static bool loader_answers(void)
+{
+	return dlsym(RTLD_DEFAULT, "_dl_find_object") != NULL;
+}
+
+/* What the loader's list says, against what we find, at both ends and outside. */
+static int check_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const struct aif_modules *m = arg;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t at[2] = {info->dlpi_addr + p->p_vaddr,
+				  info->dlpi_addr + p->p_vaddr + p->p_memsz - 1};
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+			continue;
+		for (int k = 0; k < 2; k++) {
+			struct aif_module found;
+			struct aif_ehframe frames;
+			uint64_t lo, hi;
+
+			assert_true(aif_modules_find(m, at[k], &found));
+			assert_false(aif_modules_stale(m, at[k]));
+			assert_int_equal(found.base, info->dlpi_addr);
+			assert_int_equal(found.phnum, info->dlpi_phnum);
+			assert_memory_equal(found.phdrs, info->dlpi_phdr,
+					    info->dlpi_phnum * sizeof(*p));
+			assert_string_equal(found.path, info->dlpi_name);
+			aif_module_code(&found, &lo, &hi);
+			assert_in_range(at[k], lo, hi - 1);
+			assert_int_equal(aif_module_ehframe(&found, &frames), 0);
+		}
+	}
+	return 0;
+}
+
+static void test_all_modules_are_found(void **state)
+{
+	struct aif_modules *loader = new_modules(true), *old = new_modules(false);
+	uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
+	struct aif_module found;
+
+	(void)state;
+	assert_null(old->find_object);
+	dl_iterate_phdr(check_module, loader);
+	dl_iterate_phdr(check_module, old);
+	assert_true(aif_modules_find(old, vdso, &found));
+	assert_false(aif_modules_find(loader, (uint64_t)(uintptr_t)loader, &found)); /* heap */
+	assert_false(aif_modules_find(old, (uint64_t)(uintptr_t)loader, &found));
+	if (loader_answers()) {
+		assert_true(aif_modules_find(loader, vdso, &found));
+		assert_false(aif_modules_stale(loader, (uint64_t)(uintptr_t)loader));
+	}
+	free(loader);
+	free(old);
+}
+
+static void test_modules_come_and_go(void **state)
+{
+	struct tiny_elf opts = {.frame = 1048};
+	struct aif_modules *loader = new_modules(true), *old = new_modules(false);
+	struct aif_module found;
+	void *handle = tiny_elf_open(&opts), *again;
+	uint64_t pc = (uint64_t)(uintptr_t)dlsym(handle, "entry");
+
+	(void)state;
+	assert_non_null(handle);
+	if (loader_answers())
+		assert_true(aif_modules_find(loader, pc, &found));
+	assert_false(aif_modules_find(old, pc, &found));
+	assert_true(aif_modules_stale(old, pc));
+	assert_false(refresh(old));
+	assert_true(aif_modules_find(old, pc, &found));
+	assert_false(refresh(loader));
+
+	/* A second reference: closing it unloads nothing. */
+	again = dlopen(((struct link_map *)handle)->l_name, RTLD_NOW | RTLD_NOLOAD);
+	if (again)
+		dlclose(again);
+	assert_false(refresh(old));
+	assert_true(aif_modules_find(old, pc, &found));
+
+	dlclose(handle);
+	assert_true(refresh(old));
+	assert_true(refresh(loader));
+	assert_false(refresh(old));
+	assert_false(aif_modules_find(old, pc, &found));
+	assert_false(aif_modules_find(loader, pc, &found));
+	free(loader);
+	free(old);
+}
+
+/* Tools that rewrite binaries move the program headers; then the snapshot must know the module. */
+static void test_headers_not_at_start(void **state)
+{
+	struct tiny_elf opts = {.frame = 1048, .headers_moved = true};
+	struct aif_modules *m = new_modules(true);
+	struct aif_module found;
+	struct aif_ehframe frames;
+	void *handle = tiny_elf_open(&opts);
+	uint64_t pc = (uint64_t)(uintptr_t)dlsym(handle, "entry");
+
+	(void)state;
+	assert_non_null(handle);
+	assert_false(aif_modules_find(m, pc, &found));
+	assert_true(aif_modules_stale(m, pc));
+	refresh(m);
+	assert_true(aif_modules_find(m, pc, &found));
+	assert_false(aif_modules_stale(m, pc));
+	assert_int_equal(aif_module_ehframe(&found, &frames), 0);
+	assert_int_equal(aif_row_off(aif_ehframe_row(&frames, pc + 8)), 1056);
+	dlclose(handle);
+	free(m);
+}
+
+static void test_module_without_tables(void **state)
+{
+	struct tiny_elf opts = {.frame = 1048, .no_tables = true};
+	struct aif_modules *m = new_modules(true);
+	struct aif_module found;
+	struct aif_ehframe frames;
+	void *handle = tiny_elf_open(&opts);
+
+	(void)state;
+	assert_non_null(handle);
+	refresh(m);
+	assert_true(aif_modules_find(m, (uint64_t)(uintptr_t)dlsym(handle, "entry"), &found));
+	assert_int_equal(aif_module_ehframe(&found, &frames), -ENOENT);
+	dlclose(handle);
+	free(m);
+}
+
+/* Segments that claim to lie outside the mapping must not be read. */
+static void test_segments_outside_the_module(void **state)
+{
+	static uint8_t image[TINY_PAGE * 5] __attribute__((aligned(TINY_PAGE)));
+	struct tiny_elf opts = {.frame = 1048};
+	Elf64_Phdr *ph = (Elf64_Phdr *)(void *)(image + 64);
+	struct aif_module module = {
+		.lo = (uint64_t)(uintptr_t)image,
+		.hi = (uint64_t)(uintptr_t)image + sizeof(image),
+		.base = (uint64_t)(uintptr_t)image,
+		.phdrs = ph,
+		.phnum = 7,
+	};
+	struct aif_ehframe frames;
+
+	(void)state;
+	tiny_elf_make(image, &opts);
+	assert_int_equal(aif_module_ehframe(&module, &frames), 0);
+	ph[0].p_filesz = sizeof(image) + 1;
+	assert_int_equal(aif_module_ehframe(&module, &frames), -EINVAL);
+	ph[0].p_filesz = UINT64_MAX;
+	assert_int_equal(aif_module_ehframe(&module, &frames), -EINVAL);
+	ph[0].p_filesz = TINY_PAGE;
+	ph[0].p_vaddr = sizeof(image);
+	assert_int_equal(aif_module_ehframe(&module, &frames), -EINVAL);
+	ph[0].p_vaddr = 0;
+	ph[6].p_vaddr = sizeof(image) - 2;
+	assert_int_equal(aif_module_ehframe(&module, &frames), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_modules_are_found),
+		cmocka_unit_test(test_modules_come_and_go),
+		cmocka_unit_test(test_headers_not_at_start),
+		cmocka_unit_test(test_module_without_tables),
+		cmocka_unit_test(test_segments_outside_the_module),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/rows.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+static struct aif_rows *new_rows(void)
+{
+	void *p = mmap(NULL, sizeof(struct aif_rows), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(p, MAP_FAILED);
+	return p;
+}
+
+static void free_rows(struct aif_rows *r)
+{
+	munmap(r, sizeof(*r));
+}
+
+static uint64_t row_of(uint64_t address, uint32_t generation)
+{
+	return aif_row_make(AIF_ROW_RSP, 0, (int16_t)generation, (int32_t)(address * 31));
+}
+
+static void test_finds_what_was_inserted(void **state)
+{
+	struct aif_rows *r = new_rows();
+	uint64_t row = 42;
+
+	(void)state;
+	for (uint64_t a = 5000; a < 9000; a++) {
+		assert_false(aif_rows_find(r, aif_rows_key(a, 3), &row));
+		assert_int_equal(row, 42);
+		aif_rows_insert(r, aif_rows_key(a, 3), row_of(a, 3));
+	}
+	for (uint64_t a = 5000; a < 9000; a++) {
+		uint64_t got = 0;
+
+		assert_true(aif_rows_find(r, aif_rows_key(a, 3), &got));
+		assert_int_equal(got, row_of(a, 3));
+	}
+	free_rows(r);
+}
+
+static void test_generations_are_apart(void **state)
+{
+	struct aif_rows *r = new_rows();
+	uint64_t row;
+
+	(void)state;
+	/* Many times over what the map holds: stale nodes must be taken again. */
+	for (uint32_t g = 0; g < 200; g++) {
+		for (uint64_t a = 1 << 20; a < (1 << 20) + 2000; a++) {
+			assert_false(aif_rows_find(r, aif_rows_key(a, g), &row));
+			aif_rows_insert(r, aif_rows_key(a, g), row_of(a, g));
+			assert_true(aif_rows_find(r, aif_rows_key(a, g), &row));
+			assert_int_equal(row, row_of(a, g));
+		}
+	}
+	free_rows(r);
+}
+
+static void test_full_map_keeps_what_it_has(void **state)
+{
+	struct aif_rows *r = new_rows();
+	unsigned kept = 0;
+	uint64_t row;
+
+	(void)state;
+	for (uint64_t i = 0; i < 3 * AIF_ROWS_LEN; i++)
+		aif_rows_insert(r, aif_rows_key(4096 + i * 977, 0), row_of(4096 + i * 977, 0));
+	for (uint64_t i = 0; i < 3 * AIF_ROWS_LEN; i++) {
+		if (aif_rows_find(r, aif_rows_key(4096 + i * 977, 0), &row)) {
+			assert_int_equal(row, row_of(4096 + i * 977, 0));
+			kept++;
+		}
+	}
+	assert_in_range(kept, AIF_ROWS_LEN * 9 / 10, AIF_ROWS_LEN);
+	free_rows(r);
+}
+
+static void test_clear(void **state)
+{
+	struct aif_rows *r = new_rows();
+	uint64_t row;
+
+	(void)state;
+	for (uint64_t a = 5000; a < 9000; a++)
+		aif_rows_insert(r, aif_rows_key(a, 7), row_of(a, 7));
+	aif_rows_clear(r);
+	for (uint64_t a = 5000; a < 9000; a++)
+		assert_false(aif_rows_find(r, aif_rows_key(a, 7), &row));
+	/* The key's generation wraps around after 17 bits: that is what clear is for. */
+	assert_int_equal(aif_rows_key(5000, 7), aif_rows_key(5000, 8 + AIF_ROWS_GENERATION_MASK));
+	free_rows(r);
+}
+
+/* Threads insert and look up the same few addresses while the generation moves on, so that nodes are
+ * claimed again under readers all the time. Who finds a row must find the right one. */
+#define THREADS 8
+#define ROUNDS  60000
+
+struct shared {
+	struct aif_rows *rows;
+	_Atomic uint32_t generation;
+	_Atomic unsigned wrong, hits;
+};
+
+static void *hammer(void *arg)
+{
+	struct shared *s = arg;
+	uint64_t x = (uint64_t)(uintptr_t)&x | 1;
+	unsigned hits = 0;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		uint32_t g = atomic_load(&s->generation);
+		uint64_t a, row;
+
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		a = 4096 + (x >> 40) % 64;
+		if (aif_rows_find(s->rows, aif_rows_key(a, g), &row)) {
+			hits++;
+			if (row != row_of(a, g))
+				atomic_fetch_add(&s->wrong, 1);
+		} else {
+			aif_rows_insert(s->rows, aif_rows_key(a, g), row_of(a, g));
+		}
+		if (i % 64 == 0)
+			atomic_fetch_add(&s->generation, 1);
+	}
+	atomic_fetch_add(&s->hits, hits);
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	struct shared s = {.rows = new_rows()};
+	pthread_t threads[THREADS];
+
+	(void)state;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, hammer, &s), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(atomic_load(&s.wrong), 0);
+	assert_true(atomic_load(&s.hits) > 1000);
+	free_rows(s.rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_finds_what_was_inserted),
+		cmocka_unit_test(test_generations_are_apart),
+		cmocka_unit_test(test_full_map_keeps_what_it_has),
+		cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

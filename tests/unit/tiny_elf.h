@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A shared library made by hand, of one function:
+ *
+ *     void entry(void (*f)(void))  { f(); }      with a frame of `frame` bytes
+ *
+ * so that tests can load modules that no linker would make, and two that differ in nothing but
+ * their frame. Three pages: headers, symbols and unwind tables; code; dynamic section.
+ */
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <elf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define TINY_PAGE     4096
+#define TINY_CODE     TINY_PAGE
+#define TINY_CODE_LEN 17
+
+struct tiny_elf {
+	uint32_t frame;     /* plus 8 a multiple of 16 */
+	bool no_tables;     /* no PT_GNU_EH_FRAME */
+	bool no_index;      /* .eh_frame_hdr without a sorted table */
+	bool bad_pointer;   /* the table's FDE lies far outside */
+	bool cfa_in_r10;    /* a rule that no row can hold */
+	bool headers_moved; /* the program headers are not on the first page */
+};
+
+/* Fills image[5 * TINY_PAGE]. */
+static inline void tiny_elf_make(uint8_t *image, const struct tiny_elf *opts)
+{
+	enum { PHDRS = 64, SYMS = 0x400, STRS = 0x480, HASH = 0x4c0, HDR = 0x600, FRAMES = 0x640 };
+	uint32_t phoff = opts->headers_moved ? 4 * TINY_PAGE : PHDRS, hash[] = {1, 2, 1, 0, 0};
+	uint8_t *p;
+
+	memset(image, 0, 5 * TINY_PAGE);
+	*(Elf64_Ehdr *)(void *)image = (Elf64_Ehdr){
+		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_phoff = phoff,
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = opts->no_tables ? 6 : 7,
+	};
+	Elf64_Phdr ph[7] = {
+		{PT_LOAD, PF_R, 0, 0, 0, TINY_PAGE, TINY_PAGE, TINY_PAGE},
+		{PT_LOAD, PF_R | PF_X, TINY_CODE, TINY_CODE, 0, TINY_PAGE, TINY_PAGE, TINY_PAGE},
+		{PT_LOAD, PF_R | PF_W, 2 * TINY_PAGE, 2 * TINY_PAGE, 0, TINY_PAGE, TINY_PAGE,
+		 TINY_PAGE},
+		{PT_LOAD, PF_R, 4 * TINY_PAGE, 4 * TINY_PAGE, 0, TINY_PAGE, TINY_PAGE, TINY_PAGE},
+		{PT_DYNAMIC, PF_R | PF_W, 2 * TINY_PAGE, 2 * TINY_PAGE, 0, 0x100, 0x100, 8},
+		{PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 0, 0, 16},
+		{PT_GNU_EH_FRAME, PF_R, HDR, HDR, 0, opts->no_index ? 8 : 20,
+		 opts->no_index ? 8 : 20, 4},
+	};
+	for (int i = 0; i < 7; i++)
+		ph[i].p_paddr = ph[i].p_vaddr;
+	memcpy(image + phoff, ph, sizeof(ph));
+
+	((Elf64_Sym *)(void *)(image + SYMS))[1] = (Elf64_Sym){
+		.st_name = 1,
+		.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+		.st_shndx = 1,
+		.st_value = TINY_CODE,
+		.st_size = TINY_CODE_LEN,
+	};
+	memcpy(image + STRS, "\0entry", 7);
+	memcpy(image + HASH, hash, sizeof(hash));
+	Elf64_Dyn dyn[] = {
+		{DT_HASH, {HASH}},   {DT_SYMTAB, {SYMS}}, {DT_SYMENT, {sizeof(Elf64_Sym)}},
+		{DT_STRTAB, {STRS}}, {DT_STRSZ, {7}},     {DT_NULL, {0}},
+	};
+	memcpy(image + 2 * TINY_PAGE, dyn, sizeof(dyn));
+
+	/* sub $frame, %rsp; call *%rdi; add $frame, %rsp; ret */
+	p = image + TINY_CODE;
+	memcpy(p, "\x48\x81\xec", 3);
+	memcpy(p + 3, &opts->frame, 4);
+	memcpy(p + 7, "\xff\xd7\x48\x81\xc4", 5);
+	memcpy(p + 12, &opts->frame, 4);
+	p[16] = 0xc3;
+
+	/* CIE: version 1, "zR", factors 1 and -8, ra 16, pcrel sdata4; rsp + 8, ra at CFA - 8. Each entry
+	 * is 20 + 4 bytes. The offset after the sub: advance 7, def_cfa_offset_sf(-n), n = size / 8. */
+	static const uint8_t cie[24] = {20, 0,    0,  0, 0,    0,    0, 0, 1,    'z', 'R', 0,
+					1,  0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1,   0,   0};
+	uint8_t fde[32] = {28, 0, 0, 0, 28};
+	int32_t start = TINY_CODE - (FRAMES + 24 + 8), len = TINY_CODE_LEN, value;
+	uint32_t size = opts->frame + 8, n = 17;
+
+	memcpy(fde + 8, &start, 4);
+	memcpy(fde + 12, &len, 4);
+	fde[n++] = 0x40 | 7;
+	fde[n++] = 0x0c; /* def_cfa register, offset */
+	fde[n++] = opts->cfa_in_r10 ? 10 : 7;
+	fde[n++] = (uint8_t)(0x80 | (size & 0x7f));
+	fde[n++] = (uint8_t)(0x80 | ((size >> 7) & 0x7f));
+	fde[n++] = (uint8_t)(size >> 14);
+	fde[n++] = 0x40 | 9;
+	fde[n++] = 0x0c;
+	fde[n++] = 7;
+	fde[n++] = 8;
+	memcpy(image + FRAMES, cie, sizeof(cie));
+	memcpy(image + FRAMES + 24, fde, sizeof(fde));
+
+	p = image + HDR;
+	memcpy(p, opts->no_index ? "\x01\x1b\xff\xff" : "\x01\x1b\x03\x3b", 4);
+	value = FRAMES - (HDR + 4);
+	memcpy(p + 4, &value, 4);
+	value = 1;
+	memcpy(p + 8, &value, 4);
+	value = TINY_CODE - HDR;
+	memcpy(p + 12, &value, 4);
+	value = opts->bad_pointer ? -0x40000000 : FRAMES + 24 - HDR;
+	memcpy(p + 16, &value, 4);
+}
+
+/* The library's handle, or NULL. */
+static inline void *tiny_elf_open(const struct tiny_elf *opts)
+{
+	static uint8_t image[5 * TINY_PAGE];
+	char path[64];
+	void *handle = NULL;
+	int fd = memfd_create("tiny", MFD_CLOEXEC);
+
+	tiny_elf_make(image, opts);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fd >= 0 && write(fd, image, sizeof(image)) == (ssize_t)sizeof(image))
+		handle = dlopen(path, RTLD_NOW);
+	if (fd >= 0)
+		close(fd);
+	return handle;
+}
+
+typedef void tiny_entry(void (*f)(void));
+
+static inline tiny_entry *tiny_elf_entry(void *handle)
+{
+	void *symbol = dlsym(handle, "entry");
+	tiny_entry *entry;
+
+	memcpy(&entry, &symbol, sizeof(entry));
+	return entry;
+}
