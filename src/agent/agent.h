@@ -26,8 +26,8 @@ struct aif_agent {
 	struct aif_threads threads;
 	struct aif_announced announced;
 	struct aif_sampler sampler;
-	struct aif_opencl *opencl; /* opencl/opencl.h; NULL until the loader calls */
-	struct aif_fake *fake;     /* fake/fake.h; NULL until the fake runtime starts */
+	_Atomic(struct aif_opencl *) opencl; /* opencl/opencl.h; NULL until the loader calls */
+	_Atomic(struct aif_fake *) fake;     /* fake/fake.c; NULL until the fake runtime starts */
 };
 
 extern struct aif_agent aif_agent;

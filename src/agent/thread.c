@@ -21,7 +21,7 @@ static void give_back(void *arg)
 	struct aif_thread *t = arg;
 
 	aif_self = NULL;
-	t->busy = false;
+	t->busy = AIF_BUSY_NOT;
 	/* In a child that has not met the recorder again, the slot is not there. */
 	if (t->slot && t->generation == aif_agent.session.armed->generation)
 		atomic_store_explicit(&t->slot->owner, 0, memory_order_release);
@@ -178,16 +178,16 @@ static struct aif_thread *enter_slow(void)
 		if (!t)
 			return NULL;
 		/* From here on an entry from within what we call sees a thread that is busy. */
-		t->busy = true;
+		t->busy = AIF_BUSY_ENTRY;
 		aif_self = t;
 		if (pthread_setspecific(aif_agent.threads.key, t) ||
 		    aif_stack_bounds_here(&t->bounds) < 0)
 			t->bounds = (struct aif_stack_bounds){0};
 	}
-	t->busy = true;
+	t->busy = AIF_BUSY_ENTRY;
 	if (t->generation == armed->generation || join_session(t))
 		return t;
-	t->busy = false;
+	t->busy = AIF_BUSY_NOT;
 	return NULL;
 }
 

@@ -14,13 +14,15 @@
  *
  * Rules for entries (functions that the target or a vendor's library calls):
  *   1. First statement: t = aif_thread_enter(). NULL: forward the call, do nothing else.
- *   2. Between enter and leave nothing of the vendor's that may call us back is called, except where
- *      such a call is to be hidden: an entry within an entry gets NULL.
+ *   2. The vendor's function that an entry stands for is called between aif_thread_vendor(t) and
+ *      aif_thread_back(t). What the vendor calls meanwhile is hidden: an entry within an entry gets
+ *      NULL. Only its callbacks, which bring the ends of executions, may speak: they enter by
+ *      aif_thread_enter_callback().
  *   3. aif_thread_leave(t) on every way out, on the same thread.
  *   4. errno is as it was: whoever makes a system call restores it.
  *   5. No memory but what t holds; no lock but for a definition that was not told yet.
  *   6. Between enter and leave the ring is there: its memory is never unmapped while the process
- *      lives; a fork in between makes the child's copy of t busy, so that it stays silent.
+ *      lives; a child that was forked in between has a t that stays busy, and is silent.
  */
 
 /* A thread with this many different stacks starts its table anew (a new THREAD record): nothing is
@@ -29,8 +31,14 @@
 #define AIF_THREAD_STACKS 16384
 #define AIF_THREAD_SHAPES 2048
 
+enum aif_busy {
+	AIF_BUSY_NOT = 0,
+	AIF_BUSY_ENTRY = 1,  /* inside an entry: nothing else may use the ring */
+	AIF_BUSY_VENDOR = 2, /* an entry has called the vendor: callbacks may use the ring */
+};
+
 struct aif_thread {
-	volatile bool busy; /* inside an entry */
+	volatile uint8_t busy; /* enum aif_busy */
 	uint32_t generation;
 	struct aif_ring ring;
 	struct aif_slot *slot;

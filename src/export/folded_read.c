@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading folded text fast. The files are large (half a gigabyte for 200,000 deep stacks) and say the
- * same things over and over, so that the work is to not look at bytes twice:
+ * same things over and over: one host path comes back with each instruction below it. Looking up
+ * frame by frame costs a cache miss or two for each; so a node also remembers the text that followed
+ * it in the line that made it, its run:
  *
- *   - blocks are read into one buffer, which also keeps the line before: what a line has in common
- *     with it, compared eight bytes at a time, is a path in the tree that is known already;
- *   - a frame that stands where it stood in the line before the last fork is often the first thing
- *     tried: each frame's text is looked up once in a set of texts as they are in the file, whose
- *     entries carry the number of the frame's name in the tree.
+ *     line 1    main;run;step;mm;kernel_[g];FMA +0x10_[g] 7        nodes 1 2 3 4 5 6
+ *                    ^ run of node 1: "run;step;mm;kernel_[g];FMA +0x10_[g]", its nodes 2 3 4 5 6
+ *     line 2    main;run;step;mm;kernel_[g];LDG +0x20_[g] 5
+ *                    ^----------------------^ as in the run: node 1 + four frames = node 5
+ *
+ * A run's nodes have consecutive numbers, as they were made together. So the way down is a comparison
+ * of bytes that also counts semicolons, and one look-up at each fork.
  *
  * One read() path serves files and pipes: mapping the file is no faster, as its page faults cost as
- * much as the copying, and its pages count as memory.
+ * much as the copying, and its pages count as memory. Measured: 586 MB in 0.5 s, 2.5 s without runs.
  */
 #include "export/folded.h"
 
@@ -24,6 +28,9 @@
 #define BLOCK_BYTES ((size_t)1 << 20)
 /* More than any real line (20,000 bytes a name, 1,000 deep); bounds the memory for what is none. */
 #define LINE_MAX_BYTES ((size_t)64 << 20)
+/* Text of runs that is kept; 200,000 stacks under 4,000 host paths need 16 MB. Without, it only gets
+ * slower. */
+#define RUNS_MAX_BYTES ((size_t)64 << 20)
 #define MAX_DECIMALS   9
 
 /* A frame as it is spelled in the file. A device frame's kind also depends on its caller's. */
@@ -32,10 +39,9 @@ struct spelling {
 	uint32_t name[PLACES]; /* in the tree; AIF_STR_NONE: not asked yet */
 };
 
-struct step {
-	size_t end; /* offset behind the frame in its line */
-	uint32_t node;
-	bool is_device;
+struct run {
+	uint32_t at;    /* in reader.runs_text; ends with a newline */
+	uint32_t first; /* node of its first frame; 0 = no run */
 };
 
 struct reader {
@@ -44,8 +50,9 @@ struct reader {
 	struct aif_strset texts;
 	struct spelling *spellings;
 	size_t spellings_cap;
-	struct step *path; /* of the line before */
-	size_t path_len, path_cap;
+	struct run *runs; /* by node */
+	size_t runs_cap;
+	struct aif_buf runs_text;
 	uint64_t total;
 };
 
@@ -224,56 +231,116 @@ static bool count_scaled(struct reader *r, struct decimal d, uint64_t *ret)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* How many bytes a and b have in common at their start. */
-static size_t common_prefix(const char *a, const char *b, size_t max)
-{
-	size_t i = 0;
-	uint64_t x, y;
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+typedef uint64_t words16 __attribute__((vector_size(16)));
 
-	for (; i + 8 <= max; i += 8) {
-		memcpy(&x, a + i, 8);
-		memcpy(&y, b + i, 8);
-		if (x != y)
-			break;
+/* How many bytes a and b have in common at their start, and how many semicolons are among them. */
+static size_t common_prefix(const char *a, const char *b, size_t max, size_t *ret_semicolons)
+{
+	size_t i = 0, n = 0;
+	bool is_same = true;
+
+	while (is_same && i + 32 <= max) {
+		bytes16 count = {0};
+
+		/* A lane counts to 255 at most: two semicolons a round. */
+		for (unsigned round = 0; round < 127 && i + 32 <= max; round++, i += 32) {
+			bytes16 x[2], y[2];
+			words16 differ;
+
+			memcpy(x, a + i, 32);
+			memcpy(y, b + i, 32);
+			differ = (words16)((x[0] ^ y[0]) | (x[1] ^ y[1]));
+			is_same = !(differ[0] | differ[1]);
+			if (!is_same)
+				break;
+			count -= (bytes16)(x[0] == ';') + (bytes16)(x[1] == ';');
+		}
+		for (unsigned lane = 0; lane < 16; lane++)
+			n += count[lane];
 	}
-	while (i < max && a[i] == b[i])
-		i++;
+	for (; i < max && a[i] == b[i]; i++)
+		n += a[i] == ';';
+	*ret_semicolons = n;
 	return i;
 }
 
-/* Finds or makes the nodes of the stack; `before` is the stack of the line before. */
-static int stack_add(struct reader *r, struct text s, struct text before, uint32_t *ret_node)
+/* Follows the run of *node as far as whole frames agree with s. Returns the bytes of s that are done,
+ * a semicolon behind them included; 0 if not even one frame agrees. */
+static size_t run_follow(const struct reader *r, struct text s, uint32_t *node)
 {
-	size_t same = common_prefix(s.p, before.p, AIF_MIN(s.len, before.len)), at, depth = 0;
-	struct step up = {0};
+	const struct run *run = &r->runs[*node];
+	const char *text = (const char *)r->runs_text.data + run->at, *last;
+	size_t same, frames;
 
-	/* The part that is the same counts frame by frame, up to the last that ends in both. */
-	while (depth < r->path_len && r->path[depth].end <= same &&
-	       (r->path[depth].end == s.len || s.p[r->path[depth].end] == ';'))
-		up = r->path[depth++];
-	r->path_len = depth;
-	for (at = depth ? up.end + 1 : 0; at < s.len;) {
-		const char *semicolon = memchr(s.p + at, ';', s.len - at);
-		struct text frame = {s.p + at,
-				     semicolon ? (size_t)(semicolon - s.p) - at : s.len - at};
-		uint32_t name;
-		int e;
+	if (!run->first)
+		return 0;
+	same = common_prefix(s.p, text, AIF_MIN(s.len, r->runs_text.len - run->at), &frames);
+	if ((same == s.len || s.p[same] == ';') && (text[same] == ';' || text[same] == '\n')) {
+		frames++;
+	} else {
+		last = same ? memrchr(s.p, ';', same) : NULL;
+		if (!last)
+			return 0;
+		same = (size_t)(last - s.p);
+	}
+	*node = run->first + (uint32_t)frames - 1;
+	return same + (same < s.len);
+}
 
-		at += frame.len + 1;
+/* `node` was just made under `parent` for frame s. */
+static int run_extend(struct reader *r, uint32_t parent, uint32_t node, struct text s)
+{
+	bool is_kept = r->runs_text.len + s.len < RUNS_MAX_BYTES;
+
+	if (aif_grow(&r->runs, &r->runs_cap, node + 1, sizeof(*r->runs)) < 0)
+		return -ENOMEM;
+	r->runs[node] = (struct run){0};
+	if (is_kept && !r->runs[parent].first)
+		r->runs[parent] = (struct run){(uint32_t)r->runs_text.len, node};
+	if (is_kept) {
+		aif_buf_append(&r->runs_text, s.p, s.len);
+		aif_buf_putc(&r->runs_text, ';');
+	}
+	return aif_buf_failed(&r->runs_text) ? -ENOMEM : 0;
+}
+
+/* Finds or makes the nodes of the stack. *ret_node is 0 if it has none but empty frames. */
+static int stack_add(struct reader *r, struct text s, uint32_t *ret_node)
+{
+	size_t runs_before = r->runs_text.len, done;
+	uint32_t node = 0, parent, name;
+	int e;
+
+	for (; s.len; s = (struct text){s.p + done, s.len - done}) {
+		const char *semicolon;
+		struct text frame;
+		size_t len_before = r->tree->len;
+
+		done = run_follow(r, s, &node);
+		if (done)
+			continue;
+		semicolon = memchr(s.p, ';', s.len);
+		frame = (struct text){s.p, semicolon ? (size_t)(semicolon - s.p) : s.len};
+		done = AIF_MIN(frame.len + 1, s.len);
 		if (!frame.len)
 			continue;
-		e = name_of(r, frame, up.is_device ? UNDER_DEVICE : UNDER_HOST, &name);
+		e = name_of(r, frame, is_device(r->tree, r->tree->nodes[node].name), &name);
 		if (e < 0)
 			return e;
-		up = (struct step){.end = at - 1,
-				   .node = aif_tree_child(r->tree, up.node, name),
-				   .is_device = is_device(r->tree, name)};
-		if (!up.node ||
-		    aif_grow(&r->path, &r->path_cap, r->path_len + 1, sizeof(*r->path)) < 0)
+		parent = node;
+		node = aif_tree_child(r->tree, parent, name);
+		if (!node)
 			return -ENOMEM;
-		r->path[r->path_len++] = up;
+		if (r->tree->len > len_before) {
+			e = run_extend(r, parent, node, frame);
+			if (e < 0)
+				return e;
+		}
 	}
-	*ret_node = up.node;
+	if (r->runs_text.len > runs_before)
+		r->runs_text.data[r->runs_text.len - 1] = '\n';
+	*ret_node = node;
 	return 0;
 }
 
@@ -289,8 +356,7 @@ static int line_bad(struct reader *r)
 	return 0;
 }
 
-/* *before is what the next line may share; it stays as it is when this line is none. */
-static int line_add(struct reader *r, struct text line, struct text *before)
+static int line_add(struct reader *r, struct text line)
 {
 	struct text count = {0};
 	struct decimal d;
@@ -318,10 +384,9 @@ static int line_add(struct reader *r, struct text line, struct text *before)
 		return line_bad(r);
 	if (__builtin_add_overflow(r->total, value, &r->total))
 		return -EOVERFLOW;
-	e = stack_add(r, line, *before, &node);
+	e = stack_add(r, line, &node);
 	if (e < 0)
 		return e;
-	*before = line;
 	if (!node) { /* no frame but empty ones */
 		r->total -= value;
 		return line_bad(r);
@@ -331,35 +396,24 @@ static int line_add(struct reader *r, struct text line, struct text *before)
 	return 0;
 }
 
-/* The buffer: [line before, kept][what is read]. */
 struct block {
 	char *data;
 	size_t cap, start, end; /* unread part */
-	struct text before;
-	bool is_skipping; /* inside a line that is too long */
+	bool is_skipping;       /* inside a line that is too long */
 };
 
-/* Makes room behind what must stay, and reads. 1: something came; 0: end; negative errno. */
+/* Reads behind what is unread. 1: something came; 0: end; negative errno. */
 static int block_read(struct block *b, int fd)
 {
-	size_t keep = b->before.len, rest = b->end - b->start;
 	ssize_t n;
 
-	if (b->before.p && b->before.p != b->data)
-		memmove(b->data, b->before.p, keep);
-	if (b->start != keep)
-		memmove(b->data + keep, b->data + b->start, rest);
-	b->before.p = b->data;
-	b->start = keep;
-	b->end = keep + rest;
-	if (b->cap - b->end < BLOCK_BYTES) {
-		char *old = b->data;
-
-		if (aif_grow(&b->data, &b->cap, b->end + BLOCK_BYTES, 1) < 0)
-			return -ENOMEM;
-		if (b->data != old)
-			b->before.p = b->data;
+	if (b->start) {
+		memmove(b->data, b->data + b->start, b->end - b->start);
+		b->end -= b->start;
+		b->start = 0;
 	}
+	if (aif_grow(&b->data, &b->cap, b->end + BLOCK_BYTES, 1) < 0)
+		return -ENOMEM;
 	do
 		n = read(fd, b->data + b->end, BLOCK_BYTES);
 	while (n < 0 && errno == EINTR);
@@ -387,7 +441,7 @@ static int lines_add(struct reader *r, struct block *b, bool at_end)
 			r->stats->lines++;
 			line_bad(r);
 		} else {
-			e = line_add(r, (struct text){line, len}, &b->before);
+			e = line_add(r, (struct text){line, len});
 		}
 		b->is_skipping = false;
 		b->start += len + (nl != NULL);
@@ -427,6 +481,11 @@ int aif_folded_read(int fd, const char *name, struct aif_tree *t,
 	int more = 1, e = 0;
 
 	*ret_stats = (struct aif_folded_stats){0};
+	/* Nodes that were there before have no runs. */
+	if (aif_grow(&r.runs, &r.runs_cap, t->len, sizeof(*r.runs)) < 0)
+		e = -ENOMEM;
+	else
+		memset(r.runs, 0, t->len * sizeof(*r.runs));
 	while (more > 0 && e == 0) {
 		more = block_read(&b, fd);
 		e = more < 0 ? more : lines_add(&r, &b, more == 0);
@@ -436,7 +495,8 @@ int aif_folded_read(int fd, const char *name, struct aif_tree *t,
 	free(b.data);
 	aif_strset_finish(&r.texts);
 	free(r.spellings);
-	free(r.path);
+	free(r.runs);
+	aif_buf_finish(&r.runs_text);
 	return e < 0 ? read_failed(e, name, ret_stats, err) : 0;
 }
 

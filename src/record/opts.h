@@ -17,7 +17,7 @@ struct aif_record_opts {
 	bool device_lines;    /* --device-lines */
 	bool no_source;       /* --no-source */
 	bool no_code;         /* --no-code */
-	bool quiet, verbose;
+	bool quiet;
 	char *const *argv; /* NULL-terminated command */
 };
 

@@ -52,7 +52,8 @@ static bool step_towards(Dwarf_Die *at, Dwarf_Off target, unsigned *budget)
 	return true;
 }
 
-static void append_scope(Dwarf_Die *die, struct aif_buf *ret)
+/* A class without a name around operator() is a lambda's. */
+static void append_scope(Dwarf_Die *die, const char *function, struct aif_buf *ret)
 {
 	const char *name;
 
@@ -68,7 +69,9 @@ static void append_scope(Dwarf_Die *die, struct aif_buf *ret)
 		Dwarf_Die named;
 
 		name = declaration_of(die, &named) ? dwarf_diename(&named) : NULL;
-		aif_buf_puts(ret, name ? name : "{unnamed}");
+		if (!name)
+			name = strcmp(function, "operator()") ? "{unnamed}" : "{lambda}";
+		aif_buf_puts(ret, name);
 		break;
 	}
 	default: /* a block */
@@ -103,7 +106,7 @@ bool aif_dwarf_scoped_name(Dwarf_Die *function, struct aif_buf *ret)
 			aif_buf_puts(ret, name);
 			return !ret->failed;
 		}
-		append_scope(&at, ret);
+		append_scope(&at, name, ret);
 		if (ret->len - begin > MAX_SCOPED_NAME)
 			break;
 	}

@@ -115,12 +115,14 @@ static int elf_extent(struct aif_symbols_module *m, uint64_t address, uint64_t *
 
 static const struct aif_symbolizer elf_symbolizer = {"elf", elf_resolve, elf_extent};
 
-/* OpenCL kernels of PoCL: as the above, but what stands there is called by its kernel. */
+/* OpenCL kernels of PoCL: as the above, but what stands there is called by its kernel; so is the stub
+ * through which the work group's function calls the kernel's when not optimised. */
 static int pocl_resolve(struct aif_symbols_module *m, uint64_t address,
 			struct aif_naming_result *ret)
 {
 	const struct aif_elf_symbols *symbols;
 	const char *symbol, *kernel;
+	uint64_t start, end;
 	size_t n;
 	int r;
 
@@ -133,12 +135,20 @@ static int pocl_resolve(struct aif_symbols_module *m, uint64_t address,
 		return r;
 	symbol = (const char *)ret->scratch.data;
 	kernel = aif_pocl_kernel_name(symbol, m->path, &n);
+	if (kernel) {
+		r = elf_levels(m, address, symbol, ret);
+		if (r > 0)
+			ret->levels[0].name = aif_naming_text(ret, kernel, n);
+		return r;
+	}
+	if (*symbol || aif_plt_name(&m->elf, address, (char *)ret->scratch.data, AIF_NAME_MAX,
+				    &start, &end) <= 0)
+		return 0;
+	kernel = aif_pocl_kernel_name(symbol, m->path, &n);
 	if (!kernel)
 		return 0;
-	r = elf_levels(m, address, symbol, ret);
-	if (r > 0)
-		ret->levels[0].name = aif_naming_text(ret, kernel, n);
-	return r;
+	add_level(ret, aif_naming_text(ret, kernel, n), NULL, 0);
+	return 1;
 }
 
 static int pocl_extent(struct aif_symbols_module *m, uint64_t address, uint64_t *ret_start,

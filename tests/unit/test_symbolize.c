@@ -264,8 +264,7 @@ static void inlined_lambda_has_scopes(void **state)
 
 		for (int i = 1; i < n; i++)
 			if (strstr(sym[i].name, "operator()")) {
-				assert_string_equal(sym[i].name,
-						    "lambdas::<lambda(int)>::operator()");
+				assert_string_equal(sym[i].name, "lambdas::{lambda}::operator()");
 				assert_string_equal(sym[0].name, "lambdas(int)");
 				seen++;
 			}

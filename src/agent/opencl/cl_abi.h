@@ -20,65 +20,108 @@ typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 #define AIF_CL_FUNCTIONS(X, U) \
 	U(clGetPlatformIDs) \
 	U(clGetPlatformInfo) \
-	X(clGetDeviceIDs, int32_t, (void *platform, uint64_t type, uint32_t n, void **devices, uint32_t *ret_n)) \
-	X(clGetDeviceInfo, int32_t, (void *device, uint32_t name, size_t size, void *value, size_t *ret_size)) \
-	X(clCreateContext, void *, (const intptr_t *properties, uint32_t n, void *const *devices, aif_cl_context_notify *notify, void *data, int32_t *ret_error)) \
-	X(clCreateContextFromType, void *, (const intptr_t *properties, uint64_t type, aif_cl_context_notify *notify, void *data, int32_t *ret_error)) \
+	X(clGetDeviceIDs, int32_t, (void *platform, uint64_t type, uint32_t n, void \
+	  **devices, uint32_t *ret_n)) \
+	X(clGetDeviceInfo, int32_t, (void *device, uint32_t name, size_t size, void *value, \
+	  size_t *ret_size)) \
+	X(clCreateContext, void *, (const intptr_t *properties, uint32_t n, void *const \
+	  *devices, aif_cl_context_notify *notify, void *data, int32_t *ret_error)) \
+	X(clCreateContextFromType, void *, (const intptr_t *properties, uint64_t type, \
+	  aif_cl_context_notify *notify, void *data, int32_t *ret_error)) \
 	U(clRetainContext) \
 	U(clReleaseContext) \
 	U(clGetContextInfo) \
-	X(clCreateCommandQueue, void *, (void *context, void *device, uint64_t properties, int32_t *ret_error)) \
+	X(clCreateCommandQueue, void *, (void *context, void *device, uint64_t properties, \
+	  int32_t *ret_error)) \
 	U(clRetainCommandQueue) \
-	U(clReleaseCommandQueue) \
-	X(clGetCommandQueueInfo, int32_t, (void *queue, uint32_t name, size_t size, void *value, size_t *ret_size)) \
-	X(clSetCommandQueueProperty, int32_t, (void *queue, uint64_t properties, uint32_t enable, uint64_t *ret_old)) \
+	X(clReleaseCommandQueue, int32_t, (void *queue)) \
+	X(clGetCommandQueueInfo, int32_t, (void *queue, uint32_t name, size_t size, void \
+	  *value, size_t *ret_size)) \
+	X(clSetCommandQueueProperty, int32_t, (void *queue, uint64_t properties, uint32_t \
+	  enable, uint64_t *ret_old)) \
 	U(clCreateBuffer) \
 	U(clCreateImage2D) \
 	U(clCreateImage3D) \
 	U(clRetainMemObject) \
 	U(clReleaseMemObject) \
 	U(clGetSupportedImageFormats) \
-	X(clGetMemObjectInfo, int32_t, (void *mem, uint32_t name, size_t size, void *value, size_t *ret_size)) \
-	X(clGetImageInfo, int32_t, (void *image, uint32_t name, size_t size, void *value, size_t *ret_size)) \
+	X(clGetMemObjectInfo, int32_t, (void *mem, uint32_t name, size_t size, void *value, \
+	  size_t *ret_size)) \
+	X(clGetImageInfo, int32_t, (void *image, uint32_t name, size_t size, void *value, \
+	  size_t *ret_size)) \
 	U(clCreateSampler) \
 	U(clRetainSampler) \
 	U(clReleaseSampler) \
 	U(clGetSamplerInfo) \
-	X(clCreateProgramWithSource, void *, (void *context, uint32_t n, const char **strings, const size_t *lengths, int32_t *ret_error)) \
-	X(clCreateProgramWithBinary, void *, (void *context, uint32_t n, void *const *devices, const size_t *lengths, const uint8_t **binaries, int32_t *status, int32_t *ret_error)) \
+	X(clCreateProgramWithSource, void *, (void *context, uint32_t n, const char \
+	  **strings, const size_t *lengths, int32_t *ret_error)) \
+	X(clCreateProgramWithBinary, void *, (void *context, uint32_t n, void *const \
+	  *devices, const size_t *lengths, const uint8_t **binaries, int32_t *status, int32_t \
+	  *ret_error)) \
 	U(clRetainProgram) \
 	U(clReleaseProgram) \
-	X(clBuildProgram, int32_t, (void *program, uint32_t n, void *const *devices, const char *options, aif_cl_program_notify *notify, void *data)) \
+	X(clBuildProgram, int32_t, (void *program, uint32_t n, void *const *devices, const \
+	  char *options, aif_cl_program_notify *notify, void *data)) \
 	U(clUnloadCompiler) \
-	X(clGetProgramInfo, int32_t, (void *program, uint32_t name, size_t size, void *value, size_t *ret_size)) \
-	X(clGetProgramBuildInfo, int32_t, (void *program, void *device, uint32_t name, size_t size, void *value, size_t *ret_size)) \
+	X(clGetProgramInfo, int32_t, (void *program, uint32_t name, size_t size, void \
+	  *value, size_t *ret_size)) \
+	X(clGetProgramBuildInfo, int32_t, (void *program, void *device, uint32_t name, \
+	  size_t size, void *value, size_t *ret_size)) \
 	X(clCreateKernel, void *, (void *program, const char *name, int32_t *ret_error)) \
-	X(clCreateKernelsInProgram, int32_t, (void *program, uint32_t n, void **kernels, uint32_t *ret_n)) \
+	X(clCreateKernelsInProgram, int32_t, (void *program, uint32_t n, void **kernels, \
+	  uint32_t *ret_n)) \
 	U(clRetainKernel) \
 	U(clReleaseKernel) \
 	U(clSetKernelArg) \
-	X(clGetKernelInfo, int32_t, (void *kernel, uint32_t name, size_t size, void *value, size_t *ret_size)) \
+	X(clGetKernelInfo, int32_t, (void *kernel, uint32_t name, size_t size, void *value, \
+	  size_t *ret_size)) \
 	U(clGetKernelWorkGroupInfo) \
-	U(clWaitForEvents) \
-	X(clGetEventInfo, int32_t, (void *event, uint32_t name, size_t size, void *value, size_t *ret_size)) \
+	X(clWaitForEvents, int32_t, (uint32_t n, void *const *events)) \
+	X(clGetEventInfo, int32_t, (void *event, uint32_t name, size_t size, void *value, \
+	  size_t *ret_size)) \
 	X(clRetainEvent, int32_t, (void *event)) \
 	X(clReleaseEvent, int32_t, (void *event)) \
-	X(clGetEventProfilingInfo, int32_t, (void *event, uint32_t name, size_t size, void *value, size_t *ret_size)) \
+	X(clGetEventProfilingInfo, int32_t, (void *event, uint32_t name, size_t size, void \
+	  *value, size_t *ret_size)) \
 	U(clFlush) \
 	U(clFinish) \
-	X(clEnqueueReadBuffer, int32_t, (void *queue, void *buffer, uint32_t blocking, size_t offset, size_t size, void *to, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueWriteBuffer, int32_t, (void *queue, void *buffer, uint32_t blocking, size_t offset, size_t size, const void *from, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueCopyBuffer, int32_t, (void *queue, void *from, void *to, size_t from_offset, size_t to_offset, size_t size, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueReadImage, int32_t, (void *queue, void *image, uint32_t blocking, const size_t *origin, const size_t *region, size_t row, size_t slice, void *to, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueWriteImage, int32_t, (void *queue, void *image, uint32_t blocking, const size_t *origin, const size_t *region, size_t row, size_t slice, const void *from, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueCopyImage, int32_t, (void *queue, void *from, void *to, const size_t *from_origin, const size_t *to_origin, const size_t *region, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueCopyImageToBuffer, int32_t, (void *queue, void *image, void *buffer, const size_t *origin, const size_t *region, size_t offset, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueCopyBufferToImage, int32_t, (void *queue, void *buffer, void *image, size_t offset, const size_t *origin, const size_t *region, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueMapBuffer, void *, (void *queue, void *buffer, uint32_t blocking, uint64_t flags, size_t offset, size_t size, uint32_t nwait, const void *wait, void **event, int32_t *ret_error)) \
-	X(clEnqueueMapImage, void *, (void *queue, void *image, uint32_t blocking, uint64_t flags, const size_t *origin, const size_t *region, size_t *ret_row, size_t *ret_slice, uint32_t nwait, const void *wait, void **event, int32_t *ret_error)) \
-	X(clEnqueueUnmapMemObject, int32_t, (void *queue, void *mem, void *mapped, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueNDRangeKernel, int32_t, (void *queue, void *kernel, uint32_t dims, const size_t *offset, const size_t *global, const size_t *local, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueTask, int32_t, (void *queue, void *kernel, uint32_t nwait, const void *wait, void **event)) \
+	X(clEnqueueReadBuffer, int32_t, (void *queue, void *buffer, uint32_t blocking, \
+	  size_t offset, size_t size, void *to, uint32_t nwait, const void *wait, void \
+	  **event)) \
+	X(clEnqueueWriteBuffer, int32_t, (void *queue, void *buffer, uint32_t blocking, \
+	  size_t offset, size_t size, const void *from, uint32_t nwait, const void *wait, void \
+	  **event)) \
+	X(clEnqueueCopyBuffer, int32_t, (void *queue, void *from, void *to, size_t \
+	  from_offset, size_t to_offset, size_t size, uint32_t nwait, const void *wait, void \
+	  **event)) \
+	X(clEnqueueReadImage, int32_t, (void *queue, void *image, uint32_t blocking, const \
+	  size_t *origin, const size_t *region, size_t row, size_t slice, void *to, uint32_t \
+	  nwait, const void *wait, void **event)) \
+	X(clEnqueueWriteImage, int32_t, (void *queue, void *image, uint32_t blocking, const \
+	  size_t *origin, const size_t *region, size_t row, size_t slice, const void *from, \
+	  uint32_t nwait, const void *wait, void **event)) \
+	X(clEnqueueCopyImage, int32_t, (void *queue, void *from, void *to, const size_t \
+	  *from_origin, const size_t *to_origin, const size_t *region, uint32_t nwait, const \
+	  void *wait, void **event)) \
+	X(clEnqueueCopyImageToBuffer, int32_t, (void *queue, void *image, void *buffer, \
+	  const size_t *origin, const size_t *region, size_t offset, uint32_t nwait, const \
+	  void *wait, void **event)) \
+	X(clEnqueueCopyBufferToImage, int32_t, (void *queue, void *buffer, void *image, \
+	  size_t offset, const size_t *origin, const size_t *region, uint32_t nwait, const \
+	  void *wait, void **event)) \
+	X(clEnqueueMapBuffer, void *, (void *queue, void *buffer, uint32_t blocking, \
+	  uint64_t flags, size_t offset, size_t size, uint32_t nwait, const void *wait, void \
+	  **event, int32_t *ret_error)) \
+	X(clEnqueueMapImage, void *, (void *queue, void *image, uint32_t blocking, uint64_t \
+	  flags, const size_t *origin, const size_t *region, size_t *ret_row, size_t \
+	  *ret_slice, uint32_t nwait, const void *wait, void **event, int32_t *ret_error)) \
+	X(clEnqueueUnmapMemObject, int32_t, (void *queue, void *mem, void *mapped, uint32_t \
+	  nwait, const void *wait, void **event)) \
+	X(clEnqueueNDRangeKernel, int32_t, (void *queue, void *kernel, uint32_t dims, const \
+	  size_t *offset, const size_t *global, const size_t *local, uint32_t nwait, const \
+	  void *wait, void **event)) \
+	X(clEnqueueTask, int32_t, (void *queue, void *kernel, uint32_t nwait, const void \
+	  *wait, void **event)) \
 	U(clEnqueueNativeKernel) \
 	X(clEnqueueMarker, int32_t, (void *queue, void **event)) \
 	U(clEnqueueWaitForEvents) \
@@ -99,14 +142,24 @@ typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 	U(clCreateFromD3D10Texture3DKHR) \
 	U(clEnqueueAcquireD3D10ObjectsKHR) \
 	U(clEnqueueReleaseD3D10ObjectsKHR) \
-	X(clSetEventCallback, int32_t, (void *event, int32_t status, aif_cl_event_notify *notify, void *data)) \
+	X(clSetEventCallback, int32_t, (void *event, int32_t status, aif_cl_event_notify \
+	  *notify, void *data)) \
 	U(clCreateSubBuffer) \
 	U(clSetMemObjectDestructorCallback) \
 	U(clCreateUserEvent) \
 	U(clSetUserEventStatus) \
-	X(clEnqueueReadBufferRect, int32_t, (void *queue, void *buffer, uint32_t blocking, const size_t *origin, const size_t *host_origin, const size_t *region, size_t row, size_t slice, size_t host_row, size_t host_slice, void *to, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueWriteBufferRect, int32_t, (void *queue, void *buffer, uint32_t blocking, const size_t *origin, const size_t *host_origin, const size_t *region, size_t row, size_t slice, size_t host_row, size_t host_slice, const void *from, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueCopyBufferRect, int32_t, (void *queue, void *from, void *to, const size_t *from_origin, const size_t *to_origin, const size_t *region, size_t from_row, size_t from_slice, size_t to_row, size_t to_slice, uint32_t nwait, const void *wait, void **event)) \
+	X(clEnqueueReadBufferRect, int32_t, (void *queue, void *buffer, uint32_t blocking, \
+	  const size_t *origin, const size_t *host_origin, const size_t *region, size_t row, \
+	  size_t slice, size_t host_row, size_t host_slice, void *to, uint32_t nwait, const \
+	  void *wait, void **event)) \
+	X(clEnqueueWriteBufferRect, int32_t, (void *queue, void *buffer, uint32_t blocking, \
+	  const size_t *origin, const size_t *host_origin, const size_t *region, size_t row, \
+	  size_t slice, size_t host_row, size_t host_slice, const void *from, uint32_t nwait, \
+	  const void *wait, void **event)) \
+	X(clEnqueueCopyBufferRect, int32_t, (void *queue, void *from, void *to, const size_t \
+	  *from_origin, const size_t *to_origin, const size_t *region, size_t from_row, size_t \
+	  from_slice, size_t to_row, size_t to_slice, uint32_t nwait, const void *wait, void \
+	  **event)) \
 	U(clCreateSubDevicesEXT) \
 	U(clRetainDeviceEXT) \
 	U(clReleaseDeviceEXT) \
@@ -115,14 +168,24 @@ typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 	U(clRetainDevice) \
 	U(clReleaseDevice) \
 	U(clCreateImage) \
-	X(clCreateProgramWithBuiltInKernels, void *, (void *context, uint32_t n, void *const *devices, const char *names, int32_t *ret_error)) \
-	X(clCompileProgram, int32_t, (void *program, uint32_t n, void *const *devices, const char *options, uint32_t headers, void *const *header, const char **header_names, aif_cl_program_notify *notify, void *data)) \
-	X(clLinkProgram, void *, (void *context, uint32_t n, void *const *devices, const char *options, uint32_t inputs, void *const *input, aif_cl_program_notify *notify, void *data, int32_t *ret_error)) \
+	X(clCreateProgramWithBuiltInKernels, void *, (void *context, uint32_t n, void *const \
+	  *devices, const char *names, int32_t *ret_error)) \
+	X(clCompileProgram, int32_t, (void *program, uint32_t n, void *const *devices, const \
+	  char *options, uint32_t headers, void *const *header, const char **header_names, \
+	  aif_cl_program_notify *notify, void *data)) \
+	X(clLinkProgram, void *, (void *context, uint32_t n, void *const *devices, const \
+	  char *options, uint32_t inputs, void *const *input, aif_cl_program_notify *notify, \
+	  void *data, int32_t *ret_error)) \
 	U(clUnloadPlatformCompiler) \
 	U(clGetKernelArgInfo) \
-	X(clEnqueueFillBuffer, int32_t, (void *queue, void *buffer, const void *pattern, size_t pattern_size, size_t offset, size_t size, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueFillImage, int32_t, (void *queue, void *image, const void *color, const size_t *origin, const size_t *region, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueMigrateMemObjects, int32_t, (void *queue, uint32_t n, void *const *mems, uint64_t flags, uint32_t nwait, const void *wait, void **event)) \
+	X(clEnqueueFillBuffer, int32_t, (void *queue, void *buffer, const void *pattern, \
+	  size_t pattern_size, size_t offset, size_t size, uint32_t nwait, const void *wait, \
+	  void **event)) \
+	X(clEnqueueFillImage, int32_t, (void *queue, void *image, const void *color, const \
+	  size_t *origin, const size_t *region, uint32_t nwait, const void *wait, void \
+	  **event)) \
+	X(clEnqueueMigrateMemObjects, int32_t, (void *queue, uint32_t n, void *const *mems, \
+	  uint64_t flags, uint32_t nwait, const void *wait, void **event)) \
 	U(clEnqueueMarkerWithWaitList) \
 	U(clEnqueueBarrierWithWaitList) \
 	U(clGetExtensionFunctionAddressForPlatform) \
@@ -141,24 +204,32 @@ typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 	U(clEnqueueAcquireEGLObjectsKHR) \
 	U(clEnqueueReleaseEGLObjectsKHR) \
 	U(clCreateEventFromEGLSyncKHR) \
-	X(clCreateCommandQueueWithProperties, void *, (void *context, void *device, const uint64_t *properties, int32_t *ret_error)) \
+	X(clCreateCommandQueueWithProperties, void *, (void *context, void *device, const \
+	  uint64_t *properties, int32_t *ret_error)) \
 	U(clCreatePipe) \
 	U(clGetPipeInfo) \
 	U(clSVMAlloc) \
 	U(clSVMFree) \
 	U(clEnqueueSVMFree) \
-	X(clEnqueueSVMMemcpy, int32_t, (void *queue, uint32_t blocking, void *to, const void *from, size_t size, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueSVMMemFill, int32_t, (void *queue, void *to, const void *pattern, size_t pattern_size, size_t size, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueSVMMap, int32_t, (void *queue, uint32_t blocking, uint64_t flags, void *at, size_t size, uint32_t nwait, const void *wait, void **event)) \
-	X(clEnqueueSVMUnmap, int32_t, (void *queue, void *at, uint32_t nwait, const void *wait, void **event)) \
+	X(clEnqueueSVMMemcpy, int32_t, (void *queue, uint32_t blocking, void *to, const void \
+	  *from, size_t size, uint32_t nwait, const void *wait, void **event)) \
+	X(clEnqueueSVMMemFill, int32_t, (void *queue, void *to, const void *pattern, size_t \
+	  pattern_size, size_t size, uint32_t nwait, const void *wait, void **event)) \
+	X(clEnqueueSVMMap, int32_t, (void *queue, uint32_t blocking, uint64_t flags, void \
+	  *at, size_t size, uint32_t nwait, const void *wait, void **event)) \
+	X(clEnqueueSVMUnmap, int32_t, (void *queue, void *at, uint32_t nwait, const void \
+	  *wait, void **event)) \
 	U(clCreateSamplerWithProperties) \
 	U(clSetKernelArgSVMPointer) \
 	U(clSetKernelExecInfo) \
 	U(clGetKernelSubGroupInfoKHR) \
 	X(clCloneKernel, void *, (void *kernel, int32_t *ret_error)) \
-	X(clCreateProgramWithIL, void *, (void *context, const void *il, size_t length, int32_t *ret_error)) \
-	X(clEnqueueSVMMigrateMem, int32_t, (void *queue, uint32_t n, const void **at, const size_t *sizes, uint64_t flags, uint32_t nwait, const void *wait, void **event)) \
-	X(clGetDeviceAndHostTimer, int32_t, (void *device, uint64_t *ret_device, uint64_t *ret_host)) \
+	X(clCreateProgramWithIL, void *, (void *context, const void *il, size_t length, \
+	  int32_t *ret_error)) \
+	X(clEnqueueSVMMigrateMem, int32_t, (void *queue, uint32_t n, const void **at, const \
+	  size_t *sizes, uint64_t flags, uint32_t nwait, const void *wait, void **event)) \
+	X(clGetDeviceAndHostTimer, int32_t, (void *device, uint64_t *ret_device, uint64_t \
+	  *ret_host)) \
 	U(clGetHostTimer) \
 	U(clGetKernelSubGroupInfo) \
 	U(clSetDefaultDeviceCommandQueue) \

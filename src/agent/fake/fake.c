@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/emit.h"
+#include "agent/fake/fake_script.h"
+#include "agent/memory.h"
+#include "agent/runtime.h"
+#include "base/map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * A runtime without a device, driven by a script (fake_script.h): golden tests, benches, and the
+ * template for adding a real one. Its "vendor's library" is the two functions below, which a host
+ * program finds with dlsym: tests/mock/fake_app.c.
+ */
+
+/* Runs the script in the file of that name; if there is none, `script` itself. 0 or -errno. */
+AIF_PUBLIC int aif_fake_run(const char *script);
+/* One launch with the caller's real stack, which ends at once. The script has made kernel and stream. */
+AIF_PUBLIC void aif_fake_launch(uint32_t stream, uint32_t kernel);
+
+#define OBJECTS 256
+#define SCRIPT  (1u << 20)
+
+struct object { /* a device, stream, program or kernel */
+	struct aif_fake_order order;
+	bool made;
+	_Atomic uint32_t told; /* session generation */
+};
+
+struct aif_fake {
+	pthread_mutex_t lock;
+	struct object devices[OBJECTS], streams[OBJECTS], programs[OBJECTS], kernels[OBJECTS];
+};
+
+#define FAKE (atomic_load_explicit(&aif_agent.fake, memory_order_acquire))
+
+static bool is_told(struct object *o, const struct aif_thread *t)
+{
+	return atomic_load_explicit(&o->told, memory_order_relaxed) == t->generation;
+}
+
+static void stream_tell(struct aif_thread *t, struct object *s)
+{
+	struct object *d = &FAKE->devices[s->order.device];
+	const struct aif_emit_device desc = {
+		.id = d->order.id,
+		.kind = d->order.kind,
+		.units = d->order.units,
+		.clock = d->order.own_clock ? AIF_CLOCK_DEVICE + d->order.id : d->order.clock,
+		.name = d->order.name,
+		.vendor = "aiflame",
+		.driver = AIF_VERSION,
+		.runtime = "fake",
+	};
+
+	if (!is_told(d, t) && aif_emit_device(t, &desc))
+		d->told = t->generation;
+	if (is_told(d, t) && !is_told(s, t) &&
+	    aif_emit_stream(t, s->order.id, s->order.device, s->order.id, s->order.out_of_order))
+		s->told = t->generation;
+}
+
+static void kernel_tell(struct aif_thread *t, struct object *k)
+{
+	struct object *p = &FAKE->programs[k->order.program];
+
+	if (!is_told(p, t) && aif_emit_program(t, p->order.id, p->order.options, p->order.source,
+					       strlen(p->order.source)))
+		p->told = t->generation;
+	if (!is_told(k, t) && aif_emit_kernel(t, k->order.id, k->order.program, k->order.name))
+		k->told = t->generation;
+}
+
+/* Lazily, at the launch that needs it; the lock only while something is untold. */
+static void tell(struct aif_thread *t, struct object *stream, struct object *kernel)
+{
+	if (aif_likely(is_told(stream, t) && (!kernel || is_told(kernel, t))))
+		return;
+	pthread_mutex_lock(&FAKE->lock);
+	if (!is_told(stream, t))
+		stream_tell(t, stream);
+	if (kernel && !is_told(kernel, t))
+		kernel_tell(t, kernel);
+	pthread_mutex_unlock(&FAKE->lock);
+}
+
+static void emit(struct aif_thread *t, const struct aif_emit_launch *l, uint64_t start,
+		 uint64_t end)
+{
+	struct aif_emit_exec e = {.kind = l->kind,
+				  .start = start,
+				  .end = end,
+				  .stream = l->stream,
+				  .kernel = l->kernel,
+				  .bytes = l->bytes};
+
+	if (aif_emit_launch(t, l, &e.launch) && start)
+		aif_emit_exec(t, &e);
+}
+
+static void launch(struct aif_thread *t, const struct aif_fake_order *o)
+{
+	bool is_kernel = o->kind == AIF_EMIT_KERNEL;
+	struct object *stream = &FAKE->streams[o->stream % OBJECTS],
+		      *kernel = is_kernel ? &FAKE->kernels[o->kernel % OBJECTS] : NULL;
+	struct aif_emit_launch l = {.kind = o->kind,
+				    .time = o->time,
+				    .stream = o->stream,
+				    .kernel = is_kernel ? o->kernel : AIF_WIRE_NONE,
+				    .bytes = o->bytes};
+	struct aif_emit_shape shape;
+
+	tell(t, stream, kernel);
+	for (unsigned i = 0; i < 3; i++) {
+		shape.grid[i] = (uint32_t)o->grid[i];
+		shape.block[i] = (uint32_t)o->block[i];
+	}
+	if (is_kernel)
+		l.shape = aif_emit_shape(t, &shape);
+	l.stack = aif_emit_stack(t, o->stack, o->stack_len, AIF_STOP_END);
+	emit(t, &l, o->start, o->end);
+}
+
+void aif_fake_launch(uint32_t stream, uint32_t kernel)
+{
+	static const struct aif_emit_shape shape = {.grid = {64, 64, 1}, .block = {8, 8, 1}};
+	struct aif_thread *t = aif_thread_enter();
+	struct aif_emit_launch l = {
+		.kind = AIF_EMIT_KERNEL, .stream = stream, .kernel = kernel, .time = aif_now_ns()};
+	const struct aif_emit_api api = {.pc = (uintptr_t)aif_fake_launch};
+	struct aif_emit_cost cost;
+	struct aif_regs regs;
+
+	AIF_REGS_HERE(&regs);
+	if (!t) {
+		aif_emit_missed();
+		return;
+	}
+	aif_emit_cost_begin(t, &cost, l.time);
+	tell(t, &FAKE->streams[stream % OBJECTS], &FAKE->kernels[kernel % OBJECTS]);
+	l.shape = aif_emit_shape(t, &shape);
+	l.stack = aif_emit_stack_here(t, &regs, &api);
+	emit(t, &l, l.time + 1000, l.time + 2000);
+	aif_emit_cost_end(&cost);
+	aif_thread_leave(t);
+}
+
+/* ---- generate -------------------------------------------------------------------------------- */
+
+static void make(struct object *list, uint32_t id, const struct aif_fake_order *o)
+{
+	pthread_mutex_lock(&FAKE->lock);
+	if (!list[id % OBJECTS].made) {
+		list[id % OBJECTS].order = *o;
+		list[id % OBJECTS].order.id = id % OBJECTS;
+		list[id % OBJECTS].made = true;
+	}
+	pthread_mutex_unlock(&FAKE->lock);
+}
+
+static void make_all(const struct aif_fake_order *g)
+{
+	struct aif_fake_order o = {.kind = AIF_EMIT_DEVICE_GPU, .units = 16, .name = "Fake GPU"};
+
+	make(FAKE->devices, 0, &o);
+	o = (struct aif_fake_order){.options = "-O2", .source = "kernel void generated() {}\n"};
+	make(FAKE->programs, 0, &o);
+	for (uint32_t i = 0; i < g->streams; i++) {
+		o = (struct aif_fake_order){0};
+		make(FAKE->streams, i, &o);
+	}
+	for (uint32_t i = 0; i < g->kernels; i++) {
+		o = (struct aif_fake_order){.name = "generated_00"};
+		o.name[10] = (char)('0' + i / 10 % 10);
+		o.name[11] = (char)('0' + i % 10);
+		make(FAKE->kernels, i, &o);
+	}
+}
+
+static void generate_one(struct aif_thread *t, const struct aif_fake_order *g, uint64_t i,
+			 uint64_t now)
+{
+	/* Different orders of stacks, kernels and streams, so that they do not run in step. */
+	uint64_t random = aif_mix64(i), stack_id = random % g->stacks;
+	uint32_t stream = (uint32_t)((random >> 16) % g->streams),
+		 kernel = (uint32_t)(stack_id % g->kernels);
+	const struct aif_emit_shape shape = {.grid = {1024, 1, 1}, .block = {64, 1, 1}};
+	struct aif_emit_launch l = {
+		.kind = AIF_EMIT_KERNEL, .time = now, .stream = stream, .kernel = kernel};
+	uint64_t pcs[AIF_FAKE_DEPTH];
+
+	/* Addresses in no module: frames of the outer half are shared by all. */
+	for (uint64_t k = 0; k < g->depth; k++)
+		pcs[k] = UINT64_C(0x10000) + k * 64 + (k < g->depth / 2 ? stack_id << 16 : 0);
+	tell(t, &FAKE->streams[stream], &FAKE->kernels[kernel]);
+	l.shape = aif_emit_shape(t, &shape);
+	l.stack = aif_emit_stack(t, pcs, (unsigned)g->depth, AIF_STOP_END);
+	emit(t, &l, now + 200, now + 200 + (random >> 32) % 600);
+}
+
+static int generate(struct aif_fake_order *g)
+{
+	const struct timespec nap = {.tv_nsec = 100000};
+	uint64_t start = aif_now_ns(), now = start;
+
+	g->stacks = g->stacks ? g->stacks : 1;
+	g->depth = AIF_MIN(g->depth ? g->depth : 40, AIF_FAKE_DEPTH);
+	g->kernels = AIF_MIN(g->kernels ? g->kernels : 1, 100);
+	g->streams = AIF_MIN(g->streams ? g->streams : 1, OBJECTS);
+	make_all(g);
+	for (uint64_t i = 0; i < g->launches; i++) {
+		struct aif_thread *t = aif_thread_enter();
+
+		now = aif_now_ns();
+		if (t) {
+			generate_one(t, g, i, now);
+			aif_thread_leave(t);
+		} else {
+			aif_emit_missed();
+		}
+		while (g->rate && (now - start) * g->rate < i * AIF_NS_PER_S) {
+			nanosleep(&nap, NULL);
+			now = aif_now_ns();
+		}
+	}
+	return 0;
+}
+
+/* ---- the script ------------------------------------------------------------------------------ */
+
+static int obey(struct aif_fake_order *o)
+{
+	struct aif_thread *t;
+
+	switch (o->verb) {
+	case AIF_FAKE_NOTHING:
+		return 0;
+	case AIF_FAKE_DEVICE:
+		make(FAKE->devices, o->id, o);
+		return 0;
+	case AIF_FAKE_STREAM:
+		make(FAKE->streams, o->id, o);
+		return 0;
+	case AIF_FAKE_PROGRAM:
+		make(FAKE->programs, o->id, o);
+		return 0;
+	case AIF_FAKE_KERNEL:
+		make(FAKE->kernels, o->id, o);
+		return 0;
+	case AIF_FAKE_GENERATE:
+		return generate(o);
+	default:
+		break;
+	}
+	t = aif_thread_enter();
+	if (!t) {
+		aif_emit_missed();
+		return 0;
+	}
+	if (o->verb == AIF_FAKE_LAUNCH)
+		launch(t, o);
+	else if (o->verb == AIF_FAKE_CLOCK)
+		aif_emit_clock(t, AIF_CLOCK_DEVICE + o->device, o->before, o->after, o->value);
+	else
+		aif_emit_note(t, (enum aif_reason)o->reason, o->count, o->detail);
+	aif_thread_leave(t);
+	return 0;
+}
+
+static int start(void)
+{
+	struct aif_fake *fake = FAKE, *none = NULL;
+
+	if (fake)
+		return 0;
+	fake = aif_pages(sizeof(*fake));
+	if (!fake)
+		return -ENOMEM;
+	pthread_mutex_init(&fake->lock, NULL);
+	if (!atomic_compare_exchange_strong(&aif_agent.fake, &none, fake))
+		return 0; /* another thread was first */
+	return aif_session_start(&aif_runtime_fake);
+}
+
+int aif_fake_run(const char *script)
+{
+	struct aif_fake_order *order = aif_pages(sizeof(*order));
+	char *text = NULL;
+	int fd, r = start();
+
+	if (!order)
+		r = -ENOMEM;
+	if (r < 0)
+		return r;
+	fd = open(script, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		text = aif_pages(SCRIPT);
+		if (!text || read(fd, text, SCRIPT - 1) < 0)
+			r = -EIO;
+		close(fd);
+		script = text;
+	}
+	while (r == 0 && *script) {
+		r = aif_fake_order_read(&script, order, NULL);
+		if (r == 0)
+			r = obey(order);
+	}
+	return r;
+}
+
+static void forked(void)
+{
+	if (FAKE)
+		pthread_mutex_init(&FAKE->lock, NULL);
+}
+
+const struct aif_runtime aif_runtime_fake = {
+	.name = "fake",
+	.forked = forked,
+};

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+
+/*
+ * What the fake runtime is told to do, one order a line: a word, numbers or key=value pairs, in any
+ * order. Values with blanks are quoted; \n, \" and \\ work inside. '#' starts a comment.
+ *
+ *     device 0 name="Fake GPU" kind=gpu units=4 clock=monotonic    (or raw realtime boottime own)
+ *     stream 0 device=0 out_of_order=1
+ *     program 0 options="-O2" source="kernel void f() {}\n"
+ *     kernel 0 program=0 name=f
+ *     launch stream=0 kernel=0 time=1000 stack=0x401000,0x402000 grid=64,1,1 block=8,1,1 start=2000 end=3000
+ *     launch stream=0 kind=read bytes=4096 time=5000 stack=0x401000 start=6000 end=7000
+ *     clock device=0 before=10 after=20 value=15
+ *     note reason=1202 count=3 detail="text"
+ *     generate launches=1000000 rate=1000000 stacks=40 depth=40 kernels=20 streams=3
+ *
+ * A launch without start is one that never ends. generate works in real time: `rate` launches a second
+ * (0 = as fast as possible), each with its execution, over as many stacks, kernels and streams.
+ */
+enum aif_fake_verb {
+	AIF_FAKE_NOTHING, /* an empty line */
+	AIF_FAKE_DEVICE,
+	AIF_FAKE_STREAM,
+	AIF_FAKE_PROGRAM,
+	AIF_FAKE_KERNEL,
+	AIF_FAKE_LAUNCH,
+	AIF_FAKE_CLOCK,
+	AIF_FAKE_NOTE,
+	AIF_FAKE_GENERATE,
+};
+
+#define AIF_FAKE_TEXT  1024
+#define AIF_FAKE_DEPTH 64
+
+struct aif_fake_order {
+	enum aif_fake_verb verb;
+	uint32_t id, device, program, kernel, stream;
+	uint32_t kind; /* of a device or a launch */
+	uint32_t units, clock, out_of_order, reason;
+	uint64_t time, start, end, bytes, before, after, value, count;
+	uint64_t launches, rate, stacks, depth, kernels, streams;
+	uint64_t stack[AIF_FAKE_DEPTH], grid[3], block[3];
+	unsigned stack_len;
+	bool own_clock;
+	char name[AIF_FAKE_TEXT], options[AIF_FAKE_TEXT], source[AIF_FAKE_TEXT],
+		detail[AIF_FAKE_TEXT];
+};
+
+/* Reads the line at *text and moves *text behind it. 0, or -EINVAL with *err naming what is wrong. */
+int aif_fake_order_read(const char **text, struct aif_fake_order *ret, struct aif_err *err);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/opencl/opencl.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+static const char *const function_names[] = {
+#define X(name, result, arguments) #name,
+#define U(name)                    #name,
+	AIF_CL_FUNCTIONS(X, U)
+#undef X
+#undef U
+};
+
+AIF_PUBLIC int32_t clGetLayerInfo(uint32_t name, size_t size, void *value, size_t *ret_size);
+int32_t clGetLayerInfo(uint32_t name, size_t size, void *value, size_t *ret_size)
+{
+	static const uint32_t version = AIF_CL_LAYER_API_VERSION_100;
+	static const char layer_name[] = "aiflame";
+	const void *from = name == AIF_CL_LAYER_API_VERSION ? (const void *)&version : layer_name;
+	size_t len = name == AIF_CL_LAYER_API_VERSION ? sizeof(version) : sizeof(layer_name);
+
+	if ((name != AIF_CL_LAYER_API_VERSION && name != AIF_CL_LAYER_NAME) ||
+	    (value && size < len))
+		return AIF_CL_INVALID_VALUE;
+	if (value)
+		memcpy(value, from, len);
+	if (ret_size)
+		*ret_size = len;
+	return AIF_CL_SUCCESS;
+}
+
+/* Where the application's calls arrive. ocl-icd's functions jump on to the layer, so that they have no
+ * frame on the stack; their addresses stand for them (aif_emit_stack_here). */
+static void find_api(struct aif_opencl *cl, uint64_t return_address)
+{
+	struct aif_unwind_module m;
+	void *lib;
+
+	if (!aif_unwinder_module(aif_agent.session.unwinder, return_address, &m) || !*m.path)
+		return;
+	lib = dlopen(m.path, RTLD_LAZY | RTLD_NOLOAD);
+	if (!lib)
+		return;
+	for (unsigned i = 0; i < AIF_CL_ENTRIES; i++) {
+		uint64_t pc = (uintptr_t)dlsym(lib, function_names[i]);
+
+		if (pc >= m.lo && pc < m.hi)
+			cl->api[i] = (struct aif_emit_api){.pc = pc, .lo = m.lo, .hi = m.hi};
+	}
+	dlclose(lib);
+}
+
+static int layer_init(uint32_t n, const struct aif_cl_dispatch *target, uint64_t return_address)
+{
+	struct aif_opencl *cl = aif_pages(sizeof(*cl));
+	int r;
+
+	if (!cl)
+		return -ENOMEM;
+	memcpy(&cl->target, target, AIF_MIN(n, AIF_CL_ENTRIES) * sizeof(void *));
+	cl->layer = cl->target;
+	pthread_mutex_init(&cl->lock, NULL);
+	r = aif_cl_pool_init(&cl->pool);
+	if (r < 0)
+		return r;
+	r = aif_session_start(&aif_runtime_opencl);
+	if (r < 0)
+		return r;
+	find_api(cl, return_address);
+	aif_cl_queues_install(&cl->layer);
+	aif_cl_programs_install(&cl->layer);
+	aif_cl_commands_install(&cl->layer);
+	/* A function that the loader does not have stays absent. */
+	for (unsigned i = 0; i < AIF_CL_ENTRIES; i++)
+		if (!((void **)&cl->target)[i])
+			((void **)&cl->layer)[i] = NULL;
+	atomic_store_explicit(&aif_agent.opencl, cl, memory_order_release);
+	return 0;
+}
+
+AIF_PUBLIC int32_t clInitLayer(uint32_t n, const struct aif_cl_dispatch *target, uint32_t *ret_n,
+			       const struct aif_cl_dispatch **ret);
+int32_t clInitLayer(uint32_t n, const struct aif_cl_dispatch *target, uint32_t *ret_n,
+		    const struct aif_cl_dispatch **ret)
+{
+	if (!target || !ret_n || !ret)
+		return AIF_CL_INVALID_VALUE;
+	if (aif_agent.env.carrier && !CL &&
+	    layer_init(n, target, (uintptr_t)__builtin_return_address(0)) == 0) {
+		*ret_n = (uint32_t)AIF_MIN(n, AIF_CL_ENTRIES);
+		*ret = &CL->layer;
+	} else {
+		/* Nobody records, or we are a layer already: pass everything through. */
+		*ret_n = n;
+		*ret = target;
+	}
+	return AIF_CL_SUCCESS;
+}
+
+static void tick(uint64_t now)
+{
+	struct aif_thread *t;
+	bool clocks = false;
+
+	if (!CL)
+		return;
+	for (struct aif_cl_device *d = CL->devices; d; d = d->next)
+		clocks |= d->own_clock && d->has_timer;
+	/* The helper takes a ring only when it has something to say. */
+	if (!clocks && !(uint32_t)atomic_load_explicit(&CL->pool.deferred, memory_order_acquire))
+		return;
+	t = aif_thread_enter();
+	if (!t)
+		return;
+	aif_cl_pending_tick(t);
+	aif_cl_clock_tick(t, now);
+	aif_thread_leave(t);
+}
+
+static void forked(void)
+{
+	if (!CL)
+		return;
+	pthread_mutex_init(&CL->lock, NULL);
+	atomic_store(&CL->pool.deferred, 0); /* the parent's helper tells these */
+}
+
+const struct aif_runtime aif_runtime_opencl = {
+	.name = "opencl",
+	.tick = tick,
+	.forked = forked,
+};

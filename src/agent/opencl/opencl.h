@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/emit.h"
+#include "agent/handles.h"
+#include "agent/memory.h"
+#include "agent/opencl/opencl_translate.h"
+#include "agent/runtime.h"
+
+/*
+ * OpenCL, as a layer that the ICD loader (ocl-icd 2.3, Khronos') puts between application and driver:
+ * it hands us its dispatch table, we hand back one in which some functions are ours. No symbol is
+ * interposed, so applications that dlopen libOpenCL are seen, too. A loader without layers never calls
+ * clInitLayer: then nothing here runs, and it is the recorder that notices (a process that carries the
+ * agent and maps libOpenCL, without a session).
+ *
+ *     opencl.c           the layer's two entries, the seam
+ *     opencl_queues.c    queues: profiling forced on, and hidden from an application that did not ask
+ *     opencl_programs.c  programs and kernels: names, source, options
+ *     opencl_commands.c  every clEnqueue...: the launch
+ *     opencl_pending.c   from a launch to its end: events, callbacks, the execution
+ *     opencl_clock.c     which clock the device's times are of
+ *     opencl_objects.c   what we know about devices, queues, programs, kernels; telling the recorder
+ *
+ * Objects live in an arena until the process ends; `told` is the session generation in which the
+ * recorder was told about one.
+ */
+
+struct aif_cl_device {
+	struct aif_emit_device desc;
+	void *handle;
+	_Atomic uint32_t told;
+	bool own_clock;           /* its times need pairs */
+	bool has_timer;           /* clGetDeviceAndHostTimer */
+	_Atomic uint64_t pair_ns; /* when the last pair was taken */
+	_Atomic uint32_t queues;
+	struct aif_cl_device *next;
+};
+
+struct aif_cl_queue {
+	uint32_t id, ordinal;
+	struct aif_cl_device *device;
+	_Atomic uint32_t told;
+	bool out_of_order;
+	bool profiled;             /* gives times */
+	_Atomic bool app_profiles; /* the application asked for them */
+	bool has_list;             /* made from a list of properties, which is: */
+	unsigned list_len;
+	uint64_t *list;
+};
+
+struct aif_cl_program {
+	uint32_t id;
+	void *handle;
+	_Atomic uint32_t told;
+	char *app_options; /* where the driver was given others: what the application gave */
+	struct aif_cl_kernel *kernels;
+};
+
+struct aif_cl_kernel {
+	uint32_t id;
+	struct aif_cl_program *program;
+	_Atomic uint32_t told;
+	char *name;
+	struct aif_cl_kernel *next;
+};
+
+/* A launch whose end is awaited. */
+struct aif_cl_pending {
+	_Atomic uint32_t next; /* in a list: index + 1, 0 = end */
+	enum aif_emit_kind kind;
+	struct aif_cl_queue *queue;
+	uint64_t launch, bytes;
+	uint32_t kernel, generation;
+	int32_t status;         /* of the command: negative = it failed */
+	uint64_t before, after; /* MONOTONIC, around the vendor's call; after 0 = not taken */
+	uint64_t queued, start, end;
+};
+
+/* 262,144 commands under way: 24 MiB of address space, of which what was ever under way together is
+ * touched. Beyond that commands give no times, which is counted. */
+#define AIF_CL_PENDING_MAX (1u << 18)
+
+struct aif_cl_pool {
+	struct aif_cl_pending *all;
+	_Atomic uint32_t made;
+	_Atomic uint64_t free;     /* change count << 32 | index + 1 */
+	_Atomic uint64_t deferred; /* the same: ended, to be told by the helper */
+};
+
+struct aif_opencl {
+	struct aif_cl_dispatch target; /* what the application would have called */
+	struct aif_cl_dispatch layer;
+	struct aif_emit_api api[AIF_CL_ENTRIES];
+	struct aif_cl_pool pool;
+	pthread_mutex_t lock; /* of all below */
+	struct aif_arena arena;
+	struct aif_cl_device *devices;
+	uint32_t device_ids, queue_ids, program_ids, kernel_ids;
+	struct aif_handles queues, programs, kernels;
+};
+
+#define CL     (atomic_load_explicit(&aif_agent.opencl, memory_order_acquire))
+#define TARGET (&CL->target)
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+/* A queue was made in `context`: replaces what its address meant. */
+struct aif_cl_queue *aif_cl_queue_new(void *queue, void *context, void *device, bool profiled,
+				      uint64_t asked, const uint64_t *list, bool has_list);
+/* NULL for what is no queue. Asks the driver about queues that were made behind our back. */
+struct aif_cl_queue *aif_cl_queue_get(void *queue);
+struct aif_cl_program *aif_cl_program_new(void *program);
+struct aif_cl_program *aif_cl_program_get(void *program);
+void aif_cl_kernel_new(void *kernel, void *program, const char *name);
+void aif_cl_kernel_forget(void *kernel); /* its address has a new meaning, found out when needed */
+struct aif_cl_kernel *aif_cl_kernel_get(void *kernel);
+
+/* The recorder knows it afterwards, if the ring had room. */
+void aif_cl_queue_tell(struct aif_thread *t, struct aif_cl_queue *q);
+void aif_cl_kernel_tell(struct aif_thread *t, struct aif_cl_kernel *k);
+
+/* ---- clock ----------------------------------------------------------------------------------- */
+
+/* Finds out which clock the device's events carry, with three commands in a queue of our own. */
+uint32_t aif_cl_clock_probe(void *context, void *device);
+/* Clock pairs of the devices that have a timer, each second. */
+void aif_cl_clock_tick(struct aif_thread *t, uint64_t now);
+/* Of the others, where a launch brings one. */
+void aif_cl_clock_pair(struct aif_thread *t, const struct aif_cl_pending *p);
+bool aif_cl_clock_pair_wanted(const struct aif_cl_device *d, uint64_t now);
+
+/* ---- pending --------------------------------------------------------------------------------- */
+
+int aif_cl_pool_init(struct aif_cl_pool *pool);
+struct aif_cl_pending *aif_cl_pending_new(void); /* NULL: none left */
+void aif_cl_pending_free(struct aif_cl_pending *p);
+/* The event callback: `data` is the pending command. Gives up our reference of the event. */
+void aif_cl_pending_ended(void *event, int32_t status, void *data);
+void aif_cl_pending_tick(struct aif_thread *t);
+
+/* ---- replaced functions ---------------------------------------------------------------------- */
+
+void aif_cl_queues_install(struct aif_cl_dispatch *layer);
+void aif_cl_programs_install(struct aif_cl_dispatch *layer);
+void aif_cl_commands_install(struct aif_cl_dispatch *layer);

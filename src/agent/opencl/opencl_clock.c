@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/opencl/opencl.h"
+
+/*
+ * A driver that stamps with a host clock is found out when an application makes its first queue on a
+ * device: three markers in a queue of our own, each between two readings of all clocks. That costs
+ * about as much as a queue does, once per device, outside of any launch. All other drivers' times are
+ * recorded as they are, as ticks of the device's own clock, with pairs that tie it to the host's: from
+ * clGetDeviceAndHostTimer each second, else from launches (before, QUEUED, after), at most ten a
+ * second.
+ */
+
+#define PROBES          3
+#define TIMER_EACH_NS   AIF_NS_PER_S
+#define BRACKET_EACH_NS (AIF_NS_PER_S / 10)
+
+static void read_clocks(uint64_t now[AIF_CL_HOST_CLOCKS])
+{
+	static const clockid_t ids[AIF_CL_HOST_CLOCKS] = {
+		[AIF_CLOCK_MONOTONIC] = CLOCK_MONOTONIC,
+		[AIF_CLOCK_MONOTONIC_RAW] = CLOCK_MONOTONIC_RAW,
+		[AIF_CLOCK_REALTIME] = CLOCK_REALTIME,
+		[AIF_CLOCK_BOOTTIME] = CLOCK_BOOTTIME,
+	};
+
+	for (unsigned i = 0; i < AIF_CL_HOST_CLOCKS; i++)
+		now[i] = aif_clock_ns(ids[i]);
+}
+
+static bool probe_once(void *queue, struct aif_cl_probe *p)
+{
+	void *event = NULL;
+	bool good;
+
+	read_clocks(p->before);
+	if (TARGET->clEnqueueMarker(queue, &event) < 0)
+		return false;
+	read_clocks(p->after);
+	good = TARGET->clWaitForEvents(1, &event) == 0 &&
+	       TARGET->clGetEventProfilingInfo(event, AIF_CL_PROFILING_COMMAND_QUEUED,
+					       sizeof(p->queued), &p->queued, NULL) == 0;
+	TARGET->clReleaseEvent(event);
+	return good;
+}
+
+uint32_t aif_cl_clock_probe(void *context, void *device)
+{
+	struct aif_cl_probe probes[PROBES];
+	unsigned n = 0;
+	int32_t error;
+	void *queue;
+
+	if (!TARGET->clCreateCommandQueue || !TARGET->clEnqueueMarker)
+		return AIF_WIRE_NONE;
+	queue = TARGET->clCreateCommandQueue(context, device, AIF_CL_QUEUE_PROFILING_ENABLE,
+					     &error);
+	if (!queue)
+		return AIF_WIRE_NONE;
+	while (n < PROBES && probe_once(queue, &probes[n]))
+		n++;
+	TARGET->clReleaseCommandQueue(queue);
+	return n == PROBES ? aif_cl_clock_of(probes, n) : AIF_WIRE_NONE;
+}
+
+void aif_cl_clock_tick(struct aif_thread *t, uint64_t now)
+{
+	for (struct aif_cl_device *d = CL->devices; d; d = d->next) {
+		uint64_t before, after, host, value,
+			last = atomic_load_explicit(&d->pair_ns, memory_order_relaxed);
+
+		if (!d->own_clock || !d->has_timer || now - last < TIMER_EACH_NS)
+			continue;
+		before = aif_now_ns();
+		if (TARGET->clGetDeviceAndHostTimer(d->handle, &value, &host) < 0) {
+			d->has_timer = false; /* launches bring the pairs then */
+			continue;
+		}
+		after = aif_now_ns();
+		if (aif_emit_clock(t, d->desc.clock, before, after, value))
+			atomic_store_explicit(&d->pair_ns, now, memory_order_relaxed);
+	}
+}
+
+bool aif_cl_clock_pair_wanted(const struct aif_cl_device *d, uint64_t now)
+{
+	return d->own_clock && !d->has_timer &&
+	       now - atomic_load_explicit(&d->pair_ns, memory_order_relaxed) >= BRACKET_EACH_NS;
+}
+
+void aif_cl_clock_pair(struct aif_thread *t, const struct aif_cl_pending *p)
+{
+	struct aif_cl_device *d = p->queue->device;
+
+	if (p->after && p->queued && aif_cl_clock_pair_wanted(d, p->after) &&
+	    aif_emit_clock(t, d->desc.clock, p->before, p->after, p->queued))
+		atomic_store_explicit(&d->pair_ns, p->after, memory_order_relaxed);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/opencl/opencl.h"
+
+/*
+ * From a launch to its end. A launch that was recorded takes a description from the pool, which the
+ * event's callback gets, on a thread of the driver's or within one of our own calls. The callback reads
+ * the times and writes the EXEC record to its own thread's ring. Where that thread has none, or is
+ * inside an entry, the description joins the deferred list, which the helper thread empties each
+ * 250 ms.
+ *
+ * Pool and deferred list are stacks of indices. A change count in the upper half of the head word keeps
+ * a slow thread from taking back a head that has come and gone (ABA).
+ */
+
+int aif_cl_pool_init(struct aif_cl_pool *pool)
+{
+	pool->all = aif_pages(AIF_CL_PENDING_MAX * sizeof(*pool->all));
+	return pool->all ? 0 : -1;
+}
+
+static void push(_Atomic uint64_t *head, struct aif_cl_pending *p)
+{
+	uint64_t old = atomic_load_explicit(head, memory_order_relaxed), new;
+
+	do {
+		atomic_store_explicit(&p->next, (uint32_t)old, memory_order_relaxed);
+		new = ((old >> 32) + 1) << 32 | (uint32_t)(p - CL->pool.all + 1);
+	} while (!atomic_compare_exchange_weak_explicit(head, &old, new, memory_order_release,
+							memory_order_relaxed));
+}
+
+static struct aif_cl_pending *pop(_Atomic uint64_t *head)
+{
+	uint64_t old = atomic_load_explicit(head, memory_order_acquire), new;
+	struct aif_cl_pending *p;
+
+	do {
+		if (!(uint32_t)old)
+			return NULL;
+		p = &CL->pool.all[(uint32_t)old - 1];
+		new = ((old >> 32) + 1) << 32 |
+		      atomic_load_explicit(&p->next, memory_order_relaxed);
+	} while (!atomic_compare_exchange_weak_explicit(head, &old, new, memory_order_acquire,
+							memory_order_acquire));
+	return p;
+}
+
+struct aif_cl_pending *aif_cl_pending_new(void)
+{
+	struct aif_cl_pool *pool = &CL->pool;
+	struct aif_cl_pending *p = pop(&pool->free);
+	uint32_t i;
+
+	if (p)
+		return p;
+	if (atomic_load_explicit(&pool->made, memory_order_relaxed) >= AIF_CL_PENDING_MAX)
+		return NULL;
+	i = atomic_fetch_add_explicit(&pool->made, 1, memory_order_relaxed);
+	return i < AIF_CL_PENDING_MAX ? &pool->all[i] : NULL;
+}
+
+void aif_cl_pending_free(struct aif_cl_pending *p)
+{
+	push(&CL->pool.free, p);
+}
+
+static void tell(struct aif_thread *t, const struct aif_cl_pending *p)
+{
+	const struct aif_emit_exec e = {
+		.kind = p->kind,
+		.launch = p->launch,
+		.start = p->start,
+		.end = p->end,
+		.stream = p->queue->id,
+		.kernel = p->kernel,
+		.bytes = p->bytes,
+	};
+
+	if (p->generation != t->generation)
+		return; /* a child ends what its parent launched */
+	aif_cl_clock_pair(t, p);
+	if (p->status < 0)
+		aif_emit_note(t, AIF_REASON_FAILED_COMMAND, 1, "");
+	else if (!aif_cl_times_good(p->start, p->end))
+		aif_emit_note(t, AIF_REASON_NO_TIMES, 1, "");
+	else
+		aif_emit_exec(t, &e);
+}
+
+static uint64_t stamp(void *event, uint32_t name)
+{
+	uint64_t ns = 0;
+
+	return TARGET->clGetEventProfilingInfo(event, name, sizeof(ns), &ns, NULL) < 0 ? 0 : ns;
+}
+
+void aif_cl_pending_ended(void *event, int32_t status, void *data)
+{
+	struct aif_cl_pending *p = data;
+	struct aif_thread *t;
+	enum aif_busy was;
+
+	p->status = status;
+	p->start = stamp(event, AIF_CL_PROFILING_COMMAND_START);
+	p->end = stamp(event, AIF_CL_PROFILING_COMMAND_END);
+	if (p->after)
+		p->queued = stamp(event, AIF_CL_PROFILING_COMMAND_QUEUED);
+	TARGET->clReleaseEvent(event);
+	t = aif_thread_enter_callback(&was);
+	if (t) {
+		tell(t, p);
+		aif_thread_leave_callback(t, was);
+		aif_cl_pending_free(p);
+	} else {
+		push(&CL->pool.deferred, p);
+	}
+}
+
+void aif_cl_pending_tick(struct aif_thread *t)
+{
+	struct aif_cl_pending *p;
+
+	while ((p = pop(&CL->pool.deferred))) {
+		tell(t, p);
+		aif_cl_pending_free(p);
+	}
+}

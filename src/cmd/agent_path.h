@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/* Where libaiflame-agent.so lies: $AIFLAME_AGENT; beside this executable (the build directory); or
+ * in the library directory that was installed with it. Always a name, in `to`; whether it is there
+ * is the caller's to see. */
+void aif_agent_path(char *to, size_t size);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define AIF_COMMAND(name) extern const struct aif_command aif_command_##name;
+#include "cmd/commands.def"
+#undef AIF_COMMAND
+
+const struct aif_command *const aif_commands[] = {
+#define AIF_COMMAND(name) &aif_command_##name,
+#include "cmd/commands.def"
+#undef AIF_COMMAND
+	NULL,
+};
+
+const struct aif_command *aif_command_find(const char *name)
+{
+	for (size_t i = 0; aif_commands[i]; i++)
+		if (!strcmp(aif_commands[i]->name, name))
+			return aif_commands[i];
+	return NULL;
+}
+
+static const char *nth_command(const void *arg, size_t i)
+{
+	(void)arg;
+	return aif_commands[i] ? aif_commands[i]->name : NULL;
+}
+
+static int print(struct aif_buf *b, FILE *to, int status)
+{
+	fwrite(b->data, 1, b->len, to);
+	aif_buf_finish(b);
+	return status;
+}
+
+static int overview(FILE *to, int status)
+{
+	struct aif_buf b = {0};
+
+	aif_buf_puts(
+		&b,
+		"aiflame shows where an AI workload's accelerator time goes, as one stack.\n\n"
+		"usage: aiflame COMMAND [OPTIONS] ...\n\n"
+		"  aiflame record ./my-program      run it under the profiler, write aiflame.data\n"
+		"  aiflame flame                    draw aiflame.svg; open it in a browser\n\n"
+		"commands:\n");
+	for (size_t i = 0; aif_commands[i]; i++)
+		aif_buf_printf(&b, "  %-10s %s\n", aif_commands[i]->name, aif_commands[i]->summary);
+	aif_buf_puts(&b,
+		     "\n`aiflame COMMAND -h` explains a command; `man aiflame-COMMAND` in full.\n");
+	return print(&b, to, status);
+}
+
+static int help(const struct aif_command *cmd)
+{
+	struct aif_buf b = {0};
+
+	aif_opts_help(cmd, &b);
+	return print(&b, stdout, AIF_EXIT_OK);
+}
+
+static int version(void)
+{
+	printf("aiflame %s ( %s opencl perf-event timers sqlite zstd dwarf disassembly )\n",
+	       AIF_VERSION,
+#if defined(__x86_64__)
+	       "x86_64"
+#else
+	       "other-cpu"
+#endif
+	);
+	return AIF_EXIT_OK;
+}
+
+static int usage_error(const char *text)
+{
+	fprintf(stderr, "aiflame %s\n", text);
+	return AIF_EXIT_USAGE;
+}
+
+static int run(const struct aif_command *cmd, int argc, char **argv)
+{
+	struct aif_err err = {0};
+	struct aif_words words;
+	void *values = calloc(1, AIF_MAX(cmd->values_size, 1));
+	int status;
+
+	if (!values)
+		return AIF_EXIT_FAILURE;
+	if (cmd->defaults)
+		memcpy(values, cmd->defaults, cmd->values_size);
+	if (aif_opts_parse(cmd, argc, argv, values, &words, &err) < 0) {
+		status = usage_error(err.text);
+	} else if (words.help) {
+		status = help(cmd);
+	} else if (words.len < cmd->min_words ||
+		   (cmd->max_words >= 0 && words.len > cmd->max_words)) {
+		fprintf(stderr, "aiflame %s: %s; usage: aiflame %s [OPTIONS] %s\n", cmd->name,
+			words.len < cmd->min_words ? "something is missing" : "too many arguments",
+			cmd->name, cmd->words);
+		status = AIF_EXIT_USAGE;
+	} else {
+		status = cmd->run(values, words.word, words.len, &err);
+		if (err.code)
+			fprintf(stderr, "aiflame: %s\n", err.text);
+	}
+	free(values);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct aif_command *cmd;
+	const char *near;
+
+	if (argc < 2)
+		return overview(stderr, AIF_EXIT_USAGE);
+	if (!strcmp(argv[1], "--version"))
+		return version();
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
+		if (argc < 3)
+			return overview(stdout, AIF_EXIT_OK);
+		argv++;
+		argc--;
+		cmd = aif_command_find(argv[1]);
+		if (cmd)
+			return help(cmd);
+	}
+	cmd = aif_command_find(argv[1]);
+	if (cmd)
+		return run(cmd, argc - 1, argv + 1);
+	near = aif_nearest(argv[1], nth_command, NULL);
+	if (near)
+		fprintf(stderr, "aiflame: unknown command '%s'; did you mean '%s'?\n", argv[1],
+			near);
+	else
+		fprintf(stderr, "aiflame: unknown command '%s'; see aiflame help\n", argv[1]);
+	return AIF_EXIT_USAGE;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool named(const struct aif_opt *o)
+{
+	return o && (o->name || o->letter);
+}
+
+/* An option as the user sees it: "--leaf", or "-o" where there is no long form. */
+static const char *shown(const struct aif_opt *o, char text[64])
+{
+	if (o->name)
+		snprintf(text, 64, "--%s", o->name);
+	else
+		snprintf(text, 64, "-%c", o->letter);
+	return text;
+}
+
+/* The index of `word` in "one|two|three", or -1. */
+static int choice_of(const char *choices, const char *word)
+{
+	size_t len = strlen(word);
+	int i = 0;
+
+	for (const char *p = choices;; p++, i++) {
+		const char *end = strchrnul(p, '|');
+
+		if ((size_t)(end - p) == len && !memcmp(p, word, len))
+			return i;
+		if (!*end)
+			return -1;
+		p = end;
+	}
+}
+
+static int store(const struct aif_command *cmd, const struct aif_opt *o, const char *arg,
+		 void *values, struct aif_err *err)
+{
+	void *to = (char *)values + o->at;
+	const char *wanted = NULL;
+	char name[64];
+	int i;
+
+	switch (o->type) {
+	case AIF_OPT_FLAG:
+		*(bool *)to = true;
+		return 0;
+	case AIF_OPT_SET:
+		*(int *)to = o->value;
+		return 0;
+	case AIF_OPT_STRING:
+		*(const char **)to = arg;
+		return 0;
+	case AIF_OPT_COUNT:
+		if (aif_parse_count(arg, to) < 0)
+			wanted = "a number";
+		break;
+	case AIF_OPT_BYTES:
+		if (aif_parse_bytes(arg, to) < 0)
+			wanted = "a size such as 500M or 2G";
+		break;
+	case AIF_OPT_TIME:
+		if (aif_parse_time(arg, to) < 0)
+			wanted = "a time such as 1.5 (seconds), 10ms or 2m";
+		break;
+	case AIF_OPT_SPAN:
+		if (aif_parse_span(arg, to) < 0)
+			wanted = "two times, FROM,TO, such as 1.5,2 or 10ms,";
+		break;
+	case AIF_OPT_CHOICE:
+		i = choice_of(o->arg, arg);
+		if (i < 0)
+			wanted = o->arg;
+		else
+			*(int *)to = i;
+		break;
+	}
+	if (!wanted)
+		return 0;
+	return aif_err_set(err, -EINVAL, "%s: %s: '%s' is not understood; use %s", cmd->name,
+			   shown(o, name), arg, wanted);
+}
+
+static const struct aif_opt *find_long(const struct aif_command *cmd, const char *name, size_t len)
+{
+	for (const struct aif_opt *o = cmd->opts; named(o); o++)
+		if (o->name && strlen(o->name) == len && !memcmp(o->name, name, len))
+			return o;
+	return NULL;
+}
+
+static const struct aif_opt *find_letter(const struct aif_command *cmd, char letter)
+{
+	for (const struct aif_opt *o = cmd->opts; named(o); o++)
+		if (o->letter == letter)
+			return o;
+	return NULL;
+}
+
+static const char *nth_option(const void *arg, size_t i)
+{
+	const struct aif_opt *o = ((const struct aif_command *)arg)->opts;
+
+	for (; named(o); o++)
+		if (o->name && i-- == 0)
+			return o->name;
+	return NULL;
+}
+
+static int unknown(const struct aif_command *cmd, const char *word, size_t len, struct aif_err *err)
+{
+	char name[64];
+	const char *near;
+
+	snprintf(name, sizeof(name), "%.*s", (int)AIF_MIN(len, sizeof(name) - 1), word + 2);
+	near = word[1] == '-' ? aif_nearest(name, nth_option, cmd) : NULL;
+	if (near)
+		return aif_err_set(err, -EINVAL, "%s: unknown option '%.*s'; did you mean --%s?",
+				   cmd->name, (int)len + 2, word, near);
+	return aif_err_set(err, -EINVAL, "%s: unknown option '%.*s'; see aiflame %s -h", cmd->name,
+			   (int)len + 2, word, cmd->name);
+}
+
+/* "--name", "--name=ARG", "--name ARG". Moves *i over what was used. */
+static int parse_long(const struct aif_command *cmd, char **argv, int argc, int *i, void *values,
+		      struct aif_err *err)
+{
+	const char *word = argv[*i] + 2, *eq = strchr(word, '=');
+	size_t len = eq ? (size_t)(eq - word) : strlen(word);
+	const struct aif_opt *o = find_long(cmd, word, len);
+
+	if (!o)
+		return unknown(cmd, argv[*i], len, err);
+	if (!o->arg) {
+		if (eq)
+			return aif_err_set(err, -EINVAL, "%s: --%s takes no argument", cmd->name,
+					   o->name);
+		return store(cmd, o, NULL, values, err);
+	}
+	if (!eq && *i + 1 >= argc)
+		return aif_err_set(err, -EINVAL, "%s: --%s wants an argument: %s", cmd->name,
+				   o->name, o->arg);
+	return store(cmd, o, eq ? eq + 1 : argv[++*i], values, err);
+}
+
+/* "-x", "-xyz", "-xARG", "-x ARG". */
+static int parse_letters(const struct aif_command *cmd, char **argv, int argc, int *i, void *values,
+			 struct aif_err *err)
+{
+	for (const char *p = argv[*i] + 1; *p; p++) {
+		const struct aif_opt *o = find_letter(cmd, *p);
+		int r;
+
+		if (!o)
+			return aif_err_set(err, -EINVAL,
+					   "%s: unknown option '-%c'; see aiflame %s -h", cmd->name,
+					   *p, cmd->name);
+		if (o->arg && !p[1] && *i + 1 >= argc)
+			return aif_err_set(err, -EINVAL, "%s: -%c wants an argument: %s", cmd->name,
+					   *p, o->arg);
+		r = store(cmd, o, !o->arg ? NULL : p[1] ? p + 1 : argv[++*i], values, err);
+		if (r < 0 || o->arg)
+			return r;
+	}
+	return 0;
+}
+
+int aif_opts_parse(const struct aif_command *cmd, int argc, char **argv, void *values,
+		   struct aif_words *ret, struct aif_err *err)
+{
+	int words = 0, i;
+
+	*ret = (struct aif_words){.word = argv + 1};
+	for (i = 1; i < argc; i++) {
+		int r;
+
+		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
+			ret->help = true;
+			return 0;
+		}
+		if (!strcmp(argv[i], "--")) {
+			i++;
+			break;
+		}
+		if (argv[i][0] != '-' || !argv[i][1]) {
+			if (cmd->runs_command)
+				break;
+			ret->word[words++] = argv[i];
+			continue;
+		}
+		r = argv[i][1] == '-' ? parse_long(cmd, argv, argc, &i, values, err)
+				      : parse_letters(cmd, argv, argc, &i, values, err);
+		if (r < 0)
+			return r;
+	}
+	while (i < argc)
+		ret->word[words++] = argv[i++];
+	ret->word[words] = NULL; /* room is there: argv[0] was left out */
+	ret->len = words;
+	return 0;
+}
+
+void aif_opts_help(const struct aif_command *cmd, struct aif_buf *out)
+{
+	aif_buf_printf(out, "usage: aiflame %s%s%s%s\n\n%s\n", cmd->name,
+		       named(cmd->opts) ? " [OPTIONS]" : "", cmd->words[0] ? " " : "", cmd->words,
+		       cmd->description);
+	if (named(cmd->opts))
+		aif_buf_puts(out, "\noptions:\n");
+	for (const struct aif_opt *o = cmd->opts; named(o); o++) {
+		char left[128];
+		int n = 0;
+
+		if (o->letter)
+			n += snprintf(left, sizeof(left), "-%c%s", o->letter, o->name ? ", " : "");
+		else
+			n += snprintf(left, sizeof(left), "    ");
+		if (o->name)
+			n += snprintf(left + n, sizeof(left) - (size_t)n, "--%s", o->name);
+		if (o->arg)
+			n += snprintf(left + n, sizeof(left) - (size_t)n, " %s", o->arg);
+		if (n > 26)
+			aif_buf_printf(out, "  %s\n  %-26s %s\n", left, "", o->help);
+		else
+			aif_buf_printf(out, "  %-26s %s\n", left, o->help);
+	}
+	aif_buf_puts(out, "\nexamples:\n");
+	for (const char *p = cmd->examples; *p;) {
+		const char *end = strchrnul(p, '\n'), *tab = memchr(p, '\t', (size_t)(end - p));
+
+		aif_buf_printf(out, "  %-56.*s %.*s\n", (int)((tab ? tab : end) - p), p,
+			       tab ? (int)(end - tab - 1) : 0, tab ? tab + 1 : "");
+		p = *end ? end + 1 : end;
+	}
+}

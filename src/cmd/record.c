@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/record.h"
+
+#include "cmd/agent_path.h"
+#include "cmd/command.h"
+#include "export/summary.h"
+#include "profile/attribution.h"
+#include "profile/file.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+static const struct aif_record_opts defaults = {
+	.output = "aiflame.data",
+	.device_rate = AIF_RECORD_DEFAULT_RATE,
+};
+
+#define AT(field) offsetof(struct aif_record_opts, field)
+static const struct aif_opt opts[] = {
+	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
+	 "the profile; %h host, %p pid, %r rank, %q{VAR} (aiflame.data)"},
+	{0, "runtime", "NAME", AIF_OPT_STRING, AT(runtime), 0, "only this runtime: opencl"},
+	{0, "device-rate", "HZ", AIF_OPT_COUNT, AT(device_rate), 0,
+	 "device samples a second and thread, 0 for none (999)"},
+	{0, "device-lines", NULL, AIF_OPT_FLAG, AT(device_lines), 0,
+	 "ask the device compiler for line information"},
+	{0, "duration", "TIME", AIF_OPT_TIME, AT(duration_ns), 0, "stop recording after this time"},
+	{0, "kill", NULL, AIF_OPT_FLAG, AT(kill), 0, "with --duration: end the command too"},
+	{0, "keep", "TIME", AIF_OPT_TIME, AT(keep_ns), 0, "keep only the last TIME of details"},
+	{0, "max-size", "BYTES", AIF_OPT_BYTES, AT(max_size), 0,
+	 "keep the file's details below this size, dropping the oldest"},
+	{0, "no-source", NULL, AIF_OPT_FLAG, AT(no_source), 0, "do not store kernels' source text"},
+	{0, "no-code", NULL, AIF_OPT_FLAG, AT(no_code), 0, "do not store kernels' machine code"},
+	{'q', "quiet", NULL, AIF_OPT_FLAG, AT(quiet), 0, "no live line and no summary"},
+	{0},
+};
+
+/* Tells what was recorded. The recording itself has succeeded: trouble here is only said. */
+static void first_screen(const char *path)
+{
+	struct aif_attribution attribution = {0};
+	struct aif_profile p = {0};
+	struct aif_buf text = {0};
+	struct aif_err err = {0};
+
+	if (aif_profile_open(path, &p, &err) < 0 ||
+	    aif_attribution_compute(&p, NULL, &attribution, &err) < 0) {
+		fprintf(stderr, "aiflame: %s\n", err.text);
+	} else {
+		aif_summary_write(&p, &attribution, path, &text);
+		fwrite(text.data, 1, text.len, stderr);
+	}
+	aif_buf_finish(&text);
+	aif_attribution_finish(&attribution);
+	aif_profile_finish(&p);
+}
+
+static int run(const void *values, char **words, int words_len, struct aif_err *err)
+{
+	struct aif_record_opts o = *(const struct aif_record_opts *)values;
+	struct aif_record_result result;
+	char agent[PATH_MAX];
+
+	(void)words_len;
+	if (o.device_rate > 20000) {
+		aif_err_set(err, -1,
+			    "record: --device-rate: at most 20000 samples a second are possible");
+		return AIF_EXIT_USAGE;
+	}
+	if (o.kill && !o.duration_ns) {
+		aif_err_set(err, -1,
+			    "record: --kill says what happens after --duration; give both");
+		return AIF_EXIT_USAGE;
+	}
+	aif_agent_path(agent, sizeof(agent));
+	o.agent = agent;
+	o.argv = words;
+	if (aif_record_run(&o, &result, err) == 0 && result.have_profile && !o.quiet)
+		first_screen(result.path);
+	return result.exit_code;
+}
+
+const struct aif_command aif_command_record = {
+	.name = "record",
+	.words = "[--] COMMAND [ARGUMENT]...",
+	.summary = "run a command under the profiler",
+	.description =
+		"Runs COMMAND with aiflame's agent in it and in its children, and writes a profile: each\n"
+		"launch of a device kernel with its stack and times, and where the kernels spent theirs.\n"
+		"Ends with a summary on standard error. The exit status is the command's (128 + number\n"
+		"for a signal); 125, 126 and 127 are failures to start it.\n\n"
+		"Ctrl-C ends the command as usual, and the profile is written; a second one detaches.",
+	.examples = "aiflame record ./matmul\twrites aiflame.data\n"
+		    "aiflame record -o run.data --device-rate 4999 ./a.out 512\tmore samples\n",
+	.opts = opts,
+	.defaults = &defaults,
+	.values_size = sizeof(defaults),
+	.min_words = 1,
+	.max_words = -1,
+	.runs_command = true,
+	.run = run,
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/* Machine code of host architectures -> mnemonics and operands, through capstone. Intel's syntax on
+ * x86. One instance serves one thread. */
+struct aif_disasm;
+
+struct aif_insn {
+	uint64_t address;
+	uint32_t size;
+	char mnemonic
+		[32]; /* with prefixes ("rep movsb"); ".byte" for bytes that are no instruction */
+	char operands[160]; /* "" if none */
+};
+
+/* arch as aif_symbols_arch() and the profile's code table name it. -ENOTSUP for others. */
+int aif_disasm_new(const char *arch, struct aif_disasm **ret);
+void aif_disasm_free(struct aif_disasm *d);
+
+/* The instruction at the start of bytes[n], n > 0, which stands at `address`. Always gives one of 1
+ * to n bytes: what does not decode is a ".byte" (".inst" where instructions have one size). */
+void aif_disasm_one(struct aif_disasm *d, const uint8_t *bytes, size_t n, uint64_t address,
+		    struct aif_insn *ret);

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/names.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/*
+ * Three passes over a demangled name, each linear in its length:
+ * replace() for the literal rules, drop_parameters() for what surrounds the function's own name, and
+ * collapse() for template arguments, tried from deep to flat until the name fits.
+ *
+ * None of them understands C++. They know brackets, and the few places where a bracket is none:
+ * "operator<", "->", and comparisons, which demanglers write in parentheses.
+ */
+
+struct text {
+	const char *p;
+	size_t n;
+};
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+static bool begins(struct text t, size_t at, const char *with)
+{
+	size_t n = strlen(with);
+
+	return t.n - at >= n && !memcmp(t.p + at, with, n);
+}
+
+/* The length of "operator" with its symbol at `at`, 0 if there is none. */
+static size_t operator_len(struct text t, size_t at)
+{
+	static const char *const symbols[] = {"()", "[]", "<=>", "<<=", ">>=", "->*", "<<",
+					      ">>", "<=", ">=",  "->",  "<",   ">"};
+	size_t n = strlen("operator");
+
+	if (!begins(t, at, "operator") || (at && is_word(t.p[at - 1])))
+		return 0;
+	if (at + n < t.n && is_word(t.p[at + n]))
+		return 0;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(symbols); i++)
+		if (begins(t, at + n, symbols[i])) {
+			n += strlen(symbols[i]);
+			/* demanglers part "operator<" from "<int>" by a space */
+			return n + begins(t, at + n, " <");
+		}
+	return n + (at + n < t.n && t.p[at + n] == ' '); /* operator new, operator bool */
+}
+
+/* Where the bracket at `at` closes, t.n if it does not. */
+static size_t closing(struct text t, size_t at)
+{
+	char open = t.p[at], close = open == '('   ? ')'
+				     : open == '{' ? '}'
+				     : open == '[' ? ']'
+						   : '>';
+	size_t depth = 0, skip;
+
+	for (size_t i = at; i < t.n; i++) {
+		char c = t.p[i];
+
+		if (open == '<' && (skip = operator_len(t, i)) != 0) {
+			i += skip - 1;
+			continue;
+		}
+		if (open == '<' && c == '(') {
+			i = closing(t, i); /* only counts parentheses: no deeper recursion */
+			continue;
+		}
+		if (c == open)
+			depth++;
+		else if (c == close && !(c == '>' && i && t.p[i - 1] == '-') && --depth == 0)
+			return i;
+	}
+	return t.n;
+}
+
+/* The length of what `pattern` matches at `at`, 0 if it does not. */
+static size_t match_len(const char *pattern, struct text t, size_t at)
+{
+	size_t i = at;
+
+	for (; *pattern; pattern++) {
+		size_t from = i;
+
+		switch (*pattern) {
+		case '#':
+			while (i < t.n && isdigit((unsigned char)t.p[i]))
+				i++;
+			break;
+		case '~':
+			while (i < t.n && t.p[i] && strchr("0123456789cde", t.p[i]))
+				i++;
+			break;
+		case '*':
+			while (i < t.n && !strchr("[](){}<>", t.p[i]))
+				i++;
+			continue; /* may be nothing */
+		case '@':
+			i += i < t.n && isxdigit((unsigned char)t.p[i]);
+			break;
+		default:
+			i += i < t.n && t.p[i] == *pattern;
+		}
+		if (i == from)
+			return 0;
+	}
+	return i - at;
+}
+
+static const char *const prefixes[] = {
+#define AIF_NAME_PREFIX(text) text,
+#include "export/name_rules.def"
+};
+static const char *const replaced[][2] = {
+#define AIF_NAME_REPLACE(text, by) {text, by},
+#include "export/name_rules.def"
+};
+static const char *const dropped[] = {
+#define AIF_NAME_DROP(pattern) pattern,
+#include "export/name_rules.def"
+};
+static const char *const suffixes[] = {
+#define AIF_NAME_SUFFIX(pattern) pattern,
+#include "export/name_rules.def"
+};
+static const struct {
+	size_t templates, all;
+} limits[] = {
+#define AIF_NAME_LIMIT(detail, templates, all) [AIF_NAME_##detail] = {templates, all},
+#include "export/name_rules.def"
+};
+
+/* What ends with the text: suffixes begin with one of few characters, near the end. */
+static size_t without_suffixes(struct text t)
+{
+	for (size_t i = 0; i < AIF_ARRAY_LEN(suffixes); i++)
+		for (size_t back = 1; back < 64 && back < t.n; back++)
+			if (match_len(suffixes[i], t, t.n - back) == back) {
+				t.n -= back;
+				i = SIZE_MAX; /* there may be several: again from the first */
+				break;
+			}
+	return t.n;
+}
+
+static void replace(struct text t, struct aif_buf *ret)
+{
+	for (size_t i = 0; i < AIF_ARRAY_LEN(prefixes); i++)
+		if (begins(t, 0, prefixes[i])) {
+			t.p += strlen(prefixes[i]);
+			t.n -= strlen(prefixes[i]);
+		}
+	t.n = without_suffixes(t);
+	for (size_t at = 0; at < t.n;) {
+		size_t begin = ret->len, skip = 0;
+
+		for (size_t i = 0; i < AIF_ARRAY_LEN(dropped) && !skip; i++)
+			skip = match_len(dropped[i], t, at);
+		if (!skip) {
+			aif_buf_putc(ret, t.p[at]);
+			skip = 1;
+		}
+		at += skip;
+		/* Replace at the end of the output, so that rules see what earlier ones left. */
+		for (size_t i = 0; i < AIF_ARRAY_LEN(replaced) && ret->len > begin; i++) {
+			size_t n = strlen(replaced[i][0]);
+
+			if (ret->len < n || ret->data[ret->len - 1] != replaced[i][0][n - 1] ||
+			    memcmp(ret->data + ret->len - n, replaced[i][0], n))
+				continue;
+			ret->len -= n;
+			aif_buf_puts(ret, replaced[i][1]);
+		}
+	}
+}
+
+/* How many bytes after a parameter list belong to it; *ret_is_list false if what follows shows
+ * that it is none. */
+static size_t qualifiers_len(struct text t, size_t at, bool *ret_is_list)
+{
+	static const char *const words[] = {" const", " volatile", " &&", " &", " noexcept"};
+	size_t begin = at;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(words); i++)
+		if (begins(t, at, words[i])) {
+			at += strlen(words[i]);
+			i = SIZE_MAX;
+		}
+	*ret_is_list = at == t.n || begins(t, at, "::");
+	return at - begin;
+}
+
+static void drop_parameters(struct text t, struct aif_buf *ret)
+{
+	size_t begin = ret->len, name = begin, skip;
+	bool had_list = false;
+
+	for (size_t at = 0; at < t.n && !ret->failed;) {
+		char c = t.p[at];
+		size_t end;
+
+		if ((skip = operator_len(t, at)) != 0) {
+			aif_buf_append(ret, t.p + at, skip);
+			at += skip;
+			continue;
+		}
+		if (!strchr("(<{[", c) || (end = closing(t, at)) == t.n) {
+			aif_buf_putc(ret, c);
+			at++;
+			if (c == ' ' && !had_list)
+				name = ret->len; /* what came before may be a return type */
+			continue;
+		}
+		if (c == '{' && begins(t, at, "{lambda(")) {
+			aif_buf_puts(ret, "{lambda}");
+			at = end + 1;
+			continue;
+		}
+		if (c == '(' && at && t.p[at - 1] != ' ' && t.p[at - 1] != ':') {
+			bool is_list;
+			size_t after = qualifiers_len(t, end + 1, &is_list);
+
+			if (is_list) {
+				if (!had_list && name > begin) {
+					memmove(ret->data + begin, ret->data + name,
+						ret->len - name);
+					ret->len -= name - begin;
+				}
+				had_list = true;
+				at = end + 1 + after;
+				continue;
+			}
+		}
+		aif_buf_append(ret, t.p + at, end + 1 - at);
+		at = end + 1;
+	}
+}
+
+/* With the arguments of templates more than `deepest` deep as <...>. */
+static void collapse(struct text t, size_t deepest, struct aif_buf *ret)
+{
+	static const char dots[] = "<...>";
+	size_t depth = 0, skip;
+
+	for (size_t at = 0; at < t.n; at++) {
+		char c = t.p[at];
+
+		if ((skip = operator_len(t, at)) != 0) {
+			aif_buf_append(ret, t.p + at, skip);
+			at += skip - 1;
+			continue;
+		}
+		/* After a word only: "<T as Trait>::f", "<lambda>" are names. */
+		if (c == '<' && at && (is_word(t.p[at - 1]) || t.p[at - 1] == ' ')) {
+			size_t end = depth == deepest ? closing(t, at) : t.n;
+
+			if (end < t.n && end - at >= sizeof(dots) - 1) {
+				aif_buf_puts(ret, dots);
+				at = end;
+				continue;
+			}
+			depth++;
+		} else if (c == '>' && depth && t.p[at - 1] != '-')
+			depth--;
+		aif_buf_putc(ret, c);
+	}
+}
+
+void aif_name_short(const char *name, size_t n, enum aif_name_detail detail, struct aif_buf *ret)
+{
+	struct aif_buf one = {0}, two = {0};
+	size_t begin = ret->len, max;
+
+	if (detail != AIF_NAME_BRIEF && detail != AIF_NAME_NORMAL) {
+		aif_buf_append(ret, name, n);
+		return;
+	}
+	replace((struct text){name, n}, &one);
+	/* "[libfoo.so+0x10]" and the like are no functions */
+	if (n && name[0] == '[')
+		aif_buf_append(&two, one.data, one.len);
+	else
+		drop_parameters((struct text){(char *)one.data, one.len}, &two);
+	for (size_t deepest = 6;; deepest--) {
+		ret->len = begin;
+		collapse((struct text){(char *)two.data, two.len}, deepest, ret);
+		if (ret->len - begin <= limits[detail].templates || deepest == 0)
+			break;
+	}
+	max = limits[detail].all;
+	if (ret->len - begin > max) {
+		size_t keep = begin + max - 3;
+
+		while (keep > begin && (ret->data[keep] & 0xc0) == 0x80)
+			keep--; /* not within a character */
+		ret->len = keep;
+		aif_buf_puts(ret, "...");
+	}
+	ret->failed |= one.failed || two.failed;
+	aif_buf_finish(&one);
+	aif_buf_finish(&two);
+}
+
+/* The length of the valid UTF-8 character at p, 0 if there is none, and its code point. */
+static size_t utf8_len(const uint8_t *p, size_t n, uint32_t *ret_code)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t len = p[0] < 0x80             ? 1
+		     : (p[0] & 0xe0) == 0xc0 ? 2
+		     : (p[0] & 0xf0) == 0xe0 ? 3
+		     : (p[0] & 0xf8) == 0xf0 ? 4
+					     : 0;
+	uint32_t code;
+
+	if (!len || len > n)
+		return 0;
+	code = len == 1 ? p[0] : p[0] & (0x7fu >> len);
+	for (size_t i = 1; i < len; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (p[i] & 0x3f);
+	}
+	if (code < least[len] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+		return 0;
+	*ret_code = code;
+	return len;
+}
+
+static bool misleads(uint32_t code)
+{
+	return (code >= 0x80 && code <= 0x9f) ||     /* control characters */
+	       (code >= 0x200e && code <= 0x200f) || /* direction marks */
+	       (code >= 0x2028 && code <= 0x202e) || /* separators of lines, direction */
+	       (code >= 0x2066 && code <= 0x2069) || /* direction */
+	       (code & 0xfffe) == 0xfffe || (code >= 0xfdd0 && code <= 0xfdef) || code == 0xfeff;
+}
+
+void aif_name_sanitize(const void *bytes, size_t n, struct aif_buf *ret)
+{
+	const uint8_t *p = bytes, *end = p + n;
+
+	while (p < end) {
+		uint32_t code = 0;
+		size_t len = utf8_len(p, (size_t)(end - p), &code);
+
+		if (len && code < 0x20) {
+			uint8_t picture[3] = {0xe2, 0x90, (uint8_t)(0x80 + code)};
+
+			aif_buf_append(ret, picture, sizeof(picture));
+		} else if (len && code == 0x7f)
+			aif_buf_puts(ret, "\u2421");
+		else if (!len || misleads(code))
+			aif_buf_puts(ret, "\ufffd");
+		else
+			aif_buf_append(ret, p, len);
+		p += len ? len : 1;
+	}
+}

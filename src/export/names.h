@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+
+/* Names of functions and kernels for labels. The rules are data: name_rules.def. */
+enum aif_name_detail {
+	AIF_NAME_BRIEF = 0,
+	AIF_NAME_NORMAL = 1,
+	AIF_NAME_FULL = 2, /* as it is */
+};
+
+/* Appends the name without what a reader does not need: parameters, return type, noise of
+ * templates, tags, hashes. What is no C++ comes out as it is, but for suffixes and length. */
+void aif_name_short(const char *name, size_t n, enum aif_name_detail detail, struct aif_buf *ret);
+
+/* Appends any bytes as valid UTF-8 that shows on one line: invalid bytes become U+FFFD, control
+ * characters their pictures (U+2400...), characters that change the direction of text or break
+ * lines U+FFFD. What XML forbids is not among the result. */
+void aif_name_sanitize(const void *bytes, size_t n, struct aif_buf *ret);

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/attribution_internal.h"
+
+#include "profile/file.h"
+#include "profile/time.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/*
+ * Attribution
+ *
+ * Two independent measurements meet here. Executions say how long the device worked for which launch:
+ * exact, from the runtime. Samples say at which instruction it was when somebody looked: a
+ * statistic. Widths come from the first, insides from the second:
+ *
+ *     width of (stack, kernel)      = time of its executions
+ *     width of an instruction in it = that, times the share of the samples that hit it
+ *
+ * so that a wide tower is wide because it took long, not because it was looked at often, and a kernel
+ * that no sample hit keeps its width, with its inside unknown.
+ *
+ * Time. An execution's stamps are of its device's clock; time.c maps them. It cannot have started
+ * before its launch call began: executions that say so are counted, and the count must be 0.
+ *
+ * Wall. Where several executions run on a device at once, each ns is shared equally among them; so the
+ * widths sum to the time in which the device was busy. The sum of durations is kept beside it.
+ *
+ * Samples. A sample at a kernel's code belongs to the executions of that kernel that were running
+ * then: one (exact), or several, which share it (apportioned). A sample of the same threads outside
+ * of kernel code (libm, the driver's barrier) belongs to what was running. If nothing fits it is
+ * counted as unmatched, or as outside when nothing ran at all: never given to "the last launch".
+ *
+ * Rounding happens once, at the end, by largest remainders: sums over rows equal the totals exactly.
+ */
+
+const char *aif_grade_name(enum aif_grade grade)
+{
+	static const char *const names[] = {"exact", "apportioned", "mixed", "sampled"};
+
+	return (unsigned)grade < AIF_ARRAY_LEN(names) ? names[grade] : "?";
+}
+
+/* A launch, as its executions need it. */
+struct launched {
+	uint64_t launch, time, bytes;
+	uint32_t thread, stack, kernel;
+	bool joined;
+};
+struct loading {
+	struct aif_attribution_work *w;
+	struct aif_timeline *timeline;
+	struct launched *launches;
+	size_t launches_len, launches_cap;
+	struct aif_map by_launch; /* launch -> index */
+	bool *devices;            /* that executed something */
+};
+
+static bool kept(const bool *keep, uint32_t id)
+{
+	return !keep || (id != AIF_NONE && keep[id]);
+}
+
+static int load_launches(void *arg, const struct aif_launch_row *rows, size_t n)
+{
+	struct loading *l = arg;
+
+	if (aif_grow(&l->launches, &l->launches_cap, l->launches_len + n, sizeof(*l->launches)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_launch_row *r = &rows[i];
+
+		l->launches[l->launches_len] = (struct launched){.launch = r->launch,
+								 .time = r->time,
+								 .bytes = r->bytes,
+								 .thread = r->thread,
+								 .stack = r->stack,
+								 .kernel = r->kernel};
+		if (aif_map_put(&l->by_launch, r->launch, l->launches_len++) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int group_of(struct aif_attribution_work *w, const struct aif_group *g, uint32_t *ret)
+{
+	uint32_t words[6] = {g->process, g->device, g->stream, g->kind, g->kernel, g->stack};
+	uint64_t key = aif_hash_bytes(words, sizeof(words)), id;
+
+	for (; aif_map_get(&w->group_ids, key, &id); key++) {
+		const struct aif_group *known = &w->groups[id];
+
+		if (known->process == g->process && known->device == g->device &&
+		    known->stream == g->stream && known->kind == g->kind &&
+		    known->kernel == g->kernel && known->stack == g->stack) {
+			*ret = (uint32_t)id;
+			return 0;
+		}
+	}
+	id = w->groups_len;
+	if (aif_grow(&w->groups, &w->groups_cap, id + 1, sizeof(*g)) < 0 ||
+	    aif_map_put(&w->group_ids, key, id) < 0)
+		return -ENOMEM;
+	w->groups[w->groups_len++] = *g;
+	*ret = (uint32_t)id;
+	return 0;
+}
+
+static int load_exec(struct loading *l, const struct aif_exec_row *e)
+{
+	struct aif_attribution_work *w = l->w;
+	struct aif_group group = {.process = e->process,
+				  .device = e->device,
+				  .stream = e->stream,
+				  .kind = e->kind,
+				  .kernel = e->kernel,
+				  .stack = AIF_NONE};
+	struct aif_run run = {.process = e->process, .device = e->device, .kernel_name = AIF_NONE};
+	struct launched *launch = NULL;
+	int64_t start, end, launched_at = 0;
+	uint64_t i;
+	int r;
+
+	if (aif_map_get(&l->by_launch, e->launch, &i)) {
+		launch = &l->launches[i];
+		launched_at = aif_timeline_map(l->timeline, AIF_CLOCK_MONOTONIC, e->process,
+					       launch->time, NULL);
+	}
+	if (e->device == AIF_NONE || !kept(w->opts->processes, e->process) ||
+	    !kept(w->opts->devices, e->device) ||
+	    !kept(w->opts->threads, launch ? launch->thread : AIF_NONE))
+		return 0;
+	start = aif_timeline_map_after(l->timeline, e->clock, e->process, e->start, launched_at,
+				       NULL);
+	end = aif_timeline_map_after(l->timeline, e->clock, e->process, e->end, start, NULL);
+	if (launch) {
+		w->c.started_before_launch += start < launched_at;
+		group.stack = launch->stack;
+		if (group.kernel == AIF_NONE)
+			group.kernel = launch->kernel;
+	} else {
+		w->c.executions_unjoined++;
+	}
+	run.start = AIF_MIN((uint64_t)AIF_MAX(start, (int64_t)w->from), w->to);
+	run.end = AIF_MIN((uint64_t)AIF_MAX(end, (int64_t)run.start), w->to);
+	/* What lies outside of the time asked for is not there; what took no time is. */
+	if (run.start == run.end &&
+	    (start != end || start < (int64_t)w->from || start > (int64_t)w->to))
+		return 0;
+	if (e->kind == AIF_LAUNCH_KERNEL)
+		run.kernel_name =
+			group.kernel == AIF_NONE ? AIF_NONE - 1 : w->p->kernels[group.kernel].name;
+	r = group_of(w, &group, &run.group);
+	if (!r)
+		r = aif_grow(&w->runs, &w->runs_cap, w->runs_len + 1, sizeof(run));
+	if (r < 0)
+		return r;
+	w->runs[w->runs_len++] = run;
+	w->groups[run.group].time += run.end - run.start;
+	w->groups[run.group].launches++;
+	w->groups[run.group].bytes += e->bytes ? e->bytes : launch ? launch->bytes : 0;
+	w->c.durations_ns += run.end - run.start;
+	w->c.first_start_ns = AIF_MIN(w->c.first_start_ns, run.start);
+	w->c.last_end_ns = AIF_MAX(w->c.last_end_ns, run.end);
+	w->c.joined += launch && !launch->joined;
+	if (launch)
+		launch->joined = true;
+	l->devices[e->device] = true;
+	return 0;
+}
+
+static int load_execs(void *arg, const struct aif_exec_row *rows, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++)
+		r = load_exec(arg, &rows[i]);
+	return r;
+}
+
+static int load_samples(void *arg, const struct aif_sample_row *rows, size_t n)
+{
+	struct loading *l = arg;
+	struct aif_attribution_work *w = l->w;
+
+	if (aif_grow(&w->samples, &w->samples_cap, w->samples_len + n, sizeof(*rows)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		struct aif_sample_row s = rows[i];
+		int64_t at =
+			aif_timeline_map(l->timeline, AIF_CLOCK_MONOTONIC, s.process, s.time, NULL);
+
+		if (at < (int64_t)w->from || at > (int64_t)w->to ||
+		    !kept(w->opts->processes, s.process) || !kept(w->opts->devices, s.device))
+			continue;
+		s.time = (uint64_t)at;
+		w->samples[w->samples_len++] = s;
+		w->c.samples += s.count;
+	}
+	return 0;
+}
+
+static bool is_filtered(const struct aif_attribution_opts *o)
+{
+	return o->from_ns || o->to_ns || o->processes || o->threads || o->devices;
+}
+
+/* Launches that never became rows, and executions that were lost behind launches that did. */
+static void count_lost(struct loading *l)
+{
+	struct aif_conservation *c = &l->w->c;
+	const struct aif_profile *p = l->w->p;
+	uint64_t lost_launches = 0, lost_execs = 0, open;
+
+	c->launches = l->launches_len;
+	for (size_t i = 0; i < p->losses_len; i++) {
+		const struct aif_loss *loss = &p->losses[i];
+		const char *detail =
+			loss->detail == AIF_NONE ? "" : aif_profile_str(p, loss->detail);
+
+		switch ((enum aif_reason)loss->reason) {
+		case AIF_REASON_RING_FULL:
+			*(!strcmp(detail, "launches") ? &lost_launches : &lost_execs) +=
+				!strcmp(detail, "definitions") ? 0 : loss->count;
+			break;
+		case AIF_REASON_NO_SLOT:
+		case AIF_REASON_BEFORE_ATTACH:
+		case AIF_REASON_AFTER_FORK:
+			lost_launches += loss->count;
+			break;
+		case AIF_REASON_NO_TIMES:
+		case AIF_REASON_FAILED_COMMAND:
+			lost_execs += loss->count;
+			break;
+		case AIF_REASON_SAMPLE_LOST:
+			c->samples_dropped += loss->count;
+			break;
+		default:
+			break;
+		}
+	}
+	open = c->launches - c->joined;
+	lost_execs = AIF_MIN(lost_execs, open);
+	c->launches += lost_launches;
+	c->lost = lost_launches + lost_execs;
+	c->unfinished = open - lost_execs;
+	c->samples += c->samples_dropped;
+}
+
+/* With filters the launches that count are those that have executions here. */
+static void count_filtered(struct loading *l)
+{
+	struct aif_conservation *c = &l->w->c;
+
+	c->launches = c->joined;
+}
+
+static int load(struct loading *l, struct aif_err *err)
+{
+	const struct aif_profile *p = l->w->p;
+	struct aif_conservation *c = &l->w->c;
+	int r;
+
+	l->devices = calloc(AIF_MAX(p->devices_len, 1), sizeof(*l->devices));
+	r = l->devices ? aif_timeline_new(p, &l->timeline) : -ENOMEM;
+	if (!r)
+		r = aif_profile_launches(p, load_launches, l, NULL);
+	if (!r)
+		r = aif_profile_execs(p, load_execs, l, NULL);
+	if (!r)
+		r = aif_profile_samples(p, load_samples, l, NULL);
+	if (r < 0)
+		return aif_err_set(err, r, "attribution: %s", strerror(-r));
+	if (is_filtered(l->w->opts))
+		count_filtered(l);
+	else
+		count_lost(l);
+	for (size_t i = 0; i < p->devices_len; i++)
+		c->devices += l->devices[i];
+	c->elapsed_ns = l->w->to - l->w->from;
+	if (!l->w->runs_len)
+		c->first_start_ns = 0;
+	return 0;
+}
+
+struct split {
+	aif_fraction *fractions;
+	uint64_t *whole;
+};
+
+/* Divides a group's total over its insides, in proportion to their samples. */
+static int split_total(uint64_t total, const struct aif_inside *in, size_t n, struct split *s)
+{
+	aif_fraction samples = 0;
+
+	for (size_t i = 0; i < n; i++)
+		samples += in[i].samples;
+	for (size_t i = 0; i < n; i++) /* total < 2^64, samples of one recording < 2^63 in all */
+		s->fractions[i] =
+			(aif_fraction)(((double)total * ((double)in[i].samples / (double)samples)) *
+				       (double)(1u << AIF_FRACTION_BITS));
+	return aif_attribution_round(s->fractions, n, total, s->whole);
+}
+
+static int by_group(const void *a, const void *b)
+{
+	const struct aif_inside *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->frame != y->frame)
+		return x->frame < y->frame ? -1 : 1;
+	return x->reason < y->reason ? -1 : x->reason > y->reason;
+}
+
+static struct aif_attribution_row group_row(const struct aif_group *g)
+{
+	return (struct aif_attribution_row){.process = g->process,
+					    .device = g->device,
+					    .stream = g->stream,
+					    .kind = g->kind,
+					    .kernel = g->kernel,
+					    .stack = g->stack,
+					    .frame = AIF_NONE,
+					    .reason = AIF_NONE,
+					    .grade = AIF_GRADE_EXACT};
+}
+
+/* A group without samples is one row; another is a row for each inside. */
+static int emit_group(struct aif_attribution *a, const struct aif_group *g, uint64_t wall,
+		      const struct aif_inside *in, const uint64_t *samples, size_t n,
+		      struct split *s)
+{
+	struct aif_attribution_row *row = a->rows + a->rows_len;
+	int r = 0;
+
+	if (!n) {
+		*row = group_row(g);
+		row->wall_ns = wall;
+		row->time_ns = g->time;
+		a->rows_len++;
+	} else {
+		r = split_total(wall, in, n, s);
+		for (size_t i = 0; i < n && !r; i++) {
+			row[i] = group_row(g);
+			row[i].frame = in[i].frame;
+			row[i].reason = in[i].reason;
+			row[i].grade = in[i].shared ? AIF_GRADE_APPORTIONED : AIF_GRADE_EXACT;
+			row[i].samples = samples[i];
+			row[i].wall_ns = s->whole[i];
+		}
+		if (!r)
+			r = split_total(g->time, in, n, s);
+		for (size_t i = 0; i < n && !r; i++)
+			row[i].time_ns = s->whole[i];
+		a->rows_len += n;
+	}
+	row->launches = g->launches;
+	row->bytes = g->bytes;
+	return r;
+}
+
+static int emit(struct aif_attribution_work *w, struct aif_attribution *a)
+{
+	size_t n = AIF_MAX(w->groups_len, w->insides_len) + 1, at = 0;
+	struct split s = {.fractions = calloc(n, sizeof(*s.fractions)),
+			  .whole = calloc(n, sizeof(*s.whole))};
+	uint64_t *wall = calloc(n, sizeof(*wall)), *samples = calloc(n, sizeof(*samples));
+	int r = -ENOMEM;
+
+	a->rows = calloc(w->groups_len + w->insides_len + 1, sizeof(*a->rows));
+	if (!s.fractions || !s.whole || !wall || !samples || !a->rows)
+		goto out;
+	qsort(w->insides, w->insides_len, sizeof(*w->insides), by_group);
+	for (size_t i = 0; i < w->groups_len; i++)
+		s.fractions[i] = w->groups[i].wall;
+	r = aif_attribution_round(s.fractions, w->groups_len, w->c.busy_ns, wall);
+	for (size_t i = 0; i < w->insides_len; i++)
+		s.fractions[i] = w->insides[i].samples;
+	if (!r)
+		r = aif_attribution_round(s.fractions, w->insides_len, w->c.sampled_attributed,
+					  samples);
+	for (size_t g = 0; g < w->groups_len && !r; g++) {
+		size_t first = at;
+
+		while (at < w->insides_len && w->insides[at].group == g)
+			at++;
+		r = emit_group(a, &w->groups[g], wall[g], w->insides + first, samples + first,
+			       at - first, &s);
+	}
+out:
+	free(s.fractions);
+	free(s.whole);
+	free(wall);
+	free(samples);
+	return r;
+}
+
+int aif_attribution_compute(const struct aif_profile *p, const struct aif_attribution_opts *opts,
+			    struct aif_attribution *ret, struct aif_err *err)
+{
+	static const struct aif_attribution_opts everything;
+	struct aif_attribution_work w = {.p = p, .opts = opts ? opts : &everything};
+	struct loading l = {.w = &w};
+	struct aif_attribution a = {0};
+	uint64_t length = p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0;
+	int r;
+
+	w.from = AIF_MIN(w.opts->from_ns, length);
+	w.to = w.opts->to_ns ? AIF_MIN(w.opts->to_ns, length) : length;
+	w.c.first_start_ns = UINT64_MAX;
+	r = load(&l, err);
+	if (!r) {
+		r = aif_attribution_sweep(&w);
+		if (!r)
+			r = emit(&w, &a);
+		if (r < 0)
+			aif_err_set(err, r, "attribution: %s", strerror(-r));
+	}
+	a.conservation = w.c;
+	aif_timeline_free(l.timeline);
+	aif_map_finish(&l.by_launch);
+	free(l.launches);
+	free(l.devices);
+	aif_map_finish(&w.group_ids);
+	aif_map_finish(&w.inside_ids);
+	free(w.runs);
+	free(w.groups);
+	free(w.insides);
+	free(w.samples);
+	if (r < 0)
+		aif_attribution_finish(&a);
+	else
+		*ret = a;
+	return r;
+}
+
+void aif_attribution_finish(struct aif_attribution *a)
+{
+	free(a->rows);
+	*a = (struct aif_attribution){0};
+}

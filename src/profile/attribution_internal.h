@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "profile/attribution.h"
+
+/* The parts of attribution.c. Fractions of a ns or of a sample are kept in units of 2^-20 until all
+ * is summed up; only then are they rounded, so that sums stay exact. */
+#define AIF_FRACTION_BITS 20
+typedef unsigned __int128 aif_fraction;
+
+struct aif_run { /* one execution, in ns since the recording's start, clipped to what was asked for */
+	uint64_t start, end;
+	uint32_t group, process, device, kernel_name; /* name: string, AIF_NONE for copies */
+};
+struct aif_group { /* executions of one kernel from one stack on one stream */
+	uint32_t process, device, stream, kind, kernel, stack;
+	aif_fraction wall;
+	uint64_t time, launches, bytes;
+};
+struct aif_inside { /* where the samples of a group were */
+	uint32_t group, frame, reason;
+	bool shared; /* some of its samples were split over several groups */
+	aif_fraction samples;
+};
+
+struct aif_attribution_work {
+	const struct aif_profile *p;
+	const struct aif_attribution_opts *opts;
+	uint64_t from, to; /* ns since the start */
+	struct aif_run *runs;
+	size_t runs_len, runs_cap;
+	struct aif_group *groups;
+	size_t groups_len, groups_cap;
+	struct aif_inside *insides;
+	size_t insides_len, insides_cap;
+	struct aif_sample_row *samples;
+	size_t samples_len, samples_cap;
+	struct aif_map group_ids, inside_ids;
+	struct aif_conservation c;
+};
+
+/* Walks all runs and samples of each device in order of time: wall time to groups, samples to
+ * insides, unions to the conservation report. Sorts runs and samples. 0 or -ENOMEM. */
+int aif_attribution_sweep(struct aif_attribution_work *w);
+
+/* Rounds `n` fractions, of which each is at ret_stride bytes after the one before, to whole numbers
+ * that sum to `total`: the largest remainders are rounded up, first come first in a tie. The
+ * fractions' own sum must round to `total` within n. 0 or -ENOMEM. */
+int aif_attribution_round(const aif_fraction *fractions, size_t n, uint64_t total, uint64_t *ret);

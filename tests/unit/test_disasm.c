@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "export/disasm.h"
+
+#include "symbolize/symbolize.h"
+
+#include "fixture_pocl.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+
+/* Same instruction boundaries, same mnemonics. Some padding aside, which objdump spells by its
+ * encoding ("data16 cs nopw", "xchg ax,ax") and capstone as the "nop" that it is. */
+static void kernel_as_objdump(const struct fixture *fx, const char *path, size_t *seen,
+			      size_t *differ)
+{
+	char *text = fixture_run(fx, "objdump -d -M intel '%s'", path), *save = NULL;
+	struct aif_buf code = {0};
+	struct aif_symbols *s;
+	struct aif_disasm *d;
+	uint64_t start = 0, size = 0;
+	size_t at = 0;
+
+	assert_int_equal(aif_symbols_new(&s), 0);
+	assert_int_equal(aif_symbols_module(s, 0, open(path, O_RDONLY | O_CLOEXEC), path, NULL), 0);
+	assert_int_equal(aif_disasm_new(aif_symbols_arch(s, 0), &d), 0);
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *tab = strchr(line, '\t'), *mnemonic = tab ? strchr(tab + 1, '\t') : NULL;
+		uint64_t address = strtoull(line, NULL, 16);
+		struct aif_insn insn;
+		const char *name;
+		size_t n;
+
+		if (line[0] != ' ') { /* "ADDRESS <function>:" */
+			aif_buf_clear(&code);
+			at = size = 0;
+			if (strstr(line, "<_pocl_kernel_") && !strstr(line, "-0x")) {
+				assert_int_equal(
+					aif_symbols_function(s, 0, address, &start, &size, &name),
+					0);
+				assert_int_equal(start, address);
+				assert_int_equal(aif_symbols_code(s, 0, start, size, &code), 0);
+			}
+			continue;
+		}
+		if (!mnemonic || at >= size)
+			continue; /* the rest of a long instruction's bytes; padding */
+		aif_disasm_one(d, code.data + at, code.len - at, start + at, &insn);
+		assert_int_equal(insn.address, address); /* all lengths so far agree */
+		at += insn.size;
+		mnemonic++;
+		n = strcspn(mnemonic, " ");
+		mnemonic[n] = 0;
+		(*seen)++;
+		if (strcmp(mnemonic, insn.mnemonic)) {
+			if (++*differ < 10)
+				printf("%" PRIx64 ": %s here, %s there\n", address, insn.mnemonic,
+				       mnemonic);
+		}
+	}
+	aif_disasm_free(d);
+	aif_symbols_free(s);
+	aif_buf_finish(&code);
+	free(text);
+}
+
+static void pocl_kernels_as_objdump(void **state)
+{
+	static const char *const kernels[] = {"mm_tiled", "odd_workgroup"};
+	size_t seen = 0, differ = 0;
+	struct fixture fx;
+	char path[PATH_MAX], *list;
+
+	(void)state;
+	fixture_init(&fx);
+	list = fixture_pocl(&fx, "cache", "");
+	for (size_t i = 0; i < AIF_ARRAY_LEN(kernels); i++) {
+		fixture_pocl_path(list, kernels[i], path);
+		kernel_as_objdump(&fx, path, &seen, &differ);
+	}
+	printf("%zu instructions, %zu differ\n", seen, differ);
+	assert_true(seen > 1000);
+	assert_true(differ * 100 < seen);
+	free(list);
+	fixture_finish(&fx);
+}
+
+static void known_instructions(void **state)
+{
+	static const struct {
+		const char *arch;
+		uint8_t bytes[16];
+		size_t n, size;
+		const char *mnemonic, *operands;
+	} cases[] = {
+		{"x86_64", {0xc3}, 1, 1, "ret", ""},
+		{"x86_64", {0xc5, 0xf8, 0x77}, 3, 3, "vzeroupper", ""},
+		{"x86_64", {0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0}, 8, 8, "mov", "rax, qword ptr [0]"},
+		{"x86_64", {0x75, 0xfe}, 2, 2, "jne", "0x1000"},
+		{"x86_64", {0xf3, 0xa4}, 2, 2, "rep movsb", "byte ptr [rdi], byte ptr [rsi]"},
+		/* cut off, and what is no instruction: one byte at a time */
+		{"x86_64", {0x48, 0x8b, 0x04}, 3, 1, ".byte", "0x48"},
+		{"x86_64", {0x06, 0xc3}, 2, 1, ".byte", "0x06"},
+		{"aarch64", {0xc0, 0x03, 0x5f, 0xd6}, 4, 4, "ret", ""},
+		{"aarch64", {0xff, 0xff, 0xff, 0xff}, 4, 4, ".inst", "0xffffffff"},
+		{"aarch64", {0xc0, 0x03}, 2, 1, ".byte", "0xc0"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_disasm *d;
+		struct aif_insn insn;
+
+		assert_int_equal(aif_disasm_new(cases[i].arch, &d), 0);
+		aif_disasm_one(d, cases[i].bytes, cases[i].n, 0x1000, &insn);
+		assert_int_equal(insn.address, 0x1000);
+		assert_int_equal(insn.size, cases[i].size);
+		assert_string_equal(insn.mnemonic, cases[i].mnemonic);
+		assert_string_equal(insn.operands, cases[i].operands);
+		aif_disasm_free(d);
+	}
+}
+
+static void unknown_architectures(void **state)
+{
+	struct aif_disasm *d = NULL;
+
+	(void)state;
+	assert_int_equal(aif_disasm_new("sm_90", &d), -ENOTSUP);
+	assert_int_equal(aif_disasm_new("", &d), -ENOTSUP);
+	assert_null(d);
+}
+
+/* Any bytes: always one instruction that lies within them. */
+static void random_bytes(void **state)
+{
+	static const char *const archs[] = {"x86_64", "aarch64"};
+	uint64_t random = 0x9e3779b97f4a7c15;
+	uint8_t bytes[4096];
+
+	(void)state;
+	for (size_t a = 0; a < AIF_ARRAY_LEN(archs); a++) {
+		struct aif_disasm *d;
+
+		assert_int_equal(aif_disasm_new(archs[a], &d), 0);
+		for (size_t i = 0; i < sizeof(bytes); i++) {
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			bytes[i] = (uint8_t)(random >> 32);
+		}
+		for (size_t at = 0, n; at < sizeof(bytes); at += n) {
+			struct aif_insn insn;
+			/* its own copy, so that reading past the end is seen */
+			size_t len = AIF_MIN(sizeof(bytes) - at, 1 + random % 16);
+			uint8_t *part = malloc(len);
+
+			memcpy(part, bytes + at, len);
+			aif_disasm_one(d, part, len, at, &insn);
+			free(part);
+			n = insn.size;
+			assert_in_range(n, 1, len);
+			assert_true(insn.mnemonic[0] != 0);
+			random = random * 6364136223846793005u + 1;
+		}
+		aif_disasm_free(d);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(known_instructions),
+		cmocka_unit_test(unknown_architectures),
+		cmocka_unit_test(random_bytes),
+		cmocka_unit_test(pocl_kernels_as_objdump),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

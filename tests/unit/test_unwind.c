@@ -1,0 +1,752 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "unwind/unwind.h"
+
+#include "tiny_elf.h"
+
+#include <alloca.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <ucontext.h>
+
+#include <cmocka.h>
+
+#define MAX 512
+
+/* What one capture saw: ours, and glibc's as the oracle. */
+struct seen {
+	struct aif_unwinder *u;
+	struct aif_stack_bounds bounds;
+	unsigned max;
+	struct aif_unwind_result result;
+	uint64_t ours[MAX];
+	void *theirs[MAX];
+	unsigned n_theirs;
+};
+
+/* Callbacks of libraries made by hand take no argument, so what they fill in is here. */
+static _Thread_local struct seen seen;
+
+static struct aif_unwinder *new_unwinder(void)
+{
+	void *p = mmap(NULL, aif_unwinder_size(), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(p, MAP_FAILED);
+	assert_int_equal(aif_unwinder_init(p), 0);
+	return p;
+}
+
+static void free_unwinder(struct aif_unwinder *u)
+{
+	munmap(u, aif_unwinder_size());
+}
+
+static int setup(void **state)
+{
+	void *warm[4];
+
+	backtrace(warm, 4); /* loads libgcc */
+	memset(&seen, 0, sizeof(seen));
+	seen.u = new_unwinder();
+	seen.max = MAX;
+	*state = NULL;
+	return aif_stack_bounds_here(&seen.bounds);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	free_unwinder(seen.u);
+	return 0;
+}
+
+/* Keeps p's memory and the caller's frame alive. */
+static AIF_NOINLINE void use(void *p)
+{
+	__asm__ volatile("" : : "r"(p) : "memory");
+}
+
+static AIF_NOINLINE void capture(void)
+{
+	struct aif_regs regs;
+
+	AIF_REGS_HERE(&regs);
+	seen.result = aif_unwind(seen.u, &regs, false, seen.bounds, seen.ours, seen.max);
+	seen.n_theirs = (unsigned)backtrace(seen.theirs, MAX);
+	use(&regs);
+}
+
+/* Both stacks the same but for the place in the innermost function. */
+static bool same(void)
+{
+	return seen.result.stop == AIF_STOP_END && seen.result.depth == seen.n_theirs &&
+	       memcmp(seen.ours + 1, seen.theirs + 1, (seen.n_theirs - 1) * sizeof(void *)) == 0;
+}
+
+static void assert_same(void)
+{
+	if (!same())
+		print_error("ours: %u (%s), glibc: %u\n", seen.result.depth,
+			    aif_unwind_stop_name(seen.result.stop), seen.n_theirs);
+	assert_true(same());
+}
+
+/* ---- plain stacks ---- */
+
+static AIF_NOINLINE void plain(unsigned depth)
+{
+	volatile char frame[40];
+
+	frame[depth % 40] = 1;
+	if (depth)
+		plain(depth - 1);
+	else
+		capture();
+	use((void *)frame);
+}
+
+static AIF_NOINLINE void with_alloca(unsigned depth)
+{
+	char *p = alloca(16 + depth * 8);
+
+	p[0] = 1;
+	use(p);
+	if (depth)
+		with_alloca(depth - 1);
+	else
+		capture();
+	use(p);
+}
+
+static AIF_NOINLINE void over_aligned(unsigned depth)
+{
+	char frame[64] __attribute__((aligned(128)));
+
+	frame[0] = 1;
+	use(frame);
+	if (depth)
+		over_aligned(depth - 1);
+	else
+		capture();
+	use(frame);
+}
+
+static AIF_NOINLINE void mixed(unsigned depth)
+{
+	char *p = alloca(100 + depth % 3);
+	char frame[32] __attribute__((aligned(64)));
+
+	frame[0] = 1;
+	use(p);
+	use(frame);
+	if (depth % 3 == 1)
+		plain(3);
+	else if (depth)
+		mixed(depth - 1);
+	else
+		over_aligned(2);
+	use(p);
+}
+
+static void test_stacks_equal_glibcs(void **state)
+{
+	(void)state;
+	for (int again = 0; again < 2; again++) { /* rows unknown, rows known */
+		plain(0);
+		assert_same();
+		plain(100);
+		assert_true(seen.result.depth > 100);
+		assert_same();
+		with_alloca(30);
+		assert_same();
+		over_aligned(30);
+		assert_same();
+		for (unsigned depth = 0; depth < 12; depth++) {
+			mixed(depth);
+			assert_same();
+		}
+	}
+}
+
+static int compare_and_capture(const void *a, const void *b)
+{
+	capture();
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Up through a function of libc. */
+static void test_callback_from_libc(void **state)
+{
+	int v[] = {2, 1};
+
+	(void)state;
+	qsort(v, 2, sizeof(v[0]), compare_and_capture);
+	assert_int_equal(v[0], 1);
+	assert_same();
+}
+
+static void test_depth_limit(void **state)
+{
+	unsigned full;
+
+	(void)state;
+	plain(20);
+	assert_same();
+	full = seen.result.depth;
+	for (seen.max = 0; seen.max <= full + 1; seen.max++) {
+		memset(seen.ours, 0, sizeof(seen.ours));
+		plain(20);
+		assert_int_equal(seen.result.depth, AIF_MIN(seen.max, full));
+		assert_int_equal(seen.result.stop, seen.max < full ? AIF_STOP_DEPTH : AIF_STOP_END);
+		assert_int_equal(seen.ours[seen.max], 0);
+		if (seen.max > 1)
+			assert_memory_equal(seen.ours + 1, seen.theirs + 1,
+					    (AIF_MIN(seen.max, full) - 1) * sizeof(void *));
+	}
+}
+
+/* ---- threads ---- */
+
+static void *thread_main(void *arg)
+{
+	struct seen *mine = arg;
+
+	seen.u = mine->u;
+	seen.max = MAX;
+	if (aif_stack_bounds_here(&seen.bounds) == 0)
+		mixed(7);
+	*mine = seen;
+	return NULL;
+}
+
+static void test_thread(void **state)
+{
+	struct seen *mine = calloc(1, sizeof(*mine));
+	pthread_t thread;
+
+	(void)state;
+	assert_non_null(mine);
+	mine->u = seen.u;
+	assert_int_equal(pthread_create(&thread, NULL, thread_main, mine), 0);
+	pthread_join(thread, NULL);
+	assert_true(mine->bounds.hi <= seen.bounds.lo || mine->bounds.lo >= seen.bounds.hi);
+	seen = *mine;
+	free(mine);
+	assert_same();
+}
+
+/* Many threads on a map that knows nothing yet: all learn the same rows at once. */
+#define THREADS 8
+#define ROUNDS  20
+
+struct cold {
+	pthread_barrier_t start;
+	struct aif_unwinder *u;
+	_Atomic unsigned wrong, right;
+};
+
+static void *cold_thread(void *arg)
+{
+	struct cold *cold = arg;
+
+	pthread_barrier_wait(&cold->start);
+	seen.u = cold->u;
+	seen.max = MAX;
+	if (aif_stack_bounds_here(&seen.bounds))
+		return NULL;
+	for (unsigned i = 0; i < 12; i++) {
+		mixed(i);
+		atomic_fetch_add(same() ? &cold->right : &cold->wrong, 1);
+		plain(i);
+		atomic_fetch_add(same() ? &cold->right : &cold->wrong, 1);
+	}
+	return NULL;
+}
+
+static void test_threads_on_a_cold_map(void **state)
+{
+	(void)state;
+	for (int round = 0; round < ROUNDS; round++) {
+		struct cold cold = {.u = new_unwinder()};
+		pthread_t threads[THREADS];
+
+		pthread_barrier_init(&cold.start, NULL, THREADS);
+		for (int i = 0; i < THREADS; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL, cold_thread, &cold), 0);
+		for (int i = 0; i < THREADS; i++)
+			pthread_join(threads[i], NULL);
+		pthread_barrier_destroy(&cold.start);
+		free_unwinder(cold.u);
+		assert_int_equal(atomic_load(&cold.wrong), 0);
+		assert_int_equal(atomic_load(&cold.right), THREADS * 24);
+	}
+}
+
+/* ---- signals ---- */
+
+static struct {
+	uint64_t pc;
+	struct aif_unwind_result result;
+	uint64_t ours[MAX];
+} interrupted;
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	const greg_t *g = ((ucontext_t *)context)->uc_mcontext.gregs;
+	struct aif_regs regs = {(uint64_t)g[REG_RIP], (uint64_t)g[REG_RSP], (uint64_t)g[REG_RBP]};
+
+	(void)number;
+	(void)info;
+	interrupted.pc = regs.pc;
+	interrupted.result = aif_unwind(seen.u, &regs, true, seen.bounds, interrupted.ours, MAX);
+	capture();
+	use(context);
+}
+
+static void handle(int flags)
+{
+	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | flags};
+
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+}
+
+static AIF_NOINLINE void raises(unsigned depth)
+{
+	volatile char frame[24];
+
+	frame[depth % 24] = 1;
+	if (depth)
+		raises(depth - 1);
+	else
+		raise(SIGUSR1);
+	use((void *)frame);
+}
+
+/* The interrupted stack as glibc sees it from the handler: from its exact pc on. */
+static void assert_interrupted_same(void)
+{
+	unsigned at = 0;
+
+	while (at < seen.n_theirs && (uint64_t)(uintptr_t)seen.theirs[at] != interrupted.pc)
+		at++;
+	assert_in_range(at, 2, seen.n_theirs - 1);
+	assert_int_equal(interrupted.result.stop, AIF_STOP_END);
+	assert_int_equal(interrupted.result.depth, seen.n_theirs - at);
+	assert_memory_equal(interrupted.ours, seen.theirs + at,
+			    (seen.n_theirs - at) * sizeof(void *));
+}
+
+static void test_through_a_signal_frame(void **state)
+{
+	(void)state;
+	handle(0);
+	raises(5);
+	assert_same(); /* from within the handler */
+	assert_interrupted_same();
+}
+
+/* A function whose first instruction is where the signal strikes: looked up at pc - 1 it would be
+ * taken for the function before it, which has another frame. */
+__asm__(".text\n"
+	".type before_trap, @function\n"
+	"before_trap:\n"
+	"	.cfi_startproc\n"
+	"	.cfi_def_cfa_offset 4096\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".type first_instruction, @function\n"
+	"first_instruction:\n"
+	"	.cfi_startproc\n"
+	"	ud2\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	/* and one that keeps rbp below rsp, where only an interrupted function may */
+	".type red_zone, @function\n"
+	"red_zone:\n"
+	"	.cfi_startproc\n"
+	"	movq %rbp, -16(%rsp)\n"
+	"	.cfi_offset %rbp, -24\n"
+	"	xorl %ebp, %ebp\n"
+	"	ud2\n"
+	"	movq -16(%rsp), %rbp\n"
+	"	.cfi_same_value %rbp\n"
+	"	ret\n"
+	"	.cfi_endproc\n");
+
+void first_instruction(void);
+void red_zone(void);
+
+static void skip_ud2(int number, siginfo_t *info, void *context)
+{
+	on_signal(number, info, context);
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
+}
+
+static AIF_NOINLINE void traps(void (*f)(void))
+{
+	char *p = alloca(64 + (size_t)(f == red_zone)); /* so that rbp is needed here */
+
+	use(p);
+	f();
+	use(p);
+}
+
+static void test_interrupted_instruction_is_exact(void **state)
+{
+	struct sigaction action = {.sa_sigaction = skip_ud2, .sa_flags = SA_SIGINFO}, old;
+
+	(void)state;
+	assert_int_equal(sigaction(SIGILL, &action, &old), 0);
+	traps(first_instruction);
+	assert_same();
+	assert_interrupted_same();
+	traps(red_zone);
+	assert_same();
+	assert_interrupted_same();
+	sigaction(SIGILL, &old, NULL);
+}
+
+static void test_alternate_signal_stack(void **state)
+{
+	stack_t alternate = {.ss_size = 256 * 1024}, old;
+	uint64_t lo, hi;
+
+	(void)state;
+	alternate.ss_sp = malloc(alternate.ss_size);
+	assert_non_null(alternate.ss_sp);
+	assert_int_equal(sigaltstack(&alternate, &old), 0);
+	handle(SA_ONSTACK);
+	raises(5);
+	sigaltstack(&old, NULL);
+	/* The interrupted stack is the thread's; the handler's own lies outside the bounds. */
+	assert_interrupted_same();
+	assert_int_equal(seen.result.stop, AIF_STOP_BAD_STACK);
+	assert_int_equal(seen.result.depth, 1);
+	lo = (uint64_t)(uintptr_t)alternate.ss_sp;
+	hi = lo + alternate.ss_size;
+	assert_true(lo >= seen.bounds.hi || hi <= seen.bounds.lo);
+	free(alternate.ss_sp);
+}
+
+/* ---- other stacks, other code ---- */
+
+static ucontext_t main_context, coroutine_context;
+
+static void coroutine(void)
+{
+	plain(3);
+	swapcontext(&coroutine_context, &main_context);
+}
+
+static void test_coroutine(void **state)
+{
+	size_t size = 256 * 1024;
+	char *stack = malloc(size);
+
+	(void)state;
+	assert_non_null(stack);
+	getcontext(&coroutine_context);
+	coroutine_context.uc_stack.ss_sp = stack;
+	coroutine_context.uc_stack.ss_size = size;
+	makecontext(&coroutine_context, coroutine, 0);
+	swapcontext(&main_context, &coroutine_context);
+	assert_int_equal(seen.result.stop, AIF_STOP_BAD_STACK);
+	assert_int_equal(seen.result.depth, 1);
+
+	/* with the bounds of its own stack it is complete */
+	seen.bounds.lo = (uint64_t)(uintptr_t)stack;
+	seen.bounds.hi = seen.bounds.lo + size;
+	makecontext(&coroutine_context, coroutine, 0);
+	swapcontext(&main_context, &coroutine_context);
+	assert_same();
+	aif_stack_bounds_here(&seen.bounds);
+	free(stack);
+}
+
+/* Code that no module holds: the stack ends there, with all frames up to it. */
+static void test_code_without_module(void **state)
+{
+	static uint8_t image[5 * TINY_PAGE];
+	struct tiny_elf opts = {.frame = 1048};
+	tiny_entry *entry;
+	void *code = mmap(NULL, TINY_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(code, MAP_FAILED);
+	tiny_elf_make(image, &opts);
+	memcpy(code, image + TINY_CODE, TINY_CODE_LEN);
+	memcpy(&entry, &code, sizeof(entry));
+	entry(capture);
+	assert_int_equal(seen.result.stop, AIF_STOP_NO_MODULE);
+	assert_int_equal(seen.result.depth, 2);
+	assert_int_equal(seen.ours[1], (uint64_t)(uintptr_t)code + 9);
+	munmap(code, TINY_PAGE);
+}
+
+static void test_modules_that_cannot_be_unwound(void **state)
+{
+	static const struct {
+		struct tiny_elf opts;
+		enum aif_unwind_stop stop;
+	} cases[] = {
+		{{.frame = 1048}, AIF_STOP_END},
+		{{.frame = 1048, .no_index = true}, AIF_STOP_END},
+		{{.frame = 1048, .no_tables = true}, AIF_STOP_NO_FDE},
+		{{.frame = 1048, .cfa_in_r10 = true}, AIF_STOP_BAD_ROW},
+		{{.frame = 1048, .bad_pointer = true}, AIF_STOP_BAD_ROW},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		void *handle = tiny_elf_open(&cases[i].opts);
+
+		assert_non_null(handle);
+		aif_unwinder_refresh(seen.u);
+		tiny_elf_entry(handle)(capture);
+		assert_int_equal(seen.result.stop, cases[i].stop);
+		if (cases[i].stop == AIF_STOP_END)
+			assert_same();
+		else
+			assert_int_equal(seen.result.depth, 2);
+		dlclose(handle);
+		aif_unwinder_refresh(seen.u);
+	}
+}
+
+/* A library goes, another one with a different frame comes to lie at its address. Without a new
+ * generation the old row would be used: a wrong stack. */
+static void test_library_replaced_at_its_address(void **state)
+{
+	unsigned at_same_address = 0;
+	void *last = NULL;
+
+	(void)state;
+	for (unsigned i = 0; i < 40; i++) {
+		struct tiny_elf opts = {.frame = i % 2 ? 1048 : 2072};
+		uint32_t generation = aif_unwinder_generation(seen.u);
+		void *handle = tiny_elf_open(&opts), *entry;
+
+		assert_non_null(handle);
+		entry = dlsym(handle, "entry");
+		at_same_address += entry == last;
+		last = entry;
+		tiny_elf_entry(handle)(capture);
+		/* Where the loader does not answer by itself, an unknown module asks for a refresh. */
+		if (seen.result.stop == AIF_STOP_NO_MODULE) {
+			assert_true(aif_unwinder_stale(seen.u, seen.ours[seen.result.depth - 1]));
+			aif_unwinder_refresh(seen.u);
+			tiny_elf_entry(handle)(capture);
+		}
+		assert_same();
+		assert_int_equal(aif_unwinder_generation(seen.u), generation);
+		dlclose(handle);
+		aif_unwinder_refresh(seen.u);
+		assert_int_not_equal(aif_unwinder_generation(seen.u), generation);
+	}
+	assert_true(at_same_address > 10); /* else this test shows nothing */
+}
+
+/* A pc in no module is not remembered: a library may be loaded there later. */
+static void test_unknown_is_not_remembered(void **state)
+{
+	struct tiny_elf opts = {.frame = 1048};
+	struct aif_regs regs;
+	void *handle = tiny_elf_open(&opts), *entry, *again;
+	uint64_t pc;
+
+	(void)state;
+	assert_non_null(handle);
+	entry = dlsym(handle, "entry");
+	dlclose(handle);
+	aif_unwinder_refresh(seen.u);
+
+	AIF_REGS_HERE(&regs);
+	pc = regs.pc;
+	regs.pc = (uint64_t)(uintptr_t)entry + 9; /* as a return address */
+	seen.result = aif_unwind(seen.u, &regs, false, seen.bounds, seen.ours, MAX);
+	assert_int_equal(seen.result.stop, AIF_STOP_NO_MODULE);
+	handle = tiny_elf_open(&opts);
+	assert_non_null(handle);
+	again = dlsym(handle, "entry");
+	assert_ptr_equal(again, entry);
+	aif_unwinder_refresh(seen.u);
+	tiny_elf_entry(handle)(capture);
+	assert_same();
+	dlclose(handle);
+	aif_unwinder_refresh(seen.u);
+	assert_true(pc != 0);
+}
+
+static void test_module_of_an_address(void **state)
+{
+	struct aif_unwind_module module;
+	uint64_t here = (uint64_t)(uintptr_t)capture,
+		 libc = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "qsort");
+	Dl_info info;
+
+	(void)state;
+	assert_true(aif_unwinder_module(seen.u, here, &module));
+	assert_string_equal(module.path, "");
+	assert_in_range(here, module.lo, module.hi - 1);
+	assert_true(module.phnum > 3);
+	assert_true(dladdr((void *)(uintptr_t)libc, &info));
+	assert_true(aif_unwinder_module(seen.u, libc, &module));
+	assert_string_equal(module.path, info.dli_fname);
+	assert_int_equal(module.base, (uintptr_t)info.dli_fbase);
+	assert_false(aif_unwinder_module(seen.u, (uint64_t)(uintptr_t)&module, &module));
+	assert_false(aif_unwinder_module(seen.u, 0, &module));
+}
+
+/* ---- hostile ---- */
+
+static void test_wild_registers(void **state)
+{
+	static const uint64_t wild[] = {0,
+					1,
+					2,
+					4095,
+					UINT64_MAX,
+					UINT64_MAX - 7,
+					UINT64_C(1) << 47,
+					UINT64_C(1) << 63,
+					UINT64_C(0xffffffffff600000)};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(wild); i++) {
+		for (int exact = 0; exact < 2; exact++) {
+			struct aif_regs regs;
+			struct aif_unwind_result r;
+
+			AIF_REGS_HERE(&regs);
+			regs.pc = wild[i];
+			r = aif_unwind(seen.u, &regs, exact, seen.bounds, seen.ours, MAX);
+			assert_int_equal(r.depth, 1);
+			assert_int_equal(r.stop, AIF_STOP_NO_MODULE);
+			AIF_REGS_HERE(&regs);
+			regs.sp = wild[i];
+			r = aif_unwind(seen.u, &regs, exact, seen.bounds, seen.ours, MAX);
+			assert_int_equal(r.depth, 1);
+			assert_int_equal(r.stop, AIF_STOP_BAD_STACK);
+		}
+		struct aif_regs regs;
+		struct aif_stack_bounds bounds[] = {
+			{wild[i], wild[i]}, {seen.bounds.hi, wild[i]}, {0, wild[i] & 7}};
+
+		AIF_REGS_HERE(&regs);
+		for (size_t k = 0; k < AIF_ARRAY_LEN(bounds); k++) {
+			if (bounds[k].lo <= regs.sp && bounds[k].hi > regs.sp)
+				continue;
+			struct aif_unwind_result r =
+				aif_unwind(seen.u, &regs, false, bounds[k], seen.ours, MAX);
+			assert_int_equal(r.stop, AIF_STOP_BAD_STACK);
+			assert_int_equal(r.depth, 1);
+		}
+	}
+}
+
+static uint64_t xorshift(uint64_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 7;
+	*x ^= *x << 17;
+	return *x;
+}
+
+/* Stacks full of code addresses, stack addresses and small numbers, between two pages that cannot be
+ * read: any row may meet any content. */
+static void test_garbage_stacks_never_fault(void **state)
+{
+	const size_t page = 4096, words = page / 8;
+	uint8_t *area = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t *stack = (uint64_t *)(void *)(area + page), x = 88172645463325252u;
+	struct aif_stack_bounds bounds = {(uint64_t)(uintptr_t)stack,
+					  (uint64_t)(uintptr_t)(stack + words)};
+	unsigned stops[AIF_STOP_COUNT] = {0};
+	struct aif_unwind_module libc, here;
+
+	(void)state;
+	assert_ptr_not_equal(area, MAP_FAILED);
+	assert_int_equal(mprotect(stack, page, PROT_READ | PROT_WRITE), 0);
+	assert_true(aif_unwinder_module(seen.u, (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "qsort"),
+					&libc));
+	assert_true(aif_unwinder_module(seen.u, (uint64_t)(uintptr_t)capture, &here));
+	for (unsigned round = 0; round < 3000; round++) {
+		for (size_t i = 0; i < words; i++) {
+			uint64_t r = xorshift(&x);
+
+			switch (r % 8) {
+			case 0:
+				stack[i] = here.lo + (r >> 8) % (here.hi - here.lo);
+				break;
+			case 1:
+				stack[i] = bounds.lo + ((r >> 8) % (page + 64)) - 32;
+				break;
+			case 2:
+				stack[i] = r >> 56;
+				break;
+			default:
+				stack[i] = libc.lo + (r >> 8) % (libc.hi - libc.lo);
+			}
+		}
+		for (unsigned k = 0; k < 30; k++) {
+			struct aif_regs regs = {libc.lo + xorshift(&x) % (libc.hi - libc.lo),
+						bounds.lo + xorshift(&x) % (page - 8),
+						bounds.lo + xorshift(&x) % (page + 64) - 32};
+			struct aif_unwind_result r =
+				aif_unwind(seen.u, &regs, k % 2, bounds, seen.ours, MAX);
+
+			assert_in_range(r.depth, 1, MAX);
+			assert_int_equal(seen.ours[0], regs.pc);
+			stops[r.stop]++;
+		}
+	}
+	assert_true(stops[AIF_STOP_BAD_STACK] && stops[AIF_STOP_NO_FDE] &&
+		    stops[AIF_STOP_BAD_ROW] && stops[AIF_STOP_END]);
+	munmap(area, 3 * page);
+}
+
+static void test_stop_names(void **state)
+{
+	(void)state;
+	for (int i = 0; i < AIF_STOP_COUNT; i++) {
+		assert_non_null(aif_unwind_stop_name(i));
+		for (int k = 0; k < i; k++)
+			assert_string_not_equal(aif_unwind_stop_name(i), aif_unwind_stop_name(k));
+	}
+	assert_string_equal(aif_unwind_stop_name(AIF_STOP_COUNT), "unknown");
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_stacks_equal_glibcs),
+		TEST(test_callback_from_libc),
+		TEST(test_depth_limit),
+		TEST(test_thread),
+		TEST(test_threads_on_a_cold_map),
+		TEST(test_through_a_signal_frame),
+		TEST(test_interrupted_instruction_is_exact),
+		TEST(test_alternate_signal_stack),
+		TEST(test_coroutine),
+		TEST(test_code_without_module),
+		TEST(test_modules_that_cannot_be_unwound),
+		TEST(test_library_replaced_at_its_address),
+		TEST(test_unknown_is_not_remembered),
+		TEST(test_module_of_an_address),
+		TEST(test_wild_registers),
+		TEST(test_garbage_stacks_never_fault),
+		TEST(test_stop_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
