@@ -10,7 +10,7 @@
 
 void aif_agent_path(char *to, size_t size)
 {
-	static const char *const places[] = {"/" AGENT, "/../" AIF_LIBDIR "/aiflame/" AGENT,
+	static const char *const places[] = {"/agent/" AGENT, "/../" AIF_LIBDIR "/aiflame/" AGENT,
 					     "/../lib/aiflame/" AGENT};
 	const char *given = getenv("AIFLAME_AGENT");
 	char exe[PATH_MAX], path[PATH_MAX + 64], real[PATH_MAX];

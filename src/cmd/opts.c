@@ -7,7 +7,7 @@
 
 static bool named(const struct aif_opt *o)
 {
-	return o && (o->name || o->letter);
+	return o && (o->name || o->letter); /* a command may have no table */
 }
 
 /* An option as the user sees it: "--leaf", or "-o" where there is no long form. */

@@ -2,6 +2,7 @@
 #include "export/names.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <string.h>
 
 /*
@@ -12,6 +13,9 @@
  * None of them understands C++. They know brackets, and the few places where a bracket is none:
  * "operator<", "->", and comparisons, which demanglers write in parentheses.
  */
+
+/* Template arguments deeper than this are never shown. */
+enum { MAX_DEPTH = 6 };
 
 struct text {
 	const char *p;
@@ -50,32 +54,49 @@ static size_t operator_len(struct text t, size_t at)
 	return n + (at + n < t.n && t.p[at + n] == ' '); /* operator new, operator bool */
 }
 
-/* Where the bracket at `at` closes, t.n if it does not. */
-static size_t closing(struct text t, size_t at)
+static char opener_of(char close)
 {
-	char open = t.p[at], close = open == '('   ? ')'
-				     : open == '{' ? '}'
-				     : open == '[' ? ']'
-						   : '>';
-	size_t depth = 0, skip;
+	return close == ')' ? '(' : close == '}' ? '{' : close == ']' ? '[' : '<';
+}
 
-	for (size_t i = at; i < t.n; i++) {
-		char c = t.p[i];
+/* For each bracket where it closes, 0 = it does not; for free(), NULL when memory runs out. One pass,
+ * whatever the name: a closing bracket closes the nearest opening one of its kind, except that '>'
+ * does not reach out of parentheses (where it may compare), and '<'s left open count for nothing. */
+static uint32_t *find_closings(struct text t)
+{
+	uint32_t *close = calloc(t.n + 1, sizeof(*close)), *open = calloc(t.n + 1, sizeof(*open));
+	size_t depth = 0, of_kind[UCHAR_MAX + 1] = {0}, skip;
 
-		if (open == '<' && (skip = operator_len(t, i)) != 0) {
+	if (!close || !open)
+		goto fail;
+	for (size_t i = 0; i < t.n; i++) {
+		char c = t.p[i], opener;
+
+		if ((skip = operator_len(t, i)) != 0) {
 			i += skip - 1;
 			continue;
 		}
-		if (open == '<' && c == '(') {
-			i = closing(t, i); /* only counts parentheses: no deeper recursion */
+		if (c && strchr("(<{[", c)) {
+			open[depth++] = (uint32_t)i;
+			of_kind[(unsigned char)c]++;
 			continue;
 		}
-		if (c == open)
-			depth++;
-		else if (c == close && !(c == '>' && i && t.p[i - 1] == '-') && --depth == 0)
-			return i;
+		if (!c || !strchr(")>}]", c) || (c == '>' && i && t.p[i - 1] == '-'))
+			continue;
+		opener = opener_of(c);
+		if (!of_kind[(unsigned char)opener] || (c == '>' && t.p[open[depth - 1]] != '<'))
+			continue;
+		while (t.p[open[depth - 1]] != opener)
+			of_kind[(unsigned char)t.p[open[--depth]]]--;
+		close[open[--depth]] = (uint32_t)i;
+		of_kind[(unsigned char)opener]--;
 	}
-	return t.n;
+	free(open);
+	return close;
+fail:
+	free(close);
+	free(open);
+	return NULL;
 }
 
 /* The length of what `pattern` matches at `at`, 0 if it does not. */
@@ -194,7 +215,7 @@ static size_t qualifiers_len(struct text t, size_t at, bool *ret_is_list)
 	return at - begin;
 }
 
-static void drop_parameters(struct text t, struct aif_buf *ret)
+static void drop_parameters(struct text t, const uint32_t *close, struct aif_buf *ret)
 {
 	size_t begin = ret->len, name = begin, skip;
 	bool had_list = false;
@@ -208,7 +229,7 @@ static void drop_parameters(struct text t, struct aif_buf *ret)
 			at += skip;
 			continue;
 		}
-		if (!strchr("(<{[", c) || (end = closing(t, at)) == t.n) {
+		if ((end = close[at]) == 0) {
 			aif_buf_putc(ret, c);
 			at++;
 			if (c == ' ' && !had_list)
@@ -241,10 +262,10 @@ static void drop_parameters(struct text t, struct aif_buf *ret)
 }
 
 /* With the arguments of templates more than `deepest` deep as <...>. */
-static void collapse(struct text t, size_t deepest, struct aif_buf *ret)
+static void collapse(struct text t, const uint32_t *close, size_t deepest, struct aif_buf *ret)
 {
 	static const char dots[] = "<...>";
-	size_t depth = 0, skip;
+	size_t ends[MAX_DEPTH + 8], depth = 0, skip;
 
 	for (size_t at = 0; at < t.n; at++) {
 		char c = t.p[at];
@@ -256,53 +277,74 @@ static void collapse(struct text t, size_t deepest, struct aif_buf *ret)
 		}
 		/* After a word only: "<T as Trait>::f", "<lambda>" are names. */
 		if (c == '<' && at && (is_word(t.p[at - 1]) || t.p[at - 1] == ' ')) {
-			size_t end = depth == deepest ? closing(t, at) : t.n;
+			size_t end = close[at];
 
-			if (end < t.n && end - at >= sizeof(dots) - 1) {
+			if (end && depth == deepest && end - at >= sizeof(dots) - 1) {
 				aif_buf_puts(ret, dots);
 				at = end;
 				continue;
 			}
-			depth++;
-		} else if (c == '>' && depth && t.p[at - 1] != '-')
+			if (end && depth < AIF_ARRAY_LEN(ends))
+				ends[depth++] = end;
+		} else if (depth && at == ends[depth - 1])
 			depth--;
 		aif_buf_putc(ret, c);
 	}
 }
 
+/* Cuts the text from `begin` on to `max` bytes, not within a character. */
+static void cut(struct aif_buf *b, size_t begin, size_t max)
+{
+	size_t keep = begin + max - 3;
+
+	if (b->len - begin <= max)
+		return;
+	while (keep > begin && (b->data[keep] & 0xc0) == 0x80)
+		keep--;
+	b->len = keep;
+	aif_buf_puts(b, "...");
+}
+
 void aif_name_short(const char *name, size_t n, enum aif_name_detail detail, struct aif_buf *ret)
 {
-	struct aif_buf one = {0}, two = {0};
-	size_t begin = ret->len, max;
+	struct aif_buf plain = {0}, bare = {0};
+	struct text t = {name, n};
+	size_t begin = ret->len;
+	uint32_t *close = NULL;
 
 	if (detail != AIF_NAME_BRIEF && detail != AIF_NAME_NORMAL) {
 		aif_buf_append(ret, name, n);
 		return;
 	}
-	replace((struct text){name, n}, &one);
-	/* "[libfoo.so+0x10]" and the like are no functions */
-	if (n && name[0] == '[')
-		aif_buf_append(&two, one.data, one.len);
-	else
-		drop_parameters((struct text){(char *)one.data, one.len}, &two);
-	for (size_t deepest = 6;; deepest--) {
+	replace(t, &plain);
+	t = (struct text){(char *)plain.data, plain.len};
+	/* "[libfoo.so+0x10]" and the like are no functions. */
+	if (n && name[0] != '[') {
+		close = find_closings(t);
+		if (!close)
+			goto fail;
+		drop_parameters(t, close, &bare);
+		free(close);
+		t = (struct text){(char *)bare.data, bare.len};
+	}
+	close = find_closings(t);
+	if (!close || plain.failed || bare.failed)
+		goto fail;
+	for (size_t deepest = MAX_DEPTH;; deepest--) {
 		ret->len = begin;
-		collapse((struct text){(char *)two.data, two.len}, deepest, ret);
-		if (ret->len - begin <= limits[detail].templates || deepest == 0)
+		collapse(t, close, deepest, ret);
+		if (ret->failed || ret->len - begin <= limits[detail].templates || deepest == 0)
 			break;
 	}
-	max = limits[detail].all;
-	if (ret->len - begin > max) {
-		size_t keep = begin + max - 3;
-
-		while (keep > begin && (ret->data[keep] & 0xc0) == 0x80)
-			keep--; /* not within a character */
-		ret->len = keep;
-		aif_buf_puts(ret, "...");
-	}
-	ret->failed |= one.failed || two.failed;
-	aif_buf_finish(&one);
-	aif_buf_finish(&two);
+	cut(ret, begin, limits[detail].all);
+out:
+	free(close);
+	aif_buf_finish(&plain);
+	aif_buf_finish(&bare);
+	return;
+fail:
+	ret->failed = true;
+	goto out;
 }
 
 /* The length of the valid UTF-8 character at p, 0 if there is none, and its code point. */

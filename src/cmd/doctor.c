@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/agent_path.h"
+#include "cmd/command.h"
+#include "record/perf_source.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A probe answers in one line, with what to do where something is missing. */
+static bool say(bool ok, const char *what, const char *found, const char *fix)
+{
+	printf("%s  %-22s %s%s%s\n", ok ? "ok     " : "MISSING", what, found,
+	       ok || !*fix ? "" : "; ", ok ? "" : fix);
+	return ok;
+}
+
+static bool probe_agent(void)
+{
+	char path[PATH_MAX];
+
+	aif_agent_path(path, sizeof(path));
+	return say(access(path, R_OK) == 0, "agent", path,
+		   "install aiflame completely, or set AIFLAME_AGENT");
+}
+
+static bool probe_loader(void)
+{
+	void *lib = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+	if (!lib)
+		return say(false, "OpenCL loader", "libOpenCL.so.1 was not found",
+			   "apt-get install ocl-icd-libopencl1");
+	dlclose(lib);
+	return say(true, "OpenCL loader", "libOpenCL.so.1", "");
+}
+
+static bool probe_drivers(void)
+{
+	char names[512] = "";
+	struct dirent *e;
+	bool pocl = false;
+	size_t n = 0;
+	DIR *dir = opendir("/etc/OpenCL/vendors");
+
+	while (dir && (e = readdir(dir)) != NULL) {
+		if (!strstr(e->d_name, ".icd"))
+			continue;
+		pocl |= strstr(e->d_name, "pocl") != NULL;
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
+				      e->d_name);
+		if (n >= sizeof(names))
+			break;
+	}
+	if (dir)
+		closedir(dir);
+	if (!names[0])
+		return say(false, "OpenCL drivers", "none in /etc/OpenCL/vendors",
+			   "apt-get install pocl-opencl-icd for one that runs on the CPU");
+	return say(true, "OpenCL drivers", names, "") &&
+	       (pocl ||
+		say(true, "PoCL", "not installed: no CPU device to sample instructions of", ""));
+}
+
+static bool probe_perf(void)
+{
+	char found[128], paranoid[16] = "?";
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int r = aif_perf_probe();
+
+	if (f) {
+		if (fgets(paranoid, sizeof(paranoid), f))
+			paranoid[strcspn(paranoid, "\n")] = '\0';
+		fclose(f);
+	}
+	snprintf(found, sizeof(found), "perf_event_open %s%s (kernel.perf_event_paranoid = %s)",
+		 r ? "is refused: " : "works", r ? strerror(-r) : "", paranoid);
+	return say(
+		!r, "device samples", found,
+		"sysctl kernel.perf_event_paranoid=2, or run with CAP_PERFMON; timers in the target "
+		"are used instead");
+}
+
+static int run(const void *values, char **words, int words_len, struct aif_err *err)
+{
+	bool ok;
+
+	(void)values, (void)words, (void)words_len, (void)err;
+	ok = probe_agent();
+	ok &= probe_loader();
+	ok &= probe_drivers();
+	ok &= probe_perf();
+	puts("\nwith                               these frames are there\n"
+	     "nothing                            stacks, kernels, times, copies; instructions by timers\n"
+	     "kernel.perf_event_paranoid <= 2    the same, instructions without touching the target\n"
+	     "CAP_PERFMON or root                the same, whatever the sysctl says");
+	return ok ? AIF_EXIT_OK : AIF_EXIT_FAILURE;
+}
+
+const struct aif_command aif_command_doctor = {
+	.name = "doctor",
+	.words = "",
+	.summary = "what works here, what does not, and the fix for each",
+	.description =
+		"Tries what a recording needs, one line each, with the exact fix where something is\n"
+		"missing, and says which privilege brings which frames. Ends with 1 if anything is\n"
+		"missing.",
+	.examples =
+		"aiflame doctor\tbefore the first recording\naiflame doctor | grep MISSING\tonly "
+		"what to mend\n",
+	.max_words = 0,
+	.run = run,
+};

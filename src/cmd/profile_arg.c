@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/profile_arg.h"
+
+#include "cmd/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+int aif_view_open(struct aif_view *v, const char *option, char **words, int words_len,
+		  const struct aif_attribution_opts *opts, struct aif_err *err)
+{
+	int r;
+
+	v->path = option ? option : words_len ? words[0] : AIF_DEFAULT_FILE;
+	r = aif_profile_open(v->path, &v->profile, err);
+	return r ? r : aif_attribution_compute(&v->profile, opts, &v->attribution, err);
+}
+
+void aif_view_finish(struct aif_view *v)
+{
+	aif_attribution_finish(&v->attribution);
+	aif_profile_finish(&v->profile);
+}
+
+int aif_view_print(const struct aif_buf *b, struct aif_err *err)
+{
+	if (aif_buf_failed(b)) {
+		aif_err_set(err, -ENOMEM, "out of memory");
+		return AIF_EXIT_FAILURE;
+	}
+	fwrite(b->data, 1, b->len, stdout);
+	if (fflush(stdout) == 0)
+		return AIF_EXIT_OK;
+	if (errno != EPIPE) /* whoever read has seen enough */
+		aif_err_set(err, -errno, "standard output: %s", strerror(errno));
+	return AIF_EXIT_FAILURE;
+}

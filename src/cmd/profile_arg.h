@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "profile/attribution.h"
+#include "profile/file.h"
+
+#define AIF_DEFAULT_FILE "aiflame.data"
+
+/* What most views begin with: a profile and its attribution. A zeroed struct may be finished. */
+struct aif_view {
+	const char *path;
+	struct aif_profile profile;
+	struct aif_attribution attribution;
+};
+
+/* Opens -i FILE, else the first word, else the default. 0 or -errno with *err. */
+int aif_view_open(struct aif_view *v, const char *option, char **words, int words_len,
+		  const struct aif_attribution_opts *opts, struct aif_err *err);
+void aif_view_finish(struct aif_view *v);
+
+/* Writes to standard output; an exit status. */
+int aif_view_print(const struct aif_buf *b, struct aif_err *err);

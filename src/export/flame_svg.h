@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "export/out.h"
+#include "export/tree.h"
+
+/*
+ * A flame graph as one SVG file that needs nothing else: complete as a picture, and in a browser with
+ * zoom, search, tooltips and keyboard (viewer/flame.js is inside). At most 10,000 frames are drawn, none
+ * narrower than 0.1 px: what is left out is said at the lower edge, and never changes a width.
+ */
+struct aif_svg_opts {
+	const char *title, *subtitle; /* any bytes; "" for none */
+	const char *unit;             /* what the values count, "samples"; NULL: they are ns */
+	uint32_t width;               /* px; 0: 1200, and in a browser as wide as the window */
+	bool inverted;                /* callers above callees */
+};
+
+/* The tree must be sealed. The same tree gives the same bytes. 0 or -ENOMEM; what goes wrong in
+ * writing is told by the commit of `out`. */
+int aif_svg_write(const struct aif_tree *t, const struct aif_svg_opts *o, struct aif_out *out);

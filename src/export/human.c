@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void aif_human_ns(struct aif_buf *b, uint64_t ns)
+{
+	if (ns < 1000)
+		aif_buf_printf(b, "%" PRIu64 " ns", ns);
+	else if (ns < 1000000)
+		aif_buf_printf(b, "%.*f us", ns < 100000 ? 1 : 0, (double)ns / 1e3);
+	else if (ns < AIF_NS_PER_S)
+		aif_buf_printf(b, "%.*f ms", ns < 100000000 ? 1 : 0, (double)ns / 1e6);
+	else
+		aif_buf_printf(b, "%.2f s", (double)ns / 1e9);
+}
+
+void aif_human_bytes(struct aif_buf *b, uint64_t bytes)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+	double v = (double)bytes / 1024;
+	size_t u = 0;
+
+	if (bytes < 1024) {
+		aif_buf_printf(b, "%" PRIu64 " B", bytes);
+		return;
+	}
+	for (; v >= 1024 && u + 1 < AIF_ARRAY_LEN(units); u++)
+		v /= 1024;
+	aif_buf_printf(b, "%.1f %s", v, units[u]);
+}
+
+void aif_human_share(struct aif_buf *b, uint64_t ppm)
+{
+	aif_buf_printf(b, "%.*f %%", ppm < 100000 ? 2 : 1, (double)ppm / 1e4);
+}
+
+void aif_human_count(struct aif_buf *b, uint64_t n)
+{
+	char digits[32];
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			aif_buf_putc(b, ',');
+		aif_buf_putc(b, digits[i]);
+	}
+}

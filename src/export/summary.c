@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/summary.h"
+
+#include "export/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define TOP_KERNELS 5
+#define TOP_TROUBLE 3
+
+static void put_share(struct aif_buf *b, uint64_t part, uint64_t whole)
+{
+	aif_human_share(b, aif_share_ppm(part, whole));
+}
+
+static void ran(const struct aif_profile *p, struct aif_buf *out)
+{
+	const char *status = aif_profile_meta(p, "exit_status");
+
+	aif_buf_puts(out, "ran      ");
+	aif_buf_puts(out, aif_profile_meta(p, "command"));
+	aif_buf_puts(out, " on ");
+	aif_buf_puts(out, aif_profile_meta(p, "host"));
+	aif_buf_puts(out, " for ");
+	aif_human_ns(out, p->end_ns - p->start_ns);
+	if (*status && strcmp(status, "0"))
+		aif_buf_printf(out, ", exit status %s", status);
+	aif_buf_putc(out, '\n');
+}
+
+static void devices(const struct aif_profile *p, const struct aif_attribution *a,
+		    struct aif_buf *out)
+{
+	const struct aif_conservation *c = &a->conservation;
+
+	for (size_t i = 0; i < p->devices_len && i < 2; i++) {
+		const struct aif_device *d = &p->devices[i];
+
+		aif_buf_printf(out, "device   %s (%s, %" PRIu32 " units)",
+			       aif_profile_str(p, d->name), aif_profile_str(p, d->runtime),
+			       d->units);
+		if (p->devices_len == 1) {
+			aif_buf_puts(out, ", active from ");
+			aif_human_ns(out, c->first_start_ns);
+			aif_buf_puts(out, " to ");
+			aif_human_ns(out, c->last_end_ns);
+		}
+		aif_buf_putc(out, '\n');
+	}
+	aif_buf_puts(out, "busy     ");
+	put_share(out, c->busy_ns, c->busy_ns + c->idle_ns);
+	aif_buf_puts(out, " of the time (kernels ");
+	aif_human_ns(out, c->busy_kernel_ns);
+	aif_buf_puts(out, ", copies alone ");
+	aif_human_ns(out, c->busy_copy_ns);
+	aif_buf_puts(out, "), idle ");
+	aif_human_ns(out, c->idle_ns);
+	if (c->overlap_ns) {
+		aif_buf_puts(out, "; overlapping ");
+		aif_human_ns(out, c->overlap_ns);
+	}
+	aif_buf_putc(out, '\n');
+}
+
+struct top {
+	uint64_t wall, time, launches, samples, widest;
+	uint32_t kind, kernel, stack;
+};
+
+static int by_wall(const void *a, const void *b)
+{
+	const struct top *x = a, *y = b;
+
+	return x->wall > y->wall ? -1 : x->wall < y->wall;
+}
+
+/* The kernels with the most time, each with the stack that most of it came from. */
+static void top_kernels(const struct aif_profile *p, const struct aif_attribution *a,
+			struct aif_buf *out)
+{
+	struct top *tops = calloc(AIF_MAX(a->rows_len, 1), sizeof(*tops));
+	struct aif_map ids = {0}, by_stack = {0};
+	size_t len = 0, width = 6;
+	char space[64];
+
+	for (size_t i = 0; tops && i < a->rows_len; i++) {
+		const struct aif_attribution_row *r = &a->rows[i];
+		uint64_t key =
+			r->kind == AIF_LAUNCH_KERNEL ? r->kernel : UINT64_C(1) << 32 | r->kind;
+		uint64_t id, sum = 0;
+
+		if (!aif_map_get(&ids, key, &id)) {
+			id = len++;
+			aif_map_put(&ids, key, id);
+			tops[id] = (struct top){
+				.kind = r->kind, .kernel = r->kernel, .stack = r->stack};
+		}
+		tops[id].wall += r->wall_ns;
+		tops[id].time += r->time_ns;
+		tops[id].launches += r->launches;
+		tops[id].samples += r->samples;
+		aif_map_get(&by_stack, id << 32 | r->stack, &sum);
+		sum += r->wall_ns;
+		aif_map_put(&by_stack, id << 32 | r->stack, sum);
+		if (sum > tops[id].widest) {
+			tops[id].widest = sum;
+			tops[id].stack = r->stack;
+		}
+	}
+	if (tops)
+		qsort(tops, len, sizeof(*tops), by_wall);
+	len = tops ? AIF_MIN(len, TOP_KERNELS) : 0;
+	for (size_t i = 0; i < len; i++)
+		width = AIF_MAX(width, AIF_MIN(strlen(aif_report_kernel(p, tops[i].kind,
+									tops[i].kernel, space)),
+					       40));
+	for (size_t i = 0; i < len; i++) {
+		struct aif_buf cell = {0};
+
+		put_share(&cell, tops[i].wall, a->conservation.busy_ns);
+		aif_buf_printf(out, "%s %8s  %-*.40s", i ? "        " : "kernels ",
+			       aif_buf_str(&cell), (int)width,
+			       aif_report_kernel(p, tops[i].kind, tops[i].kernel, space));
+		aif_buf_clear(&cell);
+		aif_human_ns(&cell, tops[i].time);
+		aif_buf_printf(out, " %8s in %4" PRIu64 "  ", aif_buf_str(&cell), tops[i].launches);
+		aif_buf_clear(&cell);
+		aif_report_caller(p, tops[i].stack, &cell);
+		aif_buf_printf(out, "%.60s\n", aif_buf_str(&cell));
+		aif_buf_finish(&cell);
+	}
+	free(tops);
+	aif_map_finish(&ids);
+	aif_map_finish(&by_stack);
+}
+
+/* Time whose stack is complete, in 1/1,000,000. */
+static uint64_t complete_ppm(const struct aif_profile *p, const struct aif_attribution *a)
+{
+	uint64_t whole = 0, complete = 0;
+
+	for (size_t i = 0; i < a->rows_len; i++) {
+		uint32_t s = a->rows[i].stack;
+
+		whole += a->rows[i].time_ns;
+		if (s != AIF_NONE && !(p->stacks[s].flags & AIF_STACK_TRUNCATED))
+			complete += a->rows[i].time_ns;
+	}
+	return aif_share_ppm(complete, whole);
+}
+
+void aif_summary_quality(const struct aif_profile *p, const struct aif_attribution *a,
+			 struct aif_buf *out)
+{
+	const struct aif_conservation *c = &a->conservation;
+	uint64_t inside = c->sampled_attributed + c->sampled_unmatched + c->samples_dropped;
+
+	aif_human_share(out, aif_share_ppm(c->joined, c->launches));
+	aif_buf_puts(out, " of launches timed, ");
+	aif_human_share(out, complete_ppm(p, a));
+	aif_buf_puts(out, " of stacks complete, ");
+	if (inside) {
+		aif_human_share(out, aif_share_ppm(c->sampled_attributed, inside));
+		aif_buf_puts(out, " of ");
+		aif_human_count(out, inside);
+		aif_buf_puts(out, " samples attributed");
+	} else {
+		aif_buf_puts(out, "no instruction samples");
+	}
+}
+
+static void grades(const struct aif_attribution *a, struct aif_buf *out)
+{
+	uint64_t by_grade[4] = {0}, whole = 0;
+
+	for (size_t i = 0; i < a->rows_len; i++) {
+		by_grade[a->rows[i].grade & 3] += a->rows[i].wall_ns;
+		whole += a->rows[i].wall_ns;
+	}
+	for (unsigned g = 0; g < 4; g++)
+		if (by_grade[g]) {
+			aif_buf_puts(out, ", ");
+			aif_human_share(out, aif_share_ppm(by_grade[g], whole));
+			aif_buf_printf(out, " %s", aif_grade_name(g));
+		}
+}
+
+static uint64_t meta_number(const struct aif_profile *p, const char *key)
+{
+	return strtoull(aif_profile_meta(p, key), NULL, 10);
+}
+
+static void cost(const struct aif_profile *p, struct aif_buf *out)
+{
+	uint64_t agent = meta_number(p, "cost.agent_ns"),
+		 recorder = meta_number(p, "cost.recorder_cpu_ns");
+
+	aif_buf_puts(out, "cost     ");
+	aif_human_ns(out, agent);
+	aif_buf_puts(out, " in the target's launches (");
+	put_share(out, agent, p->end_ns - p->start_ns);
+	aif_buf_puts(out, " of the time), ");
+	aif_human_ns(out, recorder + meta_number(p, "cost.helper_cpu_ns"));
+	aif_buf_puts(out, " of CPU beside it\n");
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct aif_loss *x = *(const struct aif_loss *const *)a,
+			      *y = *(const struct aif_loss *const *)b;
+
+	return x->count > y->count ? -1 : x->count < y->count;
+}
+
+/* What did not work, or was lost: the greatest first, with what helps. */
+static void trouble(const struct aif_profile *p, struct aif_buf *out)
+{
+	const struct aif_loss **sorted = calloc(AIF_MAX(p->losses_len, 1), sizeof(*sorted));
+
+	if (!sorted)
+		return;
+	for (size_t i = 0; i < p->losses_len; i++)
+		sorted[i] = &p->losses[i];
+	qsort(sorted, p->losses_len, sizeof(*sorted), by_count);
+	for (size_t i = 0; i < p->losses_len; i++) {
+		const struct aif_reason_info *info = aif_reason_info((int)sorted[i]->reason);
+		const char *detail =
+			sorted[i]->detail == AIF_NONE ? "" : aif_profile_str(p, sorted[i]->detail);
+
+		if (i == TOP_TROUBLE && p->losses_len > TOP_TROUBLE) {
+			aif_buf_printf(out, "         and %zu more: aiflame info\n",
+				       p->losses_len - TOP_TROUBLE);
+			break;
+		}
+		aif_buf_puts(out, i ? "         " : "trouble  ");
+		if (info && info->is_loss) {
+			aif_human_count(out, sorted[i]->count);
+			aif_buf_putc(out, ' ');
+		}
+		aif_buf_printf(out, "%s%s%s%s%s%s\n", info ? info->sentence : "unknown reason",
+			       *detail ? " (" : "", detail, *detail ? ")" : "",
+			       info && *info->fix ? "; " : "", info ? info->fix : "");
+	}
+	free(sorted);
+}
+
+static void size_of(const char *path, struct aif_buf *out)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		aif_human_bytes(out, (uint64_t)st.st_size);
+}
+
+/* Nothing ran on any device: say what there was, and the likely reason. */
+static void nothing(const struct aif_profile *p, struct aif_buf *out)
+{
+	size_t agents = 0, runtimes = 0;
+
+	for (size_t i = 0; i < p->processes_len; i++) {
+		agents += (p->processes[i].flags & AIF_PROCESS_AGENT) != 0;
+		runtimes += (p->processes[i].flags & AIF_PROCESS_RUNTIME) != 0;
+	}
+	aif_buf_printf(
+		out,
+		"nothing was executed on any device: of %zu processes seen, %zu carried the agent, "
+		"%zu started a runtime\n",
+		p->processes_len, agents, runtimes);
+	for (size_t i = 0; i < p->processes_len && i < 4; i++)
+		aif_buf_printf(out, "         %" PRIu32 " %.80s%s\n", p->processes[i].pid,
+			       aif_profile_str(p, p->processes[i].cmdline),
+			       p->processes[i].flags & AIF_PROCESS_RUNTIME ? ": runtime started"
+			       : p->processes[i].flags & AIF_PROCESS_AGENT ? ": agent loaded"
+									   : ": no agent");
+	aif_buf_puts(
+		out,
+		runtimes ? "reason   the program opened a device but launched nothing\n"
+		: agents ? "reason   the program did not use OpenCL, or its OpenCL loader has no "
+			   "layers; see aiflame doctor\n"
+			 : "reason   the agent was not loaded: a static or set-user-id program, "
+			   "or one that clears its environment\n");
+}
+
+void aif_summary_write(const struct aif_profile *p, const struct aif_attribution *a,
+		       const char *path, struct aif_buf *out)
+{
+	struct aif_buf broken = {0};
+
+	ran(p, out);
+	if (!a->conservation.joined && !a->rows_len) {
+		nothing(p, out);
+	} else {
+		devices(p, a, out);
+		top_kernels(p, a, out);
+		aif_buf_puts(out, "quality  ");
+		aif_summary_quality(p, a, out);
+		grades(a, out);
+		aif_buf_putc(out, '\n');
+		cost(p, out);
+	}
+	if (!aif_conservation_check(&a->conservation, &broken))
+		aif_buf_printf(out, "BROKEN   this profile does not add up: %s\n",
+			       aif_buf_str(&broken));
+	aif_buf_finish(&broken);
+	trouble(p, out);
+	aif_buf_printf(out, "file     %s, ", path);
+	size_of(path, out);
+	aif_buf_puts(out, "; next: aiflame flame, aiflame report --kernels, aiflame info\n");
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+void aif_table_init(struct aif_table *t, const struct aif_table_column *columns, size_t width)
+{
+	*t = (struct aif_table){.columns = columns, .width = width};
+}
+
+void aif_table_finish(struct aif_table *t)
+{
+	free(t->cells);
+	aif_strset_finish(&t->text);
+	*t = (struct aif_table){0};
+}
+
+void aif_table_number(struct aif_table *t, uint64_t value)
+{
+	if (aif_grow(&t->cells, &t->cells_cap, t->cells_len + 1, sizeof(value)) < 0)
+		t->failed = true;
+	else
+		t->cells[t->cells_len++] = value;
+}
+
+void aif_table_text(struct aif_table *t, const char *text)
+{
+	uint32_t id = aif_strset_puts(&t->text, text);
+
+	t->failed |= id == AIF_STR_NONE;
+	aif_table_number(t, id);
+}
+
+int aif_table_column(const struct aif_table *t, const char *name)
+{
+	for (size_t i = 0; i < t->width; i++)
+		if (!strcmp(t->columns[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+struct order {
+	const struct aif_table *table;
+	int column;
+	size_t row;
+};
+
+static int by_column(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+	const struct aif_table *t = x->table;
+	uint64_t u = t->cells[x->row * t->width + (size_t)x->column];
+	uint64_t v = t->cells[y->row * t->width + (size_t)x->column];
+	int r = 0;
+
+	if (t->columns[x->column].type == AIF_TABLE_TEXT)
+		r = strcmp(aif_strset_get(&t->text, (uint32_t)u, NULL),
+			   aif_strset_get(&t->text, (uint32_t)v, NULL));
+	else if (u != v)
+		r = u > v ? -1 : 1;
+	return r ? r : x->row < y->row ? -1 : x->row > y->row;
+}
+
+int aif_table_sort(struct aif_table *t, int column)
+{
+	size_t rows = t->cells_len / t->width;
+	struct order *order = malloc(AIF_MAX(rows, 1) * sizeof(*order));
+	uint64_t *cells = malloc(AIF_MAX(t->cells_len, 1) * sizeof(*cells));
+
+	if (!order || !cells) {
+		free(order);
+		free(cells);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < rows; i++)
+		order[i] = (struct order){.table = t, .column = column, .row = i};
+	qsort(order, rows, sizeof(*order), by_column);
+	for (size_t i = 0; i < rows; i++)
+		memcpy(cells + i * t->width, t->cells + order[i].row * t->width,
+		       t->width * sizeof(*cells));
+	free(order);
+	free(t->cells);
+	t->cells = cells;
+	t->cells_cap = AIF_MAX(t->cells_len, 1);
+	return 0;
+}
+
+static const char *cell_text(const struct aif_table *t, size_t i, size_t *len)
+{
+	return aif_strset_get(&t->text, (uint32_t)t->cells[i], len);
+}
+
+/* Text for a terminal: one line, no control characters. */
+static void plain_text(struct aif_buf *b, const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		aif_buf_putc(b, (uint8_t)s[i] < ' ' || s[i] == 127 ? '?' : s[i]);
+}
+
+static void plain_cell(const struct aif_table *t, size_t i, struct aif_buf *b)
+{
+	const char *s;
+	size_t len;
+
+	switch (t->columns[i % t->width].type) {
+	case AIF_TABLE_TEXT:
+		s = cell_text(t, i, &len);
+		plain_text(b, s, len);
+		break;
+	case AIF_TABLE_COUNT:
+		aif_human_count(b, t->cells[i]);
+		break;
+	case AIF_TABLE_NS:
+		aif_human_ns(b, t->cells[i]);
+		break;
+	case AIF_TABLE_BYTES:
+		aif_human_bytes(b, t->cells[i]);
+		break;
+	case AIF_TABLE_SHARE:
+		aif_human_share(b, t->cells[i]);
+		break;
+	}
+}
+
+/* Columns that a terminal shows for UTF-8 text, taking each character for one. */
+static size_t shown_width(const uint8_t *s, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += (s[i] & 0xc0) != 0x80;
+	return n;
+}
+
+static int print_plain(const struct aif_table *t, size_t rows, struct aif_buf *out)
+{
+	size_t *widths = calloc(t->width, sizeof(*widths));
+	struct aif_buf cell = {0};
+
+	if (!widths)
+		return -ENOMEM;
+	for (size_t c = 0; c < t->width; c++)
+		widths[c] = strlen(t->columns[c].name);
+	for (size_t i = 0; i < rows * t->width; i++) {
+		aif_buf_clear(&cell);
+		plain_cell(t, i, &cell);
+		widths[i % t->width] =
+			AIF_MAX(widths[i % t->width], shown_width(cell.data, cell.len));
+	}
+	for (size_t row = 0; row <= rows; row++) {
+		for (size_t c = 0; c < t->width; c++) {
+			bool right = t->columns[c].type != AIF_TABLE_TEXT, last = c + 1 == t->width;
+			size_t pad;
+
+			aif_buf_clear(&cell);
+			if (row)
+				plain_cell(t, (row - 1) * t->width + c, &cell);
+			else
+				aif_buf_puts(&cell, t->columns[c].name);
+			pad = widths[c] - shown_width(cell.data, cell.len);
+			for (size_t i = 0; right && i < pad; i++)
+				aif_buf_putc(out, ' ');
+			aif_buf_append(out, cell.data, cell.len);
+			for (size_t i = 0; !right && !last && i < pad; i++)
+				aif_buf_putc(out, ' ');
+			aif_buf_puts(out, last ? "\n" : "  ");
+		}
+	}
+	aif_buf_finish(&cell);
+	free(widths);
+	return 0;
+}
+
+static void csv_text(struct aif_buf *b, const char *s, size_t len)
+{
+	if (!memchr(s, ',', len) && !memchr(s, '"', len) && !memchr(s, '\n', len) &&
+	    !memchr(s, '\r', len)) {
+		aif_buf_append(b, s, len);
+		return;
+	}
+	aif_buf_putc(b, '"');
+	for (size_t i = 0; i < len; i++) {
+		if (s[i] == '"')
+			aif_buf_putc(b, '"');
+		aif_buf_putc(b, s[i]);
+	}
+	aif_buf_putc(b, '"');
+}
+
+/* The length of the valid UTF-8 character at s, or 0. */
+static size_t utf8_len(const uint8_t *s, size_t len)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t n = s[0] < 0x80 ? 1 : (s[0] & 0xe0) == 0xc0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : 4;
+	uint32_t c = s[0];
+
+	if (n == 1)
+		return 1;
+	if (s[0] >= 0xf8 || (s[0] & 0xc0) == 0x80 || n > len)
+		return 0;
+	c &= 0xffu >> (n + 1);
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
+}
+
+static void json_text(struct aif_buf *b, const char *text, size_t len)
+{
+	const uint8_t *s = (const uint8_t *)text;
+
+	aif_buf_putc(b, '"');
+	for (size_t i = 0; i < len;) {
+		size_t n = utf8_len(s + i, len - i);
+
+		if (!n)
+			aif_buf_puts(b, "\\ufffd");
+		else if (s[i] == '"' || s[i] == '\\')
+			aif_buf_printf(b, "\\%c", s[i]);
+		else if (s[i] < ' ')
+			aif_buf_printf(b, "\\u%04x", s[i]);
+		else
+			aif_buf_append(b, s + i, n);
+		i += n ? n : 1;
+	}
+	aif_buf_putc(b, '"');
+}
+
+static void raw_cell(const struct aif_table *t, size_t i, struct aif_buf *out,
+		     void (*text)(struct aif_buf *, const char *, size_t))
+{
+	const char *s;
+	size_t len;
+
+	switch (t->columns[i % t->width].type) {
+	case AIF_TABLE_TEXT:
+		s = cell_text(t, i, &len);
+		text(out, s, len);
+		break;
+	case AIF_TABLE_SHARE:
+		aif_buf_printf(out, "%.6f", (double)t->cells[i] / 1e6);
+		break;
+	default:
+		aif_buf_printf(out, "%" PRIu64, t->cells[i]);
+	}
+}
+
+static void print_csv(const struct aif_table *t, size_t rows, struct aif_buf *out)
+{
+	for (size_t c = 0; c < t->width; c++)
+		aif_buf_printf(out, "%s%s", c ? "," : "", t->columns[c].name);
+	aif_buf_puts(out, "\n");
+	for (size_t i = 0; i < rows * t->width; i++) {
+		raw_cell(t, i, out, csv_text);
+		aif_buf_putc(out, (i + 1) % t->width ? ',' : '\n');
+	}
+}
+
+static void print_json(const struct aif_table *t, size_t rows, struct aif_buf *out)
+{
+	aif_buf_puts(out, "[");
+	for (size_t i = 0; i < rows * t->width; i++) {
+		aif_buf_puts(out, i % t->width ? ", " : i ? ",\n {" : "\n {");
+		json_text(out, t->columns[i % t->width].name,
+			  strlen(t->columns[i % t->width].name));
+		aif_buf_puts(out, ": ");
+		raw_cell(t, i, out, json_text);
+		if ((i + 1) % t->width == 0)
+			aif_buf_putc(out, '}');
+	}
+	aif_buf_puts(out, "\n]\n");
+}
+
+int aif_table_print(const struct aif_table *t, enum aif_table_format format, size_t limit,
+		    struct aif_buf *out)
+{
+	size_t rows = t->cells_len / t->width;
+	int r = 0;
+
+	if (t->failed)
+		return -ENOMEM;
+	if (limit)
+		rows = AIF_MIN(rows, limit);
+	if (format == AIF_TABLE_CSV)
+		print_csv(t, rows, out);
+	else if (format == AIF_TABLE_JSON)
+		print_json(t, rows, out);
+	else
+		r = print_plain(t, rows, out);
+	return r ? r : aif_buf_failed(out) ? -ENOMEM : 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+#include "base/map.h"
+
+/*
+ * A table of values, printed for people (aligned, with units) or for programs (CSV after RFC 4180,
+ * JSON; raw numbers, times in ns). Text may be any bytes.
+ */
+enum aif_table_type {
+	AIF_TABLE_TEXT,
+	AIF_TABLE_COUNT,
+	AIF_TABLE_NS,
+	AIF_TABLE_BYTES,
+	AIF_TABLE_SHARE, /* in 1/1,000,000 */
+};
+enum aif_table_format { AIF_TABLE_PLAIN, AIF_TABLE_CSV, AIF_TABLE_JSON };
+
+struct aif_table_column {
+	const char *name; /* lower case, for all formats */
+	enum aif_table_type type;
+};
+struct aif_table {
+	const struct aif_table_column *columns;
+	size_t width;
+	uint64_t *cells; /* numbers, or strings of `text` */
+	size_t cells_len, cells_cap;
+	struct aif_strset text;
+	bool failed; /* memory ran out: nothing is printed */
+};
+
+void aif_table_init(struct aif_table *t, const struct aif_table_column *columns, size_t width);
+void aif_table_finish(struct aif_table *t);
+
+/* Cells come in order, row by row. */
+void aif_table_number(struct aif_table *t, uint64_t value);
+void aif_table_text(struct aif_table *t, const char *text);
+
+/* The column's number, or -1. */
+int aif_table_column(const struct aif_table *t, const char *name);
+/* Orders rows by a column: numbers descending, text ascending; equal rows stay in order. */
+int aif_table_sort(struct aif_table *t, int column);
+
+/* At most `limit` rows (0 = all). 0 or -ENOMEM. */
+int aif_table_print(const struct aif_table *t, enum aif_table_format format, size_t limit,
+		    struct aif_buf *out);
+
+/* "1.23 s", "45.6 ms", "789 us", "12 ns"; "4.0 MiB"; "12.3 %"; "1,234,567". */
+void aif_human_ns(struct aif_buf *b, uint64_t ns);
+void aif_human_bytes(struct aif_buf *b, uint64_t bytes);
+void aif_human_share(struct aif_buf *b, uint64_t ppm);
+void aif_human_count(struct aif_buf *b, uint64_t n);
+
+/* part / whole in 1/1,000,000; 0 of 0 is 0. */
+static inline uint64_t aif_share_ppm(uint64_t part, uint64_t whole)
+{
+	return whole ? (uint64_t)((unsigned __int128)part * 1000000 / whole) : 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/names.h"
+
+#include <stdlib.h>
+
+/* Names are any bytes. What is shortened is no longer than the limits say, what is sanitized stays as it
+ * is when sanitized again. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct aif_buf one = {0}, two = {0};
+
+	for (int detail = AIF_NAME_BRIEF; detail <= AIF_NAME_NORMAL; detail++) {
+		aif_buf_clear(&one);
+		aif_name_short((const char *)data, size, (enum aif_name_detail)detail, &one);
+		if (one.failed || one.len > 256)
+			abort();
+	}
+	aif_buf_clear(&one);
+	aif_name_sanitize(data, size, &one);
+	aif_name_sanitize(one.data, one.len, &two);
+	if (one.len != two.len || (one.len && __builtin_memcmp(one.data, two.data, one.len)))
+		abort();
+	aif_buf_finish(&one);
+	aif_buf_finish(&two);
+	return 0;
+}
