@@ -148,7 +148,7 @@ static void head_put(struct picture *p, struct aif_buf *b)
 	aif_svg_text(b, title, strlen(title),
 		     columns_of((double)p->width - 2 * PAD - TOOLS, SANS_BIG_PX));
 	aif_buf_printf(b, "</text>\n<text id=\"subtitle\" class=\"subtitle\" x=\"%d\" y=\"%u\">",
-		       PAD, y + LINE);
+		       PAD, TITLE + LINE);
 	if (o->subtitle)
 		aif_svg_text(b, o->subtitle, strlen(o->subtitle),
 			     columns_of((double)p->width - 2 * PAD, SANS_PX));

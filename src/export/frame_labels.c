@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/frame_labels.h"
+
+#include "export/disasm.h"
+#include "export/frame_type.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct labelled {
+	uint32_t first, len; /* in .labels; len 0: not looked at yet */
+};
+
+struct aif_frame_labels {
+	const struct aif_profile *p;
+	struct aif_tree *tree;
+	struct aif_frame_labels_opts opts;
+	struct labelled *frames;
+	uint32_t *names; /* by frame: its first row of p->frame_names; frames_len + 1 of them */
+	struct aif_frame_label *labels;
+	size_t labels_len, labels_cap;
+	uint32_t *codes; /* of p->codes, in order of module and address */
+	struct aif_disasm *disasm;
+	uint32_t disasm_arch; /* string; what .disasm is for, NULL if there is none for it */
+	struct aif_buf label, full, short_name;
+};
+
+/* ---- making -------------------------------------------------------------------------------------- */
+
+static int names_index(struct aif_frame_labels *l)
+{
+	const struct aif_profile *p = l->p;
+	size_t row = 0;
+
+	l->names = malloc((p->frames_len + 1) * sizeof(*l->names));
+	if (!l->names)
+		return -ENOMEM;
+	for (uint32_t f = 0; f <= p->frames_len; f++) {
+		while (row < p->frame_names_len && p->frame_names[row].frame < f)
+			row++;
+		l->names[f] = (uint32_t)row;
+	}
+	return 0;
+}
+
+static int code_compare(const void *pa, const void *pb, void *arg)
+{
+	const struct aif_profile *p = arg;
+	const struct aif_code *a = &p->codes[*(const uint32_t *)pa],
+			      *b = &p->codes[*(const uint32_t *)pb];
+
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+int aif_frame_labels_new(const struct aif_profile *p, struct aif_tree *t,
+			 const struct aif_frame_labels_opts *o, struct aif_frame_labels **ret)
+{
+	struct aif_frame_labels *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	*l = (struct aif_frame_labels){.p = p, .tree = t, .opts = *o, .disasm_arch = AIF_NONE};
+	l->frames = calloc(p->frames_len + 1, sizeof(*l->frames));
+	l->codes = malloc((p->codes_len + 1) * sizeof(*l->codes));
+	if (!l->frames || !l->codes || names_index(l) < 0) {
+		aif_frame_labels_free(l);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < p->codes_len; i++)
+		l->codes[i] = i;
+	qsort_r(l->codes, p->codes_len, sizeof(*l->codes), code_compare, (void *)(uintptr_t)p);
+	*ret = l;
+	return 0;
+}
+
+void aif_frame_labels_free(struct aif_frame_labels *l)
+{
+	if (!l)
+		return;
+	aif_disasm_free(l->disasm);
+	aif_buf_finish(&l->label);
+	aif_buf_finish(&l->full);
+	aif_buf_finish(&l->short_name);
+	free(l->frames);
+	free(l->names);
+	free(l->labels);
+	free(l->codes);
+	free(l);
+}
+
+/* ---- names --------------------------------------------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static const char *module_path(const struct aif_profile *p, uint32_t module)
+{
+	return module < p->modules_len ? aif_profile_str(p, p->modules[module].path) : "";
+}
+
+/* Code without a name: "[module+0xADDRESS]". */
+static void place_put(struct aif_buf *b, const struct aif_profile *p, const struct aif_frame *f)
+{
+	const char *module = base_name(module_path(p, f->module));
+
+	aif_buf_printf(b, "[%s%s0x%llx]", module, *module ? "+" : "",
+		       (unsigned long long)f->address);
+}
+
+/* l->label and l->full are set: adds them. `full` that says the same as the label is not kept. */
+static int label_add(struct aif_frame_labels *l, unsigned type, enum aif_fold_action action)
+{
+	struct aif_frame_label *to;
+	uint32_t full = AIF_STR_NONE;
+
+	if (aif_buf_failed(&l->label) || aif_buf_failed(&l->full) ||
+	    aif_grow(&l->labels, &l->labels_cap, l->labels_len + 1, sizeof(*l->labels)) < 0)
+		return -ENOMEM;
+	if (l->full.len &&
+	    (l->full.len != l->label.len || memcmp(l->full.data, l->label.data, l->full.len))) {
+		full = aif_strset_put(&l->tree->full, l->full.data, l->full.len);
+		if (full == AIF_STR_NONE)
+			return -ENOMEM;
+	}
+	to = &l->labels[l->labels_len];
+	*to = (struct aif_frame_label){
+		.name = aif_tree_name(l->tree, type, (const char *)l->label.data, l->label.len),
+		.full = full,
+		.action = action,
+	};
+	if (to->name == AIF_STR_NONE)
+		return -ENOMEM;
+	l->labels_len++;
+	return 0;
+}
+
+/* A call to begin with: the label's buffers are empty then. */
+static void label_begin(struct aif_frame_labels *l)
+{
+	aif_buf_clear(&l->label);
+	aif_buf_clear(&l->full);
+}
+
+static void file_put(struct aif_buf *b, const char *file, uint32_t line, bool with_line)
+{
+	aif_buf_puts(b, base_name(file));
+	if (with_line && line)
+		aif_buf_printf(b, ":%u", line);
+}
+
+static int python_add(struct aif_frame_labels *l, const struct aif_frame_name *n)
+{
+	const char *name = aif_profile_str(l->p, n->name), *file = aif_profile_str(l->p, n->file);
+	enum aif_fold_action action;
+
+	label_begin(l);
+	aif_buf_printf(&l->label, "%s (", name);
+	file_put(&l->label, file, n->line, l->opts.lines);
+	aif_buf_putc(&l->label, ')');
+	aif_buf_printf(&l->full, "%s (%s", name, file);
+	if (n->line)
+		aif_buf_printf(&l->full, ":%u", n->line);
+	aif_buf_putc(&l->full, ')');
+	action = aif_fold(l->opts.detail, AIF_TREE_PYTHON, (const char *)l->label.data,
+			  l->label.len, NULL);
+	return label_add(l, AIF_TREE_PYTHON, action);
+}
+
+static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, const char *name,
+		      const struct aif_frame_name *n, bool is_inlined)
+{
+	size_t len = strlen(name);
+	unsigned type = f->kind == AIF_FRAME_OS
+				? AIF_TREE_OS
+				: aif_frame_type_native(name, len, module_path(l->p, f->module));
+	const char *file = n ? aif_profile_str(l->p, n->file) : "";
+	enum aif_fold_action action;
+
+	if (is_inlined)
+		type |= AIF_TREE_INLINED;
+	label_begin(l);
+	action = aif_fold(l->opts.detail, type, name, len, &l->label);
+	if (action != AIF_FOLD_RENAME && aif_tree_base_type(type) == AIF_TREE_OS)
+		aif_buf_append(&l->label, name, len);
+	else if (action != AIF_FOLD_RENAME)
+		aif_name_short(name, len, l->opts.detail, &l->label);
+	if (l->opts.lines && n && n->line && *file) {
+		aif_buf_puts(&l->label, " (");
+		file_put(&l->label, file, n->line, true);
+		aif_buf_putc(&l->label, ')');
+	}
+	aif_buf_append(&l->full, name, len);
+	return label_add(l, type, action);
+}
+
+static int mark_add(struct aif_frame_labels *l, const char *text)
+{
+	label_begin(l);
+	aif_buf_puts(&l->label, text);
+	return label_add(l, AIF_TREE_MARK, AIF_FOLD_SHOW);
+}
+
+static int host_add(struct aif_frame_labels *l, uint32_t frame)
+{
+	const struct aif_profile *p = l->p;
+	const struct aif_frame *f = &p->frames[frame];
+	int r = 0;
+
+	if (f->kind == AIF_FRAME_MARK)
+		return mark_add(l, f->address < p->strings.len
+					   ? aif_profile_str(p, (uint32_t)f->address)
+					   : "[?]");
+	for (uint32_t i = l->names[frame]; r == 0 && i < l->names[frame + 1]; i++) {
+		const struct aif_frame_name *n = &p->frame_names[i];
+
+		r = f->kind == AIF_FRAME_PYTHON
+			    ? python_add(l, n)
+			    : native_add(l, f, aif_profile_str(p, n->name), n, n->inline_depth > 0);
+	}
+	if (l->names[frame] == l->names[frame + 1]) {
+		aif_buf_clear(&l->short_name);
+		place_put(&l->short_name, p, f);
+		r = native_add(l, f, aif_buf_str(&l->short_name), NULL, false);
+	}
+	return r;
+}
+
+/* ---- the device ---------------------------------------------------------------------------------- */
+
+/* The code that the address lies in, or NULL. */
+static const struct aif_code *code_find(const struct aif_frame_labels *l, const struct aif_frame *f)
+{
+	const struct aif_profile *p = l->p;
+	size_t low = 0, high = p->codes_len;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct aif_code *c = &p->codes[l->codes[mid]];
+
+		if (c->module < f->module || (c->module == f->module && c->address <= f->address))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low) {
+		const struct aif_code *c = &p->codes[l->codes[low - 1]];
+
+		if (c->module == f->module && f->address - c->address < c->size)
+			return c;
+	}
+	return NULL;
+}
+
+/* Instruction sets that nothing here decodes, and code that was not kept, show as offsets. */
+static int instruction_add(struct aif_frame_labels *l, const struct aif_frame *f)
+{
+	const struct aif_code *c = code_find(l, f);
+	uint64_t offset;
+	struct aif_insn insn;
+
+	label_begin(l);
+	if (!c) {
+		place_put(&l->label, l->p, f);
+		return label_add(l, AIF_TREE_INSTRUCTION, AIF_FOLD_SHOW);
+	}
+	offset = f->address - c->address;
+	if (l->disasm_arch != c->arch) {
+		aif_disasm_free(l->disasm);
+		if (aif_disasm_new(aif_profile_str(l->p, c->arch), &l->disasm) < 0)
+			l->disasm = NULL;
+		l->disasm_arch = c->arch;
+	}
+	if (c->bytes && l->disasm) {
+		aif_disasm_one(l->disasm, c->bytes + offset, c->size - offset, f->address, &insn);
+		aif_buf_printf(&l->label, "%s +0x%llx", insn.mnemonic, (unsigned long long)offset);
+		aif_buf_printf(&l->full, "%s %s  +0x%llx", insn.mnemonic, insn.operands,
+			       (unsigned long long)offset);
+	} else {
+		aif_buf_printf(&l->label, "+0x%llx", (unsigned long long)offset);
+	}
+	return label_add(l, AIF_TREE_INSTRUCTION, AIF_FOLD_SHOW);
+}
+
+static int device_add(struct aif_frame_labels *l, uint32_t frame)
+{
+	const struct aif_profile *p = l->p;
+	const struct aif_frame *f = &p->frames[frame];
+	int r = 0;
+
+	for (uint32_t i = l->names[frame]; r == 0 && i < l->names[frame + 1]; i++) {
+		const struct aif_frame_name *n = &p->frame_names[i];
+		const char *file = aif_profile_str(p, n->file);
+
+		if (!n->line || !*file)
+			continue;
+		label_begin(l);
+		file_put(&l->label, file, n->line, true);
+		aif_buf_printf(&l->full, "%s at %s:%u", aif_profile_str(p, n->name), file, n->line);
+		r = label_add(l, AIF_TREE_LINE, AIF_FOLD_SHOW);
+	}
+	return r < 0 ? r : instruction_add(l, f);
+}
+
+/* ---- asking -------------------------------------------------------------------------------------- */
+
+static const struct aif_frame_label *labels_of(struct aif_frame_labels *l, uint32_t frame,
+					       int (*add)(struct aif_frame_labels *, uint32_t),
+					       size_t *ret_len)
+{
+	struct labelled *f;
+
+	assert(frame < l->p->frames_len);
+	f = &l->frames[frame];
+	if (!f->len) {
+		f->first = (uint32_t)l->labels_len;
+		if (add(l, frame) < 0)
+			return NULL;
+		f->len = (uint32_t)(l->labels_len - f->first);
+	}
+	*ret_len = f->len;
+	return &l->labels[f->first];
+}
+
+const struct aif_frame_label *aif_frame_labels_host(struct aif_frame_labels *l, uint32_t frame,
+						    size_t *ret_len)
+{
+	return labels_of(l, frame, host_add, ret_len);
+}
+
+const struct aif_frame_label *aif_frame_labels_device(struct aif_frame_labels *l, uint32_t frame,
+						      size_t *ret_len)
+{
+	assert(frame < l->p->frames_len);
+	/* On a CPU that is a device, a sample may lie in a library that the kernel called. */
+	return labels_of(l, frame,
+			 l->p->frames[frame].kind == AIF_FRAME_DEVICE ? device_add : host_add,
+			 ret_len);
+}
+
+int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigned kind,
+			    struct aif_frame_label *ret)
+{
+	const struct aif_profile *p = l->p;
+	size_t before = l->labels_len;
+	unsigned type = AIF_TREE_KERNEL;
+	const char *name;
+	int r;
+
+	label_begin(l);
+	if (kind != AIF_LAUNCH_KERNEL) {
+		type = AIF_TREE_COPY;
+		aif_buf_printf(&l->label, "[%s]", aif_launch_kind_name(kind));
+	} else if (kernel < p->kernels_len) {
+		const struct aif_kernel *k = &p->kernels[kernel];
+
+		name = aif_profile_str(p, k->name);
+		if (l->opts.detail == AIF_NAME_NORMAL && k->short_name != AIF_NONE)
+			aif_buf_puts(&l->label, aif_profile_str(p, k->short_name));
+		else
+			aif_name_short(name, strlen(name), l->opts.detail, &l->label);
+		aif_buf_puts(&l->full, name);
+	} else {
+		aif_buf_puts(&l->label, "[unknown kernel]");
+	}
+	r = label_add(l, type, AIF_FOLD_SHOW);
+	if (r == 0)
+		*ret = l->labels[before];
+	l->labels_len = before;
+	return r;
+}

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The recorder as its users meet it: exit codes, signals, files, and what survives.
+. "$(dirname "$0")/tap.sh"
+
+check "a missing command ends with 127" status_is 127 "$aiflame" record -q -o a.data no-such-command
+check "and says what to do" says "command not found" "$aiflame" record -q no-such-command
+check "and leaves no profile" test ! -e a.data
+echo text >plain
+check "what cannot be executed ends with 126" status_is 126 "$aiflame" record -q ./plain
+check "the command's exit code is ours" status_is 7 "$aiflame" record -q sh -c 'exit 7'
+check "a signal is 128 + its number" status_is 137 "$aiflame" record -q sh -c 'kill -9 $$'
+check "an unknown option ends with 2" status_is 2 "$aiflame" record --no-such-option true
+check "and proposes the nearest" says "did you mean --device-rate" "$aiflame" record --device-rat 9 true
+check "an unwritable output is said before the command runs" sh -c "
+	! '$aiflame' record -q -o /nowhere/x.data touch ran && [ ! -e ran ]"
+check "a program without a device gets a reason" says "reason" "$aiflame" record -o none.data true
+check "its profile opens" "$aiflame" info none.data
+check "output that is no terminal stays clean" sh -c "
+	[ -z \"\$('$aiflame' record -q -o q.data true 2>&1)\" ]"
+
+check "the example is recorded" "$aiflame" record -q -o m.data "$matmul" 128 2
+check "it adds up" says "everything adds up" "$aiflame" info m.data
+check "every launch is joined" sh -c "'$aiflame' info m.data | grep -A1 '^  launches' | tail -1 | grep -q '= joined *14'"
+check "the file is ours alone" sh -c "[ \$(stat -c %a m.data) = 600 ]"
+check "three kernels are in the table" sh -c "
+	[ \$('$aiflame' report --kernels --format csv m.data | grep -c multiply_) = 3 ]"
+check "an existing profile becomes .old" sh -c "
+	'$aiflame' record -q -o m.data true && '$aiflame' report --kernels m.data.old | grep -q multiply_basic"
+check "patterns name the file" sh -c "
+	RUN=x7 '$aiflame' record -q -o 'p-%q{RUN}.data' true && [ -e p-x7.data ]"
+check "--duration ends the recording" sh -c "
+	'$aiflame' record -q --duration 300ms --kill -o d.data sleep 30; [ -e d.data ]"
+
+# A target that is killed: what it did until then is there.
+"$aiflame" record -q -o k.data "$matmul" 512 1000 >/dev/null &
+recorder=$!
+sleep 4
+pkill -9 -P $recorder matmul
+wait $recorder
+check "a target killed by -9 is 137" test $? -eq 137
+check "and its launches are there" sh -c "'$aiflame' report --kernels k.data | grep -q multiply_basic"
+
+# A recorder that is killed: the target runs on undisturbed, what is older than a second opens.
+"$aiflame" record -q -o r.data sh -c "'$matmul' 256 150 >out.txt; echo \$? >status.txt" &
+recorder=$!
+sleep 4
+kill -9 $recorder
+wait $recorder 2>/dev/null
+check "after the recorder's death the profile opens" says "cut short" "$aiflame" info r.data
+check "with its launches" sh -c "'$aiflame' report --kernels r.data | grep -q multiply_basic"
+for i in $(seq 60); do [ -e status.txt ] && break; sleep 0.5; done
+check "and the target ended well" grep -qx 0 status.txt
+
+# Ctrl-C in a terminal reaches both; a signal to the recorder alone is passed on.
+"$aiflame" record -q -o i.data sleep 30 &
+recorder=$!
+sleep 0.7
+kill -TERM $recorder
+wait $recorder
+check "a signal to the recorder is forwarded" test $? -eq 143
+check "and the profile is whole" "$aiflame" info i.data
+
+"$aiflame" record -q -o two1.data "$matmul" 128 20 >/dev/null &
+first=$!
+"$aiflame" record -q -o two2.data "$matmul" 128 20 >/dev/null
+wait $first
+check "two recorders at once do not mix" sh -c "
+	for f in two1 two2; do '$aiflame' info \$f.data | grep -q '= joined *68' || exit 1; done"
+done_testing
