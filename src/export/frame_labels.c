@@ -22,7 +22,7 @@ struct aif_frame_labels {
 	uint32_t *codes; /* of p->codes, in order of module and address */
 	struct aif_disasm *disasm;
 	uint32_t disasm_arch; /* string; what .disasm is for, NULL if there is none for it */
-	struct aif_buf label, full, short_name;
+	struct aif_buf label, full, place, renamed;
 };
 
 /* ---- making -------------------------------------------------------------------------------------- */
@@ -82,7 +82,8 @@ void aif_frame_labels_free(struct aif_frame_labels *l)
 	aif_disasm_free(l->disasm);
 	aif_buf_finish(&l->label);
 	aif_buf_finish(&l->full);
-	aif_buf_finish(&l->short_name);
+	aif_buf_finish(&l->place);
+	aif_buf_finish(&l->renamed);
 	free(l->frames);
 	free(l->names);
 	free(l->labels);
@@ -149,27 +150,43 @@ static void label_begin(struct aif_frame_labels *l)
 
 static void file_put(struct aif_buf *b, const char *file, uint32_t line, bool with_line)
 {
-	aif_buf_puts(b, base_name(file));
+	aif_buf_puts(b, file);
 	if (with_line && line)
 		aif_buf_printf(b, ":%u", line);
+}
+
+/* Asks the folding rules; a new name replaces the label. */
+static enum aif_fold_action label_fold(struct aif_frame_labels *l, unsigned type, const char *name,
+				       size_t len)
+{
+	enum aif_fold_action action;
+
+	aif_buf_clear(&l->renamed);
+	action = aif_fold(l->opts.detail, type, name, len, &l->renamed);
+	if (action == AIF_FOLD_RENAME) {
+		aif_buf_clear(&l->label);
+		aif_buf_append(&l->label, l->renamed.data, l->renamed.len);
+	}
+	return action;
 }
 
 static int python_add(struct aif_frame_labels *l, const struct aif_frame_name *n)
 {
 	const char *name = aif_profile_str(l->p, n->name), *file = aif_profile_str(l->p, n->file);
-	enum aif_fold_action action;
 
 	label_begin(l);
-	aif_buf_printf(&l->label, "%s (", name);
-	file_put(&l->label, file, n->line, l->opts.lines);
-	aif_buf_putc(&l->label, ')');
-	aif_buf_printf(&l->full, "%s (%s", name, file);
-	if (n->line)
-		aif_buf_printf(&l->full, ":%u", n->line);
-	aif_buf_putc(&l->full, ')');
-	action = aif_fold(l->opts.detail, AIF_TREE_PYTHON, (const char *)l->label.data,
-			  l->label.len, NULL);
-	return label_add(l, AIF_TREE_PYTHON, action);
+	aif_buf_puts(&l->label, name);
+	aif_buf_puts(&l->full, name);
+	if (*file) {
+		aif_buf_puts(&l->label, " (");
+		file_put(&l->label, base_name(file), n->line, l->opts.lines);
+		aif_buf_puts(&l->full, " (");
+		file_put(&l->full, file, n->line, true);
+		aif_buf_putc(&l->label, ')');
+		aif_buf_putc(&l->full, ')');
+	}
+	return label_add(l, AIF_TREE_PYTHON,
+			 label_fold(l, AIF_TREE_PYTHON, (const char *)l->label.data, l->label.len));
 }
 
 static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, const char *name,
@@ -185,14 +202,14 @@ static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, con
 	if (is_inlined)
 		type |= AIF_TREE_INLINED;
 	label_begin(l);
-	action = aif_fold(l->opts.detail, type, name, len, &l->label);
-	if (action != AIF_FOLD_RENAME && aif_tree_base_type(type) == AIF_TREE_OS)
+	if (aif_tree_base_type(type) == AIF_TREE_OS)
 		aif_buf_append(&l->label, name, len);
-	else if (action != AIF_FOLD_RENAME)
+	else
 		aif_name_short(name, len, l->opts.detail, &l->label);
+	action = label_fold(l, type, name, len);
 	if (l->opts.lines && n && n->line && *file) {
 		aif_buf_puts(&l->label, " (");
-		file_put(&l->label, file, n->line, true);
+		file_put(&l->label, base_name(file), n->line, true);
 		aif_buf_putc(&l->label, ')');
 	}
 	aif_buf_append(&l->full, name, len);
@@ -224,9 +241,9 @@ static int host_add(struct aif_frame_labels *l, uint32_t frame)
 			    : native_add(l, f, aif_profile_str(p, n->name), n, n->inline_depth > 0);
 	}
 	if (l->names[frame] == l->names[frame + 1]) {
-		aif_buf_clear(&l->short_name);
-		place_put(&l->short_name, p, f);
-		r = native_add(l, f, aif_buf_str(&l->short_name), NULL, false);
+		aif_buf_clear(&l->place);
+		place_put(&l->place, p, f);
+		r = native_add(l, f, aif_buf_str(&l->place), NULL, false);
 	}
 	return r;
 }
@@ -300,7 +317,7 @@ static int device_add(struct aif_frame_labels *l, uint32_t frame)
 		if (!n->line || !*file)
 			continue;
 		label_begin(l);
-		file_put(&l->label, file, n->line, true);
+		file_put(&l->label, base_name(file), n->line, true);
 		aif_buf_printf(&l->full, "%s at %s:%u", aif_profile_str(p, n->name), file, n->line);
 		r = label_add(l, AIF_TREE_LINE, AIF_FOLD_SHOW);
 	}
@@ -309,38 +326,24 @@ static int device_add(struct aif_frame_labels *l, uint32_t frame)
 
 /* ---- asking -------------------------------------------------------------------------------------- */
 
-static const struct aif_frame_label *labels_of(struct aif_frame_labels *l, uint32_t frame,
-					       int (*add)(struct aif_frame_labels *, uint32_t),
-					       size_t *ret_len)
+const struct aif_frame_label *aif_frame_labels_get(struct aif_frame_labels *l, uint32_t frame,
+						   size_t *ret_len)
 {
 	struct labelled *f;
+	int r;
 
 	assert(frame < l->p->frames_len);
 	f = &l->frames[frame];
 	if (!f->len) {
 		f->first = (uint32_t)l->labels_len;
-		if (add(l, frame) < 0)
+		r = l->p->frames[frame].kind == AIF_FRAME_DEVICE ? device_add(l, frame)
+								 : host_add(l, frame);
+		if (r < 0)
 			return NULL;
 		f->len = (uint32_t)(l->labels_len - f->first);
 	}
 	*ret_len = f->len;
 	return &l->labels[f->first];
-}
-
-const struct aif_frame_label *aif_frame_labels_host(struct aif_frame_labels *l, uint32_t frame,
-						    size_t *ret_len)
-{
-	return labels_of(l, frame, host_add, ret_len);
-}
-
-const struct aif_frame_label *aif_frame_labels_device(struct aif_frame_labels *l, uint32_t frame,
-						      size_t *ret_len)
-{
-	assert(frame < l->p->frames_len);
-	/* On a CPU that is a device, a sample may lie in a library that the kernel called. */
-	return labels_of(l, frame,
-			 l->p->frames[frame].kind == AIF_FRAME_DEVICE ? device_add : host_add,
-			 ret_len);
 }
 
 int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigned kind,

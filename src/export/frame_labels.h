@@ -28,15 +28,11 @@ int aif_frame_labels_new(const struct aif_profile *p, struct aif_tree *t,
 			 const struct aif_frame_labels_opts *o, struct aif_frame_labels **ret);
 void aif_frame_labels_free(struct aif_frame_labels *l);
 
-/* The labels of a host frame, outermost first: the function and what is inlined into it. At least
- * one; NULL when memory runs out. Valid until the next call. */
-const struct aif_frame_label *aif_frame_labels_host(struct aif_frame_labels *l, uint32_t frame,
-						    size_t *ret_len);
-
-/* Of a device frame: its source lines (outermost first; none if unknown), and its instruction, which
- * comes last. The same conditions. */
-const struct aif_frame_label *aif_frame_labels_device(struct aif_frame_labels *l, uint32_t frame,
-						      size_t *ret_len);
+/* The labels of a frame, outermost first. A host frame has its function and what is inlined into it; a
+ * device frame its source lines, if known, and its instruction. At least one; NULL when memory runs
+ * out. Valid until the next call. */
+const struct aif_frame_label *aif_frame_labels_get(struct aif_frame_labels *l, uint32_t frame,
+						   size_t *ret_len);
 
 /* A kernel, or the kind of a transfer: "[read]". */
 int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigned kind,

@@ -33,6 +33,19 @@ void aif_table_text(struct aif_table *t, const char *text)
 	aif_table_number(t, id);
 }
 
+void aif_table_any(struct aif_table *t, char kind, const void *text, size_t len)
+{
+	struct aif_buf b = {0};
+	uint32_t id;
+
+	aif_buf_putc(&b, kind);
+	aif_buf_append(&b, text, len);
+	id = aif_buf_failed(&b) ? AIF_STR_NONE : aif_strset_put(&t->text, b.data, b.len);
+	t->failed |= id == AIF_STR_NONE;
+	aif_buf_finish(&b);
+	aif_table_number(t, id);
+}
+
 int aif_table_column(const struct aif_table *t, const char *name)
 {
 	for (size_t i = 0; i < t->width; i++)
@@ -109,6 +122,10 @@ static void plain_cell(const struct aif_table *t, size_t i, struct aif_buf *b)
 		s = cell_text(t, i, &len);
 		plain_text(b, s, len);
 		break;
+	case AIF_TABLE_ANY:
+		s = cell_text(t, i, &len);
+		plain_text(b, s + 1, len - 1);
+		break;
 	case AIF_TABLE_COUNT:
 		aif_human_count(b, t->cells[i]);
 		break;
@@ -134,6 +151,14 @@ static size_t shown_width(const uint8_t *s, size_t len)
 	return n;
 }
 
+static bool is_number(const struct aif_table *t, size_t i)
+{
+	enum aif_table_type type = t->columns[i % t->width].type;
+	size_t len;
+
+	return type == AIF_TABLE_ANY ? cell_text(t, i, &len)[0] == 'n' : type != AIF_TABLE_TEXT;
+}
+
 static int print_plain(const struct aif_table *t, size_t rows, struct aif_buf *out)
 {
 	size_t *widths = calloc(t->width, sizeof(*widths));
@@ -151,7 +176,10 @@ static int print_plain(const struct aif_table *t, size_t rows, struct aif_buf *o
 	}
 	for (size_t row = 0; row <= rows; row++) {
 		for (size_t c = 0; c < t->width; c++) {
-			bool right = t->columns[c].type != AIF_TABLE_TEXT, last = c + 1 == t->width;
+			bool right = row ? is_number(t, (row - 1) * t->width + c)
+					 : t->columns[c].type != AIF_TABLE_TEXT &&
+						     t->columns[c].type != AIF_TABLE_ANY;
+			bool last = c + 1 == t->width;
 			size_t pad;
 
 			aif_buf_clear(&cell);
@@ -240,6 +268,15 @@ static void raw_cell(const struct aif_table *t, size_t i, struct aif_buf *out,
 	case AIF_TABLE_TEXT:
 		s = cell_text(t, i, &len);
 		text(out, s, len);
+		break;
+	case AIF_TABLE_ANY:
+		s = cell_text(t, i, &len);
+		if (*s == 't')
+			text(out, s + 1, len - 1);
+		else if (*s == 'n')
+			aif_buf_append(out, s + 1, len - 1);
+		else if (text == json_text)
+			aif_buf_puts(out, "null");
 		break;
 	case AIF_TABLE_SHARE:
 		aif_buf_printf(out, "%.6f", (double)t->cells[i] / 1e6);

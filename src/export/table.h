@@ -14,6 +14,7 @@ enum aif_table_type {
 	AIF_TABLE_NS,
 	AIF_TABLE_BYTES,
 	AIF_TABLE_SHARE, /* in 1/1,000,000 */
+	AIF_TABLE_ANY,   /* of any type, as aif_table_any says */
 };
 enum aif_table_format { AIF_TABLE_PLAIN, AIF_TABLE_CSV, AIF_TABLE_JSON };
 
@@ -36,6 +37,8 @@ void aif_table_finish(struct aif_table *t);
 /* Cells come in order, row by row. */
 void aif_table_number(struct aif_table *t, uint64_t value);
 void aif_table_text(struct aif_table *t, const char *text);
+/* For AIF_TABLE_ANY. `kind`: 'n' for the text of a number, 't' for text, '0' for no value. */
+void aif_table_any(struct aif_table *t, char kind, const void *text, size_t len);
 
 /* The column's number, or -1. */
 int aif_table_column(const struct aif_table *t, const char *name);

@@ -242,7 +242,12 @@ static void overlap(struct target *t)
 		size_t items = ITEMS;
 		cl_event gate;
 		cl_int error;
+		char name[256] = "";
+		bool gated;
 
+		/* PoCL 3.1's "basic" device locks itself out when a user event starts a command. */
+		clGetDeviceInfo(t->devices[d], CL_DEVICE_NAME, sizeof(name), name, NULL);
+		gated = !strstr(name, "basic");
 		in = clCreateCommandQueue(t->context, t->devices[d], 0, &error);
 		CHECK(error == CL_SUCCESS);
 		out = clCreateCommandQueue(t->context, t->devices[d],
@@ -252,8 +257,9 @@ static void overlap(struct target *t)
 		CHECK(error == CL_SUCCESS);
 		target_launch(in, slow, ITEMS);
 		for (int i = 0; i < 4; i++)
-			CHECK(clEnqueueNDRangeKernel(out, quick, 1, NULL, &items, NULL, i == 0,
-						     i ? NULL : &gate, NULL) == CL_SUCCESS);
+			CHECK(clEnqueueNDRangeKernel(out, quick, 1, NULL, &items, NULL,
+						     i == 0 && gated, i || !gated ? NULL : &gate,
+						     NULL) == CL_SUCCESS);
 		CHECK(clFlush(in) == CL_SUCCESS && clFlush(out) == CL_SUCCESS);
 		CHECK(clSetUserEventStatus(gate, CL_COMPLETE) == CL_SUCCESS);
 		CHECK(clFinish(out) == CL_SUCCESS && clFinish(in) == CL_SUCCESS);

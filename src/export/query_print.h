@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "export/table.h"
+#include "profile/query.h"
+
+/* Runs one SQL statement and appends its rows. -EINVAL with *err when SQLite refuses it. */
+int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format format,
+		    struct aif_buf *out, struct aif_err *err);
+
+/* Writes all tables as plain tables of a new SQLite file, for any other program. */
+int aif_query_export(struct aif_query *q, const char *path, struct aif_err *err);

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/towers.h"
+
+#include "export/frame_labels.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <string.h>
+
+/* Names that are folded into one frame, in its tooltip. */
+#define FOLDED_MAX_BYTES 400
+
+/* What a filter's expressions found on a path. */
+enum hit { HIT_FOCUS = 1, HIT_IGNORE = 2, HIT_ASKED = 4 };
+
+/* Where a stack ends up in the tree. Callers are shared, so each stack's last frame is placed once. */
+struct place {
+	uint32_t node;
+	uint8_t hits;
+	bool is_known;
+	bool is_started; /* something but the start of a process or thread is below */
+};
+
+/* Stacks that are not exact stand on a frame that says so: their callers are placed apart. */
+#define FLAVOURS 4 /* sets of enum aif_stack_flag */
+static const char *const flavour_marks[FLAVOURS] = {
+	[AIF_STACK_TRUNCATED] = "[truncated]",
+	[AIF_STACK_GUESSED] = "[guessed]",
+	[AIF_STACK_TRUNCATED | AIF_STACK_GUESSED] = "[truncated, guessed]",
+};
+
+struct filter {
+	regex_t re;
+	bool is_set;
+};
+
+struct towers {
+	const struct aif_profile *p;
+	const struct aif_flame_opts *o;
+	struct aif_tree *tree;
+	struct aif_frame_labels *labels;
+	struct filter focus, ignore, kernel;
+	uint8_t *name_hits; /* by name of the tree */
+	size_t name_hits_cap, name_hits_len;
+	struct place *places[FLAVOURS]; /* by stack; NULL until one is needed */
+	uint32_t *path;                 /* stacks to place, innermost first */
+	size_t path_cap;
+};
+
+const char *aif_flame_unit(enum aif_flame_by by)
+{
+	return by == AIF_BY_SAMPLES ? "samples" : by == AIF_BY_LAUNCHES ? "launches" : NULL;
+}
+
+/* ---- filters ------------------------------------------------------------------------------------- */
+
+static int filter_init(struct filter *f, const char *option, const char *text, struct aif_err *err)
+{
+	char why[128];
+	int r;
+
+	if (!text)
+		return 0;
+	r = regcomp(&f->re, text, REG_EXTENDED | REG_NOSUB);
+	if (r != 0) {
+		regerror(r, &f->re, why, sizeof(why));
+		return aif_err_set(err, -EINVAL,
+				   "%s '%s': %s; it takes a POSIX extended regular expression",
+				   option, text, why);
+	}
+	f->is_set = true;
+	return 0;
+}
+
+static void filter_finish(struct filter *f)
+{
+	if (f->is_set)
+		regfree(&f->re);
+}
+
+static bool filter_matches(const struct filter *f, const char *text)
+{
+	return f->is_set && regexec(&f->re, text, 0, NULL, 0) == 0;
+}
+
+/* Both what a frame is called in full and what the picture calls it can be asked for. */
+static int label_hits(struct towers *t, const struct aif_frame_label *l, uint8_t *hits)
+{
+	const char *text, *full;
+	size_t len;
+	uint8_t *known;
+
+	if (!t->focus.is_set && !t->ignore.is_set)
+		return 0;
+	if (l->name >= t->name_hits_len) {
+		if (aif_grow(&t->name_hits, &t->name_hits_cap, l->name + 1, 1) < 0)
+			return -ENOMEM;
+		memset(t->name_hits + t->name_hits_len, 0, l->name + 1 - t->name_hits_len);
+		t->name_hits_len = l->name + 1;
+	}
+	known = &t->name_hits[l->name];
+	if (!*known) {
+		text = aif_tree_text(t->tree, l->name, &len);
+		*known = (uint8_t)(HIT_ASKED | (filter_matches(&t->focus, text) ? HIT_FOCUS : 0) |
+				   (filter_matches(&t->ignore, text) ? HIT_IGNORE : 0));
+	}
+	*hits |= *known;
+	/* Several full names may share a label. */
+	if (l->full != AIF_STR_NONE) {
+		full = aif_strset_get(&t->tree->full, l->full, NULL);
+		*hits |= (uint8_t)((filter_matches(&t->focus, full) ? HIT_FOCUS : 0) |
+				   (filter_matches(&t->ignore, full) ? HIT_IGNORE : 0));
+	}
+	return 0;
+}
+
+static bool is_kept(const struct towers *t, uint8_t hits)
+{
+	return (!t->focus.is_set || (hits & HIT_FOCUS)) && !(hits & HIT_IGNORE);
+}
+
+/* ---- stacks -------------------------------------------------------------------------------------- */
+
+/* Adds a name to the node's tooltip, once, as long as there is room. */
+static int full_add(struct towers *t, uint32_t node, const char *text, size_t len)
+{
+	struct aif_tree_detail *d = &t->tree->details[node];
+	struct aif_buf b = {0};
+	int r = 0;
+
+	if (d->full != AIF_STR_NONE) {
+		size_t old_len;
+		const char *old = aif_strset_get(&t->tree->full, d->full, &old_len);
+
+		if (old_len + len > FOLDED_MAX_BYTES || memmem(old, old_len, text, len))
+			return 0;
+		aif_buf_append(&b, old, old_len);
+		aif_buf_puts(&b, " \u203a ");
+	}
+	aif_buf_append(&b, text, len);
+	if (aif_buf_failed(&b))
+		r = -ENOMEM;
+	else
+		d->full = aif_strset_put(&t->tree->full, b.data, b.len);
+	if (r == 0 && d->full == AIF_STR_NONE)
+		r = -ENOMEM;
+	aif_buf_finish(&b);
+	return r;
+}
+
+static int label_full_add(struct towers *t, uint32_t node, const struct aif_frame_label *l,
+			  bool is_own)
+{
+	const char *text;
+	size_t len;
+
+	if (l->full != AIF_STR_NONE) {
+		text = aif_strset_get(&t->tree->full, l->full, &len);
+		if (is_own && t->tree->details[node].full == AIF_STR_NONE) {
+			t->tree->details[node].full = l->full;
+			return 0;
+		}
+	} else if (is_own) {
+		return 0;
+	} else {
+		text = aif_tree_text(t->tree, l->name, &len);
+	}
+	/* The set of texts may move while one of its texts is added to another. */
+	text = strndup(text, len);
+	if (!text)
+		return -ENOMEM;
+	int r = full_add(t, node, text, len);
+
+	free((char *)(uintptr_t)text);
+	return r;
+}
+
+/* One frame further up from *at. */
+static int label_place(struct towers *t, const struct aif_frame_label *l, struct place *at)
+{
+	unsigned type = aif_tree_base_type(aif_tree_type_of(t->tree, l->name)),
+		 caller = aif_tree_base_type(
+			 aif_tree_type_of(t->tree, t->tree->nodes[at->node].name));
+	uint32_t node;
+
+	if (label_hits(t, l, &at->hits) < 0)
+		return -ENOMEM;
+	if (l->action == AIF_FOLD_START && !at->is_started)
+		return 0;
+	at->is_started = true;
+	if (l->action == AIF_FOLD_HIDE || (l->action == AIF_FOLD_INSIDE && caller == type))
+		return at->node ? label_full_add(t, at->node, l, false) : 0;
+	node = aif_tree_child(t->tree, at->node, l->name);
+	if (!node)
+		return -ENOMEM;
+	at->node = node;
+	return label_full_add(t, node, l, true);
+}
+
+static int frame_place(struct towers *t, uint32_t frame, struct place *at)
+{
+	size_t len;
+	const struct aif_frame_label *l = aif_frame_labels_get(t->labels, frame, &len);
+	int r = l ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < len; i++)
+		r = label_place(t, &l[i], at);
+	return r;
+}
+
+static int mark_place(struct towers *t, const char *text, struct place *ret)
+{
+	struct aif_frame_label l = {.full = AIF_STR_NONE};
+
+	l.name = aif_tree_name(t->tree, AIF_TREE_MARK, text, strlen(text));
+	*ret = (struct place){.is_known = true};
+	return l.name == AIF_STR_NONE ? -ENOMEM : label_place(t, &l, ret);
+}
+
+/* Places the stack and all of its callers that have no place yet. */
+static int stack_place(struct towers *t, uint32_t stack, struct place *ret)
+{
+	const struct aif_stack *stacks = t->p->stacks;
+	unsigned flavour;
+	struct place at = {.is_known = true}, *places;
+	size_t n = 0;
+	int r;
+
+	if (stack == AIF_NONE)
+		return mark_place(t, "[no stack]", ret);
+	flavour = stacks[stack].flags & (FLAVOURS - 1);
+	if (!t->places[flavour])
+		t->places[flavour] = calloc(t->p->stacks_len, sizeof(*places));
+	places = t->places[flavour];
+	if (!places)
+		return -ENOMEM;
+	for (; stack != AIF_NONE && !places[stack].is_known; stack = stacks[stack].parent) {
+		if (aif_grow(&t->path, &t->path_cap, n + 1, sizeof(*t->path)) < 0)
+			return -ENOMEM;
+		t->path[n++] = stack;
+	}
+	if (stack != AIF_NONE) {
+		at = places[stack];
+	} else if (flavour_marks[flavour]) {
+		r = mark_place(t, flavour_marks[flavour], &at);
+		if (r < 0)
+			return r;
+		at.is_started = false;
+	}
+	while (n) {
+		stack = t->path[--n];
+		if (stacks[stack].frame != AIF_NONE) {
+			r = frame_place(t, stacks[stack].frame, &at);
+			if (r < 0)
+				return r;
+		}
+		places[stack] = at;
+	}
+	*ret = at;
+	return 0;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+static uint64_t row_value(const struct towers *t, const struct aif_attribution_row *row)
+{
+	switch (t->o->by) {
+	case AIF_BY_WALL:
+		return row->wall_ns;
+	case AIF_BY_TIME:
+		return row->time_ns;
+	case AIF_BY_SAMPLES:
+		return row->samples;
+	case AIF_BY_LAUNCHES:
+		return row->launches;
+	}
+	return 0;
+}
+
+/* The part of a tower inside its kernel, as far as asked for. */
+static int inside_place(struct towers *t, const struct aif_attribution_row *row, struct place *at)
+{
+	enum aif_flame_leaf leaf = t->o->leaf;
+	const struct aif_frame_label *l;
+	struct aif_frame_label reason = {.full = AIF_STR_NONE};
+	const char *text;
+	size_t len;
+	int r = 0;
+
+	/* A launch is not at one of its instructions. */
+	if (row->frame == AIF_NONE || leaf == AIF_LEAF_KERNEL || t->o->by == AIF_BY_LAUNCHES)
+		return 0;
+	l = aif_frame_labels_get(t->labels, row->frame, &len);
+	if (!l)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < len; i++)
+		if (leaf >= AIF_LEAF_INSTRUCTION ||
+		    aif_tree_type_of(t->tree, l[i].name) != AIF_TREE_INSTRUCTION)
+			r = label_place(t, &l[i], at);
+	if (r < 0 || leaf < AIF_LEAF_STALL || row->reason == AIF_NONE)
+		return r;
+	text = aif_profile_str(t->p, row->reason);
+	reason.name = aif_tree_name(t->tree, AIF_TREE_STALL, text, strlen(text));
+	return reason.name == AIF_STR_NONE ? -ENOMEM : label_place(t, &reason, at);
+}
+
+static bool is_asked_kernel(const struct towers *t, const struct aif_attribution_row *row,
+			    const struct aif_frame_label *label)
+{
+	size_t len;
+
+	if (!t->kernel.is_set)
+		return true;
+	return filter_matches(&t->kernel, aif_tree_text(t->tree, label->name, &len)) ||
+	       (row->kind == AIF_LAUNCH_KERNEL && row->kernel < t->p->kernels_len &&
+		filter_matches(&t->kernel, aif_profile_str(t->p, t->p->kernels[row->kernel].name)));
+}
+
+static int row_add(struct towers *t, const struct aif_attribution_row *row)
+{
+	uint64_t value = row_value(t, row);
+	struct aif_tree_detail *d;
+	struct aif_frame_label kernel;
+	struct place at;
+	uint32_t kernel_node;
+	int r = aif_frame_labels_kernel(t->labels, row->kernel, row->kind, &kernel);
+
+	if (r < 0)
+		return r;
+	if ((!value && !row->launches) || !is_asked_kernel(t, row, &kernel))
+		return 0;
+	r = stack_place(t, row->stack, &at);
+	if (r == 0)
+		r = label_place(t, &kernel, &at);
+	kernel_node = at.node;
+	if (r == 0)
+		r = inside_place(t, row, &at);
+	if (r < 0 || !is_kept(t, at.hits))
+		return r;
+	d = &t->tree->details[kernel_node];
+	if (__builtin_add_overflow(t->tree->nodes[at.node].self, value,
+				   &t->tree->nodes[at.node].self) ||
+	    __builtin_add_overflow(d->launches, row->launches, &d->launches) ||
+	    __builtin_add_overflow(d->bytes, row->bytes, &d->bytes))
+		return -EOVERFLOW;
+	d = &t->tree->details[at.node];
+	if (__builtin_add_overflow(d->time_ns, row->time_ns, &d->time_ns) ||
+	    __builtin_add_overflow(d->samples, row->samples, &d->samples))
+		return -EOVERFLOW;
+	if (value)
+		d->grades |= 1u << (row->grade & 31);
+	return 0;
+}
+
+static int nothing(const struct towers *t, const struct aif_attribution *a, struct aif_err *err)
+{
+	if (!a->rows_len)
+		return aif_err_set(err, -ENODATA,
+				   "flame: no device activity in this profile or time; see "
+				   "aiflame info");
+	if (t->focus.is_set || t->ignore.is_set || t->kernel.is_set)
+		return aif_err_set(err, -ENODATA,
+				   "flame: no stack is left by --focus, --ignore and --kernel; "
+				   "loosen them");
+	if (t->o->by == AIF_BY_SAMPLES)
+		return aif_err_set(err, -ENODATA,
+				   "flame: no device samples in this profile; leave out --by "
+				   "samples, the times are there");
+	return aif_err_set(err, -ENODATA, "flame: nothing to draw: all times are 0");
+}
+
+static int rows_add(struct towers *t, const struct aif_attribution *a, struct aif_err *err)
+{
+	struct aif_frame_labels_opts lo = {.detail = t->o->detail, .lines = t->o->lines};
+	int r;
+
+	if ((r = filter_init(&t->focus, "--focus", t->o->focus, err)) < 0 ||
+	    (r = filter_init(&t->ignore, "--ignore", t->o->ignore, err)) < 0 ||
+	    (r = filter_init(&t->kernel, "--kernel", t->o->kernel, err)) < 0)
+		return r;
+	r = aif_tree_init(t->tree, true);
+	if (r == 0)
+		r = aif_frame_labels_new(t->p, t->tree, &lo, &t->labels);
+	for (size_t i = 0; r == 0 && i < a->rows_len; i++)
+		r = row_add(t, &a->rows[i]);
+	if (r == 0)
+		r = aif_tree_seal(t->tree);
+	if (r < 0)
+		return aif_err_set(err, r, "flame: %s", strerror(-r));
+	return t->tree->nodes[0].total ? 0 : nothing(t, a, err);
+}
+
+int aif_towers_build(const struct aif_profile *p, const struct aif_attribution *a,
+		     const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err)
+{
+	struct aif_tree tree = {0};
+	struct towers t = {.p = p, .o = o, .tree = &tree};
+	int r = rows_add(&t, a, err);
+
+	filter_finish(&t.focus);
+	filter_finish(&t.ignore);
+	filter_finish(&t.kernel);
+	aif_frame_labels_free(t.labels);
+	for (unsigned i = 0; i < FLAVOURS; i++)
+		free(t.places[i]);
+	free(t.name_hits);
+	free(t.path);
+	if (r < 0)
+		aif_tree_finish(&tree);
+	else
+		*ret = tree;
+	return r;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "export/names.h"
+#include "export/tree.h"
+#include "profile/attribution.h"
+
+/*
+ * Attributed device time -> the call tree of the AI flame graph: host stack, kernel, source line,
+ * instruction, stall reason.
+ */
+
+enum aif_flame_leaf { /* where towers end */
+		      AIF_LEAF_KERNEL,
+		      AIF_LEAF_LINE,
+		      AIF_LEAF_INSTRUCTION,
+		      AIF_LEAF_STALL,
+};
+
+enum aif_flame_by {              /* what a width is */
+		    AIF_BY_WALL, /* ns, shared where several things ran at once: sums to the busy time */
+		    AIF_BY_TIME, /* ns of durations */
+		    AIF_BY_SAMPLES,
+		    AIF_BY_LAUNCHES,
+};
+
+struct aif_flame_opts {
+	enum aif_flame_leaf leaf;
+	enum aif_flame_by by;
+	enum aif_name_detail detail;
+	bool lines;                 /* tell frames of one function apart by line */
+	const char *focus, *ignore; /* keep, drop stacks with a frame that matches; or NULL */
+	const char *kernel;         /* only kernels that match; or NULL */
+};
+
+/* What the values count, as aif_svg_opts.unit has it: NULL for ns. */
+const char *aif_flame_unit(enum aif_flame_by by);
+
+/* *ret is a sealed tree with details, finished by the caller. Expressions are POSIX extended. 0;
+ * -EINVAL for an expression that is none; -ENODATA when nothing is left to draw; *err is set. */
+int aif_towers_build(const struct aif_profile *p, const struct aif_attribution *a,
+		     const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err);

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/query_tables.h"
+
+#include "profile/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* One virtual table module for all tables: `aux` says which. Eponymous: no CREATE is needed. */
+struct vtab {
+	sqlite3_vtab base;
+	struct aif_query *q;
+	const struct aif_query_table *table;
+};
+struct cursor {
+	sqlite3_vtab_cursor base;
+	size_t row, rows;
+};
+struct aux {
+	struct aif_query *q;
+	const struct aif_query_table *table;
+};
+
+static int connect(sqlite3 *db, void *arg, int argc, const char *const *argv, sqlite3_vtab **ret,
+		   char **message)
+{
+	const struct aux *aux = arg;
+	struct vtab *v = calloc(1, sizeof(*v));
+	char sql[512];
+	int r;
+
+	(void)argc, (void)argv;
+	if (!v)
+		return SQLITE_NOMEM;
+	v->q = aux->q;
+	v->table = aux->table;
+	snprintf(sql, sizeof(sql), "CREATE TABLE x(%s)", aux->table->columns);
+	r = sqlite3_declare_vtab(db, sql);
+	if (r != SQLITE_OK) {
+		*message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+		free(v);
+	} else {
+		*ret = &v->base;
+	}
+	return r;
+}
+
+static int disconnect(sqlite3_vtab *v)
+{
+	free(v);
+	return SQLITE_OK;
+}
+
+/* Every question is answered by a scan; SQLite filters. Its own automatic indexes make joins fast. */
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	const struct vtab *v = (const struct vtab *)base;
+
+	info->estimatedRows = v->table->needs ? 1000000 : 1000;
+	info->estimatedCost = (double)info->estimatedRows;
+	return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
+{
+	struct cursor *c = calloc(1, sizeof(*c));
+
+	(void)v;
+	if (!c)
+		return SQLITE_NOMEM;
+	*ret = &c->base;
+	return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *c)
+{
+	free(c);
+	return SQLITE_OK;
+}
+
+#define LOADER(table, type)                                                                      \
+	static int load_##table(void *arg, const struct type *rows, size_t n)                    \
+	{                                                                                        \
+		struct aif_query *q = arg;                                                       \
+		if (aif_grow(&q->table, &q->table##_cap, q->table##_len + n, sizeof(*rows)) < 0) \
+			return -ENOMEM;                                                          \
+		memcpy(q->table + q->table##_len, rows, n * sizeof(*rows));                      \
+		q->table##_len += n;                                                             \
+		return 0;                                                                        \
+	}
+LOADER(launches, aif_launch_row)
+LOADER(execs, aif_exec_row)
+LOADER(samples, aif_sample_row)
+LOADER(windows, aif_window_row)
+
+static int have(struct aif_query *q, unsigned needs)
+{
+	int r = 0;
+
+	if ((needs & NEEDS_LAUNCHES) && !q->have_launches) {
+		r = aif_profile_launches(q->p, load_launches, q, NULL);
+		for (size_t i = 0; i < q->launches_len && !r; i++)
+			r = aif_map_put(&q->by_launch, q->launches[i].launch, i);
+		q->have_launches = true;
+	}
+	if (!r && (needs & NEEDS_EXECS) && !q->have_execs) {
+		r = aif_profile_execs(q->p, load_execs, q, NULL);
+		q->have_execs = true;
+	}
+	if (!r && (needs & NEEDS_SAMPLES) && !q->have_samples) {
+		r = aif_profile_samples(q->p, load_samples, q, NULL);
+		q->have_samples = true;
+	}
+	if (!r && (needs & NEEDS_WINDOWS) && !q->have_windows) {
+		r = aif_profile_windows(q->p, load_windows, q, NULL);
+		q->have_windows = true;
+	}
+	if (!r && (needs & NEEDS_ATTRIBUTION) && !q->have_attribution) {
+		r = aif_attribution_compute(q->p, NULL, &q->attribution, NULL);
+		q->have_attribution = true;
+	}
+	return r;
+}
+
+static void skip_absent(struct cursor *c)
+{
+	const struct vtab *v = (const struct vtab *)c->base.pVtab;
+
+	while (v->table->has && c->row < c->rows && !v->table->has(v->q, c->row))
+		c->row++;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int index, const char *index_name, int argc,
+		  sqlite3_value **argv)
+{
+	struct cursor *c = (struct cursor *)base;
+	struct vtab *v = (struct vtab *)base->pVtab;
+
+	(void)index, (void)index_name, (void)argc, (void)argv;
+	if (have(v->q, v->table->needs) < 0)
+		return SQLITE_NOMEM;
+	c->row = 0;
+	c->rows = v->table->rows(v->q);
+	skip_absent(c);
+	return SQLITE_OK;
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	struct cursor *c = (struct cursor *)base;
+
+	c->row++;
+	skip_absent(c);
+	return SQLITE_OK;
+}
+
+static int eof(sqlite3_vtab_cursor *base)
+{
+	const struct cursor *c = (const struct cursor *)base;
+
+	return c->row >= c->rows;
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
+{
+	struct vtab *v = (struct vtab *)base->pVtab;
+
+	v->table->column(v->q, ((struct cursor *)base)->row, i, ctx);
+	return SQLITE_OK;
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+	*ret = (sqlite3_int64)((struct cursor *)base)->row;
+	return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+	.xConnect = connect,
+	.xBestIndex = best_index,
+	.xDisconnect = disconnect,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = eof,
+	.xColumn = column,
+	.xRowid = rowid,
+};
+
+/* Reading is all that a query may do. */
+static int authorize(void *arg, int action, const char *a, const char *b, const char *c,
+		     const char *d)
+{
+	(void)arg, (void)a, (void)c, (void)d;
+	switch (action) {
+	case SQLITE_SELECT:
+	case SQLITE_READ:
+	case SQLITE_RECURSIVE:
+		return SQLITE_OK;
+	case SQLITE_FUNCTION:
+		return b && !sqlite3_stricmp(b, "load_extension") ? SQLITE_DENY : SQLITE_OK;
+	default:
+		return SQLITE_DENY;
+	}
+}
+
+/* A table declares itself when it is first named, which the authorizer would refuse. */
+static int touch(sqlite3 *db, const char *name)
+{
+	sqlite3_stmt *stmt = NULL;
+	char sql[64];
+	int r;
+
+	snprintf(sql, sizeof(sql), "SELECT 1 FROM %s", name);
+	r = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+	sqlite3_finalize(stmt);
+	return r == SQLITE_OK ? 0 : -EINVAL;
+}
+
+int aif_query_new(const struct aif_profile *p, struct aif_query **ret, struct aif_err *err)
+{
+	struct aif_query *q = calloc(1, sizeof(*q));
+	int r = q ? aif_timeline_new(p, &q->timeline) : -ENOMEM;
+
+	if (!r && sqlite3_open_v2(":memory:", &q->db,
+				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY,
+				  NULL) != SQLITE_OK)
+		r = -ENOMEM;
+	for (size_t i = 0; !r && aif_query_tables[i].name; i++) {
+		struct aux *aux = malloc(sizeof(*aux));
+
+		if (aux)
+			*aux = (struct aux){.q = q, .table = &aif_query_tables[i]};
+		/* SQLite frees aux, also when this fails. */
+		if (!aux || sqlite3_create_module_v2(q->db, aif_query_tables[i].name, &module, aux,
+						     free) != SQLITE_OK)
+			r = -ENOMEM;
+	}
+	for (size_t i = 0; !r && aif_query_tables[i].name; i++)
+		r = touch(q->db, aif_query_tables[i].name);
+	if (!r && sqlite3_exec(q->db, AIF_QUERY_VIEWS("TEMP"), NULL, NULL, NULL) != SQLITE_OK)
+		r = -EINVAL;
+	if (r < 0) {
+		aif_err_set(err, r, "query: %s", q && q->db ? sqlite3_errmsg(q->db) : strerror(-r));
+		aif_query_free(q);
+		return r;
+	}
+	if (q) {
+		q->p = p;
+		sqlite3_set_authorizer(q->db, authorize, NULL);
+	}
+	*ret = q;
+	return 0;
+}
+
+void aif_query_free(struct aif_query *q)
+{
+	if (!q)
+		return;
+	sqlite3_close(q->db);
+	aif_timeline_free(q->timeline);
+	aif_attribution_finish(&q->attribution);
+	aif_map_finish(&q->by_launch);
+	free(q->launches);
+	free(q->execs);
+	free(q->samples);
+	free(q->windows);
+	free(q);
+}
+
+sqlite3 *aif_query_db(struct aif_query *q)
+{
+	return q->db;
+}
+
+const char *aif_query_table(size_t i)
+{
+	return aif_query_tables[i].name;
+}

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/query_tables.h"
+
+/* The tables of `aiflame query`: the contract's columns first, in its order, others after them. */
+
+static void number(sqlite3_context *ctx, uint64_t v)
+{
+	sqlite3_result_int64(ctx, (sqlite3_int64)v);
+}
+
+static void id(sqlite3_context *ctx, uint32_t v)
+{
+	if (v == AIF_NONE)
+		sqlite3_result_null(ctx);
+	else
+		sqlite3_result_int64(ctx, v);
+}
+
+static void str(struct aif_query *q, sqlite3_context *ctx, uint32_t v)
+{
+	size_t len;
+	const char *s = aif_strset_get(&q->p->strings, v, &len);
+
+	if (v == AIF_NONE)
+		sqlite3_result_null(ctx);
+	else
+		sqlite3_result_text64(ctx, s, len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static int64_t mapped(struct aif_query *q, uint32_t clock, uint32_t process, uint64_t raw)
+{
+	return aif_timeline_map(q->timeline, clock, process, raw, NULL);
+}
+
+static void when(struct aif_query *q, sqlite3_context *ctx, uint64_t monotonic)
+{
+	sqlite3_result_int64(ctx, mapped(q, AIF_CLOCK_MONOTONIC, AIF_NONE, monotonic));
+}
+
+static const struct aif_launch_row *launch_of(const struct aif_query *q, uint64_t launch)
+{
+	uint64_t i;
+
+	return aif_map_get(&q->by_launch, launch, &i) ? &q->launches[i] : NULL;
+}
+
+/* "64x32x1", or NULL. */
+static void extent(sqlite3_context *ctx, const uint32_t v[3])
+{
+	char text[48];
+
+	if (!v || !v[0]) {
+		sqlite3_result_null(ctx);
+		return;
+	}
+	sqlite3_snprintf(sizeof(text), text, "%ux%ux%u", v[0], v[1], v[2]);
+	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+#define ROWS(table)                                           \
+	static size_t table##_rows(const struct aif_query *q) \
+	{                                                     \
+		return q->p->table##_len;                     \
+	}
+#define BULK_ROWS(table)                                      \
+	static size_t table##_rows(const struct aif_query *q) \
+	{                                                     \
+		return q->table##_len;                        \
+	}
+
+BULK_ROWS(launches)
+static void launches_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_launch_row *r = &q->launches[row];
+	const struct aif_shape *shape = r->shape == AIF_NONE ? NULL : &q->p->shapes[r->shape];
+	const struct aif_thread *t = r->thread == AIF_NONE ? NULL : &q->p->threads[r->thread];
+
+	switch (column) {
+	case 0:
+		return number(ctx, r->launch);
+	case 1:
+		return when(q, ctx, r->time);
+	case 2:
+		return id(ctx, t ? t->process : AIF_NONE);
+	case 3:
+		return id(ctx, t ? t->tid : AIF_NONE);
+	case 4:
+		return sqlite3_result_text(ctx, aif_launch_kind_name(r->kind), -1, SQLITE_STATIC);
+	case 5:
+		return id(ctx, r->kernel);
+	case 6:
+		return id(ctx, r->device);
+	case 7:
+		return id(ctx, r->stream);
+	case 8:
+		return id(ctx, r->stack);
+	case 9:
+		return extent(ctx, shape ? shape->grid : NULL);
+	case 10:
+		return extent(ctx, shape ? shape->block : NULL);
+	default:
+		return number(ctx, r->bytes);
+	}
+}
+
+static size_t execs_rows(const struct aif_query *q)
+{
+	return q->execs_len;
+}
+static bool is_kernel(const struct aif_query *q, size_t row)
+{
+	return q->execs[row].kind == AIF_LAUNCH_KERNEL;
+}
+static bool is_copy(const struct aif_query *q, size_t row)
+{
+	return !is_kernel(q, row);
+}
+
+static int64_t start_of(struct aif_query *q, const struct aif_exec_row *r)
+{
+	const struct aif_launch_row *l = launch_of(q, r->launch);
+
+	return aif_timeline_map_after(q->timeline, r->clock, r->process, r->start,
+				      l ? mapped(q, AIF_CLOCK_MONOTONIC, r->process, l->time) : 0,
+				      NULL);
+}
+
+static void executions_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_exec_row *r = &q->execs[row];
+	const struct aif_launch_row *l;
+
+	switch (column) {
+	case 0:
+		return number(ctx, r->launch);
+	case 1:
+		return sqlite3_result_int64(ctx, start_of(q, r));
+	case 2:
+		return sqlite3_result_int64(ctx, aif_timeline_map_after(q->timeline, r->clock,
+									r->process, r->end,
+									start_of(q, r), NULL) -
+							 start_of(q, r));
+	case 3:
+		return id(ctx, r->process);
+	case 4:
+		return id(ctx, r->device);
+	case 5:
+		return id(ctx, r->stream);
+	case 6:
+		return id(ctx, r->kernel);
+	case 7:
+		l = launch_of(q, r->launch);
+		return id(ctx, l ? l->stack : AIF_NONE);
+	case 8:
+		return sqlite3_result_int(
+			ctx, 1); /* every execution is recorded: it stands for itself */
+	default:
+		return sqlite3_result_null(ctx); /* no source of executions tells these yet */
+	}
+}
+
+static void copies_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_exec_row *r = &q->execs[row];
+	const struct aif_launch_row *l;
+
+	switch (column) {
+	case 6:
+		return sqlite3_result_text(ctx, aif_launch_kind_name(r->kind), -1, SQLITE_STATIC);
+	case 7:
+		l = launch_of(q, r->launch);
+		return number(ctx, r->bytes ? r->bytes : l ? l->bytes : 0);
+	case 8:
+		return executions_column(q, row, 7, ctx);
+	default:
+		return executions_column(q, row, column, ctx);
+	}
+}
+
+BULK_ROWS(windows)
+static void windows_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_window_row *r = &q->windows[row];
+
+	switch (column) {
+	case 0:
+		return id(ctx, r->window);
+	case 1:
+		return when(q, ctx, r->start);
+	case 2:
+		return when(q, ctx, r->end);
+	case 3:
+		return id(ctx, r->device);
+	case 4:
+		return id(ctx, r->process);
+	case 5:
+		return number(ctx, r->period_ns);
+	case 6:
+		return id(ctx, r->held);
+	case 7:
+		return sqlite3_result_double(ctx, r->held ? 1.0 : 0.0);
+	default:
+		return number(ctx, r->lost);
+	}
+}
+
+static uint32_t sampled_kernel(const struct aif_profile *p, uint32_t frame)
+{
+	uint32_t module = frame == AIF_NONE ? AIF_NONE : p->frames[frame].module;
+
+	return module == AIF_NONE ? AIF_NONE : p->modules[module].kernel;
+}
+
+static void pc(struct aif_query *q, sqlite3_context *ctx, uint32_t frame)
+{
+	if (frame == AIF_NONE)
+		sqlite3_result_null(ctx);
+	else
+		number(ctx, q->p->frames[frame].address);
+}
+
+BULK_ROWS(samples)
+static void samples_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_sample_row *r = &q->samples[row];
+
+	switch (column) {
+	case 0:
+		return id(ctx, r->window);
+	case 1:
+		return id(ctx, r->process);
+	case 2:
+		return id(ctx, r->device);
+	case 3:
+		return id(ctx, sampled_kernel(q->p, r->frame));
+	case 4:
+		return pc(q, ctx, r->frame);
+	case 5:
+		return str(q, ctx, r->reason);
+	case 6:
+		return number(ctx, r->count);
+	case 7:
+		return when(q, ctx, r->time);
+	case 8:
+		return id(ctx, r->thread);
+	default:
+		return id(ctx, r->frame);
+	}
+}
+
+static size_t attributed_rows(const struct aif_query *q)
+{
+	return q->attribution.rows_len;
+}
+static void attributed_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_attribution_row *r = &q->attribution.rows[row];
+
+	switch (column) {
+	case 0:
+		return sqlite3_result_null(ctx); /* over all windows */
+	case 1:
+		return id(ctx, r->process);
+	case 2:
+		return id(ctx, r->device);
+	case 3:
+		return id(ctx, r->stack);
+	case 4:
+		return id(ctx, r->kernel);
+	case 5:
+		return pc(q, ctx, r->frame);
+	case 6:
+		return str(q, ctx, r->reason);
+	case 7:
+		return number(ctx, r->samples);
+	case 8:
+		return number(ctx, r->wall_ns);
+	case 9:
+		return sqlite3_result_text(ctx, aif_grade_name((enum aif_grade)r->grade), -1,
+					   SQLITE_STATIC);
+	case 10:
+		return number(ctx, r->time_ns);
+	case 11:
+		return number(ctx, r->launches);
+	case 12:
+		return id(ctx, r->frame);
+	default:
+		return sqlite3_result_text(ctx, aif_launch_kind_name(r->kind), -1, SQLITE_STATIC);
+	}
+}
+
+static size_t no_rows(const struct aif_query *q)
+{
+	(void)q;
+	return 0;
+}
+static void no_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	(void)q, (void)row, (void)column;
+	sqlite3_result_null(ctx);
+}
+
+static size_t strings_rows(const struct aif_query *q)
+{
+	return q->p->strings.len;
+}
+static void strings_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	if (column == 0)
+		number(ctx, row);
+	else
+		str(q, ctx, (uint32_t)row);
+}
+
+ROWS(frames)
+static void frames_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	static const char *const kinds[] = {"?", "native", "os", "python", "device", "mark"};
+	const struct aif_frame *f = &q->p->frames[row];
+
+	switch (column) {
+	case 0:
+		return number(ctx, row);
+	case 1:
+		return sqlite3_result_text(ctx,
+					   f->kind < AIF_ARRAY_LEN(kinds) ? kinds[f->kind] : "?",
+					   -1, SQLITE_STATIC);
+	case 2:
+		return id(ctx, f->module);
+	default:
+		return number(ctx, f->address);
+	}
+}
+
+ROWS(frame_names)
+static void frame_names_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_frame_name *n = &q->p->frame_names[row];
+
+	switch (column) {
+	case 0:
+		return id(ctx, n->frame);
+	case 1:
+		return id(ctx, n->inline_depth);
+	case 2:
+		return str(q, ctx, n->name);
+	case 3:
+		return str(q, ctx, n->file);
+	default:
+		return id(ctx, n->line);
+	}
+}
+
+ROWS(stacks)
+static void stacks_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_stack *s = &q->p->stacks[row];
+	const uint32_t values[] = {(uint32_t)row, s->parent, s->frame, s->depth, s->flags};
+
+	id(ctx, values[column]);
+}
+
+ROWS(kernels)
+static void kernels_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_kernel *k = &q->p->kernels[row];
+
+	switch (column) {
+	case 0:
+		return number(ctx, row);
+	case 1:
+		return str(q, ctx, k->name);
+	case 2:
+		return str(q, ctx, k->short_name == AIF_NONE ? k->name : k->short_name);
+	default: /* the module that holds it, where one module holds one kernel */
+		for (size_t i = 0; i < q->p->modules_len; i++)
+			if (q->p->modules[i].kernel == row)
+				return number(ctx, i);
+		return sqlite3_result_null(ctx);
+	}
+}
+
+ROWS(modules)
+static void modules_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	static const char *const kinds[] = {"?",          "elf",    "vdso",  "anon",
+					    "device elf", "device", "source"};
+	const struct aif_module *m = &q->p->modules[row];
+
+	switch (column) {
+	case 0:
+		return number(ctx, row);
+	case 1:
+		return sqlite3_result_text(ctx,
+					   m->kind < AIF_ARRAY_LEN(kinds) ? kinds[m->kind] : "?",
+					   -1, SQLITE_STATIC);
+	case 2:
+		return str(q, ctx, m->path);
+	case 3:
+		return str(q, ctx, m->build_id);
+	default:
+		return id(ctx, m->kernel);
+	}
+}
+
+ROWS(processes)
+static void processes_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_process *p = &q->p->processes[row];
+
+	switch (column) {
+	case 0:
+		return number(ctx, row);
+	case 1:
+		return id(ctx, p->pid);
+	case 2:
+		return id(ctx, p->ppid);
+	case 3:
+		return str(q, ctx, p->exe);
+	case 4:
+		return str(q, ctx, p->cmdline);
+	case 5:
+		return str(q, ctx, p->host);
+	case 6:
+		return when(q, ctx, p->start_ns);
+	case 7:
+		return p->end_ns ? when(q, ctx, p->end_ns) : sqlite3_result_null(ctx);
+	case 8:
+		return sqlite3_result_int(ctx, (p->flags & AIF_PROCESS_AGENT) != 0);
+	default:
+		return sqlite3_result_int(ctx, (p->flags & AIF_PROCESS_RUNTIME) != 0);
+	}
+}
+
+ROWS(threads)
+static void threads_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_thread *t = &q->p->threads[row];
+
+	if (column == 3)
+		str(q, ctx, t->name);
+	else
+		id(ctx, column == 0 ? (uint32_t)row : column == 1 ? t->process : t->tid);
+}
+
+ROWS(devices)
+static void devices_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	static const char *const kinds[] = {"other", "cpu", "gpu", "accelerator"};
+	const struct aif_device *d = &q->p->devices[row];
+
+	switch (column) {
+	case 0:
+		return number(ctx, row);
+	case 1:
+		return str(q, ctx, d->name);
+	case 2:
+		return str(q, ctx, d->vendor);
+	case 3:
+		return str(q, ctx, d->driver);
+	case 4:
+		return str(q, ctx, d->runtime);
+	case 5:
+		return sqlite3_result_text(ctx,
+					   d->kind < AIF_ARRAY_LEN(kinds) ? kinds[d->kind] : "?",
+					   -1, SQLITE_STATIC);
+	default:
+		return id(ctx, d->units);
+	}
+}
+
+static size_t clocks_rows(const struct aif_query *q)
+{
+	return q->p->clock_pairs_len;
+}
+static void clocks_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_clock_pair *c = &q->p->clock_pairs[row];
+
+	switch (column) {
+	case 0:
+		return id(ctx, c->clock);
+	case 1:
+		return id(ctx, c->process);
+	case 2:
+		return when(q, ctx, c->before);
+	case 3:
+		return when(q, ctx, c->after);
+	default:
+		return number(ctx, c->value);
+	}
+}
+
+ROWS(losses)
+static void losses_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_loss *l = &q->p->losses[row];
+	const struct aif_reason_info *info = aif_reason_info((int)l->reason);
+
+	switch (column) {
+	case 0:
+		return id(ctx, l->reason);
+	case 1:
+		return sqlite3_result_text(ctx, info ? info->name : "?", -1, SQLITE_STATIC);
+	case 2:
+		return number(ctx, l->count);
+	case 3:
+		return id(ctx, l->process);
+	case 4:
+		return id(ctx, l->thread);
+	default:
+		return str(q, ctx, l->detail);
+	}
+}
+
+ROWS(meta)
+static void meta_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	str(q, ctx, column ? q->p->meta[row].value : q->p->meta[row].key);
+}
+
+ROWS(programs)
+static void programs_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_program *p = &q->p->programs[row];
+
+	if (column >= 2)
+		str(q, ctx, column == 2 ? p->options : p->source);
+	else
+		id(ctx, column ? p->process : (uint32_t)row);
+}
+
+ROWS(codes)
+static void codes_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_code *c = &q->p->codes[row];
+
+	switch (column) {
+	case 0:
+		return id(ctx, c->module);
+	case 1:
+		return number(ctx, c->address);
+	case 2:
+		return number(ctx, c->size);
+	case 3:
+		return str(q, ctx, c->name);
+	case 4:
+		return str(q, ctx, c->arch);
+	default:
+		return c->bytes ? sqlite3_result_blob64(ctx, c->bytes, c->size, SQLITE_TRANSIENT)
+				: sqlite3_result_null(ctx);
+	}
+}
+
+#define SMALL(table, columns)                                          \
+	{                                                              \
+#table, columns, 0, table##_rows, NULL, table##_column \
+	}
+const struct aif_query_table aif_query_tables[] = {
+	{"launches",
+	 "launch, time_ns, process, tid, kind, kernel, device, stream, stack, grid, block, bytes",
+	 NEEDS_LAUNCHES, launches_rows, NULL, launches_column},
+	{"executions",
+	 "launch, start_ns, dur_ns, process, device, stream, kernel, stack, weight, graph, node, "
+	 "registers, shared_bytes",
+	 NEEDS_LAUNCHES | NEEDS_EXECS, execs_rows, is_kernel, executions_column},
+	{"copies", "launch, start_ns, dur_ns, process, device, stream, kind, bytes, stack",
+	 NEEDS_LAUNCHES | NEEDS_EXECS, execs_rows, is_copy, copies_column},
+	{"windows", "window, start_ns, end_ns, device, process, period, held, p, lost",
+	 NEEDS_WINDOWS, windows_rows, NULL, windows_column},
+	{"samples", "window, process, device, kernel, pc, reason, count, time_ns, thread, frame",
+	 NEEDS_SAMPLES, samples_rows, NULL, samples_column},
+	{"attributed",
+	 "window, process, device, stack, kernel, pc, reason, count, weight_ns, grade, time_ns, launches, "
+	 "frame, kind",
+	 NEEDS_ATTRIBUTION, attributed_rows, NULL, attributed_column},
+	{"cpu_samples", "time_ns, process, tid, stack, weight_ns", 0, no_rows, NULL, no_column},
+	{"counters", "time_ns, device, name, value", 0, no_rows, NULL, no_column},
+	SMALL(strings, "id, text"),
+	SMALL(frames, "id, kind, module, address"),
+	SMALL(frame_names, "frame, inline_depth, name, file, line"),
+	SMALL(stacks, "id, parent, frame, depth, flags"),
+	SMALL(kernels, "id, name, short, module"),
+	SMALL(modules, "id, kind, path, build_id, kernel"),
+	SMALL(processes, "id, pid, ppid, exe, cmdline, host, start_ns, end_ns, agent, runtime"),
+	SMALL(threads, "id, process, tid, name"),
+	SMALL(devices, "id, name, vendor, driver, runtime, kind, units"),
+	SMALL(clocks, "clock, process, before_ns, after_ns, value"),
+	SMALL(losses, "reason, name, count, process, thread, detail"),
+	SMALL(meta, "key, value"),
+	SMALL(programs, "id, process, options, source"),
+	SMALL(codes, "module, address, size, name, arch, bytes"),
+	{0},
+};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "profile/attribution.h"
+#include "profile/query.h"
+#include "profile/time.h"
+
+/* What the tables read from. Bulk rows are decoded when a table is first asked for. */
+struct aif_query {
+	sqlite3 *db;
+	const struct aif_profile *p;
+	struct aif_timeline *timeline;
+	struct aif_attribution attribution;
+	struct aif_launch_row *launches;
+	struct aif_exec_row *execs;
+	struct aif_sample_row *samples;
+	struct aif_window_row *windows;
+	size_t launches_len, launches_cap, execs_len, execs_cap, samples_len, samples_cap,
+		windows_len, windows_cap;
+	struct aif_map by_launch; /* launch -> index */
+	bool have_launches, have_execs, have_samples, have_windows, have_attribution;
+};
+
+enum aif_query_needs {
+	NEEDS_LAUNCHES = 1,
+	NEEDS_EXECS = 2,
+	NEEDS_SAMPLES = 4,
+	NEEDS_WINDOWS = 8,
+	NEEDS_ATTRIBUTION = 16
+};
+
+struct aif_query_table {
+	const char *name, *columns; /* "a, b, c" */
+	unsigned needs;
+	size_t (*rows)(const struct aif_query *q);
+	/* Row `row` exists? A table over a wider one leaves rows out; NULL: all. */
+	bool (*has)(const struct aif_query *q, size_t row);
+	void (*column)(struct aif_query *q, size_t row, int column, sqlite3_context *ctx);
+};
+
+extern const struct aif_query_table aif_query_tables[]; /* ends with a NULL name */
