@@ -297,8 +297,10 @@ void aif_sampler_tick(struct aif_sampler *s, bool collect, uint64_t now)
 		s->armed = false;
 		return;
 	}
-	if (!s->armed || now - s->scanned_ns >= SCAN_EACH_NS) {
+	if (!s->armed || now - s->scanned_ns >= SCAN_EACH_NS ||
+	    s->scanned_workers != atomic_load(&s->workers_len)) {
 		s->armed = true;
+		s->scanned_workers = atomic_load(&s->workers_len);
 		s->scanned_ns = now;
 		scan(s);
 	}

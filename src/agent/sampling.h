@@ -33,6 +33,7 @@ struct aif_sampler {
 	bool armed;
 	int signal; /* 0 = none yet; kept until the process ends */
 	uint64_t scanned_ns, period_ns;
+	uint32_t scanned_workers; /* workers_len at that time */
 	uint32_t len;
 	struct aif_sampler_thread *thread[AIF_SAMPLER_THREADS], *spare;
 };

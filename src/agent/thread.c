@@ -3,6 +3,7 @@
 
 #include "agent/emit.h"
 #include "agent/memory.h"
+#include "base/map.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -155,7 +156,8 @@ static bool join_session(struct aif_thread *t)
 	aif_idtable_clear(&t->stacks);
 	aif_idtable_clear(&t->shapes);
 	t->unwind_generation = aif_unwinder_generation(s->unwinder);
-	t->countdown = t->slot_index % AIF_EMIT_COST_EACH;
+	/* Any phase, so that first launches, which are dear, are measured as often as they occur. */
+	t->countdown = (uint32_t)aif_mix64(t->tid) % AIF_EMIT_COST_EACH;
 	if (!aif_thread_announce(t)) {
 		atomic_store_explicit(&t->slot->owner, 0, memory_order_release);
 		return false;

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/towers.h"
 
+#include "export/filter.h"
 #include "export/frame_labels.h"
 
 #include <errno.h>
-#include <regex.h>
 #include <string.h>
 
 /* Names that are folded into one frame, in its tooltip. */
 #define FOLDED_MAX_BYTES 400
 
-/* What a filter's expressions found on a path. */
-enum hit { HIT_FOCUS = 1, HIT_IGNORE = 2, HIT_ASKED = 4 };
-
 /* Where a stack ends up in the tree. Callers are shared, so each stack's last frame is placed once. */
 struct place {
 	uint32_t node;
-	uint8_t hits;
+	uint8_t hits; /* enum aif_filter_hit */
 	bool is_known;
 	bool is_started; /* something but the start of a process or thread is below */
 };
@@ -29,19 +26,14 @@ static const char *const flavour_marks[FLAVOURS] = {
 	[AIF_STACK_TRUNCATED | AIF_STACK_GUESSED] = "[truncated, guessed]",
 };
 
-struct filter {
-	regex_t re;
-	bool is_set;
-};
-
 struct towers {
 	const struct aif_profile *p;
 	const struct aif_flame_opts *o;
 	struct aif_tree *tree;
 	struct aif_frame_labels *labels;
-	struct filter focus, ignore, kernel;
-	uint8_t *name_hits; /* by name of the tree */
-	size_t name_hits_cap, name_hits_len;
+	struct aif_filter filter;
+	struct aif_regex kernel;
+	struct aif_map label_hits;      /* by name and full name */
 	struct place *places[FLAVOURS]; /* by stack; NULL until one is needed */
 	uint32_t *path;                 /* stacks to place, innermost first */
 	size_t path_cap;
@@ -52,71 +44,24 @@ const char *aif_flame_unit(enum aif_flame_by by)
 	return by == AIF_BY_SAMPLES ? "samples" : by == AIF_BY_LAUNCHES ? "launches" : NULL;
 }
 
-/* ---- filters ------------------------------------------------------------------------------------- */
-
-static int filter_init(struct filter *f, const char *option, const char *text, struct aif_err *err)
-{
-	char why[128];
-	int r;
-
-	if (!text)
-		return 0;
-	r = regcomp(&f->re, text, REG_EXTENDED | REG_NOSUB);
-	if (r != 0) {
-		regerror(r, &f->re, why, sizeof(why));
-		return aif_err_set(err, -EINVAL,
-				   "%s '%s': %s; it takes a POSIX extended regular expression",
-				   option, text, why);
-	}
-	f->is_set = true;
-	return 0;
-}
-
-static void filter_finish(struct filter *f)
-{
-	if (f->is_set)
-		regfree(&f->re);
-}
-
-static bool filter_matches(const struct filter *f, const char *text)
-{
-	return f->is_set && regexec(&f->re, text, 0, NULL, 0) == 0;
-}
-
 /* Both what a frame is called in full and what the picture calls it can be asked for. */
 static int label_hits(struct towers *t, const struct aif_frame_label *l, uint8_t *hits)
 {
-	const char *text, *full;
+	uint64_t key = (uint64_t)l->full << 32 | l->name, found;
 	size_t len;
-	uint8_t *known;
 
-	if (!t->focus.is_set && !t->ignore.is_set)
+	if (!aif_filter_is_set(&t->filter))
 		return 0;
-	if (l->name >= t->name_hits_len) {
-		if (aif_grow(&t->name_hits, &t->name_hits_cap, l->name + 1, 1) < 0)
+	if (!aif_map_get(&t->label_hits, key, &found)) {
+		found = aif_filter_hits(&t->filter, aif_tree_text(t->tree, l->name, &len));
+		if (l->full != AIF_STR_NONE)
+			found |= aif_filter_hits(&t->filter,
+						 aif_strset_get(&t->tree->full, l->full, NULL));
+		if (aif_map_put(&t->label_hits, key, found) < 0)
 			return -ENOMEM;
-		memset(t->name_hits + t->name_hits_len, 0, l->name + 1 - t->name_hits_len);
-		t->name_hits_len = l->name + 1;
 	}
-	known = &t->name_hits[l->name];
-	if (!*known) {
-		text = aif_tree_text(t->tree, l->name, &len);
-		*known = (uint8_t)(HIT_ASKED | (filter_matches(&t->focus, text) ? HIT_FOCUS : 0) |
-				   (filter_matches(&t->ignore, text) ? HIT_IGNORE : 0));
-	}
-	*hits |= *known;
-	/* Several full names may share a label. */
-	if (l->full != AIF_STR_NONE) {
-		full = aif_strset_get(&t->tree->full, l->full, NULL);
-		*hits |= (uint8_t)((filter_matches(&t->focus, full) ? HIT_FOCUS : 0) |
-				   (filter_matches(&t->ignore, full) ? HIT_IGNORE : 0));
-	}
+	*hits |= (uint8_t)found;
 	return 0;
-}
-
-static bool is_kept(const struct towers *t, uint8_t hits)
-{
-	return (!t->focus.is_set || (hits & HIT_FOCUS)) && !(hits & HIT_IGNORE);
 }
 
 /* ---- stacks -------------------------------------------------------------------------------------- */
@@ -154,25 +99,15 @@ static int label_full_add(struct towers *t, uint32_t node, const struct aif_fram
 	const char *text;
 	size_t len;
 
-	if (l->full != AIF_STR_NONE) {
-		text = aif_strset_get(&t->tree->full, l->full, &len);
-		if (is_own && t->tree->details[node].full == AIF_STR_NONE) {
-			t->tree->details[node].full = l->full;
-			return 0;
-		}
-	} else if (is_own) {
+	if (is_own && l->full == AIF_STR_NONE)
 		return 0;
-	} else {
-		text = aif_tree_text(t->tree, l->name, &len);
+	if (is_own && t->tree->details[node].full == AIF_STR_NONE) {
+		t->tree->details[node].full = l->full;
+		return 0;
 	}
-	/* The set of texts may move while one of its texts is added to another. */
-	text = strndup(text, len);
-	if (!text)
-		return -ENOMEM;
-	int r = full_add(t, node, text, len);
-
-	free((char *)(uintptr_t)text);
-	return r;
+	text = l->full == AIF_STR_NONE ? aif_tree_text(t->tree, l->name, &len)
+				       : aif_strset_get(&t->tree->full, l->full, &len);
+	return full_add(t, node, text, len);
 }
 
 /* One frame further up from *at. */
@@ -311,9 +246,10 @@ static bool is_asked_kernel(const struct towers *t, const struct aif_attribution
 
 	if (!t->kernel.is_set)
 		return true;
-	return filter_matches(&t->kernel, aif_tree_text(t->tree, label->name, &len)) ||
+	return aif_regex_matches(&t->kernel, aif_tree_text(t->tree, label->name, &len)) ||
 	       (row->kind == AIF_LAUNCH_KERNEL && row->kernel < t->p->kernels_len &&
-		filter_matches(&t->kernel, aif_profile_str(t->p, t->p->kernels[row->kernel].name)));
+		aif_regex_matches(&t->kernel,
+				  aif_profile_str(t->p, t->p->kernels[row->kernel].name)));
 }
 
 static int row_add(struct towers *t, const struct aif_attribution_row *row)
@@ -335,7 +271,7 @@ static int row_add(struct towers *t, const struct aif_attribution_row *row)
 	kernel_node = at.node;
 	if (r == 0)
 		r = inside_place(t, row, &at);
-	if (r < 0 || !is_kept(t, at.hits))
+	if (r < 0 || !aif_filter_keeps(&t->filter, at.hits))
 		return r;
 	d = &t->tree->details[kernel_node];
 	if (__builtin_add_overflow(t->tree->nodes[at.node].self, value,
@@ -358,7 +294,7 @@ static int nothing(const struct towers *t, const struct aif_attribution *a, stru
 		return aif_err_set(err, -ENODATA,
 				   "flame: no device activity in this profile or time; see "
 				   "aiflame info");
-	if (t->focus.is_set || t->ignore.is_set || t->kernel.is_set)
+	if (aif_filter_is_set(&t->filter) || t->kernel.is_set)
 		return aif_err_set(err, -ENODATA,
 				   "flame: no stack is left by --focus, --ignore and --kernel; "
 				   "loosen them");
@@ -374,9 +310,10 @@ static int rows_add(struct towers *t, const struct aif_attribution *a, struct ai
 	struct aif_frame_labels_opts lo = {.detail = t->o->detail, .lines = t->o->lines};
 	int r;
 
-	if ((r = filter_init(&t->focus, "--focus", t->o->focus, err)) < 0 ||
-	    (r = filter_init(&t->ignore, "--ignore", t->o->ignore, err)) < 0 ||
-	    (r = filter_init(&t->kernel, "--kernel", t->o->kernel, err)) < 0)
+	r = aif_filter_init(&t->filter, t->o->focus, t->o->ignore, err);
+	if (r == 0)
+		r = aif_regex_init(&t->kernel, "--kernel", t->o->kernel, err);
+	if (r < 0)
 		return r;
 	r = aif_tree_init(t->tree, true);
 	if (r == 0)
@@ -397,13 +334,12 @@ int aif_towers_build(const struct aif_profile *p, const struct aif_attribution *
 	struct towers t = {.p = p, .o = o, .tree = &tree};
 	int r = rows_add(&t, a, err);
 
-	filter_finish(&t.focus);
-	filter_finish(&t.ignore);
-	filter_finish(&t.kernel);
+	aif_filter_finish(&t.filter);
+	aif_regex_finish(&t.kernel);
+	aif_map_finish(&t.label_hits);
 	aif_frame_labels_free(t.labels);
 	for (unsigned i = 0; i < FLAVOURS; i++)
 		free(t.places[i]);
-	free(t.name_hits);
 	free(t.path);
 	if (r < 0)
 		aif_tree_finish(&tree);

@@ -20,12 +20,12 @@
  *
  * Bounds. libdw keeps for ever what it has decoded (lines above all), so its memory is estimated, and
  * when that is too much for the owner it drops the whole handle, which opens itself anew at the next
- * use: a rare pause instead of memory that grows with the number of different addresses. A hostile file is met by: decompressed
- * sizes checked before libdw inflates anything; walks with a budget of entries and a depth;
- * siblings that must come later in the file. Sections come from read(), not from a mapping, up to
- * MAX_READ, so that a file truncated meanwhile gives an error and not SIGBUS; larger debug
- * information (libtorch's is gigabytes) is mapped. Split DWARF (.dwo) is not followed: its file
- * names come from the target, and opening them could block.
+ * use: a rare pause instead of memory that grows with the number of different addresses. A hostile
+ * file is met by: decompressed sizes checked before libdw inflates anything; walks with a budget of
+ * entries and a depth; siblings that must come later in the file. Sections come from read(), not
+ * from a mapping, up to MAX_READ, so that a file truncated meanwhile gives an error and not SIGBUS;
+ * larger debug information (libtorch's is gigabytes) is mapped. Split DWARF (.dwo) is not followed:
+ * its file names come from the target, and opening them could block.
  */
 
 enum {

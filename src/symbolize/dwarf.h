@@ -25,9 +25,9 @@ void aif_dwarf_drop(struct aif_dwarf *d);
 
 /*
  * The functions at an address, [0] the one that really stands there, then those inlined into it; with
- * more than `max` (or AIF_DWARF_MAX_LEVELS) of them the innermost replaces the last. `line` is the place inside that function:
- * of all but the last, where it calls the next. Returns their number (1 with a NULL name where only
- * a line is known), 0 if nothing is known, or -errno.
+ * more than `max` (or AIF_DWARF_MAX_LEVELS) of them the innermost replaces the last. `line` is the
+ * place inside that function: of all but the last, where it calls the next. Returns their number (1
+ * with a NULL name where only a line is known), 0 if nothing is known, or -errno.
  */
 int aif_dwarf_resolve(struct aif_dwarf *d, uint64_t address, struct aif_dwarf_level *ret,
 		      unsigned max);

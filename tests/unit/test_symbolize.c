@@ -3,6 +3,7 @@
 #include "symbolize/symbolize.h"
 
 #include "symbolize/demangle.h"
+#include "symbolize/dwarf.h"
 
 #include "fixture_build.h"
 
@@ -518,6 +519,34 @@ static void deep_chain_in_little_room(void **state)
 	aif_symbols_free(s);
 }
 
+/* What was dropped to save memory is read again when asked for. */
+static void dropped_debug_information_comes_back(void **state)
+{
+	uint64_t at = address_of("_Z10overloadedd");
+	struct aif_dwarf_level level[AIF_DWARF_MAX_LEVELS];
+	struct aif_dwarf *d;
+	struct aif_elf elf;
+	char path[PATH_MAX];
+	size_t fresh, used;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/fix", fx.dir);
+	assert_int_equal(aif_elf_init(&elf, open(path, O_RDONLY | O_CLOEXEC), 0), 0);
+	assert_int_equal(aif_dwarf_new(&elf, &d), 0);
+	fresh = aif_dwarf_cached(d);
+	for (unsigned round = 0; round < 2; round++) {
+		assert_true(aif_dwarf_resolve(d, at, level, AIF_DWARF_MAX_LEVELS) >= 1);
+		assert_string_equal(level[0].name, "_Z10overloadedd");
+		assert_int_equal(level[0].line, 27);
+		used = aif_dwarf_cached(d);
+		assert_true(used > fresh);
+		aif_dwarf_drop(d);
+		assert_int_equal(aif_dwarf_cached(d), 0);
+	}
+	aif_dwarf_free(d);
+	aif_elf_finish(&elf);
+}
+
 static void code_of_a_function(void **state)
 {
 	struct aif_symbols *s = open_module("fix");
@@ -726,6 +755,7 @@ int main(void)
 		cmocka_unit_test(separate_debug_file_by_link),
 		cmocka_unit_test(another_build_of_the_file),
 		cmocka_unit_test(deep_chain_in_little_room),
+		cmocka_unit_test(dropped_debug_information_comes_back),
 		cmocka_unit_test(code_of_a_function),
 		cmocka_unit_test(vdso_from_memory),
 		cmocka_unit_test(names_of_all_lengths),

@@ -8,7 +8,6 @@
 
 #include <alloca.h>
 #include <errno.h>
-#include <execinfo.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -25,11 +24,15 @@ struct seen {
 	struct aif_unwinder *u;
 	struct aif_stack_bounds bounds;
 	unsigned max;
+	bool ours_only; /* tables that glibc trusts too much */
 	struct aif_unwind_result result;
 	uint64_t ours[MAX];
 	void *theirs[MAX];
 	unsigned n_theirs;
 };
+
+/* backtrace() as glibc has it: sanitizers and libunwind put their own in front. */
+static int (*glibc_backtrace)(void **frames, int max);
 
 /* Callbacks of libraries made by hand take no argument, so what they fill in is here. */
 static _Thread_local struct seen seen;
@@ -51,9 +54,12 @@ static void free_unwinder(struct aif_unwinder *u)
 
 static int setup(void **state)
 {
-	void *warm[4];
+	void *warm[4], *symbol = dlsym(dlopen("libc.so.6", RTLD_NOW), "backtrace");
 
-	backtrace(warm, 4); /* loads libgcc */
+	if (!symbol)
+		return -1;
+	memcpy(&glibc_backtrace, &symbol, sizeof(symbol));
+	glibc_backtrace(warm, 4); /* loads libgcc */
 	memset(&seen, 0, sizeof(seen));
 	seen.u = new_unwinder();
 	seen.max = MAX;
@@ -80,7 +86,7 @@ static AIF_NOINLINE void capture(void)
 
 	AIF_REGS_HERE(&regs);
 	seen.result = aif_unwind(seen.u, &regs, false, seen.bounds, seen.ours, seen.max);
-	seen.n_theirs = (unsigned)backtrace(seen.theirs, MAX);
+	seen.n_theirs = seen.ours_only ? 0 : (unsigned)glibc_backtrace(seen.theirs, MAX);
 	use(&regs);
 }
 
@@ -461,12 +467,15 @@ static void test_coroutine(void **state)
 	assert_int_equal(seen.result.stop, AIF_STOP_BAD_STACK);
 	assert_int_equal(seen.result.depth, 1);
 
-	/* with the bounds of its own stack it is complete */
+	/* with the bounds of its own stack it is there */
 	seen.bounds.lo = (uint64_t)(uintptr_t)stack;
 	seen.bounds.hi = seen.bounds.lo + size;
 	makecontext(&coroutine_context, coroutine, 0);
 	swapcontext(&main_context, &coroutine_context);
-	assert_same();
+	/* glibc's __start_context is "returned" to at its first byte, before which nothing is covered */
+	assert_int_equal(seen.result.stop, AIF_STOP_NO_FDE);
+	assert_int_equal(seen.result.depth, seen.n_theirs);
+	assert_memory_equal(seen.ours + 1, seen.theirs + 1, (seen.n_theirs - 1) * sizeof(void *));
 	aif_stack_bounds_here(&seen.bounds);
 	free(stack);
 }
@@ -511,6 +520,7 @@ static void test_modules_that_cannot_be_unwound(void **state)
 
 		assert_non_null(handle);
 		aif_unwinder_refresh(seen.u);
+		seen.ours_only = cases[i].stop != AIF_STOP_END;
 		tiny_elf_entry(handle)(capture);
 		assert_int_equal(seen.result.stop, cases[i].stop);
 		if (cases[i].stop == AIF_STOP_END)
@@ -561,7 +571,6 @@ static void test_unknown_is_not_remembered(void **state)
 	struct tiny_elf opts = {.frame = 1048};
 	struct aif_regs regs;
 	void *handle = tiny_elf_open(&opts), *entry, *again;
-	uint64_t pc;
 
 	(void)state;
 	assert_non_null(handle);
@@ -570,7 +579,6 @@ static void test_unknown_is_not_remembered(void **state)
 	aif_unwinder_refresh(seen.u);
 
 	AIF_REGS_HERE(&regs);
-	pc = regs.pc;
 	regs.pc = (uint64_t)(uintptr_t)entry + 9; /* as a return address */
 	seen.result = aif_unwind(seen.u, &regs, false, seen.bounds, seen.ours, MAX);
 	assert_int_equal(seen.result.stop, AIF_STOP_NO_MODULE);
@@ -583,7 +591,6 @@ static void test_unknown_is_not_remembered(void **state)
 	assert_same();
 	dlclose(handle);
 	aif_unwinder_refresh(seen.u);
-	assert_true(pc != 0);
 }
 
 static void test_module_of_an_address(void **state)

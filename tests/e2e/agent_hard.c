@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent_cl.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Targets that are hard on a guest. `agent_hard CASE [N]`; each launches add_one 8 times before the hard
+ * thing and 8 times after it, where there is an after. Exit status 0 unless the case says otherwise. */
+
+#define ITEMS 64
+#define EACH  8
+
+static struct target t;
+static cl_mem buffer;
+static cl_kernel kernel;
+
+static void launches(void)
+{
+	for (int i = 0; i < EACH; i++)
+		target_launch(t.queue, kernel, ITEMS);
+	CHECK(clFinish(t.queue) == CL_SUCCESS);
+}
+
+static void open_all(void)
+{
+	target_open(&t);
+	buffer = target_buffer(&t, ITEMS);
+	kernel = target_kernel(&t, "add_one", buffer, 1);
+}
+
+static void wait_for(pid_t child)
+{
+	int status;
+
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+/* fork without exec; the child uses what the parent made. Needs a device without worker threads, since
+ * threads do not survive a fork: POCL_DEVICES=basic. */
+static void case_fork(void)
+{
+	pid_t child;
+
+	launches();
+	child = fork();
+	if (!child) {
+		launches();
+		_exit(0);
+	}
+	wait_for(child);
+	launches();
+}
+
+/* The usual form: the child is forked before the runtime is used, and starts its own. */
+static void case_fork_first(void)
+{
+	pid_t child = fork();
+
+	open_all();
+	launches();
+	if (!child)
+		_exit(0);
+	wait_for(child);
+}
+
+static void case_close_all(void)
+{
+	struct stat st;
+	int fds[3], null;
+
+	launches();
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+	/* Their numbers are ours now: nobody else may touch them. */
+	null = open("/dev/null", O_WRONLY);
+	CHECK(null == 3);
+	for (int i = 0; i < 3; i++)
+		CHECK((fds[i] = dup(null)) == 4 + i);
+	launches();
+	nanosleep(&(struct timespec){.tv_nsec = 600000000}, NULL);
+	launches();
+	for (int fd = 3; fd < 7; fd++)
+		CHECK(fstat(fd, &st) == 0 && S_ISCHR(st.st_mode));
+	CHECK(open("/dev/null", O_WRONLY) == 7);
+}
+
+static void case_chdir(void)
+{
+	launches();
+	CHECK(chdir("/") == 0);
+	launches();
+}
+
+static void case_setuid(void)
+{
+	launches();
+	if (getuid() == 0)
+		CHECK(setgid(65534) == 0 && setuid(65534) == 0);
+	launches();
+}
+
+static void *short_thread(void *arg)
+{
+	size_t items = ITEMS;
+
+	(void)arg;
+	CHECK(clEnqueueNDRangeKernel(t.queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL) ==
+	      CL_SUCCESS);
+	return NULL;
+}
+
+static void case_threads(unsigned n)
+{
+	pthread_t thread[16];
+
+	for (unsigned i = 0; i < n / 16; i++) {
+		for (int k = 0; k < 16; k++)
+			CHECK(pthread_create(&thread[k], NULL, short_thread, NULL) == 0);
+		for (int k = 0; k < 16; k++)
+			CHECK(pthread_join(thread[k], NULL) == 0);
+		CHECK(clFinish(t.queue) == CL_SUCCESS);
+	}
+}
+
+/* More threads alive than there are slots. */
+static void *waiting_thread(void *arg)
+{
+	pthread_barrier_t *barrier = arg;
+
+	short_thread(NULL);
+	pthread_barrier_wait(barrier);
+	return NULL;
+}
+
+static void case_crowd(unsigned n)
+{
+	pthread_barrier_t barrier;
+	pthread_t *thread = calloc(n, sizeof(*thread));
+
+	pthread_barrier_init(&barrier, NULL, n);
+	for (unsigned i = 0; i < n; i++)
+		CHECK(pthread_create(&thread[i], NULL, waiting_thread, &barrier) == 0);
+	for (unsigned i = 0; i < n; i++)
+		CHECK(pthread_join(thread[i], NULL) == 0);
+	CHECK(clFinish(t.queue) == CL_SUCCESS);
+	free(thread);
+}
+
+static void case_exec(char **argv)
+{
+	launches();
+	execl(argv[0], argv[0], "chdir", NULL);
+	CHECK(!"exec");
+}
+
+static void *exit_thread(void *arg)
+{
+	launches();
+	if (arg)
+		_exit(0);
+	exit(0);
+}
+
+/* exit or _exit from a thread while the main thread waits. */
+static void case_exit_thread(bool quick)
+{
+	pthread_t thread;
+
+	launches();
+	CHECK(pthread_create(&thread, NULL, exit_thread, quick ? &thread : NULL) == 0);
+	pthread_join(thread, NULL);
+}
+
+static void case_signal(int signal)
+{
+	launches();
+	raise(signal);
+}
+
+/* Signals with our own handlers, and calls that a stray signal would interrupt. */
+static volatile sig_atomic_t profs;
+
+static void on_prof(int signal)
+{
+	(void)signal;
+	profs++;
+}
+
+static void case_signals(void)
+{
+	struct sigaction sa = {.sa_handler = on_prof}, old;
+
+	CHECK(sigaction(SIGPROF, &sa, NULL) == 0);
+	launches();
+	for (int i = 0; i < 10; i++) {
+		CHECK(nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL) == 0);
+		CHECK(poll(NULL, 0, 20) == 0);
+	}
+	launches();
+	CHECK(sigaction(SIGPROF, NULL, &old) == 0 && old.sa_handler == on_prof && !profs);
+}
+
+/* A library that comes and goes between launches. */
+static void case_dlclose(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		void *lib = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+
+		CHECK(lib);
+		target_launch(t.queue, kernel, ITEMS);
+		CHECK(dlclose(lib) == 0);
+	}
+	CHECK(clFinish(t.queue) == CL_SUCCESS);
+}
+
+static int compare(const void *a, const void *b)
+{
+	long x = *(const long *)a, y = *(const long *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static long now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Prints what one clEnqueueNDRangeKernel costs: a bench, compared without and with the agent. */
+static void case_rate(unsigned n)
+{
+	long *ns = calloc(n, sizeof(*ns)), begin, all = now_ns();
+
+	for (unsigned i = 0; i < n; i++) {
+		begin = now_ns();
+		target_launch(t.queue, kernel, ITEMS);
+		ns[i] = now_ns() - begin;
+		if (i % 64 == 63)
+			CHECK(clFinish(t.queue) == CL_SUCCESS);
+	}
+	CHECK(clFinish(t.queue) == CL_SUCCESS);
+	all = now_ns() - all;
+	qsort(ns, n, sizeof(*ns), compare);
+	printf("enqueue median %ld p90 %ld p99 %ld ns; all %ld ns a launch\n", ns[n / 2],
+	       ns[n / 10 * 9], ns[n / 100 * 99], all / n);
+	free(ns);
+}
+
+/* Launches for N ms, for tests that stop and kill meanwhile. */
+static void case_busy(unsigned ms)
+{
+	long end = now_ns() + ms * 1000000L;
+
+	while (now_ns() < end) {
+		launches();
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	unsigned n = argc > 2 ? (unsigned)atoi(argv[2]) : 1000;
+
+	if (!strcmp(name, "fork_first")) {
+		case_fork_first();
+		return 0;
+	}
+	open_all();
+	if (!strcmp(name, "fork"))
+		case_fork();
+	else if (!strcmp(name, "close_all"))
+		case_close_all();
+	else if (!strcmp(name, "chdir"))
+		case_chdir();
+	else if (!strcmp(name, "setuid"))
+		case_setuid();
+	else if (!strcmp(name, "threads"))
+		case_threads(n);
+	else if (!strcmp(name, "crowd"))
+		case_crowd(n);
+	else if (!strcmp(name, "exec"))
+		case_exec(argv);
+	else if (!strcmp(name, "exit_thread"))
+		case_exit_thread(false);
+	else if (!strcmp(name, "_exit_thread"))
+		case_exit_thread(true);
+	else if (!strcmp(name, "sigterm"))
+		case_signal(SIGTERM);
+	else if (!strcmp(name, "sigkill"))
+		case_signal(SIGKILL);
+	else if (!strcmp(name, "signals"))
+		case_signals();
+	else if (!strcmp(name, "dlclose"))
+		case_dlclose(n);
+	else if (!strcmp(name, "rate"))
+		case_rate(n);
+	else if (!strcmp(name, "busy"))
+		case_busy(n);
+	else
+		return 2;
+	return 0;
+}
