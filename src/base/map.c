@@ -82,7 +82,8 @@ uint64_t aif_hash_bytes(const void *p, size_t n)
 		h = aif_mix64(h ^ w) + UINT64_C(0x9e3779b97f4a7c15);
 	}
 	w = 0;
-	memcpy(&w, b, n);
+	if (n) /* an empty string may be a null pointer */
+		memcpy(&w, b, n);
 	return aif_mix64(h ^ w ^ ((uint64_t)n << 56));
 }
 
@@ -101,7 +102,7 @@ static uint32_t *strset_slot(const struct aif_strset *s, const void *p, size_t n
 	for (; s->slots[i]; i = (i + 1) & (s->slots_cap - 1)) {
 		const struct aif_str_at *at = &s->str[s->slots[i] - 1];
 
-		if (at->len == n && !memcmp(s->bytes + at->at, p, n))
+		if (at->len == n && (!n || !memcmp(s->bytes + at->at, p, n)))
 			break;
 	}
 	return &s->slots[i];

@@ -383,7 +383,7 @@ static bool misleads(uint32_t code)
 
 void aif_name_sanitize(const void *bytes, size_t n, struct aif_buf *ret)
 {
-	const uint8_t *p = bytes, *end = p + n;
+	const uint8_t *p = bytes, *end = n ? p + n : p;
 
 	while (p < end) {
 		uint32_t code = 0;

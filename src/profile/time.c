@@ -55,7 +55,7 @@ struct run {
 
 struct track {
 	uint32_t clock, process;
-	unsigned bits; /* 64: does not wrap */
+	unsigned bits;     /* 64: does not wrap */
 	uint64_t num, den; /* the usual slope */
 	struct point *points;
 	size_t points_len;

@@ -1,0 +1,141 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The agent in targets that are hard on a guest, under the smallest recorder there is.
+. "$(dirname "$0")/tap.sh"
+agent=$build/src/agent/libaiflame-agent.so
+mini=$build/tests/mock/mini_recorder
+fake=$build/tests/mock/fake_app
+bin=$build/tests/e2e
+
+# under OPTIONS -- CMD...: runs CMD with the agent; records go to $work/log
+under() {
+	options=
+	while [ "$1" != -- ]; do options="$options $1"; shift; done
+	shift
+	timeout 120 "$mini" $options -a "$agent" -o "$work/log" "$@"
+}
+# of NAME PROCESS: a number of the report, e.g. of launches 0; of exec 0
+of() {
+	sed -n "s/^# \(process\|records\) $2 .*[ ]$1=\([0-9]*\).*/\2/p" "$work/log"
+}
+# counts PROCESS LAUNCHES: so many launches were recorded, all of them ended, nothing was lost
+counts() {
+	[ "$(of launch "$1")" = "$2" ] && [ "$(of exec "$1")" = "$2" ] && [ "$(of bad "$1")" = 0 ] &&
+		[ "$(of lost_launches "$1")" = 0 ] && [ "$(of lost_others "$1")" = 0 ] ||
+		{ grep '^#' "$work/log"; return 1; }
+}
+# hard LAUNCHES CASE [N]: the case ends well and every launch is there
+hard() {
+	wanted=$1
+	shift
+	under -- "$bin/agent_hard" "$@" && counts 0 "$wanted"
+}
+
+check "needs no glibc newer than 2.17" "$root/scripts/check-glibc" "$agent" 2.17
+check "links the C library's own libraries only" sh -c "
+	! objdump -p '$agent' | grep NEEDED | grep -vE ' (libc.so.6|libdl.so.2|libpthread.so.0)\$'"
+check "shows eight names at most" sh -c "[ \$(nm -D --defined-only '$agent' | wc -l) -le 8 ]"
+check "does not take memory from the target's malloc" sh -c "
+	! nm -D --undefined-only '$agent' | grep -E ' (malloc|calloc|realloc|free|abort|exit|_exit)(@|\$)'"
+
+check "a script becomes these records" sh -c "
+	'$mini' -a '$agent' '$fake' '$root/tests/golden/fake_basic.script' |
+	grep -v '^#' | sed 's/tid=[0-9]*/tid=T/' >fake.dump; diff '$root/tests/golden/fake_basic.dump' fake.dump"
+check "without a recorder nothing is kept and nothing breaks" \
+	env LD_PRELOAD="$agent" OPENCL_LAYERS="$agent" "$fake" -b 10
+check "a recorder that has gone is not waited for" \
+	env LD_PRELOAD="$agent" AIFLAME_SOCKET=/nowhere AIFLAME_TOKEN=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa \
+	timeout 5 "$fake" -b 10
+million() {
+	under -q -- "$fake" "generate launches=1000000 rate=1000000 stacks=40 kernels=20 streams=3" &&
+		counts 0 1000000
+}
+check "a million launches a second are all there" million
+check "four threads have four rings" sh -c "
+	'$mini' -q -a '$agent' -o t.log '$fake' -t 4 'generate launches=20000 stacks=10 kernels=5 streams=2' &&
+	grep -q 'records 0 thread=4 .* launch=80000 exec=80000' t.log"
+small_ring() {
+	under -q -r 65536 -s 1 -- "$fake" "generate launches=300000 stacks=30000 depth=60" &&
+		[ $(($(of launch 0) + $(of lost_launches 0))) = 300000 ] &&
+		[ "$(of lost_launches 0)" -gt 0 ] && [ "$(of bad 0)" = 0 ] &&
+		[ $(($(of exec 0) + $(of lost_execs 0))) = "$(of launch 0)" ]
+}
+check "what a full ring drops is counted, to the last launch" small_ring
+many_stacks() {
+	under -q -- "$fake" "generate launches=100000 rate=50000 stacks=20000 depth=20" &&
+		counts 0 100000 && [ "$(of thread 0)" -gt 1 ]
+}
+check "20,000 stacks in one thread start its table anew" many_stacks
+
+if [ ! -x "$bin/agent_hard" ] || ! "$bin/agent_hard" chdir 2>"$work/why"; then
+	n=$((n + 1))
+	echo "ok $n - OpenCL targets # SKIP no OpenCL device: install pocl-opencl-icd ocl-icd-libopencl1"
+	done_testing
+	exit
+fi
+
+commands() {
+	POCL_DEVICES=$1 under $2 -- "$bin/agent_commands" && [ "$(of bad 0)" = 0 ] &&
+		[ $(($(of exec 0) + $(of note 0))) = "$(of launch 0)" ] && [ "$(of note 0)" = 1 ]
+}
+for devices in pthread basic "pthread pthread" "pthread basic"; do
+	check "every command, seen and unseen by the application: $devices" commands "$devices" ""
+done
+check "the same with device lines" commands pthread -l
+check "options are the application's own" grep -q "program 0 source=[1-9][0-9]* options=-DUNUSED=1\$" "$work/log"
+check "no source when not wanted" sh -c "
+	'$mini' -n -a '$agent' -o n.log '$bin/agent_hard' chdir && grep -q 'program 0 source=0' n.log"
+check "times of CPU devices are on a host clock" sh -c "
+	grep -q ' device 0 .*clock=[01]\$' '$work/log'"
+check "the API function is on every stack" hard 16 chdir
+# The first frame of a stack lies in libOpenCL, though its function jumped and left no frame.
+check "as the first frame" sh -c "
+	[ \$(grep -c '^pcs' '$work/log') = 2 ] && grep -q 'module path=.*libOpenCL' '$work/log'"
+
+check "a library that comes and goes" hard 300 dlclose 300
+check "libOpenCL through dlopen" sh -c "
+	'$mini' -a '$agent' -o d.log '$bin/agent_dlopen' && grep -q 'launch=8 exec=8' d.log"
+check "all descriptors closed, their numbers reused" hard 24 close_all
+check "another directory" hard 16 chdir
+check "privileges dropped" hard 16 setuid
+check "exit from another thread" hard 16 exit_thread
+check "_exit from another thread" hard 16 _exit_thread
+check "10,000 short threads" hard 10000 threads 10000
+check "in few rings" sh -c "[ $(of slots 0) -le 40 ]"
+crowd() {
+	under -s 16 -- "$bin/agent_hard" crowd 64 && [ "$(of no_slot 0)" -ge 48 ] &&
+		[ $(($(of launch 0) + $(of no_slot 0))) = 64 ] && [ "$(of exec 0)" = "$(of launch 0)" ]
+}
+check "more threads than rings are counted, their ends come by the helper" crowd
+killed() {
+	under -- "$bin/agent_hard" "$1"
+	[ $? = "$2" ] && [ "$(of launch 0)" = 8 ] && [ "$(of bad 0)" = 0 ]
+}
+check "SIGTERM" killed sigterm 143
+check "kill -9" killed sigkill 137
+execs() { under -- "$bin/agent_hard" exec && counts 0 8 && counts 1 16; }
+check "exec" execs
+forks() { POCL_DEVICES=basic under -- "$bin/agent_hard" fork && counts 0 16 && counts 1 8; }
+check "fork without exec, launches in the child" forks
+check "which said so" grep -q '^# hello 1 .*after_fork=1' "$work/log"
+fork_first() { under -- "$bin/agent_hard" fork_first && counts 0 8 && counts 1 8; }
+check "fork before the runtime starts" fork_first
+check "timers spare the application's signal and its sleeping calls" sh -c "
+	'$mini' -t 999 -a '$agent' -o s.log '$bin/agent_hard' signals"
+samples() {
+	under -t 999 -- "$bin/agent_hard" busy 1500 && [ "$(of sample 0)" -gt 20 ]
+}
+check "timers sample" samples
+
+# Stop and silence: nothing while it lasts, everything afterwards. Launches come in eights.
+stops() {
+	under -q "$@" -- "$bin/agent_hard" busy 4500 && [ "$(of exec 0)" = "$(of launch 0)" ]
+}
+check "runs" stops
+all=$(of launch 0)
+check "the recorder says stop" stops -S 500,3500
+check "and is obeyed" sh -c "[ $(of launch 0) -gt 100 ] && [ $(of launch 0) -lt $((all * 2 / 3)) ]"
+check "the recorder falls silent" stops -H 100,4000
+check "and collection ends, then goes on" sh -c "
+	[ $(of launch 0) -gt 100 ] && [ $(of launch 0) -lt $((all * 9 / 10)) ]"
+done_testing

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/fake/fake_script.h"
+#include "agent/handles.h"
+#include "agent/idtable.h"
+#include "agent/memory.h"
+#include "base/map.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void ids_are_dense_and_found_again(void **state)
+{
+	struct aif_idtable t;
+
+	(void)state;
+	aif_idtable_init(&t, aif_pages(aif_idtable_bytes(4096)), 16, 4096);
+	for (uint32_t i = 0; i < 2048; i++) {
+		uint64_t hash = aif_mix64(i + 1);
+		struct aif_id_entry *e = aif_idtable_find(&t, hash, i);
+
+		assert_int_equal(e->hash, 0);
+		assert_true(aif_idtable_take(&t, e, hash, i));
+	}
+	assert_int_equal(t.cap, 4096);
+	for (uint32_t i = 0; i < 2048; i++)
+		assert_int_equal(aif_idtable_find(&t, aif_mix64(i + 1), i)->id, i);
+	/* Full: nothing more, and nothing broken. */
+	assert_false(aif_idtable_take(&t, aif_idtable_find(&t, 7, 7), 7, 7));
+	assert_int_equal(aif_idtable_find(&t, aif_mix64(5), 4)->id, 4);
+}
+
+static void clearing_forgets_but_ids_go_on(void **state)
+{
+	struct aif_idtable t;
+
+	(void)state;
+	aif_idtable_init(&t, aif_pages(aif_idtable_bytes(64)), 16, 64);
+	for (uint64_t h = 1; h <= 20; h++)
+		assert_true(aif_idtable_take(&t, aif_idtable_find(&t, h, 0), h, 0));
+	aif_idtable_clear(&t);
+	for (uint64_t h = 1; h <= 20; h++) {
+		struct aif_id_entry *e = aif_idtable_find(&t, h, 0);
+
+		assert_int_equal(e->hash, 0);
+		assert_true(aif_idtable_take(&t, e, h, 0));
+		assert_int_equal(aif_idtable_find(&t, h, 0)->id, 19 + h);
+	}
+}
+
+static void one_hash_with_two_depths_is_two_ids(void **state)
+{
+	struct aif_idtable t;
+
+	(void)state;
+	aif_idtable_init(&t, aif_pages(aif_idtable_bytes(64)), 16, 64);
+	assert_true(aif_idtable_take(&t, aif_idtable_find(&t, 99, 3), 99, 3));
+	assert_int_equal(aif_idtable_find(&t, 99, 4)->hash, 0);
+	assert_true(aif_idtable_take(&t, aif_idtable_find(&t, 99, 4), 99, 4));
+	assert_int_equal(aif_idtable_find(&t, 99, 3)->id, 0);
+	assert_int_equal(aif_idtable_find(&t, 99, 4)->id, 1);
+}
+
+static void handles_are_replaced_when_reused(void **state)
+{
+	struct aif_handles h = {0};
+	int a = 0, b = 0, key = 0;
+
+	(void)state;
+	assert_null(aif_handles_get(&h, &key));
+	assert_null(aif_handles_get(&h, NULL));
+	assert_int_equal(aif_handles_put(&h, &key, &a), 0);
+	assert_ptr_equal(aif_handles_get(&h, &key), &a);
+	assert_int_equal(aif_handles_put(&h, &key, &b), 0);
+	assert_ptr_equal(aif_handles_get(&h, &key), &b);
+	assert_int_equal(h.table->len, 1);
+	assert_int_equal(aif_handles_put(&h, &key, NULL), 0);
+	assert_null(aif_handles_get(&h, &key));
+}
+
+#define HANDLES 20000
+static struct aif_handles shared;
+static _Atomic bool done;
+
+static void *reader(void *arg)
+{
+	unsigned long wrong = 0;
+
+	(void)arg;
+	while (!done)
+		for (uintptr_t k = 1; k <= HANDLES; k += 37) {
+			void *v = aif_handles_get(&shared, (void *)(k * 64));
+
+			wrong += v && v != (void *)(k + 1);
+		}
+	return (void *)wrong;
+}
+
+static void readers_see_whole_entries_while_it_grows(void **state)
+{
+	pthread_t thread;
+	void *wrong;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, reader, NULL), 0);
+	for (uintptr_t k = 1; k <= HANDLES; k++)
+		assert_int_equal(aif_handles_put(&shared, (void *)(k * 64), (void *)(k + 1)), 0);
+	done = true;
+	pthread_join(thread, &wrong);
+	assert_ptr_equal(wrong, NULL);
+	for (uintptr_t k = 1; k <= HANDLES; k++)
+		assert_ptr_equal(aif_handles_get(&shared, (void *)(k * 64)), (void *)(k + 1));
+}
+
+static void arenas_give_zeroed_aligned_memory(void **state)
+{
+	struct aif_arena a = {0};
+
+	(void)state;
+	for (size_t size = 1; size < 40000; size += 977) {
+		uint8_t *p = aif_arena_alloc(&a, size);
+
+		assert_non_null(p);
+		assert_int_equal((uintptr_t)p % 16, 0);
+		for (size_t i = 0; i < size; i++)
+			assert_int_equal(p[i], 0);
+		memset(p, 0xff, size);
+	}
+	assert_string_equal(aif_arena_strdup(&a, "text"), "text");
+}
+
+static void orders_are_read(void **state)
+{
+	static struct aif_fake_order o;
+	const char *text =
+		"# nothing\n"
+		"device 3 name=\"a b\\n\\\"c\" kind=gpu units=0x10 clock=own # end\n"
+		"launch stream=1 kernel=2 stack=0x10,0x20 grid=1,2,3 time=5 start=6 end=7";
+
+	(void)state;
+	assert_int_equal(aif_fake_order_read(&text, &o, NULL), 0);
+	assert_int_equal(o.verb, AIF_FAKE_NOTHING);
+	assert_int_equal(aif_fake_order_read(&text, &o, NULL), 0);
+	assert_int_equal(o.verb, AIF_FAKE_DEVICE);
+	assert_int_equal(o.id, 3);
+	assert_string_equal(o.name, "a b\n\"c");
+	assert_int_equal(o.units, 16);
+	assert_true(o.own_clock);
+	assert_int_equal(aif_fake_order_read(&text, &o, NULL), 0);
+	assert_int_equal(o.stack_len, 2);
+	assert_int_equal(o.stack[1], 0x20);
+	assert_int_equal(o.grid[2], 3);
+	assert_int_equal(o.end, 7);
+	assert_int_equal(*text, '\0');
+}
+
+static void bad_orders_are_named(void **state)
+{
+	static const char *const bad[] = {
+		"explode 1",           "launch stream=x", "launch wibble=1", "device kind=toaster",
+		"launch grid=1,2,3,4", "launch stack=",   "kernel 1x"};
+	static struct aif_fake_order o;
+	struct aif_err err = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(bad); i++) {
+		const char *text = bad[i];
+
+		err.text[0] = '\0';
+		assert_int_equal(aif_fake_order_read(&text, &o, &err), -EINVAL);
+		assert_non_null(strstr(err.text, "fake script"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ids_are_dense_and_found_again),
+		cmocka_unit_test(clearing_forgets_but_ids_go_on),
+		cmocka_unit_test(one_hash_with_two_depths_is_two_ids),
+		cmocka_unit_test(handles_are_replaced_when_reused),
+		cmocka_unit_test(readers_see_whole_entries_while_it_grows),
+		cmocka_unit_test(arenas_give_zeroed_aligned_memory),
+		cmocka_unit_test(orders_are_read),
+		cmocka_unit_test(bad_orders_are_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
