@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent.h"
 
+#include "agent/runtime.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -51,6 +53,18 @@ __attribute__((constructor)) static void arrive(void)
 		(void)aif_hello_send(env->socket, &hello, CARRIER_TIMEOUT_MS, &fd);
 	}
 	errno = saved;
+}
+
+/* Shared memory needs no flushing, and the recorder sees our end by itself. */
+__attribute__((destructor)) static void leave(void)
+{
+	struct aif_session *s = &aif_agent.session;
+
+	if (!s->armed || !atomic_load_explicit(&s->armed->on, memory_order_acquire))
+		return;
+	for (unsigned i = 0; aif_runtimes[i]; i++)
+		if ((s->runtimes & 1u << i) && aif_runtimes[i]->leave)
+			aif_runtimes[i]->leave();
 }
 
 /*

@@ -19,6 +19,7 @@ struct aif_runtime {
 	const char *name; /* at most 15 bytes */
 	/* All optional. */
 	void (*tick)(uint64_t now); /* helper thread, each 250 ms while collecting */
+	void (*leave)(void);  /* the process calls exit(): what is cheap; the vendor may be gone */
 	void (*forked)(void); /* in a child, before its new session: locks may be held by nobody */
 };
 

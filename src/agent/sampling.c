@@ -165,17 +165,18 @@ static bool is_free(int signal)
 	       sa.sa_handler == SIG_DFL;
 }
 
-/* SIGPROF if the application has not taken it, else a real-time signal that nobody has. The handler
- * stays until the process ends: signals may be on their way. */
+/* The highest real-time signal that nobody has, else SIGPROF: an application that starts to use one
+ * later would get ours for up to 250 ms, and SIGPROF is what profilers inside applications take. The
+ * handler stays until the process ends: signals may be on their way. */
 static bool signal_install(struct aif_sampler *s)
 {
 	struct sigaction sa = {.sa_flags = SA_SIGINFO | SA_RESTART};
-	int signal = SIGPROF;
+	int signal = SIGRTMAX;
 
 	if (s->signal)
 		return is_ours(s->signal);
-	for (; !is_free(signal); signal = signal == SIGPROF ? SIGRTMAX : signal - 1)
-		if (signal == SIGRTMIN)
+	for (; !is_free(signal); signal = signal == SIGRTMIN ? SIGPROF : signal - 1)
+		if (signal == SIGPROF)
 			return false;
 	sa.sa_sigaction = on_signal;
 	sigfillset(&sa.sa_mask);

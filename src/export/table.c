@@ -288,8 +288,10 @@ static void raw_cell(const struct aif_table *t, size_t i, struct aif_buf *out,
 
 static void print_csv(const struct aif_table *t, size_t rows, struct aif_buf *out)
 {
-	for (size_t c = 0; c < t->width; c++)
-		aif_buf_printf(out, "%s%s", c ? "," : "", t->columns[c].name);
+	for (size_t c = 0; c < t->width; c++) {
+		aif_buf_puts(out, c ? "," : "");
+		csv_text(out, t->columns[c].name, strlen(t->columns[c].name));
+	}
 	aif_buf_puts(out, "\n");
 	for (size_t i = 0; i < rows * t->width; i++) {
 		raw_cell(t, i, out, csv_text);

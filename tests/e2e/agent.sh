@@ -16,7 +16,7 @@ under() {
 }
 # of NAME PROCESS: a number of the report, e.g. of launches 0; of exec 0
 of() {
-	sed -n "s/^# \(process\|records\) $2 .*[ ]$1=\([0-9]*\).*/\2/p" "$work/log"
+	sed -n "s/^# \(process\|records\) $2\(.*\) $1=\([0-9]*\).*/\3/p" "$work/log"
 }
 # counts PROCESS LAUNCHES: so many launches were recorded, all of them ended, nothing was lost
 counts() {
@@ -47,12 +47,12 @@ check "a recorder that has gone is not waited for" \
 	env LD_PRELOAD="$agent" AIFLAME_SOCKET=/nowhere AIFLAME_TOKEN=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa \
 	timeout 5 "$fake" -b 10
 million() {
-	under -q -- "$fake" "generate launches=1000000 rate=1000000 stacks=40 kernels=20 streams=3" &&
+	under -q -s 4 -r 268435456 -- "$fake" "generate launches=1000000 rate=1000000 stacks=40 kernels=20 streams=3" &&
 		counts 0 1000000
 }
-check "a million launches a second are all there" million
+check "a million launches are all there" million
 check "four threads have four rings" sh -c "
-	'$mini' -q -a '$agent' -o t.log '$fake' -t 4 'generate launches=20000 stacks=10 kernels=5 streams=2' &&
+	'$mini' -q -r 33554432 -a '$agent' -o t.log '$fake' -t 4 'generate launches=20000 stacks=10 kernels=5 streams=2' &&
 	grep -q 'records 0 thread=4 .* launch=80000 exec=80000' t.log"
 small_ring() {
 	under -q -r 65536 -s 1 -- "$fake" "generate launches=300000 stacks=30000 depth=60" &&
@@ -127,15 +127,15 @@ samples() {
 }
 check "timers sample" samples
 
-# Stop and silence: nothing while it lasts, everything afterwards. Launches come in eights.
-stops() {
-	under -q "$@" -- "$bin/agent_hard" busy 4500 && [ "$(of exec 0)" = "$(of launch 0)" ]
+# Stop and silence: nothing while they last, collection goes on afterwards. The target launches each
+# millisecond or so; the longest time without a launch tells.
+pause() {
+	under "$@" -- "$bin/agent_hard" busy 4500 && [ "$(of exec 0)" = "$(of launch 0)" ] &&
+		sed -n 's/.* launch .* time=\([0-9]*\).*/\1/p' "$work/log" | sort -n | awk '
+			NR > 1 && $1 - last > gap { gap = $1 - last; behind = 0 }
+			{ last = $1; behind++ }
+			END { print gap / 1e9, behind; exit !(gap > 1e9 && behind > 50) }'
 }
-check "runs" stops
-all=$(of launch 0)
-check "the recorder says stop" stops -S 500,3500
-check "and is obeyed" sh -c "[ $(of launch 0) -gt 100 ] && [ $(of launch 0) -lt $((all * 2 / 3)) ]"
-check "the recorder falls silent" stops -H 100,4000
-check "and collection ends, then goes on" sh -c "
-	[ $(of launch 0) -gt 100 ] && [ $(of launch 0) -lt $((all * 9 / 10)) ]"
+check "the recorder says stop and go on" pause -S 500,3500
+check "the recorder falls silent and comes back" pause -H 100,3500
 done_testing

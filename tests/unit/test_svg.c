@@ -242,7 +242,7 @@ static void test_hostile_names(void **state)
 	};
 	struct aif_tree t;
 	struct seen s;
-	char *longest = malloc(20000);
+	char *longest = calloc(1, 20001);
 
 	(void)state;
 	assert_int_equal(aif_tree_init(&t, false), 0);

@@ -119,6 +119,19 @@ static void tick(uint64_t now)
 	aif_thread_leave(t);
 }
 
+static void leave(void)
+{
+	struct aif_thread *t;
+
+	if (!CL || !(uint32_t)atomic_load_explicit(&CL->pool.deferred, memory_order_acquire))
+		return;
+	t = aif_thread_enter();
+	if (!t)
+		return;
+	aif_cl_pending_tick(t);
+	aif_thread_leave(t);
+}
+
 static void forked(void)
 {
 	if (!CL)
@@ -130,5 +143,6 @@ static void forked(void)
 const struct aif_runtime aif_runtime_opencl = {
 	.name = "opencl",
 	.tick = tick,
+	.leave = leave,
 	.forked = forked,
 };

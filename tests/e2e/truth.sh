@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Is the picture true? Two independent measurements, times and samples, must tell the same story.
+. "$(dirname "$0")/tap.sh"
+
+sql() {
+	"$aiflame" query --format csv "$1" "$2" | tail -n +2
+}
+# within TOLERANCE "A B": | A - B | <= TOLERANCE
+within() {
+	echo "$2 $1" | tr ',' ' ' | awk '{ d = $1 - $2; if (d < 0) d = -d; if (NF != 3 || d > $3) { print "apart:", $0; exit 1 } }'
+}
+
+# shares KERNEL: by samples, by times, in percent
+shares() {
+	sql m.data "SELECT 100.0 * (SELECT sum(s.count) FROM samples s JOIN kernels k ON k.id = s.kernel WHERE k.name = '$1')
+			/ (SELECT sum(count) FROM samples WHERE kernel IS NOT NULL) AS samples,
+		100.0 * (SELECT sum(e.dur_ns) FROM executions e JOIN kernels k ON k.id = e.kernel WHERE k.name = '$1')
+			/ (SELECT sum(dur_ns) FROM executions) AS times"
+}
+# Samples count time on the CPU, durations time on the clock: where other programs take the CPU away, the
+# two differ by right. So a busy machine gets more than one chance.
+for attempt in 1 2 3 4 5 6; do
+	"$aiflame" record -q --device-rate 4999 -o m.data "$matmul" 256 30 >/dev/null
+	within 2 "$(shares multiply_basic)" >/dev/null && within 2 "$(shares multiply_local_access)" >/dev/null && break
+done
+for k in multiply_basic multiply_local_access multiply_local_access_and_tiling; do
+	check "$k: its share of samples is its share of time, within 2 points" within 2 "$(shares $k)"
+	check "$k: the instructions on top are its own" test "$(sql m.data "
+		SELECT count(*) AS n FROM attributed a JOIN kernels k ON k.id = a.kernel JOIN frames f ON f.id = a.frame
+		JOIN modules m ON m.id = f.module WHERE k.name = '$k' AND m.kernel IS NOT NULL
+		AND m.path NOT LIKE '%/$k/%'")" = 0
+done
+check "99 % of samples inside launches are attributed" test "$(sql m.data "
+	SELECT (SELECT sum(count) FROM attributed) >= 0.99 * (SELECT sum(count) FROM samples s WHERE EXISTS (SELECT 1 FROM executions e
+	WHERE s.time_ns BETWEEN e.start_ns AND e.start_ns + e.dur_ns)) AS ok")" = 1
+check "no execution starts before its launch" test "$(sql m.data "
+	SELECT count(*) AS n FROM executions JOIN launches USING (launch) WHERE start_ns < time_ns")" = 0
+check "it adds up" says "everything adds up" "$aiflame" info m.data
+check "every stack is complete" test "$(sql m.data "SELECT sum(flags) FROM stacks")" = 0
+check "widths sum to the busy time" test "$("$aiflame" flame -i m.data -o a.folded && awk '{ s += $NF } END { printf "%d", s }' a.folded)" = \
+	"$(sql m.data "SELECT sum(weight_ns) FROM attributed")"
+check "whatever is folded away" test "$("$aiflame" flame --detail full -i m.data -o b.folded && awk '{ s += $NF } END { printf "%d", s }' b.folded)" = \
+	"$(sql m.data "SELECT sum(weight_ns) FROM attributed")"
+check "stacks go from main through the API to the kernel" grep -q \
+	"^main;run_benchmark;.*;clEnqueueNDRangeKernel;multiply_basic_\[g\];" a.folded
+
+sites() {
+	sql "$1" "WITH RECURSIVE up(stack, frame, parent, top) AS (
+		SELECT id, frame, parent, id FROM stacks UNION ALL
+		SELECT s.id, s.frame, s.parent, up.top FROM stacks s JOIN up ON s.id = up.parent)
+	SELECT 100.0 * sum(a.time_ns) FILTER (WHERE n.name LIKE 'large_site%') / sum(a.time_ns) AS attributed,
+		100.0 * (SELECT sum(e.dur_ns) FROM executions e JOIN launches l USING (launch) WHERE l.grid LIKE '12288%')
+			/ (SELECT sum(dur_ns) FROM executions) AS times
+	FROM attributed a JOIN up ON up.top = a.stack JOIN frame_names n ON n.frame = up.frame
+	WHERE n.name LIKE '%_site%'"
+}
+"$aiflame" record -q --device-rate 4999 -o s.data "$build/tests/e2e/two_sites"
+check "two call sites of one kernel: shares as the runtime times them" within 2 "$(sites s.data)"
+check "the large one has most" test "$(sites s.data | awk -F, '{ print ($1 > 60 && $1 < 85) }')" = 1
+"$aiflame" record -q --device-rate 4999 -o q.data "$build/tests/e2e/two_sites" two
+check "two queues at once: the same" within 2 "$(sites q.data)"
+check "and it adds up" says "everything adds up" "$aiflame" info q.data
+check "with every launch joined" sh -c "'$aiflame' info q.data | grep -q '= joined *80'"
+done_testing

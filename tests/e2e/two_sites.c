@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent_cl.h"
+
+/* One kernel, launched from two functions, of which the second asks for three times the work: two
+ * towers whose shares the runtime's own times tell. With an argument, on two queues at once. */
+
+__attribute__((noinline)) static void small_site(cl_command_queue q, cl_kernel k)
+{
+	target_launch(q, k, 4096);
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void large_site(cl_command_queue q, cl_kernel k)
+{
+	target_launch(q, k, 3 * 4096);
+	__asm__ volatile("");
+}
+
+int main(int argc, char **argv)
+{
+	cl_command_queue other;
+	struct target t;
+	cl_kernel small, large;
+	cl_int error;
+
+	(void)argv;
+	target_open(&t);
+	other = t.queue;
+	if (argc > 1)
+		other = clCreateCommandQueue(t.context, t.devices[0], 0, &error);
+	small = target_kernel(&t, "spin", target_buffer(&t, 4096), 4000);
+	large = target_kernel(&t, "spin", target_buffer(&t, 3 * 4096), 4000);
+	for (int i = 0; i < 40; i++) {
+		small_site(t.queue, small);
+		large_site(other, large);
+	}
+	CHECK(clFinish(t.queue) == CL_SUCCESS);
+	CHECK(clFinish(other) == CL_SUCCESS);
+	return 0;
+}

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/flame.h"
+#include "export/folded.h"
+#include "export/towers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* ---- a profile that lives in memory -------------------------------------------------------------- */
+
+#define ADD(p, table, ...)                                                                      \
+	({                                                                                      \
+		assert_int_equal(aif_grow(&(p)->table, &(p)->table##_cap, (p)->table##_len + 1, \
+					  sizeof(*(p)->table)),                                 \
+				 0);                                                            \
+		(p)->table[(p)->table##_len] = (__typeof__(*(p)->table)){__VA_ARGS__};          \
+		(uint32_t)(p)->table##_len++;                                                   \
+	})
+
+struct world {
+	struct aif_profile p;
+	struct aif_attribution a;
+	size_t rows_cap;
+	uint32_t app, libc, runtime, driver, torch, script, device;
+};
+
+static uint32_t str(struct world *w, const char *s)
+{
+	return aif_strset_puts(&w->p.strings, s);
+}
+
+static uint32_t module(struct world *w, unsigned kind, const char *path)
+{
+	return ADD(&w->p, modules, .kind = kind, .path = str(w, path), .build_id = AIF_NONE,
+		   .kernel = AIF_NONE, .program = AIF_NONE);
+}
+
+static uint32_t frame(struct world *w, unsigned kind, uint32_t in, const char *name,
+		      const char *file, uint32_t line)
+{
+	uint32_t f = ADD(&w->p, frames, .kind = kind, .module = in,
+			 .address = 0x1000 + w->p.frames_len * 16);
+
+	if (name)
+		ADD(&w->p, frame_names, .frame = f, .name = str(w, name),
+		    .file = file ? str(w, file) : AIF_NONE, .line = line);
+	return f;
+}
+
+static void inlined(struct world *w, uint32_t f, uint32_t depth, const char *name)
+{
+	ADD(&w->p, frame_names, .frame = f, .inline_depth = depth, .name = str(w, name),
+	    .file = AIF_NONE);
+}
+
+static uint32_t push(struct world *w, uint32_t caller, uint32_t f)
+{
+	return ADD(&w->p, stacks, .parent = caller, .frame = f, .depth = 1);
+}
+
+static uint32_t kernel(struct world *w, const char *name)
+{
+	return ADD(&w->p, kernels, .name = str(w, name), .short_name = AIF_NONE,
+		   .program = AIF_NONE);
+}
+
+static struct aif_attribution_row *row(struct world *w, uint32_t stack, uint32_t k, uint64_t ns)
+{
+	struct aif_attribution_row *r;
+
+	assert_int_equal(aif_grow(&w->a.rows, &w->rows_cap, w->a.rows_len + 1, sizeof(*r)), 0);
+	r = &w->a.rows[w->a.rows_len++];
+	*r = (struct aif_attribution_row){.kernel = k,
+					  .stack = stack,
+					  .frame = AIF_NONE,
+					  .reason = AIF_NONE,
+					  .wall_ns = ns,
+					  .time_ns = ns * 2,
+					  .launches = 1};
+	return r;
+}
+
+static void world_init(struct world *w)
+{
+	*w = (struct world){0};
+	w->app = module(w, AIF_MODULE_ELF, "/opt/app/bin/app");
+	w->libc = module(w, AIF_MODULE_ELF, "/lib/x86_64-linux-gnu/libc.so.6");
+	w->runtime = module(w, AIF_MODULE_ELF, "/usr/lib/libOpenCL.so.1.0.0");
+	w->driver = module(w, AIF_MODULE_ELF, "/usr/lib/libpocl.so.2.10.0");
+	w->torch = module(w, AIF_MODULE_ELF, "/venv/torch/lib/libtorch_cpu.so");
+	w->script = module(w, AIF_MODULE_SOURCE, "/home/u/train.py");
+	w->device = module(w, AIF_MODULE_DEVICE_ELF, "/cache/gemm.so");
+}
+
+static void world_finish(struct world *w)
+{
+	free(w->a.rows);
+	aif_profile_finish(&w->p);
+}
+
+/* _start -> [libc] -> __libc_start_main -> main -> run(int) [step() inlined] -> clEnqueue... -> pocl */
+static uint32_t host_stack(struct world *w)
+{
+	uint32_t s = AIF_NONE, f;
+
+	s = push(w, s, frame(w, AIF_FRAME_NATIVE, w->app, "_start", NULL, 0));
+	s = push(w, s, frame(w, AIF_FRAME_NATIVE, w->libc, "__libc_start_main_impl", NULL, 0));
+	s = push(w, s, frame(w, AIF_FRAME_NATIVE, w->libc, NULL, NULL, 0));
+	s = push(w, s, frame(w, AIF_FRAME_NATIVE, w->app, "main", "/src/app/main.c", 12));
+	f = frame(w, AIF_FRAME_NATIVE, w->app, "app::run(std::vector<int> const&)",
+		  "/src/app/run.cc", 40);
+	inlined(w, f, 1, "step(int)");
+	s = push(w, s, f);
+	s = push(w, s, frame(w, AIF_FRAME_NATIVE, w->runtime, "clEnqueueNDRangeKernel", NULL, 0));
+	return push(w, s,
+		    frame(w, AIF_FRAME_NATIVE, w->driver, "POclEnqueueNDRangeKernel", NULL, 0));
+}
+
+/* ---- what is drawn, as folded text --------------------------------------------------------------- */
+
+static char *folded(const struct aif_tree *t)
+{
+	char name[] = "/tmp/test_towers.XXXXXX", *text = calloc(1, 10000);
+	int fd = mkstemp(name);
+	struct aif_err err;
+
+	assert_true(fd >= 0);
+	assert_int_equal(aif_flame_write(t, AIF_FLAME_FOLDED, NULL, name, &err), 0);
+	close(fd);
+	fd = open(name, O_RDONLY);
+	assert_true(read(fd, text, 9999) >= 0);
+	close(fd);
+	unlink(name);
+	return text;
+}
+
+static void check(const struct world *w, const struct aif_flame_opts *o, const char *expected)
+{
+	struct aif_tree t;
+	struct aif_err err = {0};
+	char *text;
+
+	if (aif_towers_build(&w->p, &w->a, o, &t, &err) < 0)
+		fail_msg("%s", err.text);
+	text = folded(&t);
+	assert_string_equal(text, expected);
+	free(text);
+	aif_tree_finish(&t);
+}
+
+static const struct aif_flame_opts normal = {.leaf = AIF_LEAF_INSTRUCTION,
+					     .detail = AIF_NAME_NORMAL};
+
+static void test_details(void **state)
+{
+	struct world w;
+	struct aif_flame_opts o = normal;
+
+	(void)state;
+	world_init(&w);
+	row(&w, host_stack(&w), kernel(&w, "gemm"), 100);
+	check(&w, &o, "main;app::run;step_[i];clEnqueueNDRangeKernel;gemm_[g] 100\n");
+	o.detail = AIF_NAME_BRIEF;
+	check(&w, &o, "main;app::run;clEnqueueNDRangeKernel;gemm_[g] 100\n");
+	o.detail = AIF_NAME_FULL;
+	check(&w, &o,
+	      "_start;__libc_start_main_impl;[libc.so.6+0x1020];main;app::run(std::vector<int> "
+	      "const&);step(int)_[i];clEnqueueNDRangeKernel;POclEnqueueNDRangeKernel;gemm_[g] 100\n");
+	o.detail = AIF_NAME_NORMAL;
+	o.lines = true;
+	check(&w, &o,
+	      "main (main.c:12);app::run (run.cc:40);step_[i];clEnqueueNDRangeKernel;gemm_[g] "
+	      "100\n");
+	world_finish(&w);
+}
+
+/* What is hidden is named where it went, and a frame of libc inside the program is none of the start. */
+static void test_hidden_frames_are_told(void **state)
+{
+	struct world w;
+	struct aif_tree t;
+	struct aif_err err;
+	uint32_t s, n;
+	const char *full;
+
+	(void)state;
+	world_init(&w);
+	row(&w, host_stack(&w), kernel(&w, "gemm"), 100);
+	assert_int_equal(aif_towers_build(&w.p, &w.a, &normal, &t, &err), 0);
+	for (n = 0; t.nodes[n].first; n = t.nodes[n].first)
+		if (aif_tree_type_of(&t, t.nodes[n].name) == AIF_TREE_API)
+			break;
+	full = aif_strset_get(&t.full, t.details[n].full, NULL);
+	assert_string_equal(full, "POclEnqueueNDRangeKernel");
+	n = t.nodes[t.nodes[0].first].first;
+	assert_string_equal(aif_strset_get(&t.full, t.details[n].full, NULL),
+			    "app::run(std::vector<int> const&)");
+	aif_tree_finish(&t);
+	world_finish(&w);
+
+	world_init(&w);
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.libc, NULL, NULL, 0)); /* qsort, say */
+	row(&w, s, kernel(&w, "k"), 1);
+	check(&w, &normal, "main;[libc.so.6+0x1010];k_[g] 1\n");
+	world_finish(&w);
+}
+
+static void test_operators(void **state)
+{
+	struct world w;
+	uint32_t s;
+
+	(void)state;
+	world_init(&w);
+	s = push(&w, AIF_NONE,
+		 frame(&w, AIF_FRAME_PYTHON, w.script, "_run_code", "<frozen runpy>", 88));
+	s = push(&w, s, frame(&w, AIF_FRAME_PYTHON, w.script, "<module>", "/home/u/train.py", 3));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "_PyEval_EvalFrameDefault", NULL, 0));
+	s = push(&w, s,
+		 frame(&w, AIF_FRAME_PYTHON, w.script, "Module._call_impl", "/t/nn/module.py", 1));
+	s = push(&w, s,
+		 frame(&w, AIF_FRAME_PYTHON, w.script, "Net.forward", "/home/u/train.py", 9));
+	s = push(&w, s,
+		 frame(&w, AIF_FRAME_NATIVE, w.torch,
+		       "torch::autograd::THPVariable_mm(_object*, _object*, _object*)", NULL, 0));
+	s = push(&w, s,
+		 frame(&w, AIF_FRAME_NATIVE, w.torch,
+		       "at::_ops::mm::call(at::Tensor const&, at::Tensor const&)", NULL, 0));
+	s = push(&w, s,
+		 frame(&w, AIF_FRAME_NATIVE, w.torch,
+		       "at::_ops::mm::redispatch(c10::DispatchKeySet, at::Tensor const&)", NULL,
+		       0));
+	s = push(&w, s,
+		 frame(&w, AIF_FRAME_NATIVE, w.torch,
+		       "at::native::mm_out(at::Tensor const&, at::Tensor&)", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_OS, AIF_NONE, "do_syscall_64", NULL, 0));
+	row(&w, s, kernel(&w, "k"), 5);
+	check(&w, &normal,
+	      "<module> (train.py)_[p];Net.forward (train.py)_[p];aten::mm;at::native::mm_out;"
+	      "do_syscall_64_[k];k_[g] 5\n");
+	check(&w, &(struct aif_flame_opts){.detail = AIF_NAME_BRIEF},
+	      "<module> (train.py)_[p];Net.forward (train.py)_[p];aten::mm;"
+	      "do_syscall_64_[k];k_[g] 5\n");
+	world_finish(&w);
+}
+
+/* ---- inside the kernel --------------------------------------------------------------------------- */
+
+static void inside(struct world *w, uint32_t stack, uint32_t k, uint64_t address, uint64_t ns,
+		   uint64_t samples)
+{
+	struct aif_attribution_row *r;
+	uint32_t f = UINT32_MAX;
+
+	for (uint32_t i = 0; i < w->p.frames_len; i++)
+		if (w->p.frames[i].kind == AIF_FRAME_DEVICE && w->p.frames[i].address == address)
+			f = i;
+	assert_int_not_equal(f, UINT32_MAX);
+	r = row(w, stack, k, ns);
+	r->frame = f;
+	r->samples = samples;
+	r->launches = 0;
+}
+
+/* nop; nop; add eax, ebx; ret at 0x2000; the last two have lines. */
+static void device_code(struct world *w)
+{
+	static const uint8_t code[] = {0x90, 0x90, 0x01, 0xd8, 0xc3};
+	static const uint64_t at[] = {0x2000, 0x2001, 0x2002, 0x2004, 0x9000};
+	uint8_t *bytes = malloc(sizeof(code));
+
+	memcpy(bytes, code, sizeof(code));
+	ADD(&w->p, codes, .module = w->device, .name = str(w, "gemm"), .arch = str(w, "x86_64"),
+	    .address = 0x2000, .size = sizeof(code), .bytes = bytes);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(at); i++) {
+		uint32_t f = ADD(&w->p, frames, .kind = AIF_FRAME_DEVICE, .module = w->device,
+				 .address = at[i]);
+
+		if (i == 2 || i == 3)
+			ADD(&w->p, frame_names, .frame = f, .name = str(w, "gemm"),
+			    .file = str(w, "/tmp/gemm.cl"), .line = (uint32_t)(10 + i));
+	}
+}
+
+static void test_inside(void **state)
+{
+	struct world w;
+	struct aif_flame_opts o = normal;
+	uint32_t s, k;
+
+	(void)state;
+	world_init(&w);
+	device_code(&w);
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
+	k = kernel(&w, "gemm");
+	row(&w, s, k, 7); /* the part without samples */
+	inside(&w, s, k, 0x2000, 10, 1);
+	inside(&w, s, k, 0x2001, 20, 2);
+	inside(&w, s, k, 0x2002, 40, 4);
+	inside(&w, s, k, 0x2004, 80, 8);
+	inside(&w, s, k, 0x9000, 100, 16);
+	w.a.rows[3].reason = str(&w, "barrier");
+	check(&w, &o,
+	      "main;gemm_[g] 7\n"
+	      "main;gemm_[g];[gemm.so+0x9000]_[g] 100\n"
+	      "main;gemm_[g];gemm.cl:12_[g];add +0x2_[g] 40\n"
+	      "main;gemm_[g];gemm.cl:13_[g];ret +0x4_[g] 80\n"
+	      "main;gemm_[g];nop +0x0_[g] 10\n"
+	      "main;gemm_[g];nop +0x1_[g] 20\n");
+	o.leaf = AIF_LEAF_STALL;
+	o.by = AIF_BY_SAMPLES;
+	check(&w, &o,
+	      "main;gemm_[g];[gemm.so+0x9000]_[g] 16\n"
+	      "main;gemm_[g];gemm.cl:12_[g];add +0x2_[g];barrier_[g] 4\n"
+	      "main;gemm_[g];gemm.cl:13_[g];ret +0x4_[g] 8\n"
+	      "main;gemm_[g];nop +0x0_[g] 1\n"
+	      "main;gemm_[g];nop +0x1_[g] 2\n");
+	o.leaf = AIF_LEAF_LINE;
+	check(&w, &o,
+	      "main;gemm_[g] 19\n"
+	      "main;gemm_[g];gemm.cl:12_[g] 4\n"
+	      "main;gemm_[g];gemm.cl:13_[g] 8\n");
+	o.leaf = AIF_LEAF_KERNEL;
+	o.by = AIF_BY_TIME;
+	check(&w, &o, "main;gemm_[g] 514\n");
+	o.leaf = AIF_LEAF_INSTRUCTION;
+	o.by = AIF_BY_LAUNCHES;
+	check(&w, &o, "main;gemm_[g] 1\n");
+	world_finish(&w);
+}
+
+static void test_code_without_bytes(void **state)
+{
+	struct world w;
+	uint32_t s, k;
+
+	(void)state;
+	world_init(&w);
+	device_code(&w);
+	free((void *)(uintptr_t)w.p.codes[0].bytes);
+	w.p.codes[0].bytes = NULL;
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
+	k = kernel(&w, "gemm");
+	inside(&w, s, k, 0x2001, 20, 2);
+	check(&w, &normal, "main;gemm_[g];+0x1_[g] 20\n");
+	w.p.codes[0].arch = str(&w, "sm_90"); /* no one here decodes it */
+	check(&w, &normal, "main;gemm_[g];+0x1_[g] 20\n");
+	world_finish(&w);
+}
+
+static void test_tooltips_sum_up(void **state)
+{
+	struct world w;
+	struct aif_tree t;
+	struct aif_err err;
+	struct aif_attribution_row *r;
+	uint32_t s, k;
+
+	(void)state;
+	world_init(&w);
+	device_code(&w);
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
+	k = kernel(&w, "gemm");
+	row(&w, s, k, 7);
+	inside(&w, s, k, 0x2000, 10, 3);
+	inside(&w, s, k, 0x2001, 10, 4);
+	w.a.rows[2].grade = AIF_GRADE_APPORTIONED;
+	r = row(&w, s, AIF_NONE, 5);
+	r->kind = AIF_LAUNCH_READ;
+	r->bytes = 4096;
+	r->launches = 2;
+	assert_int_equal(aif_towers_build(&w.p, &w.a, &normal, &t, &err), 0);
+	assert_int_equal(t.nodes[0].total, 32);
+	assert_int_equal(t.details[0].time_ns, 64);
+	assert_int_equal(t.details[0].samples, 7);
+	assert_int_equal(t.details[0].launches, 3);
+	assert_int_equal(t.details[0].bytes, 4096);
+	assert_int_equal(t.details[0].grades, 1 << AIF_GRADE_EXACT | 1 << AIF_GRADE_APPORTIONED);
+	aif_tree_finish(&t);
+	check(&w, &(struct aif_flame_opts){.leaf = AIF_LEAF_KERNEL},
+	      "main;[read]_[g] 5\nmain;gemm_[g] 27\n");
+	world_finish(&w);
+}
+
+/* ---- what is not exact --------------------------------------------------------------------------- */
+
+static void test_marks(void **state)
+{
+	struct world w;
+	uint32_t s, cut, k, mark;
+
+	(void)state;
+	world_init(&w);
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
+	cut = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "f", NULL, 0));
+	w.p.stacks[cut].flags = AIF_STACK_TRUNCATED;
+	k = kernel(&w, "k");
+	row(&w, s, k, 1);
+	row(&w, cut, k, 2);
+	row(&w, AIF_NONE, k, 4);
+	row(&w, s, AIF_NONE, 8);
+	mark = ADD(&w.p, frames, .kind = AIF_FRAME_MARK, .module = AIF_NONE,
+		   .address = str(&w, "[lost]"));
+	row(&w, push(&w, s, mark), k, 16);
+	check(&w, &normal,
+	      "[no stack];k_[g] 4\n"
+	      "[truncated];main;f;k_[g] 2\n"
+	      "main;[lost];k_[g] 16\n"
+	      "main;[unknown kernel]_[g] 8\n"
+	      "main;k_[g] 1\n");
+	world_finish(&w);
+}
+
+/* ---- filters ------------------------------------------------------------------------------------- */
+
+static void test_filters(void **state)
+{
+	static const struct {
+		const char *focus, *ignore, *kernel;
+		uint64_t total; /* 0: nothing is left */
+	} cases[] = {
+		{NULL, NULL, NULL, 7},     {"^a$", NULL, NULL, 3},    {"^b$", NULL, NULL, 4},
+		{NULL, "^a$", NULL, 4},    {"a", "k2", NULL, 1},      {"^main$", NULL, "k1", 1},
+		{NULL, NULL, "k[12]", 7},  {"int", NULL, NULL, 4}, /* the name in full */
+		{"_start", NULL, NULL, 7}, {"nobody", NULL, NULL, 0}, {NULL, "main", NULL, 0},
+		{NULL, NULL, "^k$", 0},    {"read", NULL, NULL, 0},
+	};
+	struct world w;
+	uint32_t s, a, b, k1, k2;
+
+	(void)state;
+	world_init(&w);
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "_start", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
+	a = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "a", NULL, 0));
+	b = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "b(int)", NULL, 0));
+	k1 = kernel(&w, "k1");
+	k2 = kernel(&w, "k2");
+	row(&w, a, k1, 1);
+	row(&w, a, k2, 2);
+	row(&w, b, k2, 4);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_flame_opts o = normal;
+		struct aif_tree t;
+		struct aif_err err = {0};
+		int r;
+
+		o.focus = cases[i].focus;
+		o.ignore = cases[i].ignore;
+		o.kernel = cases[i].kernel;
+		r = aif_towers_build(&w.p, &w.a, &o, &t, &err);
+		assert_int_equal(r, cases[i].total ? 0 : -ENODATA);
+		if (r < 0) {
+			assert_non_null(strstr(err.text, "--focus"));
+			continue;
+		}
+		assert_int_equal(t.nodes[0].total, cases[i].total);
+		aif_tree_finish(&t);
+	}
+	world_finish(&w);
+}
+
+static void test_errors(void **state)
+{
+	struct world w;
+	struct aif_flame_opts o = normal;
+	struct aif_tree t;
+	struct aif_err err;
+	enum aif_flame_format format;
+
+	(void)state;
+	world_init(&w);
+	assert_int_equal(aif_towers_build(&w.p, &w.a, &o, &t, &err), -ENODATA);
+	assert_non_null(strstr(err.text, "no device activity"));
+	row(&w, AIF_NONE, AIF_NONE, 5);
+	o.by = AIF_BY_SAMPLES;
+	assert_int_equal(aif_towers_build(&w.p, &w.a, &o, &t, &err), -ENODATA);
+	assert_non_null(strstr(err.text, "no device samples"));
+	o.kernel = "[";
+	assert_int_equal(aif_towers_build(&w.p, &w.a, &o, &t, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "--kernel '['"));
+	world_finish(&w);
+
+	assert_int_equal(aif_flame_format_of("a.b/x.svg", &format, &err), 0);
+	assert_int_equal(format, AIF_FLAME_SVG);
+	assert_int_equal(aif_flame_format_of("x.folded", &format, &err), 0);
+	assert_int_equal(format, AIF_FLAME_FOLDED);
+	assert_int_equal(aif_flame_format_of("-", &format, &err), 0);
+	assert_int_equal(aif_flame_format_of("a.svg/x", &format, &err), -EINVAL);
+	assert_int_equal(aif_flame_format_of("x.gif", &format, &err), -EINVAL);
+}
+
+/* Whatever the options, nothing is added or lost. */
+static void test_totals_never_change(void **state)
+{
+	struct world w;
+	uint64_t seed = 1, sum = 0;
+	uint32_t kernels[3], stacks[200];
+
+	(void)state;
+	world_init(&w);
+	device_code(&w);
+	for (unsigned i = 0; i < 3; i++)
+		kernels[i] = kernel(&w, i ? i == 1 ? "gemm" : "void k<int, 4>(int*)" : "softmax");
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(stacks); i++) {
+		static const char *const names[] = {
+			"_start",
+			"main",
+			"at::_ops::mm::call(int)",
+			"c10::Dispatcher::call()",
+			"std::function<void ()>::operator()() const",
+			"PyObject_Call",
+		};
+		uint32_t f;
+
+		seed = aif_mix64(seed + 1);
+		f = seed % 7 == 6
+			    ? frame(&w, AIF_FRAME_NATIVE, w.runtime, NULL, NULL, 0)
+			    : frame(&w, AIF_FRAME_NATIVE, w.app, names[seed % 7 % 6], "f.c", 1);
+		stacks[i] = push(&w, i % 9 ? stacks[seed % i] : AIF_NONE, f);
+		w.p.stacks[stacks[i]].flags = seed >> 20 & 3;
+	}
+	for (unsigned i = 0; i < 1000; i++) {
+		seed = aif_mix64(seed + 1);
+		if (seed & 1)
+			inside(&w, stacks[seed % 200], kernels[seed % 3], 0x2000 + seed % 3,
+			       seed % 1000, seed % 9);
+		else
+			row(&w, stacks[seed % 200], kernels[seed % 3], seed % 1000);
+		sum += seed % 1000;
+	}
+	for (unsigned i = 0; i < 4 * 3 * 2; i++) {
+		struct aif_flame_opts o = {.leaf = (enum aif_flame_leaf)(i % 4),
+					   .detail = (enum aif_name_detail)(i / 4 % 3),
+					   .lines = i / 12};
+		struct aif_tree t;
+		struct aif_err err;
+		uint64_t folded_sum = 0;
+
+		assert_int_equal(aif_towers_build(&w.p, &w.a, &o, &t, &err), 0);
+		assert_int_equal(t.nodes[0].total, sum);
+		assert_int_equal(t.details[0].time_ns, 2 * sum);
+		for (size_t n = 0; n < t.len; n++)
+			folded_sum += t.nodes[n].self;
+		assert_int_equal(folded_sum, sum);
+		aif_tree_finish(&t);
+	}
+	world_finish(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_details),
+		cmocka_unit_test(test_hidden_frames_are_told),
+		cmocka_unit_test(test_operators),
+		cmocka_unit_test(test_inside),
+		cmocka_unit_test(test_code_without_bytes),
+		cmocka_unit_test(test_tooltips_sum_up),
+		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_totals_never_change),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
