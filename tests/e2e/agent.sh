@@ -87,11 +87,11 @@ check "no source when not wanted" sh -c "
 	'$mini' -n -a '$agent' -o n.log '$bin/agent_hard' chdir && grep -q 'program 0 source=0' n.log"
 check "times of CPU devices are on a host clock" sh -c "
 	grep -q ' device 0 .*clock=[01]\$' '$work/log'"
-check "the API function is on every stack" hard 16 chdir
-# The first frame of a stack lies in libOpenCL, though its function jumped and left no frame.
-check "as the first frame" sh -c "
-	[ \$(grep -c '^pcs' '$work/log') = 2 ] && grep -q 'module path=.*libOpenCL' '$work/log'"
-
+check "every launch of a plain program" hard 16 chdir
+# libOpenCL's function jumps to the layer and leaves no frame; it is on the stack all the same.
+check "the API function stands between application and kernel" sh -c "
+	'$aiflame' record -q -o api.data '$bin/agent_hard' chdir && '$aiflame' flame --leaf kernel -o api.folded api.data &&
+	grep -q ';target_launch;clEnqueueNDRangeKernel;add_one' api.folded"
 check "a library that comes and goes" hard 300 dlclose 300
 check "libOpenCL through dlopen" sh -c "
 	'$mini' -a '$agent' -o d.log '$bin/agent_dlopen' && grep -q 'launch=8 exec=8' d.log"
@@ -138,4 +138,27 @@ pause() {
 }
 check "the recorder says stop and go on" pause -S 500,3500
 check "the recorder falls silent and comes back" pause -H 100,3500
+
+# Two copies: the second one keeps out of the way. And the layer alone, without LD_PRELOAD.
+cp "$agent" copy.so
+check "a second copy is passive" sh -c "
+	OPENCL_LAYERS=\$PWD/copy.so '$mini' -a '$agent' -o 2.log '$bin/agent_hard' chdir && grep -q 'launch=16 exec=16' 2.log"
+check "two layers record once" sh -c "
+	LD_PRELOAD=\$PWD/copy.so '$mini' -a '$agent' -o 2.log '$bin/agent_hard' chdir && [ \$(grep -c '^# hello' 2.log) = 1 ]"
+
+# The same under AddressSanitizer and UBSan, where such a build is at hand.
+asan_agent=$root/build-asan/src/agent/libaiflame-agent.so
+asan=$(gcc -print-file-name=libasan.so 2>/dev/null)
+sanitized() {
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+		timeout 120 "$mini" -q -a "$asan:$asan_agent" -o "$work/log" "$@" && [ "$(of bad 0)" = 0 ]
+}
+if [ -e "$asan_agent" ] && [ -e "$asan" ]; then
+	check "sanitized: every command" sanitized "$bin/agent_commands"
+	check "sanitized: threads" sanitized "$bin/agent_hard" threads 500
+	check "sanitized: exit from another thread" sanitized "$bin/agent_hard" exit_thread
+	check "sanitized: fork" env POCL_DEVICES=basic "$mini" -q -a "$asan:$asan_agent" "$bin/agent_hard" fork
+	check "sanitized: many stacks" sanitized "$fake" -t 4 \
+		"generate launches=20000 stacks=18000 depth=50 kernels=9 streams=3"
+fi
 done_testing

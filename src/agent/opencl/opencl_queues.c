@@ -78,7 +78,7 @@ static int32_t get_queue_info(void *queue, uint32_t name, size_t size, void *val
 			return r;
 		if (value && size < len)
 			return AIF_CL_INVALID_VALUE;
-		if (value)
+		if (value && len)
 			memcpy(value, q->list, len);
 		if (ret_size)
 			*ret_size = len;
