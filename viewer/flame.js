@@ -168,13 +168,13 @@
 			matched.textContent = "";
 		} else {
 			const percent = (part, all) => (100 * part / all).toFixed(2) + " %";
-			let s = "matched " + percent(share(0, n), ALL);
+			let s = "matched " + percent(share(0, n), ALL) + " of all";
 			if (zoomed) {
 				let inside = share(zoomed, end[zoomed]);
 				for (let i = parent[zoomed]; i >= 0; i = parent[i])
 					if (hits[i])
 						inside = size[zoomed];
-				s += ", " + percent(inside, size[zoomed]) + " of this";
+				s += ", " + percent(inside, size[zoomed]) + " of this frame";
 			}
 			matched.textContent = s;
 		}

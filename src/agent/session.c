@@ -231,6 +231,13 @@ bool aif_session_wanted(void)
 {
 	struct aif_armed *armed = aif_agent.session.armed;
 
+	/* A child's first object comes before its first launch, and would be made in vain. */
+	if (armed && !atomic_load_explicit(&armed->generation, memory_order_acquire)) {
+		int saved = errno;
+
+		aif_session_rearm();
+		errno = saved;
+	}
 	return armed && atomic_load_explicit(&armed->recorder_alive, memory_order_relaxed);
 }
 

@@ -66,7 +66,8 @@ int aif_session_start(const struct aif_runtime *runtime);
  * armed afterwards. */
 bool aif_session_rearm(void);
 
-/* Should new objects be made so that they can be measured? False when the recorder is gone. */
+/* Should new objects be made so that they can be measured? False when the recorder is gone. After a
+ * fork it meets the recorder again, as an entry would. */
 bool aif_session_wanted(void);
 
 /* Modules came or went. */

@@ -332,16 +332,19 @@ static uint64_t row_of(const struct state *s, bool signal_frame)
 	}
 
 	if (!s->cfa_is_expr) {
-		bool at_bp = bp == AIF_ROW_BP_AT_BP;
-
+		if (bp == AIF_ROW_BP_AT_BP) {
+			/* gcc, at the `ret` of an over-aligned function: it forgot to say that rbp has
+			 * been restored, which it has, as only the return address is left. */
+			if (s->cfa_reg != AIF_CFI_REG_RSP || cfa_off != 8)
+				return bad_row(AIF_ROW_BAD_BP);
+			bp = 0;
+		}
 		if (cfa_off < INT32_MIN || cfa_off > INT32_MAX)
 			return bad_row(AIF_ROW_BAD_CFA);
 		if (s->cfa_reg == AIF_CFI_REG_RSP)
-			return aif_row_make(at_bp ? AIF_ROW_RSP_BP : AIF_ROW_RSP, bp, 0,
-					    (int32_t)cfa_off);
+			return aif_row_make(AIF_ROW_RSP, bp, 0, (int32_t)cfa_off);
 		if (s->cfa_reg == AIF_CFI_REG_RBP)
-			return aif_row_make(at_bp ? AIF_ROW_RBP_BP : AIF_ROW_RBP, bp, 0,
-					    (int32_t)cfa_off);
+			return aif_row_make(AIF_ROW_RBP, bp, 0, (int32_t)cfa_off);
 		return bad_row(AIF_ROW_BAD_CFA);
 	}
 	if (is_plt(s->cfa_expr, &plt))

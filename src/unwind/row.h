@@ -16,8 +16,6 @@
 enum aif_row_kind {
 	AIF_ROW_RSP,       /* CFA = rsp + off */
 	AIF_ROW_RBP,       /* CFA = rbp + off */
-	AIF_ROW_RSP_BP,    /* CFA = rsp + off, and bp is AIF_ROW_BP_AT_BP */
-	AIF_ROW_RBP_BP,    /* CFA = rbp + off, and bp is AIF_ROW_BP_AT_BP */
 	AIF_ROW_PLT,       /* CFA = rsp + 8, and 8 more from (rip & 15) == aux on */
 	AIF_ROW_RBP_DEREF, /* CFA = *(rbp + aux): over-aligned frames */
 	AIF_ROW_RSP_DEREF, /* CFA = *(rsp + aux) */

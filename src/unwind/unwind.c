@@ -208,11 +208,9 @@ static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 
 	switch (aif_row_kind(row)) {
 	case AIF_ROW_RSP:
-	case AIF_ROW_RSP_BP:
 		cfa = f->sp + (uint64_t)(int64_t)aif_row_off(row);
 		break;
 	case AIF_ROW_RBP:
-	case AIF_ROW_RBP_BP:
 		cfa = f->bp + (uint64_t)(int64_t)aif_row_off(row);
 		break;
 	case AIF_ROW_PLT:

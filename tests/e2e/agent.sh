@@ -120,6 +120,8 @@ check "fork without exec, launches in the child" forks
 check "which said so" grep -q '^# hello 1 .*after_fork=1' "$work/log"
 fork_first() { under -- "$bin/agent_hard" fork_first && counts 0 8 && counts 1 8; }
 check "fork before the runtime starts" fork_first
+fork_early() { POCL_DEVICES=basic under -- "$bin/agent_hard" fork_early && counts 1 8; }
+check "fork after the parent looked for platforms" fork_early
 check "timers spare the application's signal and its sleeping calls" sh -c "
 	'$mini' -t 999 -a '$agent' -o s.log '$bin/agent_hard' signals"
 samples() {
@@ -147,7 +149,7 @@ check "two layers record once" sh -c "
 	LD_PRELOAD=\$PWD/copy.so '$mini' -a '$agent' -o 2.log '$bin/agent_hard' chdir && [ \$(grep -c '^# hello' 2.log) = 1 ]"
 
 # The same under AddressSanitizer and UBSan, where such a build is at hand.
-asan_agent=$root/build-asan/src/agent/libaiflame-agent.so
+asan_agent=${ASAN_BUILD_DIR:-$root/build-asan}/src/agent/libaiflame-agent.so
 asan=$(gcc -print-file-name=libasan.so 2>/dev/null)
 sanitized() {
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \

@@ -71,6 +71,21 @@ static void case_fork_first(void)
 	wait_for(child);
 }
 
+/* The parent looks for platforms only, which starts the runtime; the child does the rest. */
+static void case_fork_early(void)
+{
+	pid_t child;
+
+	CHECK(clGetPlatformIDs(1, &t.platform, NULL) == CL_SUCCESS);
+	child = fork();
+	if (!child) {
+		open_all();
+		launches();
+		_exit(0);
+	}
+	wait_for(child);
+}
+
 static void case_close_all(void)
 {
 	struct stat st;
@@ -274,6 +289,10 @@ int main(int argc, char **argv)
 
 	if (!strcmp(name, "fork_first")) {
 		case_fork_first();
+		return 0;
+	}
+	if (!strcmp(name, "fork_early")) {
+		case_fork_early();
 		return 0;
 	}
 	open_all();

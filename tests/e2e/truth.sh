@@ -38,9 +38,9 @@ check "no execution starts before its launch" test "$(sql m.data "
 	SELECT count(*) AS n FROM executions JOIN launches USING (launch) WHERE start_ns < time_ns")" = 0
 check "it adds up" says "everything adds up" "$aiflame" info m.data
 check "every stack is complete" test "$(sql m.data "SELECT sum(flags) FROM stacks")" = 0
-check "widths sum to the busy time" test "$("$aiflame" flame -i m.data -o a.folded && awk '{ s += $NF } END { printf "%d", s }' a.folded)" = \
+check "widths sum to the busy time" test "$("$aiflame" flame -i m.data -o a.folded && awk '{ s += $NF } END { printf "%.0f", s }' a.folded)" = \
 	"$(sql m.data "SELECT sum(weight_ns) FROM attributed")"
-check "whatever is folded away" test "$("$aiflame" flame --detail full -i m.data -o b.folded && awk '{ s += $NF } END { printf "%d", s }' b.folded)" = \
+check "whatever is folded away" test "$("$aiflame" flame --detail full -i m.data -o b.folded && awk '{ s += $NF } END { printf "%.0f", s }' b.folded)" = \
 	"$(sql m.data "SELECT sum(weight_ns) FROM attributed")"
 check "stacks go from main through the API to the kernel" grep -q \
 	"^main;run_benchmark;.*;clEnqueueNDRangeKernel;multiply_basic_\[g\];" a.folded

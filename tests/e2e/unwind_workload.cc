@@ -13,7 +13,7 @@
 #include <vector>
 
 extern "C" {
-void unwind_workload(unsigned seed);
+void unwind_workload(unsigned seed, int throws);
 void unwind_point(void);
 }
 
@@ -110,8 +110,12 @@ static NOINLINE long throws(unsigned depth)
 	return r + (long)guard.name.size();
 }
 
+static bool may_throw;
+
 static NOINLINE long catches(unsigned depth)
 {
+	if (!may_throw)
+		return 0;
 	try {
 		return throws(depth % 5);
 	} catch (const std::exception &e) {
@@ -184,8 +188,9 @@ static NOINLINE long deep(unsigned depth)
 	return r + frame[0];
 }
 
-void unwind_workload(unsigned seed)
+void unwind_workload(unsigned seed, int throws)
 {
+	may_throw = throws;
 	for (unsigned depth = 1; depth < 40; depth += 3)
 		frames(depth, seed);
 	deep(250);

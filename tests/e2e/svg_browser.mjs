@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// The SVG flame graph as a browser shows it: zoom, search, reset, keyboard, details. Prints TAP.
+// AIFLAME names the program, CHROMIUM the browser; with SHOTS=DIR it keeps pictures to look at.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const AIFLAME = process.env.AIFLAME || "aiflame";
+const work = mkdtempSync(join(tmpdir(), "svg_browser."));
+
+function flame(name, folded, ...options) {
+	writeFileSync(join(work, name + ".folded"), folded);
+	const svg = join(work, name + ".svg");
+	execFileSync(AIFLAME, ["flame", join(work, name + ".folded"), "-o", svg, ...options]);
+	return "file://" + svg;
+}
+
+// ---- pictures ---------------------------------------------------------------------------------------
+const SMALL = [
+	"main;run;multiply_basic_[g];k.cl:3_[g];ld +0x10_[g] 300",
+	"main;run;multiply_basic_[g];k.cl:3_[g];fma +0x18_[g] 200",
+	"main;run;multiply_tiled_[g];k.cl:9_[g];fma +0x20_[g] 250",
+	"main;run;[read]_[g] 50",
+	"main;check;multiply_basic_[g] 100",
+	"main;a_function_with_quite_a_long_name(int, char const*) 60",
+	"main;fma_on_the_host 40",
+].join("\n") + "\n"; // 1,000 in all
+
+const HOSTILE = ["<script>alert(1)</script>", "]]>", "--><b>", "\"'&amp;", "a".repeat(20000), "\u202eevil", "日本語の名前"];
+
+function large(frames) {
+	const lines = [];
+	for (let i = 0; lines.length < frames; i++)
+		lines.push(`main;m${i % 40};f${i % 400};g${i};leaf_${i}_[g] ${100 + (i * 7919) % 50}`);
+	return lines.join("\n") + "\n";
+}
+
+// ---- what a page shows ------------------------------------------------------------------------------
+const state = (page) => page.evaluate(() => [...document.querySelectorAll("#frames > g")].map((g) => {
+	const rect = g.querySelector("rect"), text = g.querySelector("text");
+	return {
+		name: g.querySelector("title").textContent.split("\n")[0],
+		shown: g.style.display !== "none",
+		x: +rect.getAttribute("x"), w: +rect.getAttribute("width"), y: +rect.getAttribute("y"),
+		label: text ? text.textContent : "",
+		up: g.classList.contains("up"), hit: g.classList.contains("hit"), here: g.classList.contains("here"),
+	};
+}));
+const named = (frames, name) => frames.filter((f) => f.name === name);
+const content = (page, id) => page.evaluate((i) => document.getElementById(i).textContent, id);
+const frame = (page, name, nth = 0) =>
+	page.locator("#frames > g").filter({ has: page.locator(`title:text("${name}")`) }).nth(nth);
+const searched = (page) => page.evaluate(() => document.getElementById("search").value);
+const hidden = (page) => page.evaluate(() => document.getElementById("reset").hidden);
+
+async function click(page, name, nth = 0) {
+	const box = await page.evaluate(([want, k]) => {
+		const g = [...document.querySelectorAll("#frames > g")].filter((e) =>
+			e.querySelector("title").textContent.split("\n")[0] === want)[k];
+		const r = g.querySelector("rect").getBoundingClientRect();
+		return { x: r.x + r.width / 2, y: r.y + r.height / 2 };
+	}, [name, nth]);
+	await page.mouse.click(box.x, box.y);
+}
+
+// ---- cases ------------------------------------------------------------------------------------------
+const cases = [];
+const test = (name, url, options, body) => cases.push({ name, url, options, body });
+const small = flame("small", SMALL, "--title", "Small");
+const inverted = flame("inverted", SMALL, "--inverted");
+const hostile = flame("hostile", HOSTILE.map((n) => `main;${n} 10`).join("\n") + "\n", "--title", "<&>]]>");
+const many = flame("many", large(12000));
+const fixed = flame("fixed", SMALL, "--width", "800");
+
+test("it is complete without scripts", small, { javaScriptEnabled: false }, async (page) => {
+	const rects = await page.locator("#frames > g > rect").count();
+	assert.equal(rects, 15);
+	assert.equal(await page.locator("#title").textContent(), "Small");
+	assert.match(await page.locator("#frames > g > text").nth(1).textContent(), /^main$/);
+	assert.equal(await page.locator(".legend text").count(), 6);
+});
+
+test("a click zooms", small, {}, async (page) => {
+	const before = await state(page);
+	await click(page, "run");
+	const after = await state(page), all = named(before, "all")[0];
+	assert.equal(named(after, "run")[0].w, all.w);
+	assert.equal(named(after, "run")[0].x, all.x);
+	assert.ok(named(after, "main")[0].up && named(after, "all")[0].up);
+	assert.equal(named(after, "main")[0].w, all.w);
+	assert.ok(!named(after, "check")[0].shown && !named(after, "fma_on_the_host")[0].shown);
+	// what is inside keeps its proportions, and its place
+	const wide = named(after, "multiply_basic").find((f) => f.shown);
+	assert.ok(Math.abs(wide.w / all.w - 500 / 800) < 0.001);
+	assert.equal(wide.y, named(before, "multiply_basic")[0].y);
+	assert.equal(await hidden(page), false);
+	await click(page, "main"); // a caller, further out
+	assert.ok(named(await state(page), "check")[0].shown);
+});
+
+test("labels follow the width", small, {}, async (page) => {
+	const name = "a_function_with_quite_a_long_name(int, char const*)";
+	const cut = named(await state(page), name)[0].label;
+	assert.match(cut, /^a_fun.*…$/);
+	await click(page, name);
+	assert.equal(named(await state(page), name)[0].label, name);
+	const overflow = await page.evaluate(() => [...document.querySelectorAll("#frames > g")].filter((g) => {
+		const t = g.querySelector("text"), r = g.querySelector("rect");
+		return g.style.display !== "none" && t && t.textContent &&
+			t.getComputedTextLength() > +r.getAttribute("width");
+	}).length);
+	assert.equal(overflow, 0);
+});
+
+test("reset restores everything", small, {}, async (page) => {
+	const before = await state(page);
+	await click(page, "multiply_tiled");
+	await page.click("#reset");
+	assert.deepEqual(await state(page), before);
+	assert.equal(await hidden(page), true);
+	await click(page, "check");
+	await click(page, "all");
+	assert.deepEqual(await state(page), before);
+});
+
+test("search highlights and counts the union", small, {}, async (page) => {
+	await page.fill("#search", "^fma");
+	let s = await state(page);
+	assert.deepEqual(s.filter((f) => f.hit).map((f) => f.name), ["fma_on_the_host", "fma +0x18", "fma +0x20"]);
+	assert.match(await content(page, "matched"), /^matched 49\.00 % of all$/);
+	await page.fill("#search", "multiply_basic|ld|k\\.cl:3"); // frames inside frames count once
+	assert.match(await content(page, "matched"), /^matched 60\.00 % of all$/);
+	await page.fill("#search", "RUN"); // a capital: as it is written
+	assert.match(await content(page, "matched"), /^matched 0\.00 %/);
+	await page.fill("#search", "run");
+	await click(page, "multiply_tiled");
+	assert.match(await content(page, "matched"), /^matched 80\.00 % of all, 100\.00 % of this frame$/);
+	await page.fill("#search", "");
+	s = await state(page);
+	assert.equal(s.filter((f) => f.hit).length, 0);
+	assert.equal(await content(page, "matched"), "");
+});
+
+test("a broken expression is said, not thrown", small, {}, async (page) => {
+	await page.fill("#search", "fma");
+	const before = await state(page);
+	await page.fill("#search", "fma(");
+	assert.equal(await page.getAttribute("#search", "aria-invalid"), "true");
+	assert.deepEqual(await state(page), before);
+	await page.fill("#search", "fma()");
+	assert.equal(await page.getAttribute("#search", "aria-invalid"), null);
+});
+
+test("keyboard: search", small, {}, async (page) => {
+	await page.keyboard.press("/");
+	await page.keyboard.type("tiled");
+	assert.match(await content(page, "matched"), /25\.00 %/);
+	await page.keyboard.press("Enter");
+	await page.keyboard.press("n");
+	assert.equal((await state(page)).find((f) => f.here).name, "multiply_tiled");
+	await page.keyboard.press("Control+f");
+	assert.equal(await page.evaluate(() => document.activeElement.id), "search");
+	await page.keyboard.press("Escape");
+	assert.equal(await content(page, "matched"), "");
+	assert.equal(await searched(page), "");
+});
+
+for (const [name, url, out, back] of [["", small, "ArrowUp", "ArrowDown"], [", inverted", inverted, "ArrowDown", "ArrowUp"]])
+	test("keyboard: the tree" + name, url, {}, async (page) => {
+		const here = async () => (await state(page)).find((f) => f.here)?.name;
+		const before = await state(page);
+		await page.keyboard.press(out);
+		assert.equal(await here(), "all");
+		await page.keyboard.press(out);
+		assert.equal(await here(), "main");
+		await page.keyboard.press(out);
+		assert.equal(await here(), "run"); // the widest
+		await page.keyboard.press("ArrowLeft");
+		assert.equal(await here(), "fma_on_the_host");
+		await page.keyboard.press("ArrowRight");
+		assert.match(await content(page, "details"), /^run   800 samples · 80\.00 % of all/);
+		assert.equal(await page.evaluate(() =>
+			document.getElementById(document.getElementById("frames").getAttribute("aria-activedescendant"))
+				.getAttribute("aria-level")), "3");
+		await page.keyboard.press("Enter");
+		assert.ok(!named(await state(page), "check")[0].shown);
+		await page.keyboard.press(back);
+		assert.equal(await here(), "main");
+		await page.keyboard.press("Escape");
+		assert.deepEqual((await state(page)).map((f) => ({ ...f, here: false })), before);
+	});
+
+test("the view is in the address", small, {}, async (page) => {
+	await click(page, "run");
+	await page.fill("#search", "fma|é");
+	const zoomed = await state(page), address = page.url();
+	assert.match(address, /#z=\d+&s=/);
+	await page.goto("about:blank");
+	await page.goto(address);
+	assert.deepEqual(await state(page), zoomed);
+	assert.equal(await searched(page), "fma|é");
+	await page.goto("about:blank");
+	await page.goto(small + "#z=999999&s=%E0%A4%A&x"); // nonsense does no harm
+	assert.ok((await state(page)).every((f) => f.shown));
+});
+
+test("details under the pointer", small, {}, async (page) => {
+	await frame(page, "multiply_tiled").hover();
+	assert.match(await content(page, "details"), /^multiply_tiled   250 samples · 25\.00 % of all · 31\.25 % of its caller   device kernel$/);
+	assert.equal(await frame(page, "multiply_tiled").locator("title").textContent(),
+		"multiply_tiled\n250 samples · 25.00 % of all · 31.25 % of its caller\ndevice kernel");
+});
+
+test("as wide as the window", small, { viewport: { width: 1700, height: 700 } }, async (page) => {
+	const width = () => page.evaluate(() => +document.documentElement.getAttribute("width"));
+	assert.equal(await width(), 1700);
+	assert.ok(Math.abs(named(await state(page), "all")[0].w - (1700 - 24.5)) < 1);
+	await page.setViewportSize({ width: 900, height: 700 });
+	await page.waitForFunction(() => +document.documentElement.getAttribute("width") === 900);
+	assert.ok(Math.abs(named(await state(page), "all")[0].w - (900 - 24.5)) < 1);
+});
+
+test("--width is kept", fixed, { viewport: { width: 1700, height: 700 } }, async (page) => {
+	assert.equal(await page.evaluate(() => +document.documentElement.getAttribute("width")), 800);
+});
+
+test("names cannot break it", hostile, {}, async (page) => {
+	const names = (await state(page)).map((f) => f.name);
+	assert.ok(names.includes("<script>alert(1)</script>") && names.includes("]]>") && names.includes("日本語の名前"));
+	assert.ok(names.includes("\ufffdevil"));
+	assert.equal(await content(page, "title"), "<&>]]>");
+	await click(page, "]]>");
+	await page.fill("#search", "alert\\(1\\)");
+	assert.match(await content(page, "matched"), /^matched 14\.29 % of all, 0\.00 % of this frame$/);
+});
+
+test("ten thousand frames, without measuring text", many, {}, async (page) => {
+	const before = await state(page);
+	assert.equal(before.length, 10000);
+	await page.evaluate(() => {
+		for (const [type, names] of [[SVGTextContentElement, ["getComputedTextLength", "getSubStringLength", "getExtentOfChar"]], [SVGGraphicsElement, ["getBBox"]], [Element, ["getBoundingClientRect"]]])
+			for (const name of names)
+				type.prototype[name] = () => { throw new Error(name + " was called"); };
+	});
+	const ms = await page.evaluate(() => {
+		const g = [...document.querySelectorAll("#frames > g")].find((e) => e.textContent.startsWith("m7\n"));
+		const t = performance.now();
+		g.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+		const zoom = performance.now() - t;
+		document.getElementById("reset").click();
+		return [zoom, performance.now() - t - zoom];
+	});
+	console.log(`# zoom ${ms[0].toFixed(0)} ms, reset ${ms[1].toFixed(0)} ms`);
+	assert.deepEqual(await state(page), before);
+});
+
+// ---- run --------------------------------------------------------------------------------------------
+const browser = await chromium.launch({
+	executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+	args: ["--no-sandbox", "--disable-gpu"],
+});
+let failed = 0, count = 0;
+for (const { name, url, options, body } of cases) {
+	const context = await browser.newContext({ viewport: { width: 1200, height: 700 }, ...options });
+	const page = await context.newPage(), trouble = [];
+	page.on("pageerror", (e) => trouble.push("error: " + e.message));
+	page.on("dialog", (d) => {
+		trouble.push("dialog: " + d.message());
+		d.dismiss();
+	});
+	page.on("request", (r) => {
+		if (!r.url().startsWith("file:") && r.url() !== "about:blank")
+			trouble.push("request: " + r.url());
+	});
+	count++;
+	try {
+		await page.goto(url);
+		await body(page);
+		assert.deepEqual(trouble, []);
+		console.log(`ok ${count} - ${name}`);
+	} catch (e) {
+		failed++;
+		console.log(`not ok ${count} - ${name}`);
+		console.log(String(e.stack || e).replace(/^/gm, "#   "));
+	}
+	if (process.env.SHOTS)
+		await page.screenshot({ path: join(process.env.SHOTS, count + ".png") });
+	await context.close();
+}
+console.log(`1..${count}`);
+await browser.close();
+rmSync(work, { recursive: true });
+process.exit(failed ? 1 : 0);
