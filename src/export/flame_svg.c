@@ -5,6 +5,7 @@
 #include "export/folded.h"
 #include "export/palette.h"
 #include "export/svg_text.h"
+#include "export/table.h"
 #include "profile/attribution.h"
 
 #include <errno.h>
@@ -163,13 +164,13 @@ static void value_put(const struct picture *p, struct aif_buf *b, uint64_t value
 	uint32_t scale = p->tree->scale;
 
 	if (!p->opts->unit) {
-		aif_text_time(b, value / scale);
+		aif_human_ns(b, value / scale);
 		return;
 	}
 	if (value % scale)
 		aif_folded_count(b, value, scale);
 	else
-		aif_text_count(b, value / scale);
+		aif_human_count(b, value / scale);
 	aif_buf_putc(b, ' ');
 	aif_svg_text(b, p->opts->unit, strlen(p->opts->unit), NAME_COLUMNS);
 }
@@ -194,25 +195,25 @@ static void details_put(const struct picture *p, struct aif_buf *b, uint32_t nod
 		return;
 	if (d->time_ns && (p->opts->unit || d->time_ns != p->tree->nodes[node].total)) {
 		aif_buf_puts(b, between);
-		aif_text_time(b, d->time_ns);
+		aif_human_ns(b, d->time_ns);
 		aif_buf_puts(b, " of durations");
 		between = " \u00b7 ";
 	}
 	if (d->samples) {
 		aif_buf_puts(b, between);
-		aif_text_count(b, d->samples);
+		aif_human_count(b, d->samples);
 		aif_buf_puts(b, d->samples == 1 ? " sample" : " samples");
 		between = " \u00b7 ";
 	}
 	if (d->launches) {
 		aif_buf_puts(b, between);
-		aif_text_count(b, d->launches);
+		aif_human_count(b, d->launches);
 		aif_buf_puts(b, d->launches == 1 ? " launch" : " launches");
 		between = " \u00b7 ";
 	}
 	if (d->bytes) {
 		aif_buf_puts(b, between);
-		aif_text_bytes(b, d->bytes);
+		aif_human_bytes(b, d->bytes);
 	}
 }
 
@@ -304,7 +305,7 @@ static void tail_put(const struct picture *p, struct aif_buf *b)
 	value_put(p, b, p->total);
 	if (p->layout.left_out) {
 		aif_buf_puts(b, " \u00b7 ");
-		aif_text_count(b, p->layout.left_out);
+		aif_human_count(b, p->layout.left_out);
 		aif_buf_puts(b, p->layout.left_out == 1 ? " frame" : " frames");
 		aif_buf_puts(b, p->layout.depth < MAX_ROWS ? " too narrow to draw"
 							   : " too narrow or too deep to draw");

@@ -3,8 +3,6 @@
 
 #include "export/names.h"
 
-#include <stdio.h>
-
 /* One character of valid UTF-8, which aif_name_sanitize() gives. */
 static uint32_t utf8_decode(const uint8_t *s, size_t *ret_size)
 {
@@ -77,51 +75,4 @@ void aif_svg_text(struct aif_buf *b, const char *s, size_t len, size_t max)
 	if (wanted > max && max)
 		aif_buf_puts(b, "\u2026");
 	aif_buf_finish(&clean);
-}
-
-void aif_text_count(struct aif_buf *b, uint64_t n)
-{
-	char digits[24];
-	int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
-
-	for (int i = 0; i < len; i++) {
-		if (i && (len - i) % 3 == 0)
-			aif_buf_putc(b, ',');
-		aif_buf_putc(b, digits[i]);
-	}
-}
-
-/* Three digits of v, or all before the point. */
-static void scaled_put(struct aif_buf *b, double v, const char *unit)
-{
-	aif_buf_printf(b, "%.*f %s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, unit);
-}
-
-void aif_text_time(struct aif_buf *b, uint64_t ns)
-{
-	if (ns < 1000)
-		aif_buf_printf(b, "%u ns", (unsigned)ns);
-	else if (ns < 999500)
-		scaled_put(b, (double)ns / 1e3, "\xc2\xb5s");
-	else if (ns < 999500000)
-		scaled_put(b, (double)ns / 1e6, "ms");
-	else
-		scaled_put(b, (double)ns / 1e9, "s");
-}
-
-void aif_text_bytes(struct aif_buf *b, uint64_t bytes)
-{
-	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-	double v = (double)bytes / 1024;
-	size_t unit = 0;
-
-	if (bytes < 1024) {
-		aif_buf_printf(b, "%u B", (unsigned)bytes);
-		return;
-	}
-	while (v >= 1023.5 && unit + 1 < AIF_ARRAY_LEN(units)) {
-		v /= 1024;
-		unit++;
-	}
-	scaled_put(b, v, units[unit]);
 }

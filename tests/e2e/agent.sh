@@ -90,7 +90,7 @@ check "times of CPU devices are on a host clock" sh -c "
 check "every launch of a plain program" hard 16 chdir
 # libOpenCL's function jumps to the layer and leaves no frame; it is on the stack all the same.
 check "the API function stands between application and kernel" sh -c "
-	'$aiflame' record -q -o api.data '$bin/agent_hard' chdir && '$aiflame' flame --leaf kernel -o api.folded api.data &&
+	'$aiflame' record -q -o api.data '$bin/agent_hard' busy 1500 && '$aiflame' flame --leaf kernel -o api.folded api.data &&
 	grep -q ';target_launch;clEnqueueNDRangeKernel;add_one' api.folded"
 check "a library that comes and goes" hard 300 dlclose 300
 check "libOpenCL through dlopen" sh -c "

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define LEAVE_STEPS 50 /* of 100 us: what an exit is delayed by, at most, and only then */
+
 static const char *const function_names[] = {
 #define X(name, result, arguments) #name,
 #define U(name)                    #name,
@@ -119,17 +121,26 @@ static void tick(uint64_t now)
 	aif_thread_leave(t);
 }
 
+/* clFinish() returns before the driver has called back for the last command. A program that exits at
+ * once would lose that one: wait a moment, in steps, if something is still awaited. */
 static void leave(void)
 {
+	const struct timespec step = {.tv_nsec = 100000};
 	struct aif_thread *t;
 
-	if (!CL || !(uint32_t)atomic_load_explicit(&CL->pool.deferred, memory_order_acquire))
+	if (!CL)
 		return;
-	t = aif_thread_enter();
-	if (!t)
-		return;
-	aif_cl_pending_tick(t);
-	aif_thread_leave(t);
+	for (int i = 0; i < LEAVE_STEPS && aif_cl_pending_count(); i++) {
+		if ((uint32_t)atomic_load_explicit(&CL->pool.deferred, memory_order_acquire)) {
+			t = aif_thread_enter();
+			if (!t)
+				return;
+			aif_cl_pending_tick(t);
+			aif_thread_leave(t);
+			continue;
+		}
+		nanosleep(&step, NULL);
+	}
 }
 
 static void forked(void)

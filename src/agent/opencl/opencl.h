@@ -138,6 +138,8 @@ void aif_cl_pending_free(struct aif_cl_pending *p);
 /* The event callback: `data` is the pending command. Gives up our reference of the event. */
 void aif_cl_pending_ended(void *event, int32_t status, void *data);
 void aif_cl_pending_tick(struct aif_thread *t);
+/* How many are awaited; exact when nothing else happens. */
+uint32_t aif_cl_pending_count(void);
 
 /* ---- replaced functions ---------------------------------------------------------------------- */
 

@@ -125,3 +125,15 @@ void aif_cl_pending_tick(struct aif_thread *t)
 		aif_cl_pending_free(p);
 	}
 }
+
+uint32_t aif_cl_pending_count(void)
+{
+	struct aif_cl_pool *pool = &CL->pool;
+	uint32_t made = AIF_MIN(atomic_load(&pool->made), AIF_CL_PENDING_MAX), n = made;
+
+	/* Others may take from the list meanwhile: the count bounds the walk. */
+	for (uint32_t i = (uint32_t)atomic_load(&pool->free); i && n;
+	     i = atomic_load_explicit(&pool->all[i - 1].next, memory_order_relaxed))
+		n--;
+	return n;
+}

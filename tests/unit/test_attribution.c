@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/attribution.h"
+#include "profile/attribution_internal.h"
+#include "profile/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/*
+ * Hand-made recordings, written and read through the real file. One process, one CPU device, two
+ * queues, two kernels `f` and `g`, each in a module of its own; frames: 0 main, 1 site A, 2 site B, 3 in
+ * f's code, 4 another there, 5 in g's, 6 in libm. Stacks: 1 main;A, 2 main;B. Time begins at 1000.
+ */
+#define T0 1000
+
+struct world {
+	struct aif_profile p;
+	char path[64];
+	struct aif_writer *writer;
+	struct aif_profile read;
+	struct aif_attribution a;
+};
+
+#define ADD(world, table, ...)                                                               \
+	do {                                                                                 \
+		struct aif_profile *q_ = &(world)->p;                                        \
+		assert_int_equal(aif_grow(&q_->table, &q_->table##_cap, q_->table##_len + 1, \
+					  sizeof(*q_->table)),                               \
+				 0);                                                         \
+		q_->table[q_->table##_len++] = (__typeof__(*q_->table))__VA_ARGS__;          \
+	} while (0)
+
+static uint32_t str(struct world *w, const char *s)
+{
+	return aif_strset_puts(&w->p.strings, s);
+}
+
+static void begin(struct world *w, uint32_t clock)
+{
+	memset(w, 0, sizeof(*w));
+	w->p.start_ns = T0;
+	snprintf(w->path, sizeof(w->path), "/tmp/aiflame-attribution-%d", (int)getpid());
+	ADD(w, processes,
+	    {.pid = 1, .exe = str(w, "x"), .cmdline = str(w, "x"), .host = str(w, "h")});
+	ADD(w, threads, {.process = 0, .tid = 10, .name = str(w, "t")});
+	ADD(w, devices,
+	    {.name = str(w, "d"),
+	     .vendor = str(w, "v"),
+	     .driver = str(w, ""),
+	     .runtime = str(w, "fake"),
+	     .kind = AIF_DEVICE_CPU,
+	     .clock = clock});
+	ADD(w, streams, {.process = 0, .device = 0});
+	ADD(w, streams, {.process = 0, .device = 0, .ordinal = 1});
+	ADD(w, kernels, {.name = str(w, "f"), .short_name = AIF_NONE, .program = AIF_NONE});
+	ADD(w, kernels, {.name = str(w, "g"), .short_name = AIF_NONE, .program = AIF_NONE});
+	for (uint32_t m = 0; m < 4; m++) {
+		static const char *const paths[] = {"/app", "/f.so", "/g.so", "/libm.so"};
+
+		ADD(w, modules,
+		    {.kind = AIF_MODULE_ELF,
+		     .path = str(w, paths[m]),
+		     .build_id = AIF_NONE,
+		     .kernel = m == 1   ? 0
+			       : m == 2 ? 1
+					: AIF_NONE,
+		     .program = AIF_NONE});
+	}
+	for (uint32_t f = 0; f < 7; f++) {
+		static const uint32_t modules[] = {0, 0, 0, 1, 1, 2, 3};
+
+		ADD(w, frames,
+		    {.kind = f == 3 || f == 4 || f == 5 ? AIF_FRAME_DEVICE : AIF_FRAME_NATIVE,
+		     .module = modules[f],
+		     .address = 16 * f});
+	}
+	ADD(w, stacks, {.parent = AIF_NONE, .frame = 0, .depth = 1});
+	ADD(w, stacks, {.parent = 0, .frame = 1, .depth = 2});
+	ADD(w, stacks, {.parent = 0, .frame = 2, .depth = 2});
+	assert_int_equal(aif_writer_new(w->path, T0, &w->writer, NULL), 0);
+}
+
+/* A launch at `at` and, unless end is 0, its execution; times are ns since the start. */
+static void launch(struct world *w, uint64_t id, uint64_t at, uint32_t stack, uint32_t kernel,
+		   uint32_t stream, uint64_t start, uint64_t end)
+{
+	struct aif_launch_row l = {.launch = id,
+				   .time = T0 + at,
+				   .thread = 0,
+				   .kind = AIF_LAUNCH_KERNEL,
+				   .kernel = kernel,
+				   .device = 0,
+				   .stream = stream,
+				   .stack = stack,
+				   .shape = AIF_NONE};
+	struct aif_exec_row e = {.launch = id,
+				 .start = T0 + start,
+				 .end = T0 + end,
+				 .clock = w->p.devices[0].clock,
+				 .process = 0,
+				 .kind = AIF_LAUNCH_KERNEL,
+				 .kernel = kernel,
+				 .device = 0,
+				 .stream = stream};
+
+	assert_int_equal(aif_writer_launches(w->writer, &l, 1, NULL), 0);
+	if (end)
+		assert_int_equal(aif_writer_execs(w->writer, &e, 1, NULL), 0);
+}
+
+static void sample(struct world *w, uint64_t at, uint32_t frame)
+{
+	struct aif_sample_row s = {.time = T0 + at,
+				   .count = 1,
+				   .thread = 0,
+				   .process = 0,
+				   .device = 0,
+				   .frame = frame,
+				   .reason = AIF_NONE,
+				   .window = 0};
+
+	assert_int_equal(aif_writer_samples(w->writer, &s, 1, NULL), 0);
+}
+
+static void end(struct world *w, uint64_t length, const struct aif_attribution_opts *opts)
+{
+	struct aif_err err = {0};
+
+	assert_int_equal(aif_writer_tables(w->writer, &w->p, NULL), 0);
+	assert_int_equal(aif_writer_finish(w->writer, T0 + length, NULL), 0);
+	if (aif_profile_open(w->path, &w->read, &err) < 0 ||
+	    aif_attribution_compute(&w->read, opts, &w->a, &err) < 0)
+		fail_msg("%s", err.text);
+	aif_profile_finish(&w->p);
+	unlink(w->path);
+}
+
+static void over(struct world *w)
+{
+	struct aif_buf text = {0};
+
+	if (!aif_conservation_check(&w->a.conservation, &text))
+		fail_msg("%s", aif_buf_str(&text));
+	aif_buf_finish(&text);
+	aif_attribution_finish(&w->a);
+	aif_profile_finish(&w->read);
+}
+
+/* The row of a stack, kernel and frame; NULL if none. */
+static const struct aif_attribution_row *row(const struct world *w, uint32_t stack, uint32_t kernel,
+					     uint32_t frame)
+{
+	for (size_t i = 0; i < w->a.rows_len; i++)
+		if (w->a.rows[i].stack == stack && w->a.rows[i].kernel == kernel &&
+		    w->a.rows[i].frame == frame)
+			return &w->a.rows[i];
+	return NULL;
+}
+
+static void widths_are_times_and_insides_are_samples(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w, AIF_CLOCK_MONOTONIC);
+	launch(&w, 1, 10, 1, 0, 0, 100, 200);
+	launch(&w, 2, 20, 2, 0, 0, 200, 500);
+	sample(&w, 150, 3);
+	sample(&w, 250, 3);
+	sample(&w, 300, 4);
+	sample(&w, 350, 4);
+	sample(&w, 450, 6); /* libm, called by the kernel */
+	sample(&w, 900, 3); /* in f's code while nothing runs */
+	sample(&w, 950, 6); /* elsewhere, while nothing runs */
+	end(&w, 1000, NULL);
+	assert_int_equal(row(&w, 1, 0, 3)->wall_ns, 100);
+	assert_int_equal(row(&w, 1, 0, 3)->launches, 1);
+	assert_int_equal(row(&w, 2, 0, 3)->wall_ns, 75);
+	assert_int_equal(row(&w, 2, 0, 4)->wall_ns, 150);
+	assert_int_equal(row(&w, 2, 0, 6)->wall_ns, 75);
+	assert_int_equal(row(&w, 2, 0, 4)->grade, AIF_GRADE_EXACT);
+	assert_int_equal(w.a.conservation.busy_ns, 400);
+	assert_int_equal(w.a.conservation.idle_ns, 600);
+	assert_int_equal(w.a.conservation.sampled_attributed, 5);
+	assert_int_equal(w.a.conservation.sampled_unmatched, 1);
+	assert_int_equal(w.a.conservation.samples_outside, 1);
+	over(&w);
+}
+
+static void overlapping_queues_share_the_wall(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w, AIF_CLOCK_MONOTONIC);
+	launch(&w, 1, 0, 1, 0, 0, 100, 300); /* f: 100 alone, 100 shared */
+	launch(&w, 2, 0, 2, 1, 1, 200, 500); /* g: 100 shared, 200 alone */
+	sample(&w, 250, 3);                  /* both run; the code says f */
+	sample(&w, 260, 5);                  /* and here g */
+	sample(&w, 270, 6);                  /* libm: either */
+	end(&w, 600, NULL);
+	assert_int_equal(w.a.conservation.busy_ns, 400);
+	assert_int_equal(w.a.conservation.durations_ns, 500);
+	assert_int_equal(w.a.conservation.overlap_ns, 100);
+	assert_int_equal(w.a.conservation.sampled_attributed, 3);
+	assert_int_equal(row(&w, 1, 0, 3)->wall_ns + row(&w, 1, 0, 6)->wall_ns, 150);
+	assert_int_equal(row(&w, 2, 1, 5)->wall_ns + row(&w, 2, 1, 6)->wall_ns, 250);
+	assert_int_equal(row(&w, 1, 0, 3)->time_ns + row(&w, 1, 0, 6)->time_ns, 200);
+	assert_int_equal(row(&w, 1, 0, 3)->grade, AIF_GRADE_EXACT);
+	assert_int_equal(row(&w, 1, 0, 6)->grade, AIF_GRADE_APPORTIONED);
+	assert_null(row(&w, 2, 1, 3)); /* never to another kernel that runs */
+	over(&w);
+}
+
+static void the_same_kernel_twice_shares_its_samples(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w, AIF_CLOCK_MONOTONIC);
+	launch(&w, 1, 0, 1, 0, 0, 100, 200);
+	launch(&w, 2, 0, 2, 0, 1, 100, 200);
+	sample(&w, 150, 3);
+	sample(&w, 160, 3);
+	end(&w, 300, NULL);
+	assert_int_equal(row(&w, 1, 0, 3)->samples, 1);
+	assert_int_equal(row(&w, 2, 0, 3)->samples, 1);
+	assert_int_equal(row(&w, 1, 0, 3)->grade, AIF_GRADE_APPORTIONED);
+	over(&w);
+}
+
+static void a_kernel_without_samples_keeps_its_width(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w, AIF_CLOCK_MONOTONIC);
+	launch(&w, 1, 0, 1, 1, 0, 100, 103);
+	launch(&w, 2, 0, 1, 0, 0, 0, 0); /* never ended */
+	end(&w, 300, NULL);
+	assert_int_equal(w.a.rows_len, 1);
+	assert_int_equal(row(&w, 1, 1, AIF_NONE)->wall_ns, 3);
+	assert_int_equal(w.a.conservation.unfinished, 1);
+	assert_int_equal(w.a.conservation.joined, 1);
+	over(&w);
+}
+
+/* An execution cannot start before its call: if it seems to, the profile says that it is broken. */
+static void a_wrong_clock_is_caught(void **state)
+{
+	struct world w;
+	struct aif_buf text = {0};
+
+	(void)state;
+	begin(&w, AIF_CLOCK_MONOTONIC);
+	launch(&w, 1, 150, 1, 0, 0, 100, 200);
+	end(&w, 300, NULL);
+	assert_int_equal(w.a.conservation.started_before_launch, 1);
+	assert_false(aif_conservation_check(&w.a.conservation, &text));
+	assert_non_null(strstr(aif_buf_str(&text), "clock"));
+	aif_buf_finish(&text);
+	aif_attribution_finish(&w.a);
+	aif_profile_finish(&w.read);
+}
+
+/* Each of the equalities, when one side is off by one. */
+static void the_conservation_report_catches_what_is_missing(void **state)
+{
+	struct aif_conservation good = {.elapsed_ns = 10,
+					.devices = 2,
+					.busy_ns = 15,
+					.idle_ns = 5,
+					.busy_kernel_ns = 12,
+					.busy_copy_ns = 3,
+					.durations_ns = 17,
+					.overlap_ns = 2,
+					.samples = 10,
+					.sampled_attributed = 4,
+					.sampled_unmatched = 3,
+					.samples_dropped = 2,
+					.samples_outside = 1,
+					.launches = 6,
+					.joined = 3,
+					.unfinished = 2,
+					.lost = 1};
+	uint64_t *each[] = {&good.idle_ns,
+			    &good.busy_kernel_ns,
+			    &good.durations_ns,
+			    &good.overlap_ns,
+			    &good.samples,
+			    &good.sampled_unmatched,
+			    &good.samples_dropped,
+			    &good.launches,
+			    &good.unfinished,
+			    &good.lost,
+			    &good.started_before_launch};
+
+	(void)state;
+	assert_true(aif_conservation_check(&good, NULL));
+	for (size_t i = 0; i < AIF_ARRAY_LEN(each); i++) {
+		++*each[i];
+		assert_false(aif_conservation_check(&good, NULL));
+		--*each[i];
+	}
+}
+
+static void a_span_of_time_clips(void **state)
+{
+	struct aif_attribution_opts opts = {.from_ns = 150, .to_ns = 250};
+	struct world w;
+
+	(void)state;
+	begin(&w, AIF_CLOCK_MONOTONIC);
+	launch(&w, 1, 10, 1, 0, 0, 100, 200);
+	launch(&w, 2, 20, 2, 0, 0, 200, 500);
+	sample(&w, 140, 3);
+	sample(&w, 160, 3);
+	end(&w, 1000, &opts);
+	assert_int_equal(row(&w, 1, 0, 3)->wall_ns, 50);
+	assert_int_equal(row(&w, 1, 0, 3)->samples, 1);
+	assert_int_equal(row(&w, 2, 0, AIF_NONE)->wall_ns, 50);
+	assert_int_equal(w.a.conservation.elapsed_ns, 100);
+	over(&w);
+}
+
+static void rounding_keeps_the_sum(void **state)
+{
+	const aif_fraction third = ((aif_fraction)100 << AIF_FRACTION_BITS) / 3;
+	const aif_fraction parts[] = {third, third, third};
+	uint64_t whole[3];
+
+	(void)state;
+	assert_int_equal(aif_attribution_round(parts, 3, 100, whole), 0);
+	assert_int_equal(whole[0] + whole[1] + whole[2], 100);
+	assert_true(whole[0] - 33 <= 1 && whole[2] - 33 <= 1);
+	assert_int_equal(aif_attribution_round(parts, 3, 98, whole), 0);
+	assert_int_equal(whole[0] + whole[1] + whole[2], 98);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(widths_are_times_and_insides_are_samples),
+		cmocka_unit_test(overlapping_queues_share_the_wall),
+		cmocka_unit_test(the_same_kernel_twice_shares_its_samples),
+		cmocka_unit_test(a_kernel_without_samples_keeps_its_width),
+		cmocka_unit_test(a_wrong_clock_is_caught),
+		cmocka_unit_test(the_conservation_report_catches_what_is_missing),
+		cmocka_unit_test(a_span_of_time_clips),
+		cmocka_unit_test(rounding_keeps_the_sum),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
