@@ -245,16 +245,18 @@ static size_t common_prefix(const char *a, const char *b, size_t max, size_t *re
 
 		/* A lane counts to 255 at most: two semicolons a round. */
 		for (unsigned round = 0; round < 127 && i + 32 <= max; round++, i += 32) {
-			bytes16 x[2], y[2];
+			bytes16 x0, x1, y0, y1;
 			words16 differ;
 
-			memcpy(x, a + i, 32);
-			memcpy(y, b + i, 32);
-			differ = (words16)((x[0] ^ y[0]) | (x[1] ^ y[1]));
+			memcpy(&x0, a + i, 16);
+			memcpy(&x1, a + i + 16, 16);
+			memcpy(&y0, b + i, 16);
+			memcpy(&y1, b + i + 16, 16);
+			differ = (words16)((x0 ^ y0) | (x1 ^ y1));
 			is_same = !(differ[0] | differ[1]);
 			if (!is_same)
 				break;
-			count -= (bytes16)(x[0] == ';') + (bytes16)(x[1] == ';');
+			count -= (bytes16)(x0 == ';') + (bytes16)(x1 == ';');
 		}
 		for (unsigned lane = 0; lane < 16; lane++)
 			n += count[lane];

@@ -197,8 +197,10 @@ int aif_attribution_sweep(struct aif_attribution_work *w)
 	size_t i = 0;
 	int r = 0;
 
-	qsort(w->runs, w->runs_len, sizeof(*w->runs), by_device_and_start);
-	qsort(w->samples, w->samples_len, sizeof(*w->samples), by_time);
+	if (w->runs_len)
+		qsort(w->runs, w->runs_len, sizeof(*w->runs), by_device_and_start);
+	if (w->samples_len)
+		qsort(w->samples, w->samples_len, sizeof(*w->samples), by_time);
 	while (i < w->runs_len && !r) {
 		size_t j = i;
 

@@ -80,11 +80,21 @@ static void turn_window(struct aif_drainer *d, struct aif_target *t, uint64_t no
 	t->window_lost = 0;
 }
 
+static bool has_ended(struct aif_target *t)
+{
+	struct pollfd pfd = {.fd = t->pidfd, .events = POLLIN};
+
+	if (t->pidfd >= 0)
+		return poll(&pfd, 1, 0) == 1;
+	return t->pid > 0 && kill(t->pid, 0) < 0 && errno == ESRCH;
+}
+
 /* A CPU device has appeared: sample its process, or let the agent do it. */
 static void start_sampling(struct aif_drainer *d, struct aif_target *t, uint64_t now)
 {
 	int r;
 
+	t->sampling_decided = true;
 	if (!d->opts->device_rate)
 		return;
 	t->window_start = now;
@@ -93,18 +103,11 @@ static void start_sampling(struct aif_drainer *d, struct aif_target *t, uint64_t
 		atomic_store(&t->shm->sampling, AIF_SAMPLING_RECORDER);
 		return;
 	}
+	if (r == -ESRCH && has_ended(t))
+		return; /* it was over before anybody could look */
 	atomic_store(&t->shm->sampling, AIF_SAMPLING_TIMERS);
 	aif_store_loss(d->store, AIF_REASON_SAMPLES_NO_PERF, t->process,
 		       aif_store_puts(d->store, strerror(-r)), 1);
-}
-
-static bool has_ended(struct aif_target *t)
-{
-	struct pollfd pfd = {.fd = t->pidfd, .events = POLLIN};
-
-	if (t->pidfd >= 0)
-		return poll(&pfd, 1, 0) == 1;
-	return t->pid > 0 && kill(t->pid, 0) < 0 && errno == ESRCH;
 }
 
 static void add_stats(struct aif_drain_stats *to, const struct aif_target *t)
@@ -179,7 +182,7 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 			continue;
 		}
 		bytes += drain_target(d, t);
-		if (t->cpu_device != AIF_NONE && !t->window_start)
+		if (t->cpu_device != AIF_NONE && !t->sampling_decided)
 			start_sampling(d, t, now);
 		if (look_at_threads && t->perf)
 			aif_perf_threads(t->perf, t->pid);

@@ -66,7 +66,7 @@ struct aif_target {
 	struct aif_perf *perf; /* perf_source.h; NULL = not sampled by the recorder */
 	uint32_t window;       /* id of the window under way */
 	uint64_t window_start, window_lost;
-	uint64_t tasks_read_ns;
+	bool sampling_decided; /* a CPU device was seen, and who samples it is settled */
 };
 
 struct aif_modfiles;

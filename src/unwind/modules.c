@@ -40,7 +40,7 @@ struct aif_dl_object {
 static_assert(sizeof(struct aif_dl_object) == 96, "glibc's ABI");
 
 /* The first page is mapped for sure, and a header table that begins on it mostly ends on it: room
- * for 71 entries, the longest seen has 17. */
+ * for 72 entries, the longest seen has 17. */
 #define FIRST_PAGE 4096
 
 /* Readable segments per module; linkers make 2 to 4, tools that rewrite binaries add one or two. */

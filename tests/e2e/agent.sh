@@ -125,7 +125,7 @@ check "fork after the parent looked for platforms" fork_early
 check "timers spare the application's signal and its sleeping calls" sh -c "
 	'$mini' -t 999 -a '$agent' -o s.log '$bin/agent_hard' signals"
 samples() {
-	under -t 999 -- "$bin/agent_hard" busy 1500 && [ "$(of sample 0)" -gt 20 ]
+	under -t 999 -- "$matmul" 512 2 && [ "$(of sample 0)" -gt 20 ]
 }
 check "timers sample" samples
 

@@ -62,4 +62,11 @@ check "the large one has most" test "$(sites s.data | awk -F, '{ print ($1 > 60 
 check "two queues at once: the same" within 2 "$(sites q.data)"
 check "and it adds up" says "everything adds up" "$aiflame" info q.data
 check "with every launch joined" sh -c "'$aiflame' info q.data | grep -q '= joined *80'"
+
+# A cold cache: PoCL compiles for a second and more before anything runs.
+POCL_CACHE_DIR=$work/cold "$aiflame" record -q -o c.data sh -c "sleep 1.2; exec '$matmul' 256 10" >/dev/null
+check "what starts late is sampled too" test "$(sql c.data "SELECT sum(count) > 20 AS ok FROM attributed")" = 1
+# The driver opens the device, and a second later the first kernel comes.
+"$aiflame" record -q -o l.data "$build/tests/e2e/two_sites" wait
+check "also where the device was opened long before" test "$(sql l.data "SELECT sum(count) > 20 AS ok FROM attributed")" = 1
 done_testing

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent_cl.h"
 
+#include <unistd.h>
+
 /* One kernel, launched from two functions, of which the second asks for three times the work: two
- * towers whose shares the runtime's own times tell. With an argument, on two queues at once. */
+ * towers whose shares the runtime's own times tell. With `two`, on two queues at once; with `wait`, some time after the device was opened. */
 
 __attribute__((noinline)) static void small_site(cl_command_queue q, cl_kernel k)
 {
@@ -23,10 +25,11 @@ int main(int argc, char **argv)
 	cl_kernel small, large;
 	cl_int error;
 
-	(void)argv;
 	target_open(&t);
 	other = t.queue;
-	if (argc > 1)
+	if (argc > 1 && !strcmp(argv[1], "wait"))
+		usleep(1500000);
+	if (argc > 1 && !strcmp(argv[1], "two"))
 		other = clCreateCommandQueue(t.context, t.devices[0], 0, &error);
 	small = target_kernel(&t, "spin", target_buffer(&t, 4096), 4000);
 	large = target_kernel(&t, "spin", target_buffer(&t, 3 * 4096), 4000);

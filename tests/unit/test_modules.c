@@ -193,10 +193,79 @@ static void test_segments_outside_the_module(void **state)
 	ph[0].p_filesz = TINY_PAGE;
 	ph[0].p_vaddr = sizeof(image);
 	assert_int_equal(aif_module_ehframe(&module, &frames), -EINVAL);
+	ph[0].p_vaddr = (uint64_t)-TINY_PAGE;
+	assert_int_equal(aif_module_ehframe(&module, &frames), -EINVAL);
 	ph[0].p_vaddr = 0;
 	ph[6].p_vaddr = sizeof(image) - 2; /* the header is cut off */
 	image[sizeof(image) - 2] = 1;
 	assert_int_equal(aif_module_ehframe(&module, &frames), -EINVAL);
+}
+
+/* ---- a loader of our own ---- */
+
+/* As glibc has it. */
+struct aif_dl_object {
+	unsigned long long flags;
+	void *map_start, *map_end;
+	struct link_map *link_map;
+	void *eh_frame;
+	unsigned long long reserved[7];
+};
+
+static uint8_t fake_image[TINY_PAGE * 5] __attribute__((aligned(TINY_PAGE)));
+static char fake_name[] = "fake";
+static struct link_map fake_map = {.l_name = fake_name};
+
+static int fake_find(void *address, struct aif_dl_object *ret)
+{
+	if ((uint8_t *)address < fake_image ||
+	    (uint8_t *)address >= fake_image + sizeof(fake_image))
+		return -1;
+	*ret = (struct aif_dl_object){.map_start = fake_image,
+				      .map_end = fake_image + sizeof(fake_image),
+				      .link_map = &fake_map};
+	return 0;
+}
+
+/* Program headers are taken from the first page only if it is the module's ELF header for sure. */
+static void test_first_page_is_judged(void **state)
+{
+	struct tiny_elf opts = {.frame = 1048};
+	struct aif_modules *m = new_modules(false);
+	uint64_t pc = (uint64_t)(uintptr_t)fake_image + TINY_CODE;
+	Elf64_Ehdr *elf = (Elf64_Ehdr *)(void *)fake_image;
+	Elf64_Phdr *ph = (Elf64_Phdr *)(void *)(fake_image + 64);
+	struct aif_module found;
+
+	(void)state;
+	m->find_object = fake_find;
+	fake_map.l_addr = (uintptr_t)fake_image;
+	/* The test program itself is in the snapshot and holds the image: it must not be mistaken for
+	 * the module, which has another base. */
+#define EXPECT(wrong, known)                                              \
+	do {                                                              \
+		tiny_elf_make(fake_image, &opts);                         \
+		wrong;                                                    \
+		assert_int_equal(aif_modules_find(m, pc, &found), known); \
+		assert_int_equal(aif_modules_stale(m, pc), !known);       \
+	} while (0)
+	EXPECT((void)0, true);
+	assert_string_equal(found.path, "fake");
+	assert_int_equal(found.phnum, 7);
+	EXPECT(elf->e_ident[1] = 'e', false);
+	EXPECT(elf->e_ident[EI_CLASS] = ELFCLASS32, false);
+	EXPECT(elf->e_phentsize = 32, false);
+	EXPECT(elf->e_phoff += 4, false);
+	EXPECT(elf->e_phoff = UINT64_MAX - 7, false);
+	EXPECT(elf->e_phnum = 73, false);
+	EXPECT((memmove(ph + 3, ph, 7 * sizeof(*ph)), elf->e_phoff += 3 * sizeof(*ph)), true);
+	EXPECT((memmove(fake_image + 2 * TINY_PAGE, ph, 7 * sizeof(*ph)),
+		elf->e_phoff = 2 * TINY_PAGE),
+	       false);
+	EXPECT(ph[0].p_offset = TINY_PAGE, false);
+	EXPECT(ph[0].p_vaddr = TINY_PAGE, false);
+	EXPECT((ph[0].p_type = ph[1].p_type = ph[2].p_type = ph[3].p_type = PT_NOTE), false);
+	free(m);
 }
 
 int main(void)
@@ -207,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_headers_not_at_start),
 		cmocka_unit_test(test_module_without_tables),
 		cmocka_unit_test(test_segments_outside_the_module),
+		cmocka_unit_test(test_first_page_is_judged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

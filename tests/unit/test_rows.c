@@ -27,19 +27,31 @@ static uint64_t row_of(uint64_t address, uint32_t generation)
 	return aif_row_make(AIF_ROW_RSP, 0, (int16_t)generation, (int32_t)(address * 31));
 }
 
+/* Different addresses in no order. */
+static uint64_t scattered(uint64_t i)
+{
+	uint64_t x = i * UINT64_C(0xd1342543de82ef95) + 1;
+
+	x = (x ^ x >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
+	/* below 1 << 45, above 1 << 14; the low bits keep them apart */
+	return (((x >> 20) & ~UINT64_C(0x3fff)) + (1 << 14)) | (i & 0x3fff);
+}
+
 static void test_finds_what_was_inserted(void **state)
 {
 	struct aif_rows *r = new_rows();
 	uint64_t row = 42;
 
 	(void)state;
-	for (uint64_t a = 5000; a < 9000; a++) {
+	for (unsigned i = 0; i < 8000; i++) {
+		uint64_t a = scattered(i);
+
 		assert_false(aif_rows_find(r, aif_rows_key(a, 3), &row));
 		assert_int_equal(row, 42);
 		aif_rows_insert(r, aif_rows_key(a, 3), row_of(a, 3));
 	}
-	for (uint64_t a = 5000; a < 9000; a++) {
-		uint64_t got = 0;
+	for (unsigned i = 0; i < 8000; i++) { /* some shared their first place */
+		uint64_t a = scattered(i), got = 0;
 
 		assert_true(aif_rows_find(r, aif_rows_key(a, 3), &got));
 		assert_int_equal(got, row_of(a, 3));
@@ -97,6 +109,26 @@ static void test_clear(void **state)
 		assert_false(aif_rows_find(r, aif_rows_key(a, 7), &row));
 	/* The key's generation wraps around after 17 bits: that is what clear is for. */
 	assert_int_equal(aif_rows_key(5000, 7), aif_rows_key(5000, 8 + AIF_ROWS_GENERATION_MASK));
+	free_rows(r);
+}
+
+/* A node that another thread (or the code that a signal interrupted) is writing is left alone. */
+static void test_busy_nodes_are_left_alone(void **state)
+{
+	struct aif_rows *r = new_rows();
+	uint64_t row = 42;
+
+	(void)state;
+	for (unsigned i = 0; i < AIF_ROWS_LEN; i++)
+		atomic_store(&r->nodes[i].key, 1);
+	aif_rows_insert(r, aif_rows_key(5000, 3), row_of(5000, 3));
+	assert_false(aif_rows_find(r, aif_rows_key(5000, 3), &row));
+	assert_int_equal(row, 42);
+	aif_rows_clear(r);
+	for (unsigned i = 0; i < AIF_ROWS_LEN; i++) {
+		assert_int_equal(atomic_load(&r->nodes[i].key), 1);
+		assert_int_equal(atomic_load(&r->nodes[i].row), 0);
+	}
 	free_rows(r);
 }
 
@@ -161,6 +193,7 @@ int main(void)
 		cmocka_unit_test(test_generations_are_apart),
 		cmocka_unit_test(test_full_map_keeps_what_it_has),
 		cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_busy_nodes_are_left_alone),
 		cmocka_unit_test(test_threads),
 	};
 

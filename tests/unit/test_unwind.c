@@ -506,14 +506,16 @@ static void test_code_without_module(void **state)
 
 static void test_modules_that_cannot_be_unwound(void **state)
 {
-	static const struct {
+	static const uint8_t cfa_in_r10[] = {0x0d, 10};
+	const struct {
 		struct tiny_elf opts;
 		enum aif_unwind_stop stop;
 	} cases[] = {
 		{{.frame = 1048}, AIF_STOP_END},
 		{{.frame = 1048, .no_index = true}, AIF_STOP_END},
 		{{.frame = 1048, .no_tables = true}, AIF_STOP_NO_FDE},
-		{{.frame = 1048, .cfa_in_r10 = true}, AIF_STOP_BAD_ROW},
+		{{.frame = 1048, .program = cfa_in_r10, .program_len = sizeof(cfa_in_r10)},
+		 AIF_STOP_BAD_ROW},
 		{{.frame = 1048, .bad_pointer = true}, AIF_STOP_BAD_ROW},
 	};
 
@@ -724,6 +726,154 @@ static void test_garbage_stacks_never_fault(void **state)
 	munmap(area, 3 * page);
 }
 
+/* One function with a rule of our choice, one page of stack between two that cannot be read. */
+struct made {
+	void *handle;
+	uint64_t entry;
+	uint8_t *area;
+	uint64_t *stack;
+	struct aif_stack_bounds bounds;
+};
+
+#define WORDS 512
+
+static void make(struct made *m, const uint8_t *program, size_t len, bool signal_frame)
+{
+	struct tiny_elf opts = {.frame = 1048,
+				.program = program,
+				.program_len = len,
+				.signal_frame = signal_frame};
+
+	m->handle = tiny_elf_open(&opts);
+	assert_non_null(m->handle);
+	aif_unwinder_refresh(seen.u);
+	m->entry = (uint64_t)(uintptr_t)dlsym(m->handle, "entry");
+	m->area = mmap(NULL, 3 * TINY_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(m->area, MAP_FAILED);
+	assert_int_equal(mprotect(m->area + TINY_PAGE, TINY_PAGE, PROT_READ | PROT_WRITE), 0);
+	m->stack = (uint64_t *)(void *)(m->area + TINY_PAGE);
+	m->bounds = (struct aif_stack_bounds){(uint64_t)(uintptr_t)m->stack,
+					      (uint64_t)(uintptr_t)(m->stack + WORDS)};
+}
+
+static void unmake(struct made *m)
+{
+	munmap(m->area, 3 * TINY_PAGE);
+	dlclose(m->handle);
+	aif_unwinder_refresh(seen.u);
+}
+
+/* From the function's first byte (exact) or second (as if returned to), sp and bp at these words. */
+static struct aif_unwind_result from(const struct made *m, bool exact, int64_t sp, int64_t bp)
+{
+	struct aif_regs regs = {m->entry + !exact, m->bounds.lo + 8 * (uint64_t)sp,
+				m->bounds.lo + 8 * (uint64_t)bp};
+
+	return aif_unwind(seen.u, &regs, exact, m->bounds, seen.ours, MAX);
+}
+
+static void assert_stops(struct aif_unwind_result r, enum aif_unwind_stop stop, unsigned depth)
+{
+	assert_int_equal(r.stop, stop);
+	assert_int_equal(r.depth, depth);
+}
+
+#define MAKE(m, signal, ...)                                     \
+	do {                                                     \
+		static const uint8_t program_[] = {__VA_ARGS__}; \
+		make((m), program_, sizeof(program_), (signal)); \
+	} while (0)
+
+static void test_frames_must_grow_and_stay_inside(void **state)
+{
+	struct made m;
+
+	(void)state;
+	for (int exact = 0; exact < 2; exact++) {
+		MAKE(&m, false, 0x0e, 0); /* CFA = rsp: the return address would be below sp */
+		assert_stops(from(&m, exact, 100, 0), AIF_STOP_BAD_STACK, 1);
+		unmake(&m);
+
+		MAKE(&m, false, 0x0c, 6, 16); /* CFA = rbp + 16 */
+		m.stack[101] = 0;
+		assert_stops(from(&m, exact, 101, 100), AIF_STOP_END, 1);
+		assert_stops(from(&m, exact, 102, 100), AIF_STOP_BAD_STACK, 1);
+		assert_stops(from(&m, exact, 10, WORDS - 2), AIF_STOP_END, 1);
+		assert_stops(from(&m, exact, 10, WORDS - 1), AIF_STOP_BAD_STACK, 1);
+		assert_stops(from(&m, exact, 10, INT32_MIN), AIF_STOP_BAD_STACK, 1);
+		unmake(&m);
+
+		MAKE(&m, false, 0x2f, 6, 10); /* rbp saved at CFA + 80 */
+		assert_stops(from(&m, exact, WORDS - 12, 0), AIF_STOP_END, 1);
+		assert_stops(from(&m, exact, WORDS - 11, 0), AIF_STOP_BAD_STACK, 1);
+		unmake(&m);
+
+		MAKE(&m, false, 0x86,
+		     20); /* rbp saved at CFA - 160: in the red zone of 128, or not */
+		assert_stops(from(&m, exact, 100, 0), AIF_STOP_BAD_STACK, 1);
+		unmake(&m);
+		MAKE(&m, false, 0x86, 16);
+		assert_stops(from(&m, exact, 100, 0), exact ? AIF_STOP_END : AIF_STOP_BAD_STACK, 1);
+		assert_stops(from(&m, exact, 3, 0), AIF_STOP_BAD_STACK, 1);
+		unmake(&m);
+
+		MAKE(&m, false, 0x0f, 3, 0x76, 0x08, 0x06); /* CFA = *(rbp + 8) */
+		m.stack[200] = m.bounds.lo + 300 * 8;
+		assert_stops(from(&m, exact, 100, 199), AIF_STOP_END, 1);
+		assert_stops(from(&m, exact, 100, WORDS - 1), AIF_STOP_BAD_STACK, 1);
+		m.stack[200] = m.bounds.lo + 100 * 8; /* not above sp */
+		assert_stops(from(&m, exact, 100, 199), AIF_STOP_BAD_STACK, 1);
+		m.stack[200] = m.bounds.hi + 8;
+		assert_stops(from(&m, exact, 100, 199), AIF_STOP_BAD_STACK, 1);
+		unmake(&m);
+
+		MAKE(&m, false, 0x07, 16); /* nobody called: even so the stack must be this one */
+		assert_stops(from(&m, exact, WORDS - 1, 0), AIF_STOP_END, 1);
+		assert_stops(from(&m, exact, WORDS, 0), AIF_STOP_BAD_STACK, 1);
+		assert_stops(from(&m, exact, -1, 0), AIF_STOP_BAD_STACK, 1);
+		unmake(&m);
+	}
+}
+
+static void test_hand_made_signal_frame(void **state)
+{
+	struct made m;
+
+	(void)state;
+	MAKE(&m, true, 0x0f, 4, 0x77, 0xa0, 0x01, 0x06, /* CFA = *(rsp + 160) */
+	     0x10, 6, 3, 0x77, 0xf8, 0x00,              /* rbp at rsp + 120 */
+	     0x10, 16, 3, 0x77, 0xa8, 0x01);            /* rip at rsp + 168 */
+	m.stack[100 + 21] = 0;
+	m.stack[100 + 20] = m.bounds.lo + 8 * 101; /* sp of the interrupted */
+	assert_stops(from(&m, true, 100, 0), AIF_STOP_END, 1);
+	m.stack[100 + 20] = m.bounds.lo + 8 * 100;
+	assert_stops(from(&m, true, 100, 0), AIF_STOP_BAD_STACK, 1);
+	m.stack[100 + 20] = m.bounds.hi - 8;
+	assert_stops(from(&m, true, 100, 0), AIF_STOP_END, 1);
+	m.stack[100 + 20] = m.bounds.hi;
+	assert_stops(from(&m, true, 100, 0), AIF_STOP_BAD_STACK, 1);
+	assert_stops(from(&m, true, WORDS - 22, 0), AIF_STOP_BAD_STACK, 1);
+	assert_stops(from(&m, true, WORDS - 21, 0), AIF_STOP_BAD_STACK, 1);
+	unmake(&m);
+}
+
+/* The first frame is exact, its caller is not: a call may be its function's last instruction. */
+static void test_return_address_after_the_function(void **state)
+{
+	struct made m;
+
+	(void)state;
+	MAKE(&m, false, 0); /* CFA = rsp + 8 throughout */
+	m.stack[100] = m.entry + TINY_CODE_LEN;
+	m.stack[101] = m.entry + TINY_CODE_LEN;
+	m.stack[102] = 0;
+	assert_stops(from(&m, true, 100, 0), AIF_STOP_END, 3);
+	assert_stops(from(&m, false, 100, 0), AIF_STOP_END, 3);
+	m.stack[101] = m.entry; /* and this is before it */
+	assert_stops(from(&m, true, 100, 0), AIF_STOP_NO_FDE, 3);
+	unmake(&m);
+}
+
 static void test_stop_names(void **state)
 {
 	(void)state;
@@ -755,6 +905,9 @@ int main(void)
 		TEST(test_module_of_an_address),
 		TEST(test_wild_registers),
 		TEST(test_garbage_stacks_never_fault),
+		TEST(test_frames_must_grow_and_stay_inside),
+		TEST(test_hand_made_signal_frame),
+		TEST(test_return_address_after_the_function),
 		TEST(test_stop_names),
 	};
 

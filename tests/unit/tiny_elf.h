@@ -27,12 +27,14 @@
 #define TINY_CODE_LEN 17
 
 struct tiny_elf {
-	uint32_t frame;     /* plus 8 a multiple of 16 */
-	bool no_tables;     /* no PT_GNU_EH_FRAME */
-	bool no_index;      /* .eh_frame_hdr without a sorted table */
-	bool bad_pointer;   /* the table's FDE lies far outside */
-	bool cfa_in_r10;    /* a rule that no row can hold */
-	bool headers_moved; /* the program headers are not on the first page */
+	uint32_t frame;         /* plus 8 a multiple of 16 */
+	bool no_tables;         /* no PT_GNU_EH_FRAME */
+	bool no_index;          /* .eh_frame_hdr without a sorted table */
+	bool bad_pointer;       /* the table's FDE lies far outside */
+	bool headers_moved;     /* the program headers are not on the first page */
+	bool signal_frame;      /* "S" in the augmentation */
+	const uint8_t *program; /* the FDE's, instead of one that fits the code; at most 47 bytes */
+	size_t program_len;
 };
 
 /* Fills image[5 * TINY_PAGE]. */
@@ -91,27 +93,31 @@ static inline void tiny_elf_make(uint8_t *image, const struct tiny_elf *opts)
 	memcpy(p + 12, &opts->frame, 4);
 	p[16] = 0xc3;
 
-	/* CIE: version 1, "zR", factors 1 and -8, ra 16, pcrel sdata4; rsp + 8, ra at CFA - 8. Each entry
-	 * is 20 + 4 bytes. The offset after the sub: advance 7, def_cfa_offset_sf(-n), n = size / 8. */
-	static const uint8_t cie[24] = {20, 0,    0,  0, 0,    0,    0, 0, 1,    'z', 'R', 0,
-					1,  0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1,   0,   0};
-	uint8_t fde[32] = {28, 0, 0, 0, 28};
+	/* CIE: version 1, "zR", factors 1 and -8, ra 16, pcrel sdata4; rsp + 8, ra at CFA - 8 */
+	static const uint8_t cie[24] = {20, 0, 0,    0,  0, 0,    0,    0, 1, 'z',  'R',
+					0,  1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1};
+	static const uint8_t cie_signal[24] = {20, 0, 0,    0,  0, 0,    0,    0, 1, 'z',  'R', 'S',
+					       0,  1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1};
+	uint32_t size = opts->frame + 8;
+	/* after the sub: rsp + size; after the add: rsp + 8 */
+	const uint8_t fitting[] = {0x40 | 7,
+				   0x0e,
+				   (uint8_t)(0x80 | (size & 0x7f)),
+				   (uint8_t)(0x80 | ((size >> 7) & 0x7f)),
+				   (uint8_t)(size >> 14),
+				   0x40 | 9,
+				   0x0e,
+				   8};
+	uint8_t fde[64] = {60, 0, 0, 0, 28};
 	int32_t start = TINY_CODE - (FRAMES + 24 + 8), len = TINY_CODE_LEN, value;
-	uint32_t size = opts->frame + 8, n = 17;
 
 	memcpy(fde + 8, &start, 4);
 	memcpy(fde + 12, &len, 4);
-	fde[n++] = 0x40 | 7;
-	fde[n++] = 0x0c; /* def_cfa register, offset */
-	fde[n++] = opts->cfa_in_r10 ? 10 : 7;
-	fde[n++] = (uint8_t)(0x80 | (size & 0x7f));
-	fde[n++] = (uint8_t)(0x80 | ((size >> 7) & 0x7f));
-	fde[n++] = (uint8_t)(size >> 14);
-	fde[n++] = 0x40 | 9;
-	fde[n++] = 0x0c;
-	fde[n++] = 7;
-	fde[n++] = 8;
-	memcpy(image + FRAMES, cie, sizeof(cie));
+	if (opts->program)
+		memcpy(fde + 17, opts->program, opts->program_len);
+	else
+		memcpy(fde + 17, fitting, sizeof(fitting));
+	memcpy(image + FRAMES, opts->signal_frame ? cie_signal : cie, sizeof(cie));
 	memcpy(image + FRAMES + 24, fde, sizeof(fde));
 
 	p = image + HDR;
