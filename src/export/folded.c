@@ -52,6 +52,9 @@ static void frame_put(struct aif_buf *b, const struct aif_tree *t, uint32_t name
 		else if (b->data[at] < ' ' || b->data[at] == 0x7f)
 			b->data[at] = ' ';
 	}
+	/* What would be a byte order mark at the start of the text, and no part of a name. */
+	if (b->len - at_start >= 3 && !memcmp(b->data + at_start, "\xef\xbb\xbf", 3))
+		memcpy(b->data + at_start, "???", 3);
 	/* Blanks at a frame's end would be taken for those before the count. */
 	while (b->len > at_start && b->data[b->len - 1] == ' ')
 		b->len--;

@@ -272,11 +272,12 @@ static size_t common_prefix(const char *a, const char *b, size_t max, size_t *re
 static size_t run_follow(const struct reader *r, struct text s, uint32_t *node)
 {
 	const struct run *run = &r->runs[*node];
-	const char *text = (const char *)r->runs_text.data + run->at, *last;
+	const char *text, *last;
 	size_t same, frames;
 
 	if (!run->first)
 		return 0;
+	text = (const char *)r->runs_text.data + run->at;
 	same = common_prefix(s.p, text, AIF_MIN(s.len, r->runs_text.len - run->at), &frames);
 	if ((same == s.len || s.p[same] == ';') && (text[same] == ';' || text[same] == '\n')) {
 		frames++;

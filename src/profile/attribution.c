@@ -372,7 +372,8 @@ static int emit(struct aif_attribution_work *w, struct aif_attribution *a)
 	a->rows = calloc(w->groups_len + w->insides_len + 1, sizeof(*a->rows));
 	if (!s.fractions || !s.whole || !wall || !samples || !a->rows)
 		goto out;
-	qsort(w->insides, w->insides_len, sizeof(*w->insides), by_group);
+	if (w->insides_len)
+		qsort(w->insides, w->insides_len, sizeof(*w->insides), by_group);
 	for (size_t i = 0; i < w->groups_len; i++)
 		s.fractions[i] = w->groups[i].wall;
 	r = aif_attribution_round(s.fractions, w->groups_len, w->c.busy_ns, wall);

@@ -27,7 +27,7 @@
  * FDE interpreted) costs 0.2 to 0.8 us, once per distinct pc: a PyTorch process needed 257 of them. A
  * table of all rows would cost 5 to 11 MB per big library and process.
  *
- * What a row can hold covers 98.3 to 100 % of all rows of libc, libstdc++, python, libLLVM, libtorch
+ * What a row can hold covers 98.3 to 100 % of the rows of libc, libstdc++, python, libLLVM, libtorch
  * and CUDA's libraries. The special shapes, each recognised byte for byte:
  *
  *   - PLT stubs: an expression that compares the low bits of rip ("has the index been pushed?");

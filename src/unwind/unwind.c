@@ -47,6 +47,10 @@
  * library at the same place before that could still meet an old row. An unwind that began before the
  * change ends with the old rows, which were right for the frames that it can meet.
  *
+ * One window in which no unwinder is right: while libgcc transfers control to an exception's handler it
+ * overwrites, for some instructions, the return address that it is about to leave. Only a signal can
+ * look at the stack then.
+ *
  * What this file reads besides rows and registers are the words of `load()`: a memo of whole stacks
  * needs no more than these to be exact.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Golden stacks: at launch points (unwind_point) and wherever a timer signal strikes, our stack
- * against glibc's backtrace(), frame by frame. The workload, unwind_workload.cc, is compiled by
+ * against glibc's backtrace(), frame by frame. The workload, unwind_workload.cpp, is compiled by
  * several compilers at several levels (unwind_stacks.sh). Prints TAP.
  *
  *     unwind_stacks [SECONDS]

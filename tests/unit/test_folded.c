@@ -144,8 +144,36 @@ static void test_counts_with_decimals(void **state)
 	check("a .5\nb 5.\n", "a 0.5\nb 5\n");
 	check("a 18446744073709551615\n", "a 18446744073709551615\n");
 	check("a 0\nb 1\n", "b 1\n");
-	/* No room for decimals: rounded, and said. */
+	/* No room for decimals. */
 	check("a 18446744073709551000\nb 0.5\nc 7\n", "a 18446744073709551000\nc 7\n");
+	/* What is left out takes no room. */
+	check(";; 18446744073709551615\na 0.5\n", "a 0.5\n");
+}
+
+static void test_rounding_is_said(void **state)
+{
+	static const struct {
+		const char *in;
+		bool is_rounded;
+	} cases[] = {
+		{"a 0.123456789\n", false},  {"a 0.1234567891\n", true},
+		{"a 0.1234567890\n", false}, {"a 1e-9\n", false},
+		{"a 1\nb 15e-10\n", true},   {"a 18446744073709551000\nb 0.5\n", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_tree t;
+		struct aif_folded_stats stats;
+		struct aif_err err;
+		struct aif_buf text = {0};
+
+		assert_int_equal(read_bytes(cases[i].in, strlen(cases[i].in), &t, &stats, &err), 0);
+		assert_int_equal(aif_folded_warning(&stats, "x", &text), cases[i].is_rounded);
+		assert_true(!cases[i].is_rounded || strstr(aif_buf_str(&text), "rounded"));
+		aif_buf_finish(&text);
+		aif_tree_finish(&t);
+	}
 }
 
 static void test_what_is_not_folded_text(void **state)
@@ -525,6 +553,7 @@ int main(void)
 		cmocka_unit_test(test_names_with_blanks),
 		cmocka_unit_test(test_line_ends),
 		cmocka_unit_test(test_counts_with_decimals),
+		cmocka_unit_test(test_rounding_is_said),
 		cmocka_unit_test(test_what_is_not_folded_text),
 		cmocka_unit_test(test_nothing_at_all),
 		cmocka_unit_test(test_too_much),

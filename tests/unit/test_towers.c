@@ -333,7 +333,8 @@ static void test_inside(void **state)
 	check(&w, &o, "main;gemm_[g] 514\n");
 	o.leaf = AIF_LEAF_INSTRUCTION;
 	o.by = AIF_BY_LAUNCHES;
-	check(&w, &o, "main;gemm_[g] 1\n");
+	w.a.rows[1].launches = 2; /* whichever row carries them */
+	check(&w, &o, "main;gemm_[g] 3\n");
 	world_finish(&w);
 }
 
@@ -410,7 +411,13 @@ static void test_marks(void **state)
 	mark = ADD(&w.p, frames, .kind = AIF_FRAME_MARK, .module = AIF_NONE,
 		   .address = str(&w, "[lost]"));
 	row(&w, push(&w, s, mark), k, 16);
+	/* the start is no part of a picture of guesses either */
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "_start", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "g", NULL, 0));
+	w.p.stacks[s].flags = AIF_STACK_GUESSED;
+	row(&w, s, k, 32);
 	check(&w, &normal,
+	      "[guessed];g;k_[g] 32\n"
 	      "[no stack];k_[g] 4\n"
 	      "[truncated];main;f;k_[g] 2\n"
 	      "main;[lost];k_[g] 16\n"

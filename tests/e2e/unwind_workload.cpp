@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 // Frames of all shapes, see unwind_stacks.c: recursion, alloca, over-aligned locals, variable arrays,
 // callbacks through libc and libstdc++, virtual calls, exceptions with clean-up, calls through the PLT.
 #include <algorithm>
