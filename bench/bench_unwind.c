@@ -105,15 +105,18 @@ static inline long next(const struct walk *w, unsigned at, long a, long b)
 	}
 #define NAME(n)    f##n,
 #define NINE(M, p) M(p##1) M(p##2) M(p##3) M(p##4) M(p##5) M(p##6) M(p##7) M(p##8) M(p##9)
-#define HUNDRED(M, A, O, h)                                                           \
-	A(h##00)                                                                      \
-	NINE(M, h##0)                                                                 \
-	A(h##10)                                                                      \
-	NINE(M, h##1)                                                                 \
-	A(h##20)                                                                      \
-	NINE(M, h##2)                                                                 \
-	A(h##30) NINE(M, h##3) O(h##40) NINE(M, h##4) O(h##50) NINE(M, h##5) M(h##60) \
-		NINE(M, h##6) M(h##70) NINE(M, h##7) M(h##80) NINE(M, h##8) M(h##90) NINE(M, h##9)
+#define HUNDRED(M, A, O, h)                                                                \
+	A(h##00)                                                                           \
+	NINE(M, h##0)                                                                      \
+	A(h##10)                                                                           \
+	NINE(M, h##1)                                                                      \
+	A(h##20)                                                                           \
+	NINE(M, h##2)                                                                      \
+	A(h##30)                                                                           \
+	NINE(M, h##3)                                                                      \
+	O(h##40)                                                                           \
+	NINE(M, h##4) O(h##50) NINE(M, h##5) M(h##60) NINE(M, h##6) M(h##70) NINE(M, h##7) \
+		M(h##80) NINE(M, h##8) M(h##90) NINE(M, h##9)
 #define ALL(M, A, O)         \
 	HUNDRED(M, A, O, 10) \
 	HUNDRED(M, A, O, 11) \

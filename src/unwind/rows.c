@@ -14,6 +14,15 @@ static uint32_t first_place(uint64_t key)
 	return aif_rows_first(key & ((UINT64_C(1) << AIF_ROWS_ADDRESS_BITS) - 1));
 }
 
+/* Is `old` of an earlier generation than `key`? They wrap around: the half behind is earlier. */
+static bool is_earlier(uint64_t old, uint64_t key)
+{
+	uint64_t ahead = (key >> AIF_ROWS_ADDRESS_BITS) - (old >> AIF_ROWS_ADDRESS_BITS);
+
+	ahead &= AIF_ROWS_GENERATION_MASK;
+	return ahead != 0 && ahead <= AIF_ROWS_GENERATION_MASK / 2;
+}
+
 bool aif_rows_find(const struct aif_rows *r, uint64_t key, uint64_t *ret_row)
 {
 	uint32_t at = first_place(key);
@@ -29,14 +38,13 @@ bool aif_rows_find(const struct aif_rows *r, uint64_t key, uint64_t *ret_row)
 
 void aif_rows_insert(struct aif_rows *r, uint64_t key, uint64_t row)
 {
-	uint64_t generation = key >> AIF_ROWS_ADDRESS_BITS;
 	uint32_t at = first_place(key);
 
 	for (unsigned i = 0; i < PLACES; i++, at = (at + 1) % AIF_ROWS_LEN) {
 		struct aif_row_node *node = &r->nodes[at];
 		uint64_t old = atomic_load_explicit(&node->key, memory_order_relaxed);
 
-		if (old == BUSY || (old != 0 && old >> AIF_ROWS_ADDRESS_BITS == generation))
+		if (old == BUSY || (old != 0 && !is_earlier(old, key)))
 			continue;
 		if (!atomic_compare_exchange_strong_explicit(
 			    &node->key, &old, BUSY, memory_order_acq_rel, memory_order_relaxed))

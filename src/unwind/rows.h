@@ -10,9 +10,12 @@
  *
  * A node belongs to one (address, generation); its key holds both. A writer claims a node by changing
  * its key to BUSY, writes the row, then the new key. A node of an earlier generation may be claimed
- * again, so a reader looks at the key before and after it read the row. Who meets a BUSY node goes on:
- * two nodes for one key may arise and are harmless, since both hold the same row. Nobody waits, so a
- * handler that interrupts a writer is safe.
+ * again, so a reader looks at the key before and after it read the row. A node of a later one may
+ * not: a thread that lags behind would bring a key back, and a reader who saw it go and come again
+ * would take another key's row for its own.
+ *
+ * Who meets a BUSY node goes on: two nodes for one key may arise and are harmless, since both hold the
+ * same row. Nobody waits, so a handler that interrupts a writer is safe.
  *
  * A hit writes nothing. Nodes that also remembered which row came next last time were tried: a few
  * per cent faster for one thread with few stacks, but threads that come from different callers then

@@ -11,7 +11,7 @@ done
 try() {
 	how=$1
 	shift
-	check "build: $how" "$@" -I"$root/src" -o stacks "$here/unwind_workload.cc" ./*.o -ldl -lrt -pthread
+	check "build: $how" "$@" -I"$root/src" -o stacks "$here/unwind_workload.cpp" ./*.o -ldl -lrt -pthread
 	check "stacks: $how" ./stacks 0.5
 }
 for compiler in g++ clang++; do

@@ -112,6 +112,51 @@ static void test_clear(void **state)
 	free_rows(r);
 }
 
+/* n addresses that share their first place with 5000. */
+static void find_sharing(uint64_t *addresses, unsigned n)
+{
+	uint64_t a = 5000;
+
+	for (unsigned i = 0; i < n; i++, a++) {
+		while (aif_rows_first(a) != aif_rows_first(5000))
+			a++;
+		addresses[i] = a;
+	}
+}
+
+/* A thread that lags behind must not take a node from a later generation: see rows.h. */
+static void test_later_generations_stay(void **state)
+{
+	static const uint32_t generations[] = {10, 0}; /* 0 comes after the wrap */
+	uint64_t addresses[200], row;
+
+	(void)state;
+	find_sharing(addresses, AIF_ARRAY_LEN(addresses));
+	for (size_t i = 0; i < AIF_ARRAY_LEN(generations); i++) {
+		struct aif_rows *r = new_rows();
+		uint32_t now = generations[i], kept = 0;
+
+		for (size_t k = 0; k < AIF_ARRAY_LEN(addresses); k++)
+			aif_rows_insert(r, aif_rows_key(addresses[k], now),
+					row_of(addresses[k], now));
+		for (size_t k = 0; k < AIF_ARRAY_LEN(addresses); k++)
+			aif_rows_insert(r, aif_rows_key(addresses[k], now - 1),
+					row_of(addresses[k], now - 1));
+		for (size_t k = 0; k < AIF_ARRAY_LEN(addresses); k++) {
+			assert_false(aif_rows_find(r, aif_rows_key(addresses[k], now - 1), &row));
+			kept += aif_rows_find(r, aif_rows_key(addresses[k], now), &row);
+		}
+		assert_in_range(kept, 4, AIF_ARRAY_LEN(addresses) - 1);
+		/* the next generation takes them all */
+		for (size_t k = 0; k < kept; k++) {
+			aif_rows_insert(r, aif_rows_key(addresses[k], now + 1),
+					row_of(addresses[k], now + 1));
+			assert_true(aif_rows_find(r, aif_rows_key(addresses[k], now + 1), &row));
+		}
+		free_rows(r);
+	}
+}
+
 /* A node that another thread (or the code that a signal interrupted) is writing is left alone. */
 static void test_busy_nodes_are_left_alone(void **state)
 {
@@ -139,7 +184,7 @@ static void test_busy_nodes_are_left_alone(void **state)
 #if defined(__SANITIZE_THREAD__)
 #define ROUNDS 50000 /* it sees races without meeting them */
 #else
-#define ROUNDS 1500000
+#define ROUNDS 4000000
 #endif
 #define SHARING 3
 
@@ -155,18 +200,22 @@ static void *hammer(void *arg)
 {
 	struct shared *s = arg;
 	unsigned hits = 0, id = atomic_fetch_add(&s->next_id, 1);
+	/* Half of the threads claim nodes all the time, half look at the same one again and again. */
+	unsigned looks = id % 2 ? 32 : 1;
 
 	pthread_barrier_wait(&s->start);
-	for (unsigned i = id; i < ROUNDS + id; i++) {
+	for (unsigned i = id; i < ROUNDS + id; i += looks) {
 		uint32_t g = atomic_load(&s->generation);
 		uint64_t a = s->addresses[i % SHARING], row;
 
-		if (aif_rows_find(s->rows, aif_rows_key(a, g), &row)) {
+		for (unsigned k = 0; k < looks; k++) {
+			if (!aif_rows_find(s->rows, aif_rows_key(a, g), &row)) {
+				aif_rows_insert(s->rows, aif_rows_key(a, g), row_of(a, g));
+				continue;
+			}
 			hits++;
 			if (row != row_of(a, g))
 				atomic_fetch_add(&s->wrong, 1);
-		} else {
-			aif_rows_insert(s->rows, aif_rows_key(a, g), row_of(a, g));
 		}
 		if (i % 4 == 0)
 			atomic_fetch_add(&s->generation, 1);
@@ -177,16 +226,11 @@ static void *hammer(void *arg)
 
 static void test_threads(void **state)
 {
-	struct shared s = {.rows = new_rows(), .addresses = {5000}};
+	struct shared s = {.rows = new_rows()};
 	pthread_t threads[THREADS];
 
 	(void)state;
-	for (unsigned n = 1; n < SHARING;) {
-		s.addresses[n] = s.addresses[n - 1] + 1;
-		while (aif_rows_first(s.addresses[n]) != aif_rows_first(s.addresses[0]))
-			s.addresses[n]++;
-		n++;
-	}
+	find_sharing(s.addresses, SHARING);
 	pthread_barrier_init(&s.start, NULL, THREADS);
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, hammer, &s), 0);
@@ -205,6 +249,7 @@ int main(void)
 		cmocka_unit_test(test_generations_are_apart),
 		cmocka_unit_test(test_full_map_keeps_what_it_has),
 		cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_later_generations_stay),
 		cmocka_unit_test(test_busy_nodes_are_left_alone),
 		cmocka_unit_test(test_threads),
 	};
