@@ -105,6 +105,8 @@ static inline long next(const struct walk *w, unsigned at, long a, long b)
 	}
 #define NAME(n)    f##n,
 #define NINE(M, p) M(p##1) M(p##2) M(p##3) M(p##4) M(p##5) M(p##6) M(p##7) M(p##8) M(p##9)
+/* Two passes of the formatter disagree on the next lines. */
+/* clang-format off */
 #define HUNDRED(M, A, O, h)                                                                \
 	A(h##00)                                                                           \
 	NINE(M, h##0)                                                                      \
@@ -121,6 +123,7 @@ static inline long next(const struct walk *w, unsigned at, long a, long b)
 	HUNDRED(M, A, O, 10) \
 	HUNDRED(M, A, O, 11) \
 	HUNDRED(M, A, O, 12) HUNDRED(M, A, O, 13) HUNDRED(M, A, O, 14) HUNDRED(M, A, O, 15)
+/* clang-format on */
 
 ALL(PLAIN, ALLOCA, ALIGNED)
 
