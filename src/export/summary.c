@@ -198,10 +198,14 @@ static void cost(const struct aif_profile *p, struct aif_buf *out)
 		 recorder = meta_number(p, "cost.recorder_cpu_ns");
 
 	aif_buf_puts(out, "cost     ");
-	aif_human_ns(out, agent);
-	aif_buf_puts(out, " in the target's launches (");
-	put_share(out, agent, p->end_ns - p->start_ns);
-	aif_buf_puts(out, " of the time), ");
+	if (agent) {
+		aif_human_ns(out, agent);
+		aif_buf_puts(out, " in the target's launches (");
+		put_share(out, agent, p->end_ns - p->start_ns);
+		aif_buf_puts(out, " of the time), ");
+	} else {
+		aif_buf_puts(out, "too few launches to measure it in the target, ");
+	}
 	aif_human_ns(out, recorder + meta_number(p, "cost.helper_cpu_ns"));
 	aif_buf_puts(out, " of CPU beside it\n");
 }
