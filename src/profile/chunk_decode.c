@@ -172,6 +172,17 @@ static int get_column(struct aif_chunk_decoder *d, const struct aif_chunk_layout
 	return r;
 }
 
+/* Zeroed once: the padding between a row's fields stays so. */
+static int reserve_rows(struct aif_chunk_decoder *d, size_t bytes)
+{
+	if (bytes <= d->rows_cap)
+		return 0;
+	free(d->rows);
+	d->rows = calloc(1, bytes);
+	d->rows_cap = d->rows ? bytes : 0;
+	return d->rows ? 0 : -ENOMEM;
+}
+
 static int parse(struct aif_chunk_decoder *d, const struct aif_chunk_layout *l,
 		 enum aif_chunk_kind kind, const uint8_t *data, size_t size)
 {
@@ -193,7 +204,7 @@ static int parse(struct aif_chunk_decoder *d, const struct aif_chunk_layout *l,
 	if (!aif_buf_reserve(&d->planes, d->columns_len * 8 * d->n + 1) ||
 	    aif_grow(&d->contexts, &d->contexts_cap, (d->columns_len + 1) * 2 * AIF_CHUNK_CONTEXTS,
 		     sizeof(*d->contexts)) < 0 ||
-	    aif_grow(&d->rows, &d->rows_cap, (d->n + BLOCK) * l->row_size, 1) < 0)
+	    reserve_rows(d, (d->n + BLOCK) * l->row_size) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < d->columns_len && r == 0; i++)
 		r = get_column(d, l, &in, i);
