@@ -277,6 +277,7 @@ int aif_writer_commit(struct aif_writer *w, struct aif_err *err)
 		r = write_end(w, false, err);
 	if (r < 0 || !w->in_transaction)
 		return r;
+	errno = 0; /* aif_sqlite_errno() looks at it */
 	if (sqlite3_exec(w->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
 		return aif_writer_fail(w, err);
 	w->in_transaction = false;

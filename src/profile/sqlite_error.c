@@ -6,8 +6,11 @@
 
 int aif_sqlite_errno(sqlite3 *db)
 {
-	int code = sqlite3_extended_errcode(db), system = sqlite3_system_errno(db);
+	int last = errno, code = sqlite3_extended_errcode(db), system = sqlite3_system_errno(db);
 
+	/* SQLite does not note it when it is a COMMIT that fails. */
+	if (system <= 0)
+		system = last;
 	switch (code & 0xff) {
 	case SQLITE_OK:
 	case SQLITE_ROW:
