@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/attribution_cache.h"
 #include "profile/attribution_internal.h"
 
 #include "profile/file.h"
@@ -408,6 +409,8 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 	uint64_t length = p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0;
 	int r;
 
+	if (!is_filtered(w.opts) && aif_attribution_cache_get(p, ret) == 0)
+		return 0;
 	w.from = AIF_MIN(w.opts->from_ns, length);
 	w.to = w.opts->to_ns ? AIF_MIN(w.opts->to_ns, length) : length;
 	w.c.first_start_ns = UINT64_MAX;
@@ -430,11 +433,14 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 	free(w.groups);
 	free(w.insides);
 	free(w.samples);
-	if (r < 0)
+	if (r < 0) {
 		aif_attribution_finish(&a);
-	else
-		*ret = a;
-	return r;
+		return r;
+	}
+	if (!is_filtered(w.opts))
+		aif_attribution_cache_put(p, &a);
+	*ret = a;
+	return 0;
 }
 
 void aif_attribution_finish(struct aif_attribution *a)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/attribution.h"
+#include "profile/attribution_cache.h"
 #include "profile/attribution_internal.h"
 #include "profile/file.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -342,6 +344,65 @@ static void rounding_keeps_the_sum(void **state)
 	assert_int_equal(whole[0] + whole[1] + whole[2], 98);
 }
 
+static bool same_rows(const struct aif_attribution *a, const struct aif_attribution *b)
+{
+	return a->rows_len == b->rows_len &&
+	       memcmp(a->rows, b->rows, a->rows_len * sizeof(*a->rows)) == 0 &&
+	       memcmp(&a->conservation, &b->conservation, sizeof(a->conservation)) == 0;
+}
+
+/* The second view takes what the first computed; a cache that was tampered with is computed anew. */
+static void the_cache_is_used_but_not_believed(void **state)
+{
+	struct aif_attribution again;
+	struct aif_buf kept = {0};
+	char name[32];
+	struct world w;
+	struct aif_err err = {0};
+
+	(void)state;
+	begin(&w, AIF_CLOCK_MONOTONIC);
+	launch(&w, 1, 10, 1, 0, 0, 100, 200);
+	launch(&w, 2, 20, 2, 0, 0, 200, 500);
+	for (uint64_t at = 101; at < 500; at += 7)
+		sample(&w, at, at % 2 ? 3 : 4);
+	assert_int_equal(aif_writer_tables(w.writer, &w.p, NULL), 0);
+	assert_int_equal(aif_writer_finish(w.writer, T0 + 1000, NULL), 0);
+	assert_int_equal(aif_profile_open(w.path, &w.read, &err), 0);
+	assert_int_equal(aif_attribution_cache_get(&w.read, &again), -ENOENT);
+	assert_int_equal(aif_attribution_compute(&w.read, NULL, &w.a, &err), 0);
+
+	assert_int_equal(aif_attribution_cache_get(&w.read, &again), 0);
+	assert_true(same_rows(&w.a, &again));
+	aif_attribution_finish(&again);
+
+	snprintf(name, sizeof(name), "attribution.%d", AIF_ATTRIBUTION_VERSION);
+	assert_int_equal(aif_profile_cache_get(&w.read, name, &kept), 0);
+	for (size_t i = 0; i < 8 * kept.len; i++) {
+		kept.data[i / 8] ^= 1 << i % 8;
+		assert_int_equal(aif_profile_cache_put(&w.read, name, kept.data, kept.len), 0);
+		assert_int_equal(aif_attribution_compute(&w.read, NULL, &again, &err), 0);
+		assert_true(same_rows(&w.a, &again));
+		aif_attribution_finish(&again);
+		kept.data[i / 8] ^= 1 << i % 8;
+	}
+	/* Cut short, a computation takes its place. */
+	for (size_t n = 0; n < kept.len; n++) {
+		assert_int_equal(aif_profile_cache_put(&w.read, name, kept.data, n), 0);
+		assert_int_equal(aif_attribution_cache_get(&w.read, &again), -EBADMSG);
+	}
+	assert_int_equal(aif_attribution_compute(&w.read, NULL, &again, &err), 0);
+	assert_true(same_rows(&w.a, &again));
+	aif_attribution_finish(&again);
+	assert_int_equal(aif_attribution_cache_get(&w.read, &again), 0);
+	aif_attribution_finish(&again);
+
+	aif_buf_finish(&kept);
+	aif_profile_finish(&w.p);
+	unlink(w.path);
+	over(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -353,6 +414,7 @@ int main(void)
 		cmocka_unit_test(the_conservation_report_catches_what_is_missing),
 		cmocka_unit_test(a_span_of_time_clips),
 		cmocka_unit_test(rounding_keeps_the_sum),
+		cmocka_unit_test(the_cache_is_used_but_not_believed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
