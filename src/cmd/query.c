@@ -4,6 +4,9 @@
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 struct values {
 	const char *input;
 	int format;
@@ -29,6 +32,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	    aif_query_print(q, words[words_len - 1], (enum aif_table_format)v->format, &out, err) ==
 		    0)
 		status = aif_view_print(&out, err);
+	if (q && aif_query_damaged(q))
+		fprintf(stderr,
+			"aiflame: %s: %" PRIu64
+			" parts of it are damaged: their rows are missing above\n",
+			path, aif_query_damaged(q));
 	aif_buf_finish(&out);
 	aif_query_free(q);
 	aif_profile_finish(&p);

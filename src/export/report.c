@@ -9,25 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The rows of a frame's name: sorted by frame, then inwards. Returns the innermost, or NULL. */
-static const struct aif_frame_name *innermost(const struct aif_profile *p, uint32_t frame)
-{
-	size_t lo = 0, hi = p->frame_names_len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->frame_names[mid].frame <= frame)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && p->frame_names[lo - 1].frame == frame ? &p->frame_names[lo - 1] : NULL;
-}
-
 void aif_report_frame(const struct aif_profile *p, uint32_t frame, struct aif_buf *b)
 {
-	const struct aif_frame_name *name = innermost(p, frame);
+	const struct aif_frame_name *name = aif_profile_frame_name(p, frame);
 	const struct aif_frame *f = &p->frames[frame];
 	const char *path;
 
@@ -44,7 +28,7 @@ void aif_report_frame(const struct aif_profile *p, uint32_t frame, struct aif_bu
 static bool is_api_frame(const struct aif_profile *p, uint32_t frame)
 {
 	uint32_t module = p->frames[frame].module;
-	const struct aif_frame_name *name = innermost(p, frame);
+	const struct aif_frame_name *name = aif_profile_frame_name(p, frame);
 	const char *text = name ? aif_profile_str(p, name->name) : "";
 
 	return module != AIF_NONE &&

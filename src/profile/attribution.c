@@ -261,16 +261,17 @@ static int load(struct loading *l, struct aif_err *err)
 {
 	const struct aif_profile *p = l->w->p;
 	struct aif_conservation *c = &l->w->c;
+	uint64_t bad[3] = {0};
 	int r;
 
 	l->devices = calloc(AIF_MAX(p->devices_len, 1), sizeof(*l->devices));
 	r = l->devices ? aif_timeline_new(p, &l->timeline) : -ENOMEM;
 	if (!r)
-		r = aif_profile_launches(p, load_launches, l, NULL);
+		r = aif_profile_launches(p, load_launches, l, &bad[0]);
 	if (!r)
-		r = aif_profile_execs(p, load_execs, l, NULL);
+		r = aif_profile_execs(p, load_execs, l, &bad[1]);
 	if (!r)
-		r = aif_profile_samples(p, load_samples, l, NULL);
+		r = aif_profile_samples(p, load_samples, l, &bad[2]);
 	if (r < 0)
 		return aif_err_set(err, r, "attribution: %s", strerror(-r));
 	if (is_filtered(l->w->opts))
@@ -280,6 +281,7 @@ static int load(struct loading *l, struct aif_err *err)
 	for (size_t i = 0; i < p->devices_len; i++)
 		c->devices += l->devices[i];
 	c->elapsed_ns = l->w->to - l->w->from;
+	c->damaged = bad[0] + bad[1] + bad[2];
 	if (!l->w->runs_len)
 		c->first_start_ns = 0;
 	return 0;

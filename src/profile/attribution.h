@@ -10,7 +10,7 @@
  */
 
 /* Change when the rules change: cached attributions of other versions are computed anew. */
-#define AIF_ATTRIBUTION_VERSION 1
+#define AIF_ATTRIBUTION_VERSION 2
 
 enum aif_grade {
 	AIF_GRADE_EXACT =
@@ -46,6 +46,7 @@ struct aif_conservation {
 	uint64_t started_before_launch;              /* must be 0: a clock was mapped wrongly */
 	uint64_t busy_kernel_ns, busy_copy_ns;       /* unions; copy only where no kernel runs */
 	uint64_t first_start_ns, last_end_ns;        /* since the recording's start */
+	uint64_t damaged; /* must be 0: chunks of the file that can't be decoded */
 };
 
 struct aif_attribution {

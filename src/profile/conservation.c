@@ -36,6 +36,15 @@ bool aif_conservation_check(const struct aif_conservation *c, struct aif_buf *re
 				       c->started_before_launch);
 		return false;
 	}
+	if (c->damaged) {
+		if (ret_text)
+			aif_buf_printf(ret_text,
+				       "%" PRIu64
+				       " parts of the file are damaged: what they held is "
+				       "missing here",
+				       c->damaged);
+		return false;
+	}
 	return equal(ret_text, "elapsed x devices = busy + idle", c->elapsed_ns * c->devices, time,
 		     2) &&
 	       equal(ret_text, "busy = kernels + copies", c->busy_ns, busy, 2) &&

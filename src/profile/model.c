@@ -34,6 +34,21 @@ const char *aif_profile_meta(const struct aif_profile *p, const char *key)
 	return "";
 }
 
+const struct aif_frame_name *aif_profile_frame_name(const struct aif_profile *p, uint32_t frame)
+{
+	size_t lo = 0, hi = p->frame_names_len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (p->frame_names[mid].frame <= frame)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && p->frame_names[lo - 1].frame == frame ? &p->frame_names[lo - 1] : NULL;
+}
+
 void aif_profile_finish(struct aif_profile *p)
 {
 	aif_strset_finish(&p->strings);

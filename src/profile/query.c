@@ -94,31 +94,51 @@ LOADER(execs, aif_exec_row)
 LOADER(samples, aif_sample_row)
 LOADER(windows, aif_window_row)
 
-static int have(struct aif_query *q, unsigned needs)
+static int index_launches(struct aif_query *q)
 {
 	int r = 0;
 
-	if ((needs & NEEDS_LAUNCHES) && !q->have_launches) {
-		r = aif_profile_launches(q->p, load_launches, q, NULL);
-		for (size_t i = 0; i < q->launches_len && !r; i++)
-			r = aif_map_put(&q->by_launch, q->launches[i].launch, i);
-		q->have_launches = true;
+	for (size_t i = 0; i < q->launches_len && !r; i++)
+		r = aif_map_put(&q->by_launch, q->launches[i].launch, i);
+	return r;
+}
+
+/* Decodes what a table needs and is not there yet. A part that failed is tried again the next time. */
+static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
+{
+	uint64_t bad = 0;
+	int r = 0;
+
+	needs &= ~q->loaded;
+	if (needs & NEEDS_LAUNCHES) {
+		q->launches_len = 0;
+		aif_map_clear(&q->by_launch);
+		r = aif_profile_launches(q->p, load_launches, q, &bad);
+		q->damaged += r < 0 ? 0 : bad;
+		r = r < 0 ? r : index_launches(q);
+		q->loaded |= r < 0 ? 0 : NEEDS_LAUNCHES;
 	}
-	if (!r && (needs & NEEDS_EXECS) && !q->have_execs) {
-		r = aif_profile_execs(q->p, load_execs, q, NULL);
-		q->have_execs = true;
+	if (!r && (needs & NEEDS_EXECS)) {
+		q->execs_len = 0;
+		r = aif_profile_execs(q->p, load_execs, q, &bad);
+		q->damaged += r < 0 ? 0 : bad;
+		q->loaded |= r < 0 ? 0 : NEEDS_EXECS;
 	}
-	if (!r && (needs & NEEDS_SAMPLES) && !q->have_samples) {
-		r = aif_profile_samples(q->p, load_samples, q, NULL);
-		q->have_samples = true;
+	if (!r && (needs & NEEDS_SAMPLES)) {
+		q->samples_len = 0;
+		r = aif_profile_samples(q->p, load_samples, q, &bad);
+		q->damaged += r < 0 ? 0 : bad;
+		q->loaded |= r < 0 ? 0 : NEEDS_SAMPLES;
 	}
-	if (!r && (needs & NEEDS_WINDOWS) && !q->have_windows) {
-		r = aif_profile_windows(q->p, load_windows, q, NULL);
-		q->have_windows = true;
+	if (!r && (needs & NEEDS_WINDOWS)) {
+		q->windows_len = 0;
+		r = aif_profile_windows(q->p, load_windows, q, &bad);
+		q->damaged += r < 0 ? 0 : bad;
+		q->loaded |= r < 0 ? 0 : NEEDS_WINDOWS;
 	}
-	if (!r && (needs & NEEDS_ATTRIBUTION) && !q->have_attribution) {
-		r = aif_attribution_compute(q->p, NULL, &q->attribution, NULL);
-		q->have_attribution = true;
+	if (!r && (needs & NEEDS_ATTRIBUTION)) {
+		r = aif_attribution_compute(q->p, NULL, &q->attribution, err);
+		q->loaded |= r < 0 ? 0 : NEEDS_ATTRIBUTION;
 	}
 	return r;
 }
@@ -137,9 +157,17 @@ static int filter(sqlite3_vtab_cursor *base, int index, const char *index_name, 
 	struct cursor *c = (struct cursor *)base;
 	struct vtab *v = (struct vtab *)base->pVtab;
 
+	struct aif_err err = {0};
+	int r;
+
 	(void)index, (void)index_name, (void)argc, (void)argv;
-	if (have(v->q, v->table->needs) < 0)
-		return SQLITE_NOMEM;
+	r = have(v->q, v->table->needs, &err);
+	if (r < 0) {
+		sqlite3_free(v->base.zErrMsg);
+		v->base.zErrMsg = sqlite3_mprintf("%s: %s", v->table->name,
+						  err.text[0] ? err.text : strerror(-r));
+		return r == -ENOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
+	}
 	c->row = 0;
 	c->rows = v->table->rows(v->q);
 	skip_absent(c);
@@ -268,6 +296,11 @@ void aif_query_free(struct aif_query *q)
 	free(q->samples);
 	free(q->windows);
 	free(q);
+}
+
+uint64_t aif_query_damaged(const struct aif_query *q)
+{
+	return q->damaged;
 }
 
 sqlite3 *aif_query_db(struct aif_query *q)

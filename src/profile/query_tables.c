@@ -317,6 +317,7 @@ static void frames_column(struct aif_query *q, size_t row, int column, sqlite3_c
 {
 	static const char *const kinds[] = {"?", "native", "os", "python", "device", "mark"};
 	const struct aif_frame *f = &q->p->frames[row];
+	const struct aif_frame_name *n;
 
 	switch (column) {
 	case 0:
@@ -327,8 +328,14 @@ static void frames_column(struct aif_query *q, size_t row, int column, sqlite3_c
 					   -1, SQLITE_STATIC);
 	case 2:
 		return id(ctx, f->module);
-	default:
+	case 3:
 		return number(ctx, f->address);
+	case 4:
+		n = aif_profile_frame_name(q->p, (uint32_t)row);
+		return str(q, ctx, n ? n->name : AIF_NONE);
+	default:
+		n = aif_profile_frame_name(q->p, (uint32_t)row);
+		return n && n->line ? number(ctx, n->line) : sqlite3_result_null(ctx);
 	}
 }
 
@@ -577,7 +584,7 @@ const struct aif_query_table aif_query_tables[] = {
 	{"cpu_samples", "time_ns, process, tid, stack, weight_ns", 0, no_rows, NULL, no_column},
 	{"counters", "time_ns, device, name, value", 0, no_rows, NULL, no_column},
 	SMALL(strings, "id, text"),
-	SMALL(frames, "id, kind, module, address"),
+	SMALL(frames, "id, kind, module, address, function, line"),
 	SMALL(frame_names, "frame, inline_depth, name, file, line"),
 	SMALL(stacks, "id, parent, frame, depth, flags"),
 	SMALL(kernels, "id, name, short, module"),

@@ -18,7 +18,8 @@ struct aif_query {
 	size_t launches_len, launches_cap, execs_len, execs_cap, samples_len, samples_cap,
 		windows_len, windows_cap;
 	struct aif_map by_launch; /* launch -> index */
-	bool have_launches, have_execs, have_samples, have_windows, have_attribution;
+	unsigned loaded;          /* enum aif_query_needs */
+	uint64_t damaged;
 };
 
 enum aif_query_needs {

@@ -300,7 +300,8 @@ static void the_conservation_report_catches_what_is_missing(void **state)
 			    &good.launches,
 			    &good.unfinished,
 			    &good.lost,
-			    &good.started_before_launch};
+			    &good.started_before_launch,
+			    &good.damaged};
 
 	(void)state;
 	assert_true(aif_conservation_check(&good, NULL));

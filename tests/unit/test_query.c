@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SQL over a profile: the contract's tables and columns, their values, and what is refused. */
+#include "fixture_profile.h"
+
+#include "profile/query.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { ROWS = 3000, WINDOWS = 3 };
+
+struct opened {
+	struct aif_profile p;
+	struct aif_query *q;
+	char path[64];
+};
+
+static int open_fixture(void **state)
+{
+	static struct aif_launch_row launches[ROWS];
+	static struct aif_exec_row execs[ROWS];
+	static struct aif_sample_row samples[ROWS];
+	static struct aif_window_row windows[WINDOWS];
+	struct opened *o = calloc(1, sizeof(*o));
+	struct aif_profile made;
+	struct aif_writer *w;
+
+	if (!o)
+		return -1;
+	snprintf(o->path, sizeof(o->path), "/tmp/aiflame-query-%d", (int)getpid());
+	for (uint64_t i = 0; i < ROWS; i++) {
+		launches[i] = fixture_launch(i);
+		execs[i] = fixture_exec(i);
+		samples[i] = fixture_sample(i);
+	}
+	for (uint64_t i = 0; i < WINDOWS; i++)
+		windows[i] = fixture_window(i);
+	fixture_profile(&made);
+	if (aif_writer_new(o->path, made.start_ns, &w, NULL) < 0 ||
+	    aif_writer_launches(w, launches, ROWS, NULL) < 0 ||
+	    aif_writer_execs(w, execs, ROWS, NULL) < 0 ||
+	    aif_writer_samples(w, samples, ROWS, NULL) < 0 ||
+	    aif_writer_windows(w, windows, WINDOWS, NULL) < 0 ||
+	    aif_writer_tables(w, &made, NULL) < 0 || aif_writer_finish(w, made.end_ns, NULL) < 0 ||
+	    aif_profile_open(o->path, &o->p, NULL) < 0 || aif_query_new(&o->p, &o->q, NULL) < 0)
+		return -1;
+	aif_profile_finish(&made);
+	*state = o;
+	return 0;
+}
+
+static int close_fixture(void **state)
+{
+	struct opened *o = *state;
+
+	aif_query_free(o->q);
+	aif_profile_finish(&o->p);
+	unlink(o->path);
+	free(o);
+	return 0;
+}
+
+/* All rows as "a|b|c\n..."; NULL is "NULL". For free(). */
+static char *ask(const struct opened *o, const char *sql)
+{
+	struct aif_buf b = {0};
+	sqlite3_stmt *s = NULL;
+	char *answer;
+
+	if (sqlite3_prepare_v2(aif_query_db(o->q), sql, -1, &s, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sql, sqlite3_errmsg(aif_query_db(o->q)));
+	while (sqlite3_step(s) == SQLITE_ROW)
+		for (int i = 0, n = sqlite3_column_count(s); i < n; i++) {
+			const unsigned char *text = sqlite3_column_text(s, i);
+
+			aif_buf_printf(&b, "%s%s", text ? (const char *)text : "NULL",
+				       i < n - 1 ? "|" : "\n");
+		}
+	assert_int_equal(sqlite3_finalize(s), SQLITE_OK);
+	assert_false(aif_buf_failed(&b));
+	answer = strdup(aif_buf_str(&b));
+	aif_buf_finish(&b);
+	return answer;
+}
+
+#define assert_answer(o, sql, answer)             \
+	do {                                      \
+		char *is_ = ask(o, sql);          \
+		assert_string_equal(is_, answer); \
+		free(is_);                        \
+	} while (0)
+
+/* DESIGN's contract: these columns, by these names, first and in this order. */
+static void every_contract_table_has_its_columns(void **state)
+{
+	static const char *const contract[][2] = {
+		{"launches",
+		 "launch,time_ns,process,tid,kind,kernel,device,stream,stack,grid,block"},
+		{"executions",
+		 "launch,start_ns,dur_ns,process,device,stream,kernel,stack,weight,graph,"
+		 "node,registers,shared_bytes"},
+		{"copies", "launch,start_ns,dur_ns,process,device,stream,kind,bytes,stack"},
+		{"windows", "window,start_ns,end_ns,device,process,period,held,p"},
+		{"samples", "window,process,device,kernel,pc,reason,count"},
+		{"attributed",
+		 "window,process,device,stack,kernel,pc,reason,count,weight_ns,grade"},
+		{"cpu_samples", "time_ns,process,tid,stack,weight_ns"},
+		{"counters", "time_ns,device,name,value"},
+		{"frames", "id,kind,module,address,function,line"},
+		{"frame_names", "frame,inline_depth,name,file,line"},
+		{"stacks", "id,parent,frame,depth"},
+		{"kernels", "id,name,short,module"},
+		{"kernel_times", "name,launches,time_ns,busy_ns,share"},
+		{"meta", "key,value"},
+		{"strings", ""},
+		{"modules", ""},
+		{"processes", ""},
+		{"threads", ""},
+		{"devices", ""},
+		{"clocks", ""},
+		{"losses", ""},
+	};
+	struct opened *o = *state;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(contract); i++) {
+		struct aif_buf names = {0};
+		sqlite3_stmt *s = NULL;
+		char sql[64];
+
+		snprintf(sql, sizeof(sql), "SELECT * FROM %s", contract[i][0]);
+		assert_int_equal(sqlite3_prepare_v2(aif_query_db(o->q), sql, -1, &s, NULL),
+				 SQLITE_OK);
+		for (int c = 0; c < sqlite3_column_count(s); c++)
+			aif_buf_printf(&names, "%s%s", c ? "," : "", sqlite3_column_name(s, c));
+		sqlite3_finalize(s);
+		if (strncmp(aif_buf_str(&names), contract[i][1], strlen(contract[i][1])) != 0)
+			fail_msg("%s has %s", contract[i][0], aif_buf_str(&names));
+		aif_buf_finish(&names);
+	}
+}
+
+static void bulk_rows_come_out_as_they_went_in(void **state)
+{
+	struct opened *o = *state;
+
+	assert_answer(o, "SELECT count(*), sum(kind='kernel'), sum(bytes) FROM launches",
+		      "3000|2700|1228800\n");
+	assert_answer(
+		o,
+		"SELECT time_ns, process, tid, kind, kernel, device, stream, stack, grid, block "
+		"FROM launches ORDER BY time_ns LIMIT 2",
+		"1000000|0|100|kernel|0|0|0|1|1024x512x0|16x16x1\n"
+		"1100000|0|100|kernel|1|0|0|2|1024x512x0|16x16x1\n");
+	assert_answer(o, "SELECT start_ns, dur_ns, kernel, stack, weight FROM executions LIMIT 2",
+		      "1010000|50000|0|1|1\n1110000|60000|1|2|1\n");
+	assert_answer(
+		o, "SELECT count(*), min(start_ns), min(kind), min(bytes), min(stack) FROM copies",
+		"300|1910000|write|4096|1\n");
+	assert_answer(o, "SELECT kernel, pc, reason, sum(count) FROM samples GROUP BY kernel",
+		      "0|0|NULL|1000\n1|16|NULL|1000\n2|32|NULL|1000\n");
+	assert_answer(o, "SELECT window, start_ns, end_ns, period, held, p, lost FROM windows",
+		      "0|0|1000000000|1001001|1|1.0|0\n"
+		      "1|1000000000|2000000000|1001001|1|1.0|1\n"
+		      "2|2000000000|3000000000|1001001|1|1.0|2\n");
+	assert_int_equal(aif_query_damaged(o->q), 0);
+}
+
+static void names_are_resolved(void **state)
+{
+	struct opened *o = *state;
+
+	assert_answer(o, "SELECT id, kind, module, address, function, line FROM frames LIMIT 3",
+		      "0|native|0|4096|main|12\n"
+		      "1|native|0|-2130706432|inner|3\n"
+		      "2|device|1|0|NULL|NULL\n");
+	assert_answer(o, "SELECT frame, inline_depth, name, file, line FROM frame_names",
+		      "0|0|main|app.c|12\n1|0|outer|NULL|0\n1|1|inner|app.h|3\n");
+	assert_answer(o, "SELECT name, short, module FROM kernels",
+		      "kernel_0|0|1\nkernel_1|1|2\nkernel_2|2|3\n");
+	assert_answer(o, "SELECT name, count, process FROM losses", "RING_FULL|17|1\n");
+	/* Any bytes are a value. */
+	assert_answer(o, "SELECT hex(value) FROM meta WHERE key = 'odd'", "6100FF3B220A7A\n");
+	assert_answer(o, "SELECT hex(bytes), size FROM codes", "909090C3|4\n|99\n");
+}
+
+static void attribution_and_its_view_add_up(void **state)
+{
+	struct opened *o = *state;
+
+	/* 60 us of each 100 on average, nine in ten a kernel. */
+	assert_answer(o,
+		      "SELECT sum(weight_ns), (SELECT sum(dur_ns) FROM executions) + "
+		      "(SELECT sum(dur_ns) FROM copies) FROM attributed",
+		      "180000000|180000000\n");
+	assert_answer(o, "SELECT name, launches, time_ns, busy_ns FROM kernel_times ORDER BY name",
+		      "kernel_0|900|45000000|45000000\nkernel_1|900|54000000|54000000\n"
+		      "kernel_2|900|63000000|63000000\n");
+	assert_answer(o, "SELECT round(sum(share), 6) FROM kernel_times", "0.9\n");
+	/* What was executed joins to what launched it, row by row. */
+	assert_answer(o,
+		      "SELECT count(*) FROM launches JOIN executions USING (launch) "
+		      "WHERE start_ns - time_ns = 10000 AND launches.kernel = executions.kernel",
+		      "2700\n");
+	assert_answer(
+		o,
+		"WITH RECURSIVE up(s, n) AS (SELECT 3, 0 UNION ALL SELECT parent, n + 1 FROM up "
+		"JOIN stacks ON id = s) SELECT max(n) FROM up",
+		"2\n");
+}
+
+static void only_reading_is_allowed(void **state)
+{
+	static const char *const refused[] = {
+		"DELETE FROM meta",
+		"INSERT INTO meta VALUES('a', 'b')",
+		"UPDATE meta SET value = 1",
+		"CREATE TABLE t(a)",
+		"CREATE TEMP VIEW v AS SELECT 1",
+		"DROP VIEW kernel_times",
+		"ATTACH '/tmp/aiflame-query-attached' AS a",
+		"DETACH main",
+		"PRAGMA journal_mode = WAL",
+		"PRAGMA writable_schema = ON",
+		"VACUUM INTO '/tmp/aiflame-query-attached'",
+		"SELECT load_extension('x.so')",
+		"BEGIN",
+		"ANALYZE",
+	};
+	struct opened *o = *state;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(refused); i++) {
+		sqlite3_stmt *s = NULL;
+
+		/* Some are refused when they are read, some when they are run. */
+		if (sqlite3_prepare_v2(aif_query_db(o->q), refused[i], -1, &s, NULL) == SQLITE_OK &&
+		    sqlite3_step(s) != SQLITE_AUTH)
+			fail_msg("%s was taken", refused[i]);
+		sqlite3_finalize(s);
+	}
+	assert_int_equal(access("/tmp/aiflame-query-attached", F_OK), -1);
+	/* The file's own tables are not in sight. */
+	assert_answer(o, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'chunk%'", "0\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_contract_table_has_its_columns),
+		cmocka_unit_test(bulk_rows_come_out_as_they_went_in),
+		cmocka_unit_test(names_are_resolved),
+		cmocka_unit_test(attribution_and_its_view_add_up),
+		cmocka_unit_test(only_reading_is_allowed),
+	};
+
+	return cmocka_run_group_tests(tests, open_fixture, close_fixture);
+}
