@@ -218,6 +218,7 @@ static void describe_end(struct session *s, const struct aif_drain_stats *st)
 					   : "none");
 	meta_printf(s, "cost.recorder_cpu_ns", "%" PRIu64,
 		    timeval_ns(own.ru_utime) + timeval_ns(own.ru_stime));
+	meta_printf(s, "cost.recorder_rss_kb", "%ld", own.ru_maxrss);
 	meta_printf(s, "cost.target_cpu_ns", "%" PRIu64,
 		    timeval_ns(children.ru_utime) + timeval_ns(children.ru_stime));
 	meta_printf(s, "cost.helper_cpu_ns", "%" PRIu64, st->agent_cpu_ns);
