@@ -28,13 +28,15 @@ static bool is_first_copy(void)
 
 static bool read_environment(struct aif_environment *env)
 {
-	const char *path = getenv(AIF_ENV_SOCKET), *token = getenv(AIF_ENV_TOKEN);
+	const char *path = getenv(AIF_ENV_SOCKET), *token = getenv(AIF_ENV_TOKEN),
+		   *runtime = getenv(AIF_ENV_RUNTIME);
 
 	if (!path || !token || strlen(path) >= sizeof(env->socket) ||
 	    strlen(token) != sizeof(env->token))
 		return false;
 	strcpy(env->socket, path);
 	memcpy(env->token, token, sizeof(env->token));
+	strncpy(env->runtime, runtime ? runtime : "", sizeof(env->runtime) - 1);
 	return true;
 }
 

@@ -190,7 +190,8 @@ int aif_session_start(const struct aif_runtime *runtime)
 	struct aif_session *s = &aif_agent.session;
 	int saved = errno, r = 0;
 
-	if (!aif_agent.env.carrier)
+	if (!aif_agent.env.carrier ||
+	    (*aif_agent.env.runtime && strcmp(aif_agent.env.runtime, runtime->name)))
 		return -ENOENT;
 	for (unsigned i = 0; aif_runtimes[i]; i++)
 		if (aif_runtimes[i] == runtime)

@@ -30,6 +30,7 @@ struct aif_environment {
 	bool carrier; /* the variables are there and we are the copy that acts on them */
 	char socket[108];
 	char token[AIF_TOKEN_LEN];
+	char runtime[16]; /* the only one to listen to; "" = all */
 };
 
 /* generation: 0 = nothing yet, or a fork has wiped the page. */

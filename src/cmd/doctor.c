@@ -27,15 +27,34 @@ static bool probe_agent(void)
 		   "install aiflame completely, or set AIFLAME_AGENT");
 }
 
+/* Does the loader load layers? It is asked for ours, which without a recorder stays asleep. */
+static bool loads_layers(void *loader, const char *agent)
+{
+	int (*get_platforms)(unsigned, void *, unsigned *) =
+		(int (*)(unsigned, void *, unsigned *))dlsym(loader, "clGetPlatformIDs");
+	unsigned platforms;
+	void *layer;
+
+	if (!get_platforms || setenv("OPENCL_LAYERS", agent, 1) < 0)
+		return false;
+	get_platforms(0, NULL, &platforms);
+	layer = dlopen(agent, RTLD_LAZY | RTLD_NOLOAD);
+	if (layer)
+		dlclose(layer);
+	return layer;
+}
+
 static bool probe_loader(void)
 {
 	void *lib = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
+	char agent[PATH_MAX];
 
 	if (!lib)
 		return say(false, "OpenCL loader", "libOpenCL.so.1 was not found",
 			   "apt-get install ocl-icd-libopencl1");
-	dlclose(lib);
-	return say(true, "OpenCL loader", "libOpenCL.so.1", "");
+	aif_agent_path(agent, sizeof(agent));
+	return say(loads_layers(lib, agent), "OpenCL loader", "libOpenCL.so.1, loads layers",
+		   "but it did not load ours: use ocl-icd 2.3.0 or newer, or the Khronos loader");
 }
 
 static bool probe_drivers(void)

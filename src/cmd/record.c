@@ -19,7 +19,8 @@ static const struct aif_record_opts defaults = {
 static const struct aif_opt opts[] = {
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
 	 "the profile; %h host, %p pid, %r rank, %q{VAR} (aiflame.data)"},
-	{0, "runtime", "NAME", AIF_OPT_STRING, AT(runtime), 0, "only this runtime: opencl"},
+	{0, "runtime", "all|opencl", AIF_OPT_CHOICE, AT(runtime), 0,
+	 "the accelerator runtimes to listen to (all)"},
 	{0, "device-rate", "HZ", AIF_OPT_COUNT, AT(device_rate), 0,
 	 "device samples a second and thread, 0 for none (999)"},
 	{0, "device-lines", NULL, AIF_OPT_FLAG, AT(device_lines), 0,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/summary.h"
 
+#include "export/names.h"
 #include "export/report.h"
 
 #include <inttypes.h>
@@ -117,7 +118,7 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 									tops[i].kernel, space)),
 					       40));
 	for (size_t i = 0; i < len; i++) {
-		struct aif_buf cell = {0};
+		struct aif_buf cell = {0}, caller = {0};
 
 		put_share(&cell, tops[i].wall, a->conservation.busy_ns);
 		aif_buf_printf(out, "%s %8s  %-*.40s", i ? "        " : "kernels ",
@@ -128,8 +129,10 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 		aif_buf_printf(out, " %8s in %4" PRIu64 "  ", aif_buf_str(&cell), tops[i].launches);
 		aif_buf_clear(&cell);
 		aif_report_caller(p, tops[i].stack, &cell);
-		aif_buf_printf(out, "%.60s\n", aif_buf_str(&cell));
+		aif_name_short(aif_buf_str(&cell), cell.len, AIF_NAME_NORMAL, &caller);
+		aif_buf_printf(out, "%.60s\n", aif_buf_str(&caller));
 		aif_buf_finish(&cell);
+		aif_buf_finish(&caller);
 	}
 	free(tops);
 	aif_map_finish(&ids);

@@ -3,11 +3,13 @@
 
 #include "base/base.h"
 
+enum aif_record_runtime { AIF_RECORD_ALL = 0, AIF_RECORD_OPENCL = 1 };
+
 /* What `aiflame record` was asked for. Strings stay the caller's. A zeroed struct with `argv` set
  * (and, where 0 is not the default, what aif_record_opts_init sets) is a plain recording. */
 struct aif_record_opts {
 	const char *output;   /* -o: pattern with %h %p %r %q{VAR}; default "aiflame.data" */
-	const char *runtime;  /* --runtime: only this one; NULL = all */
+	int runtime;          /* --runtime: only this one (enum aif_record_runtime) */
 	const char *agent;    /* path of libaiflame-agent.so */
 	uint32_t device_rate; /* --device-rate Hz, default 999; 0 = no device samples */
 	uint64_t duration_ns; /* --duration: 0 = until the command ends */

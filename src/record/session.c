@@ -297,6 +297,7 @@ static int start(struct session *s, struct aif_err *err)
 	s->desk.drain = s->drain;
 	env.socket = s->desk.socket;
 	env.token = s->desk.token;
+	env.runtime = s->opts->runtime == AIF_RECORD_OPENCL ? "opencl" : NULL;
 	r = aif_spawn(s->opts->argv, &env, &s->old_mask, nofile, &s->child, &s->result->exit_code,
 		      err);
 	if (r < 0)

@@ -33,6 +33,9 @@ static int set_environment(const struct aif_spawn_env *env)
 
 	if (!r)
 		r = chain("OPENCL_LAYERS", env->agent);
+	if (!r && (env->runtime ? setenv(AIF_ENV_RUNTIME, env->runtime, 1)
+				: unsetenv(AIF_ENV_RUNTIME)) < 0)
+		r = -errno;
 	if (!r && (setenv(AIF_ENV_SOCKET, env->socket, 1) < 0 ||
 		   setenv(AIF_ENV_TOKEN, env->token, 1) < 0))
 		r = -errno;

@@ -8,6 +8,7 @@
 /* What a process needs in its environment to carry the agent of this recording. */
 struct aif_spawn_env {
 	const char *agent, *socket, *token;
+	const char *runtime; /* the only one that the agent listens to; NULL = all */
 };
 
 /* Starts argv with that environment, existing values of LD_PRELOAD and OPENCL_LAYERS kept behind

@@ -5,12 +5,14 @@
 
 /*
  * How agent and recorder meet: a SOCK_SEQPACKET socket at a path in a 0700 directory, named with
- * the token of this recording by the two environment variables below. The agent says hello; to a
+ * the token of this recording by the first two environment variables below. The agent says hello; to a
  * hello of kind RUNTIME the recorder answers with the memory's descriptor. Both then close the
  * socket: nothing stays open in the target.
  */
 #define AIF_ENV_SOCKET "AIFLAME_SOCKET"
 #define AIF_ENV_TOKEN  "AIFLAME_TOKEN"
+/* Listen to this runtime only. */
+#define AIF_ENV_RUNTIME "AIFLAME_RUNTIME"
 
 #define AIF_TOKEN_LEN 32 /* hexadecimal digits */
 
