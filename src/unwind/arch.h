@@ -8,6 +8,11 @@ struct aif_regs {
 	uint64_t pc, sp, bp;
 };
 
+/* What is needed besides where a function was interrupted. */
+struct aif_regs_more {
+	uint64_t r10, r13;
+};
+
 #if defined(__x86_64__)
 /* The caller's own registers: pc is a point inside the calling function, so that the first frame of
  * an unwind from here is the function that used this macro (and not `pc_is_exact`). rbp is read

@@ -332,6 +332,10 @@ static uint64_t row_of(const struct state *s, bool signal_frame)
 	}
 
 	if (!s->cfa_is_expr) {
+		if (cfa_off < INT32_MIN || cfa_off > INT32_MAX)
+			return bad_row(AIF_ROW_BAD_CFA);
+		if (s->cfa_reg == AIF_CFI_REG_R10 || s->cfa_reg == AIF_CFI_REG_R13)
+			return aif_row_make(AIF_ROW_REG, bp, (int16_t)s->cfa_reg, (int32_t)cfa_off);
 		if (bp == AIF_ROW_BP_AT_BP) {
 			/* gcc, at the `ret` of an over-aligned function: it forgot to say that rbp has
 			 * been restored, which it has, as only the return address is left. */
@@ -339,8 +343,6 @@ static uint64_t row_of(const struct state *s, bool signal_frame)
 				return bad_row(AIF_ROW_BAD_BP);
 			bp = 0;
 		}
-		if (cfa_off < INT32_MIN || cfa_off > INT32_MAX)
-			return bad_row(AIF_ROW_BAD_CFA);
 		if (s->cfa_reg == AIF_CFI_REG_RSP)
 			return aif_row_make(AIF_ROW_RSP, bp, 0, (int32_t)cfa_off);
 		if (s->cfa_reg == AIF_CFI_REG_RBP)

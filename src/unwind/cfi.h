@@ -7,7 +7,13 @@
 /* Call frame instructions: the small program that tells where the caller's registers are. */
 
 /* DWARF register numbers on x86-64. */
-enum { AIF_CFI_REG_RBP = 6, AIF_CFI_REG_RSP = 7, AIF_CFI_REG_RA = 16 };
+enum {
+	AIF_CFI_REG_RBP = 6,
+	AIF_CFI_REG_RSP = 7,
+	AIF_CFI_REG_R10 = 10,
+	AIF_CFI_REG_R13 = 13,
+	AIF_CFI_REG_RA = 16,
+};
 
 /* What the functions of one CIE share. */
 struct aif_cfi_cie {

@@ -12,6 +12,9 @@
  *
  * `bp` says where the caller's rbp was saved: 0 = it was not, AIF_ROW_BP_AT_BP = at the address in
  * rbp, else at CFA + 8 * bp (for SIGNAL: at rsp + 8 * bp).
+ *
+ * REG: while an over-aligned function sets up or takes down its frame its CFA is in a register that only
+ * an interruption tells (aif_unwind_interrupted); gcc takes r10, and r13 where r10 is needed.
  */
 enum aif_row_kind {
 	AIF_ROW_RSP,       /* CFA = rsp + off */
@@ -19,6 +22,7 @@ enum aif_row_kind {
 	AIF_ROW_PLT,       /* CFA = rsp + 8, and 8 more from (rip & 15) == aux on */
 	AIF_ROW_RBP_DEREF, /* CFA = *(rbp + aux): over-aligned frames */
 	AIF_ROW_RSP_DEREF, /* CFA = *(rsp + aux) */
+	AIF_ROW_REG,       /* CFA = r10 + off, or r13 + off: aux says which */
 	AIF_ROW_SIGNAL,    /* interrupted: its rsp is at rsp + off, its rip at rsp + aux */
 	AIF_ROW_END,       /* outermost frame: nobody called */
 	AIF_ROW_NONE,      /* no function covers this pc */
@@ -28,7 +32,7 @@ enum aif_row_kind {
 
 enum aif_row_bad {
 	AIF_ROW_BAD_TABLE = 1, /* malformed, or an encoding that is not supported */
-	AIF_ROW_BAD_CFA,       /* CFA from another register or expression (r10, r13, rdx, ...) */
+	AIF_ROW_BAD_CFA,       /* CFA from another register or expression (rdx, ...) */
 	AIF_ROW_BAD_BP,        /* rbp in another register or by another expression */
 	AIF_ROW_BAD_RA,        /* return address not at CFA - 8 */
 };

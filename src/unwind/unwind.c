@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/unwind.h"
 
+#include "unwind/cfi.h"
 #include "unwind/ehframe.h"
 #include "unwind/modules.h"
+#include "unwind/peek.h"
 #include "unwind/rows.h"
 
 /*
@@ -51,7 +53,7 @@
  * overwrites, for some instructions, the return address that it is about to leave. Only a signal can
  * look at the stack then.
  *
- * What this file reads besides rows and registers are the words of `load()`: a memo of whole stacks
+ * What this file reads besides rows and registers are the words of aif_peek(): a memo of whole stacks
  * needs no more than these to be exact.
  */
 
@@ -77,7 +79,8 @@ struct frame {
 	uint64_t sp;
 	uint64_t floor; /* nothing of the frame lies below: sp, or the end of its red zone */
 	uint64_t bp;
-	bool exact; /* pc is an instruction, not a return address */
+	bool exact;                       /* pc is an instruction, not a return address */
+	const struct aif_regs_more *more; /* of where it was interrupted, if they are known */
 };
 
 size_t aif_unwinder_size(void)
@@ -189,17 +192,6 @@ static AIF_NOINLINE uint64_t find_row(struct aif_unwinder *u, uint64_t address, 
 
 /* ---- the stack ---- */
 
-struct word {
-	uint64_t v;
-} __attribute__((packed, may_alias));
-
-/* Reads other functions' frames, which sanitizers forbid to ordinary code. */
-__attribute__((no_sanitize("address", "thread", "undefined"))) static inline uint64_t
-load(uint64_t at)
-{
-	return ((const struct word *)(uintptr_t)at)->v;
-}
-
 static inline bool readable(const struct frame *f, uint64_t at)
 {
 	return at >= f->floor && at <= f->limit;
@@ -217,6 +209,12 @@ static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 	case AIF_ROW_RBP:
 		cfa = f->bp + (uint64_t)(int64_t)aif_row_off(row);
 		break;
+	case AIF_ROW_REG:
+		if (!f->more)
+			return AIF_STOP_BAD_ROW;
+		cfa = aif_row_aux(row) == AIF_CFI_REG_R10 ? f->more->r10 : f->more->r13;
+		cfa += (uint64_t)(int64_t)aif_row_off(row);
+		break;
 	case AIF_ROW_PLT:
 		cfa = f->sp + 8 + ((f->pc & 15) >= (uint64_t)aif_row_aux(row) ? 8 : 0);
 		break;
@@ -226,7 +224,7 @@ static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 		cfa += (uint64_t)(int64_t)aif_row_aux(row);
 		if (!readable(f, cfa))
 			return AIF_STOP_BAD_STACK;
-		cfa = load(cfa);
+		cfa = aif_peek(cfa);
 		break;
 	case AIF_ROW_SIGNAL:
 		/* The three words lie in the ucontext, some 100 bytes above sp. */
@@ -235,9 +233,9 @@ static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 		cfa = f->sp + (uint64_t)aif_row_aux(row);
 		if (!readable(f, bp_at) || !readable(f, sp) || !readable(f, cfa))
 			return AIF_STOP_BAD_STACK;
-		f->bp = load(bp_at);
-		f->pc = load(cfa);
-		sp = load(sp);
+		f->bp = aif_peek(bp_at);
+		f->pc = aif_peek(cfa);
+		sp = aif_peek(sp);
 		if (sp <= f->sp || sp > f->limit)
 			return AIF_STOP_BAD_STACK;
 		f->sp = sp;
@@ -252,23 +250,29 @@ static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 	}
 	if (cfa - 8 < f->sp || cfa - 8 > f->limit)
 		return AIF_STOP_BAD_STACK;
-	if (aif_row_bp(row)) {
+	/* gcc does not say at which instruction of an epilogue rbp is restored. The function's own points
+	 * into its frame; the caller's, if it is an address in this stack, above. */
+	if (aif_row_bp(row) &&
+	    !(aif_row_kind(row) == AIF_ROW_REG && aif_row_bp(row) == AIF_ROW_BP_AT_BP &&
+	      (f->bp < f->floor || f->bp >= cfa))) {
 		bp_at = cfa + 8 * (uint64_t)(int64_t)aif_row_bp(row);
 		if (aif_row_bp(row) == AIF_ROW_BP_AT_BP)
 			bp_at = f->bp;
 		if (!readable(f, bp_at))
 			return AIF_STOP_BAD_STACK;
-		f->bp = load(bp_at);
+		f->bp = aif_peek(bp_at);
 	}
-	f->pc = load(cfa - 8);
+	f->pc = aif_peek(cfa - 8);
 	f->sp = cfa;
 	f->exact = false;
 	return AIF_STOP_COUNT;
 }
 
-struct aif_unwind_result aif_unwind(struct aif_unwinder *u, const struct aif_regs *regs,
-				    bool pc_is_exact, struct aif_stack_bounds bounds, uint64_t *pcs,
-				    unsigned max)
+/* `frames` is constant where this is inlined: without frames nothing is kept of them. */
+static inline __attribute__((always_inline)) struct aif_unwind_result
+walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_more *more,
+     bool pc_is_exact, struct aif_stack_bounds bounds, uint64_t *pcs, unsigned max,
+     struct aif_unwind_frame *frames)
 {
 	const uint32_t generation = aif_unwinder_generation(u);
 	const uint64_t limit = bounds.hi - 8;
@@ -280,6 +284,10 @@ struct aif_unwind_result aif_unwind(struct aif_unwinder *u, const struct aif_reg
 	if (max == 0)
 		return (struct aif_unwind_result){0, AIF_STOP_DEPTH};
 	pcs[depth++] = pc;
+	if (frames) {
+		frames[0] = (struct aif_unwind_frame){sp, bp, NO_MODULE};
+		frames[1] = frames[0];
+	}
 	if (bounds.hi < 8 || sp < bounds.lo || sp > limit)
 		return (struct aif_unwind_result){depth, AIF_STOP_BAD_STACK};
 
@@ -291,6 +299,8 @@ struct aif_unwind_result aif_unwind(struct aif_unwinder *u, const struct aif_reg
 				 !aif_rows_read(&u->rows.nodes[aif_rows_first(address)],
 						aif_rows_key(address, generation), &row)))
 			row = find_row(u, pc - !exact, !exact, generation);
+		if (frames)
+			frames[depth - 1] = frames[depth] = (struct aif_unwind_frame){sp, bp, row};
 
 		if (aif_likely(aif_row_kind(row) <= AIF_ROW_RBP && !exact)) {
 			uint64_t cfa = aif_row_kind(row) == AIF_ROW_RSP ? sp : bp;
@@ -304,13 +314,17 @@ struct aif_unwind_result aif_unwind(struct aif_unwinder *u, const struct aif_reg
 
 				if (aif_unlikely(at < sp || at > limit))
 					break;
-				bp = load(at);
+				bp = aif_peek(at);
 			}
-			pc = load(cfa - 8);
+			pc = aif_peek(cfa - 8);
 			sp = cfa;
 		} else {
-			struct frame f = {
-				.pc = pc, .sp = sp, .bp = bp, .limit = limit, .exact = exact};
+			struct frame f = {.pc = pc,
+					  .sp = sp,
+					  .bp = bp,
+					  .limit = limit,
+					  .exact = exact,
+					  .more = depth == 1 ? more : NULL};
 
 			f.floor = exact ? sp - AIF_MIN(sp - bounds.lo, RED_ZONE) : sp;
 			stop = step(&f, row);
@@ -321,6 +335,8 @@ struct aif_unwind_result aif_unwind(struct aif_unwinder *u, const struct aif_reg
 			bp = f.bp;
 			exact = f.exact;
 		}
+		if (frames)
+			frames[depth] = (struct aif_unwind_frame){sp, bp, row};
 		/* Hand-made stacks (coroutines) end with a zero. */
 		stop = AIF_STOP_END;
 		if (aif_unlikely(pc == 0))
@@ -331,4 +347,27 @@ struct aif_unwind_result aif_unwind(struct aif_unwinder *u, const struct aif_reg
 		pcs[depth++] = pc;
 	}
 	return (struct aif_unwind_result){depth, stop};
+}
+
+struct aif_unwind_result aif_unwind(struct aif_unwinder *u, const struct aif_regs *regs,
+				    bool pc_is_exact, struct aif_stack_bounds bounds, uint64_t *pcs,
+				    unsigned max)
+{
+	return walk(u, regs, NULL, pc_is_exact, bounds, pcs, max, NULL);
+}
+
+struct aif_unwind_result aif_unwind_frames(struct aif_unwinder *u, const struct aif_regs *regs,
+					   bool pc_is_exact, struct aif_stack_bounds bounds,
+					   uint64_t *pcs, unsigned max,
+					   struct aif_unwind_frame *frames)
+{
+	return walk(u, regs, NULL, pc_is_exact, bounds, pcs, max, frames);
+}
+
+struct aif_unwind_result aif_unwind_interrupted(struct aif_unwinder *u, const struct aif_regs *regs,
+						const struct aif_regs_more *more,
+						struct aif_stack_bounds bounds, uint64_t *pcs,
+						unsigned max)
+{
+	return walk(u, regs, more, true, bounds, pcs, max, NULL);
 }

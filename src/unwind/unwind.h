@@ -69,6 +69,27 @@ struct aif_unwind_result aif_unwind(struct aif_unwinder *u, const struct aif_reg
 				    bool pc_is_exact, struct aif_stack_bounds bounds, uint64_t *pcs,
 				    unsigned max);
 
+/* The stack of an interrupted point, as aif_unwind() with `pc_is_exact`, but it can also be told if the point is
+ * where a function that aligns its frame sets it up or takes it down: *more is of the same point. */
+struct aif_unwind_result aif_unwind_interrupted(struct aif_unwinder *u, const struct aif_regs *regs,
+						const struct aif_regs_more *more,
+						struct aif_stack_bounds bounds, uint64_t *pcs,
+						unsigned max);
+
+/* A frame as the unwinder met it. */
+struct aif_unwind_frame {
+	uint64_t sp;  /* the frame is what lies in [sp, the next frame's sp) */
+	uint64_t bp;  /* the frame pointer's register, whatever the function uses it for */
+	uint64_t row; /* the rule by which its caller was looked for (row.h) */
+};
+
+/* The same, and frames[max + 1]: frames[i] is that of pcs[i]; the one after the last, frames[depth], has
+ * the sp above the last frame if that is known, else the last frame's own. `max` is at least 1. */
+struct aif_unwind_result aif_unwind_frames(struct aif_unwinder *u, const struct aif_regs *regs,
+					   bool pc_is_exact, struct aif_stack_bounds bounds,
+					   uint64_t *pcs, unsigned max,
+					   struct aif_unwind_frame *frames);
+
 /* The loaded module that holds pc. `path` is "" for the main program; it and the addresses stay
  * valid until the module is unloaded. Lock-free on glibc >= 2.35. */
 struct aif_unwind_module {

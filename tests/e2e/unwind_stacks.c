@@ -84,13 +84,15 @@ static void on_timer(int number, siginfo_t *info, void *context)
 	static void *theirs[MAX];
 	const greg_t *g = ((ucontext_t *)context)->uc_mcontext.gregs;
 	struct aif_regs regs = {(uint64_t)g[REG_RIP], (uint64_t)g[REG_RSP], (uint64_t)g[REG_RBP]};
+	struct aif_regs_more more = {(uint64_t)g[REG_R10], (uint64_t)g[REG_R13]};
+	static const uint8_t lea[] = {0x49, 0x8d, 0x62, 0xf8};
 	struct aif_unwind_result r;
 	unsigned n, at = 0;
 	int saved = errno;
 
 	(void)number;
 	(void)info;
-	r = aif_unwind(t.u, &regs, true, t.bounds, ours, MAX);
+	r = aif_unwind_interrupted(t.u, &regs, &more, t.bounds, ours, MAX);
 	n = (unsigned)t.backtrace(theirs, MAX);
 	errno = saved;
 	t.samples++;
@@ -101,7 +103,10 @@ static void on_timer(int number, siginfo_t *info, void *context)
 		return;
 	}
 	n -= at;
-	/* Where an over-aligned function sets up its frame its CFA is in r10: said, not guessed. */
+	/* leaq -8(%r10), %rsp: rbp has been restored, which gcc's tables do not say, nor does glibc see it. */
+	if (memcmp((const void *)(uintptr_t)regs.pc, lea, sizeof(lea)) == 0)
+		return;
+	/* What cannot be followed is said, not guessed. */
 	if (r.stop == AIF_STOP_BAD_ROW && r.depth < n) {
 		t.not_followed++;
 		n = r.depth;

@@ -170,7 +170,11 @@ static void test_shapes(void **state)
 		{BYTES("\x0f\x0b\x77\x10\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22"), BAD_FOR(CFA)},
 		{BYTES("\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x1c"), BAD_FOR(CFA)},
 		{BYTES("\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x50\x2a\x33\x24\x22"), BAD_FOR(CFA)},
-		{BYTES("\x0c\x0a\x00"), BAD_FOR(CFA)},     /* r10 */
+		{BYTES("\x0c\x0a\x00"), aif_row_make(AIF_ROW_REG, 0, 10, 0)},
+		{BYTES("\x0c\x0d\x08\x86\x02"), aif_row_make(AIF_ROW_REG, -2, 13, 8)},
+		{BYTES("\x0c\x0a\x00\x10\x06\x02\x76\x00"),
+		 aif_row_make(AIF_ROW_REG, AIF_ROW_BP_AT_BP, 10, 0)},
+		{BYTES("\x0c\x0b\x00"), BAD_FOR(CFA)},     /* r11 */
 		{BYTES("\x0f\x02\x77\x08"), BAD_FOR(CFA)}, /* rsp + 8 as expression */
 		{BYTES("\x0f\x0c\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22\x96"), BAD_FOR(CFA)},
 		{BYTES("\x09\x06\x03"), BAD_FOR(BP)},         /* rbp in rbx */

@@ -210,11 +210,13 @@ static void on_signal(int number, siginfo_t *info, void *context)
 {
 	const greg_t *g = ((ucontext_t *)context)->uc_mcontext.gregs;
 	struct aif_regs regs = {(uint64_t)g[REG_RIP], (uint64_t)g[REG_RSP], (uint64_t)g[REG_RBP]};
+	struct aif_regs_more more = {(uint64_t)g[REG_R10], (uint64_t)g[REG_R13]};
 
 	(void)number;
 	(void)info;
 	interrupted.pc = regs.pc;
-	interrupted.result = aif_unwind(seen.u, &regs, true, seen.bounds, interrupted.ours, MAX);
+	interrupted.result =
+		aif_unwind_interrupted(seen.u, &regs, &more, seen.bounds, interrupted.ours, MAX);
 	capture();
 	use(context);
 }
@@ -287,10 +289,70 @@ __asm__(".text\n"
 	"	movq -16(%rsp), %rbp\n"
 	"	.cfi_same_value %rbp\n"
 	"	ret\n"
+	"	.cfi_endproc\n"
+	/* over-aligned, as gcc does it: before rbp is set up, ... */
+	".type cfa_in_r10, @function\n"
+	"cfa_in_r10:\n"
+	"	.cfi_startproc\n"
+	"	leaq 8(%rsp), %r10\n"
+	"	.cfi_def_cfa %r10, 0\n"
+	"	andq $-256, %rsp\n"
+	"	ud2\n"
+	"	leaq -8(%r10), %rsp\n"
+	"	.cfi_def_cfa %rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	/* the same in r13, ... */
+	".type cfa_in_r13, @function\n"
+	"cfa_in_r13:\n"
+	"	.cfi_startproc\n"
+	"	movq %r13, %r11\n"
+	"	leaq 8(%rsp), %r13\n"
+	"	.cfi_def_cfa %r13, 0\n"
+	"	andq $-256, %rsp\n"
+	"	ud2\n"
+	"	leaq -8(%r13), %rsp\n"
+	"	.cfi_def_cfa %rsp, 8\n"
+	"	movq %r11, %r13\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	/* ... with rbp saved at rbp, and when that has been restored, which is not said */
+	".type rbp_at_rbp, @function\n"
+	"rbp_at_rbp:\n"
+	"	.cfi_startproc\n"
+	"	leaq 8(%rsp), %r10\n"
+	"	.cfi_def_cfa %r10, 0\n"
+	"	andq $-256, %rsp\n"
+	"	pushq -8(%r10)\n"
+	"	pushq %rbp\n"
+	"	movq %rsp, %rbp\n"
+	"	.cfi_escape 0x10, 0x06, 0x02, 0x76, 0x00\n"
+	"	ud2\n"
+	"	leave\n"
+	"	leaq -8(%r10), %rsp\n"
+	"	.cfi_def_cfa %rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".type rbp_restored, @function\n"
+	"rbp_restored:\n"
+	"	.cfi_startproc\n"
+	"	leaq 8(%rsp), %r10\n"
+	"	.cfi_def_cfa %r10, 0\n"
+	"	andq $-256, %rsp\n"
+	"	pushq -8(%r10)\n"
+	"	pushq %rbp\n"
+	"	movq %rsp, %rbp\n"
+	"	.cfi_escape 0x10, 0x06, 0x02, 0x76, 0x00\n"
+	"	leave\n"
+	"	ud2\n"
+	"	leaq -8(%r10), %rsp\n"
+	"	.cfi_def_cfa %rsp, 8\n"
+	"	ret\n"
 	"	.cfi_endproc\n");
 
 void first_instruction(void);
 void red_zone(void);
+void cfa_in_r10(void), cfa_in_r13(void), rbp_at_rbp(void), rbp_restored(void);
 
 static void skip_ud2(int number, siginfo_t *info, void *context)
 {
@@ -319,6 +381,32 @@ static void test_interrupted_instruction_is_exact(void **state)
 	traps(red_zone);
 	assert_same();
 	assert_interrupted_same();
+	sigaction(SIGILL, &old, NULL);
+}
+
+static void test_interrupted_with_the_cfa_in_a_register(void **state)
+{
+	static void (*const functions[])(void) = {cfa_in_r10, cfa_in_r13, rbp_at_rbp, rbp_restored};
+	struct sigaction action = {.sa_sigaction = skip_ud2, .sa_flags = SA_SIGINFO}, old;
+	uint64_t first[MAX];
+
+	(void)state;
+	assert_int_equal(sigaction(SIGILL, &action, &old), 0);
+	for (volatile size_t i = 0; i < AIF_ARRAY_LEN(functions); i++) { /* one place that calls */
+		/* glibc follows the stale rule for rbp into nowhere. */
+		seen.ours_only = functions[i] == rbp_restored;
+		traps(functions[i]);
+		if (!seen.ours_only)
+			assert_interrupted_same();
+		if (i == 0)
+			memcpy(first, interrupted.ours, sizeof(first));
+		/* All were called from the same place. */
+		assert_int_equal(interrupted.result.stop, AIF_STOP_END);
+		assert_memory_equal(interrupted.ours + 1, first + 1,
+				    (interrupted.result.depth - 1) * sizeof(first[0]));
+		/* From the handler these registers are not known. */
+		assert_int_equal(seen.result.stop, AIF_STOP_BAD_ROW);
+	}
 	sigaction(SIGILL, &old, NULL);
 }
 
@@ -539,6 +627,7 @@ int main(void)
 		TEST(test_threads_on_a_cold_map),
 		TEST(test_through_a_signal_frame),
 		TEST(test_interrupted_instruction_is_exact),
+		TEST(test_interrupted_with_the_cfa_in_a_register),
 		TEST(test_alternate_signal_stack),
 		TEST(test_coroutine),
 		TEST(test_code_without_module),

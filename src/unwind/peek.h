@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+struct aif_word {
+	uint64_t v;
+} __attribute__((packed, may_alias));
+
+/* What sanitizers forbid to ordinary code: reading other functions' frames. */
+#define AIF_READS_FRAMES __attribute__((no_sanitize("address", "thread", "undefined")))
+
+/* The word at an address that is known to be readable; need not be aligned. */
+AIF_READS_FRAMES static inline uint64_t aif_peek(uint64_t at)
+{
+	return ((const struct aif_word *)(uintptr_t)at)->v;
+}

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The memo of stacks, each answer checked, in one workload compiled by each C++ compiler found, at each
+# level, with and without frame pointers: 20,000 captures each.
+. "$(dirname "$0")/tap.sh"
+here=$root/tests/e2e
+for f in bounds cfi ehframe memo memo_reads modules rows unwind; do
+	${CC:-cc} -O2 -g -std=gnu17 -I"$root/src" -c "$root/src/unwind/$f.c" || exit 1
+done
+${CC:-cc} -O2 -g -std=gnu17 -I"$root/src" -I"$root/tests" -c "$here/memo_stacks.c" || exit 1
+try() {
+	how=$1
+	shift
+	check "build: $how" "$@" -I"$root/src" -o stacks "$here/unwind_workload.cpp" ./*.o -ldl -pthread
+	check "stacks: $how" ./stacks 20000
+}
+for compiler in g++ clang++; do
+	command -v $compiler >/dev/null 2>&1 || continue
+	for level in -O0 -O1 -O2 -O3; do
+		try "$compiler $level" $compiler $level
+	done
+	try "$compiler -O2, frame pointers" $compiler -O2 -fno-omit-frame-pointer
+	try "$compiler -O0, no frame pointers" $compiler -O0 -fomit-frame-pointer
+done
+try "lazy binding, not PIE" ${CXX:-c++} -O2 -Wl,-z,lazy -no-pie
+done_testing

@@ -1,0 +1,768 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "memo_audit.h"
+#include "tiny_elf.h"
+
+#include <alloca.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <cmocka.h>
+
+/* One for each thread: code that is called from assembly or from a library takes no argument. */
+static _Thread_local struct audit audit;
+
+static AIF_NOINLINE void use(void *p)
+{
+	__asm__ volatile("" : : "r"(p) : "memory");
+}
+
+void memo_hook(void);
+
+AIF_NOINLINE void memo_hook(void)
+{
+	struct aif_regs regs;
+
+	AIF_REGS_HERE(&regs);
+	audit_capture(&audit, &regs);
+	use(&regs);
+}
+
+static struct aif_memo_counts counts(void)
+{
+	struct aif_memo_counts c;
+
+	aif_memo_counts(audit.memo, &c);
+	return c;
+}
+
+static int setup(void **state)
+{
+	struct aif_unwinder *u = audit_pages(aif_unwinder_size());
+	struct aif_stack_bounds bounds;
+
+	*state = NULL;
+	if (!u || aif_unwinder_init(u) || aif_stack_bounds_here(&bounds))
+		return -1;
+	return audit_begin(&audit, u, bounds, AIF_MEMO_MAX_DEPTH) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	munmap(audit.u, aif_unwinder_size());
+	audit_end(&audit);
+	return 0;
+}
+
+/* ---- what it answers ---- */
+
+/* `sp` moves with the size: another stack for each. */
+static AIF_NOINLINE void plain(unsigned depth, unsigned size)
+{
+	char *p = alloca(32 + (size_t)size * 32); /* sanitizers make it a multiple of 32 */
+
+	p[0] = 1;
+	use(p);
+	if (depth)
+		plain(depth - 1, 0);
+	else
+		memo_hook();
+	use(p);
+}
+
+static void test_hit_after_miss(void **state)
+{
+	struct aif_memo_result first;
+	uint64_t value;
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		plain(20, 0);
+		assert_int_equal(audit.wrong, 0);
+		assert_non_null(audit.last.stack);
+		assert_int_equal(audit.last.hit, i > 0);
+		assert_int_equal(audit.last.stop, AIF_STOP_END);
+		assert_true(audit.last.depth > 20);
+		if (i == 0) {
+			first = audit.last;
+			value = first.stack->value;
+			assert_int_equal(first.stack->number, 1);
+			assert_non_null(first.pcs);
+			assert_non_null(first.frames);
+		}
+		assert_ptr_equal(audit.last.stack, first.stack);
+		assert_int_equal(audit.last.stack->value, value);
+	}
+	assert_int_equal(counts().missed, 1);
+	assert_int_equal(counts().predicted + counts().found, 9);
+	/* From the third on the two before were this one too. */
+	assert_true(counts().predicted >= 7);
+}
+
+static AIF_NOINLINE void with_frames(uint64_t local[3], unsigned depth)
+{
+	uint64_t here = 1;
+	struct aif_regs regs;
+
+	local[depth] = (uint64_t)(uintptr_t)&here;
+	use(&here);
+	if (depth) {
+		with_frames(local, depth - 1);
+		use(&here);
+		return;
+	}
+	for (int i = 0; i < 3; i++) {
+		struct aif_memo_result r;
+
+		AIF_REGS_HERE(&regs);
+		r = i == 2 ? aif_memo_unwind(audit.memo, &regs)
+			   : aif_memo_capture(audit.memo, &regs);
+		assert_int_equal(r.hit, i == 1);
+		assert_int_equal(r.stop, AIF_STOP_END);
+		if (i == 1) {
+			assert_null(r.frames);
+			continue;
+		}
+		for (unsigned k = 0; k < 3; k++) {
+			assert_in_range(local[k], r.frames[k].sp, r.frames[k + 1].sp - 1);
+			assert_true(r.frames[k].sp < r.frames[k + 1].sp);
+		}
+		assert_int_equal(r.frames[0].sp, regs.sp);
+		assert_int_equal(r.pcs[0], regs.pc);
+		assert_true(r.frames[r.depth].sp >= r.frames[r.depth - 1].sp);
+	}
+	use(&here);
+}
+
+static void test_frames_hold_their_locals(void **state)
+{
+	uint64_t local[3];
+
+	(void)state;
+	with_frames(local, 2);
+}
+
+/* ---- what makes stacks differ (see memo.c) ---- */
+
+__asm__(".text\n"
+	/* innermost, by rsp, does not touch rbp */
+	".type memo_g, @function\n"
+	"memo_g:\n"
+	"	.cfi_startproc\n"
+	"	subq $24, %rsp\n"
+	"	.cfi_def_cfa_offset 32\n"
+	"	call memo_hook\n"
+	"	addq $24, %rsp\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	/* memo_f(n): n bytes of alloca, so by rbp; calls g */
+	".globl memo_f\n"
+	".type memo_f, @function\n"
+	"memo_f:\n"
+	"	.cfi_startproc\n"
+	"	pushq %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset 6, -16\n"
+	"	movq %rsp, %rbp\n"
+	"	.cfi_def_cfa_register 6\n"
+	"	subq %rdi, %rsp\n"
+	"	call memo_g\n"
+	"	leave\n"
+	"	.cfi_def_cfa 7, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	/* memo_h(n): 104 bytes that it does not initialise, calls f(n) */
+	".globl memo_h\n"
+	".type memo_h, @function\n"
+	"memo_h:\n"
+	"	.cfi_startproc\n"
+	"	subq $104, %rsp\n"
+	"	.cfi_def_cfa_offset 112\n"
+	"	call memo_f\n"
+	"	addq $104, %rsp\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	/* p, q, r with the same frame, all call mid; t jumps there */
+	".type memo_mid, @function\n"
+	"memo_mid:\n"
+	"	.cfi_startproc\n"
+	"	subq $40, %rsp\n"
+	"	.cfi_def_cfa_offset 48\n"
+	"	call memo_hook\n"
+	"	addq $40, %rsp\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".globl memo_p\n"
+	".type memo_p, @function\n"
+	"memo_p:\n"
+	"	.cfi_startproc\n"
+	"	subq $56, %rsp\n"
+	"	.cfi_def_cfa_offset 64\n"
+	"	call memo_mid\n"
+	"	addq $56, %rsp\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".globl memo_q\n"
+	".type memo_q, @function\n"
+	"memo_q:\n"
+	"	.cfi_startproc\n"
+	"	subq $56, %rsp\n"
+	"	.cfi_def_cfa_offset 64\n"
+	"	call memo_mid\n"
+	"	addq $56, %rsp\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".globl memo_r\n"
+	".type memo_r, @function\n"
+	"memo_r:\n"
+	"	.cfi_startproc\n"
+	"	subq $56, %rsp\n"
+	"	.cfi_def_cfa_offset 64\n"
+	"	call memo_mid\n"
+	"	addq $56, %rsp\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".globl memo_t\n"
+	".type memo_t, @function\n"
+	"memo_t:\n"
+	"	.cfi_startproc\n"
+	"	jmp memo_mid\n"
+	"	.cfi_endproc\n"
+	/* memo_data(n): rbp is a data register, saved, set to n */
+	".globl memo_data\n"
+	".type memo_data, @function\n"
+	"memo_data:\n"
+	"	.cfi_startproc\n"
+	"	pushq %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset 6, -16\n"
+	"	movq %rdi, %rbp\n"
+	"	call memo_data_2\n"
+	"	popq %rbp\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".type memo_data_2, @function\n"
+	"memo_data_2:\n"
+	"	.cfi_startproc\n"
+	"	pushq %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset 6, -16\n"
+	"	addq $1, %rbp\n"
+	"	call memo_hook\n"
+	"	popq %rbp\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n");
+
+void memo_f(long), memo_h(long), memo_p(long), memo_q(long), memo_r(long), memo_t(long),
+	memo_data(long);
+
+static void test_alloca_and_stale_slots(void **state)
+{
+	static const struct {
+		void (*f)(long);
+		long arg;
+	} calls[] = {
+		{memo_f, 256}, {memo_h, 256 - 112}, {memo_f, 256}, {memo_p, 0},
+		{memo_q, 0},   {memo_p, 0},         {memo_t, 0},
+	};
+	static void (*volatile call)(long);
+
+	(void)state;
+	for (int round = 0; round < 6; round++) {
+		for (size_t i = 0; i < AIF_ARRAY_LEN(calls); i++) {
+			call = calls[i].f;
+			call(calls[i].arg);
+			assert_int_equal(audit.wrong, 0);
+		}
+	}
+	assert_int_equal(counts().missed, 5);
+	assert_int_equal(audit.hits, 6 * 7 - 5);
+}
+
+static void test_rbp_as_data_does_not_matter(void **state)
+{
+	(void)state;
+	for (long i = 0; i < 200; i++)
+		memo_data(i * 0x123456789);
+	assert_int_equal(audit.wrong, 0);
+	assert_int_equal(audit.hits, 199);
+}
+
+/* Each of three stacks is followed by each, so that only the last two together tell which comes next; the
+ * stack pointer tells nothing. */
+static void test_sequences_are_predicted(void **state)
+{
+	static const char sequence[] = "ppqprqqrr";
+	uint64_t learned = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 20; round++) {
+		if (round == 3)
+			learned = counts().predicted;
+		for (const char *c = sequence; *c; c++) {
+			void (*volatile call)(long) = *c == 'p'   ? memo_p
+						      : *c == 'q' ? memo_q
+								  : memo_r;
+
+			call(0);
+		}
+	}
+	assert_int_equal(audit.wrong, 0);
+	assert_int_equal(counts().missed, 3);
+	assert_int_equal(counts().predicted - learned, 17 * strlen(sequence));
+}
+
+/* The same code and the same words, but another library's rows. */
+static void test_library_replaced_at_its_address(void **state)
+{
+	unsigned at_same_address = 0;
+	uint64_t hits = 0;
+	void *last = NULL;
+
+	(void)state;
+	for (unsigned i = 0; i < 40; i++) {
+		struct tiny_elf opts = {.frame = 1048, .no_tables = i % 2};
+		void *handle = tiny_elf_open(&opts), *entry;
+
+		assert_non_null(handle);
+		entry = dlsym(handle, "entry");
+		at_same_address += entry == last;
+		last = entry;
+		for (int k = 0; k < 3; k++)
+			tiny_elf_entry(handle)(memo_hook);
+		assert_int_equal(audit.wrong, 0);
+		assert_int_equal(audit.last.stop, i % 2 ? AIF_STOP_NO_FDE : AIF_STOP_END);
+		hits += 2;
+		assert_int_equal(audit.hits, hits);
+		dlclose(handle);
+		aif_unwinder_refresh(audit.u);
+	}
+	assert_true(at_same_address > 10); /* else this test shows nothing */
+	/* Seen by capturing: all but the last dlclose. */
+	assert_int_equal(counts().cleared, 39);
+}
+
+/* Code in no module, and then a library at its place: no generation ends in between. */
+static void test_unknown_code_is_not_remembered(void **state)
+{
+	static uint8_t image[5 * TINY_PAGE];
+	struct tiny_elf opts = {.frame = 1048};
+	void *handle = tiny_elf_open(&opts), *entry, *code;
+	tiny_entry *call;
+
+	(void)state;
+	assert_non_null(handle);
+	entry = dlsym(handle, "entry");
+	dlclose(handle);
+	aif_unwinder_refresh(audit.u);
+	tiny_elf_make(image, &opts);
+	code = mmap(entry, TINY_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_equal(code, entry);
+	memcpy(code, image + TINY_CODE, TINY_CODE_LEN);
+	memcpy(&call, &code, sizeof(call));
+	for (int i = 0; i < 3; i++) {
+		call(memo_hook);
+		assert_int_equal(audit.last.stop, AIF_STOP_NO_MODULE);
+		assert_int_equal(audit.last.depth, 2);
+		assert_null(audit.last.stack);
+	}
+	munmap(code, TINY_PAGE);
+	handle = tiny_elf_open(&opts);
+	assert_non_null(handle);
+	assert_ptr_equal(dlsym(handle, "entry"), entry);
+	tiny_elf_entry(handle)(memo_hook);
+	assert_int_equal(audit.last.stop, AIF_STOP_END);
+	assert_int_equal(audit.wrong, 0);
+	assert_int_equal(counts().refused, 3);
+	dlclose(handle);
+	aif_unwinder_refresh(audit.u);
+}
+
+static void test_far_words_are_not_remembered(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		plain(3, 600 * 1024 / 32);
+		assert_null(audit.last.stack);
+		assert_int_equal(audit.last.stop, AIF_STOP_END);
+		plain(3, 480 * 1024 / 32);
+		assert_non_null(audit.last.stack);
+	}
+	assert_int_equal(audit.wrong, 0);
+	assert_int_equal(counts().refused, 4);
+	assert_int_equal(audit.hits, 3);
+}
+
+static void test_deep_stacks_are_cut(void **state)
+{
+	const unsigned depths[] = {1000, 1010, 1020, 1022, 1023, 1024, 1030, 1500, 3000};
+
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < AIF_ARRAY_LEN(depths); i++)
+			plain(depths[i], 0);
+	}
+	assert_int_equal(audit.last.stop, AIF_STOP_DEPTH);
+	assert_int_equal(audit.last.depth, AIF_MEMO_MAX_DEPTH);
+	assert_int_equal(audit.wrong, 0);
+	assert_int_equal(audit.hits, 2 * AIF_ARRAY_LEN(depths));
+	aif_memo_init(audit.memo, audit.u, audit.bounds, 7);
+	audit.max_depth = 7;
+	for (unsigned i = 0; i < 20; i++)
+		plain(i % 10, 0);
+	assert_int_equal(audit.wrong, 0);
+	assert_int_equal(audit.last.depth, 7);
+	assert_int_equal(audit.hits, 2 * AIF_ARRAY_LEN(depths) + 10);
+}
+
+/* ---- other stacks ---- */
+
+static ucontext_t main_context, coroutine_context[2];
+
+static void coroutine(int me)
+{
+	for (int i = 0;; i++) {
+		plain((unsigned)(i % 3), 0);
+		swapcontext(&coroutine_context[me], &main_context);
+	}
+}
+
+static AIF_NOINLINE void make_coroutine(int i, char *stack, size_t size)
+{
+	void (*takes_int)(int) = coroutine;
+	void (*start)(void);
+
+	memcpy(&start, &takes_int, sizeof(start)); /* makecontext's own way to pass arguments */
+	getcontext(&coroutine_context[i]);
+	coroutine_context[i].uc_stack.ss_sp = stack;
+	coroutine_context[i].uc_stack.ss_size = size;
+	makecontext(&coroutine_context[i], start, 1, i);
+}
+
+static void test_coroutines(void **state)
+{
+	size_t size = 128 * 1024;
+	char *stacks = audit_pages(2 * size);
+
+	(void)state;
+	assert_non_null(stacks);
+	for (int i = 0; i < 2; i++)
+		make_coroutine(i, stacks + (size_t)i * size, size);
+	for (int i = 0; i < 50; i++) {
+		plain(2, 0);
+		assert_non_null(audit.last.stack);
+		swapcontext(&main_context, &coroutine_context[i % 2]);
+		assert_null(audit.last.stack);
+		assert_int_equal(audit.last.stop, AIF_STOP_BAD_STACK);
+		assert_int_equal(audit.last.depth, 1);
+	}
+	assert_int_equal(audit.wrong, 0);
+	assert_int_equal(audit.hits, 49);
+	assert_int_equal(counts().refused, 50);
+
+	/* With one's own bounds a stack is remembered; with other bounds again it is not used. */
+	for (int i = 0; i < 2; i++) {
+		uint64_t lo = (uint64_t)(uintptr_t)stacks + (uint64_t)i * size;
+
+		audit.bounds = (struct aif_stack_bounds){lo, lo + size};
+		aif_memo_init(audit.memo, audit.u, audit.bounds, AIF_MEMO_MAX_DEPTH);
+		for (int k = 0; k < 9; k++) {
+			swapcontext(&main_context, &coroutine_context[i]);
+			assert_non_null(audit.last.stack);
+			assert_int_equal(audit.last.hit, k >= 3);
+		}
+	}
+	assert_int_equal(audit.wrong, 0);
+	munmap(stacks, 2 * size);
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	memo_hook();
+}
+
+static AIF_NOINLINE void raises(unsigned depth)
+{
+	volatile char frame[24];
+
+	frame[depth % 24] = 1;
+	if (depth)
+		raises(depth - 1);
+	else
+		raise(SIGUSR1);
+	use((void *)frame);
+}
+
+static void test_from_a_signal_handler(void **state)
+{
+	struct sigaction action = {.sa_handler = on_signal}, old;
+
+	(void)state;
+	assert_int_equal(sigaction(SIGUSR1, &action, &old), 0);
+	for (int i = 0; i < 40; i++) {
+		raises((unsigned)(i % 4));
+		assert_int_equal(audit.last.stop, AIF_STOP_END);
+		plain(2, 0);
+	}
+	assert_int_equal(audit.wrong, 0);
+	assert_int_equal(audit.hits, 80 - 5);
+	sigaction(SIGUSR1, &old, NULL);
+}
+
+static void test_alternate_signal_stack(void **state)
+{
+	stack_t alternate = {.ss_size = 128 * 1024}, old;
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK}, old_action;
+
+	(void)state;
+	alternate.ss_sp = audit_pages(alternate.ss_size);
+	assert_non_null(alternate.ss_sp);
+	assert_int_equal(sigaltstack(&alternate, &old), 0);
+	assert_int_equal(sigaction(SIGUSR1, &action, &old_action), 0);
+	for (int i = 0; i < 10; i++) {
+		raises(3);
+		assert_null(audit.last.stack);
+		assert_int_equal(audit.last.stop, AIF_STOP_BAD_STACK);
+	}
+	assert_int_equal(audit.wrong, 0);
+	assert_int_equal(counts().refused, 10);
+	sigaction(SIGUSR1, &old_action, NULL);
+	sigaltstack(&old, NULL);
+	munmap(alternate.ss_sp, alternate.ss_size);
+}
+
+static jmp_buf jump_to;
+static volatile bool jump = true;
+
+static AIF_NOINLINE void jumps(unsigned depth, unsigned from)
+{
+	volatile char frame[40];
+
+	frame[depth % 40] = 1;
+	if (depth == from)
+		memo_hook();
+	if (depth)
+		jumps(depth - 1, from);
+	else if (jump)
+		longjmp(jump_to, 1);
+	use((void *)frame);
+}
+
+static AIF_NOINLINE void lands(unsigned depth, unsigned from)
+{
+	if (setjmp(jump_to) == 0)
+		jumps(depth, from);
+	memo_hook();
+}
+
+static void test_longjmp(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 120; i++) {
+		lands(2 + i % 6, i % 3);
+		plain(i % 5, 0);
+	}
+	assert_int_equal(audit.wrong, 0);
+	assert_true(audit.hits > 120);
+}
+
+/* ---- threads ---- */
+
+#define THREADS 8
+#define ROUNDS  300
+
+struct team {
+	pthread_barrier_t start;
+	struct aif_unwinder *u;
+	atomic_uint failed, captures, hits, left;
+};
+
+static void *member(void *arg)
+{
+	struct team *team = arg;
+	struct aif_stack_bounds bounds;
+
+	if (aif_stack_bounds_here(&bounds) ||
+	    !audit_begin(&audit, team->u, bounds, AIF_MEMO_MAX_DEPTH)) {
+		atomic_fetch_add(&team->failed, 1);
+		pthread_barrier_wait(&team->start);
+		return NULL;
+	}
+	pthread_barrier_wait(&team->start);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		plain(i % 13, 0);
+		plain(i % 7, i % 3);
+		memo_f(256);
+		memo_h(256 - 112);
+		memo_q(0);
+		memo_p(0);
+	}
+	atomic_fetch_add(&team->failed, (unsigned)audit.wrong);
+	atomic_fetch_add(&team->captures, (unsigned)audit.captures);
+	atomic_fetch_add(&team->hits, (unsigned)audit.hits);
+	audit_end(&audit);
+	atomic_fetch_sub(&team->left, 1);
+	return NULL;
+}
+
+/* All learn the same rows at once, while libraries come and go. */
+static void test_threads(void **state)
+{
+	struct team team = {.u = audit.u, .left = THREADS};
+	pthread_t threads[THREADS];
+	unsigned swaps = 0;
+
+	(void)state;
+	pthread_barrier_init(&team.start, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, member, &team), 0);
+	while (atomic_load(&team.left) && swaps < 5000) {
+		struct tiny_elf opts = {.frame = swaps % 2 ? 1048 : 2072};
+		void *handle = tiny_elf_open(&opts);
+
+		assert_non_null(handle);
+		tiny_elf_entry(handle)(memo_hook);
+		tiny_elf_entry(handle)(memo_hook);
+		dlclose(handle);
+		aif_unwinder_refresh(audit.u);
+		swaps++;
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&team.start);
+	assert_int_equal(atomic_load(&team.failed), 0);
+	assert_int_equal(audit.wrong, 0);
+	assert_int_equal(atomic_load(&team.captures), THREADS * ROUNDS * 6);
+	assert_true(atomic_load(&team.hits) > THREADS * ROUNDS);
+}
+
+/* ---- memory, and when it does not pay ---- */
+
+static size_t touched_pages(void)
+{
+	static unsigned char in[4096];
+	size_t n = 0, pages = (aif_memo_size() + 4095) / 4096;
+
+	assert_int_equal(mincore(audit.memo, aif_memo_size(), in), 0);
+	for (size_t i = 0; i < pages; i++)
+		n += in[i] & 1;
+	return n;
+}
+
+static void test_memory_grows_with_what_is_known(void **state)
+{
+	(void)state;
+	assert_true(aif_memo_size() <= 1200 * 1000);
+	for (unsigned i = 0; i < 80; i++)
+		plain(70, i);
+	assert_int_equal(counts().missed, 80);
+	assert_true(touched_pages() <= 45);
+	aif_memo_clear(audit.memo);
+	for (unsigned i = 0; i < 80; i++)
+		plain(70, i);
+	assert_int_equal(counts().missed, 160);
+	assert_true(touched_pages() <= 45);
+	assert_int_equal(audit.wrong, 0);
+}
+
+/* More stacks than there is room for: the oldest make room, nothing of them is used again. */
+static void test_the_ring_goes_round(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 30000; i++) {
+		plain(60 + i % 3, i % 10 ? i % 50 : i / 10);
+		assert_int_equal(audit.wrong, 0);
+	}
+	assert_true(counts().missed > 3000);
+	assert_true(audit.hits > 26000);
+	assert_int_equal(counts().passed, 0);
+	assert_int_equal(counts().cleared, 0);
+}
+
+static void test_stands_aside_when_it_does_not_pay(void **state)
+{
+	struct aif_memo_counts before;
+
+	(void)state;
+	/* ever new stacks, for long */
+	for (unsigned i = 0; i < 40000; i++)
+		plain(30 + i / 10000, i % 10000);
+	before = counts();
+	assert_true(before.passed > 30000);
+	assert_true(before.missed < 8000);
+	/* a loop: back at work after at most 64 windows */
+	for (unsigned i = 0; i < 80 * 1024; i++)
+		plain(20 + i % 10, 0);
+	assert_int_equal(audit.wrong, 0);
+	assert_true(counts().passed - before.passed <= 65 * 1024);
+	assert_int_equal(counts().missed - before.missed, 10);
+	assert_true(counts().predicted - before.predicted > 13 * 1024);
+}
+
+/* So many stacks as fit are no reason to stand aside, even if none repeats for long. */
+static void test_learning_is_not_standing_aside(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 4; round++)
+		for (unsigned i = 0; i < 1800; i++)
+			plain(20, i);
+	assert_int_equal(audit.wrong, 0);
+	assert_int_equal(counts().passed, 0);
+	assert_int_equal(counts().missed, 1800);
+	assert_true(counts().predicted > 4500);
+}
+
+static void test_refusals_do_not_pay(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++)
+		plain(3, 600 * 1024 / 32);
+	assert_int_equal(audit.wrong, 0);
+	assert_true(counts().passed > 15000);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_hit_after_miss),
+		TEST(test_frames_hold_their_locals),
+		TEST(test_alloca_and_stale_slots),
+		TEST(test_rbp_as_data_does_not_matter),
+		TEST(test_sequences_are_predicted),
+		TEST(test_library_replaced_at_its_address),
+		TEST(test_unknown_code_is_not_remembered),
+		TEST(test_far_words_are_not_remembered),
+		TEST(test_deep_stacks_are_cut),
+		TEST(test_coroutines),
+		TEST(test_from_a_signal_handler),
+		TEST(test_alternate_signal_stack),
+		TEST(test_longjmp),
+		TEST(test_threads),
+		TEST(test_memory_grows_with_what_is_known),
+		TEST(test_the_ring_goes_round),
+		TEST(test_stands_aside_when_it_does_not_pay),
+		TEST(test_learning_is_not_standing_aside),
+		TEST(test_refusals_do_not_pay),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
