@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fixture_interpreter.h"
+
+/* When there is an interpreter that can be believed, and when there is not; who hears of deaths. */
+
+static void test_no_python_no_frames(void **state)
+{
+	(void)state;
+	begin(11);
+	five_calls();
+	walk(MAX); /* not detected */
+	assert_int_equal(stack.depth, 0);
+	assert_int_equal(aif_python_state(py), AIF_PYTHON_ABSENT);
+	assert_true(aif_python_wanted(py));
+	aif_python_detect(py);
+	assert_false(aif_python_wanted(py));
+	/* a thread that has no state says nothing */
+	no_thread_here = 1;
+	walk(MAX);
+	assert_int_equal(stack.depth, 0);
+	assert_int_equal(aif_python_state(py), AIF_PYTHON_CHECKING);
+	no_thread_here = 0;
+	/* nor does one of another interpreter */
+	put64(fake.thread, fake.l.ts_interp, fake.interpreter + 8);
+	walk(MAX);
+	assert_int_equal(stack.depth, 0);
+	assert_int_equal(aif_python_state(py), AIF_PYTHON_CHECKING);
+	put64(fake.thread, fake.l.ts_interp, fake.interpreter);
+	walk(MAX);
+	assert_int_equal(stack.depth, 5);
+	put64(fake.thread, fake.l.ts_interp, fake.interpreter + 8);
+	walk(MAX);
+	assert_int_equal(stack.depth, 0);
+	put64(fake.thread, fake.l.ts_interp, fake.interpreter);
+	/* states of threads may be freed from now on */
+	finalizing = 1;
+	walk(MAX);
+	assert_int_equal(stack.depth, 0);
+	finalizing = 0;
+	aif_python_stop(py);
+	assert_int_equal(aif_python_state(py), AIF_PYTHON_STOPPED);
+	assert_ptr_equal(*dealloc(), plain_dealloc);
+	walk(MAX);
+	assert_int_equal(stack.depth, 0);
+	assert_true(aif_python_wanted(py));
+	aif_python_detect(py);
+	walk(MAX);
+	assert_int_equal(stack.depth, 5);
+	end();
+}
+
+/* Numbers from before a stop are not believed after it. */
+static void test_start_again_forgets(void **state)
+{
+	uint32_t id;
+
+	(void)state;
+	begin(12);
+	five_calls();
+	aif_python_detect(py);
+	learn_all();
+	id = frames[0].id;
+	aif_python_stop(py);
+	aif_python_detect(py);
+	walk(MAX);
+	assert_int_equal(stack.unknown, 5);
+	learn_all();
+	assert_true(frames[0].id > id);
+	end();
+}
+
+static void assert_off(int reason)
+{
+	aif_python_detect(py);
+	walk(MAX);
+	assert_int_equal(stack.depth, 0);
+	walk(MAX);
+	assert_int_equal(aif_python_state(py), AIF_PYTHON_OFF);
+	assert_int_equal(aif_python_reason(py), reason);
+	assert_false(aif_python_wanted(py));
+	assert_ptr_equal(*dealloc(), plain_dealloc);
+	aif_python_detect(py);
+	aif_python_stop(py);
+	assert_int_equal(aif_python_state(py), AIF_PYTHON_OFF);
+}
+
+static void test_versions_that_are_refused(void **state)
+{
+	static const char *const texts[] = {"2.7.18 (default) [GCC]",
+					    "3.7.16 (default) [GCC]",
+					    "3.15.0a1 (main) [GCC]",
+					    "3.x",
+					    "",
+					    "4.0.0 (main)"};
+
+	(void)state;
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(texts); i++) {
+		begin(11);
+		five_calls();
+		version = texts[i];
+		assert_off(AIF_REASON_PYTHON_VERSION);
+	}
+	for (unsigned minor = 13; minor <= 14; minor++) {
+		begin(minor);
+		five_calls();
+		version = "3.13.0 experimental free-threading build (main) [GCC]";
+		assert_off(AIF_REASON_PYTHON_FREE_THREADED);
+		begin(minor);
+		five_calls();
+		_PyRuntime[2] = 1;
+		assert_off(AIF_REASON_PYTHON_FREE_THREADED);
+		begin(minor);
+		five_calls();
+		_PyRuntime[0]++;
+		assert_off(AIF_REASON_PYTHON_LAYOUT);
+	}
+}
+
+/* A build whose structures differ from its version's. */
+static void test_wrong_layout_is_refused(void **state)
+{
+	(void)state;
+	for (unsigned minor = 8; minor <= 14; minor++) {
+		for (unsigned wrong = 0; wrong < 7; wrong++) {
+			uint64_t code;
+			struct calls s;
+
+			begin(minor);
+			s = five_calls();
+			code = s.b;
+			switch (wrong) {
+			case 0: /* not a code object */
+				put64(code, fake.l.ob_type, fake.type_str);
+				break;
+			case 1:
+				put64(code, fake.l.co_name, code);
+				break;
+			case 2:
+				put64(code, fake.l.co_filename, code);
+				break;
+			case 3:
+				put64(code, fake.l.co_linetable, code);
+				break;
+			case 4: /* an instruction behind the bytecode */
+				if (fake.l.instr == AIF_PYTHON_INSTR_PTR)
+					put64(s.frame[2], fake.l.f_instr,
+					      code + fake.l.co_code + 100);
+				else
+					put32(s.frame[2], fake.l.f_instr, 100);
+				break;
+			case 5: /* a chain that ends in the woods */
+				put64(s.frame[0], fake.l.f_previous, 0x18);
+				break;
+			case 6:
+				put32(code, fake.l.co_firstline, (uint32_t)-5);
+				break;
+			}
+			assert_off(AIF_REASON_PYTHON_LAYOUT);
+		}
+		begin(minor);
+		five_calls();
+		PyCode_Type[3] = (uint64_t)(uintptr_t) "dict";
+		assert_off(AIF_REASON_PYTHON_LAYOUT);
+	}
+}
+
+/* What passed the check and still is not readable, again and again. */
+static void test_unreadable_for_good(void **state)
+{
+	struct aif_python_code c;
+	uint64_t code;
+
+	(void)state;
+	begin(12);
+	five_calls();
+	aif_python_detect(py);
+	learn_all();
+	code = fake.interpreter;
+	for (unsigned i = 0; i < 100000; i++)
+		assert_int_equal(aif_python_code_read(py, code, buffer, sizeof(buffer), &c),
+				 -EINVAL);
+	assert_int_equal(aif_python_state(py), AIF_PYTHON_ON);
+	assert_int_equal(aif_python_code_read(py, code, buffer, sizeof(buffer), &c), -EINVAL);
+	assert_int_equal(aif_python_state(py), AIF_PYTHON_OFF);
+	assert_int_equal(aif_python_reason(py), AIF_REASON_PYTHON_LAYOUT);
+	assert_ptr_equal(*dealloc(), plain_dealloc);
+	walk(MAX);
+	assert_int_equal(stack.depth, 0);
+}
+
+static void test_several_interpreters_are_told(void **state)
+{
+	(void)state;
+	begin(12);
+	five_calls();
+	second_interpreter = true;
+	aif_python_detect(py);
+	learn_all();
+	assert_int_equal(stack.depth, 5);
+	assert_int_equal(aif_python_reason(py), AIF_REASON_PYTHON_INTERPRETERS);
+	end();
+}
+
+/* ---- deaths ---- */
+
+static void (*before_theirs)(void *);
+static unsigned theirs_called;
+
+static void theirs(void *object)
+{
+	theirs_called++;
+	before_theirs(object);
+}
+
+static void test_others_wrap_too(void **state)
+{
+	struct calls s;
+
+	(void)state;
+	begin(11);
+	theirs_called = 0;
+	/* before us */
+	before_theirs = plain_dealloc;
+	*dealloc() = theirs;
+	s = five_calls();
+	aif_python_detect(py);
+	learn_all();
+	(*dealloc())((void *)(uintptr_t)s.c);
+	assert_int_equal(theirs_called, 1);
+	assert_int_equal(died, 1);
+	aif_python_stop(py);
+	assert_ptr_equal(*dealloc(), theirs);
+	*dealloc() = plain_dealloc;
+	/* after us: we stay, and stay useful */
+	aif_python_detect(py);
+	before_theirs = *dealloc();
+	*dealloc() = theirs;
+	aif_python_stop(py);
+	assert_ptr_equal(*dealloc(), theirs);
+	(*dealloc())((void *)(uintptr_t)s.c);
+	assert_int_equal(died, 2);
+	aif_python_detect(py);
+	assert_ptr_equal(*dealloc(), theirs);
+	learn_all();
+	(*dealloc())((void *)(uintptr_t)s.c);
+	assert_int_equal(died, 3);
+	walk(MAX);
+	assert_int_equal(stack.unknown, 1);
+	*dealloc() = before_theirs; /* they leave */
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_python_no_frames),
+		cmocka_unit_test(test_start_again_forgets),
+		cmocka_unit_test(test_versions_that_are_refused),
+		cmocka_unit_test(test_wrong_layout_is_refused),
+		cmocka_unit_test(test_unreadable_for_good),
+		cmocka_unit_test(test_several_interpreters_are_told),
+		cmocka_unit_test(test_others_wrap_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
