@@ -47,8 +47,10 @@ __attribute__((constructor)) static void arrive(void)
 		.magic = AIF_WIRE_MAGIC, .version = AIF_WIRE_VERSION, .kind = AIF_HELLO_CARRIER};
 	int saved = errno, fd;
 
-	/* A program with more rights than its caller must not obey the caller's environment. */
-	if (!getauxval(AT_SECURE) && is_first_copy() && read_environment(env)) {
+	/* A program with more rights than its caller must not obey the caller's environment. musl loads us,
+	 * but we know glibc's threads and unwind tables only. */
+	if (!getauxval(AT_SECURE) && dlsym(RTLD_DEFAULT, "gnu_get_libc_version") &&
+	    is_first_copy() && read_environment(env)) {
 		env->carrier = true;
 		memcpy(hello.token, env->token, sizeof(hello.token));
 		/* A recorder that has gone costs nothing: the runtime's hello will fail, too. */

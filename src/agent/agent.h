@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent/announce.h"
+#include "agent/budget.h"
 #include "agent/sampling.h"
 #include "agent/session.h"
 #include "agent/thread.h"
@@ -23,6 +24,7 @@ struct aif_agent {
 	struct aif_environment env; /* constant after the constructor */
 	_Atomic(int (*)(void *)) real_dlclose;
 	struct aif_session session;
+	struct aif_budget budget;
 	struct aif_threads threads;
 	struct aif_announced announced;
 	struct aif_sampler sampler;

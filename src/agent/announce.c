@@ -53,7 +53,8 @@ static bool tell(struct aif_thread *t, const struct aif_unwind_module *m)
 	bool is_vdso = !strncmp(path, "linux-vdso", 10) || !strncmp(path, "linux-gate", 10);
 
 	if (!*path) {
-		ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+		/* By way of this thread: a main thread that has ended has no link any more. */
+		ssize_t n = readlink("/proc/thread-self/exe", exe, sizeof(exe) - 1);
 
 		exe[n < 0 ? 0 : n] = '\0';
 		path = exe;

@@ -281,6 +281,36 @@ bool aif_emit_exec(struct aif_thread *t, const struct aif_emit_exec *e)
 	return true;
 }
 
+void aif_emit_block_ended(struct aif_thread *t, uint32_t next, uint64_t now)
+{
+	struct aif_budget *b = &aif_agent.budget;
+	struct aif_slot *slot = t->slot;
+	struct aif_wire_block *r;
+
+	if (t->block_launches) {
+		aif_budget_add(b, t->block, t->block_launches);
+		/* Between two on-blocks this thread launched nothing that was not captured. */
+		r = aif_budget_is_on(t->block) && aif_budget_is_on(next)
+			    ? NULL
+			    : RESERVE(t, BLOCK, block, 0, aif_budget_is_on(t->block));
+		if (r) {
+			r->start = t->block_start;
+			r->end = now;
+			r->launches = t->block_launches;
+			r->block = t->block;
+			r->duty_ppm = t->block_duty_ppm;
+			aif_ring_commit(&t->ring);
+		}
+	}
+	t->block = next;
+	t->block_duty_ppm = aif_budget_duty(b, next);
+	t->block_start = now;
+	t->block_launches = 0;
+	atomic_store_explicit(&slot->block_launches, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->block_start, now, memory_order_relaxed);
+	atomic_store_explicit(&slot->block, next, memory_order_relaxed);
+}
+
 bool aif_emit_clock(struct aif_thread *t, uint32_t clock, uint64_t before, uint64_t after,
 		    uint64_t value)
 {

@@ -39,6 +39,9 @@ struct aif_emit_api {
 	uint64_t lo, hi; /* the library that it is in, 0 = unknown */
 };
 
+/* The thread has left the budget's block that it was in, for `next` (0 = it ends). */
+void aif_emit_block_ended(struct aif_thread *t, uint32_t next, uint64_t now);
+
 /* The stack id of the code that called the function which *regs was taken in (AIF_REGS_HERE); that
  * function is not part of it. AIF_WIRE_NONE if it could not be kept. */
 uint32_t aif_emit_stack_here(struct aif_thread *t, const struct aif_regs *regs,
@@ -51,6 +54,18 @@ struct aif_emit_shape {
 	uint32_t grid[3], block[3];
 };
 uint32_t aif_emit_shape(struct aif_thread *t, const struct aif_emit_shape *shape);
+
+/* Is the launch that happens now to be captured? Asked once for each; false: it is counted, and nothing
+ * more is to be done for it. */
+static inline bool aif_emit_wanted(struct aif_thread *t, uint64_t now)
+{
+	uint32_t block = aif_budget_block(&aif_agent.budget, now);
+
+	if (aif_unlikely(block != t->block))
+		aif_emit_block_ended(t, block, now);
+	atomic_store_explicit(&t->slot->block_launches, ++t->block_launches, memory_order_relaxed);
+	return aif_budget_is_on(block);
+}
 
 struct aif_emit_launch {
 	enum aif_emit_kind kind;

@@ -17,6 +17,9 @@
  */
 struct aif_runtime {
 	const char *name; /* at most 15 bytes */
+	/* What capturing one launch costs at most, the vendor's tracing included: until the budget has
+	 * measured it (budget.h). */
+	uint64_t bound_ns;
 	/* All optional. */
 	void (*tick)(uint64_t now); /* helper thread, each 250 ms while collecting */
 	void (*leave)(void);  /* the process calls exit(): what is cheap; the vendor may be gone */

@@ -6,7 +6,9 @@
 #include "agent/runtime.h"
 #include "base/clock.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,8 +27,11 @@
 /* The recorder's heart beats at least each 500 ms. */
 #define SILENCE_NS      (2 * AIF_NS_PER_S)
 #define REFRESH_EACH_NS (AIF_NS_PER_S / 10)
-/* The process's static TLS (KiBs in large programs) comes out of this, too. */
-#define HELPER_STACK (256u << 10)
+/* The process's static TLS (KiBs in large programs) comes out of this, and once the exit handlers of a
+ * program whose other threads have all ended (is_last). */
+#define HELPER_STACK (1u << 20)
+/* A look costs 15 us. */
+#define LAST_LOOK_NS AIF_NS_PER_S
 
 static void wipe(void)
 {
@@ -36,6 +41,17 @@ static void wipe(void)
 		memset(armed, 0, sizeof(*armed));
 }
 
+/* pthread_atfork() by way of dlsym: it is the only thing that we need and that only glibc has, and musl's
+ * loader would end a program that it preloads us into and cannot bind it. */
+static void at_fork(void (*child)(void))
+{
+	typedef int (*register_fn)(void (*)(void), void (*)(void), void (*)(void), void *);
+	register_fn fn = (register_fn)dlsym(RTLD_DEFAULT, "__register_atfork");
+
+	if (fn)
+		fn(NULL, NULL, child, NULL);
+}
+
 static int armed_new(struct aif_armed **ret)
 {
 	struct aif_armed *armed = aif_pages((size_t)sysconf(_SC_PAGESIZE));
@@ -43,7 +59,7 @@ static int armed_new(struct aif_armed **ret)
 	if (!armed)
 		return -ENOMEM;
 	if (madvise(armed, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK) < 0)
-		pthread_atfork(NULL, NULL, wipe);
+		at_fork(wipe);
 	*ret = armed;
 	return 0;
 }
@@ -55,10 +71,43 @@ static void tick_runtimes(uint64_t now)
 			aif_runtimes[i]->tick(now);
 }
 
+/* A process whose main thread has called pthread_exit() ends with its last other thread. Is that the
+ * helper, which nobody waits for? Then there are two: the main thread's remains and this one. */
+static bool is_last(void)
+{
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	const char *at;
+	char text[1024];
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	at = strrchr(text, ')'); /* the name before it may hold anything */
+	if (!at || strncmp(at, ") Z ", 4))
+		return false;
+	for (int field = 2; at && field < 20; field++)
+		at = strchr(at + 1, ' ');
+	return at && !strncmp(at, " 2 ", 3);
+}
+
+static void publish_budget(struct aif_shm *shm)
+{
+	struct aif_budget *b = &aif_agent.budget;
+
+	atomic_store_explicit(&shm->duty_ppm, atomic_load(&b->duty_ppm), memory_order_relaxed);
+	atomic_store_explicit(&shm->cost_ppm, atomic_load(&b->cost_ppm), memory_order_relaxed);
+	atomic_store_explicit(&shm->cost_error_ppm, atomic_load(&b->cost_error_ppm),
+			      memory_order_relaxed);
+}
+
 static void *helper(void *arg)
 {
 	struct aif_session *s = &aif_agent.session;
 	const struct timespec period = {.tv_nsec = HELPER_PERIOD_NS};
+	uint64_t looked = 0;
 
 	(void)arg;
 	prctl(PR_SET_NAME, "aiflame");
@@ -77,11 +126,16 @@ static void *helper(void *arg)
 		if (collect)
 			tick_runtimes(now);
 		aif_sampler_tick(&aif_agent.sampler, collect, now);
+		publish_budget(s->shm);
 		atomic_store_explicit(&s->shm->helper_cpu_ns, aif_clock_ns(CLOCK_THREAD_CPUTIME_ID),
 				      memory_order_relaxed);
+		if (now - looked >= LAST_LOOK_NS) {
+			looked = now;
+			if (is_last())
+				return NULL; /* the C library then ends the process, as without us */
+		}
 		nanosleep(&period, NULL);
 	}
-	return NULL;
 }
 
 /* The helper takes none of the target's signals. */
@@ -109,6 +163,17 @@ static const char *runtime_name(void)
 		if (aif_agent.session.runtimes & 1u << i)
 			return aif_runtimes[i]->name;
 	return "";
+}
+
+/* Of the dearest runtime that has started. */
+static uint64_t bound_ns(void)
+{
+	uint64_t ns = 0;
+
+	for (unsigned i = 0; aif_runtimes[i]; i++)
+		if (aif_agent.session.runtimes & 1u << i)
+			ns = AIF_MAX(ns, aif_runtimes[i]->bound_ns);
+	return ns;
 }
 
 /* Meets the recorder, takes its memory, arms. */
@@ -145,6 +210,8 @@ static int attach(int timeout_ms, bool after_fork)
 	s->device_rate = shm->device_rate;
 	atomic_fetch_add_explicit(&shm->before_attach, atomic_exchange(&s->before_attach, 0),
 				  memory_order_relaxed);
+	aif_budget_init(&aif_agent.budget, shm->overhead_ppm, bound_ns(), aif_now_ns(),
+			aif_now_ns());
 	atomic_store_explicit(&s->armed->recorder_alive, 1, memory_order_relaxed);
 	atomic_store_explicit(&s->armed->generation, ++s->generation, memory_order_release);
 	/* Without the helper nobody would notice that the recorder has gone. */
@@ -196,6 +263,7 @@ int aif_session_start(const struct aif_runtime *runtime)
 	for (unsigned i = 0; aif_runtimes[i]; i++)
 		if (aif_runtimes[i] == runtime)
 			s->runtimes |= 1u << i;
+	aif_agent.budget.bound_ns = bound_ns();
 	if (!atomic_exchange(&s->starting, true))
 		r = first_start(s);
 	else if (!s->armed || s->armed->generation == AIF_GENERATION_LOST)

@@ -24,8 +24,10 @@ static void give_back(void *arg)
 	aif_self = NULL;
 	t->busy = AIF_BUSY_NOT;
 	/* In a child that has not met the recorder again, the slot is not there. */
-	if (t->slot && t->generation == aif_agent.session.armed->generation)
+	if (t->slot && t->generation == aif_agent.session.armed->generation) {
+		aif_emit_block_ended(t, 0, aif_now_ns());
 		atomic_store_explicit(&t->slot->owner, 0, memory_order_release);
+	}
 	t->slot = NULL;
 	t->generation = 0;
 	pthread_mutex_lock(&threads->lock);
@@ -156,6 +158,9 @@ static bool join_session(struct aif_thread *t)
 	aif_idtable_clear(&t->stacks);
 	aif_idtable_clear(&t->shapes);
 	t->unwind_generation = aif_unwinder_generation(s->unwinder);
+	t->block = 0;
+	t->block_launches = 0;
+	atomic_store_explicit(&t->slot->block_launches, 0, memory_order_relaxed);
 	/* Any phase, so that first launches, which are dear, are measured as often as they occur. */
 	t->countdown = (uint32_t)aif_mix64(t->tid) % AIF_EMIT_COST_EACH;
 	if (!aif_thread_announce(t)) {

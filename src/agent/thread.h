@@ -46,6 +46,9 @@ struct aif_thread {
 	uint32_t tid;
 	uint32_t unwind_generation; /* that `stacks` was filled in */
 	uint32_t countdown;         /* to the next launch whose own cost is measured */
+	uint32_t block;             /* of the overhead budget, at its last launch */
+	uint32_t block_duty_ppm;    /* as it was when that block was chosen */
+	uint64_t block_start, block_launches;
 	struct aif_stack_bounds bounds;
 	struct aif_idtable stacks, shapes;
 	uint64_t *pcs;           /* AIF_WIRE_MAX_DEPTH */

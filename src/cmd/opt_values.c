@@ -106,6 +106,17 @@ int aif_parse_count(const char *s, uint32_t *ret)
 	return 0;
 }
 
+int aif_parse_percent(const char *s, uint32_t *ret_ppm)
+{
+	unsigned __int128 nano;
+
+	if (read_decimal(&s, &nano) < 0 || (*s && strcmp(s, "%")) ||
+	    nano > 100 * (unsigned __int128)AIF_NS_PER_S)
+		return -EINVAL;
+	*ret_ppm = (uint32_t)(nano / 100000);
+	return 0;
+}
+
 int aif_parse_span(const char *s, struct aif_opt_span *ret)
 {
 	struct aif_opt_span span = {0, 0};

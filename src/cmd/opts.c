@@ -67,6 +67,10 @@ static int store(const struct aif_command *cmd, const struct aif_opt *o, const c
 		if (aif_parse_time(arg, to) < 0)
 			wanted = "a time such as 1.5 (seconds), 10ms or 2m";
 		break;
+	case AIF_OPT_PERCENT:
+		if (aif_parse_percent(arg, to) < 0)
+			wanted = "a percentage such as 2 or 0.5";
+		break;
 	case AIF_OPT_SPAN:
 		if (aif_parse_span(arg, to) < 0)
 			wanted = "two times, FROM,TO, such as 1.5,2 or 10ms,";

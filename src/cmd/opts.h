@@ -10,14 +10,15 @@
  */
 
 enum aif_opt_type {
-	AIF_OPT_FLAG,   /* bool = true */
-	AIF_OPT_SET,    /* int = .value: several flags that exclude each other share one int */
-	AIF_OPT_STRING, /* const char * */
-	AIF_OPT_COUNT,  /* uint32_t: a decimal number */
-	AIF_OPT_BYTES,  /* uint64_t: 500, 64K, 2G (powers of 1024) */
-	AIF_OPT_TIME,   /* uint64_t ns: 1.5 (seconds), 10ms, 3us, 7ns, 2m, 1h */
-	AIF_OPT_SPAN,   /* struct aif_opt_span: FROM,TO, either may be left out */
-	AIF_OPT_CHOICE, /* int: index of the word in .arg, "kernel|line|instruction" */
+	AIF_OPT_FLAG,    /* bool = true */
+	AIF_OPT_SET,     /* int = .value: several flags that exclude each other share one int */
+	AIF_OPT_STRING,  /* const char * */
+	AIF_OPT_COUNT,   /* uint32_t: a decimal number */
+	AIF_OPT_BYTES,   /* uint64_t: 500, 64K, 2G (powers of 1024) */
+	AIF_OPT_TIME,    /* uint64_t ns: 1.5 (seconds), 10ms, 3us, 7ns, 2m, 1h */
+	AIF_OPT_PERCENT, /* uint32_t in 1/1,000,000: 2, 0.5, 2% */
+	AIF_OPT_SPAN,    /* struct aif_opt_span: FROM,TO, either may be left out */
+	AIF_OPT_CHOICE,  /* int: index of the word in .arg, "kernel|line|instruction" */
 };
 
 struct aif_opt_span {
@@ -59,4 +60,5 @@ const char *aif_nearest(const char *word, const char *(*next)(const void *arg, s
 int aif_parse_time(const char *s, uint64_t *ret_ns);
 int aif_parse_bytes(const char *s, uint64_t *ret);
 int aif_parse_count(const char *s, uint32_t *ret);
+int aif_parse_percent(const char *s, uint32_t *ret_ppm); /* 0 to 100 */
 int aif_parse_span(const char *s, struct aif_opt_span *ret);

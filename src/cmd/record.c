@@ -13,6 +13,7 @@
 static const struct aif_record_opts defaults = {
 	.output = "aiflame.data",
 	.device_rate = AIF_RECORD_DEFAULT_RATE,
+	.overhead_ppm = AIF_RECORD_DEFAULT_OVERHEAD,
 };
 
 #define AT(field) offsetof(struct aif_record_opts, field)
@@ -21,6 +22,10 @@ static const struct aif_opt opts[] = {
 	 "the profile; %h host, %p pid, %r rank, %q{VAR} (aiflame.data)"},
 	{0, "runtime", "all|opencl", AIF_OPT_CHOICE, AT(runtime), 0,
 	 "the accelerator runtimes to listen to (all)"},
+	{0, "overhead", "PERCENT", AIF_OPT_PERCENT, AT(overhead_ppm), 0,
+	 "how much slower the command may get (2); launches are left out to keep it"},
+	{0, "all-launches", NULL, AIF_OPT_FLAG, AT(all_launches), 0,
+	 "capture every launch, whatever it costs"},
 	{0, "device-rate", "HZ", AIF_OPT_COUNT, AT(device_rate), 0,
 	 "device samples a second and thread, 0 for none (999)"},
 	{0, "device-lines", NULL, AIF_OPT_FLAG, AT(device_lines), 0,
@@ -66,6 +71,12 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (o.device_rate > 20000) {
 		aif_err_set(err, -1,
 			    "record: --device-rate: at most 20000 samples a second are possible");
+		return AIF_EXIT_USAGE;
+	}
+	if (!o.overhead_ppm) {
+		aif_err_set(err, -1,
+			    "record: --overhead: nothing costs nothing; give more than 0 (0.1), or "
+			    "--all-launches");
 		return AIF_EXIT_USAGE;
 	}
 	if (o.kill && !o.duration_ns) {

@@ -35,10 +35,12 @@ static void conservation(const struct aif_conservation *c, struct aif_buf *out)
 	line_count(out, "  + unmatched", c->sampled_unmatched);
 	line_count(out, "  + dropped", c->samples_dropped);
 	line_count(out, "  + outside of executions", c->samples_outside);
+	line_count(out, "  + in what was not captured", c->samples_off);
 	line_count(out, "launches", c->launches);
 	line_count(out, "  = joined", c->joined);
 	line_count(out, "  + unfinished", c->unfinished);
 	line_count(out, "  + lost", c->lost);
+	line_count(out, "  + left out (--overhead)", c->uncaptured);
 	line_count(out, "executions without launch", c->executions_unjoined);
 	line_count(out, "started before their launch", c->started_before_launch);
 	if (aif_conservation_check(c, &broken))

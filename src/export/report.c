@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ const char *aif_report_kernel(const struct aif_profile *p, uint32_t kind, uint32
 struct sums {
 	uint64_t wall, time, launches, samples, bytes;
 	uint32_t kind, kernel, stack, device;
+	double variance; /* of time */
 };
 
 /* Adds the attribution's rows up by what `key` says. */
@@ -86,6 +88,7 @@ static struct sums *sum_up(const struct aif_attribution *a,
 		sums[id].launches += r->launches;
 		sums[id].samples += r->samples;
 		sums[id].bytes += r->bytes;
+		sums[id].variance += (double)r->error_ns * (double)r->error_ns;
 	}
 	aif_map_finish(&ids);
 	*ret_len = len;
@@ -106,9 +109,9 @@ static uint64_t copy_key(const struct aif_attribution_row *r)
 }
 
 static const struct aif_table_column kernel_columns[] = {
-	{"share", AIF_TABLE_SHARE},    {"time", AIF_TABLE_NS},    {"wall", AIF_TABLE_NS},
-	{"launches", AIF_TABLE_COUNT}, {"average", AIF_TABLE_NS}, {"samples", AIF_TABLE_COUNT},
-	{"kernel", AIF_TABLE_TEXT},
+	{"share", AIF_TABLE_SHARE},   {"time", AIF_TABLE_NS},        {"error", AIF_TABLE_NS},
+	{"wall", AIF_TABLE_NS},       {"launches", AIF_TABLE_COUNT}, {"average", AIF_TABLE_NS},
+	{"samples", AIF_TABLE_COUNT}, {"kernel", AIF_TABLE_TEXT},
 };
 
 static int kernels(const struct aif_profile *p, const struct aif_attribution *a,
@@ -124,6 +127,7 @@ static int kernels(const struct aif_profile *p, const struct aif_attribution *a,
 	for (size_t i = 0; i < n; i++) {
 		aif_table_number(t, aif_share_ppm(s[i].wall, a->conservation.busy_ns));
 		aif_table_number(t, s[i].time);
+		aif_table_number(t, (uint64_t)sqrt(s[i].variance));
 		aif_table_number(t, s[i].wall);
 		aif_table_number(t, s[i].launches);
 		aif_table_number(t, s[i].launches ? s[i].time / s[i].launches : 0);
@@ -131,12 +135,12 @@ static int kernels(const struct aif_profile *p, const struct aif_attribution *a,
 		aif_table_text(t, aif_report_kernel(p, s[i].kind, s[i].kernel, space));
 	}
 	free(s);
-	return aif_table_sort(t, 2);
+	return aif_table_sort(t, 3);
 }
 
 static const struct aif_table_column stack_columns[] = {
-	{"share", AIF_TABLE_SHARE}, {"time", AIF_TABLE_NS},    {"launches", AIF_TABLE_COUNT},
-	{"kernel", AIF_TABLE_TEXT}, {"stack", AIF_TABLE_TEXT},
+	{"share", AIF_TABLE_SHARE},    {"time", AIF_TABLE_NS},     {"error", AIF_TABLE_NS},
+	{"launches", AIF_TABLE_COUNT}, {"kernel", AIF_TABLE_TEXT}, {"stack", AIF_TABLE_TEXT},
 };
 
 static void stack_text(const struct aif_profile *p, uint32_t stack, struct aif_buf *b)
@@ -163,6 +167,7 @@ static int stacks(const struct aif_profile *p, const struct aif_attribution *a, 
 	for (size_t i = 0; i < n; i++) {
 		aif_table_number(t, aif_share_ppm(s[i].wall, a->conservation.busy_ns));
 		aif_table_number(t, s[i].time);
+		aif_table_number(t, (uint64_t)sqrt(s[i].variance));
 		aif_table_number(t, s[i].launches);
 		aif_table_text(t, aif_report_kernel(p, s[i].kind, s[i].kernel, space));
 		stack_text(p, s[i].stack, &text);

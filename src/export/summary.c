@@ -21,7 +21,7 @@ static void ran(const struct aif_profile *p, struct aif_buf *out)
 	const char *status = aif_profile_meta(p, "exit_status");
 
 	aif_buf_puts(out, "ran      ");
-	aif_buf_puts(out, aif_profile_meta(p, "command"));
+	aif_buf_printf(out, "%.200s", aif_profile_meta(p, "command"));
 	aif_buf_puts(out, " on ");
 	aif_buf_puts(out, aif_profile_meta(p, "host"));
 	aif_buf_puts(out, " for ");
@@ -160,8 +160,12 @@ void aif_summary_quality(const struct aif_profile *p, const struct aif_attributi
 	const struct aif_conservation *c = &a->conservation;
 	uint64_t inside = c->sampled_attributed + c->sampled_unmatched + c->samples_dropped;
 
-	aif_human_share(out, aif_share_ppm(c->joined, c->launches));
-	aif_buf_puts(out, " of launches timed, ");
+	if (c->uncaptured) {
+		aif_human_share(out, aif_share_ppm(c->launches - c->uncaptured, c->launches));
+		aif_buf_puts(out, " of launches captured, ");
+	}
+	aif_human_share(out, aif_share_ppm(c->joined, c->launches - c->uncaptured));
+	aif_buf_puts(out, c->uncaptured ? " of them timed, " : " of launches timed, ");
 	aif_human_share(out, complete_ppm(p, a));
 	aif_buf_puts(out, " of stacks complete, ");
 	if (inside) {
@@ -195,20 +199,33 @@ static uint64_t meta_number(const struct aif_profile *p, const char *key)
 	return strtoull(aif_profile_meta(p, key), NULL, 10);
 }
 
-static void cost(const struct aif_profile *p, struct aif_buf *out)
+static void cost(const struct aif_profile *p, const struct aif_attribution *a, struct aif_buf *out)
 {
+	const struct aif_conservation *c = &a->conservation;
 	uint64_t agent = meta_number(p, "cost.agent_ns"),
-		 recorder = meta_number(p, "cost.recorder_cpu_ns");
+		 recorder = meta_number(p, "cost.recorder_cpu_ns"),
+		 asked = meta_number(p, "overhead.asked_ppm"),
+		 measured = meta_number(p, "overhead.cost_ppm");
 
 	aif_buf_puts(out, "cost     ");
 	if (agent) {
-		aif_human_ns(out, agent);
-		aif_buf_puts(out, " in the target's launches (");
 		put_share(out, agent, p->end_ns - p->start_ns);
-		aif_buf_puts(out, " of the time), ");
+		aif_buf_puts(out, " of the time was ours in the target's launches");
 	} else {
-		aif_buf_puts(out, "too few launches to measure it in the target, ");
+		aif_buf_puts(out, "too few launches to measure it in the target");
 	}
+	if (measured && c->launches) {
+		/* While capture is on, the program takes that much longer; launches that were left out
+		 * tell for how much of it it was off. */
+		double slow = (double)measured / 1e6,
+		       captured = (double)(c->launches - c->uncaptured);
+
+		aif_buf_printf(out, ", slowdown measured %.2g %%",
+			       100 * slow * captured / (double)c->launches);
+	}
+	if (asked)
+		aif_buf_printf(out, ", allowed %g %%", (double)asked / 1e4);
+	aif_buf_puts(out, "; ");
 	aif_human_ns(out, recorder + meta_number(p, "cost.helper_cpu_ns"));
 	aif_buf_puts(out, " of CPU beside it\n");
 }
@@ -261,6 +278,15 @@ static void size_of(const char *path, struct aif_buf *out)
 		aif_human_bytes(out, (uint64_t)st.st_size);
 }
 
+static bool agents_failed(const struct aif_profile *p)
+{
+	for (size_t i = 0; i < p->losses_len; i++)
+		if (p->losses[i].reason == AIF_REASON_HANDSHAKE_FAILED ||
+		    p->losses[i].reason == AIF_REASON_WIRE_VERSION)
+			return true;
+	return false;
+}
+
 /* Nothing ran on any device: say what there was, and the likely reason. */
 static void nothing(const struct aif_profile *p, struct aif_buf *out)
 {
@@ -283,7 +309,8 @@ static void nothing(const struct aif_profile *p, struct aif_buf *out)
 									   : ": no agent");
 	aif_buf_puts(
 		out,
-		runtimes ? "reason   the program opened a device but launched nothing\n"
+		agents_failed(p) ? "reason   an agent got no memory from the recorder, see below\n"
+		: runtimes       ? "reason   the program opened a device but launched nothing\n"
 		: agents ? "reason   the program did not use OpenCL, or its OpenCL loader has no "
 			   "layers; see aiflame doctor\n"
 			 : "reason   the agent was not loaded: a static or set-user-id program, "
@@ -305,7 +332,7 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 		aif_summary_quality(p, a, out);
 		grades(a, out);
 		aif_buf_putc(out, '\n');
-		cost(p, out);
+		cost(p, a, out);
 	}
 	if (!aif_conservation_check(&a->conservation, &broken))
 		aif_buf_printf(out, "BROKEN   this profile does not add up: %s\n",

@@ -33,6 +33,10 @@
  * of kernel code (libm, the driver's barrier) belongs to what was running. If nothing fits it is
  * counted as unmatched, or as outside when nothing ran at all: never given to "the last launch".
  *
+ * Where the overhead budget left launches out, those that were captured stand for them (weights.h):
+ * totals are then estimates with a standard error, and their grade says so. Should the estimates ask
+ * for more time than there is, they are scaled down to what is.
+ *
  * Rounding happens once, at the end, by largest remainders: sums over rows equal the totals exactly.
  */
 
@@ -157,11 +161,14 @@ static int load_exec(struct loading *l, const struct aif_exec_row *e)
 		r = aif_grow(&w->runs, &w->runs_cap, w->runs_len + 1, sizeof(run));
 	if (r < 0)
 		return r;
+	r = aif_attribution_weigh(w, &run, launch ? launch->thread : AIF_NONE,
+				  launch ? launch->time : 0,
+				  e->bytes ? e->bytes
+				  : launch ? launch->bytes
+					   : 0);
+	if (r < 0)
+		return r;
 	w->runs[w->runs_len++] = run;
-	w->groups[run.group].time += run.end - run.start;
-	w->groups[run.group].launches++;
-	w->groups[run.group].bytes += e->bytes ? e->bytes : launch ? launch->bytes : 0;
-	w->c.durations_ns += run.end - run.start;
 	w->c.first_start_ns = AIF_MIN(w->c.first_start_ns, run.start);
 	w->c.last_end_ns = AIF_MAX(w->c.last_end_ns, run.end);
 	w->c.joined += launch && !launch->joined;
@@ -192,7 +199,9 @@ static int load_samples(void *arg, const struct aif_sample_row *rows, size_t n)
 		int64_t at =
 			aif_timeline_map(l->timeline, AIF_CLOCK_MONOTONIC, s.process, s.time, NULL);
 
-		if (at < (int64_t)w->from || at > (int64_t)w->to ||
+		/* More are not a count, but would make sums wrap. */
+		s.count = AIF_MIN(s.count, UINT32_MAX);
+		if (!s.count || at < (int64_t)w->from || at > (int64_t)w->to ||
 		    !kept(w->opts->processes, s.process) || !kept(w->opts->devices, s.device))
 			continue;
 		s.time = (uint64_t)at;
@@ -242,6 +251,8 @@ static void count_lost(struct loading *l)
 		}
 	}
 	open = c->launches - c->joined;
+	c->uncaptured = aif_weights_uncaptured(l->w->weights);
+	c->launches += c->uncaptured;
 	lost_execs = AIF_MIN(lost_execs, open);
 	c->launches += lost_launches;
 	c->lost = lost_launches + lost_execs;
@@ -266,6 +277,8 @@ static int load(struct loading *l, struct aif_err *err)
 
 	l->devices = calloc(AIF_MAX(p->devices_len, 1), sizeof(*l->devices));
 	r = l->devices ? aif_timeline_new(p, &l->timeline) : -ENOMEM;
+	if (!r)
+		r = aif_weights_new(p, &l->w->weights);
 	if (!r)
 		r = aif_profile_launches(p, load_launches, l, &bad[0]);
 	if (!r)
@@ -299,10 +312,12 @@ static int split_total(uint64_t total, const struct aif_inside *in, size_t n, st
 
 	for (size_t i = 0; i < n; i++)
 		samples += in[i].samples;
-	for (size_t i = 0; i < n; i++) /* total < 2^64, samples of one recording < 2^63 in all */
+	for (size_t i = 0; i < n; i++) { /* total < 2^64, samples of one recording < 2^63 in all */
+		double share = samples ? (double)in[i].samples / (double)samples : 1 / (double)n;
+
 		s->fractions[i] =
-			(aif_fraction)(((double)total * ((double)in[i].samples / (double)samples)) *
-				       (double)(1u << AIF_FRACTION_BITS));
+			(aif_fraction)((double)total * share * (double)(1u << AIF_FRACTION_BITS));
+	}
 	return aif_attribution_round(s->fractions, n, total, s->whole);
 }
 
@@ -327,7 +342,8 @@ static struct aif_attribution_row group_row(const struct aif_group *g)
 					    .stack = g->stack,
 					    .frame = AIF_NONE,
 					    .reason = AIF_NONE,
-					    .grade = AIF_GRADE_EXACT};
+					    .grade = g->sampled ? AIF_GRADE_SAMPLED
+								: AIF_GRADE_EXACT};
 }
 
 /* A group without samples is one row; another is a row for each inside. */
@@ -349,7 +365,8 @@ static int emit_group(struct aif_attribution *a, const struct aif_group *g, uint
 			row[i] = group_row(g);
 			row[i].frame = in[i].frame;
 			row[i].reason = in[i].reason;
-			row[i].grade = in[i].shared ? AIF_GRADE_APPORTIONED : AIF_GRADE_EXACT;
+			if (in[i].shared && !g->sampled)
+				row[i].grade = AIF_GRADE_APPORTIONED;
 			row[i].samples = samples[i];
 			row[i].wall_ns = s->whole[i];
 		}
@@ -359,8 +376,9 @@ static int emit_group(struct aif_attribution *a, const struct aif_group *g, uint
 			row[i].time_ns = s->whole[i];
 		a->rows_len += n;
 	}
-	row->launches = g->launches;
+	row->launches = (uint64_t)((g->launches + AIF_WEIGHT_ONE / 2) / AIF_WEIGHT_ONE);
 	row->bytes = g->bytes;
+	row->error_ns = g->error;
 	return r;
 }
 
@@ -419,8 +437,10 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 	r = load(&l, err);
 	if (!r) {
 		r = aif_attribution_sweep(&w);
-		if (!r)
+		if (!r) {
+			aif_attribution_settle(&w);
 			r = emit(&w, &a);
+		}
 		if (r < 0)
 			aif_err_set(err, r, "attribution: %s", strerror(-r));
 	}
@@ -435,6 +455,9 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 	free(w.groups);
 	free(w.insides);
 	free(w.samples);
+	free(w.cycle_sums);
+	aif_map_finish(&w.in_cycle);
+	aif_weights_free(w.weights);
 	if (r < 0) {
 		aif_attribution_finish(&a);
 		return r;

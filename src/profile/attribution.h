@@ -10,7 +10,7 @@
  */
 
 /* Change when the rules change: cached attributions of other versions are computed anew. */
-#define AIF_ATTRIBUTION_VERSION 2
+#define AIF_ATTRIBUTION_VERSION 3
 
 enum aif_grade {
 	AIF_GRADE_EXACT =
@@ -31,6 +31,9 @@ struct aif_attribution_row {
 	uint64_t
 		launches; /* executions; carried by one row of each (stack, kernel), 0 in the others */
 	uint64_t bytes; /* of copies, like launches */
+	uint64_t
+		error_ns; /* standard error of the time of this (stack, kernel), like launches; 0 where
+			    * every launch was captured */
 };
 
 /* Everything in ns or counts. The four equalities of DESIGN section 4 are checked by
@@ -39,13 +42,15 @@ struct aif_conservation {
 	uint64_t elapsed_ns, devices, busy_ns, idle_ns; /* elapsed x devices = busy + idle */
 	uint64_t durations_ns, overlap_ns;              /* durations = busy + overlap */
 	uint64_t samples, sampled_attributed, sampled_unmatched, samples_dropped, samples_outside;
-	/* samples = attributed + unmatched + dropped + outside. Outside: on a device's threads while
-	 * nothing was executing there. */
-	uint64_t launches, joined, unfinished, lost; /* launches = joined + unfinished + lost */
-	uint64_t executions_unjoined;                /* executions whose launch was lost */
-	uint64_t started_before_launch;              /* must be 0: a clock was mapped wrongly */
-	uint64_t busy_kernel_ns, busy_copy_ns;       /* unions; copy only where no kernel runs */
-	uint64_t first_start_ns, last_end_ns;        /* since the recording's start */
+	/* samples = attributed + unmatched + dropped + outside + off. Outside: on a device's threads
+	 * while nothing was executing there. Off: in executions that were not captured. */
+	uint64_t samples_off;
+	uint64_t launches, joined, unfinished, lost, uncaptured;
+	/* launches = joined + unfinished + lost + uncaptured (by the overhead budget) */
+	uint64_t executions_unjoined;          /* executions whose launch was lost */
+	uint64_t started_before_launch;        /* must be 0: a clock was mapped wrongly */
+	uint64_t busy_kernel_ns, busy_copy_ns; /* unions; copy only where no kernel runs */
+	uint64_t first_start_ns, last_end_ns;  /* since the recording's start */
 	uint64_t damaged; /* must be 0: chunks of the file that can't be decoded */
 };
 

@@ -29,7 +29,8 @@
 	X(time_ns)    \
 	X(samples)    \
 	X(launches)   \
-	X(bytes)
+	X(bytes)      \
+	X(error_ns)
 
 #define COUNT(field) +1
 enum {
@@ -37,7 +38,7 @@ enum {
 	REPORT_WORDS = sizeof(struct aif_conservation) / sizeof(uint64_t),
 	HEAD_WORDS = 2 + REPORT_WORDS,
 };
-static_assert(sizeof(struct aif_attribution_row) == 9 * 4 + 4 + 5 * 8, "a field is not listed");
+static_assert(sizeof(struct aif_attribution_row) == 9 * 4 + 4 + 6 * 8, "a field is not listed");
 static_assert(sizeof(struct aif_conservation) % sizeof(uint64_t) == 0, "all fields are u64");
 
 #define MAX_ROWS   (UINT64_C(1) << 26)

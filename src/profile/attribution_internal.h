@@ -2,6 +2,7 @@
 #pragma once
 
 #include "profile/attribution.h"
+#include "profile/weights.h"
 
 /* The parts of attribution.c. Fractions of a ns or of a sample are kept in units of 2^-20 until all
  * is summed up; only then are they rounded, so that sums stay exact. */
@@ -11,11 +12,18 @@ typedef unsigned __int128 aif_fraction;
 struct aif_run { /* one execution, in ns since the recording's start, clipped to what was asked for */
 	uint64_t start, end;
 	uint32_t group, process, device, kernel_name; /* name: string, AIF_NONE for copies */
+	uint64_t weight; /* executions that it stands for, in AIF_WEIGHT_ONE */
 };
 struct aif_group { /* executions of one kernel from one stack on one stream */
 	uint32_t process, device, stream, kind, kernel, stack;
-	aif_fraction wall;
-	uint64_t time, launches, bytes;
+	aif_fraction wall, more_wall; /* more: of executions that were not captured */
+	aif_fraction launches;        /* in AIF_WEIGHT_ONE */
+	uint64_t time, bytes, error;
+	bool sampled; /* some of it is estimated */
+};
+struct aif_cycle_sum { /* weighted time of a group in a cycle of the overhead budget */
+	uint32_t group, cycle;
+	double ns;
 };
 struct aif_inside { /* where the samples of a group were */
 	uint32_t group, frame, reason;
@@ -36,8 +44,20 @@ struct aif_attribution_work {
 	struct aif_sample_row *samples;
 	size_t samples_len, samples_cap;
 	struct aif_map group_ids, inside_ids;
+	struct aif_weights *weights; /* NULL: everything was captured */
+	struct aif_map in_cycle;     /* group and cycle -> index of cycle_sums */
+	struct aif_cycle_sum *cycle_sums;
+	size_t cycle_sums_len, cycle_sums_cap;
+	aif_fraction more_kernel, more_copy; /* unions, as the groups' more_wall */
 	struct aif_conservation c;
 };
+
+/* attribution_weights.c: an execution of `run->group` whose launch was made by `thread` at `time`: its
+ * weight, and its share in the group's totals, which it is added to. 0 or -ENOMEM. */
+int aif_attribution_weigh(struct aif_attribution_work *w, struct aif_run *run, uint32_t thread,
+			  uint64_t time, uint64_t bytes);
+/* After the sweep: what was estimated joins what was seen, and gets its standard errors. */
+void aif_attribution_settle(struct aif_attribution_work *w);
 
 /* Walks all runs and samples of each device in order of time: wall time to groups, samples to
  * insides, unions to the conservation report. Sorts runs and samples. 0 or -ENOMEM. */

@@ -31,14 +31,26 @@ int aif_attribution_round(const aif_fraction *fractions, size_t n, uint64_t tota
 		sum += ret[i];
 	}
 	qsort(rests, n, sizeof(*rests), by_rest);
-	for (size_t i = 0; n && sum < total; i = (i + 1) % n, sum++)
-		ret[rests[i].i]++;
-	/* Fractions that were rounded upwards before they came here may sum to a little too much. */
-	for (size_t i = n; n && sum > total; i = i == 1 ? n : i - 1)
-		if (ret[rests[i - 1].i]) {
-			ret[rests[i - 1].i]--;
+	if (n && sum < total) {
+		uint64_t each = (total - sum) / n, more = (total - sum) % n;
+
+		for (size_t i = 0; i < n; i++)
+			ret[rests[i].i] += each + (i < more);
+		sum = total;
+	}
+	/* Fractions that were rounded upwards before they came here may sum to a little too much;
+	 * those of a hostile file to anything. */
+	for (size_t i = n; i-- > 0 && sum > total;)
+		if (ret[rests[i].i]) {
+			ret[rests[i].i]--;
 			sum--;
 		}
+	for (size_t i = n; i-- > 0 && sum > total;) {
+		uint64_t less = AIF_MIN(ret[rests[i].i], sum - total);
+
+		ret[rests[i].i] -= less;
+		sum -= less;
+	}
 	free(rests);
 	return 0;
 }

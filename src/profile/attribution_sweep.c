@@ -49,9 +49,16 @@ static void advance(struct aif_attribution_work *w, struct active *act, uint64_t
 		uint64_t until = AIF_MIN(to, next_end(act)), ns = until - *now;
 		size_t keep = 0;
 
-		for (size_t i = 0; i < act->len; i++)
-			w->groups[act->runs[i]->group].wall +=
-				((aif_fraction)ns << AIF_FRACTION_BITS) / act->len;
+		for (size_t i = 0; i < act->len; i++) {
+			struct aif_group *g = &w->groups[act->runs[i]->group];
+			aif_fraction share = ((aif_fraction)ns << AIF_FRACTION_BITS) / act->len,
+				     more = share * (act->runs[i]->weight - AIF_WEIGHT_ONE) /
+					    AIF_WEIGHT_ONE;
+
+			g->wall += share;
+			g->more_wall += more;
+			*(act->kernels ? &w->more_kernel : &w->more_copy) += more;
+		}
 		w->c.busy_ns += ns;
 		w->c.overlap_ns += ns * (act->len - 1);
 		*(act->kernels ? &w->c.busy_kernel_ns : &w->c.busy_copy_ns) += ns;
@@ -135,8 +142,10 @@ static int join(struct aif_attribution_work *w, const struct active *act,
 		n += own && (name == AIF_NONE || run->kernel_name == name);
 	}
 	if (!n) {
-		*(any || name != AIF_NONE ? &w->c.sampled_unmatched : &w->c.samples_outside) +=
-			s->count;
+		*(aif_weights_off(w->weights, s->process, s->time + w->p->start_ns)
+			  ? &w->c.samples_off
+		  : any || name != AIF_NONE ? &w->c.sampled_unmatched
+					    : &w->c.samples_outside) += s->count;
 		return 0;
 	}
 	w->c.sampled_attributed += s->count;

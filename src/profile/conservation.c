@@ -23,8 +23,8 @@ bool aif_conservation_check(const struct aif_conservation *c, struct aif_buf *re
 {
 	const uint64_t time[] = {c->busy_ns, c->idle_ns}, durations[] = {c->busy_ns, c->overlap_ns},
 		       samples[] = {c->sampled_attributed, c->sampled_unmatched, c->samples_dropped,
-				    c->samples_outside},
-		       launches[] = {c->joined, c->unfinished, c->lost},
+				    c->samples_outside, c->samples_off},
+		       launches[] = {c->joined, c->unfinished, c->lost, c->uncaptured},
 		       busy[] = {c->busy_kernel_ns, c->busy_copy_ns};
 
 	if (c->started_before_launch) {
@@ -49,7 +49,8 @@ bool aif_conservation_check(const struct aif_conservation *c, struct aif_buf *re
 		     2) &&
 	       equal(ret_text, "busy = kernels + copies", c->busy_ns, busy, 2) &&
 	       equal(ret_text, "durations = busy + overlap", c->durations_ns, durations, 2) &&
-	       equal(ret_text, "samples = attributed + unmatched + dropped + outside", c->samples,
-		     samples, 4) &&
-	       equal(ret_text, "launches = joined + unfinished + lost", c->launches, launches, 3);
+	       equal(ret_text, "samples = attributed + unmatched + dropped + outside + off",
+		     c->samples, samples, 5) &&
+	       equal(ret_text, "launches = joined + unfinished + lost + uncaptured", c->launches,
+		     launches, 4);
 }

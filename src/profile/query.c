@@ -16,6 +16,7 @@ struct vtab {
 struct cursor {
 	sqlite3_vtab_cursor base;
 	size_t row, rows;
+	bool by_key; /* only what the key is equal to */
 };
 struct aux {
 	struct aif_query *q;
@@ -52,11 +53,22 @@ static int disconnect(sqlite3_vtab *v)
 	return SQLITE_OK;
 }
 
-/* Every question is answered by a scan; SQLite filters. Its own automatic indexes make joins fast. */
+/* A question for one value of the key is answered by it, any other by a scan, and SQLite filters. */
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct vtab *v = (const struct vtab *)base;
 
+	for (int i = 0; i < info->nConstraint && v->table->key != AIF_KEY_OTHER; i++) {
+		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+
+		if (!c->usable || c->iColumn != 0 || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+			continue;
+		info->aConstraintUsage[i].argvIndex = 1;
+		info->idxNum = 1;
+		info->estimatedRows = 1;
+		info->estimatedCost = 1;
+		return SQLITE_OK;
+	}
 	info->estimatedRows = v->table->needs ? 1000000 : 1000;
 	info->estimatedCost = (double)info->estimatedRows;
 	return SQLITE_OK;
@@ -93,6 +105,7 @@ LOADER(launches, aif_launch_row)
 LOADER(execs, aif_exec_row)
 LOADER(samples, aif_sample_row)
 LOADER(windows, aif_window_row)
+LOADER(cpu, aif_cpu_row)
 
 static int index_launches(struct aif_query *q)
 {
@@ -103,6 +116,27 @@ static int index_launches(struct aif_query *q)
 	return r;
 }
 
+/* Chains the executions of each launch, the first found by the map. */
+static int index_execs(struct aif_query *q)
+{
+	int r = 0;
+
+	if (q->execs_len >= AIF_NONE)
+		return -EFBIG;
+	free(q->same_exec);
+	q->same_exec = malloc(AIF_MAX(q->execs_len, 1) * sizeof(*q->same_exec));
+	if (!q->same_exec)
+		return -ENOMEM;
+	for (size_t i = q->execs_len; i-- > 0 && !r;) {
+		uint64_t next = AIF_NONE;
+
+		aif_map_get(&q->by_exec, q->execs[i].launch, &next);
+		q->same_exec[i] = (uint32_t)next;
+		r = aif_map_put(&q->by_exec, q->execs[i].launch, i);
+	}
+	return r;
+}
+
 /* Decodes what a table needs and is not there yet. A part that failed is tried again the next time. */
 static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 {
@@ -110,17 +144,19 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 	int r = 0;
 
 	needs &= ~q->loaded;
-	if (needs & NEEDS_LAUNCHES) {
+	if (!r && (needs & NEEDS_LAUNCHES)) {
 		q->launches_len = 0;
 		aif_map_clear(&q->by_launch);
 		r = aif_profile_launches(q->p, load_launches, q, &bad);
-		q->damaged += r < 0 ? 0 : bad;
 		r = r < 0 ? r : index_launches(q);
+		q->damaged += r < 0 ? 0 : bad;
 		q->loaded |= r < 0 ? 0 : NEEDS_LAUNCHES;
 	}
 	if (!r && (needs & NEEDS_EXECS)) {
 		q->execs_len = 0;
+		aif_map_clear(&q->by_exec);
 		r = aif_profile_execs(q->p, load_execs, q, &bad);
+		r = r < 0 ? r : index_execs(q);
 		q->damaged += r < 0 ? 0 : bad;
 		q->loaded |= r < 0 ? 0 : NEEDS_EXECS;
 	}
@@ -136,6 +172,12 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 		q->damaged += r < 0 ? 0 : bad;
 		q->loaded |= r < 0 ? 0 : NEEDS_WINDOWS;
 	}
+	if (!r && (needs & NEEDS_CPU)) {
+		q->cpu_len = 0;
+		r = aif_profile_cpu(q->p, load_cpu, q, &bad);
+		q->damaged += r < 0 ? 0 : bad;
+		q->loaded |= r < 0 ? 0 : NEEDS_CPU;
+	}
 	if (!r && (needs & NEEDS_ATTRIBUTION)) {
 		r = aif_attribution_compute(q->p, NULL, &q->attribution, err);
 		q->loaded |= r < 0 ? 0 : NEEDS_ATTRIBUTION;
@@ -143,12 +185,39 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 	return r;
 }
 
+static void step(struct cursor *c)
+{
+	const struct vtab *v = (const struct vtab *)c->base.pVtab;
+
+	if (!c->by_key)
+		c->row++;
+	else if (v->table->key == AIF_KEY_EXEC && v->q->same_exec[c->row] != AIF_NONE)
+		c->row = v->q->same_exec[c->row];
+	else
+		c->row = c->rows;
+}
+
 static void skip_absent(struct cursor *c)
 {
 	const struct vtab *v = (const struct vtab *)c->base.pVtab;
 
 	while (v->table->has && c->row < c->rows && !v->table->has(v->q, c->row))
-		c->row++;
+		step(c);
+}
+
+/* The first row whose key is `key`, or SIZE_MAX. */
+static size_t find_key(const struct vtab *v, sqlite3_int64 key)
+{
+	uint64_t row;
+
+	switch (v->table->key) {
+	case AIF_KEY_LAUNCH:
+		return aif_map_get(&v->q->by_launch, (uint64_t)key, &row) ? row : SIZE_MAX;
+	case AIF_KEY_EXEC:
+		return aif_map_get(&v->q->by_exec, (uint64_t)key, &row) ? row : SIZE_MAX;
+	default:
+		return (uint64_t)key;
+	}
 }
 
 static int filter(sqlite3_vtab_cursor *base, int index, const char *index_name, int argc,
@@ -156,11 +225,10 @@ static int filter(sqlite3_vtab_cursor *base, int index, const char *index_name, 
 {
 	struct cursor *c = (struct cursor *)base;
 	struct vtab *v = (struct vtab *)base->pVtab;
-
 	struct aif_err err = {0};
 	int r;
 
-	(void)index, (void)index_name, (void)argc, (void)argv;
+	(void)index_name;
 	r = have(v->q, v->table->needs, &err);
 	if (r < 0) {
 		sqlite3_free(v->base.zErrMsg);
@@ -170,6 +238,14 @@ static int filter(sqlite3_vtab_cursor *base, int index, const char *index_name, 
 	}
 	c->row = 0;
 	c->rows = v->table->rows(v->q);
+	c->by_key = index == 1 && argc == 1;
+	/* Only a whole number can be equal to one; the others are compared by SQLite, as ever. */
+	if (c->by_key && sqlite3_value_numeric_type(argv[0]) == SQLITE_INTEGER)
+		c->row = AIF_MIN(find_key(v, sqlite3_value_int64(argv[0])), c->rows);
+	else if (c->by_key && sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		c->row = c->rows;
+	else
+		c->by_key = false;
 	skip_absent(c);
 	return SQLITE_OK;
 }
@@ -178,7 +254,7 @@ static int next(sqlite3_vtab_cursor *base)
 {
 	struct cursor *c = (struct cursor *)base;
 
-	c->row++;
+	step(c);
 	skip_absent(c);
 	return SQLITE_OK;
 }
@@ -291,10 +367,13 @@ void aif_query_free(struct aif_query *q)
 	aif_timeline_free(q->timeline);
 	aif_attribution_finish(&q->attribution);
 	aif_map_finish(&q->by_launch);
+	aif_map_finish(&q->by_exec);
+	free(q->same_exec);
 	free(q->launches);
 	free(q->execs);
 	free(q->samples);
 	free(q->windows);
+	free(q->cpu);
 	free(q);
 }
 

@@ -198,9 +198,14 @@ static void windows_column(struct aif_query *q, size_t row, int column, sqlite3_
 	case 6:
 		return id(ctx, r->held);
 	case 7:
-		return sqlite3_result_double(ctx, r->held ? 1.0 : 0.0);
-	default:
+		return sqlite3_result_double(ctx, r->thread == AIF_NONE ? (r->held ? 1.0 : 0.0)
+									: r->p_ppm / 1e6);
+	case 8:
 		return number(ctx, r->lost);
+	case 9:
+		return id(ctx, r->thread);
+	default:
+		return number(ctx, r->launches);
 	}
 }
 
@@ -284,8 +289,30 @@ static void attributed_column(struct aif_query *q, size_t row, int column, sqlit
 		return number(ctx, r->launches);
 	case 12:
 		return id(ctx, r->frame);
+	case 14:
+		return number(ctx, r->error_ns);
 	default:
 		return sqlite3_result_text(ctx, aif_launch_kind_name(r->kind), -1, SQLITE_STATIC);
+	}
+}
+
+BULK_ROWS(cpu)
+static void cpu_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_cpu_row *r = &q->cpu[row];
+	const struct aif_thread *t = r->thread == AIF_NONE ? NULL : &q->p->threads[r->thread];
+
+	switch (column) {
+	case 0:
+		return when(q, ctx, r->time);
+	case 1:
+		return id(ctx, t ? t->process : AIF_NONE);
+	case 2:
+		return id(ctx, t ? t->tid : AIF_NONE);
+	case 3:
+		return id(ctx, r->stack);
+	default:
+		return number(ctx, r->weight);
 	}
 }
 
@@ -559,43 +586,49 @@ static void codes_column(struct aif_query *q, size_t row, int column, sqlite3_co
 	}
 }
 
-#define SMALL(table, columns)                                          \
-	{                                                              \
-#table, columns, 0, table##_rows, NULL, table##_column \
+#define SMALL(table, columns)                                                         \
+	{                                                                             \
+#table, columns, 0, table##_rows, NULL, table##_column, AIF_KEY_OTHER \
+	}
+#define BY_ID(table, columns)                                                       \
+	{                                                                           \
+#table, columns, 0, table##_rows, NULL, table##_column, AIF_KEY_ROW \
 	}
 const struct aif_query_table aif_query_tables[] = {
 	{"launches",
 	 "launch, time_ns, process, tid, kind, kernel, device, stream, stack, grid, block, bytes",
-	 NEEDS_LAUNCHES, launches_rows, NULL, launches_column},
+	 NEEDS_LAUNCHES, launches_rows, NULL, launches_column, AIF_KEY_LAUNCH},
 	{"executions",
 	 "launch, start_ns, dur_ns, process, device, stream, kernel, stack, weight, graph, node, "
 	 "registers, shared_bytes",
-	 NEEDS_LAUNCHES | NEEDS_EXECS, execs_rows, is_kernel, executions_column},
+	 NEEDS_LAUNCHES | NEEDS_EXECS, execs_rows, is_kernel, executions_column, AIF_KEY_EXEC},
 	{"copies", "launch, start_ns, dur_ns, process, device, stream, kind, bytes, stack",
-	 NEEDS_LAUNCHES | NEEDS_EXECS, execs_rows, is_copy, copies_column},
-	{"windows", "window, start_ns, end_ns, device, process, period, held, p, lost",
-	 NEEDS_WINDOWS, windows_rows, NULL, windows_column},
+	 NEEDS_LAUNCHES | NEEDS_EXECS, execs_rows, is_copy, copies_column, AIF_KEY_EXEC},
+	{"windows",
+	 "window, start_ns, end_ns, device, process, period, held, p, lost, thread, launches",
+	 NEEDS_WINDOWS, windows_rows, NULL, windows_column, AIF_KEY_OTHER},
 	{"samples", "window, process, device, kernel, pc, reason, count, time_ns, thread, frame",
-	 NEEDS_SAMPLES, samples_rows, NULL, samples_column},
+	 NEEDS_SAMPLES, samples_rows, NULL, samples_column, AIF_KEY_OTHER},
 	{"attributed",
 	 "window, process, device, stack, kernel, pc, reason, count, weight_ns, grade, time_ns, launches, "
-	 "frame, kind",
-	 NEEDS_ATTRIBUTION, attributed_rows, NULL, attributed_column},
-	{"cpu_samples", "time_ns, process, tid, stack, weight_ns", 0, no_rows, NULL, no_column},
-	{"counters", "time_ns, device, name, value", 0, no_rows, NULL, no_column},
-	SMALL(strings, "id, text"),
-	SMALL(frames, "id, kind, module, address, function, line"),
+	 "frame, kind, error_ns",
+	 NEEDS_ATTRIBUTION, attributed_rows, NULL, attributed_column, AIF_KEY_OTHER},
+	{"cpu_samples", "time_ns, process, tid, stack, weight_ns", NEEDS_CPU, cpu_rows, NULL,
+	 cpu_column, AIF_KEY_OTHER},
+	{"counters", "time_ns, device, name, value", 0, no_rows, NULL, no_column, AIF_KEY_OTHER},
+	BY_ID(strings, "id, text"),
+	BY_ID(frames, "id, kind, module, address, function, line"),
 	SMALL(frame_names, "frame, inline_depth, name, file, line"),
-	SMALL(stacks, "id, parent, frame, depth, flags"),
-	SMALL(kernels, "id, name, short, module"),
-	SMALL(modules, "id, kind, path, build_id, kernel"),
-	SMALL(processes, "id, pid, ppid, exe, cmdline, host, start_ns, end_ns, agent, runtime"),
-	SMALL(threads, "id, process, tid, name"),
-	SMALL(devices, "id, name, vendor, driver, runtime, kind, units"),
+	BY_ID(stacks, "id, parent, frame, depth, flags"),
+	BY_ID(kernels, "id, name, short, module"),
+	BY_ID(modules, "id, kind, path, build_id, kernel"),
+	BY_ID(processes, "id, pid, ppid, exe, cmdline, host, start_ns, end_ns, agent, runtime"),
+	BY_ID(threads, "id, process, tid, name"),
+	BY_ID(devices, "id, name, vendor, driver, runtime, kind, units"),
 	SMALL(clocks, "clock, process, before_ns, after_ns, value"),
 	SMALL(losses, "reason, name, count, process, thread, detail"),
 	SMALL(meta, "key, value"),
-	SMALL(programs, "id, process, options, source"),
+	BY_ID(programs, "id, process, options, source"),
 	SMALL(codes, "module, address, size, name, arch, bytes"),
 	{0},
 };

@@ -15,9 +15,12 @@ struct aif_query {
 	struct aif_exec_row *execs;
 	struct aif_sample_row *samples;
 	struct aif_window_row *windows;
+	struct aif_cpu_row *cpu;
 	size_t launches_len, launches_cap, execs_len, execs_cap, samples_len, samples_cap,
-		windows_len, windows_cap;
+		windows_len, windows_cap, cpu_len, cpu_cap;
 	struct aif_map by_launch; /* launch -> index */
+	struct aif_map by_exec;   /* launch -> the index of its first execution */
+	uint32_t *same_exec;      /* index -> that of the launch's next, or AIF_NONE */
 	unsigned loaded;          /* enum aif_query_needs */
 	uint64_t damaged;
 };
@@ -27,7 +30,16 @@ enum aif_query_needs {
 	NEEDS_EXECS = 2,
 	NEEDS_SAMPLES = 4,
 	NEEDS_WINDOWS = 8,
-	NEEDS_ATTRIBUTION = 16
+	NEEDS_ATTRIBUTION = 16,
+	NEEDS_CPU = 32,
+};
+
+/* What the first column is. Joins go by it: without it each would be a scan in a scan. */
+enum aif_query_key {
+	AIF_KEY_OTHER = 0,
+	AIF_KEY_ROW,    /* the number of the row */
+	AIF_KEY_LAUNCH, /* a launch: of `launches` itself */
+	AIF_KEY_EXEC,   /* a launch: the executions of it */
 };
 
 struct aif_query_table {
@@ -37,6 +49,7 @@ struct aif_query_table {
 	/* Row `row` exists? A table over a wider one leaves rows out; NULL: all. */
 	bool (*has)(const struct aif_query *q, size_t row);
 	void (*column)(struct aif_query *q, size_t row, int column, sqlite3_context *ctx);
+	enum aif_query_key key;
 };
 
 extern const struct aif_query_table aif_query_tables[]; /* ends with a NULL name */

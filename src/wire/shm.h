@@ -46,8 +46,9 @@ struct aif_shm {
 	uint32_t magic, version;
 	uint32_t slots, options; /* options: enum aif_shm_option */
 	uint64_t ring_size;
-	uint32_t device_rate; /* Hz, for the timer fallback */
-	uint32_t zero[9];
+	uint32_t device_rate;  /* Hz, for the timer fallback */
+	uint32_t overhead_ppm; /* the slowdown that is allowed; 0: capture everything */
+	uint32_t zero[8];
 
 	/* written by the recorder */
 	alignas(64) _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC, at least each 500 ms */
@@ -61,6 +62,9 @@ struct aif_shm {
 	_Atomic uint64_t capture_ns,
 		captures;            /* time inside our hooks, measured on a sample of them */
 	_Atomic uint32_t helper_tid; /* as the target sees it */
+	/* Of the overhead budget: the share of time that is on; how much longer launch intervals are
+	 * then, with its standard error (0 = unknown). */
+	_Atomic uint32_t duty_ppm, cost_ppm, cost_error_ppm;
 };
 
 struct aif_slot {
@@ -70,6 +74,9 @@ struct aif_slot {
 	_Atomic uint32_t claims;           /* times the slot was claimed */
 	_Atomic uint64_t launches;         /* sequence numbers given out, never reset */
 	_Atomic uint64_t lost_launches, lost_execs, lost_samples, lost_others; /* ring was full */
+	/* What a BLOCK record would say of the block that the owner is in. */
+	_Atomic uint64_t block_start, block_launches;
+	_Atomic uint32_t block;
 	/* written by the recorder */
 	alignas(64) _Atomic uint64_t tail; /* bytes ever consumed */
 };

@@ -154,6 +154,13 @@ int aif_wire_dump(const void *record, char *text, size_t size)
 				" count=%" PRIu64,
 				name, h->aux, s->time, s->pc, s->count);
 	}
+	case AIF_WIRE_BLOCK: {
+		const struct aif_wire_block *b = p;
+		return snprintf(text, size,
+				"%s %" PRIu32 " on=%" PRIu32 " start=%" PRIu64 " end=%" PRIu64
+				" launches=%" PRIu64 " duty=%" PRIu32,
+				name, b->block, h->aux, b->start, b->end, b->launches, b->duty_ppm);
+	}
 	case AIF_WIRE_NOTE: {
 		const struct aif_wire_note *n = p;
 		return snprintf(text, size, "%s reason=%" PRIu32 " count=%" PRIu64 " detail=%.*s",

@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    1
+#define AIF_WIRE_VERSION    2
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  1024                 /* frames of one stack */
@@ -38,6 +38,7 @@
 	X(EXEC, exec, 48, 0)       \
 	X(CLOCK, clock, 32, 0)     \
 	X(SAMPLE, sample, 32, 0)   \
+	X(BLOCK, block, 40, 0)     \
 	X(NOTE, note, 24, 1)
 
 enum aif_wire_type {
@@ -157,6 +158,14 @@ struct aif_wire_sample {
 	struct aif_wire_head head; /* aux: tid */
 	uint64_t time, pc;         /* CLOCK_MONOTONIC ns */
 	uint64_t count;            /* samples that this one stands for (timer overruns) */
+};
+
+/* A block of the overhead budget, as this thread met it (agent/budget.h): between its first launch in
+ * it and its first in another it made `launches`, all of them captured (aux 1) or none (aux 0). */
+struct aif_wire_block {
+	struct aif_wire_head head;
+	uint64_t start, end, launches; /* CLOCK_MONOTONIC ns, end exclusive */
+	uint32_t block, duty_ppm;      /* its number in the process; the share of time that is on */
 };
 
 /* Something did not work (enum aif_reason), or was lost `count` times. Strings: detail. */

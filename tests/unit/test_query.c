@@ -211,6 +211,35 @@ static void attribution_and_its_view_add_up(void **state)
 		"2\n");
 }
 
+/* What a key answers is what a scan finds. */
+static void keys_find_what_scans_find(void **state)
+{
+	static const char *const tables[][2] = {
+		{"launches", "launch"}, {"executions", "launch"}, {"copies", "launch"},
+		{"frames", "id"},       {"stacks", "id"},         {"strings", "id"},
+		{"processes", "id"},    {"threads", "id"},        {"modules", "id"},
+	};
+	struct opened *o = *state;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(tables); i++) {
+		char sql[256];
+
+		snprintf(
+			sql, sizeof(sql),
+			"SELECT count(*) - (SELECT count(*) FROM %s) FROM (SELECT DISTINCT %s AS k FROM "
+			"%s) AS a JOIN %s AS b ON b.%s = a.k",
+			tables[i][0], tables[i][1], tables[i][0], tables[i][0], tables[i][1]);
+		assert_answer(o, sql, "0\n");
+	}
+	assert_answer(o, "SELECT count(*) FROM stacks WHERE id = NULL", "0\n");
+	assert_answer(o, "SELECT count(*) FROM stacks WHERE id = 'x'", "0\n");
+	assert_answer(o, "SELECT count(*) FROM stacks WHERE id = 1.5", "0\n");
+	assert_answer(o, "SELECT count(*) FROM stacks WHERE id = -1", "0\n");
+	assert_answer(o, "SELECT count(*) FROM stacks WHERE id = 99999999999", "0\n");
+	assert_answer(o, "SELECT id FROM stacks WHERE id = 1 AND depth = 2", "1\n");
+	assert_answer(o, "SELECT id FROM stacks WHERE id = 1.0", "1\n");
+}
+
 static void only_reading_is_allowed(void **state)
 {
 	static const char *const refused[] = {
@@ -252,6 +281,7 @@ int main(void)
 		cmocka_unit_test(bulk_rows_come_out_as_they_went_in),
 		cmocka_unit_test(names_are_resolved),
 		cmocka_unit_test(attribution_and_its_view_add_up),
+		cmocka_unit_test(keys_find_what_scans_find),
 		cmocka_unit_test(only_reading_is_allowed),
 	};
 

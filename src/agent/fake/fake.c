@@ -139,6 +139,10 @@ void aif_fake_launch(uint32_t stream, uint32_t kernel)
 		aif_emit_missed();
 		return;
 	}
+	if (!aif_emit_wanted(t, l.time)) {
+		aif_thread_leave(t);
+		return;
+	}
 	aif_emit_cost_begin(t, &cost, l.time);
 	tell(t, &FAKE->streams[stream % OBJECTS], &FAKE->kernels[kernel % OBJECTS]);
 	l.shape = aif_emit_shape(t, &shape);
@@ -201,6 +205,14 @@ static void generate_one(struct aif_thread *t, const struct aif_fake_order *g, u
 	emit(t, &l, now + 200, now + 200 + (random >> 32) % 600);
 }
 
+static void spin(uint64_t ns)
+{
+	uint64_t begin = ns ? aif_now_ns() : 0;
+
+	while (ns && aif_now_ns() - begin < ns)
+		;
+}
+
 static int generate(struct aif_fake_order *g)
 {
 	const struct timespec nap = {.tv_nsec = 100000};
@@ -212,11 +224,17 @@ static int generate(struct aif_fake_order *g)
 	g->streams = AIF_MIN(g->streams ? g->streams : 1, OBJECTS);
 	make_all(g);
 	for (uint64_t i = 0; i < g->launches; i++) {
-		struct aif_thread *t = aif_thread_enter();
+		struct aif_thread *t;
+
+		spin(g->work);
+		t = aif_thread_enter();
 
 		now = aif_now_ns();
 		if (t) {
-			generate_one(t, g, i, now);
+			if (aif_emit_wanted(t, now)) {
+				generate_one(t, g, i, now);
+				spin(g->vendor);
+			}
 			aif_thread_leave(t);
 		} else {
 			aif_emit_missed();
@@ -321,5 +339,6 @@ static void forked(void)
 
 const struct aif_runtime aif_runtime_fake = {
 	.name = "fake",
+	.bound_ns = 20000, /* its scripts' `vendor` is less */
 	.forked = forked,
 };

@@ -57,8 +57,9 @@ static const struct {
 	FIELD(end, NUMBER64),      FIELD(bytes, NUMBER64),        FIELD(before, NUMBER64),
 	FIELD(after, NUMBER64),    FIELD(value, NUMBER64),        FIELD(count, NUMBER64),
 	FIELD(launches, NUMBER64), FIELD(rate, NUMBER64),         FIELD(stacks, NUMBER64),
-	FIELD(depth, NUMBER64),    FIELD(kernels, NUMBER64),      FIELD(streams, NUMBER64),
-	FIELD(grid, LIST3),        FIELD(block, LIST3),           FIELD(stack, STACK),
+	FIELD(work, NUMBER64),     FIELD(vendor, NUMBER64),       FIELD(depth, NUMBER64),
+	FIELD(kernels, NUMBER64),  FIELD(streams, NUMBER64),      FIELD(grid, LIST3),
+	FIELD(block, LIST3),       FIELD(stack, STACK),
 };
 
 static bool find_word(const struct word *list, const char *name, uint32_t *ret)

@@ -16,9 +16,11 @@
  *     clock device=0 before=10 after=20 value=15
  *     note reason=1202 count=3 detail="text"
  *     generate launches=1000000 rate=1000000 stacks=40 depth=40 kernels=20 streams=3
+ *     generate launches=100000 work=10000 vendor=2000
  *
  * A launch without start is one that never ends. generate works in real time: `rate` launches a second
- * (0 = as fast as possible), each with its execution, over as many stacks, kernels and streams.
+ * (0 = as fast as possible), each with its execution, over as many stacks, kernels and streams. `work` ns of
+ * the application's own come before each; `vendor` ns of tracing after each that is captured.
  */
 enum aif_fake_verb {
 	AIF_FAKE_NOTHING, /* an empty line */
@@ -41,7 +43,7 @@ struct aif_fake_order {
 	uint32_t kind; /* of a device or a launch */
 	uint32_t units, clock, out_of_order, reason;
 	uint64_t time, start, end, bytes, before, after, value, count;
-	uint64_t launches, rate, stacks, depth, kernels, streams;
+	uint64_t launches, rate, stacks, depth, kernels, streams, work, vendor;
 	uint64_t stack[AIF_FAKE_DEPTH], grid[3], block[3];
 	unsigned stack_len;
 	bool own_clock;

@@ -4,7 +4,8 @@
 /*
  * Every clEnqueue... that makes the device work. Each goes the same way:
  *
- *     begin    may this thread speak now? where are we? (registers, in the replaced function itself)
+ *     begin    may this thread speak now, and is this launch to be captured? where are we? (registers,
+ *              in the replaced function itself)
  *     launch   stack, LAUNCH record, a pending command
  *     the driver's function, with an event of ours where the application gave none
  *     finish   the application's event; the callback that will bring the times
@@ -16,6 +17,7 @@
 struct command {
 	struct aif_thread *thread;
 	struct aif_cl_queue *queue;
+	uint64_t time;
 	struct aif_cl_pending *pending; /* NULL: its end will not be told */
 	void *event;
 	struct aif_regs regs;
@@ -31,7 +33,8 @@ static AIF_NOINLINE bool begin_rest(struct command *c, void *queue)
 		return false;
 	}
 	c->queue = aif_cl_queue_get(queue);
-	if (c->queue)
+	c->time = aif_now_ns();
+	if (c->queue && aif_emit_wanted(c->thread, c->time))
 		return true;
 	aif_thread_leave(c->thread);
 	return false;
@@ -53,7 +56,7 @@ static void launch(struct command *c, const struct aif_emit_api *api, struct aif
 
 	c->pending = NULL;
 	c->event = NULL;
-	l->time = aif_now_ns();
+	l->time = c->time;
 	aif_emit_cost_begin(t, &c->cost, l->time);
 	aif_cl_queue_tell(t, c->queue);
 	l->stream = c->queue->id;

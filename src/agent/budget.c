@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/budget.h"
+
+#include "base/map.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Below, c is noise. */
+#define MIN_LAUNCHES 8
+#define MIN_PAIRS    8
+/* Known well enough to be used instead of the bound: two of these are a quarter of c. */
+#define KNOWN_ERROR (1.0 / 8)
+/* Measured to be within the budget: some off-blocks stay, to notice when that changes. */
+#define WATCH_DUTY      (31.0 / 32)
+#define MAX_COST        1e3
+#define MAX_EXPONENTIAL 8.0
+
+void aif_budget_init(struct aif_budget *b, uint32_t asked_ppm, uint64_t bound_ns, uint64_t seed,
+		     uint64_t now)
+{
+	memset(b, 0, sizeof(*b));
+	b->asked_ppm = asked_ppm;
+	b->bound_ns = bound_ns;
+	b->random = seed;
+	b->began = now;
+	b->duty = 1;
+	b->last[1].number = 1;
+	b->last[1].duty_ppm = 1000000;
+	atomic_store(&b->duty_ppm, 1000000);
+	atomic_store(&b->block, 1);
+	atomic_store(&b->until, asked_ppm ? now + AIF_BUDGET_ON_MIN_NS : UINT64_MAX);
+}
+
+void aif_budget_add(struct aif_budget *b, uint32_t block, uint64_t launches)
+{
+	struct aif_budget_block *k = &b->last[block % 4];
+	uint64_t busiest = atomic_load_explicit(&k->busiest, memory_order_relaxed);
+
+	/* A thread that slept through the blocks in between is too late. */
+	if (atomic_load_explicit(&b->block, memory_order_relaxed) - block > 2)
+		return;
+	atomic_fetch_add_explicit(&k->launches, launches, memory_order_relaxed);
+	while (busiest < launches &&
+	       !atomic_compare_exchange_weak_explicit(&k->busiest, &busiest, launches,
+						      memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+static double uniform(struct aif_budget *b)
+{
+	b->random += UINT64_C(0x9e3779b97f4a7c15);
+	return (double)(aif_mix64(b->random) >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+/* Exponential with mean 1, from uniform bits, without libm (von Neumann's method: Knuth, The Art of
+ * Computer Programming, volume 2, 3.4.1): count runs of falling numbers until one has even length. */
+static double exponential(struct aif_budget *b)
+{
+	for (double whole = 0; whole < MAX_EXPONENTIAL; whole++) {
+		double first = uniform(b), last = first, next;
+		unsigned length = 1;
+
+		while ((next = uniform(b)) < last) {
+			last = next;
+			length++;
+		}
+		if (length & 1)
+			return whole + first;
+	}
+	return MAX_EXPONENTIAL;
+}
+
+/* Both blocks' counts are complete: the threads that launch have met the block after them. */
+static void compare(struct aif_budget *b, const struct aif_budget_block *x,
+		    const struct aif_budget_block *y)
+{
+	const struct aif_budget_block *on = aif_budget_is_on(x->number) ? x : y,
+				      *off = on == x ? y : x;
+	uint64_t n = atomic_load(&on->launches), m = atomic_load(&off->launches);
+
+	if (x->number != y->number + 1 || n < MIN_LAUNCHES || m < MIN_LAUNCHES ||
+	    off->length_ns < AIF_BUDGET_OFF_MIN_NS)
+		return;
+	b->pairs[b->pairs_len++ % AIF_BUDGET_PAIRS] =
+		(double)m / (double)off->length_ns * (double)on->length_ns / (double)n - 1;
+}
+
+static void sort(double *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = i; k > 0 && v[k - 1] > v[k]; k--) {
+			double x = v[k];
+
+			v[k] = v[k - 1];
+			v[k - 1] = x;
+		}
+}
+
+/* The median of the pairs and its standard error, from the median absolute deviation: 1.4826 makes
+ * that a standard deviation (of a normal distribution), sqrt(pi / 2) is a median's against a mean's. */
+static bool median(const struct aif_budget *b, double *ret_median, double *ret_error)
+{
+	double v[AIF_BUDGET_PAIRS], middle;
+	size_t n = AIF_MIN(b->pairs_len, (uint32_t)AIF_BUDGET_PAIRS);
+
+	if (n < MIN_PAIRS)
+		return false;
+	memcpy(v, b->pairs, n * sizeof(*v));
+	sort(v, n);
+	middle = v[n / 2];
+	for (size_t i = 0; i < n; i++)
+		v[i] = v[i] < middle ? middle - v[i] : v[i] - middle;
+	sort(v, n);
+	*ret_median = middle;
+	*ret_error = 1.4826 * 1.2533 * v[n / 2] / sqrt((double)n);
+	return true;
+}
+
+/* At most this, by the rate of the busiest thread: x of its time in an on-block is ours. */
+static double bound(const struct aif_budget *b, const struct aif_budget_block *k)
+{
+	double x = (double)atomic_load(&k->busiest) * (double)b->bound_ns /
+		   (double)AIF_MAX(k->length_ns, 1);
+
+	return x < 0.99 ? x / (1 - x) : MAX_COST;
+}
+
+/* A block's captures go on the account, and the budget of the time since the last pays off. */
+static void charge(struct aif_budget *b, const struct aif_budget_block *k, uint64_t now)
+{
+	if (aif_budget_is_on(k->number))
+		b->debt_ns += (double)atomic_load(&k->busiest) * (double)b->bound_ns;
+	b->debt_ns -= (double)b->asked_ppm / 1e6 * (double)(now - b->began);
+	if (b->debt_ns < 0)
+		b->debt_ns = 0;
+	/* What is being left out needs no account; back from there half of it is left. */
+	if (b->duty < 1)
+		b->debt_ns = AIF_BUDGET_DEBT_NS / 2;
+}
+
+static void decide(struct aif_budget *b, const struct aif_budget_block *on)
+{
+	double asked = (double)b->asked_ppm / 1e6, most = bound(b, on), c = most, m, error;
+	bool measured = median(b, &m, &error);
+
+	if (measured) {
+		atomic_store(&b->cost_ppm, (uint32_t)(AIF_MIN(AIF_MAX(m, 0.0), MAX_COST) * 1e6));
+		atomic_store(&b->cost_error_ppm,
+			     (uint32_t)(AIF_MIN(AIF_MAX(error, 1e-6), MAX_COST) * 1e6));
+		c = error <= m * KNOWN_ERROR ? m : AIF_MIN(most, AIF_MAX(m, 0.0) + 2 * error);
+	}
+	if (b->duty >= 1 ? b->debt_ns <= AIF_BUDGET_DEBT_NS : most <= asked)
+		b->duty = 1;
+	else if (c <= asked)
+		b->duty = WATCH_DUTY;
+	else
+		b->duty = AIF_MIN(WATCH_DUTY, asked / (1 + asked) * (1 + c) / c);
+	atomic_store(&b->duty_ppm, (uint32_t)(b->duty * 1e6));
+}
+
+static uint64_t next_length(struct aif_budget *b, bool on)
+{
+	double cycle = AIF_MAX((double)AIF_BUDGET_CYCLE_NS,
+			       AIF_MAX((double)AIF_BUDGET_ON_MIN_NS / b->duty,
+				       (double)AIF_BUDGET_OFF_MIN_NS / (1 - b->duty)));
+
+	return (uint64_t)(on ? cycle * b->duty * (0.5 + uniform(b))
+			     : cycle * (1 - b->duty) * exponential(b));
+}
+
+void aif_budget_turn(struct aif_budget *b, uint64_t now)
+{
+	uint32_t idle = 0, n, next;
+	uint64_t until, length;
+	bool again;
+
+	if (!atomic_compare_exchange_strong_explicit(&b->turning, &idle, 1, memory_order_acquire,
+						     memory_order_relaxed))
+		return;
+	until = atomic_load_explicit(&b->until, memory_order_relaxed);
+	if (now < until)
+		goto out;
+	n = atomic_load_explicit(&b->block, memory_order_relaxed);
+	b->last[n % 4].length_ns = until - b->began; /* afterwards nobody launched */
+	if (b->duty < 1)
+		compare(b, &b->last[(n - 1) % 4], &b->last[(n - 2) % 4]);
+	charge(b, &b->last[(n - 2) % 4], now);
+	if (aif_budget_is_on(n)) {
+		/* The newest on-block whose counts are complete. */
+		if (b->last[(n - 2) % 4].length_ns)
+			decide(b, &b->last[(n - 2) % 4]);
+	}
+	/* Where leaving out begins, what comes next is drawn too: so it is as if it had gone on before. */
+	again = aif_budget_is_on(n) &&
+		(b->duty >= 1 || (b->last[n % 4].duty_ppm == 1000000 && uniform(b) < b->duty));
+	next = again ? n + 2 : n + 1;
+	length = b->duty >= 1 ? AIF_BUDGET_LOOK_NS : next_length(b, aif_budget_is_on(next));
+	b->last[next % 4].number = next;
+	b->last[next % 4].duty_ppm = (uint32_t)(b->duty * 1e6);
+	b->last[next % 4].length_ns = 0;
+	atomic_store(&b->last[next % 4].launches, 0);
+	atomic_store(&b->last[next % 4].busiest, 0);
+	b->began = now;
+	atomic_store_explicit(&b->block, next, memory_order_release);
+	atomic_store_explicit(&b->until, now + length, memory_order_relaxed);
+out:
+	atomic_store_explicit(&b->turning, 0, memory_order_release);
+}

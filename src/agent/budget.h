@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+#include <stdatomic.h>
+
+/*
+ * The overhead that the user allows, kept by turning capture on and off in blocks of random length.
+ *
+ * Inside an on-block every launch is captured, whole; in an off-block launches are only counted. So
+ * both kinds of block say how fast the application launches, and their difference is what capture
+ * really costs it, whatever the reasons: our own time, the vendor's tracing, caches, a GPU that
+ * starves. A loop that waits for its device anyway shows no difference, and stays captured.
+ *
+ *     c     how much longer a launch interval is in on-blocks than in off-blocks, minus 1
+ *     duty  the share of time that is on
+ *     B     the slowdown that was asked for: duty * c / (1 + c) = B / (1 + B)
+ *
+ * c is the median over the last AIF_BUDGET_PAIRS pairs of neighbouring blocks: a median, because a
+ * pair across a change of the program's phase says nothing. Until it is known well enough its place is
+ * taken by an upper bound: launches a second times what a launch costs at most. Where even the bound
+ * is within the budget on the long run nothing is ever turned off, which is the usual case below a few
+ * hundred launches a second; nothing is estimated then, and totals are exact. On the long run: bursts are
+ * put on an account, from which the budget pays off; only when that is overdrawn are launches left out.
+ *
+ * Lengths are random, those of off-blocks exponential, so that when the next on-block comes hangs on
+ * nothing, and no loop of the application can run in step with it. What was captured stands for what was not by ratio: the thread's launches in a
+ * stretch of time, counted in all blocks, over those in its on-blocks (profile/weights.h).
+ *
+ * Thread safety: any launching thread calls aif_budget_turn(); one of them wins.
+ */
+
+#define AIF_BUDGET_PAIRS 63
+/* At least a step of most loops; an off-block long enough to hold launches to compare with. */
+#define AIF_BUDGET_ON_MIN_NS  UINT64_C(10000000)
+#define AIF_BUDGET_OFF_MIN_NS UINT64_C(5000000)
+#define AIF_BUDGET_CYCLE_NS   UINT64_C(200000000)
+/* What the account may hold: 5 s of a budget of 2 %. A short run may so become slower by this much. */
+#define AIF_BUDGET_DEBT_NS 1e8
+/* With everything on, how often the launch rate is looked at. */
+#define AIF_BUDGET_LOOK_NS UINT64_C(100000000)
+
+/* One of the last four blocks. */
+struct aif_budget_block {
+	_Atomic uint64_t launches; /* of all threads that have met a later block */
+	_Atomic uint64_t busiest;  /* of the thread with most of them */
+	uint32_t number, duty_ppm;
+	uint64_t length_ns;
+};
+
+struct aif_budget {
+	/* What every launch reads. */
+	_Atomic uint64_t until; /* CLOCK_MONOTONIC ns: the block ends; UINT64_MAX: never */
+	_Atomic uint32_t block; /* its number, which grows by 1 or 2; odd = on */
+
+	/* The winner's. */
+	_Atomic uint32_t turning;
+	uint32_t asked_ppm; /* B in 1/1,000,000; 0: no limit */
+	uint64_t bound_ns;  /* what one launch costs at most, vendor's part included */
+	uint64_t random, began;
+	double duty, debt_ns;
+	struct aif_budget_block last[4];
+	double pairs[AIF_BUDGET_PAIRS]; /* ring of c */
+	uint32_t pairs_len;             /* ever */
+
+	/* For reports. */
+	_Atomic uint32_t duty_ppm;                 /* now */
+	_Atomic uint32_t cost_ppm, cost_error_ppm; /* c, its standard error; error 0: unknown */
+};
+
+/* Begins with an on-block. asked_ppm 0: everything is captured, always. `seed`: any number. */
+void aif_budget_init(struct aif_budget *b, uint32_t asked_ppm, uint64_t bound_ns, uint64_t seed,
+		     uint64_t now);
+
+/* The block has ended: decides the next. Any thread; cheap when another is at it. */
+void aif_budget_turn(struct aif_budget *b, uint64_t now);
+
+static inline bool aif_budget_is_on(uint32_t block)
+{
+	return block & 1;
+}
+
+/* The block that a launch at `now` is in. */
+static inline uint32_t aif_budget_block(struct aif_budget *b, uint64_t now)
+{
+	if (aif_unlikely(now >= atomic_load_explicit(&b->until, memory_order_relaxed)))
+		aif_budget_turn(b, now);
+	return atomic_load_explicit(&b->block, memory_order_acquire);
+}
+
+/* The share of time that was on, in 1/1,000,000, when `block`, one of the last four, was chosen. */
+static inline uint32_t aif_budget_duty(const struct aif_budget *b, uint32_t block)
+{
+	return b->last[block % 4].duty_ppm;
+}
+
+/* A thread's launches in `block`, told when it meets a later one. */
+void aif_budget_add(struct aif_budget *b, uint32_t block, uint64_t launches);

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/weights.h"
+
+#include "profile/file.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct block {
+	uint64_t start, end, launches;
+	uint32_t thread, process, cycle;
+	bool on, certain;
+};
+/* When any thread of a process was without capture: disjoint spans. */
+struct span {
+	uint64_t start, end;
+	uint32_t process;
+};
+
+struct aif_weights {
+	struct block *blocks; /* by thread and start */
+	size_t blocks_len, blocks_cap;
+	struct aif_weights_cycle *cycles;
+	size_t cycles_len, cycles_cap;
+	struct span *off; /* by process and start */
+	size_t off_len;
+	uint64_t uncaptured;
+};
+
+static int load(void *arg, const struct aif_window_row *rows, size_t n)
+{
+	struct aif_weights *w = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_window_row *r = &rows[i];
+
+		/* More launches than ns are not a count, but would make sums wrap. */
+		if (r->thread == AIF_NONE || r->end <= r->start || r->launches > r->end - r->start)
+			continue;
+		if (aif_grow(&w->blocks, &w->blocks_cap, w->blocks_len + 1, sizeof(*w->blocks)) < 0)
+			return -ENOMEM;
+		w->blocks[w->blocks_len++] =
+			(struct block){.start = r->start,
+				       .end = r->end,
+				       .launches = r->launches,
+				       .thread = r->thread,
+				       .process = r->process,
+				       .cycle = AIF_NONE,
+				       .on = r->held,
+				       .certain = r->held && r->p_ppm >= 1000000};
+	}
+	return 0;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct block *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int by_process(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int cycle_new(struct aif_weights *w, uint32_t thread)
+{
+	if (aif_grow(&w->cycles, &w->cycles_cap, w->cycles_len + 1, sizeof(*w->cycles)) < 0)
+		return -ENOMEM;
+	w->cycles[w->cycles_len++] = (struct aif_weights_cycle){.thread = thread};
+	return 0;
+}
+
+/* The off-launches between two cycles (AIF_NONE: none there) belong half to each. */
+static void share_out(struct aif_weights *w, uint32_t before, uint32_t after, double launches)
+{
+	double part = before != AIF_NONE && after != AIF_NONE ? launches / 2 : launches;
+
+	if (before != AIF_NONE)
+		w->cycles[before].launches += part;
+	if (after != AIF_NONE)
+		w->cycles[after].launches += part;
+}
+
+/* Blocks first..end are one thread's. */
+static int make_cycles(struct aif_weights *w, size_t first, size_t end)
+{
+	uint32_t last = AIF_NONE, now = AIF_NONE; /* the cycle before, the one that still grows */
+	double off = 0;                           /* launches since `last`, or within `now` */
+
+	for (size_t i = first; i < end; i++) {
+		struct block *b = &w->blocks[i];
+
+		if (b->certain) {
+			if (now != AIF_NONE)
+				w->cycles[now].launches += off;
+			else
+				share_out(w, last, AIF_NONE, off);
+			last = now = AIF_NONE;
+			off = 0;
+			continue;
+		}
+		if (!b->on) {
+			off += (double)b->launches;
+			if (now != AIF_NONE && w->cycles[now].captured >= AIF_WEIGHTS_MIN) {
+				last = now;
+				now = AIF_NONE;
+			}
+			continue;
+		}
+		if (now == AIF_NONE) {
+			if (cycle_new(w, b->thread) < 0)
+				return -ENOMEM;
+			now = (uint32_t)(w->cycles_len - 1);
+			share_out(w, last, now, off);
+		} else {
+			w->cycles[now].launches += off;
+		}
+		off = 0;
+		b->cycle = now;
+		w->cycles[now].captured += (double)b->launches;
+		w->cycles[now].launches += (double)b->launches;
+	}
+	if (now != AIF_NONE)
+		w->cycles[now].launches += off;
+	else
+		share_out(w, last, AIF_NONE, off);
+	return 0;
+}
+
+static int find_off(struct aif_weights *w)
+{
+	size_t n = 0;
+
+	w->off = calloc(w->blocks_len + 1, sizeof(*w->off));
+	if (!w->off)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->blocks_len; i++)
+		if (!w->blocks[i].on)
+			w->off[n++] = (struct span){w->blocks[i].start, w->blocks[i].end,
+						    w->blocks[i].process};
+	qsort(w->off, n, sizeof(*w->off), by_process);
+	for (size_t i = 0; i < n; i++) {
+		struct span *last = w->off_len ? &w->off[w->off_len - 1] : NULL;
+
+		if (last && last->process == w->off[i].process && w->off[i].start <= last->end)
+			last->end = AIF_MAX(last->end, w->off[i].end);
+		else
+			w->off[w->off_len++] = w->off[i];
+	}
+	return 0;
+}
+
+int aif_weights_new(const struct aif_profile *p, struct aif_weights **ret)
+{
+	struct aif_weights *w = calloc(1, sizeof(*w));
+	int r = w ? aif_profile_windows(p, load, w, NULL) : -ENOMEM;
+
+	if (!r && !w->blocks_len) {
+		aif_weights_free(w);
+		*ret = NULL;
+		return 0;
+	}
+	if (!r)
+		qsort(w->blocks, w->blocks_len, sizeof(*w->blocks), by_thread);
+	for (size_t i = 0, j; w && i < w->blocks_len && !r; i = j) {
+		for (j = i; j < w->blocks_len && w->blocks[j].thread == w->blocks[i].thread; j++)
+			w->uncaptured += w->blocks[j].on ? 0 : w->blocks[j].launches;
+		r = make_cycles(w, i, j);
+	}
+	if (!r)
+		r = find_off(w);
+	if (r < 0) {
+		aif_weights_free(w);
+		return r;
+	}
+	for (size_t i = 0; i < w->cycles_len; i++) {
+		struct aif_weights_cycle *c = &w->cycles[i];
+		double weight = c->captured > 0 ? c->launches / c->captured : 1;
+
+		c->weight = (uint64_t)(AIF_MIN(weight, (double)AIF_WEIGHT_MAX / AIF_WEIGHT_ONE) *
+				       AIF_WEIGHT_ONE);
+	}
+	*ret = w;
+	return 0;
+}
+
+void aif_weights_free(struct aif_weights *w)
+{
+	if (!w)
+		return;
+	free(w->blocks);
+	free(w->cycles);
+	free(w->off);
+	free(w);
+}
+
+const struct aif_weights_cycle *aif_weights_at(const struct aif_weights *w, uint32_t thread,
+					       uint64_t time)
+{
+	size_t lo = 0, hi = w ? w->blocks_len : 0;
+	const struct block *b;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		b = &w->blocks[mid];
+		if (b->thread < thread || (b->thread == thread && b->start <= time))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return NULL;
+	b = &w->blocks[lo - 1];
+	return b->thread == thread && time < b->end && b->on && !b->certain ? &w->cycles[b->cycle]
+									    : NULL;
+}
+
+bool aif_weights_off(const struct aif_weights *w, uint32_t process, uint64_t time)
+{
+	size_t lo = 0, hi = w ? w->off_len : 0;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct span *s = &w->off[mid];
+
+		if (s->process < process || (s->process == process && s->start <= time))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && w->off[lo - 1].process == process && time < w->off[lo - 1].end;
+}
+
+const struct aif_weights_cycle *aif_weights_cycles(const struct aif_weights *w, size_t *ret_len)
+{
+	*ret_len = w ? w->cycles_len : 0;
+	return w ? w->cycles : NULL;
+}
+
+uint64_t aif_weights_uncaptured(const struct aif_weights *w)
+{
+	return w ? w->uncaptured : 0;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The overhead controller against simulated loops whose cost of capture is known. */
+#include "agent/budget.h"
+
+#include "base/clock.h"
+#include "base/map.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+struct loop {
+	double interval_ns; /* between launches, without us */
+	double noise;       /* its relative spread, uniform */
+	double cost_ns;     /* of capturing one launch */
+	uint64_t step;      /* launches of a step... */
+	double step_wait_ns; /* ...that end in a wait for the device, which swallows what capture cost */
+	double seconds;
+};
+
+struct outcome {
+	double slowdown; /* of the whole run against the same without capture */
+	double on_share; /* of launches */
+	double last_duty;
+};
+
+static double uniform(uint64_t *random)
+{
+	*random += UINT64_C(0x9e3779b97f4a7c15);
+	return (double)(aif_mix64(*random) >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+static struct outcome simulate(const struct loop *l, uint32_t asked_ppm, uint64_t bound_ns,
+			       uint64_t seed)
+{
+	double now = 1e9, end = now + l->seconds * 1e9, alone = 0, step_alone = 0, step_real = 0;
+	uint64_t random = seed, count = 0, on = 0, in_block = 0;
+	uint32_t block = 1;
+	struct aif_budget b;
+	struct outcome o;
+
+	aif_budget_init(&b, asked_ppm, bound_ns, seed, (uint64_t)now);
+	for (uint64_t i = 0; now < end; i++) {
+		double interval = l->interval_ns * (1 + l->noise * (uniform(&random) - 0.5));
+		uint32_t is = aif_budget_block(&b, (uint64_t)now);
+
+		if (is != block) {
+			aif_budget_add(&b, block, in_block);
+			block = is;
+			in_block = 0;
+		}
+		in_block++;
+		count++;
+		step_alone += interval;
+		step_real += interval;
+		if (aif_budget_is_on(is)) {
+			on++;
+			step_real += l->cost_ns;
+			now += l->cost_ns;
+		}
+		now += interval;
+		if (l->step && i % l->step == l->step - 1) {
+			/* The device needs as long as it needs, from the step's begin. */
+			double busy = (double)l->step * l->interval_ns + l->step_wait_ns;
+
+			if (step_real < busy)
+				now += busy - step_real;
+			alone += AIF_MAX(busy, step_alone);
+			step_alone = step_real = 0;
+		} else if (!l->step) {
+			alone += interval;
+		}
+	}
+	o.slowdown = (now - 1e9) / alone - 1;
+	o.on_share = (double)on / (double)count;
+	o.last_duty = atomic_load(&b.duty_ppm) / 1e6;
+	return o;
+}
+
+static void the_slowdown_is_what_was_asked(void **state)
+{
+	static const uint32_t asked[] = {10000, 20000, 50000};
+	static const double costs[] = {0.1, 0.5, 2}; /* c */
+
+	(void)state;
+	for (size_t a = 0; a < AIF_ARRAY_LEN(asked); a++)
+		for (size_t c = 0; c < AIF_ARRAY_LEN(costs); c++) {
+			struct loop l = {.interval_ns = 10000,
+					 .noise = 0.5,
+					 .cost_ns = 10000 * costs[c],
+					 .seconds = 60};
+			struct outcome o = simulate(&l, asked[a], 30000, 7 * a + c);
+			double want = asked[a] / 1e6;
+
+			if (o.slowdown < want * 2 / 3 || o.slowdown > want * 4 / 3)
+				fail_msg("asked %.3f, c %.2f: slowdown %.4f, duty %.3f", want,
+					 costs[c], o.slowdown, o.last_duty);
+		}
+}
+
+static void few_launches_are_all_captured(void **state)
+{
+	/* 500 a second at no more than 30 us each are 1.5 %. */
+	struct loop l = {.interval_ns = 2e6, .cost_ns = 5000, .seconds = 20};
+	struct outcome o = simulate(&l, 20000, 30000, 1);
+
+	(void)state;
+	assert_true(o.on_share == 1);
+}
+
+static void without_a_limit_all_is_captured(void **state)
+{
+	struct loop l = {.interval_ns = 3000, .cost_ns = 9000, .seconds = 5};
+
+	(void)state;
+	assert_true(simulate(&l, 0, 30000, 1).on_share == 1);
+}
+
+/* Launches at 50,000 a second that the device cannot follow: capture costs nothing, and is left on. */
+static void a_loop_that_waits_stays_captured(void **state)
+{
+	struct loop l = {.interval_ns = 5000,
+			 .noise = 0.2,
+			 .cost_ns = 3000,
+			 .step = 500,
+			 .step_wait_ns = 7.5e6,
+			 .seconds = 60};
+	struct outcome o = simulate(&l, 20000, 30000, 3);
+
+	(void)state;
+	if (o.slowdown > 0.005 || o.on_share < 0.4)
+		fail_msg("slowdown %.4f, %.3f of launches captured", o.slowdown, o.on_share);
+}
+
+/* Each 2,000th launch, one in about 200 ms as the cycle's mean is, is special: it must be captured as
+ * often as any other. */
+static void no_loop_runs_in_step_with_the_blocks(void **state)
+{
+	double sum = 0, squares = 0, mean, error;
+	enum { SEEDS = 20, LAUNCHES = 2000000, EACH = 2000 };
+
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		uint64_t now = 0, special_on = 0, all_on = 0, in_block = 0;
+		uint32_t block = 1, is;
+		struct aif_budget b;
+		double ratio;
+
+		aif_budget_init(&b, 20000, 30000, seed, 0);
+		for (uint64_t i = 0; i < LAUNCHES; i++) {
+			is = aif_budget_block(&b, now);
+			if (is != block) {
+				aif_budget_add(&b, block, in_block);
+				block = is;
+				in_block = 0;
+			}
+			in_block++;
+			now += aif_budget_is_on(is) ? 108000 : 100000;
+			all_on += aif_budget_is_on(is);
+			special_on += aif_budget_is_on(is) && i % EACH == EACH / 2;
+		}
+		assert_true(all_on > LAUNCHES / 10 && all_on < LAUNCHES / 2);
+		ratio = (double)special_on * EACH / (double)all_on;
+		sum += ratio;
+		squares += ratio * ratio;
+	}
+	mean = sum / SEEDS;
+	error = sqrt((squares / SEEDS - mean * mean) / (SEEDS - 1));
+	if (fabs(mean - 1) > 2 * error || error > 0.03)
+		fail_msg("special launches are on %.3f +- %.3f times as often", mean, error);
+}
+
+static void threads_that_were_away_do_not_count(void **state)
+{
+	struct aif_budget b;
+
+	(void)state;
+	aif_budget_init(&b, 20000, 30000, 1, 0);
+	for (uint64_t i = 0; i < 20; i++)
+		aif_budget_turn(&b, (i + 1) * UINT64_C(400000000));
+	aif_budget_add(&b, 1, 1000000);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(atomic_load(&b.last[i].launches), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_slowdown_is_what_was_asked),
+		cmocka_unit_test(few_launches_are_all_captured),
+		cmocka_unit_test(without_a_limit_all_is_captured),
+		cmocka_unit_test(a_loop_that_waits_stays_captured),
+		cmocka_unit_test(no_loop_runs_in_step_with_the_blocks),
+		cmocka_unit_test(threads_that_were_away_do_not_count),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
