@@ -3,17 +3,20 @@
  * The codec and the file on a synthetic training step at 50,000 launches a second: 40 call sites in
  * sequence, 3 streams, first in first out in each, call times and durations with noise down to the
  * nanosecond. Two regimes: the device has a queue (starts follow ends), or waits for the host (starts
- * follow calls). Beside each: what zstd -1 makes of the same row structs, and how fast it gives them
- * back. Prints medians and spread over interleaved rounds.
+ * follow calls); and the first of them by a clock that ticks in grains of 32 ns, give or take 1, as
+ * NVIDIA's do. Kernels are shared by call sites with other durations (other shapes), which a kernel's
+ * name alone does not tell. Then samples, windows, CPU samples. Beside each: what zstd -1 makes of the
+ * same row structs, and how fast it gives them back. Last a file of 20 s of it all. Prints medians and
+ * spread over interleaved rounds.
  */
 #include "base/clock.h"
 #include "profile/chunk.h"
 #include "profile/file.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -46,17 +49,22 @@ static double normal(struct rng *r)
 
 struct load {
 	struct rng rng;
+	uint64_t grain;
 	double busy; /* mean duration, in mean launch intervals of its stream */
 	double interval[SITES], duration[SITES];
 	uint32_t stream[SITES];
 	uint64_t now, launch, free_at[STREAMS];
 };
 
-static void load_init(struct load *w, double busy, uint64_t start)
+static void load_init(struct load *w, double busy, uint64_t grain, uint64_t start)
 {
 	double intervals = 0, durations[STREAMS] = {0};
 
-	*w = (struct load){.rng = {42}, .busy = busy, .now = start, .launch = UINT64_C(3) << 40};
+	*w = (struct load){.rng = {42},
+			   .grain = grain,
+			   .busy = busy,
+			   .now = start,
+			   .launch = UINT64_C(3) << 40};
 	for (int i = 0; i < SITES; i++) {
 		w->stream[i] = i % 13 == 5 ? 2 : i % 5 == 3 ? 1 : 0;
 		w->interval[i] = 0.4 + 1.2 * uniform(&w->rng);
@@ -68,6 +76,12 @@ static void load_init(struct load *w, double busy, uint64_t start)
 		w->interval[i] *= SITES * 1e9 / RATE / intervals;
 		w->duration[i] *= busy * SITES * 1e9 / RATE / durations[w->stream[i]];
 	}
+}
+
+/* As the device's clock shows it. */
+static uint64_t stamp(struct load *w, uint64_t t)
+{
+	return w->grain == 1 ? t : t / w->grain * w->grain - 1 + next(&w->rng) % 3;
 }
 
 static void load_next(struct load *w, struct aif_launch_row *l, struct aif_exec_row *x)
@@ -100,6 +114,8 @@ static void load_next(struct load *w, struct aif_launch_row *l, struct aif_exec_
 	x->start = AIF_MAX(w->now + (uint64_t)latency, w->free_at[stream] + (uint64_t)gap);
 	x->end = x->start + (uint64_t)AIF_MAX(duration, 700.0);
 	w->free_at[stream] = x->end;
+	x->start = stamp(w, x->start);
+	x->end = stamp(w, x->end);
 	w->launch++;
 }
 
@@ -173,7 +189,7 @@ static double bench_kind(const char *name, enum aif_chunk_kind kind, const void 
 	return (double)packed / (double)n;
 }
 
-static void bench_codec(const char *name, double busy)
+static void bench_codec(const char *name, double busy, uint64_t grain)
 {
 	struct aif_launch_row *l = calloc(RATE, sizeof(*l));
 	struct aif_exec_row *x = calloc(RATE, sizeof(*x));
@@ -182,7 +198,7 @@ static void bench_codec(const char *name, double busy)
 
 	if (!l || !x)
 		die("no memory");
-	load_init(&w, busy, UINT64_C(86400000000000));
+	load_init(&w, busy, grain, UINT64_C(86400000000000));
 	for (int i = 0; i < RATE; i++)
 		load_next(&w, &l[i], &x[i]);
 	printf("\n== %s\n", name);
@@ -193,9 +209,124 @@ static void bench_codec(const char *name, double busy)
 	free(x);
 }
 
+/* A few frames have most of the samples. */
+static struct aif_sample_row sample(struct rng *r, uint64_t now)
+{
+	double at = uniform(r);
+
+	return (struct aif_sample_row){.time = now + next(r) % 20000,
+				       .count = 1,
+				       .thread = (uint32_t)(next(r) % 2),
+				       .process = 0,
+				       .device = 0,
+				       .frame = (uint32_t)(4000 * at * at * at),
+				       .reason = (uint32_t)(12 * uniform(r) * at),
+				       .window = (uint32_t)(now / AIF_NS_PER_S)};
+}
+
+static struct aif_window_row window(struct rng *r, uint64_t i)
+{
+	uint64_t start = i * 50000000 + next(r) % 10000000;
+
+	return (struct aif_window_row){.start = start,
+				       .end = start + 20000000 + next(r) % 20000000,
+				       .window = (uint32_t)i,
+				       .device = AIF_NONE,
+				       .process = 0,
+				       .held = (uint32_t)i & 1,
+				       .launches = next(r) % 1000,
+				       .thread = (uint32_t)(i % 8),
+				       .p_ppm = 200000};
+}
+
+static void bench_others(void)
+{
+	struct aif_sample_row *s = calloc(RATE, sizeof(*s));
+	struct aif_window_row *n = calloc(RATE, sizeof(*n));
+	struct aif_cpu_row *c = calloc(RATE, sizeof(*c));
+	struct rng r = {7};
+
+	if (!s || !n || !c)
+		die("no memory");
+	for (uint64_t i = 0; i < RATE; i++) {
+		s[i] = sample(&r, i * AIF_NS_PER_S / SAMPLE_RATE);
+		n[i] = window(&r, i);
+		c[i] = (struct aif_cpu_row){.time = i * 1263000 + next(&r) % 60000,
+					    .weight = 10101010,
+					    .thread = (uint32_t)(i % 8),
+					    .stack = (uint32_t)(next(&r) % 300)};
+	}
+	printf("\n== the other rows\n");
+	bench_kind("samples", AIF_CHUNK_SAMPLES, s, RATE);
+	bench_kind("windows", AIF_CHUNK_WINDOWS, n, RATE);
+	bench_kind("CPU samples", AIF_CHUNK_CPU, c, RATE);
+	free(s);
+	free(n);
+	free(c);
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* The writer thread's work: sorting, compressing, SQLite. */
+static void bench_file(double busy, uint64_t grain)
+{
+	static const char path[] = "bench_chunk.data";
+	struct aif_launch_row *l = calloc(RATE, sizeof(*l));
+	struct aif_exec_row *x = calloc(RATE, sizeof(*x));
+	struct aif_sample_row *s = calloc(SAMPLE_RATE, sizeof(*s));
+	struct aif_writer *file;
+	struct aif_err err;
+	struct stat st;
+	struct load w;
+	struct rng r = {9};
+	double spent = 0;
+
+	if (!l || !x || !s)
+		die("no memory");
+	load_init(&w, busy, grain, AIF_NS_PER_S);
+	if (aif_writer_new(path, AIF_NS_PER_S, &file, &err) < 0)
+		die(err.text);
+	for (int second = 0; second < SECONDS; second++) {
+		double began;
+
+		for (int i = 0; i < RATE; i++)
+			load_next(&w, &l[i], &x[i]);
+		for (uint64_t i = 0; i < SAMPLE_RATE; i++)
+			s[i] = sample(&r, (uint64_t)second * AIF_NS_PER_S +
+						  i * AIF_NS_PER_S / SAMPLE_RATE);
+		began = cpu_seconds();
+		if (aif_writer_launches(file, l, RATE, &err) < 0 ||
+		    aif_writer_execs(file, x, RATE, &err) < 0 ||
+		    aif_writer_samples(file, s, SAMPLE_RATE, &err) < 0 ||
+		    aif_writer_commit(file, &err) < 0)
+			die(err.text);
+		spent += cpu_seconds() - began;
+	}
+	if (aif_writer_finish(file, w.now, &err) < 0 || stat(path, &st) < 0)
+		die("cannot finish the file");
+	printf("  %d launches, %d samples a second: %.1f MB a minute (bar: 20), %.2f %% of a core\n",
+	       RATE, SAMPLE_RATE, (double)st.st_size * 60 / SECONDS / 1e6, 100 * spent / SECONDS);
+	unlink(path);
+	free(l);
+	free(x);
+	free(s);
+}
+
 int main(void)
 {
-	bench_codec("the device has a queue", 0.93);
-	bench_codec("the device waits for the host", 0.35);
+	bench_codec("the device has a queue", 0.93, 1);
+	bench_codec("the device waits for the host", 0.35, 1);
+	bench_codec("the device has a queue, and a clock of 32 ns", 0.93, 32);
+	bench_others();
+	printf("\n== a file: a queue, waiting, 32 ns\n");
+	bench_file(0.93, 1);
+	bench_file(0.35, 1);
+	bench_file(0.93, 32);
 	return 0;
 }

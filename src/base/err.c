@@ -15,5 +15,9 @@ int aif_err_set(struct aif_err *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
+	/* Names in it may come from a hostile file: one line, and no orders to a terminal. */
+	for (char *c = err->text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = '?';
 	return code;
 }

@@ -8,15 +8,25 @@
  * first-level cache. 128 and 512 measured 5 to 10 % slower. */
 #define BLOCK 256
 
+/* The contexts of a block's rows by a key that is an earlier column. */
+struct contexts {
+	uint8_t key;
+	uint64_t history;
+	size_t filled; /* up to which row */
+	uint16_t at[BLOCK];
+};
+
 struct column {
 	struct aif_chunk_coding how;
 	const struct aif_chunk_column *known; /* NULL: a column of a newer aiflame, only a key */
 	bool zigzag;
+	bool steady; /* v is last0 throughout */
 	uint8_t width;
 	const uint8_t *planes[8]; /* NULL: all bytes are constants[k] */
 	uint8_t constants[8];
-	uint64_t before, last0, mean0; /* state of the contexts that have no table */
-	uint64_t *last, *mean;         /* tables, when keyed */
+	uint64_t history, last0, mean0; /* of its own; state of the contexts that have no table */
+	uint64_t *last, *mean;          /* tables, when keyed */
+	struct contexts *base_at, *mean_at;
 	uint64_t v[BLOCK];
 };
 
@@ -29,6 +39,8 @@ struct aif_chunk_decoder {
 	size_t contexts_cap;
 	size_t columns_len, n;
 	struct column columns[AIF_CHUNK_MAX_COLUMNS];
+	size_t keys_len;
+	struct contexts keys[2 * AIF_CHUNK_MAX_COLUMNS];
 };
 
 struct aif_chunk_decoder *aif_chunk_decoder_new(void)
@@ -113,18 +125,49 @@ static bool is_earlier(uint8_t place, size_t self)
 	return place < self;
 }
 
+static int check_key(uint8_t key, size_t self)
+{
+	uint8_t place = AIF_KEY_PLACE(key);
+
+	if (AIF_KEY_ORDER(key) > AIF_KEY_MAX_ORDER)
+		return -EPROTONOSUPPORT;
+	return place == AIF_KEY_NONE || place == AIF_KEY_SELF || is_earlier(place, self) ? 0
+											 : -EBADMSG;
+}
+
 static int check_coding(const struct aif_chunk_coding *how, size_t self)
 {
-	if (how->base > AIF_BASE_AFTER || how->mean > 1)
+	int r;
+
+	if (how->base > AIF_BASE_AFTER || how->mean > AIF_MEAN_MAX)
 		return -EPROTONOSUPPORT;
-	if (how->base_key != AIF_KEY_NONE && how->base_key != AIF_KEY_SELF &&
-	    !is_earlier(how->base_key, self))
-		return -EBADMSG;
 	if (how->base == AIF_BASE_AFTER && !is_earlier(how->after, self))
 		return -EBADMSG;
-	if (how->mean && how->mean_key != AIF_KEY_NONE && !is_earlier(how->mean_key, self))
+	/* A mean is known only when the value is. */
+	if (how->mean && AIF_KEY_PLACE(how->mean_key) == AIF_KEY_SELF)
 		return -EBADMSG;
-	return 0;
+	r = check_key(how->base_key, self);
+	return r < 0 ? r : check_key(how->mean_key, self);
+}
+
+/* Columns often have the same key. */
+static struct contexts *contexts_by(struct aif_chunk_decoder *d, uint8_t key)
+{
+	struct contexts *c = d->keys;
+
+	while (c < d->keys + d->keys_len && c->key != key)
+		c++;
+	if (c == d->keys + d->keys_len) {
+		c->key = key;
+		c->history = c->filled = 0;
+		d->keys_len++;
+	}
+	return c;
+}
+
+static bool is_keyed(uint8_t key)
+{
+	return AIF_KEY_PLACE(key) != AIF_KEY_NONE;
 }
 
 static uint64_t *context_table(struct aif_chunk_decoder *d, size_t at, uint64_t fill)
@@ -160,13 +203,20 @@ static int get_column(struct aif_chunk_decoder *d, const struct aif_chunk_layout
 		r = get_varint(in, &first);
 	if (r < 0)
 		return r;
-	c->before = c->last0 = first;
-	c->mean0 = 0;
+	c->last0 = first;
+	c->steady = false;
+	c->history = c->mean0 = 0;
 	c->last = c->mean = NULL;
-	if (c->how.base != AIF_BASE_NONE && c->how.base_key != AIF_KEY_NONE)
+	c->base_at = c->mean_at = NULL;
+	if (c->how.base != AIF_BASE_NONE && is_keyed(c->how.base_key)) {
 		c->last = context_table(d, 2 * at, first);
-	if (c->how.mean && c->how.mean_key != AIF_KEY_NONE)
+		if (AIF_KEY_PLACE(c->how.base_key) != AIF_KEY_SELF)
+			c->base_at = contexts_by(d, c->how.base_key);
+	}
+	if (c->how.mean && is_keyed(c->how.mean_key)) {
 		c->mean = context_table(d, 2 * at + 1, 0);
+		c->mean_at = contexts_by(d, c->how.mean_key);
+	}
 	for (unsigned k = 0; k < c->width && r == 0; k++)
 		r = get_plane(d, in, c, k, d->planes.data + (at * 8 + k) * d->n);
 	return r;
@@ -196,6 +246,7 @@ static int parse(struct aif_chunk_decoder *d, const struct aif_chunk_layout *l,
 	if (data[1] != AIF_CHUNK_VERSION)
 		return -EPROTONOSUPPORT;
 	d->columns_len = data[2];
+	d->keys_len = 0;
 	d->n = (size_t)(aif_load_le64(data) >> 32);
 	if (d->columns_len > AIF_CHUNK_MAX_COLUMNS || d->n == 0 || d->n > AIF_CHUNK_MAX_ROWS)
 		return -EBADMSG;
@@ -215,7 +266,24 @@ static int parse(struct aif_chunk_decoder *d, const struct aif_chunk_layout *l,
 
 /* ---- residuals -> values --------------------------------------------------------------------- */
 
-/* Adds plane k. Called with a constant n for full blocks, so that the compiler makes vectors of it. */
+/* These are called with a constant n for full blocks, so that the compiler makes vectors of them. */
+static inline __attribute__((always_inline)) void put_first(uint64_t *restrict v, uint64_t constant,
+							    const uint8_t *restrict plane,
+							    unsigned shift, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		v[i] = constant | (uint64_t)plane[i] << shift;
+}
+
+static inline __attribute__((always_inline)) void put_two(uint64_t *restrict v, uint64_t constant,
+							  const uint8_t *restrict low,
+							  const uint8_t *restrict high,
+							  unsigned shift, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		v[i] = constant | (uint64_t)(uint16_t)(low[i] | high[i] << 8) << shift;
+}
+
 static inline __attribute__((always_inline)) void
 add_plane(uint64_t *restrict v, const uint8_t *restrict plane, unsigned shift, size_t n)
 {
@@ -236,111 +304,167 @@ static bool is_zero(const uint8_t *p, size_t n)
 	return !any;
 }
 
-/* Fills c->v with the residuals of n rows from `from`. Returns whether any is not zero. */
+/* Fills c->v with the residuals of n rows from `from`, and returns true; or returns false when all of
+ * them are zero, which is most common. */
 static bool get_residuals(struct column *c, size_t from, size_t n)
 {
+	const uint8_t *planes[8];
+	unsigned shifts[8], len = 0, k = 1;
 	uint64_t constant = 0;
-	bool any;
 
-	for (unsigned k = 0; k < c->width; k++)
-		if (!c->planes[k])
-			constant |= (uint64_t)c->constants[k] << 8 * k;
-	for (size_t i = 0; i < BLOCK; i++)
-		c->v[i] = constant;
-	any = constant != 0;
-	for (unsigned k = 0; k < c->width; k++) {
-		const uint8_t *plane = c->planes[k];
+	for (unsigned i = 0; i < c->width; i++) {
+		const uint8_t *plane = c->planes[i];
 
-		if (!plane || is_zero(plane + from, n))
-			continue;
-		any = true;
-		if (n == BLOCK)
-			add_plane(c->v, plane + from, 8 * k, BLOCK);
-		else
-			add_plane(c->v, plane + from, 8 * k, n);
+		if (!plane) {
+			constant |= (uint64_t)c->constants[i] << 8 * i;
+		} else if (!is_zero(plane + from, n)) {
+			planes[len] = plane + from;
+			shifts[len++] = 8 * i;
+		}
 	}
-	if (any && c->zigzag)
+	if (!len && !constant)
+		return false;
+	if (!len) {
+		for (size_t i = 0; i < BLOCK; i++)
+			c->v[i] = constant;
+	} else if (n < BLOCK) {
+		put_first(c->v, constant, planes[0], shifts[0], n);
+	} else if (len > 1 && shifts[1] == shifts[0] + 8) {
+		put_two(c->v, constant, planes[0], planes[1], shifts[0], BLOCK);
+		k = 2;
+	} else {
+		put_first(c->v, constant, planes[0], shifts[0], BLOCK);
+	}
+	for (; k < len; k++) {
+		if (n == BLOCK)
+			add_plane(c->v, planes[k], shifts[k], BLOCK);
+		else
+			add_plane(c->v, planes[k], shifts[k], n);
+	}
+	if (c->zigzag)
 		for (size_t i = 0; i < BLOCK; i++)
 			c->v[i] = c->v[i] >> 1 ^ -(c->v[i] & 1);
-	return any;
+	return true;
+}
+
+/* The contexts of the block of n rows from `from`, made when first asked for. */
+static const uint16_t *get_contexts(const struct aif_chunk_decoder *d, struct contexts *c,
+				    size_t from, size_t n)
+{
+	const uint64_t *v;
+	uint64_t history;
+	unsigned order;
+
+	if (!c)
+		return NULL;
+	if (c->filled == from + n)
+		return c->at;
+	c->filled = from + n;
+	v = d->columns[AIF_KEY_PLACE(c->key)].v;
+	order = AIF_KEY_ORDER(c->key);
+	history = c->history;
+	if (order == 0) {
+		for (size_t i = 0; i < BLOCK; i++)
+			c->at[i] = (uint16_t)aif_chunk_context(v[i], 0);
+		return c->at;
+	}
+	for (size_t i = 0; i < n; i++) {
+		history = aif_chunk_history(history, v[i], order);
+		c->at[i] = (uint16_t)aif_chunk_context(history, order);
+	}
+	c->history = history;
+	return c->at;
 }
 
 enum keyed { NOT_KEYED, BY_SELF, BY_COLUMN };
 
 /* One loop, compiled once for each use below with its arguments constant. */
 static inline __attribute__((always_inline)) void
-undo(struct column *c, size_t n, enum aif_chunk_base base, enum keyed base_keyed, bool mean,
-     bool mean_keyed, const uint64_t *restrict base_key, const uint64_t *restrict mean_key,
+undo(struct column *c, size_t n, enum aif_chunk_base base, enum keyed base_keyed, bool has_mean,
+     bool mean_keyed, const uint16_t *restrict base_at, const uint16_t *restrict mean_at,
      const uint64_t *restrict after)
 {
-	uint64_t last = c->last0, acc = c->mean0, before = c->before;
+	uint64_t last = c->last0, acc = c->mean0, history = c->history;
+	unsigned order = AIF_KEY_ORDER(c->how.base_key), mean = c->how.mean;
 	uint64_t *restrict v = c->v;
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t x = v[i];
 
-		if (mean) {
-			uint64_t *m = mean_keyed ? &c->mean[aif_chunk_context(mean_key[i])] : &acc;
-			uint64_t was = *m;
+		if (has_mean) {
+			uint64_t *m = mean_keyed ? &c->mean[mean_at[i]] : &acc;
 
-			*m = was + x;
-			x += was >> AIF_CHUNK_MEAN_SHIFT;
+			x += aif_chunk_mean(*m, mean);
+			*m = aif_chunk_mean_next(*m, x);
 		}
 		if (base != AIF_BASE_NONE) {
-			uint64_t *l = base_keyed == BY_COLUMN
-					      ? &c->last[aif_chunk_context(base_key[i])]
-				      : base_keyed == BY_SELF ? &c->last[aif_chunk_context(before)]
-							      : &last;
+			uint64_t *l = base_keyed == BY_COLUMN ? &c->last[base_at[i]]
+				      : base_keyed == BY_SELF
+					      ? &c->last[aif_chunk_context(history, order)]
+					      : &last;
 
 			x += *l;
 			*l = base == AIF_BASE_AFTER ? x + after[i] : x;
-			before = x;
+			if (base_keyed == BY_SELF)
+				history = aif_chunk_history(history, x, order);
 		}
 		v[i] = x;
 	}
 	c->last0 = last;
 	c->mean0 = acc;
-	c->before = before;
+	c->history = history;
 }
 
 /* All residuals zero, no mean, base PREV: values are looked up, and no context changes. */
-static void look_up(struct column *c, size_t n, const uint64_t *key)
+static void look_up(struct column *c, size_t n, const uint16_t *at)
 {
-	if (c->how.base_key == AIF_KEY_NONE) {
-		for (size_t i = 0; i < BLOCK; i++)
+	unsigned order = AIF_KEY_ORDER(c->how.base_key);
+
+	if (!c->last) {
+		for (size_t i = 0; i < BLOCK && !c->steady; i++)
 			c->v[i] = c->last0;
+		c->steady = true;
+		return;
+	}
+	if (at) {
+		for (size_t i = 0; i < n; i++)
+			c->v[i] = c->last[at[i]];
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		uint64_t x = c->last[aif_chunk_context(key ? key[i] : c->before)];
+		uint64_t x = c->last[aif_chunk_context(c->history, order)];
 
-		c->v[i] = c->before = x;
+		c->v[i] = x;
+		c->history = aif_chunk_history(c->history, x, order);
 	}
 }
 
 static void decode_column(struct aif_chunk_decoder *d, struct column *c, size_t from, size_t n)
 {
-	bool any = get_residuals(c, from, n);
-	enum keyed keyed = c->how.base == AIF_BASE_NONE || c->how.base_key == AIF_KEY_NONE
-				   ? NOT_KEYED
-			   : c->how.base_key == AIF_KEY_SELF ? BY_SELF
-							     : BY_COLUMN;
-	const uint64_t *bk = keyed == BY_COLUMN ? d->columns[c->how.base_key].v : NULL;
-	bool mean = c->how.mean, mean_keyed = mean && c->how.mean_key != AIF_KEY_NONE;
-	const uint64_t *mk = mean_keyed ? d->columns[c->how.mean_key].v : NULL;
-	const uint64_t *af = NULL;
+	bool any = get_residuals(c, from, n), mean = c->how.mean, mean_keyed = c->mean;
+	enum keyed keyed = !c->last ? NOT_KEYED : c->base_at ? BY_COLUMN : BY_SELF;
+	const uint16_t *base_at, *mean_at;
+	const uint64_t *after = NULL;
 
-	if (c->how.base == AIF_BASE_AFTER)
-		af = d->columns[c->how.after].v;
-	if (!mean && c->how.base == AIF_BASE_NONE)
-		return;
-	if (!mean && c->how.base == AIF_BASE_PREV && !any) {
-		look_up(c, n, bk);
+	if (!mean && c->how.base == AIF_BASE_NONE) {
+		if (!any)
+			memset(c->v, 0, sizeof(c->v));
 		return;
 	}
-#define CASE(b, k, m, mkd)                            \
-	case ((b)*12 + (k)*4 + (m)*2 + (mkd)):        \
-		undo(c, n, b, k, m, mkd, bk, mk, af); \
+	base_at = get_contexts(d, c->base_at, from, n);
+	mean_at = get_contexts(d, c->mean_at, from, n);
+	if (c->how.base == AIF_BASE_AFTER)
+		after = d->columns[c->how.after].v;
+	if (!mean && c->how.base == AIF_BASE_PREV && !any) {
+		look_up(c, n, base_at);
+		return;
+	}
+	if (!any)
+		memset(c->v, 0, sizeof(c->v));
+	c->steady = false;
+#define CASE(b, k, m, mkd)                                         \
+	case ((b)*12 + (k)*4 + (m)*2 + (mkd)):                     \
+		undo(c, n, b, k, m, mkd, base_at, mean_at, after); \
 		break
 #define CASES(b, k)       \
 	CASE(b, k, 0, 0); \

@@ -12,6 +12,9 @@
  * faster. */
 #define ZSTD_LEVEL 1
 
+/* The one grain other than 1 that clocks of devices were seen to have. */
+#define GRAIN_LOG 5
+
 /* Planes shorter than this are stored as they are: a zstd frame costs a dozen bytes by itself. */
 #define ZSTD_MIN 32
 
@@ -21,6 +24,7 @@ struct aif_chunk_encoder {
 	size_t columns_cap;
 	uint64_t residuals[AIF_CHUNK_MAX_ROWS];
 	uint8_t plane[AIF_CHUNK_MAX_ROWS];
+	uint16_t base_at[AIF_CHUNK_MAX_ROWS], mean_at[AIF_CHUNK_MAX_ROWS];
 	uint64_t last[AIF_CHUNK_CONTEXTS], mean[AIF_CHUNK_CONTEXTS];
 };
 
@@ -71,38 +75,55 @@ static const uint64_t *column_of(const struct aif_chunk_encoder *e, uint8_t plac
 	return e->columns + (size_t)place * AIF_CHUNK_MAX_ROWS;
 }
 
+/* The context of each row. v: the column that is to be predicted. */
+static void take_contexts(const struct aif_chunk_encoder *e, uint8_t key, const uint64_t *v,
+			  size_t n, uint16_t *out)
+{
+	unsigned place = AIF_KEY_PLACE(key), order = AIF_KEY_ORDER(key);
+	const uint64_t *of = place == AIF_KEY_SELF ? v : column_of(e, (uint8_t)place);
+	uint64_t history = 0;
+
+	if (place == AIF_KEY_NONE) {
+		memset(out, 0, n * sizeof(*out));
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		/* This column's own value comes too late to be of use for itself. */
+		if (place == AIF_KEY_SELF)
+			out[i] = (uint16_t)aif_chunk_context(history, order);
+		history = aif_chunk_history(history, of[i], order);
+		if (place != AIF_KEY_SELF)
+			out[i] = (uint16_t)aif_chunk_context(history, order);
+	}
+}
+
 /* The inverse of this is aif_chunk_decode's: each line here has its counterpart there. */
 static void take_residuals(struct aif_chunk_encoder *e, const struct aif_chunk_coding *how,
 			   const uint64_t *v, size_t n)
 {
-	bool keyed = how->base_key < AIF_CHUNK_MAX_COLUMNS;
-	const uint64_t *base_key = keyed ? column_of(e, how->base_key) : NULL;
-	const uint64_t *mean_key = how->mean && how->mean_key < AIF_CHUNK_MAX_COLUMNS
-					   ? column_of(e, how->mean_key)
-					   : NULL;
 	const uint64_t *after = how->base == AIF_BASE_AFTER ? column_of(e, how->after) : NULL;
-	uint64_t before = v[0];
 
+	if (how->base != AIF_BASE_NONE)
+		take_contexts(e, how->base_key, v, n, e->base_at);
+	if (how->mean)
+		take_contexts(e, how->mean_key, v, n, e->mean_at);
 	for (size_t i = 0; i < AIF_CHUNK_CONTEXTS; i++)
-		e->last[i] = how->base == AIF_BASE_NONE ? 0 : v[0];
+		e->last[i] = v[0];
 	memset(e->mean, 0, sizeof(e->mean));
 	for (size_t i = 0; i < n; i++) {
 		uint64_t r = v[i];
 
 		if (how->base != AIF_BASE_NONE) {
-			size_t at = keyed                           ? aif_chunk_context(base_key[i])
-				    : how->base_key == AIF_KEY_SELF ? aif_chunk_context(before)
-								    : 0;
+			uint64_t *last = &e->last[e->base_at[i]];
 
-			r -= e->last[at];
-			e->last[at] = v[i] + (after ? after[i] : 0);
-			before = v[i];
+			r -= *last;
+			*last = v[i] + (after ? after[i] : 0);
 		}
 		if (how->mean) {
-			uint64_t *mean = &e->mean[mean_key ? aif_chunk_context(mean_key[i]) : 0];
+			uint64_t *mean = &e->mean[e->mean_at[i]], was = *mean;
 
-			r -= *mean >> AIF_CHUNK_MEAN_SHIFT;
-			*mean += r;
+			*mean = aif_chunk_mean_next(was, r);
+			r -= aif_chunk_mean(was, how->mean);
 		}
 		e->residuals[i] = r;
 	}
@@ -115,11 +136,11 @@ static uint64_t zigzag(uint64_t r)
 
 /* About the bits that these residuals need: not what zstd will make of them, but it orders the
  * candidates well and costs a nanosecond a row. */
-static uint64_t cost(const uint64_t *r, size_t n)
+static uint64_t cost(const uint64_t *r, size_t from, size_t n)
 {
 	uint64_t bits = 0;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = from; i < n; i++) {
 		uint64_t z = zigzag(r[i]);
 
 		bits += z ? 65 - (uint64_t)__builtin_clzll(z) : 0;
@@ -127,23 +148,67 @@ static uint64_t cost(const uint64_t *r, size_t n)
 	return bits;
 }
 
-static const struct aif_chunk_coding *
-choose(struct aif_chunk_encoder *e, const struct aif_chunk_column *c, const uint64_t *v, size_t n)
+/* log2 in 1/256, good to 1/12. */
+static uint64_t log2_256(uint64_t x)
+{
+	unsigned bits = x ? 63 - (unsigned)__builtin_clzll(x) : 0;
+
+	return bits << 8 | ((x << (63 - bits)) >> 55 & 255);
+}
+
+/* In 1/256 bits, the entropy of the planes: what cost() can't see, but takes ten times as long. */
+static uint64_t cost_of_planes(const uint64_t *r, size_t from, size_t n)
+{
+	uint32_t seen[4][256] = {0};
+	uint64_t bits = 4 * (n - from) * log2_256(n - from);
+
+	for (size_t i = from; i < n; i++)
+		for (unsigned k = 0; k < 4; k++)
+			seen[k][zigzag(r[i]) >> 8 * k & 255]++;
+	for (unsigned k = 0; k < 4; k++)
+		for (unsigned i = 0; i < 256; i++)
+			bits -= seen[k][i] * log2_256(seen[k][i]);
+	return bits;
+}
+
+/* In which grains the column's clock ticks. */
+static void choose_grain(struct aif_chunk_encoder *e, struct aif_chunk_coding *how,
+			 const uint64_t *v, size_t from, size_t n)
+{
+	struct aif_chunk_coding coarse = *how;
+	uint64_t bits;
+
+	take_residuals(e, how, v, n);
+	bits = cost_of_planes(e->residuals, from, n);
+	coarse.mean += GRAIN_LOG;
+	take_residuals(e, &coarse, v, n);
+	if (cost_of_planes(e->residuals, from, n) < bits - bits / 32)
+		*how = coarse;
+}
+
+static struct aif_chunk_coding choose(struct aif_chunk_encoder *e, const struct aif_chunk_column *c,
+				      const uint64_t *v, size_t n)
 {
 	const struct aif_chunk_coding *best = &c->candidates[0];
+	struct aif_chunk_coding how;
+	size_t tried = AIF_MIN(n, (size_t)TRY_ROWS), from = n > tried ? tried / 4 : 0;
 	uint64_t least = UINT64_MAX;
 
 	for (size_t i = 0; i < c->candidates_len && least; i++) {
 		uint64_t bits;
 
-		take_residuals(e, &c->candidates[i], v, AIF_MIN(n, (size_t)TRY_ROWS));
-		bits = cost(e->residuals, AIF_MIN(n, (size_t)TRY_ROWS));
+		take_residuals(e, &c->candidates[i], v, tried);
+		/* What it costs to learn the contexts counts for less than in all rows. */
+		bits = cost(e->residuals, from, tried);
 		if (bits < least) {
 			least = bits;
 			best = &c->candidates[i];
 		}
 	}
-	return best;
+	how = *best;
+	if (how.mean)
+		choose_grain(e, &how, v, from, tried);
+	return how;
 }
 
 static void put_varint(struct aif_buf *b, uint64_t v)
@@ -190,13 +255,13 @@ static int put_plane(struct aif_chunk_encoder *e, size_t n, struct aif_buf *ret)
 static int put_column(struct aif_chunk_encoder *e, const struct aif_chunk_column *c,
 		      const uint64_t *v, size_t n, struct aif_buf *ret)
 {
-	const struct aif_chunk_coding *how = choose(e, c, v, n);
+	struct aif_chunk_coding how = choose(e, c, v, n);
 	uint64_t all = 0, negative = 0;
 	uint8_t width = 0;
 	int r = 0;
 
-	take_residuals(e, how, v, n);
-	if (how->base != AIF_BASE_NONE || how->mean)
+	take_residuals(e, &how, v, n);
+	if (how.base != AIF_BASE_NONE || how.mean)
 		for (size_t i = 0; i < n; i++)
 			negative |= e->residuals[i] >> 63;
 	for (size_t i = 0; i < n; i++) {
@@ -207,10 +272,10 @@ static int put_column(struct aif_chunk_encoder *e, const struct aif_chunk_column
 	for (; all; all >>= 8)
 		width++;
 	aif_buf_append(ret,
-		       (const uint8_t[]){c->id, how->base, how->base_key, how->after, how->mean,
-					 how->mean_key, (uint8_t)negative, width},
+		       (const uint8_t[]){c->id, how.base, how.base_key, how.after, how.mean,
+					 how.mean_key, (uint8_t)negative, width},
 		       8);
-	put_varint(ret, how->base == AIF_BASE_NONE ? 0 : v[0]);
+	put_varint(ret, how.base == AIF_BASE_NONE ? 0 : v[0]);
 	for (unsigned k = 0; k < width && r == 0; k++) {
 		for (size_t i = 0; i < n; i++)
 			e->plane[i] = (uint8_t)(e->residuals[i] >> 8 * k);

@@ -26,8 +26,15 @@
 	{                                     \
 		AIF_BASE_AFTER, key, of, 1, m \
 	}
-#define ONE  AIF_KEY_NONE
-#define SELF AIF_KEY_SELF
+#define P_ONE_M(m)        P_M(AIF_KEY_NONE, m)
+#define AFTER_STREAM_M(m) A_M(EXEC_STREAM, EXEC_SPAN, m)
+#define ONE               AIF_KEY_NONE
+#define SELF              AIF_KEY_SELF
+#define LAST(log, place)  AIF_KEY_LAST(place, log)
+/* With an ever longer history: what repeats in few rows is learned sooner with a short one. */
+#define EACH_LAST(how, place)                                                      \
+	how(place), how(LAST(1, place)), how(LAST(2, place)), how(LAST(3, place)), \
+		how(LAST(4, place)), how(LAST(5, place))
 
 #define CANDIDATES(...)                                                            \
 	.candidates = (const struct aif_chunk_coding[]){__VA_ARGS__},              \
@@ -42,6 +49,7 @@
 #define EXEC(number, ...)   COLUMN(number, aif_exec_row, __VA_ARGS__)
 #define SAMPLE(number, ...) COLUMN(number, aif_sample_row, __VA_ARGS__)
 #define WINDOW(number, ...) COLUMN(number, aif_window_row, __VA_ARGS__)
+#define CPU(number, ...)    COLUMN(number, aif_cpu_row, __VA_ARGS__)
 #define U64                 AIF_FORM_U64
 #define U32                 AIF_FORM_U32
 #define SPAN                AIF_FORM_SPAN
@@ -50,44 +58,46 @@
 enum { LAUNCH_THREAD = 0, LAUNCH_STACK = 1 };
 enum { EXEC_KERNEL = 1, EXEC_STREAM = 2, EXEC_SPAN = 7 };
 enum { SAMPLE_THREAD = 0, SAMPLE_DEVICE = 2, SAMPLE_FRAME = 4 };
+enum { CPU_THREAD = 0 };
 
 static const struct aif_chunk_column launch_columns[] = {
 	LAUNCH(3, thread, U32, AIF_NONE, RAW, P(SELF)),
-	LAUNCH(8, stack, U32, AIF_NONE, RAW, P(ONE), P(SELF), P(LAUNCH_THREAD)),
+	LAUNCH(8, stack, U32, AIF_NONE, RAW, P(ONE), P(LAUNCH_THREAD), EACH_LAST(P, SELF)),
 	LAUNCH(1, launch, U64, 0, P(ONE), P(LAUNCH_THREAD)),
-	LAUNCH(2, time, U64, 0, P(ONE), P_M(ONE, ONE), P_M(ONE, LAUNCH_STACK), P(LAUNCH_THREAD)),
-	LAUNCH(4, kind, U32, AIF_LAUNCH_KERNEL, RAW, P(LAUNCH_STACK)),
-	LAUNCH(5, kernel, U32, AIF_NONE, RAW, P(LAUNCH_STACK)),
-	LAUNCH(6, device, U32, AIF_NONE, RAW, P(LAUNCH_STACK)),
+	LAUNCH(2, time, U64, 0, P(ONE), P(LAUNCH_THREAD), P_M(ONE, ONE),
+	       EACH_LAST(P_ONE_M, LAUNCH_STACK)),
+	LAUNCH(4, kind, U32, AIF_LAUNCH_KERNEL, RAW, P(ONE), P(LAUNCH_STACK)),
+	LAUNCH(5, kernel, U32, AIF_NONE, RAW, P(ONE), P(LAUNCH_STACK)),
+	LAUNCH(6, device, U32, AIF_NONE, RAW, P(ONE), P(LAUNCH_STACK)),
 	LAUNCH(7, stream, U32, AIF_NONE, RAW, P(ONE), P(LAUNCH_STACK), P(LAUNCH_THREAD)),
-	LAUNCH(9, shape, U32, AIF_NONE, RAW, P(LAUNCH_STACK)),
-	LAUNCH(10, bytes, U64, 0, RAW, P(LAUNCH_STACK)),
+	LAUNCH(9, shape, U32, AIF_NONE, RAW, P(ONE), P(LAUNCH_STACK)),
+	LAUNCH(10, bytes, U64, 0, RAW, P(ONE), P(LAUNCH_STACK)),
 };
 
 static const struct aif_chunk_column exec_columns[] = {
 	EXEC(1, launch, U64, 0, P(ONE)),
-	EXEC(7, kernel, U32, AIF_NONE, RAW, P(ONE), P(SELF)),
+	EXEC(7, kernel, U32, AIF_NONE, RAW, P(ONE), EACH_LAST(P, SELF)),
 	EXEC(9, stream, U32, AIF_NONE, RAW, P(ONE), P(SELF), P(EXEC_KERNEL)),
-	EXEC(4, clock, U32, 0, RAW, P(EXEC_STREAM)),
-	EXEC(5, process, U32, AIF_NONE, RAW, P(EXEC_STREAM)),
-	EXEC(6, kind, U32, AIF_LAUNCH_KERNEL, RAW, P(EXEC_KERNEL)),
-	EXEC(8, device, U32, AIF_NONE, RAW, P(EXEC_STREAM)),
-	EXEC(3, end, SPAN, 0, RAW, RAW_M(ONE), RAW_M(EXEC_KERNEL), P(ONE)),
-	EXEC(2, start, U64, 0, P(ONE), P_M(ONE, ONE), P_M(ONE, EXEC_KERNEL), P(EXEC_STREAM),
-	     P_M(EXEC_STREAM, EXEC_KERNEL), A(ONE, EXEC_SPAN), A_M(ONE, EXEC_SPAN, ONE),
+	EXEC(4, clock, U32, 0, RAW, P(ONE), P(EXEC_STREAM)),
+	EXEC(5, process, U32, AIF_NONE, RAW, P(ONE), P(EXEC_STREAM)),
+	EXEC(6, kind, U32, AIF_LAUNCH_KERNEL, RAW, P(ONE), P(EXEC_KERNEL)),
+	EXEC(8, device, U32, AIF_NONE, RAW, P(ONE), P(EXEC_STREAM)),
+	EXEC(3, end, SPAN, 0, RAW, RAW_M(ONE), P(ONE), EACH_LAST(RAW_M, EXEC_KERNEL)),
+	EXEC(2, start, U64, 0, P(ONE), P_M(ONE, ONE), EACH_LAST(P_ONE_M, EXEC_KERNEL),
+	     P(EXEC_STREAM), P_M(EXEC_STREAM, EXEC_KERNEL), A(ONE, EXEC_SPAN),
 	     A(EXEC_STREAM, EXEC_SPAN), A_M(EXEC_STREAM, EXEC_SPAN, ONE),
-	     A_M(EXEC_STREAM, EXEC_SPAN, EXEC_KERNEL)),
-	EXEC(10, bytes, U64, 0, RAW, P(EXEC_KERNEL)),
+	     EACH_LAST(AFTER_STREAM_M, EXEC_KERNEL)),
+	EXEC(10, bytes, U64, 0, RAW, P(ONE), P(EXEC_KERNEL)),
 };
 
 static const struct aif_chunk_column sample_columns[] = {
 	SAMPLE(3, thread, U32, AIF_NONE, RAW, P(ONE), P(SELF)),
-	SAMPLE(4, process, U32, AIF_NONE, RAW, P(SAMPLE_THREAD)),
-	SAMPLE(5, device, U32, AIF_NONE, RAW, P(SAMPLE_THREAD)),
+	SAMPLE(4, process, U32, AIF_NONE, RAW, P(ONE), P(SAMPLE_THREAD)),
+	SAMPLE(5, device, U32, AIF_NONE, RAW, P(ONE), P(SAMPLE_THREAD)),
 	SAMPLE(8, window, U32, AIF_NONE, RAW, P(ONE), P(SAMPLE_DEVICE)),
-	SAMPLE(6, frame, U32, AIF_NONE, RAW, P(ONE), P(SELF)),
-	SAMPLE(7, reason, U32, AIF_NONE, RAW, P(SAMPLE_FRAME)),
-	SAMPLE(2, count, U64, 1, RAW, P(SAMPLE_FRAME)),
+	SAMPLE(6, frame, U32, AIF_NONE, RAW, P(ONE), P(SELF), P(LAST(1, SELF))),
+	SAMPLE(7, reason, U32, AIF_NONE, RAW, P(ONE), P(SAMPLE_FRAME)),
+	SAMPLE(2, count, U64, 1, RAW, P(ONE), P(SAMPLE_FRAME)),
 	SAMPLE(1, time, U64, 0, P(ONE), P_M(ONE, ONE), P(SAMPLE_THREAD),
 	       P_M(SAMPLE_THREAD, SAMPLE_THREAD)),
 };
@@ -101,12 +111,23 @@ static const struct aif_chunk_column window_columns[] = {
 	WINDOW(1, start, U64, 0, P(ONE)),
 	WINDOW(7, period_ns, U64, 0, RAW),
 	WINDOW(8, lost, U64, 0, RAW),
+	WINDOW(9, launches, U64, 0, RAW),
+	WINDOW(10, thread, U32, AIF_NONE, RAW),
+	WINDOW(11, p_ppm, U32, 0, RAW, P(ONE)),
+};
+
+static const struct aif_chunk_column cpu_columns[] = {
+	CPU(3, thread, U32, AIF_NONE, RAW, P(ONE), P(SELF)),
+	CPU(4, stack, U32, AIF_NONE, RAW, P(CPU_THREAD), P(SELF)),
+	CPU(1, time, U64, 0, P(ONE), P(CPU_THREAD), P_M(CPU_THREAD, CPU_THREAD)),
+	CPU(2, weight, U64, 0, RAW, RAW_M(CPU_THREAD)),
 };
 
 static_assert(sizeof(struct aif_launch_row) == 56, "fields were added: give each a column");
 static_assert(sizeof(struct aif_exec_row) == 56, "fields were added: give each a column");
 static_assert(sizeof(struct aif_sample_row) == 40, "fields were added: give each a column");
-static_assert(sizeof(struct aif_window_row) == 48, "fields were added: give each a column");
+static_assert(sizeof(struct aif_window_row) == 64, "fields were added: give each a column");
+static_assert(sizeof(struct aif_cpu_row) == 24, "fields were added: give each a column");
 
 const struct aif_chunk_layout *aif_chunk_layout(enum aif_chunk_kind kind)
 {
@@ -119,6 +140,7 @@ const struct aif_chunk_layout *aif_chunk_layout(enum aif_chunk_kind kind)
 		[AIF_CHUNK_EXECS] = LAYOUT(aif_exec_row, start, exec_columns),
 		[AIF_CHUNK_SAMPLES] = LAYOUT(aif_sample_row, time, sample_columns),
 		[AIF_CHUNK_WINDOWS] = LAYOUT(aif_window_row, start, window_columns),
+		[AIF_CHUNK_CPU] = LAYOUT(aif_cpu_row, time, cpu_columns),
 	};
 
 	return (unsigned)kind < AIF_CHUNK_KIND_COUNT && layouts[kind].columns ? &layouts[kind]

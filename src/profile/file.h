@@ -32,6 +32,8 @@ int aif_writer_samples(struct aif_writer *w, const struct aif_sample_row *rows, 
 		       struct aif_err *err);
 int aif_writer_windows(struct aif_writer *w, const struct aif_window_row *rows, size_t n,
 		       struct aif_err *err);
+int aif_writer_cpu(struct aif_writer *w, const struct aif_cpu_row *rows, size_t n,
+		   struct aif_err *err);
 
 int aif_writer_commit(struct aif_writer *w, struct aif_err *err);
 
@@ -67,6 +69,9 @@ int aif_profile_samples(const struct aif_profile *p,
 int aif_profile_windows(const struct aif_profile *p,
 			int (*fn)(void *arg, const struct aif_window_row *rows, size_t n),
 			void *arg, uint64_t *ret_bad);
+int aif_profile_cpu(const struct aif_profile *p,
+		    int (*fn)(void *arg, const struct aif_cpu_row *rows, size_t n), void *arg,
+		    uint64_t *ret_bad);
 
 /* Opaque results kept beside the data (the attribution): a named blob. Reading gives -ENOENT when
  * there is none; writing may fail (a read-only file), which nobody minds. */

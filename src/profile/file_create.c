@@ -151,8 +151,11 @@ int aif_writer_new(const char *path, uint64_t start_ns, struct aif_writer **ret,
 	}
 	w->start_ns = w->end_ns = start_ns;
 	r = create(w, err);
-	if (r == 0)
+	if (r == 0) {
 		r = make_tables(w, err);
+		if (r < 0) /* no half a profile under the final name */
+			unlink(w->path);
+	}
 	if (r < 0) {
 		aif_writer_free(w);
 		return r;

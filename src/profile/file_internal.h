@@ -20,6 +20,7 @@ struct aif_file_chunk {
 struct aif_file {
 	sqlite3 *db;
 	sqlite3_stmt *get_chunk;
+	uint64_t max_rows; /* of a kind; chunks beyond are taken for damage */
 	struct aif_file_chunks {
 		struct aif_file_chunk *chunk;
 		size_t len, cap;

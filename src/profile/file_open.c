@@ -6,6 +6,7 @@
  *
  *   - the header is read by us first: not SQLite, not ours, newer, or in WAL mode (which would create
  *     files beside it) never reach SQLite;
+ *   - nor does a journal beside it that names another file, which SQLite would delete;
  *   - views, triggers and schema functions are switched off for the connection's whole life, and all
  *     limits are lowered;
  *   - each table must be a plain table, without hidden or generated columns, and is read by a scan;
@@ -24,6 +25,11 @@
 /* The longest string or chunk: sources and device code are megabytes at most. */
 #define MAX_VALUE (256 << 20)
 
+/* Rows of one kind: what is noise takes a byte a row at least, so that more than a few million rows at
+ * this rate are a bomb. */
+#define MIN_ROWS          (UINT64_C(1) << 22)
+#define MAX_ROWS_PER_BYTE 16
+
 static int damaged(const char *path, const char *what, const char *why, struct aif_err *err)
 {
 	return aif_err_set(err, -EBADMSG, "%s is damaged: %s: %s", path, what, why);
@@ -38,7 +44,8 @@ static int sqlite_failed(sqlite3 *db, const char *path, struct aif_err *err)
 				   "cannot open %s: it is being recorded; wait until the recording "
 				   "has ended, or stop it",
 				   path);
-	if (code == -EBADMSG)
+	/* EINVAL: SQL of ours that does not fit the tables. */
+	if (code == -EBADMSG || code == -EINVAL)
 		return damaged(path, "database", sqlite3_errmsg(db), err);
 	return aif_err_set(err, code, "cannot open %s: %s", path, aif_sqlite_why(db));
 }
@@ -72,7 +79,7 @@ static int check_header(const char *path, const uint8_t *h, ssize_t n, struct ai
 	return 0;
 }
 
-static int check_file(const char *path, struct aif_err *err)
+static int check_file(const char *path, uint64_t *ret_size, struct aif_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), e = errno;
 	uint8_t header[100];
@@ -91,7 +98,38 @@ static int check_file(const char *path, struct aif_err *err)
 	close(fd);
 	if (n < 0)
 		return aif_err_set(err, -e, "cannot read %s: %s", path, strerror(e));
+	*ret_size = (uint64_t)st.st_size;
 	return check_header(path, header, n, err);
+}
+
+/* The magic with which journals begin. At the end of one it says that the name of a "super-journal"
+ * lies before it: of a transaction over several databases, which our recorder never makes. After
+ * rolling back, SQLite deletes the file of that name, whatever it is. */
+static int check_journal(const char *path, struct aif_err *err)
+{
+	static const uint8_t magic[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+	uint8_t end[sizeof(magic)];
+	struct stat st;
+	bool bad = false;
+	char *name;
+	int fd;
+
+	if (asprintf(&name, "%s-journal", path) < 0)
+		return aif_err_set(err, -ENOMEM, "cannot open %s: out of memory", path);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	free(name);
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof(end) &&
+	    pread(fd, end, sizeof(end), st.st_size - (off_t)sizeof(end)) == (ssize_t)sizeof(end))
+		bad = memcmp(end, magic, sizeof(magic)) == 0;
+	close(fd);
+	return bad ? aif_err_set(
+			     err, -EBADMSG,
+			     "cannot open %s: %s-journal beside it is not of aiflame, and would "
+			     "have a file deleted; move it away",
+			     path, path)
+		   : 0;
 }
 
 /* ---- the connection -------------------------------------------------------------------------- */
@@ -164,10 +202,11 @@ static int connect(const char *path, bool immutable, sqlite3 **ret)
 	if (r != SQLITE_OK)
 		return r;
 	harden(*ret);
-	/* Reads the first page: everything that can fail at opening fails here. */
+	/* Reads the first page: everything that can fail at opening fails here. All tables are read in
+	 * one transaction, as looking for a journal at each of them takes a third of the time. */
 	return sqlite3_exec(*ret,
 			    "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA query_only=ON;"
-			    "SELECT 1 FROM sqlite_schema LIMIT 1",
+			    "BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1",
 			    NULL, NULL, NULL);
 }
 
@@ -196,9 +235,12 @@ static int open_file(const char *path, struct aif_profile *p, struct aif_err *er
 
 struct loader {
 	sqlite3 *db;
+	sqlite3_stmt *is_plain, *columns_of;
 	const char *path;
 	struct aif_profile *p;
 	struct aif_err *err;
+	uint64_t
+		bytes_left; /* strings and code are as long as the file at most: it may share pages */
 };
 
 static int no_memory(const struct loader *l)
@@ -214,27 +256,34 @@ static int prepare(const struct loader *l, const char *sql, sqlite3_stmt **ret)
 		       : sqlite_failed(l->db, l->path, l->err);
 }
 
+/* Asked of each table, and compiled once. */
+static int prepare_questions(struct loader *l)
+{
+	int r = prepare(l,
+			"SELECT count(*)=1 AND sum(type='table' AND rootpage>0 AND sql LIKE "
+			"'CREATE TABLE %')=1 FROM sqlite_schema WHERE name=?1 COLLATE NOCASE",
+			&l->is_plain);
+
+	if (r == 0)
+		r = prepare(l, "SELECT name, hidden FROM pragma_table_xinfo(?1, 'main')",
+			    &l->columns_of);
+	return r;
+}
+
 /* Which of `names` are columns of `table`, which must be a plain table. */
 static int find_columns(const struct loader *l, const char *table, const char *const *names,
 			size_t n, bool *ret_present)
 {
-	sqlite3_stmt *s;
+	sqlite3_stmt *s = l->is_plain;
 	bool plain = false, generated = false;
-	int step, r = prepare(l,
-			      "SELECT count(*)=1 AND sum(type='table' AND rootpage>0 AND sql LIKE "
-			      "'CREATE TABLE %')=1 FROM sqlite_schema WHERE name=?1 COLLATE NOCASE",
-			      &s);
+	int step, r;
 
-	if (r < 0)
-		return r;
 	sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC);
 	plain = sqlite3_step(s) == SQLITE_ROW && sqlite3_column_int(s, 0);
-	sqlite3_finalize(s);
+	sqlite3_reset(s);
 	if (!plain)
 		return damaged(l->path, table, "not a plain table", l->err);
-	r = prepare(l, "SELECT name, hidden FROM pragma_table_xinfo(?1, 'main')", &s);
-	if (r < 0)
-		return r;
+	s = l->columns_of;
 	sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC);
 	while ((step = sqlite3_step(s)) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(s, 0);
@@ -245,7 +294,7 @@ static int find_columns(const struct loader *l, const char *table, const char *c
 				ret_present[i] = true;
 	}
 	r = step == SQLITE_DONE ? 0 : sqlite_failed(l->db, l->path, l->err);
-	sqlite3_finalize(s);
+	sqlite3_reset(s);
 	if (r == 0 && generated)
 		r = damaged(l->path, table, "generated columns", l->err);
 	return r;
@@ -281,10 +330,11 @@ static const void *value_bytes(sqlite3_stmt *s, int at, size_t *ret_len)
 	return p ? p : "";
 }
 
-static int load_strings(const struct loader *l)
+static int load_strings(struct loader *l)
 {
 	static const char *const names[] = {"value"};
 	struct aif_strset *set = &l->p->strings;
+	uint64_t *left = &l->bytes_left;
 	sqlite3_stmt *s;
 	int step, r = select_columns(l, "string", names, 1, &s);
 
@@ -295,6 +345,11 @@ static int load_strings(const struct loader *l)
 		size_t n;
 		const void *p = value_bytes(s, 1, &n);
 
+		if (n > *left) {
+			r = damaged(l->path, "string", "longer than the file", l->err);
+			break;
+		}
+		*left -= n;
 		got = aif_strset_put(set, p, n);
 		if (got == AIF_STR_NONE)
 			r = no_memory(l);
@@ -308,7 +363,8 @@ static int load_strings(const struct loader *l)
 }
 
 /* Puts value `at` of the current row into the field. False if it cannot be one. */
-static bool load_value(sqlite3_stmt *s, int at, const struct aif_schema_column *c, uint8_t *row)
+static bool load_value(sqlite3_stmt *s, int at, const struct aif_schema_column *c, uint8_t *row,
+		       uint64_t *bytes_left)
 {
 	int type = sqlite3_column_type(s, at);
 	int64_t v = sqlite3_column_int64(s, at);
@@ -322,8 +378,9 @@ static bool load_value(sqlite3_stmt *s, int at, const struct aif_schema_column *
 
 		if (type == SQLITE_NULL || n == 0)
 			return true;
-		if (type != SQLITE_BLOB || n != code->size || !from)
+		if (type != SQLITE_BLOB || n != code->size || !from || n > *bytes_left)
 			return false;
+		*bytes_left -= n;
 		bytes = malloc(n);
 		if (!bytes)
 			return false;
@@ -352,7 +409,7 @@ static bool load_value(sqlite3_stmt *s, int at, const struct aif_schema_column *
 	return true;
 }
 
-static int load_table(const struct loader *l, const struct aif_schema_table *t)
+static int load_table(struct loader *l, const struct aif_schema_table *t)
 {
 	const char *names[32];
 	uint8_t **rows = (uint8_t **)((char *)l->p + t->rows_at);
@@ -380,7 +437,7 @@ static int load_table(const struct loader *l, const struct aif_schema_table *t)
 		memset(row, 0, t->row_size);
 		++*len;
 		for (size_t c = 0; c < t->columns_len && r == 0; c++)
-			if (!load_value(s, (int)c + 1, &t->columns[c], row))
+			if (!load_value(s, (int)c + 1, &t->columns[c], row, &l->bytes_left))
 				r = damaged(l->path, t->name, t->columns[c].name, l->err);
 	}
 	if (r == 0 && step != SQLITE_DONE)
@@ -556,12 +613,21 @@ int aif_profile_open(const char *path, struct aif_profile *ret, struct aif_err *
 {
 	struct aif_profile p = {0};
 	struct loader l = {.path = path, .p = &p, .err = err};
-	int r = check_file(path, err);
+	uint64_t size = 0;
+	int r = check_file(path, &size, err);
 
+	if (r < 0)
+		return r;
+	r = check_journal(path, err);
 	if (r < 0)
 		return r;
 	r = open_file(path, &p, err);
 	l.db = p.file ? p.file->db : NULL;
+	l.bytes_left = size;
+	if (p.file)
+		p.file->max_rows = MIN_ROWS + size * MAX_ROWS_PER_BYTE;
+	if (r == 0)
+		r = prepare_questions(&l);
 	if (r == 0)
 		r = load_recording(&l);
 	if (r == 0)
@@ -578,10 +644,13 @@ int aif_profile_open(const char *path, struct aif_profile *ret, struct aif_err *
 		r = load_dropped(&l);
 	if (r == 0)
 		r = load_chunks(&l);
+	sqlite3_finalize(l.is_plain);
+	sqlite3_finalize(l.columns_of);
 	if (r < 0) {
 		aif_profile_finish(&p);
 		return r;
 	}
+	sqlite3_exec(l.db, "COMMIT", NULL, NULL, NULL);
 	check_marks(&p);
 	sort_names(&p);
 	*ret = p;

@@ -29,6 +29,7 @@ static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, voi
 	struct aif_exec_row *x = rows;
 	struct aif_sample_row *s = rows;
 	struct aif_window_row *w = rows;
+	struct aif_cpu_row *c = rows;
 
 	for (size_t i = 0; i < n; i++) {
 		switch (kind) {
@@ -53,9 +54,14 @@ static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, voi
 			check(&s[i].frame, p->frames_len);
 			check(&s[i].reason, p->strings.len);
 			break;
+		case AIF_CHUNK_CPU:
+			check(&c[i].thread, p->threads_len);
+			check(&c[i].stack, p->stacks_len);
+			break;
 		default:
 			check(&w[i].process, p->processes_len);
 			check(&w[i].device, p->devices_len);
+			check(&w[i].thread, p->threads_len);
 			break;
 		}
 	}
@@ -94,7 +100,7 @@ static int each_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, row
 		      uint64_t *ret_bad)
 {
 	struct aif_chunk_decoder *d;
-	uint64_t bad = 0;
+	uint64_t bad = 0, rows_left;
 	int r = 0;
 
 	if (ret_bad)
@@ -104,6 +110,7 @@ static int each_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, row
 	d = aif_chunk_decoder_new();
 	if (!d)
 		return -ENOMEM;
+	rows_left = p->file->max_rows;
 	for (size_t i = 0; i < p->file->kinds[kind].len && r == 0; i++) {
 		const void *rows;
 		size_t n;
@@ -111,11 +118,12 @@ static int each_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, row
 		r = aif_file_read_chunk(p, kind, i, d, &rows, &n);
 		if (r == -ENOMEM)
 			break;
-		if (r < 0) {
+		if (r < 0 || n > rows_left) {
 			bad++;
 			r = 0;
 			continue;
 		}
+		rows_left -= n;
 		r = fn(arg, rows, n);
 	}
 	aif_chunk_decoder_free(d);
@@ -149,6 +157,7 @@ EACH(AIF_CHUNK_LAUNCHES, launches, aif_launch_row)
 EACH(AIF_CHUNK_EXECS, execs, aif_exec_row)
 EACH(AIF_CHUNK_SAMPLES, samples, aif_sample_row)
 EACH(AIF_CHUNK_WINDOWS, windows, aif_window_row)
+EACH(AIF_CHUNK_CPU, cpu, aif_cpu_row)
 
 /* ---- cached results -------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bulk rows -> chunks. Rows are sorted before they are compressed: launches and executions by launch
- * number, which puts each thread's calls in their order (a predictable sequence); samples by thread
- * and time. They are cut where a reader would otherwise have to decode chunks in vain: executions
+ * number, which puts each thread's calls in their order (a predictable sequence); samples of devices
+ * and CPUs by thread and time. They are cut where a reader would otherwise have to decode chunks in vain: executions
  * by the clock of their times (a chunk has one range of times), launches and executions where
  * launch numbers jump (a chunk has one narrow range of launches, by which the two find each other).
  */
@@ -23,6 +23,7 @@ static void take_key(enum aif_chunk_kind kind, const void *rows, size_t i, struc
 	const struct aif_exec_row *x = rows;
 	const struct aif_sample_row *s = rows;
 	const struct aif_window_row *w = rows;
+	const struct aif_cpu_row *c = rows;
 
 	k->row = (uint32_t)i;
 	k->group = 0;
@@ -39,6 +40,10 @@ static void take_key(enum aif_chunk_kind kind, const void *rows, size_t i, struc
 	case AIF_CHUNK_SAMPLES:
 		k->group = s[i].thread;
 		k->at = s[i].time;
+		break;
+	case AIF_CHUNK_CPU:
+		k->group = c[i].thread;
+		k->at = c[i].time;
 		break;
 	default:
 		k->at = w[i].start;
@@ -108,6 +113,7 @@ static struct summary summarize(enum aif_chunk_kind kind, const void *rows, cons
 	const struct aif_exec_row *x = rows;
 	const struct aif_sample_row *sample = rows;
 	const struct aif_window_row *window = rows;
+	const struct aif_cpu_row *cpu = rows;
 	struct summary s = {.clock = AIF_CLOCK_MONOTONIC,
 			    .process = AIF_NONE,
 			    .start = UINT64_MAX,
@@ -132,6 +138,10 @@ static struct summary summarize(enum aif_chunk_kind kind, const void *rows, cons
 		case AIF_CHUNK_SAMPLES:
 			widen(&s, sample[at].time, sample[at].time, 0);
 			s.total += sample[at].count;
+			break;
+		case AIF_CHUNK_CPU:
+			widen(&s, cpu[at].time, cpu[at].time, 0);
+			s.total += cpu[at].weight;
 			break;
 		default:
 			widen(&s, window[at].start, AIF_MAX(window[at].start, window[at].end), 0);
@@ -245,6 +255,12 @@ int aif_writer_windows(struct aif_writer *w, const struct aif_window_row *rows, 
 		       struct aif_err *err)
 {
 	return write_rows(w, AIF_CHUNK_WINDOWS, rows, n, err);
+}
+
+int aif_writer_cpu(struct aif_writer *w, const struct aif_cpu_row *rows, size_t n,
+		   struct aif_err *err)
+{
+	return write_rows(w, AIF_CHUNK_CPU, rows, n, err);
 }
 
 /* ---- trimming -------------------------------------------------------------------------------- */

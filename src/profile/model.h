@@ -146,12 +146,22 @@ struct aif_sample_row {
 	uint64_t count; /* samples, 1 where each has its own time */
 	uint32_t thread, process, device, frame, reason, window; /* reason: string or AIF_NONE */
 };
-/* What was being sampled, from when to when: one row per device, process and second. */
+/* What was being looked at, from when to when. With a device: its sampling in a process, one row a
+ * second. With a thread: a block of the overhead budget (profile/weights.h), in which all of the
+ * thread's launches were captured (held 1) or none (held 0). */
 struct aif_window_row {
 	uint64_t start, end;                    /* CLOCK_MONOTONIC ns */
-	uint32_t window, device, process, held; /* held 0: sampling was refused in this window */
+	uint32_t window, device, process, held; /* held 0: sampling was refused, capture was off */
 	uint64_t period_ns;                     /* between two samples of one thread or unit */
 	uint64_t lost;                          /* samples dropped in this window */
+	uint64_t launches;                      /* that the thread made in it */
+	uint32_t thread, p_ppm;                 /* share of time that is held on average */
+};
+/* Where a thread was on a CPU. */
+struct aif_cpu_row {
+	uint64_t time;   /* CLOCK_MONOTONIC ns */
+	uint64_t weight; /* ns of CPU time that it stands for */
+	uint32_t thread, stack;
 };
 
 struct aif_meta {

@@ -304,6 +304,8 @@ static int track_init(struct track *t, const struct aif_clock_pair *pairs, size_
 			continue;
 		t->points[t->points_len++] = p;
 	}
+	if (!t->points_len) /* all brackets absurdly wide */
+		return 0;
 	r = track_usual_slope(t);
 	if (r < 0)
 		return r;
