@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -111,11 +112,21 @@ static int run(const struct aif_command *cmd, int argc, char **argv)
 	return status;
 }
 
+/* A closed standard descriptor's number would be given to the next file, a profile perhaps, and messages
+ * written into it. Opened for reading only, it refuses them as before; the command does not inherit it. */
+static void occupy_standard_descriptors(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY | O_CLOEXEC) < 0)
+			return;
+}
+
 int main(int argc, char **argv)
 {
 	const struct aif_command *cmd;
 	const char *near;
 
+	occupy_standard_descriptors();
 	if (argc < 2)
 		return overview(stderr, AIF_EXIT_USAGE);
 	if (!strcmp(argv[1], "--version"))

@@ -8,6 +8,7 @@ static const size_t row_size[AIF_BATCH_KINDS] = {
 	[AIF_BATCH_EXEC] = sizeof(struct aif_exec_row),
 	[AIF_BATCH_SAMPLE] = sizeof(struct aif_sample_row),
 	[AIF_BATCH_WINDOW] = sizeof(struct aif_window_row),
+	[AIF_BATCH_CPU] = sizeof(struct aif_cpu_row),
 };
 
 int aif_batches_init(struct aif_batches *b)
@@ -107,6 +108,19 @@ void aif_batches_flush(struct aif_batches *b)
 		enqueue(b, b->open[i]);
 		b->open[i] = NULL;
 	}
+	pthread_mutex_lock(&b->lock);
+	b->flushes++;
+	pthread_mutex_unlock(&b->lock);
+}
+
+unsigned aif_batches_flushes(struct aif_batches *b)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&b->lock);
+	n = b->flushes;
+	pthread_mutex_unlock(&b->lock);
+	return n;
 }
 
 struct aif_batch *aif_batches_take(struct aif_batches *b)

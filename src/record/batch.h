@@ -18,6 +18,7 @@ enum aif_batch_kind {
 	AIF_BATCH_EXEC,
 	AIF_BATCH_SAMPLE,
 	AIF_BATCH_WINDOW,
+	AIF_BATCH_CPU,
 	AIF_BATCH_KINDS
 };
 
@@ -34,6 +35,7 @@ struct aif_batch {
 		struct aif_exec_row *execs;
 		struct aif_sample_row *samples;
 		struct aif_window_row *windows;
+		struct aif_cpu_row *cpu;
 		void *rows;
 	};
 	size_t cap; /* bytes of memory held */
@@ -43,7 +45,7 @@ struct aif_batches {
 	pthread_mutex_t lock;
 	struct aif_batch *first, **last; /* queued, in order */
 	struct aif_batch *spare;
-	unsigned made;
+	unsigned made, flushes;
 	struct aif_batch *open[AIF_BATCH_KINDS]; /* the drain thread's, outside of the lock */
 };
 
@@ -56,6 +58,8 @@ void *aif_batches_row(struct aif_batches *b, enum aif_batch_kind kind);
 bool aif_batches_room(struct aif_batches *b);
 /* Queues all open batches that have rows. */
 void aif_batches_flush(struct aif_batches *b);
+/* How often that was done, for the writer thread: it commits what a flush has queued. */
+unsigned aif_batches_flushes(struct aif_batches *b);
 
 /* Writer thread. The oldest queued batch, or NULL; given back when written. */
 struct aif_batch *aif_batches_take(struct aif_batches *b);

@@ -4,6 +4,7 @@
 #include "base/reasons.h"
 #include "record/elf_peek.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,14 @@ static bool interpreter_of(int fd, char *file, size_t size)
 	return word && find_command(word, file, size);
 }
 
+static bool is_32bit(int fd)
+{
+	char ident[EI_CLASS + 1];
+
+	return pread(fd, ident, sizeof(ident), 0) == (ssize_t)sizeof(ident) &&
+	       !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
+}
+
 int aif_coverage_check(const char *command, char *file, size_t size)
 {
 	struct aif_elf_peek elf;
@@ -62,7 +71,10 @@ int aif_coverage_check(const char *command, char *file, size_t size)
 	if (fd < 0)
 		return 0;
 	r = aif_elf_peek(fd, &elf);
-	if (r == 0 && fstat(fd, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)) && geteuid() != 0)
+	if (r < 0 && is_32bit(fd))
+		r = AIF_REASON_NOT_COVERED_32BIT;
+	else if (r == 0 && fstat(fd, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)) &&
+		 geteuid() != 0)
 		r = AIF_REASON_NOT_COVERED_SECURE;
 	else if (r == 0 && !elf.interp[0])
 		r = AIF_REASON_NOT_COVERED_STATIC;

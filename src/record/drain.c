@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/drain.h"
 
+#include "record/ingest.h"
 #include "record/perf_source.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,6 +20,8 @@
 
 #define THREADS_NS (100 * 1000 * 1000) /* how soon a new thread is sampled */
 #define SECOND_NS  AIF_NS_PER_S
+/* What is older than a second survives our death: with the writer's 20 ms and its work. */
+#define FLUSH_NS (900 * 1000 * 1000)
 
 struct aif_drain_thread {
 	struct aif_drainer d;
@@ -28,6 +32,7 @@ struct aif_drain_thread {
 	unsigned forget_len;
 	bool stop;
 	struct aif_drain_stats stats, ended; /* ended: of targets that are gone */
+	atomic_uint held;                    /* targets, from their hello until their last words */
 };
 
 static void sample_clocks(struct aif_store *s)
@@ -74,6 +79,7 @@ static void turn_window(struct aif_drainer *d, struct aif_target *t, uint64_t no
 			.held = sampling != AIF_SAMPLING_NONE,
 			.period_ns = d->opts->device_rate ? AIF_NS_PER_S / d->opts->device_rate : 0,
 			.lost = t->window_lost,
+			.thread = AIF_NONE,
 		};
 	t->window = d->windows++;
 	t->window_start = now;
@@ -114,6 +120,13 @@ static void add_stats(struct aif_drain_stats *to, const struct aif_target *t)
 {
 	to->launches += t->launches;
 	to->execs += t->execs;
+	to->uncaptured += t->uncaptured;
+	if (t->launches + t->uncaptured >= to->most_launches) {
+		to->most_launches = t->launches + t->uncaptured;
+		to->cost_ppm = atomic_load_explicit(&t->shm->cost_ppm, memory_order_relaxed);
+		to->cost_error_ppm =
+			atomic_load_explicit(&t->shm->cost_error_ppm, memory_order_relaxed);
+	}
 	to->agent_cpu_ns += atomic_load_explicit(&t->shm->helper_cpu_ns, memory_order_relaxed);
 	to->capture_ns += atomic_load_explicit(&t->shm->capture_ns, memory_order_relaxed);
 	to->captures += atomic_load_explicit(&t->shm->captures, memory_order_relaxed);
@@ -128,18 +141,31 @@ static size_t drain_target(struct aif_drainer *d, struct aif_target *t)
 	return bytes;
 }
 
+/* False while the writer is so far behind that rings wait. Who has ended writes no more. */
+static bool is_drained(const struct aif_target *t)
+{
+	for (uint32_t i = 0; i < t->slots_len; i++)
+		if (atomic_load_explicit(&aif_shm_slot(t->shm, i)->head, memory_order_relaxed) !=
+		    t->slots[i].drain.tail)
+			return false;
+	return true;
+}
+
 /* Last words of a target: everything that it wrote is in the memory that we hold. */
 static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64_t now)
 {
 	struct aif_drainer *d = &dt->d;
 
 	drain_target(d, t);
+	aif_ingest_deferred(d, t, t->deferred_len);
+	aif_ingest_last_blocks(d, t, now);
 	aif_target_losses(d, t);
 	turn_window(d, t, now);
 	if (t->ended && d->store->p.processes[t->process].end_ns == 0)
 		d->store->p.processes[t->process].end_ns = now;
 	add_stats(&dt->ended, t);
 	aif_target_free(t);
+	dt->held--;
 }
 
 static void take_incoming(struct aif_drain_thread *dt)
@@ -161,7 +187,7 @@ static void take_incoming(struct aif_drain_thread *dt)
 
 /* One look at everything. Returns the bytes that came. */
 static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threads,
-		   bool each_second)
+		   bool each_second, bool flush)
 {
 	struct aif_drainer *d = &dt->d;
 	struct aif_drain_stats stats = {0};
@@ -176,12 +202,12 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 		/* Asked before the last drain, so that nothing can come after it. */
 		if (look_at_threads)
 			t->ended |= has_ended(t);
-		if (t->ended) {
+		bytes += drain_target(d, t);
+		if (t->ended && is_drained(t)) {
 			*at = t->next;
 			end_target(dt, t, now);
 			continue;
 		}
-		bytes += drain_target(d, t);
 		if (t->cpu_device != AIF_NONE && !t->sampling_decided)
 			start_sampling(d, t, now);
 		if (look_at_threads && t->perf)
@@ -194,7 +220,7 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 		stats.targets++;
 		at = &t->next;
 	}
-	if (each_second)
+	if (flush)
 		aif_batches_flush(&d->store->batches);
 	pthread_mutex_unlock(&d->store->lock);
 
@@ -215,11 +241,12 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 static void *drain_main(void *arg)
 {
 	struct aif_drain_thread *dt = arg;
-	uint64_t next_threads = 0, next_second = 0;
+	uint64_t next_threads = 0, next_second = 0, next_flush = 0;
 
 	for (;;) {
 		uint64_t now = aif_now_ns();
-		bool threads = now >= next_threads, second = now >= next_second, stop;
+		bool threads = now >= next_threads, second = now >= next_second,
+		     flush = now >= next_flush, stop;
 		struct timespec pause = {0};
 		size_t bytes;
 
@@ -227,12 +254,14 @@ static void *drain_main(void *arg)
 			next_threads = now + THREADS_NS;
 		if (second)
 			next_second = now + SECOND_NS;
+		if (flush)
+			next_flush = now + FLUSH_NS;
 		pthread_mutex_lock(&dt->lock);
 		stop = dt->stop;
 		pthread_mutex_unlock(&dt->lock);
 		if (stop)
 			return NULL;
-		bytes = step(dt, now, threads, second);
+		bytes = step(dt, now, threads, second, flush);
 		pause.tv_nsec = bytes > BUSY_BYTES ? BUSY_NS
 				: dt->d.targets    ? 2 * BUSY_NS
 						   : IDLE_NS;
@@ -279,8 +308,14 @@ int aif_drain_thread_add(struct aif_drain_thread *dt, int pid, int pidfd, uint32
 	pthread_mutex_lock(&dt->lock);
 	t->next = dt->incoming;
 	dt->incoming = t;
+	dt->held++;
 	pthread_mutex_unlock(&dt->lock);
 	return 0;
+}
+
+unsigned aif_drain_thread_targets(struct aif_drain_thread *dt)
+{
+	return dt->held;
 }
 
 void aif_drain_thread_forget(struct aif_drain_thread *dt, int pid)
@@ -313,14 +348,20 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 		atomic_store(&t->shm->command, AIF_COMMAND_STOP);
 		t->ended |= has_ended(t);
 	}
-	/* The writer goes on taking batches, so a full ring empties in a few rounds. */
-	for (int round = 0; round < 200; round++) {
+	/* The writer goes on taking batches, so a full ring empties in a few rounds; a slow disk has a
+	 * minute. Who lives may go on filling it. */
+	for (int round = 0;; round++) {
 		struct timespec pause = {.tv_nsec = BUSY_NS};
 
 		any_left = false;
 		pthread_mutex_lock(&s->lock);
-		for (struct aif_target *t = dt->d.targets; t; t = t->next)
-			any_left |= drain_target(&dt->d, t) > BUSY_BYTES;
+		for (struct aif_target *t = dt->d.targets; t; t = t->next) {
+			bool busy = drain_target(&dt->d, t) > BUSY_BYTES ||
+				    !aif_batches_room(&s->batches);
+
+			any_left |=
+				t->ended ? !is_drained(t) && round < 12000 : busy && round < 200;
+		}
 		pthread_mutex_unlock(&s->lock);
 		if (!any_left)
 			break;

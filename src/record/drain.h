@@ -17,6 +17,11 @@ struct aif_drain_stats {
 	unsigned targets;
 	bool sampled_by_perf, sampled_by_timer;
 	uint64_t agent_cpu_ns, capture_ns, captures;
+	uint64_t uncaptured; /* launches that the overhead budget left out */
+	/* Of the process that launched most: what capture cost it while it was on, and the standard
+	 * error of that, in 1/1,000,000; 0 = not measured. */
+	uint64_t most_launches;
+	uint32_t cost_ppm, cost_error_ppm;
 };
 
 int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
@@ -25,6 +30,9 @@ int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
 /* Hands over a process that was given `shm`. Takes shm and pidfd (may be -1), also on failure. */
 int aif_drain_thread_add(struct aif_drain_thread *d, int pid, int pidfd, uint32_t process,
 			 struct aif_shm *shm, uint32_t slots, uint64_t ring_size);
+
+/* Processes that were handed over and have not ended. */
+unsigned aif_drain_thread_targets(struct aif_drain_thread *d);
 
 /* The process `pid` runs another program now (exec): what it had before has ended. */
 void aif_drain_thread_forget(struct aif_drain_thread *d, int pid);

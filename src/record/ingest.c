@@ -14,10 +14,13 @@
 struct aif_deferred {
 	union {
 		struct aif_wire_head head;
+		struct aif_wire_stream stream;
+		struct aif_wire_kernel kernel;
 		struct aif_wire_launch launch;
 		struct aif_wire_exec exec;
 	};
 	uint32_t thread, stack, shape; /* of a launch: known in its slot when it came */
+	uint32_t name;                 /* of a kernel */
 };
 
 static uint32_t get(const struct aif_map *m, uint64_t key)
@@ -100,17 +103,19 @@ static void on_device(struct aif_ingest *in, const struct aif_wire_device *r)
 		in->target->cpu_device = id;
 }
 
-static void on_stream(struct aif_ingest *in, const struct aif_wire_stream *r)
+static bool stream_row(struct aif_drainer *d, struct aif_target *t, const struct aif_wire_stream *r,
+		       bool last_try)
 {
-	struct aif_stream stream = {.process = in->target->process,
-				    .device = get(&in->target->devices, r->device),
+	struct aif_stream stream = {.process = t->process,
+				    .device = get(&t->devices, r->device),
 				    .ordinal = r->ordinal,
 				    .out_of_order = r->out_of_order != 0};
 
-	if (get(&in->target->streams, r->head.aux) == AIF_NONE &&
-	    in->target->streams.len < MAX_DEFINITIONS)
-		put(&in->target->streams, r->head.aux,
-		    aif_store_stream(in->drainer->store, &stream));
+	if (!last_try && stream.device == AIF_NONE)
+		return false;
+	if (get(&t->streams, r->head.aux) == AIF_NONE && t->streams.len < MAX_DEFINITIONS)
+		put(&t->streams, r->head.aux, aif_store_stream(d->store, &stream));
+	return true;
 }
 
 /* A program becomes a row of the store when its text is whole: rows do not change once written. */
@@ -165,16 +170,20 @@ static void on_text(struct aif_ingest *in, const struct aif_wire_text *r)
 		program_done(in->drainer, in->target, p);
 }
 
-static void on_kernel(struct aif_ingest *in, const struct aif_wire_kernel *r)
+static bool kernel_row(struct aif_drainer *d, struct aif_target *t, const struct aif_deferred *r,
+		       bool last_try)
 {
-	struct aif_target_program *p = program_get(in->target, r->program);
-	uint32_t name = aif_store_str(in->drainer->store, r + 1, r->name_len), id;
+	struct aif_target_program *p = program_get(t, r->kernel.program);
+	uint32_t id;
 
+	if (!last_try && (p ? p->id == AIF_NONE : r->kernel.program != AIF_WIRE_NONE))
+		return false;
 	if (p && p->id == AIF_NONE)
-		program_done(in->drainer, in->target, p);
-	id = aif_store_kernel(in->drainer->store, name, p ? p->id : AIF_NONE);
-	put(&in->target->kernels, r->head.aux, id);
-	put(&in->target->kernel_named, name, id);
+		program_done(d, t, p);
+	id = aif_store_kernel(d->store, r->name, p ? p->id : AIF_NONE);
+	put(&t->kernels, r->head.aux, id);
+	put(&t->kernel_named, r->name, id);
+	return true;
 }
 
 static void on_shape(struct aif_ingest *in, const struct aif_wire_shape *r)
@@ -278,18 +287,22 @@ static bool exec_row(struct aif_drainer *d, struct aif_target *t, const struct a
 static bool resolve(struct aif_drainer *d, struct aif_target *t, const struct aif_deferred *r,
 		    bool last_try)
 {
-	return r->head.type == AIF_WIRE_LAUNCH ? launch_row(d, t, r, last_try)
-					       : exec_row(d, t, r, last_try);
+	switch (r->head.type) {
+	case AIF_WIRE_STREAM:
+		return stream_row(d, t, &r->stream, last_try);
+	case AIF_WIRE_KERNEL:
+		return kernel_row(d, t, r, last_try);
+	case AIF_WIRE_LAUNCH:
+		return launch_row(d, t, r, last_try);
+	default:
+		return exec_row(d, t, r, last_try);
+	}
 }
 
 static void resolve_or_defer(struct aif_ingest *in, const struct aif_deferred *r)
 {
 	struct aif_target *t = in->target;
 
-	if (r->head.aux >= AIF_LAUNCH_KIND_COUNT) {
-		in->slot->drain.bad++;
-		return;
-	}
 	if (resolve(in->drainer, t, r, false))
 		return;
 	if (t->deferred_len >= MAX_DEFERRED ||
@@ -299,11 +312,49 @@ static void resolve_or_defer(struct aif_ingest *in, const struct aif_deferred *r
 		t->deferred[t->deferred_len++] = *r;
 }
 
-void aif_ingest_deferred(struct aif_drainer *d, struct aif_target *t)
+static bool is_definition(const struct aif_deferred *r)
 {
+	return r->head.type == AIF_WIRE_STREAM || r->head.type == AIF_WIRE_KERNEL;
+}
+
+void aif_ingest_deferred(struct aif_drainer *d, struct aif_target *t, size_t old)
+{
+	size_t kept = 0;
+
+	/* Definitions first; a second time does no harm. */
 	for (size_t i = 0; i < t->deferred_len; i++)
-		resolve(d, t, &t->deferred[i], true);
-	t->deferred_len = 0;
+		if (is_definition(&t->deferred[i]))
+			resolve(d, t, &t->deferred[i], i < old);
+	for (size_t i = 0; i < t->deferred_len; i++)
+		if (!resolve(d, t, &t->deferred[i], i < old))
+			t->deferred[kept++] = t->deferred[i];
+	t->deferred_len = kept;
+}
+
+static void on_stream(struct aif_ingest *in, const struct aif_wire_stream *r)
+{
+	struct aif_deferred row = {.stream = *r};
+
+	resolve_or_defer(in, &row);
+}
+
+static void on_kernel(struct aif_ingest *in, const struct aif_wire_kernel *r)
+{
+	struct aif_deferred row = {
+		.kernel = *r,
+		.name = aif_store_str(in->drainer->store, r + 1, r->name_len),
+	};
+
+	resolve_or_defer(in, &row);
+}
+
+/* Launches and executions of a kind that is not known here are nonsense. */
+static bool has_kind(struct aif_ingest *in, const struct aif_wire_head *h)
+{
+	if (h->aux < AIF_LAUNCH_KIND_COUNT)
+		return true;
+	in->slot->drain.bad++;
+	return false;
 }
 
 static void on_launch(struct aif_ingest *in, const struct aif_wire_launch *r)
@@ -316,7 +367,8 @@ static void on_launch(struct aif_ingest *in, const struct aif_wire_launch *r)
 	/* The number's slot part is what makes it unique: it must be this ring's. */
 	row.launch.launch = (uint64_t)in->slot_index << AIF_WIRE_SLOT_SHIFT |
 			    (r->launch & ((UINT64_C(1) << AIF_WIRE_SLOT_SHIFT) - 1));
-	resolve_or_defer(in, &row);
+	if (has_kind(in, &r->head))
+		resolve_or_defer(in, &row);
 }
 
 static void on_exec(struct aif_ingest *in, const struct aif_wire_exec *r)
@@ -324,7 +376,8 @@ static void on_exec(struct aif_ingest *in, const struct aif_wire_exec *r)
 	struct aif_deferred row = {.exec = *r};
 
 	row.exec.launch &= (UINT64_C(1) << 48) - 1;
-	resolve_or_defer(in, &row);
+	if (has_kind(in, &r->head))
+		resolve_or_defer(in, &row);
 }
 
 static void on_clock(struct aif_ingest *in, const struct aif_wire_clock *r)
@@ -352,6 +405,53 @@ static void on_sample(struct aif_ingest *in, const struct aif_wire_sample *r)
 			  &is_kernel_thread);
 	if (is_kernel_thread && !state)
 		aif_map_put(&t->timer_threads, r->head.aux, 1);
+}
+
+static void on_block(struct aif_ingest *in, const struct aif_wire_block *r)
+{
+	struct aif_window_row *row =
+		aif_batches_row(&in->drainer->store->batches, AIF_BATCH_WINDOW);
+
+	if (!row) {
+		aif_store_loss(in->drainer->store, AIF_REASON_WRITER_BEHIND, in->target->process,
+			       AIF_NONE, 1);
+		return;
+	}
+	if (!r->head.aux)
+		in->target->uncaptured += r->launches;
+	*row = (struct aif_window_row){
+		.start = r->start,
+		.end = AIF_MAX(r->start, r->end),
+		.window = in->drainer->windows++,
+		.device = AIF_NONE,
+		.process = in->target->process,
+		.held = r->head.aux != 0,
+		.launches = r->launches,
+		.thread = in->slot->thread,
+		.p_ppm = AIF_MIN(r->duty_ppm, 1000000),
+	};
+}
+
+/* The blocks that threads were in when their process ended, which nobody was left to tell. */
+void aif_ingest_last_blocks(struct aif_drainer *d, struct aif_target *t, uint64_t now)
+{
+	for (uint32_t i = 0; i < t->slots_len; i++) {
+		struct aif_slot *slot = aif_shm_slot(t->shm, i);
+		struct aif_ingest in = {
+			.drainer = d, .target = t, .slot = &t->slots[i], .slot_index = i};
+		struct aif_wire_block b = {
+			.head.aux = atomic_load_explicit(&slot->block, memory_order_relaxed) & 1,
+			.start = atomic_load_explicit(&slot->block_start, memory_order_relaxed),
+			.end = now,
+			.launches =
+				atomic_load_explicit(&slot->block_launches, memory_order_relaxed),
+			.duty_ppm = atomic_load_explicit(&t->shm->duty_ppm, memory_order_relaxed)};
+
+		/* With everything on there is nothing to make up for. */
+		if (b.launches && in.slot->thread != AIF_NONE &&
+		    (!b.head.aux || b.duty_ppm < 1000000))
+			on_block(&in, &b);
+	}
 }
 
 static void on_note(struct aif_ingest *in, const struct aif_wire_note *r)
@@ -386,6 +486,7 @@ void aif_ingest_record(void *ingest, const void *record)
 		ON(EXEC, exec)
 		ON(CLOCK, clock)
 		ON(SAMPLE, sample)
+		ON(BLOCK, block)
 		ON(NOTE, note)
 #undef ON
 	default:

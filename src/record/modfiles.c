@@ -34,7 +34,7 @@ void aif_modfiles_finish(struct aif_modfiles *f)
 
 int aif_modfile_open(int pid, uint64_t lo, uint64_t hi, const char *path)
 {
-	char name[4200];
+	char name[4200], root[32];
 	int fd;
 
 	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, lo, hi);
@@ -43,8 +43,10 @@ int aif_modfile_open(int pid, uint64_t lo, uint64_t hi, const char *path)
 		return fd >= 0 ? fd : -ENOENT;
 	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, path);
 	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 &&
-	    errno != ENOENT) /* not allowed to look through its root: the same file here? */
+	/* Not allowed to look through its root, or it has ended by now: the same file here? Whoever
+	 * takes it compares build ids. */
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	if (fd < 0 && (errno != ENOENT || access(root, F_OK) < 0))
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return fd >= 0 ? fd : -errno;
 }

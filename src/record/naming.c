@@ -179,7 +179,7 @@ static void *naming_main(void *arg)
 
 		pthread_mutex_lock(&n->lock);
 		if (!worked && !n->stop) {
-			uint64_t until = aif_clock_ns(CLOCK_REALTIME) + POLL_NS;
+			uint64_t until = aif_now_ns() + POLL_NS;
 			struct timespec t = {.tv_sec = (time_t)(until / AIF_NS_PER_S),
 					     .tv_nsec = (long)(until % AIF_NS_PER_S)};
 
@@ -196,6 +196,7 @@ int aif_naming_new(struct aif_store *s, struct aif_modfiles *files,
 		   const struct aif_record_opts *opts, struct aif_naming **ret)
 {
 	struct aif_naming *n = calloc(1, sizeof(*n));
+	pthread_condattr_t monotonic;
 	int r;
 
 	if (!n)
@@ -204,7 +205,11 @@ int aif_naming_new(struct aif_store *s, struct aif_modfiles *files,
 	n->files = files;
 	n->keep_code = !opts->no_code;
 	pthread_mutex_init(&n->lock, NULL);
-	pthread_cond_init(&n->wake, NULL);
+	/* A step of the wall clock must not make names wait for as long. */
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&n->wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	r = aif_symbols_new(&n->symbols);
 	if (!r)
 		r = -pthread_create(&n->thread, NULL, naming_main, n);

@@ -42,6 +42,9 @@ int aif_outname(const char *pattern, char *ret, size_t size, struct aif_err *err
 	bool unique = false;
 	int r = 0;
 
+	if (!strcmp(pattern, "-"))
+		return aif_err_set(err, -EINVAL,
+				   "-o: a profile cannot go to standard output; name a file");
 	for (const char *p = pattern; *p; p++) {
 		if (*p != '%') {
 			aif_buf_putc(&b, *p);

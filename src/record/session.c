@@ -36,6 +36,7 @@ struct session {
 	struct aif_writer_thread *writer;
 	struct aif_welcome_desk desk;
 	sigset_t old_mask;
+	struct sigaction old_chld;
 	int signals;
 	pid_t child;
 	bool child_ended, stop, live, live_drawn;
@@ -46,17 +47,39 @@ struct session {
 #define LIVE_NS  (250 * 1000 * 1000)
 #define GRACE_NS (5 * AIF_NS_PER_S) /* between --kill's SIGTERM and SIGKILL */
 
+static void on_nothing(int sig)
+{
+	(void)sig;
+}
+
+/* An error of write instead of our end. A handler, unlike SIG_IGN, is not the command's after exec; what
+ * was ignored before stays so, for it and for us. */
+static void outlive(int sig)
+{
+	const struct sigaction sa = {.sa_handler = on_nothing, .sa_flags = SA_RESTART};
+	struct sigaction old;
+
+	if (sigaction(sig, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+		sigaction(sig, &sa, NULL);
+}
+
 static int block_signals(struct session *s)
 {
-	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
+	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+	struct sigaction old;
 	sigset_t set;
 
 	sigemptyset(&set);
+	/* What we were told to ignore (nohup; & in a script) must not count as the user's wish. */
 	for (size_t i = 0; i < AIF_ARRAY_LEN(caught); i++)
-		sigaddset(&set, caught[i]);
+		if (sigaction(caught[i], NULL, &old) < 0 || old.sa_handler != SIG_IGN)
+			sigaddset(&set, caught[i]);
+	/* Ignored, it would hide the command's end from us, and its status. */
+	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &s->old_chld);
+	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, &s->old_mask);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write, not our end */
+	outlive(SIGPIPE);
+	outlive(SIGXFSZ); /* a limit on the size of files */
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return s->signals < 0 ? -errno : 0;
 }
@@ -222,6 +245,13 @@ static void describe_end(struct session *s, const struct aif_drain_stats *st)
 	meta_printf(s, "cost.target_cpu_ns", "%" PRIu64,
 		    timeval_ns(children.ru_utime) + timeval_ns(children.ru_stime));
 	meta_printf(s, "cost.helper_cpu_ns", "%" PRIu64, st->agent_cpu_ns);
+	meta_printf(s, "overhead.asked_ppm", "%" PRIu32,
+		    s->opts->all_launches ? 0 : s->opts->overhead_ppm);
+	meta_printf(s, "overhead.uncaptured", "%" PRIu64, st->uncaptured);
+	if (st->cost_error_ppm) {
+		meta_printf(s, "overhead.cost_ppm", "%" PRIu32, st->cost_ppm);
+		meta_printf(s, "overhead.cost_error_ppm", "%" PRIu32, st->cost_error_ppm);
+	}
 	if (st->captures) /* measured on some launches, told for all */
 		meta_printf(s, "cost.agent_ns", "%" PRIu64,
 			    (uint64_t)((double)st->capture_ns / (double)st->captures *
@@ -293,11 +323,16 @@ static int start(struct session *s, struct aif_err *err)
 	if (!r)
 		r = aif_naming_new(&s->store, &s->files, s->opts, &s->naming);
 	if (r < 0)
-		return aif_err_set(err, r, "starting a thread: %s", strerror(-r));
+		return aif_err_set(
+			err, r,
+			"starting a thread: %s; raise the limits on memory and processes "
+			"(ulimit -v, ulimit -u)",
+			strerror(-r));
 	s->desk.drain = s->drain;
 	env.socket = s->desk.socket;
 	env.token = s->desk.token;
 	env.runtime = s->opts->runtime == AIF_RECORD_OPENCL ? "opencl" : NULL;
+	env.ignore_sigchld = s->old_chld.sa_handler == SIG_IGN;
 	r = aif_spawn(s->opts->argv, &env, &s->old_mask, nofile, &s->child, &s->result->exit_code,
 		      err);
 	if (r < 0)

@@ -54,6 +54,8 @@ static void child(char *const argv[], const struct aif_spawn_env *env, const sig
 	}
 	e = -set_environment(env);
 	if (!e) {
+		if (env->ignore_sigchld)
+			signal(SIGCHLD, SIG_IGN);
 		sigprocmask(SIG_SETMASK, mask, NULL);
 		execvp(argv[0], argv);
 		e = errno;

@@ -9,6 +9,7 @@
 struct aif_spawn_env {
 	const char *agent, *socket, *token;
 	const char *runtime; /* the only one that the agent listens to; NULL = all */
+	bool ignore_sigchld; /* as the recorder found it */
 };
 
 /* Starts argv with that environment, existing values of LD_PRELOAD and OPENCL_LAYERS kept behind

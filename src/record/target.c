@@ -60,7 +60,7 @@ void aif_target_free(struct aif_target *t)
 
 size_t aif_target_drain(struct aif_drainer *d, struct aif_target *t)
 {
-	size_t bytes = 0;
+	size_t bytes = 0, old = t->deferred_len;
 
 	for (uint32_t i = 0; i < t->slots_len; i++) {
 		struct aif_slot *slot = aif_shm_slot(t->shm, i);
@@ -70,14 +70,16 @@ size_t aif_target_drain(struct aif_drainer *d, struct aif_target *t)
 		if (atomic_load_explicit(&slot->head, memory_order_relaxed) ==
 		    t->slots[i].drain.tail)
 			continue;
-		if (!aif_batches_room(&d->store->batches))
+		if (!aif_batches_room(&d->store->batches)) {
+			old = 0;
 			break; /* the writer is behind: what is in the rings waits there */
+		}
 		bytes += aif_ring_drain(&t->slots[i].drain, slot,
 					aif_shm_ring(t->shm, t->slots_len, t->ring_size, i),
 					t->ring_size, d->scratch, AIF_DRAIN_SCRATCH,
 					aif_ingest_record, &in);
 	}
-	aif_ingest_deferred(d, t);
+	aif_ingest_deferred(d, t, old);
 	return bytes;
 }
 

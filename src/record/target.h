@@ -63,6 +63,7 @@ struct aif_target {
 
 	uint64_t before_attach, no_slot; /* already counted */
 	uint64_t launches, execs;
+	uint64_t uncaptured;   /* launches that the overhead budget left out */
 	struct aif_perf *perf; /* perf_source.h; NULL = not sampled by the recorder */
 	uint32_t window;       /* id of the window under way */
 	uint64_t window_start, window_lost;

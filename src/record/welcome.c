@@ -20,6 +20,8 @@
 #define MAX_RUNTIMES 1024
 /* An agent that connects and says nothing must not hold up the others. */
 #define HELLO_TIMEOUT_MS 100
+/* Out of descriptors: until the next attempt. */
+#define NO_FILES_NS (20 * 1000 * 1000)
 
 static int make_token(char token[AIF_TOKEN_LEN + 1])
 {
@@ -194,10 +196,12 @@ static uint32_t process_of(struct aif_welcome_desk *w, int pid, bool carrier)
 	return process_of(w, pid, carrier);
 }
 
-static void loss(struct aif_welcome_desk *w, enum aif_reason reason)
+/* error: an errno that says why, or 0. */
+static void loss(struct aif_welcome_desk *w, enum aif_reason reason, int error)
 {
 	pthread_mutex_lock(&w->store->lock);
-	aif_store_loss(w->store, reason, AIF_NONE, AIF_NONE, 1);
+	aif_store_loss(w->store, reason, AIF_NONE,
+		       error ? aif_store_puts(w->store, strerror(error)) : AIF_NONE, 1);
 	pthread_mutex_unlock(&w->store->lock);
 }
 
@@ -206,26 +210,27 @@ static void give_memory(struct aif_welcome_desk *w, int sock, int pid, uint32_t 
 	struct aif_shm *shm;
 	int fd, r;
 
-	if (process == AIF_NONE || w->runtimes >= MAX_RUNTIMES) {
-		loss(w, AIF_REASON_TOO_MANY_PROCESSES);
+	if (process == AIF_NONE || aif_drain_thread_targets(w->drain) >= MAX_RUNTIMES) {
+		loss(w, AIF_REASON_TOO_MANY_PROCESSES, 0);
 		aif_welcome_send(sock, AIF_WELCOME_FULL, -1);
 		return;
 	}
 	r = aif_shm_create(AIF_SHM_SLOTS, AIF_SHM_RING_SIZE, &shm, &fd);
 	if (r < 0) {
-		loss(w, AIF_REASON_HANDSHAKE_FAILED);
+		loss(w, AIF_REASON_HANDSHAKE_FAILED, -r);
 		aif_welcome_send(sock, AIF_WELCOME_FULL, -1);
 		return;
 	}
 	shm->options = (w->opts->device_lines ? AIF_OPTION_DEVICE_LINES : 0) |
 		       (w->opts->no_source ? AIF_OPTION_NO_SOURCE : 0);
 	shm->device_rate = w->opts->device_rate;
+	shm->overhead_ppm = w->opts->all_launches ? 0 : w->opts->overhead_ppm;
 	r = aif_drain_thread_add(w->drain, pid, pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,
 				 process, shm, AIF_SHM_SLOTS, AIF_SHM_RING_SIZE);
-	if (r < 0 || aif_welcome_send(sock, AIF_WELCOME_OK, fd) < 0)
-		loss(w, AIF_REASON_HANDSHAKE_FAILED);
-	else
-		w->runtimes++;
+	if (r == 0)
+		r = aif_welcome_send(sock, AIF_WELCOME_OK, fd);
+	if (r < 0)
+		loss(w, AIF_REASON_HANDSHAKE_FAILED, -r);
 	close(fd);
 }
 
@@ -256,7 +261,7 @@ static void welcome(struct aif_welcome_desk *w, int sock)
 		return;
 	}
 	if (h.version != AIF_WIRE_VERSION) {
-		loss(w, AIF_REASON_WIRE_VERSION);
+		loss(w, AIF_REASON_WIRE_VERSION, 0);
 		aif_welcome_send(sock, AIF_WELCOME_VERSION, -1);
 		return;
 	}
@@ -274,4 +279,7 @@ void aif_welcome_accept(struct aif_welcome_desk *w)
 		welcome(w, sock);
 		close(sock);
 	}
+	/* Those who wait make the socket readable all the time. */
+	if (errno == EMFILE || errno == ENFILE)
+		nanosleep(&(struct timespec){.tv_nsec = NO_FILES_NS}, NULL);
 }

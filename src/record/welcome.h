@@ -17,7 +17,7 @@ struct aif_welcome_desk {
 	struct aif_drain_thread *drain;
 	const struct aif_record_opts *opts;
 	struct aif_map by_pid; /* pid -> process of the store */
-	unsigned runtimes, refused;
+	unsigned refused;
 };
 
 int aif_welcome_open(struct aif_welcome_desk *w, struct aif_store *s,

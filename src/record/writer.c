@@ -5,10 +5,11 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#define COMMIT_NS AIF_NS_PER_S
-#define POLL_NS   (20 * 1000 * 1000)
+#define POLL_NS (20 * 1000 * 1000)
 
 struct aif_writer_thread {
 	struct aif_store *store;
@@ -22,6 +23,8 @@ struct aif_writer_thread {
 	int error;
 	struct aif_err err;
 	_Atomic uint64_t size;
+	char path[4096];
+	struct stat is; /* the file that was made under that path */
 };
 
 /* Appends what the store has beyond the copy. The tables only grow at their ends. */
@@ -87,6 +90,8 @@ static int write_batch(struct aif_writer_thread *w, struct aif_batch *b, struct 
 		return aif_writer_execs(w->file, b->execs, b->len, err);
 	case AIF_BATCH_SAMPLE:
 		return aif_writer_samples(w->file, b->samples, b->len, err);
+	case AIF_BATCH_CPU:
+		return aif_writer_cpu(w->file, b->cpu, b->len, err);
 	default:
 		return aif_writer_windows(w->file, b->windows, b->len, err);
 	}
@@ -127,7 +132,7 @@ static int write_tables(struct aif_writer_thread *w, struct aif_err *err)
 
 static bool wait_or_stop(struct aif_writer_thread *w, uint64_t ns)
 {
-	uint64_t until = aif_clock_ns(CLOCK_REALTIME) + ns;
+	uint64_t until = aif_now_ns() + ns;
 	struct timespec t = {.tv_sec = (time_t)(until / AIF_NS_PER_S),
 			     .tv_nsec = (long)(until % AIF_NS_PER_S)};
 	bool stop;
@@ -143,16 +148,21 @@ static bool wait_or_stop(struct aif_writer_thread *w, uint64_t ns)
 static void *writer_main(void *arg)
 {
 	struct aif_writer_thread *w = arg;
-	uint64_t next = aif_now_ns() + COMMIT_NS;
+	unsigned committed = 0;
 	struct aif_err err = {0};
 	int r = 0;
 
 	for (bool stop = false; !stop;) {
+		unsigned flushes;
+
 		stop = wait_or_stop(w, POLL_NS);
+		/* Asked first: what was flushed until now is taken below. A commit at a time of its own
+		 * would make rows wait for it after they waited for the flush: two seconds in all. */
+		flushes = aif_batches_flushes(&w->store->batches);
 		r = write_batches(w, r, &err);
-		if (!r && (stop || aif_now_ns() >= next)) {
+		if (!r && (stop || flushes != committed)) {
 			r = write_tables(w, &err);
-			next += COMMIT_NS;
+			committed = flushes;
 		}
 		if (r < 0 && !w->error) {
 			pthread_mutex_lock(&w->lock);
@@ -168,6 +178,7 @@ int aif_writer_thread_new(struct aif_store *s, const struct aif_record_opts *opt
 			  struct aif_writer_thread **ret, struct aif_err *err)
 {
 	struct aif_writer_thread *w = calloc(1, sizeof(*w));
+	pthread_condattr_t monotonic;
 	int r;
 
 	if (!w)
@@ -175,13 +186,23 @@ int aif_writer_thread_new(struct aif_store *s, const struct aif_record_opts *opt
 	w->store = s;
 	w->opts = opts;
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->wake, NULL);
+	/* A step of the wall clock must not make the writer sleep for as long. */
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	snprintf(w->path, sizeof(w->path), "%s", path);
 	r = aif_writer_new(path, s->p.start_ns, &w->file, err);
 	if (r < 0)
 		goto fail;
+	if (stat(path, &w->is) < 0)
+		w->is = (struct stat){0};
 	r = -pthread_create(&w->thread, NULL, writer_main, w);
 	if (r < 0) {
-		aif_err_set(err, r, "starting a thread: %s", strerror(-r));
+		aif_err_set(err, r,
+			    "starting a thread: %s; raise the limits on memory and processes "
+			    "(ulimit -v, ulimit -u)",
+			    strerror(-r));
 		aif_writer_finish(w->file, s->p.start_ns, NULL);
 		goto fail;
 	}
@@ -211,6 +232,21 @@ uint64_t aif_writer_thread_size(struct aif_writer_thread *w)
 	return w->size;
 }
 
+/* What is written to a file that was removed meanwhile goes nowhere, and SQLite does not mind. */
+static int check_place(const struct aif_writer_thread *w, struct aif_err *err)
+{
+	struct stat st;
+
+	if (!w->is.st_ino ||
+	    (stat(w->path, &st) == 0 && st.st_ino == w->is.st_ino && st.st_dev == w->is.st_dev))
+		return 0;
+	return aif_err_set(
+		err, -ENOENT,
+		"%s: was removed or moved while it was recorded; if it was moved it is whole, "
+		"else record again",
+		w->path);
+}
+
 int aif_writer_thread_finish(struct aif_writer_thread *w, uint64_t end_ns, struct aif_err *err)
 {
 	struct aif_err finish_err = {0};
@@ -228,6 +264,8 @@ int aif_writer_thread_finish(struct aif_writer_thread *w, uint64_t end_ns, struc
 		if (err)
 			*err = finish_err;
 	}
+	if (!r)
+		r = check_place(w, err);
 	/* Machine code is the store's; the copy only points to it. */
 	for (size_t i = 0; i < w->copy.codes_len; i++)
 		w->copy.codes[i].bytes = NULL;

@@ -42,7 +42,7 @@ check "a target killed by -9 is 137" test $? -eq 137
 check "and its launches are there" sh -c "'$aiflame' report --kernels k.data | grep -q multiply_basic"
 
 # A recorder that is killed: the target runs on undisturbed, what is older than a second opens.
-"$aiflame" record -q -o r.data sh -c "'$matmul' 256 150 >out.txt; echo \$? >status.txt" &
+"$aiflame" record -q -o r.data sh -c "'$matmul' 256 500 >out.txt; echo \$? >status.txt" &
 recorder=$!
 sleep 4
 kill -9 $recorder

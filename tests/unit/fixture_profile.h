@@ -152,5 +152,6 @@ static inline struct aif_window_row fixture_window(uint64_t i)
 				       .process = 0,
 				       .held = 1,
 				       .period_ns = 1001001,
-				       .lost = i};
+				       .lost = i,
+				       .thread = AIF_NONE};
 }

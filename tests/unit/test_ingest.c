@@ -167,12 +167,38 @@ static void definitions_may_come_from_a_later_ring(void **state)
 	assert_int_not_equal(b->launches[0].stream, AIF_NONE);
 }
 
+/* They were written to ring 0 after it was looked at, and before ring 1 and 2 were. */
+static void definitions_may_come_in_the_next_round(void **state)
+{
+	struct world *w = *state;
+	struct aif_profile *p = &w->store.p;
+	struct aif_batch *b;
+
+	launch(w, 1, 1);
+	PUT(w, 2, STREAM, stream, NULL, .head.aux = 6, .device = 5);
+	PUT(w, 2, KERNEL, kernel, "multiply", .head.aux = 8, .program = 7, .name_len = 8);
+	aif_target_drain(&w->d, w->t);
+	assert_null(take(w, AIF_BATCH_LAUNCH));
+	PUT(w, 0, DEVICE, device, "dev", .head.aux = 5, .kind = AIF_DEVICE_GPU, .name_len = 3);
+	PUT(w, 0, PROGRAM, program, "-O", .head.aux = 7, .source_len = 3, .options_len = 2);
+	PUT(w, 0, TEXT, text, "ker", .head.aux = 7, .offset = 0, .len = 3);
+	aif_target_drain(&w->d, w->t);
+	b = take(w, AIF_BATCH_LAUNCH);
+	assert_non_null(b);
+	assert_int_not_equal(b->launches[0].device, AIF_NONE);
+	assert_int_equal(p->streams_len, 1);
+	assert_int_equal(p->kernels_len, 1);
+	assert_string_equal(aif_profile_str(p, p->programs[p->kernels[0].program].source), "ker");
+}
+
 static void a_launch_of_nothing_known_is_still_a_launch(void **state)
 {
 	struct world *w = *state;
 	struct aif_batch *b;
 
 	launch(w, 0, 1);
+	aif_target_drain(&w->d, w->t);
+	assert_null(take(w, AIF_BATCH_LAUNCH)); /* the next look at the rings may bring the names */
 	aif_target_drain(&w->d, w->t);
 	b = take(w, AIF_BATCH_LAUNCH);
 	assert_non_null(b);
@@ -310,6 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(records_become_rows),
 		TEST(definitions_may_come_from_a_later_ring),
+		TEST(definitions_may_come_in_the_next_round),
 		TEST(a_launch_of_nothing_known_is_still_a_launch),
 		TEST(stacks_are_shared_and_root_first),
 		TEST(a_new_thread_forgets_slot_ids),

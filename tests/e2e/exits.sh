@@ -1,0 +1,123 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# However a target ends, and however its recorder does: nothing hangs, nothing is left behind, and what
+# was launched is in the profile.
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/exit_app
+mkdir tmp
+TMPDIR=$work/tmp
+export TMPDIR
+unset XDG_RUNTIME_DIR
+
+# count TABLE DATA: launches or executions of each pid
+count() {
+	"$aiflame" query --format csv "$2" "SELECT id, pid FROM processes" >pids.csv &&
+		"$aiflame" query --format csv "$2" "SELECT process, count(*) FROM $1 GROUP BY 1" |
+		awk -F, 'FNR == 1 { next } NR == FNR { pid[$1] = $2; next } { n[pid[$1]] += $2 }
+			END { for (p in n) print p, n[p] }' pids.csv -
+}
+# conserved DATA REPORT: each target's launches and executions are recorded, to the last one that
+# its call had returned from; one more if it was in the call
+conserved() {
+	[ -z "$("$aiflame" query --format csv "$1" "SELECT * FROM losses" | tail -n +2)" ] || {
+		"$aiflame" query "$1" "SELECT * FROM losses"
+		return 1
+	}
+	count launches "$1" >launches.txt && count executions "$1" >executions.txt &&
+		awk 'FILENAME == "launches.txt" { l[$1] = $2; next } FILENAME == "executions.txt" { e[$1] = $2; next }
+			$1 == "recorder" { next }
+			l[$1] < $4 || l[$1] > $3 || e[$1] < $4 || e[$1] > $3 {
+				bad++; print $0, "recorded", l[$1] + 0, e[$1] + 0 }
+			{ n++ }
+			END { print n, "targets"; exit bad || !n }' launches.txt executions.txt "$2"
+}
+# drive NAME JOBS WAY:N...: into NAME.data and NAME.report
+drive() {
+	name=$1
+	shift
+	timeout -k 5 120 "$aiflame" record -q --all-launches -o "$name.data" "$app" drive "$name.report" "$@"
+}
+# nothing_left: of processes, sockets, directories
+nothing_left() {
+	[ -z "$(ls -A tmp)" ] || { ls -lR tmp; return 1; }
+	for p in /proc/[0-9]*; do
+		[ "$(readlink "$p/exe" 2>/dev/null)" != "$app" ] || { cat "$p/status"; return 1; }
+	done
+}
+
+check "1,000 ends each by exit in a thread, _exit, SIGTERM, exec and -9: all as without us" \
+	drive many 8 exit_thread:1000 _exit_thread:1000 sigterm:1000 exec:1000 sigkill:1000
+check "every launch of them is recorded" conserved many.data many.report
+check "and they add up" says "everything adds up" "$aiflame" info many.data
+check "the recorder holds nothing of those that ended" sh -c "
+	awk '\$1 == \"recorder\" { print; seen = \$2 < 40 && \$3 == 0 } END { exit !seen }' many.report"
+check "and nothing is left of it" nothing_left
+
+check "20 of each other way" drive others 8 return:20 exit:20 _exit:20 quick_exit:20 abort:20 segv:20 \
+	handled:20 pthread_exit:20
+check "every launch of them is recorded" conserved others.data others.report
+check "names are there though they lived for milliseconds" sh -c "
+	'$aiflame' query others.data \"SELECT function FROM frames\" | grep -qw launch_for_ever"
+
+# stopped WAY STATUS: the target ends while its recorder does not look
+stopped() {
+	rm -f s.*
+	"$aiflame" record -q --all-launches -o s.data "$app" one s.report "$1" stop &
+	recorder=$!
+	for _ in $(seq 100); do
+		grep -q '^State:.*[TZ]' "/proc/$recorder/status" && break
+		sleep 0.05
+	done
+	sleep 0.5
+	grep -q '^State:.*T' "/proc/$recorder/status" || { echo "the recorder was never stopped"; return 1; }
+	kill -CONT $recorder
+	wait $recorder
+	got=$?
+	[ $got -eq "$2" ] || { echo "status $got"; return 1; }
+	"$app" counts s.report 1 && sed -i "s/ [a-z_]* / $1 /" s.report && conserved s.data s.report
+}
+check "a target that exits while the recorder is stopped" stopped exit 42
+check "one that is killed" stopped sigkill 137
+check "one that calls exec" stopped exec 47
+
+# Twenty targets lose their recorder: they run on, their helpers fall silent, the profile has all that
+# was older than a second.
+"$aiflame" record -q --all-launches -o h.data "$app" hold h.report 20 2>/dev/null >hold.out &
+recorder=$!
+wait $recorder 2>/dev/null
+check "a recorder that is killed" test $? -eq 137
+for _ in $(seq 300); do grep -q '^bad' h.report 2>/dev/null && break; sleep 0.1; done
+check "leaves its targets undisturbed" grep -qx 'bad 0' h.report
+check "their helper threads next to nothing to do" awk '$1 != "bad" && $4 > 20e6 { print; bad = 1 } END { exit bad }' h.report
+older() {
+	count launches h.data >launches.txt &&
+		awk 'NR == FNR { l[$1] = $2; next }
+			$1 != "bad" && (l[$1] < $2 || l[$1] > $3) { bad++; print $0, "recorded", l[$1] + 0 }
+			$1 != "bad" { n++ }
+			END { exit bad || n != 20 }' launches.txt h.report
+}
+check "and all that was older than a second" older
+rm -rf tmp/*
+
+# The same with a real runtime: its threads, its exit handlers.
+hard=$build/tests/e2e/agent_hard
+if [ -x "$hard" ] && "$hard" chdir 2>/dev/null; then
+	# opencl CASE STATUS LAUNCHES
+	opencl() {
+		timeout -k 5 60 "$aiflame" record -q --all-launches -o o.data "$hard" "$1"
+		got=$?
+		[ $got -eq "$2" ] && "$aiflame" info o.data >o.info && grep -q "everything adds up" o.info &&
+			[ "$("$aiflame" query --format csv o.data 'SELECT count(*) FROM launches' | tail -1)" = "$3" ] ||
+			{ echo "status $got"; cat o.info; return 1; }
+	}
+	check "OpenCL: exit in a thread" opencl exit_thread 0 16
+	check "OpenCL: _exit in a thread" opencl _exit_thread 0 16
+	check "OpenCL: SIGTERM" opencl sigterm 143 8
+	check "OpenCL: -9" opencl sigkill 137 8
+	check "OpenCL: exec" opencl exec 0 24
+	check "nothing is left" nothing_left
+else
+	n=$((n + 1))
+	echo "ok $n - OpenCL targets # SKIP no OpenCL device: install pocl-opencl-icd ocl-icd-libopencl1"
+fi
+done_testing

@@ -1,0 +1,176 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A recorder under bad conditions: full disks, odd outputs, closed descriptors, tight limits, programs that
+# cannot be recorded. One clear line where something fails; the command is never disturbed.
+. "$(dirname "$0")/tap.sh"
+fake=$build/tests/mock/fake_app
+few='generate launches=2000 stacks=4 kernels=3 streams=2'
+much='generate launches=600000 rate=200000 stacks=4000 depth=50 kernels=20 streams=3'
+long='generate launches=350000 rate=50000 stacks=40 depth=40 kernels=20 streams=3'
+mkdir tmp
+export TMPDIR="$work/tmp" few much long fake aiflame
+unset XDG_RUNTIME_DIR
+
+# rec OPTIONS... CMD...: a quiet recording that loses nothing on purpose
+rec() { timeout -k 5 60 "$aiflame" record -q --all-launches "$@"; }
+# has N DATA: so many launches, all with their times
+has() {
+	"$aiflame" info "$2" >has.out && grep -q 'everything adds up' has.out &&
+		[ "$("$aiflame" query --format csv "$2" 'SELECT count(*) FROM executions' | tail -1)" = "$1" ] ||
+		{ cat has.out; return 1; }
+}
+# fails STATUS TEXT COMMAND...: exactly one line, with that text
+fails() {
+	wanted=$1 text=$2
+	shift 2
+	"$@" >out.txt 2>&1
+	got=$?
+	[ $got -eq "$wanted" ] && grep -qF -- "$text" out.txt && [ "$(wc -l <out.txt)" -eq 1 ] ||
+		{ echo "status $got"; cat out.txt; return 1; }
+}
+# whole N DATA COMMAND...: ends with 0 and has N launches
+whole() {
+	launches=$1 data=$2
+	shift 2
+	"$@" && has "$launches" "$data"
+}
+
+# ---- the disk ----
+mkdir small
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=1500k none small 2>/dev/null; then
+	trap 'umount "$work/small"; rm -rf "$work"' EXIT
+	check "a full disk is said once, the command's status is given" \
+		fails 7 "No space left on device; what was written before is valid" \
+		rec -o small/a.data sh -c '"$fake" "$much"; exit 7'
+	check "what was committed opens" says "cut short" "$aiflame" info small/a.data
+	rm -f small/*
+	dd if=/dev/zero of=small/fill bs=1k count=2000 2>/dev/null
+	check "a disk that is full from the start: the command does not run" \
+		fails 125 "No space left on device" rec -o small/b.data touch ran
+	check "and nothing is left" sh -c '[ ! -e ran ] && [ "$(ls small)" = fill ]'
+else
+	n=$((n + 1))
+	echo "ok $n - a full disk # SKIP no tmpfs can be mounted here"
+fi
+limited() { (ulimit -f 500 && rec -o limited.data sh -c 'echo here; exit 7'); }
+check "a limit on the size of files does not reach the command" status_is 7 limited
+check "its profile says what that cost" sh -c '
+	(ulimit -f 2000; "$aiflame" record -q -o l.data "$fake" "$few") && "$aiflame" info l.data | grep -q "File too large"'
+
+# ---- the output ----
+mkdir gone
+check "a directory that is removed meanwhile is said" fails 7 "gone/a.data: was removed or moved" \
+	rec -o gone/a.data sh -c 'rm -r gone; exit 7'
+mkdir here
+check "so is one that is renamed" fails 7 "here/a.data: was removed or moved" \
+	rec -o here/a.data sh -c 'mv here there; "$fake" "$few"; exit 7'
+check "where the profile is whole" has 2000 there/a.data
+mkfifo fifo
+for out in fifo /dev/null /dev/full there; do
+	check "output to $out is refused" fails 125 "it is not a file; choose another name with -o" rec -o $out touch ran
+done
+check "so is standard output" fails 125 "cannot go to standard output" rec -o - touch ran
+check "and what has no directory" fails 125 "choose a writable place" rec -o no/such/a.data touch ran
+check "none of which ran the command" test ! -e ran
+truncate -s 50G huge.data
+check "an existing huge file is moved, not read" sh -c '
+	"$aiflame" record -q -o huge.data true && [ "$(stat -c %s huge.data.old)" = 53687091200 ] && rm huge.data.old'
+echo precious >target
+ln -s target link.data
+check "a symbolic link is moved, what it points to is not touched" sh -c '
+	"$aiflame" record -q -o link.data true && [ ! -L link.data ] && [ -L link.data.old ] && grep -q precious target'
+
+# ---- the size ----
+trimmed() {
+	# The few rows above are windows, which are dropped and counted, too.
+	"$aiflame" info "$1" >t.info && grep -q 'old rows were dropped' t.info && grep -q 'everything adds up' t.info &&
+		grep -q 'MAX_SIZE' t.info && "$aiflame" flame -o t.svg "$1" && "$aiflame" report --kernels "$1" >t.txt &&
+		sum=$("$aiflame" query --format csv "$1" "
+			SELECT (SELECT count(*) FROM launches) + (SELECT count(*) FROM executions) +
+			(SELECT sum(count) FROM losses WHERE name = 'MAX_SIZE')" | tail -1) &&
+		[ "$sum" -ge 700000 ] && [ "$sum" -lt 700200 ] ||
+		{ cat t.info; return 1; }
+}
+rec -o keep.data --keep 3s "$fake" "$long"
+check "--keep drops what is older, and counts it" trimmed keep.data
+check "what is younger stays" sh -c '
+	"$aiflame" query --format csv keep.data "SELECT max(time_ns) - min(time_ns) FROM launches" | tail -1 |
+		awk "{ exit !(\$1 > 2.5e9 && \$1 < 5.5e9) }"'
+rec -o size.data --max-size 1M "$fake" "$long"
+check "--max-size drops the oldest, and counts it" trimmed size.data
+check "the file stays below it and a second's rows" sh -c '[ "$(stat -c %s size.data)" -lt 2000000 ]'
+
+# ---- options ----
+check "--keep x" fails 2 "--keep: 'x' is not understood" rec --keep x true
+check "--max-size -1" fails 2 "--max-size: '-1' is not understood" rec --max-size -1 true
+check "--device-rate 99999" fails 2 "at most 20000" rec --device-rate 99999 true
+check "--device-rate 0" status_is 0 rec -o 0.data --device-rate 0 true
+
+# ---- the environment ----
+check "a TMPDIR that does not exist" whole 2000 e.data env TMPDIR=/nowhere "$aiflame" record -q --all-launches -o e.data "$fake" "$few"
+check "an empty environment" whole 2000 e.data \
+	env -i PATH="$PATH" "$aiflame" record -q --all-launches -o e.data "$fake" "$few"
+check "a locale that does not exist" whole 2000 e.data env LC_ALL=xx_YY.KOI8 "$aiflame" record -q --all-launches -o e.data "$fake" "$few"
+check "LD_PRELOAD is kept behind ours" sh -c '
+	LD_PRELOAD=libm.so.6 "$aiflame" record -q sh -c "case \$LD_PRELOAD in *libaiflame-agent.so:libm.so.6) ;; *) exit 1 ;; esac"'
+check "a working directory that is gone" sh -c '
+	mkdir cwd && cd cwd && rmdir ../cwd && "$aiflame" record -q -o "$TMPDIR/../cwd.data" "$fake" "$few"'
+for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
+	check "descriptors that are closed: $closed" sh -c "
+		timeout 20 \"\$aiflame\" record --all-launches -o c.data \"\$fake\" \"\$few\" $closed && \"\$aiflame\" info c.data | grep -q 'adds up'"
+	check "their profile is whole" has 2000 c.data
+done
+check "and stay closed for the command" sh -c '"$aiflame" record -q sh -c "[ ! -e /proc/self/fd/0 ]" <&-'
+check "nobody reads what it says" sh -c '
+	{ "$aiflame" record --all-launches -o b.data "$fake" "$few" 2>&1; echo $? >status; } | head -c 1 >one; grep -qx 0 status'
+check "its profile is whole" has 2000 b.data
+check "SIGPIPE ends the command's own pipelines" sh -c '
+	[ -z "$("$aiflame" record -q sh -c "yes | head -1" 2>&1 >/dev/null)" ] &&
+	[ "$("$aiflame" record -q grep SigIgn /proc/self/status)" = "$(grep SigIgn /proc/self/status)" ]'
+check "SIGCHLD ignored by whoever started it" status_is 5 timeout 20 \
+	sh -c 'trap "" CHLD; exec "$aiflame" record -q -o b.data sh -c "exit 5"'
+check "signals that were ignored do not end the recording" sh -c '
+	trap "" HUP INT; "$aiflame" record -q -o b.data sh -c "sleep 0.3; kill -INT \$PPID; kill -HUP \$PPID; sleep 0.3; exit 6"
+	[ $? = 6 ]'
+check "32 descriptors" sh -c 'ulimit -n 32; exec timeout 20 "$aiflame" record -q --all-launches -o n.data "$fake" "$few"'
+check "are enough" has 2000 n.data
+check "little memory for the rings: the command runs, the profile says why" sh -c '
+	(ulimit -v 200000; exec timeout 20 "$aiflame" record -q -o v.data "$fake" "$few") &&
+	"$aiflame" info v.data | grep -q "Cannot allocate memory"'
+
+# ---- commands ----
+check "five megabytes of arguments" sh -c '
+	ulimit -s 65536 || exit 0
+	x=$(head -c 100000 /dev/zero | tr "\0" x); set --; for i in $(seq 50); do set -- "$@" "$x"; done
+	exec timeout 30 "$aiflame" record -o argv.data "$fake" "generate launches=5" "$@" 2>argv.txt'
+check "do not fill the screen" sh -c '[ "$(wc -c <argv.txt)" -lt 4000 ]'
+check "a pipeline of fifty processes" sh -c '
+	cmd="seq 1000"; for i in $(seq 50); do cmd="$cmd | cat"; done
+	[ "$("$aiflame" record -q -o pipe.data sh -c "$cmd | wc -l")" = 1000 ] &&
+	[ "$("$aiflame" query --format csv pipe.data "SELECT count(*) FROM processes WHERE agent" | tail -1)" -ge 52 ]'
+nested() {
+	rec -o outer.data sh -c '"$aiflame" record -q --all-launches -o inner.data "$fake" "$few"; "$fake" "$few"; "$fake" "$few"' &&
+		has 2000 inner.data && has 4000 outer.data
+}
+check "a recorder inside a recorded shell: each has its own" nested
+echo 'int main(void) { return 9; }' >nine.c
+# uncovered WHAT TEXT: ./nine runs as it does without us, and the profile says why it has nothing
+uncovered() {
+	check "$1: runs undisturbed" status_is 9 rec -o u.data ./nine
+	check "$1: so it does below a recorded shell" status_is 9 rec -o us.data sh -c './nine; exit $?'
+	check "$1: the profile says why there is nothing" says "$2" "$aiflame" info u.data
+}
+gcc -static -o nine nine.c 2>/dev/null && uncovered "a static program" "statically linked"
+command -v musl-gcc >/dev/null && musl-gcc -o nine nine.c && uncovered "a musl program" "another C library"
+gcc -m32 -o nine nine.c 2>/dev/null && uncovered "a 32-bit program" "32-bit program"
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$work" && mkdir -m 777 user
+	check "a set-user-id program" sh -c '
+		cd user && su nobody -s /bin/sh -c "\"$aiflame\" record -q -o s.data passwd --status" >/dev/null &&
+		"$aiflame" info s.data | grep -q "set-user-id"'
+	check "an ordinary user's directory without permission" sh -c '
+		cd user && mkdir -m 755 ro && cd ro && su nobody -s /bin/sh -c "\"$aiflame\" record -q true" 2>&1 |
+		grep -q "choose a writable place with -o"'
+fi
+check "nothing is left in TMPDIR" sh -c '[ -z "$(ls -A "$TMPDIR")" ]'
+done_testing
