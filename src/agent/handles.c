@@ -23,10 +23,17 @@ void *aif_handles_get(const struct aif_handles *h, const void *handle)
 {
 	struct aif_handle_table *t = atomic_load_explicit(&h->table, memory_order_acquire);
 
-	/* A free slot's value is NULL. */
-	return t && handle ? atomic_load_explicit(&slot_of(t, (uintptr_t)handle)->value,
-						  memory_order_acquire)
-			   : NULL;
+	for (uint64_t i = aif_mix64((uintptr_t)handle); t && handle; i++) {
+		struct aif_handle_slot *s = &t->slots[i & (t->cap - 1)];
+		uint64_t key = atomic_load_explicit(&s->key, memory_order_acquire);
+
+		/* Not its value then: the slot may have been taken for another since. */
+		if (!key)
+			return NULL;
+		if (key == (uintptr_t)handle)
+			return atomic_load_explicit(&s->value, memory_order_acquire);
+	}
+	return NULL;
 }
 
 static void put(struct aif_handle_table *t, uint64_t key, void *value)
