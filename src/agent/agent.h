@@ -25,6 +25,7 @@ struct aif_agent {
 	_Atomic(int (*)(void *)) real_dlclose;
 	struct aif_session session;
 	struct aif_budget budget;
+	struct aif_python *python; /* with the session's unwinder */
 	struct aif_threads threads;
 	struct aif_announced announced;
 	struct aif_sampler sampler;

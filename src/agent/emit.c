@@ -121,89 +121,39 @@ bool aif_emit_kernel(struct aif_thread *t, uint32_t id, uint32_t program, const 
 	return true;
 }
 
-static uint64_t hash_words(const uint64_t *p, size_t n)
+bool aif_emit_pycode(struct aif_thread *t, uint32_t id, const struct aif_python_code *c)
 {
-	/* Two lanes, so that a multiplication need not wait for the one before it. */
-	uint64_t a = n, b = ~n;
+	uint32_t lines = AIF_MIN(c->lines_len, UINT32_C(20000));
+	struct aif_wire_pycode *r =
+		RESERVE(t, PYCODE, pycode, c->name_len + c->file_len + lines, id);
+	char *at;
 
-	for (; n > 1; n -= 2, p += 2) {
-		a = (a ^ p[0]) * UINT64_C(0x9e3779b97f4a7c15);
-		a ^= a >> 32;
-		b = (b ^ p[1]) * UINT64_C(0xc2b2ae3d27d4eb4f);
-		b ^= b >> 29;
-	}
-	if (n)
-		a = (a ^ p[0]) * UINT64_C(0x9e3779b97f4a7c15);
-	return aif_mix64(a ^ aif_mix64(b)) | 1; /* 0 means free */
-}
-
-/* Room for one more entry in both tables, as told to the ring's reader. */
-static bool start_anew(struct aif_thread *t)
-{
-	aif_idtable_clear(&t->stacks);
-	aif_idtable_clear(&t->shapes);
-	return aif_thread_announce(t);
-}
-
-uint32_t aif_emit_stack(struct aif_thread *t, const uint64_t *pcs, unsigned depth,
-			enum aif_unwind_stop stop)
-{
-	uint64_t hash = hash_words(pcs, depth);
-	uint32_t check = depth << 8 | (uint32_t)stop, id;
-	struct aif_id_entry *e;
-	struct aif_wire_stack *r;
-
-	/* A module went away: the same addresses may now be another's. */
-	if (aif_unlikely(t->unwind_generation !=
-			 aif_unwinder_generation(aif_agent.session.unwinder))) {
-		t->unwind_generation = aif_unwinder_generation(aif_agent.session.unwinder);
-		aif_idtable_clear(&t->stacks);
-	}
-	e = aif_idtable_find(&t->stacks, hash, check);
-	if (aif_likely(e->hash))
-		return e->id;
-
-	if (t->stacks.len >= AIF_THREAD_STACKS) {
-		if (!start_anew(t))
-			return AIF_WIRE_NONE;
-		e = aif_idtable_find(&t->stacks, hash, check);
-	}
-	aif_announce_modules(t, pcs, depth);
-	id = t->stacks.next;
-	r = RESERVE(t, STACK, stack, depth * sizeof(pcs[0]), id);
 	if (!r)
-		return AIF_WIRE_NONE;
+		return false;
+	r->first_line = c->first_line;
+	r->name_len = (uint16_t)c->name_len;
+	r->file_len = (uint16_t)c->file_len;
+	r->lines_len = (uint16_t)lines;
+	r->minor = c->minor;
+	at = append((char *)(r + 1), c->name, c->name_len);
+	at = append(at, c->file, c->file_len);
+	append(at, (const char *)c->lines, lines);
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_stack_record(struct aif_thread *t, uint32_t id, const uint64_t *entries,
+			   unsigned depth, unsigned stop)
+{
+	struct aif_wire_stack *r = RESERVE(t, STACK, stack, depth * sizeof(entries[0]), id);
+
+	if (!r)
+		return false;
 	r->depth = depth;
 	r->stop = stop;
-	memcpy(r->pcs, pcs, depth * sizeof(pcs[0]));
+	memcpy(r->pcs, entries, depth * sizeof(entries[0]));
 	aif_ring_commit(&t->ring);
-	aif_idtable_take(&t->stacks, e, hash, check);
-	return id;
-}
-
-uint32_t aif_emit_stack_here(struct aif_thread *t, const struct aif_regs *regs,
-			     const struct aif_emit_api *api)
-{
-	struct aif_unwinder *u = aif_agent.session.unwinder;
-	uint64_t *pcs = t->pcs;
-	struct aif_unwind_result r;
-
-	r = aif_unwind(u, regs, false, t->bounds, pcs, AIF_WIRE_MAX_DEPTH);
-	if (aif_unlikely(r.stop == AIF_STOP_NO_MODULE) && aif_unwinder_stale(u, pcs[r.depth - 1]) &&
-	    aif_session_refresh(aif_now_ns()))
-		r = aif_unwind(u, regs, false, t->bounds, pcs, AIF_WIRE_MAX_DEPTH);
-	/* pcs[0] is in our own entry. Its place is taken by the API function, unless that one left a
-	 * frame of its own. */
-	if (r.depth > 1 && pcs[1] > api->lo && pcs[1] <= api->hi) {
-		pcs++;
-		r.depth--;
-	} else if (api->pc) {
-		pcs[0] = api->pc + 1;
-	} else {
-		pcs++;
-		r.depth--;
-	}
-	return aif_emit_stack(t, pcs, r.depth, r.stop);
+	return true;
 }
 
 uint32_t aif_emit_shape(struct aif_thread *t, const struct aif_emit_shape *shape)
@@ -215,7 +165,7 @@ uint32_t aif_emit_shape(struct aif_thread *t, const struct aif_emit_shape *shape
 
 	static_assert(sizeof(words) == sizeof(*shape), "three pairs");
 	memcpy(words, shape, sizeof(words));
-	hash = hash_words(words, AIF_ARRAY_LEN(words));
+	hash = aif_idtable_hash(words, AIF_ARRAY_LEN(words)) | 1;
 	e = aif_idtable_find(&t->shapes, hash, 0);
 	if (aif_likely(e->hash))
 		return e->id;
@@ -290,7 +240,8 @@ void aif_emit_block_ended(struct aif_thread *t, uint32_t next, uint64_t now)
 	if (t->block_launches) {
 		aif_budget_add(b, t->block, t->block_launches);
 		/* Between two on-blocks this thread launched nothing that was not captured. */
-		r = aif_budget_is_on(t->block) && aif_budget_is_on(next)
+		r = aif_budget_is_on(t->block) && (aif_budget_is_on(next) ||
+						   (!next && t->block_duty_ppm == 1000000))
 			    ? NULL
 			    : RESERVE(t, BLOCK, block, 0, aif_budget_is_on(t->block));
 		if (r) {

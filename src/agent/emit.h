@@ -42,13 +42,13 @@ struct aif_emit_api {
 /* The thread has left the budget's block that it was in, for `next` (0 = it ends). */
 void aif_emit_block_ended(struct aif_thread *t, uint32_t next, uint64_t now);
 
-/* The stack id of the code that called the function which *regs was taken in (AIF_REGS_HERE); that
- * function is not part of it. AIF_WIRE_NONE if it could not be kept. */
-uint32_t aif_emit_stack_here(struct aif_thread *t, const struct aif_regs *regs,
-			     const struct aif_emit_api *api);
 /* The id of a stack that is known otherwise. All but pcs[0] are return addresses. */
 uint32_t aif_emit_stack(struct aif_thread *t, const uint64_t *pcs, unsigned depth,
 			enum aif_unwind_stop stop);
+/* For capture.c, which gives the numbers. */
+bool aif_emit_stack_record(struct aif_thread *t, uint32_t id, const uint64_t *entries,
+			   unsigned depth, unsigned stop);
+bool aif_emit_pycode(struct aif_thread *t, uint32_t id, const struct aif_python_code *c);
 
 struct aif_emit_shape {
 	uint32_t grid[3], block[3];

@@ -29,9 +29,18 @@ static void grow(struct aif_idtable *t)
 bool aif_idtable_take(struct aif_idtable *t, struct aif_id_entry *free_entry, uint64_t hash,
 		      uint32_t check)
 {
+	bool taken = aif_idtable_also(t, free_entry, hash, check, t->next);
+
+	t->next += taken;
+	return taken;
+}
+
+bool aif_idtable_also(struct aif_idtable *t, struct aif_id_entry *free_entry, uint64_t hash,
+		      uint32_t check, uint32_t id)
+{
 	if (t->len >= t->max / 2)
 		return false;
-	*free_entry = (struct aif_id_entry){.hash = hash, .id = t->next++, .check = check};
+	*free_entry = (struct aif_id_entry){.hash = hash, .id = id, .check = check};
 	if (++t->len > t->cap / 2 && t->cap < t->max)
 		grow(t);
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/base.h"
+#include "base/map.h"
 
 /*
  * A thread's own table 64-bit hash -> small id, for stacks and shapes. It never allocates: the owner
@@ -36,6 +36,23 @@ void aif_idtable_init(struct aif_idtable *t, void *memory, uint32_t min, uint32_
 /* Forgets the entries; ids go on. */
 void aif_idtable_clear(struct aif_idtable *t);
 
+/* Of words; may be 0, which a table takes for free. */
+static inline uint64_t aif_idtable_hash(const uint64_t *p, size_t n)
+{
+	/* Two lanes, so that a multiplication need not wait for the one before it. */
+	uint64_t a = n, b = ~n;
+
+	for (; n > 1; n -= 2, p += 2) {
+		a = (a ^ p[0]) * UINT64_C(0x9e3779b97f4a7c15);
+		a ^= a >> 32;
+		b = (b ^ p[1]) * UINT64_C(0xc2b2ae3d27d4eb4f);
+		b ^= b >> 29;
+	}
+	if (n)
+		a = (a ^ p[0]) * UINT64_C(0x9e3779b97f4a7c15);
+	return aif_mix64(a ^ aif_mix64(b));
+}
+
 /* The entry of (hash, check), or the free one where it belongs. */
 static inline struct aif_id_entry *aif_idtable_find(struct aif_idtable *t, uint64_t hash,
 						    uint32_t check)
@@ -53,3 +70,6 @@ static inline struct aif_id_entry *aif_idtable_find(struct aif_idtable *t, uint6
  * full: clear it first. The entry may have moved: it is not to be used afterwards. */
 bool aif_idtable_take(struct aif_idtable *t, struct aif_id_entry *free_entry, uint64_t hash,
 		      uint32_t check);
+/* The same for another name of what has an id already. */
+bool aif_idtable_also(struct aif_idtable *t, struct aif_id_entry *free_entry, uint64_t hash,
+		      uint32_t check, uint32_t id);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/session.h"
 
-#include "agent/enter.h"
+#include "agent/emit.h"
 #include "agent/memory.h"
 #include "agent/runtime.h"
 #include "base/clock.h"
@@ -24,6 +24,9 @@
 #define FORK_TIMEOUT_MS  100
 /* Four wake-ups a second cost about 0.01 % of a core. */
 #define HELPER_PERIOD_NS (AIF_NS_PER_S / 4)
+/* At first, when devices are opened and threads are made: short programs are recorded, too. */
+#define EARLY_NS        AIF_NS_PER_S
+#define EARLY_PERIOD_NS 25000000
 /* The recorder's heart beats at least each 500 ms. */
 #define SILENCE_NS      (2 * AIF_NS_PER_S)
 #define REFRESH_EACH_NS (AIF_NS_PER_S / 10)
@@ -93,6 +96,32 @@ static bool is_last(void)
 	return at && !strncmp(at, " 2 ", 3);
 }
 
+/* An interpreter may be loaded late; and when nobody listens it gets back what we took. */
+static void watch_python(bool collect)
+{
+	struct aif_session *s = &aif_agent.session;
+	struct aif_python *py = aif_agent.python;
+	int reason;
+
+	if (!collect || (s->options & AIF_OPTION_NO_PYTHON)) {
+		if (aif_python_state(py) == AIF_PYTHON_ON ||
+		    aif_python_state(py) == AIF_PYTHON_CHECKING)
+			aif_python_stop(py);
+		return;
+	}
+	if (aif_python_wanted(py))
+		aif_python_detect(py);
+	reason = aif_python_reason(py);
+	if (reason && reason != s->python_reason) {
+		struct aif_thread *t = aif_thread_enter();
+
+		if (t && aif_emit_note(t, (enum aif_reason)reason, 1, ""))
+			s->python_reason = reason;
+		if (t)
+			aif_thread_leave(t);
+	}
+}
+
 static void publish_budget(struct aif_shm *shm)
 {
 	struct aif_budget *b = &aif_agent.budget;
@@ -106,8 +135,8 @@ static void publish_budget(struct aif_shm *shm)
 static void *helper(void *arg)
 {
 	struct aif_session *s = &aif_agent.session;
-	const struct timespec period = {.tv_nsec = HELPER_PERIOD_NS};
-	uint64_t looked = 0;
+	struct timespec period = {0};
+	uint64_t looked = 0, began = aif_now_ns();
 
 	(void)arg;
 	prctl(PR_SET_NAME, "aiflame");
@@ -131,9 +160,11 @@ static void *helper(void *arg)
 				      memory_order_relaxed);
 		if (now - looked >= LAST_LOOK_NS) {
 			looked = now;
+			watch_python(collect);
 			if (is_last())
 				return NULL; /* the C library then ends the process, as without us */
 		}
+		period.tv_nsec = now - began < EARLY_NS ? EARLY_PERIOD_NS : HELPER_PERIOD_NS;
 		nanosleep(&period, NULL);
 	}
 }
@@ -208,6 +239,9 @@ static int attach(int timeout_ms, bool after_fork)
 	s->ring_size = shm->ring_size;
 	s->options = shm->options;
 	s->device_rate = shm->device_rate;
+	s->python_reason = 0;
+	if (!(s->options & AIF_OPTION_NO_PYTHON))
+		aif_python_detect(aif_agent.python);
 	atomic_fetch_add_explicit(&shm->before_attach, atomic_exchange(&s->before_attach, 0),
 				  memory_order_relaxed);
 	aif_budget_init(&aif_agent.budget, shm->overhead_ppm, bound_ns(), aif_now_ns(),
@@ -234,7 +268,8 @@ static int first_start(struct aif_session *s)
 	int r;
 
 	s->unwinder = aif_pages(aif_unwinder_size());
-	if (!s->unwinder)
+	aif_agent.python = aif_pages(sizeof(*aif_agent.python));
+	if (!s->unwinder || !aif_agent.python)
 		return -ENOMEM;
 	r = aif_unwinder_init(s->unwinder);
 	if (r == 0)

@@ -54,6 +54,7 @@ struct aif_session {
 	uint32_t slots;
 	uint64_t ring_size;
 	uint32_t options, device_rate;
+	int python_reason; /* that was told */
 	struct aif_unwinder *unwinder;
 	_Atomic uint64_t refreshed_ns;  /* when a launch last refreshed the unwinder */
 	_Atomic uint64_t before_attach; /* launches while there was no memory */

@@ -55,21 +55,65 @@ void aif_threads_forked(struct aif_threads *threads)
 	pthread_mutex_init(&threads->lock, NULL);
 }
 
+struct part {
+	void *to; /* the pointer that gets it */
+	size_t bytes;
+};
+
+static void *memo_new(struct aif_threads *threads)
+{
+	void *memo = NULL;
+
+	pthread_mutex_lock(&threads->lock);
+	if (threads->memos < AIF_THREAD_MEMOS) {
+		memo = aif_pages(aif_memo_size());
+		threads->memos += memo != NULL;
+	}
+	pthread_mutex_unlock(&threads->lock);
+	return memo;
+}
+
 static struct aif_thread *make(void)
 {
-	size_t at = AIF_ALIGN_UP(sizeof(struct aif_thread), 64),
-	       pcs = AIF_WIRE_MAX_DEPTH * sizeof(uint64_t),
-	       stacks = aif_idtable_bytes(2 * AIF_THREAD_STACKS),
-	       shapes = aif_idtable_bytes(2 * AIF_THREAD_SHAPES);
-	uint8_t *memory = aif_pages(at + pcs + stacks + shapes);
-	struct aif_thread *t = (struct aif_thread *)memory;
+	struct aif_thread *t;
+	void *stacks, *shapes, *codes, *self;
+	struct part parts[] = {
+		{&self, sizeof(*t)},
+		{&stacks, aif_idtable_bytes(4 * AIF_THREAD_STACKS)},
+		{&shapes, aif_idtable_bytes(2 * AIF_THREAD_SHAPES)},
+		{&codes, aif_idtable_bytes(2 * AIF_THREAD_CODES)},
+		{NULL, AIF_MEMO_MAX_DEPTH * sizeof(t->pcs[0])},
+		{NULL, (AIF_MEMO_MAX_DEPTH + 1) * sizeof(t->frames[0])},
+		{NULL, AIF_MEMO_MAX_DEPTH * sizeof(t->sps[0])},
+		{NULL, AIF_WIRE_MAX_DEPTH * sizeof(t->entries[0])},
+		{NULL, AIF_THREAD_PYTHON * sizeof(t->python[0])},
+		{NULL, AIF_WIRE_MAX_DEPTH * sizeof(t->order[0])},
+		{NULL, AIF_PYTHON_CODE_BUFFER},
+	};
+	size_t size = 0;
+	uint8_t *memory;
 
-	if (!t)
+	for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++)
+		size += AIF_ALIGN_UP(parts[i].bytes, 64);
+	memory = aif_pages(size);
+	if (!memory)
 		return NULL;
-	t->pcs = (uint64_t *)(memory + at);
-	aif_idtable_init(&t->stacks, memory + at + pcs, FIRST_ENTRIES, 2 * AIF_THREAD_STACKS);
-	aif_idtable_init(&t->shapes, memory + at + pcs + stacks, FIRST_ENTRIES / 4,
-			 2 * AIF_THREAD_SHAPES);
+	t = (struct aif_thread *)memory;
+	parts[4].to = &t->pcs;
+	parts[5].to = &t->frames;
+	parts[6].to = &t->sps;
+	parts[7].to = &t->entries;
+	parts[8].to = &t->python;
+	parts[9].to = &t->order;
+	parts[10].to = &t->code;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++) {
+		memcpy(parts[i].to, &memory, sizeof(memory));
+		memory += AIF_ALIGN_UP(parts[i].bytes, 64);
+	}
+	aif_idtable_init(&t->stacks, stacks, FIRST_ENTRIES, 4 * AIF_THREAD_STACKS);
+	aif_idtable_init(&t->shapes, shapes, FIRST_ENTRIES / 4, 2 * AIF_THREAD_SHAPES);
+	aif_idtable_init(&t->codes, codes, FIRST_ENTRIES, 2 * AIF_THREAD_CODES);
+	t->memo = memo_new(&aif_agent.threads);
 	return t;
 }
 
@@ -138,8 +182,16 @@ bool aif_thread_announce(struct aif_thread *t)
 	memset(r->name, 0, sizeof(r->name));
 	prctl(PR_GET_NAME, r->name);
 	aif_ring_commit(&t->ring);
-	t->stacks.next = t->shapes.next = 0;
+	t->stacks.next = t->shapes.next = t->codes.next = 0;
 	return true;
+}
+
+bool aif_thread_start_anew(struct aif_thread *t)
+{
+	aif_idtable_clear(&t->stacks);
+	aif_idtable_clear(&t->shapes);
+	aif_idtable_clear(&t->codes);
+	return aif_thread_announce(t);
 }
 
 /* Takes a slot for this thread. */
@@ -157,6 +209,9 @@ static bool join_session(struct aif_thread *t)
 		      aif_shm_ring(s->shm, s->slots, s->ring_size, t->slot_index), s->ring_size);
 	aif_idtable_clear(&t->stacks);
 	aif_idtable_clear(&t->shapes);
+	aif_idtable_clear(&t->codes);
+	if (t->memo)
+		aif_memo_init(t->memo, s->unwinder, t->bounds, AIF_MEMO_MAX_DEPTH);
 	t->unwind_generation = aif_unwinder_generation(s->unwinder);
 	t->block = 0;
 	t->block_launches = 0;

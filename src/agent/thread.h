@@ -2,7 +2,8 @@
 #pragma once
 
 #include "agent/idtable.h"
-#include "unwind/unwind.h"
+#include "unwind/interleave.h"
+#include "unwind/memo.h"
 #include "wire/ring.h"
 
 #include <pthread.h>
@@ -30,6 +31,11 @@
  * than 10,000. */
 #define AIF_THREAD_STACKS 16384
 #define AIF_THREAD_SHAPES 2048
+#define AIF_THREAD_CODES  4096 /* Python functions */
+/* Python frames of one stack at most: CPython's own limit of recursion. */
+#define AIF_THREAD_PYTHON 1000
+/* Threads with a memo, of 1.2 MB at most each: 58 MB. The others unwind each stack. */
+#define AIF_THREAD_MEMOS 48
 
 enum aif_busy {
 	AIF_BUSY_NOT = 0,
@@ -50,14 +56,23 @@ struct aif_thread {
 	uint32_t block_duty_ppm;    /* as it was when that block was chosen */
 	uint64_t block_start, block_launches;
 	struct aif_stack_bounds bounds;
-	struct aif_idtable stacks, shapes;
-	uint64_t *pcs;           /* AIF_WIRE_MAX_DEPTH */
-	struct aif_thread *next; /* in the pool */
+	struct aif_idtable stacks, shapes, codes;
+	struct aif_memo *memo; /* NULL: there are too many */
+	/* Scratch of a capture, whose pages are touched when they are needed. */
+	uint64_t *pcs;                   /* AIF_MEMO_MAX_DEPTH, without memo */
+	struct aif_unwind_frame *frames; /* AIF_MEMO_MAX_DEPTH + 1, without memo */
+	uint64_t *sps;                   /* AIF_MEMO_MAX_DEPTH */
+	uint64_t *entries;               /* AIF_WIRE_MAX_DEPTH */
+	struct aif_python_frame *python; /* AIF_THREAD_PYTHON */
+	uint32_t *order;                 /* AIF_WIRE_MAX_DEPTH */
+	uint8_t *code;                   /* AIF_PYTHON_CODE_BUFFER */
+	struct aif_thread *next;         /* in the pool */
 };
 
 struct aif_threads {
 	pthread_mutex_t lock; /* of the pool */
 	struct aif_thread *pool;
+	uint32_t memos;    /* made so far; threads that end leave theirs to others */
 	pthread_key_t key; /* its destructor gives back */
 	atomic_bool have_key;
 	_Atomic uint64_t scavenged_ns;
@@ -76,3 +91,5 @@ void aif_threads_forked(struct aif_threads *threads);
 
 /* Tells the ring's reader who writes it, and that slot-scoped ids start anew. False: ring full. */
 bool aif_thread_announce(struct aif_thread *t);
+/* A table is full: all of them start anew, as told to the ring's reader. False: ring full. */
+bool aif_thread_start_anew(struct aif_thread *t);

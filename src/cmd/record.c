@@ -35,6 +35,7 @@ static const struct aif_opt opts[] = {
 	{0, "keep", "TIME", AIF_OPT_TIME, AT(keep_ns), 0, "keep only the last TIME of details"},
 	{0, "max-size", "BYTES", AIF_OPT_BYTES, AT(max_size), 0,
 	 "keep the file's details below this size, dropping the oldest"},
+	{0, "no-python", NULL, AIF_OPT_FLAG, AT(no_python), 0, "stacks without Python frames"},
 	{0, "no-source", NULL, AIF_OPT_FLAG, AT(no_source), 0, "do not store kernels' source text"},
 	{0, "no-code", NULL, AIF_OPT_FLAG, AT(no_code), 0, "do not store kernels' machine code"},
 	{'q', "quiet", NULL, AIF_OPT_FLAG, AT(quiet), 0, "no live line and no summary"},

@@ -4,11 +4,14 @@
 #include "export/glob.h"
 #include "export/tree.h"
 
+#include <string.h>
+
 enum type_set {
 	TYPE_NATIVE = 1,
 	TYPE_INLINED = 2,
 	TYPE_PYTHON = 4,
 	TYPE_API = 8,
+	TYPE_INTERPRETER = 16,
 };
 
 static unsigned types_of(unsigned type)
@@ -38,7 +41,7 @@ static void label_put(struct aif_buf *b, const char *label, const char *name,
 }
 
 enum aif_fold_action aif_fold(enum aif_name_detail detail, unsigned type, const char *name,
-			      size_t len, struct aif_buf *ret_label)
+			      size_t len, const char *module, struct aif_buf *ret_label)
 {
 	static const struct {
 		enum aif_name_detail detail;
@@ -53,8 +56,12 @@ enum aif_fold_action aif_fold(enum aif_name_detail detail, unsigned type, const 
 	struct aif_glob_part first;
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(rules); i++) {
-		if (detail > rules[i].detail || !(types_of(type) & rules[i].types) ||
-		    !aif_glob(rules[i].pattern, name, len, &first))
+		bool by_module = rules[i].types == TYPE_INTERPRETER;
+
+		if (detail > rules[i].detail ||
+		    !(types_of(type) & (by_module ? TYPE_NATIVE : rules[i].types)) ||
+		    !aif_glob(rules[i].pattern, by_module ? module : name,
+			      by_module ? strlen(module) : len, &first))
 			continue;
 		if (rules[i].action == AIF_FOLD_RENAME)
 			label_put(ret_label, rules[i].label, name, first);

@@ -16,7 +16,8 @@ enum aif_fold_action {
 };
 
 /* What to do at this detail with a frame of an enum aif_tree_type (AIF_TREE_INLINED or-ed) and name: the
- * function's for native frames, the label for Python's. A label is appended to *ret_label for
- * AIF_FOLD_RENAME only. */
+ * function's for native frames, the label for Python's. `module`: the file's name (without folders)
+ * where it is the interpreter's of a profile with Python frames, else "". A label is appended to
+ * *ret_label for AIF_FOLD_RENAME only. */
 enum aif_fold_action aif_fold(enum aif_name_detail detail, unsigned type, const char *name,
-			      size_t len, struct aif_buf *ret_label);
+			      size_t len, const char *module, struct aif_buf *ret_label);

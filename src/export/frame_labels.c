@@ -20,6 +20,7 @@ struct aif_frame_labels {
 	struct aif_frame_label *labels;
 	size_t labels_len, labels_cap;
 	uint32_t *codes; /* of p->codes, in order of module and address */
+	bool has_python;
 	struct aif_disasm *disasm;
 	uint32_t disasm_arch; /* string; what .disasm is for, NULL if there is none for it */
 	struct aif_buf label, full, place, renamed;
@@ -62,6 +63,8 @@ int aif_frame_labels_new(const struct aif_profile *p, struct aif_tree *t,
 	if (!l)
 		return -ENOMEM;
 	*l = (struct aif_frame_labels){.p = p, .tree = t, .opts = *o, .disasm_arch = AIF_NONE};
+	for (size_t i = 0; i < p->frames_len && !l->has_python; i++)
+		l->has_python = p->frames[i].kind == AIF_FRAME_PYTHON;
 	l->frames = calloc(p->frames_len + 1, sizeof(*l->frames));
 	l->codes = malloc((p->codes_len + 1) * sizeof(*l->codes));
 	if (!l->frames || !l->codes || names_index(l) < 0) {
@@ -157,12 +160,13 @@ static void file_put(struct aif_buf *b, const char *file, uint32_t line, bool wi
 
 /* Asks the folding rules; a new name replaces the label. */
 static enum aif_fold_action label_fold(struct aif_frame_labels *l, unsigned type, const char *name,
-				       size_t len)
+				       size_t len, const char *module)
 {
 	enum aif_fold_action action;
 
 	aif_buf_clear(&l->renamed);
-	action = aif_fold(l->opts.detail, type, name, len, &l->renamed);
+	action =
+		aif_fold(l->opts.detail, type, name, len, l->has_python ? module : "", &l->renamed);
 	if (action == AIF_FOLD_RENAME) {
 		aif_buf_clear(&l->label);
 		aif_buf_append(&l->label, l->renamed.data, l->renamed.len);
@@ -185,8 +189,9 @@ static int python_add(struct aif_frame_labels *l, const struct aif_frame_name *n
 		aif_buf_putc(&l->label, ')');
 		aif_buf_putc(&l->full, ')');
 	}
-	return label_add(l, AIF_TREE_PYTHON,
-			 label_fold(l, AIF_TREE_PYTHON, (const char *)l->label.data, l->label.len));
+	return label_add(
+		l, AIF_TREE_PYTHON,
+		label_fold(l, AIF_TREE_PYTHON, (const char *)l->label.data, l->label.len, ""));
 }
 
 static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, const char *name,
@@ -206,7 +211,7 @@ static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, con
 		aif_buf_append(&l->label, name, len);
 	else
 		aif_name_short(name, len, l->opts.detail, &l->label);
-	action = label_fold(l, type, name, len);
+	action = label_fold(l, type, name, len, base_name(module_path(l->p, f->module)));
 	if (l->opts.lines && n && n->line && *file) {
 		aif_buf_puts(&l->label, " (");
 		file_put(&l->label, base_name(file), n->line, true);

@@ -381,6 +381,7 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 	ret_stats->samples = dt->d.samples;
 	ret_stats->sampled_by_perf = dt->d.sampled_by_perf > 0;
 	ret_stats->sampled_by_timer = dt->d.sampled_by_timer > 0;
+	aif_pycodes_finish(&dt->d.pycodes);
 	free(dt->d.scratch);
 	pthread_mutex_destroy(&dt->lock);
 	free(dt);

@@ -53,6 +53,7 @@ static void on_thread(struct aif_ingest *in, const struct aif_wire_thread *r)
 	name[sizeof(r->name)] = '\0';
 	aif_map_clear(&in->slot->stacks);
 	aif_map_clear(&in->slot->shapes);
+	aif_map_clear(&in->slot->pycodes);
 	in->slot->thread = aif_target_thread(in->drainer, in->target, r->head.aux, name);
 }
 
@@ -195,24 +196,47 @@ static void on_shape(struct aif_ingest *in, const struct aif_wire_shape *r)
 	put(&in->slot->shapes, r->head.aux, aif_store_shape(in->drainer->store, &shape));
 }
 
+static void on_pycode(struct aif_ingest *in, const struct aif_wire_pycode *r)
+{
+	put(&in->slot->pycodes, r->head.aux,
+	    aif_pycodes_add(&in->drainer->pycodes, in->drainer->store, r));
+}
+
+static uint32_t python_frame(struct aif_ingest *in, uint64_t entry)
+{
+	uint32_t code = get(&in->slot->pycodes, (entry & ~AIF_WIRE_PYTHON) >> 32);
+
+	return aif_pycodes_frame(&in->drainer->pycodes, in->drainer->store, code, (int32_t)entry);
+}
+
+static uint32_t native_frame(struct aif_ingest *in, uint64_t entry, uint64_t now)
+{
+	uint64_t pc = entry - 1; /* inside the call instruction */
+	const struct aif_range *range = aif_target_range(in->drainer, in->target, pc, now);
+
+	return aif_store_frame(in->drainer->store, AIF_FRAME_NATIVE,
+			       range ? range->module : AIF_NONE, range ? pc - range->base : pc);
+}
+
 static void on_stack(struct aif_ingest *in, const struct aif_wire_stack *r)
 {
 	struct aif_drainer *d = in->drainer;
-	uint32_t stack = AIF_NONE;
+	uint32_t stack = AIF_NONE, flags = 0;
 	uint64_t now = aif_now_ns();
 
+	if (r->stop & ~(uint32_t)AIF_WIRE_STACK_BLOCK)
+		flags |= AIF_STACK_TRUNCATED;
+	if (r->stop & AIF_WIRE_STACK_BLOCK)
+		flags |= AIF_STACK_GUESSED;
+
 	for (uint32_t i = r->depth; i-- > 0;) {
-		uint64_t pc = r->pcs[i] - 1; /* inside the call instruction */
-		const struct aif_range *range = aif_target_range(d, in->target, pc, now);
-		uint32_t frame = aif_store_frame(d->store, AIF_FRAME_NATIVE,
-						 range ? range->module : AIF_NONE,
-						 range ? pc - range->base : pc),
+		uint32_t frame = r->pcs[i] & AIF_WIRE_PYTHON ? python_frame(in, r->pcs[i])
+							     : native_frame(in, r->pcs[i], now),
 			 next;
 
 		if (frame == AIF_NONE)
 			continue;
-		next = aif_store_stack(d->store, stack, frame,
-				       i == 0 && r->stop ? AIF_STACK_TRUNCATED : 0);
+		next = aif_store_stack(d->store, stack, frame, i ? 0 : flags);
 		if (next != AIF_NONE)
 			stack = next;
 	}
@@ -481,6 +505,7 @@ void aif_ingest_record(void *ingest, const void *record)
 		ON(TEXT, text)
 		ON(KERNEL, kernel)
 		ON(SHAPE, shape)
+		ON(PYCODE, pycode)
 		ON(STACK, stack)
 		ON(LAUNCH, launch)
 		ON(EXEC, exec)

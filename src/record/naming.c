@@ -125,7 +125,9 @@ static void name_frame(struct aif_naming *n, uint32_t id, struct job *j)
 	struct aif_symbol sym[MAX_INLINED];
 	int len;
 
-	if (j->frame.module == AIF_NONE || j->module_kind == AIF_MODULE_ANON)
+	/* Python's frames came with their names. */
+	if (j->frame.module == AIF_NONE || j->module_kind == AIF_MODULE_ANON ||
+	    j->module_kind == AIF_MODULE_SOURCE)
 		return;
 	if (j->path && j->module_kind == AIF_MODULE_VDSO)
 		learn_vdso(n, j->frame.module);

@@ -19,6 +19,7 @@ struct aif_record_opts {
 	uint64_t keep_ns;      /* --keep: 0 = everything */
 	uint64_t max_size;     /* --max-size in bytes: 0 = no limit */
 	bool device_lines;     /* --device-lines */
+	bool no_python;        /* --no-python */
 	bool no_source;        /* --no-source */
 	bool no_code;          /* --no-code */
 	bool quiet;

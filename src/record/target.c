@@ -43,6 +43,7 @@ void aif_target_free(struct aif_target *t)
 	for (uint32_t i = 0; i < t->slots_len; i++) {
 		aif_map_finish(&t->slots[i].stacks);
 		aif_map_finish(&t->slots[i].shapes);
+		aif_map_finish(&t->slots[i].pycodes);
 	}
 	for (size_t i = 0; i < AIF_ARRAY_LEN(maps); i++)
 		aif_map_finish(maps[i]);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "record/opts.h"
+#include "record/pycode.h"
 #include "record/store.h"
 #include "wire/ring.h"
 
@@ -20,7 +21,8 @@ struct aif_range {
 
 struct aif_target_slot {
 	struct aif_drain drain;
-	uint32_t thread; /* of the store, AIF_NONE before the first THREAD record */
+	uint32_t thread;        /* of the store, AIF_NONE before the first THREAD record */
+	struct aif_map pycodes; /* agent\'s id -> number of pycode.h */
 	struct aif_map stacks, shapes;
 	uint64_t lost_launches, lost_execs, lost_samples, lost_others; /* already counted */
 	uint64_t bad;
@@ -79,6 +81,7 @@ struct aif_drainer {
 	const struct aif_record_opts *opts;
 	struct aif_target *targets;
 	void *scratch; /* AIF_DRAIN_SCRATCH bytes */
+	struct aif_pycodes pycodes;
 	uint32_t windows;
 	uint64_t samples, sampled_by_timer, sampled_by_perf;
 	bool perf_refused;

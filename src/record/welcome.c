@@ -222,7 +222,8 @@ static void give_memory(struct aif_welcome_desk *w, int sock, int pid, uint32_t 
 		return;
 	}
 	shm->options = (w->opts->device_lines ? AIF_OPTION_DEVICE_LINES : 0) |
-		       (w->opts->no_source ? AIF_OPTION_NO_SOURCE : 0);
+		       (w->opts->no_source ? AIF_OPTION_NO_SOURCE : 0) |
+		       (w->opts->no_python ? AIF_OPTION_NO_PYTHON : 0);
 	shm->device_rate = w->opts->device_rate;
 	shm->overhead_ppm = w->opts->all_launches ? 0 : w->opts->overhead_ppm;
 	r = aif_drain_thread_add(w->drain, pid, pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,

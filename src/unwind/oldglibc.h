@@ -5,7 +5,7 @@
 
 /*
  * The agent is preloaded into children that may run in older containers, where a symbol newer than
- * GLIBC_2.17 would stop them from starting. These functions exist since 2.2.5 (dladdr1: 2.3.3), in libdl and
+ * GLIBC_2.17 would stop them from starting. These functions exist since 2.2.5, in libdl and
  * libpthread; glibc 2.32 and 2.34 gave them a second, newer version when they moved into libc. Bind
  * to the first one. (So the agent must also name libdl.so.2 and libpthread.so.0 as needed.)
  */
@@ -13,6 +13,5 @@
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 __asm__(".symver pthread_getattr_np, pthread_getattr_np@GLIBC_2.2.5");
 __asm__(".symver pthread_attr_getstack, pthread_attr_getstack@GLIBC_2.2.5");
-__asm__(".symver dladdr1, dladdr1@GLIBC_2.3.3");
 __asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
 #endif

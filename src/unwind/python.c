@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* RTLD_DEFAULT, dladdr1 */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #endif
 #include "unwind/python_internal.h"
 
@@ -78,10 +78,13 @@ static bool parse_version(const char *text, unsigned *ret_minor)
 
 static uint64_t symbol_size(void *address)
 {
+	/* glibc's; a C library without it must still load what this is part of. */
+	int (*find)(const void *, Dl_info *, void **, int) =
+		(int (*)(const void *, Dl_info *, void **, int))dlsym(RTLD_DEFAULT, "dladdr1");
 	const ElfW(Sym) *sym = NULL;
 	Dl_info info;
 
-	if (!dladdr1(address, &info, (void **)&sym, RTLD_DL_SYMENT) || !sym)
+	if (!find || !find(address, &info, (void **)&sym, RTLD_DL_SYMENT) || !sym)
 		return 0;
 	return sym->st_size;
 }

@@ -39,6 +39,7 @@ enum aif_shm_sampling { /* who samples the threads of a CPU device */
 enum aif_shm_option {
 	AIF_OPTION_DEVICE_LINES = 1, /* ask the device compiler for line information */
 	AIF_OPTION_NO_SOURCE = 2,    /* do not send source text */
+	AIF_OPTION_NO_PYTHON = 4,    /* no Python frames */
 };
 
 struct aif_shm {

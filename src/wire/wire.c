@@ -41,6 +41,10 @@ static uint64_t variable_len(const struct aif_wire_head *h)
 		return ((const struct aif_wire_text *)p)->len;
 	case AIF_WIRE_KERNEL:
 		return ((const struct aif_wire_kernel *)p)->name_len;
+	case AIF_WIRE_PYCODE: {
+		const struct aif_wire_pycode *c = p;
+		return (uint64_t)c->name_len + c->file_len + c->lines_len;
+	}
 	case AIF_WIRE_STACK:
 		return (uint64_t)((const struct aif_wire_stack *)p)->depth * 8;
 	case AIF_WIRE_NOTE:
@@ -118,6 +122,12 @@ int aif_wire_dump(const void *record, char *text, size_t size)
 				" block=%" PRIu32 ",%" PRIu32 ",%" PRIu32,
 				name, h->aux, s->grid[0], s->grid[1], s->grid[2], s->block[0],
 				s->block[1], s->block[2]);
+	}
+	case AIF_WIRE_PYCODE: {
+		const struct aif_wire_pycode *c = p;
+		return snprintf(text, size, "%s %" PRIu32 " name=%.*s file=%.*s line=%" PRId32,
+				name, h->aux, c->name_len, tail, c->file_len, tail + c->name_len,
+				c->first_line);
 	}
 	case AIF_WIRE_STACK: {
 		const struct aif_wire_stack *s = p;

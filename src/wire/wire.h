@@ -19,7 +19,7 @@
 #define AIF_WIRE_VERSION    2
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
-#define AIF_WIRE_MAX_DEPTH  1024                 /* frames of one stack */
+#define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
 #define AIF_WIRE_NONE       UINT32_MAX
 
 /* name, fixed size, variable part: 0 = none, 1 = strings or bytes, 2 = u64 array */
@@ -33,6 +33,7 @@
 	X(TEXT, text, 24, 1)       \
 	X(KERNEL, kernel, 24, 1)   \
 	X(SHAPE, shape, 40, 0)     \
+	X(PYCODE, pycode, 24, 1)   \
 	X(STACK, stack, 16, 2)     \
 	X(LAUNCH, launch, 40, 0)   \
 	X(EXEC, exec, 48, 0)       \
@@ -117,12 +118,30 @@ struct aif_wire_shape {
 	uint64_t zero;
 };
 
-/* A native stack, innermost first; all but the first are return addresses. `stop` is enum
- * aif_unwind_stop: anything but 0 (AIF_STOP_END) means truncated. */
+/* A Python function, before the first stack with it. Strings: name (qualified since 3.11), file, line
+ * table as the interpreter has it (symbolize/pylines.h), perhaps cut. */
+struct aif_wire_pycode {
+	struct aif_wire_head head; /* aux: code id (slot), less than AIF_WIRE_PYCODES */
+	int32_t first_line;
+	uint16_t name_len, file_len, lines_len;
+	uint16_t minor; /* of its version 3.minor */
+	uint32_t zero;
+};
+#define AIF_WIRE_PYCODES (UINT32_C(1) << 31)
+
+/* A stack, innermost first. An entry is an address of native code, and all but the first are return
+ * addresses; or, with bit 63, a Python frame: code id << 32 | instruction (bytes into the bytecode, as
+ * int32_t). `stop` is enum aif_unwind_stop (anything but 0, AIF_STOP_END, means truncated) with
+ * enum aif_wire_stack_flag. */
 struct aif_wire_stack {
 	struct aif_wire_head head; /* aux: stack id (slot) */
 	uint32_t depth, stop;
 	uint64_t pcs[]; /* depth */
+};
+#define AIF_WIRE_PYTHON (UINT64_C(1) << 63)
+enum aif_wire_stack_flag {
+	AIF_WIRE_STACK_CUT = 256,   /* outer Python frames are missing */
+	AIF_WIRE_STACK_BLOCK = 512, /* where its Python frames stand among the native ones is not known */
 };
 
 /* A launch call began. `launch` = slot << 40 | sequence number in the slot. */

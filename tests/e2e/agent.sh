@@ -62,10 +62,10 @@ small_ring() {
 }
 check "what a full ring drops is counted, to the last launch" small_ring
 many_stacks() {
-	under -q -- "$fake" "generate launches=100000 rate=50000 stacks=20000 depth=20" &&
+	under -q -- "$fake" "generate launches=100000 rate=50000 stacks=40000 depth=20" &&
 		counts 0 100000 && [ "$(of thread 0)" -gt 1 ]
 }
-check "20,000 stacks in one thread start its table anew" many_stacks
+check "40,000 stacks in one thread start its table anew" many_stacks
 
 if [ ! -x "$bin/agent_hard" ] || ! "$bin/agent_hard" chdir 2>"$work/why"; then
 	n=$((n + 1))

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/capture.h"
 #include "agent/emit.h"
 #include "agent/fake/fake_script.h"
 #include "agent/memory.h"
@@ -146,7 +147,7 @@ void aif_fake_launch(uint32_t stream, uint32_t kernel)
 	aif_emit_cost_begin(t, &cost, l.time);
 	tell(t, &FAKE->streams[stream % OBJECTS], &FAKE->kernels[kernel % OBJECTS]);
 	l.shape = aif_emit_shape(t, &shape);
-	l.stack = aif_emit_stack_here(t, &regs, &api);
+	l.stack = aif_capture(t, &regs, &api);
 	emit(t, &l, l.time + 1000, l.time + 2000);
 	aif_emit_cost_end(&cost);
 	aif_thread_leave(t);

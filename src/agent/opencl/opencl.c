@@ -34,7 +34,7 @@ int32_t clGetLayerInfo(uint32_t name, size_t size, void *value, size_t *ret_size
 }
 
 /* Where the application's calls arrive. ocl-icd's functions jump on to the layer, so that they have no
- * frame on the stack; their addresses stand for them (aif_emit_stack_here). */
+ * frame on the stack; their addresses stand for them (aif_capture). */
 static void find_api(struct aif_opencl *cl, uint64_t return_address)
 {
 	struct aif_unwind_module m;

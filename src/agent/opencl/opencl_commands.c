@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/capture.h"
 #include "agent/opencl/opencl.h"
 
 /*
@@ -60,7 +61,7 @@ static void launch(struct command *c, const struct aif_emit_api *api, struct aif
 	aif_emit_cost_begin(t, &c->cost, l->time);
 	aif_cl_queue_tell(t, c->queue);
 	l->stream = c->queue->id;
-	l->stack = aif_emit_stack_here(t, &c->regs, api);
+	l->stack = aif_capture(t, &c->regs, api);
 	if (!aif_emit_launch(t, l, &number))
 		goto out;
 	p = c->queue->profiled ? aif_cl_pending_new() : NULL;

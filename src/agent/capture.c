@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/capture.h"
+
+#include "base/map.h"
+
+#include <errno.h>
+#include <string.h>
+
+/*
+ * The stack of a launch as a small number.
+ *
+ *     native frames   the memo: the number of a stack that was seen before, or a fresh unwind
+ *     Python frames   a hash of the thread's Python stack; its frames only when that hash is new
+ *     both            interleaved in their true order, once per new pair
+ *
+ * Two keys lead to one stack id in the thread's table. The short one, (number in the memo, hash of the
+ * Python stack), is what a repeated launch has after 0.1 to 0.3 us. The long one is a hash of the
+ * return addresses in place of the number: the memo forgets and gives new numbers, and what it
+ * refuses (code without a module, coroutines' stacks) has none.
+ *
+ * The wire tells a Python function once per ring, before the first stack with it, under a number of the
+ * ring's: so no record refers to another ring.
+ */
+
+struct native {
+	struct aif_memo_stack *memo; /* NULL: not remembered */
+	bool hit;                    /* seen before: no pcs yet */
+	uint64_t *pcs;
+	struct aif_unwind_frame *frames;
+	unsigned depth;
+	enum aif_unwind_stop stop;
+};
+
+static void native_stack(struct aif_thread *t, const struct aif_regs *regs, bool fresh,
+			 struct native *n)
+{
+	struct aif_unwind_result plain;
+	struct aif_memo_result r;
+
+	if (!t->memo) {
+		plain = aif_unwind_frames(aif_agent.session.unwinder, regs, false, t->bounds,
+					  t->pcs, AIF_MEMO_MAX_DEPTH, t->frames);
+		*n = (struct native){.pcs = t->pcs,
+				     .frames = t->frames,
+				     .depth = plain.depth,
+				     .stop = plain.stop};
+		return;
+	}
+	r = fresh ? aif_memo_unwind(t->memo, regs) : aif_memo_capture(t->memo, regs);
+	n->hit = r.hit;
+	n->pcs = r.pcs;
+	n->frames = r.frames;
+	n->depth = r.depth;
+	n->stop = r.stop;
+	if (!fresh)
+		n->memo = r.stack;
+}
+
+/* pcs[0] is in our own entry. Its place is taken by the API function, unless that one left a frame of
+ * its own. */
+static void leave_ourselves_out(struct native *n, const struct aif_emit_api *api)
+{
+	bool has_frame = n->depth > 1 && n->pcs[1] > api->lo && n->pcs[1] <= api->hi;
+
+	if (!has_frame && api->pc) {
+		n->pcs[0] = api->pc + 1;
+		return;
+	}
+	n->pcs++;
+	n->depth--;
+	if (n->frames)
+		n->frames++;
+}
+
+/* A key of the table, not 0, which means free. Short and long keys differ in their check word. */
+struct key {
+	uint64_t hash;
+	uint32_t check;
+};
+#define SHORT_KEY (UINT32_C(1) << 31)
+
+static struct key short_key(uint32_t number, uint64_t python)
+{
+	return (struct key){aif_mix64(python + number * UINT64_C(0x9e3779b97f4a7c15)) | 1,
+			    SHORT_KEY | number};
+}
+
+static struct key long_key(const uint64_t *pcs, unsigned depth, unsigned stop, uint64_t python)
+{
+	return (struct key){aif_mix64(aif_idtable_hash(pcs, depth) + python) | 1,
+			    depth << 10 | stop};
+}
+
+/* Publishes the functions of this stack that have no number yet. False: it cannot be named. */
+static bool number_codes(struct aif_thread *t, struct aif_python_stack *py)
+{
+	struct aif_python *python = aif_agent.python;
+	struct aif_python_code code;
+
+	for (uint32_t i = 0; i < py->depth && py->unknown; i++) {
+		int r;
+
+		if (t->python[i].id)
+			continue;
+		r = aif_python_code_read(python, t->python[i].code, t->code, AIF_PYTHON_CODE_BUFFER,
+					 &code);
+		if (!r)
+			r = aif_python_code_publish(python, &code);
+		if (r < 0 && r != -EEXIST)
+			return false;
+	}
+	aif_python_walk(python, AIF_PYTHON_AT_CALL, t->bounds, t->python, AIF_THREAD_PYTHON, py);
+	return !py->unknown;
+}
+
+static void note(struct aif_thread *t, enum aif_reason reason)
+{
+	aif_emit_note(t, reason, 1, "");
+}
+
+/* The frames of the Python stack into t->python. Without Python, or where a function cannot be told: a
+ * stack of none. */
+static void python_stack(struct aif_thread *t, struct aif_python_stack *py)
+{
+	if (!py->depth)
+		return;
+	aif_python_walk(aif_agent.python, AIF_PYTHON_AT_CALL, t->bounds, t->python,
+			AIF_THREAD_PYTHON, py);
+	if (py->unknown && !number_codes(t, py)) {
+		note(t, AIF_REASON_PYTHON_CODE_UNKNOWN);
+		*py = (struct aif_python_stack){0};
+	}
+}
+
+/* Tells this ring of a function. Its number here, or AIF_WIRE_NONE. */
+static uint32_t tell_code(struct aif_thread *t, const struct aif_python_frame *f)
+{
+	uint64_t hash = aif_mix64(f->id) | 1;
+	struct aif_id_entry *e = aif_idtable_find(&t->codes, hash, f->id);
+	struct aif_python_code code;
+	uint32_t id;
+
+	if (aif_likely(e->hash))
+		return e->id;
+	if (t->codes.len >= AIF_THREAD_CODES) {
+		aif_idtable_clear(&t->codes);
+		e = aif_idtable_find(&t->codes, hash, f->id);
+	}
+	id = t->codes.next;
+	if (id >= AIF_WIRE_PYCODES ||
+	    aif_python_code_read(aif_agent.python, f->code, t->code, AIF_PYTHON_CODE_BUFFER,
+				 &code) < 0 ||
+	    !aif_emit_pycode(t, id, &code))
+		return AIF_WIRE_NONE;
+	aif_idtable_take(&t->codes, e, hash, f->id);
+	return id;
+}
+
+/* Writes both in their order to t->entries. The number of entries, 0 when a function could not be told. */
+static unsigned interleave(struct aif_thread *t, const struct native *n,
+			   const struct aif_python_stack *py, unsigned *stop)
+{
+	struct aif_interleave in = {.pcs = n->pcs,
+				    .sps = n->frames ? t->sps : NULL,
+				    .native_len = n->depth,
+				    .native_cut = n->stop != AIF_STOP_END,
+				    .frames = t->python,
+				    .python_len = py->depth,
+				    .python_cut = py->stop != AIF_PYTHON_STOP_END,
+				    .eval_lo = aif_agent.python->eval_lo,
+				    .eval_hi = aif_agent.python->eval_hi};
+	unsigned len = n->depth + py->depth;
+
+	for (unsigned i = 0; n->frames && i < n->depth; i++)
+		t->sps[i] = n->frames[i].sp;
+	if (aif_interleave(&in, t->order) == AIF_INTERLEAVE_BLOCK) {
+		note(t, AIF_REASON_PYTHON_ORDER);
+		*stop |= AIF_WIRE_STACK_BLOCK;
+	}
+	if (in.python_cut) {
+		note(t, AIF_REASON_PYTHON_TRUNCATED);
+		*stop |= AIF_WIRE_STACK_CUT;
+	}
+	for (unsigned i = 0; i < len; i++) {
+		uint32_t at = t->order[i] & ~AIF_INTERLEAVE_PYTHON, code;
+
+		if (!(t->order[i] & AIF_INTERLEAVE_PYTHON)) {
+			t->entries[i] = n->pcs[at];
+			continue;
+		}
+		code = tell_code(t, &t->python[at]);
+		if (code == AIF_WIRE_NONE)
+			return 0;
+		t->entries[i] =
+			AIF_WIRE_PYTHON | (uint64_t)code << 32 | (uint32_t)t->python[at].lasti;
+	}
+	return len;
+}
+
+/* The id of the stack with this long key, told to the ring if it is new. */
+static uint32_t stack_id(struct aif_thread *t, struct key key, const struct native *n,
+			 const struct aif_python_stack *py)
+{
+	struct aif_id_entry *e = aif_idtable_find(&t->stacks, key.hash, key.check);
+	const uint64_t *entries = n->pcs;
+	unsigned len = n->depth, stop = n->stop;
+	uint32_t id;
+
+	if (e->hash)
+		return e->id;
+	/* A long key may be followed by a short one. */
+	if (t->stacks.len + 2 > 2 * AIF_THREAD_STACKS && !aif_thread_start_anew(t))
+		return AIF_WIRE_NONE;
+	if (py->depth) {
+		len = interleave(t, n, py, &stop);
+		entries = t->entries;
+		if (!len)
+			return AIF_WIRE_NONE;
+	}
+	aif_announce_modules(t, n->pcs, n->depth);
+	e = aif_idtable_find(&t->stacks, key.hash, key.check);
+	id = t->stacks.next;
+	if (!aif_emit_stack_record(t, id, entries, len, stop))
+		return AIF_WIRE_NONE;
+	aif_idtable_take(&t->stacks, e, key.hash, key.check);
+	return id;
+}
+
+uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,
+		     const struct aif_emit_api *api)
+{
+	struct aif_unwinder *u = aif_agent.session.unwinder;
+	struct aif_python_stack py;
+	struct aif_id_entry *e;
+	struct native n = {0};
+	struct key key = {0};
+	uint32_t id;
+
+	aif_python_hash(aif_agent.python, AIF_PYTHON_AT_CALL, AIF_THREAD_PYTHON, &py);
+	native_stack(t, regs, false, &n);
+	/* The code may be of a module that was loaded a moment ago. */
+	if (aif_unlikely(!n.hit && n.stop == AIF_STOP_NO_MODULE) &&
+	    aif_unwinder_stale(u, n.pcs[n.depth - 1]) && aif_session_refresh(aif_now_ns()))
+		native_stack(t, regs, false, &n);
+	/* A module went away: the same addresses may now be another's. */
+	if (aif_unlikely(t->unwind_generation != aif_unwinder_generation(u))) {
+		t->unwind_generation = aif_unwinder_generation(u);
+		aif_idtable_clear(&t->stacks);
+	}
+	if (aif_likely(n.hit && !py.unknown)) {
+		key = short_key(n.memo->number, py.hash);
+		e = aif_idtable_find(&t->stacks, key.hash, key.check);
+		if (aif_likely(e->hash))
+			return e->id;
+	}
+	if (n.hit)
+		native_stack(t, regs, true, &n);
+	leave_ourselves_out(&n, api);
+	python_stack(t, &py);
+	id = stack_id(t, long_key(n.pcs, n.depth, n.stop, py.hash), &n, &py);
+	if (id != AIF_WIRE_NONE && n.memo && t->stacks.len < 2 * AIF_THREAD_STACKS) {
+		key = short_key(n.memo->number, py.hash);
+		e = aif_idtable_find(&t->stacks, key.hash, key.check);
+		if (!e->hash)
+			aif_idtable_also(&t->stacks, e, key.hash, key.check, id);
+	}
+	return id;
+}
+
+uint32_t aif_emit_stack(struct aif_thread *t, const uint64_t *pcs, unsigned depth,
+			enum aif_unwind_stop stop)
+{
+	static const struct aif_python_stack none;
+	struct native n = {.depth = depth, .stop = stop};
+
+	/* Not changed: only aif_capture() does. */
+	n.pcs = (uint64_t *)(uintptr_t)pcs;
+	if (aif_unlikely(t->unwind_generation !=
+			 aif_unwinder_generation(aif_agent.session.unwinder))) {
+		t->unwind_generation = aif_unwinder_generation(aif_agent.session.unwinder);
+		aif_idtable_clear(&t->stacks);
+	}
+	return stack_id(t, long_key(pcs, depth, stop, 0), &n, &none);
+}
