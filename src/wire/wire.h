@@ -140,8 +140,9 @@ struct aif_wire_stack {
 };
 #define AIF_WIRE_PYTHON (UINT64_C(1) << 63)
 enum aif_wire_stack_flag {
-	AIF_WIRE_STACK_CUT = 256,   /* outer Python frames are missing */
-	AIF_WIRE_STACK_BLOCK = 512, /* where its Python frames stand among the native ones is not known */
+	AIF_WIRE_STACK_CUT = 256, /* outer Python frames are missing */
+	AIF_WIRE_STACK_BLOCK =
+		512, /* where its Python frames stand among the native ones is not known */
 };
 
 /* A launch call began. `launch` = slot << 40 | sequence number in the slot. */
