@@ -13,6 +13,7 @@ struct aif_run { /* one execution, in ns since the recording's start, clipped to
 	uint64_t start, end;
 	uint32_t group, process, device, kernel_name; /* name: string, AIF_NONE for copies */
 	uint64_t weight; /* executions that it stands for, in AIF_WEIGHT_ONE */
+	aif_fraction with_kernel, copies_only; /* of struct active, when it began */
 };
 struct aif_group { /* executions of one kernel from one stack on one stream */
 	uint32_t process, device, stream, kind, kernel, stack;

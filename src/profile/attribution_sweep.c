@@ -4,10 +4,17 @@
 #include <errno.h>
 #include <string.h>
 
-/* The runs that are executing at the moment of the sweep. Few, but as many as a device has queues. */
+/* More runs than this at once are no device's: a sample among them is not joined, or a hostile file could
+ * ask for as many steps as it has samples times executions. */
+#define MAX_SHARED 1024
+
+/* The runs that are executing at the moment of the sweep, the one that ends first on top (a heap). */
 struct active {
 	struct aif_run **runs;
 	size_t len, cap, kernels;
+	/* What a run would have had that was there from the beginning: while kernels ran, and while
+	 * there were copies only. A run's share is the difference between its end and its start. */
+	aif_fraction with_kernel, copies_only;
 };
 
 static int by_device_and_start(const void *a, const void *b)
@@ -33,43 +40,69 @@ static bool is_kernel(const struct aif_run *r)
 	return r->kernel_name != AIF_NONE;
 }
 
-static uint64_t next_end(const struct active *act)
+static int push(struct active *act, struct aif_run *run)
 {
-	uint64_t end = UINT64_MAX;
+	size_t i = act->len;
 
-	for (size_t i = 0; i < act->len; i++)
-		end = AIF_MIN(end, act->runs[i]->end);
-	return end;
+	if (aif_grow(&act->runs, &act->cap, act->len + 1, sizeof(*act->runs)) < 0)
+		return -ENOMEM;
+	for (act->len++; i && act->runs[(i - 1) / 2]->end > run->end; i = (i - 1) / 2)
+		act->runs[i] = act->runs[(i - 1) / 2];
+	act->runs[i] = run;
+	act->kernels += is_kernel(run);
+	return 0;
+}
+
+static struct aif_run *pop(struct active *act)
+{
+	struct aif_run *top = act->runs[0], *last = act->runs[--act->len];
+	size_t i = 0;
+
+	for (size_t child; (child = 2 * i + 1) < act->len; i = child) {
+		if (child + 1 < act->len && act->runs[child + 1]->end < act->runs[child]->end)
+			child++;
+		if (act->runs[child]->end >= last->end)
+			break;
+		act->runs[i] = act->runs[child];
+	}
+	act->runs[i] = last;
+	act->kernels -= is_kernel(top);
+	return top;
+}
+
+static aif_fraction weighted_more(aif_fraction share, const struct aif_run *run)
+{
+	return share * (run->weight - AIF_WEIGHT_ONE) / AIF_WEIGHT_ONE;
+}
+
+/* The run has ended: its share of what passed since it began. */
+static void settle(struct aif_attribution_work *w, const struct active *act,
+		   const struct aif_run *run)
+{
+	struct aif_group *g = &w->groups[run->group];
+	aif_fraction kernel = act->with_kernel - run->with_kernel,
+		     copy = act->copies_only - run->copies_only;
+
+	g->wall += kernel + copy;
+	g->more_wall += weighted_more(kernel + copy, run);
+	w->more_kernel += weighted_more(kernel, run);
+	w->more_copy += weighted_more(copy, run);
 }
 
 /* Time goes from *now to `to`, with no run beginning in between: what runs shares each ns. */
 static void advance(struct aif_attribution_work *w, struct active *act, uint64_t *now, uint64_t to)
 {
 	while (act->len && *now < to) {
-		uint64_t until = AIF_MIN(to, next_end(act)), ns = until - *now;
-		size_t keep = 0;
+		uint64_t until = AIF_MIN(to, act->runs[0]->end), ns = until - *now;
 
-		for (size_t i = 0; i < act->len; i++) {
-			struct aif_group *g = &w->groups[act->runs[i]->group];
-			aif_fraction share = ((aif_fraction)ns << AIF_FRACTION_BITS) / act->len,
-				     more = share * (act->runs[i]->weight - AIF_WEIGHT_ONE) /
-					    AIF_WEIGHT_ONE;
-
-			g->wall += share;
-			g->more_wall += more;
-			*(act->kernels ? &w->more_kernel : &w->more_copy) += more;
-		}
+		*(act->kernels ? &act->with_kernel : &act->copies_only) +=
+			((aif_fraction)ns << AIF_FRACTION_BITS) / act->len;
 		w->c.busy_ns += ns;
 		w->c.overlap_ns += ns * (act->len - 1);
 		*(act->kernels ? &w->c.busy_kernel_ns : &w->c.busy_copy_ns) += ns;
 		*now = until;
-		for (size_t i = 0; i < act->len; i++) {
-			if (act->runs[i]->end > until)
-				act->runs[keep++] = act->runs[i];
-			else
-				act->kernels -= is_kernel(act->runs[i]);
-		}
-		act->len = keep;
+		while (act->len && act->runs[0]->end <= until)
+			settle(w, act, pop(act));
 	}
 	w->c.idle_ns += to - *now; /* nothing runs any more */
 	*now = to;
@@ -85,10 +118,9 @@ static int sweep_device(struct aif_attribution_work *w, struct aif_run *runs, si
 		advance(w, &act, &now, runs[i].start);
 		if (runs[i].start == runs[i].end)
 			continue; /* took no time that the clock could show */
-		r = aif_grow(&act.runs, &act.cap, act.len + 1, sizeof(*act.runs));
-		if (!r)
-			act.runs[act.len++] = &runs[i];
-		act.kernels += !r && is_kernel(&runs[i]);
+		runs[i].with_kernel = act.with_kernel;
+		runs[i].copies_only = act.copies_only;
+		r = push(&act, &runs[i]);
 	}
 	advance(w, &act, &now, w->to);
 	free(act.runs);
@@ -134,6 +166,10 @@ static int join(struct aif_attribution_work *w, const struct active *act,
 	size_t n = 0, any = 0;
 	int r = 0;
 
+	if (act->len > MAX_SHARED) {
+		w->c.sampled_unmatched += s->count;
+		return 0;
+	}
 	for (size_t i = 0; i < act->len; i++) {
 		const struct aif_run *run = act->runs[i];
 		bool own = is_kernel(run) && run->process == s->process;
@@ -182,17 +218,11 @@ static int join_samples(struct aif_attribution_work *w)
 	qsort(order, w->runs_len, sizeof(*order), by_start);
 	for (size_t i = 0; i < w->samples_len && !r; i++) {
 		uint64_t now = w->samples[i].time;
-		size_t keep = 0;
 
-		while (next < w->runs_len && order[next]->start <= now && !r) {
-			r = aif_grow(&act.runs, &act.cap, act.len + 1, sizeof(*act.runs));
-			if (!r)
-				act.runs[act.len++] = order[next++];
-		}
-		for (size_t k = 0; k < act.len; k++)
-			if (act.runs[k]->end >= now)
-				act.runs[keep++] = act.runs[k];
-		act.len = keep;
+		while (next < w->runs_len && order[next]->start <= now && !r)
+			r = push(&act, order[next++]);
+		while (act.len && act.runs[0]->end < now)
+			pop(&act);
 		if (!r)
 			r = join(w, &act, &w->samples[i]);
 	}

@@ -345,6 +345,43 @@ static void rounding_keeps_the_sum(void **state)
 	assert_int_equal(whole[0] + whole[1] + whole[2], 98);
 }
 
+/* No device does this, but a file may say so: it must not take 100,000 squared steps. */
+static void everything_at_once(void **state)
+{
+	enum { MANY = 100000 };
+	struct aif_launch_row *l = calloc(MANY, sizeof(*l));
+	struct aif_exec_row *e = calloc(MANY, sizeof(*e));
+	struct world w;
+
+	(void)state;
+	assert_true(l && e);
+	begin(&w, AIF_CLOCK_MONOTONIC);
+	for (uint64_t i = 0; i < MANY; i++) {
+		l[i] = (struct aif_launch_row){.launch = i,
+					       .time = T0,
+					       .kind = AIF_LAUNCH_KERNEL,
+					       .stack = 1,
+					       .shape = AIF_NONE};
+		e[i] = (struct aif_exec_row){.launch = i,
+					     .start = T0 + 1 + i,
+					     .end = T0 + MANY + 1 + i,
+					     .clock = AIF_CLOCK_MONOTONIC,
+					     .kind = AIF_LAUNCH_KERNEL};
+	}
+	assert_int_equal(aif_writer_launches(w.writer, l, MANY, NULL), 0);
+	assert_int_equal(aif_writer_execs(w.writer, e, MANY, NULL), 0);
+	for (uint64_t at = 1; at < 2 * MANY; at += 20)
+		sample(&w, at, 3);
+	end(&w, 3 * MANY, NULL);
+	assert_int_equal(w.a.conservation.busy_ns, 2 * MANY - 1);
+	assert_int_equal(w.a.conservation.durations_ns, (uint64_t)MANY * MANY);
+	assert_int_equal(w.a.conservation.sampled_attributed + w.a.conservation.sampled_unmatched,
+			 2 * MANY / 20);
+	over(&w);
+	free(l);
+	free(e);
+}
+
 static bool same_rows(const struct aif_attribution *a, const struct aif_attribution *b)
 {
 	return a->rows_len == b->rows_len &&
@@ -415,6 +452,7 @@ int main(void)
 		cmocka_unit_test(the_conservation_report_catches_what_is_missing),
 		cmocka_unit_test(a_span_of_time_clips),
 		cmocka_unit_test(rounding_keeps_the_sum),
+		cmocka_unit_test(everything_at_once),
 		cmocka_unit_test(the_cache_is_used_but_not_believed),
 	};
 
