@@ -3,7 +3,7 @@
 # Every command helps, has a manual page that agrees with it, and answers misuse in one line.
 . "$(dirname "$0")/tap.sh"
 
-commands=$("$aiflame" help | sed -n '/^commands:/,$p' | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p')
+commands=$("$aiflame" help | sed -n '/^commands:/,$p' | sed -n 's/^  \([a-z]*\)  *[a-zA-Z].*/\1/p')
 check "there are commands" test -n "$commands"
 for c in $commands; do
 	check "$c -h works" says "usage: aiflame $c" "$aiflame" "$c" -h
