@@ -10,6 +10,7 @@ for c in $commands; do
 	check "$c has a manual page" test -s "$root/docs/man/aiflame-$c.md"
 	"$aiflame" "$c" -h | sed 's/^/    /; s/ *$//' >help.txt
 	check "which agrees with -h" sh -c "tail -n +5 '$root/docs/man/aiflame-$c.md' | diff - help.txt"
+	check "which becomes a page for man" grep -q "^.SH SYNOPSIS" "$build/docs/man/aiflame-$c.1"
 	check "$c refuses unknown options with 2" status_is 2 "$aiflame" "$c" --no-such-option
 done
 check "an unknown command gets a proposal" says "did you mean 'record'" "$aiflame" recrod
