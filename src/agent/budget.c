@@ -139,10 +139,10 @@ static void charge(struct aif_budget *b, const struct aif_budget_block *k, uint6
 		b->debt_ns = AIF_BUDGET_DEBT_NS / 2;
 }
 
-static void decide(struct aif_budget *b, const struct aif_budget_block *on)
+static void decide(struct aif_budget *b, const struct aif_budget_block *on, uint64_t now)
 {
 	double asked = (double)b->asked_ppm / 1e6, most = bound(b, on), c = most, m, error;
-	bool measured = median(b, &m, &error);
+	bool measured = median(b, &m, &error), fresh;
 
 	if (measured) {
 		atomic_store(&b->cost_ppm, (uint32_t)(AIF_MIN(AIF_MAX(m, 0.0), MAX_COST) * 1e6));
@@ -150,12 +150,19 @@ static void decide(struct aif_budget *b, const struct aif_budget_block *on)
 			     (uint32_t)(AIF_MIN(AIF_MAX(error, 1e-6), MAX_COST) * 1e6));
 		c = error <= m * KNOWN_ERROR ? m : AIF_MIN(most, AIF_MAX(m, 0.0) + 2 * error);
 	}
-	if (b->duty >= 1 ? b->debt_ns <= AIF_BUDGET_DEBT_NS : most <= asked)
+	fresh = b->pairs_len - b->trusted_pairs >= MIN_PAIRS;
+	if (measured && fresh && m + 2 * error <= asked / 2) {
 		b->duty = 1;
-	else if (c <= asked)
+		b->trusted_pairs = b->pairs_len;
+		b->trusted_until = now + AIF_BUDGET_TRUST_NS;
+	} else if (now < b->trusted_until ||
+		   (b->duty >= 1 ? b->debt_ns <= AIF_BUDGET_DEBT_NS : most <= asked)) {
+		b->duty = 1;
+	} else if (c <= asked) {
 		b->duty = WATCH_DUTY;
-	else
+	} else {
 		b->duty = AIF_MIN(WATCH_DUTY, asked / (1 + asked) * (1 + c) / c);
+	}
 	atomic_store(&b->duty_ppm, (uint32_t)(b->duty * 1e6));
 }
 
@@ -189,7 +196,7 @@ void aif_budget_turn(struct aif_budget *b, uint64_t now)
 	if (aif_budget_is_on(n)) {
 		/* The newest on-block whose counts are complete. */
 		if (b->last[(n - 2) % 4].length_ns)
-			decide(b, &b->last[(n - 2) % 4]);
+			decide(b, &b->last[(n - 2) % 4], now);
 	}
 	/* Where leaving out begins, what comes next is drawn too: so it is as if it had gone on before. */
 	again = aif_budget_is_on(n) &&

@@ -24,6 +24,9 @@
  * hundred launches a second; nothing is estimated then, and totals are exact. On the long run: bursts are
  * put on an account, from which the budget pays off; only when that is overdrawn are launches left out.
  *
+ * When c was measured to be well within the budget, everything stays on for AIF_BUDGET_TRUST_NS, and then
+ * it is measured again.
+ *
  * Lengths are random, those of off-blocks exponential, so that when the next on-block comes hangs on
  * nothing, and no loop of the application can run in step with it. What was captured stands for what was not by ratio: the thread's launches in a
  * stretch of time, counted in all blocks, over those in its on-blocks (profile/weights.h).
@@ -37,7 +40,8 @@
 #define AIF_BUDGET_OFF_MIN_NS UINT64_C(5000000)
 #define AIF_BUDGET_CYCLE_NS   UINT64_C(200000000)
 /* What the account may hold: 5 s of a budget of 2 %. A short run may so become slower by this much. */
-#define AIF_BUDGET_DEBT_NS 1e8
+#define AIF_BUDGET_DEBT_NS  1e8
+#define AIF_BUDGET_TRUST_NS (30 * UINT64_C(1000000000))
 /* With everything on, how often the launch rate is looked at. */
 #define AIF_BUDGET_LOOK_NS UINT64_C(100000000)
 
@@ -63,6 +67,8 @@ struct aif_budget {
 	struct aif_budget_block last[4];
 	double pairs[AIF_BUDGET_PAIRS]; /* ring of c */
 	uint32_t pairs_len;             /* ever */
+	uint32_t trusted_pairs;         /* of pairs_len, when trust was given */
+	uint64_t trusted_until;
 
 	/* For reports. */
 	_Atomic uint32_t duty_ppm;                 /* now */
