@@ -78,32 +78,51 @@ static int cycle_new(struct aif_weights *w, uint32_t thread)
 	return 0;
 }
 
-/* The off-launches between two cycles (AIF_NONE: none there) belong half to each. */
+/* The off-launches between two cycles belong half to each; to `after` if there is no other. */
 static void share_out(struct aif_weights *w, uint32_t before, uint32_t after, double launches)
 {
-	double part = before != AIF_NONE && after != AIF_NONE ? launches / 2 : launches;
+	double part = before != AIF_NONE ? launches / 2 : launches;
 
 	if (before != AIF_NONE)
 		w->cycles[before].launches += part;
-	if (after != AIF_NONE)
-		w->cycles[after].launches += part;
+	w->cycles[after].launches += part;
+}
+
+/* A block that was certain to be on stands for off-launches beside it where nothing else can. */
+static int stand_in(struct aif_weights *w, struct block *certain, double launches)
+{
+	if (!certain || !certain->launches || launches <= 0)
+		return 0;
+	if (certain->cycle == AIF_NONE) {
+		if (cycle_new(w, certain->thread) < 0)
+			return -ENOMEM;
+		certain->cycle = (uint32_t)(w->cycles_len - 1);
+		w->cycles[certain->cycle].captured = (double)certain->launches;
+		w->cycles[certain->cycle].launches = (double)certain->launches;
+	}
+	w->cycles[certain->cycle].launches += launches;
+	return 0;
 }
 
 /* Blocks first..end are one thread's. */
 static int make_cycles(struct aif_weights *w, size_t first, size_t end)
 {
 	uint32_t last = AIF_NONE, now = AIF_NONE; /* the cycle before, the one that still grows */
+	struct block *certain = NULL;             /* the block before, if it was certain */
 	double off = 0;                           /* launches since `last`, or within `now` */
 
-	for (size_t i = first; i < end; i++) {
-		struct block *b = &w->blocks[i];
+	for (size_t i = first; i <= end; i++) {
+		struct block *b = i < end ? &w->blocks[i] : NULL;
 
-		if (b->certain) {
+		if (!b || b->certain) {
 			if (now != AIF_NONE)
 				w->cycles[now].launches += off;
-			else
-				share_out(w, last, AIF_NONE, off);
+			else if (last != AIF_NONE)
+				w->cycles[last].launches += off;
+			else if (stand_in(w, certain ? certain : b, off) < 0)
+				return -ENOMEM;
 			last = now = AIF_NONE;
+			certain = b;
 			off = 0;
 			continue;
 		}
@@ -128,10 +147,6 @@ static int make_cycles(struct aif_weights *w, size_t first, size_t end)
 		w->cycles[now].captured += (double)b->launches;
 		w->cycles[now].launches += (double)b->launches;
 	}
-	if (now != AIF_NONE)
-		w->cycles[now].launches += off;
-	else
-		share_out(w, last, AIF_NONE, off);
 	return 0;
 }
 
@@ -220,8 +235,9 @@ const struct aif_weights_cycle *aif_weights_at(const struct aif_weights *w, uint
 	if (!lo)
 		return NULL;
 	b = &w->blocks[lo - 1];
-	return b->thread == thread && time < b->end && b->on && !b->certain ? &w->cycles[b->cycle]
-									    : NULL;
+	return b->thread == thread && time < b->end && b->on && b->cycle != AIF_NONE
+		       ? &w->cycles[b->cycle]
+		       : NULL;
 }
 
 bool aif_weights_off(const struct aif_weights *w, uint32_t process, uint64_t time)

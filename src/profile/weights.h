@@ -19,7 +19,8 @@
  * lengths are random and do not depend on what is launched; that capture makes the program slower
  * changes how many launches a block has, not their mix, and is divided out.
  *
- * Blocks that were certain to be on (p = 1, while nothing was being left out) stand for themselves.
+ * Blocks that were certain to be on (p = 1, while nothing was being left out) stand for themselves; or, if
+ * no other block is there, for the off-blocks beside them, too.
  *
  * The variance of a total comes from how much neighbouring cycles differ: with x the weighted sum in a
  * cycle, n its launches and f the captured share,

@@ -125,7 +125,7 @@ check "nobody reads what it says" sh -c '
 	{ "$aiflame" record --all-launches -o b.data "$fake" "$few" 2>&1; echo $? >status; } | head -c 1 >one; grep -qx 0 status'
 check "its profile is whole" has 2000 b.data
 check "SIGPIPE ends the command's own pipelines" sh -c '
-	[ -z "$("$aiflame" record -q sh -c "yes | head -1" 2>&1 >/dev/null)" ] &&
+	[ "$("$aiflame" record -q sh -c "yes | head -1" 2>&1 >/dev/null)" = "$(sh -c "yes | head -1" 2>&1 >/dev/null)" ] &&
 	[ "$("$aiflame" record -q grep SigIgn /proc/self/status)" = "$(grep SigIgn /proc/self/status)" ]'
 check "SIGCHLD ignored by whoever started it" status_is 5 timeout 20 \
 	sh -c 'trap "" CHLD; exec "$aiflame" record -q -o b.data sh -c "exit 5"'
@@ -163,7 +163,7 @@ uncovered() {
 gcc -static -o nine nine.c 2>/dev/null && uncovered "a static program" "statically linked"
 command -v musl-gcc >/dev/null && musl-gcc -o nine nine.c && uncovered "a musl program" "another C library"
 gcc -m32 -o nine nine.c 2>/dev/null && uncovered "a 32-bit program" "32-bit program"
-if [ "$(id -u)" = 0 ]; then
+if [ "$(id -u)" = 0 ] && su nobody -s /bin/sh -c "test -x '$aiflame'"; then # the tree may lie in a closed folder
 	chmod 755 "$work" && mkdir -m 777 user
 	check "a set-user-id program" sh -c '
 		cd user && su nobody -s /bin/sh -c "\"$aiflame\" record -q -o s.data passwd --status" >/dev/null &&

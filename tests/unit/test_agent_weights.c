@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "profile/attribution.h"
 #include "profile/file.h"
+#include "profile/weights.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -215,12 +216,47 @@ static void also_across_phases(void **state)
 	agrees(two_phases, "two phases");
 }
 
+/* A short program: all, and then nothing, was captured. What was must stand for what was not. */
+static void one_block_may_have_to_stand_for_all(void **state)
+{
+	struct aif_profile made = {0}, read;
+	struct aif_writer *w;
+	struct aif_budget b;
+	struct aif_weights *weights;
+	const struct aif_weights_cycle *c;
+	char path[64];
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/aiflame-weights-%d", (int)getpid());
+	tables(&made);
+	assert_int_equal(aif_writer_new(path, made.start_ns, &w, NULL), 0);
+	aif_budget_init(&b, 20000, 30000, 1, 1);
+	block_ended(w, &b, 1, 2, 1000000, 1000, 2000, 100);
+	block_ended(w, &b, 2, 0, 20000, 2000, 9000, 700);
+	assert_int_equal(aif_writer_tables(w, &made, NULL), 0);
+	assert_int_equal(aif_writer_finish(w, 10000, NULL), 0);
+	assert_int_equal(aif_profile_open(path, &read, NULL), 0);
+	assert_int_equal(aif_weights_new(&read, &weights), 0);
+	c = aif_weights_at(weights, 0, 1500);
+	assert_non_null(c);
+	assert_int_equal(c->weight, 8 * AIF_WEIGHT_ONE);
+	assert_null(aif_weights_at(weights, 0, 5000));
+	assert_true(aif_weights_off(weights, 0, 5000));
+	assert_false(aif_weights_off(weights, 0, 1500));
+	assert_int_equal(aif_weights_uncaptured(weights), 700);
+	aif_weights_free(weights);
+	aif_profile_finish(&read);
+	aif_profile_finish(&made);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_are_unbiased),
 		cmocka_unit_test(also_when_the_loop_has_the_cycles_period),
 		cmocka_unit_test(also_across_phases),
+		cmocka_unit_test(one_block_may_have_to_stand_for_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
