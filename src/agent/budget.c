@@ -136,7 +136,7 @@ static void charge(struct aif_budget *b, const struct aif_budget_block *k, uint6
 		b->debt_ns = 0;
 	/* What is being left out needs no account; back from there half of it is left. */
 	if (b->duty < 1)
-		b->debt_ns = AIF_BUDGET_DEBT_NS / 2;
+		b->debt_ns = (double)b->asked_ppm / 1e6 * AIF_BUDGET_DEBT_NS / 2;
 }
 
 static void decide(struct aif_budget *b, const struct aif_budget_block *on, uint64_t now)
@@ -156,7 +156,7 @@ static void decide(struct aif_budget *b, const struct aif_budget_block *on, uint
 		b->trusted_pairs = b->pairs_len;
 		b->trusted_until = now + AIF_BUDGET_TRUST_NS;
 	} else if (now < b->trusted_until ||
-		   (b->duty >= 1 ? b->debt_ns <= AIF_BUDGET_DEBT_NS : most <= asked)) {
+		   (b->duty >= 1 ? b->debt_ns <= asked * AIF_BUDGET_DEBT_NS : most <= asked)) {
 		b->duty = 1;
 	} else if (c <= asked) {
 		b->duty = WATCH_DUTY;

@@ -39,8 +39,9 @@
 #define AIF_BUDGET_ON_MIN_NS  UINT64_C(10000000)
 #define AIF_BUDGET_OFF_MIN_NS UINT64_C(5000000)
 #define AIF_BUDGET_CYCLE_NS   UINT64_C(200000000)
-/* What the account may hold: 5 s of a budget of 2 %. A short run may so become slower by this much. */
-#define AIF_BUDGET_DEBT_NS  1e8
+/* What the account may hold: what the budget pays off in this time. A short run may so become slower by
+ * 2.5 s of it (50 ms at 2 %). */
+#define AIF_BUDGET_DEBT_NS  2.5e9
 #define AIF_BUDGET_TRUST_NS (30 * UINT64_C(1000000000))
 /* With everything on, how often the launch rate is looked at. */
 #define AIF_BUDGET_LOOK_NS UINT64_C(100000000)

@@ -60,34 +60,75 @@ static int by_group(const void *a, const void *b)
 	return x->cycle < y->cycle ? -1 : x->cycle > y->cycle;
 }
 
-/* What the step from a cycle to the next of the same thread adds to a variance (weights.h). */
-static double step(const struct aif_weights_cycle *c, double x, double next)
-{
-	double n = AIF_MAX(c[0].launches, 1.0), m = AIF_MAX(c[1].launches, 1.0),
-	       rest = 1 - (c[0].captured + c[1].captured) / (n + m), d = x / n - next / m;
+/* One group: what it has in the cycles where it has anything, in their order. */
+struct in_cycles {
+	const struct aif_weights_cycle *cycles;
+	size_t cycles_len;
+	const struct aif_cycle_sum *sums;
+	size_t n;
+};
 
-	return rest * d * d * n * m / 2;
+/* Its time per launch in a cycle. */
+static double rate(const struct in_cycles *g, size_t cycle)
+{
+	size_t lo = 0, hi = g->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (g->sums[mid].cycle < cycle)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < g->n && g->sums[lo].cycle == cycle
+		       ? g->sums[lo].ns / AIF_MAX(g->cycles[cycle].launches, 1.0)
+		       : 0;
 }
 
-/* Of one group, whose cycles are sums[0..n). Cycles that are not there had nothing of it. */
-static double variance(const struct aif_weights_cycle *cycles, size_t cycles_len,
-		       const struct aif_cycle_sum *sums, size_t n)
+/* What the pair of cycles c, c + 1 says of the variance of one launch: NAN where they are no pair. */
+static double spread(const struct in_cycles *g, size_t c)
+{
+	const struct aif_weights_cycle *k = &g->cycles[c];
+	double d;
+
+	if (c + 1 >= g->cycles_len || k[0].thread != k[1].thread)
+		return NAN;
+	d = rate(g, c) - rate(g, c + 1);
+	return d * d / (1 / AIF_MAX(k[0].captured, 1.0) + 1 / AIF_MAX(k[1].captured, 1.0));
+}
+
+/* The part of a cycle in the variance of the group's total (weights.h). */
+static double cycle_variance(const struct in_cycles *g, size_t c)
+{
+	const struct aif_weights_cycle *k = &g->cycles[c];
+	double before = c ? spread(g, c - 1) : NAN, after = spread(g, c),
+	       n = AIF_MAX(k->launches, 1.0), one;
+
+	if (isnan(before) && isnan(after)) /* nothing to compare with: nothing is known */
+		return rate(g, c) * rate(g, c) * n * n;
+	one = isnan(before) ? after : isnan(after) ? before : (before + after) / 2;
+	return (1 - k->captured / n) * n * n / AIF_MAX(k->captured, 1.0) * one;
+}
+
+static double variance(const struct in_cycles *g)
 {
 	double var = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct aif_weights_cycle *c = &cycles[sums[i].cycle];
-		bool has_before = c > cycles && c[-1].thread == c->thread,
-		     has_after = c + 1 < cycles + cycles_len && c[1].thread == c->thread,
-		     before_is_ours = i && sums[i - 1].cycle + 1 == sums[i].cycle,
-		     after_is_ours = i + 1 < n && sums[i + 1].cycle == sums[i].cycle + 1;
+	for (size_t i = 0; i < g->n; i++) {
+		size_t c = g->sums[i].cycle;
+		bool before_is_ours = i && g->sums[i - 1].cycle + 1 == c,
+		     two_before_is_ours = i && g->sums[i - 1].cycle + 2 == c,
+		     after_is_ours = i + 1 < g->n && g->sums[i + 1].cycle == c + 1;
 
-		if (has_before && !before_is_ours)
-			var += step(c - 1, 0, sums[i].ns);
-		if (has_after)
-			var += step(c, sums[i].ns, after_is_ours ? sums[i + 1].ns : 0);
-		if (!has_before && !has_after) /* nothing to compare with: nothing is known */
-			var += sums[i].ns * sums[i].ns;
+		var += cycle_variance(g, c);
+		/* Cycles without it tell, too, where they stand beside one with it: each once. */
+		if (c && !before_is_ours && !two_before_is_ours &&
+		    g->cycles[c - 1].thread == g->cycles[c].thread)
+			var += cycle_variance(g, c - 1);
+		if (c + 1 < g->cycles_len && !after_is_ours &&
+		    g->cycles[c + 1].thread == g->cycles[c].thread)
+			var += cycle_variance(g, c + 1);
 	}
 	return var;
 }
@@ -100,12 +141,14 @@ static void estimate_errors(struct aif_attribution_work *w)
 	if (w->cycle_sums_len)
 		qsort(w->cycle_sums, w->cycle_sums_len, sizeof(*w->cycle_sums), by_group);
 	for (size_t i = 0, j; i < w->cycle_sums_len; i = j) {
+		struct in_cycles g = {cycles, len, w->cycle_sums + i, 0};
 		double var;
 
 		for (j = i;
 		     j < w->cycle_sums_len && w->cycle_sums[j].group == w->cycle_sums[i].group;)
 			j++;
-		var = variance(cycles, len, w->cycle_sums + i, j - i);
+		g.n = j - i;
+		var = variance(&g);
 		w->groups[w->cycle_sums[i].group].error = var < 1e36 ? (uint64_t)sqrt(var) : 0;
 	}
 }

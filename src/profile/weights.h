@@ -23,12 +23,13 @@
  * no other block is there, for the off-blocks beside them, too.
  *
  * The variance of a total comes from how much neighbouring cycles differ: with x the weighted sum in a
- * cycle, n its launches and f the captured share,
+ * cycle, n the launches that it stands for, k those captured,
  *
- *     var(T) = 1/2 * sum over pairs c, c+1 of (1 - f) * n(c) * n(c+1) * (x(c) / n(c) - x(c+1) / n(c+1))^2
+ *     s2(c) = (x(c) / n(c) - x(c+1) / n(c+1))^2 / (1 / k(c) + 1 / k(c+1))   variance of one launch
+ *     var(T) = sum over cycles of (1 - k / n) * n^2 / k * (mean of s2 with either neighbour)
  *
- * the successive difference estimator (Wolter, Introduction to Variance Estimation, chapter 8), which
- * does not take a program's phases for noise.
+ * the successive difference estimator (Wolter, Introduction to Variance Estimation, chapter 8) for
+ * cycles of unequal size. It does not take a program's phases for noise.
  */
 
 /* A ratio of fewer is worth little: cycles with fewer grow. */
