@@ -54,6 +54,30 @@ static void clearing_forgets_but_ids_go_on(void **state)
 	}
 }
 
+static void an_id_may_have_two_names(void **state)
+{
+	struct aif_idtable t;
+	void *memory = calloc(1, aif_idtable_bytes(64));
+	struct aif_id_entry *e;
+
+	(void)state;
+	assert_non_null(memory);
+	aif_idtable_init(&t, memory, 8, 64);
+	for (uint32_t i = 0; i < 16; i++) {
+		e = aif_idtable_find(&t, 100 + i, 1);
+		assert_true(aif_idtable_take(&t, e, 100 + i, 1));
+		e = aif_idtable_find(&t, 100 + i, 2);
+		assert_true(aif_idtable_also(&t, e, 100 + i, 2, i));
+	}
+	for (uint32_t i = 0; i < 16; i++) {
+		assert_int_equal(aif_idtable_find(&t, 100 + i, 1)->id, i);
+		assert_int_equal(aif_idtable_find(&t, 100 + i, 2)->id, i);
+	}
+	assert_false(aif_idtable_also(&t, aif_idtable_find(&t, 1, 1), 1, 1, 0)); /* full */
+	assert_int_equal(t.next, 16);
+	free(memory);
+}
+
 static void one_hash_with_two_depths_is_two_ids(void **state)
 {
 	struct aif_idtable t;
@@ -183,6 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ids_are_dense_and_found_again),
 		cmocka_unit_test(clearing_forgets_but_ids_go_on),
+		cmocka_unit_test(an_id_may_have_two_names),
 		cmocka_unit_test(one_hash_with_two_depths_is_two_ids),
 		cmocka_unit_test(handles_are_replaced_when_reused),
 		cmocka_unit_test(readers_see_whole_entries_while_it_grows),

@@ -56,6 +56,7 @@ static int tear_down(void **state)
 		aif_batches_give(&w->store.batches, w->held[--w->held_len]);
 	aif_target_free(w->t);
 	aif_modfiles_finish(&w->files);
+	aif_pycodes_finish(&w->d.pycodes);
 	aif_store_finish(&w->store);
 	free(w->d.scratch);
 	free(w);
@@ -247,6 +248,102 @@ static void stacks_are_shared_and_root_first(void **state)
 }
 
 /* A slot that another thread takes: ids of the one before mean nothing any more. */
+/* Writes a stack of `n` entries, innermost first. */
+static void put_stack(struct world *w, int slot, uint32_t id, const uint64_t *entries, uint32_t n,
+		      uint32_t stop)
+{
+	struct aif_wire_stack *s =
+		aif_ring_reserve(&w->ring[slot], AIF_WIRE_STACK, sizeof(*s) + n * sizeof(*entries));
+
+	assert_non_null(s);
+	s->head.aux = id;
+	s->depth = n;
+	s->stop = stop;
+	memcpy(s->pcs, entries, n * sizeof(*entries));
+	aif_ring_commit(&w->ring[slot]);
+}
+
+#define PY(code, lasti) (AIF_WIRE_PYTHON | (uint64_t)(code) << 32 | (uint32_t)(lasti))
+
+/* 3.9's table: pairs of (bytes, lines): the second line begins at byte 10. */
+static void python_frames_get_names_and_lines(void **state)
+{
+	const uint64_t entries[] = {PY(1, 12), PY(0, -1), (uintptr_t)take + 1, PY(0, 2), PY(9, 0)};
+	struct world *w = *state;
+	struct aif_profile *p = &w->store.p;
+	const struct aif_frame_name *n;
+	uint32_t stack;
+
+	PUT(w, 0, THREAD, thread, NULL, .head.aux = 1);
+	PUT(w, 0, PYCODE, pycode, "mainprog.py\x0a\x01", .head.aux = 0, .first_line = 3,
+	    .name_len = 4, .file_len = 7, .lines_len = 2, .minor = 9);
+	PUT(w, 0, PYCODE, pycode, "<lambda>prog.py\x0a\x01", .head.aux = 1, .first_line = 7,
+	    .name_len = 8, .file_len = 7, .lines_len = 2, .minor = 9);
+	put_stack(w, 0, 1, entries, AIF_ARRAY_LEN(entries), AIF_WIRE_STACK_BLOCK);
+	launch(w, 0, 1);
+	/* The same functions in another thread are the same frames, whatever their numbers there. */
+	PUT(w, 1, THREAD, thread, NULL, .head.aux = 2);
+	PUT(w, 1, PYCODE, pycode, "<lambda>prog.py\x0a\x01", .head.aux = 4, .first_line = 7,
+	    .name_len = 8, .file_len = 7, .lines_len = 2, .minor = 9);
+	PUT(w, 1, PYCODE, pycode, "mainprog.py\x0a\x01", .head.aux = 5, .first_line = 3,
+	    .name_len = 4, .file_len = 7, .lines_len = 2, .minor = 9);
+	put_stack(w, 1, 1, (const uint64_t[]){PY(4, 12), PY(5, -1), (uintptr_t)take + 1, PY(5, 2)},
+		  4, AIF_WIRE_STACK_BLOCK);
+	launch(w, 1, 1);
+	assert_true(aif_target_drain(&w->d, w->t) > 0);
+	assert_int_equal(w->t->slots[0].drain.bad, 0);
+
+	/* The entry of an unknown function is left out: four frames, of which two are one function. */
+	assert_int_equal(p->stacks_len, 4);
+	stack = 3;
+	assert_int_equal(p->stacks[stack].depth, 4);
+	assert_int_equal(p->stacks[stack].flags, AIF_STACK_GUESSED);
+	n = aif_profile_frame_name(p, p->stacks[stack].frame);
+	assert_string_equal(aif_profile_str(p, n->name), "<lambda>:7");
+	assert_string_equal(aif_profile_str(p, n->file), "prog.py");
+	assert_int_equal(n->line, 8);
+	assert_int_equal(p->frames[n->frame].kind, AIF_FRAME_PYTHON);
+	assert_int_equal(p->modules[p->frames[n->frame].module].kind, AIF_MODULE_SOURCE);
+	stack = p->stacks[stack].parent;
+	n = aif_profile_frame_name(p, p->stacks[stack].frame);
+	assert_string_equal(aif_profile_str(p, n->name), "main");
+	assert_int_equal(n->line, 3);
+	stack = p->stacks[p->stacks[stack].parent].parent;
+	assert_int_equal(p->stacks[stack].parent, AIF_NONE);
+	assert_string_equal(
+		aif_profile_str(p, aif_profile_frame_name(p, p->stacks[stack].frame)->name),
+		"main");
+}
+
+static void a_block_is_a_window(void **state)
+{
+	struct world *w = *state;
+	struct aif_batch *b;
+
+	PUT(w, 0, THREAD, thread, NULL, .head.aux = 1);
+	PUT(w, 0, BLOCK, block, NULL, .head.aux = 1, .start = 10, .end = 20, .launches = 7,
+	    .block = 3, .duty_ppm = 250000);
+	PUT(w, 0, BLOCK, block, NULL, .head.aux = 0, .start = 30, .end = 25, .launches = 9,
+	    .block = 4, .duty_ppm = UINT32_MAX);
+	/* What a thread that was killed could not tell any more. */
+	atomic_store(&aif_shm_slot(w->shm, 0)->block, 6);
+	atomic_store(&aif_shm_slot(w->shm, 0)->block_start, 40);
+	atomic_store(&aif_shm_slot(w->shm, 0)->block_launches, 11);
+	assert_true(aif_target_drain(&w->d, w->t) > 0);
+	aif_ingest_last_blocks(&w->d, w->t, 50);
+	b = take(w, AIF_BATCH_WINDOW);
+	assert_int_equal(b->len, 3);
+	assert_int_equal(b->windows[0].launches, 7);
+	assert_int_equal(b->windows[0].held, 1);
+	assert_int_equal(b->windows[0].p_ppm, 250000);
+	assert_int_equal(b->windows[1].held, 0);
+	assert_int_equal(b->windows[1].end, 30);
+	assert_int_equal(b->windows[1].p_ppm, 1000000);
+	assert_int_equal(b->windows[2].launches, 11);
+	assert_int_equal(b->windows[2].end, 50);
+	assert_int_equal(w->t->uncaptured, 9 + 11);
+}
+
 static void a_new_thread_forgets_slot_ids(void **state)
 {
 	struct world *w = *state;
@@ -339,6 +436,8 @@ int main(void)
 		TEST(definitions_may_come_in_the_next_round),
 		TEST(a_launch_of_nothing_known_is_still_a_launch),
 		TEST(stacks_are_shared_and_root_first),
+		TEST(python_frames_get_names_and_lines),
+		TEST(a_block_is_a_window),
 		TEST(a_new_thread_forgets_slot_ids),
 		TEST(losses_are_counted_once),
 		TEST(a_slow_writer_leaves_records_in_the_ring),
