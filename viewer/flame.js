@@ -135,7 +135,7 @@
 	const bar = $("bar");
 
 	function tell(i) {
-		const t = i < 0 ? "" : titles[i][0] + "   " + titles[i].slice(names[i]).join("   ");
+		const t = i < 0 ? "" : [titles[i][0], ...titles[i].slice(names[i])].join(" · ");
 		details.textContent = fit(t, Math.floor((width - 2 * PAD) / CHAR) - 16);
 		note.style.display = t || matched.textContent ? "none" : "";
 	}

@@ -22,7 +22,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 	if (aif_view_open(&view, v->input, words, words_len, NULL, err) == 0) {
 		aif_info_write(&view.profile, &view.attribution, view.path, &out);
-		status = aif_view_print(&out, err);
+		status = aif_view_print_text(&out, err);
 	}
 	aif_buf_finish(&out);
 	aif_view_finish(&view);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/profile_arg.h"
 
+#include "export/names.h"
+
 #include "cmd/command.h"
 
 #include <errno.h>
@@ -12,6 +14,9 @@ int aif_view_open(struct aif_view *v, const char *option, char **words, int word
 {
 	int r;
 
+	if (option && words_len)
+		return aif_err_set(err, -EINVAL, "both '%s' and '%s' are given; give one FILE",
+				   option, words[0]);
 	v->path = option ? option : words_len ? words[0] : AIF_DEFAULT_FILE;
 	r = aif_profile_open(v->path, &v->profile, err);
 	return r ? r : aif_attribution_compute(&v->profile, opts, &v->attribution, err);
@@ -29,10 +34,23 @@ int aif_view_print(const struct aif_buf *b, struct aif_err *err)
 		aif_err_set(err, -ENOMEM, "out of memory");
 		return AIF_EXIT_FAILURE;
 	}
-	fwrite(b->data, 1, b->len, stdout);
-	if (fflush(stdout) == 0)
+	errno = 0;
+	if (fwrite(b->data, 1, b->len, stdout) == b->len && fflush(stdout) == 0)
 		return AIF_EXIT_OK;
 	if (errno != EPIPE) /* whoever read has seen enough */
 		aif_err_set(err, -errno, "standard output: %s", strerror(errno));
 	return AIF_EXIT_FAILURE;
+}
+
+int aif_view_print_text(const struct aif_buf *b, struct aif_err *err)
+{
+	struct aif_buf text = {0};
+	int status;
+
+	if (aif_buf_failed(b))
+		return aif_view_print(b, err);
+	aif_name_sanitize_lines(b->data, b->len, &text);
+	status = aif_view_print(&text, err);
+	aif_buf_finish(&text);
+	return status;
 }

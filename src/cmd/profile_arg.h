@@ -20,3 +20,5 @@ void aif_view_finish(struct aif_view *v);
 
 /* Writes to standard output; an exit status. */
 int aif_view_print(const struct aif_buf *b, struct aif_err *err);
+/* For people: what would be an order to a terminal comes out as a picture of it. */
+int aif_view_print_text(const struct aif_buf *b, struct aif_err *err);

@@ -48,7 +48,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		if (aif_report_write(&view.profile, &view.attribution, &o, &out, err) < 0)
 			goto out;
 	}
-	status = aif_view_print(&out, err);
+	status = v->kind && v->format != AIF_TABLE_PLAIN ? aif_view_print(&out, err)
+							 : aif_view_print_text(&out, err);
 out:
 	aif_buf_finish(&out);
 	aif_view_finish(&view);

@@ -402,3 +402,16 @@ void aif_name_sanitize(const void *bytes, size_t n, struct aif_buf *ret)
 		p += len ? len : 1;
 	}
 }
+
+void aif_name_sanitize_lines(const void *bytes, size_t n, struct aif_buf *ret)
+{
+	const char *at = bytes, *end = at + n, *stop;
+
+	for (; at < end; at = stop + 1) {
+		stop = memchr(at, '\n', (size_t)(end - at));
+		aif_name_sanitize(at, (size_t)((stop ? stop : end) - at), ret);
+		if (!stop)
+			return;
+		aif_buf_putc(ret, '\n');
+	}
+}

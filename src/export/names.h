@@ -18,3 +18,6 @@ void aif_name_short(const char *name, size_t n, enum aif_name_detail detail, str
  * characters their pictures (U+2400...), characters that change the direction of text or break
  * lines U+FFFD. What XML forbids is not among the result. */
 void aif_name_sanitize(const void *bytes, size_t n, struct aif_buf *ret);
+
+/* The same for a text of several lines, which stay lines: what a terminal may be sent. */
+void aif_name_sanitize_lines(const void *bytes, size_t n, struct aif_buf *ret);

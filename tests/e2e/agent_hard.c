@@ -176,6 +176,12 @@ static void case_exec(char **argv)
 	CHECK(!"exec");
 }
 
+/* Returns from main while the driver still compiles what was launched: its cache is empty. */
+static void case_exit_compiling(void)
+{
+	target_launch(t.queue, target_kernel(&t, "spin", buffer, 1000), ITEMS);
+}
+
 static void *exit_thread(void *arg)
 {
 	launches();
@@ -310,6 +316,8 @@ int main(int argc, char **argv)
 		case_crowd(n);
 	else if (!strcmp(name, "exec"))
 		case_exec(argv);
+	else if (!strcmp(name, "exit_compiling"))
+		case_exit_compiling();
 	else if (!strcmp(name, "exit_thread"))
 		case_exit_thread(false);
 	else if (!strcmp(name, "_exit_thread"))

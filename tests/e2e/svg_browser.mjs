@@ -181,7 +181,7 @@ for (const [name, url, out, back] of [["", small, "ArrowUp", "ArrowDown"], [", i
 		await page.keyboard.press("ArrowLeft");
 		assert.equal(await here(), "fma_on_the_host");
 		await page.keyboard.press("ArrowRight");
-		assert.match(await content(page, "details"), /^run   800 samples · 80\.00 % of all/);
+		assert.match(await content(page, "details"), /^run · 800 samples · 80\.00 % of all/);
 		assert.equal(await page.evaluate(() =>
 			document.getElementById(document.getElementById("frames").getAttribute("aria-activedescendant"))
 				.getAttribute("aria-level")), "3");
@@ -209,7 +209,7 @@ test("the view is in the address", small, {}, async (page) => {
 
 test("details under the pointer", small, {}, async (page) => {
 	await frame(page, "multiply_tiled").hover();
-	assert.match(await content(page, "details"), /^multiply_tiled   250 samples · 25\.00 % of all · 31\.25 % of its caller   device kernel$/);
+	assert.match(await content(page, "details"), /^multiply_tiled · 250 samples · 25\.00 % of all · 31\.25 % of its caller · device kernel$/);
 	assert.equal(await frame(page, "multiply_tiled").locator("title").textContent(),
 		"multiply_tiled\n250 samples · 25.00 % of all · 31.25 % of its caller\ndevice kernel");
 });

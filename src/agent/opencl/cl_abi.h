@@ -84,7 +84,7 @@ typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 	X(clGetEventProfilingInfo, int32_t, (void *event, uint32_t name, size_t size, void \
 	  *value, size_t *ret_size)) \
 	U(clFlush) \
-	U(clFinish) \
+	X(clFinish, int32_t, (void *queue)) \
 	X(clEnqueueReadBuffer, int32_t, (void *queue, void *buffer, uint32_t blocking, \
 	  size_t offset, size_t size, void *to, uint32_t nwait, const void *wait, void \
 	  **event)) \

@@ -122,7 +122,9 @@ static void tick(uint64_t now)
 }
 
 /* clFinish() returns before the driver has called back for the last command. A program that exits at
- * once would lose that one: wait a moment, in steps, if something is still awaited. */
+ * once would lose that one: wait a moment, in steps. But only for what the application has waited for,
+ * too: a driver that is still at work now, compiling perhaps, is falling apart under the exit, and each
+ * moment that the process lives on makes it likelier to crash. */
 static void leave(void)
 {
 	const struct timespec step = {.tv_nsec = 100000};
@@ -130,7 +132,7 @@ static void leave(void)
 
 	if (!CL)
 		return;
-	for (int i = 0; i < LEAVE_STEPS && aif_cl_pending_count(); i++) {
+	for (int i = 0; i < LEAVE_STEPS && aif_cl_pending_awaited(); i++) {
 		if ((uint32_t)atomic_load_explicit(&CL->pool.deferred, memory_order_acquire)) {
 			t = aif_thread_enter();
 			if (!t)

@@ -42,7 +42,11 @@ struct aif_cl_queue {
 	struct aif_cl_device *device;
 	_Atomic uint32_t told;
 	bool out_of_order;
-	bool profiled;             /* gives times */
+	bool profiled; /* gives times */
+	/* Commands that were launched; of these, those which the application has waited for. */
+	_Atomic uint64_t launched, awaited;
+	_Atomic(void *) last_event; /* of the last command; its number is in last */
+	_Atomic uint64_t last;
 	_Atomic bool app_profiles; /* the application asked for them */
 	bool has_list;             /* made from a list of properties, which is: */
 	unsigned list_len;
@@ -69,7 +73,8 @@ struct aif_cl_kernel {
 struct aif_cl_pending {
 	_Atomic uint32_t next; /* in a list: index + 1, 0 = end */
 	enum aif_emit_kind kind;
-	struct aif_cl_queue *queue;
+	struct aif_cl_queue *queue; /* NULL: not under way */
+	uint64_t number;            /* among the queue's */
 	uint64_t launch, bytes;
 	uint32_t kernel, generation;
 	int32_t status;         /* of the command: negative = it failed */
@@ -109,6 +114,8 @@ struct aif_opencl {
 struct aif_cl_queue *aif_cl_queue_new(void *queue, void *context, void *device, bool profiled,
 				      uint64_t asked, const uint64_t *list, bool has_list);
 /* NULL for what is no queue. Asks the driver about queues that were made behind our back. */
+/* Its commands up to `number` have ended: the application has waited for them. */
+void aif_cl_queue_awaited(struct aif_cl_queue *q, uint64_t number);
 struct aif_cl_queue *aif_cl_queue_get(void *queue);
 struct aif_cl_program *aif_cl_program_new(void *program);
 struct aif_cl_program *aif_cl_program_get(void *program);
@@ -139,7 +146,7 @@ void aif_cl_pending_free(struct aif_cl_pending *p);
 void aif_cl_pending_ended(void *event, int32_t status, void *data);
 void aif_cl_pending_tick(struct aif_thread *t);
 /* How many are awaited; exact when nothing else happens. */
-uint32_t aif_cl_pending_count(void);
+uint32_t aif_cl_pending_awaited(void);
 
 /* ---- replaced functions ---------------------------------------------------------------------- */
 

@@ -23,6 +23,8 @@ struct command {
 	void *event;
 	struct aif_regs regs;
 	struct aif_emit_cost cost;
+	uint64_t number; /* among the queue's */
+	bool blocking;   /* the driver's function returns when it is done */
 };
 
 #define API(name) (&CL->api[offsetof(struct aif_cl_dispatch, name) / sizeof(void *)])
@@ -44,6 +46,7 @@ static AIF_NOINLINE bool begin_rest(struct command *c, void *queue)
 /* Inlined, so that the registers are those of the replaced function. */
 static inline __attribute__((always_inline)) bool begin(struct command *c, void *queue)
 {
+	c->blocking = false;
 	c->thread = aif_thread_enter();
 	AIF_REGS_HERE(&c->regs);
 	return begin_rest(c, queue);
@@ -57,6 +60,7 @@ static void launch(struct command *c, const struct aif_emit_api *api, struct aif
 
 	c->pending = NULL;
 	c->event = NULL;
+	c->number = atomic_fetch_add_explicit(&c->queue->launched, 1, memory_order_relaxed) + 1;
 	l->time = c->time;
 	aif_emit_cost_begin(t, &c->cost, l->time);
 	aif_cl_queue_tell(t, c->queue);
@@ -71,6 +75,7 @@ static void launch(struct command *c, const struct aif_emit_api *api, struct aif
 	}
 	p->kind = l->kind;
 	p->queue = c->queue;
+	p->number = c->number;
 	p->launch = number;
 	p->generation = t->generation;
 	p->kernel = l->kernel;
@@ -124,6 +129,8 @@ static AIF_NOINLINE int32_t finish(struct command *c, int32_t result, void **eve
 	aif_emit_cost_resume(&c->cost);
 	if (result != AIF_CL_SUCCESS)
 		aif_emit_note(t, AIF_REASON_FAILED_COMMAND, 1, "");
+	else if (c->blocking)
+		aif_cl_queue_awaited(c->queue, c->number);
 	if (p && result == AIF_CL_SUCCESS) {
 		uint64_t now = c->queue->device->own_clock ? aif_now_ns() : 0;
 
@@ -133,6 +140,9 @@ static AIF_NOINLINE int32_t finish(struct command *c, int32_t result, void **eve
 		if (event) {
 			TARGET->clRetainEvent(c->event);
 			*event = c->event;
+			atomic_store_explicit(&c->queue->last, c->number, memory_order_relaxed);
+			atomic_store_explicit(&c->queue->last_event, c->event,
+					      memory_order_release);
 		}
 		/* The callback may run right here and will then write to this thread's ring. */
 		aif_thread_vendor(t);
@@ -195,6 +205,10 @@ static uint64_t sizes_sum(uint32_t n, const size_t *sizes)
 		return finish(&c, TARGET->name(__VA_ARGS__, nwait, wait, event_for(&c, event)), \
 			      event);                                                           \
 	}
+#define BLOCKING(name, parameters, kind, bytes, ...)                                             \
+	COMMAND(name, parameters,                                                                \
+		(c.blocking = blocking, launch_transfer(&c, API(name), AIF_EMIT_##kind, bytes)), \
+		__VA_ARGS__)
 #define TRANSFER(name, parameters, kind, bytes, ...)                                      \
 	COMMAND(name, parameters, launch_transfer(&c, API(name), AIF_EMIT_##kind, bytes), \
 		__VA_ARGS__)
@@ -207,20 +221,20 @@ COMMAND(clEnqueueNDRangeKernel,
 COMMAND(clEnqueueTask, (void *queue, void *kernel, WAIT),
 	launch_kernel(&c, API(clEnqueueTask), kernel, 1, NULL, NULL), queue, kernel)
 
-TRANSFER(clEnqueueReadBuffer,
+BLOCKING(clEnqueueReadBuffer,
 	 (void *queue, void *buffer, uint32_t blocking, size_t offset, size_t size, void *to, WAIT),
 	 READ, size, queue, buffer, blocking, offset, size, to)
-TRANSFER(clEnqueueWriteBuffer,
+BLOCKING(clEnqueueWriteBuffer,
 	 (void *queue, void *buffer, uint32_t blocking, size_t offset, size_t size,
 	  const void *from, WAIT),
 	 WRITE, size, queue, buffer, blocking, offset, size, from)
-TRANSFER(clEnqueueReadBufferRect,
+BLOCKING(clEnqueueReadBufferRect,
 	 (void *queue, void *buffer, uint32_t blocking, const size_t *origin,
 	  const size_t *host_origin, const size_t *region, size_t row, size_t slice,
 	  size_t host_row, size_t host_slice, void *to, WAIT),
 	 READ, aif_cl_region_bytes(region, 1), queue, buffer, blocking, origin, host_origin, region,
 	 row, slice, host_row, host_slice, to)
-TRANSFER(clEnqueueWriteBufferRect,
+BLOCKING(clEnqueueWriteBufferRect,
 	 (void *queue, void *buffer, uint32_t blocking, const size_t *origin,
 	  const size_t *host_origin, const size_t *region, size_t row, size_t slice,
 	  size_t host_row, size_t host_slice, const void *from, WAIT),
@@ -245,12 +259,12 @@ TRANSFER(clEnqueueFillImage,
 	  WAIT),
 	 FILL, aif_cl_region_bytes(region, element_size(image)), queue, image, color, origin,
 	 region)
-TRANSFER(clEnqueueReadImage,
+BLOCKING(clEnqueueReadImage,
 	 (void *queue, void *image, uint32_t blocking, const size_t *origin, const size_t *region,
 	  size_t row, size_t slice, void *to, WAIT),
 	 READ, aif_cl_region_bytes(region, element_size(image)), queue, image, blocking, origin,
 	 region, row, slice, to)
-TRANSFER(clEnqueueWriteImage,
+BLOCKING(clEnqueueWriteImage,
 	 (void *queue, void *image, uint32_t blocking, const size_t *origin, const size_t *region,
 	  size_t row, size_t slice, const void *from, WAIT),
 	 WRITE, aif_cl_region_bytes(region, element_size(image)), queue, image, blocking, origin,
@@ -275,13 +289,13 @@ TRANSFER(clEnqueueUnmapMemObject, (void *queue, void *mem, void *mapped, WAIT), 
 TRANSFER(clEnqueueMigrateMemObjects,
 	 (void *queue, uint32_t n, void *const *mems, uint64_t flags, WAIT), MIGRATE,
 	 mems_size(n, mems), queue, n, mems, flags)
-TRANSFER(clEnqueueSVMMemcpy,
+BLOCKING(clEnqueueSVMMemcpy,
 	 (void *queue, uint32_t blocking, void *to, const void *from, size_t size, WAIT), COPY,
 	 size, queue, blocking, to, from, size)
 TRANSFER(clEnqueueSVMMemFill,
 	 (void *queue, void *to, const void *pattern, size_t pattern_size, size_t size, WAIT), FILL,
 	 size, queue, to, pattern, pattern_size, size)
-TRANSFER(clEnqueueSVMMap,
+BLOCKING(clEnqueueSVMMap,
 	 (void *queue, uint32_t blocking, uint64_t flags, void *at, size_t size, WAIT), MAP, size,
 	 queue, blocking, flags, at, size)
 TRANSFER(clEnqueueSVMUnmap, (void *queue, void *at, WAIT), UNMAP, 0, queue, at)
@@ -301,6 +315,7 @@ static void *layer_clEnqueueMapBuffer(void *queue, void *buffer, uint32_t blocki
 	if (!begin(&c, queue))
 		return TARGET->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size,
 						  nwait, wait, event, ret_error);
+	c.blocking = blocking;
 	launch_transfer(&c, API(clEnqueueMapBuffer), AIF_EMIT_MAP, size);
 	at = TARGET->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, nwait, wait,
 					event_for(&c, event), &error);
@@ -321,6 +336,7 @@ static void *layer_clEnqueueMapImage(void *queue, void *image, uint32_t blocking
 	if (!begin(&c, queue))
 		return TARGET->clEnqueueMapImage(queue, image, blocking, flags, origin, region,
 						 ret_row, ret_slice, nwait, wait, event, ret_error);
+	c.blocking = blocking;
 	launch_transfer(&c, API(clEnqueueMapImage), AIF_EMIT_MAP,
 			aif_cl_region_bytes(region, element_size(image)));
 	at = TARGET->clEnqueueMapImage(queue, image, blocking, flags, origin, region, ret_row,

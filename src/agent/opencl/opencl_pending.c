@@ -61,6 +61,7 @@ struct aif_cl_pending *aif_cl_pending_new(void)
 
 void aif_cl_pending_free(struct aif_cl_pending *p)
 {
+	p->queue = NULL;
 	push(&CL->pool.free, p);
 }
 
@@ -126,14 +127,16 @@ void aif_cl_pending_tick(struct aif_thread *t)
 	}
 }
 
-uint32_t aif_cl_pending_count(void)
+uint32_t aif_cl_pending_awaited(void)
 {
 	struct aif_cl_pool *pool = &CL->pool;
-	uint32_t made = AIF_MIN(atomic_load(&pool->made), AIF_CL_PENDING_MAX), n = made;
+	uint32_t made = AIF_MIN(atomic_load(&pool->made), AIF_CL_PENDING_MAX), n = 0;
 
-	/* Others may take from the list meanwhile: the count bounds the walk. */
-	for (uint32_t i = (uint32_t)atomic_load(&pool->free); i && n;
-	     i = atomic_load_explicit(&pool->all[i - 1].next, memory_order_relaxed))
-		n--;
+	for (uint32_t i = 0; i < made; i++) {
+		const struct aif_cl_pending *p = &pool->all[i];
+		const struct aif_cl_queue *q = p->queue;
+
+		n += q && p->number <= atomic_load_explicit(&q->awaited, memory_order_relaxed);
+	}
 	return n;
 }

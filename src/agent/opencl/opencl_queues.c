@@ -125,6 +125,51 @@ static int32_t get_profiling_info(void *event, uint32_t name, size_t size, void 
 	return TARGET->clGetEventProfilingInfo(event, name, size, value, ret_size);
 }
 
+/* What the application has waited for. */
+
+void aif_cl_queue_awaited(struct aif_cl_queue *q, uint64_t number)
+{
+	uint64_t old = atomic_load_explicit(&q->awaited, memory_order_relaxed);
+
+	while (old < number &&
+	       !atomic_compare_exchange_weak_explicit(&q->awaited, &old, number,
+						      memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+static int32_t finish_queue(void *queue)
+{
+	struct aif_cl_queue *q = aif_cl_queue_get(queue);
+	uint64_t launched = q ? atomic_load_explicit(&q->launched, memory_order_relaxed) : 0;
+	int32_t r = TARGET->clFinish(queue);
+
+	if (q && r == AIF_CL_SUCCESS)
+		aif_cl_queue_awaited(q, launched);
+	return r;
+}
+
+/* An event other than its queue's last one tells nothing here: then an exit waits for a command less. */
+static int32_t wait_for_events(uint32_t n, void *const *events)
+{
+	int32_t r = TARGET->clWaitForEvents(n, events);
+
+	for (uint32_t i = 0; i < n && r == AIF_CL_SUCCESS; i++) {
+		struct aif_cl_queue *q;
+		void *queue = NULL;
+		uint64_t last;
+
+		if (TARGET->clGetEventInfo(events[i], AIF_CL_EVENT_COMMAND_QUEUE, sizeof(queue),
+					   &queue, NULL) != AIF_CL_SUCCESS)
+			continue;
+		q = aif_cl_queue_get(queue);
+		if (q && atomic_load_explicit(&q->last_event, memory_order_acquire) == events[i]) {
+			last = atomic_load_explicit(&q->last, memory_order_relaxed);
+			aif_cl_queue_awaited(q, last);
+		}
+	}
+	return r;
+}
+
 /* The driver's worker threads start in one of these. */
 
 static int32_t get_device_ids(void *platform, uint64_t type, uint32_t n, void **devices,
@@ -165,6 +210,8 @@ static void *create_context_from_type(const intptr_t *properties, uint64_t type,
 
 void aif_cl_queues_install(struct aif_cl_dispatch *layer)
 {
+	layer->clFinish = finish_queue;
+	layer->clWaitForEvents = wait_for_events;
 	layer->clGetDeviceIDs = get_device_ids;
 	layer->clCreateContext = create_context;
 	layer->clCreateContextFromType = create_context_from_type;
