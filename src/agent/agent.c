@@ -29,15 +29,19 @@ static bool is_first_copy(void)
 static bool read_environment(struct aif_environment *env)
 {
 	const char *path = getenv(AIF_ENV_SOCKET), *token = getenv(AIF_ENV_TOKEN),
-		   *runtime = getenv(AIF_ENV_RUNTIME);
+		   *runtime = getenv(AIF_ENV_RUNTIME), *standby = getenv(AIF_ENV_STANDBY),
+		   *level = getenv(AIF_ENV_LEVEL);
 
-	if (!path || !token || strlen(path) >= sizeof(env->socket) ||
-	    strlen(token) != sizeof(env->token))
-		return false;
-	strcpy(env->socket, path);
-	memcpy(env->token, token, sizeof(env->token));
+	if (path && token && strlen(path) < sizeof(env->socket) &&
+	    strlen(token) == sizeof(env->token)) {
+		strcpy(env->socket, path);
+		memcpy(env->token, token, sizeof(env->token));
+	}
+	if (standby && *standby == '/' && strlen(standby) < sizeof(env->standby))
+		strcpy(env->standby, standby);
+	env->level = level && !strcmp(level, "off") ? AIF_LEVEL_OFF : AIF_LEVEL_GRAPHS;
 	strncpy(env->runtime, runtime ? runtime : "", sizeof(env->runtime) - 1);
-	return true;
+	return *env->socket || *env->standby;
 }
 
 __attribute__((constructor)) static void arrive(void)
@@ -52,10 +56,13 @@ __attribute__((constructor)) static void arrive(void)
 	if (!getauxval(AT_SECURE) && dlsym(RTLD_DEFAULT, "gnu_get_libc_version") &&
 	    is_first_copy() && read_environment(env)) {
 		env->carrier = true;
+		if (!*env->socket)
+			goto out;
 		memcpy(hello.token, env->token, sizeof(hello.token));
 		/* A recorder that has gone costs nothing: the runtime's hello will fail, too. */
 		(void)aif_hello_send(env->socket, &hello, CARRIER_TIMEOUT_MS, &fd);
 	}
+out:
 	errno = saved;
 }
 
@@ -64,22 +71,26 @@ __attribute__((destructor)) static void leave(void)
 {
 	struct aif_session *s = &aif_agent.session;
 
+	aif_session_leave();
 	if (!s->armed || !atomic_load_explicit(&s->armed->on, memory_order_acquire))
 		return;
 	for (unsigned i = 0; aif_runtimes[i]; i++)
 		if ((s->runtimes & 1u << i) && aif_runtimes[i]->leave)
 			aif_runtimes[i]->leave();
+	aif_cpu_last(&aif_agent.cpu);
 }
 
 /*
  * Preloaded, this is everybody's dlclose. An unloaded library's addresses may soon be another's, so
- * what was learned about them is dropped as soon as they are free. dlopen is left alone: the loader
- * resolves $ORIGIN by its caller, which would be us.
+ * what was learned about them is dropped before they can be free: another thread may load the next library
+ * there before we are back from the real one. Afterwards again, for what its destructors made us
+ * learn. dlopen is left alone: the loader resolves $ORIGIN by its caller, which would be us.
  */
 AIF_PUBLIC int dlclose(void *handle);
 int dlclose(void *handle)
 {
 	int (*real)(void *) = atomic_load_explicit(&aif_agent.real_dlclose, memory_order_acquire);
+	bool counted;
 	int r;
 
 	if (!real) {
@@ -88,7 +99,8 @@ int dlclose(void *handle)
 			return -1;
 		atomic_store_explicit(&aif_agent.real_dlclose, real, memory_order_release);
 	}
+	counted = aif_session_modules_go();
 	r = real(handle);
-	aif_session_modules_changed();
+	aif_session_modules_gone(counted);
 	return r;
 }

@@ -3,6 +3,7 @@
 
 #include "agent/announce.h"
 #include "agent/budget.h"
+#include "agent/cpu.h"
 #include "agent/sampling.h"
 #include "agent/session.h"
 #include "agent/thread.h"
@@ -27,8 +28,8 @@ struct aif_agent {
 	struct aif_budget budget;
 	struct aif_python *python; /* with the session's unwinder */
 	struct aif_threads threads;
-	struct aif_announced announced;
 	struct aif_sampler sampler;
+	struct aif_cpu cpu;
 	_Atomic(struct aif_opencl *) opencl; /* opencl/opencl.h; NULL until the loader calls */
 	_Atomic(struct aif_fake *) fake;     /* fake/fake.c; NULL until the fake runtime starts */
 };

@@ -6,12 +6,8 @@
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
-
-void aif_announced_init(struct aif_announced *a)
-{
-	pthread_mutex_init(&a->lock, NULL);
-}
 
 /* The build id in hexadecimal, from the module's notes in memory; "" if it has none. */
 static void build_id_of(const struct aif_unwind_module *m, char *text, size_t size)
@@ -46,6 +42,21 @@ static void build_id_of(const struct aif_unwind_module *m, char *text, size_t si
 	}
 }
 
+/* A library that was loaded by a relative path, as seen from here and now: the recorder is elsewhere. If the
+ * program has changed its directory since, no such file is found, or one with another build id. */
+static const char *absolute(const char *path, char *to, size_t size)
+{
+	long n = syscall(SYS_getcwd, to, size);
+	size_t len = strlen(path);
+
+	/* n is with its terminator, whose place the slash takes. */
+	if (n <= 0 || to[0] != '/' || (size_t)n + len + 1 > size)
+		return path;
+	to[n - 1] = '/';
+	memcpy(to + n, path, len + 1);
+	return to;
+}
+
 static bool tell(struct aif_thread *t, const struct aif_unwind_module *m)
 {
 	char build_id[129], exe[4096];
@@ -58,6 +69,8 @@ static bool tell(struct aif_thread *t, const struct aif_unwind_module *m)
 
 		exe[n < 0 ? 0 : n] = '\0';
 		path = exe;
+	} else if (*path != '/' && !is_vdso) {
+		path = absolute(path, exe, sizeof(exe));
 	}
 	build_id_of(m, build_id, sizeof(build_id));
 	return aif_emit_module(t, m, path, is_vdso, build_id);
@@ -73,15 +86,13 @@ static bool is_told(const struct aif_announced *a, const struct aif_unwind_modul
 
 void aif_announce_modules(struct aif_thread *t, const uint64_t *pcs, unsigned depth)
 {
-	struct aif_announced *a = &aif_agent.announced;
+	struct aif_announced *a = &t->announced;
 	struct aif_unwinder *u = aif_agent.session.unwinder;
 	struct aif_unwind_module m = {0};
 	uint32_t unwind_generation = aif_unwinder_generation(u);
 
-	pthread_mutex_lock(&a->lock);
 	/* Another module may lie where one was: tell them all again. */
-	if (a->generation != t->generation || a->unwind_generation != unwind_generation) {
-		a->generation = t->generation;
+	if (a->unwind_generation != unwind_generation) {
 		a->unwind_generation = unwind_generation;
 		a->len = 0;
 	}
@@ -97,5 +108,4 @@ void aif_announce_modules(struct aif_thread *t, const uint64_t *pcs, unsigned de
 		if (!is_told(a, &m) && tell(t, &m) && a->len < AIF_ARRAY_LEN(a->module))
 			a->module[a->len++] = (struct aif_announced_module){.lo = m.lo, .hi = m.hi};
 	}
-	pthread_mutex_unlock(&a->lock);
 }

@@ -3,16 +3,14 @@
 
 #include "base/base.h"
 
-#include <pthread.h>
-
-/* Which modules the recorder was told about: process-wide, so that a library that 50 threads run
- * through is described once. Only new stacks come here. */
+/* Which modules this thread's ring told the recorder about. Each ring for itself, and no record refers to
+ * another's: rings are read one after the other, and where libraries come and go at the same addresses, what
+ * one ring says of them may be older or newer than a stack in another. Only new stacks come here. */
 
 struct aif_thread;
 
 struct aif_announced {
-	pthread_mutex_t lock;
-	uint32_t generation, unwind_generation; /* for which `module` holds */
+	uint32_t unwind_generation; /* for which `module` holds */
 	uint32_t len;
 	struct aif_announced_module {
 		uint64_t lo, hi;
@@ -21,4 +19,3 @@ struct aif_announced {
 
 /* MODULE records for what the pcs lie in and was not told yet. All but pcs[0] are return addresses. */
 void aif_announce_modules(struct aif_thread *t, const uint64_t *pcs, unsigned depth);
-void aif_announced_init(struct aif_announced *a);

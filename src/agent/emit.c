@@ -293,6 +293,22 @@ bool aif_emit_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t
 	return true;
 }
 
+bool aif_emit_cpu_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t weight,
+			 uint32_t stack)
+{
+	struct aif_wire_cpu_sample *r = aif_ring_reserve(&t->ring, AIF_WIRE_CPU_SAMPLE, sizeof(*r));
+
+	if (!r)
+		return false;
+	r->head.aux = tid;
+	r->time = time;
+	r->weight = weight;
+	r->stack = stack;
+	r->zero = 0;
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
 bool aif_emit_module(struct aif_thread *t, const struct aif_unwind_module *m, const char *path,
 		     bool is_vdso, const char *build_id)
 {
@@ -329,10 +345,11 @@ void aif_emit_missed(void)
 {
 	struct aif_session *s = &aif_agent.session;
 
-	if (!s->armed || (aif_self && aif_self->busy))
+	if (!s->armed || (aif_self && aif_thread_busy(aif_self)))
 		return; /* hidden on purpose */
-	if (atomic_load_explicit(&s->armed->on, memory_order_acquire))
-		atomic_fetch_add_explicit(&s->shm->no_slot, 1, memory_order_relaxed);
+	/* Into our own memory: the session's may go at any moment. */
+	if (aif_self && aif_self->refused)
+		atomic_fetch_add_explicit(&s->no_slot, 1, memory_order_relaxed);
 	else if (!atomic_load_explicit(&s->armed->generation, memory_order_relaxed))
 		atomic_fetch_add_explicit(&s->before_attach, 1, memory_order_relaxed);
 }
@@ -344,11 +361,12 @@ void aif_emit_cost_begin(struct aif_thread *t, struct aif_emit_cost *c, uint64_t
 		return;
 	t->countdown = AIF_EMIT_COST_EACH - 1;
 	c->since = now;
+	c->shm = t->joined->shm;
 }
 
 void aif_emit_cost_end(struct aif_emit_cost *c)
 {
-	struct aif_shm *shm = aif_agent.session.shm;
+	struct aif_shm *shm = c->shm;
 
 	if (aif_likely(!c->since))
 		return;

@@ -89,6 +89,9 @@ bool aif_emit_clock(struct aif_thread *t, uint32_t clock, uint64_t before, uint6
 		    uint64_t value);
 bool aif_emit_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t pc,
 		     uint64_t count);
+/* A loss is not counted here. */
+bool aif_emit_cpu_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t weight,
+			 uint32_t stack);
 bool aif_emit_module(struct aif_thread *t, const struct aif_unwind_module *m, const char *path,
 		     bool is_vdso, const char *build_id);
 bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t count,
@@ -102,7 +105,8 @@ void aif_emit_missed(void);
  * took anyway, pause before the vendor's call, resume after it, end last. */
 #define AIF_EMIT_COST_EACH 64
 struct aif_emit_cost {
-	uint64_t since, ns; /* since 0 = this one is not measured */
+	uint64_t since, ns;  /* since 0 = this one is not measured */
+	struct aif_shm *shm; /* who is told */
 };
 void aif_emit_cost_begin(struct aif_thread *t, struct aif_emit_cost *c, uint64_t now);
 static inline void aif_emit_cost_pause(struct aif_emit_cost *c)

@@ -3,6 +3,29 @@
 
 #include "agent/agent.h"
 
+static inline enum aif_busy aif_thread_busy(const struct aif_thread *t)
+{
+	return (enum aif_busy)atomic_load_explicit(&t->busy, memory_order_relaxed);
+}
+
+/* What was done while busy is done before. What comes after it may not be moved before it by the
+ * compiler; that the processor does not is the helper's care. */
+static inline void aif_thread_set_busy(struct aif_thread *t, enum aif_busy busy)
+{
+	atomic_store_explicit(&t->busy, (uint8_t)busy, memory_order_release);
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* Nobody collects, and no fork has to be noticed: an entry may forward its call at once. What is left
+ * of it then, two loads, is the cost of a dormant agent (bench/standby.sh). */
+static inline bool aif_thread_asleep(void)
+{
+	struct aif_armed *armed = aif_agent.session.armed;
+
+	return armed && !atomic_load_explicit(&armed->on, memory_order_acquire) &&
+	       atomic_load_explicit(&armed->generation, memory_order_relaxed);
+}
+
 /* The first statement of every entry, and the last; thread.h has the rules. */
 static inline struct aif_thread *aif_thread_enter(void)
 {
@@ -10,25 +33,32 @@ static inline struct aif_thread *aif_thread_enter(void)
 	struct aif_armed *armed = aif_agent.session.armed;
 
 	if (aif_unlikely(!armed || !atomic_load_explicit(&armed->on, memory_order_acquire) || !t ||
-			 t->busy || t->generation != armed->generation))
+			 aif_thread_busy(t)))
 		return aif_thread_enter_slow();
-	t->busy = AIF_BUSY_ENTRY;
+	aif_thread_set_busy(t, AIF_BUSY_ENTRY);
+	/* Busy first, then a look at what session it is: the helper changes that first and then looks who
+	 * is busy (aif_threads_use). */
+	if (aif_unlikely(atomic_load_explicit(&t->generation, memory_order_relaxed) !=
+			 atomic_load_explicit(&armed->generation, memory_order_acquire))) {
+		aif_thread_set_busy(t, AIF_BUSY_NOT);
+		return aif_thread_enter_slow();
+	}
 	return t;
 }
 
 static inline void aif_thread_leave(struct aif_thread *t)
 {
-	t->busy = AIF_BUSY_NOT;
+	aif_thread_set_busy(t, AIF_BUSY_NOT);
 }
 
 static inline void aif_thread_vendor(struct aif_thread *t)
 {
-	t->busy = AIF_BUSY_VENDOR;
+	aif_thread_set_busy(t, AIF_BUSY_VENDOR);
 }
 
 static inline void aif_thread_back(struct aif_thread *t)
 {
-	t->busy = AIF_BUSY_ENTRY;
+	aif_thread_set_busy(t, AIF_BUSY_ENTRY);
 }
 
 /* *ret_was goes to aif_thread_leave_callback(). NULL: no ring here and now. */
@@ -36,7 +66,7 @@ static inline struct aif_thread *aif_thread_enter_callback(enum aif_busy *ret_wa
 {
 	struct aif_thread *t = aif_self;
 
-	if (!t || t->busy != AIF_BUSY_VENDOR) {
+	if (!t || aif_thread_busy(t) != AIF_BUSY_VENDOR) {
 		*ret_was = AIF_BUSY_NOT;
 		return aif_thread_enter();
 	}
@@ -44,11 +74,11 @@ static inline struct aif_thread *aif_thread_enter_callback(enum aif_busy *ret_wa
 	*ret_was = AIF_BUSY_VENDOR;
 	if (t->generation != aif_agent.session.armed->generation)
 		return NULL;
-	t->busy = AIF_BUSY_ENTRY;
+	aif_thread_set_busy(t, AIF_BUSY_ENTRY);
 	return t;
 }
 
 static inline void aif_thread_leave_callback(struct aif_thread *t, enum aif_busy was)
 {
-	t->busy = was;
+	aif_thread_set_busy(t, was);
 }

@@ -3,12 +3,12 @@
 
 #include "agent/emit.h"
 #include "agent/memory.h"
+#include "unwind/arch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #define SCAN_EACH_NS AIF_NS_PER_S
@@ -43,7 +43,7 @@ struct dirent64_of_kernel {
 };
 
 /* By system calls: opendir() would take the target's malloc. */
-static void list_tasks(struct aif_task_list *list)
+void aif_task_list_read(struct aif_task_list *list)
 {
 	int dir = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	uint64_t buffer[512];
@@ -80,32 +80,42 @@ void aif_sampler_before(struct aif_task_list *list)
 
 	list->len = 0;
 	if (aif_session_wanted())
-		list_tasks(list);
+		aif_task_list_read(list);
+	if (list->len)
+		atomic_fetch_add(&aif_agent.sampler.appearing, 1);
 	errno = saved;
 }
 
-void aif_sampler_after(const struct aif_task_list *list)
+static void add_workers(struct aif_sampler *s, const struct aif_task_list *before)
 {
-	struct aif_sampler *s = &aif_agent.sampler;
 	struct aif_task_list now;
-	int saved = errno;
 
-	if (!list->len || !aif_session_wanted())
-		return;
-	list_tasks(&now);
+	aif_task_list_read(&now);
 	for (uint32_t i = 0; i < now.len; i++) {
 		uint32_t at;
 
-		if (contains(list, now.tid[i]))
+		if (contains(before, now.tid[i]))
 			continue;
 		at = atomic_fetch_add(&s->workers_len, 1);
 		if (at < AIF_SAMPLER_THREADS)
 			atomic_store_explicit(&s->workers[at], now.tid[i], memory_order_release);
 	}
+}
+
+void aif_sampler_after(const struct aif_task_list *list)
+{
+	struct aif_sampler *s = &aif_agent.sampler;
+	int saved = errno;
+
+	if (!list->len)
+		return;
+	if (aif_session_wanted())
+		add_workers(s, list);
+	atomic_fetch_sub(&s->appearing, 1);
 	errno = saved;
 }
 
-static bool is_worker(struct aif_sampler *s, uint32_t tid)
+bool aif_sampler_is_worker(struct aif_sampler *s, uint32_t tid)
 {
 	uint32_t len = AIF_MIN(atomic_load(&s->workers_len), (uint32_t)AIF_SAMPLER_THREADS);
 
@@ -117,8 +127,9 @@ static bool is_worker(struct aif_sampler *s, uint32_t tid)
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
-	const ucontext_t *uc = context;
 	struct aif_sampler_thread *t = info->si_value.sival_ptr;
+	struct aif_regs_more more;
+	struct aif_regs regs;
 	int saved = errno;
 	uint64_t cpu, used;
 	uint32_t head;
@@ -129,6 +140,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	cpu = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	used = cpu - t->cpu_ns;
 	t->cpu_ns = cpu;
+	aif_regs_of_ucontext(context, &regs, &more);
 	head = atomic_load_explicit(&t->head, memory_order_relaxed);
 	if (used >= t->period_ns / 2) {
 		if (head - atomic_load_explicit(&t->tail, memory_order_acquire) >= BUFFER_LEN) {
@@ -141,7 +153,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 			if (t->is_worker)
 				overrun = (uint32_t)AIF_MIN(overrun, used / t->period_ns);
 			t->at[i].time = aif_now_ns();
-			t->at[i].pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+			t->at[i].pc = regs.pc;
 			t->at[i].count = 1 + overrun;
 			atomic_store_explicit(&t->head, head + 1, memory_order_release);
 		}
@@ -240,7 +252,7 @@ static void thread_add(struct aif_sampler *s, uint32_t tid)
 	if (!t)
 		return;
 	t->tid = tid;
-	t->is_worker = is_worker(s, tid);
+	t->is_worker = aif_sampler_is_worker(s, tid);
 	t->period_ns = s->period_ns;
 	t->cpu_ns = 0;
 	if (timer_start(s, t) < 0) {
@@ -268,7 +280,7 @@ static void scan(struct aif_sampler *s)
 	struct aif_task_list now;
 	uint32_t self = (uint32_t)syscall(SYS_gettid);
 
-	list_tasks(&now);
+	aif_task_list_read(&now);
 	for (uint32_t i = s->len; i-- > 0;)
 		if (!contains(&now, s->thread[i]->tid))
 			thread_remove(s, i);

@@ -27,6 +27,7 @@
 struct aif_sampler_thread;
 
 struct aif_sampler {
+	_Atomic uint32_t appearing;   /* calls under way in which workers may */
 	_Atomic uint32_t workers_len; /* tids of the driver's workers */
 	_Atomic uint32_t workers[AIF_SAMPLER_THREADS];
 	/* The helper's. */
@@ -42,6 +43,11 @@ struct aif_sampler {
 struct aif_task_list {
 	uint32_t len, tid[AIF_SAMPLER_THREADS];
 };
+
+void aif_task_list_read(struct aif_task_list *list);
+
+/* Is it one of the driver's workers? */
+bool aif_sampler_is_worker(struct aif_sampler *s, uint32_t tid);
 
 /* Around a vendor's call that may create its worker threads. Not on a launch path: opens a directory
  * for a moment. Does nothing when not collecting. */

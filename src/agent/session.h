@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/standby.h"
 #include "unwind/unwind.h"
-#include "wire/handshake.h"
 
 #include <stdatomic.h>
 
 /*
  * The connection to the recorder: none until the first accelerator runtime starts, then shared memory
- * and a helper thread; no descriptor.
+ * and a helper thread; no descriptor. Who is on standby (standby.h) may have one recorder after the
+ * other, and none in between.
  *
  * "Armed" is the word that every entry of the agent tests first (aif_thread_enter). It lies alone on a
  * page that a fork wipes (MADV_WIPEONFORK; before Linux 4.14 a fork handler does it), because the
@@ -21,20 +22,39 @@
  * return not a single launch of the child is lost. A helper thread could do it in the background, but
  * then what the child launches first, often all that it launches, would be lost, and the thread has
  * to be made in that call anyway.
+ *
+ * One session after the other. Each has a generation and a struct aif_attachment; threads join by
+ * themselves, at their first entry of a generation that is not theirs, and whatever was told to an older
+ * one is told anew. What ends a session is the generation becoming AIF_GENERATION_DORMANT. Threads may
+ * still be inside an entry then, writing to a ring that nobody reads, some for as long as the vendor's
+ * call takes. So:
+ *   - a thread that enters becomes busy, then looks at the generation, and leaves if it is not its own
+ *     (enter.h); one that joins says which generation before it looks (thread.c). Hence once the helper
+ *     has changed the generation and the store buffers are empty, a thread that it sees not busy with the
+ *     old generation will never be again;
+ *   - the old memory is unmapped when no thread is busy with it, not even in the vendor's call;
+ *   - a next session begins when none is inside an entry of an old one: those in the vendor's call come
+ *     back to write to their ring and to nothing else that sessions share;
+ *   - at most AIF_ATTACHMENTS memories are there: while long calls hold all old ones, nobody attaches.
+ * Store buffers: the helper waits SETTLE_NS, instead of asking each processor by membarrier(), which
+ * old kernels and some sandboxes do not have. They are empty after less than a microsecond.
  */
 
 struct aif_runtime;
 
 /* From the environment, read once by the constructor. */
 struct aif_environment {
-	bool carrier; /* the variables are there and we are the copy that acts on them */
-	char socket[108];
+	bool carrier;     /* the variables are there and we are the copy that acts on them */
+	char socket[108]; /* "" = no recorder started us */
 	char token[AIF_TOKEN_LEN];
-	char runtime[16]; /* the only one to listen to; "" = all */
+	char runtime[16];                  /* the only one to listen to; "" = all */
+	char standby[AIF_STANDBY_DIR_MAX]; /* "" = not on standby */
+	enum aif_standby_level level;
 };
 
 /* generation: 0 = nothing yet, or a fork has wiped the page. */
-#define AIF_GENERATION_LOST UINT32_MAX /* a child that the recorder did not take */
+#define AIF_GENERATION_DORMANT (UINT32_MAX - 1) /* on standby, nobody records */
+#define AIF_GENERATION_LOST    UINT32_MAX       /* a child that the recorder did not take */
 
 struct aif_armed {
 	_Atomic uint32_t
@@ -42,39 +62,67 @@ struct aif_armed {
 	_Atomic uint32_t on; /* collect */
 	_Atomic uint32_t attaching; /* one thread is at it */
 	_Atomic uint32_t recorder_alive;
+	/* Threads inside dlclose(); the helper looks at modules of stacks that are not its own. */
+	_Atomic uint32_t closing, looking;
 };
+
+/* A recorder's memory, constant from the moment in which it is published. Sizes are our own copies. */
+struct aif_attachment {
+	struct aif_shm *shm; /* NULL: the place is free */
+	uint64_t size, ring_size;
+	uint32_t slots, generation;
+	uint64_t retired_ns; /* when its session ended; 0 = it has not */
+};
+#define AIF_ATTACHMENTS 4
 
 struct aif_session {
 	struct aif_armed *armed; /* NULL until the first runtime starts */
 	atomic_bool starting;
 	uint32_t generation; /* outlives forks */
 	uint32_t runtimes;   /* bit i: aif_runtimes[i] has started */
-	/* Constant within a generation. Sizes are our own copies. */
+	struct aif_standby standby;
+	struct aif_call call;        /* the last recorder that was met */
+	unsigned answers;            /* it has rung: how often it is still tried */
+	uint64_t alive_ns;           /* when its heart was last seen to beat */
+	atomic_bool helped, leaving; /* the helper was started; the process exits */
+	struct aif_attachment place[AIF_ATTACHMENTS];
+	_Atomic(struct aif_attachment *) attached; /* NULL: nobody records */
+	/* Of `attached`. The helper's, and of those who are inside an entry. */
 	struct aif_shm *shm;
-	uint32_t slots;
-	uint64_t ring_size;
-	uint32_t options, device_rate;
-	int python_reason; /* that was told */
+	_Atomic uint32_t options;
+	uint32_t device_rate, cpu_rate;
+	int python_reason;        /* that was told */
+	_Atomic uint64_t no_slot; /* launches of threads that found no free slot, yet untold */
 	struct aif_unwinder *unwinder;
 	_Atomic uint64_t refreshed_ns;  /* when a launch last refreshed the unwinder */
 	_Atomic uint64_t before_attach; /* launches while there was no memory */
 };
 
-/* A runtime has initialised: meets the recorder if that has not happened. Waits up to 1 s. 0, -ENOENT
- * (no recorder wanted) or -errno. */
+/* A runtime has initialised: meets the recorder if that has not happened. Waits up to 1 s. 0 (also on
+ * standby), -ENOENT (no recorder wanted) or -errno. */
 int aif_session_start(const struct aif_runtime *runtime);
 
 /* Called where an entry finds the agent not armed: after a fork, meets the recorder again. True when
  * armed afterwards. */
 bool aif_session_rearm(void);
 
-/* Should new objects be made so that they can be measured? False when the recorder is gone. After a
- * fork it meets the recorder again, as an entry would. */
+/* Should new objects be made so that they can be measured? False when the recorder is gone, unless we are
+ * on standby. After a fork it meets the recorder again, as an entry would. */
 bool aif_session_wanted(void);
 
-/* Modules came or went. */
-void aif_session_modules_changed(void);
+/* Around dlclose(): before, a module may be about to go. Waits while the helper looks at modules: for some
+ * microseconds, mostly. What it returns goes to aif_session_modules_gone() afterwards. */
+bool aif_session_modules_go(void);
+void aif_session_modules_gone(bool was_counted);
 
 /* The same, wanted by a launch that met unknown code: does nothing if done in the last 100 ms. True if
  * it was done. */
 bool aif_session_refresh(uint64_t now);
+
+/* A thread whose own stack does not hold the modules that it looks at keeps them from going meanwhile. False: one
+ * is just about to, try again later. Until looked() it waits for nothing. */
+bool aif_session_modules_look(void);
+void aif_session_modules_looked(void);
+
+/* The process calls exit(). */
+void aif_session_leave(void);

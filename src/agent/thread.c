@@ -22,14 +22,16 @@ static void give_back(void *arg)
 	struct aif_thread *t = arg;
 
 	aif_self = NULL;
-	t->busy = AIF_BUSY_NOT;
-	/* In a child that has not met the recorder again, the slot is not there. */
+	aif_thread_set_busy(t, AIF_BUSY_ENTRY);
+	/* In a child that has not met the recorder again, or when nobody records any more, the slot is not
+	 * there. */
 	if (t->slot && t->generation == aif_agent.session.armed->generation) {
 		aif_emit_block_ended(t, 0, aif_now_ns());
 		atomic_store_explicit(&t->slot->owner, 0, memory_order_release);
 	}
 	t->slot = NULL;
 	t->generation = 0;
+	aif_thread_set_busy(t, AIF_BUSY_NOT);
 	pthread_mutex_lock(&threads->lock);
 	t->next = threads->pool;
 	threads->pool = t;
@@ -114,7 +116,22 @@ static struct aif_thread *make(void)
 	aif_idtable_init(&t->shapes, shapes, FIRST_ENTRIES / 4, 2 * AIF_THREAD_SHAPES);
 	aif_idtable_init(&t->codes, codes, FIRST_ENTRIES, 2 * AIF_THREAD_CODES);
 	t->memo = memo_new(&aif_agent.threads);
+	t->next_of_all = atomic_load_explicit(&aif_agent.threads.all, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak(&aif_agent.threads.all, &t->next_of_all, t))
+		;
 	return t;
+}
+
+bool aif_threads_use(struct aif_threads *threads, uint32_t generation, bool within_vendor)
+{
+	for (const struct aif_thread *t = atomic_load(&threads->all); t; t = t->next_of_all) {
+		enum aif_busy busy = (enum aif_busy)atomic_load(&t->busy);
+
+		if (busy != AIF_BUSY_NOT && (within_vendor || busy == AIF_BUSY_ENTRY) &&
+		    atomic_load(&t->generation) == generation)
+			return true;
+	}
+	return false;
 }
 
 static struct aif_thread *from_pool(void)
@@ -132,11 +149,11 @@ static struct aif_thread *from_pool(void)
 
 static bool claim_from(struct aif_thread *t, uint32_t first)
 {
-	struct aif_session *s = &aif_agent.session;
+	const struct aif_attachment *a = t->joined;
 
-	for (uint32_t i = 0; i < s->slots; i++) {
-		uint32_t index = (first + i) % s->slots, free = 0;
-		struct aif_slot *slot = aif_shm_slot(s->shm, index);
+	for (uint32_t i = 0; i < a->slots; i++) {
+		uint32_t index = (first + i) % a->slots, free = 0;
+		struct aif_slot *slot = aif_shm_slot(a->shm, index);
 
 		if (atomic_compare_exchange_strong_explicit(&slot->owner, &free, t->tid,
 							    memory_order_acquire,
@@ -150,9 +167,8 @@ static bool claim_from(struct aif_thread *t, uint32_t first)
 }
 
 /* Threads that ended without their destructors (exit by system call) left slots behind. */
-static bool scavenge(void)
+static bool scavenge(const struct aif_attachment *a)
 {
-	struct aif_session *s = &aif_agent.session;
 	uint64_t now = aif_now_ns(),
 		 last = atomic_load_explicit(&aif_agent.threads.scavenged_ns, memory_order_relaxed);
 	bool found = false;
@@ -160,8 +176,8 @@ static bool scavenge(void)
 	if (now - last < AIF_NS_PER_S ||
 	    !atomic_compare_exchange_strong(&aif_agent.threads.scavenged_ns, &last, now))
 		return false;
-	for (uint32_t i = 0; i < s->slots; i++) {
-		struct aif_slot *slot = aif_shm_slot(s->shm, i);
+	for (uint32_t i = 0; i < a->slots; i++) {
+		struct aif_slot *slot = aif_shm_slot(a->shm, i);
 		uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
 
 		if (owner && syscall(SYS_tgkill, getpid(), (pid_t)owner, 0) < 0 && errno == ESRCH)
@@ -183,6 +199,7 @@ bool aif_thread_announce(struct aif_thread *t)
 	prctl(PR_GET_NAME, r->name);
 	aif_ring_commit(&t->ring);
 	t->stacks.next = t->shapes.next = t->codes.next = 0;
+	t->announced.len = 0;
 	return true;
 }
 
@@ -194,19 +211,40 @@ bool aif_thread_start_anew(struct aif_thread *t)
 	return aif_thread_announce(t);
 }
 
+/* Says which session this busy thread is about to use, so that its memory stays. False: there is none. */
+static bool hold_session(struct aif_thread *t)
+{
+	struct aif_session *s = &aif_agent.session;
+	uint32_t generation;
+
+	do {
+		generation = atomic_load(&s->armed->generation);
+		atomic_store(&t->generation, generation);
+	} while (generation != atomic_load(&s->armed->generation));
+	/* Published before that generation was. */
+	t->joined = atomic_load_explicit(&s->attached, memory_order_acquire);
+	return generation && generation < AIF_GENERATION_DORMANT && t->joined &&
+	       t->joined->generation == generation;
+}
+
 /* Takes a slot for this thread. */
 static bool join_session(struct aif_thread *t)
 {
 	struct aif_session *s = &aif_agent.session;
-	uint32_t generation = atomic_load_explicit(&s->armed->generation, memory_order_acquire);
+	const struct aif_attachment *a;
 
+	if (!hold_session(t))
+		return false;
+	a = t->joined;
 	t->tid = (uint32_t)syscall(SYS_gettid);
 	/* The slot that this memory had last is likely free, and its ring's pages are there. */
-	if (!claim_from(t, t->slot_index) && !(scavenge() && claim_from(t, 0)))
+	if (!claim_from(t, t->slot_index) && !(scavenge(a) && claim_from(t, 0))) {
+		t->refused = true;
 		return false;
+	}
 	atomic_fetch_add_explicit(&t->slot->claims, 1, memory_order_relaxed);
 	aif_ring_init(&t->ring, t->slot,
-		      aif_shm_ring(s->shm, s->slots, s->ring_size, t->slot_index), s->ring_size);
+		      aif_shm_ring(a->shm, a->slots, a->ring_size, t->slot_index), a->ring_size);
 	aif_idtable_clear(&t->stacks);
 	aif_idtable_clear(&t->shapes);
 	aif_idtable_clear(&t->codes);
@@ -222,7 +260,6 @@ static bool join_session(struct aif_thread *t)
 		atomic_store_explicit(&t->slot->owner, 0, memory_order_release);
 		return false;
 	}
-	t->generation = generation;
 	return true;
 }
 
@@ -231,25 +268,30 @@ static struct aif_thread *enter_slow(void)
 	struct aif_armed *armed = aif_agent.session.armed;
 	struct aif_thread *t = aif_self;
 
-	if (!armed || (t && t->busy))
+	if (!armed || (t && aif_thread_busy(t)))
 		return NULL;
+	if (t)
+		t->refused = false;
 	if (!atomic_load_explicit(&armed->on, memory_order_acquire) && !aif_session_rearm())
 		return NULL;
 	if (!t) {
 		t = from_pool();
-		if (!t)
+		if (!t) {
+			atomic_fetch_add(&aif_agent.session.no_slot, 1);
 			return NULL;
+		}
 		/* From here on an entry from within what we call sees a thread that is busy. */
-		t->busy = AIF_BUSY_ENTRY;
+		aif_thread_set_busy(t, AIF_BUSY_ENTRY);
 		aif_self = t;
 		if (pthread_setspecific(aif_agent.threads.key, t) ||
 		    aif_stack_bounds_here(&t->bounds) < 0)
 			t->bounds = (struct aif_stack_bounds){0};
 	}
-	t->busy = AIF_BUSY_ENTRY;
+	aif_thread_set_busy(t, AIF_BUSY_ENTRY);
 	if (t->generation == armed->generation || join_session(t))
 		return t;
-	t->busy = AIF_BUSY_NOT;
+	t->generation = 0;
+	aif_thread_set_busy(t, AIF_BUSY_NOT);
 	return NULL;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/announce.h"
 #include "agent/idtable.h"
 #include "unwind/interleave.h"
 #include "unwind/memo.h"
@@ -22,8 +23,8 @@
  *   3. aif_thread_leave(t) on every way out, on the same thread.
  *   4. errno is as it was: whoever makes a system call restores it.
  *   5. No memory but what t holds; no lock but for a definition that was not told yet.
- *   6. Between enter and leave the ring is there: its memory is never unmapped while the process
- *      lives; a child that was forked in between has a t that stays busy, and is silent.
+ *   6. Between enter and leave the ring is there, whatever becomes of the session (session.h says how);
+ *      a child that was forked in between has a t that stays busy, and is silent.
  */
 
 /* A thread with this many different stacks starts its table anew (a new THREAD record): nothing is
@@ -44,8 +45,11 @@ enum aif_busy {
 };
 
 struct aif_thread {
-	volatile uint8_t busy; /* enum aif_busy */
-	uint32_t generation;
+	_Atomic uint8_t busy; /* enum aif_busy; written by the thread, read by the helper */
+	/* The session that it is in, or is about to join; with `busy` it says what memory must stay. */
+	_Atomic uint32_t generation;
+	bool refused;                  /* its last entry found no free slot */
+	struct aif_attachment *joined; /* that of `generation` */
 	struct aif_ring ring;
 	struct aif_slot *slot;
 	uint32_t slot_index;
@@ -67,13 +71,16 @@ struct aif_thread {
 	uint32_t *order;                 /* AIF_WIRE_MAX_DEPTH */
 	uint8_t *code;                   /* AIF_PYTHON_CODE_BUFFER */
 	struct aif_thread *next;         /* in the pool */
+	struct aif_thread *next_of_all;  /* constant: none is ever given back */
+	struct aif_announced announced;
 };
 
 struct aif_threads {
 	pthread_mutex_t lock; /* of the pool */
 	struct aif_thread *pool;
-	uint32_t memos;    /* made so far; threads that end leave theirs to others */
-	pthread_key_t key; /* its destructor gives back */
+	_Atomic(struct aif_thread *) all; /* ever made */
+	uint32_t memos;                   /* made so far; threads that end leave theirs to others */
+	pthread_key_t key;                /* its destructor gives back */
 	atomic_bool have_key;
 	_Atomic uint64_t scavenged_ns;
 };
@@ -88,6 +95,9 @@ struct aif_thread *aif_thread_enter_slow(void);
 int aif_threads_init(struct aif_threads *threads);
 /* In a child: nobody holds the lock. */
 void aif_threads_forked(struct aif_threads *threads);
+
+/* Is a thread inside an entry of that session; and if `within_vendor`, or in the vendor's call of one? */
+bool aif_threads_use(struct aif_threads *threads, uint32_t generation, bool within_vendor);
 
 /* Tells the ring's reader who writes it, and that slot-scoped ids start anew. False: ring full. */
 bool aif_thread_announce(struct aif_thread *t);

@@ -10,7 +10,10 @@
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+
+enum { OF_DEVICE, OF_CPU };
 
 struct values {
 	const char *input, *output, *title, *process, *tid, *device;
@@ -27,7 +30,8 @@ static const struct aif_opt opts[] = {
 	 "a profile or folded text (aiflame.data)"},
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
 	 "the picture; .svg or .folded, - is standard output (aiflame.svg)"},
-	{0, "of", "device", AIF_OPT_CHOICE, AT(of), 0, "what to draw: device time"},
+	{0, "of", "device|cpu", AIF_OPT_CHOICE, AT(of), 0,
+	 "what to draw: device time, or where threads were on CPUs (device)"},
 	{0, "leaf", "kernel|line|instruction", AIF_OPT_CHOICE, AT(leaf), 0,
 	 "where towers end (instruction)"},
 	{0, "by", "wall|time|samples|launches", AIF_OPT_CHOICE, AT(by), 0,
@@ -44,8 +48,7 @@ static const struct aif_opt opts[] = {
 	{0, "time", "FROM,TO", AIF_OPT_SPAN, AT(time), 0, "only what ran then, since the start"},
 	{0, "process", "RE", AIF_OPT_STRING, AT(process), 0,
 	 "only processes whose pid or command matches"},
-	{0, "tid", "RE", AIF_OPT_STRING, AT(tid), 0,
-	 "only launches of threads whose number or name matches"},
+	{0, "tid", "RE", AIF_OPT_STRING, AT(tid), 0, "only threads whose number or name matches"},
 	{0, "device", "RE", AIF_OPT_STRING, AT(device), 0, "only devices whose name matches"},
 	{0, "inverted", NULL, AIF_OPT_FLAG, AT(inverted), 0, "callers above callees"},
 	{0, "title", "TEXT", AIF_OPT_STRING, AT(title), 0, "the picture's title"},
@@ -128,9 +131,8 @@ static int choose(const struct values *v, const struct aif_profile *p, struct ch
 	return r;
 }
 
-/* Command, host, device, date, quality: what a picture must say when it is found alone. */
-static void subtitle(const struct aif_profile *p, const struct aif_attribution *a,
-		     struct aif_buf *b)
+/* Command, host, date. */
+static void subtitle_begin(const struct aif_profile *p, struct aif_buf *b)
 {
 	time_t start = (time_t)(strtoull(aif_profile_meta(p, "start_realtime_ns"), NULL, 10) /
 				AIF_NS_PER_S);
@@ -141,6 +143,13 @@ static void subtitle(const struct aif_profile *p, const struct aif_attribution *
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm);
 	aif_buf_printf(b, "%s on %s, %s", aif_profile_meta(p, "command"),
 		       aif_profile_meta(p, "host"), date);
+}
+
+/* And device and quality: what a picture must say when it is found alone. */
+static void subtitle(const struct aif_profile *p, const struct aif_attribution *a,
+		     struct aif_buf *b)
+{
+	subtitle_begin(p, b);
 	for (size_t i = 0; i < p->devices_len; i++)
 		aif_buf_printf(b, ", %s", aif_profile_str(p, p->devices[i].name));
 	aif_buf_puts(b, "; ");
@@ -152,7 +161,9 @@ static void subtitle(const struct aif_profile *p, const struct aif_attribution *
 static int draw(const struct values *v, const struct aif_tree *t, const char *sub, const char *unit,
 		struct aif_err *err)
 {
-	struct aif_svg_opts svg = {.title = v->title ? v->title : "AI flame graph",
+	struct aif_svg_opts svg = {.title = v->title          ? v->title
+					    : v->of == OF_CPU ? "CPU flame graph"
+							      : "AI flame graph",
 				   .subtitle = sub,
 				   .unit = unit,
 				   .width = v->width,
@@ -179,45 +190,105 @@ static int from_folded(const struct values *v, const char *path, struct aif_err 
 	return r;
 }
 
+static int of_device(const struct values *v, const struct aif_profile *p,
+		     const struct aif_attribution_opts *which, const struct aif_flame_opts *o,
+		     struct aif_err *err)
+{
+	struct aif_attribution a = {0};
+	struct aif_tree t = {0};
+	struct aif_buf sub = {0};
+	int r = aif_attribution_compute(p, which, &a, err);
+
+	if (!r)
+		r = aif_towers_build(p, &a, o, &t, err);
+	if (!r) {
+		subtitle(p, &a, &sub);
+		r = draw(v, &t, aif_buf_str(&sub), aif_flame_unit(o->by), err);
+	}
+	aif_buf_finish(&sub);
+	aif_tree_finish(&t);
+	aif_attribution_finish(&a);
+	return r;
+}
+
+static int of_cpu(const struct values *v, const struct aif_profile *p,
+		  const struct aif_attribution_opts *which, const struct aif_flame_opts *o,
+		  struct aif_err *err)
+{
+	struct aif_cpu_totals cpu = {0};
+	struct aif_tree t = {0};
+	struct aif_buf sub = {0};
+	int r;
+
+	if (o->kernel || v->device || o->by == AIF_BY_LAUNCHES)
+		return aif_err_set(err, -EINVAL,
+				   "flame: --kernel, --device and --by launches are about device "
+				   "time; leave them out with --of cpu");
+	r = aif_cpu_totals(p, which, &cpu, err);
+	if (!r)
+		r = aif_towers_build_cpu(p, &cpu, o, &t, err);
+	if (!r) {
+		subtitle_begin(p, &sub);
+		aif_buf_puts(&sub, "; ");
+		aif_cpu_totals_say(p, &cpu, &sub);
+		r = draw(v, &t, aif_buf_str(&sub), aif_flame_unit(o->by), err);
+	}
+	aif_buf_finish(&sub);
+	aif_tree_finish(&t);
+	aif_cpu_totals_finish(&cpu);
+	return r;
+}
+
 static int from_profile(const struct values *v, const char *path, struct aif_err *err)
 {
 	struct aif_flame_opts o = v->flame;
-	struct aif_attribution_opts ao;
-	struct aif_attribution a = {0};
+	struct aif_attribution_opts which;
 	struct aif_profile p = {0};
-	struct aif_buf sub = {0};
 	struct choices c = {0};
-	struct aif_tree t = {0};
 	int r = aif_profile_open(path, &p, err);
 
 	o.leaf = (enum aif_flame_leaf)v->leaf;
 	o.by = (enum aif_flame_by)v->by;
 	o.detail = (enum aif_name_detail)v->detail;
 	if (!r)
-		r = choose(v, &p, &c, &ao, err);
+		r = choose(v, &p, &c, &which, err);
 	if (!r)
-		r = aif_attribution_compute(&p, &ao, &a, err);
-	if (!r)
-		r = aif_towers_build(&p, &a, &o, &t, err);
-	if (!r) {
-		subtitle(&p, &a, &sub);
-		r = draw(v, &t, aif_buf_str(&sub), aif_flame_unit(o.by), err);
-	}
+		r = v->of == OF_CPU ? of_cpu(v, &p, &which, &o, err)
+				    : of_device(v, &p, &which, &o, err);
 	choice_finish(&c.processes);
 	choice_finish(&c.threads);
 	choice_finish(&c.devices);
-	aif_buf_finish(&sub);
-	aif_tree_finish(&t);
-	aif_attribution_finish(&a);
 	aif_profile_finish(&p);
 	return r;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino && S_ISREG(x.st_mode);
 }
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
 	const char *path = v->input ? v->input : words_len ? words[0] : AIF_DEFAULT_FILE;
-	int r = aif_flame_is_folded(path) ? from_folded(v, path, err) : from_profile(v, path, err);
+	int r;
+
+	if (v->input && words_len) {
+		aif_err_set(err, -EINVAL, "flame: both '%s' and '%s' are given; give one FILE",
+			    v->input, words[0]);
+		return AIF_EXIT_USAGE;
+	}
+	if (is_same_file(path, v->output)) {
+		aif_err_set(
+			err, -EINVAL,
+			"flame: %s is the profile itself; give the picture another name with -o",
+			v->output);
+		return AIF_EXIT_FAILURE;
+	}
+	r = aif_flame_is_folded(path) ? from_folded(v, path, err) : from_profile(v, path, err);
 
 	return r ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
 }
@@ -229,9 +300,11 @@ const struct aif_command aif_command_flame = {
 	.description =
 		"Draws where device time went: each stack that launched work, its kernels, their instructions.\n"
 		"The wider, the longer. The SVG opens in any browser: click to zoom, / to search, Esc to go\n"
-		"back. FILE may be folded text of any tool (`frame;frame count`), or - for standard input.",
+		"back. With --of cpu it draws where the threads of programs that use a device were on CPUs.\n"
+		"FILE may be folded text of any tool (`frame;frame count`), or - for standard input.",
 	.examples = "aiflame flame\taiflame.data to aiflame.svg\n"
 		    "aiflame flame --leaf kernel --focus multiply\tonly stacks through multiply\n"
+		    "aiflame flame --of cpu -o cpu.svg\twhere threads spent CPU time\n"
 		    "aiflame flame out.folded -o out.svg\tother tools' stacks\n",
 	.opts = opts,
 	.defaults = &defaults,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,6 +70,8 @@ static int version(void)
 	       AIF_VERSION,
 #if defined(__x86_64__)
 	       "x86_64"
+#elif defined(__aarch64__)
+	       "aarch64"
 #else
 	       "other-cpu"
 #endif
@@ -105,6 +108,11 @@ static int run(const struct aif_command *cmd, int argc, char **argv)
 		status = AIF_EXIT_USAGE;
 	} else {
 		status = cmd->run(values, words.word, words.len, &err);
+		if (status == AIF_EXIT_OK && !err.code && !cmd->runs_command &&
+		    (fflush(stdout) || ferror(stdout)) && errno != EPIPE) {
+			aif_err_set(&err, -errno, "standard output: %s", strerror(errno));
+			status = AIF_EXIT_FAILURE;
+		}
 		if (err.code)
 			fprintf(stderr, "aiflame: %s\n", err.text);
 	}

@@ -55,6 +55,14 @@ static int store(const struct aif_command *cmd, const struct aif_opt *o, const c
 	case AIF_OPT_STRING:
 		*(const char **)to = arg;
 		return 0;
+	case AIF_OPT_LIST:
+		for (i = 0; i < o->value && ((const char **)to)[i]; i++)
+			;
+		if (i == o->value)
+			return aif_err_set(err, -EINVAL, "%s: %s: at most %d are possible",
+					   cmd->name, shown(o, name), o->value);
+		((const char **)to)[i] = arg;
+		return 0;
 	case AIF_OPT_COUNT:
 		if (aif_parse_count(arg, to) < 0)
 			wanted = "a number";

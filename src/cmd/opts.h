@@ -13,6 +13,7 @@ enum aif_opt_type {
 	AIF_OPT_FLAG,    /* bool = true */
 	AIF_OPT_SET,     /* int = .value: several flags that exclude each other share one int */
 	AIF_OPT_STRING,  /* const char * */
+	AIF_OPT_LIST,    /* const char *[.value + 1]: given several times; NULL behind the last */
 	AIF_OPT_COUNT,   /* uint32_t: a decimal number */
 	AIF_OPT_BYTES,   /* uint64_t: 500, 64K, 2G (powers of 1024) */
 	AIF_OPT_TIME,    /* uint64_t ns: 1.5 (seconds), 10ms, 3us, 7ns, 2m, 1h */
@@ -31,7 +32,7 @@ struct aif_opt {
 	const char *arg;  /* what the help calls the argument; the words of a choice; NULL: none */
 	enum aif_opt_type type;
 	size_t at; /* offset of the value in the command's struct */
-	int value; /* AIF_OPT_SET */
+	int value; /* AIF_OPT_SET, AIF_OPT_LIST */
 	const char *help;
 };
 

@@ -3,6 +3,7 @@
 
 #include "cmd/agent_path.h"
 #include "cmd/command.h"
+#include "export/names.h"
 #include "export/summary.h"
 #include "profile/attribution.h"
 #include "profile/file.h"
@@ -13,6 +14,7 @@
 static const struct aif_record_opts defaults = {
 	.output = "aiflame.data",
 	.device_rate = AIF_RECORD_DEFAULT_RATE,
+	.cpu_rate = AIF_RECORD_DEFAULT_CPU_RATE,
 	.overhead_ppm = AIF_RECORD_DEFAULT_OVERHEAD,
 };
 
@@ -28,8 +30,20 @@ static const struct aif_opt opts[] = {
 	 "capture every launch, whatever it costs"},
 	{0, "device-rate", "HZ", AIF_OPT_COUNT, AT(device_rate), 0,
 	 "device samples a second and thread, 0 for none (999)"},
+	{'F', "cpu-rate", "HZ", AIF_OPT_COUNT, AT(cpu_rate), 0,
+	 "CPU samples for each second of a thread's CPU time, 0 for none (99)"},
+	{0, "wall", NULL, AIF_OPT_FLAG, AT(wall), 0,
+	 "CPU samples by the wall clock, waits included; calls of the command may fail: EINTR"},
 	{0, "device-lines", NULL, AIF_OPT_FLAG, AT(device_lines), 0,
 	 "ask the device compiler for line information"},
+	{'p', "pid", "PID", AIF_OPT_LIST, AT(pids), AIF_RECORD_PIDS,
+	 "record this running process and its children; may be given several times"},
+	{'a', "all", NULL, AIF_OPT_FLAG, AT(all_processes), 0,
+	 "record all of your processes on standby, and those that start later"},
+	{0, "name", "NAME", AIF_OPT_STRING, AT(name), 0,
+	 "what `aiflame ctl` calls this recording (the output's file name)"},
+	{0, "delay", "TIME", AIF_OPT_TIME, AT(delay_ns), 0,
+	 "collect nothing before this time; --duration counts from then"},
 	{0, "duration", "TIME", AIF_OPT_TIME, AT(duration_ns), 0, "stop recording after this time"},
 	{0, "kill", NULL, AIF_OPT_FLAG, AT(kill), 0, "with --duration: end the command too"},
 	{0, "keep", "TIME", AIF_OPT_TIME, AT(keep_ns), 0, "keep only the last TIME of details"},
@@ -47,7 +61,7 @@ static void first_screen(const char *path)
 {
 	struct aif_attribution attribution = {0};
 	struct aif_profile p = {0};
-	struct aif_buf text = {0};
+	struct aif_buf text = {0}, shown = {0};
 	struct aif_err err = {0};
 
 	if (aif_profile_open(path, &p, &err) < 0 ||
@@ -55,11 +69,37 @@ static void first_screen(const char *path)
 		fprintf(stderr, "aiflame: %s\n", err.text);
 	} else {
 		aif_summary_write(&p, &attribution, path, &text);
-		fwrite(text.data, 1, text.len, stderr);
+		aif_name_sanitize_lines(text.data, text.len, &shown);
+		fwrite(shown.data, 1, shown.len, stderr);
 	}
 	aif_buf_finish(&text);
+	aif_buf_finish(&shown);
 	aif_attribution_finish(&attribution);
 	aif_profile_finish(&p);
+}
+
+/* A command, or processes that run already, but not both. */
+static bool are_processes_right(const struct aif_record_opts *o, int words_len, struct aif_err *err)
+{
+	uint32_t pid;
+
+	for (const char *const *p = o->pids; *p; p++)
+		if (aif_parse_count(*p, &pid) < 0 || !pid || pid > INT32_MAX)
+			return aif_err_set(err, -1, "record: -p: '%s' is not a process; see ps -e",
+					   *p) == 0;
+	if (!words_len && !o->pids[0] && !o->all_processes)
+		return aif_err_set(err, -1,
+				   "record: something is missing; usage: aiflame record [OPTIONS] "
+				   "[--] COMMAND [ARGUMENT]..., or -p PID, or -a") == 0;
+	if (!!words_len + !!o->pids[0] + o->all_processes > 1)
+		return aif_err_set(
+			       err, -1,
+			       "record: give a command, or -p, or -a; they exclude each other") ==
+		       0;
+	if (o->kill && !words_len)
+		return aif_err_set(err, -1,
+				   "record: --kill is for commands that record has started") == 0;
+	return true;
 }
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
@@ -68,10 +108,16 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	struct aif_record_result result;
 	char agent[PATH_MAX];
 
-	(void)words_len;
+	if (!are_processes_right(&o, words_len, err))
+		return AIF_EXIT_USAGE;
 	if (o.device_rate > 20000) {
 		aif_err_set(err, -1,
 			    "record: --device-rate: at most 20000 samples a second are possible");
+		return AIF_EXIT_USAGE;
+	}
+	if (o.cpu_rate > 10000) {
+		aif_err_set(err, -1,
+			    "record: --cpu-rate: at most 10000 samples a second are possible");
 		return AIF_EXIT_USAGE;
 	}
 	if (!o.overhead_ppm) {
@@ -87,7 +133,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	}
 	aif_agent_path(agent, sizeof(agent));
 	o.agent = agent;
-	o.argv = words;
+	o.argv = words_len ? words : NULL;
 	if (aif_record_run(&o, &result, err) == 0 && result.have_profile && !o.quiet)
 		first_screen(result.path);
 	return result.exit_code;
@@ -96,19 +142,23 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 const struct aif_command aif_command_record = {
 	.name = "record",
 	.words = "[--] COMMAND [ARGUMENT]...",
-	.summary = "run a command under the profiler",
+	.summary = "run a command under the profiler, or record running processes",
 	.description =
 		"Runs COMMAND with aiflame's agent in it and in its children, and writes a profile: each\n"
 		"launch of a device kernel with its stack and times, and where the kernels spent theirs.\n"
 		"Ends with a summary on standard error. The exit status is the command's (128 + number\n"
 		"for a signal); 125, 126 and 127 are failures to start it.\n\n"
-		"Ctrl-C ends the command as usual, and the profile is written; a second one detaches.",
+		"Ctrl-C ends the command as usual, and the profile is written; a second one detaches.\n\n"
+		"With -p or -a no command is given: processes are recorded that were started with the\n"
+		"variables that `aiflame env` prints. They go on when the recording ends: by Ctrl-C,\n"
+		"--duration, `aiflame ctl stop`, or when all that were named have ended.",
 	.examples = "aiflame record ./matmul\twrites aiflame.data\n"
-		    "aiflame record -o run.data --device-rate 4999 ./a.out 512\tmore samples\n",
+		    "aiflame record -o run.data --device-rate 4999 ./a.out 512\tmore samples\n"
+		    "aiflame record -p 4711 --duration 10\tten seconds of a running server\n",
 	.opts = opts,
 	.defaults = &defaults,
 	.values_size = sizeof(defaults),
-	.min_words = 1,
+	.min_words = 0,
 	.max_words = -1,
 	.runs_command = true,
 	.run = run,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/summary.h"
 
+#include "export/cpu_totals.h"
 #include "export/names.h"
 #include "export/report.h"
 
@@ -18,10 +19,11 @@ static void put_share(struct aif_buf *b, uint64_t part, uint64_t whole)
 
 static void ran(const struct aif_profile *p, struct aif_buf *out)
 {
-	const char *status = aif_profile_meta(p, "exit_status");
+	const char *status = aif_profile_meta(p, "exit_status"),
+		   *command = aif_profile_meta(p, "command");
 
 	aif_buf_puts(out, "ran      ");
-	aif_buf_printf(out, "%.200s", aif_profile_meta(p, "command"));
+	aif_name_sanitize(command, strnlen(command, 200), out);
 	aif_buf_puts(out, " on ");
 	aif_buf_puts(out, aif_profile_meta(p, "host"));
 	aif_buf_puts(out, " for ");
@@ -194,6 +196,19 @@ static void grades(const struct aif_attribution *a, struct aif_buf *out)
 		}
 }
 
+/* Where the host's time went, if it was sampled. */
+static void cpu(const struct aif_profile *p, struct aif_buf *out)
+{
+	struct aif_cpu_totals t = {0};
+
+	if (aif_cpu_totals(p, NULL, &t, NULL) == 0 && t.samples) {
+		aif_buf_puts(out, "cpu      ");
+		aif_cpu_totals_say(p, &t, out);
+		aif_buf_puts(out, ": aiflame flame --of cpu\n");
+	}
+	aif_cpu_totals_finish(&t);
+}
+
 static uint64_t meta_number(const struct aif_profile *p, const char *key)
 {
 	return strtoull(aif_profile_meta(p, key), NULL, 10);
@@ -325,6 +340,7 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 	ran(p, out);
 	if (!a->conservation.joined && !a->rows_len) {
 		nothing(p, out);
+		cpu(p, out);
 	} else {
 		devices(p, a, out);
 		top_kernels(p, a, out);
@@ -332,6 +348,7 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 		aif_summary_quality(p, a, out);
 		grades(a, out);
 		aif_buf_putc(out, '\n');
+		cpu(p, out);
 		cost(p, a, out);
 	}
 	if (!aif_conservation_check(&a->conservation, &broken))

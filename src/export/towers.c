@@ -305,12 +305,12 @@ static int nothing(const struct towers *t, const struct aif_attribution *a, stru
 	return aif_err_set(err, -ENODATA, "flame: nothing to draw: all times are 0");
 }
 
-static int rows_add(struct towers *t, const struct aif_attribution *a, struct aif_err *err)
+/* Before the first stack is placed. */
+static int begin(struct towers *t, struct aif_err *err)
 {
 	struct aif_frame_labels_opts lo = {.detail = t->o->detail, .lines = t->o->lines};
-	int r;
+	int r = aif_filter_init(&t->filter, t->o->focus, t->o->ignore, err);
 
-	r = aif_filter_init(&t->filter, t->o->focus, t->o->ignore, err);
 	if (r == 0)
 		r = aif_regex_init(&t->kernel, "--kernel", t->o->kernel, err);
 	if (r < 0)
@@ -318,6 +318,15 @@ static int rows_add(struct towers *t, const struct aif_attribution *a, struct ai
 	r = aif_tree_init(t->tree, true);
 	if (r == 0)
 		r = aif_frame_labels_new(t->p, t->tree, &lo, &t->labels);
+	return r < 0 ? aif_err_set(err, r, "flame: %s", strerror(-r)) : 0;
+}
+
+static int rows_add(struct towers *t, const struct aif_attribution *a, struct aif_err *err)
+{
+	int r = begin(t, err);
+
+	if (r < 0)
+		return r;
 	for (size_t i = 0; r == 0 && i < a->rows_len; i++)
 		r = row_add(t, &a->rows[i]);
 	if (r == 0)
@@ -327,23 +336,78 @@ static int rows_add(struct towers *t, const struct aif_attribution *a, struct ai
 	return t->tree->nodes[0].total ? 0 : nothing(t, a, err);
 }
 
+static int finish(struct towers *t, int r, struct aif_tree *ret)
+{
+	aif_filter_finish(&t->filter);
+	aif_regex_finish(&t->kernel);
+	aif_map_finish(&t->label_hits);
+	aif_frame_labels_free(t->labels);
+	for (unsigned i = 0; i < FLAVOURS; i++)
+		free(t->places[i]);
+	free(t->path);
+	if (r < 0)
+		aif_tree_finish(t->tree);
+	else
+		*ret = *t->tree;
+	return r;
+}
+
 int aif_towers_build(const struct aif_profile *p, const struct aif_attribution *a,
 		     const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err)
 {
 	struct aif_tree tree = {0};
 	struct towers t = {.p = p, .o = o, .tree = &tree};
-	int r = rows_add(&t, a, err);
 
-	aif_filter_finish(&t.filter);
-	aif_regex_finish(&t.kernel);
-	aif_map_finish(&t.label_hits);
-	aif_frame_labels_free(t.labels);
-	for (unsigned i = 0; i < FLAVOURS; i++)
-		free(t.places[i]);
-	free(t.path);
+	return finish(&t, rows_add(&t, a, err), ret);
+}
+
+/* ---- CPU samples --------------------------------------------------------------------------------- */
+
+static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
+{
+	uint64_t value = t->o->by == AIF_BY_SAMPLES ? s->samples : s->weight_ns;
+	struct aif_tree_detail *d;
+	struct place at;
+	int r = stack_place(t, s->stack, &at);
+
+	if (r < 0 || !aif_filter_keeps(&t->filter, at.hits))
+		return r;
+	d = &t->tree->details[at.node];
+	if (__builtin_add_overflow(t->tree->nodes[at.node].self, value,
+				   &t->tree->nodes[at.node].self) ||
+	    __builtin_add_overflow(d->time_ns, s->weight_ns, &d->time_ns) ||
+	    __builtin_add_overflow(d->samples, s->samples, &d->samples))
+		return -EOVERFLOW;
+	return 0;
+}
+
+static int cpu_add(struct towers *t, const struct aif_cpu_totals *cpu, struct aif_err *err)
+{
+	int r = begin(t, err);
+
 	if (r < 0)
-		aif_tree_finish(&tree);
-	else
-		*ret = tree;
-	return r;
+		return r;
+	for (size_t i = 0; r == 0 && i < cpu->stacks_len; i++)
+		r = cpu_stack_add(t, &cpu->stacks[i]);
+	if (r == 0)
+		r = aif_tree_seal(t->tree);
+	if (r < 0)
+		return aif_err_set(err, r, "flame: %s", strerror(-r));
+	if (t->tree->nodes[0].total)
+		return 0;
+	if (cpu->samples)
+		return aif_err_set(err, -ENODATA,
+				   "flame: no stack is left by --focus and --ignore; loosen them");
+	return aif_err_set(err, -ENODATA,
+			   "flame: no CPU samples in this profile, time or process; see aiflame "
+			   "info, and record with --cpu-rate");
+}
+
+int aif_towers_build_cpu(const struct aif_profile *p, const struct aif_cpu_totals *cpu,
+			 const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err)
+{
+	struct aif_tree tree = {0};
+	struct towers t = {.p = p, .o = o, .tree = &tree};
+
+	return finish(&t, cpu_add(&t, cpu, err), ret);
 }

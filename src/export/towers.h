@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "export/cpu_totals.h"
 #include "export/names.h"
 #include "export/tree.h"
 #include "profile/attribution.h"
@@ -41,3 +42,8 @@ const char *aif_flame_unit(enum aif_flame_by by);
  * -EINVAL for an expression that is none; -ENODATA when nothing is left to draw; *err is set. */
 int aif_towers_build(const struct aif_profile *p, const struct aif_attribution *a,
 		     const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err);
+
+/* The same of CPU samples: their stacks, with the time that they weigh or (AIF_BY_SAMPLES) their number.
+ * Options about kernels mean nothing here. */
+int aif_towers_build_cpu(const struct aif_profile *p, const struct aif_cpu_totals *cpu,
+			 const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err);

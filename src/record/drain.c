@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/drain.h"
 
+#include "record/cpu.h"
 #include "record/ingest.h"
 #include "record/perf_source.h"
 
@@ -32,7 +33,8 @@ struct aif_drain_thread {
 	unsigned forget_len;
 	bool stop;
 	struct aif_drain_stats stats, ended; /* ended: of targets that are gone */
-	atomic_uint held;                    /* targets, from their hello until their last words */
+	enum aif_shm_command command;
+	atomic_uint held; /* targets, from their hello until their last words */
 };
 
 static void sample_clocks(struct aif_store *s)
@@ -109,8 +111,8 @@ static void start_sampling(struct aif_drainer *d, struct aif_target *t, uint64_t
 		atomic_store(&t->shm->sampling, AIF_SAMPLING_RECORDER);
 		return;
 	}
-	if (r == -ESRCH && has_ended(t))
-		return; /* it was over before anybody could look */
+	if (r == -ESRCH && t->pid > 0)
+		return; /* it is ending, or was over before anybody could look */
 	atomic_store(&t->shm->sampling, AIF_SAMPLING_TIMERS);
 	aif_store_loss(d->store, AIF_REASON_SAMPLES_NO_PERF, t->process,
 		       aif_store_puts(d->store, strerror(-r)), 1);
@@ -168,9 +170,13 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 	dt->held--;
 }
 
-static void take_incoming(struct aif_drain_thread *dt)
+/* Returns what targets are to do. */
+static enum aif_shm_command take_incoming(struct aif_drain_thread *dt)
 {
+	enum aif_shm_command command;
+
 	pthread_mutex_lock(&dt->lock);
+	command = dt->command;
 	for (unsigned i = 0; i < dt->forget_len; i++)
 		for (struct aif_target *t = dt->d.targets; t; t = t->next)
 			t->ended |= t->pid == dt->forget[i];
@@ -183,6 +189,7 @@ static void take_incoming(struct aif_drain_thread *dt)
 		dt->d.targets = t;
 	}
 	pthread_mutex_unlock(&dt->lock);
+	return command;
 }
 
 /* One look at everything. Returns the bytes that came. */
@@ -191,14 +198,16 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 {
 	struct aif_drainer *d = &dt->d;
 	struct aif_drain_stats stats = {0};
+	enum aif_shm_command command;
 	size_t bytes = 0;
 
-	take_incoming(dt);
+	command = take_incoming(dt);
 	pthread_mutex_lock(&d->store->lock);
 	if (each_second)
 		sample_clocks(d->store);
 	for (struct aif_target **at = &d->targets, *t; (t = *at) != NULL;) {
 		atomic_store_explicit(&t->shm->heartbeat_ns, now, memory_order_relaxed);
+		atomic_store_explicit(&t->shm->command, command, memory_order_relaxed);
 		/* Asked before the last drain, so that nothing can come after it. */
 		if (look_at_threads)
 			t->ended |= has_ended(t);
@@ -210,6 +219,12 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 		}
 		if (t->cpu_device != AIF_NONE && !t->sampling_decided)
 			start_sampling(d, t, now);
+		if (!t->cpu_decided) {
+			t->cpu_decided = true;
+			aif_cpu_start(d, t);
+		}
+		if (t->cpu)
+			aif_cpu_follow(d, t, now);
 		if (look_at_threads && t->perf)
 			aif_perf_threads(t->perf, t->pid);
 		if (each_second) {
@@ -278,6 +293,7 @@ int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
 	if (!dt)
 		return -ENOMEM;
 	dt->d = (struct aif_drainer){.store = s, .files = files, .opts = opts};
+	dt->command = AIF_COMMAND_RUN;
 	dt->d.scratch = malloc(AIF_DRAIN_SCRATCH);
 	pthread_mutex_init(&dt->lock, NULL);
 	r = dt->d.scratch ? -pthread_create(&dt->thread, NULL, drain_main, dt) : -ENOMEM;
@@ -304,8 +320,8 @@ int aif_drain_thread_add(struct aif_drain_thread *dt, int pid, int pidfd, uint32
 	}
 	t->pidfd = pidfd;
 	atomic_store(&shm->heartbeat_ns, aif_now_ns());
-	atomic_store(&shm->command, AIF_COMMAND_RUN);
 	pthread_mutex_lock(&dt->lock);
+	atomic_store(&shm->command, dt->command);
 	t->next = dt->incoming;
 	dt->incoming = t;
 	dt->held++;
@@ -323,6 +339,13 @@ void aif_drain_thread_forget(struct aif_drain_thread *dt, int pid)
 	pthread_mutex_lock(&dt->lock);
 	if (dt->forget_len < AIF_ARRAY_LEN(dt->forget))
 		dt->forget[dt->forget_len++] = pid;
+	pthread_mutex_unlock(&dt->lock);
+}
+
+void aif_drain_thread_command(struct aif_drain_thread *dt, enum aif_shm_command command)
+{
+	pthread_mutex_lock(&dt->lock);
+	dt->command = command;
 	pthread_mutex_unlock(&dt->lock);
 }
 
@@ -345,7 +368,7 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 	pthread_join(dt->thread, NULL);
 	take_incoming(dt);
 	for (struct aif_target *t = dt->d.targets; t; t = t->next) {
-		atomic_store(&t->shm->command, AIF_COMMAND_STOP);
+		atomic_store(&t->shm->command, AIF_COMMAND_END);
 		t->ended |= has_ended(t);
 	}
 	/* The writer goes on taking batches, so a full ring empties in a few rounds; a slow disk has a

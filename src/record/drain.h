@@ -37,6 +37,9 @@ unsigned aif_drain_thread_targets(struct aif_drain_thread *d);
 /* The process `pid` runs another program now (exec): what it had before has ended. */
 void aif_drain_thread_forget(struct aif_drain_thread *d, int pid);
 
+/* Whether targets collect, those of now and those to come: AIF_COMMAND_RUN (at first) or STOP. */
+void aif_drain_thread_command(struct aif_drain_thread *d, enum aif_shm_command command);
+
 void aif_drain_thread_stats(struct aif_drain_thread *d, struct aif_drain_stats *ret);
 
 /* Tells all targets to stop, drains what is there, ends the thread and frees. */

@@ -2,6 +2,7 @@
 #include "record/ingest.h"
 
 #include "record/modfiles.h"
+#include "symbolize/pocl.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #define MAX_DEFINITIONS 1000000
 #define MAX_SOURCE      (16u << 20)
 #define MAX_DEFERRED    65536
+/* Of one sample: nobody computes in the kernel for a day. Sums of them do not overflow. */
+#define MAX_CPU_WEIGHT  (UINT64_C(86400) * AIF_NS_PER_S)
 
 struct aif_deferred {
 	union {
@@ -54,6 +57,7 @@ static void on_thread(struct aif_ingest *in, const struct aif_wire_thread *r)
 	aif_map_clear(&in->slot->stacks);
 	aif_map_clear(&in->slot->shapes);
 	aif_map_clear(&in->slot->pycodes);
+	in->slot->ranges.len = 0;
 	in->slot->thread = aif_target_thread(in->drainer, in->target, r->head.aux, name);
 }
 
@@ -72,11 +76,17 @@ static void on_module(struct aif_ingest *in, const struct aif_wire_module *r)
 		memcpy(build_id, at + r->path_len, r->build_id_len);
 		build_id[r->build_id_len] = '\0';
 	}
+	/* Device code on a CPU: a stack of a CPU sample runs through it. The maps say more (ranges.c). */
+	if (aif_pocl_is_kernel_path(path)) {
+		in->target->maps_stale = true;
+		return;
+	}
 	range.module = aif_store_module(d->store, r->head.aux ? AIF_MODULE_VDSO : AIF_MODULE_ELF,
 					path, len, build_id, strlen(build_id));
 	if (range.module == AIF_NONE || r->lo >= r->hi)
 		return;
-	aif_target_range_add(in->target, &range);
+	aif_ranges_add(&in->slot->ranges, &range);
+	aif_ranges_add(&in->target->ranges, &range);
 	if (d->store->p.modules_len == known)
 		return;
 	fd = r->head.aux ? -1 : aif_modfile_open(in->target->pid, r->lo, r->hi, path);
@@ -212,9 +222,12 @@ static uint32_t python_frame(struct aif_ingest *in, uint64_t entry)
 static uint32_t native_frame(struct aif_ingest *in, uint64_t entry, uint64_t now)
 {
 	uint64_t pc = entry - 1; /* inside the call instruction */
-	const struct aif_range *range = aif_target_range(in->drainer, in->target, pc, now);
+	const struct aif_range *range = aif_ranges_find(&in->slot->ranges, pc);
 
-	return aif_store_frame(in->drainer->store, AIF_FRAME_NATIVE,
+	if (!range)
+		range = aif_target_range(in->drainer, in->target, pc, now);
+	return aif_store_frame(in->drainer->store,
+			       range && range->is_kernel ? AIF_FRAME_DEVICE : AIF_FRAME_NATIVE,
 			       range ? range->module : AIF_NONE, range ? pc - range->base : pc);
 }
 
@@ -431,6 +444,24 @@ static void on_sample(struct aif_ingest *in, const struct aif_wire_sample *r)
 		aif_map_put(&t->timer_threads, r->head.aux, 1);
 }
 
+static void on_cpu_sample(struct aif_ingest *in, const struct aif_wire_cpu_sample *r)
+{
+	struct aif_drainer *d = in->drainer;
+	struct aif_cpu_row *row = aif_batches_row(&d->store->batches, AIF_BATCH_CPU);
+
+	if (!row) {
+		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, in->target->process, AIF_NONE,
+			       1);
+		return;
+	}
+	*row = (struct aif_cpu_row){
+		.time = r->time,
+		.weight = AIF_MIN(r->weight, MAX_CPU_WEIGHT),
+		.thread = aif_target_thread(d, in->target, r->head.aux, NULL),
+		.stack = get(&in->slot->stacks, r->stack),
+	};
+}
+
 static void on_block(struct aif_ingest *in, const struct aif_wire_block *r)
 {
 	struct aif_window_row *row =
@@ -511,6 +542,7 @@ void aif_ingest_record(void *ingest, const void *record)
 		ON(EXEC, exec)
 		ON(CLOCK, clock)
 		ON(SAMPLE, sample)
+		ON(CPU_SAMPLE, cpu_sample)
 		ON(BLOCK, block)
 		ON(NOTE, note)
 #undef ON

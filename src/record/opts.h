@@ -3,6 +3,9 @@
 
 #include "base/base.h"
 
+/* Processes that can be named with -p. */
+#define AIF_RECORD_PIDS 64
+
 enum aif_record_runtime { AIF_RECORD_ALL = 0, AIF_RECORD_OPENCL = 1 };
 
 /* What `aiflame record` was asked for. Strings stay the caller's. A zeroed struct with `argv` set
@@ -12,6 +15,8 @@ struct aif_record_opts {
 	int runtime;           /* --runtime: only this one (enum aif_record_runtime) */
 	const char *agent;     /* path of libaiflame-agent.so */
 	uint32_t device_rate;  /* --device-rate Hz, default 999; 0 = no device samples */
+	uint32_t cpu_rate;     /* --cpu-rate Hz, default 99; 0 = no CPU samples */
+	bool wall;             /* --wall: CPU samples by wall-clock timers in the target */
 	uint32_t overhead_ppm; /* --overhead: the slowdown that is allowed, in 1/1,000,000 */
 	bool all_launches;     /* --all-launches: without a limit */
 	uint64_t duration_ns;  /* --duration: 0 = until the command ends */
@@ -23,8 +28,14 @@ struct aif_record_opts {
 	bool no_source;        /* --no-source */
 	bool no_code;          /* --no-code */
 	bool quiet;
-	char *const *argv; /* NULL-terminated command */
+	const char *name;   /* --name: for `ctl`; default: that of the output */
+	uint64_t delay_ns;  /* --delay: collects nothing before */
+	bool all_processes; /* -a: those on standby */
+	/* -p: decimal numbers, NULL behind the last */
+	const char *pids[AIF_RECORD_PIDS + 1];
+	char *const *argv; /* NULL-terminated command; NULL: with -a and -p */
 };
 
 #define AIF_RECORD_DEFAULT_RATE     999
+#define AIF_RECORD_DEFAULT_CPU_RATE 99
 #define AIF_RECORD_DEFAULT_OVERHEAD 20000

@@ -141,11 +141,13 @@ int aif_perf_new(int pid, uint32_t rate, struct aif_perf **ret)
 	p->rate = rate;
 	p->page = (size_t)sysconf(_SC_PAGESIZE);
 	r = thread_open(p, (uint32_t)pid);
-	if (r < 0) {
+	/* Its main thread may have ended before the others. */
+	if (!r || r == -ESRCH)
+		aif_perf_threads(p, pid);
+	if (!p->threads_len) {
 		free(p);
 		return r;
 	}
-	aif_perf_threads(p, pid);
 	*ret = p;
 	return 0;
 }

@@ -14,14 +14,17 @@
  * takes 50 to 100 us). */
 #define MAPS_INTERVAL_NS (10 * 1000 * 1000)
 
-static size_t range_after(const struct aif_target *t, uint64_t pc)
+/* A hostile target fills these, not our memory; the largest programs map some thousands. */
+#define MAX_RANGES 65536
+
+static size_t range_after(const struct aif_ranges *r, uint64_t pc)
 {
-	size_t lo = 0, hi = t->ranges_len;
+	size_t lo = 0, hi = r->len;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (t->ranges[mid].lo <= pc)
+		if (r->at[mid].lo <= pc)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -29,30 +32,29 @@ static size_t range_after(const struct aif_target *t, uint64_t pc)
 	return lo;
 }
 
-static const struct aif_range *range_find(const struct aif_target *t, uint64_t pc)
+const struct aif_range *aif_ranges_find(const struct aif_ranges *r, uint64_t pc)
 {
-	size_t i = range_after(t, pc);
+	size_t i = range_after(r, pc);
 
-	return i && pc < t->ranges[i - 1].hi ? &t->ranges[i - 1] : NULL;
+	return i && pc < r->at[i - 1].hi ? &r->at[i - 1] : NULL;
 }
 
-/* What was mapped there before is gone. */
-void aif_target_range_add(struct aif_target *t, const struct aif_range *range)
+void aif_ranges_add(struct aif_ranges *r, const struct aif_range *range)
 {
 	size_t at, keep = 0;
 
 	if (range->lo >= range->hi)
 		return;
-	for (size_t i = 0; i < t->ranges_len; i++)
-		if (t->ranges[i].hi <= range->lo || t->ranges[i].lo >= range->hi)
-			t->ranges[keep++] = t->ranges[i];
-	t->ranges_len = keep;
-	if (aif_grow(&t->ranges, &t->ranges_cap, keep + 1, sizeof(*range)) < 0)
+	for (size_t i = 0; i < r->len; i++)
+		if (r->at[i].hi <= range->lo || r->at[i].lo >= range->hi)
+			r->at[keep++] = r->at[i];
+	r->len = keep;
+	if (keep >= MAX_RANGES || aif_grow(&r->at, &r->cap, keep + 1, sizeof(*range)) < 0)
 		return;
-	at = range_after(t, range->lo);
-	memmove(&t->ranges[at + 1], &t->ranges[at], (keep - at) * sizeof(*range));
-	t->ranges[at] = *range;
-	t->ranges_len++;
+	at = range_after(r, range->lo);
+	memmove(&r->at[at + 1], &r->at[at], (keep - at) * sizeof(*range));
+	r->at[at] = *range;
+	r->len++;
 }
 
 /* The kernel that a PoCL module holds, by its name: the process has created it before it runs. */
@@ -125,7 +127,7 @@ static void read_maps(struct aif_drainer *d, struct aif_target *t)
 			continue;
 		path = line + at;
 		path[strcspn(path, "\n")] = '\0';
-		old = range_find(t, range.lo);
+		old = aif_ranges_find(&t->ranges, range.lo);
 		if (old && old->hi >= range.hi && old->module != AIF_NONE) {
 			/* The same module still? A JIT's memory and the vdso have no file to compare. */
 			const char *was = aif_profile_str(&d->store->p,
@@ -144,7 +146,7 @@ static void read_maps(struct aif_drainer *d, struct aif_target *t)
 				d->store, range.base ? AIF_MODULE_VDSO : AIF_MODULE_ANON, what,
 				strlen(what), NULL, 0);
 		}
-		aif_target_range_add(t, &range);
+		aif_ranges_add(&t->ranges, &range);
 	}
 	fclose(f);
 }
@@ -152,7 +154,7 @@ static void read_maps(struct aif_drainer *d, struct aif_target *t)
 const struct aif_range *aif_target_range(struct aif_drainer *d, struct aif_target *t, uint64_t pc,
 					 uint64_t now_ns)
 {
-	const struct aif_range *range = t->maps_stale ? NULL : range_find(t, pc);
+	const struct aif_range *range = t->maps_stale ? NULL : aif_ranges_find(&t->ranges, pc);
 
 	if (range)
 		return range;
@@ -161,5 +163,5 @@ const struct aif_range *aif_target_range(struct aif_drainer *d, struct aif_targe
 	t->maps_stale = false;
 	t->maps_read_ns = now_ns;
 	read_maps(d, t);
-	return range_find(t, pc);
+	return aif_ranges_find(&t->ranges, pc);
 }

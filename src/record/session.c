@@ -24,7 +24,8 @@
 
 /*
  * One recording, from the command line to the closed file. Four threads: this one (signals, hellos,
- * the command's end, the live line), the drain thread, the writer thread, the naming thread.
+ * the command's end, the live line), the drain thread, the writer thread, the naming thread. Without a
+ * command (-p, -a) it is attach.h that brings the processes.
  */
 struct session {
 	const struct aif_record_opts *opts;
@@ -34,14 +35,17 @@ struct session {
 	struct aif_drain_thread *drain;
 	struct aif_naming *naming;
 	struct aif_writer_thread *writer;
+	struct aif_attach attach;
 	struct aif_welcome_desk desk;
 	sigset_t old_mask;
 	struct sigaction old_chld;
 	int signals;
 	pid_t child;
 	bool child_ended, stop, live, live_drawn;
+	bool is_delayed; /* --delay is not over */
 	int interrupts, status;
 	uint64_t start_ns, kill_at_ns;
+	uint64_t counted_ns; /* --duration counts from here; 0 = from when the first is met (-p) */
 };
 
 #define LIVE_NS  (250 * 1000 * 1000)
@@ -110,8 +114,9 @@ static void on_signal(struct session *s, const struct signalfd_siginfo *si)
 		kill(s->child, sig);
 	if (sig == SIGUSR1 || sig == SIGUSR2)
 		return;
-	if (++s->interrupts >= 2)
-		s->stop = true; /* detach: the target goes on alone */
+	/* Detach: the target goes on alone. One that we did not start is not told anything else. */
+	if (++s->interrupts >= 2 || s->child <= 0)
+		s->stop = true;
 }
 
 static void draw_live(struct session *s)
@@ -130,7 +135,10 @@ static void draw_live(struct session *s)
 
 static void check_duration(struct session *s, uint64_t now)
 {
-	if (!s->opts->duration_ns || now - s->start_ns < s->opts->duration_ns)
+	if (!s->counted_ns && aif_drain_thread_targets(s->drain))
+		s->counted_ns = now;
+	if (!s->opts->duration_ns || !s->counted_ns ||
+	    now - s->counted_ns < s->opts->delay_ns + s->opts->duration_ns)
 		return;
 	if (!s->opts->kill) {
 		s->stop = true;
@@ -140,6 +148,45 @@ static void check_duration(struct session *s, uint64_t now)
 	} else if (now >= s->kill_at_ns) {
 		kill(s->child, SIGKILL);
 	}
+}
+
+static void collect(struct session *s, bool wanted)
+{
+	s->is_delayed = false;
+	aif_drain_thread_command(s->drain, wanted ? AIF_COMMAND_RUN : AIF_COMMAND_STOP);
+	aif_attach_state(&s->attach, wanted ? AIF_STATE_RUN : AIF_STATE_HELD);
+}
+
+/* What `aiflame ctl` asks for. */
+static void obey(struct session *s)
+{
+	enum aif_control control = s->desk.control;
+
+	s->desk.control = 0;
+	if (control == AIF_CONTROL_STOP)
+		s->stop = true;
+	else if (control == AIF_CONTROL_HOLD || control == AIF_CONTROL_RUN)
+		collect(s, control == AIF_CONTROL_RUN);
+}
+
+/* Processes that we did not start. */
+static void look_after_attached(struct session *s, uint64_t now)
+{
+	int pid;
+
+	aif_attach_look(&s->attach, now);
+	for (unsigned i = 0; i < s->attach.old_agents; i++) {
+		pthread_mutex_lock(&s->store.lock);
+		aif_store_loss(&s->store, AIF_REASON_WIRE_VERSION, AIF_NONE, AIF_NONE, 1);
+		pthread_mutex_unlock(&s->store.lock);
+	}
+	s->attach.old_agents = 0;
+	while (!s->opts->quiet && (pid = aif_attach_awaited(&s->attach)) != 0)
+		fprintf(stderr,
+			"aiflame: process %d: waiting for an accelerator runtime to start in it\n",
+			pid);
+	if (aif_attach_over(&s->attach) && !aif_drain_thread_targets(s->drain))
+		s->stop = true;
 }
 
 static int loop(struct session *s, struct aif_err *err)
@@ -158,6 +205,10 @@ static int loop(struct session *s, struct aif_err *err)
 			on_signal(s, &si);
 		aif_welcome_accept(&s->desk);
 		now = aif_now_ns();
+		obey(s);
+		look_after_attached(s, now);
+		if (s->is_delayed && now - s->start_ns >= s->opts->delay_ns)
+			collect(s, true);
 		check_duration(s, now);
 		if (s->live && now >= next_live) {
 			next_live = now + LIVE_NS;
@@ -201,7 +252,11 @@ static void describe(struct session *s)
 	struct utsname un;
 	char cpu[256];
 
-	for (char *const *a = s->opts->argv; *a; a++) {
+	for (const char *const *p = s->opts->pids; *p; p++)
+		aif_buf_printf(&command, "%s%s", p == s->opts->pids ? "process " : ", ", *p);
+	if (s->opts->all_processes)
+		aif_buf_puts(&command, "all processes on standby");
+	for (char *const *a = s->opts->argv; a && *a; a++) {
 		bool quote = !**a || strpbrk(*a, " \t\n'\"\\$;&|<>()*?");
 
 		aif_buf_printf(&command, quote ? "%s'%s'" : "%s%s", a == s->opts->argv ? "" : " ",
@@ -216,6 +271,8 @@ static void describe(struct session *s)
 	meta_printf(s, "cpu", "%s, %ld cores", cpu, sysconf(_SC_NPROCESSORS_ONLN));
 	meta_printf(s, "recorder_version", "%s", AIF_VERSION);
 	meta_printf(s, "device_rate", "%u", s->opts->device_rate);
+	meta_printf(s, "cpu_rate", "%u", s->opts->cpu_rate);
+	meta_printf(s, "cpu_sampling", "%s", s->opts->wall ? "wall" : "cpu");
 	meta_printf(s, "start_realtime_ns", "%" PRIu64, aif_clock_ns(CLOCK_REALTIME));
 	pthread_mutex_unlock(&s->store.lock);
 	aif_buf_finish(&command);
@@ -269,7 +326,7 @@ static int exit_code_of(const struct session *s)
 static void note_coverage(struct session *s)
 {
 	char file[4096];
-	int reason = aif_coverage_check(s->opts->argv[0], file, sizeof(file));
+	int reason = s->opts->argv ? aif_coverage_check(s->opts->argv[0], file, sizeof(file)) : 0;
 
 	if (!reason)
 		return;
@@ -310,7 +367,9 @@ static int start(struct session *s, struct aif_err *err)
 	r = block_signals(s);
 	if (r < 0)
 		return aif_err_set(err, r, "signalfd: %s", strerror(-r));
-	r = aif_welcome_open(&s->desk, &s->store, s->opts, err);
+	r = aif_attach_open(&s->attach, s->opts, err);
+	if (!r)
+		r = aif_welcome_open(&s->desk, &s->store, s->opts, &s->attach, err);
 	if (r < 0)
 		return r;
 	describe(s);
@@ -329,6 +388,14 @@ static int start(struct session *s, struct aif_err *err)
 			"(ulimit -v, ulimit -u)",
 			strerror(-r));
 	s->desk.drain = s->drain;
+	s->is_delayed = s->opts->delay_ns;
+	if (s->is_delayed)
+		aif_drain_thread_command(s->drain, AIF_COMMAND_STOP);
+	r = aif_attach_announce(&s->attach, &s->desk, s->opts, s->result->path);
+	if (r < 0 && !s->opts->argv)
+		return aif_err_set(err, r, "%s: %s", s->attach.path, strerror(-r));
+	if (!s->opts->argv)
+		return 0;
 	env.socket = s->desk.socket;
 	env.token = s->desk.token;
 	env.runtime = s->opts->runtime == AIF_RECORD_OPENCL ? "opencl" : NULL;
@@ -366,6 +433,7 @@ static int finish(struct session *s, struct aif_err *err)
 		s->result->have_profile = !r;
 	}
 	aif_welcome_close(&s->desk);
+	aif_attach_close(&s->attach);
 	if (s->signals >= 0) {
 		close(s->signals);
 		sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
@@ -378,12 +446,17 @@ static int finish(struct session *s, struct aif_err *err)
 int aif_record_run(const struct aif_record_opts *opts, struct aif_record_result *ret,
 		   struct aif_err *err)
 {
-	struct session s = {.opts = opts, .result = ret, .signals = -1, .desk = {.fd = -1}};
+	struct session s = {.opts = opts,
+			    .result = ret,
+			    .signals = -1,
+			    .desk = {.fd = -1},
+			    .attach = {.dir = -1, .about = -1}};
 	struct aif_err finish_err = {0};
 	int r, r2;
 
 	*ret = (struct aif_record_result){.exit_code = 125};
 	s.start_ns = aif_now_ns();
+	s.counted_ns = opts->pids[0] ? 0 : s.start_ns;
 	s.live = !opts->quiet && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
 	r = aif_store_init(&s.store, s.start_ns);
 	if (!r)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/target.h"
 
+#include "record/cpu.h"
 #include "record/ingest.h"
 #include "record/perf_source.h"
 
@@ -40,10 +41,12 @@ void aif_target_free(struct aif_target *t)
 	if (!t)
 		return;
 	aif_perf_free(t->perf);
+	aif_cpu_free(t->cpu);
 	for (uint32_t i = 0; i < t->slots_len; i++) {
 		aif_map_finish(&t->slots[i].stacks);
 		aif_map_finish(&t->slots[i].shapes);
 		aif_map_finish(&t->slots[i].pycodes);
+		free(t->slots[i].ranges.at);
 	}
 	for (size_t i = 0; i < AIF_ARRAY_LEN(maps); i++)
 		aif_map_finish(maps[i]);
@@ -51,7 +54,7 @@ void aif_target_free(struct aif_target *t)
 		aif_buf_finish(&t->program[i].source);
 	free(t->program);
 	free(t->slots);
-	free(t->ranges);
+	free(t->ranges.at);
 	free(t->deferred);
 	if (t->pidfd >= 0)
 		close(t->pidfd);

@@ -19,8 +19,15 @@ struct aif_range {
 	bool is_kernel; /* device code that runs on a CPU */
 };
 
+/* What is mapped where, sorted. */
+struct aif_ranges {
+	struct aif_range *at;
+	size_t len, cap;
+};
+
 struct aif_target_slot {
 	struct aif_drain drain;
+	struct aif_ranges ranges; /* as its ring tells it, in the order of its stacks */
 	uint32_t thread;        /* of the store, AIF_NONE before the first THREAD record */
 	struct aif_map pycodes; /* agent\'s id -> number of pycode.h */
 	struct aif_map stacks, shapes;
@@ -55,8 +62,7 @@ struct aif_target {
 	uint32_t cpu_device;         /* store id of the process's CPU device, AIF_NONE = none */
 	struct aif_map kernel_named; /* name string -> kernel, to find a kernel by its module */
 
-	struct aif_range *ranges; /* sorted by lo */
-	size_t ranges_len, ranges_cap;
+	struct aif_ranges ranges; /* as told last, or found in its maps */
 	uint64_t maps_read_ns; /* when /proc/PID/maps was last read */
 	bool maps_stale;
 
@@ -67,6 +73,8 @@ struct aif_target {
 	uint64_t launches, execs;
 	uint64_t uncaptured;   /* launches that the overhead budget left out */
 	struct aif_perf *perf; /* perf_source.h; NULL = not sampled by the recorder */
+	struct aif_cpu_events *cpu; /* cpu.h; NULL = its threads get no signals from the recorder */
+	bool cpu_decided;           /* whether they shall */
 	uint32_t window;       /* id of the window under way */
 	uint64_t window_start, window_lost;
 	bool sampling_decided; /* a CPU device was seen, and who samples it is settled */
@@ -102,7 +110,9 @@ void aif_target_losses(struct aif_drainer *d, struct aif_target *t);
 /* ranges.c: the module and address of a pc; reads /proc/PID/maps when it is unknown. */
 const struct aif_range *aif_target_range(struct aif_drainer *d, struct aif_target *t, uint64_t pc,
 					 uint64_t now_ns);
-void aif_target_range_add(struct aif_target *t, const struct aif_range *range);
+/* What was mapped there before is gone. */
+void aif_ranges_add(struct aif_ranges *r, const struct aif_range *range);
+const struct aif_range *aif_ranges_find(const struct aif_ranges *r, uint64_t pc);
 
 /* samples.c: one device sample of thread `tid` at `pc`. Needs the store's lock. *is_kernel_thread is
  * the thread's own memory: it becomes true at its first sample in device code; samples before that

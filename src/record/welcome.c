@@ -34,6 +34,29 @@ static int make_token(char token[AIF_TOKEN_LEN + 1])
 	return 0;
 }
 
+/* In the standby directory of its own user, so that `ctl` and other processes' agents find it. */
+static int make_findable_dir(struct aif_welcome_desk *w)
+{
+	const struct aif_attach *a = w->attach;
+	char name[32];
+	int r = 0;
+
+	if (a->dir < 0 || snprintf(w->dir, sizeof(w->dir), "%s/" AIF_STANDBY_RECORDING "XXXXXX",
+				   a->path) >= (int)sizeof(w->dir))
+		return -ENOENT;
+	if (!mkdtemp(w->dir))
+		return -errno;
+	/* The socket's path is told to the agent: as it is, or below what it knows. */
+	snprintf(name, sizeof(name), "%s", strrchr(w->dir, '/') + 1);
+	if (fchownat(a->dir, name, a->owner, (gid_t)-1, AT_SYMLINK_NOFOLLOW) < 0) {
+		r = -errno;
+		rmdir(w->dir);
+		return r;
+	}
+	w->in_standby = true;
+	return 0;
+}
+
 static int make_dir(char *dir, size_t size)
 {
 	const char *bases[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
@@ -53,15 +76,16 @@ static int make_dir(char *dir, size_t size)
 }
 
 int aif_welcome_open(struct aif_welcome_desk *w, struct aif_store *s,
-		     const struct aif_record_opts *opts, struct aif_err *err)
+		     const struct aif_record_opts *opts, struct aif_attach *attach,
+		     struct aif_err *err)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	int r;
 
-	*w = (struct aif_welcome_desk){.fd = -1, .store = s, .opts = opts};
+	*w = (struct aif_welcome_desk){.fd = -1, .store = s, .opts = opts, .attach = attach};
 	r = make_token(w->token);
-	if (!r)
-		r = make_dir(w->dir, sizeof(w->dir));
+	if (!r && make_findable_dir(w) < 0)
+		r = attach->wants == AIF_WANTS_NONE ? make_dir(w->dir, sizeof(w->dir)) : -EACCES;
 	if (r < 0)
 		return aif_err_set(err, r,
 				   "making a directory for the agent's socket: %s; set TMPDIR to a "
@@ -73,7 +97,8 @@ int aif_welcome_open(struct aif_welcome_desk *w, struct aif_store *s,
 	/* Who may reach the socket is decided by the directory, the token and the uid; a target that
 	 * has dropped root's privileges still holds the token but cannot enter the directory. */
 	if (w->fd < 0 || bind(w->fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-	    listen(w->fd, 512) < 0) {
+	    listen(w->fd, 512) < 0 ||
+	    (w->in_standby && chown(w->socket, attach->owner, (gid_t)-1) < 0)) {
 		r = -errno;
 		aif_welcome_close(w);
 		return aif_err_set(err, r, "%s: %s", w->socket, strerror(-r));
@@ -87,6 +112,10 @@ void aif_welcome_close(struct aif_welcome_desk *w)
 		close(w->fd);
 	if (w->dir[0]) {
 		unlink(w->socket);
+		if (w->in_standby) {
+			snprintf(w->socket, sizeof(w->socket), "%s/about", w->dir);
+			unlink(w->socket);
+		}
 		rmdir(w->dir);
 	}
 	aif_map_finish(&w->by_pid);
@@ -169,7 +198,7 @@ uint32_t aif_welcome_process(struct aif_welcome_desk *w, int pid)
 	return (uint32_t)id;
 }
 
-/* A pid that says hello as a carrier again has called exec: from here on it is another program. */
+/* A pid that says hello again after its runtime's has called exec: from here on it is another program. */
 static uint32_t process_of(struct aif_welcome_desk *w, int pid, bool carrier)
 {
 	uint32_t id = aif_welcome_process(w, pid);
@@ -180,7 +209,7 @@ static uint32_t process_of(struct aif_welcome_desk *w, int pid, bool carrier)
 		return id;
 	pthread_mutex_lock(&w->store->lock);
 	p = &w->store->p.processes[id];
-	again = carrier && (p->flags & AIF_PROCESS_RUNTIME);
+	again = p->flags & AIF_PROCESS_RUNTIME;
 	if (again && !p->end_ns)
 		p->end_ns = aif_now_ns();
 	else if (carrier && !again)
@@ -225,11 +254,14 @@ static void give_memory(struct aif_welcome_desk *w, int sock, int pid, uint32_t 
 		       (w->opts->no_source ? AIF_OPTION_NO_SOURCE : 0) |
 		       (w->opts->no_python ? AIF_OPTION_NO_PYTHON : 0);
 	shm->device_rate = w->opts->device_rate;
+	shm->cpu_rate = w->opts->cpu_rate;
 	shm->overhead_ppm = w->opts->all_launches ? 0 : w->opts->overhead_ppm;
 	r = aif_drain_thread_add(w->drain, pid, pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,
 				 process, shm, AIF_SHM_SLOTS, AIF_SHM_RING_SIZE);
 	if (r == 0)
 		r = aif_welcome_send(sock, AIF_WELCOME_OK, fd);
+	if (r == 0)
+		aif_attach_met(w->attach, pid);
 	if (r < 0)
 		loss(w, AIF_REASON_HANDSHAKE_FAILED, -r);
 	close(fd);
@@ -266,10 +298,17 @@ static void welcome(struct aif_welcome_desk *w, int sock)
 		aif_welcome_send(sock, AIF_WELCOME_VERSION, -1);
 		return;
 	}
-	if (h.kind == AIF_HELLO_CARRIER)
+	if (h.kind == AIF_HELLO_CARRIER) {
 		process_of(w, cred.pid, true);
-	else if (h.kind == AIF_HELLO_RUNTIME)
+	} else if (h.kind == AIF_HELLO_CONTROL) {
+		w->control = (enum aif_control)h.control;
+		aif_welcome_send(sock, AIF_WELCOME_DONE, -1);
+	} else if (h.kind == AIF_HELLO_RUNTIME &&
+		   !aif_attach_wanted(w->attach, cred.pid, h.after_fork)) {
+		aif_welcome_send(sock, AIF_WELCOME_UNWANTED, -1);
+	} else if (h.kind == AIF_HELLO_RUNTIME) {
 		give_memory(w, sock, cred.pid, process_of(w, cred.pid, false));
+	}
 }
 
 void aif_welcome_accept(struct aif_welcome_desk *w)

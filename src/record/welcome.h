@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "record/attach.h"
 #include "record/drain.h"
 #include "wire/handshake.h"
 
@@ -11,17 +12,21 @@
  */
 struct aif_welcome_desk {
 	int fd; /* listens; poll for reading */
-	char dir[80], socket[96];
+	char dir[96], socket[108];
+	bool in_standby; /* the directory is in that of attach.h */
 	char token[AIF_TOKEN_LEN + 1];
 	struct aif_store *store;
 	struct aif_drain_thread *drain;
 	const struct aif_record_opts *opts;
+	struct aif_attach *attach;
 	struct aif_map by_pid; /* pid -> process of the store */
 	unsigned refused;
+	enum aif_control control; /* what `ctl` has asked for last; 0 = nothing */
 };
 
 int aif_welcome_open(struct aif_welcome_desk *w, struct aif_store *s,
-		     const struct aif_record_opts *opts, struct aif_err *err);
+		     const struct aif_record_opts *opts, struct aif_attach *attach,
+		     struct aif_err *err);
 void aif_welcome_close(struct aif_welcome_desk *w); /* removes the directory */
 
 /* Answers everybody who waits. */

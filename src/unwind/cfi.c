@@ -2,7 +2,7 @@
 #include "unwind/cfi.h"
 
 /*
- * Running call frame instructions for three registers: CFA, rbp, return address. The program is a
+ * Running call frame instructions for three registers: CFA, frame pointer (rbp, x29), return address. The program is a
  * list of "from here on, register R is saved there" and "move on by N bytes", so it is run from the
  * function's start until it would pass the wanted pc; what holds then is the row. (ehframe.c has the
  * wider picture.)
@@ -34,6 +34,8 @@ enum {
 	CFA_VAL_OFFSET_SF = 0x15,
 	CFA_VAL_EXPRESSION = 0x16,
 	CFA_ADVANCE_LOC8 = 0x1d,
+	CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
+	CFA_AARCH64_NEGATE_RA_STATE = 0x2d,
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 	CFA_ADVANCE_LOC = 1, /* these three in the high two bits */
@@ -64,7 +66,7 @@ struct state {
 
 static struct rule *rule_of(struct state *s, uint64_t reg)
 {
-	return reg == AIF_CFI_REG_RBP ? &s->bp : reg == AIF_CFI_REG_RA ? &s->ra : NULL;
+	return reg == AIF_CFI_REG_BP ? &s->bp : reg == AIF_CFI_REG_RA ? &s->ra : NULL;
 }
 
 static void set_rule(struct state *s, uint64_t reg, enum rule_kind kind, int64_t off)
@@ -79,7 +81,7 @@ static void set_rule(struct state *s, uint64_t reg, enum rule_kind kind, int64_t
 
 static void restore_rule(struct state *s, const struct state *initial, uint64_t reg)
 {
-	if (reg == AIF_CFI_REG_RBP)
+	if (reg == AIF_CFI_REG_BP)
 		s->bp = initial->bp;
 	else if (reg == AIF_CFI_REG_RA)
 		s->ra = initial->ra;
@@ -227,6 +229,11 @@ static bool run(struct aif_eh_reader r, const struct aif_cfi_cie *c, const struc
 		case CFA_GNU_ARGS_SIZE:
 			aif_eh_uleb(&r);
 			break;
+		case CFA_AARCH64_NEGATE_RA_STATE: /* signed or not, we use what is left without */
+		case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
+			if (!AIF_ARCH_LINK)
+				return false;
+			break;
 		default:
 			return false;
 		}
@@ -250,6 +257,8 @@ static uint64_t bad_row(enum aif_row_bad why)
 {
 	return aif_row_make(AIF_ROW_BAD, 0, (int16_t)why, 0);
 }
+
+#if defined(__x86_64__)
 
 /* Is the expression `breg<reg> off`, followed by a deref if asked? */
 static bool is_breg(struct aif_eh_reader x, unsigned reg, bool deref, int64_t *ret_off)
@@ -287,13 +296,13 @@ static uint64_t signal_row(const struct state *s)
 {
 	int64_t sp, bp, pc;
 
-	if (!s->cfa_is_expr || !is_breg(s->cfa_expr, AIF_CFI_REG_RSP, true, &sp) || sp < 0 ||
+	if (!s->cfa_is_expr || !is_breg(s->cfa_expr, AIF_CFI_REG_SP, true, &sp) || sp < 0 ||
 	    sp > INT32_MAX)
 		return bad_row(AIF_ROW_BAD_CFA);
-	if (s->bp.kind != RULE_EXPRESSION || !is_breg(s->bp.expr, AIF_CFI_REG_RSP, false, &bp) ||
+	if (s->bp.kind != RULE_EXPRESSION || !is_breg(s->bp.expr, AIF_CFI_REG_SP, false, &bp) ||
 	    bp < 8 || bp % 8 || bp / 8 >= AIF_ROW_BP_AT_BP)
 		return bad_row(AIF_ROW_BAD_BP);
-	if (s->ra.kind != RULE_EXPRESSION || !is_breg(s->ra.expr, AIF_CFI_REG_RSP, false, &pc) ||
+	if (s->ra.kind != RULE_EXPRESSION || !is_breg(s->ra.expr, AIF_CFI_REG_SP, false, &pc) ||
 	    pc < 0 || pc > INT16_MAX)
 		return bad_row(AIF_ROW_BAD_RA);
 	return aif_row_make(AIF_ROW_SIGNAL, (int8_t)(bp / 8), (int16_t)pc, (int32_t)sp);
@@ -323,7 +332,7 @@ static uint64_t row_of(const struct state *s, bool signal_frame)
 		bp = (int8_t)(s->bp.off / 8);
 		break;
 	case RULE_EXPRESSION:
-		if (!is_breg(s->bp.expr, AIF_CFI_REG_RBP, false, &at) || at != 0)
+		if (!is_breg(s->bp.expr, AIF_CFI_REG_BP, false, &at) || at != 0)
 			return bad_row(AIF_ROW_BAD_BP);
 		bp = AIF_ROW_BP_AT_BP;
 		break;
@@ -339,24 +348,66 @@ static uint64_t row_of(const struct state *s, bool signal_frame)
 		if (bp == AIF_ROW_BP_AT_BP) {
 			/* gcc, at the `ret` of an over-aligned function: it forgot to say that rbp has
 			 * been restored, which it has, as only the return address is left. */
-			if (s->cfa_reg != AIF_CFI_REG_RSP || cfa_off != 8)
+			if (s->cfa_reg != AIF_CFI_REG_SP || cfa_off != 8)
 				return bad_row(AIF_ROW_BAD_BP);
 			bp = 0;
 		}
-		if (s->cfa_reg == AIF_CFI_REG_RSP)
+		if (s->cfa_reg == AIF_CFI_REG_SP)
 			return aif_row_make(AIF_ROW_RSP, bp, 0, (int32_t)cfa_off);
-		if (s->cfa_reg == AIF_CFI_REG_RBP)
+		if (s->cfa_reg == AIF_CFI_REG_BP)
 			return aif_row_make(AIF_ROW_RBP, bp, 0, (int32_t)cfa_off);
 		return bad_row(AIF_ROW_BAD_CFA);
 	}
 	if (is_plt(s->cfa_expr, &plt))
 		return aif_row_make(AIF_ROW_PLT, bp, plt, 0);
-	if (is_breg(s->cfa_expr, AIF_CFI_REG_RBP, true, &at) && at >= INT16_MIN && at <= INT16_MAX)
+	if (is_breg(s->cfa_expr, AIF_CFI_REG_BP, true, &at) && at >= INT16_MIN && at <= INT16_MAX)
 		return aif_row_make(AIF_ROW_RBP_DEREF, bp, (int16_t)at, 0);
-	if (is_breg(s->cfa_expr, AIF_CFI_REG_RSP, true, &at) && at >= INT16_MIN && at <= INT16_MAX)
+	if (is_breg(s->cfa_expr, AIF_CFI_REG_SP, true, &at) && at >= INT16_MIN && at <= INT16_MAX)
 		return aif_row_make(AIF_ROW_RSP_DEREF, bp, (int16_t)at, 0);
 	return bad_row(AIF_ROW_BAD_CFA);
 }
+
+#else /* aarch64 */
+
+/* The kernel's trampoline is known by its instructions (stub.h). What it had as rules up to Linux 5.7
+ * leaves out the function that was interrupted. */
+static uint64_t row_of(const struct state *s, bool signal_frame)
+{
+	int64_t cfa_off = (int64_t)s->cfa_off, ra = 0, bp = 0;
+	enum aif_row_kind kind;
+
+	if (s->ra.kind == RULE_UNDEFINED)
+		return aif_row_make(AIF_ROW_END, 0, 0, 0);
+	if (signal_frame || (s->ra.kind != RULE_SAME && s->ra.kind != RULE_AT_CFA))
+		return bad_row(AIF_ROW_BAD_RA);
+	if (s->cfa_is_expr || cfa_off < INT32_MIN || cfa_off > INT32_MAX)
+		return bad_row(AIF_ROW_BAD_CFA); /* SVE registers saved: by their length */
+	if (s->cfa_reg == AIF_CFI_REG_SP)
+		kind = AIF_ROW_RSP;
+	else if (s->cfa_reg == AIF_CFI_REG_BP)
+		kind = AIF_ROW_RBP;
+	else
+		return bad_row(AIF_ROW_BAD_CFA);
+	if (s->ra.kind == RULE_SAME) {
+		if (kind != AIF_ROW_RSP)
+			return bad_row(AIF_ROW_BAD_RA);
+		kind = AIF_ROW_LR;
+	} else {
+		ra = s->ra.off;
+		if (ra % 8 || ra >= 0 || ra < 8 * INT16_MIN)
+			return bad_row(AIF_ROW_BAD_RA);
+	}
+	if (s->bp.kind == RULE_AT_CFA) {
+		bp = s->bp.off - ra;
+		if (bp % 8 || bp == 0 || bp / 8 <= -AIF_ROW_BP_AT_BP || bp / 8 >= AIF_ROW_BP_AT_BP)
+			return bad_row(AIF_ROW_BAD_BP);
+	} else if (s->bp.kind != RULE_SAME) {
+		return bad_row(AIF_ROW_BAD_BP);
+	}
+	return aif_row_make(kind, (int8_t)(bp / 8), (int16_t)(ra / 8), (int32_t)cfa_off);
+}
+
+#endif
 
 uint64_t aif_cfi_row(const struct aif_cfi_cie *c, struct aif_eh_reader program, uint64_t start,
 		     uint64_t pc)

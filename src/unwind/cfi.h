@@ -6,13 +6,19 @@
 
 /* Call frame instructions: the small program that tells where the caller's registers are. */
 
-/* DWARF register numbers on x86-64. */
+/* DWARF register numbers. */
 enum {
-	AIF_CFI_REG_RBP = 6,
-	AIF_CFI_REG_RSP = 7,
+#if defined(__x86_64__)
+	AIF_CFI_REG_BP = 6,
+	AIF_CFI_REG_SP = 7,
 	AIF_CFI_REG_R10 = 10,
 	AIF_CFI_REG_R13 = 13,
 	AIF_CFI_REG_RA = 16,
+#else
+	AIF_CFI_REG_BP = 29,
+	AIF_CFI_REG_SP = 31,
+	AIF_CFI_REG_RA = 30,
+#endif
 };
 
 /* What the functions of one CIE share. */

@@ -86,6 +86,11 @@ static bool parse_augmentation(struct aif_eh_reader *r, const char *letters, str
 		case 'S':
 			c->signal_frame = true;
 			break;
+		case 'B': /* which key signs return addresses; frames are tagged: nothing to us */
+		case 'G':
+			if (!AIF_ARCH_LINK)
+				return false;
+			break;
 		default:
 			return false;
 		}

@@ -48,7 +48,7 @@ static inline uint64_t aif_eh_fixed(struct aif_eh_reader *r, size_t n)
 		aif_eh_fail(r);
 		return 0;
 	}
-	memcpy(&v, r->p, n); /* little-endian, as x86-64 is */
+	memcpy(&v, r->p, n); /* little-endian, as both machines are */
 	r->p += n;
 	return v;
 }

@@ -3,6 +3,7 @@
 
 #include "unwind/memo_reads.h"
 #include "unwind/peek.h"
+#include "unwind/row.h"
 
 #include <string.h>
 
@@ -40,6 +41,9 @@
  * these words in the set the two differ. But in code without frame pointers rbp is one more data
  * register, and its saved value changes with each call: a word from which no CFA follows must be left
  * out, or nothing would ever match. One pass from the outermost frame inwards finds which matter.
+ *
+ * On aarch64 the upper bits of a word may be a signature, which the unwinder takes off before it looks at the
+ * word. So do records and verifying (aif_peek): words that differ only there give the same stack.
  *
  * The invariants. A test fails for each when its check is taken out (tests/e2e/memo_mutations.sh).
  *
@@ -369,7 +373,8 @@ find_or_learn(struct aif_memo *m, const struct aif_regs *regs, struct hint *hint
 	steps = result.depth - 1;
 	if (result.stop == AIF_STOP_DEPTH)
 		steps = result.depth;
-	else if (m->frames[result.depth].sp != m->frames[result.depth - 1].sp)
+	else if (result.stop == AIF_STOP_END &&
+		 aif_row_kind(m->frames[result.depth - 1].row) != AIF_ROW_END)
 		m->pcs[++steps] = 0; /* the return address that ended the stack */
 	position = 0;
 	if (can_be_remembered(result.stop))

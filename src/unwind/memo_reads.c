@@ -40,7 +40,10 @@ static bool put_step(struct set *s, const struct aif_unwind_frame *f, uint64_t c
 			put(s, f->sp + 8 * (uint64_t)bp, caller->bp);
 		return false;
 	}
-	put(s, caller->sp - 8, caller_pc);
+	if (kind == AIF_ROW_LR) /* as the signal's frame before had it, after the frame pointer */
+		put(s, f[-1].sp + 8 * (uint64_t)aif_row_bp(f[-1].row) + 8, caller_pc);
+	else
+		put(s, aif_row_ra_at(f->row, caller->sp), caller_pc);
 	if (bp == AIF_ROW_BP_AT_BP) {
 		/* Matters in any case: the address that it points to must be readable. */
 		if (bp_matters)
@@ -48,7 +51,7 @@ static bool put_step(struct set *s, const struct aif_unwind_frame *f, uint64_t c
 		bp_matters = true;
 	} else if (bp) {
 		if (bp_matters)
-			put(s, caller->sp + 8 * (uint64_t)(int64_t)bp, caller->bp);
+			put(s, aif_row_bp_at(f->row, caller->sp), caller->bp);
 		bp_matters = false;
 	}
 	if (kind == AIF_ROW_RBP_DEREF)

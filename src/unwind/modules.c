@@ -75,6 +75,19 @@ static bool headers_at_start(struct aif_module *module)
 	return false;
 }
 
+/* Of what the kernel mapped, the main program and the loader, glibc answers with the code's end if the segments
+ * do not touch (aarch64: they begin at multiples of 64 KB). The loader's tables lie before that; a program's
+ * need not. */
+static void extend_to_segments(struct aif_module *module)
+{
+	for (unsigned i = 0; i < module->phnum; i++) {
+		const ElfW(Phdr) *p = phdr_at(module, i);
+
+		if (p->p_type == PT_LOAD)
+			module->hi = AIF_MAX(module->hi, module->base + p->p_vaddr + p->p_memsz);
+	}
+}
+
 static bool find_in_snapshot(const struct aif_modules *m, uint64_t pc, struct aif_module *ret)
 {
 	/* Each retry means that two refreshes happened meanwhile. */
@@ -125,6 +138,8 @@ bool aif_modules_find(const struct aif_modules *m, uint64_t pc, struct aif_modul
 	if (!headers_at_start(&module) &&
 	    (!find_in_snapshot(m, pc, &module) || module.base != (uint64_t)o.link_map->l_addr))
 		return false;
+	if (module.path[0] == '\0')
+		extend_to_segments(&module);
 	*ret = module;
 	return true;
 }
@@ -134,6 +149,8 @@ bool aif_modules_stale(const struct aif_modules *m, uint64_t pc)
 	struct aif_module module;
 	struct aif_dl_object o;
 
+	if (aif_modules_closed(m))
+		return false;
 	if (m->find_object && m->find_object((void *)(uintptr_t)pc, &o))
 		return false; /* in no module at all */
 	return !aif_modules_find(m, pc, &module);
@@ -254,6 +271,16 @@ int aif_modules_init(struct aif_modules *m, bool use_loader)
 	return 0;
 }
 
+void aif_modules_forked(struct aif_modules *m)
+{
+	m->forked = true;
+	/* The list in use is whole; a thread of the parent may have been at work on the other. With no
+	 * counts the next look finds a change for sure. */
+	atomic_store(&m->busy, false);
+	atomic_store(&m->adds, 0);
+	atomic_store(&m->subs, 0);
+}
+
 /* ---- one module ---- */
 
 int aif_module_ehframe(const struct aif_module *module, struct aif_ehframe *ret)
@@ -270,7 +297,9 @@ int aif_module_ehframe(const struct aif_module *module, struct aif_ehframe *ret)
 		} else if (p->p_type == PT_LOAD && (p->p_flags & PF_R) && n < MAX_SPANS) {
 			uint64_t lo = module->base + p->p_vaddr;
 
-			if (lo < module->lo || lo >= module->hi || p->p_filesz > module->hi - lo)
+			if (lo >= module->hi) /* see extend_to_segments() */
+				continue;
+			if (lo < module->lo || p->p_filesz > module->hi - lo)
 				return -EINVAL;
 			spans[n].lo = (const uint8_t *)(uintptr_t)lo;
 			spans[n].hi = spans[n].lo + p->p_filesz;
@@ -281,6 +310,24 @@ int aif_module_ehframe(const struct aif_module *module, struct aif_ehframe *ret)
 		return -ENOENT;
 	return aif_ehframe_init(ret, (const uint8_t *)(uintptr_t)(module->base + hdr->p_vaddr),
 				hdr->p_memsz, spans, n);
+}
+
+bool aif_module_code_at(const struct aif_module *module, uint64_t pc, struct aif_span *ret)
+{
+	for (unsigned i = 0; i < module->phnum; i++) {
+		const ElfW(Phdr) *p = phdr_at(module, i);
+		uint64_t lo = module->base + p->p_vaddr;
+
+		if (p->p_type != PT_LOAD || (p->p_flags & (PF_R | PF_X)) != (PF_R | PF_X) ||
+		    pc < lo || pc - lo >= p->p_filesz)
+			continue;
+		if (lo < module->lo || lo >= module->hi || p->p_filesz > module->hi - lo)
+			return false;
+		ret->lo = (const uint8_t *)(uintptr_t)lo;
+		ret->hi = ret->lo + p->p_filesz;
+		return true;
+	}
+	return false;
 }
 
 void aif_module_code(const struct aif_module *module, uint64_t *ret_lo, uint64_t *ret_hi)

@@ -41,6 +41,7 @@ struct aif_modules {
 	_Atomic uint64_t adds, subs;                                  /* the loader's counts */
 	_Atomic uint32_t wanted;                                      /* refreshes asked for */
 	atomic_bool busy;                                             /* one is at work */
+	bool forked;               /* aif_modules_forked() was called */
 	_Atomic uint32_t snapshot; /* counts snapshots; the low bit is the list in use */
 	struct aif_module_list lists[2];
 };
@@ -52,6 +53,17 @@ int aif_modules_init(struct aif_modules *m, bool use_loader);
 struct aif_module_counts {
 	uint64_t adds, subs;
 };
+
+/* In a forked child, instead of aif_modules_init(): the parent's snapshot goes on. The loader's list is not
+ * looked at: a thread that the child does not have may have had its lock at the fork, and then it is
+ * locked forever (glibc makes new only its other two). */
+void aif_modules_forked(struct aif_modules *m);
+
+/* Is the loader's list out of reach, and not needed? In a child where the loader answers by itself. */
+static inline bool aif_modules_closed(const struct aif_modules *m)
+{
+	return m->forked && m->find_object;
+}
 
 /* Did modules come or go since the last snapshot? Takes the loader's lock. */
 bool aif_modules_changed(const struct aif_modules *m, struct aif_module_counts *ret_now,
@@ -69,6 +81,9 @@ bool aif_modules_stale(const struct aif_modules *m, uint64_t pc);
 
 /* The module's unwind tables. 0, -ENOENT (it has none) or as aif_ehframe_init(). */
 int aif_module_ehframe(const struct aif_module *module, struct aif_ehframe *ret);
+
+/* The readable code around pc. False: there is none. */
+bool aif_module_code_at(const struct aif_module *module, uint64_t pc, struct aif_span *ret);
 
 /* Lowest to highest executable byte. */
 void aif_module_code(const struct aif_module *module, uint64_t *ret_lo, uint64_t *ret_hi);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/base.h"
+#include "unwind/arch.h"
 
 struct aif_word {
 	uint64_t v;
@@ -10,8 +10,8 @@ struct aif_word {
 /* What sanitizers forbid to ordinary code: reading other functions' frames. */
 #define AIF_READS_FRAMES __attribute__((no_sanitize("address", "thread", "undefined")))
 
-/* The word at an address that is known to be readable; need not be aligned. */
+/* The word at an address that is known to be readable, as far as the unwinder uses it; need not be aligned. */
 AIF_READS_FRAMES static inline uint64_t aif_peek(uint64_t at)
 {
-	return ((const struct aif_word *)(uintptr_t)at)->v;
+	return aif_arch_address(((const struct aif_word *)(uintptr_t)at)->v);
 }

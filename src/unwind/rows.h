@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "unwind/arch.h"
 #include "unwind/row.h"
 
 #include <stdatomic.h>
@@ -27,9 +28,9 @@
 #define AIF_ROWS_BITS 16
 #define AIF_ROWS_LEN  (1u << AIF_ROWS_BITS)
 
-/* User addresses have 47 bits, which leaves 17 for the generation. When these wrap around, the map
- * must be emptied (aif_rows_clear). */
-#define AIF_ROWS_ADDRESS_BITS    47
+/* User addresses have 47 or 48 bits, which leaves 17 or 16 for the generation. When these wrap around, the
+ * map must be emptied (aif_rows_clear). */
+#define AIF_ROWS_ADDRESS_BITS    AIF_ARCH_ADDRESS_BITS
 #define AIF_ROWS_GENERATION_MASK ((1u << (64 - AIF_ROWS_ADDRESS_BITS)) - 1)
 
 struct aif_row_node {

@@ -6,6 +6,7 @@
 #include "unwind/modules.h"
 #include "unwind/peek.h"
 #include "unwind/rows.h"
+#include "unwind/stub.h"
 
 /*
  * Unwinding: who called
@@ -23,6 +24,8 @@
  *        | locals of launch          |
  *     sp +---------------------------+
  *
+ * (The picture is of x86-64; arch.h says what differs.)
+ *
  * One step: find the row of pc (row.h: "CFA is rsp + 56, rbp was saved at CFA - 16"), compute the CFA,
  * load the return address below it and the caller's rbp where the row says. Then pc is the return
  * address, sp the CFA, and so on until a row says END. 80 frames take about 1 us this way, where
@@ -37,10 +40,11 @@
  * A return address points after its call, which may be the last instruction of its function, so it is
  * looked up at pc - 1. An interrupted instruction is looked up at pc: the first one if the caller says
  * so (`pc_is_exact`), and the one above a signal's trampoline. Its function may keep rbp in the red
- * zone, 128 bytes below sp; elsewhere nothing below sp is alive.
+ * zone, 128 bytes below sp (x86-64); elsewhere nothing below sp is alive.
  *
  * Nothing is believed. Each stack word that is read lies in the bounds, above what is dead; the return
- * address lies at or above sp, so sp grows at each step. Reads of tables are bounded by ehframe.c. What
+ * address lies at or above sp, so sp grows at each step, but for a function of aarch64 that was interrupted before
+ * it had a frame, which is the first one or next to a signal's. Reads of tables are bounded by ehframe.c. What
  * the rows cannot tell ends the stack with a reason; no frame is guessed.
  *
  * Rows are facts about code, so only the unloading of a module can make them wrong: another may come
@@ -63,8 +67,6 @@
 #define FIRST_ADDRESS UINT64_C(4096)
 #define END_ADDRESS   (UINT64_C(1) << AIF_ROWS_ADDRESS_BITS)
 
-#define RED_ZONE 128
-
 struct aif_unwinder {
 	_Alignas(64) _Atomic uint32_t generation;
 	struct aif_modules modules;
@@ -79,6 +81,8 @@ struct frame {
 	uint64_t sp;
 	uint64_t floor; /* nothing of the frame lies below: sp, or the end of its red zone */
 	uint64_t bp;
+	uint64_t lr; /* aarch64: x30, if known */
+	bool knows_lr;
 	bool exact;                       /* pc is an instruction, not a return address */
 	const struct aif_regs_more *more; /* of where it was interrupted, if they are known */
 };
@@ -93,8 +97,8 @@ int aif_unwinder_init(struct aif_unwinder *u)
 	return aif_modules_init(&u->modules, true);
 }
 
-/* If another thread changes the generation at the same time, its change does for ours: it comes after
- * the unloading that we were called for. */
+/* If another thread changes the generation at the same time, its change does for ours: it comes after we
+ * were called. */
 static void begin_generation(struct aif_unwinder *u)
 {
 	uint32_t old = atomic_load(&u->generation), next = old + 1;
@@ -105,16 +109,32 @@ static void begin_generation(struct aif_unwinder *u)
 	atomic_compare_exchange_strong(&u->generation, &old, next);
 }
 
+void aif_unwinder_forked(struct aif_unwinder *u)
+{
+	aif_modules_forked(&u->modules);
+	/* Another thread of the parent may have unloaded a module and not come to say so. */
+	begin_generation(u);
+}
+
 void aif_unwinder_refresh(struct aif_unwinder *u)
 {
 	struct aif_module_counts now;
 	bool went_away;
 
+	if (aif_modules_closed(&u->modules)) {
+		begin_generation(u);
+		return;
+	}
 	if (!aif_modules_changed(&u->modules, &now, &went_away))
 		return;
 	if (went_away)
 		begin_generation(u);
 	aif_modules_update(&u->modules, &now);
+}
+
+void aif_unwinder_forget(struct aif_unwinder *u)
+{
+	begin_generation(u);
 }
 
 uint32_t aif_unwinder_generation(const struct aif_unwinder *u)
@@ -164,14 +184,24 @@ const char *aif_unwind_stop_name(enum aif_unwind_stop stop)
 
 static uint64_t row_from_tables(const struct aif_unwinder *u, uint64_t address)
 {
-	struct aif_module module;
+	uint64_t row = aif_row_make(AIF_ROW_NONE, 0, 0, 0);
 	struct aif_ehframe frames;
+	struct aif_module module;
+	struct aif_span code;
 
 	if (!aif_modules_find(&u->modules, address, &module))
 		return NO_MODULE;
-	if (aif_module_ehframe(&module, &frames))
-		return aif_row_make(AIF_ROW_NONE, 0, 0, 0);
-	return aif_ehframe_row(&frames, address);
+	if (aif_module_ehframe(&module, &frames) == 0)
+		row = aif_ehframe_row(&frames, address);
+	if (AIF_ARCH_LINK &&
+	    (aif_row_kind(row) == AIF_ROW_NONE || aif_row_kind(row) == AIF_ROW_BAD) &&
+	    aif_module_code_at(&module, address, &code)) {
+		uint64_t known = aif_stub_row_aarch64(code, address);
+
+		if (aif_row_kind(known) != AIF_ROW_NONE)
+			row = known;
+	}
+	return row;
 }
 
 static AIF_NOINLINE uint64_t find_row(struct aif_unwinder *u, uint64_t address, bool keep,
@@ -197,6 +227,29 @@ static inline bool readable(const struct frame *f, uint64_t at)
 	return at >= f->floor && at <= f->limit;
 }
 
+/* Is a return address at ra_at none of this frame's? The CFA must be above sp and in the stack, too. */
+static inline bool outside(uint64_t sp, uint64_t limit, uint64_t cfa, uint64_t ra_at)
+{
+	return cfa - 8 < sp || cfa - 8 > limit || ra_at < sp || ra_at > limit;
+}
+
+/* The CFA of an over-aligned function. */
+static bool cfa_from_register(const struct frame *f, uint64_t row, uint64_t *ret)
+{
+#if defined(__x86_64__)
+	if (f->more) {
+		*ret = aif_row_aux(row) == AIF_CFI_REG_R10 ? f->more->r10 : f->more->r13;
+		*ret += (uint64_t)(int64_t)aif_row_off(row);
+		return true;
+	}
+#else
+	(void)f;
+	(void)row;
+	(void)ret;
+#endif
+	return false;
+}
+
 /* One step by any row. Returns AIF_STOP_COUNT to go on. */
 static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 {
@@ -210,10 +263,8 @@ static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 		cfa = f->bp + (uint64_t)(int64_t)aif_row_off(row);
 		break;
 	case AIF_ROW_REG:
-		if (!f->more)
+		if (!cfa_from_register(f, row, &cfa))
 			return AIF_STOP_BAD_ROW;
-		cfa = aif_row_aux(row) == AIF_CFI_REG_R10 ? f->more->r10 : f->more->r13;
-		cfa += (uint64_t)(int64_t)aif_row_off(row);
 		break;
 	case AIF_ROW_PLT:
 		cfa = f->sp + 8 + ((f->pc & 15) >= (uint64_t)aif_row_aux(row) ? 8 : 0);
@@ -226,13 +277,26 @@ static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 			return AIF_STOP_BAD_STACK;
 		cfa = aif_peek(cfa);
 		break;
+	case AIF_ROW_LR:
+		cfa = f->sp + (uint64_t)(int64_t)aif_row_off(row);
+		if (!f->knows_lr)
+			return AIF_STOP_BAD_ROW;
+		if (cfa < f->sp || cfa - 8 > f->limit)
+			return AIF_STOP_BAD_STACK;
+		break;
 	case AIF_ROW_SIGNAL:
-		/* The three words lie in the ucontext, some 100 bytes above sp. */
+		/* The words lie in the ucontext, some 100 bytes above sp. x30 follows x29. */
 		bp_at = f->sp + 8 * (uint64_t)aif_row_bp(row);
 		sp = f->sp + (uint64_t)aif_row_off(row);
 		cfa = f->sp + (uint64_t)aif_row_aux(row);
 		if (!readable(f, bp_at) || !readable(f, sp) || !readable(f, cfa))
 			return AIF_STOP_BAD_STACK;
+		if (AIF_ARCH_LINK) {
+			if (!readable(f, bp_at + 8))
+				return AIF_STOP_BAD_STACK;
+			f->lr = aif_peek(bp_at + 8);
+			f->knows_lr = true;
+		}
 		f->bp = aif_peek(bp_at);
 		f->pc = aif_peek(cfa);
 		sp = aif_peek(sp);
@@ -248,23 +312,26 @@ static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 	default:
 		return AIF_STOP_BAD_ROW;
 	}
-	if (cfa - 8 < f->sp || cfa - 8 > f->limit)
+	if (aif_row_kind(row) != AIF_ROW_LR &&
+	    outside(f->sp, f->limit, cfa, aif_row_ra_at(row, cfa)))
 		return AIF_STOP_BAD_STACK;
 	/* gcc does not say at which instruction of an epilogue rbp is restored. The function's own points
 	 * into its frame; the caller's, if it is an address in this stack, above. */
 	if (aif_row_bp(row) &&
 	    !(aif_row_kind(row) == AIF_ROW_REG && aif_row_bp(row) == AIF_ROW_BP_AT_BP &&
 	      (f->bp < f->floor || f->bp >= cfa))) {
-		bp_at = cfa + 8 * (uint64_t)(int64_t)aif_row_bp(row);
+		bp_at = aif_row_bp_at(row, cfa);
 		if (aif_row_bp(row) == AIF_ROW_BP_AT_BP)
 			bp_at = f->bp;
 		if (!readable(f, bp_at))
 			return AIF_STOP_BAD_STACK;
 		f->bp = aif_peek(bp_at);
 	}
-	f->pc = aif_peek(cfa - 8);
+	f->pc = aif_row_kind(row) == AIF_ROW_LR ? aif_arch_address(f->lr)
+						: aif_peek(aif_row_ra_at(row, cfa));
 	f->sp = cfa;
 	f->exact = false;
+	f->knows_lr = false;
 	return AIF_STOP_COUNT;
 }
 
@@ -275,9 +342,12 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
      struct aif_unwind_frame *frames)
 {
 	const uint32_t generation = aif_unwinder_generation(u);
-	const uint64_t limit = bounds.hi - 8;
+	const uint64_t limit = bounds.hi - 8, red_zone = AIF_ARCH_RED_ZONE;
 	uint64_t pc = regs->pc, sp = regs->sp, bp = regs->bp;
 	enum aif_unwind_stop stop;
+	/* Both constant on x86-64. */
+	uint64_t lr = AIF_ARCH_LINK && more ? aif_regs_link(more) : 0;
+	bool knows_lr = AIF_ARCH_LINK && more;
 	bool exact = pc_is_exact;
 	unsigned depth = 0;
 
@@ -307,26 +377,28 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 
 			cfa += (uint64_t)(int64_t)aif_row_off(row);
 			stop = AIF_STOP_BAD_STACK;
-			if (aif_unlikely(cfa - 8 < sp || cfa - 8 > limit))
+			if (aif_unlikely(outside(sp, limit, cfa, aif_row_ra_at(row, cfa))))
 				break;
 			if (aif_row_bp(row)) {
-				uint64_t at = cfa + 8 * (uint64_t)(int64_t)aif_row_bp(row);
+				uint64_t at = aif_row_bp_at(row, cfa);
 
 				if (aif_unlikely(at < sp || at > limit))
 					break;
 				bp = aif_peek(at);
 			}
-			pc = aif_peek(cfa - 8);
+			pc = aif_peek(aif_row_ra_at(row, cfa));
 			sp = cfa;
 		} else {
 			struct frame f = {.pc = pc,
 					  .sp = sp,
 					  .bp = bp,
 					  .limit = limit,
+					  .lr = lr,
+					  .knows_lr = knows_lr,
 					  .exact = exact,
 					  .more = depth == 1 ? more : NULL};
 
-			f.floor = exact ? sp - AIF_MIN(sp - bounds.lo, RED_ZONE) : sp;
+			f.floor = exact ? sp - AIF_MIN(sp - bounds.lo, red_zone) : sp;
 			stop = step(&f, row);
 			if (stop != AIF_STOP_COUNT)
 				break;
@@ -334,6 +406,10 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 			sp = f.sp;
 			bp = f.bp;
 			exact = f.exact;
+			if (AIF_ARCH_LINK) {
+				lr = f.lr;
+				knows_lr = f.knows_lr;
+			}
 		}
 		if (frames)
 			frames[depth] = (struct aif_unwind_frame){sp, bp, row};
@@ -370,4 +446,12 @@ struct aif_unwind_result aif_unwind_interrupted(struct aif_unwinder *u, const st
 						unsigned max)
 {
 	return walk(u, regs, more, true, bounds, pcs, max, NULL);
+}
+
+struct aif_unwind_result
+aif_unwind_interrupted_frames(struct aif_unwinder *u, const struct aif_regs *regs,
+			      const struct aif_regs_more *more, struct aif_stack_bounds bounds,
+			      uint64_t *pcs, unsigned max, struct aif_unwind_frame *frames)
+{
+	return walk(u, regs, more, true, bounds, pcs, max, frames);
 }

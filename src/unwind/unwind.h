@@ -19,13 +19,19 @@ struct aif_unwinder;
  * thread may unwind. Pages are touched only as rows are learned. */
 size_t aif_unwinder_size(void);
 
-/* Takes the first module snapshot. In a forked child: again, on the same memory. Not in a signal
- * handler. 0 or -errno. */
+/* Takes the first module snapshot. Not in a signal handler. 0 or -errno. */
 int aif_unwinder_init(struct aif_unwinder *u);
+
+/* In a forked child, before it unwinds: goes on with the parent's. Takes no lock. */
+void aif_unwinder_forked(struct aif_unwinder *u);
 
 /* Modules came or went (after dlclose; or when an unknown pc was seen on a launch path): takes a new
  * snapshot, and when one went away drops all rows (a new generation). Not in a signal handler. */
 void aif_unwinder_refresh(struct aif_unwinder *u);
+
+/* A module may be about to go: drops all rows before another can be mapped in its place, which may happen
+ * before aif_unwinder_refresh() is called. Lock-free. */
+void aif_unwinder_forget(struct aif_unwinder *u);
 
 /* After AIF_STOP_NO_MODULE at pc: might a refresh help? False for code in no module (JIT), where the
  * loader answers by itself (glibc >= 2.35). Lock-free. */
@@ -89,6 +95,12 @@ struct aif_unwind_result aif_unwind_frames(struct aif_unwinder *u, const struct 
 					   bool pc_is_exact, struct aif_stack_bounds bounds,
 					   uint64_t *pcs, unsigned max,
 					   struct aif_unwind_frame *frames);
+
+/* The same with frames[max + 1]. */
+struct aif_unwind_result
+aif_unwind_interrupted_frames(struct aif_unwinder *u, const struct aif_regs *regs,
+			      const struct aif_regs_more *more, struct aif_stack_bounds bounds,
+			      uint64_t *pcs, unsigned max, struct aif_unwind_frame *frames);
 
 /* The loaded module that holds pc. `path` is "" for the main program; it and the addresses stay
  * valid until the module is unloaded. Lock-free on glibc >= 2.35. */

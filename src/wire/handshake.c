@@ -31,6 +31,7 @@ static int connect_to(const char *path, int timeout_ms)
 	return fd;
 }
 
+/* ret_fd NULL: none is expected. */
 static int receive_welcome(int sock, int *ret_fd)
 {
 	union {
@@ -57,7 +58,7 @@ static int receive_welcome(int sock, int *ret_fd)
 	    c->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 	if (n == (ssize_t)sizeof(w) && w.magic == AIF_WIRE_MAGIC && w.status == AIF_WELCOME_OK &&
-	    w.version == AIF_WIRE_VERSION && fd >= 0) {
+	    w.version == AIF_WIRE_VERSION && fd >= 0 && ret_fd) {
 		*ret_fd = fd;
 		return 0;
 	}
@@ -65,9 +66,11 @@ static int receive_welcome(int sock, int *ret_fd)
 		close(fd);
 	if (n != (ssize_t)sizeof(w) || w.magic != AIF_WIRE_MAGIC)
 		return -EPROTO;
-	return w.status == AIF_WELCOME_TOKEN  ? -EACCES
-	       : w.status == AIF_WELCOME_FULL ? -EUSERS
-					      : -EPROTO;
+	return w.status == AIF_WELCOME_DONE       ? (ret_fd ? -EPROTO : 0)
+	       : w.status == AIF_WELCOME_TOKEN    ? -EACCES
+	       : w.status == AIF_WELCOME_FULL     ? -EUSERS
+	       : w.status == AIF_WELCOME_UNWANTED ? -ENOENT
+						  : -EPROTO;
 }
 
 int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_ms, int *ret_fd)
@@ -81,6 +84,8 @@ int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_
 		r = -errno;
 	else if (hello->kind == AIF_HELLO_RUNTIME)
 		r = receive_welcome(sock, ret_fd);
+	else if (hello->kind == AIF_HELLO_CONTROL)
+		r = receive_welcome(sock, NULL);
 	close(sock);
 	return r;
 }

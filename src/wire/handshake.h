@@ -19,11 +19,20 @@
 enum aif_hello_kind {
 	AIF_HELLO_CARRIER = 1, /* a process carries the agent; no answer */
 	AIF_HELLO_RUNTIME = 2, /* a runtime was initialised: asks for the memory */
+	AIF_HELLO_CONTROL = 3, /* `aiflame ctl`; the answer says that it was understood */
+};
+enum aif_control {
+	AIF_CONTROL_STOP = 1, /* write and end */
+	AIF_CONTROL_HOLD = 2, /* collect nothing for now */
+	AIF_CONTROL_RUN = 3,
 };
 struct aif_hello {
 	uint32_t magic, version;
 	uint32_t kind;
-	uint32_t after_fork; /* a forked child asks anew */
+	union {
+		uint32_t after_fork; /* RUNTIME: a forked child asks anew */
+		uint32_t control;    /* CONTROL: enum aif_control */
+	};
 	char token[AIF_TOKEN_LEN];
 	char runtime[16]; /* terminated */
 };
@@ -31,15 +40,17 @@ enum aif_welcome_status {
 	AIF_WELCOME_OK = 0, /* a descriptor comes with it */
 	AIF_WELCOME_TOKEN = 1,
 	AIF_WELCOME_VERSION = 2,
-	AIF_WELCOME_FULL = 3, /* too many processes */
+	AIF_WELCOME_FULL = 3,     /* too many processes */
+	AIF_WELCOME_UNWANTED = 4, /* others are recorded */
+	AIF_WELCOME_DONE = 5,     /* to CONTROL: it will be */
 };
 struct aif_welcome {
 	uint32_t magic, version, status, zero;
 };
 
 /* Agent: connects to `path` and says hello, waiting at most timeout_ms for the answer. For RUNTIME,
- * *ret_fd is the memory's descriptor, the caller's. 0; -EACCES, -EPROTO, -EUSERS as the recorder
- * refused; or -errno. Leaves no descriptor behind. */
+ * *ret_fd is the memory's descriptor, the caller's. 0; -EACCES, -EPROTO, -EUSERS, -ENOENT (unwanted) as
+ * the recorder refused; or -errno. Leaves no descriptor behind. */
 int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_ms, int *ret_fd);
 
 /* Recorder: answers on an accepted socket; fd -1 sends none. 0 or -errno. */

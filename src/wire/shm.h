@@ -26,15 +26,23 @@
 #define AIF_SHM_SLOTS     96
 #define AIF_SHM_RING_SIZE (UINT64_C(4) << 20)
 #define AIF_SHM_ALIGN     4096
+/* Threads of one process whose CPU time is sampled. */
+#define AIF_SHM_CPU_THREADS 512
 
 enum aif_shm_command {
 	AIF_COMMAND_STOP = 0, /* collect nothing */
 	AIF_COMMAND_RUN = 1,
+	AIF_COMMAND_END = 2, /* collect nothing, and give this memory back: the recorder has done */
 };
 enum aif_shm_sampling { /* who samples the threads of a CPU device */
 			AIF_SAMPLING_NONE = 0,
 			AIF_SAMPLING_RECORDER = 1, /* perf_event: the target does nothing */
 			AIF_SAMPLING_TIMERS = 2, /* perf_event was refused: the agent arms timers */
+};
+enum aif_shm_cpu { /* whose signals sample the threads that the agent lists in cpu_tids */
+		   AIF_CPU_NONE = 0,
+		   AIF_CPU_RECORDER = 1, /* perf_event, from outside (record/cpu.h) */
+		   AIF_CPU_WALL = 2,     /* --wall: the agent's wall-clock timers */
 };
 enum aif_shm_option {
 	AIF_OPTION_DEVICE_LINES = 1, /* ask the device compiler for line information */
@@ -49,12 +57,14 @@ struct aif_shm {
 	uint64_t ring_size;
 	uint32_t device_rate;  /* Hz, for the timer fallback */
 	uint32_t overhead_ppm; /* the slowdown that is allowed; 0: capture everything */
-	uint32_t zero[8];
+	uint32_t cpu_rate;     /* CPU samples a second and thread, 0 = none */
+	uint32_t zero[7];
 
 	/* written by the recorder */
 	alignas(64) _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC, at least each 500 ms */
 	_Atomic uint32_t command;                  /* enum aif_shm_command */
 	_Atomic uint32_t sampling;                 /* enum aif_shm_sampling */
+	_Atomic uint32_t cpu;                      /* enum aif_shm_cpu */
 
 	/* written by the target */
 	alignas(64) _Atomic uint64_t no_slot; /* launches of threads that found no free slot */
@@ -66,7 +76,16 @@ struct aif_shm {
 	/* Of the overhead budget: the share of time that is on; how much longer launch intervals are
 	 * then, with its standard error (0 = unknown). */
 	_Atomic uint32_t duty_ppm, cost_ppm, cost_error_ppm;
+	/* Threads that are ready for AIF_SHM_CPU_SIGNAL, as the target sees them; 0 = free place. */
+	alignas(64) _Atomic uint32_t cpu_tids[AIF_SHM_CPU_THREADS];
 };
+
+/* What a sample of a thread's CPU time begins with. SIGURG, and no other, because this signal can do no
+ * harm where nobody expects it any more: by default it is ignored, so one that comes after exec() or
+ * a reset of its handler is nothing; it does not queue, so a thread that blocks it collects one at
+ * most (a queue of real-time signals that is full makes the kernel send SIGIO instead, which ends
+ * the process); and what it was made for, urgent data on sockets, hardly anybody uses. */
+#define AIF_SHM_CPU_SIGNAL SIGURG
 
 struct aif_slot {
 	/* written by the target */

@@ -164,6 +164,13 @@ int aif_wire_dump(const void *record, char *text, size_t size)
 				" count=%" PRIu64,
 				name, h->aux, s->time, s->pc, s->count);
 	}
+	case AIF_WIRE_CPU_SAMPLE: {
+		const struct aif_wire_cpu_sample *s = p;
+		return snprintf(text, size,
+				"%s tid=%" PRIu32 " time=%" PRIu64 " weight=%" PRIu64
+				" stack=%" PRIu32,
+				name, h->aux, s->time, s->weight, s->stack);
+	}
 	case AIF_WIRE_BLOCK: {
 		const struct aif_wire_block *b = p;
 		return snprintf(text, size,

@@ -16,30 +16,31 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    2
+#define AIF_WIRE_VERSION    3
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
 #define AIF_WIRE_NONE       UINT32_MAX
 
 /* name, fixed size, variable part: 0 = none, 1 = strings or bytes, 2 = u64 array */
-#define AIF_WIRE_RECORDS(X)        \
-	X(PAD, pad, 8, 1)          \
-	X(THREAD, thread, 40, 0)   \
-	X(MODULE, module, 40, 1)   \
-	X(DEVICE, device, 32, 1)   \
-	X(STREAM, stream, 24, 0)   \
-	X(PROGRAM, program, 24, 1) \
-	X(TEXT, text, 24, 1)       \
-	X(KERNEL, kernel, 24, 1)   \
-	X(SHAPE, shape, 40, 0)     \
-	X(PYCODE, pycode, 24, 1)   \
-	X(STACK, stack, 16, 2)     \
-	X(LAUNCH, launch, 40, 0)   \
-	X(EXEC, exec, 48, 0)       \
-	X(CLOCK, clock, 32, 0)     \
-	X(SAMPLE, sample, 32, 0)   \
-	X(BLOCK, block, 40, 0)     \
+#define AIF_WIRE_RECORDS(X)              \
+	X(PAD, pad, 8, 1)                \
+	X(THREAD, thread, 40, 0)         \
+	X(MODULE, module, 40, 1)         \
+	X(DEVICE, device, 32, 1)         \
+	X(STREAM, stream, 24, 0)         \
+	X(PROGRAM, program, 24, 1)       \
+	X(TEXT, text, 24, 1)             \
+	X(KERNEL, kernel, 24, 1)         \
+	X(SHAPE, shape, 40, 0)           \
+	X(PYCODE, pycode, 24, 1)         \
+	X(STACK, stack, 16, 2)           \
+	X(LAUNCH, launch, 40, 0)         \
+	X(EXEC, exec, 48, 0)             \
+	X(CLOCK, clock, 32, 0)           \
+	X(SAMPLE, sample, 32, 0)         \
+	X(CPU_SAMPLE, cpu_sample, 32, 0) \
+	X(BLOCK, block, 40, 0)           \
 	X(NOTE, note, 24, 1)
 
 enum aif_wire_type {
@@ -178,6 +179,13 @@ struct aif_wire_sample {
 	struct aif_wire_head head; /* aux: tid */
 	uint64_t time, pc;         /* CLOCK_MONOTONIC ns */
 	uint64_t count;            /* samples that this one stands for (timer overruns) */
+};
+
+/* Where a thread was on a CPU (agent/cpu.h). Written by the agent's helper: tid is not the ring's. */
+struct aif_wire_cpu_sample {
+	struct aif_wire_head head; /* aux: tid */
+	uint64_t time, weight;     /* CLOCK_MONOTONIC ns; ns that it stands for */
+	uint32_t stack, zero;      /* slot */
 };
 
 /* A block of the overhead budget, as this thread met it (agent/budget.h): between its first launch in

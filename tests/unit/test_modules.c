@@ -82,11 +82,13 @@ static void test_all_modules_are_found(void **state)
 	assert_null(old->find_object);
 	dl_iterate_phdr(check_module, loader);
 	dl_iterate_phdr(check_module, old);
-	assert_true(aif_modules_find(old, vdso, &found));
+	if (vdso) /* emulators may have none */
+		assert_true(aif_modules_find(old, vdso, &found));
 	assert_false(aif_modules_find(loader, (uint64_t)(uintptr_t)loader, &found)); /* heap */
 	assert_false(aif_modules_find(old, (uint64_t)(uintptr_t)loader, &found));
 	if (loader_answers()) {
-		assert_true(aif_modules_find(loader, vdso, &found));
+		if (vdso)
+			assert_true(aif_modules_find(loader, vdso, &found));
 		assert_false(aif_modules_stale(loader, (uint64_t)(uintptr_t)loader));
 	}
 	free(loader);

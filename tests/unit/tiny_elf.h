@@ -22,9 +22,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define TINY_PAGE     4096
-#define TINY_CODE     TINY_PAGE
+#define TINY_PAGE 4096
+#define TINY_CODE TINY_PAGE
+
+/* The code's length, where f returns to, and DWARF's numbers. */
+#if defined(__aarch64__)
+#define TINY_MACHINE  EM_AARCH64
+#define TINY_CODE_LEN 24
+#define TINY_RETURN   12
+enum { TINY_BP = 29, TINY_SP = 31, TINY_RA = 30 };
+#else
+#define TINY_MACHINE  EM_X86_64
 #define TINY_CODE_LEN 17
+#define TINY_RETURN   9
+enum { TINY_BP = 6, TINY_SP = 7, TINY_RA = 16 };
+#endif
 
 struct tiny_elf {
 	uint32_t frame;         /* plus 8 a multiple of 16 */
@@ -33,9 +45,33 @@ struct tiny_elf {
 	bool bad_pointer;       /* the table's FDE lies far outside */
 	bool headers_moved;     /* the program headers are not on the first page */
 	bool signal_frame;      /* "S" in the augmentation */
+	bool trampoline;        /* aarch64: the code is the kernel's for returning from a signal */
 	const uint8_t *program; /* the FDE's, instead of one that fits the code; at most 47 bytes */
 	size_t program_len;
 };
+
+/* With the return address at CFA - 8. */
+static inline void tiny_elf_code(uint8_t *p, const struct tiny_elf *opts)
+{
+#if defined(__aarch64__)
+	const uint32_t size = opts->frame + 8, word = (size - 8) / 8;
+	/* sub sp, sp, size; str x30, [sp, size - 8]; blr x0; ldr x30, ...; add sp, sp, size; ret */
+	const uint32_t calls[] = {0xd10003ff | size << 10, 0xf90003fe | word << 10, 0xd63f0000,
+				  0xf94003fe | word << 10, 0x910003ff | size << 10, 0xd65f03c0};
+	const uint32_t trampoline[] = {0xd2801168, 0xd4000001};
+
+	memcpy(p, calls, sizeof(calls));
+	if (opts->trampoline)
+		memcpy(p, trampoline, sizeof(trampoline));
+#else
+	/* sub $frame, %rsp; call *%rdi; add $frame, %rsp; ret */
+	memcpy(p, "\x48\x81\xec", 3);
+	memcpy(p + 3, &opts->frame, 4);
+	memcpy(p + 7, "\xff\xd7\x48\x81\xc4", 5);
+	memcpy(p + 12, &opts->frame, 4);
+	p[16] = 0xc3;
+#endif
+}
 
 /* Fills image[5 * TINY_PAGE]. */
 static inline void tiny_elf_make(uint8_t *image, const struct tiny_elf *opts)
@@ -48,7 +84,7 @@ static inline void tiny_elf_make(uint8_t *image, const struct tiny_elf *opts)
 	*(Elf64_Ehdr *)(void *)image = (Elf64_Ehdr){
 		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
+		.e_machine = TINY_MACHINE,
 		.e_version = EV_CURRENT,
 		.e_phoff = phoff,
 		.e_ehsize = sizeof(Elf64_Ehdr),
@@ -85,27 +121,25 @@ static inline void tiny_elf_make(uint8_t *image, const struct tiny_elf *opts)
 	};
 	memcpy(image + 2 * TINY_PAGE, dyn, sizeof(dyn));
 
-	/* sub $frame, %rsp; call *%rdi; add $frame, %rsp; ret */
-	p = image + TINY_CODE;
-	memcpy(p, "\x48\x81\xec", 3);
-	memcpy(p + 3, &opts->frame, 4);
-	memcpy(p + 7, "\xff\xd7\x48\x81\xc4", 5);
-	memcpy(p + 12, &opts->frame, 4);
-	p[16] = 0xc3;
+	tiny_elf_code(image + TINY_CODE, opts);
 
-	/* CIE: version 1, "zR", factors 1 and -8, ra 16, pcrel sdata4; rsp + 8, ra at CFA - 8 */
-	static const uint8_t cie[24] = {20, 0, 0,    0,  0, 0,    0,    0, 1, 'z',  'R',
-					0,  1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1};
-	static const uint8_t cie_signal[24] = {20, 0, 0,    0,  0, 0,    0,    0, 1, 'z',  'R', 'S',
-					       0,  1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1};
+	/* CIE: version 1, "zR", factors 1 and -8, ra, pcrel sdata4; sp + 8, ra at CFA - 8 */
+	static const uint8_t cie[24] = {20,      0, 0,    0,    0,       0, 0,
+					0,       1, 'z',  'R',  0,       1, 0x78,
+					TINY_RA, 1, 0x1b, 0x0c, TINY_SP, 8, 0x80 | TINY_RA,
+					1};
+	static const uint8_t cie_signal[24] = {
+		20,  0, 0, 0,    0,       0, 0,    0,    1,       'z', 'R',
+		'S', 0, 1, 0x78, TINY_RA, 1, 0x1b, 0x0c, TINY_SP, 8,   0x80 | TINY_RA,
+		1};
 	uint32_t size = opts->frame + 8;
-	/* after the sub: rsp + size; after the add: rsp + 8 */
-	const uint8_t fitting[] = {0x40 | 7,
+	/* when the frame is there: sp + size; after the add: sp + 8 */
+	const uint8_t fitting[] = {0x40 | (TINY_RETURN == 9 ? 7 : 8),
 				   0x0e,
 				   (uint8_t)(0x80 | (size & 0x7f)),
 				   (uint8_t)(0x80 | ((size >> 7) & 0x7f)),
 				   (uint8_t)(size >> 14),
-				   0x40 | 9,
+				   0x40 | (TINY_RETURN == 9 ? 9 : 12),
 				   0x0e,
 				   8};
 	uint8_t fde[64] = {60, 0, 0, 0, 28};
@@ -147,6 +181,19 @@ static inline void *tiny_elf_open(const struct tiny_elf *opts)
 	if (fd >= 0)
 		close(fd);
 	return handle;
+}
+
+/* Does what is mapped come to lie where something was unmapped? Emulators may go on instead: a test of that
+ * shows nothing there. */
+static inline bool tiny_addresses_come_back(void)
+{
+	void *p[2];
+
+	for (int i = 0; i < 2; i++) {
+		p[i] = mmap(NULL, 5 * TINY_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		munmap(p[i], 5 * TINY_PAGE);
+	}
+	return p[0] == p[1];
 }
 
 typedef void tiny_entry(void (*f)(void));

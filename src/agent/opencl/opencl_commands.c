@@ -199,7 +199,7 @@ static uint64_t sizes_sum(uint32_t n, const size_t *sizes)
 	static int32_t layer_##name parameters                                                  \
 	{                                                                                       \
 		struct command c;                                                               \
-		if (!begin(&c, queue))                                                          \
+		if (aif_thread_asleep() || !begin(&c, queue))                                   \
 			return TARGET->name(__VA_ARGS__, nwait, wait, event);                   \
 		do_launch;                                                                      \
 		return finish(&c, TARGET->name(__VA_ARGS__, nwait, wait, event_for(&c, event)), \
@@ -312,7 +312,7 @@ static void *layer_clEnqueueMapBuffer(void *queue, void *buffer, uint32_t blocki
 	int32_t error = AIF_CL_SUCCESS;
 	void *at;
 
-	if (!begin(&c, queue))
+	if (aif_thread_asleep() || !begin(&c, queue))
 		return TARGET->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size,
 						  nwait, wait, event, ret_error);
 	c.blocking = blocking;
@@ -333,7 +333,7 @@ static void *layer_clEnqueueMapImage(void *queue, void *image, uint32_t blocking
 	int32_t error = AIF_CL_SUCCESS;
 	void *at;
 
-	if (!begin(&c, queue))
+	if (aif_thread_asleep() || !begin(&c, queue))
 		return TARGET->clEnqueueMapImage(queue, image, blocking, flags, origin, region,
 						 ret_row, ret_slice, nwait, wait, event, ret_error);
 	c.blocking = blocking;

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cpu.h"
+
+#include "agent/cpu_buffer.h"
+#include "agent/emit.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Between two visits of the helper (250 ms; twice that, if it is late) come rate / 2 samples, of 128 words
+ * each: deep stacks of PyTorch have 100 frames. 64 KiB a thread at 99 Hz, 512 KiB at 999 Hz. */
+#define WORDS_A_SAMPLE 128
+#define WORDS_MIN      8192
+/* Threads whose signal mask is looked at in each visit: 20 us each. */
+#define LOOKS 8
+
+/* As in linux/posix-timers.h: the CPU clock of one thread. */
+#define THREAD_CPU_CLOCK(tid) ((clockid_t)(~(tid) << 3 | 6))
+
+struct part {
+	void *to; /* the pointer that gets it */
+	size_t bytes;
+};
+
+static struct aif_cpu_thread *thread_new(uint32_t rate)
+{
+	struct aif_cpu_thread *t;
+	uint64_t words = WORDS_MIN;
+	void *self;
+
+	while (words < (uint64_t)rate / 2 * WORDS_A_SAMPLE)
+		words *= 2;
+	{
+		struct part parts[] = {
+			{&self, sizeof(*t)},
+			{NULL, AIF_MEMO_MAX_DEPTH * sizeof(t->pcs[0])},
+			{NULL, (AIF_MEMO_MAX_DEPTH + 1) * sizeof(t->frames[0])},
+			{NULL, AIF_MEMO_MAX_DEPTH * sizeof(t->sps[0])},
+			{NULL, AIF_THREAD_PYTHON * sizeof(t->python[0])},
+			{NULL, AIF_WIRE_MAX_DEPTH * sizeof(t->order[0])},
+			{NULL, AIF_PYTHON_CODE_BUFFER},
+			{NULL, words * sizeof(t->words[0])},
+		};
+		size_t size = 0;
+		uint8_t *memory;
+
+		for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++)
+			size += AIF_ALIGN_UP(parts[i].bytes, 64);
+		memory = aif_pages(size);
+		if (!memory)
+			return NULL;
+		t = (struct aif_cpu_thread *)memory;
+		parts[1].to = &t->pcs;
+		parts[2].to = &t->frames;
+		parts[3].to = &t->sps;
+		parts[4].to = &t->python;
+		parts[5].to = &t->order;
+		parts[6].to = &t->code;
+		parts[7].to = &t->words;
+		for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++) {
+			memcpy(parts[i].to, &memory, sizeof(memory));
+			memory += AIF_ALIGN_UP(parts[i].bytes, 64);
+		}
+	}
+	t->words_len = words;
+	return t;
+}
+
+/* ---- the signal ---------------------------------------------------------------------------------- */
+
+static bool is_ours(void)
+{
+	struct sigaction sa;
+
+	return sigaction(AIF_SHM_CPU_SIGNAL, NULL, &sa) == 0 && (sa.sa_flags & SA_SIGINFO) &&
+	       sa.sa_sigaction == aif_cpu_on_signal;
+}
+
+/* Once installed it stays: signals may be on their way. What the application installs later wins. */
+static bool install(struct aif_cpu *c)
+{
+	struct sigaction sa = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK}, old;
+
+	if (c->installed)
+		return is_ours();
+	if (sigaction(AIF_SHM_CPU_SIGNAL, NULL, &old) < 0 || (old.sa_flags & SA_SIGINFO) ||
+	    (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN))
+		return false;
+	sa.sa_sigaction = aif_cpu_on_signal;
+	sigfillset(&sa.sa_mask);
+	c->installed = sigaction(AIF_SHM_CPU_SIGNAL, &sa, NULL) == 0;
+	return c->installed;
+}
+
+static bool blocks_signal(uint32_t tid)
+{
+	char path[64], text[4096];
+	const char *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%u/status", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, "\nSigBlk:");
+	return at && (strtoull(at + 8, NULL, 16) >> (AIF_SHM_CPU_SIGNAL - 1) & 1);
+}
+
+/* ---- the threads --------------------------------------------------------------------------------- */
+
+static void timer_start(struct aif_cpu_thread *t)
+{
+	struct timespec period = {.tv_sec = (time_t)(t->period_ns / AIF_NS_PER_S),
+				  .tv_nsec = (long)(t->period_ns % AIF_NS_PER_S)};
+	struct itimerspec when = {.it_interval = period, .it_value = period};
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
+				 .sigev_signo = AIF_SHM_CPU_SIGNAL};
+
+	event._sigev_un._tid = (pid_t)t->tid;
+	t->timer = -1;
+	if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &t->timer) < 0)
+		t->timer = -1;
+	else
+		syscall(SYS_timer_settime, t->timer, 0, &when, NULL);
+}
+
+/* From now on the thread is signalled, or no more. */
+static void list(struct aif_cpu *c, uint32_t i, bool wanted)
+{
+	_Atomic uint32_t *told = &aif_agent.session.shm->cpu_tids[i];
+	struct aif_cpu_thread *t = c->at[i].thread;
+
+	if (wanted == t->is_listed)
+		return;
+	t->is_listed = wanted;
+	if (c->mode == AIF_CPU_RECORDER) {
+		atomic_store_explicit(told, wanted ? t->tid : 0, memory_order_release);
+	} else if (wanted) {
+		timer_start(t);
+	} else if (t->timer >= 0) {
+		syscall(SYS_timer_delete, t->timer);
+		t->timer = -1;
+	}
+}
+
+static void note(enum aif_reason reason)
+{
+	struct aif_thread *self = aif_thread_enter();
+
+	if (!self)
+		return;
+	aif_emit_note(self, reason, 1, "");
+	aif_thread_leave(self);
+}
+
+static bool is_worker(uint32_t tid)
+{
+	return aif_sampler_is_worker(&aif_agent.sampler, tid);
+}
+
+/* A thread blocks signals for a moment when it begins and ends; who still does so at the second look is told of. */
+static void look(struct aif_cpu *c, uint32_t i)
+{
+	struct aif_cpu_thread *t = c->at[i].thread;
+	bool blocks;
+
+	if (!t || is_worker(t->tid))
+		return;
+	blocks = blocks_signal(t->tid);
+	t->blocked_looks = blocks ? t->blocked_looks + 1 : 0;
+	if (t->blocked_looks == 2)
+		note(AIF_REASON_CPU_THREAD_BLOCKS);
+	list(c, i, !blocks);
+}
+
+static void thread_add(struct aif_cpu *c, uint32_t tid)
+{
+	uint32_t i = 0, len = atomic_load_explicit(&c->len, memory_order_relaxed);
+	struct aif_cpu_thread *t = c->spare;
+
+	while (i < len && c->at[i].thread)
+		i++;
+	if (i == AIF_ARRAY_LEN(c->at)) {
+		if (!c->too_many)
+			note(AIF_REASON_CPU_TOO_MANY);
+		c->too_many = true;
+		return;
+	}
+	if (t)
+		c->spare = t->next;
+	else
+		t = thread_new(c->rate);
+	if (!t)
+		return;
+	t->tid = tid;
+	t->period_ns = AIF_NS_PER_S / c->rate;
+	t->cpu_ns = aif_clock_ns(THREAD_CPU_CLOCK(tid));
+	t->has_sample = false;
+	t->blocked_looks = 0;
+	t->is_wall = c->mode == AIF_CPU_WALL;
+	t->is_listed = false;
+	t->tcb = 0;
+	atomic_store_explicit(&c->at[i].thread, t, memory_order_relaxed);
+	atomic_store_explicit(&c->at[i].tid, tid, memory_order_release);
+	if (i == len)
+		atomic_store_explicit(&c->len, len + 1, memory_order_release);
+	look(c, i);
+}
+
+/* Its samples were carried, and it has ended: no handler uses the memory. */
+static void thread_remove(struct aif_cpu *c, uint32_t i)
+{
+	struct aif_cpu_thread *t = c->at[i].thread;
+
+	list(c, i, false);
+	atomic_store_explicit(&c->at[i].tid, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->at[i].thread, NULL, memory_order_relaxed);
+	t->next = c->spare;
+	c->spare = t;
+}
+
+static bool contains(const struct aif_task_list *l, uint32_t tid)
+{
+	for (uint32_t i = 0; i < l->len; i++)
+		if (l->tid[i] == tid)
+			return true;
+	return false;
+}
+
+static bool is_known(const struct aif_cpu *c, uint32_t tid)
+{
+	uint32_t len = atomic_load_explicit(&c->len, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < len; i++)
+		if (c->at[i].tid == tid)
+			return true;
+	return false;
+}
+
+/* `now`: the threads that there were before the last samples were carried. */
+static void scan(struct aif_cpu *c, const struct aif_task_list *now)
+{
+	uint32_t self = (uint32_t)syscall(SYS_gettid),
+		 len = atomic_load_explicit(&c->len, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < len; i++)
+		if (c->at[i].thread && !contains(now, c->at[i].tid))
+			thread_remove(c, i);
+		else if (c->at[i].thread && is_worker(c->at[i].tid))
+			list(c, i, false);
+	for (uint32_t n = 0; n < LOOKS && n < len; n++)
+		look(c, c->looked++ % len);
+	/* Whether a new thread is a worker shows when the driver has returned. */
+	for (uint32_t k = 0; k < now->len && !atomic_load(&aif_agent.sampler.appearing); k++)
+		if (now->tid[k] != self && !is_known(c, now->tid[k]) && !is_worker(now->tid[k]))
+			thread_add(c, now->tid[k]);
+}
+
+/* ---- the helper's visits ------------------------------------------------------------------------- */
+
+static bool prepare(struct aif_cpu *c)
+{
+	struct aif_unwind_module m;
+
+	if (c->ready)
+		return true;
+	if (!c->told)
+		c->told = aif_pages(AIF_CPU_CODES / 8);
+	if (!c->codes)
+		c->codes = aif_pages(AIF_CPU_CODES * sizeof(c->codes[0]));
+	if (!c->told || !c->codes ||
+	    !aif_unwinder_module(aif_agent.session.unwinder, (uint64_t)(uintptr_t)aif_cpu_on_signal,
+				 &m))
+		return false;
+	c->text_lo = m.lo;
+	c->text_hi = m.hi;
+	c->stack_top = (uint64_t)getauxval(AT_RANDOM);
+	c->ready = true;
+	return true;
+}
+
+static void carry(struct aif_cpu *c)
+{
+	struct aif_thread *self = aif_thread_enter();
+
+	if (!self)
+		return;
+	/* Samples' modules are those of other threads' stacks, which may have returned from them by now. */
+	if (aif_session_modules_look()) {
+		aif_cpu_carry(c, self);
+		aif_session_modules_looked();
+	}
+	aif_thread_leave(self);
+}
+
+static void stop(struct aif_cpu *c)
+{
+	uint32_t len = atomic_load_explicit(&c->len, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < len; i++)
+		if (c->at[i].thread)
+			list(c, i, false);
+	carry(c);
+	atomic_store_explicit(&c->on, false, memory_order_release);
+	c->mode = AIF_CPU_NONE;
+}
+
+/* Another recorder, another list. */
+static void begin_session(struct aif_cpu *c)
+{
+	uint32_t len = atomic_load_explicit(&c->len, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < len; i++) {
+		struct aif_cpu_thread *t = c->at[i].thread;
+
+		if (t && c->mode == AIF_CPU_WALL)
+			list(c, i, false);
+		if (t)
+			t->is_listed = false;
+	}
+	c->generation = aif_agent.session.generation;
+	c->mode = AIF_CPU_NONE;
+	c->refused = c->too_many = false;
+}
+
+static void visit(struct aif_cpu *c, uint32_t mode)
+{
+	struct aif_task_list now;
+
+	if (c->generation != aif_agent.session.generation)
+		begin_session(c);
+
+	if (mode != AIF_CPU_NONE && !install(c)) {
+		if (!c->refused)
+			note(AIF_REASON_CPU_SIGNAL_TAKEN);
+		c->refused = true;
+		mode = AIF_CPU_NONE;
+	}
+	if (c->mode != AIF_CPU_NONE && mode != c->mode)
+		stop(c);
+	if (mode == AIF_CPU_NONE || !prepare(c))
+		return;
+	c->mode = mode;
+	c->rate = AIF_MAX(aif_agent.session.cpu_rate, 1);
+	atomic_store_explicit(&c->on, true, memory_order_release);
+	aif_task_list_read(&now);
+	carry(c);
+	scan(c, &now);
+}
+
+void aif_cpu_tick(struct aif_cpu *c, bool collect)
+{
+	const struct aif_session *s = &aif_agent.session;
+	uint32_t mode = collect && s->cpu_rate
+				? atomic_load_explicit(&s->shm->cpu, memory_order_relaxed)
+				: AIF_CPU_NONE;
+
+	pthread_mutex_lock(&c->lock);
+	visit(c, mode);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void aif_cpu_last(struct aif_cpu *c)
+{
+	const struct aif_session *s = &aif_agent.session;
+
+	/* Not in a child that has not met the recorder; nor while the helper is at it. */
+	if (!s->armed || !atomic_load_explicit(&s->armed->on, memory_order_acquire) ||
+	    !atomic_load_explicit(&c->on, memory_order_acquire) || pthread_mutex_trylock(&c->lock))
+		return;
+	carry(c);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void aif_cpu_forked(struct aif_cpu *c)
+{
+	/* The threads, their timers and events are the parent's. What was copied but not yet kept is told
+	 * again by whoever finds it. */
+	*c = (struct aif_cpu){.installed = c->installed, .told = c->told, .codes = c->codes};
+	pthread_mutex_init(&c->lock, NULL);
+	if (c->told)
+		madvise((void *)c->told, AIF_CPU_CODES / 8, MADV_DONTNEED);
+	if (c->codes)
+		madvise(c->codes, AIF_CPU_CODES * sizeof(c->codes[0]), MADV_DONTNEED);
+}

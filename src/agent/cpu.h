@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/memory.h"
+#include "wire/shm.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+/*
+ * Where the target's threads are on their CPUs: native and Python stacks of all threads of a process in
+ * which an accelerator runtime has started, --cpu-rate times for each second of a thread's CPU time.
+ *
+ *     recorder: perf_event of the thread -- SIGURG --> cpu_sample.c: the thread unwinds itself
+ *     (or --wall: a timer of ours)                     into memory that is its own
+ *                                                          |
+ *                      ring <-- cpu_carry.c, each 250 ms <-+
+ *
+ * The helper thread lists the threads that have such memory in the shared page, and the recorder lets the
+ * kernel signal these (record/cpu.h says why no system call of theirs is interrupted). Not listed: the
+ * helper; a CPU device's workers, whose time is device time and is sampled as such; threads that
+ * block the signal, which could read it from sigwait() or a signalfd.
+ *
+ * A sample weighs the CPU time that the thread has used since its last one, also in the kernel, where no
+ * sample is taken; with --wall it weighs one period of the timer.
+ */
+
+struct aif_cpu_thread;
+struct aif_cpu_code;
+
+/* Code objects that samples can tell of. PyTorch with all of its tests has 100,000. */
+#define AIF_CPU_CODES (1u << 20)
+
+struct aif_cpu {
+	/* What the handler reads. A thread that has gone leaves its place to another. */
+	atomic_bool on;
+	_Atomic uint32_t len;
+	struct aif_cpu_place {
+		_Atomic uint32_t tid; /* 0 = free */
+		struct aif_cpu_thread *_Atomic thread;
+	} at[AIF_SHM_CPU_THREADS];
+	_Atomic uint64_t *told;    /* bit: a copy of the code object with this number is made */
+	uint64_t text_lo, text_hi; /* the agent's code */
+	uint64_t stack_top;        /* an address on the main thread's stack, above all frames */
+
+	/* The helper's, and at the end of the process its last thread's: who holds the lock. */
+	pthread_mutex_t lock;
+	bool ready, installed, refused, too_many;
+	uint32_t generation; /* of the session whose list we are on */
+	uint32_t mode;       /* enum aif_shm_cpu */
+	uint32_t rate;
+	uint32_t looked; /* place whose signal mask was looked at last */
+	struct aif_cpu_thread *spare;
+	struct aif_arena arena;
+	struct aif_cpu_code **codes; /* by number */
+	uint64_t codes_bytes, lost;  /* lost: samples, yet untold */
+};
+
+/* Helper thread, each 250 ms. */
+void aif_cpu_tick(struct aif_cpu *c, bool collect);
+/* The process ends: what is in the buffers goes to the ring of this thread. */
+void aif_cpu_last(struct aif_cpu *c);
+void aif_cpu_forked(struct aif_cpu *c);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/agent.h"
+
+/*
+ * What a sampled thread has to itself: a queue of words that its signal handler writes and the helper
+ * reads, and the handler's scratch, since the thread's stack may be small.
+ *
+ * An item is a header (kind << 32 | words) and what it says, in one piece: where it would wrap, a PAD
+ * fills the end. An empty queue soon begins at its first word again, so that memory is touched only as far
+ * as it is needed between two visits of the helper.
+ */
+
+enum aif_cpu_item {
+	AIF_CPU_PAD,
+	AIF_CPU_SAMPLE, /* struct aif_cpu_sample */
+	AIF_CPU_CODE,   /* struct aif_cpu_code */
+};
+
+/* A stack as it goes onto the wire, but for its functions' numbers, which are the process's. */
+struct aif_cpu_sample {
+	uint64_t head, time, weight;
+	uint32_t len, stop; /* entries; enum aif_unwind_stop with enum aif_cpu_flag */
+	uint64_t entries[];
+};
+
+/* A Python function, before the first sample with it. */
+struct aif_cpu_code {
+	uint64_t head;
+	uint32_t id;
+	int32_t first_line;
+	uint32_t name_len, file_len, lines_len, minor;
+	char text[]; /* name, file, line table */
+};
+
+/* Beside enum aif_wire_stack_flag. */
+#define AIF_CPU_NO_CODE 1024u /* without Python frames: one of their functions could not be told */
+
+struct aif_cpu_thread {
+	struct aif_cpu_thread *next; /* spare */
+	uint32_t tid;
+	uint64_t samples_to, codes_at; /* aif_cpu_carry()'s */
+	bool is_listed;
+	uint32_t blocked_looks; /* one after another at which it blocked the signal */
+	/* The handler's. */
+	uint64_t cpu_ns; /* the thread's CPU time at its last sample */
+	uint64_t period_ns;
+	bool has_sample, is_wall;
+	int timer;
+	uint64_t tcb; /* of the thread that `bounds` are of: a new one may have its number */
+	struct aif_stack_bounds bounds;
+	/* Scratch, whose pages are touched when they are needed. */
+	uint64_t *pcs;                   /* AIF_MEMO_MAX_DEPTH */
+	struct aif_unwind_frame *frames; /* AIF_MEMO_MAX_DEPTH + 1 */
+	uint64_t *sps;                   /* AIF_MEMO_MAX_DEPTH */
+	struct aif_python_frame *python; /* AIF_THREAD_PYTHON */
+	uint32_t *order;                 /* AIF_WIRE_MAX_DEPTH */
+	uint8_t *code;                   /* AIF_PYTHON_CODE_BUFFER */
+	/* The queue. */
+	_Alignas(64) _Atomic uint64_t head; /* words ever written */
+	_Alignas(64) _Atomic uint64_t tail; /* words ever read */
+	_Atomic uint32_t lost;
+	uint64_t words_len; /* a power of two */
+	uint64_t *words;
+};
+
+static inline uint64_t aif_cpu_head(enum aif_cpu_item kind, uint64_t words)
+{
+	return (uint64_t)kind << 32 | words;
+}
+
+/* Room for an item, its header written; or NULL, and it is counted. Visible after aif_cpu_commit(). */
+static inline void *aif_cpu_reserve(struct aif_cpu_thread *t, enum aif_cpu_item kind, size_t bytes)
+{
+	uint64_t head = atomic_load_explicit(&t->head, memory_order_relaxed),
+		 tail = atomic_load_explicit(&t->tail, memory_order_acquire),
+		 at = head & (t->words_len - 1), words = (bytes + 7) / 8, pad = 0;
+
+	/* The skipped part is taken until the reader has passed it: a quarter at least stays free. */
+	if ((head == tail && at >= t->words_len / 4) || at + words > t->words_len)
+		pad = t->words_len - at;
+	if (head - tail + pad + words > t->words_len) {
+		atomic_fetch_add_explicit(&t->lost, 1, memory_order_relaxed);
+		return NULL;
+	}
+	if (pad) {
+		t->words[at] = aif_cpu_head(AIF_CPU_PAD, pad);
+		atomic_store_explicit(&t->head, head + pad, memory_order_release);
+		at = 0;
+	}
+	t->words[at] = aif_cpu_head(kind, words);
+	return &t->words[at];
+}
+
+static inline void aif_cpu_commit(struct aif_cpu_thread *t, const void *item)
+{
+	atomic_store_explicit(&t->head,
+			      atomic_load_explicit(&t->head, memory_order_relaxed) +
+				      (uint32_t) * (const uint64_t *)item,
+			      memory_order_release);
+}
+
+/* cpu_sample.c */
+void aif_cpu_on_signal(int signal, siginfo_t *info, void *context);
+
+/* cpu_carry.c: from all queues to self's ring. Holding the lock. */
+void aif_cpu_carry(struct aif_cpu *c, struct aif_thread *self);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cpu_buffer.h"
+
+#include "base/clock.h"
+#include "unwind/arch.h"
+#include "unwind/python_read.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+ * A thread samples itself, in a signal handler
+ * ============================================
+ *
+ * The handler may have interrupted anything: malloc with its lock held, the loader, the interpreter
+ * while it links a frame, an entry of our own while it writes a ring. So it
+ *
+ *   - calls nothing that locks or allocates: system calls, aif_unwind_interrupted_frames(), the Python
+ *     walk (AIF_PYTHON_IN_SIGNAL), memcpy;
+ *   - writes only to its thread's struct aif_cpu_thread, to the row map and the map of code objects,
+ *     which are lock-free, and to the bits of `told`. Never to a ring, a memo, or a stack table, all of
+ *     which the interrupted code may be in the middle of;
+ *   - keeps errno, and is masked against all signals while it runs;
+ *   - needs less than a page of stack, and takes the alternate one if the thread has it.
+ *
+ * What it reads of the stack is known to be there: see stack_of(). What it reads of Python is probed.
+ *
+ * A Python function that was never told of is copied here, where its frame keeps it alive; later it may
+ * be gone. The copy lies in the queue before any sample that names it.
+ */
+
+/* More than this is not looked at on a stack that is no thread's own (a coroutine's): 256 KiB. */
+#define FOREIGN_PAGES 64
+/* The largest stack of a thread's own: what ulimit -s gives to large recursive programs. */
+#define STACK_MAX (UINT64_C(256) << 20)
+
+static struct aif_cpu_thread *thread_here(struct aif_cpu *c)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid),
+		 len = atomic_load_explicit(&c->len, memory_order_acquire);
+
+	for (uint32_t i = 0; i < len; i++)
+		if (atomic_load_explicit(&c->at[i].tid, memory_order_acquire) == tid)
+			return atomic_load_explicit(&c->at[i].thread, memory_order_relaxed);
+	return NULL;
+}
+
+/* The end of what can be read from `at` on, at most `max`. */
+static uint64_t readable_to(uint64_t at, uint64_t max)
+{
+	struct aif_python_reader r = {.probe = true};
+	uint64_t page = at / AIF_PYTHON_PAGE;
+
+	while (page * AIF_PYTHON_PAGE < max && aif_python_probe_page(&r, page))
+		page++;
+	return AIF_MIN(page * AIF_PYTHON_PAGE, max);
+}
+
+/*
+ * The part of the stack that may hold what belongs to frames, from the red zone of the interrupted one on;
+ * each page was found readable. Of a thread's own stack the end is known and lasts: glibc keeps the
+ * thread's descriptor, to which pthread_self() points, above its stack; the main thread's has the
+ * kernel's random bytes above. So that is probed once, and again only below. Any other stack is
+ * probed at each sample, up to a limit.
+ */
+static struct aif_stack_bounds stack_of(const struct aif_cpu *c, struct aif_cpu_thread *t,
+					uint64_t sp)
+{
+	uint64_t tcb = (uint64_t)pthread_self(), top = sp < tcb ? tcb : 0, lo;
+
+	lo = readable_to(sp - AIF_ARCH_RED_ZONE, sp) == sp ? sp - AIF_ARCH_RED_ZONE : sp;
+	if (t->tcb != tcb) {
+		t->tcb = tcb;
+		t->bounds = (struct aif_stack_bounds){0};
+	}
+	if (lo >= t->bounds.lo && sp < t->bounds.hi)
+		return t->bounds;
+	if (lo < t->bounds.lo && t->bounds.lo - lo < STACK_MAX &&
+	    readable_to(lo, t->bounds.lo) == t->bounds.lo) {
+		t->bounds.lo = lo;
+		return t->bounds;
+	}
+	if (sp < c->stack_top && c->stack_top - sp < STACK_MAX)
+		top = c->stack_top;
+	if (top && top - sp < STACK_MAX && readable_to(lo, top) == top) {
+		t->bounds = (struct aif_stack_bounds){lo, top};
+		return t->bounds;
+	}
+	return (struct aif_stack_bounds){lo, readable_to(lo, lo + FOREIGN_PAGES * AIF_PYTHON_PAGE)};
+}
+
+struct native {
+	unsigned depth, stop;
+	bool exact; /* pcs[0] is where the thread was interrupted */
+};
+
+static bool is_ours(const struct aif_cpu *c, uint64_t pc)
+{
+	return pc >= c->text_lo && pc < c->text_hi;
+}
+
+/* Leaves out our frames; and where the thread was at work for us, what we called, too. */
+static void leave_ourselves_out(const struct aif_cpu *c, struct aif_cpu_thread *t, struct native *n)
+{
+	bool inside = aif_self && aif_self->busy == AIF_BUSY_ENTRY;
+	unsigned from = 0, kept = 0;
+
+	if (inside) {
+		while (from < n->depth && !is_ours(c, t->pcs[from]))
+			from++;
+		if (from == n->depth)
+			from = 0;
+	}
+	for (unsigned i = from; i < n->depth; i++) {
+		if (is_ours(c, t->pcs[i]))
+			continue;
+		n->exact &= i == 0 || kept > 0;
+		t->pcs[kept] = t->pcs[i];
+		t->sps[kept++] = t->frames[i].sp;
+	}
+	n->depth = kept;
+}
+
+static void native_stack(struct aif_cpu *c, struct aif_cpu_thread *t, const struct aif_regs *regs,
+			 const struct aif_regs_more *more, struct aif_stack_bounds bounds,
+			 struct native *n)
+{
+	struct aif_unwind_result r =
+		aif_unwind_interrupted_frames(aif_agent.session.unwinder, regs, more, bounds,
+					      t->pcs, AIF_MEMO_MAX_DEPTH, t->frames);
+
+	*n = (struct native){.depth = r.depth, .stop = r.stop, .exact = true};
+	leave_ourselves_out(c, t, n);
+}
+
+static bool is_told(const struct aif_cpu *c, uint32_t id)
+{
+	return id < AIF_CPU_CODES &&
+	       (atomic_load_explicit(&c->told[id / 64], memory_order_acquire) >> id % 64 & 1);
+}
+
+/* Copies what is to be told of a frame's function, under the number `id` or (0) a new one. Its number,
+ * 0: it cannot be told; *ret_hidden: it is not to be shown. */
+static uint32_t copy_code(struct aif_cpu *c, struct aif_cpu_thread *t, uint64_t address,
+			  uint32_t id, bool *ret_hidden)
+{
+	struct aif_python_code code;
+	struct aif_cpu_code *item;
+	size_t len;
+	int r = aif_python_code_read(aif_agent.python, address, t->code, AIF_PYTHON_CODE_BUFFER,
+				     &code);
+
+	*ret_hidden = r == -EEXIST;
+	if (r < 0)
+		return 0;
+	if (id)
+		code.id = id;
+	if (code.id >= AIF_CPU_CODES)
+		return 0;
+	len = (size_t)code.name_len + code.file_len + code.lines_len;
+	item = aif_cpu_reserve(t, AIF_CPU_CODE, sizeof(*item) + len);
+	if (!item)
+		return 0;
+	*item = (struct aif_cpu_code){.head = item->head,
+				      .id = code.id,
+				      .first_line = code.first_line,
+				      .name_len = code.name_len,
+				      .file_len = code.file_len,
+				      .lines_len = code.lines_len,
+				      .minor = code.minor};
+	memcpy(item->text, code.name, len); /* the three lie in a row */
+	aif_cpu_commit(t, item);
+	atomic_fetch_or_explicit(&c->told[code.id / 64], UINT64_C(1) << code.id % 64,
+				 memory_order_release);
+	if (!id && aif_python_code_publish(aif_agent.python, &code) < 0)
+		return 0;
+	return code.id;
+}
+
+/* The frames into t->python, all of whose functions are told of. False: one could not be. */
+static bool python_stack(struct aif_cpu *c, struct aif_cpu_thread *t,
+			 struct aif_stack_bounds bounds, struct aif_python_stack *py)
+{
+	struct aif_python *python = aif_agent.python;
+	bool new = false, hidden;
+
+	aif_python_walk(python, AIF_PYTHON_IN_SIGNAL, bounds, t->python, AIF_THREAD_PYTHON, py);
+	for (uint32_t i = 0; i < py->depth; i++) {
+		const struct aif_python_frame *f = &t->python[i];
+		uint32_t id = f->id;
+
+		if (aif_likely(id && is_told(c, id)))
+			continue;
+		if (!id) {
+			new = true;
+			/* The same function further in, perhaps. */
+			id = aif_python_codes_find(&python->codes, f->code);
+			if (id && is_told(c, id))
+				continue;
+		}
+		if (!copy_code(c, t, f->code, id, &hidden) && !hidden)
+			return false;
+	}
+	if (new)
+		aif_python_walk(python, AIF_PYTHON_IN_SIGNAL, bounds, t->python, AIF_THREAD_PYTHON,
+				py);
+	return !py->unknown;
+}
+
+static void keep(struct aif_cpu_thread *t, const struct native *n,
+		 const struct aif_python_stack *py, uint64_t weight, unsigned flags)
+{
+	struct aif_interleave in = {.pcs = t->pcs,
+				    .sps = t->sps,
+				    .native_len = n->depth,
+				    .native_cut = n->stop != AIF_STOP_END,
+				    .frames = t->python,
+				    .python_len = py->depth,
+				    .python_cut = py->stop != AIF_PYTHON_STOP_END,
+				    .eval_lo = aif_agent.python->eval_lo,
+				    .eval_hi = aif_agent.python->eval_hi};
+	unsigned len = n->depth + py->depth;
+	struct aif_cpu_sample *s =
+		aif_cpu_reserve(t, AIF_CPU_SAMPLE, sizeof(*s) + len * sizeof(s->entries[0]));
+
+	if (!s)
+		return;
+	flags |= n->stop;
+	if (aif_interleave(&in, t->order) == AIF_INTERLEAVE_BLOCK)
+		flags |= AIF_WIRE_STACK_BLOCK;
+	if (in.python_cut)
+		flags |= AIF_WIRE_STACK_CUT;
+	for (unsigned i = 0; i < len; i++) {
+		uint32_t at = t->order[i] & ~AIF_INTERLEAVE_PYTHON;
+
+		/* The recorder looks up the address before: that of the call that returns here. */
+		s->entries[i] = t->order[i] & AIF_INTERLEAVE_PYTHON
+					? AIF_WIRE_PYTHON | (uint64_t)t->python[at].id << 32 |
+						  (uint32_t)t->python[at].lasti
+					: t->pcs[at] + (n->exact && at == 0);
+	}
+	s->time = aif_now_ns();
+	s->weight = weight;
+	s->len = len;
+	s->stop = flags;
+	aif_cpu_commit(t, s);
+}
+
+static uint64_t weigh(struct aif_cpu_thread *t, int overrun)
+{
+	uint64_t cpu, weight;
+
+	if (t->is_wall)
+		return t->period_ns * (1 + (uint64_t)AIF_MAX(overrun, 0));
+	cpu = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	weight = cpu - t->cpu_ns;
+	t->cpu_ns = cpu;
+	/* What the thread did before it was sampled is not told by where it was found first. */
+	if (!t->has_sample)
+		weight = AIF_MIN(weight, t->period_ns);
+	t->has_sample = true;
+	return weight;
+}
+
+static void sample(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t *info,
+		   const ucontext_t *uc)
+{
+	uint64_t weight = weigh(t, info->si_code == SI_TIMER ? info->si_overrun : 0);
+	struct aif_stack_bounds bounds;
+	struct aif_regs_more more;
+	struct aif_regs regs;
+	struct aif_python_stack py;
+	struct native n;
+	unsigned flags = 0;
+
+	aif_regs_of_ucontext(uc, &regs, &more);
+	bounds = stack_of(c, t, regs.sp);
+	native_stack(c, t, &regs, &more, bounds, &n);
+	if (!python_stack(c, t, bounds, &py)) {
+		flags |= AIF_CPU_NO_CODE;
+		py = (struct aif_python_stack){0};
+	}
+	keep(t, &n, &py, weight, flags);
+}
+
+void aif_cpu_on_signal(int signal, siginfo_t *info, void *context)
+{
+	struct aif_cpu *c = &aif_agent.cpu;
+	struct aif_cpu_thread *t;
+	int saved = errno;
+
+	(void)signal;
+	/* Others' SIGURG would have been ignored without us. */
+	if ((info->si_code == POLL_IN || info->si_code == SI_TIMER) &&
+	    atomic_load_explicit(&c->on, memory_order_acquire)) {
+		t = thread_here(c);
+		if (t)
+			sample(c, t, info, context);
+	}
+	errno = saved;
+}

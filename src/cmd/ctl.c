@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+#include "cmd/command.h"
+#include "record/attach_dir.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ANSWER_MS 2000
+/* A recorder that was told to stop drains, names and writes; its end is waited for this long. */
+#define STOP_NS (120 * AIF_NS_PER_S)
+
+/* The one recording that was asked for. */
+struct search {
+	const char *name; /* NULL: the only one */
+	uint32_t pid;     /* the same word as a process, 0 = it is none */
+	int dir;
+	unsigned found;
+	struct aif_standby_found at;
+};
+
+static bool match(void *arg, const struct aif_standby_found *f)
+{
+	struct search *s = arg;
+
+	if (f->has_ended || (s->name && strcmp(s->name, f->about.call.name) != 0 &&
+			     !(s->pid && s->pid == f->about.pid)))
+		return true;
+	s->at = *f;
+	s->found++;
+	return true;
+}
+
+/* A process that is recorded stands for its recording. */
+static bool match_process(void *arg, struct aif_standby_entry *e)
+{
+	struct search *s = arg;
+	bool is_locked = flock(e->fd, LOCK_SH | LOCK_NB) < 0;
+
+	if (!s->pid || e->pid != (int)s->pid || !is_locked)
+		return true;
+	s->pid = e->page.recorder;
+	return false;
+}
+
+static int find(struct search *s, struct aif_err *err)
+{
+	aif_standby_recordings(s->dir, match, s);
+	if (!s->found && s->pid) {
+		aif_standby_pages(s->dir, NULL, match_process, s);
+		aif_standby_recordings(s->dir, match, s);
+	}
+	if (s->found == 1)
+		return 0;
+	if (s->found)
+		return aif_err_set(err, -EEXIST,
+				   "ctl: %u recordings are running%s%s; say which by its name or "
+				   "its recorder's process: aiflame ctl status",
+				   s->found, s->name ? " as " : "", s->name ? s->name : "");
+	return aif_err_set(err, -ENOENT, "ctl: %s%s; see aiflame ctl status",
+			   s->name ? s->name : "no recording is running",
+			   s->name ? ": no such recording is running" : "");
+}
+
+static bool is_running(int dir, const char *recording)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/about", recording);
+	return faccessat(dir, path, F_OK, 0) == 0;
+}
+
+static int tell(int dir, const char *path, const struct search *s, enum aif_control control,
+		struct aif_err *err)
+{
+	const struct aif_standby_recording *about = &s->at.about;
+	struct aif_hello hello = {.magic = AIF_WIRE_MAGIC,
+				  .version = AIF_WIRE_VERSION,
+				  .kind = AIF_HELLO_CONTROL,
+				  .control = control};
+	uint64_t until = aif_now_ns() + STOP_NS;
+	char socket[256];
+	int r;
+
+	memcpy(hello.token, about->call.token, sizeof(hello.token));
+	snprintf(socket, sizeof(socket), "%s/%s", path, about->call.socket);
+	r = aif_hello_send(socket, &hello, ANSWER_MS, NULL);
+	if (r < 0)
+		return aif_err_set(err, r,
+				   "ctl: %s (process %" PRIu32 ") does not answer: %s; end it with "
+				   "kill -INT %" PRIu32,
+				   about->call.name, about->pid, strerror(-r), about->pid);
+	if (control != AIF_CONTROL_STOP)
+		return 0;
+	while (is_running(dir, s->at.name)) {
+		if (aif_now_ns() > until)
+			return aif_err_set(err, -ETIMEDOUT,
+					   "ctl: %s (process %" PRIu32
+					   ") was told to end, and is still writing",
+					   about->call.name, about->pid);
+		nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL);
+	}
+	return 0;
+}
+
+/* ---- status ---------------------------------------------------------------------------------- */
+
+static bool print_recording(void *arg, const struct aif_standby_found *f)
+{
+	const struct aif_standby_recording *a = &f->about;
+	static const char *const wants[] = {"", "processes that were named", "all on standby"};
+	uint64_t now = aif_clock_ns(CLOCK_REALTIME);
+
+	if (f->has_ended)
+		return true;
+	if (!(*(unsigned *)arg)++)
+		printf("%-20s %8s %8s  %-10s %s\n", "RECORDING", "PROCESS", "SECONDS", "STATE",
+		       "OF");
+	printf("%-20s %8" PRIu32 " %8.0f  %-10s %s\n", a->call.name, a->pid,
+	       now > a->started_realtime_ns ? (double)(now - a->started_realtime_ns) / 1e9 : 0.0,
+	       a->state == AIF_STATE_HELD ? "paused" : "collects",
+	       a->wants < AIF_ARRAY_LEN(wants) && *wants[a->wants] ? wants[a->wants] : a->command);
+	return true;
+}
+
+static void command_line(int pid, char text[64])
+{
+	char path[64];
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	f = pid ? fopen(path, "re") : NULL;
+	n = f ? fread(text, 1, 63, f) : 0;
+	if (f)
+		fclose(f);
+	while (n && !text[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		text[i] = (unsigned char)text[i] < ' ' ? ' ' : text[i];
+	text[n] = '\0';
+}
+
+static bool print_process(void *arg, struct aif_standby_entry *e)
+{
+	char command[64], pid[24];
+	bool is_free = flock(e->fd, LOCK_SH | LOCK_NB) == 0;
+
+	if (!(*(unsigned *)arg)++)
+		printf("%-10s %-10s %-8s %-20s %s\n", "PROCESS", "RUNTIME", "VERSION",
+		       "RECORDED BY", "COMMAND");
+	command_line(e->pid, command);
+	/* Of another namespace: only its own number is known. */
+	snprintf(pid, sizeof(pid), e->pid ? "%" PRIu32 : "(%" PRIu32 ")", e->page.pid);
+	printf("%-10s %-10s %-8s %-20s %s\n", pid, e->page.runtime, e->page.version,
+	       is_free || !e->page.recorder ? "-" : e->page.call.name, command);
+	return true;
+}
+
+static void print_status(int dir, const char *path)
+{
+	unsigned recordings = 0, processes = 0;
+
+	aif_standby_recordings(dir, print_recording, &recordings);
+	if (!recordings)
+		puts("no recording is running");
+	putchar('\n');
+	aif_standby_pages(dir, NULL, print_process, &processes);
+	if (!processes)
+		printf("no process is on standby in %s\n", path);
+}
+
+static int run(const void *values, char **words, int words_len, struct aif_err *err)
+{
+	static const struct {
+		const char *word;
+		enum aif_control control;
+	} verbs[] = {{"start", AIF_CONTROL_RUN},
+		     {"pause", AIF_CONTROL_HOLD},
+		     {"stop", AIF_CONTROL_STOP},
+		     {"status", 0}};
+	struct search s = {.name = words_len > 1 ? words[1] : NULL};
+	char path[AIF_STANDBY_DIR_MAX];
+	size_t i = 0;
+	int r;
+
+	(void)values;
+	while (i < AIF_ARRAY_LEN(verbs) && strcmp(words[0], verbs[i].word) != 0)
+		i++;
+	if (i == AIF_ARRAY_LEN(verbs)) {
+		aif_err_set(err, -EINVAL,
+			    "ctl: '%s' is not understood; use start, pause, stop or "
+			    "status",
+			    words[0]);
+		return AIF_EXIT_USAGE;
+	}
+	aif_standby_default(path);
+	s.dir = aif_standby_open(path, geteuid(), false);
+	if (s.dir < 0 && s.dir != -ENOENT) {
+		aif_err_set(err, s.dir, "%s: %s; it must be a directory of yours with mode 0700",
+			    path, strerror(-s.dir));
+		return AIF_EXIT_FAILURE;
+	}
+	if (!verbs[i].control) {
+		print_status(s.dir, path);
+		r = 0;
+	} else {
+		if (s.name && aif_parse_count(s.name, &s.pid) < 0)
+			s.pid = 0;
+		r = find(&s, err);
+		if (!r)
+			r = tell(s.dir, path, &s, verbs[i].control, err);
+	}
+	if (s.dir >= 0)
+		close(s.dir);
+	return r < 0 ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+}
+
+const struct aif_command aif_command_ctl = {
+	.name = "ctl",
+	.words = "start|pause|stop|status [NAME|PID]",
+	.summary = "control recordings that run, list processes on standby",
+	.description =
+		"start   a recording collects, now (record --delay) or again\n"
+		"pause   it collects nothing for a while\n"
+		"stop    it ends and writes its profile; this waits for it. What is recorded goes on\n"
+		"status  lists recordings, and processes that wait to be recorded\n\n"
+		"A recording is called what `record --name` says, or else like its file; the number of\n"
+		"the recorder's process or of a recorded one does, too. Without NAME: the only one.",
+	.examples = "aiflame ctl status\twho records whom\n"
+		    "aiflame ctl stop aiflame.data\tas Ctrl-C in its terminal\n",
+	.min_words = 1,
+	.max_words = 2,
+	.run = run,
+};

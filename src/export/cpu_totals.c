@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/cpu_totals.h"
+
+#include "export/table.h"
+#include "profile/file.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct totals {
+	const struct aif_profile *p;
+	const struct aif_attribution_opts *which;
+	struct aif_cpu_totals *to;
+	struct aif_map stacks;  /* stack -> index + 1 */
+	struct aif_map threads; /* those that were met */
+};
+
+static bool is_asked(const struct totals *t, const struct aif_cpu_row *row)
+{
+	const struct aif_attribution_opts *w = t->which;
+	uint64_t at = row->time > t->p->start_ns ? row->time - t->p->start_ns : 0;
+	uint32_t process;
+
+	if (!w)
+		return true;
+	if (at < w->from_ns || (w->to_ns && at >= w->to_ns))
+		return false;
+	if (row->thread == AIF_NONE)
+		return !w->threads && !w->processes;
+	process = t->p->threads[row->thread].process;
+	return (!w->threads || w->threads[row->thread]) &&
+	       (!w->processes || (process != AIF_NONE && w->processes[process]));
+}
+
+static int row_add(struct totals *t, const struct aif_cpu_row *row)
+{
+	struct aif_cpu_totals *to = t->to;
+	struct aif_cpu_stack *s;
+	uint64_t i;
+
+	if (!aif_map_get(&t->stacks, row->stack, &i)) {
+		if (aif_grow(&to->stacks, &to->stacks_cap, to->stacks_len + 1, sizeof(*s)) < 0 ||
+		    aif_map_put(&t->stacks, row->stack, to->stacks_len) < 0)
+			return -ENOMEM;
+		i = to->stacks_len++;
+		to->stacks[i] = (struct aif_cpu_stack){.stack = row->stack};
+	}
+	s = &to->stacks[i];
+	s->samples++;
+	s->weight_ns += row->weight;
+	to->samples++;
+	if (__builtin_add_overflow(to->weight_ns, row->weight, &to->weight_ns))
+		return -EOVERFLOW;
+	return aif_map_put(&t->threads, row->thread, 1);
+}
+
+static int rows_add(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++)
+		if (is_asked(arg, &rows[i]))
+			r = row_add(arg, &rows[i]);
+	return r;
+}
+
+int aif_cpu_totals(const struct aif_profile *p, const struct aif_attribution_opts *which,
+		   struct aif_cpu_totals *ret, struct aif_err *err)
+{
+	struct totals t = {.p = p, .which = which, .to = ret};
+	uint64_t bad = 0;
+	int r;
+
+	*ret = (struct aif_cpu_totals){0};
+	r = aif_profile_cpu(p, rows_add, &t, &bad);
+	ret->threads = t.threads.len;
+	aif_map_finish(&t.stacks);
+	aif_map_finish(&t.threads);
+	return r < 0 ? aif_err_set(err, r, "reading CPU samples: %s", strerror(-r)) : 0;
+}
+
+void aif_cpu_totals_finish(struct aif_cpu_totals *t)
+{
+	free(t->stacks);
+	*t = (struct aif_cpu_totals){0};
+}
+
+void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals *t,
+			struct aif_buf *out)
+{
+	bool is_wall = !strcmp(aif_profile_meta(p, "cpu_sampling"), "wall");
+
+	aif_human_ns(out, t->weight_ns);
+	aif_buf_printf(out, " %s in %zu thread%s, %zu samples at %s Hz",
+		       is_wall ? "of wall-clock time" : "on CPU", t->threads,
+		       t->threads == 1 ? "" : "s", (size_t)t->samples,
+		       aif_profile_meta(p, "cpu_rate"));
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "base/map.h"
+#include "record/opts.h"
+#include "wire/standby.h"
+
+#include <sys/types.h>
+
+/*
+ * Recording processes that we did not start: finds their pages, takes their locks, rings. Also where a
+ * recording makes itself known to agents that start later and to `ctl`. Belongs to the main thread.
+ */
+
+struct aif_welcome_desk;
+
+/* A process that the user has named. */
+struct aif_attach_wish {
+	int pid, pidfd;
+	bool was_told; /* that it is waited for */
+	bool ended;
+};
+
+/* A page whose lock is ours. */
+struct aif_attach_page {
+	int fd, pid; /* 0: of another namespace */
+	ino_t inode;
+	char name[AIF_STANDBY_NAME_MAX];
+	uint64_t rung_ns;
+	bool met;
+};
+
+struct aif_attach {
+	int dir;        /* -1: there is none; then nobody can find us */
+	char path[128]; /* of it */
+	uid_t owner;
+	enum aif_standby_wants wants;
+	struct aif_attach_wish wish[AIF_RECORD_PIDS];
+	int pids[AIF_RECORD_PIDS + 1]; /* of the wishes, ends with 0 */
+	unsigned wishes;
+	struct aif_attach_page *page;
+	size_t pages, cap;
+	struct aif_map met;     /* pid -> 1: has our memory */
+	struct aif_map refused; /* inode -> 1: cannot be recorded, and that was said */
+	struct aif_standby_call call;
+	int about; /* -1: not announced yet, nobody is rung */
+	uint64_t looked_ns;
+	char busy[256]; /* why a wish cannot be fulfilled */
+	unsigned old_agents;
+};
+
+/* Who is to be recorded? Refuses what can be known to fail. 0 or -errno with *err. */
+int aif_attach_open(struct aif_attach *a, const struct aif_record_opts *opts, struct aif_err *err);
+/* Recording begins: whoever is found from now on is rung. */
+int aif_attach_announce(struct aif_attach *a, const struct aif_welcome_desk *desk,
+			const struct aif_record_opts *opts, const char *output);
+/* Lets everybody go. */
+void aif_attach_close(struct aif_attach *a);
+
+/* Often: looks for processes, when it is time. */
+void aif_attach_look(struct aif_attach *a, uint64_t now);
+/* A process asks for our memory: shall it get it? */
+bool aif_attach_wanted(const struct aif_attach *a, int pid, bool after_fork);
+/* It has got it. */
+void aif_attach_met(struct aif_attach *a, int pid);
+/* Tells the others whether we collect. */
+void aif_attach_state(struct aif_attach *a, enum aif_standby_state state);
+
+/* All processes that were named have ended. */
+bool aif_attach_over(struct aif_attach *a);
+/* The next process that is waited for because no runtime has started in it; 0: none. Each once. */
+int aif_attach_awaited(struct aif_attach *a);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/standby.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int aif_standby_open(const char *path, uid_t owner, bool make)
+{
+	struct stat st;
+	int fd;
+
+	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ELOOP || errno == ENOTDIR ? -EPERM : -errno;
+	if (fstat(fd, &st) < 0 || st.st_uid != owner || (st.st_mode & 077)) {
+		close(fd);
+		return -EPERM;
+	}
+	return fd;
+}
+
+int aif_standby_started(const char *pid, uint64_t *ret)
+{
+	char path[64], text[1024];
+	const char *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	at = strrchr(text, ')'); /* the name before it may hold anything */
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return -EPROTO;
+	*ret = strtoull(at + 1, NULL, 10);
+	return 0;
+}
+
+void aif_standby_name(const struct aif_standby_page *page, char name[AIF_STANDBY_NAME_MAX])
+{
+	snprintf(name, AIF_STANDBY_NAME_MAX, "%" PRIu32 "-%" PRIu64 "-%" PRIu64 AIF_STANDBY_SUFFIX,
+		 page->pid, page->started, page->pid_namespace);
+}

@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# CPU samples: are they true, and does the target not notice?
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/cpu_app
+no_perf=$build/tests/e2e/no_perf
+here=$root/tests/e2e
+
+# number FILE SQL: one value
+number() {
+	"$aiflame" query --format csv "$1" "$2" | tail -1 | tr -d '"\r'
+}
+# between LOW VALUE HIGH
+between() {
+	awk -v a="$1" -v x="$2" -v b="$3" 'BEGIN { print a, "<=", x, "<=", b; exit !(a <= x && x <= b) }'
+}
+# is_sampled FILE LOW HIGH: seconds on CPU
+is_sampled() {
+	between "$2" "$(number "$1" 'SELECT coalesce(sum(weight_ns), 0) / 1e9 FROM cpu_samples')" "$3"
+}
+
+# What they say is so.
+check "a program is recorded" sh -c "'$aiflame' record -q -F 999 -o s.data '$app' shares 4 >shares"
+used=$(sed -n 's/^sum //p' shares)
+check "its CPU time is all there" is_sampled s.data "$(awk "BEGIN { print 0.98 * $used }")" "$(awk "BEGIN { print 1.02 * $used }")"
+"$aiflame" flame --of cpu --detail full -o s.folded s.data
+check "each function has the share that the program measures itself" \
+	python3 "$here/cpu_compare.py" 3 s.folded shares leaf
+check "stacks are complete" sh -c "[ \$(grep -c truncated s.folded) = 0 ] && grep -q '^_start;.*main;shares' s.folded"
+check "no sample was lost" sh -c "[ \$('$aiflame' query --format csv s.data 'SELECT * FROM losses' | wc -l) = 1 ]"
+check "the first screen says it" says "on CPU in 1 thread" "$aiflame" record -F 99 -o t.data "$app" shares 1
+check "the picture says it" sh -c "'$aiflame' flame --of cpu -o s.svg s.data && grep -q 'samples at 999 Hz' s.svg"
+check "counts can be drawn" sh -c "'$aiflame' flame --of cpu --by samples -o n.folded s.data &&
+	[ \$(awk '{ n += \$NF } END { print n }' n.folded) = $(number s.data 'SELECT count(*) FROM cpu_samples') ]"
+check "what is about devices is refused" status_is 1 "$aiflame" flame --of cpu --kernel x s.data
+check "a deep stack is whole" sh -c "'$aiflame' record -q -o d.data '$app' deep 1 &&
+	'$aiflame' flame --of cpu --detail full -o d.folded d.data &&
+	grep -qE '^_start;.*main(_\[i\])?;deep(_\[i\])?;(deep(_\[i\])?;){39}.*burn' d.folded && ! grep -q truncated d.folded"
+
+# Python.
+check "a Python program is recorded" sh -c "'$aiflame' record -q -F 999 -o p.data python3 '$here/cpu.py' 3 >pshares"
+"$aiflame" flame --of cpu --detail full -o p.folded p.data
+check "its functions have their shares" python3 "$here/cpu_compare.py" 3 p.folded pshares any
+check "in their true order" grep -q 'main (cpu.py:*[0-9]*)*.*_\[p\];.*Model.forward.*builtin_sum;.*<genexpr>.*Model.layer.*list_sort.*<lambda>' p.folded
+check "without Python if so wished" sh -c "'$aiflame' record -q --no-python -o np.data python3 '$here/cpu.py' 0.5 >/dev/null &&
+	[ $(number p.data "SELECT count(*) FROM frames WHERE kind = 'python'") -gt 3 ] &&
+	[ \$('$aiflame' query --format csv np.data \"SELECT count(*) FROM frames WHERE kind = 'python'\" | tail -1) = 0 ]"
+
+# Another profiler's opinion, of the same run: perf samples as well as we do.
+by_perf() {
+	"$aiflame" record -q -F 999 -o b.data perf record -q -e cpu-clock:u -F 1307 -o perf.data "$@" >/dev/null &&
+		"$aiflame" flame --of cpu --detail full -o b.folded b.data &&
+		perf report -i perf.data --stdio -s symbol 2>/dev/null |
+		sed -nE 's/^ *([0-9.]+)% +\[.\] ([^ ]+).*/\2 \1/p' >by_perf &&
+		python3 "$here/cpu_compare.py" 3 b.folded by_perf leaf
+}
+if perf record -q -e cpu-clock:u -o perf.data true >/dev/null 2>&1; then
+	check "perf record agrees on a C program" by_perf "$app" shares 4
+	check "perf record agrees on a Python program" by_perf python3 "$here/cpu.py" 6
+fi
+
+# A guest's manners.
+check "no call of the target is interrupted" "$aiflame" record -q -F 999 -o w.data "$app" waits 5
+check "though it was sampled" between 100 "$(number w.data 'SELECT count(*) FROM cpu_samples')" 6000
+check "with --wall calls are (so the count is one)" status_is 1 "$aiflame" record -q --wall -F 999 -o w.data "$app" waits 2
+check "and waiting is seen" between 1.5 "$(number w.data 'SELECT max(ns) / 1e9 FROM (SELECT sum(weight_ns) AS ns FROM cpu_samples GROUP BY tid)')" 2.6
+check "short threads come and go" "$aiflame" record -q -F 999 -o h.data "$app" threads
+check "a coroutine on a small stack" "$aiflame" record -q -F 999 -o c.data "$app" coroutine 1
+check "is sampled" is_sampled c.data 0.95 1.05
+check "errno, rounding and vectors are kept" "$aiflame" record -q -F 4999 -o r.data "$app" registers 2
+check "forks and other programs" "$aiflame" record -q -F 999 -o f.data "$app" forks
+check "a child with a runtime is sampled, too" sh -c "
+	[ $(number f.data 'SELECT count(DISTINCT process) FROM cpu_samples') = 2 ]"
+check "the target's own profiler ticks on" "$aiflame" record -q -F 999 -o o.data "$app" profiler 1
+check "a thread that fetches signals gets none of ours" "$aiflame" record -q -F 999 -o b.data "$app" blocked 1
+check "which is said" says "block signals" "$aiflame" info b.data
+check "a program with its own SIGURG keeps it" "$aiflame" record -q -F 999 -o u.data "$app" urgent 1
+check "which is said, too" says "SIGURG" "$aiflame" info u.data
+check "and gets no samples" is_sampled u.data 0 0
+
+# Who is sampled, and by whom.
+check "a CPU device's workers are left to the device" sh -c "'$aiflame' record -q -F 999 -o m.data '$matmul' 256 20 >/dev/null &&
+	[ \$('$aiflame' query --format csv m.data 'SELECT count(DISTINCT tid) FROM cpu_samples' | tail -1) = 1 ]"
+check "0 Hz is none" sh -c "'$aiflame' record -q -F 0 -o z.data '$app' shares 0.5 >/dev/null &&
+	[ \$('$aiflame' query --format csv z.data 'SELECT count(*) FROM cpu_samples' | tail -1) = 0 ]"
+check "where perf_event is refused it is said" sh -c "'$no_perf' '$aiflame' record -o q.data '$app' shares 0.5 2>&1 | grep -q 'no CPU samples: perf_event is refused'"
+check "and no sample is taken" is_sampled q.data 0 0
+check "but with --wall they are" sh -c "'$no_perf' '$aiflame' record -q --wall -F 999 -o q.data '$app' shares 1 >/dev/null"
+check "of all of its time" is_sampled q.data 0.9 1.6
+done_testing

@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Python programs under the agent: each launch's Python frames are those that the program wrote of itself at
+# that moment by sys._getframe(), with their current lines, in their order among the native ones. On pyopencl
+# with PoCL, and on the fake runtime with every interpreter found: python3, python3.N, $AIFLAME_PYTHONS.
+. "$(dirname "$0")/tap.sh"
+here=$root/tests/e2e
+compared=0
+
+# agree PYTHON cl|fake PART TIMES LAUNCHES: recorded as the program says, so many launches at least
+agree() {
+	rm -f log.txt p.data
+	timeout -k 5 120 "$aiflame" record -q --all-launches -o p.data "$1" "$here/python.py" "$2" log.txt "$3" "$4" \
+		>run.out 2>&1 </dev/null || { echo "status $?"; cat run.out; return 1; }
+	"$1" "$here/python_compare.py" "$aiflame" p.data log.txt "$5" >compare.out || { cat compare.out; return 1; }
+	compared=$((compared + $(sed -n 's/^\([0-9]*\) launches.*/\1/p' compare.out)))
+	"$aiflame" info p.data >info.out
+	grep -q 'everything adds up' info.out && grep -A1 '^losses' info.out | grep -q none ||
+		{ sed -n '/^losses/,$p' info.out; return 1; }
+}
+# Cases of tap.sh run in this shell: `compared` is kept.
+all_parts() {
+	check "$3: functions, methods, lambdas, comprehensions, generators, callbacks, exec, exceptions, coroutines" \
+		agree "$1" "$2" main 4 $((800 * $4))
+	check "$3: 900 calls deep" agree "$1" "$2" deep 1 100
+	check "$3: threads" agree "$1" "$2" threads 4 $((2000 * $4))
+	check "$3: 2,000 functions that come and go" agree "$1" "$2" churn 1 $((2400 * $4))
+	check "$3: fork, and multiprocessing's fork and spawn" agree "$1" "$2" forks 1 $((2000 * $4))
+}
+
+# ---- pyopencl ----
+opencl=
+for python in /usr/bin/python3 python3; do
+	"$python" -c 'import pyopencl; pyopencl.create_some_context(interactive=False)' >/dev/null 2>&1 || continue
+	opencl=$python
+	break
+done
+if [ -n "$opencl" ]; then
+	all_parts "$opencl" cl pyopencl 1
+	check "at least 5,000 launches were compared: $compared" test "$compared" -ge 5000
+	check "pyopencl: launches by kernel(queue, ...), through code that it generates" agree "$opencl" cl launcher 1 100
+
+	"$aiflame" record -q --all-launches -o k.data "$opencl" "$here/python.py" cl k.txt main 1
+	check "without Python's C frames: Python, then the extension, the API, the kernel" sh -c '
+		"$1" flame -i k.data -o k.folded && [ "$(grep -cE \
+		"^<module> \(python.py\)_\[p\];main \(python.py\)_\[p\];every \(python.py\)_\[p\];callbacks \(python.py\)_\[p\];key \(python.py\)_\[p\];([^;]*_cl[^;]*;)+clEnqueueNDRangeKernel;f_\[g\] [0-9]+$" \
+		k.folded)" -eq 1 ]' sh "$aiflame"
+	check "with them: in their true order" sh -c '
+		"$1" flame --detail full -i k.data -o full.folded && grep -qE \
+		"Py_RunMain;.*_PyEval_EvalFrameDefault;<module> \(python.py\)_\[p\];main \(python.py\)_\[p\];every \(python.py\)_\[p\];callbacks \(python.py\)_\[p\];[^p][^;]*;([^;]*;)*_PyEval_EvalFrameDefault;key \(python.py\)_\[p\];([^;]*;)*[^;]*_cl[^;]*;clEnqueueNDRangeKernel;f_\[g\] " \
+		full.folded' sh "$aiflame"
+	check "--lines splits by line" sh -c '
+		"$1" flame --lines -i k.data -o lines.folded &&
+		[ "$(grep -oE ";callbacks \(python.py:[0-9]+\)_\[p\];key " lines.folded | sort -u | wc -l)" -eq 3 ] &&
+		! grep -q "(python.py)" lines.folded' sh "$aiflame"
+	total() { awk '{ s += $NF } END { printf "%.0f\n", s }' "$1"; }
+	check "to the same total" test "$(total k.folded)" = "$(total lines.folded)"
+	check "the same with Python's C frames" test "$(total k.folded)" = "$(total full.folded)"
+	"$aiflame" flame -i k.data -o k.svg
+	# drawn CLASS TEXT: the frame is of that colour
+	drawn() { tr '\n' ' ' <k.svg | grep -qE "<g class=\"$1[0-9]\"[^>]*><title>$2 "; }
+	check "the picture: Python frames are pink" drawn p "callbacks \(python.py\)"
+	check "the API is muted red" drawn a clEnqueueNDRangeKernel
+	check "the kernel is aqua" drawn g f
+	"$aiflame" record -q --all-launches --no-python -o no.data "$opencl" "$here/python.py" cl no.txt main 1
+	count() { "$aiflame" query --format csv "$1" "$2" | tail -n 1; }
+	check "--no-python: no frame of Python" test "$(count no.data "SELECT count(*) FROM frames WHERE kind = 'python'")" = 0
+	check "but every launch" test "$(count no.data 'SELECT count(*) FROM launches')" = "$(count k.data 'SELECT count(*) FROM launches')"
+	# A comparison that cannot fail would say nothing.
+	sed '/^key\t/s/[0-9]*$/1/' k.txt >other.txt
+	check "the comparison sees a wrong line" sh -c '! "$1" "$2" "$3" k.data other.txt' sh "$opencl" "$here/python_compare.py" "$aiflame"
+	sed '/^every\t/s/^every/other/' k.txt >other.txt
+	check "and a wrong name" sh -c '! "$1" "$2" "$3" k.data other.txt' sh "$opencl" "$here/python_compare.py" "$aiflame"
+else
+	n=$((n + 1))
+	echo "ok $n - pyopencl # SKIP no python3 with pyopencl: install python3-pyopencl"
+fi
+
+# ---- every interpreter, on the fake runtime ----
+seen=
+for python in python3 /usr/bin/python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 ${AIFLAME_PYTHONS:-}; do
+	# what it is, rather than what it is called
+	which=$("$python" -c 'import ctypes, os, sys; print(os.path.realpath(sys.executable))' 2>/dev/null) || continue
+	case " $seen " in *" $which "*) continue ;; esac
+	seen="$seen $which"
+	version=$("$python" -c 'import platform; print(platform.python_version())')
+	all_parts "$python" fake "$version" 1
+done
+if [ -z "$seen" ]; then
+	n=$((n + 1))
+	echo "ok $n - Python on the fake runtime # SKIP no python3 with ctypes: install libpython3-stdlib"
+fi
+echo "# $compared launches compared"
+done_testing

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/flame.h"
+#include "fixture_profile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- what samples add up to ---------------------------------------------------------------------- */
+
+struct world {
+	char path[64];
+	struct aif_profile p;
+};
+
+/* Threads 0 and 1 are of processes 0 and 1. Stack 1: main -> outer/inner. */
+static int set_up(void **state)
+{
+	static const struct aif_cpu_row rows[] = {
+		{FIXTURE_START + 100, 1000, 0, 1},        {FIXTURE_START + 200, 2000, 0, 1},
+		{FIXTURE_START + 300, 4000, 1, 0},        {FIXTURE_START + 400, 8000, 1, AIF_NONE},
+		{FIXTURE_START - 50, 16000, AIF_NONE, 0}, /* before the start */
+	};
+	struct world *w = calloc(1, sizeof(*w));
+	struct aif_err err = {0};
+	struct aif_writer *writer;
+	struct aif_profile p;
+	int fd;
+
+	strcpy(w->path, "/tmp/aiflame-test-cpu-XXXXXX");
+	fd = mkstemp(w->path);
+	assert_true(fd >= 0);
+	close(fd);
+	unlink(w->path);
+	fixture_profile(&p);
+	for (uint32_t i = 1; i < p.stacks_len; i++)
+		p.stacks[i].flags = 0;
+	assert_int_equal(aif_writer_new(w->path, p.start_ns, &writer, &err), 0);
+	assert_int_equal(aif_writer_tables(writer, &p, &err), 0);
+	assert_int_equal(aif_writer_cpu(writer, rows, AIF_ARRAY_LEN(rows), &err), 0);
+	assert_int_equal(aif_writer_finish(writer, p.end_ns, &err), 0);
+	aif_profile_finish(&p);
+	assert_int_equal(aif_profile_open(w->path, &w->p, &err), 0);
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+
+	aif_profile_finish(&w->p);
+	unlink(w->path);
+	free(w);
+	return 0;
+}
+
+static void expect(struct world *w, const struct aif_attribution_opts *which, uint64_t weight,
+		   uint64_t samples, size_t threads, size_t stacks)
+{
+	struct aif_cpu_totals t;
+
+	assert_int_equal(aif_cpu_totals(&w->p, which, &t, NULL), 0);
+	assert_int_equal(t.weight_ns, weight);
+	assert_int_equal(t.samples, samples);
+	assert_int_equal(t.threads, threads);
+	assert_int_equal(t.stacks_len, stacks);
+	aif_cpu_totals_finish(&t);
+}
+
+static void samples_are_chosen(void **state)
+{
+	static const bool first[] = {true, false}, none[] = {false, false};
+	struct world *w = *state;
+
+	expect(w, NULL, 31000, 5, 3, 3);
+	expect(w, &(struct aif_attribution_opts){0}, 31000, 5, 3, 3);
+	expect(w, &(struct aif_attribution_opts){.processes = first}, 3000, 2, 1, 1);
+	expect(w, &(struct aif_attribution_opts){.threads = first}, 3000, 2, 1, 1);
+	expect(w, &(struct aif_attribution_opts){.threads = none}, 0, 0, 0, 0);
+	expect(w, &(struct aif_attribution_opts){.from_ns = 200, .to_ns = 400}, 6000, 2, 2, 2);
+	expect(w, &(struct aif_attribution_opts){.to_ns = 200}, 17000, 2, 2, 2);
+}
+
+static void folded(struct world *w, const struct aif_flame_opts *o, const char *wanted)
+{
+	char path[] = "/tmp/aiflame-test-cpu-out.XXXXXX", text[1024] = "";
+	struct aif_cpu_totals t;
+	struct aif_err err = {0};
+	struct aif_tree tree;
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(aif_cpu_totals(&w->p, NULL, &t, NULL), 0);
+	assert_int_equal(aif_towers_build_cpu(&w->p, &t, o, &tree, &err), 0);
+	assert_int_equal(aif_flame_write(&tree, AIF_FLAME_FOLDED, NULL, path, &err), 0);
+	close(fd);
+	fd = open(path, O_RDONLY);
+	assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	unlink(path);
+	assert_string_equal(text, wanted);
+	aif_tree_finish(&tree);
+	aif_cpu_totals_finish(&t);
+}
+
+static void stacks_become_towers(void **state)
+{
+	struct world *w = *state;
+
+	folded(w, &(struct aif_flame_opts){0}, "[no stack] 8000\nmain 20000\nmain;outer 3000\n");
+	folded(w, &(struct aif_flame_opts){.by = AIF_BY_SAMPLES},
+	       "[no stack] 1\nmain 2\nmain;outer 2\n");
+	folded(w, &(struct aif_flame_opts){.focus = "inner"}, "main;outer 3000\n");
+	folded(w, &(struct aif_flame_opts){.ignore = "outer|no stack"}, "main 20000\n");
+}
+
+static void nothing_is_said(void **state)
+{
+	struct world *w = *state;
+	struct aif_cpu_totals t = {0};
+	struct aif_err err = {0};
+	struct aif_tree tree;
+
+	assert_int_equal(aif_towers_build_cpu(&w->p, &t, &(struct aif_flame_opts){0}, &tree, &err),
+			 -ENODATA);
+	assert_non_null(strstr(err.text, "--cpu-rate"));
+	assert_int_equal(aif_cpu_totals(&w->p, NULL, &t, NULL), 0);
+	assert_int_equal(aif_towers_build_cpu(&w->p, &t, &(struct aif_flame_opts){.focus = "zzz"},
+					      &tree, &err),
+			 -ENODATA);
+	assert_non_null(strstr(err.text, "--focus"));
+	aif_cpu_totals_finish(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(samples_are_chosen, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(stacks_become_towers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(nothing_is_said, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
