@@ -12,7 +12,7 @@
 #define MAX_SOURCE      (16u << 20)
 #define MAX_DEFERRED    65536
 /* Of one sample: nobody computes in the kernel for a day. Sums of them do not overflow. */
-#define MAX_CPU_WEIGHT  (UINT64_C(86400) * AIF_NS_PER_S)
+#define MAX_CPU_WEIGHT (UINT64_C(86400) * AIF_NS_PER_S)
 
 struct aif_deferred {
 	union {

@@ -28,8 +28,8 @@ struct aif_ranges {
 struct aif_target_slot {
 	struct aif_drain drain;
 	struct aif_ranges ranges; /* as its ring tells it, in the order of its stacks */
-	uint32_t thread;        /* of the store, AIF_NONE before the first THREAD record */
-	struct aif_map pycodes; /* agent\'s id -> number of pycode.h */
+	uint32_t thread;          /* of the store, AIF_NONE before the first THREAD record */
+	struct aif_map pycodes;   /* agent\'s id -> number of pycode.h */
 	struct aif_map stacks, shapes;
 	uint64_t lost_launches, lost_execs, lost_samples, lost_others; /* already counted */
 	uint64_t bad;
@@ -63,7 +63,7 @@ struct aif_target {
 	struct aif_map kernel_named; /* name string -> kernel, to find a kernel by its module */
 
 	struct aif_ranges ranges; /* as told last, or found in its maps */
-	uint64_t maps_read_ns; /* when /proc/PID/maps was last read */
+	uint64_t maps_read_ns;    /* when /proc/PID/maps was last read */
 	bool maps_stale;
 
 	struct aif_deferred *deferred; /* records that name a definition still under way */
@@ -71,11 +71,11 @@ struct aif_target {
 
 	uint64_t before_attach, no_slot; /* already counted */
 	uint64_t launches, execs;
-	uint64_t uncaptured;   /* launches that the overhead budget left out */
-	struct aif_perf *perf; /* perf_source.h; NULL = not sampled by the recorder */
+	uint64_t uncaptured;        /* launches that the overhead budget left out */
+	struct aif_perf *perf;      /* perf_source.h; NULL = not sampled by the recorder */
 	struct aif_cpu_events *cpu; /* cpu.h; NULL = its threads get no signals from the recorder */
 	bool cpu_decided;           /* whether they shall */
-	uint32_t window;       /* id of the window under way */
+	uint32_t window;            /* id of the window under way */
 	uint64_t window_start, window_lost;
 	bool sampling_decided; /* a CPU device was seen, and who samples it is settled */
 };
