@@ -23,6 +23,8 @@
 #define LOOK_EACH_NS (AIF_NS_PER_S / 5)
 /* An agent answers within milliseconds, unless its machine is very busy. */
 #define RING_AGAIN_NS (3 * AIF_NS_PER_S)
+#define LOCK_TRIES    20
+#define LOCK_PAUSE_NS 2000000
 /* Generations of processes between one that was named and its descendant. */
 #define DEPTH_MAX 64
 
@@ -223,6 +225,17 @@ static bool say_once(struct aif_attach *a, ino_t inode)
 	return !aif_map_get(&a->refused, inode, &value) && aif_map_put(&a->refused, inode, 1) == 0;
 }
 
+/* `ctl` and other recorders hold a lock for microseconds, to see whether it can be had. */
+static bool take_lock(int fd)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return true;
+		nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+	}
+	return false;
+}
+
 /* Is there a lock to be had, and do we want it? */
 static bool visit(void *arg, struct aif_standby_entry *e)
 {
@@ -244,7 +257,7 @@ static bool visit(void *arg, struct aif_standby_entry *e)
 				 e->pid, e->page.version, AIF_VERSION);
 		return true;
 	}
-	if (flock(e->fd, LOCK_EX | LOCK_NB) < 0) {
+	if (!take_lock(e->fd)) {
 		if (e->pid && is_wished(a, e->pid))
 			snprintf(a->busy, sizeof(a->busy),
 				 "process %d: is being recorded by %s (process %" PRIu32
@@ -379,7 +392,7 @@ int aif_attach_announce(struct aif_attach *a, const struct aif_welcome_desk *des
 		.state = opts->delay_ns ? AIF_STATE_HELD : AIF_STATE_RUN,
 		.started_realtime_ns = aif_clock_ns(CLOCK_REALTIME),
 	};
-	char path[192];
+	char path[192], new[192];
 
 	if (a->dir < 0 || !desk->in_standby)
 		return 0;
@@ -396,16 +409,19 @@ int aif_attach_announce(struct aif_attach *a, const struct aif_welcome_desk *des
 			 *w);
 	}
 	a->call = about.call;
-	snprintf(path, sizeof(path), "%s/about", desk->dir);
-	a->about = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* Under another name until it is locked and whole: who finds it finds us alive. */
+	snprintf(new, sizeof(new), "%s/" AIF_STANDBY_ABOUT_NEW, desk->dir);
+	snprintf(path, sizeof(path), "%s/" AIF_STANDBY_ABOUT, desk->dir);
+	a->about = open(new, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (a->about < 0)
 		return -errno;
-	/* The lock first: who reads it whole finds us alive. */
-	if (flock(a->about, LOCK_EX | LOCK_NB) < 0 || fchown(a->about, a->owner, (gid_t)-1) < 0 ||
-	    pwrite(a->about, &about, sizeof(about), 0) != (ssize_t)sizeof(about)) {
-		int r = -errno;
+	if (!take_lock(a->about) || fchown(a->about, a->owner, (gid_t)-1) < 0 ||
+	    pwrite(a->about, &about, sizeof(about), 0) != (ssize_t)sizeof(about) ||
+	    rename(new, path) < 0) {
+		int r = errno ? -errno : -EIO;
 
 		close(a->about);
+		unlink(new);
 		a->about = -1;
 		return r;
 	}

@@ -183,7 +183,7 @@ void aif_standby_recordings(int dir, bool (*fn)(void *arg, const struct aif_stan
 
 void aif_standby_remove(int dir, const char *recording)
 {
-	static const char *const files[] = {"agent", "about"};
+	static const char *const files[] = {"agent", AIF_STANDBY_ABOUT, AIF_STANDBY_ABOUT_NEW};
 	char path[128];
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(files); i++) {

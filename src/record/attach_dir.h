@@ -10,6 +10,9 @@
  * hostile: its owner may be another user when root looks.
  */
 
+#define AIF_STANDBY_ABOUT     "about"
+#define AIF_STANDBY_ABOUT_NEW "about.new" /* not announced yet */
+
 /* The directory that `aiflame env` prints: $AIFLAME_STANDBY, else one below $XDG_RUNTIME_DIR, else
  * /tmp/aiflame-UID. */
 void aif_standby_default(char path[AIF_STANDBY_DIR_MAX]);

@@ -57,6 +57,7 @@ recorded() {
 		sleep 0.05
 	done
 	"$aiflame" ctl status
+	cat ./*.err
 	return 1
 }
 # recorder NAME OPTION...: in the background, writes NAME.data

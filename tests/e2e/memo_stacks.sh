@@ -5,9 +5,9 @@
 . "$(dirname "$0")/tap.sh"
 here=$root/tests/e2e
 for f in bounds cfi ehframe memo memo_reads modules rows unwind; do
-	${CC:-cc} -O2 -g -std=gnu17 -I"$root/src" -c "$root/src/unwind/$f.c" || exit 1
+	${CC:-cc} -O2 -g -std=gnu17 -D_GNU_SOURCE -I"$root/src" -c "$root/src/unwind/$f.c" || exit 1
 done
-${CC:-cc} -O2 -g -std=gnu17 -I"$root/src" -I"$root/tests" -c "$here/memo_stacks.c" || exit 1
+${CC:-cc} -O2 -g -std=gnu17 -D_GNU_SOURCE -I"$root/src" -I"$root/tests" -c "$here/memo_stacks.c" || exit 1
 try() {
 	how=$1
 	shift

@@ -4,7 +4,7 @@
 # lazy binding (samples then fall into the PLT and the loader).
 . "$(dirname "$0")/tap.sh"
 here=$root/tests/e2e
-flags="-O2 -g -std=gnu17 -I$root/src"
+flags="-O2 -g -std=gnu17 -D_GNU_SOURCE -I$root/src"
 for f in "$root"/src/unwind/*.c "$here/unwind_stacks.c"; do
 	${CC:-cc} $flags -c "$f" || exit 1
 done
