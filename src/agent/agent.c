@@ -66,11 +66,14 @@ out:
 	errno = saved;
 }
 
-/* Shared memory needs no flushing, and the recorder sees our end by itself. */
+/* Shared memory needs no flushing, and the recorder sees our end by itself. Once: by the handler, else by
+ * the destructor. */
 __attribute__((destructor)) static void leave(void)
 {
 	struct aif_session *s = &aif_agent.session;
 
+	if (atomic_exchange(&aif_agent.left, true))
+		return;
 	aif_session_leave();
 	if (!s->armed || !atomic_load_explicit(&s->armed->on, memory_order_acquire))
 		return;
@@ -78,6 +81,16 @@ __attribute__((destructor)) static void leave(void)
 		if ((s->runtimes & 1u << i) && aif_runtimes[i]->leave)
 			aif_runtimes[i]->leave();
 	aif_cpu_last(&aif_agent.cpu);
+}
+
+/* A preloaded library's destructor runs last, when a driver that was loaded later has been taken apart
+ * already, while its threads may still be at work: each moment that we take then makes it likelier to
+ * crash. Handlers run in the opposite order of their registration, so one that is registered when the
+ * driver is there runs before that. */
+void aif_agent_leave_before_driver(void)
+{
+	if (!atomic_exchange(&aif_agent.leaves_early, true))
+		atexit(leave);
 }
 
 /*

@@ -29,9 +29,14 @@ struct aif_agent {
 	struct aif_python *python; /* with the session's unwinder */
 	struct aif_threads threads;
 	struct aif_sampler sampler;
+	atomic_bool leaves_early, left;
 	struct aif_cpu cpu;
 	_Atomic(struct aif_opencl *) opencl; /* opencl/opencl.h; NULL until the loader calls */
 	_Atomic(struct aif_fake *) fake;     /* fake/fake.c; NULL until the fake runtime starts */
 };
 
 extern struct aif_agent aif_agent;
+
+/* A runtime's driver is loaded: what the agent does at exit is to be done before the driver's own exit. Not
+ * on a launch path. */
+void aif_agent_leave_before_driver(void);

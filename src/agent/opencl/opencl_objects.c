@@ -64,6 +64,7 @@ static struct aif_cl_queue *queue_make(void *queue, void *context, void *device,
 
 	if (!q)
 		return NULL;
+	aif_agent_leave_before_driver();
 	q->id = CL->queue_ids++;
 	q->device = d;
 	q->ordinal = d->queues++;
