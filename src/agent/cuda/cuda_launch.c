@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cuda/cuda.h"
+
+/*
+ * The driver's calls that make a device work. CUPTI calls back at their beginning and at their end, on the
+ * launching thread. The application's frames are below those of the driver and of CUPTI.
+ *
+ * A launch is told at the beginning, so that it is known before its execution can be. But while a stream is
+ * captured, only the end of the call shows whether it has launched anything: then a node of a graph may have
+ * been made instead, on this thread.
+ */
+
+static AIF_NOINLINE void launch(struct aif_cuda *cuda, struct aif_thread *t,
+				const struct aif_cuda_call *call,
+				const struct aif_cupti_callback *cb, const struct aif_regs *regs,
+				uint64_t now)
+{
+	struct aif_emit_launch l = {.kind = call->kind,
+				    .time = now,
+				    .stream = AIF_WIRE_NONE,
+				    .kernel = AIF_WIRE_NONE,
+				    .shape = AIF_WIRE_NONE};
+	static const struct aif_emit_api none;
+	struct aif_emit_shape shape;
+	struct aif_cuda_kernel *k;
+	struct aif_emit_cost cost;
+	uint64_t number;
+
+	aif_emit_cost_begin(t, &cost, now);
+	if (call->kind == AIF_EMIT_KERNEL && cb->symbol) {
+		k = aif_cuda_kernel(cuda, cb->symbol);
+		l.kernel = k ? aif_cuda_kernel_tell(t, k) : AIF_WIRE_NONE;
+	}
+	l.stack = aif_capture(t, regs, &none);
+	/* After the stack, which may start the ring's ids anew. */
+	if (aif_cuda_shape(call, cb->parameters, &shape))
+		l.shape = aif_emit_shape(t, &shape);
+	if (aif_emit_launch(t, &l, &number))
+		aif_cuda_correlate(cuda, cb->correlation, number);
+	aif_emit_cost_end(&cost);
+}
+
+/* The launch of this call, whose registers were taken in the callback, and which began at `time`. */
+static void begin(struct aif_cuda *cuda, const struct aif_cuda_call *call,
+		  const struct aif_cupti_callback *cb, const struct aif_regs *regs, uint64_t time)
+{
+	struct aif_thread *t = aif_thread_enter();
+
+	if (!t) {
+		aif_emit_missed();
+		return;
+	}
+	if (aif_emit_wanted(t, time))
+		launch(cuda, t, call, cb, regs, time);
+	else
+		aif_cuda_correlate(cuda, cb->correlation, AIF_CUDA_NOT_CAPTURED);
+	aif_thread_leave(t);
+}
+
+/* It was refused: nothing will be executed. */
+static void failed(void)
+{
+	struct aif_thread *t = aif_thread_enter();
+
+	if (!t)
+		return;
+	aif_emit_note(t, AIF_REASON_FAILED_COMMAND, 1, "");
+	aif_thread_leave(t);
+}
+
+static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
+		   const struct aif_cupti_callback *cb, const struct aif_regs *regs)
+{
+	/* Shared by the two callbacks of a call: when it began, if that is still to be told. */
+	uint64_t *began = cb->data;
+	struct aif_thread *t;
+
+	if (cb->site == AIF_CUPTI_ENTER) {
+		*began = 0;
+		if (aif_likely(!atomic_load_explicit(&cuda->captures, memory_order_relaxed))) {
+			begin(cuda, call, cb, regs, aif_now_ns());
+			return;
+		}
+		*began = aif_now_ns();
+		t = aif_thread_enter();
+		if (t) {
+			t->graph_nodes = 0;
+			aif_thread_leave(t);
+		}
+		return;
+	}
+	if (*cb->result)
+		failed();
+	else if (*began && !(aif_self && aif_self->graph_nodes))
+		begin(cuda, call, cb, regs, *began);
+}
+
+void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)
+{
+	struct aif_cuda *cuda = user;
+	const struct aif_cupti_callback *cb = data;
+	const struct aif_cuda_call *call;
+	struct aif_regs regs;
+
+	AIF_REGS_HERE(&regs);
+	if (domain == AIF_CUPTI_DOMAIN_RESOURCE) {
+		if (id == AIF_CUPTI_GRAPHNODE_CREATED && aif_self)
+			aif_self->graph_nodes++;
+		return;
+	}
+	call = aif_cuda_call(id);
+	if (aif_likely(call))
+		called(cuda, call, cb, &regs);
+	else if (cb->site == AIF_CUPTI_EXIT && !*cb->result)
+		atomic_fetch_add(&cuda->captures, aif_cuda_capture_step(id));
+}
+
+int aif_cuda_launches(struct aif_cuda *cuda, bool on)
+{
+	const struct aif_cuda_call *c;
+	int r = 0;
+
+	/* One by one: the whole domain would call back for every call of the driver. A number that this
+	 * version of CUPTI does not know is refused, and cannot be called either. */
+	for (unsigned i = 0; (c = aif_cuda_call_at(i)); i++) {
+		int one = cuda->api.cuptiEnableCallback(on, cuda->subscriber,
+							AIF_CUPTI_DOMAIN_DRIVER, c->id);
+
+		if (c->form != AIF_CUDA_FORM_OTHER && one)
+			r = one;
+	}
+	return r;
+}
+
+void aif_cuda_watch_captures(struct aif_cuda *cuda)
+{
+	for (unsigned i = 0; aif_cuda_capture_at(i); i++)
+		cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_DRIVER,
+					      aif_cuda_capture_at(i));
+	cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_RESOURCE,
+				      AIF_CUPTI_GRAPHNODE_CREATED);
+}

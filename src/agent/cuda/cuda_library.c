@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cuda/cuda.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * Two copies of libcupti in one process disturb each other, so the one that is loaded is taken, then the
+ * one that the application's Python packages bring and would load later, then the toolkit's.
+ */
+
+static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"};
+
+/* Where packages of Python have it, below the directory "nvidia" that other libraries of CUDA came from. */
+static const char *const in_packages[] = {"cu13/lib/libcupti.so.13",
+					  "cuda_cupti/lib/libcupti.so.12"};
+
+static const char *const in_toolkits[] = {
+	"/usr/local/cuda/lib64/libcupti.so.13",
+	"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13",
+	"/usr/local/cuda/lib64/libcupti.so.12",
+	"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.12",
+	"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.11.8",
+};
+
+static void *loaded(void)
+{
+	void *lib = NULL;
+
+	for (unsigned i = 0; !lib && i < AIF_ARRAY_LEN(names); i++)
+		lib = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+	return lib;
+}
+
+/* From the path of a mapped file ".../nvidia/PACKAGE/lib/...". */
+static void *beside(const char *path)
+{
+	const char *at = strstr(path, "/nvidia/");
+	char candidate[4096];
+	void *lib = NULL;
+
+	for (unsigned i = 0; at && !lib && i < AIF_ARRAY_LEN(in_packages); i++)
+		if (snprintf(candidate, sizeof(candidate), "%.*s/nvidia/%s", (int)(at - path), path,
+			     in_packages[i]) < (int)sizeof(candidate))
+			lib = dlopen(candidate, RTLD_LAZY | RTLD_LOCAL);
+	return lib;
+}
+
+static void *from_packages(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[4352];
+	void *lib = NULL;
+
+	while (maps && !lib && fgets(line, sizeof(line), maps)) {
+		char *path = strchr(line, '/');
+
+		if (path && strstr(path, "/site-packages/nvidia/"))
+			lib = beside(path);
+	}
+	if (maps)
+		fclose(maps);
+	return lib;
+}
+
+static void *open_cupti(void)
+{
+	void *lib = loaded();
+
+	if (!lib)
+		lib = from_packages();
+	for (unsigned i = 0; !lib && i < AIF_ARRAY_LEN(names); i++)
+		lib = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
+	for (unsigned i = 0; !lib && i < AIF_ARRAY_LEN(in_toolkits); i++)
+		lib = dlopen(in_toolkits[i], RTLD_LAZY | RTLD_LOCAL);
+	return lib;
+}
+
+int aif_cuda_library(struct aif_cupti *api, void **ret_library, uint32_t *ret_version)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD), *cupti = open_cupti();
+	bool whole = cuda && cupti;
+
+	if (!whole)
+		return -ENOENT;
+#define X(name, result, parameters) \
+	whole &= (api->name = (result(*) parameters)dlsym(cupti, #name)) != NULL;
+	AIF_CUPTI_FUNCTIONS(X)
+#undef X
+#define X(name, result, parameters) \
+	whole &= (api->name = (result(*) parameters)dlsym(cuda, #name)) != NULL;
+	AIF_CUDA_FUNCTIONS(X)
+#undef X
+	*ret_library = cupti;
+	return whole && !api->cuptiGetVersion(ret_version) ? 0 : -ENOENT;
+}

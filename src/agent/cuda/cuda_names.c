@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cuda/cuda.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * Kernels are known by their mangled names. CUPTI gives the same pointer for the same kernel as long as its
+ * module is loaded; afterwards the address may hold another's name, so a pointer's meaning is checked by
+ * comparing the bytes, which costs 20 ns where a look into the table costs 5.
+ */
+
+/* FNV-1a; names are compared anyway. */
+static uint64_t hash_of(const char *name, size_t len)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (uint8_t)name[i]) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+static struct aif_cuda_kernel *by_name(struct aif_cuda *cuda, const char *name)
+{
+	size_t len = strlen(name);
+	uint64_t hash = hash_of(name, len);
+	struct aif_cuda_kernel *k, **bucket = &cuda->kernels[hash % AIF_CUDA_BUCKETS];
+
+	for (k = *bucket; k; k = k->next)
+		if (k->hash == hash && !strcmp(k->name, name))
+			return k;
+	k = aif_arena_alloc(&cuda->arena, sizeof(*k) + len + 1);
+	if (!k)
+		return NULL;
+	*k = (struct aif_cuda_kernel){.id = cuda->kernels_len++, .hash = hash, .next = *bucket};
+	memcpy(k->name, name, len + 1);
+	*bucket = k;
+	return k;
+}
+
+struct aif_cuda_kernel *aif_cuda_kernel(struct aif_cuda *cuda, const char *name)
+{
+	struct aif_cuda_kernel *k = aif_handles_get(&cuda->by_pointer, name);
+
+	if (aif_likely(k && !strcmp(k->name, name)))
+		return k;
+	pthread_mutex_lock(&cuda->lock);
+	k = by_name(cuda, name);
+	if (k)
+		(void)aif_handles_put(&cuda->by_pointer, name, k);
+	pthread_mutex_unlock(&cuda->lock);
+	return k;
+}
+
+uint32_t aif_cuda_kernel_tell(struct aif_thread *t, struct aif_cuda_kernel *k)
+{
+	if (aif_unlikely(atomic_load_explicit(&k->told, memory_order_relaxed) != t->generation) &&
+	    aif_emit_kernel(t, k->id, AIF_WIRE_NONE, k->name))
+		atomic_store_explicit(&k->told, t->generation, memory_order_relaxed);
+	return k->id;
+}
+
+static bool device_tell(struct aif_thread *t, struct aif_cuda *cuda, uint32_t ordinal)
+{
+	struct aif_cuda_device *d = &cuda->devices[ordinal % AIF_CUDA_DEVICES];
+	char name[256] = "NVIDIA device", driver[32] = "";
+	int device, version, units = 0;
+	uint64_t before, value;
+
+	if (atomic_load_explicit(&d->told, memory_order_relaxed) == t->generation)
+		return true;
+	if (!cuda->api.cuDeviceGet(&device, (int)ordinal)) {
+		cuda->api.cuDeviceGetName(name, sizeof(name), device);
+		cuda->api.cuDeviceGetAttribute(&units, AIF_CUDA_ATTRIBUTE_MULTIPROCESSORS, device);
+	}
+	if (!cuda->api.cuDriverGetVersion(&version))
+		snprintf(driver, sizeof(driver), "CUDA %d.%d", version / 1000, version % 1000 / 10);
+	if (!aif_emit_device(t, &(struct aif_emit_device){.id = ordinal,
+							  .kind = AIF_EMIT_DEVICE_GPU,
+							  .units = (uint32_t)units,
+							  .clock = AIF_CLOCK_DEVICE + ordinal,
+							  .name = name,
+							  .vendor = "NVIDIA",
+							  .driver = driver,
+							  .runtime = "cuda"}))
+		return false;
+	atomic_store_explicit(&d->told, t->generation, memory_order_relaxed);
+	atomic_store_explicit(&d->used, true, memory_order_relaxed);
+	/* Without a pair its first times could not be mapped. */
+	before = aif_now_ns();
+	if (!cuda->api.cuptiGetTimestamp(&value))
+		aif_emit_clock(t, AIF_CLOCK_DEVICE + ordinal, before, aif_now_ns(), value);
+	return true;
+}
+
+uint32_t aif_cuda_stream_tell(struct aif_thread *t, struct aif_cuda *cuda, uint32_t device,
+			      uint32_t context, uint32_t stream)
+{
+	struct aif_cuda_stream *s;
+	uint32_t id = AIF_WIRE_NONE;
+
+	pthread_mutex_lock(&cuda->lock);
+	for (s = cuda->streams; s; s = s->next)
+		if (s->stream == stream && s->context == context && s->device == device)
+			break;
+	if (!s) {
+		s = aif_arena_alloc(&cuda->arena, sizeof(*s));
+		if (!s)
+			goto out;
+		*s = (struct aif_cuda_stream){.device = device,
+					      .context = context,
+					      .stream = stream,
+					      .id = cuda->streams_len++,
+					      .next = cuda->streams};
+		cuda->streams = s;
+	}
+	if (s->told != t->generation && device_tell(t, cuda, device) &&
+	    aif_emit_stream(t, s->id, device, stream, false))
+		s->told = t->generation;
+	id = s->id;
+out:
+	pthread_mutex_unlock(&cuda->lock);
+	return id;
+}
+
+void aif_cuda_clock_tick(struct aif_thread *t, struct aif_cuda *cuda, uint64_t now)
+{
+	uint64_t before, after, value;
+
+	if (now - cuda->pair_ns < AIF_NS_PER_S)
+		return;
+	cuda->pair_ns = now;
+	before = aif_now_ns();
+	if (cuda->api.cuptiGetTimestamp(&value))
+		return;
+	after = aif_now_ns();
+	for (uint32_t i = 0; i < AIF_CUDA_DEVICES; i++)
+		if (atomic_load_explicit(&cuda->devices[i].told, memory_order_relaxed) ==
+		    t->generation)
+			aif_emit_clock(t, AIF_CLOCK_DEVICE + i, before, after, value);
+}

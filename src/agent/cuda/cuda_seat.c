@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cuda/cuda.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+/*
+ * CUPTI has one seat: one subscriber, one pair of buffer functions in a process. An application that
+ * profiles itself (torch.profiler) gets it: preloaded, we are the first to see it ask, and leave before the
+ * real function is called, because afterwards it would have been refused (measured: no device events at all).
+ * When it unsubscribes, the seat is ours again.
+ *
+ * Which libcupti is meant follows from who calls: the one among the caller's own dependencies.
+ */
+
+static void *real(const void *caller, const char *name)
+{
+	Dl_info info;
+	void *lib = NULL, *fn = NULL;
+
+	if (dladdr(caller, &info) && info.dli_fname)
+		lib = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (lib) {
+		fn = dlsym(lib, name);
+		dlclose(lib);
+	}
+	/* The program itself. */
+	return fn ? fn : dlsym(RTLD_NEXT, name);
+}
+
+static bool is_cupti(const void *caller)
+{
+	void *lib = CUDA ? CUDA->library : NULL;
+	Dl_info at, its;
+
+	return lib && dladdr(caller, &at) && dladdr(dlsym(lib, "cuptiGetVersion"), &its) &&
+	       at.dli_fbase == its.dli_fbase;
+}
+
+static void yield(const void *caller)
+{
+	if (CUDA && !is_cupti(caller))
+		aif_cuda_yield(CUDA);
+}
+
+AIF_PUBLIC int cuptiSubscribe(void **subscriber, aif_cupti_callback_fn *callback, void *user);
+int cuptiSubscribe(void **subscriber, aif_cupti_callback_fn *callback, void *user)
+{
+	const void *caller = __builtin_return_address(0);
+	int (*fn)(void **, aif_cupti_callback_fn *, void *) = real(caller, "cuptiSubscribe");
+
+	yield(caller);
+	return fn ? fn(subscriber, callback, user) : AIF_CUPTI_NOT_INITIALIZED;
+}
+
+AIF_PUBLIC int cuptiActivityRegisterCallbacks(aif_cupti_request_fn *request,
+					      aif_cupti_complete_fn *complete);
+int cuptiActivityRegisterCallbacks(aif_cupti_request_fn *request, aif_cupti_complete_fn *complete)
+{
+	const void *caller = __builtin_return_address(0);
+	int (*fn)(aif_cupti_request_fn *, aif_cupti_complete_fn *) =
+		real(caller, "cuptiActivityRegisterCallbacks");
+
+	yield(caller);
+	return fn ? fn(request, complete) : AIF_CUPTI_NOT_INITIALIZED;
+}
+
+AIF_PUBLIC int cuptiUnsubscribe(void *subscriber);
+int cuptiUnsubscribe(void *subscriber)
+{
+	const void *caller = __builtin_return_address(0);
+	int (*fn)(void *) = real(caller, "cuptiUnsubscribe");
+	int r = fn ? fn(subscriber) : AIF_CUPTI_NOT_INITIALIZED;
+
+	if (!r && CUDA && !is_cupti(caller))
+		aif_cuda_yielded_back(CUDA);
+	return r;
+}

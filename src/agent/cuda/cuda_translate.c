@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cuda/cuda_translate.h"
+
+enum {
+#define X(number, function, k, f) PLACE_##function,
+	AIF_CUDA_CALLS(X)
+#undef X
+};
+
+static const struct aif_cuda_call calls[] = {
+#define X(number, function, k, f)                        \
+	[PLACE_##function] = {.id = (number),            \
+			      .kind = AIF_EMIT_##k,      \
+			      .form = AIF_CUDA_FORM_##f, \
+			      .name = #function},
+	AIF_CUDA_CALLS(X)
+#undef X
+};
+
+/* By number: the place in `calls` plus 1. */
+static const uint8_t places[AIF_CUDA_CALL_MAX] = {
+#define X(number, function, k, f) [number] = PLACE_##function + 1,
+	AIF_CUDA_CALLS(X)
+#undef X
+};
+static_assert(AIF_ARRAY_LEN(calls) < UINT8_MAX, "places");
+
+const struct aif_cuda_call *aif_cuda_call(uint32_t id)
+{
+	return id < AIF_CUDA_CALL_MAX && places[id] ? &calls[places[id] - 1] : NULL;
+}
+
+const struct aif_cuda_call *aif_cuda_call_at(unsigned i)
+{
+	return i < AIF_ARRAY_LEN(calls) ? &calls[i] : NULL;
+}
+
+static const struct {
+	uint32_t id;
+	int step;
+} captures[] = {
+#define X(number, function, s) {(number), (s)},
+	AIF_CUDA_CAPTURES(X)
+#undef X
+};
+
+int aif_cuda_capture_step(uint32_t id)
+{
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(captures); i++)
+		if (captures[i].id == id)
+			return captures[i].step;
+	return 0;
+}
+
+uint32_t aif_cuda_capture_at(unsigned i)
+{
+	return i < AIF_ARRAY_LEN(captures) ? captures[i].id : 0;
+}
+
+static enum aif_emit_kind copy_kind(unsigned copy)
+{
+	switch (copy) {
+	case AIF_CUPTI_COPY_HTOD:
+	case AIF_CUPTI_COPY_HTOA:
+		return AIF_EMIT_WRITE;
+	case AIF_CUPTI_COPY_DTOH:
+	case AIF_CUPTI_COPY_ATOH:
+		return AIF_EMIT_READ;
+	default:
+		return AIF_EMIT_COPY;
+	}
+}
+
+bool aif_cuda_translate(const void *record, struct aif_cuda_record *ret)
+{
+	const struct aif_cupti_kernel *k = record;
+	const struct aif_cupti_memcpy *c = record;
+	const struct aif_cupti_memcpy_peer *p = record;
+	const struct aif_cupti_memset *s = record;
+	struct aif_cuda_record r;
+
+	switch (k->kind) {
+	case AIF_CUPTI_KIND_CONCURRENT_KERNEL:
+		r = (struct aif_cuda_record){.kind = AIF_EMIT_KERNEL,
+					     .correlation = k->correlation,
+					     .device = k->device,
+					     .context = k->context,
+					     .stream = k->stream,
+					     .start = k->start,
+					     .end = k->end,
+					     .name = k->name ? k->name : ""};
+		break;
+	case AIF_CUPTI_KIND_MEMCPY:
+		r = (struct aif_cuda_record){.kind = copy_kind(c->copy),
+					     .correlation = c->correlation,
+					     .device = c->device,
+					     .context = c->context,
+					     .stream = c->stream,
+					     .start = c->start,
+					     .end = c->end,
+					     .bytes = c->bytes};
+		break;
+	case AIF_CUPTI_KIND_MEMCPY_PEER:
+		r = (struct aif_cuda_record){.kind = AIF_EMIT_COPY,
+					     .correlation = p->correlation,
+					     .device = p->device,
+					     .context = p->context,
+					     .stream = p->stream,
+					     .start = p->start,
+					     .end = p->end,
+					     .bytes = p->bytes};
+		break;
+	case AIF_CUPTI_KIND_MEMSET:
+		r = (struct aif_cuda_record){.kind = AIF_EMIT_FILL,
+					     .correlation = s->correlation,
+					     .device = s->device,
+					     .context = s->context,
+					     .stream = s->stream,
+					     .start = s->start,
+					     .end = s->end,
+					     .bytes = s->bytes};
+		break;
+	default:
+		return false;
+	}
+	if (!r.start || r.end < r.start)
+		return false;
+	*ret = r;
+	return true;
+}
+
+bool aif_cuda_shape(const struct aif_cuda_call *call, const void *parameters,
+		    struct aif_emit_shape *ret)
+{
+	const struct aif_cuda_launch *l = parameters;
+	const struct aif_cuda_launch_ex *ex = parameters;
+	const struct aif_cuda_geometry *g;
+
+	if (!parameters || call->form == AIF_CUDA_FORM_OTHER)
+		return false;
+	g = call->form == AIF_CUDA_FORM_LAUNCH ? &l->geometry : ex->config;
+	if (!g)
+		return false;
+	for (unsigned i = 0; i < 3; i++) {
+		/* A grid of more than 2^32 items in one dimension: what counts is that it is huge. */
+		uint64_t items = (uint64_t)g->grid[i] * g->block[i];
+
+		ret->grid[i] = (uint32_t)AIF_MIN(items, UINT32_MAX);
+		ret->block[i] = g->block[i];
+	}
+	return true;
+}

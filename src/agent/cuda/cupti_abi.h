@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/*
+ * The part of CUPTI's and the CUDA driver's binary interface that the adapter uses, in our own words, so
+ * that aiflame builds without CUDA and one binary serves CUPTI 11.8 to 13.x. Layouts and numbers are
+ * those of the vendor's public headers (CUDA 13.0: cupti_activity.h, cupti_callbacks.h, cupti_result.h,
+ * cupti_driver_cbid.h, generated_cuda_meta.h); test_cupti_abi compares them where the headers are installed.
+ * Records have only grown at their ends since 11.8: what is read here lies in the part that they all share.
+ */
+
+enum aif_cupti_result {
+	AIF_CUPTI_SUCCESS = 0,
+	AIF_CUPTI_NOT_COMPATIBLE = 14,
+	AIF_CUPTI_NOT_INITIALIZED = 15,
+	AIF_CUPTI_MULTIPLE_SUBSCRIBERS = 39,
+};
+
+enum aif_cupti_domain {
+	AIF_CUPTI_DOMAIN_DRIVER = 1,
+	AIF_CUPTI_DOMAIN_RESOURCE = 3,
+};
+enum aif_cupti_site { AIF_CUPTI_ENTER = 0, AIF_CUPTI_EXIT = 1 };
+
+enum aif_cupti_activity_kind {
+	AIF_CUPTI_KIND_MEMCPY = 1,
+	AIF_CUPTI_KIND_MEMSET = 2,
+	AIF_CUPTI_KIND_CONCURRENT_KERNEL = 10,
+	AIF_CUPTI_KIND_MEMCPY_PEER = 22,
+};
+#define AIF_CUPTI_FLUSH_FORCED 1
+
+enum aif_cupti_copy {
+	AIF_CUPTI_COPY_HTOD = 1,
+	AIF_CUPTI_COPY_DTOH = 2,
+	AIF_CUPTI_COPY_HTOA = 3,
+	AIF_CUPTI_COPY_ATOH = 4,
+};
+
+/* The first part of CUpti_CallbackData. */
+struct aif_cupti_callback {
+	uint32_t site; /* enum aif_cupti_site */
+	uint32_t unused;
+	const char *function;
+	const void *parameters;
+	const int32_t *result; /* on exit */
+	const char *symbol;    /* of a kernel launch: the kernel, mangled */
+	void *context;
+	uint32_t context_id, unused2;
+	uint64_t *data;
+	uint32_t correlation;
+};
+
+struct aif_cupti_kernel {
+	uint32_t kind;
+	uint16_t cache_config, registers;
+	uint64_t unused;
+	uint64_t start, end, completed; /* ns of CUPTI's clock; 0 = not known */
+	uint32_t device, context, stream;
+	uint32_t grid[3], block[3];
+	uint32_t static_shared, dynamic_shared, local_each, local_total;
+	uint32_t correlation;
+	uint64_t grid_id;
+	const char *name; /* lives as long as its module */
+};
+
+struct aif_cupti_memcpy {
+	uint32_t kind;
+	uint8_t copy, src, dst, flags;
+	uint64_t bytes, start, end;
+	uint32_t device, context, stream, correlation;
+};
+
+struct aif_cupti_memcpy_peer {
+	uint32_t kind;
+	uint8_t copy, src, dst, flags;
+	uint64_t bytes, start, end;
+	uint32_t device, context, stream;
+	uint32_t src_device, src_context, dst_device, dst_context, correlation;
+};
+
+struct aif_cupti_memset {
+	uint32_t kind, value;
+	uint64_t bytes, start, end;
+	uint32_t device, context, stream, correlation;
+};
+
+/* What cuLaunchKernel's and cuLaunchCooperativeKernel's parameters begin with; cuLaunchKernelEx's are a
+ * pointer to what CUlaunchConfig begins with, and the function. */
+struct aif_cuda_geometry {
+	uint32_t grid[3], block[3]; /* in blocks; in threads */
+};
+struct aif_cuda_launch {
+	void *function;
+	struct aif_cuda_geometry geometry;
+};
+struct aif_cuda_launch_ex {
+	const struct aif_cuda_geometry *config;
+	void *function;
+};
+
+#define AIF_CUDA_ATTRIBUTE_MULTIPROCESSORS 16
+
+typedef void aif_cupti_callback_fn(void *user, uint32_t domain, uint32_t id, const void *data);
+typedef void aif_cupti_request_fn(uint8_t **buffer, size_t *size, size_t *max_records);
+typedef void aif_cupti_complete_fn(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+				   size_t valid);
+
+/* name, result, parameters */
+#define AIF_CUPTI_FUNCTIONS(X)                                                                     \
+	X(cuptiGetVersion, int, (uint32_t * version))                                              \
+	X(cuptiSubscribe, int, (void **subscriber, aif_cupti_callback_fn *callback, void *user))   \
+	X(cuptiUnsubscribe, int, (void *subscriber))                                               \
+	X(cuptiEnableCallback, int, (uint32_t on, void *subscriber, uint32_t domain, uint32_t id)) \
+	X(cuptiActivityRegisterCallbacks, int,                                                     \
+	  (aif_cupti_request_fn * request, aif_cupti_complete_fn * complete))                      \
+	X(cuptiActivityEnable, int, (uint32_t kind))                                               \
+	X(cuptiActivityDisable, int, (uint32_t kind))                                              \
+	X(cuptiActivityFlushAll, int, (uint32_t flag))                                             \
+	X(cuptiActivityGetNextRecord, int, (uint8_t * buffer, size_t valid, void **record))        \
+	X(cuptiActivityGetNumDroppedRecords, int,                                                  \
+	  (void *context, uint32_t stream, size_t *dropped))                                       \
+	X(cuptiGetTimestamp, int, (uint64_t * now))                                                \
+	X(cuptiGetResultString, int, (int result, const char **text))
+
+#define AIF_CUDA_FUNCTIONS(X)                                                 \
+	X(cuDeviceGet, int, (int *device, int ordinal))                       \
+	X(cuDeviceGetName, int, (char *name, int len, int device))            \
+	X(cuDeviceGetAttribute, int, (int *value, int attribute, int device)) \
+	X(cuDriverGetVersion, int, (int *version))
+
+struct aif_cupti {
+#define X(name, result, parameters) result(*name) parameters;
+	AIF_CUPTI_FUNCTIONS(X)
+	AIF_CUDA_FUNCTIONS(X)
+#undef X
+};
+
+/*
+ * The driver's functions that make the device work: number of the callback, name, kind, form of the
+ * parameters. The runtime's functions, linked in whatever way, end in these.
+ */
+enum aif_cuda_form { AIF_CUDA_FORM_OTHER, AIF_CUDA_FORM_LAUNCH, AIF_CUDA_FORM_LAUNCH_EX };
+
+#define AIF_CUDA_CALLS(X)                                      \
+	X(307, cuLaunchKernel, KERNEL, LAUNCH)                 \
+	X(442, cuLaunchKernel_ptsz, KERNEL, LAUNCH)            \
+	X(477, cuLaunchCooperativeKernel, KERNEL, LAUNCH)      \
+	X(478, cuLaunchCooperativeKernel_ptsz, KERNEL, LAUNCH) \
+	X(652, cuLaunchKernelEx, KERNEL, LAUNCH_EX)            \
+	X(653, cuLaunchKernelEx_ptsz, KERNEL, LAUNCH_EX)       \
+	X(514, cuGraphLaunch, KERNEL, OTHER)                   \
+	X(515, cuGraphLaunch_ptsz, KERNEL, OTHER)              \
+	X(276, cuMemcpyHtoD_v2, WRITE, OTHER)                  \
+	X(277, cuMemcpyHtoDAsync_v2, WRITE, OTHER)             \
+	X(278, cuMemcpyDtoH_v2, READ, OTHER)                   \
+	X(279, cuMemcpyDtoHAsync_v2, READ, OTHER)              \
+	X(280, cuMemcpyDtoD_v2, COPY, OTHER)                   \
+	X(281, cuMemcpyDtoDAsync_v2, COPY, OTHER)              \
+	X(282, cuMemcpyAtoH_v2, READ, OTHER)                   \
+	X(283, cuMemcpyAtoHAsync_v2, READ, OTHER)              \
+	X(284, cuMemcpyAtoD_v2, COPY, OTHER)                   \
+	X(285, cuMemcpyDtoA_v2, COPY, OTHER)                   \
+	X(286, cuMemcpyAtoA_v2, COPY, OTHER)                   \
+	X(287, cuMemcpy2D_v2, COPY, OTHER)                     \
+	X(288, cuMemcpy2DUnaligned_v2, COPY, OTHER)            \
+	X(289, cuMemcpy2DAsync_v2, COPY, OTHER)                \
+	X(290, cuMemcpy3D_v2, COPY, OTHER)                     \
+	X(291, cuMemcpy3DAsync_v2, COPY, OTHER)                \
+	X(292, cuMemcpyHtoA_v2, WRITE, OTHER)                  \
+	X(293, cuMemcpyHtoAAsync_v2, WRITE, OTHER)             \
+	X(305, cuMemcpy, COPY, OTHER)                          \
+	X(306, cuMemcpyAsync, COPY, OTHER)                     \
+	X(318, cuMemcpyPeer, COPY, OTHER)                      \
+	X(319, cuMemcpyPeerAsync, COPY, OTHER)                 \
+	X(320, cuMemcpy3DPeer, COPY, OTHER)                    \
+	X(321, cuMemcpy3DPeerAsync, COPY, OTHER)               \
+	X(397, cuMemcpyHtoD_v2_ptds, WRITE, OTHER)             \
+	X(398, cuMemcpyDtoH_v2_ptds, READ, OTHER)              \
+	X(399, cuMemcpyDtoD_v2_ptds, COPY, OTHER)              \
+	X(405, cuMemcpy2D_v2_ptds, COPY, OTHER)                \
+	X(407, cuMemcpy3D_v2_ptds, COPY, OTHER)                \
+	X(408, cuMemcpy_ptds, COPY, OTHER)                     \
+	X(418, cuMemcpyAsync_ptsz, COPY, OTHER)                \
+	X(421, cuMemcpyHtoDAsync_v2_ptsz, WRITE, OTHER)        \
+	X(422, cuMemcpyDtoHAsync_v2_ptsz, READ, OTHER)         \
+	X(423, cuMemcpyDtoDAsync_v2_ptsz, COPY, OTHER)         \
+	X(424, cuMemcpy2DAsync_v2_ptsz, COPY, OTHER)           \
+	X(425, cuMemcpy3DAsync_v2_ptsz, COPY, OTHER)           \
+	X(426, cuMemcpyPeerAsync_ptsz, COPY, OTHER)            \
+	X(776, cuMemcpyBatchAsync, COPY, OTHER)                \
+	X(777, cuMemcpyBatchAsync_ptsz, COPY, OTHER)           \
+	X(216, cuMemsetD8Async, FILL, OTHER)                   \
+	X(218, cuMemsetD16Async, FILL, OTHER)                  \
+	X(220, cuMemsetD32Async, FILL, OTHER)                  \
+	X(222, cuMemsetD2D8Async, FILL, OTHER)                 \
+	X(224, cuMemsetD2D16Async, FILL, OTHER)                \
+	X(226, cuMemsetD2D32Async, FILL, OTHER)                \
+	X(249, cuMemsetD8_v2, FILL, OTHER)                     \
+	X(250, cuMemsetD16_v2, FILL, OTHER)                    \
+	X(251, cuMemsetD32_v2, FILL, OTHER)                    \
+	X(252, cuMemsetD2D8_v2, FILL, OTHER)                   \
+	X(253, cuMemsetD2D16_v2, FILL, OTHER)                  \
+	X(254, cuMemsetD2D32_v2, FILL, OTHER)                  \
+	X(411, cuMemsetD8_v2_ptds, FILL, OTHER)                \
+	X(413, cuMemsetD32_v2_ptds, FILL, OTHER)               \
+	X(428, cuMemsetD8Async_ptsz, FILL, OTHER)              \
+	X(429, cuMemsetD16Async_ptsz, FILL, OTHER)             \
+	X(430, cuMemsetD32Async_ptsz, FILL, OTHER)             \
+	X(431, cuMemsetD2D8Async_ptsz, FILL, OTHER)            \
+	X(433, cuMemsetD2D32Async_ptsz, FILL, OTHER)
+#define AIF_CUDA_CALL_MAX 800
+
+#define AIF_CUPTI_GRAPHNODE_CREATED 13 /* of the resource domain */
+
+/* Between these calls launches into a stream only make nodes of a graph: number, name, step. */
+#define AIF_CUDA_CAPTURES(X)                        \
+	X(495, cuStreamBeginCapture, 1)             \
+	X(496, cuStreamBeginCapture_ptsz, 1)        \
+	X(539, cuStreamBeginCapture_v2, 1)          \
+	X(540, cuStreamBeginCapture_v2_ptsz, 1)     \
+	X(720, cuStreamBeginCaptureToGraph, 1)      \
+	X(721, cuStreamBeginCaptureToGraph_ptsz, 1) \
+	X(497, cuStreamEndCapture, -1)              \
+	X(498, cuStreamEndCapture_ptsz, -1)

@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# NVIDIA, on a real GPU: `make gpu-test`. Needs nvcc; with PyTorch and transformers more is tested.
+#   AIFLAME=PATH tests/gpu/cuda.sh      another aiflame than that of the build directory
+. "$(dirname "$0")/../e2e/tap.sh"
+here=$root/tests/gpu
+aiflame=${AIFLAME:-$aiflame}
+command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+rec() { timeout -k 5 120 "$aiflame" record -q --all-launches "$@"; }
+ask() { "$aiflame" query --format csv "$1" "$2" | tail -n +2; }
+# is N DATA SQL: that is what it answers
+is() { got=$(ask "$2" "$3"); [ "$got" = "$1" ] || { echo "got $got instead of $1"; return 1; }; }
+adds_up() { "$aiflame" info "$1" >info.out; grep -q 'everything adds up' info.out || { cat info.out; return 1; }; }
+early() { ! grep -E 'started before their launch +[1-9]' info.out; }
+
+nvcc -O2 -lineinfo -o matmul "$root/examples/cuda/matmul.cu" &&
+	nvcc -O2 -o work "$here/work.cu" || { echo "not ok 1 - the programs compile"; exit 1; }
+toolkit=$(dirname "$(dirname "$(command -v nvcc)")")
+check "CUPTI's interface is as declared" cc -fsyntax-only -std=gnu17 -I "$root/src" -I "$toolkit/include" "$here/cupti_abi.c"
+
+# ---- every launch, with its time ----
+check "launches of 8 threads" rec -o l.data ./work launches 8 5000
+check "are all there" is 40000 l.data "SELECT count(*) FROM launches WHERE kind = 'kernel'"
+check "with their times" is 40000 l.data "SELECT count(*) FROM executions e JOIN launches USING (launch) WHERE e.dur_ns > 0"
+check "of two kernels" is 2 l.data 'SELECT count(DISTINCT kernel) FROM executions'
+check "in eight streams of one device" is '8,1' l.data 'SELECT count(DISTINCT stream), count(DISTINCT device) FROM executions'
+check "whose names are demangled" says 'void add<1>(float*)' "$aiflame" query l.data 'SELECT name FROM kernels'
+check "and everything adds up" adds_up l.data
+check "and none started before its launch" early
+check "copies and fills" rec -o c.data ./work copies 50
+for kind in read write fill; do
+	check "$kind: 50 of 1 MiB" is "50,52428800" c.data "SELECT count(*), sum(bytes) FROM copies WHERE kind = '$kind'"
+done
+check "a graph" rec -o g.data ./work graph 21 300
+check "one launch for each replay" is 300 g.data "SELECT count(*) FROM launches WHERE kind = 'kernel'"
+check "no node is lost" is 6300 g.data "SELECT count(*) FROM executions WHERE kernel IS NOT NULL"
+folded() { "$aiflame" flame "$1" -o "$1.folded" && grep -q -- "$2" "$1.folded"; }
+check "all under the replay" folded g.data 'replay;cudaGraphLaunch;'
+check "none under the capture" sh -c '! grep capture g.data.folded'
+check "cooperative launches" rec -o k.data ./work cooperative 20
+check "are all there, too" is 20 k.data 'SELECT count(*) FROM executions'
+check "a context and nothing else" rec -o i.data ./work idle 1
+
+# ---- what it is for ----
+rec -o m.data ./matmul 2048 20 >matmul.out
+cat matmul.out
+shares() { # within a point of CUDA's events
+	ask m.data "SELECT k.name, sum(e.dur_ns) / 1e6 FROM executions e JOIN kernels k ON k.id = e.kernel GROUP BY 1" |
+		sed 's/^"*\([a-z_]*\)[^"]*"*,/\1 /' >ours.out
+	awk 'NR == FNR { ms[$1] = $2; sum += $2; next } { mine[$1] = $2; all += $2 }
+		END { for (k in ms) { d = 100 * (ms[k] / sum - mine[k] / all); printf "%s %.2f %.2f\n", k, 100 * ms[k] / sum, 100 * mine[k] / all
+			if (d > 1 || d < -1) bad = 1 } exit bad || length(ms) != 3 }' matmul.out ours.out
+}
+check "three towers: shares within a point of cudaEvent" shares
+check "C++ frames below each" folded m.data 'multiply_tile_by_tile;launch_tiled;'
+
+# ---- ends ----
+killed() { rec -o x.data sh -c './work endless & sleep 3; kill -9 $!; wait $!' 2>/dev/null; adds_up x.data; }
+check "killed with -9: what is older than a second is there" killed
+died() {
+	"$aiflame" record -q -o y.data ./work endless &
+	recorder=$!
+	sleep 4
+	pid=$(pgrep -P $recorder work)
+	kill -9 $recorder
+	sleep 3
+	kill -0 "$pid" && kill "$pid" && adds_up y.data
+}
+check "the recorder killed with -9: the program runs on" died
+
+# ---- PyTorch ----
+if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+	same() { [ "$(python3 "$here/profiler.py" 2>/dev/null)" = "$(rec -o p.data python3 "$here/profiler.py" 2>/dev/null)" ]; }
+	check "torch.profiler in it sees as many events" same
+	check "and the profile says so" says 'profiles itself' "$aiflame" info p.data
+	if python3 -c 'import transformers' 2>/dev/null; then
+		check "eager decode" rec -o d.data python3 "$here/decode.py" 200
+		check "adds up" adds_up d.data
+		check "none started before its launch" early
+		check "99 % of stacks complete" sh -c '"$1" report d.data | grep -Eq "(100.0|99\.[0-9]) % of stacks complete"' - "$aiflame"
+		check "Python, operator, library, kernel" folded d.data \
+			'decode (decode.py)_\[p\];step (decode.py)_\[p\];.*Linear.forward (linear.py)_\[p\];aten::linear;.*cublas.*;nvjet'
+	fi
+fi
+done_testing

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compares our own declarations of CUPTI's binary interface with the vendor's headers. Compiling it is the
+ * test:  cc -fsyntax-only -I src -I /usr/local/cuda/include tests/gpu/cupti_abi.c
+ */
+#include "agent/cuda/cupti_abi.h"
+
+#include <cuda.h>
+#include <cupti.h>
+#include <stddef.h>
+
+#define SAME(ours, mine, theirs, member)                                        \
+	static_assert(offsetof(ours, mine) == offsetof(theirs, member), #mine); \
+	static_assert(sizeof(((ours *)0)->mine) == sizeof(((theirs *)0)->member), #mine)
+#define AT(ours, mine, theirs, member) \
+	static_assert(offsetof(ours, mine) == offsetof(theirs, member), #mine)
+#define VALUE(mine, theirs) static_assert((int)(mine) == (int)(theirs), #theirs)
+
+SAME(struct aif_cupti_callback, site, CUpti_CallbackData, callbackSite);
+SAME(struct aif_cupti_callback, function, CUpti_CallbackData, functionName);
+SAME(struct aif_cupti_callback, parameters, CUpti_CallbackData, functionParams);
+SAME(struct aif_cupti_callback, result, CUpti_CallbackData, functionReturnValue);
+SAME(struct aif_cupti_callback, symbol, CUpti_CallbackData, symbolName);
+SAME(struct aif_cupti_callback, context, CUpti_CallbackData, context);
+SAME(struct aif_cupti_callback, context_id, CUpti_CallbackData, contextUid);
+SAME(struct aif_cupti_callback, data, CUpti_CallbackData, correlationData);
+SAME(struct aif_cupti_callback, correlation, CUpti_CallbackData, correlationId);
+
+#define KERNEL(mine, member) SAME(struct aif_cupti_kernel, mine, CUpti_ActivityKernel10, member)
+KERNEL(kind, kind);
+KERNEL(registers, registersPerThread);
+KERNEL(start, start);
+KERNEL(end, end);
+KERNEL(completed, completed);
+KERNEL(device, deviceId);
+KERNEL(context, contextId);
+KERNEL(stream, streamId);
+AT(struct aif_cupti_kernel, grid, CUpti_ActivityKernel10, gridX);
+AT(struct aif_cupti_kernel, block, CUpti_ActivityKernel10, blockX);
+KERNEL(static_shared, staticSharedMemory);
+KERNEL(dynamic_shared, dynamicSharedMemory);
+KERNEL(local_each, localMemoryPerThread);
+KERNEL(correlation, correlationId);
+KERNEL(grid_id, gridId);
+KERNEL(name, name);
+
+#define MEMCPY(mine, member) SAME(struct aif_cupti_memcpy, mine, CUpti_ActivityMemcpy6, member)
+MEMCPY(kind, kind);
+MEMCPY(copy, copyKind);
+MEMCPY(bytes, bytes);
+MEMCPY(start, start);
+MEMCPY(end, end);
+MEMCPY(device, deviceId);
+MEMCPY(context, contextId);
+MEMCPY(stream, streamId);
+MEMCPY(correlation, correlationId);
+
+#define PEER(mine, member) \
+	SAME(struct aif_cupti_memcpy_peer, mine, CUpti_ActivityMemcpyPtoP4, member)
+PEER(bytes, bytes);
+PEER(start, start);
+PEER(end, end);
+PEER(device, deviceId);
+PEER(context, contextId);
+PEER(stream, streamId);
+PEER(src_device, srcDeviceId);
+PEER(dst_context, dstContextId);
+PEER(correlation, correlationId);
+
+#define MEMSET(mine, member) SAME(struct aif_cupti_memset, mine, CUpti_ActivityMemset4, member)
+MEMSET(bytes, bytes);
+MEMSET(start, start);
+MEMSET(end, end);
+MEMSET(device, deviceId);
+MEMSET(context, contextId);
+MEMSET(stream, streamId);
+MEMSET(correlation, correlationId);
+
+AT(struct aif_cuda_launch, function, cuLaunchKernel_params, f);
+AT(struct aif_cuda_launch, geometry.grid, cuLaunchKernel_params, gridDimX);
+AT(struct aif_cuda_launch, geometry.block, cuLaunchKernel_params, blockDimX);
+AT(struct aif_cuda_launch, geometry.block, cuLaunchCooperativeKernel_params, blockDimX);
+AT(struct aif_cuda_launch_ex, config, cuLaunchKernelEx_params, config);
+AT(struct aif_cuda_launch_ex, function, cuLaunchKernelEx_params, f);
+AT(struct aif_cuda_geometry, grid, CUlaunchConfig, gridDimX);
+AT(struct aif_cuda_geometry, block, CUlaunchConfig, blockDimX);
+
+VALUE(AIF_CUPTI_NOT_INITIALIZED, CUPTI_ERROR_NOT_INITIALIZED);
+VALUE(AIF_CUPTI_NOT_COMPATIBLE, CUPTI_ERROR_NOT_COMPATIBLE);
+VALUE(AIF_CUPTI_MULTIPLE_SUBSCRIBERS, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+VALUE(AIF_CUPTI_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
+VALUE(AIF_CUPTI_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
+VALUE(AIF_CUPTI_ENTER, CUPTI_API_ENTER);
+VALUE(AIF_CUPTI_EXIT, CUPTI_API_EXIT);
+VALUE(AIF_CUPTI_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
+VALUE(AIF_CUPTI_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
+VALUE(AIF_CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+VALUE(AIF_CUPTI_KIND_MEMCPY_PEER, CUPTI_ACTIVITY_KIND_MEMCPY2);
+VALUE(AIF_CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+VALUE(AIF_CUPTI_COPY_HTOD, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);
+VALUE(AIF_CUPTI_COPY_DTOH, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
+VALUE(AIF_CUPTI_COPY_HTOA, CUPTI_ACTIVITY_MEMCPY_KIND_HTOA);
+VALUE(AIF_CUPTI_COPY_ATOH, CUPTI_ACTIVITY_MEMCPY_KIND_ATOH);
+VALUE(AIF_CUDA_ATTRIBUTE_MULTIPROCESSORS, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+#define X(number, function, kind, form) VALUE(number, CUPTI_DRIVER_TRACE_CBID_##function);
+AIF_CUDA_CALLS(X)
+#undef X
+#define X(number, function, step) VALUE(number, CUPTI_DRIVER_TRACE_CBID_##function);
+AIF_CUDA_CAPTURES(X)
+#undef X
+VALUE(AIF_CUPTI_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
