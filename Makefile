@@ -6,7 +6,7 @@ REPETITIONS ?= 12
 SECONDS ?= 60
 WERROR ?= true
 
-.PHONY: all demo test bench fuzz install format clean deps
+.PHONY: all demo test gpu-test bench fuzz bundle bundle-test install format clean deps
 
 all: deps $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -29,6 +29,10 @@ test:
 	@scripts/install-deps test
 	@scripts/test-all
 
+# On a machine with an NVIDIA GPU and CUDA's compiler.
+gpu-test: all
+	@tests/gpu/cuda.sh
+
 bench:
 	@scripts/install-deps test
 	@bench/run $(BUILD)
@@ -37,6 +41,15 @@ fuzz:
 	@scripts/install-deps test
 	@scripts/fuzz build-fuzz $(SECONDS)
 
+bundle:
+	@scripts/install-deps bundle
+	@scripts/make-bundle build-bundle
+
+# Root, and the package mirror: it runs the bundle in old systems.
+bundle-test: bundle
+	@scripts/install-deps bundle-test
+	@TEST_TIMEOUT=1800 scripts/run-tests build-bundle/test-logs tests/bundle/bundle.sh
+
 install: all
 	meson install -C $(BUILD)
 
@@ -44,4 +57,4 @@ format:
 	find src tests bench \( -name '*.[ch]' -o -name '*.cpp' \) -exec clang-format -i {} +
 
 clean:
-	rm -rf build build-asan build-fuzz demo.data demo.data.old demo.svg
+	rm -rf build build-asan build-fuzz build-tsan build-bundle build-aarch64/tree demo.data demo.data.old demo.svg

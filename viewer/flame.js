@@ -14,6 +14,7 @@
 	const svg = (script && script.closest("svg")) || document.documentElement;
 	const $ = (id) => svg.querySelector("#" + id);
 	const layer = $("frames"), details = $("details"), matched = $("matched"), note = $("note");
+	const subtitle = $("subtitle"), told = $("told").textContent;
 	const PAD = +layer.dataset.pad, CHAR = +layer.dataset.char, ALL = 1e9;
 	const fluid = layer.dataset.fluid === "1" && svg === document.documentElement;
 	const inverted = layer.dataset.inverted === "1";
@@ -258,7 +259,7 @@
 		input.spellcheck = false;
 		box.append(reset, input);
 		tools.append(box);
-		tools.setAttribute("y", 10);
+		tools.setAttribute("y", 4);
 		tools.setAttribute("width", 360);
 		tools.setAttribute("height", 40);
 		svg.append(tools);
@@ -275,6 +276,7 @@
 			r.setAttribute("width", width);
 		for (const t of [matched, note])
 			t.setAttribute("x", width - PAD);
+		subtitle.textContent = fit(told, Math.floor((width - 2 * PAD) / +subtitle.dataset.char));
 		tools.setAttribute("x", width - 360 - PAD + 2);
 		bar_move();
 	}

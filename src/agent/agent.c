@@ -5,8 +5,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 struct aif_agent aif_agent;
 
@@ -44,6 +46,20 @@ static bool read_environment(struct aif_environment *env)
 	return *env->socket || *env->standby;
 }
 
+/* The program and its arguments: a process that is over in a moment is not seen otherwise. */
+static void introduce(struct aif_hello *h)
+{
+	ssize_t n = readlink("/proc/self/exe", h->text, sizeof(h->text) - 1);
+	size_t len = n > 0 ? (size_t)n : 0;
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+
+	h->text[len++] = '\0';
+	n = fd < 0 ? 0 : read(fd, h->text + len, sizeof(h->text) - len);
+	if (fd >= 0)
+		close(fd);
+	h->text_len = (uint32_t)(len + (n > 0 ? (size_t)n : 0));
+}
+
 __attribute__((constructor)) static void arrive(void)
 {
 	struct aif_environment *env = &aif_agent.env;
@@ -59,6 +75,7 @@ __attribute__((constructor)) static void arrive(void)
 		if (!*env->socket)
 			goto out;
 		memcpy(hello.token, env->token, sizeof(hello.token));
+		introduce(&hello);
 		/* A recorder that has gone costs nothing: the runtime's hello will fail, too. */
 		(void)aif_hello_send(env->socket, &hello, CARRIER_TIMEOUT_MS, &fd);
 	}

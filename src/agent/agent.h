@@ -32,6 +32,7 @@ struct aif_agent {
 	atomic_bool leaves_early, left;
 	struct aif_cpu cpu;
 	_Atomic(struct aif_opencl *) opencl; /* opencl/opencl.h; NULL until the loader calls */
+	_Atomic(struct aif_cuda *) cuda;     /* cuda/cuda.h; NULL until the driver starts */
 	_Atomic(struct aif_fake *) fake;     /* fake/fake.c; NULL until the fake runtime starts */
 };
 

@@ -2,6 +2,7 @@
 #include "agent/announce.h"
 
 #include "agent/emit.h"
+#include "unwind/jit_elf.h"
 
 #include <elf.h>
 #include <link.h>
@@ -84,6 +85,16 @@ static bool is_told(const struct aif_announced *a, const struct aif_unwind_modul
 	return false;
 }
 
+/* A JIT compiler's function, if it tells debuggers of it. Again with each new stack: meanwhile another may have
+ * lain at its place. */
+static void announce_jit(struct aif_thread *t, uint64_t pc)
+{
+	struct aif_jit_symbol f;
+
+	if (aif_unwinder_jit_symbol(aif_agent.session.unwinder, pc, &f))
+		aif_emit_jit(t, f.lo, f.hi, f.name);
+}
+
 void aif_announce_modules(struct aif_thread *t, const uint64_t *pcs, unsigned depth)
 {
 	struct aif_announced *a = &t->announced;
@@ -103,6 +114,7 @@ void aif_announce_modules(struct aif_thread *t, const uint64_t *pcs, unsigned de
 			continue;
 		if (!aif_unwinder_module(u, pc, &m)) {
 			m = (struct aif_unwind_module){0};
+			announce_jit(t, pc);
 			continue;
 		}
 		if (!is_told(a, &m) && tell(t, &m) && a->len < AIF_ARRAY_LEN(a->module))

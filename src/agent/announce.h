@@ -17,5 +17,5 @@ struct aif_announced {
 	} module[1024]; /* more are told again and again, which is only a waste */
 };
 
-/* MODULE records for what the pcs lie in and was not told yet. All but pcs[0] are return addresses. */
+/* MODULE records for what the pcs lie in and was not told yet, JIT records for what is in no module. All but pcs[0] are return addresses. */
 void aif_announce_modules(struct aif_thread *t, const uint64_t *pcs, unsigned depth);

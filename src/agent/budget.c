@@ -139,6 +139,24 @@ static void charge(struct aif_budget *b, const struct aif_budget_block *k, uint6
 		b->debt_ns = (double)b->asked_ppm / 1e6 * AIF_BUDGET_DEBT_NS / 2;
 }
 
+static void remember(struct aif_budget *b, bool was_on, uint64_t ns)
+{
+	double fade = AIF_BUDGET_LATELY_NS / (AIF_BUDGET_LATELY_NS + (double)ns);
+
+	b->lately_ns = b->lately_ns * fade + (double)ns;
+	b->lately_on_ns = b->lately_on_ns * fade + (was_on ? (double)ns : 0);
+}
+
+/* Before c was known little or, in the first blocks, much was spent: what to aim at now, at most half more
+ * or less than what was asked. */
+static double aim(const struct aif_budget *b, double asked, double c)
+{
+	double saved = b->lately_ns * asked / (1 + asked) - b->lately_on_ns * c / (1 + c),
+	       more = saved / AIF_BUDGET_CATCH_UP_NS;
+
+	return asked + AIF_MIN(AIF_MAX(more, -asked / 2), asked / 2);
+}
+
 static void decide(struct aif_budget *b, const struct aif_budget_block *on, uint64_t now)
 {
 	double asked = (double)b->asked_ppm / 1e6, most = bound(b, on), c = most, m, error;
@@ -161,6 +179,8 @@ static void decide(struct aif_budget *b, const struct aif_budget_block *on, uint
 	} else if (c <= asked) {
 		b->duty = WATCH_DUTY;
 	} else {
+		if (measured && error <= m * KNOWN_ERROR)
+			asked = aim(b, asked, c);
 		b->duty = AIF_MIN(WATCH_DUTY, asked / (1 + asked) * (1 + c) / c);
 	}
 	atomic_store(&b->duty_ppm, (uint32_t)(b->duty * 1e6));
@@ -168,12 +188,29 @@ static void decide(struct aif_budget *b, const struct aif_budget_block *on, uint
 
 static uint64_t next_length(struct aif_budget *b, bool on)
 {
-	double cycle = AIF_MAX((double)AIF_BUDGET_CYCLE_NS,
-			       AIF_MAX((double)AIF_BUDGET_ON_MIN_NS / b->duty,
-				       (double)AIF_BUDGET_OFF_MIN_NS / (1 - b->duty)));
+	/* Shorter ones until there are enough pairs: what is not known is taken for dear. */
+	double on_min = (double)AIF_BUDGET_ON_MIN_NS / (b->pairs_len < MIN_PAIRS ? 2 : 1);
+	double cycle =
+		AIF_MAX((double)AIF_BUDGET_CYCLE_NS,
+			AIF_MAX(on_min / b->duty, (double)AIF_BUDGET_OFF_MIN_NS / (1 - b->duty)));
 
 	return (uint64_t)(on ? cycle * b->duty * (0.5 + uniform(b))
 			     : cycle * (1 - b->duty) * exponential(b));
+}
+
+/* With everything on: the account is looked at again before it can be overdrawn by much. Of the time that
+ * this takes at the rate of k, a quarter: k is two blocks old. */
+static uint64_t look_length(const struct aif_budget *b, const struct aif_budget_block *k)
+{
+	double asked = (double)b->asked_ppm / 1e6, room = asked * AIF_BUDGET_DEBT_NS - b->debt_ns,
+	       grows = k->length_ns ? (double)atomic_load(&k->busiest) * (double)b->bound_ns /
+						      (double)k->length_ns -
+					      asked
+				    : 1,
+	       ns = grows > 0 ? room / grows / 4 : (double)AIF_BUDGET_LOOK_NS;
+
+	return (uint64_t)AIF_MIN(AIF_MAX(ns, (double)AIF_BUDGET_ON_MIN_NS),
+				 (double)AIF_BUDGET_LOOK_NS);
 }
 
 void aif_budget_turn(struct aif_budget *b, uint64_t now)
@@ -190,6 +227,7 @@ void aif_budget_turn(struct aif_budget *b, uint64_t now)
 		goto out;
 	n = atomic_load_explicit(&b->block, memory_order_relaxed);
 	b->last[n % 4].length_ns = until - b->began; /* afterwards nobody launched */
+	remember(b, aif_budget_is_on(n), until - b->began);
 	if (b->duty < 1)
 		compare(b, &b->last[(n - 1) % 4], &b->last[(n - 2) % 4]);
 	charge(b, &b->last[(n - 2) % 4], now);
@@ -202,7 +240,8 @@ void aif_budget_turn(struct aif_budget *b, uint64_t now)
 	again = aif_budget_is_on(n) &&
 		(b->duty >= 1 || (b->last[n % 4].duty_ppm == 1000000 && uniform(b) < b->duty));
 	next = again ? n + 2 : n + 1;
-	length = b->duty >= 1 ? AIF_BUDGET_LOOK_NS : next_length(b, aif_budget_is_on(next));
+	length = b->duty >= 1 ? look_length(b, &b->last[(n - 2) % 4])
+			      : next_length(b, aif_budget_is_on(next));
 	b->last[next % 4].number = next;
 	b->last[next % 4].duty_ppm = (uint32_t)(b->duty * 1e6);
 	b->last[next % 4].length_ns = 0;

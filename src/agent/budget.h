@@ -24,6 +24,10 @@
  * hundred launches a second; nothing is estimated then, and totals are exact. On the long run: bursts are
  * put on an account, from which the budget pays off; only when that is overdrawn are launches left out.
  *
+ * Once c is known, so is what was spent lately: too much in the first blocks, too little while the bound
+ * stood for c, or either by chance. The duty makes up for it, so that also a run of seconds gets what
+ * was asked: in simulations 0.93 to 1.04 times that in 8 s, where it was 0.94 to 2.3 times before.
+ *
  * When c was measured to be well within the budget, everything stays on for AIF_BUDGET_TRUST_NS, and then
  * it is measured again.
  *
@@ -43,14 +47,18 @@
  * 2.5 s of it (50 ms at 2 %). */
 #define AIF_BUDGET_DEBT_NS  2.5e9
 #define AIF_BUDGET_TRUST_NS (30 * UINT64_C(1000000000))
-/* With everything on, how often the launch rate is looked at. */
+/* What was spent too much or too little in this time is made up for, in this much longer. */
+#define AIF_BUDGET_LATELY_NS   10e9
+#define AIF_BUDGET_CATCH_UP_NS 3e9
+/* With everything on, how often the launch rate is looked at, at least. */
 #define AIF_BUDGET_LOOK_NS UINT64_C(100000000)
 
 /* One of the last four blocks. */
 struct aif_budget_block {
 	_Atomic uint64_t launches; /* of all threads that have met a later block */
 	_Atomic uint64_t busiest;  /* of the thread with most of them */
-	uint32_t number, duty_ppm;
+	uint32_t number;
+	_Atomic uint32_t duty_ppm; /* a thread that is four blocks late reads a later one's */
 	uint64_t length_ns;
 };
 
@@ -65,6 +73,7 @@ struct aif_budget {
 	uint64_t bound_ns;  /* what one launch costs at most, vendor's part included */
 	uint64_t random, began;
 	double duty, debt_ns;
+	double lately_ns, lately_on_ns; /* time, and how much of it was on; what is past fades */
 	struct aif_budget_block last[4];
 	double pairs[AIF_BUDGET_PAIRS]; /* ring of c */
 	uint32_t pairs_len;             /* ever */

@@ -16,7 +16,7 @@
  * Two keys lead to one stack id in the thread's table. The short one, (number in the memo, hash of the
  * Python stack), is what a repeated launch has after 0.1 to 0.3 us. The long one is a hash of the
  * return addresses in place of the number: the memo forgets and gives new numbers, and what it
- * refuses (code without a module, coroutines' stacks) has none.
+ * refuses (code without a module, which may be another function by now; coroutines' stacks) has none.
  *
  * The wire tells a Python function once per ring, before the first stack with it, under a number of the
  * ring's: so no record refers to another ring.
@@ -29,6 +29,7 @@ struct native {
 	struct aif_unwind_frame *frames;
 	unsigned depth;
 	enum aif_unwind_stop stop;
+	bool guessed, foreign; /* see struct aif_unwind_result */
 };
 
 static void native_stack(struct aif_thread *t, const struct aif_regs *regs, bool fresh,
@@ -43,7 +44,9 @@ static void native_stack(struct aif_thread *t, const struct aif_regs *regs, bool
 		*n = (struct native){.pcs = t->pcs,
 				     .frames = t->frames,
 				     .depth = plain.depth,
-				     .stop = plain.stop};
+				     .stop = plain.stop,
+				     .guessed = plain.guessed,
+				     .foreign = plain.foreign};
 		return;
 	}
 	r = fresh ? aif_memo_unwind(t->memo, regs) : aif_memo_capture(t->memo, regs);
@@ -52,6 +55,8 @@ static void native_stack(struct aif_thread *t, const struct aif_regs *regs, bool
 	n->frames = r.frames;
 	n->depth = r.depth;
 	n->stop = r.stop;
+	n->guessed = r.guessed;
+	n->foreign = r.foreign;
 	if (!fresh)
 		n->memo = r.stack;
 }
@@ -85,10 +90,12 @@ static struct key short_key(uint32_t number, uint64_t python)
 			    SHORT_KEY | number};
 }
 
-static struct key long_key(const uint64_t *pcs, unsigned depth, unsigned stop, uint64_t python)
+static struct key long_key(const struct native *n, uint64_t python)
 {
-	return (struct key){aif_mix64(aif_idtable_hash(pcs, depth) + python) | 1,
-			    depth << 10 | stop};
+	if (n->foreign)
+		python += aif_mix64(aif_unwinder_jit_epoch(aif_agent.session.unwinder));
+	return (struct key){aif_mix64(aif_idtable_hash(n->pcs, n->depth) + python) | 1,
+			    n->depth << 10 | (n->guessed ? 512u : 0) | n->stop};
 }
 
 /* Publishes the functions of this stack that have no number yet. False: it cannot be named. */
@@ -203,7 +210,7 @@ static uint32_t stack_id(struct aif_thread *t, struct key key, const struct nati
 {
 	struct aif_id_entry *e = aif_idtable_find(&t->stacks, key.hash, key.check);
 	const uint64_t *entries = n->pcs;
-	unsigned len = n->depth, stop = n->stop;
+	unsigned len = n->depth, stop = n->stop | (n->guessed ? AIF_WIRE_STACK_GUESSED : 0u);
 	uint32_t id;
 
 	if (e->hash)
@@ -238,9 +245,9 @@ uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,
 
 	aif_python_hash(aif_agent.python, AIF_PYTHON_AT_CALL, AIF_THREAD_PYTHON, &py);
 	native_stack(t, regs, false, &n);
-	/* The code may be of a module that was loaded a moment ago. */
-	if (aif_unlikely(!n.hit && n.stop == AIF_STOP_NO_MODULE) &&
-	    aif_unwinder_stale(u, n.pcs[n.depth - 1]) && aif_session_refresh(aif_now_ns()))
+	/* The code may be of a module that was loaded a moment ago, or was compiled then. */
+	if (aif_unlikely(!n.hit && n.foreign) && aif_unwinder_stale(u, n.pcs[n.depth - 1]) &&
+	    aif_session_refresh(aif_now_ns()))
 		native_stack(t, regs, false, &n);
 	/* A module went away: the same addresses may now be another's. */
 	if (aif_unlikely(t->unwind_generation != aif_unwinder_generation(u))) {
@@ -257,7 +264,7 @@ uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,
 		native_stack(t, regs, true, &n);
 	leave_ourselves_out(&n, api);
 	python_stack(t, &py);
-	id = stack_id(t, long_key(n.pcs, n.depth, n.stop, py.hash), &n, &py);
+	id = stack_id(t, long_key(&n, py.hash), &n, &py);
 	if (id != AIF_WIRE_NONE && n.memo && t->stacks.len < 2 * AIF_THREAD_STACKS) {
 		key = short_key(n.memo->number, py.hash);
 		e = aif_idtable_find(&t->stacks, key.hash, key.check);
@@ -280,5 +287,5 @@ uint32_t aif_emit_stack(struct aif_thread *t, const uint64_t *pcs, unsigned dept
 		t->unwind_generation = aif_unwinder_generation(aif_agent.session.unwinder);
 		aif_idtable_clear(&t->stacks);
 	}
-	return stack_id(t, long_key(pcs, depth, stop, 0), &n, &none);
+	return stack_id(t, long_key(&n, 0), &n, &none);
 }

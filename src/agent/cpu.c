@@ -14,61 +14,50 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Between two visits of the helper (250 ms; twice that, if it is late) come rate / 2 samples, of 128 words
- * each: deep stacks of PyTorch have 100 frames. 64 KiB a thread at 99 Hz, 512 KiB at 999 Hz. */
-#define WORDS_A_SAMPLE 128
-#define WORDS_MIN      8192
+/* Between two visits of the helper (250 ms; twice that, if it is late) come rate / 2 samples, of 256 words
+ * each: PyTorch's deepest stacks have 100 native and 50 Python frames. At least so much that copies of
+ * functions fit beside them, which come in swarms (modules of large packages have tables of 16 KiB) but not
+ * more often when samples do. 512 KiB of address space a thread; touched is the most that ever lay there. */
+#define WORDS_A_SAMPLE 256
+#define WORDS_MIN      65536
 /* Threads whose signal mask is looked at in each visit: 20 us each. */
 #define LOOKS 8
 
 /* As in linux/posix-timers.h: the CPU clock of one thread. */
 #define THREAD_CPU_CLOCK(tid) ((clockid_t)(~(tid) << 3 | 6))
 
-struct part {
-	void *to; /* the pointer that gets it */
-	size_t bytes;
-};
-
 static struct aif_cpu_thread *thread_new(uint32_t rate)
 {
+	enum { SELF, PCS, FRAMES, SPS, PYTHON, ORDER, CODE, WORDS, PARTS };
 	struct aif_cpu_thread *t;
-	uint64_t words = WORDS_MIN;
-	void *self;
+	size_t words = WORDS_MIN;
+	void *at[PARTS];
 
-	while (words < (uint64_t)rate / 2 * WORDS_A_SAMPLE)
+	while (words < (size_t)rate / 2 * WORDS_A_SAMPLE)
 		words *= 2;
 	{
-		struct part parts[] = {
-			{&self, sizeof(*t)},
-			{NULL, AIF_MEMO_MAX_DEPTH * sizeof(t->pcs[0])},
-			{NULL, (AIF_MEMO_MAX_DEPTH + 1) * sizeof(t->frames[0])},
-			{NULL, AIF_MEMO_MAX_DEPTH * sizeof(t->sps[0])},
-			{NULL, AIF_THREAD_PYTHON * sizeof(t->python[0])},
-			{NULL, AIF_WIRE_MAX_DEPTH * sizeof(t->order[0])},
-			{NULL, AIF_PYTHON_CODE_BUFFER},
-			{NULL, words * sizeof(t->words[0])},
+		const size_t bytes[PARTS] = {
+			[SELF] = sizeof(*t),
+			[PCS] = AIF_MEMO_MAX_DEPTH * sizeof(t->pcs[0]),
+			[FRAMES] = (AIF_MEMO_MAX_DEPTH + 1) * sizeof(t->frames[0]),
+			[SPS] = AIF_MEMO_MAX_DEPTH * sizeof(t->sps[0]),
+			[PYTHON] = AIF_THREAD_PYTHON * sizeof(t->python[0]),
+			[ORDER] = AIF_WIRE_MAX_DEPTH * sizeof(t->order[0]),
+			[CODE] = AIF_PYTHON_CODE_BUFFER,
+			[WORDS] = words * sizeof(t->words[0]),
 		};
-		size_t size = 0;
-		uint8_t *memory;
 
-		for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++)
-			size += AIF_ALIGN_UP(parts[i].bytes, 64);
-		memory = aif_pages(size);
-		if (!memory)
+		if (!aif_pages_shared(bytes, at, PARTS))
 			return NULL;
-		t = (struct aif_cpu_thread *)memory;
-		parts[1].to = &t->pcs;
-		parts[2].to = &t->frames;
-		parts[3].to = &t->sps;
-		parts[4].to = &t->python;
-		parts[5].to = &t->order;
-		parts[6].to = &t->code;
-		parts[7].to = &t->words;
-		for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++) {
-			memcpy(parts[i].to, &memory, sizeof(memory));
-			memory += AIF_ALIGN_UP(parts[i].bytes, 64);
-		}
 	}
+	t = at[SELF];
+	t->pcs = at[PCS];
+	t->frames = at[FRAMES];
+	t->sps = at[SPS];
+	t->python = at[PYTHON];
+	t->order = at[ORDER];
+	t->code = at[CODE];
+	t->words = at[WORDS];
 	t->words_len = words;
 	return t;
 }
@@ -184,6 +173,15 @@ static void look(struct aif_cpu *c, uint32_t i)
 	list(c, i, !blocks);
 }
 
+/* What it did while nobody sampled it, or sampled it otherwise, is not its next sample's. */
+static void thread_begin(const struct aif_cpu *c, struct aif_cpu_thread *t)
+{
+	t->period_ns = AIF_NS_PER_S / c->rate;
+	t->is_wall = c->mode == AIF_CPU_WALL;
+	t->has_sample = false;
+	t->blocked_looks = 0;
+}
+
 static void thread_add(struct aif_cpu *c, uint32_t tid)
 {
 	uint32_t i = 0, len = atomic_load_explicit(&c->len, memory_order_relaxed);
@@ -204,18 +202,14 @@ static void thread_add(struct aif_cpu *c, uint32_t tid)
 	if (!t)
 		return;
 	t->tid = tid;
-	t->period_ns = AIF_NS_PER_S / c->rate;
 	t->cpu_ns = aif_clock_ns(THREAD_CPU_CLOCK(tid));
-	t->has_sample = false;
-	t->blocked_looks = 0;
-	t->is_wall = c->mode == AIF_CPU_WALL;
 	t->is_listed = false;
 	t->tcb = 0;
+	thread_begin(c, t);
 	atomic_store_explicit(&c->at[i].thread, t, memory_order_relaxed);
 	atomic_store_explicit(&c->at[i].tid, tid, memory_order_release);
 	if (i == len)
 		atomic_store_explicit(&c->len, len + 1, memory_order_release);
-	look(c, i);
 }
 
 /* Its samples were carried, and it has ended: no handler uses the memory. */
@@ -265,6 +259,12 @@ static void scan(struct aif_cpu *c, const struct aif_task_list *now)
 	for (uint32_t k = 0; k < now->len && !atomic_load(&aif_agent.sampler.appearing); k++)
 		if (now->tid[k] != self && !is_known(c, now->tid[k]) && !is_worker(now->tid[k]))
 			thread_add(c, now->tid[k]);
+	/* At once, not in turn: who was never looked at since sampling began. */
+	len = atomic_load_explicit(&c->len, memory_order_relaxed);
+	for (uint32_t i = 0; i < len; i++)
+		if (c->at[i].thread && !c->at[i].thread->is_listed &&
+		    !c->at[i].thread->blocked_looks)
+			look(c, i);
 }
 
 /* ---- the helper's visits ------------------------------------------------------------------------- */
@@ -334,6 +334,18 @@ static void begin_session(struct aif_cpu *c)
 	c->refused = c->too_many = false;
 }
 
+static void start(struct aif_cpu *c, uint32_t mode)
+{
+	uint32_t len = atomic_load_explicit(&c->len, memory_order_relaxed);
+
+	c->mode = mode;
+	c->rate = AIF_MAX(aif_agent.session.cpu_rate, 1);
+	for (uint32_t i = 0; i < len; i++)
+		if (c->at[i].thread)
+			thread_begin(c, c->at[i].thread);
+	atomic_store_explicit(&c->on, true, memory_order_release);
+}
+
 static void visit(struct aif_cpu *c, uint32_t mode)
 {
 	struct aif_task_list now;
@@ -351,9 +363,8 @@ static void visit(struct aif_cpu *c, uint32_t mode)
 		stop(c);
 	if (mode == AIF_CPU_NONE || !prepare(c))
 		return;
-	c->mode = mode;
-	c->rate = AIF_MAX(aif_agent.session.cpu_rate, 1);
-	atomic_store_explicit(&c->on, true, memory_order_release);
+	if (c->mode == AIF_CPU_NONE)
+		start(c, mode);
 	aif_task_list_read(&now);
 	carry(c);
 	scan(c, &now);
@@ -365,7 +376,11 @@ void aif_cpu_tick(struct aif_cpu *c, bool collect)
 	uint32_t mode = collect && s->cpu_rate
 				? atomic_load_explicit(&s->shm->cpu, memory_order_relaxed)
 				: AIF_CPU_NONE;
+	/* The samples of --wall are of waiting threads, too; where there are no samples, waits are told. */
+	bool waits = collect && s->cpu_rate && mode != AIF_CPU_WALL;
 
+	atomic_store_explicit(&c->wait_period_ns, waits ? AIF_NS_PER_S / s->cpu_rate : 0,
+			      memory_order_relaxed);
 	pthread_mutex_lock(&c->lock);
 	visit(c, mode);
 	pthread_mutex_unlock(&c->lock);

@@ -39,6 +39,8 @@ struct aif_cpu {
 		_Atomic uint32_t tid; /* 0 = free */
 		struct aif_cpu_thread *_Atomic thread;
 	} at[AIF_SHM_CPU_THREADS];
+	_Atomic uint64_t
+		wait_period_ns;    /* of one row about waiting (wait.h); 0 = none are wanted */
 	_Atomic uint64_t *told;    /* bit: a copy of the code object with this number is made */
 	uint64_t text_lo, text_hi; /* the agent's code */
 	uint64_t stack_top;        /* an address on the main thread's stack, above all frames */

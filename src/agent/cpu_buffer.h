@@ -8,8 +8,8 @@
  * reads, and the handler's scratch, since the thread's stack may be small.
  *
  * An item is a header (kind << 32 | words) and what it says, in one piece: where it would wrap, a PAD
- * fills the end. An empty queue soon begins at its first word again, so that memory is touched only as far
- * as it is needed between two visits of the helper.
+ * fills the end. An empty queue begins at its first word again, so that memory is touched only as far as it
+ * is needed between two visits of the helper, and all of it is free then.
  */
 
 enum aif_cpu_item {
@@ -60,7 +60,10 @@ struct aif_cpu_thread {
 	/* The queue. */
 	_Alignas(64) _Atomic uint64_t head; /* words ever written */
 	_Alignas(64) _Atomic uint64_t tail; /* words ever read */
-	_Atomic uint32_t lost;
+	_Atomic uint32_t lost;              /* samples */
+	/* The position that is the first word. The writer changes it while the queue is empty, and then the
+	 * reader, who has read all up to head, looks at nothing. */
+	_Atomic uint64_t origin;
 	uint64_t words_len; /* a power of two */
 	uint64_t *words;
 };
@@ -70,27 +73,35 @@ static inline uint64_t aif_cpu_head(enum aif_cpu_item kind, uint64_t words)
 	return (uint64_t)kind << 32 | words;
 }
 
-/* Room for an item, its header written; or NULL, and it is counted. Visible after aif_cpu_commit(). */
+static inline uint64_t *aif_cpu_word(const struct aif_cpu_thread *t, uint64_t position)
+{
+	return &t->words[(position - atomic_load_explicit(&t->origin, memory_order_relaxed)) &
+			 (t->words_len - 1)];
+}
+
+/* Room for an item, its header written, or NULL. Visible after aif_cpu_commit(). */
 static inline void *aif_cpu_reserve(struct aif_cpu_thread *t, enum aif_cpu_item kind, size_t bytes)
 {
 	uint64_t head = atomic_load_explicit(&t->head, memory_order_relaxed),
 		 tail = atomic_load_explicit(&t->tail, memory_order_acquire),
-		 at = head & (t->words_len - 1), words = (bytes + 7) / 8, pad = 0;
+		 words = (bytes + 7) / 8, to_end, pad = 0;
+	uint64_t *at;
 
-	/* The skipped part is taken until the reader has passed it: a quarter at least stays free. */
-	if ((head == tail && at >= t->words_len / 4) || at + words > t->words_len)
-		pad = t->words_len - at;
-	if (head - tail + pad + words > t->words_len) {
-		atomic_fetch_add_explicit(&t->lost, 1, memory_order_relaxed);
+	if (head == tail)
+		atomic_store_explicit(&t->origin, head, memory_order_relaxed);
+	at = aif_cpu_word(t, head);
+	to_end = (uint64_t)(t->words + t->words_len - at);
+	if (words > to_end)
+		pad = to_end;
+	if (head - tail + pad + words > t->words_len)
 		return NULL;
-	}
 	if (pad) {
-		t->words[at] = aif_cpu_head(AIF_CPU_PAD, pad);
+		*at = aif_cpu_head(AIF_CPU_PAD, pad);
 		atomic_store_explicit(&t->head, head + pad, memory_order_release);
-		at = 0;
+		at = t->words;
 	}
-	t->words[at] = aif_cpu_head(kind, words);
-	return &t->words[at];
+	*at = aif_cpu_head(kind, words);
+	return at;
 }
 
 static inline void aif_cpu_commit(struct aif_cpu_thread *t, const void *item)

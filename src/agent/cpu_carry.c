@@ -127,18 +127,13 @@ static void tell_sample(struct aif_cpu *c, struct aif_cpu_thread *t, struct aif_
 		c->lost++;
 }
 
-static const uint64_t *item_at(const struct aif_cpu_thread *t, uint64_t at)
-{
-	return &t->words[at & (t->words_len - 1)];
-}
-
 static void carry_codes(struct aif_cpu *c, struct aif_cpu_thread *t)
 {
 	uint64_t head = atomic_load_explicit(&t->head, memory_order_acquire), at = t->codes_at;
 
-	for (; at != head; at += (uint32_t)*item_at(t, at))
-		if (*item_at(t, at) >> 32 == AIF_CPU_CODE)
-			keep_code(c, (const void *)item_at(t, at));
+	for (; at != head; at += (uint32_t)*aif_cpu_word(t, at))
+		if (*aif_cpu_word(t, at) >> 32 == AIF_CPU_CODE)
+			keep_code(c, (const void *)aif_cpu_word(t, at));
 	t->codes_at = at;
 }
 
@@ -146,9 +141,9 @@ static void carry_samples(struct aif_cpu *c, struct aif_cpu_thread *t, struct ai
 {
 	uint64_t at = atomic_load_explicit(&t->tail, memory_order_relaxed);
 
-	for (; at != t->samples_to; at += (uint32_t)*item_at(t, at))
-		if (*item_at(t, at) >> 32 == AIF_CPU_SAMPLE)
-			tell_sample(c, t, self, (const void *)item_at(t, at));
+	for (; at != t->samples_to; at += (uint32_t)*aif_cpu_word(t, at))
+		if (*aif_cpu_word(t, at) >> 32 == AIF_CPU_SAMPLE)
+			tell_sample(c, t, self, (const void *)aif_cpu_word(t, at));
 	atomic_store_explicit(&t->tail, at, memory_order_release);
 	c->lost += atomic_exchange_explicit(&t->lost, 0, memory_order_relaxed);
 }

@@ -93,6 +93,7 @@ static struct aif_stack_bounds stack_of(const struct aif_cpu *c, struct aif_cpu_
 
 struct native {
 	unsigned depth, stop;
+	bool guessed;
 	bool exact; /* pcs[0] is where the thread was interrupted */
 };
 
@@ -131,7 +132,7 @@ static void native_stack(struct aif_cpu *c, struct aif_cpu_thread *t, const stru
 		aif_unwind_interrupted_frames(aif_agent.session.unwinder, regs, more, bounds,
 					      t->pcs, AIF_MEMO_MAX_DEPTH, t->frames);
 
-	*n = (struct native){.depth = r.depth, .stop = r.stop, .exact = true};
+	*n = (struct native){.depth = r.depth, .stop = r.stop, .guessed = r.guessed, .exact = true};
 	leave_ourselves_out(c, t, n);
 }
 
@@ -225,9 +226,11 @@ static void keep(struct aif_cpu_thread *t, const struct native *n,
 	struct aif_cpu_sample *s =
 		aif_cpu_reserve(t, AIF_CPU_SAMPLE, sizeof(*s) + len * sizeof(s->entries[0]));
 
-	if (!s)
+	if (!s) {
+		atomic_fetch_add_explicit(&t->lost, 1, memory_order_relaxed);
 		return;
-	flags |= n->stop;
+	}
+	flags |= n->stop | (n->guessed ? AIF_WIRE_STACK_GUESSED : 0u);
 	if (aif_interleave(&in, t->order) == AIF_INTERLEAVE_BLOCK)
 		flags |= AIF_WIRE_STACK_BLOCK;
 	if (in.python_cut)

@@ -304,9 +304,22 @@ bool aif_emit_cpu_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint
 	r->time = time;
 	r->weight = weight;
 	r->stack = stack;
-	r->zero = 0;
+	r->waiting = 0;
 	aif_ring_commit(&t->ring);
 	return true;
+}
+
+void aif_emit_wait(struct aif_thread *t, uint64_t since, uint64_t weight, uint32_t stack)
+{
+	struct aif_wire_cpu_sample *r = RESERVE(t, CPU_SAMPLE, cpu_sample, 0, t->tid);
+
+	if (!r)
+		return;
+	r->time = since;
+	r->weight = weight;
+	r->stack = stack;
+	r->waiting = 1;
+	aif_ring_commit(&t->ring);
 }
 
 bool aif_emit_module(struct aif_thread *t, const struct aif_unwind_module *m, const char *path,
@@ -323,6 +336,21 @@ bool aif_emit_module(struct aif_thread *t, const struct aif_unwind_module *m, co
 	r->path_len = (uint16_t)path_len;
 	r->build_id_len = (uint16_t)id_len;
 	append(append((char *)(r + 1), path, path_len), build_id, id_len);
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_jit(struct aif_thread *t, uint64_t lo, uint64_t hi, const char *name)
+{
+	size_t len = strlen(name);
+	struct aif_wire_jit *r = RESERVE(t, JIT, jit, len, 0);
+
+	if (!r)
+		return false;
+	r->lo = lo;
+	r->hi = hi;
+	r->name_len = (uint32_t)len;
+	memcpy(r + 1, name, len);
 	aif_ring_commit(&t->ring);
 	return true;
 }

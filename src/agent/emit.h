@@ -53,6 +53,7 @@ bool aif_emit_pycode(struct aif_thread *t, uint32_t id, const struct aif_python_
 struct aif_emit_shape {
 	uint32_t grid[3], block[3];
 };
+/* After the stack of the same launch, which may make slot-scoped ids start anew. */
 uint32_t aif_emit_shape(struct aif_thread *t, const struct aif_emit_shape *shape);
 
 /* Is the launch that happens now to be captured? Asked once for each; false: it is counted, and nothing
@@ -92,8 +93,11 @@ bool aif_emit_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t
 /* A loss is not counted here. */
 bool aif_emit_cpu_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t weight,
 			 uint32_t stack);
+/* This thread's waiting (wait.h). */
+void aif_emit_wait(struct aif_thread *t, uint64_t since, uint64_t weight, uint32_t stack);
 bool aif_emit_module(struct aif_thread *t, const struct aif_unwind_module *m, const char *path,
 		     bool is_vdso, const char *build_id);
+bool aif_emit_jit(struct aif_thread *t, uint64_t lo, uint64_t hi, const char *name);
 bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t count,
 		   const char *detail);
 

@@ -20,7 +20,8 @@ static inline void aif_thread_set_busy(struct aif_thread *t, enum aif_busy busy)
  * of it then, two loads, is the cost of a dormant agent (bench/standby.sh). */
 static inline bool aif_thread_asleep(void)
 {
-	struct aif_armed *armed = aif_agent.session.armed;
+	struct aif_armed *armed =
+		atomic_load_explicit(&aif_agent.session.armed, memory_order_acquire);
 
 	return armed && !atomic_load_explicit(&armed->on, memory_order_acquire) &&
 	       atomic_load_explicit(&armed->generation, memory_order_relaxed);
@@ -30,7 +31,8 @@ static inline bool aif_thread_asleep(void)
 static inline struct aif_thread *aif_thread_enter(void)
 {
 	struct aif_thread *t = aif_self;
-	struct aif_armed *armed = aif_agent.session.armed;
+	struct aif_armed *armed =
+		atomic_load_explicit(&aif_agent.session.armed, memory_order_acquire);
 
 	if (aif_unlikely(!armed || !atomic_load_explicit(&armed->on, memory_order_acquire) || !t ||
 			 aif_thread_busy(t)))

@@ -17,6 +17,21 @@ void *aif_pages(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+bool aif_pages_shared(const size_t *bytes, void **ret, size_t n)
+{
+	size_t size = 0;
+	uint8_t *memory;
+
+	for (size_t i = 0; i < n; i++)
+		size += AIF_ALIGN_UP(bytes[i], 64);
+	memory = aif_pages(size);
+	for (size_t i = 0; memory && i < n; i++) {
+		ret[i] = memory;
+		memory += AIF_ALIGN_UP(bytes[i], 64);
+	}
+	return memory;
+}
+
 void *aif_arena_alloc(struct aif_arena *a, size_t size)
 {
 	uint8_t *p;

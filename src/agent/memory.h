@@ -11,6 +11,9 @@
 /* Fresh zeroed pages, or NULL. Untouched pages cost nothing. errno is kept. */
 void *aif_pages(size_t size);
 
+/* The same for `n` things at once: ret[i] begins a cache line and has bytes[i]. False: no memory. */
+bool aif_pages_shared(const size_t *bytes, void **ret, size_t n);
+
 /* A bump allocator for what lives as long as the process: descriptions of devices, queues, kernels.
  * Not locked: its owner is. */
 struct aif_arena {

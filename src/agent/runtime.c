@@ -3,6 +3,7 @@
 
 const struct aif_runtime *const aif_runtimes[] = {
 	&aif_runtime_opencl,
+	&aif_runtime_cuda,
 	&aif_runtime_fake,
 	NULL,
 };

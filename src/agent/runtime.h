@@ -21,11 +21,13 @@ struct aif_runtime {
 	 * measured it (budget.h). */
 	uint64_t bound_ns;
 	/* All optional. */
+	void (*collect)(bool on);   /* helper thread; also when nothing has changed */
 	void (*tick)(uint64_t now); /* helper thread, each 250 ms while collecting */
 	void (*leave)(void);  /* the process calls exit(): what is cheap; the vendor may be gone */
 	void (*forked)(void); /* in a child, before its new session: locks may be held by nobody */
 };
 
 extern const struct aif_runtime aif_runtime_opencl;
+extern const struct aif_runtime aif_runtime_cuda;
 extern const struct aif_runtime aif_runtime_fake;
 extern const struct aif_runtime *const aif_runtimes[]; /* NULL-terminated, at most 32 */

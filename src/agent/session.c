@@ -85,6 +85,13 @@ static const char *runtime_name(void)
 	return "";
 }
 
+static void switch_runtimes(bool collect)
+{
+	for (unsigned i = 0; aif_runtimes[i]; i++)
+		if ((aif_agent.session.runtimes & 1u << i) && aif_runtimes[i]->collect)
+			aif_runtimes[i]->collect(collect);
+}
+
 static void tick_runtimes(uint64_t now)
 {
 	for (unsigned i = 0; aif_runtimes[i]; i++)
@@ -163,6 +170,7 @@ static void retire(struct aif_attachment *a, uint64_t now)
 	atomic_store(&s->armed->on, 0);
 	atomic_store(&s->armed->recorder_alive, 0);
 	watch_python(false);
+	switch_runtimes(false);
 	aif_sampler_tick(&aif_agent.sampler, false, now);
 	aif_cpu_tick(&aif_agent.cpu, false);
 	atomic_store(&s->armed->generation, AIF_GENERATION_DORMANT);
@@ -226,11 +234,18 @@ static bool attend(struct aif_attachment *a, uint64_t now)
 	if (alive)
 		s->alive_ns = now;
 	atomic_store_explicit(&s->armed->recorder_alive, alive, memory_order_relaxed);
+	/* What is under way is told while entries still may. */
+	if (!collect)
+		switch_runtimes(false);
 	atomic_store_explicit(&s->armed->on, collect, memory_order_release);
-	if (collect)
+	if (collect) {
+		switch_runtimes(true);
 		tick_runtimes(now);
+	}
 	aif_sampler_tick(&aif_agent.sampler, collect, now);
 	aif_cpu_tick(&aif_agent.cpu, collect);
+	if (collect)
+		aif_unwinder_look(s->unwinder);
 	publish(a);
 	if (command == AIF_COMMAND_END || (s->standby.shown && now - s->alive_ns >= GONE_NS))
 		retire(a, now);
@@ -463,7 +478,7 @@ static const struct aif_call *own_recorder(struct aif_call *call)
 
 static int first_start(struct aif_session *s)
 {
-	struct aif_armed *armed;
+	struct aif_armed *armed = NULL;
 	struct aif_call call;
 	int r;
 
@@ -518,6 +533,9 @@ bool aif_session_rearm(void)
 	if (!atomic_load_explicit(&s->helped, memory_order_relaxed) ||
 	    !atomic_compare_exchange_strong(&s->armed->attaching, &idle, 1))
 		return false; /* another thread is at it: this launch is counted */
+	/* It may have been at it, and be done by now. */
+	if (atomic_load(&s->armed->generation))
+		goto out;
 	/* Only this thread of the parent lives on here; locks are as they were at the fork. */
 	aif_threads_forked(&aif_agent.threads);
 	aif_sampler_forked(&aif_agent.sampler);
@@ -537,6 +555,7 @@ bool aif_session_rearm(void)
 		atomic_store(&s->armed->on, 0);
 		atomic_store(&s->armed->generation, AIF_GENERATION_LOST);
 	}
+out:
 	atomic_store(&s->armed->attaching, 0);
 	return atomic_load(&s->armed->on);
 }

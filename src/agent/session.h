@@ -76,7 +76,7 @@ struct aif_attachment {
 #define AIF_ATTACHMENTS 4
 
 struct aif_session {
-	struct aif_armed *armed; /* NULL until the first runtime starts */
+	_Atomic(struct aif_armed *) armed; /* NULL until the first runtime starts */
 	atomic_bool starting;
 	uint32_t generation; /* outlives forks */
 	uint32_t runtimes;   /* bit i: aif_runtimes[i] has started */

@@ -17,6 +17,8 @@
 
 /* Cleaners of /tmp take what is days old. */
 #define CHECK_EACH_NS (60 * AIF_NS_PER_S)
+/* What lies there need not be a file: opening a pipe would wait for its other end. */
+#define OPEN_HOSTILE (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
 static int describe(struct aif_standby_page *page, enum aif_standby_level level,
 		    const char *runtime)
@@ -149,7 +151,7 @@ static int page_open(const struct aif_standby *s, const char *dir)
 
 	if (dirfd < 0)
 		return dirfd;
-	fd = openat(dirfd, s->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(dirfd, s->name, OPEN_HOSTILE);
 	close(dirfd);
 	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_ino != s->inode)) {
 		close(fd);
@@ -196,7 +198,7 @@ static bool read_recording(int dirfd, const char *dir, const char *name, struct 
 
 	if (snprintf(path, sizeof(path), "%s/about", name) >= (int)sizeof(path))
 		return false;
-	fd = openat(dirfd, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(dirfd, path, OPEN_HOSTILE);
 	if (fd < 0)
 		return false;
 	n = read(fd, &about, sizeof(about));
@@ -252,18 +254,20 @@ bool aif_standby_wait(struct aif_standby *s, uint64_t ns)
 
 bool aif_standby_answer(struct aif_standby *s, const char *dir, struct aif_call *ret)
 {
-	struct aif_standby_page page = {.bell = s->answered};
+	struct aif_standby_page page;
 	int fd = page_open(s, dir);
+	ssize_t n;
 	bool rung;
 
-	if (fd < 0) {
-		/* It still rings: only a page of our own makes it stop. */
+	n = fd < 0 ? 0 : pread(fd, &page, sizeof(page), 0);
+	if (fd >= 0)
+		close(fd);
+	if (n != (ssize_t)sizeof(page)) {
+		/* Gone or cut short. It still rings: only a page of our own makes it stop. */
 		s->shown = false;
 		return false;
 	}
-	rung = pread(fd, &page, sizeof(page), 0) == (ssize_t)sizeof(page) &&
-	       page.bell != s->answered;
-	close(fd);
+	rung = page.bell != s->answered;
 	s->answered = page.bell;
 	return rung && page.recorder && call_of(&page.call, dir, ret);
 }

@@ -20,12 +20,17 @@ static void give_back(void *arg)
 {
 	struct aif_threads *threads = &aif_agent.threads;
 	struct aif_thread *t = arg;
+	uint32_t generation;
 
 	aif_self = NULL;
 	aif_thread_set_busy(t, AIF_BUSY_ENTRY);
-	/* In a child that has not met the recorder again, or when nobody records any more, the slot is not
-	 * there. */
-	if (t->slot && t->generation == aif_agent.session.armed->generation) {
+	generation = atomic_load(&aif_agent.session.armed->generation);
+	/* A child that has not met the recorder again: no slot is there, and a thread that is not may hold
+	 * the lock. */
+	if (!generation)
+		return;
+	/* When nobody records any more, the slot is not there. */
+	if (t->slot && t->generation == generation) {
 		aif_emit_block_ended(t, 0, aif_now_ns());
 		atomic_store_explicit(&t->slot->owner, 0, memory_order_release);
 	}
@@ -57,11 +62,6 @@ void aif_threads_forked(struct aif_threads *threads)
 	pthread_mutex_init(&threads->lock, NULL);
 }
 
-struct part {
-	void *to; /* the pointer that gets it */
-	size_t bytes;
-};
-
 static void *memo_new(struct aif_threads *threads)
 {
 	void *memo = NULL;
@@ -77,44 +77,36 @@ static void *memo_new(struct aif_threads *threads)
 
 static struct aif_thread *make(void)
 {
+	enum { SELF, STACKS, SHAPES, CODES, PCS, FRAMES, SPS, ENTRIES, PYTHON, ORDER, CODE, PARTS };
 	struct aif_thread *t;
-	void *stacks, *shapes, *codes, *self;
-	struct part parts[] = {
-		{&self, sizeof(*t)},
-		{&stacks, aif_idtable_bytes(4 * AIF_THREAD_STACKS)},
-		{&shapes, aif_idtable_bytes(2 * AIF_THREAD_SHAPES)},
-		{&codes, aif_idtable_bytes(2 * AIF_THREAD_CODES)},
-		{NULL, AIF_MEMO_MAX_DEPTH * sizeof(t->pcs[0])},
-		{NULL, (AIF_MEMO_MAX_DEPTH + 1) * sizeof(t->frames[0])},
-		{NULL, AIF_MEMO_MAX_DEPTH * sizeof(t->sps[0])},
-		{NULL, AIF_WIRE_MAX_DEPTH * sizeof(t->entries[0])},
-		{NULL, AIF_THREAD_PYTHON * sizeof(t->python[0])},
-		{NULL, AIF_WIRE_MAX_DEPTH * sizeof(t->order[0])},
-		{NULL, AIF_PYTHON_CODE_BUFFER},
+	const size_t bytes[PARTS] = {
+		[SELF] = sizeof(*t),
+		[STACKS] = aif_idtable_bytes(4 * AIF_THREAD_STACKS),
+		[SHAPES] = aif_idtable_bytes(2 * AIF_THREAD_SHAPES),
+		[CODES] = aif_idtable_bytes(2 * AIF_THREAD_CODES),
+		[PCS] = AIF_MEMO_MAX_DEPTH * sizeof(t->pcs[0]),
+		[FRAMES] = (AIF_MEMO_MAX_DEPTH + 1) * sizeof(t->frames[0]),
+		[SPS] = AIF_MEMO_MAX_DEPTH * sizeof(t->sps[0]),
+		[ENTRIES] = AIF_WIRE_MAX_DEPTH * sizeof(t->entries[0]),
+		[PYTHON] = AIF_THREAD_PYTHON * sizeof(t->python[0]),
+		[ORDER] = AIF_WIRE_MAX_DEPTH * sizeof(t->order[0]),
+		[CODE] = AIF_PYTHON_CODE_BUFFER,
 	};
-	size_t size = 0;
-	uint8_t *memory;
+	void *at[PARTS];
 
-	for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++)
-		size += AIF_ALIGN_UP(parts[i].bytes, 64);
-	memory = aif_pages(size);
-	if (!memory)
+	if (!aif_pages_shared(bytes, at, PARTS))
 		return NULL;
-	t = (struct aif_thread *)memory;
-	parts[4].to = &t->pcs;
-	parts[5].to = &t->frames;
-	parts[6].to = &t->sps;
-	parts[7].to = &t->entries;
-	parts[8].to = &t->python;
-	parts[9].to = &t->order;
-	parts[10].to = &t->code;
-	for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++) {
-		memcpy(parts[i].to, &memory, sizeof(memory));
-		memory += AIF_ALIGN_UP(parts[i].bytes, 64);
-	}
-	aif_idtable_init(&t->stacks, stacks, FIRST_ENTRIES, 4 * AIF_THREAD_STACKS);
-	aif_idtable_init(&t->shapes, shapes, FIRST_ENTRIES / 4, 2 * AIF_THREAD_SHAPES);
-	aif_idtable_init(&t->codes, codes, FIRST_ENTRIES, 2 * AIF_THREAD_CODES);
+	t = at[SELF];
+	t->pcs = at[PCS];
+	t->frames = at[FRAMES];
+	t->sps = at[SPS];
+	t->entries = at[ENTRIES];
+	t->python = at[PYTHON];
+	t->order = at[ORDER];
+	t->code = at[CODE];
+	aif_idtable_init(&t->stacks, at[STACKS], FIRST_ENTRIES, 4 * AIF_THREAD_STACKS);
+	aif_idtable_init(&t->shapes, at[SHAPES], FIRST_ENTRIES / 4, 2 * AIF_THREAD_SHAPES);
+	aif_idtable_init(&t->codes, at[CODES], FIRST_ENTRIES, 2 * AIF_THREAD_CODES);
 	t->memo = memo_new(&aif_agent.threads);
 	t->next_of_all = atomic_load_explicit(&aif_agent.threads.all, memory_order_relaxed);
 	while (!atomic_compare_exchange_weak(&aif_agent.threads.all, &t->next_of_all, t))
@@ -233,6 +225,7 @@ static bool join_session(struct aif_thread *t)
 	struct aif_session *s = &aif_agent.session;
 	const struct aif_attachment *a;
 
+	t->slot = NULL; /* of an older session, whose memory may have gone */
 	if (!hold_session(t))
 		return false;
 	a = t->joined;
@@ -258,6 +251,7 @@ static bool join_session(struct aif_thread *t)
 	t->countdown = (uint32_t)aif_mix64(t->tid) % AIF_EMIT_COST_EACH;
 	if (!aif_thread_announce(t)) {
 		atomic_store_explicit(&t->slot->owner, 0, memory_order_release);
+		t->slot = NULL;
 		return false;
 	}
 	return true;

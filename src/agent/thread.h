@@ -59,6 +59,8 @@ struct aif_thread {
 	uint32_t block;             /* of the overhead budget, at its last launch */
 	uint32_t block_duty_ppm;    /* as it was when that block was chosen */
 	uint64_t block_start, block_launches;
+	uint64_t cpu_ns, cpu_read_ns; /* its CPU time when wait.c read it last, and when that was */
+	uint32_t graph_nodes;         /* of CUDA: made since its last call began */
 	struct aif_stack_bounds bounds;
 	struct aif_idtable stacks, shapes, codes;
 	struct aif_memo *memo; /* NULL: there are too many */

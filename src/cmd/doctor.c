@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/agent_path.h"
 #include "cmd/command.h"
+#include "record/cpu.h"
 #include "record/perf_source.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -85,23 +87,41 @@ static bool probe_drivers(void)
 		say(true, "PoCL", "not installed: no CPU device to sample instructions of", ""));
 }
 
-static bool probe_perf(void)
+/* What the kernel says of it, and what helps if it refused (r): its own setting, or a container's filter. */
+static bool say_perf(int r, const char *what, const char *instead)
 {
-	char found[128], paranoid[16] = "?";
+	char found[160], fix[256], paranoid[16] = "";
 	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int r = aif_perf_probe();
+	bool allowed;
 
 	if (f) {
 		if (fgets(paranoid, sizeof(paranoid), f))
 			paranoid[strcspn(paranoid, "\n")] = '\0';
 		fclose(f);
 	}
+	allowed = *paranoid && atoi(paranoid) <= 2;
 	snprintf(found, sizeof(found), "perf_event_open %s%s (kernel.perf_event_paranoid = %s)",
-		 r ? "is refused: " : "works", r ? strerror(-r) : "", paranoid);
-	return say(
-		!r, "device samples", found,
-		"sysctl kernel.perf_event_paranoid=2, or run with CAP_PERFMON; timers in the target "
-		"are used instead");
+		 r ? "is refused: " : "works", r ? strerror(-r) : "", *paranoid ? paranoid : "?");
+	snprintf(fix, sizeof(fix), "%s; %s",
+		 r == -ENOSYS || !f ? "this kernel has no perf_event"
+		 : allowed ? "a filter of system calls forbids it: docker run --cap-add PERFMON, "
+			     "or a seccomp profile that allows perf_event_open"
+			   : "sysctl kernel.perf_event_paranoid=2, or run with CAP_PERFMON",
+		 instead);
+	return say(!r, what, found, fix);
+}
+
+static bool probe_perf(void)
+{
+	return say_perf(aif_perf_probe(), "device samples",
+			"until then timers in the target sample CPU devices");
+}
+
+static bool probe_cpu(void)
+{
+	return say_perf(aif_cpu_probe(), "CPU samples",
+			"until then only record --wall has any, whose signals may interrupt system "
+			"calls of the target");
 }
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
@@ -113,9 +133,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	ok &= probe_loader();
 	ok &= probe_drivers();
 	ok &= probe_perf();
+	ok &= probe_cpu();
 	puts("\nwith                               these frames are there\n"
-	     "nothing                            stacks, kernels, times, copies; instructions by timers\n"
-	     "kernel.perf_event_paranoid <= 2    the same, instructions without touching the target\n"
+	     "nothing                            stacks, kernels, times, copies; instructions by timers;\n"
+	     "                                   CPU time with --wall\n"
+	     "kernel.perf_event_paranoid <= 2    the same, instructions and CPU time without timers\n"
 	     "CAP_PERFMON or root                the same, whatever the sysctl says");
 	return ok ? AIF_EXIT_OK : AIF_EXIT_FAILURE;
 }

@@ -2,6 +2,7 @@
 #include "cmd/agent_path.h"
 #include "cmd/command.h"
 #include "record/attach_dir.h"
+#include "wire/handshake.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -29,7 +30,7 @@ struct variable {
 	const char *name;
 	char value[2 * PATH_MAX];
 };
-#define VARIABLES 4
+#define VARIABLES 5
 
 /* `chain`: what is there already stays behind it. */
 static void set(struct variable *v, const char *name, const char *value, bool chain)
@@ -191,6 +192,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	set(&v[1], "OPENCL_LAYERS", agent, chain);
 	set(&v[2], AIF_ENV_STANDBY, dir, false);
 	set(&v[3], AIF_ENV_LEVEL, o->level ? "off" : "graphs", false);
+	set(&v[4], AIF_ENV_CUDA, agent, false);
 	print((enum format)o->format, v, agent, dir);
 	return AIF_EXIT_OK;
 }

@@ -14,7 +14,7 @@ static const struct aif_opt opts[] = {
 	{'i', "input", "FILE", AIF_OPT_STRING, offsetof(struct values, input), 0,
 	 "the profile (aiflame.data)"},
 	{'o', "output", "FILE", AIF_OPT_STRING, offsetof(struct values, output), 0,
-	 "the file to write (aiflame.sqlite)"},
+	 "the file to write, - is standard output (aiflame.sqlite)"},
 	{0, "format", "sqlite", AIF_OPT_CHOICE, offsetof(struct values, format), 0,
 	 "plain SQLite tables, for any other program"},
 	{0},
@@ -51,8 +51,10 @@ const struct aif_command aif_command_export = {
 	.description =
 		"Writes the tables that `aiflame query` shows as plain tables of an SQLite database,\n"
 		"which any other program can open.",
-	.examples = "aiflame export -o run.sqlite\tof aiflame.data\n"
-		    "sqlite3 run.sqlite 'SELECT * FROM kernel_times'\tand then, anywhere\n",
+	.examples =
+		"aiflame export -o run.sqlite\tof aiflame.data\n"
+		"sqlite3 run.sqlite 'SELECT * FROM kernel_times'\tand then, anywhere\n"
+		"aiflame export -o - | ssh host 'cat >run.sqlite'\tstraight to another machine\n",
 	.opts = opts,
 	.defaults = &defaults,
 	.values_size = sizeof(defaults),

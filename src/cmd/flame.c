@@ -37,7 +37,7 @@ static const struct aif_opt opts[] = {
 	{0, "by", "wall|time|samples|launches", AIF_OPT_CHOICE, AT(by), 0,
 	 "what widths are: time shared where work overlaps, durations, or counts (wall)"},
 	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
-	 "how much is folded away and shortened (normal)"},
+	 "how much to show: brief has of libraries only what was called, full has all (normal)"},
 	{0, "lines", NULL, AIF_OPT_FLAG, AT(flame.lines), 0,
 	 "tell frames of one function apart by line"},
 	{0, "focus", "RE", AIF_OPT_STRING, AT(flame.focus), 0,
@@ -300,7 +300,8 @@ const struct aif_command aif_command_flame = {
 	.description =
 		"Draws where device time went: each stack that launched work, its kernels, their instructions.\n"
 		"The wider, the longer. The SVG opens in any browser: click to zoom, / to search, Esc to go\n"
-		"back. With --of cpu it draws where the threads of programs that use a device were on CPUs.\n"
+		"back. With --of cpu it draws where the threads of programs that use a device were on CPUs and,\n"
+		"as [waiting: CALL], how long they waited for the device in calls of its runtime.\n"
 		"FILE may be folded text of any tool (`frame;frame count`), or - for standard input.",
 	.examples = "aiflame flame\taiflame.data to aiflame.svg\n"
 		    "aiflame flame --leaf kernel --focus multiply\tonly stacks through multiply\n"

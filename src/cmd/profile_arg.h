@@ -4,8 +4,6 @@
 #include "profile/attribution.h"
 #include "profile/file.h"
 
-#define AIF_DEFAULT_FILE "aiflame.data"
-
 /* What most views begin with: a profile and its attribution. A zeroed struct may be finished. */
 struct aif_view {
 	const char *path;

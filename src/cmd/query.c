@@ -4,8 +4,11 @@
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 struct values {
 	const char *input;
@@ -25,19 +28,35 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	const char *path = v->input ? v->input : words_len > 1 ? words[0] : AIF_DEFAULT_FILE;
 	struct aif_query *q = NULL;
 	struct aif_profile p = {0};
-	struct aif_buf out = {0};
+	const char *sql = words[words_len - 1];
+	struct aif_out out;
 	int status = AIF_EXIT_FAILURE;
 
+	if (v->input && words_len > 1) {
+		aif_err_set(err, -EINVAL, "query: both '%s' and '%s' are given; give one FILE",
+			    v->input, words[0]);
+		return AIF_EXIT_USAGE;
+	}
+	/* The shortest statement has a space or a bracket. */
+	if (words_len == 1 && (!strpbrk(sql, " \t\n(") || access(sql, F_OK) == 0)) {
+		aif_err_set(err, -EINVAL,
+			    "query: '%s' is no SQL; try aiflame query %s 'SELECT * FROM "
+			    "kernel_times'",
+			    sql, sql);
+		return AIF_EXIT_USAGE;
+	}
 	if (aif_profile_open(path, &p, err) == 0 && aif_query_new(&p, &q, err) == 0 &&
-	    aif_query_print(q, words[words_len - 1], (enum aif_table_format)v->format, &out, err) ==
-		    0)
-		status = aif_view_print(&out, err);
+	    aif_out_open(&out, "-", err) == 0) {
+		if (aif_query_print(q, sql, (enum aif_table_format)v->format, &out, err) < 0)
+			aif_out_abort(&out);
+		else if (aif_out_commit(&out, err) == 0)
+			status = AIF_EXIT_OK;
+	}
 	if (q && aif_query_damaged(q))
 		fprintf(stderr,
 			"aiflame: %s: %" PRIu64
 			" parts of it are damaged: their rows are missing above\n",
 			path, aif_query_damaged(q));
-	aif_buf_finish(&out);
 	aif_query_free(q);
 	aif_profile_finish(&p);
 	return status;

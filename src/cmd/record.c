@@ -31,7 +31,7 @@ static const struct aif_opt opts[] = {
 	{0, "device-rate", "HZ", AIF_OPT_COUNT, AT(device_rate), 0,
 	 "device samples a second and thread, 0 for none (999)"},
 	{'F', "cpu-rate", "HZ", AIF_OPT_COUNT, AT(cpu_rate), 0,
-	 "CPU samples for each second of a thread's CPU time, 0 for none (99)"},
+	 "CPU samples for each second of a thread's CPU time, 0 for none, nor waits (99)"},
 	{0, "wall", NULL, AIF_OPT_FLAG, AT(wall), 0,
 	 "CPU samples by the wall clock, waits included; calls of the command may fail: EINTR"},
 	{0, "device-lines", NULL, AIF_OPT_FLAG, AT(device_lines), 0,

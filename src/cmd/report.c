@@ -5,13 +5,17 @@
 #include "cmd/profile_arg.h"
 #include "export/summary.h"
 
+#include <errno.h>
+
 struct values {
 	const char *input, *sort;
 	int kind, format; /* kind: 1 + enum aif_report_kind, 0 = the first screen */
 	uint32_t limit;
 };
 
-#define AT(field) offsetof(struct values, field)
+#define DEFAULT_LIMIT  40
+#define NO_LIMIT_GIVEN UINT32_MAX
+#define AT(field)      offsetof(struct values, field)
 static const struct aif_opt opts[] = {
 	{'i', "input", "FILE", AIF_OPT_STRING, AT(input), 0, "the profile (aiflame.data)"},
 	{0, "kernels", NULL, AIF_OPT_SET, AT(kind), 1 + AIF_REPORT_KERNELS, "time by kernel"},
@@ -26,7 +30,7 @@ static const struct aif_opt opts[] = {
 	 "for people or for programs"},
 	{0},
 };
-static const struct values defaults = {.limit = 40};
+static const struct values defaults = {.limit = NO_LIMIT_GIVEN};
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
@@ -35,6 +39,12 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	struct aif_buf out = {0};
 	int status = AIF_EXIT_FAILURE;
 
+	if (!v->kind && (v->sort || v->format != AIF_TABLE_PLAIN || v->limit != NO_LIMIT_GIVEN)) {
+		aif_err_set(err, -EINVAL,
+			    "report: --sort, --limit and --format are for tables; choose one: "
+			    "--kernels, --stacks, --copies or --launches");
+		return AIF_EXIT_USAGE;
+	}
 	if (aif_view_open(&view, v->input, words, words_len, NULL, err) < 0)
 		goto out;
 	if (!v->kind) {
@@ -43,7 +53,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		struct aif_report_opts o = {.kind = (enum aif_report_kind)(v->kind - 1),
 					    .format = (enum aif_table_format)v->format,
 					    .sort = v->sort,
-					    .limit = v->limit};
+					    .limit = v->limit == NO_LIMIT_GIVEN ? DEFAULT_LIMIT
+										: v->limit};
 
 		if (aif_report_write(&view.profile, &view.attribution, &o, &out, err) < 0)
 			goto out;
@@ -62,7 +73,8 @@ const struct aif_command aif_command_report = {
 	.summary = "tables: kernels, stacks, copies, launches",
 	.description =
 		"Prints a table of a profile; without a choice, the summary that `record` ended with.\n"
-		"Shares are of the time in which the device was busy.",
+		"`time` sums durations, `wall` shares each moment among what ran in it: its sum, of which\n"
+		"`wall_share` is a share, is the time in which the device was busy.",
 	.examples = "aiflame report --kernels\tthe kernels with the most time\n"
 		    "aiflame report --copies --format csv\tfor a spreadsheet\n",
 	.opts = opts,

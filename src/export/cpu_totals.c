@@ -11,7 +11,7 @@ struct totals {
 	const struct aif_profile *p;
 	const struct aif_attribution_opts *which;
 	struct aif_cpu_totals *to;
-	struct aif_map stacks;  /* stack -> index + 1 */
+	struct aif_map stacks;  /* stack | waiting << 32 -> index */
 	struct aif_map threads; /* those that were met */
 };
 
@@ -35,21 +35,25 @@ static bool is_asked(const struct totals *t, const struct aif_cpu_row *row)
 static int row_add(struct totals *t, const struct aif_cpu_row *row)
 {
 	struct aif_cpu_totals *to = t->to;
+	bool waiting = row->waiting;
+	uint64_t ns = waiting ? row->waiting : row->weight, *sum, both, i,
+		 key = row->stack | (uint64_t)waiting << 32;
 	struct aif_cpu_stack *s;
-	uint64_t i;
 
-	if (!aif_map_get(&t->stacks, row->stack, &i)) {
+	if (!aif_map_get(&t->stacks, key, &i)) {
 		if (aif_grow(&to->stacks, &to->stacks_cap, to->stacks_len + 1, sizeof(*s)) < 0 ||
-		    aif_map_put(&t->stacks, row->stack, to->stacks_len) < 0)
+		    aif_map_put(&t->stacks, key, to->stacks_len) < 0)
 			return -ENOMEM;
 		i = to->stacks_len++;
-		to->stacks[i] = (struct aif_cpu_stack){.stack = row->stack};
+		to->stacks[i] = (struct aif_cpu_stack){.stack = row->stack, .waiting = waiting};
 	}
 	s = &to->stacks[i];
-	s->samples++;
-	s->weight_ns += row->weight;
-	to->samples++;
-	if (__builtin_add_overflow(to->weight_ns, row->weight, &to->weight_ns))
+	s->samples += !waiting;
+	s->weight_ns += ns;
+	to->samples += !waiting;
+	sum = waiting ? &to->waiting_ns : &to->weight_ns;
+	if (__builtin_add_overflow(*sum, ns, sum) ||
+	    __builtin_add_overflow(to->waiting_ns, to->weight_ns, &both))
 		return -EOVERFLOW;
 	return aif_map_put(&t->threads, row->thread, 1);
 }
@@ -95,4 +99,9 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 		       is_wall ? "of wall-clock time" : "on CPU", t->threads,
 		       t->threads == 1 ? "" : "s", (size_t)t->samples,
 		       aif_profile_meta(p, "cpu_rate"));
+	if (t->waiting_ns) {
+		aif_buf_puts(out, "; ");
+		aif_human_ns(out, t->waiting_ns);
+		aif_buf_puts(out, " waiting for devices");
+	}
 }

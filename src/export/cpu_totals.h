@@ -4,16 +4,18 @@
 #include "base/err.h"
 #include "profile/attribution.h"
 
-/* What CPU samples add up to, by stack. */
+/* What CPU samples add up to, by stack; and what threads waited for devices, which no sample has seen. */
 struct aif_cpu_stack {
 	uint32_t stack; /* AIF_NONE: not known */
-	uint64_t weight_ns, samples;
+	bool waiting;
+	uint64_t weight_ns, samples; /* on CPUs, or waiting, which has no samples */
 };
 
 struct aif_cpu_totals {
 	struct aif_cpu_stack *stacks; /* in the order in which they were first met */
 	size_t stacks_len, stacks_cap;
-	uint64_t weight_ns, samples;
+	uint64_t weight_ns, samples; /* on CPUs */
+	uint64_t waiting_ns;
 	size_t threads;
 };
 
@@ -23,6 +25,7 @@ int aif_cpu_totals(const struct aif_profile *p, const struct aif_attribution_opt
 		   struct aif_cpu_totals *ret, struct aif_err *err);
 void aif_cpu_totals_finish(struct aif_cpu_totals *t);
 
-/* "3.2 s on CPU in 4 threads, sampled at 99 Hz": how it was measured belongs to what was. */
+/* "3.2 s on CPU in 4 threads, 317 samples at 99 Hz; 1.5 s waiting for devices": how it was measured belongs
+ * to what was. */
 void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals *t,
 			struct aif_buf *out);

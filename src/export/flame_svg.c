@@ -29,7 +29,7 @@ static const char js[] =
 /* px; flame.js knows PAD and CHAR from the file, the offset of the baseline by itself. */
 enum { PAD = 12, ROW = 18, BOX = 17, BASELINE = 13, TITLE = 32, LINE = 20, BAR = 30, TOOLS = 370 };
 #define CHAR_PX     7.24 /* 12 px of the widest usual monospaced font, DejaVu Sans Mono */
-#define SANS_PX     6.4  /* a letter in the mean, 12 px */
+#define SANS_PX     6.6  /* a letter in the mean, 12 px */
 #define SANS_BIG_PX 11.2 /* 20 px, bold */
 
 /* What browsers show of a tooltip; names go to 20,000 bytes. */
@@ -148,12 +148,18 @@ static void head_put(struct picture *p, struct aif_buf *b)
 		       p->width, p->height, PAD, TITLE);
 	aif_svg_text(b, title, strlen(title),
 		     columns_of((double)p->width - 2 * PAD - TOOLS, SANS_BIG_PX));
-	aif_buf_printf(b, "</text>\n<text id=\"subtitle\" class=\"subtitle\" x=\"%d\" y=\"%u\">",
-		       PAD, TITLE + LINE);
+	/* Its tooltip is all of it, of which the script shows as much as the window has room for. */
+	aif_buf_puts(b, "</text>\n<g><title id=\"told\">");
+	if (o->subtitle)
+		aif_svg_text(b, o->subtitle, strlen(o->subtitle), NAME_COLUMNS);
+	aif_buf_printf(b,
+		       "</title><text id=\"subtitle\" class=\"subtitle\" x=\"%d\" y=\"%u\" "
+		       "data-char=\"%.1f\">",
+		       PAD, TITLE + LINE, SANS_PX);
 	if (o->subtitle)
 		aif_svg_text(b, o->subtitle, strlen(o->subtitle),
 			     columns_of((double)p->width - 2 * PAD, SANS_PX));
-	aif_buf_puts(b, "</text>\n");
+	aif_buf_puts(b, "</text></g>\n");
 	aif_buf_append(b, legend.data, legend.len);
 	b->failed |= aif_buf_failed(&legend);
 	aif_buf_finish(&legend);
@@ -217,6 +223,18 @@ static void details_put(const struct picture *p, struct aif_buf *b, uint32_t nod
 	}
 }
 
+static bool is_inside_kernel(unsigned type)
+{
+	switch (aif_tree_base_type(type)) {
+	case AIF_TREE_LINE:
+	case AIF_TREE_INSTRUCTION:
+	case AIF_TREE_STALL:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* The tooltip. Its first lines are names (*ret_names of them), which the search looks at. */
 static void title_put(const struct picture *p, struct aif_buf *b, const struct aif_flame_box *box,
 		      const char *text, size_t len, unsigned *ret_names)
@@ -224,7 +242,7 @@ static void title_put(const struct picture *p, struct aif_buf *b, const struct a
 	const struct aif_tree *t = p->tree;
 	const struct aif_tree_node *node = &t->nodes[box->node];
 	const struct aif_tree_detail *d = t->details ? &t->details[box->node] : NULL;
-	unsigned type = aif_tree_type_of(t, node->name);
+	unsigned type = aif_tree_type_of(t, node->name), grades = d ? d->grades : 0;
 	const char *between = " \u00b7 ";
 	size_t colours;
 
@@ -249,8 +267,18 @@ static void title_put(const struct picture *p, struct aif_buf *b, const struct a
 	aif_buf_puts(b, aif_palette(&colours)[colour_of(p, box)].name);
 	if (type & AIF_TREE_INLINED)
 		aif_buf_puts(b, ", inlined");
-	for (unsigned g = 0; d && g <= AIF_GRADE_SAMPLED; g++) {
-		if (!(d->grades >> g & 1))
+	/* Executions are measured, what lies inside of a kernel is a share of its samples; that such
+	 * were shared between executions says nothing of the executions themselves. */
+	if (is_inside_kernel(type)) {
+		aif_buf_puts(b, grades ? " \u00b7 by samples" : "");
+		between = ", ";
+		grades &= ~(1u << AIF_GRADE_EXACT);
+	} else if (grades >> AIF_GRADE_APPORTIONED & 1) {
+		grades &= ~(1u << AIF_GRADE_APPORTIONED);
+		grades |= 1u << AIF_GRADE_EXACT;
+	}
+	for (unsigned g = 0; g <= AIF_GRADE_SAMPLED; g++) {
+		if (!(grades >> g & 1))
 			continue;
 		aif_buf_puts(b, between);
 		aif_buf_puts(b, aif_grade_name((enum aif_grade)g));

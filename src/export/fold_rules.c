@@ -12,14 +12,17 @@ enum type_set {
 	TYPE_PYTHON = 4,
 	TYPE_API = 8,
 	TYPE_INTERPRETER = 16,
+	TYPE_MODULE = 32,
+	BY_MODULE = TYPE_INTERPRETER | TYPE_MODULE,
 };
 
 static unsigned types_of(unsigned type)
 {
-	switch (aif_tree_base_type(type)) {
+	switch (aif_tree_base_type(type & ~(unsigned)AIF_FOLD_WITH_PYTHON)) {
 	case AIF_TREE_C:
 	case AIF_TREE_CXX:
-		return TYPE_NATIVE | (type & AIF_TREE_INLINED ? TYPE_INLINED : 0);
+		return TYPE_NATIVE | TYPE_MODULE | (type & AIF_TREE_INLINED ? TYPE_INLINED : 0) |
+		       (type & AIF_FOLD_WITH_PYTHON ? TYPE_INTERPRETER : 0);
 	case AIF_TREE_PYTHON:
 		return TYPE_PYTHON;
 	case AIF_TREE_API:
@@ -56,10 +59,9 @@ enum aif_fold_action aif_fold(enum aif_name_detail detail, unsigned type, const 
 	struct aif_glob_part first;
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(rules); i++) {
-		bool by_module = rules[i].types == TYPE_INTERPRETER;
+		bool by_module = rules[i].types & BY_MODULE;
 
-		if (detail > rules[i].detail ||
-		    !(types_of(type) & (by_module ? TYPE_NATIVE : rules[i].types)) ||
+		if (detail > rules[i].detail || !(types_of(type) & rules[i].types) ||
 		    !aif_glob(rules[i].pattern, by_module ? module : name,
 			      by_module ? strlen(module) : len, &first))
 			continue;

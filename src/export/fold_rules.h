@@ -12,12 +12,15 @@ enum aif_fold_action {
 	AIF_FOLD_START,  /* hidden as long as nothing but such frames was seen from the root on */
 	AIF_FOLD_HIDE,   /* hidden; the caller's tooltip names it */
 	AIF_FOLD_INSIDE, /* the same, if the caller that is shown is of the same type */
-	AIF_FOLD_RENAME, /* shown under the rule's label */
+	AIF_FOLD_INSIDE_MODULE, /* the same, if it is in the same module */
+	AIF_FOLD_RENAME,        /* shown under the rule's label */
 };
 
+/* Or-ed to the type: the profile has Python frames. */
+#define AIF_FOLD_WITH_PYTHON 0x80
+
 /* What to do at this detail with a frame of an enum aif_tree_type (AIF_TREE_INLINED or-ed) and name: the
- * function's for native frames, the label for Python's. `module`: the file's name (without folders)
- * where it is the interpreter's of a profile with Python frames, else "". A label is appended to
- * *ret_label for AIF_FOLD_RENAME only. */
+ * function's for native frames, the label for Python's. `module`: the name of the file that native
+ * code is in, without folders, else "". A label is appended to *ret_label for AIF_FOLD_RENAME only. */
 enum aif_fold_action aif_fold(enum aif_name_detail detail, unsigned type, const char *name,
 			      size_t len, const char *module, struct aif_buf *ret_label);

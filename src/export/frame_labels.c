@@ -21,6 +21,7 @@ struct aif_frame_labels {
 	size_t labels_len, labels_cap;
 	uint32_t *codes; /* of p->codes, in order of module and address */
 	bool has_python;
+	bool *cxx_modules; /* that have a C++ function among the named ones */
 	struct aif_disasm *disasm;
 	uint32_t disasm_arch; /* string; what .disasm is for, NULL if there is none for it */
 	struct aif_buf label, full, place, renamed;
@@ -42,6 +43,20 @@ static int names_index(struct aif_frame_labels *l)
 		l->names[f] = (uint32_t)row;
 	}
 	return 0;
+}
+
+static void cxx_modules_find(struct aif_frame_labels *l)
+{
+	const struct aif_profile *p = l->p;
+
+	for (size_t i = 0; i < p->frame_names_len; i++) {
+		const struct aif_frame *f = &p->frames[p->frame_names[i].frame];
+		const char *name = aif_profile_str(p, p->frame_names[i].name);
+
+		if (f->kind == AIF_FRAME_NATIVE && f->module < p->modules_len &&
+		    aif_frame_type_native(name, strlen(name), "") == AIF_TREE_CXX)
+			l->cxx_modules[f->module] = true;
+	}
 }
 
 static int code_compare(const void *pa, const void *pb, void *arg)
@@ -67,12 +82,14 @@ int aif_frame_labels_new(const struct aif_profile *p, struct aif_tree *t,
 		l->has_python = p->frames[i].kind == AIF_FRAME_PYTHON;
 	l->frames = calloc(p->frames_len + 1, sizeof(*l->frames));
 	l->codes = malloc((p->codes_len + 1) * sizeof(*l->codes));
-	if (!l->frames || !l->codes || names_index(l) < 0) {
+	l->cxx_modules = calloc(p->modules_len + 1, sizeof(*l->cxx_modules));
+	if (!l->frames || !l->codes || !l->cxx_modules || names_index(l) < 0) {
 		aif_frame_labels_free(l);
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < p->codes_len; i++)
 		l->codes[i] = i;
+	cxx_modules_find(l);
 	qsort_r(l->codes, p->codes_len, sizeof(*l->codes), code_compare, (void *)(uintptr_t)p);
 	*ret = l;
 	return 0;
@@ -91,6 +108,7 @@ void aif_frame_labels_free(struct aif_frame_labels *l)
 	free(l->names);
 	free(l->labels);
 	free(l->codes);
+	free(l->cxx_modules);
 	free(l);
 }
 
@@ -108,11 +126,15 @@ static const char *module_path(const struct aif_profile *p, uint32_t module)
 	return module < p->modules_len ? aif_profile_str(p, p->modules[module].path) : "";
 }
 
-/* Code without a name: "[module+0xADDRESS]". */
+/* Code without a name: "[module+0xADDRESS]", or "[jit 0xADDRESS]" if it is in no file. */
 static void place_put(struct aif_buf *b, const struct aif_profile *p, const struct aif_frame *f)
 {
 	const char *module = base_name(module_path(p, f->module));
 
+	if (!strcmp(module, "[jit]")) {
+		aif_buf_printf(b, "[jit 0x%llx]", (unsigned long long)f->address);
+		return;
+	}
 	aif_buf_printf(b, "[%s%s0x%llx]", module, *module ? "+" : "",
 		       (unsigned long long)f->address);
 }
@@ -134,6 +156,7 @@ static int label_add(struct aif_frame_labels *l, unsigned type, enum aif_fold_ac
 	}
 	to = &l->labels[l->labels_len];
 	*to = (struct aif_frame_label){
+		.module = AIF_NONE,
 		.name = aif_tree_name(l->tree, type, (const char *)l->label.data, l->label.len),
 		.full = full,
 		.action = action,
@@ -165,8 +188,8 @@ static enum aif_fold_action label_fold(struct aif_frame_labels *l, unsigned type
 	enum aif_fold_action action;
 
 	aif_buf_clear(&l->renamed);
-	action =
-		aif_fold(l->opts.detail, type, name, len, l->has_python ? module : "", &l->renamed);
+	action = aif_fold(l->opts.detail, l->has_python ? type | AIF_FOLD_WITH_PYTHON : type, name,
+			  len, module, &l->renamed);
 	if (action == AIF_FOLD_RENAME) {
 		aif_buf_clear(&l->label);
 		aif_buf_append(&l->label, l->renamed.data, l->renamed.len);
@@ -194,6 +217,15 @@ static int python_add(struct aif_frame_labels *l, const struct aif_frame_name *n
 		label_fold(l, AIF_TREE_PYTHON, (const char *)l->label.data, l->label.len, ""));
 }
 
+/* Not every function of C++ shows it in its name: main(), and what is extern "C". */
+static bool is_cxx(const struct aif_frame_labels *l, const struct aif_frame *f, const char *name,
+		   const char *file)
+{
+	return aif_frame_type_is_cxx_file(file) ||
+	       (!strcmp(name, "main") && f->module < l->p->modules_len &&
+		l->cxx_modules[f->module]);
+}
+
 static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, const char *name,
 		      const struct aif_frame_name *n, bool is_inlined)
 {
@@ -203,7 +235,10 @@ static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, con
 				: aif_frame_type_native(name, len, module_path(l->p, f->module));
 	const char *file = n ? aif_profile_str(l->p, n->file) : "";
 	enum aif_fold_action action;
+	int r;
 
+	if (type == AIF_TREE_C && is_cxx(l, f, name, file))
+		type = AIF_TREE_CXX;
 	if (is_inlined)
 		type |= AIF_TREE_INLINED;
 	label_begin(l);
@@ -218,7 +253,10 @@ static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, con
 		aif_buf_putc(&l->label, ')');
 	}
 	aif_buf_append(&l->full, name, len);
-	return label_add(l, type, action);
+	r = label_add(l, type, action);
+	if (r == 0)
+		l->labels[l->labels_len - 1].module = f->module;
+	return r;
 }
 
 static int mark_add(struct aif_frame_labels *l, const char *text)

@@ -13,6 +13,7 @@
 struct aif_frame_label {
 	uint32_t name; /* in the tree */
 	uint32_t full; /* in tree->full: the name in full, AIF_STR_NONE if the label says it all */
+	uint32_t module; /* of native code, else AIF_NONE */
 	enum aif_fold_action action;
 };
 

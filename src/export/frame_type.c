@@ -47,6 +47,18 @@ unsigned aif_frame_type_native(const char *name, size_t len, const char *path)
 	return is_cxx(name, len) ? AIF_TREE_CXX : AIF_TREE_C;
 }
 
+bool aif_frame_type_is_cxx_file(const char *path)
+{
+	static const char *const suffixes[] = {".cc",  ".cpp", ".cxx", ".c++", ".C",  ".hh",
+					       ".hpp", ".hxx", ".tcc", ".cu",  ".cuh"};
+	const char *dot = strrchr(path, '.');
+
+	for (size_t i = 0; dot && i < AIF_ARRAY_LEN(suffixes); i++)
+		if (!strcmp(dot, suffixes[i]))
+			return true;
+	return false;
+}
+
 /* Python frames of the tools that write folded text: "f (file.py)", "f (file.py:12)",
  * "file.py:f:12", "file.py(12): f", and CPython's own "<module>", "<frozen x>". */
 static bool is_python(const char *name, size_t len)
@@ -68,7 +80,8 @@ unsigned aif_frame_type_guess(const char *name, size_t len)
 		return AIF_TREE_PYTHON;
 	if (function_is_api(name, len))
 		return AIF_TREE_API;
-	if (aif_glob("[[]*+0x*]", name, len, NULL)) /* code without a symbol */
+	if (aif_glob("[[]*+0x*]", name, len, NULL) || /* code without a symbol */
+	    aif_glob("[[]jit] *", name, len, NULL) || aif_glob("[[]jit 0x*]", name, len, NULL))
 		return AIF_TREE_C;
 	if (aif_glob("[[]*]", name, len, NULL) || (len == 1 && name[0] == '-'))
 		return AIF_TREE_MARK;

@@ -80,8 +80,11 @@ static void notes(const struct aif_profile *p, struct aif_buf *out)
 		aif_buf_puts(
 			out,
 			"\nthe recorder was killed in a commit that could not be undone here\n");
-	if (p->notes & AIF_NOTE_TRIMMED)
-		aif_buf_puts(out, "\nold rows were dropped (--keep, --max-size)\n");
+	if (p->notes & AIF_NOTE_TRIMMED) {
+		aif_buf_puts(out, "\nold rows were dropped (--keep, --max-size): only the last ");
+		aif_human_ns(out, p->end_ns - p->kept_ns);
+		aif_buf_puts(out, " are shown\n");
+	}
 }
 
 void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a, const char *path,

@@ -2,10 +2,15 @@
 #include "export/query_print.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* What is held at a time: columns of a plain table are aligned within these many rows. */
+#define PART_ROWS  4096
+#define PART_BYTES (1 << 20)
 
 static void add_value(struct aif_table *t, sqlite3_stmt *stmt, int i)
 {
@@ -36,14 +41,36 @@ static int refused(struct aif_query *q, struct aif_err *err)
 	return aif_err_set(err, -EINVAL, "query: %s", sqlite3_errmsg(aif_query_db(q)));
 }
 
+static int print_rows(struct aif_query *q, sqlite3_stmt *stmt, struct aif_table *t,
+		      enum aif_table_format format, struct aif_out *out, struct aif_err *err)
+{
+	int s = SQLITE_ROW;
+
+	while (s == SQLITE_ROW) {
+		for (size_t n = 0; n < PART_ROWS && t->text.bytes_len < PART_BYTES &&
+				   (s = sqlite3_step(stmt)) == SQLITE_ROW;
+		     n++)
+			for (size_t i = 0; i < t->width; i++)
+				add_value(t, stmt, (int)i);
+		if (s != SQLITE_ROW && s != SQLITE_DONE)
+			return refused(q, err);
+		if (aif_table_print_part(t, format, s == SQLITE_DONE, aif_out_buf(out)) < 0)
+			return aif_err_set(err, -ENOMEM, "out of memory");
+		aif_out_flush_if_full(out);
+		if (out->error)
+			break; /* which the commit will say */
+	}
+	return 0;
+}
+
 int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format format,
-		    struct aif_buf *out, struct aif_err *err)
+		    struct aif_out *out, struct aif_err *err)
 {
 	struct aif_table_column *columns = NULL;
 	sqlite3_stmt *stmt = NULL;
 	struct aif_table t = {0};
 	const char *rest;
-	int width, r = 0, s;
+	int width, r = 0;
 
 	if (sqlite3_prepare_v2(aif_query_db(q), sql, -1, &stmt, &rest) != SQLITE_OK)
 		return refused(q, err);
@@ -64,13 +91,7 @@ int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format 
 		columns[i] = (struct aif_table_column){sqlite3_column_name(stmt, i), AIF_TABLE_ANY};
 	if (!r && width) {
 		aif_table_init(&t, columns, (size_t)width);
-		while ((s = sqlite3_step(stmt)) == SQLITE_ROW)
-			for (int i = 0; i < width; i++)
-				add_value(&t, stmt, i);
-		if (s != SQLITE_DONE)
-			r = refused(q, err);
-		else if (aif_table_print(&t, format, 0, out) < 0)
-			r = aif_err_set(err, -ENOMEM, "out of memory");
+		r = print_rows(q, stmt, &t, format, out, err);
 		aif_table_finish(&t);
 	}
 	sqlite3_finalize(stmt);
@@ -117,28 +138,106 @@ static int copy_table(struct aif_query *q, sqlite3 *to, const char *name)
 	return r == SQLITE_DONE ? SQLITE_OK : r;
 }
 
-int aif_query_export(struct aif_query *q, const char *path, struct aif_err *err)
+static int write_tables(struct aif_query *q, sqlite3 *to)
 {
-	struct aif_buf temp = {0};
-	sqlite3 *to = NULL;
-	int r;
+	int r = sqlite3_exec(to, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN", NULL,
+			     NULL, NULL);
 
-	aif_buf_printf(&temp, "%s.part", path);
-	unlink(aif_buf_str(&temp));
-	r = sqlite3_open(aif_buf_str(&temp), &to);
-	if (r == SQLITE_OK)
-		r = sqlite3_exec(to, "PRAGMA synchronous=OFF; BEGIN", NULL, NULL, NULL);
 	for (size_t i = 0; r == SQLITE_OK && aif_query_table(i); i++)
 		r = copy_table(q, to, aif_query_table(i));
+	return r == SQLITE_OK ? sqlite3_exec(to, AIF_QUERY_VIEWS("") "COMMIT", NULL, NULL, NULL)
+			      : r;
+}
+
+/* Into the file `temp`, which is there and empty. */
+static int export_to(struct aif_query *q, const char *temp, const char *path, struct aif_err *err)
+{
+	sqlite3 *to = NULL;
+	int r = sqlite3_open(temp, &to);
+
 	if (r == SQLITE_OK)
-		r = sqlite3_exec(to, AIF_QUERY_VIEWS("") "COMMIT", NULL, NULL, NULL);
-	if (r != SQLITE_OK)
+		r = write_tables(q, to);
+	if (r != SQLITE_OK && sqlite3_errcode(aif_query_db(q)) == r)
+		aif_err_set(err, -EIO, "export: %s", sqlite3_errmsg(aif_query_db(q)));
+	else if (r != SQLITE_OK)
 		aif_err_set(err, -EIO, "%s: %s", path, to ? sqlite3_errmsg(to) : "out of memory");
-	sqlite3_close(to);
-	if (r == SQLITE_OK && rename(aif_buf_str(&temp), path) < 0)
-		r = aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
-	if (r != SQLITE_OK)
-		unlink(aif_buf_str(&temp));
-	aif_buf_finish(&temp);
+	if (sqlite3_close(to) != SQLITE_OK && r == SQLITE_OK)
+		return aif_err_set(err, -EIO, "%s: cannot be closed", path);
 	return r == SQLITE_OK ? 0 : -EIO;
+}
+
+static int copy_to_stdout(int fd, struct aif_err *err)
+{
+	struct aif_out out;
+	ssize_t n = 1;
+	int r = aif_out_open(&out, "-", err);
+
+	for (off_t at = 0; r == 0 && n > 0 && !out.error; at += n) {
+		uint8_t part[65536];
+
+		n = pread(fd, part, sizeof(part), at);
+		if (n < 0) {
+			r = aif_err_set(err, -errno, "export: %s", strerror(errno));
+			aif_out_abort(&out);
+		} else {
+			aif_buf_append(aif_out_buf(&out), part, (size_t)n);
+			aif_out_flush_if_full(&out);
+		}
+	}
+	return r ? r : aif_out_commit(&out, err);
+}
+
+/* SQLite writes files only: one without a name any more. */
+static int export_to_stdout(struct aif_query *q, struct aif_err *err)
+{
+	const char *dir = getenv("TMPDIR");
+	char *temp = NULL;
+	int fd = -1, r = 0;
+
+	if (isatty(STDOUT_FILENO))
+		return aif_err_set(err, -EINVAL,
+				   "export: standard output is a terminal, an SQLite file is no "
+				   "text; send it on with | or >");
+	if (asprintf(&temp, "%s/aiflame-XXXXXX", dir && *dir ? dir : "/tmp") < 0)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0)
+		r = aif_err_set(err, -errno,
+				"%s: %s; set TMPDIR to a directory that can be "
+				"written",
+				temp, strerror(errno));
+	if (r == 0) {
+		r = export_to(q, temp, temp, err);
+		unlink(temp);
+	}
+	if (r == 0)
+		r = copy_to_stdout(fd, err);
+	if (fd >= 0)
+		close(fd);
+	free(temp);
+	return r;
+}
+
+int aif_query_export(struct aif_query *q, const char *path, struct aif_err *err)
+{
+	struct aif_out out;
+	int r;
+
+	if (!strcmp(path, "-"))
+		return export_to_stdout(q, err);
+	r = aif_out_open(&out, path, err);
+	if (r < 0)
+		return r;
+	if (!out.temp_path)
+		r = aif_err_set(err, -EINVAL,
+				"export: %s is no regular file, which SQLite needs; "
+				"use -o -",
+				path);
+	else
+		r = export_to(q, out.temp_path, path, err);
+	if (r < 0) {
+		aif_out_abort(&out);
+		return r;
+	}
+	return aif_out_commit(&out, err);
 }

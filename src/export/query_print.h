@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "export/out.h"
 #include "export/table.h"
 #include "profile/query.h"
 
-/* Runs one SQL statement and appends its rows. -EINVAL with *err when SQLite refuses it. */
+/* Runs one SQL statement and writes its rows as they come. -EINVAL with *err when SQLite refuses it. */
 int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format format,
-		    struct aif_buf *out, struct aif_err *err);
+		    struct aif_out *out, struct aif_err *err);
 
-/* Writes all tables as plain tables of a new SQLite file, for any other program. */
+/* Writes all tables as plain tables of a new SQLite file, for any other program. "-": to standard
+ * output, by way of a temporary file. */
 int aif_query_export(struct aif_query *q, const char *path, struct aif_err *err);

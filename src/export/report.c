@@ -10,20 +10,28 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Where there is no name. */
+static void place_put(const struct aif_profile *p, const struct aif_frame *f, struct aif_buf *b)
+{
+	const char *path =
+		f->module == AIF_NONE ? "?" : aif_profile_str(p, p->modules[f->module].path);
+
+	if (strrchr(path, '/'))
+		path = strrchr(path, '/') + 1;
+	if (!strcmp(path, "[jit]"))
+		aif_buf_printf(b, "[jit 0x%" PRIx64 "]", f->address);
+	else
+		aif_buf_printf(b, "[%s+0x%" PRIx64 "]", path, f->address);
+}
+
 void aif_report_frame(const struct aif_profile *p, uint32_t frame, struct aif_buf *b)
 {
 	const struct aif_frame_name *name = aif_profile_frame_name(p, frame);
-	const struct aif_frame *f = &p->frames[frame];
-	const char *path;
 
-	if (name) {
+	if (name)
 		aif_buf_puts(b, aif_profile_str(p, name->name));
-		return;
-	}
-	path = f->module == AIF_NONE ? "?" : aif_profile_str(p, p->modules[f->module].path);
-	if (strrchr(path, '/'))
-		path = strrchr(path, '/') + 1;
-	aif_buf_printf(b, "[%s+0x%" PRIx64 "]", path, f->address);
+	else
+		place_put(p, &p->frames[frame], b);
 }
 
 static bool is_api_frame(const struct aif_profile *p, uint32_t frame)
@@ -109,9 +117,9 @@ static uint64_t copy_key(const struct aif_attribution_row *r)
 }
 
 static const struct aif_table_column kernel_columns[] = {
-	{"share", AIF_TABLE_SHARE},   {"time", AIF_TABLE_NS},        {"error", AIF_TABLE_NS},
-	{"wall", AIF_TABLE_NS},       {"launches", AIF_TABLE_COUNT}, {"average", AIF_TABLE_NS},
-	{"samples", AIF_TABLE_COUNT}, {"kernel", AIF_TABLE_TEXT},
+	{"wall_share", AIF_TABLE_SHARE}, {"wall", AIF_TABLE_NS},        {"time", AIF_TABLE_NS},
+	{"error", AIF_TABLE_NS},         {"launches", AIF_TABLE_COUNT}, {"average", AIF_TABLE_NS},
+	{"samples", AIF_TABLE_COUNT},    {"kernel", AIF_TABLE_TEXT},
 };
 
 static int kernels(const struct aif_profile *p, const struct aif_attribution *a,
@@ -126,31 +134,44 @@ static int kernels(const struct aif_profile *p, const struct aif_attribution *a,
 	aif_table_init(t, kernel_columns, AIF_ARRAY_LEN(kernel_columns));
 	for (size_t i = 0; i < n; i++) {
 		aif_table_number(t, aif_share_ppm(s[i].wall, a->conservation.busy_ns));
+		aif_table_number(t, s[i].wall);
 		aif_table_number(t, s[i].time);
 		aif_table_number(t, (uint64_t)sqrt(s[i].variance));
-		aif_table_number(t, s[i].wall);
 		aif_table_number(t, s[i].launches);
 		aif_table_number(t, s[i].launches ? s[i].time / s[i].launches : 0);
 		aif_table_number(t, s[i].samples);
 		aif_table_text(t, aif_report_kernel(p, s[i].kind, s[i].kernel, space));
 	}
 	free(s);
-	return aif_table_sort(t, 3);
+	return aif_table_sort(t, 1);
 }
 
 static const struct aif_table_column stack_columns[] = {
-	{"share", AIF_TABLE_SHARE},    {"time", AIF_TABLE_NS},     {"error", AIF_TABLE_NS},
-	{"launches", AIF_TABLE_COUNT}, {"kernel", AIF_TABLE_TEXT}, {"stack", AIF_TABLE_TEXT},
+	{"wall_share", AIF_TABLE_SHARE}, {"wall", AIF_TABLE_NS},        {"time", AIF_TABLE_NS},
+	{"error", AIF_TABLE_NS},         {"launches", AIF_TABLE_COUNT}, {"kernel", AIF_TABLE_TEXT},
+	{"stack", AIF_TABLE_TEXT},
 };
+
+#define CALLED_BY " < "
 
 static void stack_text(const struct aif_profile *p, uint32_t stack, struct aif_buf *b)
 {
 	aif_buf_clear(b);
 	for (uint32_t s = stack; s != AIF_NONE; s = p->stacks[s].parent) {
+		uint32_t frame = p->stacks[s].frame;
+		const struct aif_frame_name *first = p->frame_names, *name;
+
+		if (frame == AIF_NONE)
+			continue;
 		if (b->len)
-			aif_buf_puts(b, " < ");
-		if (p->stacks[s].frame != AIF_NONE)
-			aif_report_frame(p, p->stacks[s].frame, b);
+			aif_buf_puts(b, CALLED_BY);
+		aif_report_frame(p, frame, b);
+		/* The innermost function was inlined into the ones before it. */
+		for (name = aif_profile_frame_name(p, frame);
+		     name && name > first && name[-1].frame == frame; name--) {
+			aif_buf_puts(b, CALLED_BY);
+			aif_buf_puts(b, aif_profile_str(p, name[-1].name));
+		}
 	}
 }
 
@@ -166,6 +187,7 @@ static int stacks(const struct aif_profile *p, const struct aif_attribution *a, 
 	aif_table_init(t, stack_columns, AIF_ARRAY_LEN(stack_columns));
 	for (size_t i = 0; i < n; i++) {
 		aif_table_number(t, aif_share_ppm(s[i].wall, a->conservation.busy_ns));
+		aif_table_number(t, s[i].wall);
 		aif_table_number(t, s[i].time);
 		aif_table_number(t, (uint64_t)sqrt(s[i].variance));
 		aif_table_number(t, s[i].launches);

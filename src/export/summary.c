@@ -4,6 +4,7 @@
 #include "export/cpu_totals.h"
 #include "export/names.h"
 #include "export/report.h"
+#include "profile/file.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,10 +12,32 @@
 
 #define TOP_KERNELS 5
 #define TOP_TROUBLE 3
+/* What a shell takes as it stands. */
+#define SHELL_PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-=:@%,"
 
 static void put_share(struct aif_buf *b, uint64_t part, uint64_t whole)
 {
 	aif_human_share(b, aif_share_ppm(part, whole));
+}
+
+/* A command to type next, about this file. */
+static void put_command(struct aif_buf *out, const char *command, const char *path)
+{
+	aif_buf_puts(out, command);
+	if (!strcmp(path, AIF_DEFAULT_FILE))
+		return;
+	aif_buf_putc(out, ' ');
+	if (path[strspn(path, SHELL_PLAIN)] == '\0') {
+		aif_buf_puts(out, path);
+		return;
+	}
+	aif_buf_putc(out, '\'');
+	for (; *path; path++)
+		if (*path == '\'')
+			aif_buf_puts(out, "'\\''");
+		else
+			aif_buf_putc(out, *path);
+	aif_buf_putc(out, '\'');
 }
 
 static void ran(const struct aif_profile *p, struct aif_buf *out)
@@ -28,6 +51,11 @@ static void ran(const struct aif_profile *p, struct aif_buf *out)
 	aif_buf_puts(out, aif_profile_meta(p, "host"));
 	aif_buf_puts(out, " for ");
 	aif_human_ns(out, p->end_ns - p->start_ns);
+	if (p->notes & AIF_NOTE_TRIMMED) {
+		aif_buf_puts(out, ", of which the last ");
+		aif_human_ns(out, p->end_ns - p->kept_ns);
+		aif_buf_puts(out, " are kept and shown");
+	}
 	if (*status && strcmp(status, "0"))
 		aif_buf_printf(out, ", exit status %s", status);
 	aif_buf_putc(out, '\n');
@@ -68,7 +96,7 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 }
 
 struct top {
-	uint64_t wall, time, launches, samples, widest;
+	uint64_t wall, launches, widest;
 	uint32_t kind, kernel, stack;
 };
 
@@ -101,9 +129,7 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 				.kind = r->kind, .kernel = r->kernel, .stack = r->stack};
 		}
 		tops[id].wall += r->wall_ns;
-		tops[id].time += r->time_ns;
 		tops[id].launches += r->launches;
-		tops[id].samples += r->samples;
 		aif_map_get(&by_stack, id << 32 | r->stack, &sum);
 		sum += r->wall_ns;
 		aif_map_put(&by_stack, id << 32 | r->stack, sum);
@@ -127,7 +153,7 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 			       aif_buf_str(&cell), (int)width,
 			       aif_report_kernel(p, tops[i].kind, tops[i].kernel, space));
 		aif_buf_clear(&cell);
-		aif_human_ns(&cell, tops[i].time);
+		aif_human_ns(&cell, tops[i].wall);
 		aif_buf_printf(out, " %8s in %4" PRIu64 "  ", aif_buf_str(&cell), tops[i].launches);
 		aif_buf_clear(&cell);
 		aif_report_caller(p, tops[i].stack, &cell);
@@ -197,14 +223,16 @@ static void grades(const struct aif_attribution *a, struct aif_buf *out)
 }
 
 /* Where the host's time went, if it was sampled. */
-static void cpu(const struct aif_profile *p, struct aif_buf *out)
+static void cpu(const struct aif_profile *p, const char *path, struct aif_buf *out)
 {
 	struct aif_cpu_totals t = {0};
 
-	if (aif_cpu_totals(p, NULL, &t, NULL) == 0 && t.samples) {
+	if (aif_cpu_totals(p, NULL, &t, NULL) == 0 && t.stacks_len) {
 		aif_buf_puts(out, "cpu      ");
 		aif_cpu_totals_say(p, &t, out);
-		aif_buf_puts(out, ": aiflame flame --of cpu\n");
+		aif_buf_puts(out, ": ");
+		put_command(out, "aiflame flame --of cpu", path);
+		aif_buf_putc(out, '\n');
 	}
 	aif_cpu_totals_finish(&t);
 }
@@ -212,6 +240,42 @@ static void cpu(const struct aif_profile *p, struct aif_buf *out)
 static uint64_t meta_number(const struct aif_profile *p, const char *key)
 {
 	return strtoull(aif_profile_meta(p, key), NULL, 10);
+}
+
+struct sampled {
+	double on_ns, all_ns;
+};
+
+static int add_window(void *arg, const struct aif_window_row *rows, size_t n)
+{
+	struct sampled *s = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		double ns = (double)(rows[i].end - rows[i].start);
+
+		if (rows[i].thread != AIF_NONE || rows[i].end <= rows[i].start)
+			continue;
+		s->on_ns += ns * AIF_MIN(rows[i].p_ppm, 1000000u) / 1e6;
+		s->all_ns += ns;
+	}
+	return 0;
+}
+
+/* What being ready to sample cost the threads of CPU devices, and how much of it that was cut to. */
+static void sampling_cost(const struct aif_profile *p, struct aif_buf *out)
+{
+	uint64_t ns = meta_number(p, "cost.sampling_ns");
+	struct sampled s = {0};
+
+	if (!*aif_profile_meta(p, "cost.sampling_ns"))
+		return;
+	aif_buf_puts(out, "; sampling the device's threads about ");
+	put_share(out, ns, p->end_ns - p->start_ns);
+	if (aif_profile_windows(p, add_window, &s, NULL) == 0 && s.on_ns < 0.99 * s.all_ns) {
+		aif_buf_puts(out, ", on for ");
+		aif_human_share(out, (uint64_t)(1e6 * s.on_ns / s.all_ns));
+		aif_buf_puts(out, " of the time");
+	}
 }
 
 static void cost(const struct aif_profile *p, const struct aif_attribution *a, struct aif_buf *out)
@@ -224,10 +288,11 @@ static void cost(const struct aif_profile *p, const struct aif_attribution *a, s
 
 	aif_buf_puts(out, "cost     ");
 	if (agent) {
+		aif_buf_puts(out, "capture ");
 		put_share(out, agent, p->end_ns - p->start_ns);
-		aif_buf_puts(out, " of the time was ours in the target's launches");
+		aif_buf_puts(out, " of the time");
 	} else {
-		aif_buf_puts(out, "too few launches to measure it in the target");
+		aif_buf_puts(out, "too few launches to measure capture");
 	}
 	if (measured && c->launches) {
 		/* While capture is on, the program takes that much longer; launches that were left out
@@ -235,11 +300,12 @@ static void cost(const struct aif_profile *p, const struct aif_attribution *a, s
 		double slow = (double)measured / 1e6,
 		       captured = (double)(c->launches - c->uncaptured);
 
-		aif_buf_printf(out, ", slowdown measured %.2g %%",
+		aif_buf_printf(out, ", slowdown by it measured %.2g %%",
 			       100 * slow * captured / (double)c->launches);
 	}
 	if (asked)
 		aif_buf_printf(out, ", allowed %g %%", (double)asked / 1e4);
+	sampling_cost(p, out);
 	aif_buf_puts(out, "; ");
 	aif_human_ns(out, recorder + meta_number(p, "cost.helper_cpu_ns"));
 	aif_buf_puts(out, " of CPU beside it\n");
@@ -254,7 +320,7 @@ static int by_count(const void *a, const void *b)
 }
 
 /* What did not work, or was lost: the greatest first, with what helps. */
-static void trouble(const struct aif_profile *p, struct aif_buf *out)
+static void trouble(const struct aif_profile *p, const char *path, struct aif_buf *out)
 {
 	const struct aif_loss **sorted = calloc(AIF_MAX(p->losses_len, 1), sizeof(*sorted));
 
@@ -269,8 +335,9 @@ static void trouble(const struct aif_profile *p, struct aif_buf *out)
 			sorted[i]->detail == AIF_NONE ? "" : aif_profile_str(p, sorted[i]->detail);
 
 		if (i == TOP_TROUBLE && p->losses_len > TOP_TROUBLE) {
-			aif_buf_printf(out, "         and %zu more: aiflame info\n",
-				       p->losses_len - TOP_TROUBLE);
+			aif_buf_printf(out, "         and %zu more: ", p->losses_len - TOP_TROUBLE);
+			put_command(out, "aiflame info", path);
+			aif_buf_putc(out, '\n');
 			break;
 		}
 		aif_buf_puts(out, i ? "         " : "trouble  ");
@@ -297,6 +364,7 @@ static bool agents_failed(const struct aif_profile *p)
 {
 	for (size_t i = 0; i < p->losses_len; i++)
 		if (p->losses[i].reason == AIF_REASON_HANDSHAKE_FAILED ||
+		    p->losses[i].reason == AIF_REASON_NOT_COVERED_USER ||
 		    p->losses[i].reason == AIF_REASON_WIRE_VERSION)
 			return true;
 	return false;
@@ -335,12 +403,14 @@ static void nothing(const struct aif_profile *p, struct aif_buf *out)
 void aif_summary_write(const struct aif_profile *p, const struct aif_attribution *a,
 		       const char *path, struct aif_buf *out)
 {
+	static const char *const next[] = {"aiflame flame", "aiflame report --kernels",
+					   "aiflame info"};
 	struct aif_buf broken = {0};
 
 	ran(p, out);
 	if (!a->conservation.joined && !a->rows_len) {
 		nothing(p, out);
-		cpu(p, out);
+		cpu(p, path, out);
 	} else {
 		devices(p, a, out);
 		top_kernels(p, a, out);
@@ -348,15 +418,19 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 		aif_summary_quality(p, a, out);
 		grades(a, out);
 		aif_buf_putc(out, '\n');
-		cpu(p, out);
+		cpu(p, path, out);
 		cost(p, a, out);
 	}
 	if (!aif_conservation_check(&a->conservation, &broken))
 		aif_buf_printf(out, "BROKEN   this profile does not add up: %s\n",
 			       aif_buf_str(&broken));
 	aif_buf_finish(&broken);
-	trouble(p, out);
+	trouble(p, path, out);
 	aif_buf_printf(out, "file     %s, ", path);
 	size_of(path, out);
-	aif_buf_puts(out, "; next: aiflame flame, aiflame report --kernels, aiflame info\n");
+	aif_buf_puts(out, "; next: ");
+	for (size_t i = 0; i < AIF_ARRAY_LEN(next); i++) {
+		put_command(out, next[i], path);
+		aif_buf_puts(out, i + 1 < AIF_ARRAY_LEN(next) ? ", " : "\n");
+	}
 }

@@ -13,6 +13,7 @@ void aif_table_init(struct aif_table *t, const struct aif_table_column *columns,
 void aif_table_finish(struct aif_table *t)
 {
 	free(t->cells);
+	free(t->widths);
 	aif_strset_finish(&t->text);
 	*t = (struct aif_table){0};
 }
@@ -159,45 +160,55 @@ static bool is_number(const struct aif_table *t, size_t i)
 	return type == AIF_TABLE_ANY ? cell_text(t, i, &len)[0] == 'n' : type != AIF_TABLE_TEXT;
 }
 
-static int print_plain(const struct aif_table *t, size_t rows, struct aif_buf *out)
+static void pad(struct aif_buf *out, size_t n)
 {
-	size_t *widths = calloc(t->width, sizeof(*widths));
+	for (size_t i = 0; i < n; i++)
+		aif_buf_putc(out, ' ');
+}
+
+static void plain_put(const struct aif_table *t, size_t column, bool right,
+		      const struct aif_buf *cell, struct aif_buf *out)
+{
+	size_t room = t->widths[column] - shown_width(cell->data, cell->len);
+	bool last = column + 1 == t->width;
+
+	pad(out, right ? room : 0);
+	aif_buf_append(out, cell->data, cell->len);
+	pad(out, right || last ? 0 : room);
+	aif_buf_puts(out, last ? "\n" : "  ");
+}
+
+static int print_plain(struct aif_table *t, size_t rows, struct aif_buf *out)
+{
+	bool is_first = !t->widths;
 	struct aif_buf cell = {0};
 
-	if (!widths)
+	if (is_first)
+		t->widths = calloc(t->width, sizeof(*t->widths));
+	if (!t->widths)
 		return -ENOMEM;
-	for (size_t c = 0; c < t->width; c++)
-		widths[c] = strlen(t->columns[c].name);
+	for (size_t c = 0; c < t->width && is_first; c++)
+		t->widths[c] = strlen(t->columns[c].name);
+	for (size_t i = 0; i < rows * t->width; i++) {
+		size_t *width = &t->widths[i % t->width];
+
+		aif_buf_clear(&cell);
+		plain_cell(t, i, &cell);
+		*width = AIF_MAX(*width, shown_width(cell.data, cell.len));
+	}
+	for (size_t c = 0; c < t->width && is_first; c++) {
+		enum aif_table_type type = t->columns[c].type;
+
+		aif_buf_clear(&cell);
+		aif_buf_puts(&cell, t->columns[c].name);
+		plain_put(t, c, type != AIF_TABLE_TEXT && type != AIF_TABLE_ANY, &cell, out);
+	}
 	for (size_t i = 0; i < rows * t->width; i++) {
 		aif_buf_clear(&cell);
 		plain_cell(t, i, &cell);
-		widths[i % t->width] =
-			AIF_MAX(widths[i % t->width], shown_width(cell.data, cell.len));
-	}
-	for (size_t row = 0; row <= rows; row++) {
-		for (size_t c = 0; c < t->width; c++) {
-			bool right = row ? is_number(t, (row - 1) * t->width + c)
-					 : t->columns[c].type != AIF_TABLE_TEXT &&
-						     t->columns[c].type != AIF_TABLE_ANY;
-			bool last = c + 1 == t->width;
-			size_t pad;
-
-			aif_buf_clear(&cell);
-			if (row)
-				plain_cell(t, (row - 1) * t->width + c, &cell);
-			else
-				aif_buf_puts(&cell, t->columns[c].name);
-			pad = widths[c] - shown_width(cell.data, cell.len);
-			for (size_t i = 0; right && i < pad; i++)
-				aif_buf_putc(out, ' ');
-			aif_buf_append(out, cell.data, cell.len);
-			for (size_t i = 0; !right && !last && i < pad; i++)
-				aif_buf_putc(out, ' ');
-			aif_buf_puts(out, last ? "\n" : "  ");
-		}
+		plain_put(t, i % t->width, is_number(t, i), &cell, out);
 	}
 	aif_buf_finish(&cell);
-	free(widths);
 	return 0;
 }
 
@@ -288,22 +299,21 @@ static void raw_cell(const struct aif_table *t, size_t i, struct aif_buf *out,
 
 static void print_csv(const struct aif_table *t, size_t rows, struct aif_buf *out)
 {
-	for (size_t c = 0; c < t->width; c++) {
-		aif_buf_puts(out, c ? "," : "");
+	for (size_t c = 0; c < t->width && !t->rows_printed; c++) {
 		csv_text(out, t->columns[c].name, strlen(t->columns[c].name));
+		aif_buf_putc(out, c + 1 < t->width ? ',' : '\n');
 	}
-	aif_buf_puts(out, "\n");
 	for (size_t i = 0; i < rows * t->width; i++) {
 		raw_cell(t, i, out, csv_text);
 		aif_buf_putc(out, (i + 1) % t->width ? ',' : '\n');
 	}
 }
 
-static void print_json(const struct aif_table *t, size_t rows, struct aif_buf *out)
+static void print_json(const struct aif_table *t, size_t rows, bool is_last, struct aif_buf *out)
 {
-	aif_buf_puts(out, "[");
+	aif_buf_puts(out, t->rows_printed ? "" : "[");
 	for (size_t i = 0; i < rows * t->width; i++) {
-		aif_buf_puts(out, i % t->width ? ", " : i ? ",\n {" : "\n {");
+		aif_buf_puts(out, i % t->width ? ", " : i || t->rows_printed ? ",\n {" : "\n {");
 		json_text(out, t->columns[i % t->width].name,
 			  strlen(t->columns[i % t->width].name));
 		aif_buf_puts(out, ": ");
@@ -311,24 +321,40 @@ static void print_json(const struct aif_table *t, size_t rows, struct aif_buf *o
 		if ((i + 1) % t->width == 0)
 			aif_buf_putc(out, '}');
 	}
-	aif_buf_puts(out, "\n]\n");
+	aif_buf_puts(out, is_last ? "\n]\n" : "");
 }
 
-int aif_table_print(const struct aif_table *t, enum aif_table_format format, size_t limit,
-		    struct aif_buf *out)
+static int print_rows(struct aif_table *t, enum aif_table_format format, size_t rows, bool is_last,
+		      struct aif_buf *out)
 {
-	size_t rows = t->cells_len / t->width;
 	int r = 0;
 
 	if (t->failed)
 		return -ENOMEM;
-	if (limit)
-		rows = AIF_MIN(rows, limit);
 	if (format == AIF_TABLE_CSV)
 		print_csv(t, rows, out);
 	else if (format == AIF_TABLE_JSON)
-		print_json(t, rows, out);
+		print_json(t, rows, is_last, out);
 	else
 		r = print_plain(t, rows, out);
+	t->rows_printed += rows;
 	return r ? r : aif_buf_failed(out) ? -ENOMEM : 0;
+}
+
+int aif_table_print(struct aif_table *t, enum aif_table_format format, size_t limit,
+		    struct aif_buf *out)
+{
+	size_t rows = t->cells_len / t->width;
+
+	return print_rows(t, format, limit ? AIF_MIN(rows, limit) : rows, true, out);
+}
+
+int aif_table_print_part(struct aif_table *t, enum aif_table_format format, bool is_last,
+			 struct aif_buf *out)
+{
+	int r = print_rows(t, format, t->cells_len / t->width, is_last, out);
+
+	t->cells_len = 0;
+	aif_strset_finish(&t->text);
+	return r;
 }

@@ -29,6 +29,10 @@ struct aif_table {
 	size_t cells_len, cells_cap;
 	struct aif_strset text;
 	bool failed; /* memory ran out: nothing is printed */
+
+	/* Of aif_table_print_part. */
+	size_t rows_printed;
+	size_t *widths; /* shown, by column */
 };
 
 void aif_table_init(struct aif_table *t, const struct aif_table_column *columns, size_t width);
@@ -46,8 +50,13 @@ int aif_table_column(const struct aif_table *t, const char *name);
 int aif_table_sort(struct aif_table *t, int column);
 
 /* At most `limit` rows (0 = all). 0 or -ENOMEM. */
-int aif_table_print(const struct aif_table *t, enum aif_table_format format, size_t limit,
+int aif_table_print(struct aif_table *t, enum aif_table_format format, size_t limit,
 		    struct aif_buf *out);
+
+/* For tables of any length: prints the rows that are there and forgets them; the last part ends the
+ * table. Columns of the plain format are as wide as the widest cell so far. 0 or -ENOMEM. */
+int aif_table_print_part(struct aif_table *t, enum aif_table_format format, bool is_last,
+			 struct aif_buf *out);
 
 /* "1.23 s", "45.6 ms", "789 us", "12 ns"; "4.0 MiB"; "12.3 %"; "1,234,567". */
 void aif_human_ns(struct aif_buf *b, uint64_t ns);

@@ -12,8 +12,8 @@
 
 /* Where a stack ends up in the tree. Callers are shared, so each stack's last frame is placed once. */
 struct place {
-	uint32_t node;
-	uint8_t hits; /* enum aif_filter_hit */
+	uint32_t node, module; /* module: of the last frame, AIF_NONE if it is not native code */
+	uint8_t hits;          /* enum aif_filter_hit */
 	bool is_known;
 	bool is_started; /* something but the start of a process or thread is below */
 };
@@ -123,12 +123,14 @@ static int label_place(struct towers *t, const struct aif_frame_label *l, struct
 	if (l->action == AIF_FOLD_START && !at->is_started)
 		return 0;
 	at->is_started = true;
-	if (l->action == AIF_FOLD_HIDE || (l->action == AIF_FOLD_INSIDE && caller == type))
+	if (l->action == AIF_FOLD_HIDE || (l->action == AIF_FOLD_INSIDE && caller == type) ||
+	    (l->action == AIF_FOLD_INSIDE_MODULE && at->module == l->module))
 		return at->node ? label_full_add(t, at->node, l, false) : 0;
 	node = aif_tree_child(t->tree, at->node, l->name);
 	if (!node)
 		return -ENOMEM;
 	at->node = node;
+	at->module = l->module;
 	return label_full_add(t, node, l, true);
 }
 
@@ -145,10 +147,10 @@ static int frame_place(struct towers *t, uint32_t frame, struct place *at)
 
 static int mark_place(struct towers *t, const char *text, struct place *ret)
 {
-	struct aif_frame_label l = {.full = AIF_STR_NONE};
+	struct aif_frame_label l = {.full = AIF_STR_NONE, .module = AIF_NONE};
 
 	l.name = aif_tree_name(t->tree, AIF_TREE_MARK, text, strlen(text));
-	*ret = (struct place){.is_known = true};
+	*ret = (struct place){.module = AIF_NONE, .is_known = true};
 	return l.name == AIF_STR_NONE ? -ENOMEM : label_place(t, &l, ret);
 }
 
@@ -157,7 +159,7 @@ static int stack_place(struct towers *t, uint32_t stack, struct place *ret)
 {
 	const struct aif_stack *stacks = t->p->stacks;
 	unsigned flavour;
-	struct place at = {.is_known = true}, *places;
+	struct place at = {.module = AIF_NONE, .is_known = true}, *places;
 	size_t n = 0;
 	int r;
 
@@ -217,7 +219,7 @@ static int inside_place(struct towers *t, const struct aif_attribution_row *row,
 {
 	enum aif_flame_leaf leaf = t->o->leaf;
 	const struct aif_frame_label *l;
-	struct aif_frame_label reason = {.full = AIF_STR_NONE};
+	struct aif_frame_label reason = {.full = AIF_STR_NONE, .module = AIF_NONE};
 	const char *text;
 	size_t len;
 	int r = 0;
@@ -363,6 +365,28 @@ int aif_towers_build(const struct aif_profile *p, const struct aif_attribution *
 
 /* ---- CPU samples --------------------------------------------------------------------------------- */
 
+/* On top of the runtime's call that waits. */
+static int waiting_place(struct towers *t, uint32_t stack, struct place *at)
+{
+	struct aif_frame_label mark = {.full = AIF_STR_NONE, .module = AIF_NONE};
+	const struct aif_frame_label *l = NULL;
+	struct aif_buf text = {0};
+	size_t n = 0, len = 0;
+	const char *call;
+
+	if (stack != AIF_NONE && t->p->stacks[stack].frame != AIF_NONE)
+		l = aif_frame_labels_get(t->labels, t->p->stacks[stack].frame, &n);
+	call = l && n ? aif_tree_text(t->tree, l[n - 1].name, &len) : "";
+	aif_buf_printf(&text, len ? "[waiting: %.*s]" : "[waiting]", (int)len, call);
+	if (!aif_buf_failed(&text))
+		mark.name =
+			aif_tree_name(t->tree, AIF_TREE_MARK, (const char *)text.data, text.len);
+	else
+		mark.name = AIF_STR_NONE;
+	aif_buf_finish(&text);
+	return mark.name == AIF_STR_NONE ? -ENOMEM : label_place(t, &mark, at);
+}
+
 static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
 {
 	uint64_t value = t->o->by == AIF_BY_SAMPLES ? s->samples : s->weight_ns;
@@ -370,6 +394,10 @@ static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
 	struct place at;
 	int r = stack_place(t, s->stack, &at);
 
+	if (!value) /* waits have no samples */
+		return r;
+	if (r == 0 && s->waiting)
+		r = waiting_place(t, s->stack, &at);
 	if (r < 0 || !aif_filter_keeps(&t->filter, at.hits))
 		return r;
 	d = &t->tree->details[at.node];

@@ -144,8 +144,6 @@ static int load_exec(struct loading *l, const struct aif_exec_row *e)
 		group.stack = launch->stack;
 		if (group.kernel == AIF_NONE)
 			group.kernel = launch->kernel;
-	} else {
-		w->c.executions_unjoined++;
 	}
 	run.start = AIF_MIN((uint64_t)AIF_MAX(start, (int64_t)w->from), w->to);
 	run.end = AIF_MIN((uint64_t)AIF_MAX(end, (int64_t)run.start), w->to);
@@ -153,6 +151,7 @@ static int load_exec(struct loading *l, const struct aif_exec_row *e)
 	if (run.start == run.end &&
 	    (start != end || start < (int64_t)w->from || start > (int64_t)w->to))
 		return 0;
+	w->c.executions_unjoined += !launch;
 	if (e->kind == AIF_LAUNCH_KERNEL)
 		run.kernel_name =
 			group.kernel == AIF_NONE ? AIF_NONE - 1 : w->p->kernels[group.kernel].name;
@@ -223,7 +222,9 @@ static void count_lost(struct loading *l)
 	const struct aif_profile *p = l->w->p;
 	uint64_t lost_launches = 0, lost_execs = 0, open;
 
-	c->launches = l->launches_len;
+	/* Launches whose executions --keep dropped are as gone as those are. */
+	for (size_t i = 0; i < l->launches_len; i++)
+		c->launches += l->launches[i].joined || l->launches[i].time >= p->kept_ns;
 	for (size_t i = 0; i < p->losses_len; i++) {
 		const struct aif_loss *loss = &p->losses[i];
 		const char *detail =
@@ -426,13 +427,15 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 	struct aif_attribution_work w = {.p = p, .opts = opts ? opts : &everything};
 	struct loading l = {.w = &w};
 	struct aif_attribution a = {0};
-	uint64_t length = p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0;
+	uint64_t length = p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0, first;
 	int r;
 
 	if (!is_filtered(w.opts) && aif_attribution_cache_get(p, ret) == 0)
 		return 0;
-	w.from = AIF_MIN(w.opts->from_ns, length);
-	w.to = w.opts->to_ns ? AIF_MIN(w.opts->to_ns, length) : length;
+	/* Of what was dropped nobody knows whether it was busy: it is no part of the time looked at. */
+	first = p->kept_ns > p->start_ns ? p->kept_ns - p->start_ns : 0;
+	w.from = AIF_MIN(AIF_MAX(w.opts->from_ns, first), length);
+	w.to = w.opts->to_ns ? AIF_MAX(AIF_MIN(w.opts->to_ns, length), w.from) : length;
 	w.c.first_start_ns = UINT64_MAX;
 	r = load(&l, err);
 	if (!r) {

@@ -121,13 +121,14 @@ static const struct aif_chunk_column cpu_columns[] = {
 	CPU(4, stack, U32, AIF_NONE, RAW, P(CPU_THREAD), P(SELF)),
 	CPU(1, time, U64, 0, P(ONE), P(CPU_THREAD), P_M(CPU_THREAD, CPU_THREAD)),
 	CPU(2, weight, U64, 0, RAW, RAW_M(CPU_THREAD)),
+	CPU(5, waiting, U64, 0, RAW, RAW_M(CPU_THREAD)),
 };
 
 static_assert(sizeof(struct aif_launch_row) == 56, "fields were added: give each a column");
 static_assert(sizeof(struct aif_exec_row) == 56, "fields were added: give each a column");
 static_assert(sizeof(struct aif_sample_row) == 40, "fields were added: give each a column");
 static_assert(sizeof(struct aif_window_row) == 64, "fields were added: give each a column");
-static_assert(sizeof(struct aif_cpu_row) == 24, "fields were added: give each a column");
+static_assert(sizeof(struct aif_cpu_row) == 32, "fields were added: give each a column");
 
 const struct aif_chunk_layout *aif_chunk_layout(enum aif_chunk_kind kind)
 {

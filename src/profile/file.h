@@ -51,6 +51,9 @@ int aif_writer_finish(struct aif_writer *w, uint64_t end_ns, struct aif_err *err
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* What every command takes when no file is named. */
+#define AIF_DEFAULT_FILE "aiflame.data"
+
 /* Opens and checks `path`, loads all tables into *ret, which is finished by aif_profile_finish. */
 int aif_profile_open(const char *path, struct aif_profile *ret, struct aif_err *err);
 

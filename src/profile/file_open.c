@@ -527,6 +527,7 @@ static int load_recording(const struct loader *l)
 	}
 	l->p->start_ns = (uint64_t)sqlite3_column_int64(s, 1);
 	l->p->end_ns = AIF_MAX((uint64_t)sqlite3_column_int64(s, 2), l->p->start_ns);
+	l->p->kept_ns = l->p->start_ns;
 	if (!sqlite3_column_int(s, 3))
 		l->p->notes |= AIF_NOTE_CUT_SHORT;
 	sqlite3_finalize(s);
@@ -536,16 +537,20 @@ static int load_recording(const struct loader *l)
 /* Dropped rows are a loss like any other. */
 static int load_dropped(const struct loader *l)
 {
-	static const char *const names[] = {"rows"};
+	static const char *const names[] = {"rows", "until"};
 	struct aif_loss loss = {AIF_REASON_MAX_SIZE, AIF_NONE, AIF_NONE, AIF_NONE, 0};
 	struct aif_profile *p = l->p;
 	sqlite3_stmt *s;
-	int step, r = select_columns(l, "dropped", names, 1, &s);
+	int step, r = select_columns(l, "dropped", names, 2, &s);
 
 	if (r < 0)
 		return r;
-	while ((step = sqlite3_step(s)) == SQLITE_ROW)
+	while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+		uint64_t until = (uint64_t)sqlite3_column_int64(s, 2);
+
 		loss.count += (uint64_t)sqlite3_column_int64(s, 1);
+		p->kept_ns = AIF_MAX(p->kept_ns, AIF_MIN(until, p->end_ns));
+	}
 	r = step == SQLITE_DONE ? 0 : sqlite_failed(l->db, l->path, l->err);
 	sqlite3_finalize(s);
 	if (r < 0 || !loss.count)

@@ -14,6 +14,9 @@
 /* Launch numbers further apart than this come from different counters. */
 #define LAUNCH_JUMP (UINT64_C(1) << 32)
 
+/* Of a chunk with times of another clock, until the trimming that follows it. */
+#define UNTIL_UNKNOWN 0
+
 /* With more counters than this active in a second, small chunks would cost more than they save. */
 #define MAX_CUTS 64
 
@@ -197,12 +200,13 @@ static int write_chunk(struct aif_writer *w, enum aif_chunk_kind kind, const voi
 		return r;
 	if (s.clock == AIF_CLOCK_MONOTONIC)
 		w->end_ns = AIF_MAX(w->end_ns, s.end);
-	w->chunks[w->chunks_len++] = (struct aif_written_chunk){.id = w->next_chunk++,
-								.bytes = w->chunk.len,
-								.rows = n,
-								.total = s.total,
-								.until = w->end_ns,
-								.kind = kind};
+	w->chunks[w->chunks_len++] = (struct aif_written_chunk){
+		.id = w->next_chunk++,
+		.bytes = w->chunk.len,
+		.rows = n,
+		.total = s.total,
+		.until = s.clock == AIF_CLOCK_MONOTONIC ? w->end_ns : UNTIL_UNKNOWN,
+		.kind = kind};
 	w->chunks_bytes += w->chunk.len;
 	return 0;
 }
@@ -271,9 +275,9 @@ static int drop_chunk(struct aif_writer *w, const struct aif_written_chunk *c, s
 
 	if (r == 0)
 		r = aif_writer_prepare(w, &w->drop,
-				       "INSERT INTO dropped VALUES(?, 1, ?, ?) ON CONFLICT(id) DO "
-				       "UPDATE SET chunks=chunks+1, rows=rows+excluded.rows, "
-				       "total=total+excluded.total",
+				       "INSERT INTO dropped VALUES(?, 1, ?, ?, ?) ON CONFLICT(id) "
+				       "DO UPDATE SET chunks=chunks+1, rows=rows+excluded.rows, "
+				       "total=total+excluded.total, until=excluded.until",
 				       err);
 	if (r < 0)
 		return r;
@@ -284,6 +288,7 @@ static int drop_chunk(struct aif_writer *w, const struct aif_written_chunk *c, s
 	sqlite3_bind_int64(w->drop, 1, c->kind);
 	sqlite3_bind_int64(w->drop, 2, (sqlite3_int64)c->rows);
 	sqlite3_bind_int64(w->drop, 3, (sqlite3_int64)c->total);
+	sqlite3_bind_int64(w->drop, 4, (sqlite3_int64)c->until);
 	return aif_writer_step(w, w->drop, err);
 }
 
@@ -292,6 +297,11 @@ int aif_writer_trim(struct aif_writer *w, uint64_t max_bytes, uint64_t keep_ns, 
 {
 	int r = 0;
 
+	/* What was written since the last time had happened by now, whatever its clock says. */
+	for (size_t i = w->chunks_timed; i < w->chunks_len; i++)
+		if (w->chunks[i].until == UNTIL_UNKNOWN)
+			w->chunks[i].until = now_ns;
+	w->chunks_timed = w->chunks_len;
 	while (r == 0 && w->chunks_first < w->chunks_len) {
 		const struct aif_written_chunk *c = &w->chunks[w->chunks_first];
 		bool old = keep_ns && now_ns > keep_ns && c->until < now_ns - keep_ns;
@@ -309,6 +319,7 @@ int aif_writer_trim(struct aif_writer *w, uint64_t max_bytes, uint64_t keep_ns, 
 		w->chunks_len -= w->chunks_first;
 		memmove(w->chunks, w->chunks + w->chunks_first, w->chunks_len * sizeof(*w->chunks));
 		w->chunks_first = 0;
+		w->chunks_timed = w->chunks_len;
 	}
 	return r;
 }

@@ -36,7 +36,8 @@ struct aif_writer {
 	uint32_t *order;
 	size_t keys_cap, order_cap;
 	struct aif_written_chunk *chunks; /* those in the file, from chunks_first on */
-	size_t chunks_first, chunks_len, chunks_cap;
+	size_t chunks_first, chunks_timed, chunks_len,
+		chunks_cap; /* timed: before it .until is set */
 	uint64_t chunks_bytes;
 	int64_t next_chunk;
 };

@@ -157,10 +157,11 @@ struct aif_window_row {
 	uint64_t launches;                      /* that the thread made in it */
 	uint32_t thread, p_ppm;                 /* share of time that is held on average */
 };
-/* Where a thread was on a CPU. */
+/* Where a thread was on a CPU; or, with `waiting`, where from `time` on it waited for a device. */
 struct aif_cpu_row {
-	uint64_t time;   /* CLOCK_MONOTONIC ns */
-	uint64_t weight; /* ns of CPU time that it stands for */
+	uint64_t time;    /* CLOCK_MONOTONIC ns */
+	uint64_t weight;  /* ns of CPU time that it stands for */
+	uint64_t waiting; /* ns of waiting that it stands for: without CPU time used meanwhile */
 	uint32_t thread, stack;
 };
 
@@ -181,6 +182,8 @@ enum aif_profile_note {
 struct aif_profile {
 	struct aif_strset strings;
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC of the recording's start and end */
+	uint64_t
+		kept_ns; /* bulk rows are complete from here on: start_ns unless AIF_NOTE_TRIMMED */
 	AIF_TABLE(aif_meta, meta);
 	AIF_TABLE(aif_process, processes);
 	AIF_TABLE(aif_thread, threads);

@@ -198,8 +198,7 @@ static void windows_column(struct aif_query *q, size_t row, int column, sqlite3_
 	case 6:
 		return id(ctx, r->held);
 	case 7:
-		return sqlite3_result_double(ctx, r->thread == AIF_NONE ? (r->held ? 1.0 : 0.0)
-									: r->p_ppm / 1e6);
+		return sqlite3_result_double(ctx, r->p_ppm / 1e6);
 	case 8:
 		return number(ctx, r->lost);
 	case 9:
@@ -311,8 +310,10 @@ static void cpu_column(struct aif_query *q, size_t row, int column, sqlite3_cont
 		return id(ctx, t ? t->tid : AIF_NONE);
 	case 3:
 		return id(ctx, r->stack);
-	default:
+	case 4:
 		return number(ctx, r->weight);
+	default:
+		return number(ctx, r->waiting);
 	}
 }
 
@@ -613,8 +614,8 @@ const struct aif_query_table aif_query_tables[] = {
 	 "window, process, device, stack, kernel, pc, reason, count, weight_ns, grade, time_ns, launches, "
 	 "frame, kind, error_ns",
 	 NEEDS_ATTRIBUTION, attributed_rows, NULL, attributed_column, AIF_KEY_OTHER},
-	{"cpu_samples", "time_ns, process, tid, stack, weight_ns", NEEDS_CPU, cpu_rows, NULL,
-	 cpu_column, AIF_KEY_OTHER},
+	{"cpu_samples", "time_ns, process, tid, stack, weight_ns, waiting_ns", NEEDS_CPU, cpu_rows,
+	 NULL, cpu_column, AIF_KEY_OTHER},
 	{"counters", "time_ns, device, name, value", 0, no_rows, NULL, no_column, AIF_KEY_OTHER},
 	BY_ID(strings, "id, text"),
 	BY_ID(frames, "id, kind, module, address, function, line"),

@@ -143,7 +143,7 @@ static const char other_sql[] =
 	"CREATE TABLE string(id INTEGER PRIMARY KEY, value);\n"
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, kind, rows, clock, process, start, end, "
 	"launch_min, launch_max, total, data);\n"
-	"CREATE TABLE dropped(id INTEGER PRIMARY KEY, chunks, rows, total);\n"
+	"CREATE TABLE dropped(id INTEGER PRIMARY KEY, chunks, rows, total, until);\n"
 	"CREATE TABLE cache(name TEXT PRIMARY KEY, data);\n";
 
 void aif_schema_sql(struct aif_buf *ret)

@@ -24,7 +24,7 @@ struct aif_weights {
 	size_t cycles_len, cycles_cap;
 	struct span *off; /* by process and start */
 	size_t off_len;
-	uint64_t uncaptured;
+	uint64_t uncaptured, from;
 };
 
 static int load(void *arg, const struct aif_window_row *rows, size_t n)
@@ -33,6 +33,9 @@ static int load(void *arg, const struct aif_window_row *rows, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_window_row *r = &rows[i];
+
+		if (r->end <= w->from)
+			continue; /* its launches were dropped */
 
 		/* More launches than ns are not a count, but would make sums wrap. */
 		if (r->thread == AIF_NONE || r->end <= r->start || r->launches > r->end - r->start)
@@ -176,8 +179,12 @@ static int find_off(struct aif_weights *w)
 int aif_weights_new(const struct aif_profile *p, struct aif_weights **ret)
 {
 	struct aif_weights *w = calloc(1, sizeof(*w));
-	int r = w ? aif_profile_windows(p, load, w, NULL) : -ENOMEM;
+	int r;
 
+	if (!w)
+		return -ENOMEM;
+	w->from = p->kept_ns;
+	r = aif_profile_windows(p, load, w, NULL);
 	if (!r && !w->blocks_len) {
 		aif_weights_free(w);
 		*ret = NULL;
@@ -185,7 +192,7 @@ int aif_weights_new(const struct aif_profile *p, struct aif_weights **ret)
 	}
 	if (!r)
 		qsort(w->blocks, w->blocks_len, sizeof(*w->blocks), by_thread);
-	for (size_t i = 0, j; w && i < w->blocks_len && !r; i = j) {
+	for (size_t i = 0, j; i < w->blocks_len && !r; i = j) {
 		for (j = i; j < w->blocks_len && w->blocks[j].thread == w->blocks[i].thread; j++)
 			w->uncaptured += w->blocks[j].on ? 0 : w->blocks[j].launches;
 		r = make_cycles(w, i, j);

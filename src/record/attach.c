@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -119,6 +120,7 @@ static int check_wish(struct aif_attach *a, int pid, struct aif_err *err)
 		a->dir = dir;
 		a->owner = st.st_uid;
 		snprintf(a->path, sizeof(a->path), "/proc/self/fd/%d", dir);
+		snprintf(a->shown, sizeof(a->shown), "%s", standby);
 	} else {
 		r = fstat(dir, &st) < 0 || fstat(a->dir, &first) < 0 || st.st_dev != first.st_dev ||
 				    st.st_ino != first.st_ino
@@ -226,39 +228,42 @@ static bool say_once(struct aif_attach *a, ino_t inode)
 }
 
 /* `ctl` and other recorders hold a lock for microseconds, to see whether it can be had. */
-static bool take_lock(int fd)
+static bool take_lock(int fd, int tries)
 {
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-			return true;
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (--tries <= 0)
+			return false;
 		nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
 	}
-	return false;
+	return true;
 }
 
 /* Is there a lock to be had, and do we want it? */
 static bool visit(void *arg, struct aif_standby_entry *e)
 {
 	struct aif_attach *a = arg;
-	bool met = e->pid && has_met(a, e->pid);
+	bool met = e->pid && has_met(a, e->pid), wished = e->pid && is_wished(a, e->pid);
 	struct aif_attach_page *more;
 
 	if (e->uid != a->owner || is_held(a, e->inode))
 		return true;
-	if (!met && a->wants != AIF_WANTS_ALL && !(e->pid && is_wished(a, e->pid)))
+	if (!met &&
+	    (a->wants == AIF_WANTS_NONE ||
+	     (a->wants == AIF_WANTS_SOME && !(e->pid && aif_attach_wanted(a, e->pid, false)))))
 		return true;
 	if (e->page.wire_version != AIF_WIRE_VERSION) {
 		if (say_once(a, e->inode))
 			a->old_agents++;
-		if (e->pid && is_wished(a, e->pid))
+		if (wished)
 			snprintf(a->busy, sizeof(a->busy),
 				 "process %d: carries the agent of another version (%s, this is "
 				 "%s); start it with this one's",
 				 e->pid, e->page.version, AIF_VERSION);
 		return true;
 	}
-	if (!take_lock(e->fd)) {
-		if (e->pid && is_wished(a, e->pid))
+	/* Others are looked at again soon, and there may be many that are recorded already. */
+	if (!take_lock(e->fd, wished ? LOCK_TRIES : 1)) {
+		if (wished)
 			snprintf(a->busy, sizeof(a->busy),
 				 "process %d: is being recorded by %s (process %" PRIu32
 				 "); end that first: aiflame ctl stop %s",
@@ -339,6 +344,20 @@ void aif_attach_met(struct aif_attach *a, int pid)
 
 /* ---- the recording --------------------------------------------------------------------------- */
 
+int aif_attach_as_owner(const struct aif_attach *a)
+{
+	setfsuid(a->owner);
+	if ((uid_t)setfsuid((uid_t)-1) == a->owner) /* which changes nothing, and says what it is */
+		return 0;
+	aif_attach_as_ourselves();
+	return -EPERM;
+}
+
+void aif_attach_as_ourselves(void)
+{
+	setfsuid(geteuid());
+}
+
 static bool remove_ended(void *arg, const struct aif_standby_found *found)
 {
 	if (found->has_ended)
@@ -359,7 +378,8 @@ int aif_attach_open(struct aif_attach *a, const struct aif_record_opts *opts, st
 	if (r < 0)
 		return r;
 	if (a->dir < 0) {
-		aif_standby_default(a->path);
+		aif_standby_default(a->shown);
+		snprintf(a->path, sizeof(a->path), "%s", a->shown);
 		a->dir = aif_standby_open(a->path, a->owner, true);
 		/* Without it a command can still be recorded, only not controlled. */
 		if (a->dir < 0 && a->wants != AIF_WANTS_NONE)
@@ -371,7 +391,9 @@ int aif_attach_open(struct aif_attach *a, const struct aif_record_opts *opts, st
 		if (a->dir < 0)
 			return 0;
 	}
-	aif_standby_recordings(a->dir, remove_ended, &a->dir);
+	if (aif_attach_as_owner(a) == 0)
+		aif_standby_recordings(a->dir, remove_ended, &a->dir);
+	aif_attach_as_ourselves();
 	if (a->wants == AIF_WANTS_SOME) {
 		look(a, aif_now_ns());
 		if (a->busy[0])
@@ -393,6 +415,7 @@ int aif_attach_announce(struct aif_attach *a, const struct aif_welcome_desk *des
 		.started_realtime_ns = aif_clock_ns(CLOCK_REALTIME),
 	};
 	char path[192], new[192];
+	int r;
 
 	if (a->dir < 0 || !desk->in_standby)
 		return 0;
@@ -412,21 +435,22 @@ int aif_attach_announce(struct aif_attach *a, const struct aif_welcome_desk *des
 	/* Under another name until it is locked and whole: who finds it finds us alive. */
 	snprintf(new, sizeof(new), "%s/" AIF_STANDBY_ABOUT_NEW, desk->dir);
 	snprintf(path, sizeof(path), "%s/" AIF_STANDBY_ABOUT, desk->dir);
+	r = aif_attach_as_owner(a);
+	if (r < 0)
+		return r;
 	a->about = open(new, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (a->about < 0)
-		return -errno;
-	if (!take_lock(a->about) || fchown(a->about, a->owner, (gid_t)-1) < 0 ||
-	    pwrite(a->about, &about, sizeof(about), 0) != (ssize_t)sizeof(about) ||
-	    rename(new, path) < 0) {
-		int r = errno ? -errno : -EIO;
-
+	r = a->about < 0 ? -errno : 0;
+	if (!r && (!take_lock(a->about, LOCK_TRIES) ||
+		   pwrite(a->about, &about, sizeof(about), 0) != (ssize_t)sizeof(about) ||
+		   rename(new, path) < 0)) {
+		r = errno ? -errno : -EIO;
 		close(a->about);
 		unlink(new);
 		a->about = -1;
-		return r;
 	}
+	aif_attach_as_ourselves();
 	a->looked_ns = 0;
-	return 0;
+	return r;
 }
 
 void aif_attach_state(struct aif_attach *a, enum aif_standby_state state)

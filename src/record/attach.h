@@ -32,8 +32,9 @@ struct aif_attach_page {
 };
 
 struct aif_attach {
-	int dir;        /* -1: there is none; then nobody can find us */
-	char path[128]; /* of it */
+	int dir;                         /* -1: there is none; then nobody can find us */
+	char path[128];                  /* of it */
+	char shown[AIF_STANDBY_DIR_MAX]; /* the same for people */
 	uid_t owner;
 	enum aif_standby_wants wants;
 	struct aif_attach_wish wish[AIF_RECORD_PIDS];
@@ -52,6 +53,10 @@ struct aif_attach {
 
 /* Who is to be recorded? Refuses what can be known to fail. 0 or -errno with *err. */
 int aif_attach_open(struct aif_attach *a, const struct aif_record_opts *opts, struct aif_err *err);
+/* What is made in the directory, and taken away, is so with its user's rights, not root's: that user may put
+ * links to elsewhere in our way. For this thread, until aif_attach_as_ourselves(). 0 or -EPERM. */
+int aif_attach_as_owner(const struct aif_attach *a);
+void aif_attach_as_ourselves(void);
 /* Recording begins: whoever is found from now on is rung. */
 int aif_attach_announce(struct aif_attach *a, const struct aif_welcome_desk *desk,
 			const struct aif_record_opts *opts, const char *output);

@@ -79,6 +79,15 @@ static bool find_process(struct aif_standby_entry *e, uint64_t own_namespace, co
 	       (aif_standby_maps(e->pid, e->inode, &maps) < 0 || maps.has_page);
 }
 
+/* A text of another's: it ends, and does nothing to the terminal that it is printed on. */
+static void tame(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 127)
+			*text = '?';
+}
+
 static bool read_page(int dir, const char *name, struct aif_standby_entry *e)
 {
 	size_t len = strlen(name), suffix = sizeof(AIF_STANDBY_SUFFIX) - 1;
@@ -97,9 +106,10 @@ static bool read_page(int dir, const char *name, struct aif_standby_entry *e)
 		return false;
 	e->inode = st.st_ino;
 	e->uid = st.st_uid;
-	e->page.runtime[sizeof(e->page.runtime) - 1] = '\0';
-	e->page.version[sizeof(e->page.version) - 1] = '\0';
-	e->page.call.name[sizeof(e->page.call.name) - 1] = '\0';
+	tame(e->page.runtime, sizeof(e->page.runtime));
+	tame(e->page.version, sizeof(e->page.version));
+	tame(e->page.call.socket, sizeof(e->page.call.socket));
+	tame(e->page.call.name, sizeof(e->page.call.name));
 	return true;
 }
 
@@ -159,10 +169,10 @@ static bool read_recording(int dir, const char *name, struct aif_standby_found *
 	close(fd);
 	if (n != (ssize_t)sizeof(*a) || a->magic != AIF_STANDBY_MAGIC)
 		return false;
-	a->call.socket[sizeof(a->call.socket) - 1] = '\0';
-	a->call.name[sizeof(a->call.name) - 1] = '\0';
-	a->command[sizeof(a->command) - 1] = '\0';
-	a->output[sizeof(a->output) - 1] = '\0';
+	tame(a->call.socket, sizeof(a->call.socket));
+	tame(a->call.name, sizeof(a->call.name));
+	tame(a->command, sizeof(a->command));
+	tame(a->output, sizeof(a->output));
 	return true;
 }
 

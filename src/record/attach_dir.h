@@ -19,7 +19,7 @@ void aif_standby_default(char path[AIF_STANDBY_DIR_MAX]);
 
 /* A page. fd is the visitor's: it may keep it by setting it to -1. */
 struct aif_standby_entry {
-	struct aif_standby_page page; /* texts are terminated */
+	struct aif_standby_page page; /* texts are terminated, and may be printed */
 	char name[AIF_STANDBY_NAME_MAX];
 	ino_t inode;
 	uid_t uid;
@@ -32,7 +32,7 @@ void aif_standby_pages(int dir, const int *look_for,
 
 /* A recording. */
 struct aif_standby_found {
-	struct aif_standby_recording about; /* texts are terminated */
+	struct aif_standby_recording about; /* texts are terminated, and may be printed */
 	char name[64];                      /* its directory */
 	bool has_ended;
 };

@@ -15,16 +15,19 @@
 
 /* Many programs repeat themselves each few milliseconds, and samples that are exactly as far apart would find
  * some of their functions too often: by 2.5 points of 4 in a loop of 0.7 ms at 999 Hz. So after this many
- * samples the period is another, at random within a tenth of what was asked. Setting it makes the kernel
- * begin a new one, which costs half a sample. */
+ * samples of a thread its period is another, at random within a tenth of what was asked. Setting it makes the
+ * kernel begin a new one, which costs half a sample; a thread that needs longer for a sample than the time
+ * between two changes would never give one. */
 #define SAMPLES_A_PERIOD 100
 
 struct aif_cpu_events {
-	uint64_t random, change_ns; /* when the period is changed next */
+	uint64_t random, change_ns; /* when it is looked next whose period is to change */
 	bool same_namespace;        /* the target's thread numbers are ours */
 	struct {
-		uint32_t tid; /* as listed; 0 = none */
-		int fd;       /* -1 = it could not be had */
+		uint32_t tid;        /* as listed; 0 = none */
+		int fd;              /* -1 = it could not be had */
+		bool is_new;         /* and is to be found */
+		uint64_t changed_ns; /* its CPU time when its period was changed last */
 	} at[AIF_SHM_CPU_THREADS];
 };
 
@@ -100,30 +103,42 @@ static uint32_t inner_tid(int pid, uint32_t tid)
 	return inner;
 }
 
-/* The number by which we know what the target calls `tid`: one of its threads, whatever it says; or 0. */
-static uint32_t thread_of(const struct aif_target *t, uint32_t tid)
+/* Place i's thread, as we know it. */
+static void sample_thread(struct aif_drainer *d, struct aif_target *t, size_t i, uint32_t tid)
 {
-	uint32_t found = 0;
+	int fd = event_open(tid, d->opts->cpu_rate);
+
+	t->cpu->at[i].fd = fd;
+	if (fd < 0 && fd != -ESRCH)
+		aif_store_loss(d->store, AIF_REASON_CPU_TOO_MANY, t->process,
+			       aif_store_puts(d->store, strerror(-fd)), 1);
+}
+
+/* The places that wait for it get their threads, found by what the target calls these: in one go, since each
+ * thread's file must be read. */
+static void find_threads(struct aif_drainer *d, struct aif_target *t)
+{
+	struct aif_cpu_events *e = t->cpu;
 	struct dirent *entry;
 	char path[64];
 	DIR *dir;
 
-	if (t->cpu->same_namespace) {
-		snprintf(path, sizeof(path), "/proc/%d/task/%u", t->pid, tid);
-		return access(path, F_OK) == 0 ? tid : 0;
-	}
 	snprintf(path, sizeof(path), "/proc/%d/task", t->pid);
 	dir = opendir(path);
-	if (!dir)
-		return 0;
-	while (!found && (entry = readdir(dir)) != NULL) {
-		uint32_t outer = (uint32_t)strtoul(entry->d_name, NULL, 10);
+	while (dir && (entry = readdir(dir)) != NULL) {
+		uint32_t outer = (uint32_t)strtoul(entry->d_name, NULL, 10),
+			 inner = outer ? inner_tid(t->pid, outer) : 0;
 
-		if (outer && inner_tid(t->pid, outer) == tid)
-			found = outer;
+		for (size_t i = 0; inner && i < AIF_ARRAY_LEN(e->at); i++)
+			if (e->at[i].is_new && e->at[i].tid == inner) {
+				e->at[i].is_new = false;
+				sample_thread(d, t, i, outer);
+			}
 	}
-	closedir(dir);
-	return found;
+	if (dir)
+		closedir(dir);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(e->at); i++)
+		e->at[i].is_new = false; /* ended, or never there, whatever the target says */
 }
 
 void aif_cpu_start(struct aif_drainer *d, struct aif_target *t)
@@ -160,10 +175,12 @@ void aif_cpu_start(struct aif_drainer *d, struct aif_target *t)
 static void change_period(struct aif_cpu_events *e, uint64_t period)
 {
 	for (size_t i = 0; i < AIF_ARRAY_LEN(e->at); i++) {
-		uint64_t one;
+		uint64_t one, used;
 
-		if (e->at[i].fd < 0)
+		if (e->at[i].fd < 0 || read(e->at[i].fd, &used, sizeof(used)) != sizeof(used) ||
+		    used - e->at[i].changed_ns < SAMPLES_A_PERIOD * period)
 			continue;
+		e->at[i].changed_ns = used;
 		e->random = aif_mix64(e->random + 1);
 		one = period * 9 / 10 + e->random % (period / 5 + 1);
 		ioctl(e->at[i].fd, PERF_EVENT_IOC_PERIOD, &one);
@@ -174,15 +191,16 @@ void aif_cpu_follow(struct aif_drainer *d, struct aif_target *t, uint64_t now)
 {
 	uint64_t period = AIF_NS_PER_S / d->opts->cpu_rate;
 	struct aif_cpu_events *e = t->cpu;
+	bool any_new = false;
 
 	if (now >= e->change_ns) {
-		e->change_ns = now + SAMPLES_A_PERIOD * period;
+		e->change_ns = now + SAMPLES_A_PERIOD / 2 * period;
 		change_period(e, period);
 	}
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(e->at); i++) {
-		uint32_t tid = atomic_load_explicit(&t->shm->cpu_tids[i], memory_order_acquire),
-			 here;
+		uint32_t tid = atomic_load_explicit(&t->shm->cpu_tids[i], memory_order_acquire);
+		char path[64];
 
 		if (tid == e->at[i].tid)
 			continue;
@@ -190,13 +208,16 @@ void aif_cpu_follow(struct aif_drainer *d, struct aif_target *t, uint64_t now)
 			close(e->at[i].fd);
 		e->at[i].tid = tid;
 		e->at[i].fd = -1;
-		here = tid ? thread_of(t, tid) : 0;
-		if (here)
-			e->at[i].fd = event_open(here, d->opts->cpu_rate);
-		if (here && e->at[i].fd < 0 && e->at[i].fd != -ESRCH)
-			aif_store_loss(d->store, AIF_REASON_CPU_TOO_MANY, t->process,
-				       aif_store_puts(d->store, strerror(-e->at[i].fd)), 1);
+		e->at[i].changed_ns = 0;
+		e->at[i].is_new = tid && !e->same_namespace;
+		any_new |= e->at[i].is_new;
+		/* One of its own threads, whatever it says. */
+		snprintf(path, sizeof(path), "/proc/%d/task/%u", t->pid, tid);
+		if (tid && e->same_namespace && access(path, F_OK) == 0)
+			sample_thread(d, t, i, tid);
 	}
+	if (any_new)
+		find_threads(d, t);
 }
 
 void aif_cpu_free(struct aif_cpu_events *e)

@@ -82,6 +82,9 @@ static void turn_window(struct aif_drainer *d, struct aif_target *t, uint64_t no
 			.period_ns = d->opts->device_rate ? AIF_NS_PER_S / d->opts->device_rate : 0,
 			.lost = t->window_lost,
 			.thread = AIF_NONE,
+			.p_ppm = t->perf                         ? aif_perf_share(t->perf)
+				 : sampling != AIF_SAMPLING_NONE ? 1000000
+								 : 0,
 		};
 	t->window = d->windows++;
 	t->window_start = now;
@@ -97,6 +100,12 @@ static bool has_ended(struct aif_target *t)
 	return t->pid > 0 && kill(t->pid, 0) < 0 && errno == ESRCH;
 }
 
+/* Beside --overhead, which is capture's: what sampling CPU devices may cost. */
+static uint32_t sampling_ppm(const struct aif_record_opts *o)
+{
+	return o->all_launches ? 0 : AIF_MAX(o->overhead_ppm / 2, 1);
+}
+
 /* A CPU device has appeared: sample its process, or let the agent do it. */
 static void start_sampling(struct aif_drainer *d, struct aif_target *t, uint64_t now)
 {
@@ -106,7 +115,8 @@ static void start_sampling(struct aif_drainer *d, struct aif_target *t, uint64_t
 	if (!d->opts->device_rate)
 		return;
 	t->window_start = now;
-	r = t->pid > 0 ? aif_perf_new(t->pid, d->opts->device_rate, &t->perf) : -ESRCH;
+	r = t->pid > 0 ? aif_perf_new(t->pid, d->opts->device_rate, sampling_ppm(d->opts), &t->perf)
+		       : -ESRCH;
 	if (!r) {
 		atomic_store(&t->shm->sampling, AIF_SAMPLING_RECORDER);
 		return;
@@ -130,6 +140,7 @@ static void add_stats(struct aif_drain_stats *to, const struct aif_target *t)
 			atomic_load_explicit(&t->shm->cost_error_ppm, memory_order_relaxed);
 	}
 	to->agent_cpu_ns += atomic_load_explicit(&t->shm->helper_cpu_ns, memory_order_relaxed);
+	to->sampling_ns += t->perf ? aif_perf_cost_ns(t->perf) : 0;
 	to->capture_ns += atomic_load_explicit(&t->shm->capture_ns, memory_order_relaxed);
 	to->captures += atomic_load_explicit(&t->shm->captures, memory_order_relaxed);
 }
@@ -163,6 +174,7 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 	aif_ingest_last_blocks(d, t, now);
 	aif_target_losses(d, t);
 	turn_window(d, t, now);
+	aif_jit_names_last(&t->jit, t->pid, d->files);
 	if (t->ended && d->store->p.processes[t->process].end_ns == 0)
 		d->store->p.processes[t->process].end_ns = now;
 	add_stats(&dt->ended, t);
@@ -244,6 +256,7 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 	stats.agent_cpu_ns += dt->ended.agent_cpu_ns;
 	stats.capture_ns += dt->ended.capture_ns;
 	stats.captures += dt->ended.captures;
+	stats.sampling_ns += dt->ended.sampling_ns;
 	stats.samples = d->samples;
 	stats.sampled_by_perf = d->sampled_by_perf > 0;
 	stats.sampled_by_timer = d->sampled_by_timer > 0;

@@ -17,7 +17,8 @@ struct aif_drain_stats {
 	unsigned targets;
 	bool sampled_by_perf, sampled_by_timer;
 	uint64_t agent_cpu_ns, capture_ns, captures;
-	uint64_t uncaptured; /* launches that the overhead budget left out */
+	uint64_t sampling_ns; /* about what sampling the threads of CPU devices cost them */
+	uint64_t uncaptured;  /* launches that the overhead budget left out */
 	/* Of the process that launched most: what capture cost it while it was on, and the standard
 	 * error of that, in 1/1,000,000; 0 = not measured. */
 	uint64_t most_launches;

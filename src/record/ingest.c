@@ -2,6 +2,7 @@
 #include "record/ingest.h"
 
 #include "record/modfiles.h"
+#include "symbolize/demangle.h"
 #include "symbolize/pocl.h"
 
 #include <string.h>
@@ -219,6 +220,34 @@ static uint32_t python_frame(struct aif_ingest *in, uint64_t entry)
 	return aif_pycodes_frame(&in->drainer->pycodes, in->drainer->store, code, (int32_t)entry);
 }
 
+/* A JIT compiler's function that the ring has told of. Another may lie at its place later: each gets its own
+ * frame there. */
+static uint32_t jit_frame(struct aif_ingest *in, const struct aif_range *range, uint64_t pc)
+{
+	struct aif_store *s = in->drainer->store;
+	uint32_t frame = AIF_NONE;
+
+	for (unsigned layer = 1; layer < AIF_JIT_LAYERS; layer++) {
+		uint32_t module = aif_target_jit(in->drainer, in->target, layer);
+		size_t known = s->p.frames_len;
+		uint64_t name;
+
+		frame = aif_store_frame(s, AIF_FRAME_NATIVE, module, pc);
+		if (frame == AIF_NONE)
+			break;
+		if (s->p.frames_len > known) {
+			aif_store_name(s, &(struct aif_frame_name){.frame = frame,
+								   .name = range->name,
+								   .file = AIF_NONE});
+			aif_map_put(&in->target->jit.named, frame, range->name);
+			break;
+		}
+		if (aif_map_get(&in->target->jit.named, frame, &name) && name == range->name)
+			break;
+	}
+	return frame;
+}
+
 static uint32_t native_frame(struct aif_ingest *in, uint64_t entry, uint64_t now)
 {
 	uint64_t pc = entry - 1; /* inside the call instruction */
@@ -226,9 +255,24 @@ static uint32_t native_frame(struct aif_ingest *in, uint64_t entry, uint64_t now
 
 	if (!range)
 		range = aif_target_range(in->drainer, in->target, pc, now);
+	else if (range->has_name)
+		return jit_frame(in, range, pc);
+	if (range && range->module == in->target->jit.modules[0])
+		aif_jit_names_seen(&in->target->jit, in->target->pid, now);
 	return aif_store_frame(in->drainer->store,
 			       range && range->is_kernel ? AIF_FRAME_DEVICE : AIF_FRAME_NATIVE,
 			       range ? range->module : AIF_NONE, range ? pc - range->base : pc);
+}
+
+static void on_jit(struct aif_ingest *in, const struct aif_wire_jit *r)
+{
+	struct aif_store *s = in->drainer->store;
+	struct aif_range range = {.lo = r->lo, .hi = r->hi, .has_name = true};
+
+	range.module = AIF_NONE; /* jit_frame() knows */
+	range.name = aif_jit_names_put(s, (const char *)(r + 1), r->name_len);
+	if (range.name != AIF_NONE)
+		aif_ranges_add(&in->slot->ranges, &range);
 }
 
 static void on_stack(struct aif_ingest *in, const struct aif_wire_stack *r)
@@ -237,9 +281,9 @@ static void on_stack(struct aif_ingest *in, const struct aif_wire_stack *r)
 	uint32_t stack = AIF_NONE, flags = 0;
 	uint64_t now = aif_now_ns();
 
-	if (r->stop & ~(uint32_t)AIF_WIRE_STACK_BLOCK)
+	if (r->stop & ~(uint32_t)(AIF_WIRE_STACK_BLOCK | AIF_WIRE_STACK_GUESSED))
 		flags |= AIF_STACK_TRUNCATED;
-	if (r->stop & AIF_WIRE_STACK_BLOCK)
+	if (r->stop & (AIF_WIRE_STACK_BLOCK | AIF_WIRE_STACK_GUESSED))
 		flags |= AIF_STACK_GUESSED;
 
 	for (uint32_t i = r->depth; i-- > 0;) {
@@ -265,7 +309,9 @@ static bool launch_row(struct aif_drainer *d, struct aif_target *t, const struct
 	uint32_t stream = get(&t->streams, r->launch.stream);
 	struct aif_launch_row *row;
 
-	if (!last_try && (stream == AIF_NONE || (is_kernel && kernel == AIF_NONE)))
+	/* What the agent does not know when it launches, the execution says. */
+	if (!last_try && ((stream == AIF_NONE && r->launch.stream != AIF_WIRE_NONE) ||
+			  (is_kernel && kernel == AIF_NONE && r->launch.kernel != AIF_WIRE_NONE)))
 		return false;
 	row = aif_batches_row(&d->store->batches, AIF_BATCH_LAUNCH);
 	if (!row) {
@@ -375,11 +421,28 @@ static void on_stream(struct aif_ingest *in, const struct aif_wire_stream *r)
 	resolve_or_defer(in, &row);
 }
 
+/* As its programmer wrote it: CUDA's are C++ functions. */
+static uint32_t kernel_name(struct aif_store *store, const char *name, size_t len)
+{
+	struct aif_buf mangled = {0}, plain = {0};
+	uint32_t id = AIF_NONE;
+
+	if (len > 2 && !memcmp(name, "_Z", 2)) {
+		aif_buf_append(&mangled, name, len);
+		aif_demangle(aif_buf_str(&mangled), &plain);
+		if (plain.len && !aif_buf_failed(&plain))
+			id = aif_store_str(store, plain.data, plain.len);
+	}
+	aif_buf_finish(&mangled);
+	aif_buf_finish(&plain);
+	return id == AIF_NONE ? aif_store_str(store, name, len) : id;
+}
+
 static void on_kernel(struct aif_ingest *in, const struct aif_wire_kernel *r)
 {
 	struct aif_deferred row = {
 		.kernel = *r,
-		.name = aif_store_str(in->drainer->store, r + 1, r->name_len),
+		.name = kernel_name(in->drainer->store, (const char *)(r + 1), r->name_len),
 	};
 
 	resolve_or_defer(in, &row);
@@ -448,6 +511,7 @@ static void on_cpu_sample(struct aif_ingest *in, const struct aif_wire_cpu_sampl
 {
 	struct aif_drainer *d = in->drainer;
 	struct aif_cpu_row *row = aif_batches_row(&d->store->batches, AIF_BATCH_CPU);
+	uint64_t weight = AIF_MIN(r->weight, MAX_CPU_WEIGHT);
 
 	if (!row) {
 		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, in->target->process, AIF_NONE,
@@ -456,7 +520,8 @@ static void on_cpu_sample(struct aif_ingest *in, const struct aif_wire_cpu_sampl
 	}
 	*row = (struct aif_cpu_row){
 		.time = r->time,
-		.weight = AIF_MIN(r->weight, MAX_CPU_WEIGHT),
+		.weight = r->waiting ? 0 : weight,
+		.waiting = r->waiting ? weight : 0,
 		.thread = aif_target_thread(d, in->target, r->head.aux, NULL),
 		.stack = get(&in->slot->stacks, r->stack),
 	};
@@ -545,6 +610,7 @@ void aif_ingest_record(void *ingest, const void *record)
 		ON(CPU_SAMPLE, cpu_sample)
 		ON(BLOCK, block)
 		ON(NOTE, note)
+		ON(JIT, jit)
 #undef ON
 	default:
 		break;

@@ -51,23 +51,37 @@ int aif_modfile_open(int pid, uint64_t lo, uint64_t hi, const char *path)
 	return fd >= 0 ? fd : -errno;
 }
 
+static int add(struct aif_modfiles *f, struct aif_modfile *file)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&f->lock);
+	if (!file->path || aif_grow(&f->files, &f->files_cap, f->files_len + 1, sizeof(*file)) < 0)
+		r = -ENOMEM;
+	else
+		f->files[f->files_len++] = *file;
+	pthread_mutex_unlock(&f->lock);
+	if (r < 0)
+		aif_modfile_finish(file);
+	return r;
+}
+
 int aif_modfiles_add(struct aif_modfiles *f, uint32_t module, int fd, const char *path,
 		     const char *build_id)
 {
 	struct aif_modfile file = {.module = module, .fd = fd, .path = strdup(path)};
-	int r = 0;
 
 	if (build_id && *build_id)
 		file.build_id = strdup(build_id);
-	pthread_mutex_lock(&f->lock);
-	if (!file.path || aif_grow(&f->files, &f->files_cap, f->files_len + 1, sizeof(file)) < 0)
-		r = -ENOMEM;
-	else
-		f->files[f->files_len++] = file;
-	pthread_mutex_unlock(&f->lock);
-	if (r < 0)
-		aif_modfile_finish(&file);
-	return r;
+	return add(f, &file);
+}
+
+int aif_modfiles_add_perf_map(struct aif_modfiles *f, uint32_t module, int fd)
+{
+	struct aif_modfile file = {
+		.module = module, .fd = fd, .path = strdup("[jit]"), .is_perf_map = true};
+
+	return add(f, &file);
 }
 
 bool aif_modfiles_take(struct aif_modfiles *f, struct aif_modfile *ret)

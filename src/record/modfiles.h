@@ -12,8 +12,9 @@
 struct aif_modfile {
 	uint32_t module; /* of the store */
 	int fd;
-	char *path;     /* as the target names it; for messages and separate debug files */
-	char *build_id; /* hexadecimal, NULL = unknown */
+	char *path;       /* as the target names it; for messages and separate debug files */
+	char *build_id;   /* hexadecimal, NULL = unknown */
+	bool is_perf_map; /* of a process that has ended: names of its code that is in no file */
 };
 struct aif_modfiles {
 	pthread_mutex_t lock;
@@ -32,6 +33,7 @@ int aif_modfile_open(int pid, uint64_t lo, uint64_t hi, const char *path);
 /* Takes fd. 0 or -ENOMEM (fd is closed then). */
 int aif_modfiles_add(struct aif_modfiles *f, uint32_t module, int fd, const char *path,
 		     const char *build_id);
+int aif_modfiles_add_perf_map(struct aif_modfiles *f, uint32_t module, int fd);
 /* Moves one file to *ret; its fd and strings are then the caller's. False if there is none. */
 bool aif_modfiles_take(struct aif_modfiles *f, struct aif_modfile *ret);
 void aif_modfile_finish(struct aif_modfile *file);

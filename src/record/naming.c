@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/naming.h"
 
+#include "record/jit_names.h"
+#include "symbolize/perf_map.h"
 #include "symbolize/symbolize.h"
 
 #include <errno.h>
@@ -17,6 +19,8 @@
 #define POLL_NS       (50 * 1000 * 1000)
 #define LOW_PRIORITY  10
 #define MAX_CODE_SIZE (1u << 20)
+/* Of a server that compiles for weeks: 10 million functions. Read in some seconds, at low priority. */
+#define MAX_PERF_MAP (UINT64_C(1) << 30)
 
 struct aif_naming {
 	struct aif_store *store;
@@ -39,11 +43,92 @@ struct job {
 	char *path; /* of a module that has no file: the symbolizer wants at least its name */
 };
 
+/* The frames of a process whose names its perf map may have. */
+struct wanted_frames {
+	struct aif_perf_map_want *wants;
+	size_t len, cap;
+	struct aif_map frames; /* address -> frame */
+};
+
+static int by_address(const void *a, const void *b)
+{
+	const struct aif_perf_map_want *x = a, *y = b;
+
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+static void find_frames(struct aif_naming *n, uint32_t module, struct wanted_frames *to)
+{
+	const struct aif_profile *p = &n->store->p;
+
+	pthread_mutex_lock(&n->store->lock);
+	for (size_t i = 0; i < p->frames_len; i++) {
+		if (p->frames[i].module != module ||
+		    aif_grow(&to->wants, &to->cap, to->len + 1, sizeof(*to->wants)) < 0)
+			continue;
+		to->wants[to->len++] = (struct aif_perf_map_want){.address = p->frames[i].address};
+		aif_map_put(&to->frames, p->frames[i].address, i);
+	}
+	pthread_mutex_unlock(&n->store->lock);
+	if (to->len)
+		qsort(to->wants, to->len, sizeof(*to->wants), by_address);
+}
+
+static void store_names(struct aif_naming *n, const struct aif_perf_map *m,
+			const struct wanted_frames *from)
+{
+	uint64_t frame;
+
+	pthread_mutex_lock(&n->store->lock);
+	for (size_t i = 0; i < m->wants_len; i++) {
+		const struct aif_perf_map_want *w = &m->wants[i];
+		struct aif_frame_name name = {.file = AIF_NONE};
+
+		if (!w->name_len || !aif_map_get(&from->frames, w->address, &frame))
+			continue;
+		name.frame = (uint32_t)frame;
+		name.name = aif_jit_names_put(n->store, (const char *)m->names.data + w->name,
+					      w->name_len);
+		if (name.name != AIF_NONE)
+			aif_store_name(n->store, &name);
+	}
+	pthread_mutex_unlock(&n->store->lock);
+}
+
+/* The process has ended, so all frames of the module are there. */
+static void learn_perf_map(struct aif_naming *n, const struct aif_modfile *file)
+{
+	struct aif_perf_map *m = malloc(sizeof(*m));
+	struct wanted_frames wanted = {0};
+	uint64_t left = MAX_PERF_MAP;
+	char bytes[16384];
+	ssize_t r;
+
+	find_frames(n, file->module, &wanted);
+	if (m && wanted.len) {
+		aif_perf_map_init(m, wanted.wants, wanted.len);
+		while (left && (r = read(file->fd, bytes, AIF_MIN(sizeof(bytes), left))) > 0 &&
+		       aif_perf_map_feed(m, bytes, (size_t)r))
+			left -= (uint64_t)r;
+		aif_perf_map_end(m);
+		store_names(n, m, &wanted);
+		aif_perf_map_finish(m);
+	}
+	free(m);
+	free(wanted.wants);
+	aif_map_finish(&wanted.frames);
+}
+
 static void learn_files(struct aif_naming *n)
 {
 	struct aif_modfile file;
 
 	while (aif_modfiles_take(n->files, &file)) {
+		if (file.is_perf_map) {
+			learn_perf_map(n, &file);
+			aif_modfile_finish(&file);
+			continue;
+		}
 		/* A file of no use leaves the module known by its path: that is what is said then. */
 		aif_symbols_module(n->symbols, file.module, file.fd, file.path, file.build_id);
 		file.fd = -1; /* taken */
@@ -125,7 +210,7 @@ static void name_frame(struct aif_naming *n, uint32_t id, struct job *j)
 	struct aif_symbol sym[MAX_INLINED];
 	int len;
 
-	/* Python's frames came with their names. */
+	/* Python's frames came with their names; what is in no file gets them later, if at all. */
 	if (j->frame.module == AIF_NONE || j->module_kind == AIF_MODULE_ANON ||
 	    j->module_kind == AIF_MODULE_SOURCE)
 		return;

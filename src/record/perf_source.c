@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/perf_source.h"
 
+#include "record/perf_pace.h"
+
+#include "base/clock.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -16,12 +20,16 @@
  * (32 bytes a sample), and let 16 threads a CPU be sampled. */
 #define RING_PAGES  8
 #define MAX_THREADS 1024
+/* Whose switches are counted at a time: 5 us each. */
+#define LOOK_THREADS 32
 
 struct perf_thread {
 	uint32_t tid;
 	int fd;
 	struct perf_event_mmap_page *ring;
 	bool is_kernel_thread, seen;
+	uint64_t looked_ns, switches; /* when they were counted last, and how many there were */
+	double rate;                  /* switches a second */
 };
 
 struct aif_perf {
@@ -29,9 +37,13 @@ struct aif_perf {
 	size_t page;
 	struct perf_thread *threads;
 	size_t threads_len, threads_cap;
+	size_t next_look;
+	struct aif_perf_pace pace;
+	bool is_on;
+	uint64_t share_since, share_on_ns; /* of aif_perf_share */
 };
 
-static int event_open(uint32_t tid, uint32_t rate)
+static int event_open(uint32_t tid, uint32_t rate, bool is_on)
 {
 	struct perf_event_attr a = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -39,6 +51,7 @@ static int event_open(uint32_t tid, uint32_t rate)
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = AIF_NS_PER_S / rate,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.disabled = !is_on,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.mmap = 1, /* code came: what an address means may have changed */
@@ -52,7 +65,7 @@ static int event_open(uint32_t tid, uint32_t rate)
 
 int aif_perf_probe(void)
 {
-	int fd = event_open((uint32_t)getpid(), 99);
+	int fd = event_open((uint32_t)getpid(), 99, true);
 
 	if (fd < 0)
 		return fd;
@@ -64,7 +77,7 @@ static int thread_open(struct aif_perf *p, uint32_t tid)
 {
 	struct perf_thread th = {.tid = tid, .seen = true};
 
-	th.fd = event_open(tid, p->rate);
+	th.fd = event_open(tid, p->rate, p->is_on);
 	if (th.fd < 0)
 		return th.fd;
 	th.ring = mmap(NULL, (1 + RING_PAGES) * p->page, PROT_READ | PROT_WRITE, MAP_SHARED, th.fd,
@@ -98,6 +111,42 @@ static struct perf_thread *thread_find(struct aif_perf *p, uint32_t tid)
 	return NULL;
 }
 
+/* How often the thread was given a CPU; 0 where the kernel does not count that. */
+static uint64_t switches_of(int pid, uint32_t tid)
+{
+	unsigned long long on_cpu, waited, times = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%u/schedstat", pid, tid);
+	f = fopen(path, "re");
+	if (f) {
+		if (fscanf(f, "%llu %llu %llu", &on_cpu, &waited, &times) != 3)
+			times = 0;
+		fclose(f);
+	}
+	return times;
+}
+
+static void count_switches(struct aif_perf *p, int pid)
+{
+	double busiest = 0;
+
+	for (size_t i = 0; i < AIF_MIN(p->threads_len, (size_t)LOOK_THREADS); i++) {
+		struct perf_thread *th = &p->threads[p->next_look++ % p->threads_len];
+		uint64_t now = aif_now_ns(), times = switches_of(pid, th->tid);
+
+		if (th->looked_ns && now > th->looked_ns && times >= th->switches)
+			th->rate = (double)(times - th->switches) * AIF_NS_PER_S /
+				   (double)(now - th->looked_ns);
+		th->looked_ns = now;
+		th->switches = times;
+	}
+	for (size_t i = 0; i < p->threads_len; i++)
+		busiest = AIF_MAX(busiest, p->threads[i].rate);
+	aif_perf_pace_rate(&p->pace, busiest);
+}
+
 void aif_perf_threads(struct aif_perf *p, int pid)
 {
 	char path[64];
@@ -129,16 +178,22 @@ void aif_perf_threads(struct aif_perf *p, int pid)
 		}
 		i++;
 	}
+	if (p->pace.allowed_ppm && p->threads_len)
+		count_switches(p, pid);
 }
 
-int aif_perf_new(int pid, uint32_t rate, struct aif_perf **ret)
+int aif_perf_new(int pid, uint32_t rate, uint32_t allowed_ppm, struct aif_perf **ret)
 {
+	uint64_t now = aif_now_ns();
 	struct aif_perf *p = calloc(1, sizeof(*p));
 	int r;
 
 	if (!p)
 		return -ENOMEM;
 	p->rate = rate;
+	p->is_on = true;
+	p->share_since = now;
+	aif_perf_pace_init(&p->pace, allowed_ppm, now, now);
 	p->page = (size_t)sysconf(_SC_PAGESIZE);
 	r = thread_open(p, (uint32_t)pid);
 	/* Its main thread may have ended before the others. */
@@ -212,8 +267,38 @@ static void thread_drain(struct aif_drainer *d, struct aif_target *t, struct per
 	__atomic_store_n(&th->ring->data_tail, head, __ATOMIC_RELEASE);
 }
 
+static void turn(struct aif_target *t)
+{
+	struct aif_perf *p = t->perf;
+	bool on = aif_perf_pace_turn(&p->pace, aif_now_ns());
+
+	if (on == p->is_on)
+		return;
+	for (size_t i = 0; i < p->threads_len; i++)
+		ioctl(p->threads[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+	p->is_on = on;
+	/* Nobody told meanwhile of code that came. */
+	t->maps_stale |= on;
+}
+
 void aif_perf_drain(struct aif_drainer *d, struct aif_target *t)
 {
 	for (size_t i = 0; i < t->perf->threads_len; i++)
 		thread_drain(d, t, &t->perf->threads[i]);
+	turn(t);
+}
+
+uint32_t aif_perf_share(struct aif_perf *p)
+{
+	uint64_t now = p->pace.since, on = p->pace.on_ns - p->share_on_ns,
+		 all = now > p->share_since ? now - p->share_since : 0;
+
+	p->share_on_ns = p->pace.on_ns;
+	p->share_since = now;
+	return all ? (uint32_t)((double)on / (double)all * 1e6) : 0;
+}
+
+uint64_t aif_perf_cost_ns(const struct aif_perf *p)
+{
+	return p->pace.cost_ns;
 }

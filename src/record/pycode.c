@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CODE_BITS   28
-#define INSTR_BITS  20
-#define MAX_CODES   1000000 /* a hostile target fills these, not our memory */
-#define MAX_ADDRESS (UINT64_C(1) << (CODE_BITS + INSTR_BITS))
+#define INSTR_BITS 20
+#define MAX_CODES  1000000 /* a hostile target fills these, not our memory */
+
+static_assert(MAX_CODES < UINT64_C(1) << (48 - INSTR_BITS), "a frame's address");
 
 void aif_pycodes_finish(struct aif_pycodes *c)
 {
@@ -75,8 +75,7 @@ uint32_t aif_pycodes_frame(struct aif_pycodes *c, struct aif_store *s, uint32_t 
 	address = (uint64_t)code << INSTR_BITS;
 	if (lasti >= 0)
 		address |= AIF_MIN((uint32_t)lasti / 2 + 1, (1u << INSTR_BITS) - 1);
-	frame = address < MAX_ADDRESS ? aif_store_frame(s, AIF_FRAME_PYTHON, k->module, address)
-				      : AIF_NONE;
+	frame = aif_store_frame(s, AIF_FRAME_PYTHON, k->module, address);
 	if (frame == AIF_NONE || s->p.frames_len == known)
 		return frame;
 	line = aif_pylines_find(k->minor, k->lines, k->lines_len, (int32_t)k->first_line, lasti);

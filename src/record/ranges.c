@@ -105,6 +105,18 @@ static bool range_of_file(struct aif_drainer *d, struct aif_target *t, struct ai
 	return true;
 }
 
+uint32_t aif_target_jit(struct aif_drainer *d, struct aif_target *t, unsigned layer)
+{
+	uint32_t *module = &t->jit.modules[layer];
+	char id[24];
+
+	if (*module == AIF_NONE) {
+		snprintf(id, sizeof(id), "%08" PRIx32 "%02x", t->process, layer);
+		*module = aif_store_module(d->store, AIF_MODULE_ANON, "[jit]", 5, id, strlen(id));
+	}
+	return *module;
+}
+
 static void read_maps(struct aif_drainer *d, struct aif_target *t)
 {
 	char name[64], line[4600];
@@ -135,16 +147,16 @@ static void read_maps(struct aif_drainer *d, struct aif_target *t)
 			if (!strcmp(was, path) || path[0] != '/')
 				continue;
 		}
-		if (path[0] == '/') {
+		/* .NET writes its code to a file in memory, to have it mapped twice. */
+		if (path[0] == '/' && strncmp(path, "/memfd:", 7)) {
 			if (!range_of_file(d, t, &range, offset, path))
 				continue;
+		} else if (!strcmp(path, "[vdso]")) {
+			range.base = range.lo;
+			range.module = aif_store_module(d->store, AIF_MODULE_VDSO, path,
+							strlen(path), NULL, 0);
 		} else {
-			const char *what = path[0] ? path : "[anon]";
-
-			range.base = strcmp(path, "[vdso]") ? 0 : range.lo;
-			range.module = aif_store_module(
-				d->store, range.base ? AIF_MODULE_VDSO : AIF_MODULE_ANON, what,
-				strlen(what), NULL, 0);
+			range.module = aif_target_jit(d, t, 0);
 		}
 		aif_ranges_add(&t->ranges, &range);
 	}

@@ -6,16 +6,19 @@
 #include "record/naming.h"
 #include "record/outname.h"
 #include "record/spawn.h"
+#include "record/strangers.h"
 #include "record/welcome.h"
 #include "record/writer.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
@@ -42,7 +45,10 @@ struct session {
 	int signals;
 	pid_t child;
 	bool child_ended, stop, live, live_drawn;
+	bool shares_terminal; /* the command's standard output is the terminal that the live line is on */
 	bool is_delayed; /* --delay is not over */
+	bool told_of_stranger;
+	uint64_t next_stranger_ns; /* when to look for one */
 	int interrupts, status;
 	uint64_t start_ns, kill_at_ns;
 	uint64_t counted_ns; /* --duration counts from here; 0 = from when the first is met (-p) */
@@ -50,6 +56,10 @@ struct session {
 
 #define LIVE_NS  (250 * 1000 * 1000)
 #define GRACE_NS (5 * AIF_NS_PER_S) /* between --kill's SIGTERM and SIGKILL */
+/* How often root looks for programs of other users: often at first, when they are started. */
+#define EARLY_NS           (5 * AIF_NS_PER_S)
+#define STRANGERS_EARLY_NS (100 * 1000 * 1000)
+#define STRANGERS_NS       (2 * AIF_NS_PER_S)
 
 static void on_nothing(int sig)
 {
@@ -119,16 +129,50 @@ static void on_signal(struct session *s, const struct signalfd_siginfo *si)
 		s->stop = true;
 }
 
+/* Where the command has the terminal too, we keep off it from its first word on, or its first child: whoever
+ * has written something may have written there. */
+static bool is_terminal_ours(struct session *s)
+{
+	unsigned long long written = 0;
+	char path[64], line[128];
+	bool known = false;
+	FILE *f;
+
+	if (!s->shares_terminal)
+		return true;
+	if (aif_welcome_processes(&s->desk) > 1)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/io", s->child);
+	f = fopen(path, "re");
+	while (f && !known && fgets(line, sizeof(line), f))
+		known = sscanf(line, "wchar: %llu", &written) == 1;
+	if (f)
+		fclose(f);
+	return known && !written;
+}
+
 static void draw_live(struct session *s)
 {
 	struct aif_drain_stats st;
+	struct winsize size;
+	char text[128];
+	int len;
 
+	if (!is_terminal_ours(s)) {
+		s->live = s->live_drawn = false;
+		return;
+	}
 	aif_drain_thread_stats(s->drain, &st);
-	fprintf(stderr,
-		"\raiflame: %.0f s, %u process%s, %" PRIu64 " launches, %" PRIu64
-		" samples, %.1f MB \033[K",
+	len = snprintf(
+		text, sizeof(text),
+		"aiflame: %.0f s, %u process%s, %" PRIu64 " launches, %" PRIu64 " samples, %.1f MB",
 		(double)(aif_now_ns() - s->start_ns) / 1e9, st.targets, st.targets == 1 ? "" : "es",
 		st.launches, st.samples, (double)aif_writer_thread_size(s->writer) / 1e6);
+	if (!s->shares_terminal)
+		fprintf(stderr, "\r%s \033[K", text);
+	else if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > len)
+		/* At the right, and the cursor at the left, where the command will write. */
+		fprintf(stderr, "\r\033[K\033[%dG%s\r", size.ws_col - len, text);
 	fflush(stderr);
 	s->live_drawn = true;
 }
@@ -189,6 +233,28 @@ static void look_after_attached(struct session *s, uint64_t now)
 		s->stop = true;
 }
 
+/* A program that root has started as another user, and that we never hear of. */
+static void look_for_strangers(struct session *s, uint64_t now)
+{
+	const struct passwd *user;
+	uid_t uid;
+	pid_t pid;
+
+	if (geteuid() != 0 || s->child <= 0 || s->told_of_stranger || now < s->next_stranger_ns)
+		return;
+	s->next_stranger_ns =
+		now + (now - s->start_ns < EARLY_NS ? STRANGERS_EARLY_NS : STRANGERS_NS);
+	pid = aif_strangers_find(s->child, &uid);
+	if (!pid || aif_welcome_has_met(&s->desk, pid))
+		return;
+	s->told_of_stranger = true;
+	user = getpwuid(uid);
+	pthread_mutex_lock(&s->store.lock);
+	aif_store_loss(&s->store, AIF_REASON_NOT_COVERED_USER, AIF_NONE,
+		       user ? aif_store_puts(&s->store, user->pw_name) : AIF_NONE, 1);
+	pthread_mutex_unlock(&s->store.lock);
+}
+
 static int loop(struct session *s, struct aif_err *err)
 {
 	uint64_t next_live = 0;
@@ -209,6 +275,7 @@ static int loop(struct session *s, struct aif_err *err)
 		look_after_attached(s, now);
 		if (s->is_delayed && now - s->start_ns >= s->opts->delay_ns)
 			collect(s, true);
+		look_for_strangers(s, now);
 		check_duration(s, now);
 		if (s->live && now >= next_live) {
 			next_live = now + LIVE_NS;
@@ -309,6 +376,8 @@ static void describe_end(struct session *s, const struct aif_drain_stats *st)
 		meta_printf(s, "overhead.cost_ppm", "%" PRIu32, st->cost_ppm);
 		meta_printf(s, "overhead.cost_error_ppm", "%" PRIu32, st->cost_error_ppm);
 	}
+	if (st->sampled_by_perf)
+		meta_printf(s, "cost.sampling_ns", "%" PRIu64, st->sampling_ns);
 	if (st->captures) /* measured on some launches, told for all */
 		meta_printf(s, "cost.agent_ns", "%" PRIu64,
 			    (uint64_t)((double)st->capture_ns / (double)st->captures *
@@ -393,7 +462,7 @@ static int start(struct session *s, struct aif_err *err)
 		aif_drain_thread_command(s->drain, AIF_COMMAND_STOP);
 	r = aif_attach_announce(&s->attach, &s->desk, s->opts, s->result->path);
 	if (r < 0 && !s->opts->argv)
-		return aif_err_set(err, r, "%s: %s", s->attach.path, strerror(-r));
+		return aif_err_set(err, r, "%s: %s", s->attach.shown, strerror(-r));
 	if (!s->opts->argv)
 		return 0;
 	env.socket = s->desk.socket;
@@ -404,7 +473,7 @@ static int start(struct session *s, struct aif_err *err)
 		      err);
 	if (r < 0)
 		return r;
-	aif_welcome_process(&s->desk, s->child);
+	aif_welcome_command(&s->desk, s->child, s->opts->argv);
 	return 0;
 }
 
@@ -412,9 +481,10 @@ static int start(struct session *s, struct aif_err *err)
 static int finish(struct session *s, struct aif_err *err)
 {
 	struct aif_drain_stats st = {0};
+	struct signalfd_siginfo si;
 	int r = 0;
 
-	if (s->live_drawn)
+	if (s->live_drawn && is_terminal_ours(s))
 		fputs("\r\033[K", stderr);
 	if (s->drain)
 		aif_drain_thread_finish(s->drain, &st);
@@ -435,6 +505,9 @@ static int finish(struct session *s, struct aif_err *err)
 	aif_welcome_close(&s->desk);
 	aif_attach_close(&s->attach);
 	if (s->signals >= 0) {
+		/* What came meanwhile has asked for what is done now: it shall not end us instead. */
+		while (read(s->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
+			;
 		close(s->signals);
 		sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
 	}
@@ -457,7 +530,8 @@ int aif_record_run(const struct aif_record_opts *opts, struct aif_record_result 
 	*ret = (struct aif_record_result){.exit_code = 125};
 	s.start_ns = aif_now_ns();
 	s.counted_ns = opts->pids[0] ? 0 : s.start_ns;
-	s.live = !opts->quiet && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+	s.live = !opts->quiet && isatty(STDERR_FILENO);
+	s.shares_terminal = opts->argv && isatty(STDOUT_FILENO);
 	r = aif_store_init(&s.store, s.start_ns);
 	if (!r)
 		r = aif_modfiles_init(&s.files);

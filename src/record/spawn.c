@@ -27,12 +27,24 @@ static int chain(const char *name, const char *ours)
 	return r;
 }
 
+static int listen_to_cuda(const char *agent)
+{
+	const char *theirs = getenv(AIF_ENV_CUDA);
+
+	if (theirs && *theirs && strcmp(theirs, agent) &&
+	    setenv(AIF_ENV_CUDA_BEFORE, theirs, 1) < 0)
+		return -errno;
+	return setenv(AIF_ENV_CUDA, agent, 1) < 0 ? -errno : 0;
+}
+
 static int set_environment(const struct aif_spawn_env *env)
 {
 	int r = chain("LD_PRELOAD", env->agent);
 
 	if (!r)
 		r = chain("OPENCL_LAYERS", env->agent);
+	if (!r)
+		r = listen_to_cuda(env->agent);
 	if (!r && (env->runtime ? setenv(AIF_ENV_RUNTIME, env->runtime, 1)
 				: unsetenv(AIF_ENV_RUNTIME)) < 0)
 		r = -errno;

@@ -30,6 +30,7 @@ struct aif_target *aif_target_new(struct aif_drainer *d, int pid, uint32_t proce
 	t->ring_size = ring_size;
 	t->cpu_device = AIF_NONE;
 	t->window = d->windows++;
+	aif_jit_names_init(&t->jit);
 	return t;
 }
 
@@ -56,6 +57,7 @@ void aif_target_free(struct aif_target *t)
 	free(t->slots);
 	free(t->ranges.at);
 	free(t->deferred);
+	aif_jit_names_finish(&t->jit);
 	if (t->pidfd >= 0)
 		close(t->pidfd);
 	munmap(t->shm, aif_shm_size(t->slots_len, t->ring_size));

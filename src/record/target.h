@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "record/jit_names.h"
 #include "record/opts.h"
 #include "record/pycode.h"
 #include "record/store.h"
@@ -17,6 +18,8 @@ struct aif_range {
 	uint64_t lo, hi, base; /* address in the module = pc - base */
 	uint32_t module;
 	bool is_kernel; /* device code that runs on a CPU */
+	uint32_t name;  /* has_name: string of a JIT compiler's function */
+	bool has_name;
 };
 
 /* What is mapped where, sorted. */
@@ -29,7 +32,7 @@ struct aif_target_slot {
 	struct aif_drain drain;
 	struct aif_ranges ranges; /* as its ring tells it, in the order of its stacks */
 	uint32_t thread;          /* of the store, AIF_NONE before the first THREAD record */
-	struct aif_map pycodes;   /* agent\'s id -> number of pycode.h */
+	struct aif_map pycodes;   /* agent's id -> number of pycode.h */
 	struct aif_map stacks, shapes;
 	uint64_t lost_launches, lost_execs, lost_samples, lost_others; /* already counted */
 	uint64_t bad;
@@ -65,6 +68,7 @@ struct aif_target {
 	struct aif_ranges ranges; /* as told last, or found in its maps */
 	uint64_t maps_read_ns;    /* when /proc/PID/maps was last read */
 	bool maps_stale;
+	struct aif_jit_names jit; /* code that is in no file */
 
 	struct aif_deferred *deferred; /* records that name a definition still under way */
 	size_t deferred_len, deferred_cap;
@@ -110,6 +114,8 @@ void aif_target_losses(struct aif_drainer *d, struct aif_target *t);
 /* ranges.c: the module and address of a pc; reads /proc/PID/maps when it is unknown. */
 const struct aif_range *aif_target_range(struct aif_drainer *d, struct aif_target *t, uint64_t pc,
 					 uint64_t now_ns);
+/* A module of its code that is in no file; layers: see jit_names.h. */
+uint32_t aif_target_jit(struct aif_drainer *d, struct aif_target *t, unsigned layer);
 /* What was mapped there before is gone. */
 void aif_ranges_add(struct aif_ranges *r, const struct aif_range *range);
 const struct aif_range *aif_ranges_find(const struct aif_ranges *r, uint64_t pc);

@@ -38,19 +38,14 @@ static int make_token(char token[AIF_TOKEN_LEN + 1])
 static int make_findable_dir(struct aif_welcome_desk *w)
 {
 	const struct aif_attach *a = w->attach;
-	char name[32];
-	int r = 0;
 
 	if (a->dir < 0 || snprintf(w->dir, sizeof(w->dir), "%s/" AIF_STANDBY_RECORDING "XXXXXX",
 				   a->path) >= (int)sizeof(w->dir))
 		return -ENOENT;
-	if (!mkdtemp(w->dir))
-		return -errno;
-	/* The socket's path is told to the agent: as it is, or below what it knows. */
-	snprintf(name, sizeof(name), "%s", strrchr(w->dir, '/') + 1);
-	if (fchownat(a->dir, name, a->owner, (gid_t)-1, AT_SYMLINK_NOFOLLOW) < 0) {
-		r = -errno;
-		rmdir(w->dir);
+	if (!mkdtemp(w->dir)) {
+		int r = -errno;
+
+		w->dir[0] = '\0';
 		return r;
 	}
 	w->in_standby = true;
@@ -84,8 +79,20 @@ int aif_welcome_open(struct aif_welcome_desk *w, struct aif_store *s,
 
 	*w = (struct aif_welcome_desk){.fd = -1, .store = s, .opts = opts, .attach = attach};
 	r = make_token(w->token);
-	if (!r && make_findable_dir(w) < 0)
-		r = attach->wants == AIF_WANTS_NONE ? make_dir(w->dir, sizeof(w->dir)) : -EACCES;
+	if (!r)
+		r = aif_attach_as_owner(attach);
+	if (!r)
+		r = make_findable_dir(w);
+	if (r < 0 && attach->wants != AIF_WANTS_NONE) {
+		aif_attach_as_ourselves();
+		return aif_err_set(
+			err, r,
+			"%s: making a directory for the agents' socket: %s; its owner must "
+			"be able to write there",
+			attach->shown, strerror(-r));
+	}
+	if (r < 0)
+		r = make_dir(w->dir, sizeof(w->dir));
 	if (r < 0)
 		return aif_err_set(err, r,
 				   "making a directory for the agent's socket: %s; set TMPDIR to a "
@@ -97,9 +104,10 @@ int aif_welcome_open(struct aif_welcome_desk *w, struct aif_store *s,
 	/* Who may reach the socket is decided by the directory, the token and the uid; a target that
 	 * has dropped root's privileges still holds the token but cannot enter the directory. */
 	if (w->fd < 0 || bind(w->fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-	    listen(w->fd, 512) < 0 ||
-	    (w->in_standby && chown(w->socket, attach->owner, (gid_t)-1) < 0)) {
+	    listen(w->fd, 512) < 0)
 		r = -errno;
+	aif_attach_as_ourselves();
+	if (r < 0) {
 		aif_welcome_close(w);
 		return aif_err_set(err, r, "%s: %s", w->socket, strerror(-r));
 	}
@@ -110,36 +118,42 @@ void aif_welcome_close(struct aif_welcome_desk *w)
 {
 	if (w->fd >= 0)
 		close(w->fd);
-	if (w->dir[0]) {
+	if (w->dir[0] && aif_attach_as_owner(w->attach) == 0) {
 		unlink(w->socket);
 		if (w->in_standby) {
 			snprintf(w->socket, sizeof(w->socket), "%s/about", w->dir);
 			unlink(w->socket);
 		}
 		rmdir(w->dir);
+		aif_attach_as_ourselves();
 	}
 	aif_map_finish(&w->by_pid);
 	w->fd = -1;
 	w->dir[0] = '\0';
 }
 
-static uint32_t proc_text(struct aif_store *s, int pid, const char *what)
+/* Arguments with a zero byte behind each, as one string. */
+static uint32_t put_arguments(struct aif_store *s, char *text, size_t n)
+{
+	while (n && !text[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		text[i] = text[i] ? text[i] : ' ';
+	return aif_store_str(s, text, n);
+}
+
+static uint32_t proc_arguments(struct aif_store *s, int pid)
 {
 	char path[64], text[16384];
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? 0 : read(fd, text, sizeof(text));
 	if (fd >= 0)
 		close(fd);
-	n = n < 0 ? 0 : n;
-	while (n && !text[n - 1])
-		n--;
-	for (ssize_t i = 0; i < n; i++) /* arguments are separated by zero bytes */
-		text[i] = text[i] ? text[i] : ' ';
-	return aif_store_str(s, text, (size_t)n);
+	return put_arguments(s, text, n > 0 ? (size_t)n : 0);
 }
 
 static uint32_t proc_parent(int pid)
@@ -162,6 +176,11 @@ static uint32_t proc_parent(int pid)
 	return ppid;
 }
 
+static bool is_blank(const struct aif_store *s, uint32_t text)
+{
+	return !*aif_profile_str(&s->p, text);
+}
+
 static void fill_process(struct aif_store *s, struct aif_process *p)
 {
 	char link[64], exe[4096];
@@ -170,11 +189,12 @@ static void fill_process(struct aif_store *s, struct aif_process *p)
 	snprintf(link, sizeof(link), "/proc/%u/exe", p->pid);
 	n = readlink(link, exe, sizeof(exe));
 	p->exe = aif_store_str(s, exe, n > 0 ? (size_t)n : 0);
-	p->cmdline = proc_text(s, (int)p->pid, "cmdline");
+	p->cmdline = proc_arguments(s, (int)p->pid);
 	p->ppid = proc_parent((int)p->pid);
 }
 
-uint32_t aif_welcome_process(struct aif_welcome_desk *w, int pid)
+/* The process `pid`, made known to the store if it is new. */
+static uint32_t process_get(struct aif_welcome_desk *w, int pid)
 {
 	struct aif_process p = {.pid = (uint32_t)pid, .start_ns = aif_now_ns(), .exit_status = -1};
 	char host[256] = "";
@@ -198,10 +218,46 @@ uint32_t aif_welcome_process(struct aif_welcome_desk *w, int pid)
 	return (uint32_t)id;
 }
 
+void aif_welcome_command(struct aif_welcome_desk *w, int pid, char *const argv[])
+{
+	uint32_t id = process_get(w, pid);
+	struct aif_buf command = {0};
+	struct aif_process *p;
+
+	if (id == AIF_NONE)
+		return;
+	for (char *const *a = argv; *a; a++)
+		aif_buf_append(&command, *a, strlen(*a) + 1);
+	pthread_mutex_lock(&w->store->lock);
+	p = &w->store->p.processes[id];
+	/* Its exec may be under way, or it may be over. */
+	if (is_blank(w->store, p->cmdline))
+		p->cmdline = put_arguments(w->store, (char *)command.data, command.len);
+	pthread_mutex_unlock(&w->store->lock);
+	aif_buf_finish(&command);
+}
+
+/* What the agent says of its process, where that could not be seen any more. */
+static void introduce(struct aif_welcome_desk *w, uint32_t id, struct aif_hello *h, size_t len)
+{
+	size_t exe = strnlen(h->text, len);
+	struct aif_process *p;
+
+	if (id == AIF_NONE || exe == len)
+		return;
+	pthread_mutex_lock(&w->store->lock);
+	p = &w->store->p.processes[id];
+	if (is_blank(w->store, p->exe))
+		p->exe = aif_store_str(w->store, h->text, exe);
+	if (is_blank(w->store, p->cmdline))
+		p->cmdline = put_arguments(w->store, h->text + exe + 1, len - exe - 1);
+	pthread_mutex_unlock(&w->store->lock);
+}
+
 /* A pid that says hello again after its runtime's has called exec: from here on it is another program. */
 static uint32_t process_of(struct aif_welcome_desk *w, int pid, bool carrier)
 {
-	uint32_t id = aif_welcome_process(w, pid);
+	uint32_t id = process_get(w, pid);
 	struct aif_process *p;
 	bool again;
 
@@ -223,6 +279,28 @@ static uint32_t process_of(struct aif_welcome_desk *w, int pid, bool carrier)
 	aif_drain_thread_forget(w->drain, pid);
 	aif_map_put(&w->by_pid, (uint64_t)pid, AIF_NONE);
 	return process_of(w, pid, carrier);
+}
+
+size_t aif_welcome_processes(struct aif_welcome_desk *w)
+{
+	size_t n;
+
+	pthread_mutex_lock(&w->store->lock);
+	n = w->store->p.processes_len;
+	pthread_mutex_unlock(&w->store->lock);
+	return n;
+}
+
+bool aif_welcome_has_met(struct aif_welcome_desk *w, int pid)
+{
+	bool met = false;
+	uint64_t id;
+
+	pthread_mutex_lock(&w->store->lock);
+	if (aif_map_get(&w->by_pid, (uint64_t)pid, &id) && id != AIF_NONE)
+		met = w->store->p.processes[id].flags & AIF_PROCESS_RUNTIME;
+	pthread_mutex_unlock(&w->store->lock);
+	return met;
 }
 
 /* error: an errno that says why, or 0. */
@@ -282,10 +360,12 @@ static void welcome(struct aif_welcome_desk *w, int sock)
 	struct aif_hello h;
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
+	ssize_t n;
 
 	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
+	n = recv(sock, &h, sizeof(h), 0);
 	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
-	    recv(sock, &h, sizeof(h), 0) != (ssize_t)sizeof(h) || h.magic != AIF_WIRE_MAGIC)
+	    n < (ssize_t)AIF_HELLO_FIXED || h.magic != AIF_WIRE_MAGIC)
 		return;
 	if (!same_token(h.token, w->token) ||
 	    (cred.uid != geteuid() && geteuid() != 0 && cred.uid != 0)) {
@@ -299,7 +379,7 @@ static void welcome(struct aif_welcome_desk *w, int sock)
 		return;
 	}
 	if (h.kind == AIF_HELLO_CARRIER) {
-		process_of(w, cred.pid, true);
+		introduce(w, process_of(w, cred.pid, true), &h, (size_t)n - AIF_HELLO_FIXED);
 	} else if (h.kind == AIF_HELLO_CONTROL) {
 		w->control = (enum aif_control)h.control;
 		aif_welcome_send(sock, AIF_WELCOME_DONE, -1);

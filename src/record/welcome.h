@@ -29,8 +29,14 @@ int aif_welcome_open(struct aif_welcome_desk *w, struct aif_store *s,
 		     struct aif_err *err);
 void aif_welcome_close(struct aif_welcome_desk *w); /* removes the directory */
 
+/* Processes that were seen. */
+size_t aif_welcome_processes(struct aif_welcome_desk *w);
+
+/* Has the process got memory? */
+bool aif_welcome_has_met(struct aif_welcome_desk *w, int pid);
+
 /* Answers everybody who waits. */
 void aif_welcome_accept(struct aif_welcome_desk *w);
 
-/* The process `pid`, made known to the store if it is new. Takes the store's lock. */
-uint32_t aif_welcome_process(struct aif_welcome_desk *w, int pid);
+/* The command that was started, made known to the store. Takes the store's lock. */
+void aif_welcome_command(struct aif_welcome_desk *w, int pid, char *const argv[]);

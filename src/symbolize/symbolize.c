@@ -2,6 +2,7 @@
 #include "symbolize/symbolize.h"
 
 #include "symbolize/pocl.h"
+#include "symbolize/pocl_twin.h"
 #include "symbolize/symbolizer.h"
 #include "base/map.h"
 
@@ -60,6 +61,8 @@ static void module_free(struct aif_symbols_module *m)
 	if (!m)
 		return;
 	aif_dwarf_free(m->dwarf);
+	for (size_t i = 0; i < m->twins_len; i++)
+		aif_pocl_twin_free(m->twins[i].twin);
 	aif_elf_symbols_finish(&m->symbols);
 	aif_fdes_finish(&m->fdes);
 	aif_elf_finish(&m->debug);

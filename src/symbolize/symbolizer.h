@@ -25,6 +25,11 @@ struct aif_symbols_module {
 	struct aif_elf_symbols symbols;
 	struct aif_fdes fdes;
 	struct aif_dwarf *dwarf; /* NULL until tried, or if there is none */
+	struct aif_module_twin { /* a PoCL kernel's two work group functions */
+		uint64_t start;
+		struct aif_pocl_twin *twin; /* NULL if it has none */
+	} twins[2];
+	size_t twins_len;
 };
 
 /* What is known of an address. Texts lie in `text`, because it moves while they are added. */

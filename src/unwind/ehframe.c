@@ -145,6 +145,23 @@ static bool parse_cie(const uint8_t *p, const uint8_t *limit, struct aif_cfi_cie
 	return true;
 }
 
+/* What follows an FDE's pointer to its CIE, which is in f. Its bytes were copied from `moved` bytes further on. */
+static bool parse_function(struct aif_eh_reader r, uint64_t moved, struct fde *f)
+{
+	const uint8_t enc = f->cie.pointer_enc;
+
+	f->start = aif_eh_pointer(&r, enc, NULL);
+	if ((enc & 0xf0) == AIF_PE_PCREL)
+		f->start += moved;
+	f->end = f->start + aif_eh_pointer(&r, enc & 0x0f, NULL);
+	if (f->cie.has_augmentation)
+		aif_eh_skip(&r, aif_eh_uleb(&r));
+	if (r.failed || f->end < f->start)
+		return false;
+	f->program = r;
+	return true;
+}
+
 /* The FDE at p, which may be any address. */
 static bool parse_fde(const struct aif_ehframe *e, const uint8_t *p, struct fde *f)
 {
@@ -158,16 +175,7 @@ static bool parse_fde(const struct aif_ehframe *e, const uint8_t *p, struct fde 
 	back = aif_eh_fixed(&r, 4);
 	if (r.failed || back == 0 || back > (uint64_t)(cie_at - e->frames.lo))
 		return false;
-	if (!parse_cie(cie_at - back, e->frames.hi, &f->cie))
-		return false;
-	f->start = aif_eh_pointer(&r, f->cie.pointer_enc, NULL);
-	f->end = f->start + aif_eh_pointer(&r, f->cie.pointer_enc & 0x0f, NULL);
-	if (f->cie.has_augmentation)
-		aif_eh_skip(&r, aif_eh_uleb(&r));
-	if (r.failed || f->end < f->start)
-		return false;
-	f->program = r;
-	return true;
+	return parse_cie(cie_at - back, e->frames.hi, &f->cie) && parse_function(r, 0, f);
 }
 
 /* ---- finding the FDE ---- */
@@ -276,4 +284,56 @@ int aif_ehframe_init(struct aif_ehframe *e, const uint8_t *hdr, size_t len,
 	}
 	*e = made;
 	return 0;
+}
+
+/* ---- copies ---- */
+
+static uint32_t entry_len(const struct aif_eh_reader *r, const uint8_t *at)
+{
+	return (uint32_t)(r->end - at);
+}
+
+bool aif_ehframe_next(struct aif_span copy, uint64_t moved, uint32_t *at,
+		      struct aif_ehframe_function *ret)
+{
+	struct aif_eh_reader r, cie;
+
+	while (*at < (uint64_t)(copy.hi - copy.lo) && open_entry(copy.lo + *at, copy.hi, &r)) {
+		const uint8_t *entry = copy.lo + *at, *pointer = r.p;
+		uint64_t back = aif_eh_fixed(&r, 4);
+		struct fde f;
+
+		*at = (uint32_t)(r.end - copy.lo);
+		if (r.failed || back == 0 || back > (uint64_t)(pointer - copy.lo) ||
+		    !open_entry(pointer - back, copy.hi, &cie) ||
+		    !parse_cie(pointer - back, copy.hi, &f.cie) || !parse_function(r, moved, &f))
+			continue;
+		*ret = (struct aif_ehframe_function){
+			.start = f.start,
+			.end = f.end,
+			.fde = (uint32_t)(entry - copy.lo),
+			.fde_len = entry_len(&r, entry),
+			.cie = (uint32_t)(pointer - back - copy.lo),
+			.cie_len = entry_len(&cie, pointer - back),
+		};
+		return true;
+	}
+	return false;
+}
+
+uint64_t aif_ehframe_row_of(struct aif_span cie, struct aif_span fde, uint64_t fde_at, uint64_t pc)
+{
+	struct aif_eh_reader r;
+	struct fde f;
+
+	if (!parse_cie(cie.lo, cie.hi, &f.cie) || !open_entry(fde.lo, fde.hi, &r))
+		return aif_row_make(AIF_ROW_BAD, 0, AIF_ROW_BAD_TABLE, 0);
+	aif_eh_fixed(&r, 4);
+	if (!parse_function(r, fde_at - (uint64_t)(uintptr_t)fde.lo, &f))
+		return aif_row_make(AIF_ROW_BAD, 0, AIF_ROW_BAD_TABLE, 0);
+	if (pc < f.start || pc >= f.end)
+		return aif_row_make(AIF_ROW_NONE, 0, 0, 0);
+	f.cie.pointer_enc =
+		AIF_PE_OMIT; /* of a copy: an address within the program would be wrong */
+	return aif_cfi_row(&f.cie, f.program, f.start, pc);
 }

@@ -30,3 +30,19 @@ int aif_ehframe_init(struct aif_ehframe *e, const uint8_t *hdr, size_t len,
 
 /* The row for the instruction at pc. Never fails: what cannot be told is NONE or BAD. */
 uint64_t aif_ehframe_row(const struct aif_ehframe *e, uint64_t pc);
+
+/*
+ * An .eh_frame that may vanish is copied before it is read. *at: where the next entry begins in the copy,
+ * 0 at first; `moved`: the original's address less the copy's. False: no more functions. What is malformed
+ * is left out.
+ */
+struct aif_ehframe_function {
+	uint64_t start, end;
+	uint32_t fde, fde_len, cie, cie_len; /* where its entries lie */
+};
+bool aif_ehframe_next(struct aif_span copy, uint64_t moved, uint32_t *at,
+		      struct aif_ehframe_function *ret);
+
+/* The row for pc, from copies of its two entries, of which the FDE's original is at fde_at. As
+ * aif_ehframe_row(). */
+uint64_t aif_ehframe_row_of(struct aif_span cie, struct aif_span fde, uint64_t fde_at, uint64_t pc);

@@ -48,15 +48,17 @@
  * The invariants. A test fails for each when its check is taken out (tests/e2e/memo_mutations.sh).
  *
  *  I1 A record is used only if sp, pc, bp (if it matters), the generation and the whole read set are equal.
- *  I2 Rows do not change within a generation. What a later dlopen may change (a pc in no module) is never
- *     remembered. The generation is read before the rows are.
+ *  I2 Rows do not change within a generation. What a later dlopen or a JIT compiler may change (a pc in no
+ *     module, or a guess that depends on one) is never remembered. The generation is read before the rows
+ *     are.
  *  I3 All words of a record lie in [its sp, the end of this thread's stack), so verifying reads nothing
  *     that is not mapped, and nothing that the unwinder would not read. Stacks that leave the bounds
  *     (coroutines, alternate signal stacks) are not remembered; other bounds begin a new memo.
  *  I4 Verifying goes from the innermost frame outwards and ends at the first block that differs.
  *  I5 No allocation, no lock, no libc function but memset and memcpy.
  *  I6 Nothing is guessed here: what is not in the memo is unwound, and the answer is the unwinder's. A stack
- *     that is cut (no unwind information, depth) is remembered as cut.
+ *     that is cut (no unwind information, depth) is remembered as cut, with the word for which the
+ *     unwinder refused to guess; one with guessed frames as guessed.
  *  I7 Numbers and values are this thread's. Whoever merges threads compares stacks.
  *  I8 Nothing here faults: see I3 for the stack; records are read only while they are whole (below).
  *
@@ -233,10 +235,10 @@ AIF_READS_FRAMES static bool holds(const struct record *r, const struct aif_regs
 /* ---- learning ---- */
 
 /* May this result be given again? */
-static bool can_be_remembered(enum aif_unwind_stop stop)
+static bool can_be_remembered(const struct aif_memo_result *r)
 {
-	/* Code in no module may be in one tomorrow. Out of bounds: a coroutine, or damage. */
-	return stop != AIF_STOP_NO_MODULE && stop != AIF_STOP_BAD_STACK;
+	/* Code in no module may be in one tomorrow, or be other code. Out of bounds: a coroutine, or damage. */
+	return !r->foreign && r->stop != AIF_STOP_BAD_STACK;
 }
 
 /* Does it fit into checks? */
@@ -263,7 +265,7 @@ static void fill(struct record *r, uint64_t sp, const struct aif_memo_read *read
 
 /* Of the unwind that lies in m->pcs and m->frames, `steps` steps. 0: it cannot be. */
 static uint32_t remember(struct aif_memo *m, const struct aif_regs *regs, uint32_t key,
-			 unsigned steps, struct aif_unwind_result result)
+			 unsigned steps, const struct aif_memo_result *result)
 {
 	bool needs_bp;
 	int n = aif_memo_reads(m->pcs, m->frames, steps, m->reads, &needs_bp);
@@ -279,8 +281,9 @@ static uint32_t remember(struct aif_memo *m, const struct aif_regs *regs, uint32
 	fill(r, regs->sp, reads, (unsigned)n);
 	r->stack = (struct aif_memo_stack){
 		.number = ++m->number,
-		.depth = (uint16_t)result.depth,
-		.stop = (uint8_t)result.stop,
+		.depth = (uint16_t)result->depth,
+		.stop = (uint8_t)result->stop,
+		.guessed = result->guessed,
 	};
 	r->sp = regs->sp;
 	r->pc = regs->pc;
@@ -318,6 +321,7 @@ static struct aif_memo_result answer(struct aif_memo *m, uint32_t position)
 		.hit = true,
 		.depth = r->stack.depth,
 		.stop = (enum aif_unwind_stop)r->stack.stop,
+		.guessed = r->stack.guessed,
 	};
 }
 
@@ -339,11 +343,17 @@ struct aif_memo_result aif_memo_unwind(struct aif_memo *m, const struct aif_regs
 	struct aif_unwind_result r = aif_unwind_frames(m->unwinder, regs, false, m->bounds, m->pcs,
 						       m->max_depth + 1, m->frames);
 
-	if (r.depth > m->max_depth)
-		r = (struct aif_unwind_result){m->max_depth, AIF_STOP_DEPTH};
+	if (r.depth > m->max_depth) {
+		r.guessed -= AIF_MIN(r.guessed, 1);
+		r.foreign -= AIF_MIN(r.foreign, 1);
+		r.depth = m->max_depth;
+		r.stop = AIF_STOP_DEPTH;
+	}
 	return (struct aif_memo_result){
 		.depth = r.depth,
 		.stop = r.stop,
+		.guessed = r.guessed,
+		.foreign = r.foreign,
 		.pcs = m->pcs,
 		.frames = m->frames,
 	};
@@ -377,9 +387,8 @@ find_or_learn(struct aif_memo *m, const struct aif_regs *regs, struct hint *hint
 		 aif_row_kind(m->frames[result.depth - 1].row) != AIF_ROW_END)
 		m->pcs[++steps] = 0; /* the return address that ended the stack */
 	position = 0;
-	if (can_be_remembered(result.stop))
-		position = remember(m, regs, key, steps,
-				    (struct aif_unwind_result){result.depth, result.stop});
+	if (can_be_remembered(&result))
+		position = remember(m, regs, key, steps, &result);
 	if (!position) {
 		m->counts.refused++;
 		m->wasted++;
@@ -412,7 +421,11 @@ static AIF_NOINLINE struct aif_memo_result unwind_plainly(struct aif_memo *m,
 		aif_unwind(m->unwinder, regs, false, m->bounds, m->pcs, m->max_depth);
 
 	m->counts.passed++;
-	return (struct aif_memo_result){.depth = r.depth, .stop = r.stop, .pcs = m->pcs};
+	return (struct aif_memo_result){.depth = r.depth,
+					.stop = r.stop,
+					.guessed = r.guessed,
+					.foreign = r.foreign,
+					.pcs = m->pcs};
 }
 
 struct aif_memo_result aif_memo_capture(struct aif_memo *m, const struct aif_regs *regs)

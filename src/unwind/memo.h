@@ -48,6 +48,7 @@ struct aif_memo_stack {
 	uint32_t number;
 	uint16_t depth;
 	uint8_t stop; /* enum aif_unwind_stop */
+	bool guessed; /* some of its frames are */
 };
 
 struct aif_memo_result {
@@ -56,6 +57,7 @@ struct aif_memo_result {
 	bool hit; /* seen before: no pcs */
 	unsigned depth;
 	enum aif_unwind_stop stop;
+	bool guessed, foreign; /* see struct aif_unwind_result */
 	/* As of aif_unwind() and aif_unwind_frames(), in memory of the memo, until the next capture.
 	 * NULL on a hit; frames also when the memo does not pay now. The caller may change them. */
 	uint64_t *pcs;

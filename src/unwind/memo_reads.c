@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/memo_reads.h"
 
+#include "unwind/guess.h"
 #include "unwind/row.h"
 
 #include <errno.h>
@@ -67,6 +68,12 @@ int aif_memo_reads(const uint64_t *pcs, const struct aif_unwind_frame *frames, u
 	struct set s = {.reads = reads, .first = AIF_MEMO_READS_MAX};
 	bool bp_matters = false; /* nobody asks what it was in the outermost frame */
 
+	/* But where there was no row: had it been another, the guess might not have been refused. */
+	if (AIF_GUESSES && aif_row_kind(frames[steps].row) == AIF_ROW_NONE) {
+		bp_matters = true;
+		if (frames[steps + 1].bp)
+			put(&s, frames[steps + 1].bp, frames[steps + 1].row);
+	}
 	for (unsigned i = steps; i > 0; i--)
 		bp_matters = put_step(&s, &frames[i - 1], pcs[i], &frames[i], bp_matters);
 	if (s.full)

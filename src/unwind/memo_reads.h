@@ -19,8 +19,9 @@ struct aif_memo_read {
 /*
  * Of the first `steps` steps that aif_unwind_frames() took, from frame to caller: frames[0..steps], and
  * pcs[1..steps] as they were read. The set is filled in from the end, innermost frame first: it
- * begins at reads[AIF_MEMO_READS_MAX - result]. *ret_needs_bp: the frame pointer's register, as it
- * was at entry, matters too. Returns how many, or -E2BIG.
+ * begins at reads[AIF_MEMO_READS_MAX - result]. If frames[steps] has no row, frames[steps + 1] is what
+ * aif_unwind_frames() left there. *ret_needs_bp: the frame pointer's register, as it was at entry, matters
+ * too. Returns how many, or -E2BIG.
  */
 int aif_memo_reads(const uint64_t *pcs, const struct aif_unwind_frame *frames, unsigned steps,
 		   struct aif_memo_read reads[AIF_MEMO_READS_MAX], bool *ret_needs_bp);

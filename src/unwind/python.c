@@ -28,11 +28,7 @@
 
 /* User addresses; the zero page is nobody's. (More bits than these are given out on request only.) */
 #define MEMORY_LO UINT64_C(4096)
-#if defined(__aarch64__)
-#define MEMORY_HI (UINT64_C(1) << 48)
-#else
-#define MEMORY_HI (UINT64_C(1) << 47)
-#endif
+#define MEMORY_HI (UINT64_C(1) << AIF_ARCH_ADDRESS_BITS)
 
 static int is_libpython(struct dl_phdr_info *info, size_t size, void *arg)
 {

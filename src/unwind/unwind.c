@@ -3,10 +3,14 @@
 
 #include "unwind/cfi.h"
 #include "unwind/ehframe.h"
+#include "unwind/guess.h"
+#include "unwind/jit.h"
 #include "unwind/modules.h"
 #include "unwind/peek.h"
 #include "unwind/rows.h"
 #include "unwind/stub.h"
+
+#include <limits.h>
 
 /*
  * Unwinding: who called
@@ -45,7 +49,13 @@
  * Nothing is believed. Each stack word that is read lies in the bounds, above what is dead; the return
  * address lies at or above sp, so sp grows at each step, but for a function of aarch64 that was interrupted before
  * it had a frame, which is the first one or next to a signal's. Reads of tables are bounded by ehframe.c. What
- * the rows cannot tell ends the stack with a reason; no frame is guessed.
+ * the rows cannot tell ends the stack with a reason.
+ *
+ * Where there is no row: code in no module may be a JIT compiler's that tells debuggers of it (jit.c), or a
+ * trampoline that does nothing more but return (guess.h). Else, and in a module's code without tables, there
+ * is a guess (x86-64): if the frame pointer points into this stack, and the word above what it points to is
+ * the address after a call in known code, then that is the caller. It holds for code that keeps a frame
+ * pointer; else frames may be left out. Who called by way of a guess is counted as `guessed`, never silently.
  *
  * Rows are facts about code, so only the unloading of a module can make them wrong: another may come
  * to lie at its addresses. aif_unwinder_refresh() then begins a new generation, which is part of
@@ -71,6 +81,7 @@ struct aif_unwinder {
 	_Alignas(64) _Atomic uint32_t generation;
 	struct aif_modules modules;
 	_Alignas(64) struct aif_rows rows;
+	_Alignas(64) struct aif_jit jit;
 };
 
 /* A frame while its caller is looked for. pc, sp and bp are kept apart: side by side, gcc moves them as
@@ -112,6 +123,7 @@ static void begin_generation(struct aif_unwinder *u)
 void aif_unwinder_forked(struct aif_unwinder *u)
 {
 	aif_modules_forked(&u->modules);
+	aif_jit_forked(&u->jit);
 	/* Another thread of the parent may have unloaded a module and not come to say so. */
 	begin_generation(u);
 }
@@ -123,13 +135,17 @@ void aif_unwinder_refresh(struct aif_unwinder *u)
 
 	if (aif_modules_closed(&u->modules)) {
 		begin_generation(u);
-		return;
+	} else if (aif_modules_changed(&u->modules, &now, &went_away)) {
+		if (went_away)
+			begin_generation(u);
+		aif_modules_update(&u->modules, &now);
 	}
-	if (!aif_modules_changed(&u->modules, &now, &went_away))
-		return;
-	if (went_away)
-		begin_generation(u);
-	aif_modules_update(&u->modules, &now);
+	aif_jit_look(&u->jit, &u->modules, false);
+}
+
+void aif_unwinder_look(struct aif_unwinder *u)
+{
+	aif_jit_look(&u->jit, &u->modules, true);
 }
 
 void aif_unwinder_forget(struct aif_unwinder *u)
@@ -144,7 +160,17 @@ uint32_t aif_unwinder_generation(const struct aif_unwinder *u)
 
 bool aif_unwinder_stale(const struct aif_unwinder *u, uint64_t pc)
 {
-	return aif_modules_stale(&u->modules, pc);
+	return aif_modules_stale(&u->modules, pc) || atomic_load(&u->jit.wanted);
+}
+
+uint32_t aif_unwinder_jit_epoch(const struct aif_unwinder *u)
+{
+	return atomic_load_explicit(&u->jit.epoch, memory_order_relaxed);
+}
+
+bool aif_unwinder_jit_symbol(struct aif_unwinder *u, uint64_t pc, struct aif_jit_symbol *ret)
+{
+	return aif_jit_symbol(&u->jit, pc, ret);
 }
 
 bool aif_unwinder_module(struct aif_unwinder *u, uint64_t pc, struct aif_unwind_module *ret)
@@ -250,6 +276,62 @@ static bool cfa_from_register(const struct frame *f, uint64_t row, uint64_t *ret
 	return false;
 }
 
+/* What became of frames without a row. */
+struct beyond {
+	bool foreign;      /* the last one depends on code in no module */
+	bool guessed;      /* the last one's caller is a guess */
+	uint64_t at, word; /* what the guess has read; 0 */
+	/* So many addresses lie before the first one of which that is true. */
+	unsigned foreign_from, guessed_from;
+};
+
+/* May pc be a return address? */
+static bool returns_to_code(struct aif_unwinder *u, uint64_t pc, struct beyond *b)
+{
+	struct aif_module module;
+	struct aif_span code;
+	uint64_t lo;
+
+	if (pc - FIRST_ADDRESS >= END_ADDRESS - FIRST_ADDRESS)
+		return false;
+	if (!aif_modules_find(&u->modules, pc - 1, &module)) {
+		b->foreign = true;
+		return aif_jit_is_after_call(&u->jit, pc);
+	}
+	if (!aif_module_code_at(&module, pc - 1, &code))
+		return false;
+	lo = (uint64_t)(uintptr_t)code.lo;
+	return pc - lo >= AIF_GUESS_BEFORE &&
+	       aif_guess_is_after_call(code.lo + (pc - lo) - AIF_GUESS_BEFORE);
+}
+
+/* The row of a frame for which there is none in a module; `row` says why: NONE or NO_MODULE. */
+static AIF_NOINLINE uint64_t beyond_tables(struct aif_unwinder *u, const struct frame *f,
+					   uint64_t row, struct beyond *b)
+{
+	const bool lives = b->guessed_from == UINT_MAX;
+	uint64_t found;
+
+	b->foreign = row == NO_MODULE;
+	b->guessed = false;
+	b->at = b->word = 0;
+	if (b->foreign) {
+		found = aif_jit_row(&u->jit, f->pc - !f->exact, lives);
+		if (AIF_GUESSES && aif_row_kind(found) == AIF_ROW_NONE && !f->exact)
+			found = aif_jit_row_of_end(&u->jit, f->pc, lives);
+		if (aif_row_kind(found) != AIF_ROW_NONE)
+			return found;
+	}
+	if (!AIF_GUESSES || f->bp % 8 || f->bp < f->sp || f->bp > f->limit - 8)
+		return row;
+	b->at = f->bp + 8;
+	b->word = aif_peek(b->at);
+	if (!returns_to_code(u, b->word, b))
+		return row;
+	b->guessed = true;
+	return AIF_GUESS_ROW;
+}
+
 /* One step by any row. Returns AIF_STOP_COUNT to go on. */
 static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 {
@@ -349,17 +431,18 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 	uint64_t lr = AIF_ARCH_LINK && more ? aif_regs_link(more) : 0;
 	bool knows_lr = AIF_ARCH_LINK && more;
 	bool exact = pc_is_exact;
+	struct beyond beyond = {.foreign_from = UINT_MAX, .guessed_from = UINT_MAX};
 	unsigned depth = 0;
 
 	if (max == 0)
-		return (struct aif_unwind_result){0, AIF_STOP_DEPTH};
+		return (struct aif_unwind_result){.stop = AIF_STOP_DEPTH};
 	pcs[depth++] = pc;
 	if (frames) {
 		frames[0] = (struct aif_unwind_frame){sp, bp, NO_MODULE};
 		frames[1] = frames[0];
 	}
 	if (bounds.hi < 8 || sp < bounds.lo || sp > limit)
-		return (struct aif_unwind_result){depth, AIF_STOP_BAD_STACK};
+		return (struct aif_unwind_result){.depth = depth, .stop = AIF_STOP_BAD_STACK};
 
 	for (;;) {
 		const uint64_t address = pc - 1;
@@ -399,6 +482,19 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 					  .more = depth == 1 ? more : NULL};
 
 			f.floor = exact ? sp - AIF_MIN(sp - bounds.lo, red_zone) : sp;
+			if (aif_row_kind(row) == AIF_ROW_NONE) {
+				row = beyond_tables(u, &f, row, &beyond);
+				if (beyond.foreign)
+					beyond.foreign_from =
+						AIF_MIN(beyond.foreign_from, depth - 1);
+				if (beyond.guessed)
+					beyond.guessed_from = AIF_MIN(beyond.guessed_from, depth);
+				if (frames)
+					frames[depth - 1] = (struct aif_unwind_frame){sp, bp, row};
+				if (frames && aif_row_kind(row) == AIF_ROW_NONE)
+					frames[depth] = (struct aif_unwind_frame){sp, beyond.at,
+										  beyond.word};
+			}
 			stop = step(&f, row);
 			if (stop != AIF_STOP_COUNT)
 				break;
@@ -422,7 +518,12 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 			break;
 		pcs[depth++] = pc;
 	}
-	return (struct aif_unwind_result){depth, stop};
+	return (struct aif_unwind_result){
+		.depth = depth,
+		.stop = stop,
+		.guessed = depth - AIF_MIN(depth, beyond.guessed_from),
+		.foreign = depth - AIF_MIN(depth, beyond.foreign_from),
+	};
 }
 
 struct aif_unwind_result aif_unwind(struct aif_unwinder *u, const struct aif_regs *regs,

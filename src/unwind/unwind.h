@@ -3,6 +3,8 @@
 
 #include "unwind/arch.h"
 
+struct aif_jit_symbol;
+
 /*
  * Who called: the native stack of the current thread, from .eh_frame, on stock binaries.
  *
@@ -33,9 +35,20 @@ void aif_unwinder_refresh(struct aif_unwinder *u);
  * before aif_unwinder_refresh() is called. Lock-free. */
 void aif_unwinder_forget(struct aif_unwinder *u);
 
-/* After AIF_STOP_NO_MODULE at pc: might a refresh help? False for code in no module (JIT), where the
- * loader answers by itself (glibc >= 2.35). Lock-free. */
+/* After a `foreign` result whose last address is pc: might a refresh help? For code in no module only if a JIT
+ * compiler may have told of it meanwhile. Lock-free. */
 bool aif_unwinder_stale(const struct aif_unwinder *u, uint64_t pc);
+
+/* Of the helper thread, now and then: looks for code of JIT compilers if a stack met any that is not known
+ * (jit.h). aif_unwinder_refresh() does so as far as a launch path may. */
+void aif_unwinder_look(struct aif_unwinder *u);
+
+/* Changes when JIT compilers were found to have made or removed code. Where `foreign` results of two values
+ * are equal their functions may differ. */
+uint32_t aif_unwinder_jit_epoch(const struct aif_unwinder *u);
+
+/* The function of a JIT compiler at pc, which is in no module (jit.h). Not in a signal handler. */
+bool aif_unwinder_jit_symbol(struct aif_unwinder *u, uint64_t pc, struct aif_jit_symbol *ret);
 
 /* Changes whenever rows may have become stale. What is derived from rows (the memo) holds only
  * within one generation. */
@@ -51,9 +64,10 @@ int aif_stack_bounds_here(struct aif_stack_bounds *ret);
 
 enum aif_unwind_stop {
 	AIF_STOP_END,       /* the thread's outermost frame: the stack is complete */
-	AIF_STOP_NO_MODULE, /* pc in no known module (JIT code, or a module not yet in the snapshot) */
-	AIF_STOP_NO_FDE,    /* module without unwind information for this pc */
-	AIF_STOP_BAD_ROW,   /* a rule that this unwinder does not follow, or malformed tables */
+	AIF_STOP_NO_MODULE, /* pc in no known module (JIT code, or a module not yet in the snapshot), and
+			       nothing else tells who called */
+	AIF_STOP_NO_FDE,  /* module without unwind information for this pc, and no frame pointer */
+	AIF_STOP_BAD_ROW, /* a rule that this unwinder does not follow, or malformed tables */
 	AIF_STOP_BAD_STACK, /* the next frame would lie outside the bounds or not above this one */
 	AIF_STOP_DEPTH,     /* `max` frames taken, more exist */
 	AIF_STOP_COUNT
@@ -62,6 +76,10 @@ enum aif_unwind_stop {
 struct aif_unwind_result {
 	unsigned depth;            /* addresses written */
 	enum aif_unwind_stop stop; /* anything but END means: truncated, and marked so */
+	/* Of these addresses, how many there are from the first one on that follows from a guess by frame
+	 * pointer (marked, too), and from the first one in code of no module: there tomorrow's answer may be
+	 * another. */
+	unsigned guessed, foreign;
 };
 
 const char *aif_unwind_stop_name(enum aif_unwind_stop stop);
@@ -90,7 +108,9 @@ struct aif_unwind_frame {
 };
 
 /* The same, and frames[max + 1]: frames[i] is that of pcs[i]; the one after the last, frames[depth], has
- * the sp above the last frame if that is known, else the last frame's own. `max` is at least 1. */
+ * the sp above the last frame if that is known, else the last frame's own. `max` is at least 1. Where the
+ * stack ends without a row, the one after the last tells by bp and row which word a guess by frame pointer
+ * has read (0: none) and refused. */
 struct aif_unwind_result aif_unwind_frames(struct aif_unwinder *u, const struct aif_regs *regs,
 					   bool pc_is_exact, struct aif_stack_bounds bounds,
 					   uint64_t *pcs, unsigned max,

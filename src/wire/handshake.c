@@ -75,12 +75,13 @@ static int receive_welcome(int sock, int *ret_fd)
 
 int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_ms, int *ret_fd)
 {
+	size_t size = AIF_HELLO_FIXED + (hello->kind == AIF_HELLO_CARRIER ? hello->text_len : 0);
 	int sock, r = 0;
 
 	sock = connect_to(path, timeout_ms);
 	if (sock < 0)
 		return sock;
-	if (send(sock, hello, sizeof(*hello), MSG_NOSIGNAL) != (ssize_t)sizeof(*hello))
+	if (send(sock, hello, size, MSG_NOSIGNAL) != (ssize_t)size)
 		r = -errno;
 	else if (hello->kind == AIF_HELLO_RUNTIME)
 		r = receive_welcome(sock, ret_fd);

@@ -11,10 +11,14 @@
  */
 #define AIF_ENV_SOCKET "AIFLAME_SOCKET"
 #define AIF_ENV_TOKEN  "AIFLAME_TOKEN"
+/* CUDA's driver opens one library that listens to it; one that was wanted before us is opened by the agent. */
+#define AIF_ENV_CUDA        "CUDA_INJECTION64_PATH"
+#define AIF_ENV_CUDA_BEFORE "AIFLAME_CUDA_INJECTION"
 /* Listen to this runtime only. */
 #define AIF_ENV_RUNTIME "AIFLAME_RUNTIME"
 
-#define AIF_TOKEN_LEN 32 /* hexadecimal digits */
+#define AIF_TOKEN_LEN  32 /* hexadecimal digits */
+#define AIF_HELLO_TEXT 4096
 
 enum aif_hello_kind {
 	AIF_HELLO_CARRIER = 1, /* a process carries the agent; no answer */
@@ -32,10 +36,15 @@ struct aif_hello {
 	union {
 		uint32_t after_fork; /* RUNTIME: a forked child asks anew */
 		uint32_t control;    /* CONTROL: enum aif_control */
+		uint32_t text_len;   /* CARRIER */
 	};
 	char token[AIF_TOKEN_LEN];
 	char runtime[16]; /* terminated */
+	/* CARRIER: the program's path, 0, its arguments with a 0 behind each, perhaps cut: the process may be
+	 * over before the recorder can look. What is not used is not sent. */
+	char text[AIF_HELLO_TEXT];
 };
+#define AIF_HELLO_FIXED offsetof(struct aif_hello, text)
 enum aif_welcome_status {
 	AIF_WELCOME_OK = 0, /* a descriptor comes with it */
 	AIF_WELCOME_TOKEN = 1,

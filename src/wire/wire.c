@@ -49,6 +49,8 @@ static uint64_t variable_len(const struct aif_wire_head *h)
 		return (uint64_t)((const struct aif_wire_stack *)p)->depth * 8;
 	case AIF_WIRE_NOTE:
 		return ((const struct aif_wire_note *)p)->detail_len;
+	case AIF_WIRE_JIT:
+		return ((const struct aif_wire_jit *)p)->name_len;
 	default:
 		return 0;
 	}
@@ -129,6 +131,11 @@ int aif_wire_dump(const void *record, char *text, size_t size)
 				name, h->aux, c->name_len, tail, c->file_len, tail + c->name_len,
 				c->first_line);
 	}
+	case AIF_WIRE_JIT: {
+		const struct aif_wire_jit *j = p;
+		return snprintf(text, size, "%s size=%" PRIu64 " name=%.*s", name, j->hi - j->lo,
+				(int)j->name_len, tail);
+	}
 	case AIF_WIRE_STACK: {
 		const struct aif_wire_stack *s = p;
 		return snprintf(text, size, "%s %" PRIu32 " depth=%" PRIu32 " stop=%" PRIu32, name,
@@ -168,8 +175,8 @@ int aif_wire_dump(const void *record, char *text, size_t size)
 		const struct aif_wire_cpu_sample *s = p;
 		return snprintf(text, size,
 				"%s tid=%" PRIu32 " time=%" PRIu64 " weight=%" PRIu64
-				" stack=%" PRIu32,
-				name, h->aux, s->time, s->weight, s->stack);
+				" stack=%" PRIu32 " waiting=%" PRIu32,
+				name, h->aux, s->time, s->weight, s->stack, s->waiting);
 	}
 	case AIF_WIRE_BLOCK: {
 		const struct aif_wire_block *b = p;

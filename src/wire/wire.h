@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    3
+#define AIF_WIRE_VERSION    4
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
@@ -41,7 +41,8 @@
 	X(SAMPLE, sample, 32, 0)         \
 	X(CPU_SAMPLE, cpu_sample, 32, 0) \
 	X(BLOCK, block, 40, 0)           \
-	X(NOTE, note, 24, 1)
+	X(NOTE, note, 24, 1)             \
+	X(JIT, jit, 32, 1)
 
 enum aif_wire_type {
 #define X(NAME, name, size, variable) AIF_WIRE_##NAME,
@@ -141,7 +142,8 @@ struct aif_wire_stack {
 };
 #define AIF_WIRE_PYTHON (UINT64_C(1) << 63)
 enum aif_wire_stack_flag {
-	AIF_WIRE_STACK_CUT = 256, /* outer Python frames are missing */
+	AIF_WIRE_STACK_CUT = 256,      /* outer Python frames are missing */
+	AIF_WIRE_STACK_GUESSED = 2048, /* some native frames follow from a guess (unwind.h) */
 	AIF_WIRE_STACK_BLOCK =
 		512, /* where its Python frames stand among the native ones is not known */
 };
@@ -181,11 +183,12 @@ struct aif_wire_sample {
 	uint64_t count;            /* samples that this one stands for (timer overruns) */
 };
 
-/* Where a thread was on a CPU (agent/cpu.h). Written by the agent's helper: tid is not the ring's. */
+/* Where a thread was on a CPU (agent/cpu.h); written by the agent's helper, so that tid is not the ring's.
+ * Or, `waiting`, where it waited for a device from `time` on (agent/wait.h). */
 struct aif_wire_cpu_sample {
 	struct aif_wire_head head; /* aux: tid */
 	uint64_t time, weight;     /* CLOCK_MONOTONIC ns; ns that it stands for */
-	uint32_t stack, zero;      /* slot */
+	uint32_t stack, waiting;   /* slot; 0, 1 */
 };
 
 /* A block of the overhead budget, as this thread met it (agent/budget.h): between its first launch in
@@ -201,6 +204,13 @@ struct aif_wire_note {
 	struct aif_wire_head head; /* aux: enum aif_reason */
 	uint64_t count;
 	uint32_t detail_len, zero;
+};
+
+/* A function that a JIT compiler has made, before the first stack with it. Strings: name. */
+struct aif_wire_jit {
+	struct aif_wire_head head;
+	uint64_t lo, hi; /* its code */
+	uint32_t name_len, zero;
 };
 
 #define X(NAME, name, size, variable) \

@@ -88,18 +88,18 @@ check "what was preloaded before stays" sh -c "
 	LD_PRELOAD=libm.so.6 '$aiflame' env | grep -qx \"export LD_PRELOAD=$agent:libm.so.6\""
 check "its directory is ours alone" sh -c "[ \$(stat -c %a '$dir') = 700 ]"
 check "env: docker gives words" sh -c "
-	set -- \$('$aiflame' env --format docker) && [ \$# -eq 12 ] && [ \"\$1\" = --volume ] &&
+	set -- \$('$aiflame' env --format docker) && [ \$# -eq 14 ] && [ \"\$1\" = --volume ] &&
 	[ \"\$2\" = '$agent:$agent:ro' ] && [ \"\$5\" = --env ] && [ \"\$6\" = 'LD_PRELOAD=$agent' ]"
 check "env: jupyter is JSON" sh -c "
 	(printf '{'; '$aiflame' env --format jupyter; printf '}') | python3 -c '
 import json, sys
 e = json.load(sys.stdin)[\"env\"]
-assert e[\"AIFLAME_STANDBY\"] == \"$dir\" and len(e) == 4'"
+assert e[\"AIFLAME_STANDBY\"] == \"$dir\" and len(e) == 5'"
 check "env: systemd is a unit's lines" sh -c "
 	'$aiflame' env --format systemd | awk 'NR == 1 { ok = \$0 == \"[Service]\" } NR > 1 { ok = ok && /^Environment=\".*=.*\"\$/ }
-		END { exit !ok || NR != 5 }'"
+		END { exit !ok || NR != 6 }'"
 check "env: k8s names each variable and both volumes" sh -c "
-	'$aiflame' env --format k8s >k.yaml && [ \$(grep -c '^- name:' k.yaml) = 8 ] && ! grep -q '	' k.yaml"
+	'$aiflame' env --format k8s >k.yaml && [ \$(grep -c '^- name:' k.yaml) = 9 ] && ! grep -q '	' k.yaml"
 check "env: slurm can be eval'ed" sh -c "eval \"\$('$aiflame' env --format slurm)\" && [ -n \"\$AIFLAME_STANDBY\" ]"
 chmod 755 run/aiflame
 check "a directory that others may read is refused" says "mode 0700" "$aiflame" env
@@ -238,7 +238,7 @@ echo crash >&7
 wait "$(pid a)" 2>/dev/null
 check "a target dies: its recording ends by itself" status_of dead
 check "with its launches" recorded_are dead 40
-check "and its page is taken away" test "$(ls "$dir" | wc -l)" = 0
+check "and its page is taken away" sh -c "ls '$dir'; [ -z \"\$(ls '$dir')\" ]"
 
 # ---- waiting; refusals
 
@@ -251,6 +251,16 @@ sleep 0.3
 finish a
 status_of w
 check "a runtime that starts later is recorded from its first launch" recorded_are w 500
+start a sh -c "'$app' 2; true"
+tell a begin >/dev/null
+recorder child -p "$(pid a)"
+sleep 1
+tell a "launch 50" >/dev/null
+sleep 0.3
+"$aiflame" ctl stop child
+status_of child
+check "a process's child that runs already" recorded_are child 100
+finish a
 check "no such process" says "there is none" "$aiflame" record -q -p 4194303
 sleep 60 &
 sleeper=$!
@@ -285,14 +295,69 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 
 	kill -TERM "$recorder_root"
 	status_of root
 	check "root records a user's process" recorded_are root 100
+	# With more rights than the user's it would follow the user's links to anywhere.
+	chmod 500 user/s
+	check "and writes nothing where that user may not" says "its owner must be able to write there" \
+		"$aiflame" record -q -o x.data -p "$pid_a" --duration 0.1
+	chmod 700 user/s
+	check "or leaves it behind" test "$(ls user/s | wc -l)" = 1
+	finish a
+	start a unshare -p -f --mount-proc "$app" 2
+	tell a begin >/dev/null
+	inner=$(pgrep -P "$(pid a)")
+	check "a process of another namespace is listed by its own number" says "(1)" "$aiflame" ctl status
+	recorder inner -p "$inner"
+	sleep 1
+	tell a "launch 50" >/dev/null
+	sleep 0.3
+	check "it is recorded by its number here" "$aiflame" ctl stop inner
+	status_of inner
+	check "with its launches" recorded_are inner 100
+	recorder inner_all -a
+	sleep 1
+	tell a "launch 50" >/dev/null
+	sleep 0.3
+	"$aiflame" ctl stop inner_all
+	status_of inner_all
+	check "and by record -a" recorded_are inner_all 100
+	check "a recorder in there does not know ours" says "there is none" \
+		unshare -p -f --mount-proc "$aiflame" record -q -o x.data -p "$inner"
 	finish a
 fi
 
-# ---- 200 times, while eight threads launch
+# ---- what lies in the directory is anybody's who is this user
+
+start a "$app" 2
+tell a begin >/dev/null
+recorder h1 -p "$(pid a)"
+recorded "$(pid a)"
+"$aiflame" ctl stop h1
+status_of h1
+page=$(ls "$dir"/*.agent)
+printf 'x\033[31m' | dd of="$page" bs=1 seek=32 conv=notrunc 2>/dev/null
+check "what a page says does nothing to a terminal" says "x?[31m" "$aiflame" ctl status
+# helper_ticks: CPU time of the agent's thread
+helper_ticks() {
+	awk '$2 == "(aiflame)" { print $14 + $15 }' /proc/"$(pid a)"/task/*/stat
+}
+truncate -s 100 "$page"
+sleep 1.2 # until it looks
+before=$(helper_ticks)
+sleep 0.5
+check "a page that is cut short does not keep the agent busy" test $(($(helper_ticks) - before)) -lt 10
+rm "$page"
+mkdir "$dir/r-pipe" && mkfifo "$dir/r-pipe/about"
+check "a pipe in place of a recording holds nobody up" sh -c "
+	eval \"\$('$aiflame' env)\" && printf 'launch 5\nquit\n' | timeout 20 '$app' 1 >/dev/null"
+check "nor ctl" timeout 20 "$aiflame" ctl status
+rm -r "$dir/r-pipe"
+finish a
+
+# ---- again and again, while eight threads launch: CYCLES=200 for a minute and a half
 
 start a "$app" 8
 tell a storm >/dev/null
-cycles=${ATTACH_CYCLES:-200}
+cycles=${CYCLES:-20}
 cycle() {
 	good=0
 	for i in $(seq "$cycles"); do

@@ -32,6 +32,21 @@ check "launches and executions agree" sh -c "
 	WHERE l.time_ns <= e.start_ns' | tail -1)\" = 6 ]"
 check "export writes plain tables" sh -c "
 	'$aiflame' export -i m.data -o x.sqlite && sqlite3 x.sqlite 'SELECT name FROM kernel_times' | grep -q multiply_basic"
+check "export -o - writes to standard output" sh -c "
+	'$aiflame' export -i m.data -o - >y.sqlite && [ ! -e ./- ] && cmp x.sqlite y.sqlite"
+check "and says when that is closed" sh -c "! '$aiflame' export -i m.data -o - >&- 2>e.txt && grep -q 'standard output' e.txt"
+check "flame -o - too" sh -c "'$aiflame' flame -i m.data -o - | grep -q '</svg>' && [ ! -e ./- ]"
+check "query without SQL says so" says "is no SQL; try aiflame query m.data 'SELECT" "$aiflame" query m.data
+check "and is misuse" status_is 2 "$aiflame" query m.data
+check "two files are misuse" status_is 2 "$aiflame" query -i m.data m.data "SELECT 1"
+# 500 MB of text must pass by.
+check "query holds no result in memory" sh -c "ulimit -v 200000
+	[ \$('$aiflame' query --format csv m.data \"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
+		SELECT i, printf('%.10000c', 'x') || i AS x FROM n\" | wc -c) -gt 500000000 ]"
+for o in "--format json" "--sort time" "--limit 40"; do
+	check "report $o without a table is refused" status_is 2 "$aiflame" report $o m.data
+done
+check "report --stacks goes back to main" sh -c "'$aiflame' report --stacks m.data | grep multiply_basic | grep -q ' < main'"
 head -c 3000 m.data >cut.data
 check "a truncated profile is an error, not a crash" status_is 1 "$aiflame" info cut.data
 cp m.data hostile.data

@@ -378,6 +378,40 @@ static NOINLINE unsigned deep(unsigned depth)
 	return r + (unsigned)sink % 2;
 }
 
+static void *deep_thread(void *arg)
+{
+	(void)arg;
+	poll(NULL, 0, 600); /* until the helper has found all */
+	deep(120);
+	return NULL;
+}
+
+/* Many threads with deep stacks. */
+static int many(void)
+{
+	pthread_t t[64];
+
+	seconds /= 64;
+	for (unsigned i = 0; i < 64; i++)
+		CHECK(pthread_create(&t[i], NULL, deep_thread, NULL) == 0);
+	for (unsigned i = 0; i < 64; i++)
+		CHECK(pthread_join(t[i], NULL) == 0);
+	return 0;
+}
+
+/* A hundredth of a CPU: a sample a second, at 99 Hz. */
+static int rarely(void)
+{
+	double end = now(CLOCK_MONOTONIC) + seconds;
+
+	while (now(CLOCK_MONOTONIC) < end) {
+		burn_for(0.002);
+		poll(NULL, 0, 198);
+	}
+	printf("sum %.4f\n", now(CLOCK_THREAD_CPUTIME_ID));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -411,6 +445,10 @@ int main(int argc, char **argv)
 		return registers();
 	if (!strcmp(what, "forks"))
 		return forks(argv);
+	if (!strcmp(what, "rarely"))
+		return rarely();
+	if (!strcmp(what, "many"))
+		return many();
 	if (!strcmp(what, "deep"))
 		return deep(40) > 1000;
 	return 2;

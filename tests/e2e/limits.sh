@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # A recorder under bad conditions: full disks, odd outputs, closed descriptors, tight limits, programs that
 # cannot be recorded. One clear line where something fails; the command is never disturbed.
+if [ "$(id -u)" = 0 ] && [ -z "${LIMITS_OWN_MOUNTS:-}" ] && unshare -m true 2>/dev/null; then
+	# The small disk goes when this script does, however that ends.
+	LIMITS_OWN_MOUNTS=1 exec unshare -m "$0"
+fi
 . "$(dirname "$0")/tap.sh"
 fake=$build/tests/mock/fake_app
 few='generate launches=2000 stacks=4 kernels=3 streams=2'
@@ -37,7 +41,7 @@ whole() {
 
 # ---- the disk ----
 mkdir small
-if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=1500k none small 2>/dev/null; then
+if [ -n "${LIMITS_OWN_MOUNTS:-}" ] && mount -t tmpfs -o size=1500k none small 2>/dev/null; then
 	trap 'umount "$work/small"; rm -rf "$work"' EXIT
 	check "a full disk is said once, the command's status is given" \
 		fails 7 "No space left on device; what was written before is valid" \
@@ -146,11 +150,16 @@ check "little memory for the rings: the command runs, the profile says why" sh -
 	"$aiflame" info v.data | grep -q "Cannot allocate memory"'
 
 # ---- commands ----
-check "five megabytes of arguments" sh -c '
-	ulimit -s 65536 || exit 0
+if (ulimit -s 65536) 2>/dev/null; then
+	check "five megabytes of arguments" sh -c '
+	ulimit -s 65536
 	x=$(head -c 100000 /dev/zero | tr "\0" x); set --; for i in $(seq 50); do set -- "$@" "$x"; done
 	exec timeout 30 "$aiflame" record -o argv.data "$fake" "generate launches=5" "$@" 2>argv.txt'
-check "do not fill the screen" sh -c '[ "$(wc -c <argv.txt)" -lt 4000 ]'
+	check "do not fill the screen" sh -c '[ "$(wc -c <argv.txt)" -lt 4000 ]'
+else
+	n=$((n + 1))
+	echo "ok $n - five megabytes of arguments # SKIP the stack's hard limit is lower"
+fi
 check "a pipeline of fifty processes" sh -c '
 	cmd="seq 1000"; for i in $(seq 50); do cmd="$cmd | cat"; done
 	[ "$("$aiflame" record -q -o pipe.data sh -c "$cmd | wc -l")" = 1000 ] &&

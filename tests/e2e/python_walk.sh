@@ -28,13 +28,15 @@ if ".so" in path and os.path.exists(path):
     print(sys.base_prefix, path)'
 
 seen=
+captures=${CAPTURES:-100000}
 for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 ${AIFLAME_PYTHONS:-}; do
 	# what it is, rather than what it is called
 	which=$("$python" -c 'import ctypes, os, sys; print(os.path.realpath(sys.executable))' 2>/dev/null) || continue
 	case " $seen " in *" $which "*) continue ;; esac
 	seen="$seen $which"
-	"$python" "$here/python_walk.py" ./walk.so "${CAPTURES:-100000}" >walk.out 2>walk.err
+	"$python" "$here/python_walk.py" ./walk.so "$captures" >walk.out 2>walk.err
 	status=$?
+	captures=${CAPTURES:-20000} # of each other one
 	version=$(sed -n 's/^# CPython \([^ ]*\) .*/\1/p' walk.out)
 	sed -n 's/^# \(.*\)/# \1/p' walk.out
 	tell walk.out

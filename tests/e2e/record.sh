@@ -16,6 +16,23 @@ check "an unwritable output is said before the command runs" sh -c "
 	! '$aiflame' record -q -o /nowhere/x.data touch ran && [ ! -e ran ]"
 check "a program without a device gets a reason" says "reason" "$aiflame" record -o none.data true
 check "its profile opens" "$aiflame" info none.data
+check "a command that is over in a moment has its command line" sh -c "
+	'$aiflame' record -q -o s.data sh -c 'for i in 1 2 3 4 5 6 7 8; do /bin/true \$i; done' &&
+	[ \$('$aiflame' query --format csv s.data 'SELECT cmdline FROM processes' | grep -c '^/bin/true [1-8]') = 8 ] &&
+	'$aiflame' record -q -o s.data true && '$aiflame' query --format csv s.data 'SELECT cmdline FROM processes' | grep -qx true"
+if [ "$(id -u)" = 0 ]; then
+	check "a program of another user: what to do is said" says "record as that user" \
+		"$aiflame" record -o u.data setpriv --reuid 65534 --clear-groups sleep 0.5
+fi
+
+# The live line, in a terminal of its own.
+in_terminal() {
+	script -qec "stty cols 120; $*" /dev/null </dev/null | tr -d '\r' >screen
+}
+check "the live line shows while a quiet command runs" sh -c "$(in_terminal "'$aiflame' record -o l.data sleep 0.7") grep -q 'aiflame: [0-9]* s, 0 processes, 0 launches' screen"
+check "until the command writes" sh -c "$(in_terminal "'$aiflame' record -o l.data python3 -c 'import time; print(\"first\", flush=True); time.sleep(0.8); print(\"last\")'")
+	! sed '1,/first/d; /last/q' screen | grep -q 'aiflame:'"
+check "and not with -q" sh -c "$(in_terminal "'$aiflame' record -q -o l.data sleep 0.7") ! grep -q aiflame: screen"
 check "output that is no terminal stays clean" sh -c "
 	[ -z \"\$('$aiflame' record -q -o q.data true 2>&1)\" ]"
 
@@ -49,7 +66,7 @@ kill -9 $recorder
 wait $recorder 2>/dev/null
 check "after the recorder's death the profile opens" says "cut short" "$aiflame" info r.data
 check "with its launches" sh -c "'$aiflame' report --kernels r.data | grep -q multiply_basic"
-for i in $(seq 60); do [ -e status.txt ] && break; sleep 0.5; done
+for i in $(seq 240); do [ -e status.txt ] && break; sleep 0.5; done
 check "and the target ended well" grep -qx 0 status.txt
 
 # Ctrl-C in a terminal reaches both; a signal to the recorder alone is passed on.

@@ -3,18 +3,31 @@
 // AIFLAME names the program, CHROMIUM the browser; with SHOTS=DIR it keeps pictures to look at.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
 const AIFLAME = process.env.AIFLAME || "aiflame";
 const work = mkdtempSync(join(tmpdir(), "svg_browser."));
+// However it ends: Playwright ends the browser when this process exits.
+process.on("exit", () => rmSync(work, { recursive: true, force: true }));
+for (const [name, number] of [["SIGHUP", 1], ["SIGINT", 2], ["SIGTERM", 15]])
+	process.on(name, () => process.exit(128 + number));
+
+// A page that hangs does not take the others' time: the whole ends, and says where.
+function within(seconds, what, promise) {
+	let timer;
+	const late = new Promise((_, reject) => {
+		timer = setTimeout(() => reject(new Error(`${what}: no end after ${seconds} s`)), seconds * 1000);
+	});
+	return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
 
 function flame(name, folded, ...options) {
 	writeFileSync(join(work, name + ".folded"), folded);
 	const svg = join(work, name + ".svg");
-	execFileSync(AIFLAME, ["flame", join(work, name + ".folded"), "-o", svg, ...options]);
+	execFileSync(AIFLAME, ["flame", join(work, name + ".folded"), "-o", svg, ...options], { timeout: 60000 });
 	return "file://" + svg;
 }
 
@@ -73,6 +86,9 @@ const small = flame("small", SMALL, "--title", "Small");
 const inverted = flame("inverted", SMALL, "--inverted");
 const hostile = flame("hostile", HOSTILE.map((n) => `main;${n} 10`).join("\n") + "\n", "--title", "<&>]]>");
 const many = flame("many", large(12000));
+const told = flame("told", SMALL); // a subtitle is a profile's: folded text has none
+writeFileSync(join(work, "told.svg"), readFileSync(join(work, "told.svg"), "utf8")
+	.replace('<title id="told"></title>', `<title id="told">${"/opt/app/train on host7, 64 of 64 attributed; ".repeat(12)}</title>`));
 const fixed = flame("fixed", SMALL, "--width", "800");
 
 test("it is complete without scripts", small, { javaScriptEnabled: false }, async (page) => {
@@ -223,6 +239,14 @@ test("as wide as the window", small, { viewport: { width: 1700, height: 700 } },
 	assert.ok(Math.abs(named(await state(page), "all")[0].w - (900 - 24.5)) < 1);
 });
 
+for (const width of [800, 1200, 1920])
+	test(`the subtitle has its room at ${width} px`, told, { viewport: { width, height: 700 } }, async (page) => {
+		const [text, search] = await page.evaluate(() => ["subtitle", "search"].map((id) =>
+			document.getElementById(id).getBoundingClientRect().toJSON()));
+		assert.ok(text.top >= search.bottom, `below the search box: ${text.top}, ${search.bottom}`);
+		assert.ok(text.right <= width, `inside of the window: ${text.right}`);
+		assert.ok(text.width > 0.8 * (width - 24), `as much of it as there is room for: ${text.width}`);
+	});
 test("--width is kept", fixed, { viewport: { width: 1700, height: 700 } }, async (page) => {
 	assert.equal(await page.evaluate(() => +document.documentElement.getAttribute("width")), 800);
 });
@@ -258,14 +282,37 @@ test("ten thousand frames, without measuring text", many, {}, async (page) => {
 });
 
 // ---- run --------------------------------------------------------------------------------------------
-const browser = await chromium.launch({
-	executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
-	args: ["--no-sandbox", "--disable-gpu"],
-});
-let failed = 0, count = 0;
-for (const { name, url, options, body } of cases) {
+let failed = 0, count = 0, browser;
+function report(name, e) {
+	if (!e)
+		return console.log(`ok ${count} - ${name}`);
+	failed++;
+	console.log(`not ok ${count} - ${name}`);
+	console.log(String(e.stack || e).replace(/^/gm, "#   "));
+}
+function end() {
+	console.log(`1..${cases.length}`);
+	process.exit(failed ? 1 : 0);
+}
+try {
+	// Playwright says --no-sandbox, which root needs, and does without a large /dev/shm.
+	browser = await chromium.launch({
+		executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+		args: ["--disable-gpu"],
+		env: { ...process.env, HOME: work, XDG_CONFIG_HOME: work, XDG_CACHE_HOME: work },
+		timeout: 60000,
+		handleSIGHUP: false, handleSIGINT: false, handleSIGTERM: false,
+	});
+} catch (e) {
+	count++;
+	report("Chromium starts", e);
+	end();
+}
+console.log(`# Chromium ${browser.version()}`);
+async function run({ url, options, body }) {
 	const context = await browser.newContext({ viewport: { width: 1200, height: 700 }, ...options });
 	const page = await context.newPage(), trouble = [];
+	page.setDefaultTimeout(20000);
 	page.on("pageerror", (e) => trouble.push("error: " + e.message));
 	page.on("dialog", (d) => {
 		trouble.push("dialog: " + d.message());
@@ -275,22 +322,26 @@ for (const { name, url, options, body } of cases) {
 		if (!r.url().startsWith("file:") && r.url() !== "about:blank")
 			trouble.push("request: " + r.url());
 	});
-	count++;
 	try {
 		await page.goto(url);
 		await body(page);
 		assert.deepEqual(trouble, []);
-		console.log(`ok ${count} - ${name}`);
-	} catch (e) {
-		failed++;
-		console.log(`not ok ${count} - ${name}`);
-		console.log(String(e.stack || e).replace(/^/gm, "#   "));
+	} finally {
+		if (process.env.SHOTS)
+			await page.screenshot({ path: join(process.env.SHOTS, count + ".png") });
+		await context.close();
 	}
-	if (process.env.SHOTS)
-		await page.screenshot({ path: join(process.env.SHOTS, count + ".png") });
-	await context.close();
 }
-console.log(`1..${count}`);
-await browser.close();
-rmSync(work, { recursive: true });
-process.exit(failed ? 1 : 0);
+for (const c of cases) {
+	count++;
+	try {
+		await within(60, c.name, run(c));
+		report(c.name);
+	} catch (e) {
+		report(c.name, e);
+		if (/: no end after|browser has been closed|Target crashed/.test(e.message))
+			break;
+	}
+}
+await within(10, "closing", browser.close()).catch((e) => console.log("# " + e.message));
+end();

@@ -1,8 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The SVG flame graph in a browser: svg_browser.mjs drives Debian's Chromium.
+# The SVG flame graph in a browser: svg_browser.mjs drives Debian's Chromium through playwright-core, which
+# npm's registry gives once. Every step has a time limit, together less than run-tests' own.
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-[ -d "$here/node_modules/playwright-core" ] ||
-	(cd "$here" && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --silent --no-audit --no-fund) || exit 1
-AIFLAME=${BUILD_DIR:-$root/build}/src/aiflame exec node "$here/svg_browser.mjs"
+chromium=${CHROMIUM:-/usr/bin/chromium}
+# failed WHAT OUTPUT: nothing else can be tested
+failed() {
+	printf 'not ok 1 - %s\n1..1\n' "$1"
+	printf '%s\n' "$2" | tail -n 25 | sed 's/^/#   /'
+	exit 1
+}
+wanted=$(sed -n 's/.*"playwright-core": \("[^"]*"\).*/\1/p' "$here/package.json")
+# npm writes this file last: a folder that was not finished does not count.
+if ! grep -qsF "\"version\": $wanted" "$here/node_modules/.package-lock.json"; then
+	# Its own patience with a registry that cannot be reached is minutes.
+	said=$(cd "$here" && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 timeout -k 5 100 npm ci --no-audit --no-fund \
+		--no-update-notifier --fetch-retries=1 --fetch-retry-mintimeout=2000 --fetch-timeout=30000 2>&1) ||
+		failed "npm ci in tests/e2e brings playwright-core" "$said"
+fi
+said=$(timeout -k 5 30 node --version 2>&1) || failed "node runs" "$said"
+echo "# node $said"
+said=$(timeout -k 5 60 "$chromium" --version --no-sandbox 2>&1) || failed "$chromium runs" "$said"
+printf '%s\n' "$said" | sed 's/^/# /'
+AIFLAME=${BUILD_DIR:-$root/build}/src/aiflame CHROMIUM=$chromium exec node "$here/svg_browser.mjs"

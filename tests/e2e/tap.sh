@@ -7,6 +7,7 @@ aiflame=$build/src/aiflame
 matmul=$build/examples/matmul
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 143' HUP INT TERM # so that the time limit leaves nothing behind either
 cd "$work" || exit 1
 n=0 failed=0
 

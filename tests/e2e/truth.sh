@@ -82,6 +82,10 @@ for attempt in 1 2 3 4 5 6; do
 done
 check "durations are the unprofiled wall time around clFinish, within 3 %: the small site" within 3 "$(durations 1)"
 check "and the large one" within 3 "$(durations 2)"
+# Lines of the source on request: the inner loop is lines 10 and 11.
+POCL_CACHE_DIR=$work/lines "$aiflame" record -q --device-lines -o d.data "$matmul" 256 10 >/dev/null 2>&1
+check "--device-lines puts source lines under the kernel" sh -c "
+	'$aiflame' flame --leaf line -o d.folded d.data && grep -q 'multiply_basic_\[g\];[^;]*\.cl:1[01]_\[g\] ' d.folded"
 # A cold cache: PoCL compiles for a second and more before anything runs.
 POCL_CACHE_DIR=$work/cold "$aiflame" record -q -o c.data sh -c "sleep 1.2; exec '$matmul' 256 10" >/dev/null
 check "what starts late is sampled too" test "$(sql c.data "SELECT sum(count) > 20 AS ok FROM attributed")" = 1

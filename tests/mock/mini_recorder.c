@@ -116,7 +116,7 @@ static void answer(struct recorder *r)
 
 	if (sock < 0)
 		return;
-	if (recv(sock, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello) ||
+	if (recv(sock, &hello, sizeof(hello), 0) < (ssize_t)AIF_HELLO_FIXED ||
 	    memcmp(hello.token, r->token, AIF_TOKEN_LEN) ||
 	    getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0) {
 		close(sock);

@@ -23,6 +23,13 @@ static const char fixture_bad_string[FIXTURE_BAD_STRING_LEN] = {'a', 0,    '\xff
 		(p)->table[(p)->table##_len++] = (__typeof__(*(p)->table)){__VA_ARGS__}; \
 	} while (0)
 
+#define assert_ok(call, err)                                 \
+	do {                                                 \
+		int r_ = (call);                             \
+		if (r_ != 0)                                 \
+			fail_msg("%d: %s", r_, (err)->text); \
+	} while (0)
+
 static inline void fixture_profile(struct aif_profile *p)
 {
 	static const uint8_t nops[4] = {0x90, 0x90, 0x90, 0xc3};
@@ -153,5 +160,6 @@ static inline struct aif_window_row fixture_window(uint64_t i)
 				       .held = 1,
 				       .period_ns = 1001001,
 				       .lost = i,
-				       .thread = AIF_NONE};
+				       .thread = AIF_NONE,
+				       .p_ppm = 1000000};
 }

@@ -67,7 +67,7 @@ static inline bool audit_capture(struct audit *a, const struct aif_regs *regs)
 	struct aif_unwind_result f =
 		aif_unwind(a->u, regs, false, a->bounds, a->fresh, a->max_depth);
 	uint64_t hash = audit_hash(a->fresh, f.depth, f.stop);
-	bool right = r.depth == f.depth && r.stop == f.stop;
+	bool right = r.depth == f.depth && r.stop == f.stop && r.guessed == !!f.guessed;
 
 	a->captures++;
 	if (r.hit) {

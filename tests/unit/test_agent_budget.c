@@ -33,30 +33,51 @@ static double uniform(uint64_t *random)
 	return (double)(aif_mix64(*random) >> 11) / (double)(UINT64_C(1) << 53);
 }
 
+/* The blocks of one thread. */
+struct blocks {
+	struct aif_budget b;
+	uint32_t block;
+	uint64_t launches; /* in it, so far */
+};
+
+static void begin(struct blocks *t, uint32_t asked_ppm, uint64_t bound_ns, uint64_t seed,
+		  uint64_t now)
+{
+	aif_budget_init(&t->b, asked_ppm, bound_ns, seed, now);
+	t->block = 1;
+	t->launches = 0;
+}
+
+/* A launch: is it to be captured? */
+static bool is_captured(struct blocks *t, uint64_t now)
+{
+	uint32_t is = aif_budget_block(&t->b, now);
+
+	if (is != t->block) {
+		aif_budget_add(&t->b, t->block, t->launches);
+		t->block = is;
+		t->launches = 0;
+	}
+	t->launches++;
+	return aif_budget_is_on(is);
+}
+
 static struct outcome simulate(const struct loop *l, uint32_t asked_ppm, uint64_t bound_ns,
 			       uint64_t seed)
 {
 	double now = 1e9, end = now + l->seconds * 1e9, alone = 0, step_alone = 0, step_real = 0;
-	uint64_t random = seed, count = 0, on = 0, in_block = 0;
-	uint32_t block = 1;
-	struct aif_budget b;
+	uint64_t random = seed, count = 0, on = 0;
+	struct blocks t;
 	struct outcome o;
 
-	aif_budget_init(&b, asked_ppm, bound_ns, seed, (uint64_t)now);
+	begin(&t, asked_ppm, bound_ns, seed, (uint64_t)now);
 	for (uint64_t i = 0; now < end; i++) {
 		double interval = l->interval_ns * (1 + l->noise * (uniform(&random) - 0.5));
-		uint32_t is = aif_budget_block(&b, (uint64_t)now);
 
-		if (is != block) {
-			aif_budget_add(&b, block, in_block);
-			block = is;
-			in_block = 0;
-		}
-		in_block++;
 		count++;
 		step_alone += interval;
 		step_real += interval;
-		if (aif_budget_is_on(is)) {
+		if (is_captured(&t, (uint64_t)now)) {
 			on++;
 			step_real += l->cost_ns;
 			now += l->cost_ns;
@@ -76,7 +97,7 @@ static struct outcome simulate(const struct loop *l, uint32_t asked_ppm, uint64_
 	}
 	o.slowdown = (now - 1e9) / alone - 1;
 	o.on_share = (double)on / (double)count;
-	o.last_duty = atomic_load(&b.duty_ppm) / 1e6;
+	o.last_duty = atomic_load(&t.b.duty_ppm) / 1e6;
 	return o;
 }
 
@@ -98,6 +119,28 @@ static void the_slowdown_is_what_was_asked(void **state)
 			if (o.slowdown < want * 2 / 3 || o.slowdown > want * 4 / 3)
 				fail_msg("asked %.3f, c %.2f: slowdown %.4f, duty %.3f", want,
 					 costs[c], o.slowdown, o.last_duty);
+		}
+}
+
+/* What is captured before anything is known must not outweigh the rest of a run of seconds. */
+static void a_short_run_is_not_slower(void **state)
+{
+	enum { SEEDS = 20 };
+
+	(void)state;
+	for (uint32_t percent = 1; percent <= 5; percent += percent == 2 ? 3 : 1)
+		for (double c = 0.5; c < 2; c += 0.75) {
+			struct loop l = {.interval_ns = 10000,
+					 .noise = 0.5,
+					 .cost_ns = 10000 * c,
+					 .seconds = 8};
+			double sum = 0;
+
+			for (uint64_t seed = 0; seed < SEEDS; seed++)
+				sum += simulate(&l, percent * 10000, 30000, seed).slowdown;
+			sum *= 100.0 / SEEDS;
+			if (sum < percent * 0.8 || sum > percent * 1.2)
+				fail_msg("asked %u %%, c %.2f: slowdown %.2f %%", percent, c, sum);
 		}
 }
 
@@ -125,25 +168,18 @@ static void what_is_cheap_is_captured_once_that_is_known(void **state)
 /* And when it becomes dear, that is noticed. */
 static void trust_ends(void **state)
 {
-	uint64_t now = 1, in_block = 0, on = 0, all = 0;
-	uint32_t block = 1, is;
-	struct aif_budget b;
+	uint64_t now = 1, on = 0, all = 0;
+	struct blocks t;
 
 	(void)state;
-	aif_budget_init(&b, 20000, 30000, 1, now);
+	begin(&t, 20000, 30000, 1, now);
 	while (now < UINT64_C(120000000000)) {
 		bool dear = now > UINT64_C(20000000000), late = now > UINT64_C(80000000000);
+		bool captured = is_captured(&t, now);
 
-		is = aif_budget_block(&b, now);
-		if (is != block) {
-			aif_budget_add(&b, block, in_block);
-			block = is;
-			in_block = 0;
-		}
-		in_block++;
 		all += late;
-		on += late && aif_budget_is_on(is);
-		now += 50000 + (aif_budget_is_on(is) ? (dear ? 25000 : 100) : 0);
+		on += late && captured;
+		now += 50000 + (captured ? (dear ? 25000 : 100) : 0);
 	}
 	/* c = 0.5: 6 % of the time is all that the budget allows. */
 	if ((double)on > 0.12 * (double)all || (double)on < 0.02 * (double)all)
@@ -183,23 +219,17 @@ static void no_loop_runs_in_step_with_the_blocks(void **state)
 
 	(void)state;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
-		uint64_t now = 0, special_on = 0, all_on = 0, in_block = 0;
-		uint32_t block = 1, is;
-		struct aif_budget b;
+		uint64_t now = 0, special_on = 0, all_on = 0;
+		struct blocks t;
 		double ratio;
 
-		aif_budget_init(&b, 20000, 30000, seed, 0);
+		begin(&t, 20000, 30000, seed, 0);
 		for (uint64_t i = 0; i < LAUNCHES; i++) {
-			is = aif_budget_block(&b, now);
-			if (is != block) {
-				aif_budget_add(&b, block, in_block);
-				block = is;
-				in_block = 0;
-			}
-			in_block++;
-			now += aif_budget_is_on(is) ? 108000 : 100000;
-			all_on += aif_budget_is_on(is);
-			special_on += aif_budget_is_on(is) && i % EACH == EACH / 2;
+			bool captured = is_captured(&t, now);
+
+			now += captured ? 108000 : 100000;
+			all_on += captured;
+			special_on += captured && i % EACH == EACH / 2;
 		}
 		assert_true(all_on > LAUNCHES / 10 && all_on < LAUNCHES / 2);
 		ratio = (double)special_on * EACH / (double)all_on;
@@ -229,6 +259,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_slowdown_is_what_was_asked),
+		cmocka_unit_test(a_short_run_is_not_slower),
 		cmocka_unit_test(few_launches_are_all_captured),
 		cmocka_unit_test(what_is_cheap_is_captured_once_that_is_known),
 		cmocka_unit_test(trust_ends),

@@ -312,6 +312,51 @@ static void the_conservation_report_catches_what_is_missing(void **state)
 	}
 }
 
+/* What --keep dropped is neither busy nor idle: nobody knows. */
+static void time_that_was_dropped_is_not_idle(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w, AIF_CLOCK_MONOTONIC);
+	launch(&w, 1, 10, 1, 0, 0, 100, 200);
+	launch(&w, 2, 190, 1, 0, 0, 200, 500);
+	launch(&w, 3, 600, 2, 0, 0, 700, 900);
+	assert_int_equal(aif_writer_trim(w.writer, 0, 400, T0 + 950, NULL), 0);
+	end(&w, 1000, NULL);
+	assert_int_equal(w.read.kept_ns, T0 + 500);
+	assert_int_equal(w.a.conservation.launches, 1);
+	assert_int_equal(w.a.conservation.elapsed_ns, 500);
+	assert_int_equal(w.a.conservation.busy_ns, 200);
+	assert_int_equal(w.a.conservation.idle_ns, 300);
+	over(&w);
+}
+
+/* Executions with times of a device's clock: they had happened when they were written. */
+static void what_is_kept_begins_behind_dropped_executions(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w, AIF_CLOCK_DEVICE);
+	for (uint64_t at = 0; at <= 1000; at += 500)
+		ADD(&w, clock_pairs,
+		    {.clock = AIF_CLOCK_DEVICE,
+		     .process = 0,
+		     .before = T0 + at,
+		     .after = T0 + at,
+		     .value = T0 + at});
+	launch(&w, 1, 10, 1, 0, 0, 100, 440);
+	assert_int_equal(aif_writer_trim(w.writer, 0, 400, T0 + 450, NULL), 0);
+	launch(&w, 2, 600, 2, 0, 0, 700, 900);
+	assert_int_equal(aif_writer_trim(w.writer, 0, 400, T0 + 950, NULL), 0);
+	end(&w, 1000, NULL);
+	assert_int_equal(w.read.kept_ns, T0 + 450);
+	assert_int_equal(w.a.conservation.elapsed_ns, 550);
+	assert_int_equal(w.a.conservation.busy_ns, 200);
+	over(&w);
+}
+
 static void a_span_of_time_clips(void **state)
 {
 	struct aif_attribution_opts opts = {.from_ns = 150, .to_ns = 250};
@@ -345,7 +390,8 @@ static void rounding_keeps_the_sum(void **state)
 	assert_int_equal(whole[0] + whole[1] + whole[2], 98);
 }
 
-/* No device does this, but a file may say so: it must not take 100,000 squared steps. */
+/* No device does this, but a file may say so: it must not take 100,000 squared steps. A sample belongs to
+ * nothing where more than 1,024 run, which is all but the edges. */
 static void everything_at_once(void **state)
 {
 	enum { MANY = 100000 };
@@ -377,6 +423,7 @@ static void everything_at_once(void **state)
 	assert_int_equal(w.a.conservation.durations_ns, (uint64_t)MANY * MANY);
 	assert_int_equal(w.a.conservation.sampled_attributed + w.a.conservation.sampled_unmatched,
 			 2 * MANY / 20);
+	assert_in_range(w.a.conservation.sampled_attributed, 2 * 1024 / 20 - 2, 2 * 1024 / 20 + 2);
 	over(&w);
 	free(l);
 	free(e);
@@ -450,6 +497,8 @@ int main(void)
 		cmocka_unit_test(a_kernel_without_samples_keeps_its_width),
 		cmocka_unit_test(a_wrong_clock_is_caught),
 		cmocka_unit_test(the_conservation_report_catches_what_is_missing),
+		cmocka_unit_test(time_that_was_dropped_is_not_idle),
+		cmocka_unit_test(what_is_kept_begins_behind_dropped_executions),
 		cmocka_unit_test(a_span_of_time_clips),
 		cmocka_unit_test(rounding_keeps_the_sum),
 		cmocka_unit_test(everything_at_once),

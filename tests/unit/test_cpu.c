@@ -23,9 +23,13 @@ struct world {
 static int set_up(void **state)
 {
 	static const struct aif_cpu_row rows[] = {
-		{FIXTURE_START + 100, 1000, 0, 1},        {FIXTURE_START + 200, 2000, 0, 1},
-		{FIXTURE_START + 300, 4000, 1, 0},        {FIXTURE_START + 400, 8000, 1, AIF_NONE},
-		{FIXTURE_START - 50, 16000, AIF_NONE, 0}, /* before the start */
+		{FIXTURE_START + 100, 1000, 0, 0, 1},
+		{FIXTURE_START + 200, 2000, 0, 0, 1},
+		{FIXTURE_START + 300, 4000, 0, 1, 0},
+		{FIXTURE_START + 400, 8000, 0, 1, AIF_NONE},
+		{FIXTURE_START - 50, 16000, 0, AIF_NONE, 0}, /* before the start */
+		{FIXTURE_START + 250, 0, 32000, 0, 1},
+		{FIXTURE_START + 450, 0, 64000, 1, AIF_NONE},
 	};
 	struct world *w = calloc(1, sizeof(*w));
 	struct aif_err err = {0};
@@ -62,12 +66,13 @@ static int tear_down(void **state)
 }
 
 static void expect(struct world *w, const struct aif_attribution_opts *which, uint64_t weight,
-		   uint64_t samples, size_t threads, size_t stacks)
+		   uint64_t samples, size_t threads, size_t stacks, uint64_t waiting)
 {
 	struct aif_cpu_totals t;
 
 	assert_int_equal(aif_cpu_totals(&w->p, which, &t, NULL), 0);
 	assert_int_equal(t.weight_ns, weight);
+	assert_int_equal(t.waiting_ns, waiting);
 	assert_int_equal(t.samples, samples);
 	assert_int_equal(t.threads, threads);
 	assert_int_equal(t.stacks_len, stacks);
@@ -79,13 +84,14 @@ static void samples_are_chosen(void **state)
 	static const bool first[] = {true, false}, none[] = {false, false};
 	struct world *w = *state;
 
-	expect(w, NULL, 31000, 5, 3, 3);
-	expect(w, &(struct aif_attribution_opts){0}, 31000, 5, 3, 3);
-	expect(w, &(struct aif_attribution_opts){.processes = first}, 3000, 2, 1, 1);
-	expect(w, &(struct aif_attribution_opts){.threads = first}, 3000, 2, 1, 1);
-	expect(w, &(struct aif_attribution_opts){.threads = none}, 0, 0, 0, 0);
-	expect(w, &(struct aif_attribution_opts){.from_ns = 200, .to_ns = 400}, 6000, 2, 2, 2);
-	expect(w, &(struct aif_attribution_opts){.to_ns = 200}, 17000, 2, 2, 2);
+	expect(w, NULL, 31000, 5, 3, 5, 96000);
+	expect(w, &(struct aif_attribution_opts){0}, 31000, 5, 3, 5, 96000);
+	expect(w, &(struct aif_attribution_opts){.processes = first}, 3000, 2, 1, 2, 32000);
+	expect(w, &(struct aif_attribution_opts){.threads = first}, 3000, 2, 1, 2, 32000);
+	expect(w, &(struct aif_attribution_opts){.threads = none}, 0, 0, 0, 0, 0);
+	expect(w, &(struct aif_attribution_opts){.from_ns = 200, .to_ns = 400}, 6000, 2, 2, 3,
+	       32000);
+	expect(w, &(struct aif_attribution_opts){.to_ns = 200}, 17000, 2, 2, 2, 0);
 }
 
 static void folded(struct world *w, const struct aif_flame_opts *o, const char *wanted)
@@ -114,10 +120,15 @@ static void stacks_become_towers(void **state)
 {
 	struct world *w = *state;
 
-	folded(w, &(struct aif_flame_opts){0}, "[no stack] 8000\nmain 20000\nmain;outer 3000\n");
+	folded(w, &(struct aif_flame_opts){0},
+	       "[no stack] 8000\n[no stack];[waiting] 64000\nmain 20000\nmain;outer 3000\n"
+	       "main;outer;[waiting: inner] 32000\n");
 	folded(w, &(struct aif_flame_opts){.by = AIF_BY_SAMPLES},
 	       "[no stack] 1\nmain 2\nmain;outer 2\n");
-	folded(w, &(struct aif_flame_opts){.focus = "inner"}, "main;outer 3000\n");
+	folded(w, &(struct aif_flame_opts){.focus = "inner"},
+	       "main;outer 3000\nmain;outer;[waiting: inner] 32000\n");
+	folded(w, &(struct aif_flame_opts){.ignore = "waiting", .focus = "outer"},
+	       "main;outer 3000\n");
 	folded(w, &(struct aif_flame_opts){.ignore = "outer|no stack"}, "main 20000\n");
 }
 

@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -53,13 +54,6 @@ static int leave_directory(void **state)
 	free(*state);
 	return 0;
 }
-
-#define assert_ok(call, err)                                 \
-	do {                                                 \
-		int r_ = (call);                             \
-		if (r_ != 0)                                 \
-			fail_msg("%d: %s", r_, (err)->text); \
-	} while (0)
 
 struct all_rows {
 	uint8_t *rows;
@@ -368,6 +362,8 @@ static pid_t start_recorder(int *ret_pipe)
 		struct aif_profile p;
 		struct aif_writer *w;
 
+		/* A test that fails leaves it behind, stopped. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		fixture_profile(&p);
 		if (aif_writer_new("p", p.start_ns, &w, NULL) < 0)
 			_exit(1);

@@ -58,13 +58,6 @@ static void remove_files(void)
 		unlink(files[i]);
 }
 
-#define assert_ok(call, err)                                 \
-	do {                                                 \
-		int r_ = (call);                             \
-		if (r_ != 0)                                 \
-			fail_msg("%d: %s", r_, (err)->text); \
-	} while (0)
-
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static struct aif_writer *begin_profile(const struct aif_profile *p)
@@ -493,7 +486,7 @@ static void test_ids_and_types(void **state)
 		{"UPDATE clock_pair SET before=-1, after=-1, value=-1", 0, NULL},
 		{"UPDATE clock_pair SET before=0, after=-1, value=0", 0, NULL},
 		{"UPDATE clock_pair SET before=9, after=3, clock=16", 0, NULL},
-		{"INSERT INTO dropped VALUES(1, -1, -1, 'x')", 0, NULL},
+		{"INSERT INTO dropped VALUES(1, -1, -1, 'x', -1)", 0, NULL},
 		{"ALTER TABLE thread DROP COLUMN tid; ALTER TABLE loss DROP COLUMN detail", 0,
 		 NULL},
 		{"ALTER TABLE meta ADD COLUMN later DEFAULT 3", 0, NULL},
@@ -731,7 +724,8 @@ static void write_odd_rows(uint64_t seed, unsigned which)
 			odd_count(next(&r)), odd_count(next(&r)), odd_count(next(&r)),
 			odd_id(next(&r)),    odd_id(next(&r))};
 		c[i] = (struct aif_cpu_row){odd_time(next(&r)), odd_count(next(&r)),
-					    odd_id(next(&r)), odd_id(next(&r))};
+					    odd_count(next(&r)), odd_id(next(&r)),
+					    odd_id(next(&r))};
 		if (which & 1)
 			x[i] = fixture_exec(i);
 		if (which & 2)

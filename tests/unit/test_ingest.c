@@ -247,7 +247,6 @@ static void stacks_are_shared_and_root_first(void **state)
 			 p->frames[p->stacks[0].frame].address + 1);
 }
 
-/* A slot that another thread takes: ids of the one before mean nothing any more. */
 /* Writes a stack of `n` entries, innermost first. */
 static void put_stack(struct world *w, int slot, uint32_t id, const uint64_t *entries, uint32_t n,
 		      uint32_t stop)
@@ -264,6 +263,40 @@ static void put_stack(struct world *w, int slot, uint32_t id, const uint64_t *en
 }
 
 #define PY(code, lasti) (AIF_WIRE_PYTHON | (uint64_t)(code) << 32 | (uint32_t)(lasti))
+
+/* A compiler's functions, as the ring tells of them: one place, two functions, and the first one again. */
+static void jit_functions_have_their_own_frames(void **state)
+{
+	static const char *const names[] = {"one", "two", "one"};
+	const uint64_t entries[] = {0x1011, (uintptr_t)take + 1}, unknown[] = {0x1211};
+	struct world *w = *state;
+	struct aif_profile *p = &w->store.p;
+	uint32_t frames[3];
+
+	PUT(w, 0, THREAD, thread, NULL, .head.aux = 1);
+	for (uint32_t i = 0; i < 3; i++) {
+		PUT(w, 0, JIT, jit, names[i], .lo = 0x1000, .hi = 0x1100, .name_len = 3);
+		put_stack(w, 0, i, entries, AIF_ARRAY_LEN(entries), AIF_WIRE_STACK_GUESSED);
+	}
+	put_stack(w, 0, 3, unknown, AIF_ARRAY_LEN(unknown), 1);
+	aif_target_drain(&w->d, w->t);
+	assert_int_equal(w->t->slots[0].drain.bad, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint64_t stack;
+
+		assert_true(aif_map_get(&w->t->slots[0].stacks, i, &stack));
+		assert_int_equal(p->stacks[stack].flags, AIF_STACK_GUESSED);
+		frames[i] = p->stacks[stack].frame;
+		assert_int_equal(p->frames[frames[i]].address, 0x1010);
+		assert_string_equal(
+			aif_profile_str(p, p->modules[p->frames[frames[i]].module].path), "[jit]");
+		assert_string_equal(aif_profile_str(p, aif_profile_frame_name(p, frames[i])->name),
+				    strcmp(names[i], "one") ? "[jit] two" : "[jit] one");
+	}
+	assert_int_equal(frames[0], frames[2]);
+	assert_int_not_equal(frames[0], frames[1]);
+	assert_null(aif_profile_frame_name(p, p->stacks[p->stacks_len - 1].frame));
+}
 
 /* 3.9's table: pairs of (bytes, lines): the second line begins at byte 10. */
 static void python_frames_get_names_and_lines(void **state)
@@ -344,6 +377,7 @@ static void a_block_is_a_window(void **state)
 	assert_int_equal(w->t->uncaptured, 9 + 11);
 }
 
+/* A slot that another thread takes: ids of the one before mean nothing any more. */
 static void a_new_thread_forgets_slot_ids(void **state)
 {
 	struct world *w = *state;
@@ -436,6 +470,7 @@ int main(void)
 		TEST(definitions_may_come_in_the_next_round),
 		TEST(a_launch_of_nothing_known_is_still_a_launch),
 		TEST(stacks_are_shared_and_root_first),
+		TEST(jit_functions_have_their_own_frames),
 		TEST(python_frames_get_names_and_lines),
 		TEST(a_block_is_a_window),
 		TEST(a_new_thread_forgets_slot_ids),

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "symbolize/pocl.h"
+#include "symbolize/pocl_twin.h"
 
 #include "symbolize/symbolize.h"
 
 #include "fixture_pocl.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -92,13 +94,14 @@ static void symbols(void **state)
  * them have a line of the source, and in which lines. */
 struct census {
 	size_t instructions, with_line, in_loop; /* in_loop: of mm_tiled's inner loop */
+	size_t of_groups, matched;               /* of_groups: in what runs a work group */
 };
 static struct census count(const char *path, const char *kernel)
 {
 	struct census c = {0};
 	struct aif_symbols *s;
 	char *text = fixture_run(&fx, "objdump -d --no-show-raw-insn '%s'", path), *save = NULL;
-	bool ours = false;
+	bool ours = false, of_group = false;
 
 	assert_int_equal(aif_symbols_new(&s), 0);
 	assert_int_equal(aif_symbols_module(s, 0, open(path, O_RDONLY | O_CLOEXEC), path, NULL), 0);
@@ -109,6 +112,7 @@ static struct census count(const char *path, const char *kernel)
 
 		if (strstr(line, ">:")) {
 			ours = strstr(line, "<_pocl_kernel_") && !strstr(line, "-0x"); /* .plt */
+			of_group = strstr(line, "_workgroup>:") || strstr(line, "_fast>:");
 			continue;
 		}
 		if (!ours || line[0] != ' ' || strstr(line, "nop") ||
@@ -118,8 +122,14 @@ static struct census count(const char *path, const char *kernel)
 		assert_true(n >= 1);
 		if (!sym[0].named)
 			fail_msg("not named: %s (%s)", line, sym[0].name);
-		assert_string_equal(sym[0].name, kernel);
+		if (strcmp(sym[0].name, kernel)) {
+			assert_true(of_group && sym[n - 1].line);
+			assert_memory_equal(sym[0].name, kernel, strlen(kernel));
+			assert_string_equal(sym[0].name + strlen(kernel), AIF_POCL_MATCHED);
+			c.matched++;
+		}
 		c.instructions++;
+		c.of_groups += of_group;
 		if (sym[0].line) {
 			c.with_line++;
 			assert_non_null(strstr(sym[0].file, ".cl"));
@@ -167,6 +177,52 @@ static void kernels_have_lines(void **state)
 	free(list);
 }
 
+/* Optimised, the functions that run have no lines of their own in PoCL 3. */
+static void optimised_kernels_have_lines(void **state)
+{
+	char *list = fixture_pocl(&fx, "optimised", "-g"), path[PATH_MAX];
+	struct census c;
+	size_t alone;
+
+	(void)state;
+	fixture_pocl_path(list, "mm_tiled", path);
+	c = count(path, "mm_tiled");
+	alone = c.with_line - c.matched;
+	printf("%zu of %zu instructions have a line, of work groups' %zu of %zu\n", alone,
+	       c.instructions - c.of_groups, c.matched, c.of_groups);
+	assert_true(c.of_groups > 50);
+	assert_true(c.with_line > c.instructions / 2);
+	assert_true(c.in_loop > 10);
+	free(list);
+}
+
+static void code_is_aligned_with_its_twin(void **state)
+{
+	/* push; mov; add; [nop]; sub; pop; ret */
+	static const uint8_t twin[] = {0x55, 0x89, 0xd8, 0x01, 0xc8, 0x29, 0xd0, 0x5d, 0xc3};
+	static const uint8_t code[] = {0x55, 0x89, 0xc8, 0x01, 0xd8, 0x90, 0x29, 0xd0, 0x5d, 0xc3};
+	static const uint8_t other[] = {0x31, 0xc0, 0xff, 0xc0, 0xff, 0xc8, 0xc3};
+	static const struct aif_pocl_code c = {code, sizeof(code), 0x1000},
+					  t = {twin, sizeof(twin), 0x2000},
+					  o = {other, sizeof(other), 0x3000},
+					  none = {code, 0, 0x1000};
+	struct aif_pocl_twin *a;
+
+	(void)state;
+	assert_int_equal(aif_pocl_twin_new(EM_X86_64, &c, &t, &a), 0);
+	assert_int_equal(aif_pocl_twin_of(a, 0xfff), 0);
+	assert_int_equal(aif_pocl_twin_of(a, 0x1000), 0x2000);
+	assert_int_equal(aif_pocl_twin_of(a, 0x1002), 0x2001); /* inside of an instruction */
+	assert_int_equal(aif_pocl_twin_of(a, 0x1005), 0);      /* it has no twin */
+	assert_int_equal(aif_pocl_twin_of(a, 0x1006), 0x2005);
+	assert_int_equal(aif_pocl_twin_of(a, 0x1009), 0x2008);
+	assert_int_equal(aif_pocl_twin_of(a, 0x100a), 0);
+	aif_pocl_twin_free(a);
+	assert_int_equal(aif_pocl_twin_new(EM_X86_64, &c, &o, &a), -ENOENT);
+	assert_int_equal(aif_pocl_twin_new(EM_X86_64, &none, &t, &a), -ENOENT);
+	assert_int_equal(aif_pocl_twin_new(EM_RISCV, &c, &t, &a), -ENOTSUP);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +230,8 @@ int main(void)
 		cmocka_unit_test(symbols),
 		cmocka_unit_test(kernels_are_named),
 		cmocka_unit_test(kernels_have_lines),
+		cmocka_unit_test(optimised_kernels_have_lines),
+		cmocka_unit_test(code_is_aligned_with_its_twin),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -107,7 +107,7 @@ static void every_contract_table_has_its_columns(void **state)
 		{"samples", "window,process,device,kernel,pc,reason,count"},
 		{"attributed",
 		 "window,process,device,stack,kernel,pc,reason,count,weight_ns,grade"},
-		{"cpu_samples", "time_ns,process,tid,stack,weight_ns"},
+		{"cpu_samples", "time_ns,process,tid,stack,weight_ns,waiting_ns"},
 		{"counters", "time_ns,device,name,value"},
 		{"frames", "id,kind,module,address,function,line"},
 		{"frame_names", "frame,inline_depth,name,file,line"},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/flame_layout.h"
 #include "export/flame_svg.h"
+#include "profile/attribution.h"
 #include "export/glob.h"
 #include "export/palette.h"
 #include "export/svg_text.h"
@@ -30,7 +31,7 @@ struct seen {
 	bool is_inside; /* a frame */
 	int depth;
 	struct aif_buf text;
-	char *document_title;
+	char *document_title, *subtitle_title;
 	unsigned width, height;
 };
 
@@ -73,8 +74,10 @@ static void on_end(void *arg, const char *tag)
 	struct seen *s = arg;
 
 	s->depth--;
-	if (!strcmp(tag, "title") && !s->is_inside)
+	if (!strcmp(tag, "title") && !s->is_inside && !s->document_title)
 		s->document_title = strdup(aif_buf_str(&s->text));
+	else if (!strcmp(tag, "title") && !s->is_inside)
+		s->subtitle_title = strdup(aif_buf_str(&s->text));
 	else if (!strcmp(tag, "title"))
 		s->frames[s->len - 1].title = strdup(aif_buf_str(&s->text));
 	else if (!strcmp(tag, "text") && s->is_inside)
@@ -134,6 +137,7 @@ static void seen_finish(struct seen *s)
 	}
 	free(s->frames);
 	free(s->document_title);
+	free(s->subtitle_title);
 	aif_buf_finish(&s->text);
 }
 
@@ -337,6 +341,62 @@ static void test_values(void **state)
 		"% of its caller\n20.0 ms of durations \u00b7 12 samples \u00b7 1 launch "
 		"\u00b7 3.0 MiB\ndevice kernel \u00b7 exact");
 	assert_int_equal(s.frames[1].names, 2);
+	seen_finish(&s);
+	aif_tree_finish(&t);
+}
+
+/* Executions are measured; where a kernel was is a share of its samples. */
+static void test_grades(void **state)
+{
+	static const struct {
+		enum aif_tree_type type;
+		uint32_t grades;
+		const char *told;
+	} cases[] = {
+		{AIF_TREE_KERNEL, 1 << AIF_GRADE_EXACT, "device kernel \u00b7 exact"},
+		{AIF_TREE_KERNEL, 1 << AIF_GRADE_APPORTIONED, "device kernel \u00b7 exact"},
+		{AIF_TREE_KERNEL, 1 << AIF_GRADE_SAMPLED, "device kernel \u00b7 sampled"},
+		{AIF_TREE_INSTRUCTION, 1 << AIF_GRADE_EXACT, "instruction \u00b7 by samples"},
+		{AIF_TREE_LINE, 1 << AIF_GRADE_EXACT | 1 << AIF_GRADE_APPORTIONED,
+		 "source line \u00b7 by samples, apportioned"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_tree t;
+		struct seen s;
+		uint32_t n;
+
+		assert_int_equal(aif_tree_init(&t, true), 0);
+		n = aif_tree_child(&t, 0, aif_tree_name(&t, cases[i].type, "x", 1));
+		t.nodes[n].self = 10;
+		t.details[n] =
+			(struct aif_tree_detail){.grades = cases[i].grades, .full = AIF_STR_NONE};
+		assert_int_equal(aif_tree_seal(&t), 0);
+		draw(&t, &(struct aif_svg_opts){.title = "T"}, &s);
+		assert_string_equal(strrchr(s.frames[1].title, '\n') + 1, cases[i].told);
+		seen_finish(&s);
+		aif_tree_finish(&t);
+	}
+}
+
+/* What there is no room for is in the tooltip, and in wider windows. */
+static void test_subtitle(void **state)
+{
+	struct aif_svg_opts o = {.title = "T", .width = 300};
+	struct aif_tree t;
+	struct seen s;
+	char text[501];
+
+	(void)state;
+	memset(text, 'x', 500);
+	text[500] = 0;
+	o.subtitle = text;
+	assert_int_equal(aif_tree_init(&t, false), 0);
+	adds(&t, 0, "main", 10);
+	assert_int_equal(aif_tree_seal(&t), 0);
+	draw(&t, &o, &s);
+	assert_string_equal(s.subtitle_title, text);
 	seen_finish(&s);
 	aif_tree_finish(&t);
 }
@@ -612,6 +672,7 @@ int main(void)
 		cmocka_unit_test(test_boxes),         cmocka_unit_test(test_same_bytes),
 		cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_labels_fit),
 		cmocka_unit_test(test_values),        cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_grades),        cmocka_unit_test(test_subtitle),
 		cmocka_unit_test(test_layout),        cmocka_unit_test(test_layout_of_equals),
 		cmocka_unit_test(test_deep),          cmocka_unit_test(test_at_most_ten_thousand),
 		cmocka_unit_test(test_text),          cmocka_unit_test(test_palette),

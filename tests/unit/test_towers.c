@@ -252,6 +252,59 @@ static void test_operators(void **state)
 	world_finish(&w);
 }
 
+/* Of a library brief shows only what was called, of the program everything. */
+static void test_libraries(void **state)
+{
+	struct world w;
+	uint32_t s, plugin;
+
+	(void)state;
+	world_init(&w);
+	plugin = module(&w, AIF_MODULE_ELF, "/opt/app/plugin.so");
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "step", NULL, 0));
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const names[] = {"open", "parse", "emit"};
+
+		s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, plugin, names[i], NULL, 0));
+	}
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "callback", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, plugin, "emit_more", NULL, 0));
+	row(&w, s, kernel(&w, "k"), 5);
+	check(&w, &normal, "main;step;open;parse;emit;callback;emit_more;k_[g] 5\n");
+	check(&w, &(struct aif_flame_opts){.detail = AIF_NAME_BRIEF},
+	      "main;step;open;callback;emit_more;k_[g] 5\n");
+	world_finish(&w);
+}
+
+static unsigned type_of_main(const char *file, const char *callee)
+{
+	struct world w;
+	struct aif_tree t;
+	struct aif_err err;
+	unsigned type;
+	uint32_t s;
+
+	world_init(&w);
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", file, 1));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, callee, NULL, 0));
+	row(&w, s, kernel(&w, "k"), 1);
+	assert_int_equal(aif_towers_build(&w.p, &w.a, &normal, &t, &err), 0);
+	type = aif_tree_type_of(&t, t.nodes[t.nodes[0].first].name);
+	aif_tree_finish(&t);
+	world_finish(&w);
+	return type;
+}
+
+static void test_main_has_its_language(void **state)
+{
+	(void)state;
+	assert_int_equal(type_of_main("/src/main.c", "f"), AIF_TREE_C);
+	assert_int_equal(type_of_main("/src/main.cpp", "f"), AIF_TREE_CXX);
+	assert_int_equal(type_of_main(NULL, "f"), AIF_TREE_C);
+	assert_int_equal(type_of_main(NULL, "app::f(int)"), AIF_TREE_CXX);
+}
+
 /* ---- inside the kernel --------------------------------------------------------------------------- */
 
 static void inside(struct world *w, uint32_t stack, uint32_t k, uint64_t address, uint64_t ns,
@@ -569,6 +622,8 @@ int main(void)
 		cmocka_unit_test(test_details),
 		cmocka_unit_test(test_hidden_frames_are_told),
 		cmocka_unit_test(test_operators),
+		cmocka_unit_test(test_libraries),
+		cmocka_unit_test(test_main_has_its_language),
 		cmocka_unit_test(test_inside),
 		cmocka_unit_test(test_code_without_bytes),
 		cmocka_unit_test(test_tooltips_sum_up),

@@ -400,9 +400,10 @@ static void test_code_without_module(void **state)
 	tiny_elf_make(image, &opts);
 	memcpy(code, image + TINY_CODE, TINY_CODE_LEN);
 	memcpy(&entry, &code, sizeof(entry));
-	entry(capture);
+	tiny_call(entry, capture, 1);
 	assert_int_equal(seen.result.stop, AIF_STOP_NO_MODULE);
 	assert_int_equal(seen.result.depth, 2);
+	assert_int_equal(seen.result.foreign, 1);
 	assert_int_equal(seen.ours[1], (uint64_t)(uintptr_t)code + TINY_RETURN);
 	munmap(code, TINY_PAGE);
 }
@@ -429,8 +430,13 @@ static void test_modules_that_cannot_be_unwound(void **state)
 		assert_non_null(handle);
 		aif_unwinder_refresh(seen.u);
 		seen.ours_only = cases[i].stop != AIF_STOP_END;
-		tiny_elf_entry(handle)(capture);
+		if (cases[i].stop == AIF_STOP_NO_FDE)
+			tiny_call(tiny_elf_entry(handle), capture, 1);
+		else
+			tiny_elf_entry(handle)(capture);
 		assert_int_equal(seen.result.stop, cases[i].stop);
+		assert_int_equal(seen.result.guessed, 0);
+		assert_int_equal(seen.result.foreign, 0);
 		if (cases[i].stop == AIF_STOP_END)
 			assert_same();
 		else
@@ -492,6 +498,7 @@ static void test_unknown_is_not_remembered(void **state)
 
 	AIF_REGS_HERE(&regs);
 	regs.pc = (uint64_t)(uintptr_t)entry + TINY_RETURN; /* as a return address */
+	regs.bp = 1;
 	seen.result = aif_unwind(seen.u, &regs, false, seen.bounds, seen.ours, MAX);
 	assert_int_equal(seen.result.stop, AIF_STOP_NO_MODULE);
 	handle = tiny_elf_open(&opts);

@@ -23,6 +23,7 @@ static void test_wild_registers(void **state)
 
 			AIF_REGS_HERE(&regs);
 			regs.pc = wild[i];
+			regs.bp = 0; /* nor is there a frame pointer to go on by */
 			r = aif_unwind(seen.u, &regs, exact, seen.bounds, seen.ours, MAX);
 			assert_int_equal(r.depth, 1);
 			assert_int_equal(r.stop, AIF_STOP_NO_MODULE);

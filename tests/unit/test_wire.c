@@ -293,6 +293,7 @@ struct door {
 	int listener, fd;
 	enum aif_welcome_status status;
 	struct aif_hello got;
+	ssize_t len;
 };
 
 static void *answer(void *arg)
@@ -300,8 +301,7 @@ static void *answer(void *arg)
 	struct door *d = arg;
 	int sock = accept(d->listener, NULL, NULL);
 
-	if (recv(sock, &d->got, sizeof(d->got), 0) != (ssize_t)sizeof(d->got))
-		d->got.magic = 0;
+	d->len = recv(sock, &d->got, sizeof(d->got), 0);
 	aif_welcome_send(sock, d->status, d->status == AIF_WELCOME_OK ? d->fd : -1);
 	close(sock);
 	return NULL;
@@ -341,6 +341,7 @@ static void hello_brings_the_memory(void **state)
 	assert_int_equal(aif_hello_send(addr.sun_path, &hello, 5000, &fd), 0);
 	pthread_join(t, NULL);
 	assert_int_equal(d.got.kind, AIF_HELLO_RUNTIME);
+	assert_int_equal(d.len, AIF_HELLO_FIXED);
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	close(fd);
 
@@ -348,6 +349,17 @@ static void hello_brings_the_memory(void **state)
 	pthread_create(&t, NULL, answer, &d);
 	assert_int_equal(aif_hello_send(addr.sun_path, &hello, 5000, &fd), -EACCES);
 	pthread_join(t, NULL);
+
+	/* Who only says that he is there says who he is. */
+	hello.kind = AIF_HELLO_CARRIER;
+	memcpy(hello.text, "/bin/x\0x\0y", 11);
+	hello.text_len = 11;
+	pthread_create(&t, NULL, answer, &d);
+	assert_int_equal(aif_hello_send(addr.sun_path, &hello, 5000, &fd), 0);
+	pthread_join(t, NULL);
+	assert_int_equal(d.len, AIF_HELLO_FIXED + 11);
+	assert_memory_equal(d.got.text, hello.text, 11);
+	hello.kind = AIF_HELLO_RUNTIME;
 
 	/* Nobody answers: the wait is bounded, and no descriptor stays. */
 	assert_int_equal(aif_hello_send(addr.sun_path, &hello, 50, &fd), -EAGAIN);

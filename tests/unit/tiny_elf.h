@@ -206,3 +206,22 @@ static inline tiny_entry *tiny_elf_entry(void *handle)
 	memcpy(&entry, &symbol, sizeof(entry));
 	return entry;
 }
+
+/* Calls it with a frame pointer of one's choice, where that leads the unwinder. Who unwinds any further than to
+ * here by tables goes wrong. */
+__attribute__((noinline, unused)) static void tiny_call(tiny_entry *entry, void (*f)(void),
+							uint64_t bp)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("mov %%rsp, %%rbx\n\tlea -128(%%rsp), %%rsp\n\tand $-16, %%rsp\n\t"
+			 "push %%rbp\n\tpush %%rbx\n\tmov %%rcx, %%rbp\n\tcall *%%rax\n\t"
+			 "pop %%rbx\n\tpop %%rbp\n\tmov %%rbx, %%rsp"
+			 : "+D"(f), "+a"(entry), "+c"(bp)
+			 :
+			 : "rbx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
+#else
+	(void)bp;
+	entry(f);
+	__asm__ volatile("");
+#endif
+}

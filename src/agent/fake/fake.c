@@ -119,9 +119,9 @@ static void launch(struct aif_thread *t, const struct aif_fake_order *o)
 		shape.grid[i] = (uint32_t)o->grid[i];
 		shape.block[i] = (uint32_t)o->block[i];
 	}
+	l.stack = aif_emit_stack(t, o->stack, o->stack_len, AIF_STOP_END);
 	if (is_kernel)
 		l.shape = aif_emit_shape(t, &shape);
-	l.stack = aif_emit_stack(t, o->stack, o->stack_len, AIF_STOP_END);
 	emit(t, &l, o->start, o->end);
 }
 
@@ -146,8 +146,8 @@ void aif_fake_launch(uint32_t stream, uint32_t kernel)
 	}
 	aif_emit_cost_begin(t, &cost, l.time);
 	tell(t, &FAKE->streams[stream % OBJECTS], &FAKE->kernels[kernel % OBJECTS]);
-	l.shape = aif_emit_shape(t, &shape);
 	l.stack = aif_capture(t, &regs, &api);
+	l.shape = aif_emit_shape(t, &shape);
 	emit(t, &l, l.time + 1000, l.time + 2000);
 	aif_emit_cost_end(&cost);
 	aif_thread_leave(t);
@@ -203,8 +203,8 @@ static void generate_one(struct aif_thread *t, const struct aif_fake_order *g, u
 	for (uint64_t k = 0; k < g->depth; k++)
 		pcs[k] = UINT64_C(0x10000) + k * 64 + (k < g->depth / 2 ? stack_id << 16 : 0);
 	tell(t, &FAKE->streams[stream], &FAKE->kernels[kernel]);
-	l.shape = aif_emit_shape(t, &shape);
 	l.stack = aif_emit_stack(t, pcs, (unsigned)g->depth, AIF_STOP_END);
+	l.shape = aif_emit_shape(t, &shape);
 	emit(t, &l, now + 200, now + 200 + usual * 9 / 10 + (random >> 32) % (usual / 5));
 }
 

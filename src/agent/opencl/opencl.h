@@ -6,6 +6,7 @@
 #include "agent/memory.h"
 #include "agent/opencl/opencl_translate.h"
 #include "agent/runtime.h"
+#include "agent/wait.h"
 
 /*
  * OpenCL, as a layer that the ICD loader (ocl-icd 2.3, Khronos') puts between application and driver:
@@ -43,9 +44,13 @@ struct aif_cl_queue {
 	_Atomic uint32_t told;
 	bool out_of_order;
 	bool profiled; /* gives times */
-	/* Commands that were launched; of these, those which the application has waited for. */
+	/* Captured commands; of these, those which the application has waited for. Only leave() asks, and what
+	 * is not captured has no end to be told. */
 	_Atomic uint64_t launched, awaited;
-	_Atomic(void *) last_event; /* of the last command; its number is in last */
+	/* The last captured command that the application has an event of, and its number. Two stores: where
+	 * threads launch at once, or a later event has the same handle, they may be of two commands. An
+	 * exit then waits for one too many, for LEAVE_STEPS at most, or for one too few. */
+	_Atomic(void *) last_event;
 	_Atomic uint64_t last;
 	_Atomic bool app_profiles; /* the application asked for them */
 	bool has_list;             /* made from a list of properties, which is: */
@@ -105,8 +110,9 @@ struct aif_opencl {
 	struct aif_handles queues, programs, kernels;
 };
 
-#define CL     (atomic_load_explicit(&aif_agent.opencl, memory_order_acquire))
-#define TARGET (&CL->target)
+#define CL        (atomic_load_explicit(&aif_agent.opencl, memory_order_acquire))
+#define TARGET    (&CL->target)
+#define API(name) (&CL->api[offsetof(struct aif_cl_dispatch, name) / sizeof(void *)])
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
@@ -114,9 +120,9 @@ struct aif_opencl {
 struct aif_cl_queue *aif_cl_queue_new(void *queue, void *context, void *device, bool profiled,
 				      uint64_t asked, const uint64_t *list, bool has_list);
 /* NULL for what is no queue. Asks the driver about queues that were made behind our back. */
+struct aif_cl_queue *aif_cl_queue_get(void *queue);
 /* Its commands up to `number` have ended: the application has waited for them. */
 void aif_cl_queue_awaited(struct aif_cl_queue *q, uint64_t number);
-struct aif_cl_queue *aif_cl_queue_get(void *queue);
 struct aif_cl_program *aif_cl_program_new(void *program);
 struct aif_cl_program *aif_cl_program_get(void *program);
 void aif_cl_kernel_new(void *kernel, void *program, const char *name);
@@ -145,7 +151,8 @@ void aif_cl_pending_free(struct aif_cl_pending *p);
 /* The event callback: `data` is the pending command. Gives up our reference of the event. */
 void aif_cl_pending_ended(void *event, int32_t status, void *data);
 void aif_cl_pending_tick(struct aif_thread *t);
-/* How many are awaited; exact when nothing else happens. */
+/* How many commands the application has waited for whose end is not told yet; exact when nothing else
+ * happens. */
 uint32_t aif_cl_pending_awaited(void);
 
 /* ---- replaced functions ---------------------------------------------------------------------- */

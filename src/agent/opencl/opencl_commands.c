@@ -25,9 +25,9 @@ struct command {
 	struct aif_emit_cost cost;
 	uint64_t number; /* among the queue's */
 	bool blocking;   /* the driver's function returns when it is done */
+	uint32_t stack;
+	struct aif_wait wait; /* if blocking */
 };
-
-#define API(name) (&CL->api[offsetof(struct aif_cl_dispatch, name) / sizeof(void *)])
 
 static AIF_NOINLINE bool begin_rest(struct command *c, void *queue)
 {
@@ -52,7 +52,9 @@ static inline __attribute__((always_inline)) bool begin(struct command *c, void 
 	return begin_rest(c, queue);
 }
 
-static void launch(struct command *c, const struct aif_emit_api *api, struct aif_emit_launch *l)
+/* `shape`: a kernel's. */
+static void launch(struct command *c, const struct aif_emit_api *api, struct aif_emit_launch *l,
+		   const struct aif_emit_shape *shape)
 {
 	struct aif_thread *t = c->thread;
 	struct aif_cl_pending *p;
@@ -65,7 +67,9 @@ static void launch(struct command *c, const struct aif_emit_api *api, struct aif
 	aif_emit_cost_begin(t, &c->cost, l->time);
 	aif_cl_queue_tell(t, c->queue);
 	l->stream = c->queue->id;
-	l->stack = aif_capture(t, &c->regs, api);
+	l->stack = c->stack = aif_capture(t, &c->regs, api);
+	if (shape) /* after the stack, which may make shapes' numbers start anew */
+		l->shape = aif_emit_shape(t, shape);
 	if (!aif_emit_launch(t, l, &number))
 		goto out;
 	p = c->queue->profiled ? aif_cl_pending_new() : NULL;
@@ -86,6 +90,9 @@ static void launch(struct command *c, const struct aif_emit_api *api, struct aif
 	c->pending = p;
 out:
 	aif_emit_cost_pause(&c->cost);
+	c->wait.since = 0;
+	if (c->blocking)
+		aif_wait_begin(&c->wait);
 	aif_thread_vendor(t);
 }
 
@@ -94,7 +101,7 @@ static AIF_NOINLINE void launch_transfer(struct command *c, const struct aif_emi
 {
 	struct aif_emit_launch l = {.kind = kind, .kernel = AIF_WIRE_NONE, .bytes = bytes};
 
-	launch(c, api, &l);
+	launch(c, api, &l, NULL);
 }
 
 static AIF_NOINLINE void launch_kernel(struct command *c, const struct aif_emit_api *api,
@@ -110,8 +117,7 @@ static AIF_NOINLINE void launch_kernel(struct command *c, const struct aif_emit_
 		l.kernel = k->id;
 	}
 	aif_cl_shape(dims, global, local, &shape);
-	l.shape = aif_emit_shape(c->thread, &shape);
-	launch(c, api, &l);
+	launch(c, api, &l, &shape);
 }
 
 /* The event that the driver is to fill. */
@@ -124,9 +130,13 @@ static AIF_NOINLINE int32_t finish(struct command *c, int32_t result, void **eve
 {
 	struct aif_cl_pending *p = c->pending;
 	struct aif_thread *t = c->thread;
+	uint64_t waited, since;
 
 	aif_thread_back(t);
+	waited = aif_wait_over(&c->wait, &since);
 	aif_emit_cost_resume(&c->cost);
+	if (waited)
+		aif_emit_wait(t, since, waited, c->stack);
 	if (result != AIF_CL_SUCCESS)
 		aif_emit_note(t, AIF_REASON_FAILED_COMMAND, 1, "");
 	else if (c->blocking)

@@ -139,34 +139,66 @@ void aif_cl_queue_awaited(struct aif_cl_queue *q, uint64_t number)
 
 static int32_t finish_queue(void *queue)
 {
-	struct aif_cl_queue *q = aif_cl_queue_get(queue);
+	struct aif_cl_queue *q = aif_thread_asleep() ? NULL : aif_handles_get(&CL->queues, queue);
 	uint64_t launched = q ? atomic_load_explicit(&q->launched, memory_order_relaxed) : 0;
-	int32_t r = TARGET->clFinish(queue);
+	struct aif_wait wait;
+	struct aif_regs regs;
+	int32_t r;
 
+	aif_wait_begin(&wait);
+	r = TARGET->clFinish(queue);
+	if (wait.since) {
+		AIF_REGS_HERE(&regs);
+		aif_wait_end(&wait, &regs, API(clFinish));
+	}
 	if (q && r == AIF_CL_SUCCESS)
 		aif_cl_queue_awaited(q, launched);
 	return r;
 }
 
-/* An event other than its queue's last one tells nothing here: then an exit waits for a command less. */
+/* The queue whose last event this is, and its number. An event other than its queue's last one tells nothing
+ * here: then an exit waits for a command less. */
+static struct aif_cl_queue *last_of(void *event, uint64_t *ret_number)
+{
+	struct aif_cl_queue *q;
+	void *queue = NULL;
+
+	if (TARGET->clGetEventInfo(event, AIF_CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue,
+				   NULL) != AIF_CL_SUCCESS)
+		return NULL;
+	q = aif_handles_get(&CL->queues, queue);
+	if (!q || atomic_load_explicit(&q->last_event, memory_order_acquire) != event)
+		return NULL;
+	*ret_number = atomic_load_explicit(&q->last, memory_order_relaxed);
+	return q;
+}
+
+/* Looks at the events before it waits: afterwards another thread may have released them. */
 static int32_t wait_for_events(uint32_t n, void *const *events)
 {
-	int32_t r = TARGET->clWaitForEvents(n, events);
+	struct {
+		struct aif_cl_queue *queue;
+		uint64_t number;
+	} last[8];
+	uint32_t len = 0;
+	struct aif_wait wait;
+	struct aif_regs regs;
+	int32_t r;
 
-	for (uint32_t i = 0; i < n && r == AIF_CL_SUCCESS; i++) {
-		struct aif_cl_queue *q;
-		void *queue = NULL;
-		uint64_t last;
-
-		if (TARGET->clGetEventInfo(events[i], AIF_CL_EVENT_COMMAND_QUEUE, sizeof(queue),
-					   &queue, NULL) != AIF_CL_SUCCESS)
-			continue;
-		q = aif_cl_queue_get(queue);
-		if (q && atomic_load_explicit(&q->last_event, memory_order_acquire) == events[i]) {
-			last = atomic_load_explicit(&q->last, memory_order_relaxed);
-			aif_cl_queue_awaited(q, last);
-		}
+	if (aif_thread_asleep())
+		return TARGET->clWaitForEvents(n, events);
+	for (uint32_t i = n; events && i-- > 0 && n - i <= AIF_ARRAY_LEN(last);) {
+		last[len].queue = last_of(events[i], &last[len].number);
+		len += last[len].queue != NULL;
 	}
+	aif_wait_begin(&wait);
+	r = TARGET->clWaitForEvents(n, events);
+	if (wait.since) {
+		AIF_REGS_HERE(&regs);
+		aif_wait_end(&wait, &regs, API(clWaitForEvents));
+	}
+	for (uint32_t i = 0; i < len && r == AIF_CL_SUCCESS; i++)
+		aif_cl_queue_awaited(last[i].queue, last[i].number);
 	return r;
 }
 

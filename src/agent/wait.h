@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/emit.h"
+#include "base/map.h"
+
+/*
+ * What a thread waits for: the time that it spends in a runtime's call that waits for the device, less what
+ * it used of a CPU meanwhile, which CPU samples tell of (a runtime may wait by looking again and again). No
+ * signal is needed: the stack is captured where the call has come back.
+ *
+ * Rows are as many as CPU samples would be. A wait of a sampling period or more is told as it was; of the
+ * shorter ones as many as their time makes likely, each for a whole period: of each stack as much is told on
+ * average as was waited, and a short wait costs 0.13 us. In the budget's off-blocks
+ * nothing is done, and what is told stands for it.
+ */
+struct aif_wait {
+	uint64_t since; /* CLOCK_MONOTONIC; 0 = this one is not measured */
+	uint64_t cpu_ns;
+	uint32_t duty_ppm; /* of the block in which it began */
+};
+
+void aif_wait_begin_slow(struct aif_wait *w);
+
+/* Before the vendor's call. */
+static inline void aif_wait_begin(struct aif_wait *w)
+{
+	w->since = 0;
+	if (atomic_load_explicit(&aif_agent.cpu.wait_period_ns, memory_order_relaxed))
+		aif_wait_begin_slow(w);
+}
+
+/* Behind it: the time to be told, 0 = none. *ret_since: when it began. */
+uint64_t aif_wait_over(struct aif_wait *w, uint64_t *ret_since);
+
+/* Behind it, where no entry is under way: `regs` are of the entry, and `api` is what it stands for. */
+void aif_wait_end(struct aif_wait *w, const struct aif_regs *regs, const struct aif_emit_api *api);
+
+/* What a wait of so many ns stands for; 0: it is not told. */
+static inline uint64_t aif_wait_weight(uint64_t ns, uint64_t period_ns, uint32_t duty_ppm,
+				       uint64_t random)
+{
+	if (ns < period_ns)
+		ns = random % period_ns < ns ? period_ns : 0;
+	return duty_ppm && duty_ppm < 1000000 ? (uint64_t)((double)ns * 1e6 / duty_ppm) : ns;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent_cl.h"
+
+#include <stdint.h>
+#include <time.h>
+
+/*
+ * A thread that computes for itself and then waits for the device, again and again. It prints what it has
+ * measured itself, in seconds: wall time, its CPU time, and waiting (wall time less CPU time of the calls
+ * that wait).
+ *
+ *     cpu_cl finish|events|read|map|short SECONDS
+ */
+
+static double now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static volatile uint64_t sink;
+
+static __attribute__((noinline)) void burn_for(double s)
+{
+	double end = now(CLOCK_THREAD_CPUTIME_ID) + s;
+	uint64_t x = 1;
+
+	while (now(CLOCK_THREAD_CPUTIME_ID) < end)
+		for (unsigned i = 0; i < 20000; i++)
+			x = x * 6364136223846793005u + 1442695040888963407u;
+	sink += x;
+}
+
+static cl_mem buffer;
+static cl_int content[64];
+
+static __attribute__((noinline)) void wait_for(struct target *t, const char *how, cl_event event)
+{
+	cl_int error = CL_SUCCESS;
+	void *at;
+
+	if (!strcmp(how, "events")) {
+		error = clWaitForEvents(1, &event);
+	} else if (!strcmp(how, "read")) {
+		error = clEnqueueReadBuffer(t->queue, buffer, CL_TRUE, 0, sizeof(content), content,
+					    0, NULL, NULL);
+	} else if (!strcmp(how, "map")) {
+		at = clEnqueueMapBuffer(t->queue, buffer, CL_TRUE, CL_MAP_READ, 0, sizeof(content),
+					0, NULL, NULL, &error);
+		CHECK(clEnqueueUnmapMemObject(t->queue, buffer, at, 0, NULL, NULL) == CL_SUCCESS);
+	} else {
+		error = clFinish(t->queue);
+	}
+	CHECK(error == CL_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "finish";
+	double seconds = argc > 2 ? atof(argv[2]) : 1, begin, cpu, waited = 0, waiting_cpu = 0;
+	bool is_short = !strcmp(how, "short");
+	struct timespec found = {.tv_nsec = 200000000};
+	struct target t;
+	cl_kernel kernel;
+	size_t items = 4096;
+
+	target_open(&t);
+	buffer = target_buffer(&t, items);
+	kernel = target_kernel(&t, "spin", buffer, is_short ? 100 : 4000);
+	target_launch(t.queue, kernel, items);
+	CHECK(clFinish(t.queue) == CL_SUCCESS);
+	nanosleep(&found, NULL); /* until the helper has found this thread */
+	begin = now(CLOCK_MONOTONIC);
+	cpu = now(CLOCK_THREAD_CPUTIME_ID);
+	while (now(CLOCK_MONOTONIC) < begin + seconds) {
+		double wall_before, cpu_before;
+		cl_event event;
+
+		CHECK(clEnqueueNDRangeKernel(t.queue, kernel, 1, NULL, &items, NULL, 0, NULL,
+					     &event) == CL_SUCCESS);
+		CHECK(clFlush(t.queue) == CL_SUCCESS);
+		burn_for(is_short ? 0.0002 : 0.005);
+		wall_before = now(CLOCK_MONOTONIC);
+		cpu_before = now(CLOCK_THREAD_CPUTIME_ID);
+		wait_for(&t, how, event);
+		waiting_cpu += now(CLOCK_THREAD_CPUTIME_ID) - cpu_before;
+		waited += now(CLOCK_MONOTONIC) - wall_before;
+		CHECK(clReleaseEvent(event) == CL_SUCCESS);
+	}
+	printf("wall %.3f\ncpu %.3f\nwaiting %.3f\n", now(CLOCK_MONOTONIC) - begin,
+	       now(CLOCK_THREAD_CPUTIME_ID) - cpu, waited - waiting_cpu);
+	return 0;
+}

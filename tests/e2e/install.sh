@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What `make install DESTDIR=...` puts there works from there, and from wherever it is moved.
+. "$(dirname "$0")/tap.sh"
+fake=$build/tests/mock/fake_app
+unset AIFLAME_AGENT
+mkdir -m 700 run
+export XDG_RUNTIME_DIR="$work/run"
+check "it installs below DESTDIR" env DESTDIR="$work/staged" meson install -C "$build" --no-rebuild
+mv staged moved
+installed=$(find "$work/moved" -name aiflame -type f -perm -u+x)
+check "a program" test -x "$installed"
+for c in $("$installed" help | sed -n '/^commands:/,$p' | sed -n 's/^  \([a-z]*\)  *[a-zA-Z].*/\1/p'); do
+	check "a manual page of $c" grep -q '^.SH SYNOPSIS' "$(dirname "$installed")/../share/man/man1/aiflame-$c.1"
+done
+for page in standby troubleshooting; do
+	check "docs/$page.md, which texts refer to" test -s "$(dirname "$installed")/../share/doc/aiflame/$page.md"
+done
+agent=$("$installed" env --format sh | sed -n 's/^export LD_PRELOAD=//p')
+check "it finds the agent that came with it" sh -c 'case $1 in "$2"/*/libaiflame-agent.so) test -r "$1" ;; *) echo "$1"; exit 1 ;; esac' - \
+	"$agent" "$work/moved"
+check "it records" "$installed" record -q --all-launches -o i.data "$fake" "generate launches=500"
+check "every launch" sh -c '[ "$("$1" query --format csv i.data "SELECT count(*) FROM launches" | tail -1)" = 500 ]' - "$installed"
+rm -f "$agent"
+check "without its agent it says so" says "libaiflame-agent.so" "$installed" record -o n.data "$fake" "generate launches=500"
+done_testing

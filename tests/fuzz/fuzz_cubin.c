@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbolize/cubin.h"
+#include "symbolize/cubin_lines.h"
+#include "symbolize/sass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Device code of which a hostile process chose every byte, and every question that is asked of it. Answers
+ * must lie within the image (the address sanitizer watches: it fills a heap block to the last byte), and
+ * agree with each other. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static size_t ask_code(const struct aif_cubin *c, const struct aif_cubin_function *f)
+{
+	size_t n, sum = 0, indices[16];
+	const uint8_t *code = aif_cubin_code(c, f, &n);
+	char text[AIF_SASS_TEXT];
+	struct aif_sass s;
+
+	n /= AIF_SASS_BYTES;
+	for (size_t i = 0; i < AIF_MIN(n, (size_t)64); i++) {
+		size_t waits = aif_sass_waits_for(code, n, i, indices, AIF_ARRAY_LEN(indices));
+
+		if (aif_sass_decode(code + i * AIF_SASS_BYTES, c->sm, &s) != (s.mnemonic != NULL))
+			abort();
+		aif_sass_text(&s, text);
+		sum += strlen(text);
+		for (size_t k = 0; k < waits; k++)
+			if (indices[k] >= (k ? indices[k - 1] : i))
+				abort();
+	}
+	return sum;
+}
+
+static size_t ask_place(const struct aif_cubin *c, struct aif_cubin_lines *l,
+			const struct aif_cubin_function *f, uint64_t pc)
+{
+	struct aif_cubin_level levels[8];
+	const struct aif_cubin_function *in;
+	uint64_t offset = 0;
+	size_t sum = 0;
+	int n;
+
+	in = aif_cubin_find(c, f->symbol, pc, &offset);
+	if (pc >= f->size ? in != NULL : !in || offset >= in->size || in->section != f->section)
+		abort();
+	if (!l)
+		return 0;
+	n = aif_cubin_lines_resolve(l, f->symbol, pc, levels, AIF_ARRAY_LEN(levels));
+	for (int i = 0; i < n; i++)
+		sum += (levels[i].name ? strlen(levels[i].name) : 0) +
+		       (levels[i].file ? strlen(levels[i].file) : 0) + levels[i].line;
+	return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct aif_cubin_lines *l = NULL;
+	struct aif_cubin c;
+	size_t sum = 0;
+
+	if (aif_cubin_init(&c, data, size) < 0)
+		return 0;
+	if (aif_cubin_lines_new(&c, &l) < 0)
+		l = NULL;
+	for (size_t i = 0; i < AIF_MIN(c.functions_len, (size_t)32); i++) {
+		const struct aif_cubin_function *f = &c.functions[i];
+
+		if (aif_cubin_by_symbol(&c, f->symbol) != f)
+			abort();
+		sum += ask_code(&c, f);
+		for (uint64_t pc = 0; pc < 512; pc += 13)
+			sum += ask_place(&c, l, f, pc);
+		sum += ask_place(&c, l, f, f->size - 1) + ask_place(&c, l, f, f->size);
+	}
+	aif_cubin_lines_free(l);
+	aif_cubin_finish(&c);
+	return sum == SIZE_MAX;
+}
