@@ -66,7 +66,7 @@ static int help(const struct aif_command *cmd)
 
 static int version(void)
 {
-	printf("aiflame %s ( %s opencl perf-event timers sqlite zstd dwarf disassembly )\n",
+	printf("aiflame %s (%s: cuda opencl perf-event timers sqlite zstd dwarf disassembly)\n",
 	       AIF_VERSION,
 #if defined(__x86_64__)
 	       "x86_64"
