@@ -158,7 +158,10 @@ static bool is_worker(uint32_t tid)
 	return aif_sampler_is_worker(&aif_agent.sampler, tid);
 }
 
-/* A thread blocks signals for a moment when it begins and ends; who still does so at the second look is told of. */
+/* A thread blocks signals for a moment when it begins and ends, which lasts where there is no CPU for it: who does
+ * so for longer than this is told of. */
+#define BLOCKS_NS AIF_NS_PER_S
+
 static void look(struct aif_cpu *c, uint32_t i)
 {
 	struct aif_cpu_thread *t = c->at[i].thread;
@@ -167,9 +170,14 @@ static void look(struct aif_cpu *c, uint32_t i)
 	if (!t || is_worker(t->tid))
 		return;
 	blocks = blocks_signal(t->tid);
-	t->blocked_looks = blocks ? t->blocked_looks + 1 : 0;
-	if (t->blocked_looks == 2)
+	if (!blocks)
+		t->blocks_since_ns = 0;
+	else if (!t->blocks_since_ns)
+		t->blocks_since_ns = aif_now_ns();
+	if (blocks && !t->blocks_told && aif_now_ns() - t->blocks_since_ns >= BLOCKS_NS) {
+		t->blocks_told = true;
 		note(AIF_REASON_CPU_THREAD_BLOCKS);
+	}
 	list(c, i, !blocks);
 }
 
@@ -179,7 +187,8 @@ static void thread_begin(const struct aif_cpu *c, struct aif_cpu_thread *t)
 	t->period_ns = AIF_NS_PER_S / c->rate;
 	t->is_wall = c->mode == AIF_CPU_WALL;
 	t->has_sample = false;
-	t->blocked_looks = 0;
+	t->blocks_since_ns = 0;
+	t->blocks_told = false;
 }
 
 static void thread_add(struct aif_cpu *c, uint32_t tid)
@@ -263,7 +272,7 @@ static void scan(struct aif_cpu *c, const struct aif_task_list *now)
 	len = atomic_load_explicit(&c->len, memory_order_relaxed);
 	for (uint32_t i = 0; i < len; i++)
 		if (c->at[i].thread && !c->at[i].thread->is_listed &&
-		    !c->at[i].thread->blocked_looks)
+		    !c->at[i].thread->blocks_since_ns)
 			look(c, i);
 }
 

@@ -42,7 +42,8 @@ struct aif_cpu_thread {
 	uint32_t tid;
 	uint64_t samples_to, codes_at; /* aif_cpu_carry()'s */
 	bool is_listed;
-	uint32_t blocked_looks; /* one after another at which it blocked the signal */
+	uint64_t blocks_since_ns; /* when it was first seen to block the signal; 0 = it does not */
+	bool blocks_told;
 	/* The handler's. */
 	uint64_t cpu_ns; /* the thread's CPU time at its last sample */
 	uint64_t period_ns;

@@ -35,7 +35,8 @@ forget_map() {
 		rm -f "/tmp/perf-$pid.map"
 	done
 }
-main='(_start;(__libc_start_main[^;]*;)?__libc_start_call_main;|_start;\[[^;]*;)*main'
+# With the C library's debug symbols and without.
+main='(_start;([^;]*;){0,2})?main'
 made="$main;(run_[a-z]*_\[i\];)?several;outer;call_code"
 end='launcher;aif_fake_launch;[^;]*_\[g\] [0-9]+$'
 

@@ -20,7 +20,7 @@ check "a command that is over in a moment has its command line" sh -c "
 	'$aiflame' record -q -o s.data sh -c 'for i in 1 2 3 4 5 6 7 8; do /bin/true \$i; done' &&
 	[ \$('$aiflame' query --format csv s.data 'SELECT cmdline FROM processes' | grep -c '^/bin/true [1-8]') = 8 ] &&
 	'$aiflame' record -q -o s.data true && '$aiflame' query --format csv s.data 'SELECT cmdline FROM processes' | grep -qx true"
-if [ "$(id -u)" = 0 ]; then
+if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups test -r "$build/src/agent/libaiflame-agent.so"; then
 	check "a program of another user: what to do is said" says "record as that user" \
 		"$aiflame" record -o u.data setpriv --reuid 65534 --clear-groups sleep 0.5
 fi
@@ -29,10 +29,15 @@ fi
 in_terminal() {
 	script -qec "stty cols 120; $*" /dev/null </dev/null | tr -d '\r' >screen
 }
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
 check "the live line shows while a quiet command runs" sh -c "$(in_terminal "'$aiflame' record -o l.data sleep 0.7") grep -q 'aiflame: [0-9]* s, 0 processes, 0 launches' screen"
 check "until the command writes" sh -c "$(in_terminal "'$aiflame' record -o l.data python3 -c 'import time; print(\"first\", flush=True); time.sleep(0.8); print(\"last\")'")
 	! sed '1,/first/d; /last/q' screen | grep -q 'aiflame:'"
 check "and not with -q" sh -c "$(in_terminal "'$aiflame' record -q -o l.data sleep 0.7") ! grep -q aiflame: screen"
+else
+	n=$((n + 1))
+	echo "ok $n - the live line # SKIP no pseudo-terminals here"
+fi
 check "output that is no terminal stays clean" sh -c "
 	[ -z \"\$('$aiflame' record -q -o q.data true 2>&1)\" ]"
 
