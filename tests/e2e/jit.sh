@@ -54,7 +54,7 @@ check "cut, and marked" all bare 40 "^\[truncated\];\[jit 0x[0-9a-f]+\];$end"
 check "one calls the other, with names for perf: recorded" env AIFLAME_TEST_MAP=1 "$aiflame" record -q --all-launches \
 	-o nested.data "$app" nested
 "$aiflame" flame --detail full --by launches -i nested.data -o nested.folded
-check "both are there, with their latest names" sh -c 'grep -qE "$1" nested.folded && ! grep -qE "older code|0x" nested.folded' sh \
+check "both are there, with their latest names" sh -c 'grep -qE "$1" nested.folded && ! grep -qE "older code|\[jit 0x" nested.folded' sh \
 	"^\[guessed\];$made;\[jit\] mapped name \(with blanks\);\[jit\] inner::name;$end"
 check "or the stack is cut" all nested 40 "^(\[guessed\];$made;\[jit\] mapped name \(with blanks\)|\[truncated\]);\[jit\] inner::name;$end"
 check "code that takes the place of other code: recorded" run replaced "$app" replaced
@@ -92,8 +92,13 @@ if command -v node >/dev/null && check_addon=$("${CC:-cc}" -std=gnu17 -O2 -share
 		while (Date.now() < end) x = outerOfNode(x);
 	END
 	check "node: recorded" run node node --perf-basic-prof --interpreted-frames-native-stack --no-opt jit.js
-	check "V8's frames, guessed, by the names for perf" grep -qE \
+	# In node 18 the builtin function that calls out of V8 leads nowhere: those stacks are cut.
+	if [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ]; then
+		check "V8's frames, guessed, by the names for perf" grep -qE \
 		"^\[guessed\];.*node::Start.*;Builtins_JSEntry;.*\[jit\] [^;]*outerOfNode [^;]*;.*\[jit\] [^;]*innerOfNode [^;]*;.*;launch;aif_fake_launch;" node.folded
+	else
+		skip "V8's frames" "node older than 20"
+	fi
 	check "or cut: nothing else" sh -c '! grep -vE "^\[(guessed|truncated)\];" node.folded'
 	forget_map node
 else
