@@ -215,6 +215,10 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		r = find(&s, err);
 		if (!r)
 			r = tell(s.dir, path, &s, verbs[i].control, err);
+		/* Who did not name it may have meant another. */
+		if (!r && !s.name)
+			printf("%s: %s (process %" PRIu32 ")\n", words[0], s.at.about.call.name,
+			       s.at.about.pid);
 	}
 	if (s.dir >= 0)
 		close(s.dir);
