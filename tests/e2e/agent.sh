@@ -76,9 +76,10 @@ check "and no launch loses its shape by that" anew
 # CUDA's driver calls InitializeInjection() of the library that a variable names. Here there is no driver:
 # the program runs on, the profile says why nothing came.
 inject() {
-	"$aiflame" record -q -o cuda.data python3 -c "import ctypes, os
+	"$aiflame" record -q -o cuda.data python3 -c "import ctypes, os, time
 agent = ctypes.CDLL(os.environ['CUDA_INJECTION64_PATH'])
-print(agent.InitializeInjection(), agent.InitializeInjection(), agent.cuptiSubscribe(None, None, None))" >inject.out &&
+print(agent.InitializeInjection(), agent.InitializeInjection(), agent.cuptiSubscribe(None, None, None))
+time.sleep(0.4)" >inject.out &&
 		cat inject.out && [ "$(cat inject.out)" = "1 1 15" ]
 }
 check "CUDA without CUPTI: the program is told that all is well" inject

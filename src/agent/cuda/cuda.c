@@ -161,12 +161,12 @@ static int begin(void)
 	if (!cuda->correlations)
 		return -ENOMEM;
 	r = aif_cuda_library(&cuda->api, &cuda->library, &cuda->version);
-	if (!atomic_compare_exchange_strong(&aif_agent.cuda, &none, cuda))
-		return -EALREADY;
 	if (r < 0) {
 		refused(AIF_REASON_CUDA_NO_CUPTI, "", 0);
-		return r;
+		return r; /* nobody sees it */
 	}
+	if (!atomic_compare_exchange_strong(&aif_agent.cuda, &none, cuda))
+		return -EALREADY;
 	aif_agent_leave_before_driver();
 	collect(atomic_load(&aif_agent.session.armed->on));
 	return 0;
