@@ -2,6 +2,7 @@
 #include "agent/announce.h"
 
 #include "agent/emit.h"
+#include "base/build_id.h"
 #include "unwind/jit_elf.h"
 
 #include <elf.h>
@@ -13,34 +14,13 @@
 /* The build id in hexadecimal, from the module's notes in memory; "" if it has none. */
 static void build_id_of(const struct aif_unwind_module *m, char *text, size_t size)
 {
-	static const char digits[] = "0123456789abcdef";
 	const ElfW(Phdr) *ph = m->phdrs;
 
 	*text = '\0';
-	for (unsigned i = 0; ph && i < m->phnum; i++) {
-		const uint8_t *at = (const uint8_t *)(m->base + ph[i].p_vaddr),
-			      *end = at + ph[i].p_filesz;
-
-		while (ph[i].p_type == PT_NOTE && at + sizeof(ElfW(Nhdr)) <= end) {
-			const ElfW(Nhdr) *n = (const void *)at;
-			const uint8_t *name = at + sizeof(*n),
-				      *desc = name + AIF_ALIGN_UP((size_t)n->n_namesz, 4);
-
-			if (n->n_namesz > (size_t)(end - name) || desc > end ||
-			    n->n_descsz > (size_t)(end - desc))
-				break;
-			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
-			    !memcmp(name, "GNU", 4) && n->n_descsz * 2 < size) {
-				for (uint32_t k = 0; k < n->n_descsz; k++) {
-					*text++ = digits[desc[k] >> 4];
-					*text++ = digits[desc[k] & 15];
-				}
-				*text = '\0';
-				return;
-			}
-			at = desc + AIF_ALIGN_UP((size_t)n->n_descsz, 4);
-		}
-	}
+	for (unsigned i = 0; ph && i < m->phnum && !*text; i++)
+		if (ph[i].p_type == PT_NOTE)
+			aif_build_id_text((const void *)(m->base + ph[i].p_vaddr), ph[i].p_filesz,
+					  text, size);
 }
 
 /* A library that was loaded by a relative path, as seen from here and now: the recorder is elsewhere. If the

@@ -162,6 +162,7 @@ static void decide(struct aif_budget *b, const struct aif_budget_block *on, uint
 	double asked = (double)b->asked_ppm / 1e6, most = bound(b, on), c = most, m, error;
 	bool measured = median(b, &m, &error), fresh;
 
+	asked -= AIF_MIN(b->spent, asked * 3 / 4);
 	if (measured) {
 		atomic_store(&b->cost_ppm, (uint32_t)(AIF_MIN(AIF_MAX(m, 0.0), MAX_COST) * 1e6));
 		atomic_store(&b->cost_error_ppm,
@@ -213,6 +214,18 @@ static uint64_t look_length(const struct aif_budget *b, const struct aif_budget_
 				 (double)AIF_BUDGET_LOOK_NS);
 }
 
+static void begin(struct aif_budget *b, uint32_t n, uint64_t now, uint64_t until)
+{
+	b->last[n % 4].number = n;
+	b->last[n % 4].duty_ppm = (uint32_t)(b->duty * 1e6);
+	b->last[n % 4].length_ns = 0;
+	atomic_store(&b->last[n % 4].launches, 0);
+	atomic_store(&b->last[n % 4].busiest, 0);
+	b->began = now;
+	atomic_store_explicit(&b->block, n, memory_order_release);
+	atomic_store_explicit(&b->until, until, memory_order_relaxed);
+}
+
 void aif_budget_turn(struct aif_budget *b, uint64_t now)
 {
 	uint32_t idle = 0, n, next;
@@ -227,7 +240,8 @@ void aif_budget_turn(struct aif_budget *b, uint64_t now)
 		goto out;
 	n = atomic_load_explicit(&b->block, memory_order_relaxed);
 	b->last[n % 4].length_ns = until - b->began; /* afterwards nobody launched */
-	remember(b, aif_budget_is_on(n), until - b->began);
+	if (n != b->held)
+		remember(b, aif_budget_is_on(n), until - b->began);
 	if (b->duty < 1)
 		compare(b, &b->last[(n - 1) % 4], &b->last[(n - 2) % 4]);
 	charge(b, &b->last[(n - 2) % 4], now);
@@ -242,14 +256,57 @@ void aif_budget_turn(struct aif_budget *b, uint64_t now)
 	next = again ? n + 2 : n + 1;
 	length = b->duty >= 1 ? look_length(b, &b->last[(n - 2) % 4])
 			      : next_length(b, aif_budget_is_on(next));
-	b->last[next % 4].number = next;
-	b->last[next % 4].duty_ppm = (uint32_t)(b->duty * 1e6);
-	b->last[next % 4].length_ns = 0;
-	atomic_store(&b->last[next % 4].launches, 0);
-	atomic_store(&b->last[next % 4].busiest, 0);
-	b->began = now;
-	atomic_store_explicit(&b->block, next, memory_order_release);
-	atomic_store_explicit(&b->until, now + length, memory_order_relaxed);
+	begin(b, next, now, now + length);
 out:
 	atomic_store_explicit(&b->turning, 0, memory_order_release);
+}
+
+void aif_budget_turn_at(struct aif_budget *b, uint64_t now)
+{
+	atomic_store_explicit(&b->until, now, memory_order_relaxed);
+	aif_budget_turn(b, now);
+}
+
+bool aif_budget_hold(struct aif_budget *b, uint64_t now, uint64_t until)
+{
+	uint32_t idle = 0, n;
+	bool on;
+
+	if (!atomic_compare_exchange_strong_explicit(&b->turning, &idle, 1, memory_order_acquire,
+						     memory_order_relaxed))
+		return false;
+	n = atomic_load_explicit(&b->block, memory_order_relaxed);
+	on = aif_budget_is_on(n);
+	if (on) {
+		b->last[n % 4].length_ns = now - b->began;
+		remember(b, true, now - b->began);
+		b->held = n + 1;
+		begin(b, n + 1, now, until);
+	}
+	atomic_store_explicit(&b->turning, 0, memory_order_release);
+	return on;
+}
+
+void aif_budget_spend(struct aif_budget *b, double slowdown)
+{
+	b->spent = slowdown;
+}
+
+void aif_budget_resume(struct aif_budget *b, uint64_t now)
+{
+	uint32_t idle = 0, n;
+
+	if (!b->asked_ppm ||
+	    !atomic_compare_exchange_strong_explicit(&b->turning, &idle, 1, memory_order_acquire,
+						     memory_order_relaxed))
+		return;
+	n = atomic_load_explicit(&b->block, memory_order_relaxed);
+	begin(b, n, now, now + AIF_BUDGET_ON_MIN_NS);
+	b->last[n % 4].number = 0;
+	atomic_store_explicit(&b->turning, 0, memory_order_release);
+}
+
+bool aif_budget_trusts(const struct aif_budget *b, uint64_t now)
+{
+	return now < b->trusted_until;
 }

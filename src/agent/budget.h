@@ -79,6 +79,8 @@ struct aif_budget {
 	uint32_t pairs_len;             /* ever */
 	uint32_t trusted_pairs;         /* of pairs_len, when trust was given */
 	uint64_t trusted_until;
+	double spent;  /* slowdown that is there in off-blocks, too */
+	uint32_t held; /* the number of the last block of aif_budget_hold() */
 
 	/* For reports. */
 	_Atomic uint32_t duty_ppm;                 /* now */
@@ -91,6 +93,18 @@ void aif_budget_init(struct aif_budget *b, uint32_t asked_ppm, uint64_t bound_ns
 
 /* The block has ended: decides the next. Any thread; cheap when another is at it. */
 void aif_budget_turn(struct aif_budget *b, uint64_t now);
+
+/* For runtimes that switch their blocks themselves: the block ends now, whatever was planned. */
+void aif_budget_turn_at(struct aif_budget *b, uint64_t now);
+/* The same, and the next is an off-block until then, which is no part of what is asked for or known of costs.
+ * False: not now. */
+bool aif_budget_hold(struct aif_budget *b, uint64_t now, uint64_t until);
+/* So much slower is the program in off-blocks, too: of what was asked, three quarters at most go there. */
+void aif_budget_spend(struct aif_budget *b, double slowdown);
+/* Nobody collected until now: the block begins anew, and is not compared with others. */
+void aif_budget_resume(struct aif_budget *b, uint64_t now);
+/* Was capture measured to be well within the budget? */
+bool aif_budget_trusts(const struct aif_budget *b, uint64_t now);
 
 static inline bool aif_budget_is_on(uint32_t block)
 {

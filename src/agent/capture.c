@@ -40,9 +40,9 @@ static void native_stack(struct aif_thread *t, const struct aif_regs *regs, bool
 
 	if (!t->memo) {
 		plain = aif_unwind_frames(aif_agent.session.unwinder, regs, false, t->bounds,
-					  t->pcs, AIF_MEMO_MAX_DEPTH, t->frames);
-		*n = (struct native){.pcs = t->pcs,
-				     .frames = t->frames,
+					  t->scratch.pcs, AIF_MEMO_MAX_DEPTH, t->scratch.frames);
+		*n = (struct native){.pcs = t->scratch.pcs,
+				     .frames = t->scratch.frames,
 				     .depth = plain.depth,
 				     .stop = plain.stop,
 				     .guessed = plain.guessed,
@@ -107,16 +107,17 @@ static bool number_codes(struct aif_thread *t, struct aif_python_stack *py)
 	for (uint32_t i = 0; i < py->depth && py->unknown; i++) {
 		int r;
 
-		if (t->python[i].id)
+		if (t->scratch.python[i].id)
 			continue;
-		r = aif_python_code_read(python, t->python[i].code, t->code, AIF_PYTHON_CODE_BUFFER,
-					 &code);
+		r = aif_python_code_read(python, t->scratch.python[i].code, t->scratch.code,
+					 AIF_PYTHON_CODE_BUFFER, &code);
 		if (!r)
 			r = aif_python_code_publish(python, &code);
 		if (r < 0 && r != -EEXIST)
 			return false;
 	}
-	aif_python_walk(python, AIF_PYTHON_AT_CALL, t->bounds, t->python, AIF_THREAD_PYTHON, py);
+	aif_python_walk(python, AIF_PYTHON_AT_CALL, t->bounds, t->scratch.python, AIF_THREAD_PYTHON,
+			py);
 	return !py->unknown;
 }
 
@@ -125,13 +126,13 @@ static void note(struct aif_thread *t, enum aif_reason reason)
 	aif_emit_note(t, reason, 1, "");
 }
 
-/* The frames of the Python stack into t->python. Without Python, or where a function cannot be told: a
+/* The frames of the Python stack into t->scratch.python. Without Python, or where a function cannot be told: a
  * stack of none. */
 static void python_stack(struct aif_thread *t, struct aif_python_stack *py)
 {
 	if (!py->depth)
 		return;
-	aif_python_walk(aif_agent.python, AIF_PYTHON_AT_CALL, t->bounds, t->python,
+	aif_python_walk(aif_agent.python, AIF_PYTHON_AT_CALL, t->bounds, t->scratch.python,
 			AIF_THREAD_PYTHON, py);
 	if (py->unknown && !number_codes(t, py)) {
 		note(t, AIF_REASON_PYTHON_CODE_UNKNOWN);
@@ -155,7 +156,7 @@ static uint32_t tell_code(struct aif_thread *t, const struct aif_python_frame *f
 	}
 	id = t->codes.next;
 	if (id >= AIF_WIRE_PYCODES ||
-	    aif_python_code_read(aif_agent.python, f->code, t->code, AIF_PYTHON_CODE_BUFFER,
+	    aif_python_code_read(aif_agent.python, f->code, t->scratch.code, AIF_PYTHON_CODE_BUFFER,
 				 &code) < 0 ||
 	    !aif_emit_pycode(t, id, &code))
 		return AIF_WIRE_NONE;
@@ -167,20 +168,16 @@ static uint32_t tell_code(struct aif_thread *t, const struct aif_python_frame *f
 static unsigned interleave(struct aif_thread *t, const struct native *n,
 			   const struct aif_python_stack *py, unsigned *stop)
 {
-	struct aif_interleave in = {.pcs = n->pcs,
-				    .sps = n->frames ? t->sps : NULL,
-				    .native_len = n->depth,
-				    .native_cut = n->stop != AIF_STOP_END,
-				    .frames = t->python,
-				    .python_len = py->depth,
-				    .python_cut = py->stop != AIF_PYTHON_STOP_END,
-				    .eval_lo = aif_agent.python->eval_lo,
-				    .eval_hi = aif_agent.python->eval_hi};
+	struct aif_interleave in = aif_scratch_interleave(&t->scratch, py);
 	unsigned len = n->depth + py->depth;
 
+	in.pcs = n->pcs;
+	in.sps = n->frames ? t->scratch.sps : NULL;
+	in.native_len = n->depth;
+	in.native_cut = n->stop != AIF_STOP_END;
 	for (unsigned i = 0; n->frames && i < n->depth; i++)
-		t->sps[i] = n->frames[i].sp;
-	if (aif_interleave(&in, t->order) == AIF_INTERLEAVE_BLOCK) {
+		t->scratch.sps[i] = n->frames[i].sp;
+	if (aif_interleave(&in, t->scratch.order) == AIF_INTERLEAVE_BLOCK) {
 		note(t, AIF_REASON_PYTHON_ORDER);
 		*stop |= AIF_WIRE_STACK_BLOCK;
 	}
@@ -189,17 +186,17 @@ static unsigned interleave(struct aif_thread *t, const struct native *n,
 		*stop |= AIF_WIRE_STACK_CUT;
 	}
 	for (unsigned i = 0; i < len; i++) {
-		uint32_t at = t->order[i] & ~AIF_INTERLEAVE_PYTHON, code;
+		uint32_t at = t->scratch.order[i] & ~AIF_INTERLEAVE_PYTHON, code;
 
-		if (!(t->order[i] & AIF_INTERLEAVE_PYTHON)) {
+		if (!(t->scratch.order[i] & AIF_INTERLEAVE_PYTHON)) {
 			t->entries[i] = n->pcs[at];
 			continue;
 		}
-		code = tell_code(t, &t->python[at]);
+		code = tell_code(t, &t->scratch.python[at]);
 		if (code == AIF_WIRE_NONE)
 			return 0;
-		t->entries[i] =
-			AIF_WIRE_PYTHON | (uint64_t)code << 32 | (uint32_t)t->python[at].lasti;
+		t->entries[i] = AIF_WIRE_PYTHON | (uint64_t)code << 32 |
+				(uint32_t)t->scratch.python[at].lasti;
 	}
 	return len;
 }

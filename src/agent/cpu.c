@@ -3,10 +3,11 @@
 
 #include "agent/cpu_buffer.h"
 #include "agent/emit.h"
+#include "agent/wait.h"
+#include "base/proc.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -28,36 +29,21 @@
 
 static struct aif_cpu_thread *thread_new(uint32_t rate)
 {
-	enum { SELF, PCS, FRAMES, SPS, PYTHON, ORDER, CODE, WORDS, PARTS };
+	enum { SELF, WORDS, SCRATCH, PARTS = SCRATCH + AIF_SCRATCH_PARTS };
 	struct aif_cpu_thread *t;
-	size_t words = WORDS_MIN;
+	size_t words = WORDS_MIN, bytes[PARTS];
 	void *at[PARTS];
 
 	while (words < (size_t)rate / 2 * WORDS_A_SAMPLE)
 		words *= 2;
-	{
-		const size_t bytes[PARTS] = {
-			[SELF] = sizeof(*t),
-			[PCS] = AIF_MEMO_MAX_DEPTH * sizeof(t->pcs[0]),
-			[FRAMES] = (AIF_MEMO_MAX_DEPTH + 1) * sizeof(t->frames[0]),
-			[SPS] = AIF_MEMO_MAX_DEPTH * sizeof(t->sps[0]),
-			[PYTHON] = AIF_THREAD_PYTHON * sizeof(t->python[0]),
-			[ORDER] = AIF_WIRE_MAX_DEPTH * sizeof(t->order[0]),
-			[CODE] = AIF_PYTHON_CODE_BUFFER,
-			[WORDS] = words * sizeof(t->words[0]),
-		};
-
-		if (!aif_pages_shared(bytes, at, PARTS))
-			return NULL;
-	}
+	bytes[SELF] = sizeof(*t);
+	bytes[WORDS] = words * sizeof(t->words[0]);
+	aif_scratch_bytes(bytes + SCRATCH);
+	if (!aif_pages_shared(bytes, at, PARTS))
+		return NULL;
 	t = at[SELF];
-	t->pcs = at[PCS];
-	t->frames = at[FRAMES];
-	t->sps = at[SPS];
-	t->python = at[PYTHON];
-	t->order = at[ORDER];
-	t->code = at[CODE];
 	t->words = at[WORDS];
+	aif_scratch_init(&t->scratch, at + SCRATCH);
 	t->words_len = words;
 	return t;
 }
@@ -92,16 +78,9 @@ static bool blocks_signal(uint32_t tid)
 {
 	char path[64], text[4096];
 	const char *at;
-	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%u/status", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	aif_proc_read(path, text, sizeof(text));
 	at = strstr(text, "\nSigBlk:");
 	return at && (strtoull(at + 8, NULL, 16) >> (AIF_SHM_CPU_SIGNAL - 1) & 1);
 }
@@ -385,11 +364,13 @@ void aif_cpu_tick(struct aif_cpu *c, bool collect)
 	uint32_t mode = collect && s->cpu_rate
 				? atomic_load_explicit(&s->shm->cpu, memory_order_relaxed)
 				: AIF_CPU_NONE;
-	/* The samples of --wall are of waiting threads, too; where there are no samples, waits are told. */
-	bool waits = collect && s->cpu_rate && mode != AIF_CPU_WALL;
+	uint64_t wait_period_ns = 0;
 
-	atomic_store_explicit(&c->wait_period_ns, waits ? AIF_NS_PER_S / s->cpu_rate : 0,
-			      memory_order_relaxed);
+	/* The samples of --wall are of waiting threads, too; where there are no samples, waits are told. */
+	if (collect && s->cpu_rate)
+		wait_period_ns =
+			mode == AIF_CPU_WALL ? AIF_WAIT_SAMPLED : AIF_NS_PER_S / s->cpu_rate;
+	atomic_store_explicit(&c->wait_period_ns, wait_period_ns, memory_order_relaxed);
 	pthread_mutex_lock(&c->lock);
 	visit(c, mode);
 	pthread_mutex_unlock(&c->lock);

@@ -22,7 +22,7 @@
  * block the signal, which could read it from sigwait() or a signalfd.
  *
  * A sample weighs the CPU time that the thread has used since its last one, also in the kernel, where no
- * sample is taken; with --wall it weighs one period of the timer.
+ * sample is taken; with --wall it weighs one period of the timer, and may be of waiting (wait.h).
  */
 
 struct aif_cpu_thread;
@@ -40,7 +40,7 @@ struct aif_cpu {
 		struct aif_cpu_thread *_Atomic thread;
 	} at[AIF_SHM_CPU_THREADS];
 	_Atomic uint64_t
-		wait_period_ns;    /* of one row about waiting (wait.h); 0 = none are wanted */
+		wait_period_ns; /* of one row about waiting, or AIF_WAIT_SAMPLED (wait.h); 0 = none */
 	_Atomic uint64_t *told;    /* bit: a copy of the code object with this number is made */
 	uint64_t text_lo, text_hi; /* the agent's code */
 	uint64_t stack_top;        /* an address on the main thread's stack, above all frames */

@@ -36,6 +36,7 @@ struct aif_cpu_code {
 
 /* Beside enum aif_wire_stack_flag. */
 #define AIF_CPU_NO_CODE 1024u /* without Python frames: one of their functions could not be told */
+#define AIF_CPU_WAITING 2048u /* of the call that the thread waits in */
 
 struct aif_cpu_thread {
 	struct aif_cpu_thread *next; /* spare */
@@ -51,13 +52,7 @@ struct aif_cpu_thread {
 	int timer;
 	uint64_t tcb; /* of the thread that `bounds` are of: a new one may have its number */
 	struct aif_stack_bounds bounds;
-	/* Scratch, whose pages are touched when they are needed. */
-	uint64_t *pcs;                   /* AIF_MEMO_MAX_DEPTH */
-	struct aif_unwind_frame *frames; /* AIF_MEMO_MAX_DEPTH + 1 */
-	uint64_t *sps;                   /* AIF_MEMO_MAX_DEPTH */
-	struct aif_python_frame *python; /* AIF_THREAD_PYTHON */
-	uint32_t *order;                 /* AIF_WIRE_MAX_DEPTH */
-	uint8_t *code;                   /* AIF_PYTHON_CODE_BUFFER */
+	struct aif_scratch scratch;
 	/* The queue. */
 	_Alignas(64) _Atomic uint64_t head; /* words ever written */
 	_Alignas(64) _Atomic uint64_t tail; /* words ever read */

@@ -62,7 +62,7 @@ static uint32_t tell_code(struct aif_cpu *c, struct aif_thread *self, uint32_t i
 static uint32_t tell_stack(struct aif_cpu *c, struct aif_thread *self, uint64_t hash,
 			   uint32_t check, const struct aif_cpu_sample *s)
 {
-	unsigned stop = s->stop & ~AIF_CPU_NO_CODE, native = 0;
+	unsigned stop = s->stop & ~(AIF_CPU_NO_CODE | AIF_CPU_WAITING), native = 0;
 	struct aif_id_entry *e;
 	uint32_t id;
 
@@ -79,11 +79,11 @@ static uint32_t tell_stack(struct aif_cpu *c, struct aif_thread *self, uint64_t 
 				return AIF_WIRE_NONE;
 			entry = AIF_WIRE_PYTHON | (uint64_t)code << 32 | (uint32_t)entry;
 		} else if (native < AIF_MEMO_MAX_DEPTH) {
-			self->sps[native++] = entry;
+			self->scratch.sps[native++] = entry;
 		}
 		self->entries[i] = entry;
 	}
-	aif_announce_modules(self, self->sps, native);
+	aif_announce_modules(self, self->scratch.sps, native);
 	e = aif_idtable_find(&self->stacks, hash, check);
 	id = self->stacks.next;
 	if (!aif_emit_stack_record(self, id, self->entries, s->len, stop))
@@ -96,7 +96,7 @@ static uint32_t stack_of(struct aif_cpu *c, struct aif_thread *self, const struc
 {
 	struct aif_unwinder *u = aif_agent.session.unwinder;
 	uint64_t hash;
-	uint32_t check = s->len << 12 | (s->stop & 0xfff);
+	uint32_t check = s->len << 12 | (s->stop & 0xfff & ~AIF_CPU_WAITING);
 	struct aif_id_entry *e;
 
 	if (!s->len || s->len > AIF_WIRE_MAX_DEPTH)
@@ -123,7 +123,8 @@ static void tell_sample(struct aif_cpu *c, struct aif_cpu_thread *t, struct aif_
 		aif_emit_note(self, AIF_REASON_PYTHON_TRUNCATED, 1, "");
 	if (s->stop & AIF_CPU_NO_CODE)
 		aif_emit_note(self, AIF_REASON_PYTHON_CODE_UNKNOWN, 1, "");
-	if (!aif_emit_cpu_sample(self, t->tid, s->time, s->weight, stack_of(c, self, s)))
+	if (!aif_emit_cpu_sample(self, t->tid, s->time, s->weight, stack_of(c, self, s),
+				 s->stop & AIF_CPU_WAITING))
 		c->lost++;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cpu_buffer.h"
 
+#include "agent/wait.h"
 #include "base/clock.h"
 #include "unwind/arch.h"
 #include "unwind/python_read.h"
@@ -109,17 +110,17 @@ static void leave_ourselves_out(const struct aif_cpu *c, struct aif_cpu_thread *
 	unsigned from = 0, kept = 0;
 
 	if (inside) {
-		while (from < n->depth && !is_ours(c, t->pcs[from]))
+		while (from < n->depth && !is_ours(c, t->scratch.pcs[from]))
 			from++;
 		if (from == n->depth)
 			from = 0;
 	}
 	for (unsigned i = from; i < n->depth; i++) {
-		if (is_ours(c, t->pcs[i]))
+		if (is_ours(c, t->scratch.pcs[i]))
 			continue;
 		n->exact &= i == 0 || kept > 0;
-		t->pcs[kept] = t->pcs[i];
-		t->sps[kept++] = t->frames[i].sp;
+		t->scratch.pcs[kept] = t->scratch.pcs[i];
+		t->scratch.sps[kept++] = t->scratch.frames[i].sp;
 	}
 	n->depth = kept;
 }
@@ -128,12 +129,34 @@ static void native_stack(struct aif_cpu *c, struct aif_cpu_thread *t, const stru
 			 const struct aif_regs_more *more, struct aif_stack_bounds bounds,
 			 struct native *n)
 {
-	struct aif_unwind_result r =
-		aif_unwind_interrupted_frames(aif_agent.session.unwinder, regs, more, bounds,
-					      t->pcs, AIF_MEMO_MAX_DEPTH, t->frames);
+	struct aif_unwind_result r = aif_unwind_interrupted_frames(
+		aif_agent.session.unwinder, regs, more, bounds, t->scratch.pcs, AIF_MEMO_MAX_DEPTH,
+		t->scratch.frames);
 
 	*n = (struct native){.depth = r.depth, .stop = r.stop, .guessed = r.guessed, .exact = true};
 	leave_ourselves_out(c, t, n);
+}
+
+/* The stack of the call that the thread waits in. Its innermost frame is the runtime's function, as a launch's
+ * is (capture.c). */
+static void waiting_stack(struct aif_cpu *c, struct aif_cpu_thread *t, const struct aif_waiting *w,
+			  struct aif_stack_bounds bounds, struct native *n)
+{
+	const struct aif_emit_api *api = atomic_load_explicit(&w->api, memory_order_relaxed);
+	struct aif_unwind_result r =
+		aif_unwind_frames(aif_agent.session.unwinder, &w->regs, false, bounds,
+				  t->scratch.pcs, AIF_MEMO_MAX_DEPTH, t->scratch.frames);
+
+	*n = (struct native){.depth = r.depth, .stop = r.stop, .guessed = r.guessed};
+	leave_ourselves_out(c, t, n);
+	if (!api->pc || n->depth == AIF_MEMO_MAX_DEPTH ||
+	    (n->depth && t->scratch.pcs[0] > api->lo && t->scratch.pcs[0] <= api->hi))
+		return;
+	memmove(t->scratch.pcs + 1, t->scratch.pcs, n->depth * sizeof(t->scratch.pcs[0]));
+	memmove(t->scratch.sps + 1, t->scratch.sps, n->depth * sizeof(t->scratch.sps[0]));
+	t->scratch.pcs[0] = api->pc + 1;
+	t->scratch.sps[0] = w->regs.sp;
+	n->depth++;
 }
 
 static bool is_told(const struct aif_cpu *c, uint32_t id)
@@ -150,8 +173,8 @@ static uint32_t copy_code(struct aif_cpu *c, struct aif_cpu_thread *t, uint64_t 
 	struct aif_python_code code;
 	struct aif_cpu_code *item;
 	size_t len;
-	int r = aif_python_code_read(aif_agent.python, address, t->code, AIF_PYTHON_CODE_BUFFER,
-				     &code);
+	int r = aif_python_code_read(aif_agent.python, address, t->scratch.code,
+				     AIF_PYTHON_CODE_BUFFER, &code);
 
 	*ret_hidden = r == -EEXIST;
 	if (r < 0)
@@ -180,16 +203,17 @@ static uint32_t copy_code(struct aif_cpu *c, struct aif_cpu_thread *t, uint64_t 
 	return code.id;
 }
 
-/* The frames into t->python, all of whose functions are told of. False: one could not be. */
+/* The frames into t->scratch.python, all of whose functions are told of. False: one could not be. */
 static bool python_stack(struct aif_cpu *c, struct aif_cpu_thread *t,
 			 struct aif_stack_bounds bounds, struct aif_python_stack *py)
 {
 	struct aif_python *python = aif_agent.python;
 	bool new = false, hidden;
 
-	aif_python_walk(python, AIF_PYTHON_IN_SIGNAL, bounds, t->python, AIF_THREAD_PYTHON, py);
+	aif_python_walk(python, AIF_PYTHON_IN_SIGNAL, bounds, t->scratch.python, AIF_THREAD_PYTHON,
+			py);
 	for (uint32_t i = 0; i < py->depth; i++) {
-		const struct aif_python_frame *f = &t->python[i];
+		const struct aif_python_frame *f = &t->scratch.python[i];
 		uint32_t id = f->id;
 
 		if (aif_likely(id && is_told(c, id)))
@@ -205,23 +229,15 @@ static bool python_stack(struct aif_cpu *c, struct aif_cpu_thread *t,
 			return false;
 	}
 	if (new)
-		aif_python_walk(python, AIF_PYTHON_IN_SIGNAL, bounds, t->python, AIF_THREAD_PYTHON,
-				py);
+		aif_python_walk(python, AIF_PYTHON_IN_SIGNAL, bounds, t->scratch.python,
+				AIF_THREAD_PYTHON, py);
 	return !py->unknown;
 }
 
 static void keep(struct aif_cpu_thread *t, const struct native *n,
 		 const struct aif_python_stack *py, uint64_t weight, unsigned flags)
 {
-	struct aif_interleave in = {.pcs = t->pcs,
-				    .sps = t->sps,
-				    .native_len = n->depth,
-				    .native_cut = n->stop != AIF_STOP_END,
-				    .frames = t->python,
-				    .python_len = py->depth,
-				    .python_cut = py->stop != AIF_PYTHON_STOP_END,
-				    .eval_lo = aif_agent.python->eval_lo,
-				    .eval_hi = aif_agent.python->eval_hi};
+	struct aif_interleave in = aif_scratch_interleave(&t->scratch, py);
 	unsigned len = n->depth + py->depth;
 	struct aif_cpu_sample *s =
 		aif_cpu_reserve(t, AIF_CPU_SAMPLE, sizeof(*s) + len * sizeof(s->entries[0]));
@@ -231,18 +247,23 @@ static void keep(struct aif_cpu_thread *t, const struct native *n,
 		return;
 	}
 	flags |= n->stop | (n->guessed ? AIF_WIRE_STACK_GUESSED : 0u);
-	if (aif_interleave(&in, t->order) == AIF_INTERLEAVE_BLOCK)
+	in.pcs = t->scratch.pcs;
+	in.sps = t->scratch.sps;
+	in.native_len = n->depth;
+	in.native_cut = n->stop != AIF_STOP_END;
+	if (aif_interleave(&in, t->scratch.order) == AIF_INTERLEAVE_BLOCK)
 		flags |= AIF_WIRE_STACK_BLOCK;
 	if (in.python_cut)
 		flags |= AIF_WIRE_STACK_CUT;
 	for (unsigned i = 0; i < len; i++) {
-		uint32_t at = t->order[i] & ~AIF_INTERLEAVE_PYTHON;
+		uint32_t at = t->scratch.order[i] & ~AIF_INTERLEAVE_PYTHON;
 
 		/* The recorder looks up the address before: that of the call that returns here. */
-		s->entries[i] = t->order[i] & AIF_INTERLEAVE_PYTHON
-					? AIF_WIRE_PYTHON | (uint64_t)t->python[at].id << 32 |
-						  (uint32_t)t->python[at].lasti
-					: t->pcs[at] + (n->exact && at == 0);
+		s->entries[i] = t->scratch.order[i] & AIF_INTERLEAVE_PYTHON
+					? AIF_WIRE_PYTHON |
+						  (uint64_t)t->scratch.python[at].id << 32 |
+						  (uint32_t)t->scratch.python[at].lasti
+					: t->scratch.pcs[at] + (n->exact && at == 0);
 	}
 	s->time = aif_now_ns();
 	s->weight = weight;
@@ -271,6 +292,7 @@ static void sample(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t 
 		   const ucontext_t *uc)
 {
 	uint64_t weight = weigh(t, info->si_code == SI_TIMER ? info->si_overrun : 0);
+	const struct aif_waiting *waiting;
 	struct aif_stack_bounds bounds;
 	struct aif_regs_more more;
 	struct aif_regs regs;
@@ -280,7 +302,13 @@ static void sample(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t 
 
 	aif_regs_of_ucontext(uc, &regs, &more);
 	bounds = stack_of(c, t, regs.sp);
-	native_stack(c, t, &regs, &more, bounds, &n);
+	waiting = t->is_wall ? aif_wait_under_way(regs.sp) : NULL;
+	if (waiting) {
+		waiting_stack(c, t, waiting, bounds, &n);
+		flags |= AIF_CPU_WAITING;
+	} else {
+		native_stack(c, t, &regs, &more, bounds, &n);
+	}
 	if (!python_stack(c, t, bounds, &py)) {
 		flags |= AIF_CPU_NO_CODE;
 		py = (struct aif_python_stack){0};

@@ -231,27 +231,39 @@ bool aif_emit_exec(struct aif_thread *t, const struct aif_emit_exec *e)
 	return true;
 }
 
+bool aif_emit_block(struct aif_thread *t, const struct aif_emit_block *b)
+{
+	struct aif_wire_block *r = RESERVE(t, BLOCK, block, 0,
+					   (b->on ? AIF_WIRE_BLOCK_ON : 0) |
+						   (b->process ? AIF_WIRE_BLOCK_PROCESS : 0));
+
+	if (!r)
+		return false;
+	r->start = b->start;
+	r->end = b->end;
+	r->launches = b->launches;
+	r->block = b->block;
+	r->duty_ppm = b->duty_ppm;
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
 void aif_emit_block_ended(struct aif_thread *t, uint32_t next, uint64_t now)
 {
 	struct aif_budget *b = &aif_agent.budget;
 	struct aif_slot *slot = t->slot;
-	struct aif_wire_block *r;
+	bool on = aif_budget_is_on(t->block);
 
 	if (t->block_launches) {
 		aif_budget_add(b, t->block, t->block_launches);
 		/* Between two on-blocks this thread launched nothing that was not captured. */
-		r = aif_budget_is_on(t->block) && (aif_budget_is_on(next) ||
-						   (!next && t->block_duty_ppm == 1000000))
-			    ? NULL
-			    : RESERVE(t, BLOCK, block, 0, aif_budget_is_on(t->block));
-		if (r) {
-			r->start = t->block_start;
-			r->end = now;
-			r->launches = t->block_launches;
-			r->block = t->block;
-			r->duty_ppm = t->block_duty_ppm;
-			aif_ring_commit(&t->ring);
-		}
+		if (!on || (!aif_budget_is_on(next) && (next || t->block_duty_ppm != 1000000)))
+			aif_emit_block(t, &(struct aif_emit_block){.on = on,
+								   .start = t->block_start,
+								   .end = now,
+								   .launches = t->block_launches,
+								   .block = t->block,
+								   .duty_ppm = t->block_duty_ppm});
 	}
 	t->block = next;
 	t->block_duty_ppm = aif_budget_duty(b, next);
@@ -294,7 +306,7 @@ bool aif_emit_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t
 }
 
 bool aif_emit_cpu_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t weight,
-			 uint32_t stack)
+			 uint32_t stack, bool waiting)
 {
 	struct aif_wire_cpu_sample *r = aif_ring_reserve(&t->ring, AIF_WIRE_CPU_SAMPLE, sizeof(*r));
 
@@ -304,7 +316,7 @@ bool aif_emit_cpu_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint
 	r->time = time;
 	r->weight = weight;
 	r->stack = stack;
-	r->waiting = 0;
+	r->waiting = waiting;
 	aif_ring_commit(&t->ring);
 	return true;
 }
@@ -351,6 +363,68 @@ bool aif_emit_jit(struct aif_thread *t, uint64_t lo, uint64_t hi, const char *na
 	r->hi = hi;
 	r->name_len = (uint32_t)len;
 	memcpy(r + 1, name, len);
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_code(struct aif_thread *t, uint32_t id, uint64_t hash, uint32_t symbol,
+		   const char *name)
+{
+	size_t len = AIF_MIN(strlen(name), 30000);
+	struct aif_wire_code *r = RESERVE(t, CODE, code, len, id);
+
+	if (!r)
+		return false;
+	r->hash = hash;
+	r->symbol = symbol;
+	r->name_len = (uint32_t)len;
+	memcpy(r + 1, name, len);
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_reason(struct aif_thread *t, uint32_t id, const char *name)
+{
+	size_t len = AIF_MIN(strlen(name), 1000);
+	struct aif_wire_reason *r = RESERVE(t, REASON, reason, len, id);
+
+	if (!r)
+		return false;
+	r->name_len = (uint32_t)len;
+	memcpy(r + 1, name, len);
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_window(struct aif_thread *t, const struct aif_emit_window *w)
+{
+	struct aif_wire_window *r = RESERVE(t, WINDOW, window, 0, w->id);
+
+	if (!r)
+		return false;
+	r->start = w->start;
+	r->end = w->end;
+	r->period_ps = w->period_ps;
+	r->samples = w->samples;
+	r->lost = w->lost;
+	r->others = w->others;
+	r->device = w->device;
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_pc(struct aif_thread *t, uint32_t window, uint32_t code, uint64_t pc,
+		 const struct aif_emit_reason *reasons, unsigned n)
+{
+	struct aif_wire_pc *r = RESERVE(t, PC, pc, n * sizeof(uint64_t), window);
+
+	if (!r)
+		return false;
+	r->code = code;
+	r->count = n;
+	r->pc = pc;
+	for (unsigned i = 0; i < n; i++)
+		r->samples[i] = (uint64_t)reasons[i].reason << 32 | reasons[i].samples;
 	aif_ring_commit(&t->ring);
 	return true;
 }

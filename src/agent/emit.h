@@ -42,6 +42,14 @@ struct aif_emit_api {
 /* The thread has left the budget's block that it was in, for `next` (0 = it ends). */
 void aif_emit_block_ended(struct aif_thread *t, uint32_t next, uint64_t now);
 
+/* A block that the adapter has counted itself, of all threads of the process. */
+struct aif_emit_block {
+	bool on, process;
+	uint64_t start, end, launches;
+	uint32_t block, duty_ppm;
+};
+bool aif_emit_block(struct aif_thread *t, const struct aif_emit_block *b);
+
 /* The id of a stack that is known otherwise. All but pcs[0] are return addresses. */
 uint32_t aif_emit_stack(struct aif_thread *t, const uint64_t *pcs, unsigned depth,
 			enum aif_unwind_stop stop);
@@ -92,12 +100,28 @@ bool aif_emit_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t
 		     uint64_t count);
 /* A loss is not counted here. */
 bool aif_emit_cpu_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t weight,
-			 uint32_t stack);
+			 uint32_t stack, bool waiting);
 /* This thread's waiting (wait.h). */
 void aif_emit_wait(struct aif_thread *t, uint64_t since, uint64_t weight, uint32_t stack);
 bool aif_emit_module(struct aif_thread *t, const struct aif_unwind_module *m, const char *path,
 		     bool is_vdso, const char *build_id);
 bool aif_emit_jit(struct aif_thread *t, uint64_t lo, uint64_t hi, const char *name);
+/* Samples that a device has taken of itself (wire.h): a function and a reason before their first use, a
+ * window before its samples. */
+bool aif_emit_code(struct aif_thread *t, uint32_t id, uint64_t hash, uint32_t symbol,
+		   const char *name);
+bool aif_emit_reason(struct aif_thread *t, uint32_t id, const char *name);
+struct aif_emit_window {
+	uint32_t id, device;
+	uint64_t start, end, period_ps, samples, lost, others;
+};
+bool aif_emit_window(struct aif_thread *t, const struct aif_emit_window *w);
+struct aif_emit_reason {
+	uint32_t reason, samples;
+};
+/* At most AIF_WIRE_MAX_REASONS. */
+bool aif_emit_pc(struct aif_thread *t, uint32_t window, uint32_t code, uint64_t pc,
+		 const struct aif_emit_reason *reasons, unsigned n);
 bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t count,
 		   const char *detail);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/sampling.h"
 
+#include "agent/dir.h"
 #include "agent/emit.h"
 #include "agent/memory.h"
 #include "unwind/arch.h"
@@ -34,36 +35,21 @@ struct aif_sampler_thread {
 	} at[BUFFER_LEN];
 };
 
-struct dirent64_of_kernel {
-	uint64_t ino;
-	int64_t off;
-	uint16_t len;
-	uint8_t type;
-	char name[];
-};
-
-/* By system calls: opendir() would take the target's malloc. */
 void aif_task_list_read(struct aif_task_list *list)
 {
-	int dir = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	uint64_t buffer[512];
-	long n;
+	struct aif_dir dir = {.fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+	const char *name;
 
 	list->len = 0;
-	if (dir < 0)
+	if (dir.fd < 0)
 		return;
-	while ((n = syscall(SYS_getdents64, dir, buffer, sizeof(buffer))) > 0) {
-		for (long at = 0; at < n;) {
-			const struct dirent64_of_kernel *e =
-				(const void *)((const char *)buffer + at);
-			uint32_t tid = (uint32_t)strtoul(e->name, NULL, 10);
+	while ((name = aif_dir_next(&dir)) != NULL) {
+		uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
 
-			if (tid && list->len < AIF_SAMPLER_THREADS)
-				list->tid[list->len++] = tid;
-			at += e->len;
-		}
+		if (tid && list->len < AIF_SAMPLER_THREADS)
+			list->tid[list->len++] = tid;
 	}
-	close(dir);
+	close(dir.fd);
 }
 
 static bool contains(const struct aif_task_list *list, uint32_t tid)

@@ -2,6 +2,7 @@
 #include "agent/session.h"
 
 #include "agent/emit.h"
+#include "agent/helper.h"
 #include "agent/memory.h"
 #include "agent/runtime.h"
 #include "base/clock.h"
@@ -13,8 +14,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef MADV_WIPEONFORK
@@ -26,25 +25,9 @@
 /* A recording that waits for processes like this one; there may be several. */
 #define OFFER_TIMEOUT_MS 200
 #define OFFERS           8
-/* Four wake-ups a second cost about 0.01 % of a core. */
-#define HELPER_PERIOD_NS (AIF_NS_PER_S / 4)
-/* At first, when devices are opened and threads are made: short programs are recorded, too. */
-#define EARLY_NS        AIF_NS_PER_S
-#define EARLY_PERIOD_NS 25000000
-/* The recorder's heart beats at least each 500 ms. */
-#define SILENCE_NS (2 * AIF_NS_PER_S)
-/* On standby: one that has been silent for so long is dead. */
-#define GONE_NS (30 * AIF_NS_PER_S)
 /* See session.h: more than any store buffer needs, and than most entries. */
-#define SETTLE_NS 10000000
-/* How often a ring is answered while old entries are under way, then given up. */
-#define ANSWERS         200
+#define SETTLE_NS       10000000
 #define REFRESH_EACH_NS (AIF_NS_PER_S / 10)
-/* The process's static TLS (KiBs in large programs) comes out of this, and once the exit handlers of a
- * program whose other threads have all ended (is_last). */
-#define HELPER_STACK (1u << 20)
-/* A look costs 15 us. */
-#define LAST_LOOK_NS AIF_NS_PER_S
 
 static void wipe(void)
 {
@@ -77,7 +60,7 @@ static int armed_new(struct aif_armed **ret)
 	return 0;
 }
 
-static const char *runtime_name(void)
+const char *aif_session_runtime(void)
 {
 	for (unsigned i = 0; aif_runtimes[i]; i++)
 		if (aif_agent.session.runtimes & 1u << i)
@@ -85,103 +68,7 @@ static const char *runtime_name(void)
 	return "";
 }
 
-static void switch_runtimes(bool collect)
-{
-	for (unsigned i = 0; aif_runtimes[i]; i++)
-		if ((aif_agent.session.runtimes & 1u << i) && aif_runtimes[i]->collect)
-			aif_runtimes[i]->collect(collect);
-}
-
-static void tick_runtimes(uint64_t now)
-{
-	for (unsigned i = 0; aif_runtimes[i]; i++)
-		if ((aif_agent.session.runtimes & 1u << i) && aif_runtimes[i]->tick)
-			aif_runtimes[i]->tick(now);
-}
-
-/* A process whose main thread has called pthread_exit() ends with its last other thread. Is that the
- * helper, which nobody waits for? Then there are two: the main thread's remains and this one. */
-static bool is_last(void)
-{
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	const char *at;
-	char text[1024];
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	at = strrchr(text, ')'); /* the name before it may hold anything */
-	if (!at || strncmp(at, ") Z ", 4))
-		return false;
-	for (int field = 2; at && field < 20; field++)
-		at = strchr(at + 1, ' ');
-	return at && !strncmp(at, " 2 ", 3);
-}
-
-/* An interpreter may be loaded late; and when nobody listens it gets back what we took. */
-static void watch_python(bool collect)
-{
-	struct aif_session *s = &aif_agent.session;
-	struct aif_python *py = aif_agent.python;
-	int reason;
-
-	if (!collect || (s->options & AIF_OPTION_NO_PYTHON)) {
-		if (aif_python_state(py) == AIF_PYTHON_ON ||
-		    aif_python_state(py) == AIF_PYTHON_CHECKING)
-			aif_python_stop(py);
-		return;
-	}
-	if (aif_python_wanted(py))
-		aif_python_detect(py);
-	reason = aif_python_reason(py);
-	if (reason && reason != s->python_reason) {
-		struct aif_thread *t = aif_thread_enter();
-
-		if (t && aif_emit_note(t, (enum aif_reason)reason, 1, ""))
-			s->python_reason = reason;
-		if (t)
-			aif_thread_leave(t);
-	}
-}
-
-static void publish(struct aif_attachment *a)
-{
-	struct aif_budget *b = &aif_agent.budget;
-	struct aif_shm *shm = a->shm;
-
-	atomic_store_explicit(&shm->duty_ppm, atomic_load(&b->duty_ppm), memory_order_relaxed);
-	atomic_store_explicit(&shm->cost_ppm, atomic_load(&b->cost_ppm), memory_order_relaxed);
-	atomic_store_explicit(&shm->cost_error_ppm, atomic_load(&b->cost_error_ppm),
-			      memory_order_relaxed);
-	atomic_fetch_add_explicit(&shm->no_slot, atomic_exchange(&aif_agent.session.no_slot, 0),
-				  memory_order_relaxed);
-	atomic_store_explicit(&shm->helper_cpu_ns, aif_clock_ns(CLOCK_THREAD_CPUTIME_ID),
-			      memory_order_relaxed);
-}
-
-/* Ends the session; the memory stays until reclaim(). */
-static void retire(struct aif_attachment *a, uint64_t now)
-{
-	struct aif_session *s = &aif_agent.session;
-
-	atomic_store(&s->armed->on, 0);
-	atomic_store(&s->armed->recorder_alive, 0);
-	watch_python(false);
-	switch_runtimes(false);
-	aif_sampler_tick(&aif_agent.sampler, false, now);
-	aif_cpu_tick(&aif_agent.cpu, false);
-	atomic_store(&s->armed->generation, AIF_GENERATION_DORMANT);
-	atomic_store(&s->attached, NULL);
-	s->shm = NULL;
-	s->options = 0;
-	a->retired_ns = aif_now_ns();
-}
-
-/* Unmaps what nobody uses any more. True if nothing is left. */
-static bool reclaim(uint64_t now)
+bool aif_session_reclaim(uint64_t now)
 {
 	struct aif_session *s = &aif_agent.session;
 	bool left = false;
@@ -222,128 +109,14 @@ static struct aif_attachment *place_of_next(void)
 	return found;
 }
 
-/* Looks after the session. Does it collect? */
-static bool attend(struct aif_attachment *a, uint64_t now)
+void aif_session_tell(struct aif_shm *shm, bool collect, uint64_t now)
 {
-	struct aif_session *s = &aif_agent.session;
-	uint64_t beat = atomic_load_explicit(&a->shm->heartbeat_ns, memory_order_relaxed);
-	uint32_t command = atomic_load_explicit(&a->shm->command, memory_order_relaxed);
-	bool alive = now < beat || now - beat < SILENCE_NS,
-	     collect = alive && command == AIF_COMMAND_RUN;
+	uint64_t began = atomic_load_explicit(&shm->began_ns, memory_order_relaxed),
+		 stopped = atomic_load_explicit(&shm->stopped_ns, memory_order_relaxed);
 
-	if (alive)
-		s->alive_ns = now;
-	atomic_store_explicit(&s->armed->recorder_alive, alive, memory_order_relaxed);
-	/* What is under way is told while entries still may. */
-	if (!collect)
-		switch_runtimes(false);
-	atomic_store_explicit(&s->armed->on, collect, memory_order_release);
-	if (collect) {
-		switch_runtimes(true);
-		tick_runtimes(now);
-	}
-	aif_sampler_tick(&aif_agent.sampler, collect, now);
-	aif_cpu_tick(&aif_agent.cpu, collect);
-	if (collect)
-		aif_unwinder_look(s->unwinder);
-	publish(a);
-	if (command == AIF_COMMAND_END || (s->standby.shown && now - s->alive_ns >= GONE_NS))
-		retire(a, now);
-	return collect;
-}
-
-static int meet(const struct aif_call *call, int timeout_ms, bool after_fork);
-static void arm(void);
-
-/* A recorder has rung. It holds our page's lock, so that whom we had is dead or has let go. */
-static void answer(uint64_t now)
-{
-	struct aif_session *s = &aif_agent.session;
-	struct aif_attachment *a = atomic_load(&s->attached);
-	struct aif_call call;
-
-	if (aif_standby_answer(&s->standby, aif_agent.env.standby, &call)) {
-		s->call = call;
-		s->answers = ANSWERS;
-	}
-	if (!s->answers)
-		return;
-	if (a)
-		retire(a, now);
-	/* Nothing is waited for here: threads that are inside an entry are met again at the next try. */
-	if (meet(&s->call, START_TIMEOUT_MS, false) == -EBUSY) {
-		s->answers--;
-		return;
-	}
-	s->answers = 0;
-	arm();
-}
-
-static void *helper(void *arg)
-{
-	struct aif_session *s = &aif_agent.session;
-	const struct aif_environment *env = &aif_agent.env;
-	uint64_t looked = 0, began = 0;
-	uint32_t generation = 0;
-
-	(void)arg;
-	prctl(PR_SET_NAME, "aiflame");
-	for (;;) {
-		struct aif_attachment *a = atomic_load(&s->attached);
-		uint64_t now = aif_now_ns(), period = LAST_LOOK_NS;
-		bool collect = false, nothing_left;
-
-		if (a) {
-			if (generation != a->generation) {
-				generation = a->generation;
-				began = now;
-				atomic_store_explicit(&a->shm->helper_tid,
-						      (uint32_t)syscall(SYS_gettid),
-						      memory_order_relaxed);
-			}
-			collect = attend(a, now);
-			period = now - began < EARLY_NS ? EARLY_PERIOD_NS : HELPER_PERIOD_NS;
-		}
-		nothing_left = reclaim(aif_now_ns());
-		if (now - looked >= LAST_LOOK_NS) {
-			looked = now;
-			if (atomic_load(&s->attached))
-				watch_python(collect);
-			if (is_last())
-				return NULL; /* the C library then ends the process, as without us */
-			if (*env->standby)
-				aif_standby_check(&s->standby, env->standby, env->level,
-						  runtime_name(), now);
-		}
-		if (!atomic_load(&s->attached)) {
-			if (nothing_left && !*env->standby)
-				return NULL; /* nobody can come any more */
-			if (!nothing_left || s->answers)
-				period = EARLY_PERIOD_NS;
-		}
-		if (aif_standby_wait(&s->standby, period) || s->answers)
-			answer(aif_now_ns());
-	}
-}
-
-/* The helper takes none of the target's signals. */
-static int helper_start(void)
-{
-	pthread_attr_t attr;
-	sigset_t all, old;
-	pthread_t thread;
-	int r;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, HELPER_STACK);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&thread, &attr, helper, NULL);
-	atomic_store_explicit(&aif_agent.session.helped, !r, memory_order_relaxed);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return -r;
+	if (collect != (began && began >= stopped))
+		atomic_store_explicit(collect ? &shm->began_ns : &shm->stopped_ns, now,
+				      memory_order_release);
 }
 
 /* Of the dearest runtime that has started. */
@@ -373,7 +146,7 @@ static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 	if (!a)
 		return -EBUSY;
 	memcpy(hello.token, call->token, sizeof(hello.token));
-	strncpy(hello.runtime, runtime_name(), sizeof(hello.runtime) - 1);
+	strncpy(hello.runtime, aif_session_runtime(), sizeof(hello.runtime) - 1);
 	r = aif_hello_send(call->path, &hello, timeout_ms, &fd);
 	if (r < 0)
 		return r == -EBUSY ? -EIO : r;
@@ -404,6 +177,7 @@ static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 	if (!(s->options & AIF_OPTION_NO_PYTHON) && !after_fork)
 		aif_python_detect(aif_agent.python);
 	atomic_store(&s->no_slot, 0);
+	atomic_store_explicit(&shm->stopped_ns, s->born_ns, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shm->before_attach, atomic_exchange(&s->before_attach, 0),
 				  memory_order_relaxed);
 	aif_budget_init(&aif_agent.budget, shm->overhead_ppm, bound_ns(), aif_now_ns(),
@@ -416,16 +190,31 @@ static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 	return 0;
 }
 
+static bool is_to_run(const struct aif_attachment *a)
+{
+	return atomic_load_explicit(&a->shm->command, memory_order_relaxed) == AIF_COMMAND_RUN;
+}
+
 static void arm(void)
 {
 	struct aif_session *s = &aif_agent.session;
 	struct aif_attachment *a = atomic_load(&s->attached);
+	bool collect = a && is_to_run(a);
 
-	if (a)
-		atomic_store_explicit(&s->armed->on,
-				      atomic_load_explicit(&a->shm->command,
-							   memory_order_relaxed) == AIF_COMMAND_RUN,
-				      memory_order_release);
+	if (!a)
+		return;
+	atomic_store_explicit(&s->armed->on, collect, memory_order_release);
+	if (collect)
+		aif_session_tell(a->shm, true, aif_now_ns());
+}
+
+int aif_session_meet(void)
+{
+	int r = meet(&aif_agent.session.call, START_TIMEOUT_MS, false);
+
+	if (r != -EBUSY)
+		arm();
+	return r;
 }
 
 /* Looks for a recorder, `first` before others, and if there may be one later, waits for it. */
@@ -437,8 +226,11 @@ static int begin(const struct aif_call *first, int timeout_ms, bool after_fork)
 	struct aif_call call;
 	int r = -ENOENT, r2;
 
+	/* The runtime starts, or a child's first object is made: nothing was launched before. */
+	s->born_ns = aif_now_ns();
 	if (*env->standby)
-		(void)aif_standby_show(&s->standby, env->standby, env->level, runtime_name());
+		(void)aif_standby_show(&s->standby, env->standby, env->level,
+				       aif_session_runtime());
 	if (first)
 		r = meet(first, timeout_ms, after_fork);
 	for (unsigned i = 0;
@@ -447,10 +239,13 @@ static int begin(const struct aif_call *first, int timeout_ms, bool after_fork)
 		r = meet(&call, OFFER_TIMEOUT_MS, after_fork);
 	if (r < 0 && !s->standby.shown)
 		return r;
+	a = atomic_load(&s->attached);
 	if (r < 0)
 		atomic_store(&s->armed->generation, AIF_GENERATION_DORMANT);
+	else if (a && is_to_run(a))
+		aif_session_tell(a->shm, true, s->born_ns); /* nothing was missed */
 	/* Without the helper nobody would notice that a recorder has come or gone. */
-	r2 = helper_start();
+	r2 = aif_helper_start();
 	if (r2 < 0) {
 		a = atomic_load(&s->attached);
 		atomic_store(&s->attached, NULL);

@@ -84,6 +84,7 @@ struct aif_session {
 	struct aif_call call;        /* the last recorder that was met */
 	unsigned answers;            /* it has rung: how often it is still tried */
 	uint64_t alive_ns;           /* when its heart was last seen to beat */
+	uint64_t born_ns;            /* when the first runtime started, here or after the fork */
 	atomic_bool helped, leaving; /* the helper was started; the process exits */
 	struct aif_attachment place[AIF_ATTACHMENTS];
 	_Atomic(struct aif_attachment *) attached; /* NULL: nobody records */
@@ -123,6 +124,18 @@ bool aif_session_refresh(uint64_t now);
  * is just about to, try again later. Until looked() it waits for nothing. */
 bool aif_session_modules_look(void);
 void aif_session_modules_looked(void);
+
+/* ---- for the helper thread (helper.h) ---- */
+
+/* Meets the recorder that has rung, `call`, and collects if it says so. -EBUSY: not yet, threads are inside entries of
+ * an old session. */
+int aif_session_meet(void);
+/* Unmaps what nobody uses any more. True if nothing is left. */
+bool aif_session_reclaim(uint64_t now);
+/* Tells the recorder since when we collect, or do not, unless that was told. */
+void aif_session_tell(struct aif_shm *shm, bool collect, uint64_t now);
+/* The name of the first runtime that has started. */
+const char *aif_session_runtime(void);
 
 /* The process calls exit(). */
 void aif_session_leave(void);

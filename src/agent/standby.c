@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/standby.h"
 
+#include "agent/dir.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -60,37 +61,24 @@ static int page_new(int dir, const char *name)
 	return -errno;
 }
 
-struct dirent64_of_kernel {
-	uint64_t ino;
-	int64_t off;
-	uint16_t len;
-	uint8_t type;
-	char name[];
-};
-
 /* Takes away the pages of processes that had no time to do so (_exit, kill -9): a program with a
  * thousand short workers would fill the directory. */
 static void sweep(int dirfd, const struct aif_standby_page *own)
 {
-	uint64_t buffer[512]; /* by system calls: opendir() would take the target's malloc */
-	long n;
+	struct aif_dir dir = {.fd = dirfd};
+	const char *name;
 
-	while ((n = syscall(SYS_getdents64, dirfd, buffer, sizeof(buffer))) > 0) {
-		for (long at = 0; at < n;) {
-			const struct dirent64_of_kernel *e =
-				(const void *)((const char *)buffer + at);
-			struct aif_standby_page page;
-			char *end;
+	while ((name = aif_dir_next(&dir)) != NULL) {
+		struct aif_standby_page page;
+		char *end;
 
-			page.pid = (uint32_t)strtoul(e->name, &end, 10);
-			page.started = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
-			page.pid_namespace = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
-			if (page.pid && !strcmp(end, AIF_STANDBY_SUFFIX) &&
-			    page.pid_namespace == own->pid_namespace &&
-			    kill((pid_t)page.pid, 0) < 0 && errno == ESRCH)
-				unlinkat(dirfd, e->name, 0);
-			at += e->len;
-		}
+		page.pid = (uint32_t)strtoul(name, &end, 10);
+		page.started = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
+		page.pid_namespace = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
+		if (page.pid && !strcmp(end, AIF_STANDBY_SUFFIX) &&
+		    page.pid_namespace == own->pid_namespace && kill((pid_t)page.pid, 0) < 0 &&
+		    errno == ESRCH)
+			unlinkat(dirfd, name, 0);
 	}
 }
 
@@ -210,27 +198,18 @@ static bool read_recording(int dirfd, const char *dir, const char *name, struct 
 
 bool aif_standby_asked(const char *dir, unsigned i, struct aif_call *ret)
 {
-	int dirfd = aif_standby_open(dir, geteuid(), false);
-	uint64_t buffer[512];
+	struct aif_dir names = {.fd = aif_standby_open(dir, geteuid(), false)};
 	bool found = false;
 	unsigned at_i = 0;
-	long n;
+	const char *name;
 
-	if (dirfd < 0)
+	if (names.fd < 0)
 		return false;
-	while (!found && (n = syscall(SYS_getdents64, dirfd, buffer, sizeof(buffer))) > 0) {
-		for (long at = 0; at < n && !found;) {
-			const struct dirent64_of_kernel *e =
-				(const void *)((const char *)buffer + at);
-
-			if (!strncmp(e->name, AIF_STANDBY_RECORDING,
-				     sizeof(AIF_STANDBY_RECORDING) - 1) &&
-			    read_recording(dirfd, dir, e->name, ret))
-				found = at_i++ == i;
-			at += e->len;
-		}
-	}
-	close(dirfd);
+	while (!found && (name = aif_dir_next(&names)) != NULL)
+		if (!strncmp(name, AIF_STANDBY_RECORDING, sizeof(AIF_STANDBY_RECORDING) - 1) &&
+		    read_recording(names.fd, dir, name, ret))
+			found = at_i++ == i;
+	close(names.fd);
 	return found;
 }
 

@@ -23,6 +23,7 @@ static void give_back(void *arg)
 	uint32_t generation;
 
 	aif_self = NULL;
+	atomic_store_explicit(&t->waiting.api, NULL, memory_order_relaxed);
 	aif_thread_set_busy(t, AIF_BUSY_ENTRY);
 	generation = atomic_load(&aif_agent.session.armed->generation);
 	/* A child that has not met the recorder again: no slot is there, and a thread that is not may hold
@@ -77,33 +78,23 @@ static void *memo_new(struct aif_threads *threads)
 
 static struct aif_thread *make(void)
 {
-	enum { SELF, STACKS, SHAPES, CODES, PCS, FRAMES, SPS, ENTRIES, PYTHON, ORDER, CODE, PARTS };
+	enum { SELF, STACKS, SHAPES, CODES, ENTRIES, SCRATCH, PARTS = SCRATCH + AIF_SCRATCH_PARTS };
 	struct aif_thread *t;
-	const size_t bytes[PARTS] = {
+	size_t bytes[PARTS] = {
 		[SELF] = sizeof(*t),
 		[STACKS] = aif_idtable_bytes(4 * AIF_THREAD_STACKS),
 		[SHAPES] = aif_idtable_bytes(2 * AIF_THREAD_SHAPES),
 		[CODES] = aif_idtable_bytes(2 * AIF_THREAD_CODES),
-		[PCS] = AIF_MEMO_MAX_DEPTH * sizeof(t->pcs[0]),
-		[FRAMES] = (AIF_MEMO_MAX_DEPTH + 1) * sizeof(t->frames[0]),
-		[SPS] = AIF_MEMO_MAX_DEPTH * sizeof(t->sps[0]),
 		[ENTRIES] = AIF_WIRE_MAX_DEPTH * sizeof(t->entries[0]),
-		[PYTHON] = AIF_THREAD_PYTHON * sizeof(t->python[0]),
-		[ORDER] = AIF_WIRE_MAX_DEPTH * sizeof(t->order[0]),
-		[CODE] = AIF_PYTHON_CODE_BUFFER,
 	};
 	void *at[PARTS];
 
+	aif_scratch_bytes(bytes + SCRATCH);
 	if (!aif_pages_shared(bytes, at, PARTS))
 		return NULL;
 	t = at[SELF];
-	t->pcs = at[PCS];
-	t->frames = at[FRAMES];
-	t->sps = at[SPS];
 	t->entries = at[ENTRIES];
-	t->python = at[PYTHON];
-	t->order = at[ORDER];
-	t->code = at[CODE];
+	aif_scratch_init(&t->scratch, at + SCRATCH);
 	aif_idtable_init(&t->stacks, at[STACKS], FIRST_ENTRIES, 4 * AIF_THREAD_STACKS);
 	aif_idtable_init(&t->shapes, at[SHAPES], FIRST_ENTRIES / 4, 2 * AIF_THREAD_SHAPES);
 	aif_idtable_init(&t->codes, at[CODES], FIRST_ENTRIES, 2 * AIF_THREAD_CODES);

@@ -3,6 +3,7 @@
 
 #include "agent/announce.h"
 #include "agent/idtable.h"
+#include "agent/scratch.h"
 #include "unwind/interleave.h"
 #include "unwind/memo.h"
 #include "wire/ring.h"
@@ -44,6 +45,14 @@ enum aif_busy {
 	AIF_BUSY_VENDOR = 2, /* an entry has called the vendor: callbacks may use the ring */
 };
 
+struct aif_emit_api;
+
+/* The runtime's call that the thread waits in, for signal handlers (wait.h). */
+struct aif_waiting {
+	struct aif_regs regs;                     /* of the entry */
+	_Atomic(const struct aif_emit_api *) api; /* what it stands for; NULL: it does not wait */
+};
+
 struct aif_thread {
 	_Atomic uint8_t busy; /* enum aif_busy; written by the thread, read by the helper */
 	/* The session that it is in, or is about to join; with `busy` it says what memory must stay. */
@@ -61,19 +70,16 @@ struct aif_thread {
 	uint64_t block_start, block_launches;
 	uint64_t cpu_ns, cpu_read_ns; /* its CPU time when wait.c read it last, and when that was */
 	uint32_t graph_nodes;         /* of CUDA: made since its last call began */
+	uint32_t graph_call;          /* that call's number */
+	uint32_t correlation;         /* of CUDA: the last launch's */
+	struct aif_waiting waiting;
 	struct aif_stack_bounds bounds;
 	struct aif_idtable stacks, shapes, codes;
-	struct aif_memo *memo; /* NULL: there are too many */
-	/* Scratch of a capture, whose pages are touched when they are needed. */
-	uint64_t *pcs;                   /* AIF_MEMO_MAX_DEPTH, without memo */
-	struct aif_unwind_frame *frames; /* AIF_MEMO_MAX_DEPTH + 1, without memo */
-	uint64_t *sps;                   /* AIF_MEMO_MAX_DEPTH */
-	uint64_t *entries;               /* AIF_WIRE_MAX_DEPTH */
-	struct aif_python_frame *python; /* AIF_THREAD_PYTHON */
-	uint32_t *order;                 /* AIF_WIRE_MAX_DEPTH */
-	uint8_t *code;                   /* AIF_PYTHON_CODE_BUFFER */
-	struct aif_thread *next;         /* in the pool */
-	struct aif_thread *next_of_all;  /* constant: none is ever given back */
+	struct aif_memo *memo;          /* NULL: there are too many */
+	struct aif_scratch scratch;     /* pcs and frames without memo */
+	uint64_t *entries;              /* AIF_WIRE_MAX_DEPTH; scratch, too */
+	struct aif_thread *next;        /* in the pool */
+	struct aif_thread *next_of_all; /* constant: none is ever given back */
 	struct aif_announced announced;
 };
 

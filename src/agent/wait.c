@@ -23,7 +23,38 @@ static uint64_t cpu_time(struct aif_thread *t, uint64_t now)
 	return cpu;
 }
 
-void aif_wait_begin_slow(struct aif_wait *w)
+/* In the order that a signal in between needs. */
+static void show(struct aif_thread *t, const struct aif_regs *regs, const struct aif_emit_api *api)
+{
+	t->waiting.regs = *regs;
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit(&t->waiting.api, api, memory_order_relaxed);
+}
+
+static bool begin_shown(const struct aif_regs *regs, const struct aif_emit_api *api)
+{
+	bool within = aif_self && aif_thread_busy(aif_self) == AIF_BUSY_ENTRY;
+	struct aif_thread *t = within ? aif_self : aif_thread_enter();
+
+	if (!t)
+		return false;
+	show(t, regs, api);
+	if (!within)
+		aif_thread_leave(t);
+	return true;
+}
+
+const struct aif_waiting *aif_wait_under_way(uint64_t sp)
+{
+	struct aif_waiting *w = aif_self ? &aif_self->waiting : NULL;
+
+	/* Further out than that call there is no waiting in it: it was left by longjmp(). */
+	return w && atomic_load_explicit(&w->api, memory_order_relaxed) && sp < w->regs.sp ? w
+											   : NULL;
+}
+
+void aif_wait_begin_slow(struct aif_wait *w, const struct aif_regs *regs,
+			 const struct aif_emit_api *api)
 {
 	struct aif_budget *b = &aif_agent.budget;
 	uint64_t now = aif_now_ns();
@@ -32,6 +63,14 @@ void aif_wait_begin_slow(struct aif_wait *w)
 	/* Within another entry: that one's waiting. */
 	if (aif_self && aif_thread_busy(aif_self) == AIF_BUSY_VENDOR)
 		return;
+	if (atomic_load_explicit(&aif_agent.cpu.wait_period_ns, memory_order_relaxed) ==
+	    AIF_WAIT_SAMPLED) {
+		int saved = errno;
+
+		w->is_shown = begin_shown(regs, api);
+		errno = saved;
+		return;
+	}
 	block = aif_budget_block(b, now);
 	if (!aif_budget_is_on(block))
 		return;
@@ -45,8 +84,10 @@ uint64_t aif_wait_over(struct aif_wait *w, uint64_t *ret_since)
 	uint64_t period = atomic_load_explicit(&aif_agent.cpu.wait_period_ns, memory_order_relaxed),
 		 now, wall, cpu, random;
 
+	if (w->is_shown && aif_self)
+		atomic_store_explicit(&aif_self->waiting.api, NULL, memory_order_relaxed);
 	/* It may have ended meanwhile. */
-	if (!w->since || !period)
+	if (!w->since || !period || period == AIF_WAIT_SAMPLED)
 		return 0;
 	now = aif_now_ns();
 	wall = now - w->since;

@@ -13,27 +13,41 @@
  * shorter ones as many as their time makes likely, each for a whole period: of each stack as much is told on
  * average as was waited, and a short wait costs 0.13 us. In the budget's off-blocks
  * nothing is done, and what is told stands for it.
+ *
+ * With --wall the thread is sampled while it waits, so no row is made of the wait. Instead the thread keeps at
+ * hand what it waits in (struct aif_waiting): such a sample is the stack of that call, whatever the driver does
+ * inside, and its time is waiting.
  */
 struct aif_wait {
 	uint64_t since; /* CLOCK_MONOTONIC; 0 = this one is not measured */
 	uint64_t cpu_ns;
 	uint32_t duty_ppm; /* of the block in which it began */
+	bool is_shown;     /* to samples */
 };
 
-void aif_wait_begin_slow(struct aif_wait *w);
+/* aif_cpu.wait_period_ns where samples tell of waiting. */
+#define AIF_WAIT_SAMPLED UINT64_MAX
 
-/* Before the vendor's call. */
-static inline void aif_wait_begin(struct aif_wait *w)
+void aif_wait_begin_slow(struct aif_wait *w, const struct aif_regs *regs,
+			 const struct aif_emit_api *api);
+
+/* Before the vendor's call: `regs` are of the entry, whose frame stays until the wait is over, and `api` is what
+ * it stands for. */
+static inline void aif_wait_begin(struct aif_wait *w, const struct aif_regs *regs,
+				  const struct aif_emit_api *api)
 {
-	w->since = 0;
+	*w = (struct aif_wait){.since = 0};
 	if (atomic_load_explicit(&aif_agent.cpu.wait_period_ns, memory_order_relaxed))
-		aif_wait_begin_slow(w);
+		aif_wait_begin_slow(w, regs, api);
 }
+
+/* In a signal handler of this thread: the call that it waits in, inside which it is at `sp`; or NULL. */
+const struct aif_waiting *aif_wait_under_way(uint64_t sp);
 
 /* Behind it: the time to be told, 0 = none. *ret_since: when it began. */
 uint64_t aif_wait_over(struct aif_wait *w, uint64_t *ret_since);
 
-/* Behind it, where no entry is under way: `regs` are of the entry, and `api` is what it stands for. */
+/* Behind it, where no entry is under way. */
 void aif_wait_end(struct aif_wait *w, const struct aif_regs *regs, const struct aif_emit_api *api);
 
 /* What a wait of so many ns stands for; 0: it is not told. */

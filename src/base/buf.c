@@ -81,6 +81,24 @@ void aif_buf_printf(struct aif_buf *b, const char *fmt, ...)
 	va_end(again);
 }
 
+void aif_buf_shell(struct aif_buf *b, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./+-=:@%,";
+
+	if (*word && word[strspn(word, plain)] == '\0') {
+		aif_buf_puts(b, word);
+		return;
+	}
+	aif_buf_putc(b, '\'');
+	for (; *word; word++)
+		if (*word == '\'')
+			aif_buf_puts(b, "'\\''");
+		else
+			aif_buf_putc(b, *word);
+	aif_buf_putc(b, '\'');
+}
+
 const char *aif_buf_str(struct aif_buf *b)
 {
 	char *end = aif_buf_reserve(b, 1);

@@ -19,6 +19,8 @@ void aif_buf_append(struct aif_buf *b, const void *p, size_t n);
 void aif_buf_puts(struct aif_buf *b, const char *s);
 void aif_buf_putc(struct aif_buf *b, char c);
 void aif_buf_printf(struct aif_buf *b, const char *fmt, ...) AIF_PRINTF(2, 3);
+/* One word of a shell's command line: as it stands, or in quotes where it needs them. */
+void aif_buf_shell(struct aif_buf *b, const char *word);
 const char *aif_buf_str(struct aif_buf *b); /* terminated text; "" if failed */
 static inline bool aif_buf_failed(const struct aif_buf *b)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/agent_path.h"
 #include "cmd/command.h"
+#include "cmd/profile_arg.h"
 #include "record/attach_dir.h"
 #include "wire/handshake.h"
 
@@ -28,7 +29,7 @@ static const struct aif_opt opts[] = {
 
 struct variable {
 	const char *name;
-	char value[2 * PATH_MAX];
+	struct aif_buf value;
 };
 #define VARIABLES 5
 
@@ -37,125 +38,147 @@ static void set(struct variable *v, const char *name, const char *value, bool ch
 {
 	const char *old = chain ? getenv(name) : NULL;
 
-	v->name = name;
-	if (old && *old && !strstr(old, value))
-		snprintf(v->value, sizeof(v->value), "%s:%s", value, old);
-	else
-		snprintf(v->value, sizeof(v->value), "%s", old && *old ? old : value);
-}
-
-/* In quotes of the shell where it needs them: what $(...) gives is not looked through for quotes. */
-static void put_sh(const char *text)
-{
-	bool plain = !text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-					"0123456789/._-+:@%,")];
-
-	if (plain) {
-		fputs(text, stdout);
-		return;
+	*v = (struct variable){.name = name};
+	if (!old || !*old || !strstr(old, value))
+		aif_buf_puts(&v->value, value);
+	if (old && *old) {
+		aif_buf_puts(&v->value, v->value.len ? ":" : "");
+		aif_buf_puts(&v->value, old);
 	}
-	putchar('\'');
-	for (; *text; text++)
-		if (*text == '\'')
-			fputs("'\\''", stdout);
-		else
-			putchar(*text);
-	putchar('\'');
 }
 
 /* In double quotes; JSON, YAML and systemd agree on these. */
-static void put_quoted(const char *text, bool percent)
+static void put_quoted(struct aif_buf *b, const char *text, bool percent)
 {
-	putchar('"');
+	aif_buf_putc(b, '"');
 	for (; *text; text++) {
 		if (*text == '"' || *text == '\\')
-			putchar('\\');
+			aif_buf_putc(b, '\\');
 		if (*text == '%' && percent)
-			putchar('%');
-		putchar(*text);
+			aif_buf_putc(b, '%');
+		aif_buf_putc(b, *text);
 	}
-	putchar('"');
+	aif_buf_putc(b, '"');
 }
 
-static void print_docker(const struct variable *v, const char *agent, const char *dir)
+static void put_variable_quoted(struct aif_buf *b, struct variable *v)
 {
-	printf("--volume ");
-	put_sh(agent);
-	putchar(':');
-	put_sh(agent);
-	printf(":ro --volume ");
-	put_sh(dir);
-	putchar(':');
-	put_sh(dir);
-	for (int i = 0; i < VARIABLES; i++) {
-		printf(" --env %s=", v[i].name);
-		put_sh(v[i].value);
-	}
-	putchar('\n');
+	put_quoted(b, aif_buf_str(&v->value), false);
 }
 
-static void print_k8s(const struct variable *v, const char *agent, const char *dir)
+/* What $(...) gives is not looked through for quotes: they are there where a name cannot do without. */
+static void print_docker(struct aif_buf *b, struct variable *v, const char *agent, const char *dir)
+{
+	aif_buf_puts(b, "--volume ");
+	aif_buf_shell(b, agent);
+	aif_buf_putc(b, ':');
+	aif_buf_shell(b, agent);
+	aif_buf_puts(b, ":ro --volume ");
+	aif_buf_shell(b, dir);
+	aif_buf_putc(b, ':');
+	aif_buf_shell(b, dir);
+	for (int i = 0; i < VARIABLES; i++) {
+		aif_buf_printf(b, " --env %s=", v[i].name);
+		aif_buf_shell(b, aif_buf_str(&v[i].value));
+	}
+	aif_buf_putc(b, '\n');
+}
+
+/* Where the agent lies on the node, and in the container. */
+struct places {
+	char host[PATH_MAX], inside[PATH_MAX];
+};
+
+/* LD_PRELOAD knows no names with spaces or colons. Those that agent_path.c gives such an agent on this
+ * machine lead outside of what is mounted; a container may have it where it likes. */
+static void places_find(const char *agent, struct places *ret)
+{
+	if (!realpath(agent, ret->host))
+		snprintf(ret->host, sizeof(ret->host), "%s", agent);
+	if (strpbrk(ret->host, " :"))
+		snprintf(ret->inside, sizeof(ret->inside), "/opt/aiflame/%s",
+			 strrchr(ret->host, '/') + 1);
+	else
+		memcpy(ret->inside, ret->host, sizeof(ret->inside));
+}
+
+static void put_folder(struct aif_buf *b, const char *path)
 {
 	char folder[PATH_MAX];
 
-	snprintf(folder, sizeof(folder), "%s", agent);
+	snprintf(folder, sizeof(folder), "%s", path);
 	if (strrchr(folder, '/') > folder)
 		*strrchr(folder, '/') = '\0';
-	printf("# in the container:\nenv:\n");
-	for (int i = 0; i < VARIABLES; i++) {
-		printf("- name: %s\n  value: ", v[i].name);
-		put_quoted(v[i].value, false);
-		putchar('\n');
-	}
-	printf("volumeMounts:\n- name: aiflame-agent\n  readOnly: true\n  mountPath: ");
-	put_quoted(folder, false);
-	printf("\n- name: aiflame-standby\n  mountPath: ");
-	put_quoted(dir, false);
-	printf("\n# in the pod:\nvolumes:\n- name: aiflame-agent\n  hostPath:\n    path: ");
-	put_quoted(folder, false);
-	printf("\n    type: Directory\n- name: aiflame-standby\n  hostPath:\n    path: ");
-	put_quoted(dir, false);
-	printf("\n    type: Directory\n");
+	put_quoted(b, folder, false);
 }
 
-static void print(enum format format, const struct variable *v, const char *agent, const char *dir)
+static void print_k8s(struct aif_buf *b, struct variable *v, const struct places *agent,
+		      const char *dir)
+{
+	aif_buf_puts(b, "# in the container:\nenv:\n");
+	for (int i = 0; i < VARIABLES; i++) {
+		aif_buf_printf(b, "- name: %s\n  value: ", v[i].name);
+		put_variable_quoted(b, &v[i]);
+		aif_buf_putc(b, '\n');
+	}
+	aif_buf_puts(b, "volumeMounts:\n- name: aiflame-agent\n  readOnly: true\n  mountPath: ");
+	put_folder(b, agent->inside);
+	aif_buf_puts(b, "\n- name: aiflame-standby\n  mountPath: ");
+	put_quoted(b, dir, false);
+	aif_buf_puts(b,
+		     "\n# in the pod:\nvolumes:\n- name: aiflame-agent\n  hostPath:\n    path: ");
+	put_folder(b, agent->host);
+	aif_buf_puts(b, "\n    type: Directory\n- name: aiflame-standby\n  hostPath:\n    path: ");
+	put_quoted(b, dir, false);
+	aif_buf_puts(b, "\n    type: Directory\n");
+}
+
+static void put_systemd(struct aif_buf *b, struct variable *v)
+{
+	struct aif_buf line = {0};
+
+	aif_buf_printf(&line, "%s=%s", v->name, aif_buf_str(&v->value));
+	aif_buf_puts(b, "Environment=");
+	put_quoted(b, aif_buf_str(&line), true);
+	aif_buf_putc(b, '\n');
+	aif_buf_finish(&line);
+}
+
+static void print(struct aif_buf *b, enum format format, struct variable *v,
+		  const struct places *agent, const char *dir)
 {
 	switch (format) {
 	case SLURM:
-		puts("# in the job script, before srun; the directory is made on each node");
+		aif_buf_puts(
+			b,
+			"# in the job script, before srun; the directory is made on each node\n");
 		/* fall through */
 	case SH:
 		for (int i = 0; i < VARIABLES; i++) {
-			printf("export %s=", v[i].name);
-			put_sh(v[i].value);
-			putchar('\n');
+			aif_buf_printf(b, "export %s=", v[i].name);
+			aif_buf_shell(b, aif_buf_str(&v[i].value));
+			aif_buf_putc(b, '\n');
 		}
 		break;
 	case DOCKER:
-		print_docker(v, agent, dir);
+		print_docker(b, v, aif_buf_str(&v[0].value), dir);
 		break;
 	case K8S:
-		print_k8s(v, agent, dir);
+		print_k8s(b, v, agent, dir);
 		break;
 	case JUPYTER:
-		printf("\"env\": {\n");
+		aif_buf_puts(b, "\"env\": {\n");
 		for (int i = 0; i < VARIABLES; i++) {
-			printf("  \"%s\": ", v[i].name);
-			put_quoted(v[i].value, false);
-			puts(i < VARIABLES - 1 ? "," : "");
+			aif_buf_printf(b, "  \"%s\": ", v[i].name);
+			put_variable_quoted(b, &v[i]);
+			aif_buf_puts(b, i < VARIABLES - 1 ? ",\n" : "\n");
 		}
-		puts("}");
+		aif_buf_puts(b, "}\n");
 		break;
 	case SYSTEMD:
-		puts("[Service]");
-		for (int i = 0; i < VARIABLES; i++) {
-			char line[2 * PATH_MAX + 64];
-
-			snprintf(line, sizeof(line), "%s=%s", v[i].name, v[i].value);
-			printf("Environment=");
-			put_quoted(line, true);
-			putchar('\n');
-		}
+		aif_buf_puts(b, "[Service]\n");
+		for (int i = 0; i < VARIABLES; i++)
+			put_systemd(b, &v[i]);
 		/* Services have a /tmp of their own where PrivateTmp= says so. */
 		break;
 	}
@@ -165,9 +188,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 {
 	const struct values *o = values;
 	struct variable v[VARIABLES];
+	struct places places;
+	struct aif_buf out = {0};
 	char agent[PATH_MAX], dir[AIF_STANDBY_DIR_MAX];
 	bool chain = o->format == SH || o->format == SLURM;
-	int fd;
+	int fd, status;
 
 	(void)words, (void)words_len;
 	aif_agent_path(agent, sizeof(agent));
@@ -188,13 +213,20 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		return AIF_EXIT_FAILURE;
 	}
 	close(fd);
+	places_find(agent, &places);
+	if (o->format == K8S)
+		memcpy(agent, places.inside, sizeof(agent));
 	set(&v[0], "LD_PRELOAD", agent, chain);
 	set(&v[1], "OPENCL_LAYERS", agent, chain);
 	set(&v[2], AIF_ENV_STANDBY, dir, false);
 	set(&v[3], AIF_ENV_LEVEL, o->level ? "off" : "graphs", false);
 	set(&v[4], AIF_ENV_CUDA, agent, false);
-	print((enum format)o->format, v, agent, dir);
-	return AIF_EXIT_OK;
+	print(&out, (enum format)o->format, v, &places, dir);
+	status = aif_view_print(&out, err);
+	for (int i = 0; i < VARIABLES; i++)
+		aif_buf_finish(&v[i].value);
+	aif_buf_finish(&out);
+	return status;
 }
 
 const struct aif_command aif_command_env = {

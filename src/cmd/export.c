@@ -34,7 +34,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    path);
 		return AIF_EXIT_USAGE;
 	}
-	r = aif_profile_open(path, &p, err);
+	r = aif_view_profile(path, &p, err);
 	if (!r)
 		r = aif_query_new(&p, &q, err);
 	if (!r)

@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/flame.h"
 
+#include "cmd/choice.h"
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
 #include "export/summary.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <regex.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 enum { OF_DEVICE, OF_CPU };
+enum { FORMAT_BY_SUFFIX = -1 };
 
 struct values {
-	const char *input, *output, *title, *process, *tid, *device;
-	int of, leaf, by, detail;
+	const char *input, *output, *title;
+	int of, leaf, by, detail, format; /* format: FORMAT_BY_SUFFIX or enum aif_flame_format */
 	bool inverted;
 	uint32_t width;
-	struct aif_opt_span time;
+	struct aif_choice_values choice;
 	struct aif_flame_opts flame;
 };
 
-#define AT(field) offsetof(struct values, field)
+#define AT(field)        offsetof(struct values, field)
+#define CHOICE_AT(field) offsetof(struct values, choice.field)
 static const struct aif_opt opts[] = {
 	{'i', "input", "FILE", AIF_OPT_STRING, AT(input), 0,
 	 "a profile or folded text (aiflame.data)"},
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
 	 "the picture; .svg or .folded, - is standard output (aiflame.svg)"},
+	{0, "format", "svg|folded", AIF_OPT_CHOICE, AT(format), 0,
+	 "what it is, whatever its name is (by the name; - is SVG)"},
 	{0, "of", "device|cpu", AIF_OPT_CHOICE, AT(of), 0,
 	 "what to draw: device time, or where threads were on CPUs (device)"},
-	{0, "leaf", "kernel|line|instruction", AIF_OPT_CHOICE, AT(leaf), 0,
+	{0, "leaf", "kernel|line|instruction|stall", AIF_OPT_CHOICE, AT(leaf), 0,
 	 "where towers end (instruction)"},
 	{0, "by", "wall|time|samples|launches", AIF_OPT_CHOICE, AT(by), 0,
 	 "what widths are: time shared where work overlaps, durations, or counts (wall)"},
@@ -44,12 +46,7 @@ static const struct aif_opt opts[] = {
 	 "only stacks with a frame that matches"},
 	{0, "ignore", "RE", AIF_OPT_STRING, AT(flame.ignore), 0,
 	 "no stacks with a frame that matches"},
-	{0, "kernel", "RE", AIF_OPT_STRING, AT(flame.kernel), 0, "only kernels that match"},
-	{0, "time", "FROM,TO", AIF_OPT_SPAN, AT(time), 0, "only what ran then, since the start"},
-	{0, "process", "RE", AIF_OPT_STRING, AT(process), 0,
-	 "only processes whose pid or command matches"},
-	{0, "tid", "RE", AIF_OPT_STRING, AT(tid), 0, "only threads whose number or name matches"},
-	{0, "device", "RE", AIF_OPT_STRING, AT(device), 0, "only devices whose name matches"},
+	AIF_CHOICE_OPTS(CHOICE_AT),
 	{0, "inverted", NULL, AIF_OPT_FLAG, AT(inverted), 0, "callers above callees"},
 	{0, "title", "TEXT", AIF_OPT_STRING, AT(title), 0, "the picture's title"},
 	{0, "width", "PX", AIF_OPT_COUNT, AT(width), 0,
@@ -57,79 +54,10 @@ static const struct aif_opt opts[] = {
 	{0},
 };
 static const struct values defaults = {
-	.output = "aiflame.svg",
+	.format = FORMAT_BY_SUFFIX,
 	.leaf = AIF_LEAF_INSTRUCTION,
 	.detail = AIF_NAME_NORMAL,
 };
-
-/* Rows of a table that match an expression, for the attribution. */
-struct choice {
-	bool *keep;
-	regex_t re;
-	bool have_re;
-};
-
-static int choice_init(struct choice *c, const char *option, const char *re, size_t n,
-		       struct aif_err *err)
-{
-	if (regcomp(&c->re, re, REG_EXTENDED | REG_NOSUB) != 0)
-		return aif_err_set(err, -EINVAL, "flame: --%s: '%s' is no regular expression",
-				   option, re);
-	c->have_re = true;
-	c->keep = calloc(n + 1, sizeof(*c->keep));
-	return c->keep ? 0 : aif_err_set(err, -ENOMEM, "out of memory");
-}
-
-static void choice_finish(struct choice *c)
-{
-	if (c->have_re)
-		regfree(&c->re);
-	free(c->keep);
-}
-
-static void consider(struct choice *c, size_t i, const char *text)
-{
-	c->keep[i] |= regexec(&c->re, text, 0, NULL, 0) == 0;
-}
-
-struct choices {
-	struct choice processes, threads, devices;
-};
-
-static int choose(const struct values *v, const struct aif_profile *p, struct choices *c,
-		  struct aif_attribution_opts *o, struct aif_err *err)
-{
-	char number[16];
-	int r = 0;
-
-	if (v->process) {
-		r = choice_init(&c->processes, "process", v->process, p->processes_len, err);
-		for (size_t i = 0; i < p->processes_len && !r; i++) {
-			snprintf(number, sizeof(number), "%" PRIu32, p->processes[i].pid);
-			consider(&c->processes, i, number);
-			consider(&c->processes, i, aif_profile_str(p, p->processes[i].cmdline));
-		}
-	}
-	if (v->tid && !r) {
-		r = choice_init(&c->threads, "tid", v->tid, p->threads_len, err);
-		for (size_t i = 0; i < p->threads_len && !r; i++) {
-			snprintf(number, sizeof(number), "%" PRIu32, p->threads[i].tid);
-			consider(&c->threads, i, number);
-			consider(&c->threads, i, aif_profile_str(p, p->threads[i].name));
-		}
-	}
-	if (v->device && !r) {
-		r = choice_init(&c->devices, "device", v->device, p->devices_len, err);
-		for (size_t i = 0; i < p->devices_len && !r; i++)
-			consider(&c->devices, i, aif_profile_str(p, p->devices[i].name));
-	}
-	*o = (struct aif_attribution_opts){.from_ns = v->time.from_ns,
-					   .to_ns = v->time.to_ns,
-					   .processes = c->processes.keep,
-					   .threads = c->threads.keep,
-					   .devices = c->devices.keep};
-	return r;
-}
 
 /* Command, host, date. */
 static void subtitle_begin(const struct aif_profile *p, struct aif_buf *b)
@@ -168,9 +96,11 @@ static int draw(const struct values *v, const struct aif_tree *t, const char *su
 				   .unit = unit,
 				   .width = v->width,
 				   .inverted = v->inverted};
-	enum aif_flame_format format;
-	int r = aif_flame_format_of(v->output, &format, err);
+	enum aif_flame_format format = (enum aif_flame_format)v->format;
+	int r = 0;
 
+	if (v->format == FORMAT_BY_SUFFIX)
+		r = aif_flame_format_of(v->output, &format, err);
 	return r ? r : aif_flame_write(t, format, &svg, v->output, err);
 }
 
@@ -220,7 +150,7 @@ static int of_cpu(const struct values *v, const struct aif_profile *p,
 	struct aif_buf sub = {0};
 	int r;
 
-	if (o->kernel || v->device || o->by == AIF_BY_LAUNCHES)
+	if (o->kernel || v->choice.device || o->by == AIF_BY_LAUNCHES)
 		return aif_err_set(err, -EINVAL,
 				   "flame: --kernel, --device and --by launches are about device "
 				   "time; leave them out with --of cpu");
@@ -242,37 +172,28 @@ static int of_cpu(const struct values *v, const struct aif_profile *p,
 static int from_profile(const struct values *v, const char *path, struct aif_err *err)
 {
 	struct aif_flame_opts o = v->flame;
-	struct aif_attribution_opts which;
 	struct aif_profile p = {0};
-	struct choices c = {0};
-	int r = aif_profile_open(path, &p, err);
+	struct aif_choice c = {0};
+	int r = aif_view_profile(path, &p, err);
 
+	o.kernel = v->choice.kernel;
 	o.leaf = (enum aif_flame_leaf)v->leaf;
 	o.by = (enum aif_flame_by)v->by;
 	o.detail = (enum aif_name_detail)v->detail;
 	if (!r)
-		r = choose(v, &p, &c, &which, err);
+		r = aif_choice_make(&v->choice, &p, &c, err);
 	if (!r)
-		r = v->of == OF_CPU ? of_cpu(v, &p, &which, &o, err)
-				    : of_device(v, &p, &which, &o, err);
-	choice_finish(&c.processes);
-	choice_finish(&c.threads);
-	choice_finish(&c.devices);
+		r = v->of == OF_CPU ? of_cpu(v, &p, &c.which, &o, err)
+				    : of_device(v, &p, &c.which, &o, err);
+	aif_choice_finish(&c);
 	aif_profile_finish(&p);
 	return r;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino && S_ISREG(x.st_mode);
-}
-
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
-	const struct values *v = values;
+	struct values given = *(const struct values *)values;
+	const struct values *v = &given;
 	const char *path = v->input ? v->input : words_len ? words[0] : AIF_DEFAULT_FILE;
 	int r;
 
@@ -281,7 +202,9 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    v->input, words[0]);
 		return AIF_EXIT_USAGE;
 	}
-	if (is_same_file(path, v->output)) {
+	if (!given.output)
+		given.output = v->format == AIF_FLAME_FOLDED ? "aiflame.folded" : "aiflame.svg";
+	if (aif_view_is_same_file(path, v->output)) {
 		aif_err_set(
 			err, -EINVAL,
 			"flame: %s is the profile itself; give the picture another name with -o",
@@ -305,7 +228,9 @@ const struct aif_command aif_command_flame = {
 		"FILE may be folded text of any tool (`frame;frame count`), or - for standard input.",
 	.examples = "aiflame flame\taiflame.data to aiflame.svg\n"
 		    "aiflame flame --leaf kernel --focus multiply\tonly stacks through multiply\n"
+		    "aiflame flame --leaf stall\twhat each instruction waited for\n"
 		    "aiflame flame --of cpu -o cpu.svg\twhere threads spent CPU time\n"
+		    "aiflame flame --format folded -o - | wc -l\tas text, one line a stack\n"
 		    "aiflame flame out.folded -o out.svg\tother tools' stacks\n",
 	.opts = opts,
 	.defaults = &defaults,

@@ -35,7 +35,14 @@ const struct aif_command aif_command_info = {
 	.summary = "what is in a profile, and whether it adds up",
 	.description =
 		"Prints the machine, the command, how much of everything the profile holds, the\n"
-		"conservation report (what went in equals what is drawn), losses and their fixes.",
+		"conservation report (what went in equals what is drawn), losses and their fixes.\n"
+		"\n"
+		"idle: nothing of the recorded processes is known to have run on the device; what others\n"
+		"did with it is not seen. not collected: the same, but in a pause (--delay, ctl), before a\n"
+		"running process was met or after it was told to stop, or while queues still worked on\n"
+		"what was launched then. in flight: had begun before collection did, or had not ended when\n"
+		"it stopped, at a pause or the end: nothing is wrong with that. never heard of again: a\n"
+		"later launch of the same in-order queue has ended.",
 	.examples = "aiflame info\tof aiflame.data\naiflame info run.data\tof another\n",
 	.opts = opts,
 	.values_size = sizeof(struct values),

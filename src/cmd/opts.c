@@ -37,10 +37,25 @@ static int choice_of(const char *choices, const char *word)
 	}
 }
 
+/* The option other than `o` that has given the value that they share, or NULL. */
+static const struct aif_opt *set_before(const struct aif_command *cmd, const struct aif_opt *o,
+					int value)
+{
+	const char *defaults = cmd->defaults;
+
+	if (value == o->value || value == (defaults ? *(const int *)(defaults + o->at) : 0))
+		return NULL;
+	for (const struct aif_opt *other = cmd->opts; named(other); other++)
+		if (other->type == AIF_OPT_SET && other->at == o->at && other->value == value)
+			return other;
+	return NULL;
+}
+
 static int store(const struct aif_command *cmd, const struct aif_opt *o, const char *arg,
 		 void *values, struct aif_err *err)
 {
 	void *to = (char *)values + o->at;
+	const struct aif_opt *before;
 	const char *wanted = NULL;
 	char name[64];
 	int i;
@@ -50,6 +65,11 @@ static int store(const struct aif_command *cmd, const struct aif_opt *o, const c
 		*(bool *)to = true;
 		return 0;
 	case AIF_OPT_SET:
+		before = set_before(cmd, o, *(int *)to);
+		if (before)
+			return aif_err_set(err, -EINVAL,
+					   "%s: --%s and --%s exclude each other; give one",
+					   cmd->name, before->name, o->name);
 		*(int *)to = o->value;
 		return 0;
 	case AIF_OPT_STRING:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/profile_arg.h"
 
+#include "export/kernel_names.h"
 #include "export/names.h"
 
 #include "cmd/command.h"
@@ -8,6 +9,16 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+
+int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_err *err)
+{
+	int r = aif_profile_open(path, ret, err);
+
+	if (!r && aif_kernel_names_make(ret) < 0)
+		r = aif_err_set(err, -ENOMEM, "out of memory");
+	return r;
+}
 
 int aif_view_open(struct aif_view *v, const char *option, char **words, int words_len,
 		  const struct aif_attribution_opts *opts, struct aif_err *err)
@@ -18,7 +29,7 @@ int aif_view_open(struct aif_view *v, const char *option, char **words, int word
 		return aif_err_set(err, -EINVAL, "both '%s' and '%s' are given; give one FILE",
 				   option, words[0]);
 	v->path = option ? option : words_len ? words[0] : AIF_DEFAULT_FILE;
-	r = aif_profile_open(v->path, &v->profile, err);
+	r = aif_view_profile(v->path, &v->profile, err);
 	return r ? r : aif_attribution_compute(&v->profile, opts, &v->attribution, err);
 }
 
@@ -26,6 +37,14 @@ void aif_view_finish(struct aif_view *v)
 {
 	aif_attribution_finish(&v->attribution);
 	aif_profile_finish(&v->profile);
+}
+
+bool aif_view_is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino && S_ISREG(x.st_mode);
 }
 
 int aif_view_print(const struct aif_buf *b, struct aif_err *err)

@@ -16,6 +16,12 @@ int aif_view_open(struct aif_view *v, const char *option, char **words, int word
 		  const struct aif_attribution_opts *opts, struct aif_err *err);
 void aif_view_finish(struct aif_view *v);
 
+/* True if both name one regular file: nothing is written over a profile that is read. */
+bool aif_view_is_same_file(const char *a, const char *b);
+
+/* A profile with short names for its kernels. 0 or -errno with *err. */
+int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_err *err);
+
 /* Writes to standard output; an exit status. */
 int aif_view_print(const struct aif_buf *b, struct aif_err *err);
 /* For people: what would be an order to a terminal comes out as a picture of it. */

@@ -11,16 +11,19 @@
 #include <unistd.h>
 
 struct values {
-	const char *input;
+	const char *input, *output;
 	int format;
 };
 static const struct aif_opt opts[] = {
 	{'i', "input", "FILE", AIF_OPT_STRING, offsetof(struct values, input), 0,
 	 "the profile (aiflame.data)"},
+	{'o', "output", "FILE", AIF_OPT_STRING, offsetof(struct values, output), 0,
+	 "the file to write, - is standard output (-)"},
 	{0, "format", "table|csv|json", AIF_OPT_CHOICE, offsetof(struct values, format), 0,
 	 "for people or for programs"},
 	{0},
 };
+static const struct values defaults = {.output = "-"};
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
@@ -37,6 +40,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    v->input, words[0]);
 		return AIF_EXIT_USAGE;
 	}
+	if (aif_view_is_same_file(path, v->output)) {
+		aif_err_set(err, -EINVAL, "query: %s is the profile itself; choose another -o",
+			    v->output);
+		return AIF_EXIT_USAGE;
+	}
 	/* The shortest statement has a space or a bracket. */
 	if (words_len == 1 && (!strpbrk(sql, " \t\n(") || access(sql, F_OK) == 0)) {
 		aif_err_set(err, -EINVAL,
@@ -45,8 +53,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    sql, sql);
 		return AIF_EXIT_USAGE;
 	}
-	if (aif_profile_open(path, &p, err) == 0 && aif_query_new(&p, &q, err) == 0 &&
-	    aif_out_open(&out, "-", err) == 0) {
+	if (aif_view_profile(path, &p, err) == 0 && aif_query_new(&p, &q, err) == 0 &&
+	    aif_out_open(&out, v->output, err) == 0) {
 		if (aif_query_print(q, sql, (enum aif_table_format)v->format, &out, err) < 0)
 			aif_out_abort(&out);
 		else if (aif_out_commit(&out, err) == 0)
@@ -75,6 +83,7 @@ const struct aif_command aif_command_query = {
 		"aiflame query 'SELECT * FROM kernel_times'\ttime by kernel\n"
 		"aiflame query 'SELECT kind, sum(bytes) FROM copies GROUP BY kind'\tbytes copied\n",
 	.opts = opts,
+	.defaults = &defaults,
 	.values_size = sizeof(struct values),
 	.min_words = 1,
 	.max_words = 2,

@@ -3,6 +3,7 @@
 
 #include "cmd/agent_path.h"
 #include "cmd/command.h"
+#include "cmd/profile_arg.h"
 #include "export/names.h"
 #include "export/summary.h"
 #include "profile/attribution.h"
@@ -64,7 +65,7 @@ static void first_screen(const char *path)
 	struct aif_buf text = {0}, shown = {0};
 	struct aif_err err = {0};
 
-	if (aif_profile_open(path, &p, &err) < 0 ||
+	if (aif_view_profile(path, &p, &err) < 0 ||
 	    aif_attribution_compute(&p, NULL, &attribution, &err) < 0) {
 		fprintf(stderr, "aiflame: %s\n", err.text);
 	} else {

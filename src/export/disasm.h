@@ -3,13 +3,14 @@
 
 #include "base/base.h"
 
-/* Machine code of host architectures -> mnemonics and operands, through capstone. Intel's syntax on
- * x86. One instance serves one thread. */
+/* Machine code -> mnemonics and operands: of host architectures through capstone, in Intel's syntax on x86; of
+ * NVIDIA's by our own table, without operands. One instance serves one thread. */
 struct aif_disasm;
 
 struct aif_insn {
 	uint64_t address;
 	uint32_t size;
+	char guard[8]; /* executed where this holds: "@!P0"; "" = always */
 	char mnemonic
 		[32]; /* with prefixes ("rep movsb"); ".byte" for bytes that are no instruction */
 	char operands[160]; /* "" if none */
@@ -18,6 +19,9 @@ struct aif_insn {
 /* arch as aif_symbols_arch() and the profile's code table name it. -ENOTSUP for others. */
 int aif_disasm_new(const char *arch, struct aif_disasm **ret);
 void aif_disasm_free(struct aif_disasm *d);
+
+/* 90 for "sm_90"; 0: it is not NVIDIA's, or too old to be known. */
+unsigned aif_disasm_sm(const char *arch);
 
 /* The instruction at the start of bytes[n], n > 0, which stands at `address`. Always gives one of 1
  * to n bytes: what does not decode is a ".byte" (".inst" where instructions have one size). */

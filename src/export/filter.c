@@ -2,6 +2,7 @@
 #include "export/filter.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 int aif_regex_init(struct aif_regex *r, const char *option, const char *text, struct aif_err *err)
 {
@@ -32,6 +33,20 @@ void aif_regex_finish(struct aif_regex *r)
 bool aif_regex_matches(const struct aif_regex *r, const char *text)
 {
 	return r->is_set && regexec(&r->re, text, 0, NULL, 0) == 0;
+}
+
+bool aif_filter_kernel(const struct aif_regex *r, const struct aif_profile *p, uint32_t kind,
+		       uint32_t kernel)
+{
+	const struct aif_kernel *k = kernel < p->kernels_len ? &p->kernels[kernel] : NULL;
+	char text[64];
+
+	if (kind == AIF_LAUNCH_KERNEL)
+		return k && (aif_regex_matches(r, aif_profile_str(p, k->name)) ||
+			     (k->short_name != AIF_NONE &&
+			      aif_regex_matches(r, aif_profile_str(p, k->short_name))));
+	snprintf(text, sizeof(text), "[%s]", aif_launch_kind_name(kind));
+	return aif_regex_matches(r, text);
 }
 
 int aif_filter_init(struct aif_filter *f, const char *focus, const char *ignore,

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "export/tree.h"
+#include "profile/model.h"
 
 #include <regex.h>
 
@@ -24,6 +25,10 @@ struct aif_filter {
 int aif_regex_init(struct aif_regex *r, const char *option, const char *text, struct aif_err *err);
 void aif_regex_finish(struct aif_regex *r);
 bool aif_regex_matches(const struct aif_regex *r, const char *text);
+
+/* --kernel: by what the kernel is called in full or in short, or by the kind of a transfer: "[read]". */
+bool aif_filter_kernel(const struct aif_regex *r, const struct aif_profile *p, uint32_t kind,
+		       uint32_t kernel);
 
 int aif_filter_init(struct aif_filter *f, const char *focus, const char *ignore,
 		    struct aif_err *err);

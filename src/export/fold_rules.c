@@ -13,6 +13,7 @@ enum type_set {
 	TYPE_API = 8,
 	TYPE_INTERPRETER = 16,
 	TYPE_MODULE = 32,
+	TYPE_BESIDE_PYTHON = 64,
 	BY_MODULE = TYPE_INTERPRETER | TYPE_MODULE,
 };
 
@@ -22,7 +23,7 @@ static unsigned types_of(unsigned type)
 	case AIF_TREE_C:
 	case AIF_TREE_CXX:
 		return TYPE_NATIVE | TYPE_MODULE | (type & AIF_TREE_INLINED ? TYPE_INLINED : 0) |
-		       (type & AIF_FOLD_WITH_PYTHON ? TYPE_INTERPRETER : 0);
+		       (type & AIF_FOLD_WITH_PYTHON ? TYPE_INTERPRETER | TYPE_BESIDE_PYTHON : 0);
 	case AIF_TREE_PYTHON:
 		return TYPE_PYTHON;
 	case AIF_TREE_API:

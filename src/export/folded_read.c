@@ -92,7 +92,8 @@ static uint32_t tree_name(struct reader *r, struct text s, enum place place)
 		bool is_symbol = s.p[s.len - 2] == 'G';
 
 		s.len -= 4;
-		type = is_symbol ? AIF_TREE_KERNEL : device_type(s, place);
+		/* only functions are inlined */
+		type = is_symbol || flag ? AIF_TREE_KERNEL : device_type(s, place);
 	} else if (text_ends(s, "_[k]")) {
 		s.len -= 4;
 		type = AIF_TREE_OS;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/frame_labels.h"
 
+#include "export/codes.h"
 #include "export/disasm.h"
 #include "export/frame_type.h"
+#include "export/kernel_names.h"
+#include "export/stall_rules.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,13 +22,41 @@ struct aif_frame_labels {
 	uint32_t *names; /* by frame: its first row of p->frame_names; frames_len + 1 of them */
 	struct aif_frame_label *labels;
 	size_t labels_len, labels_cap;
-	uint32_t *codes; /* of p->codes, in order of module and address */
+	struct aif_codes codes;
 	bool has_python;
 	bool *cxx_modules; /* that have a C++ function among the named ones */
 	struct aif_disasm *disasm;
 	uint32_t disasm_arch; /* string; what .disasm is for, NULL if there is none for it */
 	struct aif_buf label, full, place, renamed;
 };
+
+/* ---- a stack's walk ----------------------------------------------------------------------------- */
+
+const char *aif_stack_mark(unsigned flags)
+{
+	static const char *const marks[AIF_STACK_FLAVOURS] = {
+		[AIF_STACK_TRUNCATED] = "[truncated]",
+		[AIF_STACK_GUESSED] = "[guessed]",
+		[AIF_STACK_TRUNCATED | AIF_STACK_GUESSED] = "[truncated, guessed]",
+	};
+
+	return marks[flags & (AIF_STACK_FLAVOURS - 1)];
+}
+
+enum aif_fold_action aif_frame_fold(struct aif_frame_fold *f, const struct aif_frame_label *l,
+				    unsigned type)
+{
+	type = aif_tree_base_type(type);
+	if (l->action == AIF_FOLD_START && !f->is_started)
+		return AIF_FOLD_START;
+	f->is_started = true;
+	if (l->action == AIF_FOLD_HIDE || (l->action == AIF_FOLD_INSIDE && f->type == type) ||
+	    (l->action == AIF_FOLD_INSIDE_MODULE && f->module == l->module))
+		return AIF_FOLD_HIDE;
+	f->type = type;
+	f->module = l->module;
+	return AIF_FOLD_SHOW;
+}
 
 /* ---- making -------------------------------------------------------------------------------------- */
 
@@ -59,17 +90,6 @@ static void cxx_modules_find(struct aif_frame_labels *l)
 	}
 }
 
-static int code_compare(const void *pa, const void *pb, void *arg)
-{
-	const struct aif_profile *p = arg;
-	const struct aif_code *a = &p->codes[*(const uint32_t *)pa],
-			      *b = &p->codes[*(const uint32_t *)pb];
-
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
 int aif_frame_labels_new(const struct aif_profile *p, struct aif_tree *t,
 			 const struct aif_frame_labels_opts *o, struct aif_frame_labels **ret)
 {
@@ -81,16 +101,13 @@ int aif_frame_labels_new(const struct aif_profile *p, struct aif_tree *t,
 	for (size_t i = 0; i < p->frames_len && !l->has_python; i++)
 		l->has_python = p->frames[i].kind == AIF_FRAME_PYTHON;
 	l->frames = calloc(p->frames_len + 1, sizeof(*l->frames));
-	l->codes = malloc((p->codes_len + 1) * sizeof(*l->codes));
 	l->cxx_modules = calloc(p->modules_len + 1, sizeof(*l->cxx_modules));
-	if (!l->frames || !l->codes || !l->cxx_modules || names_index(l) < 0) {
+	if (!l->frames || !l->cxx_modules || names_index(l) < 0 ||
+	    aif_codes_init(&l->codes, p) < 0) {
 		aif_frame_labels_free(l);
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < p->codes_len; i++)
-		l->codes[i] = i;
 	cxx_modules_find(l);
-	qsort_r(l->codes, p->codes_len, sizeof(*l->codes), code_compare, (void *)(uintptr_t)p);
 	*ret = l;
 	return 0;
 }
@@ -107,7 +124,7 @@ void aif_frame_labels_free(struct aif_frame_labels *l)
 	free(l->frames);
 	free(l->names);
 	free(l->labels);
-	free(l->codes);
+	aif_codes_finish(&l->codes);
 	free(l->cxx_modules);
 	free(l);
 }
@@ -293,38 +310,20 @@ static int host_add(struct aif_frame_labels *l, uint32_t frame)
 
 /* ---- the device ---------------------------------------------------------------------------------- */
 
-/* The code that the address lies in, or NULL. */
-static const struct aif_code *code_find(const struct aif_frame_labels *l, const struct aif_frame *f)
-{
-	const struct aif_profile *p = l->p;
-	size_t low = 0, high = p->codes_len;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct aif_code *c = &p->codes[l->codes[mid]];
-
-		if (c->module < f->module || (c->module == f->module && c->address <= f->address))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low) {
-		const struct aif_code *c = &p->codes[l->codes[low - 1]];
-
-		if (c->module == f->module && f->address - c->address < c->size)
-			return c;
-	}
-	return NULL;
-}
-
 /* Instruction sets that nothing here decodes, and code that was not kept, show as offsets. */
 static int instruction_add(struct aif_frame_labels *l, const struct aif_frame *f)
 {
-	const struct aif_code *c = code_find(l, f);
+	const struct aif_code *c = aif_codes_find(&l->codes, f->module, f->address);
 	uint64_t offset;
 	struct aif_insn insn;
 
 	label_begin(l);
+	if (!c && f->module < l->p->modules_len &&
+	    l->p->modules[f->module].kind == AIF_MODULE_DEVICE) {
+		/* The module is one function. */
+		aif_buf_printf(&l->label, "+0x%llx", (unsigned long long)f->address);
+		return label_add(l, AIF_TREE_INSTRUCTION, AIF_FOLD_SHOW);
+	}
 	if (!c) {
 		place_put(&l->label, l->p, f);
 		return label_add(l, AIF_TREE_INSTRUCTION, AIF_FOLD_SHOW);
@@ -339,7 +338,8 @@ static int instruction_add(struct aif_frame_labels *l, const struct aif_frame *f
 	if (c->bytes && l->disasm) {
 		aif_disasm_one(l->disasm, c->bytes + offset, c->size - offset, f->address, &insn);
 		aif_buf_printf(&l->label, "%s +0x%llx", insn.mnemonic, (unsigned long long)offset);
-		aif_buf_printf(&l->full, "%s %s  +0x%llx", insn.mnemonic, insn.operands,
+		aif_buf_printf(&l->full, "%s%s%s%s%s  +0x%llx", insn.guard, *insn.guard ? " " : "",
+			       insn.mnemonic, *insn.operands ? " " : "", insn.operands,
 			       (unsigned long long)offset);
 	} else {
 		aif_buf_printf(&l->label, "+0x%llx", (unsigned long long)offset);
@@ -347,24 +347,50 @@ static int instruction_add(struct aif_frame_labels *l, const struct aif_frame *f
 	return label_add(l, AIF_TREE_INSTRUCTION, AIF_FOLD_SHOW);
 }
 
-static int device_add(struct aif_frame_labels *l, uint32_t frame)
+/* The function that stands there, or one that is inlined into it. */
+static int function_add(struct aif_frame_labels *l, const struct aif_frame_name *n)
+{
+	const char *name = aif_profile_str(l->p, n->name);
+
+	label_begin(l);
+	aif_name_short(name, strlen(name), l->opts.detail, &l->label);
+	aif_buf_puts(&l->full, name);
+	return label_add(l, n->inline_depth ? AIF_TREE_KERNEL | AIF_TREE_INLINED : AIF_TREE_KERNEL,
+			 AIF_FOLD_SHOW);
+}
+
+/* The innermost line; its tooltip has those into which it is inlined. */
+static int line_add(struct aif_frame_labels *l, uint32_t first, uint32_t end)
 {
 	const struct aif_profile *p = l->p;
-	const struct aif_frame *f = &p->frames[frame];
-	int r = 0;
+	const char *between = "";
 
-	for (uint32_t i = l->names[frame]; r == 0 && i < l->names[frame + 1]; i++) {
+	label_begin(l);
+	for (uint32_t i = end; i-- > first;) {
 		const struct aif_frame_name *n = &p->frame_names[i];
 		const char *file = aif_profile_str(p, n->file);
 
 		if (!n->line || !*file)
 			continue;
-		label_begin(l);
-		file_put(&l->label, base_name(file), n->line, true);
-		aif_buf_printf(&l->full, "%s at %s:%u", aif_profile_str(p, n->name), file, n->line);
-		r = label_add(l, AIF_TREE_LINE, AIF_FOLD_SHOW);
+		if (!*between)
+			file_put(&l->label, base_name(file), n->line, true);
+		aif_buf_printf(&l->full, "%s%s at %s:%u", between, aif_profile_str(p, n->name),
+			       file, n->line);
+		between = ", inlined into ";
 	}
-	return r < 0 ? r : instruction_add(l, f);
+	return *between ? label_add(l, AIF_TREE_LINE, AIF_FOLD_SHOW) : 0;
+}
+
+static int device_add(struct aif_frame_labels *l, uint32_t frame)
+{
+	uint32_t first = l->names[frame], end = l->names[frame + 1];
+	int r = 0;
+
+	for (uint32_t i = first; r == 0 && i < end; i++)
+		r = function_add(l, &l->p->frame_names[i]);
+	if (r == 0)
+		r = line_add(l, first, end);
+	return r < 0 ? r : instruction_add(l, &l->p->frames[frame]);
 }
 
 /* ---- asking -------------------------------------------------------------------------------------- */
@@ -389,6 +415,34 @@ const struct aif_frame_label *aif_frame_labels_get(struct aif_frame_labels *l, u
 	return &l->labels[f->first];
 }
 
+/* The name may have a word about how it was found behind it, in brackets. */
+static bool is_kernel_itself(const struct aif_frame_labels *l, const struct aif_frame_label *label,
+			     const char *kernel)
+{
+	size_t len, kernel_len = strlen(kernel);
+	const char *text = label->full == AIF_STR_NONE
+				   ? aif_tree_text(l->tree, label->name, &len)
+				   : aif_strset_get(&l->tree->full, label->full, &len);
+
+	return len >= kernel_len && !memcmp(text, kernel, kernel_len) &&
+	       (len == kernel_len || !strncmp(text + kernel_len, " (", 2));
+}
+
+const struct aif_frame_label *aif_frame_labels_inside(struct aif_frame_labels *l, uint32_t frame,
+						      uint32_t kernel, size_t *ret_len)
+{
+	const struct aif_profile *p = l->p;
+	const struct aif_frame_label *label = aif_frame_labels_get(l, frame, ret_len);
+
+	if (label && *ret_len > 1 && kernel < p->kernels_len &&
+	    aif_tree_type_of(l->tree, label->name) == AIF_TREE_KERNEL &&
+	    is_kernel_itself(l, label, aif_profile_str(p, p->kernels[kernel].name))) {
+		label++;
+		--*ret_len;
+	}
+	return label;
+}
+
 int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigned kind,
 			    struct aif_frame_label *ret)
 {
@@ -408,6 +462,8 @@ int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigne
 		name = aif_profile_str(p, k->name);
 		if (l->opts.detail == AIF_NAME_NORMAL && k->short_name != AIF_NONE)
 			aif_buf_puts(&l->label, aif_profile_str(p, k->short_name));
+		else if (l->opts.detail == AIF_NAME_NORMAL)
+			aif_kernel_name(name, strlen(name), 0, &l->label);
 		else
 			aif_name_short(name, strlen(name), l->opts.detail, &l->label);
 		aif_buf_puts(&l->full, name);
@@ -415,6 +471,25 @@ int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigne
 		aif_buf_puts(&l->label, "[unknown kernel]");
 	}
 	r = label_add(l, type, AIF_FOLD_SHOW);
+	if (r == 0)
+		*ret = l->labels[before];
+	l->labels_len = before;
+	return r;
+}
+
+int aif_frame_labels_reason(struct aif_frame_labels *l, uint32_t reason,
+			    struct aif_frame_label *ret)
+{
+	const char *text = aif_profile_str(l->p, reason);
+	size_t before = l->labels_len, len = strlen(text);
+	int r;
+
+	label_begin(l);
+	if (l->opts.detail != AIF_NAME_FULL)
+		len = aif_stall_base(text, len, NULL);
+	aif_buf_append(&l->label, text, len);
+	aif_buf_puts(&l->full, aif_stall_find(text, len)->meaning);
+	r = label_add(l, AIF_TREE_STALL, AIF_FOLD_SHOW);
 	if (r == 0)
 		*ret = l->labels[before];
 	l->labels_len = before;

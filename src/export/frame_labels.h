@@ -17,6 +17,23 @@ struct aif_frame_label {
 	enum aif_fold_action action;
 };
 
+/* Where a walk from a stack's root on has got to, for the rules that ask what is shown before a frame. */
+struct aif_frame_fold {
+	uint32_t module; /* of the last frame that is shown, AIF_NONE if it is not native code */
+	unsigned type;   /* its enum aif_tree_type; AIF_TREE_ROOT: nothing is shown yet */
+	bool is_started; /* something but the start of a process or thread was there */
+};
+#define AIF_FRAME_FOLD_ROOT ((struct aif_frame_fold){.module = AIF_NONE, .type = AIF_TREE_ROOT})
+
+/* What becomes of the next label, which is of `type`: AIF_FOLD_SHOW, _HIDE or _START; *f is moved on. */
+enum aif_fold_action aif_frame_fold(struct aif_frame_fold *f, const struct aif_frame_label *l,
+				    unsigned type);
+
+/* Stacks that are not exact stand on a word that says so: by enum aif_stack_flag, NULL = exact. */
+#define AIF_STACK_FLAVOURS 4
+const char *aif_stack_mark(unsigned flags);
+#define AIF_STACK_UNKNOWN "[no stack]"
+
 struct aif_frame_labels;
 
 struct aif_frame_labels_opts {
@@ -30,11 +47,20 @@ int aif_frame_labels_new(const struct aif_profile *p, struct aif_tree *t,
 void aif_frame_labels_free(struct aif_frame_labels *l);
 
 /* The labels of a frame, outermost first. A host frame has its function and what is inlined into it; a
- * device frame its source lines, if known, and its instruction. At least one; NULL when memory runs
- * out. Valid until the next call. */
+ * device frame its function and what is inlined into it, its source line, if known, and its instruction. At
+ * least one; NULL when memory runs out. Valid until the next call. */
 const struct aif_frame_label *aif_frame_labels_get(struct aif_frame_labels *l, uint32_t frame,
 						   size_t *ret_len);
 
+/* The labels of a device frame as they stand on that of `kernel`: without the kernel's own function. */
+const struct aif_frame_label *aif_frame_labels_inside(struct aif_frame_labels *l, uint32_t frame,
+						      uint32_t kernel, size_t *ret_len);
+
 /* A kernel, or the kind of a transfer: "[read]". */
 int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigned kind,
+			    struct aif_frame_label *ret);
+
+/* Why it stalled (a string of the profile), what that means in .full. Hidden and exposed are one, but in full
+ * detail. */
+int aif_frame_labels_reason(struct aif_frame_labels *l, uint32_t reason,
 			    struct aif_frame_label *ret);

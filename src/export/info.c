@@ -27,6 +27,7 @@ static void conservation(const struct aif_conservation *c, struct aif_buf *out)
 	line_ns(out, "elapsed x devices", c->elapsed_ns * c->devices);
 	line_ns(out, "  = busy", c->busy_ns);
 	line_ns(out, "  + idle", c->idle_ns);
+	line_ns(out, "  + not collected", c->uncollected_ns);
 	line_ns(out, "sum of durations", c->durations_ns);
 	line_ns(out, "  = busy", c->busy_ns);
 	line_ns(out, "  + overlap", c->overlap_ns);
@@ -36,9 +37,11 @@ static void conservation(const struct aif_conservation *c, struct aif_buf *out)
 	line_count(out, "  + dropped", c->samples_dropped);
 	line_count(out, "  + outside of executions", c->samples_outside);
 	line_count(out, "  + in what was not captured", c->samples_off);
+	line_count(out, "  + in flight at begin or stop", c->samples_in_flight);
 	line_count(out, "launches", c->launches);
 	line_count(out, "  = joined", c->joined);
-	line_count(out, "  + unfinished", c->unfinished);
+	line_count(out, "  + in flight at the stop", c->unfinished);
+	line_count(out, "  + never heard of again", c->untold);
 	line_count(out, "  + lost", c->lost);
 	line_count(out, "  + left out (--overhead)", c->uncaptured);
 	line_count(out, "executions without launch", c->executions_unjoined);

@@ -218,7 +218,7 @@ static size_t qualifiers_len(struct text t, size_t at, bool *ret_is_list)
 static void drop_parameters(struct text t, const uint32_t *close, struct aif_buf *ret)
 {
 	size_t begin = ret->len, name = begin, skip;
-	bool had_list = false;
+	bool had_list = false, is_cut = false;
 
 	for (size_t at = 0; at < t.n && !ret->failed;) {
 		char c = t.p[at];
@@ -232,8 +232,11 @@ static void drop_parameters(struct text t, const uint32_t *close, struct aif_buf
 		if ((end = close[at]) == 0) {
 			aif_buf_putc(ret, c);
 			at++;
-			if (c == ' ' && !had_list)
-				name = ret->len; /* what came before may be a return type */
+			/* What came before may be a return type; behind a bracket that was cut off with
+			 * what it holds, it may be anything. */
+			is_cut |= c && strchr("(<{[", c);
+			if (c == ' ' && !had_list && !is_cut)
+				name = ret->len;
 			continue;
 		}
 		if (c == '{' && begins(t, at, "{lambda(")) {
@@ -292,8 +295,7 @@ static void collapse(struct text t, const uint32_t *close, size_t deepest, struc
 	}
 }
 
-/* Cuts the text from `begin` on to `max` bytes, not within a character. */
-static void cut(struct aif_buf *b, size_t begin, size_t max)
+void aif_name_cut(struct aif_buf *b, size_t begin, size_t max)
 {
 	size_t keep = begin + max - 3;
 
@@ -305,46 +307,59 @@ static void cut(struct aif_buf *b, size_t begin, size_t max)
 	aif_buf_puts(b, "...");
 }
 
+uint32_t *aif_name_closings(const char *name, size_t n)
+{
+	return find_closings((struct text){name, n});
+}
+
+void aif_name_bare(const char *name, size_t n, struct aif_buf *ret)
+{
+	struct aif_buf plain = {0};
+	struct text t = {name, n};
+	uint32_t *close;
+
+	replace(t, &plain);
+	t = (struct text){(char *)plain.data, plain.len};
+	/* "[libfoo.so+0x10]" and the like are no functions. */
+	if (n && name[0] == '[') {
+		aif_buf_append(ret, t.p, t.n);
+	} else {
+		close = find_closings(t);
+		if (close)
+			drop_parameters(t, close, ret);
+		ret->failed |= plain.failed || !close;
+		free(close);
+	}
+	aif_buf_finish(&plain);
+}
+
 void aif_name_short(const char *name, size_t n, enum aif_name_detail detail, struct aif_buf *ret)
 {
-	struct aif_buf plain = {0}, bare = {0};
-	struct text t = {name, n};
+	struct aif_buf bare = {0};
 	size_t begin = ret->len;
-	uint32_t *close = NULL;
+	struct text t;
+	uint32_t *close;
 
 	if (detail != AIF_NAME_BRIEF && detail != AIF_NAME_NORMAL) {
 		aif_buf_append(ret, name, n);
 		return;
 	}
-	replace(t, &plain);
-	t = (struct text){(char *)plain.data, plain.len};
-	/* "[libfoo.so+0x10]" and the like are no functions. */
-	if (n && name[0] != '[') {
-		close = find_closings(t);
-		if (!close)
-			goto fail;
-		drop_parameters(t, close, &bare);
-		free(close);
-		t = (struct text){(char *)bare.data, bare.len};
-	}
+	aif_name_bare(name, n, &bare);
+	t = (struct text){(char *)bare.data, bare.len};
 	close = find_closings(t);
-	if (!close || plain.failed || bare.failed)
-		goto fail;
-	for (size_t deepest = MAX_DEPTH;; deepest--) {
-		ret->len = begin;
-		collapse(t, close, deepest, ret);
-		if (ret->failed || ret->len - begin <= limits[detail].templates || deepest == 0)
-			break;
-	}
-	cut(ret, begin, limits[detail].all);
-out:
+	if (close && !bare.failed) {
+		for (size_t deepest = MAX_DEPTH;; deepest--) {
+			ret->len = begin;
+			collapse(t, close, deepest, ret);
+			if (ret->failed || ret->len - begin <= limits[detail].templates ||
+			    deepest == 0)
+				break;
+		}
+		aif_name_cut(ret, begin, limits[detail].all);
+	} else
+		ret->failed = true;
 	free(close);
-	aif_buf_finish(&plain);
 	aif_buf_finish(&bare);
-	return;
-fail:
-	ret->failed = true;
-	goto out;
 }
 
 /* The length of the valid UTF-8 character at p, 0 if there is none, and its code point. */

@@ -14,6 +14,16 @@ enum aif_name_detail {
  * templates, tags, hashes. What is no C++ comes out as it is, but for suffixes and length. */
 void aif_name_short(const char *name, size_t n, enum aif_name_detail detail, struct aif_buf *ret);
 
+/* The same with all template arguments and of any length. */
+void aif_name_bare(const char *name, size_t n, struct aif_buf *ret);
+
+/* For each bracket of a name where it closes, 0 = it is none or does not; for free(), NULL when memory runs
+ * out. */
+uint32_t *aif_name_closings(const char *name, size_t n);
+
+/* Cuts the text from `begin` on to `max` bytes, not within a character. */
+void aif_name_cut(struct aif_buf *b, size_t begin, size_t max);
+
 /* Appends any bytes as valid UTF-8 that shows on one line: invalid bytes become U+FFFD, control
  * characters their pictures (U+2400...), characters that change the direction of text or break
  * lines U+FFFD. What XML forbids is not among the result. */

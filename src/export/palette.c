@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/palette.h"
 
-#include "export/glob.h"
+#include "export/stall_rules.h"
 
 /* Black text has a contrast of at least 4.5 on each of these (WCAG AA). */
 enum {
 	STALL_MEMORY = AIF_TREE_TYPE_COUNT,
-	STALL_PIPE,
+	STALL_EXECUTION,
 	STALL_SYNC,
 	STALL_FETCH,
 	STALL_ISSUED,
+};
+static const uint8_t stall_colours[AIF_STALL_CLASS_COUNT] = {
+	[AIF_STALL_MEMORY] = STALL_MEMORY, [AIF_STALL_EXECUTION] = STALL_EXECUTION,
+	[AIF_STALL_SYNC] = STALL_SYNC,     [AIF_STALL_FETCH] = STALL_FETCH,
+	[AIF_STALL_ISSUE] = STALL_ISSUED,  [AIF_STALL_OTHER] = AIF_TREE_STALL,
 };
 
 static const struct aif_palette_colour colours[] = {
@@ -26,43 +31,10 @@ static const struct aif_palette_colour colours[] = {
 	[AIF_TREE_STALL] = {"other stall", "so", {176, 176, 190}, {198, 198, 210}},
 	[AIF_TREE_MARK] = {"note", "n", {190, 190, 190}, {204, 204, 204}},
 	[STALL_MEMORY] = {"memory stall", "sm", {196, 128, 214}, {220, 164, 232}},
-	[STALL_PIPE] = {"pipe stall", "sp", {150, 190, 90}, {180, 212, 126}},
+	[STALL_EXECUTION] = {"execution stall", "sp", {150, 190, 90}, {180, 212, 126}},
 	[STALL_SYNC] = {"sync stall", "sy", {204, 168, 110}, {224, 194, 144}},
 	[STALL_FETCH] = {"fetch stall", "sf", {170, 176, 120}, {194, 200, 150}},
 	[STALL_ISSUED] = {"issued", "si", {126, 206, 126}, {160, 226, 160}},
-};
-
-/* Stall reasons as NVIDIA's and Intel's hardware have them, the vendor's prefix taken off; the first
- * that matches. */
-static const struct {
-	const char *pattern;
-	int colour;
-} stalls[] = {
-	{"*selected*", STALL_ISSUED},
-	{"active", STALL_ISSUED},
-	{"*long_scoreboard*", STALL_MEMORY},
-	{"*memory*", STALL_MEMORY},
-	{"*throttle*", STALL_MEMORY},
-	{"*drain*", STALL_MEMORY},
-	{"*imc*", STALL_MEMORY},
-	{"*constant*", STALL_MEMORY},
-	{"*texture*", STALL_MEMORY},
-	{"sbid", STALL_MEMORY},
-	{"send", STALL_MEMORY},
-	{"*barrier*", STALL_SYNC},
-	{"*membar*", STALL_SYNC},
-	{"*sync*", STALL_SYNC},
-	{"*sleep*", STALL_SYNC},
-	{"*no_inst*", STALL_FETCH},
-	{"*inst_fetch*", STALL_FETCH},
-	{"*branch*", STALL_FETCH},
-	{"control", STALL_FETCH},
-	{"*wait*", STALL_PIPE},
-	{"*pipe*", STALL_PIPE},
-	{"*short_scoreboard*", STALL_PIPE},
-	{"*execution*", STALL_PIPE},
-	{"*dispatch*", STALL_PIPE},
-	{"dist_acc", STALL_PIPE},
 };
 
 const struct aif_palette_colour *aif_palette(size_t *ret_len)
@@ -77,9 +49,7 @@ size_t aif_palette_of(unsigned type, const char *text, size_t len)
 
 	assert(base < AIF_TREE_TYPE_COUNT);
 	if (base == AIF_TREE_STALL)
-		for (size_t i = 0; i < AIF_ARRAY_LEN(stalls); i++)
-			if (aif_glob(stalls[i].pattern, text, len, NULL))
-				return (size_t)stalls[i].colour;
+		return stall_colours[aif_stall_find(text, len)->of];
 	return base;
 }
 

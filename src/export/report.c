@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/report.h"
 
-#include "export/frame_type.h"
+#include "export/filter.h"
+#include "export/stack_names.h"
+#include "export/stalls.h"
 #include "profile/file.h"
 
 #include <errno.h>
@@ -10,49 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where there is no name. */
-static void place_put(const struct aif_profile *p, const struct aif_frame *f, struct aif_buf *b)
-{
-	const char *path =
-		f->module == AIF_NONE ? "?" : aif_profile_str(p, p->modules[f->module].path);
-
-	if (strrchr(path, '/'))
-		path = strrchr(path, '/') + 1;
-	if (!strcmp(path, "[jit]"))
-		aif_buf_printf(b, "[jit 0x%" PRIx64 "]", f->address);
-	else
-		aif_buf_printf(b, "[%s+0x%" PRIx64 "]", path, f->address);
-}
-
-void aif_report_frame(const struct aif_profile *p, uint32_t frame, struct aif_buf *b)
-{
-	const struct aif_frame_name *name = aif_profile_frame_name(p, frame);
-
-	if (name)
-		aif_buf_puts(b, aif_profile_str(p, name->name));
-	else
-		place_put(p, &p->frames[frame], b);
-}
-
-static bool is_api_frame(const struct aif_profile *p, uint32_t frame)
-{
-	uint32_t module = p->frames[frame].module;
-	const struct aif_frame_name *name = aif_profile_frame_name(p, frame);
-	const char *text = name ? aif_profile_str(p, name->name) : "";
-
-	return module != AIF_NONE &&
-	       aif_frame_type_native(text, strlen(text),
-				     aif_profile_str(p, p->modules[module].path)) == AIF_TREE_API;
-}
-
-void aif_report_caller(const struct aif_profile *p, uint32_t stack, struct aif_buf *b)
-{
-	for (uint32_t s = stack; s != AIF_NONE; s = p->stacks[s].parent)
-		if (p->stacks[s].frame != AIF_NONE && !is_api_frame(p, p->stacks[s].frame)) {
-			aif_report_frame(p, p->stacks[s].frame, b);
-			return;
-		}
-}
+/* On one line of a terminal. */
+#define SHOWN_PROCESSES ((size_t)4)
 
 const char *aif_report_kernel(const struct aif_profile *p, uint32_t kind, uint32_t kernel,
 			      char space[64])
@@ -63,228 +24,393 @@ const char *aif_report_kernel(const struct aif_profile *p, uint32_t kind, uint32
 	return space;
 }
 
+const char *aif_report_kernel_short(const struct aif_profile *p, uint32_t kind, uint32_t kernel,
+				    char space[64])
+{
+	if (kind == AIF_LAUNCH_KERNEL && kernel != AIF_NONE &&
+	    p->kernels[kernel].short_name != AIF_NONE)
+		return aif_profile_str(p, p->kernels[kernel].short_name);
+	return aif_report_kernel(p, kind, kernel, space);
+}
+
+/* What all tables are made from. */
+struct report {
+	const struct aif_profile *p;
+	const struct aif_attribution *a;
+	const struct aif_report_opts *o;
+	struct aif_regex kernel;
+	struct aif_stack_names *names;
+	struct aif_table *t;
+	struct aif_buf text;
+	struct aif_strset lines; /* of stacks */
+};
+
+static bool is_asked_kernel(const struct report *r, uint32_t kind, uint32_t kernel)
+{
+	return !r->kernel.is_set || aif_filter_kernel(&r->kernel, r->p, kind, kernel);
+}
+
+static void process_cell(struct report *r, uint32_t process)
+{
+	aif_table_number(r->t, process == AIF_NONE ? 0 : r->p->processes[process].pid);
+}
+
+/* In full for programs, which may look for it in other tables. */
+static void kernel_cell(struct report *r, uint32_t kind, uint32_t kernel)
+{
+	bool is_full = r->o->format != AIF_TABLE_PLAIN || r->o->detail == AIF_NAME_FULL;
+	char space[64];
+
+	aif_table_text(r->t, (is_full ? aif_report_kernel
+				      : aif_report_kernel_short)(r->p, kind, kernel, space));
+}
+
+static void caller_cell(struct report *r, uint32_t stack)
+{
+	const char *caller = aif_stack_names_caller(r->names, stack);
+
+	r->t->failed |= !caller;
+	aif_table_text(r->t, caller ? caller : "");
+}
+
 struct sums {
 	uint64_t wall, time, launches, samples, bytes;
-	uint32_t kind, kernel, stack, device;
+	uint64_t widest; /* wall of .stack, the one with the most of it */
+	uint32_t kind, kernel, stack, process;
 	double variance; /* of time */
 };
 
-/* Adds the attribution's rows up by what `key` says. */
-static struct sums *sum_up(const struct aif_attribution *a,
-			   uint64_t (*key)(const struct aif_attribution_row *), size_t *ret_len)
+/* Keys of two numbers, of which the first has 64 bits, as one: dense numbers of the first ones. */
+static int key_of(struct aif_map *first_ids, uint64_t first, uint32_t second, uint64_t *ret)
 {
+	uint64_t id;
+
+	if (!aif_map_get(first_ids, first, &id)) {
+		id = first_ids->len;
+		if (aif_map_put(first_ids, first, id) < 0)
+			return -ENOMEM;
+	}
+	*ret = id << 32 | second;
+	return 0;
+}
+
+static int add_stack(struct aif_map *by_stack, struct sums *s, uint64_t id,
+		     const struct aif_attribution_row *row)
+{
+	uint64_t key = id << 32 | row->stack, wall = 0;
+
+	aif_map_get(by_stack, key, &wall);
+	wall += row->wall_ns;
+	if (wall > s->widest) {
+		s->widest = wall;
+		s->stack = row->stack;
+	}
+	return aif_map_put(by_stack, key, wall);
+}
+
+/* Adds the attribution's rows up by process and what `key` says. 0 or -errno; *ret is freed. */
+static int sum_up(struct report *r,
+		  int (*key)(struct report *, const struct aif_attribution_row *, uint64_t *),
+		  struct sums **ret, size_t *ret_len)
+{
+	const struct aif_attribution *a = r->a;
 	struct sums *sums = calloc(AIF_MAX(a->rows_len, 1), sizeof(*sums));
-	struct aif_map ids = {0};
+	struct aif_map ids = {0}, keys = {0}, by_stack = {0};
 	size_t len = 0;
+	int e = sums ? 0 : -ENOMEM;
 
-	for (size_t i = 0; sums && i < a->rows_len; i++) {
-		const struct aif_attribution_row *r = &a->rows[i];
-		uint64_t id, k = key(r);
+	for (size_t i = 0; !e && i < a->rows_len; i++) {
+		const struct aif_attribution_row *row = &a->rows[i];
+		uint64_t id, k;
 
-		if (k == UINT64_MAX)
+		if (!is_asked_kernel(r, row->kind, row->kernel))
 			continue;
+		e = key(r, row, &k);
+		if (e == -ENOENT) {
+			e = 0;
+			continue;
+		}
+		if (!e)
+			e = key_of(&keys, k, row->process, &k);
+		if (e)
+			break;
 		if (!aif_map_get(&ids, k, &id)) {
 			id = len++;
-			aif_map_put(&ids, k, id);
-			sums[id] = (struct sums){.kind = r->kind,
-						 .kernel = r->kernel,
-						 .stack = r->stack,
-						 .device = r->device};
+			e = aif_map_put(&ids, k, id);
+			sums[id] = (struct sums){.kind = row->kind,
+						 .kernel = row->kernel,
+						 .stack = row->stack,
+						 .process = row->process};
 		}
-		sums[id].wall += r->wall_ns;
-		sums[id].time += r->time_ns;
-		sums[id].launches += r->launches;
-		sums[id].samples += r->samples;
-		sums[id].bytes += r->bytes;
-		sums[id].variance += (double)r->error_ns * (double)r->error_ns;
+		e = add_stack(&by_stack, &sums[id], id, row);
+		sums[id].wall += row->wall_ns;
+		sums[id].time += row->time_ns;
+		sums[id].launches += row->launches;
+		sums[id].samples += row->samples;
+		sums[id].bytes += row->bytes;
+		sums[id].variance += (double)row->error_ns * (double)row->error_ns;
 	}
 	aif_map_finish(&ids);
+	aif_map_finish(&keys);
+	aif_map_finish(&by_stack);
+	if (e) {
+		free(sums);
+		return e;
+	}
+	*ret = sums;
 	*ret_len = len;
-	return sums;
+	return 0;
 }
 
-static uint64_t kernel_key(const struct aif_attribution_row *r)
+/* Kernels of one name are one, whichever program each is of. */
+static uint32_t work_of(const struct report *r, const struct aif_attribution_row *row)
 {
-	return r->kind == AIF_LAUNCH_KERNEL ? r->kernel : UINT64_C(1) << 32 | r->kind;
+	return row->kind == AIF_LAUNCH_KERNEL && row->kernel != AIF_NONE
+		       ? r->p->kernels[row->kernel].name
+		       : ~row->kind;
 }
-static uint64_t stack_key(const struct aif_attribution_row *r)
+static int kernel_key(struct report *r, const struct aif_attribution_row *row, uint64_t *ret)
 {
-	return (uint64_t)r->stack << 32 | (r->kind == AIF_LAUNCH_KERNEL ? r->kernel : ~r->kind);
+	*ret = work_of(r, row);
+	return 0;
 }
-static uint64_t copy_key(const struct aif_attribution_row *r)
+/* The text's number, in the upper half of a key. */
+static int text_key(struct report *r, const char *text, size_t len, uint32_t work, uint64_t *ret)
 {
-	return r->kind == AIF_LAUNCH_KERNEL ? UINT64_MAX : (uint64_t)r->stack << 32 | r->kind;
+	uint32_t id = aif_strset_put(&r->lines, text, len);
+
+	*ret = (uint64_t)id << 32 | work;
+	return id == AIF_STR_NONE ? -ENOMEM : 0;
+}
+/* Stacks that are folded to the same text are one. */
+static int stack_key(struct report *r, const struct aif_attribution_row *row, uint64_t *ret)
+{
+	aif_buf_clear(&r->text);
+	if (aif_stack_names_line(r->names, row->stack, &r->text) < 0)
+		return -ENOMEM;
+	return text_key(r, aif_buf_str(&r->text), r->text.len, work_of(r, row), ret);
+}
+static int copy_key(struct report *r, const struct aif_attribution_row *row, uint64_t *ret)
+{
+	const char *caller;
+
+	if (row->kind == AIF_LAUNCH_KERNEL)
+		return -ENOENT;
+	caller = aif_stack_names_caller(r->names, row->stack);
+	return caller ? text_key(r, caller, strlen(caller), row->kind, ret) : -ENOMEM;
+}
+
+static void init(struct report *r, const struct aif_table_column *columns, size_t n)
+{
+	struct aif_buf several = {0};
+
+	aif_table_init(r->t, columns, n);
+	aif_report_processes(r->p, r->a, &several);
+	if (!several.len)
+		r->t->hidden = UINT64_C(1) << aif_table_column(r->t, "process");
+	aif_buf_finish(&several);
 }
 
 static const struct aif_table_column kernel_columns[] = {
 	{"wall_share", AIF_TABLE_SHARE}, {"wall", AIF_TABLE_NS},        {"time", AIF_TABLE_NS},
 	{"error", AIF_TABLE_NS},         {"launches", AIF_TABLE_COUNT}, {"average", AIF_TABLE_NS},
-	{"samples", AIF_TABLE_COUNT},    {"kernel", AIF_TABLE_TEXT},
+	{"samples", AIF_TABLE_COUNT},    {"process", AIF_TABLE_ID},     {"kernel", AIF_TABLE_TEXT},
+	{"caller", AIF_TABLE_TEXT},
 };
 
-static int kernels(const struct aif_profile *p, const struct aif_attribution *a,
-		   struct aif_table *t)
+static int kernels(struct report *r)
 {
+	struct sums *s;
 	size_t n;
-	struct sums *s = sum_up(a, kernel_key, &n);
-	char space[64];
+	int e = sum_up(r, kernel_key, &s, &n);
 
-	if (!s)
-		return -ENOMEM;
-	aif_table_init(t, kernel_columns, AIF_ARRAY_LEN(kernel_columns));
+	if (e)
+		return e;
+	init(r, kernel_columns, AIF_ARRAY_LEN(kernel_columns));
 	for (size_t i = 0; i < n; i++) {
-		aif_table_number(t, aif_share_ppm(s[i].wall, a->conservation.busy_ns));
-		aif_table_number(t, s[i].wall);
-		aif_table_number(t, s[i].time);
-		aif_table_number(t, (uint64_t)sqrt(s[i].variance));
-		aif_table_number(t, s[i].launches);
-		aif_table_number(t, s[i].launches ? s[i].time / s[i].launches : 0);
-		aif_table_number(t, s[i].samples);
-		aif_table_text(t, aif_report_kernel(p, s[i].kind, s[i].kernel, space));
+		aif_table_number(r->t, aif_share_ppm(s[i].wall, r->a->conservation.busy_ns));
+		aif_table_number(r->t, s[i].wall);
+		aif_table_number(r->t, s[i].time);
+		aif_table_number(r->t, (uint64_t)sqrt(s[i].variance));
+		aif_table_number(r->t, s[i].launches);
+		aif_table_number(r->t, s[i].launches ? s[i].time / s[i].launches : 0);
+		aif_table_number(r->t, s[i].samples);
+		process_cell(r, s[i].process);
+		kernel_cell(r, s[i].kind, s[i].kernel);
+		caller_cell(r, s[i].stack);
 	}
 	free(s);
-	return aif_table_sort(t, 1);
+	return aif_table_sort(r->t, 1);
 }
 
 static const struct aif_table_column stack_columns[] = {
 	{"wall_share", AIF_TABLE_SHARE}, {"wall", AIF_TABLE_NS},        {"time", AIF_TABLE_NS},
-	{"error", AIF_TABLE_NS},         {"launches", AIF_TABLE_COUNT}, {"kernel", AIF_TABLE_TEXT},
-	{"stack", AIF_TABLE_TEXT},
+	{"error", AIF_TABLE_NS},         {"launches", AIF_TABLE_COUNT}, {"process", AIF_TABLE_ID},
+	{"kernel", AIF_TABLE_TEXT},      {"stack", AIF_TABLE_TEXT},
 };
 
-#define CALLED_BY " < "
-
-static void stack_text(const struct aif_profile *p, uint32_t stack, struct aif_buf *b)
+static int stacks(struct report *r)
 {
-	aif_buf_clear(b);
-	for (uint32_t s = stack; s != AIF_NONE; s = p->stacks[s].parent) {
-		uint32_t frame = p->stacks[s].frame;
-		const struct aif_frame_name *first = p->frame_names, *name;
-
-		if (frame == AIF_NONE)
-			continue;
-		if (b->len)
-			aif_buf_puts(b, CALLED_BY);
-		aif_report_frame(p, frame, b);
-		/* The innermost function was inlined into the ones before it. */
-		for (name = aif_profile_frame_name(p, frame);
-		     name && name > first && name[-1].frame == frame; name--) {
-			aif_buf_puts(b, CALLED_BY);
-			aif_buf_puts(b, aif_profile_str(p, name[-1].name));
-		}
-	}
-}
-
-static int stacks(const struct aif_profile *p, const struct aif_attribution *a, struct aif_table *t)
-{
-	struct aif_buf text = {0};
+	struct sums *s;
 	size_t n;
-	struct sums *s = sum_up(a, stack_key, &n);
-	char space[64];
+	int e = sum_up(r, stack_key, &s, &n);
 
-	if (!s)
-		return -ENOMEM;
-	aif_table_init(t, stack_columns, AIF_ARRAY_LEN(stack_columns));
-	for (size_t i = 0; i < n; i++) {
-		aif_table_number(t, aif_share_ppm(s[i].wall, a->conservation.busy_ns));
-		aif_table_number(t, s[i].wall);
-		aif_table_number(t, s[i].time);
-		aif_table_number(t, (uint64_t)sqrt(s[i].variance));
-		aif_table_number(t, s[i].launches);
-		aif_table_text(t, aif_report_kernel(p, s[i].kind, s[i].kernel, space));
-		stack_text(p, s[i].stack, &text);
-		aif_table_text(t, aif_buf_str(&text));
+	if (e)
+		return e;
+	init(r, stack_columns, AIF_ARRAY_LEN(stack_columns));
+	for (size_t i = 0; i < n && !e; i++) {
+		aif_table_number(r->t, aif_share_ppm(s[i].wall, r->a->conservation.busy_ns));
+		aif_table_number(r->t, s[i].wall);
+		aif_table_number(r->t, s[i].time);
+		aif_table_number(r->t, (uint64_t)sqrt(s[i].variance));
+		aif_table_number(r->t, s[i].launches);
+		process_cell(r, s[i].process);
+		kernel_cell(r, s[i].kind, s[i].kernel);
+		aif_buf_clear(&r->text);
+		e = aif_stack_names_line(r->names, s[i].stack, &r->text);
+		aif_table_text(r->t, aif_buf_str(&r->text));
 	}
 	free(s);
-	aif_buf_finish(&text);
-	return aif_table_sort(t, 1);
+	return e ? e : aif_table_sort(r->t, 1);
 }
 
 static const struct aif_table_column copy_columns[] = {
 	{"time", AIF_TABLE_NS},     {"copies", AIF_TABLE_COUNT},
 	{"bytes", AIF_TABLE_BYTES}, {"bytes_per_second", AIF_TABLE_BYTES},
-	{"kind", AIF_TABLE_TEXT},   {"caller", AIF_TABLE_TEXT},
+	{"process", AIF_TABLE_ID},  {"kind", AIF_TABLE_TEXT},
+	{"caller", AIF_TABLE_TEXT},
 };
 
-static int copies(const struct aif_profile *p, const struct aif_attribution *a, struct aif_table *t)
+static int copies(struct report *r)
 {
-	struct aif_buf caller = {0};
+	struct sums *s;
 	size_t n;
-	struct sums *s = sum_up(a, copy_key, &n);
+	int e = sum_up(r, copy_key, &s, &n);
 
-	if (!s)
-		return -ENOMEM;
-	aif_table_init(t, copy_columns, AIF_ARRAY_LEN(copy_columns));
+	if (e)
+		return e;
+	init(r, copy_columns, AIF_ARRAY_LEN(copy_columns));
 	for (size_t i = 0; i < n; i++) {
-		aif_table_number(t, s[i].time);
-		aif_table_number(t, s[i].launches);
-		aif_table_number(t, s[i].bytes);
+		aif_table_number(r->t, s[i].time);
+		aif_table_number(r->t, s[i].launches);
+		aif_table_number(r->t, s[i].bytes);
 		aif_table_number(
-			t,
+			r->t,
 			s[i].time ? (uint64_t)((double)s[i].bytes * 1e9 / (double)s[i].time) : 0);
-		aif_table_text(t, aif_launch_kind_name(s[i].kind));
-		aif_buf_clear(&caller);
-		aif_report_caller(p, s[i].stack, &caller);
-		aif_table_text(t, aif_buf_str(&caller));
+		process_cell(r, s[i].process);
+		aif_table_text(r->t, aif_launch_kind_name(s[i].kind));
+		caller_cell(r, s[i].stack);
 	}
 	free(s);
-	aif_buf_finish(&caller);
-	return aif_table_sort(t, 0);
+	return aif_table_sort(r->t, 0);
 }
 
 static const struct aif_table_column launch_columns[] = {
-	{"time", AIF_TABLE_NS},     {"tid", AIF_TABLE_COUNT},   {"kind", AIF_TABLE_TEXT},
-	{"bytes", AIF_TABLE_BYTES}, {"grid", AIF_TABLE_TEXT},   {"block", AIF_TABLE_TEXT},
-	{"kernel", AIF_TABLE_TEXT}, {"caller", AIF_TABLE_TEXT},
+	{"time", AIF_TABLE_AT},    {"process", AIF_TABLE_ID},  {"tid", AIF_TABLE_ID},
+	{"kind", AIF_TABLE_TEXT},  {"bytes", AIF_TABLE_BYTES}, {"grid", AIF_TABLE_TEXT},
+	{"block", AIF_TABLE_TEXT}, {"kernel", AIF_TABLE_TEXT}, {"caller", AIF_TABLE_TEXT},
 };
 
-struct launches_to {
-	const struct aif_profile *p;
-	struct aif_table *t;
-	struct aif_buf text;
-};
-
-static void shape_cell(struct launches_to *to, const uint32_t v[3])
+static void shape_cell(struct report *r, const uint32_t v[3])
 {
-	aif_buf_clear(&to->text);
+	aif_buf_clear(&r->text);
 	if (v && v[0])
-		aif_buf_printf(&to->text, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, v[0], v[1], v[2]);
-	aif_table_text(to->t, aif_buf_str(&to->text));
+		aif_buf_printf(&r->text, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, v[0], v[1], v[2]);
+	aif_table_text(r->t, aif_buf_str(&r->text));
+}
+
+static bool is_kept(const bool *keep, uint32_t id)
+{
+	return !keep || (id != AIF_NONE && keep[id]);
+}
+
+/* By the moment of the call: a launch has no other. */
+static bool is_asked_launch(const struct report *r, const struct aif_launch_row *row, uint64_t at)
+{
+	const struct aif_attribution_opts *w = r->o->which;
+	uint32_t process = row->thread == AIF_NONE ? AIF_NONE : r->p->threads[row->thread].process;
+
+	if (!is_asked_kernel(r, row->kind, row->kernel))
+		return false;
+	return !w || (is_kept(w->processes, process) && is_kept(w->threads, row->thread) &&
+		      is_kept(w->devices, row->device) && at >= w->from_ns &&
+		      (!w->to_ns || at < w->to_ns));
 }
 
 static int add_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 {
-	struct launches_to *to = arg;
-	const struct aif_profile *p = to->p;
-	char space[64];
+	struct report *r = arg;
+	const struct aif_profile *p = r->p;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct aif_launch_row *r = &rows[i];
-		const struct aif_shape *shape = r->shape == AIF_NONE ? NULL : &p->shapes[r->shape];
+		const struct aif_launch_row *row = &rows[i];
+		const struct aif_shape *shape =
+			row->shape == AIF_NONE ? NULL : &p->shapes[row->shape];
+		const struct aif_thread *thread =
+			row->thread == AIF_NONE ? NULL : &p->threads[row->thread];
+		uint64_t at = row->time > p->start_ns ? row->time - p->start_ns : 0;
 
-		aif_table_number(to->t, r->time - p->start_ns);
-		aif_table_number(to->t, r->thread == AIF_NONE ? 0 : p->threads[r->thread].tid);
-		aif_table_text(to->t, aif_launch_kind_name(r->kind));
-		aif_table_number(to->t, r->bytes);
-		shape_cell(to, shape ? shape->grid : NULL);
-		shape_cell(to, shape ? shape->block : NULL);
-		aif_table_text(to->t, aif_report_kernel(p, r->kind, r->kernel, space));
-		aif_buf_clear(&to->text);
-		aif_report_caller(p, r->stack, &to->text);
-		aif_table_text(to->t, aif_buf_str(&to->text));
+		if (!is_asked_launch(r, row, at))
+			continue;
+		aif_table_number(r->t, at);
+		process_cell(r, thread ? thread->process : AIF_NONE);
+		aif_table_number(r->t, thread ? thread->tid : 0);
+		aif_table_text(r->t, aif_launch_kind_name(row->kind));
+		aif_table_number(r->t, row->bytes);
+		shape_cell(r, shape ? shape->grid : NULL);
+		shape_cell(r, shape ? shape->block : NULL);
+		kernel_cell(r, row->kind, row->kernel);
+		caller_cell(r, row->stack);
 	}
-	return to->t->failed ? -ENOMEM : 0;
+	return r->t->failed ? -ENOMEM : 0;
 }
 
-static int launches(const struct aif_profile *p, struct aif_table *t)
+static int launches(struct report *r)
 {
-	struct launches_to to = {.p = p, .t = t};
-	int r;
+	init(r, launch_columns, AIF_ARRAY_LEN(launch_columns));
+	return aif_profile_launches(r->p, add_launches, r, NULL);
+}
 
-	aif_table_init(t, launch_columns, AIF_ARRAY_LEN(launch_columns));
-	r = aif_profile_launches(p, add_launches, &to, NULL);
-	aif_buf_finish(&to.text);
-	return r;
+struct share {
+	uint64_t wall;
+	uint32_t process;
+};
+
+static int by_wall(const void *pa, const void *pb)
+{
+	const struct share *a = pa, *b = pb;
+
+	if (a->wall != b->wall)
+		return a->wall > b->wall ? -1 : 1;
+	return a->process < b->process ? -1 : a->process > b->process;
+}
+
+void aif_report_processes(const struct aif_profile *p, const struct aif_attribution *a,
+			  struct aif_buf *out)
+{
+	struct share *shares = calloc(p->processes_len + 1, sizeof(*shares));
+	uint64_t whole = 0;
+	size_t n = 0;
+
+	for (uint32_t i = 0; shares && i < p->processes_len; i++)
+		shares[i].process = i;
+	for (size_t i = 0; shares && i < a->rows_len; i++)
+		if (a->rows[i].process < p->processes_len) {
+			shares[a->rows[i].process].wall += a->rows[i].wall_ns;
+			whole += a->rows[i].wall_ns;
+		}
+	if (shares)
+		qsort(shares, p->processes_len, sizeof(*shares), by_wall);
+	while (shares && n < p->processes_len && shares[n].wall)
+		n++;
+	for (size_t i = 0; i < AIF_MIN(n, SHOWN_PROCESSES) && n > 1; i++) {
+		aif_buf_printf(out, "%s%" PRIu32 " ", i ? ", " : "",
+			       p->processes[shares[i].process].pid);
+		aif_human_share(out, aif_share_ppm(shares[i].wall, whole));
+	}
+	if (n > SHOWN_PROCESSES)
+		aif_buf_printf(out, ", and %zu more", n - SHOWN_PROCESSES);
+	free(shares);
 }
 
 static int unknown_column(const struct aif_table *t, const char *name, struct aif_err *err)
@@ -299,32 +425,73 @@ static int unknown_column(const struct aif_table *t, const char *name, struct ai
 	return -EINVAL;
 }
 
+static int stalls(struct report *r, struct aif_buf *out, struct aif_err *err)
+{
+	struct aif_stalls s;
+	int e = aif_stalls_init(&s, r->p, r->a);
+	size_t before = out->len;
+
+	if (e)
+		return e;
+	if (r->o->format != AIF_TABLE_PLAIN || r->o->sort)
+		aif_stalls_table(&s, &r->kernel,
+				 r->o->format != AIF_TABLE_PLAIN || r->o->detail == AIF_NAME_FULL,
+				 r->t);
+	else
+		aif_stalls_print(&s, r->a, &r->kernel, r->o->limit, r->o->detail, out);
+	if (!s.kernels_len)
+		e = aif_err_set(err, -ENODATA,
+				"report: no stall reasons in this profile: they come with a GPU's "
+				"instruction samples; see aiflame info");
+	else if (out->len == before && !r->t->cells_len)
+		e = aif_err_set(err, -ENODATA,
+				"report: --kernel '%s': no kernel with stall reasons matches",
+				r->o->kernel);
+	aif_stalls_finish(&s);
+	return e;
+}
+
+static int fill(struct report *r, struct aif_buf *out, struct aif_err *err)
+{
+	switch (r->o->kind) {
+	case AIF_REPORT_KERNELS:
+		return kernels(r);
+	case AIF_REPORT_STACKS:
+		return stacks(r);
+	case AIF_REPORT_COPIES:
+		return copies(r);
+	case AIF_REPORT_STALLS:
+		return stalls(r, out, err);
+	default:
+		return launches(r);
+	}
+}
+
 int aif_report_write(const struct aif_profile *p, const struct aif_attribution *a,
 		     const struct aif_report_opts *opts, struct aif_buf *out, struct aif_err *err)
 {
+	/* Callers are found by what is folded away. */
+	enum aif_name_detail detail =
+		opts->kind == AIF_REPORT_STACKS ? opts->detail : AIF_NAME_NORMAL;
 	struct aif_table t = {0};
-	int r;
+	struct report r = {.p = p, .a = a, .o = opts, .t = &t};
+	int e = aif_regex_init(&r.kernel, "--kernel", opts->kernel, err);
 
-	switch (opts->kind) {
-	case AIF_REPORT_KERNELS:
-		r = kernels(p, a, &t);
-		break;
-	case AIF_REPORT_STACKS:
-		r = stacks(p, a, &t);
-		break;
-	case AIF_REPORT_COPIES:
-		r = copies(p, a, &t);
-		break;
-	default:
-		r = launches(p, &t);
-	}
-	if (!r && opts->sort) {
+	if (!e)
+		e = aif_stack_names_new(p, detail, &r.names);
+	if (!e)
+		e = fill(&r, out, err);
+	if (!e && opts->sort) {
 		int column = aif_table_column(&t, opts->sort);
 
-		r = column < 0 ? unknown_column(&t, opts->sort, err) : aif_table_sort(&t, column);
+		e = column < 0 ? unknown_column(&t, opts->sort, err) : aif_table_sort(&t, column);
 	}
-	if (!r)
-		r = aif_table_print(&t, opts->format, opts->limit, out);
+	if (!e && t.width)
+		e = aif_table_print(&t, opts->format, opts->limit, out);
 	aif_table_finish(&t);
-	return r == -ENOMEM ? aif_err_set(err, r, "out of memory") : r;
+	aif_regex_finish(&r.kernel);
+	aif_stack_names_free(r.names);
+	aif_strset_finish(&r.lines);
+	aif_buf_finish(&r.text);
+	return e == -ENOMEM ? aif_err_set(err, e, "out of memory") : e;
 }

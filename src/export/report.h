@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "export/names.h"
 #include "export/table.h"
 #include "profile/attribution.h"
 
@@ -9,25 +10,33 @@ enum aif_report_kind {
 	AIF_REPORT_STACKS,
 	AIF_REPORT_COPIES,
 	AIF_REPORT_LAUNCHES,
+	AIF_REPORT_STALLS, /* plain and in its own order it is no table, but kernel by kernel */
 };
 struct aif_report_opts {
 	enum aif_report_kind kind;
 	enum aif_table_format format;
-	const char *sort; /* a column's name; NULL: the table's own order */
-	uint32_t limit;   /* 0 = all */
+	enum aif_name_detail detail; /* of stacks, and of kernels' names in plain tables */
+	const char *sort;            /* a column's name; NULL: the table's own order */
+	uint32_t limit;              /* 0 = all */
+	const char *kernel;          /* expression: only these; NULL: all */
+	const struct aif_attribution_opts
+		*which; /* what the attribution is of, for launches; NULL: all */
 };
 
-/* Appends the table. 0; -EINVAL with *err for an unknown column; -ENOMEM. */
+/* Appends the table. Plain ones have a column `process` if more than one has device work, the other
+ * formats always. 0; -EINVAL with *err for an unknown column or a wrong expression;
+ * -ENODATA with it where there are no stalls; -ENOMEM. */
 int aif_report_write(const struct aif_profile *p, const struct aif_attribution *a,
 		     const struct aif_report_opts *opts, struct aif_buf *out, struct aif_err *err);
-
-/* The name of a frame as tables show it: its innermost function, or [module+0xADDRESS]. */
-void aif_report_frame(const struct aif_profile *p, uint32_t frame, struct aif_buf *b);
-
-/* The application's function that launched from `stack`: the innermost frame that is not in an
- * accelerator runtime's library. "" if none. */
-void aif_report_caller(const struct aif_profile *p, uint32_t stack, struct aif_buf *b);
 
 /* What `kernel` of `kind` is called: the kernel's name, or "[read]". */
 const char *aif_report_kernel(const struct aif_profile *p, uint32_t kind, uint32_t kernel,
 			      char space[64]);
+/* The same in short, if aif_kernel_names_make was called. */
+const char *aif_report_kernel_short(const struct aif_profile *p, uint32_t kind, uint32_t kernel,
+				    char space[64]);
+
+/* Processes with device work, and what each had of it, widest first: "4711 60.0 %, 4712 40.0 %". Nothing is
+ * appended for less than two. */
+void aif_report_processes(const struct aif_profile *p, const struct aif_attribution *a,
+			  struct aif_buf *out);

@@ -4,16 +4,19 @@
 #include "export/cpu_totals.h"
 #include "export/names.h"
 #include "export/report.h"
+#include "export/stalls.h"
+#include "export/stack_names.h"
 #include "profile/file.h"
+#include "profile/gaps.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define TOP_KERNELS 5
-#define TOP_TROUBLE 3
-/* What a shell takes as it stands. */
-#define SHELL_PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-=:@%,"
+#define TOP_KERNELS    5
+#define TOP_TROUBLE    3
+#define KERNEL_COLUMNS 56
+#define CALLER_COLUMNS 60
 
 static void put_share(struct aif_buf *b, uint64_t part, uint64_t whole)
 {
@@ -27,17 +30,7 @@ static void put_command(struct aif_buf *out, const char *command, const char *pa
 	if (!strcmp(path, AIF_DEFAULT_FILE))
 		return;
 	aif_buf_putc(out, ' ');
-	if (path[strspn(path, SHELL_PLAIN)] == '\0') {
-		aif_buf_puts(out, path);
-		return;
-	}
-	aif_buf_putc(out, '\'');
-	for (; *path; path++)
-		if (*path == '\'')
-			aif_buf_puts(out, "'\\''");
-		else
-			aif_buf_putc(out, *path);
-	aif_buf_putc(out, '\'');
+	aif_buf_shell(out, path);
 }
 
 static void ran(const struct aif_profile *p, struct aif_buf *out)
@@ -82,12 +75,17 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 	}
 	aif_buf_puts(out, "busy     ");
 	put_share(out, c->busy_ns, c->busy_ns + c->idle_ns);
-	aif_buf_puts(out, " of the time (kernels ");
+	aif_buf_puts(out, c->uncollected_ns ? " of the time that was collected (kernels "
+					    : " of the time (kernels ");
 	aif_human_ns(out, c->busy_kernel_ns);
 	aif_buf_puts(out, ", copies alone ");
 	aif_human_ns(out, c->busy_copy_ns);
 	aif_buf_puts(out, "), idle ");
 	aif_human_ns(out, c->idle_ns);
+	if (c->uncollected_ns) {
+		aif_buf_puts(out, "; not collected ");
+		aif_human_ns(out, c->uncollected_ns);
+	}
 	if (c->overlap_ns) {
 		aif_buf_puts(out, "; overlapping ");
 		aif_human_ns(out, c->overlap_ns);
@@ -107,19 +105,70 @@ static int by_wall(const void *a, const void *b)
 	return x->wall > y->wall ? -1 : x->wall < y->wall;
 }
 
+/* Names that are alike differ at their ends: long ones lose their middle. */
+static void put_middle(struct aif_buf *b, const char *name, size_t columns)
+{
+	size_t len = strlen(name), tail = columns / 3, head = columns - tail - 3;
+
+	if (len <= columns) {
+		aif_buf_puts(b, name);
+		return;
+	}
+	while (head && (name[head] & 0xc0) == 0x80)
+		head--;
+	while (tail && (name[len - tail] & 0xc0) == 0x80)
+		tail--;
+	aif_buf_append(b, name, head);
+	aif_buf_puts(b, "...");
+	aif_buf_puts(b, name + len - tail);
+}
+
+/* Which processes had how much of it, where there are several; false for one. */
+static bool processes(const struct aif_profile *p, const struct aif_attribution *a,
+		      struct aif_buf *out)
+{
+	struct aif_buf shares = {0};
+	bool are_several;
+
+	aif_report_processes(p, a, &shares);
+	are_several = shares.len;
+	if (are_several)
+		aif_buf_printf(out,
+			       "process  %s of it; for one alone: report --kernels --process PID\n",
+			       aif_buf_str(&shares));
+	aif_buf_finish(&shares);
+	return are_several;
+}
+
+/* What the kernel waits for most, where its samples tell. */
+static void put_wait(const struct aif_stalls *s, uint32_t kernel, struct aif_buf *out)
+{
+	struct aif_buf wait = {0};
+
+	aif_stalls_top(s, kernel, &wait);
+	if (wait.len)
+		aif_buf_printf(out, ", waits: %s", aif_buf_str(&wait));
+	aif_buf_finish(&wait);
+}
+
 /* The kernels with the most time, each with the stack that most of it came from. */
-static void top_kernels(const struct aif_profile *p, const struct aif_attribution *a,
+static void top_kernels(const struct aif_profile *p, const struct aif_attribution *a, size_t most,
 			struct aif_buf *out)
 {
+	struct aif_stack_names *names = NULL;
+	struct aif_stalls stalls;
 	struct top *tops = calloc(AIF_MAX(a->rows_len, 1), sizeof(*tops));
 	struct aif_map ids = {0}, by_stack = {0};
 	size_t len = 0, width = 6;
+	bool known;
 	char space[64];
 
 	for (size_t i = 0; tops && i < a->rows_len; i++) {
 		const struct aif_attribution_row *r = &a->rows[i];
-		uint64_t key =
-			r->kind == AIF_LAUNCH_KERNEL ? r->kernel : UINT64_C(1) << 32 | r->kind;
+		/* Kernels of one name are one, whichever program each is of. */
+		uint64_t key = r->kind == AIF_LAUNCH_KERNEL && r->kernel != AIF_NONE
+				       ? p->kernels[r->kernel].name
+				       : UINT64_C(1) << 32 | r->kind;
 		uint64_t id, sum = 0;
 
 		if (!aif_map_get(&ids, key, &id)) {
@@ -140,29 +189,37 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 	}
 	if (tops)
 		qsort(tops, len, sizeof(*tops), by_wall);
-	len = tops ? AIF_MIN(len, TOP_KERNELS) : 0;
+	known = aif_stalls_init(&stalls, p, a) == 0;
+	len = tops && aif_stack_names_new(p, AIF_NAME_NORMAL, &names) == 0 ? AIF_MIN(len, most) : 0;
 	for (size_t i = 0; i < len; i++)
-		width = AIF_MAX(width, AIF_MIN(strlen(aif_report_kernel(p, tops[i].kind,
-									tops[i].kernel, space)),
-					       40));
+		width = AIF_MAX(width, AIF_MIN(strlen(aif_report_kernel_short(
+						       p, tops[i].kind, tops[i].kernel, space)),
+					       (size_t)KERNEL_COLUMNS));
 	for (size_t i = 0; i < len; i++) {
-		struct aif_buf cell = {0}, caller = {0};
+		struct aif_buf cell = {0};
+		const char *caller = aif_stack_names_caller(names, tops[i].stack);
 
 		put_share(&cell, tops[i].wall, a->conservation.busy_ns);
-		aif_buf_printf(out, "%s %8s  %-*.40s", i ? "        " : "kernels ",
-			       aif_buf_str(&cell), (int)width,
-			       aif_report_kernel(p, tops[i].kind, tops[i].kernel, space));
+		aif_buf_printf(out, "%s %8s  ", i ? "        " : "kernels ", aif_buf_str(&cell));
+		aif_buf_clear(&cell);
+		put_middle(&cell, aif_report_kernel_short(p, tops[i].kind, tops[i].kernel, space),
+			   KERNEL_COLUMNS);
+		aif_buf_printf(out, "%-*s", (int)width, aif_buf_str(&cell));
 		aif_buf_clear(&cell);
 		aif_human_ns(&cell, tops[i].wall);
 		aif_buf_printf(out, " %8s in %4" PRIu64 "  ", aif_buf_str(&cell), tops[i].launches);
 		aif_buf_clear(&cell);
-		aif_report_caller(p, tops[i].stack, &cell);
-		aif_name_short(aif_buf_str(&cell), cell.len, AIF_NAME_NORMAL, &caller);
-		aif_buf_printf(out, "%.60s\n", aif_buf_str(&caller));
+		put_middle(&cell, caller ? caller : "", CALLER_COLUMNS);
+		aif_buf_puts(out, aif_buf_str(&cell));
+		if (known && tops[i].kind == AIF_LAUNCH_KERNEL)
+			put_wait(&stalls, tops[i].kernel, out);
+		aif_buf_putc(out, '\n');
 		aif_buf_finish(&cell);
-		aif_buf_finish(&caller);
 	}
 	free(tops);
+	if (known)
+		aif_stalls_finish(&stalls);
+	aif_stack_names_free(names);
 	aif_map_finish(&ids);
 	aif_map_finish(&by_stack);
 }
@@ -253,7 +310,7 @@ static int add_window(void *arg, const struct aif_window_row *rows, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		double ns = (double)(rows[i].end - rows[i].start);
 
-		if (rows[i].thread != AIF_NONE || rows[i].end <= rows[i].start)
+		if (rows[i].device == AIF_NONE || rows[i].end <= rows[i].start)
 			continue;
 		s->on_ns += ns * AIF_MIN(rows[i].p_ppm, 1000000u) / 1e6;
 		s->all_ns += ns;
@@ -370,6 +427,15 @@ static bool agents_failed(const struct aif_profile *p)
 	return false;
 }
 
+static bool was_paused(const struct aif_profile *p)
+{
+	struct aif_gaps gaps;
+	bool was = aif_gaps_init(&gaps, p) == 0 && gaps.len;
+
+	aif_gaps_finish(&gaps);
+	return was;
+}
+
 /* Nothing ran on any device: say what there was, and the likely reason. */
 static void nothing(const struct aif_profile *p, struct aif_buf *out)
 {
@@ -393,11 +459,14 @@ static void nothing(const struct aif_profile *p, struct aif_buf *out)
 	aif_buf_puts(
 		out,
 		agents_failed(p) ? "reason   an agent got no memory from the recorder, see below\n"
-		: runtimes       ? "reason   the program opened a device but launched nothing\n"
-		: agents ? "reason   the program did not use OpenCL, or its OpenCL loader has no "
-			   "layers; see aiflame doctor\n"
-			 : "reason   the agent was not loaded: a static or set-user-id program, "
-			   "or one that clears its environment\n");
+		: runtimes && was_paused(p)
+			? "reason   the program launched nothing while it was collected: see --delay, "
+			  "aiflame ctl\n"
+		: runtimes ? "reason   the program opened a device but launched nothing\n"
+		: agents   ? "reason   the program did not use OpenCL, or its OpenCL loader has no "
+			     "layers; see aiflame doctor\n"
+			   : "reason   the agent was not loaded: a static or set-user-id program, "
+			     "or one that clears its environment\n");
 }
 
 void aif_summary_write(const struct aif_profile *p, const struct aif_attribution *a,
@@ -413,7 +482,8 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 		cpu(p, path, out);
 	} else {
 		devices(p, a, out);
-		top_kernels(p, a, out);
+		/* All in all it has room for so many lines. */
+		top_kernels(p, a, processes(p, a, out) ? TOP_KERNELS - 1 : TOP_KERNELS, out);
 		aif_buf_puts(out, "quality  ");
 		aif_summary_quality(p, a, out);
 		grades(a, out);

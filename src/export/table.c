@@ -130,6 +130,13 @@ static void plain_cell(const struct aif_table *t, size_t i, struct aif_buf *b)
 	case AIF_TABLE_COUNT:
 		aif_human_count(b, t->cells[i]);
 		break;
+	case AIF_TABLE_ID:
+		aif_buf_printf(b, "%" PRIu64, t->cells[i]);
+		break;
+	case AIF_TABLE_AT:
+		aif_buf_printf(b, "%" PRIu64 ".%06" PRIu64 " s", t->cells[i] / AIF_NS_PER_S,
+			       t->cells[i] % AIF_NS_PER_S / 1000);
+		break;
 	case AIF_TABLE_NS:
 		aif_human_ns(b, t->cells[i]);
 		break;
@@ -172,6 +179,8 @@ static void plain_put(const struct aif_table *t, size_t column, bool right,
 	size_t room = t->widths[column] - shown_width(cell->data, cell->len);
 	bool last = column + 1 == t->width;
 
+	if (t->hidden >> column & 1)
+		return;
 	pad(out, right ? room : 0);
 	aif_buf_append(out, cell->data, cell->len);
 	pad(out, right || last ? 0 : room);

@@ -14,6 +14,8 @@ enum aif_table_type {
 	AIF_TABLE_NS,
 	AIF_TABLE_BYTES,
 	AIF_TABLE_SHARE, /* in 1/1,000,000 */
+	AIF_TABLE_ID,    /* a number that is no amount: of a process, of a thread */
+	AIF_TABLE_AT,    /* ns since the recording began, for people to the microsecond */
 	AIF_TABLE_ANY,   /* of any type, as aif_table_any says */
 };
 enum aif_table_format { AIF_TABLE_PLAIN, AIF_TABLE_CSV, AIF_TABLE_JSON };
@@ -28,7 +30,9 @@ struct aif_table {
 	uint64_t *cells; /* numbers, or strings of `text` */
 	size_t cells_len, cells_cap;
 	struct aif_strset text;
-	bool failed; /* memory ran out: nothing is printed */
+	uint64_t
+		hidden; /* bits of columns that the plain format leaves out; never the last one's */
+	bool failed;    /* memory ran out: nothing is printed */
 
 	/* Of aif_table_print_part. */
 	size_t rows_printed;

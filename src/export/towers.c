@@ -12,18 +12,10 @@
 
 /* Where a stack ends up in the tree. Callers are shared, so each stack's last frame is placed once. */
 struct place {
-	uint32_t node, module; /* module: of the last frame, AIF_NONE if it is not native code */
-	uint8_t hits;          /* enum aif_filter_hit */
+	uint32_t node;
+	struct aif_frame_fold fold;
+	uint8_t hits; /* enum aif_filter_hit */
 	bool is_known;
-	bool is_started; /* something but the start of a process or thread is below */
-};
-
-/* Stacks that are not exact stand on a frame that says so: their callers are placed apart. */
-#define FLAVOURS 4 /* sets of enum aif_stack_flag */
-static const char *const flavour_marks[FLAVOURS] = {
-	[AIF_STACK_TRUNCATED] = "[truncated]",
-	[AIF_STACK_GUESSED] = "[guessed]",
-	[AIF_STACK_TRUNCATED | AIF_STACK_GUESSED] = "[truncated, guessed]",
 };
 
 struct towers {
@@ -33,9 +25,11 @@ struct towers {
 	struct aif_frame_labels *labels;
 	struct aif_filter filter;
 	struct aif_regex kernel;
-	struct aif_map label_hits;      /* by name and full name */
-	struct place *places[FLAVOURS]; /* by stack; NULL until one is needed */
-	uint32_t *path;                 /* stacks to place, innermost first */
+	struct aif_map label_hits; /* by name and full name */
+	/* By stack; NULL until one is needed. Stacks that are not exact stand on a mark: their callers are
+	 * placed apart. */
+	struct place *places[AIF_STACK_FLAVOURS];
+	uint32_t *path; /* stacks to place, innermost first */
 	size_t path_cap;
 };
 
@@ -113,24 +107,20 @@ static int label_full_add(struct towers *t, uint32_t node, const struct aif_fram
 /* One frame further up from *at. */
 static int label_place(struct towers *t, const struct aif_frame_label *l, struct place *at)
 {
-	unsigned type = aif_tree_base_type(aif_tree_type_of(t->tree, l->name)),
-		 caller = aif_tree_base_type(
-			 aif_tree_type_of(t->tree, t->tree->nodes[at->node].name));
+	enum aif_fold_action action;
 	uint32_t node;
 
 	if (label_hits(t, l, &at->hits) < 0)
 		return -ENOMEM;
-	if (l->action == AIF_FOLD_START && !at->is_started)
+	action = aif_frame_fold(&at->fold, l, aif_tree_type_of(t->tree, l->name));
+	if (action == AIF_FOLD_START)
 		return 0;
-	at->is_started = true;
-	if (l->action == AIF_FOLD_HIDE || (l->action == AIF_FOLD_INSIDE && caller == type) ||
-	    (l->action == AIF_FOLD_INSIDE_MODULE && at->module == l->module))
+	if (action == AIF_FOLD_HIDE)
 		return at->node ? label_full_add(t, at->node, l, false) : 0;
 	node = aif_tree_child(t->tree, at->node, l->name);
 	if (!node)
 		return -ENOMEM;
 	at->node = node;
-	at->module = l->module;
 	return label_full_add(t, node, l, true);
 }
 
@@ -150,7 +140,7 @@ static int mark_place(struct towers *t, const char *text, struct place *ret)
 	struct aif_frame_label l = {.full = AIF_STR_NONE, .module = AIF_NONE};
 
 	l.name = aif_tree_name(t->tree, AIF_TREE_MARK, text, strlen(text));
-	*ret = (struct place){.module = AIF_NONE, .is_known = true};
+	*ret = (struct place){.fold = AIF_FRAME_FOLD_ROOT, .is_known = true};
 	return l.name == AIF_STR_NONE ? -ENOMEM : label_place(t, &l, ret);
 }
 
@@ -159,13 +149,13 @@ static int stack_place(struct towers *t, uint32_t stack, struct place *ret)
 {
 	const struct aif_stack *stacks = t->p->stacks;
 	unsigned flavour;
-	struct place at = {.module = AIF_NONE, .is_known = true}, *places;
+	struct place at = {.fold = AIF_FRAME_FOLD_ROOT, .is_known = true}, *places;
 	size_t n = 0;
 	int r;
 
 	if (stack == AIF_NONE)
-		return mark_place(t, "[no stack]", ret);
-	flavour = stacks[stack].flags & (FLAVOURS - 1);
+		return mark_place(t, AIF_STACK_UNKNOWN, ret);
+	flavour = stacks[stack].flags & (AIF_STACK_FLAVOURS - 1);
 	if (!t->places[flavour])
 		t->places[flavour] = calloc(t->p->stacks_len, sizeof(*places));
 	places = t->places[flavour];
@@ -178,11 +168,11 @@ static int stack_place(struct towers *t, uint32_t stack, struct place *ret)
 	}
 	if (stack != AIF_NONE) {
 		at = places[stack];
-	} else if (flavour_marks[flavour]) {
-		r = mark_place(t, flavour_marks[flavour], &at);
+	} else if (aif_stack_mark(flavour)) {
+		r = mark_place(t, aif_stack_mark(flavour), &at);
 		if (r < 0)
 			return r;
-		at.is_started = false;
+		at.fold.is_started = false;
 	}
 	while (n) {
 		stack = t->path[--n];
@@ -219,15 +209,15 @@ static int inside_place(struct towers *t, const struct aif_attribution_row *row,
 {
 	enum aif_flame_leaf leaf = t->o->leaf;
 	const struct aif_frame_label *l;
-	struct aif_frame_label reason = {.full = AIF_STR_NONE, .module = AIF_NONE};
-	const char *text;
+	struct aif_frame_label reason;
 	size_t len;
 	int r = 0;
 
 	/* A launch is not at one of its instructions. */
 	if (row->frame == AIF_NONE || leaf == AIF_LEAF_KERNEL || t->o->by == AIF_BY_LAUNCHES)
 		return 0;
-	l = aif_frame_labels_get(t->labels, row->frame, &len);
+	l = aif_frame_labels_inside(t->labels, row->frame,
+				    row->kind == AIF_LAUNCH_KERNEL ? row->kernel : AIF_NONE, &len);
 	if (!l)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < len; i++)
@@ -236,9 +226,8 @@ static int inside_place(struct towers *t, const struct aif_attribution_row *row,
 			r = label_place(t, &l[i], at);
 	if (r < 0 || leaf < AIF_LEAF_STALL || row->reason == AIF_NONE)
 		return r;
-	text = aif_profile_str(t->p, row->reason);
-	reason.name = aif_tree_name(t->tree, AIF_TREE_STALL, text, strlen(text));
-	return reason.name == AIF_STR_NONE ? -ENOMEM : label_place(t, &reason, at);
+	r = aif_frame_labels_reason(t->labels, row->reason, &reason);
+	return r < 0 ? r : label_place(t, &reason, at);
 }
 
 static bool is_asked_kernel(const struct towers *t, const struct aif_attribution_row *row,
@@ -249,9 +238,7 @@ static bool is_asked_kernel(const struct towers *t, const struct aif_attribution
 	if (!t->kernel.is_set)
 		return true;
 	return aif_regex_matches(&t->kernel, aif_tree_text(t->tree, label->name, &len)) ||
-	       (row->kind == AIF_LAUNCH_KERNEL && row->kernel < t->p->kernels_len &&
-		aif_regex_matches(&t->kernel,
-				  aif_profile_str(t->p, t->p->kernels[row->kernel].name)));
+	       aif_filter_kernel(&t->kernel, t->p, row->kind, row->kernel);
 }
 
 static int row_add(struct towers *t, const struct aif_attribution_row *row)
@@ -344,7 +331,7 @@ static int finish(struct towers *t, int r, struct aif_tree *ret)
 	aif_regex_finish(&t->kernel);
 	aif_map_finish(&t->label_hits);
 	aif_frame_labels_free(t->labels);
-	for (unsigned i = 0; i < FLAVOURS; i++)
+	for (unsigned i = 0; i < AIF_STACK_FLAVOURS; i++)
 		free(t->places[i]);
 	free(t->path);
 	if (r < 0)
@@ -409,6 +396,30 @@ static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
 	return 0;
 }
 
+static int no_cpu(const struct aif_profile *p, const struct aif_cpu_totals *cpu,
+		  struct aif_err *err)
+{
+	bool have_runtime = false;
+
+	for (size_t i = 0; i < p->processes_len; i++)
+		have_runtime |= (p->processes[i].flags & AIF_PROCESS_RUNTIME) != 0;
+	if (cpu->samples)
+		return aif_err_set(err, -ENODATA,
+				   "flame: no stack is left by --focus and --ignore; loosen them");
+	if (!have_runtime)
+		return aif_err_set(
+			err, -ENODATA,
+			"flame: no CPU samples: they are of processes that use a device, "
+			"and none in this profile has opened one; see aiflame info");
+	if (!strcmp(aif_profile_meta(p, "cpu_rate"), "0"))
+		return aif_err_set(err, -ENODATA,
+				   "flame: no CPU samples: recorded with --cpu-rate 0; leave that "
+				   "out");
+	return aif_err_set(err, -ENODATA,
+			   "flame: no CPU samples in this time, process or thread; loosen --time, "
+			   "--process and --tid, or see aiflame info");
+}
+
 static int cpu_add(struct towers *t, const struct aif_cpu_totals *cpu, struct aif_err *err)
 {
 	int r = begin(t, err);
@@ -423,12 +434,7 @@ static int cpu_add(struct towers *t, const struct aif_cpu_totals *cpu, struct ai
 		return aif_err_set(err, r, "flame: %s", strerror(-r));
 	if (t->tree->nodes[0].total)
 		return 0;
-	if (cpu->samples)
-		return aif_err_set(err, -ENODATA,
-				   "flame: no stack is left by --focus and --ignore; loosen them");
-	return aif_err_set(err, -ENODATA,
-			   "flame: no CPU samples in this profile, time or process; see aiflame "
-			   "info, and record with --cpu-rate");
+	return no_cpu(t->p, cpu, err);
 }
 
 int aif_towers_build_cpu(const struct aif_profile *p, const struct aif_cpu_totals *cpu,

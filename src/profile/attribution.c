@@ -31,7 +31,8 @@
  * Samples. A sample at a kernel's code belongs to the executions of that kernel that were running
  * then: one (exact), or several, which share it (apportioned). A sample of the same threads outside
  * of kernel code (libm, the driver's barrier) belongs to what was running. If nothing fits it is
- * counted as unmatched, or as outside when nothing ran at all: never given to "the last launch".
+ * counted as unmatched, or as outside when nothing ran at all: never given to "the last launch". A GPU's own
+ * samples have no time, only a window: attribution_windows.c.
  *
  * Where the overhead budget left launches out, those that were captured stand for them (weights.h):
  * totals are then estimates with a standard error, and their grade says so. Should the estimates ask
@@ -50,8 +51,8 @@ const char *aif_grade_name(enum aif_grade grade)
 /* A launch, as its executions need it. */
 struct launched {
 	uint64_t launch, time, bytes;
-	uint32_t thread, stack, kernel;
-	bool joined;
+	uint32_t thread, stack, kernel, stream, kind;
+	bool joined, ended; /* ended: it has an execution, shown or not */
 };
 struct loading {
 	struct aif_attribution_work *w;
@@ -81,7 +82,9 @@ static int load_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 								 .bytes = r->bytes,
 								 .thread = r->thread,
 								 .stack = r->stack,
-								 .kernel = r->kernel};
+								 .kernel = r->kernel,
+								 .stream = r->stream,
+								 .kind = r->kind};
 		if (aif_map_put(&l->by_launch, r->launch, l->launches_len++) < 0)
 			return -ENOMEM;
 	}
@@ -112,6 +115,36 @@ static int group_of(struct aif_attribution_work *w, const struct aif_group *g, u
 	return 0;
 }
 
+static uint32_t kernel_name(const struct aif_profile *p, uint32_t kind, uint32_t kernel)
+{
+	return kind != AIF_LAUNCH_KERNEL ? AIF_NONE
+	       : kernel == AIF_NONE      ? AIF_NONE - 1
+					 : p->kernels[kernel].name;
+}
+
+/* An execution, as what was in flight is told by it. */
+static int note_ended(struct loading *l, const struct aif_exec_row *e, struct launched *launch,
+		      uint32_t name, uint64_t start)
+{
+	struct aif_attribution_work *w = l->w;
+	int r = 0;
+
+	if (e->process == AIF_NONE)
+		return 0;
+	if (name != AIF_NONE)
+		r = aif_in_flight_began(&w->in_flight, &w->gaps, e->process, name, start);
+	if (!r && launch && e->stream != AIF_NONE)
+		r = aif_in_flight_queued(&w->in_flight, &w->gaps, e->process, e->stream,
+					 launch->time - w->p->start_ns, start);
+	if (!r && launch && !launch->ended && launch->stream != AIF_NONE &&
+	    !w->p->streams[launch->stream].out_of_order)
+		r = aif_in_flight_ended(&w->in_flight, &w->gaps, e->process, launch->stream,
+					launch->time - w->p->start_ns);
+	if (launch)
+		launch->ended = true;
+	return r;
+}
+
 static int load_exec(struct loading *l, const struct aif_exec_row *e)
 {
 	struct aif_attribution_work *w = l->w;
@@ -121,9 +154,10 @@ static int load_exec(struct loading *l, const struct aif_exec_row *e)
 				  .kind = e->kind,
 				  .kernel = e->kernel,
 				  .stack = AIF_NONE};
-	struct aif_run run = {.process = e->process, .device = e->device, .kernel_name = AIF_NONE};
+	struct aif_run run = {.process = e->process, .device = e->device};
 	struct launched *launch = NULL;
 	int64_t start, end, launched_at = 0;
+	uint32_t name;
 	uint64_t i;
 	int r;
 
@@ -132,12 +166,17 @@ static int load_exec(struct loading *l, const struct aif_exec_row *e)
 		launched_at = aif_timeline_map(l->timeline, AIF_CLOCK_MONOTONIC, e->process,
 					       launch->time, NULL);
 	}
+	start = aif_timeline_map_after(l->timeline, e->clock, e->process, e->start, launched_at,
+				       NULL);
+	name = kernel_name(w->p, e->kind,
+			   e->kernel == AIF_NONE && launch ? launch->kernel : e->kernel);
+	r = note_ended(l, e, launch, name, (uint64_t)AIF_MAX(start, 0));
+	if (r < 0)
+		return r;
 	if (e->device == AIF_NONE || !kept(w->opts->processes, e->process) ||
 	    !kept(w->opts->devices, e->device) ||
 	    !kept(w->opts->threads, launch ? launch->thread : AIF_NONE))
 		return 0;
-	start = aif_timeline_map_after(l->timeline, e->clock, e->process, e->start, launched_at,
-				       NULL);
 	end = aif_timeline_map_after(l->timeline, e->clock, e->process, e->end, start, NULL);
 	if (launch) {
 		w->c.started_before_launch += start < launched_at;
@@ -152,9 +191,7 @@ static int load_exec(struct loading *l, const struct aif_exec_row *e)
 	    (start != end || start < (int64_t)w->from || start > (int64_t)w->to))
 		return 0;
 	w->c.executions_unjoined += !launch;
-	if (e->kind == AIF_LAUNCH_KERNEL)
-		run.kernel_name =
-			group.kernel == AIF_NONE ? AIF_NONE - 1 : w->p->kernels[group.kernel].name;
+	run.kernel_name = name;
 	r = group_of(w, &group, &run.group);
 	if (!r)
 		r = aif_grow(&w->runs, &w->runs_cap, w->runs_len + 1, sizeof(run));
@@ -204,8 +241,14 @@ static int load_samples(void *arg, const struct aif_sample_row *rows, size_t n)
 		    !kept(w->opts->processes, s.process) || !kept(w->opts->devices, s.device))
 			continue;
 		s.time = (uint64_t)at;
-		w->samples[w->samples_len++] = s;
 		w->c.samples += s.count;
+		if (!aif_attribution_is_counted(w->p, &s)) {
+			w->samples[w->samples_len++] = s;
+			continue;
+		}
+		if (aif_grow(&w->counted, &w->counted_cap, w->counted_len + 1, sizeof(s)) < 0)
+			return -ENOMEM;
+		w->counted[w->counted_len++] = s;
 	}
 	return 0;
 }
@@ -215,8 +258,33 @@ static bool is_filtered(const struct aif_attribution_opts *o)
 	return o->from_ns || o->to_ns || o->processes || o->threads || o->devices;
 }
 
+/* Launches that have no execution: of those that were in flight, samples may be there. Returns how many
+ * were not, and kept. */
+static int find_in_flight(struct loading *l, uint64_t *ret_untold)
+{
+	struct aif_attribution_work *w = l->w;
+	const struct aif_profile *p = w->p;
+	int r = 0;
+
+	for (size_t i = 0; i < l->launches_len && !r; i++) {
+		const struct launched *x = &l->launches[i];
+		uint64_t at = x->time > p->start_ns ? x->time - p->start_ns : 0;
+		uint32_t process = x->thread == AIF_NONE ? AIF_NONE : p->threads[x->thread].process;
+
+		if (x->ended || process == AIF_NONE)
+			continue;
+		if (aif_in_flight_overtaken(&w->in_flight, &w->gaps, process, x->stream, at,
+					    p->end_ns - p->start_ns))
+			*ret_untold += x->time >= p->kept_ns;
+		else
+			r = aif_in_flight_add(&w->in_flight, &w->gaps, process,
+					      kernel_name(p, x->kind, x->kernel), at);
+	}
+	return r;
+}
+
 /* Launches that never became rows, and executions that were lost behind launches that did. */
-static void count_lost(struct loading *l)
+static void count_lost(struct loading *l, uint64_t untold)
 {
 	struct aif_conservation *c = &l->w->c;
 	const struct aif_profile *p = l->w->p;
@@ -257,7 +325,8 @@ static void count_lost(struct loading *l)
 	lost_execs = AIF_MIN(lost_execs, open);
 	c->launches += lost_launches;
 	c->lost = lost_launches + lost_execs;
-	c->unfinished = open - lost_execs;
+	c->untold = untold > lost_execs ? AIF_MIN(untold, open) - lost_execs : 0;
+	c->unfinished = open - lost_execs - c->untold;
 	c->samples += c->samples_dropped;
 }
 
@@ -273,7 +342,7 @@ static int load(struct loading *l, struct aif_err *err)
 {
 	const struct aif_profile *p = l->w->p;
 	struct aif_conservation *c = &l->w->c;
-	uint64_t bad[3] = {0};
+	uint64_t bad[4] = {0}, untold = 0;
 	int r;
 
 	l->devices = calloc(AIF_MAX(p->devices_len, 1), sizeof(*l->devices));
@@ -281,21 +350,27 @@ static int load(struct loading *l, struct aif_err *err)
 	if (!r)
 		r = aif_weights_new(p, &l->w->weights);
 	if (!r)
+		r = aif_gaps_init(&l->w->gaps, p);
+	if (!r)
 		r = aif_profile_launches(p, load_launches, l, &bad[0]);
 	if (!r)
 		r = aif_profile_execs(p, load_execs, l, &bad[1]);
 	if (!r)
 		r = aif_profile_samples(p, load_samples, l, &bad[2]);
+	if (!r && l->w->counted_len)
+		r = aif_attribution_windows_load(l->w, l->timeline, &bad[3]);
+	if (!r)
+		r = find_in_flight(l, &untold);
 	if (r < 0)
 		return aif_err_set(err, r, "attribution: %s", strerror(-r));
 	if (is_filtered(l->w->opts))
 		count_filtered(l);
 	else
-		count_lost(l);
+		count_lost(l, untold);
 	for (size_t i = 0; i < p->devices_len; i++)
 		c->devices += l->devices[i];
 	c->elapsed_ns = l->w->to - l->w->from;
-	c->damaged = bad[0] + bad[1] + bad[2];
+	c->damaged = bad[0] + bad[1] + bad[2] + bad[3];
 	if (!l->w->runs_len)
 		c->first_start_ns = 0;
 	return 0;
@@ -367,7 +442,8 @@ static int emit_group(struct aif_attribution *a, const struct aif_group *g, uint
 			row[i].frame = in[i].frame;
 			row[i].reason = in[i].reason;
 			if (in[i].shared && !g->sampled)
-				row[i].grade = AIF_GRADE_APPORTIONED;
+				row[i].grade =
+					in[i].mixed ? AIF_GRADE_MIXED : AIF_GRADE_APPORTIONED;
 			row[i].samples = samples[i];
 			row[i].wall_ns = s->whole[i];
 		}
@@ -440,6 +516,8 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 	r = load(&l, err);
 	if (!r) {
 		r = aif_attribution_sweep(&w);
+		if (!r)
+			r = aif_attribution_windows(&w);
 		if (!r) {
 			aif_attribution_settle(&w);
 			r = emit(&w, &a);
@@ -458,9 +536,13 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 	free(w.groups);
 	free(w.insides);
 	free(w.samples);
+	free(w.counted);
+	free(w.windows);
 	free(w.cycle_sums);
 	aif_map_finish(&w.in_cycle);
 	aif_weights_free(w.weights);
+	aif_gaps_finish(&w.gaps);
+	aif_in_flight_finish(&w.in_flight);
 	if (r < 0) {
 		aif_attribution_finish(&a);
 		return r;

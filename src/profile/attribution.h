@@ -10,7 +10,7 @@
  */
 
 /* Change when the rules change: cached attributions of other versions are computed anew. */
-#define AIF_ATTRIBUTION_VERSION 6
+#define AIF_ATTRIBUTION_VERSION 8
 
 enum aif_grade {
 	AIF_GRADE_EXACT =
@@ -39,14 +39,19 @@ struct aif_attribution_row {
 /* Everything in ns or counts. The four equalities of DESIGN section 4 are checked by
  * aif_conservation_check(). */
 struct aif_conservation {
-	uint64_t elapsed_ns, devices, busy_ns, idle_ns; /* elapsed x devices = busy + idle */
-	uint64_t durations_ns, overlap_ns;              /* durations = busy + overlap */
+	/* elapsed x devices = busy + idle + not collected: nothing is known to have run on the device, but
+	 * a process that uses it was not collected then (gaps.h). */
+	uint64_t elapsed_ns, devices, busy_ns, idle_ns, uncollected_ns;
+	uint64_t durations_ns, overlap_ns; /* durations = busy + overlap */
 	uint64_t samples, sampled_attributed, sampled_unmatched, samples_dropped, samples_outside;
-	/* samples = attributed + unmatched + dropped + outside + off. Outside: on a device's threads
-	 * while nothing was executing there. Off: in executions that were not captured. */
-	uint64_t samples_off;
-	uint64_t launches, joined, unfinished, lost, uncaptured;
-	/* launches = joined + unfinished + lost + uncaptured (by the overhead budget) */
+	/* samples = attributed + unmatched + dropped + outside + off + in flight. Outside: on a device's
+	 * threads while nothing was executing there. Off: in executions that were not captured. In
+	 * flight: in those that had begun before collection did, or had not ended when it stopped. */
+	uint64_t samples_off, samples_in_flight;
+	uint64_t launches, joined, unfinished, untold, lost, uncaptured;
+	/* launches = joined + unfinished + untold + lost + uncaptured (by the overhead budget).
+	 * Unfinished: in flight when collection stopped. Untold: later ones of the same in-order queue
+	 * have ended, but of these nothing was heard. */
 	uint64_t executions_unjoined;          /* executions whose launch was lost */
 	uint64_t started_before_launch;        /* must be 0: a clock was mapped wrongly */
 	uint64_t busy_kernel_ns, busy_copy_ns; /* unions; copy only where no kernel runs */

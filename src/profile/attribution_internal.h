@@ -2,6 +2,8 @@
 #pragma once
 
 #include "profile/attribution.h"
+#include "profile/in_flight.h"
+#include "profile/time.h"
 #include "profile/weights.h"
 
 /* The parts of attribution.c. Fractions of a ns or of a sample are kept in units of 2^-20 until all
@@ -29,7 +31,14 @@ struct aif_cycle_sum { /* weighted time of a group in a cycle of the overhead bu
 struct aif_inside { /* where the samples of a group were */
 	uint32_t group, frame, reason;
 	bool shared; /* some of its samples were split over several groups */
+	bool mixed;  /* which could not be told apart */
 	aif_fraction samples;
+};
+
+struct aif_counted_window {          /* of a device that counts its samples; ns since the start */
+	uint64_t start, end, before; /* before: of the windows before it in its track */
+	uint32_t id, process, device;
+	uint32_t track; /* index of the first window of the same process and device */
 };
 
 struct aif_attribution_work {
@@ -44,9 +53,15 @@ struct aif_attribution_work {
 	size_t insides_len, insides_cap;
 	struct aif_sample_row *samples;
 	size_t samples_len, samples_cap;
+	struct aif_sample_row *counted; /* those without a time of their own */
+	size_t counted_len, counted_cap;
+	struct aif_counted_window *windows;
+	size_t windows_len, windows_cap;
 	struct aif_map group_ids, inside_ids;
 	struct aif_weights *weights; /* NULL: everything was captured */
-	struct aif_map in_cycle;     /* group and cycle -> index of cycle_sums */
+	struct aif_gaps gaps;
+	struct aif_in_flight in_flight;
+	struct aif_map in_cycle; /* group and cycle -> index of cycle_sums */
 	struct aif_cycle_sum *cycle_sums;
 	size_t cycle_sums_len, cycle_sums_cap;
 	aif_fraction more_kernel, more_copy; /* unions, as the groups' more_wall */
@@ -63,6 +78,19 @@ void aif_attribution_settle(struct aif_attribution_work *w);
 /* Walks all runs and samples of each device in order of time: wall time to groups, samples to
  * insides, unions to the conservation report. Sorts runs and samples. 0 or -ENOMEM. */
 int aif_attribution_sweep(struct aif_attribution_work *w);
+
+/* The name of the kernel whose code the frame is, or AIF_NONE: what a kernel calls elsewhere. */
+uint32_t aif_attribution_sampled_kernel(const struct aif_profile *p, uint32_t frame);
+int aif_attribution_add_inside(struct aif_attribution_work *w, uint32_t group, uint32_t frame,
+			       uint32_t reason, aif_fraction samples, bool shared, bool mixed);
+
+/* attribution_exposure.c, attribution_windows.c: samples that a device has counted, without a time of their own, and the windows that they
+ * were counted in. */
+bool aif_attribution_is_counted(const struct aif_profile *p, const struct aif_sample_row *s);
+int aif_attribution_windows_load(struct aif_attribution_work *w, struct aif_timeline *timeline,
+				 uint64_t *ret_bad);
+/* After the sweep: they become insides, too. 0 or -ENOMEM. */
+int aif_attribution_windows(struct aif_attribution_work *w);
 
 /* Rounds `n` fractions, of which each is at ret_stride bytes after the one before, to whole numbers
  * that sum to `total`: the largest remainders are rounded up, first come first in a tie. The

@@ -15,6 +15,9 @@ struct active {
 	/* What a run would have had that was there from the beginning: while kernels ran, and while
 	 * there were copies only. A run's share is the difference between its end and its start. */
 	aif_fraction with_kernel, copies_only;
+	/* When a process that uses the device was not collected: from the first that is not over. */
+	const struct aif_gap *gaps;
+	size_t gaps_len;
 };
 
 static int by_device_and_start(const void *a, const void *b)
@@ -89,9 +92,23 @@ static void settle(struct aif_attribution_work *w, const struct active *act,
 	w->more_copy += weighted_more(copy, run);
 }
 
+/* How much of a time in which nothing is known to run was not collected. */
+static uint64_t not_collected(struct active *act, uint64_t from, uint64_t to)
+{
+	uint64_t ns = 0;
+
+	for (; act->gaps_len && act->gaps->end <= from; act->gaps_len--)
+		act->gaps++;
+	for (size_t i = 0; i < act->gaps_len && act->gaps[i].start < to; i++)
+		ns += AIF_MIN(act->gaps[i].end, to) - AIF_MAX(act->gaps[i].start, from);
+	return ns;
+}
+
 /* Time goes from *now to `to`, with no run beginning in between: what runs shares each ns. */
 static void advance(struct aif_attribution_work *w, struct active *act, uint64_t *now, uint64_t to)
 {
+	uint64_t unknown;
+
 	while (act->len && *now < to) {
 		uint64_t until = AIF_MIN(to, act->runs[0]->end), ns = until - *now;
 
@@ -104,16 +121,76 @@ static void advance(struct aif_attribution_work *w, struct active *act, uint64_t
 		while (act->len && act->runs[0]->end <= until)
 			settle(w, act, pop(act));
 	}
-	w->c.idle_ns += to - *now; /* nothing runs any more */
+	/* Nothing runs any more. */
+	unknown = *now < to ? not_collected(act, *now, to) : 0;
+	w->c.uncollected_ns += unknown;
+	w->c.idle_ns += to - *now - unknown;
 	*now = to;
+}
+
+static bool is_kept(const struct aif_attribution_work *w, uint32_t process)
+{
+	return process != AIF_NONE && (!w->opts->processes || w->opts->processes[process]);
+}
+
+/* When queues of the device were still busy with what was launched before. Where the overhead budget had
+ * left launches out, it may have been those. */
+static int backlog(const struct aif_attribution_work *w, uint32_t device, struct aif_gaps *ret)
+{
+	const struct aif_in_flight *f = &w->in_flight;
+
+	for (size_t i = 0; i < f->queues_len; i++) {
+		const struct aif_in_flight_queue *q = &f->queues[i];
+
+		if (w->p->streams[q->stream].device != device || !is_kept(w, q->process) ||
+		    !aif_in_flight_waited(q) ||
+		    aif_weights_off(w->weights, q->process, q->begin + w->p->start_ns) ||
+		    aif_weights_off(w->weights, q->process, q->launched + w->p->start_ns))
+			continue;
+		if (aif_grow(&ret->at, &ret->cap, ret->len + 1, sizeof(*ret->at)) < 0)
+			return -ENOMEM;
+		ret->at[ret->len++] = (struct aif_gap){.start = q->begin, .end = q->start};
+	}
+	return 0;
+}
+
+/* When it is not known what the device of these runs did, as a process that uses it was not collected. */
+static int device_gaps(const struct aif_attribution_work *w, const struct aif_run *runs, size_t n,
+		       struct aif_gaps *ret)
+{
+	const struct aif_profile *p = w->p;
+	struct aif_gaps more = {0};
+	bool *users;
+	int r;
+
+	if (!w->gaps.len)
+		return 0;
+	users = calloc(p->processes_len + 1, sizeof(*users));
+	if (!users)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (runs[i].process != AIF_NONE)
+			users[runs[i].process] = true;
+	for (size_t i = 0; i < p->streams_len; i++)
+		if (p->streams[i].device == runs->device && is_kept(w, p->streams[i].process))
+			users[p->streams[i].process] = true;
+	r = backlog(w, runs->device, &more);
+	if (!r)
+		r = aif_gaps_of(&w->gaps, users, &more, ret);
+	aif_gaps_finish(&more);
+	free(users);
+	return r;
 }
 
 static int sweep_device(struct aif_attribution_work *w, struct aif_run *runs, size_t n)
 {
 	struct active act = {0};
+	struct aif_gaps gaps = {0};
 	uint64_t now = w->from;
-	int r = 0;
+	int r = device_gaps(w, runs, n, &gaps);
 
+	act.gaps = gaps.at;
+	act.gaps_len = gaps.len;
 	for (size_t i = 0; i < n && !r; i++) {
 		advance(w, &act, &now, runs[i].start);
 		if (runs[i].start == runs[i].end)
@@ -124,18 +201,19 @@ static int sweep_device(struct aif_attribution_work *w, struct aif_run *runs, si
 	}
 	advance(w, &act, &now, w->to);
 	free(act.runs);
+	aif_gaps_finish(&gaps);
 	return r;
 }
 
-static int add_inside(struct aif_attribution_work *w, uint32_t group,
-		      const struct aif_sample_row *s, size_t shared_by)
+int aif_attribution_add_inside(struct aif_attribution_work *w, uint32_t group, uint32_t frame,
+			       uint32_t reason, aif_fraction samples, bool shared, bool mixed)
 {
-	struct aif_inside inside = {.group = group, .frame = s->frame, .reason = s->reason};
-	uint64_t key = aif_mix64(aif_mix64((uint64_t)group << 32 | s->frame) + s->reason), id;
+	struct aif_inside inside = {.group = group, .frame = frame, .reason = reason};
+	uint64_t key = aif_mix64(aif_mix64((uint64_t)group << 32 | frame) + reason), id;
 
 	for (; aif_map_get(&w->inside_ids, key, &id); key++)
-		if (w->insides[id].group == group && w->insides[id].frame == s->frame &&
-		    w->insides[id].reason == s->reason)
+		if (w->insides[id].group == group && w->insides[id].frame == frame &&
+		    w->insides[id].reason == reason)
 			goto found;
 	id = w->insides_len;
 	if (aif_grow(&w->insides, &w->insides_cap, id + 1, sizeof(inside)) < 0 ||
@@ -143,13 +221,13 @@ static int add_inside(struct aif_attribution_work *w, uint32_t group,
 		return -ENOMEM;
 	w->insides[w->insides_len++] = inside;
 found:
-	w->insides[id].samples += ((aif_fraction)s->count << AIF_FRACTION_BITS) / shared_by;
-	w->insides[id].shared |= shared_by > 1;
+	w->insides[id].samples += samples;
+	w->insides[id].shared |= shared;
+	w->insides[id].mixed |= mixed;
 	return 0;
 }
 
-/* The name of the kernel whose code the frame is, or AIF_NONE: what a kernel calls elsewhere. */
-static uint32_t sampled_kernel(const struct aif_profile *p, uint32_t frame)
+uint32_t aif_attribution_sampled_kernel(const struct aif_profile *p, uint32_t frame)
 {
 	uint32_t module = frame == AIF_NONE ? AIF_NONE : p->frames[frame].module;
 	uint32_t kernel = module == AIF_NONE ? AIF_NONE : p->modules[module].kernel;
@@ -162,8 +240,9 @@ static uint32_t sampled_kernel(const struct aif_profile *p, uint32_t frame)
 static int join(struct aif_attribution_work *w, const struct active *act,
 		const struct aif_sample_row *s)
 {
-	uint32_t name = sampled_kernel(w->p, s->frame);
+	uint32_t name = aif_attribution_sampled_kernel(w->p, s->frame);
 	size_t n = 0, any = 0;
+	aif_fraction each;
 	int r = 0;
 
 	if (act->len > MAX_SHARED) {
@@ -178,19 +257,25 @@ static int join(struct aif_attribution_work *w, const struct active *act,
 		n += own && (name == AIF_NONE || run->kernel_name == name);
 	}
 	if (!n) {
-		*(aif_weights_off(w->weights, s->process, s->time + w->p->start_ns)
+		*(aif_weights_off(w->weights, s->process, s->time + w->p->start_ns) ||
+				  (s->process != AIF_NONE &&
+				   aif_gaps_at(&w->gaps, s->process, s->time).is_gap)
 			  ? &w->c.samples_off
+		  : aif_in_flight_sample(&w->in_flight, &w->gaps, s->process, name, s->time)
+			  ? &w->c.samples_in_flight
 		  : any || name != AIF_NONE ? &w->c.sampled_unmatched
 					    : &w->c.samples_outside) += s->count;
 		return 0;
 	}
 	w->c.sampled_attributed += s->count;
+	each = ((aif_fraction)s->count << AIF_FRACTION_BITS) / n;
 	for (size_t i = 0; i < act->len && !r; i++) {
 		const struct aif_run *run = act->runs[i];
 
 		if (is_kernel(run) && run->process == s->process &&
 		    (name == AIF_NONE || run->kernel_name == name))
-			r = add_inside(w, run->group, s, n);
+			r = aif_attribution_add_inside(w, run->group, s->frame, s->reason, each,
+						       n > 1, false);
 	}
 	return r;
 }

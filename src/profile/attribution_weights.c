@@ -92,7 +92,7 @@ static double spread(const struct in_cycles *g, size_t c)
 	const struct aif_weights_cycle *k = &g->cycles[c];
 	double d;
 
-	if (c + 1 >= g->cycles_len || k[0].thread != k[1].thread)
+	if (c + 1 >= g->cycles_len || k[0].key != k[1].key)
 		return NAN;
 	d = rate(g, c) - rate(g, c + 1);
 	return d * d / (1 / AIF_MAX(k[0].captured, 1.0) + 1 / AIF_MAX(k[1].captured, 1.0));
@@ -124,10 +124,10 @@ static double variance(const struct in_cycles *g)
 		var += cycle_variance(g, c);
 		/* Cycles without it tell, too, where they stand beside one with it: each once. */
 		if (c && !before_is_ours && !two_before_is_ours &&
-		    g->cycles[c - 1].thread == g->cycles[c].thread)
+		    g->cycles[c - 1].key == g->cycles[c].key)
 			var += cycle_variance(g, c - 1);
 		if (c + 1 < g->cycles_len && !after_is_ours &&
-		    g->cycles[c + 1].thread == g->cycles[c].thread)
+		    g->cycles[c + 1].key == g->cycles[c].key)
 			var += cycle_variance(g, c + 1);
 	}
 	return var;

@@ -21,10 +21,12 @@ static bool equal(struct aif_buf *ret, const char *what, uint64_t left, const ui
 
 bool aif_conservation_check(const struct aif_conservation *c, struct aif_buf *ret_text)
 {
-	const uint64_t time[] = {c->busy_ns, c->idle_ns}, durations[] = {c->busy_ns, c->overlap_ns},
-		       samples[] = {c->sampled_attributed, c->sampled_unmatched, c->samples_dropped,
-				    c->samples_outside, c->samples_off},
-		       launches[] = {c->joined, c->unfinished, c->lost, c->uncaptured},
+	const uint64_t time[] = {c->busy_ns, c->idle_ns, c->uncollected_ns},
+		       durations[] = {c->busy_ns, c->overlap_ns},
+		       samples[] = {c->sampled_attributed, c->sampled_unmatched,
+				    c->samples_dropped,    c->samples_outside,
+				    c->samples_off,        c->samples_in_flight},
+		       launches[] = {c->joined, c->unfinished, c->untold, c->lost, c->uncaptured},
 		       busy[] = {c->busy_kernel_ns, c->busy_copy_ns};
 
 	if (c->started_before_launch) {
@@ -45,12 +47,13 @@ bool aif_conservation_check(const struct aif_conservation *c, struct aif_buf *re
 				       c->damaged);
 		return false;
 	}
-	return equal(ret_text, "elapsed x devices = busy + idle", c->elapsed_ns * c->devices, time,
-		     2) &&
+	return equal(ret_text, "elapsed x devices = busy + idle + not collected",
+		     c->elapsed_ns * c->devices, time, 3) &&
 	       equal(ret_text, "busy = kernels + copies", c->busy_ns, busy, 2) &&
 	       equal(ret_text, "durations = busy + overlap", c->durations_ns, durations, 2) &&
-	       equal(ret_text, "samples = attributed + unmatched + dropped + outside + off",
-		     c->samples, samples, 5) &&
-	       equal(ret_text, "launches = joined + unfinished + lost + uncaptured", c->launches,
-		     launches, 4);
+	       equal(ret_text,
+		     "samples = attributed + unmatched + dropped + outside + off + in flight",
+		     c->samples, samples, 6) &&
+	       equal(ret_text, "launches = joined + in flight + untold + lost + uncaptured",
+		     c->launches, launches, 5);
 }

@@ -183,6 +183,52 @@ static int insert_chunk(struct aif_writer *w, enum aif_chunk_kind kind, const st
 	return aif_writer_step(w, q, err);
 }
 
+/* ---- which launches are still needed ---------------------------------------------------------- */
+
+/* How far back the launch of an execution is looked for (a minute of 130 chunks a second), and how often in
+ * vain for the executions of one chunk: those of launches that were lost must not cost more. */
+#define LOOK_BACK 8192
+#define IN_VAIN   16
+
+static bool has_launch(const struct aif_written_chunk *c, uint64_t launch)
+{
+	return c->kind == AIF_CHUNK_LAUNCHES && launch >= c->launch_min && launch <= c->launch_max;
+}
+
+static struct aif_written_chunk *chunk_of_launch(struct aif_writer *w, uint64_t launch)
+{
+	size_t least =
+		AIF_MAX(w->chunks_first, w->chunks_len > LOOK_BACK ? w->chunks_len - LOOK_BACK : 0);
+
+	for (size_t i = w->chunks_len; i-- > least;)
+		if (has_launch(&w->chunks[i], launch))
+			return &w->chunks[i];
+	return NULL;
+}
+
+/* The last chunk holds these executions: the chunks of their launches are needed as long as it is. */
+static void find_launches(struct aif_writer *w, const struct aif_exec_row *rows,
+			  const uint32_t *order, size_t n)
+{
+	struct aif_written_chunk *c = NULL;
+	unsigned in_vain = 0;
+
+	for (size_t i = 0; i < n && in_vain < IN_VAIN; i++) {
+		uint64_t launch = rows[order[i]].launch;
+
+		if (!c || !has_launch(c, launch))
+			c = chunk_of_launch(w, launch);
+		if (!c) {
+			in_vain++;
+			continue;
+		}
+		c->last_exec = w->chunks[w->chunks_len - 1].id;
+		/* A graph's launch has several. */
+		if (c->open && (!i || rows[order[i - 1]].launch != launch))
+			c->open--;
+	}
+}
+
 static int write_chunk(struct aif_writer *w, enum aif_chunk_kind kind, const void *rows,
 		       const uint32_t *order, size_t n, struct aif_err *err)
 {
@@ -206,7 +252,12 @@ static int write_chunk(struct aif_writer *w, enum aif_chunk_kind kind, const voi
 		.rows = n,
 		.total = s.total,
 		.until = s.clock == AIF_CLOCK_MONOTONIC ? w->end_ns : UNTIL_UNKNOWN,
-		.kind = kind};
+		.kind = kind,
+		.launch_min = s.launch_min,
+		.launch_max = s.launch_max,
+		.open = kind == AIF_CHUNK_LAUNCHES ? n : 0};
+	if (kind == AIF_CHUNK_EXECS)
+		find_launches(w, rows, order, n);
 	w->chunks_bytes += w->chunk.len;
 	return 0;
 }
@@ -277,7 +328,8 @@ static int drop_chunk(struct aif_writer *w, const struct aif_written_chunk *c, s
 		r = aif_writer_prepare(w, &w->drop,
 				       "INSERT INTO dropped VALUES(?, 1, ?, ?, ?) ON CONFLICT(id) "
 				       "DO UPDATE SET chunks=chunks+1, rows=rows+excluded.rows, "
-				       "total=total+excluded.total, until=excluded.until",
+				       "total=total+excluded.total, "
+				       "until=max(until, excluded.until)",
 				       err);
 	if (r < 0)
 		return r;
@@ -292,9 +344,45 @@ static int drop_chunk(struct aif_writer *w, const struct aif_written_chunk *c, s
 	return aif_writer_step(w, w->drop, err);
 }
 
+/* Launches may be older than what is kept, and their executions not: those would be left without a stack.
+ * Not all that never end can be waited for. */
+#define MAX_HELD      64
+#define HELD_OF_BYTES 8 /* of max_bytes, one part in so many */
+
+/* Drops those before `end` but for launches that are needed by what comes from there on, which move up to
+ * it. */
+static int drop_until(struct aif_writer *w, size_t end, uint64_t max_bytes, struct aif_err *err)
+{
+	uint64_t held_bytes = 0;
+	size_t to = end;
+	int r = 0;
+
+	/* The youngest first: they are the likeliest to be needed. */
+	for (size_t i = end; i-- > w->chunks_first && r == 0;) {
+		struct aif_written_chunk c = w->chunks[i];
+		bool needed = c.kind == AIF_CHUNK_LAUNCHES &&
+			      (c.open || (end < w->chunks_len && c.last_exec >= w->chunks[end].id));
+
+		if (needed && end - to < MAX_HELD &&
+		    (!max_bytes || held_bytes + c.bytes <= max_bytes / HELD_OF_BYTES)) {
+			held_bytes += c.bytes;
+			w->chunks[--to] = c;
+			continue;
+		}
+		r = aif_writer_begin(w, err);
+		if (r == 0)
+			r = drop_chunk(w, &c, err);
+		w->chunks_bytes -= c.bytes;
+	}
+	w->chunks_first = to;
+	return r;
+}
+
 int aif_writer_trim(struct aif_writer *w, uint64_t max_bytes, uint64_t keep_ns, uint64_t now_ns,
 		    struct aif_err *err)
 {
+	uint64_t bytes = w->chunks_bytes;
+	size_t end = w->chunks_first;
 	int r = 0;
 
 	/* What was written since the last time had happened by now, whatever its clock says. */
@@ -302,18 +390,19 @@ int aif_writer_trim(struct aif_writer *w, uint64_t max_bytes, uint64_t keep_ns, 
 		if (w->chunks[i].until == UNTIL_UNKNOWN)
 			w->chunks[i].until = now_ns;
 	w->chunks_timed = w->chunks_len;
-	while (r == 0 && w->chunks_first < w->chunks_len) {
-		const struct aif_written_chunk *c = &w->chunks[w->chunks_first];
+	for (; end < w->chunks_len; end++) {
+		const struct aif_written_chunk *c = &w->chunks[end];
 		bool old = keep_ns && now_ns > keep_ns && c->until < now_ns - keep_ns;
 
-		if (!old && !(max_bytes && w->chunks_bytes > max_bytes))
+		if (!old && !(max_bytes && bytes > max_bytes))
 			break;
-		r = aif_writer_begin(w, err);
-		if (r == 0)
-			r = drop_chunk(w, c, err);
-		w->chunks_bytes -= c->bytes;
-		w->chunks_first++;
+		bytes -= c->bytes;
 	}
+	if (end > w->chunks_first)
+		r = drop_until(w, end, max_bytes, err);
+	/* What is held takes the place of others. */
+	while (r == 0 && max_bytes && w->chunks_bytes > max_bytes && end < w->chunks_len)
+		r = drop_until(w, ++end, max_bytes, err);
 	/* The list of dropped chunks must not grow for ever. */
 	if (w->chunks_first > w->chunks_len / 2) {
 		w->chunks_len -= w->chunks_first;

@@ -12,6 +12,9 @@ struct aif_written_chunk {
 	uint64_t bytes, rows, total;
 	uint64_t until; /* CLOCK_MONOTONIC: its rows are not younger */
 	uint32_t kind;
+	/* Of launches: how many have no execution in the file yet, and the last chunk with one. */
+	uint64_t launch_min, launch_max, open;
+	int64_t last_exec;
 };
 
 struct aif_writer {

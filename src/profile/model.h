@@ -147,8 +147,8 @@ struct aif_sample_row {
 	uint32_t thread, process, device, frame, reason, window; /* reason: string or AIF_NONE */
 };
 /* What was being looked at, from when to when. With a device: its sampling in a process, one row a
- * second. With a thread: a block of the overhead budget (profile/weights.h), in which all of the
- * thread's launches were captured (held 1) or none (held 0). */
+ * second. With a thread or, without, with p_ppm: a block of the overhead budget (profile/weights.h), in which
+ * all of the thread's or process's launches were captured (held 1) or none (held 0). */
 struct aif_window_row {
 	uint64_t start, end;                    /* CLOCK_MONOTONIC ns */
 	uint32_t window, device, process, held; /* held 0: sampling was refused, capture was off */

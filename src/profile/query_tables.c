@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/query_tables.h"
 
+#include <sys/wait.h>
+
 /* The tables of `aiflame query`: the contract's columns first, in its order, others after them. */
 
 static void number(sqlite3_context *ctx, uint64_t v)
@@ -438,6 +440,12 @@ static void modules_column(struct aif_query *q, size_t row, int column, sqlite3_
 	}
 }
 
+/* As a shell has it: 128 and the number of the signal that ended the process. */
+static int exit_number(int wait_status)
+{
+	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
 ROWS(processes)
 static void processes_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
@@ -462,8 +470,11 @@ static void processes_column(struct aif_query *q, size_t row, int column, sqlite
 		return p->end_ns ? when(q, ctx, p->end_ns) : sqlite3_result_null(ctx);
 	case 8:
 		return sqlite3_result_int(ctx, (p->flags & AIF_PROCESS_AGENT) != 0);
-	default:
+	case 9:
 		return sqlite3_result_int(ctx, (p->flags & AIF_PROCESS_RUNTIME) != 0);
+	default:
+		return p->exit_status < 0 ? sqlite3_result_null(ctx)
+					  : sqlite3_result_int(ctx, exit_number(p->exit_status));
 	}
 }
 
@@ -623,7 +634,8 @@ const struct aif_query_table aif_query_tables[] = {
 	BY_ID(stacks, "id, parent, frame, depth, flags"),
 	BY_ID(kernels, "id, name, short, module"),
 	BY_ID(modules, "id, kind, path, build_id, kernel"),
-	BY_ID(processes, "id, pid, ppid, exe, cmdline, host, start_ns, end_ns, agent, runtime"),
+	BY_ID(processes,
+	      "id, pid, ppid, exe, cmdline, host, start_ns, end_ns, agent, runtime, exit_status"),
 	BY_ID(threads, "id, process, tid, name"),
 	BY_ID(devices, "id, name, vendor, driver, runtime, kind, units"),
 	SMALL(clocks, "clock, process, before_ns, after_ns, value"),

@@ -126,7 +126,7 @@ const struct aif_schema_table aif_schema_tables[AIF_TABLE_COUNT] = {
 	TABLE(STREAM, aif_stream, streams, stream, false),
 	TABLE(PROGRAM, aif_program, programs, program, false),
 	TABLE(KERNEL, aif_kernel, kernels, kernel, false),
-	TABLE(MODULE, aif_module, modules, module, false),
+	TABLE(MODULE, aif_module, modules, module, true),
 	TABLE(FRAME, aif_frame, frames, frame, false),
 	TABLE(FRAME_NAME, aif_frame_name, frame_names, frame_name, false),
 	TABLE(STACK, aif_stack, stacks, stack, false),

@@ -6,9 +6,15 @@
 #include <errno.h>
 #include <string.h>
 
+/* Whose launches a block counts: a thread's, or where the runtime counts them itself, a process's. */
+static uint64_t key_of(uint32_t thread, uint32_t process)
+{
+	return thread != AIF_NONE ? thread : UINT64_C(1) << 32 | process;
+}
+
 struct block {
-	uint64_t start, end, launches;
-	uint32_t thread, process, cycle;
+	uint64_t start, end, launches, key;
+	uint32_t process, cycle;
 	bool on, certain;
 };
 /* When any thread of a process was without capture: disjoint spans. */
@@ -18,7 +24,8 @@ struct span {
 };
 
 struct aif_weights {
-	struct block *blocks; /* by thread and start */
+	const struct aif_profile *p;
+	struct block *blocks; /* by key and start */
 	size_t blocks_len, blocks_cap;
 	struct aif_weights_cycle *cycles;
 	size_t cycles_len, cycles_cap;
@@ -38,7 +45,9 @@ static int load(void *arg, const struct aif_window_row *rows, size_t n)
 			continue; /* its launches were dropped */
 
 		/* More launches than ns are not a count, but would make sums wrap. */
-		if (r->thread == AIF_NONE || r->end <= r->start || r->launches > r->end - r->start)
+		if (r->device != AIF_NONE || r->end <= r->start || r->process == AIF_NONE ||
+		    (r->thread == AIF_NONE && !r->p_ppm) /* gaps.h */ ||
+		    r->launches > r->end - r->start)
 			continue;
 		if (aif_grow(&w->blocks, &w->blocks_cap, w->blocks_len + 1, sizeof(*w->blocks)) < 0)
 			return -ENOMEM;
@@ -46,7 +55,7 @@ static int load(void *arg, const struct aif_window_row *rows, size_t n)
 			(struct block){.start = r->start,
 				       .end = r->end,
 				       .launches = r->launches,
-				       .thread = r->thread,
+				       .key = key_of(r->thread, r->process),
 				       .process = r->process,
 				       .cycle = AIF_NONE,
 				       .on = r->held,
@@ -55,12 +64,12 @@ static int load(void *arg, const struct aif_window_row *rows, size_t n)
 	return 0;
 }
 
-static int by_thread(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
 	const struct block *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
@@ -73,11 +82,11 @@ static int by_process(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static int cycle_new(struct aif_weights *w, uint32_t thread)
+static int cycle_new(struct aif_weights *w, uint64_t key)
 {
 	if (aif_grow(&w->cycles, &w->cycles_cap, w->cycles_len + 1, sizeof(*w->cycles)) < 0)
 		return -ENOMEM;
-	w->cycles[w->cycles_len++] = (struct aif_weights_cycle){.thread = thread};
+	w->cycles[w->cycles_len++] = (struct aif_weights_cycle){.key = key};
 	return 0;
 }
 
@@ -97,7 +106,7 @@ static int stand_in(struct aif_weights *w, struct block *certain, double launche
 	if (!certain || !certain->launches || launches <= 0)
 		return 0;
 	if (certain->cycle == AIF_NONE) {
-		if (cycle_new(w, certain->thread) < 0)
+		if (cycle_new(w, certain->key) < 0)
 			return -ENOMEM;
 		certain->cycle = (uint32_t)(w->cycles_len - 1);
 		w->cycles[certain->cycle].captured = (double)certain->launches;
@@ -107,7 +116,7 @@ static int stand_in(struct aif_weights *w, struct block *certain, double launche
 	return 0;
 }
 
-/* Blocks first..end are one thread's. */
+/* Blocks first..end have one key. */
 static int make_cycles(struct aif_weights *w, size_t first, size_t end)
 {
 	uint32_t last = AIF_NONE, now = AIF_NONE; /* the cycle before, the one that still grows */
@@ -138,7 +147,7 @@ static int make_cycles(struct aif_weights *w, size_t first, size_t end)
 			continue;
 		}
 		if (now == AIF_NONE) {
-			if (cycle_new(w, b->thread) < 0)
+			if (cycle_new(w, b->key) < 0)
 				return -ENOMEM;
 			now = (uint32_t)(w->cycles_len - 1);
 			share_out(w, last, now, off);
@@ -183,6 +192,7 @@ int aif_weights_new(const struct aif_profile *p, struct aif_weights **ret)
 
 	if (!w)
 		return -ENOMEM;
+	w->p = p;
 	w->from = p->kept_ns;
 	r = aif_profile_windows(p, load, w, NULL);
 	if (!r && !w->blocks_len) {
@@ -191,9 +201,9 @@ int aif_weights_new(const struct aif_profile *p, struct aif_weights **ret)
 		return 0;
 	}
 	if (!r)
-		qsort(w->blocks, w->blocks_len, sizeof(*w->blocks), by_thread);
+		qsort(w->blocks, w->blocks_len, sizeof(*w->blocks), by_key);
 	for (size_t i = 0, j; i < w->blocks_len && !r; i = j) {
-		for (j = i; j < w->blocks_len && w->blocks[j].thread == w->blocks[i].thread; j++)
+		for (j = i; j < w->blocks_len && w->blocks[j].key == w->blocks[i].key; j++)
 			w->uncaptured += w->blocks[j].on ? 0 : w->blocks[j].launches;
 		r = make_cycles(w, i, j);
 	}
@@ -224,27 +234,34 @@ void aif_weights_free(struct aif_weights *w)
 	free(w);
 }
 
-const struct aif_weights_cycle *aif_weights_at(const struct aif_weights *w, uint32_t thread,
-					       uint64_t time)
+/* The block with this key that began last, or NULL. */
+static const struct block *block_at(const struct aif_weights *w, uint64_t key, uint64_t time)
 {
-	size_t lo = 0, hi = w ? w->blocks_len : 0;
-	const struct block *b;
+	size_t lo = 0, hi = w->blocks_len;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
+		const struct block *b = &w->blocks[mid];
 
-		b = &w->blocks[mid];
-		if (b->thread < thread || (b->thread == thread && b->start <= time))
+		if (b->key < key || (b->key == key && b->start <= time))
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (!lo)
+	return lo && w->blocks[lo - 1].key == key ? &w->blocks[lo - 1] : NULL;
+}
+
+const struct aif_weights_cycle *aif_weights_at(const struct aif_weights *w, uint32_t thread,
+					       uint64_t time)
+{
+	const struct block *b;
+
+	if (!w)
 		return NULL;
-	b = &w->blocks[lo - 1];
-	return b->thread == thread && time < b->end && b->on && b->cycle != AIF_NONE
-		       ? &w->cycles[b->cycle]
-		       : NULL;
+	b = block_at(w, thread, time);
+	if (!b && thread < w->p->threads_len)
+		b = block_at(w, key_of(AIF_NONE, w->p->threads[thread].process), time);
+	return b && time < b->end && b->on && b->cycle != AIF_NONE ? &w->cycles[b->cycle] : NULL;
 }
 
 bool aif_weights_off(const struct aif_weights *w, uint32_t process, uint64_t time)

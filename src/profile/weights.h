@@ -19,6 +19,9 @@
  * lengths are random and do not depend on what is launched; that capture makes the program slower
  * changes how many launches a block has, not their mix, and is divided out.
  *
+ * Where a runtime counts launches of all of its process's threads together (CUDA: agent/cuda/cuda_blocks.c),
+ * the process's blocks stand for those of its threads.
+ *
  * Blocks that were certain to be on (p = 1, while nothing was being left out) stand for themselves; or, if
  * no other block is there, for the off-blocks beside them, too.
  *
@@ -39,7 +42,7 @@
 #define AIF_WEIGHT_MAX (UINT64_C(1) << 40)
 
 struct aif_weights_cycle {
-	uint32_t thread;
+	uint64_t key;              /* whose: cycles of one are in the order of time */
 	double captured, launches; /* launches: with the halves of its neighbours */
 	uint64_t weight;
 };

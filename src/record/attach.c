@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "record/attach_dir.h"
+#include "record/proc.h"
 #include "record/welcome.h"
 
 #include <errno.h>
@@ -33,21 +34,10 @@
 
 static int parent_of(int pid)
 {
-	char path[64], text[1024], *after;
-	int parent = 0;
-	ssize_t n;
-	int fd;
+	uint64_t start;
+	int parent;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	after = strrchr(text, ')');
-	if (after && sscanf(after + 1, " %*c %d", &parent) != 1)
-		parent = 0;
-	return parent;
+	return aif_proc_stat(pid, &parent, &start) ? parent : 0;
 }
 
 static bool has_met(const struct aif_attach *a, int pid)
@@ -93,9 +83,11 @@ static int check_wish(struct aif_attach *a, int pid, struct aif_err *err)
 	r = aif_standby_maps(pid, 0, &maps);
 	if (!r)
 		r = aif_standby_environment(pid, AIF_ENV_STANDBY, standby, sizeof(standby));
-	if (r < 0 && r != -ENOENT)
-		return aif_err_set(err, r, "process %d: %s; record as its user or as root", pid,
-				   strerror(-r));
+	if (r < 0 && r != -ENOENT && r != -EAGAIN)
+		return aif_err_set(err, r,
+				   "process %d: its memory map cannot be read: %s; it has rights "
+				   "that this command has not: record as root, with CAP_SYS_PTRACE",
+				   pid, strerror(-r));
 	if (!maps.has_agent)
 		return aif_err_set(err, -ENOENT,
 				   "process %d: does not carry the agent; start it with the "
@@ -238,6 +230,18 @@ static bool take_lock(int fd, int tries)
 	return true;
 }
 
+static void say_busy(struct aif_attach *a, const struct aif_standby_entry *e)
+{
+	struct aif_buf name = {0};
+
+	aif_buf_shell(&name, e->page.call.name);
+	snprintf(a->busy, sizeof(a->busy),
+		 "process %d: is being recorded by %s (process %" PRIu32
+		 "); end that first: aiflame ctl stop %s",
+		 e->pid, e->page.call.name, e->page.recorder, aif_buf_str(&name));
+	aif_buf_finish(&name);
+}
+
 /* Is there a lock to be had, and do we want it? */
 static bool visit(void *arg, struct aif_standby_entry *e)
 {
@@ -264,10 +268,7 @@ static bool visit(void *arg, struct aif_standby_entry *e)
 	/* Others are looked at again soon, and there may be many that are recorded already. */
 	if (!take_lock(e->fd, wished ? LOCK_TRIES : 1)) {
 		if (wished)
-			snprintf(a->busy, sizeof(a->busy),
-				 "process %d: is being recorded by %s (process %" PRIu32
-				 "); end that first: aiflame ctl stop %s",
-				 e->pid, e->page.call.name, e->page.recorder, e->page.call.name);
+			say_busy(a, e);
 		return true;
 	}
 	if (a->pages == a->cap) {
@@ -284,6 +285,14 @@ static bool visit(void *arg, struct aif_standby_entry *e)
 	return true;
 }
 
+static bool wish_has_ended(struct aif_attach *a, int pid)
+{
+	for (unsigned i = 0; i < a->wishes; i++)
+		if (a->wish[i].pid == pid)
+			return has_ended(&a->wish[i]);
+	return false;
+}
+
 /* The end of a process that could not take its page away, and of one that could. */
 static bool is_over(struct aif_attach *a, struct aif_attach_page *p)
 {
@@ -296,7 +305,8 @@ static bool is_over(struct aif_attach *a, struct aif_attach_page *p)
 	if (!p->pid)
 		return false;
 	snprintf(pid, sizeof(pid), "%d", p->pid);
-	if (aif_standby_started(pid, &started) == 0)
+	/* One that its parent has not waited for yet is still to be seen in /proc. */
+	if (!wish_has_ended(a, p->pid) && aif_standby_started(pid, &started) == 0)
 		return false;
 	unlinkat(a->dir, p->name, 0);
 	return true;
@@ -464,8 +474,11 @@ void aif_attach_state(struct aif_attach *a, enum aif_standby_state state)
 
 void aif_attach_close(struct aif_attach *a)
 {
-	for (size_t i = 0; i < a->pages; i++)
+	/* Often the end of a process is that of the recording, and comes between two looks. */
+	for (size_t i = 0; i < a->pages; i++) {
+		(void)is_over(a, &a->page[i]);
 		let_go(&a->page[i]);
+	}
 	for (unsigned i = 0; i < a->wishes; i++)
 		if (a->wish[i].pidfd >= 0)
 			close(a->wish[i].pidfd);

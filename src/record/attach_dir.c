@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/attach_dir.h"
 
+#include "wire/handshake.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -191,15 +193,32 @@ void aif_standby_recordings(int dir, bool (*fn)(void *arg, const struct aif_stan
 		closedir(at);
 }
 
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), m = strlen(end);
+
+	return n >= m && !strcmp(name + n - m, end);
+}
+
 void aif_standby_remove(int dir, const char *recording)
 {
 	static const char *const files[] = {"agent", AIF_STANDBY_ABOUT, AIF_STANDBY_ABOUT_NEW};
-	char path[128];
+	int fd = openat(dir, recording, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct dirent *d;
+	DIR *at;
 
-	for (size_t i = 0; i < AIF_ARRAY_LEN(files); i++) {
-		snprintf(path, sizeof(path), "%s/%s", recording, files[i]);
-		unlinkat(dir, path, 0);
-	}
+	if (fd < 0)
+		return;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(files); i++)
+		unlinkat(fd, files[i], 0);
+	at = list(fd);
+	while (at && (d = readdir(at)) != NULL)
+		if (ends_with(d->d_name, AIF_OBJECT_SUFFIX) ||
+		    ends_with(d->d_name, AIF_OBJECT_PART))
+			unlinkat(fd, d->d_name, 0);
+	if (at)
+		closedir(at);
+	close(fd);
 	unlinkat(dir, recording, AT_REMOVEDIR);
 }
 
@@ -232,19 +251,21 @@ int aif_standby_environment(int pid, const char *name, char *ret, size_t size)
 {
 	size_t len = strlen(name), cap = 0;
 	char path[64], *entry = NULL;
-	int r = -ENOENT;
+	int r = -EAGAIN;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
 	f = fopen(path, "re");
 	if (!f)
 		return -errno;
-	while (r && getdelim(&entry, &cap, '\0', f) > 0)
+	while (r && getdelim(&entry, &cap, '\0', f) > 0) {
+		r = -ENOENT;
 		if (!strncmp(entry, name, len) && entry[len] == '=' &&
 		    strlen(entry + len + 1) < size) {
 			strcpy(ret, entry + len + 1);
 			r = 0;
 		}
+	}
 	free(entry);
 	fclose(f);
 	return r;

@@ -47,5 +47,6 @@ struct aif_standby_maps {
 };
 int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret);
 
-/* A variable of a process's environment when it was started. 0, -ENOENT (it is not there) or -errno. */
+/* A variable of a process's environment when it was started. 0, -ENOENT (it is not there), -EAGAIN (there is no
+ * environment at all: perhaps it calls exec) or -errno. */
 int aif_standby_environment(int pid, const char *name, char *ret, size_t size);

@@ -2,6 +2,7 @@
 #include "record/drain.h"
 
 #include "record/cpu.h"
+#include "record/device_samples.h"
 #include "record/ingest.h"
 #include "record/perf_source.h"
 
@@ -65,12 +66,13 @@ static void sample_clocks(struct aif_store *s)
 }
 
 /* Closes the window under way and opens the next. */
-static void turn_window(struct aif_drainer *d, struct aif_target *t, uint64_t now)
+static void turn_window(struct aif_drainer *d, struct aif_target *t, uint64_t now, bool collected)
 {
 	struct aif_window_row *row;
-	uint32_t sampling = atomic_load_explicit(&t->shm->sampling, memory_order_relaxed);
+	uint32_t sampling = atomic_load_explicit(&t->shm->sampling, memory_order_relaxed),
+		 share = t->perf ? aif_perf_share(t->perf) : 0;
 
-	if (t->cpu_device != AIF_NONE && t->window_start &&
+	if (t->cpu_device != AIF_NONE && t->window_start && collected &&
 	    (row = aif_batches_row(&d->store->batches, AIF_BATCH_WINDOW)) != NULL)
 		*row = (struct aif_window_row){
 			.start = t->window_start,
@@ -82,7 +84,7 @@ static void turn_window(struct aif_drainer *d, struct aif_target *t, uint64_t no
 			.period_ns = d->opts->device_rate ? AIF_NS_PER_S / d->opts->device_rate : 0,
 			.lost = t->window_lost,
 			.thread = AIF_NONE,
-			.p_ppm = t->perf                         ? aif_perf_share(t->perf)
+			.p_ppm = t->perf                         ? share
 				 : sampling != AIF_SAMPLING_NONE ? 1000000
 								 : 0,
 		};
@@ -149,8 +151,11 @@ static size_t drain_target(struct aif_drainer *d, struct aif_target *t)
 {
 	size_t bytes = aif_target_drain(d, t);
 
-	if (t->perf)
+	if (t->perf) {
+		d->store->payer = &t->account;
 		aif_perf_drain(d, t);
+		d->store->payer = NULL;
+	}
 	return bytes;
 }
 
@@ -164,21 +169,35 @@ static bool is_drained(const struct aif_target *t)
 	return true;
 }
 
-/* Last words of a target: everything that it wrote is in the memory that we hold. */
-static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64_t now)
+/* A gap (gaps.c) is in no window of sampling. */
+static void follow_gaps(struct aif_drainer *d, struct aif_target *t, uint64_t now, bool each_second)
+{
+	bool collected = !t->gap_since;
+
+	aif_target_gaps(d, t, each_second);
+	if (each_second || collected != !t->gap_since)
+		turn_window(d, t, now, collected);
+}
+
+/* Last words of a target: everything that it wrote is in the memory that we hold. One that lives was told
+ * `now`; the recording goes on until `end`. */
+static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64_t now,
+		       uint64_t end)
 {
 	struct aif_drainer *d = &dt->d;
 
 	drain_target(d, t);
 	aif_ingest_deferred(d, t, t->deferred_len);
+	aif_device_samples_last(d, t);
 	aif_ingest_last_blocks(d, t, now);
 	aif_target_losses(d, t);
-	turn_window(d, t, now);
+	follow_gaps(d, t, now, true);
+	aif_target_last_gap(d, t, now, end);
 	aif_jit_names_last(&t->jit, t->pid, d->files);
 	if (t->ended && d->store->p.processes[t->process].end_ns == 0)
 		d->store->p.processes[t->process].end_ns = now;
 	add_stats(&dt->ended, t);
-	aif_target_free(t);
+	aif_target_free(d, t);
 	dt->held--;
 }
 
@@ -226,7 +245,7 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 		bytes += drain_target(d, t);
 		if (t->ended && is_drained(t)) {
 			*at = t->next;
-			end_target(dt, t, now);
+			end_target(dt, t, now, now);
 			continue;
 		}
 		if (t->cpu_device != AIF_NONE && !t->sampling_decided)
@@ -239,10 +258,9 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 			aif_cpu_follow(d, t, now);
 		if (look_at_threads && t->perf)
 			aif_perf_threads(t->perf, t->pid);
-		if (each_second) {
+		if (each_second)
 			aif_target_losses(d, t);
-			turn_window(d, t, now);
-		}
+		follow_gaps(d, t, now, each_second);
 		add_stats(&stats, t);
 		stats.targets++;
 		at = &t->next;
@@ -372,7 +390,7 @@ void aif_drain_thread_stats(struct aif_drain_thread *dt, struct aif_drain_stats 
 void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats *ret_stats)
 {
 	struct aif_store *s = dt->d.store;
-	uint64_t now = aif_now_ns();
+	uint64_t now, end;
 	bool any_left;
 
 	pthread_mutex_lock(&dt->lock);
@@ -380,6 +398,7 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 	pthread_mutex_unlock(&dt->lock);
 	pthread_join(dt->thread, NULL);
 	take_incoming(dt);
+	now = aif_now_ns();
 	for (struct aif_target *t = dt->d.targets; t; t = t->next) {
 		atomic_store(&t->shm->command, AIF_COMMAND_END);
 		t->ended |= has_ended(t);
@@ -405,15 +424,17 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 	}
 	pthread_mutex_lock(&s->lock);
 	sample_clocks(s);
+	end = aif_now_ns();
 	while (dt->d.targets) {
 		struct aif_target *t = dt->d.targets;
 
 		dt->d.targets = t->next;
-		end_target(dt, t, now);
+		end_target(dt, t, now, end);
 	}
 	aif_batches_flush(&s->batches);
 	pthread_mutex_unlock(&s->lock);
 	*ret_stats = dt->ended;
+	ret_stats->end_ns = end;
 	ret_stats->samples = dt->d.samples;
 	ret_stats->sampled_by_perf = dt->d.sampled_by_perf > 0;
 	ret_stats->sampled_by_timer = dt->d.sampled_by_timer > 0;

@@ -23,6 +23,7 @@ struct aif_drain_stats {
 	 * error of that, in 1/1,000,000; 0 = not measured. */
 	uint64_t most_launches;
 	uint32_t cost_ppm, cost_error_ppm;
+	uint64_t end_ns; /* of the recording; 0 while it lasts */
 };
 
 int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,

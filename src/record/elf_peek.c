@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/elf_peek.h"
 
+#include "base/build_id.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -17,29 +19,10 @@ static int read_at(int fd, void *to, size_t n, uint64_t at)
 static void read_build_id(int fd, const Elf64_Phdr *ph, struct aif_elf_peek *e)
 {
 	uint8_t notes[4096];
-	size_t len = AIF_MIN(sizeof(notes), ph->p_filesz), at = 0;
+	size_t len = AIF_MIN(sizeof(notes), ph->p_filesz);
 
-	if (read_at(fd, notes, len, ph->p_offset) < 0)
-		return;
-	while (len - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr n;
-		size_t name, desc;
-
-		memcpy(&n, notes + at, sizeof(n));
-		name = at + sizeof(n);
-		desc = name + AIF_ALIGN_UP((size_t)n.n_namesz, 4);
-		if (n.n_namesz > len || n.n_descsz > len || desc + n.n_descsz > len)
-			return;
-		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 &&
-		    !memcmp(notes + name, "GNU", 4) && n.n_descsz < sizeof(e->build_id) / 2) {
-			for (size_t i = 0; i < n.n_descsz; i++)
-				snprintf(e->build_id + 2 * i, 3, "%02x", notes[desc + i]);
-			return;
-		}
-		at = desc + AIF_ALIGN_UP((size_t)n.n_descsz, 4);
-		if (at > len)
-			return;
-	}
+	if (read_at(fd, notes, len, ph->p_offset) == 0)
+		aif_build_id_text(notes, len, e->build_id, sizeof(e->build_id));
 }
 
 int aif_elf_peek(int fd, struct aif_elf_peek *ret)

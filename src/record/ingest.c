@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/ingest.h"
 
+#include "record/device_samples.h"
 #include "record/modfiles.h"
 #include "symbolize/demangle.h"
 #include "symbolize/pocl.h"
@@ -8,10 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Definitions that one process may make: a hostile or broken target fills these, not our memory. */
-#define MAX_DEFINITIONS 1000000
-#define MAX_SOURCE      (16u << 20)
-#define MAX_DEFERRED    65536
+/* Beside what its process pays for (store.h). */
+#define MAX_SOURCE (16u << 20)
+/* Buffers grow to twice what is in them, tables too. */
+#define TEXT_COST    UINT64_C(2)
+#define PROGRAM_COST (2 * sizeof(struct aif_target_program))
+/* An entry of a map takes 24 bytes, in slots of which 3/8 to 3/4 are used. */
+#define MAP_COST 48
+/* More than most threads need: a slot's table that has become bigger goes with its thread. */
+#define KEPT_ENTRIES 4096
+#define MAX_DEFERRED 65536
 /* Of one sample: nobody computes in the kernel for a day. Sums of them do not overflow. */
 #define MAX_CPU_WEIGHT (UINT64_C(86400) * AIF_NS_PER_S)
 
@@ -34,10 +41,44 @@ static uint32_t get(const struct aif_map *m, uint64_t key)
 	return aif_map_get(m, key, &id) ? (uint32_t)id : AIF_NONE;
 }
 
-static void put(struct aif_map *m, uint64_t key, uint32_t id)
+void aif_ingest_put(struct aif_store *s, struct aif_map *m, uint64_t key, uint32_t id)
 {
-	if (id != AIF_NONE && m->len < MAX_DEFINITIONS)
-		aif_map_put(m, key, id);
+	size_t was = m->len;
+
+	if (id == AIF_NONE || !aif_store_pay_own(s, MAP_COST))
+		return;
+	aif_map_put(m, key, id);
+	if (m->len == was)
+		aif_store_pay_back(s, s->payer, MAP_COST);
+}
+
+static void forget(struct aif_store *s, struct aif_map *m)
+{
+	aif_store_pay_back(s, s->payer, m->len * MAP_COST);
+	if (m->cap > KEPT_ENTRIES)
+		aif_map_finish(m);
+	else
+		aif_map_clear(m);
+}
+
+static void add_range(struct aif_store *s, struct aif_ranges *r, const struct aif_range *range)
+{
+	size_t was = r->len;
+
+	if (!aif_store_pay_own(s, sizeof(*range)))
+		return;
+	aif_ranges_add(r, range);
+	aif_store_pay_back(s, s->payer, (was + 1 - r->len) * sizeof(*range));
+}
+
+static void forget_ranges(struct aif_store *s, struct aif_ranges *r)
+{
+	aif_store_pay_back(s, s->payer, r->len * sizeof(*r->at));
+	r->len = 0;
+	if (r->cap > KEPT_ENTRIES) {
+		free(r->at);
+		*r = (struct aif_ranges){0};
+	}
 }
 
 /* The next string behind a record's fixed part. */
@@ -55,10 +96,10 @@ static void on_thread(struct aif_ingest *in, const struct aif_wire_thread *r)
 
 	memcpy(name, r->name, sizeof(r->name));
 	name[sizeof(r->name)] = '\0';
-	aif_map_clear(&in->slot->stacks);
-	aif_map_clear(&in->slot->shapes);
-	aif_map_clear(&in->slot->pycodes);
-	in->slot->ranges.len = 0;
+	forget(in->drainer->store, &in->slot->stacks);
+	forget(in->drainer->store, &in->slot->shapes);
+	forget(in->drainer->store, &in->slot->pycodes);
+	forget_ranges(in->drainer->store, &in->slot->ranges);
 	in->slot->thread = aif_target_thread(in->drainer, in->target, r->head.aux, name);
 }
 
@@ -86,8 +127,8 @@ static void on_module(struct aif_ingest *in, const struct aif_wire_module *r)
 					path, len, build_id, strlen(build_id));
 	if (range.module == AIF_NONE || r->lo >= r->hi)
 		return;
-	aif_ranges_add(&in->slot->ranges, &range);
-	aif_ranges_add(&in->target->ranges, &range);
+	add_range(d->store, &in->slot->ranges, &range);
+	aif_ranges_add(&in->target->ranges, &range); /* one table, of bounded length */
 	if (d->store->p.modules_len == known)
 		return;
 	fd = r->head.aux ? -1 : aif_modfile_open(in->target->pid, r->lo, r->hi, path);
@@ -110,7 +151,7 @@ static void on_device(struct aif_ingest *in, const struct aif_wire_device *r)
 	dev.driver = tail_str(s, &at, r->driver_len);
 	dev.runtime = tail_str(s, &at, r->runtime_len);
 	id = aif_store_device(s, &dev);
-	put(&in->target->devices, r->head.aux, id);
+	aif_ingest_put(s, &in->target->devices, r->head.aux, id);
 	if (dev.kind == AIF_DEVICE_CPU && in->target->cpu_device == AIF_NONE)
 		in->target->cpu_device = id;
 }
@@ -125,8 +166,9 @@ static bool stream_row(struct aif_drainer *d, struct aif_target *t, const struct
 
 	if (!last_try && stream.device == AIF_NONE)
 		return false;
-	if (get(&t->streams, r->head.aux) == AIF_NONE && t->streams.len < MAX_DEFINITIONS)
-		put(&t->streams, r->head.aux, aif_store_stream(d->store, &stream));
+	if (get(&t->streams, r->head.aux) == AIF_NONE)
+		aif_ingest_put(d->store, &t->streams, r->head.aux,
+			       aif_store_stream(d->store, &stream));
 	return true;
 }
 
@@ -140,6 +182,7 @@ static void program_done(struct aif_drainer *d, struct aif_target *t, struct aif
 
 	if (p->source.len && !d->opts->no_source)
 		row.source = aif_store_str(d->store, p->source.data, p->source.len);
+	aif_store_pay_back(d->store, &t->account, TEXT_COST * p->source.len);
 	aif_buf_finish(&p->source);
 	p->id = aif_store_program(d->store, &row);
 }
@@ -159,11 +202,11 @@ static void on_program(struct aif_ingest *in, const struct aif_wire_program *r)
 		.source_len = AIF_MIN(r->source_len, MAX_SOURCE),
 		.options = aif_store_str(in->drainer->store, r + 1, r->options_len)};
 
-	if (t->program_len >= MAX_DEFINITIONS ||
+	if (!aif_store_pay_own(in->drainer->store, PROGRAM_COST) ||
 	    aif_grow(&t->program, &t->program_cap, t->program_len + 1, sizeof(p)) < 0)
 		return;
 	t->program[t->program_len] = p;
-	put(&t->programs, r->head.aux, (uint32_t)t->program_len);
+	aif_ingest_put(in->drainer->store, &t->programs, r->head.aux, (uint32_t)t->program_len);
 	if (!p.source_len)
 		program_done(in->drainer, t, &t->program[t->program_len]);
 	t->program_len++;
@@ -175,7 +218,8 @@ static void on_text(struct aif_ingest *in, const struct aif_wire_text *r)
 
 	/* Pieces come in order from one thread; anything else ends the text where it is. */
 	if (!p || p->id != AIF_NONE || r->offset != p->source.len ||
-	    r->len > p->source_len - r->offset)
+	    r->len > p->source_len - r->offset ||
+	    !aif_store_pay_own(in->drainer->store, TEXT_COST * r->len))
 		return;
 	aif_buf_append(&p->source, r + 1, r->len);
 	if (p->source.len >= p->source_len || aif_buf_failed(&p->source))
@@ -193,8 +237,8 @@ static bool kernel_row(struct aif_drainer *d, struct aif_target *t, const struct
 	if (p && p->id == AIF_NONE)
 		program_done(d, t, p);
 	id = aif_store_kernel(d->store, r->name, p ? p->id : AIF_NONE);
-	put(&t->kernels, r->head.aux, id);
-	put(&t->kernel_named, r->name, id);
+	aif_ingest_put(d->store, &t->kernels, r->head.aux, id);
+	aif_ingest_put(d->store, &t->kernel_named, r->name, id);
 	return true;
 }
 
@@ -204,13 +248,14 @@ static void on_shape(struct aif_ingest *in, const struct aif_wire_shape *r)
 
 	memcpy(shape.grid, r->grid, sizeof(shape.grid));
 	memcpy(shape.block, r->block, sizeof(shape.block));
-	put(&in->slot->shapes, r->head.aux, aif_store_shape(in->drainer->store, &shape));
+	aif_ingest_put(in->drainer->store, &in->slot->shapes, r->head.aux,
+		       aif_store_shape(in->drainer->store, &shape));
 }
 
 static void on_pycode(struct aif_ingest *in, const struct aif_wire_pycode *r)
 {
-	put(&in->slot->pycodes, r->head.aux,
-	    aif_pycodes_add(&in->drainer->pycodes, in->drainer->store, r));
+	aif_ingest_put(in->drainer->store, &in->slot->pycodes, r->head.aux,
+		       aif_pycodes_add(&in->drainer->pycodes, in->drainer->store, r));
 }
 
 static uint32_t python_frame(struct aif_ingest *in, uint64_t entry)
@@ -272,7 +317,7 @@ static void on_jit(struct aif_ingest *in, const struct aif_wire_jit *r)
 	range.module = AIF_NONE; /* jit_frame() knows */
 	range.name = aif_jit_names_put(s, (const char *)(r + 1), r->name_len);
 	if (range.name != AIF_NONE)
-		aif_ranges_add(&in->slot->ranges, &range);
+		add_range(s, &in->slot->ranges, &range);
 }
 
 static void on_stack(struct aif_ingest *in, const struct aif_wire_stack *r)
@@ -297,7 +342,7 @@ static void on_stack(struct aif_ingest *in, const struct aif_wire_stack *r)
 		if (next != AIF_NONE)
 			stack = next;
 	}
-	put(&in->slot->stacks, r->head.aux, stack);
+	aif_ingest_put(d->store, &in->slot->stacks, r->head.aux, stack);
 }
 
 /* True when the record's names are all known, or never will be. */
@@ -404,6 +449,7 @@ void aif_ingest_deferred(struct aif_drainer *d, struct aif_target *t, size_t old
 {
 	size_t kept = 0;
 
+	d->store->payer = &t->account;
 	/* Definitions first; a second time does no harm. */
 	for (size_t i = 0; i < t->deferred_len; i++)
 		if (is_definition(&t->deferred[i]))
@@ -412,6 +458,7 @@ void aif_ingest_deferred(struct aif_drainer *d, struct aif_target *t, size_t old
 		if (!resolve(d, t, &t->deferred[i], i < old))
 			t->deferred[kept++] = t->deferred[i];
 	t->deferred_len = kept;
+	d->store->payer = NULL;
 }
 
 static void on_stream(struct aif_ingest *in, const struct aif_wire_stream *r)
@@ -421,8 +468,7 @@ static void on_stream(struct aif_ingest *in, const struct aif_wire_stream *r)
 	resolve_or_defer(in, &row);
 }
 
-/* As its programmer wrote it: CUDA's are C++ functions. */
-static uint32_t kernel_name(struct aif_store *store, const char *name, size_t len)
+uint32_t aif_ingest_kernel_name(struct aif_store *store, const char *name, size_t len)
 {
 	struct aif_buf mangled = {0}, plain = {0};
 	uint32_t id = AIF_NONE;
@@ -442,7 +488,8 @@ static void on_kernel(struct aif_ingest *in, const struct aif_wire_kernel *r)
 {
 	struct aif_deferred row = {
 		.kernel = *r,
-		.name = kernel_name(in->drainer->store, (const char *)(r + 1), r->name_len),
+		.name = aif_ingest_kernel_name(in->drainer->store, (const char *)(r + 1),
+					       r->name_len),
 	};
 
 	resolve_or_defer(in, &row);
@@ -504,7 +551,7 @@ static void on_sample(struct aif_ingest *in, const struct aif_wire_sample *r)
 	aif_target_sample(in->drainer, t, r->head.aux, r->time, r->pc, AIF_MIN(r->count, 1000000),
 			  &is_kernel_thread);
 	if (is_kernel_thread && !state)
-		aif_map_put(&t->timer_threads, r->head.aux, 1);
+		aif_ingest_put(in->drainer->store, &t->timer_threads, r->head.aux, 1);
 }
 
 static void on_cpu_sample(struct aif_ingest *in, const struct aif_wire_cpu_sample *r)
@@ -537,7 +584,7 @@ static void on_block(struct aif_ingest *in, const struct aif_wire_block *r)
 			       AIF_NONE, 1);
 		return;
 	}
-	if (!r->head.aux)
+	if (!(r->head.aux & AIF_WIRE_BLOCK_ON))
 		in->target->uncaptured += r->launches;
 	*row = (struct aif_window_row){
 		.start = r->start,
@@ -545,10 +592,10 @@ static void on_block(struct aif_ingest *in, const struct aif_wire_block *r)
 		.window = in->drainer->windows++,
 		.device = AIF_NONE,
 		.process = in->target->process,
-		.held = r->head.aux != 0,
+		.held = r->head.aux & AIF_WIRE_BLOCK_ON,
 		.launches = r->launches,
-		.thread = in->slot->thread,
-		.p_ppm = AIF_MIN(r->duty_ppm, 1000000),
+		.thread = r->head.aux & AIF_WIRE_BLOCK_PROCESS ? AIF_NONE : in->slot->thread,
+		.p_ppm = AIF_MIN(AIF_MAX(r->duty_ppm, UINT32_C(1)), UINT32_C(1000000)),
 	};
 }
 
@@ -612,6 +659,12 @@ void aif_ingest_record(void *ingest, const void *record)
 		ON(NOTE, note)
 		ON(JIT, jit)
 #undef ON
+	case AIF_WIRE_CODE:
+	case AIF_WIRE_REASON:
+	case AIF_WIRE_WINDOW:
+	case AIF_WIRE_PC:
+		aif_device_samples_record(ingest, record);
+		break;
 	default:
 		break;
 	}

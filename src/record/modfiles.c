@@ -12,7 +12,7 @@
 
 int aif_modfiles_init(struct aif_modfiles *f)
 {
-	*f = (struct aif_modfiles){0};
+	*f = (struct aif_modfiles){.objects = -1};
 	return -pthread_mutex_init(&f->lock, NULL);
 }
 
@@ -22,6 +22,7 @@ void aif_modfile_finish(struct aif_modfile *file)
 		close(file->fd);
 	free(file->path);
 	free(file->build_id);
+	free(file->function);
 }
 
 void aif_modfiles_finish(struct aif_modfiles *f)
@@ -29,6 +30,8 @@ void aif_modfiles_finish(struct aif_modfiles *f)
 	for (size_t i = 0; i < f->files_len; i++)
 		aif_modfile_finish(&f->files[i]);
 	free(f->files);
+	if (f->objects >= 0)
+		close(f->objects);
 	pthread_mutex_destroy(&f->lock);
 }
 
@@ -56,7 +59,8 @@ static int add(struct aif_modfiles *f, struct aif_modfile *file)
 	int r = 0;
 
 	pthread_mutex_lock(&f->lock);
-	if (!file->path || aif_grow(&f->files, &f->files_cap, f->files_len + 1, sizeof(*file)) < 0)
+	if ((!file->path && !file->function) ||
+	    aif_grow(&f->files, &f->files_cap, f->files_len + 1, sizeof(*file)) < 0)
 		r = -ENOMEM;
 	else
 		f->files[f->files_len++] = *file;
@@ -73,6 +77,18 @@ int aif_modfiles_add(struct aif_modfiles *f, uint32_t module, int fd, const char
 
 	if (build_id && *build_id)
 		file.build_id = strdup(build_id);
+	return add(f, &file);
+}
+
+int aif_modfiles_add_function(struct aif_modfiles *f, uint32_t module, const char *name, size_t len,
+			      uint64_t object, uint32_t symbol)
+{
+	struct aif_modfile file = {.module = module,
+				   .fd = -1,
+				   .function = strndup(name, len),
+				   .object = object,
+				   .symbol = symbol};
+
 	return add(f, &file);
 }
 

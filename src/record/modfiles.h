@@ -15,11 +15,16 @@ struct aif_modfile {
 	char *path;       /* as the target names it; for messages and separate debug files */
 	char *build_id;   /* hexadecimal, NULL = unknown */
 	bool is_perf_map; /* of a process that has ended: names of its code that is in no file */
+	/* A function of a device's own code: mangled; and where it is, if its object was kept. */
+	char *function;
+	uint64_t object; /* hash (wire/handshake.h), 0 = not kept */
+	uint32_t symbol;
 };
 struct aif_modfiles {
 	pthread_mutex_t lock;
 	struct aif_modfile *files; /* not yet taken */
 	size_t files_len, files_cap;
+	int objects; /* the directory in which agents leave device code, -1 = none */
 };
 
 int aif_modfiles_init(struct aif_modfiles *f);
@@ -33,6 +38,8 @@ int aif_modfile_open(int pid, uint64_t lo, uint64_t hi, const char *path);
 /* Takes fd. 0 or -ENOMEM (fd is closed then). */
 int aif_modfiles_add(struct aif_modfiles *f, uint32_t module, int fd, const char *path,
 		     const char *build_id);
+int aif_modfiles_add_function(struct aif_modfiles *f, uint32_t module, const char *name, size_t len,
+			      uint64_t object, uint32_t symbol);
 int aif_modfiles_add_perf_map(struct aif_modfiles *f, uint32_t module, int fd);
 /* Moves one file to *ret; its fd and strings are then the caller's. False if there is none. */
 bool aif_modfiles_take(struct aif_modfiles *f, struct aif_modfile *ret);

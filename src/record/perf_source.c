@@ -270,8 +270,14 @@ static void thread_drain(struct aif_drainer *d, struct aif_target *t, struct per
 static void turn(struct aif_target *t)
 {
 	struct aif_perf *p = t->perf;
-	bool on = aif_perf_pace_turn(&p->pace, aif_now_ns());
+	uint64_t now = aif_now_ns();
+	bool on = false;
 
+	/* What is not collected is not sampled either. */
+	if (t->gap_since)
+		p->pace.since = now;
+	else
+		on = aif_perf_pace_turn(&p->pace, now);
 	if (on == p->is_on)
 		return;
 	for (size_t i = 0; i < p->threads_len; i++)

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define INSTR_BITS 20
-#define MAX_CODES  1000000 /* a hostile target fills these, not our memory */
+#define MAX_CODES  1000000 /* beside what its process pays for */
+#define CODE_COST  64      /* of its place in `ids`, and of malloc */
 
 static_assert(MAX_CODES < UINT64_C(1) << (48 - INSTR_BITS), "a frame's address");
 
@@ -47,6 +48,8 @@ uint32_t aif_pycodes_add(struct aif_pycodes *c, struct aif_store *s,
 
 	if (aif_map_get(&c->ids, hash, &id))
 		return (uint32_t)id;
+	if (!aif_store_pay(s, sizeof(code) + CODE_COST + r->lines_len))
+		return AIF_NONE;
 	if (c->len >= MAX_CODES || aif_grow(&c->codes, &c->cap, c->len + 1, sizeof(code)) < 0)
 		return AIF_NONE;
 	code.module = aif_store_module(s, AIF_MODULE_SOURCE, file, r->file_len, "", 0);

@@ -11,6 +11,7 @@
 #include "record/writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <pwd.h>
@@ -47,8 +48,7 @@ struct session {
 	bool child_ended, stop, live, live_drawn;
 	bool shares_terminal; /* the command's standard output is the terminal that the live line is on */
 	bool is_delayed; /* --delay is not over */
-	bool told_of_stranger;
-	uint64_t next_stranger_ns; /* when to look for one */
+	struct aif_strangers strangers;
 	int interrupts, status;
 	uint64_t start_ns, kill_at_ns;
 	uint64_t counted_ns; /* --duration counts from here; 0 = from when the first is met (-p) */
@@ -56,10 +56,6 @@ struct session {
 
 #define LIVE_NS  (250 * 1000 * 1000)
 #define GRACE_NS (5 * AIF_NS_PER_S) /* between --kill's SIGTERM and SIGKILL */
-/* How often root looks for programs of other users: often at first, when they are started. */
-#define EARLY_NS           (5 * AIF_NS_PER_S)
-#define STRANGERS_EARLY_NS (100 * 1000 * 1000)
-#define STRANGERS_NS       (2 * AIF_NS_PER_S)
 
 static void on_nothing(int sig)
 {
@@ -234,24 +230,19 @@ static void look_after_attached(struct session *s, uint64_t now)
 }
 
 /* A program that root has started as another user, and that we never hear of. */
-static void look_for_strangers(struct session *s, uint64_t now)
+static void on_stranger(void *arg, pid_t pid, uid_t uid)
 {
 	const struct passwd *user;
-	uid_t uid;
-	pid_t pid;
+	struct session *s = arg;
+	char text[32];
 
-	if (geteuid() != 0 || s->child <= 0 || s->told_of_stranger || now < s->next_stranger_ns)
+	if (!aif_welcome_stranger(&s->desk, pid))
 		return;
-	s->next_stranger_ns =
-		now + (now - s->start_ns < EARLY_NS ? STRANGERS_EARLY_NS : STRANGERS_NS);
-	pid = aif_strangers_find(s->child, &uid);
-	if (!pid || aif_welcome_has_met(&s->desk, pid))
-		return;
-	s->told_of_stranger = true;
 	user = getpwuid(uid);
+	snprintf(text, sizeof(text), "user %u", (unsigned)uid);
 	pthread_mutex_lock(&s->store.lock);
 	aif_store_loss(&s->store, AIF_REASON_NOT_COVERED_USER, AIF_NONE,
-		       user ? aif_store_puts(&s->store, user->pw_name) : AIF_NONE, 1);
+		       aif_store_puts(&s->store, user ? user->pw_name : text), 1);
 	pthread_mutex_unlock(&s->store.lock);
 }
 
@@ -275,7 +266,8 @@ static int loop(struct session *s, struct aif_err *err)
 		look_after_attached(s, now);
 		if (s->is_delayed && now - s->start_ns >= s->opts->delay_ns)
 			collect(s, true);
-		look_for_strangers(s, now);
+		if (geteuid() == 0 && s->child > 0)
+			aif_strangers_look(&s->strangers, now, on_stranger, s);
 		check_duration(s, now);
 		if (s->live && now >= next_live) {
 			next_live = now + LIVE_NS;
@@ -441,6 +433,7 @@ static int start(struct session *s, struct aif_err *err)
 		r = aif_welcome_open(&s->desk, &s->store, s->opts, &s->attach, err);
 	if (r < 0)
 		return r;
+	s->files.objects = open(s->desk.dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	describe(s);
 	note_coverage(s);
 	/* The file first: an unwritable name must be said before the command runs. */
@@ -474,6 +467,7 @@ static int start(struct session *s, struct aif_err *err)
 	if (r < 0)
 		return r;
 	aif_welcome_command(&s->desk, s->child, s->opts->argv);
+	s->strangers = (struct aif_strangers){.socket = s->desk.socket, .command = s->child};
 	return 0;
 }
 
@@ -482,26 +476,34 @@ static int finish(struct session *s, struct aif_err *err)
 {
 	struct aif_drain_stats st = {0};
 	struct signalfd_siginfo si;
+	uint64_t end_ns;
 	int r = 0;
 
 	if (s->live_drawn && is_terminal_ours(s))
 		fputs("\r\033[K", stderr);
 	if (s->drain)
 		aif_drain_thread_finish(s->drain, &st);
+	/* Naming may take seconds more, in which nothing is collected. */
+	end_ns = st.end_ns ? st.end_ns : aif_now_ns();
 	aif_naming_finish(s->naming);
 	describe_end(s, &st);
 	pthread_mutex_lock(&s->store.lock);
-	for (size_t i = 0; i < s->store.p.processes_len && s->child_ended; i++)
-		if (s->store.p.processes[i].pid == (uint32_t)s->child &&
-		    !s->store.p.processes[i].end_ns) {
-			s->store.p.processes[i].end_ns = aif_now_ns();
-			s->store.p.processes[i].exit_status = s->status;
-		}
+	/* The last one of that number: a program that calls exec is another process in the profile. */
+	for (size_t i = s->child_ended ? s->store.p.processes_len : 0; i-- > 0;) {
+		struct aif_process *p = &s->store.p.processes[i];
+
+		if (p->pid != (uint32_t)s->child)
+			continue;
+		p->end_ns = p->end_ns ? p->end_ns : end_ns;
+		p->exit_status = s->status;
+		break;
+	}
 	pthread_mutex_unlock(&s->store.lock);
 	if (s->writer) {
-		r = aif_writer_thread_finish(s->writer, aif_now_ns(), err);
+		r = aif_writer_thread_finish(s->writer, end_ns, err);
 		s->result->have_profile = !r;
 	}
+	aif_strangers_finish(&s->strangers);
 	aif_welcome_close(&s->desk);
 	aif_attach_close(&s->attach);
 	if (s->signals >= 0) {

@@ -25,8 +25,59 @@ void aif_store_finish(struct aif_store *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
+/* What an entry of a map takes on average, and what one of an array and of its copy does. */
+#define MAP_COST   48
+#define COST(size) (2 * (uint64_t)(size) + MAP_COST)
+
+bool aif_store_pay(struct aif_store *s, uint64_t bytes)
+{
+	struct aif_account *a = s->payer;
+
+	if (!a)
+		return true;
+	if (bytes > AIF_ACCOUNT_MAX - a->bytes || s->paid + bytes > AIF_ACCOUNTS_MAX) {
+		a->refused++;
+		return false;
+	}
+	a->bytes += bytes;
+	s->paid += bytes;
+	return true;
+}
+
+bool aif_store_pay_own(struct aif_store *s, uint64_t bytes)
+{
+	if (!aif_store_pay(s, bytes))
+		return false;
+	if (s->payer)
+		s->payer->own += bytes;
+	return true;
+}
+
+void aif_store_pay_back(struct aif_store *s, struct aif_account *a, uint64_t bytes)
+{
+	bytes = AIF_MIN(bytes, a->own);
+	a->own -= bytes;
+	a->bytes -= bytes;
+	s->paid -= bytes;
+}
+
+void aif_store_refused(struct aif_store *s, struct aif_account *a, uint32_t process)
+{
+	uint64_t n = a->refused - a->told;
+
+	a->told = a->refused;
+	if (n)
+		aif_store_loss(s, AIF_REASON_DEFINITIONS_FULL, process, AIF_NONE, n);
+}
+
 uint32_t aif_store_str(struct aif_store *s, const void *p, size_t n)
 {
+	if (s->payer) {
+		uint32_t id = aif_strset_find(&s->p.strings, p, n);
+
+		if (id != AIF_STR_NONE || !aif_store_pay(s, COST(n + sizeof(struct aif_str_at))))
+			return id;
+	}
 	return aif_strset_put(&s->p.strings, p, n);
 }
 
@@ -36,10 +87,11 @@ uint32_t aif_store_puts(struct aif_store *s, const char *str)
 }
 
 /* Appends *row to a table of the model; its id, or AIF_NONE. */
-#define PUSH(s, table, row)                                                   \
-	(aif_grow(&(s)->p.table, &(s)->p.table##_cap, (s)->p.table##_len + 1, \
-		  sizeof(*(s)->p.table)) < 0                                  \
-		 ? AIF_NONE                                                   \
+#define PUSH(s, table, row)                                                                   \
+	(!aif_store_pay(s, COST(sizeof(*(s)->p.table))) ||                                    \
+			 aif_grow(&(s)->p.table, &(s)->p.table##_cap, (s)->p.table##_len + 1, \
+				  sizeof(*(s)->p.table)) < 0                                  \
+		 ? AIF_NONE                                                                   \
 		 : ((s)->p.table[(s)->p.table##_len] = *(row), (uint32_t)(s)->p.table##_len++))
 
 /* The id that `map` holds for a row equal to *row, found by `hash` and judged by the bytes: hashes
@@ -87,9 +139,16 @@ uint32_t aif_store_module(struct aif_store *s, enum aif_module_kind kind, const 
 		if (s->p.modules[id].path == m.path && s->p.modules[id].build_id == m.build_id &&
 		    s->p.modules[id].kind == kind)
 			return (uint32_t)id;
+	if (s->payer && s->payer->modules >= AIF_ACCOUNT_MODULES) {
+		s->payer->refused++;
+		return AIF_NONE;
+	}
 	id = PUSH(s, modules, &m);
-	if (id != AIF_NONE)
-		aif_map_put(&s->module_ids, key, id);
+	if (id == AIF_NONE)
+		return AIF_NONE;
+	aif_map_put(&s->module_ids, key, id);
+	if (s->payer)
+		s->payer->modules++;
 	return (uint32_t)id;
 }
 
@@ -112,18 +171,19 @@ uint32_t aif_store_frame(struct aif_store *s, enum aif_frame_kind kind, uint32_t
 
 uint32_t aif_store_stack(struct aif_store *s, uint32_t parent, uint32_t frame, uint32_t flags)
 {
-	uint64_t key = (uint64_t)parent << 32 | frame, id;
-	struct aif_stack k = {.parent = parent, .frame = frame, .depth = 1};
+	/* Rows do not change once written: the same frames with other flags are another stack. */
+	uint64_t key = aif_mix64((uint64_t)parent << 32 | frame) + flags, id;
+	struct aif_stack k = {.parent = parent, .frame = frame, .depth = 1, .flags = flags};
 
-	if (!aif_map_get(&s->stack_ids, key, &id)) {
-		if (parent != AIF_NONE)
-			k.depth += s->p.stacks[parent].depth;
-		id = PUSH(s, stacks, &k);
-		if (id == AIF_NONE)
-			return AIF_NONE;
+	for (; aif_map_get(&s->stack_ids, key, &id); key++)
+		if (s->p.stacks[id].parent == parent && s->p.stacks[id].frame == frame &&
+		    s->p.stacks[id].flags == flags)
+			return (uint32_t)id;
+	if (parent != AIF_NONE)
+		k.depth += s->p.stacks[parent].depth;
+	id = PUSH(s, stacks, &k);
+	if (id != AIF_NONE)
 		aif_map_put(&s->stack_ids, key, id);
-	}
-	s->p.stacks[id].flags |= flags;
 	return (uint32_t)id;
 }
 
@@ -166,7 +226,8 @@ uint32_t aif_store_kernel(struct aif_store *s, uint32_t name, uint32_t program)
 
 uint32_t aif_store_code(struct aif_store *s, const struct aif_code *code)
 {
-	uint32_t id = PUSH(s, codes, code);
+	uint32_t id =
+		code->bytes && !aif_store_pay(s, code->size) ? AIF_NONE : PUSH(s, codes, code);
 
 	if (id == AIF_NONE)
 		free((void *)code->bytes);
@@ -186,6 +247,7 @@ void aif_store_clock(struct aif_store *s, const struct aif_clock_pair *pair)
 void aif_store_loss(struct aif_store *s, enum aif_reason reason, uint32_t process, uint32_t detail,
 		    uint64_t count)
 {
+	struct aif_account *payer = s->payer;
 	struct aif_loss l = {.reason = reason,
 			     .process = process,
 			     .thread = AIF_NONE,
@@ -202,7 +264,14 @@ void aif_store_loss(struct aif_store *s, enum aif_reason reason, uint32_t proces
 			return;
 		}
 	}
+	if (detail != AIF_NONE && !aif_store_pay(s, COST(sizeof(l)))) {
+		aif_store_loss(s, reason, process, AIF_NONE, count);
+		return;
+	}
+	/* Without a detail there is one for each reason: that is counted in any case. */
+	s->payer = NULL;
 	id = PUSH(s, losses, &l);
 	if (id != AIF_NONE)
 		aif_map_put(&s->loss_ids, key, id);
+	s->payer = payer;
 }

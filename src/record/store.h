@@ -4,6 +4,25 @@
 #include "record/batch.h"
 
 /*
+ * Who makes us remember something pays for its memory, with what the writer's copy of it takes; what is known
+ * already costs nothing. Beyond the limit whatever is new is refused and counted, and what is known is
+ * still found: so a hostile or broken target fills its account, not our memory. What it has told stays.
+ *
+ * PyTorch that decodes and trains, with Python stacks, takes less than 2 MiB (133,547 launches, 6,114 stacks). One
+ * process may take 100 times that, and all together what a machine with a device has to spare.
+ */
+#define AIF_ACCOUNT_MAX  (UINT64_C(256) << 20)
+#define AIF_ACCOUNTS_MAX (UINT64_C(1) << 30)
+struct aif_account {
+	uint64_t bytes;
+	uint64_t own; /* part of `bytes`: in the payer's own tables, which go with it */
+	uint32_t modules;
+	uint64_t refused, told;
+};
+/* Of the 65,535 that frames can name; a large Python server has 10,000 source files. */
+#define AIF_ACCOUNT_MODULES 16384
+
+/*
  * What the recorder has learned so far: the model's tables, each fact once. The drain thread adds,
  * the naming thread adds names, the writer thread copies what is new: all under `lock`, which is
  * held for microseconds; rows travel in `batches`, outside of the lock.
@@ -14,10 +33,21 @@
 struct aif_store {
 	pthread_mutex_t lock;
 	struct aif_profile p;
+	struct aif_account
+		*payer; /* of what is added now; NULL: the recorder itself, without a limit */
+	uint64_t paid;  /* by all payers */
 	struct aif_map frame_ids, stack_ids, module_ids, kernel_ids, shape_ids, program_ids,
 		device_ids, loss_ids;
 	struct aif_batches batches;
 };
+
+/* False, and counted, if the payer cannot have `bytes` more. */
+bool aif_store_pay(struct aif_store *s, uint64_t bytes);
+/* For its own tables: given back when they shrink. */
+bool aif_store_pay_own(struct aif_store *s, uint64_t bytes);
+void aif_store_pay_back(struct aif_store *s, struct aif_account *a, uint64_t bytes);
+/* Makes a loss of what was refused since the last time. process: of the payer, or AIF_NONE. */
+void aif_store_refused(struct aif_store *s, struct aif_account *a, uint32_t process);
 
 int aif_store_init(struct aif_store *s, uint64_t start_ns);
 void aif_store_finish(struct aif_store *s);

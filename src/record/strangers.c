@@ -1,79 +1,114 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/strangers.h"
 
+#include "base/clock.h"
+#include "record/attach_dir.h"
+#include "record/proc.h"
+#include "wire/handshake.h"
+
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_PROCESSES 64
+/* A look costs some us for each process of the machine, and 50 us for a new one. */
+#define PERIOD_NS (100 * 1000 * 1000)
+/* It may cost 1 % of a core: where there are thousands of processes it is done less often, within limits. */
+#define COST_SHARE    100
+#define MAX_PERIOD_NS (2 * AIF_NS_PER_S)
 
-struct processes {
-	pid_t pid[MAX_PROCESSES];
-	size_t len;
-};
+#define PID_BITS 22 /* the kernel's PID_MAX_LIMIT */
+
+/* Beside the time in `judged`. */
+#define OURS UINT64_C(1)
+#define TOLD UINT64_C(2)
+
+void aif_strangers_finish(struct aif_strangers *s)
+{
+	aif_map_finish(&s->judged);
+	aif_map_finish(&s->told);
+}
 
 static bool carries_agent(pid_t pid)
 {
-	char path[64], line[4200];
-	bool found = false;
-	FILE *f;
+	struct aif_standby_maps maps;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = strstr(line, "/libaiflame-agent.so") != NULL;
-	if (f)
-		fclose(f);
-	return found;
+	return aif_standby_maps(pid, 0, &maps) == 0 && maps.has_agent;
 }
 
-static void add_children_of_thread(struct processes *all, pid_t pid, const char *tid)
+/* Is a process of this recording? -1: cannot be told now. */
+static int judge(const struct aif_strangers *s, pid_t pid)
 {
-	char path[320];
-	FILE *f;
-	int child;
+	uint64_t start, known;
+	char socket[256];
+	int r, parent;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%s/children", pid, tid);
-	f = fopen(path, "re");
-	while (f && all->len < MAX_PROCESSES && fscanf(f, "%d", &child) == 1)
-		all->pid[all->len++] = child;
-	if (f)
-		fclose(f);
+	if (pid == s->command)
+		return true;
+	r = aif_standby_environment(pid, AIF_ENV_SOCKET, socket, sizeof(socket));
+	if (r == -EAGAIN)
+		return -1;
+	if (r == 0 && !strcmp(socket, s->socket))
+		return true;
+	return aif_proc_stat(pid, &parent, &start) &&
+	       aif_map_get(&s->judged, (uint64_t)parent, &known) && (known & OURS) &&
+	       carries_agent(pid);
 }
 
-static void add_children(struct processes *all, pid_t pid)
+static void look_at(struct aif_strangers *s, pid_t pid, aif_stranger_fn found, void *arg)
 {
-	struct dirent *e;
+	uint64_t known, key, start;
+	struct stat st;
 	char path[64];
-	DIR *dir;
+	int parent;
+	uid_t uid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	while (dir && (e = readdir(dir)) != NULL)
-		if (e->d_name[0] != '.')
-			add_children_of_thread(all, pid, e->d_name);
-	if (dir)
-		closedir(dir);
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (stat(path, &st) < 0)
+		return;
+	/* The kernel makes it anew for another process of that number, and now and then for the same. */
+	key = ((uint64_t)st.st_mtim.tv_sec * AIF_NS_PER_S + (uint64_t)st.st_mtim.tv_nsec) << 2;
+	if (!aif_map_get(&s->judged, (uint64_t)pid, &known) || (known & ~(OURS | TOLD)) != key) {
+		int ours = judge(s, pid);
+
+		if (ours < 0)
+			return;
+		known = key | (ours ? OURS : 0);
+		aif_map_put(&s->judged, (uint64_t)pid, known);
+	}
+	if (!(known & OURS) || (known & TOLD))
+		return;
+	if (!aif_proc_user(pid, &uid) || uid == geteuid() || !carries_agent(pid) ||
+	    !aif_proc_stat(pid, &parent, &start))
+		return;
+	aif_map_put(&s->judged, (uint64_t)pid, known | TOLD);
+	key = start << PID_BITS | (uint64_t)pid;
+	if (!aif_map_get(&s->told, key, &known) && aif_map_put(&s->told, key, 1) == 0)
+		found(arg, pid, uid);
 }
 
-pid_t aif_strangers_find(pid_t command, uid_t *ret_uid)
+void aif_strangers_look(struct aif_strangers *s, uint64_t now, aif_stranger_fn found, void *arg)
 {
-	struct processes all = {.pid = {command}, .len = 1};
+	uint64_t cost = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	bool is_first = !s->next_ns;
+	struct dirent *e;
+	DIR *proc;
+	int pid;
 
-	for (size_t i = 0; i < all.len; i++) {
-		struct stat st;
-		char path[64];
-
-		snprintf(path, sizeof(path), "/proc/%d", all.pid[i]);
-		if (stat(path, &st) < 0)
-			continue;
-		if (st.st_uid != geteuid() && carries_agent(all.pid[i])) {
-			*ret_uid = st.st_uid;
-			return all.pid[i];
-		}
-		add_children(&all, all.pid[i]);
-	}
-	return 0;
+	if (now < s->next_ns)
+		return;
+	proc = opendir("/proc");
+	/* In the order of their numbers: mostly parents come first. */
+	while (proc && (e = readdir(proc)) != NULL)
+		if (sscanf(e->d_name, "%d", &pid) == 1)
+			look_at(s, pid, found, arg);
+	if (proc)
+		closedir(proc);
+	cost = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cost;
+	/* The first look judges everybody. */
+	s->next_ns =
+		now + (is_first ? PERIOD_NS
+				: AIF_MIN(AIF_MAX(PERIOD_NS, cost * COST_SHARE), MAX_PERIOD_NS));
 }

@@ -1,15 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/base.h"
+#include "base/map.h"
 
 #include <sys/types.h>
 
 /*
  * The socket lies in a directory that only its user may enter. Root can start programs of other users, with
- * the agent in them, which then cannot say so: here the recorder finds them by itself.
+ * the agent in them, which then cannot say so: here root's recorder finds them by itself.
  *
- * The first process at or below `command` that carries the agent and belongs to another user than us: its
- * number, with *ret_uid; 0 = none. Takes 50 us a process; at most some tens are looked at.
+ * A process is of this recording if its environment names our socket, or if it carries the agent and its
+ * parent is of this recording (who writes a title over its arguments may have no environment left). That stays so
+ * for its life, so each is judged once. Not by way of the tree: of a daemon's that has lost its parent it
+ * says nothing. Nor is the owner of /proc/PID asked for the user: it is root's after setuid(), until the next exec.
  */
-pid_t aif_strangers_find(pid_t command, uid_t *ret_uid);
+struct aif_strangers {
+	const char *socket; /* of the recording */
+	pid_t command;
+	struct aif_map judged; /* pid -> when its directory in /proc was made, and the verdict */
+	struct aif_map told;   /* pid and start -> 1 */
+	uint64_t next_ns;
+};
+void aif_strangers_finish(struct aif_strangers *s);
+
+/* Looks again if it is time to: for each process of another user that was not there before, found(). */
+typedef void (*aif_stranger_fn)(void *arg, pid_t pid, uid_t uid);
+void aif_strangers_look(struct aif_strangers *s, uint64_t now, aif_stranger_fn found, void *arg);

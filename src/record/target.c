@@ -21,7 +21,7 @@ struct aif_target *aif_target_new(struct aif_drainer *d, int pid, uint32_t proce
 		return NULL;
 	}
 	for (uint32_t i = 0; i < slots; i++)
-		t->slots[i].thread = AIF_NONE;
+		t->slots[i].thread = t->slots[i].window.device = AIF_NONE;
 	t->pid = pid;
 	t->pidfd = -1;
 	t->process = process;
@@ -34,13 +34,15 @@ struct aif_target *aif_target_new(struct aif_drainer *d, int pid, uint32_t proce
 	return t;
 }
 
-void aif_target_free(struct aif_target *t)
+void aif_target_free(struct aif_drainer *d, struct aif_target *t)
 {
-	struct aif_map *maps[] = {&t->threads,  &t->timer_threads, &t->devices,     &t->streams,
-				  &t->programs, &t->kernels,       &t->kernel_named};
+	struct aif_map *maps[] = {&t->threads,      &t->timer_threads, &t->devices,
+				  &t->streams,      &t->programs,      &t->kernels,
+				  &t->kernel_named, &t->codes,         &t->stalls};
 
 	if (!t)
 		return;
+	aif_store_pay_back(d->store, &t->account, t->account.own);
 	aif_perf_free(t->perf);
 	aif_cpu_free(t->cpu);
 	for (uint32_t i = 0; i < t->slots_len; i++) {
@@ -54,6 +56,7 @@ void aif_target_free(struct aif_target *t)
 	for (size_t i = 0; i < t->program_len; i++)
 		aif_buf_finish(&t->program[i].source);
 	free(t->program);
+	free(t->code);
 	free(t->slots);
 	free(t->ranges.at);
 	free(t->deferred);
@@ -68,6 +71,7 @@ size_t aif_target_drain(struct aif_drainer *d, struct aif_target *t)
 {
 	size_t bytes = 0, old = t->deferred_len;
 
+	d->store->payer = &t->account;
 	for (uint32_t i = 0; i < t->slots_len; i++) {
 		struct aif_slot *slot = aif_shm_slot(t->shm, i);
 		struct aif_ingest in = {
@@ -85,6 +89,7 @@ size_t aif_target_drain(struct aif_drainer *d, struct aif_target *t)
 					t->ring_size, d->scratch, AIF_DRAIN_SCRATCH,
 					aif_ingest_record, &in);
 	}
+	d->store->payer = NULL;
 	aif_ingest_deferred(d, t, old);
 	return bytes;
 }
@@ -127,6 +132,7 @@ void aif_target_losses(struct aif_drainer *d, struct aif_target *t)
 			       aif_store_puts(s, "definitions"), others);
 	if (bad)
 		aif_store_loss(s, AIF_REASON_RECORD_BAD, t->process, AIF_NONE, bad);
+	aif_store_refused(s, &t->account, t->process);
 	t->window_lost += samples;
 	n = more(&t->shm->before_attach, &t->before_attach);
 	if (n)

@@ -36,6 +36,16 @@ struct aif_target_slot {
 	struct aif_map stacks, shapes;
 	uint64_t lost_launches, lost_execs, lost_samples, lost_others; /* already counted */
 	uint64_t bad;
+	/* device_samples.c: the window that PC records of this ring belong to; device AIF_NONE: none. */
+	struct aif_target_window {
+		uint64_t start;
+		uint32_t id, window, device; /* id: the agent's */
+	} window;
+};
+
+/* A function of a device's own code that was sampled. */
+struct aif_target_code {
+	uint32_t module, name; /* of the store; name: a string, demangled */
 };
 
 struct aif_target_program {
@@ -56,12 +66,16 @@ struct aif_target {
 	uint64_t ring_size;
 	struct aif_target_slot *slots;
 
+	struct aif_account account;   /* of what it has made us remember */
 	struct aif_map threads;       /* tid -> thread of the store */
 	struct aif_map timer_threads; /* tid -> 1: sampled in device code by its timer */
 	struct aif_map devices, streams, programs,
 		kernels; /* agent's id -> store's; programs -> index */
 	struct aif_target_program *program;
 	size_t program_len, program_cap;
+	struct aif_map codes, stalls; /* agent's id -> index of `code`; -> string of the store */
+	struct aif_target_code *code;
+	size_t code_len, code_cap;
 	uint32_t cpu_device;         /* store id of the process's CPU device, AIF_NONE = none */
 	struct aif_map kernel_named; /* name string -> kernel, to find a kernel by its module */
 
@@ -81,6 +95,8 @@ struct aif_target {
 	bool cpu_decided;           /* whether they shall */
 	uint32_t window;            /* id of the window under way */
 	uint64_t window_start, window_lost;
+	/* gaps.c: since when it does not collect, 0 = it does; what it said last. */
+	uint64_t gap_since, began, stopped;
 	bool sampling_decided; /* a CPU device was seen, and who samples it is settled */
 };
 
@@ -103,10 +119,17 @@ struct aif_drainer {
 /* A process has connected: maps go to `shm`, which the target owns from here. NULL = no memory. */
 struct aif_target *aif_target_new(struct aif_drainer *d, int pid, uint32_t process,
 				  struct aif_shm *shm, uint32_t slots, uint64_t ring_size);
-void aif_target_free(struct aif_target *t);
+/* Needs the store's lock. */
+void aif_target_free(struct aif_drainer *d, struct aif_target *t);
 
 /* Drains all rings once; holds the store's lock. Returns bytes drained. */
 size_t aif_target_drain(struct aif_drainer *d, struct aif_target *t);
+
+/* gaps.c, needs the store's lock: writes down when the target did not collect, as far as it is known;
+ * each_second: and of a gap that still lasts what has passed of it. */
+void aif_target_gaps(struct aif_drainer *d, struct aif_target *t, bool each_second);
+/* Its last: one that lives was told to stop at `told`, and the recording ends at `end`. */
+void aif_target_last_gap(struct aif_drainer *d, struct aif_target *t, uint64_t told, uint64_t end);
 
 /* Counts what the target says it lost, since the last call. Holds the store's lock. */
 void aif_target_losses(struct aif_drainer *d, struct aif_target *t);

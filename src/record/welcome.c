@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/welcome.h"
 
+#include "record/attach_dir.h"
+#include "record/proc.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -119,12 +122,7 @@ void aif_welcome_close(struct aif_welcome_desk *w)
 	if (w->fd >= 0)
 		close(w->fd);
 	if (w->dir[0] && aif_attach_as_owner(w->attach) == 0) {
-		unlink(w->socket);
-		if (w->in_standby) {
-			snprintf(w->socket, sizeof(w->socket), "%s/about", w->dir);
-			unlink(w->socket);
-		}
-		rmdir(w->dir);
+		aif_standby_remove(AT_FDCWD, w->dir);
 		aif_attach_as_ourselves();
 	}
 	aif_map_finish(&w->by_pid);
@@ -156,24 +154,18 @@ static uint32_t proc_arguments(struct aif_store *s, int pid)
 	return put_arguments(s, text, n > 0 ? (size_t)n : 0);
 }
 
-static uint32_t proc_parent(int pid)
+/* What follows from a process's words is paid for. */
+static void lock_as_payer(struct aif_welcome_desk *w)
 {
-	char path[64], text[1024], *after;
-	unsigned ppid = 0;
-	size_t n;
-	FILE *f;
+	pthread_mutex_lock(&w->store->lock);
+	w->store->payer = &w->account;
+}
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = '\0';
-	after = strrchr(text, ')'); /* the name may hold anything */
-	if (after)
-		sscanf(after + 1, " %*c %u", &ppid);
-	return ppid;
+static void unlock_as_payer(struct aif_welcome_desk *w)
+{
+	w->store->payer = NULL;
+	aif_store_refused(w->store, &w->account, AIF_NONE);
+	pthread_mutex_unlock(&w->store->lock);
 }
 
 static bool is_blank(const struct aif_store *s, uint32_t text)
@@ -184,25 +176,28 @@ static bool is_blank(const struct aif_store *s, uint32_t text)
 static void fill_process(struct aif_store *s, struct aif_process *p)
 {
 	char link[64], exe[4096];
+	uint64_t start;
+	int parent = 0;
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/%u/exe", p->pid);
 	n = readlink(link, exe, sizeof(exe));
 	p->exe = aif_store_str(s, exe, n > 0 ? (size_t)n : 0);
 	p->cmdline = proc_arguments(s, (int)p->pid);
-	p->ppid = proc_parent((int)p->pid);
+	(void)aif_proc_stat((int)p->pid, &parent, &start);
+	p->ppid = (uint32_t)parent;
 }
 
-/* The process `pid`, made known to the store if it is new. */
+/* The process `pid`, made known to the store if it is new. 0 is each one of a namespace that we do not see into. */
 static uint32_t process_get(struct aif_welcome_desk *w, int pid)
 {
 	struct aif_process p = {.pid = (uint32_t)pid, .start_ns = aif_now_ns(), .exit_status = -1};
 	char host[256] = "";
 	uint64_t id;
 
-	pthread_mutex_lock(&w->store->lock);
-	if (aif_map_get(&w->by_pid, (uint64_t)pid, &id) && id != AIF_NONE) {
-		pthread_mutex_unlock(&w->store->lock);
+	lock_as_payer(w);
+	if (pid > 0 && aif_map_get(&w->by_pid, (uint64_t)pid, &id) && id != AIF_NONE) {
+		unlock_as_payer(w);
 		return (uint32_t)id;
 	}
 	id = AIF_NONE;
@@ -211,10 +206,10 @@ static uint32_t process_get(struct aif_welcome_desk *w, int pid)
 		p.host = aif_store_puts(w->store, host);
 		fill_process(w->store, &p);
 		id = aif_store_process(w->store, &p);
-		if (id != AIF_NONE)
+		if (id != AIF_NONE && pid > 0)
 			aif_map_put(&w->by_pid, (uint64_t)pid, id);
 	}
-	pthread_mutex_unlock(&w->store->lock);
+	unlock_as_payer(w);
 	return (uint32_t)id;
 }
 
@@ -245,13 +240,13 @@ static void introduce(struct aif_welcome_desk *w, uint32_t id, struct aif_hello 
 
 	if (id == AIF_NONE || exe == len)
 		return;
-	pthread_mutex_lock(&w->store->lock);
+	lock_as_payer(w);
 	p = &w->store->p.processes[id];
 	if (is_blank(w->store, p->exe))
 		p->exe = aif_store_str(w->store, h->text, exe);
 	if (is_blank(w->store, p->cmdline))
 		p->cmdline = put_arguments(w->store, h->text + exe + 1, len - exe - 1);
-	pthread_mutex_unlock(&w->store->lock);
+	unlock_as_payer(w);
 }
 
 /* A pid that says hello again after its runtime's has called exec: from here on it is another program. */
@@ -263,7 +258,7 @@ static uint32_t process_of(struct aif_welcome_desk *w, int pid, bool carrier)
 
 	if (id == AIF_NONE)
 		return id;
-	pthread_mutex_lock(&w->store->lock);
+	lock_as_payer(w);
 	p = &w->store->p.processes[id];
 	again = p->flags & AIF_PROCESS_RUNTIME;
 	if (again && !p->end_ns)
@@ -273,7 +268,7 @@ static uint32_t process_of(struct aif_welcome_desk *w, int pid, bool carrier)
 			     p); /* it was still the parent's image when it was first seen */
 	if (!again)
 		p->flags |= AIF_PROCESS_AGENT | (carrier ? 0 : AIF_PROCESS_RUNTIME);
-	pthread_mutex_unlock(&w->store->lock);
+	unlock_as_payer(w);
 	if (!again)
 		return id;
 	aif_drain_thread_forget(w->drain, pid);
@@ -291,16 +286,23 @@ size_t aif_welcome_processes(struct aif_welcome_desk *w)
 	return n;
 }
 
-bool aif_welcome_has_met(struct aif_welcome_desk *w, int pid)
+bool aif_welcome_stranger(struct aif_welcome_desk *w, int pid)
 {
+	uint32_t id = process_get(w, pid);
+	struct aif_process *p;
 	bool met = false;
-	uint64_t id;
 
-	pthread_mutex_lock(&w->store->lock);
-	if (aif_map_get(&w->by_pid, (uint64_t)pid, &id) && id != AIF_NONE)
-		met = w->store->p.processes[id].flags & AIF_PROCESS_RUNTIME;
-	pthread_mutex_unlock(&w->store->lock);
-	return met;
+	if (id == AIF_NONE)
+		return true;
+	lock_as_payer(w);
+	p = &w->store->p.processes[id];
+	met = p->flags & AIF_PROCESS_RUNTIME;
+	if (!met) {
+		fill_process(w->store, p); /* it may be another program by now */
+		p->flags |= AIF_PROCESS_AGENT;
+	}
+	unlock_as_payer(w);
+	return !met;
 }
 
 /* error: an errno that says why, or 0. */

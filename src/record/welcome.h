@@ -19,7 +19,8 @@ struct aif_welcome_desk {
 	struct aif_drain_thread *drain;
 	const struct aif_record_opts *opts;
 	struct aif_attach *attach;
-	struct aif_map by_pid; /* pid -> process of the store */
+	struct aif_map by_pid;      /* pid -> process of the store */
+	struct aif_account account; /* of what processes say of themselves */
 	unsigned refused;
 	enum aif_control control; /* what `ctl` has asked for last; 0 = nothing */
 };
@@ -32,8 +33,9 @@ void aif_welcome_close(struct aif_welcome_desk *w); /* removes the directory */
 /* Processes that were seen. */
 size_t aif_welcome_processes(struct aif_welcome_desk *w);
 
-/* Has the process got memory? */
-bool aif_welcome_has_met(struct aif_welcome_desk *w, int pid);
+/* A process that carries the agent and cannot say hello (strangers.h), made known to the store. False if it has
+ * got memory, before it became another user's. Takes the store's lock. */
+bool aif_welcome_stranger(struct aif_welcome_desk *w, int pid);
 
 /* Answers everybody who waits. */
 void aif_welcome_accept(struct aif_welcome_desk *w);

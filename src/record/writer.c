@@ -66,10 +66,10 @@ static int copy_tables(struct aif_profile *to, const struct aif_profile *from)
 	COPY(meta, true);
 	COPY(processes, true);
 	COPY(losses, true);
+	COPY(modules, true);
 	COPY(threads, false);
 	COPY(devices, false);
 	COPY(streams, false);
-	COPY(modules, false);
 	COPY(frames, false);
 	COPY(frame_names, false);
 	COPY(stacks, false);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbolize/elf_image.h"
 
+#include "base/build_id.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,34 +63,18 @@ int aif_elf_read_at(const struct aif_elf *e, uint64_t address, void *to, size_t 
 
 static void find_build_id(struct aif_elf *e, uint64_t offset, uint64_t size)
 {
+	const uint8_t *id = NULL;
+	size_t len = 0;
 	uint8_t *notes;
-	uint64_t at = 0;
 
 	if (e->build_id_len || size > MAX_NOTES || !(notes = malloc(size ? size : 1)))
 		return;
-	if (aif_elf_read(e, offset, notes, size) < 0)
-		goto out;
-	while (size - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr note;
-		uint64_t name, desc;
-
-		memcpy(&note, notes + at, sizeof(note));
-		name = at + sizeof(note);
-		desc = name + AIF_ALIGN_UP((uint64_t)note.n_namesz, 4);
-		at = desc + AIF_ALIGN_UP((uint64_t)note.n_descsz, 4);
-		if (desc + note.n_descsz > size)
-			break;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    !memcmp(notes + name, "GNU", 4) && note.n_descsz &&
-		    note.n_descsz <= sizeof(e->build_id)) {
-			memcpy(e->build_id, notes + desc, note.n_descsz);
-			e->build_id_len = note.n_descsz;
-			break;
-		}
-		if (at > size)
-			break;
+	if (aif_elf_read(e, offset, notes, size) == 0)
+		id = aif_build_id_find(notes, size, &len);
+	if (id && len <= sizeof(e->build_id)) {
+		memcpy(e->build_id, id, len);
+		e->build_id_len = (uint32_t)len;
 	}
-out:
 	free(notes);
 }
 

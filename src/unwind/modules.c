@@ -273,12 +273,28 @@ int aif_modules_init(struct aif_modules *m, bool use_loader)
 
 void aif_modules_forked(struct aif_modules *m)
 {
-	m->forked = true;
+	atomic_store(&m->closed, true);
 	/* The list in use is whole; a thread of the parent may have been at work on the other. With no
 	 * counts the next look finds a change for sure. */
 	atomic_store(&m->busy, false);
 	atomic_store(&m->adds, 0);
 	atomic_store(&m->subs, 0);
+}
+
+void aif_modules_reopen(struct aif_modules *m)
+{
+	struct aif_module_counts now;
+
+	dl_iterate_phdr(take_counts, &now);
+	atomic_store_explicit(&m->closed, false, memory_order_release);
+}
+
+void aif_modules_forget(struct aif_modules *m)
+{
+	uint32_t snapshot = atomic_load(&m->snapshot);
+
+	if (!m->find_object)
+		atomic_store_explicit(&m->lists[snapshot & 1].len, 0, memory_order_release);
 }
 
 /* ---- one module ---- */

@@ -41,7 +41,7 @@ struct aif_modules {
 	_Atomic uint64_t adds, subs;                                  /* the loader's counts */
 	_Atomic uint32_t wanted;                                      /* refreshes asked for */
 	atomic_bool busy;                                             /* one is at work */
-	bool forked;               /* aif_modules_forked() was called */
+	atomic_bool closed;        /* the loader's list is out of reach: aif_modules_forked() */
 	_Atomic uint32_t snapshot; /* counts snapshots; the low bit is the list in use */
 	struct aif_module_list lists[2];
 };
@@ -56,14 +56,22 @@ struct aif_module_counts {
 
 /* In a forked child, instead of aif_modules_init(): the parent's snapshot goes on. The loader's list is not
  * looked at: a thread that the child does not have may have had its lock at the fork, and then it is
- * locked forever (glibc makes new only its other two). */
+ * locked forever (glibc makes new only its other two). Throwing an exception takes it in glibc before 2.35. */
 void aif_modules_forked(struct aif_modules *m);
 
-/* Is the loader's list out of reach, and not needed? In a child where the loader answers by itself. */
+/* Looks at the list once; if that returns, no thread of the parent has its lock, and the list is open for
+ * good. For a thread that may hang here forever. */
+void aif_modules_reopen(struct aif_modules *m);
+
+/* Is the loader's list out of reach? Nobody may call dl_iterate_phdr() then. */
 static inline bool aif_modules_closed(const struct aif_modules *m)
 {
-	return m->forked && m->find_object;
+	return atomic_load_explicit(&m->closed, memory_order_acquire);
 }
+
+/* While it is: a module may have gone. Where the loader does not answer by itself nothing is known from here
+ * on, until the next snapshot. Lock-free. */
+void aif_modules_forget(struct aif_modules *m);
 
 /* Did modules come or go since the last snapshot? Takes the loader's lock. */
 bool aif_modules_changed(const struct aif_modules *m, struct aif_module_counts *ret_now,

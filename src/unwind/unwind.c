@@ -128,12 +128,23 @@ void aif_unwinder_forked(struct aif_unwinder *u)
 	begin_generation(u);
 }
 
+bool aif_unwinder_closed(const struct aif_unwinder *u)
+{
+	return aif_modules_closed(&u->modules);
+}
+
+void aif_unwinder_reopen(struct aif_unwinder *u)
+{
+	aif_modules_reopen(&u->modules);
+}
+
 void aif_unwinder_refresh(struct aif_unwinder *u)
 {
 	struct aif_module_counts now;
 	bool went_away;
 
 	if (aif_modules_closed(&u->modules)) {
+		aif_modules_forget(&u->modules);
 		begin_generation(u);
 	} else if (aif_modules_changed(&u->modules, &now, &went_away)) {
 		if (went_away)

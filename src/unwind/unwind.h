@@ -24,8 +24,11 @@ size_t aif_unwinder_size(void);
 /* Takes the first module snapshot. Not in a signal handler. 0 or -errno. */
 int aif_unwinder_init(struct aif_unwinder *u);
 
-/* In a forked child, before it unwinds: goes on with the parent's. Takes no lock. */
+/* In a forked child, before it unwinds: goes on with the parent's. Takes no lock, and none of the loader's is
+ * taken from here on (closed), until a thread that may hang forever has called reopen() and was lucky. */
 void aif_unwinder_forked(struct aif_unwinder *u);
+bool aif_unwinder_closed(const struct aif_unwinder *u);
+void aif_unwinder_reopen(struct aif_unwinder *u);
 
 /* Modules came or went (after dlclose; or when an unknown pc was seen on a launch path): takes a new
  * snapshot, and when one went away drops all rows (a new generation). Not in a signal handler. */

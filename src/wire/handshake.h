@@ -3,6 +3,8 @@
 
 #include "wire/shm.h"
 
+#include <inttypes.h>
+
 /*
  * How agent and recorder meet: a SOCK_SEQPACKET socket at a path in a 0700 directory, named with
  * the token of this recording by the first two environment variables below. The agent says hello; to a
@@ -16,6 +18,18 @@
 #define AIF_ENV_CUDA_BEFORE "AIFLAME_CUDA_INJECTION"
 /* Listen to this runtime only. */
 #define AIF_ENV_RUNTIME "AIFLAME_RUNTIME"
+
+/*
+ * Beside the socket an agent leaves objects of device code that it was shown for a moment only, each once,
+ * in a file named by its hash (struct aif_wire_code). It is written under another name first, so that
+ * what has this name is whole. The recorder removes them in the end.
+ */
+#define AIF_OBJECT_SUFFIX   ".object"
+#define AIF_OBJECT_NAME     "%016" PRIx64 AIF_OBJECT_SUFFIX
+#define AIF_OBJECT_PART     ".part" /* how the other name ends */
+#define AIF_OBJECT_NAME_MAX 32
+#define AIF_OBJECT_MAX      (UINT64_C(64) << 20)
+#define AIF_OBJECTS_MAX     (UINT64_C(512) << 20) /* of one process together */
 
 #define AIF_TOKEN_LEN  32 /* hexadecimal digits */
 #define AIF_HELLO_TEXT 4096

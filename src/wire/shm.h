@@ -71,7 +71,10 @@ struct aif_shm {
 	_Atomic uint64_t before_attach;       /* launches made before this memory was had */
 	_Atomic uint64_t helper_cpu_ns;       /* CPU time of the agent's helper thread */
 	_Atomic uint64_t capture_ns,
-		captures;            /* time inside our hooks, measured on a sample of them */
+		captures; /* time inside our hooks, measured on a sample of them */
+	/* When collecting last began and last stopped, CLOCK_MONOTONIC; 0 = never. Before it began for
+	 * the first time: since when launches may have been missed. */
+	_Atomic uint64_t began_ns, stopped_ns;
 	_Atomic uint32_t helper_tid; /* as the target sees it */
 	/* Of the overhead budget: the share of time that is on; how much longer launch intervals are
 	 * then, with its standard error (0 = unknown). */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/standby.h"
 
+#include "base/proc.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,21 +33,15 @@ int aif_standby_started(const char *pid, uint64_t *ret)
 	char path[64], text[1024];
 	const char *at;
 	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	at = strrchr(text, ')'); /* the name before it may hold anything */
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
+	n = aif_proc_read(path, text, sizeof(text));
+	if (n < 0)
+		return (int)n;
+	at = aif_proc_stat_field(text, 22);
 	if (!at)
 		return -EPROTO;
-	*ret = strtoull(at + 1, NULL, 10);
+	*ret = strtoull(at, NULL, 10);
 	return 0;
 }
 

@@ -51,6 +51,12 @@ static uint64_t variable_len(const struct aif_wire_head *h)
 		return ((const struct aif_wire_note *)p)->detail_len;
 	case AIF_WIRE_JIT:
 		return ((const struct aif_wire_jit *)p)->name_len;
+	case AIF_WIRE_CODE:
+		return ((const struct aif_wire_code *)p)->name_len;
+	case AIF_WIRE_REASON:
+		return ((const struct aif_wire_reason *)p)->name_len;
+	case AIF_WIRE_PC:
+		return (uint64_t)((const struct aif_wire_pc *)p)->count * 8;
 	default:
 		return 0;
 	}
@@ -69,6 +75,9 @@ bool aif_wire_valid(const void *record, size_t len)
 		return false;
 	if (h->type == AIF_WIRE_STACK &&
 	    ((const struct aif_wire_stack *)record)->depth > AIF_WIRE_MAX_DEPTH)
+		return false;
+	if (h->type == AIF_WIRE_PC &&
+	    ((const struct aif_wire_pc *)record)->count > AIF_WIRE_MAX_REASONS)
 		return false;
 	return AIF_ALIGN_UP(records[h->type].size + variable_len(h), 8) == len;
 }
@@ -181,14 +190,40 @@ int aif_wire_dump(const void *record, char *text, size_t size)
 	case AIF_WIRE_BLOCK: {
 		const struct aif_wire_block *b = p;
 		return snprintf(text, size,
-				"%s %" PRIu32 " on=%" PRIu32 " start=%" PRIu64 " end=%" PRIu64
+				"%s %" PRIu32 " on=%d start=%" PRIu64 " end=%" PRIu64
 				" launches=%" PRIu64 " duty=%" PRIu32,
-				name, b->block, h->aux, b->start, b->end, b->launches, b->duty_ppm);
+				name, b->block, (h->aux & AIF_WIRE_BLOCK_ON) != 0, b->start, b->end,
+				b->launches, b->duty_ppm);
 	}
 	case AIF_WIRE_NOTE: {
 		const struct aif_wire_note *n = p;
 		return snprintf(text, size, "%s reason=%" PRIu32 " count=%" PRIu64 " detail=%.*s",
 				name, h->aux, n->count, (int)n->detail_len, tail);
+	}
+	case AIF_WIRE_CODE: {
+		const struct aif_wire_code *c = p;
+		return snprintf(text, size,
+				"%s %" PRIu32 " hash=%#" PRIx64 " symbol=%" PRIu32 " name=%.*s",
+				name, h->aux, c->hash, c->symbol, (int)c->name_len, tail);
+	}
+	case AIF_WIRE_REASON: {
+		const struct aif_wire_reason *q = p;
+		return snprintf(text, size, "%s %" PRIu32 " name=%.*s", name, h->aux,
+				(int)q->name_len, tail);
+	}
+	case AIF_WIRE_WINDOW: {
+		const struct aif_wire_window *w = p;
+		return snprintf(text, size,
+				"%s %" PRIu32 " device=%" PRIu32 " start=%" PRIu64 " end=%" PRIu64
+				" samples=%" PRIu64 " lost=%" PRIu64,
+				name, h->aux, w->device, w->start, w->end, w->samples, w->lost);
+	}
+	case AIF_WIRE_PC: {
+		const struct aif_wire_pc *q = p;
+		return snprintf(text, size,
+				"%s window=%" PRIu32 " code=%" PRIu32 " pc=%#" PRIx64
+				" reasons=%" PRIu32,
+				name, h->aux, q->code, q->pc, q->count);
 	}
 	default:
 		return snprintf(text, size, "%s words=%" PRIu16, name, h->words);

@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    4
+#define AIF_WIRE_VERSION    5
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
@@ -42,7 +42,11 @@
 	X(CPU_SAMPLE, cpu_sample, 32, 0) \
 	X(BLOCK, block, 40, 0)           \
 	X(NOTE, note, 24, 1)             \
-	X(JIT, jit, 32, 1)
+	X(JIT, jit, 32, 1)               \
+	X(CODE, code, 24, 1)             \
+	X(REASON, reason, 16, 1)         \
+	X(WINDOW, window, 64, 0)         \
+	X(PC, pc, 24, 2)
 
 enum aif_wire_type {
 #define X(NAME, name, size, variable) AIF_WIRE_##NAME,
@@ -192,7 +196,9 @@ struct aif_wire_cpu_sample {
 };
 
 /* A block of the overhead budget, as this thread met it (agent/budget.h): between its first launch in
- * it and its first in another it made `launches`, all of them captured (aux 1) or none (aux 0). */
+ * it and its first in another it made `launches`, all of them captured (ON) or none. Or, as a runtime has
+ * counted it that counts them itself, of all threads of the PROCESS. aux: */
+enum aif_wire_block_flag { AIF_WIRE_BLOCK_ON = 1, AIF_WIRE_BLOCK_PROCESS = 2 };
 struct aif_wire_block {
 	struct aif_wire_head head;
 	uint64_t start, end, launches; /* CLOCK_MONOTONIC ns, end exclusive */
@@ -212,6 +218,39 @@ struct aif_wire_jit {
 	uint64_t lo, hi; /* its code */
 	uint32_t name_len, zero;
 };
+
+/* A device function, before its first sample. Strings: name, mangled. */
+struct aif_wire_code {
+	struct aif_wire_head head; /* aux: code id (process) */
+	uint64_t hash; /* of the object that it is in: names its file (handshake.h); 0 = not kept */
+	uint32_t symbol, name_len; /* its number in the object's symbol table */
+};
+
+/* Why a device's threads stood still, before its first sample. Strings: name. */
+struct aif_wire_reason {
+	struct aif_wire_head head; /* aux: reason id (process) */
+	uint32_t name_len, zero;
+};
+
+/* A stretch of time in which a device itself took samples; its PC records follow in the same ring. */
+struct aif_wire_window {
+	struct aif_wire_head head; /* aux: window id (process), grows */
+	uint64_t start, end;       /* CLOCK_MONOTONIC ns */
+	uint64_t period_ps;        /* between two samples of one of the device's units */
+	uint64_t samples;          /* all that it took: with lost and others */
+	uint64_t lost;             /* dropped by the device */
+	uint64_t others;           /* in code that is not the application's */
+	uint32_t device, zero;
+};
+
+/* How often the instruction `pc` bytes into a function was hit, by reason: reason id << 32 | samples. */
+struct aif_wire_pc {
+	struct aif_wire_head head; /* aux: window id */
+	uint32_t code, count;      /* count: of entries */
+	uint64_t pc;
+	uint64_t samples[];
+};
+#define AIF_WIRE_MAX_REASONS 256
 
 #define X(NAME, name, size, variable) \
 	static_assert(sizeof(struct aif_wire_##name) == (size), #name);

@@ -75,6 +75,17 @@ recorded_are() {
 	[ "$got" = "$2" ] && says "everything adds up" "$aiflame" info "$1.data" ||
 		{ echo "$got instead of $2"; "$aiflame" query "$1.data" "SELECT * FROM losses"; return 1; }
 }
+# gaps NAME LEAST [MOST]: ms in which nothing was collected, and that the report has them
+gaps() {
+	got=$("$aiflame" query --format csv "$1.data" "SELECT coalesce(sum(end_ns - start_ns), 0) / 1000000
+		FROM windows WHERE device IS NULL AND thread IS NULL" | tail -1)
+	[ "$got" -ge "$2" ] && [ "$got" -le "${3:-100000}" ] &&
+		"$aiflame" info "$1.data" | awk '/ not collected/ { ok = $4 > 0 } END { exit !ok }' && return 0
+	echo "$got ms, not $2 to ${3:-}"
+	"$aiflame" query "$1.data" "SELECT * FROM windows"
+	"$aiflame" info "$1.data" | sed -n '/^conservation/,/overlap/p'
+	return 1
+}
 status_of() { eval "wait \$recorder_$1"; }
 
 # ---- what to set
@@ -121,9 +132,15 @@ check "launches before" test "$(tell a 'launch 25')" = 100
 recorder r1 -p "$(pid a)"
 check "it is recorded" recorded "$(pid a)"
 check "ctl says by whom" says r1 "$aiflame" ctl status
+# Process 1 is never ours; where its memory map can be read it carries no agent.
+check "what cannot be read is said" sh -c "
+	'$aiflame' record -q -o x.data -p 1 2>&1 | grep -qE 'CAP_SYS_PTRACE|does not carry the agent|belongs to user'"
 check "another recorder is told so" says "is being recorded by r1" "$aiflame" record -q -o x.data -p "$(pid a)"
 check "and leaves no profile" test ! -e x.data
 check "it holds no descriptor" sh -c "! ls -l /proc/$(pid a)/fd | grep -e aiflame/ -e socket"
+# A thread that others wait for must not be behind all that runs here: its priority could not be raised again.
+check "the recorder's threads have one priority" test \
+	"$(awk '{ print $19 }' /proc/"$(pgrep -P "$recorder_r1" aiflame)"/task/*/stat | sort -u | wc -l)" = 1
 tell a "launch 250" >/dev/null
 sleep 0.3
 kill -TERM "$recorder_r1"
@@ -134,11 +151,12 @@ check "their stacks are there" sh -c "
 	'$aiflame' query r1.data 'SELECT function FROM frames' | grep -qw launch"
 sleep 0.6
 check "afterwards no memory of the recorder's is mapped" sh -c "! grep memfd:aiflame /proc/$(pid a)/maps"
-recorder r2 -p "$(pid a)"
+recorder r2 -p "$(pid a)" --name "my rec"
 check "it can be recorded again" recorded "$(pid a)"
+check "what ends that is said as a shell takes it" says "aiflame ctl stop 'my rec'" "$aiflame" record -q -o x.data -p "$(pid a)"
 tell a "launch 50" >/dev/null
 sleep 0.3
-check "ctl stop NAME" "$aiflame" ctl stop r2
+check "ctl stop NAME" "$aiflame" ctl stop "my rec"
 check "ends the recording" status_of r2
 check "with its launches" recorded_are r2 200
 recorder r3 -p "$(pid a)" --duration 1.2
@@ -164,6 +182,8 @@ sleep 0.3
 "$aiflame" ctl stop "$(pid a)"
 status_of r4
 check "ctl pause and start, by a recorded process's number" recorded_are r4 80
+check "what passed meanwhile was not collected" gaps r4 150
+check "and the first screen says so" says "; not collected " "$aiflame" report r4.data
 recorder r5 -p "$(pid a)" --delay 1.5 --duration 1
 recorded "$(pid a)"
 tell a "launch 100" >/dev/null
@@ -171,6 +191,23 @@ sleep 1.6
 tell a "launch 10" >/dev/null
 status_of r5
 check "--delay collects nothing before" recorded_are r5 40
+check "nor is that idle" gaps r5 1000
+recorder silent -p "$(pid a)"
+recorded "$(pid a)"
+tell a "launch 10" >/dev/null
+sleep 0.3
+stopped=$(pgrep -P "$recorder_silent")
+kill -STOP "$stopped"
+sleep 3.5
+tell a "launch 10" >/dev/null
+kill -CONT "$stopped"
+sleep 0.7
+tell a "launch 10" >/dev/null
+sleep 0.3
+"$aiflame" ctl stop silent
+status_of silent
+check "a recorder that is silent gets nothing" recorded_are silent 80
+check "and knows" gaps silent 500
 
 # ---- what the target does meanwhile
 
@@ -239,6 +276,16 @@ wait "$(pid a)" 2>/dev/null
 check "a target dies: its recording ends by itself" status_of dead
 check "with its launches" recorded_are dead 40
 check "and its page is taken away" sh -c "ls '$dir'; [ -z \"\$(ls '$dir')\" ]"
+start a python3 -c 'import subprocess, sys, time; subprocess.Popen(sys.argv[1:]); time.sleep(60)' "$app" 1
+tell a begin >/dev/null
+child_of_a=$(pgrep -P "$(pid a)")
+recorder unseen -p "$child_of_a"
+recorded "$child_of_a"
+echo crash >&7
+status_of unseen
+check "also if its parent does not wait for it" sh -c "ls '$dir'; [ -z \"\$(ls '$dir')\" ]"
+kill "$(pid a)"
+wait "$(pid a)" 2>/dev/null
 
 # ---- waiting; refusals
 
@@ -323,6 +370,24 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 
 	check "a recorder in there does not know ours" says "there is none" \
 		unshare -p -f --mount-proc "$aiflame" record -q -o x.data -p "$inner"
 	finish a
+	# From where neither has a number.
+	start a "$app" 2
+	tell a begin >/dev/null
+	unshare -p -f --mount-proc "$aiflame" record -q -a --all-launches -o outer.data --name outer &
+	outer=$!
+	sleep 0.7
+	start b "$app" 2
+	tell b begin >/dev/null
+	sleep 0.7
+	tell a "launch 50" >/dev/null
+	tell b "launch 50" >/dev/null
+	sleep 0.3
+	"$aiflame" ctl stop outer
+	wait $outer
+	check "a recorder that sees neither keeps two processes apart" test "$("$aiflame" query --format csv outer.data \
+		"SELECT count(DISTINCT process) || ' ' || count(*) FROM launches" | tail -n 1)" = "2 200"
+	finish a
+	finish b
 fi
 
 # ---- what lies in the directory is anybody's who is this user
@@ -366,8 +431,7 @@ cycle() {
 		[ "$(launches c)" -gt 0 ] && good=$((good + 1)) || "$aiflame" info c.data
 	done
 	echo "$good of $cycles"
-	# Seen once in 400 where others use the CPUs, for a reason not found: the recorder ends without a word.
-	[ $good -ge $((cycles - cycles / 20)) ]
+	[ $good = "$cycles" ]
 }
 check "attached and detached $cycles times under eight launching threads" cycle
 before=$(wc -l <a.out)

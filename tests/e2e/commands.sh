@@ -30,12 +30,24 @@ check "query opens no other file" sh -c "! '$aiflame' query m.data \"ATTACH 'x' 
 check "launches and executions agree" sh -c "
 	[ \"\$('$aiflame' query --format csv m.data 'SELECT count(*) FROM launches l JOIN executions e USING (launch)
 	WHERE l.time_ns <= e.start_ns' | tail -1)\" = 6 ]"
+check "query tells how processes ended" test "$("$aiflame" query --format csv m.data \
+	'SELECT exit_status FROM processes WHERE runtime' | tail -1)" = 0
+"$aiflame" record -q -o killed.data sh -c "'$matmul' 64 1; kill -9 \$\$" >/dev/null 2>&1
+check "by a signal, too" test "$("$aiflame" query --format csv killed.data \
+	"SELECT exit_status FROM processes WHERE exit_status > 0" | tail -1)" = 137
+check "query -o FILE" sh -c "'$aiflame' query m.data -o q.csv --format csv 'SELECT count(*) AS n FROM launches' && grep -qx n q.csv"
+check "but not over the profile" status_is 2 "$aiflame" query m.data -o m.data 'SELECT count(*) FROM launches'
+check "which is still one" "$aiflame" info m.data
 check "export writes plain tables" sh -c "
 	'$aiflame' export -i m.data -o x.sqlite && sqlite3 x.sqlite 'SELECT name FROM kernel_times' | grep -q multiply_basic"
 check "export -o - writes to standard output" sh -c "
 	'$aiflame' export -i m.data -o - >y.sqlite && [ ! -e ./- ] && cmp x.sqlite y.sqlite"
 check "and says when that is closed" sh -c "! '$aiflame' export -i m.data -o - >&- 2>e.txt && grep -q 'standard output' e.txt"
 check "flame -o - too" sh -c "'$aiflame' flame -i m.data -o - | grep -q '</svg>' && [ ! -e ./- ]"
+check "flame --format says what it is, whatever its name" sh -c "
+	'$aiflame' flame -i m.data --format folded -o - | grep -q '^[^<].* [0-9]*\$' &&
+	'$aiflame' flame -i m.data --format svg -o x.txt && grep -q '</svg>' x.txt"
+check "and what its name is" sh -c "'$aiflame' flame -i m.data --format folded && [ -s aiflame.folded ] && [ ! -e aiflame.svg ]"
 check "query without SQL says so" says "is no SQL; try aiflame query m.data 'SELECT" "$aiflame" query m.data
 check "and is misuse" status_is 2 "$aiflame" query m.data
 check "two files are misuse" status_is 2 "$aiflame" query -i m.data m.data "SELECT 1"
@@ -46,6 +58,43 @@ check "query holds no result in memory" sh -c "ulimit -v 200000
 for o in "--format json" "--sort time" "--limit 40"; do
 	check "report $o without a table is refused" status_is 2 "$aiflame" report $o m.data
 done
+check "two tables are misuse, not the last one" says "--kernels and --copies exclude each other" "$aiflame" report --kernels --copies m.data
+check "with status 2" status_is 2 "$aiflame" report --kernels --copies m.data
+check "one table twice is one" "$aiflame" report --kernels --kernels m.data
+check "report shows no process where there is one" sh -c "! '$aiflame' report --kernels m.data | grep -q process"
+check "but to programs" sh -c "'$aiflame' report --kernels --format csv m.data | grep -q ',process,kernel,caller\$'"
+check "report --launches tells microseconds" sh -c "'$aiflame' report --launches m.data | grep -qE '^ *[0-9]+\.[0-9]{6} s'"
+"$aiflame" record -q --all-launches -o two.data sh -c "'$matmul' 64 1; '$matmul' 64 2" >/dev/null
+pids=$("$aiflame" query --format csv two.data 'SELECT DISTINCT pid FROM executions e JOIN processes p ON p.id = e.process' | tail -n +2)
+second=$(echo "$pids" | tail -1)
+check "two processes are two" test "$(echo "$pids" | wc -l)" = 2
+for t in --kernels --stacks --copies --launches; do
+	check "report $t shows both" sh -c "'$aiflame' report $t two.data | sed -n 1p | grep -q process"
+	check "report $t --process has one of them" sh -c "
+		[ \"\$('$aiflame' report $t --limit 0 --process '^$second\$' --format json two.data |
+		python3 -c 'import json, sys; print(*{r[\"process\"] for r in json.load(sys.stdin)})')\" = $second ]"
+done
+check "the summary, too" says "process  " "$aiflame" report two.data
+check "--kernel chooses launches" sh -c "
+	'$aiflame' report --launches --kernel '^multiply_basic\$' --limit 0 --format csv two.data | tail -n +2 >k.txt &&
+	[ -s k.txt ] && ! grep -v ,multiply_basic, k.txt"
+check "--time, too" test "$("$aiflame" report --launches --time 1000, --format csv two.data | wc -l)" = 1
+check "--device that there is none of is named" says "--device 'nothing'" "$aiflame" report --kernels --device nothing two.data
+check "the summary is of all" status_is 2 "$aiflame" report --process 1 two.data
+check "a caller is a function of the program" sh -c "
+	'$aiflame' report --copies --format csv two.data | tail -n +2 >c.txt && [ -s c.txt ] && ! grep -vE 'Matrices|run|main|enqueue|Enqueue' c.txt"
+check "--of cpu of a program without a device says why" sh -c "
+	'$aiflame' record -q -o none.data sh -c : && '$aiflame' flame --of cpu none.data 2>&1 | grep -q 'none in this profile has opened one'"
+
+# ---- what aiflame env prints
+long=$(printf '/x/%05000d.so:/y/%05000d.so' 1 2)
+check "env keeps an LD_PRELOAD of any length" test "$(LD_PRELOAD=$long "$aiflame" env 2>/dev/null |
+	sed -n 's/^export LD_PRELOAD=//p' | wc -c)" -gt 10000
+mkdir "a b" && cp "$build/src/agent/libaiflame-agent.so" "a b/"
+k8s() { AIFLAME_AGENT="$work/a b/libaiflame-agent.so" "$aiflame" env --format k8s; }
+check "env --format k8s mounts an agent below a name with spaces" says "path: \"$work/a b\"" k8s
+check "at one without" says 'mountPath: "/opt/aiflame"' k8s
+check "which the variables name" says 'value: "/opt/aiflame/libaiflame-agent.so"' k8s
 check "report --stacks goes back to main" sh -c "'$aiflame' report --stacks m.data | grep multiply_basic | grep -q ' < main'"
 head -c 3000 m.data >cut.data
 check "a truncated profile is an error, not a crash" status_is 1 "$aiflame" info cut.data

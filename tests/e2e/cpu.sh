@@ -132,8 +132,21 @@ if [ -x "$cl" ]; then
 	check "are not a row each" between 1 "$(number v.data 'SELECT count(*) FROM cpu_samples WHERE waiting_ns')" 600
 	check "it is said" says "waiting for devices" "$aiflame" record -o v.data "$cl" finish 0.5
 	check "samples are of CPUs" sh -c "'$aiflame' flame --of cpu --by samples -o vn.folded v.data && ! grep -q waiting vn.folded"
-	check "with --wall samples tell of waiting, and no row does" sh -c "'$aiflame' record -q --wall -o v.data '$cl' finish 1 >/dev/null &&
-		[ \$('$aiflame' query --format csv v.data 'SELECT count(*) FROM cpu_samples WHERE waiting_ns' | tail -1) = 0 ]"
+	# Samples tell of all of a thread's time, once: of waiting by the stack of the call, not by what is inside.
+	# walled HOW CALL
+	walled() {
+		POCL_MAX_PTHREAD_COUNT=1 "$aiflame" record -q --wall -F 199 -o v.data "$cl" "$1" 2 >said &&
+			between "$(awk '/^waiting/ { print 0.8 * $2 - 0.05 }' said)" "$(number v.data "SELECT sum(waiting_ns) / 1e9 FROM cpu_samples")" \
+				"$(awk '/^wall/ { w = $2 } /^cpu/ { c = $2 } END { print 1.1 * (w - c) + 0.35 }' said)" &&
+			between 1 "$(number v.data "SELECT max(ns) / 1e9 FROM (SELECT sum(weight_ns + waiting_ns) AS ns FROM cpu_samples GROUP BY tid)")" \
+				"$(awk '/^wall/ { print $2 + 0.7 }' said)" &&
+			"$aiflame" flame --of cpu -o v.folded v.data &&
+			grep -qE "^main.*;wait_for(_\\[i\\])?;$2;\\[waiting: $2\\] [0-9]+\$" v.folded &&
+			! grep -F '[waiting' v.folded | grep -vE ";(clFinish;\\[waiting: clFinish|$2;\\[waiting: $2)\\] "
+	}
+	check "with --wall samples in clFinish are waiting in it" in_three walled finish clFinish
+	check "in clWaitForEvents" in_three walled events clWaitForEvents
+	check "and in a blocking read" in_three walled read clEnqueueReadBuffer
 	check "0 Hz is no waiting either" sh -c "'$aiflame' record -q -F 0 -o v.data '$cl' finish 0.5 >/dev/null &&
 		[ \$('$aiflame' query --format csv v.data 'SELECT count(*) FROM cpu_samples' | tail -1) = 0 ]"
 	check "where perf_event is refused waits are there" sh -c "'$no_perf' '$aiflame' record -q -o v.data '$cl' finish 0.5 >/dev/null &&

@@ -128,6 +128,8 @@ for python in python3 python3.12 python3.13 python3.14 ${AIFLAME_PYTHONS:-}; do
 	check "CPython $found with -X perf: recorded" run python "$python" -X perf jit.py
 	check "CPython $found: a trampoline for each function, exact and named" all python 120 \
 		"^_start;.*;\[jit\] py::outer_of_python:[^;]*;_PyEval_EvalFrameDefault;outer_of_python \(jit.py\)_\[p\];.*;\[jit\] py::inner_of_python:[^;]*;_PyEval_EvalFrameDefault;inner_of_python \(jit.py\)_\[p\];.*aif_fake_launch;"
+	check "CPython $found: folded into the function's frame" sh -c "
+		'$aiflame' flame -i python.data -o brief.folded && grep -q inner_of_python brief.folded && ! grep -F py:: brief.folded"
 	forget_map python
 done
 [ -n "$found" ] || skip "CPython's trampolines" "no CPython 3.12 or newer that has them"

@@ -47,7 +47,7 @@ if [ -n "$opencl" ]; then
 		k.folded)" -eq 1 ]' sh "$aiflame"
 	check "with them: in their true order" sh -c '
 		"$1" flame --detail full -i k.data -o full.folded && grep -qE \
-		"Py_RunMain;.*_PyEval_EvalFrameDefault;<module> \(python.py\)_\[p\];main \(python.py\)_\[p\];every \(python.py\)_\[p\];callbacks \(python.py\)_\[p\];[^p][^;]*;([^;]*;)*_PyEval_EvalFrameDefault;key \(python.py\)_\[p\];([^;]*;)*[^;]*_cl[^;]*;clEnqueueNDRangeKernel;f_\[g\] " \
+		"Py_RunMain;.*_PyEval_EvalFrameDefault;([^;]*_\[i\];)*<module> \(python.py\)_\[p\];main \(python.py\)_\[p\];every \(python.py\)_\[p\];callbacks \(python.py\)_\[p\];[^p][^;]*;([^;]*;)*_PyEval_EvalFrameDefault;([^;]*_\[i\];)*key \(python.py\)_\[p\];([^;]*;)*[^;]*_cl[^;]*;clEnqueueNDRangeKernel;f_\[g\] " \
 		full.folded' sh "$aiflame"
 	check "--lines splits by line" sh -c '
 		"$1" flame --lines -i k.data -o lines.folded &&
@@ -78,7 +78,8 @@ fi
 
 # ---- every interpreter, on the fake runtime ----
 seen=
-for python in python3 /usr/bin/python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 ${AIFLAME_PYTHONS:-}; do
+for python in python3 /usr/bin/python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3-dbg python3.11-dbg \
+	${AIFLAME_PYTHONS:-}; do
 	# what it is, rather than what it is called
 	which=$("$python" -c 'import ctypes, os, sys; print(os.path.realpath(sys.executable))' 2>/dev/null) || continue
 	case " $seen " in *" $which "*) continue ;; esac

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The Python walker against sys._getframe(), on every interpreter found: python3 and python3.N in PATH, and
+# The Python walker against sys._getframe(), on every interpreter found: python3, python3.N and debug builds in PATH, and
 # those that AIFLAME_PYTHONS names (a list of commands).
 . "$(dirname "$0")/tap.sh"
 here=$root/tests/e2e
@@ -29,7 +29,8 @@ if ".so" in path and os.path.exists(path):
 
 seen=
 captures=${CAPTURES:-100000}
-for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 ${AIFLAME_PYTHONS:-}; do
+for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 python3-dbg python3.11-dbg \
+	${AIFLAME_PYTHONS:-}; do
 	# what it is, rather than what it is called
 	which=$("$python" -c 'import ctypes, os, sys; print(os.path.realpath(sys.executable))' 2>/dev/null) || continue
 	case " $seen " in *" $which "*) continue ;; esac

@@ -23,6 +23,20 @@ check "a command that is over in a moment has its command line" sh -c "
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups test -r "$build/src/agent/libaiflame-agent.so"; then
 	check "a program of another user: what to do is said" says "record as that user" \
 		"$aiflame" record -o u.data setpriv --reuid 65534 --clear-groups sleep 0.5
+	# It is heard of as root, and gives that up. One child loses its parent.
+	cat >drop.pl <<-'EOF'
+		$( = 65534; $) = "65534 65534"; $< = 65534; $> = 65534;
+		chdir "/";
+		unless (fork) { fork and exit; exec "sleep", "1.1" }
+		wait;
+		system "sleep", "1.2";
+	EOF
+	check "nor are the children of one that has become another user's forgotten" sh -c "
+		'$aiflame' record -q -o u.data perl drop.pl
+		'$aiflame' query --format csv u.data 'SELECT cmdline FROM processes' >u.txt; cat u.txt
+		grep -qx 'perl drop.pl' u.txt && grep -qx 'sleep 1.1' u.txt && grep -qx 'sleep 1.2' u.txt &&
+		[ \$('$aiflame' query --format csv u.data \
+			'SELECT count FROM losses WHERE reason = 1409' | tail -1) = 3 ]"
 fi
 
 # The live line, in a terminal of its own.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "export/kernel_names.h"
 #include "export/names.h"
 
 #include <stdlib.h>
@@ -15,6 +16,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		aif_buf_clear(&one);
 		aif_name_short((const char *)data, size, (enum aif_name_detail)detail, &one);
 		if (one.failed || one.len > 256)
+			abort();
+	}
+	for (unsigned room = 0; room < AIF_KERNEL_ROOMS; room++) {
+		aif_buf_clear(&one);
+		aif_kernel_name((const char *)data, size, room, &one);
+		if (one.failed || one.len > 300)
 			abort();
 	}
 	aif_buf_clear(&one);

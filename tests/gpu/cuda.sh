@@ -54,6 +54,35 @@ shares() { # within a point of CUDA's events
 check "three towers: shares within a point of cudaEvent" shares
 check "C++ frames below each" folded m.data 'multiply_tile_by_tile;launch_tiled;'
 
+# ---- insides: instructions and what they wait for ----
+check "99 % of the samples are in a kernel's tower" is 1 m.data \
+	'SELECT sum(count) >= 0.99 * (SELECT sum(count) FROM samples) AND sum(count) > 10000 FROM attributed'
+check "the naive kernel waits for memory" says '^multiply_basic.*long_scoreboard' sh -c \
+	'"$1" report --stalls m.data --kernel basic | tr "\n" " "' - "$aiflame"
+check "annotated: SASS, its source line, what is waited for" says 'STS .*waits for .*LDG' \
+	"$aiflame" annotate multiply_local_access_and m.data
+lines() { "$aiflame" flame m.data --leaf line -o lines.folded && grep -q 'matmul.cu:[0-9]*_\[g\] ' lines.folded; }
+check "towers end in source lines" lines
+export AIFLAME_NO_COUNTERS=1
+rec -o n.data ./matmul 2048 20 >matmul.out
+unset AIFLAME_NO_COUNTERS
+check "no counters: the towers are there" folded n.data 'multiply_tile_by_tile;launch_tiled;'
+none() { is 0 n.data 'SELECT count(*) FROM samples'; }
+check "without insides" none
+check "and it is said why, and what to do" says 'NVreg_RestrictProfilingToAdminUsers=0' "$aiflame" info n.data
+pauses() {
+	"$aiflame" record -q --name pauses -o z.data ./work endless &
+	recorder=$!
+	sleep 3
+	for _ in 1 2 3; do
+		"$aiflame" ctl pause pauses && sleep 1 && "$aiflame" ctl start pauses && sleep 2 || return 1
+	done
+	pkill -P $recorder work
+	wait $recorder
+	adds_up z.data && early
+}
+check "pauses" pauses
+
 # ---- ends ----
 killed() { rec -o x.data sh -c './work endless & sleep 3; kill -9 $!; wait $!' 2>/dev/null; adds_up x.data; }
 check "killed with -9: what is older than a second is there" killed
@@ -78,8 +107,23 @@ if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 		check "adds up" adds_up d.data
 		check "none started before its launch" early
 		check "99 % of stacks complete" sh -c '"$1" report d.data | grep -Eq "(100.0|99\.[0-9]) % of stacks complete"' - "$aiflame"
+		"$aiflame" record -q -o e.data python3 "$here/decode.py" 400
+		rec -o a.data python3 "$here/decode.py" 400
+		estimated() {
+			all=$(ask a.data 'SELECT count(*) FROM launches')
+			ask e.data "SELECT sum(launches), abs(sum(launches) / $all.0 - 1) < 0.03, (SELECT count(*) FROM launches) < $all * 0.7 FROM attributed" >e.out
+			echo "$all launches; estimated, within 3 %, from less than 70 % of them: $(cat e.out)"
+			grep -q ',1,1$' e.out
+		}
+		check "--overhead 2: the captured launches stand for all" estimated
+		check "none started before its launch then" sh -c '"$1" info e.data | grep "started before" | grep -q " 0$"' - "$aiflame"
 		check "Python, operator, library, kernel" folded d.data \
 			'decode (decode.py)_\[p\];step (decode.py)_\[p\];.*Linear.forward (linear.py)_\[p\];aten::linear;.*cublas.*;nvjet'
 	fi
+	check "a training step" rec -o t.data python3 "$here/train.py" 10
+	check "adds up" adds_up t.data
+	check "a kernel in Triton, and a graph" rec -o k.data python3 "$here/kernels.py" 200
+	triton() { "$aiflame" flame k.data --leaf line --kernel scale -o k.folded && grep -q 'kernels.py:[0-9]*_\[g\]' k.folded; }
+	check "Triton's kernel has its Python lines" triton
 fi
 done_testing

@@ -7,6 +7,7 @@
 
 #include <cuda.h>
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <stddef.h>
 
 #define SAME(ours, mine, theirs, member)                                        \
@@ -109,3 +110,66 @@ AIF_CUDA_CALLS(X)
 AIF_CUDA_CAPTURES(X)
 #undef X
 VALUE(AIF_CUPTI_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
+VALUE(AIF_CUPTI_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+VALUE(AIF_CUPTI_CONTEXT_DESTROYED, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+VALUE(AIF_CUPTI_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+
+SAME(struct aif_cupti_resource, context, CUpti_ResourceData, context);
+SAME(struct aif_cupti_resource, descriptor, CUpti_ResourceData, resourceDescriptor);
+SAME(struct aif_cupti_module, size, CUpti_ModuleResourceData, cubinSize);
+SAME(struct aif_cupti_module, cubin, CUpti_ModuleResourceData, pCubin);
+
+static_assert(sizeof(struct aif_cupti_context_params) == CUpti_PCSamplingEnableParamsSize, "");
+static_assert(sizeof(struct aif_cupti_context_params) == CUpti_PCSamplingDisableParamsSize, "");
+static_assert(sizeof(struct aif_cupti_attribute_params) ==
+		      CUpti_PCSamplingConfigurationInfoParamsSize,
+	      "");
+static_assert(sizeof(struct aif_cupti_reasons_len_params) ==
+		      CUpti_PCSamplingGetNumStallReasonsParamsSize,
+	      "");
+static_assert(sizeof(struct aif_cupti_reasons_params) == CUpti_PCSamplingGetStallReasonsParamsSize,
+	      "");
+static_assert(sizeof(struct aif_cupti_samples_params) == CUpti_PCSamplingGetDataParamsSize, "");
+static_assert(sizeof(struct aif_cupti_attribute) == sizeof(CUpti_PCSamplingConfigurationInfo), "");
+static_assert(sizeof(struct aif_cupti_pc) == sizeof(CUpti_PCSamplingPCData), "");
+static_assert(sizeof(struct aif_cupti_pc_reason) == sizeof(CUpti_PCSamplingStallReason), "");
+static_assert(sizeof(struct aif_cupti_samples) == sizeof(CUpti_PCSamplingData), "");
+SAME(struct aif_cupti_attribute_params, attributes, CUpti_PCSamplingConfigurationInfoParams,
+     pPCSamplingConfigurationInfo);
+SAME(struct aif_cupti_reasons_params, len, CUpti_PCSamplingGetStallReasonsParams, numStallReasons);
+SAME(struct aif_cupti_reasons_params, indices, CUpti_PCSamplingGetStallReasonsParams,
+     stallReasonIndex);
+SAME(struct aif_cupti_reasons_params, names, CUpti_PCSamplingGetStallReasonsParams, stallReasons);
+#define PC(mine, member) SAME(struct aif_cupti_pc, mine, CUpti_PCSamplingPCData, member)
+PC(hash, cubinCrc);
+PC(pc, pcOffset);
+PC(function, functionIndex);
+PC(name, functionName);
+PC(reasons_len, stallReasonCount);
+PC(reasons, stallReason);
+PC(correlation, correlationId);
+#define SAMPLES(mine, member) SAME(struct aif_cupti_samples, mine, CUpti_PCSamplingData, member)
+SAMPLES(cap, collectNumPcs);
+SAMPLES(total, totalSamples);
+SAMPLES(dropped, droppedSamples);
+SAMPLES(len, totalNumPcs);
+SAMPLES(remaining, remainingNumPcs);
+SAMPLES(pcs, pPcData);
+SAMPLES(others, nonUsrKernelsTotalSamples);
+SAMPLES(full, hardwareBufferFull);
+AT(struct aif_cupti_attribute, number, CUpti_PCSamplingConfigurationInfo, attributeData);
+VALUE(AIF_CUPTI_PERIOD, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD);
+VALUE(AIF_CUPTI_SCRATCH, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE);
+VALUE(AIF_CUPTI_HARDWARE_BUFFER, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE);
+VALUE(AIF_CUPTI_MODE, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE);
+VALUE(AIF_CUPTI_DATA_BUFFER, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER);
+VALUE(AIF_CUPTI_WORKER_SLEEP,
+      CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN);
+VALUE(AIF_CUPTI_MODE_CONTINUOUS, CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS);
+VALUE(AIF_CUPTI_REASON_NAME, CUPTI_STALL_REASON_STRING_SIZE);
+VALUE(AIF_CUPTI_OUT_OF_MEMORY, CUPTI_ERROR_OUT_OF_MEMORY);
+VALUE(AIF_CUPTI_HARDWARE_BUSY, CUPTI_ERROR_HARDWARE_BUSY);
+VALUE(AIF_CUPTI_INSUFFICIENT_PRIVILEGES, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
+VALUE(AIF_CUPTI_VIRTUAL_PRIVILEGES, CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
+VALUE(AIF_CUPTI_UNKNOWN, CUPTI_ERROR_UNKNOWN);
+VALUE(AIF_CUDA_ATTRIBUTE_CLOCK_KHZ, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);

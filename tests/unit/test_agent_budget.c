@@ -144,6 +144,60 @@ static void a_short_run_is_not_slower(void **state)
 		}
 }
 
+/* A runtime that is switched from outside: the helper comes late, and each 5 s takes 1 s for something else. What
+ * was launched in an off-block is known when the next on-block is over. */
+static void blocks_may_be_turned_by_a_helper(void **state)
+{
+	double now = 1e9, alone = 0, real = 0;
+	uint64_t random = 3, launches = 0, next_hold = UINT64_C(5000000000);
+	uint32_t off = 0;
+	uint64_t off_launches = 0;
+	struct aif_budget b;
+	bool held = false;
+
+	(void)state;
+	aif_budget_init(&b, 20000, 30000, 1, (uint64_t)now);
+	while (now < 120e9) {
+		double interval = 10000 * (0.75 + 0.5 * uniform(&random));
+		uint32_t block = atomic_load(&b.block);
+		uint64_t at = (uint64_t)now;
+
+		launches++;
+		if (aif_budget_is_on(block))
+			interval += 3000;
+		if (!held) {
+			real += interval;
+			alone += interval - (aif_budget_is_on(block) ? 3000 : 0);
+		}
+		now += interval;
+		if (at < atomic_load(&b.until) + 2000000 * uniform(&random))
+			continue;
+		if (aif_budget_is_on(block)) {
+			if (off)
+				aif_budget_add(&b, off, off_launches);
+			aif_budget_add(&b, block, launches);
+			off = 0;
+		} else if (!held) {
+			off = block;
+			off_launches = launches;
+		}
+		launches = 0;
+		held = false;
+		if (aif_budget_is_on(block) && at > next_hold) {
+			held = aif_budget_hold(&b, at, at + 1000000000);
+			assert_true(held);
+			assert_false(aif_budget_is_on(atomic_load(&b.block)));
+			next_hold = at + UINT64_C(5000000000);
+		} else {
+			aif_budget_turn_at(&b, at);
+		}
+	}
+	if (real / alone - 1 < 0.015 || real / alone - 1 > 0.025)
+		fail_msg("slowdown %.4f, c %.3f", real / alone - 1, b.cost_ppm / 1e6);
+	if (b.cost_ppm < 270000 || b.cost_ppm > 330000)
+		fail_msg("c %.3f", b.cost_ppm / 1e6);
+}
+
 static void few_launches_are_all_captured(void **state)
 {
 	/* 500 a second at no more than 30 us each are 1.5 %. */
@@ -260,6 +314,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_slowdown_is_what_was_asked),
 		cmocka_unit_test(a_short_run_is_not_slower),
+		cmocka_unit_test(blocks_may_be_turned_by_a_helper),
 		cmocka_unit_test(few_launches_are_all_captured),
 		cmocka_unit_test(what_is_cheap_is_captured_once_that_is_known),
 		cmocka_unit_test(trust_ends),

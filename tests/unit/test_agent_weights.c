@@ -250,9 +250,64 @@ static void one_block_may_have_to_stand_for_all(void **state)
 	unlink(path);
 }
 
+/* A runtime that counts its process's launches itself: its blocks stand for those of each thread. */
+static void a_process_may_be_counted_as_one(void **state)
+{
+	static const struct aif_window_row rows[] = {
+		{.start = 1000,
+		 .end = 2000,
+		 .device = AIF_NONE,
+		 .held = 1,
+		 .launches = 100,
+		 .thread = AIF_NONE,
+		 .p_ppm = 500000},
+		{.start = 2000,
+		 .end = 9000,
+		 .device = AIF_NONE,
+		 .launches = 700,
+		 .thread = AIF_NONE,
+		 .p_ppm = 500000},
+		/* Not a block: a gap (gaps.h), and a device's window. */
+		{.start = 3000, .end = 4000, .device = AIF_NONE, .thread = AIF_NONE},
+		{.start = 3000,
+		 .end = 4000,
+		 .device = 0,
+		 .held = 1,
+		 .thread = AIF_NONE,
+		 .p_ppm = 1000000},
+	};
+	const struct aif_weights_cycle *c;
+	struct aif_profile made = {0}, read;
+	struct aif_weights *weights;
+	struct aif_writer *w;
+	char path[64];
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/aiflame-weights-%d", (int)getpid());
+	tables(&made);
+	assert_int_equal(aif_writer_new(path, made.start_ns, &w, NULL), 0);
+	assert_int_equal(aif_writer_windows(w, rows, AIF_ARRAY_LEN(rows), NULL), 0);
+	assert_int_equal(aif_writer_tables(w, &made, NULL), 0);
+	assert_int_equal(aif_writer_finish(w, 10000, NULL), 0);
+	assert_int_equal(aif_profile_open(path, &read, NULL), 0);
+	assert_int_equal(aif_weights_new(&read, &weights), 0);
+	c = aif_weights_at(weights, 0, 1500);
+	assert_non_null(c);
+	assert_int_equal(c->weight, 8 * AIF_WEIGHT_ONE);
+	assert_null(aif_weights_at(weights, 0, 3500));
+	assert_null(aif_weights_at(weights, 7, 1500)); /* no such thread */
+	assert_true(aif_weights_off(weights, 0, 3500));
+	assert_int_equal(aif_weights_uncaptured(weights), 700);
+	aif_weights_free(weights);
+	aif_profile_finish(&read);
+	aif_profile_finish(&made);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_process_may_be_counted_as_one),
 		cmocka_unit_test(totals_are_unbiased),
 		cmocka_unit_test(also_when_the_loop_has_the_cycles_period),
 		cmocka_unit_test(also_across_phases),

@@ -276,21 +276,27 @@ static void the_conservation_report_catches_what_is_missing(void **state)
 	struct aif_conservation good = {.elapsed_ns = 10,
 					.devices = 2,
 					.busy_ns = 15,
-					.idle_ns = 5,
+					.idle_ns = 4,
+					.uncollected_ns = 1,
 					.busy_kernel_ns = 12,
 					.busy_copy_ns = 3,
 					.durations_ns = 17,
 					.overlap_ns = 2,
-					.samples = 10,
+					.samples = 15,
 					.sampled_attributed = 4,
 					.sampled_unmatched = 3,
 					.samples_dropped = 2,
 					.samples_outside = 1,
-					.launches = 6,
+					.samples_in_flight = 5,
+					.launches = 13,
 					.joined = 3,
 					.unfinished = 2,
+					.untold = 7,
 					.lost = 1};
 	uint64_t *each[] = {&good.idle_ns,
+			    &good.uncollected_ns,
+			    &good.samples_in_flight,
+			    &good.untold,
 			    &good.busy_kernel_ns,
 			    &good.durations_ns,
 			    &good.overlap_ns,
@@ -310,6 +316,167 @@ static void the_conservation_report_catches_what_is_missing(void **state)
 		assert_false(aif_conservation_check(&good, NULL));
 		--*each[i];
 	}
+}
+
+/* A time in which nothing was collected in a process. */
+static void gap(struct world *w, uint32_t process, uint64_t from, uint64_t to)
+{
+	struct aif_window_row r = {.start = T0 + from,
+				   .end = T0 + to,
+				   .device = AIF_NONE,
+				   .process = process,
+				   .thread = AIF_NONE};
+
+	assert_int_equal(aif_writer_windows(w->writer, &r, 1, NULL), 0);
+}
+
+/* What runs across the edges of a pause is busy there all the same. */
+static void a_pause_is_not_idle(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w, AIF_CLOCK_MONOTONIC);
+	ADD(&w, processes, {.pid = 2, .exe = 0, .cmdline = 0, .host = 0});
+	launch(&w, 1, 10, 1, 0, 0, 100, 250);  /* into it */
+	launch(&w, 2, 180, 1, 0, 0, 300, 320); /* in it */
+	launch(&w, 3, 190, 1, 0, 1, 580, 650); /* out of it */
+	launch(&w, 4, 700, 2, 0, 0, 700, 800);
+	gap(&w, 0, 350, 500); /* as the recorder writes it: a row a second, in any order */
+	gap(&w, 0, 200, 350);
+	gap(&w, 0, 500, 600);
+	gap(&w, 0, 900, 5000); /* to beyond the end */
+	gap(&w, 1, 0, 1000);   /* a process that does not use the device */
+	end(&w, 1000, NULL);
+	assert_int_equal(w.a.conservation.busy_ns, 150 + 20 + 70 + 100);
+	assert_int_equal(w.a.conservation.uncollected_ns, 50 + 260 + 100);
+	assert_int_equal(w.a.conservation.idle_ns, 100 + 50 + 100);
+	over(&w);
+}
+
+/* Queues that are still busy with what was launched in the pause are not idle when it is over. */
+static void the_backlog_of_a_pause_is_not_idle(void **state)
+{
+	const uint64_t ms = 1000000;
+	struct world w;
+
+	(void)state;
+	begin(&w, AIF_CLOCK_MONOTONIC);
+	ADD(&w, streams, {.process = 0, .device = 0, .ordinal = 2});
+	gap(&w, 0, 0, 100 * ms);
+	launch(&w, 1, 120 * ms, 1, 0, 1, 120 * ms + 50000, 130 * ms); /* an empty queue */
+	launch(&w, 2, 150 * ms, 1, 0, 0, 200 * ms, 210 * ms);         /* waits for its turn */
+	launch(&w, 3, 160 * ms, 1, 0, 0, 210 * ms, 250 * ms);
+	launch(&w, 4, 300 * ms, 1, 0, 0, 350 * ms, 400 * ms); /* not the queue's first */
+	gap(&w, 0, 500 * ms, 600 * ms);
+	launch(&w, 5, 700 * ms, 1, 0, 2, 700 * ms + 9, 710 * ms);
+	end(&w, 1000 * ms, NULL);
+	assert_int_equal(w.a.conservation.busy_ns, 10 * ms - 50000 + 100 * ms + 10 * ms - 9);
+	assert_int_equal(w.a.conservation.uncollected_ns, 200 * ms + 100 * ms - (10 * ms - 50000));
+	over(&w);
+}
+
+/* Another process on the device, which executed nothing while it was looked at, may have worked. */
+static void a_pause_of_any_user_counts(void **state)
+{
+	const bool first[] = {true, false};
+	struct aif_attribution_opts only = {.processes = first};
+
+	(void)state;
+	for (int filtered = 0; filtered < 2; filtered++) {
+		struct world w;
+
+		begin(&w, AIF_CLOCK_MONOTONIC);
+		ADD(&w, processes, {.pid = 2, .exe = 0, .cmdline = 0, .host = 0});
+		ADD(&w, streams, {.process = 1, .device = 0});
+		launch(&w, 1, 10, 1, 0, 0, 100, 200);
+		gap(&w, 1, 150, 400);
+		gap(&w, 0, 300, 500);
+		end(&w, 1000, filtered ? &only : NULL);
+		assert_int_equal(w.a.conservation.busy_ns, 100);
+		assert_int_equal(w.a.conservation.uncollected_ns, filtered ? 200 : 300);
+		over(&w);
+	}
+}
+
+/* Collected from 200 to 600, and from 700 on. */
+static void what_is_in_flight_at_an_edge_is_no_error(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w, AIF_CLOCK_MONOTONIC);
+	gap(&w, 0, 0, 200);
+	gap(&w, 0, 600, 700);
+	sample(&w, 100, 3); /* nothing was collected */
+	sample(&w, 250, 3); /* f, launched before */
+	sample(&w, 260, 6); /* and what it calls */
+	launch(&w, 1, 210, 1, 0, 0, 300, 400);
+	sample(&w, 350, 3);
+	sample(&w, 360, 5);                /* g, launched before */
+	sample(&w, 450, 3);                /* f's last known execution is over: whose is this? */
+	launch(&w, 2, 500, 2, 1, 0, 0, 0); /* has not ended at the pause */
+	sample(&w, 550, 5);
+	sample(&w, 560, 6);
+	sample(&w, 650, 5);
+	sample(&w, 720, 5); /* nor when it is over */
+	launch(&w, 3, 750, 1, 0, 0, 760, 800);
+	sample(&w, 900, 3);
+	end(&w, 1000, NULL);
+	assert_int_equal(w.a.conservation.sampled_attributed, 1);
+	assert_int_equal(w.a.conservation.samples_off, 2);
+	assert_int_equal(w.a.conservation.samples_in_flight, 6);
+	assert_int_equal(w.a.conservation.sampled_unmatched, 2);
+	assert_int_equal(w.a.conservation.samples_outside, 0);
+	assert_int_equal(w.a.conservation.unfinished, 1);
+	assert_int_equal(w.a.conservation.untold, 0);
+	over(&w);
+}
+
+/* An in-order queue does not leave one out: something is wrong with that one. */
+static void what_was_overtaken_is_not_in_flight(void **state)
+{
+	const uint64_t s = AIF_NS_PER_S;
+	struct world w;
+
+	(void)state;
+	begin(&w, AIF_CLOCK_MONOTONIC);
+	w.p.streams[1].out_of_order = 1;
+	launch(&w, 1, 10, 1, 0, 0, 0, 0); /* overtaken */
+	launch(&w, 2, 20, 1, 0, 1, 0, 0); /* its queue has no order */
+	launch(&w, 3, 30, 1, 0, 1, 200, 300);
+	launch(&w, 4, s, 1, 0, 0, s + 1, s + 2);
+	launch(&w, 5, 2 * s - 10, 1, 0, 0, 0, 0); /* so close to the pause it may be told late */
+	launch(&w, 6, 2 * s - 5, 1, 0, 0, 2 * s - 4, 2 * s - 1);
+	gap(&w, 0, 2 * s, 3 * s);
+	launch(&w, 7, 4 * s, 1, 0, 0, 4 * s + 1, 4 * s + 2);
+	launch(&w, 8, 9 * s, 1, 0, 0, 0, 0); /* in flight at the end */
+	end(&w, 9 * s + 100, NULL);
+	assert_int_equal(w.a.conservation.joined, 4);
+	assert_int_equal(w.a.conservation.untold, 1);
+	assert_int_equal(w.a.conservation.unfinished, 3);
+	over(&w);
+}
+
+/* A loss that was counted is one of those. */
+static void what_was_lost_is_not_counted_again(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w, AIF_CLOCK_MONOTONIC);
+	launch(&w, 1, 10, 1, 0, 0, 0, 0);
+	launch(&w, 2, 20, 1, 0, 0, 100, 200);
+	ADD(&w, losses,
+	    {.reason = AIF_REASON_FAILED_COMMAND,
+	     .process = 0,
+	     .thread = AIF_NONE,
+	     .detail = AIF_NONE,
+	     .count = 1});
+	end(&w, AIF_NS_PER_S, NULL);
+	assert_int_equal(w.a.conservation.lost, 1);
+	assert_int_equal(w.a.conservation.untold + w.a.conservation.unfinished, 0);
+	over(&w);
 }
 
 /* What --keep dropped is neither busy nor idle: nobody knows. */
@@ -497,6 +664,12 @@ int main(void)
 		cmocka_unit_test(a_kernel_without_samples_keeps_its_width),
 		cmocka_unit_test(a_wrong_clock_is_caught),
 		cmocka_unit_test(the_conservation_report_catches_what_is_missing),
+		cmocka_unit_test(a_pause_is_not_idle),
+		cmocka_unit_test(the_backlog_of_a_pause_is_not_idle),
+		cmocka_unit_test(a_pause_of_any_user_counts),
+		cmocka_unit_test(what_is_in_flight_at_an_edge_is_no_error),
+		cmocka_unit_test(what_was_overtaken_is_not_in_flight),
+		cmocka_unit_test(what_was_lost_is_not_counted_again),
 		cmocka_unit_test(time_that_was_dropped_is_not_idle),
 		cmocka_unit_test(what_is_kept_begins_behind_dropped_executions),
 		cmocka_unit_test(a_span_of_time_clips),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
+#include "base/build_id.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "base/proc.h"
 #include "base/reasons.h"
 
 #include <errno.h>
@@ -9,6 +11,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -109,14 +113,87 @@ static void reasons_are_unique_and_told(void **state)
 	assert_null(aif_reason_info(1));
 }
 
+static void words_are_quoted_for_the_shell(void **state)
+{
+	static const char *const words[][2] = {
+		{"aiflame.data", "aiflame.data"},
+		{"/x/r-1_a+b=c:@%,", "/x/r-1_a+b=c:@%,"},
+		{"my rec", "'my rec'"},
+		{"it's $1", "'it'\\''s $1'"},
+		{"", "''"},
+		{"a;b", "'a;b'"},
+		{"~", "'~'"},
+		{"\xc3\xa4", "'\xc3\xa4'"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(words); i++) {
+		struct aif_buf b = {0};
+
+		aif_buf_shell(&b, words[i][0]);
+		assert_string_equal(aif_buf_str(&b), words[i][1]);
+		aif_buf_finish(&b);
+	}
+}
+
+static void build_ids_are_found_among_hostile_notes(void **state)
+{
+	static const uint8_t notes[] = {4, 0, 0,   0,   3,   0, 0,    0,    1, 0,
+					0, 0, 'G', 'N', 'U', 0, 9,    9,    9, 0, /* another */
+					4, 0, 0,   0,   2,   0, 0,    0,    3, 0,
+					0, 0, 'G', 'N', 'U', 0, 0xab, 0x0c, 0, 0};
+	uint8_t copy[sizeof(notes)];
+	char text[8];
+	size_t len = 0;
+
+	(void)state;
+	assert_ptr_equal(aif_build_id_find(notes, sizeof(notes), &len), notes + 36);
+	assert_int_equal(len, 2);
+	aif_build_id_text(notes, sizeof(notes), text, sizeof(text));
+	assert_string_equal(text, "ab0c");
+	aif_build_id_text(notes, sizeof(notes), text, 5);
+	assert_string_equal(text, "ab0c");
+	aif_build_id_text(notes, sizeof(notes), text, 4);
+	assert_string_equal(text, "");
+	/* The padding behind the last may be missing, what it is to hold may not. */
+	for (size_t n = 0; n < sizeof(notes); n++)
+		assert_int_equal(aif_build_id_find(notes, n, &len) != NULL, n >= 38);
+	for (size_t at = 0; at < 36; at++) {
+		memcpy(copy, notes, sizeof(notes));
+		memset(copy + at, 0xff, at < 33 ? 4 : 1);
+		(void)aif_build_id_find(copy, sizeof(copy), &len);
+	}
+}
+
+static void stat_is_read_behind_any_name(void **state)
+{
+	static const char text[] = "12 (a) Z (b) S 7 8 9";
+	char own[1024], little[8];
+
+	(void)state;
+	assert_string_equal(aif_proc_stat_field(text, 3), "S 7 8 9");
+	assert_string_equal(aif_proc_stat_field(text, 6), "9");
+	assert_null(aif_proc_stat_field(text, 7));
+	assert_null(aif_proc_stat_field("", 3));
+	assert_true(aif_proc_read("/proc/self/stat", own, sizeof(own)) > 0);
+	assert_int_equal(atoi(aif_proc_stat_field(own, 4)), getppid());
+	assert_int_equal(aif_proc_read("/proc/self/stat", little, sizeof(little)), 7);
+	assert_int_equal(strlen(little), 7);
+	assert_int_equal(aif_proc_read("/proc/self/none", little, sizeof(little)), -ENOENT);
+	assert_string_equal(little, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(map_keeps_every_key),
 		cmocka_unit_test(strset_gives_dense_ids_once),
 		cmocka_unit_test(buf_failure_is_sticky),
+		cmocka_unit_test(words_are_quoted_for_the_shell),
 		cmocka_unit_test(err_returns_its_code),
 		cmocka_unit_test(reasons_are_unique_and_told),
+		cmocka_unit_test(build_ids_are_found_among_hostile_notes),
+		cmocka_unit_test(stat_is_read_behind_any_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

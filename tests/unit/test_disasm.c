@@ -128,15 +128,42 @@ static void unknown_architectures(void **state)
 	struct aif_disasm *d = NULL;
 
 	(void)state;
-	assert_int_equal(aif_disasm_new("sm_90", &d), -ENOTSUP);
+	assert_int_equal(aif_disasm_new("gfx90a", &d), -ENOTSUP);
+	assert_int_equal(aif_disasm_new("sm_61", &d), -ENOTSUP); /* instructions of 8 bytes */
+	assert_int_equal(aif_disasm_new("sm_", &d), -ENOTSUP);
 	assert_int_equal(aif_disasm_new("", &d), -ENOTSUP);
 	assert_null(d);
+}
+
+/* NVIDIA's, of which there are no operands: @!P0 EXIT, and what stands at the end cut off. */
+static void nvidia(void **state)
+{
+	static const uint8_t bytes[20] = {0x4d, 0x89, 0, 0, 0,    0,   0, 0,   0,
+					  0,    0x80, 3, 0, 0xea, 0xf, 0, 0xff};
+	struct aif_disasm *d;
+	struct aif_insn insn;
+
+	(void)state;
+	assert_int_equal(aif_disasm_sm("sm_90a"), 90);
+	assert_int_equal(aif_disasm_sm("x86_64"), 0);
+	assert_int_equal(aif_disasm_new("sm_90", &d), 0);
+	aif_disasm_one(d, bytes, sizeof(bytes), 0x40, &insn);
+	assert_int_equal(insn.address, 0x40);
+	assert_int_equal(insn.size, 16);
+	assert_string_equal(insn.guard, "@!P0");
+	assert_string_equal(insn.mnemonic, "EXIT");
+	assert_string_equal(insn.operands, "");
+	aif_disasm_one(d, bytes + 16, 4, 0x50, &insn);
+	assert_int_equal(insn.size, 1);
+	assert_string_equal(insn.mnemonic, ".byte");
+	assert_string_equal(insn.guard, "");
+	aif_disasm_free(d);
 }
 
 /* Any bytes: always one instruction that lies within them. */
 static void random_bytes(void **state)
 {
-	static const char *const archs[] = {"x86_64", "aarch64"};
+	static const char *const archs[] = {"x86_64", "aarch64", "sm_90"};
 	uint64_t random = 0x9e3779b97f4a7c15;
 	uint8_t bytes[4096];
 
@@ -174,6 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_instructions),
 		cmocka_unit_test(unknown_architectures),
+		cmocka_unit_test(nvidia),
 		cmocka_unit_test(random_bytes),
 		cmocka_unit_test(pocl_kernels_as_objdump),
 	};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing a profile and reading it back: round trips, kills, full disks, trimming. What hostile files
- * do is in test_file_hostile.c. */
-#include "fixture_profile.h"
-
-#include "profile/file_writer.h"
+/* Writing a profile and reading it back: round trips, kills, full disks. What hostile files do is in
+ * test_file_hostile.c, what is dropped in test_trim.c. */
+#include "fixture_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,87 +15,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-enum { ROWS = 5000, WINDOWS = 4 };
-
-static struct aif_launch_row launches[ROWS];
-static struct aif_exec_row execs[ROWS];
-static struct aif_sample_row samples[ROWS];
-static struct aif_window_row windows[WINDOWS];
-
-static int enter_directory(void **state)
-{
-	char *dir = strdup("/tmp/aiflame-test-XXXXXX");
-
-	*state = dir;
-	if (!dir || !mkdtemp(dir) || chdir(dir) < 0)
-		return -1;
-	for (uint64_t i = 0; i < ROWS; i++) {
-		launches[i] = fixture_launch(i);
-		execs[i] = fixture_exec(i);
-		samples[i] = fixture_sample(i);
-	}
-	for (uint64_t i = 0; i < WINDOWS; i++)
-		windows[i] = fixture_window(i);
-	return 0;
-}
-
-static int leave_directory(void **state)
-{
-	static const char *const names[] = {"p", "p-journal", "p.old", "p.old-journal",
-					    "q", "q-journal"};
-
-	for (size_t i = 0; i < AIF_ARRAY_LEN(names); i++)
-		unlink(names[i]);
-	if (chdir("/") < 0 || rmdir(*state) < 0)
-		return -1;
-	free(*state);
-	return 0;
-}
-
-struct all_rows {
-	uint8_t *rows;
-	size_t row_size, len, cap;
-};
-
-static int take_rows(struct all_rows *all, const void *rows, size_t n)
-{
-	assert_int_equal(aif_grow(&all->rows, &all->cap, all->len + n, all->row_size), 0);
-	memcpy(all->rows + all->len * all->row_size, rows, n * all->row_size);
-	all->len += n;
-	return 0;
-}
-
-static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
-{
-	return take_rows(arg, rows, n);
-}
-static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
-{
-	return take_rows(arg, rows, n);
-}
-static int take_samples(void *arg, const struct aif_sample_row *rows, size_t n)
-{
-	return take_rows(arg, rows, n);
-}
-static int take_windows(void *arg, const struct aif_window_row *rows, size_t n)
-{
-	return take_rows(arg, rows, n);
-}
-
-static struct all_rows read_all(const struct aif_profile *p, enum aif_chunk_kind kind)
-{
-	struct all_rows all = {.row_size = aif_chunk_row_size(kind)};
-	uint64_t bad = 1;
-	int r = kind == AIF_CHUNK_LAUNCHES  ? aif_profile_launches(p, take_launches, &all, &bad)
-		: kind == AIF_CHUNK_EXECS   ? aif_profile_execs(p, take_execs, &all, &bad)
-		: kind == AIF_CHUNK_SAMPLES ? aif_profile_samples(p, take_samples, &all, &bad)
-					    : aif_profile_windows(p, take_windows, &all, &bad);
-
-	assert_int_equal(r, 0);
-	assert_int_equal(bad, 0);
-	return all;
-}
 
 static void assert_rows(const struct aif_profile *p, enum aif_chunk_kind kind, const void *want,
 			size_t n)
@@ -594,79 +511,6 @@ static void test_disk_full(void **state)
 	aif_profile_finish(&got);
 }
 
-/* ---- trimming -------------------------------------------------------------------------------- */
-
-static uint64_t sql_number(const char *sql)
-{
-	sqlite3 *db;
-	sqlite3_stmt *s;
-	uint64_t v;
-
-	assert_int_equal(sqlite3_open_v2("p", &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(s), SQLITE_ROW);
-	v = (uint64_t)sqlite3_column_int64(s, 0);
-	sqlite3_finalize(s);
-	sqlite3_close(db);
-	return v;
-}
-
-static void test_trim(void **state)
-{
-	enum { SECONDS = 40, PER_SECOND = ROWS / SECONDS };
-	uint64_t durations = 0, kept = 0, latest = 0;
-	struct aif_profile p, got;
-	struct aif_err err = {0};
-	struct aif_writer *w;
-	struct all_rows all;
-
-	(void)state;
-	fixture_profile(&p);
-	p.losses_len = 0;
-	assert_ok(aif_writer_new("p", p.start_ns, &w, &err), &err);
-	assert_ok(aif_writer_tables(w, &p, &err), &err);
-	for (size_t i = 0; i < SECONDS; i++) {
-		latest = launches[i * PER_SECOND + PER_SECOND - 1].time;
-		assert_ok(aif_writer_launches(w, launches + i * PER_SECOND, PER_SECOND, &err),
-			  &err);
-		assert_ok(aif_writer_execs(w, execs + i * PER_SECOND, PER_SECOND, &err), &err);
-		/* 20 "seconds" of launches; then a limit on bytes, which is stricter. */
-		assert_ok(aif_writer_trim(w, i < SECONDS - 1 ? 0 : 6000,
-					  20 * PER_SECOND * UINT64_C(100000), latest, &err),
-			  &err);
-		assert_ok(aif_writer_commit(w, &err), &err);
-		if (i == SECONDS - 2)
-			kept = w->chunks_len - w->chunks_first;
-	}
-	assert_in_range(kept, 40, 44);
-	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
-	assert_true(sql_number("SELECT sum(length(data)) FROM chunk") <= 6000);
-	assert_true(sql_number("SELECT sum(length(data)) FROM chunk") > 4000);
-	for (size_t i = 0; i < ROWS; i++)
-		durations += execs[i].end - execs[i].start;
-	assert_int_equal(sql_number("SELECT (SELECT sum(total) FROM chunk WHERE kind=2) + "
-				    "(SELECT total FROM dropped WHERE id=2)"),
-			 durations);
-	assert_int_equal(sql_number("SELECT (SELECT sum(rows) FROM chunk WHERE kind=1) + "
-				    "(SELECT rows FROM dropped WHERE id=1)"),
-			 ROWS);
-
-	assert_ok(aif_profile_open("p", &got, &err), &err);
-	assert_int_equal(got.notes, AIF_NOTE_TRIMMED);
-	all = read_all(&got, AIF_CHUNK_LAUNCHES);
-	kept = all.len;
-	assert_memory_equal(all.rows, launches + ROWS - kept, kept * sizeof(*launches));
-	free(all.rows);
-	all = read_all(&got, AIF_CHUNK_EXECS);
-	kept += all.len;
-	free(all.rows);
-	assert_int_equal(got.losses_len, 1);
-	assert_int_equal(got.losses[0].reason, AIF_REASON_MAX_SIZE);
-	assert_int_equal(got.losses[0].count, 2 * ROWS - kept);
-	aif_profile_finish(&got);
-	aif_profile_finish(&p);
-}
-
 static void test_cache(void **state)
 {
 	struct aif_profile p, got;
@@ -749,7 +593,6 @@ int main(void)
 		TEST(test_hot_journal),
 		TEST(test_read_only),
 		TEST(test_disk_full),
-		TEST(test_trim),
 		TEST(test_cache),
 		TEST(test_stop_and_ids),
 	};

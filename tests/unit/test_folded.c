@@ -289,6 +289,7 @@ static void test_kinds(void **state)
 		{"x;std::sort 1\n", AIF_TREE_CXX},
 		{"x;f(int) 1\n", AIF_TREE_CXX},
 		{"x;f(int)_[i] 1\n", AIF_TREE_CXX | AIF_TREE_INLINED},
+		{"x_[g];f_[g]_[i] 1\n", AIF_TREE_KERNEL | AIF_TREE_INLINED},
 		{"x;do_syscall_64_[k] 1\n", AIF_TREE_OS},
 		{"x;clEnqueueNDRangeKernel 1\n", AIF_TREE_API},
 		{"x;cudaLaunchKernel 1\n", AIF_TREE_API},

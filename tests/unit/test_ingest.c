@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/ingest.h"
+#include "record/device_samples.h"
 #include "record/modfiles.h"
 #include "record/target.h"
 
@@ -54,7 +54,8 @@ static int tear_down(void **state)
 
 	while (w->held_len)
 		aif_batches_give(&w->store.batches, w->held[--w->held_len]);
-	aif_target_free(w->t);
+	aif_target_free(&w->d, w->t);
+	assert_true(w->store.paid <= AIF_ACCOUNTS_MAX);
 	aif_modfiles_finish(&w->files);
 	aif_pycodes_finish(&w->d.pycodes);
 	aif_store_finish(&w->store);
@@ -426,6 +427,112 @@ static void losses_are_counted_once(void **state)
 	assert_int_equal(loss_of(&w->store.p, AIF_REASON_RING_FULL), 5);
 }
 
+/* One round of a writer that never says the same twice: names of 32 KB, stacks of places where nothing was. */
+static void tell_nonsense(struct world *w, uint32_t *n)
+{
+	static char text[32000], path[4001];
+
+	memset(text, 'x', sizeof(text) - 1);
+	memset(path, 'x', sizeof(path) - 1);
+	for (int i = 0; i < 2; i++) {
+		uint16_t len = sizeof(text) - 1;
+		struct aif_wire_stack *stack;
+
+		snprintf(text, sizeof(text), "%08u", (unsigned)++*n);
+		text[8] = 'x';
+		memcpy(path, text, 8);
+		PUT(w, 0, THREAD, thread, NULL, .head.aux = *n);
+		PUT(w, 0, KERNEL, kernel, text, .head.aux = *n, .program = AIF_WIRE_NONE,
+		    .name_len = len);
+		PUT(w, 0, PYCODE, pycode, text, .head.aux = *n, .lines_len = len);
+		PUT(w, 0, PROGRAM, program, text, .head.aux = *n, .source_len = 1u << 20,
+		    .options_len = len);
+		PUT(w, 0, TEXT, text, text, .head.aux = *n, .len = len);
+		PUT(w, 0, NOTE, note, text, .head.aux = AIF_REASON_NO_CODE, .detail_len = len);
+		PUT(w, 0, JIT, jit, text, .lo = *n * UINT64_C(16), .hi = *n * UINT64_C(16) + 16,
+		    .name_len = len);
+		PUT(w, 0, MODULE, module, path, .lo = *n * UINT64_C(4096),
+		    .hi = *n * UINT64_C(4096) + 4096, .path_len = 4000);
+		PUT(w, 0, DEVICE, device, text, .head.aux = *n, .name_len = len);
+		PUT(w, 0, STREAM, stream, NULL, .head.aux = *n, .device = *n);
+		PUT(w, 0, SHAPE, shape, NULL, .head.aux = *n, .grid = {*n});
+		PUT(w, 0, CLOCK, clock, NULL, .head.aux = AIF_CLOCK_DEVICE, .value = *n);
+		PUT(w, 0, CPU_SAMPLE, cpu_sample, NULL, .head.aux = *n, .stack = 1);
+		stack = aif_ring_reserve(&w->ring[0], AIF_WIRE_STACK,
+					 sizeof(*stack) + 2000 * sizeof(uint64_t));
+		stack->head.aux = 1;
+		stack->depth = 2000;
+		stack->stop = 0;
+		for (uint32_t k = 0; k < 2000; k++)
+			stack->pcs[k] = UINT64_C(0x100000000000) + *n * UINT64_C(65536) + k;
+		aif_ring_commit(&w->ring[0]);
+	}
+	aif_target_drain(&w->d, w->t);
+}
+
+static size_t strings_bytes(const struct world *w)
+{
+	return w->store.p.strings.bytes_len;
+}
+
+/* Whatever a process tells is bounded by bytes, not by number alone; what was known before is still found. */
+static void a_hostile_process_fills_its_account(void **state)
+{
+	struct world *w = *state;
+	const struct aif_profile *p = &w->store.p;
+	struct aif_batch *b;
+	size_t strings, frames, stacks, codes;
+	uint32_t n = 100, rounds = 0; /* none of the numbers of define() */
+
+	define(w, 1);
+	aif_target_drain(&w->d, w->t);
+	while (w->t->account.bytes < AIF_ACCOUNT_MAX - (AIF_ACCOUNT_MAX >> 9) && ++rounds < 512)
+		tell_nonsense(w, &n);
+	/* All that can be had was had. */
+	assert_true(rounds < 512);
+	for (int i = 0; i < 32; i++)
+		tell_nonsense(w, &n);
+	strings = strings_bytes(w);
+	frames = p->frames_len;
+	stacks = p->stacks_len;
+	codes = w->d.pycodes.len;
+	for (int i = 0; i < 64; i++)
+		tell_nonsense(w, &n);
+	assert_int_equal(w->t->slots[0].drain.bad, 0);
+	assert_true(w->t->account.bytes <= AIF_ACCOUNT_MAX);
+	assert_true(strings_bytes(w) - strings < 65536);
+	assert_true(p->frames_len - frames + p->stacks_len - stacks < 4096);
+	assert_int_equal(w->d.pycodes.len, codes);
+	assert_true(strings_bytes(w) < AIF_ACCOUNT_MAX / 2);
+
+	aif_target_losses(&w->d, w->t);
+	assert_true(loss_of(p, AIF_REASON_DEFINITIONS_FULL) > 64 * 2 * 5);
+	take(w, AIF_BATCH_LAUNCH);
+	launch(w, 1, 1);
+	aif_target_drain(&w->d, w->t);
+	b = take(w, AIF_BATCH_LAUNCH);
+	assert_non_null(b);
+	assert_string_equal(aif_profile_str(p, p->kernels[b->launches[0].kernel].name), "multiply");
+	assert_int_not_equal(b->launches[0].stream, AIF_NONE);
+}
+
+/* Threads come and go: what their tables took is had again. */
+static void a_threads_tables_are_paid_back(void **state)
+{
+	struct world *w = *state;
+	uint64_t after[2];
+
+	for (int round = 0; round < 40; round++) {
+		PUT(w, 0, THREAD, thread, NULL, .head.aux = 7);
+		for (uint32_t i = 0; i < 8000; i++)
+			PUT(w, 0, SHAPE, shape, NULL, .head.aux = i, .grid = {i});
+		aif_target_drain(&w->d, w->t);
+		after[round > 0] = w->t->account.bytes;
+	}
+	assert_int_equal(after[0], after[1]);
+	assert_true(w->t->account.own > 8000);
+}
+
 /* When the writer is behind, records wait in the ring; nothing is dropped by us. */
 static void a_slow_writer_leaves_records_in_the_ring(void **state)
 {
@@ -461,6 +568,97 @@ static void a_slow_writer_leaves_records_in_the_ring(void **state)
 	assert_int_equal(loss_of(&w->store.p, AIF_REASON_WRITER_BEHIND), 0);
 }
 
+static void pc(struct world *w, int slot, uint32_t window, uint32_t code, uint64_t at,
+	       uint32_t reason, uint32_t samples)
+{
+	struct aif_wire_pc *r =
+		aif_ring_reserve(&w->ring[slot], AIF_WIRE_PC, sizeof(*r) + sizeof(r->samples[0]));
+
+	assert_non_null(r);
+	r->head.aux = window;
+	r->code = code;
+	r->count = 1;
+	r->pc = at;
+	r->samples[0] = (uint64_t)reason << 32 | samples;
+	aif_ring_commit(&w->ring[slot]);
+}
+
+static void counted_samples_become_rows_of_their_window(void **state)
+{
+	struct world *w = *state;
+	struct aif_profile *p = &w->store.p;
+	struct aif_modfile file;
+	struct aif_batch *b;
+	const struct aif_sample_row *s;
+
+	PUT(w, 0, DEVICE, device, "dev", .head.aux = 5, .kind = AIF_DEVICE_GPU, .name_len = 3);
+	PUT(w, 1, CODE, code, "_Z1fv", .head.aux = 9, .hash = 0xabc, .symbol = 4, .name_len = 5);
+	PUT(w, 1, REASON, reason, "wait", .head.aux = 2, .name_len = 4);
+	PUT(w, 1, WINDOW, window, NULL, .head.aux = 77, .device = 5, .start = 1000, .end = 2000,
+	    .period_ps = 132000, .samples = 50, .lost = 3, .others = 7);
+	pc(w, 1, 77, 9, 0x40, 2, 30);
+	pc(w, 1, 77, 9, 0x50, 99, 6);             /* of a reason that nobody told of */
+	pc(w, 1, 77, 8, 0x50, 99, 4);             /* and in code that nobody did */
+	pc(w, 1, 77, 9, UINT64_C(1) << 47, 2, 1); /* no function is that long */
+	aif_target_drain(&w->d, w->t);
+
+	assert_int_equal(p->modules_len, 1);
+	assert_int_equal(p->modules[0].kind, AIF_MODULE_DEVICE);
+	assert_string_equal(aif_profile_str(p, p->modules[0].path), "cubin 0000000000000abc");
+	assert_string_equal(aif_profile_str(p, p->modules[0].build_id), "0000000000000abc.4");
+	assert_true(aif_modfiles_take(&w->files, &file));
+	assert_string_equal(file.function, "_Z1fv");
+	assert_int_equal(file.object, 0xabc);
+	aif_modfile_finish(&file);
+	b = take(w, AIF_BATCH_SAMPLE);
+	assert_non_null(b);
+	assert_int_equal(b->len, 5);
+	s = b->samples;
+	assert_int_equal(s[0].count, 7); /* of others */
+	assert_int_equal(s[0].frame, AIF_NONE);
+	assert_int_equal(s[0].reason, AIF_NONE);
+	assert_int_equal(s[1].count, 30);
+	assert_int_equal(s[1].time, 1000);
+	assert_int_equal(s[1].thread, AIF_NONE);
+	assert_int_equal(p->frames[s[1].frame].address, 0x40);
+	assert_int_equal(p->frames[s[1].frame].kind, AIF_FRAME_DEVICE);
+	assert_string_equal(aif_profile_str(p, s[1].reason), "wait");
+	assert_int_equal(s[2].reason, AIF_NONE);
+	/* Without frame and reason it would be of others. */
+	assert_int_equal(s[3].frame, AIF_NONE);
+	assert_int_not_equal(s[3].reason, AIF_NONE);
+	assert_int_equal(s[4].frame, AIF_NONE);
+	assert_int_equal(p->losses_len, 1);
+	assert_int_equal(p->losses[0].reason, AIF_REASON_SAMPLE_LOST);
+	assert_int_equal(p->losses[0].count, 3);
+	/* Its kernel is told of later. */
+	assert_int_equal(p->modules[0].kernel, AIF_NONE);
+	PUT(w, 2, KERNEL, kernel, "_Z1fv", .head.aux = 1, .program = AIF_WIRE_NONE, .name_len = 5);
+	aif_target_drain(&w->d, w->t);
+	aif_device_samples_last(&w->d, w->t);
+	assert_int_equal(p->modules[0].kernel, 0);
+	assert_string_equal(aif_profile_str(p, p->kernels[0].name), "f()");
+}
+
+static void counted_samples_of_no_window_are_refused(void **state)
+{
+	struct world *w = *state;
+
+	PUT(w, 0, DEVICE, device, "dev", .head.aux = 5, .kind = AIF_DEVICE_GPU, .name_len = 3);
+	pc(w, 1, 0, 9, 0x40, 2, 30); /* before any */
+	PUT(w, 1, WINDOW, window, NULL, .head.aux = 1, .device = 6, .start = 1000, .end = 2000);
+	pc(w, 1, 1, 9, 0x40, 2, 30); /* of a device that nobody knows */
+	PUT(w, 1, WINDOW, window, NULL, .head.aux = 2, .device = 5, .samples = UINT64_MAX);
+	pc(w, 1, 2, 9, 0x40, 2, 30); /* of one that lies */
+	PUT(w, 1, WINDOW, window, NULL, .head.aux = 3, .device = 5, .samples = 30);
+	pc(w, 1, 4, 9, 0x40, 2, 30); /* of another */
+	pc(w, 2, 3, 9, 0x40, 2, 30); /* in another ring */
+	aif_target_drain(&w->d, w->t);
+	assert_null(take(w, AIF_BATCH_SAMPLE));
+	assert_int_equal(w->t->slots[1].drain.bad, 6);
+	assert_int_equal(w->t->slots[2].drain.bad, 1);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -475,7 +673,13 @@ int main(void)
 		TEST(a_block_is_a_window),
 		TEST(a_new_thread_forgets_slot_ids),
 		TEST(losses_are_counted_once),
+		TEST(a_hostile_process_fills_its_account),
+		TEST(a_threads_tables_are_paid_back),
 		TEST(a_slow_writer_leaves_records_in_the_ring),
+		cmocka_unit_test_setup_teardown(counted_samples_become_rows_of_their_window, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(counted_samples_of_no_window_are_refused, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

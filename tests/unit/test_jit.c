@@ -6,10 +6,16 @@
 #include "unwind/guess.h"
 #include "unwind/jit.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -332,7 +338,8 @@ static void test_executable_memory(void **state)
 	(void)state;
 	skip_without_reads();
 	assert_ptr_not_equal(code, MAP_FAILED);
-	mprotect(code + PAGE, PAGE, PROT_NONE);
+	/* Taken away, not only protected: /proc/self/mem reads what is. */
+	munmap(code + PAGE, PAGE);
 	atomic_store(&jit.wanted, 1);
 	look(true);
 	assert_true(aif_jit_is_code(&jit, at));
@@ -344,7 +351,7 @@ static void test_executable_memory(void **state)
 	assert_false(aif_jit_read(at + PAGE - 1, bytes, 2));
 	assert_false(aif_jit_read(UINT64_MAX - 1, bytes, 2));
 	assert_false(aif_jit_read(8, bytes, 2));
-	munmap(code, 2 * PAGE);
+	munmap(code, PAGE);
 }
 
 static void test_calls(void **state)
@@ -394,6 +401,49 @@ static void test_calls(void **state)
 	}
 }
 
+/* As a service manager does it: whoever debugs is killed. */
+static bool forbid_debugging(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {.len = AIF_ARRAY_LEN(code), .filter = code};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+static void test_a_filter_that_kills(void **state)
+{
+	static const char text[] = "what lies here";
+	char *nothing = mmap(NULL, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char got[sizeof(text)] = "";
+	int status = -1;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(munmap(nothing + PAGE, PAGE), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (!forbid_debugging())
+			_exit(77);
+		if (!aif_jit_read((uint64_t)(uintptr_t)text, got, sizeof(got)) ||
+		    memcmp(got, text, sizeof(got)))
+			_exit(1);
+		if (aif_jit_read((uint64_t)(uintptr_t)nothing + PAGE - 8, got, sizeof(got)))
+			_exit(2);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	munmap(nothing, PAGE);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip(); /* no filters on this kernel */
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup(f, setup)
@@ -401,7 +451,7 @@ int main(void)
 		TEST(test_registered_code), TEST(test_changes_are_noticed),
 		TEST(test_what_vanishes),   TEST(test_the_newest_wins),
 		TEST(test_a_ring),          TEST(test_executable_memory),
-		TEST(test_calls),
+		TEST(test_calls),           TEST(test_a_filter_that_kills),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,10 +8,13 @@
 
 #include <errno.h>
 #include <link.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -272,6 +275,89 @@ static void test_first_page_is_judged(void **state)
 	free(m);
 }
 
+struct holder {
+	int held[2], let_go[2];
+};
+
+static int hold(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const struct holder *h = arg;
+	char c;
+
+	(void)info;
+	(void)size;
+	return write(h->held[1], "", 1) == 1 && read(h->let_go[0], &c, 1) == 1;
+}
+
+static void *hold_the_lock(void *arg)
+{
+	dl_iterate_phdr(hold, arg);
+	return NULL;
+}
+
+/* Of a forked child. Ends with 0 if it is as the loader's lock was; a hang is ended by a signal. */
+static void in_the_child(struct aif_modules *m, bool locked)
+{
+	static const char somewhere;
+	struct aif_module found;
+	uint64_t pc = (uint64_t)(uintptr_t)in_the_child;
+	bool ok;
+
+	alarm(2);
+	aif_modules_forked(m);
+	/* What the launch path and the helper ask. */
+	ok = aif_modules_closed(m) && aif_modules_find(m, pc, &found) &&
+	     !aif_modules_stale(m, (uint64_t)(uintptr_t)&somewhere);
+	/* After a dlclose() in it. */
+	aif_modules_forget(m);
+	ok = ok && aif_modules_find(m, pc, &found) == (m->find_object != NULL);
+	if (!locked)
+		aif_modules_reopen(m);
+	ok = ok && aif_modules_closed(m) == locked;
+	if (!locked) {
+		refresh(m);
+		ok = ok && aif_modules_find(m, pc, &found);
+	}
+	_exit(ok ? 0 : 1);
+}
+
+static int child_of(struct aif_modules *m, bool locked)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		in_the_child(m, locked);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* A thread of the parent has the lock of the loader's list when it forks: in the child nobody ever gives it
+ * back. */
+static void test_a_child_does_not_wait_for_the_loader(void **state)
+{
+	struct aif_modules *m[2] = {new_modules(true), new_modules(false)};
+	struct holder h;
+	pthread_t thread;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(h.held) | pipe(h.let_go), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(child_of(m[i], false), 0);
+	assert_int_equal(pthread_create(&thread, NULL, hold_the_lock, &h), 0);
+	assert_int_equal(read(h.held[0], &c, 1), 1);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(child_of(m[i], true), 0);
+	assert_int_equal(write(h.let_go[1], "", 1), 1);
+	pthread_join(thread, NULL);
+	for (int i = 0; i < 2; i++) {
+		close(h.held[i]);
+		close(h.let_go[i]);
+		free(m[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_module_without_tables),
 		cmocka_unit_test(test_segments_outside_the_module),
 		cmocka_unit_test(test_first_page_is_judged),
+		cmocka_unit_test(test_a_child_does_not_wait_for_the_loader),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

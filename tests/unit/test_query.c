@@ -117,7 +117,8 @@ static void every_contract_table_has_its_columns(void **state)
 		{"meta", "key,value"},
 		{"strings", ""},
 		{"modules", ""},
-		{"processes", ""},
+		{"processes",
+		 "id,pid,ppid,exe,cmdline,host,start_ns,end_ns,agent,runtime,exit_status"},
 		{"threads", ""},
 		{"devices", ""},
 		{"clocks", ""},
@@ -140,6 +141,13 @@ static void every_contract_table_has_its_columns(void **state)
 			fail_msg("%s has %s", contract[i][0], aif_buf_str(&names));
 		aif_buf_finish(&names);
 	}
+}
+
+/* A process that signal 9 ended, and one of which it is not known. */
+static void ends_are_as_a_shell_has_them(void **state)
+{
+	assert_answer(*state, "SELECT pid, exit_status FROM processes ORDER BY pid",
+		      "100|137\n101|NULL\n");
 }
 
 static void bulk_rows_come_out_as_they_went_in(void **state)
@@ -278,6 +286,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_contract_table_has_its_columns),
+		cmocka_unit_test(ends_are_as_a_shell_has_them),
 		cmocka_unit_test(bulk_rows_come_out_as_they_went_in),
 		cmocka_unit_test(names_are_resolved),
 		cmocka_unit_test(attribution_and_its_view_add_up),

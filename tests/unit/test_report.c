@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/query_print.h"
 #include "export/report.h"
+#include "export/stack_names.h"
 #include "export/summary.h"
 #include "fixture_profile.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -29,20 +31,29 @@ static void fixture_attribution(struct aif_attribution *a)
 	a->conservation.busy_ns = 100;
 }
 
-static char *report(enum aif_report_kind kind)
+static char *report_of(struct aif_profile *p, struct aif_attribution *a, struct aif_report_opts o)
 {
-	struct aif_report_opts o = {.kind = kind, .format = AIF_TABLE_CSV};
-	struct aif_attribution a = {0};
-	struct aif_profile p = {0};
 	struct aif_buf out = {0};
 	struct aif_err err = {0};
 	char *text;
 
-	fixture_profile(&p);
-	fixture_attribution(&a);
-	assert_int_equal(aif_report_write(&p, &a, &o, &out, &err), 0);
+	assert_ok(aif_report_write(p, a, &o, &out, &err), &err);
 	text = strdup(aif_buf_str(&out));
 	aif_buf_finish(&out);
+	return text;
+}
+
+static char *report(enum aif_report_kind kind)
+{
+	struct aif_attribution a = {0};
+	struct aif_profile p = {0};
+	char *text;
+
+	fixture_profile(&p);
+	fixture_attribution(&a);
+	text = report_of(&p, &a,
+			 (struct aif_report_opts){
+				 .kind = kind, .format = AIF_TABLE_CSV, .detail = AIF_NAME_NORMAL});
 	aif_attribution_finish(&a);
 	aif_profile_finish(&p);
 	return text;
@@ -53,9 +64,10 @@ static void a_share_stands_beside_what_it_is_of(void **state)
 	char *text = report(AIF_REPORT_KERNELS);
 
 	(void)state;
-	assert_string_equal(text, "wall_share,wall,time,error,launches,average,samples,kernel\n"
-				  "0.500000,50,60,0,1,60,0,kernel_0\n"
-				  "0.500000,50,60,0,1,60,0,kernel_1\n");
+	assert_string_equal(
+		text, "wall_share,wall,time,error,launches,average,samples,process,kernel,caller\n"
+		      "0.500000,50,60,0,1,60,0,100,kernel_0,inner\n"
+		      "0.500000,50,60,0,1,60,0,100,kernel_1,inner\n");
 	free(text);
 }
 
@@ -64,26 +76,286 @@ static void callers_of_inlined_functions_are_in_the_stack(void **state)
 	char *text = report(AIF_REPORT_STACKS);
 
 	(void)state;
-	assert_non_null(strstr(text, "wall_share,wall,time,error,launches,kernel,stack\n"));
-	assert_non_null(strstr(text, ",kernel_0,inner < outer < main\n"));
+	assert_non_null(strstr(text, "wall_share,wall,time,error,launches,process,kernel,stack\n"));
+	assert_non_null(strstr(text, ",kernel_0,inner < outer < main < [truncated]\n"));
 	free(text);
 }
 
-static char *summary(const char *path)
+/* ---- of several processes ------------------------------------------------------------------------ */
+
+/* The first kernel ran in the second process too. */
+static void two_processes(struct aif_attribution *a)
 {
+	fixture_attribution(a);
+	a->rows[1].kernel = 0;
+	a->rows[1].process = 1;
+	a->rows[1].wall_ns = 150;
+	a->conservation.busy_ns = 200;
+}
+
+static void processes_are_told_apart(void **state)
+{
+	static const struct {
+		enum aif_table_format format;
+		bool several;
+		const char *has, *has_not;
+	} cases[] = {
+		{AIF_TABLE_PLAIN, false, "samples  kernel", "process"},
+		{AIF_TABLE_PLAIN, true, "process  kernel", NULL},
+		{AIF_TABLE_PLAIN, true, "      101  0 ",
+		 NULL}, /* the short name, as the file has it */
+		{AIF_TABLE_CSV, false, ",100,kernel_0,", ",101,"},
+		{AIF_TABLE_CSV, true, "0.750000,150,60,0,1,60,0,101,kernel_0,", NULL},
+		{AIF_TABLE_CSV, true, "0.250000,50,60,0,1,60,0,100,kernel_0,", NULL},
+		{AIF_TABLE_JSON, false, "\"process\": 100,", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_attribution a = {0};
+		struct aif_profile p = {0};
+		char *text;
+
+		fixture_profile(&p);
+		if (cases[i].several)
+			two_processes(&a);
+		else
+			fixture_attribution(&a);
+		text = report_of(&p, &a,
+				 (struct aif_report_opts){.kind = AIF_REPORT_KERNELS,
+							  .format = cases[i].format,
+							  .detail = AIF_NAME_NORMAL});
+		if (!strstr(text, cases[i].has))
+			fail_msg("not in it: %s\n%s", cases[i].has, text);
+		if (cases[i].has_not && strstr(text, cases[i].has_not))
+			fail_msg("in it: %s\n%s", cases[i].has_not, text);
+		free(text);
+		aif_attribution_finish(&a);
+		aif_profile_finish(&p);
+	}
+}
+
+/* Two programs have a kernel of the same name. */
+static void kernels_of_one_name_are_one(void **state)
+{
+	struct aif_report_opts o = {
+		.kind = AIF_REPORT_KERNELS, .format = AIF_TABLE_CSV, .detail = AIF_NAME_NORMAL};
 	struct aif_attribution a = {0};
+	struct aif_profile p = {0};
+	struct aif_buf first = {0};
+	char *text;
+
+	(void)state;
+	fixture_profile(&p);
+	fixture_attribution(&a);
+	p.kernels[1].name = p.kernels[0].name;
+	text = report_of(&p, &a, o);
+	assert_non_null(strstr(text, "1.000000,100,120,0,2,60,0,100,kernel_0,inner\n"));
+	free(text);
+	aif_summary_write(&p, &a, "aiflame.data", &first);
+	assert_non_null(strstr(aif_buf_str(&first), "  100.0 %  0 "));
+	aif_buf_finish(&first);
+	aif_attribution_finish(&a);
+	aif_profile_finish(&p);
+}
+
+static void kernels_are_chosen(void **state)
+{
+	struct aif_report_opts o = {.kind = AIF_REPORT_KERNELS,
+				    .format = AIF_TABLE_CSV,
+				    .detail = AIF_NAME_NORMAL,
+				    .kernel = "_1$"};
+	struct aif_attribution a = {0};
+	struct aif_profile p = {0};
+	struct aif_buf out = {0};
+	struct aif_err err = {0};
+	char *text;
+
+	(void)state;
+	fixture_profile(&p);
+	fixture_attribution(&a);
+	text = report_of(&p, &a, o);
+	assert_null(strstr(text, "kernel_0"));
+	assert_non_null(strstr(text, "kernel_1"));
+	free(text);
+	o.kernel = "(";
+	assert_int_equal(aif_report_write(&p, &a, &o, &out, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "--kernel '('"));
+	aif_buf_finish(&out);
+	aif_attribution_finish(&a);
+	aif_profile_finish(&p);
+}
+
+/* ---- who called ---------------------------------------------------------------------------------- */
+
+struct frame {
+	uint32_t kind;
+	const char *module, *name, *file;
+};
+
+/* A stack of these, outermost first; the last has no name. */
+static uint32_t stack_add(struct aif_profile *p, const struct frame *f)
+{
+	struct aif_strset *s = &p->strings;
+	uint32_t stack = AIF_NONE;
+
+	for (; f->kind; f++) {
+		FIXTURE_ADD(p, modules, .kind = AIF_MODULE_ELF,
+			    .path = aif_strset_puts(s, f->module ? f->module : "?"),
+			    .build_id = AIF_NONE, .kernel = AIF_NONE, .program = AIF_NONE);
+		FIXTURE_ADD(p, frames, .kind = f->kind,
+			    .module = f->module ? (uint32_t)p->modules_len - 1 : AIF_NONE,
+			    .address = 0x10 + p->frames_len);
+		if (f->name)
+			FIXTURE_ADD(p, frame_names, .frame = (uint32_t)p->frames_len - 1,
+				    .name = aif_strset_puts(s, f->name),
+				    .file = f->file ? aif_strset_puts(s, f->file) : AIF_NONE);
+		FIXTURE_ADD(p, stacks, .parent = stack, .frame = (uint32_t)p->frames_len - 1);
+		stack = (uint32_t)p->stacks_len - 1;
+	}
+	return stack;
+}
+
+#define NATIVE(module, name)                         \
+	{                                            \
+		AIF_FRAME_NATIVE, module, name, NULL \
+	}
+#define PYTHON(name, file)                         \
+	{                                          \
+		AIF_FRAME_PYTHON, NULL, name, file \
+	}
+#define TORCH                 "/usr/lib/python3/dist-packages/torch/nn/modules/"
+#define LIBCL                 "/usr/lib/libOpenCL.so.1"
+#define INTERPRETER(function) NATIVE("/usr/bin/python3.11", function)
+static const struct {
+	struct frame frames[8];
+	const char *caller, *line;
+} stacks[] = {
+	{{NATIVE("/x/app", "main"), NATIVE("/x/app", "work"), NATIVE(LIBCL, "clEnqueue")},
+	 "work",
+	 "clEnqueue < work < main"},
+	/* an extension's function is no answer for a Python program, nor is the interpreter's */
+	{{INTERPRETER("Py_BytesMain"), PYTHON("<module>", "/x/train.py"),
+	  PYTHON("Net.forward", "/x/model.py"), INTERPRETER("_PyEval_EvalFrameDefault"),
+	  NATIVE("/x/_cl.so", NULL), NATIVE(LIBCL, "clEnqueue")},
+	 "Net.forward (model.py)",
+	 "clEnqueue < [_cl.so+0x1d] < Net.forward (model.py) < <module> (train.py)"},
+	/* the application's, not the framework's */
+	{{PYTHON("train", "/x/train.py"), PYTHON("Module._call_impl", TORCH "module.py"),
+	  PYTHON("Linear.forward", TORCH "linear.py"), NATIVE("/t/libtorch.so", "at::mm(int)"),
+	  NATIVE(LIBCL, "clEnqueue")},
+	 "train (train.py)",
+	 NULL},
+	{{PYTHON("main", "/usr/lib/python3.11/runpy.py"),
+	  PYTHON("Attention.forward", "/v/lib/python3.11/site-packages/transformers/llama.py"),
+	  PYTHON("call", "/tmp/torchinductor_me/ab/cab.py")},
+	 "Attention.forward (llama.py)",
+	 NULL},
+	/* nothing better than the framework */
+	{{PYTHON("Linear.forward", TORCH "linear.py"), NATIVE("/t/libtorch.so", "at::mm(int)")},
+	 "Linear.forward (linear.py)",
+	 NULL},
+	/* a thread of a library: what has a name, and not what runs it */
+	{{NATIVE("/usr/lib/libc.so.6", "start_thread"), NATIVE("/t/lib.so", "at::mm(int)"),
+	  NATIVE("/t/lib.so", NULL), NATIVE("/usr/lib/libc.so.6", "qsort"),
+	  NATIVE("/n/libcublas.so.12", "cublasSgemm_v2"), NATIVE(LIBCL, "clEnqueue")},
+	 "at::mm",
+	 NULL},
+	{{NATIVE("/x/app", NULL), NATIVE(LIBCL, "clEnqueue")}, NULL, NULL},
+};
+
+static void callers_are_the_applications(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(stacks); i++) {
+		struct aif_stack_names *names;
+		struct aif_profile p = {0};
+		struct aif_buf line = {0};
+		const char *caller;
+		uint32_t stack;
+
+		fixture_profile(&p);
+		stack = stack_add(&p, stacks[i].frames);
+		assert_int_equal(aif_stack_names_new(&p, AIF_NAME_NORMAL, &names), 0);
+		caller = aif_stack_names_caller(names, stack);
+		if (stacks[i].caller)
+			assert_string_equal(caller, stacks[i].caller);
+		else
+			assert_memory_equal(caller, "[app+0x", 7);
+		assert_int_equal(aif_stack_names_line(names, stack, &line), 0);
+		if (stacks[i].line && strcmp(aif_buf_str(&line), stacks[i].line) != 0)
+			fail_msg("%s, not %s", aif_buf_str(&line), stacks[i].line);
+		aif_buf_finish(&line);
+		aif_stack_names_free(names);
+		aif_profile_finish(&p);
+	}
+}
+
+/* The interpreter's frames, which --detail full shows. */
+static void stacks_are_folded(void **state)
+{
+	static const enum aif_name_detail details[] = {AIF_NAME_NORMAL, AIF_NAME_FULL};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(details); i++) {
+		struct aif_stack_names *names;
+		struct aif_profile p = {0};
+		struct aif_buf line = {0};
+		uint32_t stack;
+
+		fixture_profile(&p);
+		stack = stack_add(&p, stacks[1].frames);
+		assert_int_equal(aif_stack_names_new(&p, details[i], &names), 0);
+		assert_int_equal(aif_stack_names_line(names, stack, &line), 0);
+		assert_int_equal(strstr(aif_buf_str(&line), "_PyEval_EvalFrameDefault") != NULL,
+				 details[i] == AIF_NAME_FULL);
+		aif_buf_clear(&line);
+		assert_int_equal(aif_stack_names_line(names, AIF_NONE, &line), 0);
+		assert_string_equal(aif_buf_str(&line), "[no stack]");
+		aif_buf_finish(&line);
+		aif_stack_names_free(names);
+		aif_profile_finish(&p);
+	}
+}
+
+/* ---- the first screen ---------------------------------------------------------------------------- */
+
+static char *summary_of(const char *path, struct aif_attribution *a)
+{
 	struct aif_profile p = {0};
 	struct aif_buf out = {0};
 	char *text;
 
 	fixture_profile(&p);
-	fixture_attribution(&a);
-	aif_summary_write(&p, &a, path, &out);
+	aif_summary_write(&p, a, path, &out);
 	text = strdup(aif_buf_str(&out));
 	aif_buf_finish(&out);
-	aif_attribution_finish(&a);
+	aif_attribution_finish(a);
 	aif_profile_finish(&p);
 	return text;
+}
+
+static char *summary(const char *path)
+{
+	struct aif_attribution a = {0};
+
+	fixture_attribution(&a);
+	return summary_of(path, &a);
+}
+
+static void the_summary_tells_processes_apart(void **state)
+{
+	struct aif_attribution a = {0};
+	char *text;
+
+	(void)state;
+	text = summary("aiflame.data");
+	assert_null(strstr(text, "process  "));
+	free(text);
+	two_processes(&a);
+	text = summary_of("aiflame.data", &a);
+	assert_non_null(strstr(text, "process  101 75.0 %, 100 25.0 % of it; "));
+	free(text);
 }
 
 static void the_next_commands_name_the_file(void **state)
@@ -146,6 +418,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_share_stands_beside_what_it_is_of),
 		cmocka_unit_test(callers_of_inlined_functions_are_in_the_stack),
+		cmocka_unit_test(processes_are_told_apart),
+		cmocka_unit_test(kernels_of_one_name_are_one),
+		cmocka_unit_test(kernels_are_chosen),
+		cmocka_unit_test(callers_are_the_applications),
+		cmocka_unit_test(stacks_are_folded),
+		cmocka_unit_test(the_summary_tells_processes_apart),
 		cmocka_unit_test(the_next_commands_name_the_file),
 		cmocka_unit_test(parts_make_the_same_table),
 	};

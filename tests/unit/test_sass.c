@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbolize/sass.h"
+#include "export/sass.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,7 +83,7 @@ static void test_table(void **state)
 	{operation, forms, -1, from, to, mnemonic, kind, source},
 #define AIF_SASS_TYPED(operation, forms, type, from, to, mnemonic, kind, source) \
 	{operation, forms, type, from, to, mnemonic, kind, source},
-#include "symbolize/sass_opcodes.def"
+#include "export/sass_opcodes.def"
 #undef AIF_SASS
 #undef AIF_SASS_TYPED
 	};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/flame.h"
+#include "export/fold_rules.h"
 #include "export/folded.h"
 #include "export/towers.h"
 
@@ -405,7 +406,7 @@ static void test_code_without_bytes(void **state)
 	k = kernel(&w, "gemm");
 	inside(&w, s, k, 0x2001, 20, 2);
 	check(&w, &normal, "main;gemm_[g];+0x1_[g] 20\n");
-	w.p.codes[0].arch = str(&w, "sm_90"); /* no one here decodes it */
+	w.p.codes[0].arch = str(&w, "gfx90a"); /* no one here decodes it */
 	check(&w, &normal, "main;gemm_[g];+0x1_[g] 20\n");
 	world_finish(&w);
 }
@@ -616,6 +617,24 @@ static void test_totals_never_change(void **state)
 	world_finish(&w);
 }
 
+/* python -X perf: beside the Python frame that it is for, a trampoline says nothing; alone it is all that there is. */
+static void test_trampolines(void **state)
+{
+	static const char name[] = "[jit] py::f:/x/train.py";
+	const size_t len = sizeof(name) - 1;
+	const unsigned beside = AIF_TREE_C | AIF_FOLD_WITH_PYTHON;
+	struct aif_buf label = {0};
+
+	(void)state;
+	assert_int_equal(aif_fold(AIF_NAME_NORMAL, beside, name, len, "[jit]", &label),
+			 AIF_FOLD_HIDE);
+	assert_int_equal(aif_fold(AIF_NAME_NORMAL, AIF_TREE_C, name, len, "[jit]", &label),
+			 AIF_FOLD_SHOW);
+	assert_int_equal(aif_fold(AIF_NAME_FULL, beside, name, len, "[jit]", &label),
+			 AIF_FOLD_SHOW);
+	aif_buf_finish(&label);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -631,6 +650,7 @@ int main(void)
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_totals_never_change),
+		cmocka_unit_test(test_trampolines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,43 +8,40 @@
 /* What is launched is executed after this time, mostly. */
 #define UNDER_WAY_NS 20000000
 
-/* Something of CUPTI's did not work: the application goes on, the profile says why. */
-static void refused(enum aif_reason reason, const char *what, int error)
+void aif_cuda_refused_in(struct aif_thread *t, enum aif_reason reason, const char *what, int error)
 {
-	struct aif_thread *t = aif_thread_enter();
 	const char *why = NULL;
 	char text[256];
 
-	if (!t)
-		return;
 	if (error > 0)
 		CUDA->api.cuptiGetResultString(error, &why);
 	snprintf(text, sizeof(text), "%s%s%s", what, why ? ": " : "", why ? why : "");
 	aif_emit_note(t, reason, 1, text);
+}
+
+void aif_cuda_refused(enum aif_reason reason, const char *what, int error)
+{
+	struct aif_thread *t = aif_thread_enter();
+
+	if (!t)
+		return;
+	aif_cuda_refused_in(t, reason, what, error);
 	aif_thread_leave(t);
 }
 
-/* Under `switching`. Records are on before the first launch is told and until the last one is over. */
+/* Under `switching`. */
 static void switch_to(struct aif_cuda *cuda, bool on)
 {
 	const struct timespec under_way = {.tv_nsec = UNDER_WAY_NS};
-	int r;
 
 	if (cuda->on == on || !cuda->subscriber)
 		return;
 	cuda->on = on;
 	if (on) {
-		r = aif_cuda_activity(cuda, true);
-		if (r)
-			refused(AIF_REASON_CUDA_REFUSED, "kernel records", r);
-	}
-	r = aif_cuda_launches(cuda, on);
-	if (r)
-		refused(AIF_REASON_CUDA_REFUSED, "launch callbacks", r);
-	if (!on) {
+		aif_cuda_blocks_begin(cuda, aif_now_ns());
+	} else {
+		aif_cuda_blocks_end(cuda, aif_now_ns());
 		nanosleep(&under_way, NULL);
-		aif_cuda_flush(cuda, false);
-		aif_cuda_activity(cuda, false);
 		aif_cuda_flush(cuda, false);
 	}
 }
@@ -62,13 +59,19 @@ static void sit(struct aif_cuda *cuda)
 	if (r) {
 		cuda->subscriber = NULL;
 		cuda->taken = true;
-		refused(AIF_REASON_CUDA_REFUSED, "subscribing", r);
+		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, "subscribing", r);
 		return;
 	}
+	/* Another subscriber's numbers begin anew. */
+	aif_cuda_forget(cuda);
 	atomic_store(&cuda->captures, 0);
-	aif_cuda_watch_captures(cuda);
+	if (aif_agent.session.device_rate)
+		aif_cuda_sampling_init(cuda);
+	aif_cuda_watch(cuda);
 }
 
+/* Only where somebody else wants the seat: a thread that is inside a call of CUDA's at that moment has the same
+ * correlation id in all later ones, because CUPTI never sees that call's end (measured). */
 static void stand_up(struct aif_cuda *cuda)
 {
 	switch_to(cuda, false);
@@ -77,20 +80,18 @@ static void stand_up(struct aif_cuda *cuda)
 	cuda->subscriber = NULL;
 }
 
-/* Nothing is subscribed while nobody collects. */
 static void collect(bool on)
 {
 	struct aif_cuda *cuda = CUDA;
 
-	if (!cuda || cuda->on == on || (on && cuda->taken))
+	if (!cuda || cuda->on == on || (on && (cuda->taken || cuda->left)))
 		return;
+	if (!on)
+		aif_cuda_stop_sampling(cuda);
 	pthread_mutex_lock(&cuda->switching);
-	if (on) {
+	if (on)
 		sit(cuda);
-		switch_to(cuda, true);
-	} else {
-		stand_up(cuda);
-	}
+	switch_to(cuda, on);
 	pthread_mutex_unlock(&cuda->switching);
 }
 
@@ -103,7 +104,7 @@ void aif_cuda_yield(struct aif_cuda *cuda)
 	cuda->taken = true;
 	stand_up(cuda);
 	if (had)
-		refused(AIF_REASON_CUDA_YIELDED, "", 0);
+		aif_cuda_refused(AIF_REASON_CUDA_YIELDED, "", 0);
 	pthread_mutex_unlock(&cuda->switching);
 }
 
@@ -122,6 +123,10 @@ static void tick(uint64_t now)
 	if (!cuda || !cuda->on)
 		return;
 	aif_cuda_flush(cuda, false);
+	if (!pthread_mutex_trylock(&cuda->switching)) {
+		aif_cuda_sampling_tick(cuda);
+		pthread_mutex_unlock(&cuda->switching);
+	}
 	t = aif_thread_enter();
 	if (!t)
 		return;
@@ -132,12 +137,19 @@ static void tick(uint64_t now)
 	aif_thread_leave(t);
 }
 
+static uint64_t turn(uint64_t now)
+{
+	return CUDA ? aif_cuda_turn(CUDA, now) : UINT64_MAX;
+}
+
 static void leave(void)
 {
 	struct aif_cuda *cuda = CUDA;
 
-	if (cuda && cuda->on)
-		aif_cuda_flush(cuda, true);
+	if (!cuda || !cuda->on)
+		return;
+	aif_cuda_leave(cuda);
+	aif_cuda_flush(cuda, true);
 }
 
 /* A child has no use of its parent's CUDA. */
@@ -162,7 +174,7 @@ static int begin(void)
 		return -ENOMEM;
 	r = aif_cuda_library(&cuda->api, &cuda->library, &cuda->version);
 	if (r < 0) {
-		refused(AIF_REASON_CUDA_NO_CUPTI, "", 0);
+		aif_cuda_refused(AIF_REASON_CUDA_NO_CUPTI, "", 0);
 		return r; /* nobody sees it */
 	}
 	if (!atomic_compare_exchange_strong(&aif_agent.cuda, &none, cuda))
@@ -202,6 +214,7 @@ const struct aif_runtime aif_runtime_cuda = {
 	.bound_ns = 5000, /* 0.4 us for the stack, 1 to 3 us for CUPTI's callbacks and records */
 	.collect = collect,
 	.tick = tick,
+	.turn = turn,
 	.leave = leave,
 	.forked = forked,
 };

@@ -15,6 +15,8 @@
  *     cuda_library.c    which libcupti, and its functions
  *     cuda_launch.c     the driver's calls, seen as CUPTI's callbacks: LAUNCH records
  *     cuda_activity.c   what CUPTI tells when it is over: EXEC records
+ *     cuda_blocks.c     the overhead budget's blocks: what is switched when
+ *     cuda_sampling.c   instruction samples, and the device code that they lie in
  *     cuda_seat.c       other users of CUPTI in the process go first
  *     cuda_names.c      kernels, devices and streams: ids, told where they are needed
  *     cuda_translate.c  pure
@@ -30,7 +32,9 @@ struct aif_cuda_correlation {
 	_Atomic uint64_t id; /* correlation id + 1; 0 = free */
 	_Atomic uint64_t launch;
 };
+
 #define AIF_CUDA_NOT_CAPTURED (UINT64_MAX - 1) /* the budget left it out */
+#define AIF_CUDA_CONFUSED     (UINT64_MAX - 2) /* CUPTI gave several launches this number */
 
 struct aif_cuda_kernel {
 	uint32_t id;
@@ -58,6 +62,69 @@ struct aif_cuda_stream {
 #define AIF_CUDA_BUFFER  (2u << 20)
 #define AIF_CUDA_BUFFERS 32
 
+/*
+ * What is on at a time (cuda_blocks.c has the reasons). Kernel records and sampling can be on together only
+ * if records were first, and then stay on.
+ */
+enum aif_cuda_mode {
+	AIF_CUDA_TOGETHER, /* records and samples, both throughout; callbacks by blocks */
+	AIF_CUDA_RECORDS,  /* records and callbacks by blocks */
+	AIF_CUDA_SAMPLES,  /* samples only */
+};
+
+/* Under `switching`, but for the atomics. */
+struct aif_cuda_blocks {
+	enum aif_cuda_mode mode;
+	bool on;              /* the block is */
+	_Atomic bool capture; /* what launching threads do */
+	uint64_t since;       /* the block began */
+	uint32_t block, duty_ppm;
+	_Atomic uint64_t launches; /* ever */
+	uint64_t launches_before;  /* the block */
+	_Atomic int asked;         /* enum aif_cuda_mode + 1, for a launching thread; 0 = nothing */
+	uint64_t asked_at;
+	bool interrupted; /* something else took time in the block */
+	double rate;      /* launches a second, lately */
+	uint64_t mode_since, samples_next;
+};
+
+struct aif_cuda_code { /* a sampled function */
+	uint32_t id, function;
+	uint32_t told;
+	uint64_t hash;
+	char *name;
+};
+
+/* One context of each GPU can be sampled. */
+#define AIF_CUDA_CONTEXTS 16
+#define AIF_CUDA_REASONS  128
+struct aif_cuda_sampled {
+	_Atomic(void *) context; /* NULL: the place is free */
+	uint32_t device;
+	bool on, refused; /* refused: never again */
+	bool again;       /* disable it, and unless refused, begin anew */
+	uint32_t told;    /* the reasons' names */
+	uint32_t period;  /* log2 of cycles */
+	uint64_t period_ps, since;
+	unsigned errors; /* in a row */
+	struct aif_cupti_samples *config, *out;
+};
+
+/* What CUPTI calls a reason, and what to do with it. */
+struct aif_cuda_reason {
+	char name[AIF_CUPTI_REASON_NAME]; /* without what all begin with; "" = not a reason */
+	uint16_t other;                   /* of X_not_issued: X; else itself */
+};
+
+struct aif_cuda_sampling {
+	struct aif_cuda_sampled contexts[AIF_CUDA_CONTEXTS];
+	struct aif_cuda_reason reasons[AIF_CUDA_REASONS];
+	unsigned reasons_len;
+	size_t pc_size; /* of struct aif_cupti_pc, as CUPTI has it */
+	struct aif_handles codes;
+	uint32_t codes_len, windows;
+};
+
 struct aif_cuda {
 	struct aif_cupti api;
 	void *library;    /* libcupti */
@@ -78,8 +145,10 @@ struct aif_cuda {
 	struct aif_cuda_correlation *correlations; /* AIF_CUDA_CORRELATIONS */
 
 	pthread_mutex_t switching;
-	_Atomic bool on, taken; /* we record; the seat is another's */
-	uint64_t pair_ns;       /* when the clocks were last compared */
+	_Atomic bool on, taken, left; /* we record; the seat is another's; the process exits */
+	struct aif_cuda_blocks blocks;
+	struct aif_cuda_sampling sampling;
+	uint64_t pair_ns; /* when the clocks were last compared */
 	pthread_mutex_t flushing;
 	_Atomic int completing;  /* threads that read a buffer */
 	_Atomic uint64_t unread; /* records that no ring was there for, yet untold */
@@ -99,11 +168,14 @@ void aif_cuda_yielded_back(struct aif_cuda *cuda);
 
 /* CUPTI's callback. */
 void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data);
+/* Something of CUPTI's did not work: the application goes on, the profile says why. `error` 0: none. */
+void aif_cuda_refused(enum aif_reason reason, const char *what, int error);
+void aif_cuda_refused_in(struct aif_thread *t, enum aif_reason reason, const char *what, int error);
 /* All calls' callbacks on or off. 0 or CUPTI's error. */
 int aif_cuda_launches(struct aif_cuda *cuda, bool on);
 
-/* Which calls launch nothing is watched for as long as the seat is ours. */
-void aif_cuda_watch_captures(struct aif_cuda *cuda);
+/* Which calls launch nothing, contexts and modules are watched for as long as the seat is ours. */
+void aif_cuda_watch(struct aif_cuda *cuda);
 
 /* Records on or off. 0 or CUPTI's error. */
 int aif_cuda_activity(struct aif_cuda *cuda, bool on);
@@ -111,10 +183,39 @@ int aif_cuda_activity_init(struct aif_cuda *cuda);
 /* What is complete is told now. `last`: waits, not for long, until all of it is told. */
 void aif_cuda_flush(struct aif_cuda *cuda, bool last);
 
+/* Under `switching`. We begin to record; we stop. */
+void aif_cuda_blocks_begin(struct aif_cuda *cuda, uint64_t now);
+void aif_cuda_blocks_end(struct aif_cuda *cuda, uint64_t now);
+/* The process calls exit(): what the block had, and the last samples. Waits for nobody. */
+void aif_cuda_leave(struct aif_cuda *cuda);
+/* What is due. When next: CLOCK_MONOTONIC ns. */
+uint64_t aif_cuda_turn(struct aif_cuda *cuda, uint64_t now);
+/* Under `switching`: a launching thread shall switch to this mode, or where nobody launches, the helper. */
+void aif_cuda_ask(struct aif_cuda *cuda, enum aif_cuda_mode mode, uint64_t now);
+/* A launching thread, before its call: does what is asked for. */
+void aif_cuda_obey(struct aif_cuda *cuda);
+/* The helper, without `switching`: before sampling stops for good, waits for a launching thread to do it. */
+void aif_cuda_stop_sampling(struct aif_cuda *cuda);
+/* Before any context. */
+void aif_cuda_sampling_init(struct aif_cuda *cuda);
+/* Is it wanted at all? */
+bool aif_cuda_sampling_wanted(const struct aif_cuda *cuda);
+/* Is any context sampled? */
+bool aif_cuda_is_sampling(const struct aif_cuda *cuda);
+/* Under `switching`, a launching thread: samples each known context, or stops, telling what was sampled. */
+void aif_cuda_sampling(struct aif_cuda *cuda, bool on);
+/* Under `switching`: tells what was sampled since the last time. */
+void aif_cuda_sampling_tick(struct aif_cuda *cuda);
+/* What a launch came through; any thread. */
+void aif_cuda_context(struct aif_cuda *cuda, void *context);
+void aif_cuda_resource(struct aif_cuda *cuda, uint32_t event, const struct aif_cupti_resource *r);
+
 /* The kernel of this name; made if new. NULL: no memory. */
 struct aif_cuda_kernel *aif_cuda_kernel(struct aif_cuda *cuda, const char *name);
 /* Its id, told to t's ring if nobody was told it yet in this session. */
 uint32_t aif_cuda_kernel_tell(struct aif_thread *t, struct aif_cuda_kernel *k);
+/* The same for a device: false if it could not be told. */
+bool aif_cuda_device_tell(struct aif_thread *t, struct aif_cuda *cuda, uint32_t ordinal);
 /* The same for a stream, and its device. AIF_WIRE_NONE: no memory. */
 uint32_t aif_cuda_stream_tell(struct aif_thread *t, struct aif_cuda *cuda, uint32_t device,
 			      uint32_t context, uint32_t stream);
@@ -129,6 +230,14 @@ static inline void aif_cuda_correlate(struct aif_cuda *cuda, uint32_t correlatio
 	atomic_store_explicit(&c->id, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->launch, launch, memory_order_release);
 	atomic_store_explicit(&c->id, (uint64_t)correlation + 1, memory_order_release);
+}
+
+/* No number means a launch any more. */
+static inline void aif_cuda_forget(struct aif_cuda *cuda)
+{
+	for (unsigned i = 0; i < AIF_CUDA_CORRELATIONS; i++)
+		if (atomic_load_explicit(&cuda->correlations[i].id, memory_order_relaxed))
+			atomic_store_explicit(&cuda->correlations[i].id, 0, memory_order_relaxed);
 }
 
 /* False: unknown, or overwritten. */

@@ -45,8 +45,8 @@ static void exec(struct aif_cuda *cuda, struct aif_thread *t, const struct aif_c
 		aif_emit_note(t, AIF_REASON_UNJOINED, 1, "");
 		return;
 	}
-	/* What is known of the launches that were captured stands for the others (profile/weights.h). */
-	if (e.launch == AIF_CUDA_NOT_CAPTURED)
+	/* What is known of launches that were captured stands for the others (profile/weights.h). */
+	if (e.launch == AIF_CUDA_NOT_CAPTURED || e.launch == AIF_CUDA_CONFUSED)
 		return;
 	if (r->name) {
 		k = aif_cuda_kernel(cuda, r->name);

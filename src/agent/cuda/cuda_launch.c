@@ -27,6 +27,7 @@ static AIF_NOINLINE void launch(struct aif_cuda *cuda, struct aif_thread *t,
 	uint64_t number;
 
 	aif_emit_cost_begin(t, &cost, now);
+	aif_cuda_context(cuda, cb->context);
 	if (call->kind == AIF_EMIT_KERNEL && cb->symbol) {
 		k = aif_cuda_kernel(cuda, cb->symbol);
 		l.kernel = k ? aif_cuda_kernel_tell(t, k) : AIF_WIRE_NONE;
@@ -40,6 +41,14 @@ static AIF_NOINLINE void launch(struct aif_cuda *cuda, struct aif_thread *t,
 	aif_emit_cost_end(&cost);
 }
 
+/* CUPTI has lost count of this thread's calls (cuda_blocks.c). What is executed under this number may belong to
+ * any of them. */
+static AIF_NOINLINE void confused(struct aif_cuda *cuda, struct aif_thread *t, uint32_t correlation)
+{
+	aif_cuda_correlate(cuda, correlation, AIF_CUDA_CONFUSED);
+	aif_emit_note(t, AIF_REASON_CUDA_CONFUSED, 1, "");
+}
+
 /* The launch of this call, whose registers were taken in the callback, and which began at `time`. */
 static void begin(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 		  const struct aif_cupti_callback *cb, const struct aif_regs *regs, uint64_t time)
@@ -50,10 +59,14 @@ static void begin(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 		aif_emit_missed();
 		return;
 	}
-	if (aif_emit_wanted(t, time))
+	atomic_fetch_add_explicit(&cuda->blocks.launches, 1, memory_order_relaxed);
+	if (aif_unlikely(t->correlation == cb->correlation))
+		confused(cuda, t, cb->correlation);
+	else if (atomic_load_explicit(&cuda->blocks.capture, memory_order_relaxed))
 		launch(cuda, t, call, cb, regs, time);
 	else
 		aif_cuda_correlate(cuda, cb->correlation, AIF_CUDA_NOT_CAPTURED);
+	t->correlation = cb->correlation;
 	aif_thread_leave(t);
 }
 
@@ -76,6 +89,8 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 	struct aif_thread *t;
 
 	if (cb->site == AIF_CUPTI_ENTER) {
+		if (aif_unlikely(atomic_load_explicit(&cuda->blocks.asked, memory_order_relaxed)))
+			aif_cuda_obey(cuda);
 		*began = 0;
 		if (aif_likely(!atomic_load_explicit(&cuda->captures, memory_order_relaxed))) {
 			begin(cuda, call, cb, regs, aif_now_ns());
@@ -85,13 +100,15 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 		t = aif_thread_enter();
 		if (t) {
 			t->graph_nodes = 0;
+			t->graph_call = cb->correlation;
 			aif_thread_leave(t);
 		}
 		return;
 	}
 	if (*cb->result)
 		failed();
-	else if (*began && !(aif_self && aif_self->graph_nodes))
+	else if (*began && aif_self && aif_self->graph_call == cb->correlation &&
+		 !aif_self->graph_nodes) /* else callbacks were switched on meanwhile */
 		begin(cuda, call, cb, regs, *began);
 }
 
@@ -104,7 +121,9 @@ void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *dat
 
 	AIF_REGS_HERE(&regs);
 	if (domain == AIF_CUPTI_DOMAIN_RESOURCE) {
-		if (id == AIF_CUPTI_GRAPHNODE_CREATED && aif_self)
+		if (id != AIF_CUPTI_GRAPHNODE_CREATED)
+			aif_cuda_resource(cuda, id, data);
+		else if (aif_self)
 			aif_self->graph_nodes++;
 		return;
 	}
@@ -132,11 +151,16 @@ int aif_cuda_launches(struct aif_cuda *cuda, bool on)
 	return r;
 }
 
-void aif_cuda_watch_captures(struct aif_cuda *cuda)
+void aif_cuda_watch(struct aif_cuda *cuda)
 {
+	static const uint32_t events[] = {AIF_CUPTI_CONTEXT_CREATED, AIF_CUPTI_CONTEXT_DESTROYED,
+					  AIF_CUPTI_MODULE_LOADED, AIF_CUPTI_GRAPHNODE_CREATED};
+
 	for (unsigned i = 0; aif_cuda_capture_at(i); i++)
 		cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_DRIVER,
 					      aif_cuda_capture_at(i));
-	cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_RESOURCE,
-				      AIF_CUPTI_GRAPHNODE_CREATED);
+	/* Not the whole domain: that would call back for each launch. */
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(events); i++)
+		cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_RESOURCE,
+					      events[i]);
 }

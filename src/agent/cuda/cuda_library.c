@@ -89,6 +89,11 @@ int aif_cuda_library(struct aif_cupti *api, void **ret_library, uint32_t *ret_ve
 	whole &= (api->name = (result(*) parameters)dlsym(cupti, #name)) != NULL;
 	AIF_CUPTI_FUNCTIONS(X)
 #undef X
+	api->can_sample = true;
+#define X(name, result, parameters) \
+	api->can_sample &= (api->name = (result(*) parameters)dlsym(cupti, #name)) != NULL;
+	AIF_CUPTI_SAMPLING_FUNCTIONS(X)
+#undef X
 #define X(name, result, parameters) \
 	whole &= (api->name = (result(*) parameters)dlsym(cuda, #name)) != NULL;
 	AIF_CUDA_FUNCTIONS(X)

@@ -60,7 +60,7 @@ uint32_t aif_cuda_kernel_tell(struct aif_thread *t, struct aif_cuda_kernel *k)
 	return k->id;
 }
 
-static bool device_tell(struct aif_thread *t, struct aif_cuda *cuda, uint32_t ordinal)
+bool aif_cuda_device_tell(struct aif_thread *t, struct aif_cuda *cuda, uint32_t ordinal)
 {
 	struct aif_cuda_device *d = &cuda->devices[ordinal % AIF_CUDA_DEVICES];
 	char name[256] = "NVIDIA device", driver[32] = "";
@@ -114,7 +114,7 @@ uint32_t aif_cuda_stream_tell(struct aif_thread *t, struct aif_cuda *cuda, uint3
 					      .next = cuda->streams};
 		cuda->streams = s;
 	}
-	if (s->told != t->generation && device_tell(t, cuda, device) &&
+	if (s->told != t->generation && aif_cuda_device_tell(t, cuda, device) &&
 	    aif_emit_stream(t, s->id, device, stream, false))
 		s->told = t->generation;
 	id = s->id;

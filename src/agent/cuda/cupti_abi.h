@@ -13,9 +13,14 @@
 
 enum aif_cupti_result {
 	AIF_CUPTI_SUCCESS = 0,
+	AIF_CUPTI_OUT_OF_MEMORY = 8,
 	AIF_CUPTI_NOT_COMPATIBLE = 14,
 	AIF_CUPTI_NOT_INITIALIZED = 15,
+	AIF_CUPTI_HARDWARE_BUSY = 26,
+	AIF_CUPTI_INSUFFICIENT_PRIVILEGES = 35,
 	AIF_CUPTI_MULTIPLE_SUBSCRIBERS = 39,
+	AIF_CUPTI_VIRTUAL_PRIVILEGES = 40,
+	AIF_CUPTI_UNKNOWN = 999,
 };
 
 enum aif_cupti_domain {
@@ -101,12 +106,96 @@ struct aif_cuda_launch_ex {
 	void *function;
 };
 
+#define AIF_CUDA_ATTRIBUTE_CLOCK_KHZ       13
 #define AIF_CUDA_ATTRIBUTE_MULTIPROCESSORS 16
+
+/* What a callback of the resource domain is given; the second is its descriptor, for modules. */
+struct aif_cupti_resource {
+	void *context, *stream;
+	const void *descriptor;
+};
+struct aif_cupti_module {
+	uint32_t id;
+	size_t size;
+	const void *cubin; /* for the length of the callback */
+};
+
+/* PC sampling (cupti_pcsampling.h). `size` is that of the struct as the version of CUPTI knows it. */
+struct aif_cupti_context_params {
+	size_t size;
+	void *zero, *context;
+};
+struct aif_cupti_attribute {
+	uint32_t type; /* enum aif_cupti_attribute_type */
+	int status;
+	union {
+		uint32_t number;
+		size_t bytes;
+		void *pointer;
+		uint64_t words[3];
+	};
+};
+struct aif_cupti_attribute_params {
+	size_t size;
+	void *zero, *context;
+	size_t len;
+	struct aif_cupti_attribute *attributes;
+};
+struct aif_cupti_reasons_len_params {
+	size_t size;
+	void *zero, *context;
+	size_t *len;
+};
+struct aif_cupti_reasons_params {
+	size_t size;
+	void *zero, *context;
+	size_t len;
+	uint32_t *indices;
+	char **names; /* AIF_CUPTI_REASON_NAME bytes each */
+};
+struct aif_cupti_pc_reason {
+	uint32_t reason, samples;
+};
+struct aif_cupti_pc {
+	size_t size;
+	uint64_t hash, pc;         /* of the cubin; from the function's beginning */
+	uint32_t function, unused; /* number in the cubin's .symtab */
+	char *name; /* mangled; shared by records, ours to free, which nobody knows when */
+	size_t reasons_len;
+	struct aif_cupti_pc_reason *reasons;
+	uint32_t correlation, unused2; /* not before CUPTI 12.4 */
+};
+struct aif_cupti_samples {
+	size_t size, cap;
+	uint64_t total, dropped;
+	size_t len, remaining;
+	uint64_t range;
+	void *pcs;       /* AIF_CUPTI_PC_SIZE apart */
+	uint64_t others; /* in kernels that are not the user's */
+	uint8_t full;    /* not before CUPTI 12.0 */
+};
+struct aif_cupti_samples_params {
+	size_t size;
+	void *zero, *context;
+	struct aif_cupti_samples *samples;
+};
+enum aif_cupti_attribute_type {
+	AIF_CUPTI_PERIOD = 1, /* log2 of cycles */
+	AIF_CUPTI_SCRATCH = 3,
+	AIF_CUPTI_HARDWARE_BUFFER = 4,
+	AIF_CUPTI_MODE = 5,
+	AIF_CUPTI_DATA_BUFFER = 8,
+	AIF_CUPTI_WORKER_SLEEP = 9, /* ms */
+};
+#define AIF_CUPTI_MODE_CONTINUOUS 1
+#define AIF_CUPTI_REASON_NAME     128
+#define AIF_CUPTI_VERSION_12_4    22
 
 typedef void aif_cupti_callback_fn(void *user, uint32_t domain, uint32_t id, const void *data);
 typedef void aif_cupti_request_fn(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void aif_cupti_complete_fn(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 				   size_t valid);
+typedef void aif_cupti_hash_fn(const void *cubin, size_t size, uint64_t *hash);
 
 /* name, result, parameters */
 #define AIF_CUPTI_FUNCTIONS(X)                                                                     \
@@ -125,6 +214,18 @@ typedef void aif_cupti_complete_fn(void *context, uint32_t stream, uint8_t *buff
 	X(cuptiGetTimestamp, int, (uint64_t * now))                                                \
 	X(cuptiGetResultString, int, (int result, const char **text))
 
+/* Without these there are no instruction samples. */
+#define AIF_CUPTI_SAMPLING_FUNCTIONS(X)                                                           \
+	X(cuptiPCSamplingEnable, int, (struct aif_cupti_context_params * p))                      \
+	X(cuptiPCSamplingDisable, int, (struct aif_cupti_context_params * p))                     \
+	X(cuptiPCSamplingSetConfigurationAttribute, int, (struct aif_cupti_attribute_params * p)) \
+	X(cuptiPCSamplingGetConfigurationAttribute, int, (struct aif_cupti_attribute_params * p)) \
+	X(cuptiPCSamplingGetNumStallReasons, int, (struct aif_cupti_reasons_len_params * p))      \
+	X(cuptiPCSamplingGetStallReasons, int, (struct aif_cupti_reasons_params * p))             \
+	X(cuptiPCSamplingGetData, int, (struct aif_cupti_samples_params * p))                     \
+	X(cuptiRegisterComputeCrcCallback, int, (aif_cupti_hash_fn * fn))                         \
+	X(cuptiGetDeviceId, int, (void *context, uint32_t *device))
+
 #define AIF_CUDA_FUNCTIONS(X)                                                 \
 	X(cuDeviceGet, int, (int *device, int ordinal))                       \
 	X(cuDeviceGetName, int, (char *name, int len, int device))            \
@@ -134,8 +235,10 @@ typedef void aif_cupti_complete_fn(void *context, uint32_t stream, uint8_t *buff
 struct aif_cupti {
 #define X(name, result, parameters) result(*name) parameters;
 	AIF_CUPTI_FUNCTIONS(X)
+	AIF_CUPTI_SAMPLING_FUNCTIONS(X)
 	AIF_CUDA_FUNCTIONS(X)
 #undef X
+	bool can_sample;
 };
 
 /*
@@ -213,7 +316,13 @@ enum aif_cuda_form { AIF_CUDA_FORM_OTHER, AIF_CUDA_FORM_LAUNCH, AIF_CUDA_FORM_LA
 	X(433, cuMemsetD2D32Async_ptsz, FILL, OTHER)
 #define AIF_CUDA_CALL_MAX 800
 
-#define AIF_CUPTI_GRAPHNODE_CREATED 13 /* of the resource domain */
+/* Of the resource domain. */
+enum aif_cupti_resource_event {
+	AIF_CUPTI_CONTEXT_CREATED = 1,
+	AIF_CUPTI_CONTEXT_DESTROYED = 2, /* it begins to be */
+	AIF_CUPTI_MODULE_LOADED = 6,
+	AIF_CUPTI_GRAPHNODE_CREATED = 13,
+};
 
 /* Between these calls launches into a stream only make nodes of a graph: number, name, step. */
 #define AIF_CUDA_CAPTURES(X)                        \

@@ -3,12 +3,14 @@
 #include "agent/emit.h"
 #include "agent/fake/fake_script.h"
 #include "agent/memory.h"
+#include "agent/objects.h"
 #include "agent/runtime.h"
 #include "base/map.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /*
@@ -24,6 +26,7 @@ AIF_PUBLIC void aif_fake_launch(uint32_t stream, uint32_t kernel);
 
 #define OBJECTS 256
 #define SCRIPT  (1u << 20)
+#define OBJECT  (1u << 20) /* device code */
 
 struct object { /* a device, stream, program or kernel */
 	struct aif_fake_order order;
@@ -33,6 +36,7 @@ struct object { /* a device, stream, program or kernel */
 
 struct aif_fake {
 	pthread_mutex_t lock;
+	_Atomic uint64_t now; /* what is added to an order's times */
 	struct object devices[OBJECTS], streams[OBJECTS], programs[OBJECTS], kernels[OBJECTS];
 };
 
@@ -43,9 +47,8 @@ static bool is_told(struct object *o, const struct aif_thread *t)
 	return atomic_load_explicit(&o->told, memory_order_relaxed) == t->generation;
 }
 
-static void stream_tell(struct aif_thread *t, struct object *s)
+static void device_tell(struct aif_thread *t, struct object *d)
 {
-	struct object *d = &FAKE->devices[s->order.device];
 	const struct aif_emit_device desc = {
 		.id = d->order.id,
 		.kind = d->order.kind,
@@ -59,6 +62,13 @@ static void stream_tell(struct aif_thread *t, struct object *s)
 
 	if (!is_told(d, t) && aif_emit_device(t, &desc))
 		d->told = t->generation;
+}
+
+static void stream_tell(struct aif_thread *t, struct object *s)
+{
+	struct object *d = &FAKE->devices[s->order.device];
+
+	device_tell(t, d);
 	if (is_told(d, t) && !is_told(s, t) &&
 	    aif_emit_stream(t, s->order.id, s->order.device, s->order.id, s->order.out_of_order))
 		s->told = t->generation;
@@ -252,8 +262,91 @@ static int generate(struct aif_fake_order *g)
 
 /* ---- the script ------------------------------------------------------------------------------ */
 
+static void keep_object(const struct aif_fake_order *o)
+{
+	void *bytes = aif_pages(OBJECT);
+	int fd = open(o->object, O_RDONLY | O_CLOEXEC);
+	ssize_t n = bytes && fd >= 0 ? read(fd, bytes, OBJECT) : 0;
+
+	if (n > 0)
+		aif_object_keep(o->hash, bytes, (size_t)n);
+	if (fd >= 0)
+		close(fd);
+	if (bytes)
+		munmap(bytes, OBJECT);
+}
+
+static void window(struct aif_thread *t, const struct aif_fake_order *o)
+{
+	struct object *d = &FAKE->devices[o->device % OBJECTS];
+	const struct aif_emit_window w = {.id = o->id,
+					  .device = o->device,
+					  .start = o->start,
+					  .end = o->end,
+					  .period_ps = o->period,
+					  .samples = o->samples,
+					  .lost = o->lost,
+					  .others = o->others};
+
+	pthread_mutex_lock(&FAKE->lock);
+	device_tell(t, d);
+	pthread_mutex_unlock(&FAKE->lock);
+	aif_emit_window(t, &w);
+}
+
+static void pc(struct aif_thread *t, const struct aif_fake_order *o)
+{
+	struct aif_emit_reason hits[AIF_FAKE_DEPTH / 2];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i + 1 < o->stack_len; i += 2)
+		hits[n++] = (struct aif_emit_reason){.reason = (uint32_t)o->stack[i],
+						     .samples = (uint32_t)o->stack[i + 1]};
+	aif_emit_pc(t, o->window, o->code, o->pc, hits, n);
+}
+
+static void speak(struct aif_thread *t, const struct aif_fake_order *o)
+{
+	switch (o->verb) {
+	case AIF_FAKE_LAUNCH:
+		launch(t, o);
+		break;
+	case AIF_FAKE_CLOCK:
+		aif_emit_clock(t, AIF_CLOCK_DEVICE + o->device, o->before, o->after, o->value);
+		break;
+	case AIF_FAKE_CODE:
+		aif_emit_code(t, o->id, o->hash, o->symbol, o->name);
+		break;
+	case AIF_FAKE_REASON:
+		aif_emit_reason(t, o->id, o->name);
+		break;
+	case AIF_FAKE_WINDOW:
+		window(t, o);
+		break;
+	case AIF_FAKE_PC:
+		pc(t, o);
+		break;
+	default:
+		aif_emit_note(t, (enum aif_reason)o->reason, o->count, o->detail);
+		break;
+	}
+}
+
+static void shift_times(struct aif_fake_order *o)
+{
+	uint64_t now = FAKE->now;
+
+	o->time += now;
+	o->before += now;
+	o->after += now;
+	o->end += now;
+	if (o->start || o->verb != AIF_FAKE_LAUNCH) /* 0: it never ends */
+		o->start += now;
+}
+
 static int obey(struct aif_fake_order *o)
 {
+	struct timespec nap;
 	struct aif_thread *t;
 
 	switch (o->verb) {
@@ -273,7 +366,20 @@ static int obey(struct aif_fake_order *o)
 		return 0;
 	case AIF_FAKE_GENERATE:
 		return generate(o);
+	case AIF_FAKE_NOW:
+		FAKE->now = aif_now_ns();
+		return 0;
+	case AIF_FAKE_SLEEP:
+		nap = (struct timespec){.tv_sec = (time_t)(o->time / AIF_NS_PER_S),
+					.tv_nsec = (long)(o->time % AIF_NS_PER_S)};
+		nanosleep(&nap, NULL);
+		return 0;
+	case AIF_FAKE_CODE:
+		if (*o->object)
+			keep_object(o);
+		break;
 	default:
+		shift_times(o);
 		break;
 	}
 	t = aif_thread_enter();
@@ -281,12 +387,7 @@ static int obey(struct aif_fake_order *o)
 		aif_emit_missed();
 		return 0;
 	}
-	if (o->verb == AIF_FAKE_LAUNCH)
-		launch(t, o);
-	else if (o->verb == AIF_FAKE_CLOCK)
-		aif_emit_clock(t, AIF_CLOCK_DEVICE + o->device, o->before, o->after, o->value);
-	else
-		aif_emit_note(t, (enum aif_reason)o->reason, o->count, o->detail);
+	speak(t, o);
 	aif_thread_leave(t);
 	return 0;
 }

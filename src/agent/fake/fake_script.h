@@ -15,12 +15,20 @@
  *     launch stream=0 kind=read bytes=4096 time=5000 stack=0x401000 start=6000 end=7000
  *     clock device=0 before=10 after=20 value=15
  *     note reason=1202 count=3 detail="text"
+ *     code 0 name=_Z1fv object="/path/to.cubin" hash=0x1234 symbol=19
+ *     reason 0 name=long_scoreboard
+ *     window 0 device=0 start=1000 end=2000 period=132000 samples=40 lost=1 others=2
+ *     pc window=0 code=0 pc=0x40 hits=0,30,1,7
+ *     now
+ *     sleep time=100000000
  *     generate launches=1000000 rate=1000000 stacks=40 depth=40 kernels=20 streams=3
  *     generate launches=100000 work=10000 vendor=2000
  *
  * A launch without start is one that never ends. generate works in real time: `rate` launches a second
  * (0 = as fast as possible), each with its execution, over as many stacks, kernels and streams. `work` ns of
- * the application's own come before each; `vendor` ns of tracing after each that is captured.
+ * the application's own come before each; `vendor` ns of tracing after each that is captured. A code's object
+ * is left for the recorder under `hash`. A pc's hits are reason, samples, reason, samples ... From `now` on
+ * times are ns since then.
  */
 enum aif_fake_verb {
 	AIF_FAKE_NOTHING, /* an empty line */
@@ -32,6 +40,12 @@ enum aif_fake_verb {
 	AIF_FAKE_CLOCK,
 	AIF_FAKE_NOTE,
 	AIF_FAKE_GENERATE,
+	AIF_FAKE_CODE,
+	AIF_FAKE_REASON,
+	AIF_FAKE_WINDOW,
+	AIF_FAKE_PC,
+	AIF_FAKE_NOW,
+	AIF_FAKE_SLEEP,
 };
 
 #define AIF_FAKE_TEXT  1024
@@ -39,16 +53,17 @@ enum aif_fake_verb {
 
 struct aif_fake_order {
 	enum aif_fake_verb verb;
-	uint32_t id, device, program, kernel, stream;
+	uint32_t id, device, program, kernel, stream, symbol, code, window;
 	uint32_t kind; /* of a device or a launch */
 	uint32_t units, clock, out_of_order, reason;
 	uint64_t time, start, end, bytes, before, after, value, count;
 	uint64_t launches, rate, stacks, depth, kernels, streams, work, vendor;
-	uint64_t stack[AIF_FAKE_DEPTH], grid[3], block[3];
+	uint64_t hash, pc, period, samples, lost, others;
+	uint64_t stack[AIF_FAKE_DEPTH], grid[3], block[3]; /* stack: also the hits of a pc */
 	unsigned stack_len;
 	bool own_clock;
 	char name[AIF_FAKE_TEXT], options[AIF_FAKE_TEXT], source[AIF_FAKE_TEXT],
-		detail[AIF_FAKE_TEXT];
+		detail[AIF_FAKE_TEXT], object[AIF_FAKE_TEXT];
 };
 
 /* Reads the line at *text and moves *text behind it. 0, or -EINVAL with *err naming what is wrong. */

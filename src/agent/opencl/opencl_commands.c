@@ -90,9 +90,9 @@ static void launch(struct command *c, const struct aif_emit_api *api, struct aif
 	c->pending = p;
 out:
 	aif_emit_cost_pause(&c->cost);
-	c->wait.since = 0;
+	c->wait = (struct aif_wait){.since = 0};
 	if (c->blocking)
-		aif_wait_begin(&c->wait);
+		aif_wait_begin(&c->wait, &c->regs, api);
 	aif_thread_vendor(t);
 }
 

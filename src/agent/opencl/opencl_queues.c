@@ -145,9 +145,10 @@ static int32_t finish_queue(void *queue)
 	struct aif_regs regs;
 	int32_t r;
 
-	aif_wait_begin(&wait);
+	AIF_REGS_HERE(&regs);
+	aif_wait_begin(&wait, &regs, API(clFinish));
 	r = TARGET->clFinish(queue);
-	if (wait.since) {
+	if (wait.since || wait.is_shown) {
 		AIF_REGS_HERE(&regs);
 		aif_wait_end(&wait, &regs, API(clFinish));
 	}
@@ -191,9 +192,10 @@ static int32_t wait_for_events(uint32_t n, void *const *events)
 		last[len].queue = last_of(events[i], &last[len].number);
 		len += last[len].queue != NULL;
 	}
-	aif_wait_begin(&wait);
+	AIF_REGS_HERE(&regs);
+	aif_wait_begin(&wait, &regs, API(clWaitForEvents));
 	r = TARGET->clWaitForEvents(n, events);
-	if (wait.since) {
+	if (wait.since || wait.is_shown) {
 		AIF_REGS_HERE(&regs);
 		aif_wait_end(&wait, &regs, API(clWaitForEvents));
 	}

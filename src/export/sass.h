@@ -6,7 +6,7 @@
 /* NVIDIA's machine code from sm_70 on: instructions of 16 bytes, at multiples of 16 from a function's
  * beginning. Pure; any bytes are allowed. */
 
-enum { AIF_SASS_BYTES = 16 };
+enum { AIF_SASS_BYTES = 16, AIF_SASS_FIRST_SM = 70 };
 
 enum aif_sass_kind {
 	AIF_SASS_UNKNOWN,

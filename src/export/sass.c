@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbolize/sass.h"
+#include "export/sass.h"
 
 #include <endian.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static const struct line lines[] = {
 	{operation, forms, ANY_TYPE, from, to, AIF_SASS_##kind, mnemonic},
 #define AIF_SASS_TYPED(operation, forms, type, from, to, mnemonic, kind, source) \
 	{operation, forms, type, from, to, AIF_SASS_##kind, mnemonic},
-#include "symbolize/sass_opcodes.def"
+#include "export/sass_opcodes.def"
 #undef AIF_SASS
 #undef AIF_SASS_TYPED
 };

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The thread that looks after the session while the target's threads launch: whether the recorder lives and what it
+ * wants, the runtimes, samplers and Python, memory of old sessions; and on standby, who rings. Once it runs,
+ * sessions begin and end in it alone (session.h).
+ */
+
+/* 0 or -errno. */
+int aif_helper_start(void);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+ssize_t aif_proc_read(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -errno : read(fd, text, size - 1);
+
+	if (fd >= 0 && n < 0)
+		n = -errno;
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+const char *aif_proc_stat_field(const char *text, int n)
+{
+	const char *at = strrchr(text, ')');
+
+	for (int field = 2; at && field < n; field++)
+		at = strchr(at + 1, ' ');
+	return at ? at + 1 : NULL;
+}

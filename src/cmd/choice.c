@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/choice.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Texts that a row of a table goes by: its number, if it has one, and a string. */
+struct row {
+	bool has_number;
+	uint32_t number, text;
+};
+
+static struct row process_row(const struct aif_profile *p, size_t i)
+{
+	return (struct row){true, p->processes[i].pid, p->processes[i].cmdline};
+}
+
+static struct row thread_row(const struct aif_profile *p, size_t i)
+{
+	return (struct row){true, p->threads[i].tid, p->threads[i].name};
+}
+
+static struct row device_row(const struct aif_profile *p, size_t i)
+{
+	return (struct row){false, 0, p->devices[i].name};
+}
+
+/* *ret: by row, whether it matches; NULL if nothing was asked for. */
+static int choose(const char *option, const char *re, const char *help, const struct aif_profile *p,
+		  size_t n, struct row (*row_of)(const struct aif_profile *, size_t), bool **ret,
+		  const bool **ret_view, struct aif_err *err)
+{
+	struct aif_regex regex;
+	bool *keep, some = false;
+	int r = aif_regex_init(&regex, option, re, err);
+
+	if (r < 0 || !re)
+		return r;
+	keep = calloc(n + 1, sizeof(*keep));
+	for (size_t i = 0; keep && i < n; i++) {
+		struct row row = row_of(p, i);
+		char number[16];
+
+		snprintf(number, sizeof(number), "%" PRIu32, row.number);
+		keep[i] = (row.has_number && aif_regex_matches(&regex, number)) ||
+			  aif_regex_matches(&regex, aif_profile_str(p, row.text));
+		some |= keep[i];
+	}
+	aif_regex_finish(&regex);
+	*ret = keep;
+	*ret_view = keep;
+	if (!keep)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	if (!some)
+		return aif_err_set(err, -EINVAL, "%s '%s': nothing in this profile matches; %s",
+				   option, re, help);
+	return 0;
+}
+
+int aif_choice_make(const struct aif_choice_values *v, const struct aif_profile *p,
+		    struct aif_choice *ret, struct aif_err *err)
+{
+	struct aif_choice *c = ret;
+	int r;
+
+	*c = (struct aif_choice){.which = {.from_ns = v->time.from_ns, .to_ns = v->time.to_ns}};
+	r = choose("--process", v->process,
+		   "see aiflame query 'SELECT pid, cmdline FROM processes'", p, p->processes_len,
+		   process_row, &c->processes, &c->which.processes, err);
+	if (!r)
+		r = choose("--tid", v->tid, "see aiflame query 'SELECT tid, name FROM threads'", p,
+			   p->threads_len, thread_row, &c->threads, &c->which.threads, err);
+	if (!r)
+		r = choose("--device", v->device, "see aiflame query 'SELECT name FROM devices'", p,
+			   p->devices_len, device_row, &c->devices, &c->which.devices, err);
+	return r;
+}
+
+void aif_choice_finish(struct aif_choice *c)
+{
+	free(c->processes);
+	free(c->threads);
+	free(c->devices);
+	*c = (struct aif_choice){0};
+}

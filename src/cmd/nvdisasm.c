@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/nvdisasm.h"
+
+#include "base/clock.h"
+#include "profile/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* nvdisasm 13.0 takes 20 ms for 640 bytes; without its analysis of data flow, time grows with the size. */
+#define TIMEOUT_MS 10000
+/* A function of 4 MiB has 262,144 instructions; the largest of cuBLAS have about 10,000. */
+#define CODE_MAX (UINT64_C(4) << 20)
+/* It prints 40 to 110 bytes for each instruction of 16. */
+#define TEXT_MAX(code_size) ((code_size)*16 + 65536)
+/* From here on a chip has instructions that its successors lack; the name of what may use them ends in "a". */
+#define FIRST_WITH_OWN 90
+#define IN_TRITON      "python3*/*-packages/triton/backends/nvidia/bin/nvdisasm"
+
+/* ---- where it is --------------------------------------------------------------------------------- */
+
+static char *if_runs(const char *dir, const char *name)
+{
+	char *path = NULL;
+
+	if (*dir != '/' || asprintf(&path, "%s/%s", dir, name) < 0)
+		return NULL;
+	if (access(path, X_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+static char *below(const char *dir, const char *pattern)
+{
+	char *path = NULL, *found = NULL;
+	glob_t g;
+
+	if (*dir != '/' || asprintf(&path, "%s/%s", dir, pattern) < 0)
+		return NULL;
+	if (glob(path, 0, NULL, &g) == 0) {
+		for (size_t i = 0; i < g.gl_pathc && !found; i++)
+			if (access(g.gl_pathv[i], X_OK) == 0)
+				found = strdup(g.gl_pathv[i]);
+		globfree(&g);
+	}
+	free(path);
+	return found;
+}
+
+/* `look` in each directory of $PATH, until it finds something. */
+static char *in_path(char *(*look)(const char *dir, const char *what), const char *what)
+{
+	const char *path = getenv("PATH");
+	char *copy = path ? strdup(path) : NULL, *save, *found = NULL;
+
+	for (char *dir = copy ? strtok_r(copy, ":", &save) : NULL; dir && !found;
+	     dir = strtok_r(NULL, ":", &save))
+		found = look(dir, what);
+	free(copy);
+	return found;
+}
+
+static char *tool_find(void)
+{
+	static const char *const homes[] = {"CUDA_HOME", "CUDA_PATH"};
+	char *found = in_path(if_runs, "nvdisasm");
+	const char *home;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(homes) && !found; i++) {
+		home = getenv(homes[i]);
+		found = home ? if_runs(home, "bin/nvdisasm") : NULL;
+	}
+	if (!found)
+		found = if_runs("/usr/local/cuda", "bin/nvdisasm");
+	if (!found)
+		found = in_path(below, "../lib/" IN_TRITON);
+	home = getenv("HOME");
+	if (!found && home)
+		found = below(home, ".local/lib/" IN_TRITON);
+	return found;
+}
+
+/* ---- asking it ----------------------------------------------------------------------------------- */
+
+/* A descriptor that a child inherits, from which it can read the code. */
+static int code_file(const struct aif_code *code)
+{
+	int fd = memfd_create("code", 0);
+
+	for (uint64_t done = 0; fd >= 0 && done < code->size;) {
+		ssize_t n = write(fd, code->bytes + done, code->size - done);
+
+		if (n > 0) {
+			done += (uint64_t)n;
+		} else if (n == 0 || errno != EINTR) {
+			close(fd);
+			return -1;
+		}
+	}
+	return fd;
+}
+
+static pid_t start(const char *tool, int code, const char *arch, int out)
+{
+	char name[32];
+	char raw[] = "-b", plain[] = "-ndf";
+	char *argv[] = {(char *)(uintptr_t)tool, raw, (char *)(uintptr_t)arch, plain, name, NULL};
+	posix_spawn_file_actions_t actions;
+	pid_t pid = -1;
+
+	snprintf(name, sizeof(name), "/dev/fd/%d", code);
+	if (posix_spawn_file_actions_init(&actions) != 0)
+		return -1;
+	if (posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) ||
+	    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) ||
+	    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO) ||
+	    posix_spawn(&pid, tool, &actions, NULL, argv, environ) != 0)
+		pid = -1;
+	posix_spawn_file_actions_destroy(&actions);
+	return pid;
+}
+
+/* Until the end, the time or the size is reached; true at the end. */
+static bool read_all(int fd, size_t max, struct aif_buf *ret)
+{
+	uint64_t until = aif_now_ns() + TIMEOUT_MS * UINT64_C(1000000);
+
+	while (ret->len <= max) {
+		uint64_t now = aif_now_ns();
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+		uint8_t *to = aif_buf_reserve(ret, 65536);
+		ssize_t n;
+
+		if (!to || now >= until)
+			return false;
+		if (poll(&p, 1, (int)((until - now) / 1000000) + 1) <= 0)
+			continue;
+		n = read(fd, to, 65536);
+		if (n == 0)
+			return true;
+		if (n > 0)
+			ret->len += (size_t)n;
+		else if (errno != EINTR)
+			return false;
+	}
+	return false;
+}
+
+/* 0: it printed a listing. -ETIMEDOUT: do not ask again. */
+static int ask(const char *tool, const struct aif_code *code, const char *arch, struct aif_buf *ret)
+{
+	int fds[2], status = -1, file = code_file(code);
+	bool is_whole = false;
+	pid_t pid = -1;
+
+	if (file < 0 || pipe2(fds, O_CLOEXEC) < 0) {
+		if (file >= 0)
+			close(file);
+		return -EIO;
+	}
+	pid = start(tool, file, arch, fds[1]);
+	close(file);
+	close(fds[1]);
+	if (pid > 0) {
+		is_whole = read_all(fds[0], TEXT_MAX(code->size), ret);
+		if (!is_whole)
+			kill(pid, SIGKILL);
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			continue;
+	}
+	close(fds[0]);
+	if (is_whole && WIFEXITED(status) && WEXITSTATUS(status) == 0 && ret->len)
+		return 0;
+	aif_buf_clear(ret);
+	return pid > 0 && is_whole ? -EINVAL : -ETIMEDOUT;
+}
+
+void aif_nvdisasm_text(void *arg, const struct aif_code *code, unsigned sm, struct aif_buf *ret)
+{
+	struct aif_nvdisasm *n = arg;
+	char name[64], arch[16];
+	int r;
+
+	if (!code->size || code->size > CODE_MAX)
+		return;
+	snprintf(name, sizeof(name), "nvdisasm.%u.%" PRIx64 ".%016" PRIx64, sm, code->size,
+		 aif_hash_bytes(code->bytes, code->size));
+	if (aif_profile_cache_get(n->p, name, ret) == 0)
+		return;
+	aif_buf_clear(ret);
+	if (!n->is_known) {
+		n->is_known = true;
+		n->tool = tool_find();
+	}
+	if (!n->tool)
+		return;
+	snprintf(arch, sizeof(arch), "SM%u", sm);
+	r = ask(n->tool, code, arch, ret);
+	if (r == -EINVAL && sm >= FIRST_WITH_OWN) {
+		snprintf(arch, sizeof(arch), "SM%ua", sm);
+		r = ask(n->tool, code, arch, ret);
+	}
+	if (r == 0)
+		aif_profile_cache_put(n->p, name, ret->data, ret->len);
+	if (r == -ETIMEDOUT)
+		aif_nvdisasm_finish(n);
+}
+
+void aif_nvdisasm_finish(struct aif_nvdisasm *n)
+{
+	free(n->tool);
+	n->tool = NULL;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "profile/attribution.h"
+
+/* The listing of a kernel: its source lines and instructions with their samples, and what they wait for. */
+
+struct aif_annotate_opts {
+	const char *kernel; /* expression: the kernels, by their names in full or in short */
+	uint32_t
+		min_ppm; /* instructions with less of their kernel's samples are left out; 0: none */
+	/* Appends what nvdisasm says of a function (sass_text.h), or nothing. NULL: there is no nvdisasm. */
+	void (*disassemble)(void *arg, const struct aif_code *code, unsigned sm,
+			    struct aif_buf *ret);
+	void *arg;
+};
+
+/* Appends the kernels that match, most time first. 0; -EINVAL for what is no expression, -ENODATA when no kernel
+ * matches, both with *err; -ENOMEM. */
+int aif_annotate_write(const struct aif_profile *p, const struct aif_attribution *a,
+		       const struct aif_annotate_opts *o, struct aif_buf *out, struct aif_err *err);

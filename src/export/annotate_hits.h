@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "export/codes.h"
+#include "export/filter.h"
+#include "profile/attribution.h"
+
+/* The samples of kernels, by function and place: what a listing is made from. */
+
+struct aif_hit {
+	uint32_t kernel, function; /* numbers in the lists below */
+	uint32_t frame, reason;    /* of the profile; the reason may be AIF_NONE */
+	uint64_t offset;           /* from the function's beginning */
+	uint64_t samples;
+};
+struct aif_hit_function {
+	uint32_t kernel;
+	const struct aif_code *code; /* NULL: not kept; offsets are the module's addresses */
+	uint32_t frame;              /* one in it */
+	bool is_kernel;              /* the kernel itself, not what it calls */
+	uint64_t samples;
+	size_t first, len; /* in .hits */
+};
+struct aif_hit_kernel {
+	uint32_t kernel; /* the first of its name */
+	uint64_t wall_ns, launches, samples;
+	size_t first, len; /* in .functions */
+};
+struct aif_hits {
+	struct aif_codes codes;
+	struct aif_hit_kernel *kernels; /* most wall time first */
+	size_t kernels_len, kernels_cap;
+	struct aif_hit_function *functions; /* by kernel: itself first, then most samples first */
+	size_t functions_len, functions_cap;
+	struct aif_hit *hits; /* by function, offset, reason, frame */
+	size_t hits_len, hits_cap;
+};
+
+/* Of the kernels that match. 0 or -ENOMEM. The profile must outlive it. */
+int aif_hits_init(struct aif_hits *h, const struct aif_profile *p, const struct aif_attribution *a,
+		  const struct aif_regex *kernel);
+void aif_hits_finish(struct aif_hits *h); /* a zeroed struct is allowed */
+
+/* What the function is called. */
+const char *aif_hits_name(const struct aif_profile *p, const struct aif_hit_function *f);

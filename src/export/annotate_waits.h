@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "export/annotate_hits.h"
+
+/* What a sampled instruction waited for: its reasons and, of NVIDIA's code, the instructions behind them. */
+
+enum { AIF_WAITS_MAX = 2, AIF_WAITS_SOURCES = 2 };
+struct aif_waits {
+	struct aif_wait {
+		const char *reason; /* of the profile, not terminated at .len */
+		size_t len;
+		uint64_t samples;
+	} top[AIF_WAITS_MAX]; /* most samples first */
+	size_t len;
+	uint64_t sources[AIF_WAITS_SOURCES]; /* offsets; the nearest first */
+	char names[AIF_WAITS_SOURCES][16];
+	size_t sources_len;
+};
+
+/* Of the hits of the instruction at `offset`. `code`: of NVIDIA's, else NULL. */
+void aif_waits_find(const struct aif_profile *p, const struct aif_hit *hits, size_t n,
+		    const struct aif_code *code, unsigned sm, uint64_t offset,
+		    struct aif_waits *ret);
+
+/* Appends "long_scoreboard 80 % waits for +0x0120 LDG, wait 20 %". */
+void aif_waits_put(const struct aif_waits *w, uint64_t samples, struct aif_buf *out);
+
+/* Appends a line with the reasons of a whole kernel; nothing if there are none. 0 or -ENOMEM. */
+int aif_waits_head(const struct aif_profile *p, const struct aif_hits *h,
+		   const struct aif_hit_kernel *k, struct aif_buf *out);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "profile/model.h"
+
+/* The machine code that a profile keeps, by place. */
+struct aif_codes {
+	const struct aif_profile *p;
+	uint32_t *sorted; /* of p->codes, in order of module and address */
+};
+
+/* The profile must outlive it. 0 or -ENOMEM. */
+int aif_codes_init(struct aif_codes *c, const struct aif_profile *p);
+void aif_codes_finish(struct aif_codes *c); /* a zeroed struct is allowed */
+
+/* What the address lies in, or NULL. */
+const struct aif_code *aif_codes_find(const struct aif_codes *c, uint32_t module, uint64_t address);

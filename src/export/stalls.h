@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "export/filter.h"
+#include "export/names.h"
+#include "export/table.h"
+#include "profile/attribution.h"
+
+/* What the samples of each kernel say it waited for. Kernels of one name are one. */
+
+struct aif_stall_sum {
+	uint32_t kernel; /* the first one of its name */
+	uint32_t reason; /* of aif_stalls.reasons */
+	uint64_t samples;
+	uint64_t exposed; /* nothing was issued meanwhile; of reasons that tell it, else 0 */
+};
+struct aif_stall_kernel {
+	uint32_t kernel;
+	uint64_t wall_ns, samples; /* samples: with a reason */
+	size_t first, len;         /* in .sums */
+};
+struct aif_stalls {
+	const struct aif_profile *p;
+	struct aif_strset reasons;        /* without the ending that says exposed */
+	struct aif_map by_name;           /* a kernel's name -> its number in .kernels */
+	struct aif_stall_kernel *kernels; /* that have samples with reasons; most wall time first */
+	size_t kernels_len, kernels_cap;
+	struct aif_stall_sum *sums; /* kernel by kernel, most samples first */
+	size_t sums_len, sums_cap;
+};
+
+/* 0 or -ENOMEM; kernels_len is 0 where nothing is known. The profile must outlive it. */
+int aif_stalls_init(struct aif_stalls *s, const struct aif_profile *p,
+		    const struct aif_attribution *a);
+void aif_stalls_finish(struct aif_stalls *s); /* a zeroed struct is allowed */
+
+/* Appends what the kernel's samples waited for most: "long_scoreboard 41.2 %"; nothing if none is known to wait. */
+void aif_stalls_top(const struct aif_stalls *s, uint32_t kernel, struct aif_buf *out);
+
+/* For people: kernel by kernel, and what the reasons mean. At most `limit` reasons, 0 = all; `kernel` that is not
+ * set: all kernels. */
+void aif_stalls_print(const struct aif_stalls *s, const struct aif_attribution *a,
+		      const struct aif_regex *kernel, uint32_t limit, enum aif_name_detail detail,
+		      struct aif_buf *out);
+
+/* The same as rows, for programs and for other orders, with kernels' names in full or in short. The caller finishes *t. */
+void aif_stalls_table(const struct aif_stalls *s, const struct aif_regex *kernel, bool full_names,
+		      struct aif_table *t);

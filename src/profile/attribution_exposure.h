@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "profile/attribution_internal.h"
+
+/*
+ * How long executions ran in the windows of a device that counts its samples. Windows of a process on a device are a
+ * track: in order, without overlap. Where parts get too many, each window is put together with the next ones.
+ */
+struct aif_exposure_part { /* what executions of a group had in a window */
+	uint32_t family, window, group;
+	double ns;
+};
+struct aif_exposure {
+	struct aif_attribution_work *w;
+	const uint32_t *family_of; /* of a group; AIF_NONE: nobody asks */
+	unsigned shift;            /* 2^shift windows are one */
+	struct aif_map tracks, ids;
+	struct aif_exposure_part *parts; /* sorted by family, window and group */
+	size_t parts_len, parts_cap;
+	uint32_t *last; /* of a group: its newest part + 1, 0 = none */
+};
+
+/* Sorts the windows into tracks. 0 or -ENOMEM. */
+int aif_exposure_init(struct aif_exposure *e, struct aif_attribution_work *w);
+void aif_exposure_finish(struct aif_exposure *e);
+/* The index of a window, or AIF_NONE: it was lost. */
+uint32_t aif_exposure_window(const struct aif_exposure *e, const struct aif_sample_row *s);
+/* After the sweep: finds the parts. 0 or -ENOMEM. */
+int aif_exposure_measure(struct aif_exposure *e, const uint32_t *family_of);
+/* From then on windows have these numbers. */
+uint32_t aif_exposure_number(const struct aif_exposure *e, uint32_t window);

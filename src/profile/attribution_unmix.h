@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/* Which of a kernel's stacks its samples are of, where only sums over windows are known
+ * (attribution_unmix.c opens with the essay). Pure arithmetic. */
+
+/* A stack that has this much of what it shares is hardly wrong by it. */
+#define AIF_UNMIX_MOST 0.95
+
+struct aif_unmix_count {
+	uint32_t window, place; /* dense numbers */
+	double samples;
+};
+
+struct aif_unmix {
+	size_t windows, stacks, places;
+	const double *exposure;         /* [window][stack]: how long it ran in it */
+	struct aif_unmix_count *counts; /* is sorted, and may be summed up */
+	size_t counts_len;
+};
+
+/*
+ * ret_rates[stack][place]: samples of a place by unit of exposure; ret_apart[stack]: whether they are the stack's
+ * own, or of several that cannot be told apart. 0; -ENODATA: none of them can be, nothing is returned; -ENOMEM.
+ */
+int aif_unmix(struct aif_unmix *u, double *ret_rates, bool *ret_apart);

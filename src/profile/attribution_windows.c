@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/attribution_exposure.h"
+#include "profile/attribution_unmix.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Counted samples
+ *
+ * A GPU counts its samples by window, instruction and reason. They have neither a time nor a launch, but their
+ * code says the kernel. Several launch stacks of that kernel share them:
+ *
+ * In a window in which executions of the kernel are known, by the time that each stack's executions had in
+ * it. Where the mix of stacks differs from window to window more is known: attribution_unmix.c. Executions are not
+ * always recorded while samples are taken, as both cost time (src/agent/cuda/cuda_blocks.c); where there is none, by
+ * what each stack has of the kernel's time in the whole recording, and by what was found of it elsewhere.
+ *
+ * A kernel from one stack is exact; what was unmixed, or hardly shared with others, is apportioned; the rest is
+ * mixed. Widths never come from here. A kernel that no execution is known of keeps no samples: they are counted as
+ * unmatched. So are those of no kernel's code; those of other programs are outside.
+ *
+ * With a selection of launching threads, the samples of a window that others' launches of the same kernel have
+ * caused are given to those that were selected.
+ */
+
+/* Of a kernel: fewer samples, or a smaller share of all, are not worth unmixing. */
+#define UNMIX_SAMPLES 200
+#define UNMIX_SHARE   0.05
+/* Stacks times places of a kernel, or stacks times windows: only a hostile file has more. */
+#define MAX_CELLS (UINT64_C(1) << 23)
+/* Of samples in their windows: beyond, windows count as if they had no executions. A minute of it. */
+#define MAX_SHARES (UINT64_C(1) << 28)
+
+struct family { /* a kernel in a process and device */
+	uint32_t process, device, name;
+	size_t groups, groups_len;
+	size_t columns; /* different stacks: groups of one differ by queue only */
+	size_t parts, parts_len;
+	size_t samples, samples_len;
+	uint64_t count;
+};
+struct place { /* an instruction and a reason, of a family */
+	uint32_t frame, reason;
+	uint64_t rest; /* samples of windows without executions */
+};
+
+struct windows {
+	struct aif_attribution_work *w;
+	struct aif_exposure exposure;
+	struct aif_map family_ids, stacks, place_ids;
+	struct family *families;
+	size_t families_len, families_cap;
+	uint32_t *family_of;  /* of a group */
+	uint32_t *groups;     /* sorted by family */
+	uint32_t *column;     /* of a group: its stack, among those of its family */
+	struct place *places; /* of the family at hand */
+	size_t places_len, places_cap;
+	uint64_t count;  /* of all families' samples */
+	uint64_t shares; /* that were given in windows */
+};
+
+/* ---- families ---- */
+
+static int family_of(struct windows *x, uint32_t process, uint32_t device, uint32_t name, bool make,
+		     uint32_t *ret)
+{
+	struct family f = {.process = process, .device = device, .name = name};
+	uint32_t words[3] = {process, device, name};
+	uint64_t key = aif_hash_bytes(words, sizeof(words)), id;
+
+	*ret = AIF_NONE;
+	for (; aif_map_get(&x->family_ids, key, &id); key++)
+		if (x->families[id].process == process && x->families[id].device == device &&
+		    x->families[id].name == name) {
+			*ret = (uint32_t)id;
+			return 0;
+		}
+	if (!make)
+		return 0;
+	id = x->families_len;
+	if (aif_grow(&x->families, &x->families_cap, id + 1, sizeof(f)) < 0 ||
+	    aif_map_put(&x->family_ids, key, id) < 0)
+		return -ENOMEM;
+	x->families[x->families_len++] = f;
+	*ret = (uint32_t)id;
+	return 0;
+}
+
+static int find_families(struct windows *x)
+{
+	struct aif_attribution_work *w = x->w;
+	size_t at = 0;
+	int r = 0;
+
+	x->family_of = calloc(w->groups_len + 1, sizeof(*x->family_of));
+	x->groups = calloc(w->groups_len + 1, sizeof(*x->groups));
+	x->column = calloc(w->groups_len + 1, sizeof(*x->column));
+	if (!x->family_of || !x->groups || !x->column)
+		return -ENOMEM;
+	for (size_t g = 0; g < w->groups_len && !r; g++) {
+		const struct aif_group *group = &w->groups[g];
+
+		x->family_of[g] = AIF_NONE;
+		if (group->kind != AIF_LAUNCH_KERNEL || group->kernel == AIF_NONE)
+			continue;
+		r = family_of(x, group->process, group->device, w->p->kernels[group->kernel].name,
+			      true, &x->family_of[g]);
+		if (!r)
+			x->families[x->family_of[g]].groups_len++;
+	}
+	for (size_t f = 0; f < x->families_len && !r; f++) {
+		x->families[f].groups = at;
+		at += x->families[f].groups_len;
+		x->families[f].groups_len = 0;
+	}
+	for (size_t g = 0; g < w->groups_len && !r; g++) {
+		uint64_t key = (uint64_t)x->family_of[g] << 32 | w->groups[g].stack, column;
+		struct family *f;
+
+		if (x->family_of[g] == AIF_NONE)
+			continue;
+		f = &x->families[x->family_of[g]];
+		x->groups[f->groups + f->groups_len++] = (uint32_t)g;
+		if (!aif_map_get(&x->stacks, key, &column)) {
+			column = f->columns++;
+			r = aif_map_put(&x->stacks, key, column);
+		}
+		x->column[g] = (uint32_t)column;
+	}
+	return r;
+}
+
+/* ---- samples ---- */
+
+static int by_place(const void *a, const void *b)
+{
+	const struct aif_sample_row *x = a, *y = b;
+
+	if (x->thread != y->thread) /* the family, for now */
+		return x->thread < y->thread ? -1 : 1;
+	if (x->window != y->window)
+		return x->window < y->window ? -1 : 1;
+	if (x->frame != y->frame)
+		return x->frame < y->frame ? -1 : 1;
+	return x->reason < y->reason ? -1 : x->reason > y->reason;
+}
+
+/* What has no execution: see attribution_sweep.c. */
+static void drop(struct aif_attribution_work *w, const struct aif_sample_row *s, uint32_t name)
+{
+	bool known = s->process != AIF_NONE;
+
+	*(s->frame == AIF_NONE && s->reason == AIF_NONE ? &w->c.samples_outside
+	  : known && name != AIF_NONE &&
+			  (aif_weights_off(w->weights, s->process, s->time + w->p->start_ns) ||
+			   aif_gaps_at(&w->gaps, s->process, s->time).is_gap)
+		  ? &w->c.samples_off
+	  : known && name != AIF_NONE &&
+			  aif_in_flight_sample(&w->in_flight, &w->gaps, s->process, name, s->time)
+		  ? &w->c.samples_in_flight
+		  : &w->c.sampled_unmatched) += s->count;
+}
+
+/* Those that belong to a family stay, sorted: thread is the family, window an index. */
+static int sort_samples(struct windows *x)
+{
+	struct aif_attribution_work *w = x->w;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->counted_len; i++) {
+		struct aif_sample_row s = w->counted[i];
+		uint32_t name = aif_attribution_sampled_kernel(w->p, s.frame), family = AIF_NONE;
+		int r = name == AIF_NONE ? 0
+					 : family_of(x, s.process, s.device, name, false, &family);
+
+		if (r < 0)
+			return r;
+		if (family == AIF_NONE) {
+			drop(w, &s, name);
+			continue;
+		}
+		s.thread = family;
+		s.window = aif_exposure_window(&x->exposure, &s);
+		x->families[family].samples_len++;
+		x->families[family].count += s.count;
+		x->count += s.count;
+		w->counted[kept++] = s;
+	}
+	w->counted_len = kept;
+	return 0;
+}
+
+static int measure_exposure(struct windows *x)
+{
+	struct aif_attribution_work *w = x->w;
+	size_t at = 0;
+	int r;
+
+	for (size_t g = 0; g < w->groups_len; g++)
+		if (x->family_of[g] != AIF_NONE && !x->families[x->family_of[g]].samples_len)
+			x->family_of[g] = AIF_NONE;
+	r = aif_exposure_measure(&x->exposure, x->family_of);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < x->exposure.parts_len; i++) {
+		struct family *f = &x->families[x->exposure.parts[i].family];
+
+		if (!f->parts_len++)
+			f->parts = i;
+	}
+	for (size_t i = 0; i < w->counted_len; i++)
+		if (w->counted[i].window != AIF_NONE)
+			w->counted[i].window =
+				aif_exposure_number(&x->exposure, w->counted[i].window);
+	if (w->counted_len)
+		qsort(w->counted, w->counted_len, sizeof(*w->counted), by_place);
+	for (size_t f = 0; f < x->families_len; f++) {
+		x->families[f].samples = at;
+		at += x->families[f].samples_len;
+	}
+	return 0;
+}
+
+/* ---- a family ---- */
+
+/* How a family's samples are split. */
+struct split {
+	const struct family *f;
+	double *rates;  /* [column][place]; NULL: in proportion */
+	bool *apart;    /* of a column: its samples are its own */
+	double *weight; /* scratch, of a group of the family */
+};
+
+static double rate(const struct windows *x, const struct split *s, uint32_t group, uint32_t place)
+{
+	return s->rates ? s->rates[x->column[group] * x->places_len + place] : 1;
+}
+
+/* Gives `count` samples of a place to groups by weight, to the last unit. */
+static int give(struct windows *x, const struct split *s, uint32_t place, uint64_t count,
+		const uint32_t *groups, size_t n)
+{
+	aif_fraction all = (aif_fraction)count << AIF_FRACTION_BITS, left = all;
+	const struct place *at = &x->places[place];
+	bool shared = false;
+	double sum = 0;
+	size_t most = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		shared |= x->column[groups[i]] != x->column[groups[0]];
+		sum += s->weight[i];
+		most = s->weight[i] > s->weight[most] ? i : most;
+	}
+	for (size_t i = 0; i <= n && !r; i++) {
+		size_t k = i == n ? most : i; /* which comes last, and gets what is left */
+		aif_fraction part = i == n ? left
+				    : i == most
+					    ? 0
+					    : (aif_fraction)((double)all * (s->weight[k] / sum));
+
+		part = AIF_MIN(part, left);
+		left -= part;
+		if (part)
+			r = aif_attribution_add_inside(x->w, groups[k], at->frame, at->reason, part,
+						       shared,
+						       shared && !s->apart[x->column[groups[k]]]);
+	}
+	x->w->c.sampled_attributed += count;
+	return r;
+}
+
+static int place_of(struct windows *x, const struct aif_sample_row *s, uint32_t *ret)
+{
+	uint64_t key = (uint64_t)s->frame << 32 | s->reason, i;
+
+	if (!aif_map_get(&x->place_ids, key, &i)) {
+		i = x->places_len;
+		if (aif_grow(&x->places, &x->places_cap, i + 1, sizeof(*x->places)) < 0 ||
+		    aif_map_put(&x->place_ids, key, i) < 0)
+			return -ENOMEM;
+		x->places[x->places_len++] = (struct place){.frame = s->frame, .reason = s->reason};
+	}
+	*ret = (uint32_t)i;
+	return 0;
+}
+
+/* From here on the samples' frames are places. */
+static int find_places(struct windows *x, const struct family *f)
+{
+	int r = 0;
+
+	x->places_len = 0;
+	aif_map_clear(&x->place_ids);
+	for (size_t i = 0; i < f->samples_len && !r; i++) {
+		struct aif_sample_row *s = &x->w->counted[f->samples + i];
+
+		r = place_of(x, s, &s->frame);
+	}
+	return r;
+}
+
+/* The parts of the window that begins at parts[*at] or later; moves *at to them. */
+static size_t parts_of(const struct windows *x, const struct family *f, uint32_t window, size_t *at)
+{
+	size_t end = f->parts + f->parts_len, n = 0;
+
+	while (*at < end && x->exposure.parts[*at].window < window)
+		++*at;
+	while (*at + n < end && x->exposure.parts[*at + n].window == window)
+		n++;
+	return n;
+}
+
+static size_t windows_of(const struct windows *x, const struct family *f)
+{
+	size_t n = 0;
+
+	for (size_t i = f->parts; i < f->parts + f->parts_len; i++)
+		n += i == f->parts ||
+		     x->exposure.parts[i].window != x->exposure.parts[i - 1].window;
+	return n;
+}
+
+static void fill_unmix(const struct windows *x, const struct family *f, struct aif_unmix *u,
+		       double *exposure)
+{
+	const struct aif_sample_row *samples = x->w->counted + f->samples;
+	size_t i = 0;
+
+	u->windows = 0;
+	for (size_t at = f->parts; at < f->parts + f->parts_len; u->windows++) {
+		uint32_t window = x->exposure.parts[at].window;
+
+		for (; at < f->parts + f->parts_len && x->exposure.parts[at].window == window; at++)
+			exposure[u->windows * u->stacks + x->column[x->exposure.parts[at].group]] +=
+				x->exposure.parts[at].ns;
+		for (; i < f->samples_len && samples[i].window <= window; i++)
+			if (samples[i].window == window)
+				u->counts[u->counts_len++] = (struct aif_unmix_count){
+					.window = (uint32_t)u->windows,
+					.place = samples[i].frame,
+					.samples = (double)samples[i].count};
+	}
+}
+
+/* 0, and s->rates where the stacks can be told apart. */
+static int unmix(struct windows *x, const struct family *f, struct split *s)
+{
+	struct aif_unmix u = {
+		.windows = windows_of(x, f), .stacks = f->columns, .places = x->places_len};
+	double *exposure;
+	int r = -ENOMEM;
+
+	if (f->columns < 2 || u.windows < 2 || f->count < UNMIX_SAMPLES ||
+	    (double)f->count < UNMIX_SHARE * (double)x->count || u.windows > MAX_CELLS / u.stacks ||
+	    u.places > MAX_CELLS / u.stacks)
+		return 0;
+	exposure = calloc(u.windows * u.stacks, sizeof(*exposure));
+	u.counts = calloc(f->samples_len, sizeof(*u.counts));
+	s->rates = calloc(u.places * u.stacks, sizeof(*s->rates));
+	if (exposure && u.counts && s->rates) {
+		fill_unmix(x, f, &u, exposure);
+		u.exposure = exposure;
+		r = aif_unmix(&u, s->rates, s->apart);
+	}
+	if (r) {
+		free(s->rates);
+		s->rates = NULL;
+	}
+	free(exposure);
+	free(u.counts);
+	return r == -ENODATA ? 0 : r;
+}
+
+/* A stack that has nearly everything is hardly wrong by what it shares. */
+static void find_most(const struct windows *x, const struct family *f, struct split *s)
+{
+	const uint32_t *groups = x->groups + f->groups;
+	double all = 0;
+
+	memset(s->weight, 0, f->groups_len * sizeof(*s->weight));
+	for (size_t i = 0; i < f->groups_len; i++) {
+		s->weight[x->column[groups[i]]] += (double)x->w->groups[groups[i]].time;
+		all += (double)x->w->groups[groups[i]].time;
+	}
+	for (size_t i = 0; i < f->columns; i++)
+		s->apart[i] = s->weight[i] >= AIF_UNMIX_MOST * all;
+}
+
+/* The samples of windows with executions; the others are left in `rest`. */
+static int split_windows(struct windows *x, const struct family *f, struct split *s)
+{
+	uint32_t *groups = calloc(f->groups_len, sizeof(*groups));
+	size_t at = f->parts;
+	int r = groups ? 0 : -ENOMEM;
+
+	for (size_t i = f->samples; i < f->samples + f->samples_len && !r; i++) {
+		const struct aif_sample_row *row = &x->w->counted[i];
+		size_t n = parts_of(x, f, row->window, &at);
+		double sum = 0;
+
+		x->shares += n;
+		n = x->shares > MAX_SHARES ? 0 : n;
+		for (size_t k = 0; k < n; k++) {
+			groups[k] = x->exposure.parts[at + k].group;
+			s->weight[k] =
+				x->exposure.parts[at + k].ns * rate(x, s, groups[k], row->frame);
+			sum += s->weight[k];
+		}
+		/* None of them was ever seen there. */
+		for (size_t k = 0; k < n && !(sum > 0); k++)
+			s->weight[k] = x->exposure.parts[at + k].ns;
+		if (n)
+			r = give(x, s, row->frame, row->count, groups, n);
+		else
+			x->places[row->frame].rest += row->count;
+	}
+	free(groups);
+	return r;
+}
+
+static int split_rest(struct windows *x, const struct family *f, struct split *s)
+{
+	const uint32_t *groups = x->groups + f->groups;
+	int r = 0;
+
+	for (uint32_t k = 0; k < x->places_len && !r; k++) {
+		double sum = 0;
+
+		if (!x->places[k].rest)
+			continue;
+		if (x->places_len > MAX_CELLS / f->groups_len) {
+			x->w->c.sampled_unmatched += x->places[k].rest;
+			continue;
+		}
+		for (size_t i = 0; i < f->groups_len; i++) {
+			s->weight[i] =
+				(double)x->w->groups[groups[i]].time * rate(x, s, groups[i], k);
+			sum += s->weight[i];
+		}
+		for (size_t i = 0; i < f->groups_len && !(sum > 0); i++)
+			s->weight[i] = (double)x->w->groups[groups[i]].time + 1;
+		r = give(x, s, k, x->places[k].rest, groups, f->groups_len);
+	}
+	return r;
+}
+
+static int split_family(struct windows *x, const struct family *f)
+{
+	struct split s = {.f = f};
+	int r = -ENOMEM;
+
+	s.apart = calloc(f->groups_len, sizeof(*s.apart));
+	s.weight = calloc(f->groups_len, sizeof(*s.weight));
+	if (s.apart && s.weight) {
+		r = find_places(x, f);
+		find_most(x, f, &s);
+	}
+	if (!r)
+		r = unmix(x, f, &s);
+	if (!r)
+		r = split_windows(x, f, &s);
+	if (!r)
+		r = split_rest(x, f, &s);
+	free(s.apart);
+	free(s.weight);
+	free(s.rates);
+	return r;
+}
+
+int aif_attribution_windows(struct aif_attribution_work *w)
+{
+	struct windows x = {.w = w};
+	int r;
+
+	if (!w->counted_len)
+		return 0;
+	r = aif_exposure_init(&x.exposure, w);
+	if (!r)
+		r = find_families(&x);
+	if (!r)
+		r = sort_samples(&x);
+	if (!r)
+		r = measure_exposure(&x);
+	for (size_t f = 0; f < x.families_len && !r; f++)
+		if (x.families[f].samples_len)
+			r = split_family(&x, &x.families[f]);
+	aif_exposure_finish(&x.exposure);
+	aif_map_finish(&x.family_ids);
+	aif_map_finish(&x.stacks);
+	aif_map_finish(&x.place_ids);
+	free(x.families);
+	free(x.family_of);
+	free(x.groups);
+	free(x.column);
+	free(x.places);
+	return r;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/device_names.h"
+
+#include "base/map.h"
+#include "symbolize/cubin_lines.h"
+#include "symbolize/demangle.h"
+#include "wire/handshake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Objects that are held at the same time; a frame of another reads its object anew. */
+#define MAX_HELD (UINT64_C(256) << 20)
+
+struct object {
+	uint64_t hash;
+	uint8_t *bytes; /* NULL: not held */
+	size_t n;
+	bool missing;
+	struct aif_cubin cubin;
+	struct aif_cubin_lines *lines; /* NULL: it has none */
+};
+
+struct function {
+	char *name; /* mangled */
+	uint32_t object, symbol;
+	bool told; /* that it has no object */
+};
+
+struct aif_device_names {
+	int dir;
+	struct object *objects;
+	size_t objects_len, objects_cap;
+	struct function *functions;
+	size_t functions_len, functions_cap;
+	struct aif_map object_ids, by_module; /* hash -> object; module -> function */
+	uint64_t held;
+	struct aif_buf text; /* of the last answer, each string terminated */
+};
+
+int aif_device_names_new(int dir, struct aif_device_names **ret)
+{
+	struct aif_device_names *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return -ENOMEM;
+	d->dir = dir;
+	*ret = d;
+	return 0;
+}
+
+static void let_go(struct aif_device_names *d, struct object *o)
+{
+	if (!o->bytes)
+		return;
+	aif_cubin_lines_free(o->lines);
+	aif_cubin_finish(&o->cubin);
+	free(o->bytes);
+	d->held -= o->n;
+	o->bytes = NULL;
+	o->lines = NULL;
+}
+
+void aif_device_names_free(struct aif_device_names *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->objects_len; i++)
+		let_go(d, &d->objects[i]);
+	for (size_t i = 0; i < d->functions_len; i++)
+		free(d->functions[i].name);
+	free(d->objects);
+	free(d->functions);
+	aif_map_finish(&d->object_ids);
+	aif_map_finish(&d->by_module);
+	aif_buf_finish(&d->text);
+	free(d);
+}
+
+static int object_of(struct aif_device_names *d, uint64_t hash, uint32_t *ret)
+{
+	uint64_t id;
+
+	if (!aif_map_get(&d->object_ids, hash, &id)) {
+		id = d->objects_len;
+		if (aif_grow(&d->objects, &d->objects_cap, id + 1, sizeof(*d->objects)) < 0 ||
+		    aif_map_put(&d->object_ids, hash, id) < 0)
+			return -ENOMEM;
+		d->objects[d->objects_len++] = (struct object){.hash = hash, .missing = !hash};
+	}
+	*ret = (uint32_t)id;
+	return 0;
+}
+
+void aif_device_names_add(struct aif_device_names *d, struct aif_modfile *file)
+{
+	struct function f = {.name = file->function, .symbol = file->symbol};
+
+	file->function = NULL;
+	if (object_of(d, file->object, &f.object) < 0 ||
+	    aif_grow(&d->functions, &d->functions_cap, d->functions_len + 1, sizeof(f)) < 0 ||
+	    aif_map_put(&d->by_module, file->module, d->functions_len) < 0) {
+		free(f.name);
+		return;
+	}
+	d->functions[d->functions_len++] = f;
+}
+
+/* Whoever owns the directory wrote it, or root did: not a file of another's that was linked there. */
+static bool is_acceptable(int dir, const struct stat *st)
+{
+	struct stat at;
+
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_size > 0 &&
+	       (uint64_t)st->st_size <= AIF_OBJECT_MAX && fstat(dir, &at) == 0 &&
+	       (st->st_uid == at.st_uid || st->st_uid == 0 || st->st_uid == geteuid());
+}
+
+/* Its bytes, which nobody changes any more. */
+static uint8_t *read_object(int dir, uint64_t hash, size_t *ret_n)
+{
+	char name[AIF_OBJECT_NAME_MAX];
+	uint8_t *bytes = NULL;
+	struct stat st;
+	size_t n = 0;
+	ssize_t r;
+	int fd;
+
+	snprintf(name, sizeof(name), AIF_OBJECT_NAME, hash);
+	/* NONBLOCK: it might be a pipe. */
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0 && is_acceptable(dir, &st))
+		bytes = malloc((size_t)st.st_size);
+	while (bytes && n < (size_t)st.st_size &&
+	       ((r = read(fd, bytes + n, (size_t)st.st_size - n)) > 0 || (r < 0 && errno == EINTR)))
+		n += r > 0 ? (size_t)r : 0;
+	close(fd);
+	*ret_n = n;
+	return bytes;
+}
+
+static struct object *hold(struct aif_device_names *d, uint32_t id)
+{
+	struct object *o = &d->objects[id];
+
+	if (o->bytes || o->missing)
+		return o->bytes ? o : NULL;
+	o->bytes = d->dir < 0 ? NULL : read_object(d->dir, o->hash, &o->n);
+	if (!o->bytes || aif_cubin_init(&o->cubin, o->bytes, o->n) < 0) {
+		free(o->bytes);
+		o->bytes = NULL;
+		o->missing = true;
+		return NULL;
+	}
+	d->held += o->n;
+	if (aif_cubin_lines_new(&o->cubin, &o->lines) < 0)
+		o->lines = NULL;
+	for (size_t i = 0; i < d->objects_len && d->held > MAX_HELD; i++)
+		if (i != id)
+			let_go(d, &d->objects[i]);
+	return o;
+}
+
+/* The function in its object: by its number if that has its name, else by its name. */
+static const struct aif_cubin_function *find(const struct object *o, const struct function *f)
+{
+	const struct aif_cubin_function *at = aif_cubin_by_symbol(&o->cubin, f->symbol);
+
+	if (at && strlen(f->name) == at->name_len && !memcmp(at->name, f->name, at->name_len))
+		return at;
+	return aif_cubin_by_name(&o->cubin, f->name);
+}
+
+static struct function *function_of(struct aif_device_names *d, uint32_t module)
+{
+	uint64_t i;
+
+	return aif_map_get(&d->by_module, module, &i) ? &d->functions[i] : NULL;
+}
+
+/* Appends a name, demangled; its place in d->text. */
+static size_t put_name(struct aif_device_names *d, const char *name, size_t len)
+{
+	size_t at = d->text.len;
+	char *copy = strndup(name, len);
+
+	if (copy)
+		aif_demangle(copy, &d->text);
+	aif_buf_append(&d->text, "", 1);
+	free(copy);
+	return at;
+}
+
+int aif_device_names_resolve(struct aif_device_names *d, uint32_t module, uint64_t address,
+			     struct aif_symbol *ret, unsigned max, bool *ret_missing)
+{
+	struct function *f = function_of(d, module);
+	struct object *o = f ? hold(d, f->object) : NULL;
+	const struct aif_cubin_function *in = o ? find(o, f) : NULL, *at;
+	struct aif_cubin_level levels[AIF_CUBIN_MAX_LEVELS];
+	size_t names[AIF_CUBIN_MAX_LEVELS];
+	int n = 0;
+
+	*ret_missing = false;
+	if (!f)
+		return -ENOENT;
+	d->text.len = 0;
+	if (!in && !f->told)
+		*ret_missing = f->told = true;
+	at = in ? aif_cubin_find(&o->cubin, in->symbol, address, NULL) : NULL;
+	if (in && o->lines)
+		n = aif_cubin_lines_resolve(o->lines, in->symbol, address, levels,
+					    AIF_MIN(max, AIF_CUBIN_MAX_LEVELS));
+	if (n <= 0) { /* its line is not known */
+		levels[0] = (struct aif_cubin_level){0};
+		n = 1;
+	}
+	for (int i = 0; i < n; i++)
+		names[i] = levels[i].name ? put_name(d, levels[i].name, strlen(levels[i].name))
+			   : i            ? put_name(d, "?", 1)
+			   : at           ? put_name(d, at->name, at->name_len)
+					  : put_name(d, f->name, strlen(f->name));
+	if (aif_buf_failed(&d->text))
+		return -ENOMEM;
+	for (int i = 0; i < n; i++)
+		ret[i] = (struct aif_symbol){.name = (const char *)d->text.data + names[i],
+					     .file = levels[i].file,
+					     .line = levels[i].line,
+					     .named = true};
+	return n;
+}
+
+int aif_device_names_code(struct aif_device_names *d, uint32_t module, struct aif_device_code *ret)
+{
+	struct function *f = function_of(d, module);
+	struct object *o = f ? hold(d, f->object) : NULL;
+	const struct aif_cubin_function *in = o ? find(o, f) : NULL;
+
+	if (!in)
+		return -ENOENT;
+	ret->bytes = aif_cubin_code(&o->cubin, in, &ret->size);
+	if (!ret->bytes || !ret->size)
+		return -ENOENT;
+	d->text.len = 0;
+	put_name(d, f->name, strlen(f->name));
+	if (aif_buf_failed(&d->text))
+		return -ENOMEM;
+	ret->name = (const char *)d->text.data;
+	ret->arch = o->cubin.arch;
+	return 0;
+}

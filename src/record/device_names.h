@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "record/modfiles.h"
+#include "symbolize/symbolize.h"
+
+/*
+ * What a device's own functions are called and look like: from the objects (cubins) that agents left
+ * beside the recorder's socket (wire/handshake.h), which may say anything. Belongs to the naming thread.
+ */
+struct aif_device_names;
+
+/* dir: where the objects are, -1 = nowhere; stays the caller's. */
+int aif_device_names_new(int dir, struct aif_device_names **ret);
+void aif_device_names_free(struct aif_device_names *d);
+
+/* Makes a function known, one that a module is; takes file->function. */
+void aif_device_names_add(struct aif_device_names *d, struct aif_modfile *file);
+
+/*
+ * As aif_symbols_resolve(), for the place `address` bytes into the function. Without an object there is the
+ * function's name alone: *ret_missing then says so, for the first time of each function. -ENOENT for a
+ * module that was not made known.
+ */
+int aif_device_names_resolve(struct aif_device_names *d, uint32_t module, uint64_t address,
+			     struct aif_symbol *ret, unsigned max, bool *ret_missing);
+
+/* A function's whole code. Valid until the next call. -ENOENT if it is not known. */
+struct aif_device_code {
+	const char *name, *arch;
+	const uint8_t *bytes;
+	size_t size;
+};
+int aif_device_names_code(struct aif_device_names *d, uint32_t module, struct aif_device_code *ret);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/device_samples.h"
+
+#include "record/modfiles.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Of one function, far above any real one's: 48 bits are all that a frame can hold. */
+#define MAX_PC (UINT64_C(1) << 40)
+
+static uint32_t get(const struct aif_map *m, uint64_t key)
+{
+	uint64_t id;
+
+	return aif_map_get(m, key, &id) ? (uint32_t)id : AIF_NONE;
+}
+
+/* The kernel of that name, if there is one by now: its launch may be told of later than its samples. */
+static void find_kernel(struct aif_drainer *d, struct aif_target *t,
+			const struct aif_target_code *code)
+{
+	struct aif_module *m = &d->store->p.modules[code->module];
+
+	if (m->kernel == AIF_NONE)
+		m->kernel = get(&t->kernel_named, code->name);
+}
+
+static uint32_t module_of(struct aif_store *s, const struct aif_wire_code *r)
+{
+	char path[32] = "cubin", id[64];
+	/* Without an object its number says nothing: its name does. */
+	uint64_t where = r->hash ? r->hash : aif_hash_bytes(r + 1, r->name_len);
+	int path_len = 5, id_len;
+
+	if (r->hash)
+		path_len = snprintf(path, sizeof(path), "cubin %016" PRIx64, r->hash);
+	id_len = snprintf(id, sizeof(id), "%016" PRIx64 ".%" PRIu32, where, r->symbol);
+	return aif_store_module(s, AIF_MODULE_DEVICE, path, (size_t)path_len, id, (size_t)id_len);
+}
+
+static void on_code(struct aif_ingest *in, const struct aif_wire_code *r)
+{
+	struct aif_drainer *d = in->drainer;
+	struct aif_target *t = in->target;
+	const char *name = (const char *)(r + 1);
+	size_t known = d->store->p.modules_len;
+	struct aif_target_code code;
+
+	if (get(&t->codes, r->head.aux) != AIF_NONE)
+		return;
+	code.name = aif_ingest_kernel_name(d->store, name, r->name_len);
+	code.module = module_of(d->store, r);
+	if (code.module == AIF_NONE || code.name == AIF_NONE ||
+	    !aif_store_pay_own(d->store, 2 * sizeof(code)) ||
+	    aif_grow(&t->code, &t->code_cap, t->code_len + 1, sizeof(code)) < 0)
+		return;
+	aif_ingest_put(d->store, &t->codes, r->head.aux, (uint32_t)t->code_len);
+	t->code[t->code_len++] = code;
+	find_kernel(d, t, &code);
+	if (d->store->p.modules_len > known && aif_store_pay(d->store, r->name_len))
+		aif_modfiles_add_function(d->files, code.module, name, r->name_len, r->hash,
+					  r->symbol);
+}
+
+static void on_reason(struct aif_ingest *in, const struct aif_wire_reason *r)
+{
+	struct aif_store *s = in->drainer->store;
+
+	aif_ingest_put(s, &in->target->stalls, r->head.aux, aif_store_str(s, r + 1, r->name_len));
+}
+
+static void lose(struct aif_ingest *in, enum aif_reason reason, uint64_t samples)
+{
+	if (samples)
+		aif_store_loss(in->drainer->store, reason, in->target->process, AIF_NONE, samples);
+}
+
+static void sample_row(struct aif_ingest *in, uint32_t frame, uint32_t reason, uint64_t count)
+{
+	const struct aif_target_window *w = &in->slot->window;
+	struct aif_sample_row *row;
+
+	if (!count)
+		return;
+	row = aif_batches_row(&in->drainer->store->batches, AIF_BATCH_SAMPLE);
+	if (!row) {
+		lose(in, AIF_REASON_WRITER_BEHIND, count);
+		return;
+	}
+	in->drainer->samples += count;
+	*row = (struct aif_sample_row){.time = w->start,
+				       .count = count,
+				       .thread = AIF_NONE,
+				       .process = in->target->process,
+				       .device = w->device,
+				       .frame = frame,
+				       .reason = reason,
+				       .window = w->window};
+}
+
+static void on_window(struct aif_ingest *in, const struct aif_wire_window *r)
+{
+	struct aif_drainer *d = in->drainer;
+	struct aif_target_window *w = &in->slot->window;
+	struct aif_window_row *row;
+
+	*w = (struct aif_target_window){.start = r->start,
+					.id = r->head.aux,
+					.device = get(&in->target->devices, r->device)};
+	/* More than a device can take in a window: it was made up. */
+	if (r->samples > UINT32_MAX || r->lost > UINT32_MAX || r->others > UINT32_MAX)
+		w->device = AIF_NONE;
+	if (w->device == AIF_NONE) {
+		in->slot->drain.bad++;
+		return;
+	}
+	w->window = d->windows++;
+	row = aif_batches_row(&d->store->batches, AIF_BATCH_WINDOW);
+	if (row)
+		*row = (struct aif_window_row){.start = r->start,
+					       .end = AIF_MAX(r->start, r->end),
+					       .window = w->window,
+					       .device = w->device,
+					       .process = in->target->process,
+					       .held = 1,
+					       .period_ns = r->period_ps / 1000,
+					       .lost = r->lost,
+					       .thread = AIF_NONE,
+					       .p_ppm = 1000000};
+	else
+		lose(in, AIF_REASON_WRITER_BEHIND, 1);
+	lose(in, AIF_REASON_SAMPLE_LOST, r->lost);
+	sample_row(in, AIF_NONE, AIF_NONE, r->others);
+}
+
+static void on_pc(struct aif_ingest *in, const struct aif_wire_pc *r)
+{
+	struct aif_drainer *d = in->drainer;
+	uint32_t i = get(&in->target->codes, r->code), frame = AIF_NONE;
+
+	if (in->slot->window.device == AIF_NONE || in->slot->window.id != r->head.aux) {
+		in->slot->drain.bad++;
+		return;
+	}
+	if (i != AIF_NONE) {
+		const struct aif_target_code *code = &in->target->code[i];
+
+		find_kernel(d, in->target, code);
+		if (r->pc < MAX_PC)
+			frame = aif_store_frame(d->store, AIF_FRAME_DEVICE, code->module, r->pc);
+	}
+	for (uint32_t k = 0; k < r->count; k++) {
+		uint32_t reason = get(&in->target->stalls, r->samples[k] >> 32);
+
+		/* A row without frame and reason is of other programs (attribution_windows.c). */
+		if (frame == AIF_NONE && reason == AIF_NONE)
+			reason = aif_store_puts(d->store, "");
+		sample_row(in, frame, reason, (uint32_t)r->samples[k]);
+	}
+}
+
+void aif_device_samples_record(struct aif_ingest *in, const void *record)
+{
+	const struct aif_wire_head *h = record;
+
+	switch ((enum aif_wire_type)h->type) {
+	case AIF_WIRE_CODE:
+		on_code(in, record);
+		break;
+	case AIF_WIRE_REASON:
+		on_reason(in, record);
+		break;
+	case AIF_WIRE_WINDOW:
+		on_window(in, record);
+		break;
+	default:
+		on_pc(in, record);
+		break;
+	}
+}
+
+void aif_device_samples_last(struct aif_drainer *d, struct aif_target *t)
+{
+	for (size_t i = 0; i < t->code_len; i++)
+		find_kernel(d, t, &t->code[i]);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/target.h"
+
+/*
+ * When a target did not collect (profile/gaps.h). Only its agent knows: it follows a command up to 250 ms
+ * later, and stops by itself when we are silent. It says when it last began and last stopped; both
+ * cannot happen twice between two looks of ours, as without our heartbeat it does not begin.
+ */
+
+/* False: the writer is behind, and the row must be tried again. */
+static bool row(struct aif_drainer *d, struct aif_target *t, uint64_t end)
+{
+	struct aif_window_row *r;
+
+	if (end <= t->gap_since)
+		return true;
+	r = aif_batches_row(&d->store->batches, AIF_BATCH_WINDOW);
+	if (!r)
+		return false;
+	*r = (struct aif_window_row){.start = t->gap_since,
+				     .end = end,
+				     .window = d->windows++,
+				     .device = AIF_NONE,
+				     .process = t->process,
+				     .thread = AIF_NONE};
+	return true;
+}
+
+/* What the target says may be anything. */
+static void open_gap(struct aif_drainer *d, struct aif_target *t, uint64_t stopped, uint64_t now)
+{
+	t->stopped = stopped;
+	t->gap_since = AIF_MIN(AIF_MAX(stopped, d->store->p.start_ns), now);
+}
+
+void aif_target_gaps(struct aif_drainer *d, struct aif_target *t, bool each_second)
+{
+	/* In this order: one that is missed now is found at the next look. */
+	uint64_t began = atomic_load_explicit(&t->shm->began_ns, memory_order_acquire),
+		 stopped = atomic_load_explicit(&t->shm->stopped_ns, memory_order_acquire),
+		 now = aif_now_ns();
+
+	if (!t->gap_since && stopped != t->stopped) {
+		open_gap(d, t, stopped, now);
+		if (began < stopped)
+			t->began = began;
+	}
+	if (t->gap_since && began != t->began) {
+		if (!row(d, t, AIF_MIN(began, now)))
+			return;
+		t->began = began;
+		t->gap_since = 0;
+		if (stopped != t->stopped)
+			open_gap(d, t, stopped, now);
+	}
+	if (t->gap_since && each_second && row(d, t, now))
+		t->gap_since = now;
+}
+
+void aif_target_last_gap(struct aif_drainer *d, struct aif_target *t, uint64_t told, uint64_t end)
+{
+	aif_target_gaps(d, t, false);
+	if (!t->ended && !t->gap_since)
+		t->gap_since = told;
+	if (t->gap_since && row(d, t, end))
+		t->gap_since = 0;
+}

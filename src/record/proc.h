@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+#include <sys/types.h>
+
+/* Who started a process, and when it started (ticks since boot: with its number that is one process). False, with
+ * nothing said, if there is none. */
+bool aif_proc_stat(int pid, int *ret_parent, uint64_t *ret_start);
+
+/* Its real user, also where the owner of /proc/PID is root because it was another's before. False: there is none. */
+bool aif_proc_user(int pid, uid_t *ret);

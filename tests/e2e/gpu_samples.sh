@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Samples that a device takes of itself, on any machine: the fake runtime counts them in functions of a real
+# cubin, whose object the agent leaves beside the recorder's socket.
+. "$(dirname "$0")/tap.sh"
+fake=$build/tests/mock/fake_app
+export AIFLAME_STANDBY="$work/standby"
+
+cat >two.script <<EOF
+device 0 name="Fake GPU" kind=gpu units=4 clock=monotonic
+stream 0 device=0
+program 0
+kernel 0 program=0 name=_Z5chainPfPKfi
+kernel 1 program=0 name=_Z5callsPfPKfi
+reason 0 name=long_scoreboard
+reason 1 name=selected
+code 0 name=_Z5chainPfPKfi object="$root/tests/golden/cubin/kernels_sm90a.cubin" hash=0xabcdef0123456789 symbol=19
+code 1 name=_Z5callsPfPKfi hash=0xabcdef0123456789 symbol=18
+code 2 name=_Z6absentv hash=0x77 symbol=3
+now
+window 0 device=0 start=0 end=10000000 period=132000 samples=510 lost=5 others=5
+pc window=0 code=0 pc=0xc0 hits=0,300,1,50
+pc window=0 code=1 pc=0x100 hits=1,100
+pc window=0 code=2 pc=0x10 hits=0,30
+pc window=0 code=2 pc=0x20 hits=0,20
+launch stream=0 kernel=0 time=1000 stack=0x401000,0x402000 grid=64,1,1 block=8,1,1 start=1000000 end=4000000
+launch stream=0 kernel=0 time=1100 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=4000000 end=5000000
+launch stream=0 kernel=1 time=1200 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=5000000 end=7000000
+sleep time=100000000
+EOF
+# rows SQL: without the head
+rows() {
+	"$aiflame" query --format csv a.data "$1" | tail -n +2
+}
+# are SQL ROW...: exactly these rows
+are() {
+	sql=$1
+	shift
+	rows "$sql" >rows.txt
+	printf '%s\n' "$@" | diff - rows.txt
+}
+
+check "a recording of counted samples" "$aiflame" record -q --all-launches -o a.data "$fake" two.script
+check "the window" are "SELECT end_ns - start_ns, held, lost, thread FROM windows WHERE device = 0" "10000000,1,5,"
+check "its samples, those of other programs first" are \
+	"SELECT count, reason, pc FROM samples ORDER BY frame" "5,," "300,long_scoreboard,192" "50,selected,192" \
+	"100,selected,256" "30,long_scoreboard,16" "20,long_scoreboard,32"
+check "a function is a module, and knows its kernel" are \
+	"SELECT path, build_id, name FROM modules LEFT JOIN kernels ON kernel = kernels.id WHERE kind = 'device' ORDER BY build_id" \
+	"cubin 0000000000000077,0000000000000077.3," \
+	'cubin abcdef0123456789,abcdef0123456789.18,"calls(float*, float const*, int)"' \
+	'cubin abcdef0123456789,abcdef0123456789.19,"chain(float*, float const*, int)"'
+check "lines and inlined functions come from the object" are \
+	"SELECT inline_depth, n.name, file, n.line FROM frame_names n JOIN frames f ON f.id = n.frame WHERE address = 192 AND kind = 'device' ORDER BY 1" \
+	'0,"chain(float*, float const*, int)",/src/aiflame/kernels.cu,28' \
+	'1,"middle(float const*, int)",/src/aiflame/kernels.cu,20' '2,"inner(float const*, int)",/src/aiflame/kernels.cu,13'
+check "so does what a kernel calls in its own section" are \
+	"SELECT function, line FROM frames WHERE address = 256 AND kind = 'device'" '"apart(float, int)",6'
+check "and the code" are "SELECT size, length(bytes), arch FROM codes ORDER BY size" "512,512,sm_90" "1408,1408,sm_90"
+check "without an object there is a name" are \
+	"SELECT function FROM frames WHERE address IN (16, 32) AND kind = 'device'" "absent()" "absent()"
+check "and that it was missing is said once" are "SELECT count FROM losses WHERE reason = 1500" "1"
+# 300 and 50, shared by 3 ms and 1 ms.
+check "a window's samples are shared by time" are \
+	"SELECT reason, count, grade FROM attributed WHERE count > 0 ORDER BY count" "selected,12,mixed" "selected,38,mixed" \
+	"long_scoreboard,75,mixed" "selected,100,exact" "long_scoreboard,225,mixed"
+check "it adds up" says "everything adds up" "$aiflame" info a.data
+check "the recorder leaves nothing behind" sh -c "! find standby -name '*.object' -o -name 'r-*' | grep ."
+check "--no-code keeps no code" sh -c "
+	'$aiflame' record -q --all-launches --no-code -o n.data '$fake' two.script &&
+	[ \"\$('$aiflame' query --format csv n.data 'SELECT count(*), max(length(bytes)) FROM codes' | tail -1)\" = 2, ]"
+
+# A recorder that dies leaves its objects; the next one takes them away.
+sed 's/^sleep.*/sleep time=3000000000/' two.script >long.script
+"$aiflame" record -q -o k.data "$fake" long.script &
+recorder=$!
+i=0
+while [ -z "$(find standby -name '*.object')" ] && [ $i -lt 50 ]; do
+	sleep 0.1
+	i=$((i + 1))
+done
+check "the object lies beside the socket" sh -c "find standby -name abcdef0123456789.object | grep -q ."
+kill -9 $recorder
+wait $recorder 2>/dev/null
+check "a recorder that was killed could not remove it" sh -c "find standby -name '*.object' | grep -q ."
+check "the next one does" sh -c "
+	'$aiflame' record -q -o l.data true && ! find standby -name '*.object' | grep ."
+done_testing

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/device_names.h"
+#include "wire/handshake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+/* after those */
+#include <cmocka.h>
+
+#include "fixture_cubin.h"
+
+/* Objects that a target has left, and what else may lie there. */
+#define HASH UINT64_C(0xabcdef0123456789)
+
+struct world {
+	char path[64];
+	int dir;
+	struct aif_device_names *names;
+	struct aif_symbol sym[8];
+	bool missing;
+};
+
+static int set_up(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	strcpy(w->path, "/tmp/aiflame-objects-XXXXXX");
+	assert_non_null(mkdtemp(w->path));
+	w->dir = open(w->path, O_RDONLY | O_DIRECTORY);
+	assert_true(w->dir >= 0);
+	assert_int_equal(aif_device_names_new(w->dir, &w->names), 0);
+	*state = w;
+	return 0;
+}
+
+static void object_name(uint64_t hash, char name[AIF_OBJECT_NAME_MAX])
+{
+	snprintf(name, AIF_OBJECT_NAME_MAX, AIF_OBJECT_NAME, hash);
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+	char name[AIF_OBJECT_NAME_MAX];
+
+	aif_device_names_free(w->names);
+	for (uint64_t hash = HASH; hash < HASH + 8; hash++) {
+		object_name(hash, name);
+		unlinkat(w->dir, name, 0);
+	}
+	unlinkat(w->dir, "other", 0);
+	close(w->dir);
+	assert_int_equal(rmdir(w->path), 0);
+	free(w);
+	return 0;
+}
+
+static void leave(struct world *w, const char *name, const void *bytes, size_t n)
+{
+	int fd = openat(w->dir, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, n), n);
+	close(fd);
+}
+
+static void leave_golden(struct world *w, const char *name)
+{
+	struct aif_buf bytes = {0};
+
+	golden_cubin("kernels_sm90a", &bytes);
+	leave(w, name, bytes.data, bytes.len);
+	aif_buf_finish(&bytes);
+}
+
+static void know(struct world *w, uint32_t module, const char *name, uint64_t hash, uint32_t symbol)
+{
+	struct aif_modfile file = {.module = module,
+				   .fd = -1,
+				   .function = strdup(name),
+				   .object = hash,
+				   .symbol = symbol};
+
+	aif_device_names_add(w->names, &file);
+	aif_modfile_finish(&file);
+}
+
+static int resolve(struct world *w, uint32_t module, uint64_t address)
+{
+	return aif_device_names_resolve(w->names, module, address, w->sym, AIF_ARRAY_LEN(w->sym),
+					&w->missing);
+}
+
+static void names_lines_and_code_come_from_the_object(void **state)
+{
+	struct world *w = *state;
+	char name[AIF_OBJECT_NAME_MAX];
+	struct aif_device_code code;
+
+	object_name(HASH, name);
+	leave_golden(w, name);
+	know(w, 0, "_Z5chainPfPKfi", HASH, 19);
+	know(w, 1, "_Z5callsPfPKfi", HASH, 1); /* a wrong number: found by its name */
+	assert_int_equal(resolve(w, 0, 0xc0), 3);
+	assert_false(w->missing);
+	assert_string_equal(w->sym[0].name, "chain(float*, float const*, int)");
+	assert_string_equal(w->sym[2].name, "inner(float const*, int)");
+	assert_string_equal(w->sym[2].file, "/src/aiflame/kernels.cu");
+	assert_int_equal(w->sym[2].line, 13);
+	assert_int_equal(resolve(w, 1, 0x100), 1);
+	assert_string_equal(w->sym[0].name, "apart(float, int)"); /* in the kernel's section */
+	assert_int_equal(aif_device_names_code(w->names, 1, &code), 0);
+	assert_string_equal(code.name, "calls(float*, float const*, int)");
+	assert_string_equal(code.arch, "sm_90");
+	assert_int_equal(code.size, 1408);
+}
+
+static void without_an_object_the_name_is_left(void **state)
+{
+	struct world *w = *state;
+	struct aif_device_code code;
+
+	know(w, 0, "_Z1fv", HASH, 3);
+	know(w, 1, "_Z1gv", 0, 3);
+	assert_int_equal(resolve(w, 0, 16), 1);
+	assert_string_equal(w->sym[0].name, "f()");
+	assert_true(w->missing);
+	assert_int_equal(resolve(w, 0, 32), 1);
+	assert_false(w->missing); /* said once */
+	assert_int_equal(resolve(w, 1, 16), 1);
+	assert_true(w->missing);
+	assert_int_equal(aif_device_names_code(w->names, 0, &code), -ENOENT);
+	assert_int_equal(resolve(w, 2, 16), -ENOENT);
+}
+
+static void what_is_no_object_is_not_read(void **state)
+{
+	struct world *w = *state;
+	char name[AIF_OBJECT_NAME_MAX], huge[AIF_OBJECT_NAME_MAX];
+	int fd;
+
+	leave_golden(w, "other");
+	object_name(HASH, name);
+	assert_int_equal(symlinkat("other", w->dir, name), 0);
+	object_name(HASH + 1, name);
+	assert_int_equal(linkat(w->dir, "other", w->dir, name, 0), 0);
+	object_name(HASH + 2, name);
+	assert_int_equal(mkfifoat(w->dir, name, 0600), 0);
+	object_name(HASH + 3, huge);
+	leave_golden(w, huge);
+	fd = openat(w->dir, huge, O_WRONLY);
+	assert_int_equal(ftruncate(fd, (off_t)AIF_OBJECT_MAX + 1), 0);
+	close(fd);
+	object_name(HASH + 4, name);
+	leave(w, name, "", 0);
+	object_name(HASH + 5, name);
+	leave(w, name, "\177ELF", 4);
+	for (uint32_t i = 0; i < 6; i++) {
+		know(w, i, "_Z5chainPfPKfi", HASH + i, 19);
+		assert_int_equal(resolve(w, i, 0xc0), 1);
+		assert_true(w->missing);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(names_lines_and_code_come_from_the_object, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(without_an_object_the_name_is_left, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_no_object_is_not_read, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/attribution.h"
+#include "profile/file.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/*
+ * Samples that a device has counted by window. Recordings are written and read through the real file: one
+ * process, a GPU, two queues, kernels f, g and `never` (0, 1, 2), each a module with PLACES frames; stacks 0, 1
+ * and 2. Time begins at 1000.
+ */
+#define T0     1000
+#define PLACES 24
+#define MS     UINT64_C(1000000)
+#define SEEDS  20
+enum { F, G, NEVER, LONE, KERNELS }; /* the last is a function that is no kernel */
+
+struct world {
+	struct aif_profile p;
+	char path[64];
+	struct aif_writer *writer;
+	struct aif_profile read;
+	struct aif_attribution a;
+	uint64_t launches, state;
+	uint32_t windows, why;
+	uint64_t counted;
+};
+
+#define ADD(world, table, ...)                                                               \
+	do {                                                                                 \
+		struct aif_profile *q_ = &(world)->p;                                        \
+		assert_int_equal(aif_grow(&q_->table, &q_->table##_cap, q_->table##_len + 1, \
+					  sizeof(*q_->table)),                               \
+				 0);                                                         \
+		q_->table[q_->table##_len++] = (__typeof__(*q_->table))__VA_ARGS__;          \
+	} while (0)
+
+static uint32_t str(struct world *w, const char *s)
+{
+	return aif_strset_puts(&w->p.strings, s);
+}
+
+static double uniform(struct world *w)
+{
+	w->state = aif_mix64(w->state + 1);
+	return ((double)(w->state >> 11) + 0.5) / (double)(UINT64_C(1) << 53);
+}
+
+static void begin(struct world *w)
+{
+	static const char *const names[] = {"f", "g", "never", "lone"};
+
+	memset(w, 0, sizeof(*w));
+	w->p.start_ns = T0;
+	snprintf(w->path, sizeof(w->path), "/tmp/aiflame-windows-%d", (int)getpid());
+	ADD(w, processes,
+	    {.pid = 1, .exe = str(w, "x"), .cmdline = str(w, "x"), .host = str(w, "h")});
+	ADD(w, threads, {.process = 0, .tid = 10, .name = str(w, "t")});
+	ADD(w, devices,
+	    {.name = str(w, "d"),
+	     .vendor = str(w, "v"),
+	     .driver = str(w, ""),
+	     .runtime = str(w, "fake"),
+	     .kind = AIF_DEVICE_GPU,
+	     .clock = AIF_CLOCK_MONOTONIC});
+	ADD(w, streams, {.process = 0, .device = 0});
+	ADD(w, streams, {.process = 0, .device = 0, .ordinal = 1});
+	for (uint32_t k = 0; k < KERNELS; k++) {
+		if (k != LONE)
+			ADD(w, kernels,
+			    {.name = str(w, names[k]),
+			     .short_name = AIF_NONE,
+			     .program = AIF_NONE});
+		ADD(w, modules,
+		    {.kind = AIF_MODULE_DEVICE,
+		     .path = str(w, "cubin"),
+		     .build_id = str(w, names[k]),
+		     .kernel = k == LONE ? AIF_NONE : k,
+		     .program = AIF_NONE});
+		for (uint32_t i = 0; i < PLACES; i++)
+			ADD(w, frames, {.kind = AIF_FRAME_DEVICE, .module = k, .address = 16 * i});
+	}
+	for (uint32_t i = 0; i < 3; i++)
+		ADD(w, stacks, {.parent = AIF_NONE, .frame = i, .depth = 1});
+	w->why = str(w, "wait");
+	assert_int_equal(aif_writer_new(w->path, T0, &w->writer, NULL), 0);
+}
+
+static void run(struct world *w, uint32_t kernel, uint32_t stack, uint32_t stream, uint64_t start,
+		uint64_t end)
+{
+	struct aif_launch_row l = {.launch = w->launches,
+				   .time = T0 + start,
+				   .kind = AIF_LAUNCH_KERNEL,
+				   .kernel = kernel,
+				   .stream = stream,
+				   .stack = stack,
+				   .shape = AIF_NONE};
+	struct aif_exec_row e = {.launch = w->launches++,
+				 .start = T0 + start,
+				 .end = T0 + end,
+				 .clock = AIF_CLOCK_MONOTONIC,
+				 .kind = AIF_LAUNCH_KERNEL,
+				 .kernel = kernel,
+				 .stream = stream};
+
+	assert_int_equal(aif_writer_launches(w->writer, &l, 1, NULL), 0);
+	assert_int_equal(aif_writer_execs(w->writer, &e, 1, NULL), 0);
+}
+
+static uint32_t window(struct world *w, uint64_t start, uint64_t end)
+{
+	struct aif_window_row row = {.start = T0 + start,
+				     .end = T0 + end,
+				     .window = w->windows,
+				     .held = 1,
+				     .thread = AIF_NONE,
+				     .p_ppm = 1000000};
+
+	assert_int_equal(aif_writer_windows(w->writer, &row, 1, NULL), 0);
+	return w->windows++;
+}
+
+static void counted(struct world *w, uint32_t window, uint64_t at, uint32_t frame, uint64_t count)
+{
+	struct aif_sample_row s = {.time = T0 + at,
+				   .count = count,
+				   .thread = AIF_NONE,
+				   .frame = frame,
+				   .reason = frame == AIF_NONE ? AIF_NONE : w->why,
+				   .window = window};
+
+	if (!count)
+		return;
+	w->counted += count;
+	assert_int_equal(aif_writer_samples(w->writer, &s, 1, NULL), 0);
+}
+
+static uint32_t place(uint32_t kernel, uint32_t i)
+{
+	return kernel * PLACES + i;
+}
+
+/* Everything adds up, whatever a test looks for. */
+static void end(struct world *w, uint64_t length)
+{
+	struct aif_err err = {0};
+	struct aif_buf text = {0};
+	uint64_t samples = 0;
+
+	assert_int_equal(aif_writer_tables(w->writer, &w->p, NULL), 0);
+	assert_int_equal(aif_writer_finish(w->writer, T0 + length, NULL), 0);
+	if (aif_profile_open(w->path, &w->read, &err) < 0 ||
+	    aif_attribution_compute(&w->read, NULL, &w->a, &err) < 0)
+		fail_msg("%s", err.text);
+	aif_profile_finish(&w->p);
+	unlink(w->path);
+	if (!aif_conservation_check(&w->a.conservation, &text))
+		fail_msg("%s", aif_buf_str(&text));
+	aif_buf_finish(&text);
+	for (size_t i = 0; i < w->a.rows_len; i++)
+		samples += w->a.rows[i].samples;
+	assert_int_equal(samples, w->a.conservation.sampled_attributed);
+	assert_int_equal(w->a.conservation.samples, w->counted);
+}
+
+static void over(struct world *w)
+{
+	aif_attribution_finish(&w->a);
+	aif_profile_finish(&w->read);
+}
+
+static uint64_t samples_of(const struct world *w, uint32_t kernel, uint32_t stack, uint32_t frame)
+{
+	for (size_t i = 0; i < w->a.rows_len; i++)
+		if (w->a.rows[i].stack == stack && w->a.rows[i].kernel == kernel &&
+		    w->a.rows[i].frame == frame)
+			return w->a.rows[i].samples;
+	return 0;
+}
+
+static int grade_of(const struct world *w, uint32_t kernel, uint32_t stack, uint32_t frame)
+{
+	for (size_t i = 0; i < w->a.rows_len; i++)
+		if (w->a.rows[i].stack == stack && w->a.rows[i].kernel == kernel &&
+		    w->a.rows[i].frame == frame)
+			return (int)w->a.rows[i].grade;
+	return -1;
+}
+
+static uint64_t width_of(const struct world *w, uint32_t kernel, uint32_t stack)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < w->a.rows_len; i++)
+		if (w->a.rows[i].stack == stack && w->a.rows[i].kernel == kernel)
+			ns += w->a.rows[i].time_ns;
+	return ns;
+}
+
+static void a_window_is_shared_by_time(void **state)
+{
+	struct world w;
+	uint32_t a, b;
+
+	(void)state;
+	begin(&w);
+	a = window(&w, 0, 100 * MS);
+	b = window(&w, 100 * MS, 200 * MS);
+	run(&w, F, 0, 0, 0, 30 * MS);
+	run(&w, F, 1, 0, 30 * MS, 40 * MS);
+	run(&w, F, 0, 0, 90 * MS, 110 * MS); /* half in either */
+	run(&w, G, 2, 1, 0, 200 * MS);
+	counted(&w, a, 0, place(F, 1), 100); /* 40 : 10 */
+	counted(&w, b, 100 * MS, place(F, 1), 9);
+	counted(&w, a, 0, place(G, 3), 50);
+	counted(&w, b, 100 * MS, place(G, 3), 50);
+	end(&w, 250 * MS);
+	assert_int_equal(samples_of(&w, F, 0, place(F, 1)), 80 + 9);
+	assert_int_equal(samples_of(&w, F, 1, place(F, 1)), 20);
+	assert_int_equal(samples_of(&w, G, 2, place(G, 3)), 100);
+	assert_int_equal(grade_of(&w, G, 2, place(G, 3)), AIF_GRADE_EXACT);
+	assert_int_equal(grade_of(&w, F, 1, place(F, 1)), AIF_GRADE_MIXED);
+	assert_int_equal(width_of(&w, F, 0), 50 * MS); /* of durations, whatever was sampled */
+	assert_int_equal(width_of(&w, F, 1), 10 * MS);
+	assert_int_equal(w.a.conservation.sampled_attributed, 209);
+	over(&w);
+}
+
+/* Two queues of one stack: nothing has to be told apart. */
+static void queues_of_a_stack_are_one(void **state)
+{
+	struct world w;
+	uint32_t a;
+	uint64_t samples = 0;
+
+	(void)state;
+	begin(&w);
+	a = window(&w, 0, 100 * MS);
+	run(&w, F, 0, 0, 0, 40 * MS);
+	run(&w, F, 0, 1, 0, 10 * MS);
+	counted(&w, a, 0, place(F, 1), 100);
+	end(&w, 250 * MS);
+	for (size_t i = 0; i < w.a.rows_len; i++) {
+		samples += w.a.rows[i].samples;
+		assert_int_equal(w.a.rows[i].samples, w.a.rows[i].stream ? 20 : 80);
+		assert_int_equal(w.a.rows[i].grade, AIF_GRADE_EXACT);
+	}
+	assert_int_equal(samples, 100);
+	over(&w);
+}
+
+/* Samples and executions are not always recorded at the same time. */
+static void windows_without_executions_go_by_the_whole(void **state)
+{
+	struct world w;
+	uint32_t a;
+
+	(void)state;
+	begin(&w);
+	run(&w, F, 0, 0, 0, 60 * MS);
+	run(&w, F, 1, 0, 60 * MS, 80 * MS);
+	run(&w, G, 1, 0, 110 * MS, 120 * MS); /* another's is no help */
+	a = window(&w, 100 * MS, 200 * MS);
+	counted(&w, a, 100 * MS, place(F, 0), 10);
+	counted(&w, a, 100 * MS, place(F, 1), 1);
+	counted(&w, 77, 100 * MS, place(F, 2), 4); /* of a window that was lost */
+	end(&w, 250 * MS);
+	assert_int_equal(samples_of(&w, F, 0, place(F, 2)), 3);
+	assert_int_equal(samples_of(&w, F, 1, place(F, 2)), 1);
+	assert_int_equal(samples_of(&w, F, 0, place(F, 0)) + samples_of(&w, F, 1, place(F, 0)), 10);
+	assert_int_equal(samples_of(&w, F, 0, place(F, 1)) + samples_of(&w, F, 1, place(F, 1)), 1);
+	assert_int_equal(samples_of(&w, G, 1, place(F, 0)), 0);
+	assert_int_equal(w.a.conservation.sampled_attributed, 15);
+	over(&w);
+}
+
+static void what_no_launch_explains_is_not_attributed(void **state)
+{
+	struct world w;
+	uint32_t a;
+
+	(void)state;
+	begin(&w);
+	a = window(&w, 0, 100 * MS);
+	run(&w, F, 0, 0, 0, 30 * MS);
+	counted(&w, a, 0, place(F, 0), 5);
+	counted(&w, a, 0, place(NEVER, 0), 7);
+	counted(&w, a, 0, place(LONE, 0), 11);
+	counted(&w, a, 0, AIF_NONE, 13); /* of other programs */
+	end(&w, 250 * MS);
+	assert_int_equal(w.a.conservation.sampled_attributed, 5);
+	assert_int_equal(w.a.conservation.sampled_unmatched, 18);
+	assert_int_equal(w.a.conservation.samples_outside, 13);
+	over(&w);
+}
+
+/* f from two stacks, of which the second's executions take a tenth; 100 windows, a million samples a second, and a mix
+ * that differs by `spread`. The error is half of the sum of what each place's share is off. */
+static void simulate(struct world *w, uint64_t seed, double spread, double error[2], int grade[2])
+{
+	double truth[2][PLACES], sum[2] = {0};
+
+	begin(w);
+	w->state = aif_mix64(seed);
+	for (uint32_t c = 0; c < 2; c++)
+		for (uint32_t k = 0; k < PLACES; k++)
+			sum[c] += truth[c][k] = pow(uniform(w), 3);
+	for (uint64_t i = 0; i < 100; i++) {
+		uint64_t at = i * 100 * MS;
+		double p = 0.5 + spread * (2 * uniform(w) - 1), a = 10 * p, b = 1 - p;
+		uint64_t border = at + (uint64_t)(90e6 * a / (a + b));
+		uint32_t id = window(w, at, at + 100 * MS);
+
+		run(w, F, 0, 0, at, border);
+		run(w, F, 1, 0, border, at + 90 * MS);
+		for (uint32_t k = 0; k < PLACES; k++) {
+			double mean = 90000 / (a + b) *
+				      (a * truth[0][k] / sum[0] + b * truth[1][k] / sum[1]),
+			       x = 0;
+
+			for (int j = 0; j < 12; j++) /* nearly normal, as large counts are */
+				x += uniform(w) - 0.5;
+			counted(w, id, at, place(F, k),
+				(uint64_t)AIF_MAX(0.0, mean + sqrt(mean) * x + 0.5));
+		}
+	}
+	end(w, 10000 * MS);
+	for (uint32_t c = 0; c < 2; c++) {
+		double all = 0, off = 0;
+
+		for (uint32_t k = 0; k < PLACES; k++)
+			all += (double)samples_of(w, F, c, place(F, k));
+		for (uint32_t k = 0; k < PLACES; k++)
+			off += fabs((double)samples_of(w, F, c, place(F, k)) / all -
+				    truth[c][k] / sum[c]);
+		error[c] = off / 2;
+		grade[c] = grade_of(w, F, c, place(F, 0));
+	}
+}
+
+static void stacks_whose_mix_differs_are_told_apart(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct world w;
+		double error[2];
+		int grade[2];
+
+		simulate(&w, seed, 0.45, error, grade);
+		assert_true(error[0] <= 0.02);
+		assert_true(error[1] <= 0.05);
+		assert_int_equal(grade[0], AIF_GRADE_APPORTIONED);
+		assert_int_equal(grade[1], AIF_GRADE_APPORTIONED);
+		assert_int_equal(w.a.conservation.sampled_attributed, w.counted);
+		over(&w);
+		simulate(&w, seed, 0, error, grade);
+		assert_true(error[1] > 0.1);
+		assert_int_equal(grade[0], AIF_GRADE_MIXED);
+		assert_int_equal(grade[1], AIF_GRADE_MIXED);
+		assert_int_equal(w.a.conservation.sampled_attributed, w.counted);
+		over(&w);
+	}
+}
+
+/* What was unmixed where executions are known helps where none are. */
+static void what_was_found_is_used_where_nothing_runs(void **state)
+{
+	struct world w;
+	uint32_t id;
+
+	(void)state;
+	begin(&w);
+	for (uint64_t i = 0; i < 50; i++) {
+		uint64_t at = i * 100 * MS;
+
+		id = window(&w, at, at + 100 * MS);
+		run(&w, F, 0, 0, at, at + (i % 9 + 1) * 10 * MS);
+		run(&w, F, 1, 0, at + (i % 9 + 1) * 10 * MS, at + 100 * MS);
+		counted(&w, id, at, place(F, 0), (i % 9 + 1) * 1000);
+		counted(&w, id, at, place(F, 1), 10000 - (i % 9 + 1) * 1000);
+	}
+	id = window(&w, 5000 * MS, 5100 * MS);
+	counted(&w, id, 5000 * MS, place(F, 0), 100000);
+	end(&w, 6000 * MS);
+	/* Only stack 0 is ever at place 0. */
+	assert_true(samples_of(&w, F, 1, place(F, 0)) < 1000);
+	assert_true(samples_of(&w, F, 0, place(F, 1)) < 1000);
+	over(&w);
+}
+
+/* Windows of a file may lie on one another, be empty, or never end; executions lie across all of them. */
+static void odd_windows_do_no_harm(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	for (uint64_t i = 0; i < 300; i++) {
+		uint32_t id = window(&w, i % 7 * MS, i % 3 ? i * MS : 0);
+
+		run(&w, F, i % 3, i % 2, i * MS, 400 * MS);
+		counted(&w, id, i % 7 * MS, place(F, i % PLACES), i);
+	}
+	counted(&w, window(&w, 5 * MS, UINT64_MAX - T0), 5 * MS, place(F, 0), 3);
+	end(&w, 400 * MS);
+	assert_int_equal(w.a.conservation.sampled_attributed, w.counted);
+	over(&w);
+}
+
+/* More parts of executions in windows than are held: windows are put together. */
+static void too_many_parts_are_put_together(void **state)
+{
+	enum { STACKS = 300, WINDOWS = 20000 };
+	struct world w;
+	uint32_t last = 0;
+
+	(void)state;
+	begin(&w);
+	for (uint32_t i = 3; i < STACKS; i++)
+		ADD(&w, stacks, {.parent = AIF_NONE, .frame = i % PLACES, .depth = 1});
+	for (uint32_t i = 0; i < STACKS; i++)
+		run(&w, F, i, 0, i ? 0 : WINDOWS / 2 * MS, WINDOWS * MS);
+	for (uint32_t i = 0; i < WINDOWS; i++)
+		last = window(&w, i * MS, (i + 1) * MS);
+	counted(&w, 0, 0, place(F, 0), 10 * (STACKS - 1));
+	counted(&w, last, (WINDOWS - 1) * MS, place(F, 1), 10 * STACKS);
+	end(&w, WINDOWS * MS);
+	assert_int_equal(samples_of(&w, F, 0, place(F, 0)), 0);
+	assert_int_equal(samples_of(&w, F, 1, place(F, 0)), 10);
+	assert_int_equal(samples_of(&w, F, 0, place(F, 1)), 10);
+	over(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_window_is_shared_by_time),
+		cmocka_unit_test(queues_of_a_stack_are_one),
+		cmocka_unit_test(windows_without_executions_go_by_the_whole),
+		cmocka_unit_test(what_no_launch_explains_is_not_attributed),
+		cmocka_unit_test(stacks_whose_mix_differs_are_told_apart),
+		cmocka_unit_test(what_was_found_is_used_where_nothing_runs),
+		cmocka_unit_test(odd_windows_do_no_harm),
+		cmocka_unit_test(too_many_parts_are_put_together),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
