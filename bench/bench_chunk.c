@@ -5,7 +5,7 @@
  * nanosecond. Two regimes: the device has a queue (starts follow ends), or waits for the host (starts
  * follow calls); and the first of them by a clock that ticks in grains of 32 ns, give or take 1, as
  * NVIDIA's do. Kernels are shared by call sites with other durations (other shapes), which a kernel's
- * name alone does not tell. Then samples, windows, CPU samples. Beside each: what zstd -1 makes of the
+ * name alone does not tell. The same as replays of graphs, one launch for 40 executions. Then samples, windows, CPU samples. Beside each: what zstd -1 makes of the
  * same row structs, and how fast it gives them back. Last a file of 20 s of it all. Prints medians and
  * spread over interleaved rounds.
  */
@@ -110,7 +110,9 @@ static void load_next(struct load *w, struct aif_launch_row *l, struct aif_exec_
 				   .process = 0,
 				   .kernel = site % 23,
 				   .device = 0,
-				   .stream = stream};
+				   .stream = stream,
+				   .registers = 16 + site % 23 * 8,
+				   .shared_bytes = site % 3 ? 0 : 1024 * (site % 11)};
 	x->start = AIF_MAX(w->now + (uint64_t)latency, w->free_at[stream] + (uint64_t)gap);
 	x->end = x->start + (uint64_t)AIF_MAX(duration, 700.0);
 	w->free_at[stream] = x->end;
@@ -206,6 +208,27 @@ static void bench_codec(const char *name, double busy, uint64_t grain)
 	bytes += bench_kind("executions", AIF_CHUNK_EXECS, x, RATE);
 	printf("launch + execution: %.2f bytes (bar: 5)\n", bytes);
 	free(l);
+	free(x);
+}
+
+/* Four graphs of a kernel for each call site, in turns. */
+static void bench_graphs(void)
+{
+	struct aif_launch_row l;
+	struct aif_exec_row *x = calloc(RATE, sizeof(*x));
+	struct load w;
+
+	if (!x)
+		die("no memory");
+	load_init(&w, 0.93, 32, UINT64_C(86400000000000));
+	for (int i = 0; i < RATE; i++) {
+		load_next(&w, &l, &x[i]);
+		x[i].launch = l.launch / SITES;
+		x[i].graph = 1 + (uint32_t)(l.launch / SITES % 4);
+		x[i].node = (uint32_t)(l.launch % SITES);
+	}
+	printf("\n== replays of graphs\n");
+	bench_kind("executions", AIF_CHUNK_EXECS, x, RATE);
 	free(x);
 }
 
@@ -323,6 +346,7 @@ int main(void)
 	bench_codec("the device has a queue", 0.93, 1);
 	bench_codec("the device waits for the host", 0.35, 1);
 	bench_codec("the device has a queue, and a clock of 32 ns", 0.93, 32);
+	bench_graphs();
 	bench_others();
 	printf("\n== a file: a queue, waiting, 32 ns\n");
 	bench_file(0.93, 1);

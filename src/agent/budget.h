@@ -96,8 +96,8 @@ void aif_budget_turn(struct aif_budget *b, uint64_t now);
 
 /* For runtimes that switch their blocks themselves: the block ends now, whatever was planned. */
 void aif_budget_turn_at(struct aif_budget *b, uint64_t now);
-/* The same, and the next is an off-block until then, which is no part of what is asked for or known of costs.
- * False: not now. */
+/* The same, and the next is an off-block until then, which is no part of what is asked for or known of costs: neither
+ * that it was off nor what was launched in it counts. False: not now. */
 bool aif_budget_hold(struct aif_budget *b, uint64_t now, uint64_t until);
 /* So much slower is the program in off-blocks, too: of what was asked, three quarters at most go there. */
 void aif_budget_spend(struct aif_budget *b, double slowdown);

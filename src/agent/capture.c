@@ -30,6 +30,7 @@ struct native {
 	unsigned depth;
 	enum aif_unwind_stop stop;
 	bool guessed, foreign; /* see struct aif_unwind_result */
+	bool no_python; /* there were Python frames, but a function of them could not be told */
 };
 
 static void native_stack(struct aif_thread *t, const struct aif_regs *regs, bool fresh,
@@ -95,7 +96,8 @@ static struct key long_key(const struct native *n, uint64_t python)
 	if (n->foreign)
 		python += aif_mix64(aif_unwinder_jit_epoch(aif_agent.session.unwinder));
 	return (struct key){aif_mix64(aif_idtable_hash(n->pcs, n->depth) + python) | 1,
-			    n->depth << 10 | (n->guessed ? 512u : 0) | n->stop};
+			    n->depth << 10 | (n->guessed ? 512u : 0) | (n->no_python ? 256u : 0) |
+				    n->stop};
 }
 
 /* Publishes the functions of this stack that have no number yet. False: it cannot be named. */
@@ -107,7 +109,9 @@ static bool number_codes(struct aif_thread *t, struct aif_python_stack *py)
 	for (uint32_t i = 0; i < py->depth && py->unknown; i++) {
 		int r;
 
-		if (t->scratch.python[i].id)
+		/* The same function further in, perhaps: a recursion has it many times. */
+		if (t->scratch.python[i].id ||
+		    aif_python_codes_find(&python->codes, t->scratch.python[i].code))
 			continue;
 		r = aif_python_code_read(python, t->scratch.python[i].code, t->scratch.code,
 					 AIF_PYTHON_CODE_BUFFER, &code);
@@ -127,17 +131,19 @@ static void note(struct aif_thread *t, enum aif_reason reason)
 }
 
 /* The frames of the Python stack into t->scratch.python. Without Python, or where a function cannot be told: a
- * stack of none. */
-static void python_stack(struct aif_thread *t, struct aif_python_stack *py)
+ * stack of none. False: the latter, so that the whole is not complete. */
+static bool python_stack(struct aif_thread *t, struct aif_python_stack *py)
 {
 	if (!py->depth)
-		return;
+		return true;
 	aif_python_walk(aif_agent.python, AIF_PYTHON_AT_CALL, t->bounds, t->scratch.python,
 			AIF_THREAD_PYTHON, py);
 	if (py->unknown && !number_codes(t, py)) {
 		note(t, AIF_REASON_PYTHON_CODE_UNKNOWN);
 		*py = (struct aif_python_stack){0};
+		return false;
 	}
+	return true;
 }
 
 /* Tells this ring of a function. Its number here, or AIF_WIRE_NONE. */
@@ -207,7 +213,8 @@ static uint32_t stack_id(struct aif_thread *t, struct key key, const struct nati
 {
 	struct aif_id_entry *e = aif_idtable_find(&t->stacks, key.hash, key.check);
 	const uint64_t *entries = n->pcs;
-	unsigned len = n->depth, stop = n->stop | (n->guessed ? AIF_WIRE_STACK_GUESSED : 0u);
+	unsigned len = n->depth, stop = n->stop | (n->guessed ? AIF_WIRE_STACK_GUESSED : 0u) |
+					(n->no_python ? AIF_WIRE_STACK_CUT : 0u);
 	uint32_t id;
 
 	if (e->hash)
@@ -260,9 +267,11 @@ uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,
 	if (n.hit)
 		native_stack(t, regs, true, &n);
 	leave_ourselves_out(&n, api);
-	python_stack(t, &py);
+	n.no_python = !python_stack(t, &py);
 	id = stack_id(t, long_key(&n, py.hash), &n, &py);
-	if (id != AIF_WIRE_NONE && n.memo && t->stacks.len < 2 * AIF_THREAD_STACKS) {
+	/* The next launch from there may find what was missing. */
+	if (id != AIF_WIRE_NONE && n.memo && !n.no_python &&
+	    t->stacks.len < 2 * AIF_THREAD_STACKS) {
 		key = short_key(n.memo->number, py.hash);
 		e = aif_idtable_find(&t->stacks, key.hash, key.check);
 		if (!e->hash)

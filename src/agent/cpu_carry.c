@@ -66,6 +66,8 @@ static uint32_t tell_stack(struct aif_cpu *c, struct aif_thread *self, uint64_t 
 	struct aif_id_entry *e;
 	uint32_t id;
 
+	if (s->stop & AIF_CPU_NO_CODE)
+		stop |= AIF_WIRE_STACK_CUT;
 	if (self->stacks.len + 2 > 2 * AIF_THREAD_STACKS && !aif_thread_start_anew(self))
 		return AIF_WIRE_NONE;
 	for (uint32_t i = 0; i < s->len; i++) {

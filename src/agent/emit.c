@@ -226,7 +226,14 @@ bool aif_emit_exec(struct aif_thread *t, const struct aif_emit_exec *e)
 	r->end = e->end;
 	r->stream = e->stream;
 	r->kernel = e->kernel;
-	r->bytes = e->bytes;
+	if (e->kind == AIF_EMIT_KERNEL) {
+		r->registers = e->registers;
+		r->shared = e->shared;
+	} else {
+		r->bytes = e->bytes;
+	}
+	r->graph = e->graph;
+	r->node = e->node;
 	aif_ring_commit(&t->ring);
 	return true;
 }

@@ -89,7 +89,9 @@ struct aif_emit_exec {
 	enum aif_emit_kind kind;
 	uint64_t launch, start, end; /* the device's own stamps */
 	uint32_t stream, kernel;
-	uint64_t bytes;
+	uint32_t registers, shared; /* of KERNEL: of a thread; bytes of a block; 0, 0 = not known */
+	uint64_t bytes;             /* of the others */
+	uint32_t graph, node; /* what replayed it, and which part of that it is; 0, 0 = none */
 };
 bool aif_emit_exec(struct aif_thread *t, const struct aif_emit_exec *e);
 

@@ -20,7 +20,7 @@
 #define EARLY_NS        AIF_NS_PER_S
 #define EARLY_PERIOD_NS 25000000
 /* The recorder's heart beats at least each 500 ms. */
-#define SILENCE_NS (2 * AIF_NS_PER_S)
+#define SILENCE_NS AIF_SHM_SILENT_NS
 /* On standby: one that has been silent for so long is dead. */
 #define GONE_NS (30 * AIF_NS_PER_S)
 /* How often a ring is answered while old entries are under way, then given up. */
@@ -93,8 +93,7 @@ static void publish(struct aif_attachment *a)
 	atomic_store_explicit(&shm->cost_ppm, atomic_load(&b->cost_ppm), memory_order_relaxed);
 	atomic_store_explicit(&shm->cost_error_ppm, atomic_load(&b->cost_error_ppm),
 			      memory_order_relaxed);
-	atomic_fetch_add_explicit(&shm->no_slot, atomic_exchange(&aif_agent.session.no_slot, 0),
-				  memory_order_relaxed);
+	aif_session_publish(shm);
 	atomic_store_explicit(&shm->helper_cpu_ns, aif_clock_ns(CLOCK_THREAD_CPUTIME_ID),
 			      memory_order_relaxed);
 }

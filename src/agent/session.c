@@ -21,7 +21,8 @@
 #endif
 
 #define START_TIMEOUT_MS 1000
-#define FORK_TIMEOUT_MS  100
+/* Answers take a millisecond; with 30 runnable processes on two CPUs some take more than 100. */
+#define FORK_TIMEOUT_MS 500
 /* A recording that waits for processes like this one; there may be several. */
 #define OFFER_TIMEOUT_MS 200
 #define OFFERS           8
@@ -177,6 +178,8 @@ static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 	if (!(s->options & AIF_OPTION_NO_PYTHON) && !after_fork)
 		aif_python_detect(aif_agent.python);
 	atomic_store(&s->no_slot, 0);
+	atomic_store(&s->spent_ns, 0);
+	atomic_store(&s->device_bytes, 0);
 	atomic_store_explicit(&shm->stopped_ns, s->born_ns, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shm->before_attach, atomic_exchange(&s->before_attach, 0),
 				  memory_order_relaxed);
@@ -438,6 +441,17 @@ bool aif_session_refresh(uint64_t now)
 	return true;
 }
 
+void aif_session_publish(struct aif_shm *shm)
+{
+	struct aif_session *s = &aif_agent.session;
+
+	atomic_fetch_add_explicit(&shm->no_slot, atomic_exchange(&s->no_slot, 0),
+				  memory_order_relaxed);
+	atomic_store_explicit(&shm->spent_ns, atomic_load(&s->spent_ns), memory_order_relaxed);
+	atomic_store_explicit(&shm->device_bytes, atomic_load(&s->device_bytes),
+			      memory_order_relaxed);
+}
+
 void aif_session_leave(void)
 {
 	struct aif_session *s = &aif_agent.session;
@@ -446,7 +460,6 @@ void aif_session_leave(void)
 	atomic_store(&s->leaving, true); /* from here on nothing is unmapped */
 	a = atomic_load(&s->attached);
 	if (a && atomic_load(&s->armed->generation) == a->generation)
-		atomic_fetch_add_explicit(&a->shm->no_slot, atomic_exchange(&s->no_slot, 0),
-					  memory_order_relaxed);
+		aif_session_publish(a->shm);
 	aif_standby_hide(&s->standby, aif_agent.env.standby);
 }

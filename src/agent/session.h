@@ -18,7 +18,7 @@
  *
  * Fork. A child that never uses the runtime does nothing. One that does finds the page wiped at its
  * first call of any hooked function and then asks the recorder for a memory of its own, at once and in
- * that call. That is one wait of about a millisecond, bounded by 100 ms, once in a child's life; in
+ * that call. That is one wait of about a millisecond, bounded by 500 ms, once in a child's life; in
  * return not a single launch of the child is lost. A helper thread could do it in the background, but
  * then what the child launches first, often all that it launches, would be lost, and the thread has
  * to be made in that call anyway.
@@ -94,6 +94,7 @@ struct aif_session {
 	uint32_t device_rate, cpu_rate;
 	int python_reason;        /* that was told */
 	_Atomic uint64_t no_slot; /* launches of threads that found no free slot, yet untold */
+	_Atomic uint64_t spent_ns, device_bytes; /* as in struct aif_shm, of this session */
 	struct aif_unwinder *unwinder;
 	_Atomic uint64_t refreshed_ns;  /* when a launch last refreshed the unwinder */
 	_Atomic uint64_t before_attach; /* launches while there was no memory */
@@ -102,6 +103,9 @@ struct aif_session {
 /* A runtime has initialised: meets the recorder if that has not happened. Waits up to 1 s. 0 (also on
  * standby), -ENOENT (no recorder wanted) or -errno. */
 int aif_session_start(const struct aif_runtime *runtime);
+
+/* What was counted here goes to the recorder. */
+void aif_session_publish(struct aif_shm *shm);
 
 /* Called where an entry finds the agent not armed: after a fork, meets the recorder again. True when
  * armed afterwards. */

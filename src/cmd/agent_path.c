@@ -3,6 +3,9 @@
 
 #include "record/attach_dir.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +13,27 @@
 #include <unistd.h>
 
 #define AGENT "libaiflame-agent.so"
+#define LINK  "libaiflame-agent-" /* and the number of its file */
+
+/* Links of ours whose agent is gone. */
+static void remove_dead(int dirfd)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	struct stat st;
+
+	if (!dir && fd >= 0)
+		close(fd);
+	while (dir && (e = readdir(dir)) != NULL)
+		if (!strncmp(e->d_name, LINK, sizeof(LINK) - 1) &&
+		    fstatat(dirfd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISLNK(st.st_mode) && fstatat(dirfd, e->d_name, &st, 0) < 0 &&
+		    (errno == ENOENT || errno == ENOTDIR))
+			unlinkat(dirfd, e->d_name, 0);
+	if (dir)
+		closedir(dir);
+}
 
 /*
  * LD_PRELOAD is split at spaces and colons and knows no quotes: an agent below such a name is given
@@ -27,9 +51,10 @@ static void without_separators(char *path, size_t size)
 	fd = aif_standby_open(dir, geteuid(), true);
 	if (fd < 0)
 		return;
-	snprintf(link, sizeof(link), "%s/libaiflame-agent-%jx.so", dir, (uintmax_t)st.st_ino);
+	snprintf(link, sizeof(link), "%s/" LINK "%jx.so", dir, (uintmax_t)st.st_ino);
 	if (stat(link, &there) < 0 || there.st_dev != st.st_dev || there.st_ino != st.st_ino) {
 		unlink(link);
+		remove_dead(fd);
 		if (symlink(path, link) < 0)
 			link[0] = '\0';
 	}

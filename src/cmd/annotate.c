@@ -8,6 +8,7 @@
 #include "profile/file.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 struct values {
 	const char *input;
@@ -38,6 +39,10 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (aif_view_open(&view, v->input, words + 1, words_len - 1, NULL, err) == 0 &&
 	    aif_annotate_write(&view.profile, &view.attribution, &o, &out, err) == 0)
 		status = aif_view_print_text(&out, err);
+	if (nvdisasm.is_missed && status == AIF_EXIT_OK)
+		fputs("aiflame: names of instructions only: nvdisasm, which tells their operands, was not "
+		      "found; put it into $PATH, it is in CUDA toolkits and in Triton\n",
+		      stderr);
 	aif_nvdisasm_finish(&nvdisasm);
 	aif_buf_finish(&out);
 	aif_view_finish(&view);

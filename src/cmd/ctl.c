@@ -146,20 +146,35 @@ static void command_line(int pid, char text[64])
 	text[n] = '\0';
 }
 
+static void print_process_head(unsigned *printed)
+{
+	if (!(*printed)++)
+		printf("%-10s %-10s %-8s %-20s %s\n", "PROCESS", "RUNTIME", "VERSION",
+		       "RECORDED BY", "COMMAND");
+}
+
 static bool print_process(void *arg, struct aif_standby_entry *e)
 {
 	char command[64], pid[24];
 	bool is_free = flock(e->fd, LOCK_SH | LOCK_NB) == 0;
 
-	if (!(*(unsigned *)arg)++)
-		printf("%-10s %-10s %-8s %-20s %s\n", "PROCESS", "RUNTIME", "VERSION",
-		       "RECORDED BY", "COMMAND");
+	print_process_head(arg);
 	command_line(e->pid, command);
 	/* Of another namespace: only its own number is known. */
 	snprintf(pid, sizeof(pid), e->pid ? "%" PRIu32 : "(%" PRIu32 ")", e->page.pid);
 	printf("%-10s %-10s %-8s %-20s %s\n", pid, e->page.runtime, e->page.version,
 	       is_free || !e->page.recorder ? "-" : e->page.call.name, command);
 	return true;
+}
+
+/* One whose runtime has not started: until then it leaves nothing in the directory. */
+static void print_waiting(void *arg, int pid)
+{
+	char command[64];
+
+	print_process_head(arg);
+	command_line(pid, command);
+	printf("%-10d %-10s %-8s %-20s %s\n", pid, "none yet", "-", "-", command);
 }
 
 static void print_status(int dir, const char *path)
@@ -171,6 +186,7 @@ static void print_status(int dir, const char *path)
 		puts("no recording is running");
 	putchar('\n');
 	aif_standby_pages(dir, NULL, print_process, &processes);
+	aif_standby_waiting(dir, print_waiting, &processes);
 	if (!processes)
 		printf("no process is on standby in %s\n", path);
 }

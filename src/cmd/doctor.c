@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/agent_path.h"
 #include "cmd/command.h"
+#include "cmd/doctor_nvidia.h"
 #include "record/cpu.h"
 #include "record/perf_source.h"
 
@@ -126,6 +127,7 @@ static bool probe_cpu(void)
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
+	struct aif_nvidia nvidia;
 	bool ok;
 
 	(void)values, (void)words, (void)words_len, (void)err;
@@ -134,11 +136,16 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	ok &= probe_drivers();
 	ok &= probe_perf();
 	ok &= probe_cpu();
+	aif_nvidia_init(&nvidia);
+	ok &= aif_doctor_nvidia(&nvidia, say);
+	aif_nvidia_finish(&nvidia);
 	puts("\nwith                               these frames are there\n"
 	     "nothing                            stacks, kernels, times, copies; instructions by timers;\n"
 	     "                                   CPU time with --wall\n"
 	     "kernel.perf_event_paranoid <= 2    the same, instructions and CPU time without timers\n"
-	     "CAP_PERFMON or root                the same, whatever the sysctl says");
+	     "CAP_PERFMON or root                the same, whatever the sysctl says\n"
+	     "NVIDIA's counters for everybody    instructions and stalls of NVIDIA's GPUs; stacks, kernels\n"
+	     "                                   and times need nothing");
 	return ok ? AIF_EXIT_OK : AIF_EXIT_FAILURE;
 }
 
@@ -148,8 +155,10 @@ const struct aif_command aif_command_doctor = {
 	.summary = "what works here, what does not, and the fix for each",
 	.description =
 		"Tries what a recording needs, one line each, with the exact fix where something is\n"
-		"missing, and says which privilege brings which frames. Ends with 1 if anything is\n"
-		"missing.",
+		"missing, and says which privilege brings which frames. Where NVIDIA's driver is, also:\n"
+		"its GPUs, which libcupti there are, whether instructions may be sampled and who else may\n"
+		"hold the GPU's counters, nvdisasm. Nothing of CUDA is started for that. Ends with 1 if\n"
+		"anything is missing.",
 	.examples =
 		"aiflame doctor\tbefore the first recording\naiflame doctor | grep MISSING\tonly "
 		"what to mend\n",

@@ -5,6 +5,7 @@
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
 #include "export/summary.h"
+#include "export/table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,11 +13,14 @@
 #include <time.h>
 
 enum { OF_DEVICE, OF_CPU };
-enum { FORMAT_BY_SUFFIX = -1 };
+enum { FORMAT_BY_SUFFIX = -1, NOT_GIVEN = -1 };
+/* 300 is the least that is drawn; more than 100000 px no viewer shows. */
+enum { WIDTH_MIN = 300, WIDTH_MAX = 100000 };
 
 struct values {
 	const char *input, *output, *title;
-	int of, leaf, by, detail, format; /* format: FORMAT_BY_SUFFIX or enum aif_flame_format */
+	int of, leaf, by, detail; /* NOT_GIVEN, or what they are */
+	int format;               /* FORMAT_BY_SUFFIX or enum aif_flame_format */
 	bool inverted;
 	uint32_t width;
 	struct aif_choice_values choice;
@@ -50,13 +54,16 @@ static const struct aif_opt opts[] = {
 	{0, "inverted", NULL, AIF_OPT_FLAG, AT(inverted), 0, "callers above callees"},
 	{0, "title", "TEXT", AIF_OPT_STRING, AT(title), 0, "the picture's title"},
 	{0, "width", "PX", AIF_OPT_COUNT, AT(width), 0,
-	 "the picture's width (1200, in a browser its own)"},
+	 "the picture's width, 300 to 100000 (1200, in a browser its own)"},
 	{0},
 };
 static const struct values defaults = {
 	.format = FORMAT_BY_SUFFIX,
-	.leaf = AIF_LEAF_INSTRUCTION,
-	.detail = AIF_NAME_NORMAL,
+	.of = NOT_GIVEN,
+	.leaf = NOT_GIVEN,
+	.by = NOT_GIVEN,
+	.detail = NOT_GIVEN,
+	.width = UINT32_MAX,
 };
 
 /* Command, host, date. */
@@ -82,6 +89,11 @@ static void subtitle(const struct aif_profile *p, const struct aif_attribution *
 		aif_buf_printf(b, ", %s", aif_profile_str(p, p->devices[i].name));
 	aif_buf_puts(b, "; ");
 	aif_summary_quality(p, a, b);
+	if (a->conservation.uncollected_ns) {
+		aif_buf_puts(b, "; ");
+		aif_human_ns(b, a->conservation.uncollected_ns);
+		aif_buf_puts(b, " not collected");
+	}
 	if (!aif_conservation_check(&a->conservation, NULL))
 		aif_buf_puts(b, "; BROKEN: this profile does not add up, see aiflame info");
 }
@@ -94,7 +106,7 @@ static int draw(const struct values *v, const struct aif_tree *t, const char *su
 							      : "AI flame graph",
 				   .subtitle = sub,
 				   .unit = unit,
-				   .width = v->width,
+				   .width = v->width == UINT32_MAX ? 0 : v->width,
 				   .inverted = v->inverted};
 	enum aif_flame_format format = (enum aif_flame_format)v->format;
 	int r = 0;
@@ -150,10 +162,6 @@ static int of_cpu(const struct values *v, const struct aif_profile *p,
 	struct aif_buf sub = {0};
 	int r;
 
-	if (o->kernel || v->choice.device || o->by == AIF_BY_LAUNCHES)
-		return aif_err_set(err, -EINVAL,
-				   "flame: --kernel, --device and --by launches are about device "
-				   "time; leave them out with --of cpu");
 	r = aif_cpu_totals(p, which, &cpu, err);
 	if (!r)
 		r = aif_towers_build_cpu(p, &cpu, o, &t, err);
@@ -177,17 +185,50 @@ static int from_profile(const struct values *v, const char *path, struct aif_err
 	int r = aif_view_profile(path, &p, err);
 
 	o.kernel = v->choice.kernel;
-	o.leaf = (enum aif_flame_leaf)v->leaf;
-	o.by = (enum aif_flame_by)v->by;
-	o.detail = (enum aif_name_detail)v->detail;
+	o.leaf = v->leaf == NOT_GIVEN ? AIF_LEAF_INSTRUCTION : (enum aif_flame_leaf)v->leaf;
+	o.by = v->by == NOT_GIVEN ? AIF_BY_WALL : (enum aif_flame_by)v->by;
+	o.detail = v->detail == NOT_GIVEN ? AIF_NAME_NORMAL : (enum aif_name_detail)v->detail;
 	if (!r)
 		r = aif_choice_make(&v->choice, &p, &c, err);
+	o.which = &c.which;
 	if (!r)
 		r = v->of == OF_CPU ? of_cpu(v, &p, &c.which, &o, err)
 				    : of_device(v, &p, &c.which, &o, err);
 	aif_choice_finish(&c);
 	aif_profile_finish(&p);
 	return r;
+}
+
+/* What would change nothing is refused, so that nobody believes that it did. */
+static int check_options(const struct values *v, const char *path, struct aif_err *err)
+{
+	enum aif_flame_format format = AIF_FLAME_SVG;
+
+	if (v->width != UINT32_MAX && (v->width < WIDTH_MIN || v->width > WIDTH_MAX))
+		return aif_err_set(err, -EINVAL, "flame: --width: %u to %u are possible", WIDTH_MIN,
+				   WIDTH_MAX);
+	if (v->of == OF_CPU && (v->leaf != NOT_GIVEN || v->choice.kernel || v->choice.device ||
+				v->by == AIF_BY_LAUNCHES))
+		return aif_err_set(err, -EINVAL,
+				   "flame: --leaf, --kernel, --device and --by launches are about "
+				   "device time; leave them out with --of cpu");
+	if (aif_flame_is_folded(path) &&
+	    (v->of != NOT_GIVEN || v->leaf != NOT_GIVEN || v->by != NOT_GIVEN ||
+	     v->detail != NOT_GIVEN || v->flame.lines || aif_choice_is_set(&v->choice)))
+		return aif_err_set(err, -EINVAL,
+				   "flame: %s is folded text, of which --of, --leaf, --by, "
+				   "--detail, --lines and what chooses a part of a profile mean "
+				   "nothing; leave them out",
+				   path);
+	if (v->format != FORMAT_BY_SUFFIX)
+		format = (enum aif_flame_format)v->format;
+	else if (aif_flame_format_of(v->output, &format, err) < 0)
+		return err->code;
+	if (format == AIF_FLAME_FOLDED && (v->title || v->inverted || v->width != UINT32_MAX))
+		return aif_err_set(err, -EINVAL,
+				   "flame: --title, --inverted and --width are of a picture; leave "
+				   "them out for folded text");
+	return 0;
 }
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
@@ -211,6 +252,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			v->output);
 		return AIF_EXIT_FAILURE;
 	}
+	if (check_options(v, path, err) < 0)
+		return AIF_EXIT_USAGE;
 	r = aif_flame_is_folded(path) ? from_folded(v, path, err) : from_profile(v, path, err);
 
 	return r ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
@@ -225,6 +268,8 @@ const struct aif_command aif_command_flame = {
 		"The wider, the longer. The SVG opens in any browser: click to zoom, / to search, Esc to go\n"
 		"back. With --of cpu it draws where the threads of programs that use a device were on CPUs and,\n"
 		"as [waiting: CALL], how long they waited for the device in calls of its runtime.\n"
+		"PyTorch's backward stands on the forward that made it, as [backward] and the node's name.\n"
+		"That is inferred from the order of operators; --detail full shows what was recorded.\n"
 		"FILE may be folded text of any tool (`frame;frame count`), or - for standard input.",
 	.examples = "aiflame flame\taiflame.data to aiflame.svg\n"
 		    "aiflame flame --leaf kernel --focus multiply\tonly stacks through multiply\n"

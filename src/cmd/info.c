@@ -41,8 +41,11 @@ const struct aif_command aif_command_info = {
 		"did with it is not seen. not collected: the same, but in a pause (--delay, ctl), before a\n"
 		"running process was met or after it was told to stop, or while queues still worked on\n"
 		"what was launched then. in flight: had begun before collection did, or had not ended when\n"
-		"it stopped, at a pause or the end: nothing is wrong with that. never heard of again: a\n"
-		"later launch of the same in-order queue has ended.",
+		"it stopped, at a pause or the end: nothing is wrong with that. unread at its process's end:\n"
+		"the process ended, by _exit() or a signal perhaps, while it ran or before its times were\n"
+		"read. never heard of again: a later launch of the same in-order queue has ended. joined\n"
+		"by its neighbours: a node of PyTorch's backward whose operator launched nothing; it\n"
+		"lies between two that did.",
 	.examples = "aiflame info\tof aiflame.data\naiflame info run.data\tof another\n",
 	.opts = opts,
 	.values_size = sizeof(struct values),

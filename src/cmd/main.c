@@ -85,6 +85,23 @@ static int usage_error(const char *text)
 	return AIF_EXIT_USAGE;
 }
 
+/* The first of the words that are no option and in no brackets: what is missing where there are too few. */
+static void wrong_words(const struct aif_command *cmd, int words_len)
+{
+	const char *word = cmd->words;
+	bool are_few = words_len < cmd->min_words;
+
+	while (*word == '[' && strchr(word, ' '))
+		word = strchr(word, ' ') + 1;
+	fprintf(stderr, "aiflame %s: ", cmd->name);
+	if (are_few)
+		fprintf(stderr, "%.*s is missing", (int)strcspn(word, " "), word);
+	else
+		fputs("too many arguments", stderr);
+	fprintf(stderr, "; usage: aiflame %s%s%s%s\n", cmd->name, cmd->opts ? " [OPTIONS]" : "",
+		*cmd->words ? " " : "", cmd->words);
+}
+
 static int run(const struct aif_command *cmd, int argc, char **argv)
 {
 	struct aif_err err = {0};
@@ -102,9 +119,7 @@ static int run(const struct aif_command *cmd, int argc, char **argv)
 		status = help(cmd);
 	} else if (words.len < cmd->min_words ||
 		   (cmd->max_words >= 0 && words.len > cmd->max_words)) {
-		fprintf(stderr, "aiflame %s: %s; usage: aiflame %s [OPTIONS] %s\n", cmd->name,
-			words.len < cmd->min_words ? "something is missing" : "too many arguments",
-			cmd->name, cmd->words);
+		wrong_words(cmd, words.len);
 		status = AIF_EXIT_USAGE;
 	} else {
 		status = cmd->run(values, words.word, words.len, &err);

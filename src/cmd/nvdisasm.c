@@ -2,11 +2,11 @@
 #include "cmd/nvdisasm.h"
 
 #include "base/clock.h"
+#include "cmd/places.h"
 #include "profile/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -31,65 +31,23 @@ extern char **environ;
 
 /* ---- where it is --------------------------------------------------------------------------------- */
 
-static char *if_runs(const char *dir, const char *name)
-{
-	char *path = NULL;
-
-	if (*dir != '/' || asprintf(&path, "%s/%s", dir, name) < 0)
-		return NULL;
-	if (access(path, X_OK) == 0)
-		return path;
-	free(path);
-	return NULL;
-}
-
-static char *below(const char *dir, const char *pattern)
-{
-	char *path = NULL, *found = NULL;
-	glob_t g;
-
-	if (*dir != '/' || asprintf(&path, "%s/%s", dir, pattern) < 0)
-		return NULL;
-	if (glob(path, 0, NULL, &g) == 0) {
-		for (size_t i = 0; i < g.gl_pathc && !found; i++)
-			if (access(g.gl_pathv[i], X_OK) == 0)
-				found = strdup(g.gl_pathv[i]);
-		globfree(&g);
-	}
-	free(path);
-	return found;
-}
-
-/* `look` in each directory of $PATH, until it finds something. */
-static char *in_path(char *(*look)(const char *dir, const char *what), const char *what)
-{
-	const char *path = getenv("PATH");
-	char *copy = path ? strdup(path) : NULL, *save, *found = NULL;
-
-	for (char *dir = copy ? strtok_r(copy, ":", &save) : NULL; dir && !found;
-	     dir = strtok_r(NULL, ":", &save))
-		found = look(dir, what);
-	free(copy);
-	return found;
-}
-
-static char *tool_find(void)
+char *aif_nvdisasm_find(void)
 {
 	static const char *const homes[] = {"CUDA_HOME", "CUDA_PATH"};
-	char *found = in_path(if_runs, "nvdisasm");
+	char *found = aif_place_in_path("nvdisasm", X_OK);
 	const char *home;
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(homes) && !found; i++) {
 		home = getenv(homes[i]);
-		found = home ? if_runs(home, "bin/nvdisasm") : NULL;
+		found = home ? aif_place(home, "bin/nvdisasm", X_OK) : NULL;
 	}
 	if (!found)
-		found = if_runs("/usr/local/cuda", "bin/nvdisasm");
+		found = aif_place("/usr/local/cuda", "bin/nvdisasm", X_OK);
 	if (!found)
-		found = in_path(below, "../lib/" IN_TRITON);
+		found = aif_place_in_path("../lib/" IN_TRITON, X_OK);
 	home = getenv("HOME");
 	if (!found && home)
-		found = below(home, ".local/lib/" IN_TRITON);
+		found = aif_place(home, ".local/lib/" IN_TRITON, X_OK);
 	return found;
 }
 
@@ -203,7 +161,8 @@ void aif_nvdisasm_text(void *arg, const struct aif_code *code, unsigned sm, stru
 	aif_buf_clear(ret);
 	if (!n->is_known) {
 		n->is_known = true;
-		n->tool = tool_find();
+		n->tool = aif_nvdisasm_find();
+		n->is_missed = !n->tool;
 	}
 	if (!n->tool)
 		return;

@@ -10,9 +10,13 @@
  */
 struct aif_nvdisasm {
 	const struct aif_profile *p;
-	char *tool;    /* NULL: there is none, or it failed to answer in time */
-	bool is_known; /* whether there is one */
+	char *tool;     /* NULL: there is none, or it failed to answer in time */
+	bool is_known;  /* whether there is one */
+	bool is_missed; /* it was needed, and there is none */
 };
+
+/* Its path, freed by the caller; NULL: there is none. */
+char *aif_nvdisasm_find(void);
 
 /* For aif_annotate_opts.disassemble; `arg` is a struct aif_nvdisasm. */
 void aif_nvdisasm_text(void *arg, const struct aif_code *code, unsigned sm, struct aif_buf *ret);

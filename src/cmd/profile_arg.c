@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_err *err)
 {
@@ -45,6 +47,19 @@ bool aif_view_is_same_file(const char *a, const char *b)
 
 	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
 	       x.st_ino == y.st_ino && S_ISREG(x.st_mode);
+}
+
+uint32_t aif_view_columns(void)
+{
+	const char *given = getenv("COLUMNS");
+	struct winsize size = {0};
+	uint32_t columns = 0;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (!given || aif_parse_count(given, &columns) < 0 || !columns)
+		columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+	return columns;
 }
 
 int aif_view_print(const struct aif_buf *b, struct aif_err *err)

@@ -22,6 +22,9 @@ bool aif_view_is_same_file(const char *a, const char *b);
 /* A profile with short names for its kernels. 0 or -errno with *err. */
 int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_err *err);
 
+/* How wide the terminal is that standard output goes to: $COLUMNS, or what it says itself; 0: it is none. */
+uint32_t aif_view_columns(void);
+
 /* Writes to standard output; an exit status. */
 int aif_view_print(const struct aif_buf *b, struct aif_err *err);
 /* For people: what would be an order to a terminal comes out as a picture of it. */

@@ -55,7 +55,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	}
 	if (aif_view_profile(path, &p, err) == 0 && aif_query_new(&p, &q, err) == 0 &&
 	    aif_out_open(&out, v->output, err) == 0) {
-		if (aif_query_print(q, sql, (enum aif_table_format)v->format, &out, err) < 0)
+		if (aif_query_print(q, sql, (enum aif_table_format)v->format,
+				    strcmp(v->output, "-") ? 0 : aif_view_columns(), &out, err) < 0)
 			aif_out_abort(&out);
 		else if (aif_out_commit(&out, err) == 0)
 			status = AIF_EXIT_OK;

@@ -30,7 +30,8 @@ static const struct aif_opt opts[] = {
 	{0, "all-launches", NULL, AIF_OPT_FLAG, AT(all_launches), 0,
 	 "capture every launch, whatever it costs"},
 	{0, "device-rate", "HZ", AIF_OPT_COUNT, AT(device_rate), 0,
-	 "device samples a second and thread, 0 for none (999)"},
+	 "device samples a second and thread, on GPUs a second and SM, 0 for none (999; on GPUs about a "
+	 "million a second in all)"},
 	{'F', "cpu-rate", "HZ", AIF_OPT_COUNT, AT(cpu_rate), 0,
 	 "CPU samples for each second of a thread's CPU time, 0 for none, nor waits (99)"},
 	{0, "wall", NULL, AIF_OPT_FLAG, AT(wall), 0,
@@ -90,7 +91,7 @@ static bool are_processes_right(const struct aif_record_opts *o, int words_len, 
 					   *p) == 0;
 	if (!words_len && !o->pids[0] && !o->all_processes)
 		return aif_err_set(err, -1,
-				   "record: something is missing; usage: aiflame record [OPTIONS] "
+				   "record: a command is missing; usage: aiflame record [OPTIONS] "
 				   "[--] COMMAND [ARGUMENT]..., or -p PID, or -a") == 0;
 	if (!!words_len + !!o->pids[0] + o->all_processes > 1)
 		return aif_err_set(

@@ -30,7 +30,7 @@ static const struct aif_opt opts[] = {
 	{0, "launches", NULL, AIF_OPT_SET, AT(kind), 1 + AIF_REPORT_LAUNCHES, "each launch"},
 	{0, "sort", "COLUMN", AIF_OPT_STRING, AT(sort), 0, "order by this column"},
 	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0,
-	 "at most N rows, 0 for all (40; launches too)"},
+	 "at most N rows, of --stalls kernels, 0 for all (40; launches too)"},
 	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
 	 "how much of stacks and kernels' names to show; full has all (normal)"},
 	AIF_CHOICE_OPTS(CHOICE_AT),
@@ -57,6 +57,7 @@ static int table(const struct values *v, const struct aif_profile *p, struct aif
 				    .detail = (enum aif_name_detail)v->detail,
 				    .sort = v->sort,
 				    .limit = v->limit == NO_LIMIT_GIVEN ? DEFAULT_LIMIT : v->limit,
+				    .columns = aif_view_columns(),
 				    .kernel = v->choice.kernel,
 				    .which = &choice.which};
 	int r = aif_choice_make(&v->choice, p, &choice, err);
@@ -121,7 +122,8 @@ const struct aif_command aif_command_report = {
 		"`time` sums durations, `wall` shares each moment among what ran in it: its sum, of which\n"
 		"`wall_share` is a share, is the time in which the device was busy. Where several processes\n"
 		"worked on devices, `process` tells their rows apart. `caller` is the application's function\n"
-		"that launched most of it; stacks are folded as in the flame graph.",
+		"that launched most of it, `operator` PyTorch's innermost one, as torch.profiler has it; of a\n"
+		"backward the caller is the forward's. Stacks are folded as in the flame graph.",
 	.examples =
 		"aiflame report --kernels\tthe kernels with the most time\n"
 		"aiflame report --kernels --process 4711 --time 2,3\tof one process and second\n"

@@ -20,6 +20,9 @@
 #define BAR_COLUMNS    6
 #define SHARE_COLUMNS  7
 
+/* Behind the names of functions whose lines are those of a twin that was compiled with line information. */
+#define LINE_MATCHED " (line matched)"
+
 struct line {
 	uint64_t offset;
 	uint32_t size;
@@ -337,8 +340,11 @@ static void function_head(struct listing *l)
 	const char *name = aif_hits_name(l->p, f);
 	struct aif_buf *b = l->out;
 
+	size_t len = strlen(name), matched = strlen(LINE_MATCHED);
+	bool is_matched = len > matched && !strcmp(name + len - matched, LINE_MATCHED);
+
 	aif_buf_puts(b, f->is_kernel ? "\n" : "\nin ");
-	aif_name_short(name, strlen(name), AIF_NAME_NORMAL, b);
+	aif_name_short(name, is_matched ? len - matched : len, AIF_NAME_NORMAL, b);
 	aif_buf_puts(b, ": ");
 	put_share(b, f->samples, l->kernel->samples);
 	aif_buf_puts(b, " of its samples");
@@ -351,6 +357,8 @@ static void function_head(struct listing *l)
 		aif_buf_puts(b, "; its code is not in the profile");
 	else if (!l->disasm)
 		aif_buf_puts(b, "; which nothing here disassembles");
+	if (is_matched)
+		aif_buf_puts(b, "; its lines are matched, not told by the code itself");
 	aif_buf_putc(b, '\n');
 }
 

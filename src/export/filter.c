@@ -1,18 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/filter.h"
 
+#include "export/frame_labels.h"
+#include "export/glob.h"
+
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+
+/* Begins with a word of ours as it is printed, "[write]", which as an expression is one of its letters. */
+static bool is_mark(const char *text)
+{
+	static const char *const patterns[] = {"[[]backward]", "[[]waiting]", "[[]waiting: *]",
+					       "[[]unknown kernel]", "[[]* graph [0-9]*]"};
+	const char *end = *text == '[' ? strchr(text, ']') : NULL;
+	size_t len = end ? (size_t)(end - text) + 1 : 0;
+	char kind[64];
+
+	if (!len || (text[len] && text[len] != ' '))
+		return false;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(patterns); i++)
+		if (aif_glob(patterns[i], text, len, NULL))
+			return true;
+	for (unsigned i = 0; i < AIF_STACK_FLAVOURS; i++)
+		if (aif_stack_mark(i) && !strncmp(text, aif_stack_mark(i), len))
+			return true;
+	for (uint32_t i = 0; i < AIF_LAUNCH_KIND_COUNT; i++) {
+		snprintf(kind, sizeof(kind), "[%s]", aif_launch_kind_name(i));
+		if (!strncmp(text, kind, len))
+			return true;
+	}
+	return !strncmp(text, AIF_STACK_UNKNOWN, len);
+}
 
 int aif_regex_init(struct aif_regex *r, const char *option, const char *text, struct aif_err *err)
 {
-	char why[128];
+	char why[128], *mark = NULL;
 	int e;
 
 	*r = (struct aif_regex){0};
 	if (!text)
 		return 0;
-	e = regcomp(&r->re, text, REG_EXTENDED | REG_NOSUB);
+	if (is_mark(text) && asprintf(&mark, "\\%s", text) < 0)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	e = regcomp(&r->re, mark ? mark : text, REG_EXTENDED | REG_NOSUB);
+	free(mark);
 	if (e != 0) {
 		regerror(e, &r->re, why, sizeof(why));
 		return aif_err_set(err, -EINVAL,

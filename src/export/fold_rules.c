@@ -3,6 +3,7 @@
 
 #include "export/glob.h"
 #include "export/tree.h"
+#include "profile/torch_names.h"
 
 #include <string.h>
 
@@ -39,6 +40,9 @@ static void label_put(struct aif_buf *b, const char *label, const char *name,
 	for (; *label; label++) {
 		if (*label == '$')
 			aif_buf_append(b, name + first.at, first.len);
+		else if (*label == '%')
+			aif_buf_append(b, name + first.at,
+				       aif_torch_operator(name + first.at, first.len));
 		else
 			aif_buf_putc(b, *label);
 	}

@@ -393,6 +393,13 @@ static int device_add(struct aif_frame_labels *l, uint32_t frame)
 	return r < 0 ? r : instruction_add(l, &l->p->frames[frame]);
 }
 
+bool aif_frame_label_is_kept(const struct aif_frame_label *l, const struct aif_tree *t, bool starts)
+{
+	size_t len;
+
+	return aif_tree_text(t, l->name, &len)[0] != '[' && (starts || l->action != AIF_FOLD_START);
+}
+
 /* ---- asking -------------------------------------------------------------------------------------- */
 
 const struct aif_frame_label *aif_frame_labels_get(struct aif_frame_labels *l, uint32_t frame,

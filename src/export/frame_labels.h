@@ -29,6 +29,11 @@ struct aif_frame_fold {
 enum aif_fold_action aif_frame_fold(struct aif_frame_fold *f, const struct aif_frame_label *l,
 				    unsigned type);
 
+/* Whether a label may stand for a stack of which folding leaves nothing: it has a name. `starts`: also if it is the
+ * start of a process or thread. */
+bool aif_frame_label_is_kept(const struct aif_frame_label *l, const struct aif_tree *t,
+			     bool starts);
+
 /* Stacks that are not exact stand on a word that says so: by enum aif_stack_flag, NULL = exact. */
 #define AIF_STACK_FLAVOURS 4
 const char *aif_stack_mark(unsigned flags);

@@ -40,11 +40,27 @@ static bool is_cxx(const char *name, size_t len)
 	       (memmem(name, len, "::", 2) || memchr(name, '(', len) || memchr(name, '<', len));
 }
 
+static bool template_is_api(const char *name, size_t len)
+{
+	static const char *const patterns[] = {
+#define AIF_API_TEMPLATE(pattern) pattern,
+#include "export/frame_type.def"
+	};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(patterns); i++)
+		if (aif_glob(patterns[i], name, len, NULL))
+			return true;
+	return false;
+}
+
 unsigned aif_frame_type_native(const char *name, size_t len, const char *path)
 {
-	if (module_is_api(path))
+	bool cxx = is_cxx(name, len);
+
+	/* A runtime that is linked statically is in the program's own module. */
+	if (module_is_api(path) || (cxx ? template_is_api : function_is_api)(name, len))
 		return AIF_TREE_API;
-	return is_cxx(name, len) ? AIF_TREE_CXX : AIF_TREE_C;
+	return cxx ? AIF_TREE_CXX : AIF_TREE_C;
 }
 
 bool aif_frame_type_is_cxx_file(const char *path)

@@ -2,8 +2,11 @@
 #include "export/info.h"
 
 #include "export/table.h"
+#include "profile/backward.h"
+#include "profile/file.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void line_ns(struct aif_buf *b, const char *name, uint64_t ns)
 {
@@ -41,6 +44,7 @@ static void conservation(const struct aif_conservation *c, struct aif_buf *out)
 	line_count(out, "launches", c->launches);
 	line_count(out, "  = joined", c->joined);
 	line_count(out, "  + in flight at the stop", c->unfinished);
+	line_count(out, "  + unread at its process's end", c->unread);
 	line_count(out, "  + never heard of again", c->untold);
 	line_count(out, "  + lost", c->lost);
 	line_count(out, "  + left out (--overhead)", c->uncaptured);
@@ -90,13 +94,102 @@ static void notes(const struct aif_profile *p, struct aif_buf *out)
 	}
 }
 
+/* How much of PyTorch's backward was found its forward. */
+static void backward(const struct aif_profile *p, const struct aif_attribution *a,
+		     struct aif_buf *out)
+{
+	uint64_t ns[AIF_BACKWARD_HOWS];
+	struct aif_backward b;
+	struct aif_err err;
+
+	if (aif_backward_find(p, NULL, &b, &err) < 0)
+		return;
+	if (b.parts_len) {
+		aif_backward_sums(&b, a, ns);
+		aif_buf_puts(out, "\nbackward (PyTorch): busy time\n");
+		line_ns(out, "joined to its operator", ns[AIF_BACKWARD_MATCHED]);
+		line_ns(out, "joined by its neighbours", ns[AIF_BACKWARD_BETWEEN]);
+		line_ns(out, "not joined", ns[AIF_BACKWARD_UNJOINED]);
+	}
+	aif_backward_finish(&b);
+}
+
+struct rates {
+	uint64_t least, most; /* ns between two samples of a unit; most 0: not sampled */
+};
+
+static int add_rate(void *arg, const struct aif_window_row *rows, size_t n)
+{
+	struct rates *rates = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		struct rates *r = &rates[rows[i].device == AIF_NONE ? 0 : rows[i].device];
+
+		if (rows[i].device == AIF_NONE || !rows[i].held || !rows[i].period_ns)
+			continue;
+		r->least = r->most ? AIF_MIN(r->least, rows[i].period_ns) : rows[i].period_ns;
+		r->most = AIF_MAX(r->most, rows[i].period_ns);
+	}
+	return 0;
+}
+
+/* What sampled the devices, and how often: GPUs do it themselves, which the recorder's own way says nothing of. */
+static void sampling(const struct aif_profile *p, const char *recorder, struct aif_buf *out)
+{
+	struct rates *rates = calloc(p->devices_len + 1, sizeof(*rates));
+	bool by_recorder = strcmp(recorder, "none") != 0, any = false;
+
+	if (!rates || aif_profile_windows(p, add_rate, rates, NULL) < 0) {
+		free(rates);
+		aif_buf_puts(out, recorder);
+		return;
+	}
+	for (uint32_t d = 0; d < p->devices_len; d++) {
+		const char *runtime = aif_profile_str(p, p->devices[d].runtime);
+
+		if (!rates[d].most)
+			continue;
+		aif_buf_printf(out, "%s%s", any ? "; " : "", runtime);
+		if (by_recorder && strcmp(runtime, "cuda"))
+			aif_buf_printf(out, " by %s", recorder);
+		aif_buf_puts(out, ": every ");
+		aif_human_ns(out, rates[d].least);
+		if (rates[d].most != rates[d].least) {
+			aif_buf_puts(out, " to ");
+			aif_human_ns(out, rates[d].most);
+		}
+		aif_buf_puts(out, !strcmp(runtime, "cuda") ? " an SM"
+				  : by_recorder            ? " a thread"
+							   : " a unit");
+		any = true;
+	}
+	if (!any)
+		aif_buf_puts(out, recorder);
+	free(rates);
+}
+
+static void meta(const struct aif_profile *p, struct aif_buf *out)
+{
+	for (size_t i = 0; i < p->meta_len; i++) {
+		const char *key = aif_profile_str(p, p->meta[i].key),
+			   *value = aif_profile_str(p, p->meta[i].value);
+
+		aif_buf_printf(out, "  %-32s", key);
+		if (!strcmp(key, "sampling"))
+			sampling(p, value, out);
+		else if (!strcmp(key, "device_rate"))
+			aif_buf_printf(out, "%s asked for, see sampling", value);
+		else
+			aif_buf_puts(out, value);
+		aif_buf_putc(out, '\n');
+	}
+}
+
 void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a, const char *path,
 		    struct aif_buf *out)
 {
 	aif_buf_printf(out, "%s\n", path);
-	for (size_t i = 0; i < p->meta_len; i++)
-		aif_buf_printf(out, "  %-32s%s\n", aif_profile_str(p, p->meta[i].key),
-			       aif_profile_str(p, p->meta[i].value));
+	meta(p, out);
 	notes(p, out);
 	aif_buf_puts(out, "\ncontents\n");
 	line_ns(out, "length", p->end_ns - p->start_ns);
@@ -111,5 +204,6 @@ void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a
 	line_count(out, "functions with code", p->codes_len);
 	line_count(out, "clock pairs", p->clock_pairs_len);
 	conservation(&a->conservation, out);
+	backward(p, a, out);
 	losses(p, out);
 }

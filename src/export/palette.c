@@ -34,7 +34,7 @@ static const struct aif_palette_colour colours[] = {
 	[STALL_EXECUTION] = {"execution stall", "sp", {150, 190, 90}, {180, 212, 126}},
 	[STALL_SYNC] = {"sync stall", "sy", {204, 168, 110}, {224, 194, 144}},
 	[STALL_FETCH] = {"fetch stall", "sf", {170, 176, 120}, {194, 200, 150}},
-	[STALL_ISSUED] = {"issued", "si", {126, 206, 126}, {160, 226, 160}},
+	[STALL_ISSUED] = {"issue", "si", {126, 206, 126}, {160, 226, 160}},
 };
 
 const struct aif_palette_colour *aif_palette(size_t *ret_len)

@@ -64,7 +64,7 @@ static int print_rows(struct aif_query *q, sqlite3_stmt *stmt, struct aif_table 
 }
 
 int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format format,
-		    struct aif_out *out, struct aif_err *err)
+		    size_t columns_max, struct aif_out *out, struct aif_err *err)
 {
 	struct aif_table_column *columns = NULL;
 	sqlite3_stmt *stmt = NULL;
@@ -91,6 +91,7 @@ int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format 
 		columns[i] = (struct aif_table_column){sqlite3_column_name(stmt, i), AIF_TABLE_ANY};
 	if (!r && width) {
 		aif_table_init(&t, columns, (size_t)width);
+		t.columns_max = columns_max;
 		r = print_rows(q, stmt, &t, format, out, err);
 		aif_table_finish(&t);
 	}

@@ -7,7 +7,7 @@
 
 /* Runs one SQL statement and writes its rows as they come. -EINVAL with *err when SQLite refuses it. */
 int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format format,
-		    struct aif_out *out, struct aif_err *err);
+		    size_t columns, struct aif_out *out, struct aif_err *err);
 
 /* Writes all tables as plain tables of a new SQLite file, for any other program. "-": to standard
  * output, by way of a temporary file. */

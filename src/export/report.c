@@ -14,6 +14,7 @@
 
 /* On one line of a terminal. */
 #define SHOWN_PROCESSES ((size_t)4)
+#define CHOOSES         "--time, --process, --tid and --device"
 
 const char *aif_report_kernel(const struct aif_profile *p, uint32_t kind, uint32_t kernel,
 			      char space[64])
@@ -42,7 +43,10 @@ struct report {
 	struct aif_stack_names *names;
 	struct aif_table *t;
 	struct aif_buf text;
-	struct aif_strset lines; /* of stacks */
+	struct aif_strset lines;   /* of stacks */
+	struct aif_map attributes; /* launch -> see add_attributes() */
+	struct aif_map bytes;      /* launch -> what its execution moved */
+	bool have_operators;
 };
 
 static bool is_asked_kernel(const struct report *r, uint32_t kind, uint32_t kernel)
@@ -71,6 +75,15 @@ static void caller_cell(struct report *r, uint32_t stack)
 
 	r->t->failed |= !caller;
 	aif_table_text(r->t, caller ? caller : "");
+}
+
+static void operator_cell(struct report *r, uint32_t stack)
+{
+	const char *name = aif_stack_names_operator(r->names, stack);
+
+	r->t->failed |= !name;
+	r->have_operators |= name && *name;
+	aif_table_text(r->t, name ? name : "");
 }
 
 struct sums {
@@ -108,57 +121,74 @@ static int add_stack(struct aif_map *by_stack, struct sums *s, uint64_t id,
 	return aif_map_put(by_stack, key, wall);
 }
 
+struct summing {
+	struct report *r;
+	int (*key)(struct report *, const struct aif_attribution_row *, uint64_t *);
+	struct sums *sums;
+	struct aif_map ids, keys, by_stack;
+	size_t len, cap;
+};
+
+/* row: of an attribution, or of a part of such a one. */
+static int add_row(struct summing *g, const struct aif_attribution_row *row)
+{
+	uint64_t id, k;
+	struct sums *s;
+	int e = g->key(g->r, row, &k);
+
+	if (e)
+		return e == -ENOENT ? 0 : e;
+	if (key_of(&g->keys, k, row->process, &k) < 0)
+		return -ENOMEM;
+	if (!aif_map_get(&g->ids, k, &id)) {
+		id = g->len;
+		if (aif_grow(&g->sums, &g->cap, g->len + 1, sizeof(*g->sums)) < 0 ||
+		    aif_map_put(&g->ids, k, id) < 0)
+			return -ENOMEM;
+		g->sums[g->len++] = (struct sums){.kind = row->kind,
+						  .kernel = row->kernel,
+						  .stack = row->stack,
+						  .process = row->process};
+	}
+	s = &g->sums[id];
+	s->wall += row->wall_ns;
+	s->time += row->time_ns;
+	s->launches += row->launches;
+	s->samples += row->samples;
+	s->bytes += row->bytes;
+	s->variance += (double)row->error_ns * (double)row->error_ns;
+	return add_stack(&g->by_stack, s, id, row);
+}
+
 /* Adds the attribution's rows up by process and what `key` says. 0 or -errno; *ret is freed. */
 static int sum_up(struct report *r,
 		  int (*key)(struct report *, const struct aif_attribution_row *, uint64_t *),
 		  struct sums **ret, size_t *ret_len)
 {
 	const struct aif_attribution *a = r->a;
-	struct sums *sums = calloc(AIF_MAX(a->rows_len, 1), sizeof(*sums));
-	struct aif_map ids = {0}, keys = {0}, by_stack = {0};
-	size_t len = 0;
-	int e = sums ? 0 : -ENOMEM;
+	struct summing g = {.r = r, .key = key};
+	int e = 0;
 
 	for (size_t i = 0; !e && i < a->rows_len; i++) {
-		const struct aif_attribution_row *row = &a->rows[i];
-		uint64_t id, k;
+		const struct aif_attribution_row *rows;
+		size_t n;
 
-		if (!is_asked_kernel(r, row->kind, row->kernel))
+		if (!is_asked_kernel(r, a->rows[i].kind, a->rows[i].kernel))
 			continue;
-		e = key(r, row, &k);
-		if (e == -ENOENT) {
-			e = 0;
-			continue;
-		}
-		if (!e)
-			e = key_of(&keys, k, row->process, &k);
-		if (e)
-			break;
-		if (!aif_map_get(&ids, k, &id)) {
-			id = len++;
-			e = aif_map_put(&ids, k, id);
-			sums[id] = (struct sums){.kind = row->kind,
-						 .kernel = row->kernel,
-						 .stack = row->stack,
-						 .process = row->process};
-		}
-		e = add_stack(&by_stack, &sums[id], id, row);
-		sums[id].wall += row->wall_ns;
-		sums[id].time += row->time_ns;
-		sums[id].launches += row->launches;
-		sums[id].samples += row->samples;
-		sums[id].bytes += row->bytes;
-		sums[id].variance += (double)row->error_ns * (double)row->error_ns;
+		rows = aif_stack_names_shares(r->names, &a->rows[i], &n);
+		e = rows ? 0 : -ENOMEM;
+		for (size_t j = 0; !e && j < n; j++)
+			e = add_row(&g, &rows[j]);
 	}
-	aif_map_finish(&ids);
-	aif_map_finish(&keys);
-	aif_map_finish(&by_stack);
+	aif_map_finish(&g.ids);
+	aif_map_finish(&g.keys);
+	aif_map_finish(&g.by_stack);
 	if (e) {
-		free(sums);
+		free(g.sums);
 		return e;
 	}
-	*ret = sums;
-	*ret_len = len;
+	*ret = g.sums;
+	*ret_len = g.len;
 	return 0;
 }
 
@@ -215,7 +245,7 @@ static const struct aif_table_column kernel_columns[] = {
 	{"wall_share", AIF_TABLE_SHARE}, {"wall", AIF_TABLE_NS},        {"time", AIF_TABLE_NS},
 	{"error", AIF_TABLE_NS},         {"launches", AIF_TABLE_COUNT}, {"average", AIF_TABLE_NS},
 	{"samples", AIF_TABLE_COUNT},    {"process", AIF_TABLE_ID},     {"kernel", AIF_TABLE_TEXT},
-	{"caller", AIF_TABLE_TEXT},
+	{"operator", AIF_TABLE_TEXT},    {"caller", AIF_TABLE_TEXT},
 };
 
 static int kernels(struct report *r)
@@ -237,8 +267,11 @@ static int kernels(struct report *r)
 		aif_table_number(r->t, s[i].samples);
 		process_cell(r, s[i].process);
 		kernel_cell(r, s[i].kind, s[i].kernel);
+		operator_cell(r, s[i].stack);
 		caller_cell(r, s[i].stack);
 	}
+	if (!r->have_operators)
+		r->t->hidden |= UINT64_C(1) << aif_table_column(r->t, "operator");
 	free(s);
 	return aif_table_sort(r->t, 1);
 }
@@ -306,10 +339,31 @@ static int copies(struct report *r)
 }
 
 static const struct aif_table_column launch_columns[] = {
-	{"time", AIF_TABLE_AT},    {"process", AIF_TABLE_ID},  {"tid", AIF_TABLE_ID},
-	{"kind", AIF_TABLE_TEXT},  {"bytes", AIF_TABLE_BYTES}, {"grid", AIF_TABLE_TEXT},
-	{"block", AIF_TABLE_TEXT}, {"kernel", AIF_TABLE_TEXT}, {"caller", AIF_TABLE_TEXT},
+	{"time", AIF_TABLE_AT},     {"process", AIF_TABLE_ID},      {"tid", AIF_TABLE_ID},
+	{"kind", AIF_TABLE_TEXT},   {"bytes", AIF_TABLE_BYTES},     {"grid", AIF_TABLE_TEXT},
+	{"block", AIF_TABLE_TEXT},  {"registers", AIF_TABLE_COUNT}, {"shared", AIF_TABLE_BYTES},
+	{"kernel", AIF_TABLE_TEXT}, {"caller", AIF_TABLE_TEXT},
 };
+
+/* What launches do not know of themselves: registers of a thread << 32 | bytes that a block shares, and with
+ * runtimes that tell only afterwards how much a copy moved. Nodes of a
+ * graph differ. */
+static int add_attributes(void *arg, const struct aif_exec_row *rows, size_t n)
+{
+	struct report *r = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].graph)
+			continue;
+		if (rows[i].registers &&
+		    aif_map_put(&r->attributes, rows[i].launch,
+				(uint64_t)rows[i].registers << 32 | rows[i].shared_bytes) < 0)
+			return -ENOMEM;
+		if (rows[i].bytes && aif_map_put(&r->bytes, rows[i].launch, rows[i].bytes) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
 
 static void shape_cell(struct report *r, const uint32_t v[3])
 {
@@ -348,7 +402,8 @@ static int add_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 			row->shape == AIF_NONE ? NULL : &p->shapes[row->shape];
 		const struct aif_thread *thread =
 			row->thread == AIF_NONE ? NULL : &p->threads[row->thread];
-		uint64_t at = row->time > p->start_ns ? row->time - p->start_ns : 0;
+		uint64_t at = row->time > p->start_ns ? row->time - p->start_ns : 0, attributes = 0,
+			 bytes = row->bytes;
 
 		if (!is_asked_launch(r, row, at))
 			continue;
@@ -356,9 +411,14 @@ static int add_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 		process_cell(r, thread ? thread->process : AIF_NONE);
 		aif_table_number(r->t, thread ? thread->tid : 0);
 		aif_table_text(r->t, aif_launch_kind_name(row->kind));
-		aif_table_number(r->t, row->bytes);
+		if (!bytes)
+			aif_map_get(&r->bytes, row->launch, &bytes);
+		aif_table_number(r->t, bytes);
 		shape_cell(r, shape ? shape->grid : NULL);
 		shape_cell(r, shape ? shape->block : NULL);
+		aif_map_get(&r->attributes, row->launch, &attributes);
+		aif_table_number(r->t, attributes >> 32);
+		aif_table_number(r->t, (uint32_t)attributes);
 		kernel_cell(r, row->kind, row->kernel);
 		caller_cell(r, row->stack);
 	}
@@ -367,8 +427,14 @@ static int add_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 
 static int launches(struct report *r)
 {
+	int e = 0;
+
 	init(r, launch_columns, AIF_ARRAY_LEN(launch_columns));
-	return aif_profile_launches(r->p, add_launches, r, NULL);
+	/* For programs only: lines for people are long enough. */
+	r->t->hidden |= UINT64_C(1) << aif_table_column(r->t, "registers") |
+			UINT64_C(1) << aif_table_column(r->t, "shared");
+	e = aif_profile_execs(r->p, add_attributes, r, NULL);
+	return e ? e : aif_profile_launches(r->p, add_launches, r, NULL);
 }
 
 struct share {
@@ -425,6 +491,29 @@ static int unknown_column(const struct aif_table *t, const char *name, struct ai
 	return -EINVAL;
 }
 
+static bool is_part(const struct aif_attribution_opts *w)
+{
+	return w && (w->from_ns || w->to_ns || w->processes || w->threads || w->devices);
+}
+
+/* For people; to programs no rows are an answer. */
+static int nothing(const struct report *r, struct aif_err *err)
+{
+	const char *of = r->o->kind == AIF_REPORT_COPIES     ? "copies"
+			 : r->o->kind == AIF_REPORT_LAUNCHES ? "launches"
+							     : "device activity";
+	bool has_kernel = r->kernel.is_set, has_part = is_part(r->o->which);
+
+	if (has_kernel && !has_part)
+		return aif_err_set(err, -ENODATA, "report: --kernel '%s': no %s of what matches",
+				   r->o->kernel, of);
+	if (has_part)
+		return aif_err_set(err, -ENODATA,
+				   "report: no %s in what %s" CHOOSES " leave; loosen them", of,
+				   has_kernel ? "--kernel, " : "");
+	return aif_err_set(err, -ENODATA, "report: no %s in this profile; see aiflame info", of);
+}
+
 static int stalls(struct report *r, struct aif_buf *out, struct aif_err *err)
 {
 	struct aif_stalls s;
@@ -434,12 +523,17 @@ static int stalls(struct report *r, struct aif_buf *out, struct aif_err *err)
 	if (e)
 		return e;
 	if (r->o->format != AIF_TABLE_PLAIN || r->o->sort)
-		aif_stalls_table(&s, &r->kernel,
+		/* In another order rows of kernels are no longer together. */
+		aif_stalls_table(&s, &r->kernel, r->o->sort ? 0 : r->o->limit,
 				 r->o->format != AIF_TABLE_PLAIN || r->o->detail == AIF_NAME_FULL,
 				 r->t);
 	else
 		aif_stalls_print(&s, r->a, &r->kernel, r->o->limit, r->o->detail, out);
-	if (!s.kernels_len)
+	if (!s.kernels_len && is_part(r->o->which))
+		e = aif_err_set(err, -ENODATA,
+				"report: no stall reasons in what " CHOOSES " leave; loosen them, "
+				"or see aiflame info");
+	else if (!s.kernels_len)
 		e = aif_err_set(err, -ENODATA,
 				"report: no stall reasons in this profile: they come with a GPU's "
 				"instruction samples; see aiflame info");
@@ -480,18 +574,28 @@ int aif_report_write(const struct aif_profile *p, const struct aif_attribution *
 	if (!e)
 		e = aif_stack_names_new(p, detail, &r.names);
 	if (!e)
+		e = aif_stack_names_join(r.names, opts->which, err);
+	if (!e)
 		e = fill(&r, out, err);
 	if (!e && opts->sort) {
 		int column = aif_table_column(&t, opts->sort);
 
 		e = column < 0 ? unknown_column(&t, opts->sort, err) : aif_table_sort(&t, column);
 	}
+	if (!e && t.width && !t.cells_len && opts->format == AIF_TABLE_PLAIN)
+		e = nothing(&r, err);
+	t.columns_max = opts->columns;
+	/* Those in the kernels' order were counted in kernels. */
 	if (!e && t.width)
-		e = aif_table_print(&t, opts->format, opts->limit, out);
+		e = aif_table_print(
+			&t, opts->format,
+			opts->kind == AIF_REPORT_STALLS && !opts->sort ? 0 : opts->limit, out);
 	aif_table_finish(&t);
 	aif_regex_finish(&r.kernel);
 	aif_stack_names_free(r.names);
 	aif_strset_finish(&r.lines);
+	aif_map_finish(&r.attributes);
+	aif_map_finish(&r.bytes);
 	aif_buf_finish(&r.text);
 	return e == -ENOMEM ? aif_err_set(err, e, "out of memory") : e;
 }

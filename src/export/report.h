@@ -17,7 +17,8 @@ struct aif_report_opts {
 	enum aif_table_format format;
 	enum aif_name_detail detail; /* of stacks, and of kernels' names in plain tables */
 	const char *sort;            /* a column's name; NULL: the table's own order */
-	uint32_t limit;              /* 0 = all */
+	uint32_t limit;              /* rows, of stalls in their own order kernels; 0 = all */
+	uint32_t columns;            /* of the terminal, for plain tables; 0 = no end */
 	const char *kernel;          /* expression: only these; NULL: all */
 	const struct aif_attribution_opts
 		*which; /* what the attribution is of, for launches; NULL: all */

@@ -2,6 +2,8 @@
 #include "export/stack_names.h"
 
 #include "export/glob.h"
+#include "profile/backward.h"
+#include "profile/torch_names.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,6 +19,11 @@ struct aif_stack_names {
 	size_t path_cap;
 	uint32_t *shown; /* names in the tree, outermost first */
 	size_t shown_cap;
+	enum aif_name_detail detail;
+	struct aif_backward backward; /* its part i is place stacks_len + i */
+	struct aif_attribution_row *shares;
+	size_t shares_cap;
+	struct aif_buf text;
 };
 
 int aif_stack_names_new(const struct aif_profile *p, enum aif_name_detail detail,
@@ -28,6 +35,7 @@ int aif_stack_names_new(const struct aif_profile *p, enum aif_name_detail detail
 	if (!s)
 		return -ENOMEM;
 	s->p = p;
+	s->detail = detail;
 	if (aif_tree_init(&s->tree, false) < 0 ||
 	    aif_frame_labels_new(p, &s->tree, &o, &s->labels) < 0) {
 		aif_stack_names_free(s);
@@ -46,7 +54,53 @@ void aif_stack_names_free(struct aif_stack_names *s)
 	aif_map_finish(&s->callers);
 	free(s->path);
 	free(s->shown);
+	aif_backward_finish(&s->backward);
+	free(s->shares);
+	aif_buf_finish(&s->text);
 	free(s);
+}
+
+/* ---- places -------------------------------------------------------------------------------------- */
+
+int aif_stack_names_join(struct aif_stack_names *s, const struct aif_attribution_opts *which,
+			 struct aif_err *err)
+{
+	return s->detail == AIF_NAME_FULL ? 0 : aif_backward_find(s->p, which, &s->backward, err);
+}
+
+const struct aif_attribution_row *aif_stack_names_shares(struct aif_stack_names *s,
+							 const struct aif_attribution_row *row,
+							 size_t *ret_len)
+{
+	const struct aif_backward_part *parts;
+	size_t n = aif_backward_parts(&s->backward, row, &parts);
+
+	*ret_len = 1;
+	/* What is marked as a stack that is not exact stays that. */
+	if (!n || s->p->stacks[row->stack].flags)
+		return row;
+	if (aif_grow(&s->shares, &s->shares_cap, n, sizeof(*s->shares)) < 0)
+		return NULL;
+	aif_backward_split(row, parts, n, s->shares);
+	for (size_t i = 0; i < n; i++)
+		s->shares[i].stack =
+			(uint32_t)(s->p->stacks_len + (size_t)(parts - s->backward.parts) + i);
+	*ret_len = n;
+	return s->shares;
+}
+
+/* NULL: it is a stack, or AIF_NONE. */
+static const struct aif_backward_part *part_of(const struct aif_stack_names *s, uint32_t place)
+{
+	return place == AIF_NONE || place < s->p->stacks_len
+		       ? NULL
+		       : &s->backward.parts[place - s->p->stacks_len];
+}
+
+static const char *node_of(const struct aif_stack_names *s, const struct aif_backward_part *part)
+{
+	return part->name == AIF_STR_NONE ? ""
+					  : aif_strset_get(&s->backward.names, part->name, NULL);
 }
 
 /* ---- whole stacks ------------------------------------------------------------------------------- */
@@ -67,15 +121,14 @@ static int frame_show(struct aif_stack_names *s, uint32_t frame, struct aif_fram
 	return 0;
 }
 
-int aif_stack_names_line(struct aif_stack_names *s, uint32_t stack, struct aif_buf *ret)
+/* Adds what is shown of the frames from `stack` outwards until `end`, outermost first. */
+static int frames_show(struct aif_stack_names *s, uint32_t stack, uint32_t end,
+		       struct aif_frame_fold *fold, size_t *n)
 {
 	const struct aif_stack *stacks = s->p->stacks;
-	struct aif_frame_fold fold = AIF_FRAME_FOLD_ROOT;
-	const char *mark =
-		stack == AIF_NONE ? AIF_STACK_UNKNOWN : aif_stack_mark(stacks[stack].flags);
-	size_t depth = 0, n = 0, len;
+	size_t depth = 0;
 
-	for (; stack != AIF_NONE; stack = stacks[stack].parent) {
+	for (; stack != end && stack != AIF_NONE; stack = stacks[stack].parent) {
 		if (aif_grow(&s->path, &s->path_cap, depth + 1, sizeof(*s->path)) < 0)
 			return -ENOMEM;
 		s->path[depth++] = stack;
@@ -83,9 +136,72 @@ int aif_stack_names_line(struct aif_stack_names *s, uint32_t stack, struct aif_b
 	while (depth--) {
 		uint32_t frame = stacks[s->path[depth]].frame;
 
-		if (frame != AIF_NONE && frame_show(s, frame, &fold, &n) < 0)
+		if (frame != AIF_NONE && frame_show(s, frame, fold, n) < 0)
 			return -ENOMEM;
 	}
+	return 0;
+}
+
+/* The forward, the node, what is inside of it. */
+static int part_show(struct aif_stack_names *s, const struct aif_backward_part *part,
+		     struct aif_frame_fold *fold, size_t *n)
+{
+	const char *node = node_of(s, part);
+	struct aif_frame_label mark = {.module = AIF_NONE};
+
+	if (frames_show(s, part->forward, AIF_NONE, fold, n) < 0 ||
+	    aif_grow(&s->shown, &s->shown_cap, *n + 1, sizeof(*s->shown)) < 0)
+		return -ENOMEM;
+	aif_buf_clear(&s->text);
+	aif_buf_printf(&s->text, "[backward]%s%s", *node ? " " : "", node);
+	if (aif_buf_failed(&s->text))
+		return -ENOMEM;
+	mark.name = aif_tree_name(&s->tree, AIF_TREE_MARK, (const char *)s->text.data, s->text.len);
+	if (mark.name == AIF_STR_NONE)
+		return -ENOMEM;
+	aif_frame_fold(fold, &mark, AIF_TREE_MARK);
+	s->shown[(*n)++] = mark.name;
+	return frames_show(s, part->stack, part->inside, fold, n);
+}
+
+/* As the picture has it, where nothing else is shown of a stack. */
+static int kept_show(struct aif_stack_names *s, uint32_t stack, size_t *n)
+{
+	const struct aif_stack *stacks = s->p->stacks;
+
+	for (unsigned starts = 0; starts < 2 && !*n; starts++)
+		for (uint32_t at = stack; at != AIF_NONE; at = stacks[at].parent) {
+			const struct aif_frame_label *l;
+			size_t len;
+
+			if (stacks[at].frame == AIF_NONE)
+				continue;
+			l = aif_frame_labels_get(s->labels, stacks[at].frame, &len);
+			if (!l || aif_grow(&s->shown, &s->shown_cap, 1, sizeof(*s->shown)) < 0)
+				return -ENOMEM;
+			for (size_t i = len; i-- > 0;)
+				if (aif_frame_label_is_kept(&l[i], &s->tree, starts)) {
+					s->shown[0] = l[i].name;
+					*n = 1;
+				}
+		}
+	return 0;
+}
+
+int aif_stack_names_line(struct aif_stack_names *s, uint32_t stack, struct aif_buf *ret)
+{
+	const struct aif_backward_part *part = part_of(s, stack);
+	struct aif_frame_fold fold = AIF_FRAME_FOLD_ROOT;
+	const char *mark = stack == AIF_NONE ? AIF_STACK_UNKNOWN
+			   : part            ? NULL
+					     : aif_stack_mark(s->p->stacks[stack].flags);
+	size_t n = 0, len;
+	int r = part ? part_show(s, part, &fold, &n) : frames_show(s, stack, AIF_NONE, &fold, &n);
+
+	if (r == 0 && !n && !mark && !part)
+		r = kept_show(s, stack, &n);
+	if (r < 0)
+		return r;
 	for (size_t i = n; i-- > 0;) {
 		const char *text = aif_tree_text(&s->tree, s->shown[i], &len);
 
@@ -186,7 +302,7 @@ static int caller_find(struct aif_stack_names *s, uint32_t stack, uint32_t *ret_
 	return 0;
 }
 
-const char *aif_stack_names_caller(struct aif_stack_names *s, uint32_t stack)
+static const char *stack_caller(struct aif_stack_names *s, uint32_t stack)
 {
 	uint64_t known;
 	uint32_t name;
@@ -197,4 +313,49 @@ const char *aif_stack_names_caller(struct aif_stack_names *s, uint32_t stack)
 	else if (caller_find(s, stack, &name) < 0 || aif_map_put(&s->callers, stack, name) < 0)
 		return NULL;
 	return name == AIF_STR_NONE ? "" : aif_tree_text(&s->tree, name, &len);
+}
+
+const char *aif_stack_names_caller(struct aif_stack_names *s, uint32_t stack)
+{
+	const struct aif_backward_part *part = part_of(s, stack);
+	const char *caller;
+
+	if (!part)
+		return stack_caller(s, stack);
+	aif_buf_clear(&s->text);
+	if (part->forward == AIF_NONE) {
+		aif_buf_printf(&s->text, "%s%s[backward]", node_of(s, part),
+			       *node_of(s, part) ? " " : "");
+	} else {
+		caller = stack_caller(s, part->forward);
+		if (!caller)
+			return NULL;
+		aif_buf_printf(&s->text, "%s [backward]", caller);
+	}
+	return aif_buf_failed(&s->text) ? NULL : aif_buf_str(&s->text);
+}
+
+const char *aif_stack_names_operator(struct aif_stack_names *s, uint32_t stack)
+{
+	const struct aif_profile *p = s->p;
+	const struct aif_backward_part *part = part_of(s, stack);
+	const char *name;
+	size_t len;
+
+	if (part)
+		stack = part->stack;
+	for (; stack != AIF_NONE; stack = p->stacks[stack].parent) {
+		const struct aif_frame_name *n =
+			p->stacks[stack].frame == AIF_NONE
+				? NULL
+				: aif_profile_frame_name(p, p->stacks[stack].frame);
+
+		if (!n || p->frames[n->frame].kind != AIF_FRAME_NATIVE ||
+		    aif_torch_kind(aif_profile_str(p, n->name), &name, &len) != AIF_TORCH_CALL)
+			continue;
+		aif_buf_clear(&s->text);
+		aif_buf_printf(&s->text, "aten::%.*s", (int)aif_torch_operator(name, len), name);
+		return aif_buf_failed(&s->text) ? NULL : aif_buf_str(&s->text);
+	}
+	return "";
 }

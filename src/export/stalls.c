@@ -194,20 +194,19 @@ static void print_sum(const struct aif_stalls *s, const struct aif_stall_kernel 
 	aif_buf_printf(out, "%-9s  %s\n", aif_stall_class_name(rule->of), text);
 }
 
-/* The ones that are few together; false: there are none from `i` on. */
-static bool print_rest(const struct aif_stalls *s, const struct aif_stall_kernel *k, size_t i,
+/* The ones that are few together, from `i` on. */
+static void print_rest(const struct aif_stalls *s, const struct aif_stall_kernel *k, size_t i,
 		       struct aif_buf *out)
 {
 	size_t n = k->len - i;
 	uint64_t samples = 0;
 
 	if (!n)
-		return false;
+		return;
 	for (; i < k->len; i++)
 		samples += s->sums[k->first + i].samples;
 	share_cell(out, samples, k->samples, true);
 	aif_buf_printf(out, "%-20s%-9s  %zu more\n", "", "", n);
-	return true;
 }
 
 static void print_kernel(const struct aif_stall_kernel *k, const struct aif_stalls *s,
@@ -256,7 +255,7 @@ void aif_stalls_print(const struct aif_stalls *s, const struct aif_attribution *
 		      struct aif_buf *out)
 {
 	struct aif_map shown = {0};
-	size_t rows = 0, left = 0;
+	size_t kernels = 0, left = 0;
 
 	for (size_t i = 0; i < s->kernels_len; i++) {
 		const struct aif_stall_kernel *k = &s->kernels[i];
@@ -264,28 +263,29 @@ void aif_stalls_print(const struct aif_stalls *s, const struct aif_attribution *
 
 		if (!is_asked(s, kernel, k->kernel))
 			continue;
-		if (limit && rows >= limit) {
+		if (limit && kernels == limit) {
 			left++;
 			continue;
 		}
+		kernels++;
 		print_kernel(k, s, a, detail, out);
 		aif_buf_printf(out, "%8s  %8s  %8s  %-9s  %s\n", "share", "exposed", "hidden",
 			       "class", "reason");
-		for (; at < k->len && (!limit || rows < limit); at++) {
+		for (; at < k->len; at++) {
 			const struct aif_stall_sum *sum = &s->sums[k->first + at];
 
 			if (at && aif_share_ppm(sum->samples, k->samples) < SMALL_PPM)
 				break;
 			print_sum(s, k, sum, out);
 			out->failed |= aif_map_put(&shown, sum->reason, 1) < 0;
-			rows++;
 		}
-		rows += print_rest(s, k, at, out);
+		print_rest(s, k, at, out);
 		aif_buf_putc(out, '\n');
 	}
 	if (left)
-		aif_buf_printf(out, "and %zu more kernels: --limit 0 shows all\n\n", left);
-	if (rows)
+		aif_buf_printf(out, "and %zu more kernel%s: --limit 0 shows all\n\n", left,
+			       left == 1 ? "" : "s");
+	if (kernels)
 		aif_buf_puts(out, "exposed: nothing else was issued meanwhile; hidden: another "
 				  "warp was\n\n");
 	print_meanings(s, &shown, out);
@@ -298,9 +298,10 @@ static const struct aif_table_column columns[] = {
 	{"meaning", AIF_TABLE_TEXT},  {"helps", AIF_TABLE_TEXT},    {"kernel", AIF_TABLE_TEXT},
 };
 
-void aif_stalls_table(const struct aif_stalls *s, const struct aif_regex *kernel, bool full_names,
-		      struct aif_table *t)
+void aif_stalls_table(const struct aif_stalls *s, const struct aif_regex *kernel, uint32_t limit,
+		      bool full_names, struct aif_table *t)
 {
+	uint32_t kernels = 0;
 	char space[64];
 
 	aif_table_init(t, columns, AIF_ARRAY_LEN(columns));
@@ -312,6 +313,8 @@ void aif_stalls_table(const struct aif_stalls *s, const struct aif_regex *kernel
 
 		if (!is_asked(s, kernel, k->kernel))
 			continue;
+		if (limit && kernels++ == limit)
+			break;
 		for (size_t j = k->first; j < k->first + k->len; j++) {
 			const struct aif_stall_sum *sum = &s->sums[j];
 			const struct aif_stall *rule;

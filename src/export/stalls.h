@@ -37,12 +37,12 @@ void aif_stalls_finish(struct aif_stalls *s); /* a zeroed struct is allowed */
 /* Appends what the kernel's samples waited for most: "long_scoreboard 41.2 %"; nothing if none is known to wait. */
 void aif_stalls_top(const struct aif_stalls *s, uint32_t kernel, struct aif_buf *out);
 
-/* For people: kernel by kernel, and what the reasons mean. At most `limit` reasons, 0 = all; `kernel` that is not
+/* For people: kernel by kernel, and what the reasons mean. At most `limit` kernels, 0 = all; `kernel` that is not
  * set: all kernels. */
 void aif_stalls_print(const struct aif_stalls *s, const struct aif_attribution *a,
 		      const struct aif_regex *kernel, uint32_t limit, enum aif_name_detail detail,
 		      struct aif_buf *out);
 
 /* The same as rows, for programs and for other orders, with kernels' names in full or in short. The caller finishes *t. */
-void aif_stalls_table(const struct aif_stalls *s, const struct aif_regex *kernel, bool full_names,
-		      struct aif_table *t);
+void aif_stalls_table(const struct aif_stalls *s, const struct aif_regex *kernel, uint32_t limit,
+		      bool full_names, struct aif_table *t);

@@ -10,13 +10,17 @@
 #include "profile/gaps.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define TOP_KERNELS    5
-#define TOP_TROUBLE    3
-#define KERNEL_COLUMNS 56
-#define CALLER_COLUMNS 60
+#define TOP_KERNELS 5
+#define TOP_TROUBLE 3
+/* A line has 38 columns beside these two: callers end within 100 where that leaves kernels' names readable. */
+#define BOTH_COLUMNS       62
+#define KERNEL_MIN_COLUMNS 28
+#define KERNEL_MAX_COLUMNS 56
+#define CALLER_COLUMNS     48
 
 static void put_share(struct aif_buf *b, uint64_t part, uint64_t whole)
 {
@@ -94,7 +98,8 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 }
 
 struct top {
-	uint64_t wall, launches, widest;
+	uint64_t wall, time, launches, widest;
+	double variance; /* of time */
 	uint32_t kind, kernel, stack;
 };
 
@@ -151,65 +156,125 @@ static void put_wait(const struct aif_stalls *s, uint32_t kernel, struct aif_buf
 	aif_buf_finish(&wait);
 }
 
+struct tops {
+	struct top *rows;
+	struct aif_map ids, by_stack;
+	size_t len;
+};
+
+static void tops_add(struct tops *t, const struct aif_profile *p,
+		     const struct aif_attribution_row *r)
+{
+	/* Kernels of one name are one, whichever program each is of. */
+	uint64_t key = r->kind == AIF_LAUNCH_KERNEL && r->kernel != AIF_NONE
+			       ? p->kernels[r->kernel].name
+			       : UINT64_C(1) << 32 | r->kind;
+	uint64_t id, sum = 0;
+	struct top *top;
+
+	if (!aif_map_get(&t->ids, key, &id)) {
+		id = t->len++;
+		aif_map_put(&t->ids, key, id);
+		t->rows[id] = (struct top){.kind = r->kind, .kernel = r->kernel, .stack = r->stack};
+	}
+	top = &t->rows[id];
+	top->wall += r->wall_ns;
+	top->time += r->time_ns;
+	top->variance += (double)r->error_ns * (double)r->error_ns;
+	top->launches += r->launches;
+	aif_map_get(&t->by_stack, id << 32 | r->stack, &sum);
+	sum += r->wall_ns;
+	aif_map_put(&t->by_stack, id << 32 | r->stack, sum);
+	if (sum > top->widest) {
+		top->widest = sum;
+		top->stack = r->stack;
+	}
+}
+
+/* "aten::mm in Block.forward (model.py)" */
+static void put_who(struct aif_stack_names *names, uint32_t stack, struct aif_buf *out)
+{
+	struct aif_buf who = {0};
+	const char *text = aif_stack_names_operator(names, stack);
+
+	aif_buf_puts(&who, text ? text : "");
+	text = aif_stack_names_caller(names, stack);
+	if (text && *text)
+		aif_buf_printf(&who, "%s%s", who.len ? " in " : "", text);
+	put_middle(out, aif_buf_str(&who), CALLER_COLUMNS);
+	aif_buf_finish(&who);
+}
+
+/* How far an estimate may be off: its standard error in the unit of `of`, which has `time` of its own; nothing where
+ * there is none. As much as half of it is no estimate any more. */
+static void put_error(double variance, uint64_t time, uint64_t of, struct aif_buf *out)
+{
+	double part = time ? sqrt(variance) / (double)time : 0;
+
+	if (part <= 0)
+		return;
+	aif_buf_puts(out, " \u00b1");
+	aif_human_ns(out, (uint64_t)(part * (double)of));
+	if (part > 0.5)
+		aif_buf_puts(out, " (too few blocks to tell)");
+}
+
 /* The kernels with the most time, each with the stack that most of it came from. */
 static void top_kernels(const struct aif_profile *p, const struct aif_attribution *a, size_t most,
 			struct aif_buf *out)
 {
 	struct aif_stack_names *names = NULL;
 	struct aif_stalls stalls;
-	struct top *tops = calloc(AIF_MAX(a->rows_len, 1), sizeof(*tops));
-	struct aif_map ids = {0}, by_stack = {0};
-	size_t len = 0, width = 6;
-	bool known;
+	struct tops t = {.rows = calloc(AIF_MAX(a->rows_len, 1), sizeof(*t.rows))};
+	struct top *tops = t.rows;
+	struct aif_err err;
+	struct aif_buf who = {0};
+	size_t len, width = 6, most_width = KERNEL_MAX_COLUMNS;
+	bool known, named = tops && aif_stack_names_new(p, AIF_NAME_NORMAL, &names) == 0;
 	char space[64];
 
-	for (size_t i = 0; tops && i < a->rows_len; i++) {
-		const struct aif_attribution_row *r = &a->rows[i];
-		/* Kernels of one name are one, whichever program each is of. */
-		uint64_t key = r->kind == AIF_LAUNCH_KERNEL && r->kernel != AIF_NONE
-				       ? p->kernels[r->kernel].name
-				       : UINT64_C(1) << 32 | r->kind;
-		uint64_t id, sum = 0;
+	if (named)
+		aif_stack_names_join(names, NULL, &err);
+	for (size_t i = 0; named && i < a->rows_len; i++) {
+		size_t n;
+		const struct aif_attribution_row *shares =
+			aif_stack_names_shares(names, &a->rows[i], &n);
 
-		if (!aif_map_get(&ids, key, &id)) {
-			id = len++;
-			aif_map_put(&ids, key, id);
-			tops[id] = (struct top){
-				.kind = r->kind, .kernel = r->kernel, .stack = r->stack};
-		}
-		tops[id].wall += r->wall_ns;
-		tops[id].launches += r->launches;
-		aif_map_get(&by_stack, id << 32 | r->stack, &sum);
-		sum += r->wall_ns;
-		aif_map_put(&by_stack, id << 32 | r->stack, sum);
-		if (sum > tops[id].widest) {
-			tops[id].widest = sum;
-			tops[id].stack = r->stack;
-		}
+		for (size_t j = 0; shares && j < n; j++)
+			tops_add(&t, p, &shares[j]);
 	}
+	len = t.len;
 	if (tops)
 		qsort(tops, len, sizeof(*tops), by_wall);
 	known = aif_stalls_init(&stalls, p, a) == 0;
-	len = tops && aif_stack_names_new(p, AIF_NAME_NORMAL, &names) == 0 ? AIF_MIN(len, most) : 0;
+	len = AIF_MIN(len, most);
+	for (size_t i = 0; i < len; i++) {
+		aif_buf_clear(&who);
+		put_who(names, tops[i].stack, &who);
+		most_width = AIF_MIN(most_width, BOTH_COLUMNS - who.len);
+	}
+	aif_buf_finish(&who);
+	most_width = AIF_MAX(most_width, (size_t)KERNEL_MIN_COLUMNS);
 	for (size_t i = 0; i < len; i++)
 		width = AIF_MAX(width, AIF_MIN(strlen(aif_report_kernel_short(
 						       p, tops[i].kind, tops[i].kernel, space)),
-					       (size_t)KERNEL_COLUMNS));
+					       most_width));
 	for (size_t i = 0; i < len; i++) {
 		struct aif_buf cell = {0};
-		const char *caller = aif_stack_names_caller(names, tops[i].stack);
 
 		put_share(&cell, tops[i].wall, a->conservation.busy_ns);
 		aif_buf_printf(out, "%s %8s  ", i ? "        " : "kernels ", aif_buf_str(&cell));
 		aif_buf_clear(&cell);
 		put_middle(&cell, aif_report_kernel_short(p, tops[i].kind, tops[i].kernel, space),
-			   KERNEL_COLUMNS);
+			   most_width);
 		aif_buf_printf(out, "%-*s", (int)width, aif_buf_str(&cell));
 		aif_buf_clear(&cell);
 		aif_human_ns(&cell, tops[i].wall);
-		aif_buf_printf(out, " %8s in %4" PRIu64 "  ", aif_buf_str(&cell), tops[i].launches);
+		aif_buf_printf(out, " %8s", aif_buf_str(&cell));
+		put_error(tops[i].variance, tops[i].time, tops[i].wall, out);
+		aif_buf_printf(out, " in %4" PRIu64 "  ", tops[i].launches);
 		aif_buf_clear(&cell);
-		put_middle(&cell, caller ? caller : "", CALLER_COLUMNS);
+		put_who(names, tops[i].stack, &cell);
 		aif_buf_puts(out, aif_buf_str(&cell));
 		if (known && tops[i].kind == AIF_LAUNCH_KERNEL)
 			put_wait(&stalls, tops[i].kernel, out);
@@ -220,8 +285,8 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 	if (known)
 		aif_stalls_finish(&stalls);
 	aif_stack_names_free(names);
-	aif_map_finish(&ids);
-	aif_map_finish(&by_stack);
+	aif_map_finish(&t.ids);
+	aif_map_finish(&t.by_stack);
 }
 
 /* Time whose stack is complete, in 1/1,000,000. */
@@ -239,6 +304,27 @@ static uint64_t complete_ppm(const struct aif_profile *p, const struct aif_attri
 	return aif_share_ppm(complete, whole);
 }
 
+/* The errors of the stacks, as if they did not make up for each other. */
+static void put_total_error(const struct aif_attribution *a, struct aif_buf *out)
+{
+	double variance = 0;
+	uint64_t whole = 0;
+
+	for (size_t i = 0; i < a->rows_len; i++) {
+		variance += (double)a->rows[i].error_ns * (double)a->rows[i].error_ns;
+		whole += a->rows[i].time_ns;
+	}
+	if (variance <= 0 || !whole)
+		return;
+	if (sqrt(variance) > (double)whole / 2) {
+		aif_buf_puts(out, " (too few blocks to tell totals)");
+		return;
+	}
+	aif_buf_puts(out, " (totals \u00b1");
+	aif_human_share(out, (uint64_t)(1e6 * sqrt(variance) / (double)whole));
+	aif_buf_putc(out, ')');
+}
+
 void aif_summary_quality(const struct aif_profile *p, const struct aif_attribution *a,
 			 struct aif_buf *out)
 {
@@ -247,7 +333,9 @@ void aif_summary_quality(const struct aif_profile *p, const struct aif_attributi
 
 	if (c->uncaptured) {
 		aif_human_share(out, aif_share_ppm(c->launches - c->uncaptured, c->launches));
-		aif_buf_puts(out, " of launches captured, ");
+		aif_buf_puts(out, " of launches captured");
+		put_total_error(a, out);
+		aif_buf_puts(out, ", ");
 	}
 	aif_human_share(out, aif_share_ppm(c->joined, c->launches - c->uncaptured));
 	aif_buf_puts(out, c->uncaptured ? " of them timed, " : " of launches timed, ");
@@ -266,6 +354,7 @@ void aif_summary_quality(const struct aif_profile *p, const struct aif_attributi
 static void grades(const struct aif_attribution *a, struct aif_buf *out)
 {
 	uint64_t by_grade[4] = {0}, whole = 0;
+	const char *before = "; of the busy time ";
 
 	for (size_t i = 0; i < a->rows_len; i++) {
 		by_grade[a->rows[i].grade & 3] += a->rows[i].wall_ns;
@@ -273,9 +362,10 @@ static void grades(const struct aif_attribution *a, struct aif_buf *out)
 	}
 	for (unsigned g = 0; g < 4; g++)
 		if (by_grade[g]) {
-			aif_buf_puts(out, ", ");
+			aif_buf_puts(out, before);
 			aif_human_share(out, aif_share_ppm(by_grade[g], whole));
 			aif_buf_printf(out, " %s", aif_grade_name(g));
+			before = ", ";
 		}
 }
 
@@ -335,6 +425,20 @@ static void sampling_cost(const struct aif_profile *p, struct aif_buf *out)
 	}
 }
 
+/* What a vendor's part takes whether launches are captured or not. */
+static void vendor_cost(const struct aif_profile *p, struct aif_buf *out)
+{
+	uint64_t ns = meta_number(p, "cost.callbacks_ns"),
+		 bytes = meta_number(p, "cost.device_bytes");
+
+	if (ns) {
+		aif_buf_puts(out, "; callbacks about ");
+		put_share(out, ns, p->end_ns - p->start_ns);
+	}
+	if (bytes)
+		aif_buf_printf(out, "; %.0f MiB of the GPU's memory", (double)bytes / (1 << 20));
+}
+
 static void cost(const struct aif_profile *p, const struct aif_attribution *a, struct aif_buf *out)
 {
 	const struct aif_conservation *c = &a->conservation;
@@ -357,12 +461,19 @@ static void cost(const struct aif_profile *p, const struct aif_attribution *a, s
 		double slow = (double)measured / 1e6,
 		       captured = (double)(c->launches - c->uncaptured);
 
-		aif_buf_printf(out, ", slowdown by it measured %.2g %%",
+		aif_buf_printf(out, ", launches slowed by %.2g %% while it was on, for ",
+			       100 * slow);
+		aif_human_share(out, aif_share_ppm(c->launches - c->uncaptured, c->launches));
+		aif_buf_printf(out, " of them: %.2g %% slower in all",
 			       100 * slow * captured / (double)c->launches);
 	}
 	if (asked)
 		aif_buf_printf(out, ", allowed %g %%", (double)asked / 1e4);
+	if (asked && !measured &&
+	    (double)agent > (double)(p->end_ns - p->start_ns) * (double)asked / 1e6)
+		aif_buf_puts(out, " in longer runs");
 	sampling_cost(p, out);
+	vendor_cost(p, out);
 	aif_buf_puts(out, "; ");
 	aif_human_ns(out, recorder + meta_number(p, "cost.helper_cpu_ns"));
 	aif_buf_puts(out, " of CPU beside it\n");
@@ -417,12 +528,10 @@ static void size_of(const char *path, struct aif_buf *out)
 		aif_human_bytes(out, (uint64_t)st.st_size);
 }
 
-static bool agents_failed(const struct aif_profile *p)
+static bool has_loss(const struct aif_profile *p, enum aif_reason reason)
 {
 	for (size_t i = 0; i < p->losses_len; i++)
-		if (p->losses[i].reason == AIF_REASON_HANDSHAKE_FAILED ||
-		    p->losses[i].reason == AIF_REASON_NOT_COVERED_USER ||
-		    p->losses[i].reason == AIF_REASON_WIRE_VERSION)
+		if (p->losses[i].reason == (uint32_t)reason)
 			return true;
 	return false;
 }
@@ -434,6 +543,31 @@ static bool was_paused(const struct aif_profile *p)
 
 	aif_gaps_finish(&gaps);
 	return was;
+}
+
+/* The likely reason why nothing was executed. */
+static const char *why_nothing(const struct aif_profile *p, size_t agents, size_t runtimes)
+{
+	const char *attached = aif_profile_meta(p, "attached");
+
+	if (has_loss(p, AIF_REASON_HANDSHAKE_FAILED) || has_loss(p, AIF_REASON_WIRE_VERSION))
+		return "an agent got no memory from the recorder, see below";
+	if (!runtimes && has_loss(p, AIF_REASON_NOT_COVERED_USER))
+		return "the program ran as another user than the recorder, see below";
+	if (runtimes && was_paused(p))
+		return "the program launched nothing while it was collected: see --delay, aiflame ctl";
+	if (runtimes)
+		return "the program opened a device but launched nothing";
+	if (!strcmp(attached, "all"))
+		return "no process on standby has started an accelerator runtime; see aiflame ctl "
+		       "status";
+	if (*attached)
+		return "no accelerator runtime has started in what was recorded; it was waited for";
+	if (agents)
+		return "the program did not use OpenCL, or its OpenCL loader has no layers; see aiflame "
+		       "doctor";
+	return "the agent was not loaded: a static or set-user-id program, or one that clears its "
+	       "environment";
 }
 
 /* Nothing ran on any device: say what there was, and the likely reason. */
@@ -456,17 +590,7 @@ static void nothing(const struct aif_profile *p, struct aif_buf *out)
 			       p->processes[i].flags & AIF_PROCESS_RUNTIME ? ": runtime started"
 			       : p->processes[i].flags & AIF_PROCESS_AGENT ? ": agent loaded"
 									   : ": no agent");
-	aif_buf_puts(
-		out,
-		agents_failed(p) ? "reason   an agent got no memory from the recorder, see below\n"
-		: runtimes && was_paused(p)
-			? "reason   the program launched nothing while it was collected: see --delay, "
-			  "aiflame ctl\n"
-		: runtimes ? "reason   the program opened a device but launched nothing\n"
-		: agents   ? "reason   the program did not use OpenCL, or its OpenCL loader has no "
-			     "layers; see aiflame doctor\n"
-			   : "reason   the agent was not loaded: a static or set-user-id program, "
-			     "or one that clears its environment\n");
+	aif_buf_printf(out, "reason   %s\n", why_nothing(p, agents, runtimes));
 }
 
 void aif_summary_write(const struct aif_profile *p, const struct aif_attribution *a,

@@ -5,6 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Of a column of text as much is shown, however narrow the terminal. */
+#define LEAST_TEXT ((size_t)12)
+
 void aif_table_init(struct aif_table *t, const struct aif_table_column *columns, size_t width)
 {
 	*t = (struct aif_table){.columns = columns, .width = width};
@@ -173,38 +176,103 @@ static void pad(struct aif_buf *out, size_t n)
 		aif_buf_putc(out, ' ');
 }
 
+/* The first byte behind `n` characters. */
+static size_t behind(const struct aif_buf *cell, size_t n)
+{
+	size_t at = 0;
+
+	for (; at < cell->len; at++)
+		if ((cell->data[at] & 0xc0) != 0x80 && n-- == 0)
+			break;
+	return at;
+}
+
+/* Names that are alike differ at their ends: what is wider than `width` loses its middle. */
+static void put_cut(const struct aif_buf *cell, size_t width, struct aif_buf *out)
+{
+	size_t whole = shown_width(cell->data, cell->len), tail = (width - 1) / 3, from;
+
+	if (whole <= width) {
+		aif_buf_append(out, cell->data, cell->len);
+		return;
+	}
+	from = behind(cell, whole - tail);
+	aif_buf_append(out, cell->data, behind(cell, width - 1 - tail));
+	aif_buf_puts(out, "\u2026");
+	aif_buf_append(out, cell->data + from, cell->len - from);
+}
+
+static bool is_hidden(const struct aif_table *t, size_t column)
+{
+	return column < 64 && (t->hidden >> column & 1);
+}
+
+/* Takes from the widest text until all of a line fits, or nothing is left to take. Numbers stay whole. */
+static void fit(const struct aif_table *t, const bool *is_text)
+{
+	size_t *shown = t->widths + t->width, all = 0, over;
+
+	for (size_t c = 0; c < t->width; c++) {
+		shown[c] = t->widths[c];
+		if (!is_hidden(t, c))
+			all += shown[c] + (c + 1 < t->width ? 2 : 0);
+	}
+	over = t->columns_max && all > t->columns_max ? all - t->columns_max : 0;
+	for (; over; over--) {
+		size_t widest = t->width;
+
+		for (size_t c = 0; c < t->width; c++)
+			if (is_text[c] && !is_hidden(t, c) &&
+			    (widest == t->width || shown[c] > shown[widest]))
+				widest = c;
+		if (widest == t->width || shown[widest] <= LEAST_TEXT)
+			return;
+		shown[widest]--;
+	}
+}
+
 static void plain_put(const struct aif_table *t, size_t column, bool right,
 		      const struct aif_buf *cell, struct aif_buf *out)
 {
-	size_t room = t->widths[column] - shown_width(cell->data, cell->len);
+	size_t width = t->widths[t->width + column], whole = shown_width(cell->data, cell->len),
+	       room = width - AIF_MIN(whole, width);
 	bool last = column + 1 == t->width;
 
-	if (t->hidden >> column & 1)
+	if (is_hidden(t, column))
 		return;
 	pad(out, right ? room : 0);
-	aif_buf_append(out, cell->data, cell->len);
+	put_cut(cell, width, out);
 	pad(out, right || last ? 0 : room);
 	aif_buf_puts(out, last ? "\n" : "  ");
 }
 
 static int print_plain(struct aif_table *t, size_t rows, struct aif_buf *out)
 {
-	bool is_first = !t->widths;
+	bool is_first = !t->widths, *is_text = calloc(t->width, sizeof(*is_text));
 	struct aif_buf cell = {0};
 
 	if (is_first)
-		t->widths = calloc(t->width, sizeof(*t->widths));
-	if (!t->widths)
+		t->widths = calloc(2 * t->width, sizeof(*t->widths));
+	if (!t->widths || !is_text) {
+		free(is_text);
 		return -ENOMEM;
-	for (size_t c = 0; c < t->width && is_first; c++)
-		t->widths[c] = strlen(t->columns[c].name);
+	}
+	for (size_t c = 0; c < t->width; c++) {
+		is_text[c] =
+			t->columns[c].type == AIF_TABLE_TEXT || t->columns[c].type == AIF_TABLE_ANY;
+		if (is_first)
+			t->widths[c] = strlen(t->columns[c].name);
+	}
 	for (size_t i = 0; i < rows * t->width; i++) {
 		size_t *width = &t->widths[i % t->width];
 
 		aif_buf_clear(&cell);
 		plain_cell(t, i, &cell);
 		*width = AIF_MAX(*width, shown_width(cell.data, cell.len));
+		is_text[i % t->width] &= !is_number(t, i);
 	}
+	fit(t, is_text);
+	free(is_text);
 	for (size_t c = 0; c < t->width && is_first; c++) {
 		enum aif_table_type type = t->columns[c].type;
 

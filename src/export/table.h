@@ -33,10 +33,11 @@ struct aif_table {
 	uint64_t
 		hidden; /* bits of columns that the plain format leaves out; never the last one's */
 	bool failed;    /* memory ran out: nothing is printed */
+	size_t columns_max; /* of a terminal: long texts of the plain format are cut to it; 0 = never */
 
 	/* Of aif_table_print_part. */
 	size_t rows_printed;
-	size_t *widths; /* shown, by column */
+	size_t *widths; /* by column: of the widest cell so far, then what is shown of it */
 };
 
 void aif_table_init(struct aif_table *t, const struct aif_table_column *columns, size_t width);

@@ -3,8 +3,10 @@
 
 #include "export/filter.h"
 #include "export/frame_labels.h"
+#include "profile/backward.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* Names that are folded into one frame, in its tooltip. */
@@ -31,6 +33,10 @@ struct towers {
 	struct place *places[AIF_STACK_FLAVOURS];
 	uint32_t *path; /* stacks to place, innermost first */
 	size_t path_cap;
+	struct aif_backward backward;
+	struct place *part_places; /* by part of .backward */
+	struct aif_attribution_row *shares;
+	size_t shares_cap;
 };
 
 const char *aif_flame_unit(enum aif_flame_by by)
@@ -144,12 +150,41 @@ static int mark_place(struct towers *t, const char *text, struct place *ret)
 	return l.name == AIF_STR_NONE ? -ENOMEM : label_place(t, &l, ret);
 }
 
+/* Where folding leaves nothing of a stack, its outermost function that has a name stands for it, and rather one
+ * that is not how every process and thread starts; the others are in its tooltip. *at is not yet placed. */
+static int kept_place(struct towers *t, uint32_t stack, struct place *at)
+{
+	const struct aif_stack *stacks = t->p->stacks;
+	const struct aif_frame_label *l, *kept = NULL;
+	struct aif_frame_label copy;
+	size_t len;
+
+	for (unsigned starts = 0; starts < 2 && !kept; starts++)
+		for (uint32_t s = stack; s != AIF_NONE; s = stacks[s].parent) {
+			if (stacks[s].frame == AIF_NONE)
+				continue;
+			l = aif_frame_labels_get(t->labels, stacks[s].frame, &len);
+			if (!l)
+				return -ENOMEM;
+			for (size_t i = len; i-- > 0;)
+				if (aif_frame_label_is_kept(&l[i], t->tree, starts)) {
+					copy = l[i];
+					kept = &copy;
+				}
+		}
+	if (!kept)
+		return 0;
+	at->node = aif_tree_child(t->tree, 0, kept->name);
+	return at->node ? label_full_add(t, at->node, kept, true) : -ENOMEM;
+}
+
 /* Places the stack and all of its callers that have no place yet. */
 static int stack_place(struct towers *t, uint32_t stack, struct place *ret)
 {
 	const struct aif_stack *stacks = t->p->stacks;
 	unsigned flavour;
 	struct place at = {.fold = AIF_FRAME_FOLD_ROOT, .is_known = true}, *places;
+	uint32_t given = stack;
 	size_t n = 0;
 	int r;
 
@@ -184,7 +219,69 @@ static int stack_place(struct towers *t, uint32_t stack, struct place *ret)
 		places[stack] = at;
 	}
 	*ret = at;
-	return 0;
+	/* Not where its callees look: these may show more. */
+	return at.node ? 0 : kept_place(t, given, ret);
+}
+
+/* ---- the backward -------------------------------------------------------------------------------- */
+
+static const char *const backward_words[] = {
+	[AIF_BACKWARD_UNJOINED] = "of autograd: which forward it belongs to is not known",
+	[AIF_BACKWARD_MATCHED] =
+		"of autograd: joined to the forward that made this node, inferred from the "
+		"order of operators",
+	[AIF_BACKWARD_BETWEEN] =
+		"of autograd: its operator launched nothing in the forward; inferred from the "
+		"nodes before and after it, which belong here",
+};
+
+static int backward_mark_place(struct towers *t, const struct aif_backward_part *part,
+			       struct place *at)
+{
+	struct aif_frame_label l = {.module = AIF_NONE};
+	const char *words = backward_words[part->how], *name = "";
+	struct aif_buf text = {0};
+
+	if (part->name != AIF_STR_NONE)
+		name = aif_strset_get(&t->backward.names, part->name, NULL);
+	aif_buf_printf(&text, "[backward]%s%s", *name ? " " : "", name);
+	l.name = aif_buf_failed(&text)
+			 ? AIF_STR_NONE
+			 : aif_tree_name(t->tree, AIF_TREE_MARK, (const char *)text.data, text.len);
+	l.full = aif_strset_puts(&t->tree->full, words);
+	aif_buf_finish(&text);
+	return l.name == AIF_STR_NONE || l.full == AIF_STR_NONE ? -ENOMEM : label_place(t, &l, at);
+}
+
+/* Launches of a node: the forward that made it, the node, and what is inside of it. */
+static int part_place(struct towers *t, const struct aif_backward_part *part, struct place *ret)
+{
+	struct place *known = &t->part_places[part - t->backward.parts], at;
+	const struct aif_stack *stacks = t->p->stacks;
+	size_t n = 0;
+	int r = 0;
+
+	if (known->is_known) {
+		*ret = *known;
+		return 0;
+	}
+	if (part->forward == AIF_NONE)
+		r = mark_place(t, "[backward]", &at);
+	else
+		r = stack_place(t, part->forward, &at);
+	if (r == 0 && (part->forward != AIF_NONE || part->name != AIF_STR_NONE))
+		r = backward_mark_place(t, part, &at);
+	for (uint32_t s = part->stack; r == 0 && s != AIF_NONE && s != part->inside;
+	     s = stacks[s].parent) {
+		r = aif_grow(&t->path, &t->path_cap, n + 1, sizeof(*t->path));
+		if (r == 0 && stacks[s].frame != AIF_NONE)
+			t->path[n++] = stacks[s].frame;
+	}
+	while (r == 0 && n)
+		r = frame_place(t, t->path[--n], &at);
+	if (r == 0)
+		*known = *ret = at;
+	return r;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
@@ -241,7 +338,28 @@ static bool is_asked_kernel(const struct towers *t, const struct aif_attribution
 	       aif_filter_kernel(&t->kernel, t->p, row->kind, row->kernel);
 }
 
-static int row_add(struct towers *t, const struct aif_attribution_row *row)
+/* What a graph's replay runs stands on the replay's stack, and on which graph it was. */
+static int graph_place(struct towers *t, const struct aif_attribution_row *row, struct place *at)
+{
+	struct aif_frame_label mark = {
+		.name = AIF_STR_NONE, .full = AIF_STR_NONE, .module = AIF_NONE};
+	struct aif_buf text = {0};
+
+	aif_buf_printf(&text, "[%s graph %" PRIu32 "]",
+		       row->device == AIF_NONE
+			       ? "device"
+			       : aif_profile_str(t->p, t->p->devices[row->device].runtime),
+		       row->graph);
+	if (!aif_buf_failed(&text))
+		mark.name =
+			aif_tree_name(t->tree, AIF_TREE_MARK, (const char *)text.data, text.len);
+	aif_buf_finish(&text);
+	return mark.name == AIF_STR_NONE ? -ENOMEM : label_place(t, &mark, at);
+}
+
+/* part: of which part of a backward, or NULL. */
+static int share_add(struct towers *t, const struct aif_attribution_row *row,
+		     const struct aif_backward_part *part)
 {
 	uint64_t value = row_value(t, row);
 	struct aif_tree_detail *d;
@@ -254,7 +372,9 @@ static int row_add(struct towers *t, const struct aif_attribution_row *row)
 		return r;
 	if ((!value && !row->launches) || !is_asked_kernel(t, row, &kernel))
 		return 0;
-	r = stack_place(t, row->stack, &at);
+	r = part ? part_place(t, part, &at) : stack_place(t, row->stack, &at);
+	if (r == 0 && row->graph)
+		r = graph_place(t, row, &at);
 	if (r == 0)
 		r = label_place(t, &kernel, &at);
 	kernel_node = at.node;
@@ -275,6 +395,23 @@ static int row_add(struct towers *t, const struct aif_attribution_row *row)
 	if (value)
 		d->grades |= 1u << (row->grade & 31);
 	return 0;
+}
+
+static int row_add(struct towers *t, const struct aif_attribution_row *row)
+{
+	const struct aif_backward_part *parts;
+	size_t n = aif_backward_parts(&t->backward, row, &parts);
+	int r = 0;
+
+	/* What is marked as a stack that is not exact stays that. */
+	if (!n || t->p->stacks[row->stack].flags)
+		return share_add(t, row, NULL);
+	if (aif_grow(&t->shares, &t->shares_cap, n, sizeof(*t->shares)) < 0)
+		return -ENOMEM;
+	aif_backward_split(row, parts, n, t->shares);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = share_add(t, &t->shares[i], &parts[i]);
+	return r;
 }
 
 static int nothing(const struct towers *t, const struct aif_attribution *a, struct aif_err *err)
@@ -314,8 +451,13 @@ static int rows_add(struct towers *t, const struct aif_attribution *a, struct ai
 {
 	int r = begin(t, err);
 
+	/* In full detail the picture shows what was recorded and nothing that was inferred. */
+	if (r == 0 && t->o->detail != AIF_NAME_FULL)
+		r = aif_backward_find(t->p, t->o->which, &t->backward, err);
 	if (r < 0)
 		return r;
+	t->part_places = calloc(t->backward.parts_len + 1, sizeof(*t->part_places));
+	r = t->part_places ? 0 : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < a->rows_len; i++)
 		r = row_add(t, &a->rows[i]);
 	if (r == 0)
@@ -334,6 +476,9 @@ static int finish(struct towers *t, int r, struct aif_tree *ret)
 	for (unsigned i = 0; i < AIF_STACK_FLAVOURS; i++)
 		free(t->places[i]);
 	free(t->path);
+	free(t->part_places);
+	free(t->shares);
+	aif_backward_finish(&t->backward);
 	if (r < 0)
 		aif_tree_finish(t->tree);
 	else

@@ -33,6 +33,8 @@ struct aif_flame_opts {
 	bool lines;                 /* tell frames of one function apart by line */
 	const char *focus, *ignore; /* keep, drop stacks with a frame that matches; or NULL */
 	const char *kernel;         /* only kernels that match; or NULL */
+	const struct aif_attribution_opts
+		*which; /* what the attribution is of; NULL: all. For which launches are whose */
 };
 
 /* What the values count, as aif_svg_opts.unit has it: NULL for ns. */

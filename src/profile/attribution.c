@@ -36,9 +36,11 @@
  *
  * Where the overhead budget left launches out, those that were captured stand for them (weights.h):
  * totals are then estimates with a standard error, and their grade says so. Should the estimates ask
- * for more time than there is, they are scaled down to what is.
+ * for more time than there is, on a device or in a queue that runs one thing at a time, they are scaled
+ * down to what is.
  *
- * Rounding happens once, at the end, by largest remainders: sums over rows equal the totals exactly.
+ * Rounding happens once, at the end (attribution_round.c): sums over rows equal the totals exactly, and those of an
+ * instruction and reason what was counted there.
  */
 
 const char *aif_grade_name(enum aif_grade grade)
@@ -93,7 +95,8 @@ static int load_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 
 static int group_of(struct aif_attribution_work *w, const struct aif_group *g, uint32_t *ret)
 {
-	uint32_t words[6] = {g->process, g->device, g->stream, g->kind, g->kernel, g->stack};
+	uint32_t words[7] = {g->process, g->device, g->stream, g->kind,
+			     g->kernel,  g->stack,  g->graph};
 	uint64_t key = aif_hash_bytes(words, sizeof(words)), id;
 
 	for (; aif_map_get(&w->group_ids, key, &id); key++) {
@@ -101,7 +104,8 @@ static int group_of(struct aif_attribution_work *w, const struct aif_group *g, u
 
 		if (known->process == g->process && known->device == g->device &&
 		    known->stream == g->stream && known->kind == g->kind &&
-		    known->kernel == g->kernel && known->stack == g->stack) {
+		    known->kernel == g->kernel && known->stack == g->stack &&
+		    known->graph == g->graph) {
 			*ret = (uint32_t)id;
 			return 0;
 		}
@@ -122,6 +126,12 @@ static uint32_t kernel_name(const struct aif_profile *p, uint32_t kind, uint32_t
 					 : p->kernels[kernel].name;
 }
 
+/* A launch of before the recording's start, which only a damaged file has, counts as of then. */
+static uint64_t since_start(const struct aif_profile *p, uint64_t time)
+{
+	return time > p->start_ns ? time - p->start_ns : 0;
+}
+
 /* An execution, as what was in flight is told by it. */
 static int note_ended(struct loading *l, const struct aif_exec_row *e, struct launched *launch,
 		      uint32_t name, uint64_t start)
@@ -135,11 +145,11 @@ static int note_ended(struct loading *l, const struct aif_exec_row *e, struct la
 		r = aif_in_flight_began(&w->in_flight, &w->gaps, e->process, name, start);
 	if (!r && launch && e->stream != AIF_NONE)
 		r = aif_in_flight_queued(&w->in_flight, &w->gaps, e->process, e->stream,
-					 launch->time - w->p->start_ns, start);
+					 since_start(w->p, launch->time), start);
 	if (!r && launch && !launch->ended && launch->stream != AIF_NONE &&
 	    !w->p->streams[launch->stream].out_of_order)
 		r = aif_in_flight_ended(&w->in_flight, &w->gaps, e->process, launch->stream,
-					launch->time - w->p->start_ns);
+					since_start(w->p, launch->time));
 	if (launch)
 		launch->ended = true;
 	return r;
@@ -153,7 +163,8 @@ static int load_exec(struct loading *l, const struct aif_exec_row *e)
 				  .stream = e->stream,
 				  .kind = e->kind,
 				  .kernel = e->kernel,
-				  .stack = AIF_NONE};
+				  .stack = AIF_NONE,
+				  .graph = e->graph};
 	struct aif_run run = {.process = e->process, .device = e->device};
 	struct launched *launch = NULL;
 	int64_t start, end, launched_at = 0;
@@ -237,15 +248,18 @@ static int load_samples(void *arg, const struct aif_sample_row *rows, size_t n)
 
 		/* More are not a count, but would make sums wrap. */
 		s.count = AIF_MIN(s.count, UINT32_MAX);
-		if (!s.count || at < (int64_t)w->from || at > (int64_t)w->to ||
-		    !kept(w->opts->processes, s.process) || !kept(w->opts->devices, s.device))
+		if (!s.count || !kept(w->opts->processes, s.process) ||
+		    !kept(w->opts->devices, s.device))
 			continue;
-		s.time = (uint64_t)at;
-		w->c.samples += s.count;
+		s.time = (uint64_t)AIF_MAX(at, 0);
 		if (!aif_attribution_is_counted(w->p, &s)) {
+			if (at < (int64_t)w->from || at > (int64_t)w->to)
+				continue;
+			w->c.samples += s.count;
 			w->samples[w->samples_len++] = s;
 			continue;
 		}
+		/* Whether and how many of these are of the time asked for, their windows say. */
 		if (aif_grow(&w->counted, &w->counted_cap, w->counted_len + 1, sizeof(s)) < 0)
 			return -ENOMEM;
 		w->counted[w->counted_len++] = s;
@@ -258,9 +272,18 @@ static bool is_filtered(const struct aif_attribution_opts *o)
 	return o->from_ns || o->to_ns || o->processes || o->threads || o->devices;
 }
 
+/* Did the process end in the same span, with nobody told to stop before? */
+static bool is_cut_off(const struct aif_attribution_work *w, uint32_t process, uint64_t at)
+{
+	uint64_t end = w->p->processes[process].end_ns;
+	struct aif_gaps_span s = aif_gaps_at(&w->gaps, process, at);
+
+	return end && !s.is_gap && since_start(w->p, end) <= s.end;
+}
+
 /* Launches that have no execution: of those that were in flight, samples may be there. Returns how many
- * were not, and kept. */
-static int find_in_flight(struct loading *l, uint64_t *ret_untold)
+ * were not, or because their process had ended, and kept. */
+static int find_in_flight(struct loading *l, uint64_t *ret_untold, uint64_t *ret_unread)
 {
 	struct aif_attribution_work *w = l->w;
 	const struct aif_profile *p = w->p;
@@ -268,23 +291,25 @@ static int find_in_flight(struct loading *l, uint64_t *ret_untold)
 
 	for (size_t i = 0; i < l->launches_len && !r; i++) {
 		const struct launched *x = &l->launches[i];
-		uint64_t at = x->time > p->start_ns ? x->time - p->start_ns : 0;
+		uint64_t at = since_start(p, x->time);
 		uint32_t process = x->thread == AIF_NONE ? AIF_NONE : p->threads[x->thread].process;
 
 		if (x->ended || process == AIF_NONE)
 			continue;
 		if (aif_in_flight_overtaken(&w->in_flight, &w->gaps, process, x->stream, at,
-					    p->end_ns - p->start_ns))
+					    p->end_ns - p->start_ns)) {
 			*ret_untold += x->time >= p->kept_ns;
-		else
-			r = aif_in_flight_add(&w->in_flight, &w->gaps, process,
-					      kernel_name(p, x->kind, x->kernel), at);
+			continue;
+		}
+		*ret_unread += x->time >= p->kept_ns && is_cut_off(w, process, at);
+		r = aif_in_flight_add(&w->in_flight, &w->gaps, process,
+				      kernel_name(p, x->kind, x->kernel), at);
 	}
 	return r;
 }
 
 /* Launches that never became rows, and executions that were lost behind launches that did. */
-static void count_lost(struct loading *l, uint64_t untold)
+static void count_lost(struct loading *l, uint64_t untold, uint64_t unread)
 {
 	struct aif_conservation *c = &l->w->c;
 	const struct aif_profile *p = l->w->p;
@@ -302,6 +327,11 @@ static void count_lost(struct loading *l, uint64_t untold)
 		case AIF_REASON_RING_FULL:
 			*(!strcmp(detail, "launches") ? &lost_launches : &lost_execs) +=
 				!strcmp(detail, "definitions") ? 0 : loss->count;
+			break;
+		case AIF_REASON_WRITER_BEHIND:
+			lost_launches += !strcmp(detail, "launches") ? loss->count : 0;
+			lost_execs += !strcmp(detail, "executions") ? loss->count : 0;
+			c->samples_dropped += !strcmp(detail, "samples") ? loss->count : 0;
 			break;
 		case AIF_REASON_NO_SLOT:
 		case AIF_REASON_BEFORE_ATTACH:
@@ -325,8 +355,12 @@ static void count_lost(struct loading *l, uint64_t untold)
 	lost_execs = AIF_MIN(lost_execs, open);
 	c->launches += lost_launches;
 	c->lost = lost_launches + lost_execs;
-	c->untold = untold > lost_execs ? AIF_MIN(untold, open) - lost_execs : 0;
-	c->unfinished = open - lost_execs - c->untold;
+	/* What was counted as lost is not said again: it is the strangest that are. */
+	untold = AIF_MIN(untold, open);
+	unread = AIF_MIN(unread, open - untold);
+	c->untold = untold - AIF_MIN(untold, lost_execs);
+	c->unread = unread - AIF_MIN(unread, lost_execs - (untold - c->untold));
+	c->unfinished = open - lost_execs - c->untold - c->unread;
 	c->samples += c->samples_dropped;
 }
 
@@ -342,7 +376,7 @@ static int load(struct loading *l, struct aif_err *err)
 {
 	const struct aif_profile *p = l->w->p;
 	struct aif_conservation *c = &l->w->c;
-	uint64_t bad[4] = {0}, untold = 0;
+	uint64_t bad[4] = {0}, untold = 0, unread = 0;
 	int r;
 
 	l->devices = calloc(AIF_MAX(p->devices_len, 1), sizeof(*l->devices));
@@ -360,13 +394,13 @@ static int load(struct loading *l, struct aif_err *err)
 	if (!r && l->w->counted_len)
 		r = aif_attribution_windows_load(l->w, l->timeline, &bad[3]);
 	if (!r)
-		r = find_in_flight(l, &untold);
+		r = find_in_flight(l, &untold, &unread);
 	if (r < 0)
 		return aif_err_set(err, r, "attribution: %s", strerror(-r));
 	if (is_filtered(l->w->opts))
 		count_filtered(l);
 	else
-		count_lost(l, untold);
+		count_lost(l, untold, unread);
 	for (size_t i = 0; i < p->devices_len; i++)
 		c->devices += l->devices[i];
 	c->elapsed_ns = l->w->to - l->w->from;
@@ -408,6 +442,26 @@ static int by_group(const void *a, const void *b)
 	return x->reason < y->reason ? -1 : x->reason > y->reason;
 }
 
+static void sort_insides(struct aif_attribution_work *w)
+{
+	size_t n = 0;
+
+	if (w->insides_len)
+		qsort(w->insides, w->insides_len, sizeof(*w->insides), by_group);
+	for (size_t i = 0; i < w->insides_len; i++) {
+		const struct aif_inside *in = &w->insides[i];
+
+		if (!n || by_group(&w->insides[n - 1], in)) {
+			w->insides[n++] = *in;
+			continue;
+		}
+		w->insides[n - 1].samples += in->samples;
+		w->insides[n - 1].shared |= in->shared;
+		w->insides[n - 1].mixed |= in->mixed;
+	}
+	w->insides_len = n;
+}
+
 static struct aif_attribution_row group_row(const struct aif_group *g)
 {
 	return (struct aif_attribution_row){.process = g->process,
@@ -416,6 +470,7 @@ static struct aif_attribution_row group_row(const struct aif_group *g)
 					    .kind = g->kind,
 					    .kernel = g->kernel,
 					    .stack = g->stack,
+					    .graph = g->graph,
 					    .frame = AIF_NONE,
 					    .reason = AIF_NONE,
 					    .grade = g->sampled ? AIF_GRADE_SAMPLED
@@ -470,16 +525,11 @@ static int emit(struct aif_attribution_work *w, struct aif_attribution *a)
 	a->rows = calloc(w->groups_len + w->insides_len + 1, sizeof(*a->rows));
 	if (!s.fractions || !s.whole || !wall || !samples || !a->rows)
 		goto out;
-	if (w->insides_len)
-		qsort(w->insides, w->insides_len, sizeof(*w->insides), by_group);
 	for (size_t i = 0; i < w->groups_len; i++)
 		s.fractions[i] = w->groups[i].wall;
 	r = aif_attribution_round(s.fractions, w->groups_len, w->c.busy_ns, wall);
-	for (size_t i = 0; i < w->insides_len; i++)
-		s.fractions[i] = w->insides[i].samples;
 	if (!r)
-		r = aif_attribution_round(s.fractions, w->insides_len, w->c.sampled_attributed,
-					  samples);
+		r = aif_attribution_round_samples(w, samples);
 	for (size_t g = 0; g < w->groups_len && !r; g++) {
 		size_t first = at;
 
@@ -494,6 +544,28 @@ out:
 	free(wall);
 	free(samples);
 	return r;
+}
+
+/* Each stage lets go of what the next ones do not need: a profile of 3 million launches takes a third less. */
+static void finish_loading(struct loading *l)
+{
+	aif_timeline_free(l->timeline);
+	aif_map_finish(&l->by_launch);
+	free(l->launches);
+	free(l->devices);
+}
+
+static void finish_sources(struct aif_attribution_work *w)
+{
+	aif_map_finish(&w->group_ids);
+	aif_map_finish(&w->inside_ids);
+	free(w->runs);
+	free(w->samples);
+	free(w->counted);
+	free(w->windows);
+	w->runs = NULL;
+	w->samples = w->counted = NULL;
+	w->windows = NULL;
 }
 
 int aif_attribution_compute(const struct aif_profile *p, const struct aif_attribution_opts *opts,
@@ -514,30 +586,25 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 	w.to = w.opts->to_ns ? AIF_MAX(AIF_MIN(w.opts->to_ns, length), w.from) : length;
 	w.c.first_start_ns = UINT64_MAX;
 	r = load(&l, err);
+	finish_loading(&l);
 	if (!r) {
 		r = aif_attribution_sweep(&w);
 		if (!r)
 			r = aif_attribution_windows(&w);
+		finish_sources(&w);
 		if (!r) {
-			aif_attribution_settle(&w);
-			r = emit(&w, &a);
+			r = aif_attribution_settle(&w);
+			sort_insides(&w);
+			if (!r)
+				r = emit(&w, &a);
 		}
 		if (r < 0)
 			aif_err_set(err, r, "attribution: %s", strerror(-r));
 	}
 	a.conservation = w.c;
-	aif_timeline_free(l.timeline);
-	aif_map_finish(&l.by_launch);
-	free(l.launches);
-	free(l.devices);
-	aif_map_finish(&w.group_ids);
-	aif_map_finish(&w.inside_ids);
-	free(w.runs);
+	finish_sources(&w);
 	free(w.groups);
 	free(w.insides);
-	free(w.samples);
-	free(w.counted);
-	free(w.windows);
 	free(w.cycle_sums);
 	aif_map_finish(&w.in_cycle);
 	aif_weights_free(w.weights);

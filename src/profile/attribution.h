@@ -10,7 +10,7 @@
  */
 
 /* Change when the rules change: cached attributions of other versions are computed anew. */
-#define AIF_ATTRIBUTION_VERSION 8
+#define AIF_ATTRIBUTION_VERSION 9
 
 enum aif_grade {
 	AIF_GRADE_EXACT =
@@ -25,6 +25,7 @@ struct aif_attribution_row {
 	uint32_t process, device, stream, kind, kernel, stack; /* kind: enum aif_launch_kind */
 	uint32_t frame, reason; /* AIF_NONE: this part of the time has no sample to say where */
 	uint32_t grade;
+	uint32_t graph;   /* the process's number of what replayed it; 0 = none */
 	uint64_t wall_ns; /* each ns of a device shared among what ran in it: sums to busy time */
 	uint64_t time_ns; /* share of the executions' own durations */
 	uint64_t samples; /* 0 when frame is AIF_NONE */
@@ -48,10 +49,11 @@ struct aif_conservation {
 	 * threads while nothing was executing there. Off: in executions that were not captured. In
 	 * flight: in those that had begun before collection did, or had not ended when it stopped. */
 	uint64_t samples_off, samples_in_flight;
-	uint64_t launches, joined, unfinished, untold, lost, uncaptured;
-	/* launches = joined + unfinished + untold + lost + uncaptured (by the overhead budget).
-	 * Unfinished: in flight when collection stopped. Untold: later ones of the same in-order queue
-	 * have ended, but of these nothing was heard. */
+	uint64_t launches, joined, unfinished, unread, untold, lost, uncaptured;
+	/* launches = joined + unfinished + unread + untold + lost + uncaptured (by the overhead budget).
+	 * Unfinished: in flight when collection stopped. Unread: their process ended while it was
+	 * collected, before the agent had read their times. Untold: later ones of the same in-order
+	 * queue have ended, but of these nothing was heard. */
 	uint64_t executions_unjoined;          /* executions whose launch was lost */
 	uint64_t started_before_launch;        /* must be 0: a clock was mapped wrongly */
 	uint64_t busy_kernel_ns, busy_copy_ns; /* unions; copy only where no kernel runs */

@@ -25,6 +25,7 @@
 	X(frame)      \
 	X(reason)     \
 	X(grade)      \
+	X(graph)      \
 	X(wall_ns)    \
 	X(time_ns)    \
 	X(samples)    \
@@ -38,7 +39,7 @@ enum {
 	REPORT_WORDS = sizeof(struct aif_conservation) / sizeof(uint64_t),
 	HEAD_WORDS = 2 + REPORT_WORDS,
 };
-static_assert(sizeof(struct aif_attribution_row) == 9 * 4 + 4 + 6 * 8, "a field is not listed");
+static_assert(sizeof(struct aif_attribution_row) == 10 * 4 + 6 * 8, "a field is not listed");
 static_assert(sizeof(struct aif_conservation) % sizeof(uint64_t) == 0, "all fields are u64");
 
 #define MAX_ROWS   (UINT64_C(1) << 26)
@@ -50,22 +51,87 @@ static void cache_name(char name[32])
 	snprintf(name, 32, "attribution.%d", AIF_ATTRIBUTION_VERSION);
 }
 
-static void put(struct aif_buf *b, uint64_t v)
-{
-	uint8_t bytes[8];
+/* Words go to and come from the frame by way of these: all of them together are as large again as the rows. */
+#define STEP (1 << 16)
 
-	for (int i = 0; i < 8; i++)
-		bytes[i] = (uint8_t)(v >> (8 * i));
-	aif_buf_append(b, bytes, sizeof(bytes));
+struct packer {
+	ZSTD_CCtx *zstd;
+	struct aif_buf *to;
+	uint8_t bytes[STEP];
+	size_t len;
+	bool failed;
+};
+
+static void pack(struct packer *k, ZSTD_EndDirective end)
+{
+	ZSTD_inBuffer in = {k->bytes, k->len, 0};
+	size_t left;
+
+	do {
+		ZSTD_outBuffer out = {aif_buf_reserve(k->to, STEP), STEP, 0};
+
+		if (k->failed || !out.dst) {
+			k->failed = true;
+			return;
+		}
+		left = ZSTD_compressStream2(k->zstd, &out, &in, end);
+		k->failed = ZSTD_isError(left);
+		k->to->len += out.pos;
+	} while (end == ZSTD_e_end ? left > 0 : in.pos < in.size);
+	k->len = 0;
 }
 
-static uint64_t get(const uint8_t *words, size_t i)
+static void put(struct packer *k, uint64_t v)
+{
+	for (int i = 0; i < 8; i++)
+		k->bytes[k->len++] = (uint8_t)(v >> (8 * i));
+	if (k->len == sizeof(k->bytes))
+		pack(k, ZSTD_e_continue);
+	k->len %= sizeof(k->bytes);
+}
+
+struct unpacker {
+	ZSTD_DCtx *zstd;
+	ZSTD_inBuffer in;
+	uint8_t bytes[STEP];
+	size_t len, at;
+	bool ended, bad;
+};
+
+static void unpack(struct unpacker *k)
+{
+	ZSTD_outBuffer out = {k->bytes, sizeof(k->bytes), 0};
+	size_t left = 1, was;
+
+	do {
+		was = out.pos + k->in.pos;
+		left = ZSTD_decompressStream(k->zstd, &out, &k->in);
+	} while (!ZSTD_isError(left) && left && out.pos < out.size && out.pos + k->in.pos > was);
+	k->bad |= ZSTD_isError(left) || out.pos % 8;
+	k->ended = !left;
+	k->len = out.pos;
+	k->at = 0;
+}
+
+/* 0 where there are no more, which is bad. */
+static uint64_t get(struct unpacker *k)
 {
 	uint64_t v = 0;
 
-	for (size_t k = 0; k < 8; k++)
-		v |= (uint64_t)words[8 * i + k] << (8 * k);
+	if (k->at == k->len && !k->bad && !k->ended)
+		unpack(k);
+	k->bad |= k->at == k->len;
+	for (size_t i = 0; i < 8 && !k->bad; i++)
+		v |= (uint64_t)k->bytes[k->at++] << (8 * i);
 	return v;
+}
+
+/* Its checksum is behind the last of them. */
+static bool is_whole(struct unpacker *k)
+{
+	if (!k->bad && !k->ended && k->at == k->len)
+		unpack(k);
+	return !k->bad && k->ended && k->at == k->len && k->in.pos == k->in.size;
 }
 
 static uint64_t length_of(const struct aif_profile *p)
@@ -76,36 +142,33 @@ static uint64_t length_of(const struct aif_profile *p)
 void aif_attribution_cache_put(const struct aif_profile *p, const struct aif_attribution *a)
 {
 	const uint64_t *report = (const uint64_t *)(const void *)&a->conservation;
-	struct aif_buf plain = {0}, packed = {0};
-	ZSTD_CCtx *zstd = NULL;
+	struct aif_buf packed = {0};
+	struct packer k = {.to = &packed};
 	char name[32];
-	size_t n;
 
 	/* A recording that was cut short is still its recorder's. */
 	if (!p->file || p->notes & (AIF_NOTE_CUT_SHORT | AIF_NOTE_NO_ROLLBACK) ||
 	    a->rows_len > MAX_ROWS)
 		return;
-	put(&plain, a->rows_len);
-	put(&plain, length_of(p));
+	k.zstd = ZSTD_createCCtx();
+	if (!k.zstd)
+		return;
+	ZSTD_CCtx_setParameter(k.zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	ZSTD_CCtx_setParameter(k.zstd, ZSTD_c_checksumFlag, 1);
+	ZSTD_CCtx_setPledgedSrcSize(k.zstd, (HEAD_WORDS + a->rows_len * ROW_WORDS) * 8);
+	put(&k, a->rows_len);
+	put(&k, length_of(p));
 	for (size_t i = 0; i < REPORT_WORDS; i++)
-		put(&plain, report[i]);
+		put(&k, report[i]);
 #define COLUMN(field)                            \
 	for (size_t i = 0; i < a->rows_len; i++) \
-		put(&plain, a->rows[i].field);
+		put(&k, a->rows[i].field);
 	ROW_FIELDS(COLUMN)
-	zstd = ZSTD_createCCtx();
-	if (!zstd || aif_buf_failed(&plain) ||
-	    !aif_buf_reserve(&packed, ZSTD_compressBound(plain.len)))
-		goto out;
-	ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
-	ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
-	n = ZSTD_compress2(zstd, packed.data, packed.cap, plain.data, plain.len);
+	pack(&k, ZSTD_e_end);
 	cache_name(name);
-	if (!ZSTD_isError(n))
-		aif_profile_cache_put(p, name, packed.data, n);
-out:
-	ZSTD_freeCCtx(zstd);
-	aif_buf_finish(&plain);
+	if (!k.failed)
+		aif_profile_cache_put(p, name, packed.data, packed.len);
+	ZSTD_freeCCtx(k.zstd);
 	aif_buf_finish(&packed);
 }
 
@@ -123,35 +186,33 @@ static bool row_fits(const struct aif_profile *p, const struct aif_attribution_r
 	       r->grade <= AIF_GRADE_SAMPLED;
 }
 
-static int unpack(const struct aif_profile *p, const uint8_t *words, size_t len,
-		  struct aif_attribution *ret)
+/* `words`: how many the frame says that it has. */
+static int read_all(const struct aif_profile *p, struct unpacker *k, uint64_t words,
+		    struct aif_attribution *ret)
 {
 	struct aif_attribution a = {0};
 	uint64_t *report = (uint64_t *)(void *)&a.conservation, wall = 0;
-	size_t at = HEAD_WORDS;
+	bool fits;
 
-	if (len < HEAD_WORDS || get(words, 0) > MAX_ROWS ||
-	    len != HEAD_WORDS + get(words, 0) * ROW_WORDS || get(words, 1) != length_of(p))
+	a.rows_len = get(k);
+	if (a.rows_len > MAX_ROWS || words != HEAD_WORDS + a.rows_len * ROW_WORDS ||
+	    get(k) != length_of(p))
 		return -EBADMSG;
-	a.rows_len = get(words, 0);
 	a.rows = calloc(a.rows_len + 1, sizeof(*a.rows));
 	if (!a.rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < REPORT_WORDS; i++)
-		report[i] = get(words, 2 + i);
-#define UNPACK(field)                                                              \
-	for (size_t i = 0; i < a.rows_len; i++)                                    \
-		a.rows[i].field = (__typeof__(a.rows[i].field))get(words, at + i); \
-	at += a.rows_len;
-	ROW_FIELDS(UNPACK)
-	for (size_t i = 0; i < a.rows_len; i++) {
+		report[i] = get(k);
+#define READ(field)                             \
+	for (size_t i = 0; i < a.rows_len; i++) \
+		a.rows[i].field = (__typeof__(a.rows[i].field))get(k);
+	ROW_FIELDS(READ)
+	fits = is_whole(k);
+	for (size_t i = 0; i < a.rows_len && fits; i++) {
 		wall += a.rows[i].wall_ns;
-		if (!row_fits(p, &a.rows[i])) {
-			free(a.rows);
-			return -EBADMSG;
-		}
+		fits = row_fits(p, &a.rows[i]);
 	}
-	if (wall != a.conservation.busy_ns) {
+	if (!fits || wall != a.conservation.busy_ns) {
 		free(a.rows);
 		return -EBADMSG;
 	}
@@ -161,7 +222,8 @@ static int unpack(const struct aif_profile *p, const uint8_t *words, size_t len,
 
 int aif_attribution_cache_get(const struct aif_profile *p, struct aif_attribution *ret)
 {
-	struct aif_buf packed = {0}, plain = {0};
+	struct aif_buf packed = {0};
+	struct unpacker k = {0};
 	unsigned long long size;
 	char name[32];
 	int r;
@@ -176,14 +238,11 @@ int aif_attribution_cache_get(const struct aif_profile *p, struct aif_attributio
 	    size > (HEAD_WORDS + MAX_ROWS * ROW_WORDS) * 8 ||
 	    size > (packed.len + HEAD_WORDS * 8) * MAX_RATIO)
 		goto out;
-	if (!aif_buf_reserve(&plain, size)) {
-		r = -ENOMEM;
-		goto out;
-	}
-	if (ZSTD_decompress(plain.data, size, packed.data, packed.len) == size)
-		r = unpack(p, plain.data, size / 8, ret);
+	k.in = (ZSTD_inBuffer){packed.data, packed.len, 0};
+	k.zstd = ZSTD_createDCtx();
+	r = k.zstd ? read_all(p, &k, size / 8, ret) : -ENOMEM;
 out:
+	ZSTD_freeDCtx(k.zstd);
 	aif_buf_finish(&packed);
-	aif_buf_finish(&plain);
 	return r;
 }

@@ -52,12 +52,74 @@ static int load_windows(void *arg, const struct aif_window_row *rows, size_t n)
 	return 0;
 }
 
+/* The end of what was asked for, if it was; the last window may end behind the recording. */
+static uint64_t asked_until(const struct aif_attribution_work *w)
+{
+	return w->opts->to_ns ? w->to : UINT64_MAX;
+}
+
+/* How many of its samples are of the time asked for: of a window that lies in it partly, that part. */
+static uint64_t samples_asked(const struct aif_attribution_work *w,
+			      const struct aif_counted_window *window,
+			      const struct aif_sample_row *s)
+{
+	uint64_t from, to, length;
+
+	if (!window || window->start >= window->end)
+		return s->time >= w->from && s->time <= asked_until(w) ? s->count : 0;
+	from = AIF_MAX(window->start, w->from);
+	to = AIF_MIN(window->end, asked_until(w));
+	length = window->end - window->start;
+	/* Rounded up as often as that is right. */
+	return from >= to
+		       ? 0
+		       : (uint64_t)(((unsigned __int128)s->count * (to - from) +
+				     aif_mix64(((uint64_t)s->frame << 32 | s->reason) + s->window) %
+					     length) /
+				    length);
+}
+
+static int clip_samples(struct aif_attribution_work *w)
+{
+	struct aif_map ids = {0};
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < w->windows_len && !r; i++)
+		r = aif_map_put(&ids, w->windows[i].id, i);
+	for (size_t i = 0; i < w->counted_len && !r; i++) {
+		struct aif_sample_row s = w->counted[i];
+		const struct aif_counted_window *window = NULL;
+		uint64_t at;
+
+		if (aif_map_get(&ids, s.window, &at) && w->windows[at].process == s.process &&
+		    w->windows[at].device == s.device)
+			window = &w->windows[at];
+		s.count = samples_asked(w, window, &s);
+		w->c.samples += s.count;
+		if (s.count)
+			w->counted[n++] = s;
+	}
+	w->counted_len = n;
+	aif_map_finish(&ids);
+	return r;
+}
+
 int aif_attribution_windows_load(struct aif_attribution_work *w, struct aif_timeline *timeline,
 				 uint64_t *ret_bad)
 {
 	struct loading l = {.w = w, .timeline = timeline};
+	int r = aif_profile_windows(w->p, load_windows, &l, ret_bad);
 
-	return aif_profile_windows(w->p, load_windows, &l, ret_bad);
+	return r ? r : clip_samples(w);
+}
+
+bool aif_exposure_is_cut(const struct aif_exposure *e, uint32_t window)
+{
+	const struct aif_attribution_work *w = e->w;
+
+	return window != AIF_NONE &&
+	       (w->windows[window].start < w->from || w->windows[window].end > asked_until(w));
 }
 
 static int by_track(const void *a, const void *b)
@@ -74,27 +136,32 @@ static int by_track(const void *a, const void *b)
 int aif_exposure_init(struct aif_exposure *e, struct aif_attribution_work *w)
 {
 	struct aif_counted_window *at = w->windows;
-	size_t n = w->windows_len;
+	size_t n = 0, first = 0;
 
 	*e = (struct aif_exposure){.w = w};
-	if (n)
-		qsort(at, n, sizeof(*at), by_track);
-	for (size_t i = 0, first = 0; i < n; i++) {
-		uint64_t key;
+	if (w->windows_len)
+		qsort(at, w->windows_len, sizeof(*at), by_track);
+	for (size_t i = 0; i < w->windows_len; i++) {
+		struct aif_counted_window x = at[i], *last = n ? &at[n - 1] : NULL;
+		uint64_t key = (uint64_t)x.process << 32 | x.device;
 
-		if (!i || at[i].device != at[first].device || at[i].process != at[first].process)
-			first = i;
-		else
-			at[i].start = AIF_MAX(at[i].start, at[i - 1].end);
-		at[i].end = AIF_MAX(at[i].start, at[i].end);
-		at[i].track = (uint32_t)first;
-		at[i].before =
-			i == first ? 0 : at[i - 1].before + (at[i - 1].end - at[i - 1].start);
-		key = (uint64_t)at[i].process << 32 | at[i].device;
-		if (aif_map_put(&e->ids, at[i].id, i) < 0 ||
-		    aif_map_put(&e->tracks, key, (uint64_t)first << 32 | (i + 1)) < 0)
+		if (last && (last->device != x.device || last->process != x.process))
+			last = NULL;
+		if (last)
+			x.start = AIF_MAX(x.start, last->end);
+		/* Nothing runs in no time; an execution is not to step over a million of these. */
+		if (x.start >= x.end)
+			continue;
+		first = last ? first : n;
+		x.track = (uint32_t)first;
+		x.before = last ? last->before + (last->end - last->start) : 0;
+		at[n] = x;
+		if (aif_map_put(&e->ids, x.id, n) < 0 ||
+		    aif_map_put(&e->tracks, key, (uint64_t)first << 32 | (n + 1)) < 0)
 			return -ENOMEM;
+		n++;
 	}
+	w->windows_len = n;
 	return 0;
 }
 

@@ -21,11 +21,13 @@ struct aif_exposure {
 	uint32_t *last; /* of a group: its newest part + 1, 0 = none */
 };
 
-/* Sorts the windows into tracks. 0 or -ENOMEM. */
+/* Sorts the windows into tracks; those that take no time are left out. 0 or -ENOMEM. */
 int aif_exposure_init(struct aif_exposure *e, struct aif_attribution_work *w);
 void aif_exposure_finish(struct aif_exposure *e);
-/* The index of a window, or AIF_NONE: it was lost. */
+/* The index of a window, or AIF_NONE: it was lost, or left out. */
 uint32_t aif_exposure_window(const struct aif_exposure *e, const struct aif_sample_row *s);
+/* Is part of it outside of the time asked for? */
+bool aif_exposure_is_cut(const struct aif_exposure *e, uint32_t window);
 /* After the sweep: finds the parts. 0 or -ENOMEM. */
 int aif_exposure_measure(struct aif_exposure *e, const uint32_t *family_of);
 /* From then on windows have these numbers. */

@@ -17,12 +17,13 @@ struct aif_run { /* one execution, in ns since the recording's start, clipped to
 	uint64_t weight; /* executions that it stands for, in AIF_WEIGHT_ONE */
 	aif_fraction with_kernel, copies_only; /* of struct active, when it began */
 };
-struct aif_group { /* executions of one kernel from one stack on one stream */
-	uint32_t process, device, stream, kind, kernel, stack;
+struct aif_group { /* executions of one kernel from one stack, in one graph or none, on one stream */
+	uint32_t process, device, stream, kind, kernel, stack, graph;
 	aif_fraction wall, more_wall; /* more: of executions that were not captured */
 	aif_fraction launches;        /* in AIF_WEIGHT_ONE */
 	uint64_t time, bytes, error;
-	bool sampled; /* some of it is estimated */
+	uint64_t seen, executions; /* of these: the time and number of those that were captured */
+	bool sampled;              /* some of it is estimated */
 };
 struct aif_cycle_sum { /* weighted time of a group in a cycle of the overhead budget */
 	uint32_t group, cycle;
@@ -72,8 +73,8 @@ struct aif_attribution_work {
  * weight, and its share in the group's totals, which it is added to. 0 or -ENOMEM. */
 int aif_attribution_weigh(struct aif_attribution_work *w, struct aif_run *run, uint32_t thread,
 			  uint64_t time, uint64_t bytes);
-/* After the sweep: what was estimated joins what was seen, and gets its standard errors. */
-void aif_attribution_settle(struct aif_attribution_work *w);
+/* After the sweep: what was estimated joins what was seen, and gets its standard errors. 0 or -ENOMEM. */
+int aif_attribution_settle(struct aif_attribution_work *w);
 
 /* Walks all runs and samples of each device in order of time: wall time to groups, samples to
  * insides, unions to the conservation report. Sorts runs and samples. 0 or -ENOMEM. */
@@ -81,12 +82,16 @@ int aif_attribution_sweep(struct aif_attribution_work *w);
 
 /* The name of the kernel whose code the frame is, or AIF_NONE: what a kernel calls elsewhere. */
 uint32_t aif_attribution_sampled_kernel(const struct aif_profile *p, uint32_t frame);
+/* Another one, also of a group, frame and reason that has some already: emitting puts them together. */
+int aif_attribution_append_inside(struct aif_attribution_work *w, const struct aif_inside *inside);
+/* The same, but finds those. 0 or -ENOMEM, both. */
 int aif_attribution_add_inside(struct aif_attribution_work *w, uint32_t group, uint32_t frame,
 			       uint32_t reason, aif_fraction samples, bool shared, bool mixed);
 
 /* attribution_exposure.c, attribution_windows.c: samples that a device has counted, without a time of their own, and the windows that they
  * were counted in. */
 bool aif_attribution_is_counted(const struct aif_profile *p, const struct aif_sample_row *s);
+/* Also drops what of the samples is not of the time asked for, and counts the others. */
 int aif_attribution_windows_load(struct aif_attribution_work *w, struct aif_timeline *timeline,
 				 uint64_t *ret_bad);
 /* After the sweep: they become insides, too. 0 or -ENOMEM. */
@@ -96,3 +101,6 @@ int aif_attribution_windows(struct aif_attribution_work *w);
  * that sum to `total`: the largest remainders are rounded up, first come first in a tie. The
  * fractions' own sum must round to `total` within n. 0 or -ENOMEM. */
 int aif_attribution_round(const aif_fraction *fractions, size_t n, uint64_t total, uint64_t *ret);
+/* Rounds the samples of all insides so that those of each place (process, frame, reason) sum to what was counted
+ * there. 0 or -ENOMEM. */
+int aif_attribution_round_samples(const struct aif_attribution_work *w, uint64_t *ret);

@@ -3,6 +3,15 @@
 
 #include <errno.h>
 
+/*
+ * Two ways to round. Times of groups: by largest remainders, as each is large and stands for itself.
+ *
+ * Samples: a place of 3 samples that 500 stacks share has 500 small remainders, which would all lose against one of
+ * 0.5 elsewhere, and its kernel with them. So what a place has stays there: its fractions are laid end to end, and
+ * each gets the whole numbers that it covers, counted from where the place's own number falls (systematic sampling;
+ * Cochran, Sampling Techniques, chapter 8). No stack is favoured.
+ */
+
 struct rest {
 	uint64_t fraction;
 	size_t i;
@@ -53,4 +62,25 @@ int aif_attribution_round(const aif_fraction *fractions, size_t n, uint64_t tota
 	}
 	free(rests);
 	return 0;
+}
+
+int aif_attribution_round_samples(const struct aif_attribution_work *w, uint64_t *ret)
+{
+	struct aif_map covered = {0}; /* place -> the fraction that lies before the next inside */
+	int r = 0;
+
+	for (size_t i = 0; i < w->insides_len && !r; i++) {
+		const struct aif_inside *in = &w->insides[i];
+		uint32_t place[3] = {w->groups[in->group].process, in->frame, in->reason};
+		uint64_t key = aif_hash_bytes(place, sizeof(place)), before;
+		aif_fraction end;
+
+		if (!aif_map_get(&covered, key, &before))
+			before = aif_mix64(key) & ((1u << AIF_FRACTION_BITS) - 1);
+		end = before + in->samples;
+		ret[i] = (uint64_t)(end >> AIF_FRACTION_BITS);
+		r = aif_map_put(&covered, key, (uint64_t)end & ((1u << AIF_FRACTION_BITS) - 1));
+	}
+	aif_map_finish(&covered);
+	return r;
 }

@@ -205,6 +205,14 @@ static int sweep_device(struct aif_attribution_work *w, struct aif_run *runs, si
 	return r;
 }
 
+int aif_attribution_append_inside(struct aif_attribution_work *w, const struct aif_inside *inside)
+{
+	if (aif_grow(&w->insides, &w->insides_cap, w->insides_len + 1, sizeof(*inside)) < 0)
+		return -ENOMEM;
+	w->insides[w->insides_len++] = *inside;
+	return 0;
+}
+
 int aif_attribution_add_inside(struct aif_attribution_work *w, uint32_t group, uint32_t frame,
 			       uint32_t reason, aif_fraction samples, bool shared, bool mixed)
 {
@@ -216,10 +224,9 @@ int aif_attribution_add_inside(struct aif_attribution_work *w, uint32_t group, u
 		    w->insides[id].reason == reason)
 			goto found;
 	id = w->insides_len;
-	if (aif_grow(&w->insides, &w->insides_cap, id + 1, sizeof(inside)) < 0 ||
+	if (aif_attribution_append_inside(w, &inside) < 0 ||
 	    aif_map_put(&w->inside_ids, key, id) < 0)
 		return -ENOMEM;
-	w->insides[w->insides_len++] = inside;
 found:
 	w->insides[id].samples += samples;
 	w->insides[id].shared |= shared;
@@ -242,7 +249,8 @@ static int join(struct aif_attribution_work *w, const struct active *act,
 {
 	uint32_t name = aif_attribution_sampled_kernel(w->p, s->frame);
 	size_t n = 0, any = 0;
-	aif_fraction each;
+	aif_fraction left = (aif_fraction)s->count << AIF_FRACTION_BITS;
+	size_t sharers;
 	int r = 0;
 
 	if (act->len > MAX_SHARED) {
@@ -268,14 +276,18 @@ static int join(struct aif_attribution_work *w, const struct active *act,
 		return 0;
 	}
 	w->c.sampled_attributed += s->count;
-	each = ((aif_fraction)s->count << AIF_FRACTION_BITS) / n;
+	sharers = n;
 	for (size_t i = 0; i < act->len && !r; i++) {
 		const struct aif_run *run = act->runs[i];
+		aif_fraction part;
 
-		if (is_kernel(run) && run->process == s->process &&
-		    (name == AIF_NONE || run->kernel_name == name))
-			r = aif_attribution_add_inside(w, run->group, s->frame, s->reason, each,
-						       n > 1, false);
+		if (!is_kernel(run) || run->process != s->process ||
+		    (name != AIF_NONE && run->kernel_name != name))
+			continue;
+		part = left / sharers--; /* to the last unit */
+		left -= part;
+		r = aif_attribution_add_inside(w, run->group, s->frame, s->reason, part, n > 1,
+					       false);
 	}
 	return r;
 }

@@ -41,6 +41,8 @@ int aif_attribution_weigh(struct aif_attribution_work *w, struct aif_run *run, u
 		run->weight = AIF_WEIGHT_ONE;
 	weighted = times(ns, run->weight);
 	g->time += weighted;
+	g->seen += ns;
+	g->executions++;
 	g->launches += run->weight;
 	g->bytes += times(bytes, run->weight);
 	w->c.durations_ns += weighted;
@@ -60,109 +62,163 @@ static int by_group(const void *a, const void *b)
 	return x->cycle < y->cycle ? -1 : x->cycle > y->cycle;
 }
 
-/* One group: what it has in the cycles where it has anything, in their order. */
-struct in_cycles {
-	const struct aif_weights_cycle *cycles;
-	size_t cycles_len;
-	const struct aif_cycle_sum *sums;
-	size_t n;
-};
-
-/* Its time per launch in a cycle. */
-static double rate(const struct in_cycles *g, size_t cycle)
+/* The variance of what a group has in one pool (weights.h). `sums`: where it has anything, by cycle. */
+static double pool_variance(const struct aif_weights_cycle *pool, size_t first,
+			    const struct aif_cycle_sum *sums, size_t n)
 {
-	size_t lo = 0, hi = g->n;
+	double weight = (double)pool->weight / AIF_WEIGHT_ONE, whole = 0, captured = 0, before = 0,
+	       squares = 0;
+	size_t m = pool->pool_len, at = 0;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+	for (size_t i = 0; i < n; i++)
+		whole += sums[i].ns / weight;
+	if (m < 2) /* nothing to compare with: nothing is known */
+		return whole * whole * weight * (weight - 1);
+	for (size_t i = 0; i < m; i++)
+		captured += pool[i].captured;
+	for (size_t i = 0; i < m; i++) {
+		bool is_there = at < n && sums[at].cycle == first + i;
+		double here = (is_there ? sums[at++].ns / weight : 0) -
+			      pool[i].captured * whole / AIF_MAX(captured, 1.0);
 
-		if (g->sums[mid].cycle < cycle)
-			lo = mid + 1;
-		else
-			hi = mid;
+		if (i)
+			squares += (here - before) * (here - before);
+		before = here;
 	}
-	return lo < g->n && g->sums[lo].cycle == cycle
-		       ? g->sums[lo].ns / AIF_MAX(g->cycles[cycle].launches, 1.0)
-		       : 0;
+	return weight * (weight - 1) * (double)m / (double)(m - 1) * squares / 2;
 }
 
-/* What the pair of cycles c, c + 1 says of the variance of one launch: NAN where they are no pair. */
-static double spread(const struct in_cycles *g, size_t c)
-{
-	const struct aif_weights_cycle *k = &g->cycles[c];
-	double d;
-
-	if (c + 1 >= g->cycles_len || k[0].key != k[1].key)
-		return NAN;
-	d = rate(g, c) - rate(g, c + 1);
-	return d * d / (1 / AIF_MAX(k[0].captured, 1.0) + 1 / AIF_MAX(k[1].captured, 1.0));
-}
-
-/* The part of a cycle in the variance of the group's total (weights.h). */
-static double cycle_variance(const struct in_cycles *g, size_t c)
-{
-	const struct aif_weights_cycle *k = &g->cycles[c];
-	double before = c ? spread(g, c - 1) : NAN, after = spread(g, c),
-	       n = AIF_MAX(k->launches, 1.0), one;
-
-	if (isnan(before) && isnan(after)) /* nothing to compare with: nothing is known */
-		return rate(g, c) * rate(g, c) * n * n;
-	one = isnan(before) ? after : isnan(after) ? before : (before + after) / 2;
-	return (1 - k->captured / n) * n * n / AIF_MAX(k->captured, 1.0) * one;
-}
-
-static double variance(const struct in_cycles *g)
+/* sums[0..n): of one group. */
+static double variance(const struct aif_weights_cycle *cycles, const struct aif_cycle_sum *sums,
+		       size_t n)
 {
 	double var = 0;
 
-	for (size_t i = 0; i < g->n; i++) {
-		size_t c = g->sums[i].cycle;
-		bool before_is_ours = i && g->sums[i - 1].cycle + 1 == c,
-		     two_before_is_ours = i && g->sums[i - 1].cycle + 2 == c,
-		     after_is_ours = i + 1 < g->n && g->sums[i + 1].cycle == c + 1;
+	for (size_t i = 0, j; i < n; i = j) {
+		size_t first = cycles[sums[i].cycle].pool;
 
-		var += cycle_variance(g, c);
-		/* Cycles without it tell, too, where they stand beside one with it: each once. */
-		if (c && !before_is_ours && !two_before_is_ours &&
-		    g->cycles[c - 1].key == g->cycles[c].key)
-			var += cycle_variance(g, c - 1);
-		if (c + 1 < g->cycles_len && !after_is_ours &&
-		    g->cycles[c + 1].key == g->cycles[c].key)
-			var += cycle_variance(g, c + 1);
+		for (j = i; j < n && cycles[sums[j].cycle].pool == first;)
+			j++;
+		var += pool_variance(&cycles[first], first, sums + i, j - i);
 	}
 	return var;
 }
 
-static void estimate_errors(struct aif_attribution_work *w)
+/* What a process launched while it was not captured, beside what was. */
+struct unseen {
+	double left_out, off_ns, executions;
+};
+
+static struct unseen *find_unseen(const struct aif_attribution_work *w)
+{
+	struct unseen *u = calloc(w->p->processes_len + 1, sizeof(*u));
+	uint64_t start = w->p->start_ns;
+
+	for (uint32_t i = 0; u && i < w->p->processes_len; i++)
+		u[i].left_out = aif_weights_left_out(w->weights, i, start + w->from, start + w->to,
+						     &u[i].off_ns);
+	for (size_t i = 0; u && i < w->groups_len; i++)
+		if (w->groups[i].process != AIF_NONE)
+			u[w->groups[i].process].executions += (double)w->groups[i].executions;
+	return u;
+}
+
+static int estimate_errors(struct aif_attribution_work *w)
 {
 	size_t len;
 	const struct aif_weights_cycle *cycles = aif_weights_cycles(w->weights, &len);
+	struct unseen *unseen = find_unseen(w);
+	double *var = calloc(w->groups_len + 1, sizeof(*var));
 
+	if (!unseen || !var) {
+		free(unseen);
+		free(var);
+		return -ENOMEM;
+	}
 	if (w->cycle_sums_len)
 		qsort(w->cycle_sums, w->cycle_sums_len, sizeof(*w->cycle_sums), by_group);
 	for (size_t i = 0, j; i < w->cycle_sums_len; i = j) {
-		struct in_cycles g = {cycles, len, w->cycle_sums + i, 0};
-		double var;
-
 		for (j = i;
 		     j < w->cycle_sums_len && w->cycle_sums[j].group == w->cycle_sums[i].group;)
 			j++;
-		g.n = j - i;
-		var = variance(&g);
-		w->groups[w->cycle_sums[i].group].error = var < 1e36 ? (uint64_t)sqrt(var) : 0;
+		var[w->cycle_sums[i].group] = variance(cycles, w->cycle_sums + i, j - i);
 	}
+	for (size_t i = 0; i < w->groups_len; i++) {
+		struct aif_group *g = &w->groups[i];
+		const struct unseen *u = g->process == AIF_NONE ? NULL : &unseen[g->process];
+
+		if (u && u->left_out > 0 && g->executions) {
+			double one = (double)g->seen / (double)g->executions,
+			       more = AIF_MIN(u->left_out / u->executions * one, u->off_ns);
+
+			var[i] += more * more;
+			g->sampled = true;
+		}
+		g->error = var[i] > 0 && var[i] < 1e36 ? (uint64_t)ceil(sqrt(var[i])) : 0;
+	}
+	free(unseen);
+	free(var);
+	return 0;
 }
 
-void aif_attribution_settle(struct aif_attribution_work *w)
+struct stream_time {
+	double seen, more;
+};
+
+/* A queue in order runs one thing at a time: what is estimated of it fits in the time in which nothing of it was
+ * seen to run, and so does what is not known of that. Not by cycle: what is launched in one may run long
+ * after it. */
+static int fit_streams(struct aif_attribution_work *w)
+{
+	const struct aif_profile *p = w->p;
+	struct stream_time *times = calloc(p->streams_len + 1, sizeof(*times));
+
+	if (!times)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->groups_len; i++) {
+		const struct aif_group *g = &w->groups[i];
+
+		if (g->stream != AIF_NONE) {
+			times[g->stream].seen += (double)g->seen;
+			times[g->stream].more += (double)(g->time - g->seen);
+		}
+	}
+	for (size_t i = 0; i < w->groups_len; i++) {
+		struct aif_group *g = &w->groups[i];
+		const struct stream_time *t = g->stream == AIF_NONE ? NULL : &times[g->stream];
+		double room;
+		uint64_t more;
+
+		if (!t || p->streams[g->stream].out_of_order)
+			continue;
+		room = AIF_MAX((double)(w->to - w->from) - t->seen, 0);
+		g->error = (uint64_t)AIF_MIN((double)g->error, room);
+		if (t->more <= room)
+			continue;
+		more = (uint64_t)((double)(g->time - g->seen) * room / t->more);
+		w->c.durations_ns -= g->time - g->seen - more;
+		g->time = g->seen + more;
+	}
+	free(times);
+	return 0;
+}
+
+int aif_attribution_settle(struct aif_attribution_work *w)
 {
 	struct aif_conservation *c = &w->c;
 	aif_fraction more = w->more_kernel + w->more_copy,
 		     room = (aif_fraction)c->idle_ns << AIF_FRACTION_BITS;
 	double fits = more > room ? (double)room / (double)more : 1;
 	uint64_t kernel, copy;
+	int r;
 
-	if (!more)
-		return;
+	if (!w->weights)
+		return 0;
+	r = estimate_errors(w);
+	if (!r)
+		r = fit_streams(w);
+	if (r < 0 || !more)
+		return r;
 	for (size_t g = 0; g < w->groups_len; g++)
 		w->groups[g].wall += (aif_fraction)((double)w->groups[g].more_wall * fits);
 	kernel = (uint64_t)((aif_fraction)((double)w->more_kernel * fits) >> AIF_FRACTION_BITS);
@@ -175,5 +231,5 @@ void aif_attribution_settle(struct aif_attribution_work *w)
 	c->idle_ns -= kernel + copy;
 	c->durations_ns = AIF_MAX(c->durations_ns, c->busy_ns);
 	c->overlap_ns = c->durations_ns - c->busy_ns;
-	estimate_errors(w);
+	return 0;
 }

@@ -21,6 +21,8 @@
  * mixed. Widths never come from here. A kernel that no execution is known of keeps no samples: they are counted as
  * unmatched. So are those of no kernel's code; those of other programs are outside.
  *
+ * A window that lies in the time asked for partly has that part of its samples, of those kernels that ran in it.
+ *
  * With a selection of launching threads, the samples of a window that others' launches of the same kernel have
  * caused are given to those that were selected.
  */
@@ -30,16 +32,23 @@
 #define UNMIX_SHARE   0.05
 /* Stacks times places of a kernel, or stacks times windows: only a hostile file has more. */
 #define MAX_CELLS (UINT64_C(1) << 23)
+/* Groups times places of a kernel that are summed up before they go into the table of all: 32 MB. A sample row is
+ * shared by as many groups as ran in its window, 40 million times for a million rows and 40 stacks a kernel. */
+#define MAX_DENSE (UINT64_C(1) << 20)
 /* Of samples in their windows: beyond, windows count as if they had no executions. A minute of it. */
 #define MAX_SHARES (UINT64_C(1) << 28)
 
 struct family { /* a kernel in a process and device */
 	uint32_t process, device, name;
 	size_t groups, groups_len;
-	size_t columns; /* different stacks: groups of one differ by queue only */
+	size_t columns; /* different stacks: groups of one differ by queue and graph only */
 	size_t parts, parts_len;
 	size_t samples, samples_len;
 	uint64_t count;
+};
+struct cell { /* what a group has of a place */
+	aif_fraction samples;
+	bool shared, mixed;
 };
 struct place { /* an instruction and a reason, of a family */
 	uint32_t frame, reason;
@@ -55,6 +64,7 @@ struct windows {
 	uint32_t *family_of;  /* of a group */
 	uint32_t *groups;     /* sorted by family */
 	uint32_t *column;     /* of a group: its stack, among those of its family */
+	uint32_t *position;   /* of a group: itself, among those of its family */
 	struct place *places; /* of the family at hand */
 	size_t places_len, places_cap;
 	uint64_t count;  /* of all families' samples */
@@ -97,7 +107,8 @@ static int find_families(struct windows *x)
 	x->family_of = calloc(w->groups_len + 1, sizeof(*x->family_of));
 	x->groups = calloc(w->groups_len + 1, sizeof(*x->groups));
 	x->column = calloc(w->groups_len + 1, sizeof(*x->column));
-	if (!x->family_of || !x->groups || !x->column)
+	x->position = calloc(w->groups_len + 1, sizeof(*x->position));
+	if (!x->family_of || !x->groups || !x->column || !x->position)
 		return -ENOMEM;
 	for (size_t g = 0; g < w->groups_len && !r; g++) {
 		const struct aif_group *group = &w->groups[g];
@@ -122,6 +133,7 @@ static int find_families(struct windows *x)
 		if (x->family_of[g] == AIF_NONE)
 			continue;
 		f = &x->families[x->family_of[g]];
+		x->position[g] = (uint32_t)f->groups_len;
 		x->groups[f->groups + f->groups_len++] = (uint32_t)g;
 		if (!aif_map_get(&x->stacks, key, &column)) {
 			column = f->columns++;
@@ -175,14 +187,22 @@ static int sort_samples(struct windows *x)
 		int r = name == AIF_NONE ? 0
 					 : family_of(x, s.process, s.device, name, false, &family);
 
+		uint32_t window = aif_exposure_window(&x->exposure, &s);
+
 		if (r < 0)
 			return r;
+		/* Its kernel may have run in the part that was not asked for. */
+		if (family == AIF_NONE && name != AIF_NONE &&
+		    aif_exposure_is_cut(&x->exposure, window)) {
+			w->c.samples -= s.count;
+			continue;
+		}
 		if (family == AIF_NONE) {
 			drop(w, &s, name);
 			continue;
 		}
 		s.thread = family;
-		s.window = aif_exposure_window(&x->exposure, &s);
+		s.window = window;
 		x->families[family].samples_len++;
 		x->families[family].count += s.count;
 		x->count += s.count;
@@ -228,9 +248,10 @@ static int measure_exposure(struct windows *x)
 /* How a family's samples are split. */
 struct split {
 	const struct family *f;
-	double *rates;  /* [column][place]; NULL: in proportion */
-	bool *apart;    /* of a column: its samples are its own */
-	double *weight; /* scratch, of a group of the family */
+	double *rates;      /* [column][place]; NULL: in proportion */
+	bool *apart;        /* of a column: its samples are its own */
+	double *weight;     /* scratch, of a group of the family */
+	struct cell *cells; /* [place][position]; NULL: too many */
 };
 
 static double rate(const struct windows *x, const struct split *s, uint32_t group, uint32_t place)
@@ -238,12 +259,47 @@ static double rate(const struct windows *x, const struct split *s, uint32_t grou
 	return s->rates ? s->rates[x->column[group] * x->places_len + place] : 1;
 }
 
+static int put(struct windows *x, const struct split *s, uint32_t place, uint32_t group,
+	       aif_fraction samples, bool shared, bool mixed)
+{
+	struct cell *c;
+
+	if (!s->cells)
+		return aif_attribution_add_inside(x->w, group, x->places[place].frame,
+						  x->places[place].reason, samples, shared, mixed);
+	c = &s->cells[place * s->f->groups_len + x->position[group]];
+	c->samples += samples;
+	c->shared |= shared;
+	c->mixed |= mixed;
+	return 0;
+}
+
+static int put_cells(struct windows *x, const struct split *s)
+{
+	const uint32_t *groups = x->groups + s->f->groups;
+	const struct cell *c = s->cells;
+	int r = 0;
+
+	for (size_t k = 0; c && k < x->places_len; k++)
+		for (size_t i = 0; i < s->f->groups_len && !r; i++, c++) {
+			struct aif_inside in = {.group = groups[i],
+						.frame = x->places[k].frame,
+						.reason = x->places[k].reason,
+						.shared = c->shared,
+						.mixed = c->mixed,
+						.samples = c->samples};
+
+			if (c->samples)
+				r = aif_attribution_append_inside(x->w, &in);
+		}
+	return r;
+}
+
 /* Gives `count` samples of a place to groups by weight, to the last unit. */
 static int give(struct windows *x, const struct split *s, uint32_t place, uint64_t count,
 		const uint32_t *groups, size_t n)
 {
 	aif_fraction all = (aif_fraction)count << AIF_FRACTION_BITS, left = all;
-	const struct place *at = &x->places[place];
 	bool shared = false;
 	double sum = 0;
 	size_t most = 0;
@@ -264,9 +320,8 @@ static int give(struct windows *x, const struct split *s, uint32_t place, uint64
 		part = AIF_MIN(part, left);
 		left -= part;
 		if (part)
-			r = aif_attribution_add_inside(x->w, groups[k], at->frame, at->reason, part,
-						       shared,
-						       shared && !s->apart[x->column[groups[k]]]);
+			r = put(x, s, place, groups[k], part, shared,
+				shared && !s->apart[x->column[groups[k]]]);
 	}
 	x->w->c.sampled_attributed += count;
 	return r;
@@ -459,12 +514,19 @@ static int split_family(struct windows *x, const struct family *f)
 		r = find_places(x, f);
 		find_most(x, f, &s);
 	}
+	if (!r && x->places_len <= MAX_DENSE / f->groups_len) {
+		s.cells = calloc(x->places_len * f->groups_len, sizeof(*s.cells));
+		r = s.cells ? 0 : -ENOMEM;
+	}
 	if (!r)
 		r = unmix(x, f, &s);
 	if (!r)
 		r = split_windows(x, f, &s);
 	if (!r)
 		r = split_rest(x, f, &s);
+	if (!r)
+		r = put_cells(x, &s);
+	free(s.cells);
 	free(s.apart);
 	free(s.weight);
 	free(s.rates);
@@ -496,6 +558,7 @@ int aif_attribution_windows(struct aif_attribution_work *w)
 	free(x.family_of);
 	free(x.groups);
 	free(x.column);
+	free(x.position);
 	free(x.places);
 	return r;
 }

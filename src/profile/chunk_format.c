@@ -88,6 +88,11 @@ static const struct aif_chunk_column exec_columns[] = {
 	     A(EXEC_STREAM, EXEC_SPAN), A_M(EXEC_STREAM, EXEC_SPAN, ONE),
 	     EACH_LAST(AFTER_STREAM_M, EXEC_KERNEL)),
 	EXEC(10, bytes, U64, 0, RAW, P(ONE), P(EXEC_KERNEL)),
+	/* Nodes come in the same order in each replay. */
+	EXEC(11, graph, U32, 0, P(ONE), P(EXEC_STREAM)),
+	EXEC(12, node, U32, 0, P(ONE), P(SELF), P(EXEC_KERNEL)),
+	EXEC(13, registers, U32, 0, P(ONE), P(EXEC_KERNEL)),
+	EXEC(14, shared_bytes, U32, 0, P(ONE), P(EXEC_KERNEL)),
 };
 
 static const struct aif_chunk_column sample_columns[] = {
@@ -125,7 +130,7 @@ static const struct aif_chunk_column cpu_columns[] = {
 };
 
 static_assert(sizeof(struct aif_launch_row) == 56, "fields were added: give each a column");
-static_assert(sizeof(struct aif_exec_row) == 56, "fields were added: give each a column");
+static_assert(sizeof(struct aif_exec_row) == 72, "fields were added: give each a column");
 static_assert(sizeof(struct aif_sample_row) == 40, "fields were added: give each a column");
 static_assert(sizeof(struct aif_window_row) == 64, "fields were added: give each a column");
 static_assert(sizeof(struct aif_cpu_row) == 32, "fields were added: give each a column");

@@ -26,7 +26,8 @@ bool aif_conservation_check(const struct aif_conservation *c, struct aif_buf *re
 		       samples[] = {c->sampled_attributed, c->sampled_unmatched,
 				    c->samples_dropped,    c->samples_outside,
 				    c->samples_off,        c->samples_in_flight},
-		       launches[] = {c->joined, c->unfinished, c->untold, c->lost, c->uncaptured},
+		       launches[] = {c->joined, c->unfinished, c->unread,
+				     c->untold, c->lost,       c->uncaptured},
 		       busy[] = {c->busy_kernel_ns, c->busy_copy_ns};
 
 	if (c->started_before_launch) {
@@ -54,6 +55,7 @@ bool aif_conservation_check(const struct aif_conservation *c, struct aif_buf *re
 	       equal(ret_text,
 		     "samples = attributed + unmatched + dropped + outside + off + in flight",
 		     c->samples, samples, 6) &&
-	       equal(ret_text, "launches = joined + in flight + untold + lost + uncaptured",
-		     c->launches, launches, 5);
+	       equal(ret_text,
+		     "launches = joined + in flight + unread + untold + lost + uncaptured",
+		     c->launches, launches, 6);
 }

@@ -139,6 +139,10 @@ struct aif_exec_row {
 	uint64_t launch, start, end; /* raw stamps of `clock` */
 	uint32_t clock, process, kind, kernel, device, stream;
 	uint64_t bytes;
+	/* The device graph whose replay it was part of, a number of its process, and which node of it; 0 = none. */
+	uint32_t graph, node;
+	uint32_t registers,
+		shared_bytes; /* of a thread, of a block; registers 0 = neither is known */
 };
 /* A device sample with its own time (CPU devices), or a count of samples of one window. */
 struct aif_sample_row {

@@ -328,6 +328,9 @@ int aif_query_new(const struct aif_profile *p, struct aif_query **ret, struct ai
 	struct aif_query *q = calloc(1, sizeof(*q));
 	int r = q ? aif_timeline_new(p, &q->timeline) : -ENOMEM;
 
+	if (!r)
+		r = aif_weights_new(p, &q->weights);
+
 	if (!r && sqlite3_open_v2(":memory:", &q->db,
 				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY,
 				  NULL) != SQLITE_OK)
@@ -365,6 +368,7 @@ void aif_query_free(struct aif_query *q)
 		return;
 	sqlite3_close(q->db);
 	aif_timeline_free(q->timeline);
+	aif_weights_free(q->weights);
 	aif_attribution_finish(&q->attribution);
 	aif_map_finish(&q->by_launch);
 	aif_map_finish(&q->by_exec);

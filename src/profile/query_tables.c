@@ -46,6 +46,15 @@ static const struct aif_launch_row *launch_of(const struct aif_query *q, uint64_
 	return aif_map_get(&q->by_launch, launch, &i) ? &q->launches[i] : NULL;
 }
 
+/* By the launch's execution: runtimes may tell only afterwards how much it was. What a graph's replay copies is of
+ * its nodes. */
+static uint64_t bytes_moved(const struct aif_query *q, uint64_t launch)
+{
+	uint64_t i;
+
+	return aif_map_get(&q->by_exec, launch, &i) && !q->execs[i].graph ? q->execs[i].bytes : 0;
+}
+
 /* "64x32x1", or NULL. */
 static void extent(sqlite3_context *ctx, const uint32_t v[3])
 {
@@ -101,7 +110,7 @@ static void launches_column(struct aif_query *q, size_t row, int column, sqlite3
 	case 10:
 		return extent(ctx, shape ? shape->block : NULL);
 	default:
-		return number(ctx, r->bytes);
+		return number(ctx, r->bytes ? r->bytes : bytes_moved(q, r->launch));
 	}
 }
 
@@ -125,6 +134,18 @@ static int64_t start_of(struct aif_query *q, const struct aif_exec_row *r)
 	return aif_timeline_map_after(q->timeline, r->clock, r->process, r->start,
 				      l ? mapped(q, AIF_CLOCK_MONOTONIC, r->process, l->time) : 0,
 				      NULL);
+}
+
+/* How many executions one stands for: itself, and those that the overhead budget left out. */
+static void weight(const struct aif_query *q, sqlite3_context *ctx, const struct aif_launch_row *l)
+{
+	const struct aif_weights_cycle *c =
+		l ? aif_weights_at(q->weights, l->thread, l->time) : NULL;
+
+	if (c)
+		sqlite3_result_double(ctx, (double)c->weight / AIF_WEIGHT_ONE);
+	else
+		sqlite3_result_int(ctx, 1);
 }
 
 static void executions_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
@@ -154,10 +175,15 @@ static void executions_column(struct aif_query *q, size_t row, int column, sqlit
 		l = launch_of(q, r->launch);
 		return id(ctx, l ? l->stack : AIF_NONE);
 	case 8:
-		return sqlite3_result_int(
-			ctx, 1); /* every execution is recorded: it stands for itself */
+		return weight(q, ctx, launch_of(q, r->launch));
+	case 9:
+		return id(ctx, r->graph ? r->graph : AIF_NONE);
+	case 10:
+		return id(ctx, r->graph ? r->node : AIF_NONE);
+	case 11:
+		return id(ctx, r->registers ? r->registers : AIF_NONE);
 	default:
-		return sqlite3_result_null(ctx); /* no source of executions tells these yet */
+		return id(ctx, r->registers ? r->shared_bytes : AIF_NONE);
 	}
 }
 
@@ -174,7 +200,7 @@ static void copies_column(struct aif_query *q, size_t row, int column, sqlite3_c
 		return number(ctx, r->bytes ? r->bytes : l ? l->bytes : 0);
 	case 8:
 		return executions_column(q, row, 7, ctx);
-	default:
+	default: /* the places are the same */
 		return executions_column(q, row, column, ctx);
 	}
 }
@@ -292,6 +318,8 @@ static void attributed_column(struct aif_query *q, size_t row, int column, sqlit
 		return id(ctx, r->frame);
 	case 14:
 		return number(ctx, r->error_ns);
+	case 15:
+		return id(ctx, r->graph ? r->graph : AIF_NONE);
 	default:
 		return sqlite3_result_text(ctx, aif_launch_kind_name(r->kind), -1, SQLITE_STATIC);
 	}
@@ -609,12 +637,13 @@ static void codes_column(struct aif_query *q, size_t row, int column, sqlite3_co
 const struct aif_query_table aif_query_tables[] = {
 	{"launches",
 	 "launch, time_ns, process, tid, kind, kernel, device, stream, stack, grid, block, bytes",
-	 NEEDS_LAUNCHES, launches_rows, NULL, launches_column, AIF_KEY_LAUNCH},
+	 NEEDS_LAUNCHES | NEEDS_EXECS, launches_rows, NULL, launches_column, AIF_KEY_LAUNCH},
 	{"executions",
 	 "launch, start_ns, dur_ns, process, device, stream, kernel, stack, weight, graph, node, "
 	 "registers, shared_bytes",
 	 NEEDS_LAUNCHES | NEEDS_EXECS, execs_rows, is_kernel, executions_column, AIF_KEY_EXEC},
-	{"copies", "launch, start_ns, dur_ns, process, device, stream, kind, bytes, stack",
+	{"copies",
+	 "launch, start_ns, dur_ns, process, device, stream, kind, bytes, stack, graph, node",
 	 NEEDS_LAUNCHES | NEEDS_EXECS, execs_rows, is_copy, copies_column, AIF_KEY_EXEC},
 	{"windows",
 	 "window, start_ns, end_ns, device, process, period, held, p, lost, thread, launches",
@@ -623,7 +652,7 @@ const struct aif_query_table aif_query_tables[] = {
 	 NEEDS_SAMPLES, samples_rows, NULL, samples_column, AIF_KEY_OTHER},
 	{"attributed",
 	 "window, process, device, stack, kernel, pc, reason, count, weight_ns, grade, time_ns, launches, "
-	 "frame, kind, error_ns",
+	 "frame, kind, error_ns, graph",
 	 NEEDS_ATTRIBUTION, attributed_rows, NULL, attributed_column, AIF_KEY_OTHER},
 	{"cpu_samples", "time_ns, process, tid, stack, weight_ns, waiting_ns", NEEDS_CPU, cpu_rows,
 	 NULL, cpu_column, AIF_KEY_OTHER},

@@ -4,12 +4,14 @@
 #include "profile/attribution.h"
 #include "profile/query.h"
 #include "profile/time.h"
+#include "profile/weights.h"
 
 /* What the tables read from. Bulk rows are decoded when a table is first asked for. */
 struct aif_query {
 	sqlite3 *db;
 	const struct aif_profile *p;
 	struct aif_timeline *timeline;
+	struct aif_weights *weights; /* NULL: nothing was left out */
 	struct aif_attribution attribution;
 	struct aif_launch_row *launches;
 	struct aif_exec_row *execs;

@@ -20,6 +20,11 @@
  * Points between two steps form a run; values grow within a run, so each value has one time there,
  * and runs are tried in order.
  *
+ * Before a run's first point and after its last the slope of the interval there goes on, where it is known well:
+ * two pairs 0.1 ms apart, each right to 20 ns, are off by 400 ppm, which in the second until the next pair makes
+ * 400 us. Where brackets leave too much open, the usual slope goes on instead, which is 1 for a clock that may
+ * count ns by all that is known of it.
+ *
  * What is a wrap? A value that falls, where adding 2^32 (36, 40, 48, 56) makes the slope usual. Then
  * all values of the clock are that wide and all points are unrolled, with as many turns as the usual
  * slope asks for: pairs may be further apart than one turn.
@@ -30,6 +35,8 @@
 
 /* NTP slews at most 500 ppm; a device oscillator is off by less than 100. */
 #define STEP_PPM 2000
+/* What the brackets may leave open of a slope that goes on beyond its interval: with brackets of 200 ns, 0.1 s. */
+#define SURE_PPM 2
 /* A stamp may lie this much before `after` and still belong to it: far more than mapping errors,
  * far less than the shortest turn of a counter (4.3 s at 32 bits and 1 GHz). */
 #define AFTER_SLACK_NS 1000000
@@ -51,6 +58,7 @@ struct point {
 
 struct run {
 	size_t first, len; /* points */
+	uint64_t num, den; /* the slope before the first */
 };
 
 struct track {
@@ -146,20 +154,48 @@ static int u64_cmp(const void *pa, const void *pb)
 	return a < b ? -1 : a > b;
 }
 
-/* The median slope of the intervals in which the value grows; 1 when there is none. */
+/* Is the slope from one to the other known well enough to go on? */
+static bool is_sure(const struct point *a, const struct point *b)
+{
+	return (u128)(a->uncertain_ns + b->uncertain_ns) * 1000000 <=
+	       (u128)(b->base - a->base) * SURE_PPM;
+}
+
+/* Can all intervals be those of a clock that counts ns, though none shows its slope well? */
+static bool may_count_ns(const struct track *t)
+{
+	for (size_t i = 1; i < t->points_len; i++) {
+		const struct point *a = &t->points[i - 1], *b = &t->points[i];
+		u128 dv = b->value - a->value, db = b->base - a->base;
+		u128 off = dv > db ? dv - db : db - dv;
+
+		if (b->value < a->value || is_sure(a, b) || off > a->uncertain_ns + b->uncertain_ns)
+			return false;
+	}
+	return true;
+}
+
+/* The median slope of the intervals in which the value grows, of those that show it well if there are any; 1 when
+ * there is none. */
 static int track_usual_slope(struct track *t)
 {
 	struct slope *slopes;
+	bool sure = false;
 	size_t n = 0;
 
 	t->num = t->den = 1;
-	if (is_ns_clock(t->clock) || t->points_len < 2)
+	if (is_ns_clock(t->clock) || may_count_ns(t))
 		return 0;
 	slopes = malloc(t->points_len * sizeof(*slopes));
 	if (!slopes)
 		return -ENOMEM;
+	for (size_t i = 1; i < t->points_len && !sure; i++)
+		sure = is_sure(&t->points[i - 1], &t->points[i]) &&
+		       slope_between(&t->points[i - 1], &t->points[i], &slopes[0].num,
+				     &slopes[0].den);
 	for (size_t i = 1; i < t->points_len; i++)
-		if (slope_between(&t->points[i - 1], &t->points[i], &slopes[n].num, &slopes[n].den))
+		if ((!sure || is_sure(&t->points[i - 1], &t->points[i])) &&
+		    slope_between(&t->points[i - 1], &t->points[i], &slopes[n].num, &slopes[n].den))
 			n++;
 	if (n) {
 		qsort(slopes, n, sizeof(*slopes), slope_cmp);
@@ -250,12 +286,17 @@ static int track_runs(struct track *t)
 		}
 		t->runs[t->runs_len++] = (struct run){.first = i, .len = 1};
 	}
-	/* A run's last point goes on with the slope before it. */
+	/* A run's ends go on with the slope beside them. */
 	for (size_t i = 0; i < t->runs_len; i++) {
-		struct point *p = &t->points[t->runs[i].first + t->runs[i].len - 1];
+		struct run *r = &t->runs[i];
+		struct point *first = &t->points[r->first], *last = first + r->len - 1;
+		bool goes_on = r->len > 1 && is_sure(last - 1, last);
 
-		p->num = t->runs[i].len > 1 ? p[-1].num : t->num;
-		p->den = t->runs[i].len > 1 ? p[-1].den : t->den;
+		last->num = goes_on ? last[-1].num : t->num;
+		last->den = goes_on ? last[-1].den : t->den;
+		goes_on = r->len > 1 && is_sure(first, first + 1);
+		r->num = goes_on ? first->num : t->num;
+		r->den = goes_on ? first->den : t->den;
 	}
 	return 0;
 }
@@ -406,9 +447,13 @@ static const struct point *run_point(const struct track *t, const struct run *r,
 	return p;
 }
 
-static i128 point_map(const struct point *p, i128 value)
+static i128 run_map(const struct track *t, const struct run *r, uint64_t value)
 {
-	return (i128)p->base + scale(value - (i128)p->value, p->num, p->den);
+	const struct point *p = run_point(t, r, value);
+	bool before = value < p->value;
+
+	return (i128)p->base + scale((i128)value - (i128)p->value, before ? r->num : p->num,
+				     before ? r->den : p->den);
 }
 
 /* CLOCK_MONOTONIC ns of the unrolled value v, not before `after` where there is a choice. */
@@ -428,13 +473,13 @@ static i128 track_map(const struct track *t, uint64_t v, i128 after)
 			have_clamped = true;
 			continue;
 		}
-		base = point_map(run_point(t, r, v), (i128)v);
+		base = run_map(t, r, v);
 		if (base < (i128)until && base >= after)
 			return base;
 	}
 	if (t->runs_len > 1 && v < t->points[last->first].value)
 		return have_clamped ? clamped : (i128)t->points[last->first].base;
-	return point_map(run_point(t, last, v), (i128)v);
+	return run_map(t, last, v);
 }
 
 /* The first unrolled value of the narrow stamp `raw` that is not before `after`. */

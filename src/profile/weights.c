@@ -14,6 +14,7 @@ static uint64_t key_of(uint32_t thread, uint32_t process)
 
 struct block {
 	uint64_t start, end, launches, key;
+	uint64_t told; /* where it began by what was told, if `start` is before that; else 0 */
 	uint32_t process, cycle;
 	bool on, certain;
 };
@@ -32,6 +33,8 @@ struct aif_weights {
 	struct span *off; /* by process and start */
 	size_t off_len;
 	uint64_t uncaptured, from;
+	uint32_t stretches;
+	bool has_grown; /* a block has */
 };
 
 static int load(void *arg, const struct aif_window_row *rows, size_t n)
@@ -86,7 +89,8 @@ static int cycle_new(struct aif_weights *w, uint64_t key)
 {
 	if (aif_grow(&w->cycles, &w->cycles_cap, w->cycles_len + 1, sizeof(*w->cycles)) < 0)
 		return -ENOMEM;
-	w->cycles[w->cycles_len++] = (struct aif_weights_cycle){.key = key};
+	w->cycles[w->cycles_len++] =
+		(struct aif_weights_cycle){.key = key, .stretch = w->stretches};
 	return 0;
 }
 
@@ -100,14 +104,32 @@ static void share_out(struct aif_weights *w, uint32_t before, uint32_t after, do
 	w->cycles[after].launches += part;
 }
 
+/* Of on-blocks in a row only the last is told, but all were certain: it begins with the first. What was
+ * launched there is counted later (count_grown). */
+static void grow_certain(struct aif_weights *w, struct block *b)
+{
+	const struct block *before = b > w->blocks && b[-1].key == b->key ? b - 1 : NULL;
+	uint64_t from = AIF_MAX(before ? before->end : 0, w->from);
+
+	if (from < b->start) {
+		b->told = b->start;
+		b->start = from;
+		w->has_grown = true;
+	}
+}
+
 /* A block that was certain to be on stands for off-launches beside it where nothing else can. */
 static int stand_in(struct aif_weights *w, struct block *certain, double launches)
 {
-	if (!certain || !certain->launches || launches <= 0)
+	int r;
+
+	if (!certain || launches <= 0)
 		return 0;
 	if (certain->cycle == AIF_NONE) {
-		if (cycle_new(w, certain->key) < 0)
-			return -ENOMEM;
+		grow_certain(w, certain);
+		r = cycle_new(w, certain->key);
+		if (r < 0)
+			return r;
 		certain->cycle = (uint32_t)(w->cycles_len - 1);
 		w->cycles[certain->cycle].captured = (double)certain->launches;
 		w->cycles[certain->cycle].launches = (double)certain->launches;
@@ -134,6 +156,7 @@ static int make_cycles(struct aif_weights *w, size_t first, size_t end)
 			else if (stand_in(w, certain ? certain : b, off) < 0)
 				return -ENOMEM;
 			last = now = AIF_NONE;
+			w->stretches++;
 			certain = b;
 			off = 0;
 			continue;
@@ -185,6 +208,82 @@ static int find_off(struct aif_weights *w)
 	return 0;
 }
 
+/* Cycles first..end are a pool. What each stands for is by the pool's ratio from here on. */
+static void pool(struct aif_weights *w, size_t first, size_t end)
+{
+	double captured = 0, launches = 0, weight;
+
+	for (size_t i = first; i < end; i++) {
+		captured += w->cycles[i].captured;
+		launches += w->cycles[i].launches;
+	}
+	weight = captured > 0 ? launches / captured : 1;
+	for (size_t i = first; i < end; i++) {
+		struct aif_weights_cycle *c = &w->cycles[i];
+
+		c->launches = c->captured * weight;
+		c->weight = (uint64_t)(AIF_MIN(weight, (double)AIF_WEIGHT_MAX / AIF_WEIGHT_ONE) *
+				       AIF_WEIGHT_ONE);
+		c->pool = first;
+		c->pool_len = end - first;
+	}
+}
+
+static void make_pools(struct aif_weights *w)
+{
+	for (size_t i = 0, j, end; i < w->cycles_len; i = end) {
+		for (end = i; end < w->cycles_len && w->cycles[end].key == w->cycles[i].key &&
+			      w->cycles[end].stretch == w->cycles[i].stretch;)
+			end++;
+		/* What is left at the end is too little for its own. */
+		for (j = i; end - j >= 2 * AIF_WEIGHTS_POOL; j += AIF_WEIGHTS_POOL)
+			pool(w, j, j + AIF_WEIGHTS_POOL);
+		pool(w, j, end);
+	}
+}
+
+/* The block with this key that began last, or NULL. */
+static const struct block *block_at(const struct aif_weights *w, uint64_t key, uint64_t time)
+{
+	size_t lo = 0, hi = w->blocks_len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct block *b = &w->blocks[mid];
+
+		if (b->key < key || (b->key == key && b->start <= time))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && w->blocks[lo - 1].key == key ? &w->blocks[lo - 1] : NULL;
+}
+
+/* The one that counts the thread's launches then. */
+static const struct block *block_of(const struct aif_weights *w, uint32_t thread, uint64_t time)
+{
+	const struct block *b = block_at(w, thread, time);
+
+	return b || thread >= w->p->threads_len
+		       ? b
+		       : block_at(w, key_of(AIF_NONE, w->p->threads[thread].process), time);
+}
+
+static int count_grown(void *arg, const struct aif_launch_row *rows, size_t n)
+{
+	struct aif_weights *w = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct block *b = block_of(w, rows[i].thread, rows[i].time);
+
+		if (b && b->cycle != AIF_NONE && rows[i].time < b->told) {
+			w->cycles[b->cycle].captured++;
+			w->cycles[b->cycle].launches++;
+		}
+	}
+	return 0;
+}
+
 int aif_weights_new(const struct aif_profile *p, struct aif_weights **ret)
 {
 	struct aif_weights *w = calloc(1, sizeof(*w));
@@ -207,19 +306,15 @@ int aif_weights_new(const struct aif_profile *p, struct aif_weights **ret)
 			w->uncaptured += w->blocks[j].on ? 0 : w->blocks[j].launches;
 		r = make_cycles(w, i, j);
 	}
+	if (!r && w->has_grown)
+		r = aif_profile_launches(p, count_grown, w, NULL);
 	if (!r)
 		r = find_off(w);
 	if (r < 0) {
 		aif_weights_free(w);
 		return r;
 	}
-	for (size_t i = 0; i < w->cycles_len; i++) {
-		struct aif_weights_cycle *c = &w->cycles[i];
-		double weight = c->captured > 0 ? c->launches / c->captured : 1;
-
-		c->weight = (uint64_t)(AIF_MIN(weight, (double)AIF_WEIGHT_MAX / AIF_WEIGHT_ONE) *
-				       AIF_WEIGHT_ONE);
-	}
+	make_pools(w);
 	*ret = w;
 	return 0;
 }
@@ -234,33 +329,11 @@ void aif_weights_free(struct aif_weights *w)
 	free(w);
 }
 
-/* The block with this key that began last, or NULL. */
-static const struct block *block_at(const struct aif_weights *w, uint64_t key, uint64_t time)
-{
-	size_t lo = 0, hi = w->blocks_len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct block *b = &w->blocks[mid];
-
-		if (b->key < key || (b->key == key && b->start <= time))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && w->blocks[lo - 1].key == key ? &w->blocks[lo - 1] : NULL;
-}
-
 const struct aif_weights_cycle *aif_weights_at(const struct aif_weights *w, uint32_t thread,
 					       uint64_t time)
 {
-	const struct block *b;
+	const struct block *b = w ? block_of(w, thread, time) : NULL;
 
-	if (!w)
-		return NULL;
-	b = block_at(w, thread, time);
-	if (!b && thread < w->p->threads_len)
-		b = block_at(w, key_of(AIF_NONE, w->p->threads[thread].process), time);
 	return b && time < b->end && b->on && b->cycle != AIF_NONE ? &w->cycles[b->cycle] : NULL;
 }
 
@@ -289,4 +362,30 @@ const struct aif_weights_cycle *aif_weights_cycles(const struct aif_weights *w, 
 uint64_t aif_weights_uncaptured(const struct aif_weights *w)
 {
 	return w ? w->uncaptured : 0;
+}
+
+static double overlap(uint64_t start, uint64_t end, uint64_t from, uint64_t to)
+{
+	start = AIF_MAX(start, from);
+	end = AIF_MIN(end, to);
+	return end > start ? (double)(end - start) : 0;
+}
+
+double aif_weights_left_out(const struct aif_weights *w, uint32_t process, uint64_t from,
+			    uint64_t to, double *ret_ns)
+{
+	double launches = 0, ns = 0;
+
+	for (size_t i = 0; w && i < w->blocks_len; i++) {
+		const struct block *b = &w->blocks[i];
+
+		if (!b->on && b->process == process)
+			launches += (double)b->launches * overlap(b->start, b->end, from, to) /
+				    (double)(b->end - b->start);
+	}
+	for (size_t i = 0; w && i < w->off_len; i++)
+		if (w->off[i].process == process)
+			ns += overlap(w->off[i].start, w->off[i].end, from, to);
+	*ret_ns = ns;
+	return launches;
 }

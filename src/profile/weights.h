@@ -10,33 +10,44 @@
  * were counted. An on-block stands for itself and for half of the off-blocks on either side (all of
  * them where there is no other neighbour), so that a change of the program in an off-block favours
  * neither side. This is a cycle; on-blocks with fewer than AIF_WEIGHTS_MIN launches are taken together.
- * Within a cycle
+ * Consecutive cycles, AIF_WEIGHTS_POOL at least where there are as many, are a pool, in which
  *
- *     weight = launches that it stands for / captured launches
+ *     weight = launches that its cycles stand for / captured launches
  *
- * Each captured launch, and its execution, counts that many times (a ratio estimator, Cochran,
- * Sampling Techniques, chapter 6). It is unbiased up to the order of 1 / captured, because the blocks'
+ * Each captured launch, and its execution, counts that many times (the combined ratio estimator, Cochran,
+ * Sampling Techniques, chapter 6.11). It is unbiased up to the order of 1 / cycles, because the blocks'
  * lengths are random and do not depend on what is launched; that capture makes the program slower
- * changes how many launches a block has, not their mix, and is divided out.
+ * changes how many launches a block has, not their mix, and is divided out. A ratio for each cycle alone
+ * would be biased where a launch that is long against a block is rare: the block that it fills has few
+ * launches, so that the long one would count thousands of times, by as many as there would have been.
  *
  * Where a runtime counts launches of all of its process's threads together (CUDA: agent/cuda/cuda_blocks.c),
  * the process's blocks stand for those of its threads.
  *
  * Blocks that were certain to be on (p = 1, while nothing was being left out) stand for themselves; or, if
- * no other block is there, for the off-blocks beside them, too.
+ * no other block is there, for the off-blocks beside them, too: from where the block before them ended,
+ * as the recorder keeps only the last of several on-blocks in a row.
  *
- * The variance of a total comes from how much neighbouring cycles differ: with x the weighted sum in a
- * cycle, n the launches that it stands for, k those captured,
+ * The variance of a total comes from how much neighbouring cycles differ from the pool's ratio. With y what
+ * a cycle has captured, k its captured launches, e(c) = y(c) - k(c) * sum of y / sum of k, m cycles,
  *
- *     s2(c) = (x(c) / n(c) - x(c+1) / n(c+1))^2 / (1 / k(c) + 1 / k(c+1))   variance of one launch
- *     var(T) = sum over cycles of (1 - k / n) * n^2 / k * (mean of s2 with either neighbour)
+ *     var(T) = sum over pools of weight * (weight - 1) * m / (m - 1) * sum of (e(c) - e(c+1))^2 / 2
  *
- * the successive difference estimator (Wolter, Introduction to Variance Estimation, chapter 8) for
- * cycles of unequal size. It does not take a program's phases for noise.
+ * the successive difference estimator (Wolter, Introduction to Variance Estimation, chapter 8) of the
+ * linearised ratio. It does not take a program's phases for noise.
+ *
+ * That says nothing of what was not seen to vary: a stack met in blocks certain to be on only, or none of whose
+ * launches fell in an off-block by what is known. Of n launches that were captured, one more could have
+ * been its: with nothing seen in n, a rate has the posterior (of a flat prior) of mean and standard
+ * deviation 1 / n, three of which are the rule of three (Hanley and Lippman-Hand, If Nothing Goes Wrong,
+ * Is Everything All Right?, JAMA 249, 1983). So launches left out / n of its launches are added to each
+ * standard error, in squares, but not more time than there was without capture.
  */
 
 /* A ratio of fewer is worth little: cycles with fewer grow. */
 #define AIF_WEIGHTS_MIN 32
+/* Cycles in a pool. In 8 s that is a fifth of them. */
+#define AIF_WEIGHTS_POOL 8
 /* Weights are in units of 2^-20. */
 #define AIF_WEIGHT_ONE (UINT64_C(1) << 20)
 #define AIF_WEIGHT_MAX (UINT64_C(1) << 40)
@@ -44,7 +55,9 @@
 struct aif_weights_cycle {
 	uint64_t key;              /* whose: cycles of one are in the order of time */
 	double captured, launches; /* launches: with the halves of its neighbours */
-	uint64_t weight;
+	uint64_t weight;           /* of its pool */
+	size_t pool, pool_len;     /* the pool's first cycle, and how many it has */
+	uint32_t stretch;          /* a pool is of one: no block that was certain is within it */
 };
 
 struct aif_weights;
@@ -61,3 +74,7 @@ bool aif_weights_off(const struct aif_weights *w, uint32_t process, uint64_t tim
 
 const struct aif_weights_cycle *aif_weights_cycles(const struct aif_weights *w, size_t *ret_len);
 uint64_t aif_weights_uncaptured(const struct aif_weights *w); /* launches; 0 for NULL */
+/* Of one process, between two times (CLOCK_MONOTONIC), blocks that are partly there in proportion; *ret_ns: how
+ * long it was in blocks without capture. */
+double aif_weights_left_out(const struct aif_weights *w, uint32_t process, uint64_t from,
+			    uint64_t to, double *ret_ns);

@@ -47,7 +47,7 @@ static bool has_met(const struct aif_attach *a, int pid)
 	return aif_map_get(&a->met, (uint64_t)pid, &value);
 }
 
-static bool is_wished(const struct aif_attach *a, int pid)
+bool aif_attach_wished(const struct aif_attach *a, int pid)
 {
 	for (unsigned i = 0; i < a->wishes; i++)
 		if (a->wish[i].pid == pid && !a->wish[i].ended)
@@ -61,7 +61,7 @@ bool aif_attach_wanted(const struct aif_attach *a, int pid, bool after_fork)
 	if (a->wants != AIF_WANTS_SOME || after_fork)
 		return true;
 	for (int depth = 0; pid > 1 && depth < DEPTH_MAX; depth++, pid = parent_of(pid))
-		if (is_wished(a, pid) || has_met(a, pid))
+		if (aif_attach_wished(a, pid) || has_met(a, pid))
 			return true;
 	return false;
 }
@@ -246,7 +246,7 @@ static void say_busy(struct aif_attach *a, const struct aif_standby_entry *e)
 static bool visit(void *arg, struct aif_standby_entry *e)
 {
 	struct aif_attach *a = arg;
-	bool met = e->pid && has_met(a, e->pid), wished = e->pid && is_wished(a, e->pid);
+	bool met = e->pid && has_met(a, e->pid), wished = e->pid && aif_attach_wished(a, e->pid);
 	struct aif_attach_page *more;
 
 	if (e->uid != a->owner || is_held(a, e->inode))

@@ -67,6 +67,8 @@ void aif_attach_close(struct aif_attach *a);
 void aif_attach_look(struct aif_attach *a, uint64_t now);
 /* A process asks for our memory: shall it get it? */
 bool aif_attach_wanted(const struct aif_attach *a, int pid, bool after_fork);
+/* Is it one that the user has named? */
+bool aif_attach_wished(const struct aif_attach *a, int pid);
 /* It has got it. */
 void aif_attach_met(struct aif_attach *a, int pid);
 /* Tells the others whether we collect. */

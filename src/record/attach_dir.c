@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -239,7 +240,8 @@ int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret)
 
 		if (sscanf(line, "%*s %*s %*s %*s %lu", &inode) == 1 && inode && file) {
 			ret->has_agent |= !strncmp(file + 1, AGENT, sizeof(AGENT) - 1);
-			ret->has_page |= inode == page && strstr(file, AIF_STANDBY_SUFFIX) != NULL;
+			ret->has_page |= (!page || inode == page) &&
+					 strstr(file, AIF_STANDBY_SUFFIX) != NULL;
 		}
 	}
 	free(line);
@@ -269,4 +271,40 @@ int aif_standby_environment(int pid, const char *name, char *ret, size_t size)
 	free(entry);
 	fclose(f);
 	return r;
+}
+
+static bool is_waiting(int pid, const struct stat *dir)
+{
+	char standby[AIF_STANDBY_DIR_MAX], path[AIF_STANDBY_DIR_MAX + 32];
+	struct aif_standby_maps maps;
+	struct stat st;
+
+	if (aif_standby_environment(pid, AIF_ENV_STANDBY, standby, sizeof(standby)) < 0)
+		return false;
+	/* As the process sees it, which may be in a container. */
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, standby);
+	if (*standby != '/' || stat(path, &st) < 0 || st.st_dev != dir->st_dev ||
+	    st.st_ino != dir->st_ino)
+		return false;
+	return aif_standby_maps(pid, 0, &maps) == 0 && maps.has_agent && !maps.has_page;
+}
+
+void aif_standby_waiting(int dir, void (*fn)(void *arg, int pid), void *arg)
+{
+	const struct dirent *d;
+	struct stat st;
+	DIR *proc;
+	char *end;
+
+	if (dir < 0 || fstat(dir, &st) < 0)
+		return;
+	proc = opendir("/proc");
+	while (proc && (d = readdir(proc)) != NULL) {
+		long pid = strtol(d->d_name, &end, 10);
+
+		if (!*end && pid > 0 && pid != getpid() && is_waiting((int)pid, &st))
+			fn(arg, (int)pid);
+	}
+	if (proc)
+		closedir(proc);
 }

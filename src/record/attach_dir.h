@@ -43,9 +43,13 @@ void aif_standby_remove(int dir, const char *recording);
 
 /* What the memory map of a process says. 0 or -errno. */
 struct aif_standby_maps {
-	bool has_agent, has_page; /* the page: a mapping of that inode */
+	bool has_agent, has_page; /* the page: a mapping of that inode; 0: of any */
 };
 int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret);
+
+/* Processes here that are on standby in this directory, but have no page, since no runtime has started in them. Those
+ * into which we do not see are left out. */
+void aif_standby_waiting(int dir, void (*fn)(void *arg, int pid), void *arg);
 
 /* A variable of a process's environment when it was started. 0, -ENOENT (it is not there), -EAGAIN (there is no
  * environment at all: perhaps it calls exec) or -errno. */

@@ -70,10 +70,14 @@ static void on_reason(struct aif_ingest *in, const struct aif_wire_reason *r)
 	aif_ingest_put(s, &in->target->stalls, r->head.aux, aif_store_str(s, r + 1, r->name_len));
 }
 
-static void lose(struct aif_ingest *in, enum aif_reason reason, uint64_t samples)
+/* what: NULL where the reason says it. */
+static void lose(struct aif_ingest *in, enum aif_reason reason, const char *what, uint64_t n)
 {
-	if (samples)
-		aif_store_loss(in->drainer->store, reason, in->target->process, AIF_NONE, samples);
+	struct aif_store *s = in->drainer->store;
+
+	if (n)
+		aif_store_loss(s, reason, in->target->process,
+			       what ? aif_store_puts(s, what) : AIF_NONE, n);
 }
 
 static void sample_row(struct aif_ingest *in, uint32_t frame, uint32_t reason, uint64_t count)
@@ -85,7 +89,7 @@ static void sample_row(struct aif_ingest *in, uint32_t frame, uint32_t reason, u
 		return;
 	row = aif_batches_row(&in->drainer->store->batches, AIF_BATCH_SAMPLE);
 	if (!row) {
-		lose(in, AIF_REASON_WRITER_BEHIND, count);
+		lose(in, AIF_REASON_WRITER_BEHIND, "samples", count);
 		return;
 	}
 	in->drainer->samples += count;
@@ -129,8 +133,8 @@ static void on_window(struct aif_ingest *in, const struct aif_wire_window *r)
 					       .thread = AIF_NONE,
 					       .p_ppm = 1000000};
 	else
-		lose(in, AIF_REASON_WRITER_BEHIND, 1);
-	lose(in, AIF_REASON_SAMPLE_LOST, r->lost);
+		lose(in, AIF_REASON_WRITER_BEHIND, "windows", 1);
+	lose(in, AIF_REASON_SAMPLE_LOST, NULL, r->lost);
 	sample_row(in, AIF_NONE, AIF_NONE, r->others);
 }
 

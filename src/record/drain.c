@@ -20,6 +20,7 @@
 #define IDLE_NS    (20 * 1000 * 1000)
 #define BUSY_BYTES 65536
 
+#define BEAT_NS    (50 * 1000 * 1000)
 #define THREADS_NS (100 * 1000 * 1000) /* how soon a new thread is sampled */
 #define SECOND_NS  AIF_NS_PER_S
 /* What is older than a second survives our death: with the writer's 20 ms and its work. */
@@ -142,6 +143,8 @@ static void add_stats(struct aif_drain_stats *to, const struct aif_target *t)
 			atomic_load_explicit(&t->shm->cost_error_ppm, memory_order_relaxed);
 	}
 	to->agent_cpu_ns += atomic_load_explicit(&t->shm->helper_cpu_ns, memory_order_relaxed);
+	to->spent_ns += atomic_load_explicit(&t->shm->spent_ns, memory_order_relaxed);
+	to->device_bytes += atomic_load_explicit(&t->shm->device_bytes, memory_order_relaxed);
 	to->sampling_ns += t->perf ? aif_perf_cost_ns(t->perf) : 0;
 	to->capture_ns += atomic_load_explicit(&t->shm->capture_ns, memory_order_relaxed);
 	to->captures += atomic_load_explicit(&t->shm->captures, memory_order_relaxed);
@@ -223,6 +226,18 @@ static enum aif_shm_command take_incoming(struct aif_drain_thread *dt)
 	return command;
 }
 
+/* Tells all that we are there. With many targets and little CPU one look takes seconds: not only before it. */
+static void beat(struct aif_drainer *d, uint64_t *beaten)
+{
+	uint64_t now = aif_now_ns();
+
+	if (now - *beaten < BEAT_NS)
+		return;
+	*beaten = now;
+	for (struct aif_target *t = d->targets; t; t = t->next)
+		aif_target_beat(t, now);
+}
+
 /* One look at everything. Returns the bytes that came. */
 static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threads,
 		   bool each_second, bool flush)
@@ -230,6 +245,7 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 	struct aif_drainer *d = &dt->d;
 	struct aif_drain_stats stats = {0};
 	enum aif_shm_command command;
+	uint64_t beaten = 0;
 	size_t bytes = 0;
 
 	command = take_incoming(dt);
@@ -237,7 +253,7 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 	if (each_second)
 		sample_clocks(d->store);
 	for (struct aif_target **at = &d->targets, *t; (t = *at) != NULL;) {
-		atomic_store_explicit(&t->shm->heartbeat_ns, now, memory_order_relaxed);
+		beat(d, &beaten);
 		atomic_store_explicit(&t->shm->command, command, memory_order_relaxed);
 		/* Asked before the last drain, so that nothing can come after it. */
 		if (look_at_threads)
@@ -275,6 +291,8 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 	stats.capture_ns += dt->ended.capture_ns;
 	stats.captures += dt->ended.captures;
 	stats.sampling_ns += dt->ended.sampling_ns;
+	stats.spent_ns += dt->ended.spent_ns;
+	stats.device_bytes += dt->ended.device_bytes;
 	stats.samples = d->samples;
 	stats.sampled_by_perf = d->sampled_by_perf > 0;
 	stats.sampled_by_timer = d->sampled_by_timer > 0;
@@ -350,7 +368,7 @@ int aif_drain_thread_add(struct aif_drain_thread *dt, int pid, int pidfd, uint32
 		return -ENOMEM;
 	}
 	t->pidfd = pidfd;
-	atomic_store(&shm->heartbeat_ns, aif_now_ns());
+	aif_target_beat(t, aif_now_ns());
 	pthread_mutex_lock(&dt->lock);
 	atomic_store(&shm->command, dt->command);
 	t->next = dt->incoming;

@@ -26,6 +26,16 @@ static bool row(struct aif_drainer *d, struct aif_target *t, uint64_t end)
 	return true;
 }
 
+void aif_target_beat(struct aif_target *t, uint64_t now)
+{
+	if (t->beat_ns && now - t->beat_ns >= AIF_SHM_SILENT_NS) {
+		t->silent_from = t->beat_ns;
+		t->silent_to = now;
+	}
+	t->beat_ns = now;
+	atomic_store_explicit(&t->shm->heartbeat_ns, now, memory_order_relaxed);
+}
+
 /* What the target says may be anything. */
 static void open_gap(struct aif_drainer *d, struct aif_target *t, uint64_t stopped, uint64_t now)
 {
@@ -41,6 +51,9 @@ void aif_target_gaps(struct aif_drainer *d, struct aif_target *t, bool each_seco
 		 now = aif_now_ns();
 
 	if (!t->gap_since && stopped != t->stopped) {
+		if (stopped > t->silent_from && stopped <= t->silent_to)
+			aif_store_loss(d->store, AIF_REASON_RECORDER_SILENT, t->process, AIF_NONE,
+				       1);
 		open_gap(d, t, stopped, now);
 		if (began < stopped)
 			t->began = began;

@@ -360,7 +360,8 @@ static bool launch_row(struct aif_drainer *d, struct aif_target *t, const struct
 		return false;
 	row = aif_batches_row(&d->store->batches, AIF_BATCH_LAUNCH);
 	if (!row) {
-		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process, AIF_NONE, 1);
+		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process,
+			       aif_store_puts(d->store, "launches"), 1);
 		return true;
 	}
 	t->launches++;
@@ -391,7 +392,8 @@ static bool exec_row(struct aif_drainer *d, struct aif_target *t, const struct a
 		return false;
 	row = aif_batches_row(&d->store->batches, AIF_BATCH_EXEC);
 	if (!row) {
-		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process, AIF_NONE, 1);
+		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process,
+			       aif_store_puts(d->store, "executions"), 1);
 		return true;
 	}
 	t->execs++;
@@ -408,6 +410,10 @@ static bool exec_row(struct aif_drainer *d, struct aif_target *t, const struct a
 		.device = device,
 		.stream = stream,
 		.bytes = is_kernel ? 0 : r->exec.bytes,
+		.graph = r->exec.graph,
+		.node = r->exec.graph ? r->exec.node : 0,
+		.registers = is_kernel ? r->exec.registers : 0,
+		.shared_bytes = is_kernel && r->exec.registers ? r->exec.shared : 0,
 	};
 	return true;
 }
@@ -561,8 +567,8 @@ static void on_cpu_sample(struct aif_ingest *in, const struct aif_wire_cpu_sampl
 	uint64_t weight = AIF_MIN(r->weight, MAX_CPU_WEIGHT);
 
 	if (!row) {
-		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, in->target->process, AIF_NONE,
-			       1);
+		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, in->target->process,
+			       aif_store_puts(d->store, "CPU samples"), 1);
 		return;
 	}
 	*row = (struct aif_cpu_row){
@@ -581,7 +587,7 @@ static void on_block(struct aif_ingest *in, const struct aif_wire_block *r)
 
 	if (!row) {
 		aif_store_loss(in->drainer->store, AIF_REASON_WRITER_BEHIND, in->target->process,
-			       AIF_NONE, 1);
+			       aif_store_puts(in->drainer->store, "windows"), 1);
 		return;
 	}
 	if (!(r->head.aux & AIF_WIRE_BLOCK_ON))

@@ -52,7 +52,8 @@ void aif_target_sample(struct aif_drainer *d, struct aif_target *t, uint32_t tid
 	row = aif_batches_row(&d->store->batches, AIF_BATCH_SAMPLE);
 	if (!row) {
 		t->window_lost += count;
-		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process, AIF_NONE, count);
+		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process,
+			       aif_store_puts(d->store, "samples"), count);
 		return;
 	}
 	*row = (struct aif_sample_row){

@@ -51,11 +51,13 @@ struct session {
 	struct aif_strangers strangers;
 	int interrupts, status;
 	uint64_t start_ns, kill_at_ns;
-	uint64_t counted_ns; /* --duration counts from here; 0 = from when the first is met (-p) */
+	uint64_t counted_ns; /* --duration counts from here; 0 = not yet (-p) */
 };
 
 #define LIVE_NS  (250 * 1000 * 1000)
 #define GRACE_NS (5 * AIF_NS_PER_S) /* between --kill's SIGTERM and SIGKILL */
+/* A process that is rung answers within milliseconds, unless it is stopped or its machine is very busy. */
+#define ANSWER_NS (3 * AIF_NS_PER_S)
 
 static void on_nothing(int sig)
 {
@@ -175,7 +177,9 @@ static void draw_live(struct session *s)
 
 static void check_duration(struct session *s, uint64_t now)
 {
-	if (!s->counted_ns && aif_drain_thread_targets(s->drain))
+	/* From when the first of those that were rung answers; who waits for a runtime to start waits in it. */
+	if (!s->counted_ns && (aif_drain_thread_targets(s->drain) || !s->attach.pages ||
+			       now - s->start_ns >= ANSWER_NS))
 		s->counted_ns = now;
 	if (!s->opts->duration_ns || !s->counted_ns ||
 	    now - s->counted_ns < s->opts->delay_ns + s->opts->duration_ns)
@@ -325,6 +329,8 @@ static void describe(struct session *s)
 	uname(&un);
 	pthread_mutex_lock(&s->store.lock);
 	aif_store_meta(&s->store, "command", aif_buf_str(&command));
+	if (!s->opts->argv)
+		aif_store_meta(&s->store, "attached", s->opts->all_processes ? "all" : "named");
 	meta_printf(s, "host", "%s", un.nodename);
 	meta_printf(s, "kernel", "%s %s", un.sysname, un.release);
 	meta_printf(s, "cpu", "%s, %ld cores", cpu, sysconf(_SC_NPROCESSORS_ONLN));
@@ -370,6 +376,10 @@ static void describe_end(struct session *s, const struct aif_drain_stats *st)
 	}
 	if (st->sampled_by_perf)
 		meta_printf(s, "cost.sampling_ns", "%" PRIu64, st->sampling_ns);
+	if (st->spent_ns)
+		meta_printf(s, "cost.callbacks_ns", "%" PRIu64, st->spent_ns);
+	if (st->device_bytes)
+		meta_printf(s, "cost.device_bytes", "%" PRIu64, st->device_bytes);
 	if (st->captures) /* measured on some launches, told for all */
 		meta_printf(s, "cost.agent_ns", "%" PRIu64,
 			    (uint64_t)((double)st->capture_ns / (double)st->captures *
@@ -456,6 +466,9 @@ static int start(struct session *s, struct aif_err *err)
 	r = aif_attach_announce(&s->attach, &s->desk, s->opts, s->result->path);
 	if (r < 0 && !s->opts->argv)
 		return aif_err_set(err, r, "%s: %s", s->attach.shown, strerror(-r));
+	/* Seen, even if none of them ever starts a runtime. */
+	for (unsigned i = 0; i < s->attach.wishes; i++)
+		(void)aif_welcome_stranger(&s->desk, s->attach.wish[i].pid);
 	if (!s->opts->argv)
 		return 0;
 	env.socket = s->desk.socket;
@@ -524,7 +537,7 @@ int aif_record_run(const struct aif_record_opts *opts, struct aif_record_result 
 	struct session s = {.opts = opts,
 			    .result = ret,
 			    .signals = -1,
-			    .desk = {.fd = -1},
+			    .desk = {.fd = -1, .listener = -1},
 			    .attach = {.dir = -1, .about = -1}};
 	struct aif_err finish_err = {0};
 	int r, r2;

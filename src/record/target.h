@@ -97,7 +97,9 @@ struct aif_target {
 	uint64_t window_start, window_lost;
 	/* gaps.c: since when it does not collect, 0 = it does; what it said last. */
 	uint64_t gap_since, began, stopped;
-	bool sampling_decided; /* a CPU device was seen, and who samples it is settled */
+	uint64_t beat_ns;                /* our last heartbeat */
+	uint64_t silent_from, silent_to; /* when we last gave none for too long */
+	bool sampling_decided;           /* a CPU device was seen, and who samples it is settled */
 };
 
 struct aif_modfiles;
@@ -125,6 +127,8 @@ void aif_target_free(struct aif_drainer *d, struct aif_target *t);
 /* Drains all rings once; holds the store's lock. Returns bytes drained. */
 size_t aif_target_drain(struct aif_drainer *d, struct aif_target *t);
 
+/* gaps.c: tells the target that we are there. */
+void aif_target_beat(struct aif_target *t, uint64_t now);
 /* gaps.c, needs the store's lock: writes down when the target did not collect, as far as it is known;
  * each_second: and of a gap that still lasts what has passed of it. */
 void aif_target_gaps(struct aif_drainer *d, struct aif_target *t, bool each_second);

@@ -10,8 +10,20 @@
  * Where agents say hello: a socket in a 0700 directory of this recording, with a token. Keeps the
  * list of processes that were seen. Belongs to the main thread.
  */
+
+/* Connected, and has not said hello so far. On a busy machine some 100 ms pass between the two, and meanwhile
+ * others are answered. */
+struct aif_welcome_guest {
+	int sock;
+	uint64_t since_ns;
+};
+#define AIF_WELCOME_GUESTS 64
+
 struct aif_welcome_desk {
-	int fd; /* listens; poll for reading */
+	int fd;       /* an epoll set of what follows; poll for reading */
+	int listener; /* and the sockets of guests */
+	struct aif_welcome_guest guests[AIF_WELCOME_GUESTS]; /* oldest first */
+	unsigned guests_len;
 	char dir[96], socket[108];
 	bool in_standby; /* the directory is in that of attach.h */
 	char token[AIF_TOKEN_LEN + 1];
@@ -37,7 +49,8 @@ size_t aif_welcome_processes(struct aif_welcome_desk *w);
  * got memory, before it became another user's. Takes the store's lock. */
 bool aif_welcome_stranger(struct aif_welcome_desk *w, int pid);
 
-/* Answers everybody who waits. */
+/* Answers everybody who waits and has said hello. Call it now and then even if nobody seems to wait: who
+ * stays silent is counted and forgotten. */
 void aif_welcome_accept(struct aif_welcome_desk *w);
 
 /* The command that was started, made known to the store. Takes the store's lock. */

@@ -146,6 +146,6 @@ struct aif_python_code {
 int aif_python_code_read(struct aif_python *py, uint64_t code, void *buffer, size_t size,
 			 struct aif_python_code *ret);
 
-/* From now on walks know it. Call it while the frame lives, after it is certain that the recorder will
- * be told. 0, or -ENOSPC: there is no room, the frame stays unknown. */
+/* From now on walks know it, by this number unless it had one already. Call it while the frame lives, after
+ * it is certain that the recorder will be told. 0, or -ENOSPC: there is no room, the frame stays unknown. */
 int aif_python_code_publish(struct aif_python *py, const struct aif_python_code *code);

@@ -197,7 +197,8 @@ int aif_python_code_read(struct aif_python *py, uint64_t code, void *buffer, siz
 		atomic_compare_exchange_strong(&py->reason, &none, AIF_REASON_PYTHON_INTERPRETERS);
 	}
 	if (!found.traceable) {
-		aif_python_codes_insert(&py->codes, code, AIF_PYTHON_ID_SKIP);
+		if (!aif_python_codes_find(&py->codes, code))
+			aif_python_codes_insert(&py->codes, code, AIF_PYTHON_ID_SKIP);
 		return -EEXIST;
 	}
 	*ret = (struct aif_python_code){
@@ -223,5 +224,8 @@ int aif_python_code_read(struct aif_python *py, uint64_t code, void *buffer, siz
 
 int aif_python_code_publish(struct aif_python *py, const struct aif_python_code *code)
 {
+	/* A recursion meets its function once for each of its frames. */
+	if (aif_python_codes_find(&py->codes, code->code))
+		return 0;
 	return aif_python_codes_insert(&py->codes, code->code, code->id);
 }

@@ -29,6 +29,9 @@
 /* Threads of one process whose CPU time is sampled. */
 #define AIF_SHM_CPU_THREADS 512
 
+/* An agent that sees no new heartbeat for so long stops collecting. */
+#define AIF_SHM_SILENT_NS (2 * AIF_NS_PER_S)
+
 enum aif_shm_command {
 	AIF_COMMAND_STOP = 0, /* collect nothing */
 	AIF_COMMAND_RUN = 1,
@@ -79,6 +82,9 @@ struct aif_shm {
 	/* Of the overhead budget: the share of time that is on; how much longer launch intervals are
 	 * then, with its standard error (0 = unknown). */
 	_Atomic uint32_t duty_ppm, cost_ppm, cost_error_ppm;
+	/* What a vendor's part costs launching threads, whether capture is on or off; and the most memory of
+	 * devices that was taken at a time. */
+	_Atomic uint64_t spent_ns, device_bytes;
 	/* Threads that are ready for AIF_SHM_CPU_SIGNAL, as the target sees them; 0 = free place. */
 	alignas(64) _Atomic uint32_t cpu_tids[AIF_SHM_CPU_THREADS];
 };

@@ -162,9 +162,13 @@ int aif_wire_dump(const void *record, char *text, size_t size)
 		const struct aif_wire_exec *e = p;
 		return snprintf(text, size,
 				"%s %#" PRIx64 " kind=%" PRIu32 " start=%" PRIu64 " end=%" PRIu64
-				" stream=%" PRIu32 " kernel=%" PRIu32 " bytes=%" PRIu64,
+				" stream=%" PRIu32 " kernel=%" PRIu32 " registers=%" PRIu32
+				" shared=%" PRIu32 " bytes=%" PRIu64 " graph=%" PRIu32
+				" node=%" PRIu32,
 				name, e->launch, h->aux, e->start, e->end, e->stream, e->kernel,
-				e->bytes);
+				e->kernel == AIF_WIRE_NONE ? 0 : e->registers,
+				e->kernel == AIF_WIRE_NONE ? 0 : e->shared,
+				e->kernel == AIF_WIRE_NONE ? e->bytes : 0, e->graph, e->node);
 	}
 	case AIF_WIRE_CLOCK: {
 		const struct aif_wire_clock *c = p;

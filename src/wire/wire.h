@@ -36,7 +36,7 @@
 	X(PYCODE, pycode, 24, 1)         \
 	X(STACK, stack, 16, 2)           \
 	X(LAUNCH, launch, 40, 0)         \
-	X(EXEC, exec, 48, 0)             \
+	X(EXEC, exec, 56, 0)             \
 	X(CLOCK, clock, 32, 0)           \
 	X(SAMPLE, sample, 32, 0)         \
 	X(CPU_SAMPLE, cpu_sample, 32, 0) \
@@ -146,7 +146,7 @@ struct aif_wire_stack {
 };
 #define AIF_WIRE_PYTHON (UINT64_C(1) << 63)
 enum aif_wire_stack_flag {
-	AIF_WIRE_STACK_CUT = 256,      /* outer Python frames are missing */
+	AIF_WIRE_STACK_CUT = 256,      /* outer Python frames are missing, or all of them */
 	AIF_WIRE_STACK_GUESSED = 2048, /* some native frames follow from a guess (unwind.h) */
 	AIF_WIRE_STACK_BLOCK =
 		512, /* where its Python frames stand among the native ones is not known */
@@ -171,7 +171,14 @@ struct aif_wire_exec {
 	struct aif_wire_head head; /* aux: enum aif_launch_kind */
 	uint64_t launch, start, end;
 	uint32_t stream, kernel;
-	uint64_t bytes;
+	union {
+		struct {
+			uint32_t registers,
+				shared; /* of a thread; bytes of a block; 0, 0 = not known */
+		};
+		uint64_t bytes; /* of copies and fills */
+	};
+	uint32_t graph, node; /* that launched it: process, its node; 0, 0 = none */
 };
 
 /* A bracketed pair of a device's clock. */

@@ -123,6 +123,27 @@ rm run/aiflame && mv run/elsewhere run/aiflame
 
 check "a program without a runtime shows nothing" sh -c "
 	eval \"\$('$aiflame' env)\" && true && [ -z \"\$(ls '$dir')\" ]"
+# Carries the agent and never starts a runtime.
+(eval "$("$aiflame" env)" && exec sleep 30) &
+sleeper=$!
+soon_carries() {
+	for _ in $(seq 100); do
+		grep -qs libaiflame-agent "/proc/$sleeper/maps" && grep -qs sleep "/proc/$sleeper/comm" && return 0
+		sleep 0.05
+	done
+	return 1
+}
+check "one without a runtime runs" soon_carries
+check "ctl lists it, too" sh -c "'$aiflame' ctl status | grep -qE '^$sleeper +none yet +- +- +sleep 30'"
+check "--duration ends what waits for a runtime" status_is 0 timeout 20 "$aiflame" record -o w.data -p $sleeper --duration 0.5
+check "and it says that it waited" says "no accelerator runtime has started in what was recorded" \
+	timeout 20 "$aiflame" record -o w.data -p $sleeper --duration 0.5
+check "for one that carries the agent" sh -c "grep -q 'of 1 processes seen, 1 carried the agent, 0 started' says.out"
+check "nobody is ready: record -a says that" says "no process on standby has started an accelerator runtime" \
+	timeout 20 "$aiflame" record -o w.data -a --duration 0.5
+kill $sleeper
+wait $sleeper 2>/dev/null
+check "and it leaves nothing" test -z "$(ls "$dir")"
 start a "$app" 4
 check "a runtime starts" test "$(tell a begin)" = 0
 check "its page is the user's alone" sh -c "[ \$(stat -c %a '$dir'/*.agent) = 600 ]"

@@ -5,6 +5,9 @@
 
 commands=$("$aiflame" help | sed -n '/^commands:/,$p' | sed -n 's/^  \([a-z]*\)  *[a-zA-Z].*/\1/p')
 check "there are commands" test -n "$commands"
+"$aiflame" help | tail -n +3 | sed 's/^/    /; s/ *$//' >help.txt
+check "aiflame(1) lists them" sh -c "tail -n +5 '$root/docs/man/aiflame.md' | diff - help.txt"
+check "in a part of its own" sh -c "sed -n '/^.SH COMMANDS/,/^.SH FILES/p' '$build/docs/man/aiflame.1' | grep -q '^.fBannotate'"
 for c in $commands; do
 	check "$c -h works" says "usage: aiflame $c" "$aiflame" "$c" -h
 	check "$c has a manual page" test -s "$root/docs/man/aiflame-$c.md"
@@ -62,7 +65,7 @@ check "two tables are misuse, not the last one" says "--kernels and --copies exc
 check "with status 2" status_is 2 "$aiflame" report --kernels --copies m.data
 check "one table twice is one" "$aiflame" report --kernels --kernels m.data
 check "report shows no process where there is one" sh -c "! '$aiflame' report --kernels m.data | grep -q process"
-check "but to programs" sh -c "'$aiflame' report --kernels --format csv m.data | grep -q ',process,kernel,caller\$'"
+check "but to programs" sh -c "'$aiflame' report --kernels --format csv m.data | grep -q ',process,kernel,operator,caller\$'"
 check "report --launches tells microseconds" sh -c "'$aiflame' report --launches m.data | grep -qE '^ *[0-9]+\.[0-9]{6} s'"
 "$aiflame" record -q --all-launches -o two.data sh -c "'$matmul' 64 1; '$matmul' 64 2" >/dev/null
 pids=$("$aiflame" query --format csv two.data 'SELECT DISTINCT pid FROM executions e JOIN processes p ON p.id = e.process' | tail -n +2)
@@ -81,6 +84,52 @@ check "--kernel chooses launches" sh -c "
 check "--time, too" test "$("$aiflame" report --launches --time 1000, --format csv two.data | wc -l)" = 1
 check "--device that there is none of is named" says "--device 'nothing'" "$aiflame" report --kernels --device nothing two.data
 check "the summary is of all" status_is 2 "$aiflame" report --process 1 two.data
+check "--kernel that nothing matches is said to people" says "no device activity of what matches" "$aiflame" report --kernels --kernel nosuch m.data
+check "so is a time without copies" says "no copies in what --time, " "$aiflame" report --copies --time 1000, m.data
+check "--kernel '[write]' is that mark" sh -c "
+	'$aiflame' report --kernels --kernel '[write]' --format csv m.data | tail -n +2 >w.txt && grep -q ,.write., w.txt && ! grep -q multiply w.txt"
+check "flame --leaf is not of CPUs" status_is 2 "$aiflame" flame --of cpu --leaf kernel -o x.svg m.data
+check "flame --width has bounds" says "300 to 100000 are possible" "$aiflame" flame --width 299 -o x.svg m.data
+check "which it says" says "300 to 100000" "$aiflame" flame -h
+echo "a;b 3" >t.folded
+check "folded text has no lines" status_is 2 "$aiflame" flame --lines -o x.svg t.folded
+check "nor times" says "t.folded is folded text" "$aiflame" flame --time 1,2 -o x.svg t.folded
+check "but a picture" "$aiflame" flame --title t --width 300 --focus b -o x.svg t.folded
+check "text has no title" status_is 2 "$aiflame" flame --title t -o x.folded m.data
+check "ctl says what is missing" says "ctl: start|pause|stop|status is missing; usage: aiflame ctl start" "$aiflame" ctl
+check "annotate too" says "annotate: KERNEL is missing; " "$aiflame" annotate
+check "query too" says "query: SQL is missing; " "$aiflame" query
+check "the first screen says what the grades are of" says "; of the busy time " "$aiflame" report m.data
+cat >terminal.py <<'END'
+import fcntl, os, pty, struct, sys, termios
+ours, theirs = pty.openpty()
+fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
+if not os.fork():
+    os.dup2(theirs, 1)
+    os.execv(sys.argv[2], sys.argv[2:])
+os.close(theirs)
+out = b""
+while True:
+    try:
+        part = os.read(ours, 65536)
+    except OSError:
+        break
+    if not part:
+        break
+    out += part
+os.wait()
+print(max(len(line) for line in out.decode().splitlines()))
+END
+unset COLUMNS
+long="SELECT printf('%.300c', 'x') AS x, 1 AS n FROM meta LIMIT 1"
+check "a table is cut to its terminal" test "$(python3 terminal.py 100 "$aiflame" report --stacks m.data)" = 100
+check "a query's too" test "$(python3 terminal.py 70 "$aiflame" query m.data "$long")" = 70
+check "COLUMNS overrides it" test "$(COLUMNS=50 python3 terminal.py 70 "$aiflame" query m.data "$long")" = 50
+check "what programs read is not cut" sh -c "[ \$(COLUMNS=50 '$aiflame' query m.data \"$long\" | wc -L) -gt 300 ]"
+"$aiflame" record -q --all-launches --delay 600ms -o late.data "$matmul" 256 20 >/dev/null
+check "a picture says what was not collected" sh -c "'$aiflame' flame late.data -o - | grep -q '; [0-9.]* m*s not collected'"
+check "if anything" sh -c "! '$aiflame' flame m.data -o - | grep -q 'not collected'"
+check "info says what sampled" sh -c "'$aiflame' info late.data | grep -Eq '^  sampling +opencl by (perf|timer): every [0-9.]+ [mu]s a thread\$'"
 check "a caller is a function of the program" sh -c "
 	'$aiflame' report --copies --format csv two.data | tail -n +2 >c.txt && [ -s c.txt ] && ! grep -vE 'Matrices|run|main|enqueue|Enqueue' c.txt"
 check "--of cpu of a program without a device says why" sh -c "
@@ -91,10 +140,13 @@ long=$(printf '/x/%05000d.so:/y/%05000d.so' 1 2)
 check "env keeps an LD_PRELOAD of any length" test "$(LD_PRELOAD=$long "$aiflame" env 2>/dev/null |
 	sed -n 's/^export LD_PRELOAD=//p' | wc -c)" -gt 10000
 mkdir "a b" && cp "$build/src/agent/libaiflame-agent.so" "a b/"
-k8s() { AIFLAME_AGENT="$work/a b/libaiflame-agent.so" "$aiflame" env --format k8s; }
+mkdir -m 700 s && ln -s /nowhere/libaiflame-agent.so s/libaiflame-agent-0.so && ln -s /nowhere/x s/x
+k8s() { AIFLAME_STANDBY=$work/s AIFLAME_AGENT="$work/a b/libaiflame-agent.so" "$aiflame" env --format k8s; }
 check "env --format k8s mounts an agent below a name with spaces" says "path: \"$work/a b\"" k8s
 check "at one without" says 'mountPath: "/opt/aiflame"' k8s
 check "which the variables name" says 'value: "/opt/aiflame/libaiflame-agent.so"' k8s
+check "the link for a name with spaces takes the place of dead ones" test \
+	"$(ls s | sed 's/-[0-9a-f]*.so$/-N.so/' | tr '\n' ' ')" = "libaiflame-agent-N.so x "
 check "report --stacks goes back to main" sh -c "'$aiflame' report --stacks m.data | grep multiply_basic | grep -q ' < main'"
 head -c 3000 m.data >cut.data
 check "a truncated profile is an error, not a crash" status_is 1 "$aiflame" info cut.data

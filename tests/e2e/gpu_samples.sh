@@ -18,8 +18,8 @@ code 0 name=_Z5chainPfPKfi object="$root/tests/golden/cubin/kernels_sm90a.cubin"
 code 1 name=_Z5callsPfPKfi hash=0xabcdef0123456789 symbol=18
 code 2 name=_Z6absentv hash=0x77 symbol=3
 now
-window 0 device=0 start=0 end=10000000 period=132000 samples=510 lost=5 others=5
-pc window=0 code=0 pc=0xc0 hits=0,300,1,50
+window 0 device=0 start=0 end=10000000 period=132000 samples=512 lost=5 others=5
+pc window=0 code=0 pc=0xc0 hits=0,300,1,52
 pc window=0 code=1 pc=0x100 hits=1,100
 pc window=0 code=2 pc=0x10 hits=0,30
 pc window=0 code=2 pc=0x20 hits=0,20
@@ -43,7 +43,7 @@ are() {
 check "a recording of counted samples" "$aiflame" record -q --all-launches -o a.data "$fake" two.script
 check "the window" are "SELECT end_ns - start_ns, held, lost, thread FROM windows WHERE device = 0" "10000000,1,5,"
 check "its samples, those of other programs first" are \
-	"SELECT count, reason, pc FROM samples ORDER BY frame" "5,," "300,long_scoreboard,192" "50,selected,192" \
+	"SELECT count, reason, pc FROM samples ORDER BY frame" "5,," "300,long_scoreboard,192" "52,selected,192" \
 	"100,selected,256" "30,long_scoreboard,16" "20,long_scoreboard,32"
 check "a function is a module, and knows its kernel" are \
 	"SELECT path, build_id, name FROM modules LEFT JOIN kernels ON kernel = kernels.id WHERE kind = 'device' ORDER BY build_id" \
@@ -60,11 +60,12 @@ check "and the code" are "SELECT size, length(bytes), arch FROM codes ORDER BY s
 check "without an object there is a name" are \
 	"SELECT function FROM frames WHERE address IN (16, 32) AND kind = 'device'" "absent()" "absent()"
 check "and that it was missing is said once" are "SELECT count FROM losses WHERE reason = 1500" "1"
-# 300 and 50, shared by 3 ms and 1 ms.
+# 300 and 52, shared by 3 ms and 1 ms.
 check "a window's samples are shared by time" are \
-	"SELECT reason, count, grade FROM attributed WHERE count > 0 ORDER BY count" "selected,12,mixed" "selected,38,mixed" \
+	"SELECT reason, count, grade FROM attributed WHERE count > 0 ORDER BY count" "selected,13,mixed" "selected,39,mixed" \
 	"long_scoreboard,75,mixed" "selected,100,exact" "long_scoreboard,225,mixed"
 check "it adds up" says "everything adds up" "$aiflame" info a.data
+check "info says that the device sampled itself" sh -c "'$aiflame' info a.data | grep -Eq '^  sampling +fake: every .* a unit$'"
 check "the recorder leaves nothing behind" sh -c "! find standby -name '*.object' -o -name 'r-*' | grep ."
 check "--no-code keeps no code" sh -c "
 	'$aiflame' record -q --all-launches --no-code -o n.data '$fake' two.script &&

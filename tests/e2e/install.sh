@@ -13,8 +13,10 @@ check "a program" test -x "$installed"
 for c in $("$installed" help | sed -n '/^commands:/,$p' | sed -n 's/^  \([a-z]*\)  *[a-zA-Z].*/\1/p'); do
 	check "a manual page of $c" grep -q '^.SH SYNOPSIS' "$(dirname "$installed")/../share/man/man1/aiflame-$c.1"
 done
-for page in standby troubleshooting; do
-	check "docs/$page.md, which texts refer to" test -s "$(dirname "$installed")/../share/doc/aiflame/$page.md"
+check "and one that lists them" grep -q '^.SH COMMANDS' "$(dirname "$installed")/../share/man/man1/aiflame.1"
+for page in "$root"/docs/*.md; do
+	page=$(basename "$page")
+	check "docs/$page, which texts refer to" test -s "$(dirname "$installed")/../share/doc/aiflame/$page"
 done
 agent=$("$installed" env --format sh | sed -n 's/^export LD_PRELOAD=//p')
 check "it finds the agent that came with it" sh -c 'case $1 in "$2"/*/libaiflame-agent.so) test -r "$1" ;; *) echo "$1"; exit 1 ;; esac' - \

@@ -413,6 +413,20 @@ def churn():
             every()
 
 
+def sudden():
+    """Functions that are new, and stand in a stack many times, or beside many others that are new."""
+    for depth in (1, 30, 31, 32, 33, 40, 100, 300):
+        names = {"note": note, "here": here, "call": call, "one": one}
+        exec(compile("def f(n):\n    if n:\n        return f(n - 1)\n    note(here()); call(*one)\n", "sudden.py", "exec"), names)
+        names["f"](depth)
+        names["f"](depth)
+    names = {"note": note, "here": here, "call": call, "one": one}
+    text = "".join("def g%d(): g%d()\n" % (i, i + 1) for i in range(400))
+    exec(compile(text + "def g400(): note(here()); call(*one)\n", "sudden.py", "exec"), names)
+    names["g0"]()
+    names["g0"]()
+
+
 def child(n):
     global cl, queue, kernel, buffer, call, call_held, one, two
     if kind == "cl" and "queue" not in globals():

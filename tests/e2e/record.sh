@@ -23,6 +23,8 @@ check "a command that is over in a moment has its command line" sh -c "
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups test -r "$build/src/agent/libaiflame-agent.so"; then
 	check "a program of another user: what to do is said" says "record as that user" \
 		"$aiflame" record -o u.data setpriv --reuid 65534 --clear-groups sleep 0.5
+	check "and nothing else" sh -c "
+		grep -q 'reason   the program ran as another user than the recorder' says.out && ! grep 'no memory' says.out"
 	# It is heard of as root, and gives that up. One child loses its parent.
 	cat >drop.pl <<-'EOF'
 		$( = 65534; $) = "65534 65534"; $< = 65534; $> = 65534;

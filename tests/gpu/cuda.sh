@@ -36,6 +36,10 @@ check "one launch for each replay" is 300 g.data "SELECT count(*) FROM launches 
 check "no node is lost" is 6300 g.data "SELECT count(*) FROM executions WHERE kernel IS NOT NULL"
 folded() { "$aiflame" flame "$1" -o "$1.folded" && grep -q -- "$2" "$1.folded"; }
 check "all under the replay" folded g.data 'replay;cudaGraphLaunch;'
+check "its kernels stand under [cuda graph N]" folded g.data 'replay;cudaGraphLaunch;.*\[cuda graph [0-9]*\];'
+check "one graph, whose 21 nodes have numbers" is '1,21' g.data 'SELECT count(DISTINCT graph), count(DISTINCT node) FROM executions'
+check "every node in every replay" is 300 g.data 'SELECT min(n) FROM (SELECT count(*) AS n FROM executions GROUP BY node)'
+check "registers are known of all kernels" is 0 g.data 'SELECT count(*) FROM executions WHERE registers IS NULL OR shared_bytes IS NULL'
 check "none under the capture" sh -c '! grep capture g.data.folded'
 check "cooperative launches" rec -o k.data ./work cooperative 20
 check "are all there, too" is 20 k.data 'SELECT count(*) FROM executions'
@@ -52,6 +56,8 @@ shares() { # within a point of CUDA's events
 			if (d > 1 || d < -1) bad = 1 } exit bad || length(ms) != 3 }' matmul.out ours.out
 }
 check "three towers: shares within a point of cudaEvent" shares
+check "what a kernel needs" is 1 m.data \
+	"SELECT min(registers) >= 8 AND max(registers) < 256 AND max(shared_bytes) >= 1024 AND count(graph) = 0 FROM executions"
 check "C++ frames below each" folded m.data 'multiply_tile_by_tile;launch_tiled;'
 
 # ---- insides: instructions and what they wait for ----
@@ -82,6 +88,16 @@ pauses() {
 	adds_up z.data && early
 }
 check "pauses" pauses
+check "CUPTI keeps count of launches across them" is 0 z.data 'SELECT count(*) FROM losses WHERE reason = 1213'
+check "blocks, and who switches them, beside eight threads that launch" \
+	timeout -k 5 120 "$aiflame" record -q -o h.data ./work launches 8 400000
+left_out() { # what the blocks say: each launch once
+	ask h.data "SELECT sum(launches) BETWEEN 3104000 AND 3296000 FROM attributed" >left.out
+	cat left.out
+	grep -q '^1$' left.out
+}
+check "stand for all launches" left_out
+check "and everything adds up there" adds_up h.data
 
 # ---- ends ----
 killed() { rec -o x.data sh -c './work endless & sleep 3; kill -9 $!; wait $!' 2>/dev/null; adds_up x.data; }
@@ -122,6 +138,17 @@ if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 	fi
 	check "a training step" rec -o t.data python3 "$here/train.py" 10
 	check "adds up" adds_up t.data
+	check "the backward stands on the model's lines" folded t.data \
+		'multi_head_attention_forward (functional.py)_\[p\];\[backward\] ScaledDot'
+	check "the head's on the head's" folded t.data \
+		'Model.forward (train.py)_\[p\];Linear.forward (linear.py)_\[p\];\[backward\] AddmmBackward0;aten::mm;'
+	joined() {
+		"$aiflame" flame t.data --leaf kernel -o t.folded &&
+			awk '/^\[backward\]/ { all += $NF; next }
+				/;\[backward\]/ { all += $NF; joined += $NF }
+				END { printf "%.1f %% of the backward joined\n", 100 * joined / all; exit joined < 0.95 * all }' t.folded
+	}
+	check "95 % of it" joined
 	check "a kernel in Triton, and a graph" rec -o k.data python3 "$here/kernels.py" 200
 	triton() { "$aiflame" flame k.data --leaf line --kernel scale -o k.folded && grep -q 'kernels.py:[0-9]*_\[g\]' k.folded; }
 	check "Triton's kernel has its Python lines" triton

@@ -44,6 +44,9 @@ KERNEL(local_each, localMemoryPerThread);
 KERNEL(correlation, correlationId);
 KERNEL(grid_id, gridId);
 KERNEL(name, name);
+KERNEL(shared_executed, sharedMemoryExecuted);
+KERNEL(graph_node, graphNodeId);
+KERNEL(graph, graphId);
 
 #define MEMCPY(mine, member) SAME(struct aif_cupti_memcpy, mine, CUpti_ActivityMemcpy6, member)
 MEMCPY(kind, kind);
@@ -55,6 +58,8 @@ MEMCPY(device, deviceId);
 MEMCPY(context, contextId);
 MEMCPY(stream, streamId);
 MEMCPY(correlation, correlationId);
+MEMCPY(graph_node, graphNodeId);
+MEMCPY(graph, graphId);
 
 #define PEER(mine, member) \
 	SAME(struct aif_cupti_memcpy_peer, mine, CUpti_ActivityMemcpyPtoP4, member)
@@ -67,6 +72,8 @@ PEER(stream, streamId);
 PEER(src_device, srcDeviceId);
 PEER(dst_context, dstContextId);
 PEER(correlation, correlationId);
+PEER(graph_node, graphNodeId);
+PEER(graph, graphId);
 
 #define MEMSET(mine, member) SAME(struct aif_cupti_memset, mine, CUpti_ActivityMemset4, member)
 MEMSET(bytes, bytes);
@@ -76,6 +83,22 @@ MEMSET(device, deviceId);
 MEMSET(context, contextId);
 MEMSET(stream, streamId);
 MEMSET(correlation, correlationId);
+MEMSET(graph_node, graphNodeId);
+MEMSET(graph, graphId);
+
+/* What CUPTI 11.8 writes. */
+#define OLD(ours, mine, theirs, member) \
+	SAME(struct aif_cupti_##ours, mine, CUpti_Activity##theirs, member)
+OLD(kernel, registers, Kernel8, registersPerThread);
+OLD(kernel, static_shared, Kernel8, staticSharedMemory);
+OLD(kernel, dynamic_shared, Kernel8, dynamicSharedMemory);
+OLD(kernel, correlation, Kernel8, correlationId);
+OLD(kernel, name, Kernel8, name);
+OLD(kernel, graph_node, Kernel8, graphNodeId);
+OLD(kernel, graph, Kernel8, graphId);
+OLD(memcpy, correlation, Memcpy5, correlationId);
+OLD(memcpy, graph_node, Memcpy5, graphNodeId);
+OLD(memcpy, graph, Memcpy5, graphId);
 
 AT(struct aif_cuda_launch, function, cuLaunchKernel_params, f);
 AT(struct aif_cuda_launch, geometry.grid, cuLaunchKernel_params, gridDimX);

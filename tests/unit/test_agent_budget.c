@@ -198,6 +198,31 @@ static void blocks_may_be_turned_by_a_helper(void **state)
 		fail_msg("c %.3f", b.cost_ppm / 1e6);
 }
 
+/* What else goes on in a held block may be dear, or cheap: what was launched there says nothing about capture. */
+static void what_was_held_is_not_compared(void **state)
+{
+	uint64_t now = UINT64_C(1000000000), length = 20000000;
+	struct aif_budget b;
+	bool held = false;
+	int holds = 0;
+
+	(void)state;
+	aif_budget_init(&b, 20000, 30000, 1, now);
+	for (int i = 0; i < 400; i++) {
+		uint32_t block = atomic_load(&b.block);
+
+		now += length;
+		aif_budget_add(&b, block, aif_budget_is_on(block) ? 1000 : held ? 10000 : 2000);
+		held = i % 5 == 0 && aif_budget_hold(&b, now, now + length);
+		holds += held;
+		if (!held)
+			aif_budget_turn_at(&b, now);
+	}
+	assert_true(holds > 20 && b.pairs_len > AIF_BUDGET_PAIRS);
+	for (int i = 0; i < AIF_BUDGET_PAIRS; i++)
+		assert_true(b.pairs[i] > 0.99 && b.pairs[i] < 1.01);
+}
+
 static void few_launches_are_all_captured(void **state)
 {
 	/* 500 a second at no more than 30 us each are 1.5 %. */
@@ -309,18 +334,36 @@ static void threads_that_were_away_do_not_count(void **state)
 		assert_int_equal(atomic_load(&b.last[i].launches), 0);
 }
 
+/* At 0.1 % the account holds 2.5 ms: a launch that costs all of its time has not overdrawn it by much when it is
+ * looked at first, and then nothing is captured. */
+static void the_first_block_is_as_short_as_the_account_is_small(void **state)
+{
+	uint64_t now = UINT64_C(1000000000), spent = 0;
+	struct blocks t;
+
+	(void)state;
+	begin(&t, 1000, 10000, 1, now);
+	for (uint64_t end = now + 100000000; now < end; now += 10000)
+		spent += is_captured(&t, now) ? 10000 : 0;
+	assert_true(spent >= 2000000 && spent <= 8000000);
+	begin(&t, 20000, 10000, 1, now);
+	assert_int_equal(atomic_load(&t.b.until), now + AIF_BUDGET_ON_MIN_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_slowdown_is_what_was_asked),
 		cmocka_unit_test(a_short_run_is_not_slower),
 		cmocka_unit_test(blocks_may_be_turned_by_a_helper),
+		cmocka_unit_test(what_was_held_is_not_compared),
 		cmocka_unit_test(few_launches_are_all_captured),
 		cmocka_unit_test(what_is_cheap_is_captured_once_that_is_known),
 		cmocka_unit_test(trust_ends),
 		cmocka_unit_test(without_a_limit_all_is_captured),
 		cmocka_unit_test(a_loop_that_waits_stays_captured),
 		cmocka_unit_test(no_loop_runs_in_step_with_the_blocks),
+		cmocka_unit_test(the_first_block_is_as_short_as_the_account_is_small),
 		cmocka_unit_test(threads_that_were_away_do_not_count),
 	};
 

@@ -34,6 +34,53 @@ static void test_kernel_record(void **state)
 	assert_string_equal(r.name, "");
 }
 
+/* What launches do not say: what a kernel needs of its processor, and which node of a graph it was. */
+static void test_attributes(void **state)
+{
+	const uint64_t node = UINT64_C(7) << 32 | 21; /* as CUPTI packs it */
+	struct aif_cupti_kernel k = {.kind = AIF_CUPTI_KIND_CONCURRENT_KERNEL,
+				     .start = 1,
+				     .end = 2,
+				     .registers = 255,
+				     .static_shared = 1024,
+				     .dynamic_shared = 49152,
+				     .graph = 7,
+				     .graph_node = node};
+	struct aif_cupti_memcpy c = {.kind = AIF_CUPTI_KIND_MEMCPY,
+				     .start = 1,
+				     .end = 2,
+				     .graph = 7,
+				     .graph_node = node};
+	struct aif_cupti_memcpy_peer p = {.kind = AIF_CUPTI_KIND_MEMCPY_PEER,
+					  .start = 1,
+					  .end = 2,
+					  .graph = 7,
+					  .graph_node = node};
+	struct aif_cupti_memset s = {.kind = AIF_CUPTI_KIND_MEMSET,
+				     .start = 1,
+				     .end = 2,
+				     .graph = 7,
+				     .graph_node = node};
+	const void *const records[] = {&k, &c, &p, &s};
+	struct aif_cuda_record r;
+
+	(void)state;
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(records); i++) {
+		assert_true(aif_cuda_translate(records[i], &r));
+		assert_int_equal(r.graph, 7);
+		assert_int_equal(r.node, 21);
+		assert_int_equal(r.registers, i ? 0 : 255);
+		assert_int_equal(r.shared, i ? 0 : 50176);
+	}
+	k.graph = 0;
+	k.graph_node = 0;
+	k.dynamic_shared = UINT32_MAX;
+	assert_true(aif_cuda_translate(&k, &r));
+	assert_int_equal(r.graph, 0);
+	assert_int_equal(r.node, 0);
+	assert_int_equal(r.shared, UINT32_MAX); /* nonsense, but no wrapped sum */
+}
+
 /* CUPTI gives 0 where it has no time, and records that were flushed by force have no end. */
 static void test_without_times(void **state)
 {
@@ -146,7 +193,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kernel_record), cmocka_unit_test(test_without_times),
 		cmocka_unit_test(test_copies),        cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_shape),
+		cmocka_unit_test(test_shape),         cmocka_unit_test(test_attributes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -540,6 +540,55 @@ static void test_other_columns(void **state)
 	assert_memory_equal(got, c->rows, n * l->row_size);
 }
 
+/* Executions as they were before graph, node, registers and shared bytes had columns, which are the last. */
+static void test_older(void **state)
+{
+	enum { ADDED = 4, COLUMN_LEN = 9, N = 300 }; /* each says: always 0 */
+	struct coder *c = *state;
+	struct aif_exec_row *x = (void *)c->rows;
+	const void *got;
+	size_t n;
+
+	memset(x, 0, N * sizeof(*x));
+	for (size_t i = 0; i < N; i++)
+		x[i] = (struct aif_exec_row){
+			.launch = i, .start = i * 20000, .end = i * 20000 + 5000, .kernel = i % 7};
+	encode(c, AIF_CHUNK_EXECS, N);
+	assert_int_equal(c->chunk.data[c->chunk.len - COLUMN_LEN], 14);
+	c->chunk.data[2] -= ADDED;
+	c->chunk.len -= ADDED * COLUMN_LEN;
+	seal(c->chunk.data, c->chunk.len);
+	assert_int_equal(decode(c, AIF_CHUNK_EXECS, c->chunk.data, c->chunk.len, &got, &n), 0);
+	assert_int_equal(n, N);
+	assert_memory_equal(got, x, N * sizeof(*x));
+}
+
+/* Replays of four graphs in turns: which graph, which node, and what the node's kernel needs are foreseen. */
+static void test_graphs_are_learned(void **state)
+{
+	struct coder *c = *state;
+	struct aif_exec_row *x = (void *)c->rows;
+	size_t plain;
+	enum { N = 20000, NODES = 40 };
+
+	memset(x, 0, N * sizeof(*x));
+	for (size_t i = 0; i < N; i++)
+		x[i] = (struct aif_exec_row){.launch = i / NODES,
+					     .start = i * 20000,
+					     .end = i * 20000 + 5000 + below(&c->rng, 1024),
+					     .kernel = i % NODES % 23};
+	encode(c, AIF_CHUNK_EXECS, N);
+	plain = c->chunk.len;
+	for (size_t i = 0; i < N; i++) {
+		x[i].graph = 1 + (uint32_t)(i / NODES % 4);
+		x[i].node = (uint32_t)(i % NODES);
+		x[i].registers = 16 + x[i].kernel * 8;
+		x[i].shared_bytes = x[i].kernel % 3 * 16384;
+	}
+	encode(c, AIF_CHUNK_EXECS, N);
+	assert_in_range(c->chunk.len, plain, plain + N / 20);
+}
+
 /* What a bad chunk left behind does not show in the next good one. */
 static void test_good_after_bad(void **state)
 {
@@ -598,6 +647,8 @@ int main(void)
 		CASE(test_newer),
 		CASE(test_bad_codings),
 		CASE(test_other_columns),
+		CASE(test_older),
+		CASE(test_graphs_are_learned),
 		CASE(test_good_after_bad),
 		CASE(test_random_bytes),
 	};

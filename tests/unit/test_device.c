@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/annotate.h"
 #include "export/flame.h"
+#include "export/palette.h"
 #include "export/report.h"
 #include "export/sass_text.h"
 #include "export/stall_rules.h"
@@ -405,10 +406,19 @@ static void test_stalls(void **state)
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
 		assert_true(strlen(line) <= 120);
 	free(text);
-	text = stalls(&w, (struct aif_report_opts){.limit = 1, .kernel = "shared"});
-	assert_non_null(strstr(text, "long_scoreboard\n  44.5 %"
-				     "                                 4 more\n"));
+	/* a kernel is shown whole, or counted */
+	text = stalls(&w, (struct aif_report_opts){.limit = 1});
+	assert_non_null(strstr(text, "  2.77 %    0.00 %    2.77 %  execution  wait\n"));
 	assert_null(strstr(text, "calls"));
+	assert_non_null(strstr(text, "\nand 1 more kernel: --limit 0 shows all\n"));
+	free(text);
+	text = stalls(&w, (struct aif_report_opts){.format = AIF_TABLE_CSV, .limit = 1});
+	assert_non_null(strstr(text, ",wait,"));
+	assert_null(strstr(text, "calls"));
+	free(text);
+	text = stalls(&w, (struct aif_report_opts){.limit = 2, .kernel = "calls"});
+	assert_non_null(strstr(text, "calls"));
+	assert_null(strstr(text, "more kernel"));
 	free(text);
 	text = stalls(&w, (struct aif_report_opts){
 				  .format = AIF_TABLE_CSV, .sort = "exposed", .limit = 1});
@@ -435,9 +445,37 @@ static void test_stalls(void **state)
 					  &(struct aif_report_opts){.kind = AIF_REPORT_STALLS},
 					  &out, &err),
 			 -ENODATA);
+	assert_non_null(strstr(err.text, "in this profile"));
+	/* or taken away by what chooses a part */
+	assert_int_equal(
+		aif_report_write(&w.p, &w.a,
+				 &(struct aif_report_opts){
+					 .kind = AIF_REPORT_STALLS,
+					 .which = &(struct aif_attribution_opts){.to_ns = 1}},
+				 &out, &err),
+		-ENODATA);
+	assert_non_null(strstr(err.text, "no stall reasons in what --time, "));
 	aif_buf_finish(&top);
 	aif_buf_finish(&out);
 	world_finish(&w);
+}
+
+/* The picture's legend has the report's words. */
+static void test_legend(void **state)
+{
+	static const char *const reasons[] = {"not_selected", "long_scoreboard", "barrier"};
+	size_t n;
+	const struct aif_palette_colour *colours = aif_palette(&n);
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(reasons); i++) {
+		size_t len = strlen(reasons[i]);
+		const char *word = aif_stall_class_name(aif_stall_find(reasons[i], len)->of),
+			   *legend = colours[aif_palette_of(AIF_TREE_STALL, reasons[i], len)].name;
+
+		assert_memory_equal(legend, word, strlen(word));
+		assert_true(!legend[strlen(word)] || !strcmp(legend + strlen(word), " stall"));
+	}
 }
 
 /* ---- listings ---- */
@@ -598,11 +636,11 @@ static void test_listing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_towers),       cmocka_unit_test(test_called_function),
-		cmocka_unit_test(test_tooltip),      cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_stalls),       cmocka_unit_test(test_annotate),
-		cmocka_unit_test(test_annotate_odd), cmocka_unit_test(test_annotate_source),
-		cmocka_unit_test(test_listing),
+		cmocka_unit_test(test_towers),          cmocka_unit_test(test_called_function),
+		cmocka_unit_test(test_tooltip),         cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_stalls),          cmocka_unit_test(test_legend),
+		cmocka_unit_test(test_annotate),        cmocka_unit_test(test_annotate_odd),
+		cmocka_unit_test(test_annotate_source), cmocka_unit_test(test_listing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,6 +95,45 @@ static void one_that_starts_has_no_gap(void **state)
 	aif_buf_finish(&b);
 }
 
+/* How often it stopped because we were silent. */
+static uint64_t silences(const struct world *w)
+{
+	for (size_t i = 0; i < w->store.p.losses_len; i++)
+		if (w->store.p.losses[i].reason == AIF_REASON_RECORDER_SILENT)
+			return w->store.p.losses[i].count;
+	return 0;
+}
+
+/* It stopped by itself, as the recorder had no CPU: that is said. A pause that was asked for is not. */
+static void one_that_misses_us_is_counted(void **state)
+{
+	struct world *w = *state;
+	struct aif_buf b = {0};
+
+	say(w, 7, 7);
+	aif_target_beat(w->t, w->t0 + 7 * AIF_NS_PER_S);
+	aif_target_gaps(&w->d, w->t, true);
+	aif_target_beat(w->t, w->t0 + 8 * AIF_NS_PER_S);
+	say(w, 7, 8); /* was told to */
+	aif_target_gaps(&w->d, w->t, false);
+	say(w, 9, 8);
+	aif_target_gaps(&w->d, w->t, false);
+	assert_int_equal(silences(w), 0);
+	aif_target_beat(w->t, w->t0 + 9 * AIF_NS_PER_S);
+	aif_target_beat(w->t, w->t0 + 12 * AIF_NS_PER_S);
+	assert_int_equal(w->shm->heartbeat_ns, w->t0 + 12 * AIF_NS_PER_S);
+	say(w, 9, 11);
+	aif_target_gaps(&w->d, w->t, false);
+	assert_int_equal(silences(w), 1);
+	say(w, 13, 11);
+	aif_target_gaps(&w->d, w->t, false);
+	say(w, 13, 14); /* told to again */
+	aif_target_gaps(&w->d, w->t, false);
+	assert_int_equal(silences(w), 1);
+	assert_string_equal(written(w, &b), "8-9 11-13");
+	aif_buf_finish(&b);
+}
+
 /* It ran before: since when does not matter, as the recording began later. */
 static void one_that_is_met_later_has_one(void **state)
 {
@@ -243,6 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(one_that_starts_has_no_gap),
 		TEST(one_that_is_met_later_has_one),
+		TEST(one_that_misses_us_is_counted),
 		TEST(a_pause_is_a_gap),
 		TEST(a_long_one_is_written_in_pieces),
 		TEST(the_end),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/device_samples.h"
+#include "record/ingest.h"
 #include "record/modfiles.h"
 #include "record/target.h"
 
@@ -568,6 +569,43 @@ static void a_slow_writer_leaves_records_in_the_ring(void **state)
 	assert_int_equal(loss_of(&w->store.p, AIF_REASON_WRITER_BEHIND), 0);
 }
 
+static uint64_t loss_with(const struct aif_profile *p, uint32_t reason, const char *detail)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < p->losses_len; i++)
+		if (p->losses[i].reason == reason && p->losses[i].detail != AIF_NONE &&
+		    !strcmp(aif_profile_str(p, p->losses[i].detail), detail))
+			n += p->losses[i].count;
+	return n;
+}
+
+/* Rows for which there is no room, should it come to that: each loss says of what. */
+static void rows_without_room_are_told_apart(void **state)
+{
+	struct world *w = *state;
+	struct aif_ingest in = {.drainer = &w->d, .target = w->t, .slot = &w->t->slots[0]};
+
+	define(w, 0);
+	aif_target_drain(&w->d, w->t);
+	assert_null(w->store.batches.spare);
+	w->store.batches.made = AIF_BATCH_MAX;
+	launch(w, 0, 1);
+	for (int i = 0; i < 2; i++)
+		PUT(w, 0, EXEC, exec, NULL, .launch = 1, .start = 1, .end = 2, .stream = 6,
+		    .kernel = 8);
+	PUT(w, 0, BLOCK, block, NULL, .start = 1, .end = 2, .launches = 1);
+	PUT(w, 0, CPU_SAMPLE, cpu_sample, NULL, .time = 1, .weight = 1);
+	aif_ring_drain(&in.slot->drain, aif_shm_slot(w->shm, 0),
+		       aif_shm_ring(w->shm, SLOTS, RING_SIZE, 0), RING_SIZE, w->d.scratch,
+		       AIF_DRAIN_SCRATCH, aif_ingest_record, &in);
+	assert_int_equal(loss_with(&w->store.p, AIF_REASON_WRITER_BEHIND, "launches"), 1);
+	assert_int_equal(loss_with(&w->store.p, AIF_REASON_WRITER_BEHIND, "executions"), 2);
+	assert_int_equal(loss_with(&w->store.p, AIF_REASON_WRITER_BEHIND, "windows"), 1);
+	assert_int_equal(loss_with(&w->store.p, AIF_REASON_WRITER_BEHIND, "CPU samples"), 1);
+	w->store.batches.made = 0;
+}
+
 static void pc(struct world *w, int slot, uint32_t window, uint32_t code, uint64_t at,
 	       uint32_t reason, uint32_t samples)
 {
@@ -676,6 +714,7 @@ int main(void)
 		TEST(a_hostile_process_fills_its_account),
 		TEST(a_threads_tables_are_paid_back),
 		TEST(a_slow_writer_leaves_records_in_the_ring),
+		TEST(rows_without_room_are_told_apart),
 		cmocka_unit_test_setup_teardown(counted_samples_become_rows_of_their_window, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(counted_samples_of_no_window_are_refused, set_up,

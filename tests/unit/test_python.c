@@ -199,6 +199,39 @@ static void test_ring_of_marks(void **state)
 	}
 }
 
+/* A function that is new and stands in the stack many times is entered once, and a death ends it. */
+static void test_recursion_is_entered_once(void **state)
+{
+	(void)state;
+	for (unsigned minor = 8; minor <= 14; minor++) {
+		const unsigned depth = 40; /* more than a look-up looks at */
+		struct aif_python_code c;
+		uint64_t f;
+		unsigned taken = 0;
+
+		assert_true(depth > AIF_PYTHON_CODES_PROBES);
+		begin(minor);
+		f = fake_named(&fake, "f");
+		for (unsigned i = 0; i < depth; i++)
+			fake_push(&fake, f, 2, i == 0 || fake.l.kind == AIF_PYTHON_OBJECTS, NULL);
+		aif_python_detect(py);
+		walk(MAX);
+		assert_int_equal(stack.unknown, depth);
+		for (unsigned i = 0; i < depth; i++) {
+			assert_int_equal(aif_python_code_read(py, f, buffer, sizeof(buffer), &c),
+					 0);
+			assert_int_equal(aif_python_code_publish(py, &c), 0);
+		}
+		walk(MAX);
+		assert_int_equal(stack.depth, depth);
+		assert_int_equal(stack.unknown, 0);
+		for (unsigned i = 0; i < AIF_PYTHON_CODES_LEN; i++)
+			taken += py->codes.nodes[i].key > AIF_PYTHON_CODES_BUSY;
+		assert_int_equal(taken, 1);
+		end();
+	}
+}
+
 /* Places on the stack are believed altogether or not at all. */
 static void test_places_not_believed(void **state)
 {
@@ -480,6 +513,7 @@ int main(void)
 		cmocka_unit_test(test_broken_chains_end),
 		cmocka_unit_test(test_ring_of_marks),
 		cmocka_unit_test(test_places_not_believed),
+		cmocka_unit_test(test_recursion_is_entered_once),
 		cmocka_unit_test(test_helper_frames_are_left_out),
 		cmocka_unit_test(test_what_is_no_code),
 		cmocka_unit_test(test_signal_reads_no_unmapped_page),

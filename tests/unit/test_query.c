@@ -38,6 +38,15 @@ static int open_fixture(void **state)
 	}
 	for (uint64_t i = 0; i < WINDOWS; i++)
 		windows[i] = fixture_window(i);
+	/* A runtime that tells only afterwards how much a copy moved; what a graph's replay did is of its nodes. */
+	execs[19].bytes = launches[19].bytes;
+	launches[19].bytes = 0;
+	execs[2].bytes = 1;
+	execs[1].registers = 40;
+	execs[2].registers = 255;
+	execs[2].shared_bytes = 49152;
+	execs[2].graph = execs[9].graph = 7; /* the second is a copy */
+	execs[9].node = 3;
 	fixture_profile(&made);
 	if (aif_writer_new(o->path, made.start_ns, &w, NULL) < 0 ||
 	    aif_writer_launches(w, launches, ROWS, NULL) < 0 ||
@@ -176,6 +185,17 @@ static void bulk_rows_come_out_as_they_went_in(void **state)
 	assert_int_equal(aif_query_damaged(o->q), 0);
 }
 
+/* What is not known is NULL; the first node of a graph is 0. */
+static void graphs_and_attributes_are_told(void **state)
+{
+	assert_answer(*state, "SELECT graph, node, registers, shared_bytes FROM executions LIMIT 3",
+		      "NULL|NULL|NULL|NULL\nNULL|NULL|40|0\n7|0|255|49152\n");
+	assert_answer(*state, "SELECT graph, node FROM copies LIMIT 2", "7|3\nNULL|NULL\n");
+	assert_answer(*state,
+		      "SELECT graph, sum(launches), sum(time_ns) FROM attributed GROUP BY graph",
+		      "NULL|2998|179880000\n7|2|120000\n");
+}
+
 static void names_are_resolved(void **state)
 {
 	struct opened *o = *state;
@@ -288,6 +308,7 @@ int main(void)
 		cmocka_unit_test(every_contract_table_has_its_columns),
 		cmocka_unit_test(ends_are_as_a_shell_has_them),
 		cmocka_unit_test(bulk_rows_come_out_as_they_went_in),
+		cmocka_unit_test(graphs_and_attributes_are_told),
 		cmocka_unit_test(names_are_resolved),
 		cmocka_unit_test(attribution_and_its_view_add_up),
 		cmocka_unit_test(keys_find_what_scans_find),

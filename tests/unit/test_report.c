@@ -65,9 +65,10 @@ static void a_share_stands_beside_what_it_is_of(void **state)
 
 	(void)state;
 	assert_string_equal(
-		text, "wall_share,wall,time,error,launches,average,samples,process,kernel,caller\n"
-		      "0.500000,50,60,0,1,60,0,100,kernel_0,inner\n"
-		      "0.500000,50,60,0,1,60,0,100,kernel_1,inner\n");
+		text,
+		"wall_share,wall,time,error,launches,average,samples,process,kernel,operator,caller\n"
+		"0.500000,50,60,0,1,60,0,100,kernel_0,,inner\n"
+		"0.500000,50,60,0,1,60,0,100,kernel_1,,inner\n");
 	free(text);
 }
 
@@ -150,7 +151,7 @@ static void kernels_of_one_name_are_one(void **state)
 	fixture_attribution(&a);
 	p.kernels[1].name = p.kernels[0].name;
 	text = report_of(&p, &a, o);
-	assert_non_null(strstr(text, "1.000000,100,120,0,2,60,0,100,kernel_0,inner\n"));
+	assert_non_null(strstr(text, "1.000000,100,120,0,2,60,0,100,kernel_0,,inner\n"));
 	free(text);
 	aif_summary_write(&p, &a, "aiflame.data", &first);
 	assert_non_null(strstr(aif_buf_str(&first), "  100.0 %  0 "));
@@ -176,6 +177,35 @@ static void kernels_are_chosen(void **state)
 	fixture_attribution(&a);
 	text = report_of(&p, &a, o);
 	assert_null(strstr(text, "kernel_0"));
+	assert_non_null(strstr(text, "kernel_1"));
+	free(text);
+	/* To people it is said that nothing is left; to programs no rows say it. */
+	o.kernel = "nosuch";
+	text = report_of(&p, &a, o);
+	assert_int_equal(strchr(text, '\n') - text, (long)strlen(text) - 1);
+	free(text);
+	o.format = AIF_TABLE_PLAIN;
+	assert_int_equal(aif_report_write(&p, &a, &o, &out, &err), -ENODATA);
+	assert_non_null(strstr(err.text, "--kernel 'nosuch'"));
+	o.kind = AIF_REPORT_COPIES;
+	o.kernel = NULL;
+	assert_int_equal(aif_report_write(&p, &a, &o, &out, &err), -ENODATA);
+	assert_non_null(strstr(err.text, "no copies in this profile"));
+	o.which = &(struct aif_attribution_opts){.to_ns = 1};
+	assert_int_equal(aif_report_write(&p, &a, &o, &out, &err), -ENODATA);
+	assert_non_null(strstr(err.text, "no copies in what --time, "));
+	o.kind = AIF_REPORT_KERNELS;
+	o.format = AIF_TABLE_CSV;
+	o.which = NULL;
+	/* A mark as it is printed is itself, not one of its letters. */
+	a.rows[0].kind = AIF_LAUNCH_WRITE;
+	o.kernel = "[write]";
+	text = report_of(&p, &a, o);
+	assert_non_null(strstr(text, ",[write],"));
+	assert_null(strstr(text, "kernel_1"));
+	free(text);
+	o.kernel = "[kern]";
+	text = report_of(&p, &a, o);
 	assert_non_null(strstr(text, "kernel_1"));
 	free(text);
 	o.kernel = "(";
@@ -225,6 +255,7 @@ static uint32_t stack_add(struct aif_profile *p, const struct frame *f)
 		AIF_FRAME_PYTHON, NULL, name, file \
 	}
 #define TORCH                 "/usr/lib/python3/dist-packages/torch/nn/modules/"
+#define NULL_CALLER           "" /* whatever it is */
 #define LIBCL                 "/usr/lib/libOpenCL.so.1"
 #define INTERPRETER(function) NATIVE("/usr/bin/python3.11", function)
 static const struct {
@@ -262,6 +293,26 @@ static const struct {
 	 "at::mm",
 	 NULL},
 	{{NATIVE("/x/app", NULL), NATIVE(LIBCL, "clEnqueue")}, NULL, NULL},
+	/* a runtime that is linked into the program, and what its header makes of it for C++ */
+	{{NATIVE("/x/app", "main"), NATIVE("/x/app", "launch"),
+	  NATIVE("/x/app", "cudaError cudaLaunchKernel<char>(char const*, dim3)"),
+	  NATIVE("/x/app", "cudaLaunchKernel"), NATIVE("/x/app", "libcudart_static_1f"),
+	  NATIVE("/usr/lib/libcuda.so.1", "cuLaunchKernel")},
+	 "launch",
+	 "cudaLaunchKernel<char> < launch < main"},
+	/* what only begins like it */
+	{{NATIVE("/x/app", "main"), NATIVE("/x/app", "cudagraph::run(int)"),
+	  NATIVE("/x/app", "cudaMemcpy")},
+	 "cudagraph::run",
+	 "cudaMemcpy < cudagraph::run < main"},
+	{{NATIVE("/x/app", "main"), NATIVE("/x/app", "clear"), NATIVE("/x/app", "cuMemcpyHtoD_v2")},
+	 "clear",
+	 "cuMemcpyHtoD_v2 < clear < main"},
+	/* all of it would be folded away */
+	{{INTERPRETER("_start"), INTERPRETER("Py_RunMain"), INTERPRETER("_PyEval_Vector")},
+	 NULL_CALLER,
+	 "Py_RunMain"},
+	{{NATIVE("/x/app", "_start"), NATIVE("/usr/lib/libc.so.6", NULL)}, NULL_CALLER, "_start"},
 };
 
 static void callers_are_the_applications(void **state)
@@ -278,9 +329,9 @@ static void callers_are_the_applications(void **state)
 		stack = stack_add(&p, stacks[i].frames);
 		assert_int_equal(aif_stack_names_new(&p, AIF_NAME_NORMAL, &names), 0);
 		caller = aif_stack_names_caller(names, stack);
-		if (stacks[i].caller)
+		if (stacks[i].caller && *stacks[i].caller)
 			assert_string_equal(caller, stacks[i].caller);
-		else
+		else if (!stacks[i].caller)
 			assert_memory_equal(caller, "[app+0x", 7);
 		assert_int_equal(aif_stack_names_line(names, stack, &line), 0);
 		if (stacks[i].line && strcmp(aif_buf_str(&line), stacks[i].line) != 0)
@@ -377,6 +428,86 @@ static void the_next_commands_name_the_file(void **state)
 	}
 }
 
+/* Beside what capture costs, what the vendor's part does. */
+static void the_summary_says_what_callbacks_cost(void **state)
+{
+	struct aif_attribution a = {0};
+	struct aif_profile p = {0};
+	struct aif_buf out = {0};
+
+	(void)state;
+	fixture_profile(&p);
+	fixture_attribution(&a);
+	aif_summary_write(&p, &a, "aiflame.data", &out);
+	assert_null(strstr(aif_buf_str(&out), "callbacks"));
+	aif_buf_finish(&out);
+	/* Of 4 s. */
+	FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, "cost.callbacks_ns"),
+		    aif_strset_puts(&p.strings, "32000000"));
+	FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, "cost.device_bytes"),
+		    aif_strset_puts(&p.strings, "67108864"));
+	aif_summary_write(&p, &a, "aiflame.data", &out);
+	if (!strstr(aif_buf_str(&out), "; callbacks about 0.80 %; 64 MiB of the GPU's memory; "))
+		fail_msg("%s", aif_buf_str(&out));
+	aif_buf_finish(&out);
+	aif_attribution_finish(&a);
+	aif_profile_finish(&p);
+}
+
+static void the_summary_says_what_grades_are_of(void **state)
+{
+	char *text = summary("aiflame.data");
+
+	(void)state;
+	assert_non_null(strstr(text, "; of the busy time 100.0 % "));
+	free(text);
+}
+
+/* ---- tables on terminals ------------------------------------------------------------------------- */
+
+static void long_texts_are_cut_to_the_terminal(void **state)
+{
+	static const struct aif_table_column three[] = {
+		{"n", AIF_TABLE_COUNT}, {"name", AIF_TABLE_ANY}, {"text", AIF_TABLE_TEXT}};
+	static const struct {
+		size_t columns_max;
+		const char *row;
+	} cases[] = {
+		{0, "1,234,567  abcdefghijklmnopqrstuvwxyz  \xc3\xa4\xc3\xb6"
+		    "ABCDEFGHIJKLMNOPQRS\n"},
+		{60, "1,234,567  abcdefghijklmnopqrstuvwxyz  \xc3\xa4\xc3\xb6"
+		     "ABCDEFGHIJKLMNOPQRS\n"},
+		{55, "1,234,567  abcdefghijklmn\u2026uvwxyz  \xc3\xa4\xc3\xb6"
+		     "ABCDEFGHIJKLMNOPQRS\n"},
+		{45, "1,234,567  abcdefghij\u2026vwxyz  \xc3\xa4\xc3\xb6"
+		     "ABCDEFGH\u2026OPQRS\n"},
+		/* numbers stay whole, and a little of each text */
+		{9, "1,234,567  abcdefgh\u2026xyz  \xc3\xa4\xc3\xb6"
+		    "ABCDEF\u2026QRS\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_buf out = {0};
+		struct aif_table t;
+
+		aif_table_init(&t, three, 3);
+		t.columns_max = cases[i].columns_max;
+		aif_table_number(&t, 1234567);
+		aif_table_any(&t, 't', "abcdefghijklmnopqrstuvwxyz", 26);
+		aif_table_text(&t, "\xc3\xa4\xc3\xb6"
+				   "ABCDEFGHIJKLMNOPQRS");
+		assert_int_equal(aif_table_print(&t, AIF_TABLE_PLAIN, 0, &out), 0);
+		if (!strstr(aif_buf_str(&out), cases[i].row))
+			fail_msg("%zu: %s", cases[i].columns_max, aif_buf_str(&out));
+		aif_buf_clear(&out);
+		assert_int_equal(aif_table_print(&t, AIF_TABLE_CSV, 0, &out), 0);
+		assert_null(strstr(aif_buf_str(&out), "\u2026"));
+		aif_buf_finish(&out);
+		aif_table_finish(&t);
+	}
+}
+
 /* ---- tables in parts ------------------------------------------------------------------------------ */
 
 static const struct aif_table_column columns[] = {{"n", AIF_TABLE_COUNT}, {"t", AIF_TABLE_TEXT}};
@@ -424,7 +555,10 @@ int main(void)
 		cmocka_unit_test(callers_are_the_applications),
 		cmocka_unit_test(stacks_are_folded),
 		cmocka_unit_test(the_summary_tells_processes_apart),
+		cmocka_unit_test(the_summary_says_what_callbacks_cost),
 		cmocka_unit_test(the_next_commands_name_the_file),
+		cmocka_unit_test(the_summary_says_what_grades_are_of),
+		cmocka_unit_test(long_texts_are_cut_to_the_terminal),
 		cmocka_unit_test(parts_make_the_same_table),
 	};
 

@@ -182,6 +182,37 @@ static void time_does_not_go_back_within_a_piece(void **state)
 	done(&c);
 }
 
+/* 0.1 ms apart and each off by 20 ns: what lies between and after them still has the clock's slope. */
+static void two_pairs_side_by_side_do_not_tell_a_slope(void **state)
+{
+	struct clock c = {0};
+
+	(void)state;
+	pair(&c, CLOCK, 0, START + 20);
+	pair(&c, CLOCK, 100000, START + 100000 - 20);
+	ready(&c);
+	assert_near(map(&c, START + 50000), 50000);
+	assert_near(map(&c, START + (uint64_t)SECOND), SECOND);
+	assert_near(map(&c, START - (uint64_t)SECOND), -SECOND);
+	done(&c);
+}
+
+/* The same, where the clock's slope, 52.083 ns a tick, is known from elsewhere. */
+static void a_slope_is_taken_where_it_is_known(void **state)
+{
+	struct clock c = {0};
+	uint64_t last = (uint64_t)(2 * SECOND * 12 / 625);
+
+	(void)state;
+	for (int64_t s = 0; s < 3; s++)
+		pair(&c, CLOCK, s * SECOND, 5000 + (uint64_t)(s * SECOND * 12 / 625));
+	/* One tick too late; it is 1 of 19,200. */
+	pair(&c, CLOCK, 2 * SECOND + 1000000, 5000 + last + 19200 + 1);
+	ready(&c);
+	assert_near(map(&c, 5000 + last + 19200 * 100), 2 * SECOND + 100000000);
+	done(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +224,8 @@ int main(void)
 		cmocka_unit_test(one_pair_gives_the_offset),
 		cmocka_unit_test(no_pair_is_said),
 		cmocka_unit_test(time_does_not_go_back_within_a_piece),
+		cmocka_unit_test(two_pairs_side_by_side_do_not_tell_a_slope),
+		cmocka_unit_test(a_slope_is_taken_where_it_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "export/frame_type.h"
 #include "export/flame.h"
 #include "export/fold_rules.h"
 #include "export/folded.h"
@@ -480,6 +481,82 @@ static void test_marks(void **state)
 	world_finish(&w);
 }
 
+/* What replays of graphs ran stands on the replay and on the graph, which can be asked for. */
+static void test_graphs(void **state)
+{
+	struct world w;
+	struct aif_flame_opts focused = normal;
+	uint32_t s, k;
+
+	(void)state;
+	world_init(&w);
+	ADD(&w.p, devices, .name = str(&w, "GPU"), .runtime = str(&w, "cuda"));
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "replay", NULL, 0));
+	k = kernel(&w, "k");
+	row(&w, s, k, 1);
+	row(&w, s, k, 2)->graph = 3;
+	row(&w, s, kernel(&w, "l"), 4)->graph = 3;
+	row(&w, s, k, 8)->graph = 12;
+	row(&w, AIF_NONE, k, 16)->graph = 3;
+	check(&w, &normal,
+	      "[no stack];[cuda graph 3];k_[g] 16\n"
+	      "main;replay;[cuda graph 12];k_[g] 8\n"
+	      "main;replay;[cuda graph 3];k_[g] 2\n"
+	      "main;replay;[cuda graph 3];l_[g] 4\n"
+	      "main;replay;k_[g] 1\n");
+	focused.focus = "graph 12";
+	check(&w, &focused, "main;replay;[cuda graph 12];k_[g] 8\n");
+	world_finish(&w);
+}
+
+/* A stack of which folding leaves nothing is not drawn as if nobody had been there. */
+static void test_folded_away(void **state)
+{
+	struct world w;
+	struct aif_tree t;
+	struct aif_err err;
+	uint32_t s, k, python;
+
+	(void)state;
+	world_init(&w);
+	k = kernel(&w, "k");
+	python = module(&w, AIF_MODULE_ELF, "/usr/bin/python3.12");
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "_start", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.libc, NULL, NULL, 0));
+	row(&w, s, k, 1);
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, python, "Py_RunMain", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, python, "_PyEval_Vector", NULL, 0));
+	row(&w, s, k, 2);
+	/* its callees show more than it does */
+	s = push(&w, s, frame(&w, AIF_FRAME_PYTHON, w.script, "f", "/home/u/train.py", 1));
+	row(&w, s, k, 4);
+	check(&w, &normal, "Py_RunMain;k_[g] 2\n_start;k_[g] 1\nf (train.py)_[p];k_[g] 4\n");
+	assert_int_equal(aif_towers_build(&w.p, &w.a, &normal, &t, &err), 0);
+	assert_int_equal(t.nodes[0].total, 7);
+	aif_tree_finish(&t);
+	world_finish(&w);
+}
+
+/* cudart is linked into most programs: its functions are the runtime's all the same. */
+static void test_static_runtime(void **state)
+{
+	struct world w;
+	uint32_t s;
+
+	(void)state;
+	world_init(&w);
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "cudaMemcpy", NULL, 0));
+	row(&w, s, kernel(&w, "k"), 1);
+	assert_int_equal(aif_frame_type_native("cudaMemcpy", 10, "/x/app"), AIF_TREE_API);
+	assert_int_equal(aif_frame_type_native("cuda_mm", 7, "/x/app"), AIF_TREE_C);
+	assert_int_equal(aif_frame_type_native("clone", 5, "/x/app"), AIF_TREE_C);
+	assert_int_equal(aif_frame_type_native("cuMul(int)", 10, "/x/app"), AIF_TREE_CXX);
+	check(&w, &normal, "main;cudaMemcpy;k_[g] 1\n");
+	world_finish(&w);
+}
+
 /* ---- filters ------------------------------------------------------------------------------------- */
 
 static void test_filters(void **state)
@@ -488,11 +565,21 @@ static void test_filters(void **state)
 		const char *focus, *ignore, *kernel;
 		uint64_t total; /* 0: nothing is left */
 	} cases[] = {
-		{NULL, NULL, NULL, 7},     {"^a$", NULL, NULL, 3},    {"^b$", NULL, NULL, 4},
-		{NULL, "^a$", NULL, 4},    {"a", "k2", NULL, 1},      {"^main$", NULL, "k1", 1},
-		{NULL, NULL, "k[12]", 7},  {"int", NULL, NULL, 4}, /* the name in full */
-		{"_start", NULL, NULL, 7}, {"nobody", NULL, NULL, 0}, {NULL, "main", NULL, 0},
-		{NULL, NULL, "^k$", 0},    {"read", NULL, NULL, 0},
+		{NULL, NULL, NULL, 7},
+		{"^a$", NULL, NULL, 3},
+		{"^b$", NULL, NULL, 4},
+		{NULL, "^a$", NULL, 4},
+		{"a", "k2", NULL, 1},
+		{"^main$", NULL, "k1", 1},
+		{NULL, NULL, "k[12]", 7},
+		{"int", NULL, NULL, 4}, /* the name in full */
+		{"_start", NULL, NULL, 7},
+		{"nobody", NULL, NULL, 0},
+		{NULL, "main", NULL, 0},
+		{NULL, NULL, "^k$", 0},
+		{"read", NULL, NULL, 0},
+		{NULL, NULL, "[kernel]", 0}, /* that mark, not a letter of it */
+		{"[main]", NULL, NULL, 7},   /* no mark */
 	};
 	struct world w;
 	uint32_t s, a, b, k1, k2;
@@ -647,6 +734,9 @@ int main(void)
 		cmocka_unit_test(test_code_without_bytes),
 		cmocka_unit_test(test_tooltips_sum_up),
 		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_graphs),
+		cmocka_unit_test(test_folded_away),
+		cmocka_unit_test(test_static_runtime),
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_totals_never_change),

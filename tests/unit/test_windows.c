@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -396,6 +397,76 @@ static void what_was_found_is_used_where_nothing_runs(void **state)
 	over(&w);
 }
 
+/* A kernel that many stacks share is not robbed of its samples where those round to nothing. */
+static void what_a_place_has_stays_there(void **state)
+{
+	enum { STACKS = 100 };
+	uint64_t of[2][PLACES] = {{0}}, most = 0, by_stack[STACKS] = {0};
+	struct world w;
+	uint32_t a;
+
+	(void)state;
+	begin(&w);
+	for (uint32_t i = 3; i < STACKS; i++)
+		ADD(&w, stacks, {.parent = AIF_NONE, .frame = i % PLACES, .depth = 1});
+	a = window(&w, 0, 100 * MS);
+	for (uint32_t i = 0; i < STACKS; i++)
+		run(&w, F, i, 0, i * MS, (i + 1) * MS);
+	run(&w, G, 0, 1, 0, 50 * MS);
+	run(&w, G, 1, 1, 50 * MS, 100 * MS);
+	for (uint32_t i = 0; i < PLACES; i++) {
+		counted(&w, a, 0, place(F, i), 1);
+		counted(&w, a, 0, place(G, i), 1);
+	}
+	end(&w, 100 * MS);
+	for (size_t i = 0; i < w.a.rows_len; i++) {
+		const struct aif_attribution_row *r = &w.a.rows[i];
+
+		of[r->kernel][r->frame % PLACES] += r->samples;
+		by_stack[r->stack] += r->kernel == F ? r->samples : 0;
+	}
+	for (uint32_t i = 0; i < PLACES; i++) {
+		assert_int_equal(of[F][i], 1);
+		assert_int_equal(of[G][i], 1);
+	}
+	for (uint32_t i = 0; i < STACKS; i++)
+		most = AIF_MAX(most, by_stack[i]);
+	assert_in_range(most, 1, 4); /* 24 among 100 */
+	over(&w);
+}
+
+/* A span of time that a window reaches out of has its part of the samples, of what ran in it. */
+static void a_part_of_a_window_has_its_part(void **state)
+{
+	static const struct aif_attribution_opts parts[] = {{.to_ns = 40 * MS},
+							    {.from_ns = 40 * MS, .to_ns = 90 * MS}};
+	static const uint64_t expected[] = {400, 500};
+	struct aif_attribution all;
+	struct world w;
+	uint32_t a;
+
+	(void)state;
+	begin(&w);
+	a = window(&w, 0, 100 * MS);
+	run(&w, F, 0, 0, 0, 40 * MS);
+	run(&w, F, 1, 0, 40 * MS, 100 * MS);
+	run(&w, G, 2, 0, 95 * MS, 100 * MS);
+	counted(&w, a, 0, place(F, 1), 1000);
+	counted(&w, a, 0, place(G, 1), 50);
+	end(&w, 200 * MS);
+	all = w.a;
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(aif_attribution_compute(&w.read, &parts[i], &w.a, NULL), 0);
+		assert_true(aif_conservation_check(&w.a.conservation, NULL));
+		assert_int_equal(samples_of(&w, F, i, place(F, 1)), expected[i]);
+		assert_int_equal(w.a.conservation.samples, expected[i]);
+		assert_int_equal(w.a.conservation.sampled_attributed, expected[i]);
+		aif_attribution_finish(&w.a);
+	}
+	w.a = all;
+	over(&w);
+}
+
 /* Windows of a file may lie on one another, be empty, or never end; executions lie across all of them. */
 static void odd_windows_do_no_harm(void **state)
 {
@@ -412,6 +483,41 @@ static void odd_windows_do_no_harm(void **state)
 	counted(&w, window(&w, 5 * MS, UINT64_MAX - T0), 5 * MS, place(F, 0), 3);
 	end(&w, 400 * MS);
 	assert_int_equal(w.a.conservation.sampled_attributed, w.counted);
+	over(&w);
+}
+
+/* A hostile file can have many windows that take no time, and executions across all of them. */
+static void windows_without_time_cost_none(void **state)
+{
+	enum { MANY = 200000 };
+	struct aif_window_row *windows = calloc(MANY, sizeof(*windows));
+	struct aif_exec_row *execs = calloc(MANY, sizeof(*execs));
+	struct world w;
+
+	(void)state;
+	assert_true(windows && execs);
+	begin(&w);
+	for (uint32_t i = 0; i < MANY; i++) {
+		windows[i] = (struct aif_window_row){.start = T0 + i * MS,
+						     .end = T0 + i * MS,
+						     .window = i,
+						     .held = 1,
+						     .thread = AIF_NONE,
+						     .p_ppm = 1000000};
+		execs[i] = (struct aif_exec_row){.start = T0,
+						 .end = T0 + MANY * MS,
+						 .clock = AIF_CLOCK_MONOTONIC,
+						 .kind = AIF_LAUNCH_KERNEL,
+						 .kernel = F};
+	}
+	run(&w, F, 0, 0, 0, MANY * MS);
+	assert_int_equal(aif_writer_windows(w.writer, windows, MANY, NULL), 0);
+	assert_int_equal(aif_writer_execs(w.writer, execs, MANY, NULL), 0);
+	counted(&w, MANY - 1, (MANY - 1) * MS, place(F, 0), 10);
+	end(&w, MANY * MS);
+	assert_int_equal(samples_of(&w, F, 0, place(F, 0)), 10);
+	free(windows);
+	free(execs);
 	over(&w);
 }
 
@@ -448,7 +554,10 @@ int main(void)
 		cmocka_unit_test(what_no_launch_explains_is_not_attributed),
 		cmocka_unit_test(stacks_whose_mix_differs_are_told_apart),
 		cmocka_unit_test(what_was_found_is_used_where_nothing_runs),
+		cmocka_unit_test(what_a_place_has_stays_there),
+		cmocka_unit_test(a_part_of_a_window_has_its_part),
 		cmocka_unit_test(odd_windows_do_no_harm),
+		cmocka_unit_test(windows_without_time_cost_none),
 		cmocka_unit_test(too_many_parts_are_put_together),
 	};
 

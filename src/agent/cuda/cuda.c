@@ -29,6 +29,19 @@ void aif_cuda_refused(enum aif_reason reason, const char *what, int error)
 	aif_thread_leave(t);
 }
 
+/* Under `switching`. Launches call back, or not. */
+static void listen(struct aif_cuda *cuda, bool on)
+{
+	int r;
+
+	if (cuda->listens == on || !cuda->subscriber)
+		return;
+	r = aif_cuda_launches(cuda, on);
+	cuda->listens = on;
+	if (r)
+		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, on ? "callbacks" : "callbacks' end", r);
+}
+
 /* Under `switching`. */
 static void switch_to(struct aif_cuda *cuda, bool on)
 {
@@ -36,6 +49,8 @@ static void switch_to(struct aif_cuda *cuda, bool on)
 
 	if (cuda->on == on || !cuda->subscriber)
 		return;
+	if (on)
+		listen(cuda, true);
 	cuda->on = on;
 	if (on) {
 		aif_cuda_blocks_begin(cuda, aif_now_ns());
@@ -51,23 +66,30 @@ static void sit(struct aif_cuda *cuda)
 {
 	int r;
 
-	if (cuda->subscriber || cuda->taken)
+	if (cuda->taken)
 		return;
-	r = cuda->api.cuptiSubscribe(&cuda->subscriber, aif_cuda_callback, cuda);
-	if (!r)
-		r = aif_cuda_activity_init(cuda);
-	if (r) {
-		cuda->subscriber = NULL;
-		cuda->taken = true;
-		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, "subscribing", r);
-		return;
+	if (!cuda->subscriber) {
+		r = cuda->api.cuptiSubscribe(&cuda->subscriber, aif_cuda_callback, cuda);
+		if (!r) {
+			r = aif_cuda_activity_init(cuda);
+			if (r)
+				cuda->api.cuptiUnsubscribe(cuda->subscriber);
+		}
+		if (r) {
+			cuda->subscriber = NULL;
+			cuda->taken = true;
+			cuda->refused = aif_agent.session.generation;
+			aif_cuda_refused(AIF_REASON_CUDA_REFUSED, "subscribing", r);
+			return;
+		}
+		/* Another subscriber's numbers begin anew. */
+		aif_cuda_forget(cuda);
+		atomic_store(&cuda->captures, 0);
+		aif_cuda_watch(cuda);
 	}
-	/* Another subscriber's numbers begin anew. */
-	aif_cuda_forget(cuda);
-	atomic_store(&cuda->captures, 0);
+	/* Each recording is told what it does not get. */
 	if (aif_agent.session.device_rate)
 		aif_cuda_sampling_init(cuda);
-	aif_cuda_watch(cuda);
 }
 
 /* Only where somebody else wants the seat: a thread that is inside a call of CUDA's at that moment has the same
@@ -75,16 +97,29 @@ static void sit(struct aif_cuda *cuda)
 static void stand_up(struct aif_cuda *cuda)
 {
 	switch_to(cuda, false);
-	if (cuda->subscriber)
+	if (cuda->subscriber) {
+		/* No buffer of ours may come back to the other's function. */
+		aif_cuda_flush(cuda, true);
 		cuda->api.cuptiUnsubscribe(cuda->subscriber);
+	}
 	cuda->subscriber = NULL;
+	cuda->listens = false;
 }
 
+/* In a pause callbacks stay on: they cost 0.4 us, and threads that are inside a call when they are switched off are
+ * lost (cuda_blocks.c). When nobody will ever ask for more, nothing shall be left that costs. */
 static void collect(bool on)
 {
 	struct aif_cuda *cuda = CUDA;
+	bool pause = !on && atomic_load(&aif_agent.session.armed->recorder_alive);
 
-	if (!cuda || cuda->on == on || (on && (cuda->taken || cuda->left)))
+	/* Who has the seat may have left it without our knowing: each recording asks once. */
+	if (cuda && on && cuda->refused && cuda->refused != aif_agent.session.generation) {
+		cuda->refused = 0;
+		cuda->taken = false;
+	}
+	if (!cuda || (on && (cuda->on || cuda->taken || cuda->left)) ||
+	    (!on && !cuda->on && (pause || !cuda->listens)))
 		return;
 	if (!on)
 		aif_cuda_stop_sampling(cuda);
@@ -92,6 +127,8 @@ static void collect(bool on)
 	if (on)
 		sit(cuda);
 	switch_to(cuda, on);
+	if (!on && !pause)
+		listen(cuda, false);
 	pthread_mutex_unlock(&cuda->switching);
 }
 
@@ -114,26 +151,41 @@ void aif_cuda_yielded_back(struct aif_cuda *cuda)
 	collect(atomic_load(&aif_agent.session.armed->on));
 }
 
+static void tell_count(struct aif_thread *t, _Atomic uint64_t *n, enum aif_reason reason)
+{
+	uint64_t k = atomic_exchange(n, 0);
+
+	if (k && !aif_emit_note(t, reason, k, ""))
+		atomic_fetch_add(n, k);
+}
+
+static void tell_counts(struct aif_thread *t, struct aif_cuda *cuda)
+{
+	tell_count(t, &cuda->unread, AIF_REASON_NO_TIMES);
+	tell_count(t, &cuda->confused, AIF_REASON_CUDA_CONFUSED);
+	tell_count(t, &cuda->unjoined, AIF_REASON_UNJOINED);
+	tell_count(t, &cuda->unsampled, AIF_REASON_SAMPLE_LOST);
+}
+
 static void tick(uint64_t now)
 {
 	struct aif_cuda *cuda = CUDA;
 	struct aif_thread *t;
-	uint64_t unread;
 
 	if (!cuda || !cuda->on)
 		return;
 	aif_cuda_flush(cuda, false);
 	if (!pthread_mutex_trylock(&cuda->switching)) {
 		aif_cuda_sampling_tick(cuda);
+		if (cuda->on)
+			aif_cuda_blocks_spent(cuda);
 		pthread_mutex_unlock(&cuda->switching);
 	}
 	t = aif_thread_enter();
 	if (!t)
 		return;
 	aif_cuda_clock_tick(t, cuda, now);
-	unread = atomic_exchange(&cuda->unread, 0);
-	if (unread && !aif_emit_note(t, AIF_REASON_NO_TIMES, unread, ""))
-		atomic_fetch_add(&cuda->unread, unread);
+	tell_counts(t, cuda);
 	aif_thread_leave(t);
 }
 
@@ -145,11 +197,17 @@ static uint64_t turn(uint64_t now)
 static void leave(void)
 {
 	struct aif_cuda *cuda = CUDA;
+	struct aif_thread *t;
 
 	if (!cuda || !cuda->on)
 		return;
 	aif_cuda_leave(cuda);
 	aif_cuda_flush(cuda, true);
+	t = aif_thread_enter();
+	if (!t)
+		return;
+	tell_counts(t, cuda);
+	aif_thread_leave(t);
 }
 
 /* A child has no use of its parent's CUDA. */

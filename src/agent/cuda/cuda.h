@@ -16,7 +16,9 @@
  *     cuda_launch.c     the driver's calls, seen as CUPTI's callbacks: LAUNCH records
  *     cuda_activity.c   what CUPTI tells when it is over: EXEC records
  *     cuda_blocks.c     the overhead budget's blocks: what is switched when
- *     cuda_sampling.c   instruction samples, and the device code that they lie in
+ *     cuda_sampling.c   instruction samples: which contexts, begin and end, when CUPTI is asked
+ *     cuda_sampling_setup.c  buffers and configuration, and whether it is allowed
+ *     cuda_samples.c    what it answers, in our words: WINDOW, CODE, REASON, PC records
  *     cuda_seat.c       other users of CUPTI in the process go first
  *     cuda_names.c      kernels, devices and streams: ids, told where they are needed
  *     cuda_translate.c  pure
@@ -67,21 +69,23 @@ struct aif_cuda_stream {
  * if records were first, and then stay on.
  */
 enum aif_cuda_mode {
-	AIF_CUDA_TOGETHER, /* records and samples, both throughout; callbacks by blocks */
-	AIF_CUDA_RECORDS,  /* records and callbacks by blocks */
+	AIF_CUDA_TOGETHER, /* records and samples, both throughout; stacks by blocks */
+	AIF_CUDA_RECORDS,  /* records and stacks by blocks */
 	AIF_CUDA_SAMPLES,  /* samples only */
 };
 
 /* Under `switching`, but for the atomics. */
 struct aif_cuda_blocks {
 	enum aif_cuda_mode mode;
-	bool on;              /* the block is */
-	_Atomic bool capture; /* what launching threads do */
-	uint64_t since;       /* the block began */
+	bool on;               /* the block is, as far as it was told */
+	_Atomic bool capture;  /* what launching threads do */
+	uint64_t began, since; /* the block; and the part of it that is yet untold */
 	uint32_t block, duty_ppm;
-	_Atomic uint64_t launches; /* ever */
-	uint64_t launches_before;  /* the block */
-	_Atomic int asked;         /* enum aif_cuda_mode + 1, for a launching thread; 0 = nothing */
+	/* Launches, ever; and before the block, or before what is yet untold of them. */
+	_Atomic uint64_t captured, left_out;
+	uint64_t captured_before, left_out_before, began_with;
+	uint64_t spent_for; /* launches, of which it is told what they cost anyway */
+	_Atomic int asked;  /* enum aif_cuda_mode + 1, for a launching thread; 0 = nothing */
 	uint64_t asked_at;
 	bool interrupted; /* something else took time in the block */
 	double rate;      /* launches a second, lately */
@@ -96,17 +100,21 @@ struct aif_cuda_code { /* a sampled function */
 };
 
 /* One context of each GPU can be sampled. */
-#define AIF_CUDA_CONTEXTS 16
-#define AIF_CUDA_REASONS  128
+#define AIF_CUDA_CONTEXTS   16
+#define AIF_CUDA_REASONS    128
+#define AIF_CUDA_PERIOD_MAX 24
 struct aif_cuda_sampled {
 	_Atomic(void *) context; /* NULL: the place is free */
+	_Atomic bool gone;       /* it was destroyed while somebody switched: not to be used */
 	uint32_t device;
 	bool on, refused; /* refused: never again */
 	bool again;       /* disable it, and unless refused, begin anew */
 	uint32_t told;    /* the reasons' names */
 	uint32_t period;  /* log2 of cycles */
+	double hertz;
 	uint64_t period_ps, since;
-	unsigned errors; /* in a row */
+	unsigned errors;       /* in a row */
+	uint64_t device_bytes; /* that CUPTI takes of the device, where it is known */
 	struct aif_cupti_samples *config, *out;
 };
 
@@ -123,6 +131,7 @@ struct aif_cuda_sampling {
 	size_t pc_size; /* of struct aif_cupti_pc, as CUPTI has it */
 	struct aif_handles codes;
 	uint32_t codes_len, windows;
+	uint32_t session; /* the generation that contexts were last tried in */
 };
 
 struct aif_cuda {
@@ -146,12 +155,17 @@ struct aif_cuda {
 
 	pthread_mutex_t switching;
 	_Atomic bool on, taken, left; /* we record; the seat is another's; the process exits */
+	_Atomic bool listens;         /* launches call back */
+	uint32_t refused;             /* the session in which CUPTI would not have us; 0 = none */
+	_Atomic uint64_t gate;        /* pthread_self() of who switches sampling; 0 = nobody */
 	struct aif_cuda_blocks blocks;
 	struct aif_cuda_sampling sampling;
 	uint64_t pair_ns; /* when the clocks were last compared */
 	pthread_mutex_t flushing;
-	_Atomic int completing;  /* threads that read a buffer */
-	_Atomic uint64_t unread; /* records that no ring was there for, yet untold */
+	_Atomic int completing; /* threads that read a buffer */
+	/* Yet untold: records that no ring was there for; launches that share a number; executions of
+	 * launches that are not known; samples that no ring was there for. */
+	_Atomic uint64_t unread, confused, unjoined, unsampled;
 	pthread_mutex_t buffers_lock;
 	uint8_t *free[AIF_CUDA_BUFFERS];
 	unsigned free_len, made;
@@ -183,32 +197,47 @@ int aif_cuda_activity_init(struct aif_cuda *cuda);
 /* What is complete is told now. `last`: waits, not for long, until all of it is told. */
 void aif_cuda_flush(struct aif_cuda *cuda, bool last);
 
-/* Under `switching`. We begin to record; we stop. */
+/* Under `switching`. We begin to record; we stop. Launches call back before and after. */
 void aif_cuda_blocks_begin(struct aif_cuda *cuda, uint64_t now);
 void aif_cuda_blocks_end(struct aif_cuda *cuda, uint64_t now);
+/* Tells what was spent for launches whether they were captured or not. */
+void aif_cuda_blocks_spent(struct aif_cuda *cuda);
 /* The process calls exit(): what the block had, and the last samples. Waits for nobody. */
 void aif_cuda_leave(struct aif_cuda *cuda);
 /* What is due. When next: CLOCK_MONOTONIC ns. */
 uint64_t aif_cuda_turn(struct aif_cuda *cuda, uint64_t now);
 /* Under `switching`: a launching thread shall switch to this mode, or where nobody launches, the helper. */
 void aif_cuda_ask(struct aif_cuda *cuda, enum aif_cuda_mode mode, uint64_t now);
-/* A launching thread, before its call: does what is asked for. */
+/* A launching thread, before its call: lets in who switches, or does what is asked for. */
 void aif_cuda_obey(struct aif_cuda *cuda);
+/* Takes `switching`, unless that takes longer than 0.1 s. */
+bool aif_cuda_lock_soon(struct aif_cuda *cuda);
 /* The helper, without `switching`: before sampling stops for good, waits for a launching thread to do it. */
 void aif_cuda_stop_sampling(struct aif_cuda *cuda);
-/* Before any context. */
+/* Under `switching`, whenever we begin to record. The first time better before any context. */
 void aif_cuda_sampling_init(struct aif_cuda *cuda);
-/* Is it wanted at all? */
+/* Is it wanted at all, and is there a context that is not refused? */
 bool aif_cuda_sampling_wanted(const struct aif_cuda *cuda);
 /* Is any context sampled? */
 bool aif_cuda_is_sampling(const struct aif_cuda *cuda);
-/* Under `switching`, a launching thread: samples each known context, or stops, telling what was sampled. */
+/* Under `switching`, a launching thread: samples each known context, or stops, telling what was sampled. Other threads
+ * that launch meanwhile wait for it, but not for long (`gate`). */
 void aif_cuda_sampling(struct aif_cuda *cuda, bool on);
 /* Under `switching`: tells what was sampled since the last time. */
 void aif_cuda_sampling_tick(struct aif_cuda *cuda);
 /* What a launch came through; any thread. */
 void aif_cuda_context(struct aif_cuda *cuda, void *context);
 void aif_cuda_resource(struct aif_cuda *cuda, uint32_t event, const struct aif_cupti_resource *r);
+/* May this process, as far as files say? */
+bool aif_cuda_sampling_allowed(void);
+/* Before and after a context's sampling is enabled. 0 or CUPTI's error. */
+int aif_cuda_sampling_prepare(struct aif_cuda *cuda, struct aif_cuda_sampled *c);
+int aif_cuda_sampling_configure(struct aif_cuda *cuda, struct aif_cuda_sampled *c);
+/* The names of the reasons of a context, once. 0 or CUPTI's error. */
+int aif_cuda_learn_reasons(struct aif_cuda *cuda, void *context);
+/* A window: from c->since to now. */
+void aif_cuda_tell_samples(struct aif_thread *t, struct aif_cuda *cuda, struct aif_cuda_sampled *c,
+			   const struct aif_cupti_samples *b);
 
 /* The kernel of this name; made if new. NULL: no memory. */
 struct aif_cuda_kernel *aif_cuda_kernel(struct aif_cuda *cuda, const char *name);

@@ -2,6 +2,7 @@
 #include "agent/cuda/cuda.h"
 
 #include <errno.h>
+#include <string.h>
 
 /*
  * CUPTI fills buffers of ours with records and gives them back, on a thread of its own or on the one that
@@ -38,11 +39,15 @@ static void exec(struct aif_cuda *cuda, struct aif_thread *t, const struct aif_c
 				  .start = r->start,
 				  .end = r->end,
 				  .kernel = AIF_WIRE_NONE,
-				  .bytes = r->bytes};
+				  .registers = r->registers,
+				  .shared = r->shared,
+				  .bytes = r->bytes,
+				  .graph = r->graph,
+				  .node = r->node};
 	struct aif_cuda_kernel *k;
 
 	if (!aif_cuda_correlated(cuda, r->correlation, &e.launch)) {
-		aif_emit_note(t, AIF_REASON_UNJOINED, 1, "");
+		atomic_fetch_add_explicit(&cuda->unjoined, 1, memory_order_relaxed);
 		return;
 	}
 	/* What is known of launches that were captured stands for the others (profile/weights.h). */
@@ -56,6 +61,18 @@ static void exec(struct aif_cuda *cuda, struct aif_thread *t, const struct aif_c
 	aif_emit_exec(t, &e);
 }
 
+/* A record of what was asked for. */
+static bool is_known(const void *record)
+{
+	uint32_t kind;
+
+	memcpy(&kind, record, sizeof(kind));
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(kinds); i++)
+		if (kinds[i] == kind)
+			return true;
+	return false;
+}
+
 static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
 	struct aif_cuda *cuda = CUDA;
@@ -63,7 +80,7 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 	struct aif_cuda_record r;
 	void *record = NULL;
 	size_t dropped = 0;
-	uint64_t unread = 0;
+	uint64_t unread = 0, timeless = 0;
 	int saved = errno;
 
 	(void)size;
@@ -73,10 +90,14 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 			unread++;
 		else if (aif_cuda_translate(record, &r))
 			exec(cuda, t, &r);
+		else
+			timeless += is_known(record);
 	}
 	atomic_fetch_add(&cuda->unread, unread);
 	if (t && !cuda->api.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) && dropped)
 		aif_emit_note(t, AIF_REASON_NO_TIMES, dropped, "");
+	if (timeless)
+		aif_emit_note(t, AIF_REASON_NO_TIMES, timeless, "");
 	if (t)
 		aif_thread_leave(t);
 	pthread_mutex_lock(&cuda->buffers_lock);

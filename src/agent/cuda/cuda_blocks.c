@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cuda/cuda.h"
 
+#include <errno.h>
+
 /*
  * What is on, when. Each launch costs 0.4 us for CUPTI's callbacks, 0.5 us for its kernel record and 0.4 to
  * 0.7 us for the stack, which is 13 % of a decode that launches each 13 us. So the blocks of the overhead
@@ -11,7 +13,7 @@
  * The callbacks stay on. To switch them as well would save what is left, but when nothing else is on, CUPTI loses
  * count of a call that is under way on another thread at that moment: that thread's later calls all get
  * that one's correlation id (measured, within a second of switching each 100 ms). What they cost is
- * taken off what the budget may spend.
+ * taken off what the budget may spend. They stay on in pauses, too (cuda.c).
  *
  * Instruction samples. Kernel records cannot be switched on while a context is sampled
  * (CUPTI_ERROR_NOT_COMPATIBLE), but they may be on before, and then stay. Hence three modes:
@@ -27,7 +29,9 @@
  * its calls hold for reading, also while they wait for the device; the lock prefers readers, and a helper beside a
  * thread that launches and waits in turn was not let in for as long as the program ran (measured). So
  * the helper only asks, and a launching thread does it, before its call; where none launches for a second, the
- * helper finds the driver free.
+ * helper finds the driver free. It need not be: a thread may wait in the driver for longer, others may launch. So
+ * whoever switches closes a gate, at which threads wait that are about to launch, and hold nothing yet; for half a
+ * second at most, since what a thread in the driver waits for may be just their launch.
  *
  * Times come from records, insides from samples, and where the two are not of the same moment, a profile
  * says so (grade).
@@ -46,41 +50,77 @@
 /* Nobody launches: the helper may switch itself. */
 #define NOBODY_NS AIF_NS_PER_S
 #define LOOK_NS   2000000
-#define RATE_NS   1e9
-#define NEVER     UINT64_MAX
+/* Switching takes 45 to 150 ms where nobody is in the way. */
+#define GATE_NS (AIF_NS_PER_S / 2)
+#define RATE_NS 1e9
+#define NEVER   UINT64_MAX
 
 static double asked(void)
 {
 	return (double)aif_agent.budget.asked_ppm / 1e6;
 }
 
-/* The block is over: what was launched in it. */
+/* Without a ring nothing stands for the launches of an off-block: they are lost, and told without one. Those of an
+ * on-block have their own records. */
+static void tell(const struct aif_emit_block *e)
+{
+	struct aif_thread *t;
+
+	if (!e->launches || !aif_agent.budget.asked_ppm)
+		return;
+	t = aif_thread_enter();
+	if (t) {
+		aif_emit_block(t, e);
+		aif_thread_leave(t);
+	} else if (!e->on) {
+		atomic_fetch_add(&aif_agent.session.no_slot, e->launches);
+	}
+}
+
+/*
+ * The block is over, or what comes of it now is not captured any more: what was launched in it. On-blocks count
+ * what was captured and off-blocks what was not, whatever the clock says: around a switch a thread may do the
+ * one in the other's time. Of what an on-block has left out the next off-block tells.
+ */
 static void block_ended(struct aif_cuda *cuda, uint64_t now, bool next_on)
 {
 	struct aif_cuda_blocks *b = &cuda->blocks;
+	uint64_t captured = atomic_load(&b->captured), left_out = atomic_load(&b->left_out),
+		 more = captured - b->captured_before;
 	struct aif_emit_block e = {.on = b->on,
 				   .process = true,
 				   .start = b->since,
 				   .end = now,
-				   .launches = b->launches_before,
+				   .launches = b->on ? more : left_out - b->left_out_before,
 				   .block = b->block,
 				   .duty_ppm = b->duty_ppm};
-	double ns = (double)AIF_MAX(now - b->since, UINT64_C(1)), fade = RATE_NS / (RATE_NS + ns);
-	uint64_t launches = atomic_load(&cuda->blocks.launches);
-	struct aif_thread *t;
 
-	e.launches = launches - b->launches_before;
-	b->launches_before = launches;
-	b->rate = b->rate * fade + (1 - fade) * (double)e.launches / ns * 1e9;
+	b->captured_before = captured;
+	if (!b->on)
+		b->left_out_before = left_out;
 	/* Between two on-blocks nothing was launched that was not captured. */
-	if (!e.launches || !aif_agent.budget.asked_ppm ||
-	    (e.on && next_on && b->duty_ppm == 1000000))
-		return;
-	t = aif_thread_enter();
-	if (!t)
-		return;
-	aif_emit_block(t, &e);
-	aif_thread_leave(t);
+	if (!(e.on && next_on && b->duty_ppm == 1000000))
+		tell(&e);
+}
+
+static uint64_t launches(const struct aif_cuda_blocks *b)
+{
+	return atomic_load(&b->captured) + atomic_load(&b->left_out);
+}
+
+static void measure_rate(struct aif_cuda_blocks *b, uint64_t now)
+{
+	double ns = (double)AIF_MAX(now - b->began, UINT64_C(1)), fade = RATE_NS / (RATE_NS + ns);
+
+	b->rate = b->rate * fade + (1 - fade) * (double)(launches(b) - b->began_with) / ns * 1e9;
+}
+
+static void records(struct aif_cuda *cuda, bool on)
+{
+	int r = aif_cuda_activity(cuda, on);
+
+	if (r)
+		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, on ? "records" : "records' end", r);
 }
 
 /* Records are on before the first launch that is captured, and off after the last. */
@@ -92,31 +132,57 @@ static void apply(struct aif_cuda *cuda, bool on)
 		return;
 	b->on = on;
 	if (on && b->mode == AIF_CUDA_RECORDS)
-		(void)aif_cuda_activity(cuda, true);
+		records(cuda, true);
 	atomic_store(&b->capture, on && b->mode != AIF_CUDA_SAMPLES);
 	if (!on && b->mode == AIF_CUDA_RECORDS)
-		(void)aif_cuda_activity(cuda, false);
+		records(cuda, false);
+}
+
+static bool has_records(const struct aif_cuda_blocks *b)
+{
+	return b->mode == AIF_CUDA_TOGETHER || (b->mode == AIF_CUDA_RECORDS && b->on);
+}
+
+/* What callbacks cost is spent in any case, and while records and samples are on throughout, they are, too. */
+static double each_ns(const struct aif_cuda_blocks *b)
+{
+	return CALLBACK_NS + (b->mode == AIF_CUDA_TOGETHER ? THROUGHOUT_NS : 0);
+}
+
+void aif_cuda_blocks_spent(struct aif_cuda *cuda)
+{
+	struct aif_cuda_blocks *b = &cuda->blocks;
+	uint64_t n = launches(b);
+
+	atomic_fetch_add(&aif_agent.session.spent_ns,
+			 (uint64_t)((double)(n - b->spent_for) * each_ns(b)));
+	b->spent_for = n;
 }
 
 static void enter_mode(struct aif_cuda *cuda, enum aif_cuda_mode mode, uint64_t now)
 {
 	struct aif_cuda_blocks *b = &cuda->blocks;
-	bool sampled = b->mode != AIF_CUDA_RECORDS;
+	bool had_records = has_records(b);
 
 	if (b->mode == mode)
 		return;
+	aif_cuda_blocks_spent(cuda);
 	/* Records can be switched on only while nothing is sampled. */
-	if (sampled)
+	if (b->mode != AIF_CUDA_RECORDS)
 		aif_cuda_sampling(cuda, false);
 	b->mode = mode;
 	b->mode_since = now;
-	if (mode == AIF_CUDA_SAMPLES)
+	if (mode == AIF_CUDA_SAMPLES) {
 		atomic_store(&b->capture, false);
-	if (mode == AIF_CUDA_TOGETHER || (mode == AIF_CUDA_RECORDS && b->on))
-		(void)aif_cuda_activity(cuda, true);
-	else
-		(void)aif_cuda_activity(cuda, false);
-	if (mode == AIF_CUDA_SAMPLES || mode == AIF_CUDA_TOGETHER)
+		/* The rest of the block is off. */
+		if (b->on)
+			block_ended(cuda, now, false);
+		b->on = false;
+		b->since = now;
+	}
+	if (has_records(b) != had_records)
+		records(cuda, !had_records);
+	if (mode != AIF_CUDA_RECORDS)
 		aif_cuda_sampling(cuda, true);
 	atomic_store(&b->capture, b->on && mode != AIF_CUDA_SAMPLES);
 }
@@ -146,12 +212,34 @@ static void obey(struct aif_cuda *cuda, uint64_t now)
 	b->interrupted = true;
 }
 
+/* True: there was one, which is done, or is left alone. */
+static bool wait_at_gate(struct aif_cuda *cuda)
+{
+	const struct timespec step = {.tv_nsec = 100000};
+	uint64_t who = atomic_load(&cuda->gate), until;
+
+	if (!who || who == (uint64_t)pthread_self())
+		return who;
+	until = aif_now_ns() + GATE_NS;
+	while (atomic_load(&cuda->gate) == who) {
+		if (aif_now_ns() > until) {
+			(void)atomic_compare_exchange_strong(&cuda->gate, &who, 0);
+			break;
+		}
+		nanosleep(&step, NULL);
+	}
+	return true;
+}
+
 void aif_cuda_obey(struct aif_cuda *cuda)
 {
-	if (pthread_mutex_trylock(&cuda->switching))
-		return;
-	obey(cuda, aif_now_ns());
-	pthread_mutex_unlock(&cuda->switching);
+	int saved = errno;
+
+	if (!wait_at_gate(cuda) && !pthread_mutex_trylock(&cuda->switching)) {
+		obey(cuda, aif_now_ns());
+		pthread_mutex_unlock(&cuda->switching);
+	}
+	errno = saved;
 }
 
 void aif_cuda_stop_sampling(struct aif_cuda *cuda)
@@ -180,7 +268,8 @@ static void choose_mode(struct aif_cuda *cuda, uint64_t now)
 	bool trusted = aif_budget_trusts(&aif_agent.budget, now);
 
 	if (!aif_cuda_sampling_wanted(cuda)) {
-		enter_mode(cuda, AIF_CUDA_RECORDS, now);
+		if (b->mode != AIF_CUDA_RECORDS)
+			aif_cuda_ask(cuda, AIF_CUDA_RECORDS, now);
 		return;
 	}
 	if (b->mode == AIF_CUDA_TOGETHER) {
@@ -200,28 +289,41 @@ void aif_cuda_blocks_begin(struct aif_cuda *cuda, uint64_t now)
 	struct aif_budget *budget = &aif_agent.budget;
 	/* After a pause what was dear still is. */
 	bool dear = b->rate > 0 && too_dear(b) && budget->asked_ppm;
-	double rate = b->rate;
-	uint64_t samples_next = b->samples_next;
 
 	aif_budget_resume(budget, now);
-	*b = (struct aif_cuda_blocks){.mode = AIF_CUDA_RECORDS,
-				      .since = now,
-				      .mode_since = now,
-				      .rate = rate,
-				      .samples_next = samples_next,
-				      .block = budget->block,
-				      .duty_ppm = aif_budget_duty(budget, budget->block)};
-	if (aif_cuda_sampling_wanted(cuda) && !dear)
-		enter_mode(cuda, AIF_CUDA_TOGETHER, now);
+	b->mode = AIF_CUDA_RECORDS;
+	b->on = b->interrupted = false;
+	b->began = b->since = b->mode_since = now;
+	b->block = budget->block;
+	b->duty_ppm = aif_budget_duty(budget, b->block);
+	b->captured_before = atomic_load(&b->captured);
+	b->left_out_before = atomic_load(&b->left_out);
+	b->began_with = b->spent_for = launches(b);
+	atomic_store(&b->asked, 0);
+	if (aif_cuda_sampling_wanted(cuda) && !dear) {
+		b->mode = AIF_CUDA_TOGETHER;
+		records(cuda, true);
+		/* Contexts that are there. New ones are sampled as they come. */
+		aif_cuda_ask(cuda, AIF_CUDA_TOGETHER, now);
+	}
 	apply(cuda, aif_budget_is_on(b->block));
-	aif_cuda_launches(cuda, true);
 }
 
 void aif_cuda_blocks_end(struct aif_cuda *cuda, uint64_t now)
 {
-	aif_cuda_launches(cuda, false);
+	struct aif_cuda_blocks *b = &cuda->blocks;
+	bool was_on = b->on;
+
+	atomic_store(&b->capture, false);
 	block_ended(cuda, now, false);
 	apply(cuda, false);
+	/* There is no next: a block of as many ns as launches. */
+	if (was_on) {
+		b->since = now;
+		block_ended(cuda, now + (atomic_load(&b->left_out) - b->left_out_before), false);
+	}
+	measure_rate(b, now);
+	aif_cuda_blocks_spent(cuda);
 	enter_mode(cuda, AIF_CUDA_RECORDS, now);
 }
 
@@ -238,7 +340,7 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 {
 	struct aif_cuda_blocks *b = &cuda->blocks;
 	struct aif_budget *budget = &aif_agent.budget;
-	bool was_on = b->on, on, samples = b->mode == AIF_CUDA_SAMPLES;
+	bool was_on = aif_budget_is_on(b->block), on, samples = b->mode == AIF_CUDA_SAMPLES;
 
 	if (was_on && !samples) {
 		choose_mode(cuda, now);
@@ -250,9 +352,9 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 			return;
 	}
 	if (!b->interrupted)
-		aif_budget_add(budget, b->block, atomic_load(&b->launches) - b->launches_before);
-	/* What callbacks cost is spent in any case. */
-	aif_budget_spend(budget, b->rate * CALLBACK_NS / 1e9);
+		aif_budget_add(budget, b->block, launches(b) - b->began_with);
+	measure_rate(b, now);
+	aif_budget_spend(budget, b->rate * each_ns(b) / 1e9);
 	/* Sampling has just begun: for as long as that lasts nothing is captured. */
 	if (!was_on || !samples || !aif_budget_hold(budget, now, now + SAMPLES_FOR_NS))
 		aif_budget_turn_at(budget, now);
@@ -261,11 +363,11 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 	if (on && b->mode == AIF_CUDA_SAMPLES)
 		aif_cuda_ask(cuda, AIF_CUDA_RECORDS, now);
 	if (!on)
-		apply(cuda, false);
+		atomic_store(&b->capture, false);
 	block_ended(cuda, now, on);
-	if (on)
-		apply(cuda, true);
-	b->since = now;
+	apply(cuda, on);
+	b->began = b->since = now;
+	b->began_with = launches(b);
 	b->interrupted = false;
 	b->block = budget->block;
 	b->duty_ppm = aif_budget_duty(budget, b->block);
@@ -292,19 +394,28 @@ uint64_t aif_cuda_turn(struct aif_cuda *cuda, uint64_t now)
 	return until;
 }
 
-void aif_cuda_leave(struct aif_cuda *cuda)
+bool aif_cuda_lock_soon(struct aif_cuda *cuda)
 {
 	const struct timespec step = {.tv_nsec = 100000};
 
-	cuda->left = true; /* the helper does not begin again */
 	for (int i = 0; pthread_mutex_trylock(&cuda->switching); i++) {
 		if (i > 1000)
-			return;
+			return false;
 		nanosleep(&step, NULL);
 	}
+	return true;
+}
+
+void aif_cuda_leave(struct aif_cuda *cuda)
+{
+	cuda->left = true; /* the helper does not begin again */
+	if (!aif_cuda_lock_soon(cuda))
+		return;
 	if (cuda->on) {
 		cuda->on = false;
 		aif_cuda_blocks_end(cuda, aif_now_ns());
+		(void)aif_cuda_launches(cuda, false);
+		cuda->listens = false;
 	}
 	pthread_mutex_unlock(&cuda->switching);
 }

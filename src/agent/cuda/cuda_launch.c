@@ -43,10 +43,10 @@ static AIF_NOINLINE void launch(struct aif_cuda *cuda, struct aif_thread *t,
 
 /* CUPTI has lost count of this thread's calls (cuda_blocks.c). What is executed under this number may belong to
  * any of them. */
-static AIF_NOINLINE void confused(struct aif_cuda *cuda, struct aif_thread *t, uint32_t correlation)
+static AIF_NOINLINE void confused(struct aif_cuda *cuda, uint32_t correlation)
 {
 	aif_cuda_correlate(cuda, correlation, AIF_CUDA_CONFUSED);
-	aif_emit_note(t, AIF_REASON_CUDA_CONFUSED, 1, "");
+	atomic_fetch_add_explicit(&cuda->confused, 1, memory_order_relaxed);
 }
 
 /* The launch of this call, whose registers were taken in the callback, and which began at `time`. */
@@ -59,13 +59,15 @@ static void begin(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 		aif_emit_missed();
 		return;
 	}
-	atomic_fetch_add_explicit(&cuda->blocks.launches, 1, memory_order_relaxed);
-	if (aif_unlikely(t->correlation == cb->correlation))
-		confused(cuda, t, cb->correlation);
-	else if (atomic_load_explicit(&cuda->blocks.capture, memory_order_relaxed))
+	if (aif_unlikely(t->correlation == cb->correlation)) {
+		confused(cuda, cb->correlation);
+	} else if (atomic_load_explicit(&cuda->blocks.capture, memory_order_relaxed)) {
+		atomic_fetch_add_explicit(&cuda->blocks.captured, 1, memory_order_relaxed);
 		launch(cuda, t, call, cb, regs, time);
-	else
+	} else {
+		atomic_fetch_add_explicit(&cuda->blocks.left_out, 1, memory_order_relaxed);
 		aif_cuda_correlate(cuda, cb->correlation, AIF_CUDA_NOT_CAPTURED);
+	}
 	t->correlation = cb->correlation;
 	aif_thread_leave(t);
 }
@@ -89,7 +91,8 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 	struct aif_thread *t;
 
 	if (cb->site == AIF_CUPTI_ENTER) {
-		if (aif_unlikely(atomic_load_explicit(&cuda->blocks.asked, memory_order_relaxed)))
+		if (aif_unlikely(atomic_load_explicit(&cuda->blocks.asked, memory_order_relaxed) ||
+				 atomic_load_explicit(&cuda->gate, memory_order_relaxed)))
 			aif_cuda_obey(cuda);
 		*began = 0;
 		if (aif_likely(!atomic_load_explicit(&cuda->captures, memory_order_relaxed))) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cuda/cuda.h"
+#include "base/cupti_places.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,39 +12,26 @@
  * one that the application's Python packages bring and would load later, then the toolkit's.
  */
 
-static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"};
-
-/* Where packages of Python have it, below the directory "nvidia" that other libraries of CUDA came from. */
-static const char *const in_packages[] = {"cu13/lib/libcupti.so.13",
-					  "cuda_cupti/lib/libcupti.so.12"};
-
-static const char *const in_toolkits[] = {
-	"/usr/local/cuda/lib64/libcupti.so.13",
-	"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13",
-	"/usr/local/cuda/lib64/libcupti.so.12",
-	"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.12",
-	"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.11.8",
-};
-
 static void *loaded(void)
 {
 	void *lib = NULL;
 
-	for (unsigned i = 0; !lib && i < AIF_ARRAY_LEN(names); i++)
-		lib = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+	for (unsigned i = 0; !lib && i < AIF_ARRAY_LEN(aif_cupti_names); i++)
+		lib = dlopen(aif_cupti_names[i], RTLD_LAZY | RTLD_NOLOAD);
 	return lib;
 }
 
-/* From the path of a mapped file ".../nvidia/PACKAGE/lib/...". */
+/* From the path of a mapped file ".../site-packages/nvidia/PACKAGE/lib/...". */
 static void *beside(const char *path)
 {
-	const char *at = strstr(path, "/nvidia/");
+	const char *at = strstr(path, AIF_CUPTI_PACKAGES);
 	char candidate[4096];
 	void *lib = NULL;
 
-	for (unsigned i = 0; at && !lib && i < AIF_ARRAY_LEN(in_packages); i++)
-		if (snprintf(candidate, sizeof(candidate), "%.*s/nvidia/%s", (int)(at - path), path,
-			     in_packages[i]) < (int)sizeof(candidate))
+	for (unsigned i = 0; at && !lib && i < AIF_ARRAY_LEN(aif_cupti_in_packages); i++)
+		if (snprintf(candidate, sizeof(candidate), "%.*s" AIF_CUPTI_PACKAGES "%s",
+			     (int)(at - path), path,
+			     aif_cupti_in_packages[i]) < (int)sizeof(candidate))
 			lib = dlopen(candidate, RTLD_LAZY | RTLD_LOCAL);
 	return lib;
 }
@@ -57,7 +45,7 @@ static void *from_packages(void)
 	while (maps && !lib && fgets(line, sizeof(line), maps)) {
 		char *path = strchr(line, '/');
 
-		if (path && strstr(path, "/site-packages/nvidia/"))
+		if (path && strstr(path, AIF_CUPTI_PACKAGES))
 			lib = beside(path);
 	}
 	if (maps)
@@ -71,10 +59,10 @@ static void *open_cupti(void)
 
 	if (!lib)
 		lib = from_packages();
-	for (unsigned i = 0; !lib && i < AIF_ARRAY_LEN(names); i++)
-		lib = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
-	for (unsigned i = 0; !lib && i < AIF_ARRAY_LEN(in_toolkits); i++)
-		lib = dlopen(in_toolkits[i], RTLD_LAZY | RTLD_LOCAL);
+	for (unsigned i = 0; !lib && i < AIF_ARRAY_LEN(aif_cupti_names); i++)
+		lib = dlopen(aif_cupti_names[i], RTLD_LAZY | RTLD_LOCAL);
+	for (unsigned i = 0; !lib && i < AIF_ARRAY_LEN(aif_cupti_in_toolkits); i++)
+		lib = dlopen(aif_cupti_in_toolkits[i], RTLD_LAZY | RTLD_LOCAL);
 	return lib;
 }
 

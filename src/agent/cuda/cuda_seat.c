@@ -37,9 +37,17 @@ static bool is_cupti(const void *caller)
 	       at.dli_fbase == its.dli_fbase;
 }
 
+/* A forked child, which has no use of its parent's CUDA, has also its parent's locks, as they were. */
+static bool is_ours(const void *caller)
+{
+	const struct aif_armed *armed = aif_agent.session.armed;
+
+	return CUDA && atomic_load(&armed->generation) && !is_cupti(caller);
+}
+
 static void yield(const void *caller)
 {
-	if (CUDA && !is_cupti(caller))
+	if (is_ours(caller))
 		aif_cuda_yield(CUDA);
 }
 
@@ -72,7 +80,7 @@ int cuptiUnsubscribe(void *subscriber)
 	int (*fn)(void *) = real(caller, "cuptiUnsubscribe");
 	int r = fn ? fn(subscriber) : AIF_CUPTI_NOT_INITIALIZED;
 
-	if (!r && CUDA && !is_cupti(caller))
+	if (!r && is_ours(caller))
 		aif_cuda_yielded_back(CUDA);
 	return r;
 }

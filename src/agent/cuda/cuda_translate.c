@@ -71,6 +71,18 @@ static enum aif_emit_kind copy_kind(unsigned copy)
 	}
 }
 
+static uint32_t sum(uint32_t a, uint32_t b)
+{
+	return a + b < a ? UINT32_MAX : a + b;
+}
+
+/* The node's number has the graph's in its upper half. */
+static void of_graph(struct aif_cuda_record *r, uint32_t graph, uint64_t node)
+{
+	r->graph = graph;
+	r->node = graph ? (uint32_t)node : 0;
+}
+
 bool aif_cuda_translate(const void *record, struct aif_cuda_record *ret)
 {
 	const struct aif_cupti_kernel *k = record;
@@ -88,7 +100,10 @@ bool aif_cuda_translate(const void *record, struct aif_cuda_record *ret)
 					     .stream = k->stream,
 					     .start = k->start,
 					     .end = k->end,
-					     .name = k->name ? k->name : ""};
+					     .name = k->name ? k->name : "",
+					     .registers = k->registers,
+					     .shared = sum(k->static_shared, k->dynamic_shared)};
+		of_graph(&r, k->graph, k->graph_node);
 		break;
 	case AIF_CUPTI_KIND_MEMCPY:
 		r = (struct aif_cuda_record){.kind = copy_kind(c->copy),
@@ -99,6 +114,7 @@ bool aif_cuda_translate(const void *record, struct aif_cuda_record *ret)
 					     .start = c->start,
 					     .end = c->end,
 					     .bytes = c->bytes};
+		of_graph(&r, c->graph, c->graph_node);
 		break;
 	case AIF_CUPTI_KIND_MEMCPY_PEER:
 		r = (struct aif_cuda_record){.kind = AIF_EMIT_COPY,
@@ -109,6 +125,7 @@ bool aif_cuda_translate(const void *record, struct aif_cuda_record *ret)
 					     .start = p->start,
 					     .end = p->end,
 					     .bytes = p->bytes};
+		of_graph(&r, p->graph, p->graph_node);
 		break;
 	case AIF_CUPTI_KIND_MEMSET:
 		r = (struct aif_cuda_record){.kind = AIF_EMIT_FILL,
@@ -119,6 +136,7 @@ bool aif_cuda_translate(const void *record, struct aif_cuda_record *ret)
 					     .start = s->start,
 					     .end = s->end,
 					     .bytes = s->bytes};
+		of_graph(&r, s->graph, s->graph_node);
 		break;
 	default:
 		return false;

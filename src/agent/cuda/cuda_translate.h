@@ -8,9 +8,11 @@
 struct aif_cuda_record {
 	enum aif_emit_kind kind;
 	uint32_t correlation, device, context, stream;
-	uint64_t start, end; /* ns of CUPTI's clock; end >= start > 0 */
-	uint64_t bytes;      /* not of a kernel */
-	const char *name;    /* of a kernel; else NULL */
+	uint64_t start, end;        /* ns of CUPTI's clock; end >= start > 0 */
+	uint64_t bytes;             /* not of a kernel */
+	const char *name;           /* of a kernel; else NULL */
+	uint32_t registers, shared; /* of a kernel's thread; bytes of a block, static and dynamic */
+	uint32_t graph, node;       /* of the graph that launched it; 0 = none */
 };
 
 /* False: a kind that nobody asked for, or without times. `record` points to the record of CUPTI. */

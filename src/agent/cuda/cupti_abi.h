@@ -8,7 +8,8 @@
  * that aiflame builds without CUDA and one binary serves CUPTI 11.8 to 13.x. Layouts and numbers are
  * those of the vendor's public headers (CUDA 13.0: cupti_activity.h, cupti_callbacks.h, cupti_result.h,
  * cupti_driver_cbid.h, generated_cuda_meta.h); test_cupti_abi compares them where the headers are installed.
- * Records have only grown at their ends since 11.8: what is read here lies in the part that they all share.
+ * Records have only grown at their ends since 11.8 (CUpti_ActivityKernel8, Memcpy5, MemcpyPtoP4, Memset4): what is
+ * read here lies in the part that they all share.
  */
 
 enum aif_cupti_result {
@@ -69,6 +70,10 @@ struct aif_cupti_kernel {
 	uint32_t correlation;
 	uint64_t grid_id;
 	const char *name; /* lives as long as its module */
+	uint64_t unused2[3];
+	uint32_t unused3, shared_executed;
+	uint64_t graph_node; /* its graph << 32 | which node of it; 0 = none */
+	uint32_t unused4, graph;
 };
 
 struct aif_cupti_memcpy {
@@ -76,6 +81,8 @@ struct aif_cupti_memcpy {
 	uint8_t copy, src, dst, flags;
 	uint64_t bytes, start, end;
 	uint32_t device, context, stream, correlation;
+	uint64_t unused[2], graph_node;
+	uint32_t graph;
 };
 
 struct aif_cupti_memcpy_peer {
@@ -84,12 +91,16 @@ struct aif_cupti_memcpy_peer {
 	uint64_t bytes, start, end;
 	uint32_t device, context, stream;
 	uint32_t src_device, src_context, dst_device, dst_context, correlation;
+	uint64_t unused, graph_node;
+	uint32_t graph;
 };
 
 struct aif_cupti_memset {
 	uint32_t kind, value;
 	uint64_t bytes, start, end;
 	uint32_t device, context, stream, correlation;
+	uint64_t unused[2], graph_node;
+	uint32_t graph;
 };
 
 /* What cuLaunchKernel's and cuLaunchCooperativeKernel's parameters begin with; cuLaunchKernelEx's are a

@@ -112,15 +112,36 @@ static void emit(struct aif_thread *t, const struct aif_emit_launch *l, uint64_t
 		aif_emit_exec(t, &e);
 }
 
-static void launch(struct aif_thread *t, const struct aif_fake_order *o)
+static void exec(struct aif_thread *t, const struct aif_fake_order *o, uint64_t launch)
 {
 	bool is_kernel = o->kind == AIF_EMIT_KERNEL;
+	const struct aif_emit_exec e = {.kind = (enum aif_emit_kind)o->kind,
+					.launch = launch,
+					.start = o->start,
+					.end = o->end,
+					.stream = o->stream,
+					.kernel = is_kernel ? o->kernel : AIF_WIRE_NONE,
+					.registers = o->registers,
+					.shared = o->shared,
+					.bytes = o->bytes,
+					.graph = o->graph,
+					.node = o->node};
+
+	tell(t, &FAKE->streams[o->stream % OBJECTS],
+	     is_kernel ? &FAKE->kernels[o->kernel % OBJECTS] : NULL);
+	aif_emit_exec(t, &e);
+}
+
+static void launch(struct aif_thread *t, const struct aif_fake_order *o, uint64_t *last)
+{
+	bool is_kernel = o->kind == AIF_EMIT_KERNEL && !o->graph;
 	struct object *stream = &FAKE->streams[o->stream % OBJECTS],
 		      *kernel = is_kernel ? &FAKE->kernels[o->kernel % OBJECTS] : NULL;
 	struct aif_emit_launch l = {.kind = o->kind,
 				    .time = o->time,
 				    .stream = o->stream,
 				    .kernel = is_kernel ? o->kernel : AIF_WIRE_NONE,
+				    .shape = AIF_WIRE_NONE,
 				    .bytes = o->bytes};
 	struct aif_emit_shape shape;
 
@@ -132,7 +153,8 @@ static void launch(struct aif_thread *t, const struct aif_fake_order *o)
 	l.stack = aif_emit_stack(t, o->stack, o->stack_len, AIF_STOP_END);
 	if (is_kernel)
 		l.shape = aif_emit_shape(t, &shape);
-	emit(t, &l, o->start, o->end);
+	if (aif_emit_launch(t, &l, last) && o->start)
+		exec(t, o, *last);
 }
 
 void aif_fake_launch(uint32_t stream, uint32_t kernel)
@@ -305,11 +327,14 @@ static void pc(struct aif_thread *t, const struct aif_fake_order *o)
 	aif_emit_pc(t, o->window, o->code, o->pc, hits, n);
 }
 
-static void speak(struct aif_thread *t, const struct aif_fake_order *o)
+static void speak(struct aif_thread *t, const struct aif_fake_order *o, uint64_t *last)
 {
 	switch (o->verb) {
 	case AIF_FAKE_LAUNCH:
-		launch(t, o);
+		launch(t, o, last);
+		break;
+	case AIF_FAKE_EXEC:
+		exec(t, o, *last);
 		break;
 	case AIF_FAKE_CLOCK:
 		aif_emit_clock(t, AIF_CLOCK_DEVICE + o->device, o->before, o->after, o->value);
@@ -344,7 +369,8 @@ static void shift_times(struct aif_fake_order *o)
 		o->start += now;
 }
 
-static int obey(struct aif_fake_order *o)
+/* `last`: the launch that executions are of. */
+static int obey(struct aif_fake_order *o, uint64_t *last)
 {
 	struct timespec nap;
 	struct aif_thread *t;
@@ -387,7 +413,7 @@ static int obey(struct aif_fake_order *o)
 		aif_emit_missed();
 		return 0;
 	}
-	speak(t, o);
+	speak(t, o, last);
 	aif_thread_leave(t);
 	return 0;
 }
@@ -413,6 +439,7 @@ int aif_fake_run(const char *script)
 {
 	struct aif_fake_order *order = aif_pages(sizeof(*order));
 	char *text = NULL;
+	uint64_t last = AIF_WIRE_NONE;
 	int fd, r = start();
 
 	if (!order)
@@ -430,7 +457,7 @@ int aif_fake_run(const char *script)
 	while (r == 0 && *script) {
 		r = aif_fake_order_read(&script, order, NULL);
 		if (r == 0)
-			r = obey(order);
+			r = obey(order, &last);
 	}
 	return r;
 }

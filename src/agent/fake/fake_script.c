@@ -12,11 +12,22 @@ struct word {
 };
 
 static const struct word verbs[] = {
-	{"device", AIF_FAKE_DEVICE}, {"stream", AIF_FAKE_STREAM},     {"program", AIF_FAKE_PROGRAM},
-	{"kernel", AIF_FAKE_KERNEL}, {"launch", AIF_FAKE_LAUNCH},     {"clock", AIF_FAKE_CLOCK},
-	{"note", AIF_FAKE_NOTE},     {"generate", AIF_FAKE_GENERATE}, {"code", AIF_FAKE_CODE},
-	{"reason", AIF_FAKE_REASON}, {"window", AIF_FAKE_WINDOW},     {"pc", AIF_FAKE_PC},
-	{"now", AIF_FAKE_NOW},       {"sleep", AIF_FAKE_SLEEP},       {NULL, 0},
+	{"device", AIF_FAKE_DEVICE},
+	{"stream", AIF_FAKE_STREAM},
+	{"program", AIF_FAKE_PROGRAM},
+	{"kernel", AIF_FAKE_KERNEL},
+	{"launch", AIF_FAKE_LAUNCH},
+	{"exec", AIF_FAKE_EXEC},
+	{"clock", AIF_FAKE_CLOCK},
+	{"note", AIF_FAKE_NOTE},
+	{"generate", AIF_FAKE_GENERATE},
+	{"code", AIF_FAKE_CODE},
+	{"reason", AIF_FAKE_REASON},
+	{"window", AIF_FAKE_WINDOW},
+	{"pc", AIF_FAKE_PC},
+	{"now", AIF_FAKE_NOW},
+	{"sleep", AIF_FAKE_SLEEP},
+	{NULL, 0},
 };
 
 #define OWN_CLOCK 1000
@@ -62,6 +73,10 @@ static const struct {
 	FIELD(units, NUMBER32),
 	FIELD(reason, NUMBER32),
 	FIELD(out_of_order, NUMBER32),
+	FIELD(graph, NUMBER32),
+	FIELD(node, NUMBER32),
+	FIELD(registers, NUMBER32),
+	FIELD(shared, NUMBER32),
 	FIELD(kind, WORD),
 	FIELD(clock, WORD),
 	FIELD(time, NUMBER64),

@@ -13,6 +13,8 @@
  *     kernel 0 program=0 name=f
  *     launch stream=0 kernel=0 time=1000 stack=0x401000,0x402000 grid=64,1,1 block=8,1,1 start=2000 end=3000
  *     launch stream=0 kind=read bytes=4096 time=5000 stack=0x401000 start=6000 end=7000
+ *     launch graph=7 time=8000 stack=0x401000
+ *     exec stream=0 kernel=0 start=9000 end=9500 graph=7 node=0 registers=32 shared=4096
  *     clock device=0 before=10 after=20 value=15
  *     note reason=1202 count=3 detail="text"
  *     code 0 name=_Z1fv object="/path/to.cubin" hash=0x1234 symbol=19
@@ -24,7 +26,8 @@
  *     generate launches=1000000 rate=1000000 stacks=40 depth=40 kernels=20 streams=3
  *     generate launches=100000 work=10000 vendor=2000
  *
- * A launch without start is one that never ends. generate works in real time: `rate` launches a second
+ * A launch without start is one that never ends, unless `exec`s follow: executions of the thread's latest
+ * launch. One with a graph has no kernel of its own. generate works in real time: `rate` launches a second
  * (0 = as fast as possible), each with its execution, over as many stacks, kernels and streams. `work` ns of
  * the application's own come before each; `vendor` ns of tracing after each that is captured. A code's object
  * is left for the recorder under `hash`. A pc's hits are reason, samples, reason, samples ... From `now` on
@@ -37,6 +40,7 @@ enum aif_fake_verb {
 	AIF_FAKE_PROGRAM,
 	AIF_FAKE_KERNEL,
 	AIF_FAKE_LAUNCH,
+	AIF_FAKE_EXEC,
 	AIF_FAKE_CLOCK,
 	AIF_FAKE_NOTE,
 	AIF_FAKE_GENERATE,
@@ -56,6 +60,7 @@ struct aif_fake_order {
 	uint32_t id, device, program, kernel, stream, symbol, code, window;
 	uint32_t kind; /* of a device or a launch */
 	uint32_t units, clock, out_of_order, reason;
+	uint32_t graph, node, registers, shared; /* of an execution */
 	uint64_t time, start, end, bytes, before, after, value, count;
 	uint64_t launches, rate, stacks, depth, kernels, streams, work, vendor;
 	uint64_t hash, pc, period, samples, lost, others;

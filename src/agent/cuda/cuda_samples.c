@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cuda/cuda.h"
+
+#include "base/map.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/*
+ * What CUPTI answers when it is asked for samples: sums by instruction and reason. Functions and reasons are told
+ * before their first use in a session.
+ *
+ * The sum over reasons equals the samples only if X_not_issued, which is part of X, is left out: here the two are
+ * made disjoint. Names of functions are CUPTI's to share and ours to free, but nobody says when: they are copied
+ * and left.
+ */
+
+/* 40 reasons, and some counters that are none. */
+#define PREFIX     "smsp__pcsamp_warps_issue_stalled_"
+#define NOT_ISSUED "_not_issued"
+
+static void learn_reason(struct aif_cuda_sampling *s, uint32_t index, const char *name)
+{
+	struct aif_cuda_reason *r = &s->reasons[index];
+
+	r->other = (uint16_t)index;
+	if (strncmp(name, PREFIX, sizeof(PREFIX) - 1))
+		return; /* a counter */
+	snprintf(r->name, sizeof(r->name), "%s", name + sizeof(PREFIX) - 1);
+	s->reasons_len = AIF_MAX(s->reasons_len, index + 1);
+}
+
+static void pair_reasons(struct aif_cuda_sampling *s)
+{
+	for (unsigned i = 0; i < s->reasons_len; i++) {
+		size_t len = strlen(s->reasons[i].name), tail = sizeof(NOT_ISSUED) - 1;
+
+		if (len <= tail || strcmp(s->reasons[i].name + len - tail, NOT_ISSUED))
+			continue;
+		for (unsigned k = 0; k < s->reasons_len; k++)
+			if (strlen(s->reasons[k].name) == len - tail &&
+			    !memcmp(s->reasons[k].name, s->reasons[i].name, len - tail))
+				s->reasons[i].other = (uint16_t)k;
+	}
+}
+
+int aif_cuda_learn_reasons(struct aif_cuda *cuda, void *context)
+{
+	struct aif_cuda_sampling *s = &cuda->sampling;
+	size_t n = 0;
+	struct aif_cupti_reasons_len_params l = {.size = sizeof(l), .context = context, .len = &n};
+	struct aif_cupti_reasons_params p = {.size = sizeof(p), .context = context};
+	struct {
+		char *pointers[AIF_CUDA_REASONS];
+		uint32_t indices[AIF_CUDA_REASONS];
+		char names[AIF_CUDA_REASONS][AIF_CUPTI_REASON_NAME];
+	} * said;
+	int r = cuda->api.cuptiPCSamplingGetNumStallReasons(&l);
+
+	if (r || s->reasons_len)
+		return r;
+	said = n <= AIF_CUDA_REASONS ? aif_pages(sizeof(*said)) : NULL;
+	if (!said)
+		return AIF_CUPTI_OUT_OF_MEMORY;
+	for (size_t i = 0; i < n; i++)
+		said->pointers[i] = said->names[i];
+	p.len = n;
+	p.indices = said->indices;
+	p.names = said->pointers;
+	r = cuda->api.cuptiPCSamplingGetStallReasons(&p);
+	for (size_t i = 0; i < n && !r; i++)
+		if (said->indices[i] < AIF_CUDA_REASONS)
+			learn_reason(s, said->indices[i], said->names[i]);
+	munmap(said, sizeof(*said));
+	pair_reasons(s);
+	return r;
+}
+
+static struct aif_cuda_code *code_of(struct aif_cuda *cuda, const struct aif_cupti_pc *pc)
+{
+	struct aif_cuda_sampling *s = &cuda->sampling;
+	void *key = (void *)(uintptr_t)(aif_mix64(pc->hash ^ aif_mix64(pc->function)) | 1);
+	struct aif_cuda_code *code = aif_handles_get(&s->codes, key);
+	size_t len;
+
+	if (code)
+		return code->hash == pc->hash && code->function == pc->function ? code : NULL;
+	len = pc->name ? strlen(pc->name) : 0;
+	pthread_mutex_lock(&cuda->lock);
+	code = aif_arena_alloc(&cuda->arena, sizeof(*code) + len + 1);
+	if (code) {
+		code->id = s->codes_len++;
+		code->function = pc->function;
+		code->hash = pc->hash;
+		code->name = (char *)(code + 1);
+		memcpy(code->name, pc->name ? pc->name : "", len);
+		if (aif_handles_put(&s->codes, key, code) < 0)
+			code = NULL;
+	}
+	pthread_mutex_unlock(&cuda->lock);
+	return code;
+}
+
+static bool tell_reasons(struct aif_thread *t, struct aif_cuda_sampling *s,
+			 struct aif_cuda_sampled *c)
+{
+	if (c->told == t->generation)
+		return true;
+	for (uint32_t i = 0; i < s->reasons_len; i++)
+		if (*s->reasons[i].name && !aif_emit_reason(t, i, s->reasons[i].name))
+			return false;
+	c->told = t->generation;
+	return true;
+}
+
+/* X without X_not_issued: the two become disjoint. Returns the samples that could not be told. */
+static uint64_t tell_pc(struct aif_thread *t, struct aif_cuda *cuda, uint32_t window,
+			const struct aif_cupti_pc *pc)
+{
+	struct aif_cuda_sampling *s = &cuda->sampling;
+	struct aif_emit_reason out[AIF_CUDA_REASONS];
+	uint64_t sums[AIF_CUDA_REASONS] = {0}, all = 0;
+	struct aif_cuda_code *code = code_of(cuda, pc);
+	unsigned n = 0;
+
+	for (size_t i = 0; i < AIF_MIN(pc->reasons_len, (size_t)AIF_CUDA_REASONS); i++)
+		if (pc->reasons[i].reason < s->reasons_len)
+			sums[pc->reasons[i].reason] += pc->reasons[i].samples;
+	for (unsigned i = 0; i < s->reasons_len; i++) {
+		uint64_t *base = &sums[s->reasons[i].other];
+
+		if (s->reasons[i].other != i)
+			*base -= AIF_MIN(*base, sums[i]);
+	}
+	for (unsigned i = 0; i < s->reasons_len; i++)
+		if (sums[i] && *s->reasons[i].name) {
+			out[n++] = (struct aif_emit_reason){
+				.reason = i, .samples = (uint32_t)AIF_MIN(sums[i], UINT32_MAX)};
+			all += sums[i];
+		}
+	if (!n)
+		return 0;
+	if (code && code->told != t->generation &&
+	    aif_emit_code(t, code->id, code->hash, code->function, code->name))
+		code->told = t->generation;
+	return code && code->told == t->generation &&
+			       aif_emit_pc(t, window, code->id, pc->pc, out, n)
+		       ? 0
+		       : all;
+}
+
+void aif_cuda_tell_samples(struct aif_thread *t, struct aif_cuda *cuda, struct aif_cuda_sampled *c,
+			   const struct aif_cupti_samples *b)
+{
+	uint64_t now = aif_now_ns(), untold = 0;
+	struct aif_emit_window w = {.id = cuda->sampling.windows++,
+				    .device = c->device,
+				    .start = c->since,
+				    .end = now,
+				    .period_ps = c->period_ps,
+				    .samples = b->total,
+				    .lost = b->dropped,
+				    .others = b->others};
+
+	c->since = now;
+	if (!aif_cuda_device_tell(t, cuda, c->device) || !tell_reasons(t, &cuda->sampling, c) ||
+	    !aif_emit_window(t, &w)) {
+		untold = b->total;
+	} else {
+		for (size_t i = 0; i < AIF_MIN(b->len, b->cap); i++)
+			untold += tell_pc(
+				t, cuda, w.id,
+				(const void *)((uint8_t *)b->pcs + i * cuda->sampling.pc_size));
+	}
+	if (untold)
+		aif_emit_note(t, AIF_REASON_SAMPLE_LOST, untold, "");
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cuda/cuda.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * What CUPTI is given before it samples: buffers and a configuration; and whether it may at all. Where a number of ours
+ * is not taken, CUPTI's own is left.
+ */
+
+/* Of the device's memory: 2 s at the default rate; CUPTI's own choice is 512 MiB. */
+#define HARDWARE_BUFFER (UINT64_C(64) << 20)
+#define SCRATCH_BUFFER  (UINT64_C(16) << 20)
+#define WORKER_SLEEP_MS 50
+/* Taken at a time: 6 MiB of which what is used becomes real. */
+#define PCS 16384
+/* About a million samples a second of a GPU: 100 of a kernel that fills it for 100 us. */
+#define SAMPLES_A_SECOND 750000.0
+#define DEFAULT_RATE     999 /* --device-rate was not given */
+#define MIN_PERIOD       10
+
+#define CAP_SYS_ADMIN_BIT 21
+
+static bool file_says(const char *path, const char *what)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[8192];
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return strstr(text, what);
+}
+
+static bool is_admin(void)
+{
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	unsigned long long caps = 0;
+	char text[4096];
+	const char *at;
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, "CapEff:");
+	return at && sscanf(at, "CapEff: %llx", &caps) == 1 && caps >> CAP_SYS_ADMIN_BIT & 1;
+}
+
+/* To ask and be refused makes later calls of CUPTI fail, too. */
+bool aif_cuda_sampling_allowed(void)
+{
+	if (getenv("AIFLAME_NO_COUNTERS")) /* for tests: as where they are not allowed */
+		return false;
+	return !file_says("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 1") || is_admin();
+}
+
+static struct aif_cupti_samples *buffer_new(const struct aif_cuda *cuda)
+{
+	size_t each =
+		cuda->sampling.pc_size + AIF_CUDA_REASONS * sizeof(struct aif_cupti_pc_reason);
+	struct aif_cupti_samples *b = aif_pages(sizeof(*b) + PCS * each);
+	struct aif_cupti_pc_reason *reasons;
+	uint8_t *pcs;
+
+	if (!b)
+		return NULL;
+	pcs = (uint8_t *)(b + 1);
+	reasons = (struct aif_cupti_pc_reason *)(pcs + PCS * cuda->sampling.pc_size);
+	b->size = cuda->version >= AIF_CUPTI_VERSION_12_4
+			  ? sizeof(*b)
+			  : offsetof(struct aif_cupti_samples, full);
+	b->cap = PCS;
+	b->pcs = pcs;
+	for (size_t i = 0; i < PCS; i++) {
+		struct aif_cupti_pc *pc = (void *)(pcs + i * cuda->sampling.pc_size);
+
+		pc->size = cuda->sampling.pc_size;
+		pc->reasons = reasons + i * AIF_CUDA_REASONS;
+	}
+	return b;
+}
+
+/* log2 of the cycles between two samples of an SM. */
+static uint32_t period_of(uint32_t rate, double units, double hertz)
+{
+	double cycles =
+		rate == DEFAULT_RATE ? units * hertz / SAMPLES_A_SECOND : hertz / (double)rate;
+	uint32_t p = MIN_PERIOD;
+
+	/* The nearest power: 2^(p + 1/2) is the border. */
+	while (p < AIF_CUDA_PERIOD_MAX && cycles > 1.41421356 * (double)(UINT64_C(1) << p))
+		p++;
+	return p;
+}
+
+static int set(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_cupti_attribute *a,
+	       size_t n)
+{
+	struct aif_cupti_attribute_params p = {
+		.size = sizeof(p), .context = c->context, .len = n, .attributes = a};
+
+	return cuda->api.cuptiPCSamplingSetConfigurationAttribute(&p);
+}
+
+static int configure(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
+{
+	struct aif_cupti_attribute musts[] = {
+		{.type = AIF_CUPTI_MODE, .number = AIF_CUPTI_MODE_CONTINUOUS},
+		{.type = AIF_CUPTI_DATA_BUFFER, .pointer = c->config}};
+	/* One by one: what a version or a device does not take, it does not get. */
+	struct aif_cupti_attribute wishes[] = {
+		{.type = AIF_CUPTI_PERIOD, .number = c->period},
+		{.type = AIF_CUPTI_HARDWARE_BUFFER, .bytes = HARDWARE_BUFFER},
+		{.type = AIF_CUPTI_SCRATCH, .bytes = SCRATCH_BUFFER},
+		{.type = AIF_CUPTI_WORKER_SLEEP, .number = WORKER_SLEEP_MS}};
+	int r = set(cuda, c, musts, AIF_ARRAY_LEN(musts));
+
+	c->device_bytes = 0;
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(wishes) && !r; i++)
+		if (!set(cuda, c, &wishes[i], 1) && wishes[i].type == AIF_CUPTI_HARDWARE_BUFFER)
+			c->device_bytes = HARDWARE_BUFFER;
+	return r;
+}
+
+/* What it was set to, as CUPTI says. */
+static void read_period(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
+{
+	struct aif_cupti_attribute a = {.type = AIF_CUPTI_PERIOD};
+	struct aif_cupti_attribute_params p = {
+		.size = sizeof(p), .context = c->context, .len = 1, .attributes = &a};
+
+	if (!cuda->api.cuptiPCSamplingGetConfigurationAttribute(&p) && a.number < 64)
+		c->period = a.number;
+	c->period_ps = (uint64_t)((double)(UINT64_C(1) << c->period) / c->hertz * 1e12);
+}
+
+int aif_cuda_sampling_prepare(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
+{
+	int device, units = 0, khz = 0;
+
+	if (!cuda->api.cuDeviceGet(&device, (int)c->device)) {
+		cuda->api.cuDeviceGetAttribute(&units, AIF_CUDA_ATTRIBUTE_MULTIPROCESSORS, device);
+		cuda->api.cuDeviceGetAttribute(&khz, AIF_CUDA_ATTRIBUTE_CLOCK_KHZ, device);
+	}
+	c->hertz = khz > 0 ? khz * 1e3 : 1.5e9;
+	if (!c->period)
+		c->period = period_of(aif_agent.session.device_rate, AIF_MAX(units, 1), c->hertz);
+	if (!c->config)
+		c->config = buffer_new(cuda);
+	if (!c->out)
+		c->out = buffer_new(cuda);
+	return c->config && c->out ? 0 : AIF_CUPTI_OUT_OF_MEMORY;
+}
+
+int aif_cuda_sampling_configure(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
+{
+	int r = configure(cuda, c);
+
+	if (!r)
+		read_period(cuda, c);
+	return r;
+}

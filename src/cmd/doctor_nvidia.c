@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/doctor_nvidia.h"
+
+#include "base/buf.h"
+#include "base/cupti_places.h"
+#include "cmd/nvdisasm.h"
+#include "cmd/places.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <glob.h>
+#include <link.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * What the driver tells in /proc, and which libraries there are. Nothing here initialises CUDA: that takes a
+ * second and memory of each GPU.
+ */
+
+#define LINE 512
+
+/* ---- what lies around ---------------------------------------------------------------------------- */
+
+/* A file's line that begins with `key`, without it, ':' and blanks; "" if there is none. */
+static void value_in(const char *path, const char *key, char ret[LINE])
+{
+	FILE *f = fopen(path, "re");
+	char line[LINE];
+	size_t len = strlen(key);
+
+	*ret = '\0';
+	while (f && !*ret && fgets(line, sizeof(line), f)) {
+		const char *at = line + len;
+
+		if (strncmp(line, key, len) != 0)
+			continue;
+		at += strspn(at, ": \t");
+		snprintf(ret, LINE, "%.*s", (int)strcspn(at, "\n"), at);
+	}
+	if (f)
+		fclose(f);
+}
+
+/* As the driver asks for it: the machine's own, which root of a user namespace does not have. */
+static bool has_admin(void)
+{
+	char bits[LINE], map[LINE];
+	unsigned long inside, outside, len;
+
+	value_in("/proc/self/status", "CapEff", bits);
+	value_in("/proc/self/uid_map", "", map);
+	return strtoull(bits, NULL, 16) >> CAP_SYS_ADMIN & 1 &&
+	       sscanf(map, "%lu %lu %lu", &inside, &outside, &len) == 3 && inside == outside &&
+	       len == UINT32_MAX;
+}
+
+static void add(struct aif_buf *list, char *path)
+{
+	if (path)
+		aif_buf_printf(list, "%s%s", list->len ? ", " : "", path);
+	free(path);
+}
+
+/* As the loader finds it by name. It stays loaded, with what its constructors have made. */
+static char *loadable(const char *name)
+{
+	void *lib = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+	struct link_map *map;
+	char *path = NULL;
+
+	if (lib && dlinfo(lib, RTLD_DI_LINKMAP, &map) == 0)
+		path = strdup(map->l_name);
+	return path;
+}
+
+/* In the packages of each Python in $PATH, of the user's, and where the agent looks else. */
+static char *libcupti_find(void)
+{
+	const char *home = getenv("HOME");
+	struct aif_buf list = {0};
+	char *result = NULL, pattern[256];
+	size_t packages;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(aif_cupti_in_packages); i++) {
+		snprintf(pattern, sizeof(pattern), "../lib/python3*/*" AIF_CUPTI_PACKAGES "%s",
+			 aif_cupti_in_packages[i]);
+		add(&list, aif_place_in_path(pattern, R_OK));
+		snprintf(pattern, sizeof(pattern), ".local/lib/python3*/*" AIF_CUPTI_PACKAGES "%s",
+			 aif_cupti_in_packages[i]);
+		add(&list, home ? aif_place(home, pattern, R_OK) : NULL);
+	}
+	packages = list.len;
+	for (size_t i = 0; list.len == packages && i < AIF_ARRAY_LEN(aif_cupti_names); i++)
+		add(&list, loadable(aif_cupti_names[i]));
+	for (size_t i = 0; list.len == packages && i < AIF_ARRAY_LEN(aif_cupti_in_toolkits); i++)
+		add(&list, aif_place("/", aif_cupti_in_toolkits[i] + 1, R_OK));
+	if (list.len)
+		result = strdup(aif_buf_str(&list));
+	aif_buf_finish(&list);
+	return result;
+}
+
+void aif_nvidia_init(struct aif_nvidia *n)
+{
+	*n = (struct aif_nvidia){.root = "",
+				 .libcuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL),
+				 .admin = has_admin(),
+				 .libcupti = libcupti_find(),
+				 .nvdisasm = aif_nvdisasm_find()};
+}
+
+void aif_nvidia_finish(struct aif_nvidia *n)
+{
+	free(n->libcupti);
+	free(n->nvdisasm);
+}
+
+/* ---- what it means ------------------------------------------------------------------------------- */
+
+static const char *at(const struct aif_nvidia *n, const char *path, char space[LINE])
+{
+	snprintf(space, LINE, "%s%s", n->root, path);
+	return space;
+}
+
+/* "580.95.05" of the kernel module's line about itself; "" if it is not loaded. */
+static void driver_version(const struct aif_nvidia *n, char ret[LINE])
+{
+	char path[LINE], line[LINE], *save = NULL;
+
+	value_in(at(n, "/proc/driver/nvidia/version", path), "NVRM version", line);
+	*ret = '\0';
+	for (char *word = strtok_r(line, " ", &save); word && !*ret;
+	     word = strtok_r(NULL, " ", &save))
+		if (isdigit((unsigned char)*word) && strchr(word, '.'))
+			snprintf(ret, LINE, "%s", word);
+}
+
+/* A virtual one is called by its share: "NVIDIA A40-8Q", "GRID T4-16C". */
+static bool is_virtual(const char *model)
+{
+	const char *dash = strrchr(model, '-');
+	size_t digits = dash ? strspn(dash + 1, "0123456789") : 0;
+
+	return !strncmp(model, "GRID ", 5) || (digits && strchr("ABCQ", dash[1 + digits]) &&
+					       dash[1 + digits] && !dash[2 + digits]);
+}
+
+struct devices {
+	size_t len;
+	bool is_virtual;
+	struct aif_buf names; /* each once */
+};
+
+static void devices_find(const struct aif_nvidia *n, struct devices *ret)
+{
+	char pattern[LINE], model[LINE];
+	glob_t g;
+
+	*ret = (struct devices){0};
+	if (glob(at(n, "/proc/driver/nvidia/gpus/*/information", pattern), 0, NULL, &g) != 0)
+		return;
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		value_in(g.gl_pathv[i], "Model", model);
+		ret->len++;
+		ret->is_virtual |= is_virtual(model);
+		if (!strstr(aif_buf_str(&ret->names), model))
+			aif_buf_printf(&ret->names, "%s%s", ret->names.len ? ", " : "", model);
+	}
+	globfree(&g);
+}
+
+static bool say_driver(const struct aif_nvidia *n, const char *version, struct devices *d,
+		       aif_doctor_say *say)
+{
+	char path[LINE];
+	struct aif_buf found = {0};
+	bool ok;
+
+	if (!*version && access(at(n, "/dev/dxg", path), F_OK) == 0)
+		return say(true, "NVIDIA driver", "libcuda.so.1, of Windows (WSL)", "");
+	if (!*version)
+		return say(false, "NVIDIA driver",
+			   "libcuda.so.1 is here, the kernel's module is not loaded",
+			   "modprobe nvidia; without a GPU there is nothing to do");
+	aif_buf_printf(&found, "%s, %zu GPU%s%s%s", version, d->len, d->len == 1 ? "" : "s",
+		       d->len ? ": " : "", aif_buf_str(&d->names));
+	if (!n->libcuda)
+		aif_buf_puts(&found, ", but no libcuda.so.1");
+	ok = say(n->libcuda && d->len, "NVIDIA driver", aif_buf_str(&found),
+		 n->libcuda ? "in a container: docker run --gpus all"
+			    : "in a container: docker run --gpus all; else install the "
+			      "driver's libraries of the same version");
+	aif_buf_finish(&found);
+	return ok;
+}
+
+static bool say_counters(const struct aif_nvidia *n, aif_doctor_say *say)
+{
+	char path[LINE], only[LINE];
+
+	value_in(at(n, "/proc/driver/nvidia/params", path), "RmProfilingAdminOnly", only);
+	if (!strcmp(only, "0"))
+		return say(true, "GPU instructions", "for everybody (RmProfilingAdminOnly: 0)", "");
+	if (n->admin)
+		return say(true, "GPU instructions", "allowed by CAP_SYS_ADMIN", "");
+	return say(
+		false, "GPU instructions",
+		*only ? "for administrators only (RmProfilingAdminOnly: 1): stacks, kernels and "
+			"times work, instructions and stalls do not"
+		      : "not known whether allowed: /proc/driver/nvidia/params does not say",
+		"as root, 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' in "
+		"/etc/modprobe.d/nvidia-profiling.conf, and load the driver anew or reboot; in a "
+		"container that on its host, or --cap-add SYS_ADMIN");
+}
+
+/* Whose way of using a GPU is in the way of ours. */
+static const struct {
+	const char *name; /* as /proc/PID/comm has it: 15 bytes */
+	const char *what;
+} others[] = {
+	{"nv-hostengine", "dcgmi profile --pause while recording"},
+	{"dcgm-exporter", "dcgmi profile --pause while recording, or leave out its DCP metrics"},
+	{"ncu", "let it end first"},
+	{"nsys", "let it end first"},
+	{"nvidia-cuda-mps", "under MPS instructions cannot be sampled"},
+};
+
+static void say_others(const struct aif_nvidia *n, aif_doctor_say *say)
+{
+	char dir[LINE], name[LINE], text[2 * LINE];
+	DIR *proc = opendir(at(n, "/proc", dir));
+	struct dirent *e;
+
+	while (proc && (e = readdir(proc)) != NULL) {
+		if (!isdigit((unsigned char)*e->d_name))
+			continue;
+		snprintf(text, sizeof(text), "%s/%s/comm", dir, e->d_name);
+		value_in(text, "", name);
+		for (size_t i = 0; i < AIF_ARRAY_LEN(others); i++)
+			if (!strcmp(name, others[i].name)) {
+				snprintf(text, sizeof(text),
+					 "%s (process %s) may hold the GPU's counters: %s", name,
+					 e->d_name, others[i].what);
+				say(true, "other profilers", text, "");
+			}
+	}
+	if (proc)
+		closedir(proc);
+}
+
+/* Instances of a GPU that was divided. */
+static size_t instances(const struct aif_nvidia *n)
+{
+	char pattern[LINE];
+	size_t found = 0;
+	glob_t g;
+
+	if (glob(at(n, "/proc/driver/nvidia/capabilities/gpu*/mig/gi*", pattern), 0, NULL, &g) ==
+	    0) {
+		found = g.gl_pathc;
+		globfree(&g);
+	}
+	return found;
+}
+
+static void say_shares(const struct aif_nvidia *n, const struct devices *d, aif_doctor_say *say)
+{
+	size_t migs = instances(n);
+	char text[LINE];
+
+	if (migs) {
+		snprintf(text, sizeof(text),
+			 "%zu instances; instructions can be sampled in one that is not shared",
+			 migs);
+		say(true, "MIG", text, "");
+	}
+	if (d->is_virtual)
+		say(true, "vGPU",
+		    "instructions only where its host sets the plugin's enable_profiling=1", "");
+}
+
+bool aif_doctor_nvidia(const struct aif_nvidia *n, aif_doctor_say *say)
+{
+	char version[LINE];
+	struct devices d;
+	bool ok;
+
+	driver_version(n, version);
+	if (!*version && !n->libcuda)
+		return say(true, "NVIDIA", "no driver, so no CUDA programs to record", "");
+	devices_find(n, &d);
+	ok = say_driver(n, version, &d, say);
+	ok &= say(n->libcupti, "libcupti", n->libcupti ? n->libcupti : "was not found",
+		  "install the CUDA toolkit, or nvidia-cuda-cupti (nvidia-cuda-cupti-cu12) into "
+		  "the program's Python: without it launches are not recorded");
+	if (*version)
+		ok &= say_counters(n, say);
+	say_shares(n, &d, say);
+	say_others(n, say);
+	say(true, "nvdisasm",
+	    n->nvdisasm ? n->nvdisasm
+			: "not installed: annotate shows instructions without operands (it comes "
+			  "with the CUDA toolkit and with Triton)",
+	    "");
+	aif_buf_finish(&d.names);
+	return ok;
+}

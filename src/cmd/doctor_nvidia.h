@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/* Prints a line and returns `ok`: what was looked for, what was found, and what to do unless ok. */
+typedef bool aif_doctor_say(bool ok, const char *what, const char *found, const char *fix);
+
+/* What this machine has for NVIDIA's GPUs. Strings are freed by aif_nvidia_finish. */
+struct aif_nvidia {
+	const char *root; /* of /proc and /dev: "", but for tests */
+	bool libcuda;     /* the loader finds libcuda.so.1 */
+	bool admin;       /* we have CAP_SYS_ADMIN */
+	char *libcupti;   /* all that there are, ", " between them; NULL: none */
+	char *nvdisasm;   /* NULL: none */
+};
+void aif_nvidia_init(struct aif_nvidia *n); /* looks at this machine */
+void aif_nvidia_finish(struct aif_nvidia *n);
+
+/* True if nothing is missing, which it is not where there is no such GPU. */
+bool aif_doctor_nvidia(const struct aif_nvidia *n, aif_doctor_say *say);

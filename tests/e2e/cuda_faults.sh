@@ -1,0 +1,326 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# CUDA on any machine, on a MOCK of libcuda and libcupti (tests/mock/cuda/mock.h): refusals and faults that a real
+# one does not show on demand, and the order in which the agent switches things. That the mock is like the real ones
+# in this is only as true as what was measured; tests/gpu/cuda.sh runs on them.
+. "$(dirname "$0")/tap.sh"
+mock=$build/tests/mock/cuda
+cubin=$root/tests/golden/cubin/kernels_sm90a.cubin
+LD_LIBRARY_PATH=$mock
+AIFLAME_STANDBY=$work/standby
+export LD_LIBRARY_PATH AIFLAME_STANDBY
+unset CUDA_INJECTION64_PATH AIFLAME_NO_COUNTERS
+how=--all-launches
+
+# rec NAME WORDS OPTIONS...: the program with these options, on a mock that does these WORDS
+rec() {
+	name=$1 MOCK_CUPTI=$2
+	shift 2
+	export MOCK_CUPTI MOCK_LOG="$work/$name.log"
+	timeout -k 5 60 "$aiflame" record -q $how --name "$name" -o "$name.data" "$mock/${app:-app}" "$@" "$cubin" >"$name.out"
+}
+ask() { "$aiflame" query --format csv "$1.data" "$2" | tail -n +2; }
+# is WANTED NAME SQL
+is() { got=$(ask "$2" "$3"); [ "$got" = "$1" ] || { echo "got $got instead of $1"; return 1; }; }
+# truth WORD NAME: what the program says of itself
+truth() { sed -n "s/^.*\b$1=\([0-9]*\).*/\1/p" "$2.out" | tail -n 1; }
+# reason NUMBER NAME: how often
+reason() { n_reason=$(ask "$2" "SELECT sum(count) FROM losses WHERE reason = $1"); echo "${n_reason:-0}"; }
+
+adds_up() {
+	"$aiflame" info "$1.data" >info.out && grep -q 'everything adds up' info.out &&
+		grep -qE 'started before their launch +0$' info.out || { cat info.out; return 1; }
+}
+# An execution's time follows from its launch's grid.
+right_joins() {
+	is 0 "$1" "SELECT count(*) FROM executions JOIN launches l USING (launch)
+		WHERE l.kind = 'kernel' AND abs(dur_ns - 5000 - 100 * CAST(l.grid AS INTEGER)) > 90"
+}
+complete() { # each launch, with its time
+	is "$(truth launches "$1"),$(truth launches "$1"),1" "$1" "SELECT count(*), count(dur_ns), abs(sum(dur_ns) - $(truth kernel_ns "$1")) < 0.001 * sum(dur_ns)
+		FROM launches l LEFT JOIN executions USING (launch) WHERE l.kind = 'kernel'" && adds_up "$1" && right_joins "$1"
+}
+sampled() { is 1 "$1" 'SELECT sum(count) > 1000 FROM samples'; }
+none() { is 0 "$1" 'SELECT count(*) FROM samples'; }
+# once NUMBER NAME: a degradation is told
+once() { [ "$(reason "$1" "$2")" -ge 1 ] || { ask "$2" 'SELECT * FROM losses'; return 1; }; }
+
+# ---- the order of calls ----
+# Kernel records are never asked for in vain, sampling begins after them if it is beside them, only a thread that
+# launches switches it while others launch, and the mock saw no call that must not be made.
+field() { sed -n "s/.* $1=\([0-9]*\).*/\1/p"; }
+order() {
+	log=$1.log
+	! grep BAD "$log" && ! grep 'refused=1' "$log" && ! grep 'activity.*sampled=1' "$log" || return 1
+	awk '/ sampling / { for (i = 1; i <= NF; i++) if (split($i, p, "=") == 2) v[p[1]] = p[2]
+		if (!v["inside"] && v["waited_ms"] > 800) { print "waited for: " $0; bad = 1 } } END { exit bad }' "$log"
+}
+throughout() { # records and samples
+	grep ' sampling on' "$1.log" >on.out && [ "$(field record_kinds <on.out | sort -n | head -n 1)" -ge 1 ] || { cat "$1.log"; return 1; }
+}
+# state NAME: callbacks, kinds of records, contexts that are on, by the log
+state() {
+	awk '{ for (i = 1; i <= NF; i++) if (split($i, p, "=") == 2) v[p[1]] = p[2] }
+		/ sampling on result=0/ { on++ } / sampling off result=0/ { on-- }
+		END { print v["callback_kinds"] + 0, v["record_kinds"] + 0, on + 0 }' "$1.log"
+}
+off() { [ "$(state "$1")" = "0 0 0" ] || { state "$1"; tail -n 20 "$1.log"; return 1; }; }
+# In a pause callbacks stay on: to switch the last thing off confuses CUPTI (src/agent/cuda/cuda_blocks.c).
+paused() { state "$1" >state.out && grep -q '^[0-9]* 0 0$' state.out; }
+going() { state "$1" >state.out && grep -q '^2 3 1$' state.out; }
+soon() { # SECONDS COMMAND...
+	tries=$(($1 * 10))
+	shift
+	until "$@"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+running() { [ -s "$1.log" ] && grep -q 'callback on=1' "$1.log"; }
+
+check "4 threads launch and copy" rec plain '' -t 4 -n 3000 -c
+check "all is there, and joined" complete plain
+check "so are the copies" is "$(truth copies plain)" plain "SELECT count(*) FROM copies WHERE bytes = 65536"
+check "with samples of two functions" is 2 plain 'SELECT count(DISTINCT build_id) FROM samples JOIN frames f ON f.id = frame JOIN modules m ON m.id = f.module'
+check "waits that nobody hides are told apart" is 1 plain "SELECT abs((SELECT sum(count) FROM samples WHERE reason = 'long_scoreboard_not_issued') * 2.0 / sum(count) - 1) < 0.02 FROM samples WHERE reason = 'long_scoreboard'"
+check "and what is sampled has its source line" is 1 plain "SELECT count(*) > 0 FROM frames WHERE kind = 'device' AND line > 0"
+check "nothing is lost" is 0 plain "SELECT count(*) FROM losses WHERE name NOT LIKE 'CPU%'"
+check "what launches and samples cost is said" is "67108864,1" plain "SELECT (SELECT value FROM meta WHERE key = 'cost.device_bytes'),
+	(SELECT CAST(value AS INTEGER) BETWEEN 400 * n AND 1100 * n FROM meta, (SELECT count(*) n FROM launches) WHERE key = 'cost.callbacks_ns')"
+check "records before samples, switched by who launches" order plain
+check "both throughout" throughout plain
+check "all is off at the end" off plain
+
+# ---- two devices ----
+check "4 threads on two devices" rec two '' -t 4 -d 2 -n 2000
+check "all is there, and joined" complete two
+check "on both" is "4000,4000" two "SELECT sum(device = d0), sum(device <> d0) FROM executions, (SELECT min(device) d0 FROM executions)"
+check "both are sampled" is "2,1" two "SELECT count(DISTINCT device), sum(count) > 1000 FROM samples"
+check "in order" order two
+
+# ---- later ----
+delayed() {
+	rm -f done
+	rec delayed '' -t 2 -f "$work/done" &
+	recording=$!
+	soon 5 running delayed
+	sleep 1
+	: >done
+	wait $recording
+}
+how='--all-launches --delay 1'
+check "recorded from a second on" delayed
+how=--all-launches
+check "it adds up" adds_up delayed
+check "no execution has another's launch" right_joins delayed
+check "with samples" sampled delayed
+check "whose functions have names" is 2 delayed "SELECT count(DISTINCT function) FROM samples JOIN frames f ON f.id = frame WHERE function <> ''"
+check "in order" order delayed
+seldom() { # nobody launches for longer than the helper waits
+	rec seldom '' -t 2 -n 4 -g 1500000 &
+	recording=$!
+	soon 5 running seldom
+	sleep 0.3
+	soon 9 "$aiflame" ctl pause seldom && soon 5 paused seldom && soon 9 "$aiflame" ctl start seldom
+	ok=$?
+	wait $recording && [ $ok -eq 0 ]
+}
+check "a pause where nobody launches" seldom
+check "in order" order seldom
+
+# ---- pauses, while 4 threads are inside the driver nearly always ----
+pauses() {
+	rm -f done
+	rec pauses call=300000 -t 4 -f "$work/done" -g 50 &
+	recording=$!
+	ok=0
+	soon 5 running pauses
+	for _ in 1 2 3 4 5; do
+		sleep 0.6
+		soon 9 "$aiflame" ctl pause pauses && soon 5 paused pauses || ok=1
+		sleep 0.2
+		soon 9 "$aiflame" ctl start pauses && soon 5 going pauses || ok=1
+	done
+	sleep 0.6
+	: >done
+	wait $recording && [ $ok -eq 0 ] || { cat pauses.log; return 1; }
+}
+check "five pauses under 4 launching threads: they end" pauses
+check "it adds up" adds_up pauses
+check "no execution has another's launch" right_joins pauses
+# confused NAME: launches of threads that CUPTI has lost count of
+confused() {
+	lost=$(sed -n 's/.*unwatched lost=//p' "$1.log" | awk '{ n += $1 } END { print n + 0 }')
+	got=$(reason 1213 "$1")
+	echo "CUPTI lost count of $lost threads, $got launches were not recorded for it"
+}
+unconfused() { confused "$1" && [ "$lost" -eq 0 ] && [ "$got" -eq 0 ]; }
+check "CUPTI was not confused" unconfused pauses
+check "what was launched between the pauses is there" is 1 pauses \
+	"SELECT count(*) BETWEEN $(truth launches pauses) / 2 AND $(truth launches pauses) FROM launches WHERE kind = 'kernel'"
+check "sampling is switched by who launches" order pauses
+
+# ---- stopped, and left alone ----
+stopped() {
+	rm -f done
+	rec stopped '' -t 2 -f "$work/done" &
+	recording=$!
+	soon 5 running stopped
+	sleep 0.7
+	"$aiflame" ctl stop stopped && soon 3 off stopped >/dev/null && before=$(wc -l <stopped.log) && sleep 0.5 &&
+		[ "$(wc -l <stopped.log)" -eq "$before" ]
+	ok=$?
+	: >done
+	wait $recording
+	[ $ok -eq 0 ] && adds_up stopped && order stopped
+}
+check "after ctl stop callbacks, records and samples are off" stopped
+died() {
+	rm -f done
+	MOCK_CUPTI='' MOCK_LOG=$work/died.log "$aiflame" record -q $how -o died.data "$mock/app" -t 2 -f "$work/done" "$cubin" >died.out &
+	recorder=$!
+	soon 5 running died
+	sleep 1.5
+	kill -9 $recorder
+	wait $recorder 2>/dev/null
+	soon 8 off died >/dev/null
+	ok=$?
+	: >done
+	soon 5 grep -q launches died.out
+	[ $ok -eq 0 ] && order died && adds_up died
+}
+check "the recorder killed: all is off, too, and the program runs on" died
+
+silent() {
+	rm -f done
+	MOCK_CUPTI=call=1000000 MOCK_LOG=$work/silent.log "$aiflame" record -q $how -o silent.data "$mock/app" -t 4 -f "$work/done" "$cubin" >silent.out &
+	recorder=$!
+	soon 5 running silent
+	sleep 1
+	kill -STOP $recorder
+	soon 8 off silent >/dev/null
+	ok=$?
+	kill -CONT $recorder
+	soon 5 going silent || ok=1
+	sleep 0.5
+	: >done
+	wait $recorder && [ $ok -eq 0 ] || { cat silent.log; return 1; }
+}
+check "a recorder that is silent for seconds, and goes on: so do we" silent
+check "it adds up" adds_up silent
+check "no execution has another's launch" right_joins silent
+lost_silent() { confused silent && { [ "$lost" -eq 0 ] || [ "$got" -gt 0 ]; }; }
+check "what CUPTI has confused is counted" lost_silent
+check "in order" order silent
+
+# ---- refusals: the towers stay ----
+# refused NAME WORDS REASON WHAT
+refused() {
+	check "$4" rec "$1" "$2" -t 2 -n 2000
+	check "  it is said" once "$3" "$1"
+	check "  the towers stay" complete "$1"
+	check "  without insides" none "$1"
+	check "  in order" order "$1"
+}
+refused denied denied 1305 "no privilege"
+refused taken taken 1306 "the sampling unit is another's"
+refused held held 1306 "no data, ever"
+check "  sampling ends then" sh -c 'grep -q "sampling off" held.log'
+LD_LIBRARY_PATH=$mock/old:$mock
+refused old '' 1308 "a libcupti that cannot sample"
+LD_LIBRARY_PATH=$mock
+check "one before 12.4, with smaller records" rec older version=18 -t 2 -n 2000
+check "  all is there" complete older
+check "  with samples" sampled older
+check "  in order" order older
+check "sampling's buffer is full" rec full full -t 2 -n 6000
+check "  it is counted once" test "$(reason 1307 full)" = 1
+check "  samples go on, less often" is '2,1' full \
+	'SELECT count(DISTINCT period), (SELECT period FROM windows ORDER BY start_ns DESC LIMIT 1) > (SELECT period FROM windows ORDER BY start_ns LIMIT 1) FROM windows WHERE period > 0'
+check "  all is there" complete full
+check "  in order" order full
+check "another has the seat" rec crowded crowded -t 2 -n 500
+check "  it is said" once 1211 crowded
+check "  the program ran" test "$(truth launches crowded)" = 1000
+
+# ---- records ----
+check "buffers are asked for until there are none" rec hoard hoard=500 -t 2 -n 2000
+check "  what had none is counted" test "$(reason 1201 hoard)" = 500
+check "  the rest is there" is 3500 hoard 'SELECT count(*) FROM executions'
+check "  it adds up" adds_up hoard
+check "records of a kind that nobody knows" rec strange strange -t 2 -n 2000
+check "  all is there" complete strange
+check "records without times" rec timeless timeless=10 -t 2 -n 2000
+check "  are counted" test "$(reason 1201 timeless)" = 400
+check "  the rest is there" is 3600 timeless 'SELECT count(*) FROM executions'
+check "  it adds up" adds_up timeless
+check "records whose launch is not known" rec foreign foreign=10 -t 2 -n 2000
+check "  are counted" test "$(reason 1203 foreign)" = 400
+check "  the rest is there" is 3600 foreign 'SELECT count(*) FROM executions'
+check "  it adds up" adds_up foreign
+
+# ---- lives ----
+check "a context destroyed while it is sampled" rec destroyed '' -n 3000 -D
+check "  all is there" complete destroyed
+check "  both were sampled" test "$(grep -c 'sampling on result=0' destroyed.log)" -ge 2
+check "  in order" order destroyed
+app=app_profiler
+check "a program that uses CUPTI itself, while 4 threads launch" rec profiler call=1000000 -t 4 -n 1500 -g 50 -P
+app=app
+check "  it gets the seat" test "$(truth subscribed profiler),$(truth unsubscribed profiler)" = 0,0
+check "  and sees what it asked for" test "$(truth seen profiler)" -ge 375
+check "  it is said" once 1212 profiler
+seat() { # at the program's subscription nothing was recorded for us
+	awk '/ unsubscribe / && !ours { ours = $0 } / subscribe / && ours { print ours; exit }' profiler.log >seat.out
+	grep -q 'record_kinds=0 sampled=0' seat.out || { cat seat.out profiler.log; return 1; }
+}
+check "  we had stood up before" seat
+check "  and sit down again" test "$(grep -c ' subscribe refused=0' profiler.log)" -ge 3
+counted() { confused profiler && [ "$lost" -gt 0 ] && [ "$got" -gt 0 ]; }
+check "  launches of threads that CUPTI has confused are counted" counted
+check "  it adds up" adds_up profiler
+check "  no execution has another's launch" right_joins profiler
+check "  in order" order profiler
+check "a program that forks" rec forks '' -n 2000 -F
+check "  its child ends as it wants" test "$(truth child forks)" = 5
+check "  all of the parent is there" complete forks
+check "  in order" order forks
+check "exit() while 4 threads launch and are sampled: its status" status_is 7 rec exits '' -t 4 -n 3000 -x 7
+check "  it adds up" adds_up exits
+check "  no execution has another's launch" right_joins exits
+check "  in order" order exits
+killed() {
+	rm -f done
+	rec killed '' -t 4 -f "$work/done" &
+	recording=$!
+	soon 5 running killed
+	sleep 2
+	kill -9 "$(sed -n '1s/^[0-9]* \([0-9]*\) .*/\1/p' killed.log)"
+	wait $recording
+	[ $? -eq 137 ]
+}
+check "killed with -9 while it is sampled: its status" killed
+check "  it adds up" adds_up killed
+check "  no execution has another's launch" right_joins killed
+
+# ---- the budget ----
+how='--overhead 2'
+check "where launches are many and dear, --overhead 2" rec budget callback=400,record=2000 -n 250000 -b 20000 -g 0
+estimated() {
+	ask budget "SELECT abs(sum(launches) / $(truth launches budget).0 - 1) < 0.03, abs(sum(weight_ns) / $(truth kernel_ns budget).0 - 1) < 0.03,
+		sum(launches) / $(truth launches budget).0, sum(weight_ns) / $(truth kernel_ns budget).0 FROM attributed" >e.out
+	cat e.out
+	grep -q '^1,1,' e.out
+}
+check "  estimates launches and time within 3 %" estimated
+cheap() { # what callbacks cost is the floor; the records' cost is what was asked at most
+	first=$(head -n 1 budget.log | cut -d' ' -f1)
+	sed -n 's/^\([0-9]*\) .* over .*records=\([0-9]*\) callback_kinds.*/\1 \2/p' budget.log |
+		awk -v first="$first" '{ p = 100 * $2 * 2000 / ($1 - first); print $2, "records,", p, "% of the time"; exit !(p <= 2.2 && $2 > 0) }'
+}
+check "  costs no more than that, but for callbacks" cheap
+check "  has samples, taken while nothing is recorded" sh -c 'grep -q "sampling on result=0 .*record_kinds=0" budget.log'
+check "  it adds up" adds_up budget
+check "  in order" order budget
+done_testing

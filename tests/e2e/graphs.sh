@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Graphs of a device: one launch, many executions; and what kernels need. The fake runtime replays two graphs from
+# one stack, and launches a kernel of one of them by itself.
+. "$(dirname "$0")/tap.sh"
+fake=$build/tests/mock/fake_app
+
+cat >graphs.script <<EOF
+device 0 name="Fake GPU" kind=gpu units=4 clock=monotonic
+stream 0 device=0
+stream 1 device=0
+program 0
+kernel 0 program=0 name=matmul
+kernel 1 program=0 name=norm
+now
+launch stream=0 kernel=0 time=1000 stack=0x401000,0x402000 grid=64,1,1 block=8,1,1 start=1000000 end=2000000 registers=168 shared=49152
+launch stream=0 kernel=1 time=1100 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=2000000 end=2100000
+EOF
+for i in 0 1 2; do
+	cat >>graphs.script <<EOF
+launch graph=7 time=20${i}0 stack=0x401020,0x402000
+exec stream=0 kernel=0 start=3${i}00000 end=3${i}40000 graph=7 node=0 registers=168 shared=49152
+exec stream=1 kernel=1 start=3${i}40000 end=3${i}50000 graph=7 node=1 registers=32
+exec stream=0 kind=fill bytes=64 start=3${i}60000 end=3${i}61000 graph=7 node=2
+EOF
+done
+cat >>graphs.script <<EOF
+launch graph=9 time=3000 stack=0x401020,0x402000
+exec stream=0 kernel=0 start=4000000 end=4500000 graph=9 node=0 registers=168 shared=49152
+sleep time=100000000
+EOF
+# are SQL ROW...: exactly these rows
+are() {
+	sql=$1
+	shift
+	"$aiflame" query --format csv a.data "$sql" | tail -n +2 >rows.txt
+	printf '%s\n' "$@" | diff - rows.txt
+}
+
+check "a recording of graphs" "$aiflame" record -q --all-launches -o a.data "$fake" graphs.script
+check "a replay is one launch" are "SELECT kind, count(*), count(kernel), count(grid) FROM launches GROUP BY 1" "kernel,6,2,2"
+check "its executions are there, node by node" are \
+	"SELECT e.launch - (SELECT min(launch) FROM launches), e.graph, node, k.name FROM executions e
+	JOIN kernels k ON k.id = e.kernel WHERE e.graph ORDER BY start_ns" \
+	"2,7,0,matmul" "2,7,1,norm" "3,7,0,matmul" "3,7,1,norm" "4,7,0,matmul" "4,7,1,norm" "5,9,0,matmul"
+check "copies and fills, too" are "SELECT kind, bytes, graph, node FROM copies" "fill,64,7,2" "fill,64,7,2" "fill,64,7,2"
+check "what is launched by itself has no graph" are \
+	"SELECT count(*) FROM executions WHERE graph IS NULL AND node IS NULL" 2
+check "registers and shared bytes, where they are known" are \
+	"SELECT DISTINCT name, registers, shared_bytes FROM executions e JOIN kernels k ON k.id = kernel ORDER BY 1, 2" \
+	matmul,168,49152 norm,, norm,32,0
+check "everything adds up" says "everything adds up" "$aiflame" info a.data
+check "export has them" sh -c "
+	'$aiflame' export -i a.data -o x.sqlite && [ \"\$(sqlite3 x.sqlite 'SELECT sum(graph), sum(registers) FROM executions')\" = '51|936' ]"
+
+"$aiflame" flame --by time -i a.data -o a.folded
+check "nodes stand under the replay and their graph" sh -c "
+	cat a.folded
+	grep -qE ';\[0x40101f\];\[fake graph 7\];matmul_\[g\] 120000\$' a.folded && grep -qE ';\[fake graph 7\];norm_\[g\] 30000\$' a.folded &&
+	grep -qE ';\[fake graph 7\];\[fill\].* 3000\$' a.folded && grep -qE ';\[fake graph 9\];matmul_\[g\] 500000\$' a.folded"
+check "other launches do not" sh -c "grep -v 'fake graph' a.folded | grep -q ';matmul_\[g\] 1000000\$'"
+check "a picture is drawn" sh -c "'$aiflame' flame a.data -o a.svg && grep -q 'fake graph 9' a.svg"
+check "a view of a part knows the graph, too" sh -c "
+	'$aiflame' flame --by time --kernel norm -i a.data -o n.folded && grep -q 'fake graph 7' n.folded"
+check "tables of kernels have no part in it" sh -c "
+	'$aiflame' report --kernels --format csv a.data | tee k.csv | grep -q ',1620000,0,5,324000,0,[0-9]*,matmul,' || { cat k.csv; false; }"
+launches() { "$aiflame" report --launches --format "$1" a.data; }
+launches csv >l.csv
+check "launches have registers and shared bytes, for programs" sh -c "
+	cat l.csv; grep -q ',64x1x1,8x1x1,168,49152,matmul,' l.csv && grep -q ',64x1x1,8x1x1,0,0,norm,' l.csv &&
+	'$aiflame' report --launches --format json a.data | grep -q '\"registers\": 168'"
+check "not those of one node" test "$(awk -F, '$8 == 168' l.csv | wc -l)" = 1
+check "nor in the way of people" sh -c "! '$aiflame' report --launches a.data | grep -q registers"
+done_testing

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mock.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * A CUDA program, on the mock.
+ *
+ *     app [OPTIONS] CUBIN
+ *       -t THREADS     launch, each on its stream (1)
+ *       -d DEVICES     each with a context, which threads have in turn (1)
+ *       -n LAUNCHES    of each thread (1000), or until
+ *       -f FILE        is there
+ *       -g US          sleeps between launches (100); 0: none
+ *       -b NS          works between launches
+ *       -c             a copy after each tenth launch
+ *       -x STATUS      calls exit(STATUS) while the others launch; after -n launches of the first thread
+ *       -F             forks after half of the first thread's launches; the child exits with 5
+ *       -D             destroys its context after half of them, and makes another (one thread)
+ *       -P             uses CUPTI itself for the second quarter of them (only app_profiler)
+ *
+ * A launch can be told from each other one nearby by its grid, and its execution by its time: see launch().
+ * Prints "launches=N copies=N kernel_ns=N ..." when it is over.
+ */
+
+static struct {
+	unsigned threads, devices, launches, gap_us, work_ns;
+	int status;
+	const char *until;
+	bool copies, exits, forks, destroys, profiles;
+	void *contexts[2], *functions[2][2]; /* of each device */
+	const char *cubin;
+	_Atomic uint64_t launched, copied, ns, failed;
+} app = {.threads = 1, .devices = 1, .launches = 1000, .gap_us = 100};
+
+#define TURNS 50
+
+static void setup(unsigned device)
+{
+	void *module, **functions = app.functions[device];
+
+	if (cuCtxCreate_v2(&app.contexts[device], 0, (int)device) ||
+	    cuModuleLoad(&module, app.cubin) ||
+	    cuModuleGetFunction(&functions[0], module, "_Z5chainPfPKfi") ||
+	    cuModuleGetFunction(&functions[1], module, "_Z5callsPfPKfi")) {
+		fprintf(stderr, "app: no %s\n", app.cubin);
+		exit(1);
+	}
+}
+
+static AIF_NOINLINE void launch(unsigned thread, unsigned i)
+{
+	unsigned grid = 1 + thread * TURNS + i % TURNS;
+
+	if (cuLaunchKernel(app.functions[thread % app.devices][thread % 2], grid, 1, 1, 1, 1, 1, 0,
+			   (void *)(uintptr_t)(thread + 1), NULL, NULL)) {
+		atomic_fetch_add(&app.failed, 1);
+		return;
+	}
+	atomic_fetch_add(&app.launched, 1);
+	atomic_fetch_add(&app.ns, MOCK_KERNEL_NS + (uint64_t)grid * MOCK_BLOCK_NS);
+}
+
+#ifdef WITH_CUPTI
+#define X(name, result, parameters) result name parameters;
+AIF_CUPTI_FUNCTIONS(X)
+#undef X
+
+static _Atomic unsigned called_back;
+static void *subscriber;
+
+static void callback(void *user, uint32_t domain, uint32_t id, const void *data)
+{
+	const struct aif_cupti_callback *cb = data;
+
+	(void)user, (void)domain;
+	called_back += id == MOCK_LAUNCH && cb->site == AIF_CUPTI_ENTER;
+}
+
+static void profile(bool on)
+{
+	if (on) {
+		int r = cuptiSubscribe(&subscriber, callback, NULL);
+
+		printf("subscribed=%d\n", r);
+		if (!r)
+			cuptiEnableCallback(1, subscriber, AIF_CUPTI_DOMAIN_DRIVER, MOCK_LAUNCH);
+	} else if (subscriber) {
+		printf("unsubscribed=%d seen=%u\n", cuptiUnsubscribe(subscriber), called_back);
+	}
+}
+#else
+static void profile(bool on)
+{
+	(void)on;
+}
+#endif
+
+static void fork_child(void)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (!pid) {
+		launch(0, 0); /* refused */
+		exit(atomic_load(&app.failed) == 1 ? 5 : 6);
+	}
+	waitpid(pid, &status, 0);
+	printf("child=%d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+static void halfway(void)
+{
+	if (app.forks)
+		fork_child();
+	if (app.destroys) {
+		cuCtxSynchronize();
+		cuCtxDestroy_v2(app.contexts[0]);
+		setup(0);
+	}
+}
+
+static bool goes_on(unsigned i)
+{
+	return app.until ? access(app.until, F_OK) != 0 : i < app.launches;
+}
+
+static void *run(void *arg)
+{
+	unsigned thread = (unsigned)(uintptr_t)arg;
+	const struct timespec gap = {.tv_sec = app.gap_us / 1000000,
+				     .tv_nsec = app.gap_us % 1000000 * 1000L};
+
+	cuCtxSetCurrent(app.contexts[thread % app.devices]);
+	for (unsigned i = 0; (app.exits && thread) || goes_on(i); i++) {
+		if (!thread && app.profiles && (i == app.launches / 4 || i == app.launches / 2))
+			profile(i == app.launches / 4);
+		if (!thread && i == app.launches / 2)
+			halfway();
+		launch(thread, i);
+		if (app.copies && i % 10 == 9 &&
+		    !cuMemcpyHtoDAsync_v2(0, NULL, 65536, (void *)(uintptr_t)(thread + 1)))
+			atomic_fetch_add(&app.copied, 1);
+		mock_spend(app.work_ns);
+		if (app.gap_us)
+			nanosleep(&gap, NULL);
+	}
+	return NULL;
+}
+
+static void options(int argc, char **argv)
+{
+	int o;
+
+	while ((o = getopt(argc, argv, "t:d:n:f:g:b:cx:FDP")) != -1) {
+		switch (o) {
+		case 't':
+			app.threads = (unsigned)atoi(optarg);
+			break;
+		case 'd':
+			app.devices = (unsigned)atoi(optarg);
+			break;
+		case 'n':
+			app.launches = (unsigned)atoi(optarg);
+			break;
+		case 'f':
+			app.until = optarg;
+			break;
+		case 'g':
+			app.gap_us = (unsigned)atoi(optarg);
+			break;
+		case 'b':
+			app.work_ns = (unsigned)atoi(optarg);
+			break;
+		case 'c':
+			app.copies = true;
+			break;
+		case 'x':
+			app.exits = true;
+			app.status = atoi(optarg);
+			break;
+		case 'F':
+			app.forks = true;
+			break;
+		case 'D':
+			app.destroys = true;
+			break;
+		case 'P':
+			app.profiles = true;
+			break;
+		default:
+			exit(2);
+		}
+	}
+	if (optind != argc - 1 || !app.threads || app.threads >= MOCK_STREAMS || !app.devices ||
+	    app.devices > 2)
+		exit(2);
+	app.cubin = argv[optind];
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[MOCK_STREAMS];
+
+	options(argc, argv);
+	if (cuInit(0))
+		return 1;
+	for (unsigned i = 0; i < app.devices; i++)
+		setup(i);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (unsigned i = 1; i < app.threads; i++)
+		if (pthread_create(&threads[i], NULL, run, (void *)(uintptr_t)i))
+			return 1;
+	run(NULL);
+	if (app.exits)
+		exit(app.status);
+	for (unsigned i = 1; i < app.threads; i++)
+		pthread_join(threads[i], NULL);
+	cuCtxSynchronize();
+	printf("launches=%llu copies=%llu kernel_ns=%llu failed=%llu\n",
+	       (unsigned long long)app.launched, (unsigned long long)app.copied,
+	       (unsigned long long)app.ns, (unsigned long long)app.failed);
+	return 0;
+}

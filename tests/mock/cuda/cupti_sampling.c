@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cupti.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* As a libcupti that cannot sample. */
+#ifdef WITHOUT_SAMPLING
+#define X(name, result, parameters) result name parameters __attribute__((visibility("hidden")));
+#else
+#define X(name, result, parameters) result name parameters;
+#endif
+AIF_CUPTI_SAMPLING_FUNCTIONS(X)
+#undef X
+
+/*
+ * Samples of what ran while it was sampled: of each unit one in each period. Three quarters of a function's stand at
+ * PC_WAITS and wait for memory, a third of these without anybody else who could go on; the rest stand at
+ * PC_GOES.
+ */
+#define PC_WAITS 0xc0
+#define PC_GOES  0xd0
+enum { REASON_COUNTER, REASON_GOES, REASON_WAITS, REASON_WAITS_ALONE, REASONS };
+static const char *const reasons[] = {
+	[REASON_COUNTER] = "smsp__pcsamp_sample_buffer_full",
+	[REASON_GOES] = "smsp__pcsamp_warps_issue_stalled_selected",
+	[REASON_WAITS] = "smsp__pcsamp_warps_issue_stalled_long_scoreboard",
+	[REASON_WAITS_ALONE] = "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued",
+};
+
+#define FUNCTIONS 16
+#define RUNS      65536
+#define CONTEXTS  8
+/* How long nobody may have launched before a thread that does not launch is let in. */
+#define QUIET_NS 300000000
+/* With "full": so many times there is data first. */
+#define FULL_AFTER 3
+
+struct run {
+	const struct mock_function *function;
+	uint64_t from, to;
+};
+
+struct sampled {
+	struct mock_context *context;
+	bool on, stuck; /* stuck: the buffer was full */
+	uint32_t period, full_period;
+	struct aif_cupti_samples *config;
+	unsigned asked, runs_len;
+	uint64_t dropped;
+	struct run *runs;
+	const struct mock_function *functions[FUNCTIONS];
+	uint64_t ns[FUNCTIONS];
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct sampled contexts[CONTEXTS];
+	_Atomic int on;
+	aif_cupti_hash_fn *hash;
+	bool full, held, denied, taken;
+} sampling = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void mock_sampling_init(void)
+{
+	sampling.full = mock_option("full");
+	sampling.held = mock_option("held");
+	sampling.denied = mock_option("denied");
+	sampling.taken = mock_option("taken");
+}
+
+bool mock_sampling_is_on(void)
+{
+	return atomic_load(&sampling.on);
+}
+
+static struct sampled *find(const struct mock_context *context)
+{
+	for (unsigned i = 0; i < CONTEXTS; i++)
+		if (sampling.contexts[i].context == context)
+			return &sampling.contexts[i];
+	return NULL;
+}
+
+void mock_sampling_executed(const struct mock_call *call)
+{
+	struct sampled *s;
+
+	if (!call->function || !atomic_load(&sampling.on))
+		return;
+	pthread_mutex_lock(&sampling.lock);
+	s = find(call->context);
+	if (s && s->on && s->runs_len < RUNS)
+		s->runs[s->runs_len++] = (struct run){call->function, call->start, call->end};
+	else if (s && s->on)
+		s->dropped++;
+	pthread_mutex_unlock(&sampling.lock);
+}
+
+/* What has run until now is counted, the rest stays. */
+static void count_runs(struct sampled *s)
+{
+	uint64_t now = mock_now();
+	unsigned left = 0, f;
+
+	for (unsigned i = 0; i < s->runs_len; i++) {
+		struct run r = s->runs[i];
+
+		for (f = 0; f < FUNCTIONS - 1; f++)
+			if (!s->functions[f] || s->functions[f] == r.function)
+				break;
+		s->functions[f] = r.function;
+		if (r.from < now)
+			s->ns[f] += AIF_MIN(r.to, now) - r.from;
+		r.from = AIF_MAX(r.from, now);
+		if (r.from < r.to)
+			s->runs[left++] = r;
+	}
+	s->runs_len = left;
+}
+
+static size_t pc_size(void)
+{
+	return mock_cupti.version >= AIF_CUPTI_VERSION_12_4
+		       ? sizeof(struct aif_cupti_pc)
+		       : offsetof(struct aif_cupti_pc, correlation);
+}
+
+static bool is_fit(const struct aif_cupti_samples *b)
+{
+	size_t size = mock_cupti.version >= AIF_CUPTI_VERSION_12_4
+			      ? sizeof(*b)
+			      : offsetof(struct aif_cupti_samples, full);
+
+	if (b && b->size == size && b->cap && b->pcs &&
+	    ((const struct aif_cupti_pc *)b->pcs)->size == pc_size())
+		return true;
+	mock_log("BAD samples buffer");
+	return false;
+}
+
+static void put(struct aif_cupti_samples *b, const struct mock_function *f, uint64_t pc,
+		const struct aif_cupti_pc_reason *of, size_t n)
+{
+	struct aif_cupti_pc *at = (void *)((uint8_t *)b->pcs + b->len * pc_size());
+
+	if (b->len == b->cap || at->size != pc_size()) {
+		mock_log("BAD record of a pc");
+		return;
+	}
+	if (sampling.hash)
+		sampling.hash(f->module->cubin, f->module->size, &at->hash);
+	at->pc = pc;
+	at->function = f->number;
+	at->name = (char *)(uintptr_t)f->name;
+	at->reasons_len = n;
+	memcpy(at->reasons, of, n * sizeof(*of));
+	b->len++;
+}
+
+/* What was counted goes out. */
+static void fill(struct sampled *s, struct aif_cupti_samples *b)
+{
+	count_runs(s);
+	b->len = 0;
+	b->total = 0;
+	b->remaining = 0;
+	b->dropped = 0;
+	b->others = 0;
+	for (unsigned i = 0; i < FUNCTIONS && s->functions[i]; i++) {
+		uint32_t all = (uint32_t)(s->ns[i] * MOCK_UNITS >> s->period),
+			 waits = all - all / 4;
+		const struct aif_cupti_pc_reason here[] = {{REASON_WAITS, waits},
+							   {REASON_WAITS_ALONE, waits / 3}},
+						 there[] = {{REASON_GOES, all - waits},
+							    {REASON_COUNTER, 7}};
+
+		if (!all)
+			continue;
+		s->ns[i] -= ((uint64_t)all << s->period) / MOCK_UNITS;
+		put(b, s->functions[i], PC_WAITS, here, AIF_ARRAY_LEN(here));
+		put(b, s->functions[i], PC_GOES, there, AIF_ARRAY_LEN(there));
+		b->total += all;
+	}
+}
+
+/* Enabling and disabling: a thread that is not inside one of its own callbacks waits until nobody launches. */
+static uint64_t wait_for_quiet(void)
+{
+	const struct timespec step = {.tv_nsec = 1000000};
+	uint64_t began = mock_now();
+
+	if (!mock_thread()->inside)
+		while (mock_now() - atomic_load(&mock_cupti.launched_at) < QUIET_NS)
+			nanosleep(&step, NULL);
+	return (mock_now() - began) / 1000000;
+}
+
+static void log_switch(const char *what, int result, uint64_t waited_ms)
+{
+	mock_log("sampling %s result=%d inside=%u waited_ms=%llu callback_kinds=%u record_kinds=%u",
+		 what, result, mock_thread()->inside, (unsigned long long)waited_ms,
+		 mock_callbacks_on(), mock_records_on());
+}
+
+/* NULL: no such context. Under the lock. */
+static struct sampled *of(size_t size, size_t wanted, void *context, const char *what)
+{
+	struct mock_context *c = context;
+	struct sampled *s;
+
+	mock_alive(what);
+	if (size != wanted || !c || atomic_load(&c->gone)) {
+		mock_log("BAD %s size=%zu gone=%d", what, size, c ? atomic_load(&c->gone) : -1);
+		return NULL;
+	}
+	s = find(c);
+	if (!s)
+		s = find(NULL);
+	if (s && !s->context) {
+		s->context = c;
+		s->runs = calloc(RUNS, sizeof(*s->runs));
+		if (!s->runs)
+			abort();
+	}
+	return s;
+}
+
+/* ---- what others call ---- */
+
+int cuptiPCSamplingEnable(struct aif_cupti_context_params *p)
+{
+	uint64_t waited = wait_for_quiet();
+	struct sampled *s;
+	int r = 0;
+
+	pthread_mutex_lock(&sampling.lock);
+	s = of(p->size, sizeof(*p), p->context, __func__);
+	if (!s || s->on)
+		r = CUPTI_INVALID_CONTEXT;
+	else if (sampling.denied)
+		r = AIF_CUPTI_INSUFFICIENT_PRIVILEGES;
+	else if (sampling.taken)
+		r = AIF_CUPTI_HARDWARE_BUSY;
+	if (!r) {
+		s->on = true;
+		s->stuck = false;
+		s->period = 11;
+		s->runs_len = 0;
+		memset(s->functions, 0, sizeof(s->functions));
+		memset(s->ns, 0, sizeof(s->ns));
+		atomic_fetch_add(&sampling.on, 1);
+	}
+	pthread_mutex_unlock(&sampling.lock);
+	log_switch("on", r, waited);
+	return r;
+}
+
+int cuptiPCSamplingDisable(struct aif_cupti_context_params *p)
+{
+	uint64_t waited = wait_for_quiet();
+	struct sampled *s;
+	int r = 0;
+
+	pthread_mutex_lock(&sampling.lock);
+	s = of(p->size, sizeof(*p), p->context, __func__);
+	if (!s || !s->on) {
+		r = CUPTI_INVALID_CONTEXT;
+	} else {
+		s->on = false;
+		if (s->config && is_fit(s->config) && !s->stuck && !sampling.held)
+			fill(s, s->config);
+		atomic_fetch_sub(&sampling.on, 1);
+	}
+	pthread_mutex_unlock(&sampling.lock);
+	log_switch("off", r, waited);
+	return r;
+}
+
+static int set(struct sampled *s, struct aif_cupti_attribute *a)
+{
+	switch (a->type) {
+	case AIF_CUPTI_PERIOD:
+		if (a->number < 5 || a->number > 31)
+			return CUPTI_INVALID_PARAMETER;
+		mock_log("period log2=%u", a->number);
+		s->period = a->number;
+		return 0;
+	case AIF_CUPTI_DATA_BUFFER:
+		s->config = a->pointer;
+		return is_fit(s->config) ? 0 : CUPTI_INVALID_PARAMETER;
+	case AIF_CUPTI_MODE:
+		return a->number == AIF_CUPTI_MODE_CONTINUOUS ? 0 : CUPTI_INVALID_PARAMETER;
+	default:
+		return 0;
+	}
+}
+
+int cuptiPCSamplingSetConfigurationAttribute(struct aif_cupti_attribute_params *p)
+{
+	struct sampled *s;
+	int r = 0;
+
+	pthread_mutex_lock(&sampling.lock);
+	s = of(p->size, sizeof(*p), p->context, __func__);
+	if (!s || !s->on)
+		r = CUPTI_INVALID_CONTEXT;
+	for (size_t i = 0; i < p->len && !r; i++)
+		r = set(s, &p->attributes[i]);
+	pthread_mutex_unlock(&sampling.lock);
+	return r;
+}
+
+int cuptiPCSamplingGetConfigurationAttribute(struct aif_cupti_attribute_params *p)
+{
+	struct sampled *s;
+
+	pthread_mutex_lock(&sampling.lock);
+	s = of(p->size, sizeof(*p), p->context, __func__);
+	for (size_t i = 0; i < p->len && s; i++)
+		if (p->attributes[i].type == AIF_CUPTI_PERIOD)
+			p->attributes[i].number = s->period;
+	pthread_mutex_unlock(&sampling.lock);
+	return s ? 0 : CUPTI_INVALID_CONTEXT;
+}
+
+int cuptiPCSamplingGetNumStallReasons(struct aif_cupti_reasons_len_params *p)
+{
+	*p->len = REASONS;
+	return p->size == sizeof(*p) ? 0 : CUPTI_INVALID_PARAMETER;
+}
+
+int cuptiPCSamplingGetStallReasons(struct aif_cupti_reasons_params *p)
+{
+	if (p->size != sizeof(*p) || p->len != REASONS)
+		return CUPTI_INVALID_PARAMETER;
+	for (uint32_t i = 0; i < REASONS; i++) {
+		p->indices[i] = i;
+		snprintf(p->names[i], AIF_CUPTI_REASON_NAME, "%s", reasons[i]);
+	}
+	return 0;
+}
+
+/* The buffer was full, once: until the period is longer. */
+static bool is_full(struct sampled *s)
+{
+	if (!sampling.full)
+		return false;
+	s->asked++;
+	if (!s->full_period && s->asked > FULL_AFTER)
+		s->full_period = s->period;
+	if (s->full_period && s->period <= s->full_period)
+		s->stuck = true;
+	return s->stuck;
+}
+
+int cuptiPCSamplingGetData(struct aif_cupti_samples_params *p)
+{
+	struct sampled *s;
+	int r = 0;
+
+	pthread_mutex_lock(&sampling.lock);
+	s = of(p->size, sizeof(*p), p->context, __func__);
+	if (!s || !s->on || !is_fit(p->samples)) {
+		mock_log("BAD data of a context that is not sampled");
+		r = CUPTI_INVALID_CONTEXT;
+	} else if (sampling.held) {
+		r = AIF_CUPTI_UNKNOWN;
+	} else if (is_full(s)) {
+		r = AIF_CUPTI_OUT_OF_MEMORY;
+	} else {
+		fill(s, p->samples);
+	}
+	if (r)
+		mock_log("data error=%d", r);
+	pthread_mutex_unlock(&sampling.lock);
+	return r;
+}
+
+int cuptiRegisterComputeCrcCallback(aif_cupti_hash_fn *fn)
+{
+	sampling.hash = fn;
+	return 0;
+}
+
+int cuptiGetDeviceId(void *context, uint32_t *device)
+{
+	struct mock_context *c = context;
+
+	if (!c || atomic_load(&c->gone)) {
+		mock_log("BAD device of a context that is gone");
+		return CUPTI_INVALID_CONTEXT;
+	}
+	*device = c->device;
+	return 0;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/cuda/cupti_abi.h"
+
+#include <stdatomic.h>
+
+/*
+ * A mock of NVIDIA's two libraries, for what real hardware does not show on demand: faults, refusals, and
+ * orders of calls. It says nothing about what NVIDIA's own do: what it imitates was measured with them
+ * (src/agent/cuda/ says where). Nothing is computed; a "device" is a time until which a stream is busy.
+ *
+ *     cuda.c             libcuda.so.1: contexts, modules, launches; opens CUDA_INJECTION64_PATH
+ *     cupti.c            libcupti.so.13: seat, callbacks, correlation ids
+ *     cupti_activity.c   records, and the buffers that they come in
+ *     cupti_sampling.c   instruction samples
+ *     app.c              a program that launches
+ *
+ * MOCK_CUPTI="WORD[=N],..." chooses the behaviour:
+ *
+ *     callback=NS, record=NS   what a callback, a record costs the launching thread
+ *     call=NS                  how long a call stays in the driver, asleep
+ *     version=N                what cuptiGetVersion says; before 22, records of a pc have 56 bytes
+ *     full                     sampling's buffer is full until the period is longer
+ *     held                     sampling never has data: CUPTI_ERROR_UNKNOWN
+ *     denied, taken            sampling cannot be enabled: no privilege; the hardware is busy
+ *     hoard=N                  all buffers are asked for and kept until N records had none
+ *     strange                  between records lie some of a kind that nobody knows
+ *     timeless=N               each Nth record has no times
+ *     foreign=N                each Nth record has a number that no launch had
+ *     crowded                  cuptiSubscribe finds another
+ *
+ * MOCK_LOG=FILE: each switching, in order, "NS THREAD WHAT name=value...". A line with BAD is a call that must
+ * not be made.
+ */
+
+struct mock_context {
+	uint32_t id, device;
+	_Atomic bool gone;
+};
+
+struct mock_module {
+	uint32_t id;
+	size_t size;
+	uint8_t *cubin;
+};
+
+struct mock_function {
+	const char *name;
+	struct mock_module *module;
+	uint32_t number; /* in .symtab */
+};
+
+/* A call of the driver that makes the device work. */
+struct mock_call {
+	uint32_t id; /* of its callback */
+	const char *name;
+	const void *parameters;
+	enum aif_cupti_activity_kind kind;
+	const struct mock_function *function;
+	struct mock_context *context;
+	uint32_t stream;
+	uint64_t bytes;
+	int32_t result;
+	uint64_t start, end; /* CLOCK_MONOTONIC ns */
+	/* CUPTI's. */
+	uint32_t correlation;
+	uint64_t data;
+};
+
+/* libcupti's ears in libcuda. */
+struct mock_hooks {
+	void (*enter)(struct mock_call *call);
+	void (*executed)(struct mock_call *call); /* or will be */
+	void (*leave)(struct mock_call *call);
+	void (*resource)(uint32_t event, struct mock_context *context, const void *descriptor);
+	void (*over)(void); /* the driver ends */
+};
+void mock_cuda_hook(const struct mock_hooks *hooks);
+
+/* What MOCK_CUPTI says: 0 = not named, 1 = without a number. */
+long mock_option(const char *word);
+void mock_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+uint64_t mock_now(void);
+/* As work does. */
+void mock_spend(uint64_t ns);
+
+/* How long a kernel takes: each block of its grid, and in all. */
+#define MOCK_BLOCK_NS  100
+#define MOCK_KERNEL_NS 5000
+#define MOCK_UNITS     4       /* multiprocessors */
+#define MOCK_KHZ       1000000 /* cycles are ns */
+#define MOCK_STREAMS   64
+
+/* The callbacks of its two calls that make the device work. */
+#define MOCK_LAUNCH 307 /* cuLaunchKernel */
+#define MOCK_COPY   277 /* cuMemcpyHtoDAsync_v2 */
+
+/* libcuda, as the program calls it. Not 0: error. */
+int cuInit(unsigned flags);
+int cuCtxCreate_v2(void **ret, unsigned flags, int device);
+int cuCtxDestroy_v2(void *context);
+int cuCtxSetCurrent(void *context);
+int cuCtxSynchronize(void);
+int cuModuleLoad(void **ret, const char *path);
+int cuModuleGetFunction(void **ret, void *module, const char *name);
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+		   unsigned bz, unsigned shared, void *stream, void **parameters, void **extra);
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream);
+
+#define X(name, result, parameters) result name parameters;
+AIF_CUDA_FUNCTIONS(X)
+#undef X

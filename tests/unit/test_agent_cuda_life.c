@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is left on when recordings pause, end and come back, and who has CUPTI's seat. */
+#include "agent/cuda/cuda.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct aif_agent aif_agent;
+__thread struct aif_thread *aif_self __attribute__((tls_model("initial-exec")));
+
+static struct aif_armed armed;
+static struct {
+	bool subscribed, watched, listens, blocks, flushed;
+	unsigned subscriptions, inits;
+	struct aif_thread thread;
+	bool ring_full;
+	uint64_t confused, unread;
+	int subscribe_error, init_error;
+} it;
+
+/* ---- CUPTI ---- */
+
+static int subscribe(void **ret, aif_cupti_callback_fn *callback, void *user)
+{
+	(void)callback, (void)user;
+	if (it.subscribe_error)
+		return it.subscribe_error;
+	assert_false(it.subscribed);
+	it.subscribed = true;
+	it.subscriptions++;
+	*ret = &it;
+	return 0;
+}
+
+static int unsubscribe(void *subscriber)
+{
+	assert_ptr_equal(subscriber, &it);
+	/* Buffers that CUPTI still had would come back to somebody else. */
+	assert_true(it.flushed || it.init_error);
+	it.subscribed = it.watched = it.listens = false;
+	return 0;
+}
+
+static int text(int result, const char **ret)
+{
+	(void)result;
+	*ret = "why";
+	return 0;
+}
+
+/* ---- the rest of the adapter ---- */
+
+int aif_cuda_library(struct aif_cupti *api, void **ret_library, uint32_t *ret_version)
+{
+	api->cuptiGetResultString = text;
+	api->cuptiSubscribe = subscribe;
+	api->cuptiUnsubscribe = unsubscribe;
+	*ret_library = NULL;
+	*ret_version = 0;
+	return 0;
+}
+
+void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)
+{
+	(void)user, (void)domain, (void)id, (void)data;
+}
+
+int aif_cuda_launches(struct aif_cuda *cuda, bool on)
+{
+	(void)cuda;
+	assert_true(it.subscribed);
+	it.listens = on;
+	return 0;
+}
+
+void aif_cuda_watch(struct aif_cuda *cuda)
+{
+	(void)cuda;
+	it.watched = true;
+}
+
+int aif_cuda_activity_init(struct aif_cuda *cuda)
+{
+	(void)cuda;
+	return it.init_error;
+}
+
+void aif_cuda_flush(struct aif_cuda *cuda, bool last)
+{
+	(void)cuda;
+	it.flushed = last;
+}
+
+void aif_cuda_blocks_begin(struct aif_cuda *cuda, uint64_t now)
+{
+	(void)cuda, (void)now;
+	/* What is recorded must be known by its callback. */
+	assert_true(it.listens && !it.blocks);
+	it.blocks = true;
+}
+
+void aif_cuda_blocks_end(struct aif_cuda *cuda, uint64_t now)
+{
+	(void)cuda, (void)now;
+	assert_true(it.listens && it.blocks);
+	it.blocks = false;
+}
+
+void aif_cuda_blocks_spent(struct aif_cuda *cuda)
+{
+	(void)cuda;
+}
+
+void aif_cuda_leave(struct aif_cuda *cuda)
+{
+	(void)cuda;
+}
+
+uint64_t aif_cuda_turn(struct aif_cuda *cuda, uint64_t now)
+{
+	(void)cuda;
+	return now;
+}
+
+void aif_cuda_stop_sampling(struct aif_cuda *cuda)
+{
+	(void)cuda;
+}
+
+void aif_cuda_sampling_init(struct aif_cuda *cuda)
+{
+	(void)cuda;
+	it.inits++;
+}
+
+void aif_cuda_sampling_tick(struct aif_cuda *cuda)
+{
+	(void)cuda;
+}
+
+void aif_cuda_clock_tick(struct aif_thread *t, struct aif_cuda *cuda, uint64_t now)
+{
+	(void)t, (void)cuda, (void)now;
+}
+
+/* ---- the agent ---- */
+
+struct aif_thread *aif_thread_enter_slow(void)
+{
+	return &it.thread;
+}
+
+bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, const char *detail)
+{
+	(void)t, (void)detail;
+	if (it.ring_full)
+		return false;
+	if (reason == AIF_REASON_CUDA_CONFUSED)
+		it.confused += n;
+	else if (reason == AIF_REASON_NO_TIMES)
+		it.unread += n;
+	return true;
+}
+
+void aif_agent_leave_before_driver(void)
+{
+}
+
+int aif_session_start(const struct aif_runtime *runtime)
+{
+	(void)runtime;
+	return 0;
+}
+
+/* ---- */
+
+int InitializeInjection(void);
+
+/* As the helper does (helper.c). */
+static void collect(bool on, bool alive)
+{
+	atomic_store(&armed.recorder_alive, alive);
+	aif_runtime_cuda.collect(on);
+	atomic_store(&armed.on, on);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&it, 0, sizeof(it));
+	memset(&aif_agent, 0, sizeof(aif_agent));
+	aif_self = NULL;
+	armed = (struct aif_armed){.on = 1, .recorder_alive = 1, .generation = 1};
+	aif_agent.session.armed = &armed;
+	aif_agent.session.generation = 1;
+	aif_agent.session.device_rate = 999;
+	assert_int_equal(InitializeInjection(), 1);
+	return 0;
+}
+
+/* Switched off, callbacks are lost for threads that are inside a call: not for a pause. */
+static void callbacks_stay_in_a_pause(void **state)
+{
+	(void)state;
+	assert_true(it.subscribed && it.watched && it.listens && it.blocks);
+	collect(false, true);
+	assert_false(it.blocks);
+	assert_true(it.listens);
+	collect(false, true);
+	collect(true, true);
+	assert_true(it.listens && it.blocks);
+	assert_int_equal(it.subscriptions, 1);
+}
+
+/* Nobody will ask any more: nothing that costs stays, but the seat, which knows contexts and modules. */
+static void nothing_stays_when_the_recorder_has_gone(void **state)
+{
+	(void)state;
+	collect(false, false);
+	assert_false(it.listens || it.blocks);
+	assert_true(it.subscribed && it.watched);
+	/* Back again, or the next. */
+	collect(true, true);
+	assert_true(it.listens && it.blocks);
+	/* It is told what it does not get. */
+	assert_int_equal(it.inits, 2);
+	/* First a pause, then the end. */
+	collect(false, true);
+	assert_true(it.listens);
+	collect(false, false);
+	assert_false(it.listens);
+}
+
+static void another_profiler_goes_first(void **state)
+{
+	(void)state;
+	aif_cuda_yield(aif_agent.cuda);
+	assert_false(it.subscribed || it.blocks);
+	collect(true, true);
+	assert_false(it.subscribed);
+	aif_cuda_yielded_back(aif_agent.cuda);
+	assert_true(it.subscribed && it.listens && it.blocks);
+	/* And in a pause. */
+	collect(false, true);
+	aif_cuda_yield(aif_agent.cuda);
+	assert_false(it.subscribed);
+	aif_cuda_yielded_back(aif_agent.cuda);
+	assert_false(it.subscribed);
+	collect(false, true);
+	collect(true, true);
+	assert_true(it.subscribed && it.listens && it.blocks);
+}
+
+/* What was subscribed and cannot be used is given back. */
+static void half_a_seat_is_none(void **state)
+{
+	(void)state;
+	aif_cuda_yield(aif_agent.cuda);
+	it.init_error = AIF_CUPTI_UNKNOWN;
+	aif_cuda_yielded_back(aif_agent.cuda);
+	assert_int_equal(it.subscriptions, 2);
+	assert_false(it.subscribed || it.listens || it.blocks);
+}
+
+static void the_seat_may_be_taken(void **state)
+{
+	(void)state;
+	collect(false, true);
+	aif_cuda_yield(aif_agent.cuda);
+	it.subscribe_error = AIF_CUPTI_MULTIPLE_SUBSCRIBERS;
+	armed.on = 1;
+	aif_cuda_yielded_back(aif_agent.cuda);
+	assert_false(it.subscribed || it.listens || it.blocks);
+	collect(true, true);
+	collect(false, false);
+	assert_false(it.subscribed || it.listens || it.blocks);
+	/* Whoever had it may have gone by the next recording. */
+	it.subscribe_error = 0;
+	collect(true, true);
+	assert_false(it.subscribed);
+	collect(false, false);
+	aif_agent.session.generation++;
+	collect(true, true);
+	assert_true(it.subscribed && it.listens && it.blocks);
+}
+
+static void losses_are_told_once(void **state)
+{
+	struct aif_cuda *cuda = aif_agent.cuda;
+
+	(void)state;
+	atomic_store(&cuda->confused, 5);
+	atomic_store(&cuda->unread, 3);
+	it.ring_full = true;
+	aif_runtime_cuda.tick(1);
+	it.ring_full = false;
+	aif_runtime_cuda.tick(2);
+	aif_runtime_cuda.tick(3);
+	assert_true(it.confused == 5 && it.unread == 3);
+	atomic_store(&cuda->confused, 2);
+	aif_runtime_cuda.leave();
+	assert_int_equal(it.confused, 7);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(callbacks_stay_in_a_pause, setup),
+		cmocka_unit_test_setup(nothing_stays_when_the_recorder_has_gone, setup),
+		cmocka_unit_test_setup(another_profiler_goes_first, setup),
+		cmocka_unit_test_setup(half_a_seat_is_none, setup),
+		cmocka_unit_test_setup(the_seat_may_be_taken, setup),
+		cmocka_unit_test_setup(losses_are_told_once, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What doctor says of machines with NVIDIA's GPUs: the driver's files are made here. */
+#include "cmd/doctor_nvidia.h"
+#include "cmd/places.h"
+
+#include "base/buf.h"
+
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct aif_buf said;
+
+static bool say(bool ok, const char *what, const char *found, const char *fix)
+{
+	aif_buf_printf(&said, "%s %s: %s%s%s\n", ok ? "ok" : "MISSING", what, found,
+		       ok || !*fix ? "" : "; ", ok ? "" : fix);
+	return ok;
+}
+
+static int start(void **state)
+{
+	*state = strdup("/tmp/aiflame-doctor-XXXXXX");
+	return *state && mkdtemp(*state) ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+static int stop(void **state)
+{
+	aif_buf_finish(&said);
+	nftw(*state, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	free(*state);
+	return 0;
+}
+
+/* Of a path below `root`; its directories are made. */
+static void put(const char *root, const char *path, const char *text)
+{
+	char whole[512];
+	FILE *f;
+
+	snprintf(whole, sizeof(whole), "%s%s", root, path);
+	for (char *at = strchr(whole + strlen(root) + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		mkdir(whole, 0700);
+		*at = '/';
+	}
+	f = fopen(whole, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void put_driver(const char *root, const char *admin_only)
+{
+	char line[64];
+
+	put(root, "/proc/driver/nvidia/version",
+	    "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build\n"
+	    "GCC version:  gcc version 12.2.0\n");
+	snprintf(line, sizeof(line), "ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: %s\n",
+		 admin_only);
+	put(root, "/proc/driver/nvidia/params", line);
+	for (int i = 0; i < 2; i++) {
+		char path[80];
+
+		snprintf(path, sizeof(path), "/proc/driver/nvidia/gpus/0000:%d4:00.0/information",
+			 i);
+		put(root, path, "Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 18\n");
+	}
+}
+
+static void asked(const struct aif_nvidia *n, bool all_there, const char *expected)
+{
+	aif_buf_clear(&said);
+	assert_int_equal(aif_doctor_nvidia(n, say), all_there);
+	assert_string_equal(aif_buf_str(&said), expected);
+}
+
+static void has(const char *text)
+{
+	if (!strstr(aif_buf_str(&said), text))
+		fail_msg("nowhere: %s\n%s", text, aif_buf_str(&said));
+}
+
+static void nothing_is_missing_where_there_is_no_gpu(void **state)
+{
+	asked(&(struct aif_nvidia){.root = *state}, true,
+	      "ok NVIDIA: no driver, so no CUDA programs to record\n");
+}
+
+static void a_machine_with_all_of_it(void **state)
+{
+	struct aif_nvidia n = {.root = *state,
+			       .libcuda = true,
+			       .libcupti = (char[]){"/x/libcupti.so.13"},
+			       .nvdisasm = (char[]){"/x/nvdisasm"}};
+
+	put_driver(*state, "0");
+	asked(&n, true,
+	      "ok NVIDIA driver: 580.95.05, 2 GPUs: NVIDIA H100 80GB HBM3\n"
+	      "ok libcupti: /x/libcupti.so.13\n"
+	      "ok GPU instructions: for everybody (RmProfilingAdminOnly: 0)\n"
+	      "ok nvdisasm: /x/nvdisasm\n");
+}
+
+static void who_may_sample_instructions(void **state)
+{
+	struct aif_nvidia n = {
+		.root = *state, .libcuda = true, .libcupti = (char[]){"/x/libcupti.so.13"}};
+
+	put_driver(*state, "1");
+	aif_buf_clear(&said);
+	assert_false(aif_doctor_nvidia(&n, say));
+	has("MISSING GPU instructions: for administrators only (RmProfilingAdminOnly: 1)");
+	has("NVreg_RestrictProfilingToAdminUsers=0");
+	has("--cap-add SYS_ADMIN");
+	has("ok nvdisasm: not installed");
+	n.admin = true;
+	aif_buf_clear(&said);
+	assert_true(aif_doctor_nvidia(&n, say));
+	has("ok GPU instructions: allowed by CAP_SYS_ADMIN");
+}
+
+static void halves_of_a_driver(void **state)
+{
+	struct aif_nvidia n = {.root = *state, .libcuda = true};
+
+	aif_buf_clear(&said);
+	assert_false(aif_doctor_nvidia(&n, say));
+	has("MISSING NVIDIA driver: libcuda.so.1 is here, the kernel's module is not loaded; modprobe");
+	has("MISSING libcupti: was not found; install the CUDA toolkit, or nvidia-cuda-cupti");
+	put(*state, "/dev/dxg", "");
+	aif_buf_clear(&said);
+	aif_doctor_nvidia(&n, say);
+	has("ok NVIDIA driver: libcuda.so.1, of Windows (WSL)");
+	put(*state, "/proc/driver/nvidia/version",
+	    "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19\n");
+	aif_buf_clear(&said);
+	assert_false(aif_doctor_nvidia(&n, say));
+	has("MISSING NVIDIA driver: 535.129.03, 0 GPUs; in a container: docker run --gpus all\n");
+	put_driver(*state, "0");
+	n.libcuda = false;
+	aif_buf_clear(&said);
+	assert_false(aif_doctor_nvidia(&n, say));
+	has("2 GPUs: NVIDIA H100 80GB HBM3, but no libcuda.so.1; in a container");
+}
+
+static void others_and_shares_are_named(void **state)
+{
+	struct aif_nvidia n = {
+		.root = *state, .libcuda = true, .libcupti = (char[]){"/x/libcupti.so.12"}};
+
+	put_driver(*state, "0");
+	put(*state, "/proc/812/comm", "nv-hostengine\n");
+	put(*state, "/proc/813/comm", "nv-hostengineer\n");
+	put(*state, "/proc/self/comm", "ncu\n");
+	put(*state, "/proc/driver/nvidia/capabilities/gpu0/mig/gi1/access", "");
+	put(*state, "/proc/driver/nvidia/capabilities/gpu0/mig/gi2/access", "");
+	put(*state, "/proc/driver/nvidia/capabilities/mig/config", "");
+	aif_buf_clear(&said);
+	assert_true(aif_doctor_nvidia(&n, say));
+	has("ok other profilers: nv-hostengine (process 812) may hold");
+	has("dcgmi profile --pause");
+	has("ok MIG: 2 instances");
+	assert_null(strstr(aif_buf_str(&said), "813"));
+	assert_null(strstr(aif_buf_str(&said), "ncu"));
+	assert_null(strstr(aif_buf_str(&said), "vGPU"));
+	put(*state, "/proc/driver/nvidia/gpus/0000:14:00.0/information",
+	    "Model: \t\t NVIDIA A40-8Q\n");
+	aif_buf_clear(&said);
+	assert_true(aif_doctor_nvidia(&n, say));
+	has("NVIDIA H100 80GB HBM3, NVIDIA A40-8Q");
+	has("ok vGPU: ");
+}
+
+static void files_are_found_in_places(void **state)
+{
+	char dir[256], *found;
+
+	put(*state, "/a[1]/lib/python3.12/site-packages/nvidia/x.so", "");
+	put(*state, "/a[1]/bin/tool", "");
+	snprintf(dir, sizeof(dir), "%s/a[1]/bin", (char *)*state);
+	found = aif_place(dir, "tool", R_OK);
+	assert_non_null(found);
+	free(found);
+	assert_null(aif_place(dir, "tool", X_OK));
+	assert_null(aif_place("relative", "tool", F_OK));
+	put(*state, "/b/lib/python3.12/dist-packages/nvidia/x.so", "");
+	snprintf(dir, sizeof(dir), "%s/b/lib", (char *)*state);
+	found = aif_place(dir, "python3*/*-packages/nvidia/x.so", R_OK);
+	assert_non_null(found);
+	assert_non_null(strstr(found, "/python3.12/dist-packages/"));
+	free(found);
+}
+
+/* Where `pip install` puts it; but a package that lacks it is no place. */
+static void libcupti_is_found_in_packages(void **state)
+{
+	char dir[256];
+	struct aif_nvidia n;
+
+	put(*state, "/venv/bin/python3", "");
+	put(*state, "/venv/lib/python3.12/site-packages/nvidia/cu13/lib/libcupti.so.13", "");
+	put(*state, "/home/.local/lib/python3.9/site-packages/nvidia/cuda_cupti/lib/libcupti.so.12",
+	    "");
+	put(*state, "/home/.local/lib/python3.9/site-packages/nvidia/cu13/lib/libcudart.so.13", "");
+	snprintf(dir, sizeof(dir), "/nowhere:%s/venv/bin:relative", (char *)*state);
+	setenv("PATH", dir, 1);
+	snprintf(dir, sizeof(dir), "%s/home", (char *)*state);
+	setenv("HOME", dir, 1);
+	aif_nvidia_init(&n);
+	assert_non_null(n.libcupti);
+	assert_non_null(strstr(
+		n.libcupti,
+		"/venv/bin/../lib/python3.12/site-packages/nvidia/cu13/lib/libcupti.so.13, "));
+	assert_non_null(strstr(
+		n.libcupti,
+		"/home/.local/lib/python3.9/site-packages/nvidia/cuda_cupti/lib/libcupti.so.12"));
+	assert_null(strstr(n.libcupti, "cudart"));
+	aif_nvidia_finish(&n);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+	const struct CMUnitTest tests[] = {
+		CASE(nothing_is_missing_where_there_is_no_gpu),
+		CASE(a_machine_with_all_of_it),
+		CASE(who_may_sample_instructions),
+		CASE(halves_of_a_driver),
+		CASE(others_and_shares_are_named),
+		CASE(files_are_found_in_places),
+		CASE(libcupti_is_found_in_packages),
+	};
+
+	return cmocka_run_group_tests_name("doctor", tests, NULL, NULL);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the first screen says of estimates and of what capture cost. */
+#include "export/summary.h"
+#include "profile/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MS UINT64_C(1000000)
+
+static void add_meta(struct aif_profile *p, const char *key, const char *value)
+{
+	assert_int_equal(aif_grow(&p->meta, &p->meta_cap, p->meta_len + 1, sizeof(*p->meta)), 0);
+	p->meta[p->meta_len++] = (struct aif_meta){.key = aif_strset_puts(&p->strings, key),
+						   .value = aif_strset_puts(&p->strings, value)};
+}
+
+/* The summary of two copies' times, of which the second has the error, in a profile of a second. */
+static void summary(uint64_t error_ns, const char *cost_ppm, struct aif_buf *screen,
+		    struct aif_buf *quality)
+{
+	struct aif_attribution_row rows[] = {
+		{.device = AIF_NONE,
+		 .kind = AIF_LAUNCH_WRITE,
+		 .kernel = AIF_NONE,
+		 .stack = AIF_NONE,
+		 .frame = AIF_NONE,
+		 .wall_ns = 300 * MS,
+		 .time_ns = 300 * MS,
+		 .launches = 10},
+		{.device = AIF_NONE,
+		 .kind = AIF_LAUNCH_READ,
+		 .kernel = AIF_NONE,
+		 .stack = AIF_NONE,
+		 .frame = AIF_NONE,
+		 .grade = AIF_GRADE_SAMPLED,
+		 .wall_ns = 100 * MS,
+		 .time_ns = 100 * MS,
+		 .launches = 30,
+		 .error_ns = error_ns},
+	};
+	struct aif_attribution a = {.rows = rows,
+				    .rows_len = 2,
+				    .conservation = {.elapsed_ns = 1000 * MS,
+						     .devices = 1,
+						     .busy_ns = 400 * MS,
+						     .idle_ns = 600 * MS,
+						     .durations_ns = 400 * MS,
+						     .launches = 40,
+						     .joined = 10,
+						     .uncaptured = 30}};
+	struct aif_profile made = {.start_ns = 1}, read;
+	struct aif_writer *w;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/aiflame-summary-%d", (int)getpid());
+	add_meta(&made, "command", "x");
+	add_meta(&made, "cost.agent_ns", "30000000");
+	add_meta(&made, "overhead.asked_ppm", "20000");
+	if (cost_ppm)
+		add_meta(&made, "overhead.cost_ppm", cost_ppm);
+	assert_int_equal(aif_writer_new(path, made.start_ns, &w, NULL), 0);
+	assert_int_equal(aif_writer_tables(w, &made, NULL), 0);
+	assert_int_equal(aif_writer_finish(w, 1 + 1000 * MS, NULL), 0);
+	assert_int_equal(aif_profile_open(path, &read, NULL), 0);
+	aif_summary_write(&read, &a, path, screen);
+	aif_summary_quality(&read, &a, quality);
+	aif_profile_finish(&read);
+	aif_profile_finish(&made);
+	unlink(path);
+}
+
+static void has(struct aif_buf *b, const char *what)
+{
+	if (!strstr(aif_buf_str(b), what))
+		fail_msg("no '%s' in: %s", what, aif_buf_str(b));
+}
+
+static void estimates_say_how_sure_they_are(void **state)
+{
+	struct aif_buf screen = {0}, quality = {0};
+
+	(void)state;
+	summary(20 * MS, "100000", &screen, &quality);
+	has(&screen, "100 ms \u00b120.0 ms in   30");
+	has(&screen, "300 ms in   10"); /* no estimate */
+	has(&screen, "25.0 % of launches captured (totals \u00b15.00 %), 100.0 % of them timed");
+	has(&quality, "25.0 % of launches captured (totals \u00b15.00 %), ");
+	has(&screen,
+	    "launches slowed by 10 % while it was on, for 25.0 % of them: 2.5 % slower in all, "
+	    "allowed 2 %");
+	assert_null(strstr(aif_buf_str(&screen), "in longer runs"));
+	aif_buf_finish(&screen);
+	aif_buf_finish(&quality);
+}
+
+static void too_few_blocks_are_called_that(void **state)
+{
+	struct aif_buf screen = {0}, quality = {0};
+
+	(void)state;
+	summary(300 * MS, NULL, &screen, &quality);
+	has(&screen, "100 ms \u00b1300 ms (too few blocks to tell) in   30");
+	has(&quality, "25.0 % of launches captured (too few blocks to tell totals), ");
+	has(&screen, "capture 3.00 % of the time, allowed 2 % in longer runs");
+	aif_buf_finish(&screen);
+	aif_buf_finish(&quality);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(estimates_say_how_sure_they_are),
+		cmocka_unit_test(too_few_blocks_are_called_that),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

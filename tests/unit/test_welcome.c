@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/modfiles.h"
+#include "record/welcome.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* A recorder's desk, and agents that are slow to speak or to listen. */
+struct world {
+	struct aif_store store;
+	struct aif_modfiles files;
+	struct aif_record_opts opts;
+	struct aif_attach attach;
+	struct aif_welcome_desk desk;
+};
+
+static int set_up(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	assert_non_null(w);
+	w->attach = (struct aif_attach){.dir = -1, .about = -1, .owner = geteuid()};
+	assert_int_equal(aif_store_init(&w->store, 0), 0);
+	assert_int_equal(aif_modfiles_init(&w->files), 0);
+	assert_int_equal(aif_welcome_open(&w->desk, &w->store, &w->opts, &w->attach, NULL), 0);
+	assert_int_equal(aif_drain_thread_new(&w->store, &w->files, &w->opts, &w->desk.drain), 0);
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+	struct aif_drain_stats stats;
+
+	aif_drain_thread_finish(w->desk.drain, &stats);
+	aif_welcome_close(&w->desk);
+	aif_attach_close(&w->attach);
+	aif_modfiles_finish(&w->files);
+	aif_store_finish(&w->store);
+	free(w);
+	return 0;
+}
+
+static int comes(struct world *w)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	memcpy(addr.sun_path, w->desk.socket, sizeof(addr.sun_path));
+	assert_int_equal(connect(sock, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	return sock;
+}
+
+static void says_hello(struct world *w, int sock)
+{
+	struct aif_hello hello = {
+		.magic = AIF_WIRE_MAGIC, .version = AIF_WIRE_VERSION, .kind = AIF_HELLO_RUNTIME};
+
+	memcpy(hello.token, w->desk.token, sizeof(hello.token));
+	assert_int_equal(send(sock, &hello, AIF_HELLO_FIXED, MSG_NOSIGNAL), AIF_HELLO_FIXED);
+}
+
+static bool has_answer(int sock)
+{
+	struct aif_welcome answer;
+
+	return recv(sock, &answer, sizeof(answer), MSG_DONTWAIT) == (ssize_t)sizeof(answer) &&
+	       answer.status == AIF_WELCOME_OK;
+}
+
+static bool is_ready(struct world *w)
+{
+	return poll(&(struct pollfd){.fd = w->desk.fd, .events = POLLIN}, 1, 0) == 1;
+}
+
+/* How often an agent could not reach us, with these words. */
+static uint64_t failed(struct world *w, const char *why)
+{
+	uint64_t n = 0;
+
+	pthread_mutex_lock(&w->store.lock);
+	for (size_t i = 0; i < w->store.p.losses_len; i++) {
+		const struct aif_loss *l = &w->store.p.losses[i];
+
+		if (l->reason == AIF_REASON_HANDSHAKE_FAILED &&
+		    !strcmp(aif_profile_str(&w->store.p, l->detail), why))
+			n += l->count;
+	}
+	pthread_mutex_unlock(&w->store.lock);
+	return n;
+}
+
+/* It lost its CPU between connecting and its hello: others are answered, and it is, when it speaks. */
+static void who_is_slow_to_speak_is_waited_for(void **state)
+{
+	struct world *w = *state;
+	int slow = comes(w), quick;
+
+	assert_true(is_ready(w));
+	aif_welcome_accept(&w->desk);
+	assert_false(is_ready(w));
+	quick = comes(w);
+	says_hello(w, quick);
+	aif_welcome_accept(&w->desk);
+	assert_true(has_answer(quick));
+	usleep(150000);
+	aif_welcome_accept(&w->desk);
+	assert_false(has_answer(slow));
+	says_hello(w, slow);
+	assert_true(is_ready(w)); /* it need not wait for the next look */
+	aif_welcome_accept(&w->desk);
+	assert_true(has_answer(slow));
+	assert_int_equal(w->desk.guests_len, 0);
+	assert_int_equal(w->store.p.losses_len, 0);
+	close(slow);
+	close(quick);
+}
+
+static void who_does_not_wait_for_the_answer_is_counted(void **state)
+{
+	struct world *w = *state;
+	int sock = comes(w);
+
+	says_hello(w, sock);
+	close(sock);
+	aif_welcome_accept(&w->desk);
+	assert_int_equal(failed(w, "it had stopped waiting"), 1);
+	assert_int_equal(w->store.p.losses[0].process, 0);
+}
+
+static void who_never_speaks_is_counted(void **state)
+{
+	struct world *w = *state;
+	int silent[AIF_WELCOME_GUESTS + 1], sock = comes(w);
+
+	/* long enough ago */
+	aif_welcome_accept(&w->desk);
+	assert_int_equal(w->desk.guests_len, 1);
+	w->desk.guests[0].since_ns -= 11 * AIF_NS_PER_S;
+	aif_welcome_accept(&w->desk);
+	assert_int_equal(w->desk.guests_len, 0);
+	assert_int_equal(failed(w, "it connected and said nothing"), 1);
+	close(sock);
+	/* too many: the oldest makes room */
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(silent); i++)
+		silent[i] = comes(w);
+	aif_welcome_accept(&w->desk);
+	assert_int_equal(w->desk.guests_len, AIF_WELCOME_GUESTS);
+	assert_int_equal(failed(w, "it connected and said nothing"), 2);
+	/* Who goes away without a word has nothing to tell. */
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(silent); i++)
+		close(silent[i]);
+	aif_welcome_accept(&w->desk);
+	assert_int_equal(w->desk.guests_len, 0);
+	assert_int_equal(failed(w, "it connected and said nothing"), 2);
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(who_is_slow_to_speak_is_waited_for),
+		TEST(who_does_not_wait_for_the_answer_is_counted),
+		TEST(who_never_speaks_is_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
