@@ -69,12 +69,22 @@ static bool install(struct aif_cpu *c)
 	    (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN))
 		return false;
 	sa.sa_sigaction = aif_cpu_on_signal;
-	sigfillset(&sa.sa_mask);
+	memset(&sa.sa_mask, 0xff, sizeof(sa.sa_mask));
 	c->installed = sigaction(AIF_SHM_CPU_SIGNAL, &sa, NULL) == 0;
 	return c->installed;
 }
 
-static bool blocks_signal(uint32_t tid)
+/* The C library's own first signal. Applications cannot block it (sigfillset() and sigprocmask() leave it out), our
+ * handler does: so a mask that has it is of a thread in our handler, or of one that begins or ends. */
+#define LIBRARY_SIGNAL 32
+
+static bool has_signal(uint64_t mask, int signal)
+{
+	return mask >> (signal - 1) & 1;
+}
+
+/* The signals that a thread blocks. */
+static uint64_t signal_mask(uint32_t tid)
 {
 	char path[64], text[4096];
 	const char *at;
@@ -82,7 +92,7 @@ static bool blocks_signal(uint32_t tid)
 	snprintf(path, sizeof(path), "/proc/self/task/%u/status", tid);
 	aif_proc_read(path, text, sizeof(text));
 	at = strstr(text, "\nSigBlk:");
-	return at && (strtoull(at + 8, NULL, 16) >> (AIF_SHM_CPU_SIGNAL - 1) & 1);
+	return at ? strtoull(at + 8, NULL, 16) : 0;
 }
 
 /* ---- the threads --------------------------------------------------------------------------------- */
@@ -144,11 +154,15 @@ static bool is_worker(uint32_t tid)
 static void look(struct aif_cpu *c, uint32_t i)
 {
 	struct aif_cpu_thread *t = c->at[i].thread;
+	uint64_t mask;
 	bool blocks;
 
 	if (!t || is_worker(t->tid))
 		return;
-	blocks = blocks_signal(t->tid);
+	mask = signal_mask(t->tid);
+	if (t->is_listed && has_signal(mask, LIBRARY_SIGNAL))
+		return;
+	blocks = has_signal(mask, AIF_SHM_CPU_SIGNAL);
 	if (!blocks)
 		t->blocks_since_ns = 0;
 	else if (!t->blocks_since_ns)
