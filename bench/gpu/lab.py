@@ -102,7 +102,7 @@ def main():
     print("token %.3f ms" % (d.seconds_of(100) * 1000))
     print("switching:")
     toggles("6 launch callbacks", lab.lab_callbacks)
-    toggles("38 copy and fill callbacks", lab.lab_other_callbacks)
+    toggles("37 copy and fill callbacks", lab.lab_other_callbacks)
     toggles("kernel records", lambda on: lab.lab_activity(KERNEL, on))
     toggles("copy records", lambda on: lab.lab_activity(MEMCPY, on))
     print("correlation ids:")

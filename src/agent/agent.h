@@ -31,7 +31,7 @@ struct aif_agent {
 	struct aif_sampler sampler;
 	atomic_bool leaves_early, left;
 	struct aif_cpu cpu;
-	_Atomic uint64_t objects_bytes;      /* objects.h: left for recorders so far */
+	_Atomic uint64_t objects_bytes;      /* objects.h: left for this recorder so far */
 	_Atomic(struct aif_opencl *) opencl; /* opencl/opencl.h; NULL until the loader calls */
 	_Atomic(struct aif_cuda *) cuda;     /* cuda/cuda.h; NULL until the driver starts */
 	_Atomic(struct aif_fake *) fake;     /* fake/fake.c; NULL until the fake runtime starts */

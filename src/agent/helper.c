@@ -19,8 +19,6 @@
 /* At first, when devices are opened and threads are made: short programs are recorded, too. */
 #define EARLY_NS        AIF_NS_PER_S
 #define EARLY_PERIOD_NS 25000000
-/* The recorder's heart beats at least each 500 ms. */
-#define SILENCE_NS AIF_SHM_SILENT_NS
 /* On standby: one that has been silent for so long is dead. */
 #define GONE_NS (30 * AIF_NS_PER_S)
 /* How often a ring is answered while old entries are under way, then given up. */
@@ -122,7 +120,7 @@ static bool attend(struct aif_attachment *a, uint64_t now)
 	struct aif_session *s = &aif_agent.session;
 	uint64_t beat = atomic_load_explicit(&a->shm->heartbeat_ns, memory_order_relaxed);
 	uint32_t command = atomic_load_explicit(&a->shm->command, memory_order_relaxed);
-	bool alive = now < beat || now - beat < SILENCE_NS,
+	bool alive = now < beat || now - beat < AIF_SHM_SILENT_NS,
 	     collect = alive && command == AIF_COMMAND_RUN;
 
 	if (alive)

@@ -26,14 +26,24 @@ static bool write_all(int fd, const uint8_t *bytes, size_t n)
 	return true;
 }
 
-/* Under a name that is this thread's, then under its own. */
+/* What is too much for the rest of it leaves the rest to smaller ones. */
+static bool take_room(size_t n)
+{
+	if (atomic_fetch_add(&aif_agent.objects_bytes, n) + n <= AIF_OBJECTS_MAX)
+		return true;
+	atomic_fetch_sub(&aif_agent.objects_bytes, n);
+	return false;
+}
+
+/* Under a name that is this thread's, then under its own. Threads of two containers may have one number: then
+ * they have two objects, or the same bytes. */
 static bool keep_in(int dir, const char *name, const void *bytes, size_t n)
 {
-	char temporary[48];
+	char temporary[64];
 	bool done;
 	int fd;
 
-	snprintf(temporary, sizeof(temporary), "%ld" AIF_OBJECT_PART, syscall(SYS_gettid));
+	snprintf(temporary, sizeof(temporary), "%s.%ld" AIF_OBJECT_PART, name, syscall(SYS_gettid));
 	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
@@ -71,8 +81,11 @@ bool aif_object_keep(uint64_t hash, const void *bytes, size_t n)
 		snprintf(name, sizeof(name), AIF_OBJECT_NAME, hash);
 		done = !faccessat(dir, name, F_OK, 0);
 		/* What is loaded again and again is left once. */
-		if (!done && atomic_fetch_add(&aif_agent.objects_bytes, n) + n <= AIF_OBJECTS_MAX)
+		if (!done && take_room(n)) {
 			done = keep_in(dir, name, bytes, n);
+			if (!done)
+				atomic_fetch_sub(&aif_agent.objects_bytes, n);
+		}
 		close(dir);
 	}
 	errno = saved;

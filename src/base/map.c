@@ -72,21 +72,6 @@ int aif_map_put(struct aif_map *m, uint64_t key, uint64_t value)
 	return 0;
 }
 
-uint64_t aif_hash_bytes(const void *p, size_t n)
-{
-	const uint8_t *b = p;
-	uint64_t h = n * UINT64_C(0x9e3779b97f4a7c15), w;
-
-	for (; n >= 8; n -= 8, b += 8) {
-		memcpy(&w, b, 8);
-		h = aif_mix64(h ^ w) + UINT64_C(0x9e3779b97f4a7c15);
-	}
-	w = 0;
-	if (n) /* an empty string may be a null pointer */
-		memcpy(&w, b, n);
-	return aif_mix64(h ^ w ^ ((uint64_t)n << 56));
-}
-
 void aif_strset_finish(struct aif_strset *s)
 {
 	free(s->bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/base.h"
+#include "base/hash.h"
 
 /* A hash map u64 -> u64, open addressing, grows at 3/4 full. Any key and any value are allowed.
  * A zeroed struct is an empty map. */
@@ -14,19 +14,6 @@ void aif_map_finish(struct aif_map *m);
 void aif_map_clear(struct aif_map *m);
 bool aif_map_get(const struct aif_map *m, uint64_t key, uint64_t *ret_value);
 int aif_map_put(struct aif_map *m, uint64_t key, uint64_t value); /* 0 or -ENOMEM; replaces */
-
-/* 64-bit mixing, the same everywhere (splitmix64's finaliser). */
-static inline uint64_t aif_mix64(uint64_t x)
-{
-	x ^= x >> 30;
-	x *= UINT64_C(0xbf58476d1ce4e5b9);
-	x ^= x >> 27;
-	x *= UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
-
-/* Hash of bytes; not for untrusted-collision resistance, callers compare the bytes. */
-uint64_t aif_hash_bytes(const void *p, size_t n);
 
 /* A set of byte strings, each with a dense u32 id from 0 in order of first insertion. All strings
  * lie in one buffer and are hashed by offset, so that the buffer can move. */

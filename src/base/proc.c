@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 ssize_t aif_proc_read(const char *path, char *text, size_t size)
@@ -26,4 +29,17 @@ const char *aif_proc_stat_field(const char *text, int n)
 	for (int field = 2; at && field < n; field++)
 		at = strchr(at + 1, ' ');
 	return at ? at + 1 : NULL;
+}
+
+bool aif_proc_is_admin(void)
+{
+	struct __user_cap_header_struct self = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+	unsigned long inside, outside, len;
+	char map[256];
+
+	aif_proc_read("/proc/self/uid_map", map, sizeof(map));
+	return !syscall(SYS_capget, &self, caps) && caps[0].effective >> CAP_SYS_ADMIN & 1 &&
+	       sscanf(map, "%lu %lu %lu", &inside, &outside, &len) == 3 && inside == outside &&
+	       len == UINT32_MAX;
 }

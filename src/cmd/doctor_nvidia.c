@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/cupti_places.h"
+#include "base/proc.h"
 #include "cmd/nvdisasm.h"
 #include "cmd/places.h"
 
@@ -11,7 +12,6 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <link.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,19 +43,6 @@ static void value_in(const char *path, const char *key, char ret[LINE])
 	}
 	if (f)
 		fclose(f);
-}
-
-/* As the driver asks for it: the machine's own, which root of a user namespace does not have. */
-static bool has_admin(void)
-{
-	char bits[LINE], map[LINE];
-	unsigned long inside, outside, len;
-
-	value_in("/proc/self/status", "CapEff", bits);
-	value_in("/proc/self/uid_map", "", map);
-	return strtoull(bits, NULL, 16) >> CAP_SYS_ADMIN & 1 &&
-	       sscanf(map, "%lu %lu %lu", &inside, &outside, &len) == 3 && inside == outside &&
-	       len == UINT32_MAX;
 }
 
 static void add(struct aif_buf *list, char *path)
@@ -108,7 +95,7 @@ void aif_nvidia_init(struct aif_nvidia *n)
 {
 	*n = (struct aif_nvidia){.root = "",
 				 .libcuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL),
-				 .admin = has_admin(),
+				 .admin = aif_proc_is_admin(),
 				 .libcupti = libcupti_find(),
 				 .nvdisasm = aif_nvdisasm_find()};
 }
@@ -275,8 +262,8 @@ static void say_shares(const struct aif_nvidia *n, const struct devices *d, aif_
 
 	if (migs) {
 		snprintf(text, sizeof(text),
-			 "%zu instances; instructions can be sampled in one that is not shared",
-			 migs);
+			 "%zu instance%s; instructions can be sampled in one that is not shared",
+			 migs, migs == 1 ? "" : "s");
 		say(true, "MIG", text, "");
 	}
 	if (d->is_virtual)

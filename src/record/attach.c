@@ -68,8 +68,8 @@ bool aif_attach_wanted(const struct aif_attach *a, int pid, bool after_fork)
 
 static int check_wish(struct aif_attach *a, int pid, struct aif_err *err)
 {
-	char standby[AIF_STANDBY_DIR_MAX], path[AIF_STANDBY_DIR_MAX + 32];
-	struct aif_standby_maps maps;
+	char standby[AIF_STANDBY_DIR_MAX], path[AIF_STANDBY_DIR_MAX + 32], socket[256];
+	struct aif_standby_maps maps = {.has_agent = false};
 	struct stat st, first;
 	int r, dir;
 
@@ -83,6 +83,11 @@ static int check_wish(struct aif_attach *a, int pid, struct aif_err *err)
 	r = aif_standby_maps(pid, 0, &maps);
 	if (!r)
 		r = aif_standby_environment(pid, AIF_ENV_STANDBY, standby, sizeof(standby));
+	/* A server that has written its title over its arguments may have no environment left. */
+	if ((r == -ENOENT || r == -EAGAIN) && *maps.dir) {
+		memcpy(standby, maps.dir, sizeof(standby));
+		r = 0;
+	}
 	if (r < 0 && r != -ENOENT && r != -EAGAIN)
 		return aif_err_set(err, r,
 				   "process %d: its memory map cannot be read: %s; it has rights "
@@ -93,6 +98,13 @@ static int check_wish(struct aif_attach *a, int pid, struct aif_err *err)
 				   "process %d: does not carry the agent; start it with the "
 				   "variables that `aiflame env` prints",
 				   pid);
+	if (r < 0 && aif_standby_environment(pid, AIF_ENV_SOCKET, socket, sizeof(socket)) < 0)
+		return aif_err_set(
+			err, r,
+			"process %d: carries the agent, but its environment does not say "
+			"where it is on standby; start it with the variables that `aiflame "
+			"env` prints, or, if a title was written over them, record with -a",
+			pid);
 	if (r < 0)
 		return aif_err_set(
 			err, r,

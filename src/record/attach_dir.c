@@ -236,13 +236,17 @@ int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret)
 	*ret = (struct aif_standby_maps){.has_agent = false};
 	while (getline(&line, &size, f) > 0) {
 		unsigned long inode = 0;
-		const char *file = strrchr(line, '/');
+		const char *path_of = strchr(line, '/'), *file = strrchr(line, '/');
 
-		if (sscanf(line, "%*s %*s %*s %*s %lu", &inode) == 1 && inode && file) {
-			ret->has_agent |= !strncmp(file + 1, AGENT, sizeof(AGENT) - 1);
-			ret->has_page |= (!page || inode == page) &&
-					 strstr(file, AIF_STANDBY_SUFFIX) != NULL;
-		}
+		if (sscanf(line, "%*s %*s %*s %*s %lu", &inode) != 1 || !inode || !file)
+			continue;
+		ret->has_agent |= !strncmp(file + 1, AGENT, sizeof(AGENT) - 1);
+		if ((page && inode != page) || !strstr(file, AIF_STANDBY_SUFFIX))
+			continue;
+		ret->has_page = true;
+		if ((size_t)(file - path_of) < sizeof(ret->dir))
+			snprintf(ret->dir, sizeof(ret->dir), "%.*s", (int)(file - path_of),
+				 path_of);
 	}
 	free(line);
 	fclose(f);

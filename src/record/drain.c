@@ -39,6 +39,14 @@ struct aif_drain_thread {
 	atomic_uint held; /* targets, from their hello until their last words */
 };
 
+static bool read_clock(void *arg, uint64_t *ret_value)
+{
+	const clockid_t *id = arg;
+
+	*ret_value = aif_clock_ns(*id);
+	return true;
+}
+
 static void sample_clocks(struct aif_store *s)
 {
 	static const struct {
@@ -49,20 +57,15 @@ static void sample_clocks(struct aif_store *s)
 		      {CLOCK_BOOTTIME, AIF_CLOCK_BOOTTIME}};
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(clocks); i++) {
-		struct aif_clock_pair best = {.after = UINT64_MAX};
+		clockid_t id = clocks[i].id;
+		struct aif_clock_reading r;
 
-		/* The narrowest of a few brackets: one may hold an interruption. */
-		for (int try = 0; try < 5; try++) {
-			struct aif_clock_pair pair = {.clock = clocks[i].clock,
-						      .process = AIF_NONE};
-
-			pair.before = aif_now_ns();
-			pair.value = aif_clock_ns(clocks[i].id);
-			pair.after = aif_now_ns();
-			if (pair.after - pair.before < best.after - best.before)
-				best = pair;
-		}
-		aif_store_clock(s, &best);
+		if (aif_clock_read(read_clock, &id, &r))
+			aif_store_clock(s, &(struct aif_clock_pair){.clock = clocks[i].clock,
+								    .process = AIF_NONE,
+								    .before = r.before,
+								    .after = r.after,
+								    .value = r.value});
 	}
 }
 

@@ -14,8 +14,6 @@
 /* Buffers grow to twice what is in them, tables too. */
 #define TEXT_COST    UINT64_C(2)
 #define PROGRAM_COST (2 * sizeof(struct aif_target_program))
-/* An entry of a map takes 24 bytes, in slots of which 3/8 to 3/4 are used. */
-#define MAP_COST 48
 /* More than most threads need: a slot's table that has become bigger goes with its thread. */
 #define KEPT_ENTRIES 4096
 #define MAX_DEFERRED 65536
@@ -43,18 +41,14 @@ static uint32_t get(const struct aif_map *m, uint64_t key)
 
 void aif_ingest_put(struct aif_store *s, struct aif_map *m, uint64_t key, uint32_t id)
 {
-	size_t was = m->len;
-
-	if (id == AIF_NONE || !aif_store_pay_own(s, MAP_COST))
-		return;
-	aif_map_put(m, key, id);
-	if (m->len == was)
-		aif_store_pay_back(s, s->payer, MAP_COST);
+	if (id != AIF_NONE &&
+	    (aif_map_get(m, key, NULL) || aif_store_pay_own(s, AIF_ACCOUNT_ENTRY)))
+		aif_map_put(m, key, id);
 }
 
 static void forget(struct aif_store *s, struct aif_map *m)
 {
-	aif_store_pay_back(s, s->payer, m->len * MAP_COST);
+	aif_store_pay_back(s, s->payer, m->len * AIF_ACCOUNT_ENTRY);
 	if (m->cap > KEPT_ENTRIES)
 		aif_map_finish(m);
 	else

@@ -64,19 +64,6 @@ struct wanted_frames {
 	struct aif_map frames; /* address -> frame */
 };
 
-static void lock_as_payer(struct aif_naming *n)
-{
-	pthread_mutex_lock(&n->store->lock);
-	n->store->payer = &n->account;
-}
-
-static void unlock_as_payer(struct aif_naming *n)
-{
-	n->store->payer = NULL;
-	aif_store_refused(n->store, &n->account, AIF_NONE);
-	pthread_mutex_unlock(&n->store->lock);
-}
-
 static int by_address(const void *a, const void *b)
 {
 	const struct aif_perf_map_want *x = a, *y = b;
@@ -106,7 +93,7 @@ static void store_names(struct aif_naming *n, const struct aif_perf_map *m,
 {
 	uint64_t frame;
 
-	lock_as_payer(n);
+	aif_store_lock_as(n->store, &n->account);
 	for (size_t i = 0; i < m->wants_len; i++) {
 		const struct aif_perf_map_want *w = &m->wants[i];
 		struct aif_frame_name name = {.file = AIF_NONE};
@@ -119,7 +106,7 @@ static void store_names(struct aif_naming *n, const struct aif_perf_map *m,
 		if (name.name != AIF_NONE)
 			aif_store_name(n->store, &name);
 	}
-	unlock_as_payer(n);
+	aif_store_unlock_as(n->store);
 }
 
 /* The process has ended, so all frames of the module are there. */
@@ -212,11 +199,11 @@ static size_t take_jobs(struct aif_naming *n, struct job *jobs)
 static void put_code(struct aif_naming *n, struct aif_code *code, const char *name,
 		     const char *arch)
 {
-	lock_as_payer(n);
+	aif_store_lock_as(n->store, &n->account);
 	code->name = aif_store_puts(n->store, name);
 	code->arch = aif_store_puts(n->store, arch);
 	aif_store_code(n->store, code);
-	unlock_as_payer(n);
+	aif_store_unlock_as(n->store);
 }
 
 /* The same of a device's own function, which is a module. */
@@ -267,7 +254,7 @@ static void keep_code(struct aif_naming *n, const struct job *j)
 
 static void put_names(struct aif_naming *n, uint32_t id, const struct aif_symbol *sym, int len)
 {
-	lock_as_payer(n);
+	aif_store_lock_as(n->store, &n->account);
 	for (int i = 0; i < len; i++) {
 		struct aif_frame_name name = {
 			.frame = id,
@@ -279,7 +266,7 @@ static void put_names(struct aif_naming *n, uint32_t id, const struct aif_symbol
 
 		aif_store_name(n->store, &name);
 	}
-	unlock_as_payer(n);
+	aif_store_unlock_as(n->store);
 }
 
 static void name_device_frame(struct aif_naming *n, uint32_t id, const struct aif_frame *frame)

@@ -1,50 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/proc.h"
 
-#include <fcntl.h>
+#include "base/proc.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 bool aif_proc_stat(int pid, int *ret_parent, uint64_t *ret_start)
 {
-	char path[64], text[1024], *after;
-	unsigned long long start;
-	int fd, parent;
-	ssize_t n;
+	const char *parent, *start;
+	char path[64], text[1024];
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	aif_proc_read(path, text, sizeof(text));
+	parent = aif_proc_stat_field(text, 4);
+	start = aif_proc_stat_field(text, 22);
+	if (!parent || !start)
 		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	after = strrchr(text, ')'); /* the name may hold anything */
-	if (!after || sscanf(after + 1,
-			     " %*c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-			     "%*s %*s %*s %llu",
-			     &parent, &start) != 2)
-		return false;
-	*ret_parent = parent;
-	*ret_start = start;
+	*ret_parent = atoi(parent);
+	*ret_start = strtoull(start, NULL, 10);
 	return true;
 }
 
 bool aif_proc_user(int pid, uid_t *ret)
 {
-	char path[64], line[512];
-	bool found = false;
-	unsigned uid;
-	FILE *f;
+	char path[64], text[4096];
+	const char *at;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "Uid: %u", &uid) == 1;
-	if (f)
-		fclose(f);
-	if (found)
-		*ret = uid;
-	return found;
+	aif_proc_read(path, text, sizeof(text));
+	at = strstr(text, "\nUid:");
+	if (!at)
+		return false;
+	*ret = (uid_t)strtoul(at + strlen("\nUid:"), NULL, 10);
+	return true;
 }

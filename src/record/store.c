@@ -25,9 +25,8 @@ void aif_store_finish(struct aif_store *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
-/* What an entry of a map takes on average, and what one of an array and of its copy does. */
-#define MAP_COST   48
-#define COST(size) (2 * (uint64_t)(size) + MAP_COST)
+/* In an array, in its copy, and in the map that finds it. */
+#define COST(size) (2 * (uint64_t)(size) + AIF_ACCOUNT_ENTRY)
 
 bool aif_store_pay(struct aif_store *s, uint64_t bytes)
 {
@@ -68,6 +67,21 @@ void aif_store_refused(struct aif_store *s, struct aif_account *a, uint32_t proc
 	a->told = a->refused;
 	if (n)
 		aif_store_loss(s, AIF_REASON_DEFINITIONS_FULL, process, AIF_NONE, n);
+}
+
+void aif_store_lock_as(struct aif_store *s, struct aif_account *payer)
+{
+	pthread_mutex_lock(&s->lock);
+	s->payer = payer;
+}
+
+void aif_store_unlock_as(struct aif_store *s)
+{
+	struct aif_account *payer = s->payer;
+
+	s->payer = NULL;
+	aif_store_refused(s, payer, AIF_NONE);
+	pthread_mutex_unlock(&s->lock);
 }
 
 uint32_t aif_store_str(struct aif_store *s, const void *p, size_t n)

@@ -21,6 +21,8 @@ struct aif_account {
 };
 /* Of the 65,535 that frames can name; a large Python server has 10,000 source files. */
 #define AIF_ACCOUNT_MODULES 16384
+/* An entry of a map takes 24 bytes, in slots of which 3/8 to 3/4 are used. */
+#define AIF_ACCOUNT_ENTRY 48
 
 /*
  * What the recorder has learned so far: the model's tables, each fact once. The drain thread adds,
@@ -48,6 +50,9 @@ bool aif_store_pay_own(struct aif_store *s, uint64_t bytes);
 void aif_store_pay_back(struct aif_store *s, struct aif_account *a, uint64_t bytes);
 /* Makes a loss of what was refused since the last time. process: of the payer, or AIF_NONE. */
 void aif_store_refused(struct aif_store *s, struct aif_account *a, uint32_t process);
+/* The lock, for what an account pays that is no single process's; what was refused becomes a loss of nobody's. */
+void aif_store_lock_as(struct aif_store *s, struct aif_account *payer);
+void aif_store_unlock_as(struct aif_store *s);
 
 int aif_store_init(struct aif_store *s, uint64_t start_ns);
 void aif_store_finish(struct aif_store *s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/welcome.h"
 
+#include "base/proc.h"
 #include "record/attach_dir.h"
 #include "record/proc.h"
 
@@ -160,28 +161,10 @@ static uint32_t proc_arguments(struct aif_store *s, int pid)
 {
 	char path[64], text[16384];
 	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, text, sizeof(text));
-	if (fd >= 0)
-		close(fd);
+	n = aif_proc_read(path, text, sizeof(text));
 	return put_arguments(s, text, n > 0 ? (size_t)n : 0);
-}
-
-/* What follows from a process's words is paid for. */
-static void lock_as_payer(struct aif_welcome_desk *w)
-{
-	pthread_mutex_lock(&w->store->lock);
-	w->store->payer = &w->account;
-}
-
-static void unlock_as_payer(struct aif_welcome_desk *w)
-{
-	w->store->payer = NULL;
-	aif_store_refused(w->store, &w->account, AIF_NONE);
-	pthread_mutex_unlock(&w->store->lock);
 }
 
 static bool is_blank(const struct aif_store *s, uint32_t text)
@@ -211,9 +194,9 @@ static uint32_t process_get(struct aif_welcome_desk *w, int pid)
 	char host[256] = "";
 	uint64_t id;
 
-	lock_as_payer(w);
+	aif_store_lock_as(w->store, &w->account);
 	if (pid > 0 && aif_map_get(&w->by_pid, (uint64_t)pid, &id) && id != AIF_NONE) {
-		unlock_as_payer(w);
+		aif_store_unlock_as(w->store);
 		return (uint32_t)id;
 	}
 	id = AIF_NONE;
@@ -225,7 +208,7 @@ static uint32_t process_get(struct aif_welcome_desk *w, int pid)
 		if (id != AIF_NONE && pid > 0)
 			aif_map_put(&w->by_pid, (uint64_t)pid, id);
 	}
-	unlock_as_payer(w);
+	aif_store_unlock_as(w->store);
 	return (uint32_t)id;
 }
 
@@ -256,13 +239,13 @@ static void introduce(struct aif_welcome_desk *w, uint32_t id, struct aif_hello 
 
 	if (id == AIF_NONE || exe == len)
 		return;
-	lock_as_payer(w);
+	aif_store_lock_as(w->store, &w->account);
 	p = &w->store->p.processes[id];
 	if (is_blank(w->store, p->exe))
 		p->exe = aif_store_str(w->store, h->text, exe);
 	if (is_blank(w->store, p->cmdline))
 		p->cmdline = put_arguments(w->store, h->text + exe + 1, len - exe - 1);
-	unlock_as_payer(w);
+	aif_store_unlock_as(w->store);
 }
 
 /* A pid that says hello again after its runtime's has called exec: from here on it is another program. */
@@ -274,7 +257,7 @@ static uint32_t process_of(struct aif_welcome_desk *w, int pid, bool carrier)
 
 	if (id == AIF_NONE)
 		return id;
-	lock_as_payer(w);
+	aif_store_lock_as(w->store, &w->account);
 	p = &w->store->p.processes[id];
 	again = p->flags & AIF_PROCESS_RUNTIME;
 	if (again && !p->end_ns)
@@ -284,7 +267,7 @@ static uint32_t process_of(struct aif_welcome_desk *w, int pid, bool carrier)
 		fill_process(w->store, p);
 	if (!again)
 		p->flags |= AIF_PROCESS_AGENT | (carrier ? 0 : AIF_PROCESS_RUNTIME);
-	unlock_as_payer(w);
+	aif_store_unlock_as(w->store);
 	if (!again)
 		return id;
 	aif_drain_thread_forget(w->drain, pid);
@@ -310,14 +293,14 @@ bool aif_welcome_stranger(struct aif_welcome_desk *w, int pid)
 
 	if (id == AIF_NONE)
 		return true;
-	lock_as_payer(w);
+	aif_store_lock_as(w->store, &w->account);
 	p = &w->store->p.processes[id];
 	met = p->flags & AIF_PROCESS_RUNTIME;
 	if (!met) {
 		fill_process(w->store, p); /* it may be another program by now */
 		p->flags |= AIF_PROCESS_AGENT;
 	}
-	unlock_as_payer(w);
+	aif_store_unlock_as(w->store);
 	return !met;
 }
 
@@ -433,13 +416,32 @@ static void see_off_silent(struct aif_welcome_desk *w, unsigned i)
 	see_off(w, i);
 }
 
+/* Who came before and has spoken by now. */
+static void hear_guests(struct aif_welcome_desk *w, uint64_t now)
+{
+	for (unsigned i = 0; i < w->guests_len;) {
+		if (welcome(w, w->guests[i].sock))
+			see_off(w, i);
+		else if (now - w->guests[i].since_ns >= HELLO_NS)
+			see_off_silent(w, i);
+		else
+			i++;
+	}
+}
+
 void aif_welcome_accept(struct aif_welcome_desk *w)
 {
 	uint64_t now = aif_now_ns();
-	int sock;
+	int sock, r;
 
 	while ((sock = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-		if (welcome(w, sock) || watch(w, sock) < 0) {
+		/* A process says hello as a carrier, then as a runtime: in the other order it would be one that
+		 * has called exec. What it said before it came again is there. */
+		hear_guests(w, now);
+		r = welcome(w, sock) ? 1 : watch(w, sock);
+		if (r < 0)
+			loss(w, AIF_REASON_HANDSHAKE_FAILED, AIF_NONE, strerror(-r));
+		if (r) {
 			close(sock);
 			continue;
 		}
@@ -451,12 +453,5 @@ void aif_welcome_accept(struct aif_welcome_desk *w)
 	/* Those who wait make the socket readable all the time. */
 	if (errno == EMFILE || errno == ENFILE)
 		nanosleep(&(struct timespec){.tv_nsec = NO_FILES_NS}, NULL);
-	for (unsigned i = 0; i < w->guests_len;) {
-		if (welcome(w, w->guests[i].sock))
-			see_off(w, i);
-		else if (now - w->guests[i].since_ns >= HELLO_NS)
-			see_off_silent(w, i);
-		else
-			i++;
-	}
+	hear_guests(w, now);
 }

@@ -312,7 +312,6 @@ wait "$(pid a)" 2>/dev/null
 
 start a "$app" 1
 recorder w -p "$(pid a)"
-sed -i 's/-q//' w.err
 sleep 0.7
 check "before the runtime starts" test "$(tell a 'launch 500')" = 500
 sleep 0.3
@@ -328,6 +327,18 @@ sleep 0.3
 "$aiflame" ctl stop child
 status_of child
 check "a process's child that runs already" recorded_are child 100
+finish a
+start a "$app" 1
+tell a title >/dev/null
+check "a title took the environment's place" says "a title was written over" "$aiflame" record -q -o x.data -p "$(pid a)"
+tell a begin >/dev/null
+recorder titled -p "$(pid a)"
+check "when its runtime has started it is recorded" recorded "$(pid a)"
+tell a "launch 50" >/dev/null
+sleep 0.3
+"$aiflame" ctl stop titled
+status_of titled
+check "with its launches, too" recorded_are titled 50
 finish a
 check "no such process" says "there is none" "$aiflame" record -q -p 4194303
 sleep 60 &

@@ -23,12 +23,13 @@
  * forked). With the agent's fake runtime, or with OpenCL where it was built so.
  *
  *     attach_app [THREADS]
- *       begin        starts the runtime (every other line does, too)
+ *       begin        starts the runtime (every other line but title does, too)
  *       launch N     N launches by each thread
  *       storm, calm  all threads launch until calm, some 40,000 times a second each
  *       pace N       N launches, with the time of each in ns, in the middle: "pace NS"
  *       fork N       a child makes N launches
  *       close        closes all descriptors but the standard ones, and opens files in their place
+ *       title        writes over its environment, as who sets a title does
  *       exec         the same program anew
  *       crash, quit
  */
@@ -202,7 +203,8 @@ int main(int argc, char **argv)
 			raise(SIGKILL);
 		if (!strcmp(word, "exec"))
 			execv("/proc/self/exe", argv);
-		begin();
+		if (strcmp(word, "title"))
+			begin();
 		if (!strcmp(word, "storm")) {
 			storming = true;
 		} else if (!strcmp(word, "calm")) {
@@ -212,6 +214,9 @@ int main(int argc, char **argv)
 			launch_all(n);
 		} else if (!strcmp(word, "fork")) {
 			make_child(n);
+		} else if (!strcmp(word, "title")) {
+			for (char **e = environ; *e; e++)
+				memset(*e, ' ', strlen(*e));
 		} else if (!strcmp(word, "close")) {
 			close_all();
 		} else if (!strcmp(word, "pace")) {

@@ -11,13 +11,14 @@ AIFLAME_STANDBY=$work/standby
 export LD_LIBRARY_PATH AIFLAME_STANDBY
 unset CUDA_INJECTION64_PATH AIFLAME_NO_COUNTERS
 how=--all-launches
+by='timeout -k 5 60'
 
 # rec NAME WORDS OPTIONS...: the program with these options, on a mock that does these WORDS
 rec() {
 	name=$1 MOCK_CUPTI=$2
 	shift 2
 	export MOCK_CUPTI MOCK_LOG="$work/$name.log"
-	timeout -k 5 60 "$aiflame" record -q $how --name "$name" -o "$name.data" "$mock/${app:-app}" "$@" "$cubin" >"$name.out"
+	$by "$aiflame" record -q $how --name "$name" -o "$name.data" "$mock/${app:-app}" "$@" "$cubin" >"$name.out"
 }
 ask() { "$aiflame" query --format csv "$1.data" "$2" | tail -n +2; }
 # is WANTED NAME SQL
@@ -78,10 +79,26 @@ soon() { # SECONDS COMMAND...
 	done
 }
 running() { [ -s "$1.log" ] && grep -q 'callback on=1' "$1.log"; }
+# begin NAME WORDS OPTIONS...: beside us; with $until_done among the options the program runs until finish()
+begin() {
+	rm -f done
+	rec "$@" &
+	recording=$!
+	soon 5 running "$1"
+}
+until_done="-f $work/done"
+finish() { : >done; wait $recording; }
+# begin_alone NAME...: the same, and $recording is the recorder itself
+begin_alone() {
+	by=exec
+	begin "$@"
+	by='timeout -k 5 60'
+}
 
 check "4 threads launch and copy" rec plain '' -t 4 -n 3000 -c
 check "all is there, and joined" complete plain
 check "so are the copies" is "$(truth copies plain)" plain "SELECT count(*) FROM copies WHERE bytes = 65536"
+check "registers and shared bytes of each kernel" is '40,1024' plain "SELECT DISTINCT registers, shared_bytes FROM executions JOIN launches USING (launch) WHERE launches.kind = 'kernel'"
 check "with samples of two functions" is 2 plain 'SELECT count(DISTINCT build_id) FROM samples JOIN frames f ON f.id = frame JOIN modules m ON m.id = f.module'
 check "waits that nobody hides are told apart" is 1 plain "SELECT abs((SELECT sum(count) FROM samples WHERE reason = 'long_scoreboard_not_issued') * 2.0 / sum(count) - 1) < 0.02 FROM samples WHERE reason = 'long_scoreboard'"
 check "and what is sampled has its source line" is 1 plain "SELECT count(*) > 0 FROM frames WHERE kind = 'device' AND line > 0"
@@ -101,13 +118,9 @@ check "in order" order two
 
 # ---- later ----
 delayed() {
-	rm -f done
-	rec delayed '' -t 2 -f "$work/done" &
-	recording=$!
-	soon 5 running delayed
+	begin delayed '' -t 2 $until_done
 	sleep 1
-	: >done
-	wait $recording
+	finish
 }
 how='--all-launches --delay 1'
 check "recorded from a second on" delayed
@@ -118,9 +131,7 @@ check "with samples" sampled delayed
 check "whose functions have names" is 2 delayed "SELECT count(DISTINCT function) FROM samples JOIN frames f ON f.id = frame WHERE function <> ''"
 check "in order" order delayed
 seldom() { # nobody launches for longer than the helper waits
-	rec seldom '' -t 2 -n 4 -g 1500000 &
-	recording=$!
-	soon 5 running seldom
+	begin seldom '' -t 2 -n 4 -g 1500000
 	sleep 0.3
 	soon 9 "$aiflame" ctl pause seldom && soon 5 paused seldom && soon 9 "$aiflame" ctl start seldom
 	ok=$?
@@ -131,11 +142,8 @@ check "in order" order seldom
 
 # ---- pauses, while 4 threads are inside the driver nearly always ----
 pauses() {
-	rm -f done
-	rec pauses call=300000 -t 4 -f "$work/done" -g 50 &
-	recording=$!
+	begin pauses call=300000 -t 4 $until_done -g 50
 	ok=0
-	soon 5 running pauses
 	for _ in 1 2 3 4 5; do
 		sleep 0.6
 		soon 9 "$aiflame" ctl pause pauses && soon 5 paused pauses || ok=1
@@ -143,8 +151,7 @@ pauses() {
 		soon 9 "$aiflame" ctl start pauses && soon 5 going pauses || ok=1
 	done
 	sleep 0.6
-	: >done
-	wait $recording && [ $ok -eq 0 ] || { cat pauses.log; return 1; }
+	finish && [ $ok -eq 0 ] || { cat pauses.log; return 1; }
 }
 check "five pauses under 4 launching threads: they end" pauses
 check "it adds up" adds_up pauses
@@ -163,27 +170,20 @@ check "sampling is switched by who launches" order pauses
 
 # ---- stopped, and left alone ----
 stopped() {
-	rm -f done
-	rec stopped '' -t 2 -f "$work/done" &
-	recording=$!
-	soon 5 running stopped
+	begin stopped '' -t 2 $until_done
 	sleep 0.7
 	"$aiflame" ctl stop stopped && soon 3 off stopped >/dev/null && before=$(wc -l <stopped.log) && sleep 0.5 &&
 		[ "$(wc -l <stopped.log)" -eq "$before" ]
 	ok=$?
-	: >done
-	wait $recording
+	finish
 	[ $ok -eq 0 ] && adds_up stopped && order stopped
 }
 check "after ctl stop callbacks, records and samples are off" stopped
 died() {
-	rm -f done
-	MOCK_CUPTI='' MOCK_LOG=$work/died.log "$aiflame" record -q $how -o died.data "$mock/app" -t 2 -f "$work/done" "$cubin" >died.out &
-	recorder=$!
-	soon 5 running died
+	begin_alone died '' -t 2 $until_done
 	sleep 1.5
-	kill -9 $recorder
-	wait $recorder 2>/dev/null
+	kill -9 $recording
+	wait $recording 2>/dev/null
 	soon 8 off died >/dev/null
 	ok=$?
 	: >done
@@ -193,19 +193,15 @@ died() {
 check "the recorder killed: all is off, too, and the program runs on" died
 
 silent() {
-	rm -f done
-	MOCK_CUPTI=call=1000000 MOCK_LOG=$work/silent.log "$aiflame" record -q $how -o silent.data "$mock/app" -t 4 -f "$work/done" "$cubin" >silent.out &
-	recorder=$!
-	soon 5 running silent
+	begin_alone silent call=1000000 -t 4 $until_done
 	sleep 1
-	kill -STOP $recorder
+	kill -STOP $recording
 	soon 8 off silent >/dev/null
 	ok=$?
-	kill -CONT $recorder
+	kill -CONT $recording
 	soon 5 going silent || ok=1
 	sleep 0.5
-	: >done
-	wait $recorder && [ $ok -eq 0 ] || { cat silent.log; return 1; }
+	finish && [ $ok -eq 0 ] || { cat silent.log; return 1; }
 }
 check "a recorder that is silent for seconds, and goes on: so do we" silent
 check "it adds up" adds_up silent
@@ -291,10 +287,7 @@ check "  it adds up" adds_up exits
 check "  no execution has another's launch" right_joins exits
 check "  in order" order exits
 killed() {
-	rm -f done
-	rec killed '' -t 4 -f "$work/done" &
-	recording=$!
-	soon 5 running killed
+	begin killed '' -t 4 $until_done
 	sleep 2
 	kill -9 "$(sed -n '1s/^[0-9]* \([0-9]*\) .*/\1/p' killed.log)"
 	wait $recording

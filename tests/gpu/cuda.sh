@@ -10,6 +10,13 @@ rec() { timeout -k 5 120 "$aiflame" record -q --all-launches "$@"; }
 ask() { "$aiflame" query --format csv "$1" "$2" | tail -n +2; }
 # is N DATA SQL: that is what it answers
 is() { got=$(ask "$2" "$3"); [ "$got" = "$1" ] || { echo "got $got instead of $1"; return 1; }; }
+# matches PATTERN COMMAND...: its output, a regular expression
+matches() {
+	pattern=$1
+	shift
+	"$@" >matches.out 2>&1
+	grep -q -- "$pattern" matches.out || { cat matches.out; return 1; }
+}
 adds_up() { "$aiflame" info "$1" >info.out; grep -q 'everything adds up' info.out || { cat info.out; return 1; }; }
 early() { ! grep -E 'started before their launch +[1-9]' info.out; }
 
@@ -63,9 +70,9 @@ check "C++ frames below each" folded m.data 'multiply_tile_by_tile;launch_tiled;
 # ---- insides: instructions and what they wait for ----
 check "99 % of the samples are in a kernel's tower" is 1 m.data \
 	'SELECT sum(count) >= 0.99 * (SELECT sum(count) FROM samples) AND sum(count) > 10000 FROM attributed'
-check "the naive kernel waits for memory" says '^multiply_basic.*long_scoreboard' sh -c \
+check "the naive kernel waits for memory" matches '^multiply_basic.*long_scoreboard' sh -c \
 	'"$1" report --stalls m.data --kernel basic | tr "\n" " "' - "$aiflame"
-check "annotated: SASS, its source line, what is waited for" says 'STS .*waits for .*LDG' \
+check "annotated: SASS, its source line, what is waited for" matches 'STS .*waits for .*LDG' \
 	"$aiflame" annotate multiply_local_access_and m.data
 lines() { "$aiflame" flame m.data --leaf line -o lines.folded && grep -q 'matmul.cu:[0-9]*_\[g\] ' lines.folded; }
 check "towers end in source lines" lines

@@ -18,7 +18,8 @@ static struct {
 	unsigned subscriptions, inits;
 	struct aif_thread thread;
 	bool ring_full;
-	uint64_t confused, unread;
+	uint64_t confused, timeless;
+	uint64_t timeless_at_the_end; /* of what is flushed last */
 	int subscribe_error, init_error;
 } it;
 
@@ -91,8 +92,9 @@ int aif_cuda_activity_init(struct aif_cuda *cuda)
 
 void aif_cuda_flush(struct aif_cuda *cuda, bool last)
 {
-	(void)cuda;
 	it.flushed = last;
+	if (!cuda->on)
+		atomic_fetch_add(&cuda->timeless, it.timeless_at_the_end);
 }
 
 void aif_cuda_blocks_begin(struct aif_cuda *cuda, uint64_t now)
@@ -162,7 +164,7 @@ bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, con
 	if (reason == AIF_REASON_CUDA_CONFUSED)
 		it.confused += n;
 	else if (reason == AIF_REASON_NO_TIMES)
-		it.unread += n;
+		it.timeless += n;
 	return true;
 }
 
@@ -294,16 +296,28 @@ static void losses_are_told_once(void **state)
 
 	(void)state;
 	atomic_store(&cuda->confused, 5);
-	atomic_store(&cuda->unread, 3);
+	atomic_store(&cuda->timeless, 3);
 	it.ring_full = true;
 	aif_runtime_cuda.tick(1);
 	it.ring_full = false;
 	aif_runtime_cuda.tick(2);
 	aif_runtime_cuda.tick(3);
-	assert_true(it.confused == 5 && it.unread == 3);
+	assert_true(it.confused == 5 && it.timeless == 3);
 	atomic_store(&cuda->confused, 2);
 	aif_runtime_cuda.leave();
 	assert_int_equal(it.confused, 7);
+}
+
+/* After the end, or once another has the seat, no tick tells any more. */
+static void what_the_last_buffers_lack_is_told(void **state)
+{
+	(void)state;
+	it.timeless_at_the_end = 2;
+	collect(false, false);
+	assert_int_equal(it.timeless, 2);
+	collect(true, true);
+	aif_cuda_yield(aif_agent.cuda);
+	assert_int_equal(it.timeless, 6); /* two flushes */
 }
 
 int main(void)
@@ -315,6 +329,7 @@ int main(void)
 		cmocka_unit_test_setup(half_a_seat_is_none, setup),
 		cmocka_unit_test_setup(the_seat_may_be_taken, setup),
 		cmocka_unit_test_setup(losses_are_told_once, setup),
+		cmocka_unit_test_setup(what_the_last_buffers_lack_is_told, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,7 @@ static struct {
 	bool endless; /* says that there is more, and gives nothing */
 	bool locked;  /* somebody else switches */
 	bool no_ring;
+	bool ring_full; /* but for a window */
 	unsigned windows, pcs, codes, reasons, notes;
 	uint64_t told[REASONS];
 	bool gate_closed;
@@ -191,6 +192,8 @@ bool aif_emit_pc(struct aif_thread *t, uint32_t window, uint32_t code, uint64_t 
 		 const struct aif_emit_reason *r, unsigned n)
 {
 	(void)t, (void)window, (void)code, (void)pc;
+	if (it.ring_full)
+		return false;
 	for (unsigned i = 0; i < n; i++)
 		it.told[r[i].reason] += r[i].samples;
 	it.pcs++;
@@ -356,6 +359,22 @@ static void samples_without_a_ring_are_counted(void **state)
 	it.no_ring = false;
 }
 
+/* Where they had no room a note has none either: they are told later. */
+static void samples_of_a_full_ring_are_counted(void **state)
+{
+	(void)state;
+	created(1);
+	it.ring_full = true;
+	tick();
+	it.ring_full = false;
+	assert_int_equal(it.windows, 1);
+	assert_int_equal(it.pcs, 0);
+	assert_int_equal(atomic_load(&it.cuda.unsampled), 13);
+	tick();
+	assert_int_equal(it.pcs, 1);
+	assert_int_equal(atomic_load(&it.cuda.unsampled), 13);
+}
+
 /* For each device that is sampled; it stays said after the end. */
 static void memory_of_devices_is_told(void **state)
 {
@@ -482,6 +501,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(samples_without_a_ring_are_counted),
+		TEST(samples_of_a_full_ring_are_counted),
 		TEST(memory_of_devices_is_told),
 		TEST(reasons_are_disjoint),
 		TEST(one_context_of_a_device),

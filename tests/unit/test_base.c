@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
 #include "base/build_id.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/proc.h"
 #include "base/reasons.h"
 
 #include <errno.h>
+#include <linux/capability.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -183,6 +188,71 @@ static void stat_is_read_behind_any_name(void **state)
 	assert_string_equal(little, "");
 }
 
+/* Whether the kernel's capable() says so follows from the capability and from which user namespace this is: the
+ * machine's own has a fixed inode number. */
+static bool may_administrate(void)
+{
+	struct stat ns;
+
+	return stat("/proc/self/ns/user", &ns) == 0 && ns.st_ino == 0xEFFFFFFD &&
+	       prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN) == 1 && geteuid() == 0;
+}
+
+static void root_of_a_user_namespace_is_no_administrator(void **state)
+{
+	pid_t child;
+	int status;
+
+	(void)state;
+	assert_int_equal(aif_proc_is_admin(), may_administrate());
+	child = fork();
+	if (child == 0) {
+		/* All capabilities, there. */
+		if (unshare(CLONE_NEWUSER))
+			_exit(77);
+		_exit(aif_proc_is_admin());
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* What reading a clock did: the second time it was quick. */
+struct slow_clock {
+	unsigned reads, fails_at;
+};
+
+static bool read_slowly(void *arg, uint64_t *ret_value)
+{
+	struct slow_clock *c = arg;
+
+	if (++c->reads == c->fails_at)
+		return false;
+	if (c->reads != 2)
+		usleep(30000);
+	*ret_value = c->reads;
+	return true;
+}
+
+static void a_clock_is_read_until_it_was_quick(void **state)
+{
+	struct aif_clock_reading r = {.value = 7};
+	struct slow_clock c = {0};
+	uint64_t began = aif_now_ns();
+
+	(void)state;
+	assert_true(aif_clock_read(read_slowly, &c, &r));
+	assert_int_equal(r.value, 2);
+	assert_in_range(r.before, began, r.after);
+	assert_in_range(r.after, r.before, aif_now_ns());
+	r.value = 7;
+	c = (struct slow_clock){.fails_at = 3};
+	assert_false(aif_clock_read(read_slowly, &c, &r));
+	assert_int_equal(r.value, 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +264,8 @@ int main(void)
 		cmocka_unit_test(reasons_are_unique_and_told),
 		cmocka_unit_test(build_ids_are_found_among_hostile_notes),
 		cmocka_unit_test(stat_is_read_behind_any_name),
+		cmocka_unit_test(root_of_a_user_namespace_is_no_administrator),
+		cmocka_unit_test(a_clock_is_read_until_it_was_quick),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -517,6 +517,24 @@ static void a_hostile_process_fills_its_account(void **state)
 	assert_int_not_equal(b->launches[0].stream, AIF_NONE);
 }
 
+/* Nor is it refused, or counted so, if it is told once more. */
+static void what_is_known_costs_nothing(void **state)
+{
+	struct world *w = *state;
+
+	define(w, 0);
+	aif_target_drain(&w->d, w->t);
+	w->t->account.bytes = AIF_ACCOUNT_MAX;
+	PUT(w, 0, DEVICE, device, "dev", .head.aux = 5, .kind = AIF_DEVICE_GPU, .name_len = 3,
+	    .clock = AIF_CLOCK_MONOTONIC_RAW);
+	PUT(w, 0, KERNEL, kernel, "multiply", .head.aux = 8, .program = 7, .name_len = 8);
+	aif_target_drain(&w->d, w->t);
+	assert_int_equal(w->t->account.refused, 0);
+	PUT(w, 0, KERNEL, kernel, "multiply", .head.aux = 9, .program = 7, .name_len = 8);
+	aif_target_drain(&w->d, w->t);
+	assert_int_equal(w->t->account.refused, 1);
+}
+
 /* Threads come and go: what their tables took is had again. */
 static void a_threads_tables_are_paid_back(void **state)
 {
@@ -712,6 +730,7 @@ int main(void)
 		TEST(a_new_thread_forgets_slot_ids),
 		TEST(losses_are_counted_once),
 		TEST(a_hostile_process_fills_its_account),
+		TEST(what_is_known_costs_nothing),
 		TEST(a_threads_tables_are_paid_back),
 		TEST(a_slow_writer_leaves_records_in_the_ring),
 		TEST(rows_without_room_are_told_apart),

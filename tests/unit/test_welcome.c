@@ -58,13 +58,18 @@ static int comes(struct world *w)
 	return sock;
 }
 
-static void says_hello(struct world *w, int sock)
+static void says(struct world *w, int sock, uint32_t kind)
 {
 	struct aif_hello hello = {
-		.magic = AIF_WIRE_MAGIC, .version = AIF_WIRE_VERSION, .kind = AIF_HELLO_RUNTIME};
+		.magic = AIF_WIRE_MAGIC, .version = AIF_WIRE_VERSION, .kind = kind};
 
 	memcpy(hello.token, w->desk.token, sizeof(hello.token));
 	assert_int_equal(send(sock, &hello, AIF_HELLO_FIXED, MSG_NOSIGNAL), AIF_HELLO_FIXED);
+}
+
+static void says_hello(struct world *w, int sock)
+{
+	says(w, sock, AIF_HELLO_RUNTIME);
 }
 
 static bool has_answer(int sock)
@@ -123,6 +128,24 @@ static void who_is_slow_to_speak_is_waited_for(void **state)
 	close(quick);
 }
 
+/* Its first hello is read late, when it has said the second: it is one process, and stays the one it was. */
+static void two_hellos_of_a_process_are_heard_in_order(void **state)
+{
+	struct world *w = *state;
+	int carrier = comes(w), runtime;
+
+	aif_welcome_accept(&w->desk);
+	says(w, carrier, AIF_HELLO_CARRIER);
+	runtime = comes(w);
+	says_hello(w, runtime);
+	aif_welcome_accept(&w->desk);
+	assert_true(has_answer(runtime));
+	assert_int_equal(w->desk.guests_len, 0);
+	assert_int_equal(aif_welcome_processes(&w->desk), 1);
+	close(carrier);
+	close(runtime);
+}
+
 static void who_does_not_wait_for_the_answer_is_counted(void **state)
 {
 	struct world *w = *state;
@@ -168,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(who_is_slow_to_speak_is_waited_for),
+		TEST(two_hellos_of_a_process_are_heard_in_order),
 		TEST(who_does_not_wait_for_the_answer_is_counted),
 		TEST(who_never_speaks_is_counted),
 	};

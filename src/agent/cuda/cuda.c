@@ -42,6 +42,34 @@ static void listen(struct aif_cuda *cuda, bool on)
 		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, on ? "callbacks" : "callbacks' end", r);
 }
 
+static void tell_count(struct aif_thread *t, _Atomic uint64_t *n, enum aif_reason reason)
+{
+	uint64_t k = atomic_exchange(n, 0);
+
+	if (k && !aif_emit_note(t, reason, k, ""))
+		atomic_fetch_add(n, k);
+}
+
+static void tell_counts(struct aif_cuda *cuda)
+{
+	struct aif_thread *t = aif_thread_enter();
+
+	if (!t)
+		return;
+	tell_count(t, &cuda->timeless, AIF_REASON_NO_TIMES);
+	tell_count(t, &cuda->confused, AIF_REASON_CUDA_CONFUSED);
+	tell_count(t, &cuda->unjoined, AIF_REASON_UNJOINED);
+	tell_count(t, &cuda->unsampled, AIF_REASON_SAMPLE_LOST);
+	aif_thread_leave(t);
+}
+
+/* Before no tick comes any more. */
+static void flush_and_tell(struct aif_cuda *cuda, bool last)
+{
+	aif_cuda_flush(cuda, last);
+	tell_counts(cuda);
+}
+
 /* Under `switching`. */
 static void switch_to(struct aif_cuda *cuda, bool on)
 {
@@ -57,7 +85,7 @@ static void switch_to(struct aif_cuda *cuda, bool on)
 	} else {
 		aif_cuda_blocks_end(cuda, aif_now_ns());
 		nanosleep(&under_way, NULL);
-		aif_cuda_flush(cuda, false);
+		flush_and_tell(cuda, false);
 	}
 }
 
@@ -99,7 +127,7 @@ static void stand_up(struct aif_cuda *cuda)
 	switch_to(cuda, false);
 	if (cuda->subscriber) {
 		/* No buffer of ours may come back to the other's function. */
-		aif_cuda_flush(cuda, true);
+		flush_and_tell(cuda, true);
 		cuda->api.cuptiUnsubscribe(cuda->subscriber);
 	}
 	cuda->subscriber = NULL;
@@ -151,22 +179,6 @@ void aif_cuda_yielded_back(struct aif_cuda *cuda)
 	collect(atomic_load(&aif_agent.session.armed->on));
 }
 
-static void tell_count(struct aif_thread *t, _Atomic uint64_t *n, enum aif_reason reason)
-{
-	uint64_t k = atomic_exchange(n, 0);
-
-	if (k && !aif_emit_note(t, reason, k, ""))
-		atomic_fetch_add(n, k);
-}
-
-static void tell_counts(struct aif_thread *t, struct aif_cuda *cuda)
-{
-	tell_count(t, &cuda->unread, AIF_REASON_NO_TIMES);
-	tell_count(t, &cuda->confused, AIF_REASON_CUDA_CONFUSED);
-	tell_count(t, &cuda->unjoined, AIF_REASON_UNJOINED);
-	tell_count(t, &cuda->unsampled, AIF_REASON_SAMPLE_LOST);
-}
-
 static void tick(uint64_t now)
 {
 	struct aif_cuda *cuda = CUDA;
@@ -181,11 +193,11 @@ static void tick(uint64_t now)
 			aif_cuda_blocks_spent(cuda);
 		pthread_mutex_unlock(&cuda->switching);
 	}
+	tell_counts(cuda);
 	t = aif_thread_enter();
 	if (!t)
 		return;
 	aif_cuda_clock_tick(t, cuda, now);
-	tell_counts(t, cuda);
 	aif_thread_leave(t);
 }
 
@@ -197,17 +209,11 @@ static uint64_t turn(uint64_t now)
 static void leave(void)
 {
 	struct aif_cuda *cuda = CUDA;
-	struct aif_thread *t;
 
 	if (!cuda || !cuda->on)
 		return;
 	aif_cuda_leave(cuda);
-	aif_cuda_flush(cuda, true);
-	t = aif_thread_enter();
-	if (!t)
-		return;
-	tell_counts(t, cuda);
-	aif_thread_leave(t);
+	flush_and_tell(cuda, true);
 }
 
 /* A child has no use of its parent's CUDA. */

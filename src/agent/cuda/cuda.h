@@ -114,6 +114,7 @@ struct aif_cuda_sampled {
 	double hertz;
 	uint64_t period_ps, since;
 	unsigned errors;       /* in a row */
+	int failed;            /* CUPTI's error that ends it; 0 = none */
 	uint64_t device_bytes; /* that CUPTI takes of the device, where it is known */
 	struct aif_cupti_samples *config, *out;
 };
@@ -152,6 +153,7 @@ struct aif_cuda {
 	struct aif_cuda_device devices[AIF_CUDA_DEVICES];
 
 	struct aif_cuda_correlation *correlations; /* AIF_CUDA_CORRELATIONS */
+	_Atomic bool any_confused;                 /* some of them are AIF_CUDA_CONFUSED */
 
 	pthread_mutex_t switching;
 	_Atomic bool on, taken, left; /* we record; the seat is another's; the process exits */
@@ -163,9 +165,9 @@ struct aif_cuda {
 	uint64_t pair_ns; /* when the clocks were last compared */
 	pthread_mutex_t flushing;
 	_Atomic int completing; /* threads that read a buffer */
-	/* Yet untold: records that no ring was there for; launches that share a number; executions of
-	 * launches that are not known; samples that no ring was there for. */
-	_Atomic uint64_t unread, confused, unjoined, unsampled;
+	/* Yet untold: executions without times; launches that share a number; executions of launches that
+	 * are not known; samples that no ring had room for. */
+	_Atomic uint64_t timeless, confused, unjoined, unsampled;
 	pthread_mutex_t buffers_lock;
 	uint8_t *free[AIF_CUDA_BUFFERS];
 	unsigned free_len, made;
@@ -264,6 +266,7 @@ static inline void aif_cuda_correlate(struct aif_cuda *cuda, uint32_t correlatio
 /* No number means a launch any more. */
 static inline void aif_cuda_forget(struct aif_cuda *cuda)
 {
+	atomic_store_explicit(&cuda->any_confused, false, memory_order_relaxed);
 	for (unsigned i = 0; i < AIF_CUDA_CORRELATIONS; i++)
 		if (atomic_load_explicit(&cuda->correlations[i].id, memory_order_relaxed))
 			atomic_store_explicit(&cuda->correlations[i].id, 0, memory_order_relaxed);

@@ -80,24 +80,20 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 	struct aif_cuda_record r;
 	void *record = NULL;
 	size_t dropped = 0;
-	uint64_t unread = 0, timeless = 0;
+	uint64_t timeless = 0;
 	int saved = errno;
 
 	(void)size;
 	atomic_fetch_add(&cuda->completing, 1);
 	while (valid && !cuda->api.cuptiActivityGetNextRecord(buffer, valid, &record)) {
-		if (!t)
-			unread++;
-		else if (aif_cuda_translate(record, &r))
+		if (t && aif_cuda_translate(record, &r))
 			exec(cuda, t, &r);
 		else
 			timeless += is_known(record);
 	}
-	atomic_fetch_add(&cuda->unread, unread);
-	if (t && !cuda->api.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) && dropped)
-		aif_emit_note(t, AIF_REASON_NO_TIMES, dropped, "");
-	if (timeless)
-		aif_emit_note(t, AIF_REASON_NO_TIMES, timeless, "");
+	if (!cuda->api.cuptiActivityGetNumDroppedRecords(context, stream, &dropped))
+		timeless += dropped;
+	atomic_fetch_add(&cuda->timeless, timeless);
 	if (t)
 		aif_thread_leave(t);
 	pthread_mutex_lock(&cuda->buffers_lock);

@@ -5,10 +5,10 @@
 
 /*
  * What is on, when. Each launch costs 0.4 us for CUPTI's callbacks, 0.5 us for its kernel record and 0.4 to
- * 0.7 us for the stack, which is 13 % of a decode that launches each 13 us. So the blocks of the overhead
- * budget (budget.h) switch the stacks and the records; the latter takes 2 to 15 us, and what was launched
- * before is recorded to its end (measured: 500 of 500). The helper turns the blocks. Their launches are counted for
- * the process (AIF_WIRE_BLOCK_PROCESS).
+ * 0.8 us for the stack; a decode that launches each 13 us was 14 % slower with all of it (bench/results). So the
+ * blocks of the overhead budget (budget.h) switch the stacks and the records; the latter takes 2 to 15 us, and
+ * what was launched before is recorded to its end (measured: 500 of 500). The helper turns the blocks. Their
+ * launches are counted for the process (AIF_WIRE_BLOCK_PROCESS).
  *
  * The callbacks stay on. To switch them as well would save what is left, but when nothing else is on, CUPTI loses
  * count of a call that is under way on another thread at that moment: that thread's later calls all get
@@ -23,7 +23,7 @@
  *                launches are hidden behind their device's work.
  *     records    records by blocks, no sampling
  *     samples    for some seconds of each minute: sampling, and no stacks. Switching it on and off takes
- *                0.2 s together, which is paid once a minute.
+ *                0.15 to 0.4 s together, which is paid once a minute.
  *
  * Who switches sampling. cuptiPCSamplingEnable and Disable take a lock of the driver for writing that threads in
  * its calls hold for reading, also while they wait for the device; the lock prefers readers, and a helper beside a
@@ -37,7 +37,8 @@
  * says so (grade).
  */
 
-/* A kernel record and being sampled, for each launch; a callback's beginning and end. */
+/* A kernel record and being sampled, for each launch; a callback's beginning and end. What being sampled costs is
+ * within what the measurements scatter by: 200 ns of it are a guess. */
 #define THROUGHOUT_NS 700
 #define CALLBACK_NS   400
 /* Before the launch rate is known. */
@@ -50,7 +51,7 @@
 /* Nobody launches: the helper may switch itself. */
 #define NOBODY_NS AIF_NS_PER_S
 #define LOOK_NS   2000000
-/* Switching takes 45 to 150 ms where nobody is in the way. */
+/* Switching takes 40 to 150 ms where nobody is in the way. */
 #define GATE_NS (AIF_NS_PER_S / 2)
 #define RATE_NS 1e9
 #define NEVER   UINT64_MAX

@@ -41,15 +41,27 @@ static AIF_NOINLINE void launch(struct aif_cuda *cuda, struct aif_thread *t,
 	aif_emit_cost_end(&cost);
 }
 
-/* CUPTI has lost count of this thread's calls (cuda_blocks.c). What is executed under this number may belong to
- * any of them. */
+/* CUPTI has lost count of this thread's calls (cuda_blocks.c): they all have one number. Or it has lost another
+ * thread's, and has come to that number again by counting. */
+static bool is_confused(struct aif_cuda *cuda, const struct aif_thread *t, uint32_t correlation)
+{
+	uint64_t launch;
+
+	return t->correlation == correlation ||
+	       (atomic_load_explicit(&cuda->any_confused, memory_order_relaxed) &&
+		aif_cuda_correlated(cuda, correlation, &launch) && launch == AIF_CUDA_CONFUSED);
+}
+
+/* What is executed under this number may belong to any of the calls that have it. */
 static AIF_NOINLINE void confused(struct aif_cuda *cuda, uint32_t correlation)
 {
+	atomic_store_explicit(&cuda->any_confused, true, memory_order_relaxed);
 	aif_cuda_correlate(cuda, correlation, AIF_CUDA_CONFUSED);
 	atomic_fetch_add_explicit(&cuda->confused, 1, memory_order_relaxed);
 }
 
-/* The launch of this call, whose registers were taken in the callback, and which began at `time`. */
+/* The launch of this call, whose registers were taken in the callback, and which began at `time`; 0 = now, which
+ * launches that are left out need not know. */
 static void begin(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 		  const struct aif_cupti_callback *cb, const struct aif_regs *regs, uint64_t time)
 {
@@ -59,11 +71,11 @@ static void begin(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 		aif_emit_missed();
 		return;
 	}
-	if (aif_unlikely(t->correlation == cb->correlation)) {
+	if (aif_unlikely(is_confused(cuda, t, cb->correlation))) {
 		confused(cuda, cb->correlation);
 	} else if (atomic_load_explicit(&cuda->blocks.capture, memory_order_relaxed)) {
 		atomic_fetch_add_explicit(&cuda->blocks.captured, 1, memory_order_relaxed);
-		launch(cuda, t, call, cb, regs, time);
+		launch(cuda, t, call, cb, regs, time ? time : aif_now_ns());
 	} else {
 		atomic_fetch_add_explicit(&cuda->blocks.left_out, 1, memory_order_relaxed);
 		aif_cuda_correlate(cuda, cb->correlation, AIF_CUDA_NOT_CAPTURED);
@@ -96,7 +108,7 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 			aif_cuda_obey(cuda);
 		*began = 0;
 		if (aif_likely(!atomic_load_explicit(&cuda->captures, memory_order_relaxed))) {
-			begin(cuda, call, cb, regs, aif_now_ns());
+			begin(cuda, call, cb, regs, 0);
 			return;
 		}
 		*began = aif_now_ns();

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cuda/cuda.h"
 
+#include "base/hash.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -10,20 +12,10 @@
  * comparing the bytes, which costs 20 ns where a look into the table costs 5.
  */
 
-/* FNV-1a; names are compared anyway. */
-static uint64_t hash_of(const char *name, size_t len)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (uint8_t)name[i]) * UINT64_C(0x100000001b3);
-	return h;
-}
-
 static struct aif_cuda_kernel *by_name(struct aif_cuda *cuda, const char *name)
 {
 	size_t len = strlen(name);
-	uint64_t hash = hash_of(name, len);
+	uint64_t hash = aif_hash_bytes(name, len);
 	struct aif_cuda_kernel *k, **bucket = &cuda->kernels[hash % AIF_CUDA_BUCKETS];
 
 	for (k = *bucket; k; k = k->next)
@@ -60,12 +52,19 @@ uint32_t aif_cuda_kernel_tell(struct aif_thread *t, struct aif_cuda_kernel *k)
 	return k->id;
 }
 
+static bool read_clock(void *arg, uint64_t *ret_value)
+{
+	const struct aif_cuda *cuda = arg;
+
+	return !cuda->api.cuptiGetTimestamp(ret_value);
+}
+
 bool aif_cuda_device_tell(struct aif_thread *t, struct aif_cuda *cuda, uint32_t ordinal)
 {
 	struct aif_cuda_device *d = &cuda->devices[ordinal % AIF_CUDA_DEVICES];
 	char name[256] = "NVIDIA device", driver[32] = "";
 	int device, version, units = 0;
-	uint64_t before, value;
+	struct aif_clock_reading r;
 
 	if (atomic_load_explicit(&d->told, memory_order_relaxed) == t->generation)
 		return true;
@@ -87,9 +86,8 @@ bool aif_cuda_device_tell(struct aif_thread *t, struct aif_cuda *cuda, uint32_t 
 	atomic_store_explicit(&d->told, t->generation, memory_order_relaxed);
 	atomic_store_explicit(&d->used, true, memory_order_relaxed);
 	/* Without a pair its first times could not be mapped. */
-	before = aif_now_ns();
-	if (!cuda->api.cuptiGetTimestamp(&value))
-		aif_emit_clock(t, AIF_CLOCK_DEVICE + ordinal, before, aif_now_ns(), value);
+	if (aif_clock_read(read_clock, cuda, &r))
+		aif_emit_clock(t, AIF_CLOCK_DEVICE + ordinal, r.before, r.after, r.value);
 	return true;
 }
 
@@ -125,17 +123,15 @@ out:
 
 void aif_cuda_clock_tick(struct aif_thread *t, struct aif_cuda *cuda, uint64_t now)
 {
-	uint64_t before, after, value;
+	struct aif_clock_reading r;
 
 	if (now - cuda->pair_ns < AIF_NS_PER_S)
 		return;
 	cuda->pair_ns = now;
-	before = aif_now_ns();
-	if (cuda->api.cuptiGetTimestamp(&value))
+	if (!aif_clock_read(read_clock, cuda, &r))
 		return;
-	after = aif_now_ns();
 	for (uint32_t i = 0; i < AIF_CUDA_DEVICES; i++)
 		if (atomic_load_explicit(&cuda->devices[i].told, memory_order_relaxed) ==
 		    t->generation)
-			aif_emit_clock(t, AIF_CLOCK_DEVICE + i, before, after, value);
+			aif_emit_clock(t, AIF_CLOCK_DEVICE + i, r.before, r.after, r.value);
 }

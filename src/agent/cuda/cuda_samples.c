@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cuda/cuda.h"
 
-#include "base/map.h"
+#include "base/hash.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -173,6 +173,6 @@ void aif_cuda_tell_samples(struct aif_thread *t, struct aif_cuda *cuda, struct a
 				t, cuda, w.id,
 				(const void *)((uint8_t *)b->pcs + i * cuda->sampling.pc_size));
 	}
-	if (untold)
-		aif_emit_note(t, AIF_REASON_SAMPLE_LOST, untold, "");
+	/* The ring that had no room for them has none for a note. */
+	atomic_fetch_add(&cuda->unsampled, untold);
 }

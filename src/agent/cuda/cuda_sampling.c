@@ -2,7 +2,7 @@
 #include "agent/cuda/cuda.h"
 
 #include "agent/objects.h"
-#include "base/map.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
  * launches in them: their window is all that is known (profile/attribution_windows.c does the rest).
  *
  * What is known of CUPTI's manners (measured; CUDA 13.0, H100): enabling takes 150 ms once and 1 ms afterwards, the
- * next launches 0.1 s; disabling 45 ms. Code that was loaded before is sampled as well. A second process on the
+ * next launches 0.1 to 0.3 s; disabling 40 to 90 ms. Code that was loaded before is sampled as well. A second process on the
  * GPU is let in and then gets CUPTI_ERROR_UNKNOWN for data, the first is undisturbed.
  *
  * CUPTI's own hash of a cubin reads some 30 bytes of it, and kernels that differ in a constant get the same;
@@ -24,23 +24,9 @@
 /* A second process on the GPU meets only errors. */
 #define ERRORS_MAX 3
 
-static uint64_t hash_of(const void *bytes, size_t n)
-{
-	const uint8_t *p = bytes;
-	uint64_t h = aif_mix64(n), word;
-
-	for (; n >= sizeof(word); p += sizeof(word), n -= sizeof(word)) {
-		memcpy(&word, p, sizeof(word));
-		h = aif_mix64(h ^ word);
-	}
-	word = 0;
-	memcpy(&word, p, n);
-	return aif_mix64(h ^ word);
-}
-
 static void on_hash(const void *cubin, size_t size, uint64_t *hash)
 {
-	*hash = hash_of(cubin, size);
+	*hash = aif_hash_bytes(cubin, size);
 }
 
 /* Has it a context that can be used? */
@@ -165,6 +151,7 @@ static void begin(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 	}
 	c->since = aif_now_ns();
 	c->errors = 0;
+	c->failed = 0;
 }
 
 /* The most memory of devices that sampling had at a time in this session. */
@@ -207,10 +194,8 @@ static void drain(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_
 		if (c->out->total)
 			tell(cuda, c, t, c->out);
 	} while (c->out->remaining && c->out->len);
-	if (r && ++c->errors >= ERRORS_MAX)
-		c->errors = ERRORS_MAX;
-	if (r == AIF_CUPTI_OUT_OF_MEMORY || (r && c->errors >= ERRORS_MAX))
-		c->errors = (unsigned)r << 8;
+	if (r && (++c->errors >= ERRORS_MAX || r == AIF_CUPTI_OUT_OF_MEMORY))
+		c->failed = r;
 }
 
 static void end(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_thread *t)
@@ -233,11 +218,11 @@ static void end(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_th
 /* After CUPTI's buffer was full nothing comes any more: less often, from the beginning. */
 static void recover(struct aif_cuda_sampled *c, struct aif_thread *t)
 {
-	int error = (int)(c->errors >> 8);
+	int error = c->failed;
 
 	if (!error)
 		return;
-	c->errors = 0;
+	c->failed = 0;
 	if (error != AIF_CUPTI_OUT_OF_MEMORY || c->period + 2 > AIF_CUDA_PERIOD_MAX) {
 		give_up(t, c, error);
 		return;
@@ -337,6 +322,8 @@ void aif_cuda_context(struct aif_cuda *cuda, void *context)
 	struct aif_cuda_sampled *free = NULL;
 	uint32_t device;
 
+	if (!s->pc_size)
+		return;
 	for (unsigned i = 0; i < AIF_CUDA_CONTEXTS; i++) {
 		void *known = atomic_load_explicit(&s->contexts[i].context, memory_order_relaxed);
 
@@ -345,7 +332,7 @@ void aif_cuda_context(struct aif_cuda *cuda, void *context)
 		if (!known && !free)
 			free = &s->contexts[i];
 	}
-	if (!free || !s->pc_size || cuda->api.cuptiGetDeviceId(context, &device))
+	if (!free || cuda->api.cuptiGetDeviceId(context, &device))
 		return;
 	pthread_mutex_lock(&cuda->lock);
 	if (!atomic_load(&free->context)) {
@@ -406,7 +393,7 @@ void aif_cuda_resource(struct aif_cuda *cuda, uint32_t event, const struct aif_c
 		break;
 	case AIF_CUPTI_MODULE_LOADED:
 		if (m && m->cubin && cuda->sampling.pc_size)
-			(void)aif_object_keep(hash_of(m->cubin, m->size), m->cubin, m->size);
+			(void)aif_object_keep(aif_hash_bytes(m->cubin, m->size), m->cubin, m->size);
 		break;
 	default:
 		break;

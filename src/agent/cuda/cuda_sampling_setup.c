@@ -1,66 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cuda/cuda.h"
 
-#include <fcntl.h>
-#include <stdio.h>
+#include "base/proc.h"
+
 #include <string.h>
-#include <unistd.h>
 
 /*
  * What CUPTI is given before it samples: buffers and a configuration; and whether it may at all. Where a number of ours
  * is not taken, CUPTI's own is left.
  */
 
-/* Of the device's memory: 2 s at the default rate; CUPTI's own choice is 512 MiB. */
+/* Of the device's memory. A sample takes some 32 bytes of it (inferred from when it overflows): 2 s at the default
+ * rate. CUPTI's own choice is 512 MiB. */
 #define HARDWARE_BUFFER (UINT64_C(64) << 20)
 #define SCRATCH_BUFFER  (UINT64_C(16) << 20)
 #define WORKER_SLEEP_MS 50
-/* Taken at a time: 6 MiB of which what is used becomes real. */
+/* Taken at a time, into 17 MiB: their reasons' 16 MiB become real as they are used. */
 #define PCS 16384
 /* About a million samples a second of a GPU: 100 of a kernel that fills it for 100 us. */
 #define SAMPLES_A_SECOND 750000.0
 #define DEFAULT_RATE     999 /* --device-rate was not given */
 #define MIN_PERIOD       10
 
-#define CAP_SYS_ADMIN_BIT 21
-
-static bool file_says(const char *path, const char *what)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char text[8192];
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return strstr(text, what);
-}
-
-static bool is_admin(void)
-{
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	unsigned long long caps = 0;
-	char text[4096];
-	const char *at;
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	at = strstr(text, "CapEff:");
-	return at && sscanf(at, "CapEff: %llx", &caps) == 1 && caps >> CAP_SYS_ADMIN_BIT & 1;
-}
-
 /* To ask and be refused makes later calls of CUPTI fail, too. */
 bool aif_cuda_sampling_allowed(void)
 {
+	char params[8192];
+
 	if (getenv("AIFLAME_NO_COUNTERS")) /* for tests: as where they are not allowed */
 		return false;
-	return !file_says("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 1") || is_admin();
+	aif_proc_read("/proc/driver/nvidia/params", params, sizeof(params));
+	return !strstr(params, "RmProfilingAdminOnly: 1") || aif_proc_is_admin();
 }
 
 static struct aif_cupti_samples *buffer_new(const struct aif_cuda *cuda)

@@ -62,21 +62,26 @@ uint32_t aif_cl_clock_probe(void *context, void *device)
 	return n == PROBES ? aif_cl_clock_of(probes, n) : AIF_WIRE_NONE;
 }
 
+static bool read_timer(void *device, uint64_t *ret_value)
+{
+	uint64_t host;
+
+	return TARGET->clGetDeviceAndHostTimer(device, ret_value, &host) >= 0;
+}
+
 void aif_cl_clock_tick(struct aif_thread *t, uint64_t now)
 {
 	for (struct aif_cl_device *d = CL->devices; d; d = d->next) {
-		uint64_t before, after, host, value,
-			last = atomic_load_explicit(&d->pair_ns, memory_order_relaxed);
+		uint64_t last = atomic_load_explicit(&d->pair_ns, memory_order_relaxed);
+		struct aif_clock_reading r;
 
 		if (!d->own_clock || !d->has_timer || now - last < TIMER_EACH_NS)
 			continue;
-		before = aif_now_ns();
-		if (TARGET->clGetDeviceAndHostTimer(d->handle, &value, &host) < 0) {
+		if (!aif_clock_read(read_timer, d->handle, &r)) {
 			d->has_timer = false; /* launches bring the pairs then */
 			continue;
 		}
-		after = aif_now_ns();
-		if (aif_emit_clock(t, d->desc.clock, before, after, value))
+		if (aif_emit_clock(t, d->desc.clock, r.before, r.after, r.value))
 			atomic_store_explicit(&d->pair_ns, now, memory_order_relaxed);
 	}
 }

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which launch an execution's correlation id means. */
+#include "agent/cuda/cuda.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LAUNCH_KERNEL 307
+
+struct aif_agent aif_agent;
+__thread struct aif_thread *aif_self __attribute__((tls_model("initial-exec")));
+
+static struct aif_cuda cuda;
+static struct aif_cuda_correlation correlations[AIF_CUDA_CORRELATIONS];
+static struct aif_thread threads[2], *here;
+static uint64_t told; /* launches, numbered from 1 */
+
+/* ---- the rest of the agent ---- */
+
+struct aif_thread *aif_thread_enter_slow(void)
+{
+	return here;
+}
+
+void aif_emit_missed(void)
+{
+	fail();
+}
+
+void aif_emit_cost_begin(struct aif_thread *t, struct aif_emit_cost *c, uint64_t now)
+{
+	(void)t, (void)now;
+	*c = (struct aif_emit_cost){.since = 0};
+}
+
+void aif_emit_cost_end(struct aif_emit_cost *c)
+{
+	(void)c;
+}
+
+bool aif_emit_launch(struct aif_thread *t, const struct aif_emit_launch *l, uint64_t *ret_number)
+{
+	(void)t, (void)l;
+	*ret_number = ++told;
+	return true;
+}
+
+uint32_t aif_emit_shape(struct aif_thread *t, const struct aif_emit_shape *shape)
+{
+	(void)t, (void)shape;
+	return 0;
+}
+
+bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, const char *detail)
+{
+	(void)t, (void)reason, (void)n, (void)detail;
+	fail();
+	return false;
+}
+
+uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,
+		     const struct aif_emit_api *api)
+{
+	(void)t, (void)regs, (void)api;
+	return 0;
+}
+
+struct aif_cuda_kernel *aif_cuda_kernel(struct aif_cuda *c, const char *name)
+{
+	(void)c, (void)name;
+	return NULL;
+}
+
+uint32_t aif_cuda_kernel_tell(struct aif_thread *t, struct aif_cuda_kernel *k)
+{
+	(void)t, (void)k;
+	return 0;
+}
+
+void aif_cuda_context(struct aif_cuda *c, void *context)
+{
+	(void)c, (void)context;
+}
+
+void aif_cuda_obey(struct aif_cuda *c)
+{
+	(void)c;
+}
+
+void aif_cuda_resource(struct aif_cuda *c, uint32_t event, const struct aif_cupti_resource *data)
+{
+	(void)c, (void)event, (void)data;
+}
+
+/* ---- calls ---- */
+
+/* The beginning of a call of a thread's; the launch's number, or 0 where none was told. */
+static uint64_t call(unsigned thread, uint32_t correlation)
+{
+	static const uint8_t parameters[256];
+	uint64_t data, before = told;
+	struct aif_cupti_callback cb = {.site = AIF_CUPTI_ENTER,
+					.parameters = parameters,
+					.data = &data,
+					.correlation = correlation};
+
+	here = &threads[thread];
+	aif_cuda_callback(&cuda, AIF_CUPTI_DOMAIN_DRIVER, LAUNCH_KERNEL, &cb);
+	return told > before ? told : 0;
+}
+
+/* What an execution with this number is of: a launch's, or AIF_CUDA_*; 0 = nothing that is known. */
+static uint64_t meant(uint32_t correlation)
+{
+	uint64_t launch;
+
+	return aif_cuda_correlated(&cuda, correlation, &launch) ? launch : 0;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&cuda, 0, sizeof(cuda));
+	memset(correlations, 0, sizeof(correlations));
+	memset(threads, 0, sizeof(threads));
+	told = 0;
+	cuda.correlations = correlations;
+	cuda.blocks.capture = true;
+	return 0;
+}
+
+static void each_number_is_a_launch(void **state)
+{
+	(void)state;
+	assert_int_equal(call(0, 1), 1);
+	assert_int_equal(call(1, 2), 2);
+	assert_int_equal(call(0, 3), 3);
+	assert_int_equal(meant(1), 1);
+	assert_int_equal(meant(3), 3);
+	assert_int_equal(meant(4), 0);
+	cuda.blocks.capture = false;
+	assert_int_equal(call(0, 4), 0);
+	assert_int_equal(meant(4), AIF_CUDA_NOT_CAPTURED);
+	assert_int_equal(cuda.confused, 0);
+}
+
+static void a_number_of_many_calls_is_nobodys(void **state)
+{
+	(void)state;
+	assert_int_equal(call(0, 7), 1);
+	for (unsigned i = 1; i <= 5; i++) {
+		assert_int_equal(call(0, 7), 0);
+		assert_int_equal(meant(7), AIF_CUDA_CONFUSED);
+		assert_int_equal(cuda.confused, i);
+	}
+	/* Others count on. */
+	assert_int_equal(call(1, 8), 2);
+	assert_int_equal(meant(8), 2);
+}
+
+/* A new subscriber's numbers begin anew, and come to the one that a thread of before still has: its executions are not
+ * those of the launch that has it by counting. */
+static void nor_is_it_of_who_gets_it_by_counting(void **state)
+{
+	(void)state;
+	call(0, 7);
+	call(0, 7);
+	assert_int_equal(call(1, 6), 2);
+	assert_int_equal(call(1, 7), 0);
+	assert_int_equal(meant(7), AIF_CUDA_CONFUSED);
+	assert_int_equal(cuda.confused, 2);
+	cuda.blocks.capture = false;
+	assert_int_equal(call(1, 6), 0);
+	assert_int_equal(call(1, 7), 0);
+	assert_int_equal(meant(7), AIF_CUDA_CONFUSED);
+	/* One more subscriber. */
+	cuda.blocks.capture = true;
+	aif_cuda_forget(&cuda);
+	assert_int_equal(meant(7), 0);
+	assert_int_equal(call(1, 6), 3);
+	assert_int_equal(call(1, 7), 4);
+	assert_int_equal(meant(7), 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(each_number_is_a_launch, setup),
+		cmocka_unit_test_setup(a_number_of_many_calls_is_nobodys, setup),
+		cmocka_unit_test_setup(nor_is_it_of_who_gets_it_by_counting, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
