@@ -281,8 +281,8 @@ static bool is_cut_off(const struct aif_attribution_work *w, uint32_t process, u
 	return end && !s.is_gap && since_start(w->p, end) <= s.end;
 }
 
-/* Launches that have no execution: of those that were in flight, samples may be there. Returns how many
- * were not, or because their process had ended, and kept. */
+/* Launches that have no execution: of those that were in flight samples may be there. Counts those that were
+ * not, and those whose process ended first, without what --keep dropped. */
 static int find_in_flight(struct loading *l, uint64_t *ret_untold, uint64_t *ret_unread)
 {
 	struct aif_attribution_work *w = l->w;

@@ -88,8 +88,8 @@ int aif_attribution_append_inside(struct aif_attribution_work *w, const struct a
 int aif_attribution_add_inside(struct aif_attribution_work *w, uint32_t group, uint32_t frame,
 			       uint32_t reason, aif_fraction samples, bool shared, bool mixed);
 
-/* attribution_exposure.c, attribution_windows.c: samples that a device has counted, without a time of their own, and the windows that they
- * were counted in. */
+/* attribution_exposure.c, attribution_windows.c: samples that a device has counted, without a time of their
+ * own, and the windows that they were counted in. */
 bool aif_attribution_is_counted(const struct aif_profile *p, const struct aif_sample_row *s);
 /* Also drops what of the samples is not of the time asked for, and counts the others. */
 int aif_attribution_windows_load(struct aif_attribution_work *w, struct aif_timeline *timeline,

@@ -104,34 +104,37 @@ static double variance(const struct aif_weights_cycle *cycles, const struct aif_
 	return var;
 }
 
-/* What a process launched while it was not captured, beside what was. */
+/* What each process launched while it was not captured, beside what was. */
 struct unseen {
-	double left_out, off_ns, executions;
+	double *left_out, *off_ns, *executions; /* one piece of memory */
 };
 
-static struct unseen *find_unseen(const struct aif_attribution_work *w)
+static int find_unseen(const struct aif_attribution_work *w, struct unseen *ret)
 {
-	struct unseen *u = calloc(w->p->processes_len + 1, sizeof(*u));
+	size_t n = w->p->processes_len + 1;
 	uint64_t start = w->p->start_ns;
 
-	for (uint32_t i = 0; u && i < w->p->processes_len; i++)
-		u[i].left_out = aif_weights_left_out(w->weights, i, start + w->from, start + w->to,
-						     &u[i].off_ns);
-	for (size_t i = 0; u && i < w->groups_len; i++)
+	ret->left_out = calloc(3 * n, sizeof(*ret->left_out));
+	if (!ret->left_out)
+		return -ENOMEM;
+	ret->off_ns = ret->left_out + n;
+	ret->executions = ret->off_ns + n;
+	aif_weights_left_out(w->weights, start + w->from, start + w->to, ret->left_out,
+			     ret->off_ns);
+	for (size_t i = 0; i < w->groups_len; i++)
 		if (w->groups[i].process != AIF_NONE)
-			u[w->groups[i].process].executions += (double)w->groups[i].executions;
-	return u;
+			ret->executions[w->groups[i].process] += (double)w->groups[i].executions;
+	return 0;
 }
 
 static int estimate_errors(struct aif_attribution_work *w)
 {
 	size_t len;
 	const struct aif_weights_cycle *cycles = aif_weights_cycles(w->weights, &len);
-	struct unseen *unseen = find_unseen(w);
 	double *var = calloc(w->groups_len + 1, sizeof(*var));
+	struct unseen u;
 
-	if (!unseen || !var) {
-		free(unseen);
+	if (!var || find_unseen(w, &u) < 0) {
 		free(var);
 		return -ENOMEM;
 	}
@@ -145,18 +148,19 @@ static int estimate_errors(struct aif_attribution_work *w)
 	}
 	for (size_t i = 0; i < w->groups_len; i++) {
 		struct aif_group *g = &w->groups[i];
-		const struct unseen *u = g->process == AIF_NONE ? NULL : &unseen[g->process];
+		uint32_t process = g->process;
 
-		if (u && u->left_out > 0 && g->executions) {
+		if (process != AIF_NONE && u.left_out[process] > 0 && g->executions) {
 			double one = (double)g->seen / (double)g->executions,
-			       more = AIF_MIN(u->left_out / u->executions * one, u->off_ns);
+			       more = AIF_MIN(u.left_out[process] / u.executions[process] * one,
+					      u.off_ns[process]);
 
 			var[i] += more * more;
 			g->sampled = true;
 		}
 		g->error = var[i] > 0 && var[i] < 1e36 ? (uint64_t)ceil(sqrt(var[i])) : 0;
 	}
-	free(unseen);
+	free(u.left_out);
 	free(var);
 	return 0;
 }

@@ -183,11 +183,10 @@ static int sort_samples(struct windows *x)
 
 	for (size_t i = 0; i < w->counted_len; i++) {
 		struct aif_sample_row s = w->counted[i];
-		uint32_t name = aif_attribution_sampled_kernel(w->p, s.frame), family = AIF_NONE;
+		uint32_t name = aif_attribution_sampled_kernel(w->p, s.frame), family = AIF_NONE,
+			 window = aif_exposure_window(&x->exposure, &s);
 		int r = name == AIF_NONE ? 0
 					 : family_of(x, s.process, s.device, name, false, &family);
-
-		uint32_t window = aif_exposure_window(&x->exposure, &s);
 
 		if (r < 0)
 			return r;

@@ -3,6 +3,7 @@
 
 #include "profile/backward_internal.h"
 #include "profile/file.h"
+#include "profile/gaps.h"
 
 #include <errno.h>
 #include <math.h>
@@ -24,11 +25,6 @@
 #define OPS_MAX   ((size_t)1 << 14)
 #define UNITS_MAX ((size_t)1 << 14)
 
-struct off { /* from when to when launches were left out */
-	uint64_t start, end;
-	uint32_t process;
-};
-
 struct found {
 	uint64_t launch;
 	uint32_t part;
@@ -41,11 +37,10 @@ struct finder {
 	struct aif_backward *ret;
 	struct aif_backward_lane *lanes;
 	struct aif_backward_launch *waiting;
-	struct off *off;
+	struct aif_gaps off; /* when launches were left out */
 	struct found *found;
 	struct aif_map parts; /* hash of a part -> its number */
-	size_t lanes_len, lanes_cap, waiting_len, waiting_cap, off_len, off_cap, found_len,
-		found_cap, parts_cap;
+	size_t lanes_len, lanes_cap, waiting_len, waiting_cap, found_len, found_cap, parts_cap;
 };
 
 /* ---- a part of a backward ------------------------------------------------------------------------ */
@@ -209,21 +204,17 @@ static struct aif_backward_lane *lane_get(struct finder *f, const struct aif_bac
 	return &f->lanes[f->lanes_len++];
 }
 
-/* Was anything left out in the process from `from` to `to`? Blocks of one process begin and end in order. */
+static uint64_t since_start(const struct finder *f, uint64_t time)
+{
+	return time > f->p->start_ns ? time - f->p->start_ns : 0;
+}
+
+/* Was anything left out in the process from `from` to `to`? */
 static bool is_cut(const struct finder *f, uint32_t process, uint64_t from, uint64_t to)
 {
-	size_t low = 0, high = f->off_len;
+	struct aif_gaps_span s = aif_gaps_at(&f->off, process, since_start(f, from));
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		const struct off *o = &f->off[mid];
-
-		if (o->process < process || (o->process == process && o->end <= from))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < f->off_len && f->off[low].process == process && f->off[low].start < to;
+	return s.is_gap || s.end < since_start(f, to);
 }
 
 static int launch_look(struct finder *f, const struct aif_backward_launch *w)
@@ -279,7 +270,7 @@ static bool is_kept(const bool *keep, uint32_t id)
 static bool is_asked(const struct finder *f, const struct aif_launch_row *row, uint32_t process)
 {
 	const struct aif_attribution_opts *w = f->which;
-	uint64_t at = row->time > f->p->start_ns ? row->time - f->p->start_ns : 0;
+	uint64_t at = since_start(f, row->time);
 
 	return !w || (is_kept(w->processes, process) && is_kept(w->threads, row->thread) &&
 		      is_kept(w->devices, row->device) && at >= w->from_ns &&
@@ -316,51 +307,6 @@ static int launches_add(void *arg, const struct aif_launch_row *rows, size_t n)
 		};
 	}
 	return waiting_look(f, newest > SETTLE_NS ? newest - SETTLE_NS : 0);
-}
-
-static int off_add(void *arg, const struct aif_window_row *rows, size_t n)
-{
-	struct finder *f = arg;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct aif_window_row *w = &rows[i];
-		uint32_t process =
-			w->thread == AIF_NONE ? w->process : f->p->threads[w->thread].process;
-
-		if (w->device != AIF_NONE || w->held || process == AIF_NONE || w->end <= w->start)
-			continue;
-		if (aif_grow(&f->off, &f->off_cap, f->off_len + 1, sizeof(*f->off)) < 0)
-			return -ENOMEM;
-		f->off[f->off_len++] = (struct off){w->start, w->end, process};
-	}
-	return 0;
-}
-
-static int by_process_and_start(const void *pa, const void *pb)
-{
-	const struct off *a = pa, *b = pb;
-
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	return a->start < b->start ? -1 : a->start > b->start;
-}
-
-/* Those of several threads may overlap: they become one. */
-static void off_unite(struct finder *f)
-{
-	size_t n = 0;
-
-	if (f->off_len)
-		qsort(f->off, f->off_len, sizeof(*f->off), by_process_and_start);
-	for (size_t i = 0; i < f->off_len; i++) {
-		struct off *last = n ? &f->off[n - 1] : NULL, o = f->off[i];
-
-		if (last && last->process == o.process && o.start <= last->end)
-			last->end = AIF_MAX(last->end, o.end);
-		else
-			f->off[n++] = o;
-	}
-	f->off_len = n;
 }
 
 /* ---- times ---------------------------------------------------------------------------------------- */
@@ -424,20 +370,18 @@ static int find(struct finder *f)
 
 	if (r < 0 || !f->stacks.stacks || !p->file)
 		return r;
-	r = aif_profile_windows(p, off_add, f, NULL);
-	off_unite(f);
+	r = aif_gaps_init_with_off(&f->off, p);
 	if (r == 0)
 		r = aif_profile_launches(p, launches_add, f, NULL);
 	if (r == 0)
 		r = waiting_look(f, UINT64_MAX);
 	for (size_t i = 0; r == 0 && i < f->lanes_len; i++)
 		r = units_join(f, &f->lanes[i]);
-	if (f->found_len)
-		qsort(f->found, f->found_len, sizeof(*f->found), by_launch);
-	if (r == 0)
-		r = aif_profile_execs(p, times_add, f, NULL);
-	if (f->ret->parts_len)
-		qsort(f->ret->parts, f->ret->parts_len, sizeof(*f->ret->parts), by_row_and_time);
+	if (r < 0 || !f->found_len)
+		return r;
+	qsort(f->found, f->found_len, sizeof(*f->found), by_launch);
+	r = aif_profile_execs(p, times_add, f, NULL);
+	qsort(f->ret->parts, f->ret->parts_len, sizeof(*f->ret->parts), by_row_and_time);
 	return r;
 }
 
@@ -458,7 +402,7 @@ int aif_backward_find(const struct aif_profile *p, const struct aif_attribution_
 	}
 	free(f.lanes);
 	free(f.waiting);
-	free(f.off);
+	aif_gaps_finish(&f.off);
 	free(f.found);
 	aif_map_finish(&f.parts);
 	if (r < 0) {

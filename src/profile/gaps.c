@@ -16,6 +16,7 @@ static int add(struct aif_gaps *to, const struct aif_gap *gap)
 struct loading {
 	struct aif_gaps *g;
 	const struct aif_profile *p;
+	bool with_off; /* blocks of the overhead budget in which nothing was captured, too */
 };
 
 static int load(void *arg, const struct aif_window_row *rows, size_t n)
@@ -28,8 +29,8 @@ static int load(void *arg, const struct aif_window_row *rows, size_t n)
 		uint64_t start = AIF_MAX(r->start, l->p->start_ns),
 			 end = AIF_MIN(r->end, l->p->end_ns);
 
-		if (r->thread != AIF_NONE || r->device != AIF_NONE || r->p_ppm ||
-		    r->process == AIF_NONE || r->held || start >= end)
+		if (r->device != AIF_NONE || r->process == AIF_NONE || r->held || start >= end ||
+		    (!l->with_off && (r->thread != AIF_NONE || r->p_ppm)))
 			continue;
 		if (add(g, &(struct aif_gap){.start = start - l->p->start_ns,
 					     .end = end - l->p->start_ns,
@@ -69,18 +70,33 @@ static size_t merge(struct aif_gap *at, size_t len, bool any_process)
 	return n;
 }
 
-int aif_gaps_init(struct aif_gaps *g, const struct aif_profile *p)
+void aif_gaps_unite(struct aif_gaps *g)
 {
-	struct loading l = {.g = g, .p = p};
+	if (g->len)
+		qsort(g->at, g->len, sizeof(*g->at), by_process);
+	g->len = merge(g->at, g->len, false);
+}
+
+static int init(struct aif_gaps *g, const struct aif_profile *p, bool with_off)
+{
+	struct loading l = {.g = g, .p = p, .with_off = with_off};
 	int r;
 
 	*g = (struct aif_gaps){0};
 	r = aif_profile_windows(p, load, &l, NULL);
-	if (r < 0 || !g->len)
-		return r;
-	qsort(g->at, g->len, sizeof(*g->at), by_process);
-	g->len = merge(g->at, g->len, false);
-	return 0;
+	if (!r)
+		aif_gaps_unite(g);
+	return r;
+}
+
+int aif_gaps_init(struct aif_gaps *g, const struct aif_profile *p)
+{
+	return init(g, p, false);
+}
+
+int aif_gaps_init_with_off(struct aif_gaps *g, const struct aif_profile *p)
+{
+	return init(g, p, true);
 }
 
 void aif_gaps_finish(struct aif_gaps *g)

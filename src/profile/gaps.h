@@ -23,7 +23,11 @@ struct aif_gaps {
 
 /* 0 or -ENOMEM; finished by aif_gaps_finish in any case. */
 int aif_gaps_init(struct aif_gaps *g, const struct aif_profile *p);
+/* With the time, too, in which the overhead budget left out launches of any of the process's threads. */
+int aif_gaps_init_with_off(struct aif_gaps *g, const struct aif_profile *p);
 void aif_gaps_finish(struct aif_gaps *g);
+/* Puts those of a process that touch together, and all in order: what was added to .at by hand. */
+void aif_gaps_unite(struct aif_gaps *g);
 
 struct aif_gaps_span {
 	uint64_t number;     /* another for each span of each process */

@@ -178,6 +178,10 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 		q->damaged += r < 0 ? 0 : bad;
 		q->loaded |= r < 0 ? 0 : NEEDS_CPU;
 	}
+	if (!r && (needs & NEEDS_WEIGHTS)) {
+		r = aif_weights_new(q->p, &q->weights);
+		q->loaded |= r < 0 ? 0 : NEEDS_WEIGHTS;
+	}
 	if (!r && (needs & NEEDS_ATTRIBUTION)) {
 		r = aif_attribution_compute(q->p, NULL, &q->attribution, err);
 		q->loaded |= r < 0 ? 0 : NEEDS_ATTRIBUTION;
@@ -327,9 +331,6 @@ int aif_query_new(const struct aif_profile *p, struct aif_query **ret, struct ai
 {
 	struct aif_query *q = calloc(1, sizeof(*q));
 	int r = q ? aif_timeline_new(p, &q->timeline) : -ENOMEM;
-
-	if (!r)
-		r = aif_weights_new(p, &q->weights);
 
 	if (!r && sqlite3_open_v2(":memory:", &q->db,
 				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY,

@@ -641,7 +641,8 @@ const struct aif_query_table aif_query_tables[] = {
 	{"executions",
 	 "launch, start_ns, dur_ns, process, device, stream, kernel, stack, weight, graph, node, "
 	 "registers, shared_bytes",
-	 NEEDS_LAUNCHES | NEEDS_EXECS, execs_rows, is_kernel, executions_column, AIF_KEY_EXEC},
+	 NEEDS_LAUNCHES | NEEDS_EXECS | NEEDS_WEIGHTS, execs_rows, is_kernel, executions_column,
+	 AIF_KEY_EXEC},
 	{"copies",
 	 "launch, start_ns, dur_ns, process, device, stream, kind, bytes, stack, graph, node",
 	 NEEDS_LAUNCHES | NEEDS_EXECS, execs_rows, is_copy, copies_column, AIF_KEY_EXEC},

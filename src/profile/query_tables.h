@@ -34,6 +34,7 @@ enum aif_query_needs {
 	NEEDS_WINDOWS = 8,
 	NEEDS_ATTRIBUTION = 16,
 	NEEDS_CPU = 32,
+	NEEDS_WEIGHTS = 64,
 };
 
 /* What the first column is. Joins go by it: without it each would be a scan in a scan. */

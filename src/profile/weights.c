@@ -2,9 +2,9 @@
 #include "profile/weights.h"
 
 #include "profile/file.h"
+#include "profile/gaps.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* Whose launches a block counts: a thread's, or where the runtime counts them itself, a process's. */
 static uint64_t key_of(uint32_t thread, uint32_t process)
@@ -18,11 +18,6 @@ struct block {
 	uint32_t process, cycle;
 	bool on, certain;
 };
-/* When any thread of a process was without capture: disjoint spans. */
-struct span {
-	uint64_t start, end;
-	uint32_t process;
-};
 
 struct aif_weights {
 	const struct aif_profile *p;
@@ -30,10 +25,9 @@ struct aif_weights {
 	size_t blocks_len, blocks_cap;
 	struct aif_weights_cycle *cycles;
 	size_t cycles_len, cycles_cap;
-	struct span *off; /* by process and start */
-	size_t off_len;
+	/* When any thread of a process was without capture; in CLOCK_MONOTONIC, as blocks are. */
+	struct aif_gaps off;
 	uint64_t uncaptured, from;
-	uint32_t stretches;
 	bool has_grown; /* a block has */
 };
 
@@ -76,21 +70,11 @@ static int by_key(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static int by_process(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 static int cycle_new(struct aif_weights *w, uint64_t key)
 {
 	if (aif_grow(&w->cycles, &w->cycles_cap, w->cycles_len + 1, sizeof(*w->cycles)) < 0)
 		return -ENOMEM;
-	w->cycles[w->cycles_len++] =
-		(struct aif_weights_cycle){.key = key, .stretch = w->stretches};
+	w->cycles[w->cycles_len++] = (struct aif_weights_cycle){.key = key};
 	return 0;
 }
 
@@ -149,14 +133,22 @@ static int make_cycles(struct aif_weights *w, size_t first, size_t end)
 		struct block *b = i < end ? &w->blocks[i] : NULL;
 
 		if (!b || b->certain) {
+			struct block *beside = certain ? certain : b;
+
+			/* Too few for a ratio stand for themselves only. */
+			if (now != AIF_NONE && last == AIF_NONE && beside &&
+			    w->cycles[now].captured < AIF_WEIGHTS_MIN) {
+				off += w->cycles[now].launches - w->cycles[now].captured;
+				w->cycles[now].launches = w->cycles[now].captured;
+				now = AIF_NONE;
+			}
 			if (now != AIF_NONE)
 				w->cycles[now].launches += off;
 			else if (last != AIF_NONE)
 				w->cycles[last].launches += off;
-			else if (stand_in(w, certain ? certain : b, off) < 0)
+			else if (stand_in(w, beside, off) < 0)
 				return -ENOMEM;
 			last = now = AIF_NONE;
-			w->stretches++;
 			certain = b;
 			off = 0;
 			continue;
@@ -187,24 +179,18 @@ static int make_cycles(struct aif_weights *w, size_t first, size_t end)
 
 static int find_off(struct aif_weights *w)
 {
-	size_t n = 0;
+	struct aif_gaps *off = &w->off;
 
-	w->off = calloc(w->blocks_len + 1, sizeof(*w->off));
-	if (!w->off)
-		return -ENOMEM;
-	for (size_t i = 0; i < w->blocks_len; i++)
-		if (!w->blocks[i].on)
-			w->off[n++] = (struct span){w->blocks[i].start, w->blocks[i].end,
-						    w->blocks[i].process};
-	qsort(w->off, n, sizeof(*w->off), by_process);
-	for (size_t i = 0; i < n; i++) {
-		struct span *last = w->off_len ? &w->off[w->off_len - 1] : NULL;
+	for (size_t i = 0; i < w->blocks_len; i++) {
+		const struct block *b = &w->blocks[i];
 
-		if (last && last->process == w->off[i].process && w->off[i].start <= last->end)
-			last->end = AIF_MAX(last->end, w->off[i].end);
-		else
-			w->off[w->off_len++] = w->off[i];
+		if (b->on)
+			continue;
+		if (aif_grow(&off->at, &off->cap, off->len + 1, sizeof(*off->at)) < 0)
+			return -ENOMEM;
+		off->at[off->len++] = (struct aif_gap){b->start, b->end, b->process};
 	}
+	aif_gaps_unite(off);
 	return 0;
 }
 
@@ -232,8 +218,7 @@ static void pool(struct aif_weights *w, size_t first, size_t end)
 static void make_pools(struct aif_weights *w)
 {
 	for (size_t i = 0, j, end; i < w->cycles_len; i = end) {
-		for (end = i; end < w->cycles_len && w->cycles[end].key == w->cycles[i].key &&
-			      w->cycles[end].stretch == w->cycles[i].stretch;)
+		for (end = i; end < w->cycles_len && w->cycles[end].key == w->cycles[i].key;)
 			end++;
 		/* What is left at the end is too little for its own. */
 		for (j = i; end - j >= 2 * AIF_WEIGHTS_POOL; j += AIF_WEIGHTS_POOL)
@@ -325,7 +310,7 @@ void aif_weights_free(struct aif_weights *w)
 		return;
 	free(w->blocks);
 	free(w->cycles);
-	free(w->off);
+	aif_gaps_finish(&w->off);
 	free(w);
 }
 
@@ -339,18 +324,7 @@ const struct aif_weights_cycle *aif_weights_at(const struct aif_weights *w, uint
 
 bool aif_weights_off(const struct aif_weights *w, uint32_t process, uint64_t time)
 {
-	size_t lo = 0, hi = w ? w->off_len : 0;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct span *s = &w->off[mid];
-
-		if (s->process < process || (s->process == process && s->start <= time))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && w->off[lo - 1].process == process && time < w->off[lo - 1].end;
+	return w && aif_gaps_at(&w->off, process, time).is_gap;
 }
 
 const struct aif_weights_cycle *aif_weights_cycles(const struct aif_weights *w, size_t *ret_len)
@@ -371,21 +345,18 @@ static double overlap(uint64_t start, uint64_t end, uint64_t from, uint64_t to)
 	return end > start ? (double)(end - start) : 0;
 }
 
-double aif_weights_left_out(const struct aif_weights *w, uint32_t process, uint64_t from,
-			    uint64_t to, double *ret_ns)
+void aif_weights_left_out(const struct aif_weights *w, uint64_t from, uint64_t to,
+			  double *ret_launches, double *ret_ns)
 {
-	double launches = 0, ns = 0;
-
 	for (size_t i = 0; w && i < w->blocks_len; i++) {
 		const struct block *b = &w->blocks[i];
 
-		if (!b->on && b->process == process)
-			launches += (double)b->launches * overlap(b->start, b->end, from, to) /
-				    (double)(b->end - b->start);
+		if (!b->on)
+			ret_launches[b->process] += (double)b->launches *
+						    overlap(b->start, b->end, from, to) /
+						    (double)(b->end - b->start);
 	}
-	for (size_t i = 0; w && i < w->off_len; i++)
-		if (w->off[i].process == process)
-			ns += overlap(w->off[i].start, w->off[i].end, from, to);
-	*ret_ns = ns;
-	return launches;
+	for (size_t i = 0; w && i < w->off.len; i++)
+		ret_ns[w->off.at[i].process] +=
+			overlap(w->off.at[i].start, w->off.at[i].end, from, to);
 }

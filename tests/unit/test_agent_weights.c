@@ -3,19 +3,11 @@
  * the real controller, written to a file and attributed. */
 #include "agent/budget.h"
 #include "base/map.h"
-#include "profile/attribution.h"
-#include "profile/file.h"
+#include "fixture_recording.h"
 #include "profile/query.h"
 #include "profile/weights.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 enum { STACKS = 5, SEEDS = 20, LAUNCHES = 60000, INTERVAL_NS = 100000, LONG_NS = 20000000 };
 
@@ -59,27 +51,19 @@ static uint32_t two_phases(uint64_t i, uint64_t random)
 
 static void tables(struct aif_profile *p)
 {
-#define ADD(table, ...)                                                                   \
-	do {                                                                              \
-		assert_int_equal(aif_grow(&p->table, &p->table##_cap, p->table##_len + 1, \
-					  sizeof(*p->table)),                             \
-				 0);                                                      \
-		p->table[p->table##_len++] = (__typeof__(*p->table)){__VA_ARGS__};        \
-	} while (0)
 	uint32_t name = aif_strset_puts(&p->strings, "x");
 
-	p->start_ns = 1;
-	ADD(processes, .pid = 1, .exe = name, .cmdline = name, .host = name);
-	ADD(threads, .process = 0, .tid = 1, .name = name);
-	ADD(devices, .name = name, .vendor = name, .driver = name, .runtime = name,
-	    .kind = AIF_DEVICE_GPU, .clock = AIF_CLOCK_MONOTONIC);
-	ADD(streams, .process = 0, .device = 0);
-	ADD(kernels, .name = name, .short_name = AIF_NONE, .program = AIF_NONE);
-	ADD(modules, .kind = AIF_MODULE_ELF, .path = name, .build_id = AIF_NONE, .kernel = AIF_NONE,
-	    .program = AIF_NONE);
+	FIXTURE_ADD(p, processes, .pid = 1, .exe = name, .cmdline = name, .host = name);
+	FIXTURE_ADD(p, threads, .process = 0, .tid = 1, .name = name);
+	FIXTURE_ADD(p, devices, .name = name, .vendor = name, .driver = name, .runtime = name,
+		    .kind = AIF_DEVICE_GPU, .clock = AIF_CLOCK_MONOTONIC);
+	FIXTURE_ADD(p, streams, .process = 0, .device = 0);
+	FIXTURE_ADD(p, kernels, .name = name, .short_name = AIF_NONE, .program = AIF_NONE);
+	FIXTURE_ADD(p, modules, .kind = AIF_MODULE_ELF, .path = name, .build_id = AIF_NONE,
+		    .kernel = AIF_NONE, .program = AIF_NONE);
 	for (uint32_t s = 0; s < STACKS; s++) {
-		ADD(frames, .kind = AIF_FRAME_NATIVE, .module = 0, .address = 16 * s);
-		ADD(stacks, .parent = AIF_NONE, .frame = s, .depth = 1);
+		FIXTURE_ADD(p, frames, .kind = AIF_FRAME_NATIVE, .module = 0, .address = 16 * s);
+		FIXTURE_ADD(p, stacks, .parent = AIF_NONE, .frame = s, .depth = 1);
 	}
 }
 
@@ -106,19 +90,14 @@ static struct totals record(program *which, uint64_t seed)
 {
 	static struct aif_launch_row launches[LAUNCHES];
 	static struct aif_exec_row execs[LAUNCHES];
-	struct aif_profile made = {0}, read;
-	struct aif_attribution a;
-	struct aif_err err = {0};
-	struct aif_writer *w;
+	struct recording rec;
 	struct aif_budget b;
 	struct totals t = {0};
 	uint64_t now = 1, begin = now, in_block = 0, n = 0;
 	uint32_t block = 1, duty = 1000000;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/tmp/aiflame-weights-%d", (int)getpid());
-	tables(&made);
-	assert_int_equal(aif_writer_new(path, made.start_ns, &w, NULL), 0);
+	recording_begin(&rec, 1);
+	tables(&rec.p);
 	aif_budget_init(&b, 20000, 30000, seed, now);
 	for (uint64_t i = 0; i < LAUNCHES; i++) {
 		uint64_t random = aif_mix64(i + 1), dur = 20000 + random / 7 % 20000;
@@ -126,7 +105,7 @@ static struct totals record(program *which, uint64_t seed)
 
 		dur += which == rare && stack == 4 ? LONG_NS : 5000 * stack;
 		if (is != block) {
-			block_ended(w, &b, block, is, duty, begin, now, in_block);
+			block_ended(rec.writer, &b, block, is, duty, begin, now, in_block);
 			duty = aif_budget_duty(&b, is);
 			block = is;
 			begin = now;
@@ -146,33 +125,30 @@ static struct totals record(program *which, uint64_t seed)
 		}
 		now += which == rare && stack == 4 ? LONG_NS : INTERVAL_NS;
 	}
-	block_ended(w, &b, block, 0, duty, begin, now, in_block);
-	assert_int_equal(aif_writer_launches(w, launches, n, NULL), 0);
-	assert_int_equal(aif_writer_execs(w, execs, n, NULL), 0);
-	assert_int_equal(aif_writer_tables(w, &made, NULL), 0);
-	assert_int_equal(aif_writer_finish(w, now, NULL), 0);
-	if (aif_profile_open(path, &read, &err) < 0 ||
-	    aif_attribution_compute(&read, NULL, &a, &err) < 0)
-		fail_msg("%s", err.text);
-	for (size_t i = 0; i < a.rows_len; i++) {
-		t.ns[a.rows[i].stack] += (double)a.rows[i].time_ns;
-		t.error[a.rows[i].stack] += (double)a.rows[i].error_ns;
-		t.launches += a.rows[i].launches;
-		assert_int_equal(a.rows[i].grade, AIF_GRADE_SAMPLED);
+	block_ended(rec.writer, &b, block, 0, duty, begin, now, in_block);
+	assert_int_equal(aif_writer_launches(rec.writer, launches, n, NULL), 0);
+	assert_int_equal(aif_writer_execs(rec.writer, execs, n, NULL), 0);
+	recording_open(&rec, now);
+	recording_attribute(&rec, NULL);
+	recording_adds_up(&rec);
+	for (size_t i = 0; i < rec.a.rows_len; i++) {
+		const struct aif_attribution_row *row = &rec.a.rows[i];
+
+		t.ns[row->stack] += (double)row->time_ns;
+		t.error[row->stack] += (double)row->error_ns;
+		t.launches += row->launches;
+		assert_int_equal(row->grade, AIF_GRADE_SAMPLED);
 	}
 	t.captured = n;
-	t.c = a.conservation;
-	assert_true(aif_conservation_check(&a.conservation, NULL));
-	aif_attribution_finish(&a);
-	aif_profile_finish(&read);
-	aif_profile_finish(&made);
-	unlink(path);
+	t.c = rec.a.conservation;
+	recording_finish(&rec);
 	return t;
 }
 
 /* The mean over SEEDS recordings is the truth within 2 of its standard errors, which are 1/4.5 of those that one
- * recording tells. (Over 300 seeds no stack is off by more than 1.6, and the standard errors told are 0.9 to
- * 1.1 times those seen, 1.6 times across phases. With 20 seeds chance alone goes beyond 2 in one set in three.) */
+ * recording tells. (Over 300 seeds, each with launches of its own, no stack is off by more than 1.9, and of the
+ * program with long ones by 2.2; the standard errors told are 0.9 to 1.1 times those seen. The long ones' total is
+ * off by 5 %, where its standard error is 2.5 %. With 20 seeds chance alone goes beyond 2 in one set in three.) */
 static void agrees(program *which, const char *what)
 {
 	double sum[STACKS] = {0}, squares[STACKS] = {0}, errors[STACKS] = {0};
@@ -182,7 +158,7 @@ static void agrees(program *which, const char *what)
 		t = record(which, seed);
 		/* A sixth to a half of the launches, and the others are known to be missing. Fewer where long
 		 * ones keep the controller from knowing what capture costs. */
-		assert_true(t.captured > LAUNCHES / (which == rare ? 20 : 6) &&
+		assert_true(t.captured > LAUNCHES / (which == rare ? 8 : 6) &&
 			    t.captured < LAUNCHES / 2);
 		assert_int_equal(t.c.uncaptured, LAUNCHES - t.captured);
 		assert_true(fabs((double)t.launches / LAUNCHES - 1) < 0.01);
@@ -234,24 +210,19 @@ static void also_of_long_launches_that_are_rare(void **state)
 /* A short program: all, and then nothing, was captured. What was must stand for what was not. */
 static void one_block_may_have_to_stand_for_all(void **state)
 {
-	struct aif_profile made = {0}, read;
-	struct aif_writer *w;
+	struct recording rec;
 	struct aif_budget b;
 	struct aif_weights *weights;
 	const struct aif_weights_cycle *c;
-	char path[64];
 
 	(void)state;
-	snprintf(path, sizeof(path), "/tmp/aiflame-weights-%d", (int)getpid());
-	tables(&made);
-	assert_int_equal(aif_writer_new(path, made.start_ns, &w, NULL), 0);
+	recording_begin(&rec, 1);
+	tables(&rec.p);
 	aif_budget_init(&b, 20000, 30000, 1, 1);
-	block_ended(w, &b, 1, 2, 1000000, 1000, 2000, 100);
-	block_ended(w, &b, 2, 0, 20000, 2000, 9000, 700);
-	assert_int_equal(aif_writer_tables(w, &made, NULL), 0);
-	assert_int_equal(aif_writer_finish(w, 10000, NULL), 0);
-	assert_int_equal(aif_profile_open(path, &read, NULL), 0);
-	assert_int_equal(aif_weights_new(&read, &weights), 0);
+	block_ended(rec.writer, &b, 1, 2, 1000000, 1000, 2000, 100);
+	block_ended(rec.writer, &b, 2, 0, 20000, 2000, 9000, 700);
+	recording_open(&rec, 10000);
+	assert_int_equal(aif_weights_new(&rec.read, &weights), 0);
 	c = aif_weights_at(weights, 0, 1500);
 	assert_non_null(c);
 	assert_int_equal(c->weight, 8 * AIF_WEIGHT_ONE);
@@ -260,9 +231,7 @@ static void one_block_may_have_to_stand_for_all(void **state)
 	assert_false(aif_weights_off(weights, 0, 1500));
 	assert_int_equal(aif_weights_uncaptured(weights), 700);
 	aif_weights_free(weights);
-	aif_profile_finish(&read);
-	aif_profile_finish(&made);
-	unlink(path);
+	recording_finish(&rec);
 }
 
 /* A runtime that counts its process's launches itself: its blocks stand for those of each thread. */
@@ -292,20 +261,15 @@ static void a_process_may_be_counted_as_one(void **state)
 		 .p_ppm = 1000000},
 	};
 	const struct aif_weights_cycle *c;
-	struct aif_profile made = {0}, read;
+	struct recording rec;
 	struct aif_weights *weights;
-	struct aif_writer *w;
-	char path[64];
 
 	(void)state;
-	snprintf(path, sizeof(path), "/tmp/aiflame-weights-%d", (int)getpid());
-	tables(&made);
-	assert_int_equal(aif_writer_new(path, made.start_ns, &w, NULL), 0);
-	assert_int_equal(aif_writer_windows(w, rows, AIF_ARRAY_LEN(rows), NULL), 0);
-	assert_int_equal(aif_writer_tables(w, &made, NULL), 0);
-	assert_int_equal(aif_writer_finish(w, 10000, NULL), 0);
-	assert_int_equal(aif_profile_open(path, &read, NULL), 0);
-	assert_int_equal(aif_weights_new(&read, &weights), 0);
+	recording_begin(&rec, 1);
+	tables(&rec.p);
+	assert_int_equal(aif_writer_windows(rec.writer, rows, AIF_ARRAY_LEN(rows), NULL), 0);
+	recording_open(&rec, 10000);
+	assert_int_equal(aif_weights_new(&rec.read, &weights), 0);
 	c = aif_weights_at(weights, 0, 1500);
 	assert_non_null(c);
 	assert_int_equal(c->weight, 8 * AIF_WEIGHT_ONE);
@@ -314,9 +278,7 @@ static void a_process_may_be_counted_as_one(void **state)
 	assert_true(aif_weights_off(weights, 0, 3500));
 	assert_int_equal(aif_weights_uncaptured(weights), 700);
 	aif_weights_free(weights);
-	aif_profile_finish(&read);
-	aif_profile_finish(&made);
-	unlink(path);
+	recording_finish(&rec);
 }
 
 /* Blocks, launches and executions of one thread and stream, attributed and, as SQL, summed up. */
@@ -332,33 +294,28 @@ struct small {
 
 static void compute(const struct small *small, struct aif_attribution *ret, double *ret_sql)
 {
-	struct aif_profile made = {0}, read;
+	struct recording rec;
 	struct aif_launch_row launches[400];
 	struct aif_query *q;
 	struct aif_err err = {0};
 	sqlite3_stmt *stmt;
-	struct aif_writer *w;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/tmp/aiflame-weights-%d", (int)getpid());
-	tables(&made);
-	made.streams[0].out_of_order = small->out_of_order;
+	recording_begin(&rec, 1);
+	tables(&rec.p);
+	rec.p.streams[0].out_of_order = small->out_of_order;
 	assert_true(small->execs_len <= AIF_ARRAY_LEN(launches));
 	for (size_t i = 0; i < small->execs_len; i++)
 		launches[i] = (struct aif_launch_row){.launch = small->execs[i].launch,
 						      .time = small->execs[i].start,
 						      .stack = small->execs[i].launch % STACKS,
 						      .shape = AIF_NONE};
-	assert_int_equal(aif_writer_new(path, made.start_ns, &w, NULL), 0);
-	assert_int_equal(aif_writer_windows(w, small->blocks, small->blocks_len, NULL), 0);
-	assert_int_equal(aif_writer_launches(w, launches, small->execs_len, NULL), 0);
-	assert_int_equal(aif_writer_execs(w, small->execs, small->execs_len, NULL), 0);
-	assert_int_equal(aif_writer_tables(w, &made, NULL), 0);
-	assert_int_equal(aif_writer_finish(w, small->end, NULL), 0);
-	if (aif_profile_open(path, &read, &err) < 0 ||
-	    aif_attribution_compute(&read, NULL, ret, &err) < 0 ||
-	    aif_query_new(&read, &q, &err) < 0)
-		fail_msg("%s", err.text);
+	assert_int_equal(aif_writer_windows(rec.writer, small->blocks, small->blocks_len, NULL), 0);
+	assert_int_equal(aif_writer_launches(rec.writer, launches, small->execs_len, NULL), 0);
+	assert_int_equal(aif_writer_execs(rec.writer, small->execs, small->execs_len, NULL), 0);
+	recording_open(&rec, small->end);
+	recording_attribute(&rec, NULL);
+	recording_adds_up(&rec);
+	assert_ok(aif_query_new(&rec.read, &q, &err), &err);
 	assert_int_equal(sqlite3_prepare_v2(aif_query_db(q),
 					    "select sum(dur_ns * weight) from executions", -1,
 					    &stmt, NULL),
@@ -366,11 +323,10 @@ static void compute(const struct small *small, struct aif_attribution *ret, doub
 	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
 	*ret_sql = sqlite3_column_double(stmt, 0);
 	sqlite3_finalize(stmt);
-	assert_true(aif_conservation_check(&ret->conservation, NULL));
 	aif_query_free(q);
-	aif_profile_finish(&read);
-	aif_profile_finish(&made);
-	unlink(path);
+	*ret = rec.a;
+	rec.a = (struct aif_attribution){0};
+	recording_finish(&rec);
 }
 
 #define BLOCK(from, to, on, p, n)                                                     \
@@ -378,6 +334,18 @@ static void compute(const struct small *small, struct aif_attribution *ret, doub
 		.start = from, .end = to, .device = AIF_NONE, .held = on, .p_ppm = p, \
 		.launches = n                                                         \
 	}
+
+static uint64_t launches_of(const struct aif_attribution *a, uint32_t stack, uint64_t *ret_all)
+{
+	uint64_t n = 0;
+
+	*ret_all = 0;
+	for (size_t i = 0; i < a->rows_len; i++) {
+		*ret_all += a->rows[i].launches;
+		n += a->rows[i].stack == stack ? a->rows[i].launches : 0;
+	}
+	return n;
+}
 
 /* Of all that was captured before anything was left out, the recorder tells only the last block: 10 launches
  * here. They are not more like the rest than the 290 before them. */
@@ -387,7 +355,7 @@ static void certain_blocks_stand_in_with_all_that_they_had(void **state)
 						       BLOCK(310001, 10000001, 0, 20000, 2700)};
 	struct aif_exec_row execs[310];
 	struct aif_attribution a;
-	uint64_t launches = 0, long_ones = 0;
+	uint64_t all;
 	double sql;
 
 	(void)state;
@@ -397,14 +365,44 @@ static void certain_blocks_stand_in_with_all_that_they_had(void **state)
 						 .end = 1 + 1000 * i + (i == 305 ? 900 : 10),
 						 .clock = AIF_CLOCK_MONOTONIC};
 	compute(&(struct small){blocks, 2, execs, 310, 10000001, false}, &a, &sql);
-	for (size_t i = 0; i < a.rows_len; i++) {
-		launches += a.rows[i].launches;
-		long_ones += a.rows[i].stack == 1 ? a.rows[i].launches : 0;
-	}
-	assert_true(launches >= 3009 && launches <= 3011);
-	assert_int_equal(long_ones, 10); /* 1 of 310 */
+	assert_int_equal(launches_of(&a, 1, &all), 10); /* 1 of 310 */
+	assert_in_range(all, 3009, 3011);
 	assert_true(fabs(sql - (double)a.conservation.durations_ns) < 400);
 	aif_attribution_finish(&a);
+}
+
+/* Four launches, as one of them filled the block, are not what thousands were like. */
+static void few_launches_do_not_stand_for_many(void **state)
+{
+	static const struct aif_window_row blocks[] = {
+		BLOCK(1, 310001, 1, 1000000, 310), BLOCK(310001, 3310001, 0, 20000, 2700),
+		BLOCK(3310001, 3510001, 1, 20000, 4), BLOCK(3510001, 3560001, 0, 20000, 46),
+		BLOCK(3560001, 3570001, 1, 1000000, 10)};
+	struct aif_attribution a;
+	uint64_t all;
+	double sql;
+
+	(void)state;
+	/* Also where nothing was certain afterwards: the recording ends. */
+	for (size_t last = 0; last < 2; last++) {
+		struct aif_exec_row execs[324];
+		size_t n = last ? 314 : 324;
+
+		for (size_t i = 0; i < n; i++) {
+			uint64_t start = i < 310   ? 1 + 1000 * i
+					 : i < 314 ? 3310001 + 1000 * (i - 310)
+						   : 3560001 + 1000 * (i - 314);
+
+			execs[i] = (struct aif_exec_row){.launch = 5 * i + (i == 313),
+							 .start = start,
+							 .end = start + (i == 313 ? 190000 : 10),
+							 .clock = AIF_CLOCK_MONOTONIC};
+		}
+		compute(&(struct small){blocks, 5 - last, execs, n, 3570001, false}, &a, &sql);
+		assert_in_range(launches_of(&a, 1, &all), 9, 10); /* of 314 that stand for 3060 */
+		assert_in_range(all, n + 2745, n + 2747);
+		aif_attribution_finish(&a);
+	}
 }
 
 /* A queue in order has no room for 100 launches of 5 us in 100 us; one out of order has. */
@@ -437,25 +435,27 @@ static void nothing_is_exact_while_launches_are_left_out(void **state)
 {
 	static const struct aif_window_row blocks[] = {
 		BLOCK(1, 10001, 1, 1000000, 10), BLOCK(10001, 50001, 0, 200000, 40),
-		BLOCK(50001, 60001, 1, 200000, 10), BLOCK(60001, 100001, 0, 200000, 40)};
-	struct aif_exec_row execs[20];
+		BLOCK(50001, 60001, 1, 200000, 40), BLOCK(60001, 100001, 0, 200000, 40)};
+	struct aif_exec_row execs[50];
 	struct aif_attribution a;
 	double sql;
 
 	(void)state;
-	for (size_t i = 0; i < 20; i++)
+	for (size_t i = 0; i < 50; i++) {
+		uint64_t start = i < 10 ? 1 + 1000 * i : 50001 + 200 * (i - 10);
+
 		execs[i] = (struct aif_exec_row){.launch = 5 * i + (i == 0),
-						 .start = (i < 10 ? 1 : 40001) + 1000 * i,
-						 .end = (i < 10 ? 1 : 40001) + 1000 * i +
-							(i ? 100 : 500),
+						 .start = start,
+						 .end = start + (i ? 100 : 500),
 						 .clock = AIF_CLOCK_MONOTONIC};
-	compute(&(struct small){blocks, 4, execs, 20, 100001, false}, &a, &sql);
+	}
+	compute(&(struct small){blocks, 4, execs, 50, 100001, false}, &a, &sql);
 	assert_int_equal(a.rows_len, 2);
 	for (size_t i = 0; i < 2; i++) {
 		assert_int_equal(a.rows[i].grade, AIF_GRADE_SAMPLED);
-		if (a.rows[i].stack == 1) { /* once in 20, and 80 were left out */
+		if (a.rows[i].stack == 1) { /* once in 50, and 80 were left out */
 			assert_int_equal(a.rows[i].time_ns, 500);
-			assert_int_equal(a.rows[i].error_ns, 80 / 20 * 500);
+			assert_int_equal(a.rows[i].error_ns, 80 * 500 / 50);
 		}
 	}
 	aif_attribution_finish(&a);
@@ -470,6 +470,7 @@ int main(void)
 		cmocka_unit_test(also_across_phases),
 		cmocka_unit_test(also_of_long_launches_that_are_rare),
 		cmocka_unit_test(certain_blocks_stand_in_with_all_that_they_had),
+		cmocka_unit_test(few_launches_do_not_stand_for_many),
 		cmocka_unit_test(an_estimate_fits_in_its_queue),
 		cmocka_unit_test(nothing_is_exact_while_launches_are_left_out),
 		cmocka_unit_test(one_block_may_have_to_stand_for_all),

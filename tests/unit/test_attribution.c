@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profile/attribution.h"
+#include "fixture_recording.h"
 #include "profile/attribution_cache.h"
 #include "profile/attribution_internal.h"
-#include "profile/file.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 /*
  * Hand-made recordings, written and read through the real file. One process, one CPU device, two
@@ -20,75 +12,39 @@
  */
 #define T0 1000
 
-struct world {
-	struct aif_profile p;
-	char path[64];
-	struct aif_writer *writer;
-	struct aif_profile read;
-	struct aif_attribution a;
-};
-
-#define ADD(world, table, ...)                                                               \
-	do {                                                                                 \
-		struct aif_profile *q_ = &(world)->p;                                        \
-		assert_int_equal(aif_grow(&q_->table, &q_->table##_cap, q_->table##_len + 1, \
-					  sizeof(*q_->table)),                               \
-				 0);                                                         \
-		q_->table[q_->table##_len++] = (__typeof__(*q_->table))__VA_ARGS__;          \
-	} while (0)
-
-static uint32_t str(struct world *w, const char *s)
+static void begin(struct recording *w, uint32_t clock)
 {
-	return aif_strset_puts(&w->p.strings, s);
-}
-
-static void begin(struct world *w, uint32_t clock)
-{
-	memset(w, 0, sizeof(*w));
-	w->p.start_ns = T0;
-	snprintf(w->path, sizeof(w->path), "/tmp/aiflame-attribution-%d", (int)getpid());
-	ADD(w, processes,
-	    {.pid = 1, .exe = str(w, "x"), .cmdline = str(w, "x"), .host = str(w, "h")});
-	ADD(w, threads, {.process = 0, .tid = 10, .name = str(w, "t")});
-	ADD(w, devices,
-	    {.name = str(w, "d"),
-	     .vendor = str(w, "v"),
-	     .driver = str(w, ""),
-	     .runtime = str(w, "fake"),
-	     .kind = AIF_DEVICE_CPU,
-	     .clock = clock});
-	ADD(w, streams, {.process = 0, .device = 0});
-	ADD(w, streams, {.process = 0, .device = 0, .ordinal = 1});
-	ADD(w, kernels, {.name = str(w, "f"), .short_name = AIF_NONE, .program = AIF_NONE});
-	ADD(w, kernels, {.name = str(w, "g"), .short_name = AIF_NONE, .program = AIF_NONE});
+	recording_begin(w, T0);
+	recording_device(w, AIF_DEVICE_CPU, clock);
+	FIXTURE_ADD(&w->p, kernels, .name = str(w, "f"), .short_name = AIF_NONE,
+		    .program = AIF_NONE);
+	FIXTURE_ADD(&w->p, kernels, .name = str(w, "g"), .short_name = AIF_NONE,
+		    .program = AIF_NONE);
 	for (uint32_t m = 0; m < 4; m++) {
 		static const char *const paths[] = {"/app", "/f.so", "/g.so", "/libm.so"};
 
-		ADD(w, modules,
-		    {.kind = AIF_MODULE_ELF,
-		     .path = str(w, paths[m]),
-		     .build_id = AIF_NONE,
-		     .kernel = m == 1   ? 0
-			       : m == 2 ? 1
-					: AIF_NONE,
-		     .program = AIF_NONE});
+		FIXTURE_ADD(&w->p, modules, .kind = AIF_MODULE_ELF, .path = str(w, paths[m]),
+			    .build_id = AIF_NONE,
+			    .kernel = m == 1   ? 0
+				      : m == 2 ? 1
+					       : AIF_NONE,
+			    .program = AIF_NONE);
 	}
 	for (uint32_t f = 0; f < 7; f++) {
 		static const uint32_t modules[] = {0, 0, 0, 1, 1, 2, 3};
 
-		ADD(w, frames,
-		    {.kind = f == 3 || f == 4 || f == 5 ? AIF_FRAME_DEVICE : AIF_FRAME_NATIVE,
-		     .module = modules[f],
-		     .address = 16 * f});
+		FIXTURE_ADD(&w->p, frames,
+			    .kind = f == 3 || f == 4 || f == 5 ? AIF_FRAME_DEVICE
+							       : AIF_FRAME_NATIVE,
+			    .module = modules[f], .address = 16 * f);
 	}
-	ADD(w, stacks, {.parent = AIF_NONE, .frame = 0, .depth = 1});
-	ADD(w, stacks, {.parent = 0, .frame = 1, .depth = 2});
-	ADD(w, stacks, {.parent = 0, .frame = 2, .depth = 2});
-	assert_int_equal(aif_writer_new(w->path, T0, &w->writer, NULL), 0);
+	FIXTURE_ADD(&w->p, stacks, .parent = AIF_NONE, .frame = 0, .depth = 1);
+	FIXTURE_ADD(&w->p, stacks, .parent = 0, .frame = 1, .depth = 2);
+	FIXTURE_ADD(&w->p, stacks, .parent = 0, .frame = 2, .depth = 2);
 }
 
 /* A launch at `at` and, unless end is 0, its execution; times are ns since the start. */
-static void launch(struct world *w, uint64_t id, uint64_t at, uint32_t stack, uint32_t kernel,
+static void launch(struct recording *w, uint64_t id, uint64_t at, uint32_t stack, uint32_t kernel,
 		   uint32_t stream, uint64_t start, uint64_t end)
 {
 	struct aif_launch_row l = {.launch = id,
@@ -115,7 +71,7 @@ static void launch(struct world *w, uint64_t id, uint64_t at, uint32_t stack, ui
 		assert_int_equal(aif_writer_execs(w->writer, &e, 1, NULL), 0);
 }
 
-static void sample(struct world *w, uint64_t at, uint32_t frame)
+static void sample(struct recording *w, uint64_t at, uint32_t frame)
 {
 	struct aif_sample_row s = {.time = T0 + at,
 				   .count = 1,
@@ -129,33 +85,21 @@ static void sample(struct world *w, uint64_t at, uint32_t frame)
 	assert_int_equal(aif_writer_samples(w->writer, &s, 1, NULL), 0);
 }
 
-static void end(struct world *w, uint64_t length, const struct aif_attribution_opts *opts)
+static void end(struct recording *w, uint64_t length, const struct aif_attribution_opts *opts)
 {
-	struct aif_err err = {0};
-
-	assert_int_equal(aif_writer_tables(w->writer, &w->p, NULL), 0);
-	assert_int_equal(aif_writer_finish(w->writer, T0 + length, NULL), 0);
-	if (aif_profile_open(w->path, &w->read, &err) < 0 ||
-	    aif_attribution_compute(&w->read, opts, &w->a, &err) < 0)
-		fail_msg("%s", err.text);
-	aif_profile_finish(&w->p);
-	unlink(w->path);
+	recording_open(w, T0 + length);
+	recording_attribute(w, opts);
 }
 
-static void over(struct world *w)
+static void over(struct recording *w)
 {
-	struct aif_buf text = {0};
-
-	if (!aif_conservation_check(&w->a.conservation, &text))
-		fail_msg("%s", aif_buf_str(&text));
-	aif_buf_finish(&text);
-	aif_attribution_finish(&w->a);
-	aif_profile_finish(&w->read);
+	recording_adds_up(w);
+	recording_finish(w);
 }
 
 /* The row of a stack, kernel and frame; NULL if none. */
-static const struct aif_attribution_row *row(const struct world *w, uint32_t stack, uint32_t kernel,
-					     uint32_t frame)
+static const struct aif_attribution_row *row(const struct recording *w, uint32_t stack,
+					     uint32_t kernel, uint32_t frame)
 {
 	for (size_t i = 0; i < w->a.rows_len; i++)
 		if (w->a.rows[i].stack == stack && w->a.rows[i].kernel == kernel &&
@@ -166,7 +110,7 @@ static const struct aif_attribution_row *row(const struct world *w, uint32_t sta
 
 static void widths_are_times_and_insides_are_samples(void **state)
 {
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
@@ -196,7 +140,7 @@ static void widths_are_times_and_insides_are_samples(void **state)
 
 static void overlapping_queues_share_the_wall(void **state)
 {
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
@@ -221,7 +165,7 @@ static void overlapping_queues_share_the_wall(void **state)
 
 static void the_same_kernel_twice_shares_its_samples(void **state)
 {
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
@@ -245,7 +189,7 @@ static void graphs_are_told_apart(void **state)
 				 .kind = AIF_LAUNCH_KERNEL,
 				 .graph = 7};
 	uint64_t wall[3] = {0}, launches[3] = {0};
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
@@ -284,7 +228,7 @@ static void graphs_are_told_apart(void **state)
 static void shared_samples_are_given_away_whole(void **state)
 {
 	enum { SHARERS = 1000, SAMPLES = 4000 };
-	struct world w;
+	struct recording w;
 	uint64_t sum = 0;
 
 	(void)state;
@@ -303,7 +247,7 @@ static void shared_samples_are_given_away_whole(void **state)
 
 static void a_kernel_without_samples_keeps_its_width(void **state)
 {
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
@@ -320,7 +264,7 @@ static void a_kernel_without_samples_keeps_its_width(void **state)
 /* An execution cannot start before its call: if it seems to, the profile says that it is broken. */
 static void a_wrong_clock_is_caught(void **state)
 {
-	struct world w;
+	struct recording w;
 	struct aif_buf text = {0};
 
 	(void)state;
@@ -331,8 +275,7 @@ static void a_wrong_clock_is_caught(void **state)
 	assert_false(aif_conservation_check(&w.a.conservation, &text));
 	assert_non_null(strstr(aif_buf_str(&text), "clock"));
 	aif_buf_finish(&text);
-	aif_attribution_finish(&w.a);
-	aif_profile_finish(&w.read);
+	recording_finish(&w);
 }
 
 /* Each of the equalities, when one side is off by one. */
@@ -377,7 +320,7 @@ static void the_conservation_report_catches_what_is_missing(void **state)
 }
 
 /* A time in which nothing was collected in a process. */
-static void gap(struct world *w, uint32_t process, uint64_t from, uint64_t to)
+static void gap(struct recording *w, uint32_t process, uint64_t from, uint64_t to)
 {
 	struct aif_window_row r = {.start = T0 + from,
 				   .end = T0 + to,
@@ -391,11 +334,11 @@ static void gap(struct world *w, uint32_t process, uint64_t from, uint64_t to)
 /* What runs across the edges of a pause is busy there all the same. */
 static void a_pause_is_not_idle(void **state)
 {
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
-	ADD(&w, processes, {.pid = 2, .exe = 0, .cmdline = 0, .host = 0});
+	FIXTURE_ADD(&w.p, processes, .pid = 2, .exe = 0, .cmdline = 0, .host = 0);
 	launch(&w, 1, 10, 1, 0, 0, 100, 250);  /* into it */
 	launch(&w, 2, 180, 1, 0, 0, 300, 320); /* in it */
 	launch(&w, 3, 190, 1, 0, 1, 580, 650); /* out of it */
@@ -416,11 +359,11 @@ static void a_pause_is_not_idle(void **state)
 static void the_backlog_of_a_pause_is_not_idle(void **state)
 {
 	const uint64_t ms = 1000000;
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
-	ADD(&w, streams, {.process = 0, .device = 0, .ordinal = 2});
+	FIXTURE_ADD(&w.p, streams, .process = 0, .device = 0, .ordinal = 2);
 	gap(&w, 0, 0, 100 * ms);
 	launch(&w, 1, 120 * ms, 1, 0, 1, 120 * ms + 50000, 130 * ms); /* an empty queue */
 	launch(&w, 2, 150 * ms, 1, 0, 0, 200 * ms, 210 * ms);         /* waits for its turn */
@@ -442,11 +385,11 @@ static void a_pause_of_any_user_counts(void **state)
 
 	(void)state;
 	for (int filtered = 0; filtered < 2; filtered++) {
-		struct world w;
+		struct recording w;
 
 		begin(&w, AIF_CLOCK_MONOTONIC);
-		ADD(&w, processes, {.pid = 2, .exe = 0, .cmdline = 0, .host = 0});
-		ADD(&w, streams, {.process = 1, .device = 0});
+		FIXTURE_ADD(&w.p, processes, .pid = 2, .exe = 0, .cmdline = 0, .host = 0);
+		FIXTURE_ADD(&w.p, streams, .process = 1, .device = 0);
 		launch(&w, 1, 10, 1, 0, 0, 100, 200);
 		gap(&w, 1, 150, 400);
 		gap(&w, 0, 300, 500);
@@ -460,7 +403,7 @@ static void a_pause_of_any_user_counts(void **state)
 /* Collected from 200 to 600, and from 700 on. */
 static void what_is_in_flight_at_an_edge_is_no_error(void **state)
 {
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
@@ -495,7 +438,7 @@ static void what_is_in_flight_at_an_edge_is_no_error(void **state)
 static void what_was_overtaken_is_not_in_flight(void **state)
 {
 	const uint64_t s = AIF_NS_PER_S;
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
@@ -520,7 +463,7 @@ static void what_was_overtaken_is_not_in_flight(void **state)
 static void a_process_ends_before_its_times_are_read(void **state)
 {
 	const uint64_t s = AIF_NS_PER_S;
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
@@ -542,7 +485,7 @@ static void a_process_ends_before_its_times_are_read(void **state)
 /* A damaged file may say that a launch was made before there was a recording: it overtakes nobody. */
 static void a_launch_before_the_start_overtakes_nobody(void **state)
 {
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
@@ -557,18 +500,14 @@ static void a_launch_before_the_start_overtakes_nobody(void **state)
 /* A loss that was counted is one of those. */
 static void what_was_lost_is_not_counted_again(void **state)
 {
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
 	launch(&w, 1, 10, 1, 0, 0, 0, 0);
 	launch(&w, 2, 20, 1, 0, 0, 100, 200);
-	ADD(&w, losses,
-	    {.reason = AIF_REASON_FAILED_COMMAND,
-	     .process = 0,
-	     .thread = AIF_NONE,
-	     .detail = AIF_NONE,
-	     .count = 1});
+	FIXTURE_ADD(&w.p, losses, .reason = AIF_REASON_FAILED_COMMAND, .process = 0,
+		    .thread = AIF_NONE, .detail = AIF_NONE, .count = 1);
 	end(&w, AIF_NS_PER_S, NULL);
 	assert_int_equal(w.a.conservation.lost, 1);
 	assert_int_equal(w.a.conservation.untold + w.a.conservation.unfinished, 0);
@@ -579,19 +518,16 @@ static void what_was_lost_is_not_counted_again(void **state)
 static void what_was_not_written_is_lost(void **state)
 {
 	static const char *const what[] = {"launches", "executions", "samples", "windows"};
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
 	launch(&w, 1, 10, 1, 0, 0, 0, 0);
 	launch(&w, 2, 20, 1, 0, 0, 100, 200);
 	for (uint32_t i = 0; i < AIF_ARRAY_LEN(what); i++)
-		ADD(&w, losses,
-		    {.reason = AIF_REASON_WRITER_BEHIND,
-		     .process = 0,
-		     .thread = AIF_NONE,
-		     .detail = str(&w, what[i]),
-		     .count = i == 1 ? 1 : 3});
+		FIXTURE_ADD(&w.p, losses, .reason = AIF_REASON_WRITER_BEHIND, .process = 0,
+			    .thread = AIF_NONE, .detail = str(&w, what[i]),
+			    .count = i == 1 ? 1 : 3);
 	end(&w, AIF_NS_PER_S, NULL);
 	assert_int_equal(w.a.conservation.launches, 5);
 	assert_int_equal(w.a.conservation.lost, 4);
@@ -603,7 +539,7 @@ static void what_was_not_written_is_lost(void **state)
 /* What --keep dropped is neither busy nor idle: nobody knows. */
 static void time_that_was_dropped_is_not_idle(void **state)
 {
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
@@ -623,17 +559,13 @@ static void time_that_was_dropped_is_not_idle(void **state)
 /* Executions with times of a device's clock: they had happened when they were written. */
 static void what_is_kept_begins_behind_dropped_executions(void **state)
 {
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_DEVICE);
 	for (uint64_t at = 0; at <= 1000; at += 500)
-		ADD(&w, clock_pairs,
-		    {.clock = AIF_CLOCK_DEVICE,
-		     .process = 0,
-		     .before = T0 + at,
-		     .after = T0 + at,
-		     .value = T0 + at});
+		FIXTURE_ADD(&w.p, clock_pairs, .clock = AIF_CLOCK_DEVICE, .process = 0,
+			    .before = T0 + at, .after = T0 + at, .value = T0 + at);
 	launch(&w, 1, 10, 1, 0, 0, 100, 440);
 	assert_int_equal(aif_writer_trim(w.writer, 0, 400, T0 + 450, NULL), 0);
 	launch(&w, 2, 600, 2, 0, 0, 700, 900);
@@ -648,7 +580,7 @@ static void what_is_kept_begins_behind_dropped_executions(void **state)
 static void a_span_of_time_clips(void **state)
 {
 	struct aif_attribution_opts opts = {.from_ns = 150, .to_ns = 250};
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	begin(&w, AIF_CLOCK_MONOTONIC);
@@ -664,6 +596,20 @@ static void a_span_of_time_clips(void **state)
 	over(&w);
 }
 
+static void rounding_keeps_the_sum(void **state)
+{
+	const aif_fraction third = ((aif_fraction)100 << AIF_FRACTION_BITS) / 3;
+	const aif_fraction parts[] = {third, third, third};
+	uint64_t whole[3];
+
+	(void)state;
+	assert_int_equal(aif_attribution_round(parts, 3, 100, whole), 0);
+	assert_int_equal(whole[0] + whole[1] + whole[2], 100);
+	assert_true(whole[0] - 33 <= 1 && whole[2] - 33 <= 1);
+	assert_int_equal(aif_attribution_round(parts, 3, 98, whole), 0);
+	assert_int_equal(whole[0] + whole[1] + whole[2], 98);
+}
+
 /* No device does this, but a file may say so: it must not take 100,000 squared steps. A sample belongs to
  * nothing where more than 1,024 run, which is all but the edges. */
 static void everything_at_once(void **state)
@@ -671,7 +617,7 @@ static void everything_at_once(void **state)
 	enum { MANY = 100000 };
 	struct aif_launch_row *l = calloc(MANY, sizeof(*l));
 	struct aif_exec_row *e = calloc(MANY, sizeof(*e));
-	struct world w;
+	struct recording w;
 
 	(void)state;
 	assert_true(l && e);
@@ -716,7 +662,7 @@ static void the_cache_is_used_but_not_believed(void **state)
 	struct aif_attribution again;
 	struct aif_buf kept = {0};
 	char name[32];
-	struct world w;
+	struct recording w;
 	struct aif_err err = {0};
 
 	(void)state;
@@ -725,9 +671,7 @@ static void the_cache_is_used_but_not_believed(void **state)
 	launch(&w, 2, 20, 2, 0, 0, 200, 500);
 	for (uint64_t at = 101; at < 500; at += 7)
 		sample(&w, at, at % 2 ? 3 : 4);
-	assert_int_equal(aif_writer_tables(w.writer, &w.p, NULL), 0);
-	assert_int_equal(aif_writer_finish(w.writer, T0 + 1000, NULL), 0);
-	assert_int_equal(aif_profile_open(w.path, &w.read, &err), 0);
+	recording_open(&w, T0 + 1000);
 	assert_int_equal(aif_attribution_cache_get(&w.read, &again), -ENOENT);
 	assert_int_equal(aif_attribution_compute(&w.read, NULL, &w.a, &err), 0);
 
@@ -757,8 +701,6 @@ static void the_cache_is_used_but_not_believed(void **state)
 	aif_attribution_finish(&again);
 
 	aif_buf_finish(&kept);
-	aif_profile_finish(&w.p);
-	unlink(w.path);
 	over(&w);
 }
 
@@ -785,6 +727,7 @@ int main(void)
 		cmocka_unit_test(time_that_was_dropped_is_not_idle),
 		cmocka_unit_test(what_is_kept_begins_behind_dropped_executions),
 		cmocka_unit_test(a_span_of_time_clips),
+		cmocka_unit_test(rounding_keeps_the_sum),
 		cmocka_unit_test(everything_at_once),
 		cmocka_unit_test(the_cache_is_used_but_not_believed),
 	};

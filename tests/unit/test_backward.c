@@ -503,6 +503,10 @@ static void only_what_is_asked_for_counts(void **state)
 			"a");
 	}
 	aif_backward_finish(&b);
+	which.from_ns = m->now - FIXTURE_START + 1;
+	assert_ok(aif_backward_find(&m->opened, &which, &b, &err), &err);
+	assert_int_equal(b.parts_len, 0);
+	aif_backward_finish(&b);
 }
 
 static void splitting_keeps_sums(void **state)

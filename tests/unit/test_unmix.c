@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/map.h"
-#include "profile/attribution_internal.h"
 #include "profile/attribution_unmix.h"
 
 #include <errno.h>
@@ -259,20 +258,6 @@ static void nothing_at_all_is_no_data(void **state)
 	over(&w);
 }
 
-static void rounding_keeps_the_sum(void **state)
-{
-	const aif_fraction third = ((aif_fraction)100 << AIF_FRACTION_BITS) / 3;
-	const aif_fraction parts[] = {third, third, third};
-	uint64_t whole[3];
-
-	(void)state;
-	assert_int_equal(aif_attribution_round(parts, 3, 100, whole), 0);
-	assert_int_equal(whole[0] + whole[1] + whole[2], 100);
-	assert_true(whole[0] - 33 <= 1 && whole[2] - 33 <= 1);
-	assert_int_equal(aif_attribution_round(parts, 3, 98, whole), 0);
-	assert_int_equal(whole[0] + whole[1] + whole[2], 98);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,7 +268,6 @@ int main(void)
 		cmocka_unit_test(a_thin_stack_has_lower_rates),
 		cmocka_unit_test(what_is_too_much_is_put_together),
 		cmocka_unit_test(nothing_at_all_is_no_data),
-		cmocka_unit_test(rounding_keeps_the_sum),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

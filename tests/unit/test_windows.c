@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profile/attribution.h"
-#include "profile/file.h"
+#include "fixture_recording.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 /*
  * Samples that a device has counted by window. Recordings are written and read through the real file: one
@@ -24,29 +16,11 @@
 enum { F, G, NEVER, LONE, KERNELS }; /* the last is a function that is no kernel */
 
 struct world {
-	struct aif_profile p;
-	char path[64];
-	struct aif_writer *writer;
-	struct aif_profile read;
-	struct aif_attribution a;
+	struct recording r;
 	uint64_t launches, state;
 	uint32_t windows, why;
 	uint64_t counted;
 };
-
-#define ADD(world, table, ...)                                                               \
-	do {                                                                                 \
-		struct aif_profile *q_ = &(world)->p;                                        \
-		assert_int_equal(aif_grow(&q_->table, &q_->table##_cap, q_->table##_len + 1, \
-					  sizeof(*q_->table)),                               \
-				 0);                                                         \
-		q_->table[q_->table##_len++] = (__typeof__(*q_->table))__VA_ARGS__;          \
-	} while (0)
-
-static uint32_t str(struct world *w, const char *s)
-{
-	return aif_strset_puts(&w->p.strings, s);
-}
 
 static double uniform(struct world *w)
 {
@@ -59,39 +33,22 @@ static void begin(struct world *w)
 	static const char *const names[] = {"f", "g", "never", "lone"};
 
 	memset(w, 0, sizeof(*w));
-	w->p.start_ns = T0;
-	snprintf(w->path, sizeof(w->path), "/tmp/aiflame-windows-%d", (int)getpid());
-	ADD(w, processes,
-	    {.pid = 1, .exe = str(w, "x"), .cmdline = str(w, "x"), .host = str(w, "h")});
-	ADD(w, threads, {.process = 0, .tid = 10, .name = str(w, "t")});
-	ADD(w, devices,
-	    {.name = str(w, "d"),
-	     .vendor = str(w, "v"),
-	     .driver = str(w, ""),
-	     .runtime = str(w, "fake"),
-	     .kind = AIF_DEVICE_GPU,
-	     .clock = AIF_CLOCK_MONOTONIC});
-	ADD(w, streams, {.process = 0, .device = 0});
-	ADD(w, streams, {.process = 0, .device = 0, .ordinal = 1});
+	recording_begin(&w->r, T0);
+	recording_device(&w->r, AIF_DEVICE_GPU, AIF_CLOCK_MONOTONIC);
 	for (uint32_t k = 0; k < KERNELS; k++) {
 		if (k != LONE)
-			ADD(w, kernels,
-			    {.name = str(w, names[k]),
-			     .short_name = AIF_NONE,
-			     .program = AIF_NONE});
-		ADD(w, modules,
-		    {.kind = AIF_MODULE_DEVICE,
-		     .path = str(w, "cubin"),
-		     .build_id = str(w, names[k]),
-		     .kernel = k == LONE ? AIF_NONE : k,
-		     .program = AIF_NONE});
+			FIXTURE_ADD(&w->r.p, kernels, .name = str(&w->r, names[k]),
+				    .short_name = AIF_NONE, .program = AIF_NONE);
+		FIXTURE_ADD(&w->r.p, modules, .kind = AIF_MODULE_DEVICE,
+			    .path = str(&w->r, "cubin"), .build_id = str(&w->r, names[k]),
+			    .kernel = k == LONE ? AIF_NONE : k, .program = AIF_NONE);
 		for (uint32_t i = 0; i < PLACES; i++)
-			ADD(w, frames, {.kind = AIF_FRAME_DEVICE, .module = k, .address = 16 * i});
+			FIXTURE_ADD(&w->r.p, frames, .kind = AIF_FRAME_DEVICE, .module = k,
+				    .address = 16 * i);
 	}
 	for (uint32_t i = 0; i < 3; i++)
-		ADD(w, stacks, {.parent = AIF_NONE, .frame = i, .depth = 1});
-	w->why = str(w, "wait");
-	assert_int_equal(aif_writer_new(w->path, T0, &w->writer, NULL), 0);
+		FIXTURE_ADD(&w->r.p, stacks, .parent = AIF_NONE, .frame = i, .depth = 1);
+	w->why = str(&w->r, "wait");
 }
 
 static void run(struct world *w, uint32_t kernel, uint32_t stack, uint32_t stream, uint64_t start,
@@ -112,8 +69,8 @@ static void run(struct world *w, uint32_t kernel, uint32_t stack, uint32_t strea
 				 .kernel = kernel,
 				 .stream = stream};
 
-	assert_int_equal(aif_writer_launches(w->writer, &l, 1, NULL), 0);
-	assert_int_equal(aif_writer_execs(w->writer, &e, 1, NULL), 0);
+	assert_int_equal(aif_writer_launches(w->r.writer, &l, 1, NULL), 0);
+	assert_int_equal(aif_writer_execs(w->r.writer, &e, 1, NULL), 0);
 }
 
 static uint32_t window(struct world *w, uint64_t start, uint64_t end)
@@ -125,7 +82,7 @@ static uint32_t window(struct world *w, uint64_t start, uint64_t end)
 				     .thread = AIF_NONE,
 				     .p_ppm = 1000000};
 
-	assert_int_equal(aif_writer_windows(w->writer, &row, 1, NULL), 0);
+	assert_int_equal(aif_writer_windows(w->r.writer, &row, 1, NULL), 0);
 	return w->windows++;
 }
 
@@ -141,7 +98,7 @@ static void counted(struct world *w, uint32_t window, uint64_t at, uint32_t fram
 	if (!count)
 		return;
 	w->counted += count;
-	assert_int_equal(aif_writer_samples(w->writer, &s, 1, NULL), 0);
+	assert_int_equal(aif_writer_samples(w->r.writer, &s, 1, NULL), 0);
 }
 
 static uint32_t place(uint32_t kernel, uint32_t i)
@@ -152,47 +109,37 @@ static uint32_t place(uint32_t kernel, uint32_t i)
 /* Everything adds up, whatever a test looks for. */
 static void end(struct world *w, uint64_t length)
 {
-	struct aif_err err = {0};
-	struct aif_buf text = {0};
 	uint64_t samples = 0;
 
-	assert_int_equal(aif_writer_tables(w->writer, &w->p, NULL), 0);
-	assert_int_equal(aif_writer_finish(w->writer, T0 + length, NULL), 0);
-	if (aif_profile_open(w->path, &w->read, &err) < 0 ||
-	    aif_attribution_compute(&w->read, NULL, &w->a, &err) < 0)
-		fail_msg("%s", err.text);
-	aif_profile_finish(&w->p);
-	unlink(w->path);
-	if (!aif_conservation_check(&w->a.conservation, &text))
-		fail_msg("%s", aif_buf_str(&text));
-	aif_buf_finish(&text);
-	for (size_t i = 0; i < w->a.rows_len; i++)
-		samples += w->a.rows[i].samples;
-	assert_int_equal(samples, w->a.conservation.sampled_attributed);
-	assert_int_equal(w->a.conservation.samples, w->counted);
+	recording_open(&w->r, T0 + length);
+	recording_attribute(&w->r, NULL);
+	recording_adds_up(&w->r);
+	for (size_t i = 0; i < w->r.a.rows_len; i++)
+		samples += w->r.a.rows[i].samples;
+	assert_int_equal(samples, w->r.a.conservation.sampled_attributed);
+	assert_int_equal(w->r.a.conservation.samples, w->counted);
 }
 
 static void over(struct world *w)
 {
-	aif_attribution_finish(&w->a);
-	aif_profile_finish(&w->read);
+	recording_finish(&w->r);
 }
 
 static uint64_t samples_of(const struct world *w, uint32_t kernel, uint32_t stack, uint32_t frame)
 {
-	for (size_t i = 0; i < w->a.rows_len; i++)
-		if (w->a.rows[i].stack == stack && w->a.rows[i].kernel == kernel &&
-		    w->a.rows[i].frame == frame)
-			return w->a.rows[i].samples;
+	for (size_t i = 0; i < w->r.a.rows_len; i++)
+		if (w->r.a.rows[i].stack == stack && w->r.a.rows[i].kernel == kernel &&
+		    w->r.a.rows[i].frame == frame)
+			return w->r.a.rows[i].samples;
 	return 0;
 }
 
 static int grade_of(const struct world *w, uint32_t kernel, uint32_t stack, uint32_t frame)
 {
-	for (size_t i = 0; i < w->a.rows_len; i++)
-		if (w->a.rows[i].stack == stack && w->a.rows[i].kernel == kernel &&
-		    w->a.rows[i].frame == frame)
-			return (int)w->a.rows[i].grade;
+	for (size_t i = 0; i < w->r.a.rows_len; i++)
+		if (w->r.a.rows[i].stack == stack && w->r.a.rows[i].kernel == kernel &&
+		    w->r.a.rows[i].frame == frame)
+			return (int)w->r.a.rows[i].grade;
 	return -1;
 }
 
@@ -200,9 +147,9 @@ static uint64_t width_of(const struct world *w, uint32_t kernel, uint32_t stack)
 {
 	uint64_t ns = 0;
 
-	for (size_t i = 0; i < w->a.rows_len; i++)
-		if (w->a.rows[i].stack == stack && w->a.rows[i].kernel == kernel)
-			ns += w->a.rows[i].time_ns;
+	for (size_t i = 0; i < w->r.a.rows_len; i++)
+		if (w->r.a.rows[i].stack == stack && w->r.a.rows[i].kernel == kernel)
+			ns += w->r.a.rows[i].time_ns;
 	return ns;
 }
 
@@ -231,7 +178,7 @@ static void a_window_is_shared_by_time(void **state)
 	assert_int_equal(grade_of(&w, F, 1, place(F, 1)), AIF_GRADE_MIXED);
 	assert_int_equal(width_of(&w, F, 0), 50 * MS); /* of durations, whatever was sampled */
 	assert_int_equal(width_of(&w, F, 1), 10 * MS);
-	assert_int_equal(w.a.conservation.sampled_attributed, 209);
+	assert_int_equal(w.r.a.conservation.sampled_attributed, 209);
 	over(&w);
 }
 
@@ -249,10 +196,10 @@ static void queues_of_a_stack_are_one(void **state)
 	run(&w, F, 0, 1, 0, 10 * MS);
 	counted(&w, a, 0, place(F, 1), 100);
 	end(&w, 250 * MS);
-	for (size_t i = 0; i < w.a.rows_len; i++) {
-		samples += w.a.rows[i].samples;
-		assert_int_equal(w.a.rows[i].samples, w.a.rows[i].stream ? 20 : 80);
-		assert_int_equal(w.a.rows[i].grade, AIF_GRADE_EXACT);
+	for (size_t i = 0; i < w.r.a.rows_len; i++) {
+		samples += w.r.a.rows[i].samples;
+		assert_int_equal(w.r.a.rows[i].samples, w.r.a.rows[i].stream ? 20 : 80);
+		assert_int_equal(w.r.a.rows[i].grade, AIF_GRADE_EXACT);
 	}
 	assert_int_equal(samples, 100);
 	over(&w);
@@ -279,7 +226,7 @@ static void windows_without_executions_go_by_the_whole(void **state)
 	assert_int_equal(samples_of(&w, F, 0, place(F, 0)) + samples_of(&w, F, 1, place(F, 0)), 10);
 	assert_int_equal(samples_of(&w, F, 0, place(F, 1)) + samples_of(&w, F, 1, place(F, 1)), 1);
 	assert_int_equal(samples_of(&w, G, 1, place(F, 0)), 0);
-	assert_int_equal(w.a.conservation.sampled_attributed, 15);
+	assert_int_equal(w.r.a.conservation.sampled_attributed, 15);
 	over(&w);
 }
 
@@ -297,9 +244,9 @@ static void what_no_launch_explains_is_not_attributed(void **state)
 	counted(&w, a, 0, place(LONE, 0), 11);
 	counted(&w, a, 0, AIF_NONE, 13); /* of other programs */
 	end(&w, 250 * MS);
-	assert_int_equal(w.a.conservation.sampled_attributed, 5);
-	assert_int_equal(w.a.conservation.sampled_unmatched, 18);
-	assert_int_equal(w.a.conservation.samples_outside, 13);
+	assert_int_equal(w.r.a.conservation.sampled_attributed, 5);
+	assert_int_equal(w.r.a.conservation.sampled_unmatched, 18);
+	assert_int_equal(w.r.a.conservation.samples_outside, 13);
 	over(&w);
 }
 
@@ -360,13 +307,13 @@ static void stacks_whose_mix_differs_are_told_apart(void **state)
 		assert_true(error[1] <= 0.05);
 		assert_int_equal(grade[0], AIF_GRADE_APPORTIONED);
 		assert_int_equal(grade[1], AIF_GRADE_APPORTIONED);
-		assert_int_equal(w.a.conservation.sampled_attributed, w.counted);
+		assert_int_equal(w.r.a.conservation.sampled_attributed, w.counted);
 		over(&w);
 		simulate(&w, seed, 0, error, grade);
 		assert_true(error[1] > 0.1);
 		assert_int_equal(grade[0], AIF_GRADE_MIXED);
 		assert_int_equal(grade[1], AIF_GRADE_MIXED);
-		assert_int_equal(w.a.conservation.sampled_attributed, w.counted);
+		assert_int_equal(w.r.a.conservation.sampled_attributed, w.counted);
 		over(&w);
 	}
 }
@@ -408,7 +355,7 @@ static void what_a_place_has_stays_there(void **state)
 	(void)state;
 	begin(&w);
 	for (uint32_t i = 3; i < STACKS; i++)
-		ADD(&w, stacks, {.parent = AIF_NONE, .frame = i % PLACES, .depth = 1});
+		FIXTURE_ADD(&w.r.p, stacks, .parent = AIF_NONE, .frame = i % PLACES, .depth = 1);
 	a = window(&w, 0, 100 * MS);
 	for (uint32_t i = 0; i < STACKS; i++)
 		run(&w, F, i, 0, i * MS, (i + 1) * MS);
@@ -419,8 +366,8 @@ static void what_a_place_has_stays_there(void **state)
 		counted(&w, a, 0, place(G, i), 1);
 	}
 	end(&w, 100 * MS);
-	for (size_t i = 0; i < w.a.rows_len; i++) {
-		const struct aif_attribution_row *r = &w.a.rows[i];
+	for (size_t i = 0; i < w.r.a.rows_len; i++) {
+		const struct aif_attribution_row *r = &w.r.a.rows[i];
 
 		of[r->kernel][r->frame % PLACES] += r->samples;
 		by_stack[r->stack] += r->kernel == F ? r->samples : 0;
@@ -454,16 +401,16 @@ static void a_part_of_a_window_has_its_part(void **state)
 	counted(&w, a, 0, place(F, 1), 1000);
 	counted(&w, a, 0, place(G, 1), 50);
 	end(&w, 200 * MS);
-	all = w.a;
+	all = w.r.a;
 	for (uint32_t i = 0; i < 2; i++) {
-		assert_int_equal(aif_attribution_compute(&w.read, &parts[i], &w.a, NULL), 0);
-		assert_true(aif_conservation_check(&w.a.conservation, NULL));
+		assert_int_equal(aif_attribution_compute(&w.r.read, &parts[i], &w.r.a, NULL), 0);
+		assert_true(aif_conservation_check(&w.r.a.conservation, NULL));
 		assert_int_equal(samples_of(&w, F, i, place(F, 1)), expected[i]);
-		assert_int_equal(w.a.conservation.samples, expected[i]);
-		assert_int_equal(w.a.conservation.sampled_attributed, expected[i]);
-		aif_attribution_finish(&w.a);
+		assert_int_equal(w.r.a.conservation.samples, expected[i]);
+		assert_int_equal(w.r.a.conservation.sampled_attributed, expected[i]);
+		aif_attribution_finish(&w.r.a);
 	}
-	w.a = all;
+	w.r.a = all;
 	over(&w);
 }
 
@@ -482,7 +429,7 @@ static void odd_windows_do_no_harm(void **state)
 	}
 	counted(&w, window(&w, 5 * MS, UINT64_MAX - T0), 5 * MS, place(F, 0), 3);
 	end(&w, 400 * MS);
-	assert_int_equal(w.a.conservation.sampled_attributed, w.counted);
+	assert_int_equal(w.r.a.conservation.sampled_attributed, w.counted);
 	over(&w);
 }
 
@@ -511,8 +458,8 @@ static void windows_without_time_cost_none(void **state)
 						 .kernel = F};
 	}
 	run(&w, F, 0, 0, 0, MANY * MS);
-	assert_int_equal(aif_writer_windows(w.writer, windows, MANY, NULL), 0);
-	assert_int_equal(aif_writer_execs(w.writer, execs, MANY, NULL), 0);
+	assert_int_equal(aif_writer_windows(w.r.writer, windows, MANY, NULL), 0);
+	assert_int_equal(aif_writer_execs(w.r.writer, execs, MANY, NULL), 0);
 	counted(&w, MANY - 1, (MANY - 1) * MS, place(F, 0), 10);
 	end(&w, MANY * MS);
 	assert_int_equal(samples_of(&w, F, 0, place(F, 0)), 10);
@@ -531,7 +478,7 @@ static void too_many_parts_are_put_together(void **state)
 	(void)state;
 	begin(&w);
 	for (uint32_t i = 3; i < STACKS; i++)
-		ADD(&w, stacks, {.parent = AIF_NONE, .frame = i % PLACES, .depth = 1});
+		FIXTURE_ADD(&w.r.p, stacks, .parent = AIF_NONE, .frame = i % PLACES, .depth = 1);
 	for (uint32_t i = 0; i < STACKS; i++)
 		run(&w, F, i, 0, i ? 0 : WINDOWS / 2 * MS, WINDOWS * MS);
 	for (uint32_t i = 0; i < WINDOWS; i++)
