@@ -34,9 +34,12 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 				      .min_ppm = v->min_ppm,
 				      .disassemble = aif_nvdisasm_text,
 				      .arg = &nvdisasm};
+	const char *path = aif_view_path(v->input, words + 1, words_len - 1, err);
 	int status = AIF_EXIT_FAILURE;
 
-	if (aif_view_open(&view, v->input, words + 1, words_len - 1, NULL, err) == 0 &&
+	if (!path)
+		return AIF_EXIT_USAGE;
+	if (aif_view_open(&view, path, err) == 0 &&
 	    aif_annotate_write(&view.profile, &view.attribution, &o, &out, err) == 0)
 		status = aif_view_print_text(&out, err);
 	if (nvdisasm.is_missed && status == AIF_EXIT_OK)

@@ -4,7 +4,6 @@
 #include "export/query_print.h"
 
 #include <errno.h>
-#include <string.h>
 
 struct values {
 	const char *input, *output;
@@ -24,12 +23,14 @@ static const struct values defaults = {.output = "aiflame.sqlite"};
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
-	const char *path = v->input ? v->input : words_len ? words[0] : AIF_DEFAULT_FILE;
+	const char *path = aif_view_path(v->input, words, words_len, err);
 	struct aif_query *q = NULL;
 	struct aif_profile p = {0};
 	int r;
 
-	if (!strcmp(path, v->output)) {
+	if (!path)
+		return AIF_EXIT_USAGE;
+	if (aif_view_is_same_file(path, v->output)) {
 		aif_err_set(err, -EINVAL, "export: %s is the profile itself; choose another -o",
 			    path);
 		return AIF_EXIT_USAGE;

@@ -235,14 +235,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 {
 	struct values given = *(const struct values *)values;
 	const struct values *v = &given;
-	const char *path = v->input ? v->input : words_len ? words[0] : AIF_DEFAULT_FILE;
+	const char *path = aif_view_path(v->input, words, words_len, err);
 	int r;
 
-	if (v->input && words_len) {
-		aif_err_set(err, -EINVAL, "flame: both '%s' and '%s' are given; give one FILE",
-			    v->input, words[0]);
+	if (!path)
 		return AIF_EXIT_USAGE;
-	}
 	if (!given.output)
 		given.output = v->format == AIF_FLAME_FOLDED ? "aiflame.folded" : "aiflame.svg";
 	if (aif_view_is_same_file(path, v->output)) {

@@ -18,10 +18,13 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	const struct values *v = values;
 	struct aif_view view = {0};
 	struct aif_buf out = {0};
+	const char *path = aif_view_path(v->input, words, words_len, err);
 	int status = AIF_EXIT_FAILURE;
 
-	if (aif_view_open(&view, v->input, words, words_len, NULL, err) == 0) {
-		aif_info_write(&view.profile, &view.attribution, view.path, &out);
+	if (!path)
+		return AIF_EXIT_USAGE;
+	if (aif_view_open(&view, path, err) == 0) {
+		aif_info_write(&view.profile, &view.attribution, path, &out);
 		status = aif_view_print_text(&out, err);
 	}
 	aif_buf_finish(&out);

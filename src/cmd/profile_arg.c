@@ -22,17 +22,21 @@ int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_err *
 	return r;
 }
 
-int aif_view_open(struct aif_view *v, const char *option, char **words, int words_len,
-		  const struct aif_attribution_opts *opts, struct aif_err *err)
+const char *aif_view_path(const char *option, char **words, int words_len, struct aif_err *err)
 {
-	int r;
+	if (option && words_len) {
+		aif_err_set(err, -EINVAL, "both '%s' and '%s' are given; give one FILE", option,
+			    words[0]);
+		return NULL;
+	}
+	return option ? option : words_len ? words[0] : AIF_DEFAULT_FILE;
+}
 
-	if (option && words_len)
-		return aif_err_set(err, -EINVAL, "both '%s' and '%s' are given; give one FILE",
-				   option, words[0]);
-	v->path = option ? option : words_len ? words[0] : AIF_DEFAULT_FILE;
-	r = aif_view_profile(v->path, &v->profile, err);
-	return r ? r : aif_attribution_compute(&v->profile, opts, &v->attribution, err);
+int aif_view_open(struct aif_view *v, const char *path, struct aif_err *err)
+{
+	int r = aif_view_profile(path, &v->profile, err);
+
+	return r ? r : aif_attribution_compute(&v->profile, NULL, &v->attribution, err);
 }
 
 void aif_view_finish(struct aif_view *v)

@@ -4,16 +4,18 @@
 #include "profile/attribution.h"
 #include "profile/file.h"
 
-/* What most views begin with: a profile and its attribution. A zeroed struct may be finished. */
+/* The profile's name: `option` (-i FILE), else the first of the words that are left, else the default. NULL with *err
+ * where both are given, which is misuse. */
+const char *aif_view_path(const char *option, char **words, int words_len, struct aif_err *err);
+
+/* A whole profile and its attribution. A zeroed struct may be finished. */
 struct aif_view {
-	const char *path;
 	struct aif_profile profile;
 	struct aif_attribution attribution;
 };
 
-/* Opens -i FILE, else the first word, else the default. 0 or -errno with *err. */
-int aif_view_open(struct aif_view *v, const char *option, char **words, int words_len,
-		  const struct aif_attribution_opts *opts, struct aif_err *err);
+/* 0 or -errno with *err. */
+int aif_view_open(struct aif_view *v, const char *path, struct aif_err *err);
 void aif_view_finish(struct aif_view *v);
 
 /* True if both name one regular file: nothing is written over a profile that is read. */

@@ -28,18 +28,15 @@ static const struct values defaults = {.output = "-"};
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
-	const char *path = v->input ? v->input : words_len > 1 ? words[0] : AIF_DEFAULT_FILE;
+	const char *path = aif_view_path(v->input, words, words_len - 1, err);
 	struct aif_query *q = NULL;
 	struct aif_profile p = {0};
 	const char *sql = words[words_len - 1];
 	struct aif_out out;
 	int status = AIF_EXIT_FAILURE;
 
-	if (v->input && words_len > 1) {
-		aif_err_set(err, -EINVAL, "query: both '%s' and '%s' are given; give one FILE",
-			    v->input, words[0]);
+	if (!path)
 		return AIF_EXIT_USAGE;
-	}
 	if (aif_view_is_same_file(path, v->output)) {
 		aif_err_set(err, -EINVAL, "query: %s is the profile itself; choose another -o",
 			    v->output);

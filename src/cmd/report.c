@@ -86,16 +86,13 @@ static int summary(const char *path, const struct aif_profile *p, struct aif_buf
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
-	const char *path = v->input ? v->input : words_len ? words[0] : AIF_DEFAULT_FILE;
+	const char *path = aif_view_path(v->input, words, words_len, err);
 	struct aif_profile p = {0};
 	struct aif_buf out = {0};
 	int status = AIF_EXIT_FAILURE;
 
-	if (v->input && words_len) {
-		aif_err_set(err, -EINVAL, "report: both '%s' and '%s' are given; give one FILE",
-			    v->input, words[0]);
+	if (!path)
 		return AIF_EXIT_USAGE;
-	}
 	if (!v->kind && is_for_tables(v)) {
 		aif_err_set(
 			err, -EINVAL,
@@ -120,7 +117,8 @@ const struct aif_command aif_command_report = {
 	.description =
 		"Prints a table of a profile; without a choice, the summary that `record` ended with.\n"
 		"`time` sums durations, `wall` shares each moment among what ran in it: its sum, of which\n"
-		"`wall_share` is a share, is the time in which the device was busy. Where several processes\n"
+		"`wall_share` is a share, is the time in which the device was busy. `error` is the standard\n"
+		"error of `time`, where launches were left out (record --overhead). Where several processes\n"
 		"worked on devices, `process` tells their rows apart. `caller` is the application's function\n"
 		"that launched most of it, `operator` PyTorch's innermost one, as torch.profiler has it; of a\n"
 		"backward the caller is the forward's. Stacks are folded as in the flame graph.",

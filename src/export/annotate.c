@@ -16,6 +16,7 @@
 
 /* A line is about 100 columns, of which the text of an instruction takes at most these. */
 #define TEXT_COLUMNS   36
+#define TEXT_LEAST     11 /* a name and its guard: a kernel's functions look alike */
 #define SOURCE_COLUMNS 72
 #define BAR_COLUMNS    6
 #define SHARE_COLUMNS  7
@@ -258,7 +259,7 @@ static void insn_text(struct listing *l, const struct line *line, struct aif_buf
 
 static size_t text_columns(struct listing *l)
 {
-	size_t columns = 11; /* "instruction" */
+	size_t columns = TEXT_LEAST;
 
 	for (size_t i = 0; i < l->lines_len; i++) {
 		if (!l->lines[i].is_shown)

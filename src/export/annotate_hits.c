@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/annotate_hits.h"
 
+#include "export/kernel_names.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -49,10 +51,8 @@ static bool is_kernel_itself(const struct aif_profile *p, const struct aif_hit_f
 			     uint32_t kernel)
 {
 	uint32_t module = p->frames[f->frame].module;
-	const char *name = aif_hits_name(p, f),
-		   *wanted = aif_profile_str(p, p->kernels[kernel].name);
 
-	if (!strncmp(name, wanted, strlen(wanted)))
+	if (aif_kernel_is_itself(aif_hits_name(p, f), aif_profile_str(p, p->kernels[kernel].name)))
 		return true;
 	return module != AIF_NONE && p->modules[module].kind == AIF_MODULE_DEVICE &&
 	       p->modules[module].kernel != AIF_NONE &&

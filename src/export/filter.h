@@ -21,7 +21,8 @@ struct aif_filter {
 	struct aif_regex focus, ignore;
 };
 
-/* `option` is for the message. A mark as it is printed, "[write]", is itself, not one of its letters. text NULL: matches nothing. 0 or -EINVAL with *err. */
+/* `option` is for the message. A mark as it is printed, "[write]", is itself, not one of its letters. text NULL:
+ * matches nothing. 0 or -EINVAL with *err. */
 int aif_regex_init(struct aif_regex *r, const char *option, const char *text, struct aif_err *err);
 void aif_regex_finish(struct aif_regex *r);
 bool aif_regex_matches(const struct aif_regex *r, const char *text);

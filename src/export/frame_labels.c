@@ -393,13 +393,6 @@ static int device_add(struct aif_frame_labels *l, uint32_t frame)
 	return r < 0 ? r : instruction_add(l, &l->p->frames[frame]);
 }
 
-bool aif_frame_label_is_kept(const struct aif_frame_label *l, const struct aif_tree *t, bool starts)
-{
-	size_t len;
-
-	return aif_tree_text(t, l->name, &len)[0] != '[' && (starts || l->action != AIF_FOLD_START);
-}
-
 /* ---- asking -------------------------------------------------------------------------------------- */
 
 const struct aif_frame_label *aif_frame_labels_get(struct aif_frame_labels *l, uint32_t frame,
@@ -422,17 +415,42 @@ const struct aif_frame_label *aif_frame_labels_get(struct aif_frame_labels *l, u
 	return &l->labels[f->first];
 }
 
-/* The name may have a word about how it was found behind it, in brackets. */
-static bool is_kernel_itself(const struct aif_frame_labels *l, const struct aif_frame_label *label,
-			     const char *kernel)
+int aif_frame_labels_kept(struct aif_frame_labels *l, uint32_t stack, struct aif_frame_label *ret)
 {
-	size_t len, kernel_len = strlen(kernel);
-	const char *text = label->full == AIF_STR_NONE
-				   ? aif_tree_text(l->tree, label->name, &len)
-				   : aif_strset_get(&l->tree->full, label->full, &len);
+	const struct aif_stack *stacks = l->p->stacks;
+	struct aif_frame_label kept;
+	bool is_found = false;
 
-	return len >= kernel_len && !memcmp(text, kernel, kernel_len) &&
-	       (len == kernel_len || !strncmp(text + kernel_len, " (", 2));
+	for (unsigned starts = 0; starts < 2 && !is_found; starts++)
+		for (uint32_t at = stack; at != AIF_NONE; at = stacks[at].parent) {
+			const struct aif_frame_label *labels;
+			size_t n, len;
+
+			if (stacks[at].frame == AIF_NONE)
+				continue;
+			labels = aif_frame_labels_get(l, stacks[at].frame, &n);
+			if (!labels)
+				return -ENOMEM;
+			for (size_t i = n; i-- > 0;) {
+				if (aif_tree_text(l->tree, labels[i].name, &len)[0] == '[' ||
+				    (!starts && labels[i].action == AIF_FOLD_START))
+					continue;
+				kept = labels[i];
+				is_found = true;
+			}
+		}
+	if (!is_found)
+		return -ENOENT;
+	*ret = kept;
+	return 0;
+}
+
+static const char *full_text(const struct aif_frame_labels *l, const struct aif_frame_label *label)
+{
+	size_t len;
+
+	return label->full == AIF_STR_NONE ? aif_tree_text(l->tree, label->name, &len)
+					   : aif_strset_get(&l->tree->full, label->full, &len);
 }
 
 const struct aif_frame_label *aif_frame_labels_inside(struct aif_frame_labels *l, uint32_t frame,
@@ -443,21 +461,32 @@ const struct aif_frame_label *aif_frame_labels_inside(struct aif_frame_labels *l
 
 	if (label && *ret_len > 1 && kernel < p->kernels_len &&
 	    aif_tree_type_of(l->tree, label->name) == AIF_TREE_KERNEL &&
-	    is_kernel_itself(l, label, aif_profile_str(p, p->kernels[kernel].name))) {
+	    aif_kernel_is_itself(full_text(l, label),
+				 aif_profile_str(p, p->kernels[kernel].name))) {
 		label++;
 		--*ret_len;
 	}
 	return label;
 }
 
+/* l->label and l->full are set: a label that is of no frame. */
+static int label_make(struct aif_frame_labels *l, unsigned type, struct aif_frame_label *ret)
+{
+	size_t before = l->labels_len;
+	int r = label_add(l, type, AIF_FOLD_SHOW);
+
+	if (r == 0)
+		*ret = l->labels[before];
+	l->labels_len = before;
+	return r;
+}
+
 int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigned kind,
 			    struct aif_frame_label *ret)
 {
 	const struct aif_profile *p = l->p;
-	size_t before = l->labels_len;
 	unsigned type = AIF_TREE_KERNEL;
 	const char *name;
-	int r;
 
 	label_begin(l);
 	if (kind != AIF_LAUNCH_KERNEL) {
@@ -477,28 +506,40 @@ int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigne
 	} else {
 		aif_buf_puts(&l->label, "[unknown kernel]");
 	}
-	r = label_add(l, type, AIF_FOLD_SHOW);
-	if (r == 0)
-		*ret = l->labels[before];
-	l->labels_len = before;
-	return r;
+	return label_make(l, type, ret);
+}
+
+int aif_frame_labels_backward(struct aif_frame_labels *l, const struct aif_backward *b,
+			      const struct aif_backward_part *part, struct aif_frame_label *ret)
+{
+	static const char *const how[AIF_BACKWARD_HOWS] = {
+		[AIF_BACKWARD_UNJOINED] = "of autograd: which forward it belongs to is not known",
+		[AIF_BACKWARD_MATCHED] =
+			"of autograd: joined to the forward that made this node, inferred from the "
+			"order of operators",
+		[AIF_BACKWARD_BETWEEN] =
+			"of autograd: its operator launched nothing in the forward; inferred from "
+			"the nodes before and after it, which belong here",
+	};
+	const char *node =
+		part->name == AIF_STR_NONE ? "" : aif_strset_get(&b->names, part->name, NULL);
+
+	label_begin(l);
+	aif_buf_printf(&l->label, "[backward]%s%s", *node ? " " : "", node);
+	aif_buf_puts(&l->full, how[part->how]);
+	return label_make(l, AIF_TREE_MARK, ret);
 }
 
 int aif_frame_labels_reason(struct aif_frame_labels *l, uint32_t reason,
 			    struct aif_frame_label *ret)
 {
 	const char *text = aif_profile_str(l->p, reason);
-	size_t before = l->labels_len, len = strlen(text);
-	int r;
+	size_t len = strlen(text);
 
 	label_begin(l);
 	if (l->opts.detail != AIF_NAME_FULL)
 		len = aif_stall_base(text, len, NULL);
 	aif_buf_append(&l->label, text, len);
 	aif_buf_puts(&l->full, aif_stall_find(text, len)->meaning);
-	r = label_add(l, AIF_TREE_STALL, AIF_FOLD_SHOW);
-	if (r == 0)
-		*ret = l->labels[before];
-	l->labels_len = before;
-	return r;
+	return label_make(l, AIF_TREE_STALL, ret);
 }

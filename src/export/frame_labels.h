@@ -3,7 +3,7 @@
 
 #include "export/fold_rules.h"
 #include "export/tree.h"
-#include "profile/model.h"
+#include "profile/backward.h"
 
 /*
  * How the frames of a profile are written in a tree: labels, kinds, and what the folding rules say of
@@ -29,11 +29,6 @@ struct aif_frame_fold {
 enum aif_fold_action aif_frame_fold(struct aif_frame_fold *f, const struct aif_frame_label *l,
 				    unsigned type);
 
-/* Whether a label may stand for a stack of which folding leaves nothing: it has a name. `starts`: also if it is the
- * start of a process or thread. */
-bool aif_frame_label_is_kept(const struct aif_frame_label *l, const struct aif_tree *t,
-			     bool starts);
-
 /* Stacks that are not exact stand on a word that says so: by enum aif_stack_flag, NULL = exact. */
 #define AIF_STACK_FLAVOURS 4
 const char *aif_stack_mark(unsigned flags);
@@ -57,6 +52,10 @@ void aif_frame_labels_free(struct aif_frame_labels *l);
 const struct aif_frame_label *aif_frame_labels_get(struct aif_frame_labels *l, uint32_t frame,
 						   size_t *ret_len);
 
+/* What stands for a stack of which folding leaves nothing: its outermost function that has a name, and rather one that
+ * is not how every process and thread starts. 0; -ENOENT if none has a name, -ENOMEM. */
+int aif_frame_labels_kept(struct aif_frame_labels *l, uint32_t stack, struct aif_frame_label *ret);
+
 /* The labels of a device frame as they stand on that of `kernel`: without the kernel's own function. */
 const struct aif_frame_label *aif_frame_labels_inside(struct aif_frame_labels *l, uint32_t frame,
 						      uint32_t kernel, size_t *ret_len);
@@ -64,6 +63,11 @@ const struct aif_frame_label *aif_frame_labels_inside(struct aif_frame_labels *l
 /* A kernel, or the kind of a transfer: "[read]". */
 int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigned kind,
 			    struct aif_frame_label *ret);
+
+/* "[backward] AddmmBackward0": what stands between the forward that made a node and what the node launched; in .full how
+ * that was found. */
+int aif_frame_labels_backward(struct aif_frame_labels *l, const struct aif_backward *b,
+			      const struct aif_backward_part *part, struct aif_frame_label *ret);
 
 /* Why it stalled (a string of the profile), what that means in .full. Hidden and exposed are one, but in full
  * detail. */

@@ -217,14 +217,24 @@ static void list_leave_out(struct list *l)
 	l->ends_with_dots = true;
 }
 
-static void put(const struct name *t, size_t from, size_t to, unsigned deepest,
-		struct aif_buf *ret);
-
-static void put_argument(const struct name *t, size_t from, size_t to, unsigned deepest,
-			 struct aif_buf *ret)
+/* The next argument behind *at of the template that opens at `open`, "..." for those before it that are left out;
+ * false at the end. */
+static bool argument_next(const struct name *t, size_t open, size_t *at, struct list *l,
+			  size_t *ret_from, size_t *ret_to)
 {
-	argument_unwrap(t, &from, &to);
-	put(t, from, to, deepest, ret);
+	size_t end = t->close[open];
+
+	while (++*at < end) {
+		*at += t->p[*at] == ' ';
+		*ret_from = *at;
+		*ret_to = *at = argument_end(t, *at, end);
+		if (!is_noise(t, open, *ret_from, *ret_to)) {
+			argument_unwrap(t, ret_from, ret_to);
+			return true;
+		}
+		list_leave_out(l);
+	}
+	return false;
 }
 
 /* With the arguments of templates `deepest` deep. "A<B<C> >" comes out as "A<B<C>>". */
@@ -234,22 +244,16 @@ static void put(const struct name *t, size_t from, size_t to, unsigned deepest, 
 		to--;
 	for (size_t at = from; at < to; at++) {
 		struct list l = {.to = ret};
-		size_t end = t->close[at], open = at;
+		size_t end = t->close[at], next = at, first, last;
 
 		aif_buf_putc(ret, t->p[at]);
 		if (!is_template(t, at) || end >= to)
 			continue;
 		if (!deepest)
 			list_leave_out(&l);
-		for (size_t next; deepest && ++at < end; at = next) {
-			at += t->p[at] == ' ';
-			next = argument_end(t, at, end);
-			if (is_noise(t, open, at, next)) {
-				list_leave_out(&l);
-				continue;
-			}
+		while (deepest && argument_next(t, at, &next, &l, &first, &last)) {
 			list_next(&l);
-			put_argument(t, at, next, deepest - 1, ret);
+			put(t, first, last, deepest - 1, ret);
 		}
 		aif_buf_putc(ret, '>');
 		at = end;
@@ -274,7 +278,7 @@ static size_t last_template(const struct name *t, size_t from, size_t to)
 static void fit(const struct name *t, size_t from, size_t to, size_t room, unsigned deepest,
 		struct aif_buf *ret)
 {
-	size_t begin = ret->len, at = last_template(t, from, to), open = at, end;
+	size_t begin = ret->len, at = last_template(t, from, to), next = at, end, first, last;
 	struct list l = {.to = ret};
 
 	for (unsigned depth = deepest; depth > 1 || (depth && at == to); depth--) {
@@ -291,21 +295,12 @@ static void fit(const struct name *t, size_t from, size_t to, size_t room, unsig
 	room -= AIF_MIN(room, strlen(", ...>") + to - end - 1);
 	put(t, from, at, 0, ret);
 	aif_buf_putc(ret, '<');
-	for (size_t next; ++at < end && !ret->failed; at = next) {
+	while (!ret->failed && argument_next(t, at, &next, &l, &first, &last)) {
 		struct list before = l;
-		size_t len = ret->len, used, first, last;
+		size_t len = ret->len, used;
 
-		at += t->p[at] == ' ';
-		next = argument_end(t, at, end);
-		if (is_noise(t, open, at, next)) {
-			list_leave_out(&l);
-			continue;
-		}
 		list_next(&l);
 		used = ret->len - begin;
-		first = at;
-		last = next;
-		argument_unwrap(t, &first, &last);
 		fit(t, first, last, room - AIF_MIN(room, used), deepest - 1, ret);
 		if (ret->len - begin > room) {
 			ret->len = len;
@@ -338,6 +333,13 @@ void aif_kernel_name(const char *name, size_t n, unsigned room, struct aif_buf *
 	free(t.close);
 	aif_buf_finish(&bare);
 	aif_buf_finish(&text);
+}
+
+bool aif_kernel_is_itself(const char *function, const char *kernel)
+{
+	size_t n = strlen(kernel);
+
+	return !strncmp(function, kernel, n) && (!function[n] || !strncmp(function + n, " (", 2));
 }
 
 /* ---- the kernels of a profile ------------------------------------------------------------------ */

@@ -13,6 +13,10 @@
  * is no C++ comes out as it is. */
 void aif_kernel_name(const char *name, size_t n, unsigned room, struct aif_buf *ret);
 
+/* The function of this name is the kernel itself, not one that is called like it to begin with. A word about how its
+ * frames were found may stand behind the name, in brackets. */
+bool aif_kernel_is_itself(const char *function, const char *kernel);
+
 /* Gives each kernel of the profile that has none a short name. Kernels with different names get different
  * ones: with more room, or in the end by a mark that is always the same for the same kernel. 0 or
  * -ENOMEM. */

@@ -5,7 +5,8 @@
 #include "export/table.h"
 #include "profile/query.h"
 
-/* Runs one SQL statement and writes its rows as they come. -EINVAL with *err when SQLite refuses it. */
+/* Runs one SQL statement and writes its rows as they come. `columns`: of the terminal, for the plain format; 0 = no
+ * end. -EINVAL with *err when SQLite refuses it. */
 int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format format,
 		    size_t columns, struct aif_out *out, struct aif_err *err);
 

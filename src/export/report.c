@@ -46,8 +46,14 @@ struct report {
 	struct aif_strset lines;   /* of stacks */
 	struct aif_map attributes; /* launch -> see add_attributes() */
 	struct aif_map bytes;      /* launch -> what its execution moved */
-	bool have_operators;
+	bool have_operators, have_errors;
 };
+
+/* Of a column that has nothing to say to people. */
+static void hide(struct report *r, const char *column)
+{
+	r->t->hidden |= UINT64_C(1) << aif_table_column(r->t, column);
+}
 
 static bool is_asked_kernel(const struct report *r, uint32_t kind, uint32_t kernel)
 {
@@ -84,6 +90,13 @@ static void operator_cell(struct report *r, uint32_t stack)
 	r->t->failed |= !name;
 	r->have_operators |= name && *name;
 	aif_table_text(r->t, name ? name : "");
+}
+
+/* Where all was captured there are none. */
+static void error_cell(struct report *r, double variance)
+{
+	r->have_errors |= variance > 0;
+	aif_table_number(r->t, (uint64_t)sqrt(variance));
 }
 
 struct sums {
@@ -237,7 +250,7 @@ static void init(struct report *r, const struct aif_table_column *columns, size_
 	aif_table_init(r->t, columns, n);
 	aif_report_processes(r->p, r->a, &several);
 	if (!several.len)
-		r->t->hidden = UINT64_C(1) << aif_table_column(r->t, "process");
+		hide(r, "process");
 	aif_buf_finish(&several);
 }
 
@@ -261,7 +274,7 @@ static int kernels(struct report *r)
 		aif_table_number(r->t, aif_share_ppm(s[i].wall, r->a->conservation.busy_ns));
 		aif_table_number(r->t, s[i].wall);
 		aif_table_number(r->t, s[i].time);
-		aif_table_number(r->t, (uint64_t)sqrt(s[i].variance));
+		error_cell(r, s[i].variance);
 		aif_table_number(r->t, s[i].launches);
 		aif_table_number(r->t, s[i].launches ? s[i].time / s[i].launches : 0);
 		aif_table_number(r->t, s[i].samples);
@@ -271,7 +284,9 @@ static int kernels(struct report *r)
 		caller_cell(r, s[i].stack);
 	}
 	if (!r->have_operators)
-		r->t->hidden |= UINT64_C(1) << aif_table_column(r->t, "operator");
+		hide(r, "operator");
+	if (!r->have_errors)
+		hide(r, "error");
 	free(s);
 	return aif_table_sort(r->t, 1);
 }
@@ -295,7 +310,7 @@ static int stacks(struct report *r)
 		aif_table_number(r->t, aif_share_ppm(s[i].wall, r->a->conservation.busy_ns));
 		aif_table_number(r->t, s[i].wall);
 		aif_table_number(r->t, s[i].time);
-		aif_table_number(r->t, (uint64_t)sqrt(s[i].variance));
+		error_cell(r, s[i].variance);
 		aif_table_number(r->t, s[i].launches);
 		process_cell(r, s[i].process);
 		kernel_cell(r, s[i].kind, s[i].kernel);
@@ -303,6 +318,8 @@ static int stacks(struct report *r)
 		e = aif_stack_names_line(r->names, s[i].stack, &r->text);
 		aif_table_text(r->t, aif_buf_str(&r->text));
 	}
+	if (!r->have_errors)
+		hide(r, "error");
 	free(s);
 	return e ? e : aif_table_sort(r->t, 1);
 }
@@ -431,8 +448,8 @@ static int launches(struct report *r)
 
 	init(r, launch_columns, AIF_ARRAY_LEN(launch_columns));
 	/* For programs only: lines for people are long enough. */
-	r->t->hidden |= UINT64_C(1) << aif_table_column(r->t, "registers") |
-			UINT64_C(1) << aif_table_column(r->t, "shared");
+	hide(r, "registers");
+	hide(r, "shared");
 	e = aif_profile_execs(r->p, add_attributes, r, NULL);
 	return e ? e : aif_profile_launches(r->p, add_launches, r, NULL);
 }

@@ -2,6 +2,7 @@
 #include "export/source_lines.h"
 
 #include "export/glob.h"
+#include "export/kernel_names.h"
 #include "export/names.h"
 
 #include <errno.h>
@@ -12,12 +13,11 @@ static bool is_function(const struct aif_profile *p, const struct aif_frame_name
 {
 	uint32_t module = p->frames[n->frame].module,
 		 kernel = module == AIF_NONE ? AIF_NONE : p->modules[module].kernel;
-	const char *name;
 
 	if (n->inline_depth || kernel == AIF_NONE)
 		return n->inline_depth;
-	name = aif_profile_str(p, p->kernels[kernel].name);
-	return strncmp(aif_profile_str(p, n->name), name, strlen(name)) != 0;
+	return !aif_kernel_is_itself(aif_profile_str(p, n->name),
+				     aif_profile_str(p, p->kernels[kernel].name));
 }
 
 bool aif_source_of(const struct aif_profile *p, uint32_t frame, struct aif_source_line *ret)

@@ -146,45 +146,29 @@ static int frames_show(struct aif_stack_names *s, uint32_t stack, uint32_t end,
 static int part_show(struct aif_stack_names *s, const struct aif_backward_part *part,
 		     struct aif_frame_fold *fold, size_t *n)
 {
-	const char *node = node_of(s, part);
-	struct aif_frame_label mark = {.module = AIF_NONE};
+	struct aif_frame_label node;
 
 	if (frames_show(s, part->forward, AIF_NONE, fold, n) < 0 ||
-	    aif_grow(&s->shown, &s->shown_cap, *n + 1, sizeof(*s->shown)) < 0)
+	    aif_grow(&s->shown, &s->shown_cap, *n + 1, sizeof(*s->shown)) < 0 ||
+	    aif_frame_labels_backward(s->labels, &s->backward, part, &node) < 0)
 		return -ENOMEM;
-	aif_buf_clear(&s->text);
-	aif_buf_printf(&s->text, "[backward]%s%s", *node ? " " : "", node);
-	if (aif_buf_failed(&s->text))
-		return -ENOMEM;
-	mark.name = aif_tree_name(&s->tree, AIF_TREE_MARK, (const char *)s->text.data, s->text.len);
-	if (mark.name == AIF_STR_NONE)
-		return -ENOMEM;
-	aif_frame_fold(fold, &mark, AIF_TREE_MARK);
-	s->shown[(*n)++] = mark.name;
+	aif_frame_fold(fold, &node, AIF_TREE_MARK);
+	s->shown[(*n)++] = node.name;
 	return frames_show(s, part->stack, part->inside, fold, n);
 }
 
 /* As the picture has it, where nothing else is shown of a stack. */
 static int kept_show(struct aif_stack_names *s, uint32_t stack, size_t *n)
 {
-	const struct aif_stack *stacks = s->p->stacks;
+	struct aif_frame_label kept;
+	int r = aif_frame_labels_kept(s->labels, stack, &kept);
 
-	for (unsigned starts = 0; starts < 2 && !*n; starts++)
-		for (uint32_t at = stack; at != AIF_NONE; at = stacks[at].parent) {
-			const struct aif_frame_label *l;
-			size_t len;
-
-			if (stacks[at].frame == AIF_NONE)
-				continue;
-			l = aif_frame_labels_get(s->labels, stacks[at].frame, &len);
-			if (!l || aif_grow(&s->shown, &s->shown_cap, 1, sizeof(*s->shown)) < 0)
-				return -ENOMEM;
-			for (size_t i = len; i-- > 0;)
-				if (aif_frame_label_is_kept(&l[i], &s->tree, starts)) {
-					s->shown[0] = l[i].name;
-					*n = 1;
-				}
-		}
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	if (aif_grow(&s->shown, &s->shown_cap, 1, sizeof(*s->shown)) < 0)
+		return -ENOMEM;
+	s->shown[0] = kept.name;
+	*n = 1;
 	return 0;
 }
 

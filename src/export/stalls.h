@@ -43,6 +43,7 @@ void aif_stalls_print(const struct aif_stalls *s, const struct aif_attribution *
 		      const struct aif_regex *kernel, uint32_t limit, enum aif_name_detail detail,
 		      struct aif_buf *out);
 
-/* The same as rows, for programs and for other orders, with kernels' names in full or in short. The caller finishes *t. */
+/* The same as rows, for programs and for other orders, with kernels' names in full or in short. The caller finishes
+ * *t. */
 void aif_stalls_table(const struct aif_stalls *s, const struct aif_regex *kernel, uint32_t limit,
 		      bool full_names, struct aif_table *t);

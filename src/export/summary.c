@@ -564,8 +564,8 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 	if (*attached)
 		return "no accelerator runtime has started in what was recorded; it was waited for";
 	if (agents)
-		return "the program did not use OpenCL, or its OpenCL loader has no layers; see aiflame "
-		       "doctor";
+		return "the program used neither CUDA nor OpenCL, or its OpenCL loader has no layers; "
+		       "see aiflame doctor";
 	return "the agent was not loaded: a static or set-user-id program, or one that clears its "
 	       "environment";
 }

@@ -141,6 +141,18 @@ static int frame_place(struct towers *t, uint32_t frame, struct place *at)
 	return r;
 }
 
+/* A note between frames. *text is finished. */
+static int note_place(struct towers *t, struct aif_buf *text, struct place *at)
+{
+	struct aif_frame_label l = {.name = AIF_STR_NONE, .full = AIF_STR_NONE, .module = AIF_NONE};
+
+	if (!aif_buf_failed(text))
+		l.name = aif_tree_name(t->tree, AIF_TREE_MARK, (const char *)text->data, text->len);
+	aif_buf_finish(text);
+	return l.name == AIF_STR_NONE ? -ENOMEM : label_place(t, &l, at);
+}
+
+/* What a tower begins with, in place of or before its stack. */
 static int mark_place(struct towers *t, const char *text, struct place *ret)
 {
 	struct aif_frame_label l = {.full = AIF_STR_NONE, .module = AIF_NONE};
@@ -150,32 +162,16 @@ static int mark_place(struct towers *t, const char *text, struct place *ret)
 	return l.name == AIF_STR_NONE ? -ENOMEM : label_place(t, &l, ret);
 }
 
-/* Where folding leaves nothing of a stack, its outermost function that has a name stands for it, and rather one
- * that is not how every process and thread starts; the others are in its tooltip. *at is not yet placed. */
+/* Where folding leaves nothing of a stack. *at is not yet placed. */
 static int kept_place(struct towers *t, uint32_t stack, struct place *at)
 {
-	const struct aif_stack *stacks = t->p->stacks;
-	const struct aif_frame_label *l, *kept = NULL;
-	struct aif_frame_label copy;
-	size_t len;
+	struct aif_frame_label kept;
+	int r = aif_frame_labels_kept(t->labels, stack, &kept);
 
-	for (unsigned starts = 0; starts < 2 && !kept; starts++)
-		for (uint32_t s = stack; s != AIF_NONE; s = stacks[s].parent) {
-			if (stacks[s].frame == AIF_NONE)
-				continue;
-			l = aif_frame_labels_get(t->labels, stacks[s].frame, &len);
-			if (!l)
-				return -ENOMEM;
-			for (size_t i = len; i-- > 0;)
-				if (aif_frame_label_is_kept(&l[i], t->tree, starts)) {
-					copy = l[i];
-					kept = &copy;
-				}
-		}
-	if (!kept)
-		return 0;
-	at->node = aif_tree_child(t->tree, 0, kept->name);
-	return at->node ? label_full_add(t, at->node, kept, true) : -ENOMEM;
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	at->node = aif_tree_child(t->tree, 0, kept.name);
+	return at->node ? label_full_add(t, at->node, &kept, true) : -ENOMEM;
 }
 
 /* Places the stack and all of its callers that have no place yet. */
@@ -225,38 +221,11 @@ static int stack_place(struct towers *t, uint32_t stack, struct place *ret)
 
 /* ---- the backward -------------------------------------------------------------------------------- */
 
-static const char *const backward_words[] = {
-	[AIF_BACKWARD_UNJOINED] = "of autograd: which forward it belongs to is not known",
-	[AIF_BACKWARD_MATCHED] =
-		"of autograd: joined to the forward that made this node, inferred from the "
-		"order of operators",
-	[AIF_BACKWARD_BETWEEN] =
-		"of autograd: its operator launched nothing in the forward; inferred from the "
-		"nodes before and after it, which belong here",
-};
-
-static int backward_mark_place(struct towers *t, const struct aif_backward_part *part,
-			       struct place *at)
-{
-	struct aif_frame_label l = {.module = AIF_NONE};
-	const char *words = backward_words[part->how], *name = "";
-	struct aif_buf text = {0};
-
-	if (part->name != AIF_STR_NONE)
-		name = aif_strset_get(&t->backward.names, part->name, NULL);
-	aif_buf_printf(&text, "[backward]%s%s", *name ? " " : "", name);
-	l.name = aif_buf_failed(&text)
-			 ? AIF_STR_NONE
-			 : aif_tree_name(t->tree, AIF_TREE_MARK, (const char *)text.data, text.len);
-	l.full = aif_strset_puts(&t->tree->full, words);
-	aif_buf_finish(&text);
-	return l.name == AIF_STR_NONE || l.full == AIF_STR_NONE ? -ENOMEM : label_place(t, &l, at);
-}
-
 /* Launches of a node: the forward that made it, the node, and what is inside of it. */
 static int part_place(struct towers *t, const struct aif_backward_part *part, struct place *ret)
 {
 	struct place *known = &t->part_places[part - t->backward.parts], at;
+	struct aif_frame_label node;
 	const struct aif_stack *stacks = t->p->stacks;
 	size_t n = 0;
 	int r = 0;
@@ -269,8 +238,10 @@ static int part_place(struct towers *t, const struct aif_backward_part *part, st
 		r = mark_place(t, "[backward]", &at);
 	else
 		r = stack_place(t, part->forward, &at);
-	if (r == 0 && (part->forward != AIF_NONE || part->name != AIF_STR_NONE))
-		r = backward_mark_place(t, part, &at);
+	if (r == 0 && (part->forward != AIF_NONE || part->name != AIF_STR_NONE)) {
+		r = aif_frame_labels_backward(t->labels, &t->backward, part, &node);
+		r = r < 0 ? r : label_place(t, &node, &at);
+	}
 	for (uint32_t s = part->stack; r == 0 && s != AIF_NONE && s != part->inside;
 	     s = stacks[s].parent) {
 		r = aif_grow(&t->path, &t->path_cap, n + 1, sizeof(*t->path));
@@ -341,8 +312,6 @@ static bool is_asked_kernel(const struct towers *t, const struct aif_attribution
 /* What a graph's replay runs stands on the replay's stack, and on which graph it was. */
 static int graph_place(struct towers *t, const struct aif_attribution_row *row, struct place *at)
 {
-	struct aif_frame_label mark = {
-		.name = AIF_STR_NONE, .full = AIF_STR_NONE, .module = AIF_NONE};
 	struct aif_buf text = {0};
 
 	aif_buf_printf(&text, "[%s graph %" PRIu32 "]",
@@ -350,11 +319,7 @@ static int graph_place(struct towers *t, const struct aif_attribution_row *row, 
 			       ? "device"
 			       : aif_profile_str(t->p, t->p->devices[row->device].runtime),
 		       row->graph);
-	if (!aif_buf_failed(&text))
-		mark.name =
-			aif_tree_name(t->tree, AIF_TREE_MARK, (const char *)text.data, text.len);
-	aif_buf_finish(&text);
-	return mark.name == AIF_STR_NONE ? -ENOMEM : label_place(t, &mark, at);
+	return note_place(t, &text, at);
 }
 
 /* part: of which part of a backward, or NULL. */
@@ -500,7 +465,6 @@ int aif_towers_build(const struct aif_profile *p, const struct aif_attribution *
 /* On top of the runtime's call that waits. */
 static int waiting_place(struct towers *t, uint32_t stack, struct place *at)
 {
-	struct aif_frame_label mark = {.full = AIF_STR_NONE, .module = AIF_NONE};
 	const struct aif_frame_label *l = NULL;
 	struct aif_buf text = {0};
 	size_t n = 0, len = 0;
@@ -510,13 +474,7 @@ static int waiting_place(struct towers *t, uint32_t stack, struct place *at)
 		l = aif_frame_labels_get(t->labels, t->p->stacks[stack].frame, &n);
 	call = l && n ? aif_tree_text(t->tree, l[n - 1].name, &len) : "";
 	aif_buf_printf(&text, len ? "[waiting: %.*s]" : "[waiting]", (int)len, call);
-	if (!aif_buf_failed(&text))
-		mark.name =
-			aif_tree_name(t->tree, AIF_TREE_MARK, (const char *)text.data, text.len);
-	else
-		mark.name = AIF_STR_NONE;
-	aif_buf_finish(&text);
-	return mark.name == AIF_STR_NONE ? -ENOMEM : label_place(t, &mark, at);
+	return note_place(t, &text, at);
 }
 
 static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)

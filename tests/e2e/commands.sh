@@ -147,6 +147,12 @@ check "at one without" says 'mountPath: "/opt/aiflame"' k8s
 check "which the variables name" says 'value: "/opt/aiflame/libaiflame-agent.so"' k8s
 check "the link for a name with spaces takes the place of dead ones" test \
 	"$(ls s | sed 's/-[0-9a-f]*.so$/-N.so/' | tr '\n' ' ')" = "libaiflame-agent-N.so x "
+cp m.data own.data
+for c in "flame -o own.svg" report info "annotate basic" export; do
+	check "$c takes one FILE" status_is 2 "$aiflame" $c -i m.data own.data
+done
+check "a profile is not exported over itself, whatever it is called" sh -c "
+	! '$aiflame' export -i own.data -o ./own.data && cmp m.data own.data"
 check "report --stacks goes back to main" sh -c "'$aiflame' report --stacks m.data | grep multiply_basic | grep -q ' < main'"
 head -c 3000 m.data >cut.data
 check "a truncated profile is an error, not a crash" status_is 1 "$aiflame" info cut.data

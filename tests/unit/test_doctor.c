@@ -167,6 +167,9 @@ static void others_and_shares_are_named(void **state)
 	put(*state, "/proc/813/comm", "nv-hostengineer\n");
 	put(*state, "/proc/self/comm", "ncu\n");
 	put(*state, "/proc/driver/nvidia/capabilities/gpu0/mig/gi1/access", "");
+	aif_buf_clear(&said);
+	assert_true(aif_doctor_nvidia(&n, say));
+	has("ok MIG: 1 instance;");
 	put(*state, "/proc/driver/nvidia/capabilities/gpu0/mig/gi2/access", "");
 	put(*state, "/proc/driver/nvidia/capabilities/mig/config", "");
 	aif_buf_clear(&said);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/kernel_names.h"
 
+#include "fixture_names.h"
 #include "fixture_profile.h"
 
 #include <setjmp.h>
@@ -164,6 +165,27 @@ static void names_of_the_file_are_kept(void **state)
 	aif_profile_finish(&p);
 }
 
+static void functions_that_are_the_kernel(void **state)
+{
+	static const struct {
+		const char *function, *kernel;
+		bool is;
+	} pairs[] = {
+		{"gemm", "gemm", true},
+		{"gemm (line matched)", "gemm", true},
+		{"gemm_inner", "gemm", false},
+		{"gemm(float*)", "gemm", false},
+		{"gem", "gemm", false},
+		{"void k<4>(int)", "void k<4>(int)", true},
+		{"void k<4>(int, int)", "void k<4>(int)", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(pairs); i++)
+		assert_int_equal(aif_kernel_is_itself(pairs[i].function, pairs[i].kernel),
+				 pairs[i].is);
+}
+
 /* Brackets in every order: bounded, the same result under sanitizers. */
 static void hostile_names(void **state)
 {
@@ -175,13 +197,7 @@ static void hostile_names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(parts) + 20; i++) {
-		aif_buf_clear(&name);
-		while (name.len < 30000) {
-			random = random * 6364136223846793005u + 1442695040888963407u;
-			aif_buf_puts(&name, parts[i < AIF_ARRAY_LEN(parts)
-							  ? i
-							  : (random >> 40) % AIF_ARRAY_LEN(parts)]);
-		}
+		fixture_hostile_name(parts, AIF_ARRAY_LEN(parts), i, 30000, &random, &name);
 		for (unsigned room = 0; room < AIF_KERNEL_ROOMS; room++) {
 			aif_buf_clear(&b);
 			aif_kernel_name((char *)name.data, name.len, room, &b);
@@ -199,6 +215,7 @@ int main(void)
 		cmocka_unit_test(short_names),
 		cmocka_unit_test(kernels_are_told_apart),
 		cmocka_unit_test(names_of_the_file_are_kept),
+		cmocka_unit_test(functions_that_are_the_kernel),
 		cmocka_unit_test(hostile_names),
 	};
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/names.h"
 
+#include "fixture_names.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -145,13 +147,7 @@ static void hostile_names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(parts) + 20; i++) {
-		aif_buf_clear(&name);
-		while (name.len < 60000) {
-			random = random * 6364136223846793005u + 1442695040888963407u;
-			aif_buf_puts(&name, parts[i < AIF_ARRAY_LEN(parts)
-							  ? i
-							  : (random >> 40) % AIF_ARRAY_LEN(parts)]);
-		}
+		fixture_hostile_name(parts, AIF_ARRAY_LEN(parts), i, 60000, &random, &name);
 		for (int detail = AIF_NAME_BRIEF; detail <= AIF_NAME_NORMAL; detail++) {
 			aif_buf_clear(&b);
 			aif_name_short((char *)name.data, name.len, (enum aif_name_detail)detail,

@@ -82,6 +82,31 @@ static void callers_of_inlined_functions_are_in_the_stack(void **state)
 	free(text);
 }
 
+/* Of a table for people, in which nothing but zeros would take columns from names. */
+static void errors_are_shown_where_there_are_some(void **state)
+{
+	static const enum aif_report_kind kinds[] = {AIF_REPORT_KERNELS, AIF_REPORT_STACKS};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * AIF_ARRAY_LEN(kinds); i++) {
+		struct aif_attribution a = {0};
+		struct aif_profile p = {0};
+		char *text;
+
+		fixture_profile(&p);
+		fixture_attribution(&a);
+		a.rows[0].error_ns = i & 1 ? 7 : 0;
+		text = report_of(
+			&p, &a,
+			(struct aif_report_opts){.kind = kinds[i / 2], .detail = AIF_NAME_NORMAL});
+		assert_int_equal(strstr(text, "  error  ") != NULL, i & 1);
+		assert_int_equal(strstr(text, "   7 ns  ") != NULL, i & 1);
+		free(text);
+		aif_attribution_finish(&a);
+		aif_profile_finish(&p);
+	}
+}
+
 /* ---- of several processes ------------------------------------------------------------------------ */
 
 /* The first kernel ran in the second process too. */
@@ -549,6 +574,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_share_stands_beside_what_it_is_of),
 		cmocka_unit_test(callers_of_inlined_functions_are_in_the_stack),
+		cmocka_unit_test(errors_are_shown_where_there_are_some),
 		cmocka_unit_test(processes_are_told_apart),
 		cmocka_unit_test(kernels_of_one_name_are_one),
 		cmocka_unit_test(kernels_are_chosen),

@@ -722,9 +722,33 @@ static void test_trampolines(void **state)
 	aif_buf_finish(&label);
 }
 
+/* What nvcc puts between <<<...>>> and the runtime, in whatever namespace; not what is only called like it. */
+static void test_device_stubs(void **state)
+{
+	static const struct {
+		const char *name;
+		enum aif_fold_action action;
+	} cases[] = {
+		{"__device_stub__Z4gemmPfi(float*, int)", AIF_FOLD_HIDE},
+		{"__wrapper__device_stub_gemm(float*&, int&)", AIF_FOLD_HIDE},
+		{"void at::native::__wrapper__device_stub_fill<4>(int&)", AIF_FOLD_HIDE},
+		{"at::native::__device_stub__ZN2at4fillEi(int)", AIF_FOLD_HIDE},
+		{"make_device_stub(int)", AIF_FOLD_SHOW},
+	};
+	struct aif_buf label = {0};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++)
+		assert_int_equal(aif_fold(AIF_NAME_NORMAL, AIF_TREE_CXX, cases[i].name,
+					  strlen(cases[i].name), "app", &label),
+				 cases[i].action);
+	aif_buf_finish(&label);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_device_stubs),
 		cmocka_unit_test(test_details),
 		cmocka_unit_test(test_hidden_frames_are_told),
 		cmocka_unit_test(test_operators),
