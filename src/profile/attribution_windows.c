@@ -33,7 +33,8 @@
 /* Stacks times places of a kernel, or stacks times windows: only a hostile file has more. */
 #define MAX_CELLS (UINT64_C(1) << 23)
 /* Groups times places of a kernel that are summed up before they go into the table of all: 32 MB. A sample row is
- * shared by as many groups as ran in its window, 40 million times for a million rows and 40 stacks a kernel. */
+ * shared by as many groups as ran in its window, 40 million times for a million rows and 40 stacks a kernel. Of larger
+ * kernels samples stay whole. */
 #define MAX_DENSE (UINT64_C(1) << 20)
 /* Of samples in their windows: beyond, windows count as if they had no executions. A minute of it. */
 #define MAX_SHARES (UINT64_C(1) << 28)
@@ -69,6 +70,7 @@ struct windows {
 	size_t places_len, places_cap;
 	uint64_t count;  /* of all families' samples */
 	uint64_t shares; /* that were given in windows */
+	uint64_t whole;  /* times that samples were given whole */
 };
 
 /* ---- families ---- */
@@ -294,6 +296,32 @@ static int put_cells(struct windows *x, const struct split *s)
 	return r;
 }
 
+/* One part of each group is more than there are samples: each gets the whole numbers that its share covers, counted
+ * from somewhere, as attribution_round.c does with fractions. */
+static int give_whole(struct windows *x, const struct split *s, uint32_t place, uint64_t count,
+		      const uint32_t *groups, size_t n, double sum, size_t most, bool shared)
+{
+	double end = (double)(aif_mix64(++x->whole) >> 11) / (double)(UINT64_C(1) << 53);
+	uint64_t given = 0;
+	int r = 0;
+
+	for (size_t i = 0; i <= n && !r; i++) {
+		size_t k = i == n ? most : i;
+		uint64_t up_to = count;
+
+		if (i < n) {
+			end += (double)count * (s->weight[k] / sum);
+			up_to = AIF_MIN((uint64_t)end, count);
+		}
+		if (up_to > given)
+			r = put(x, s, place, groups[k],
+				(aif_fraction)(up_to - given) << AIF_FRACTION_BITS, shared,
+				shared && !s->apart[x->column[groups[k]]]);
+		given = AIF_MAX(given, up_to);
+	}
+	return r;
+}
+
 /* Gives `count` samples of a place to groups by weight, to the last unit. */
 static int give(struct windows *x, const struct split *s, uint32_t place, uint64_t count,
 		const uint32_t *groups, size_t n)
@@ -309,6 +337,9 @@ static int give(struct windows *x, const struct split *s, uint32_t place, uint64
 		sum += s->weight[i];
 		most = s->weight[i] > s->weight[most] ? i : most;
 	}
+	x->w->c.sampled_attributed += count;
+	if (!s->cells && n > 1)
+		return give_whole(x, s, place, count, groups, n, sum, most, shared);
 	for (size_t i = 0; i <= n && !r; i++) {
 		size_t k = i == n ? most : i; /* which comes last, and gets what is left */
 		aif_fraction part = i == n ? left
@@ -322,7 +353,6 @@ static int give(struct windows *x, const struct split *s, uint32_t place, uint64
 			r = put(x, s, place, groups[k], part, shared,
 				shared && !s->apart[x->column[groups[k]]]);
 	}
-	x->w->c.sampled_attributed += count;
 	return r;
 }
 

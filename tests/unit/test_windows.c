@@ -492,6 +492,42 @@ static void too_many_parts_are_put_together(void **state)
 	over(&w);
 }
 
+/* A large kernel from many stacks has more of them times places than samples: its rows are no more than these. */
+static void many_stacks_have_whole_samples(void **state)
+{
+	enum { STACKS = 1000, REASONS = 50, EACH = 3, ALL = PLACES * REASONS * EACH };
+	uint64_t first = 0, rows = 0;
+	struct world w;
+	uint32_t at;
+
+	(void)state;
+	begin(&w);
+	for (uint32_t i = 3; i < STACKS; i++)
+		FIXTURE_ADD(&w.r.p, stacks, .parent = AIF_NONE, .frame = i % PLACES, .depth = 1);
+	/* The first half has twice the time. */
+	for (uint32_t i = 0; i < STACKS; i++)
+		run(&w, F, i, 0, i * 2 * MS, (i * 2 + 1 + (i < STACKS / 2)) * MS);
+	at = window(&w, 0, 2 * STACKS * MS);
+	for (uint32_t k = 0; k < REASONS; k++) {
+		char why[16];
+
+		snprintf(why, sizeof(why), "why %u", k);
+		w.why = str(&w.r, why);
+		for (uint32_t i = 0; i < PLACES; i++)
+			counted(&w, at, MS, place(F, i), EACH);
+	}
+	end(&w, 2 * STACKS * MS);
+	for (size_t i = 0; i < w.r.a.rows_len; i++)
+		if (w.r.a.rows[i].samples) {
+			rows++;
+			first += w.r.a.rows[i].stack < STACKS / 2 ? w.r.a.rows[i].samples : 0;
+		}
+	assert_in_range(rows, ALL / 2, ALL);
+	assert_int_equal(w.r.a.conservation.sampled_attributed, ALL);
+	assert_in_range(first, ALL * 2 / 3 - 60, ALL * 2 / 3 + 60);
+	over(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -506,6 +542,7 @@ int main(void)
 		cmocka_unit_test(odd_windows_do_no_harm),
 		cmocka_unit_test(windows_without_time_cost_none),
 		cmocka_unit_test(too_many_parts_are_put_together),
+		cmocka_unit_test(many_stacks_have_whole_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
