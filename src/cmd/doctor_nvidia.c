@@ -6,11 +6,13 @@
 #include "base/proc.h"
 #include "cmd/nvdisasm.h"
 #include "cmd/places.h"
+#include "record/gpu_users.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -205,39 +207,18 @@ static bool say_counters(const struct aif_nvidia *n, aif_doctor_say *say)
 		"container that on its host, or --cap-add SYS_ADMIN");
 }
 
-/* Whose way of using a GPU is in the way of ours. */
-static const struct {
-	const char *name; /* as /proc/PID/comm has it: 15 bytes */
-	const char *what;
-} others[] = {
-	{"nv-hostengine", "dcgmi profile --pause while recording"},
-	{"dcgm-exporter", "dcgmi profile --pause while recording, or leave out its DCP metrics"},
-	{"ncu", "let it end first"},
-	{"nsys", "let it end first"},
-	{"nvidia-cuda-mps", "under MPS instructions cannot be sampled"},
-};
-
 static void say_others(const struct aif_nvidia *n, aif_doctor_say *say)
 {
-	char dir[LINE], name[LINE], text[2 * LINE];
-	DIR *proc = opendir(at(n, "/proc", dir));
-	struct dirent *e;
+	struct aif_gpu_user users[16];
+	size_t len = aif_gpu_users(n->root, users, AIF_ARRAY_LEN(users));
+	char text[LINE];
 
-	while (proc && (e = readdir(proc)) != NULL) {
-		if (!isdigit((unsigned char)*e->d_name))
-			continue;
-		snprintf(text, sizeof(text), "%s/%s/comm", dir, e->d_name);
-		value_in(text, "", name);
-		for (size_t i = 0; i < AIF_ARRAY_LEN(others); i++)
-			if (!strcmp(name, others[i].name)) {
-				snprintf(text, sizeof(text),
-					 "%s (process %s) may hold the GPU's counters: %s", name,
-					 e->d_name, others[i].what);
-				say(true, "other profilers", text, "");
-			}
+	for (size_t i = 0; i < len; i++) {
+		snprintf(text, sizeof(text),
+			 "%s (process %" PRIu32 ") may hold the GPU's counters: %s", users[i].name,
+			 users[i].pid, users[i].what);
+		say(true, "other profilers", text, "");
 	}
-	if (proc)
-		closedir(proc);
 }
 
 /* Instances of a GPU that was divided. */

@@ -2,10 +2,12 @@
 #include "record/ingest.h"
 
 #include "record/device_samples.h"
+#include "record/gpu_users.h"
 #include "record/modfiles.h"
 #include "symbolize/demangle.h"
 #include "symbolize/pocl.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -621,14 +623,45 @@ void aif_ingest_last_blocks(struct aif_drainer *d, struct aif_target *t, uint64_
 	}
 }
 
+/* A target that complains all the time is not answered each time by reading all of /proc. */
+#define GPU_USERS_NS AIF_NS_PER_S
+
+/* CUPTI says that the GPU's sampling unit is another's, not whose. */
+static uint32_t put_holders(struct aif_drainer *d, const char *detail, size_t len)
+{
+	uint64_t now = aif_now_ns();
+	struct aif_store *s = d->store;
+	struct aif_gpu_user users[4];
+	struct aif_buf text = {0};
+	size_t n = 0;
+	uint32_t id;
+
+	if (!d->gpu_users_ns || now - d->gpu_users_ns >= GPU_USERS_NS) {
+		d->gpu_users_ns = now;
+		n = aif_gpu_users("", users, AIF_ARRAY_LEN(users));
+	}
+	aif_buf_append(&text, detail, len);
+	for (size_t i = 0; i < n; i++)
+		aif_buf_printf(&text, "%s%s (process %" PRIu32 ")", i ? ", " : "; perhaps it is ",
+			       users[i].name, users[i].pid);
+	id = aif_store_str(s, text.data, text.len);
+	aif_buf_finish(&text);
+	return id;
+}
+
 static void on_note(struct aif_ingest *in, const struct aif_wire_note *r)
 {
 	struct aif_store *s = in->drainer->store;
+	uint32_t detail = AIF_NONE;
 
-	if (aif_reason_info((int)r->head.aux))
-		aif_store_loss(s, (enum aif_reason)r->head.aux, in->target->process,
-			       r->detail_len ? aif_store_str(s, r + 1, r->detail_len) : AIF_NONE,
-			       AIF_MAX(r->count, 1));
+	if (!aif_reason_info((int)r->head.aux))
+		return;
+	if (r->head.aux == AIF_REASON_CUDA_COUNTERS_HELD)
+		detail = put_holders(in->drainer, (const char *)(r + 1), r->detail_len);
+	else if (r->detail_len)
+		detail = aif_store_str(s, r + 1, r->detail_len);
+	aif_store_loss(s, (enum aif_reason)r->head.aux, in->target->process, detail,
+		       AIF_MAX(r->count, 1));
 }
 
 void aif_ingest_record(void *ingest, const void *record)

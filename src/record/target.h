@@ -115,6 +115,7 @@ struct aif_drainer {
 	uint32_t windows;
 	uint64_t samples, sampled_by_timer, sampled_by_perf;
 	bool perf_refused;
+	uint64_t gpu_users_ns; /* when they were last looked for */
 };
 #define AIF_DRAIN_SCRATCH 65536
 

@@ -220,7 +220,12 @@ refused() {
 	check "  in order" order "$1"
 }
 refused denied denied 1305 "no privilege"
+cp "$(command -v sleep)" nv-hostengine
+./nv-hostengine 60 &
+holder=$!
 refused taken taken 1306 "the sampling unit is another's"
+kill $holder
+check "  who may have it is named" is 1 taken "SELECT count(*) FROM losses WHERE reason = 1306 AND detail LIKE '%nv-hostengine (process $holder)%'"
 refused held held 1306 "no data, ever"
 check "  sampling ends then" sh -c 'grep -q "sampling off" held.log'
 LD_LIBRARY_PATH=$mock/old:$mock
