@@ -306,6 +306,7 @@ static int stacks(struct report *r)
 	if (e)
 		return e;
 	init(r, stack_columns, AIF_ARRAY_LEN(stack_columns));
+	r->t->folds = " < ";
 	for (size_t i = 0; i < n && !e; i++) {
 		aif_table_number(r->t, aif_share_ppm(s[i].wall, r->a->conservation.busy_ns));
 		aif_table_number(r->t, s[i].wall);

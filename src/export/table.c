@@ -7,6 +7,9 @@
 
 /* Of a column of text as much is shown, however narrow the terminal. */
 #define LEAST_TEXT ((size_t)12)
+/* Of a column that goes on lines of its own. */
+#define FOLDED_INDENT 12
+#define FOLDED_LEAST  40
 
 void aif_table_init(struct aif_table *t, const struct aif_table_column *columns, size_t width)
 {
@@ -207,21 +210,35 @@ static bool is_hidden(const struct aif_table *t, size_t column)
 	return column < 64 && (t->hidden >> column & 1);
 }
 
+/* Of the first columns of a line, with what lies between them. */
+static size_t line_width(const struct aif_table *t, size_t columns)
+{
+	size_t all = 0;
+
+	for (size_t c = 0; c < columns; c++)
+		if (!is_hidden(t, c))
+			all += t->widths[c] + (c + 1 < columns ? 2 : 0);
+	return all;
+}
+
+static bool is_folded(const struct aif_table *t)
+{
+	return t->folds && t->columns_max >= FOLDED_LEAST &&
+	       line_width(t, t->width) > t->columns_max;
+}
+
 /* Takes from the widest text until all of a line fits, or nothing is left to take. Numbers stay whole. */
 static void fit(const struct aif_table *t, const bool *is_text)
 {
-	size_t *shown = t->widths + t->width, all = 0, over;
+	size_t columns = t->width - is_folded(t), all = line_width(t, columns),
+	       *shown = t->widths + t->width, over;
 
-	for (size_t c = 0; c < t->width; c++) {
-		shown[c] = t->widths[c];
-		if (!is_hidden(t, c))
-			all += shown[c] + (c + 1 < t->width ? 2 : 0);
-	}
+	memcpy(shown, t->widths, t->width * sizeof(*shown));
 	over = t->columns_max && all > t->columns_max ? all - t->columns_max : 0;
 	for (; over; over--) {
 		size_t widest = t->width;
 
-		for (size_t c = 0; c < t->width; c++)
+		for (size_t c = 0; c < columns; c++)
 			if (is_text[c] && !is_hidden(t, c) &&
 			    (widest == t->width || shown[c] > shown[widest]))
 				widest = c;
@@ -231,8 +248,38 @@ static void fit(const struct aif_table *t, const bool *is_text)
 	}
 }
 
-static void plain_put(const struct aif_table *t, size_t column, bool right,
-		      const struct aif_buf *cell, struct aif_buf *out)
+/* Under its line, indented. */
+static void put_folded(const struct aif_table *t, struct aif_buf *cell, struct aif_buf *out)
+{
+	size_t room = t->columns_max - FOLDED_INDENT, used = room, seam = strlen(t->folds);
+	struct aif_buf rest = *cell;
+
+	while (out->len && out->data[out->len - 1] == ' ')
+		out->len--;
+	while (rest.len) {
+		const uint8_t *end = memmem(rest.data, rest.len, t->folds, seam);
+		struct aif_buf piece = {.data = rest.data,
+					.len = end ? (size_t)(end - rest.data) + seam - 1
+						   : rest.len};
+		size_t width = AIF_MIN(shown_width(piece.data, piece.len), room);
+
+		if (used + 1 + width > room) {
+			aif_buf_putc(out, '\n');
+			pad(out, FOLDED_INDENT);
+			used = width;
+		} else {
+			aif_buf_putc(out, ' ');
+			used += 1 + width;
+		}
+		put_cut(&piece, room, out);
+		rest.data += piece.len + (end != NULL);
+		rest.len -= piece.len + (end != NULL);
+	}
+	aif_buf_putc(out, '\n');
+}
+
+static void plain_put(const struct aif_table *t, size_t column, bool right, struct aif_buf *cell,
+		      struct aif_buf *out)
 {
 	size_t width = t->widths[t->width + column], whole = shown_width(cell->data, cell->len),
 	       room = width - AIF_MIN(whole, width);
@@ -240,6 +287,10 @@ static void plain_put(const struct aif_table *t, size_t column, bool right,
 
 	if (is_hidden(t, column))
 		return;
+	if (last && is_folded(t)) {
+		put_folded(t, cell, out);
+		return;
+	}
 	pad(out, right ? room : 0);
 	put_cut(cell, width, out);
 	pad(out, right || last ? 0 : room);

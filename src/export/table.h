@@ -34,6 +34,9 @@ struct aif_table {
 		hidden; /* bits of columns that the plain format leaves out; never the last one's */
 	bool failed;    /* memory ran out: nothing is printed */
 	size_t columns_max; /* of a terminal: long texts of the plain format are cut to it; 0 = never */
+	const char *
+		folds; /* where it would cut the last column's, that goes on lines of its own instead, broken
+			     * behind these; NULL = never */
 
 	/* Of aif_table_print_part. */
 	size_t rows_printed;

@@ -533,6 +533,42 @@ static void long_texts_are_cut_to_the_terminal(void **state)
 	}
 }
 
+/* What would be cut goes on lines of its own, broken where it may be. */
+static void a_stack_is_folded_under_its_line(void **state)
+{
+	static const struct aif_table_column two[] = {{"name", AIF_TABLE_TEXT},
+						      {"stack", AIF_TABLE_TEXT}};
+	static const struct {
+		size_t columns_max;
+		const char *table;
+	} cases[] = {
+		{0, "name    stack\nkernel  inner < middle < outer < and_so_on\nother   \n"},
+		{52, "name    stack\nkernel  inner < middle < outer < and_so_on\nother   \n"},
+		{40, "name\n            stack\nkernel\n            inner < middle < outer <\n"
+		     "            and_so_on\nother\n"},
+		/* too narrow for that */
+		{30, "name    stack\nkernel  inner < middl…so_on\nother   \n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_buf out = {0};
+		struct aif_table t;
+
+		aif_table_init(&t, two, 2);
+		t.columns_max = cases[i].columns_max;
+		t.folds = " < ";
+		aif_table_text(&t, "kernel");
+		aif_table_text(&t, "inner < middle < outer < and_so_on");
+		aif_table_text(&t, "other");
+		aif_table_text(&t, "");
+		assert_int_equal(aif_table_print(&t, AIF_TABLE_PLAIN, 0, &out), 0);
+		assert_string_equal(aif_buf_str(&out), cases[i].table);
+		aif_buf_finish(&out);
+		aif_table_finish(&t);
+	}
+}
+
 /* ---- tables in parts ------------------------------------------------------------------------------ */
 
 static const struct aif_table_column columns[] = {{"n", AIF_TABLE_COUNT}, {"t", AIF_TABLE_TEXT}};
@@ -585,6 +621,7 @@ int main(void)
 		cmocka_unit_test(the_next_commands_name_the_file),
 		cmocka_unit_test(the_summary_says_what_grades_are_of),
 		cmocka_unit_test(long_texts_are_cut_to_the_terminal),
+		cmocka_unit_test(a_stack_is_folded_under_its_line),
 		cmocka_unit_test(parts_make_the_same_table),
 	};
 
