@@ -121,8 +121,9 @@ static void tell_sample(struct aif_cpu *c, struct aif_cpu_thread *t, struct aif_
 {
 	if (s->stop & AIF_WIRE_STACK_BLOCK)
 		aif_emit_note(self, AIF_REASON_PYTHON_ORDER, 1, "");
+	/* Caught while the interpreter gave a frame's memory back (unwind/python_walk.c). */
 	if (s->stop & AIF_WIRE_STACK_CUT)
-		aif_emit_note(self, AIF_REASON_PYTHON_TRUNCATED, 1, "");
+		aif_emit_note(self, AIF_REASON_PYTHON_TRUNCATED, 1, "CPU samples");
 	if (s->stop & AIF_CPU_NO_CODE)
 		aif_emit_note(self, AIF_REASON_PYTHON_CODE_UNKNOWN, 1, "");
 	if (!aif_emit_cpu_sample(self, t->tid, s->time, s->weight, stack_of(c, self, s),

@@ -19,8 +19,8 @@ def frames(stack):
 
 
 def plain(name):
-    """Of glibc's names for one and the same copying code, one."""
-    return name.replace("memcpy", "memmove")
+    """Of the names of one and the same code, one: of glibc's for copying, and as perf has them of what LTO made local."""
+    return re.sub(r"\.lto_priv\.\d+$", "", name).replace("memcpy", "memmove")
 
 
 def main():

@@ -11,10 +11,6 @@ if [ ! -x "$app" ]; then
 	echo "1..1"
 	exit
 fi
-skip() {
-	n=$((n + 1))
-	echo "ok $n - $1 # SKIP $2"
-}
 # run NAME COMMAND...: to NAME.data and, with every frame and launches as widths, NAME.folded
 run() {
 	name=$1

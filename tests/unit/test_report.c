@@ -547,7 +547,7 @@ static void a_stack_is_folded_under_its_line(void **state)
 		{40, "name\n            stack\nkernel\n            inner < middle < outer <\n"
 		     "            and_so_on\nother\n"},
 		/* too narrow for that */
-		{30, "name    stack\nkernel  inner < middl…so_on\nother   \n"},
+		{30, "name    stack\nkernel  inner < middle\u2026d_so_on\nother   \n"},
 	};
 
 	(void)state;
