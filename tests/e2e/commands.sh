@@ -122,11 +122,11 @@ print(max(len(line) for line in out.decode().splitlines()))
 END
 unset COLUMNS
 long="SELECT printf('%.300c', 'x') AS x, 1 AS n FROM meta LIMIT 1"
-check "a table is cut to its terminal" test "$(python3 terminal.py 100 "$aiflame" report --stacks m.data)" = 100
+check "a stack that is too long for its line goes under it" test "$(python3 terminal.py 100 "$aiflame" report --stacks m.data)" -le 100
 check "a query's too" test "$(python3 terminal.py 70 "$aiflame" query m.data "$long")" = 70
 check "COLUMNS overrides it" test "$(COLUMNS=50 python3 terminal.py 70 "$aiflame" query m.data "$long")" = 50
 check "what programs read is not cut" sh -c "[ \$(COLUMNS=50 '$aiflame' query m.data \"$long\" | wc -L) -gt 300 ]"
-"$aiflame" record -q --all-launches --delay 600ms -o late.data "$matmul" 256 20 >/dev/null
+"$aiflame" record -q --all-launches --delay 600ms -o late.data "$matmul" 256 60 >/dev/null
 check "a picture says what was not collected" sh -c "'$aiflame' flame late.data -o - | grep -q '; [0-9.]* m*s not collected'"
 check "if anything" sh -c "! '$aiflame' flame m.data -o - | grep -q 'not collected'"
 check "info says what sampled" sh -c "'$aiflame' info late.data | grep -Eq '^  sampling +opencl by (perf|timer): every [0-9.]+ [mu]s a thread\$'"
