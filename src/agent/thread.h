@@ -48,6 +48,11 @@ enum aif_busy {
 struct aif_emit_api;
 
 /* The runtime's call that the thread waits in, for signal handlers (wait.h). */
+/* wait.h: short waits that are yet untold, and when they will be. */
+struct aif_wait_sum {
+	uint64_t ns, told_at; /* 0 = not begun */
+};
+
 struct aif_waiting {
 	struct aif_regs regs;                     /* of the entry */
 	_Atomic(const struct aif_emit_api *) api; /* what it stands for; NULL: it does not wait */
@@ -73,6 +78,7 @@ struct aif_thread {
 	uint32_t graph_call;          /* that call's number */
 	uint32_t correlation;         /* of CUDA: the last launch's */
 	struct aif_waiting waiting;
+	struct aif_wait_sum waited;
 	struct aif_stack_bounds bounds;
 	struct aif_idtable stacks, shapes, codes;
 	struct aif_memo *memo;          /* NULL: there are too many */

@@ -56,9 +56,7 @@ const struct aif_waiting *aif_wait_under_way(uint64_t sp)
 void aif_wait_begin_slow(struct aif_wait *w, const struct aif_regs *regs,
 			 const struct aif_emit_api *api)
 {
-	struct aif_budget *b = &aif_agent.budget;
-	uint64_t now = aif_now_ns();
-	uint32_t block;
+	uint64_t now;
 
 	/* Within another entry: that one's waiting. */
 	if (aif_self && aif_thread_busy(aif_self) == AIF_BUSY_VENDOR)
@@ -71,10 +69,7 @@ void aif_wait_begin_slow(struct aif_wait *w, const struct aif_regs *regs,
 		errno = saved;
 		return;
 	}
-	block = aif_budget_block(b, now);
-	if (!aif_budget_is_on(block))
-		return;
-	w->duty_ppm = aif_budget_duty(b, block);
+	now = aif_now_ns();
 	w->cpu_ns = cpu_time(aif_self, now);
 	w->since = now;
 }
@@ -82,7 +77,8 @@ void aif_wait_begin_slow(struct aif_wait *w, const struct aif_regs *regs,
 uint64_t aif_wait_over(struct aif_wait *w, uint64_t *ret_since)
 {
 	uint64_t period = atomic_load_explicit(&aif_agent.cpu.wait_period_ns, memory_order_relaxed),
-		 now, wall, cpu, random;
+		 now, wall, cpu, told;
+	struct aif_wait_sum unknown = {0};
 
 	if (w->is_shown && aif_self)
 		atomic_store_explicit(&aif_self->waiting.api, NULL, memory_order_relaxed);
@@ -91,13 +87,14 @@ uint64_t aif_wait_over(struct aif_wait *w, uint64_t *ret_since)
 		return 0;
 	now = aif_now_ns();
 	wall = now - w->since;
-	random = aif_mix64(now);
-	if (!aif_wait_weight(wall, period, w->duty_ppm, random))
-		return 0; /* nor is less than that */
+	told = aif_wait_add(aif_self ? &aif_self->waited : &unknown, wall, period, aif_mix64(now));
+	if (!told)
+		return 0;
 	cpu = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	cpu = cpu > w->cpu_ns ? cpu - w->cpu_ns : 0;
+	cpu = cpu > w->cpu_ns ? AIF_MIN(cpu - w->cpu_ns, wall) : 0;
 	*ret_since = w->since;
-	return cpu < wall ? aif_wait_weight(wall - cpu, period, w->duty_ppm, random) : 0;
+	/* What those before it used of a CPU is not known: the same part, on average. */
+	return wall ? (uint64_t)((double)told * ((double)(wall - cpu) / (double)wall)) : 0;
 }
 
 void aif_wait_end(struct aif_wait *w, const struct aif_regs *regs, const struct aif_emit_api *api)

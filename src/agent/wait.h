@@ -9,10 +9,10 @@
  * it used of a CPU meanwhile, which CPU samples tell of (a runtime may wait by looking again and again). No
  * signal is needed: the stack is captured where the call has come back.
  *
- * Rows are as many as CPU samples would be. A wait of a sampling period or more is told as it was; of the
- * shorter ones as many as their time makes likely, each for a whole period: of each stack as much is told on
- * average as was waited, and a short wait costs 0.13 us. In the budget's off-blocks
- * nothing is done, and what is told stands for it.
+ * Rows are as many as CPU samples would be. A wait of a sampling period or more is told as it was. Shorter ones are
+ * added up, and the one with which the sum has come to about a period is told with all of it: of a thread as much is
+ * told as was waited, of each stack on average. It costs a wait 0.13 us, so it is done for all of them, in the budget's
+ * off-blocks, too: what is told of a hundredth of them may be ten times what was waited.
  *
  * With --wall the thread is sampled while it waits, so no row is made of the wait. Instead the thread keeps at
  * hand what it waits in (struct aif_waiting): such a sample is the stack of that call, whatever the driver does
@@ -21,8 +21,7 @@
 struct aif_wait {
 	uint64_t since; /* CLOCK_MONOTONIC; 0 = this one is not measured */
 	uint64_t cpu_ns;
-	uint32_t duty_ppm; /* of the block in which it began */
-	bool is_shown;     /* to samples */
+	bool is_shown; /* to samples */
 };
 
 /* aif_cpu.wait_period_ns where samples tell of waiting. */
@@ -50,11 +49,24 @@ uint64_t aif_wait_over(struct aif_wait *w, uint64_t *ret_since);
 /* Behind it, where no entry is under way. */
 void aif_wait_end(struct aif_wait *w, const struct aif_regs *regs, const struct aif_emit_api *api);
 
-/* What a wait of so many ns stands for; 0: it is not told. */
-static inline uint64_t aif_wait_weight(uint64_t ns, uint64_t period_ns, uint32_t duty_ppm,
-				       uint64_t random)
+/* Adds a wait of so many ns to its thread's; what is to be told now, with its stack, or 0. When a sum is told is random
+ * within half a period, so that no loop can run in step with it. */
+static inline uint64_t aif_wait_add(struct aif_wait_sum *s, uint64_t ns, uint64_t period_ns,
+				    uint64_t random)
 {
-	if (ns < period_ns)
-		ns = random % period_ns < ns ? period_ns : 0;
-	return duty_ppm && duty_ppm < 1000000 ? (uint64_t)((double)ns * 1e6 / duty_ppm) : ns;
+	uint64_t told = 0;
+
+	if (ns >= period_ns)
+		return ns;
+	if (!s->told_at) {
+		s->told_at = period_ns;
+		s->ns = random % period_ns;
+	}
+	s->ns += ns;
+	for (; s->ns >= s->told_at; random = aif_mix64(random)) {
+		s->ns -= s->told_at;
+		told += s->told_at;
+		s->told_at = 1 + period_ns / 2 + random % period_ns;
+	}
+	return told;
 }

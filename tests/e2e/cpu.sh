@@ -109,7 +109,8 @@ check "and gets no samples" is_sampled u.data 0 0
 # What is waited for. The program knows it, too; on a busy machine its thread also waits for a CPU in between.
 # waits_as_said HOW: its calls' waiting as rows, apart from its CPU time
 waits_as_said() {
-	POCL_MAX_PTHREAD_COUNT=1 "$aiflame" record -q -o v.data "$cl" "$1" 2 >said &&
+	# shellcheck disable=SC2086 # a list of words
+	POCL_MAX_PTHREAD_COUNT=1 "$aiflame" record -q $how -o v.data "$cl" "$1" 2 >said &&
 		between "$(awk '/waiting/ { print 0.85 * $2 }' said)" "$(number v.data "SELECT sum(waiting_ns) / 1e9 FROM cpu_samples")" \
 			"$(awk '/waiting/ { print 1.1 * $2 + 0.1 }' said)" &&
 		between "$(awk '/^cpu/ { print 0.85 * $2 - 0.05 }' said)" "$(number v.data "SELECT sum(weight_ns) / 1e9 FROM cpu_samples")" \
@@ -117,6 +118,7 @@ waits_as_said() {
 		between 0.6 "$(number v.data "SELECT sum(weight_ns + waiting_ns) / 1e9 FROM cpu_samples")" "$(awk '/wall/ { print $2 + 0.35 }' said)" &&
 		"$aiflame" flame --of cpu -o v.folded v.data
 }
+how=
 if [ -x "$cl" ]; then
 	check "waiting in clFinish is a tower" in_three waits_as_said finish
 	check "which ends where it waits" grep -qE '^main.*;wait_for(_\[i\])?;clFinish;\[waiting: clFinish\] [0-9]+$' v.folded
@@ -127,6 +129,11 @@ if [ -x "$cl" ]; then
 	check "mapping that blocks" in_three waits_as_said map
 	check "too" grep -qE ';\[waiting: clEnqueueMapBuffer\] [0-9]+$' v.folded
 	check "many short waits" in_three waits_as_said short
+	how='--overhead 0.1'
+	check "and where nearly all launches are left out" in_three waits_as_said short
+	check "as they are" between 100 "$(number v.data "SELECT value FROM meta WHERE key = 'overhead.uncaptured'")" 100000000
+	check "reads, too" in_three waits_as_said read
+	how=
 	check "are not a row each" between 1 "$(number v.data 'SELECT count(*) FROM cpu_samples WHERE waiting_ns')" 600
 	check "it is said" says "waiting for devices" "$aiflame" record -o v.data "$cl" finish 0.5
 	check "samples are of CPUs" sh -c "'$aiflame' flame --of cpu --by samples -o vn.folded v.data && ! grep -q waiting vn.folded"

@@ -107,34 +107,56 @@ static void an_empty_queue_is_as_new(void **state)
 	free(q);
 }
 
-/* Whatever is waited, on average that is told; and what is long, as it was. */
+/* What is waited is told, up to what is yet to be; and what is long, as it was. */
 static void waits_add_up(void **state)
 {
-	const uint64_t lengths[] = {1, 1000, 300000, 9999999};
+	const uint64_t lengths[] = {1, 1000, 300000, 9999999}, period = 10000000;
 	uint64_t random = 1;
 
 	(void)state;
-	assert_int_equal(aif_wait_weight(10000000, 10000000, 1000000, 1), 10000000);
-	assert_int_equal(aif_wait_weight(UINT64_C(3600) * AIF_NS_PER_S, 10000000, 0, 1),
-			 UINT64_C(3600) * AIF_NS_PER_S);
-	assert_int_equal(aif_wait_weight(20000000, 10000000, 250000, 1), 80000000);
-	assert_int_equal(aif_wait_weight(0, 10000000, 1000000, 0), 0);
 	for (unsigned i = 0; i < AIF_ARRAY_LEN(lengths); i++) {
-		double told = 0, waited = 0, rows = 0, error;
+		uint64_t told = 0, waited = 0, rows = 0;
+		struct aif_wait_sum s = {0};
 
 		for (unsigned k = 0; k < 4000000; k++) {
 			uint64_t w;
 
 			random = aif_mix64(random + 1);
-			w = aif_wait_weight(lengths[i], 10000000, 1000000, random);
-			waited += (double)lengths[i];
-			told += (double)w;
+			w = aif_wait_add(&s, lengths[i], period, random);
+			waited += lengths[i];
+			told += w;
 			rows += w != 0;
 		}
-		/* Rows come as by chance: five standard errors. */
-		error = 5 * 1e7 * __builtin_sqrt(waited / 1e7 + 1);
-		assert_true(told > waited - error && told < waited + error);
-		assert_true(rows < 2 + waited / 1e7 + 5 * __builtin_sqrt(waited / 1e7));
+		assert_in_range(told + period, waited > period ? waited - period : 0,
+				waited + 2 * period);
+		assert_true(rows < 2 + waited / (period / 2));
+		assert_int_equal(aif_wait_add(&s, period, period, random), period);
+		assert_int_equal(aif_wait_add(&s, 3600 * AIF_NS_PER_S, period, random),
+				 3600 * AIF_NS_PER_S);
+		assert_int_equal(aif_wait_add(&s, 0, period, random), 0);
+	}
+}
+
+/* A loop whose waits come to a period in so many rounds: each is told its part all the same. */
+static void no_loop_runs_in_step(void **state)
+{
+	const uint64_t lengths[] = {1000, 9000, 90000}, period = 10000000;
+	double told[3] = {0}, waited = 0;
+	struct aif_wait_sum s = {0};
+	uint64_t random = 3;
+
+	(void)state;
+	for (unsigned k = 0; k < 3000000; k++) {
+		random = aif_mix64(random + 1);
+		told[k % 3] += (double)aif_wait_add(&s, lengths[k % 3], period, random);
+		waited += (double)lengths[k % 3];
+	}
+	/* Of 10,000 rows; five standard errors. */
+	for (unsigned i = 0; i < 3; i++) {
+		double part = (double)lengths[i] / 100000;
+
+		assert_true(__builtin_fabs(told[i] / waited - part) <
+			    5 * __builtin_sqrt(part * (1 - part) / 10000));
 	}
 }
 
@@ -144,6 +166,7 @@ int main(void)
 		cmocka_unit_test(items_come_out_whole_and_in_order),
 		cmocka_unit_test(an_empty_queue_is_as_new),
 		cmocka_unit_test(waits_add_up),
+		cmocka_unit_test(no_loop_runs_in_step),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

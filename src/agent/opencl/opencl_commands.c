@@ -202,33 +202,55 @@ static uint64_t sizes_sum(uint32_t n, const size_t *sizes)
 	return sum;
 }
 
+/* A command that is not captured may be waited for all the same. */
+static inline void left_out(struct command *c, bool blocking, const struct aif_emit_api *api)
+{
+	c->wait = (struct aif_wait){.since = 0};
+	if (blocking)
+		aif_wait_begin(&c->wait, &c->regs, api);
+}
+
+static inline void left_out_over(struct command *c, const struct aif_emit_api *api)
+{
+	if (c->wait.since || c->wait.is_shown)
+		aif_wait_end(&c->wait, &c->regs, api);
+}
+
 #define WAIT uint32_t nwait, const void *wait, void **event
 
-/* The replacement of `name`: its parameters, what it does, and (...) its arguments up to the event. */
-#define COMMAND(name, parameters, do_launch, ...)                                               \
+/* The replacement of `name`: its parameters, whether it returns when it is done, what it does, and (...) its arguments
+ * up to the event. */
+#define COMMAND(name, parameters, blocks, do_launch, ...)                                       \
 	static int32_t layer_##name parameters                                                  \
 	{                                                                                       \
 		struct command c;                                                               \
-		if (aif_thread_asleep() || !begin(&c, queue))                                   \
+		int32_t r;                                                                      \
+		if (aif_thread_asleep())                                                        \
 			return TARGET->name(__VA_ARGS__, nwait, wait, event);                   \
+		if (!begin(&c, queue)) {                                                        \
+			left_out(&c, blocks, API(name));                                        \
+			r = TARGET->name(__VA_ARGS__, nwait, wait, event);                      \
+			left_out_over(&c, API(name));                                           \
+			return r;                                                               \
+		}                                                                               \
+		c.blocking = blocks;                                                            \
 		do_launch;                                                                      \
 		return finish(&c, TARGET->name(__VA_ARGS__, nwait, wait, event_for(&c, event)), \
 			      event);                                                           \
 	}
-#define BLOCKING(name, parameters, kind, bytes, ...)                                             \
-	COMMAND(name, parameters,                                                                \
-		(c.blocking = blocking, launch_transfer(&c, API(name), AIF_EMIT_##kind, bytes)), \
-		__VA_ARGS__)
-#define TRANSFER(name, parameters, kind, bytes, ...)                                      \
-	COMMAND(name, parameters, launch_transfer(&c, API(name), AIF_EMIT_##kind, bytes), \
+#define BLOCKING(name, parameters, kind, bytes, ...) \
+	COMMAND(name, parameters, blocking,          \
+		launch_transfer(&c, API(name), AIF_EMIT_##kind, bytes), __VA_ARGS__)
+#define TRANSFER(name, parameters, kind, bytes, ...)                                             \
+	COMMAND(name, parameters, false, launch_transfer(&c, API(name), AIF_EMIT_##kind, bytes), \
 		__VA_ARGS__)
 
 COMMAND(clEnqueueNDRangeKernel,
 	(void *queue, void *kernel, uint32_t dims, const size_t *offset, const size_t *global,
 	 const size_t *local, WAIT),
-	launch_kernel(&c, API(clEnqueueNDRangeKernel), kernel, dims, global, local), queue, kernel,
-	dims, offset, global, local)
-COMMAND(clEnqueueTask, (void *queue, void *kernel, WAIT),
+	false, launch_kernel(&c, API(clEnqueueNDRangeKernel), kernel, dims, global, local), queue,
+	kernel, dims, offset, global, local)
+COMMAND(clEnqueueTask, (void *queue, void *kernel, WAIT), false,
 	launch_kernel(&c, API(clEnqueueTask), kernel, 1, NULL, NULL), queue, kernel)
 
 BLOCKING(clEnqueueReadBuffer,
@@ -322,9 +344,16 @@ static void *layer_clEnqueueMapBuffer(void *queue, void *buffer, uint32_t blocki
 	int32_t error = AIF_CL_SUCCESS;
 	void *at;
 
-	if (aif_thread_asleep() || !begin(&c, queue))
+	if (aif_thread_asleep())
 		return TARGET->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size,
 						  nwait, wait, event, ret_error);
+	if (!begin(&c, queue)) {
+		left_out(&c, blocking, API(clEnqueueMapBuffer));
+		at = TARGET->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, nwait,
+						wait, event, ret_error);
+		left_out_over(&c, API(clEnqueueMapBuffer));
+		return at;
+	}
 	c.blocking = blocking;
 	launch_transfer(&c, API(clEnqueueMapBuffer), AIF_EMIT_MAP, size);
 	at = TARGET->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, nwait, wait,
@@ -343,9 +372,16 @@ static void *layer_clEnqueueMapImage(void *queue, void *image, uint32_t blocking
 	int32_t error = AIF_CL_SUCCESS;
 	void *at;
 
-	if (aif_thread_asleep() || !begin(&c, queue))
+	if (aif_thread_asleep())
 		return TARGET->clEnqueueMapImage(queue, image, blocking, flags, origin, region,
 						 ret_row, ret_slice, nwait, wait, event, ret_error);
+	if (!begin(&c, queue)) {
+		left_out(&c, blocking, API(clEnqueueMapImage));
+		at = TARGET->clEnqueueMapImage(queue, image, blocking, flags, origin, region,
+					       ret_row, ret_slice, nwait, wait, event, ret_error);
+		left_out_over(&c, API(clEnqueueMapImage));
+		return at;
+	}
 	c.blocking = blocking;
 	launch_transfer(&c, API(clEnqueueMapImage), AIF_EMIT_MAP,
 			aif_cl_region_bytes(region, element_size(image)));
