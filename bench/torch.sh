@@ -23,10 +23,9 @@ cc=${CC:-cc}
 	flags="-std=gnu17 -O2 -g -fPIC -shared -fvisibility=hidden -D_GNU_SOURCE= -I$root/src"
 	$cc $flags -o "$work/hook.so" "$root/tests/e2e/torch_hook.c" "$root"/src/unwind/*.c -ldl -pthread
 	# The agent as it is, and a way into its capture.
+	sources=$(sed -n "s|^  '\(.*\.c\)',\$|$root/src/agent/\1|p" "$root/src/agent/meson.build")
 	$cc $flags -include agent/oldglibc.h -fno-math-errno -Wl,-z,nodelete -Wl,--no-undefined -o "$work/agent.so" \
-		"$root/bench/bench_capture.c" "$root"/src/agent/*.c "$root"/src/agent/*/*.c "$root"/src/unwind/*.c \
-		"$root/src/base/err.c" "$root/src/wire/handshake.c" "$root/src/wire/shm.c" \
-		"$root/src/wire/standby.c" -ldl -pthread
+		"$root/bench/bench_capture.c" $sources -ldl -pthread
 }
 LD_PRELOAD="$work/hook.so" AIFLAME_AGENT="$work/agent.so" "$aiflame" record -q --all-launches -o "$work/t.data" \
 	"$python" "$root/tests/e2e/torch_decode.py" "$work/hook.so" bench "${1:-10}"
