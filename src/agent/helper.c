@@ -114,8 +114,14 @@ static void retire(struct aif_attachment *a, uint64_t now)
 	a->retired_ns = aif_now_ns();
 }
 
-/* Looks after the session. Does it collect? */
-static bool attend(struct aif_attachment *a, uint64_t now)
+/* What the helper has seen of the recorder. */
+struct look {
+	bool alive, collect;
+	uint32_t command;
+};
+
+/* Looks after the session. */
+static struct look attend(struct aif_attachment *a, uint64_t now)
 {
 	struct aif_session *s = &aif_agent.session;
 	uint64_t beat = atomic_load_explicit(&a->shm->heartbeat_ns, memory_order_relaxed);
@@ -142,7 +148,7 @@ static bool attend(struct aif_attachment *a, uint64_t now)
 	publish(a);
 	if (command == AIF_COMMAND_END || (s->standby.shown && now - s->alive_ns >= GONE_NS))
 		retire(a, now);
-	return collect;
+	return (struct look){.alive = alive, .collect = collect, .command = command};
 }
 
 /* A recorder has rung. It holds our page's lock, so that whom we had is dead or has let go. */
@@ -191,23 +197,43 @@ static void *reopen(void *arg)
 	return NULL;
 }
 
-/* Meanwhile runtimes do what is due more often than the rest. True: the bell has rung. */
-static bool wait_and_turn(bool collect, uint64_t period)
+/* A thread waits for one word only. While a recorder has us that is its command, since the bell rings for
+ * the next one: it is looked at afterwards. True: it has rung. */
+static bool rest(const struct aif_attachment *a, const struct look *look, uint64_t ns)
+{
+	struct aif_standby *standby = &aif_agent.session.standby;
+
+	if (!a || !look->alive)
+		return aif_standby_wait(standby, ns);
+	aif_shm_await_order(a->shm, look->command, ns);
+	return standby->shown && aif_standby_wait(standby, 0);
+}
+
+static bool has_new_order(const struct aif_attachment *a, const struct look *look)
+{
+	return a && look->alive &&
+	       atomic_load_explicit(&a->shm->command, memory_order_relaxed) != look->command;
+}
+
+/* Until the time is over or the recorder wants something else. Meanwhile runtimes do what is due more
+ * often than the rest. True: the bell has rung. */
+static bool wait_and_turn(const struct look *look, uint64_t period)
 {
 	struct aif_session *s = &aif_agent.session;
+	const struct aif_attachment *a = atomic_load(&s->attached);
 	uint64_t now = aif_now_ns(), until = now + period;
 
 	do {
 		uint64_t next = until;
 
-		for (unsigned i = 0; aif_runtimes[i] && collect; i++)
+		for (unsigned i = 0; aif_runtimes[i] && look->collect; i++)
 			if ((s->runtimes & 1u << i) && aif_runtimes[i]->turn)
 				next = AIF_MIN(next, aif_runtimes[i]->turn(now));
 		now = aif_now_ns();
-		if (aif_standby_wait(&s->standby, next > now ? next - now : 0))
+		if (rest(a, look, next > now ? next - now : 0))
 			return true;
 		now = aif_now_ns();
-	} while (now < until);
+	} while (now < until && !has_new_order(a, look));
 	return false;
 }
 
@@ -225,7 +251,8 @@ static void *helper(void *arg)
 	for (;;) {
 		struct aif_attachment *a = atomic_load(&s->attached);
 		uint64_t now = aif_now_ns(), period = LAST_LOOK_NS;
-		bool collect = false, nothing_left;
+		struct look look = {0};
+		bool nothing_left;
 
 		if (a) {
 			if (generation != a->generation) {
@@ -235,14 +262,14 @@ static void *helper(void *arg)
 						      (uint32_t)syscall(SYS_gettid),
 						      memory_order_relaxed);
 			}
-			collect = attend(a, now);
+			look = attend(a, now);
 			period = now - began < EARLY_NS ? EARLY_PERIOD_NS : HELPER_PERIOD_NS;
 		}
 		nothing_left = aif_session_reclaim(aif_now_ns());
 		if (now - looked >= LAST_LOOK_NS) {
 			looked = now;
 			if (atomic_load(&s->attached))
-				watch_python(collect);
+				watch_python(look.collect);
 			if (is_last())
 				return NULL; /* the C library then ends the process, as without us */
 			if (*env->standby)
@@ -255,7 +282,7 @@ static void *helper(void *arg)
 			if (!nothing_left || s->answers)
 				period = EARLY_PERIOD_NS;
 		}
-		if (wait_and_turn(collect, period) || s->answers)
+		if (wait_and_turn(&look, period) || s->answers)
 			answer(aif_now_ns());
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/base.h"
+#include "base/buf.h"
 
 /* See reasons.def. */
 enum aif_reason {
@@ -18,3 +18,6 @@ struct aif_reason_info {
 
 /* NULL for a number that this version does not know. */
 const struct aif_reason_info *aif_reason_info(int number);
+
+/* Appends the sentence as it is said of `count` things. */
+void aif_reason_say(const struct aif_reason_info *info, uint64_t count, struct aif_buf *out);

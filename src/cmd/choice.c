@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Texts that a row of a table goes by: its number, if it has one, and a string. */
 struct row {
@@ -26,6 +27,31 @@ static struct row device_row(const struct aif_profile *p, size_t i)
 	return (struct row){false, 0, p->devices[i].name};
 }
 
+/* Of digits only, it is that number and no other. */
+static bool is_number(const char *text, uint64_t *ret)
+{
+	if (!*text || text[strspn(text, "0123456789")])
+		return false;
+	errno = 0;
+	*ret = strtoull(text, NULL, 10);
+	return errno == 0;
+}
+
+static bool row_matches(const struct aif_profile *p, const struct row *row,
+			const struct aif_regex *regex, const char *re)
+{
+	char number[16];
+	uint64_t n;
+
+	if (!row->has_number)
+		return aif_regex_matches(regex, aif_profile_str(p, row->text));
+	if (is_number(re, &n))
+		return row->number == n;
+	snprintf(number, sizeof(number), "%" PRIu32, row->number);
+	return aif_regex_matches(regex, number) ||
+	       aif_regex_matches(regex, aif_profile_str(p, row->text));
+}
+
 /* *ret: by row, whether it matches; NULL if nothing was asked for. */
 static int choose(const char *option, const char *re, const char *help, const struct aif_profile *p,
 		  size_t n, struct row (*row_of)(const struct aif_profile *, size_t), bool **ret,
@@ -40,11 +66,8 @@ static int choose(const char *option, const char *re, const char *help, const st
 	keep = calloc(n + 1, sizeof(*keep));
 	for (size_t i = 0; keep && i < n; i++) {
 		struct row row = row_of(p, i);
-		char number[16];
 
-		snprintf(number, sizeof(number), "%" PRIu32, row.number);
-		keep[i] = (row.has_number && aif_regex_matches(&regex, number)) ||
-			  aif_regex_matches(&regex, aif_profile_str(p, row.text));
+		keep[i] = row_matches(p, &row, &regex, re);
 		some |= keep[i];
 	}
 	aif_regex_finish(&regex);

@@ -33,7 +33,7 @@ static const struct aif_opt opts[] = {
 	{'i', "input", "FILE", AIF_OPT_STRING, AT(input), 0,
 	 "a profile or folded text (aiflame.data)"},
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
-	 "the picture; .svg or .folded, - is standard output (aiflame.svg)"},
+	 "the picture, .svg, or text, .folded or .txt; - is standard output (aiflame.svg)"},
 	{0, "format", "svg|folded", AIF_OPT_CHOICE, AT(format), 0,
 	 "what it is, whatever its name is (by the name; - is SVG)"},
 	{0, "of", "device|cpu", AIF_OPT_CHOICE, AT(of), 0,

@@ -52,7 +52,8 @@ static int overview(FILE *to, int status)
 	for (size_t i = 0; aif_commands[i]; i++)
 		aif_buf_printf(&b, "  %-10s %s\n", aif_commands[i]->name, aif_commands[i]->summary);
 	aif_buf_puts(&b,
-		     "\n`aiflame COMMAND -h` explains a command; `man aiflame-COMMAND` in full.\n");
+		     "\n`aiflame COMMAND -h` explains a command; `man aiflame-COMMAND` in full.\n"
+		     "`aiflame --version` says which version this is, and what it can do.\n");
 	return print(&b, to, status);
 }
 

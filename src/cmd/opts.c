@@ -51,6 +51,23 @@ static const struct aif_opt *set_before(const struct aif_command *cmd, const str
 	return NULL;
 }
 
+/* What would do nothing, or the contrary of what was meant, is not taken for "without a limit". */
+static int check_least(const struct aif_command *cmd, const struct aif_opt *o, const char *arg,
+		       uint64_t value, struct aif_err *err)
+{
+	bool is_size = o->type == AIF_OPT_BYTES;
+	int large = is_size ? 1 << 10 : 1000000;
+	bool is_large = o->value % large == 0;
+	char name[64];
+
+	if (value >= (uint64_t)o->value)
+		return 0;
+	return aif_err_set(err, -EINVAL,
+			   "%s: %s: '%s' is too little; give %d%s or more, or leave it out",
+			   cmd->name, shown(o, name), arg, is_large ? o->value / large : o->value,
+			   is_size ? (is_large ? "K" : "") : (is_large ? "ms" : "ns"));
+}
+
 static int store(const struct aif_command *cmd, const struct aif_opt *o, const char *arg,
 		 void *values, struct aif_err *err)
 {
@@ -90,10 +107,14 @@ static int store(const struct aif_command *cmd, const struct aif_opt *o, const c
 	case AIF_OPT_BYTES:
 		if (aif_parse_bytes(arg, to) < 0)
 			wanted = "a size such as 500M or 2G";
+		else
+			return check_least(cmd, o, arg, *(uint64_t *)to, err);
 		break;
 	case AIF_OPT_TIME:
 		if (aif_parse_time(arg, to) < 0)
 			wanted = "a time such as 1.5 (seconds), 10ms or 2m";
+		else
+			return check_least(cmd, o, arg, *(uint64_t *)to, err);
 		break;
 	case AIF_OPT_PERCENT:
 		if (aif_parse_percent(arg, to) < 0)

@@ -32,7 +32,7 @@ struct aif_opt {
 	const char *arg;  /* what the help calls the argument; the words of a choice; NULL: none */
 	enum aif_opt_type type;
 	size_t at; /* offset of the value in the command's struct */
-	int value; /* AIF_OPT_SET, AIF_OPT_LIST */
+	int value; /* AIF_OPT_SET, AIF_OPT_LIST; of AIF_OPT_BYTES and AIF_OPT_TIME the least */
 	const char *help;
 };
 

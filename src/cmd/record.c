@@ -12,11 +12,18 @@
 #include <limits.h>
 #include <stdio.h>
 
+enum { OVERHEAD_NOT_GIVEN = UINT32_MAX };
+/* By the time that all is written a process has ended for some milliseconds: of 2 s at 10,000 launches a second
+ * --keep 1ms kept none, 20ms some. */
+enum { LEAST_KEEP_NS = 100000000 };
+/* A piece that is dropped as a whole holds what happened in up to a second: 45 KB, of busy programs 160. */
+enum { LEAST_SIZE = 64 << 10 };
+
 static const struct aif_record_opts defaults = {
 	.output = "aiflame.data",
 	.device_rate = AIF_RECORD_DEFAULT_RATE,
 	.cpu_rate = AIF_RECORD_DEFAULT_CPU_RATE,
-	.overhead_ppm = AIF_RECORD_DEFAULT_OVERHEAD,
+	.overhead_ppm = OVERHEAD_NOT_GIVEN,
 };
 
 #define AT(field) offsetof(struct aif_record_opts, field)
@@ -46,11 +53,12 @@ static const struct aif_opt opts[] = {
 	 "what `aiflame ctl` calls this recording (the output's file name)"},
 	{0, "delay", "TIME", AIF_OPT_TIME, AT(delay_ns), 0,
 	 "collect nothing before this time; --duration counts from then"},
-	{0, "duration", "TIME", AIF_OPT_TIME, AT(duration_ns), 0, "stop recording after this time"},
+	{0, "duration", "TIME", AIF_OPT_TIME, AT(duration_ns), 1, "stop recording after this time"},
 	{0, "kill", NULL, AIF_OPT_FLAG, AT(kill), 0, "with --duration: end the command too"},
-	{0, "keep", "TIME", AIF_OPT_TIME, AT(keep_ns), 0, "keep only the last TIME of details"},
-	{0, "max-size", "BYTES", AIF_OPT_BYTES, AT(max_size), 0,
-	 "keep the file's details below this size, dropping the oldest"},
+	{0, "keep", "TIME", AIF_OPT_TIME, AT(keep_ns), LEAST_KEEP_NS,
+	 "keep only the last TIME of details, 100ms or more"},
+	{0, "max-size", "BYTES", AIF_OPT_BYTES, AT(max_size), LEAST_SIZE,
+	 "keep the file's details below this size, 64K or more, dropping the oldest"},
 	{0, "no-python", NULL, AIF_OPT_FLAG, AT(no_python), 0, "stacks without Python frames"},
 	{0, "no-source", NULL, AIF_OPT_FLAG, AT(no_source), 0, "do not store kernels' source text"},
 	{0, "no-code", NULL, AIF_OPT_FLAG, AT(no_code), 0, "do not store kernels' machine code"},
@@ -128,6 +136,14 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    "--all-launches");
 		return AIF_EXIT_USAGE;
 	}
+	if (o.all_launches && o.overhead_ppm != OVERHEAD_NOT_GIVEN) {
+		aif_err_set(
+			err, -1,
+			"record: --overhead leaves launches out, --all-launches none; give one");
+		return AIF_EXIT_USAGE;
+	}
+	if (o.overhead_ppm == OVERHEAD_NOT_GIVEN)
+		o.overhead_ppm = AIF_RECORD_DEFAULT_OVERHEAD;
 	if (o.kill && !o.duration_ns) {
 		aif_err_set(err, -1,
 			    "record: --kill says what happens after --duration; give both");

@@ -97,11 +97,11 @@ static int put_head(struct listing *l)
 	aif_buf_puts(b, " of busy time: ");
 	aif_human_ns(b, k->wall_ns);
 	aif_buf_puts(b, " in ");
-	aif_human_count(b, k->launches);
-	aif_buf_puts(b, k->launches == 1 ? " launch; " : " launches; ");
+	aif_human_counted(b, k->launches, "launch");
+	aif_buf_puts(b, "; ");
 	if (k->samples) {
-		aif_human_count(b, k->samples);
-		aif_buf_puts(b, k->samples == 1 ? " sample\n" : " samples\n");
+		aif_human_counted(b, k->samples, "sample");
+		aif_buf_putc(b, '\n');
 	} else {
 		aif_buf_puts(b, "no instruction samples, so there is nothing to list; see aiflame "
 				"info\n");
@@ -249,8 +249,14 @@ static void insn_text(struct listing *l, const struct line *line, struct aif_buf
 	} else if (l->disasm) {
 		aif_disasm_one(l->disasm, c->bytes + line->offset, c->size - line->offset,
 			       c->address + line->offset, &insn);
-		aif_buf_printf(ret, "%s%s%s%s%s", insn.guard, *insn.guard ? " " : "", insn.mnemonic,
-			       *insn.operands ? " " : "", insn.operands);
+		aif_buf_printf(ret, "%s%s%s%s", insn.guard, *insn.guard ? " " : "", insn.mnemonic,
+			       *insn.operands ? " " : "");
+		/* As its line has it. */
+		if (insn.has_target && insn.target - c->address < c->size)
+			aif_buf_printf(ret, "%.*s+0x%04" PRIx64, (int)insn.target_at, insn.operands,
+				       insn.target - c->address);
+		else
+			aif_buf_puts(ret, insn.operands);
 	}
 	/* Without reasons behind it, it may take the rest of the line. */
 	if (l->sm && ret->len - begin > TEXT_COLUMNS)
@@ -305,8 +311,9 @@ static void put_hidden(struct listing *l, size_t from, size_t to)
 	if (samples)
 		put_share(&l->cell, samples, l->kernel->samples);
 	put_cell(l, SHARE_COLUMNS);
-	aif_buf_printf(l->out, "  %*s  ...      %zu instruction%s\n", BAR_COLUMNS, "", to - from,
-		       to - from == 1 ? "" : "s");
+	aif_buf_printf(l->out, "  %*s  ...      ", BAR_COLUMNS, "");
+	aif_human_counted(l->out, to - from, "instruction");
+	aif_buf_putc(l->out, '\n');
 }
 
 static void put_code(struct listing *l)

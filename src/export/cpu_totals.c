@@ -94,14 +94,22 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 {
 	bool is_wall = !strcmp(aif_profile_meta(p, "cpu_sampling"), "wall");
 
-	aif_human_ns(out, t->weight_ns);
-	aif_buf_printf(out, " %s in %zu thread%s, %zu samples at %s Hz",
-		       is_wall ? "of wall-clock time" : "on CPU", t->threads,
-		       t->threads == 1 ? "" : "s", (size_t)t->samples,
-		       aif_profile_meta(p, "cpu_rate"));
-	if (t->waiting_ns) {
-		aif_buf_puts(out, "; ");
+	/* Without samples there is nothing to be said of CPUs: no threads of 0 ns. */
+	if (t->samples) {
+		aif_human_ns(out, t->weight_ns);
+		aif_buf_puts(out, is_wall ? " of wall-clock time in " : " on CPU in ");
+		aif_human_counted(out, t->threads, "thread");
+		aif_buf_puts(out, ", ");
+		aif_human_counted(out, t->samples, "sample");
+		aif_buf_printf(out, " at %s Hz", aif_profile_meta(p, "cpu_rate"));
+	}
+	if (t->waiting_ns || !t->samples) {
+		aif_buf_puts(out, t->samples ? "; " : "");
 		aif_human_ns(out, t->waiting_ns);
 		aif_buf_puts(out, " waiting for devices");
+	}
+	if (!t->samples) {
+		aif_buf_puts(out, " in ");
+		aif_human_counted(out, t->threads, "thread");
 	}
 }

@@ -26,6 +26,6 @@ int aif_cpu_totals(const struct aif_profile *p, const struct aif_attribution_opt
 void aif_cpu_totals_finish(struct aif_cpu_totals *t);
 
 /* "3.2 s on CPU in 4 threads, 317 samples at 99 Hz; 1.5 s waiting for devices": how it was measured belongs
- * to what was. */
+ * to what was. "1.5 s waiting for devices in 4 threads" where there are no samples. */
 void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals *t,
 			struct aif_buf *out);

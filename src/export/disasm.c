@@ -65,6 +65,7 @@ int aif_disasm_new(const char *arch, struct aif_disasm **ret)
 			free(d);
 			return -ENOTSUP; /* capstone was built without it */
 		}
+		cs_option(d->handle, CS_OPT_DETAIL, CS_OPT_ON);
 		d->insn = cs_malloc(d->handle);
 		if (!d->insn) {
 			aif_disasm_free(d);
@@ -121,6 +122,40 @@ static void sass_one(const struct aif_disasm *d, const uint8_t *bytes, struct ai
 	snprintf(ret->mnemonic, sizeof(ret->mnemonic), "%s", name);
 }
 
+static uint64_t immediate(const struct aif_disasm *d)
+{
+	const cs_detail *detail = d->insn->detail;
+	uint64_t at = 0;
+
+	if (d->arch->arch == CS_ARCH_X86 && detail->x86.op_count == 1 &&
+	    detail->x86.operands[0].type == X86_OP_IMM)
+		at = (uint64_t)detail->x86.operands[0].imm;
+	else if (d->arch->arch == CS_ARCH_ARM64 && detail->arm64.op_count &&
+		 detail->arm64.operands[detail->arm64.op_count - 1].type == ARM64_OP_IMM)
+		at = (uint64_t)detail->arm64.operands[detail->arm64.op_count - 1].imm;
+	return at;
+}
+
+/* It is the last operand of those that go somewhere. */
+static void find_target(const struct aif_disasm *d, struct aif_insn *ret)
+{
+	const char *text = ret->operands, *last = strrchr(text, ' ');
+	uint64_t at;
+
+	if (!cs_insn_group(d->handle, d->insn, CS_GRP_JUMP) &&
+	    !cs_insn_group(d->handle, d->insn, CS_GRP_CALL) &&
+	    !cs_insn_group(d->handle, d->insn, CS_GRP_BRANCH_RELATIVE))
+		return;
+	at = immediate(d);
+	last = last ? last + 1 : text;
+	/* What it would be replaced in is the same number. */
+	if (strtoull(*last == '#' ? last + 1 : last, NULL, 0) != at || !at)
+		return;
+	ret->has_target = true;
+	ret->target = at;
+	ret->target_at = (uint32_t)(last - text);
+}
+
 void aif_disasm_one(struct aif_disasm *d, const uint8_t *bytes, size_t n, uint64_t address,
 		    struct aif_insn *ret)
 {
@@ -134,6 +169,7 @@ void aif_disasm_one(struct aif_disasm *d, const uint8_t *bytes, size_t n, uint64
 		ret->size = d->insn->size;
 		snprintf(ret->mnemonic, sizeof(ret->mnemonic), "%s", d->insn->mnemonic);
 		snprintf(ret->operands, sizeof(ret->operands), "%s", d->insn->op_str);
+		find_target(d, ret);
 	} else {
 		no_instruction(d, bytes, n, ret);
 	}

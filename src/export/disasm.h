@@ -14,6 +14,11 @@ struct aif_insn {
 	char mnemonic
 		[32]; /* with prefixes ("rep movsb"); ".byte" for bytes that are no instruction */
 	char operands[160]; /* "" if none */
+	/* Of a jump or call to a place that is in the instruction itself: where to, and where in the
+	 * operands that stands, from there to their end. */
+	bool has_target;
+	uint64_t target;
+	uint32_t target_at;
 };
 
 /* arch as aif_symbols_arch() and the profile's code table name it. -ENOTSUP for others. */

@@ -20,7 +20,8 @@ int aif_flame_format_of(const char *path, enum aif_flame_format *ret, struct aif
 		*ret = AIF_FLAME_FOLDED;
 	else
 		return aif_err_set(err, -EINVAL,
-				   "%s: the suffix names no format; use .svg or .folded", path);
+				   "%s: the suffix names no format; use .svg, .folded or .txt",
+				   path);
 	return 0;
 }
 

@@ -207,14 +207,12 @@ static void details_put(const struct picture *p, struct aif_buf *b, uint32_t nod
 	}
 	if (d->samples) {
 		aif_buf_puts(b, between);
-		aif_human_count(b, d->samples);
-		aif_buf_puts(b, d->samples == 1 ? " sample" : " samples");
+		aif_human_counted(b, d->samples, "sample");
 		between = " \u00b7 ";
 	}
 	if (d->launches) {
 		aif_buf_puts(b, between);
-		aif_human_count(b, d->launches);
-		aif_buf_puts(b, d->launches == 1 ? " launch" : " launches");
+		aif_human_counted(b, d->launches, "launch");
 		between = " \u00b7 ";
 	}
 	if (d->bytes) {
@@ -333,8 +331,7 @@ static void tail_put(const struct picture *p, struct aif_buf *b)
 	value_put(p, b, p->total);
 	if (p->layout.left_out) {
 		aif_buf_puts(b, " \u00b7 ");
-		aif_human_count(b, p->layout.left_out);
-		aif_buf_puts(b, p->layout.left_out == 1 ? " frame" : " frames");
+		aif_human_counted(b, p->layout.left_out, "frame");
 		aif_buf_puts(b, p->layout.depth < MAX_ROWS ? " too narrow to draw"
 							   : " too narrow or too deep to draw");
 	}

@@ -8,6 +8,7 @@
 #include "export/stall_rules.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 struct labelled {
@@ -214,13 +215,26 @@ static enum aif_fold_action label_fold(struct aif_frame_labels *l, unsigned type
 	return action;
 }
 
+/* "<lambda>:11" has its line in its name: where "(file.py:11)" follows, once is enough. */
+static void python_name_put(struct aif_buf *b, const char *name, uint32_t line_behind)
+{
+	const char *suffix = strrchr(name, '>');
+	size_t len = strlen(name);
+	char same[16];
+
+	snprintf(same, sizeof(same), ">:%u", line_behind);
+	if (suffix && !strcmp(suffix, same))
+		len = (size_t)(suffix + 1 - name);
+	aif_buf_append(b, name, len);
+}
+
 static int python_add(struct aif_frame_labels *l, const struct aif_frame_name *n)
 {
 	const char *name = aif_profile_str(l->p, n->name), *file = aif_profile_str(l->p, n->file);
 
 	label_begin(l);
-	aif_buf_puts(&l->label, name);
-	aif_buf_puts(&l->full, name);
+	python_name_put(&l->label, name, *file && l->opts.lines ? n->line : 0);
+	python_name_put(&l->full, name, *file ? n->line : 0);
 	if (*file) {
 		aif_buf_puts(&l->label, " (");
 		file_put(&l->label, base_name(file), n->line, l->opts.lines);

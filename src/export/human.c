@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 void aif_human_ns(struct aif_buf *b, uint64_t ns)
 {
@@ -46,4 +47,16 @@ void aif_human_count(struct aif_buf *b, uint64_t n)
 			aif_buf_putc(b, ',');
 		aif_buf_putc(b, digits[i]);
 	}
+}
+
+void aif_human_counted(struct aif_buf *b, uint64_t n, const char *noun)
+{
+	size_t len = strlen(noun);
+	char last = len ? noun[len - 1] : '\0';
+
+	aif_human_count(b, n);
+	aif_buf_putc(b, ' ');
+	aif_buf_puts(b, noun);
+	if (n != 1) /* launches, processes */
+		aif_buf_puts(b, last == 'h' || last == 's' ? "es" : "s");
 }

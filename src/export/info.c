@@ -68,7 +68,11 @@ static void losses(const struct aif_profile *p, struct aif_buf *out)
 
 		aif_buf_printf(out, "  %" PRIu32 " %-20s ", l->reason, info ? info->name : "?");
 		aif_human_count(out, l->count);
-		aif_buf_printf(out, "  %s", info ? info->sentence : "of a newer aiflame");
+		aif_buf_puts(out, "  ");
+		if (info)
+			aif_reason_say(info, l->count, out);
+		else
+			aif_buf_puts(out, "of a newer aiflame");
 		if (l->process != AIF_NONE)
 			aif_buf_printf(out, ", process %" PRIu32, p->processes[l->process].pid);
 		if (l->detail != AIF_NONE)
@@ -88,9 +92,14 @@ static void notes(const struct aif_profile *p, struct aif_buf *out)
 			out,
 			"\nthe recorder was killed in a commit that could not be undone here\n");
 	if (p->notes & AIF_NOTE_TRIMMED) {
-		aif_buf_puts(out, "\nold rows were dropped (--keep, --max-size): only the last ");
-		aif_human_ns(out, p->end_ns - p->kept_ns);
-		aif_buf_puts(out, " are shown\n");
+		aif_buf_puts(out, "\nold rows were dropped (--keep, --max-size): ");
+		if (p->kept_ns < p->end_ns) {
+			aif_buf_puts(out, "only the last ");
+			aif_human_ns(out, p->end_ns - p->kept_ns);
+			aif_buf_puts(out, " are shown\n");
+		} else {
+			aif_buf_puts(out, "all of them, nothing is left\n");
+		}
 	}
 }
 

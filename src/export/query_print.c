@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/query_print.h"
 
+#include "profile/sqlite_path.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -154,8 +156,11 @@ static int write_tables(struct aif_query *q, sqlite3 *to)
 static int export_to(struct aif_query *q, const char *temp, const char *path, struct aif_err *err)
 {
 	sqlite3 *to = NULL;
-	int r = sqlite3_open(temp, &to);
+	int r = aif_sqlite_path_check(temp, "write", "use a directory with a shorter name", err);
 
+	if (r < 0)
+		return r;
+	r = sqlite3_open(temp, &to);
 	if (r == SQLITE_OK)
 		r = write_tables(q, to);
 	if (r != SQLITE_OK && sqlite3_errcode(aif_query_db(q)) == r)

@@ -497,6 +497,16 @@ void aif_report_processes(const struct aif_profile *p, const struct aif_attribut
 	free(shares);
 }
 
+int aif_report_left_out(const struct aif_attribution *a, const char *what, struct aif_err *err)
+{
+	return !a->conservation.left_out
+		       ? 0
+		       : aif_err_set(err, -ENODATA,
+				     "%s: launches were left out in this span (--overhead), and "
+				     "none was captured; record with --all-launches",
+				     what);
+}
+
 static int unknown_column(const struct aif_table *t, const char *name, struct aif_err *err)
 {
 	struct aif_buf list = {0};
@@ -522,6 +532,9 @@ static int nothing(const struct report *r, struct aif_err *err)
 							     : "device activity";
 	bool has_kernel = r->kernel.is_set, has_part = is_part(r->o->which);
 
+	if ((!r->a->rows_len || (r->o->kind == AIF_REPORT_LAUNCHES && !has_kernel)) &&
+	    aif_report_left_out(r->a, "report", err) < 0)
+		return -ENODATA;
 	if (has_kernel && !has_part)
 		return aif_err_set(err, -ENODATA, "report: --kernel '%s': no %s of what matches",
 				   r->o->kernel, of);
@@ -547,7 +560,9 @@ static int stalls(struct report *r, struct aif_buf *out, struct aif_err *err)
 				 r->t);
 	else
 		aif_stalls_print(&s, r->a, &r->kernel, r->o->limit, r->o->detail, out);
-	if (!s.kernels_len && is_part(r->o->which))
+	if (!r->a->rows_len && aif_report_left_out(r->a, "report", err) < 0)
+		e = -ENODATA;
+	else if (!s.kernels_len && is_part(r->o->which))
 		e = aif_err_set(err, -ENODATA,
 				"report: no stall reasons in what " CHOOSES " leave; loosen them, "
 				"or see aiflame info");

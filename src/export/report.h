@@ -41,3 +41,6 @@ const char *aif_report_kernel_short(const struct aif_profile *p, uint32_t kind, 
  * appended for less than two. */
 void aif_report_processes(const struct aif_profile *p, const struct aif_attribution *a,
 			  struct aif_buf *out);
+
+/* -ENODATA with *err, if there is nothing because the overhead budget left it out; else 0. `what` begins it. */
+int aif_report_left_out(const struct aif_attribution *a, const char *what, struct aif_err *err);

@@ -222,8 +222,8 @@ static void print_kernel(const struct aif_stall_kernel *k, const struct aif_stal
 	aif_buf_puts(out, " of busy time, ");
 	aif_human_ns(out, k->wall_ns);
 	aif_buf_puts(out, ", ");
-	aif_human_count(out, k->samples);
-	aif_buf_puts(out, " samples\n");
+	aif_human_counted(out, k->samples, "sample");
+	aif_buf_putc(out, '\n');
 }
 
 /* Each reason that was shown, once. */
@@ -282,9 +282,11 @@ void aif_stalls_print(const struct aif_stalls *s, const struct aif_attribution *
 		print_rest(s, k, at, out);
 		aif_buf_putc(out, '\n');
 	}
-	if (left)
-		aif_buf_printf(out, "and %zu more kernel%s: --limit 0 shows all\n\n", left,
-			       left == 1 ? "" : "s");
+	if (left) {
+		aif_buf_puts(out, "and ");
+		aif_human_counted(out, left, "more kernel");
+		aif_buf_puts(out, ": --limit 0 shows all\n\n");
+	}
 	if (kernels)
 		aif_buf_puts(out, "exposed: nothing else was issued meanwhile; hidden: another "
 				  "warp was\n\n");

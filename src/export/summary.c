@@ -2,6 +2,7 @@
 #include "export/summary.h"
 
 #include "export/cpu_totals.h"
+#include "export/cut.h"
 #include "export/names.h"
 #include "export/report.h"
 #include "export/stalls.h"
@@ -11,6 +12,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -42,13 +44,15 @@ static void ran(const struct aif_profile *p, struct aif_buf *out)
 	const char *status = aif_profile_meta(p, "exit_status"),
 		   *command = aif_profile_meta(p, "command");
 
-	aif_buf_puts(out, "ran      ");
+	aif_buf_puts(out, *aif_profile_meta(p, "attached") ? "recorded " : "ran      ");
 	aif_name_sanitize(command, strnlen(command, 200), out);
 	aif_buf_puts(out, " on ");
 	aif_buf_puts(out, aif_profile_meta(p, "host"));
 	aif_buf_puts(out, " for ");
 	aif_human_ns(out, p->end_ns - p->start_ns);
-	if (p->notes & AIF_NOTE_TRIMMED) {
+	if (p->notes & AIF_NOTE_TRIMMED && p->kept_ns >= p->end_ns) {
+		aif_buf_puts(out, ", of which nothing is kept");
+	} else if (p->notes & AIF_NOTE_TRIMMED) {
 		aif_buf_puts(out, ", of which the last ");
 		aif_human_ns(out, p->end_ns - p->kept_ns);
 		aif_buf_puts(out, " are kept and shown");
@@ -66,9 +70,10 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 	for (size_t i = 0; i < p->devices_len && i < 2; i++) {
 		const struct aif_device *d = &p->devices[i];
 
-		aif_buf_printf(out, "device   %s (%s, %" PRIu32 " units)",
-			       aif_profile_str(p, d->name), aif_profile_str(p, d->runtime),
-			       d->units);
+		aif_buf_printf(out, "device   %s (%s, ", aif_profile_str(p, d->name),
+			       aif_profile_str(p, d->runtime));
+		aif_human_counted(out, d->units, "unit");
+		aif_buf_putc(out, ')');
 		if (p->devices_len == 1) {
 			aif_buf_puts(out, ", active from ");
 			aif_human_ns(out, c->first_start_ns);
@@ -108,24 +113,6 @@ static int by_wall(const void *a, const void *b)
 	const struct top *x = a, *y = b;
 
 	return x->wall > y->wall ? -1 : x->wall < y->wall;
-}
-
-/* Names that are alike differ at their ends: long ones lose their middle. */
-static void put_middle(struct aif_buf *b, const char *name, size_t columns)
-{
-	size_t len = strlen(name), tail = columns / 3, head = columns - tail - 3;
-
-	if (len <= columns) {
-		aif_buf_puts(b, name);
-		return;
-	}
-	while (head && (name[head] & 0xc0) == 0x80)
-		head--;
-	while (tail && (name[len - tail] & 0xc0) == 0x80)
-		tail--;
-	aif_buf_append(b, name, head);
-	aif_buf_puts(b, "...");
-	aif_buf_puts(b, name + len - tail);
 }
 
 /* Which processes had how much of it, where there are several; false for one. */
@@ -194,15 +181,63 @@ static void tops_add(struct tops *t, const struct aif_profile *p,
 /* "aten::mm in Block.forward (model.py)" */
 static void put_who(struct aif_stack_names *names, uint32_t stack, struct aif_buf *out)
 {
-	struct aif_buf who = {0};
 	const char *text = aif_stack_names_operator(names, stack);
 
-	aif_buf_puts(&who, text ? text : "");
+	aif_buf_clear(out);
+	aif_buf_puts(out, text ? text : "");
 	text = aif_stack_names_caller(names, stack);
 	if (text && *text)
-		aif_buf_printf(&who, "%s%s", who.len ? " in " : "", text);
-	put_middle(out, aif_buf_str(&who), CALLER_COLUMNS);
+		aif_buf_printf(out, "%s%s", out->len ? " in " : "", text);
+}
+
+/* What the lines have that is cut to fit. */
+struct top_texts {
+	struct aif_cuts kernels, who;
+	size_t kernel_width;
+};
+
+static int top_texts_make(struct top_texts *x, const struct aif_profile *p,
+			  struct aif_stack_names *names, const struct top *tops, size_t len)
+{
+	size_t most = KERNEL_MAX_COLUMNS, n;
+	struct aif_buf who = {0};
+	char space[64];
+	int r = 0;
+
+	x->kernel_width = 6;
+	for (size_t i = 0; i < len && r == 0; i++) {
+		const char *kernel =
+			aif_report_kernel_short(p, tops[i].kind, tops[i].kernel, space);
+
+		put_who(names, tops[i].stack, &who);
+		n = AIF_MIN(aif_cut_width(who.data, who.len), (size_t)CALLER_COLUMNS);
+		most = AIF_MIN(most, BOTH_COLUMNS - n);
+		x->kernel_width = AIF_MAX(x->kernel_width, aif_cut_width(kernel, strlen(kernel)));
+		r = aif_cuts_add(&x->who, who.data, who.len);
+		if (r == 0)
+			r = aif_cuts_add(&x->kernels, kernel, strlen(kernel));
+	}
+	x->kernel_width = AIF_MIN(x->kernel_width, AIF_MAX(most, (size_t)KERNEL_MIN_COLUMNS));
+	if (r == 0)
+		r = aif_cuts_make(&x->who, CALLER_COLUMNS);
+	if (r == 0)
+		r = aif_cuts_make(&x->kernels, x->kernel_width);
 	aif_buf_finish(&who);
+	return r;
+}
+
+static void top_texts_finish(struct top_texts *x)
+{
+	aif_cuts_finish(&x->kernels);
+	aif_cuts_finish(&x->who);
+}
+
+static void put_kernel(const struct top_texts *x, const char *name, struct aif_buf *out)
+{
+	size_t len;
+	const char *text = aif_cuts_get(&x->kernels, name, strlen(name), &len);
+
+	aif_buf_printf(out, "%s%*s", text, (int)(x->kernel_width - aif_cut_width(text, len)), "");
 }
 
 /* How far an estimate may be off: its standard error in the unit of `of`, which has `time` of its own; nothing where
@@ -228,8 +263,9 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 	struct tops t = {.rows = calloc(AIF_MAX(a->rows_len, 1), sizeof(*t.rows))};
 	struct top *tops = t.rows;
 	struct aif_err err;
+	struct top_texts texts = {0};
 	struct aif_buf who = {0};
-	size_t len, width = 6, most_width = KERNEL_MAX_COLUMNS;
+	size_t len, who_len;
 	bool known, named = tops && aif_stack_names_new(p, AIF_NAME_NORMAL, &names) == 0;
 	char space[64];
 
@@ -248,39 +284,29 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 		qsort(tops, len, sizeof(*tops), by_wall);
 	known = aif_stalls_init(&stalls, p, a) == 0;
 	len = AIF_MIN(len, most);
-	for (size_t i = 0; i < len; i++) {
-		aif_buf_clear(&who);
-		put_who(names, tops[i].stack, &who);
-		most_width = AIF_MIN(most_width, BOTH_COLUMNS - who.len);
-	}
-	aif_buf_finish(&who);
-	most_width = AIF_MAX(most_width, (size_t)KERNEL_MIN_COLUMNS);
-	for (size_t i = 0; i < len; i++)
-		width = AIF_MAX(width, AIF_MIN(strlen(aif_report_kernel_short(
-						       p, tops[i].kind, tops[i].kernel, space)),
-					       most_width));
+	if (top_texts_make(&texts, p, names, tops, len) < 0)
+		len = 0;
 	for (size_t i = 0; i < len; i++) {
 		struct aif_buf cell = {0};
 
 		put_share(&cell, tops[i].wall, a->conservation.busy_ns);
 		aif_buf_printf(out, "%s %8s  ", i ? "        " : "kernels ", aif_buf_str(&cell));
-		aif_buf_clear(&cell);
-		put_middle(&cell, aif_report_kernel_short(p, tops[i].kind, tops[i].kernel, space),
-			   most_width);
-		aif_buf_printf(out, "%-*s", (int)width, aif_buf_str(&cell));
+		put_kernel(&texts, aif_report_kernel_short(p, tops[i].kind, tops[i].kernel, space),
+			   out);
 		aif_buf_clear(&cell);
 		aif_human_ns(&cell, tops[i].wall);
 		aif_buf_printf(out, " %8s", aif_buf_str(&cell));
 		put_error(tops[i].variance, tops[i].time, tops[i].wall, out);
 		aif_buf_printf(out, " in %4" PRIu64 "  ", tops[i].launches);
-		aif_buf_clear(&cell);
-		put_who(names, tops[i].stack, &cell);
-		aif_buf_puts(out, aif_buf_str(&cell));
+		put_who(names, tops[i].stack, &who);
+		aif_buf_puts(out, aif_cuts_get(&texts.who, who.data, who.len, &who_len));
 		if (known && tops[i].kind == AIF_LAUNCH_KERNEL)
 			put_wait(&stalls, tops[i].kernel, out);
 		aif_buf_putc(out, '\n');
 		aif_buf_finish(&cell);
 	}
+	aif_buf_finish(&who);
+	top_texts_finish(&texts);
 	free(tops);
 	if (known)
 		aif_stalls_finish(&stalls);
@@ -344,8 +370,8 @@ void aif_summary_quality(const struct aif_profile *p, const struct aif_attributi
 	if (inside) {
 		aif_human_share(out, aif_share_ppm(c->sampled_attributed, inside));
 		aif_buf_puts(out, " of ");
-		aif_human_count(out, inside);
-		aif_buf_puts(out, " samples attributed");
+		aif_human_counted(out, inside, "sample");
+		aif_buf_puts(out, " attributed");
 	} else {
 		aif_buf_puts(out, "no instruction samples");
 	}
@@ -513,8 +539,11 @@ static void trouble(const struct aif_profile *p, const char *path, struct aif_bu
 			aif_human_count(out, sorted[i]->count);
 			aif_buf_putc(out, ' ');
 		}
-		aif_buf_printf(out, "%s%s%s%s%s%s\n", info ? info->sentence : "unknown reason",
-			       *detail ? " (" : "", detail, *detail ? ")" : "",
+		if (info)
+			aif_reason_say(info, sorted[i]->count, out);
+		else
+			aif_buf_puts(out, "unknown reason");
+		aif_buf_printf(out, "%s%s%s%s%s\n", *detail ? " (" : "", detail, *detail ? ")" : "",
 			       info && *info->fix ? "; " : "", info ? info->fix : "");
 	}
 	free(sorted);
@@ -546,14 +575,23 @@ static bool was_paused(const struct aif_profile *p)
 }
 
 /* The likely reason why nothing was executed. */
-static const char *why_nothing(const struct aif_profile *p, size_t agents, size_t runtimes)
+static const char *why_nothing(const struct aif_profile *p, size_t agents, size_t runtimes,
+			       char text[160])
 {
-	const char *attached = aif_profile_meta(p, "attached");
+	const char *attached = aif_profile_meta(p, "attached"),
+		   *left = aif_profile_meta(p, "left_running");
 
 	if (has_loss(p, AIF_REASON_HANDSHAKE_FAILED) || has_loss(p, AIF_REASON_WIRE_VERSION))
 		return "an agent got no memory from the recorder, see below";
 	if (!runtimes && has_loss(p, AIF_REASON_NOT_COVERED_USER))
 		return "the program ran as another user than the recorder, see below";
+	if (*left) {
+		snprintf(text, 160,
+			 "the command has ended, but process %.12s of it runs on, unrecorded; see "
+			 "aiflame help env, record -p",
+			 left);
+		return text;
+	}
 	if (runtimes && was_paused(p))
 		return "the program launched nothing while it was collected: see --delay, aiflame ctl";
 	if (runtimes)
@@ -570,27 +608,42 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 	       "environment";
 }
 
-/* Nothing ran on any device: say what there was, and the likely reason. */
+/* All that ran was recorded and dropped again, so that the likely reasons are none. */
+static void put_dropped(const struct aif_profile *p, struct aif_buf *out)
+{
+	aif_human_counted(out, p->dropped_launches, "launch");
+	aif_buf_puts(out, p->dropped_launches == 1 ? " was" : " were");
+	aif_buf_puts(out,
+		     " recorded and dropped by --max-size or --keep: record with a larger one");
+}
+
+/* Nothing ran on any device, or nothing is left of it: say what there was, and the likely reason. */
 static void nothing(const struct aif_profile *p, struct aif_buf *out)
 {
 	size_t agents = 0, runtimes = 0;
+	char text[160];
 
 	for (size_t i = 0; i < p->processes_len; i++) {
 		agents += (p->processes[i].flags & AIF_PROCESS_AGENT) != 0;
 		runtimes += (p->processes[i].flags & AIF_PROCESS_RUNTIME) != 0;
 	}
-	aif_buf_printf(
-		out,
-		"nothing was executed on any device: of %zu processes seen, %zu carried the agent, "
-		"%zu started a runtime\n",
-		p->processes_len, agents, runtimes);
+	aif_buf_puts(out, p->dropped_launches ? "nothing is left of what was executed: of "
+					      : "nothing was executed on any device: of ");
+	aif_human_counted(out, p->processes_len, "process");
+	aif_buf_printf(out, " seen, %zu carried the agent, %zu started a runtime\n", agents,
+		       runtimes);
 	for (size_t i = 0; i < p->processes_len && i < 4; i++)
 		aif_buf_printf(out, "         %" PRIu32 " %.80s%s\n", p->processes[i].pid,
 			       aif_profile_str(p, p->processes[i].cmdline),
 			       p->processes[i].flags & AIF_PROCESS_RUNTIME ? ": runtime started"
 			       : p->processes[i].flags & AIF_PROCESS_AGENT ? ": agent loaded"
 									   : ": no agent");
-	aif_buf_printf(out, "reason   %s\n", why_nothing(p, agents, runtimes));
+	aif_buf_puts(out, "reason   ");
+	if (p->dropped_launches)
+		put_dropped(p, out);
+	else
+		aif_buf_puts(out, why_nothing(p, agents, runtimes, text));
+	aif_buf_putc(out, '\n');
 }
 
 void aif_summary_write(const struct aif_profile *p, const struct aif_attribution *a,

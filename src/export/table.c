@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/table.h"
 
+#include "export/cut.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -155,16 +157,6 @@ static void plain_cell(const struct aif_table *t, size_t i, struct aif_buf *b)
 	}
 }
 
-/* Columns that a terminal shows for UTF-8 text, taking each character for one. */
-static size_t shown_width(const uint8_t *s, size_t len)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len; i++)
-		n += (s[i] & 0xc0) != 0x80;
-	return n;
-}
-
 static bool is_number(const struct aif_table *t, size_t i)
 {
 	enum aif_table_type type = t->columns[i % t->width].type;
@@ -177,32 +169,6 @@ static void pad(struct aif_buf *out, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		aif_buf_putc(out, ' ');
-}
-
-/* The first byte behind `n` characters. */
-static size_t behind(const struct aif_buf *cell, size_t n)
-{
-	size_t at = 0;
-
-	for (; at < cell->len; at++)
-		if ((cell->data[at] & 0xc0) != 0x80 && n-- == 0)
-			break;
-	return at;
-}
-
-/* Names that are alike differ at their ends: what is wider than `width` loses its middle. */
-static void put_cut(const struct aif_buf *cell, size_t width, struct aif_buf *out)
-{
-	size_t whole = shown_width(cell->data, cell->len), tail = (width - 1) / 3, from;
-
-	if (whole <= width) {
-		aif_buf_append(out, cell->data, cell->len);
-		return;
-	}
-	from = behind(cell, whole - tail);
-	aif_buf_append(out, cell->data, behind(cell, width - 1 - tail));
-	aif_buf_puts(out, "\u2026");
-	aif_buf_append(out, cell->data + from, cell->len - from);
 }
 
 static bool is_hidden(const struct aif_table *t, size_t column)
@@ -261,7 +227,7 @@ static void put_folded(const struct aif_table *t, struct aif_buf *cell, struct a
 		struct aif_buf piece = {.data = rest.data,
 					.len = end ? (size_t)(end - rest.data) + seam - 1
 						   : rest.len};
-		size_t width = AIF_MIN(shown_width(piece.data, piece.len), room);
+		size_t width = AIF_MIN(aif_cut_width(piece.data, piece.len), room);
 
 		if (used + 1 + width > room) {
 			aif_buf_putc(out, '\n');
@@ -271,19 +237,21 @@ static void put_folded(const struct aif_table *t, struct aif_buf *cell, struct a
 			aif_buf_putc(out, ' ');
 			used += 1 + width;
 		}
-		put_cut(&piece, room, out);
+		aif_cut_text(piece.data, piece.len, room, out);
 		rest.data += piece.len + (end != NULL);
 		rest.len -= piece.len + (end != NULL);
 	}
 	aif_buf_putc(out, '\n');
 }
 
+/* cuts: what the column's texts are cut to, NULL: this is none of them. */
 static void plain_put(const struct aif_table *t, size_t column, bool right, struct aif_buf *cell,
-		      struct aif_buf *out)
+		      const struct aif_cuts *cuts, struct aif_buf *out)
 {
-	size_t width = t->widths[t->width + column], whole = shown_width(cell->data, cell->len),
-	       room = width - AIF_MIN(whole, width);
+	size_t width = t->widths[t->width + column], whole = aif_cut_width(cell->data, cell->len),
+	       room = width - AIF_MIN(whole, width), len = 0;
 	bool last = column + 1 == t->width;
+	const char *text;
 
 	if (is_hidden(t, column))
 		return;
@@ -292,20 +260,56 @@ static void plain_put(const struct aif_table *t, size_t column, bool right, stru
 		return;
 	}
 	pad(out, right ? room : 0);
-	put_cut(cell, width, out);
+	if (cuts && whole > width) {
+		text = aif_cuts_get(cuts, cell->data, cell->len, &len);
+		aif_buf_append(out, text, len);
+		room = width - AIF_MIN(aif_cut_width(text, len), width);
+	} else {
+		aif_cut_text(cell->data, cell->len, width, out);
+	}
 	pad(out, right || last ? 0 : room);
 	aif_buf_puts(out, last ? "\n" : "  ");
+}
+
+static bool is_cut(const struct aif_table *t, size_t column)
+{
+	return t->widths[t->width + column] < t->widths[column] && !is_hidden(t, column) &&
+	       !(column + 1 == t->width && is_folded(t));
+}
+
+/* By column; of one that is not cut it stays empty. */
+static int make_cuts(const struct aif_table *t, size_t rows, struct aif_cuts *cuts)
+{
+	struct aif_buf cell = {0};
+	int r = 0;
+
+	for (size_t c = 0; c < t->width && r == 0; c++) {
+		if (!is_cut(t, c))
+			continue;
+		for (size_t i = c; i < rows * t->width && r == 0; i += t->width) {
+			aif_buf_clear(&cell);
+			plain_cell(t, i, &cell);
+			r = aif_cuts_add(&cuts[c], cell.data, cell.len);
+		}
+		if (r == 0)
+			r = aif_cuts_make(&cuts[c], t->widths[t->width + c]);
+	}
+	aif_buf_finish(&cell);
+	return r;
 }
 
 static int print_plain(struct aif_table *t, size_t rows, struct aif_buf *out)
 {
 	bool is_first = !t->widths, *is_text = calloc(t->width, sizeof(*is_text));
+	struct aif_cuts *cuts = calloc(t->width, sizeof(*cuts));
 	struct aif_buf cell = {0};
+	int r;
 
 	if (is_first)
 		t->widths = calloc(2 * t->width, sizeof(*t->widths));
-	if (!t->widths || !is_text) {
+	if (!t->widths || !is_text || !cuts) {
 		free(is_text);
+		free(cuts);
 		return -ENOMEM;
 	}
 	for (size_t c = 0; c < t->width; c++) {
@@ -319,25 +323,31 @@ static int print_plain(struct aif_table *t, size_t rows, struct aif_buf *out)
 
 		aif_buf_clear(&cell);
 		plain_cell(t, i, &cell);
-		*width = AIF_MAX(*width, shown_width(cell.data, cell.len));
+		*width = AIF_MAX(*width, aif_cut_width(cell.data, cell.len));
 		is_text[i % t->width] &= !is_number(t, i);
 	}
 	fit(t, is_text);
 	free(is_text);
-	for (size_t c = 0; c < t->width && is_first; c++) {
+	r = make_cuts(t, rows, cuts);
+	for (size_t c = 0; c < t->width && is_first && r == 0; c++) {
 		enum aif_table_type type = t->columns[c].type;
 
 		aif_buf_clear(&cell);
 		aif_buf_puts(&cell, t->columns[c].name);
-		plain_put(t, c, type != AIF_TABLE_TEXT && type != AIF_TABLE_ANY, &cell, out);
+		plain_put(t, c, type != AIF_TABLE_TEXT && type != AIF_TABLE_ANY, &cell, NULL, out);
 	}
-	for (size_t i = 0; i < rows * t->width; i++) {
+	for (size_t i = 0; i < rows * t->width && r == 0; i++) {
+		size_t c = i % t->width;
+
 		aif_buf_clear(&cell);
 		plain_cell(t, i, &cell);
-		plain_put(t, i % t->width, is_number(t, i), &cell, out);
+		plain_put(t, c, is_number(t, i), &cell, is_cut(t, c) ? &cuts[c] : NULL, out);
 	}
+	for (size_t c = 0; c < t->width; c++)
+		aif_cuts_finish(&cuts[c]);
+	free(cuts);
 	aif_buf_finish(&cell);
-	return 0;
+	return r;
 }
 
 static void csv_text(struct aif_buf *b, const char *s, size_t len)

@@ -66,11 +66,12 @@ int aif_table_print(struct aif_table *t, enum aif_table_format format, size_t li
 int aif_table_print_part(struct aif_table *t, enum aif_table_format format, bool is_last,
 			 struct aif_buf *out);
 
-/* "1.23 s", "45.6 ms", "789 us", "12 ns"; "4.0 MiB"; "12.3 %"; "1,234,567". */
+/* "1.23 s", "45.6 ms", "789 us", "12 ns"; "4.0 MiB"; "12.3 %"; "1,234,567"; "1 launch", "2 launches". */
 void aif_human_ns(struct aif_buf *b, uint64_t ns);
 void aif_human_bytes(struct aif_buf *b, uint64_t bytes);
 void aif_human_share(struct aif_buf *b, uint64_t ppm);
 void aif_human_count(struct aif_buf *b, uint64_t n);
+void aif_human_counted(struct aif_buf *b, uint64_t n, const char *noun);
 
 /* part / whole in 1/1,000,000; 0 of 0 is 0. */
 static inline uint64_t aif_share_ppm(uint64_t part, uint64_t whole)

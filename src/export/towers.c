@@ -3,6 +3,7 @@
 
 #include "export/filter.h"
 #include "export/frame_labels.h"
+#include "export/report.h"
 #include "profile/backward.h"
 
 #include <errno.h>
@@ -381,6 +382,8 @@ static int row_add(struct towers *t, const struct aif_attribution_row *row)
 
 static int nothing(const struct towers *t, const struct aif_attribution *a, struct aif_err *err)
 {
+	if (!a->rows_len && aif_report_left_out(a, "flame", err) < 0)
+		return -ENODATA;
 	if (!a->rows_len)
 		return aif_err_set(err, -ENODATA,
 				   "flame: no device activity in this profile or time; see "

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /*
@@ -372,6 +373,20 @@ static void count_filtered(struct loading *l)
 	c->launches = c->joined;
 }
 
+/* What was left out ran, too: between which times, its blocks tell. */
+static void count_left_out(struct aif_attribution_work *w)
+{
+	uint64_t start = w->p->start_ns;
+	struct aif_weights_blank blank;
+
+	if (!aif_weights_blank(w->weights, start + w->from, start + w->to, w->opts->processes,
+			       w->opts->threads, &blank))
+		return;
+	w->c.left_out = (uint64_t)ceil(blank.launches);
+	w->c.first_start_ns = AIF_MIN(w->c.first_start_ns, blank.from - start);
+	w->c.last_end_ns = AIF_MAX(w->c.last_end_ns, blank.to - start);
+}
+
 static int load(struct loading *l, struct aif_err *err)
 {
 	const struct aif_profile *p = l->w->p;
@@ -405,7 +420,8 @@ static int load(struct loading *l, struct aif_err *err)
 		c->devices += l->devices[i];
 	c->elapsed_ns = l->w->to - l->w->from;
 	c->damaged = bad[0] + bad[1] + bad[2] + bad[3];
-	if (!l->w->runs_len)
+	count_left_out(l->w);
+	if (c->first_start_ns == UINT64_MAX)
 		c->first_start_ns = 0;
 	return 0;
 }

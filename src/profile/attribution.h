@@ -10,7 +10,7 @@
  */
 
 /* Change when the rules change: cached attributions of other versions are computed anew. */
-#define AIF_ATTRIBUTION_VERSION 10
+#define AIF_ATTRIBUTION_VERSION 11
 
 enum aif_grade {
 	AIF_GRADE_EXACT =
@@ -57,7 +57,11 @@ struct aif_conservation {
 	uint64_t executions_unjoined;          /* executions whose launch was lost */
 	uint64_t started_before_launch;        /* must be 0: a clock was mapped wrongly */
 	uint64_t busy_kernel_ns, busy_copy_ns; /* unions; copy only where no kernel runs */
-	uint64_t first_start_ns, last_end_ns;  /* since the recording's start */
+	/* Since the recording's start: of executions, and of blocks in which launches were left out. */
+	uint64_t first_start_ns, last_end_ns;
+	/* Launches of the time, processes and threads asked for, on whichever device, that the overhead
+	 * budget left out: by what is counted for whole blocks. */
+	uint64_t left_out;
 	uint64_t damaged; /* must be 0: chunks of the file that can't be decoded */
 };
 

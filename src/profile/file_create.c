@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/file_writer.h"
 
+#include "profile/sqlite_path.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -35,11 +37,13 @@ static pid_t file_writer(const char *path)
 	return pid;
 }
 
+#define OLD ".old"
+
 /* path -> path.old, with the journal of a recording that was killed: without it the old file
  * could not be repaired, and with it the new one would be "repaired" with the old one's pages. */
 static int move_away(const char *path, struct aif_err *err)
 {
-	static const char *const suffixes[][2] = {{"-journal", ".old-journal"}, {"", ".old"}};
+	static const char *const suffixes[][2] = {{"-journal", OLD "-journal"}, {"", OLD}};
 	struct stat st;
 	pid_t pid;
 
@@ -136,8 +140,11 @@ int aif_writer_new(const char *path, uint64_t start_ns, struct aif_writer **ret,
 		   struct aif_err *err)
 {
 	struct aif_writer *w;
-	int r = move_away(path, err);
+	/* It shall still open when it is the old one. */
+	int r = aif_sqlite_path_check_new(path, OLD, "choose a shorter one with -o", err);
 
+	if (!r)
+		r = move_away(path, err);
 	if (r < 0)
 		return r;
 	w = calloc(1, sizeof(*w));

@@ -14,6 +14,7 @@
  */
 #include "profile/file_internal.h"
 #include "profile/schema.h"
+#include "profile/sqlite_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -537,11 +538,11 @@ static int load_recording(const struct loader *l)
 /* Dropped rows are a loss like any other. */
 static int load_dropped(const struct loader *l)
 {
-	static const char *const names[] = {"rows", "until"};
+	static const char *const names[] = {"rows", "until", "id"};
 	struct aif_loss loss = {AIF_REASON_MAX_SIZE, AIF_NONE, AIF_NONE, AIF_NONE, 0};
 	struct aif_profile *p = l->p;
 	sqlite3_stmt *s;
-	int step, r = select_columns(l, "dropped", names, 2, &s);
+	int step, r = select_columns(l, "dropped", names, 3, &s);
 
 	if (r < 0)
 		return r;
@@ -549,6 +550,8 @@ static int load_dropped(const struct loader *l)
 		uint64_t until = (uint64_t)sqlite3_column_int64(s, 2);
 
 		loss.count += (uint64_t)sqlite3_column_int64(s, 1);
+		if (sqlite3_column_int(s, 3) == AIF_CHUNK_LAUNCHES)
+			p->dropped_launches = (uint64_t)sqlite3_column_int64(s, 1);
 		p->kept_ns = AIF_MAX(p->kept_ns, AIF_MIN(until, p->end_ns));
 	}
 	r = step == SQLITE_DONE ? 0 : sqlite_failed(l->db, l->path, l->err);
@@ -623,7 +626,9 @@ int aif_profile_open(const char *path, struct aif_profile *ret, struct aif_err *
 
 	if (r < 0)
 		return r;
-	r = check_journal(path, err);
+	r = aif_sqlite_path_check(path, "open", "move it to a directory with a shorter name", err);
+	if (!r)
+		r = check_journal(path, err);
 	if (r < 0)
 		return r;
 	r = open_file(path, &p, err);

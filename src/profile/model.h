@@ -188,6 +188,7 @@ struct aif_profile {
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC of the recording's start and end */
 	uint64_t
 		kept_ns; /* bulk rows are complete from here on: start_ns unless AIF_NOTE_TRIMMED */
+	uint64_t dropped_launches; /* with AIF_NOTE_TRIMMED */
 	AIF_TABLE(aif_meta, meta);
 	AIF_TABLE(aif_process, processes);
 	AIF_TABLE(aif_thread, threads);

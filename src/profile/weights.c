@@ -345,6 +345,42 @@ static double overlap(uint64_t start, uint64_t end, uint64_t from, uint64_t to)
 	return end > start ? (double)(end - start) : 0;
 }
 
+static bool is_kept(const struct aif_weights *w, const struct block *b, const bool *processes,
+		    const bool *threads)
+{
+	if (processes && !processes[b->process])
+		return false;
+	if (!threads)
+		return true;
+	if (b->key < w->p->threads_len)
+		return threads[b->key];
+	for (size_t i = 0; i < w->p->threads_len; i++)
+		if (threads[i] && w->p->threads[i].process == b->process)
+			return true;
+	return false;
+}
+
+bool aif_weights_blank(const struct aif_weights *w, uint64_t from, uint64_t to,
+		       const bool *processes, const bool *threads, struct aif_weights_blank *ret)
+{
+	struct aif_weights_blank blank = {.from = UINT64_MAX};
+
+	for (size_t i = 0; w && i < w->blocks_len; i++) {
+		const struct block *b = &w->blocks[i];
+		double ns = overlap(b->start, b->end, from, to);
+
+		if (b->on || !b->launches || ns <= 0 || !is_kept(w, b, processes, threads))
+			continue;
+		blank.from = AIF_MIN(blank.from, AIF_MAX(b->start, from));
+		blank.to = AIF_MAX(blank.to, AIF_MIN(b->end, to));
+		blank.launches += (double)b->launches * ns / (double)(b->end - b->start);
+	}
+	if (!blank.to)
+		return false;
+	*ret = blank;
+	return true;
+}
+
 void aif_weights_left_out(const struct aif_weights *w, uint64_t from, uint64_t to,
 			  double *ret_launches, double *ret_ns)
 {

@@ -80,3 +80,12 @@ uint64_t aif_weights_uncaptured(const struct aif_weights *w); /* launches; 0 for
  * that are partly there in proportion; and how long it was in such blocks. */
 void aif_weights_left_out(const struct aif_weights *w, uint64_t from, uint64_t to,
 			  double *ret_launches, double *ret_ns);
+
+struct aif_weights_blank {
+	uint64_t from, to; /* CLOCK_MONOTONIC: the blocks' first and last moment */
+	double launches;
+};
+/* The same for all that are kept (by id; NULL = all), as one: false if they launched nothing then without being
+ * captured. What is counted for a whole process is that of each of its threads. */
+bool aif_weights_blank(const struct aif_weights *w, uint64_t from, uint64_t to,
+		       const bool *processes, const bool *threads, struct aif_weights_blank *ret);

@@ -66,6 +66,22 @@ bool aif_attach_wanted(const struct aif_attach *a, int pid, bool after_fork)
 	return false;
 }
 
+/* Why its memory map or its environment cannot be read, and what helps. */
+static int say_unreadable(int pid, int error, struct aif_err *err)
+{
+	const char *help = "see ps -e";
+
+	if (aif_proc_has_ended(pid))
+		return aif_err_set(err, -ESRCH, "process %d: has ended; see ps -e", pid);
+	if (error == -EACCES || error == -EPERM)
+		help = geteuid() ? "it has rights that this command has not: record as root, with "
+				   "CAP_SYS_PTRACE"
+				 : "not by this root: CAP_SYS_PTRACE is missing, or the process is "
+				   "protected";
+	return aif_err_set(err, error, "process %d: its memory map cannot be read: %s; %s", pid,
+			   strerror(-error), help);
+}
+
 static int check_wish(struct aif_attach *a, int pid, struct aif_err *err)
 {
 	char standby[AIF_STANDBY_DIR_MAX], path[AIF_STANDBY_DIR_MAX + 32], socket[256];
@@ -81,23 +97,22 @@ static int check_wish(struct aif_attach *a, int pid, struct aif_err *err)
 				   "process %d: belongs to user %u; record as that user or as root",
 				   pid, (unsigned)st.st_uid);
 	r = aif_standby_maps(pid, 0, &maps);
-	if (!r)
-		r = aif_standby_environment(pid, AIF_ENV_STANDBY, standby, sizeof(standby));
-	/* A server that has written its title over its arguments may have no environment left. */
-	if ((r == -ENOENT || r == -EAGAIN) && *maps.dir) {
-		memcpy(standby, maps.dir, sizeof(standby));
-		r = 0;
-	}
-	if (r < 0 && r != -ENOENT && r != -EAGAIN)
-		return aif_err_set(err, r,
-				   "process %d: its memory map cannot be read: %s; it has rights "
-				   "that this command has not: record as root, with CAP_SYS_PTRACE",
-				   pid, strerror(-r));
+	/* Of one that has ended the map is empty, or cannot be read. */
+	if (r < 0 || (!maps.has_agent && aif_proc_has_ended(pid)))
+		return say_unreadable(pid, r, err);
 	if (!maps.has_agent)
 		return aif_err_set(err, -ENOENT,
 				   "process %d: does not carry the agent; start it with the "
 				   "variables that `aiflame env` prints",
 				   pid);
+	r = aif_standby_environment(pid, AIF_ENV_STANDBY, standby, sizeof(standby));
+	/* A server that has written its title over its arguments may have no environment left. */
+	if ((r == -ENOENT || r == -EAGAIN) && *maps.dir) {
+		memcpy(standby, maps.dir, sizeof(standby));
+		r = 0;
+	}
+	if (r < 0 && ((r != -ENOENT && r != -EAGAIN) || aif_proc_has_ended(pid)))
+		return say_unreadable(pid, r, err);
 	if (r < 0 && aif_standby_environment(pid, AIF_ENV_SOCKET, socket, sizeof(socket)) < 0)
 		return aif_err_set(
 			err, r,

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@ struct aif_drain_thread {
 	bool stop;
 	struct aif_drain_stats stats, ended; /* ended: of targets that are gone */
 	enum aif_shm_command command;
+	int ends;         /* epoll: pidfds of targets, each until it has told */
 	atomic_uint held; /* targets, from their hello until their last words */
 };
 
@@ -97,13 +99,29 @@ static void turn_window(struct aif_drainer *d, struct aif_target *t, uint64_t no
 	t->window_lost = 0;
 }
 
-static bool has_ended(struct aif_target *t)
+static void note_end(struct aif_target *t)
+{
+	t->ended = true;
+	t->ended_ns = t->ended_ns ? t->ended_ns : aif_now_ns();
+}
+
+static void look_for_end(struct aif_target *t)
 {
 	struct pollfd pfd = {.fd = t->pidfd, .events = POLLIN};
 
-	if (t->pidfd >= 0)
-		return poll(&pfd, 1, 0) == 1;
-	return t->pid > 0 && kill(t->pid, 0) < 0 && errno == ESRCH;
+	if (t->pidfd >= 0 ? poll(&pfd, 1, 0) == 1
+			  : t->pid > 0 && kill(t->pid, 0) < 0 && errno == ESRCH)
+		note_end(t);
+}
+
+/* Waits that long, but not longer than until a process ends: nothing else keeps the time of that. */
+static void await_end(struct aif_drain_thread *dt, uint64_t ns)
+{
+	struct epoll_event ends[64];
+	int n = epoll_wait(dt->ends, ends, AIF_ARRAY_LEN(ends), (int)(ns / 1000000));
+
+	for (int i = 0; i < n; i++)
+		note_end(ends[i].data.ptr);
 }
 
 /* Beside --overhead, which is capture's: what sampling CPU devices may cost. */
@@ -201,8 +219,11 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 	aif_target_last_gap(d, t, now, end);
 	aif_jit_names_last(&t->jit, t->pid, d->files);
 	if (t->ended && d->store->p.processes[t->process].end_ns == 0)
-		d->store->p.processes[t->process].end_ns = now;
+		d->store->p.processes[t->process].end_ns = t->ended_ns ? t->ended_ns : now;
 	add_stats(&dt->ended, t);
+	/* Closing it is not enough while a child of ours that is about to exec has it, too. */
+	if (t->pidfd >= 0)
+		epoll_ctl(dt->ends, EPOLL_CTL_DEL, t->pidfd, NULL);
 	aif_target_free(d, t);
 	dt->held--;
 }
@@ -220,7 +241,11 @@ static enum aif_shm_command take_incoming(struct aif_drain_thread *dt)
 	dt->forget_len = 0;
 	while (dt->incoming) {
 		struct aif_target *t = dt->incoming;
+		struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.ptr = t};
 
+		/* Where this fails its end is looked for. */
+		if (t->pidfd >= 0)
+			epoll_ctl(dt->ends, EPOLL_CTL_ADD, t->pidfd, &event);
 		dt->incoming = t->next;
 		t->next = dt->d.targets;
 		dt->d.targets = t;
@@ -230,15 +255,16 @@ static enum aif_shm_command take_incoming(struct aif_drain_thread *dt)
 }
 
 /* Tells all that we are there. With many targets and little CPU one look takes seconds: not only before it. */
-static void beat(struct aif_drainer *d, uint64_t *beaten)
+static bool beat(struct aif_drainer *d, uint64_t *beaten)
 {
 	uint64_t now = aif_now_ns();
 
 	if (now - *beaten < BEAT_NS)
-		return;
+		return false;
 	*beaten = now;
 	for (struct aif_target *t = d->targets; t; t = t->next)
 		aif_target_beat(t, now);
+	return true;
 }
 
 /* One look at everything. Returns the bytes that came. */
@@ -256,11 +282,12 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 	if (each_second)
 		sample_clocks(d->store);
 	for (struct aif_target **at = &d->targets, *t; (t = *at) != NULL;) {
-		beat(d, &beaten);
-		atomic_store_explicit(&t->shm->command, command, memory_order_relaxed);
+		if (beat(d, &beaten))
+			await_end(dt, 0);
+		aif_shm_order(t->shm, command);
 		/* Asked before the last drain, so that nothing can come after it. */
 		if (look_at_threads)
-			t->ended |= has_ended(t);
+			look_for_end(t);
 		bytes += drain_target(d, t);
 		if (t->ended && is_drained(t)) {
 			*at = t->next;
@@ -314,7 +341,6 @@ static void *drain_main(void *arg)
 		uint64_t now = aif_now_ns();
 		bool threads = now >= next_threads, second = now >= next_second,
 		     flush = now >= next_flush, stop;
-		struct timespec pause = {0};
 		size_t bytes;
 
 		if (threads)
@@ -329,10 +355,7 @@ static void *drain_main(void *arg)
 		if (stop)
 			return NULL;
 		bytes = step(dt, now, threads, second, flush);
-		pause.tv_nsec = bytes > BUSY_BYTES ? BUSY_NS
-				: dt->d.targets    ? 2 * BUSY_NS
-						   : IDLE_NS;
-		nanosleep(&pause, NULL);
+		await_end(dt, bytes > BUSY_BYTES ? BUSY_NS : dt->d.targets ? 2 * BUSY_NS : IDLE_NS);
 	}
 }
 
@@ -348,8 +371,14 @@ int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
 	dt->command = AIF_COMMAND_RUN;
 	dt->d.scratch = malloc(AIF_DRAIN_SCRATCH);
 	pthread_mutex_init(&dt->lock, NULL);
-	r = dt->d.scratch ? -pthread_create(&dt->thread, NULL, drain_main, dt) : -ENOMEM;
+	dt->ends = epoll_create1(EPOLL_CLOEXEC);
+	if (dt->ends < 0)
+		r = -errno;
+	else
+		r = dt->d.scratch ? -pthread_create(&dt->thread, NULL, drain_main, dt) : -ENOMEM;
 	if (r < 0) {
+		if (dt->ends >= 0)
+			close(dt->ends);
 		free(dt->d.scratch);
 		pthread_mutex_destroy(&dt->lock);
 		free(dt);
@@ -421,8 +450,8 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 	take_incoming(dt);
 	now = aif_now_ns();
 	for (struct aif_target *t = dt->d.targets; t; t = t->next) {
-		atomic_store(&t->shm->command, AIF_COMMAND_END);
-		t->ended |= has_ended(t);
+		aif_shm_order(t->shm, AIF_COMMAND_END);
+		look_for_end(t);
 	}
 	/* The writer goes on taking batches, so a full ring empties in a few rounds; a slow disk has a
 	 * minute. Who lives may go on filling it. */
@@ -460,6 +489,7 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 	ret_stats->sampled_by_perf = dt->d.sampled_by_perf > 0;
 	ret_stats->sampled_by_timer = dt->d.sampled_by_timer > 0;
 	aif_pycodes_finish(&dt->d.pycodes);
+	close(dt->ends);
 	free(dt->d.scratch);
 	pthread_mutex_destroy(&dt->lock);
 	free(dt);

@@ -2,8 +2,8 @@
 #include "record/target.h"
 
 /*
- * When a target did not collect (profile/gaps.h). Only its agent knows: it follows a command up to 250 ms
- * later, and stops by itself when we are silent. It says when it last began and last stopped; both
+ * When a target did not collect (profile/gaps.h). Only its agent knows: it follows a command when its
+ * helper gets a CPU, and stops by itself when we are silent. It says when it last began and last stopped; both
  * cannot happen twice between two looks of ours, as without our heartbeat it does not begin.
  */
 

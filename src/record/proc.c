@@ -23,6 +23,19 @@ bool aif_proc_stat(int pid, int *ret_parent, uint64_t *ret_start)
 	return true;
 }
 
+bool aif_proc_has_ended(int pid)
+{
+	const char *state, *threads;
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	aif_proc_read(path, text, sizeof(text));
+	state = aif_proc_stat_field(text, 3);
+	threads = aif_proc_stat_field(text, 20);
+	/* Others may run on after the first thread. */
+	return !state || !threads || ((*state == 'Z' || *state == 'X') && atoi(threads) <= 1);
+}
+
 bool aif_proc_user(int pid, uid_t *ret)
 {
 	char path[64], text[4096];

@@ -9,5 +9,8 @@
  * nothing said, if there is none. */
 bool aif_proc_stat(int pid, int *ret_parent, uint64_t *ret_start);
 
+/* There is none, or all that is left of it waits for its parent to ask how it ended. */
+bool aif_proc_has_ended(int pid);
+
 /* Its real user, also where the owner of /proc/PID is root because it was another's before. False: there is none. */
 bool aif_proc_user(int pid, uid_t *ret);

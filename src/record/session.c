@@ -51,9 +51,12 @@ struct session {
 	struct aif_strangers strangers;
 	int interrupts, status;
 	uint64_t start_ns, kill_at_ns;
-	uint64_t counted_ns; /* --duration counts from here; 0 = not yet (-p) */
+	uint64_t
+		counted_ns; /* --duration counts from here; 0 = not yet (-p; --delay is not over) */
 };
 
+/* Connections, signals and what has its time wake it; the rest is looked after this often. */
+#define LOOK_NS  (100 * 1000 * 1000)
 #define LIVE_NS  (250 * 1000 * 1000)
 #define GRACE_NS (5 * AIF_NS_PER_S) /* between --kill's SIGTERM and SIGKILL */
 /* A process that is rung answers within milliseconds, unless it is stopped or its machine is very busy. */
@@ -178,11 +181,11 @@ static void draw_live(struct session *s)
 static void check_duration(struct session *s, uint64_t now)
 {
 	/* From when the first of those that were rung answers; who waits for a runtime to start waits in it. */
-	if (!s->counted_ns && (aif_drain_thread_targets(s->drain) || !s->attach.pages ||
-			       now - s->start_ns >= ANSWER_NS))
+	if (!s->is_delayed && !s->counted_ns &&
+	    (!s->opts->pids[0] || aif_drain_thread_targets(s->drain) || !s->attach.pages ||
+	     now - s->start_ns >= ANSWER_NS))
 		s->counted_ns = now;
-	if (!s->opts->duration_ns || !s->counted_ns ||
-	    now - s->counted_ns < s->opts->delay_ns + s->opts->duration_ns)
+	if (!s->opts->duration_ns || !s->counted_ns || now < s->counted_ns + s->opts->duration_ns)
 		return;
 	if (!s->opts->kill) {
 		s->stop = true;
@@ -250,6 +253,25 @@ static void on_stranger(void *arg, pid_t pid, uid_t uid)
 	pthread_mutex_unlock(&s->store.lock);
 }
 
+static void wait_until(uint64_t due, uint64_t *wait_ns)
+{
+	uint64_t now = aif_now_ns();
+
+	*wait_ns = AIF_MIN(*wait_ns, due > now ? due - now : 0);
+}
+
+/* How long nothing is due, in ms. */
+static int patience(const struct session *s)
+{
+	uint64_t ns = LOOK_NS;
+
+	if (s->is_delayed)
+		wait_until(s->start_ns + s->opts->delay_ns, &ns);
+	if (s->counted_ns && s->opts->duration_ns && !s->kill_at_ns)
+		wait_until(s->counted_ns + s->opts->duration_ns, &ns);
+	return (int)((ns + 999999) / 1000000);
+}
+
 static int loop(struct session *s, struct aif_err *err)
 {
 	uint64_t next_live = 0;
@@ -260,7 +282,7 @@ static int loop(struct session *s, struct aif_err *err)
 		struct signalfd_siginfo si;
 		uint64_t now;
 
-		if (poll(fds, 2, 100) < 0 && errno != EINTR)
+		if (poll(fds, 2, patience(s)) < 0 && errno != EINTR)
 			return aif_err_set(err, -errno, "poll: %s", strerror(errno));
 		while (read(s->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
 			on_signal(s, &si);
@@ -351,12 +373,18 @@ static uint64_t timeval_ns(struct timeval tv)
 static void describe_end(struct session *s, const struct aif_drain_stats *st)
 {
 	struct rusage own, children;
+	pid_t left = 0;
 
+	/* A look costs 50 us a process: only where it may be the answer. */
+	if (s->child_ended && !st->launches && !st->execs && !st->uncaptured)
+		left = aif_strangers_left(s->desk.socket);
 	getrusage(RUSAGE_SELF, &own);
 	getrusage(RUSAGE_CHILDREN, &children);
 	pthread_mutex_lock(&s->store.lock);
 	if (s->child_ended)
 		meta_printf(s, "exit_status", "%d", s->result->exit_code);
+	if (left)
+		meta_printf(s, "left_running", "%d", (int)left);
 	meta_printf(s, "sampling", "%s",
 		    st->sampled_by_perf    ? "perf"
 		    : st->sampled_by_timer ? "timer"
@@ -544,7 +572,7 @@ int aif_record_run(const struct aif_record_opts *opts, struct aif_record_result 
 
 	*ret = (struct aif_record_result){.exit_code = 125};
 	s.start_ns = aif_now_ns();
-	s.counted_ns = opts->pids[0] ? 0 : s.start_ns;
+	s.counted_ns = opts->pids[0] || opts->delay_ns ? 0 : s.start_ns;
 	s.live = !opts->quiet && isatty(STDERR_FILENO);
 	s.shares_terminal = opts->argv && isatty(STDOUT_FILENO);
 	r = aif_store_init(&s.store, s.start_ns);

@@ -112,3 +112,22 @@ void aif_strangers_look(struct aif_strangers *s, uint64_t now, aif_stranger_fn f
 		now + (is_first ? PERIOD_NS
 				: AIF_MIN(AIF_MAX(PERIOD_NS, cost * COST_SHARE), MAX_PERIOD_NS));
 }
+
+/* One that has ended and was not waited for has no environment. */
+pid_t aif_strangers_left(const char *socket)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+	char named[256];
+	pid_t found = 0;
+	int pid;
+
+	while (proc && !found && (e = readdir(proc)) != NULL)
+		if (sscanf(e->d_name, "%d", &pid) == 1 &&
+		    aif_standby_environment(pid, AIF_ENV_SOCKET, named, sizeof(named)) == 0 &&
+		    !strcmp(named, socket))
+			found = pid;
+	if (proc)
+		closedir(proc);
+	return found;
+}

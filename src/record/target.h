@@ -60,6 +60,7 @@ struct aif_target {
 	int pid;
 	int pidfd; /* -1: death is seen by kill(pid, 0) */
 	bool ended;
+	uint64_t ended_ns; /* when that was seen; 0: another program took its place (exec) */
 
 	struct aif_shm *shm; /* hostile memory: sizes are those below */
 	uint32_t slots_len;

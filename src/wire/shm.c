@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* memfd_create came to glibc in 2.27; the agent may not need more than 2.17. */
@@ -67,4 +70,21 @@ int aif_shm_map(int fd, struct aif_shm **ret, uint64_t *ret_size)
 	*ret = shm;
 	*ret_size = (uint64_t)st.st_size;
 	return 0;
+}
+
+/* Between processes: the kernel knows the word by the file that it is in. */
+void aif_shm_order(struct aif_shm *shm, enum aif_shm_command command)
+{
+	if (atomic_exchange(&shm->command, command) != (uint32_t)command)
+		syscall(SYS_futex, &shm->command, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void aif_shm_await_order(struct aif_shm *shm, uint32_t seen, uint64_t ns)
+{
+	struct timespec time = {.tv_sec = (time_t)(ns / AIF_NS_PER_S),
+				.tv_nsec = (long)(ns % AIF_NS_PER_S)};
+
+	if (syscall(SYS_futex, &shm->command, FUTEX_WAIT, seen, &time, NULL, 0) < 0 &&
+	    errno != EAGAIN && errno != ETIMEDOUT && errno != EINTR)
+		nanosleep(&time, NULL); /* a sandbox that knows no futexes */
 }

@@ -134,3 +134,8 @@ int aif_shm_create(uint32_t slots, uint64_t ring_size, struct aif_shm **ret, int
 /* Agent: maps a received memfd after checking that it is what the wire version promises: size, seals,
  * magic, version. The fd stays the caller's to close. 0, -EPROTO or -errno. */
 int aif_shm_map(int fd, struct aif_shm **ret, uint64_t *ret_size);
+
+/* Recorder: what the target is to do; its helper learns of it at once. */
+void aif_shm_order(struct aif_shm *shm, enum aif_shm_command command);
+/* Agent: waits until the command is another than `seen`, or until the time is over. May return early. */
+void aif_shm_await_order(struct aif_shm *shm, uint32_t seen, uint64_t ns);

@@ -14,6 +14,9 @@ check "a kernel's head has time, launches, samples" \
 check "source lines with their text" grep -Eq '^ *[0-9.]+ %  #+ +[^ ]*\.cl:11 .*c\[row \* n \+ col\] \+= ' basic.txt
 check "instructions with offset, mnemonic and operands" \
 	grep -Eq '^ *[0-9.]+ %  #* +\+0x[0-9a-f]{4}  [a-z0-9]+ .*\[r' basic.txt
+check "jumps within it go to an offset, as lines have it" sh -c "
+	'$aiflame' annotate --min 0 basic m.data >jumps.txt && ! grep -Eq '  j[a-z]+ 0x' jumps.txt &&
+	to=\$(sed -nE 's/.*  j[a-z]+ (\+0x[0-9a-f]+)\$/\1/p' jumps.txt | head -1) && [ -n \"\$to\" ] && grep -q \"  \$to  \" jumps.txt"
 check "only the kernels that match" sh -c "! grep -q multiply_local basic.txt"
 check "no line is longer than 110 columns" awk 'length($0) > 110 { exit 1 }' basic.txt
 "$aiflame" annotate --min 0 -i m.data '^multiply_basic$' >all.txt

@@ -138,7 +138,7 @@ check "ctl lists it, too" sh -c "'$aiflame' ctl status | grep -qE '^$sleeper +no
 check "--duration ends what waits for a runtime" status_is 0 timeout 20 "$aiflame" record -o w.data -p $sleeper --duration 0.5
 check "and it says that it waited" says "no accelerator runtime has started in what was recorded" \
 	timeout 20 "$aiflame" record -o w.data -p $sleeper --duration 0.5
-check "for one that carries the agent" sh -c "grep -q 'of 1 processes seen, 1 carried the agent, 0 started' says.out"
+check "for one that carries the agent" sh -c "grep -q 'of 1 process seen, 1 carried the agent, 0 started' says.out"
 check "nobody is ready: record -a says that" says "no process on standby has started an accelerator runtime" \
 	timeout 20 "$aiflame" record -o w.data -a --duration 0.5
 kill $sleeper
@@ -341,6 +341,20 @@ status_of titled
 check "with its launches, too" recorded_are titled 50
 finish a
 check "no such process" says "there is none" "$aiflame" record -q -p 4194303
+# Its parent never asks how it ended.
+python3 -c '
+import os, sys, time
+pid = os.fork()
+pid or os._exit(0)
+print(pid, flush=True)
+time.sleep(60)' >zombie.out &
+parent=$!
+for _ in $(seq 200); do
+	[ -s zombie.out ] && grep -q "^State:.Z" "/proc/$(cat zombie.out)/status" && break
+	sleep 0.05
+done
+check "one that has ended" says "process $(cat zombie.out): has ended; see ps -e" "$aiflame" record -q -p "$(cat zombie.out)"
+kill $parent
 sleep 60 &
 sleeper=$!
 check "a process without the agent" says "aiflame env" "$aiflame" record -q -p $sleeper

@@ -19,6 +19,7 @@ done
 check "an unknown command gets a proposal" says "did you mean 'record'" "$aiflame" recrod
 check "no command is an error with help" status_is 2 "$aiflame"
 check "--version names the features" says "opencl" "$aiflame" --version
+check "help and manual tell of --version" sh -c "'$aiflame' -h | grep -q -- --version && grep -q -- --version '$root/docs/man/aiflame.md'"
 check "a missing profile is one clear line" sh -c "
 	[ \$('$aiflame' info nowhere.data 2>&1 | wc -l) = 1 ] && ! '$aiflame' info nowhere.data 2>/dev/null"
 echo "this is no profile" >text.data
@@ -51,6 +52,9 @@ check "flame --format says what it is, whatever its name" sh -c "
 	'$aiflame' flame -i m.data --format folded -o - | grep -q '^[^<].* [0-9]*\$' &&
 	'$aiflame' flame -i m.data --format svg -o x.txt && grep -q '</svg>' x.txt"
 check "and what its name is" sh -c "'$aiflame' flame -i m.data --format folded && [ -s aiflame.folded ] && [ ! -e aiflame.svg ]"
+check "text may be called .txt, too, as -h says" sh -c "
+	'$aiflame' flame -i m.data -o f.txt && ! grep -q svg f.txt && grep -q ' [0-9]*\$' f.txt && '$aiflame' flame -h | grep -q '\.txt'"
+check "another name is not" says "use .svg, .folded or .txt" "$aiflame" flame -i m.data -o f.png
 check "query without SQL says so" says "is no SQL; try aiflame query m.data 'SELECT" "$aiflame" query m.data
 check "and is misuse" status_is 2 "$aiflame" query m.data
 check "two files are misuse" status_is 2 "$aiflame" query -i m.data m.data "SELECT 1"
@@ -73,10 +77,16 @@ second=$(echo "$pids" | tail -1)
 check "two processes are two" test "$(echo "$pids" | wc -l)" = 2
 for t in --kernels --stacks --copies --launches; do
 	check "report $t shows both" sh -c "'$aiflame' report $t two.data | sed -n 1p | grep -q process"
-	check "report $t --process has one of them" sh -c "
-		[ \"\$('$aiflame' report $t --limit 0 --process '^$second\$' --format json two.data |
-		python3 -c 'import json, sys; print(*{r[\"process\"] for r in json.load(sys.stdin)})')\" = $second ]"
+	for one in "^$second\$" "$second"; do
+		check "report $t --process has one of them" sh -c "
+			[ \"\$('$aiflame' report $t --limit 0 --process '$one' --format json two.data |
+			python3 -c 'import json, sys; print(*{r[\"process\"] for r in json.load(sys.stdin)})')\" = $second ]"
+	done
 done
+check "--process of digits is a pid, not a part of one" \
+	says "--process '${second%?}': nothing in this profile matches" "$aiflame" report --kernels --process "${second%?}" two.data
+check "or of a command" says "nothing in this profile matches" "$aiflame" flame --process 64 -o x.svg two.data
+check "--tid of digits, too" says "nothing in this profile matches" "$aiflame" flame --tid "${second%?}" -o x.svg two.data
 check "the summary, too" says "process  " "$aiflame" report two.data
 check "--kernel chooses launches" sh -c "
 	'$aiflame' report --launches --kernel '^multiply_basic\$' --limit 0 --format csv two.data | tail -n +2 >k.txt &&
@@ -134,6 +144,31 @@ check "a caller is a function of the program" sh -c "
 	'$aiflame' report --copies --format csv two.data | tail -n +2 >c.txt && [ -s c.txt ] && ! grep -vE 'Matrices|run|main|enqueue|Enqueue' c.txt"
 check "--of cpu of a program without a device says why" sh -c "
 	'$aiflame' record -q -o none.data sh -c : && '$aiflame' flame --of cpu none.data 2>&1 | grep -q 'none in this profile has opened one'"
+
+# ---- what contradicts itself, or would keep or record nothing
+# refused TEXT OPTIONS...: record exits with 2 and one line
+refused() {
+	said=$1
+	shift
+	rm -f ran
+	"$aiflame" record -q -o refused.data "$@" touch ran >refused.txt 2>&1
+	[ $? = 2 ] && [ "$(wc -l <refused.txt)" = 1 ] && grep -qF -- "$said" refused.txt && [ ! -e ran ] && [ ! -e refused.data ] ||
+		{ cat refused.txt; return 1; }
+}
+check "--overhead and --all-launches" refused "give one" --overhead 2 --all-launches
+check "in either order" refused "give one" --all-launches --overhead 1
+check "--duration 0" refused "--duration: '0' is too little; give 1ns or more, or leave it out" --duration 0
+check "less than can be told" refused "is too little" --duration 0.0000000001
+check "a negative --duration" refused "--duration: '-1' is not understood" --duration -1
+check "a negative --delay" refused "--delay: '-1' is not understood" --delay -1
+check "--keep 0" refused "--keep: '0' is too little; give 100ms or more, or leave it out" --keep 0
+check "--keep 99ms" refused "is too little" --keep 99ms
+check "--max-size 1" refused "--max-size: '1' is too little; give 64K or more, or leave it out" --max-size 1
+check "--max-size 65535" refused "is too little" --max-size 65535
+check "the least of each is taken, and --delay 0" "$aiflame" record -q -o least.data --keep 100ms --max-size 64K --duration 10 --delay 0 true
+check "that nothing was kept is the reason" sh -c "
+	'$aiflame' record --all-launches --keep 100ms -o kept.data sh -c '\"$matmul\" 64 1; sleep 1.5' 2>kept.txt >&2 &&
+	grep -q '^reason .* launches were recorded and dropped by --max-size or --keep' kept.txt || { cat kept.txt; exit 1; }"
 
 # ---- what aiflame env prints
 long=$(printf '/x/%05000d.so:/y/%05000d.so' 1 2)

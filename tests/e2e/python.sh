@@ -43,6 +43,9 @@ if [ -n "$opencl" ]; then
 	all_parts "$opencl" cl pyopencl 1
 	check "at least 5,000 launches were compared: $compared" test "$compared" -ge 5000
 	check "pyopencl: launches by kernel(queue, ...), through code that it generates" agree "$opencl" cl launcher 1 100
+	check "and it is not what launched: the program's function is" sh -c '
+		"$1" report --kernels --format csv p.data >callers.csv && grep -q "(python.py)" callers.csv &&
+		! grep -q "enqueue_knl\|invoker" callers.csv' sh "$aiflame"
 
 	"$aiflame" record -q --all-launches -o k.data "$opencl" "$here/python.py" cl k.txt main 1
 	check "without Python's C frames: Python, then the extension, the API, the kernel" sh -c '

@@ -69,6 +69,37 @@ check "patterns name the file" sh -c "
 	RUN=x7 '$aiflame' record -q -o 'p-%q{RUN}.data' true && [ -e p-x7.data ]"
 check "--duration ends the recording" sh -c "
 	'$aiflame' record -q --duration 300ms --kill -o d.data sleep 30; [ -e d.data ]"
+# After its first second the agent's helper looks four times a second, here at 1.3 s. A busy machine has three attempts.
+delayed() {
+	for _ in 1 2 3; do
+		"$aiflame" record -q -o dd.data --delay 1.15 --duration 500ms --kill "$matmul" 256 2000 >/dev/null
+		got=$("$aiflame" query --format csv dd.data "SELECT (max(w.end_ns) / 1000000) || ' ' || (p.end_ns / 1000000)
+			FROM windows w, processes p WHERE w.device IS NULL AND w.start_ns < 1200000000" | tail -1)
+		echo "collected from and to, in ms: $got"
+		[ "${got% *}" -ge 1150 ] && [ "${got% *}" -le 1240 ] &&
+			[ $((${got#* } - ${got% *})) -ge 430 ] && return 0
+	done
+	return 1
+}
+check "what --delay and --duration ask for is collected" delayed
+check "what outlives its command is named" says "of it runs on, unrecorded" \
+	"$aiflame" record -o left.data sh -c 'sleep 3 >/dev/null 2>&1 &'
+check "but not what has ended" sh -c "
+	'$aiflame' record -o left.data sh -c 'sleep 0.2 & wait' 2>&1 | grep 'used neither'"
+
+# SQLite's limit on paths: nothing is run, nothing is moved.
+long=$(printf '%0100d/%0100d/%0100d/%0100d/%0100d' 0 0 0 0 0)
+mkdir -p "$long"
+echo theirs >"$long/x.data"
+check "a path that is too long for SQLite is refused" \
+	says "x.data: its full path is longer than 500 bytes" "$aiflame" record -q -o "$long/x.data" touch ran
+check "before the command runs" test ! -e ran
+check "and what is there stays" sh -c "[ \"\$(cat '$long/x.data')\" = theirs ] && [ \$(ls '$long') = x.data ]"
+mv d.data "$long/d.data"
+check "so is one to read" says "d.data: its full path is longer than 504 bytes" "$aiflame" info "$long/d.data"
+mv "$long/d.data" d.data
+check "and one to export to" says "is longer than 504 bytes" "$aiflame" export -o "$long/e.sqlite" d.data
+check "which is not left there" sh -c "[ \$(ls '$long') = x.data ]"
 
 # A target that is killed: what it did until then is there.
 "$aiflame" record -q -o k.data "$matmul" 512 1000 >/dev/null &

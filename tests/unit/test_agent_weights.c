@@ -461,6 +461,58 @@ static void nothing_is_exact_while_launches_are_left_out(void **state)
 	aif_attribution_finish(&a);
 }
 
+/* Between captured blocks the device works on: where capture ended it is not the end, and a span without any is
+ * not one without work. */
+static void time_without_capture_is_not_idle(void **state)
+{
+	static const struct aif_window_row blocks[] = {
+		BLOCK(1, 10001, 1, 1000000, 10), BLOCK(10001, 50001, 0, 200000, 40),
+		BLOCK(50001, 60001, 1, 200000, 40), BLOCK(60001, 90001, 0, 200000, 60)};
+	static const bool none[1] = {false}, all[1] = {true};
+	static const struct {
+		struct aif_attribution_opts which;
+		uint64_t left_out, first, last;
+		size_t rows;
+	} cases[] = {
+		{{0}, 100, 100, 90000, 1},
+		{{.from_ns = 70000, .to_ns = 80000}, 20, 70000, 80000, 0},
+		{{.from_ns = 40000, .to_ns = 80000}, 50, 40000, 80000, 1},
+		{{.from_ns = 52000, .to_ns = 55000}, 0, 52000, 52100, 1},
+		{{.from_ns = 95000}, 0, 0, 0, 0},
+		{{.processes = all, .threads = all}, 100, 100, 90000, 1},
+		{{.processes = none}, 0, 0, 0, 0},
+		{{.threads = none}, 0, 0, 0, 0},
+	};
+	static const struct aif_launch_row launches[] = {
+		{.launch = 1, .time = 101, .stack = 1, .shape = AIF_NONE},
+		{.launch = 2, .time = 52001, .stack = 1, .shape = AIF_NONE}};
+	static const struct aif_exec_row execs[] = {
+		{.launch = 1, .start = 101, .end = 201, .clock = AIF_CLOCK_MONOTONIC},
+		{.launch = 2, .start = 52001, .end = 52101, .clock = AIF_CLOCK_MONOTONIC}};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		const struct aif_conservation *c;
+		struct recording rec;
+
+		recording_begin(&rec, 1);
+		tables(&rec.p);
+		assert_int_equal(
+			aif_writer_windows(rec.writer, blocks, AIF_ARRAY_LEN(blocks), NULL), 0);
+		assert_int_equal(aif_writer_launches(rec.writer, launches, 2, NULL), 0);
+		assert_int_equal(aif_writer_execs(rec.writer, execs, 2, NULL), 0);
+		recording_open(&rec, 100001);
+		recording_attribute(&rec, &cases[i].which);
+		recording_adds_up(&rec);
+		c = &rec.a.conservation;
+		assert_int_equal(rec.a.rows_len, cases[i].rows);
+		assert_int_equal(c->left_out, cases[i].left_out);
+		assert_int_equal(c->first_start_ns, cases[i].first);
+		assert_int_equal(c->last_end_ns, cases[i].last);
+		recording_finish(&rec);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -472,6 +524,7 @@ int main(void)
 		cmocka_unit_test(certain_blocks_stand_in_with_all_that_they_had),
 		cmocka_unit_test(few_launches_do_not_stand_for_many),
 		cmocka_unit_test(an_estimate_fits_in_its_queue),
+		cmocka_unit_test(time_without_capture_is_not_idle),
 		cmocka_unit_test(nothing_is_exact_while_launches_are_left_out),
 		cmocka_unit_test(one_block_may_have_to_stand_for_all),
 	};

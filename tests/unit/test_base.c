@@ -118,6 +118,37 @@ static void reasons_are_unique_and_told(void **state)
 	assert_null(aif_reason_info(1));
 }
 
+static void reasons_are_said_of_one_and_of_many(void **state)
+{
+	static const int numbers[] = {
+#define AIF_REASON(number, name, class, sentence, fix) number,
+#include "base/reasons.def"
+#undef AIF_REASON
+	};
+	struct aif_buf b = {0};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(numbers); i++) {
+		struct aif_buf one = {0}, two = {0};
+		const struct aif_reason_info *info = aif_reason_info(numbers[i]);
+
+		aif_reason_say(info, 1, &one);
+		aif_reason_say(info, 2, &two);
+		assert_null(strpbrk(aif_buf_str(&one), "{|}"));
+		assert_null(strpbrk(aif_buf_str(&two), "{|}"));
+		/* What is counted is told apart, and nothing else. */
+		assert_int_equal(info->is_loss, strcmp(aif_buf_str(&one), aif_buf_str(&two)) != 0);
+		aif_buf_finish(&one);
+		aif_buf_finish(&two);
+	}
+	aif_reason_say(aif_reason_info(AIF_REASON_STACK_TRUNCATED), 1, &b);
+	assert_string_equal(aif_buf_str(&b), "stack that does not reach its thread's start");
+	aif_buf_clear(&b);
+	aif_reason_say(aif_reason_info(AIF_REASON_STACK_TRUNCATED), 0, &b);
+	assert_string_equal(aif_buf_str(&b), "stacks that do not reach their thread's start");
+	aif_buf_finish(&b);
+}
+
 static void words_are_quoted_for_the_shell(void **state)
 {
 	static const char *const words[][2] = {
@@ -262,6 +293,7 @@ int main(void)
 		cmocka_unit_test(words_are_quoted_for_the_shell),
 		cmocka_unit_test(err_returns_its_code),
 		cmocka_unit_test(reasons_are_unique_and_told),
+		cmocka_unit_test(reasons_are_said_of_one_and_of_many),
 		cmocka_unit_test(build_ids_are_found_among_hostile_notes),
 		cmocka_unit_test(stat_is_read_behind_any_name),
 		cmocka_unit_test(root_of_a_user_namespace_is_no_administrator),

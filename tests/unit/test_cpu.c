@@ -150,12 +150,38 @@ static void nothing_is_said(void **state)
 	aif_cpu_totals_finish(&t);
 }
 
+static void what_was_counted_is_said(void **state)
+{
+	static const struct {
+		struct aif_cpu_totals t;
+		const char *wanted;
+	} cases[] = {
+		{{.weight_ns = 3000000, .samples = 1, .threads = 1},
+		 "3.0 ms on CPU in 1 thread, 1 sample at "},
+		{{.weight_ns = 3000000, .samples = 2000, .threads = 2, .waiting_ns = 5000},
+		 "3.0 ms on CPU in 2 threads, 2,000 samples at "},
+		{{.threads = 75, .waiting_ns = 5000}, "5.0 us waiting for devices in 75 threads"},
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_buf b = {0};
+
+		aif_cpu_totals_say(&w->p, &cases[i].t, &b);
+		assert_memory_equal(aif_buf_str(&b), cases[i].wanted, strlen(cases[i].wanted));
+		if (cases[i].t.samples && cases[i].t.waiting_ns)
+			assert_non_null(strstr(aif_buf_str(&b), " Hz; 5.0 us waiting for devices"));
+		aif_buf_finish(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(samples_are_chosen, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stacks_become_towers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nothing_is_said, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_was_counted_is_said, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

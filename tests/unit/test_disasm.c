@@ -94,18 +94,36 @@ static void known_instructions(void **state)
 		uint8_t bytes[16];
 		size_t n, size;
 		const char *mnemonic, *operands;
+		uint64_t target; /* 0: none */
+		uint32_t target_at;
 	} cases[] = {
-		{"x86_64", {0xc3}, 1, 1, "ret", ""},
-		{"x86_64", {0xc5, 0xf8, 0x77}, 3, 3, "vzeroupper", ""},
-		{"x86_64", {0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0}, 8, 8, "mov", "rax, qword ptr [0]"},
-		{"x86_64", {0x75, 0xfe}, 2, 2, "jne", "0x1000"},
-		{"x86_64", {0xf3, 0xa4}, 2, 2, "rep movsb", "byte ptr [rdi], byte ptr [rsi]"},
+		{"x86_64", {0xc3}, 1, 1, "ret", "", 0, 0},
+		{"x86_64", {0xc5, 0xf8, 0x77}, 3, 3, "vzeroupper", "", 0, 0},
+		{"x86_64",
+		 {0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0},
+		 8,
+		 8,
+		 "mov",
+		 "rax, qword ptr [0]",
+		 0,
+		 0},
+		{"x86_64", {0x75, 0xfe}, 2, 2, "jne", "0x1000", 0x1000, 0},
+		{"x86_64", {0xe8, 0x10, 0, 0, 0}, 5, 5, "call", "0x1015", 0x1015, 0},
+		{"x86_64", {0xe2, 0xf0}, 2, 2, "loop", "0xff2", 0xff2, 0},
+		{"x86_64", {0xff, 0xe0}, 2, 2, "jmp", "rax", 0, 0},
+		{"x86_64", {0x68, 0, 0x10, 0, 0}, 5, 5, "push", "0x1000", 0, 0},
+		{"x86_64", {0xf3, 0xa4}, 2, 2, "rep movsb", "byte ptr [rdi], byte ptr [rsi]", 0, 0},
 		/* cut off, and what is no instruction: one byte at a time */
-		{"x86_64", {0x48, 0x8b, 0x04}, 3, 1, ".byte", "0x48"},
-		{"x86_64", {0x06, 0xc3}, 2, 1, ".byte", "0x06"},
-		{"aarch64", {0xc0, 0x03, 0x5f, 0xd6}, 4, 4, "ret", ""},
-		{"aarch64", {0xff, 0xff, 0xff, 0xff}, 4, 4, ".inst", "0xffffffff"},
-		{"aarch64", {0xc0, 0x03}, 2, 1, ".byte", "0xc0"},
+		{"x86_64", {0x48, 0x8b, 0x04}, 3, 1, ".byte", "0x48", 0, 0},
+		{"x86_64", {0x06, 0xc3}, 2, 1, ".byte", "0x06", 0, 0},
+		{"aarch64", {0xc0, 0x03, 0x5f, 0xd6}, 4, 4, "ret", "", 0, 0},
+		{"aarch64", {0x40, 0, 0, 0x54}, 4, 4, "b.eq", "#0x1008", 0x1008, 0},
+		{"aarch64", {0x42, 0, 0, 0xb4}, 4, 4, "cbz", "x2, #0x1008", 0x1008, 4},
+		{"aarch64", {0x43, 0, 0x28, 0x36}, 4, 4, "tbz", "w3, #5, #0x1008", 0x1008, 8},
+		{"aarch64", {0x02, 0, 0, 0x94}, 4, 4, "bl", "#0x1008", 0x1008, 0},
+		{"aarch64", {0, 0x02, 0x3f, 0xd6}, 4, 4, "blr", "x16", 0, 0},
+		{"aarch64", {0xff, 0xff, 0xff, 0xff}, 4, 4, ".inst", "0xffffffff", 0, 0},
+		{"aarch64", {0xc0, 0x03}, 2, 1, ".byte", "0xc0", 0, 0},
 	};
 
 	(void)state;
@@ -119,6 +137,9 @@ static void known_instructions(void **state)
 		assert_int_equal(insn.size, cases[i].size);
 		assert_string_equal(insn.mnemonic, cases[i].mnemonic);
 		assert_string_equal(insn.operands, cases[i].operands);
+		assert_int_equal(insn.has_target, cases[i].target != 0);
+		assert_int_equal(insn.target, cases[i].target);
+		assert_int_equal(insn.target_at, cases[i].target_at);
 		aif_disasm_free(d);
 	}
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -577,23 +578,93 @@ static void test_stop_and_ids(void **state)
 	aif_profile_finish(&p);
 }
 
+/* In directories with names of 100 bytes, as many as it takes. */
+static void long_name(char *ret, size_t size, size_t len)
+{
+	size_t n;
+
+	assert_non_null(getcwd(ret, size));
+	while (strlen(ret) + 200 < len) {
+		n = strlen(ret);
+		snprintf(ret + n, size - n, "/%0100d", 0);
+		assert_true(mkdir(ret, 0700) == 0 || errno == EEXIST);
+	}
+	n = strlen(ret);
+	snprintf(ret + n, size - n, "/%0*d", (int)(len - n - 1), 1);
+	assert_int_equal(strlen(ret), len);
+}
+
+static int take_away(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st, (void)type, (void)at;
+	return remove(path);
+}
+
+static void keep_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void test_long_names(void **state)
+{
+	struct aif_profile p = {0}, got;
+	char path[4000], old[4100], text[16];
+	struct aif_err err = {0};
+	struct aif_writer *w;
+	FILE *f;
+
+	(void)state;
+	/* With ".old" behind it, it opens. */
+	long_name(path, sizeof(path), 500);
+	write_profile(path, &p);
+	write_profile(path, &p);
+	snprintf(old, sizeof(old), "%s.old", path);
+	assert_ok(aif_profile_open(old, &got, &err), &err);
+	aif_profile_finish(&got);
+	for (size_t len = 501; len < 4000; len = len < 530 ? len + 1 : len + 1000) {
+		long_name(path, sizeof(path), len);
+		keep_text(path, "theirs");
+		assert_int_equal(aif_writer_new(path, 1, &w, &err), -ENAMETOOLONG);
+		assert_non_null(strstr(err.text, "longer than 500 bytes"));
+		assert_non_null(strstr(err.text, "; choose a shorter one with -o"));
+		snprintf(old, sizeof(old), "%s.old", path);
+		assert_int_not_equal(access(old, F_OK), 0);
+		f = fopen(path, "r");
+		assert_non_null(f);
+		assert_non_null(fgets(text, sizeof(text), f));
+		fclose(f);
+		assert_string_equal(text, "theirs");
+		if (len <= 504)
+			continue;
+		unlink(path);
+		write_profile("short", &p);
+		assert_int_equal(rename("short", path), 0);
+		assert_int_equal(aif_profile_open(path, &got, &err), -ENAMETOOLONG);
+		assert_non_null(strstr(err.text, "longer than 504 bytes"));
+	}
+	snprintf(path, sizeof(path), "%0244d", 0);
+	assert_int_equal(aif_writer_new(path, 1, &w, &err), -ENAMETOOLONG);
+	assert_non_null(strstr(err.text, "name is longer than 243 bytes"));
+	snprintf(path, sizeof(path), "%0100d", 0);
+	assert_int_equal(nftw(path, take_away, 8, FTW_DEPTH | FTW_PHYS), 0);
+	unlink("short.old");
+}
+
 int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, enter_directory, leave_directory)
 	const struct CMUnitTest tests[] = {
-		TEST(test_round_trip),
-		TEST(test_empty),
-		TEST(test_sorted_and_cut),
-		TEST(test_rewritten_rows),
-		TEST(test_names_are_sorted),
-		TEST(test_old_is_kept),
-		TEST(test_unwritable),
-		TEST(test_killed),
-		TEST(test_busy),
-		TEST(test_hot_journal),
-		TEST(test_read_only),
-		TEST(test_disk_full),
-		TEST(test_cache),
+		TEST(test_round_trip),       TEST(test_empty),
+		TEST(test_sorted_and_cut),   TEST(test_rewritten_rows),
+		TEST(test_names_are_sorted), TEST(test_old_is_kept),
+		TEST(test_unwritable),       TEST(test_long_names),
+		TEST(test_killed),           TEST(test_busy),
+		TEST(test_hot_journal),      TEST(test_read_only),
+		TEST(test_disk_full),        TEST(test_cache),
 		TEST(test_stop_and_ids),
 	};
 

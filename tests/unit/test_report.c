@@ -219,6 +219,16 @@ static void kernels_are_chosen(void **state)
 	o.which = &(struct aif_attribution_opts){.to_ns = 1};
 	assert_int_equal(aif_report_write(&p, &a, &o, &out, &err), -ENODATA);
 	assert_non_null(strstr(err.text, "no copies in what --time, "));
+	/* Nor is it nothing where launches were left out, in any table. */
+	for (enum aif_report_kind kind = AIF_REPORT_KERNELS; kind <= AIF_REPORT_STALLS; kind++) {
+		struct aif_attribution blank = {.conservation = {.left_out = 1234}};
+
+		o.kind = kind;
+		assert_int_equal(aif_report_write(&p, &blank, &o, &out, &err), -ENODATA);
+		assert_string_equal(err.text, "report: launches were left out in this span "
+					      "(--overhead), and none was captured; record with "
+					      "--all-launches");
+	}
 	o.kind = AIF_REPORT_KERNELS;
 	o.format = AIF_TABLE_CSV;
 	o.which = NULL;
@@ -306,6 +316,21 @@ static const struct {
 	  PYTHON("Attention.forward", "/v/lib/python3.11/site-packages/transformers/llama.py"),
 	  PYTHON("call", "/tmp/torchinductor_me/ab/cab.py")},
 	 "Attention.forward (llama.py)",
+	 NULL},
+	/* nor what a library made, but what was typed */
+	{{PYTHON("step", "/x/train.py"),
+	  PYTHON("Kernel.__call__", "/v/lib/python3.11/site-packages/pyopencl/__init__.py"),
+	  PYTHON("enqueue_knl_k_gen", "<pyopencl invoker for 'k_gen'>"), NATIVE("/x/_cl.so", NULL),
+	  NATIVE(LIBCL, "clEnqueue")},
+	 "step (train.py)",
+	 NULL},
+	{{PYTHON("<module>", "/x/run.py"), PYTHON("step", "<string>"),
+	  PYTHON("forward", "<eval_with_key>.0")},
+	 "step (<string>)",
+	 NULL},
+	{{PYTHON("<module>", "<stdin>"), NATIVE(LIBCL, "clEnqueue")}, "<module> (<stdin>)", NULL},
+	{{PYTHON("<module>", "<ipython-input-3-0badcafe>"), NATIVE(LIBCL, "clEnqueue")},
+	 "<module> (<ipython-input-3-0badcafe>)",
 	 NULL},
 	/* nothing better than the framework */
 	{{PYTHON("Linear.forward", TORCH "linear.py"), NATIVE("/t/libtorch.so", "at::mm(int)")},
@@ -453,6 +478,33 @@ static void the_next_commands_name_the_file(void **state)
 	}
 }
 
+/* Kernels whose names are longer than their column, and what launched them, stay different where they are. */
+static void the_summary_cuts_no_two_names_to_one(void **state)
+{
+	struct aif_attribution a = {0};
+	struct aif_profile p = {0};
+	struct aif_buf out = {0};
+
+	(void)state;
+	fixture_profile(&p);
+	fixture_attribution(&a);
+	for (uint32_t k = 0; k < FIXTURE_KERNELS; k++)
+		p.kernels[k].short_name = aif_strset_puts(
+			&p.strings,
+			k % 2 ? "sm80_xmma_gemm_f32f32_f32f32_f32_f32f32_tn_n_tilesize128x128x8_"
+				"stage3_warpsize2x2x1_ffma_kernel__5x_cublas"
+			      : "sm80_xmma_gemm_f32f32_f32f32_f32_f32f32_nn_n_tilesize256x128x8_"
+				"stage3_warpsize2x2x1_ffma_kernel__5x_cublas");
+	aif_summary_write(&p, &a, "aiflame.data", &out);
+	if (!strstr(aif_buf_str(&out), "\u2026tn_n_tilesize") ||
+	    !strstr(aif_buf_str(&out), "\u2026nn_n_tilesize"))
+		fail_msg("%s", aif_buf_str(&out));
+	assert_null(strstr(aif_buf_str(&out), "..."));
+	aif_buf_finish(&out);
+	aif_attribution_finish(&a);
+	aif_profile_finish(&p);
+}
+
 /* Beside what capture costs, what the vendor's part does. */
 static void the_summary_says_what_callbacks_cost(void **state)
 {
@@ -531,6 +583,29 @@ static void long_texts_are_cut_to_the_terminal(void **state)
 		aif_buf_finish(&out);
 		aif_table_finish(&t);
 	}
+}
+
+/* In a column, but for what was the same before. */
+static void what_is_cut_stays_different(void **state)
+{
+	static const struct aif_table_column one[] = {{"name", AIF_TABLE_TEXT}};
+	static const char *const rows[] = {"gemm_common_prefix_128x256_common_end",
+					   "gemm_common_prefix_256x128_common_end",
+					   "gemm_common_prefix_128x256_common_end", "short"};
+	struct aif_buf out = {0};
+	struct aif_table t;
+
+	(void)state;
+	aif_table_init(&t, one, 1);
+	t.columns_max = 20;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(rows); i++)
+		aif_table_text(&t, rows[i]);
+	assert_int_equal(aif_table_print(&t, AIF_TABLE_PLAIN, 0, &out), 0);
+	assert_string_equal(aif_buf_str(&out), "name\ngemm\u2026128x256_co\u2026_end\n"
+					       "gemm\u2026256x128_co\u2026_end\n"
+					       "gemm\u2026128x256_co\u2026_end\nshort\n");
+	aif_buf_finish(&out);
+	aif_table_finish(&t);
 }
 
 /* What would be cut goes on lines of its own, broken where it may be. */
@@ -620,6 +695,8 @@ int main(void)
 		cmocka_unit_test(the_summary_says_what_callbacks_cost),
 		cmocka_unit_test(the_next_commands_name_the_file),
 		cmocka_unit_test(the_summary_says_what_grades_are_of),
+		cmocka_unit_test(the_summary_cuts_no_two_names_to_one),
+		cmocka_unit_test(what_is_cut_stays_different),
 		cmocka_unit_test(long_texts_are_cut_to_the_terminal),
 		cmocka_unit_test(a_stack_is_folded_under_its_line),
 		cmocka_unit_test(parts_make_the_same_table),

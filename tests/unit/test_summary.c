@@ -112,11 +112,83 @@ static void too_few_blocks_are_called_that(void **state)
 	aif_buf_finish(&quality);
 }
 
+/* The summary of a recording whose rows --max-size has dropped; "attached" as it is given. */
+static void summary_of_nothing(size_t launches_len, const char *attached, struct aif_buf *screen)
+{
+	struct aif_launch_row launches[100] = {0};
+	struct aif_attribution a = {0};
+	struct aif_profile made = {.start_ns = 1}, read;
+	struct aif_writer *w;
+	char path[64];
+
+	for (size_t i = 0; i < launches_len; i++)
+		launches[i] = (struct aif_launch_row){.launch = i + 1, .time = 10 * MS};
+	snprintf(path, sizeof(path), "/tmp/aiflame-summary-%d", (int)getpid());
+	add_meta(&made, "command", "x");
+	add_meta(&made, "attached", attached);
+	assert_int_equal(aif_grow(&made.processes, &made.processes_cap, 1, sizeof(*made.processes)),
+			 0);
+	made.processes[made.processes_len++] =
+		(struct aif_process){.pid = 7,
+				     .cmdline = aif_strset_puts(&made.strings, "x"),
+				     .flags = AIF_PROCESS_AGENT | AIF_PROCESS_RUNTIME};
+	assert_int_equal(aif_writer_new(path, made.start_ns, &w, NULL), 0);
+	assert_int_equal(aif_writer_tables(w, &made, NULL), 0);
+	if (launches_len) {
+		assert_int_equal(aif_writer_launches(w, launches, launches_len, NULL), 0);
+		assert_int_equal(aif_writer_trim(w, 1, 0, 1000 * MS, NULL), 0);
+	}
+	assert_int_equal(aif_writer_finish(w, 1 + 10 * MS, NULL), 0);
+	assert_int_equal(aif_profile_open(path, &read, NULL), 0);
+	aif_summary_write(&read, &a, path, screen);
+	aif_profile_finish(&read);
+	aif_profile_finish(&made);
+	unlink(path);
+}
+
+static void what_was_dropped_is_the_reason(void **state)
+{
+	struct aif_buf screen = {0};
+
+	(void)state;
+	summary_of_nothing(100, "", &screen);
+	has(&screen, "nothing is left of what was executed: of 1 process seen, 1 carried");
+	has(&screen, "reason   100 launches were recorded and dropped by --max-size or --keep: ");
+	has(&screen, "trouble  100 rows dropped to keep");
+	assert_null(strstr(aif_buf_str(&screen), "the last 0 ns"));
+	aif_buf_clear(&screen);
+	summary_of_nothing(1, "", &screen);
+	has(&screen, "reason   1 launch was recorded and dropped by ");
+	has(&screen, "trouble  1 row dropped to keep");
+	aif_buf_clear(&screen);
+	summary_of_nothing(0, "", &screen);
+	has(&screen, "nothing was executed on any device: of 1 process seen, ");
+	has(&screen, "reason   the program opened a device but launched nothing");
+	aif_buf_finish(&screen);
+}
+
+static void what_ran_already_was_recorded(void **state)
+{
+	static const char *const cases[][2] = {
+		{"", "ran      x on "}, {"named", "recorded x on "}, {"all", "recorded x on "}};
+	struct aif_buf screen = {0};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		aif_buf_clear(&screen);
+		summary_of_nothing(0, cases[i][0], &screen);
+		assert_memory_equal(aif_buf_str(&screen), cases[i][1], strlen(cases[i][1]));
+	}
+	aif_buf_finish(&screen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(estimates_say_how_sure_they_are),
 		cmocka_unit_test(too_few_blocks_are_called_that),
+		cmocka_unit_test(what_was_dropped_is_the_reason),
+		cmocka_unit_test(what_ran_already_was_recorded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

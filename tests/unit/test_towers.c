@@ -183,6 +183,29 @@ static void test_details(void **state)
 	world_finish(&w);
 }
 
+/* Functions without a name of their own have the line they begin on in the one they get. */
+static void test_a_line_is_said_once(void **state)
+{
+	struct aif_flame_opts o = normal;
+	struct world w;
+	uint32_t s;
+
+	(void)state;
+	world_init(&w);
+	s = push(&w, AIF_NONE,
+		 frame(&w, AIF_FRAME_PYTHON, w.script, "f.<locals>.<lambda>:12", "/u/a.py", 12));
+	s = push(&w, s,
+		 frame(&w, AIF_FRAME_PYTHON, w.script, "f.<locals>.<genexpr>:12", "/u/a.py", 13));
+	row(&w, s, kernel(&w, "k"), 100);
+	check(&w, &o,
+	      "f.<locals>.<lambda>:12 (a.py)_[p];f.<locals>.<genexpr>:12 (a.py)_[p];k_[g] 100\n");
+	o.lines = true;
+	check(&w, &o,
+	      "f.<locals>.<lambda> (a.py:12)_[p];f.<locals>.<genexpr>:12 (a.py:13)_[p];k_[g] "
+	      "100\n");
+	world_finish(&w);
+}
+
 /* What is hidden is named where it went, and a frame of libc inside the program is none of the start. */
 static void test_hidden_frames_are_told(void **state)
 {
@@ -628,6 +651,10 @@ static void test_errors(void **state)
 	world_init(&w);
 	assert_int_equal(aif_towers_build(&w.p, &w.a, &o, &t, &err), -ENODATA);
 	assert_non_null(strstr(err.text, "no device activity"));
+	w.a.conservation.left_out = 7;
+	assert_int_equal(aif_towers_build(&w.p, &w.a, &o, &t, &err), -ENODATA);
+	assert_non_null(
+		strstr(err.text, "flame: launches were left out in this span (--overhead)"));
 	row(&w, AIF_NONE, AIF_NONE, 5);
 	o.by = AIF_BY_SAMPLES;
 	assert_int_equal(aif_towers_build(&w.p, &w.a, &o, &t, &err), -ENODATA);
@@ -751,6 +778,7 @@ int main(void)
 		cmocka_unit_test(test_device_stubs),
 		cmocka_unit_test(test_details),
 		cmocka_unit_test(test_hidden_frames_are_told),
+		cmocka_unit_test(test_a_line_is_said_once),
 		cmocka_unit_test(test_operators),
 		cmocka_unit_test(test_libraries),
 		cmocka_unit_test(test_main_has_its_language),

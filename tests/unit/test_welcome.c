@@ -4,9 +4,12 @@
 
 #include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -185,6 +188,62 @@ static void who_never_speaks_is_counted(void **state)
 	assert_int_equal(failed(w, "it connected and said nothing"), 2);
 }
 
+/* A process with a runtime; where it is in the store. */
+static size_t lives(struct world *w, pid_t *ret_pid)
+{
+	size_t at = aif_welcome_processes(&w->desk);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		says_hello(w, comes(w));
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	while (aif_welcome_processes(&w->desk) == at) {
+		poll(&(struct pollfd){.fd = w->desk.fd, .events = POLLIN}, 1, 10);
+		aif_welcome_accept(&w->desk);
+	}
+	*ret_pid = pid;
+	return at;
+}
+
+static uint64_t end_of(struct world *w, size_t process)
+{
+	uint64_t end = 0;
+
+	while (!end) {
+		usleep(1000);
+		pthread_mutex_lock(&w->store.lock);
+		end = w->store.p.processes[process].end_ns;
+		pthread_mutex_unlock(&w->store.lock);
+	}
+	return end;
+}
+
+/* What is looked at each 100 ms was looked at just before: the last one's end was seen then. */
+static void an_end_is_seen_at_once(void **state)
+{
+	struct world *w = *state;
+	int prompt = 0;
+
+	for (int i = 0; i < 8; i++) {
+		uint64_t killed, end;
+		size_t at;
+		pid_t pid;
+
+		at = lives(w, &pid);
+		killed = aif_now_ns();
+		kill(pid, SIGKILL);
+		end = end_of(w, at);
+		waitpid(pid, NULL, 0);
+		assert_true(end >= killed);
+		prompt += end - killed < 50 * 1000 * 1000;
+	}
+	assert_in_range(prompt, 6, 8);
+}
+
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
 
 int main(void)
@@ -194,6 +253,7 @@ int main(void)
 		TEST(two_hellos_of_a_process_are_heard_in_order),
 		TEST(who_does_not_wait_for_the_answer_is_counted),
 		TEST(who_never_speaks_is_counted),
+		TEST(an_end_is_seen_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

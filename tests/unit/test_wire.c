@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
 #include "wire/handshake.h"
 #include "wire/ring.h"
 
@@ -370,6 +371,36 @@ static void hello_brings_the_memory(void **state)
 	memory_close(&m);
 }
 
+static void *give_order(void *arg)
+{
+	struct memory *m = arg;
+
+	usleep(50000);
+	aif_shm_order(m->shm, AIF_COMMAND_STOP);
+	return NULL;
+}
+
+static void an_order_is_learnt_of_at_once(void **state)
+{
+	uint64_t began;
+	struct memory m;
+	pthread_t recorder;
+
+	(void)state;
+	memory_open(&m);
+	aif_shm_order(m.shm, AIF_COMMAND_RUN);
+	began = aif_now_ns();
+	aif_shm_await_order(m.shm, AIF_COMMAND_RUN, 20 * 1000 * 1000);
+	assert_true(aif_now_ns() - began >= 20 * 1000 * 1000);
+	assert_int_equal(pthread_create(&recorder, NULL, give_order, &m), 0);
+	aif_shm_await_order(m.shm, AIF_COMMAND_RUN, 60 * AIF_NS_PER_S);
+	assert_int_equal(atomic_load(&m.shm->command), AIF_COMMAND_STOP);
+	aif_shm_await_order(m.shm, AIF_COMMAND_RUN, 60 * AIF_NS_PER_S);
+	assert_true(aif_now_ns() - began < 30 * AIF_NS_PER_S);
+	pthread_join(recorder, NULL);
+	memory_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -380,6 +411,7 @@ int main(void)
 		cmocka_unit_test(memory_cannot_be_resized),
 		cmocka_unit_test(every_record_is_judged_by_its_size),
 		cmocka_unit_test(hello_brings_the_memory),
+		cmocka_unit_test(an_order_is_learnt_of_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
