@@ -101,7 +101,7 @@ check "a child with a runtime is sampled, too" sh -c "
 	[ $(number f.data 'SELECT count(DISTINCT process) FROM cpu_samples') = 2 ]"
 check "the target's own profiler ticks on" "$aiflame" record -q -F 999 -o o.data "$app" profiler 1
 check "a thread that fetches signals gets none of ours" "$aiflame" record -q -F 999 -o b.data "$app" blocked 2
-check "which is said" says "block signals" "$aiflame" info b.data
+check "which is said" says "it blocks signals" "$aiflame" info b.data
 check "a program with its own SIGURG keeps it" "$aiflame" record -q -F 999 -o u.data "$app" urgent 1
 check "which is said, too" says "SIGURG" "$aiflame" info u.data
 check "and gets no samples" is_sampled u.data 0 0
