@@ -215,7 +215,7 @@ static void fit(const struct aif_table *t, const bool *is_text)
 }
 
 /* Under its line, indented. */
-static void put_folded(const struct aif_table *t, struct aif_buf *cell, struct aif_buf *out)
+static void put_folded(const struct aif_table *t, const struct aif_buf *cell, struct aif_buf *out)
 {
 	size_t room = t->columns_max - FOLDED_INDENT, used = room, seam = strlen(t->folds);
 	struct aif_buf rest = *cell;
@@ -238,6 +238,7 @@ static void put_folded(const struct aif_table *t, struct aif_buf *cell, struct a
 			used += 1 + width;
 		}
 		aif_cut_text(piece.data, piece.len, room, out);
+		/* The blank that a seam ends with is where it is broken. */
 		rest.data += piece.len + (end != NULL);
 		rest.len -= piece.len + (end != NULL);
 	}
@@ -245,8 +246,8 @@ static void put_folded(const struct aif_table *t, struct aif_buf *cell, struct a
 }
 
 /* cuts: what the column's texts are cut to, NULL: this is none of them. */
-static void plain_put(const struct aif_table *t, size_t column, bool right, struct aif_buf *cell,
-		      const struct aif_cuts *cuts, struct aif_buf *out)
+static void plain_put(const struct aif_table *t, size_t column, bool right,
+		      const struct aif_buf *cell, const struct aif_cuts *cuts, struct aif_buf *out)
 {
 	size_t width = t->widths[t->width + column], whole = aif_cut_width(cell->data, cell->len),
 	       room = width - AIF_MIN(whole, width), len = 0;

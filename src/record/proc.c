@@ -7,13 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STAT_BYTES 1024
+
+static void read_stat(int pid, char text[STAT_BYTES])
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	aif_proc_read(path, text, STAT_BYTES);
+}
+
 bool aif_proc_stat(int pid, int *ret_parent, uint64_t *ret_start)
 {
 	const char *parent, *start;
-	char path[64], text[1024];
+	char text[STAT_BYTES];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	aif_proc_read(path, text, sizeof(text));
+	read_stat(pid, text);
 	parent = aif_proc_stat_field(text, 4);
 	start = aif_proc_stat_field(text, 22);
 	if (!parent || !start)
@@ -26,10 +35,9 @@ bool aif_proc_stat(int pid, int *ret_parent, uint64_t *ret_start)
 bool aif_proc_has_ended(int pid)
 {
 	const char *state, *threads;
-	char path[64], text[1024];
+	char text[STAT_BYTES];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	aif_proc_read(path, text, sizeof(text));
+	read_stat(pid, text);
 	state = aif_proc_stat_field(text, 3);
 	threads = aif_proc_stat_field(text, 20);
 	/* Others may run on after the first thread. */

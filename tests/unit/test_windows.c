@@ -28,6 +28,13 @@ static double uniform(struct world *w)
 	return ((double)(w->state >> 11) + 0.5) / (double)(UINT64_C(1) << 53);
 }
 
+/* So many in all. */
+static void stacks_to(struct world *w, uint32_t n)
+{
+	for (uint32_t i = (uint32_t)w->r.p.stacks_len; i < n; i++)
+		FIXTURE_ADD(&w->r.p, stacks, .parent = AIF_NONE, .frame = i % PLACES, .depth = 1);
+}
+
 static void begin(struct world *w)
 {
 	static const char *const names[] = {"f", "g", "never", "lone"};
@@ -46,8 +53,7 @@ static void begin(struct world *w)
 			FIXTURE_ADD(&w->r.p, frames, .kind = AIF_FRAME_DEVICE, .module = k,
 				    .address = 16 * i);
 	}
-	for (uint32_t i = 0; i < 3; i++)
-		FIXTURE_ADD(&w->r.p, stacks, .parent = AIF_NONE, .frame = i, .depth = 1);
+	stacks_to(w, 3);
 	w->why = str(&w->r, "wait");
 }
 
@@ -354,8 +360,7 @@ static void what_a_place_has_stays_there(void **state)
 
 	(void)state;
 	begin(&w);
-	for (uint32_t i = 3; i < STACKS; i++)
-		FIXTURE_ADD(&w.r.p, stacks, .parent = AIF_NONE, .frame = i % PLACES, .depth = 1);
+	stacks_to(&w, STACKS);
 	a = window(&w, 0, 100 * MS);
 	for (uint32_t i = 0; i < STACKS; i++)
 		run(&w, F, i, 0, i * MS, (i + 1) * MS);
@@ -477,8 +482,7 @@ static void too_many_parts_are_put_together(void **state)
 
 	(void)state;
 	begin(&w);
-	for (uint32_t i = 3; i < STACKS; i++)
-		FIXTURE_ADD(&w.r.p, stacks, .parent = AIF_NONE, .frame = i % PLACES, .depth = 1);
+	stacks_to(&w, STACKS);
 	for (uint32_t i = 0; i < STACKS; i++)
 		run(&w, F, i, 0, i ? 0 : WINDOWS / 2 * MS, WINDOWS * MS);
 	for (uint32_t i = 0; i < WINDOWS; i++)
@@ -502,8 +506,7 @@ static void many_stacks_have_whole_samples(void **state)
 
 	(void)state;
 	begin(&w);
-	for (uint32_t i = 3; i < STACKS; i++)
-		FIXTURE_ADD(&w.r.p, stacks, .parent = AIF_NONE, .frame = i % PLACES, .depth = 1);
+	stacks_to(&w, STACKS);
 	/* The first half has twice the time. */
 	for (uint32_t i = 0; i < STACKS; i++)
 		run(&w, F, i, 0, i * 2 * MS, (i * 2 + 1 + (i < STACKS / 2)) * MS);
