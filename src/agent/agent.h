@@ -22,6 +22,7 @@
 
 /* The one mutable global. */
 struct aif_agent {
+	void *real_dlsym;           /* the C library's; first, for level_zero/level_zero_dlsym.S */
 	struct aif_environment env; /* constant after the constructor */
 	_Atomic(int (*)(void *)) real_dlclose;
 	struct aif_session session;
@@ -31,10 +32,16 @@ struct aif_agent {
 	struct aif_sampler sampler;
 	atomic_bool leaves_early, left;
 	struct aif_cpu cpu;
+	_Atomic uint64_t steps_begun;        /* by the program (program.c) */
 	_Atomic uint64_t objects_bytes;      /* objects.h: left for this recorder so far */
 	_Atomic(struct aif_opencl *) opencl; /* opencl/opencl.h; NULL until the loader calls */
 	_Atomic(struct aif_cuda *) cuda;     /* cuda/cuda.h; NULL until the driver starts */
-	_Atomic(struct aif_fake *) fake;     /* fake/fake.c; NULL until the fake runtime starts */
+	_Atomic(struct aif_level_zero *)
+		level_zero;   /* level_zero/level_zero.h; NULL until it starts */
+	atomic_bool ze_begun; /* level_zero/level_zero.c */
+	/* The loader's zeInit(), zeInitDrivers(), as we have met them. */
+	_Atomic(void *) ze_init[2];
+	_Atomic(struct aif_fake *) fake; /* fake/fake.c; NULL until the fake runtime starts */
 };
 
 extern struct aif_agent aif_agent;

@@ -62,20 +62,27 @@ static void native_stack(struct aif_thread *t, const struct aif_regs *regs, bool
 		n->memo = r.stack;
 }
 
-/* pcs[0] is in our own entry. Its place is taken by the API function, unless that one left a frame of
- * its own. */
-static void leave_ourselves_out(struct native *n, const struct aif_emit_api *api)
+static void drop_innermost(struct native *n)
 {
-	bool has_frame = n->depth > 1 && n->pcs[1] > api->lo && n->pcs[1] <= api->hi;
-
-	if (!has_frame && api->pc) {
-		n->pcs[0] = api->pc + 1;
-		return;
-	}
 	n->pcs++;
 	n->depth--;
 	if (n->frames)
 		n->frames++;
+}
+
+/* pcs[0] is in our own entry. Its place is taken by the API function, unless that one left a frame of
+ * its own. */
+static void leave_ourselves_out(struct native *n, const struct aif_emit_api *api)
+{
+	bool has_frame;
+
+	while (n->depth > 1 && n->pcs[1] > api->skip_lo && n->pcs[1] <= api->skip_hi)
+		drop_innermost(n);
+	has_frame = n->depth > 1 && n->pcs[1] > api->lo && n->pcs[1] <= api->hi;
+	if (!has_frame && api->pc)
+		n->pcs[0] = api->pc + 1;
+	else
+		drop_innermost(n);
 }
 
 /* A key of the table, not 0, which means free. Short and long keys differ in their check word. */

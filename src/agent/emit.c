@@ -54,6 +54,13 @@ bool aif_emit_device(struct aif_thread *t, const struct aif_emit_device *d)
 	r->kind = d->kind;
 	r->units = d->units;
 	r->clock = d->clock;
+	r->arch = d->arch;
+	r->unit_threads = d->unit_threads;
+	r->unit_blocks = d->unit_blocks;
+	r->unit_registers = d->unit_registers;
+	r->unit_shared = d->unit_shared;
+	r->block_shared = d->block_shared;
+	r->pci = d->pci;
 	r->name_len = (uint16_t)name;
 	r->vendor_len = (uint16_t)vendor;
 	r->driver_len = (uint16_t)driver;
@@ -436,6 +443,20 @@ bool aif_emit_pc(struct aif_thread *t, uint32_t window, uint32_t code, uint64_t 
 	return true;
 }
 
+bool aif_emit_place(struct aif_thread *t, const struct aif_emit_place *p)
+{
+	struct aif_wire_place *r = RESERVE(t, PLACE, place, 0, p->code);
+
+	if (!r)
+		return false;
+	r->time = p->time;
+	r->address = p->address;
+	r->size = p->size;
+	r->device = p->device;
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
 bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, const char *detail)
 {
 	size_t len = AIF_MIN(strlen(detail), 1000);
@@ -446,6 +467,23 @@ bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, con
 	r->count = n;
 	r->detail_len = (uint32_t)len;
 	memcpy(r + 1, detail, len);
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_mark(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32_t depth,
+		   uint64_t number, const char *name)
+{
+	size_t len = strnlen(name, 1000);
+	struct aif_wire_mark *r = RESERVE(t, MARK, mark, len, (uint32_t)kind);
+
+	if (!r)
+		return false;
+	r->time = aif_now_ns();
+	r->number = number;
+	r->depth = depth;
+	r->name_len = (uint32_t)len;
+	memcpy(r + 1, name, len);
 	aif_ring_commit(&t->ring);
 	return true;
 }

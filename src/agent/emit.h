@@ -17,7 +17,10 @@
 struct aif_emit_device {
 	uint32_t id, kind, units;
 	uint32_t clock; /* enum aif_clock; AIF_CLOCK_DEVICE + id for one of its own */
+	uint32_t pci;   /* as AIF_WIRE_DEVICE has it; 0 = not known */
 	const char *name, *vendor, *driver, *runtime;
+	/* What limits how many blocks run on a unit at once (profile/model.h); 0 = not known. */
+	uint32_t arch, unit_threads, unit_blocks, unit_registers, unit_shared, block_shared;
 };
 bool aif_emit_device(struct aif_thread *t, const struct aif_emit_device *d);
 
@@ -37,6 +40,8 @@ bool aif_emit_kernel(struct aif_thread *t, uint32_t id, uint32_t program, const 
 struct aif_emit_api {
 	uint64_t pc;     /* its first instruction, 0 = unknown */
 	uint64_t lo, hi; /* the library that it is in, 0 = unknown */
+	/* The library that calls us on its behalf, whose frames are left out; 0, 0 = none. */
+	uint64_t skip_lo, skip_hi;
 };
 
 /* The thread has left the budget's block that it was in, for `next` (0 = it ends). */
@@ -124,6 +129,12 @@ struct aif_emit_reason {
 /* At most AIF_WIRE_MAX_REASONS. */
 bool aif_emit_pc(struct aif_thread *t, uint32_t window, uint32_t code, uint64_t pc,
 		 const struct aif_emit_reason *reasons, unsigned n);
+/* Where a function's code lies in a device's memory from `time` on (wire.h); size 0: it is gone. */
+struct aif_emit_place {
+	uint32_t code, device;
+	uint64_t time, address, size;
+};
+bool aif_emit_place(struct aif_thread *t, const struct aif_emit_place *p);
 bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t count,
 		   const char *detail);
 
@@ -134,6 +145,10 @@ void aif_emit_missed(void);
 /* Own cost, measured on one launch of AIF_EMIT_COST_EACH: call begin with the time that the launch
  * took anyway, pause before the vendor's call, resume after it, end last. */
 #define AIF_EMIT_COST_EACH 64
+/* Where the program says that it is: in so many ranges of its own. False: ring full. */
+bool aif_emit_mark(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32_t depth,
+		   uint64_t number, const char *name);
+
 struct aif_emit_cost {
 	uint64_t since, ns;  /* since 0 = this one is not measured */
 	struct aif_shm *shm; /* who is told */

@@ -19,6 +19,8 @@
 /* At first, when devices are opened and threads are made: short programs are recorded, too. */
 #define EARLY_NS        AIF_NS_PER_S
 #define EARLY_PERIOD_NS 25000000
+/* While steps are awaited (--steps): a thousandth of a core. */
+#define STEP_PERIOD_NS 2000000
 /* On standby: one that has been silent for so long is dead. */
 #define GONE_NS (30 * AIF_NS_PER_S)
 /* How often a ring is answered while old entries are under way, then given up. */
@@ -127,7 +129,7 @@ static struct look attend(struct aif_attachment *a, uint64_t now)
 	uint64_t beat = atomic_load_explicit(&a->shm->heartbeat_ns, memory_order_relaxed);
 	uint32_t command = atomic_load_explicit(&a->shm->command, memory_order_relaxed);
 	bool alive = now < beat || now - beat < AIF_SHM_SILENT_NS,
-	     collect = alive && command == AIF_COMMAND_RUN;
+	     collect = alive && aif_session_is_to_run(a);
 
 	if (alive)
 		s->alive_ns = now;
@@ -264,6 +266,8 @@ static void *helper(void *arg)
 			}
 			look = attend(a, now);
 			period = now - began < EARLY_NS ? EARLY_PERIOD_NS : HELPER_PERIOD_NS;
+			if (aif_session_awaits_steps())
+				period = STEP_PERIOD_NS;
 		}
 		nothing_left = aif_session_reclaim(aif_now_ns());
 		if (now - looked >= LAST_LOOK_NS) {

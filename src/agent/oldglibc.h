@@ -12,9 +12,10 @@
  * With 64-bit file offsets fcntl became fcntl64 in 2.28; on 64-bit machines both are the same.
  * fstat() became a symbol of libc in 2.33 only: compat.c has our own.
  */
-#if defined(__GLIBC__)
+#if defined(__GLIBC__) && !defined(__ASSEMBLER__)
 AIF_OLD_SYMBOL(dlopen, dlopen);
 AIF_OLD_SYMBOL(dladdr, dladdr);
+AIF_OLD_SYMBOL(dlvsym, dlvsym);
 AIF_OLD_SYMBOL(fcntl64, fcntl);
 AIF_OLD_SYMBOL(pthread_create, pthread_create);
 AIF_OLD_SYMBOL(pthread_attr_setstacksize, pthread_attr_setstacksize);

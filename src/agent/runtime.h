@@ -31,5 +31,6 @@ struct aif_runtime {
 
 extern const struct aif_runtime aif_runtime_opencl;
 extern const struct aif_runtime aif_runtime_cuda;
+extern const struct aif_runtime aif_runtime_level_zero;
 extern const struct aif_runtime aif_runtime_fake;
 extern const struct aif_runtime *const aif_runtimes[]; /* NULL-terminated, at most 32 */

@@ -172,6 +172,8 @@ static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 	s->options = shm->options;
 	s->device_rate = shm->device_rate;
 	s->cpu_rate = shm->cpu_rate;
+	s->steps_from = shm->steps_from;
+	s->steps_to = shm->steps_to;
 	s->python_reason = 0;
 	s->alive_ns = aif_now_ns();
 	/* In a child the helper looks for it: the loader may have been locked at the fork. */
@@ -194,16 +196,29 @@ static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 	return 0;
 }
 
-static bool is_to_run(const struct aif_attachment *a)
+/* One step early: what is switched on needs a moment. */
+bool aif_session_is_to_run(const struct aif_attachment *a)
 {
-	return atomic_load_explicit(&a->shm->command, memory_order_relaxed) == AIF_COMMAND_RUN;
+	const struct aif_session *s = &aif_agent.session;
+	uint64_t begun = atomic_load_explicit(&aif_agent.steps_begun, memory_order_relaxed);
+
+	return atomic_load_explicit(&a->shm->command, memory_order_relaxed) == AIF_COMMAND_RUN &&
+	       (!s->steps_to || (begun >= s->steps_from && begun <= s->steps_to));
+}
+
+bool aif_session_awaits_steps(void)
+{
+	const struct aif_session *s = &aif_agent.session;
+
+	return s->steps_to &&
+	       atomic_load_explicit(&aif_agent.steps_begun, memory_order_relaxed) <= s->steps_to;
 }
 
 static void arm(void)
 {
 	struct aif_session *s = &aif_agent.session;
 	struct aif_attachment *a = atomic_load(&s->attached);
-	bool collect = a && is_to_run(a);
+	bool collect = a && aif_session_is_to_run(a);
 
 	if (!a)
 		return;
@@ -246,7 +261,7 @@ static int begin(const struct aif_call *first, int timeout_ms, bool after_fork)
 	a = atomic_load(&s->attached);
 	if (r < 0)
 		atomic_store(&s->armed->generation, AIF_GENERATION_DORMANT);
-	else if (a && is_to_run(a))
+	else if (a && aif_session_is_to_run(a))
 		aif_session_tell(a->shm, true, s->born_ns); /* nothing was missed */
 	/* Without the helper nobody would notice that a recorder has come or gone. */
 	r2 = aif_helper_start();
@@ -342,6 +357,7 @@ bool aif_session_rearm(void)
 	for (unsigned i = 0; aif_runtimes[i]; i++)
 		if ((s->runtimes & 1u << i) && aif_runtimes[i]->forked)
 			aif_runtimes[i]->forked();
+	atomic_store(&aif_agent.steps_begun, 0);
 	/* None of the parent's mappings is here. */
 	recorded = atomic_load(&s->attached);
 	memset(s->place, 0, sizeof(s->place));

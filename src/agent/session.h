@@ -91,7 +91,7 @@ struct aif_session {
 	/* Of `attached`. The helper's, and of those who are inside an entry. */
 	struct aif_shm *shm;
 	_Atomic uint32_t options;
-	uint32_t device_rate, cpu_rate;
+	uint32_t device_rate, cpu_rate, steps_from, steps_to;
 	int python_reason;        /* that was told */
 	_Atomic uint64_t no_slot; /* launches of threads that found no free slot, yet untold */
 	_Atomic uint64_t spent_ns, device_bytes; /* as in struct aif_shm, of this session */
@@ -140,6 +140,11 @@ bool aif_session_reclaim(uint64_t now);
 void aif_session_tell(struct aif_shm *shm, bool collect, uint64_t now);
 /* The name of the first runtime that has started. */
 const char *aif_session_runtime(void);
+
+/* May still collect: --steps has more to come. */
+bool aif_session_awaits_steps(void);
+/* Is the recorder's word to collect, and is the program in one of the steps that are asked for? */
+bool aif_session_is_to_run(const struct aif_attachment *a);
 
 /* The process calls exit(). */
 void aif_session_leave(void);

@@ -47,12 +47,19 @@ enum aif_busy {
 
 struct aif_emit_api;
 
-/* The runtime's call that the thread waits in, for signal handlers (wait.h). */
+/* wait.h: one that is under way. */
+struct aif_wait {
+	uint64_t since; /* CLOCK_MONOTONIC; 0 = this one is not measured */
+	uint64_t cpu_ns;
+	bool is_shown; /* to samples */
+};
+
 /* wait.h: short waits that are yet untold, and when they will be. */
 struct aif_wait_sum {
 	uint64_t ns, told_at; /* 0 = not begun */
 };
 
+/* The runtime's call that the thread waits in, for signal handlers (wait.h). */
 struct aif_waiting {
 	struct aif_regs regs;                     /* of the entry */
 	_Atomic(const struct aif_emit_api *) api; /* what it stands for; NULL: it does not wait */
@@ -79,6 +86,7 @@ struct aif_thread {
 	uint32_t correlation;         /* of CUDA: the last launch's */
 	struct aif_waiting waiting;
 	struct aif_wait_sum waited;
+	struct aif_wait ze_wait; /* of Level Zero: between a call's two callbacks */
 	struct aif_stack_bounds bounds;
 	struct aif_idtable stacks, shapes, codes;
 	struct aif_memo *memo;          /* NULL: there are too many */

@@ -97,7 +97,8 @@ uint64_t aif_wait_over(struct aif_wait *w, uint64_t *ret_since)
 	return wall ? (uint64_t)((double)told * ((double)(wall - cpu) / (double)wall)) : 0;
 }
 
-void aif_wait_end(struct aif_wait *w, const struct aif_regs *regs, const struct aif_emit_api *api)
+void aif_wait_end_slow(struct aif_wait *w, const struct aif_regs *regs,
+		       const struct aif_emit_api *api)
 {
 	int saved = errno;
 	uint64_t since, weight = aif_wait_over(w, &since);

@@ -18,12 +18,6 @@
  * hand what it waits in (struct aif_waiting): such a sample is the stack of that call, whatever the driver does
  * inside, and its time is waiting.
  */
-struct aif_wait {
-	uint64_t since; /* CLOCK_MONOTONIC; 0 = this one is not measured */
-	uint64_t cpu_ns;
-	bool is_shown; /* to samples */
-};
-
 /* aif_cpu.wait_period_ns where samples tell of waiting. */
 #define AIF_WAIT_SAMPLED UINT64_MAX
 
@@ -46,8 +40,16 @@ const struct aif_waiting *aif_wait_under_way(uint64_t sp);
 /* Behind it: the time to be told, 0 = none. *ret_since: when it began. */
 uint64_t aif_wait_over(struct aif_wait *w, uint64_t *ret_since);
 
+void aif_wait_end_slow(struct aif_wait *w, const struct aif_regs *regs,
+		       const struct aif_emit_api *api);
+
 /* Behind it, where no entry is under way. */
-void aif_wait_end(struct aif_wait *w, const struct aif_regs *regs, const struct aif_emit_api *api);
+static inline void aif_wait_end(struct aif_wait *w, const struct aif_regs *regs,
+				const struct aif_emit_api *api)
+{
+	if (w->since || w->is_shown)
+		aif_wait_end_slow(w, regs, api);
+}
 
 /* Adds a wait of so many ns to its thread's; what is to be told now, with its stack, or 0. When a sum is told is random
  * within half a period, so that no loop can run in step with it. */

@@ -15,7 +15,7 @@
 #define AIF_FIRST_GLIBC "GLIBC_2.17"
 #endif
 
-#if defined(__GLIBC__)
+#if defined(__GLIBC__) && !defined(__ASSEMBLER__)
 #define AIF_OLD_SYMBOL(name, first) __asm__(".symver " #name ", " #first "@" AIF_FIRST_GLIBC)
 AIF_OLD_SYMBOL(dlsym, dlsym);
 AIF_OLD_SYMBOL(pthread_getattr_np, pthread_getattr_np);

@@ -287,6 +287,13 @@ static bool cfa_from_register(const struct frame *f, uint64_t row, uint64_t *ret
 	return false;
 }
 
+/* May pc be an address of code? What is called through a null pointer is interrupted near 0; nothing returns
+ * there. */
+static inline bool is_code(uint64_t pc, bool exact)
+{
+	return pc && pc < END_ADDRESS && (exact || pc >= FIRST_ADDRESS);
+}
+
 /* What became of frames without a row. */
 struct beyond {
 	bool foreign;      /* the last one depends on code in no module */
@@ -303,7 +310,7 @@ static bool returns_to_code(struct aif_unwinder *u, uint64_t pc, struct beyond *
 	struct aif_span code;
 	uint64_t lo;
 
-	if (pc - FIRST_ADDRESS >= END_ADDRESS - FIRST_ADDRESS)
+	if (!is_code(pc, false))
 		return false;
 	if (!aif_modules_find(&u->modules, pc - 1, &module)) {
 		b->foreign = true;
@@ -520,10 +527,12 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 		}
 		if (frames)
 			frames[depth] = (struct aif_unwind_frame){sp, bp, row};
-		/* Hand-made stacks (coroutines) end with a zero. */
-		stop = AIF_STOP_END;
-		if (aif_unlikely(pc == 0))
+		if (aif_unlikely(pc - FIRST_ADDRESS >= END_ADDRESS - FIRST_ADDRESS) &&
+		    !is_code(pc, exact)) {
+			/* Hand-made stacks (coroutines) end with a zero, or with what others have left there. */
+			stop = pc == 0 ? AIF_STOP_END : AIF_STOP_BAD_STACK;
 			break;
+		}
 		stop = AIF_STOP_DEPTH;
 		if (aif_unlikely(depth == max))
 			break;

@@ -71,8 +71,9 @@ enum aif_unwind_stop {
 			       nothing else tells who called */
 	AIF_STOP_NO_FDE,  /* module without unwind information for this pc, and no frame pointer */
 	AIF_STOP_BAD_ROW, /* a rule that this unwinder does not follow, or malformed tables */
-	AIF_STOP_BAD_STACK, /* the next frame would lie outside the bounds or not above this one */
-	AIF_STOP_DEPTH,     /* `max` frames taken, more exist */
+	AIF_STOP_BAD_STACK, /* the next frame would lie outside the bounds or not above this one, or returns
+			       to no address of code */
+	AIF_STOP_DEPTH, /* `max` frames taken, more exist */
 	AIF_STOP_COUNT
 };
 
@@ -89,7 +90,8 @@ const char *aif_unwind_stop_name(enum aif_unwind_stop stop);
 
 /*
  * The stack of *regs, innermost first: pcs[0] = regs->pc, then return addresses. All but pcs[0]
- * (and the frame interrupted by a signal) point after a call: look up pc - 1. `pc_is_exact` says
+ * (and the frame interrupted by a signal) point after a call: look up pc - 1. All but pcs[0] are user
+ * addresses, so that bit 63 may say of an entry that it is something else. `pc_is_exact` says
  * that regs->pc is an instruction about to run (a signal's), not a return address.
  */
 struct aif_unwind_result aif_unwind(struct aif_unwinder *u, const struct aif_regs *regs,

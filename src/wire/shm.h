@@ -61,7 +61,9 @@ struct aif_shm {
 	uint32_t device_rate;  /* Hz, for the timer fallback */
 	uint32_t overhead_ppm; /* the slowdown that is allowed; 0: capture everything */
 	uint32_t cpu_rate;     /* CPU samples a second and thread, 0 = none */
-	uint32_t zero[7];
+	/* Collect from when so many of the program's steps have begun until more than so many have; to 0: always. */
+	uint32_t steps_from, steps_to;
+	uint32_t zero[5];
 
 	/* written by the recorder */
 	alignas(64) _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC, at least each 500 ms */

@@ -57,6 +57,8 @@ static uint64_t variable_len(const struct aif_wire_head *h)
 		return ((const struct aif_wire_reason *)p)->name_len;
 	case AIF_WIRE_PC:
 		return (uint64_t)((const struct aif_wire_pc *)p)->count * 8;
+	case AIF_WIRE_MARK:
+		return ((const struct aif_wire_mark *)p)->name_len;
 	default:
 		return 0;
 	}
@@ -228,6 +230,18 @@ int aif_wire_dump(const void *record, char *text, size_t size)
 				"%s window=%" PRIu32 " code=%" PRIu32 " pc=%#" PRIx64
 				" reasons=%" PRIu32,
 				name, h->aux, q->code, q->pc, q->count);
+	}
+	case AIF_WIRE_MARK: {
+		const struct aif_wire_mark *m = p;
+		return snprintf(text, size, "%s kind=%" PRIu32 " depth=%" PRIu32 " name=%.*s", name,
+				h->aux, m->depth, (int)m->name_len, tail);
+	}
+	case AIF_WIRE_PLACE: {
+		const struct aif_wire_place *q = p;
+		return snprintf(text, size,
+				"%s code=%" PRIu32 " device=%" PRIu32 " address=%#" PRIx64
+				" size=%" PRIu64,
+				name, h->aux, q->device, q->address, q->size);
 	}
 	default:
 		return snprintf(text, size, "%s words=%" PRIu16, name, h->words);

@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    5
+#define AIF_WIRE_VERSION    6
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
@@ -27,7 +27,7 @@
 	X(PAD, pad, 8, 1)                \
 	X(THREAD, thread, 40, 0)         \
 	X(MODULE, module, 40, 1)         \
-	X(DEVICE, device, 32, 1)         \
+	X(DEVICE, device, 56, 1)         \
 	X(STREAM, stream, 24, 0)         \
 	X(PROGRAM, program, 24, 1)       \
 	X(TEXT, text, 24, 1)             \
@@ -46,7 +46,9 @@
 	X(CODE, code, 24, 1)             \
 	X(REASON, reason, 16, 1)         \
 	X(WINDOW, window, 64, 0)         \
-	X(PC, pc, 24, 2)
+	X(PC, pc, 24, 2)                 \
+	X(PLACE, place, 48, 0)           \
+	X(MARK, mark, 32, 1)
 
 enum aif_wire_type {
 #define X(NAME, name, size, variable) AIF_WIRE_##NAME,
@@ -87,7 +89,10 @@ struct aif_wire_device {
 	uint32_t kind, units;      /* enum aif_device_kind of profile/model.h; compute units */
 	uint32_t clock;            /* enum aif_clock of the times of its executions */
 	uint16_t name_len, vendor_len, driver_len, runtime_len;
-	uint32_t zero;
+	/* As in struct aif_device of profile/model.h; 0 = not known. */
+	uint32_t arch, unit_threads, unit_blocks, unit_registers, unit_shared, block_shared;
+	/* domain << 16 | bus << 8 | device << 3 | function; 0 = not known, or on no bus */
+	uint32_t pci;
 };
 
 struct aif_wire_stream {
@@ -230,8 +235,10 @@ struct aif_wire_jit {
 struct aif_wire_code {
 	struct aif_wire_head head; /* aux: code id (process) */
 	uint64_t hash; /* of the object that it is in: names its file (handshake.h); 0 = not kept */
-	uint32_t symbol, name_len; /* its number in the object's symbol table */
+	uint32_t symbol,
+		name_len; /* its number in the object's symbol table, or AIF_WIRE_SYMBOL_BY_NAME */
 };
+#define AIF_WIRE_SYMBOL_BY_NAME UINT32_MAX /* the runtime (Level Zero) tells names only */
 
 /* Why a device's threads stood still, before its first sample. Strings: name. */
 struct aif_wire_reason {
@@ -258,6 +265,29 @@ struct aif_wire_pc {
 	uint64_t samples[];
 };
 #define AIF_WIRE_MAX_REASONS 256
+
+/* The program says where it is (include/aiflame.h). Strings: the range's name. */
+enum aif_wire_mark_kind {
+	AIF_MARK_BEGIN = 1,
+	AIF_MARK_END = 2,
+	AIF_MARK_STEP = 3,      /* begins; the one before is over */
+	AIF_MARK_STEPS_END = 4, /* the last is over */
+};
+struct aif_wire_mark {
+	struct aif_wire_head head; /* aux: enum aif_wire_mark_kind */
+	uint64_t time, number;     /* CLOCK_MONOTONIC ns; of a step */
+	uint32_t depth, name_len;  /* depth: ranges that the thread is in, this one not counted */
+};
+
+/* Where a device function's code lies in a device's memory from `time` on. */
+struct aif_wire_place {
+	struct aif_wire_head head; /* aux: code id (process) */
+	uint64_t time;             /* CLOCK_MONOTONIC ns */
+	uint64_t address;          /* as the device's samples tell it, 64 bits */
+	uint64_t size;             /* bytes; 0 = it is gone */
+	uint32_t device, zero;
+	uint64_t zero2;
+};
 
 #define X(NAME, name, size, variable) \
 	static_assert(sizeof(struct aif_wire_##name) == (size), #name);

@@ -7,6 +7,8 @@
 
 /* What is launched is executed after this time, mostly. */
 #define UNDER_WAY_NS 20000000
+/* To end sampling. Each takes a quarter of a second. */
+#define LAST_TRIES 12
 
 void aif_cuda_refused_in(struct aif_thread *t, enum aif_reason reason, const char *what, int error)
 {
@@ -36,6 +38,8 @@ static void listen(struct aif_cuda *cuda, bool on)
 
 	if (cuda->listens == on || !cuda->subscriber)
 		return;
+	if (on)
+		aif_cuda_gate_begin(cuda);
 	r = aif_cuda_launches(cuda, on);
 	cuda->listens = on;
 	if (r)
@@ -120,11 +124,22 @@ static void sit(struct aif_cuda *cuda)
 		aif_cuda_sampling_init(cuda);
 }
 
-/* Only where somebody else wants the seat: a thread that is inside a call of CUDA's at that moment has the same
- * correlation id in all later ones, because CUPTI never sees that call's end (measured). */
+/* Under `switching`. False: it could not be ended. */
+static bool end_sampling(struct aif_cuda *cuda, int tries)
+{
+	while (aif_cuda_is_sampling(cuda) && tries-- > 0)
+		(void)aif_cuda_blocks_calm(cuda, aif_now_ns());
+	return !aif_cuda_is_sampling(cuda);
+}
+
+/* Only where somebody else wants the seat: after it threads were seen whose calls all had one correlation id, that of
+ * the call that they were in then. */
 static void stand_up(struct aif_cuda *cuda)
 {
 	switch_to(cuda, false);
+	/* While we sample, CUPTI refuses the other's records. */
+	if (!end_sampling(cuda, LAST_TRIES))
+		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, "the end of sampling", 0);
 	if (cuda->subscriber) {
 		/* No buffer of ours may come back to the other's function. */
 		flush_and_tell(cuda, true);
@@ -134,8 +149,20 @@ static void stand_up(struct aif_cuda *cuda)
 	cuda->listens = false;
 }
 
-/* In a pause callbacks stay on: they cost 0.4 us, and threads that are inside a call when they are switched off are
- * lost (cuda_blocks.c). When nobody will ever ask for more, nothing shall be left that costs. */
+/* Under `switching`. Callbacks are what makes it possible to end sampling, if that was not possible yet. */
+static void fall_silent(struct aif_cuda *cuda, bool pause)
+{
+	uint64_t now = aif_now_ns();
+
+	aif_cuda_gate_tick(cuda, now);
+	if (pause)
+		(void)end_sampling(cuda, aif_cuda_gate_may_try(cuda, now));
+	else if (end_sampling(cuda, LAST_TRIES))
+		listen(cuda, false);
+}
+
+/* In a pause callbacks stay on: they cost next to nothing, and who is inside a call stays counted (cuda_gate.c). When
+ * nobody will ever ask for more, nothing of ours shall be left on. */
 static void collect(bool on)
 {
 	struct aif_cuda *cuda = CUDA;
@@ -147,16 +174,14 @@ static void collect(bool on)
 		cuda->taken = false;
 	}
 	if (!cuda || (on && (cuda->on || cuda->taken || cuda->left)) ||
-	    (!on && !cuda->on && (pause || !cuda->listens)))
+	    (!on && !cuda->on && (pause || !cuda->listens) && !aif_cuda_is_sampling(cuda)))
 		return;
-	if (!on)
-		aif_cuda_stop_sampling(cuda);
 	pthread_mutex_lock(&cuda->switching);
 	if (on)
 		sit(cuda);
 	switch_to(cuda, on);
-	if (!on && !pause)
-		listen(cuda, false);
+	if (!on)
+		fall_silent(cuda, pause);
 	pthread_mutex_unlock(&cuda->switching);
 }
 
@@ -188,6 +213,7 @@ static void tick(uint64_t now)
 		return;
 	aif_cuda_flush(cuda, false);
 	if (!pthread_mutex_trylock(&cuda->switching)) {
+		aif_cuda_gate_tick(cuda, now);
 		aif_cuda_sampling_tick(cuda);
 		if (cuda->on)
 			aif_cuda_blocks_spent(cuda);
@@ -222,6 +248,15 @@ static void forked(void)
 	atomic_store(&aif_agent.cuda, NULL);
 }
 
+/* With --delay: as in a pause, callbacks are on, and so all calls are counted when it begins (cuda_gate.c). */
+static void begin_paused(struct aif_cuda *cuda)
+{
+	pthread_mutex_lock(&cuda->switching);
+	sit(cuda);
+	listen(cuda, true);
+	pthread_mutex_unlock(&cuda->switching);
+}
+
 static int begin(void)
 {
 	struct aif_cuda *cuda = aif_pages(sizeof(*cuda)), *none = NULL;
@@ -244,7 +279,12 @@ static int begin(void)
 	if (!atomic_compare_exchange_strong(&aif_agent.cuda, &none, cuda))
 		return -EALREADY;
 	aif_agent_leave_before_driver();
-	collect(atomic_load(&aif_agent.session.armed->on));
+	if (atomic_load(&aif_agent.session.armed->on))
+		collect(true);
+	else if (atomic_load(&aif_agent.session.armed->recorder_alive))
+		begin_paused(cuda);
+	/* Nobody has launched anything yet. */
+	aif_cuda_gate_settle(cuda);
 	return 0;
 }
 

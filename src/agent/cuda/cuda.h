@@ -16,6 +16,7 @@
  *     cuda_launch.c     the driver's calls, seen as CUPTI's callbacks: LAUNCH records
  *     cuda_activity.c   what CUPTI tells when it is over: EXEC records
  *     cuda_blocks.c     the overhead budget's blocks: what is switched when
+ *     cuda_gate.c       who switches sampling is alone with the driver
  *     cuda_sampling.c   instruction samples: which contexts, begin and end, when CUPTI is asked
  *     cuda_sampling_setup.c  buffers and configuration, and whether it is allowed
  *     cuda_samples.c    what it answers, in our words: WINDOW, CODE, REASON, PC records
@@ -85,10 +86,8 @@ struct aif_cuda_blocks {
 	_Atomic uint64_t captured, left_out;
 	uint64_t captured_before, left_out_before, began_with;
 	uint64_t spent_for; /* launches, of which it is told what they cost anyway */
-	_Atomic int asked;  /* enum aif_cuda_mode + 1, for a launching thread; 0 = nothing */
-	uint64_t asked_at;
-	bool interrupted; /* something else took time in the block */
-	double rate;      /* launches a second, lately */
+	bool interrupted;   /* something else took time in the block */
+	double rate;        /* launches a second, lately */
 	uint64_t mode_since, samples_next;
 };
 
@@ -106,6 +105,7 @@ struct aif_cuda_code { /* a sampled function */
 struct aif_cuda_sampled {
 	_Atomic(void *) context; /* NULL: the place is free */
 	_Atomic bool gone;       /* it was destroyed while somebody switched: not to be used */
+	void *event;             /* CUDA's, to see when the context is idle; NULL: not made yet */
 	uint32_t device;
 	bool on, refused; /* refused: never again */
 	bool again;       /* disable it, and unless refused, begin anew */
@@ -135,6 +135,24 @@ struct aif_cuda_sampling {
 	uint32_t session; /* the generation that contexts were last tried in */
 };
 
+#define AIF_CUDA_SHARDS_BITS 6
+#define AIF_CUDA_SHARDS      (1u << AIF_CUDA_SHARDS_BITS)
+
+/* Under `switching`, but for the atomics. */
+struct aif_cuda_gate {
+	_Atomic uint64_t who;   /* pthread_self() of who switches sampling; 0 = nobody */
+	_Atomic uint32_t epoch; /* of counting */
+	bool counts_self;       /* who switches is inside a call that is counted */
+	bool is_settled;        /* all that are inside such a call are counted */
+	/* After a try in vain: when the next one may be, and how long that was; 0 = it was not. */
+	uint64_t again_at, again_ns;
+	uint64_t seen, quiet_since; /* so many had been begun by then, and still have */
+	struct {
+		/* Calls: the lower half are under way, the upper were begun, ever. */
+		_Alignas(64) _Atomic uint64_t n;
+	} calls[AIF_CUDA_SHARDS];
+};
+
 struct aif_cuda {
 	struct aif_cupti api;
 	void *library;    /* libcupti */
@@ -159,7 +177,7 @@ struct aif_cuda {
 	_Atomic bool on, taken, left; /* we record; the seat is another's; the process exits */
 	_Atomic bool listens;         /* launches call back */
 	uint32_t refused;             /* the session in which CUPTI would not have us; 0 = none */
-	_Atomic uint64_t gate;        /* pthread_self() of who switches sampling; 0 = nobody */
+	struct aif_cuda_gate gate;
 	struct aif_cuda_blocks blocks;
 	struct aif_cuda_sampling sampling;
 	uint64_t pair_ns; /* when the clocks were last compared */
@@ -208,25 +226,37 @@ void aif_cuda_blocks_spent(struct aif_cuda *cuda);
 void aif_cuda_leave(struct aif_cuda *cuda);
 /* What is due. When next: CLOCK_MONOTONIC ns. */
 uint64_t aif_cuda_turn(struct aif_cuda *cuda, uint64_t now);
-/* Under `switching`: a launching thread shall switch to this mode, or where nobody launches, the helper. */
-void aif_cuda_ask(struct aif_cuda *cuda, enum aif_cuda_mode mode, uint64_t now);
-/* A launching thread, before its call: lets in who switches, or does what is asked for. */
-void aif_cuda_obey(struct aif_cuda *cuda);
+/* Under `switching`: nothing is sampled from here on. False: not now (cuda_gate.c). */
+bool aif_cuda_blocks_calm(struct aif_cuda *cuda, uint64_t now);
 /* Takes `switching`, unless that takes longer than 0.1 s. */
 bool aif_cuda_lock_soon(struct aif_cuda *cuda);
-/* The helper, without `switching`: before sampling stops for good, waits for a launching thread to do it. */
-void aif_cuda_stop_sampling(struct aif_cuda *cuda);
 /* Under `switching`, whenever we begin to record. The first time better before any context. */
 void aif_cuda_sampling_init(struct aif_cuda *cuda);
 /* Is it wanted at all, and is there a context that is not refused? */
 bool aif_cuda_sampling_wanted(const struct aif_cuda *cuda);
 /* Is any context sampled? */
 bool aif_cuda_is_sampling(const struct aif_cuda *cuda);
-/* Under `switching`, a launching thread: samples each known context, or stops, telling what was sampled. Other threads
- * that launch meanwhile wait for it, but not for long (`gate`). */
-void aif_cuda_sampling(struct aif_cuda *cuda, bool on);
+/* Under `switching`: samples each known context, or stops, telling what was sampled. False: not now (cuda_gate.c). */
+bool aif_cuda_sampling(struct aif_cuda *cuda, bool on);
 /* Under `switching`: tells what was sampled since the last time. */
 void aif_cuda_sampling_tick(struct aif_cuda *cuda);
+
+/* Around a call that must not meet a switch of sampling. The first may wait for one. */
+void aif_cuda_gate_enter(struct aif_cuda *cuda);
+void aif_cuda_gate_leave(struct aif_cuda *cuda);
+/* Before callbacks are switched on: nobody is counted. */
+void aif_cuda_gate_begin(struct aif_cuda *cuda);
+/* Nobody can be inside a call that was begun before. */
+void aif_cuda_gate_settle(struct aif_cuda *cuda);
+/* Under `switching`, as the next three: nobody is inside such a call, nor will be until it is opened; and with `idle` no
+ * context has anything to do. Takes a quarter of a second at most. False: it is not so, and the gate is open. */
+bool aif_cuda_gate_shut(struct aif_cuda *cuda, bool idle);
+void aif_cuda_gate_open(struct aif_cuda *cuda);
+/* Some time since it was tried in vain? */
+bool aif_cuda_gate_may_try(const struct aif_cuda *cuda, uint64_t now);
+/* The helper, four times a second while anything may be sampled: does anybody call? */
+void aif_cuda_gate_tick(struct aif_cuda *cuda, uint64_t now);
+
 /* What a launch came through; any thread. */
 void aif_cuda_context(struct aif_cuda *cuda, void *context);
 void aif_cuda_resource(struct aif_cuda *cuda, uint32_t event, const struct aif_cupti_resource *r);
@@ -252,6 +282,12 @@ uint32_t aif_cuda_stream_tell(struct aif_thread *t, struct aif_cuda *cuda, uint3
 			      uint32_t context, uint32_t stream);
 /* A pair for each device in use. */
 void aif_cuda_clock_tick(struct aif_thread *t, struct aif_cuda *cuda, uint64_t now);
+
+/* Has it a context that can be used? */
+static inline bool aif_cuda_is_there(const struct aif_cuda_sampled *c)
+{
+	return atomic_load(&c->context) && !atomic_load(&c->gone);
+}
 
 static inline void aif_cuda_correlate(struct aif_cuda *cuda, uint32_t correlation, uint64_t launch)
 {

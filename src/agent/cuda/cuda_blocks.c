@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cuda/cuda.h"
 
-#include <errno.h>
-
 /*
- * What is on, when. Each launch costs 0.4 us for CUPTI's callbacks, 0.5 us for its kernel record and 0.4 to
- * 0.8 us for the stack; a decode that launches each 13 us was 14 % slower with all of it (bench/results). So the
- * blocks of the overhead budget (budget.h) switch the stacks and the records; the latter takes 2 to 15 us, and
- * what was launched before is recorded to its end (measured: 500 of 500). The helper turns the blocks. Their
- * launches are counted for the process (AIF_WIRE_BLOCK_PROCESS).
+ * What is on, when. Each launch costs 0.5 us for CUPTI's kernel record, 0.4 to 0.8 us for the stack, next to nothing
+ * for callbacks, and 0.3 us and more for good once records were on (bench/results/h200-cupti.md); a decode
+ * that launches each 13 us was 14 % slower with all of it. So the blocks of the overhead budget (budget.h) switch
+ * the stacks and the records; the latter takes 2 to 15 us, and what was launched before is recorded to its end
+ * (measured: 500 of 500). The helper turns the blocks. Their launches are counted for the process
+ * (AIF_WIRE_BLOCK_PROCESS).
  *
- * The callbacks stay on. To switch them as well would save what is left, but when nothing else is on, CUPTI loses
- * count of a call that is under way on another thread at that moment: that thread's later calls all get
- * that one's correlation id (measured, within a second of switching each 100 ms). What they cost is
- * taken off what the budget may spend. They stay on in pauses, too (cuda.c).
+ * The callbacks stay on, in pauses, too (cuda.c): by them launches are counted, and held while sampling is switched.
+ * What records leave behind is spent whether they are on or not, and taken off what the budget may spend.
  *
  * Instruction samples. Kernel records cannot be switched on while a context is sampled
  * (CUPTI_ERROR_NOT_COMPATIBLE), but they may be on before, and then stay. Hence three modes:
@@ -25,20 +22,15 @@
  *     samples    for some seconds of each minute: sampling, and no stacks. Switching it on and off takes
  *                0.15 to 0.4 s together, which is paid once a minute.
  *
- * Who switches sampling. cuptiPCSamplingEnable and Disable take a lock of the driver for writing that threads in
- * its calls hold for reading, also while they wait for the device; the lock prefers readers, and a helper beside a
- * thread that launches and waits in turn was not let in for as long as the program ran (measured). So
- * the helper only asks, and a launching thread does it, before its call; where none launches for a second, the
- * helper finds the driver free. It need not be: a thread may wait in the driver for longer, others may launch. So
- * whoever switches closes a gate, at which threads wait that are about to launch, and hold nothing yet; for half a
- * second at most, since what a thread in the driver waits for may be just their launch.
+ * Only who is alone with the driver may switch sampling, and now and then nobody can be: then what is on stays so
+ * for some seconds more (cuda_gate.c).
  *
  * Times come from records, insides from samples, and where the two are not of the same moment, a profile
  * says so (grade).
  */
 
-/* A kernel record and being sampled, for each launch; a callback's beginning and end. What being sampled costs is
- * within what the measurements scatter by: 200 ns of it are a guess. */
+/* A kernel record and being sampled, for each launch; and what records leave behind, with the callbacks. What being
+ * sampled costs is within what the measurements scatter by: 200 ns of it are a guess. */
 #define THROUGHOUT_NS 700
 #define CALLBACK_NS   400
 /* Before the launch rate is known. */
@@ -48,11 +40,7 @@
 #define SAMPLES_FOR_NS   (4 * AIF_NS_PER_S)
 /* Back to both when the rate was low, or launches cost nothing, for so long. */
 #define CALM_NS (10 * AIF_NS_PER_S)
-/* Nobody launches: the helper may switch itself. */
-#define NOBODY_NS AIF_NS_PER_S
-#define LOOK_NS   2000000
-/* Switching takes 40 to 150 ms where nobody is in the way. */
-#define GATE_NS (AIF_NS_PER_S / 2)
+#define LOOK_NS 2000000
 #define RATE_NS 1e9
 #define NEVER   UINT64_MAX
 
@@ -144,7 +132,7 @@ static bool has_records(const struct aif_cuda_blocks *b)
 	return b->mode == AIF_CUDA_TOGETHER || (b->mode == AIF_CUDA_RECORDS && b->on);
 }
 
-/* What callbacks cost is spent in any case, and while records and samples are on throughout, they are, too. */
+/* What records leave behind is spent in any case, and while records and samples are on throughout, they are, too. */
 static double each_ns(const struct aif_cuda_blocks *b)
 {
 	return CALLBACK_NS + (b->mode == AIF_CUDA_TOGETHER ? THROUGHOUT_NS : 0);
@@ -160,17 +148,20 @@ void aif_cuda_blocks_spent(struct aif_cuda *cuda)
 	b->spent_for = n;
 }
 
-static void enter_mode(struct aif_cuda *cuda, enum aif_cuda_mode mode, uint64_t now)
+/* False: sampling cannot be switched now. */
+static bool enter_mode(struct aif_cuda *cuda, enum aif_cuda_mode mode, uint64_t now)
 {
 	struct aif_cuda_blocks *b = &cuda->blocks;
 	bool had_records = has_records(b);
 
 	if (b->mode == mode)
-		return;
-	aif_cuda_blocks_spent(cuda);
+		return true;
+	/* The time that it takes says nothing about launches. */
+	b->interrupted = true;
 	/* Records can be switched on only while nothing is sampled. */
-	if (b->mode != AIF_CUDA_RECORDS)
-		aif_cuda_sampling(cuda, false);
+	if (b->mode != AIF_CUDA_RECORDS && !aif_cuda_sampling(cuda, false))
+		return false;
+	aif_cuda_blocks_spent(cuda);
 	b->mode = mode;
 	b->mode_since = now;
 	if (mode == AIF_CUDA_SAMPLES) {
@@ -183,78 +174,16 @@ static void enter_mode(struct aif_cuda *cuda, enum aif_cuda_mode mode, uint64_t 
 	}
 	if (has_records(b) != had_records)
 		records(cuda, !had_records);
+	/* If not now, then at a tick. */
 	if (mode != AIF_CUDA_RECORDS)
-		aif_cuda_sampling(cuda, true);
+		(void)aif_cuda_sampling(cuda, true);
 	atomic_store(&b->capture, b->on && mode != AIF_CUDA_SAMPLES);
-}
-
-void aif_cuda_ask(struct aif_cuda *cuda, enum aif_cuda_mode mode, uint64_t now)
-{
-	struct aif_cuda_blocks *b = &cuda->blocks;
-
-	b->asked_at = now;
-	atomic_store(&b->asked, (int)mode + 1);
-}
-
-/* Does what was asked for. */
-static void obey(struct aif_cuda *cuda, uint64_t now)
-{
-	struct aif_cuda_blocks *b = &cuda->blocks;
-	int asked = atomic_exchange(&b->asked, 0);
-
-	if (!asked || !cuda->on)
-		return;
-	/* Again: for contexts that are new, or are to begin anew. */
-	if (b->mode == (enum aif_cuda_mode)(asked - 1))
-		aif_cuda_sampling(cuda, b->mode != AIF_CUDA_RECORDS);
-	else
-		enter_mode(cuda, (enum aif_cuda_mode)(asked - 1), now);
-	/* The time that it took says nothing about launches. */
-	b->interrupted = true;
-}
-
-/* True: there was one, which is done, or is left alone. */
-static bool wait_at_gate(struct aif_cuda *cuda)
-{
-	const struct timespec step = {.tv_nsec = 100000};
-	uint64_t who = atomic_load(&cuda->gate), until;
-
-	if (!who || who == (uint64_t)pthread_self())
-		return who;
-	until = aif_now_ns() + GATE_NS;
-	while (atomic_load(&cuda->gate) == who) {
-		if (aif_now_ns() > until) {
-			(void)atomic_compare_exchange_strong(&cuda->gate, &who, 0);
-			break;
-		}
-		nanosleep(&step, NULL);
-	}
 	return true;
 }
 
-void aif_cuda_obey(struct aif_cuda *cuda)
+bool aif_cuda_blocks_calm(struct aif_cuda *cuda, uint64_t now)
 {
-	int saved = errno;
-
-	if (!wait_at_gate(cuda) && !pthread_mutex_trylock(&cuda->switching)) {
-		obey(cuda, aif_now_ns());
-		pthread_mutex_unlock(&cuda->switching);
-	}
-	errno = saved;
-}
-
-void aif_cuda_stop_sampling(struct aif_cuda *cuda)
-{
-	const struct timespec step = {.tv_nsec = 1000000};
-	struct aif_cuda_blocks *b = &cuda->blocks;
-	uint64_t until = aif_now_ns() + NOBODY_NS;
-
-	if (!cuda->on || b->mode == AIF_CUDA_RECORDS || !aif_cuda_is_sampling(cuda))
-		return;
-	aif_cuda_ask(cuda, AIF_CUDA_RECORDS, aif_now_ns());
-	while (atomic_load(&b->asked) && aif_now_ns() < until)
-		nanosleep(&step, NULL);
-	atomic_store(&b->asked, 0);
+	return enter_mode(cuda, AIF_CUDA_RECORDS, now);
 }
 
 /* Do records and samples cost too much to be on throughout? */
@@ -268,19 +197,20 @@ static void choose_mode(struct aif_cuda *cuda, uint64_t now)
 	struct aif_cuda_blocks *b = &cuda->blocks;
 	bool trusted = aif_budget_trusts(&aif_agent.budget, now);
 
-	if (!aif_cuda_sampling_wanted(cuda)) {
-		if (b->mode != AIF_CUDA_RECORDS)
-			aif_cuda_ask(cuda, AIF_CUDA_RECORDS, now);
+	if (!aif_cuda_gate_may_try(cuda, now))
 		return;
-	}
-	if (b->mode == AIF_CUDA_TOGETHER) {
-		if (now - b->mode_since > SETTLE_NS && too_dear(b) && !trusted) {
-			aif_cuda_ask(cuda, AIF_CUDA_RECORDS, now);
+	if (!aif_cuda_sampling_wanted(cuda)) {
+		(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
+	} else if (b->mode == AIF_CUDA_TOGETHER) {
+		if (now - b->mode_since > SETTLE_NS && too_dear(b) && !trusted &&
+		    enter_mode(cuda, AIF_CUDA_RECORDS, now))
 			b->samples_next = now + SAMPLES_FIRST_NS;
-		}
 	} else if (b->mode == AIF_CUDA_RECORDS && now - b->mode_since > CALM_NS &&
 		   (trusted || b->rate * THROUGHOUT_NS / 1e9 < asked() / 4)) {
-		aif_cuda_ask(cuda, AIF_CUDA_TOGETHER, now);
+		(void)enter_mode(cuda, AIF_CUDA_TOGETHER, now);
+	} else if (b->mode == AIF_CUDA_RECORDS && now >= b->samples_next &&
+		   enter_mode(cuda, AIF_CUDA_SAMPLES, now)) {
+		b->samples_next = now + SAMPLES_EACH_NS;
 	}
 }
 
@@ -292,7 +222,6 @@ void aif_cuda_blocks_begin(struct aif_cuda *cuda, uint64_t now)
 	bool dear = b->rate > 0 && too_dear(b) && budget->asked_ppm;
 
 	aif_budget_resume(budget, now);
-	b->mode = AIF_CUDA_RECORDS;
 	b->on = b->interrupted = false;
 	b->began = b->since = b->mode_since = now;
 	b->block = budget->block;
@@ -300,12 +229,17 @@ void aif_cuda_blocks_begin(struct aif_cuda *cuda, uint64_t now)
 	b->captured_before = atomic_load(&b->captured);
 	b->left_out_before = atomic_load(&b->left_out);
 	b->began_with = b->spent_for = launches(b);
-	atomic_store(&b->asked, 0);
-	if (aif_cuda_sampling_wanted(cuda) && !dear) {
+	/* Where sampling could not be ended it is still on, with or without records. */
+	if (!aif_cuda_is_sampling(cuda))
+		b->mode = AIF_CUDA_RECORDS;
+	if (b->mode == AIF_CUDA_SAMPLES)
+		(void)aif_cuda_blocks_calm(cuda, now);
+	if (b->mode == AIF_CUDA_TOGETHER ||
+	    (b->mode == AIF_CUDA_RECORDS && aif_cuda_sampling_wanted(cuda) && !dear)) {
 		b->mode = AIF_CUDA_TOGETHER;
 		records(cuda, true);
 		/* Contexts that are there. New ones are sampled as they come. */
-		aif_cuda_ask(cuda, AIF_CUDA_TOGETHER, now);
+		(void)aif_cuda_sampling(cuda, true);
 	}
 	apply(cuda, aif_budget_is_on(b->block));
 }
@@ -325,15 +259,8 @@ void aif_cuda_blocks_end(struct aif_cuda *cuda, uint64_t now)
 	}
 	measure_rate(b, now);
 	aif_cuda_blocks_spent(cuda);
-	enter_mode(cuda, AIF_CUDA_RECORDS, now);
-}
-
-static bool samples_are_due(struct aif_cuda *cuda, uint64_t now)
-{
-	struct aif_cuda_blocks *b = &cuda->blocks;
-
-	return b->mode == AIF_CUDA_RECORDS && now >= b->samples_next &&
-	       aif_cuda_sampling_wanted(cuda);
+	/* If not now, then at a tick (cuda.c), or never. */
+	(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
 }
 
 /* The block has ended. Its launches are counted before it is compared with its neighbour. */
@@ -341,28 +268,23 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 {
 	struct aif_cuda_blocks *b = &cuda->blocks;
 	struct aif_budget *budget = &aif_agent.budget;
-	bool was_on = aif_budget_is_on(b->block), on, samples = b->mode == AIF_CUDA_SAMPLES;
+	bool was_on = aif_budget_is_on(b->block), on;
 
-	if (was_on && !samples) {
+	if (was_on && b->mode != AIF_CUDA_SAMPLES)
 		choose_mode(cuda, now);
-		if (!atomic_load(&b->asked) && samples_are_due(cuda, now)) {
-			aif_cuda_ask(cuda, AIF_CUDA_SAMPLES, now);
-			b->samples_next = now + SAMPLES_EACH_NS;
-		}
-		if (atomic_load(&b->asked))
-			return;
-	}
-	if (!b->interrupted)
+	else if (!was_on && b->mode == AIF_CUDA_SAMPLES && aif_cuda_gate_may_try(cuda, now))
+		(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
+	if (b->interrupted)
+		now = aif_now_ns();
+	else
 		aif_budget_add(budget, b->block, launches(b) - b->began_with);
 	measure_rate(b, now);
 	aif_budget_spend(budget, b->rate * each_ns(b) / 1e9);
 	/* Sampling has just begun: for as long as that lasts nothing is captured. */
-	if (!was_on || !samples || !aif_budget_hold(budget, now, now + SAMPLES_FOR_NS))
+	if (!was_on || b->mode != AIF_CUDA_SAMPLES ||
+	    !aif_budget_hold(budget, now, now + SAMPLES_FOR_NS))
 		aif_budget_turn_at(budget, now);
 	on = aif_budget_is_on(budget->block);
-	/* The first launch ends sampling, before it is told. */
-	if (on && b->mode == AIF_CUDA_SAMPLES)
-		aif_cuda_ask(cuda, AIF_CUDA_RECORDS, now);
 	if (!on)
 		atomic_store(&b->capture, false);
 	block_ended(cuda, now, on);
@@ -377,20 +299,16 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 uint64_t aif_cuda_turn(struct aif_cuda *cuda, uint64_t now)
 {
 	struct aif_budget *budget = &aif_agent.budget;
-	struct aif_cuda_blocks *b = &cuda->blocks;
 	uint64_t until;
 
-	if (!cuda->on || (!budget->asked_ppm && !atomic_load(&b->asked)))
+	if (!cuda->on || !budget->asked_ppm)
 		return NEVER;
-	/* Somebody switches: on an application's thread, and not for long. */
+	/* Somebody else switches, and not for long. */
 	if (pthread_mutex_trylock(&cuda->switching))
 		return now + LOOK_NS;
-	if (atomic_load(&b->asked) && now - b->asked_at > NOBODY_NS)
-		obey(cuda, now);
-	if (cuda->on && !atomic_load(&b->asked) && budget->asked_ppm &&
-	    (now >= atomic_load(&budget->until) || b->interrupted))
+	if (cuda->on && (now >= atomic_load(&budget->until) || cuda->blocks.interrupted))
 		next_block(cuda, now);
-	until = atomic_load(&b->asked) ? now + LOOK_NS : atomic_load(&budget->until);
+	until = atomic_load(&budget->until);
 	pthread_mutex_unlock(&cuda->switching);
 	return until;
 }
@@ -415,6 +333,8 @@ void aif_cuda_leave(struct aif_cuda *cuda)
 	if (cuda->on) {
 		cuda->on = false;
 		aif_cuda_blocks_end(cuda, aif_now_ns());
+		/* What it had until now. */
+		aif_cuda_sampling_tick(cuda);
 		(void)aif_cuda_launches(cuda, false);
 		cuda->listens = false;
 	}

@@ -103,9 +103,8 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 	struct aif_thread *t;
 
 	if (cb->site == AIF_CUPTI_ENTER) {
-		if (aif_unlikely(atomic_load_explicit(&cuda->blocks.asked, memory_order_relaxed) ||
-				 atomic_load_explicit(&cuda->gate, memory_order_relaxed)))
-			aif_cuda_obey(cuda);
+		if (call->kind == AIF_EMIT_KERNEL)
+			aif_cuda_gate_enter(cuda);
 		*began = 0;
 		if (aif_likely(!atomic_load_explicit(&cuda->captures, memory_order_relaxed))) {
 			begin(cuda, call, cb, regs, 0);
@@ -125,6 +124,19 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 	else if (*began && aif_self && aif_self->graph_call == cb->correlation &&
 		 !aif_self->graph_nodes) /* else callbacks were switched on meanwhile */
 		begin(cuda, call, cb, regs, *began);
+	if (call->kind == AIF_EMIT_KERNEL)
+		aif_cuda_gate_leave(cuda);
+}
+
+static void called_aside(struct aif_cuda *cuda, uint32_t id, const struct aif_cupti_callback *cb)
+{
+	if (cb->site == AIF_CUPTI_ENTER) {
+		aif_cuda_gate_enter(cuda);
+		return;
+	}
+	if (!*cb->result)
+		atomic_fetch_add(&cuda->captures, aif_cuda_capture_step(id));
+	aif_cuda_gate_leave(cuda);
 }
 
 void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)
@@ -145,8 +157,8 @@ void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *dat
 	call = aif_cuda_call(id);
 	if (aif_likely(call))
 		called(cuda, call, cb, &regs);
-	else if (cb->site == AIF_CUPTI_EXIT && !*cb->result)
-		atomic_fetch_add(&cuda->captures, aif_cuda_capture_step(id));
+	else
+		called_aside(cuda, id, cb);
 }
 
 int aif_cuda_launches(struct aif_cuda *cuda, bool on)
@@ -171,9 +183,9 @@ void aif_cuda_watch(struct aif_cuda *cuda)
 	static const uint32_t events[] = {AIF_CUPTI_CONTEXT_CREATED, AIF_CUPTI_CONTEXT_DESTROYED,
 					  AIF_CUPTI_MODULE_LOADED, AIF_CUPTI_GRAPHNODE_CREATED};
 
-	for (unsigned i = 0; aif_cuda_capture_at(i); i++)
+	for (unsigned i = 0; aif_cuda_aside_at(i); i++)
 		cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_DRIVER,
-					      aif_cuda_capture_at(i));
+					      aif_cuda_aside_at(i));
 	/* Not the whole domain: that would call back for each launch. */
 	for (unsigned i = 0; i < AIF_ARRAY_LEN(events); i++)
 		cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_RESOURCE,

@@ -86,6 +86,11 @@ int aif_cuda_library(struct aif_cupti *api, void **ret_library, uint32_t *ret_ve
 	whole &= (api->name = (result(*) parameters)dlsym(cuda, #name)) != NULL;
 	AIF_CUDA_FUNCTIONS(X)
 #undef X
+	api->can_record = true;
+#define X(name, result, parameters) \
+	api->can_record &= (api->name = (result(*) parameters)dlsym(cuda, #name)) != NULL;
+	AIF_CUDA_RECORD_FUNCTIONS(X)
+#undef X
 	*ret_library = cupti;
 	return whole && !api->cuptiGetVersion(ret_version) ? 0 : -ENOENT;
 }

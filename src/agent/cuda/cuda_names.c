@@ -59,29 +59,44 @@ static bool read_clock(void *arg, uint64_t *ret_value)
 	return !cuda->api.cuptiGetTimestamp(ret_value);
 }
 
+static uint32_t attribute(struct aif_cuda *cuda, int device, int which)
+{
+	int value = 0;
+
+	return !cuda->api.cuDeviceGetAttribute(&value, which, device) && value > 0 ? (uint32_t)value
+										   : 0;
+}
+
 bool aif_cuda_device_tell(struct aif_thread *t, struct aif_cuda *cuda, uint32_t ordinal)
 {
 	struct aif_cuda_device *d = &cuda->devices[ordinal % AIF_CUDA_DEVICES];
 	char name[256] = "NVIDIA device", driver[32] = "";
-	int device, version, units = 0;
+	struct aif_emit_device desc = {.id = ordinal,
+				       .kind = AIF_EMIT_DEVICE_GPU,
+				       .clock = AIF_CLOCK_DEVICE + ordinal,
+				       .name = name,
+				       .vendor = "NVIDIA",
+				       .driver = driver,
+				       .runtime = "cuda"};
+	int device, version;
 	struct aif_clock_reading r;
 
 	if (atomic_load_explicit(&d->told, memory_order_relaxed) == t->generation)
 		return true;
 	if (!cuda->api.cuDeviceGet(&device, (int)ordinal)) {
 		cuda->api.cuDeviceGetName(name, sizeof(name), device);
-		cuda->api.cuDeviceGetAttribute(&units, AIF_CUDA_ATTRIBUTE_MULTIPROCESSORS, device);
+		desc.units = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_MULTIPROCESSORS);
+		desc.arch = 10 * attribute(cuda, device, AIF_CUDA_ATTRIBUTE_MAJOR) +
+			    attribute(cuda, device, AIF_CUDA_ATTRIBUTE_MINOR);
+		desc.unit_threads = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_UNIT_THREADS);
+		desc.unit_blocks = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_UNIT_BLOCKS);
+		desc.unit_registers = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_UNIT_REGISTERS);
+		desc.unit_shared = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_UNIT_SHARED);
+		desc.block_shared = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_BLOCK_SHARED);
 	}
 	if (!cuda->api.cuDriverGetVersion(&version))
 		snprintf(driver, sizeof(driver), "CUDA %d.%d", version / 1000, version % 1000 / 10);
-	if (!aif_emit_device(t, &(struct aif_emit_device){.id = ordinal,
-							  .kind = AIF_EMIT_DEVICE_GPU,
-							  .units = (uint32_t)units,
-							  .clock = AIF_CLOCK_DEVICE + ordinal,
-							  .name = name,
-							  .vendor = "NVIDIA",
-							  .driver = driver,
-							  .runtime = "cuda"}))
+	if (!aif_emit_device(t, &desc))
 		return false;
 	atomic_store_explicit(&d->told, t->generation, memory_order_relaxed);
 	atomic_store_explicit(&d->used, true, memory_order_relaxed);

@@ -29,12 +29,6 @@ static void on_hash(const void *cubin, size_t size, uint64_t *hash)
 	*hash = aif_hash_bytes(cubin, size);
 }
 
-/* Has it a context that can be used? */
-static bool is_there(const struct aif_cuda_sampled *c)
-{
-	return atomic_load(&c->context) && !atomic_load(&c->gone);
-}
-
 bool aif_cuda_sampling_wanted(const struct aif_cuda *cuda)
 {
 	const struct aif_cuda_sampling *s = &cuda->sampling;
@@ -44,9 +38,9 @@ bool aif_cuda_sampling_wanted(const struct aif_cuda *cuda)
 		return false;
 	for (const struct aif_cuda_sampled *c = s->contexts; c < s->contexts + AIF_CUDA_CONTEXTS;
 	     c++) {
-		if (is_there(c) && !c->refused)
+		if (aif_cuda_is_there(c) && !c->refused)
 			return true;
-		refused |= is_there(c);
+		refused |= aif_cuda_is_there(c);
 	}
 	return !refused; /* one may come */
 }
@@ -123,7 +117,7 @@ static bool is_first(const struct aif_cuda_sampling *s, const struct aif_cuda_sa
 {
 	for (const struct aif_cuda_sampled *o = s->contexts; o < s->contexts + AIF_CUDA_CONTEXTS;
 	     o++)
-		if (o != c && is_there(o) && o->device == c->device &&
+		if (o != c && aif_cuda_is_there(o) && o->device == c->device &&
 		    (o->on || (o < c && !o->refused)))
 			return false;
 	return true;
@@ -244,6 +238,7 @@ bool aif_cuda_is_sampling(const struct aif_cuda *cuda)
 static void forget(struct aif_cuda_sampled *c)
 {
 	c->on = c->again = false;
+	c->event = NULL; /* went with it */
 	c->period = 0;
 	atomic_store(&c->gone, false);
 	atomic_store(&c->context, NULL);
@@ -258,36 +253,45 @@ static void forget_gone(struct aif_cuda *cuda)
 			forget(c);
 }
 
-static void close_gate(struct aif_cuda *cuda)
+static bool is_to_end(const struct aif_cuda_sampled *c, bool on)
 {
-	atomic_store(&cuda->gate, (uint64_t)pthread_self());
+	return aif_cuda_is_there(c) && (c->on || c->again) && (!on || c->again);
 }
 
-static void open_gate(struct aif_cuda *cuda)
+static bool is_to_begin(const struct aif_cuda_sampling *s, const struct aif_cuda_sampled *c)
 {
-	atomic_store(&cuda->gate, 0);
+	return aif_cuda_is_there(c) && !c->refused && (c->again || !c->on) && is_first(s, c);
 }
 
-void aif_cuda_sampling(struct aif_cuda *cuda, bool on)
+bool aif_cuda_sampling(struct aif_cuda *cuda, bool on)
 {
 	struct aif_cuda_sampled *first = cuda->sampling.contexts, *c;
+	bool ends = false, begins = false;
 	struct aif_thread *t;
 
 	forget_gone(cuda);
-	close_gate(cuda);
+	for (c = first; c < first + AIF_CUDA_CONTEXTS; c++) {
+		ends |= is_to_end(c, on);
+		begins |= on && is_to_begin(&cuda->sampling, c);
+	}
+	if (!ends && !begins)
+		return true;
+	if (!aif_cuda_gate_shut(cuda, ends))
+		return false;
 	t = aif_thread_enter();
 	for (c = first; c < first + AIF_CUDA_CONTEXTS; c++) {
-		if (is_there(c) && (!on || c->again))
+		if (is_to_end(c, on))
 			end(cuda, c, t);
 		c->again = false;
 	}
 	if (t)
 		aif_thread_leave(t);
 	for (c = first; c < first + AIF_CUDA_CONTEXTS && on; c++)
-		if (is_there(c))
+		if (aif_cuda_is_there(c))
 			begin(cuda, c);
 	tell_memory(&cuda->sampling);
-	open_gate(cuda);
+	aif_cuda_gate_open(cuda);
+	return true;
 }
 
 void aif_cuda_sampling_tick(struct aif_cuda *cuda)
@@ -308,12 +312,14 @@ void aif_cuda_sampling_tick(struct aif_cuda *cuda)
 			drain(cuda, c, t);
 			recover(c, t);
 		}
-		new |= c->again ||
-		       (is_there(c) && !c->on && !c->refused && is_first(&cuda->sampling, c));
+		new |= c->again || is_to_begin(&cuda->sampling, c);
 	}
 	aif_thread_leave(t);
-	if (new && !atomic_load(&cuda->blocks.asked))
-		aif_cuda_ask(cuda, cuda->blocks.mode, aif_now_ns());
+	if (!new || !aif_cuda_gate_may_try(cuda, aif_now_ns()))
+		return;
+	(void)aif_cuda_sampling(cuda, true);
+	/* The time that it took says nothing about launches. */
+	cuda->blocks.interrupted = true;
 }
 
 void aif_cuda_context(struct aif_cuda *cuda, void *context)
@@ -360,12 +366,18 @@ static void context_gone(struct aif_cuda *cuda, void *context)
 			continue;
 		}
 		if (c->on) {
-			close_gate(cuda);
+			bool alone = aif_cuda_gate_shut(cuda, false);
+
 			t = aif_thread_enter();
-			end(cuda, c, t);
+			/* What the device has not told yet goes with it. */
+			if (alone)
+				end(cuda, c, t);
+			else if (!c->again)
+				drain(cuda, c, t);
 			if (t)
 				aif_thread_leave(t);
-			open_gate(cuda);
+			if (alone)
+				aif_cuda_gate_open(cuda);
 		}
 		forget(c);
 	}
@@ -384,7 +396,7 @@ void aif_cuda_resource(struct aif_cuda *cuda, uint32_t event, const struct aif_c
 		/* At once, where nobody else switches; else the helper does. */
 		if (!pthread_mutex_trylock(&cuda->switching)) {
 			if (cuda->on && cuda->blocks.mode != AIF_CUDA_RECORDS)
-				aif_cuda_sampling(cuda, true);
+				(void)aif_cuda_sampling(cuda, true);
 			pthread_mutex_unlock(&cuda->switching);
 		}
 		break;

@@ -38,23 +38,23 @@ const struct aif_cuda_call *aif_cuda_call_at(unsigned i)
 static const struct {
 	uint32_t id;
 	int step;
-} captures[] = {
+} asides[] = {
 #define X(number, function, s) {(number), (s)},
-	AIF_CUDA_CAPTURES(X)
+	AIF_CUDA_ASIDES(X)
 #undef X
 };
 
 int aif_cuda_capture_step(uint32_t id)
 {
-	for (unsigned i = 0; i < AIF_ARRAY_LEN(captures); i++)
-		if (captures[i].id == id)
-			return captures[i].step;
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(asides); i++)
+		if (asides[i].id == id)
+			return asides[i].step;
 	return 0;
 }
 
-uint32_t aif_cuda_capture_at(unsigned i)
+uint32_t aif_cuda_aside_at(unsigned i)
 {
-	return i < AIF_ARRAY_LEN(captures) ? captures[i].id : 0;
+	return i < AIF_ARRAY_LEN(asides) ? asides[i].id : 0;
 }
 
 static enum aif_emit_kind copy_kind(unsigned copy)

@@ -29,9 +29,10 @@ const struct aif_cuda_call *aif_cuda_call(uint32_t id);
 /* All of them, for a loop; NULL after the last. */
 const struct aif_cuda_call *aif_cuda_call_at(unsigned i);
 
-/* 1 and -1 for the calls that begin and end a capture, 0 for others; and their numbers, 0 after the last. */
+/* 1 and -1 for the calls that begin and end a capture, 0 for others. */
 int aif_cuda_capture_step(uint32_t id);
-uint32_t aif_cuda_capture_at(unsigned i);
+/* The numbers of calls that are watched and launch nothing; 0 after the last. */
+uint32_t aif_cuda_aside_at(unsigned i);
 
 /* Work items in all and per block, as shapes count. False: not a kernel, or no parameters. */
 bool aif_cuda_shape(const struct aif_cuda_call *call, const void *parameters,

@@ -119,6 +119,14 @@ struct aif_cuda_launch_ex {
 
 #define AIF_CUDA_ATTRIBUTE_CLOCK_KHZ       13
 #define AIF_CUDA_ATTRIBUTE_MULTIPROCESSORS 16
+#define AIF_CUDA_ATTRIBUTE_UNIT_THREADS    39 /* of a multiprocessor */
+#define AIF_CUDA_ATTRIBUTE_MAJOR           75 /* of the compute capability */
+#define AIF_CUDA_ATTRIBUTE_MINOR           76
+#define AIF_CUDA_ATTRIBUTE_UNIT_SHARED     81 /* bytes */
+#define AIF_CUDA_ATTRIBUTE_UNIT_REGISTERS  82
+#define AIF_CUDA_ATTRIBUTE_UNIT_BLOCKS     106 /* since CUDA 11.0 */
+#define AIF_CUDA_ATTRIBUTE_BLOCK_SHARED \
+	111 /* bytes of a block's that the driver keeps; since CUDA 11.1 */
 
 /* What a callback of the resource domain is given; the second is its descriptor, for modules. */
 struct aif_cupti_resource {
@@ -243,13 +251,22 @@ typedef void aif_cupti_hash_fn(const void *cubin, size_t size, uint64_t *hash);
 	X(cuDeviceGetAttribute, int, (int *value, int attribute, int device)) \
 	X(cuDriverGetVersion, int, (int *version))
 
+/* The last is there from CUDA 12.5 on: the event is done when all is that the context was given until then. */
+#define AIF_CUDA_RECORD_FUNCTIONS(X)                        \
+	X(cuCtxPushCurrent_v2, int, (void *context))        \
+	X(cuCtxPopCurrent_v2, int, (void **ret))            \
+	X(cuEventCreate, int, (void **ret, unsigned flags)) \
+	X(cuEventQuery, int, (void *event))                 \
+	X(cuCtxRecordEvent, int, (void *context, void *event))
+
 struct aif_cupti {
 #define X(name, result, parameters) result(*name) parameters;
 	AIF_CUPTI_FUNCTIONS(X)
 	AIF_CUPTI_SAMPLING_FUNCTIONS(X)
 	AIF_CUDA_FUNCTIONS(X)
+	AIF_CUDA_RECORD_FUNCTIONS(X)
 #undef X
-	bool can_sample;
+	bool can_sample, can_record;
 };
 
 /*
@@ -335,8 +352,9 @@ enum aif_cupti_resource_event {
 	AIF_CUPTI_GRAPHNODE_CREATED = 13,
 };
 
-/* Between these calls launches into a stream only make nodes of a graph: number, name, step. */
-#define AIF_CUDA_CAPTURES(X)                        \
+/* Calls that launch nothing themselves: number, name, step. From step 1 to -1 launches into a stream only make nodes
+ * of a graph. The others, which are rare, take the driver's and CUPTI's locks as launches do (cuda_gate.c). */
+#define AIF_CUDA_ASIDES(X)                          \
 	X(495, cuStreamBeginCapture, 1)             \
 	X(496, cuStreamBeginCapture_ptsz, 1)        \
 	X(539, cuStreamBeginCapture_v2, 1)          \
@@ -344,4 +362,15 @@ enum aif_cupti_resource_event {
 	X(720, cuStreamBeginCaptureToGraph, 1)      \
 	X(721, cuStreamBeginCaptureToGraph_ptsz, 1) \
 	X(497, cuStreamEndCapture, -1)              \
-	X(498, cuStreamEndCapture_ptsz, -1)
+	X(498, cuStreamEndCapture_ptsz, -1)         \
+	X(11, cuCtxDestroy, 0)                      \
+	X(322, cuCtxDestroy_v2, 0)                  \
+	X(387, cuDevicePrimaryCtxRelease, 0)        \
+	X(544, cuDevicePrimaryCtxRelease_v2, 0)     \
+	X(389, cuDevicePrimaryCtxReset, 0)          \
+	X(545, cuDevicePrimaryCtxReset_v2, 0)       \
+	X(22, cuModuleUnload, 0)                    \
+	X(680, cuLibraryUnload, 0)                  \
+	X(580, cuGraphUpload, 0)                    \
+	X(581, cuGraphUpload_ptsz, 0)               \
+	X(480, cuLaunchCooperativeKernelMultiDevice, 0)

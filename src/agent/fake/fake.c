@@ -53,6 +53,7 @@ static void device_tell(struct aif_thread *t, struct object *d)
 		.id = d->order.id,
 		.kind = d->order.kind,
 		.units = d->order.units,
+		.pci = d->order.pci,
 		.clock = d->order.own_clock ? AIF_CLOCK_DEVICE + d->order.id : d->order.clock,
 		.name = d->order.name,
 		.vendor = "aiflame",
@@ -327,6 +328,20 @@ static void pc(struct aif_thread *t, const struct aif_fake_order *o)
 	aif_emit_pc(t, o->window, o->code, o->pc, hits, n);
 }
 
+static void place(struct aif_thread *t, const struct aif_fake_order *o)
+{
+	const struct aif_emit_place p = {.code = o->code,
+					 .device = o->device,
+					 .time = o->time,
+					 .address = o->address,
+					 .size = o->size};
+
+	pthread_mutex_lock(&FAKE->lock);
+	device_tell(t, &FAKE->devices[o->device % OBJECTS]);
+	pthread_mutex_unlock(&FAKE->lock);
+	aif_emit_place(t, &p);
+}
+
 static void speak(struct aif_thread *t, const struct aif_fake_order *o, uint64_t *last)
 {
 	switch (o->verb) {
@@ -350,6 +365,9 @@ static void speak(struct aif_thread *t, const struct aif_fake_order *o, uint64_t
 		break;
 	case AIF_FAKE_PC:
 		pc(t, o);
+		break;
+	case AIF_FAKE_PLACE:
+		place(t, o);
 		break;
 	default:
 		aif_emit_note(t, (enum aif_reason)o->reason, o->count, o->detail);

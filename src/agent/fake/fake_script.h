@@ -7,7 +7,7 @@
  * What the fake runtime is told to do, one order a line: a word, numbers or key=value pairs, in any
  * order. Values with blanks are quoted; \n, \" and \\ work inside. '#' starts a comment.
  *
- *     device 0 name="Fake GPU" kind=gpu units=4 clock=monotonic    (or raw realtime boottime own)
+ *     device 0 name="Fake GPU" kind=gpu units=4 pci=0x300 clock=monotonic    (or raw realtime boottime own)
  *     stream 0 device=0 out_of_order=1
  *     program 0 options="-O2" source="kernel void f() {}\n"
  *     kernel 0 program=0 name=f
@@ -21,6 +21,7 @@
  *     reason 0 name=long_scoreboard
  *     window 0 device=0 start=1000 end=2000 period=132000 samples=40 lost=1 others=2
  *     pc window=0 code=0 pc=0x40 hits=0,30,1,7
+ *     place code=0 device=0 address=0xfffd0000 size=4096
  *     now
  *     sleep time=100000000
  *     generate launches=1000000 rate=1000000 stacks=40 depth=40 kernels=20 streams=3
@@ -30,7 +31,8 @@
  * launch. One with a graph has no kernel of its own. generate works in real time: `rate` launches a second
  * (0 = as fast as possible), each with its execution, over as many stacks, kernels and streams. `work` ns of
  * the application's own come before each; `vendor` ns of tracing after each that is captured. A code's object
- * is left for the recorder under `hash`. A pc's hits are reason, samples, reason, samples ... From `now` on
+ * is left for the recorder under `hash`. A pc's hits are reason, samples, reason, samples ... A place without
+ * size is gone. From `now` on
  * times are ns since then.
  */
 enum aif_fake_verb {
@@ -48,6 +50,7 @@ enum aif_fake_verb {
 	AIF_FAKE_REASON,
 	AIF_FAKE_WINDOW,
 	AIF_FAKE_PC,
+	AIF_FAKE_PLACE,
 	AIF_FAKE_NOW,
 	AIF_FAKE_SLEEP,
 };
@@ -59,11 +62,11 @@ struct aif_fake_order {
 	enum aif_fake_verb verb;
 	uint32_t id, device, program, kernel, stream, symbol, code, window;
 	uint32_t kind; /* of a device or a launch */
-	uint32_t units, clock, out_of_order, reason;
+	uint32_t units, clock, out_of_order, reason, pci;
 	uint32_t graph, node, registers, shared; /* of an execution */
 	uint64_t time, start, end, bytes, before, after, value, count;
 	uint64_t launches, rate, stacks, depth, kernels, streams, work, vendor;
-	uint64_t hash, pc, period, samples, lost, others;
+	uint64_t hash, pc, period, samples, lost, others, address, size;
 	uint64_t stack[AIF_FAKE_DEPTH], grid[3], block[3]; /* stack: also the hits of a pc */
 	unsigned stack_len;
 	bool own_clock;

@@ -210,12 +210,6 @@ static inline void left_out(struct command *c, bool blocking, const struct aif_e
 		aif_wait_begin(&c->wait, &c->regs, api);
 }
 
-static inline void left_out_over(struct command *c, const struct aif_emit_api *api)
-{
-	if (c->wait.since || c->wait.is_shown)
-		aif_wait_end(&c->wait, &c->regs, api);
-}
-
 #define WAIT uint32_t nwait, const void *wait, void **event
 
 /* The replacement of `name`: its parameters, whether it returns when it is done, what it does, and (...) its arguments
@@ -230,7 +224,7 @@ static inline void left_out_over(struct command *c, const struct aif_emit_api *a
 		if (!begin(&c, queue)) {                                                        \
 			left_out(&c, blocks, API(name));                                        \
 			r = TARGET->name(__VA_ARGS__, nwait, wait, event);                      \
-			left_out_over(&c, API(name));                                           \
+			aif_wait_end(&c.wait, &c.regs, API(name));                              \
 			return r;                                                               \
 		}                                                                               \
 		c.blocking = blocks;                                                            \
@@ -351,7 +345,7 @@ static void *layer_clEnqueueMapBuffer(void *queue, void *buffer, uint32_t blocki
 		left_out(&c, blocking, API(clEnqueueMapBuffer));
 		at = TARGET->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, nwait,
 						wait, event, ret_error);
-		left_out_over(&c, API(clEnqueueMapBuffer));
+		aif_wait_end(&c.wait, &c.regs, API(clEnqueueMapBuffer));
 		return at;
 	}
 	c.blocking = blocking;
@@ -379,7 +373,7 @@ static void *layer_clEnqueueMapImage(void *queue, void *image, uint32_t blocking
 		left_out(&c, blocking, API(clEnqueueMapImage));
 		at = TARGET->clEnqueueMapImage(queue, image, blocking, flags, origin, region,
 					       ret_row, ret_slice, nwait, wait, event, ret_error);
-		left_out_over(&c, API(clEnqueueMapImage));
+		aif_wait_end(&c.wait, &c.regs, API(clEnqueueMapImage));
 		return at;
 	}
 	c.blocking = blocking;

@@ -148,8 +148,7 @@ static int32_t finish_queue(void *queue)
 	AIF_REGS_HERE(&regs);
 	aif_wait_begin(&wait, &regs, API(clFinish));
 	r = TARGET->clFinish(queue);
-	if (wait.since || wait.is_shown)
-		aif_wait_end(&wait, &regs, API(clFinish));
+	aif_wait_end(&wait, &regs, API(clFinish));
 	if (q && r == AIF_CL_SUCCESS)
 		aif_cl_queue_awaited(q, launched);
 	return r;
@@ -193,8 +192,7 @@ static int32_t wait_for_events(uint32_t n, void *const *events)
 	AIF_REGS_HERE(&regs);
 	aif_wait_begin(&wait, &regs, API(clWaitForEvents));
 	r = TARGET->clWaitForEvents(n, events);
-	if (wait.since || wait.is_shown)
-		aif_wait_end(&wait, &regs, API(clWaitForEvents));
+	aif_wait_end(&wait, &regs, API(clWaitForEvents));
 	for (uint32_t i = 0; i < len && r == AIF_CL_SUCCESS; i++)
 		aif_cl_queue_awaited(last[i].queue, last[i].number);
 	return r;

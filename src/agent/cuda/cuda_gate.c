@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cuda/cuda.h"
+
+#include <errno.h>
+
+/*
+ * Who switches instruction sampling is alone with the driver
+ * ==========================================================
+ *
+ * cuptiPCSamplingEnable and Disable hold a lock of CUPTI's while they wait for one of the driver's. Launches, also
+ * of graphs, and the unloading of what was launched hold the driver's and wait for CUPTI's: at the first
+ * such meeting both wait for ever, and the program with them (measured: bench/gpu/sampling.c, and what of
+ * the driver's other calls may go on: copies, memory, streams, loading, waiting). Disable, moreover, waits until
+ * the device is idle, and what runs there may be waiting for a launch that is yet to come: NCCL's kernels do.
+ *
+ * So such calls are counted from their first callback to their second, and who wants to switch
+ *
+ *     1. closes the gate: no such call begins any more, whoever is about to make one waits, and holds nothing yet;
+ *     2. waits until none is under way, and to disable also until all contexts have done all that they were
+ *        given (cuCtxRecordEvent; without it, a driver before CUDA 12.5, nobody may have launched for a second);
+ *     3. opens the gate again if that takes too long, and tries at another time;
+ *     4. else switches, and opens the gate.
+ *
+ * While a stream is captured nothing is switched: it would end the capture. So no capture begins meanwhile.
+ *
+ * Calls and captures that were begun before callbacks came are not counted. So at first it takes some seconds, longer than
+ * they last, and an idle device: who is inside the driver for longer waits for the device or has its lock,
+ * which cuCtxRecordEvent takes.
+ *
+ * A thread counts itself in one of some counters, so that threads do not fight for one. It remembers in which epoch:
+ * a call whose second callback never came (callbacks were off by then) is forgotten when the thread makes
+ * the next, or when callbacks come back.
+ */
+
+#define GATE_NS  (AIF_NS_PER_S / 4)
+#define QUIET_NS AIF_NS_PER_S
+/* After a try in vain, doubled each time. */
+#define AGAIN_NS      AIF_NS_PER_S
+#define AGAIN_MAX_NS  (32 * AIF_NS_PER_S)
+#define SETTLE_NS     (3 * AIF_NS_PER_S)
+#define STEP_NS       20000
+#define NOT_READY     600 /* CUDA_ERROR_NOT_READY */
+#define EVENT_NO_TIME 2   /* CU_EVENT_DISABLE_TIMING */
+
+/* The epoch in which this thread is counted; 0 = it is not. */
+static __thread uint32_t counted __attribute__((tls_model("initial-exec")));
+
+#define UNDER_WAY UINT64_C(0xffffffff)
+#define BEGUN     (UINT64_C(1) << 32)
+
+static _Atomic uint64_t *shard(struct aif_cuda *cuda)
+{
+	uint64_t hash = ((uint64_t)(uintptr_t)&counted >> 6) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &cuda->gate.calls[hash >> (64 - AIF_CUDA_SHARDS_BITS)].n;
+}
+
+static void sleep_a_little(void)
+{
+	const struct timespec step = {.tv_nsec = STEP_NS};
+
+	nanosleep(&step, NULL);
+}
+
+/* ---- who calls ---- */
+
+void aif_cuda_gate_leave(struct aif_cuda *cuda)
+{
+	if (counted && counted == atomic_load_explicit(&cuda->gate.epoch, memory_order_relaxed))
+		atomic_fetch_sub(shard(cuda), 1);
+	counted = 0;
+}
+
+static AIF_NOINLINE void wait_at_gate(struct aif_cuda *cuda)
+{
+	int saved = errno;
+
+	while (atomic_load(&cuda->gate.who))
+		sleep_a_little();
+	errno = saved;
+}
+
+void aif_cuda_gate_enter(struct aif_cuda *cuda)
+{
+	struct aif_cuda_gate *g = &cuda->gate;
+	const uint64_t self = (uint64_t)pthread_self();
+
+	if (aif_unlikely(counted))
+		aif_cuda_gate_leave(cuda);
+	for (;;) {
+		uint64_t who;
+
+		counted = atomic_load_explicit(&g->epoch, memory_order_relaxed);
+		if (aif_unlikely(!counted))
+			return;
+		atomic_fetch_add(shard(cuda), BEGUN + 1);
+		/* After it was counted: else who switches would miss it, and it the gate. */
+		who = atomic_load(&g->who);
+		if (aif_likely(!who) || who == self) /* self: by CUPTI, while it switches */
+			return;
+		aif_cuda_gate_leave(cuda);
+		wait_at_gate(cuda);
+	}
+}
+
+/* ---- who switches ---- */
+
+void aif_cuda_gate_begin(struct aif_cuda *cuda)
+{
+	struct aif_cuda_gate *g = &cuda->gate;
+
+	atomic_store(&g->epoch, AIF_MAX(atomic_load(&g->epoch) + 1, 1u));
+	for (unsigned i = 0; i < AIF_CUDA_SHARDS; i++)
+		atomic_store(&g->calls[i].n, 0);
+	g->again_at = aif_now_ns() + SETTLE_NS;
+	g->again_ns = SETTLE_NS / 2;
+	g->is_settled = false;
+}
+
+void aif_cuda_gate_settle(struct aif_cuda *cuda)
+{
+	cuda->gate.is_settled = true;
+	cuda->gate.again_ns = 0;
+}
+
+static bool calls_are_under_way(struct aif_cuda *cuda)
+{
+	for (unsigned i = 0; i < AIF_CUDA_SHARDS; i++)
+		if (atomic_load(&cuda->gate.calls[i].n) & UNDER_WAY)
+			return true;
+	return false;
+}
+
+/* Of each counter the last 2^32: that they are as before in all of them by chance is not to be feared. */
+static uint64_t begun(struct aif_cuda *cuda)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < AIF_CUDA_SHARDS; i++)
+		n += atomic_load(&cuda->gate.calls[i].n) / BEGUN;
+	return n;
+}
+
+void aif_cuda_gate_tick(struct aif_cuda *cuda, uint64_t now)
+{
+	uint64_t n = begun(cuda);
+
+	if (n == cuda->gate.seen && cuda->gate.quiet_since)
+		return;
+	cuda->gate.seen = n;
+	cuda->gate.quiet_since = now;
+}
+
+/* What the context is doing now, as an event. False: it cannot be told. */
+static bool record(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
+{
+	void *current;
+
+	if (!c->event) {
+		if (cuda->api.cuCtxPushCurrent_v2(c->context))
+			return false;
+		if (cuda->api.cuEventCreate(&c->event, EVENT_NO_TIME))
+			c->event = NULL;
+		cuda->api.cuCtxPopCurrent_v2(&current);
+	}
+	return c->event && !cuda->api.cuCtxRecordEvent(c->context, c->event);
+}
+
+static bool becomes_idle(struct aif_cuda *cuda, uint64_t until)
+{
+	struct aif_cuda_sampled *first = cuda->sampling.contexts, *c;
+	int r;
+
+	if (!cuda->api.can_record)
+		return begun(cuda) == cuda->gate.seen && cuda->gate.quiet_since &&
+		       aif_now_ns() - cuda->gate.quiet_since > QUIET_NS;
+	for (c = first; c < first + AIF_CUDA_CONTEXTS; c++)
+		if (aif_cuda_is_there(c) && !record(cuda, c))
+			return false;
+	for (c = first; c < first + AIF_CUDA_CONTEXTS; c++) {
+		while (aif_cuda_is_there(c) && (r = cuda->api.cuEventQuery(c->event))) {
+			if (r != NOT_READY || aif_now_ns() > until)
+				return false;
+			sleep_a_little();
+		}
+	}
+	return true;
+}
+
+static bool is_alone(struct aif_cuda *cuda, bool idle)
+{
+	uint64_t until = aif_now_ns() + GATE_NS;
+
+	while (calls_are_under_way(cuda)) {
+		if (aif_now_ns() > until)
+			return false;
+		sleep_a_little();
+	}
+	return !atomic_load(&cuda->captures) && (!idle || becomes_idle(cuda, until));
+}
+
+bool aif_cuda_gate_shut(struct aif_cuda *cuda, bool idle)
+{
+	struct aif_cuda_gate *g = &cuda->gate;
+	const bool was_counted = counted; /* within cuCtxDestroy, for instance */
+	uint64_t now;
+
+	/* Without callbacks nobody is counted, or waits. */
+	if (!cuda->listens || (!g->is_settled && aif_now_ns() < g->again_at))
+		return false;
+	atomic_store(&g->who, (uint64_t)pthread_self());
+	aif_cuda_gate_leave(cuda);
+	g->counts_self = was_counted;
+	if (is_alone(cuda, idle || !g->is_settled)) {
+		aif_cuda_gate_settle(cuda);
+		return true;
+	}
+	aif_cuda_gate_open(cuda);
+	now = aif_now_ns();
+	g->again_ns = AIF_MIN(AIF_MAX(2 * g->again_ns, AGAIN_NS), AGAIN_MAX_NS);
+	g->again_at = now + g->again_ns;
+	return false;
+}
+
+void aif_cuda_gate_open(struct aif_cuda *cuda)
+{
+	if (cuda->gate.counts_self)
+		aif_cuda_gate_enter(cuda);
+	atomic_store(&cuda->gate.who, 0);
+}
+
+bool aif_cuda_gate_may_try(const struct aif_cuda *cuda, uint64_t now)
+{
+	return !cuda->gate.again_ns || now >= cuda->gate.again_at;
+}

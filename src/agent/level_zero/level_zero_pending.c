@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/level_zero/level_zero.h"
+
+/*
+ * From a launch to its end. What was launched is put on the inbox; whoever asks, under the lock, takes it from there
+ * to the list of those that are awaited, and looks at each one's event: a word in memory that the device writes. The
+ * helper asks when it has its turn; an application's thread does when an event or a list is about to be lost.
+ *
+ * A regular list's commands are awaited from one execution of the list to its end, and go back to the list.
+ */
+
+struct aif_ze_command *aif_ze_command_new(struct aif_level_zero *l0)
+{
+	uint32_t i = aif_ze_pop(&l0->free, l0->commands, sizeof(*l0->commands),
+				offsetof(struct aif_ze_command, next));
+	struct aif_ze_command *c;
+
+	if (aif_unlikely(i == AIF_WIRE_NONE)) {
+		if (atomic_load_explicit(&l0->commands_made, memory_order_relaxed) >=
+		    AIF_ZE_COMMANDS_MAX)
+			return NULL;
+		i = atomic_fetch_add_explicit(&l0->commands_made, 1, memory_order_relaxed);
+		if (i >= AIF_ZE_COMMANDS_MAX)
+			return NULL;
+	}
+	c = &l0->commands[i];
+	c->down = NULL;
+	c->generation = 0;
+	c->kernel = NULL;
+	c->event = NULL;
+	c->app = NULL;
+	c->handle = NULL;
+	c->stream = NULL;
+	c->last_start = 0;
+	c->once = c->left_out = c->chained = c->over = c->gone = c->executed = c->told = false;
+	return c;
+}
+
+void aif_ze_command_free(struct aif_level_zero *l0, struct aif_ze_command *c)
+{
+	struct aif_ze_command *self = c;
+
+	if (c->app)
+		atomic_compare_exchange_strong(&c->app->command, &self, NULL);
+	if (c->event)
+		aif_ze_event_free(l0, c->event);
+	c->app = NULL;
+	c->event = NULL;
+	aif_ze_push(&l0->free, &c->next, (uint32_t)(c - l0->commands));
+}
+
+void aif_ze_command_launched(struct aif_level_zero *l0, struct aif_ze_command *c)
+{
+	aif_ze_push(&l0->inbox, &c->next, (uint32_t)(c - l0->commands));
+}
+
+static void no_times(struct aif_level_zero *l0, const struct aif_ze_command *c)
+{
+	atomic_fetch_add(c->once ? &l0->timeless : &l0->timeless_runs, 1);
+}
+
+static void tell(struct aif_level_zero *l0, struct aif_thread *t, struct aif_ze_command *c,
+		 const struct aif_ze_kernel_times *times)
+{
+	struct aif_ze_device *d = c->stream->device;
+	struct aif_emit_exec e = {
+		.kind = c->kind,
+		.launch = c->launch,
+		.stream = c->stream->id,
+		.kernel = c->kernel ? c->kernel->id : AIF_WIRE_NONE,
+		.bytes = c->kind == AIF_EMIT_KERNEL ? 0 : c->bytes,
+	};
+
+	/* Nothing can be said of times whose clock cannot be read. */
+	if (!atomic_load_explicit(&d->last_ns, memory_order_relaxed) ||
+	    !aif_ze_times(times, aif_ze_device_now(d), d->kernel_bits, &e.start, &e.end)) {
+		no_times(l0, c);
+	} else if (t && c->generation == t->generation) {
+		e.start = aif_ze_ns(e.start, d->hertz);
+		e.end = aif_ze_ns(e.end, d->hertz);
+		aif_emit_exec(t, &e);
+		c->told = true;
+	}
+}
+
+/* True: it has ended, or `last`. */
+static bool look(struct aif_level_zero *l0, struct aif_thread *t, struct aif_ze_command *c,
+		 bool last)
+{
+	struct aif_ze_kernel_times times;
+	uint32_t r = AIF_ZE_NOT_READY;
+
+	if (c->over)
+		return true;
+	if (c->handle && l0->api.zeEventQueryStatus(c->handle) == AIF_ZE_SUCCESS)
+		r = l0->api.zeEventQueryKernelTimestamp(c->handle, &times);
+	if (r == AIF_ZE_SUCCESS &&
+	    /* An event that nobody has reset tells of the execution before. */
+	    (c->once || c->event || times.start != c->last_start)) {
+		tell(l0, t, c, &times);
+		c->last_start = times.start;
+		c->over = true;
+		if (c->event && !c->once)
+			l0->api.zeEventHostReset(c->handle);
+	} else if (last || !c->handle || (r != AIF_ZE_SUCCESS && r != AIF_ZE_NOT_READY)) {
+		no_times(l0, c);
+		c->over = true;
+	}
+	return c->over;
+}
+
+static void chain(struct aif_level_zero *l0, struct aif_ze_command *c)
+{
+	c->over = false;
+	if (c->chained)
+		return;
+	c->chained = true;
+	c->later = l0->awaited;
+	l0->awaited = c;
+}
+
+static void take_inbox(struct aif_level_zero *l0)
+{
+	uint32_t i;
+
+	while ((i = aif_ze_pop(&l0->inbox, l0->commands, sizeof(*l0->commands),
+			       offsetof(struct aif_ze_command, next))) != AIF_WIRE_NONE)
+		chain(l0, &l0->commands[i]);
+}
+
+void aif_ze_await(struct aif_level_zero *l0, struct aif_ze_command *c)
+{
+	if (c->left_out || !c->stream)
+		return;
+	/* Where the execution before has not ended they have one event, which will tell of one of them. */
+	if ((c->chained && !c->over) || !c->handle || (c->event && c->event->context->gone))
+		no_times(l0, c);
+	else
+		chain(l0, c);
+	c->executed = true;
+}
+
+/* Now or never. */
+static void settle(struct aif_level_zero *l0, struct aif_ze_command *c)
+{
+	struct aif_thread *t;
+
+	if (!c->chained || c->over)
+		return;
+	t = aif_thread_enter();
+	(void)look(l0, t, c, true);
+	if (t)
+		aif_thread_leave(t);
+}
+
+void aif_ze_last_look(struct aif_level_zero *l0, struct aif_ze_command *c, bool keeps)
+{
+	take_inbox(l0);
+	settle(l0, c);
+	if (keeps)
+		return;
+	atomic_store(&c->app->command, NULL);
+	c->app = NULL;
+	c->handle = NULL;
+}
+
+void aif_ze_command_goes(struct aif_level_zero *l0, struct aif_ze_command *c)
+{
+	settle(l0, c);
+	if (c->executed && !c->told && c->generation)
+		atomic_fetch_add(&l0->timeless, 1);
+	c->gone = true;
+	if (!c->chained)
+		aif_ze_command_free(l0, c);
+}
+
+void aif_ze_stream_goes(struct aif_level_zero *l0, const struct aif_ze_stream *s)
+{
+	(void)aif_ze_ask(l0);
+	for (struct aif_ze_command *c = l0->awaited; c; c = c->later)
+		if (c->stream == s)
+			settle(l0, c);
+	(void)aif_ze_ask(l0);
+}
+
+uint32_t aif_ze_ask(struct aif_level_zero *l0)
+{
+	struct aif_ze_command **at = &l0->awaited, *c;
+	struct aif_thread *t;
+	uint32_t n = 0;
+
+	take_inbox(l0);
+	if (!l0->awaited)
+		return 0;
+	t = aif_thread_enter();
+	while ((c = *at)) {
+		if (!look(l0, t, c, false)) {
+			n++;
+			at = &c->later;
+			continue;
+		}
+		*at = c->later;
+		c->chained = false;
+		if (c->once || c->gone)
+			aif_ze_command_free(l0, c);
+	}
+	if (t)
+		aif_thread_leave(t);
+	return n;
+}
+
+void aif_ze_context_ask(struct aif_level_zero *l0, const struct aif_ze_context *context)
+{
+	(void)aif_ze_ask(l0);
+	for (struct aif_ze_command *c = l0->awaited; c; c = c->later)
+		if (c->event && c->event->context == context)
+			settle(l0, c);
+	(void)aif_ze_ask(l0);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/*
+ * What the adapter needs of Level Zero's binary interface (specification 1.0 to 1.13, unchanged in all of
+ * them), in our own words. Handles are void *, results uint32_t. So aiflame builds where there are no Level
+ * Zero headers; where there are, a test compares sizes, offsets and values with them.
+ */
+
+#define AIF_ZE_SUCCESS       0u
+#define AIF_ZE_NOT_READY     1u
+#define AIF_ZE_UNINITIALIZED 0x78000001u
+#define AIF_ZE_HANDLE_KERNEL 11 /* for zelLoaderTranslateHandle() */
+#define AIF_ZE_TRACER_DESC   1
+#define AIF_ZE_DRIVER_PROPS  0x1
+#define AIF_ZE_DEVICE_PROPS  0x20006 /* those of 1.2: ticks are told in Hz */
+#define AIF_ZE_POOL_DESC     0x10
+#define AIF_ZE_EVENT_DESC    0x11
+#define AIF_ZE_MEMORY_PROPS  0x17
+#define AIF_ZE_EVENTS_HOST   1u /* flags of an event pool */
+#define AIF_ZE_EVENTS_IPC    2u
+#define AIF_ZE_EVENTS_TIMED  4u
+#define AIF_ZE_EVENT_TO_HOST 4u /* scope of an event */
+#define AIF_ZE_DEVICE_GPU    1
+#define AIF_ZE_DEVICE_CPU    2
+#define AIF_ZE_DEVICE_FPGA   3
+#define AIF_ZE_DEVICE_MCA    4
+#define AIF_ZE_DEVICE_VPU    5
+#define AIF_ZE_SUBDEVICE     2u /* flag of a device */
+#define AIF_ZE_MEMORY_HOST   1
+#define AIF_ZE_MEMORY_DEVICE 2
+#define AIF_ZE_MEMORY_SHARED 3
+
+struct aif_ze_tracer_desc {
+	uint32_t stype;
+	const void *next;
+	void *user;
+};
+
+struct aif_ze_driver_properties {
+	uint32_t stype;
+	void *next;
+	uint8_t uuid[16];
+	uint32_t version;
+};
+
+struct aif_ze_device_properties {
+	uint32_t stype;
+	void *next;
+	uint32_t type, vendor, device, flags, subdevice, clock_mhz;
+	uint64_t max_alloc;
+	uint32_t contexts, priority, threads_per_eu, simd, eus_per_subslice, subslices_per_slice,
+		slices;
+	uint64_t timer_resolution; /* Hz, before 1.2 ns of a tick */
+	uint32_t timestamp_bits, kernel_timestamp_bits;
+	uint8_t uuid[16];
+	char name[256];
+};
+
+struct aif_ze_group_count {
+	uint32_t x, y, z;
+};
+
+struct aif_ze_copy_region {
+	uint32_t x, y, z, width, height, depth;
+};
+
+struct aif_ze_pool_desc {
+	uint32_t stype;
+	const void *next;
+	uint32_t flags, count;
+};
+
+struct aif_ze_event_desc {
+	uint32_t stype;
+	const void *next;
+	uint32_t index, signal, wait;
+};
+
+/* Of zeEventQueryKernelTimestamp(): ticks. */
+struct aif_ze_kernel_times {
+	uint64_t start, end; /* of the device's clock */
+	uint64_t context_start, context_end;
+};
+
+struct aif_ze_memory_properties {
+	uint32_t stype;
+	void *next;
+	uint32_t type;
+	uint64_t id, page_size;
+};
+
+struct aif_ze_module_desc {
+	uint32_t stype;
+	const void *next;
+	uint32_t format;
+	size_t size;
+	const uint8_t *input;
+	const char *flags;
+	const void *constants;
+};
+
+struct aif_ze_kernel_desc {
+	uint32_t stype;
+	const void *next;
+	uint32_t flags;
+	const char *name;
+};
+
+struct aif_ze_queue_desc {
+	uint32_t stype;
+	const void *next;
+	uint32_t ordinal, index, flags, mode, priority;
+};
+
+/* All traced calls' arguments come as pointers to them, in their order. */
+typedef void aif_ze_callback(void **arguments, uint32_t result, void *user, void **instance);
+
+/* What we call of the loader: X(name, arguments, needed). */
+#define AIF_ZE_FUNCTIONS(X)                                                                    \
+	X(zelTracerCreate, (const struct aif_ze_tracer_desc *desc, void **ret_tracer), true)   \
+	X(zelTracerSetEnabled, (void *tracer, uint8_t on), true)                               \
+	X(zelTracerSetPrologues, (void *tracer, void *callbacks), false)                       \
+	X(zelTracerSetEpilogues, (void *tracer, void *callbacks), false)                       \
+	X(zelEnableTracingLayer, (void), false)                                                \
+	X(zelLoaderTranslateHandle, (int type, void *handle, void **ret_handle), false)        \
+	X(zeDriverGet, (uint32_t * n, void **drivers), true)                                   \
+	X(zeDriverGetProperties, (void *driver, struct aif_ze_driver_properties *p), true)     \
+	X(zeDriverGetExtensionFunctionAddress, (void *driver, const char *name, void **ret),   \
+	  false)                                                                               \
+	X(zeDeviceGet, (void *driver, uint32_t *n, void **devices), true)                      \
+	X(zeDeviceGetSubDevices, (void *device, uint32_t *n, void **devices), true)            \
+	X(zeDeviceGetProperties, (void *device, struct aif_ze_device_properties *p), true)     \
+	X(zeDeviceGetGlobalTimestamps, (void *device, uint64_t *host, uint64_t *ticks), true)  \
+	X(zeEventPoolCreate,                                                                   \
+	  (void *context, const struct aif_ze_pool_desc *desc, uint32_t n, void **devices,     \
+	   void **ret_pool),                                                                   \
+	  true)                                                                                \
+	X(zeEventPoolDestroy, (void *pool), true)                                              \
+	X(zeEventCreate, (void *pool, const struct aif_ze_event_desc *desc, void **ret_event), \
+	  true)                                                                                \
+	X(zeEventDestroy, (void *event), true)                                                 \
+	X(zeEventHostReset, (void *event), true)                                               \
+	X(zeEventQueryStatus, (void *event), true)                                             \
+	X(zeEventQueryKernelTimestamp, (void *event, struct aif_ze_kernel_times *ret), true)   \
+	X(zeModuleGetNativeBinary, (void *module, size_t *size, uint8_t *bytes), true)         \
+	X(zeMemGetAllocProperties,                                                             \
+	  (void *context, const void *at, struct aif_ze_memory_properties *ret,                \
+	   void **ret_device),                                                                 \
+	  true)
+
+struct aif_ze_functions {
+#define X(name, arguments, needed) uint32_t(*name) arguments;
+	AIF_ZE_FUNCTIONS(X)
+#undef X
+};
+
+/* The words of ze_callbacks_t, for loaders without a function for each call. */
+#define AIF_ZE_CALLBACKS 120

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/emit.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* include/aiflame.h: what programs call, as a weak function. */
+AIF_PUBLIC int aiflame_call(uint32_t what, const char *name);
+enum {
+	RANGE_BEGIN = 1,
+	RANGE_END = 2,
+	STEP = 3,
+	STEPS_END = 4,
+	START = 5,
+	PAUSE = 6,
+	RECORDING = 7,
+};
+#define CONTROL_TIMEOUT_MS 1000
+
+/* How many ranges the thread is in, also where nobody records: a recorder that comes meanwhile must not
+ * take the end of an old one for that of a new one. */
+static __thread uint32_t depth __attribute__((tls_model("initial-exec")));
+
+static void mark(enum aif_wire_mark_kind kind, uint64_t number, const char *name)
+{
+	struct aif_thread *t;
+	int saved = errno;
+
+	if (aif_thread_asleep())
+		return;
+	t = aif_thread_enter();
+	if (t) {
+		aif_emit_mark(t, kind, depth, number, name ? name : "");
+		aif_thread_leave(t);
+	}
+	errno = saved;
+}
+
+static int control(enum aif_control what)
+{
+	struct aif_session *s = &aif_agent.session;
+	struct aif_hello hello = {.magic = AIF_WIRE_MAGIC,
+				  .version = AIF_WIRE_VERSION,
+				  .kind = AIF_HELLO_CONTROL,
+				  .control = what};
+	struct aif_call call;
+	int saved = errno, fd, r;
+
+	if (!s->armed || !atomic_load(&s->attached))
+		return -ESRCH;
+	call = s->call;
+	memcpy(hello.token, call.token, sizeof(hello.token));
+	r = aif_hello_send(call.path, &hello, CONTROL_TIMEOUT_MS, &fd);
+	errno = saved;
+	return r;
+}
+
+int aiflame_call(uint32_t what, const char *name)
+{
+	struct aif_armed *armed =
+		atomic_load_explicit(&aif_agent.session.armed, memory_order_acquire);
+	int saved = errno;
+
+	switch (what) {
+	case RANGE_BEGIN:
+		mark(AIF_MARK_BEGIN, 0, name);
+		depth++;
+		return 0;
+	case RANGE_END:
+		depth -= depth > 0;
+		mark(AIF_MARK_END, 0, NULL);
+		return 0;
+	case STEP:
+		/* A child's are counted anew. */
+		if (armed && !atomic_load_explicit(&armed->generation, memory_order_acquire))
+			(void)aif_session_rearm();
+		errno = saved;
+		mark(AIF_MARK_STEP, atomic_fetch_add(&aif_agent.steps_begun, 1), NULL);
+		return 0;
+	case STEPS_END:
+		mark(AIF_MARK_STEPS_END, 0, NULL);
+		return 0;
+	case START:
+		return control(AIF_CONTROL_RUN);
+	case PAUSE:
+		return control(AIF_CONTROL_HOLD);
+	case RECORDING:
+		return armed ? (int)atomic_load_explicit(&armed->on, memory_order_acquire)
+			     : -EAGAIN; /* no runtime has started yet */
+	default:
+		return -ENOSYS;
+	}
+}
