@@ -82,7 +82,15 @@ static int say_unreadable(int pid, int error, struct aif_err *err)
 			   strerror(-error), help);
 }
 
-static int check_wish(struct aif_attach *a, int pid, struct aif_err *err)
+static int wish_add(struct aif_attach *a, int pid)
+{
+	a->wish[a->wishes].pid = a->pids[a->wishes] = pid;
+	a->wish[a->wishes++].pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return 0;
+}
+
+/* with_ebpf: one without the agent will do. */
+static int check_wish(struct aif_attach *a, int pid, bool with_ebpf, struct aif_err *err)
 {
 	char standby[AIF_STANDBY_DIR_MAX], path[AIF_STANDBY_DIR_MAX + 32], socket[256];
 	struct aif_standby_maps maps = {.has_agent = false};
@@ -100,10 +108,14 @@ static int check_wish(struct aif_attach *a, int pid, struct aif_err *err)
 	/* Of one that has ended the map is empty, or cannot be read. */
 	if (r < 0 || (!maps.has_agent && aif_proc_has_ended(pid)))
 		return say_unreadable(pid, r, err);
+	if (!maps.has_agent && with_ebpf) {
+		a->wish[a->wishes].no_agent = true;
+		return wish_add(a, pid);
+	}
 	if (!maps.has_agent)
 		return aif_err_set(err, -ENOENT,
 				   "process %d: does not carry the agent; start it with the "
-				   "variables that `aiflame env` prints",
+				   "variables that `aiflame env` prints, or add --ebpf",
 				   pid);
 	r = aif_standby_environment(pid, AIF_ENV_STANDBY, standby, sizeof(standby));
 	/* A server that has written its title over its arguments may have no environment left. */
@@ -152,9 +164,7 @@ static int check_wish(struct aif_attach *a, int pid, struct aif_err *err)
 					   "the others; record it apart",
 					   pid, standby);
 	}
-	a->wish[a->wishes].pid = a->pids[a->wishes] = pid;
-	a->wish[a->wishes++].pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	return 0;
+	return wish_add(a, pid);
 }
 
 static bool has_ended(struct aif_attach_wish *w)
@@ -185,7 +195,7 @@ int aif_attach_awaited(struct aif_attach *a)
 
 		for (size_t k = 0; k < a->pages; k++)
 			has_page |= a->page[k].pid == w->pid;
-		if (!has_page && !w->was_told && !has_ended(w)) {
+		if (!has_page && !w->was_told && !w->no_agent && !has_ended(w)) {
 			w->was_told = true;
 			return w->pid;
 		}
@@ -411,7 +421,7 @@ int aif_attach_open(struct aif_attach *a, const struct aif_record_opts *opts, st
 		   : opts->pids[0]     ? AIF_WANTS_SOME
 				       : AIF_WANTS_NONE;
 	for (unsigned i = 0; !r && i < AIF_RECORD_PIDS && opts->pids[i]; i++)
-		r = check_wish(a, atoi(opts->pids[i]), err);
+		r = check_wish(a, atoi(opts->pids[i]), opts->ebpf, err);
 	if (r < 0)
 		return r;
 	if (a->dir < 0) {

@@ -19,6 +19,7 @@ struct aif_welcome_desk;
 struct aif_attach_wish {
 	int pid, pidfd;
 	bool was_told; /* that it is waited for */
+	bool no_agent; /* it has none: nothing is waited for (record --ebpf) */
 	bool ended;
 };
 

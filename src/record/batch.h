@@ -19,6 +19,7 @@ enum aif_batch_kind {
 	AIF_BATCH_SAMPLE,
 	AIF_BATCH_WINDOW,
 	AIF_BATCH_CPU,
+	AIF_BATCH_OP,
 	AIF_BATCH_KINDS
 };
 
@@ -36,6 +37,7 @@ struct aif_batch {
 		struct aif_sample_row *samples;
 		struct aif_window_row *windows;
 		struct aif_cpu_row *cpu;
+		struct aif_op_row *ops;
 		void *rows;
 	};
 	size_t cap; /* bytes of memory held */

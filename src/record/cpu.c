@@ -220,6 +220,16 @@ void aif_cpu_follow(struct aif_drainer *d, struct aif_target *t, uint64_t now)
 		find_threads(d, t);
 }
 
+bool aif_cpu_is_sampled(const struct aif_target *t)
+{
+	if (atomic_load_explicit(&t->shm->cpu, memory_order_relaxed) == AIF_CPU_NONE)
+		return false;
+	for (size_t i = 0; i < AIF_SHM_CPU_THREADS; i++)
+		if (atomic_load_explicit(&t->shm->cpu_tids[i], memory_order_relaxed))
+			return true;
+	return false;
+}
+
 void aif_cpu_free(struct aif_cpu_events *e)
 {
 	if (!e)

@@ -26,6 +26,8 @@ struct aif_cpu_events;
 void aif_cpu_start(struct aif_drainer *d, struct aif_target *t);
 /* Follows the agent's list of threads. Holds the store's lock. */
 void aif_cpu_follow(struct aif_drainer *d, struct aif_target *t, uint64_t now);
+/* Is the target's agent sampling it, or about to? It has listed its threads then. */
+bool aif_cpu_is_sampled(const struct aif_target *t);
 void aif_cpu_free(struct aif_cpu_events *e);
 
 /* Why perf_event is refused, for doctor and tests: 0 if a thread of our own could be signalled. */

@@ -2,8 +2,10 @@
 #include "record/device_names.h"
 
 #include "base/map.h"
-#include "symbolize/cubin_lines.h"
+#include "base/reasons.h"
+#include "profile/model.h"
 #include "symbolize/demangle.h"
+#include "symbolize/device_object.h"
 #include "wire/handshake.h"
 
 #include <errno.h>
@@ -18,11 +20,10 @@
 
 struct object {
 	uint64_t hash;
-	uint8_t *bytes; /* NULL: not held */
-	size_t n;
+	struct aif_device_object *held; /* NULL: not held */
 	bool missing;
-	struct aif_cubin cubin;
-	struct aif_cubin_lines *lines; /* NULL: it has none */
+	bool is_unread; /* it is there, in a form that is not read */
+	bool told;      /* that it has no lines */
 };
 
 struct function {
@@ -55,14 +56,11 @@ int aif_device_names_new(int dir, struct aif_device_names **ret)
 
 static void let_go(struct aif_device_names *d, struct object *o)
 {
-	if (!o->bytes)
+	if (!o->held)
 		return;
-	aif_cubin_lines_free(o->lines);
-	aif_cubin_finish(&o->cubin);
-	free(o->bytes);
-	d->held -= o->n;
-	o->bytes = NULL;
-	o->lines = NULL;
+	d->held -= aif_device_object_size(o->held);
+	aif_device_object_free(o->held);
+	o->held = NULL;
 }
 
 void aif_device_names_free(struct aif_device_names *d)
@@ -148,19 +146,22 @@ static uint8_t *read_object(int dir, uint64_t hash, size_t *ret_n)
 static struct object *hold(struct aif_device_names *d, uint32_t id)
 {
 	struct object *o = &d->objects[id];
+	uint8_t *bytes = NULL;
+	size_t n = 0;
+	int r = -ENOENT;
 
-	if (o->bytes || o->missing)
-		return o->bytes ? o : NULL;
-	o->bytes = d->dir < 0 ? NULL : read_object(d->dir, o->hash, &o->n);
-	if (!o->bytes || aif_cubin_init(&o->cubin, o->bytes, o->n) < 0) {
-		free(o->bytes);
-		o->bytes = NULL;
+	if (o->held || o->missing)
+		return o->held ? o : NULL;
+	if (d->dir >= 0)
+		bytes = read_object(d->dir, o->hash, &n);
+	if (bytes)
+		r = aif_device_object_new(bytes, n, &o->held);
+	if (r < 0) {
 		o->missing = true;
+		o->is_unread = r == -ENOTSUP;
 		return NULL;
 	}
-	d->held += o->n;
-	if (aif_cubin_lines_new(&o->cubin, &o->lines) < 0)
-		o->lines = NULL;
+	d->held += aif_device_object_size(o->held);
 	for (size_t i = 0; i < d->objects_len && d->held > MAX_HELD; i++)
 		if (i != id)
 			let_go(d, &d->objects[i]);
@@ -168,13 +169,14 @@ static struct object *hold(struct aif_device_names *d, uint32_t id)
 }
 
 /* The function in its object: by its number if that has its name, else by its name. */
-static const struct aif_cubin_function *find(const struct object *o, const struct function *f)
+static const struct aif_device_function *find(const struct object *o, const struct function *f)
 {
-	const struct aif_cubin_function *at = aif_cubin_by_symbol(&o->cubin, f->symbol);
+	const struct aif_device_elf *elf = aif_device_object_elf(o->held);
+	const struct aif_device_function *at = aif_device_elf_by_symbol(elf, f->symbol);
 
 	if (at && strlen(f->name) == at->name_len && !memcmp(at->name, f->name, at->name_len))
 		return at;
-	return aif_cubin_by_name(&o->cubin, f->name);
+	return aif_device_elf_by_name(elf, f->name);
 }
 
 static struct function *function_of(struct aif_device_names *d, uint32_t module)
@@ -197,28 +199,49 @@ static size_t put_name(struct aif_device_names *d, const char *name, size_t len)
 	return at;
 }
 
+/* Why the function shows less than it could, if that was not said yet. */
+static uint32_t loss_of(struct object *o, struct function *f, bool is_read)
+{
+	enum aif_device_lines lines;
+
+	if (!is_read) {
+		if (f->told)
+			return AIF_NONE;
+		f->told = true;
+		return o->is_unread ? AIF_REASON_CODE_FORMAT : AIF_REASON_NO_CODE;
+	}
+	/* NVIDIA's libraries have none, and there is nothing that their users could do. */
+	if (o->told || !aif_device_object_is_intel(o->held))
+		return AIF_NONE;
+	o->told = true;
+	lines = aif_device_object_lines(o->held);
+	return lines == AIF_DEVICE_LINES_NONE      ? AIF_REASON_CODE_NO_LINES
+	       : lines == AIF_DEVICE_LINES_DROPPED ? AIF_REASON_CODE_LOST_LINES
+						   : AIF_NONE;
+}
+
 int aif_device_names_resolve(struct aif_device_names *d, uint32_t module, uint64_t address,
-			     struct aif_symbol *ret, unsigned max, bool *ret_missing)
+			     struct aif_symbol *ret, unsigned max, uint32_t *ret_loss)
 {
 	struct function *f = function_of(d, module);
 	struct object *o = f ? hold(d, f->object) : NULL;
-	const struct aif_cubin_function *in = o ? find(o, f) : NULL, *at;
-	struct aif_cubin_level levels[AIF_CUBIN_MAX_LEVELS];
-	size_t names[AIF_CUBIN_MAX_LEVELS];
+	const struct aif_device_function *in = o ? find(o, f) : NULL, *at;
+	struct aif_device_level levels[AIF_DEVICE_MAX_LEVELS];
+	size_t names[AIF_DEVICE_MAX_LEVELS];
 	int n = 0;
 
-	*ret_missing = false;
+	*ret_loss = AIF_NONE;
 	if (!f)
 		return -ENOENT;
 	d->text.len = 0;
-	if (!in && !f->told)
-		*ret_missing = f->told = true;
-	at = in ? aif_cubin_find(&o->cubin, in->symbol, address, NULL) : NULL;
-	if (in && o->lines)
-		n = aif_cubin_lines_resolve(o->lines, in->symbol, address, levels,
-					    AIF_MIN(max, AIF_CUBIN_MAX_LEVELS));
+	*ret_loss = loss_of(&d->objects[f->object], f, in != NULL);
+	at = in ? aif_device_elf_find(aif_device_object_elf(o->held), in->symbol, address, NULL)
+		: NULL;
+	if (in)
+		n = aif_device_object_resolve(o->held, in->symbol, address, levels,
+					      AIF_MIN(max, AIF_DEVICE_MAX_LEVELS));
 	if (n <= 0) { /* its line is not known */
-		levels[0] = (struct aif_cubin_level){0};
+		levels[0] = (struct aif_device_level){0};
 		n = 1;
 	}
 	for (int i = 0; i < n; i++)
@@ -240,11 +263,11 @@ int aif_device_names_code(struct aif_device_names *d, uint32_t module, struct ai
 {
 	struct function *f = function_of(d, module);
 	struct object *o = f ? hold(d, f->object) : NULL;
-	const struct aif_cubin_function *in = o ? find(o, f) : NULL;
+	const struct aif_device_function *in = o ? find(o, f) : NULL;
 
 	if (!in)
 		return -ENOENT;
-	ret->bytes = aif_cubin_code(&o->cubin, in, &ret->size);
+	ret->bytes = aif_device_elf_code(aif_device_object_elf(o->held), in, &ret->size);
 	if (!ret->bytes || !ret->size)
 		return -ENOENT;
 	d->text.len = 0;
@@ -252,6 +275,6 @@ int aif_device_names_code(struct aif_device_names *d, uint32_t module, struct ai
 	if (aif_buf_failed(&d->text))
 		return -ENOMEM;
 	ret->name = (const char *)d->text.data;
-	ret->arch = o->cubin.arch;
+	ret->arch = aif_device_object_arch(o->held);
 	return 0;
 }

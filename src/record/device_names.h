@@ -5,7 +5,7 @@
 #include "symbolize/symbolize.h"
 
 /*
- * What a device's own functions are called and look like: from the objects (cubins) that agents left
+ * What a device's own functions are called and look like: from the objects (cubins, zebins) that agents left
  * beside the recorder's socket (wire/handshake.h), which may say anything. Belongs to the naming thread.
  */
 struct aif_device_names;
@@ -18,12 +18,12 @@ void aif_device_names_free(struct aif_device_names *d);
 void aif_device_names_add(struct aif_device_names *d, struct aif_modfile *file);
 
 /*
- * As aif_symbols_resolve(), for the place `address` bytes into the function. Without an object there is the
- * function's name alone: *ret_missing then says so, for the first time of each function. -ENOENT for a
- * module that was not made known.
+ * As aif_symbols_resolve(), for the place `address` bytes into the function. Without an object that can be read
+ * there is the function's name alone: *ret_loss then says why (enum aif_reason), for the first time of each function,
+ * or why there are no lines, for the first time of each of Intel's objects; else it is AIF_NONE. -ENOENT for a module that was not made known.
  */
 int aif_device_names_resolve(struct aif_device_names *d, uint32_t module, uint64_t address,
-			     struct aif_symbol *ret, unsigned max, bool *ret_missing);
+			     struct aif_symbol *ret, unsigned max, uint32_t *ret_loss);
 
 /* A function's whole code. Valid until the next call. -ENOENT if it is not known. */
 struct aif_device_code {

@@ -2,6 +2,7 @@
 #include "record/device_samples.h"
 
 #include "record/modfiles.h"
+#include "record/xe_join.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,14 +29,21 @@ static void find_kernel(struct aif_drainer *d, struct aif_target *t,
 
 static uint32_t module_of(struct aif_store *s, const struct aif_wire_code *r)
 {
-	char path[32] = "cubin", id[64];
-	/* Without an object its number says nothing: its name does. */
-	uint64_t where = r->hash ? r->hash : aif_hash_bytes(r + 1, r->name_len);
-	int path_len = 5, id_len;
+	bool by_name = r->symbol == AIF_WIRE_SYMBOL_BY_NAME;
+	/* Only CUDA gives numbers. */
+	const char *format = by_name ? "zebin" : "cubin";
+	char path[32], id[64];
+	uint64_t name = aif_hash_bytes(r + 1, r->name_len);
+	int path_len, id_len;
 
-	if (r->hash)
-		path_len = snprintf(path, sizeof(path), "cubin %016" PRIx64, r->hash);
-	id_len = snprintf(id, sizeof(id), "%016" PRIx64 ".%" PRIu32, where, r->symbol);
+	path_len = r->hash ? snprintf(path, sizeof(path), "%s %016" PRIx64, format, r->hash)
+			   : snprintf(path, sizeof(path), "%s", format);
+	/* Without an object its number says nothing: its name does. */
+	if (by_name)
+		id_len = snprintf(id, sizeof(id), "%016" PRIx64 ".%016" PRIx64, r->hash, name);
+	else
+		id_len = snprintf(id, sizeof(id), "%016" PRIx64 ".%" PRIu32,
+				  r->hash ? r->hash : name, r->symbol);
 	return aif_store_module(s, AIF_MODULE_DEVICE, path, (size_t)path_len, id, (size_t)id_len);
 }
 
@@ -164,6 +172,32 @@ static void on_pc(struct aif_ingest *in, const struct aif_wire_pc *r)
 	}
 }
 
+static void on_place(struct aif_ingest *in, const struct aif_wire_place *r)
+{
+	struct aif_drainer *d = in->drainer;
+	struct aif_target *t = in->target;
+	uint32_t i = get(&t->codes, r->head.aux);
+	struct aif_place place = {.address = r->address,
+				  .size = r->size,
+				  .from = r->time,
+				  .process = t->process,
+				  .device = get(&t->devices, r->device),
+				  .code = r->head.aux};
+
+	/* Both were told before, by the same thread. */
+	if (i == AIF_NONE || place.device == AIF_NONE ||
+	    d->store->p.devices[place.device].kind == AIF_DEVICE_CPU) {
+		in->slot->drain.bad++;
+		return;
+	}
+	place.module = t->code[i].module;
+	place.name = t->code[i].name;
+	place.pci = get(&t->device_pci, r->device);
+	place.pci = place.pci == AIF_NONE ? 0 : place.pci;
+	aif_places_put(&d->places, d->store, &place);
+	aif_xe_wanted(d);
+}
+
 void aif_device_samples_record(struct aif_ingest *in, const void *record)
 {
 	const struct aif_wire_head *h = record;
@@ -177,6 +211,9 @@ void aif_device_samples_record(struct aif_ingest *in, const void *record)
 		break;
 	case AIF_WIRE_WINDOW:
 		on_window(in, record);
+		break;
+	case AIF_WIRE_PLACE:
+		on_place(in, record);
 		break;
 	default:
 		on_pc(in, record);

@@ -3,8 +3,11 @@
 
 #include "record/cpu.h"
 #include "record/device_samples.h"
+#include "record/ebpf/ebpf.h"
 #include "record/ingest.h"
+#include "record/marks.h"
 #include "record/perf_source.h"
+#include "record/xe_join.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -20,6 +23,8 @@
 #define BUSY_NS    (5 * 1000 * 1000)
 #define IDLE_NS    (20 * 1000 * 1000)
 #define BUSY_BYTES 65536
+/* The rings of the BPF programs and of perf_event's side-band hold more than a tenth of a second of a busy machine. */
+#define EBPF_NS (50 * 1000 * 1000)
 
 #define BEAT_NS    (50 * 1000 * 1000)
 #define THREADS_NS (100 * 1000 * 1000) /* how soon a new thread is sampled */
@@ -37,8 +42,9 @@ struct aif_drain_thread {
 	bool stop;
 	struct aif_drain_stats stats, ended; /* ended: of targets that are gone */
 	enum aif_shm_command command;
-	int ends;         /* epoll: pidfds of targets, each until it has told */
-	atomic_uint held; /* targets, from their hello until their last words */
+	struct aif_ebpf *ebpf; /* not yet the thread's */
+	int ends;              /* epoll: pidfds of targets, each until it has told */
+	atomic_uint held;      /* targets, from their hello until their last words */
 };
 
 static bool read_clock(void *arg, uint64_t *ret_value)
@@ -87,7 +93,8 @@ static void turn_window(struct aif_drainer *d, struct aif_target *t, uint64_t no
 			.device = t->cpu_device,
 			.process = t->process,
 			.held = sampling != AIF_SAMPLING_NONE,
-			.period_ns = d->opts->device_rate ? AIF_NS_PER_S / d->opts->device_rate : 0,
+			.period_ns =
+				d->opts->device_rate ? AIF_NS_PER_S / aif_record_rate(d->opts) : 0,
 			.lost = t->window_lost,
 			.thread = AIF_NONE,
 			.p_ppm = t->perf                         ? share
@@ -114,14 +121,20 @@ static void look_for_end(struct aif_target *t)
 		note_end(t);
 }
 
-/* Waits that long, but not longer than until a process ends: nothing else keeps the time of that. */
+/* Waits that long, and notes when processes end: nothing else keeps the time of that. */
 static void await_end(struct aif_drain_thread *dt, uint64_t ns)
 {
-	struct epoll_event ends[64];
-	int n = epoll_wait(dt->ends, ends, AIF_ARRAY_LEN(ends), (int)(ns / 1000000));
+	uint64_t now = aif_now_ns(), until = now + ns;
 
-	for (int i = 0; i < n; i++)
-		note_end(ends[i].data.ptr);
+	do {
+		struct epoll_event ends[64];
+		int n = epoll_wait(dt->ends, ends, AIF_ARRAY_LEN(ends),
+				   (int)((until - now + 999999) / 1000000));
+
+		for (int i = 0; i < n; i++)
+			note_end(ends[i].data.ptr);
+		now = aif_now_ns();
+	} while (now < until);
 }
 
 /* Beside --overhead, which is capture's: what sampling CPU devices may cost. */
@@ -139,7 +152,8 @@ static void start_sampling(struct aif_drainer *d, struct aif_target *t, uint64_t
 	if (!d->opts->device_rate)
 		return;
 	t->window_start = now;
-	r = t->pid > 0 ? aif_perf_new(t->pid, d->opts->device_rate, sampling_ppm(d->opts), &t->perf)
+	r = t->pid > 0 ? aif_perf_new(t->pid, aif_record_rate(d->opts), sampling_ppm(d->opts),
+				      &t->perf)
 		       : -ESRCH;
 	if (!r) {
 		atomic_store(&t->shm->sampling, AIF_SAMPLING_RECORDER);
@@ -214,12 +228,14 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 	aif_ingest_deferred(d, t, t->deferred_len);
 	aif_device_samples_last(d, t);
 	aif_ingest_last_blocks(d, t, now);
+	aif_marks_last(d, t, t->ended && t->ended_ns ? t->ended_ns : now);
 	aif_target_losses(d, t);
 	follow_gaps(d, t, now, true);
 	aif_target_last_gap(d, t, now, end);
 	aif_jit_names_last(&t->jit, t->pid, d->files);
 	if (t->ended && d->store->p.processes[t->process].end_ns == 0)
 		d->store->p.processes[t->process].end_ns = t->ended_ns ? t->ended_ns : now;
+	aif_places_end(&d->places, t->process, t->ended_ns ? t->ended_ns : now);
 	add_stats(&dt->ended, t);
 	/* Closing it is not enough while a child of ours that is about to exec has it, too. */
 	if (t->pidfd >= 0)
@@ -235,6 +251,7 @@ static enum aif_shm_command take_incoming(struct aif_drain_thread *dt)
 
 	pthread_mutex_lock(&dt->lock);
 	command = dt->command;
+	dt->d.ebpf = dt->ebpf;
 	for (unsigned i = 0; i < dt->forget_len; i++)
 		for (struct aif_target *t = dt->d.targets; t; t = t->next)
 			t->ended |= t->pid == dt->forget[i];
@@ -311,6 +328,9 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 		stats.targets++;
 		at = &t->next;
 	}
+	aif_xe_follow(d, now);
+	if (d->ebpf)
+		aif_ebpf_drain(d, d->ebpf, now, command == AIF_COMMAND_RUN, each_second);
 	if (flush)
 		aif_batches_flush(&d->store->batches);
 	pthread_mutex_unlock(&d->store->lock);
@@ -324,6 +344,10 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 	stats.spent_ns += dt->ended.spent_ns;
 	stats.device_bytes += dt->ended.device_bytes;
 	stats.samples = d->samples;
+	if (d->ebpf) {
+		stats.samples += aif_ebpf_samples(d->ebpf);
+		stats.launches += aif_ebpf_launches(d->ebpf);
+	}
 	stats.sampled_by_perf = d->sampled_by_perf > 0;
 	stats.sampled_by_timer = d->sampled_by_timer > 0;
 	pthread_mutex_lock(&dt->lock);
@@ -352,10 +376,15 @@ static void *drain_main(void *arg)
 		pthread_mutex_lock(&dt->lock);
 		stop = dt->stop;
 		pthread_mutex_unlock(&dt->lock);
-		if (stop)
+		if (stop) {
+			dt->ended.drain_cpu_ns = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 			return NULL;
+		}
 		bytes = step(dt, now, threads, second, flush);
-		await_end(dt, bytes > BUSY_BYTES ? BUSY_NS : dt->d.targets ? 2 * BUSY_NS : IDLE_NS);
+		await_end(dt, bytes > BUSY_BYTES ? BUSY_NS
+			      : dt->d.targets    ? 2 * BUSY_NS
+			      : dt->d.ebpf       ? EBPF_NS
+						 : IDLE_NS);
 	}
 }
 
@@ -437,9 +466,17 @@ void aif_drain_thread_stats(struct aif_drain_thread *dt, struct aif_drain_stats 
 	pthread_mutex_unlock(&dt->lock);
 }
 
+void aif_drain_thread_ebpf(struct aif_drain_thread *dt, struct aif_ebpf *ebpf)
+{
+	pthread_mutex_lock(&dt->lock);
+	dt->ebpf = ebpf;
+	pthread_mutex_unlock(&dt->lock);
+}
+
 void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats *ret_stats)
 {
 	struct aif_store *s = dt->d.store;
+	enum aif_shm_command command;
 	uint64_t now, end;
 	bool any_left;
 
@@ -447,7 +484,7 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 	dt->stop = true;
 	pthread_mutex_unlock(&dt->lock);
 	pthread_join(dt->thread, NULL);
-	take_incoming(dt);
+	command = take_incoming(dt);
 	now = aif_now_ns();
 	for (struct aif_target *t = dt->d.targets; t; t = t->next) {
 		aif_shm_order(t->shm, AIF_COMMAND_END);
@@ -474,7 +511,10 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 	}
 	pthread_mutex_lock(&s->lock);
 	sample_clocks(s);
+	aif_xe_last(&dt->d);
 	end = aif_now_ns();
+	if (dt->d.ebpf)
+		aif_ebpf_last(&dt->d, dt->d.ebpf, end, command == AIF_COMMAND_RUN);
 	while (dt->d.targets) {
 		struct aif_target *t = dt->d.targets;
 
@@ -482,6 +522,7 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 		end_target(dt, t, now, end);
 	}
 	aif_batches_flush(&s->batches);
+	aif_ebpf_free(&dt->d, dt->d.ebpf);
 	pthread_mutex_unlock(&s->lock);
 	*ret_stats = dt->ended;
 	ret_stats->end_ns = end;
@@ -489,6 +530,7 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 	ret_stats->sampled_by_perf = dt->d.sampled_by_perf > 0;
 	ret_stats->sampled_by_timer = dt->d.sampled_by_timer > 0;
 	aif_pycodes_finish(&dt->d.pycodes);
+	aif_places_finish(&dt->d.places);
 	close(dt->ends);
 	free(dt->d.scratch);
 	pthread_mutex_destroy(&dt->lock);

@@ -24,11 +24,14 @@ struct aif_drain_stats {
 	 * error of that, in 1/1,000,000; 0 = not measured. */
 	uint64_t most_launches;
 	uint32_t cost_ppm, cost_error_ppm;
-	uint64_t end_ns; /* of the recording; 0 while it lasts */
+	uint64_t drain_cpu_ns; /* CPU time of the drain thread itself */
+	uint64_t end_ns;       /* of the recording; 0 while it lasts */
 };
 
 int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
 			 const struct aif_record_opts *opts, struct aif_drain_thread **ret);
+/* Hands over another source (ebpf/ebpf.h), before the first process. */
+void aif_drain_thread_ebpf(struct aif_drain_thread *d, struct aif_ebpf *ebpf);
 
 /* Hands over a process that was given `shm`. Takes shm and pidfd (may be -1), also on failure. */
 int aif_drain_thread_add(struct aif_drain_thread *d, int pid, int pidfd, uint32_t process,

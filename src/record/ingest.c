@@ -3,6 +3,7 @@
 
 #include "record/device_samples.h"
 #include "record/gpu_users.h"
+#include "record/marks.h"
 #include "record/modfiles.h"
 #include "symbolize/demangle.h"
 #include "symbolize/pocl.h"
@@ -89,6 +90,7 @@ static uint32_t tail_str(struct aif_store *s, const char **at, size_t len)
 static void on_thread(struct aif_ingest *in, const struct aif_wire_thread *r)
 {
 	char name[sizeof(r->name) + 1];
+	uint32_t thread;
 
 	memcpy(name, r->name, sizeof(r->name));
 	name[sizeof(r->name)] = '\0';
@@ -96,7 +98,10 @@ static void on_thread(struct aif_ingest *in, const struct aif_wire_thread *r)
 	forget(in->drainer->store, &in->slot->shapes);
 	forget(in->drainer->store, &in->slot->pycodes);
 	forget_ranges(in->drainer->store, &in->slot->ranges);
-	in->slot->thread = aif_target_thread(in->drainer, in->target, r->head.aux, name);
+	thread = aif_target_thread(in->drainer, in->target, r->head.aux, name);
+	if (thread != in->slot->thread)
+		aif_marks_forget(in->slot);
+	in->slot->thread = thread;
 }
 
 static void on_module(struct aif_ingest *in, const struct aif_wire_module *r)
@@ -139,7 +144,15 @@ static void on_device(struct aif_ingest *in, const struct aif_wire_device *r)
 {
 	struct aif_store *s = in->drainer->store;
 	const char *at = (const char *)(r + 1);
-	struct aif_device dev = {.kind = r->kind, .units = r->units, .clock = r->clock};
+	struct aif_device dev = {.kind = r->kind,
+				 .units = r->units,
+				 .clock = r->clock,
+				 .arch = r->arch,
+				 .unit_threads = r->unit_threads,
+				 .unit_blocks = r->unit_blocks,
+				 .unit_registers = r->unit_registers,
+				 .unit_shared = r->unit_shared,
+				 .block_shared = r->block_shared};
 	uint32_t id;
 
 	dev.name = tail_str(s, &at, r->name_len);
@@ -148,6 +161,8 @@ static void on_device(struct aif_ingest *in, const struct aif_wire_device *r)
 	dev.runtime = tail_str(s, &at, r->runtime_len);
 	id = aif_store_device(s, &dev);
 	aif_ingest_put(s, &in->target->devices, r->head.aux, id);
+	if (r->pci)
+		aif_ingest_put(s, &in->target->device_pci, r->head.aux, r->pci);
 	if (dev.kind == AIF_DEVICE_CPU && in->target->cpu_device == AIF_NONE)
 		in->target->cpu_device = id;
 }
@@ -393,6 +408,9 @@ static bool exec_row(struct aif_drainer *d, struct aif_target *t, const struct a
 		return true;
 	}
 	t->execs++;
+	if (kernel != AIF_NONE && r->exec.end > r->exec.start)
+		aif_places_ran(&d->places, t->process, d->store->p.kernels[kernel].name,
+			       r->exec.end - r->exec.start);
 	device = stream == AIF_NONE ? AIF_NONE : d->store->p.streams[stream].device;
 	*row = (struct aif_exec_row){
 		.launch = (uint64_t)t->process << 48 | r->exec.launch,
@@ -692,10 +710,14 @@ void aif_ingest_record(void *ingest, const void *record)
 		ON(NOTE, note)
 		ON(JIT, jit)
 #undef ON
+	case AIF_WIRE_MARK:
+		aif_marks_record(ingest, record);
+		break;
 	case AIF_WIRE_CODE:
 	case AIF_WIRE_REASON:
 	case AIF_WIRE_WINDOW:
 	case AIF_WIRE_PC:
+	case AIF_WIRE_PLACE:
 		aif_device_samples_record(ingest, record);
 		break;
 	default:

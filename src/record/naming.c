@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "record/device_names.h"
 #include "record/jit_names.h"
+#include "symbolize/kallsyms.h"
 #include "symbolize/perf_map.h"
 #include "symbolize/symbolize.h"
 
@@ -19,6 +20,8 @@
 #define MAX_INLINED   32
 #define POLL_NS       (50 * 1000 * 1000)
 #define MAX_CODE_SIZE (1u << 20)
+/* Of modules without lines that many are told by a kernel in them, the others are counted. */
+#define MAX_NAMED 8
 /* Of a server that compiles for weeks: 10 million functions. Read in some seconds. */
 #define MAX_PERF_MAP (UINT64_C(1) << 30)
 /*
@@ -38,6 +41,8 @@ struct aif_naming {
 	bool keep_code;
 	struct aif_symbols *symbols;
 	struct aif_device_names *devices;
+	struct aif_kallsyms kernel; /* read when its first frame comes */
+	bool has_kernel;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -46,6 +51,7 @@ struct aif_naming {
 	long preempted;             /* CPU, when it last looked whether to pause */
 	size_t next;                /* frame */
 	struct aif_map known;       /* modules that the symbolizer knows */
+	unsigned named;             /* modules without lines */
 	struct aif_map coded;       /* functions whose code is kept: module << 48 | start */
 	struct aif_account account; /* the files are the targets' */
 };
@@ -272,18 +278,52 @@ static void put_names(struct aif_naming *n, uint32_t id, const struct aif_symbol
 static void name_device_frame(struct aif_naming *n, uint32_t id, const struct aif_frame *frame)
 {
 	struct aif_symbol sym[MAX_INLINED];
-	bool missing;
+	uint32_t loss;
 	int len = aif_device_names_resolve(n->devices, frame->module, frame->address, sym,
-					   MAX_INLINED, &missing);
+					   MAX_INLINED, &loss);
 
 	if (len > 0)
 		put_names(n, id, sym, len);
-	if (missing) {
-		pthread_mutex_lock(&n->store->lock);
-		aif_store_loss(n->store, AIF_REASON_NO_CODE, AIF_NONE, AIF_NONE, 1);
-		pthread_mutex_unlock(&n->store->lock);
+	if (loss != AIF_NONE) {
+		bool is_named =
+			loss == AIF_REASON_CODE_NO_LINES || loss == AIF_REASON_CODE_LOST_LINES;
+
+		aif_store_lock_as(n->store, &n->account);
+		aif_store_loss(n->store, loss, AIF_NONE,
+			       is_named && len > 0 && n->named++ < MAX_NAMED
+				       ? aif_store_puts(n->store, sym[0].name)
+				       : AIF_NONE,
+			       1);
+		aif_store_unlock_as(n->store);
 	}
 	keep_device_code(n, frame->module);
+}
+
+/* 60 ms to read, once. */
+static void learn_kernel(struct aif_naming *n)
+{
+	n->has_kernel = true;
+	if (aif_kallsyms_read(&n->kernel, "/proc/kallsyms") == 0)
+		return;
+	pthread_mutex_lock(&n->store->lock);
+	aif_store_loss(n->store, AIF_REASON_EBPF_KALLSYMS, AIF_NONE, AIF_NONE, 1);
+	pthread_mutex_unlock(&n->store->lock);
+}
+
+static void name_os_frame(struct aif_naming *n, uint32_t id, const struct aif_frame *frame)
+{
+	const struct aif_kallsym *found;
+	struct aif_symbol sym = {0};
+
+	if (!n->has_kernel)
+		learn_kernel(n);
+	found = aif_kallsyms_find(&n->kernel, frame->address);
+	if (!found)
+		return;
+	sym.name = aif_strset_get(&n->kernel.strings, found->name, NULL);
+	if (found->module != AIF_STR_NONE)
+		sym.file = aif_strset_get(&n->kernel.strings, found->module, NULL);
+	put_names(n, id, &sym, 1);
 }
 
 static void name_frame(struct aif_naming *n, uint32_t id, struct job *j)
@@ -295,6 +335,10 @@ static void name_frame(struct aif_naming *n, uint32_t id, struct job *j)
 	if (j->frame.module == AIF_NONE || j->module_kind == AIF_MODULE_ANON ||
 	    j->module_kind == AIF_MODULE_SOURCE)
 		return;
+	if (j->module_kind == AIF_MODULE_OS) {
+		name_os_frame(n, id, &j->frame);
+		return;
+	}
 	if (j->module_kind == AIF_MODULE_DEVICE) {
 		name_device_frame(n, id, &j->frame);
 		return;
@@ -420,6 +464,7 @@ void aif_naming_finish(struct aif_naming *n)
 		;
 	aif_symbols_free(n->symbols);
 	aif_device_names_free(n->devices);
+	aif_kallsyms_finish(&n->kernel);
 	aif_map_finish(&n->known);
 	aif_map_finish(&n->coded);
 	pthread_cond_destroy(&n->wake);

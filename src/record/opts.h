@@ -11,22 +11,27 @@ enum aif_record_runtime { AIF_RECORD_ALL = 0, AIF_RECORD_OPENCL = 1 };
 /* What `aiflame record` was asked for. Strings stay the caller's. A zeroed struct with `argv` set
  * (and, where 0 is not the default, what aif_record_opts_init sets) is a plain recording. */
 struct aif_record_opts {
-	const char *output;    /* -o: pattern with %h %p %r %q{VAR}; default "aiflame.data" */
-	int runtime;           /* --runtime: only this one (enum aif_record_runtime) */
-	const char *agent;     /* path of libaiflame-agent.so */
-	uint32_t device_rate;  /* --device-rate Hz, default 999; 0 = no device samples */
-	uint32_t cpu_rate;     /* --cpu-rate Hz, default 99; 0 = no CPU samples */
-	bool wall;             /* --wall: CPU samples by wall-clock timers in the target */
+	const char *output;   /* -o: pattern with %h %p %r %q{VAR}; default "aiflame.data" */
+	int runtime;          /* --runtime: only this one (enum aif_record_runtime) */
+	const char *agent;    /* path of libaiflame-agent.so */
+	uint32_t device_rate; /* --device-rate Hz, default 999; 0 = no device samples */
+	uint32_t cpu_rate;    /* --cpu-rate Hz, default 99; 0 = no CPU samples */
+	bool ebpf;    /* --ebpf: CPU samples from the kernel, of processes without the agent, too */
+	bool off_cpu; /* --off-cpu: and where threads wait */
+	bool wall;    /* --wall: CPU samples by wall-clock timers in the target */
 	uint32_t overhead_ppm; /* --overhead: the slowdown that is allowed, in 1/1,000,000 */
 	bool all_launches;     /* --all-launches: without a limit */
 	uint64_t duration_ns;  /* --duration: 0 = until the command ends */
-	bool kill;             /* --kill: end the command after the duration */
-	uint64_t keep_ns;      /* --keep: 0 = everything */
-	uint64_t max_size;     /* --max-size in bytes: 0 = no limit */
-	bool device_lines;     /* --device-lines */
-	bool no_python;        /* --no-python */
-	bool no_source;        /* --no-source */
-	bool no_code;          /* --no-code */
+	uint32_t repeat;       /* --repeat: so many times --delay and --duration; 0 = once */
+	const char *steps;     /* --steps as it was given, parsed into: */
+	uint32_t steps_from, steps_to; /* --steps FROM:TO of the program's own; to 0 = all of it */
+	bool kill;                     /* --kill: end the command after the duration */
+	uint64_t keep_ns;              /* --keep: 0 = everything */
+	uint64_t max_size;             /* --max-size in bytes: 0 = no limit */
+	bool device_lines;             /* --device-lines */
+	bool no_python;                /* --no-python */
+	bool no_source;                /* --no-source */
+	bool no_code;                  /* --no-code */
 	bool quiet;
 	const char *name;   /* --name: for `ctl`; default: that of the output */
 	uint64_t delay_ns;  /* --delay: collects nothing before */
@@ -36,6 +41,13 @@ struct aif_record_opts {
 	char *const *argv; /* NULL-terminated command; NULL: with -a and -p */
 };
 
-#define AIF_RECORD_DEFAULT_RATE     999
+#define AIF_RECORD_DEFAULT_RATE 999
+/* Beyond, only hardware that samples itself in its own steps goes (xe_card.h). */
+#define AIF_RECORD_MAX_RATE         20000
 #define AIF_RECORD_DEFAULT_CPU_RATE 99
 #define AIF_RECORD_DEFAULT_OVERHEAD 20000
+
+static inline uint32_t aif_record_rate(const struct aif_record_opts *o)
+{
+	return AIF_MIN(o->device_rate, AIF_RECORD_MAX_RATE);
+}

@@ -39,20 +39,27 @@ const struct aif_range *aif_ranges_find(const struct aif_ranges *r, uint64_t pc)
 	return i && pc < r->at[i - 1].hi ? &r->at[i - 1] : NULL;
 }
 
+void aif_ranges_remove(struct aif_ranges *r, uint64_t lo, uint64_t hi)
+{
+	size_t keep = 0;
+
+	for (size_t i = 0; i < r->len; i++)
+		if (r->at[i].hi <= lo || r->at[i].lo >= hi)
+			r->at[keep++] = r->at[i];
+	r->len = keep;
+}
+
 void aif_ranges_add(struct aif_ranges *r, const struct aif_range *range)
 {
-	size_t at, keep = 0;
+	size_t at;
 
 	if (range->lo >= range->hi)
 		return;
-	for (size_t i = 0; i < r->len; i++)
-		if (r->at[i].hi <= range->lo || r->at[i].lo >= range->hi)
-			r->at[keep++] = r->at[i];
-	r->len = keep;
-	if (keep >= MAX_RANGES || aif_grow(&r->at, &r->cap, keep + 1, sizeof(*range)) < 0)
+	aif_ranges_remove(r, range->lo, range->hi);
+	if (r->len >= MAX_RANGES || aif_grow(&r->at, &r->cap, r->len + 1, sizeof(*range)) < 0)
 		return;
 	at = range_after(r, range->lo);
-	memmove(&r->at[at + 1], &r->at[at], (keep - at) * sizeof(*range));
+	memmove(&r->at[at + 1], &r->at[at], (r->len - at) * sizeof(*range));
 	r->at[at] = *range;
 	r->len++;
 }
@@ -69,9 +76,8 @@ static uint32_t kernel_of(struct aif_drainer *d, struct aif_target *t, const cha
 	return (uint32_t)kernel;
 }
 
-/* A file that is mapped executable: the module it makes, with its file kept for names. */
-static bool range_of_file(struct aif_drainer *d, struct aif_target *t, struct aif_range *range,
-			  uint64_t offset, const char *path)
+bool aif_target_range_of_file(struct aif_drainer *d, struct aif_target *t, struct aif_range *range,
+			      uint64_t offset, const char *path)
 {
 	struct aif_store *s = d->store;
 	struct aif_elf_peek elf;
@@ -149,7 +155,7 @@ static void read_maps(struct aif_drainer *d, struct aif_target *t)
 		}
 		/* .NET writes its code to a file in memory, to have it mapped twice. */
 		if (path[0] == '/' && strncmp(path, "/memfd:", 7)) {
-			if (!range_of_file(d, t, &range, offset, path))
+			if (!aif_target_range_of_file(d, t, &range, offset, path))
 				continue;
 		} else if (!strcmp(path, "[vdso]")) {
 			range.base = range.lo;

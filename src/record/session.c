@@ -3,6 +3,7 @@
 
 #include "record/coverage.h"
 #include "record/drain.h"
+#include "record/ebpf/ebpf.h"
 #include "record/naming.h"
 #include "record/outname.h"
 #include "record/spawn.h"
@@ -47,10 +48,13 @@ struct session {
 	pid_t child;
 	bool child_ended, stop, live, live_drawn;
 	bool shares_terminal; /* the command's standard output is the terminal that the live line is on */
-	bool is_delayed; /* --delay is not over */
+	bool is_delayed; /* --delay is not over, nor has `ctl` asked for something else */
+	bool has_collected;
 	struct aif_strangers strangers;
 	int interrupts, status;
 	uint64_t start_ns, kill_at_ns;
+	uint64_t delay_from_ns; /* --delay counts from here */
+	uint32_t windows;       /* --repeat: that are over */
 	uint64_t
 		counted_ns; /* --duration counts from here; 0 = not yet (-p; --delay is not over) */
 };
@@ -178,16 +182,30 @@ static void draw_live(struct session *s)
 	s->live_drawn = true;
 }
 
+static void collect(struct session *s, bool wanted)
+{
+	s->is_delayed = false;
+	s->has_collected |= wanted;
+	aif_drain_thread_command(s->drain, wanted ? AIF_COMMAND_RUN : AIF_COMMAND_STOP);
+	aif_attach_state(&s->attach, wanted ? AIF_STATE_RUN : AIF_STATE_HELD);
+}
+
 static void check_duration(struct session *s, uint64_t now)
 {
 	/* From when the first of those that were rung answers; who waits for a runtime to start waits in it. */
-	if (!s->is_delayed && !s->counted_ns &&
+	if ((s->has_collected || !s->opts->delay_ns) && !s->counted_ns &&
 	    (!s->opts->pids[0] || aif_drain_thread_targets(s->drain) || !s->attach.pages ||
 	     now - s->start_ns >= ANSWER_NS))
 		s->counted_ns = now;
 	if (!s->opts->duration_ns || !s->counted_ns || now < s->counted_ns + s->opts->duration_ns)
 		return;
-	if (!s->opts->kill) {
+	if (++s->windows < s->opts->repeat) {
+		collect(s, false);
+		s->counted_ns = 0;
+		s->has_collected = false;
+		s->is_delayed = true;
+		s->delay_from_ns = now;
+	} else if (!s->opts->kill) {
 		s->stop = true;
 	} else if (!s->kill_at_ns) {
 		kill(s->child, SIGTERM);
@@ -195,13 +213,6 @@ static void check_duration(struct session *s, uint64_t now)
 	} else if (now >= s->kill_at_ns) {
 		kill(s->child, SIGKILL);
 	}
-}
-
-static void collect(struct session *s, bool wanted)
-{
-	s->is_delayed = false;
-	aif_drain_thread_command(s->drain, wanted ? AIF_COMMAND_RUN : AIF_COMMAND_STOP);
-	aif_attach_state(&s->attach, wanted ? AIF_STATE_RUN : AIF_STATE_HELD);
 }
 
 /* What `aiflame ctl` asks for. */
@@ -266,7 +277,7 @@ static int patience(const struct session *s)
 	uint64_t ns = LOOK_NS;
 
 	if (s->is_delayed)
-		wait_until(s->start_ns + s->opts->delay_ns, &ns);
+		wait_until(s->delay_from_ns + s->opts->delay_ns, &ns);
 	if (s->counted_ns && s->opts->duration_ns && !s->kill_at_ns)
 		wait_until(s->counted_ns + s->opts->duration_ns, &ns);
 	return (int)((ns + 999999) / 1000000);
@@ -290,7 +301,7 @@ static int loop(struct session *s, struct aif_err *err)
 		now = aif_now_ns();
 		obey(s);
 		look_after_attached(s, now);
-		if (s->is_delayed && now - s->start_ns >= s->opts->delay_ns)
+		if (s->is_delayed && now - s->delay_from_ns >= s->opts->delay_ns)
 			collect(s, true);
 		if (geteuid() == 0 && s->child > 0)
 			aif_strangers_look(&s->strangers, now, on_stranger, s);
@@ -359,6 +370,9 @@ static void describe(struct session *s)
 	meta_printf(s, "recorder_version", "%s", AIF_VERSION);
 	meta_printf(s, "device_rate", "%u", s->opts->device_rate);
 	meta_printf(s, "cpu_rate", "%u", s->opts->cpu_rate);
+	if (s->opts->ebpf)
+		meta_printf(s, "ebpf", "%s%s", s->opts->all_processes ? "all" : "processes",
+			    s->opts->off_cpu ? ", off CPU" : "");
 	meta_printf(s, "cpu_sampling", "%s", s->opts->wall ? "wall" : "cpu");
 	meta_printf(s, "start_realtime_ns", "%" PRIu64, aif_clock_ns(CLOCK_REALTIME));
 	pthread_mutex_unlock(&s->store.lock);
@@ -391,6 +405,7 @@ static void describe_end(struct session *s, const struct aif_drain_stats *st)
 					   : "none");
 	meta_printf(s, "cost.recorder_cpu_ns", "%" PRIu64,
 		    timeval_ns(own.ru_utime) + timeval_ns(own.ru_stime));
+	meta_printf(s, "cost.drain_cpu_ns", "%" PRIu64, st->drain_cpu_ns);
 	meta_printf(s, "cost.recorder_rss_kb", "%ld", own.ru_maxrss);
 	meta_printf(s, "cost.target_cpu_ns", "%" PRIu64,
 		    timeval_ns(children.ru_utime) + timeval_ns(children.ru_stime));
@@ -449,6 +464,17 @@ static unsigned long raise_nofile(void)
 	return was;
 }
 
+/* Before the command, so that none of its children is missed. */
+static int start_ebpf(struct session *s, struct aif_err *err)
+{
+	struct aif_ebpf *ebpf;
+	int r = aif_ebpf_new(s->opts, &ebpf, err);
+
+	if (r == 0)
+		aif_drain_thread_ebpf(s->drain, ebpf);
+	return r;
+}
+
 static int start(struct session *s, struct aif_err *err)
 {
 	struct aif_spawn_env env = {.agent = s->opts->agent};
@@ -488,6 +514,9 @@ static int start(struct session *s, struct aif_err *err)
 			"(ulimit -v, ulimit -u)",
 			strerror(-r));
 	s->desk.drain = s->drain;
+	r = s->opts->ebpf ? start_ebpf(s, err) : 0;
+	if (r < 0)
+		return r;
 	s->is_delayed = s->opts->delay_ns;
 	if (s->is_delayed)
 		aif_drain_thread_command(s->drain, AIF_COMMAND_STOP);
@@ -496,7 +525,8 @@ static int start(struct session *s, struct aif_err *err)
 		return aif_err_set(err, r, "%s: %s", s->attach.shown, strerror(-r));
 	/* Seen, even if none of them ever starts a runtime. */
 	for (unsigned i = 0; i < s->attach.wishes; i++)
-		(void)aif_welcome_stranger(&s->desk, s->attach.wish[i].pid);
+		if (!s->attach.wish[i].no_agent)
+			(void)aif_welcome_stranger(&s->desk, s->attach.wish[i].pid);
 	if (!s->opts->argv)
 		return 0;
 	env.socket = s->desk.socket;
@@ -571,7 +601,7 @@ int aif_record_run(const struct aif_record_opts *opts, struct aif_record_result 
 	int r, r2;
 
 	*ret = (struct aif_record_result){.exit_code = 125};
-	s.start_ns = aif_now_ns();
+	s.start_ns = s.delay_from_ns = aif_now_ns();
 	s.counted_ns = opts->pids[0] || opts->delay_ns ? 0 : s.start_ns;
 	s.live = !opts->quiet && isatty(STDERR_FILENO);
 	s.shares_terminal = opts->argv && isatty(STDOUT_FILENO);

@@ -221,6 +221,14 @@ uint32_t aif_store_process(struct aif_store *s, const struct aif_process *proces
 	return PUSH(s, processes, process);
 }
 
+uint32_t aif_store_process_alive(const struct aif_store *s, uint32_t pid)
+{
+	for (size_t i = s->p.processes_len; i-- > 0;)
+		if (s->p.processes[i].pid == pid)
+			return s->p.processes[i].end_ns ? AIF_NONE : (uint32_t)i;
+	return AIF_NONE;
+}
+
 uint32_t aif_store_thread(struct aif_store *s, const struct aif_thread *thread)
 {
 	return PUSH(s, threads, thread);

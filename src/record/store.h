@@ -69,6 +69,8 @@ uint32_t aif_store_stack(struct aif_store *s, uint32_t parent, uint32_t frame, u
 uint32_t aif_store_shape(struct aif_store *s, const struct aif_shape *shape);
 uint32_t aif_store_device(struct aif_store *s, const struct aif_device *device);
 uint32_t aif_store_process(struct aif_store *s, const struct aif_process *process);
+/* The process of that number that is known and has not ended, or AIF_NONE. */
+uint32_t aif_store_process_alive(const struct aif_store *s, uint32_t pid);
 uint32_t aif_store_thread(struct aif_store *s, const struct aif_thread *thread);
 uint32_t aif_store_stream(struct aif_store *s, const struct aif_stream *stream);
 uint32_t aif_store_program(struct aif_store *s, const struct aif_program *program);

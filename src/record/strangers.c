@@ -113,7 +113,7 @@ void aif_strangers_look(struct aif_strangers *s, uint64_t now, aif_stranger_fn f
 				: AIF_MIN(AIF_MAX(PERIOD_NS, cost * COST_SHARE), MAX_PERIOD_NS));
 }
 
-/* One that has ended and was not waited for has no environment. */
+/* One that has ended and was not waited for has no environment; nor has who writes a title over it, and is not found. */
 pid_t aif_strangers_left(const char *socket)
 {
 	DIR *proc = opendir("/proc");

@@ -36,9 +36,9 @@ struct aif_target *aif_target_new(struct aif_drainer *d, int pid, uint32_t proce
 
 void aif_target_free(struct aif_drainer *d, struct aif_target *t)
 {
-	struct aif_map *maps[] = {&t->threads,      &t->timer_threads, &t->devices,
-				  &t->streams,      &t->programs,      &t->kernels,
-				  &t->kernel_named, &t->codes,         &t->stalls};
+	struct aif_map *maps[] = {&t->threads,  &t->timer_threads, &t->devices,      &t->streams,
+				  &t->programs, &t->kernels,       &t->kernel_named, &t->codes,
+				  &t->stalls,   &t->device_pci};
 
 	if (!t)
 		return;
@@ -50,6 +50,7 @@ void aif_target_free(struct aif_drainer *d, struct aif_target *t)
 		aif_map_finish(&t->slots[i].shapes);
 		aif_map_finish(&t->slots[i].pycodes);
 		free(t->slots[i].ranges.at);
+		free(t->slots[i].marks);
 	}
 	for (size_t i = 0; i < AIF_ARRAY_LEN(maps); i++)
 		aif_map_finish(maps[i]);
@@ -63,7 +64,8 @@ void aif_target_free(struct aif_drainer *d, struct aif_target *t)
 	aif_jit_names_finish(&t->jit);
 	if (t->pidfd >= 0)
 		close(t->pidfd);
-	munmap(t->shm, aif_shm_size(t->slots_len, t->ring_size));
+	if (t->shm)
+		munmap(t->shm, aif_shm_size(t->slots_len, t->ring_size));
 	free(t);
 }
 

@@ -3,6 +3,7 @@
 
 #include "record/jit_names.h"
 #include "record/opts.h"
+#include "record/places.h"
 #include "record/pycode.h"
 #include "record/store.h"
 #include "wire/ring.h"
@@ -34,6 +35,7 @@ struct aif_target_slot {
 	uint32_t thread;          /* of the store, AIF_NONE before the first THREAD record */
 	struct aif_map pycodes;   /* agent's id -> number of pycode.h */
 	struct aif_map stacks, shapes;
+	struct aif_marks *marks; /* marks.h; NULL = its thread has told of none */
 	uint64_t lost_launches, lost_execs, lost_samples, lost_others; /* already counted */
 	uint64_t bad;
 	/* device_samples.c: the window that PC records of this ring belong to; device AIF_NONE: none. */
@@ -62,7 +64,8 @@ struct aif_target {
 	bool ended;
 	uint64_t ended_ns; /* when that was seen; 0: another program took its place (exec) */
 
-	struct aif_shm *shm; /* hostile memory: sizes are those below */
+	/* Hostile memory: sizes are those below. NULL: a process without the agent (ebpf/processes.h). */
+	struct aif_shm *shm;
 	uint32_t slots_len;
 	uint64_t ring_size;
 	struct aif_target_slot *slots;
@@ -70,6 +73,7 @@ struct aif_target {
 	struct aif_account account;   /* of what it has made us remember */
 	struct aif_map threads;       /* tid -> thread of the store */
 	struct aif_map timer_threads; /* tid -> 1: sampled in device code by its timer */
+	struct aif_map device_pci;    /* agent's id -> address on the bus, where it is known */
 	struct aif_map devices, streams, programs,
 		kernels; /* agent's id -> store's; programs -> index */
 	struct aif_target_program *program;
@@ -104,6 +108,7 @@ struct aif_target {
 };
 
 struct aif_modfiles;
+struct aif_xe;
 
 /* What the drain thread works with. */
 struct aif_drainer {
@@ -116,7 +121,11 @@ struct aif_drainer {
 	uint32_t windows;
 	uint64_t samples, sampled_by_timer, sampled_by_perf;
 	bool perf_refused;
-	uint64_t gpu_users_ns; /* when they were last looked for */
+	uint64_t gpu_users_ns;    /* when they were last looked for */
+	struct aif_places places; /* of all targets' device code */
+	struct aif_xe *xe;        /* xe_stream.h; NULL = not wanted */
+	uint64_t xe_used_ns;      /* when there was last code that it can sample */
+	struct aif_ebpf *ebpf;    /* ebpf/ebpf.h; NULL: was not asked for */
 };
 #define AIF_DRAIN_SCRATCH 65536
 
@@ -145,6 +154,11 @@ const struct aif_range *aif_target_range(struct aif_drainer *d, struct aif_targe
 					 uint64_t now_ns);
 /* A module of its code that is in no file; layers: see jit_names.h. */
 uint32_t aif_target_jit(struct aif_drainer *d, struct aif_target *t, unsigned layer);
+/* A file that is mapped executable at [lo, hi) of *range, from `offset` on: fills in the module that it makes,
+ * whose file is kept for names. False: no memory. Needs the store's lock. */
+bool aif_target_range_of_file(struct aif_drainer *d, struct aif_target *t, struct aif_range *range,
+			      uint64_t offset, const char *path);
+void aif_ranges_remove(struct aif_ranges *r, uint64_t lo, uint64_t hi);
 /* What was mapped there before is gone. */
 void aif_ranges_add(struct aif_ranges *r, const struct aif_range *range);
 const struct aif_range *aif_ranges_find(const struct aif_ranges *r, uint64_t pc);

@@ -199,8 +199,11 @@ static uint32_t process_get(struct aif_welcome_desk *w, int pid)
 		aif_store_unlock_as(w->store);
 		return (uint32_t)id;
 	}
-	id = AIF_NONE;
-	if (w->store->p.processes_len < MAX_PROCESSES) {
+	/* It may have been sampled before (ebpf/ebpf.h). */
+	id = pid > 0 ? aif_store_process_alive(w->store, (uint32_t)pid) : AIF_NONE;
+	if (id != AIF_NONE) {
+		aif_map_put(&w->by_pid, (uint64_t)pid, id);
+	} else if (w->store->p.processes_len < MAX_PROCESSES) {
 		gethostname(host, sizeof(host) - 1);
 		p.host = aif_store_puts(w->store, host);
 		fill_process(w->store, &p);
@@ -333,8 +336,10 @@ static void give_memory(struct aif_welcome_desk *w, int sock, int pid, uint32_t 
 	shm->options = (w->opts->device_lines ? AIF_OPTION_DEVICE_LINES : 0) |
 		       (w->opts->no_source ? AIF_OPTION_NO_SOURCE : 0) |
 		       (w->opts->no_python ? AIF_OPTION_NO_PYTHON : 0);
-	shm->device_rate = w->opts->device_rate;
+	shm->device_rate = aif_record_rate(w->opts);
 	shm->cpu_rate = w->opts->cpu_rate;
+	shm->steps_from = w->opts->steps_from;
+	shm->steps_to = w->opts->steps_to;
 	shm->overhead_ppm = w->opts->all_launches ? 0 : w->opts->overhead_ppm;
 	r = aif_drain_thread_add(w->drain, pid, pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,
 				 process, shm, AIF_SHM_SLOTS, AIF_SHM_RING_SIZE);

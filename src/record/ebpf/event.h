@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#pragma once
+
+/*
+ * What the BPF programs tell the recorder: through a ring, in variables and in maps. Included by both
+ * sides, so it includes nothing itself; both have the types of <linux/types.h> before.
+ */
+
+enum aif_ebpf_kind {
+	AIF_EBPF_SAMPLE = 1, /* a tick found this thread on a CPU */
+	AIF_EBPF_LAUNCH = 2, /* it entered a function that launches work on a device */
+};
+
+/* Frames of the kernel, and of the program: the kernel's own limit (kernel.perf_event_max_stack). */
+#define AIF_EBPF_FRAMES 127
+#define AIF_EBPF_COMM   16
+
+/* Innermost frame first: user_len of the program, then kernel_len of the kernel. */
+struct aif_ebpf_event {
+	__u64 time; /* CLOCK_MONOTONIC ns */
+	__u32 kind; /* enum aif_ebpf_kind */
+	__u32 pid, tid;
+	__u32 user_len, kernel_len;
+	__u32 zero;
+	__u64 caller; /* of a launch: who has called it, which no frame pointer says on entry; 0: unknown */
+	char comm[AIF_EBPF_COMM];
+};
+#define AIF_EBPF_EVENT_MAX (sizeof(struct aif_ebpf_event) + 2 * AIF_EBPF_FRAMES * sizeof(__u64))
+
+/* What is not wanted of a process (map aif_unwanted: its number -> these). */
+#define AIF_EBPF_NO_SAMPLES  1 /* its agent takes them */
+#define AIF_EBPF_NO_LAUNCHES 2 /* its agent tells them */
+
+/* Whose times off CPU are wanted (map aif_wanted: process -> one of these); a child is wanted if its parent is in it. */
+#define AIF_EBPF_WANTED   1
+#define AIF_EBPF_CHILDREN 2 /* not itself: the recorder */
+
+/* Time that a thread did not run, by where it gave its CPU away. */
+struct aif_ebpf_off_key {
+	__u32 pid, tid;
+	__s32 user, kernel; /* numbers of stacks; negative: none, or -errno */
+	__u32 runnable;     /* 1: it would have gone on, had it not been taken off */
+	__u32 zero;
+};
+struct aif_ebpf_off_value {
+	__u64 ns, times;
+	char comm[AIF_EBPF_COMM];
+};
+
+/* A thread that is off CPU (map aif_left). */
+struct aif_ebpf_left {
+	__u64 since; /* CLOCK_MONOTONIC ns; 0: it is back */
+	struct aif_ebpf_off_key key;
+	char comm[AIF_EBPF_COMM];
+};
+
+/* What was lost, by CPU (map aif_lost). */
+enum aif_ebpf_loss {
+	AIF_EBPF_LOST_SAMPLES,    /* the ring was full */
+	AIF_EBPF_LOST_LAUNCHES,   /* the same */
+	AIF_EBPF_LOST_OFF,        /* times off CPU: no room for another stack */
+	AIF_EBPF_LOST_OFF_STACKS, /* that took the place of another: their time has no stack */
+	AIF_EBPF_LOSSES
+};

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Time off CPU: runs at each switch from a thread to another, as the one that leaves. Where it stands then is
+ * kept for it; when it comes back, the time between is added there. All sums stay in the kernel, and
+ * the recorder fetches them: a busy machine switches 100,000 times a second.
+ */
+#include "record/ebpf/maps.bpf.h"
+
+/* This program and who calls it are on top of the kernel's stack. */
+#define OWN_FRAMES 2
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH); /* who never comes back makes room */
+	__uint(max_entries, 32768);
+	__type(key, __u32); /* the kernel's number of the thread */
+	__type(value, struct aif_ebpf_left);
+} aif_left SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct aif_ebpf_off_key);
+	__type(value, struct aif_ebpf_off_value);
+} aif_off SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, 16384);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, AIF_EBPF_FRAMES * sizeof(__u64));
+} aif_off_stacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, __u32);
+} aif_wanted SEC(".maps");
+
+/* Set before the programs are loaded: not all processes are wanted. The recorder sorts out what it gets, but the
+ * tables below are for those only. */
+AIF_SETTING __u32 aif_some_wanted = 0;
+
+static __always_inline int aif_is_wanted(__u32 pid)
+{
+	__u32 *how = bpf_map_lookup_elem(&aif_wanted, &pid);
+
+	return how && *how == AIF_EBPF_WANTED;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(aif_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 from = (__u32)parent->tgid, to = (__u32)child->tgid, how = AIF_EBPF_WANTED;
+
+	(void)ctx;
+	if (from != to && bpf_map_lookup_elem(&aif_wanted, &from))
+		bpf_map_update_elem(&aif_wanted, &to, &how, BPF_ANY);
+	return 0;
+}
+
+static __always_inline void aif_came_back(__u32 tid, __u64 now)
+{
+	struct aif_ebpf_left *l = bpf_map_lookup_elem(&aif_left, &tid);
+	struct aif_ebpf_off_value *v, fresh = {};
+
+	if (!l || !l->since || now < l->since)
+		return;
+	v = bpf_map_lookup_elem(&aif_off, &l->key);
+	if (v) {
+		__sync_fetch_and_add(&v->ns, now - l->since);
+		__sync_fetch_and_add(&v->times, 1);
+	} else {
+		fresh.ns = now - l->since;
+		fresh.times = 1;
+		__builtin_memcpy(fresh.comm, l->comm, sizeof(fresh.comm));
+		if (bpf_map_update_elem(&aif_off, &l->key, &fresh, BPF_ANY))
+			aif_count_lost(AIF_EBPF_LOST_OFF);
+	}
+	l->since = 0;
+}
+
+static __always_inline unsigned int aif_state(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return (unsigned int)BPF_CORE_READ((struct task_struct___old *)task, state);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(aif_switch, int preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u32 out = (__u32)prev->pid, in = (__u32)next->pid;
+	__u64 now = bpf_ktime_get_ns();
+	struct aif_ebpf_left l = {};
+	unsigned int state;
+
+	if (in)
+		aif_came_back(in, now);
+	/* What the kernel's own threads wait for says nothing: most of them do nothing else. */
+	if (!out || (prev->flags & PF_KTHREAD) || !aif_who(&l.key.pid, &l.key.tid) ||
+	    (aif_some_wanted && !aif_is_wanted((__u32)prev->tgid)))
+		return 0;
+	state = aif_state(prev);
+	if (state & TASK_DEAD)
+		return 0;
+	l.key.runnable = preempt || !state;
+	l.since = now;
+	l.key.user = bpf_get_stackid(ctx, &aif_off_stacks, BPF_F_USER_STACK);
+	l.key.kernel = bpf_get_stackid(ctx, &aif_off_stacks, OWN_FRAMES);
+	/* -EEXIST: another stack has its place. */
+	if (l.key.user == -17 || l.key.kernel == -17)
+		aif_count_lost(AIF_EBPF_LOST_OFF_STACKS);
+	bpf_get_current_comm(l.comm, sizeof(l.comm));
+	bpf_map_update_elem(&aif_left, &out, &l, BPF_ANY);
+	return 0;
+}

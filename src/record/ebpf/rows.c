@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/ebpf/rows.h"
+
+#include "record/cpu.h"
+#include "symbolize/kallsyms.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a launch's number never has from an agent: it counts each slot's from 0 (wire/wire.h), and there are fewer. */
+#define LAUNCH_OURS   (UINT64_C(0xff) << 40)
+#define LAUNCH_NUMBER ((UINT64_C(1) << 40) - 1)
+
+static uint32_t mark_frame(struct aif_store *s, const char *text)
+{
+	uint32_t string = aif_store_puts(s, text),
+		 module = aif_store_module(s, AIF_MODULE_ANON, "[mark]", strlen("[mark]"), NULL, 0);
+
+	/* A module of their own, so that no address of code is taken for one. */
+	return string == AIF_NONE || module == AIF_NONE
+		       ? AIF_NONE
+		       : aif_store_frame(s, AIF_FRAME_MARK, module, string);
+}
+
+static uint32_t push(struct aif_store *s, uint32_t stack, uint32_t frame, uint32_t flags)
+{
+	uint32_t next = frame == AIF_NONE ? AIF_NONE : aif_store_stack(s, stack, frame, flags);
+
+	return next == AIF_NONE ? stack : next;
+}
+
+static uint32_t kernel_frame(struct aif_store *s, uint64_t pc)
+{
+	uint32_t module =
+		aif_store_module(s, AIF_MODULE_OS, AIF_OS_KERNEL, strlen(AIF_OS_KERNEL), NULL, 0);
+
+	return module == AIF_NONE
+		       ? AIF_NONE
+		       : aif_store_frame(s, AIF_FRAME_OS, module, AIF_KALLSYMS_ADDRESS(pc));
+}
+
+/* How many of the program's frames lie in code: where the frame pointer was no frame pointer the chain leads
+ * anywhere. Resolves them on the way. */
+static uint32_t resolve(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+			struct aif_ebpf_process *p, struct aif_target *t,
+			const struct aif_ebpf_stack *stack, uint32_t *frames, uint64_t now)
+{
+	for (uint32_t i = 0; i < stack->user_len; i++) {
+		uint64_t pc = stack->user[i] - (i > 0); /* inside the call instruction */
+		const struct aif_range *range = aif_ebpf_process_range(d, ps, p, t, pc, now);
+
+		if (!range || range->module == AIF_NONE)
+			return i;
+		if (range->module == t->jit.modules[0])
+			aif_jit_names_seen(&t->jit, t->pid, now);
+		frames[i] = aif_store_frame(d->store,
+					    range->is_kernel ? AIF_FRAME_DEVICE : AIF_FRAME_NATIVE,
+					    range->module, pc - range->base);
+	}
+	return stack->user_len;
+}
+
+uint32_t aif_ebpf_stack(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+			struct aif_ebpf_process *p, struct aif_target *t, const char *comm,
+			const struct aif_ebpf_stack *stack, uint64_t now)
+{
+	uint32_t frames[AIF_EBPF_FRAMES + 1], at = AIF_NONE, flags = 0, user_len, top;
+	char text[AIF_EBPF_COMM + 8];
+
+	user_len = resolve(d, ps, p, t, stack, frames, now);
+	if (stack->user_len) {
+		flags = AIF_STACK_FRAME_POINTERS;
+		if (user_len < stack->user_len || user_len >= AIF_EBPF_FRAMES)
+			flags |= AIF_STACK_TRUNCATED;
+	}
+	top = user_len + stack->kernel_len + (*stack->mark != '\0');
+	if (!top && !ps->all)
+		return AIF_NONE;
+	if (ps->all) { /* whose it is: many programs have a main() */
+		snprintf(text, sizeof(text), "%s", comm);
+		at = push(d->store, at, mark_frame(d->store, text), top ? 0 : flags);
+	}
+	for (uint32_t i = user_len; i-- > 0;)
+		at = push(d->store, at, frames[i], --top ? 0 : flags);
+	for (uint32_t i = stack->kernel_len; i-- > 0;)
+		at = push(d->store, at, kernel_frame(d->store, stack->kernel[i] - (i > 0)),
+			  --top ? 0 : flags);
+	if (*stack->mark)
+		at = push(d->store, at, mark_frame(d->store, stack->mark), flags);
+	return at;
+}
+
+/* Where the row of a wanted process goes, with its memory on its own account; NULL: it is not wanted. */
+static struct aif_target *payer_of(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+				   uint32_t pid, const char *comm, uint64_t time,
+				   struct aif_ebpf_process **ret)
+{
+	struct aif_ebpf_process *p = aif_ebpf_process(ps, pid, ps->all);
+	struct aif_target *t =
+		p && p->wanted ? aif_ebpf_process_target(d, ps, p, comm, time) : NULL;
+
+	if (t)
+		d->store->payer = &t->account;
+	*ret = p;
+	return t;
+}
+
+/* Each account's refusals are said when it is closed; an agent's target says its own. */
+static void paid(struct aif_drainer *d, struct aif_ebpf_process *p, struct aif_target *t)
+{
+	d->store->payer = NULL;
+	if (t == p->t)
+		aif_store_refused(d->store, &t->account, t->process);
+}
+
+static bool put_cpu_row(struct aif_drainer *d, struct aif_target *t, const struct aif_cpu_row *from)
+{
+	struct aif_cpu_row *row = aif_batches_row(&d->store->batches, AIF_BATCH_CPU);
+
+	if (!row) {
+		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process,
+			       aif_store_puts(d->store, "CPU samples"), 1);
+		return false;
+	}
+	*row = *from;
+	return true;
+}
+
+/* The agent samples its process itself (cpu.h). */
+static bool is_agents(const struct aif_target *t)
+{
+	return t->shm && aif_cpu_is_sampled(t);
+}
+
+bool aif_ebpf_row_sample(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+			 const struct aif_ebpf_read *r, uint64_t weight)
+{
+	struct aif_ebpf_stack stack = {.user = r->user,
+				       .kernel = r->kernel,
+				       .user_len = r->e.user_len,
+				       .kernel_len = r->e.kernel_len,
+				       .mark = ""};
+	struct aif_cpu_row row = {.time = r->e.time, .weight = weight};
+	struct aif_ebpf_process *p;
+	struct aif_target *t = payer_of(d, ps, r->e.pid, r->e.comm, r->e.time, &p);
+	bool kept = false;
+
+	if (t && !is_agents(t)) {
+		row.thread = aif_target_thread(d, t, r->e.tid, r->e.comm);
+		row.stack = aif_ebpf_stack(d, ps, p, t, r->e.comm, &stack, r->e.time);
+		kept = put_cpu_row(d, t, &row);
+	}
+	if (t)
+		paid(d, p, t);
+	return kept;
+}
+
+bool aif_ebpf_row_off(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+		      const struct aif_ebpf_off_key *key, const char *comm,
+		      const struct aif_ebpf_stack *stack, uint64_t since, uint64_t ns)
+{
+	struct aif_cpu_row row = {.time = since, .waiting = ns};
+	struct aif_ebpf_process *p;
+	struct aif_target *t = payer_of(d, ps, key->pid, comm, since, &p);
+	bool kept = false;
+
+	if (t) {
+		row.thread = aif_target_thread(d, t, key->tid, comm);
+		row.stack = aif_ebpf_stack(d, ps, p, t, comm, stack, aif_now_ns());
+		kept = ns && put_cpu_row(d, t, &row);
+		paid(d, p, t);
+	}
+	return kept;
+}
+
+bool aif_ebpf_row_launch(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+			 const struct aif_ebpf_read *r, uint64_t *number)
+{
+	uint64_t frames[AIF_EBPF_FRAMES + 1];
+	struct aif_ebpf_stack stack = {.user = frames, .mark = ""};
+	struct aif_ebpf_process *p;
+	struct aif_target *t = payer_of(d, ps, r->e.pid, r->e.comm, r->e.time, &p);
+	struct aif_launch_row *row;
+	uint32_t shape, at;
+
+	if (!t || t->shm) { /* the agent tells them */
+		if (t)
+			d->store->payer = NULL;
+		return false;
+	}
+	/* The function, its caller, and from its caller's caller on the frame pointers. */
+	for (uint32_t i = 0; i < r->e.user_len && stack.user_len < AIF_EBPF_FRAMES; i++) {
+		frames[stack.user_len++] = r->user[i];
+		if (!i && r->e.caller && stack.user_len < AIF_EBPF_FRAMES)
+			frames[stack.user_len++] = r->e.caller;
+	}
+	shape = aif_store_shape(d->store, &(struct aif_shape){0});
+	at = aif_ebpf_stack(d, ps, p, t, r->e.comm, &stack, r->e.time);
+	row = aif_batches_row(&d->store->batches, AIF_BATCH_LAUNCH);
+	if (row)
+		*row = (struct aif_launch_row){
+			.launch = (uint64_t)t->process << 48 | LAUNCH_OURS |
+				  (*number & LAUNCH_NUMBER),
+			.time = r->e.time,
+			.thread = aif_target_thread(d, t, r->e.tid, r->e.comm),
+			.kind = AIF_LAUNCH_KERNEL,
+			.kernel = AIF_NONE,
+			.device = AIF_NONE,
+			.stream = AIF_NONE,
+			.stack = at,
+			.shape = shape,
+		};
+	else
+		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process,
+			       aif_store_puts(d->store, "launches"), 1);
+	*number += 1;
+	paid(d, p, t);
+	return row;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "record/ebpf/event_read.h"
+#include "record/ebpf/processes.h"
+
+/* Rows of the profile from what the BPF programs tell. All need the store's lock. */
+
+/* The stack, AIF_NONE if nothing of it is known. Frames are innermost first. mark: a frame on top of it, "" = none. */
+struct aif_ebpf_stack {
+	const uint64_t *user, *kernel;
+	uint32_t user_len, kernel_len;
+	const char *mark;
+};
+uint32_t aif_ebpf_stack(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+			struct aif_ebpf_process *p, struct aif_target *t, const char *comm,
+			const struct aif_ebpf_stack *stack, uint64_t now);
+
+/* A sample that stands for `weight` ns of CPU time. False: left out, since it is not wanted or not kept; the
+ * latter is counted. */
+bool aif_ebpf_row_sample(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+			 const struct aif_ebpf_read *r, uint64_t weight);
+/* A launch of a kernel that is not known; its number is made unique with *number, which goes up. */
+bool aif_ebpf_row_launch(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+			 const struct aif_ebpf_read *r, uint64_t *number);
+/* Time off CPU since `since`, `ns` in all. */
+bool aif_ebpf_row_off(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+		      const struct aif_ebpf_off_key *key, const char *comm,
+		      const struct aif_ebpf_stack *stack, uint64_t since, uint64_t ns);

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/ebpf/ebpf.h"
+
+#include "record/cpu.h"
+#include "record/ebpf/cpus.h"
+#include "record/ebpf/event_read.h"
+#include "record/ebpf/launch_probes.h"
+#include "record/ebpf/off_cpu.h"
+#include "record/ebpf/processes.h"
+#include "record/ebpf/rows.h"
+
+#include "programs.skel.inc"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Of one look: more waits for the next. A record of the ring has at most 2 KiB. */
+#define LOOK_BYTES (8u << 20)
+/* Links of uprobes: a machine with 20 containers has 20 copies of a library. */
+#define MAX_LINKS 512
+/* The machine's own namespace of process numbers: a fixed inode in all kernels (PROC_PID_INIT_INO). */
+#define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
+/* Who has ended is remembered for what comes late, from other CPUs' rings. */
+#define TIDY_NS (5 * AIF_NS_PER_S)
+
+/* Something that is to be looked at in the order of time. */
+struct item {
+	uint64_t time;
+	size_t at, len; /* in `bytes` */
+	bool is_event;  /* of the BPF programs; else of the side-band */
+};
+
+struct aif_ebpf {
+	const struct aif_record_opts *opts;
+	struct aif_programs *programs;
+	struct ring_buffer *ring;
+	struct aif_ebpf_cpus cpus;
+	struct aif_ebpf_processes processes;
+	struct aif_buf bytes;
+	struct item *items;
+	size_t items_len, items_cap;
+	struct aif_map unwanted; /* process -> flags that the programs know */
+	struct aif_map probed;   /* inode and device of a library -> 1 */
+	struct bpf_link *links[MAX_LINKS];
+	unsigned links_len;
+	uint64_t lost[AIF_EBPF_LOSSES]; /* already counted */
+	uint64_t samples, launches, number, off_since;
+	char host[256];
+};
+
+/* ---- starting ------------------------------------------------------------------------------------ */
+
+static int refused(int r, const char *what, struct aif_err *err)
+{
+	if (r == -EPERM || r == -EACCES)
+		return aif_err_set(err, r,
+				   "--ebpf: %s: %s; run as root, or with CAP_BPF and CAP_PERFMON",
+				   what, strerror(-r));
+	return aif_err_set(err, r, "--ebpf: %s: %s; see aiflame doctor", what, strerror(-r));
+}
+
+static int no_print(enum libbpf_print_level level, const char *text, va_list args)
+{
+	(void)level, (void)text, (void)args;
+	return 0;
+}
+
+static int programs_load(struct aif_ebpf *e)
+{
+	struct aif_programs *p;
+	struct stat ns;
+	int r;
+
+	p = aif_programs__open();
+	if (!p)
+		return -errno;
+	p->rodata->aif_own_pid = (uint32_t)getpid();
+	if (stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino != INITIAL_PID_NAMESPACE) {
+		p->rodata->aif_pid_dev = ns.st_dev;
+		p->rodata->aif_pid_ino = ns.st_ino;
+	}
+	p->rodata->aif_some_wanted = !e->processes.all && !p->rodata->aif_pid_ino;
+	bpf_program__set_autoload(p->progs.aif_switch, e->opts->off_cpu);
+	bpf_program__set_autoload(p->progs.aif_fork, e->opts->off_cpu);
+	if (!e->opts->off_cpu) {
+		/* 20 MB that nobody would use. */
+		bpf_map__set_max_entries(p->maps.aif_off_stacks, 1);
+		bpf_map__set_max_entries(p->maps.aif_left, 1);
+		bpf_map__set_max_entries(p->maps.aif_off, 1);
+		bpf_map__set_max_entries(p->maps.aif_wanted, 1);
+	}
+	r = aif_programs__load(p);
+	if (r < 0) {
+		aif_programs__destroy(p);
+		return r;
+	}
+	e->programs = p;
+	return 0;
+}
+
+static int on_event(void *arg, void *data, size_t len)
+{
+	struct aif_ebpf *e = arg;
+	uint64_t time;
+
+	if (len < sizeof(struct aif_ebpf_event) || len > AIF_EBPF_EVENT_MAX)
+		return 0;
+	memcpy(&time, data, sizeof(time));
+	if (aif_grow(&e->items, &e->items_cap, e->items_len + 1, sizeof(*e->items)) < 0)
+		return -ENOMEM;
+	e->items[e->items_len++] =
+		(struct item){.time = time, .at = e->bytes.len, .len = len, .is_event = true};
+	aif_buf_append(&e->bytes, data, len); /* a multiple of 8 */
+	return e->bytes.len < LOOK_BYTES ? 0 : -E2BIG;
+}
+
+static void want(struct aif_ebpf *e, uint32_t pid, uint32_t how)
+{
+	bpf_map_update_elem(bpf_map__fd(e->programs->maps.aif_wanted), &pid, &how, BPF_ANY);
+}
+
+static int start(struct aif_ebpf *e, struct aif_err *err)
+{
+	int r;
+
+	libbpf_set_print(no_print);
+	r = programs_load(e);
+	if (r < 0)
+		return refused(r, "loading the BPF programs", err);
+	e->ring = ring_buffer__new(bpf_map__fd(e->programs->maps.aif_ring), on_event, e, NULL);
+	if (!e->ring)
+		return refused(-errno, "mapping their ring", err);
+	r = aif_ebpf_cpus_open(&e->cpus, AIF_NS_PER_S / AIF_MAX(e->opts->cpu_rate, 1u),
+			       e->opts->cpu_rate ? e->programs->progs.aif_cpu_tick : NULL);
+	if (r < 0)
+		return refused(r, "sampling all CPUs (perf_event_open)", err);
+	if (e->opts->off_cpu) {
+		struct aif_programs *p = e->programs;
+
+		want(e, e->processes.own_pid, AIF_EBPF_CHILDREN);
+		p->links.aif_fork = bpf_program__attach(p->progs.aif_fork);
+		if (p->links.aif_fork)
+			p->links.aif_switch = bpf_program__attach(p->progs.aif_switch);
+		if (!p->links.aif_switch)
+			return refused(-errno, "following the scheduler (sched_switch)", err);
+	}
+	return 0;
+}
+
+/* ---- launches of processes that have no agent ---------------------------------------------------- */
+
+static void probe_file(struct aif_ebpf *e, const char *path)
+{
+	struct bpf_program *program = e->programs->progs.aif_launch;
+	struct stat st;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    aif_map_get(&e->probed, (uint64_t)st.st_ino ^ (uint64_t)st.st_dev << 40, NULL))
+		return;
+	aif_map_put(&e->probed, (uint64_t)st.st_ino ^ (uint64_t)st.st_dev << 40, 1);
+	for (size_t i = 0; i < aif_launch_probes_len && e->links_len < MAX_LINKS; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .func_name = aif_launch_probes[i].function);
+		struct bpf_link *link;
+
+		if (!aif_launch_probes_has(path, i))
+			continue;
+		/* Not all versions have all of them. */
+		link = bpf_program__attach_uprobe_opts(program, -1, path, 0, &opts);
+		if (link)
+			e->links[e->links_len++] = link;
+	}
+}
+
+static void probe_library(struct aif_ebpf *e, uint32_t pid, const char *path)
+{
+	char name[4700];
+
+	if (!aif_launch_probes_path(path))
+		return;
+	snprintf(name, sizeof(name), "/proc/%u/root%s", pid, path);
+	probe_file(e, access(name, R_OK) == 0 ? name : path);
+}
+
+/* Those that run already. */
+static void probe_everybody(struct aif_ebpf *e)
+{
+	struct aif_ebpf_maps maps;
+
+	if (aif_ebpf_maps_open(&maps) < 0)
+		return;
+	while (aif_ebpf_maps_next(&maps)) {
+		const struct aif_ebpf_process *p = aif_ebpf_process(&e->processes, maps.pid, false);
+
+		if (e->processes.all || (p && p->wanted))
+			probe_library(e, maps.pid, maps.path);
+	}
+	aif_ebpf_maps_close(&maps);
+}
+
+int aif_ebpf_new(const struct aif_record_opts *opts, struct aif_ebpf **ret, struct aif_err *err)
+{
+	struct aif_ebpf *e = calloc(1, sizeof(*e));
+	int r;
+
+	if (!e)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	e->opts = opts;
+	e->off_since = aif_now_ns();
+	gethostname(e->host, sizeof(e->host) - 1);
+	e->processes.host = e->host;
+	e->processes.all = opts->all_processes;
+	e->processes.own_pid = (uint32_t)getpid();
+	r = start(e, err);
+	if (r < 0) {
+		aif_ebpf_free(NULL, e);
+		return r;
+	}
+	for (const char *const *p = opts->pids; *p; p++)
+		aif_ebpf_processes_want(&e->processes, (uint32_t)strtoul(*p, NULL, 10));
+	for (size_t i = 0; i < e->processes.len; i++)
+		if (e->processes.at[i]->wanted)
+			want(e, e->processes.at[i]->pid, AIF_EBPF_WANTED);
+	if (opts->all_processes || opts->pids[0])
+		probe_everybody(e);
+	*ret = e;
+	return 0;
+}
+
+void aif_ebpf_free(struct aif_drainer *d, struct aif_ebpf *e)
+{
+	if (!e)
+		return;
+	for (unsigned i = 0; i < e->links_len; i++)
+		bpf_link__destroy(e->links[i]);
+	aif_ebpf_cpus_close(&e->cpus);
+	ring_buffer__free(e->ring);
+	aif_programs__destroy(e->programs);
+	aif_ebpf_processes_finish(d, &e->processes);
+	aif_map_finish(&e->unwanted);
+	aif_map_finish(&e->probed);
+	aif_buf_finish(&e->bytes);
+	free(e->items);
+	free(e);
+}
+
+int aif_ebpf_probe(struct aif_err *err)
+{
+	struct aif_record_opts opts = {.cpu_rate = 1, .off_cpu = true};
+	struct aif_ebpf *e;
+	int r = aif_ebpf_new(&opts, &e, err);
+
+	if (r == 0)
+		aif_ebpf_free(NULL, e);
+	return r;
+}
+
+/* ---- draining ------------------------------------------------------------------------------------ */
+
+static void on_record(void *arg, const void *record, size_t len)
+{
+	struct aif_sideband s;
+	struct aif_ebpf *e = arg;
+
+	aif_sideband_read(record, len, &s);
+	if (s.kind == AIF_SIDEBAND_NONE ||
+	    aif_grow(&e->items, &e->items_cap, e->items_len + 1, sizeof(*e->items)) < 0)
+		return;
+	e->items[e->items_len++] = (struct item){.time = s.time, .at = e->bytes.len, .len = len};
+	aif_buf_append(&e->bytes, record, len);
+	while (e->bytes.len % 8)
+		aif_buf_putc(&e->bytes, 0);
+}
+
+/* What the side-band tells comes before a sample of the same moment. */
+static int by_time(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	if (x->is_event != y->is_event)
+		return x->is_event - y->is_event;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static void tell_sideband(struct aif_drainer *d, struct aif_ebpf *e, const struct item *i)
+{
+	struct aif_sideband s;
+
+	aif_sideband_read(e->bytes.data + i->at, i->len, &s);
+	aif_ebpf_processes_tell(d, &e->processes, &s);
+	if (s.kind == AIF_SIDEBAND_EXIT)
+		bpf_map_delete_elem(bpf_map__fd(e->programs->maps.aif_wanted), &s.pid);
+	if (s.kind == AIF_SIDEBAND_LOST)
+		aif_store_loss(d->store, AIF_REASON_EBPF_SIDEBAND, AIF_NONE, AIF_NONE, s.count);
+	if (s.kind == AIF_SIDEBAND_MAP && aif_ebpf_process(&e->processes, s.pid, false))
+		probe_library(e, s.pid, s.path);
+}
+
+static void tell_event(struct aif_drainer *d, struct aif_ebpf *e, const struct item *i)
+{
+	uint64_t weight = AIF_NS_PER_S / AIF_MAX(e->opts->cpu_rate, 1u);
+	struct aif_ebpf_read r;
+
+	if (!aif_ebpf_event_read(e->bytes.data + i->at, i->len, &r))
+		return;
+	if (r.e.kind == AIF_EBPF_SAMPLE)
+		e->samples += aif_ebpf_row_sample(d, &e->processes, &r, weight);
+	else
+		e->launches += aif_ebpf_row_launch(d, &e->processes, &r, &e->number);
+}
+
+/* Who has the agent tells his launches himself, and once he is sampled, his samples. */
+static void tell_unwanted(struct aif_drainer *d, struct aif_ebpf *e)
+{
+	int fd = bpf_map__fd(e->programs->maps.aif_unwanted);
+
+	for (const struct aif_target *t = d->targets; t; t = t->next) {
+		uint32_t pid = (uint32_t)t->pid,
+			 flags = AIF_EBPF_NO_LAUNCHES |
+				 (aif_cpu_is_sampled(t) ? AIF_EBPF_NO_SAMPLES : 0);
+		uint64_t known = 0;
+
+		if (t->pid <= 0 || t->ended ||
+		    (aif_map_get(&e->unwanted, pid, &known) && known == flags))
+			continue;
+		if (bpf_map_update_elem(fd, &pid, &flags, BPF_ANY) == 0)
+			aif_map_put(&e->unwanted, pid, flags);
+	}
+}
+
+/* Its number may be another's soon. */
+static void forget_unwanted(struct aif_drainer *d, struct aif_ebpf *e)
+{
+	int fd = bpf_map__fd(e->programs->maps.aif_unwanted);
+
+	for (size_t i = 0; i < e->processes.len; i++) {
+		const struct aif_ebpf_process *p = e->processes.at[i];
+		const struct aif_target *t = d->targets;
+		uint64_t known;
+
+		if (!p || !aif_map_get(&e->unwanted, p->pid, &known) || !known)
+			continue;
+		while (t && (t->pid != (int)p->pid || t->ended))
+			t = t->next;
+		if (t)
+			continue;
+		bpf_map_delete_elem(fd, &p->pid);
+		aif_map_put(&e->unwanted, p->pid, 0);
+	}
+}
+
+static void count_losses(struct aif_drainer *d, struct aif_ebpf *e)
+{
+	static const enum aif_reason reasons[AIF_EBPF_LOSSES] = {
+		[AIF_EBPF_LOST_SAMPLES] = AIF_REASON_EBPF_SAMPLES,
+		[AIF_EBPF_LOST_LAUNCHES] = AIF_REASON_EBPF_LAUNCHES,
+		[AIF_EBPF_LOST_OFF] = AIF_REASON_EBPF_OFF_CPU,
+		[AIF_EBPF_LOST_OFF_STACKS] = AIF_REASON_EBPF_OFF_STACKS,
+	};
+	int cpus = libbpf_num_possible_cpus(), fd = bpf_map__fd(e->programs->maps.aif_lost);
+	uint64_t *counts = cpus > 0 ? calloc((size_t)cpus, sizeof(*counts)) : NULL;
+
+	for (uint32_t i = 0; counts && i < AIF_EBPF_LOSSES; i++) {
+		uint64_t sum = 0;
+
+		if (bpf_map_lookup_elem(fd, &i, counts) < 0)
+			continue;
+		for (int cpu = 0; cpu < cpus; cpu++)
+			sum += counts[cpu];
+		if (sum > e->lost[i])
+			aif_store_loss(d->store, reasons[i], AIF_NONE, AIF_NONE, sum - e->lost[i]);
+		e->lost[i] = sum;
+	}
+	free(counts);
+}
+
+static void fetch_off_cpu(struct aif_drainer *d, struct aif_ebpf *e, uint64_t now, bool collect,
+			  bool is_last)
+{
+	struct aif_off_cpu o = {
+		.sums = bpf_map__fd(e->programs->maps.aif_off),
+		.stacks = bpf_map__fd(e->programs->maps.aif_off_stacks),
+		.left = bpf_map__fd(e->programs->maps.aif_left),
+		.processes = &e->processes,
+		.since = e->off_since,
+		.now = now,
+		.collect = collect,
+	};
+
+	if (!e->opts->off_cpu)
+		return;
+	aif_off_cpu_fetch(d, &o);
+	if (is_last)
+		aif_off_cpu_last(d, &o);
+	e->off_since = now;
+}
+
+void aif_ebpf_drain(struct aif_drainer *d, struct aif_ebpf *e, uint64_t now, bool collect,
+		    bool each_second)
+{
+	tell_unwanted(d, e);
+	if (!aif_batches_room(&d->store->batches))
+		return; /* the writer is behind: what is in the rings waits there */
+	aif_buf_clear(&e->bytes);
+	e->items_len = 0;
+	ring_buffer__consume(e->ring);
+	/* After the samples: whatever had happened before them is there now. */
+	aif_ebpf_cpus_read(&e->cpus, on_record, e);
+	if (e->items_len)
+		qsort(e->items, e->items_len, sizeof(*e->items), by_time);
+	for (size_t i = 0; i < e->items_len && !aif_buf_failed(&e->bytes); i++) {
+		if (!e->items[i].is_event)
+			tell_sideband(d, e, &e->items[i]);
+		else if (collect)
+			tell_event(d, e, &e->items[i]);
+	}
+	if (!each_second)
+		return;
+	forget_unwanted(d, e);
+	fetch_off_cpu(d, e, now, collect, false);
+	count_losses(d, e);
+	aif_ebpf_processes_tidy(d, &e->processes, now > TIDY_NS ? now - TIDY_NS : 0);
+}
+
+void aif_ebpf_last(struct aif_drainer *d, struct aif_ebpf *e, uint64_t now, bool collect)
+{
+	aif_ebpf_cpus_stop(&e->cpus);
+	aif_ebpf_drain(d, e, now, collect, false);
+	fetch_off_cpu(d, e, now, collect, true);
+	count_losses(d, e);
+}
+
+uint64_t aif_ebpf_samples(const struct aif_ebpf *e)
+{
+	return e->samples;
+}
+
+uint64_t aif_ebpf_launches(const struct aif_ebpf *e)
+{
+	return e->launches;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/marks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void add_row(struct aif_ingest *in, enum aif_op_kind kind, uint32_t name, uint64_t start,
+		    uint64_t end)
+{
+	struct aif_store *s = in->drainer->store;
+	struct aif_op_row *row = aif_batches_row(&s->batches, AIF_BATCH_OP);
+
+	if (!row) {
+		aif_store_loss(s, AIF_REASON_WRITER_BEHIND, in->target->process,
+			       aif_store_puts(s, "ranges"), 1);
+		return;
+	}
+	*row = (struct aif_op_row){.start = start,
+				   .end = AIF_MAX(start, end),
+				   .clock = AIF_CLOCK_MONOTONIC,
+				   .thread = in->slot->thread,
+				   .name = name,
+				   .kind = kind,
+				   .shapes = AIF_NONE,
+				   .stack = AIF_NONE,
+				   .sequence = -1};
+}
+
+static void end_step(struct aif_ingest *in, struct aif_marks *m, uint64_t end)
+{
+	char name[32];
+
+	if (!m->in_step)
+		return;
+	m->in_step = false;
+	snprintf(name, sizeof(name), "step#%" PRIu64, m->step);
+	add_row(in, AIF_OP_STEP, aif_store_puts(in->drainer->store, name), m->step_start, end);
+}
+
+static void begin_range(struct aif_ingest *in, struct aif_marks *m, const struct aif_wire_mark *r)
+{
+	struct aif_store *s = in->drainer->store;
+
+	while (m->len && m->open[m->len - 1].depth >= r->depth)
+		m->len--;
+	if (m->len == AIF_MARKS_OPEN) {
+		aif_store_loss(s, AIF_REASON_RANGES_DEEP, in->target->process, AIF_NONE, 1);
+		return;
+	}
+	m->open[m->len].start = r->time;
+	m->open[m->len].depth = r->depth;
+	m->open[m->len].name = aif_store_str(s, r + 1, r->name_len);
+	m->len++;
+}
+
+static void end_range(struct aif_ingest *in, struct aif_marks *m, const struct aif_wire_mark *r)
+{
+	while (m->len && m->open[m->len - 1].depth > r->depth)
+		m->len--;
+	if (!m->len || m->open[m->len - 1].depth != r->depth)
+		return;
+	m->len--;
+	add_row(in, AIF_OP_RANGE, m->open[m->len].name, m->open[m->len].start, r->time);
+}
+
+void aif_marks_record(struct aif_ingest *in, const struct aif_wire_mark *r)
+{
+	struct aif_marks *m = in->slot->marks;
+
+	if (in->slot->thread == AIF_NONE)
+		return;
+	if (!m) {
+		if (!aif_store_pay_own(in->drainer->store, sizeof(*m)))
+			return;
+		in->slot->marks = m = calloc(1, sizeof(*m));
+	}
+	if (!m)
+		return;
+	switch (r->head.aux) {
+	case AIF_MARK_BEGIN:
+		begin_range(in, m, r);
+		break;
+	case AIF_MARK_END:
+		end_range(in, m, r);
+		break;
+	case AIF_MARK_STEP:
+		/* The next one's begin is its end, and no later one's, which came after a pause. */
+		if (r->number == m->step + 1)
+			end_step(in, m, r->time);
+		m->in_step = true;
+		m->step = r->number;
+		m->step_start = r->time;
+		break;
+	case AIF_MARK_STEPS_END:
+		end_step(in, m, r->time);
+		break;
+	default:
+		in->slot->drain.bad++;
+		break;
+	}
+}
+
+void aif_marks_forget(struct aif_target_slot *slot)
+{
+	if (slot->marks)
+		*slot->marks = (struct aif_marks){.len = 0};
+}
+
+void aif_marks_last(struct aif_drainer *d, struct aif_target *t, uint64_t end)
+{
+	for (uint32_t i = 0; i < t->slots_len; i++) {
+		struct aif_ingest in = {
+			.drainer = d, .target = t, .slot = &t->slots[i], .slot_index = i};
+		struct aif_marks *m = in.slot->marks;
+
+		while (m && m->len) {
+			m->len--;
+			add_row(&in, AIF_OP_RANGE, m->open[m->len].name, m->open[m->len].start,
+				end);
+		}
+		if (m)
+			end_step(&in, m, end);
+	}
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/xe_join.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "record/device_samples.h"
+
+#include <string.h>
+
+/* Places and executions are in rings until the drain thread has looked at them: every 20 ms, if it gets a CPU. */
+#define SETTLE_NS (200 * 1000 * 1000)
+/* Processes and their devices; of more than that the rest goes without windows, which costs them precision only. */
+#define MAX_USERS 256
+/* Without code of anybody's on a device for so long, its sampling ends. */
+#define IDLE_NS (2 * AIF_NS_PER_S)
+
+/* A process on a device, in a batch. */
+struct user {
+	uint32_t process, device;
+	uint32_t sure, ambiguous; /* windows, AIF_NONE = none yet */
+};
+struct join {
+	struct aif_drainer *d;
+	const struct aif_xe_batch *b;
+	const struct aif_xe_window *w;
+	struct user users[MAX_USERS];
+	unsigned users_len;
+	uint32_t reasons[AIF_XE_REASONS]; /* strings, AIF_NONE = not yet needed */
+	uint64_t ambiguous;
+};
+
+static void lose(struct join *j, const char *what, uint64_t n)
+{
+	struct aif_store *s = j->d->store;
+
+	aif_store_loss(s, AIF_REASON_WRITER_BEHIND, AIF_NONE, aif_store_puts(s, what), n);
+}
+
+static uint32_t window_row(struct join *j, const struct user *u, enum aif_held held)
+{
+	struct aif_window_row *row = aif_batches_row(&j->d->store->batches, AIF_BATCH_WINDOW);
+	uint32_t window = j->d->windows++;
+
+	if (row)
+		*row = (struct aif_window_row){.start = j->b->start,
+					       .end = j->b->end,
+					       .window = window,
+					       .device = u->device,
+					       .process = u->process,
+					       .held = held,
+					       .period_ns = j->w->period_ps / 1000,
+					       .thread = AIF_NONE,
+					       .p_ppm = 1000000};
+	else
+		lose(j, "windows", 1);
+	return window;
+}
+
+static struct user *user_of(struct join *j, uint32_t process, uint32_t device)
+{
+	struct user *u;
+
+	for (unsigned i = j->users_len; i-- > 0;)
+		if (j->users[i].process == process && j->users[i].device == device)
+			return &j->users[i];
+	if (j->users_len == MAX_USERS)
+		return NULL;
+	u = &j->users[j->users_len++];
+	*u = (struct user){
+		.process = process, .device = device, .sure = AIF_NONE, .ambiguous = AIF_NONE};
+	u->sure = window_row(j, u, AIF_HELD);
+	return u;
+}
+
+static uint32_t window_of(struct join *j, const struct aif_place *place, bool is_sure)
+{
+	struct user *u = user_of(j, place->process, place->device);
+
+	if (!u)
+		return AIF_NONE;
+	if (!is_sure && u->ambiguous == AIF_NONE)
+		u->ambiguous = window_row(j, u, AIF_HELD_AMBIGUOUS);
+	return is_sure ? u->sure : u->ambiguous;
+}
+
+static uint32_t reason_of(struct join *j, enum aif_xe_reason reason)
+{
+	if (j->reasons[reason] == AIF_NONE)
+		j->reasons[reason] = aif_store_puts(j->d->store, aif_xe_reason_name(reason));
+	return j->reasons[reason];
+}
+
+static void sample_row(struct join *j, uint32_t process, uint32_t device, uint32_t frame,
+		       enum aif_xe_reason reason, uint32_t window, uint64_t count)
+{
+	struct aif_sample_row *row;
+
+	if (!count)
+		return;
+	row = aif_batches_row(&j->d->store->batches, AIF_BATCH_SAMPLE);
+	if (!row) {
+		lose(j, "samples", count);
+		return;
+	}
+	j->d->samples += count;
+	*row = (struct aif_sample_row){.time = j->b->start,
+				       .count = count,
+				       .thread = AIF_NONE,
+				       .process = process,
+				       .device = device,
+				       .frame = frame,
+				       .reason = reason_of(j, reason),
+				       .window = window};
+}
+
+/* On the device of the latest place that was told: an address in nobody's code says no more. */
+static void put_unknown(struct join *j, const struct aif_xe_sum *sum)
+{
+	const struct aif_places *p = &j->d->places;
+
+	for (unsigned k = 0; k < AIF_XE_REASONS && p->is_told; k++)
+		sample_row(j, AIF_NONE, p->device, AIF_NONE, k, AIF_NONE, sum->counts[k]);
+}
+
+static void put(struct join *j, const struct aif_place *place, uint64_t offset,
+		const uint32_t counts[AIF_XE_REASONS], bool is_sure)
+{
+	uint32_t frame = aif_store_frame(j->d->store, AIF_FRAME_DEVICE, place->module, offset),
+		 window = window_of(j, place, is_sure);
+
+	for (unsigned k = 0; k < AIF_XE_REASONS; k++)
+		sample_row(j, place->process, place->device, frame, k, window, counts[k]);
+}
+
+/* Whole samples by weight: each place gets those that its share covers, counted from somewhere, so that of many
+ * single samples each gets its share, too. */
+static void share(struct join *j, const struct aif_place *const *places, size_t n,
+		  enum aif_places_space space, uint64_t address, const struct aif_xe_sum *sum)
+{
+	uint64_t weights[AIF_PLACES_HITS];
+	uint32_t parts[AIF_PLACES_HITS][AIF_XE_REASONS] = {0};
+	double all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += (double)(weights[i] = aif_places_time(&j->d->places, places[i]));
+	for (size_t i = 0; i < n && all <= 0; i++)
+		weights[i] = 1;
+	all = all > 0 ? all : (double)n;
+	for (unsigned k = 0; k < AIF_XE_REASONS; k++) {
+		uint64_t seed = aif_mix64(sum->ip ^ j->b->start) + k;
+		double end = (double)(aif_mix64(seed) >> 11) / (double)(UINT64_C(1) << 53);
+		uint32_t given = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			uint32_t until;
+
+			end += (double)sum->counts[k] * ((double)weights[i] / all);
+			until = i == n - 1 ? sum->counts[k]
+					   : (uint32_t)AIF_MIN((uint64_t)end, sum->counts[k]);
+			parts[i][k] = AIF_MAX(until, given) - given;
+			given = AIF_MAX(until, given);
+		}
+		j->ambiguous += sum->counts[k];
+	}
+	for (size_t i = 0; i < n; i++)
+		put(j, places[i], aif_places_offset(places[i], space, address), parts[i], false);
+}
+
+static void join_sum(struct join *j, const struct aif_xe_sum *sum)
+{
+	enum aif_places_space space = j->w->wide ? AIF_PLACES_64 : AIF_PLACES_32;
+	/* The hardware counts in instructions' smallest size. */
+	uint64_t address = sum->ip << 3;
+	const struct aif_place *places[AIF_PLACES_HITS];
+	size_t n;
+
+	if (!j->w->wide)
+		address &= UINT32_MAX;
+	n = aif_places_find(&j->d->places, space, address, j->w->pci, j->b->start, j->b->end,
+			    places);
+	if (!n)
+		put_unknown(j, sum);
+	else if (n == 1)
+		put(j, places[0], aif_places_offset(places[0], space, address), sum->counts, true);
+	else
+		share(j, places, n, space, address, sum);
+}
+
+/* A second without samples says something, too: executions in it had none. */
+static void make_users(struct join *j)
+{
+	const struct aif_places *p = &j->d->places;
+	uint32_t process = AIF_NONE, device = AIF_NONE;
+
+	for (size_t i = 0; i < p->len; i++) {
+		const struct aif_place *x = &p->at[i];
+
+		if (x->from >= j->b->end || x->to <= j->b->start ||
+		    (x->process == process && x->device == device) ||
+		    (j->w->pci && x->pci && x->pci != j->w->pci))
+			continue;
+		process = x->process;
+		device = x->device;
+		user_of(j, process, device);
+	}
+}
+
+void aif_xe_join(struct aif_drainer *d, const struct aif_xe_batch *b)
+{
+	struct join j = {.d = d, .b = b};
+
+	memset(j.reasons, 0xff, sizeof(j.reasons));
+	for (struct aif_target *t = d->targets; t; t = t->next)
+		aif_device_samples_last(d, t);
+	for (unsigned i = 0; i < b->windows_len; i++) {
+		j.w = &b->windows[i];
+		make_users(&j);
+		for (size_t k = 0; k < j.w->counts.cap; k++)
+			if (j.w->counts.at[k].used)
+				join_sum(&j, &j.w->counts.at[k]);
+	}
+	if (j.ambiguous)
+		aif_store_loss(d->store, AIF_REASON_XE_AMBIGUOUS, AIF_NONE, AIF_NONE, j.ambiguous);
+	aif_places_turn(&d->places);
+	aif_places_forget(&d->places, d->store, b->start);
+}
+
+/* ---- the source ---------------------------------------------------------------------------------- */
+
+static void take(struct aif_drainer *d, uint64_t until)
+{
+	struct aif_xe_batch *b;
+	struct aif_xe_note n;
+
+	while ((b = aif_xe_take(d->xe, until)) != NULL) {
+		aif_xe_join(d, b);
+		aif_xe_batch_free(b);
+	}
+	while (aif_xe_note(d->xe, &n))
+		aif_store_loss(d->store, n.reason, AIF_NONE,
+			       *n.detail ? aif_store_puts(d->store, n.detail) : AIF_NONE, n.count);
+}
+
+void aif_xe_wanted(struct aif_drainer *d)
+{
+	int r = !d->xe && d->opts->device_rate ? aif_xe_new(d->opts->device_rate, &d->xe) : 0;
+
+	if (r < 0)
+		aif_store_loss(d->store, AIF_REASON_XE_FAILED, AIF_NONE,
+			       aif_store_puts(d->store, strerror(-r)), 1);
+	d->xe_used_ns = aif_now_ns();
+}
+
+void aif_xe_last(struct aif_drainer *d)
+{
+	if (!d->xe)
+		return;
+	aif_xe_stop(d->xe);
+	take(d, UINT64_MAX);
+	aif_xe_free(d->xe);
+	d->xe = NULL;
+}
+
+void aif_xe_follow(struct aif_drainer *d, uint64_t now)
+{
+	if (!d->xe)
+		return;
+	if (d->places.ended < d->places.len)
+		d->xe_used_ns = now;
+	take(d, now > SETTLE_NS ? now - SETTLE_NS : 0);
+	if (now - d->xe_used_ns > IDLE_NS)
+		aif_xe_last(d);
+}
