@@ -3,6 +3,7 @@
 #include "profile/attribution_internal.h"
 
 #include "profile/file.h"
+#include "profile/outside.h"
 #include "profile/time.h"
 
 #include <errno.h>
@@ -80,6 +81,10 @@ static int load_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_launch_row *r = &rows[i];
 
+		if (aif_outside_is(l->w->p, r)) {
+			l->w->c.outside += r->time >= l->w->p->kept_ns;
+			continue;
+		}
 		l->launches[l->launches_len] = (struct launched){.launch = r->launch,
 								 .time = r->time,
 								 .bytes = r->bytes,
@@ -273,6 +278,99 @@ static bool is_filtered(const struct aif_attribution_opts *o)
 	return o->from_ns || o->to_ns || o->processes || o->threads || o->devices;
 }
 
+static uint64_t family_key(uint32_t process, uint32_t device, uint32_t name)
+{
+	uint32_t words[3] = {process, device, name};
+
+	return aif_hash_bytes(words, sizeof(words));
+}
+
+/* What is known of kernels by process, device and name, and of processes. */
+struct untimed {
+	struct aif_map processes; /* whose driver gave no times for some launches */
+	struct aif_map sampled, timed;
+};
+
+/* A launch whose times nobody knows, of that device. */
+static int add_untimed(struct loading *l, const struct untimed *u, const struct launched *x,
+		       uint32_t device)
+{
+	struct aif_attribution_work *w = l->w;
+	const struct aif_profile *p = w->p;
+	struct aif_group g = {.process = p->threads[x->thread].process,
+			      .device = device,
+			      .kind = x->kind,
+			      .kernel = x->kernel,
+			      .stack = x->stack,
+			      .stream = x->stream};
+	uint64_t key = family_key(g.process, device, p->kernels[x->kernel].name);
+	uint32_t id;
+	int r;
+
+	if (!aif_map_get(&u->processes, g.process, NULL) || !aif_map_get(&u->sampled, key, NULL) ||
+	    aif_map_get(&u->timed, key, NULL) || !kept(w->opts->processes, g.process) ||
+	    !kept(w->opts->devices, device) || !kept(w->opts->threads, x->thread))
+		return 0;
+	r = group_of(w, &g, &id);
+	if (r < 0)
+		return r;
+	w->groups[id].untimed++;
+	w->groups[id].sampled = true;
+	return 0;
+}
+
+static int find_untimed_launches(struct loading *l, const struct untimed *u)
+{
+	struct aif_attribution_work *w = l->w;
+	const struct aif_profile *p = w->p;
+	int r = 0;
+
+	for (size_t i = 0; i < l->launches_len && !r; i++) {
+		const struct launched *x = &l->launches[i];
+		uint64_t at = since_start(p, x->time);
+
+		if (x->ended || x->kind != AIF_LAUNCH_KERNEL || x->kernel == AIF_NONE ||
+		    x->thread == AIF_NONE || at < w->from || at > w->to)
+			continue;
+		if (x->stream != AIF_NONE)
+			r = add_untimed(l, u, x, p->streams[x->stream].device);
+		/* Of a command list, of which nobody knows what executed it: where the kernel was seen. */
+		for (uint32_t k = 0; x->stream == AIF_NONE && k < p->devices_len && !r; k++)
+			r = add_untimed(l, u, x, k);
+	}
+	return r;
+}
+
+/* Where a driver gives no times there are launches and samples, but no executions: the samples of such a kernel go by
+ * its launches. Its widths stay 0: nobody has measured them. */
+static int find_untimed(struct loading *l)
+{
+	struct aif_attribution_work *w = l->w;
+	const struct aif_profile *p = w->p;
+	struct untimed u = {.processes = {0}};
+	int r = 0;
+
+	for (size_t i = 0; i < p->losses_len && !r; i++)
+		if (p->losses[i].reason == AIF_REASON_NO_TIMES && p->losses[i].process != AIF_NONE)
+			r = aif_map_put(&u.processes, p->losses[i].process, 1);
+	for (size_t i = 0; i < w->counted_len && !r && u.processes.len; i++)
+		r = aif_map_put(&u.sampled,
+				family_key(w->counted[i].process, w->counted[i].device,
+					   aif_attribution_sampled_kernel(p, w->counted[i].frame)),
+				1);
+	for (size_t i = 0; i < w->groups_len && !r && u.sampled.len; i++)
+		r = aif_map_put(&u.timed,
+				family_key(w->groups[i].process, w->groups[i].device,
+					   kernel_name(p, w->groups[i].kind, w->groups[i].kernel)),
+				1);
+	if (!r && u.sampled.len)
+		r = find_untimed_launches(l, &u);
+	aif_map_finish(&u.processes);
+	aif_map_finish(&u.timed);
+	aif_map_finish(&u.sampled);
+	return r;
+}
+
 /* Did the process end in the same span, with nobody told to stop before? */
 static bool is_cut_off(const struct aif_attribution_work *w, uint32_t process, uint64_t at)
 {
@@ -344,6 +442,7 @@ static void count_lost(struct loading *l, uint64_t untold, uint64_t unread)
 			lost_execs += loss->count;
 			break;
 		case AIF_REASON_SAMPLE_LOST:
+		case AIF_REASON_XE_BEHIND:
 			c->samples_dropped += loss->count;
 			break;
 		default:
@@ -352,7 +451,7 @@ static void count_lost(struct loading *l, uint64_t untold, uint64_t unread)
 	}
 	open = c->launches - c->joined;
 	c->uncaptured = aif_weights_uncaptured(l->w->weights);
-	c->launches += c->uncaptured;
+	c->launches += c->uncaptured + c->outside;
 	lost_execs = AIF_MIN(lost_execs, open);
 	c->launches += lost_launches;
 	c->lost = lost_launches + lost_execs;
@@ -371,6 +470,7 @@ static void count_filtered(struct loading *l)
 	struct aif_conservation *c = &l->w->c;
 
 	c->launches = c->joined;
+	c->outside = 0;
 }
 
 /* What was left out ran, too: between which times, its blocks tell. */
@@ -379,6 +479,9 @@ static void count_left_out(struct aif_attribution_work *w)
 	uint64_t start = w->p->start_ns;
 	struct aif_weights_blank blank;
 
+	/* Blocks do not know devices: of one that nobody uses nothing was left out. */
+	if (w->opts->devices)
+		return;
 	if (!aif_weights_blank(w->weights, start + w->from, start + w->to, w->opts->processes,
 			       w->opts->threads, &blank))
 		return;
@@ -408,6 +511,8 @@ static int load(struct loading *l, struct aif_err *err)
 		r = aif_profile_samples(p, load_samples, l, &bad[2]);
 	if (!r && l->w->counted_len)
 		r = aif_attribution_windows_load(l->w, l->timeline, &bad[3]);
+	if (!r && l->w->counted_len)
+		r = find_untimed(l);
 	if (!r)
 		r = find_in_flight(l, &untold, &unread);
 	if (r < 0)

@@ -10,7 +10,7 @@
  */
 
 /* Change when the rules change: cached attributions of other versions are computed anew. */
-#define AIF_ATTRIBUTION_VERSION 11
+#define AIF_ATTRIBUTION_VERSION 13
 
 enum aif_grade {
 	AIF_GRADE_EXACT =
@@ -49,8 +49,9 @@ struct aif_conservation {
 	 * threads while nothing was executing there. Off: in executions that were not captured. In
 	 * flight: in those that had begun before collection did, or had not ended when it stopped. */
 	uint64_t samples_off, samples_in_flight;
-	uint64_t launches, joined, unfinished, unread, untold, lost, uncaptured;
-	/* launches = joined + unfinished + unread + untold + lost + uncaptured (by the overhead budget).
+	uint64_t launches, joined, unfinished, unread, untold, lost, uncaptured, outside;
+	/* launches = joined + unfinished + unread + untold + lost + uncaptured (by the overhead budget) + outside
+	 * (outside.h).
 	 * Unfinished: in flight when collection stopped. Unread: their process ended while it was
 	 * collected, before the agent had read their times. Untold: later ones of the same in-order
 	 * queue have ended, but of these nothing was heard. */
@@ -59,8 +60,8 @@ struct aif_conservation {
 	uint64_t busy_kernel_ns, busy_copy_ns; /* unions; copy only where no kernel runs */
 	/* Since the recording's start: of executions, and of blocks in which launches were left out. */
 	uint64_t first_start_ns, last_end_ns;
-	/* Launches of the time, processes and threads asked for, on whichever device, that the overhead
-	 * budget left out: by what is counted for whole blocks. */
+	/* Launches of the time, processes and threads asked for that the overhead budget left out: by what is counted
+	 * for whole blocks. 0 where devices are asked for. */
 	uint64_t left_out;
 	uint64_t damaged; /* must be 0: chunks of the file that can't be decoded */
 };

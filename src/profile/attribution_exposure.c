@@ -46,6 +46,7 @@ static int load_windows(void *arg, const struct aif_window_row *rows, size_t n)
 			(struct aif_counted_window){.id = r->window,
 						    .process = r->process,
 						    .device = r->device,
+						    .is_ambiguous = r->held == AIF_HELD_AMBIGUOUS,
 						    .start = map_time(l, r->process, r->start),
 						    .end = map_time(l, r->process, r->end)};
 	}
@@ -130,7 +131,9 @@ static int by_track(const void *a, const void *b)
 		return x->device < y->device ? -1 : 1;
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (int)x->is_ambiguous - (int)y->is_ambiguous;
 }
 
 int aif_exposure_init(struct aif_exposure *e, struct aif_attribution_work *w)
@@ -147,6 +150,13 @@ int aif_exposure_init(struct aif_exposure *e, struct aif_attribution_work *w)
 
 		if (last && (last->device != x.device || last->process != x.process))
 			last = NULL;
+		if (x.is_ambiguous && aif_map_put(&e->ambiguous, x.id, 1) < 0)
+			return -ENOMEM;
+		if (x.is_ambiguous && last && x.end == last->end) {
+			if (aif_map_put(&e->ids, x.id, n - 1) < 0)
+				return -ENOMEM;
+			continue;
+		}
 		if (last)
 			x.start = AIF_MAX(x.start, last->end);
 		/* Nothing runs in no time; an execution is not to step over a million of these. */
@@ -173,6 +183,11 @@ uint32_t aif_exposure_window(const struct aif_exposure *e, const struct aif_samp
 			       e->w->windows[i].device == s->device
 		       ? (uint32_t)i
 		       : AIF_NONE;
+}
+
+bool aif_exposure_is_ambiguous(const struct aif_exposure *e, const struct aif_sample_row *s)
+{
+	return aif_map_get(&e->ambiguous, s->window, NULL);
 }
 
 uint32_t aif_exposure_number(const struct aif_exposure *e, uint32_t window)
@@ -308,6 +323,7 @@ void aif_exposure_finish(struct aif_exposure *e)
 {
 	aif_map_finish(&e->tracks);
 	aif_map_finish(&e->ids);
+	aif_map_finish(&e->ambiguous);
 	free(e->parts);
 	free(e->last);
 }

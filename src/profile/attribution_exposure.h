@@ -16,6 +16,7 @@ struct aif_exposure {
 	const uint32_t *family_of; /* of a group; AIF_NONE: nobody asks */
 	unsigned shift;            /* 2^shift windows are one */
 	struct aif_map tracks, ids;
+	struct aif_map ambiguous; /* ids of windows whose samples may be of another process */
 	struct aif_exposure_part *parts; /* sorted by family, window and group */
 	size_t parts_len, parts_cap;
 	uint32_t *last; /* of a group: its newest part + 1, 0 = none */
@@ -26,6 +27,8 @@ int aif_exposure_init(struct aif_exposure *e, struct aif_attribution_work *w);
 void aif_exposure_finish(struct aif_exposure *e);
 /* The index of a window, or AIF_NONE: it was lost, or left out. */
 uint32_t aif_exposure_window(const struct aif_exposure *e, const struct aif_sample_row *s);
+/* May its samples be another process's? They lie in the window of those that are certain. */
+bool aif_exposure_is_ambiguous(const struct aif_exposure *e, const struct aif_sample_row *s);
 /* Is part of it outside of the time asked for? */
 bool aif_exposure_is_cut(const struct aif_exposure *e, uint32_t window);
 /* After the sweep: finds the parts. 0 or -ENOMEM. */

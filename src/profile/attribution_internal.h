@@ -23,6 +23,7 @@ struct aif_group { /* executions of one kernel from one stack, in one graph or n
 	aif_fraction launches;        /* in AIF_WEIGHT_ONE */
 	uint64_t time, bytes, error;
 	uint64_t seen, executions; /* of these: the time and number of those that were captured */
+	uint64_t untimed;          /* launches without times, where none of the kernel has any */
 	bool sampled;              /* some of it is estimated */
 };
 struct aif_cycle_sum { /* weighted time of a group in a cycle of the overhead budget */
@@ -39,7 +40,8 @@ struct aif_inside { /* where the samples of a group were */
 struct aif_counted_window {          /* of a device that counts its samples; ns since the start */
 	uint64_t start, end, before; /* before: of the windows before it in its track */
 	uint32_t id, process, device;
-	uint32_t track; /* index of the first window of the same process and device */
+	uint32_t track;    /* index of the first window of the same process and device */
+	bool is_ambiguous; /* perhaps its samples are another process's */
 };
 
 struct aif_attribution_work {

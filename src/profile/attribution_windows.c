@@ -15,11 +15,15 @@
  * In a window in which executions of the kernel are known, by the time that each stack's executions had in
  * it. Where the mix of stacks differs from window to window more is known: attribution_unmix.c. Executions are not
  * always recorded while samples are taken, as both cost time (src/agent/cuda/cuda_blocks.c); where there is none, by
- * what each stack has of the kernel's time in the whole recording, and by what was found of it elsewhere.
+ * what each stack has of the kernel's time in the whole recording, and by what was found of it elsewhere. Where a driver
+ * gives no times, by its launches.
  *
  * A kernel from one stack is exact; what was unmixed, or hardly shared with others, is apportioned; the rest is
  * mixed. Widths never come from here. A kernel that no execution is known of keeps no samples: they are counted as
  * unmatched. So are those of no kernel's code; those of other programs are outside.
+ *
+ * Where a device does not tell whose samples they are (record/xe_join.h), those that may be another process's are mixed,
+ * too, whoever launched the kernel here.
  *
  * A window that lies in the time asked for partly has that part of its samples, of those kernels that ran in it.
  *
@@ -53,7 +57,8 @@ struct cell { /* what a group has of a place */
 };
 struct place { /* an instruction and a reason, of a family */
 	uint32_t frame, reason;
-	uint64_t rest; /* samples of windows without executions */
+	uint64_t rest;     /* samples of windows without executions */
+	bool is_ambiguous; /* some of them */
 };
 
 struct windows {
@@ -68,9 +73,10 @@ struct windows {
 	uint32_t *position;   /* of a group: itself, among those of its family */
 	struct place *places; /* of the family at hand */
 	size_t places_len, places_cap;
-	uint64_t count;  /* of all families' samples */
-	uint64_t shares; /* that were given in windows */
-	uint64_t whole;  /* times that samples were given whole */
+	uint64_t count;    /* of all families' samples */
+	uint64_t shares;   /* that were given in windows */
+	uint64_t whole;    /* times that samples were given whole */
+	bool is_ambiguous; /* those that are given may be of another process */
 };
 
 /* ---- families ---- */
@@ -202,6 +208,7 @@ static int sort_samples(struct windows *x)
 			drop(w, &s, name);
 			continue;
 		}
+		s.device = aif_exposure_is_ambiguous(&x->exposure, &s); /* the family has it, too */
 		s.thread = family;
 		s.window = window;
 		x->families[family].samples_len++;
@@ -315,8 +322,9 @@ static int give_whole(struct windows *x, const struct split *s, uint32_t place, 
 		}
 		if (up_to > given)
 			r = put(x, s, place, groups[k],
-				(aif_fraction)(up_to - given) << AIF_FRACTION_BITS, shared,
-				shared && !s->apart[x->column[groups[k]]]);
+				(aif_fraction)(up_to - given) << AIF_FRACTION_BITS,
+				shared || x->is_ambiguous,
+				x->is_ambiguous || (shared && !s->apart[x->column[groups[k]]]));
 		given = AIF_MAX(given, up_to);
 	}
 	return r;
@@ -350,8 +358,8 @@ static int give(struct windows *x, const struct split *s, uint32_t place, uint64
 		part = AIF_MIN(part, left);
 		left -= part;
 		if (part)
-			r = put(x, s, place, groups[k], part, shared,
-				shared && !s->apart[x->column[groups[k]]]);
+			r = put(x, s, place, groups[k], part, shared || x->is_ambiguous,
+				x->is_ambiguous || (shared && !s->apart[x->column[groups[k]]]));
 	}
 	return r;
 }
@@ -497,10 +505,13 @@ static int split_windows(struct windows *x, const struct family *f, struct split
 		/* None of them was ever seen there. */
 		for (size_t k = 0; k < n && !(sum > 0); k++)
 			s->weight[k] = x->exposure.parts[at + k].ns;
-		if (n)
+		x->is_ambiguous = row->device;
+		if (n) {
 			r = give(x, s, row->frame, row->count, groups, n);
-		else
+		} else {
 			x->places[row->frame].rest += row->count;
+			x->places[row->frame].is_ambiguous |= row->device;
+		}
 	}
 	free(groups);
 	return r;
@@ -521,12 +532,15 @@ static int split_rest(struct windows *x, const struct family *f, struct split *s
 			continue;
 		}
 		for (size_t i = 0; i < f->groups_len; i++) {
-			s->weight[i] =
-				(double)x->w->groups[groups[i]].time * rate(x, s, groups[i], k);
+			const struct aif_group *g = &x->w->groups[groups[i]];
+
+			s->weight[i] = (double)(g->untimed ? g->untimed : g->time) *
+				       rate(x, s, groups[i], k);
 			sum += s->weight[i];
 		}
 		for (size_t i = 0; i < f->groups_len && !(sum > 0); i++)
 			s->weight[i] = (double)x->w->groups[groups[i]].time + 1;
+		x->is_ambiguous = x->places[k].is_ambiguous;
 		r = give(x, s, k, x->places[k].rest, groups, f->groups_len);
 	}
 	return r;

@@ -50,6 +50,7 @@
 #define SAMPLE(number, ...) COLUMN(number, aif_sample_row, __VA_ARGS__)
 #define WINDOW(number, ...) COLUMN(number, aif_window_row, __VA_ARGS__)
 #define CPU(number, ...)    COLUMN(number, aif_cpu_row, __VA_ARGS__)
+#define OP(number, ...)     COLUMN(number, aif_op_row, __VA_ARGS__)
 #define U64                 AIF_FORM_U64
 #define U32                 AIF_FORM_U32
 #define SPAN                AIF_FORM_SPAN
@@ -59,6 +60,7 @@ enum { LAUNCH_THREAD = 0, LAUNCH_STACK = 1 };
 enum { EXEC_KERNEL = 1, EXEC_STREAM = 2, EXEC_SPAN = 7 };
 enum { SAMPLE_THREAD = 0, SAMPLE_DEVICE = 2, SAMPLE_FRAME = 4 };
 enum { CPU_THREAD = 0 };
+enum { OP_THREAD = 0, OP_NAME = 1 };
 
 static const struct aif_chunk_column launch_columns[] = {
 	LAUNCH(3, thread, U32, AIF_NONE, RAW, P(SELF)),
@@ -129,11 +131,26 @@ static const struct aif_chunk_column cpu_columns[] = {
 	CPU(5, waiting, U64, 0, RAW, RAW_M(CPU_THREAD)),
 };
 
+/* Operators come in the same order in each step, with the same shapes; their numbers count up. */
+static const struct aif_chunk_column op_columns[] = {
+	OP(4, thread, U32, AIF_NONE, RAW, P(ONE), P(SELF)),
+	OP(5, name, U32, AIF_NONE, RAW, P(OP_THREAD), EACH_LAST(P, SELF)),
+	OP(6, kind, U32, 0, RAW, P(ONE), P(OP_NAME)),
+	OP(3, clock, U32, 0, RAW, P(ONE)),
+	OP(7, shapes, U32, AIF_NONE, RAW, P(ONE), EACH_LAST(P, OP_NAME)),
+	OP(8, stack, U32, AIF_NONE, RAW, P(ONE), EACH_LAST(P, OP_NAME)),
+	OP(2, end, SPAN, 0, RAW, RAW_M(ONE), EACH_LAST(RAW_M, OP_NAME)),
+	OP(1, start, U64, 0, P(ONE), P(OP_THREAD), P_M(ONE, ONE), EACH_LAST(P_ONE_M, OP_NAME)),
+	OP(9, id, U64, 0, RAW, P(ONE), P(OP_THREAD), P_M(ONE, OP_NAME)),
+	OP(10, sequence, U64, UINT64_MAX, RAW, P(ONE), P(OP_NAME), P(OP_THREAD)),
+};
+
 static_assert(sizeof(struct aif_launch_row) == 56, "fields were added: give each a column");
 static_assert(sizeof(struct aif_exec_row) == 72, "fields were added: give each a column");
 static_assert(sizeof(struct aif_sample_row) == 40, "fields were added: give each a column");
 static_assert(sizeof(struct aif_window_row) == 64, "fields were added: give each a column");
 static_assert(sizeof(struct aif_cpu_row) == 32, "fields were added: give each a column");
+static_assert(sizeof(struct aif_op_row) == 56, "fields were added: give each a column");
 
 const struct aif_chunk_layout *aif_chunk_layout(enum aif_chunk_kind kind)
 {
@@ -147,6 +164,7 @@ const struct aif_chunk_layout *aif_chunk_layout(enum aif_chunk_kind kind)
 		[AIF_CHUNK_SAMPLES] = LAYOUT(aif_sample_row, time, sample_columns),
 		[AIF_CHUNK_WINDOWS] = LAYOUT(aif_window_row, start, window_columns),
 		[AIF_CHUNK_CPU] = LAYOUT(aif_cpu_row, time, cpu_columns),
+		[AIF_CHUNK_OPS] = LAYOUT(aif_op_row, start, op_columns),
 	};
 
 	return (unsigned)kind < AIF_CHUNK_KIND_COUNT && layouts[kind].columns ? &layouts[kind]

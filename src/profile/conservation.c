@@ -26,8 +26,8 @@ bool aif_conservation_check(const struct aif_conservation *c, struct aif_buf *re
 		       samples[] = {c->sampled_attributed, c->sampled_unmatched,
 				    c->samples_dropped,    c->samples_outside,
 				    c->samples_off,        c->samples_in_flight},
-		       launches[] = {c->joined, c->unfinished, c->unread,
-				     c->untold, c->lost,       c->uncaptured},
+		       launches[] = {c->joined, c->unfinished, c->unread, c->untold,
+				     c->lost,   c->uncaptured, c->outside},
 		       busy[] = {c->busy_kernel_ns, c->busy_copy_ns};
 
 	if (c->started_before_launch) {
@@ -56,6 +56,7 @@ bool aif_conservation_check(const struct aif_conservation *c, struct aif_buf *re
 		     "samples = attributed + unmatched + dropped + outside + off + in flight",
 		     c->samples, samples, 6) &&
 	       equal(ret_text,
-		     "launches = joined + in flight + unread + untold + lost + uncaptured",
-		     c->launches, launches, 6);
+		     "launches = joined + in flight + unread + untold + lost + uncaptured + "
+		     "seen from outside",
+		     c->launches, launches, 7);
 }

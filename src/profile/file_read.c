@@ -30,6 +30,7 @@ static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, voi
 	struct aif_sample_row *s = rows;
 	struct aif_window_row *w = rows;
 	struct aif_cpu_row *c = rows;
+	struct aif_op_row *o = rows;
 
 	for (size_t i = 0; i < n; i++) {
 		switch (kind) {
@@ -57,6 +58,12 @@ static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, voi
 		case AIF_CHUNK_CPU:
 			check(&c[i].thread, p->threads_len);
 			check(&c[i].stack, p->stacks_len);
+			break;
+		case AIF_CHUNK_OPS:
+			check(&o[i].thread, p->threads_len);
+			check(&o[i].name, p->strings.len);
+			check(&o[i].shapes, p->strings.len);
+			check(&o[i].stack, p->stacks_len);
 			break;
 		default:
 			check(&w[i].process, p->processes_len);
@@ -158,6 +165,7 @@ EACH(AIF_CHUNK_EXECS, execs, aif_exec_row)
 EACH(AIF_CHUNK_SAMPLES, samples, aif_sample_row)
 EACH(AIF_CHUNK_WINDOWS, windows, aif_window_row)
 EACH(AIF_CHUNK_CPU, cpu, aif_cpu_row)
+EACH(AIF_CHUNK_OPS, ops, aif_op_row)
 
 /* ---- cached results -------------------------------------------------------------------------- */
 

@@ -2,8 +2,8 @@
 /*
  * Bulk rows -> chunks. Rows are sorted before they are compressed: launches and executions by launch
  * number, which puts each thread's calls in their order (a predictable sequence); samples of devices
- * and CPUs by thread and time. They are cut where a reader would otherwise have to decode chunks in vain: executions
- * by the clock of their times (a chunk has one range of times), launches and executions where
+ * and CPUs, and operators, by thread and time. They are cut where a reader would otherwise have to decode chunks in vain: executions
+ * and operators by the clock of their times (a chunk has one range of times), launches and executions where
  * launch numbers jump (a chunk has one narrow range of launches, by which the two find each other).
  */
 #include "profile/file_writer.h"
@@ -27,6 +27,7 @@ static void take_key(enum aif_chunk_kind kind, const void *rows, size_t i, struc
 	const struct aif_sample_row *s = rows;
 	const struct aif_window_row *w = rows;
 	const struct aif_cpu_row *c = rows;
+	const struct aif_op_row *o = rows;
 
 	k->row = (uint32_t)i;
 	k->group = 0;
@@ -47,6 +48,10 @@ static void take_key(enum aif_chunk_kind kind, const void *rows, size_t i, struc
 	case AIF_CHUNK_CPU:
 		k->group = c[i].thread;
 		k->at = c[i].time;
+		break;
+	case AIF_CHUNK_OPS:
+		k->group = (uint64_t)o[i].clock << 32 | o[i].thread;
+		k->at = o[i].start;
 		break;
 	default:
 		k->at = w[i].start;
@@ -92,6 +97,8 @@ static bool cut_before(enum aif_chunk_kind kind, const struct aif_sort_key *k, b
 {
 	if (kind == AIF_CHUNK_EXECS && k[-1].group != k[0].group)
 		return true;
+	if (kind == AIF_CHUNK_OPS && k[-1].group >> 32 != k[0].group >> 32)
+		return true;
 	return at_jumps && is_jump(k - 1);
 }
 
@@ -117,6 +124,7 @@ static struct summary summarize(enum aif_chunk_kind kind, const void *rows, cons
 	const struct aif_sample_row *sample = rows;
 	const struct aif_window_row *window = rows;
 	const struct aif_cpu_row *cpu = rows;
+	const struct aif_op_row *op = rows;
 	struct summary s = {.clock = AIF_CLOCK_MONOTONIC,
 			    .process = AIF_NONE,
 			    .start = UINT64_MAX,
@@ -126,6 +134,8 @@ static struct summary summarize(enum aif_chunk_kind kind, const void *rows, cons
 		s.clock = x[order[0]].clock;
 		s.process = s.clock >= AIF_CLOCK_DEVICE ? x[order[0]].process : AIF_NONE;
 	}
+	if (kind == AIF_CHUNK_OPS)
+		s.clock = op[order[0]].clock;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t at = order[i];
 
@@ -145,6 +155,10 @@ static struct summary summarize(enum aif_chunk_kind kind, const void *rows, cons
 		case AIF_CHUNK_CPU:
 			widen(&s, cpu[at].time, cpu[at].time, 0);
 			s.total += cpu[at].weight;
+			break;
+		case AIF_CHUNK_OPS:
+			widen(&s, op[at].start, AIF_MAX(op[at].start, op[at].end), 0);
+			s.total++;
 			break;
 		default:
 			widen(&s, window[at].start, AIF_MAX(window[at].start, window[at].end), 0);
@@ -316,6 +330,12 @@ int aif_writer_cpu(struct aif_writer *w, const struct aif_cpu_row *rows, size_t 
 		   struct aif_err *err)
 {
 	return write_rows(w, AIF_CHUNK_CPU, rows, n, err);
+}
+
+int aif_writer_ops(struct aif_writer *w, const struct aif_op_row *rows, size_t n,
+		   struct aif_err *err)
+{
+	return write_rows(w, AIF_CHUNK_OPS, rows, n, err);
 }
 
 /* ---- trimming -------------------------------------------------------------------------------- */

@@ -8,13 +8,24 @@
 const char *aif_launch_kind_name(unsigned kind)
 {
 	static const char *const names[AIF_LAUNCH_KIND_COUNT] = {
-		[AIF_LAUNCH_KERNEL] = "kernel", [AIF_LAUNCH_READ] = "read",
-		[AIF_LAUNCH_WRITE] = "write",   [AIF_LAUNCH_COPY] = "copy",
-		[AIF_LAUNCH_FILL] = "fill",     [AIF_LAUNCH_MAP] = "map",
-		[AIF_LAUNCH_UNMAP] = "unmap",   [AIF_LAUNCH_MIGRATE] = "migrate",
+		[AIF_LAUNCH_KERNEL] = "kernel",     [AIF_LAUNCH_READ] = "read",
+		[AIF_LAUNCH_WRITE] = "write",       [AIF_LAUNCH_COPY] = "copy",
+		[AIF_LAUNCH_FILL] = "fill",         [AIF_LAUNCH_MAP] = "map",
+		[AIF_LAUNCH_UNMAP] = "unmap",       [AIF_LAUNCH_MIGRATE] = "migrate",
+		[AIF_LAUNCH_ALLOCATE] = "allocate", [AIF_LAUNCH_RELEASE] = "release",
 	};
 
 	return kind < AIF_LAUNCH_KIND_COUNT ? names[kind] : "?";
+}
+
+const char *aif_op_kind_name(unsigned kind)
+{
+	static const char *const names[AIF_OP_KIND_COUNT] = {
+		[AIF_OP_OPERATOR] = "operator", [AIF_OP_RANGE] = "range",   [AIF_OP_STEP] = "step",
+		[AIF_OP_RUNTIME] = "runtime",   [AIF_OP_PYTHON] = "python",
+	};
+
+	return kind && kind < AIF_OP_KIND_COUNT ? names[kind] : "?";
 }
 
 const char *aif_profile_str(const struct aif_profile *p, uint32_t id)

@@ -27,6 +27,11 @@ enum aif_frame_kind {
 	AIF_FRAME_DEVICE = 4, /* an instruction of a device kernel: device module + address */
 	AIF_FRAME_MARK =
 		5, /* a word of ours in the stack, e.g. "[truncated]": address = string id */
+	/* What traces tell of (src/import): known by name, not by place. address = string id of it; module: which part
+	 * of a runtime a call is of, or none. */
+	AIF_FRAME_OP = 6,    /* a framework's operator */
+	AIF_FRAME_RANGE = 7, /* a range that the program marked */
+	AIF_FRAME_CALL = 8,  /* a call of a runtime or a driver */
 };
 
 enum aif_launch_kind {
@@ -38,9 +43,12 @@ enum aif_launch_kind {
 	AIF_LAUNCH_MAP = 5,
 	AIF_LAUNCH_UNMAP = 6,
 	AIF_LAUNCH_MIGRATE = 7,
+	AIF_LAUNCH_ALLOCATE = 8, /* of device memory, where the device takes part in it (AIU) */
+	AIF_LAUNCH_RELEASE = 9,
 	AIF_LAUNCH_KIND_COUNT
 };
-/* "kernel", "read", "write", "copy", "fill", "map", "unmap", "migrate"; "?" for others. */
+/* "kernel", "read", "write", "copy", "fill", "map", "unmap", "migrate", "allocate", "release"; "?"
+ * for others. */
 const char *aif_launch_kind_name(unsigned kind);
 
 enum aif_process_flag {
@@ -67,6 +75,10 @@ struct aif_device {
 	uint32_t name, vendor, driver, runtime; /* strings; runtime: "opencl", "fake", ... */
 	uint32_t kind, units;                   /* enum aif_device_kind; compute units, 0 unknown */
 	uint32_t clock; /* enum aif_clock of this device's execution times */
+	/* What limits how many blocks run on a unit at once (occupancy.h); 0 = not known. */
+	uint32_t arch; /* NVIDIA's compute capability, 10 * major + minor */
+	uint32_t unit_threads, unit_blocks, unit_registers, unit_shared; /* shared: bytes */
+	uint32_t block_shared; /* bytes that each block takes beside its own */
 };
 struct aif_stream { /* a queue of a device, in one process */
 	uint32_t process, device, ordinal;
@@ -79,6 +91,10 @@ enum aif_module_kind {
 	AIF_MODULE_DEVICE_ELF = 4, /* device code in an ELF file that runs on a CPU (PoCL) */
 	AIF_MODULE_DEVICE = 5,     /* device code of a device's own instruction set */
 	AIF_MODULE_SOURCE = 6,     /* a source file (Python) */
+	AIF_MODULE_OS =
+		7, /* the OS kernel: addresses are the low 48 bits of its own (AIF_OS_KERNEL) */
+	AIF_MODULE_RUNTIME =
+		8, /* a part of a runtime, of calls that are known by name: path says which */
 };
 struct aif_module {
 	uint32_t kind, path, build_id; /* strings; build_id in hex, AIF_NONE if none */
@@ -87,6 +103,7 @@ struct aif_module {
 };
 /* Address: in ELF modules the address in the file's own numbering (run-time address - load bias). For
  * callers it is a point INSIDE the call instruction (return address - 1), ready to be looked up. */
+#define AIF_ADDRESS_UNKNOWN UINT64_MAX /* of a place in a kernel that is known by its name only */
 struct aif_frame {
 	uint32_t kind, module;
 	uint64_t address;
@@ -102,7 +119,19 @@ struct aif_stack {
 	uint32_t parent, frame, depth; /* parent AIF_NONE at the root; depth 1 at the root */
 	uint32_t flags;                /* enum aif_stack_flag, of a whole stack that ends here */
 };
-enum aif_stack_flag { AIF_STACK_TRUNCATED = 1, AIF_STACK_GUESSED = 2 };
+enum aif_stack_flag {
+	AIF_STACK_TRUNCATED = 1,
+	AIF_STACK_GUESSED = 2,
+	/* Taken by the OS kernel along frame pointers: callers may be missing where code has none. */
+	AIF_STACK_FRAME_POINTERS = 4,
+};
+/* The path of the module AIF_MODULE_OS. */
+#define AIF_OS_KERNEL "kernel"
+/* How the innermost frame, a mark, of a row of CPU samples begins whose `waiting` is time off CPU: blocked, or
+ * waiting for a CPU. */
+#define AIF_OFF_CPU          "[off CPU"
+#define AIF_OFF_CPU_BLOCKED  AIF_OFF_CPU "]"
+#define AIF_OFF_CPU_RUNNABLE AIF_OFF_CPU ", runnable]"
 struct aif_program {              /* what kernels were built from */
 	uint32_t process, source; /* source: string with the text, AIF_NONE if not kept */
 	uint32_t options;         /* build options as the application gave them; string */
@@ -153,13 +182,21 @@ struct aif_sample_row {
 /* What was being looked at, from when to when. With a device: its sampling in a process, one row a
  * second. With a thread or, without, with p_ppm: a block of the overhead budget (profile/weights.h), in which
  * all of the thread's or process's launches were captured (held 1) or none (held 0). */
+enum aif_held {
+	AIF_NOT_HELD = 0,
+	AIF_HELD = 1,
+	/* Sampled, but another process may have caused the samples: they were shared with it. There is a row
+	 * of the same times for those that are certain. */
+	AIF_HELD_AMBIGUOUS = 2,
+};
 struct aif_window_row {
-	uint64_t start, end;                    /* CLOCK_MONOTONIC ns */
-	uint32_t window, device, process, held; /* held 0: sampling was refused, capture was off */
-	uint64_t period_ns;                     /* between two samples of one thread or unit */
-	uint64_t lost;                          /* samples dropped in this window */
-	uint64_t launches;                      /* that the thread made in it */
-	uint32_t thread, p_ppm;                 /* share of time that is held on average */
+	uint64_t start, end; /* CLOCK_MONOTONIC ns */
+	uint32_t window, device, process,
+		held;           /* held: enum aif_held; 0: sampling was refused, capture was off */
+	uint64_t period_ns;     /* between two samples of one thread or unit */
+	uint64_t lost;          /* samples dropped in this window */
+	uint64_t launches;      /* that the thread made in it */
+	uint32_t thread, p_ppm; /* share of time that is held on average */
 };
 /* Where a thread was on a CPU; or, with `waiting`, where from `time` on it waited for a device. */
 struct aif_cpu_row {
@@ -167,6 +204,29 @@ struct aif_cpu_row {
 	uint64_t weight;  /* ns of CPU time that it stands for */
 	uint64_t waiting; /* ns of waiting that it stands for: without CPU time used meanwhile */
 	uint32_t thread, stack;
+};
+
+/* What a host thread was in, as the program or its framework tells: from traces (src/import) and ranges. */
+enum aif_op_kind {
+	AIF_OP_OPERATOR = 1, /* a framework's operator: cpu_op */
+	AIF_OP_RANGE = 2,    /* a range that the program marked: record_function, NVTX */
+	AIF_OP_STEP = 3,     /* a step of the program's loop: ProfilerStep#N */
+	AIF_OP_RUNTIME = 4,  /* a call of the runtime or the driver */
+	AIF_OP_PYTHON = 5,   /* a Python function */
+	AIF_OP_KIND_COUNT
+};
+/* "operator", "range", "step", "runtime", "python"; "?" for others. */
+const char *aif_op_kind_name(unsigned kind);
+/* Nesting is not stored: of one thread's rows, one whose time lies in another's is inside of it. Of rows with
+ * the same time the outer one comes first. */
+struct aif_op_row {
+	uint64_t start, end; /* raw stamps of `clock` */
+	uint32_t clock, thread, name, kind;
+	uint32_t
+		shapes; /* string: shapes of its inputs as its source has them, AIF_NONE if not known */
+	uint32_t stack;   /* where it was called, AIF_NONE if not known */
+	uint64_t id;      /* its number in its source (External id), 0 = none */
+	int64_t sequence; /* autograd's: a forward and its backward have the same; -1 = none */
 };
 
 struct aif_meta {

@@ -106,6 +106,7 @@ LOADER(execs, aif_exec_row)
 LOADER(samples, aif_sample_row)
 LOADER(windows, aif_window_row)
 LOADER(cpu, aif_cpu_row)
+LOADER(ops, aif_op_row)
 
 static int index_launches(struct aif_query *q)
 {
@@ -146,6 +147,7 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 	needs &= ~q->loaded;
 	if (!r && (needs & NEEDS_LAUNCHES)) {
 		q->launches_len = 0;
+		q->last.is_set = false;
 		aif_map_clear(&q->by_launch);
 		r = aif_profile_launches(q->p, load_launches, q, &bad);
 		r = r < 0 ? r : index_launches(q);
@@ -177,6 +179,12 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 		r = aif_profile_cpu(q->p, load_cpu, q, &bad);
 		q->damaged += r < 0 ? 0 : bad;
 		q->loaded |= r < 0 ? 0 : NEEDS_CPU;
+	}
+	if (!r && (needs & NEEDS_OPS)) {
+		q->ops_len = 0;
+		r = aif_profile_ops(q->p, load_ops, q, &bad);
+		q->damaged += r < 0 ? 0 : bad;
+		q->loaded |= r < 0 ? 0 : NEEDS_OPS;
 	}
 	if (!r && (needs & NEEDS_WEIGHTS)) {
 		r = aif_weights_new(q->p, &q->weights);
@@ -333,7 +341,8 @@ int aif_query_new(const struct aif_profile *p, struct aif_query **ret, struct ai
 	int r = q ? aif_timeline_new(p, &q->timeline) : -ENOMEM;
 
 	if (!r && sqlite3_open_v2(":memory:", &q->db,
-				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY,
+				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY |
+					  SQLITE_OPEN_NOMUTEX,
 				  NULL) != SQLITE_OK)
 		r = -ENOMEM;
 	for (size_t i = 0; !r && aif_query_tables[i].name; i++) {
@@ -379,6 +388,7 @@ void aif_query_free(struct aif_query *q)
 	free(q->samples);
 	free(q->windows);
 	free(q->cpu);
+	free(q->ops);
 	free(q);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/query_tables.h"
 
+#include "profile/occupancy.h"
+
 #include <sys/wait.h>
 
 /* The tables of `aiflame query`: the contract's columns first, in its order, others after them. */
@@ -39,11 +41,16 @@ static void when(struct aif_query *q, sqlite3_context *ctx, uint64_t monotonic)
 	sqlite3_result_int64(ctx, mapped(q, AIF_CLOCK_MONOTONIC, AIF_NONE, monotonic));
 }
 
-static const struct aif_launch_row *launch_of(const struct aif_query *q, uint64_t launch)
+static const struct aif_launch_row *launch_of(struct aif_query *q, uint64_t launch)
 {
 	uint64_t i;
 
-	return aif_map_get(&q->by_launch, launch, &i) ? &q->launches[i] : NULL;
+	if (!q->last.is_set || q->last.launch != launch) {
+		q->last.row = aif_map_get(&q->by_launch, launch, &i) ? &q->launches[i] : NULL;
+		q->last.launch = launch;
+		q->last.is_set = true;
+	}
+	return q->last.row;
 }
 
 /* By the launch's execution: runtimes may tell only afterwards how much it was. What a graph's replay copies is of
@@ -152,6 +159,7 @@ static void executions_column(struct aif_query *q, size_t row, int column, sqlit
 {
 	const struct aif_exec_row *r = &q->execs[row];
 	const struct aif_launch_row *l;
+	double occupancy;
 
 	switch (column) {
 	case 0:
@@ -159,10 +167,11 @@ static void executions_column(struct aif_query *q, size_t row, int column, sqlit
 	case 1:
 		return sqlite3_result_int64(ctx, start_of(q, r));
 	case 2:
-		return sqlite3_result_int64(ctx, aif_timeline_map_after(q->timeline, r->clock,
-									r->process, r->end,
-									start_of(q, r), NULL) -
-							 start_of(q, r));
+		/* Unsigned: of a damaged file's times the difference may not fit. */
+		return number(ctx,
+			      (uint64_t)aif_timeline_map_after(q->timeline, r->clock, r->process,
+							       r->end, start_of(q, r), NULL) -
+				      (uint64_t)start_of(q, r));
 	case 3:
 		return id(ctx, r->process);
 	case 4:
@@ -182,8 +191,12 @@ static void executions_column(struct aif_query *q, size_t row, int column, sqlit
 		return id(ctx, r->graph ? r->node : AIF_NONE);
 	case 11:
 		return id(ctx, r->registers ? r->registers : AIF_NONE);
-	default:
+	case 12:
 		return id(ctx, r->registers ? r->shared_bytes : AIF_NONE);
+	default:
+		occupancy = aif_exec_occupancy(q->p, r, launch_of(q, r->launch));
+		return occupancy > 0 ? sqlite3_result_double(ctx, occupancy)
+				     : sqlite3_result_null(ctx);
 	}
 }
 
@@ -347,6 +360,39 @@ static void cpu_column(struct aif_query *q, size_t row, int column, sqlite3_cont
 	}
 }
 
+BULK_ROWS(ops)
+static void ops_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_op_row *r = &q->ops[row];
+	const struct aif_thread *t = r->thread == AIF_NONE ? NULL : &q->p->threads[r->thread];
+	uint32_t process = t ? t->process : AIF_NONE;
+
+	switch (column) {
+	case 0:
+		return sqlite3_result_int64(ctx, mapped(q, r->clock, process, r->start));
+	case 1:
+		return sqlite3_result_int64(ctx, mapped(q, r->clock, process, r->end) -
+							 mapped(q, r->clock, process, r->start));
+	case 2:
+		return id(ctx, process);
+	case 3:
+		return id(ctx, t ? t->tid : AIF_NONE);
+	case 4:
+		return sqlite3_result_text(ctx, aif_op_kind_name(r->kind), -1, SQLITE_STATIC);
+	case 5:
+		return str(q, ctx, r->name);
+	case 6:
+		return str(q, ctx, r->shapes);
+	case 7:
+		return id(ctx, r->stack);
+	case 8:
+		return r->id ? number(ctx, r->id) : sqlite3_result_null(ctx);
+	default:
+		return r->sequence < 0 ? sqlite3_result_null(ctx)
+				       : sqlite3_result_int64(ctx, r->sequence);
+	}
+}
+
 static size_t no_rows(const struct aif_query *q)
 {
 	(void)q;
@@ -448,8 +494,8 @@ static void kernels_column(struct aif_query *q, size_t row, int column, sqlite3_
 ROWS(modules)
 static void modules_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
-	static const char *const kinds[] = {"?",          "elf",    "vdso",  "anon",
-					    "device elf", "device", "source"};
+	static const char *const kinds[] = {"?",          "elf",    "vdso",   "anon",
+					    "device elf", "device", "source", "os"};
 	const struct aif_module *m = &q->p->modules[row];
 
 	switch (column) {
@@ -538,8 +584,10 @@ static void devices_column(struct aif_query *q, size_t row, int column, sqlite3_
 		return sqlite3_result_text(ctx,
 					   d->kind < AIF_ARRAY_LEN(kinds) ? kinds[d->kind] : "?",
 					   -1, SQLITE_STATIC);
-	default:
+	case 6:
 		return id(ctx, d->units);
+	default:
+		return id(ctx, d->arch ? d->arch : AIF_NONE);
 	}
 }
 
@@ -640,7 +688,7 @@ const struct aif_query_table aif_query_tables[] = {
 	 NEEDS_LAUNCHES | NEEDS_EXECS, launches_rows, NULL, launches_column, AIF_KEY_LAUNCH},
 	{"executions",
 	 "launch, start_ns, dur_ns, process, device, stream, kernel, stack, weight, graph, node, "
-	 "registers, shared_bytes",
+	 "registers, shared_bytes, occupancy",
 	 NEEDS_LAUNCHES | NEEDS_EXECS | NEEDS_WEIGHTS, execs_rows, is_kernel, executions_column,
 	 AIF_KEY_EXEC},
 	{"copies",
@@ -657,6 +705,8 @@ const struct aif_query_table aif_query_tables[] = {
 	 NEEDS_ATTRIBUTION, attributed_rows, NULL, attributed_column, AIF_KEY_OTHER},
 	{"cpu_samples", "time_ns, process, tid, stack, weight_ns, waiting_ns", NEEDS_CPU, cpu_rows,
 	 NULL, cpu_column, AIF_KEY_OTHER},
+	{"ops", "start_ns, dur_ns, process, tid, kind, name, shapes, stack, id, sequence",
+	 NEEDS_OPS, ops_rows, NULL, ops_column, AIF_KEY_OTHER},
 	{"counters", "time_ns, device, name, value", 0, no_rows, NULL, no_column, AIF_KEY_OTHER},
 	BY_ID(strings, "id, text"),
 	BY_ID(frames, "id, kind, module, address, function, line"),
@@ -667,7 +717,7 @@ const struct aif_query_table aif_query_tables[] = {
 	BY_ID(processes,
 	      "id, pid, ppid, exe, cmdline, host, start_ns, end_ns, agent, runtime, exit_status"),
 	BY_ID(threads, "id, process, tid, name"),
-	BY_ID(devices, "id, name, vendor, driver, runtime, kind, units"),
+	BY_ID(devices, "id, name, vendor, driver, runtime, kind, units, arch"),
 	SMALL(clocks, "clock, process, before_ns, after_ns, value"),
 	SMALL(losses, "reason, name, count, process, thread, detail"),
 	SMALL(meta, "key, value"),

@@ -18,12 +18,18 @@ struct aif_query {
 	struct aif_sample_row *samples;
 	struct aif_window_row *windows;
 	struct aif_cpu_row *cpu;
+	struct aif_op_row *ops;
 	size_t launches_len, launches_cap, execs_len, execs_cap, samples_len, samples_cap,
-		windows_len, windows_cap, cpu_len, cpu_cap;
+		windows_len, windows_cap, cpu_len, cpu_cap, ops_len, ops_cap;
 	struct aif_map by_launch; /* launch -> index */
 	struct aif_map by_exec;   /* launch -> the index of its first execution */
-	uint32_t *same_exec;      /* index -> that of the launch's next, or AIF_NONE */
-	unsigned loaded;          /* enum aif_query_needs */
+	struct {
+		uint64_t launch;
+		const struct aif_launch_row *row;
+		bool is_set;
+	} last; /* what was looked up last: several columns of a row ask for one launch */
+	uint32_t *same_exec; /* index -> that of the launch's next, or AIF_NONE */
+	unsigned loaded;     /* enum aif_query_needs */
 	uint64_t damaged;
 };
 
@@ -35,6 +41,7 @@ enum aif_query_needs {
 	NEEDS_ATTRIBUTION = 16,
 	NEEDS_CPU = 32,
 	NEEDS_WEIGHTS = 64,
+	NEEDS_OPS = 128,
 };
 
 /* What the first column is. Joins go by it: without it each would be a scan in a scan. */

@@ -44,9 +44,13 @@ static const struct aif_schema_column thread_columns[] = {
 	STR(aif_thread, name),
 };
 static const struct aif_schema_column device_columns[] = {
-	STR(aif_device, name),    STR(aif_device, vendor), STR(aif_device, driver),
-	STR(aif_device, runtime), U32(aif_device, kind),   U32(aif_device, units),
-	U32(aif_device, clock),
+	STR(aif_device, name),           STR(aif_device, vendor),
+	STR(aif_device, driver),         STR(aif_device, runtime),
+	U32(aif_device, kind),           U32(aif_device, units),
+	U32(aif_device, clock),          U32(aif_device, arch),
+	U32(aif_device, unit_threads),   U32(aif_device, unit_blocks),
+	U32(aif_device, unit_registers), U32(aif_device, unit_shared),
+	U32(aif_device, block_shared),
 };
 static const struct aif_schema_column stream_columns[] = {
 	REF(aif_stream, process, PROCESS),

@@ -15,7 +15,10 @@
 
 static size_t longest(void)
 {
-	return (size_t)sqlite3_vfs_find(NULL)->mxPathname - strlen(JOURNAL);
+	const sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+	/* None: SQLite had no memory to begin with, which opening tells. */
+	return vfs ? (size_t)vfs->mxPathname - strlen(JOURNAL) : SIZE_MAX;
 }
 
 /* As SQLite makes it of `path`; 0: it leads nowhere, as whoever opens it will tell. */
@@ -26,7 +29,7 @@ static size_t full_length(const char *path)
 	size_t len = 0;
 
 	/* Links that were followed are a success of another number. */
-	if (full && (vfs->xFullPathname(vfs, path, FULL_SIZE, full) & 0xff) == SQLITE_OK)
+	if (full && vfs && (vfs->xFullPathname(vfs, path, FULL_SIZE, full) & 0xff) == SQLITE_OK)
 		len = strlen(full);
 	free(full);
 	return len;

@@ -39,7 +39,7 @@ struct format {
 struct reader {
 	struct aif_line_header *h;
 	struct line_cursor p;
-	const struct aif_cubin_section *str, *line_str;
+	const struct aif_device_section *str, *line_str;
 	size_t dirs_cap, files_cap;
 };
 
@@ -81,7 +81,7 @@ static int read_lists(struct reader *r)
 	return e;
 }
 
-static const char *text_of(const struct aif_cubin_section *s, uint64_t offset)
+static const char *text_of(const struct aif_device_section *s, uint64_t offset)
 {
 	const char *text;
 
@@ -169,8 +169,8 @@ int aif_line_header_read(struct aif_line_header *h, const struct aif_cubin *c,
 			 struct line_cursor *all)
 {
 	struct reader r = {.h = h,
-			   .str = aif_cubin_section(c, ".debug_str"),
-			   .line_str = aif_cubin_section(c, ".debug_line_str")};
+			   .str = aif_device_elf_section(&c->elf, ".debug_str"),
+			   .line_str = aif_device_elf_section(&c->elf, ".debug_line_str")};
 	unsigned version;
 	int e;
 

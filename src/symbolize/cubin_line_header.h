@@ -2,7 +2,7 @@
 #pragma once
 
 #include "symbolize/cubin.h"
-#include "symbolize/cubin_cursor.h"
+#include "symbolize/line_cursor.h"
 #include "base/buf.h"
 
 /* The header of one line program (DWARF 2 to 5, in its 32-bit format) with its table of files. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbolize/cubin_lines.h"
 
-#include "symbolize/cubin_cursor.h"
+#include "symbolize/line_cursor.h"
 #include "symbolize/cubin_line_header.h"
 #include "base/buf.h"
 
@@ -67,7 +67,7 @@ struct relocation {
 
 struct aif_cubin_lines {
 	const struct aif_cubin *cubin;
-	const struct aif_cubin_section *lines, *names;
+	const struct aif_device_section *lines, *names;
 	struct aif_line_header *units;
 	size_t units_len, units_cap;
 	struct row *rows;
@@ -91,12 +91,13 @@ static int by_offset(const void *pa, const void *pb)
 /* With an addend, or (ptxas writes both) with the addend where the address will be. */
 static int read_relocations(struct aif_cubin_lines *l)
 {
-	const struct aif_cubin_section *s = aif_cubin_section(l->cubin, ".rela.debug_line");
+	const struct aif_device_section *s =
+		aif_device_elf_section(&l->cubin->elf, ".rela.debug_line");
 	size_t size = sizeof(Elf64_Rela), n;
 	struct line_cursor p;
 
 	if (!s) {
-		s = aif_cubin_section(l->cubin, ".rel.debug_line");
+		s = aif_device_elf_section(&l->cubin->elf, ".rel.debug_line");
 		size = sizeof(Elf64_Rel);
 	}
 	if (!s || s->size < size)
@@ -157,7 +158,7 @@ static void set_address(struct program *m, uint64_t operand, uint64_t offset)
 	r = l->relocations_len
 		    ? bsearch(&key, l->relocations, l->relocations_len, sizeof(key), by_offset)
 		    : NULL;
-	if (!r || !aif_cubin_symbol(l->cubin, r->symbol, &section, &value))
+	if (!r || !aif_device_elf_symbol(&l->cubin->elf, r->symbol, &section, &value))
 		return;
 	m->address = value + (r->has_addend ? r->addend : operand);
 	if (m->placed && section != m->section) {
@@ -321,7 +322,7 @@ static int read_units(struct aif_cubin_lines *l)
 
 int aif_cubin_lines_new(const struct aif_cubin *c, struct aif_cubin_lines **ret)
 {
-	const struct aif_cubin_section *lines = aif_cubin_section(c, ".debug_line");
+	const struct aif_device_section *lines = aif_device_elf_section(&c->elf, ".debug_line");
 	struct aif_cubin_lines *l;
 	int r;
 
@@ -332,7 +333,7 @@ int aif_cubin_lines_new(const struct aif_cubin *c, struct aif_cubin_lines **ret)
 		return -ENOMEM;
 	l->cubin = c;
 	l->lines = lines;
-	l->names = aif_cubin_section(c, ".debug_str");
+	l->names = aif_device_elf_section(&c->elf, ".debug_str");
 	r = read_relocations(l);
 	if (r == 0)
 		r = read_units(l);
@@ -402,11 +403,11 @@ static const struct row *find_row(const struct row *rows, size_t n, uint64_t add
 
 /* Rows from the innermost outwards. A row is called at an earlier one: so there are no circles. */
 static unsigned find_chain(const struct row *rows, const struct row *row,
-			   const struct row *chain[AIF_CUBIN_MAX_LEVELS])
+			   const struct row *chain[AIF_DEVICE_MAX_LEVELS])
 {
 	unsigned n = 0;
 
-	while (n < AIF_CUBIN_MAX_LEVELS) {
+	while (n < AIF_DEVICE_MAX_LEVELS) {
 		chain[n++] = row;
 		if (row->context == 0 || row->context > (size_t)(row - rows))
 			break;
@@ -433,7 +434,7 @@ static size_t put_name(struct aif_cubin_lines *l, uint32_t offset)
 
 static size_t put_function(struct aif_cubin_lines *l, uint32_t symbol, uint64_t pc)
 {
-	const struct aif_cubin_function *f = aif_cubin_find(l->cubin, symbol, pc, NULL);
+	const struct aif_device_function *f = aif_device_elf_find(&l->cubin->elf, symbol, pc, NULL);
 	size_t start = l->text.len;
 
 	if (!f || !f->name_len)
@@ -454,11 +455,11 @@ static size_t put_file(struct aif_cubin_lines *l, size_t unit, uint32_t file)
 }
 
 int aif_cubin_lines_resolve(struct aif_cubin_lines *l, uint32_t symbol, uint64_t pc,
-			    struct aif_cubin_level *ret, unsigned max)
+			    struct aif_device_level *ret, unsigned max)
 {
-	const struct aif_cubin_function *outer = aif_cubin_by_symbol(l->cubin, symbol);
-	const struct row *chain[AIF_CUBIN_MAX_LEVELS], *row, *rows;
-	size_t names[AIF_CUBIN_MAX_LEVELS], files[AIF_CUBIN_MAX_LEVELS];
+	const struct aif_device_function *outer = aif_device_elf_by_symbol(&l->cubin->elf, symbol);
+	const struct row *chain[AIF_DEVICE_MAX_LEVELS], *row, *rows;
+	size_t names[AIF_DEVICE_MAX_LEVELS], files[AIF_DEVICE_MAX_LEVELS];
 	const struct sequence *s;
 	unsigned n, kept;
 	uint64_t place;

@@ -3,16 +3,8 @@
 
 #include "symbolize/cubin.h"
 
-#define AIF_CUBIN_MAX_LEVELS 64
-
 /* Source lines and inlined functions of a cubin's instructions, from its .debug_line. */
 struct aif_cubin_lines;
-
-struct aif_cubin_level {
-	const char *name; /* mangled, NULL = unknown */
-	const char *file; /* NULL = unknown */
-	uint32_t line;    /* 0 = unknown */
-};
 
 /* `c` must outlive the result. -ENODATA without line tables (compiled without -lineinfo), -ENOMEM.
  * 20 bytes a row, read once. */
@@ -22,8 +14,8 @@ void aif_cubin_lines_free(struct aif_cubin_lines *l);
 /*
  * The functions at the place `pc` bytes into symbol's function: [0] the one that really stands there, then
  * those inlined into it, inwards; `line` is the place inside that function: of all but the last, where it
- * calls the next. With more than `max` (> 0, or AIF_CUBIN_MAX_LEVELS) of them the innermost takes the last
+ * calls the next. With more than `max` (> 0, or AIF_DEVICE_MAX_LEVELS) of them the innermost takes the last
  * place. Returns their number, 0 if no line is known, or -ENOMEM. Strings are valid until the next call.
  */
 int aif_cubin_lines_resolve(struct aif_cubin_lines *l, uint32_t symbol, uint64_t pc,
-			    struct aif_cubin_level *ret, unsigned max);
+			    struct aif_device_level *ret, unsigned max);

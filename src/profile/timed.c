@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/timed.h"
+
+#include "profile/file.h"
+#include "profile/time.h"
+#include "profile/weights.h"
+
+#include <errno.h>
+
+struct reading {
+	const struct aif_profile *p;
+	const struct aif_attribution_opts *which;
+	struct aif_timeline *timeline;
+	struct aif_weights *weights;
+	struct aif_timed *t;
+	size_t next; /* the launch after the one that was last asked for: they come in one order */
+};
+
+static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
+{
+	struct reading *r = arg;
+	struct aif_timed *t = r->t;
+
+	if (t->launches_len + n >= AIF_NONE ||
+	    aif_grow(&t->launches, &t->launches_cap, t->launches_len + n, sizeof(*t->launches)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t thread = rows[i].thread;
+		uint32_t process = thread == AIF_NONE ? AIF_NONE : r->p->threads[thread].process;
+
+		t->launches[t->launches_len++] = (struct aif_timed_launch){
+			.launch = rows[i].launch,
+			.at = aif_timeline_map(r->timeline, AIF_CLOCK_MONOTONIC, process,
+					       rows[i].time, NULL),
+			.thread = thread,
+			.kind = rows[i].kind};
+	}
+	return 0;
+}
+
+static int by_launch(const void *a, const void *b)
+{
+	const struct aif_timed_launch *x = a, *y = b;
+
+	return x->launch < y->launch ? -1 : x->launch > y->launch;
+}
+
+static void sort_launches(struct aif_timed *t)
+{
+	for (size_t i = 1; i < t->launches_len; i++)
+		if (t->launches[i - 1].launch > t->launches[i].launch) {
+			qsort(t->launches, t->launches_len, sizeof(*t->launches), by_launch);
+			return;
+		}
+}
+
+/* Its index or AIF_NONE. Executions come in the order of their launches, but for jumps. */
+static uint32_t find_launch(struct reading *r, uint64_t launch)
+{
+	const struct aif_timed_launch *l = r->t->launches;
+	size_t lo = 0, hi = r->t->launches_len;
+
+	for (size_t i = r->next ? r->next - 1 : 0; i < hi && i < r->next + 2; i++)
+		if (l[i].launch == launch) {
+			r->next = i + 1;
+			return (uint32_t)i;
+		}
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l[mid].launch < launch)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == r->t->launches_len || l[lo].launch != launch)
+		return AIF_NONE;
+	r->next = lo + 1;
+	return (uint32_t)lo;
+}
+
+static uint64_t weight_of(const struct reading *r, const struct aif_timed_launch *l)
+{
+	const struct aif_weights_cycle *c;
+
+	if (!r->weights || !l)
+		return AIF_WEIGHT_ONE;
+	c = aif_weights_at(r->weights, l->thread, r->p->start_ns + (uint64_t)l->at);
+	return c ? c->weight : AIF_WEIGHT_ONE;
+}
+
+static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
+{
+	struct reading *r = arg;
+	const struct aif_attribution_opts *w = r->which;
+	struct aif_timed *t = r->t;
+
+	if (aif_grow(&t->execs, &t->execs_cap, t->execs_len + n, sizeof(*t->execs)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_exec_row *x = &rows[i];
+		uint32_t at = find_launch(r, x->launch);
+		const struct aif_timed_launch *l = at == AIF_NONE ? NULL : &t->launches[at];
+		int64_t start = aif_timeline_map_after(r->timeline, x->clock, x->process, x->start,
+						       l ? l->at : 0, NULL);
+		int64_t end = aif_timeline_map_after(r->timeline, x->clock, x->process, x->end,
+						     start, NULL);
+
+		if (w && (!aif_timed_keeps(w->processes, x->process) ||
+			  !aif_timed_keeps(w->devices, x->device) ||
+			  !aif_timed_keeps(w->threads, l ? l->thread : AIF_NONE) ||
+			  !aif_timed_in_span(w, start)))
+			continue;
+		t->execs[t->execs_len++] = (struct aif_timed_exec){
+			.start = start,
+			.end = AIF_MAX(start, end),
+			.bytes = x->bytes,
+			.weight = weight_of(r, l),
+			.launch = at,
+			.process = x->process,
+			.device = x->device,
+			.stream = x->stream,
+			.kind = x->kind,
+			.kernel = x->kernel,
+		};
+	}
+	return 0;
+}
+
+int aif_timed_read(const struct aif_profile *p, const struct aif_attribution_opts *which,
+		   struct aif_timed *ret)
+{
+	struct reading r = {.p = p, .which = which, .t = ret};
+	uint64_t bad[2] = {0};
+	int e;
+
+	*ret = (struct aif_timed){0};
+	e = aif_timeline_new(p, &r.timeline);
+	if (!e)
+		e = aif_weights_new(p, &r.weights);
+	if (!e)
+		e = aif_profile_launches(p, take_launches, &r, &bad[0]);
+	if (!e) {
+		sort_launches(ret);
+		e = aif_profile_execs(p, take_execs, &r, &bad[1]);
+	}
+	ret->left_out = aif_weights_uncaptured(r.weights);
+	ret->damaged = bad[0] + bad[1];
+	aif_weights_free(r.weights);
+	aif_timeline_free(r.timeline);
+	return e;
+}
+
+void aif_timed_finish(struct aif_timed *t)
+{
+	free(t->launches);
+	free(t->execs);
+	*t = (struct aif_timed){0};
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "profile/attribution.h"
+
+/*
+ * Launches and executions with mapped times, each execution beside its launch: what the tables of operators,
+ * steps and idle time are made from. All of them in memory: 24 and 56 bytes each.
+ *
+ * Times are ns since the recording's start; an end is never before its start.
+ */
+struct aif_timed_launch {
+	uint64_t launch;
+	int64_t at; /* the call began */
+	uint32_t thread, kind;
+};
+struct aif_timed_exec {
+	int64_t start, end;
+	uint64_t bytes;
+	uint64_t weight; /* in AIF_WEIGHT_ONE: how many it stands for (weights.h) */
+	uint32_t launch; /* index of .launches, AIF_NONE if it was lost */
+	uint32_t process, device, stream, kind, kernel;
+};
+struct aif_timed {
+	struct aif_timed_launch *launches; /* by .launch */
+	size_t launches_len, launches_cap;
+	struct aif_timed_exec *execs; /* in the order of the file */
+	size_t execs_len, execs_cap;
+	uint64_t left_out; /* launches that the overhead budget left out of the whole recording */
+	uint64_t damaged;  /* chunks that could not be read */
+};
+
+/* Reads those of the processes, threads, devices and span that `which` (NULL: all) names: launches and executions
+ * that began in the span, executions without a launch only if no threads are asked for. *ret is finished by the
+ * caller, also after a failure. 0 or -errno. */
+int aif_timed_read(const struct aif_profile *p, const struct aif_attribution_opts *which,
+		   struct aif_timed *ret);
+void aif_timed_finish(struct aif_timed *t);
+
+static inline uint64_t aif_timed_ns(const struct aif_timed_exec *x)
+{
+	return (uint64_t)x->end - (uint64_t)x->start;
+}
+
+/* Is a row of `id` asked for? */
+static inline bool aif_timed_keeps(const bool *keep, uint32_t id)
+{
+	return !keep || (id != AIF_NONE && keep[id]);
+}
+static inline bool aif_timed_in_span(const struct aif_attribution_opts *w, int64_t at)
+{
+	return !w || ((!w->from_ns || (at >= 0 && (uint64_t)at >= w->from_ns)) &&
+		      (!w->to_ns || at < 0 || (uint64_t)at < w->to_ns));
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/* Whether a SPIR-V module says which source lines its instructions come from (OpLine, or debug information in an extended
+ * instruction set): its compiler was told -g. Any bytes are allowed. */
+bool aif_spirv_has_lines(const uint8_t *bytes, size_t n);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "symbolize/device_elf.h"
+
+/* Intel's device code: a zebin, the ELF image that IGC makes and the Level Zero and OpenCL drivers load. */
+struct aif_zebin {
+	struct aif_device_elf elf;
+	char arch[16];                          /* zebin_families.def: "xe_hpc" */
+	const struct aif_device_section *spirv; /* what it was compiled from; NULL: not in it */
+};
+
+enum { AIF_ZEBIN_MACHINE = 205 };
+
+/* Of a product that is not known. */
+#define AIF_ZEBIN_ARCH_UNKNOWN "intel_gpu"
+
+/* As aif_device_elf_init(). */
+int aif_zebin_init(struct aif_zebin *z, const void *bytes, size_t n);
+void aif_zebin_finish(struct aif_zebin *z);
+
+/* Whether it is what IGC made before zebin ("patchtokens"), which nothing here reads. */
+bool aif_zebin_is_patchtokens(const void *bytes, size_t n);
