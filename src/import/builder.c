@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/builder.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void aif_builder_finish(struct aif_builder *b)
+{
+	struct aif_map *maps[] = {&b->frame_ids,  &b->stack_ids, &b->module_ids,
+				  &b->kernel_ids, &b->shape_ids, &b->loss_ids};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(maps); i++)
+		aif_map_finish(maps[i]);
+	free(b->launches);
+	free(b->execs);
+	free(b->waits);
+	free(b->ops);
+	free(b->samples);
+	free(b->windows);
+	aif_profile_finish(&b->p);
+	*b = (struct aif_builder){0};
+}
+
+uint32_t aif_builder_str(struct aif_builder *b, const void *p, size_t n)
+{
+	uint32_t id = aif_strset_put(&b->p.strings, p, n);
+
+	b->failed |= id == AIF_STR_NONE;
+	return id;
+}
+
+uint32_t aif_builder_puts(struct aif_builder *b, const char *str)
+{
+	return aif_builder_str(b, str, strlen(str));
+}
+
+/* Appends *row to a table; its id, or AIF_NONE. */
+#define PUSH(b, table, row)                                                   \
+	(aif_grow(&(b)->p.table, &(b)->p.table##_cap, (b)->p.table##_len + 1, \
+		  sizeof(*(b)->p.table)) < 0 ||                               \
+			 (b)->p.table##_len >= AIF_NONE                       \
+		 ? ((b)->failed = true, AIF_NONE)                             \
+		 : ((b)->p.table[(b)->p.table##_len] = *(row), (uint32_t)(b)->p.table##_len++))
+
+/* The id that `map` holds for a row equal to *row: hashes that clash are tried one after another. */
+#define INTERN(b, map, table, row)                                                    \
+	({                                                                            \
+		uint64_t key_ = aif_hash_bytes((row), sizeof(*(row))), id_;           \
+		bool is_known_;                                                       \
+		while ((is_known_ = aif_map_get(&(b)->map, key_, &id_)) &&            \
+		       memcmp(&(b)->p.table[id_], (row), sizeof(*(row))))             \
+			key_++;                                                       \
+		if (!is_known_) {                                                     \
+			id_ = PUSH(b, table, row);                                    \
+			if (id_ != AIF_NONE && aif_map_put(&(b)->map, key_, id_) < 0) \
+				(b)->failed = true;                                   \
+		}                                                                     \
+		(uint32_t) id_;                                                       \
+	})
+
+void aif_builder_meta(struct aif_builder *b, const char *key, const char *fmt, ...)
+{
+	struct aif_meta m;
+	char text[4096];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	/* Not before: what is written may be strings of the profile, which move when there are more. */
+	m.key = aif_builder_puts(b, key);
+	m.value = aif_builder_puts(b, text);
+	for (size_t i = 0; i < b->p.meta_len; i++)
+		if (b->p.meta[i].key == m.key) {
+			b->p.meta[i].value = m.value;
+			return;
+		}
+	if (m.key != AIF_NONE && m.value != AIF_NONE)
+		PUSH(b, meta, &m);
+}
+
+uint32_t aif_builder_module(struct aif_builder *b, enum aif_module_kind kind, uint32_t path)
+{
+	struct aif_module m = {.kind = kind,
+			       .path = path,
+			       .build_id = AIF_NONE,
+			       .kernel = AIF_NONE,
+			       .program = AIF_NONE};
+
+	return INTERN(b, module_ids, modules, &m);
+}
+
+uint32_t aif_builder_device_module(struct aif_builder *b, uint32_t kernel)
+{
+	struct aif_module m = {.kind = AIF_MODULE_DEVICE,
+			       .path = kernel == AIF_NONE ? AIF_NONE : b->p.kernels[kernel].name,
+			       .build_id = AIF_NONE,
+			       .kernel = kernel,
+			       .program = AIF_NONE};
+
+	return INTERN(b, module_ids, modules, &m);
+}
+
+uint32_t aif_builder_frame(struct aif_builder *b, const struct aif_frame *frame)
+{
+	return INTERN(b, frame_ids, frames, frame);
+}
+
+uint32_t aif_builder_named_frame(struct aif_builder *b, const struct aif_frame *frame,
+				 uint32_t name, uint32_t file, uint32_t line)
+{
+	struct aif_frame_name n = {.name = name, .file = file, .line = line};
+
+	n.frame = PUSH(b, frames, frame);
+	if (n.frame != AIF_NONE)
+		PUSH(b, frame_names, &n);
+	return n.frame;
+}
+
+void aif_builder_name(struct aif_builder *b, uint32_t frame, uint32_t name)
+{
+	struct aif_frame_name n = {.frame = frame, .name = name, .file = AIF_NONE};
+
+	if (b->p.frame_names_len && b->p.frame_names[b->p.frame_names_len - 1].frame == frame)
+		n.inline_depth = b->p.frame_names[b->p.frame_names_len - 1].inline_depth + 1;
+	PUSH(b, frame_names, &n);
+}
+
+/* Asked for more often than anything else: its two numbers are their own hash. */
+uint32_t aif_builder_stack(struct aif_builder *b, uint32_t parent, uint32_t frame, uint32_t flags)
+{
+	uint64_t key = aif_mix64((uint64_t)parent << 32 | frame) + flags, id;
+	struct aif_stack k = {.parent = parent, .frame = frame, .depth = 1, .flags = flags};
+
+	for (; aif_map_get(&b->stack_ids, key, &id); key++)
+		if (b->p.stacks[id].parent == parent && b->p.stacks[id].frame == frame &&
+		    b->p.stacks[id].flags == flags)
+			return (uint32_t)id;
+	if (parent != AIF_NONE)
+		k.depth += b->p.stacks[parent].depth;
+	id = PUSH(b, stacks, &k);
+	if ((uint32_t)id != AIF_NONE && aif_map_put(&b->stack_ids, key, id) < 0)
+		b->failed = true;
+	return (uint32_t)id;
+}
+
+uint32_t aif_builder_kernel(struct aif_builder *b, uint32_t name)
+{
+	struct aif_kernel k = {.name = name, .short_name = AIF_NONE, .program = AIF_NONE};
+
+	return INTERN(b, kernel_ids, kernels, &k);
+}
+
+uint32_t aif_builder_shape(struct aif_builder *b, const struct aif_shape *shape)
+{
+	return INTERN(b, shape_ids, shapes, shape);
+}
+
+uint32_t aif_builder_process(struct aif_builder *b, const struct aif_process *process)
+{
+	return PUSH(b, processes, process);
+}
+
+uint32_t aif_builder_thread(struct aif_builder *b, const struct aif_thread *thread)
+{
+	return PUSH(b, threads, thread);
+}
+
+uint32_t aif_builder_device(struct aif_builder *b, const struct aif_device *device)
+{
+	return PUSH(b, devices, device);
+}
+
+uint32_t aif_builder_stream(struct aif_builder *b, const struct aif_stream *stream)
+{
+	return PUSH(b, streams, stream);
+}
+
+void aif_builder_loss(struct aif_builder *b, enum aif_reason reason, uint32_t process,
+		      uint32_t detail, uint64_t count)
+{
+	struct aif_loss l = {.reason = (uint32_t)reason,
+			     .process = process,
+			     .thread = AIF_NONE,
+			     .detail = detail,
+			     .count = count};
+
+	if (!count)
+		return;
+	for (size_t i = 0; i < b->p.losses_len; i++) {
+		struct aif_loss *known = &b->p.losses[i];
+
+		if (known->reason == l.reason && known->process == process &&
+		    known->detail == detail) {
+			known->count += count;
+			return;
+		}
+	}
+	PUSH(b, losses, &l);
+}
+
+#define ROW(b, table)                                                                            \
+	(aif_grow(&(b)->table, &(b)->table##_cap, (b)->table##_len + 1, sizeof(*(b)->table)) < 0 \
+		 ? ((b)->failed = true, NULL)                                                    \
+		 : memset(&(b)->table[(b)->table##_len++], 0, sizeof(*(b)->table)))
+
+struct aif_launch_row *aif_builder_launch(struct aif_builder *b)
+{
+	return ROW(b, launches);
+}
+
+struct aif_exec_row *aif_builder_exec(struct aif_builder *b)
+{
+	return ROW(b, execs);
+}
+
+struct aif_cpu_row *aif_builder_wait(struct aif_builder *b)
+{
+	return ROW(b, waits);
+}
+
+struct aif_op_row *aif_builder_op(struct aif_builder *b)
+{
+	return ROW(b, ops);
+}
+
+struct aif_sample_row *aif_builder_sample(struct aif_builder *b)
+{
+	return ROW(b, samples);
+}
+
+struct aif_window_row *aif_builder_window(struct aif_builder *b)
+{
+	return ROW(b, windows);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+void aif_builder_bound(struct aif_builder *b)
+{
+	uint64_t from = UINT64_MAX, to = 0;
+
+#define WITHIN(start, end)                   \
+	do {                                 \
+		from = AIF_MIN(from, start); \
+		to = AIF_MAX(to, end);       \
+	} while (0)
+	for (size_t i = 0; i < b->launches_len; i++)
+		WITHIN(b->launches[i].time, b->launches[i].time);
+	for (size_t i = 0; i < b->execs_len; i++)
+		WITHIN(b->execs[i].start, b->execs[i].end);
+	for (size_t i = 0; i < b->waits_len; i++)
+		WITHIN(b->waits[i].time,
+		       b->waits[i].time + b->waits[i].waiting + b->waits[i].weight);
+	for (size_t i = 0; i < b->ops_len; i++)
+		WITHIN(b->ops[i].start, b->ops[i].end);
+#undef WITHIN
+	b->p.start_ns = from == UINT64_MAX ? 0 : from;
+	b->p.kept_ns = b->p.start_ns;
+	b->p.end_ns = to;
+	for (size_t i = 0; i < b->p.processes_len; i++)
+		b->p.processes[i].start_ns = b->p.start_ns;
+}
+
+/* Rows in parts that are a chunk each. */
+#define WRITE(fn, rows, len)                                        \
+	for (size_t i_ = 0; !r && i_ < (len); i_ += AIF_CHUNK_ROWS) \
+	r = fn(w, (rows) + i_, AIF_MIN((len)-i_, AIF_CHUNK_ROWS), err)
+#define AIF_CHUNK_ROWS 32768
+
+static int write_all(struct aif_builder *b, struct aif_writer *w, struct aif_err *err)
+{
+	int r = aif_writer_tables(w, &b->p, err);
+
+	WRITE(aif_writer_launches, b->launches, b->launches_len);
+	WRITE(aif_writer_execs, b->execs, b->execs_len);
+	WRITE(aif_writer_cpu, b->waits, b->waits_len);
+	WRITE(aif_writer_windows, b->windows, b->windows_len);
+	WRITE(aif_writer_samples, b->samples, b->samples_len);
+	WRITE(aif_writer_ops, b->ops, b->ops_len);
+	return r;
+}
+
+static int put_in_place(const char *from, const char *path, struct aif_err *err)
+{
+	char old[4096];
+
+	snprintf(old, sizeof(old), "%s.old", path);
+	if (rename(path, old) < 0 && errno != ENOENT)
+		return aif_err_set(err, -errno, "%s: could not be renamed to %s: %s", path, old,
+				   strerror(errno));
+	if (rename(from, path) < 0)
+		return aif_err_set(err, -errno, "%s: could not be renamed to %s: %s", from, path,
+				   strerror(errno));
+	return 0;
+}
+
+int aif_builder_write(struct aif_builder *b, const char *path, struct aif_err *err)
+{
+	struct aif_err finish_err = {0};
+	struct aif_writer *w;
+	char part[4096];
+	int r, r2;
+
+	aif_builder_bound(b);
+	if (b->failed)
+		return aif_err_set(err, -ENOMEM, "%s: out of memory", path);
+	if ((size_t)snprintf(part, sizeof(part), "%s.part%d", path, (int)getpid()) >=
+	    sizeof(part) - 8)
+		return aif_err_set(err, -ENAMETOOLONG, "%s: %s", path, strerror(ENAMETOOLONG));
+	r = aif_writer_new(part, b->p.start_ns, &w, err);
+	if (r < 0) {
+		unlink(part);
+		return r;
+	}
+	r = write_all(b, w, err);
+	r2 = aif_writer_finish(w, b->p.end_ns, &finish_err);
+	if (!r && r2 < 0) {
+		r = r2;
+		if (err)
+			*err = finish_err;
+	}
+	if (!r)
+		r = put_in_place(part, path, err);
+	if (r < 0)
+		unlink(part);
+	return r;
+}

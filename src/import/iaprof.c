@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/iaprof_text.h"
+#include "import/import.h"
+#include "import/laid.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * iaprof's text: EU-stall samples of Intel's GPUs by launch stack, instruction and reason. How long a kernel ran it does
+ * not say: a sample counts as 1 ns, or as what --count says. All samples of a stack's kernel that follow one
+ * another are one execution.
+ */
+
+struct iaprof_process {
+	uint64_t pid;
+	uint32_t process, thread, stream;
+};
+struct iaprof_sample {
+	uint32_t frame, reason;
+	uint64_t count;
+};
+struct iaprof {
+	struct aif_laid laid;
+	struct aif_import_source *source;
+	AIF_TABLE(iaprof_process, processes);
+	AIF_TABLE(iaprof_sample, samples); /* of the kernel at hand */
+	uint64_t interval, pid, address, total;
+	uint32_t stack, kernel; /* its strings in .texts, AIF_STR_NONE: none yet */
+	struct aif_strset texts, places;
+	struct aif_map frames; /* of .places -> frame */
+	uint64_t metrics, too_many;
+	uint32_t device;
+};
+
+static uint32_t stack_of(struct iaprof *x, const char *text)
+{
+	uint32_t at = AIF_NONE;
+
+	while (*text) {
+		size_t n = strcspn(text, ";");
+		bool is_mark = n > 2 && text[0] == '[' && text[n - 1] == ']';
+
+		if (n)
+			at = aif_builder_stack(
+				x->laid.b, at,
+				aif_laid_frame(&x->laid,
+					       is_mark ? AIF_FRAME_MARK : AIF_FRAME_NATIVE, text,
+					       n),
+				0);
+		text += n + (text[n] == ';');
+	}
+	return at;
+}
+
+static int process_switch(struct iaprof *x, uint64_t pid, const char *comm)
+{
+	struct aif_laid *l = &x->laid;
+	struct iaprof_process *p = NULL;
+	struct aif_stream stream = {.device = x->device};
+
+	for (size_t i = 0; i < x->processes_len && !p; i++)
+		if (x->processes[i].pid == pid)
+			p = &x->processes[i];
+	/* More than a machine has: those that follow are as the first. */
+	if (!p && x->processes_len >= 4096)
+		p = x->processes;
+	if (p) {
+		l->process = p->process;
+		l->thread = p->thread;
+		l->stream = p->stream;
+		l->device = x->device;
+		return 0;
+	}
+	if (aif_grow(&x->processes, &x->processes_cap, x->processes_len + 1, sizeof(*p)) < 0)
+		return -ENOMEM;
+	aif_laid_begin(l, *comm ? comm : "[unknown process]");
+	if (l->b->failed)
+		return -ENOMEM;
+	l->b->p.processes[l->process].pid = (uint32_t)pid;
+	l->b->p.threads[l->thread].tid = (uint32_t)pid;
+	if (x->device == AIF_NONE) {
+		aif_laid_make_device(l, "Intel GPU");
+		x->device = l->device;
+	} else {
+		stream.process = l->process;
+		l->device = x->device;
+		l->stream = aif_builder_stream(l->b, &stream);
+	}
+	x->processes[x->processes_len++] = (struct iaprof_process){
+		.pid = pid, .process = l->process, .thread = l->thread, .stream = l->stream};
+	return 0;
+}
+
+/* The kernel at hand is over. */
+static int flush(struct iaprof *x)
+{
+	const struct aif_import_opts *o = x->source->opts;
+	uint64_t ns;
+	const char *text;
+	uint32_t stack, kernel;
+	size_t len;
+	int r;
+
+	if (!x->samples_len)
+		return 0;
+	text = aif_strset_get(&x->texts, x->stack, &len);
+	stack = stack_of(x, text);
+	text = aif_strset_get(&x->texts, x->kernel, &len);
+	kernel = aif_builder_str(x->laid.b, text, len);
+	if (__builtin_mul_overflow(x->total, o->count_ns ? o->count_ns : 1, &ns))
+		r = -ERANGE;
+	else
+		r = aif_laid_device(&x->laid, stack, AIF_LAUNCH_KERNEL, kernel, ns);
+	if (r == -ERANGE) {
+		x->too_many++;
+		r = 0;
+	} else {
+		for (size_t i = 0; !r && i < x->samples_len; i++)
+			r = aif_laid_sample(&x->laid, x->samples[i].frame, x->samples[i].reason,
+					    x->samples[i].count);
+	}
+	x->samples_len = 0;
+	x->total = 0;
+	return r;
+}
+
+/* An instruction of a kernel: its text is the frame's name. */
+static uint32_t place_of(struct iaprof *x, uint32_t kernel, uint64_t offset, const char *text)
+{
+	struct aif_builder *b = x->laid.b;
+	uint32_t name = aif_builder_puts(b, text), id;
+	struct aif_frame f = {.kind = AIF_FRAME_DEVICE, .address = offset};
+	char key[64];
+	uint64_t frame;
+
+	snprintf(key, sizeof(key), "%" PRIu32 " %" PRIx64 " %" PRIu32, kernel, offset, name);
+	id = aif_strset_puts(&x->places, key);
+	if (id == AIF_STR_NONE || aif_map_get(&x->frames, id, &frame))
+		return id == AIF_STR_NONE ? AIF_NONE : (uint32_t)frame;
+	f.module = aif_builder_device_module(b, aif_builder_kernel(b, kernel));
+	frame = aif_builder_named_frame(b, &f, *text ? name : kernel, AIF_NONE, 0);
+	return aif_map_put(&x->frames, id, frame) < 0 ? AIF_NONE : (uint32_t)frame;
+}
+
+static int on_sample(void *arg, const struct aif_iaprof_sample *s)
+{
+	struct iaprof *x = arg;
+	const char *symbol = *s->symbol ? s->symbol : "[unknown shader]";
+	uint32_t stack = aif_strset_puts(&x->texts, s->stack),
+		 kernel = aif_strset_puts(&x->texts, symbol), frame;
+	int r = 0;
+
+	if (stack != x->stack || kernel != x->kernel || s->interval != x->interval ||
+	    s->pid != x->pid || s->address != x->address || !x->processes_len) {
+		r = flush(x);
+		if (!r)
+			r = process_switch(x, s->pid, s->comm);
+		x->stack = stack;
+		x->kernel = kernel;
+		x->interval = s->interval;
+		x->pid = s->pid;
+		x->address = s->address;
+	}
+	x->source->events++;
+	frame = place_of(x, aif_builder_puts(x->laid.b, symbol), s->offset, s->instruction);
+	if (r < 0 || frame == AIF_NONE || x->laid.b->failed)
+		return r < 0 ? r : -ENOMEM;
+	for (unsigned i = 0; i < AIF_IAPROF_COUNTS; i++) {
+		struct iaprof_sample sample = {.frame = frame, .count = s->counts[i]};
+
+		if (!sample.count)
+			continue;
+		/* A minute of all units of a GPU is less; and counts have 32 bits where they are shared out. */
+		if (sample.count > UINT32_MAX) {
+			x->too_many++;
+			continue;
+		}
+		sample.reason = aif_builder_puts(x->laid.b, aif_iaprof_count_name(i));
+		if (aif_grow(&x->samples, &x->samples_cap, x->samples_len + 1, sizeof(sample)) < 0)
+			return -ENOMEM;
+		x->samples[x->samples_len++] = sample;
+		x->total += sample.count;
+	}
+	return 0;
+}
+
+static int on_metric(void *arg, const struct aif_iaprof_metric *m)
+{
+	(void)m;
+	((struct iaprof *)arg)->metrics++;
+	return 0;
+}
+
+static int probe(const uint8_t *head, size_t len)
+{
+	static const char *const words[] = {"string\t", "interval\t", "kernel\t", "eustall\t",
+					    "metric\t"};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(words); i++)
+		if (len > strlen(words[i]) && !memcmp(head, words[i], strlen(words[i])))
+			return 10;
+	return 0;
+}
+
+static void tell(struct iaprof *x, uint64_t bad, uint64_t first_bad)
+{
+	struct aif_builder *b = x->laid.b;
+	const char *name = aif_input_name(x->source->input);
+	uint32_t file = aif_builder_puts(b, name);
+	char text[400];
+
+	snprintf(text, sizeof(text), "%s, first: line %" PRIu64, name, first_bad);
+	if (bad)
+		aif_builder_loss(b, AIF_REASON_IMPORT_LINE, AIF_NONE, aif_builder_puts(b, text),
+				 bad);
+	aif_builder_loss(b, AIF_REASON_IMPORT_EVENT, AIF_NONE, file, x->too_many);
+	aif_builder_loss(b, AIF_REASON_IMPORT_TORN, AIF_NONE, file,
+			 aif_input_is_torn(x->source->input));
+	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE, file, 1);
+	if (x->metrics)
+		aif_builder_meta(b, "imported.not_kept", "%" PRIu64 " metrics", x->metrics);
+}
+
+static int read_file(struct aif_import_source *s, struct aif_builder *b, void **state,
+		     struct aif_err *err)
+{
+	struct iaprof x = {.laid = {.b = b}, .source = s, .device = AIF_NONE};
+	struct aif_iaprof_reader reader = {.sink = {on_sample, on_metric, &x}};
+	uint8_t block[16384];
+	ssize_t n;
+	int r = 0, r2;
+
+	(void)state;
+	for (size_t i = 0; i < b->execs_len; i++) /* of the files before it */
+		x.laid.at = AIF_MAX(x.laid.at, b->execs[i].end);
+	while ((n = aif_import_read(s, block, sizeof(block), err)) > 0) {
+		r = aif_iaprof_read(&reader, block, (size_t)n);
+		if (r < 0)
+			break;
+	}
+	r2 = aif_iaprof_read_end(&reader);
+	if (!r && n >= 0)
+		r = r2 < 0 ? r2 : flush(&x);
+	if (r < 0)
+		aif_err_set(err, r, "%s: %s", aif_input_name(s->input), strerror(-r));
+	if (n < 0)
+		r = (int)n;
+	if (!r)
+		tell(&x, reader.bad, reader.first_bad);
+	if (!r && !b->execs_len)
+		r = aif_err_set(err, -ENODATA, "%s: no sample in it; was a GPU at work?",
+				aif_input_name(s->input));
+	aif_laid_finish(&x.laid);
+	aif_strset_finish(&x.texts);
+	aif_strset_finish(&x.places);
+	aif_map_finish(&x.frames);
+	free(x.processes);
+	free(x.samples);
+	return r;
+}
+
+const struct aif_importer aif_importer_iaprof = {
+	.name = "iaprof",
+	.summary = "iaprof's text: EU-stall samples of Intel's GPUs",
+	.probe = probe,
+	.read = read_file,
+};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "import/builder.h"
+#include "import/input.h"
+
+/*
+ * Other profilers' files become profiles. To add a format: one file with a `const struct aif_importer`, and a line in
+ * import.c; the command's help and manual list it.
+ */
+
+struct aif_import_progress {
+	uint64_t done, size; /* bytes of the file that is being read; size 0: not known */
+	uint64_t events;
+	const char *file;
+};
+
+/* What folded stacks count. */
+enum aif_import_as {
+	AIF_IMPORT_AS_MARKED, /* device time where a frame says so, else CPU time */
+	AIF_IMPORT_AS_CPU,
+	AIF_IMPORT_AS_DEVICE, /* where no frame says so, the last is the kernel */
+};
+
+struct aif_import_opts {
+	enum aif_import_as folded;
+	uint64_t count_ns; /* what one of its counts stands for; 0: 1 ns */
+	uint64_t limit;    /* see input.h; 0: the default */
+	/* Called now and then; nonzero stops the import with -EINTR. May be NULL. */
+	int (*progress)(void *arg, const struct aif_import_progress *p);
+	void *arg;
+};
+
+struct aif_import_source {
+	struct aif_input *input;
+	const uint8_t *head; /* the first bytes, which are still to be taken: aif_import_read() */
+	size_t head_len, head_at;
+	const struct aif_import_opts *opts;
+	uint64_t events; /* so far, for the progress */
+};
+/* The file's bytes from its beginning. As aif_input_read(), and -EINTR when it was stopped. */
+ssize_t aif_import_read(void *source, void *buf, size_t n, struct aif_err *err);
+
+struct aif_importer {
+	const char *name, *summary;
+	/* Does the file begin like one of these? 0: no; else the best answer is the greatest. */
+	int (*probe)(const uint8_t *head, size_t len);
+	/* Adds what is in the file. *state is NULL at first, then what the importer leaves there for the next file
+	 * of the same run. 0 or -errno with *err. */
+	int (*read)(struct aif_import_source *s, struct aif_builder *b, void **state,
+		    struct aif_err *err);
+	/* After the last file: what takes all of them together. Frees state. r: 0, or what stopped it all. */
+	int (*finish)(struct aif_builder *b, void *state, int r, struct aif_err *err);
+};
+
+extern const struct aif_importer *const aif_importers[]; /* ends with NULL */
+
+#define AIF_IMPORT_HEAD 65536
+
+/* Reads all files into one profile at `output`; it is whole or as it was before. *ret (may be NULL): the builder as it was
+ * written, for a summary; finished by the caller. 0 or -errno with *err. */
+int aif_import_files(const char *const *files, size_t n, const char *output,
+		     const struct aif_import_opts *opts, struct aif_builder *ret,
+		     struct aif_err *err);

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/kineto.h"
+
+#include "import/kineto_ranks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static int probe(const uint8_t *head, size_t len)
+{
+	static const struct {
+		const char *word;
+		int score;
+	} signs[] = {
+		{"\"schemaVersion\"", 4},
+		{"\"deviceProperties\"", 4},
+		{"\"traceEvents\"", 3},
+		{"\"distributedInfo\"", 3},
+		{"\"ph\"", 2},
+	};
+	size_t at = 0;
+	int score = 0;
+
+	while (at < len && strchr(" \t\r\n", head[at]) && head[at])
+		at++;
+	if (at == len || (head[at] != '{' && head[at] != '['))
+		return 0;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(signs); i++)
+		if (memmem(head, len, signs[i].word, strlen(signs[i].word)))
+			score += signs[i].score;
+	return score;
+}
+
+static void finish(struct kineto *k)
+{
+	aif_json_finish(&k->json);
+	aif_buf_finish(&k->event.name);
+	aif_buf_finish(&k->event.cat);
+	aif_buf_finish(&k->event.shapes);
+	aif_buf_finish(&k->event.text);
+	aif_strset_finish(&k->names);
+	aif_map_finish(&k->thread_ids);
+	aif_map_finish(&k->stream_ids);
+	aif_map_finish(&k->by_correlation);
+	aif_map_finish(&k->by_external);
+	free(k->name_frames);
+	free(k->recent);
+	free(k->spans);
+	free(k->ops);
+	free(k->calls);
+	free(k->execs);
+	free(k->threads);
+	free(k->devices);
+	free(k->streams);
+	free(k->properties);
+	free(k->pids);
+	free(k->open);
+	free(k->order);
+}
+
+/* ---- the text ------------------------------------------------------------------------------------ */
+
+/* Goes on behind damage; false: there is nothing more. */
+static bool recover(struct kineto *k, unsigned depth)
+{
+	struct aif_json *j = &k->json;
+	char text[sizeof(k->first_error)];
+
+	snprintf(text, sizeof(text), "%s, at byte %" PRIu64, j->why, j->why_at);
+	if (!aif_json_resync(j, depth, kineto_is_first)) {
+		/* Nothing follows: the file ends in it. */
+		memcpy(k->end_error, text, sizeof(text));
+		k->is_torn = true;
+		return false;
+	}
+	if (!k->errors++)
+		memcpy(k->first_error, text, sizeof(text));
+	return true;
+}
+
+/* The elements of the array that was entered. 0, or -ENOMEM. j->why is set if the file ends in it. */
+static int read_events(struct kineto *k, struct aif_import_source *source)
+{
+	struct aif_json *j = &k->json;
+	unsigned depth = aif_json_depth(j);
+	int r = 0;
+
+	while (!r) {
+		enum aif_json_token t = aif_json_next(j);
+
+		if (t == AIF_JSON_CLOSE)
+			return 0;
+		if (t == AIF_JSON_OBJECT && kineto_event_read(j, &k->event)) {
+			r = kineto_take(k);
+			source->events++;
+			continue;
+		}
+		if (t != AIF_JSON_ERROR && t != AIF_JSON_OBJECT && t != AIF_JSON_ARRAY) {
+			k->bad++; /* a number where an event should be */
+			continue;
+		}
+		if (t == AIF_JSON_ARRAY) {
+			k->bad++;
+			while (t != AIF_JSON_ERROR && aif_json_depth(j) > depth)
+				t = aif_json_next(j);
+			if (t != AIF_JSON_ERROR)
+				continue;
+		}
+		if (!recover(k, depth))
+			return 0;
+	}
+	return r;
+}
+
+static bool number_of(struct aif_json *j, int64_t *ret, bool *ret_has)
+{
+	enum aif_json_token t = aif_json_raw(j); /* which, unlike skip, has its text */
+
+	if ((t == AIF_JSON_NUMBER) && aif_json_i64(j, ret) == 0)
+		*ret_has = true;
+	return t != AIF_JSON_ERROR;
+}
+
+/* {"rank": 3, ...}: whatever else is in it is passed. */
+static bool read_distributed(struct kineto *k)
+{
+	struct aif_json *j = &k->json;
+	unsigned depth = aif_json_depth(j);
+	enum aif_json_token t = aif_json_next(j);
+
+	while (t != AIF_JSON_ERROR && aif_json_depth(j) > depth) {
+		t = aif_json_next(j);
+		if (t == AIF_JSON_KEY && AIF_JSON_IS(j, "rank") && aif_json_depth(j) == depth + 1 &&
+		    !number_of(j, &k->rank, &k->has_rank))
+			return false;
+	}
+	return t != AIF_JSON_ERROR;
+}
+
+static bool read_properties(struct kineto *k)
+{
+	struct aif_json *j = &k->json;
+	unsigned depth = aif_json_depth(j);
+	struct kineto_property p = {.name = AIF_NONE};
+	enum aif_json_token t = aif_json_next(j);
+	struct aif_buf text = {0};
+	bool has;
+
+	while (t != AIF_JSON_ERROR && aif_json_depth(j) > depth) {
+		int64_t units = 0;
+
+		t = aif_json_next(j);
+		if (t == AIF_JSON_OBJECT)
+			p = (struct kineto_property){.name = AIF_NONE};
+		if (t == AIF_JSON_CLOSE && aif_json_depth(j) == depth + 1 &&
+		    k->properties_len < 4096) {
+			if (aif_grow(&k->properties, &k->properties_cap, k->properties_len + 1,
+				     sizeof(p)) < 0)
+				k->is_failed = true;
+			else
+				k->properties[k->properties_len++] = p;
+		}
+		if (t != AIF_JSON_KEY)
+			continue;
+		if (AIF_JSON_IS(j, "id")) {
+			if (!number_of(j, &p.number, &has))
+				break;
+		} else if (AIF_JSON_IS(j, "numSms") || AIF_JSON_IS(j, "maxComputeUnits")) {
+			if (!number_of(j, &units, &has))
+				break;
+			p.units = units > 0 && units < INT32_MAX ? (uint32_t)units : 0;
+		} else if (AIF_JSON_IS(j, "name")) {
+			t = aif_json_next(j);
+			aif_buf_clear(&text);
+			if (t == AIF_JSON_STRING)
+				aif_json_text(j, &text);
+			p.name = aif_builder_str(k->b, text.data ? text.data : (uint8_t *)"",
+						 text.len);
+		}
+	}
+	aif_buf_finish(&text);
+	return !j->why;
+}
+
+/* A key of the outermost object, whose value comes next. */
+static int read_member(struct kineto *k, struct aif_import_source *source)
+{
+	struct aif_json *j = &k->json;
+	int64_t version;
+	bool has = false;
+
+	if (AIF_JSON_IS(j, "traceEvents")) {
+		enum aif_json_token t = aif_json_next(j);
+
+		if (t == AIF_JSON_ARRAY)
+			return read_events(k, source);
+		while (t != AIF_JSON_ERROR && aif_json_depth(j) > 1)
+			t = aif_json_next(j);
+	} else if (AIF_JSON_IS(j, "baseTimeNanoseconds")) {
+		number_of(j, &k->base_ns, &k->has_base);
+	} else if (AIF_JSON_IS(j, "deviceProperties")) {
+		read_properties(k);
+	} else if (AIF_JSON_IS(j, "distributedInfo")) {
+		read_distributed(k);
+	} else if (AIF_JSON_IS(j, "host_name")) {
+		struct aif_buf text = {0};
+
+		if (aif_json_next(j) == AIF_JSON_STRING) {
+			aif_json_text(j, &text);
+			k->host = aif_builder_str(k->b, text.data ? text.data : (uint8_t *)"",
+						  text.len);
+		}
+		aif_buf_finish(&text);
+	} else if (AIF_JSON_IS(j, "cuda_driver_version") || AIF_JSON_IS(j, "hip_driver_version")) {
+		if (number_of(j, &version, &has) && has)
+			snprintf(k->driver, sizeof(k->driver), "%" PRId64, version);
+	} else {
+		aif_json_skip(j);
+	}
+	return 0;
+}
+
+static int read_text(struct kineto *k, struct aif_import_source *source)
+{
+	struct aif_json *j = &k->json;
+	enum aif_json_token t = aif_json_next(j);
+	int r = 0;
+
+	if (t == AIF_JSON_ARRAY)
+		r = read_events(k, source);
+	while (!r && t != AIF_JSON_ARRAY && !k->is_torn) {
+		t = aif_json_next(j);
+		if (t == AIF_JSON_CLOSE || t == AIF_JSON_END)
+			break;
+		if (t == AIF_JSON_KEY)
+			r = read_member(k, source);
+		if (!r && j->why && !k->is_torn) {
+			/* What follows are events, if anything does. */
+			if (recover(k, 2)) {
+				j->is_array[0] = false;
+				j->is_array[1] = true;
+				r = read_events(k, source);
+			}
+			t = AIF_JSON_NULL;
+		}
+	}
+	if (j->io)
+		return j->io;
+	return r;
+}
+
+/* ---- the profile --------------------------------------------------------------------------------- */
+
+/* All times become those since 1970, if the file says when it is of. */
+static void add_base(struct kineto *k)
+{
+	int64_t least = INT64_MAX, base = k->has_base ? k->base_ns : 0, sum;
+
+	for (size_t i = 0; i < k->spans_len; i++)
+		least = AIF_MIN(least, k->spans[i].start);
+	for (size_t i = 0; i < k->execs_len; i++)
+		least = AIF_MIN(least, k->execs[i].start);
+	/* Times before 1970 are none, nor are those of the year 2116. */
+	if (__builtin_add_overflow(least, base, &sum) || sum < 0 || sum > INT64_MAX / 2)
+		base = least < 0 || least > INT64_MAX / 2 ? -least : 0;
+	for (size_t i = 0; i < k->spans_len; i++) {
+		k->spans[i].start += base;
+		k->spans[i].end += base;
+	}
+	for (size_t i = 0; i < k->execs_len; i++) {
+		k->execs[i].start += base;
+		k->execs[i].end += base;
+	}
+}
+
+/* Whose a device's work is where no launch says it: of the process with most to say. */
+static void find_main_process(struct kineto *k)
+{
+	struct kineto_id pid = {0};
+	uint64_t *spans = calloc(k->threads_len + 1, sizeof(*spans)), most = 0;
+
+	for (size_t i = 0; spans && i < k->spans_len; i++)
+		spans[k->spans[i].thread]++;
+	for (size_t t = 0; spans && t < k->threads_len; t++)
+		if (spans[t] > most) {
+			most = spans[t];
+			pid = k->threads[t].pid;
+		}
+	free(spans);
+	k->main_process = kineto_process(k, pid);
+}
+
+static void tell(struct kineto *k)
+{
+	static const struct {
+		enum aif_reason reason;
+		size_t at;
+	} counts[] = {
+		{AIF_REASON_IMPORT_EVENT, offsetof(struct kineto, bad)},
+		{AIF_REASON_IMPORT_UNENDED, offsetof(struct kineto, open_len)},
+		{AIF_REASON_IMPORT_OVERLAP, offsetof(struct kineto, partial)},
+		{AIF_REASON_IMPORT_DEPTH, offsetof(struct kineto, too_deep)},
+		{AIF_REASON_IMPORT_THREAD, offsetof(struct kineto, guessed_threads)},
+		{AIF_REASON_IMPORT_NUMBER, offsetof(struct kineto, duplicates)},
+		{AIF_REASON_IMPORT_EARLY, offsetof(struct kineto, misjoined)},
+	};
+	uint32_t file = aif_builder_puts(k->b, k->file);
+	char text[512];
+
+	if (k->errors) {
+		snprintf(text, sizeof(text), "%s, first: %s", k->file, k->first_error);
+		aif_builder_loss(k->b, AIF_REASON_IMPORT_TEXT, AIF_NONE,
+				 aif_builder_puts(k->b, text), k->errors);
+	}
+	if (k->is_torn) {
+		snprintf(text, sizeof(text), "%s: %s", k->file,
+			 *k->end_error ? k->end_error : "its packing ends early");
+		aif_builder_loss(k->b, AIF_REASON_IMPORT_TORN, AIF_NONE,
+				 aif_builder_puts(k->b, text), 1);
+	}
+	for (size_t i = 0; i < AIF_ARRAY_LEN(counts); i++)
+		aif_builder_loss(k->b, counts[i].reason, AIF_NONE, file,
+				 *(const uint64_t *)((const char *)k + counts[i].at));
+}
+
+static int read_file(struct aif_import_source *source, struct aif_builder *b, void **state,
+		     struct aif_err *err)
+{
+	struct kineto k = {.b = b,
+			   .file = aif_input_name(source->input),
+			   .json = {.read = aif_import_read, .arg = source},
+			   .host = AIF_NONE,
+			   .main_process = AIF_NONE};
+	int r = aif_json_init(&k.json);
+
+	if (!r)
+		r = read_text(&k, source);
+	if (r < 0 && k.json.io && err) {
+		*err = k.json.err;
+		goto out;
+	}
+	if (!r) {
+		k.is_torn |= aif_input_is_torn(source->input);
+		add_base(&k);
+		find_main_process(&k);
+		r = kineto_join(&k);
+	}
+	if (!r)
+		r = kineto_ranks_begin(&k, state);
+	if (!r)
+		r = kineto_stacks(&k);
+	if (!r)
+		r = kineto_execs(&k);
+	if (!r && (k.is_failed || b->failed))
+		r = -ENOMEM;
+	if (r < 0) {
+		aif_err_set(err, r, "%s: %s", k.file, strerror(-r));
+		goto out;
+	}
+	if (!k.spans_len && !k.execs_len) {
+		r = aif_err_set(err, -ENODATA,
+				"%s: no operator, call or device event in it%s; was it made by "
+				"torch.profiler?",
+				k.file, k.errors || k.is_torn ? " that is whole" : "");
+		goto out;
+	}
+	tell(&k);
+	r = kineto_ranks_end(&k, state);
+out:
+	finish(&k);
+	return r;
+}
+
+const struct aif_importer aif_importer_kineto = {
+	.name = "kineto",
+	.summary = "torch.profiler's JSON: CUDA, ROCm, XPU, HPU, MTIA, PrivateUse1; AIU's own",
+	.probe = probe,
+	.read = read_file,
+	.finish = kineto_ranks_finish,
+};

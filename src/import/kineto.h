@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "import/aiu.h"
+#include "import/builder.h"
+#include "import/import.h"
+#include "import/json_reader.h"
+
+/*
+ * torch.profiler's traces (Kineto's Chrome JSON), and AIU's own dialect of it. Layout: pytorch/kineto
+ * libkineto/src/output_json.cpp; IBM/aiu-trace-analyzer for AIU's.
+ *
+ * One pass over the text makes what is below: 32 bytes for each event of the host (kineto_events.c reads one,
+ * kineto_take.c keeps it). When a file is over, the spans of each thread are put in order, which gives the stacks
+ * (kineto_stacks.c); device events find the call that launched them, and become rows (kineto_device.c). Ranks of
+ * one job are files whose clocks are compared at last (kineto_ranks.c).
+ *
+ * Times are ns, whole: `ts` and `dur` are decimal microseconds, and would lose ns as doubles.
+ */
+
+enum kineto_class {
+	KINETO_NOT_KEPT,
+	KINETO_OP,
+	KINETO_PYTHON,
+	KINETO_RANGE,
+	KINETO_CALL,
+	KINETO_KERNEL,
+	KINETO_COPY,
+	KINETO_FILL,
+	KINETO_COMMUNICATION,
+	KINETO_OVERHEAD,
+};
+
+/* A pid or tid: a number, or a name ("Spans"). */
+struct kineto_id {
+	int64_t number;
+	bool is_name;
+};
+
+/* One event as it was read; buffers are kept from one to the next. */
+struct kineto_event {
+	char ph;
+	uint8_t class; /* enum kineto_class */
+	bool has_ts, has_dur, has_correlation, has_external, has_device, has_stream;
+	bool is_bad; /* something of it has the wrong type, or no number has room for it */
+	struct kineto_id pid, tid;
+	int64_t ts, dur;
+	uint64_t correlation, external, bytes, flow;
+	int64_t device, stream, sequence;
+	uint32_t python, python_parent; /* 0 = none */
+	uint32_t graph, node, registers, shared_bytes;
+	uint32_t grid[3], block[3];
+	struct aif_buf name, cat, shapes,
+		text; /* text: of metadata: "name" or "labels" of its args */
+};
+
+struct kineto_span { /* something that a host thread was in */
+	int64_t start, end;
+	uint32_t name; /* in .names */
+	uint32_t thread : 24, class : 8;
+	uint32_t ref;    /* PYTHON: its id; OP, RANGE: index of .ops; CALL: of .calls; AIF_NONE */
+	uint32_t parent; /* PYTHON: the id of its caller */
+};
+#define KINETO_THREADS_MAX (1u << 24)
+
+struct kineto_op {
+	uint64_t external;
+	int64_t sequence;
+	uint32_t shapes; /* string of the profile, AIF_NONE */
+};
+
+struct kineto_call {
+	uint64_t correlation;
+	bool has_correlation;
+};
+
+struct kineto_exec { /* something that a device did */
+	int64_t start, end;
+	uint64_t correlation, external, bytes;
+	int64_t device, stream;
+	uint64_t launch; /* 0: not yet known */
+	uint32_t name;   /* in .names */
+	uint32_t graph, node, registers, shared_bytes;
+	uint32_t shape; /* of the profile, AIF_NONE */
+	uint32_t next;  /* with the same correlation, or AIF_NONE */
+	uint32_t next_external;
+	uint8_t kind; /* enum aif_launch_kind */
+	bool has_correlation, has_external, has_call;
+};
+
+struct kineto_thread {
+	struct kineto_id pid, tid;
+	uint32_t process, thread; /* of the profile */
+	uint32_t name;            /* of the profile, AIF_NONE */
+};
+
+struct kineto_device {
+	int64_t number;
+	uint32_t device; /* of the profile */
+	int64_t shift;   /* ns that its times are moved by */
+	uint64_t early;  /* executions that would start before their launch */
+};
+
+struct kineto_stream {
+	int64_t device, stream;
+	uint32_t id; /* of the profile */
+	uint64_t last_end;
+	bool has_last;
+};
+
+struct kineto_property { /* of deviceProperties */
+	int64_t number;
+	uint32_t name, units; /* string of the profile */
+};
+
+struct kineto_pid {
+	struct kineto_id pid;
+	uint32_t name, labels; /* of the profile, AIF_NONE */
+	uint32_t process;
+};
+
+enum kineto_family {
+	KINETO_UNKNOWN,
+	KINETO_CUDA,
+	KINETO_HIP,
+	KINETO_XPU,
+	KINETO_MTIA,
+	KINETO_HPU,
+	KINETO_PRIVATE,
+	KINETO_AIU,
+};
+
+struct kineto {
+	struct aif_builder *b;
+	const char *file;
+	struct aif_json json;
+	struct kineto_event event;
+
+	struct aif_strset names; /* of events as they stand in the file */
+	struct kineto_name {
+		uint32_t frame; /* of the profile, AIF_NONE: not made yet */
+		uint32_t str;   /* of the profile, of an operator or call */
+		uint8_t of;     /* the class that it was made for */
+	} * name_frames;
+	size_t name_frames_cap;
+
+	/* Names that were seen last, by a few of their bytes: most events have one of these, and hashing all of it
+	 * costs more than comparing. AIF_STR_NONE: none yet. */
+	uint32_t *recent;
+
+	AIF_TABLE(kineto_span, spans);
+	AIF_TABLE(kineto_op, ops);
+	AIF_TABLE(kineto_call, calls);
+	AIF_TABLE(kineto_exec, execs);
+	AIF_TABLE(kineto_thread, threads);
+	AIF_TABLE(kineto_device, devices);
+	AIF_TABLE(kineto_stream, streams);
+	AIF_TABLE(kineto_property, properties);
+	AIF_TABLE(kineto_pid, pids);
+	AIF_TABLE(kineto_open, open); /* "B" without an "E" yet */
+	struct aif_map thread_ids, stream_ids, by_correlation, by_external;
+	uint32_t
+		main_process; /* of the profile: what work of a device is of, if nothing says whose */
+
+	struct kineto_id last_pid, last_tid; /* of the thread that was asked for last */
+	uint32_t last_thread;
+
+	int64_t base_ns, first_ts;
+	bool has_first, has_base, is_flex, is_failed;
+	enum kineto_family family;
+	uint32_t host; /* string, AIF_NONE */
+	int64_t rank;
+	bool has_rank;
+	char driver[64];
+	int64_t overhead_ns;
+
+	struct kineto_group { /* calls of AIU's runtime */
+		uint64_t calls, ns;
+	} aiu[AIF_AIU_GROUP_COUNT];
+
+	/* What is told at the end. */
+	uint64_t events, errors, bad, unended, not_kept, not_kept_flows;
+	uint64_t partial, too_deep, guessed_threads, duplicates, misjoined;
+	char first_error[160], end_error[160];
+	bool is_torn;
+	uint32_t *order; /* of spans, by thread and time */
+};
+
+struct kineto_open {
+	uint64_t thread_key;
+	uint32_t name;
+	struct kineto_exec exec; /* what it began with: times and numbers, whatever it is */
+	uint8_t class;
+};
+
+/* Is this a first key of an event? To find one after an error. */
+bool kineto_is_first(const uint8_t *key, size_t len);
+/* Reads what is left of the event whose OBJECT was the last token. False: the text is wrong there (json.why). */
+bool kineto_event_read(struct aif_json *j, struct kineto_event *e);
+/* What it is: .class is set. */
+void kineto_classify(struct kineto_event *e);
+/* Keeps it. 0 or -ENOMEM; what is wrong with it is counted. */
+int kineto_take(struct kineto *k);
+/* The number of a thread's spans: KINETO_THREADS_MAX when there are too many. */
+uint32_t kineto_thread(struct kineto *k, struct kineto_id pid, struct kineto_id tid);
+
+/* A name's number in .names; AIF_STR_NONE when memory runs out. */
+uint32_t kineto_name(struct kineto *k, const char *name, size_t len);
+/* Its string in the profile. */
+uint32_t kineto_name_str(struct kineto *k, uint32_t name);
+/* The frame of a span's name, made at first use. */
+uint32_t kineto_frame(struct kineto *k, uint32_t name, enum kineto_class class);
+enum aif_launch_kind kineto_copy_kind(const char *name, size_t len);
+/* Is this call one in which its thread does nothing but wait for a device? */
+bool kineto_waits(const char *name, size_t len);
+
+/* Rows of the profile, made at first use. */
+uint32_t kineto_process(struct kineto *k, struct kineto_id pid);
+uint32_t kineto_device(struct kineto *k, int64_t number);
+uint32_t kineto_stream(struct kineto *k, int64_t device, int64_t number);
+uint32_t kineto_kernel(struct kineto *k, uint32_t name);
+
+/* When the file is over: which executions there are of a number, then who launched them, then their rows. */
+int kineto_join(struct kineto *k);
+int kineto_stacks(struct kineto *k);
+int kineto_execs(struct kineto *k);

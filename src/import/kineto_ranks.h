@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "import/kineto.h"
+
+/*
+ * Several ranks of one job, a file each, become one profile. Their times are of their hosts' clocks, which may differ by
+ * milliseconds, while a collective ends on all ranks within microseconds: nobody has the result before all have
+ * given. So where the ends of the same collectives differ by about the same each time, that is the clocks, and the
+ * rank is moved by it.
+ */
+
+/* Around what makes the file's rows. 0 or -ENOMEM. */
+int kineto_ranks_begin(struct kineto *k, void **state);
+int kineto_ranks_end(struct kineto *k, void **state);
+/* When all files are read: see struct aif_importer. */
+int kineto_ranks_finish(struct aif_builder *b, void *state, int r, struct aif_err *err);

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/kineto.h"
+
+#include "import/aiu.h"
+
+#include <errno.h>
+#include <string.h>
+
+/*
+ * Spans -> stacks
+ *
+ * A trace has no stacks: it has spans, and who called whom is what time it was. Of each thread the spans are put in
+ * order of their beginnings, the longer one first; then a span's callers are those that have begun and not ended:
+ *
+ *     train.py(7): step    |------------------------------|
+ *       aten::mm              |-----------|  |--| aten::add
+ *         cudaLaunchKernel       |--|
+ *
+ * Spans that overlap in part are no tree: torch.compile's end in an order of their own, and clocks are read at
+ * different moments. Then the one that began first is the caller for as long as it runs; what has ended is taken out
+ * from under the others. All that are running are there, in the order in which they began; how often it was so is counted.
+ *
+ * Python's spans have their callers' numbers, too. These decide only where time does not, which is between two with the
+ * same beginning and end; else time says more, as it knows of operators between the two.
+ */
+
+/* Python gives up at 1,000; 82 is the deepest that was seen. What is deeper has the stack of its callers. */
+#define DEPTH_MAX 1100
+
+struct level {
+	int64_t end;
+	uint32_t span;
+	uint32_t stack; /* AIF_NONE - 1: not made yet */
+};
+#define NOT_MADE (AIF_NONE - 1)
+
+/* ---- order --------------------------------------------------------------------------------------- */
+
+static unsigned rank_of(uint32_t class)
+{
+	return class == KINETO_RANGE ? 0 : class == KINETO_PYTHON ? 1 : class == KINETO_OP ? 2 : 3;
+}
+
+/* Does x come behind y? Equal ones stay as they are in the file. */
+static inline bool is_behind(const struct kineto_span *x, const struct kineto_span *y)
+{
+	if (x->thread != y->thread)
+		return x->thread > y->thread;
+	if (x->start != y->start)
+		return x->start > y->start;
+	if (x->end != y->end)
+		return x->end < y->end;
+	if (x->class != y->class)
+		return rank_of(x->class) > rank_of(y->class);
+	return x->class == KINETO_PYTHON && x->ref > y->ref; /* numbered as they began */
+}
+
+/* Merges runs that are in order already: a file has a few long ones. */
+static int sort(struct kineto *k)
+{
+	const struct kineto_span *s = k->spans;
+	size_t n = k->spans_len;
+	uint32_t *from = malloc((n + 1) * sizeof(*from)), *to = malloc((n + 1) * sizeof(*to));
+	bool more = true;
+
+	if (!from || !to) {
+		free(from);
+		free(to);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++)
+		from[i] = (uint32_t)i;
+	while (more) {
+		size_t at = 0;
+		uint32_t *swap;
+
+		more = false;
+		while (at < n) {
+			size_t a = at, mid = at + 1, b, end;
+
+			while (mid < n && !is_behind(&s[from[mid - 1]], &s[from[mid]]))
+				mid++;
+			end = mid < n ? mid + 1 : mid;
+			while (end < n && !is_behind(&s[from[end - 1]], &s[from[end]]))
+				end++;
+			b = mid;
+			more |= a > 0 || end < n;
+			for (size_t i = at; i < end; i++)
+				to[i] = b == end || (a < mid &&
+						     !is_behind(&s[from[a]], &s[from[b]]))
+						? from[a++]
+						: from[b++];
+			at = end;
+		}
+		swap = from;
+		from = to;
+		to = swap;
+	}
+	free(to);
+	k->order = from;
+	return 0;
+}
+
+/* ---- calls that a buffer's reader has put on its own thread --------------------------------------- */
+
+struct cover { /* where a thread has something else than calls; outermost, in order */
+	int64_t start, end;
+	uint32_t thread;
+};
+
+static const struct cover *cover_at(const struct cover *c, size_t n, int64_t at)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (c[mid].start <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && c[lo - 1].end > at ? &c[lo - 1] : NULL;
+}
+
+/*
+ * AIU's calls come with the number of the thread that emptied the buffer they were in. A thread with calls and nothing
+ * else is such a one: a call is then of the thread that was in an operator at that time, if only one was. *ret_moved:
+ * the order is no longer right.
+ */
+static int find_threads(struct kineto *k, bool *ret_moved)
+{
+	bool *has_other = calloc(k->threads_len + 1, sizeof(*has_other)), any = false;
+	struct cover *covers = NULL;
+	size_t *first = calloc(k->threads_len + 2, sizeof(*first)), n = 0, cap = 0;
+	int r = has_other && first ? 0 : -ENOMEM;
+
+	*ret_moved = false;
+	for (size_t i = 0; !r && i < k->spans_len; i++)
+		has_other[k->spans[i].thread] |= k->spans[i].class != KINETO_CALL;
+	for (size_t i = 0; !r && i < k->spans_len; i++)
+		any |= !has_other[k->spans[i].thread];
+	for (size_t i = 0; !r && any && i < k->spans_len; i++) {
+		const struct kineto_span *s = &k->spans[k->order[i]];
+
+		if (s->class == KINETO_CALL)
+			continue;
+		if (n && covers[n - 1].thread == s->thread && s->start < covers[n - 1].end) {
+			covers[n - 1].end = AIF_MAX(covers[n - 1].end, s->end);
+			continue;
+		}
+		r = aif_grow(&covers, &cap, n + 1, sizeof(*covers));
+		if (!r)
+			covers[n++] = (struct cover){s->start, s->end, s->thread};
+	}
+	for (size_t i = 0, at = 0; !r && i <= k->threads_len; i++) {
+		while (at < n && covers[at].thread < i)
+			at++;
+		first[i] = at;
+	}
+	for (size_t i = 0; !r && any && i < k->spans_len; i++) {
+		struct kineto_span *s = &k->spans[i];
+		const struct cover *found = NULL;
+		unsigned hits = 0;
+
+		if (s->class != KINETO_CALL || has_other[s->thread])
+			continue;
+		/* With hundreds of threads the answer would not be sure anyway. */
+		for (size_t t = 0; t < k->threads_len && k->threads_len <= 256; t++) {
+			const struct cover *c =
+				has_other[t] ? cover_at(covers + first[t], first[t + 1] - first[t],
+							s->start)
+					     : NULL;
+
+			if (c && c->end >= s->end &&
+			    k->threads[t].pid.number == k->threads[s->thread].pid.number) {
+				found = c;
+				hits++;
+			}
+		}
+		if (hits != 1)
+			continue;
+		s->thread = found->thread;
+		k->guessed_threads++;
+		*ret_moved = true;
+	}
+	free(covers);
+	free(first);
+	free(has_other);
+	return r;
+}
+
+/* ---- stacks -------------------------------------------------------------------------------------- */
+
+struct walk {
+	struct kineto *k;
+	struct level *levels;
+	size_t len;
+	size_t crossed; /* levels that end later than the one under them */
+	int64_t least;  /* with .crossed: no level ends before */
+};
+
+static void drop_ended(struct walk *w, int64_t now)
+{
+	while (w->len && w->levels[w->len - 1].end <= now) {
+		w->len--;
+		if (w->len && w->levels[w->len].end > w->levels[w->len - 1].end)
+			w->crossed--;
+	}
+	if (!w->crossed || w->least > now)
+		return;
+	/* Some may have ended beneath others. */
+	for (size_t i = 0, n = w->len; i < n; i++) {
+		if (w->levels[i].end > now)
+			continue;
+		w->len = i;
+		w->crossed = 0;
+		for (size_t j = i + 1; j < n; j++) {
+			if (w->levels[j].end <= now)
+				continue;
+			w->levels[w->len] = w->levels[j];
+			w->levels[w->len].stack = NOT_MADE;
+			w->len++;
+		}
+		break;
+	}
+	w->crossed = 0;
+	w->least = INT64_MAX;
+	for (size_t i = 0; i < w->len; i++) {
+		w->crossed += i && w->levels[i].end > w->levels[i - 1].end;
+		w->least = AIF_MIN(w->least, w->levels[i].end);
+	}
+}
+
+static uint32_t stack_at(struct walk *w, size_t levels)
+{
+	struct kineto *k = w->k;
+	size_t known = levels;
+	uint32_t stack;
+
+	while (known && w->levels[known - 1].stack == NOT_MADE)
+		known--;
+	stack = known ? w->levels[known - 1].stack : AIF_NONE;
+	for (; known < levels; known++) {
+		const struct kineto_span *s = &k->spans[w->levels[known].span];
+		uint32_t frame = kineto_frame(k, s->name, s->class);
+
+		if (frame == AIF_NONE)
+			return stack;
+		stack = aif_builder_stack(k->b, stack, frame, 0);
+		w->levels[known].stack = stack;
+	}
+	return stack;
+}
+
+static void push(struct walk *w, uint32_t span)
+{
+	int64_t end = w->k->spans[span].end;
+
+	if (w->len == DEPTH_MAX) {
+		w->k->too_deep++;
+		return;
+	}
+	if (w->len && w->levels[w->len - 1].end < end) {
+		w->k->partial++;
+		w->crossed++;
+		w->least = 0; /* looked for when it is needed */
+	}
+	w->levels[w->len++] = (struct level){.end = end, .span = span, .stack = NOT_MADE};
+}
+
+/* Rows: which thread it is in the profile is found when something is told of it. */
+static uint32_t thread_of(struct kineto *k, uint32_t thread)
+{
+	struct kineto_thread *t = &k->threads[thread];
+
+	if (t->thread == AIF_NONE) {
+		struct aif_thread row = {.process = kineto_process(k, t->pid),
+					 .tid = (uint32_t)t->tid.number,
+					 .name = t->name};
+
+		t->thread = aif_builder_thread(k->b, &row);
+	}
+	return t->thread;
+}
+
+/* The executions that this call, or operator, has launched. */
+static int launched(struct kineto *k, const struct kineto_span *s, uint32_t first, uint32_t stack,
+		    bool by_external)
+{
+	struct aif_launch_row *l = aif_builder_launch(k->b);
+	const struct kineto_exec *x = &k->execs[first];
+	bool is_one = (by_external ? x->next_external : x->next) == AIF_NONE;
+	uint64_t number = k->b->launches_len;
+
+	if (!l)
+		return -ENOMEM;
+	*l = (struct aif_launch_row){.launch = number,
+				     .time = (uint64_t)s->start,
+				     .thread = thread_of(k, s->thread),
+				     .kind = x->kind,
+				     .kernel = AIF_NONE,
+				     .device = kineto_device(k, x->device),
+				     .stream = kineto_stream(k, x->device, x->stream),
+				     .stack = stack,
+				     .shape = is_one ? x->shape : AIF_NONE,
+				     .bytes = is_one ? x->bytes : 0};
+	if (is_one && x->kind == AIF_LAUNCH_KERNEL)
+		l->kernel = kineto_kernel(k, x->name);
+	for (uint32_t i = first; i != AIF_NONE;
+	     i = by_external ? k->execs[i].next_external : k->execs[i].next)
+		k->execs[i].launch = number;
+	return 0;
+}
+
+static int call_add(struct walk *w, const struct kineto_span *s, uint32_t stack)
+{
+	struct kineto *k = w->k;
+	const struct kineto_call *c = &k->calls[s->ref];
+	struct aif_cpu_row *wait;
+	uint64_t first;
+	size_t len;
+	const char *name = aif_strset_get(&k->names, s->name, &len);
+	enum aif_aiu_group group = aif_aiu_group_of(name, len);
+
+	k->aiu[group].calls++;
+	k->aiu[group].ns += (uint64_t)(s->end - s->start);
+	if (kineto_waits(name, len) && s->end > s->start) {
+		wait = aif_builder_wait(k->b);
+		if (!wait)
+			return -ENOMEM;
+		*wait = (struct aif_cpu_row){.time = (uint64_t)s->start,
+					     .waiting = (uint64_t)(s->end - s->start),
+					     .thread = thread_of(k, s->thread),
+					     .stack = stack};
+	}
+	if (!c->has_correlation || !aif_map_get(&k->by_correlation, c->correlation, &first))
+		return 0;
+	if (k->execs[first].launch) {
+		k->duplicates++;
+		return 0;
+	}
+	return launched(k, s, (uint32_t)first, stack, false);
+}
+
+/* callers: how many levels are outside of it. */
+static int op_add(struct walk *w, const struct kineto_span *s, size_t callers)
+{
+	struct kineto *k = w->k;
+	const struct kineto_op *o =
+		s->ref == AIF_NONE || s->class == KINETO_CALL ? NULL : &k->ops[s->ref];
+	struct aif_op_row *row = aif_builder_op(k->b);
+	size_t len;
+	const char *name = aif_strset_get(&k->names, s->name, &len);
+	uint64_t first;
+
+	if (!row)
+		return -ENOMEM;
+	*row = (struct aif_op_row){
+		.start = (uint64_t)s->start,
+		.end = (uint64_t)s->end,
+		.clock = AIF_CLOCK_MONOTONIC,
+		.thread = thread_of(k, s->thread),
+		.name = kineto_name_str(k, s->name),
+		.kind = s->class == KINETO_CALL                          ? AIF_OP_RUNTIME
+			: s->class == KINETO_OP                          ? AIF_OP_OPERATOR
+			: len > 13 && !memcmp(name, "ProfilerStep#", 13) ? AIF_OP_STEP
+									 : AIF_OP_RANGE,
+		.shapes = o ? o->shapes : AIF_NONE,
+		.stack = stack_at(w, callers),
+		.id = o ? o->external : 0,
+		.sequence = o ? o->sequence : -1,
+	};
+	if (s->class != KINETO_OP || !row->id || !aif_map_get(&k->by_external, row->id, &first) ||
+	    k->execs[first].launch)
+		return 0;
+	return launched(k, s, (uint32_t)first, stack_at(w, w->len), true);
+}
+
+static int span_add(struct walk *w, uint32_t span)
+{
+	const struct kineto_span *s = &w->k->spans[span];
+	size_t callers;
+	int r = 0;
+
+	drop_ended(w, s->start);
+	callers = w->len;
+	push(w, span);
+	if (s->class == KINETO_PYTHON)
+		return 0;
+	if (s->class == KINETO_CALL)
+		r = call_add(w, s, stack_at(w, w->len));
+	return r < 0 ? r : op_add(w, s, callers);
+}
+
+int kineto_stacks(struct kineto *k)
+{
+	struct walk w = {.k = k, .levels = calloc(DEPTH_MAX, sizeof(*w.levels))};
+	uint32_t thread = AIF_NONE;
+	bool moved = false;
+	int r = w.levels ? sort(k) : -ENOMEM;
+
+	if (!r && k->family == KINETO_AIU)
+		r = find_threads(k, &moved);
+	if (!r && moved) {
+		free(k->order);
+		k->order = NULL;
+		r = sort(k);
+	}
+	for (size_t i = 0; !r && i < k->spans_len; i++) {
+		uint32_t span = k->order[i];
+
+		if (k->spans[span].thread != thread)
+			w.len = w.crossed = 0;
+		thread = k->spans[span].thread;
+		r = span_add(&w, span);
+		if (k->is_failed || k->b->failed)
+			r = -ENOMEM;
+	}
+	free(w.levels);
+	free(k->order);
+	k->order = NULL;
+	return r;
+}

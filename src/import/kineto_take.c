@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/kineto.h"
+
+#include "import/aiu.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Nothing is traced for so long: a time this far from the first one is a broken one. */
+#define DAY_NS INT64_C(86400000000000)
+/* Begun and not ended: a torn or hostile file has as many as it likes. */
+#define OPEN_MAX (1u << 20)
+/* An "E" names what it ends; of a thread's that many innermost ones are asked. */
+#define OPEN_LOOK 64
+
+#define PUSH(k, table, row)                                                                      \
+	(aif_grow(&(k)->table, &(k)->table##_cap, (k)->table##_len + 1, sizeof(*(k)->table)) < 0 \
+		 ? -ENOMEM                                                                       \
+		 : ((k)->table[(k)->table##_len++] = (row), 0))
+
+static bool is_same(struct kineto_id a, struct kineto_id b)
+{
+	return a.number == b.number && a.is_name == b.is_name;
+}
+
+uint32_t kineto_thread(struct kineto *k, struct kineto_id pid, struct kineto_id tid)
+{
+	struct kineto_thread t = {
+		.pid = pid, .tid = tid, .process = AIF_NONE, .thread = AIF_NONE, .name = AIF_NONE};
+	uint64_t key, i;
+
+	if (is_same(k->last_pid, pid) && is_same(k->last_tid, tid) && k->threads_len)
+		return k->last_thread;
+	key = aif_mix64((uint64_t)pid.number * 31 + pid.is_name) + (uint64_t)tid.number * 2 +
+	      tid.is_name;
+	for (; aif_map_get(&k->thread_ids, key, &i); key++)
+		if (is_same(k->threads[i].pid, pid) && is_same(k->threads[i].tid, tid))
+			goto out;
+	i = k->threads_len;
+	if (i + 1 >= KINETO_THREADS_MAX || aif_map_put(&k->thread_ids, key, i) < 0 ||
+	    PUSH(k, threads, t) < 0)
+		return KINETO_THREADS_MAX;
+out:
+	k->last_pid = pid;
+	k->last_tid = tid;
+	k->last_thread = (uint32_t)i;
+	return (uint32_t)i;
+}
+
+/* ---- what a name tells --------------------------------------------------------------------------- */
+
+static bool has(const char *name, size_t len, const char *word)
+{
+	return memmem(name, len, word, strlen(word)) != NULL;
+}
+
+enum aif_launch_kind kineto_copy_kind(const char *name, size_t len)
+{
+	static const char *const writes[] = {"HtoD", "HostToDevice", "H2D", "M2D", "HtoA"},
+				 *const reads[] = {"DtoH", "DeviceToHost", "D2H", "D2M", "AtoH"};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(writes); i++)
+		if (has(name, len, writes[i]))
+			return AIF_LAUNCH_WRITE;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(reads); i++)
+		if (has(name, len, reads[i]))
+			return AIF_LAUNCH_READ;
+	return AIF_LAUNCH_COPY;
+}
+
+bool kineto_waits(const char *name, size_t len)
+{
+	enum aif_aiu_group group = aif_aiu_group_of(name, len);
+
+	return group == AIF_AIU_WAIT || group == AIF_AIU_RDMA_WAIT ||
+	       (len > 11 && !memcmp(name + len - 11, "Synchronize", 11));
+}
+
+static bool begins(const char *name, size_t len, const char *with)
+{
+	size_t n = strlen(with);
+
+	return len > n && !memcmp(name, with, n) && name[n] >= 'A' && name[n] <= 'Z';
+}
+
+/* By a call's name, or its category. */
+static void learn_family(struct kineto *k, const char *name, size_t len)
+{
+	const struct aif_buf *cat = &k->event.cat;
+
+	if (k->family == KINETO_AIU)
+		return;
+	if (aif_aiu_group_of(name, len) != AIF_AIU_NONE)
+		k->family = KINETO_AIU;
+	else if (k->family != KINETO_UNKNOWN)
+		return;
+	else if (begins(name, len, "hip"))
+		k->family = KINETO_HIP;
+	else if (begins(name, len, "cuda") || begins(name, len, "cu"))
+		k->family = KINETO_CUDA;
+	else if (cat->len > 4 && !memcmp(cat->data, "xpu_", 4))
+		k->family = KINETO_XPU;
+	else if (cat->len > 5 && !memcmp(cat->data, "mtia_", 5))
+		k->family = KINETO_MTIA;
+	else if (cat->len > 4 && !memcmp(cat->data, "hpu_", 4))
+		k->family = KINETO_HPU;
+	else if (cat->len > 11 && !memcmp(cat->data, "privateuse1", 11))
+		k->family = KINETO_PRIVATE;
+}
+
+/* ---- keeping ------------------------------------------------------------------------------------- */
+
+static int take_exec(struct kineto *k, uint32_t name, enum aif_launch_kind kind)
+{
+	const struct kineto_event *e = &k->event;
+	struct aif_shape shape;
+	struct kineto_exec x = {
+		.start = e->ts,
+		.end = e->ts + e->dur,
+		.correlation = e->correlation,
+		.external = e->external,
+		.bytes = e->bytes,
+		.device = e->has_device ? e->device : e->pid.number,
+		.stream = e->has_stream ? e->stream : e->tid.number,
+		.name = name,
+		.graph = e->graph,
+		.node = e->node,
+		.registers = e->registers,
+		.shared_bytes = e->shared_bytes,
+		.shape = AIF_NONE,
+		.next = AIF_NONE,
+		.next_external = AIF_NONE,
+		.kind = (uint8_t)kind,
+		.has_correlation = e->has_correlation,
+		.has_external = e->has_external,
+	};
+
+	if (kind == AIF_LAUNCH_KERNEL && e->grid[0]) {
+		for (unsigned i = 0; i < 3; i++) {
+			uint64_t items = (uint64_t)e->grid[i] * AIF_MAX(e->block[i], 1);
+
+			shape.grid[i] = (uint32_t)AIF_MIN(items, UINT32_MAX);
+			shape.block[i] = e->block[i];
+		}
+		x.shape = aif_builder_shape(k->b, &shape);
+	}
+	return PUSH(k, execs, x);
+}
+
+static int take_span(struct kineto *k, uint32_t name)
+{
+	const struct kineto_event *e = &k->event;
+	uint32_t thread = kineto_thread(k, e->pid, e->tid);
+	struct kineto_span s = {.start = e->ts,
+				.end = e->ts + e->dur,
+				.name = name,
+				.thread = thread,
+				.class = e->class,
+				.ref = AIF_NONE};
+	int r = 0;
+
+	if (thread == KINETO_THREADS_MAX)
+		return -ENOMEM;
+	if (e->class == KINETO_PYTHON) {
+		s.ref = e->python;
+		s.parent = e->python_parent;
+	} else if (e->class == KINETO_CALL) {
+		struct kineto_call c = {.correlation = e->correlation,
+					.has_correlation = e->has_correlation};
+
+		s.ref = (uint32_t)k->calls_len;
+		r = PUSH(k, calls, c);
+	} else {
+		struct kineto_op o = {.external = e->has_external ? e->external : 0,
+				      .sequence = e->sequence,
+				      .shapes = AIF_NONE};
+
+		if (e->shapes.len)
+			o.shapes = aif_builder_str(k->b, e->shapes.data, e->shapes.len);
+		if (o.external || o.sequence >= 0 || o.shapes != AIF_NONE) {
+			s.ref = (uint32_t)k->ops_len;
+			r = PUSH(k, ops, o);
+		}
+	}
+	return r < 0 ? r : PUSH(k, spans, s);
+}
+
+/* What an event without a known category is, by its name: AIU's own dialect has none. */
+static size_t name_classify(struct kineto *k, const char *name, size_t len)
+{
+	struct kineto_event *e = &k->event;
+	size_t node = len;
+
+	switch (e->cat.len ? AIF_FLEX_NONE : aif_aiu_flex_of(name, len, &node)) {
+	case AIF_FLEX_KERNEL:
+		e->class = KINETO_KERNEL;
+		break;
+	case AIF_FLEX_IN:
+	case AIF_FLEX_OUT:
+		e->class = KINETO_COPY;
+		break;
+	case AIF_FLEX_PREPARE:
+		e->class = KINETO_CALL;
+		break;
+	case AIF_FLEX_NONE:
+		return len;
+	}
+	k->is_flex = true;
+	k->family = KINETO_AIU;
+	return e->class == KINETO_KERNEL ? node : len;
+}
+
+static bool is_time_ok(struct kineto *k, const struct kineto_event *e)
+{
+	int64_t end, far;
+
+	if (!e->has_ts || e->dur < 0 || __builtin_add_overflow(e->ts, e->dur, &end))
+		return false;
+	if (!k->has_first) {
+		k->has_first = true;
+		k->first_ts = e->ts;
+	}
+	return !__builtin_sub_overflow(e->ts, k->first_ts, &far) && far < DAY_NS && far > -DAY_NS &&
+	       end - k->first_ts < DAY_NS;
+}
+
+static enum aif_launch_kind exec_kind(const struct kineto_event *e, const char *name, size_t len)
+{
+	if (e->class == KINETO_KERNEL)
+		return AIF_LAUNCH_KERNEL;
+	if (has(name, len, "Allocation"))
+		return AIF_LAUNCH_ALLOCATE;
+	if (has(name, len, "Release"))
+		return AIF_LAUNCH_RELEASE;
+	if (e->class == KINETO_FILL)
+		return AIF_LAUNCH_FILL;
+	if (len > 5 && !memcmp(name + len - 5, " DmaI", 5))
+		return AIF_LAUNCH_WRITE;
+	if (len > 5 && !memcmp(name + len - 5, " DmaO", 5))
+		return AIF_LAUNCH_READ;
+	return kineto_copy_kind(name, len);
+}
+
+/* A whole event: with a beginning and an end. */
+static int take_whole(struct kineto *k)
+{
+	struct kineto_event *e = &k->event;
+	const char *name = (const char *)e->name.data;
+	size_t len = e->name.len, kept = len;
+	uint32_t id;
+
+	if (e->class == KINETO_NOT_KEPT)
+		kept = name_classify(k, name, len);
+	if (e->class == KINETO_NOT_KEPT) {
+		k->not_kept++;
+		return 0;
+	}
+	if (e->is_bad || !is_time_ok(k, e) || !len) {
+		k->bad++;
+		return 0;
+	}
+	if (e->class == KINETO_OVERHEAD) {
+		k->overhead_ns += e->dur;
+		return 0;
+	}
+	/* AIU's releases have a call's category, and are the device's: they name it. */
+	if (e->class == KINETO_CALL && e->has_device && len > 8 && !memcmp(name, "Memory (", 8))
+		e->class = KINETO_FILL;
+	if (e->class == KINETO_CALL || e->class == KINETO_KERNEL)
+		learn_family(k, name, len);
+	id = kineto_name(k, name, kept);
+	if (id == AIF_STR_NONE)
+		return -ENOMEM;
+	if (e->class == KINETO_KERNEL || e->class == KINETO_COPY || e->class == KINETO_FILL)
+		return take_exec(k, id, exec_kind(e, name, len));
+	return take_span(k, id);
+}
+
+/* ---- "B" and "E" --------------------------------------------------------------------------------- */
+
+static uint64_t thread_key(const struct kineto_event *e)
+{
+	return aif_mix64((uint64_t)e->pid.number) + (uint64_t)e->tid.number;
+}
+
+static int take_begin(struct kineto *k)
+{
+	const struct kineto_event *e = &k->event;
+	struct kineto_open o = {.thread_key = thread_key(e), .class = e->class};
+
+	if (!e->has_ts || e->is_bad || k->open_len >= OPEN_MAX) {
+		k->bad++;
+		return 0;
+	}
+	o.name = aif_strset_put(&k->names, e->name.data ? e->name.data : (const uint8_t *)"",
+				e->name.len);
+	o.exec.start = e->ts;
+	o.exec.correlation = e->correlation;
+	o.exec.external = e->external;
+	o.exec.bytes = e->bytes;
+	o.exec.has_correlation = e->has_correlation;
+	o.exec.has_external = e->has_external;
+	return o.name == AIF_STR_NONE ? -ENOMEM : PUSH(k, open, o);
+}
+
+static int take_end(struct kineto *k)
+{
+	struct kineto_event *e = &k->event;
+	uint64_t key = thread_key(e);
+	size_t looked = 0;
+
+	for (size_t i = k->open_len; e->has_ts && i-- > 0 && looked < OPEN_LOOK;) {
+		struct kineto_open *o = &k->open[i], was = *o;
+		size_t len;
+		const char *name;
+
+		if (o->thread_key != key)
+			continue;
+		looked++;
+		name = aif_strset_get(&k->names, o->name, &len);
+		if (e->name.len && (e->name.len != len || memcmp(e->name.data, name, len)))
+			continue;
+		k->open_len--;
+		memmove(o, o + 1, (k->open_len - i) * sizeof(*o));
+		aif_buf_clear(&e->name);
+		aif_buf_append(&e->name, name, len);
+		e->class = was.class;
+		e->dur = e->ts - was.exec.start;
+		e->ts = was.exec.start;
+		if (was.exec.has_correlation)
+			e->correlation = was.exec.correlation;
+		if (was.exec.has_external)
+			e->external = was.exec.external;
+		e->has_correlation |= was.exec.has_correlation;
+		e->has_external |= was.exec.has_external;
+		e->bytes = AIF_MAX(e->bytes, was.exec.bytes);
+		return take_whole(k);
+	}
+	k->bad++;
+	return 0;
+}
+
+/* ---- what is said of processes and threads ------------------------------------------------------- */
+
+static struct kineto_pid *pid_of(struct kineto *k, struct kineto_id pid)
+{
+	struct kineto_pid p = {
+		.pid = pid, .name = AIF_NONE, .labels = AIF_NONE, .process = AIF_NONE};
+
+	for (size_t i = 0; i < k->pids_len; i++)
+		if (is_same(k->pids[i].pid, pid))
+			return &k->pids[i];
+	/* A hostile file has a million of them: those without a name do as well. */
+	if (k->pids_len >= 65536 || PUSH(k, pids, p) < 0)
+		return NULL;
+	return &k->pids[k->pids_len - 1];
+}
+
+static int take_metadata(struct kineto *k)
+{
+	const struct kineto_event *e = &k->event;
+	uint32_t text, thread;
+	struct kineto_pid *p;
+
+	if (!e->text.len || !e->name.len)
+		return 0;
+	text = aif_builder_str(k->b, e->text.data, e->text.len);
+	if (e->name.len == 11 && !memcmp(e->name.data, "thread_name", 11)) {
+		/* Only of threads that have events: the others are named for nothing. */
+		thread = kineto_thread(k, e->pid, e->tid);
+		if (thread != KINETO_THREADS_MAX)
+			k->threads[thread].name = text;
+		return 0;
+	}
+	p = pid_of(k, e->pid);
+	if (p && e->name.len == 12 && !memcmp(e->name.data, "process_name", 12))
+		p->name = text;
+	else if (p && e->name.len == 14 && !memcmp(e->name.data, "process_labels", 14))
+		p->labels = text;
+	return 0;
+}
+
+int kineto_take(struct kineto *k)
+{
+	struct kineto_event *e = &k->event;
+
+	if (aif_buf_failed(&e->name) || aif_buf_failed(&e->cat) || aif_buf_failed(&e->shapes) ||
+	    aif_buf_failed(&e->text))
+		return -ENOMEM;
+	k->events++;
+	kineto_classify(e);
+	switch (e->ph) {
+	case 'X':
+		return take_whole(k);
+	case 'B':
+		return take_begin(k);
+	case 'E':
+		return take_end(k);
+	case 'M':
+		return take_metadata(k);
+	case 's':
+	case 't':
+	case 'f':
+		k->not_kept_flows++;
+		return 0;
+	case 0:
+		k->bad++;
+		return 0;
+	default:
+		k->not_kept++;
+		return 0;
+	}
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "import/builder.h"
+
+/*
+ * Rows of what has lengths and no times: stacks with counts. They are laid out one after another on one thread, or on one
+ * stream of one device, in the order of the file. So widths and sums are those of the file; when something ran, and how
+ * often, nobody knows: AIF_REASON_IMPORT_UNTIMED tells it.
+ *
+ * A GPU's samples lie in windows (profile/attribution.h): each execution here has one of its own, so that what is inside of
+ * a kernel stays with the stack that it was found under.
+ */
+struct aif_laid {
+	struct aif_builder *b;
+	uint64_t at; /* ns: where the next one begins */
+	uint32_t process, thread, device, stream;
+	struct aif_map frames; /* kind and string -> frame */
+};
+/* Zeroed but for b. The process and its thread; `name` may be a file's. */
+void aif_laid_begin(struct aif_laid *l, const char *name);
+/* The device that all is laid on; aif_laid_device() makes one where there is none. */
+void aif_laid_make_device(struct aif_laid *l, const char *name);
+void aif_laid_finish(struct aif_laid *l);
+
+/* The frame of a name; AIF_FRAME_NATIVE, _PYTHON, _OS or _MARK. */
+uint32_t aif_laid_frame(struct aif_laid *l, enum aif_frame_kind kind, const char *text, size_t len);
+
+/* CPU time. 0; -ENOMEM; -ERANGE: more than AIF_LAID_MAX in all. */
+int aif_laid_cpu(struct aif_laid *l, uint32_t stack, uint64_t ns);
+
+/* Device time of a kernel (a string), or of a copy or fill: kernel AIF_NONE. The same errors. */
+int aif_laid_device(struct aif_laid *l, uint32_t stack, enum aif_launch_kind kind, uint32_t kernel,
+		    uint64_t ns);
+/* Samples inside of the kernel that was laid last: a frame of aif_laid_inside() and a reason, or AIF_NONE. */
+int aif_laid_sample(struct aif_laid *l, uint32_t frame, uint32_t reason, uint64_t count);
+/* A place in a kernel (a string) that is known by the names of what is there, the outermost first, ';' between; "": the
+ * kernel itself. */
+uint32_t aif_laid_inside(struct aif_laid *l, uint32_t kernel, const char *names, size_t len);
+
+#define AIF_LAID_MAX (UINT64_C(1) << 60) /* ns: 36 years */
