@@ -5,6 +5,7 @@
 #include "export/annotate_waits.h"
 #include "export/disasm.h"
 #include "export/names.h"
+#include "export/gen.h"
 #include "export/sass.h"
 #include "export/sass_text.h"
 #include "export/source_lines.h"
@@ -16,6 +17,7 @@
 
 /* A line is about 100 columns, of which the text of an instruction takes at most these. */
 #define TEXT_COLUMNS   36
+#define GEN_COLUMNS    44 /* of Intel's: operands have types and regions */
 #define TEXT_LEAST     11 /* a name and its guard: a kernel's functions look alike */
 #define SOURCE_COLUMNS 72
 #define BAR_COLUMNS    6
@@ -41,11 +43,12 @@ struct listing {
 	/* of the function at hand */
 	const struct aif_hit_kernel *kernel;
 	const struct aif_hit_function *function;
-	unsigned sm; /* 0: not NVIDIA's */
+	struct aif_waits_code waits;
+	unsigned unit; /* its instructions are at multiples of so many bytes; 0: it is no GPU's */
 	struct aif_disasm *disasm;
 	struct line *lines;
 	size_t lines_len, lines_cap;
-	struct aif_buf full; /* nvdisasm's text */
+	struct aif_buf full; /* the disassembler's text */
 	struct aif_sass_line *texts;
 	size_t texts_len;
 	struct aif_buf cell;
@@ -206,10 +209,23 @@ static int lines_make(struct listing *l)
 
 static void waits_of(const struct listing *l, const struct line *line, struct aif_waits *ret)
 {
-	const struct aif_code *c = l->sm ? l->function->code : NULL;
+	aif_waits_find(l->p, l->h->hits + line->hit, line->hits_len, &l->waits, line->offset, ret);
+}
 
-	aif_waits_find(l->p, l->h->hits + line->hit, line->hits_len, c && c->bytes ? c : NULL,
-		       l->sm, line->offset, ret);
+/* The instruction at an offset, or NULL. */
+static struct line *line_at(const struct listing *l, uint64_t offset)
+{
+	size_t from = 0, to = l->lines_len;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+
+		if (l->lines[mid].offset < offset)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from < l->lines_len && l->lines[from].offset == offset ? &l->lines[from] : NULL;
 }
 
 /* What is hot, its neighbours, and what it waits for. */
@@ -225,14 +241,22 @@ static void choose(struct listing *l)
 		if (!l->lines[i].samples || !l->disasm)
 			continue;
 		waits_of(l, &l->lines[i], &w);
-		for (size_t k = 0; k < w.sources_len; k++) /* all are of 16 bytes */
-			if (w.sources[k] / AIF_SASS_BYTES < l->lines_len)
-				l->lines[w.sources[k] / AIF_SASS_BYTES].is_shown = true;
+		for (size_t k = 0; k < w.sources_len; k++) {
+			struct line *source = line_at(l, w.sources[k]);
+
+			if (source)
+				source->is_shown = true;
+		}
 	}
 	/* "..." takes a line too */
 	for (size_t i = 1; i + 1 < l->lines_len; i++)
 		if (l->lines[i - 1].is_shown && l->lines[i + 1].is_shown)
 			l->lines[i].is_shown = true;
+}
+
+static size_t columns_max(const struct listing *l)
+{
+	return l->waits.gen ? GEN_COLUMNS : TEXT_COLUMNS;
 }
 
 static void insn_text(struct listing *l, const struct line *line, struct aif_buf *ret)
@@ -241,9 +265,9 @@ static void insn_text(struct listing *l, const struct line *line, struct aif_buf
 	struct aif_insn insn;
 	size_t begin = ret->len;
 
-	if (l->sm && line->offset / AIF_SASS_BYTES < l->texts_len &&
-	    l->texts[line->offset / AIF_SASS_BYTES].text) {
-		const struct aif_sass_line *t = &l->texts[line->offset / AIF_SASS_BYTES];
+	if (l->unit && line->offset / l->unit < l->texts_len &&
+	    l->texts[line->offset / l->unit].text) {
+		const struct aif_sass_line *t = &l->texts[line->offset / l->unit];
 
 		aif_buf_append(ret, t->text, t->len);
 	} else if (l->disasm) {
@@ -259,8 +283,8 @@ static void insn_text(struct listing *l, const struct line *line, struct aif_buf
 			aif_buf_puts(ret, insn.operands);
 	}
 	/* Without reasons behind it, it may take the rest of the line. */
-	if (l->sm && ret->len - begin > TEXT_COLUMNS)
-		aif_name_cut(ret, begin, TEXT_COLUMNS);
+	if (l->unit && ret->len - begin > columns_max(l))
+		aif_name_cut(ret, begin, columns_max(l));
 }
 
 static size_t text_columns(struct listing *l)
@@ -274,7 +298,7 @@ static size_t text_columns(struct listing *l)
 		columns = AIF_MAX(columns, l->cell.len);
 		aif_buf_clear(&l->cell);
 	}
-	return AIF_MIN(columns, (size_t)TEXT_COLUMNS);
+	return AIF_MIN(columns, columns_max(l));
 }
 
 static void put_insn(struct listing *l, const struct line *line, size_t columns)
@@ -373,19 +397,19 @@ static void function_head(struct listing *l)
 static int full_text(struct listing *l)
 {
 	const struct aif_code *c = l->function->code;
-	size_t n = c->size / AIF_SASS_BYTES;
+	size_t n = c->size / l->unit;
 
 	aif_buf_clear(&l->full);
 	l->texts_len = 0;
 	if (l->o->disassemble)
-		l->o->disassemble(l->o->arg, c, l->sm, &l->full);
+		l->o->disassemble(l->o->arg, c, aif_profile_str(l->p, c->arch), &l->full);
 	if (!l->full.len || aif_buf_failed(&l->full))
 		return 0;
 	free(l->texts);
 	l->texts = malloc((n + 1) * sizeof(*l->texts));
 	if (!l->texts)
 		return -ENOMEM;
-	aif_sass_listing((const char *)l->full.data, l->full.len, l->texts, n);
+	aif_sass_listing((const char *)l->full.data, l->full.len, l->unit, l->texts, n);
 	l->texts_len = n;
 	return 0;
 }
@@ -395,7 +419,11 @@ static int put_function(struct listing *l)
 	const struct aif_code *c = l->function->code;
 	int r = 0;
 
-	l->sm = c && c->bytes ? aif_disasm_sm(aif_profile_str(l->p, c->arch)) : 0;
+	aif_waits_code_finish(&l->waits);
+	r = aif_waits_code_init(&l->waits, l->p, c);
+	if (r < 0)
+		return r;
+	l->unit = l->waits.sm ? AIF_SASS_BYTES : l->waits.gen ? AIF_GEN_LEAST : 0;
 	l->texts_len = 0;
 	aif_disasm_free(l->disasm);
 	l->disasm = NULL;
@@ -403,7 +431,7 @@ static int put_function(struct listing *l)
 		r = aif_disasm_new(aif_profile_str(l->p, c->arch), &l->disasm);
 	if (r == -ENOTSUP)
 		r = 0;
-	if (r == 0 && l->sm)
+	if (r == 0 && l->unit)
 		r = full_text(l);
 	if (r < 0)
 		return r;
@@ -470,6 +498,7 @@ int aif_annotate_write(const struct aif_profile *p, const struct aif_attribution
 	aif_regex_finish(&kernel);
 	aif_hits_finish(&h);
 	aif_disasm_free(l.disasm);
+	aif_waits_code_finish(&l.waits);
 	aif_buf_finish(&l.full);
 	aif_buf_finish(&l.cell);
 	free(l.lines);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/annotate_waits.h"
 
+#include "export/disasm.h"
 #include "export/sass.h"
 #include "export/stall_rules.h"
 #include "export/table.h"
@@ -89,6 +90,46 @@ static unsigned producers(const struct aif_wait *w)
 	return 0;
 }
 
+int aif_waits_code_init(struct aif_waits_code *c, const struct aif_profile *p,
+			const struct aif_code *code)
+{
+	const char *arch = code && code->bytes ? aif_profile_str(p, code->arch) : "";
+
+	*c = (struct aif_waits_code){.sm = aif_disasm_sm(arch), .gen = aif_gen_of(arch)};
+	if (c->sm || c->gen)
+		c->code = code;
+	if (!c->gen)
+		return 0;
+	c->producers = malloc((code->size / AIF_GEN_LEAST + 1) * sizeof(*c->producers));
+	if (!c->producers)
+		return -ENOMEM;
+	aif_gen_producers(code->bytes, code->size, c->gen, c->producers);
+	return 0;
+}
+
+void aif_waits_code_finish(struct aif_waits_code *c)
+{
+	free(c->producers);
+	*c = (struct aif_waits_code){0};
+}
+
+static void gen_source_find(struct aif_waits *w, const struct aif_waits_code *c, uint64_t offset)
+{
+	struct aif_gen_insn i;
+	uint32_t at;
+
+	if (!is_called(&w->top[0], "sbid") ||
+	    offset / AIF_GEN_LEAST >= c->code->size / AIF_GEN_LEAST)
+		return;
+	at = c->producers[offset / AIF_GEN_LEAST];
+	if (at == AIF_GEN_NOTHING)
+		return;
+	aif_gen_decode(c->code->bytes + at, c->code->size - at, c->gen, &i);
+	w->sources[0] = at;
+	aif_gen_text(&i, w->names[0]);
+	w->sources_len = 1;
+}
+
 static void source_add(struct aif_waits *w, const struct aif_code *code, unsigned sm, size_t index)
 {
 	struct aif_sass s;
@@ -145,8 +186,7 @@ static void sources_find(struct aif_waits *w, const struct aif_code *code, unsig
 }
 
 void aif_waits_find(const struct aif_profile *p, const struct aif_hit *hits, size_t n,
-		    const struct aif_code *code, unsigned sm, uint64_t offset,
-		    struct aif_waits *ret)
+		    const struct aif_waits_code *c, uint64_t offset, struct aif_waits *ret)
 {
 	struct reasons r;
 	uint64_t all = 0;
@@ -163,8 +203,12 @@ void aif_waits_find(const struct aif_profile *p, const struct aif_hit *hits, siz
 		if (aif_stall_find(w->reason, w->len)->of != AIF_STALL_ISSUE)
 			ret->top[ret->len++] = *w;
 	}
-	if (code && ret->len)
-		sources_find(ret, code, sm, offset / AIF_SASS_BYTES);
+	if (!c->code || !ret->len)
+		return;
+	if (c->gen)
+		gen_source_find(ret, c, offset);
+	else
+		sources_find(ret, c->code, c->sm, offset / AIF_SASS_BYTES);
 }
 
 /* ---- saying it ----------------------------------------------------------------------------------- */

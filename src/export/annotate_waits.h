@@ -2,8 +2,21 @@
 #pragma once
 
 #include "export/annotate_hits.h"
+#include "export/gen.h"
 
-/* What a sampled instruction waited for: its reasons and, of NVIDIA's code, the instructions behind them. */
+/* What a sampled instruction waited for: its reasons and, of NVIDIA's and Intel's code, the instructions behind them. */
+
+/* A function's code, if it is one that tells that. */
+struct aif_waits_code {
+	const struct aif_code *code; /* NULL: it is not */
+	unsigned sm;                 /* NVIDIA's, or 0 */
+	enum aif_gen gen;            /* Intel's */
+	uint32_t *producers;         /* Intel's: aif_gen_producers() */
+};
+/* `code` may be NULL. 0 or -ENOMEM. */
+int aif_waits_code_init(struct aif_waits_code *c, const struct aif_profile *p,
+			const struct aif_code *code);
+void aif_waits_code_finish(struct aif_waits_code *c); /* a zeroed struct is allowed */
 
 enum { AIF_WAITS_MAX = 2, AIF_WAITS_SOURCES = 2 };
 struct aif_waits {
@@ -18,10 +31,9 @@ struct aif_waits {
 	size_t sources_len;
 };
 
-/* Of the hits of the instruction at `offset`. `code`: of NVIDIA's, else NULL. */
+/* Of the hits of the instruction at `offset`. */
 void aif_waits_find(const struct aif_profile *p, const struct aif_hit *hits, size_t n,
-		    const struct aif_code *code, unsigned sm, uint64_t offset,
-		    struct aif_waits *ret);
+		    const struct aif_waits_code *c, uint64_t offset, struct aif_waits *ret);
 
 /* Appends "long_scoreboard 80 % waits for +0x0120 LDG, wait 20 %". */
 void aif_waits_put(const struct aif_waits *w, uint64_t samples, struct aif_buf *out);

@@ -32,6 +32,16 @@ static bool is_asked(const struct totals *t, const struct aif_cpu_row *row)
 	       (!w->processes || (process != AIF_NONE && w->processes[process]));
 }
 
+static bool is_off_cpu(const struct aif_profile *p, uint32_t stack)
+{
+	uint32_t frame = stack < p->stacks_len ? p->stacks[stack].frame : AIF_NONE;
+
+	return frame < p->frames_len && p->frames[frame].kind == AIF_FRAME_MARK &&
+	       p->frames[frame].address < p->strings.len &&
+	       !strncmp(aif_profile_str(p, (uint32_t)p->frames[frame].address), AIF_OFF_CPU,
+			strlen(AIF_OFF_CPU));
+}
+
 static int row_add(struct totals *t, const struct aif_cpu_row *row)
 {
 	struct aif_cpu_totals *to = t->to;
@@ -45,13 +55,17 @@ static int row_add(struct totals *t, const struct aif_cpu_row *row)
 		    aif_map_put(&t->stacks, key, to->stacks_len) < 0)
 			return -ENOMEM;
 		i = to->stacks_len++;
-		to->stacks[i] = (struct aif_cpu_stack){.stack = row->stack, .waiting = waiting};
+		to->stacks[i] = (struct aif_cpu_stack){
+			.stack = row->stack,
+			.waiting = waiting,
+			.off_cpu = waiting && is_off_cpu(t->p, row->stack),
+		};
 	}
 	s = &to->stacks[i];
 	s->samples += !waiting;
 	s->weight_ns += ns;
 	to->samples += !waiting;
-	sum = waiting ? &to->waiting_ns : &to->weight_ns;
+	sum = s->off_cpu ? &to->off_cpu_ns : waiting ? &to->waiting_ns : &to->weight_ns;
 	if (__builtin_add_overflow(*sum, ns, sum) ||
 	    __builtin_add_overflow(to->waiting_ns, to->weight_ns, &both))
 		return -EOVERFLOW;
@@ -103,8 +117,13 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 		aif_human_counted(out, t->samples, "sample");
 		aif_buf_printf(out, " at %s Hz", aif_profile_meta(p, "cpu_rate"));
 	}
-	if (t->waiting_ns || !t->samples) {
+	if (t->off_cpu_ns) {
 		aif_buf_puts(out, t->samples ? "; " : "");
+		aif_human_ns(out, t->off_cpu_ns);
+		aif_buf_puts(out, " off CPU");
+	}
+	if (t->waiting_ns || (!t->samples && !t->off_cpu_ns)) {
+		aif_buf_puts(out, t->samples || t->off_cpu_ns ? "; " : "");
 		aif_human_ns(out, t->waiting_ns);
 		aif_buf_puts(out, " waiting for devices");
 	}

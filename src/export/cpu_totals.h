@@ -7,7 +7,8 @@
 /* What CPU samples add up to, by stack; and what threads waited for devices, which no sample has seen. */
 struct aif_cpu_stack {
 	uint32_t stack; /* AIF_NONE: not known */
-	bool waiting;
+	bool waiting;   /* for a device; of .off_cpu, whatever for */
+	bool off_cpu; /* record --off-cpu: another view, whose time has been in part seen as waiting for devices */
 	uint64_t weight_ns, samples; /* on CPUs, or waiting, which has no samples */
 };
 
@@ -15,7 +16,8 @@ struct aif_cpu_totals {
 	struct aif_cpu_stack *stacks; /* in the order in which they were first met */
 	size_t stacks_len, stacks_cap;
 	uint64_t weight_ns, samples; /* on CPUs */
-	uint64_t waiting_ns;
+	uint64_t waiting_ns;         /* for devices */
+	uint64_t off_cpu_ns;
 	size_t threads;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/disasm.h"
 
+#include "export/gen.h"
 #include "export/sass.h"
 
 #include <capstone/capstone.h>
@@ -20,10 +21,12 @@ static const struct arch {
 };
 
 struct aif_disasm {
-	const struct arch *arch; /* NULL: NVIDIA's, which capstone does not know */
+	const struct arch *arch; /* NULL: a GPU's, which capstone does not know */
 	csh handle;
 	cs_insn *insn;
+	/* the one of them that is not 0 */
 	unsigned sm;
+	enum aif_gen gen;
 };
 
 unsigned aif_disasm_sm(const char *arch)
@@ -37,13 +40,20 @@ unsigned aif_disasm_sm(const char *arch)
 	return sm >= AIF_SASS_FIRST_SM ? sm : 0;
 }
 
-static int sass_new(unsigned sm, struct aif_disasm **ret)
+/* One whose table is our own. */
+static bool is_gpu(const char *arch)
+{
+	return aif_disasm_sm(arch) || aif_gen_of(arch) != AIF_GEN_NONE;
+}
+
+static int gpu_new(const char *arch, struct aif_disasm **ret)
 {
 	struct aif_disasm *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return -ENOMEM;
-	d->sm = sm;
+	d->sm = aif_disasm_sm(arch);
+	d->gen = aif_gen_of(arch);
 	*ret = d;
 	return 0;
 }
@@ -52,8 +62,8 @@ int aif_disasm_new(const char *arch, struct aif_disasm **ret)
 {
 	struct aif_disasm *d;
 
-	if (aif_disasm_sm(arch))
-		return sass_new(aif_disasm_sm(arch), ret);
+	if (is_gpu(arch))
+		return gpu_new(arch, ret);
 	for (size_t i = 0; i < AIF_ARRAY_LEN(archs); i++) {
 		if (strcmp(archs[i].name, arch))
 			continue;
@@ -122,6 +132,16 @@ static void sass_one(const struct aif_disasm *d, const uint8_t *bytes, struct ai
 	snprintf(ret->mnemonic, sizeof(ret->mnemonic), "%s", name);
 }
 
+static void gen_one(const struct aif_disasm *d, const uint8_t *bytes, size_t n,
+		    struct aif_insn *ret)
+{
+	struct aif_gen_insn i;
+
+	aif_gen_decode(bytes, n, d->gen, &i);
+	ret->size = i.size;
+	aif_gen_text(&i, ret->mnemonic);
+}
+
 static uint64_t immediate(const struct aif_disasm *d)
 {
 	const cs_detail *detail = d->insn->detail;
@@ -163,8 +183,10 @@ void aif_disasm_one(struct aif_disasm *d, const uint8_t *bytes, size_t n, uint64
 	const uint8_t *p = bytes;
 
 	*ret = (struct aif_insn){.address = address};
-	if (!d->arch && n >= AIF_SASS_BYTES) {
+	if (d->sm && n >= AIF_SASS_BYTES) {
 		sass_one(d, bytes, ret);
+	} else if (d->gen && n >= AIF_GEN_LEAST) {
+		gen_one(d, bytes, n, ret);
 	} else if (d->arch && cs_disasm_iter(d->handle, &p, &n, &at, d->insn)) {
 		ret->size = d->insn->size;
 		snprintf(ret->mnemonic, sizeof(ret->mnemonic), "%s", d->insn->mnemonic);

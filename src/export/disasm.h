@@ -4,7 +4,7 @@
 #include "base/base.h"
 
 /* Machine code -> mnemonics and operands: of host architectures through capstone, in Intel's syntax on x86; of
- * NVIDIA's by our own table, without operands. One instance serves one thread. */
+ * NVIDIA's and Intel's GPUs by our own tables, without operands. One instance serves one thread. */
 struct aif_disasm;
 
 struct aif_insn {

@@ -15,6 +15,8 @@ enum type_set {
 	TYPE_INTERPRETER = 16,
 	TYPE_MODULE = 32,
 	TYPE_BESIDE_PYTHON = 64,
+	TYPE_OS = 128,
+	TYPE_RANGE = 256,
 	BY_MODULE = TYPE_INTERPRETER | TYPE_MODULE,
 };
 
@@ -29,6 +31,10 @@ static unsigned types_of(unsigned type)
 		return TYPE_PYTHON;
 	case AIF_TREE_API:
 		return TYPE_API;
+	case AIF_TREE_OS:
+		return TYPE_OS;
+	case AIF_TREE_MARK:
+		return TYPE_RANGE;
 	default:
 		return 0;
 	}

@@ -39,6 +39,11 @@ const char *aif_stack_mark(unsigned flags)
 		[AIF_STACK_TRUNCATED] = "[truncated]",
 		[AIF_STACK_GUESSED] = "[guessed]",
 		[AIF_STACK_TRUNCATED | AIF_STACK_GUESSED] = "[truncated, guessed]",
+		[AIF_STACK_FRAME_POINTERS] = "[frame pointers]",
+		[AIF_STACK_TRUNCATED | AIF_STACK_FRAME_POINTERS] = "[frame pointers, truncated]",
+		[AIF_STACK_GUESSED | AIF_STACK_FRAME_POINTERS] = "[frame pointers, guessed]",
+		[AIF_STACK_TRUNCATED | AIF_STACK_GUESSED | AIF_STACK_FRAME_POINTERS] =
+			"[frame pointers, truncated, guessed]",
 	};
 
 	return marks[flags & (AIF_STACK_FLAVOURS - 1)];
@@ -50,7 +55,8 @@ enum aif_fold_action aif_frame_fold(struct aif_frame_fold *f, const struct aif_f
 	type = aif_tree_base_type(type);
 	if (l->action == AIF_FOLD_START && !f->is_started)
 		return AIF_FOLD_START;
-	f->is_started = true;
+	/* A word of ours is not what the process began with. */
+	f->is_started |= type != AIF_TREE_MARK;
 	if (l->action == AIF_FOLD_HIDE || (l->action == AIF_FOLD_INSIDE && f->type == type) ||
 	    (l->action == AIF_FOLD_INSIDE_MODULE && f->module == l->module))
 		return AIF_FOLD_HIDE;
@@ -290,6 +296,29 @@ static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, con
 	return r;
 }
 
+/* What a trace knows by name: an operator is of C++, as PyTorch's are. */
+static int named_add(struct aif_frame_labels *l, const struct aif_frame *f, const char *name)
+{
+	const char *part = module_path(l->p, f->module);
+	size_t len = strlen(name);
+	unsigned type = f->kind == AIF_FRAME_OP      ? AIF_TREE_CXX
+			: f->kind == AIF_FRAME_RANGE ? AIF_TREE_MARK
+						     : AIF_TREE_API;
+	enum aif_fold_action action;
+	int r;
+
+	label_begin(l);
+	aif_buf_append(&l->label, name, len);
+	aif_buf_append(&l->full, name, len);
+	if (*part)
+		aif_buf_printf(&l->full, " (%s)", part);
+	action = label_fold(l, type, name, len, "");
+	r = label_add(l, type, action);
+	if (r == 0)
+		l->labels[l->labels_len - 1].module = f->module;
+	return r;
+}
+
 static int mark_add(struct aif_frame_labels *l, const char *text)
 {
 	label_begin(l);
@@ -310,9 +339,12 @@ static int host_add(struct aif_frame_labels *l, uint32_t frame)
 	for (uint32_t i = l->names[frame]; r == 0 && i < l->names[frame + 1]; i++) {
 		const struct aif_frame_name *n = &p->frame_names[i];
 
-		r = f->kind == AIF_FRAME_PYTHON
-			    ? python_add(l, n)
-			    : native_add(l, f, aif_profile_str(p, n->name), n, n->inline_depth > 0);
+		if (f->kind == AIF_FRAME_PYTHON)
+			r = python_add(l, n);
+		else if (f->kind >= AIF_FRAME_OP && f->kind <= AIF_FRAME_CALL)
+			r = named_add(l, f, aif_profile_str(p, n->name));
+		else
+			r = native_add(l, f, aif_profile_str(p, n->name), n, n->inline_depth > 0);
 	}
 	if (l->names[frame] == l->names[frame + 1]) {
 		aif_buf_clear(&l->place);
@@ -404,7 +436,9 @@ static int device_add(struct aif_frame_labels *l, uint32_t frame)
 		r = function_add(l, &l->p->frame_names[i]);
 	if (r == 0)
 		r = line_add(l, first, end);
-	return r < 0 ? r : instruction_add(l, &l->p->frames[frame]);
+	if (r < 0 || l->p->frames[frame].address == AIF_ADDRESS_UNKNOWN)
+		return r;
+	return instruction_add(l, &l->p->frames[frame]);
 }
 
 /* ---- asking -------------------------------------------------------------------------------------- */
@@ -473,8 +507,8 @@ const struct aif_frame_label *aif_frame_labels_inside(struct aif_frame_labels *l
 	const struct aif_profile *p = l->p;
 	const struct aif_frame_label *label = aif_frame_labels_get(l, frame, ret_len);
 
-	if (label && *ret_len > 1 && kernel < p->kernels_len &&
-	    aif_tree_type_of(l->tree, label->name) == AIF_TREE_KERNEL &&
+	if (label && (*ret_len > 1 || p->frames[frame].address == AIF_ADDRESS_UNKNOWN) &&
+	    kernel < p->kernels_len && aif_tree_type_of(l->tree, label->name) == AIF_TREE_KERNEL &&
 	    aif_kernel_is_itself(full_text(l, label),
 				 aif_profile_str(p, p->kernels[kernel].name))) {
 		label++;

@@ -30,7 +30,7 @@ enum aif_fold_action aif_frame_fold(struct aif_frame_fold *f, const struct aif_f
 				    unsigned type);
 
 /* Stacks that are not exact stand on a word that says so: by enum aif_stack_flag, NULL = exact. */
-#define AIF_STACK_FLAVOURS 4
+#define AIF_STACK_FLAVOURS 8
 const char *aif_stack_mark(unsigned flags);
 #define AIF_STACK_UNKNOWN "[no stack]"
 

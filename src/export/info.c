@@ -48,6 +48,7 @@ static void conservation(const struct aif_conservation *c, struct aif_buf *out)
 	line_count(out, "  + never heard of again", c->untold);
 	line_count(out, "  + lost", c->lost);
 	line_count(out, "  + left out (--overhead)", c->uncaptured);
+	line_count(out, "  + seen from outside (--ebpf)", c->outside);
 	line_count(out, "executions without launch", c->executions_unjoined);
 	line_count(out, "started before their launch", c->started_before_launch);
 	if (aif_conservation_check(c, &broken))

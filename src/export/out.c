@@ -10,12 +10,16 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define FLUSH_BYTES (256 * 1024)
 #define NAME_TRIES  100
 
 static void out_free(struct aif_out *o)
 {
+	if (o->gzip)
+		deflateEnd(o->gzip);
+	free(o->gzip);
 	free(o->path);
 	free(o->final_path);
 	free(o->temp_path);
@@ -112,13 +116,13 @@ int aif_out_open(struct aif_out *o, const char *path, struct aif_err *err)
 	return 0;
 }
 
-static void flush(struct aif_out *o)
+static void write_all(struct aif_out *o, const uint8_t *bytes, size_t len)
 {
 	size_t at = 0;
 	ssize_t n;
 
-	while (!o->error && at < o->buf.len) {
-		n = write(o->fd, o->buf.data + at, o->buf.len - at);
+	while (!o->error && at < len) {
+		n = write(o->fd, bytes + at, len - at);
 		if (n > 0)
 			at += (size_t)n;
 		else if (n == 0)
@@ -127,13 +131,59 @@ static void flush(struct aif_out *o)
 			o->error = -errno;
 	}
 	o->written += at;
+}
+
+int aif_out_gzip(struct aif_out *o)
+{
+	enum { GZIP = 16 }; /* added to the window's size: gzip's header, not zlib's */
+
+	assert(!o->gzip && !o->written && !o->buf.len);
+	o->gzip = calloc(1, sizeof(*o->gzip));
+	if (o->gzip && deflateInit2(o->gzip, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + GZIP, 9,
+				    Z_DEFAULT_STRATEGY) == Z_OK)
+		return 0;
+	free(o->gzip);
+	o->gzip = NULL;
+	return -ENOMEM;
+}
+
+/* zlib counts in unsigned int: a buffer of any length goes in by parts. */
+static void write_gzip(struct aif_out *o, bool is_end)
+{
+	uint8_t part[65536];
+	size_t at = 0;
+	int r = Z_OK;
+
+	do {
+		size_t n = AIF_MIN(o->buf.len - at, (size_t)1 << 30);
+
+		o->gzip->next_in = o->buf.data + at;
+		o->gzip->avail_in = (unsigned)n;
+		at += n;
+		do {
+			o->gzip->next_out = part;
+			o->gzip->avail_out = sizeof(part);
+			r = deflate(o->gzip, is_end && at == o->buf.len ? Z_FINISH : Z_NO_FLUSH);
+			write_all(o, part, sizeof(part) - o->gzip->avail_out);
+		} while (!o->gzip->avail_out && !o->error);
+	} while (at < o->buf.len && !o->error);
+	if (is_end && r != Z_STREAM_END && !o->error)
+		o->error = -EIO;
+}
+
+static void flush(struct aif_out *o, bool is_end)
+{
+	if (o->gzip)
+		write_gzip(o, is_end);
+	else
+		write_all(o, o->buf.data, o->buf.len);
 	o->buf.len = 0;
 }
 
 void aif_out_flush_if_full(struct aif_out *o)
 {
 	if (o->buf.len >= FLUSH_BYTES)
-		flush(o);
+		flush(o, false);
 }
 
 int aif_out_commit(struct aif_out *o, struct aif_err *err)
@@ -142,7 +192,7 @@ int aif_out_commit(struct aif_out *o, struct aif_err *err)
 
 	if (aif_buf_failed(&o->buf))
 		o->error = -ENOMEM;
-	flush(o);
+	flush(o, true);
 	r = o->error;
 	/* Some file systems tell only now that there was no room. */
 	if (!o->is_stdout) {

@@ -128,7 +128,10 @@ static int copy_table(struct aif_query *q, sqlite3 *to, const char *name)
 		r = sqlite3_prepare_v2(to, aif_buf_str(&insert), -1, &into, NULL);
 	while (r == SQLITE_OK && (r = sqlite3_step(from)) == SQLITE_ROW) {
 		for (int i = 0; i < width; i++)
-			sqlite3_bind_value(into, i + 1, sqlite3_column_value(from, i));
+			if (sqlite3_column_type(from, i) == SQLITE_INTEGER)
+				sqlite3_bind_int64(into, i + 1, sqlite3_column_int64(from, i));
+			else
+				sqlite3_bind_value(into, i + 1, sqlite3_column_value(from, i));
 		r = sqlite3_step(into);
 		if (r == SQLITE_DONE)
 			r = sqlite3_reset(into);
@@ -143,8 +146,10 @@ static int copy_table(struct aif_query *q, sqlite3 *to, const char *name)
 
 static int write_tables(struct aif_query *q, sqlite3 *to)
 {
-	int r = sqlite3_exec(to, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN", NULL,
-			     NULL, NULL);
+	int r = sqlite3_exec(to,
+			     "PRAGMA page_size=16384; PRAGMA journal_mode=OFF; "
+			     "PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; BEGIN",
+			     NULL, NULL, NULL);
 
 	for (size_t i = 0; r == SQLITE_OK && aif_query_table(i); i++)
 		r = copy_table(q, to, aif_query_table(i));
@@ -160,7 +165,8 @@ static int export_to(struct aif_query *q, const char *temp, const char *path, st
 
 	if (r < 0)
 		return r;
-	r = sqlite3_open(temp, &to);
+	r = sqlite3_open_v2(temp, &to,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (r == SQLITE_OK)
 		r = write_tables(q, to);
 	if (r != SQLITE_OK && sqlite3_errcode(aif_query_db(q)) == r)

@@ -14,7 +14,6 @@
 
 /* On one line of a terminal. */
 #define SHOWN_PROCESSES ((size_t)4)
-#define CHOOSES         "--time, --process, --tid and --device"
 
 const char *aif_report_kernel(const struct aif_profile *p, uint32_t kind, uint32_t kernel,
 			      char space[64])
@@ -507,30 +506,13 @@ int aif_report_left_out(const struct aif_attribution *a, const char *what, struc
 				     what);
 }
 
-static int unknown_column(const struct aif_table *t, const char *name, struct aif_err *err)
-{
-	struct aif_buf list = {0};
-
-	for (size_t i = 0; i < t->width; i++)
-		aif_buf_printf(&list, "%s%s", i ? ", " : "", t->columns[i].name);
-	aif_err_set(err, -EINVAL, "report: --sort: no column '%s'; use one of %s", name,
-		    aif_buf_str(&list));
-	aif_buf_finish(&list);
-	return -EINVAL;
-}
-
-static bool is_part(const struct aif_attribution_opts *w)
-{
-	return w && (w->from_ns || w->to_ns || w->processes || w->threads || w->devices);
-}
-
 /* For people; to programs no rows are an answer. */
 static int nothing(const struct report *r, struct aif_err *err)
 {
 	const char *of = r->o->kind == AIF_REPORT_COPIES     ? "copies"
 			 : r->o->kind == AIF_REPORT_LAUNCHES ? "launches"
 							     : "device activity";
-	bool has_kernel = r->kernel.is_set, has_part = is_part(r->o->which);
+	bool has_kernel = r->kernel.is_set, has_part = aif_report_is_part(r->o->which);
 
 	if ((!r->a->rows_len || (r->o->kind == AIF_REPORT_LAUNCHES && !has_kernel)) &&
 	    aif_report_left_out(r->a, "report", err) < 0)
@@ -540,8 +522,9 @@ static int nothing(const struct report *r, struct aif_err *err)
 				   r->o->kernel, of);
 	if (has_part)
 		return aif_err_set(err, -ENODATA,
-				   "report: no %s in what %s" CHOOSES " leave; loosen them", of,
-				   has_kernel ? "--kernel, " : "");
+				   "report: no %s in what %s" AIF_REPORT_CHOOSES
+				   " leave; loosen them",
+				   of, has_kernel ? "--kernel, " : "");
 	return aif_err_set(err, -ENODATA, "report: no %s in this profile; see aiflame info", of);
 }
 
@@ -562,9 +545,10 @@ static int stalls(struct report *r, struct aif_buf *out, struct aif_err *err)
 		aif_stalls_print(&s, r->a, &r->kernel, r->o->limit, r->o->detail, out);
 	if (!r->a->rows_len && aif_report_left_out(r->a, "report", err) < 0)
 		e = -ENODATA;
-	else if (!s.kernels_len && is_part(r->o->which))
+	else if (!s.kernels_len && aif_report_is_part(r->o->which))
 		e = aif_err_set(err, -ENODATA,
-				"report: no stall reasons in what " CHOOSES " leave; loosen them, "
+				"report: no stall reasons in what " AIF_REPORT_CHOOSES
+				" leave; loosen them, "
 				"or see aiflame info");
 	else if (!s.kernels_len)
 		e = aif_err_set(err, -ENODATA,
@@ -610,11 +594,8 @@ int aif_report_write(const struct aif_profile *p, const struct aif_attribution *
 		e = aif_stack_names_join(r.names, opts->which, err);
 	if (!e)
 		e = fill(&r, out, err);
-	if (!e && opts->sort) {
-		int column = aif_table_column(&t, opts->sort);
-
-		e = column < 0 ? unknown_column(&t, opts->sort, err) : aif_table_sort(&t, column);
-	}
+	if (!e)
+		e = aif_report_sort(&t, opts, err);
 	if (!e && t.width && !t.cells_len && opts->format == AIF_TABLE_PLAIN)
 		e = nothing(&r, err);
 	t.columns_max = opts->columns;

@@ -11,12 +11,24 @@ enum aif_report_kind {
 	AIF_REPORT_COPIES,
 	AIF_REPORT_LAUNCHES,
 	AIF_REPORT_STALLS, /* plain and in its own order it is no table, but kernel by kernel */
+
+	/* From times alone, without an attribution: timed_report.h. */
+	AIF_REPORT_OPS,
+	AIF_REPORT_RANGES,
+	AIF_REPORT_STEPS,
+	AIF_REPORT_BREAKDOWN,
+	AIF_REPORT_COMM,
+	AIF_REPORT_IDLE,
+	AIF_REPORT_STREAMS,
+	AIF_REPORT_COUNT
 };
+enum aif_report_by { AIF_REPORT_BY_NAME, AIF_REPORT_BY_SHAPE, AIF_REPORT_BY_STACK };
 struct aif_report_opts {
 	enum aif_report_kind kind;
 	enum aif_table_format format;
 	enum aif_name_detail detail; /* of stacks, and of kernels' names in plain tables */
 	const char *sort;            /* a column's name; NULL: the table's own order */
+	enum aif_report_by by;       /* operators: rows of one name are told apart by this, too */
 	uint32_t limit;              /* rows, of stalls in their own order kernels; 0 = all */
 	uint32_t columns;            /* of the terminal, for plain tables; 0 = no end */
 	const char *kernel;          /* expression: only these; NULL: all */
@@ -29,6 +41,13 @@ struct aif_report_opts {
  * -ENODATA with it where there are no stalls; -ENOMEM. */
 int aif_report_write(const struct aif_profile *p, const struct aif_attribution *a,
 		     const struct aif_report_opts *opts, struct aif_buf *out, struct aif_err *err);
+
+/* By opts->sort, if set. 0; -EINVAL with *err for an unknown column, -ENOMEM. */
+int aif_report_sort(struct aif_table *t, const struct aif_report_opts *opts, struct aif_err *err);
+
+/* Is it of a part of the recording? */
+bool aif_report_is_part(const struct aif_attribution_opts *which);
+#define AIF_REPORT_CHOOSES "--time, --process, --tid and --device"
 
 /* What `kernel` of `kind` is called: the kernel's name, or "[read]". */
 const char *aif_report_kernel(const struct aif_profile *p, uint32_t kind, uint32_t kernel,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/sass_text.h"
 
-#include "export/sass.h"
-
 #include <string.h>
 
 struct span {
@@ -56,7 +54,8 @@ static struct span one_line(const char **at, const char *end)
 	return trim(s);
 }
 
-size_t aif_sass_listing(const char *text, size_t len, struct aif_sass_line *ret, size_t n)
+size_t aif_sass_listing(const char *text, size_t len, unsigned unit, struct aif_sass_line *ret,
+			size_t n)
 {
 	const char *at = text, *end = text + len;
 	size_t found = 0;
@@ -67,17 +66,17 @@ size_t aif_sass_listing(const char *text, size_t len, struct aif_sass_line *ret,
 		uint64_t offset;
 		const char *stop;
 
-		if (!take_offset(&s, &offset) || offset % AIF_SASS_BYTES ||
-		    offset / AIF_SASS_BYTES >= n)
+		if (!take_offset(&s, &offset) || offset % unit || offset / unit >= n)
 			continue;
-		stop = memchr(s.at, ';', (size_t)(s.end - s.at));
+		/* the last: Intel's operands may have some too */
+		stop = memrchr(s.at, ';', (size_t)(s.end - s.at));
 		if (stop)
 			s.end = stop;
 		s = trim(s);
 		if (s.at == s.end)
 			continue;
-		found += !ret[offset / AIF_SASS_BYTES].text;
-		ret[offset / AIF_SASS_BYTES] = (struct aif_sass_line){s.at, (size_t)(s.end - s.at)};
+		found += !ret[offset / unit].text;
+		ret[offset / unit] = (struct aif_sass_line){s.at, (size_t)(s.end - s.at)};
 	}
 	return found;
 }

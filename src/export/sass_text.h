@@ -3,13 +3,14 @@
 
 #include "base/base.h"
 
-/* What NVIDIA's nvdisasm says of one function's raw bytes: "/" "*0010*" "/ @!P0 LDG.E R0, [R2] ;", line by line. */
+/* What NVIDIA's nvdisasm (and cmd/iga.h, in the same form) says of one function's raw bytes: "/" "*0010*" "/ @!P0 LDG.E R0, [R2] ;", line by line. */
 
 struct aif_sass_line {
 	const char *text; /* "@!P0 LDG.E R0, [R2]", not terminated; NULL: nothing is known */
 	size_t len;
 };
 
-/* The instruction at byte 16 * i of the function into ret[i]; points into the text, which may be anything. Returns
+/* The instruction at byte unit * i of the function into ret[i]; points into the text, which may be anything. Returns
  * how many of the n were found. */
-size_t aif_sass_listing(const char *text, size_t len, struct aif_sass_line *ret, size_t n);
+size_t aif_sass_listing(const char *text, size_t len, unsigned unit, struct aif_sass_line *ret,
+			size_t n);

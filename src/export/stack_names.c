@@ -212,6 +212,8 @@ static enum answer python_answer(const char *file)
 #include "export/caller_rules.def"
 	};
 
+	if (!*file) /* built-in, in a trace: who called it says more */
+		return PYTHON_LIBRARY;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(rules); i++)
 		if (aif_glob(rules[i].pattern, file, strlen(file), NULL))
 			return rules[i].answer == YES ? PYTHON : PYTHON_LIBRARY;
@@ -334,6 +336,8 @@ const char *aif_stack_names_operator(struct aif_stack_names *s, uint32_t stack)
 				? NULL
 				: aif_profile_frame_name(p, p->stacks[stack].frame);
 
+		if (n && p->frames[n->frame].kind == AIF_FRAME_OP)
+			return aif_profile_str(p, n->name);
 		if (!n || p->frames[n->frame].kind != AIF_FRAME_NATIVE ||
 		    aif_torch_kind(aif_profile_str(p, n->name), &name, &len) != AIF_TORCH_CALL)
 			continue;

@@ -46,7 +46,8 @@ static void ran(const struct aif_profile *p, struct aif_buf *out)
 
 	aif_buf_puts(out, *aif_profile_meta(p, "attached") ? "recorded " : "ran      ");
 	aif_name_sanitize(command, strnlen(command, 200), out);
-	aif_buf_puts(out, " on ");
+	if (*aif_profile_meta(p, "host"))
+		aif_buf_puts(out, " on ");
 	aif_buf_puts(out, aif_profile_meta(p, "host"));
 	aif_buf_puts(out, " for ");
 	aif_human_ns(out, p->end_ns - p->start_ns);
@@ -458,7 +459,7 @@ static void vendor_cost(const struct aif_profile *p, struct aif_buf *out)
 		 bytes = meta_number(p, "cost.device_bytes");
 
 	if (ns) {
-		aif_buf_puts(out, "; callbacks about ");
+		aif_buf_puts(out, "; CUPTI itself about ");
 		put_share(out, ns, p->end_ns - p->start_ns);
 	}
 	if (bytes)
@@ -594,6 +595,8 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 	}
 	if (runtimes && was_paused(p))
 		return "the program launched nothing while it was collected: see --delay, aiflame ctl";
+	if (runtimes && has_loss(p, AIF_REASON_NO_TIMES))
+		return "the program launched work, but the driver gave no times, see below";
 	if (runtimes)
 		return "the program opened a device but launched nothing";
 	if (!strcmp(attached, "all"))
@@ -602,7 +605,8 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 	if (*attached)
 		return "no accelerator runtime has started in what was recorded; it was waited for";
 	if (agents)
-		return "the program used neither CUDA nor OpenCL, or its OpenCL loader has no layers; "
+		return "the program used none of CUDA, OpenCL and Level Zero, or its OpenCL loader has "
+		       "no layers; "
 		       "see aiflame doctor";
 	return "the agent was not loaded: a static or set-user-id program, or one that clears its "
 	       "environment";

@@ -200,6 +200,10 @@ static void fit(const struct aif_table *t, const bool *is_text)
 	       *shown = t->widths + t->width, over;
 
 	memcpy(shown, t->widths, t->width * sizeof(*shown));
+	if (t->first_max && is_text[0] && shown[0] > t->first_max) {
+		all -= shown[0] - t->first_max;
+		shown[0] = t->first_max;
+	}
 	over = t->columns_max && all > t->columns_max ? all - t->columns_max : 0;
 	for (; over; over--) {
 		size_t widest = t->width;
@@ -299,6 +303,11 @@ static int make_cuts(const struct aif_table *t, size_t rows, struct aif_cuts *cu
 	return r;
 }
 
+static const char *title(const struct aif_table *t, size_t column)
+{
+	return t->titles ? t->titles[column] : t->columns[column].name;
+}
+
 static int print_plain(struct aif_table *t, size_t rows, struct aif_buf *out)
 {
 	bool is_first = !t->widths, *is_text = calloc(t->width, sizeof(*is_text));
@@ -317,7 +326,7 @@ static int print_plain(struct aif_table *t, size_t rows, struct aif_buf *out)
 		is_text[c] =
 			t->columns[c].type == AIF_TABLE_TEXT || t->columns[c].type == AIF_TABLE_ANY;
 		if (is_first)
-			t->widths[c] = strlen(t->columns[c].name);
+			t->widths[c] = strlen(title(t, c));
 	}
 	for (size_t i = 0; i < rows * t->width; i++) {
 		size_t *width = &t->widths[i % t->width];
@@ -334,7 +343,7 @@ static int print_plain(struct aif_table *t, size_t rows, struct aif_buf *out)
 		enum aif_table_type type = t->columns[c].type;
 
 		aif_buf_clear(&cell);
-		aif_buf_puts(&cell, t->columns[c].name);
+		aif_buf_puts(&cell, title(t, c));
 		plain_put(t, c, type != AIF_TABLE_TEXT && type != AIF_TABLE_ANY, &cell, NULL, out);
 	}
 	for (size_t i = 0; i < rows * t->width && r == 0; i++) {

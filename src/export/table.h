@@ -38,6 +38,10 @@ struct aif_table {
 		folds; /* where it would cut the last column's, that goes on lines of its own instead, broken
 			     * behind these; NULL = never */
 
+	const char *const
+		*titles; /* of the plain format, in place of the columns' names; NULL = those */
+	size_t first_max; /* of the plain format: the first column's texts are cut to it; 0 = never */
+
 	/* Of aif_table_print_part. */
 	size_t rows_printed;
 	size_t *widths; /* by column: of the widest cell so far, then what is shown of it */

@@ -485,11 +485,11 @@ static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
 	uint64_t value = t->o->by == AIF_BY_SAMPLES ? s->samples : s->weight_ns;
 	struct aif_tree_detail *d;
 	struct place at;
-	int r = stack_place(t, s->stack, &at);
+	int r = s->off_cpu == t->o->off_cpu ? stack_place(t, s->stack, &at) : 0;
 
-	if (!value) /* waits have no samples */
+	if (!value || s->off_cpu != t->o->off_cpu) /* waits have no samples */
 		return r;
-	if (r == 0 && s->waiting)
+	if (r == 0 && s->waiting && !s->off_cpu)
 		r = waiting_place(t, s->stack, &at);
 	if (r < 0 || !aif_filter_keeps(&t->filter, at.hits))
 		return r;
@@ -502,14 +502,18 @@ static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
 	return 0;
 }
 
-static int no_cpu(const struct aif_profile *p, const struct aif_cpu_totals *cpu,
+static int no_cpu(const struct aif_profile *p, const struct aif_cpu_totals *cpu, bool off_cpu,
 		  struct aif_err *err)
 {
-	bool have_runtime = false;
+	bool have_runtime = *aif_profile_meta(p, "ebpf") != '\0';
 
+	if (off_cpu && !cpu->off_cpu_ns)
+		return aif_err_set(err, -ENODATA,
+				   "flame: no times off CPU in this profile, time, process or "
+				   "thread; record with --ebpf --off-cpu");
 	for (size_t i = 0; i < p->processes_len; i++)
 		have_runtime |= (p->processes[i].flags & AIF_PROCESS_RUNTIME) != 0;
-	if (cpu->samples)
+	if (off_cpu || cpu->samples)
 		return aif_err_set(err, -ENODATA,
 				   "flame: no stack is left by --focus and --ignore; loosen them");
 	if (!have_runtime)
@@ -540,7 +544,7 @@ static int cpu_add(struct towers *t, const struct aif_cpu_totals *cpu, struct ai
 		return aif_err_set(err, r, "flame: %s", strerror(-r));
 	if (t->tree->nodes[0].total)
 		return 0;
-	return no_cpu(t->p, cpu, err);
+	return no_cpu(t->p, cpu, t->o->off_cpu, err);
 }
 
 int aif_towers_build_cpu(const struct aif_profile *p, const struct aif_cpu_totals *cpu,

@@ -30,6 +30,7 @@ struct aif_flame_opts {
 	enum aif_flame_leaf leaf;
 	enum aif_flame_by by;
 	enum aif_name_detail detail;
+	bool off_cpu;               /* of CPU samples: times off CPU instead */
 	bool lines;                 /* tell frames of one function apart by line */
 	const char *focus, *ignore; /* keep, drop stacks with a frame that matches; or NULL */
 	const char *kernel;         /* only kernels that match; or NULL */

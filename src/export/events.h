@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "export/exporter.h"
+
+/*
+ * A profile's launches and executions with times mapped, as the formats that show a time line need them: launches
+ * by thread, executions by track. Executions of one stream may overlap (out-of-order queues, programmatic
+ * launches), which no viewer's track can show: what does not fit behind the others of its stream is given another lane
+ * of it, so that those of a track never overlap. All of it is in memory, about 130 bytes for a launch with its
+ * execution.
+ */
+
+/* Times of a damaged file are brought within this: sums and differences of two do not overflow. 73 years. */
+#define AIF_EVENT_TIME_MAX (INT64_C(1) << 61)
+static inline int64_t aif_event_time(int64_t at)
+{
+	return AIF_MAX(-AIF_EVENT_TIME_MAX, AIF_MIN(at, AIF_EVENT_TIME_MAX));
+}
+
+struct aif_event_launch {
+	int64_t time; /* ns since the recording's start: the call began; its end is not recorded */
+	int64_t first_start; /* of the first execution that is exported; INT64_MAX: it has none */
+	uint64_t launch, bytes;
+	uint32_t thread, kind, kernel, device, stack, shape;
+	bool is_kept; /* false: it is not to be exported, and here only for what it launched */
+};
+struct aif_event_exec {
+	int64_t start; /* ns since the recording's start */
+	uint64_t dur;  /* ns */
+	uint64_t launch, bytes;
+	uint32_t by; /* its launch, an index; AIF_NONE: not known */
+	uint32_t track, kind, kernel, graph, node, registers, shared_bytes;
+};
+struct aif_event_track {
+	uint32_t process, device, stream; /* AIF_NONE: not known */
+	uint32_t lane;                    /* of that stream, from 0 */
+	size_t first, len;                /* executions */
+};
+
+struct aif_events {
+	const struct aif_profile *p;
+	struct aif_event_launch *launches; /* by thread, then time */
+	size_t launches_len, launches_cap;
+	struct aif_event_exec *execs; /* by track, then start */
+	size_t execs_len, execs_cap;
+	struct aif_event_track *tracks; /* by device, process, stream, lane */
+	size_t tracks_len, tracks_cap;
+	int64_t start_ns; /* no event is earlier: 0, or before the recording's start */
+	int64_t end_ns;   /* none is later */
+};
+
+/* 0 or -errno with *err; finished by the caller in any case. */
+int aif_events_init(struct aif_events *e, const struct aif_export *x, struct aif_err *err);
+void aif_events_finish(struct aif_events *e);
+
+/* "stream 7", "stream 7 of 1234 (2)": its process's number where streams are of several, then the lane. */
+void aif_event_track_name(const struct aif_events *e, const struct aif_event_track *t,
+			  struct aif_buf *out);
+
+/*
+ * A device's load over time, in equal intervals: how many executions ran in it on average, in hundredths, and how many
+ * launches had been made and not yet started when it ended.
+ */
+struct aif_event_load {
+	uint64_t interval_ns;
+	size_t len;
+	uint64_t *running, *queued;
+};
+#define AIF_EVENT_LOAD_POINTS 4096
+/* 0 or -ENOMEM. */
+int aif_event_load_init(struct aif_event_load *l, const struct aif_events *e, uint32_t device);
+void aif_event_load_finish(struct aif_event_load *l);

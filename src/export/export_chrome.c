@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/events.h"
+#include "export/exporter.h"
+#include "export/host_stacks.h"
+#include "export/json.h"
+#include "export/track_ids.h"
+#include "profile/file.h"
+#include "profile/time.h"
+
+#include <errno.h>
+#include <string.h>
+
+/*
+ * Trace Event Format, JSON, with the categories and arguments of PyTorch's profiler (Kineto), which its readers go by. A
+ * device is a process, a lane of a stream is a thread of it; executions of a lane do not overlap. Launches are on
+ * their threads. An arrow from launch to execution is a `bind_id` that both have, so that it takes no events of its
+ * own. Launch stacks are `stackFrames`, which stand at the end, where all are known; CPU samples are `samples`.
+ */
+
+/* The end of a call is not recorded: it is drawn this wide, or until the thread's next. */
+#define CALL_NS 1000
+
+struct chrome {
+	const struct aif_export *x;
+	const struct aif_profile *p;
+	struct aif_out *out;
+	struct aif_buf *b;
+	struct aif_events events;
+	struct aif_track_ids ids;
+	struct aif_host_stacks stacks;
+	struct aif_timeline *timeline;
+	struct aif_buf names;    /* of kernels and of transfers, in quotes */
+	size_t *names_at;        /* by kernel, then by kind, then the end of all */
+	bool are_launches_small; /* their numbers are exact in doubles */
+	bool is_first;
+};
+
+/* ---- pieces -------------------------------------------------------------------------------------- */
+
+static void event_begin(struct chrome *c, const char *phase_to_pid, size_t len)
+{
+	if (c->is_first)
+		c->is_first = false;
+	else
+		AIF_JSON_LIT(c->b, ",\n");
+	aif_buf_append(c->b, phase_to_pid, len);
+}
+#define EVENT(c, literal) event_begin(c, literal, sizeof(literal) - 1)
+
+static void ids_put(struct chrome *c, uint32_t pid, uint32_t tid)
+{
+	aif_out_json_u64(c->b, pid);
+	AIF_JSON_LIT(c->b, ",\"tid\":");
+	aif_out_json_u64(c->b, tid);
+}
+
+static void time_put(struct chrome *c, int64_t at)
+{
+	AIF_JSON_LIT(c->b, ",\"ts\":");
+	aif_out_json_decimal(c->b, at - c->events.start_ns, 3);
+}
+
+static void u64_put(struct chrome *c, const char *key, uint64_t v)
+{
+	aif_buf_puts(c->b, key);
+	aif_out_json_u64(c->b, v);
+}
+
+/* What names a track. */
+static void meta_put(struct chrome *c, const char *what, uint32_t pid, uint32_t tid,
+		     struct aif_buf *name)
+{
+	EVENT(c, "{\"ph\":\"M\",\"name\":\"");
+	aif_buf_puts(c->b, what);
+	AIF_JSON_LIT(c->b, "\",\"pid\":");
+	ids_put(c, pid, tid);
+	AIF_JSON_LIT(c->b, ",\"args\":{\"name\":");
+	aif_out_json_text(c->b, aif_buf_str(name));
+	AIF_JSON_LIT(c->b, "}}");
+	aif_buf_finish(name);
+}
+
+static void order_put(struct chrome *c, const char *what, uint32_t pid, uint32_t tid,
+		      uint64_t index)
+{
+	EVENT(c, "{\"ph\":\"M\",\"name\":\"");
+	aif_buf_puts(c->b, what);
+	AIF_JSON_LIT(c->b, "\",\"pid\":");
+	ids_put(c, pid, tid);
+	u64_put(c, ",\"args\":{\"sort_index\":", index);
+	AIF_JSON_LIT(c->b, "}}");
+}
+
+/* ---- tracks -------------------------------------------------------------------------------------- */
+
+static void host_tracks(struct chrome *c)
+{
+	const struct aif_profile *p = c->p;
+	struct aif_buf name = {0};
+
+	for (uint32_t i = 0; i < p->processes_len; i++) {
+		aif_export_process_name(p, i, &name);
+		meta_put(c, "process_name", c->ids.processes[i], 0, &name);
+		order_put(c, "process_sort_index", c->ids.processes[i], 0, i);
+	}
+	for (uint32_t i = 0; i < p->threads_len; i++) {
+		aif_export_thread_name(p, i, &name);
+		meta_put(c, "thread_name", aif_track_id_process(&c->ids, p->threads[i].process),
+			 c->ids.threads[i], &name);
+		aif_out_flush_if_full(c->out);
+	}
+}
+
+static void device_tracks(struct chrome *c)
+{
+	const struct aif_events *e = &c->events;
+	struct aif_buf name = {0};
+	uint32_t last = 0;
+
+	for (size_t i = 0; i < e->tracks_len; i++) {
+		uint32_t device = e->tracks[i].device, pid = aif_track_id_device(device);
+
+		if (!i || device != last) {
+			aif_export_device_name(c->p, device, &name);
+			meta_put(c, "process_name", pid, 0, &name);
+			order_put(c, "process_sort_index", pid, 0, pid);
+		}
+		last = device;
+		aif_event_track_name(e, &e->tracks[i], &name);
+		meta_put(c, "thread_name", pid, (uint32_t)i + 1, &name);
+		order_put(c, "thread_sort_index", pid, (uint32_t)i + 1, i + 1);
+		aif_out_flush_if_full(c->out);
+	}
+}
+
+/* ---- launches and executions --------------------------------------------------------------------- */
+
+/* Before the first kernel's name is used. */
+static int names_make(struct chrome *c)
+{
+	size_t kernels = c->p->kernels_len;
+
+	c->names_at = calloc(kernels + AIF_LAUNCH_KIND_COUNT + 1, sizeof(*c->names_at));
+	if (!c->names_at)
+		return -ENOMEM;
+	for (size_t i = 0; i < kernels + AIF_LAUNCH_KIND_COUNT; i++) {
+		struct aif_frame_label l;
+		const char *text;
+		size_t len;
+		int r = i < kernels ? aif_frame_labels_kernel(c->stacks.labels, (uint32_t)i,
+							      AIF_LAUNCH_KERNEL, &l)
+				    : aif_frame_labels_kernel(c->stacks.labels, AIF_NONE,
+							      (unsigned)(i - kernels), &l);
+
+		if (r < 0)
+			return r;
+		c->names_at[i] = c->names.len;
+		text = aif_tree_text(&c->stacks.tree, l.name, &len);
+		aif_out_json_string(&c->names, text, len);
+		c->names_at[i + 1] = c->names.len;
+	}
+	return aif_buf_failed(&c->names) ? -ENOMEM : 0;
+}
+
+static void name_put(struct chrome *c, uint32_t kind, uint32_t kernel)
+{
+	size_t i = kind == AIF_LAUNCH_KERNEL && kernel != AIF_NONE
+			   ? kernel
+			   : c->p->kernels_len + AIF_MIN(kind, (uint32_t)AIF_LAUNCH_KIND_COUNT - 1);
+
+	aif_buf_append(c->b, c->names.data + c->names_at[i], c->names_at[i + 1] - c->names_at[i]);
+}
+
+static void correlation_put(struct chrome *c, uint32_t by)
+{
+	u64_put(c, "\"correlation\":", c->are_launches_small ? c->events.launches[by].launch : by);
+}
+
+static void bind_put(struct chrome *c, uint32_t by)
+{
+	char text[16];
+	size_t at = sizeof(text);
+
+	do {
+		text[--at] = "0123456789abcdef"[by & 15];
+		by >>= 4;
+	} while (by);
+	AIF_JSON_LIT(c->b, ",\"bind_id\":\"0x");
+	aif_buf_append(c->b, text + at, sizeof(text) - at);
+}
+
+static void extent_put(struct chrome *c, const char *key, const uint32_t v[3])
+{
+	if (!v[0])
+		return;
+	u64_put(c, key, v[0]);
+	u64_put(c, ",", v[1]);
+	u64_put(c, ",", v[2]);
+	aif_buf_putc(c->b, ']');
+}
+
+static const char *runtime_of(const struct chrome *c, uint32_t device)
+{
+	return device == AIF_NONE ? "" : aif_profile_str(c->p, c->p->devices[device].runtime);
+}
+
+static int launch_put(struct chrome *c, uint32_t i, int64_t next)
+{
+	const struct aif_event_launch *l = &c->events.launches[i];
+	uint32_t process = l->thread == AIF_NONE ? AIF_NONE : c->p->threads[l->thread].process;
+	uint32_t node = aif_host_stacks_node(&c->stacks, l->stack);
+	bool is_cuda = !strcmp(runtime_of(c, l->device), "cuda");
+	const char *name;
+	size_t len;
+
+	if (!node)
+		return -ENOMEM;
+	EVENT(c, "{\"ph\":\"X\",\"pid\":");
+	ids_put(c, aif_track_id_process(&c->ids, process), aif_track_id_thread(&c->ids, l->thread));
+	time_put(c, l->time);
+	AIF_JSON_LIT(c->b, ",\"dur\":");
+	aif_out_json_decimal(c->b, AIF_MIN(next - l->time, CALL_NS), 3);
+	aif_buf_puts(c->b, is_cuda ? ",\"cat\":\"cuda_runtime\",\"name\":"
+				   : ",\"cat\":\"runtime\",\"name\":");
+	/* The innermost frame is the call; where it is not, what was launched says more. */
+	name = aif_host_name(&c->stacks, node, &len);
+	if (aif_host_type(&c->stacks, node) == AIF_TREE_API)
+		aif_out_json_string(c->b, name, len);
+	else
+		name_put(c, l->kind, l->kernel);
+	if (l->stack != AIF_NONE)
+		u64_put(c, ",\"sf\":", node);
+	if (l->first_start != INT64_MAX) {
+		bind_put(c, i);
+		AIF_JSON_LIT(c->b, "\",\"flow_out\":true");
+	}
+	AIF_JSON_LIT(c->b, ",\"args\":{");
+	correlation_put(c, i);
+	AIF_JSON_LIT(c->b, "}}");
+	aif_out_flush_if_full(c->out);
+	return c->out->error;
+}
+
+static int launches_put(struct chrome *c)
+{
+	const struct aif_events *e = &c->events;
+	int r = 0;
+
+	for (size_t i = 0; i < e->launches_len && !r; i++) {
+		size_t next = i + 1;
+
+		if (!e->launches[i].is_kept)
+			continue;
+		while (next < e->launches_len && !e->launches[next].is_kept)
+			next++;
+		r = launch_put(c, (uint32_t)i,
+			       next < e->launches_len &&
+					       e->launches[next].thread == e->launches[i].thread
+				       ? e->launches[next].time
+				       : INT64_MAX);
+	}
+	return r;
+}
+
+static void exec_args(struct chrome *c, const struct aif_event_exec *x,
+		      const struct aif_event_track *t)
+{
+	const struct aif_event_launch *by = x->by == AIF_NONE ? NULL : &c->events.launches[x->by];
+
+	u64_put(c, ",\"args\":{\"device\":", t->device == AIF_NONE ? 0 : t->device);
+	u64_put(c, ",\"stream\":", t->stream == AIF_NONE ? 0 : c->p->streams[t->stream].ordinal);
+	if (by) {
+		aif_buf_putc(c->b, ',');
+		correlation_put(c, x->by);
+	}
+	if (x->kind == AIF_LAUNCH_KERNEL) {
+		if (by && by->shape != AIF_NONE && !x->graph) {
+			extent_put(c, ",\"grid\":[", c->p->shapes[by->shape].grid);
+			extent_put(c, ",\"block\":[", c->p->shapes[by->shape].block);
+		}
+		if (x->registers) {
+			u64_put(c, ",\"registers per thread\":", x->registers);
+			u64_put(c, ",\"shared memory\":", x->shared_bytes);
+		}
+	} else {
+		u64_put(c, ",\"bytes\":", x->bytes);
+	}
+	if (x->graph) {
+		u64_put(c, ",\"graph id\":", x->graph);
+		u64_put(c, ",\"graph node id\":", x->node);
+	}
+	aif_buf_putc(c->b, '}');
+}
+
+static int execs_put(struct chrome *c)
+{
+	const struct aif_events *e = &c->events;
+
+	for (size_t i = 0; i < e->execs_len && !c->out->error; i++) {
+		const struct aif_event_exec *x = &e->execs[i];
+		const struct aif_event_track *t = &e->tracks[x->track];
+
+		EVENT(c, "{\"ph\":\"X\",\"pid\":");
+		ids_put(c, aif_track_id_device(t->device), x->track + 1);
+		time_put(c, x->start);
+		AIF_JSON_LIT(c->b, ",\"dur\":");
+		aif_out_json_decimal(c->b, (int64_t)x->dur, 3);
+		aif_buf_puts(c->b, x->kind == AIF_LAUNCH_KERNEL ? ",\"cat\":\"kernel\",\"name\":"
+				   : x->kind == AIF_LAUNCH_FILL
+					   ? ",\"cat\":\"gpu_memset\",\"name\":"
+					   : ",\"cat\":\"gpu_memcpy\",\"name\":");
+		name_put(c, x->kind, x->kernel);
+		if (x->by != AIF_NONE && e->launches[x->by].is_kept) {
+			bind_put(c, x->by);
+			AIF_JSON_LIT(c->b, "\",\"flow_in\":true");
+		}
+		exec_args(c, x, t);
+		aif_buf_putc(c->b, '}');
+		aif_out_flush_if_full(c->out);
+	}
+	return 0;
+}
+
+/* ---- counters ------------------------------------------------------------------------------------ */
+
+static void counter_put(struct chrome *c, uint32_t pid, int64_t at, const char *name, uint64_t v,
+			bool in_hundredths)
+{
+	EVENT(c, "{\"ph\":\"C\",\"pid\":");
+	ids_put(c, pid, 0);
+	time_put(c, at);
+	aif_buf_puts(c->b, name);
+	if (in_hundredths)
+		aif_out_json_decimal(c->b, (int64_t)AIF_MIN(v, INT64_MAX / 10) * 10, 3);
+	else
+		aif_out_json_u64(c->b, v);
+	AIF_JSON_LIT(c->b, "}}");
+	aif_out_flush_if_full(c->out);
+}
+
+static int counters_put(struct chrome *c)
+{
+	const struct aif_events *e = &c->events;
+	uint32_t last = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < e->tracks_len && !r; i++) {
+		uint32_t device = e->tracks[i].device, pid = aif_track_id_device(device);
+		struct aif_event_load l;
+
+		if (i && device == last)
+			continue;
+		last = device;
+		r = aif_event_load_init(&l, e, device);
+		for (size_t k = 0; k < l.len && !r; k++) {
+			int64_t at = e->start_ns + (int64_t)(k * l.interval_ns);
+
+			if (!k || l.running[k] != l.running[k - 1])
+				counter_put(c, pid, at,
+					    ",\"name\":\"running\",\"args\":{\"executions\":",
+					    l.running[k], true);
+			if (!k || l.queued[k] != l.queued[k - 1])
+				counter_put(c, pid, at,
+					    ",\"name\":\"queued\",\"args\":{\"launches\":",
+					    l.queued[k], false);
+		}
+		aif_event_load_finish(&l);
+	}
+	return r;
+}
+
+/* ---- CPU samples and stacks ---------------------------------------------------------------------- */
+
+static int cpu_put(struct chrome *c, const struct aif_cpu_row *row)
+{
+	const struct aif_attribution_opts *w = &c->x->which;
+	int64_t at = aif_event_time(
+		aif_timeline_map(c->timeline, AIF_CLOCK_MONOTONIC, AIF_NONE, row->time, NULL));
+	uint32_t process = row->thread == AIF_NONE ? AIF_NONE : c->p->threads[row->thread].process;
+	uint32_t node;
+
+	if ((w->threads && (row->thread == AIF_NONE || !w->threads[row->thread])) ||
+	    (w->processes && (process == AIF_NONE || !w->processes[process])) ||
+	    at < c->events.start_ns || (uint64_t)AIF_MAX(at, 0) < w->from_ns ||
+	    (w->to_ns && (uint64_t)AIF_MAX(at, 0) >= w->to_ns))
+		return 0;
+	node = aif_host_stacks_node(&c->stacks, row->stack);
+	if (!node)
+		return -ENOMEM;
+	EVENT(c, "{\"cpu\":0,\"pid\":");
+	ids_put(c, aif_track_id_process(&c->ids, process),
+		aif_track_id_thread(&c->ids, row->thread));
+	time_put(c, at);
+	aif_buf_puts(c->b, row->waiting ? ",\"name\":\"device wait\"" : ",\"name\":\"cpu\"");
+	u64_put(c, ",\"sf\":", node);
+	u64_put(c, ",\"weight\":", row->waiting ? row->waiting : row->weight);
+	aif_buf_putc(c->b, '}');
+	aif_out_flush_if_full(c->out);
+	return c->out->error;
+}
+
+static int cpus_put(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++)
+		r = cpu_put(arg, &rows[i]);
+	return r;
+}
+
+static void stacks_put(struct chrome *c)
+{
+	const struct aif_host_stacks *h = &c->stacks;
+
+	c->is_first = true;
+	for (uint32_t i = 1; i < h->len; i++) {
+		uint32_t module = aif_host_module(h, i);
+		size_t len;
+		const char *name = aif_host_name(h, i, &len);
+
+		EVENT(c, "\"");
+		aif_out_json_u64(c->b, i);
+		AIF_JSON_LIT(c->b, "\":{\"name\":");
+		aif_out_json_string(c->b, name, len);
+		AIF_JSON_LIT(c->b, ",\"category\":");
+		aif_out_json_text(c->b,
+				  module == AIF_NONE
+					  ? ""
+					  : aif_profile_str(c->p, c->p->modules[module].path));
+		if (h->nodes[i].parent)
+			u64_put(c, ",\"parent\":", h->nodes[i].parent);
+		aif_buf_putc(c->b, '}');
+		aif_out_flush_if_full(c->out);
+	}
+}
+
+static int write_all(struct chrome *c, struct aif_err *err)
+{
+	int r = aif_events_init(&c->events, c->x, err);
+
+	if (r)
+		return r;
+	c->are_launches_small = true;
+	for (size_t i = 0; i < c->events.launches_len; i++)
+		c->are_launches_small &= c->events.launches[i].launch < UINT64_C(1) << 53;
+	AIF_JSON_LIT(c->b,
+		     "{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":");
+	aif_out_json_i64(c->b, (int64_t)aif_export_unix_start(c->p) + c->events.start_ns);
+	AIF_JSON_LIT(c->b, ",\"otherData\":{\"exporter\":\"aiflame " AIF_VERSION "\",\"command\":");
+	aif_out_json_text(c->b, aif_profile_meta(c->p, "command"));
+	AIF_JSON_LIT(c->b, ",\"host\":");
+	aif_out_json_text(c->b, aif_profile_meta(c->p, "host"));
+	AIF_JSON_LIT(c->b, "},\n\"traceEvents\":[\n");
+	c->is_first = true;
+	host_tracks(c);
+	device_tracks(c);
+	r = names_make(c);
+	if (!r)
+		r = launches_put(c);
+	if (!r)
+		r = execs_put(c);
+	if (!r)
+		r = counters_put(c);
+	AIF_JSON_LIT(c->b, "],\n\"samples\":[\n");
+	c->is_first = true;
+	if (!r && !c->x->which.devices && !c->x->kernel)
+		r = aif_profile_cpu(c->p, cpus_put, c, NULL);
+	AIF_JSON_LIT(c->b, "],\n\"stackFrames\":{\n");
+	stacks_put(c);
+	AIF_JSON_LIT(c->b, "}}\n");
+	return r;
+}
+
+static int chrome_write(const struct aif_export *x, struct aif_out *out, struct aif_err *err)
+{
+	struct chrome c = {.x = x, .p = x->profile, .out = out, .b = aif_out_buf(out)};
+	int r = aif_track_ids_init(&c.ids, c.p);
+
+	if (!r)
+		r = aif_host_stacks_init(&c.stacks, c.p, x->detail);
+	if (!r)
+		r = aif_timeline_new(c.p, &c.timeline);
+	if (!r)
+		r = write_all(&c, err);
+	aif_timeline_free(c.timeline);
+	aif_events_finish(&c.events);
+	aif_host_stacks_finish(&c.stacks);
+	aif_track_ids_finish(&c.ids);
+	aif_buf_finish(&c.names);
+	free(c.names_at);
+	return r == -ENOMEM ? aif_err_set(err, r, "export: out of memory") : r;
+}
+
+const struct aif_exporter aif_exporter_chrome = {
+	.name = "chrome",
+	.output = "aiflame.json",
+	.suffixes = ".json",
+	.is_text = true,
+	.write = chrome_write,
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/exporter.h"
+#include "export/folded.h"
+#include "export/trees.h"
+
+/* Folded stacks of all device time, as `aiflame flame --format folded` writes them. */
+static int folded_write(const struct aif_export *x, struct aif_out *out, struct aif_err *err)
+{
+	struct aif_tree t;
+	int r = aif_trees_device(x, &t, err);
+
+	if (r < 0)
+		return r;
+	aif_folded_write(&t, out);
+	aif_tree_finish(&t);
+	return 0;
+}
+
+const struct aif_exporter aif_exporter_folded = {
+	.name = "folded",
+	.output = "aiflame.folded",
+	.suffixes = ".folded .txt",
+	.is_text = true,
+	.write = folded_write,
+};

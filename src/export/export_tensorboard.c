@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/events.h"
+#include "export/exporter.h"
+#include "export/host_stacks.h"
+#include "export/proto.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * A log directory that TensorBoard's profile plug-in (XProf) opens: plugins/profile/RUN/HOST.xplane.pb, a serialized
+ * tensorflow.profiler.XSpace (openxla, xplane.proto). A device is a plane `/device:GPU:N`, the threads that launched are
+ * lines of `/host:CPU`. A plane's length stands before it, so it is held in memory, about 30 bytes an event.
+ */
+enum { XSPACE_PLANES = 1, XSPACE_HOSTNAMES = 4 };
+enum {
+	XPLANE_ID = 1,
+	XPLANE_NAME = 2,
+	XPLANE_LINES = 3,
+	XPLANE_EVENT_METADATA = 4,
+	XPLANE_STAT_METADATA = 5
+};
+enum {
+	XLINE_ID = 1,
+	XLINE_NAME = 2,
+	XLINE_TIMESTAMP_NS = 3,
+	XLINE_EVENTS = 4,
+	XLINE_DURATION_PS = 9
+};
+enum { XEVENT_METADATA_ID = 1, XEVENT_OFFSET_PS = 2, XEVENT_DURATION_PS = 3, XEVENT_STATS = 4 };
+enum { STAT_CORRELATION = 1, STAT_BYTES, STAT_COUNT };
+
+/* As in Trace Event JSON: the end of a call is not recorded. */
+#define CALL_NS 1000
+
+struct tensorboard {
+	const struct aif_export *x;
+	const struct aif_profile *p;
+	struct aif_out *out;
+	struct aif_buf *b;
+	struct aif_events events;
+	struct aif_host_stacks stacks;
+	struct aif_map names; /* of a plane: name in the tree -> its metadata's number, from 1 */
+	uint32_t *used;       /* these names, by number */
+	size_t used_len, used_cap;
+	uint32_t *
+		names_of; /* of executions' kernels, then kinds: name + 1 in the tree, 0 not known yet */
+	size_t plane;
+};
+
+static void plane_begin(struct tensorboard *w, uint32_t id, const char *name)
+{
+	static const char *const stats[STAT_COUNT] = {NULL, "correlation_id", "bytes_transferred"};
+
+	w->plane = aif_proto_begin(w->b, XSPACE_PLANES);
+	aif_proto_u64(w->b, XPLANE_ID, id);
+	aif_proto_text(w->b, XPLANE_NAME, name);
+	for (unsigned i = 1; i < STAT_COUNT; i++) {
+		size_t entry = aif_proto_begin_small(w->b, XPLANE_STAT_METADATA), value;
+
+		aif_proto_u64(w->b, 1, i);
+		value = aif_proto_begin_small(w->b, 2);
+		aif_proto_u64(w->b, 1, i);
+		aif_proto_text(w->b, 2, stats[i]);
+		aif_proto_end_small(w->b, value);
+		aif_proto_end_small(w->b, entry);
+	}
+	aif_map_clear(&w->names);
+	w->used_len = 0;
+}
+
+/* With the names that its events had. */
+static void plane_end(struct tensorboard *w)
+{
+	for (size_t i = 0; i < w->used_len; i++) {
+		size_t entry = aif_proto_begin(w->b, XPLANE_EVENT_METADATA), value, len;
+		const char *text = aif_tree_text(&w->stacks.tree, w->used[i], &len);
+
+		aif_proto_u64(w->b, 1, i + 1);
+		value = aif_proto_begin(w->b, 2);
+		aif_proto_u64(w->b, 1, i + 1);
+		aif_proto_string(w->b, 2, text, len);
+		aif_proto_end(w->b, value);
+		aif_proto_end(w->b, entry);
+	}
+	aif_proto_end(w->b, w->plane);
+	aif_out_flush_if_full(w->out);
+}
+
+/* 0 when memory runs out. */
+static uint64_t metadata_of(struct tensorboard *w, uint32_t name)
+{
+	uint64_t i;
+
+	if (aif_map_get(&w->names, name, &i))
+		return i;
+	if (aif_grow(&w->used, &w->used_cap, w->used_len + 1, sizeof(*w->used)) < 0 ||
+	    aif_map_put(&w->names, name, w->used_len + 1) < 0)
+		return 0;
+	w->used[w->used_len++] = name;
+	return w->used_len;
+}
+
+static size_t line_begin(struct tensorboard *w, uint32_t id, const char *name)
+{
+	size_t at = aif_proto_begin(w->b, XPLANE_LINES);
+
+	aif_proto_u64(w->b, XLINE_ID, id);
+	aif_proto_text(w->b, XLINE_NAME, name);
+	aif_proto_u64(w->b, XLINE_TIMESTAMP_NS,
+		      aif_export_unix_start(w->p) + (uint64_t)w->events.start_ns);
+	return at;
+}
+
+static void stat_put(struct tensorboard *w, unsigned id, uint64_t v)
+{
+	size_t at = aif_proto_begin_small(w->b, XEVENT_STATS);
+
+	aif_proto_u64(w->b, 1, id);
+	aif_proto_u64(w->b, 3, v);
+	aif_proto_end_small(w->b, at);
+}
+
+/* ns as ps; what 64 bits cannot say is as much as they can. */
+static uint64_t picoseconds(uint64_t ns)
+{
+	return ns > INT64_MAX / 1000 ? INT64_MAX : ns * 1000;
+}
+
+static int event_put(struct tensorboard *w, uint32_t name, int64_t at, uint64_t dur,
+		     uint64_t correlation, uint64_t bytes)
+{
+	uint64_t metadata = metadata_of(w, name);
+	size_t event = aif_proto_begin_small(w->b, XLINE_EVENTS);
+
+	aif_proto_u64(w->b, XEVENT_METADATA_ID, metadata);
+	aif_proto_u64(w->b, XEVENT_OFFSET_PS, picoseconds((uint64_t)(at - w->events.start_ns)));
+	aif_proto_u64(w->b, XEVENT_DURATION_PS, picoseconds(dur));
+	stat_put(w, STAT_CORRELATION, correlation);
+	if (bytes)
+		stat_put(w, STAT_BYTES, bytes);
+	aif_proto_end_small(w->b, event);
+	return metadata ? 0 : -ENOMEM;
+}
+
+static int exec_name(struct tensorboard *w, const struct aif_event_exec *x, uint32_t *ret)
+{
+	uint32_t kind = AIF_MIN(x->kind, (uint32_t)AIF_LAUNCH_KIND_COUNT - 1);
+	uint32_t *known = &w->names_of[x->kind == AIF_LAUNCH_KERNEL && x->kernel != AIF_NONE
+					       ? x->kernel
+					       : w->p->kernels_len + kind];
+	struct aif_frame_label l;
+
+	if (!*known) {
+		if (aif_frame_labels_kernel(w->stacks.labels, x->kernel, x->kind, &l) < 0)
+			return -ENOMEM;
+		*known = l.name + 1;
+	}
+	*ret = *known - 1;
+	return 0;
+}
+
+static int track_put(struct tensorboard *w, uint32_t track)
+{
+	const struct aif_event_track *t = &w->events.tracks[track];
+	struct aif_buf name = {0};
+	size_t line;
+	int r = 0;
+
+	aif_event_track_name(&w->events, t, &name);
+	line = line_begin(w, track + 1, aif_buf_str(&name));
+	aif_buf_finish(&name);
+	for (size_t i = t->first; i < t->first + t->len && !r; i++) {
+		const struct aif_event_exec *x = &w->events.execs[i];
+		uint32_t text;
+
+		r = exec_name(w, x, &text);
+		if (!r)
+			r = event_put(w, text, x->start, x->dur,
+				      x->by == AIF_NONE ? x->launch : x->by, x->bytes);
+	}
+	aif_proto_end(w->b, line);
+	return r;
+}
+
+static int devices_put(struct tensorboard *w)
+{
+	const struct aif_events *e = &w->events;
+	uint32_t planes = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < e->tracks_len && !r; planes++) {
+		uint32_t device = e->tracks[i].device;
+		struct aif_buf name = {0};
+
+		aif_buf_printf(&name, "/device:GPU:%u", planes);
+		plane_begin(w, planes + 1, aif_buf_str(&name));
+		aif_buf_finish(&name);
+		for (; i < e->tracks_len && e->tracks[i].device == device && !r; i++)
+			r = track_put(w, i);
+		plane_end(w);
+	}
+	return r;
+}
+
+static int launch_put(struct tensorboard *w, uint32_t i, int64_t next)
+{
+	const struct aif_event_launch *l = &w->events.launches[i];
+	uint32_t node = aif_host_stacks_node(&w->stacks, l->stack), name;
+	struct aif_frame_label label;
+
+	if (!node)
+		return -ENOMEM;
+	name = w->stacks.nodes[node].name;
+	if (aif_host_type(&w->stacks, node) != AIF_TREE_API) {
+		if (aif_frame_labels_kernel(w->stacks.labels, l->kernel, l->kind, &label) < 0)
+			return -ENOMEM;
+		name = label.name;
+	}
+	return event_put(w, name, l->time, (uint64_t)AIF_MIN(next - l->time, CALL_NS), i, 0);
+}
+
+static int host_put(struct tensorboard *w)
+{
+	const struct aif_events *e = &w->events;
+	int r = 0;
+
+	plane_begin(w, (uint32_t)e->tracks_len + 1, "/host:CPU");
+	for (uint32_t i = 0; i < e->launches_len && !r;) {
+		uint32_t thread = e->launches[i].thread;
+		struct aif_buf name = {0};
+		size_t line;
+
+		aif_export_thread_name(w->p, thread, &name);
+		line = line_begin(w, thread == AIF_NONE ? 0 : thread + 1, aif_buf_str(&name));
+		aif_buf_finish(&name);
+		for (; i < e->launches_len && e->launches[i].thread == thread && !r; i++) {
+			bool has_next =
+				i + 1 < e->launches_len && e->launches[i + 1].thread == thread;
+
+			if (e->launches[i].is_kept)
+				r = launch_put(w, i,
+					       has_next ? e->launches[i + 1].time : INT64_MAX);
+		}
+		aif_proto_end(w->b, line);
+	}
+	plane_end(w);
+	return r;
+}
+
+static int write_space(const struct aif_export *x, struct aif_out *out, struct aif_err *err)
+{
+	struct tensorboard w = {.x = x, .p = x->profile, .out = out, .b = aif_out_buf(out)};
+	int r = aif_host_stacks_init(&w.stacks, w.p, x->detail);
+
+	w.names_of = calloc(w.p->kernels_len + AIF_LAUNCH_KIND_COUNT, sizeof(*w.names_of));
+	if (!r && !w.names_of)
+		r = -ENOMEM;
+	if (!r)
+		r = aif_events_init(&w.events, x, err);
+	if (!r)
+		r = devices_put(&w);
+	if (!r)
+		r = host_put(&w);
+	aif_proto_text(w.b, XSPACE_HOSTNAMES, aif_profile_meta(w.p, "host"));
+	aif_events_finish(&w.events);
+	aif_host_stacks_finish(&w.stacks);
+	aif_map_finish(&w.names);
+	free(w.used);
+	free(w.names_of);
+	return r == -ENOMEM ? aif_err_set(err, r, "export: out of memory") : r;
+}
+
+/* ---- the directory ------------------------------------------------------------------------------- */
+
+/* The path and each directory on the way from `from` on. */
+static int directories_make(char *path, size_t from, struct aif_err *err)
+{
+	for (size_t i = from;; i++) {
+		char c = path[i];
+
+		if (c && c != '/')
+			continue;
+		path[i] = 0;
+		if (mkdir(path, 0777) < 0 && errno != EEXIST)
+			return aif_err_set(err, -errno,
+					   "%s: cannot be made: %s; choose another directory", path,
+					   strerror(errno));
+		path[i] = c;
+		if (!c)
+			return 0;
+	}
+}
+
+/* After a failure: those of the file's path that are empty, but for its first bytes. */
+static void directories_remove(struct aif_buf *path, size_t keep)
+{
+	char *text = (char *)(uintptr_t)aif_buf_str(path), *slash;
+
+	while ((slash = strrchr(text, '/')) != NULL && (size_t)(slash - text) > keep) {
+		*slash = 0;
+		if (rmdir(text) < 0)
+			break;
+	}
+}
+
+/* A host's name becomes part of a file's. */
+static void host_put_name(const struct aif_profile *p, struct aif_buf *path)
+{
+	const char *host = aif_profile_meta(p, "host");
+	size_t i = 0;
+
+	for (; host[i] && i < 64; i++)
+		aif_buf_putc(path,
+			     host[i] == '/' || host[i] == '.' || host[i] < '!' || host[i] > '~'
+				     ? '_'
+				     : host[i]);
+	if (!i)
+		aif_buf_puts(path, "host");
+}
+
+static int tensorboard_write(const struct aif_export *x, const char *dir, struct aif_err *err)
+{
+	time_t start = (time_t)(aif_export_unix_start(x->profile) / AIF_NS_PER_S);
+	struct aif_buf path = {0};
+	struct aif_out out;
+	struct tm tm = {0};
+	char run[32] = "run";
+	bool is_new = access(dir, F_OK) < 0;
+	int r;
+
+	if (!strcmp(dir, "-"))
+		return aif_err_set(err, -EINVAL,
+				   "export: tensorboard is a log directory, which standard output "
+				   "cannot be; name one with -o");
+	if (gmtime_r(&start, &tm))
+		strftime(run, sizeof(run), "%Y_%m_%d_%H_%M_%S", &tm);
+	aif_buf_printf(&path, "%s/plugins/profile/%s", dir, run);
+	r = aif_buf_failed(&path) ? aif_err_set(err, -ENOMEM, "export: out of memory")
+				  : directories_make((char *)(uintptr_t)aif_buf_str(&path),
+						     AIF_MAX(strlen(dir), (size_t)1), err);
+	if (!r) {
+		aif_buf_putc(&path, '/');
+		host_put_name(x->profile, &path);
+		aif_buf_puts(&path, ".xplane.pb");
+		r = aif_out_open(&out, aif_buf_str(&path), err);
+	}
+	if (!r) {
+		r = write_space(x, &out, err);
+		if (r < 0)
+			aif_out_abort(&out);
+		else
+			r = aif_out_commit(&out, err);
+	}
+	if (r)
+		directories_remove(&path, is_new ? 0 : strlen(dir));
+	aif_buf_finish(&path);
+	return r;
+}
+
+const struct aif_exporter aif_exporter_tensorboard = {
+	.name = "tensorboard",
+	.output = "aiflame-tensorboard",
+	.suffixes = "",
+	.write_path = tensorboard_write,
+};

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/exporter.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AIF_EXPORTER(name)       extern const struct aif_exporter aif_exporter_##name;
+#define AIF_EXPORTER_FIRST(name) AIF_EXPORTER(name)
+#include "export/exporters.def"
+#undef AIF_EXPORTER
+
+const struct aif_exporter *const aif_exporters[] = {
+#define AIF_EXPORTER(name) &aif_exporter_##name,
+#include "export/exporters.def"
+	NULL,
+};
+
+static bool ends_with(const char *text, size_t n, const char *end, size_t end_len)
+{
+	return n > end_len && !memcmp(text + n - end_len, end, end_len);
+}
+
+static bool is_gz(const char *path)
+{
+	return ends_with(path, strlen(path), ".gz", 3);
+}
+
+/* The length of the exporter's suffix that the path has, 0 for none. */
+static size_t suffix_of(const struct aif_exporter *e, const char *path)
+{
+	size_t n = strlen(path), plain = is_gz(path) ? n - 3 : n, best = 0;
+
+	for (const char *at = e->suffixes; *at;) {
+		size_t len = strcspn(at, " ");
+
+		if (len > best && (ends_with(path, n, at, len) || ends_with(path, plain, at, len)))
+			best = len;
+		at += len;
+		at += *at == ' ';
+	}
+	return best;
+}
+
+const struct aif_exporter *aif_exporter_of(const char *path)
+{
+	const struct aif_exporter *best = NULL;
+	size_t best_len = 0;
+
+	for (size_t i = 0; aif_exporters[i]; i++) {
+		size_t len = suffix_of(aif_exporters[i], path);
+
+		if (len > best_len) {
+			best = aif_exporters[i];
+			best_len = len;
+		}
+	}
+	return best;
+}
+
+int aif_export_write(const struct aif_exporter *e, const struct aif_export *x, const char *path,
+		     struct aif_err *err)
+{
+	struct aif_out out;
+	int r;
+
+	if (e->write_path)
+		return e->write_path(x, path, err);
+	if (!strcmp(path, "-") && !e->is_text && isatty(STDOUT_FILENO))
+		return aif_err_set(err, -EINVAL,
+				   "export: standard output is a terminal, and %s is no text; send "
+				   "it on with | or >",
+				   e->name);
+	r = aif_out_open(&out, path, err);
+	if (r < 0)
+		return r;
+	if (e->is_gzip || is_gz(path))
+		r = aif_out_gzip(&out);
+	if (r < 0)
+		aif_err_set(err, r, "export: out of memory");
+	else
+		r = e->write(x, &out, err);
+	if (r < 0 && !out.error) {
+		aif_out_abort(&out);
+		return r;
+	}
+	return aif_out_commit(&out, err);
+}
+
+/* ---- what all formats say ------------------------------------------------------------------------ */
+
+void aif_export_device_name(const struct aif_profile *p, uint32_t device, struct aif_buf *out)
+{
+	if (device == AIF_NONE) {
+		aif_buf_puts(out, "unknown device");
+		return;
+	}
+	aif_buf_puts(out, aif_profile_str(p, p->devices[device].name));
+	for (size_t i = 0; i < p->devices_len; i++)
+		if (i != device && p->devices[i].name == p->devices[device].name) {
+			aif_buf_printf(out, " #%" PRIu32, device);
+			break;
+		}
+}
+
+void aif_export_process_name(const struct aif_profile *p, uint32_t process, struct aif_buf *out)
+{
+	const char *text;
+
+	if (process == AIF_NONE) {
+		aif_buf_puts(out, "unknown process");
+		return;
+	}
+	text = aif_profile_str(p, p->processes[process].cmdline);
+	if (!*text)
+		text = aif_profile_str(p, p->processes[process].exe);
+	aif_buf_printf(out, "%s%s(%" PRIu32 ")", text, *text ? " " : "", p->processes[process].pid);
+}
+
+void aif_export_thread_name(const struct aif_profile *p, uint32_t thread, struct aif_buf *out)
+{
+	const char *text;
+
+	if (thread == AIF_NONE) {
+		aif_buf_puts(out, "unknown thread");
+		return;
+	}
+	text = aif_profile_str(p, p->threads[thread].name);
+	aif_buf_printf(out, "%s%s%" PRIu32, *text ? text : "thread", " ", p->threads[thread].tid);
+}
+
+uint64_t aif_export_unix_start(const struct aif_profile *p)
+{
+	uint64_t start = strtoull(aif_profile_meta(p, "start_realtime_ns"), NULL, 10);
+
+	for (size_t i = 0; i < p->clock_pairs_len && !start; i++) {
+		const struct aif_clock_pair *c = &p->clock_pairs[i];
+
+		if (c->clock == AIF_CLOCK_REALTIME && c->process == AIF_NONE)
+			start = c->value - (c->before - p->start_ns);
+	}
+	return start;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/timed_report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+uint32_t aif_timed_report_pid(const struct aif_timed_report *r, uint32_t process)
+{
+	return process == AIF_NONE ? 0 : r->p->processes[process].pid;
+}
+
+void aif_timed_report_device_cell(struct aif_timed_report *r, uint32_t device)
+{
+	aif_table_text(r->t,
+		       device == AIF_NONE ? "" : aif_profile_str(r->p, r->p->devices[device].name));
+}
+
+void aif_timed_report_kernel_cell(struct aif_timed_report *r, uint32_t kind, uint32_t kernel)
+{
+	bool is_full = r->o->format != AIF_TABLE_PLAIN || r->o->detail == AIF_NAME_FULL;
+	char space[64];
+
+	aif_table_text(r->t, (is_full ? aif_report_kernel
+				      : aif_report_kernel_short)(r->p, kind, kernel, space));
+}
+
+void aif_timed_report_hide(struct aif_timed_report *r, const char *column)
+{
+	r->t->hidden |= UINT64_C(1) << aif_table_column(r->t, column);
+}
+
+void aif_timed_report_hide_empty(struct aif_timed_report *r)
+{
+	const struct aif_table *t = r->t;
+	size_t process = (size_t)aif_table_column(t, "process");
+
+	for (size_t c = 0; c + 1 < t->width; c++) {
+		bool is_id = c == process, is_empty = true;
+
+		if (t->columns[c].type == AIF_TABLE_TEXT || t->columns[c].type == AIF_TABLE_AT ||
+		    (t->columns[c].type == AIF_TABLE_ID && !is_id))
+			continue;
+		for (size_t i = c; i < t->cells_len && is_empty; i += t->width)
+			is_empty = t->cells[i] == (is_id ? t->cells[c] : 0);
+		if (is_empty)
+			aif_timed_report_hide(r, t->columns[c].name);
+	}
+}
+
+bool aif_timed_report_keeps(const struct aif_timed_report *r, const struct aif_timed_exec *x)
+{
+	return !r->kernel->is_set || aif_filter_kernel(r->kernel, r->p, x->kind, x->kernel);
+}
+
+bool aif_timed_report_keep(const void *r, const struct aif_timed_exec *x)
+{
+	return aif_timed_report_keeps(r, x);
+}
+
+/* Runtimes whose devices go by another name; a vendor's comes first. */
+void aif_device_word(const struct aif_profile *p, char ret[16])
+{
+	static const struct {
+		const char *vendor, *runtime, *word;
+	} words[] = {
+		{"IBM", NULL, "AIU"},
+		{NULL, "level_zero", "XPU"},
+		{NULL, "sycl", "XPU"},
+		{NULL, "kineto", "DEVICE"}, /* a trace that does not say whose it is */
+	};
+	uint32_t runtime = AIF_NONE;
+
+	snprintf(ret, 16, "DEVICE");
+	for (size_t i = 0; i < p->devices_len; i++) {
+		if (i && p->devices[i].runtime != runtime)
+			return;
+		runtime = p->devices[i].runtime;
+	}
+	if (!p->devices_len || runtime == AIF_NONE || !*aif_profile_str(p, runtime))
+		return;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(words); i++)
+		if ((!words[i].vendor ||
+		     (p->devices[0].vendor != AIF_NONE &&
+		      !strcmp(aif_profile_str(p, p->devices[0].vendor), words[i].vendor))) &&
+		    (!words[i].runtime || !strcmp(aif_profile_str(p, runtime), words[i].runtime))) {
+			snprintf(ret, 16, "%s", words[i].word);
+			return;
+		}
+	for (size_t i = 0; i < 15; i++) {
+		char c = aif_profile_str(p, runtime)[i];
+
+		ret[i] = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c >= ' ' ? c : '\0';
+		ret[i + 1] = '\0';
+		if (!ret[i])
+			break;
+	}
+}
+
+static int operators(struct aif_timed_report *r, struct aif_err *err)
+{
+	struct aif_err none = {0};
+	int e = r->ops->has_operators ? -ENODATA : aif_ops_of_stacks_table(r, &none);
+
+	/* What the program marked is better than nothing. */
+	if (e == -ENODATA && r->ops->any)
+		return aif_ops_table(r, err);
+	if (e && err)
+		*err = none;
+	return e;
+}
+
+static const struct {
+	int (*fill)(struct aif_timed_report *r, struct aif_err *err);
+	const char *of; /* what there is none of, if it is empty */
+	bool needs_no_ops;
+	bool is_of_all; /* --kernel would make time in which others ran idle */
+} tables[AIF_REPORT_COUNT] = {
+	[AIF_REPORT_OPS] = {operators, "operators", false, false},
+	[AIF_REPORT_RANGES] = {aif_ranges_table, "ranges that the program marked", false, false},
+	[AIF_REPORT_STEPS] = {aif_steps_table, "steps", false, true},
+	[AIF_REPORT_BREAKDOWN] = {aif_breakdown_table, "device activity", true, true},
+	[AIF_REPORT_COMM] = {aif_comm_table, "kernels of communication", true, false},
+	[AIF_REPORT_IDLE] = {aif_idle_table, "idle time between executions", false, true},
+	[AIF_REPORT_STREAMS] = {aif_streams_table, "device activity", false, true},
+};
+
+/* For people; to programs no rows are an answer. */
+static int nothing(const struct aif_timed_report *r, struct aif_err *err)
+{
+	const char *of = tables[r->o->kind].of;
+
+	if (aif_report_is_part(r->o->which) || r->kernel->is_set)
+		return aif_err_set(err, -ENODATA,
+				   "report: no %s in what --kernel, " AIF_REPORT_CHOOSES
+				   " leave; loosen them",
+				   of);
+	return aif_err_set(err, -ENODATA, "report: no %s in this profile; see aiflame info", of);
+}
+
+int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_opts *opts,
+			   struct aif_buf *out, struct aif_err *err)
+{
+	struct aif_timed timed = {0};
+	struct aif_op_tree ops = {0};
+	struct aif_table t = {0};
+	struct aif_buf after = {0};
+	struct aif_regex kernel = {0};
+	struct aif_timed_report r = {.p = p,
+				     .o = opts,
+				     .timed = &timed,
+				     .ops = &ops,
+				     .kernel = &kernel,
+				     .t = &t,
+				     .after = &after};
+	int e = aif_regex_init(&kernel, "--kernel", opts->kernel, err);
+
+	if (!e && kernel.is_set && tables[opts->kind].is_of_all)
+		e = aif_err_set(
+			err, -EINVAL,
+			"report: --kernel is not for this table: time in which other kernels "
+			"run is not idle");
+	if (!e)
+		e = aif_timed_read(p, opts->which, &timed);
+	if (!e && !tables[opts->kind].needs_no_ops)
+		e = aif_op_tree_make(
+			p, opts->which, &timed,
+			opts->kind == AIF_REPORT_OPS ? AIF_OWNERS_OPERATORS : AIF_OWNERS_ALL, &ops);
+	if (!e)
+		e = tables[opts->kind].fill(&r, err);
+	if (!e && opts->kind != AIF_REPORT_OPS)
+		aif_timed_report_hide_empty(&r);
+	if (!e)
+		e = aif_report_sort(&t, opts, err);
+	if (!e && !t.cells_len && opts->format == AIF_TABLE_PLAIN)
+		e = nothing(&r, err);
+	t.columns_max = opts->columns;
+	if (!e)
+		e = aif_table_print(&t, opts->format, opts->limit, out);
+	if (!e && opts->format == AIF_TABLE_PLAIN)
+		aif_buf_append(out, after.data, after.len);
+	if (!e && opts->format == AIF_TABLE_PLAIN && timed.damaged + ops.damaged)
+		aif_buf_printf(out, "%llu damaged chunks are not in it\n",
+			       (unsigned long long)(timed.damaged + ops.damaged));
+	aif_buf_finish(&after);
+	aif_table_finish(&t);
+	aif_op_tree_finish(&ops);
+	aif_timed_finish(&timed);
+	aif_regex_finish(&kernel);
+	return e == -ENOMEM ? aif_err_set(err, e, "out of memory") : e;
+}
