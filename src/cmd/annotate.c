@@ -3,8 +3,10 @@
 
 #include "cmd/choice.h"
 #include "cmd/command.h"
+#include "cmd/iga.h"
 #include "cmd/nvdisasm.h"
 #include "cmd/profile_arg.h"
+#include "export/disasm.h"
 #include "profile/file.h"
 
 #include <errno.h>
@@ -24,16 +26,31 @@ static const struct aif_opt opts[] = {
 };
 static const struct values defaults = {.min_ppm = 5000};
 
+struct disassemblers {
+	struct aif_nvdisasm nvdisasm;
+	struct aif_iga iga;
+};
+
+static void disassemble(void *arg, const struct aif_code *code, const char *arch,
+			struct aif_buf *ret)
+{
+	struct disassemblers *d = arg;
+	unsigned sm = aif_disasm_sm(arch);
+
+	if (sm)
+		aif_nvdisasm_text(&d->nvdisasm, code, sm, ret);
+	else
+		aif_iga_text(&d->iga, code, arch, ret);
+}
+
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
 	struct aif_view view = {0};
 	struct aif_buf out = {0};
-	struct aif_nvdisasm nvdisasm = {.p = &view.profile};
-	struct aif_annotate_opts o = {.kernel = words[0],
-				      .min_ppm = v->min_ppm,
-				      .disassemble = aif_nvdisasm_text,
-				      .arg = &nvdisasm};
+	struct disassemblers d = {.nvdisasm.p = &view.profile, .iga.p = &view.profile};
+	struct aif_annotate_opts o = {
+		.kernel = words[0], .min_ppm = v->min_ppm, .disassemble = disassemble, .arg = &d};
 	const char *path = aif_view_path(v->input, words + 1, words_len - 1, err);
 	int status = AIF_EXIT_FAILURE;
 
@@ -42,11 +59,15 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (aif_view_open(&view, path, err) == 0 &&
 	    aif_annotate_write(&view.profile, &view.attribution, &o, &out, err) == 0)
 		status = aif_view_print_text(&out, err);
-	if (nvdisasm.is_missed && status == AIF_EXIT_OK)
+	if (d.nvdisasm.is_missed && status == AIF_EXIT_OK)
 		fputs("aiflame: names of instructions only: nvdisasm, which tells their operands, was not "
 		      "found; put it into $PATH, it is in CUDA toolkits and in Triton\n",
 		      stderr);
-	aif_nvdisasm_finish(&nvdisasm);
+	if (d.iga.is_missed && status == AIF_EXIT_OK)
+		fputs("aiflame: names of instructions only: IGA, which tells their operands, was not found or does "
+		      "not know this device; install Intel's graphics compiler (Debian: libigc1)\n",
+		      stderr);
+	aif_nvdisasm_finish(&d.nvdisasm);
 	aif_buf_finish(&out);
 	aif_view_finish(&view);
 	return status;
@@ -59,14 +80,15 @@ const struct aif_command aif_command_annotate = {
 	.description =
 		"Lists the kernels whose name matches the expression KERNEL, most time first: the source lines\n"
 		"that were sampled, then the instructions in the order of their addresses, each with its share of\n"
-		"the kernel's samples and, on NVIDIA's devices, with what the sampled warps waited for and the\n"
+		"the kernel's samples and, on NVIDIA's and Intel's GPUs, with what the sampled threads waited for and the\n"
 		"instruction behind that: `long_scoreboard 80 % waits for +0x0120 LDG`. aiflame report --stalls\n"
 		"says what the reasons mean. `...` stands for instructions that have few samples: --min.\n"
 		"\n"
 		"The text of source lines is in the profile for programs that were built from source at run time.\n"
 		"Operands of NVIDIA's instructions are shown where nvdisasm is found: in $PATH, $CUDA_HOME/bin,\n"
 		"/usr/local/cuda/bin, or in the Triton package of a Python in $PATH; what it says is kept in the\n"
-		"profile. Without it there are names only.",
+		"profile. Without it there are names only. Those of Intel's come from IGA (libiga64), a part of Intel's\n"
+		"graphics compiler, in the same way.",
 	.examples =
 		"aiflame annotate matmul\tthe kernels with matmul in their names\n"
 		"aiflame annotate '^gemm$' run.data --min 0\tone kernel, each of its instructions\n",

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/agent_path.h"
 #include "cmd/command.h"
+#include "cmd/doctor_intel.h"
 #include "cmd/doctor_nvidia.h"
 #include "record/cpu.h"
+#include "record/ebpf/ebpf.h"
 #include "record/perf_source.h"
 
 #include <dirent.h>
@@ -125,9 +127,34 @@ static bool probe_cpu(void)
 			"calls of the target");
 }
 
+/* Optional: nothing is missing without it. */
+static void probe_ebpf(void)
+{
+	struct aif_err err = {0};
+	FILE *f = fopen("/proc/sys/kernel/kptr_restrict", "re");
+	int hidden = 0;
+
+	if (f) {
+		if (fscanf(f, "%d", &hidden) != 1)
+			hidden = 0;
+		fclose(f);
+	}
+	if (aif_ebpf_probe(&err) < 0)
+		printf("no       %-22s %s\n", "eBPF (optional)", err.text);
+	else
+		say(true, "eBPF (optional)",
+		    hidden > 1
+			    ? "works, but OS kernel frames have no names: sysctl "
+			      "kernel.kptr_restrict=1"
+			    : "BPF programs load, sample and follow the scheduler: record --ebpf "
+			      "--off-cpu",
+		    "");
+}
+
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	struct aif_nvidia nvidia;
+	struct aif_intel intel;
 	bool ok;
 
 	(void)values, (void)words, (void)words_len, (void)err;
@@ -136,16 +163,24 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	ok &= probe_drivers();
 	ok &= probe_perf();
 	ok &= probe_cpu();
+	probe_ebpf();
 	aif_nvidia_init(&nvidia);
 	ok &= aif_doctor_nvidia(&nvidia, say);
 	aif_nvidia_finish(&nvidia);
+	aif_intel_init(&intel);
+	ok &= aif_doctor_intel(&intel, say);
+	aif_intel_finish(&intel);
 	puts("\nwith                               these frames are there\n"
 	     "nothing                            stacks, kernels, times, copies; instructions by timers;\n"
 	     "                                   CPU time with --wall\n"
 	     "kernel.perf_event_paranoid <= 2    the same, instructions and CPU time without timers\n"
 	     "CAP_PERFMON or root                the same, whatever the sysctl says\n"
+	     "CAP_BPF and CAP_PERFMON, or root   with --ebpf also OS kernel frames, time off CPU, processes\n"
+	     "                                   without the agent; names in the kernel with CAP_SYSLOG\n"
 	     "NVIDIA's counters for everybody    instructions and stalls of NVIDIA's GPUs; stacks, kernels\n"
-	     "                                   and times need nothing");
+	     "                                   and times need nothing\n"
+	     "dev.xe.observation_paranoid = 0    instructions and stalls of Intel's GPUs (CAP_PERFMON or\n"
+	     "                                   root: the same)");
 	return ok ? AIF_EXIT_OK : AIF_EXIT_FAILURE;
 }
 
@@ -157,7 +192,9 @@ const struct aif_command aif_command_doctor = {
 		"Tries what a recording needs, one line each, with the exact fix where something is\n"
 		"missing, and says which privilege brings which frames. Where NVIDIA's driver is, also:\n"
 		"its GPUs, which libcupti there are, whether instructions may be sampled and who else may\n"
-		"hold the GPU's counters, nvdisasm. Nothing of CUDA is started for that. Ends with 1 if\n"
+		"hold the GPU's counters, nvdisasm. Where an Intel GPU is: its driver and kernel, whether\n"
+		"EU stalls may be sampled, Level Zero's loader, tracing layer and driver, the metrics\n"
+		"library, libiga64. Nothing of CUDA or Level Zero is started for that. Ends with 1 if\n"
 		"anything is missing.",
 	.examples =
 		"aiflame doctor\tbefore the first recording\naiflame doctor | grep MISSING\tonly "

@@ -31,7 +31,7 @@ struct variable {
 	const char *name;
 	struct aif_buf value;
 };
-#define VARIABLES 5
+#define VARIABLES 6
 
 /* `chain`: what is there already stays behind it. */
 static void set(struct variable *v, const char *name, const char *value, bool chain)
@@ -221,6 +221,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	set(&v[2], AIF_ENV_STANDBY, dir, false);
 	set(&v[3], AIF_ENV_LEVEL, o->level ? "off" : "graphs", false);
 	set(&v[4], AIF_ENV_CUDA, agent, false);
+	set(&v[5], "ZE_ENABLE_TRACING_LAYER", "1", false);
 	print(&out, (enum format)o->format, v, &places, dir);
 	status = aif_view_print(&out, err);
 	for (int i = 0; i < VARIABLES; i++)
@@ -237,9 +238,10 @@ const struct aif_command aif_command_env = {
 		"Prints the variables that bring aiflame's agent into a process that `record` does not\n"
 		"start: a server, a container, a notebook. It sleeps there, at no cost that can be\n"
 		"measured, until `record -p PID` or `record -a` wakes it; afterwards it sleeps again.\n\n"
-		"Level graphs makes OpenCL queues give times, which cannot be switched on later, and\n"
-		"hides that from the program; with off, launches of queues that were made before the\n"
-		"recording have no times. docs/standby.md has the whole story for each format.",
+		"Level graphs makes OpenCL queues and Level Zero events give times, which cannot be\n"
+		"switched on later, hides that from the program, and remembers what is on Level Zero's\n"
+		"command lists; with off, launches of what was made before the recording have no times\n"
+		"or are not seen. docs/standby.md has the whole story for each format.",
 	.examples = "eval \"$(aiflame env)\" && ./server &\trun it, sleeping agent included\n"
 		    "docker run $(aiflame env --format docker) image\tthe same in a container\n"
 		    "aiflame env --format systemd\tlines for a unit's drop-in\n",

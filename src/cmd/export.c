@@ -1,61 +1,127 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/choice.h"
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
-#include "export/query_print.h"
+#include "export/exporter.h"
 
 #include <errno.h>
+#include <string.h>
+
+enum { FORMAT_BY_SUFFIX = -1 };
+
+extern const struct aif_exporter aif_exporter_sqlite;
 
 struct values {
 	const char *input, *output;
-	int format;
+	int format, detail;
+	struct aif_choice_values choice;
 };
+
+#define FORMATS_WORD(name)       "|" #name
+#define AIF_EXPORTER_FIRST(name) #name
+#define AIF_EXPORTER(name)       FORMATS_WORD(name)
+static const char formats[] =
+#include "export/exporters.def"
+	;
+
+#define AT(field)        offsetof(struct values, field)
+#define CHOICE_AT(field) offsetof(struct values, choice.field)
 static const struct aif_opt opts[] = {
-	{'i', "input", "FILE", AIF_OPT_STRING, offsetof(struct values, input), 0,
-	 "the profile (aiflame.data)"},
-	{'o', "output", "FILE", AIF_OPT_STRING, offsetof(struct values, output), 0,
-	 "the file to write, - is standard output (aiflame.sqlite)"},
-	{0, "format", "sqlite", AIF_OPT_CHOICE, offsetof(struct values, format), 0,
-	 "plain SQLite tables, for any other program"},
+	{'i', "input", "FILE", AIF_OPT_STRING, AT(input), 0, "the profile (aiflame.data)"},
+	{'o', "output", "OUT", AIF_OPT_STRING, AT(output), 0,
+	 "what to write, - is standard output (aiflame and the format's suffix)"},
+	{0, "format", formats, AIF_OPT_CHOICE, AT(format), 0,
+	 "what it is, whatever its name is (by the name; sqlite)"},
+	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
+	 "how much of stacks to show, as in aiflame flame (normal)"},
+	AIF_CHOICE_OPTS(CHOICE_AT),
 	{0},
 };
-static const struct values defaults = {.output = "aiflame.sqlite"};
+static const struct values defaults = {.format = FORMAT_BY_SUFFIX, .detail = AIF_NAME_NORMAL};
+
+/* Where neither a word nor a name says it. */
+static const struct aif_exporter *const usual = &aif_exporter_sqlite;
+
+/* NULL with *err. */
+static const struct aif_exporter *exporter_of(const struct values *v, struct aif_err *err)
+{
+	const struct aif_exporter *e = usual;
+
+	if (v->format != FORMAT_BY_SUFFIX)
+		e = aif_exporters[v->format];
+	else if (v->output && strcmp(v->output, "-") != 0)
+		e = aif_exporter_of(v->output);
+	if (!e)
+		aif_err_set(err, -EINVAL,
+			    "export: the name %s says no format; choose one with --format %s",
+			    v->output, formats);
+	if (e && e->takes_all && (aif_choice_is_set(&v->choice) || v->detail != AIF_NAME_NORMAL)) {
+		aif_err_set(err, -EINVAL,
+			    "export: %s has always all that was recorded; leave out --detail and "
+			    "what chooses a part",
+			    e->name);
+		return NULL;
+	}
+	return e;
+}
+
+static int export(const struct values *v, const struct aif_exporter *e, const char *path,
+		  const char *output, struct aif_err *err)
+{
+	struct aif_profile p = {0};
+	struct aif_choice c = {0};
+	struct aif_export x = {.profile = &p,
+			       .kernel = v->choice.kernel,
+			       .detail = (enum aif_name_detail)v->detail};
+	int r = aif_view_profile(path, &p, err);
+
+	if (!r)
+		r = aif_choice_make(&v->choice, &p, &c, err);
+	x.which = c.which;
+	if (!r)
+		r = aif_export_write(e, &x, output, err);
+	aif_choice_finish(&c);
+	aif_profile_finish(&p);
+	return r;
+}
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
-	const char *path = aif_view_path(v->input, words, words_len, err);
-	struct aif_query *q = NULL;
-	struct aif_profile p = {0};
-	int r;
+	const char *path = aif_view_path(v->input, words, words_len, err), *output;
+	const struct aif_exporter *e;
 
 	if (!path)
 		return AIF_EXIT_USAGE;
-	if (aif_view_is_same_file(path, v->output)) {
+	e = exporter_of(v, err);
+	if (!e)
+		return AIF_EXIT_USAGE;
+	output = v->output ? v->output : e->output;
+	if (aif_view_is_same_file(path, output)) {
 		aif_err_set(err, -EINVAL, "export: %s is the profile itself; choose another -o",
 			    path);
 		return AIF_EXIT_USAGE;
 	}
-	r = aif_view_profile(path, &p, err);
-	if (!r)
-		r = aif_query_new(&p, &q, err);
-	if (!r)
-		r = aif_query_export(q, v->output, err);
-	aif_query_free(q);
-	aif_profile_finish(&p);
-	return r ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+	return export(v, e, path, output, err) ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
 }
 
 const struct aif_command aif_command_export = {
 	.name = "export",
 	.words = "[FILE]",
-	.summary = "write a profile in another format",
+	.summary = "write a profile in another viewer's format",
 	.description =
-		"Writes the tables that `aiflame query` shows as plain tables of an SQLite database,\n"
-		"which any other program can open.",
+		"Writes a profile so that other viewers open it. docs/viewers.md says which opens what.\n"
+		"pprof, otlp, speedscope and folded have stacks with the time attributed to them; chrome,\n"
+		"perfetto, firefox and tensorboard have every launch and execution at its time. csv is a\n"
+		"directory of the tables that `aiflame query` shows, sqlite one file of them; tensorboard\n"
+		"is a log directory. With .gz behind its name a file is compressed; pprof always is.",
 	.examples =
-		"aiflame export -o run.sqlite\tof aiflame.data\n"
-		"sqlite3 run.sqlite 'SELECT * FROM kernel_times'\tand then, anywhere\n"
-		"aiflame export -o - | ssh host 'cat >run.sqlite'\tstraight to another machine\n",
+		"aiflame export --format pprof\tto aiflame.pb.gz, for go tool pprof -http=:\n"
+		"aiflame export -o run.pftrace\tfor ui.perfetto.dev\n"
+		"aiflame export -o run.speedscope.json --device H100\tof some devices, for speedscope.app\n"
+		"aiflame export --format chrome -o run.json.gz\tTrace Event JSON, compressed\n"
+		"aiflame export --format csv -o tables\tthe tables, for pandas or a spreadsheet\n"
+		"aiflame export --format sqlite -o - | ssh host 'cat >run.sqlite'\tstraight to another machine\n",
 	.opts = opts,
 	.defaults = &defaults,
 	.values_size = sizeof(defaults),

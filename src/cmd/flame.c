@@ -6,13 +6,14 @@
 #include "cmd/profile_arg.h"
 #include "export/summary.h"
 #include "export/table.h"
+#include "profile/outside.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-enum { OF_DEVICE, OF_CPU };
+enum { OF_DEVICE, OF_CPU, OF_OFF_CPU };
 enum { FORMAT_BY_SUFFIX = -1, NOT_GIVEN = -1 };
 /* 300 is the least that is drawn; more than 100000 px no viewer shows. */
 enum { WIDTH_MIN = 300, WIDTH_MAX = 100000 };
@@ -36,8 +37,8 @@ static const struct aif_opt opts[] = {
 	 "the picture, .svg, or text, .folded or .txt; - is standard output (aiflame.svg)"},
 	{0, "format", "svg|folded", AIF_OPT_CHOICE, AT(format), 0,
 	 "what it is, whatever its name is (by the name; - is SVG)"},
-	{0, "of", "device|cpu", AIF_OPT_CHOICE, AT(of), 0,
-	 "what to draw: device time, or where threads were on CPUs (device)"},
+	{0, "of", "device|cpu|off-cpu", AIF_OPT_CHOICE, AT(of), 0,
+	 "what to draw: device time, where threads were on CPUs, or off them (device)"},
 	{0, "leaf", "kernel|line|instruction|stall", AIF_OPT_CHOICE, AT(leaf), 0,
 	 "where towers end (instruction)"},
 	{0, "by", "wall|time|samples|launches", AIF_OPT_CHOICE, AT(by), 0,
@@ -76,8 +77,12 @@ static void subtitle_begin(const struct aif_profile *p, struct aif_buf *b)
 
 	if (start && gmtime_r(&start, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm);
-	aif_buf_printf(b, "%s on %s, %s", aif_profile_meta(p, "command"),
-		       aif_profile_meta(p, "host"), date);
+	aif_buf_puts(b, aif_profile_meta(p, "command"));
+	/* Imported files may tell neither. */
+	if (*aif_profile_meta(p, "host"))
+		aif_buf_printf(b, " on %s", aif_profile_meta(p, "host"));
+	if (*date)
+		aif_buf_printf(b, ", %s", date);
 }
 
 /* And device and quality: what a picture must say when it is found alone. */
@@ -101,9 +106,10 @@ static void subtitle(const struct aif_profile *p, const struct aif_attribution *
 static int draw(const struct values *v, const struct aif_tree *t, const char *sub, const char *unit,
 		struct aif_err *err)
 {
-	struct aif_svg_opts svg = {.title = v->title          ? v->title
-					    : v->of == OF_CPU ? "CPU flame graph"
-							      : "AI flame graph",
+	struct aif_svg_opts svg = {.title = v->title              ? v->title
+					    : v->of == OF_CPU     ? "CPU flame graph"
+					    : v->of == OF_OFF_CPU ? "Off-CPU flame graph"
+								  : "AI flame graph",
 				   .subtitle = sub,
 				   .unit = unit,
 				   .width = v->width == UINT32_MAX ? 0 : v->width,
@@ -141,6 +147,9 @@ static int of_device(const struct values *v, const struct aif_profile *p,
 	struct aif_buf sub = {0};
 	int r = aif_attribution_compute(p, which, &a, err);
 
+	/* They have no executions: only their number can be drawn. */
+	if (!r && o->by == AIF_BY_LAUNCHES)
+		r = aif_outside_add(p, which, &a, err);
 	if (!r)
 		r = aif_towers_build(p, &a, o, &t, err);
 	if (!r) {
@@ -191,9 +200,10 @@ static int from_profile(const struct values *v, const char *path, struct aif_err
 	if (!r)
 		r = aif_choice_make(&v->choice, &p, &c, err);
 	o.which = &c.which;
+	o.off_cpu = v->of == OF_OFF_CPU;
 	if (!r)
-		r = v->of == OF_CPU ? of_cpu(v, &p, &c.which, &o, err)
-				    : of_device(v, &p, &c.which, &o, err);
+		r = v->of == OF_CPU || v->of == OF_OFF_CPU ? of_cpu(v, &p, &c.which, &o, err)
+							   : of_device(v, &p, &c.which, &o, err);
 	aif_choice_finish(&c);
 	aif_profile_finish(&p);
 	return r;
@@ -207,11 +217,15 @@ static int check_options(const struct values *v, const char *path, struct aif_er
 	if (v->width != UINT32_MAX && (v->width < WIDTH_MIN || v->width > WIDTH_MAX))
 		return aif_err_set(err, -EINVAL, "flame: --width: %u to %u are possible", WIDTH_MIN,
 				   WIDTH_MAX);
-	if (v->of == OF_CPU && (v->leaf != NOT_GIVEN || v->choice.kernel || v->choice.device ||
-				v->by == AIF_BY_LAUNCHES))
+	if (v->of == OF_OFF_CPU && v->by == AIF_BY_SAMPLES)
+		return aif_err_set(err, -EINVAL,
+				   "flame: times off CPU are no samples; leave out --by samples");
+	if ((v->of == OF_CPU || v->of == OF_OFF_CPU) &&
+	    (v->leaf != NOT_GIVEN || v->choice.kernel || v->choice.device ||
+	     v->by == AIF_BY_LAUNCHES))
 		return aif_err_set(err, -EINVAL,
 				   "flame: --leaf, --kernel, --device and --by launches are about "
-				   "device time; leave them out with --of cpu");
+				   "device time; leave them out with --of cpu and off-cpu");
 	if (aif_flame_is_folded(path) &&
 	    (v->of != NOT_GIVEN || v->leaf != NOT_GIVEN || v->by != NOT_GIVEN ||
 	     v->detail != NOT_GIVEN || v->flame.lines || aif_choice_is_set(&v->choice)))

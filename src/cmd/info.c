@@ -46,7 +46,8 @@ const struct aif_command aif_command_info = {
 		"what was launched then. in flight: had begun before collection did, or had not ended when\n"
 		"it stopped, at a pause or the end: nothing is wrong with that. unread at its process's end:\n"
 		"the process ended, by _exit() or a signal perhaps, while it ran or before its times were\n"
-		"read. never heard of again: a later launch of the same in-order queue has ended. joined\n"
+		"read. seen from outside: by record --ebpf, in processes without the agent, so that their\n"
+		"executions are not known. never heard of again: a later launch of the same in-order queue has ended. joined\n"
 		"by its neighbours: a node of PyTorch's backward whose operator launched nothing; it\n"
 		"lies between two that did.",
 	.examples = "aiflame info\tof aiflame.data\naiflame info run.data\tof another\n",

@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/nvdisasm.h"
 
-#include "base/clock.h"
 #include "cmd/places.h"
+#include "cmd/tool.h"
 #include "profile/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
 
-/* nvdisasm 13.0 takes 20 ms for 640 bytes; without its analysis of data flow, time grows with the size. */
-#define TIMEOUT_MS 10000
-/* A function of 4 MiB has 262,144 instructions; the largest of cuBLAS have about 10,000. */
+/* It takes 20 ms for 640 bytes; without its analysis of data flow, time grows with the size. A function of 4 MiB has 262,144 instructions; the largest of cuBLAS have about 10,000. */
 #define CODE_MAX (UINT64_C(4) << 20)
 /* It prints 40 to 110 bytes for each instruction of 16. */
 #define TEXT_MAX(code_size) ((code_size)*16 + 65536)
@@ -91,38 +86,11 @@ static pid_t start(const char *tool, int code, const char *arch, int out)
 	return pid;
 }
 
-/* Until the end, the time or the size is reached; true at the end. */
-static bool read_all(int fd, size_t max, struct aif_buf *ret)
-{
-	uint64_t until = aif_now_ns() + TIMEOUT_MS * UINT64_C(1000000);
-
-	while (ret->len <= max) {
-		uint64_t now = aif_now_ns();
-		struct pollfd p = {.fd = fd, .events = POLLIN};
-		uint8_t *to = aif_buf_reserve(ret, 65536);
-		ssize_t n;
-
-		if (!to || now >= until)
-			return false;
-		if (poll(&p, 1, (int)((until - now) / 1000000) + 1) <= 0)
-			continue;
-		n = read(fd, to, 65536);
-		if (n == 0)
-			return true;
-		if (n > 0)
-			ret->len += (size_t)n;
-		else if (errno != EINTR)
-			return false;
-	}
-	return false;
-}
-
 /* 0: it printed a listing. -ETIMEDOUT: do not ask again. */
 static int ask(const char *tool, const struct aif_code *code, const char *arch, struct aif_buf *ret)
 {
-	int fds[2], status = -1, file = code_file(code);
-	bool is_whole = false;
-	pid_t pid = -1;
+	int fds[2], file = code_file(code);
+	pid_t pid;
 
 	if (file < 0 || pipe2(fds, O_CLOEXEC) < 0) {
 		if (file >= 0)
@@ -132,23 +100,12 @@ static int ask(const char *tool, const struct aif_code *code, const char *arch, 
 	pid = start(tool, file, arch, fds[1]);
 	close(file);
 	close(fds[1]);
-	if (pid > 0) {
-		is_whole = read_all(fds[0], TEXT_MAX(code->size), ret);
-		if (!is_whole)
-			kill(pid, SIGKILL);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			continue;
-	}
-	close(fds[0]);
-	if (is_whole && WIFEXITED(status) && WEXITSTATUS(status) == 0 && ret->len)
-		return 0;
-	aif_buf_clear(ret);
-	return pid > 0 && is_whole ? -EINVAL : -ETIMEDOUT;
+	return aif_tool_output(pid, fds[0], TEXT_MAX(code->size), ret);
 }
 
-void aif_nvdisasm_text(void *arg, const struct aif_code *code, unsigned sm, struct aif_buf *ret)
+void aif_nvdisasm_text(struct aif_nvdisasm *n, const struct aif_code *code, unsigned sm,
+		       struct aif_buf *ret)
 {
-	struct aif_nvdisasm *n = arg;
 	char name[64], arch[16];
 	int r;
 

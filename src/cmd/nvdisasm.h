@@ -18,6 +18,7 @@ struct aif_nvdisasm {
 /* Its path, freed by the caller; NULL: there is none. */
 char *aif_nvdisasm_find(void);
 
-/* For aif_annotate_opts.disassemble; `arg` is a struct aif_nvdisasm. */
-void aif_nvdisasm_text(void *arg, const struct aif_code *code, unsigned sm, struct aif_buf *ret);
+/* For aif_annotate_opts.disassemble: appends what it says of a function for that sm, or nothing. */
+void aif_nvdisasm_text(struct aif_nvdisasm *n, const struct aif_code *code, unsigned sm,
+		       struct aif_buf *ret);
 void aif_nvdisasm_finish(struct aif_nvdisasm *n); /* a zeroed struct is allowed */

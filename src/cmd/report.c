@@ -5,13 +5,14 @@
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
 #include "export/summary.h"
+#include "export/timed_report.h"
 
 #include <errno.h>
 
 struct values {
 	const char *input, *sort;
 	struct aif_choice_values choice;
-	int kind, format, detail; /* kind: 1 + enum aif_report_kind, 0 = the first screen */
+	int kind, format, detail, by; /* kind: 1 + enum aif_report_kind, 0 = the first screen */
 	uint32_t limit;
 };
 
@@ -28,6 +29,22 @@ static const struct aif_opt opts[] = {
 	{0, "copies", NULL, AIF_OPT_SET, AT(kind), 1 + AIF_REPORT_COPIES,
 	 "transfers with bytes and rate"},
 	{0, "launches", NULL, AIF_OPT_SET, AT(kind), 1 + AIF_REPORT_LAUNCHES, "each launch"},
+	{0, "ops", NULL, AIF_OPT_SET, AT(kind), 1 + AIF_REPORT_OPS,
+	 "by operator, as torch's key_averages() has it"},
+	{0, "ranges", NULL, AIF_OPT_SET, AT(kind), 1 + AIF_REPORT_RANGES,
+	 "ranges that the program marked, by name"},
+	{0, "steps", NULL, AIF_OPT_SET, AT(kind), 1 + AIF_REPORT_STEPS,
+	 "each step, and what its devices did in it"},
+	{0, "breakdown", NULL, AIF_OPT_SET, AT(kind), 1 + AIF_REPORT_BREAKDOWN,
+	 "each device's time: compute, communication, memory, idle by cause"},
+	{0, "comm", NULL, AIF_OPT_SET, AT(kind), 1 + AIF_REPORT_COMM,
+	 "communication by kernel, and how much of it computation hides"},
+	{0, "idle", NULL, AIF_OPT_SET, AT(kind), 1 + AIF_REPORT_IDLE,
+	 "each interval in which a device ran nothing, and why"},
+	{0, "streams", NULL, AIF_OPT_SET, AT(kind), 1 + AIF_REPORT_STREAMS,
+	 "each queue: its waits, launch delays and length"},
+	{0, "by", "name|shape|stack", AIF_OPT_CHOICE, AT(by), 0,
+	 "what tells operators of one name apart (name)"},
 	{0, "sort", "COLUMN", AIF_OPT_STRING, AT(sort), 0, "order by this column"},
 	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0,
 	 "at most N rows, of --stalls kernels, 0 for all (40; launches too)"},
@@ -44,7 +61,7 @@ static const struct values defaults = {.limit = NO_LIMIT_GIVEN, .detail = AIF_NA
 static bool is_for_tables(const struct values *v)
 {
 	return v->sort || v->format != AIF_TABLE_PLAIN || v->limit != NO_LIMIT_GIVEN ||
-	       v->detail != AIF_NAME_NORMAL || aif_choice_is_set(&v->choice);
+	       v->detail != AIF_NAME_NORMAL || v->by || aif_choice_is_set(&v->choice);
 }
 
 static int table(const struct values *v, const struct aif_profile *p, struct aif_buf *out,
@@ -55,6 +72,7 @@ static int table(const struct values *v, const struct aif_profile *p, struct aif
 	struct aif_report_opts o = {.kind = (enum aif_report_kind)(v->kind - 1),
 				    .format = (enum aif_table_format)v->format,
 				    .detail = (enum aif_name_detail)v->detail,
+				    .by = (enum aif_report_by)v->by,
 				    .sort = v->sort,
 				    .limit = v->limit == NO_LIMIT_GIVEN ? DEFAULT_LIMIT : v->limit,
 				    .columns = aif_view_columns(),
@@ -62,10 +80,12 @@ static int table(const struct values *v, const struct aif_profile *p, struct aif
 				    .which = &choice.which};
 	int r = aif_choice_make(&v->choice, p, &choice, err);
 
-	if (!r)
+	if (!r && aif_timed_report_is(&o)) {
+		r = aif_timed_report_write(p, &o, out, err);
+	} else if (!r) {
 		r = aif_attribution_compute(p, &choice.which, &a, err);
-	if (!r)
-		r = aif_report_write(p, &a, &o, out, err);
+		r = r ? r : aif_report_write(p, &a, &o, out, err);
+	}
 	aif_attribution_finish(&a);
 	aif_choice_finish(&choice);
 	return r;
@@ -98,7 +118,12 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			err, -EINVAL,
 			"report: --sort, --limit, --format, --detail and what chooses a part of "
 			"the profile are for tables; choose one: --kernels, --stalls, --stacks, "
-			"--copies or --launches");
+			"--copies, --launches, --ops, --ranges, --steps, --breakdown, --comm, --idle or "
+			"--streams");
+		return AIF_EXIT_USAGE;
+	}
+	if (v->by && v->kind != 1 + AIF_REPORT_OPS) {
+		aif_err_set(err, -EINVAL, "report: --by is for --ops");
 		return AIF_EXIT_USAGE;
 	}
 	if (aif_view_profile(path, &p, err) == 0 &&
@@ -113,7 +138,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 const struct aif_command aif_command_report = {
 	.name = "report",
 	.words = "[FILE]",
-	.summary = "tables: kernels, stalls, stacks, copies, launches",
+	.summary = "tables: kernels, stalls, stacks, copies, launches, operators, steps, idle time",
 	.description =
 		"Prints a table of a profile; without a choice, the summary that `record` ended with.\n"
 		"`time` sums durations, `wall` shares each moment among what ran in it: its sum, of which\n"
@@ -121,11 +146,23 @@ const struct aif_command aif_command_report = {
 		"error of `time`, where launches were left out (record --overhead). Where several processes\n"
 		"worked on devices, `process` tells their rows apart. `caller` is the application's function\n"
 		"that launched most of it, `operator` PyTorch's innermost one, as torch.profiler has it; of a\n"
-		"backward the caller is the forward's. Stacks are folded as in the flame graph.",
+		"backward the caller is the forward's. Stacks are folded as in the flame graph.\n"
+		"--ops has the rows of torch.profiler's key_averages(): operators, ranges, calls of the\n"
+		"runtime, with their CPU time, and the device time that each launched (`self`) or had launched\n"
+		"(`total`); then the device's own work. Of a recording that has stacks in place of operators'\n"
+		"times it has the device's columns only.\n"
+		"--breakdown, --comm, --idle, --steps and --streams define times as Holistic Trace Analysis does,\n"
+		"for each process on each device: compute (kernels that are neither communication nor memory),\n"
+		"communication and memory alone (nothing computes beside them), idle. A wait is `host` if what\n"
+		"ended it was launched in it; else `kernel` below 30 us, and `other` above. `overlap_share` is how\n"
+		"much of communication computation hides. A launch is `late` 100 us after its call, a call slow\n"
+		"from 50 us on, an execution short that takes less time than its call.",
 	.examples =
 		"aiflame report --kernels\tthe kernels with the most time\n"
 		"aiflame report --kernels --process 4711 --time 2,3\tof one process and second\n"
 		"aiflame report --stalls --kernel gemm\twhat these kernels wait for\n"
+		"aiflame report --ops --by shape --sort cpu_total\toperators by shapes of their inputs\n"
+		"aiflame report --idle --limit 10\tthe longest times in which a device ran nothing\n"
 		"aiflame report --copies --format csv\tfor a spreadsheet\n",
 	.opts = opts,
 	.defaults = &defaults,

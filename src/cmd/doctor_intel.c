@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/doctor_intel.h"
+
+#include "base/buf.h"
+#include "base/proc.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* What the kernel tells in /sys and /proc, and which libraries there are. No driver is initialised, no stream opened. */
+
+#define LINE 512
+
+#define CAP_SYS_ADMIN_BIT 21
+#define CAP_PERFMON_BIT   38
+
+/* ---- what lies around ---------------------------------------------------------------------------- */
+
+/* As the loader finds it by name, with its version: the file behind the links. */
+static char *library(const char *name, const char *symbol, bool *ret_has_symbol)
+{
+	void *lib = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+	struct link_map *map;
+
+	if (!lib)
+		return NULL;
+	if (symbol)
+		*ret_has_symbol = dlsym(lib, symbol) != NULL;
+	return dlinfo(lib, RTLD_DI_LINKMAP, &map) == 0 ? realpath(map->l_name, NULL) : NULL;
+}
+
+static bool may_monitor(void)
+{
+	char text[4096], *at;
+	uint64_t caps = 0;
+
+	aif_proc_read("/proc/self/status", text, sizeof(text));
+	at = strstr(text, "\nCapEff:");
+	if (at)
+		caps = strtoull(at + 8, NULL, 16);
+	return caps & (UINT64_C(1) << CAP_PERFMON_BIT | UINT64_C(1) << CAP_SYS_ADMIN_BIT);
+}
+
+void aif_intel_init(struct aif_intel *n)
+{
+	struct utsname u;
+
+	*n = (struct aif_intel){.root = "", .may_monitor = may_monitor()};
+	if (uname(&u) == 0)
+		snprintf(n->release, sizeof(n->release), "%s", u.release);
+	n->loader = library("libze_loader.so.1", "zelEnableTracingLayer", &n->loader_is_late);
+	n->layer = library("libze_tracing_layer.so.1", NULL, NULL);
+	n->driver = library("libze_intel_gpu.so.1", NULL, NULL);
+	n->metrics = library("libigdmd.so.1", NULL, NULL);
+	n->iga = library("libiga64.so.2", NULL, NULL);
+	if (!n->iga)
+		n->iga = library("libiga64.so.1", NULL, NULL);
+}
+
+void aif_intel_finish(struct aif_intel *n)
+{
+	free(n->loader);
+	free(n->layer);
+	free(n->driver);
+	free(n->metrics);
+	free(n->iga);
+}
+
+/* ---- what it means ------------------------------------------------------------------------------- */
+
+struct cards {
+	unsigned xe, i915;
+	struct aif_buf ids; /* "8086:0BD5", each once */
+};
+
+static const char *at(const struct aif_intel *n, const char *path, char space[LINE])
+{
+	snprintf(space, LINE, "%s%s", n->root, path);
+	return space;
+}
+
+/* The value of "KEY=" in an uevent file; "" if there is none. */
+static void value_of(const char *text, const char *key, char ret[LINE])
+{
+	const char *found = strstr(text, key);
+
+	*ret = '\0';
+	if (found && (found == text || found[-1] == '\n'))
+		snprintf(ret, LINE, "%.*s", (int)strcspn(found + strlen(key), "\n"),
+			 found + strlen(key));
+}
+
+static void cards_find(const struct aif_intel *n, struct cards *ret)
+{
+	char path[LINE], text[4096], driver[LINE], id[LINE];
+	glob_t g;
+
+	*ret = (struct cards){0};
+	if (glob(at(n, "/sys/class/drm/card[0-9]*/device/uevent", path), 0, NULL, &g) != 0)
+		return;
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		/* "card0-DP-1" is a connector of card0. */
+		if (strchr(strstr(g.gl_pathv[i], "/card"), '-'))
+			continue;
+		aif_proc_read(g.gl_pathv[i], text, sizeof(text));
+		value_of(text, "DRIVER=", driver);
+		value_of(text, "PCI_ID=", id);
+		if (strcmp(driver, "xe") != 0 && strcmp(driver, "i915") != 0)
+			continue;
+		*(driver[0] == 'x' ? &ret->xe : &ret->i915) += 1;
+		if (!strstr(aif_buf_str(&ret->ids), id))
+			aif_buf_printf(&ret->ids, "%s%s", ret->ids.len ? ", " : "", id);
+	}
+	globfree(&g);
+}
+
+static void say_cards(const struct aif_intel *n, struct cards *c, aif_doctor_say *say)
+{
+	char text[LINE];
+
+	snprintf(text, sizeof(text), "%u of the xe driver, %u of i915 (%s), Linux %s", c->xe,
+		 c->i915, aif_buf_str(&c->ids), n->release);
+	say(true, "Intel GPUs", text, "");
+}
+
+/* Of another group's nodes nothing works at all. */
+static bool say_nodes(const struct aif_intel *n, aif_doctor_say *say)
+{
+	char pattern[LINE];
+	size_t usable = 0;
+	glob_t g;
+
+	if (glob(at(n, "/dev/dri/renderD*", pattern), 0, NULL, &g) == 0) {
+		for (size_t i = 0; i < g.gl_pathc; i++)
+			usable += access(g.gl_pathv[i], R_OK | W_OK) == 0;
+		if (usable) {
+			globfree(&g);
+			return say(true, "render nodes", "/dev/dri/renderD* can be opened", "");
+		}
+		globfree(&g);
+		return say(false, "render nodes", "/dev/dri/renderD* may not be opened",
+			   "usermod -aG render USER, and log in anew; in a container: docker run "
+			   "--device /dev/dri --group-add render");
+	}
+	return say(false, "render nodes", "no /dev/dri/renderD*",
+		   "in a container: docker run --device /dev/dri");
+}
+
+/* "1" of a file of /proc/sys; "" if it is not there. */
+static void setting(const struct aif_intel *n, const char *path, char ret[16])
+{
+	char space[LINE];
+
+	aif_proc_read(at(n, path, space), ret, 16);
+	ret[strcspn(ret, "\n")] = '\0';
+}
+
+static bool say_xe(const struct aif_intel *n, aif_doctor_say *say)
+{
+	char paranoid[16], found[LINE];
+	int major = 0, minor = 0;
+
+	sscanf(n->release, "%d.%d", &major, &minor);
+	setting(n, "/proc/sys/dev/xe/observation_paranoid", paranoid);
+	if (major < 6 || (major == 6 && minor < 15)) {
+		snprintf(
+			found, sizeof(found),
+			"the xe driver of Linux %d.%d has no EU-stall sampling: stacks, kernels and "
+			"times work, instructions and stalls do not",
+			major, minor);
+		return say(false, "EU stalls", found, "Linux 6.15 or newer");
+	}
+	if (!strcmp(paranoid, "0"))
+		return say(true, "EU stalls", "for everybody (dev.xe.observation_paranoid = 0)",
+			   "");
+	if (n->may_monitor)
+		return say(true, "EU stalls", "allowed by CAP_PERFMON", "");
+	snprintf(found, sizeof(found),
+		 "for administrators only (dev.xe.observation_paranoid = %s): stacks, kernels and "
+		 "times work, instructions and stalls do not",
+		 *paranoid ? paranoid : "?");
+	return say(
+		false, "EU stalls", found,
+		"sysctl dev.xe.observation_paranoid=0, or setcap cap_perfmon+ep on aiflame, or as "
+		"root; in a container that on its host, or --cap-add PERFMON");
+}
+
+static bool say_i915(const struct aif_intel *n, aif_doctor_say *say)
+{
+	char paranoid[16], found[LINE];
+
+	setting(n, "/proc/sys/dev/i915/perf_stream_paranoid", paranoid);
+	if (!strcmp(paranoid, "0") || n->may_monitor)
+		return say(true, "i915 metrics",
+			   !strcmp(paranoid, "0")
+				   ? "for everybody (dev.i915.perf_stream_paranoid = 0); EU stalls "
+				     "are the xe driver's"
+				   : "allowed by CAP_PERFMON; EU stalls are the xe driver's",
+			   "");
+	snprintf(found, sizeof(found),
+		 "for administrators only (dev.i915.perf_stream_paranoid = %s)",
+		 *paranoid ? paranoid : "?");
+	return say(false, "i915 metrics", found,
+		   "sysctl dev.i915.perf_stream_paranoid=0, or run with CAP_PERFMON");
+}
+
+/* Behind ".so.": "1.8.0". */
+static const char *version_of(const char *path)
+{
+	const char *so = strstr(path, ".so.");
+
+	return so ? so + 4 : "";
+}
+
+static bool say_loader(const struct aif_intel *n, aif_doctor_say *say)
+{
+	char found[2 * LINE];
+	bool ok;
+
+	if (!n->loader)
+		return say(false, "Level Zero", "libze_loader.so.1 was not found",
+			   "apt-get install libze1 (level-zero): without it no program uses Level "
+			   "Zero");
+	snprintf(found, sizeof(found), "%s%s", n->loader,
+		 n->loader_is_late ? ", traces programs that run already"
+				   : ", traces programs that record has started");
+	ok = say(true, "Level Zero", found, "");
+	if (!n->layer)
+		return say(false, "tracing layer", "libze_tracing_layer.so.1 was not found",
+			   "install the Level Zero loader completely: without it launches are not "
+			   "recorded");
+	snprintf(found, sizeof(found), "%s, but the loader is %s", n->layer, version_of(n->loader));
+	if (strcmp(version_of(n->loader), version_of(n->layer)) != 0)
+		ok &= say(false, "tracing layer", found, "install loader and layer of one version");
+	else
+		ok &= say(true, "tracing layer", n->layer, "");
+	return ok & say(n->driver, "Level Zero driver",
+			n->driver ? n->driver : "libze_intel_gpu.so.1 was not found",
+			"apt-get install intel-opencl-icd (Debian), intel-level-zero-gpu or "
+			"libze-intel-gpu1");
+}
+
+bool aif_doctor_intel(const struct aif_intel *n, aif_doctor_say *say)
+{
+	struct cards c;
+	bool ok = true;
+
+	cards_find(n, &c);
+	if (!c.xe && !c.i915)
+		return say(true, "Intel GPUs", "none, so no Level Zero programs to record", "");
+	say_cards(n, &c, say);
+	ok &= say_nodes(n, say);
+	if (c.xe)
+		ok &= say_xe(n, say);
+	if (c.i915)
+		ok &= say_i915(n, say);
+	ok &= say_loader(n, say);
+	say(true, "metrics library",
+	    n->metrics ? n->metrics
+		       : "libigdmd.so.1 is not installed: no metrics through Level Zero; EU stalls "
+			 "of the xe driver need none",
+	    "");
+	say(true, "libiga64",
+	    n->iga ? n->iga
+		   : "not installed: annotate shows instructions without operands (it comes with "
+		     "Intel's graphics compiler, libigc1)",
+	    "");
+	aif_buf_finish(&c.ids);
+	return ok;
+}

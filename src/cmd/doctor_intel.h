@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "cmd/doctor_nvidia.h"
+
+/* What this machine has for Intel's GPUs. Strings are freed by aif_intel_finish; NULL: not there. */
+struct aif_intel {
+	const char *root;    /* of /proc, /sys and /dev: "", but for tests */
+	char release[72];    /* of the kernel */
+	bool may_monitor;    /* we have CAP_PERFMON, or CAP_SYS_ADMIN */
+	char *loader;        /* path of libze_loader.so.1, with its version */
+	bool loader_is_late; /* tracing can be switched on in a process that runs already */
+	char *layer;         /* of libze_tracing_layer.so.1 */
+	char *driver;        /* of libze_intel_gpu.so.1 */
+	char *metrics;       /* of Metrics Discovery, libigdmd.so.1 */
+	char *iga;           /* of libiga64 */
+};
+void aif_intel_init(struct aif_intel *n); /* looks at this machine */
+void aif_intel_finish(struct aif_intel *n);
+
+/* True if nothing is missing, which it is not where there is no such GPU. */
+bool aif_doctor_intel(const struct aif_intel *n, aif_doctor_say *say);

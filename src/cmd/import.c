@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+#include "cmd/profile_arg.h"
+#include "export/table.h"
+#include "import/import.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct values {
+	const char *output;
+	uint64_t limit, count_ns;
+	int as;
+	bool quiet;
+};
+static const struct aif_opt opts[] = {
+	{'o', "output", "FILE", AIF_OPT_STRING, offsetof(struct values, output), 0,
+	 "the profile to write (aiflame.data); an existing one becomes FILE.old"},
+	{0, "limit", "SIZE", AIF_OPT_BYTES, offsetof(struct values, limit), 1,
+	 "unpack up to this much of a file, however small it is (64G, and 250 times its size)"},
+	{0, "as", "marked|cpu|device", AIF_OPT_CHOICE, offsetof(struct values, as), 0,
+	 "what folded stacks count: device time where a frame ends with _[g] and CPU time elsewhere, or one of them; "
+	 "with device, the last frame is the kernel where none has the mark (marked)"},
+	{0, "count", "TIME", AIF_OPT_TIME, offsetof(struct values, count_ns), 1,
+	 "what one count (or a sample of iaprof) stands for: 1ns as aiflame writes them, 10ms for samples taken at 100 Hz (1ns)"},
+	{'q', "quiet", NULL, AIF_OPT_FLAG, offsetof(struct values, quiet), 0,
+	 "no progress, and no summary"},
+	{0},
+};
+static const struct values defaults = {.output = AIF_DEFAULT_FILE};
+
+/* An import of less than this is over before anybody wonders. */
+#define PATIENCE_NS UINT64_C(500000000)
+#define REDRAW_NS   UINT64_C(200000000)
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int number)
+{
+	stopped = number;
+}
+
+struct live {
+	bool is_on, is_drawn;
+	uint64_t next_ns;
+};
+
+static int progress(void *arg, const struct aif_import_progress *p)
+{
+	struct live *live = arg;
+	uint64_t now;
+
+	if (stopped)
+		return -1;
+	if (!live->is_on || !p->file)
+		return 0;
+	now = aif_now_ns();
+	if (now < live->next_ns)
+		return 0;
+	live->next_ns = now + REDRAW_NS;
+	live->is_drawn = true;
+	if (p->size)
+		fprintf(stderr, "\raiflame: %s: %" PRIu64 " %%, %" PRIu64 " events\033[K", p->file,
+			p->done * 100 / p->size, p->events);
+	else
+		fprintf(stderr, "\raiflame: %s: %" PRIu64 " MB, %" PRIu64 " events\033[K", p->file,
+			p->done >> 20, p->events);
+	fflush(stderr);
+	return 0;
+}
+
+/* What came of it, and what to look at next: on standard error, as after a recording. */
+static void summary(const struct aif_builder *b, const char *path)
+{
+	struct aif_buf out = {0};
+	uint64_t kernels = 0, kernel_ns = 0, losses = 0;
+
+	for (size_t i = 0; i < b->execs_len; i++)
+		if (b->execs[i].kind == AIF_LAUNCH_KERNEL) {
+			kernels++;
+			kernel_ns += b->execs[i].end - b->execs[i].start;
+		}
+	for (size_t i = 0; i < b->p.losses_len; i++)
+		losses += b->p.losses[i].count;
+	aif_buf_puts(&out, path);
+	aif_buf_puts(&out, ": ");
+	aif_human_ns(&out, b->p.end_ns - b->p.start_ns);
+	aif_buf_puts(&out, " of ");
+	aif_human_count(&out, b->p.processes_len);
+	aif_buf_puts(&out, b->p.processes_len == 1 ? " process: " : " processes: ");
+	aif_human_count(&out, b->ops_len);
+	aif_buf_puts(&out, " operators and calls, ");
+	aif_human_count(&out, kernels);
+	aif_buf_puts(&out, " kernels of ");
+	aif_human_ns(&out, kernel_ns);
+	aif_buf_puts(&out, ", ");
+	aif_human_count(&out, b->execs_len - kernels);
+	aif_buf_puts(&out, " copies and fills\n");
+	for (size_t i = 0; i < b->p.meta_len; i++) {
+		const char *key = aif_profile_str(&b->p, b->p.meta[i].key);
+
+		if (!strncmp(key, "aiu.", 4))
+			aif_buf_printf(&out, "  AIU runtime, %s: %s\n", key + 4,
+				       aif_profile_str(&b->p, b->p.meta[i].value));
+	}
+	if (losses)
+		aif_buf_printf(&out, "Not all was whole and clear: aiflame info %s\n", path);
+	aif_buf_printf(&out, "Next: aiflame flame %s; aiflame report --kernels %s\n", path, path);
+	fputs(aif_buf_str(&out), stderr);
+	aif_buf_finish(&out);
+}
+
+static int check(char **words, int n, const char *output, struct aif_err *err)
+{
+	for (int i = 0; i < n; i++) {
+		if (strcmp(words[i], "-") && aif_view_is_same_file(words[i], output))
+			return aif_err_set(err, -EINVAL,
+					   "import: %s would be written over itself; choose "
+					   "another -o",
+					   words[i]);
+		for (int j = 0; j < i; j++)
+			if (!strcmp(words[i], words[j]))
+				return aif_err_set(err, -EINVAL,
+						   "import: %s is given twice; name each file once",
+						   words[i]);
+	}
+	return 0;
+}
+
+static int run(const void *values, char **words, int words_len, struct aif_err *err)
+{
+	const struct values *v = values;
+	struct live live = {.is_on = !v->quiet && isatty(STDERR_FILENO),
+			    .next_ns = aif_now_ns() + PATIENCE_NS};
+	struct aif_import_opts o = {.folded = (enum aif_import_as)v->as,
+				    .count_ns = v->count_ns,
+				    .limit = v->limit,
+				    .progress = progress,
+				    .arg = &live};
+	struct sigaction stop = {.sa_handler = on_signal}, was_int, was_term;
+	struct aif_builder b = {0};
+	int r = check(words, words_len, v->output, err);
+
+	if (r < 0)
+		return AIF_EXIT_USAGE;
+	sigaction(SIGINT, &stop, &was_int);
+	if (was_int.sa_handler == SIG_IGN) /* in the background: whose terminal it is decides */
+		sigaction(SIGINT, &was_int, NULL);
+	sigaction(SIGTERM, &stop, &was_term);
+	r = aif_import_files((const char *const *)words, (size_t)words_len, v->output, &o, &b, err);
+	sigaction(SIGINT, &was_int, NULL);
+	sigaction(SIGTERM, &was_term, NULL);
+	if (live.is_drawn)
+		fputs("\r\033[K", stderr);
+	if (!r && !v->quiet)
+		summary(&b, v->output);
+	aif_builder_finish(&b);
+	if (r == -EINTR && stopped)
+		return 128 + stopped;
+	return r ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+}
+
+const struct aif_command aif_command_import = {
+	.name = "import",
+	.words = "FILE...",
+	.summary = "make a profile of another profiler's file",
+	.description =
+		"Reads what torch.profiler wrote (Kineto's JSON: CUDA, ROCm, XPU, HPU, MTIA, and PrivateUse1\n"
+		"devices such as IBM's AIU) and writes a profile for all of aiflame's views. The files may be\n"
+		"plain or packed by gzip or zstd; - is standard input. Several files are the ranks of one job:\n"
+		"they become one profile, with their clocks aligned.\n\n"
+		"Folded stacks (\"frame;frame COUNT\") and iaprof's text are read, too. They have no times: widths\n"
+		"are right, and when something ran is not known. --as and --count say what they count.\n\n"
+		"Files that are torn or damaged are read as far as they are whole; `aiflame info` says what\n"
+		"was lost, and where. Ctrl-C leaves no file behind. Read docs/import.md.",
+	.examples = "aiflame import trace.json.gz -o run.data\tone trace\n"
+		    "aiflame import rank*.json.gz -o job.data\tthe ranks of a job\n"
+		    "xz -dc trace.json.xz | aiflame import - -o run.data\tfrom another program\n",
+	.opts = opts,
+	.defaults = &defaults,
+	.values_size = sizeof(defaults),
+	.min_words = 1,
+	.max_words = -1,
+	.run = run,
+};

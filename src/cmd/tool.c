@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/tool.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TIMEOUT_MS 10000
+
+/* Until the end, the time or the size is reached; true at the end. */
+static bool read_all(int fd, size_t max, struct aif_buf *ret)
+{
+	uint64_t until = aif_now_ns() + TIMEOUT_MS * UINT64_C(1000000);
+
+	while (ret->len <= max) {
+		uint64_t now = aif_now_ns();
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+		uint8_t *to = aif_buf_reserve(ret, 65536);
+		ssize_t n;
+
+		if (!to || now >= until)
+			return false;
+		if (poll(&p, 1, (int)((until - now) / 1000000) + 1) <= 0)
+			continue;
+		n = read(fd, to, 65536);
+		if (n == 0)
+			return true;
+		if (n > 0)
+			ret->len += (size_t)n;
+		else if (errno != EINTR)
+			return false;
+	}
+	return false;
+}
+
+int aif_tool_output(pid_t pid, int fd, size_t max, struct aif_buf *ret)
+{
+	bool is_whole = false;
+	int status = -1;
+
+	if (pid > 0) {
+		is_whole = read_all(fd, max, ret);
+		if (!is_whole)
+			kill(pid, SIGKILL);
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			continue;
+	}
+	close(fd);
+	if (is_whole && WIFEXITED(status) && WEXITSTATUS(status) == 0 && ret->len)
+		return 0;
+	aif_buf_clear(ret);
+	return is_whole ? -EINVAL : -ETIMEDOUT;
+}
