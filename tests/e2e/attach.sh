@@ -99,18 +99,18 @@ check "what was preloaded before stays" sh -c "
 	LD_PRELOAD=libm.so.6 '$aiflame' env | grep -qx \"export LD_PRELOAD=$agent:libm.so.6\""
 check "its directory is ours alone" sh -c "[ \$(stat -c %a '$dir') = 700 ]"
 check "env: docker gives words" sh -c "
-	set -- \$('$aiflame' env --format docker) && [ \$# -eq 14 ] && [ \"\$1\" = --volume ] &&
+	set -- \$('$aiflame' env --format docker) && [ \$# -eq 16 ] && [ \"\$1\" = --volume ] &&
 	[ \"\$2\" = '$agent:$agent:ro' ] && [ \"\$5\" = --env ] && [ \"\$6\" = 'LD_PRELOAD=$agent' ]"
 check "env: jupyter is JSON" sh -c "
 	(printf '{'; '$aiflame' env --format jupyter; printf '}') | python3 -c '
 import json, sys
 e = json.load(sys.stdin)[\"env\"]
-assert e[\"AIFLAME_STANDBY\"] == \"$dir\" and len(e) == 5'"
+assert e[\"AIFLAME_STANDBY\"] == \"$dir\" and len(e) == 6'"
 check "env: systemd is a unit's lines" sh -c "
 	'$aiflame' env --format systemd | awk 'NR == 1 { ok = \$0 == \"[Service]\" } NR > 1 { ok = ok && /^Environment=\".*=.*\"\$/ }
-		END { exit !ok || NR != 6 }'"
+		END { exit !ok || NR != 7 }'"
 check "env: k8s names each variable and both volumes" sh -c "
-	'$aiflame' env --format k8s >k.yaml && [ \$(grep -c '^- name:' k.yaml) = 9 ] && ! grep -q '	' k.yaml"
+	'$aiflame' env --format k8s >k.yaml && [ \$(grep -c '^- name:' k.yaml) = 10 ] && ! grep -q '	' k.yaml"
 check "env: slurm can be eval'ed" sh -c "eval \"\$('$aiflame' env --format slurm)\" && [ -n \"\$AIFLAME_STANDBY\" ]"
 chmod 755 run/aiflame
 check "a directory that others may read is refused" says "mode 0700" "$aiflame" env

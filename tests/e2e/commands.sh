@@ -62,9 +62,11 @@ check "two files are misuse" status_is 2 "$aiflame" query -i m.data m.data "SELE
 check "query holds no result in memory" sh -c "ulimit -v 200000
 	[ \$('$aiflame' query --format csv m.data \"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
 		SELECT i, printf('%.10000c', 'x') || i AS x FROM n\" | wc -c) -gt 500000000 ]"
-for o in "--format json" "--sort time" "--limit 40"; do
+for o in "--format json" "--sort time" "--limit 40" "--by shape"; do
 	check "report $o without a table is refused" status_is 2 "$aiflame" report $o m.data
 done
+check "--by is for operators" status_is 2 "$aiflame" report --kernels --by shape m.data
+check "idle time is not of a kernel" says "--kernel is not for this table" "$aiflame" report --idle --kernel x m.data
 check "two tables are misuse, not the last one" says "--kernels and --copies exclude each other" "$aiflame" report --kernels --copies m.data
 check "with status 2" status_is 2 "$aiflame" report --kernels --copies m.data
 check "one table twice is one" "$aiflame" report --kernels --kernels m.data
@@ -132,8 +134,8 @@ print(max(len(line) for line in out.decode().splitlines()))
 END
 unset COLUMNS
 long="SELECT printf('%.300c', 'x') AS x, 1 AS n FROM meta LIMIT 1"
-check "a stack that is too long for its line goes under it" test "$(python3 terminal.py 100 "$aiflame" report --stacks m.data)" -le 100
-check "a query's too" test "$(python3 terminal.py 70 "$aiflame" query m.data "$long")" = 70
+check "no line of a table with stacks is longer than its terminal" test "$(python3 terminal.py 100 "$aiflame" report --stacks m.data)" -le 100
+check "a query's table is cut to it" test "$(python3 terminal.py 70 "$aiflame" query m.data "$long")" = 70
 check "COLUMNS overrides it" test "$(COLUMNS=50 python3 terminal.py 70 "$aiflame" query m.data "$long")" = 50
 check "what programs read is not cut" sh -c "[ \$(COLUMNS=50 '$aiflame' query m.data \"$long\" | wc -L) -gt 300 ]"
 "$aiflame" record -q --all-launches --delay 600ms -o late.data "$matmul" 256 60 >/dev/null

@@ -129,12 +129,12 @@ if [ -x "$cl" ]; then
 	check "mapping that blocks" in_three waits_as_said map
 	check "too" grep -qE ';\[waiting: clEnqueueMapBuffer\] [0-9]+$' v.folded
 	check "many short waits" in_three waits_as_said short
+	check "are not a row each" between 1 "$(number v.data 'SELECT count(*) FROM cpu_samples WHERE waiting_ns')" 600
 	how='--overhead 0.1'
 	check "and where nearly all launches are left out" in_three waits_as_said short
 	check "as they are" between 100 "$(number v.data "SELECT value FROM meta WHERE key = 'overhead.uncaptured'")" 100000000
 	check "reads, too" in_three waits_as_said read
 	how=
-	check "are not a row each" between 1 "$(number v.data 'SELECT count(*) FROM cpu_samples WHERE waiting_ns')" 600
 	check "it is said" says "waiting for devices" "$aiflame" record -o v.data "$cl" finish 0.5
 	check "samples are of CPUs" sh -c "'$aiflame' flame --of cpu --by samples -o vn.folded v.data && ! grep -q waiting vn.folded"
 	# Samples tell of all of a thread's time, once: of waiting by the stack of the call, not by what is inside.

@@ -18,6 +18,11 @@ for page in "$root"/docs/*.md; do
 	page=$(basename "$page")
 	check "docs/$page, which texts refer to" test -s "$(dirname "$installed")/../share/doc/aiflame/$page"
 done
+check "the header for programs" sh -c 'echo "#include <aiflame.h>
+int main(void) { aiflame_step(); return aiflame_recording() == -38 ? 0 : 1; }" >h.c && cc -Wall -Wextra -Werror -I "$1" -o h h.c && ./h &&
+	cp h.c h.cpp && c++ -Wall -Wextra -Werror -I "$1" -o h h.cpp && ./h' - "$(dirname "$installed")/../include"
+check "and the module for Python, which finds the command" sh -c 'cd "$1"/../share/aiflame/python && PATH="$1:$PATH" env -u AIFLAME python3 -Bc "
+import aiflame; assert aiflame._command() == \"$1/aiflame\" and not aiflame.recording()"' - "$(dirname "$installed")"
 agent=$("$installed" env --format sh | sed -n 's/^export LD_PRELOAD=//p')
 check "it finds the agent that came with it" sh -c 'case $1 in "$2"/*/libaiflame-agent.so) test -r "$1" ;; *) echo "$1"; exit 1 ;; esac' - \
 	"$agent" "$work/moved"

@@ -107,7 +107,7 @@ check "the file stays below it and a second's rows" sh -c '[ "$(stat -c %s size.
 # ---- options ----
 check "--keep x" fails 2 "--keep: 'x' is not understood" rec --keep x true
 check "--max-size -1" fails 2 "--max-size: '-1' is not understood" rec --max-size -1 true
-check "--device-rate 99999" fails 2 "at most 20000" rec --device-rate 99999 true
+check "--device-rate 99999999" fails 2 "at most 10000000" rec --device-rate 99999999 true
 check "--device-rate 0" status_is 0 rec -o 0.data --device-rate 0 true
 
 # ---- the environment ----

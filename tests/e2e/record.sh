@@ -86,7 +86,7 @@ check "what --delay and --duration ask for is collected" delayed
 check "what outlives its command is named" says "of it runs on, unrecorded" \
 	"$aiflame" record -o left.data sh -c 'sleep 3 >/dev/null 2>&1 &'
 check "but not what has ended" sh -c "
-	'$aiflame' record -o left.data sh -c 'sleep 0.2 & wait' 2>&1 | grep 'used neither'"
+	'$aiflame' record -o left.data sh -c 'sleep 0.2 & wait' 2>&1 | grep 'used none of'"
 
 # SQLite's limit on paths: nothing is run, nothing is moved.
 long=$(printf '%0100d/%0100d/%0100d/%0100d/%0100d' 0 0 0 0 0)

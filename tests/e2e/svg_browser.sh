@@ -4,6 +4,7 @@
 # npm's registry gives once. Every step has a time limit, together less than run-tests' own.
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
+. "$here/npm.sh"
 chromium=${CHROMIUM:-/usr/bin/chromium}
 # failed WHAT OUTPUT: nothing else can be tested
 failed() {
@@ -11,14 +12,7 @@ failed() {
 	printf '%s\n' "$2" | tail -n 25 | sed 's/^/#   /'
 	exit 1
 }
-wanted=$(sed -n 's/.*"playwright-core": \("[^"]*"\).*/\1/p' "$here/package.json")
-# npm writes this file last: a folder that was not finished does not count.
-if ! grep -qsF "\"version\": $wanted" "$here/node_modules/.package-lock.json"; then
-	# Its own patience with a registry that cannot be reached is minutes.
-	said=$(cd "$here" && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 timeout -k 5 100 npm ci --no-audit --no-fund \
-		--no-update-notifier --fetch-retries=1 --fetch-retry-mintimeout=2000 --fetch-timeout=30000 2>&1) ||
-		failed "npm ci in tests/e2e brings playwright-core" "$said"
-fi
+said=$(npm_packages) || failed "npm ci in tests/e2e brings playwright-core" "$said"
 said=$(timeout -k 5 30 node --version 2>&1) || failed "node runs" "$said"
 echo "# node $said"
 said=$(timeout -k 5 60 "$chromium" --version --no-sandbox 2>&1) || failed "$chromium runs" "$said"

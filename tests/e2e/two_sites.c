@@ -26,7 +26,7 @@ static double shortest_ms(void (*site)(cl_command_queue, cl_kernel), cl_command_
 {
 	double shortest = 1e9;
 
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 40; i++) {
 		struct timespec a, b;
 		double ms;
 
@@ -55,8 +55,8 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "two"))
 		other = clCreateCommandQueue(t.context, t.devices[0], 0, &error);
 	finish = argc > 1 && !strcmp(argv[1], "finish");
-	small = target_kernel(&t, "spin", target_buffer(&t, 4096), finish ? 1000 : 4000);
-	large = target_kernel(&t, "spin", target_buffer(&t, 3 * 4096), finish ? 1000 : 4000);
+	small = target_kernel(&t, "spin", target_buffer(&t, 4096), finish ? 3000 : 4000);
+	large = target_kernel(&t, "spin", target_buffer(&t, 3 * 4096), finish ? 3000 : 4000);
 	if (finish) {
 		printf("%f,%f\n", shortest_ms(small_site, t.queue, small),
 		       shortest_ms(large_site, t.queue, large));

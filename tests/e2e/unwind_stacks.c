@@ -85,7 +85,8 @@ static void on_timer(int number, siginfo_t *info, void *context)
 	static uint64_t ours[MAX];
 	static void *theirs[MAX];
 #if defined(__x86_64__)
-	static const uint8_t lea[] = {0x49, 0x8d, 0x62, 0xf8};
+	static const uint8_t lea[] = {0x49, 0x8d, 0x62, 0xf8, 0xc3};
+	const uint8_t *pc;
 #endif
 	struct aif_regs_more more;
 	struct aif_regs regs;
@@ -111,8 +112,10 @@ static void on_timer(int number, siginfo_t *info, void *context)
 	if (AIF_ARCH_LINK && n == 1 && r.depth > 1 && r.stop == AIF_STOP_END)
 		return;
 #if defined(__x86_64__)
-	/* leaq -8(%r10), %rsp: rbp has been restored, which gcc's tables do not say, nor does glibc see it. */
-	if (memcmp((const void *)(uintptr_t)regs.pc, lea, sizeof(lea)) == 0)
+	/* leaq -8(%r10), %rsp; ret: rbp has been restored, which gcc's tables do not say, nor does glibc see it. */
+	pc = (const uint8_t *)(uintptr_t)regs.pc;
+	if (memcmp(pc, lea, sizeof(lea) - 1) == 0 ||
+	    (*pc == lea[4] && memcmp(pc - 4, lea, sizeof(lea)) == 0))
 		return;
 #endif
 	/* What cannot be followed is said, not guessed. */

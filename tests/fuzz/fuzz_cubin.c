@@ -11,10 +11,10 @@
  * agree with each other. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static size_t ask_code(const struct aif_cubin *c, const struct aif_cubin_function *f)
+static size_t ask_code(const struct aif_cubin *c, const struct aif_device_function *f)
 {
 	size_t n, sum = 0, indices[16];
-	const uint8_t *code = aif_cubin_code(c, f, &n);
+	const uint8_t *code = aif_device_elf_code(&c->elf, f, &n);
 	char text[AIF_SASS_TEXT];
 	struct aif_sass s;
 
@@ -34,15 +34,15 @@ static size_t ask_code(const struct aif_cubin *c, const struct aif_cubin_functio
 }
 
 static size_t ask_place(const struct aif_cubin *c, struct aif_cubin_lines *l,
-			const struct aif_cubin_function *f, uint64_t pc)
+			const struct aif_device_function *f, uint64_t pc)
 {
-	struct aif_cubin_level levels[8];
-	const struct aif_cubin_function *in;
+	struct aif_device_level levels[8];
+	const struct aif_device_function *in;
 	uint64_t offset = 0;
 	size_t sum = 0;
 	int n;
 
-	in = aif_cubin_find(c, f->symbol, pc, &offset);
+	in = aif_device_elf_find(&c->elf, f->symbol, pc, &offset);
 	if (pc >= f->size ? in != NULL : !in || offset >= in->size || in->section != f->section)
 		abort();
 	if (!l)
@@ -64,10 +64,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (aif_cubin_lines_new(&c, &l) < 0)
 		l = NULL;
-	for (size_t i = 0; i < AIF_MIN(c.functions_len, (size_t)32); i++) {
-		const struct aif_cubin_function *f = &c.functions[i];
+	for (size_t i = 0; i < AIF_MIN(c.elf.functions_len, (size_t)32); i++) {
+		const struct aif_device_function *f = &c.elf.functions[i];
 
-		if (aif_cubin_by_symbol(&c, f->symbol) != f)
+		if (aif_device_elf_by_symbol(&c.elf, f->symbol) != f)
 			abort();
 		sum += ask_code(&c, f);
 		for (uint64_t pc = 0; pc < 512; pc += 13)

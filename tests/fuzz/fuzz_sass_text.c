@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum { LINES = 32 };
 	const char *text = (const char *)data;
 	struct aif_sass_line lines[LINES];
-	size_t found = aif_sass_listing(text, size, lines, LINES), seen = 0;
+	size_t found = aif_sass_listing(text, size, size % 2 ? 8 : 16, lines, LINES), seen = 0;
 
 	for (size_t i = 0; i < LINES; i++) {
 		if (!lines[i].text)

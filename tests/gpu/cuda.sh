@@ -50,6 +50,12 @@ check "registers are known of all kernels" is 0 g.data 'SELECT count(*) FROM exe
 check "none under the capture" sh -c '! grep capture g.data.folded'
 check "cooperative launches" rec -o k.data ./work cooperative 20
 check "are all there, too" is 20 k.data 'SELECT count(*) FROM executions'
+occupancy() {
+	"$aiflame" record -q --all-launches -o n.data ./work occupancy >asked.txt &&
+		"$aiflame" query --format csv n.data "SELECT printf('%.4f', occupancy) FROM executions ORDER BY launch" | tail -n +2 >told.txt &&
+		[ "$(wc -l <told.txt)" -ge 100 ] && diff asked.txt told.txt
+}
+check "occupancy is what the runtime computes" occupancy
 check "a context and nothing else" rec -o i.data ./work idle 1
 
 # ---- what it is for ----
@@ -87,16 +93,16 @@ pauses() {
 	"$aiflame" record -q --name pauses -o z.data ./work endless &
 	recorder=$!
 	sleep 3
-	for _ in 1 2 3; do
-		"$aiflame" ctl pause pauses && sleep 1 && "$aiflame" ctl start pauses && sleep 2 || return 1
+	for _ in $(seq 20); do
+		"$aiflame" ctl pause pauses && sleep 0.3 && "$aiflame" ctl start pauses && sleep 0.5 || return 1
 	done
 	pkill -P $recorder work
 	wait $recorder
 	adds_up z.data && early
 }
-check "pauses" pauses
+check "twenty pauses" pauses
 check "CUPTI keeps count of launches across them" is 0 z.data 'SELECT count(*) FROM losses WHERE reason = 1213'
-check "blocks, and who switches them, beside eight threads that launch" \
+check "blocks, and sampling that is switched, beside eight threads that launch" \
 	timeout -k 5 120 "$aiflame" record -q -o h.data ./work launches 8 400000
 left_out() { # what the blocks say: each launch once
 	ask h.data "SELECT sum(launches) BETWEEN 3104000 AND 3296000 FROM attributed" >left.out
@@ -119,6 +125,21 @@ died() {
 	kill -0 "$pid" && kill "$pid" && adds_up y.data
 }
 check "the recorder killed with -9: the program runs on" died
+
+attached() {
+	(eval "$("$aiflame" env)" && exec ./work endless) &
+	pid=$!
+	sleep 3
+	"$aiflame" record -q --duration 9 -o b.data -p $pid
+	r=$?
+	kill $pid
+	wait $pid
+	return $r
+}
+check "attached to while it runs" attached
+check "and everything adds up" adds_up b.data
+check "a kernel that was loaded before has insides" is 1 b.data \
+	"SELECT count(DISTINCT kernel) FROM attributed WHERE pc IS NOT NULL"
 
 # ---- PyTorch ----
 if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then

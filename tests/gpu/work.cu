@@ -5,6 +5,7 @@
 //   work graph NODES REPLAYS   a graph of NODES kernels, captured in one function, replayed in another
 //   work copies N              N copies each way of 1 MiB, N fills
 //   work cooperative N         N cooperative launches
+//   work occupancy            kernels with many sizes of blocks; prints how full each can make a multiprocessor
 //   work endless               launches until it is killed
 //   work idle SECONDS          a context and nothing else
 
@@ -104,6 +105,44 @@ static void cooperative(int n)
 	check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
+// Many registers are in use at once.
+__global__ void __launch_bounds__(256) heavy(float *x)
+{
+	float a[48];
+
+#pragma unroll
+	for (int i = 0; i < 48; i++)
+		a[i] = x[i] * x[48 + i];
+	__syncthreads();
+#pragma unroll
+	for (int i = 0; i < 48; i++)
+		x[i * 2 + threadIdx.x] = a[i] + a[47 - i];
+}
+
+template <typename K> static void each_size(K *kernel, int most, float *x)
+{
+	int per_unit, blocks;
+
+	check(cudaDeviceGetAttribute(&per_unit, cudaDevAttrMaxThreadsPerMultiProcessor, 0), "threads");
+	for (int threads = 32; threads <= most; threads += threads < 256 ? 32 : 128)
+		for (int shared : {0, 1000, 5000, 20000, 48000}) {
+			check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared),
+			      "occupancy");
+			kernel<<<1, threads, shared>>>(x);
+			check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+			std::printf("%.4f\n", double(blocks) * threads / per_unit);
+		}
+}
+
+static void occupancy()
+{
+	float *x;
+
+	check(cudaMalloc(&x, 65536), "cudaMalloc");
+	each_size(add<3>, 1024, x);
+	each_size(heavy, 256, x);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -123,6 +162,8 @@ int main(int argc, char **argv)
 		copies(a);
 	} else if (!std::strcmp(what, "cooperative")) {
 		cooperative(a);
+	} else if (!std::strcmp(what, "occupancy")) {
+		occupancy();
 	} else if (!std::strcmp(what, "endless")) {
 		for (;;)
 			launch_many<7>(1000);

@@ -150,6 +150,27 @@ static inline struct aif_sample_row fixture_sample(uint64_t i)
 				       .window = (uint32_t)(i / 10000)};
 }
 
+/* Op i: around launch i / 2 on thread 0, the outer one first, which begins at the same time as the inner one. The
+ * later half has the other clock that the profile knows. */
+static inline struct aif_op_row fixture_op(uint64_t i, uint64_t n)
+{
+	uint64_t start = fixture_launch(i / 2).time - 3000;
+	bool other_clock = i >= n / 2;
+	/* The middle of the pair's bracket. */
+	uint64_t by = other_clock ? UINT64_C(1700000000000000000) - (FIXTURE_START + 5) : 0;
+
+	return (struct aif_op_row){.start = start + by,
+				   .end = start + by + (i % 2 ? 4000 : 9000),
+				   .clock = other_clock ? AIF_CLOCK_REALTIME : AIF_CLOCK_MONOTONIC,
+				   .thread = 0,
+				   .name = (uint32_t)(i % 3),
+				   .kind = 1 + (uint32_t)(i % 5),
+				   .shapes = i % 4 ? AIF_NONE : 1,
+				   .stack = i % 7 ? AIF_NONE : 1,
+				   .id = i % 2 ? 0 : i + 1,
+				   .sequence = (int64_t)i % 5 - 1};
+}
+
 static inline struct aif_window_row fixture_window(uint64_t i)
 {
 	return (struct aif_window_row){.start = FIXTURE_START + i * 1000000000,

@@ -79,6 +79,10 @@ static inline int take_windows(void *arg, const struct aif_window_row *rows, siz
 {
 	return take_rows(arg, rows, n);
 }
+static inline int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
+{
+	return take_rows(arg, rows, n);
+}
 
 static inline struct all_rows read_all(const struct aif_profile *p, enum aif_chunk_kind kind)
 {
@@ -87,6 +91,7 @@ static inline struct all_rows read_all(const struct aif_profile *p, enum aif_chu
 	int r = kind == AIF_CHUNK_LAUNCHES  ? aif_profile_launches(p, take_launches, &all, &bad)
 		: kind == AIF_CHUNK_EXECS   ? aif_profile_execs(p, take_execs, &all, &bad)
 		: kind == AIF_CHUNK_SAMPLES ? aif_profile_samples(p, take_samples, &all, &bad)
+		: kind == AIF_CHUNK_OPS     ? aif_profile_ops(p, take_ops, &all, &bad)
 					    : aif_profile_windows(p, take_windows, &all, &bad);
 
 	assert_int_equal(r, 0);

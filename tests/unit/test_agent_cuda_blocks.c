@@ -17,11 +17,12 @@ static struct {
 	uint64_t now;
 	bool no_ring;
 	bool records, sampled, refuse_sampling, refuse_records;
+	bool busy, waits; /* somebody is always inside the driver; it was tried in vain lately */
 	uint64_t captured, left_out;           /* what was launched */
 	uint64_t told_captured, told_left_out; /* what the blocks say */
 	uint64_t last_end, last_left_out;
 	uint64_t sampled_ns, records_ns;
-	unsigned refused, switched;
+	unsigned refused, switched, tried;
 } it;
 
 /* Time goes on when somebody sleeps, and in the script. */
@@ -94,21 +95,36 @@ bool aif_cuda_is_sampling(const struct aif_cuda *cuda)
 	return it.sampled;
 }
 
-void aif_cuda_sampling(struct aif_cuda *cuda, bool on)
+bool aif_cuda_sampling(struct aif_cuda *cuda, bool on)
 {
 	(void)cuda;
+	if (it.busy) {
+		it.now += AIF_NS_PER_S / 4;
+		it.tried++;
+		return false;
+	}
 	it.switched += it.sampled != on;
 	it.now += 40000000;
 	it.sampled = on && !it.refuse_sampling;
+	return true;
 }
 
-/* As cuda_launch.c: before the call. */
+void aif_cuda_sampling_tick(struct aif_cuda *cuda)
+{
+	(void)cuda;
+}
+
+bool aif_cuda_gate_may_try(const struct aif_cuda *cuda, uint64_t now)
+{
+	(void)cuda, (void)now;
+	return !it.waits;
+}
+
+/* As cuda_launch.c. */
 static void launch(uint64_t ns)
 {
 	struct aif_cuda_blocks *b = &it.cuda.blocks;
 
-	if (atomic_load(&b->asked))
-		aif_cuda_obey(&it.cuda);
 	if (atomic_load(&b->capture)) {
 		assert_true(it.records);
 		it.captured++;
@@ -145,7 +161,6 @@ static void run_for(double seconds, uint64_t ns)
 
 static void stop(void)
 {
-	aif_cuda_stop_sampling(&it.cuda);
 	it.cuda.on = false;
 	aif_cuda_blocks_end(&it.cuda, it.now);
 	assert_false(it.records || it.sampled);
@@ -168,9 +183,6 @@ static void blocks_tell_what_was_captured_and_what_was_not(void **state)
 {
 	(void)state;
 	start(20000);
-	/* Switched by who launches. */
-	assert_true(it.records && !it.sampled);
-	launch(13000);
 	assert_true(it.records && it.sampled);
 	run_for(150, 13000);
 	stop();
@@ -309,25 +321,47 @@ static void all_launches(void **state)
 	assert_int_equal(it.told_captured + it.told_left_out, 0);
 }
 
-/* Who launches waits for who switches, but not for good, and each switch only once. */
-static void a_gate_opens(void **state)
+/* What cannot be switched goes on as it is: all of it is recorded, and what was not tried in vain lately is tried. */
+static void what_cannot_be_switched_stays(void **state)
 {
-	uint64_t before;
-
 	(void)state;
 	start(20000);
-	before = it.now;
-	atomic_store(&it.cuda.gate, 1);
-	aif_cuda_obey(&it.cuda);
-	assert_true(it.now - before > AIF_NS_PER_S / 4 && it.now - before < AIF_NS_PER_S);
-	assert_int_equal(atomic_load(&it.cuda.gate), 0);
-	before = it.now;
-	/* Our own, from within CUPTI. */
-	atomic_store(&it.cuda.gate, (uint64_t)pthread_self());
-	aif_cuda_obey(&it.cuda);
-	assert_int_equal(it.now, before);
-	atomic_store(&it.cuda.gate, 0);
+	it.busy = true;
+	run_for(5, 13000);
+	assert_int_equal(it.cuda.blocks.mode, AIF_CUDA_TOGETHER);
+	assert_true(it.records && it.sampled && it.tried > 0);
+	it.waits = true;
+	it.tried = 0;
+	run_for(5, 13000);
+	assert_int_equal(it.tried, 0);
+	it.busy = it.waits = false;
+	run_for(2, 13000);
+	assert_int_equal(it.cuda.blocks.mode, AIF_CUDA_RECORDS);
+	assert_false(it.sampled);
+	/* Samples that cannot be ended: until they can be nothing is captured. */
+	while (!it.sampled)
+		run_for(0.1, 13000);
+	it.busy = true;
+	run_for(10, 13000);
+	assert_int_equal(it.cuda.blocks.mode, AIF_CUDA_SAMPLES);
+	it.busy = false;
+	run_for(10, 13000);
+	assert_int_equal(it.cuda.blocks.mode, AIF_CUDA_RECORDS);
+	/* Nor at the end. */
+	while (!it.sampled)
+		run_for(0.1, 13000);
+	it.busy = true;
+	it.cuda.on = false;
+	aif_cuda_blocks_end(&it.cuda, it.now);
+	assert_int_equal(it.told_left_out, it.left_out);
+	it.cuda.on = true;
+	aif_cuda_blocks_begin(&it.cuda, it.now);
+	assert_int_equal(it.cuda.blocks.mode, AIF_CUDA_SAMPLES);
+	it.busy = false;
+	run_for(20, 13000);
+	assert_int_equal(it.refused, 0);
 	stop();
+	assert_int_equal(it.told_left_out, it.left_out);
 }
 
 /* Somebody switches for ever: an exit goes on. */
@@ -358,7 +392,7 @@ int main(void)
 		cmocka_unit_test_setup(blocks_without_a_ring_are_counted, setup),
 		cmocka_unit_test_setup(what_launches_cost_anyway_is_told, setup),
 		cmocka_unit_test_setup(all_launches, setup),
-		cmocka_unit_test_setup(a_gate_opens, setup),
+		cmocka_unit_test_setup(what_cannot_be_switched_stays, setup),
 		cmocka_unit_test_setup(an_exit_waits_for_nobody, setup),
 	};
 

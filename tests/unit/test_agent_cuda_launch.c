@@ -85,7 +85,12 @@ void aif_cuda_context(struct aif_cuda *c, void *context)
 	(void)c, (void)context;
 }
 
-void aif_cuda_obey(struct aif_cuda *c)
+void aif_cuda_gate_enter(struct aif_cuda *c)
+{
+	(void)c;
+}
+
+void aif_cuda_gate_leave(struct aif_cuda *c)
 {
 	(void)c;
 }

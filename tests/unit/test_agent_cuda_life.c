@@ -21,6 +21,8 @@ static struct {
 	uint64_t confused, timeless;
 	uint64_t timeless_at_the_end; /* of what is flushed last */
 	int subscribe_error, init_error;
+	bool sampled, may_try; /* sampling is still on, where it could not be ended */
+	unsigned tries, calm_after;
 } it;
 
 /* ---- CUPTI ---- */
@@ -128,9 +130,41 @@ uint64_t aif_cuda_turn(struct aif_cuda *cuda, uint64_t now)
 	return now;
 }
 
-void aif_cuda_stop_sampling(struct aif_cuda *cuda)
+bool aif_cuda_is_sampling(const struct aif_cuda *cuda)
 {
 	(void)cuda;
+	return it.sampled;
+}
+
+bool aif_cuda_blocks_calm(struct aif_cuda *cuda, uint64_t now)
+{
+	(void)cuda, (void)now;
+	assert_true(it.listens);
+	it.tries++;
+	it.sampled = it.tries < it.calm_after;
+	return !it.sampled;
+}
+
+void aif_cuda_gate_begin(struct aif_cuda *cuda)
+{
+	(void)cuda;
+	assert_false(it.listens);
+}
+
+void aif_cuda_gate_settle(struct aif_cuda *cuda)
+{
+	(void)cuda;
+}
+
+bool aif_cuda_gate_may_try(const struct aif_cuda *cuda, uint64_t now)
+{
+	(void)cuda, (void)now;
+	return it.may_try;
+}
+
+void aif_cuda_gate_tick(struct aif_cuda *cuda, uint64_t now)
+{
+	(void)cuda, (void)now;
 }
 
 void aif_cuda_sampling_init(struct aif_cuda *cuda)
@@ -320,6 +354,38 @@ static void what_the_last_buffers_lack_is_told(void **state)
 	assert_int_equal(it.timeless, 6); /* two flushes */
 }
 
+/* Callbacks are what ends it: they stay until it has ended. */
+static void sampling_that_does_not_end_is_tried_again(void **state)
+{
+	(void)state;
+	it.sampled = true;
+	it.calm_after = 2;
+	collect(false, true); /* nothing is tried again at once */
+	assert_int_equal(it.tries, 0);
+	it.may_try = true;
+	collect(false, true);
+	assert_true(it.sampled && it.tries == 1);
+	collect(false, true);
+	assert_false(it.sampled);
+	collect(false, true);
+	assert_true(it.listens && it.tries == 2);
+
+	setup(NULL);
+	it.sampled = true;
+	it.calm_after = 5;
+	collect(false, false);
+	assert_false(it.listens || it.sampled);
+
+	setup(NULL);
+	it.sampled = true;
+	it.calm_after = 100;
+	collect(false, false);
+	assert_true(it.listens && it.sampled && it.tries < 20);
+	/* Another's seat comes first all the same. */
+	aif_cuda_yield(aif_agent.cuda);
+	assert_false(it.subscribed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +396,7 @@ int main(void)
 		cmocka_unit_test_setup(the_seat_may_be_taken, setup),
 		cmocka_unit_test_setup(losses_are_told_once, setup),
 		cmocka_unit_test_setup(what_the_last_buffers_lack_is_told, setup),
+		cmocka_unit_test_setup(sampling_that_does_not_end_is_tried_again, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

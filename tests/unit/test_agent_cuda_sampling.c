@@ -27,7 +27,7 @@ static struct {
 	struct aif_cuda cuda;
 	struct aif_thread thread;
 	bool sampled[CONTEXTS];
-	unsigned enabled, disabled, asked, refused;
+	unsigned enabled, disabled, refused;
 	enum aif_reason why;
 	int enable_error, data_error;
 	uint32_t period;
@@ -52,7 +52,7 @@ static int enable(struct aif_cupti_context_params *p)
 {
 	uintptr_t n = number(p->context);
 
-	it.gate_closed &= atomic_load(&it.cuda.gate) == (uint64_t)pthread_self();
+	it.gate_closed &= atomic_load(&it.cuda.gate.who) == (uint64_t)pthread_self();
 	if (it.enable_error)
 		return it.enable_error;
 	assert_false(it.sampled[n]);
@@ -65,7 +65,7 @@ static int enable(struct aif_cupti_context_params *p)
 
 static int disable(struct aif_cupti_context_params *p)
 {
-	it.gate_closed &= atomic_load(&it.cuda.gate) == (uint64_t)pthread_self();
+	it.gate_closed &= atomic_load(&it.cuda.gate.who) == (uint64_t)pthread_self();
 	assert_true(it.sampled[number(p->context)]);
 	it.sampled[number(p->context)] = false;
 	it.disabled++;
@@ -155,6 +155,33 @@ static int attribute(int *ret, int which, int device)
 	return 0;
 }
 
+static int push(void *context)
+{
+	return number(context) ? 0 : 1;
+}
+
+static int pop(void **ret)
+{
+	*ret = NULL;
+	return 0;
+}
+
+static int event_new(void **ret, unsigned flags)
+{
+	*ret = &it;
+	return flags != 2;
+}
+
+static int event_record(void *context, void *event)
+{
+	return number(context) && event ? 0 : 1;
+}
+
+static int event_query(void *event)
+{
+	return !event;
+}
+
 /* ---- the rest of the agent ---- */
 
 struct aif_thread *aif_thread_enter_slow(void)
@@ -227,13 +254,6 @@ void aif_cuda_refused_in(struct aif_thread *t, enum aif_reason reason, const cha
 	aif_cuda_refused(reason, what, error);
 }
 
-void aif_cuda_ask(struct aif_cuda *cuda, enum aif_cuda_mode mode, uint64_t now)
-{
-	(void)now;
-	atomic_store(&cuda->blocks.asked, (int)mode + 1);
-	it.asked++;
-}
-
 bool aif_cuda_lock_soon(struct aif_cuda *cuda)
 {
 	(void)cuda;
@@ -268,14 +288,10 @@ static void destroyed(uintptr_t n)
 	it.sampled[n] = false; /* at the latest */
 }
 
-/* The helper's turn, and the launching thread's. */
+/* The helper's. */
 static void tick(void)
 {
-	struct aif_cuda_blocks *b = &it.cuda.blocks;
-
 	aif_cuda_sampling_tick(&it.cuda);
-	if (atomic_exchange(&b->asked, 0))
-		aif_cuda_sampling(&it.cuda, true);
 }
 
 static int setup(void **state)
@@ -290,7 +306,9 @@ static int setup(void **state)
 	aif_agent.session.device_rate = 999;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->switching, NULL);
-	c->on = true;
+	c->on = c->listens = true;
+	aif_cuda_gate_begin(c);
+	aif_cuda_gate_settle(c);
 	c->blocks.mode = AIF_CUDA_TOGETHER;
 	c->version = AIF_CUPTI_VERSION_12_4;
 	c->api = (struct aif_cupti){.can_sample = true,
@@ -304,7 +322,13 @@ static int setup(void **state)
 				    .cuptiRegisterComputeCrcCallback = hashes,
 				    .cuptiGetDeviceId = device_of,
 				    .cuDeviceGet = device_get,
-				    .cuDeviceGetAttribute = attribute};
+				    .cuDeviceGetAttribute = attribute,
+				    .can_record = true,
+				    .cuCtxPushCurrent_v2 = push,
+				    .cuCtxPopCurrent_v2 = pop,
+				    .cuEventCreate = event_new,
+				    .cuEventQuery = event_query,
+				    .cuCtxRecordEvent = event_record};
 	/* As where the files allow it. */
 	c->sampling.pc_size = sizeof(struct aif_cupti_pc);
 	aif_cuda_sampling_init(c);
@@ -317,7 +341,7 @@ static int teardown(void **state)
 	aif_cuda_sampling(&it.cuda, false);
 	assert_int_equal(it.enabled, it.disabled);
 	assert_true(it.gate_closed);
-	assert_int_equal(atomic_load(&it.cuda.gate), 0);
+	assert_int_equal(atomic_load(&it.cuda.gate.who), 0);
 	return 0;
 }
 
@@ -455,7 +479,6 @@ static void a_new_session_tries_again(void **state)
 	tick();
 	tick();
 	assert_int_equal(it.refused, 1);
-	assert_int_equal(it.asked, 0);
 	assert_false(aif_cuda_sampling_wanted(&it.cuda));
 	it.enable_error = 0;
 	aif_cuda_sampling_init(&it.cuda); /* after a pause */

@@ -482,6 +482,7 @@ static void time_without_capture_is_not_idle(void **state)
 		{{.processes = all, .threads = all}, 100, 100, 90000, 1},
 		{{.processes = none}, 0, 0, 0, 0},
 		{{.threads = none}, 0, 0, 0, 0},
+		{{.devices = none}, 0, 0, 0, 0}, /* not known of devices */
 	};
 	static const struct aif_launch_row launches[] = {
 		{.launch = 1, .time = 101, .stack = 1, .shape = AIF_NONE},

@@ -296,11 +296,12 @@ static void the_conservation_report_catches_what_is_missing(void **state)
 					.samples_dropped = 2,
 					.samples_outside = 1,
 					.samples_in_flight = 5,
-					.launches = 17,
+					.launches = 23,
 					.joined = 3,
 					.unfinished = 2,
 					.unread = 4,
 					.untold = 7,
+					.outside = 6,
 					.lost = 1};
 	uint64_t *each[] = {
 		&good.idle_ns,         &good.uncollected_ns, &good.samples_in_flight,
@@ -308,7 +309,7 @@ static void the_conservation_report_catches_what_is_missing(void **state)
 		&good.overlap_ns,      &good.samples,        &good.sampled_unmatched,
 		&good.samples_dropped, &good.launches,       &good.unfinished,
 		&good.unread,          &good.lost,           &good.started_before_launch,
-		&good.damaged};
+		&good.outside,         &good.damaged};
 
 	(void)state;
 	assert_true(aif_conservation_check(&good, NULL));

@@ -40,7 +40,7 @@ static void close_all(struct opened *o)
 	aif_buf_finish(&o->bytes);
 }
 
-static void assert_name(const struct aif_cubin_function *f, const char *name)
+static void assert_name(const struct aif_device_function *f, const char *name)
 {
 	assert_non_null(f);
 	assert_int_equal(f->name_len, strlen(name));
@@ -65,25 +65,25 @@ static void test_kernels(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
-		const struct aif_cubin_function *chain, *calls, *apart;
+		const struct aif_device_function *chain, *calls, *apart;
 		uint64_t offset;
 		struct opened o;
 
 		open_golden(&o, cases[i].file);
 		assert_int_equal(o.cubin.sm, cases[i].sm);
 		assert_string_equal(o.cubin.arch, cases[i].arch);
-		assert_int_equal(o.cubin.functions_len, cases[i].functions);
+		assert_int_equal(o.cubin.elf.functions_len, cases[i].functions);
 
-		chain = aif_cubin_by_name(&o.cubin, CHAIN);
+		chain = aif_device_elf_by_name(&o.cubin.elf, CHAIN);
 		assert_name(chain, CHAIN);
 		assert_true(chain->kernel);
 		assert_int_equal(chain->symbol, cases[i].symbol);
 		assert_int_equal(chain->start, 0);
 		assert_int_equal(chain->size, cases[i].chain);
-		assert_ptr_equal(aif_cubin_by_symbol(&o.cubin, cases[i].symbol), chain);
+		assert_ptr_equal(aif_device_elf_by_symbol(&o.cubin.elf, cases[i].symbol), chain);
 
-		calls = aif_cubin_by_name(&o.cubin, CALLS);
-		apart = aif_cubin_by_name(&o.cubin, APART);
+		calls = aif_device_elf_by_name(&o.cubin.elf, CALLS);
+		apart = aif_device_elf_by_name(&o.cubin.elf, APART);
 		assert_name(apart, APART);
 		assert_false(apart->kernel);
 		assert_int_equal(calls->size, cases[i].calls);
@@ -92,26 +92,31 @@ static void test_kernels(void **state)
 		assert_int_equal(apart->section, calls->section);
 
 		/* the kernel to its last byte before the function that it calls, then that one */
-		assert_ptr_equal(aif_cubin_find(&o.cubin, calls->symbol, 0, &offset), calls);
-		assert_int_equal(offset, 0);
-		assert_ptr_equal(aif_cubin_find(&o.cubin, calls->symbol, apart->start - 1, &offset),
+		assert_ptr_equal(aif_device_elf_find(&o.cubin.elf, calls->symbol, 0, &offset),
 				 calls);
-		assert_int_equal(offset, apart->start - 1);
-		assert_ptr_equal(aif_cubin_find(&o.cubin, calls->symbol, apart->start, &offset),
-				 apart);
 		assert_int_equal(offset, 0);
-		assert_ptr_equal(aif_cubin_find(&o.cubin, calls->symbol, calls->size - 1, NULL),
+		assert_ptr_equal(
+			aif_device_elf_find(&o.cubin.elf, calls->symbol, apart->start - 1, &offset),
+			calls);
+		assert_int_equal(offset, apart->start - 1);
+		assert_ptr_equal(
+			aif_device_elf_find(&o.cubin.elf, calls->symbol, apart->start, &offset),
+			apart);
+		assert_int_equal(offset, 0);
+		assert_ptr_equal(
+			aif_device_elf_find(&o.cubin.elf, calls->symbol, calls->size - 1, NULL),
+			apart);
+		assert_null(aif_device_elf_find(&o.cubin.elf, calls->symbol, calls->size, NULL));
+		assert_ptr_equal(aif_device_elf_find(&o.cubin.elf, apart->symbol, 16, &offset),
 				 apart);
-		assert_null(aif_cubin_find(&o.cubin, calls->symbol, calls->size, NULL));
-		assert_ptr_equal(aif_cubin_find(&o.cubin, apart->symbol, 16, &offset), apart);
 		assert_int_equal(offset, 16);
 
-		assert_null(aif_cubin_by_symbol(&o.cubin, 0));
-		assert_null(aif_cubin_by_symbol(&o.cubin, 1));
-		assert_null(aif_cubin_by_symbol(&o.cubin, UINT32_MAX));
-		assert_null(aif_cubin_by_name(&o.cubin, "_Z5chain"));
-		assert_null(aif_cubin_by_name(&o.cubin, CHAIN "i"));
-		assert_null(aif_cubin_by_name(&o.cubin, ""));
+		assert_null(aif_device_elf_by_symbol(&o.cubin.elf, 0));
+		assert_null(aif_device_elf_by_symbol(&o.cubin.elf, 1));
+		assert_null(aif_device_elf_by_symbol(&o.cubin.elf, UINT32_MAX));
+		assert_null(aif_device_elf_by_name(&o.cubin.elf, "_Z5chain"));
+		assert_null(aif_device_elf_by_name(&o.cubin.elf, CHAIN "i"));
+		assert_null(aif_device_elf_by_name(&o.cubin.elf, ""));
 		close_all(&o);
 	}
 }
@@ -129,13 +134,16 @@ static void test_code(void **state)
 		size_t n, m;
 
 		open_golden(&o, files[i]);
-		code = aif_cubin_code(&o.cubin, aif_cubin_by_name(&o.cubin, CHAIN), &n);
+		code = aif_device_elf_code(&o.cubin.elf,
+					   aif_device_elf_by_name(&o.cubin.elf, CHAIN), &n);
 		assert_int_equal(n % 128, 0);
 		for (size_t at = 0; at < n; at += 16)
 			exits += (code[at] | (code[at + 1] & 15) << 8) == 0x94d;
 		assert_int_equal(exits, 2); /* if (i < n) and the end */
-		other = aif_cubin_code(&o.cubin, aif_cubin_by_name(&o.cubin, APART), &m);
-		code = aif_cubin_code(&o.cubin, aif_cubin_by_name(&o.cubin, CALLS), &n);
+		other = aif_device_elf_code(&o.cubin.elf,
+					    aif_device_elf_by_name(&o.cubin.elf, APART), &m);
+		code = aif_device_elf_code(&o.cubin.elf,
+					   aif_device_elf_by_name(&o.cubin.elf, CALLS), &n);
 		assert_ptr_equal(code + (n - m), other);
 		close_all(&o);
 	}
@@ -187,7 +195,7 @@ static void test_not_a_cubin(void **state)
 		if (aif_cubin_init(&c, part, n) == 0)
 			aif_cubin_finish(&c);
 		else
-			assert_int_equal(c.functions_len, 0);
+			assert_int_equal(c.elf.functions_len, 0);
 		free(part);
 	}
 	assert_int_equal(aif_cubin_init(&c, "", 0), -ENOEXEC);
@@ -234,7 +242,7 @@ static void test_layout(void **state)
 		      {L, 0, 6},    {L, 15, 6},   {L, 16, 5},  {L, 40, 5},   {L, 99, 5},
 		      {L, 100, 14}, {L, 107, 14}, {L, 108, 5}, {L, 112, 15}, {L, 127, 5},
 		      {L, 128, 0}};
-	const struct aif_cubin_function *f;
+	const struct aif_device_function *f;
 	struct aif_buf b = {0};
 	struct aif_cubin c;
 	uint64_t offset;
@@ -243,23 +251,24 @@ static void test_layout(void **state)
 	(void)state;
 	fake_cubin(&b, sections, AIF_ARRAY_LEN(sections), functions, AIF_ARRAY_LEN(functions));
 	assert_int_equal(aif_cubin_init(&c, b.data, b.len), 0);
-	assert_int_equal(c.functions_len, 11);
+	assert_int_equal(c.elf.functions_len, 11);
 	for (size_t i = 0; i < AIF_ARRAY_LEN(expect); i++) {
-		f = aif_cubin_find(&c, expect[i].section == K ? 1 : 5, expect[i].at, NULL);
+		f = aif_device_elf_find(&c.elf, expect[i].section == K ? 1 : 5, expect[i].at, NULL);
 		assert_int_equal(f ? f->symbol : 0, expect[i].symbol);
 	}
-	assert_int_equal(aif_cubin_find(&c, 17, 31, NULL)->symbol, 18);
-	assert_int_equal(aif_cubin_find(&c, 18, 40, &offset)->symbol, 18);
+	assert_int_equal(aif_device_elf_find(&c.elf, 17, 31, NULL)->symbol, 18);
+	assert_int_equal(aif_device_elf_find(&c.elf, 18, 40, &offset)->symbol, 18);
 	assert_int_equal(offset, 40);
-	assert_name(aif_cubin_by_symbol(&c, 2), "a");
-	assert_name(aif_cubin_by_symbol(&c, 3), "b");
-	assert_name(aif_cubin_by_symbol(&c, 14), "$l$");
-	assert_null(aif_cubin_find(&c, 3, 64, NULL)); /* behind b, where another one is */
-	f = aif_cubin_by_name(&c, "k");               /* the kernel of the two */
+	assert_name(aif_device_elf_by_symbol(&c.elf, 2), "a");
+	assert_name(aif_device_elf_by_symbol(&c.elf, 3), "b");
+	assert_name(aif_device_elf_by_symbol(&c.elf, 14), "$l$");
+	assert_null(aif_device_elf_find(&c.elf, 3, 64, NULL)); /* behind b, where another one is */
+	f = aif_device_elf_by_name(&c.elf, "k");               /* the kernel of the two */
 	assert_int_equal(f->symbol, 1);
-	f = aif_cubin_by_symbol(&c, 5);
+	f = aif_device_elf_by_symbol(&c.elf, 5);
 	assert_int_equal(f->size, 128);
-	assert_int_equal(aif_cubin_code(&c, f, &n) - b.data, c.sections[L].bytes - b.data);
+	assert_int_equal(aif_device_elf_code(&c.elf, f, &n) - b.data,
+			 c.elf.sections[L].bytes - b.data);
 	assert_int_equal(n, 128);
 	aif_cubin_finish(&c);
 	aif_buf_finish(&b);
@@ -289,9 +298,9 @@ static void test_overlapping_names(void **state)
 	for (size_t i = 1; i <= N; i++)
 		s[i].st_name = 1;
 	assert_int_equal(aif_cubin_init(&c, b.data, b.len), 0);
-	assert_int_equal(c.functions_len, N);
+	assert_int_equal(c.elf.functions_len, N);
 	for (size_t i = 0; i < N; i++)
-		sum += c.functions[i].name_len;
+		sum += c.elf.functions[i].name_len;
 	assert_true(sum >= LENGTH - 1 && sum <= 3 * LENGTH);
 	aif_cubin_finish(&c);
 	aif_buf_finish(&b);
@@ -308,8 +317,8 @@ struct level {
 static void assert_levels(struct opened *o, const char *kernel, uint64_t pc, const char *file,
 			  const struct level *want, int n)
 {
-	struct aif_cubin_level got[AIF_CUBIN_MAX_LEVELS];
-	uint32_t symbol = aif_cubin_by_name(&o->cubin, kernel)->symbol;
+	struct aif_device_level got[AIF_DEVICE_MAX_LEVELS];
+	uint32_t symbol = aif_device_elf_by_name(&o->cubin.elf, kernel)->symbol;
 
 	assert_int_equal(aif_cubin_lines_resolve(o->lines, symbol, pc, got, AIF_ARRAY_LEN(got)), n);
 	for (int i = 0; i < n; i++) {
@@ -354,16 +363,16 @@ static void test_inlined(void **state)
 static void test_each_machine(void **state)
 {
 	static const char *const files[] = {"kernels_sm75", "kernels_sm90a", "kernels_sm100a"};
-	struct aif_cubin_level l[8];
+	struct aif_device_level l[8];
 
 	(void)state;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(files); i++) {
 		unsigned inner18 = 0, inner20 = 0, apart = 0, with_lines = 0;
-		const struct aif_cubin_function *f;
+		const struct aif_device_function *f;
 		struct opened o;
 
 		open_golden(&o, files[i]);
-		f = aif_cubin_by_name(&o.cubin, CHAIN);
+		f = aif_device_elf_by_name(&o.cubin.elf, CHAIN);
 		for (uint64_t pc = 0; pc < f->size; pc += 16) {
 			int n = aif_cubin_lines_resolve(o.lines, f->symbol, pc, l, 8);
 
@@ -375,10 +384,10 @@ static void test_each_machine(void **state)
 		assert_true(inner18 >= 1 && inner20 >= 1);
 
 		/* a function that was not inlined is the first level itself */
-		f = aif_cubin_by_name(&o.cubin, CALLS);
+		f = aif_device_elf_by_name(&o.cubin.elf, CALLS);
 		for (uint64_t pc = 0; pc < f->size; pc += 16) {
 			int n = aif_cubin_lines_resolve(o.lines, f->symbol, pc, l, 8);
-			bool in = aif_cubin_find(&o.cubin, f->symbol, pc, NULL) != f;
+			bool in = aif_device_elf_find(&o.cubin.elf, f->symbol, pc, NULL) != f;
 
 			assert_int_equal(n, 1);
 			assert_string_equal(l[0].name, in ? APART : CALLS);
@@ -409,13 +418,13 @@ static void test_python_lines(void **state)
 /* With less room the innermost takes the last place. */
 static void test_little_room(void **state)
 {
-	struct aif_cubin_level l[3] = {0};
+	struct aif_device_level l[3] = {0};
 	struct opened o;
 	uint32_t chain;
 
 	(void)state;
 	open_golden(&o, "kernels_sm90a");
-	chain = aif_cubin_by_name(&o.cubin, CHAIN)->symbol;
+	chain = aif_device_elf_by_name(&o.cubin.elf, CHAIN)->symbol;
 	assert_int_equal(aif_cubin_lines_resolve(o.lines, chain, 0xc0, l, 2), 2);
 	assert_string_equal(l[0].name, CHAIN);
 	assert_string_equal(l[1].name, INNER);
@@ -488,7 +497,7 @@ static const uint8_t version5[] = {
 
 static void test_version_5(void **state)
 {
-	struct aif_cubin_level l[4];
+	struct aif_device_level l[4];
 	struct opened o;
 	uint8_t bytes[sizeof(version5)];
 	/* the described part began at byte 12, with 15 bytes of machine, 12 of directories, 16 of files */
@@ -576,7 +585,7 @@ static void test_false_headers(void **state)
 /* Sections that claim more than the file has, or to have what takes no space in it. */
 static void test_false_sizes(void **state)
 {
-	struct aif_cubin_level l[8];
+	struct aif_device_level l[8];
 	struct aif_buf b = {0};
 	struct aif_cubin c;
 	Elf64_Shdr *h;
@@ -588,14 +597,14 @@ static void test_false_sizes(void **state)
 	for (unsigned i = 0; i < ((Elf64_Ehdr *)(void *)b.data)->e_shnum; i++)
 		h[i].sh_size = UINT64_MAX - 100;
 	assert_int_equal(aif_cubin_init(&c, b.data, b.len), 0);
-	for (size_t i = 0; i < c.sections_len; i++) {
-		if (!c.sections[i].bytes)
+	for (size_t i = 0; i < c.elf.sections_len; i++) {
+		if (!c.elf.sections[i].bytes)
 			continue;
-		assert_true(c.sections[i].size <= b.len &&
-			    c.sections[i].bytes + c.sections[i].size <= b.data + b.len);
+		assert_true(c.elf.sections[i].size <= b.len &&
+			    c.elf.sections[i].bytes + c.elf.sections[i].size <= b.data + b.len);
 	}
-	for (size_t i = 0; i < c.functions_len; i++) {
-		const uint8_t *code = aif_cubin_code(&c, &c.functions[i], &n);
+	for (size_t i = 0; i < c.elf.functions_len; i++) {
+		const uint8_t *code = aif_device_elf_code(&c.elf, &c.elf.functions[i], &n);
 
 		assert_true(code >= b.data && code + n <= b.data + b.len);
 	}
@@ -603,7 +612,7 @@ static void test_false_sizes(void **state)
 		struct aif_cubin_lines *lines;
 
 		if (aif_cubin_lines_new(&c, &lines) == 0) {
-			aif_cubin_lines_resolve(lines, c.functions[0].symbol, 0, l, 8);
+			aif_cubin_lines_resolve(lines, c.elf.functions[0].symbol, 0, l, 8);
 			aif_cubin_lines_free(lines);
 		}
 	}
@@ -612,7 +621,7 @@ static void test_false_sizes(void **state)
 			h[i].sh_type = SHT_NOBITS;
 	aif_cubin_finish(&c);
 	assert_int_equal(aif_cubin_init(&c, b.data, b.len), 0);
-	assert_int_equal(c.functions_len, 0);
+	assert_int_equal(c.elf.functions_len, 0);
 	aif_cubin_finish(&c);
 	aif_buf_finish(&b);
 }
@@ -647,13 +656,13 @@ static void test_false_programs(void **state)
 		cut[] = {1, 2, 16, 0, 100, 1},
 		/* the end before the row */
 		early[] = {2, 32, 1, 0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
-	struct aif_cubin_level l[AIF_CUBIN_MAX_LEVELS];
+	struct aif_device_level l[AIF_DEVICE_MAX_LEVELS];
 	struct opened o;
 
 	(void)state;
 	assert_int_equal(open_version_2(&o, circles, sizeof(circles)), 0);
 	for (uint64_t pc = 0; pc < 48; pc += 16) {
-		int n = aif_cubin_lines_resolve(o.lines, 1, pc, l, AIF_CUBIN_MAX_LEVELS);
+		int n = aif_cubin_lines_resolve(o.lines, 1, pc, l, AIF_DEVICE_MAX_LEVELS);
 
 		assert_int_equal(n, pc == 32 ? 2 : 1);
 		assert_string_equal(l[0].name, "inlined");
@@ -693,7 +702,7 @@ static void test_addresses(void **state)
 		uint32_t line;
 	} expect[] = {{0, 1, 1},  {16, 1, 1}, {17, 1, 0}, {60, 1, 0}, {61, 1, 0},
 		      {77, 1, 0}, {78, 1, 2}, {97, 1, 2}, {98, 0, 0}};
-	struct aif_cubin_level l[2];
+	struct aif_device_level l[2];
 	struct opened o;
 
 	(void)state;

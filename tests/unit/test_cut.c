@@ -122,8 +122,10 @@ static void what_differs_stays_different(void **state)
 			cut = aif_cuts_get(&c, text, len, &cut_len);
 			assert_true(aif_cut_width(cut, cut_len) <= most);
 			assert_int_equal(aif_strset_put(&seen, cut, cut_len), id);
-			if (aif_cut_width(text, len) <= most)
+			if (aif_cut_width(text, len) <= most) {
+				assert_int_equal(cut_len, len);
 				assert_memory_equal(cut, text, len);
+			}
 		}
 		aif_strset_finish(&all);
 		aif_strset_finish(&seen);

@@ -58,14 +58,14 @@ static uint32_t plain_name(struct world *w, const char *mangled)
 
 static uint32_t kernel(struct world *w, const char *mangled, uint32_t *ret_module)
 {
-	const struct aif_cubin_function *f = aif_cubin_by_name(&w->cubin, mangled);
+	const struct aif_device_function *f = aif_device_elf_by_name(&w->cubin.elf, mangled);
 	uint32_t id = (uint32_t)w->p.kernels_len;
 	const uint8_t *code;
 	uint8_t *copy;
 	size_t n;
 
 	assert_non_null(f);
-	code = aif_cubin_code(&w->cubin, f, &n);
+	code = aif_device_elf_code(&w->cubin.elf, f, &n);
 	copy = malloc(n);
 	assert_non_null(copy);
 	memcpy(copy, code, n);
@@ -83,10 +83,10 @@ static uint32_t kernel(struct world *w, const char *mangled, uint32_t *ret_modul
 /* An instruction of a kernel, named as the recorder does. */
 static uint32_t frame(struct world *w, uint32_t module, const char *mangled, uint64_t pc)
 {
-	const struct aif_cubin_function *f = aif_cubin_by_name(&w->cubin, mangled);
-	struct aif_cubin_level levels[AIF_CUBIN_MAX_LEVELS];
+	const struct aif_device_function *f = aif_device_elf_by_name(&w->cubin.elf, mangled);
+	struct aif_device_level levels[AIF_DEVICE_MAX_LEVELS];
 	uint32_t id = (uint32_t)w->p.frames_len;
-	int n = aif_cubin_lines_resolve(w->lines, f->symbol, pc, levels, AIF_CUBIN_MAX_LEVELS);
+	int n = aif_cubin_lines_resolve(w->lines, f->symbol, pc, levels, AIF_DEVICE_MAX_LEVELS);
 
 	assert_true(n >= 0);
 	FIXTURE_ADD(&w->p, frames, .kind = AIF_FRAME_DEVICE, .module = module, .address = pc);
@@ -248,7 +248,7 @@ static void test_towers(void **state)
 /* A function that is called, not inlined, in its kernel's code. */
 static void test_called_function(void **state)
 {
-	const struct aif_cubin_function *f;
+	const struct aif_device_function *f;
 	struct world w;
 	struct aif_flame_opts o = {
 		.leaf = AIF_LEAF_LINE, .by = AIF_BY_SAMPLES, .detail = AIF_NAME_NORMAL};
@@ -257,8 +257,8 @@ static void test_called_function(void **state)
 
 	(void)state;
 	world_init(&w);
-	f = aif_cubin_by_name(&w.cubin, CALLS);
-	while (aif_cubin_find(&w.cubin, f->symbol, pc, NULL) == f)
+	f = aif_device_elf_by_name(&w.cubin.elf, CALLS);
+	while (aif_device_elf_find(&w.cubin.elf, f->symbol, pc, NULL) == f)
 		pc += 16;
 	row(&w, w.calls, frame(&w, w.calls_module, CALLS, 0x20), "wait", 1);
 	row(&w, w.calls, frame(&w, w.calls_module, CALLS, pc), "wait", 9);
@@ -480,13 +480,14 @@ static void test_legend(void **state)
 
 /* ---- listings ---- */
 
-static void golden_listing(void *arg, const struct aif_code *code, unsigned sm, struct aif_buf *ret)
+static void golden_listing(void *arg, const struct aif_code *code, const char *arch,
+			   struct aif_buf *ret)
 {
 	char path[4096];
 	FILE *f;
 
 	(void)arg;
-	assert_int_equal(sm, 90);
+	assert_string_equal(arch, "sm_90");
 	if (code->size != 640)
 		return;
 	snprintf(path, sizeof(path), "%s/cubin/shared_sum_sm90a.nvdisasm", GOLDEN);
@@ -618,7 +619,7 @@ static void test_listing(void **state)
 	char *copy;
 
 	(void)state;
-	assert_int_equal(aif_sass_listing(text, sizeof(text) - 1, lines, 4), 3);
+	assert_int_equal(aif_sass_listing(text, sizeof(text) - 1, 16, lines, 4), 3);
 	assert_int_equal(lines[0].len, strlen("LDC R1, c[0x0][0x28]"));
 	assert_memory_equal(lines[0].text, "LDC R1, c[0x0][0x28]", lines[0].len);
 	assert_int_equal(lines[1].len, strlen("@!P0 EXIT"));
@@ -628,7 +629,7 @@ static void test_listing(void **state)
 	for (size_t n = 0; n < sizeof(text) - 1; n++) {
 		copy = malloc(AIF_MAX(n, 1));
 		memcpy(copy, text, n);
-		aif_sass_listing(copy, n, lines, 4);
+		aif_sass_listing(copy, n, 16, lines, 4);
 		free(copy);
 	}
 }

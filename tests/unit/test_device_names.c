@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/device_names.h"
+#include "base/reasons.h"
+#include "profile/model.h"
 #include "wire/handshake.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +17,7 @@
 #include <cmocka.h>
 
 #include "fixture_cubin.h"
+#include "fixture_zebin.h"
 
 /* Objects that a target has left, and what else may lie there. */
 #define HASH UINT64_C(0xabcdef0123456789)
@@ -23,7 +27,7 @@ struct world {
 	int dir;
 	struct aif_device_names *names;
 	struct aif_symbol sym[8];
-	bool missing;
+	uint32_t loss;
 };
 
 static int set_up(void **state)
@@ -94,7 +98,7 @@ static void know(struct world *w, uint32_t module, const char *name, uint64_t ha
 static int resolve(struct world *w, uint32_t module, uint64_t address)
 {
 	return aif_device_names_resolve(w->names, module, address, w->sym, AIF_ARRAY_LEN(w->sym),
-					&w->missing);
+					&w->loss);
 }
 
 static void names_lines_and_code_come_from_the_object(void **state)
@@ -108,7 +112,7 @@ static void names_lines_and_code_come_from_the_object(void **state)
 	know(w, 0, "_Z5chainPfPKfi", HASH, 19);
 	know(w, 1, "_Z5callsPfPKfi", HASH, 1); /* a wrong number: found by its name */
 	assert_int_equal(resolve(w, 0, 0xc0), 3);
-	assert_false(w->missing);
+	assert_int_equal(w->loss, AIF_NONE);
 	assert_string_equal(w->sym[0].name, "chain(float*, float const*, int)");
 	assert_string_equal(w->sym[2].name, "inner(float const*, int)");
 	assert_string_equal(w->sym[2].file, "/src/aiflame/kernels.cu");
@@ -130,13 +134,62 @@ static void without_an_object_the_name_is_left(void **state)
 	know(w, 1, "_Z1gv", 0, 3);
 	assert_int_equal(resolve(w, 0, 16), 1);
 	assert_string_equal(w->sym[0].name, "f()");
-	assert_true(w->missing);
+	assert_int_equal(w->loss, AIF_REASON_NO_CODE);
 	assert_int_equal(resolve(w, 0, 32), 1);
-	assert_false(w->missing); /* said once */
+	assert_int_equal(w->loss, AIF_NONE); /* said once */
 	assert_int_equal(resolve(w, 1, 16), 1);
-	assert_true(w->missing);
+	assert_int_equal(w->loss, AIF_REASON_NO_CODE);
 	assert_int_equal(aif_device_names_code(w->names, 0, &code), -ENOENT);
 	assert_int_equal(resolve(w, 2, 16), -ENOENT);
+}
+
+static void intels_code(void **state)
+{
+	static const uint8_t patchtokens[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1, [16] = 4, 0xff};
+	const struct fake_zebin how = {.dwarf = 4, .has_two = true, .family = 1271};
+	struct world *w = *state;
+	struct aif_buf zebin = {0};
+	char name[AIF_OBJECT_NAME_MAX];
+	struct aif_device_code code;
+
+	fake_zebin(&zebin, &how);
+	object_name(HASH, name);
+	leave(w, name, zebin.data, zebin.len);
+	aif_buf_finish(&zebin);
+	object_name(HASH + 1, name);
+	leave(w, name, patchtokens, sizeof(patchtokens));
+	know(w, 0, "first", HASH, AIF_WIRE_SYMBOL_BY_NAME);
+	know(w, 1, "second", HASH, AIF_WIRE_SYMBOL_BY_NAME);
+	know(w, 2, "old", HASH + 1, AIF_WIRE_SYMBOL_BY_NAME);
+	assert_int_equal(resolve(w, 1, 64), 2);
+	assert_int_equal(w->loss, AIF_NONE);
+	assert_string_equal(w->sym[0].name, "second");
+	assert_int_equal(w->sym[0].line, 27);
+	assert_string_equal(w->sym[1].name, "helper");
+	assert_string_equal(w->sym[1].file, "/src/k.cl");
+	assert_int_equal(w->sym[1].line, 21);
+	assert_int_equal(aif_device_names_code(w->names, 0, &code), 0);
+	assert_string_equal(code.name, "first");
+	assert_string_equal(code.arch, "xe_hpc");
+	assert_int_equal(code.size, ZEBIN_KERNEL_SIZE);
+	assert_int_equal(resolve(w, 2, 64), 1);
+	assert_string_equal(w->sym[0].name, "old");
+	assert_int_equal(w->loss, AIF_REASON_CODE_FORMAT);
+	assert_int_equal(resolve(w, 2, 72), 1);
+	assert_int_equal(w->loss, AIF_NONE);
+
+	fake_zebin(&zebin, &(struct fake_zebin){.has_two = true});
+	object_name(HASH + 2, name);
+	leave(w, name, zebin.data, zebin.len);
+	aif_buf_finish(&zebin);
+	know(w, 3, "first", HASH + 2, AIF_WIRE_SYMBOL_BY_NAME);
+	know(w, 4, "second", HASH + 2, AIF_WIRE_SYMBOL_BY_NAME);
+	assert_int_equal(resolve(w, 3, 0), 1);
+	assert_int_equal(w->loss, AIF_REASON_CODE_NO_LINES);
+	assert_string_equal(w->sym[0].name, "first");
+	assert_int_equal(w->sym[0].line, 0);
+	assert_int_equal(resolve(w, 4, 0), 1);
+	assert_int_equal(w->loss, AIF_NONE); /* said once of an object */
 }
 
 static void what_is_no_object_is_not_read(void **state)
@@ -164,7 +217,7 @@ static void what_is_no_object_is_not_read(void **state)
 	for (uint32_t i = 0; i < 6; i++) {
 		know(w, i, "_Z5chainPfPKfi", HASH + i, 19);
 		assert_int_equal(resolve(w, i, 0xc0), 1);
-		assert_true(w->missing);
+		assert_int_equal(w->loss, AIF_REASON_NO_CODE);
 	}
 }
 
@@ -175,6 +228,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(without_an_object_the_name_is_left, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(intels_code, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_object_is_not_read, set_up, tear_down),
 	};
 

@@ -111,6 +111,33 @@ static void test_round_trip(void **state)
 	assert_rows(&got, AIF_CHUNK_EXECS, execs, ROWS);
 	assert_rows(&got, AIF_CHUNK_SAMPLES, samples, ROWS);
 	assert_rows(&got, AIF_CHUNK_WINDOWS, windows, WINDOWS);
+	assert_rows(&got, AIF_CHUNK_OPS, NULL, 0);
+	aif_profile_finish(&got);
+	aif_profile_finish(&p);
+}
+
+/* However they come: by clock, then by time, and of the same time in their order. */
+static void test_ops(void **state)
+{
+	static struct aif_op_row ops[ROWS], given[ROWS];
+	struct aif_profile p, got;
+	struct aif_err err = {0};
+	struct aif_writer *w;
+
+	(void)state;
+	for (uint64_t i = 0; i < ROWS; i++)
+		ops[i] = fixture_op(i, ROWS);
+	for (size_t i = 0; i < ROWS; i += 2)
+		memcpy(&given[i], &ops[ROWS - 2 - i], 2 * sizeof(*ops));
+	fixture_profile(&p);
+	assert_ok(aif_writer_new("p", p.start_ns, &w, &err), &err);
+	assert_ok(aif_writer_tables(w, &p, &err), &err);
+	assert_ok(aif_writer_ops(w, given, ROWS, &err), &err);
+	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
+	assert_int_equal(sql_number("SELECT count(*) FROM chunk WHERE kind = 6"), 2);
+	assert_int_equal(sql_number("SELECT sum(rows) FROM chunk WHERE clock = 2"), ROWS / 2);
+	assert_ok(aif_profile_open("p", &got, &err), &err);
+	assert_rows(&got, AIF_CHUNK_OPS, ops, ROWS);
 	aif_profile_finish(&got);
 	aif_profile_finish(&p);
 }
@@ -658,14 +685,14 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, enter_directory, leave_directory)
 	const struct CMUnitTest tests[] = {
-		TEST(test_round_trip),       TEST(test_empty),
-		TEST(test_sorted_and_cut),   TEST(test_rewritten_rows),
-		TEST(test_names_are_sorted), TEST(test_old_is_kept),
-		TEST(test_unwritable),       TEST(test_long_names),
-		TEST(test_killed),           TEST(test_busy),
-		TEST(test_hot_journal),      TEST(test_read_only),
-		TEST(test_disk_full),        TEST(test_cache),
-		TEST(test_stop_and_ids),
+		TEST(test_round_trip),     TEST(test_ops),
+		TEST(test_empty),          TEST(test_sorted_and_cut),
+		TEST(test_rewritten_rows), TEST(test_names_are_sorted),
+		TEST(test_old_is_kept),    TEST(test_unwritable),
+		TEST(test_long_names),     TEST(test_killed),
+		TEST(test_busy),           TEST(test_hot_journal),
+		TEST(test_read_only),      TEST(test_disk_full),
+		TEST(test_cache),          TEST(test_stop_and_ids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

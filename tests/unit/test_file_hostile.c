@@ -700,6 +700,7 @@ static void write_odd_rows(uint64_t seed, unsigned which)
 	struct aif_sample_row s[HOSTILE_ROWS];
 	struct aif_window_row n[HOSTILE_ROWS];
 	struct aif_cpu_row c[HOSTILE_ROWS];
+	struct aif_op_row o[HOSTILE_ROWS];
 	struct aif_profile p;
 	struct aif_err err = {0};
 	struct aif_writer *w;
@@ -727,6 +728,11 @@ static void write_odd_rows(uint64_t seed, unsigned which)
 		c[i] = (struct aif_cpu_row){odd_time(next(&r)), odd_count(next(&r)),
 					    odd_count(next(&r)), odd_id(next(&r)),
 					    odd_id(next(&r))};
+		o[i] = (struct aif_op_row){odd_time(next(&r)),  odd_time(next(&r)),
+					   odd_id(next(&r)),    odd_id(next(&r)),
+					   odd_id(next(&r)),    odd_id(next(&r)),
+					   odd_id(next(&r)),    odd_id(next(&r)),
+					   odd_count(next(&r)), (int64_t)odd_count(next(&r))};
 		if (which & 1)
 			x[i] = fixture_exec(i);
 		if (which & 2)
@@ -746,6 +752,7 @@ static void write_odd_rows(uint64_t seed, unsigned which)
 	assert_ok(aif_writer_samples(w, s, HOSTILE_ROWS, &err), &err);
 	assert_ok(aif_writer_windows(w, n, HOSTILE_ROWS, &err), &err);
 	assert_ok(aif_writer_cpu(w, c, HOSTILE_ROWS, &err), &err);
+	assert_ok(aif_writer_ops(w, o, HOSTILE_ROWS, &err), &err);
 	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
 	aif_profile_finish(&p);
 }
@@ -755,11 +762,11 @@ static void test_odd_rows(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 96; i++) {
 		write_odd_rows(i, i % 16);
-		assert_read(5 * HOSTILE_ROWS);
+		assert_read(6 * HOSTILE_ROWS);
 		if (i % 5 == 0) {
 			run_sql("p",
 				"UPDATE recording SET start_ns=0, end_ns=-1; DELETE FROM cache");
-			assert_read(5 * HOSTILE_ROWS);
+			assert_read(6 * HOSTILE_ROWS);
 		}
 	}
 }

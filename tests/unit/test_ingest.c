@@ -1,120 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fixture_ingest.h"
+
 #include "record/device_samples.h"
-#include "record/ingest.h"
-#include "record/modfiles.h"
-#include "record/target.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-/* A target that lives in this process: rings are written as the agent would, and drained. */
-#define SLOTS     3u
-#define RING_SIZE (UINT64_C(1) << 20)
-
-struct world {
-	struct aif_store store;
-	struct aif_modfiles files;
-	struct aif_record_opts opts;
-	struct aif_drainer d;
-	struct aif_target *t;
-	struct aif_shm *shm;
-	struct aif_ring ring[SLOTS];
-	struct aif_batch *held[4]; /* that a test has taken */
-	int held_len;
-};
-
-static int set_up(void **state)
-{
-	struct world *w = calloc(1, sizeof(*w));
-	int fd;
-
-	assert_int_equal(aif_store_init(&w->store, 0), 0);
-	assert_int_equal(aif_modfiles_init(&w->files), 0);
-	w->d = (struct aif_drainer){.store = &w->store, .files = &w->files, .opts = &w->opts};
-	w->d.scratch = malloc(AIF_DRAIN_SCRATCH);
-	assert_int_equal(aif_shm_create(SLOTS, RING_SIZE, &w->shm, &fd), 0);
-	close(fd);
-	for (uint32_t i = 0; i < SLOTS; i++)
-		aif_ring_init(&w->ring[i], aif_shm_slot(w->shm, i),
-			      aif_shm_ring(w->shm, SLOTS, RING_SIZE, i), RING_SIZE);
-	w->t = aif_target_new(&w->d, (int)getpid(),
-			      aif_store_process(&w->store, &(struct aif_process){.pid = 1}), w->shm,
-			      SLOTS, RING_SIZE);
-	*state = w;
-	return 0;
-}
-
-static int tear_down(void **state)
+static void places_are_of_known_code(void **state)
 {
 	struct world *w = *state;
+	const struct aif_place *hits[AIF_PLACES_HITS];
 
-	while (w->held_len)
-		aif_batches_give(&w->store.batches, w->held[--w->held_len]);
-	aif_target_free(&w->d, w->t);
-	assert_true(w->store.paid <= AIF_ACCOUNTS_MAX);
-	aif_modfiles_finish(&w->files);
-	aif_pycodes_finish(&w->d.pycodes);
-	aif_store_finish(&w->store);
-	free(w->d.scratch);
-	free(w);
-	return 0;
-}
-
-static void *put(struct world *w, int slot, enum aif_wire_type type, size_t fixed, const char *tail)
-{
-	size_t len = tail ? strlen(tail) : 0;
-	uint8_t *r = aif_ring_reserve(&w->ring[slot], type, AIF_ALIGN_UP(fixed + len, 8));
-
-	assert_non_null(r);
-	memset(r + sizeof(struct aif_wire_head), 0, AIF_ALIGN_UP(fixed + len, 8) - 8);
-	if (len)
-		memcpy(r + fixed, tail, len);
-	return r;
-}
-
-#define PUT(w, slot, TYPE, type, tail, ...)                                                  \
-	do {                                                                                 \
-		struct aif_wire_##type *r_ =                                                 \
-			put(w, slot, AIF_WIRE_##TYPE, sizeof(struct aif_wire_##type), tail); \
-		struct aif_wire_head head_ = r_->head;                                       \
-		*r_ = (struct aif_wire_##type){__VA_ARGS__};                                 \
-		head_.aux = r_->head.aux;                                                    \
-		r_->head = head_;                                                            \
-		aif_ring_commit(&w->ring[slot]);                                             \
-	} while (0)
-
-static void define(struct world *w, int slot)
-{
-	PUT(w, slot, DEVICE, device, "dev", .head.aux = 5, .kind = AIF_DEVICE_GPU, .name_len = 3,
-	    .clock = AIF_CLOCK_MONOTONIC_RAW);
-	PUT(w, slot, STREAM, stream, NULL, .head.aux = 6, .device = 5);
-	PUT(w, slot, PROGRAM, program, "-O", .head.aux = 7, .source_len = 6, .options_len = 2);
-	PUT(w, slot, TEXT, text, "ker", .head.aux = 7, .offset = 0, .len = 3);
-	PUT(w, slot, TEXT, text, "nel", .head.aux = 7, .offset = 3, .len = 3);
-	PUT(w, slot, KERNEL, kernel, "multiply", .head.aux = 8, .program = 7, .name_len = 8);
-}
-
-static void launch(struct world *w, int slot, uint64_t n)
-{
-	PUT(w, slot, LAUNCH, launch, NULL, .time = 100 * n, .launch = n, .stack = 1, .stream = 6,
-	    .kernel = 8, .shape = 2);
-}
-
-static struct aif_batch *take(struct world *w, enum aif_batch_kind kind)
-{
-	struct aif_batch *b;
-
-	aif_batches_flush(&w->store.batches);
-	while ((b = aif_batches_take(&w->store.batches)) != NULL && b->kind != kind)
-		aif_batches_give(&w->store.batches, b);
-	if (b)
-		w->held[w->held_len++] = b;
-	return b;
+	PUT(w, 0, DEVICE, device, "dev", .head.aux = 5, .kind = AIF_DEVICE_GPU, .name_len = 3,
+	    .pci = 0x300);
+	PUT(w, 0, DEVICE, device, "cpu", .head.aux = 6, .kind = AIF_DEVICE_CPU, .name_len = 3);
+	PUT(w, 0, CODE, code, "multiply", .head.aux = 3, .name_len = 8);
+	PUT(w, 0, PLACE, place, NULL, .head.aux = 3, .time = 10, .address = 0x1000, .size = 64,
+	    .device = 5);
+	/* Of unknown code, on an unknown device, on one that takes no such samples. */
+	PUT(w, 0, PLACE, place, NULL, .head.aux = 4, .time = 10, .address = 0x2000, .size = 64,
+	    .device = 5);
+	PUT(w, 0, PLACE, place, NULL, .head.aux = 3, .time = 10, .address = 0x3000, .size = 64,
+	    .device = 7);
+	PUT(w, 0, PLACE, place, NULL, .head.aux = 3, .time = 10, .address = 0x4000, .size = 64,
+	    .device = 6);
+	aif_target_drain(&w->d, w->t);
+	assert_int_equal(w->t->slots[0].drain.bad, 3);
+	assert_int_equal(w->d.places.len, 1);
+	assert_int_equal(aif_places_find(&w->d.places, AIF_PLACES_32, 0x1010, 0x300, 20, 30, hits),
+			 1);
+	assert_int_equal(aif_places_find(&w->d.places, AIF_PLACES_32, 0x1010, 0x400, 20, 30, hits),
+			 0);
+	PUT(w, 0, PLACE, place, NULL, .head.aux = 3, .time = 25, .device = 5);
+	aif_target_drain(&w->d, w->t);
+	assert_int_equal(aif_places_find(&w->d.places, AIF_PLACES_32, 0x1010, 0, 26, 30, hits), 0);
+	assert_null(w->d.xe); /* --device-rate 0 */
 }
 
 static void records_become_rows(void **state)
@@ -719,6 +638,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+		TEST(places_are_of_known_code),
 		TEST(records_become_rows),
 		TEST(definitions_may_come_from_a_later_ring),
 		TEST(definitions_may_come_in_the_next_round),

@@ -296,6 +296,8 @@ static void test_guesses(void **state)
 	struct tiny_elf opts = {.frame = 1048, .no_tables = true};
 	void *handle = tiny_elf_open(&opts);
 	uint64_t here = (uint64_t)(uintptr_t)__builtin_return_address(0);
+	/* More than a record has room for: it is no return address, but what is left of it would be. */
+	const uint64_t large = here | UINT64_C(1) << 63;
 	const struct {
 		uint64_t word;
 		bool by_address, hit, guessed;
@@ -306,6 +308,9 @@ static void test_guesses(void **state)
 		{5, true, true, false},         {here, false, false, false},
 		{here, false, true, false},     {here, true, true, true},
 		{here + 1, true, false, false}, {here, true, true, true},
+		{5, true, true, false},         {6, true, true, false},
+		{large, true, false, false},    {5, true, true, false},
+		{6, true, true, false},         {here, true, true, true},
 	};
 	/* The word that the caller's own return address is read from is a zero: the stack's end. */
 	volatile uint64_t frame[512] = {0};
@@ -314,7 +319,7 @@ static void test_guesses(void **state)
 	if (AIF_ARCH_LINK)
 		skip();
 	assert_non_null(handle);
-	for (volatile size_t i = 0; i < AIF_ARRAY_LEN(steps); i++) { /* one call, not twelve */
+	for (volatile size_t i = 0; i < AIF_ARRAY_LEN(steps); i++) { /* one call, not many */
 		frame[1] = steps[i].word;
 		tiny_call(tiny_elf_entry(handle), memo_hook,
 			  steps[i].by_address ? (uint64_t)(uintptr_t)frame : 1);

@@ -278,7 +278,7 @@ static void test_answers_are_the_unwinders(void **state)
 	}
 }
 
-/* Where a stack is cut the next word matters, if it is 0: all of its bits that are an address. */
+/* Where a stack is cut the next word matters, if it is 0 or no address of code: all of its bits that are an address. */
 static void test_word_beyond_the_cut(void **state)
 {
 	enum { DEPTH = 10 };
@@ -291,10 +291,14 @@ static void test_word_beyond_the_cut(void **state)
 	for (unsigned i = 1; i < DEPTH; i++)
 		machine.stack[2 * i - 1] = pc;
 	for (unsigned i = 0; i < 64; i++) {
+		const uint64_t address = aif_arch_address(UINT64_C(1) << i);
+		const bool is_code = address >= 4096 && !(address >> AIF_ARCH_ADDRESS_BITS);
+
 		machine.stack[2 * DEPTH - 1] = UINT64_C(1) << i;
 		audit_capture(&a, &regs);
-		assert_int_equal(a.last.stop, aif_arch_address(UINT64_C(1) << i) ? AIF_STOP_DEPTH
-										 : AIF_STOP_END);
+		assert_int_equal(a.last.stop, !address  ? AIF_STOP_END
+					      : is_code ? AIF_STOP_DEPTH
+							: AIF_STOP_BAD_STACK);
 		machine.stack[2 * DEPTH - 1] = 0;
 		audit_capture(&a, &regs);
 		assert_int_equal(a.last.stop, AIF_STOP_END);

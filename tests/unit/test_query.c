@@ -24,6 +24,7 @@ static int open_fixture(void **state)
 	static struct aif_exec_row execs[ROWS];
 	static struct aif_sample_row samples[ROWS];
 	static struct aif_window_row windows[WINDOWS];
+	static struct aif_op_row ops[ROWS];
 	struct opened *o = calloc(1, sizeof(*o));
 	struct aif_profile made;
 	struct aif_writer *w;
@@ -35,6 +36,7 @@ static int open_fixture(void **state)
 		launches[i] = fixture_launch(i);
 		execs[i] = fixture_exec(i);
 		samples[i] = fixture_sample(i);
+		ops[i] = fixture_op(i, ROWS);
 	}
 	for (uint64_t i = 0; i < WINDOWS; i++)
 		windows[i] = fixture_window(i);
@@ -53,7 +55,8 @@ static int open_fixture(void **state)
 	    aif_writer_execs(w, execs, ROWS, NULL) < 0 ||
 	    aif_writer_samples(w, samples, ROWS, NULL) < 0 ||
 	    aif_writer_windows(w, windows, WINDOWS, NULL) < 0 ||
-	    aif_writer_tables(w, &made, NULL) < 0 || aif_writer_finish(w, made.end_ns, NULL) < 0 ||
+	    aif_writer_ops(w, ops, ROWS, NULL) < 0 || aif_writer_tables(w, &made, NULL) < 0 ||
+	    aif_writer_finish(w, made.end_ns, NULL) < 0 ||
 	    aif_profile_open(o->path, &o->p, NULL) < 0 || aif_query_new(&o->p, &o->q, NULL) < 0)
 		return -1;
 	aif_profile_finish(&made);
@@ -117,6 +120,7 @@ static void every_contract_table_has_its_columns(void **state)
 		{"attributed",
 		 "window,process,device,stack,kernel,pc,reason,count,weight_ns,grade"},
 		{"cpu_samples", "time_ns,process,tid,stack,weight_ns,waiting_ns"},
+		{"ops", "start_ns,dur_ns,process,tid,kind,name,shapes,stack,id,sequence"},
 		{"counters", "time_ns,device,name,value"},
 		{"frames", "id,kind,module,address,function,line"},
 		{"frame_names", "frame,inline_depth,name,file,line"},
@@ -194,6 +198,22 @@ static void graphs_and_attributes_are_told(void **state)
 	assert_answer(*state,
 		      "SELECT graph, sum(launches), sum(time_ns) FROM attributed GROUP BY graph",
 		      "NULL|2998|179880000\n7|2|120000\n");
+}
+
+/* Of either clock. */
+static void ops_have_times_and_words(void **state)
+{
+	struct opened *o = *state;
+
+	assert_answer(o, "SELECT * FROM ops LIMIT 2",
+		      "997000|9000|0|100|operator|a|host|1|1|NULL\n"
+		      "997000|4000|0|100|range|host|NULL|NULL|NULL|0\n");
+	assert_answer(o,
+		      "SELECT count(*), sum(dur_ns), count(shapes), count(stack), count(id), "
+		      "count(sequence), max(start_ns) FROM ops",
+		      "3000|19500000|750|429|1500|2400|150897000\n");
+	assert_answer(o, "SELECT kind, count(*) FROM ops GROUP BY kind",
+		      "operator|600\npython|600\nrange|600\nruntime|600\nstep|600\n");
 }
 
 static void names_are_resolved(void **state)
@@ -309,6 +329,7 @@ int main(void)
 		cmocka_unit_test(ends_are_as_a_shell_has_them),
 		cmocka_unit_test(bulk_rows_come_out_as_they_went_in),
 		cmocka_unit_test(graphs_and_attributes_are_told),
+		cmocka_unit_test(ops_have_times_and_words),
 		cmocka_unit_test(names_are_resolved),
 		cmocka_unit_test(attribution_and_its_view_add_up),
 		cmocka_unit_test(keys_find_what_scans_find),

@@ -478,7 +478,7 @@ static void the_next_commands_name_the_file(void **state)
 	}
 }
 
-/* Kernels whose names are longer than their column, and what launched them, stay different where they are. */
+/* Kernels whose names are longer than their column stay different where they are. */
 static void the_summary_cuts_no_two_names_to_one(void **state)
 {
 	struct aif_attribution a = {0};
@@ -506,7 +506,7 @@ static void the_summary_cuts_no_two_names_to_one(void **state)
 }
 
 /* Beside what capture costs, what the vendor's part does. */
-static void the_summary_says_what_callbacks_cost(void **state)
+static void the_summary_says_what_cupti_costs(void **state)
 {
 	struct aif_attribution a = {0};
 	struct aif_profile p = {0};
@@ -516,7 +516,7 @@ static void the_summary_says_what_callbacks_cost(void **state)
 	fixture_profile(&p);
 	fixture_attribution(&a);
 	aif_summary_write(&p, &a, "aiflame.data", &out);
-	assert_null(strstr(aif_buf_str(&out), "callbacks"));
+	assert_null(strstr(aif_buf_str(&out), "CUPTI"));
 	aif_buf_finish(&out);
 	/* Of 4 s. */
 	FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, "cost.callbacks_ns"),
@@ -524,7 +524,7 @@ static void the_summary_says_what_callbacks_cost(void **state)
 	FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, "cost.device_bytes"),
 		    aif_strset_puts(&p.strings, "67108864"));
 	aif_summary_write(&p, &a, "aiflame.data", &out);
-	if (!strstr(aif_buf_str(&out), "; callbacks about 0.80 %; 64 MiB of the GPU's memory; "))
+	if (!strstr(aif_buf_str(&out), "; CUPTI itself about 0.80 %; 64 MiB of the GPU's memory; "))
 		fail_msg("%s", aif_buf_str(&out));
 	aif_buf_finish(&out);
 	aif_attribution_finish(&a);
@@ -692,7 +692,7 @@ int main(void)
 		cmocka_unit_test(callers_are_the_applications),
 		cmocka_unit_test(stacks_are_folded),
 		cmocka_unit_test(the_summary_tells_processes_apart),
-		cmocka_unit_test(the_summary_says_what_callbacks_cost),
+		cmocka_unit_test(the_summary_says_what_cupti_costs),
 		cmocka_unit_test(the_next_commands_name_the_file),
 		cmocka_unit_test(the_summary_says_what_grades_are_of),
 		cmocka_unit_test(the_summary_cuts_no_two_names_to_one),

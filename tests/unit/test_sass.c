@@ -24,7 +24,8 @@ static void open_kernel(struct kernel *k, const char *file, const char *name)
 	*k = (struct kernel){0};
 	golden_cubin(file, &k->bytes);
 	assert_int_equal(aif_cubin_init(&k->cubin, k->bytes.data, k->bytes.len), 0);
-	k->code = aif_cubin_code(&k->cubin, aif_cubin_by_name(&k->cubin, name), &size);
+	k->code = aif_device_elf_code(&k->cubin.elf, aif_device_elf_by_name(&k->cubin.elf, name),
+				      &size);
 	k->n = size / AIF_SASS_BYTES;
 }
 

@@ -170,7 +170,7 @@ static void what_was_dropped_is_the_reason(void **state)
 static void what_ran_already_was_recorded(void **state)
 {
 	static const char *const cases[][2] = {
-		{"", "ran      x on "}, {"named", "recorded x on "}, {"all", "recorded x on "}};
+		{"", "ran      x for "}, {"named", "recorded x for "}, {"all", "recorded x for "}};
 	struct aif_buf screen = {0};
 
 	(void)state;

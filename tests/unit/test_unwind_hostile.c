@@ -247,6 +247,47 @@ static void test_hand_made_signal_frame(void **state)
 }
 #endif
 
+/* What others have left beyond a coroutine's first frame is no caller. With bit 63, as CPython's counts of
+ * arguments have it, it would be read as a Python function (AIF_WIRE_PYTHON). */
+static void test_return_address_that_is_none(void **state)
+{
+	static const uint64_t none[] = {
+		1,
+		4095,
+		UINT64_C(1) << 63 | 2,
+#if defined(__x86_64__) /* elsewhere the upper bits are a signature */
+		UINT64_C(1) << AIF_ARCH_ADDRESS_BITS,
+		UINT64_MAX,
+#endif
+	};
+	const uint64_t no_module = 4096;
+	struct aif_unwind_frame frames[MAX + 1];
+	struct aif_regs regs;
+	struct made m;
+
+	(void)state;
+	MAKE(&m, false, 0); /* CFA = rsp + 8 throughout */
+	for (size_t i = 0; i < AIF_ARRAY_LEN(none); i++) {
+		m.stack[100] = m.entry + 1;
+		m.stack[101] = none[i];
+		for (int exact = 0; exact < 2; exact++) {
+			struct aif_unwind_result r = from(&m, exact, 100, 103);
+
+			assert_stops(r, AIF_STOP_BAD_STACK, 2);
+			assert_int_equal(r.foreign + r.guessed, 0);
+		}
+		regs = (struct aif_regs){m.entry + 1, m.bounds.lo + 800, 0};
+		assert_stops(
+			aif_unwind_frames(seen.u, &regs, false, m.bounds, seen.ours, MAX, frames),
+			AIF_STOP_BAD_STACK, 2);
+		assert_int_equal(frames[1].sp, m.bounds.lo + 808);
+		assert_int_equal(frames[2].sp, m.bounds.lo + 816);
+	}
+	m.stack[101] = no_module;
+	assert_stops(from(&m, false, 100, 0), AIF_STOP_NO_MODULE, 3);
+	unmake(&m);
+}
+
 /* The first frame is exact, its caller is not: a call may be its function's last instruction. */
 static void test_return_address_after_the_function(void **state)
 {
@@ -274,6 +315,7 @@ int main(void)
 #if defined(__x86_64__)
 		TEST(test_hand_made_signal_frame),
 #endif
+		TEST(test_return_address_that_is_none),
 		TEST(test_return_address_after_the_function),
 	};
 

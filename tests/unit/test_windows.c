@@ -236,6 +236,81 @@ static void windows_without_executions_go_by_the_whole(void **state)
 	over(&w);
 }
 
+/* Its driver gives no times: launches are all that there is. */
+static void without_times_launches_count(void **state)
+{
+	struct world w;
+	uint32_t a;
+
+	(void)state;
+	for (int told = 0; told < 2; told++) {
+		begin(&w);
+		a = window(&w, 0, 100 * MS);
+		for (unsigned i = 0; i < 4; i++) {
+			struct aif_launch_row l = {.launch = w.launches++,
+						   .time = T0 + i * MS,
+						   .kind = AIF_LAUNCH_KERNEL,
+						   .kernel = F,
+						   .stack = i == 3,
+						   .shape = AIF_NONE};
+
+			assert_int_equal(aif_writer_launches(w.r.writer, &l, 1, NULL), 0);
+		}
+		/* Of this one there are times: its launches without are no reason. */
+		run(&w, G, 2, 1, 0, 50 * MS);
+		counted(&w, a, 0, place(F, 1), 400);
+		counted(&w, a, 0, place(G, 1), 10);
+		if (told)
+			FIXTURE_ADD(&w.r.p, losses, .reason = AIF_REASON_NO_TIMES, .count = 4,
+				    .detail = AIF_NONE, .thread = AIF_NONE);
+		end(&w, 200 * MS);
+		assert_int_equal(samples_of(&w, G, 2, place(G, 1)), 10);
+		assert_int_equal(grade_of(&w, G, 2, place(G, 1)), AIF_GRADE_EXACT);
+		if (!told) {
+			/* They may come yet. */
+			assert_int_equal(w.r.a.conservation.sampled_attributed, 10);
+		} else {
+			assert_int_equal(samples_of(&w, F, 0, place(F, 1)), 300);
+			assert_int_equal(samples_of(&w, F, 1, place(F, 1)), 100);
+			assert_int_equal(grade_of(&w, F, 1, place(F, 1)), AIF_GRADE_SAMPLED);
+			assert_int_equal(width_of(&w, F, 0), 0);
+		}
+		over(&w);
+	}
+}
+
+/* The same window once more, for samples that may be another process's. */
+static void ambiguous_samples_are_mixed(void **state)
+{
+	struct aif_window_row twin = {.start = T0,
+				      .end = T0 + 100 * MS,
+				      .window = 77,
+				      .held = AIF_HELD_AMBIGUOUS,
+				      .thread = AIF_NONE,
+				      .p_ppm = 1000000};
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	window(&w, 0, 100 * MS);
+	assert_int_equal(aif_writer_windows(w.r.writer, &twin, 1, NULL), 0);
+	window(&w, 100 * MS, 200 * MS);
+	run(&w, F, 0, 0, 0, 50 * MS);
+	run(&w, F, 1, 0, 100 * MS, 150 * MS);
+	counted(&w, 0, 0, place(F, 1), 10);
+	counted(&w, 77, 0, place(F, 2), 20);
+	counted(&w, 1, 100 * MS, place(F, 3), 30);
+	end(&w, 200 * MS);
+	/* Both kinds know that only one stack ran then. */
+	assert_int_equal(samples_of(&w, F, 0, place(F, 1)), 10);
+	assert_int_equal(samples_of(&w, F, 0, place(F, 2)), 20);
+	assert_int_equal(samples_of(&w, F, 1, place(F, 3)), 30);
+	assert_int_equal(grade_of(&w, F, 0, place(F, 1)), AIF_GRADE_EXACT);
+	assert_int_equal(grade_of(&w, F, 0, place(F, 2)), AIF_GRADE_MIXED);
+	assert_int_equal(grade_of(&w, F, 1, place(F, 3)), AIF_GRADE_EXACT);
+	over(&w);
+}
+
 static void what_no_launch_explains_is_not_attributed(void **state)
 {
 	struct world w;
@@ -537,6 +612,8 @@ int main(void)
 		cmocka_unit_test(a_window_is_shared_by_time),
 		cmocka_unit_test(queues_of_a_stack_are_one),
 		cmocka_unit_test(windows_without_executions_go_by_the_whole),
+		cmocka_unit_test(without_times_launches_count),
+		cmocka_unit_test(ambiguous_samples_are_mixed),
 		cmocka_unit_test(what_no_launch_explains_is_not_attributed),
 		cmocka_unit_test(stacks_whose_mix_differs_are_told_apart),
 		cmocka_unit_test(what_was_found_is_used_where_nothing_runs),

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { INVALID = 1, NOT_INITIALIZED = 3, NOT_FOUND = 500 };
+enum { INVALID = 1, NOT_INITIALIZED = 3, NOT_FOUND = 500, NOT_READY = 600 };
 
 /* The launch's way to the device. */
 #define LATENCY_NS 3000
@@ -28,9 +28,10 @@ static struct {
 	uint64_t busy[MOCK_STREAMS]; /* until then */
 	uint64_t call_ns;
 	uint32_t contexts, modules;
-} mock = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	pthread_mutex_t driver;
+} mock = {.lock = PTHREAD_MUTEX_INITIALIZER, .driver = PTHREAD_MUTEX_INITIALIZER};
 
-static _Thread_local struct mock_context *current;
+static _Thread_local struct mock_context *current, *pushed;
 
 /* ---- for both libraries ---- */
 
@@ -147,6 +148,27 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 	case AIF_CUDA_ATTRIBUTE_MULTIPROCESSORS:
 		*value = MOCK_UNITS;
 		return 0;
+	case AIF_CUDA_ATTRIBUTE_MAJOR:
+		*value = 9;
+		return 0;
+	case AIF_CUDA_ATTRIBUTE_MINOR:
+		*value = 0;
+		return 0;
+	case AIF_CUDA_ATTRIBUTE_UNIT_THREADS:
+		*value = 2048;
+		return 0;
+	case AIF_CUDA_ATTRIBUTE_UNIT_BLOCKS:
+		*value = 32;
+		return 0;
+	case AIF_CUDA_ATTRIBUTE_UNIT_REGISTERS:
+		*value = 65536;
+		return 0;
+	case AIF_CUDA_ATTRIBUTE_UNIT_SHARED:
+		*value = 233472;
+		return 0;
+	case AIF_CUDA_ATTRIBUTE_BLOCK_SHARED:
+		*value = 1024;
+		return 0;
 	default:
 		return INVALID;
 	}
@@ -208,18 +230,76 @@ static void wait_until(uint64_t until)
 		;
 }
 
-int cuCtxSynchronize(void)
+uint64_t mock_cuda_busy(void)
 {
 	uint64_t until = 0;
 
-	if (!is_up())
-		return NOT_INITIALIZED;
 	pthread_mutex_lock(&mock.lock);
 	for (unsigned i = 0; i < MOCK_STREAMS; i++)
 		until = AIF_MAX(until, mock.busy[i]);
 	pthread_mutex_unlock(&mock.lock);
-	wait_until(until);
+	return until;
+}
+
+int cuCtxSynchronize(void)
+{
+	if (!is_up())
+		return NOT_INITIALIZED;
+	wait_until(mock_cuda_busy());
 	return 0;
+}
+
+/* One deep. */
+int cuCtxPushCurrent_v2(void *context)
+{
+	pushed = current;
+	current = context;
+	return 0;
+}
+
+int cuCtxPopCurrent_v2(void **ret)
+{
+	*ret = current;
+	current = pushed;
+	return 0;
+}
+
+int cuEventCreate(void **ret, unsigned flags)
+{
+	*ret = is_up() && current && flags == 2 ? calloc(1, sizeof(uint64_t)) : NULL;
+	return *ret ? 0 : INVALID;
+}
+
+/* Of all contexts, as streams are. */
+int cuCtxRecordEvent(void *context, void *event)
+{
+	struct mock_context *c = context;
+	uint64_t busy = mock_cuda_busy();
+
+	if (!c || !event || atomic_load(&c->gone)) {
+		mock_log("BAD event of a context that is gone");
+		return INVALID;
+	}
+	memcpy(event, &busy, sizeof(busy));
+	return 0;
+}
+
+int cuEventQuery(void *event)
+{
+	uint64_t busy;
+
+	memcpy(&busy, event, sizeof(busy));
+	return mock_now() < busy ? NOT_READY : 0;
+}
+
+void mock_cuda_lock(void)
+{
+	pthread_mutex_lock(&mock.driver);
+}
+
+void mock_cuda_unlock(void)
+{
+	pthread_mutex_unlock(&mock.driver);
 }
 
 int cuModuleLoad(void **ret, const char *path)
@@ -289,8 +369,10 @@ static int work(struct mock_call *call, uint64_t ns)
 	call->end = *busy = call->start + ns;
 	ahead = call->start - now;
 	pthread_mutex_unlock(&mock.lock);
+	mock_cuda_lock();
 	if (heard)
 		mock.hooks.executed(call);
+	mock_cuda_unlock();
 	if (ahead > QUEUE_NS)
 		wait_until(now + QUEUE_NS / 2);
 	if (mock.call_ns)

@@ -53,6 +53,17 @@ unsigned mock_records_on(void)
 	return count(mock_cupti.recorded, MOCK_KINDS);
 }
 
+unsigned mock_launching(void)
+{
+	unsigned n = 0;
+
+	pthread_mutex_lock(&mock_cupti.lock);
+	for (struct mock_thread *t = mock_cupti.threads; t; t = t->next)
+		n += t != self && t->launches;
+	pthread_mutex_unlock(&mock_cupti.lock);
+	return n;
+}
+
 void mock_watched(int step)
 {
 	unsigned before = mock_cupti.watched, lost = 0;
@@ -122,7 +133,6 @@ static void enter(struct mock_call *call)
 	struct mock_thread *t = mock_thread();
 
 	pthread_mutex_lock(&mock_cupti.lock);
-	atomic_store(&mock_cupti.launched_at, mock_now());
 	mock_cupti.calls++;
 	t->in_call = mock_cupti.watched;
 	if (t->in_call)
@@ -131,6 +141,9 @@ static void enter(struct mock_call *call)
 	mock_cupti.callbacks += mock_cupti.called_back[AIF_CUPTI_DOMAIN_DRIVER][call->id];
 	pthread_mutex_unlock(&mock_cupti.lock);
 	call_back_of(call, AIF_CUPTI_ENTER);
+	pthread_mutex_lock(&mock_cupti.lock);
+	t->launches = call->id == MOCK_LAUNCH;
+	pthread_mutex_unlock(&mock_cupti.lock);
 }
 
 static void executed(struct mock_call *call)
@@ -143,6 +156,9 @@ static void leave(struct mock_call *call)
 {
 	struct mock_thread *t = mock_thread();
 
+	pthread_mutex_lock(&mock_cupti.lock);
+	t->launches = false;
+	pthread_mutex_unlock(&mock_cupti.lock);
 	call_back_of(call, AIF_CUPTI_EXIT);
 	pthread_mutex_lock(&mock_cupti.lock);
 	t->in_call = false;

@@ -26,6 +26,7 @@ struct mock_thread {
 	uint32_t correlation; /* of that call */
 	uint32_t stuck;       /* not 0: of all its calls from now on */
 	unsigned inside;      /* of one of its own callbacks */
+	bool launches;        /* a kernel: between its callbacks */
 };
 
 struct mock_cupti {
@@ -38,7 +39,6 @@ struct mock_cupti {
 	bool recorded[MOCK_KINDS];
 	unsigned watched;     /* callbacks of launching calls, and kinds of records, that are on */
 	uint32_t correlation; /* the last */
-	_Atomic uint64_t launched_at;
 	_Atomic bool over;
 	uint64_t calls, callbacks, records; /* in all */
 	/* What things cost. */
@@ -49,6 +49,8 @@ extern struct mock_cupti mock_cupti __attribute__((visibility("hidden")));
 
 /* The calling thread. */
 struct mock_thread *mock_thread(void);
+/* Others that are launching a kernel. */
+unsigned mock_launching(void);
 /* Under the lock: something was switched. When nothing is on any more, calls that are under way are lost. */
 void mock_watched(int step);
 unsigned mock_callbacks_on(void);

@@ -33,8 +33,6 @@ static const char *const reasons[] = {
 #define FUNCTIONS 16
 #define RUNS      65536
 #define CONTEXTS  8
-/* How long nobody may have launched before a thread that does not launch is let in. */
-#define QUIET_NS 300000000
 /* With "full": so many times there is data first. */
 #define FULL_AFTER 3
 
@@ -186,23 +184,29 @@ static void fill(struct sampled *s, struct aif_cupti_samples *b)
 	}
 }
 
-/* Enabling and disabling: a thread that is not inside one of its own callbacks waits until nobody launches. */
-static uint64_t wait_for_quiet(void)
+/* Who enables and disables has this library's lock and waits for the driver's; a launch has the driver's and waits for
+ * this one's. Long enough for them to meet. Disabling, moreover, waits until the device is idle: here that is only
+ * logged. */
+static void lock_both(void)
 {
-	const struct timespec step = {.tv_nsec = 1000000};
-	uint64_t began = mock_now();
+	const struct timespec moment = {.tv_nsec = 1000000};
 
-	if (!mock_thread()->inside)
-		while (mock_now() - atomic_load(&mock_cupti.launched_at) < QUIET_NS)
-			nanosleep(&step, NULL);
-	return (mock_now() - began) / 1000000;
+	pthread_mutex_lock(&sampling.lock);
+	nanosleep(&moment, NULL);
+	mock_cuda_lock();
 }
 
-static void log_switch(const char *what, int result, uint64_t waited_ms)
+static void unlock_both(void)
 {
-	mock_log("sampling %s result=%d inside=%u waited_ms=%llu callback_kinds=%u record_kinds=%u",
-		 what, result, mock_thread()->inside, (unsigned long long)waited_ms,
-		 mock_callbacks_on(), mock_records_on());
+	mock_cuda_unlock();
+	pthread_mutex_unlock(&sampling.lock);
+}
+
+static void log_switch(const char *what, int result, unsigned beside)
+{
+	mock_log("sampling %s result=%d inside=%u beside=%u callback_kinds=%u record_kinds=%u",
+		 what, result, mock_thread()->inside, beside, mock_callbacks_on(),
+		 mock_records_on());
 }
 
 /* NULL: no such context. Under the lock. */
@@ -232,11 +236,11 @@ static struct sampled *of(size_t size, size_t wanted, void *context, const char 
 
 int cuptiPCSamplingEnable(struct aif_cupti_context_params *p)
 {
-	uint64_t waited = wait_for_quiet();
+	unsigned beside = mock_launching();
 	struct sampled *s;
 	int r = 0;
 
-	pthread_mutex_lock(&sampling.lock);
+	lock_both();
 	s = of(p->size, sizeof(*p), p->context, __func__);
 	if (!s || s->on)
 		r = CUPTI_INVALID_CONTEXT;
@@ -253,18 +257,21 @@ int cuptiPCSamplingEnable(struct aif_cupti_context_params *p)
 		memset(s->ns, 0, sizeof(s->ns));
 		atomic_fetch_add(&sampling.on, 1);
 	}
-	pthread_mutex_unlock(&sampling.lock);
-	log_switch("on", r, waited);
+	unlock_both();
+	log_switch("on", r, beside);
 	return r;
 }
 
 int cuptiPCSamplingDisable(struct aif_cupti_context_params *p)
 {
-	uint64_t waited = wait_for_quiet();
+	const uint64_t busy = mock_cuda_busy(), now = mock_now();
+	unsigned beside = mock_launching();
 	struct sampled *s;
 	int r = 0;
 
-	pthread_mutex_lock(&sampling.lock);
+	if (busy > now)
+		mock_log("disabling waits_ns=%llu", (unsigned long long)(busy - now));
+	lock_both();
 	s = of(p->size, sizeof(*p), p->context, __func__);
 	if (!s || !s->on) {
 		r = CUPTI_INVALID_CONTEXT;
@@ -274,8 +281,8 @@ int cuptiPCSamplingDisable(struct aif_cupti_context_params *p)
 			fill(s, s->config);
 		atomic_fetch_sub(&sampling.on, 1);
 	}
-	pthread_mutex_unlock(&sampling.lock);
-	log_switch("off", r, waited);
+	unlock_both();
+	log_switch("off", r, beside);
 	return r;
 }
 

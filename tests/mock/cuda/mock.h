@@ -110,4 +110,11 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
 
 #define X(name, result, parameters) result name parameters;
 AIF_CUDA_FUNCTIONS(X)
+AIF_CUDA_RECORD_FUNCTIONS(X)
 #undef X
+
+/* The lock that each launch has while it tells libcupti of its execution. */
+void mock_cuda_lock(void);
+void mock_cuda_unlock(void);
+/* Until when the device has something to do. */
+uint64_t mock_cuda_busy(void);

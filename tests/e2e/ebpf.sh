@@ -1,0 +1,148 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# record --ebpf: does it agree with perf, with what programs measure themselves, and with what they did?
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/ebpf_app
+here=$root/tests/e2e
+
+if ! "$aiflame" record -q --ebpf -o x.data true >x.out 2>&1 && grep -q -- '--ebpf:' x.out; then
+	skip "CPU samples by BPF programs" "$(sed 's/^aiflame: //' x.out | head -1)"
+	done_testing
+	exit
+fi
+# number FILE SQL: one value
+number() {
+	"$aiflame" query --format csv "$1" "$2" | tail -1 | tr -d '"\r'
+}
+# between LOW VALUE HIGH
+between() {
+	awk -v a="$1" -v x="$2" -v b="$3" 'BEGIN { print a, "<=", x, "<=", b; exit !(a <= x && x <= b) }'
+}
+# sum_of FILE RE: what stacks that match add up to
+sum_of() {
+	awk -v re="$2" '$0 ~ re { n += $NF } END { printf "%.6f\n", n / 1e9 }' "$1"
+}
+# until_true COMMAND...: waits for it, a minute at most
+until_true() {
+	for _ in $(seq 600); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.1
+	done
+	return 1
+}
+is_announced() {
+	"$aiflame" ctl status 2>/dev/null | grep -q "$1"
+}
+
+# Against perf, which samples the same run.
+agrees_with_perf() {
+	"$aiflame" record -q --ebpf -F 997 -o k.data perf record -q -B -g -e cpu-clock -F 1307 -o perf.data "$app" calls 4 >/dev/null &&
+		"$aiflame" flame --of cpu --by samples --detail full -o k.folded k.data &&
+		perf script -i perf.data -F comm,ip,sym,dso >perf.txt 2>/dev/null &&
+		python3 "$here/ebpf_compare.py" k.folded perf.txt ebpf_app
+}
+if perf record -q -B -g -e cpu-clock -o perf.data true >/dev/null 2>&1; then
+	check "OS kernel functions have the shares that perf record -g gives them" agrees_with_perf
+else
+	skip "OS kernel functions have perf's shares" "perf does not work here"
+	"$aiflame" record -q --ebpf -F 997 -o k.data "$app" calls 4
+	"$aiflame" flame --of cpu --by samples --detail full -o k.folded k.data
+fi
+# libc's functions keep no frame pointer: their caller is passed over.
+check "the program's part is in front, the kernel's behind" grep -qE \
+	'main;calls;[^;]*read;(entry_SYSCALL|el0)[^;]*_\[k\];.*vfs_read_\[k\]' k.folded
+check "stacks along frame pointers say so" grep -q '^\[frame pointers' k.folded
+check "the picture has the kernel's colour" sh -c "'$aiflame' flame --of cpu -o k.svg k.data && grep -q 'OS kernel' k.svg"
+check "SQL knows them" between 5 "$(number k.data "SELECT count(*) FROM frames JOIN frame_names ON frame = id WHERE kind = 'os'")" 100000
+check "only the command and its children were recorded" sh -c "! '$aiflame' query k.data 'SELECT cmdline FROM processes' | grep -q kworker"
+
+# All of the CPU time, once. The agent has taken none of it: there is no runtime.
+cpu_time_is_all_there() {
+	"$aiflame" record -q --ebpf -F 997 -o c.data "$app" burn 2 &&
+		between 1.8 "$(number c.data 'SELECT sum(weight_ns) / 1e9 FROM cpu_samples')" 2.3
+}
+check "CPU time is what the program used" cpu_time_is_all_there
+# Where the agent samples, nobody else does.
+agent_alone() {
+	"$aiflame" record -q --ebpf -F 499 -o a.data "$build/tests/e2e/cpu_app" shares 3 >shares &&
+		"$aiflame" flame --of cpu -o a.folded a.data &&
+		used=$(sed -n 's/^sum //p' shares) &&
+		between "$(awk "BEGIN { print 0.9 * $used }")" "$(number a.data 'SELECT sum(weight_ns) / 1e9 FROM cpu_samples')" \
+			"$(awk "BEGIN { print 1.1 * $used + 0.2 }")" &&
+		between 0 "$(sum_of a.folded '^.frame pointers.*shares')" 0.3
+}
+check "a process that its agent samples is not counted twice" agent_alone
+
+# Off CPU.
+sleeps() {
+	"$aiflame" record -q --ebpf --off-cpu -o s.data "$app" sleep >said &&
+		"$aiflame" flame --of off-cpu -o s.folded s.data &&
+		read -r least most <said &&
+		between "$least" "$(sum_of s.folded 'nanosleep.*off CPU]')" "$most"
+}
+check "time off CPU is as long as the program slept" sleeps
+check "it is no time on CPU" sh -c "! '$aiflame' flame --of cpu -o /dev/stdout --format folded s.data | grep -q 'off CPU'"
+check "nor waiting for devices" sh -c "! '$aiflame' info s.data | grep -q 'waiting for devices'"
+check "without --off-cpu there is none" says "record with --ebpf --off-cpu" "$aiflame" flame --of off-cpu -o n.svg c.data
+check "--off-cpu alone is refused" status_is 2 "$aiflame" record --off-cpu true
+
+# All processes, and those of before.
+"$app" burn 600 &
+before=$!
+whole_machine() {
+	"$aiflame" record -q -a --ebpf -F 499 --duration 2 -o m.data &
+	recorder=$!
+	until_true is_announced m.data
+	# Each lives for some milliseconds only.
+	for _ in $(seq 30); do "$app" burn 0.02; done
+	wait $recorder
+	"$aiflame" flame --of cpu -o m.folded m.data
+}
+check "the whole machine is recorded" whole_machine
+check "a process that ran before has its functions" grep -qE 'ebpf_app;main;burn' m.folded
+one_of_before() {
+	between 0.1 "$(number m.data "SELECT sum(weight_ns) / 1e9 FROM cpu_samples JOIN processes ON processes.id = process WHERE pid = $before")" 100
+}
+check "it was sampled" one_of_before
+# With 30 that live for 20 ms each, most have samples.
+check "short-lived processes are told apart" between 10 "$(number m.data "SELECT count(*) FROM processes WHERE cmdline LIKE '%burn 0.02%' OR exe LIKE '%ebpf_app'")" 100
+unnamed() {
+	awk '/;ebpf_app/ { all += $NF } /;ebpf_app;.*\[ebpf_app\+0x/ { bad += $NF } END { print bad + 0, "of", all; exit !(all && bad < all / 20) }' m.folded
+}
+check "and have names" unnamed
+kill $before
+wait $before 2>/dev/null
+
+# Launches of programs that carry no agent.
+launches() {
+	"$app" launch 300 >launch.out &
+	target=$!
+	until_true grep -q ready launch.out
+	if [ "$1" = all ]; then set -- -a; else set -- -p $target; fi
+	"$aiflame" record -q --ebpf "$@" -o l.data &
+	recorder=$!
+	until_true is_announced l.data
+	kill -USR1 $target
+	until_true grep -q 'done' launch.out
+	sleep 0.3
+	kill $recorder # in the background of a script SIGINT is ignored
+	wait $recorder
+	kill $target
+	wait $target 2>/dev/null
+	"$aiflame" flame --by launches -o l.folded l.data
+}
+for how in one all; do
+	check "launches of a program that runs already ($how)" launches $how
+	check "each launch is there" between 1200 "$(number l.data "SELECT count(*) FROM launches JOIN processes ON processes.id = process WHERE pid = $target")" 1200
+	check "with its caller, which is on no frame pointer's way" \
+		sh -c "grep -qE 'main;launch;train_step;cuLaunchKernel;.unknown kernel._.g. 600$' l.folded && grep -qE 'launch;infer;cuLaunchKernel;.unknown kernel._.g. 300$' l.folded"
+	check "of Level Zero, too" grep -qE 'launch;infer;zeCommandListAppendLaunchKernel;.unknown kernel._.g. 300$' l.folded
+done
+# With -a those of other programs, too.
+check "the conservation report counts them apart" sh -c "'$aiflame' info l.data | grep -qE 'seen from outside.* [1-9][0-9,]*,[0-9]' && '$aiflame' info l.data | grep -q 'everything adds up'"
+
+# Without privileges it says which. Nobody may look into root's directories.
+mkdir open && chmod 777 open && chmod 711 . && cp "$aiflame" "$build/src/agent/libaiflame-agent.so" open
+check "refusals say what helps" says "CAP_BPF and CAP_PERFMON" setpriv --reuid=65534 --regid=65534 --clear-groups \
+	env AIFLAME_AGENT="$work/open/libaiflame-agent.so" open/aiflame record --ebpf -o open/x.data true
+done_testing

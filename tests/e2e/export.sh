@@ -1,0 +1,123 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `aiflame export`: every format of a real recording and of one that the fake runtime makes (counted samples, executions that
+# overlap on a stream, graphs, two devices), read back and compared with `aiflame query`; then by other programs.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/npm.sh"
+. "$here/tap.sh"
+fake=$build/tests/mock/fake_app
+chromium=${CHROMIUM:-/usr/bin/chromium}
+export AIFLAME_STANDBY="$work/standby"
+
+cat >fake.script <<EOF
+device 0 name="Fake GPU" kind=gpu units=4 clock=monotonic
+device 1 name="Fake GPU" kind=gpu units=4 clock=monotonic
+stream 0 device=0
+stream 1 device=1 out_of_order=1
+program 0
+kernel 0 program=0 name=_Z5chainPfPKfi
+kernel 1 program=0 name=_Z5callsPfPKfi
+reason 0 name=long_scoreboard
+reason 1 name=selected
+code 0 name=_Z5chainPfPKfi object="$root/tests/golden/cubin/kernels_sm90a.cubin" hash=0xabcdef0123456789 symbol=19
+now
+window 0 device=0 start=0 end=10000000 period=132000 samples=512 lost=5 others=5
+pc window=0 code=0 pc=0xc0 hits=0,300,1,52
+launch stream=0 kernel=0 time=1000 stack=0x401000,0x402000 grid=64,1,1 block=8,1,1 start=1000000 end=4000000
+launch stream=0 kernel=0 time=1100 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=4000000 end=5000000
+launch stream=0 kernel=1 time=1200 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=5000000 end=7000000
+launch stream=1 kernel=0 time=2000 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=1000000 end=4000000
+launch stream=1 kernel=1 time=2100 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=2000000 end=3000000
+launch stream=1 kernel=0 time=2200 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=2000000 end=6000000
+launch stream=1 kernel=1 time=2300 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=3500000 end=9000000
+sleep time=50000000
+EOF
+check "a recording" "$aiflame" record -q -F 200 -o real.data "$matmul" 96 2
+check "one of a device that samples itself, whose executions overlap" \
+	"$aiflame" record -q --all-launches -o fake.data "$fake" fake.script
+check "they do" test "$("$aiflame" query --format csv fake.data 'SELECT count(*) FROM executions a JOIN executions b
+	USING (stream) WHERE a.launch < b.launch AND a.start_ns < b.start_ns + b.dur_ns AND b.start_ns < a.start_ns + a.dur_ns' | tail -1)" -ge 4
+
+formats=$("$aiflame" export -h | sed -n 's/^ *--format \([a-z|]*\)$/\1/p' | tr '|' ' ')
+check "there are formats" test -n "$formats"
+have_protoc=$(command -v protoc || :)
+# decoded FORMAT FILE: with all fields known to viewers.proto
+decoded() {
+	case $1 in
+	pprof) type=Pprof ;; perfetto) type=Perfetto ;; otlp) type=Otlp ;; tensorboard) type=XSpace ;;
+	esac
+	file=$2
+	[ "$1" != pprof ] || { gzip -dc "$file" >plain.pb && file=plain.pb; }
+	[ "$1" != tensorboard ] || file=$(find "$file" -name '*.xplane.pb')
+	protoc --proto_path="$here" --decode=$type viewers.proto <"$file" >decoded.txt && [ -s decoded.txt ] &&
+		! grep -nE '^ *[0-9]+[ :]' decoded.txt
+}
+for data in real fake; do
+	for f in $formats; do
+		out=$data.$f
+		check "$f of $data.data" "$aiflame" export --format "$f" -o "$out" $data.data
+		[ "$f" = sqlite ] || check "$f has what query has" python3 "$here/export_check.py" "$aiflame" $data.data "$f" "$out"
+		case $f in
+		pprof | perfetto | otlp | tensorboard)
+			if [ -n "$have_protoc" ]; then
+				check "$f is of known fields only" decoded "$f" "$out"
+			else
+				skip "$f is of known fields only" "no protoc here"
+			fi
+			;;
+		esac
+	done
+done
+check "overlapping executions are on lanes of their stream" sh -c "
+	python3 -c \"import json; print(sorted(e['args']['name'] for e in json.load(open('fake.chrome'))['traceEvents']
+		if e['ph'] == 'M' and e['name'] == 'thread_name' and e['args']['name'].startswith('stream')))\" |
+	grep -qF \"'stream 0', 'stream 1', 'stream 1 (2)', 'stream 1 (3)'\""
+
+check "the name says the format" sh -c "
+	'$aiflame' export -o a.pb.gz fake.data && cmp a.pb.gz fake.pprof &&
+	'$aiflame' export -o a.speedscope.json fake.data && cmp a.speedscope.json fake.speedscope &&
+	'$aiflame' export -o a.firefox.json fake.data && cmp a.firefox.json fake.firefox &&
+	'$aiflame' export -o a.json fake.data && cmp a.json fake.chrome &&
+	'$aiflame' export -o a.pftrace fake.data && cmp a.pftrace fake.perfetto &&
+	'$aiflame' export -o a.otlp fake.data && cmp a.otlp fake.otlp && '$aiflame' export -o a.folded fake.data && cmp a.folded fake.folded"
+check ".gz behind it compresses" sh -c "
+	'$aiflame' export -o a.json.gz fake.data && gzip -t a.json.gz && gzip -dc a.json.gz | cmp - fake.chrome &&
+	'$aiflame' export -o a.speedscope.json.gz fake.data && gzip -dc a.speedscope.json.gz | cmp - fake.speedscope"
+check "a name that says none is refused" status_is 2 "$aiflame" export -o a.png fake.data
+check "with the formats" says "pprof|speedscope|" "$aiflame" export -o a.png fake.data
+check "- is standard output" sh -c "'$aiflame' export --format perfetto -o - fake.data | cmp - fake.perfetto"
+check "but of no directory" says "standard output cannot be" "$aiflame" export --format csv -o - fake.data
+check "the profile is not written over" status_is 2 "$aiflame" export --format pprof -o fake.data fake.data
+check "and still is one" "$aiflame" info fake.data
+check "a full disk leaves nothing" sh -c "
+	! '$aiflame' export --format chrome -o /dev/full fake.data 2>e.txt && grep -q 'disk is full' e.txt"
+check "a directory that is not there is said" says "its directory does not exist" "$aiflame" export --format otlp -o nowhere/x fake.data
+check "folded text comes back" sh -c "
+	'$aiflame' flame fake.folded -o again.svg && '$aiflame' flame fake.folded --format folded -o again.folded && cmp again.folded fake.folded"
+check "a part can be asked for" sh -c "
+	'$aiflame' export --format folded --kernel calls -o - fake.data | grep calls && ! '$aiflame' export --format folded --kernel calls -o - fake.data | grep -v calls"
+check "of a time line, too" test "$("$aiflame" export --format chrome --kernel calls -o - fake.data | grep -c '"cat":"kernel"')" = 3
+check "by device and process" test "$("$aiflame" export --format chrome --device 'Fake' --process fake_app -o - fake.data | grep -c '"cat":"kernel"')" = 7
+check "tables have no part" status_is 2 "$aiflame" export --format csv --kernel calls -o t fake.data
+"$aiflame" record -q -o empty.data true
+for f in pprof speedscope firefox otlp folded; do
+	check "$f of nothing says so" sh -c "! '$aiflame' export --format $f -o empty.out empty.data 2>e.txt && grep -q '; see' e.txt && [ ! -e empty.out ]"
+done
+
+# ---- by other programs ---------------------------------------------------------------------------
+if command -v go >/dev/null && go tool pprof -h 2>&1 | grep -q top; then
+	check "pprof shows the kernels" says "multiply_basic" go tool pprof -top -sample_index=device_time real.pprof
+	check "and groups by what they wait for" says "long_scoreboard" go tool pprof -tags fake.pprof
+else
+	skip "pprof shows the kernels" "no go tool pprof here"
+fi
+if said=$(npm_packages); then
+	mkdir viewers
+	cp real.pprof viewers/x.pb.gz && cp real.speedscope viewers/x.speedscope.json && cp real.folded viewers/x.folded && cp real.chrome viewers/x.json
+	device_ns=$("$aiflame" query --format csv real.data "SELECT sum(weight_ns) FROM attributed" | tail -1)
+	check "speedscope and pprof's parser read them" env CHROMIUM="$chromium" node "$here/export_viewers.mjs" "$device_ns" viewers
+else
+	printf '%s\n' "$said" | tail -n 5 | sed 's/^/# /'
+	skip "speedscope and pprof's parser read them" "npm ci in tests/e2e brings them"
+fi
+done_testing

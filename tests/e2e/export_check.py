@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads back what `aiflame export` wrote and compares its totals with those of `aiflame query`:
+
+    export_check.py AIFLAME PROFILE FORMAT FILE
+
+Every number that points into a table must have its row there, what is on one track must not overlap."""
+import csv
+import glob
+import gzip
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+
+aiflame, profile, kind, path = sys.argv[1:5]
+
+
+def query(sql):
+    text = subprocess.run([aiflame, "query", "--format", "csv", profile, sql], check=True, capture_output=True).stdout
+    return list(csv.reader(io.StringIO(text.decode("utf-8", "replace"))))[1:]
+
+
+def number(sql):
+    return int(query(sql)[0][0] or 0)
+
+
+def must(good, *what):
+    if not good:
+        print("wrong:", *what)
+        sys.exit(1)
+
+
+def same(what, got, wanted):
+    must(got == wanted, what, "is", got, "where query says", wanted)
+
+
+def message(data):
+    """Fields of a serialized message: number -> values in order; bytes for what has a length."""
+    fields, at = {}, 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        tag = varint()
+        if tag & 7 == 0:
+            value = varint()
+        elif tag & 7 == 1:
+            value, at = struct.unpack_from("<Q", data, at)[0], at + 8
+        else:
+            must(tag & 7 == 2, "wire type", tag & 7)
+            n = varint()
+            value, at = data[at:at + n], at + n
+            must(len(value) == n, "a length beyond the end")
+        fields.setdefault(tag >> 3, []).append(value)
+    return fields
+
+
+def packed(data):
+    values, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            values.append(value)
+            value = shift = 0
+    return values
+
+
+def one(fields, n, default=0):
+    return fields.get(n, [default])[-1]
+
+
+def read():
+    with open(path, "rb") as f:
+        data = f.read()
+    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+
+
+def no_overlap(spans, what):
+    """Of one track, (start, end): none begins before the last has ended."""
+    end = None
+    for span in sorted(spans):
+        must(end is None or span[0] >= end, what, "overlaps at", span)
+        end = span[1]
+
+
+# Totals by the values that pprof and OTLP have.
+def totals():
+    rows = [int(v or 0) for v in query("SELECT sum(weight_ns), sum(time_ns), sum(launches), sum(count) FROM attributed")[0]]
+    cpu = [int(v or 0) for v in query("SELECT sum(CASE WHEN waiting_ns THEN 0 ELSE weight_ns END), sum(waiting_ns) FROM cpu_samples")[0]]
+    return {"device_time": rows[0], "device_duration": rows[1], "launches": rows[2], "device_samples": rows[3],
+            "cpu": cpu[0], "device_wait": cpu[1]}
+
+
+def executions():
+    return number("SELECT (SELECT count(*) FROM executions) + (SELECT count(*) FROM copies)")
+
+
+def durations():
+    return number("SELECT (SELECT coalesce(sum(dur_ns), 0) FROM executions) + (SELECT coalesce(sum(dur_ns), 0) FROM copies)")
+
+
+def pprof():
+    p = message(read())
+    strings = [s.decode() for s in p[6]]
+    must(strings[0] == "", "the first string")
+    types = [strings[one(message(t), 1)] for t in p[1]]
+    functions = {one(message(f), 1): message(f) for f in p[5]}
+    mappings = {one(message(m), 1) for m in p.get(3, [])}
+    locations = {one(message(x), 1): message(x) for x in p[4]}
+    must(0 not in functions and 0 not in locations and 0 not in mappings, "a number 0")
+    must(len(functions) == len(p[5]) and len(locations) == len(p[4]), "a number twice")
+    for x in locations.values():
+        must(one(x, 2) in mappings or 2 not in x, "a mapping")
+        must(4 in x or one(x, 3), "a location of nothing")
+        for line in x.get(4, []):
+            must(strings[one(functions[one(message(line), 1)], 2)], "a function without a name")
+    sums, labels = [0] * len(types), set()
+    for s in p[2]:
+        s = message(s)
+        must(all(x in locations for x in packed(s[1][0])) and s[1][0], "a sample's locations")
+        values = packed(s[2][0])
+        must(len(values) == len(types), "values")
+        sums = [a + b for a, b in zip(sums, values)]
+        labels |= {strings[one(message(x), 1)] for x in s.get(3, [])}
+    got = dict(zip(types, sums))
+    for what, wanted in totals().items():
+        same(what, got[what], wanted)
+    must({"process", "device", "stream", "kernel"} <= labels, "labels", labels)
+    if totals()["device_samples"]:
+        must("instruction" in labels, "no instructions")
+    must(strings[one(p, 14)] in types, "the usual type")
+
+
+def otlp():
+    p = message(read())
+    d = message(one(p, 2))
+    strings = [s.decode() for s in d[5]]
+    for table in (1, 2, 3, 4, 6, 7):
+        must(d[table][0] == b"", "a table's first entry")
+    must(strings[0] == "", "the first string")
+    got, ids = {}, set()
+    scope = message(one(message(one(p, 1)), 2))
+    for profile_ in scope[2]:
+        q = message(profile_)
+        must(len(one(q, 7)) == 16 and one(q, 7) not in ids, "profile_id")
+        ids.add(one(q, 7))
+        name = strings[one(message(one(q, 1)), 1)]
+        for s in q[2]:
+            s = message(s)
+            must(0 < one(s, 1) < len(d[7]), "a stack")
+            must(all(0 < a < len(d[6]) for a in packed(one(s, 2, b""))), "an attribute")
+            got[name] = got.get(name, 0) + packed(one(s, 4))[0]
+    for stack in d[7][1:]:
+        must(all(0 < x < len(d[2]) for x in packed(message(stack)[1][0])), "a location")
+    for x in d[2][1:]:
+        x = message(x)
+        must(one(x, 1) < len(d[1]), "a mapping")
+        must(all(one(message(line), 1) < len(d[3]) for line in x.get(3, [])), "a function")
+    for what, wanted in totals().items():
+        same(what, got.get(what, 0), wanted)
+
+
+def speedscope():
+    p = json.loads(read())
+    frames = len(p["shared"]["frames"])
+    sums = {"CPU": 0, "device": 0}
+    for q in p["profiles"]:
+        must(q["type"] == "sampled" and q["unit"] == "nanoseconds", "a profile's type")
+        must(len(q["samples"]) == len(q["weights"]), "weights")
+        must(all(0 <= f < frames for s in q["samples"] for f in s), "a frame")
+        must(q["endValue"] == sum(q["weights"]), "endValue")
+        sums["CPU" if q["name"].startswith("CPU: ") else "device"] += sum(q["weights"])
+    same("device time", sums["device"], totals()["device_time"])
+    same("CPU time", sums["CPU"], totals()["cpu"] + totals()["device_wait"])
+
+
+def folded():
+    same("device time", sum(int(line.rsplit(" ", 1)[1]) for line in read().decode().splitlines()), totals()["device_time"])
+
+
+def ns(v):
+    """A decimal number of us, exactly."""
+    whole, _, part = v.partition(".")
+    return int(whole) * 1000 + int((part + "000")[:3])
+
+
+def chrome():
+    p = json.loads(read(), parse_float=str, parse_int=str)
+    tracks, flows, launched = {}, {"out": set(), "in": set()}, 0
+    named = {(e["pid"], e["tid"]) for e in p["traceEvents"] if e["ph"] == "M" and e["name"] == "thread_name"}
+    got = 0
+    for e in p["traceEvents"]:
+        if e["ph"] == "C":
+            must(all(float(v) >= 0 for v in e["args"].values()), "a counter")
+        if e["ph"] != "X":
+            continue
+        key = (e["pid"], e["tid"])
+        must(key in named or e["tid"] == "19999999", "a track without a name", key)
+        start, dur = ns(e["ts"]), ns(e["dur"])
+        must(start >= 0 and dur >= 0, "a time")
+        tracks.setdefault(key, []).append((start, start + dur))
+        if e["cat"] in ("kernel", "gpu_memcpy", "gpu_memset"):
+            got += dur
+            launched += 1
+            if "flow_in" in e:
+                flows["in"].add(e["bind_id"])
+        elif "flow_out" in e:
+            flows["out"].add(e["bind_id"])
+        if "sf" in e:
+            must(e["sf"] in p["stackFrames"], "a stack")
+    for key, spans in tracks.items():
+        no_overlap(spans, key)
+    for frame in p["stackFrames"].values():
+        must("parent" not in frame or frame["parent"] in p["stackFrames"], "a caller")
+    must(flows["in"] == flows["out"], "arrows", flows["in"] ^ flows["out"])
+    same("executions", launched, executions())
+    same("their time", got, durations())
+    same("CPU samples", sum(int(s["weight"]) for s in p["samples"]), totals()["cpu"] + totals()["device_wait"])
+
+
+def perfetto():
+    tracks, open_, spans, launches, seen, samples = {}, {}, {}, 0, {}, 0
+    for packet in message(read())[1]:
+        packet = message(packet)
+        must(one(packet, 10) == 1, "the sequence")
+        for interned in packet.get(12, []):
+            rows = [(table, message(row)) for table, of in message(interned).items() for row in of]
+            for table, row in rows:
+                must(one(row, 1) > 0 and one(row, 1) not in seen.setdefault(table, set()), "an iid")
+                seen[table].add(one(row, 1))
+            for table, row in rows:
+                if table == 7:
+                    must(all(f in seen[6] for f in row[2]), "a frame")
+                if table == 6:
+                    must(one(row, 2) in seen[5] and (3 not in row or one(row, 3) in seen[19]), "a frame's parts")
+                    must(5 not in row or one(row, 5) in seen[18], "a frame's file")
+                if table == 19:
+                    must(all(x in seen[17] for x in row[7]) and (2 not in row or one(row, 2) in seen[16]), "a mapping")
+        for track in packet.get(60, []):
+            track = message(track)
+            tracks[one(track, 1)] = track
+            must(5 not in track or one(track, 5) in tracks, "a parent")
+        for sample in packet.get(66, []):
+            must(one(message(sample), 4) in seen[7], "a sample's stack")
+            samples += 1
+        for event in packet.get(11, []):
+            e, at = message(event), one(packet, 8)
+            uuid = one(e, 11)
+            must(uuid in tracks or uuid == 0, "a track")
+            if one(e, 9) in (1, 3):
+                must(one(e, 10) in seen[2], "a name")
+            if one(e, 9) == 1:
+                must(uuid not in open_, "a slice in a slice")
+                open_[uuid] = at
+            elif one(e, 9) == 2:
+                spans.setdefault(uuid, []).append((open_.pop(uuid), at))
+            elif one(e, 9) == 3:
+                must(one(e, 56) in seen[7], "a launch's stack")
+                launches += 1
+    must(not open_, "a slice that never ends")
+    for uuid, of in spans.items():
+        no_overlap(of, uuid)
+    same("executions", sum(map(len, spans.values())), executions())
+    same("their time", sum(b - a for of in spans.values() for a, b in of), durations())
+    same("launches", launches, number("SELECT count(*) FROM launches"))
+    same("CPU samples", samples, number("SELECT count(*) FROM cpu_samples WHERE waiting_ns = 0"))
+
+
+def firefox():
+    p = json.loads(read(), parse_float=str)
+    same("version", p["meta"]["preprocessedProfileVersion"], 48)
+    must(any(c["color"] == "grey" for c in p["meta"]["categories"]), "the usual category")
+    categories, device, cpu, markers = len(p["meta"]["categories"]), 0, 0, 0
+    columns = {
+        "samples": "stack time weight", "stackTable": "frame prefix category subcategory",
+        "frameTable": "address inlineDepth category subcategory func nativeSymbol innerWindowID implementation line column",
+        "funcTable": "isJS relevantForJS name resource fileName lineNumber columnNumber",
+        "resourceTable": "lib name host type", "markers": "data name startTime endTime phase category",
+        "nativeSymbols": "libIndex address name functionSize",
+    }
+
+    def ms(v):
+        whole, _, part = str(v).partition(".")
+        return int(whole) * 1000000 + int((part + "000000")[:6])
+
+    for t in p["threads"]:
+        for table, names in columns.items():
+            for c in names.split():
+                must(len(t[table][c]) == t[table]["length"], table, c, "is not as long as the table")
+        strings, stacks, funcs = len(t["stringArray"]), t["stackTable"], t["funcTable"]
+        must(all(0 <= s < stacks["length"] for s in t["samples"]["stack"]), "a stack")
+        must(all(q is None or q < i for i, q in enumerate(stacks["prefix"])), "a prefix")
+        must(all(0 <= f < t["frameTable"]["length"] for f in stacks["frame"]), "a frame")
+        must(all(0 <= c < categories for c in stacks["category"]), "a category")
+        must(all(0 <= f < funcs["length"] for f in t["frameTable"]["func"]), "a function")
+        must(all(0 <= n < strings for n in funcs["name"] + t["markers"]["name"] + t["resourceTable"]["name"]), "a string")
+        must(all(-1 <= r < t["resourceTable"]["length"] for r in funcs["resource"]), "a resource")
+        must(all(0 <= r < len(p["libs"]) for r in t["resourceTable"]["lib"]), "a library")
+        times = [ms(x) for x in t["samples"]["time"]]
+        must(times == sorted(times), "samples out of order")
+        weight = sum(ms(w) for w in t["samples"]["weight"])
+        if t["markers"]["length"]:
+            device += weight
+            markers += t["markers"]["length"]
+            must(weight == sum(ms(b) - ms(a) for a, b in zip(t["markers"]["startTime"], t["markers"]["endTime"])), "markers")
+        else:
+            cpu += weight
+    same("executions", markers, executions())
+    same("their time", device, durations())
+    same("CPU time", cpu, totals()["cpu"] + totals()["device_wait"])
+
+
+def tensorboard():
+    files = glob.glob(os.path.join(path, "plugins", "profile", "*", "*.xplane.pb"))
+    must(len(files) == 1, "files", files)
+    with open(files[0], "rb") as f:
+        space = message(f.read())
+    device, count, launches = 0, 0, 0
+    for plane in space[1]:
+        plane = message(plane)
+        is_device = one(plane, 2).startswith(b"/device:GPU:")
+        names = {one(message(m), 1) for m in plane.get(4, [])}
+        stats = {one(message(m), 1) for m in plane.get(5, [])}
+        for line in plane.get(3, []):
+            spans = []
+            for event in message(line).get(4, []):
+                e = message(event)
+                must(one(e, 1) in names, "a name")
+                must(all(one(message(s), 1) in stats for s in e[4]), "a stat")
+                spans.append((one(e, 2), one(e, 2) + one(e, 3)))
+                if is_device:
+                    device += one(e, 3) // 1000
+                    count += 1
+                else:
+                    launches += 1
+            no_overlap(spans, one(message(line), 2))
+    same("executions", count, executions())
+    same("their time", device, durations())
+    same("launches", launches, number("SELECT count(*) FROM launches"))
+
+
+def tables():
+    for table in ("launches", "executions", "copies", "attributed", "kernels", "stacks", "frames", "cpu_samples", "samples"):
+        with open(os.path.join(path, table + ".csv"), newline="", encoding="utf-8", errors="replace") as f:
+            rows = list(csv.reader(f))
+        must(all(len(r) == len(rows[0]) for r in rows), table, "has a row of another width")
+        must(rows[1:] == query(f"SELECT * FROM {table}"), table)
+
+
+{"pprof": pprof, "otlp": otlp, "speedscope": speedscope, "folded": folded, "chrome": chrome, "perfetto": perfetto,
+ "firefox": firefox, "tensorboard": tensorboard, "csv": tables}[kind]()

@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Traces of torch.profiler become profiles: what import_compare.py sums up from the same file is what the profile has.
+. "$(dirname "$0")/tap.sh"
+here=$root/tests/e2e
+
+python3 "$here/import_traces.py" "$work" || exit 1
+same() { # WHAT FILE...: imports, adds up, is equal
+	what=$1
+	shift
+	check "$what: import" "$aiflame" import -q -o "$work/t.data" "$@"
+	check "$what: every number is that of the file" python3 "$here/import_compare.py" "$aiflame" "$work/t.data" "$@"
+	check "$what: everything adds up" says "everything adds up" "$aiflame" info "$work/t.data"
+}
+for t in cuda old aiu aiu_renamed flex; do
+	same "$t" "$work/$t.json"
+done
+gzip -k "$work/cuda.json"
+same "gzip" "$work/cuda.json.gz"
+check "standard input" sh -c "'$aiflame' import -q - -o '$work/stdin.data' <'$work/cuda.json.gz'"
+for t in rank0 rank1; do
+	check "the clock of $t is as the test wants it" test -s "$work/$t.json"
+done
+same "two ranks" "$work/rank0.json" "$work/rank1.json"
+check "ranks: the clock that is off is moved by what it is off" says "moved by -5000000 ns, as 4 collectives say" "$aiflame" info "$work/t.data"
+
+"$aiflame" import -q -o "$work/cuda.data" "$work/cuda.json"
+number() { got=$("$aiflame" query --format csv "$2" "$3" | tail -n +2); [ "$got" = "$1" ] || { echo "got $got instead of $1"; return 1; }; }
+check "the device's name and units" number 'NVIDIA Test 80GB,132' "$work/cuda.data" "SELECT name, units FROM devices"
+check "when it was, by baseTimeNanoseconds" number 1 "$work/cuda.data" \
+	"SELECT CAST(value AS INTEGER) - 1750000000000000000 BETWEEN 0 AND 3600000000000 FROM meta WHERE key = 'start_realtime_ns'"
+check "two ranks are two devices by their names" number 2 "$work/t.data" "SELECT count(DISTINCT name) FROM devices WHERE name LIKE '%(rank _)'"
+"$aiflame" flame --detail full -o "$work/cuda.folded" "$work/cuda.data"
+check "Python, operator, call, kernel" grep -q 'main (train.py)_\[p\];.*aten::mm;cudaLaunchKernel;.*gemm' "$work/cuda.folded"
+check "a built-in function has no address" sh -c "! grep -q 0x7f '$work/cuda.folded'"
+check "kernels have their operator" says "aten::mm" "$aiflame" report --kernels "$work/cuda.data"
+check "query: registers and shapes" says "4096x1x1 128x1x1" "$aiflame" query "$work/cuda.data" \
+	"SELECT grid || ' ' || block FROM launches WHERE kernel IS NOT NULL"
+check "what is not in the window has its operator's stack" says "aten::orphan" "$aiflame" flame --detail full -o - "$work/cuda.data"
+
+"$aiflame" import -q -o "$work/aiu.data" "$work/aiu.json"
+check "AIU: a clock that is behind is told" says "moved by 1500 ns" "$aiflame" info "$work/aiu.data"
+check "AIU: calls that wait for other AIUs are a class" says "RDMA wait" "$aiflame" info "$work/aiu.data"
+check "AIU: they stand in the picture of waits" says "[waiting: aiuRDMABarrier1]" "$aiflame" flame --of cpu -o - "$work/aiu.data"
+check "AIU: Python, operator, call, kernel" sh -c "'$aiflame' flame -o '$work/aiu.folded' '$work/aiu.data' && grep -q 'py)_\[p\];.*;aiuLaunchControlBlocks;add_1' '$work/aiu.folded'"
+check "AIU: the operator table says AIU" sh -c "'$aiflame' report --ops '$work/aiu.data' | grep -q 'Self AIU'"
+"$aiflame" import -q -o "$work/renamed.data" "$work/aiu_renamed.json"
+check "AIU: calls of the thread that read the buffer go to who made them" says "IMPORT_THREAD" "$aiflame" info "$work/renamed.data"
+check "AIU: so they have stacks" sh -c "'$aiflame' flame -o '$work/renamed.folded' '$work/renamed.data' && grep -q 'roberta.py.*;aiuLaunchControlBlocks;add_1' '$work/renamed.folded'"
+check "what is not kept is told" says "not kept: 2 flows" "$aiflame" info "$work/cuda.data"
+check "the profiler's own time is told" says "imported.profiler_ns" "$aiflame" info "$work/cuda.data"
+
+# Damage: what is whole is there, and what is not is told.
+check "torn: the first events are there" "$aiflame" import -q -o "$work/torn.data" "$work/torn.json"
+check "torn: it is told" says "IMPORT_TORN" "$aiflame" info "$work/torn.data"
+check "a quote that should be escaped costs one event" "$aiflame" import -q -o "$work/quote.data" "$work/quote.json"
+check "and is told with its place" says "at byte " "$aiflame" info "$work/quote.data"
+check "its neighbours are there" python3 "$here/import_compare.py" "$aiflame" "$work/quote.data" "$work/quote_without.json"
+head -c 400 "$work/cuda.json.gz" >"$work/cut.json.gz"
+check "torn gzip" sh -c "'$aiflame' import -q -o '$work/cut.data' '$work/cut.json.gz' || '$aiflame' import -q -o '$work/cut.data' '$work/cut.json.gz' 2>&1 | grep -q 'no operator'"
+
+# Refusals leave what was there.
+echo before >"$work/kept"
+check "no trace" says "its format is not known" "$aiflame" import "$root/README.md" -o "$work/kept"
+check "no trace: a failure" status_is 1 "$aiflame" import "$root/README.md" -o "$work/kept"
+check "an empty file" says "is empty" "$aiflame" import /dev/null -o "$work/kept"
+check "a bomb" says "more than 250 times" "$aiflame" import "$work/bomb.json.gz" -o "$work/kept"
+check "--limit" says "raise --limit" "$aiflame" import --limit 1000 "$work/cuda.json.gz" -o "$work/kept"
+check "twice the same" status_is 2 "$aiflame" import "$work/cuda.json" "$work/cuda.json" -o "$work/kept"
+check "over itself" status_is 2 "$aiflame" import "$work/cuda.json" -o "$work/cuda.json"
+check "deep nesting" says "IMPORT_" sh -c "'$aiflame' import -q '$work/deep.json' -o '$work/deep.data' && '$aiflame' info '$work/deep.data'"
+check "nothing was written where nothing could be" grep -qx before "$work/kept"
+# In the middle of a file when it is told to stop.
+mkfifo "$work/slow"
+"$aiflame" import "$work/slow" -o "$work/never.data" 2>/dev/null &
+import=$!
+exec 9>"$work/slow"
+head -c 100000 "$work/cuda.json" >&9
+cat "$work/aiu.json" "$work/aiu.json" "$work/aiu.json" >&9
+kill -TERM $import
+exec 9>&-
+wait $import
+check "told to stop: the status of a program that a signal has ended" test $? -eq 143
+check "told to stop: no file" sh -c "! ls '$work'/never.data* 2>/dev/null"
+
+if [ -n "${AIFLAME_TRACES:-}" ]; then
+	for t in "$AIFLAME_TRACES"/kineto/*/*.json* "$AIFLAME_TRACES"/*/*.json*; do
+		case $t in *meta_events_only* | *basic_event_test* | *'*'*) continue ;; esac
+		[ -e "$t" ] && same "$(basename "$t")" "$t"
+	done
+else
+	skip "real traces" "AIFLAME_TRACES names no folder"
+fi
+done_testing

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Files of stacks with counts become profiles with the same stacks and counts.
+. "$(dirname "$0")/tap.sh"
+
+cat >"$work/in.folded" <<'END'
+main;copy;[read]_[g] 25
+main;other;cuLaunchKernel;gemm_[g];LDG +0x20_[g] 125
+main;run (a.py)_[p];cuLaunchKernel;gemm_[g] 1000
+main;run (a.py)_[p];cuLaunchKernel;gemm_[g];FMA +0x10_[g] 500
+main;run (a.py)_[p];cuLaunchKernel;gemm_[g];LDG +0x20_[g] 250
+main;write;vfs_write_[k] 77
+END
+grep '_\[g\]' "$work/in.folded" >"$work/device.folded"
+grep -v '_\[g\]' "$work/in.folded" >"$work/cpu.folded"
+goes_round() { # FROM TO
+	LC_ALL=C sort "$1" >"$work/a.sorted" && LC_ALL=C sort "$2" >"$work/b.sorted" && diff "$work/a.sorted" "$work/b.sorted"
+}
+check "folded: import" "$aiflame" import -q "$work/in.folded" -o "$work/in.data"
+"$aiflame" flame --detail full -o "$work/out.folded" "$work/in.data"
+check "folded: device time comes back" goes_round "$work/device.folded" "$work/out.folded"
+"$aiflame" flame --of cpu --detail full -o "$work/out.folded" "$work/in.data"
+check "folded: CPU time comes back" goes_round "$work/cpu.folded" "$work/out.folded"
+check "folded: it is told that there are no times" says "IMPORT_UNTIMED" "$aiflame" info "$work/in.data"
+check "folded: everything adds up" says "everything adds up" "$aiflame" info "$work/in.data"
+printf 'python;f (t.py);work 88.5\nno count\npython;g 1\n' >"$work/samples.folded"
+check "folded: a line that is none is refused at the beginning" status_is 1 "$aiflame" import -q "$work/samples.folded" -o "$work/s.data"
+printf 'python;f (t.py);work 88.5\n;; 1\npython;g 99999999999999999999\n' >"$work/samples.folded"
+printf 'a;b 1\na;b 1152921504606846976\na;c 2\n' >"$work/much.folded"
+check "folded: more than there is time" says "1712 IMPORT_LINE" sh -c "'$aiflame' import -q '$work/much.folded' -o '$work/s.data' && '$aiflame' info '$work/s.data'"
+printf 'python;f (t.py);work 88.5\n' >"$work/samples.folded"
+check "folded: --count" says "work 885000000" sh -c "'$aiflame' import -q --count 10ms '$work/samples.folded' -o '$work/s.data' && '$aiflame' flame --of cpu -o '$work/s.folded' '$work/s.data' && cat '$work/s.folded'"
+check "folded: --as device" says "work_[g] 89" sh -c "'$aiflame' import -q --as device '$work/samples.folded' -o '$work/s.data' && '$aiflame' flame -o '$work/s.folded' '$work/s.data' && cat '$work/s.folded'"
+
+# iaprof's text, by its rules: zeros in the first columns, one kernel from two stacks.
+printf '%b' 'string\t1\tpython3\nstring\t2\tmain;forward;zeLaunch\nstring\t3\tmm.cl\nstring\t4\tmm\ninterval\t0\t1000.25\n' \
+	'kernel\t0xfffd0000\t1\t4711\t2\t3\t4\nstring\t5\tsend.ugm\neustall\t0x228\t5\t0\t0\t0\t7\t0\t5\t0\t0\t0\t0\n' \
+	'string\t6\tmad\neustall\t0x278\t6\t10\t0\t7\t3\t0\t5\t0\t0\t1\t2\nstring\t7\tmain;backward;zeLaunch\n' \
+	'kernel\t0xfffd0000\t1\t4711\t7\t3\t4\neustall\t0x228\t5\t0\t1\t0\t0\t0\t0\t0\t0\t0\t4\nmetric\tbusy-percent\t97\n' >"$work/iaprof.txt"
+cat >"$work/iaprof.folded" <<'END'
+main;backward;mm_[g];send.ugm_[g];+0x228_[g];control_[g] 1
+main;backward;mm_[g];send.ugm_[g];+0x228_[g];tdr_[g] 4
+main;forward;mm_[g];mad_[g];+0x278_[g];active_[g] 10
+main;forward;mm_[g];mad_[g];+0x278_[g];other_[g] 1
+main;forward;mm_[g];mad_[g];+0x278_[g];pipestall_[g] 7
+main;forward;mm_[g];mad_[g];+0x278_[g];sbid_[g] 5
+main;forward;mm_[g];mad_[g];+0x278_[g];send_[g] 3
+main;forward;mm_[g];mad_[g];+0x278_[g];tdr_[g] 2
+main;forward;mm_[g];send.ugm_[g];+0x228_[g];sbid_[g] 5
+main;forward;mm_[g];send.ugm_[g];+0x228_[g];send_[g] 7
+END
+check "iaprof: import" "$aiflame" import -q "$work/iaprof.txt" -o "$work/i.data"
+"$aiflame" flame --by samples --leaf stall -o "$work/out.folded" "$work/i.data"
+sed -i 's/;zeLaunch//' "$work/out.folded"
+check "iaprof: every count, under its own stack" goes_round "$work/iaprof.folded" "$work/out.folded"
+check "iaprof: everything adds up" says "everything adds up" "$aiflame" info "$work/i.data"
+check "iaprof: a line that is not understood is told" says "1712 IMPORT_LINE" sh -c "{ cat '$work/iaprof.txt'; echo nonsense; } >'$work/bad.txt' && '$aiflame' import -q '$work/bad.txt' -o '$work/i.data' && '$aiflame' info '$work/i.data'"
+done_testing

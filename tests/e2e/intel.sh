@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# An Intel GPU from the launch to the stall, without one: Intel's own Level Zero driver in AUB mode compiles a kernel, gives it an
+# address and takes its launches; EU-stall records of instructions at that address come from fakexe, which stands for
+# the xe driver. Nothing is executed, so there are no times: samples go by launches.
+. "$(dirname "$0")/tap.sh"
+mock=$build/tests/mock/level_zero
+fakexe=$build/tests/mock/xe/fakexe
+agent=$build/src/agent/libaiflame-agent.so
+export AIFLAME_STANDBY="$work/standby"
+unset ZE_ENABLE_ALT_DRIVERS ZE_ENABLE_TRACING_LAYER ZE_ENABLE_LOADER_INTERCEPT ZE_MOCK
+[ -x "$mock/ze_app" ] || { echo "1..0 # SKIP the tests were built without Level Zero's headers (libze-dev)"; exit 0; }
+cp "$root/tests/e2e/level_zero.cl" one.cl
+if ! command -v ocloc >/dev/null || ! ocloc compile -file one.cl -device pvc -spv_only -options "-DONE -g" -out_dir spv >ocloc.out 2>&1; then
+	echo "1..0 # SKIP intel-opencl-icd, libigc1 and libigdfcl1 are not installed"
+	exit 0
+fi
+echo "gt 0 12.60" >none.card
+"$fakexe" none.card true 2>/dev/null || { echo "1..0 # SKIP seccomp cannot supervise a process here"; exit 0; }
+module=$(ls "$work"/spv/*.spv)
+export NEOReadDebugKeys=1 SetCommandStreamReceiver=1 ProductFamilyOverride=pvc HardwareInfoOverride=1x8x8 AUBDumpCaptureFileName=/dev/null IGC_EnableZEBinary=1
+"$mock/ze_app" "$module" mm >aub.out 2>&1 || { echo "1..0 # SKIP Intel's driver has no AUB mode that works here"; exit 0; }
+
+# Where the driver puts the kernel: the same in each process.
+ZE_ENABLE_TRACING_LAYER=1 "$build/tests/mock/mini_recorder" -a "$agent" -o place.log "$mock/ze_app" "$module" mm a >mini.out 2>&1
+address=$(sed -n 's/.*place code=0 device=0 .*address=0x\([0-9a-f]*\) size=[1-9].*/\1/p' place.log | head -n 1)
+placed() { [ -n "$address" ] || { cat place.log; return 1; }; }
+check "the kernel has an address" placed
+# at OFFSET: what the hardware tells of an instruction: 32 bits of its address
+at() { printf '0x%x' $(((0x$address + $1) & 0xffffffff)); }
+cat >pvc.card <<EOF
+gt 0 12.60
+pause 0 1600
+records 0 100 $(at 0x228) sbid=3,active=1
+records 0 20 $(at 0x278) active=2
+records 0 5 $(at 0x100000) other=1
+EOF
+# record APP: ten launches of one function, three of another, before and while samples are taken
+record() {
+	timeout 60 "$fakexe" pvc.card "$aiflame" record -q --all-launches -o "$1.data" "$mock/$1" "$module" mm a pause a a a b pause a a a b pause a a a b pause >"$1.out" 2>&1 &&
+		grep -q 'nothing left' "$1.out" || { cat "$1.out"; return 1; }
+}
+ask() { "$aiflame" query --format csv "$1.data" "$2" | tail -n +2; }
+is() { got=$(ask "$2" "$3"); [ "$got" = "$1" ] || { echo "got $got instead of $1"; return 1; }; }
+for app in ze_app ze_app_dlopen; do
+	check "$app, and stalls of its kernel" record $app
+	check "every launch" is 13 $app "SELECT count(*) FROM launches"
+	check "every sample: the kernel's, and those of nobody's" is "440,5" $app \
+		"SELECT sum(count) FILTER (WHERE kernel IS NOT NULL), sum(count) FILTER (WHERE kernel IS NULL) FROM samples"
+	check "it adds up" says "everything adds up" "$aiflame" info $app.data
+	# shellcheck disable=SC2086
+	"$aiflame" flame --by samples --leaf stall -o $app.folded $app.data
+	check "from main to the stall: function, call, kernel, line, instruction" grep -q \
+		'^main;.*path_a;zeCommandListAppendLaunchKernel;mm_\[g\];one.cl:7_\[g\];send.ugm +0x228_\[g\];sbid_\[g\] ' $app.folded
+	shares() { # 10 to 3, a sample more or less in each row
+		awk '/;path_a;/ { a += $NF } /;path_b;/ { b += $NF } END { print a, b; exit !(a + b == 440 && a > 335 && a < 343) }' $app.folded
+	}
+	check "two ways to launch it keep their shares" shares
+done
+check "annotated: the line, the instruction, what it waits for" sh -c \
+	'"$1" annotate mm ze_app.data >a.out; cat a.out; grep -q "^one.cl:7$" a.out && grep -q "90.9 %.*+0x0228 .*sbid 75 %" a.out' - "$aiflame"
+done_testing

@@ -1,0 +1,262 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Level Zero on any machine: its own loader and tracing layer, below them a SIMULATED driver (tests/mock/level_zero),
+# which has times and faults; and where it is installed Intel's own driver in AUB mode, which compiles, gives addresses
+# and takes launches, but executes nothing and has no times.
+. "$(dirname "$0")/tap.sh"
+mock=$build/tests/mock/level_zero
+[ -x "$mock/ze_app" ] || { echo "1..0 # SKIP the tests were built without Level Zero's headers (libze-dev)"; exit 0; }
+agent=$build/src/agent/libaiflame-agent.so
+mini=$build/tests/mock/mini_recorder
+AIFLAME_STANDBY=$work/standby
+export AIFLAME_STANDBY
+unset ZE_ENABLE_ALT_DRIVERS ZE_ENABLE_TRACING_LAYER ZE_ENABLE_LOADER_INTERCEPT ZE_MOCK
+by='timeout -k 5 60'
+simulated="env ZE_ENABLE_ALT_DRIVERS=$mock/libze_mock.so"
+aub="env NEOReadDebugKeys=1 SetCommandStreamReceiver=1 ProductFamilyOverride=pvc HardwareInfoOverride=1x8x8
+	AUBDumpCaptureFileName=/dev/null IGC_EnableZEBinary=1"
+both="env NEOReadDebugKeys=1 SetCommandStreamReceiver=1 ProductFamilyOverride=pvc HardwareInfoOverride=1x8x8
+	AUBDumpCaptureFileName=/dev/null IGC_EnableZEBinary=1 ZE_ENABLE_ALT_DRIVERS=libze_intel_gpu.so.1,$mock/libze_mock.so"
+# Without a compiler the simulated driver takes any bytes.
+printf 'no code' >mm.bin
+
+# rec NAME WHERE APP WORDS...: as the application would end without us, and it notices nothing
+rec() {
+	name=$1 where=$2 app=$3
+	shift 3
+	# shellcheck disable=SC2086 # a list of words
+	$by $where "$aiflame" record -q --all-launches -o "$name.data" "$mock/$app" "${module:-mm.bin}" mm,add "$@" >"$name.out" 2>&1 ||
+		{ cat "$name.out"; return 1; }
+}
+ask() { "$aiflame" query --format csv "$1.data" "$2" | tail -n +2; }
+is() { got=$(ask "$2" "$3"); [ "$got" = "$1" ] || { echo "got $got instead of $1"; return 1; }; }
+reason() { is "$1" "$3" "SELECT coalesce(sum(count), 0) FROM losses WHERE reason = $2"; }
+adds_up() {
+	"$aiflame" info "$1.data" >info.out && grep -q 'everything adds up' info.out &&
+		grep -qE 'started before their launch +0$' info.out || { cat info.out; return 1; }
+}
+all="a b thrice indirect cooperative copies event timed reload a immediate a b indirect copies event timed reload cooperative"
+
+# ---- on the simulated driver ----
+complete() { # 32 launches, of which two are executed three times
+	# shellcheck disable=SC2086
+	rec "$1" "$simulated" "$2" $all || return 1
+	is 33 "$1" 'SELECT count(*) FROM launches' && is 37,33 "$1" 'SELECT count(*), count(DISTINCT launch) FROM
+		(SELECT launch FROM executions UNION ALL SELECT launch FROM copies)' &&
+		is 'add,0
+mm,1' "$1" "SELECT 'add', 0 UNION SELECT 'mm', count(*) > 20 FROM executions WHERE kernel = (SELECT id FROM kernels WHERE name = 'mm')" &&
+		is 0 "$1" 'SELECT count(*) FROM losses' && adds_up "$1"
+}
+check 'a linked program: every launch has its times' complete linked ze_app
+check 'one that finds the loader by dlopen() and dlsym()' complete found ze_app_dlopen
+# The simulated device's kernels take 0.2 ms, less what its ticks of 52 ns leave out.
+durations() { is 0 linked "SELECT count(*) FROM executions e JOIN kernels k ON k.id = e.kernel WHERE k.name = 'mm' AND abs(e.dur_ns - 200000) > 2000"; }
+check 'executions last as long as the device says' durations
+copies() {
+	is 'copy,2,1024
+fill,2,2048
+read,2,4096
+write,2,8192' linked 'SELECT kind, count(*), sum(bytes) FROM copies GROUP BY kind ORDER BY kind'
+}
+check 'copies have a direction and bytes, fills bytes' copies
+several() { is 2 linked "SELECT count(*) FROM executions e JOIN kernels k ON k.id = e.kernel WHERE k.name = 'mm + add'"; }
+check 'kernels that one command launches are one' several
+paths() {
+	rec paths "$simulated" ze_app_dlopen a b b thrice || return 1
+	"$aiflame" flame paths.data -o paths.folded || return 1
+	grep -q ';path_b;zeCommandListAppendLaunchKernel;mm_\[g\] ' paths.folded || { cat paths.folded; return 1; }
+	# a: 1 + 3, b: 2 + 3 executions
+	awk '/;path_a;/ { a += $NF } /;path_b;/ { b += $NF } END { exit !(b / a > 1.24 && b / a < 1.26) }' paths.folded || { cat paths.folded; return 1; }
+}
+check 'two ways to one kernel keep their shares, also of a list that is executed again' paths
+# Long enough for somebody to look at the events meanwhile, which still tell of the execution before.
+slow() {
+	rec slow "$simulated ZE_MOCK=slow" ze_app thrice event && is 9,9,1 slow 'SELECT count(*), count(DISTINCT start_ns), min(dur_ns) > 49000000 FROM executions' && adds_up slow
+}
+check 'what an event told before is not told again' slow
+threads() { rec threads "$simulated" ze_app threads && is 8000 threads 'SELECT count(*) FROM executions' && adds_up threads; }
+check 'four threads at once' threads
+# As SYCL's adapters are: the loader is in no scope but the plug-in's.
+plug_in() {
+	cat >plugin.c <<-END
+		unsigned zeInit(unsigned);
+		unsigned plug(void) { return zeInit(0); }
+	END
+	cat >host.c <<-END
+		#include <dlfcn.h>
+		#include <stdio.h>
+		int main(void)
+		{
+			void *h = dlopen("./plugin.so", RTLD_LAZY | RTLD_LOCAL);
+			unsigned (*plug)(void) = h ? (unsigned (*)(void))dlsym(h, "plug") : 0;
+			int has = dlsym(RTLD_DEFAULT, "zeInitDrivers") != 0;
+
+			printf("%#x %d\n", plug ? plug() : 1, has);
+			return 0;
+		}
+	END
+	cc -shared -fPIC -o plugin.so plugin.c -lze_loader && cc -o host host.c -ldl && alone=$($simulated ./host) &&
+		[ "$($simulated env LD_PRELOAD="$agent" ./host)" = "$alone" ] && [ "$($simulated "$aiflame" record -q -o host.data ./host)" = "$alone" ] &&
+		echo "$alone" | grep -q '^0 '
+}
+check 'a plug-in that is linked to the loader sees its devices, and no function that is not there' plug_in
+# The child uses what its parent made.
+inherited() {
+	rec inherited "$simulated" ze_app_dlopen thrice inherit a && is 8 inherited 'SELECT count(*) FROM executions' && adds_up inherited
+}
+check 'a child that goes on with what its parent made' inherited
+child() { rec child "$simulated" ze_app_dlopen a fork a && is 2 child 'SELECT count(*) FROM executions'; }
+check 'a child is none of its business' child
+processes() {
+	# shellcheck disable=SC2016
+	$by $simulated "$aiflame" record -q --all-launches -o processes.data sh -c '"$0" mm.bin mm a a & "$1" mm.bin mm a & wait' "$mock/ze_app" "$mock/ze_app_dlopen" &&
+		is '1
+2' processes 'SELECT count(*) FROM executions GROUP BY process ORDER BY 1' && adds_up processes
+}
+check 'two processes at once' processes
+python() {
+	$by $simulated "$aiflame" record -q --all-launches -o python.data python3 "$root/tests/e2e/level_zero.py" mm.bin mm && "$aiflame" flame python.data -o python.folded &&
+		grep -q '<module> (level_zero.py)_\[p\];outer (level_zero.py)_\[p\];inner (level_zero.py)_\[p\];.*zeCommandListAppendLaunchKernel;mm_\[g\]' python.folded ||
+		{ cat python.folded; return 1; }
+}
+if command -v python3 >/dev/null; then
+	check 'Python, through ctypes' python
+fi
+# Another library that stands between the program and the loader, and asks dlsym() for who is next.
+between() {
+	cat >between.c <<'EOF'
+#include <dlfcn.h>
+#include <stdio.h>
+int puts(const char *s) { int (*next)(const char *) = (int (*)(const char *))dlsym(RTLD_NEXT, "puts"); return next == puts ? -1 : next(s); }
+unsigned zeInit(unsigned flags) { unsigned (*next)(unsigned) = (unsigned (*)(unsigned))dlsym(RTLD_NEXT, "zeInit"); puts("between"); return next(flags); }
+EOF
+	cc -D_GNU_SOURCE -fno-builtin -shared -fPIC -o between.so between.c -ldl || return 1
+	LD_PRELOAD=$work/between.so rec between "$simulated" ze_app a && [ "$(grep -c between between.out)" = 1 ] && is 1 between 'SELECT count(*) FROM executions'
+}
+check 'somebody else who stands in between' between
+# dlsym() is ours in every program: also where a sanitizer asks for it before all else, and in musl's.
+cat >asks.c <<'EOF'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+	void *all = dlopen(NULL, RTLD_NOW);
+	return !dlsym(all, "printf") || dlsym(all, "zeNothing") || dlsym(all, "nothing") || !dlsym(RTLD_DEFAULT, "puts");
+}
+EOF
+asks() {
+	"$@" -o asks asks.c || return 1
+	ASAN_OPTIONS=verify_asan_link_order=0 ./asks && LD_PRELOAD=$agent ASAN_OPTIONS=verify_asan_link_order=0 ./asks
+}
+check 'dlsym() finds what it finds' asks cc -rdynamic -ldl
+check 'also beside a sanitizer' asks cc -rdynamic -fsanitize=address -ldl
+if command -v musl-gcc >/dev/null; then
+	check "and with musl's C library" asks musl-gcc -rdynamic
+else
+	skip "and with musl's C library" 'musl-gcc is not installed'
+fi
+budget() {
+	$by $simulated "$aiflame" record -q --overhead 1 -o budget.data "$mock/ze_app" mm.bin mm threads && is 1 budget 'SELECT count(*) <= 8000 FROM executions' && adds_up budget
+}
+check 'a budget' budget
+
+# ---- what lies where ----
+records() { # NAME WHERE WORDS...: what crosses, as text
+	name=$1 where=$2
+	shift 2
+	# shellcheck disable=SC2086
+	$by $where ZE_ENABLE_TRACING_LAYER=1 "$mini" -a "$agent" -o "$name.log" "$mock/ze_app_dlopen" "${module:-mm.bin}" mm "$@" >"$name.out" || { cat "$name.out"; return 1; }
+	sed 's|^[^ ]* ||' "$name.log" | grep -E '^(code|place) ' >"$name.places"
+}
+places() {
+	records places "$simulated" a reload a || return 1
+	sed 's/hash=0x[0-9a-f]*/hash=H/' places.places >got
+	printf '%s\n' 'code 0 hash=H symbol=4294967295 name=mm' 'place code=0 device=0 address=0x800000000000 size=7' 'place code=0 device=0 address=0x800000000000 size=0' \
+		'code 0 hash=H symbol=4294967295 name=mm' 'place code=0 device=0 address=0x800000000000 size=7' 'place code=0 device=0 address=0x800000000000 size=0' | diff - got
+}
+check 'where code lies is told, that it is gone, and what lies there next' places
+
+# ---- faults ----
+# as_alone WORD NAME WORDS...: the program ends, and says, what it does without us
+as_alone() {
+	fault=$1 name=$2
+	shift 2
+	ZE_MOCK=$fault $simulated "$mock/ze_app" mm.bin mm,add "$@" >alone.out 2>&1
+	alone=$?
+	ZE_MOCK=$fault $by $simulated "$aiflame" record -q --all-launches -o "$name.data" "$mock/ze_app" mm.bin mm,add "$@" >"$name.out" 2>&1
+	got=$?
+	[ $got -eq $alone ] && diff alone.out "$name.out" && adds_up "$name"
+}
+check 'zeInit() fails' as_alone init_fails init a
+check 'no module can be made' as_alone module_fails module a
+launch_fails() { as_alone launch_fails launch a immediate a && is 0 launch 'SELECT count(*) FROM executions' && reason 2 1202 launch; }
+check 'launches are refused' launch_fails
+execute_fails() { as_alone execute_fails execute a && is 0 execute 'SELECT count(*) FROM executions'; }
+check 'a list cannot be executed' execute_fails
+no_address() { as_alone no_address address a && is 1 address 'SELECT count(*) FROM executions'; }
+check 'the driver tells no addresses' no_address
+no_binary() { as_alone no_binary binary a reload b && is 2 binary 'SELECT count(*) FROM executions'; }
+check 'the driver shows no native code' no_binary
+no_pools() { as_alone no_pools pools a immediate b && is 0 pools 'SELECT count(*) FROM executions' && reason 2 1201 pools; }
+check 'it has no events with times: launches without times are counted' no_pools
+no_times() { as_alone no_times times a thrice immediate a && is 0 times 'SELECT count(*) FROM executions' && reason 4 1201 times && reason 7 1221 times; }
+check 'events are never signalled: nobody waits for them, launches and executions are counted' no_times
+no_clock() { as_alone no_clock clock a && is 1,0 clock 'SELECT count(*), (SELECT count(*) FROM executions) FROM launches' && reason 1 1407 clock && reason 1 1201 clock; }
+check 'its clock cannot be read' no_clock
+untraced() { # the variable is taken away again
+	$by $simulated "$aiflame" record -q -o untraced.data env -u ZE_ENABLE_TRACING_LAYER "$mock/ze_app" mm.bin mm a >untraced.out &&
+		{ is 1 untraced 'SELECT count(*) FROM executions' || is 1 untraced 'SELECT count(*) > 0 FROM losses WHERE reason = 1220'; }
+}
+check 'no tracing layer: late, or said' untraced
+
+# ---- attached later ----
+# attach LEVEL NAME: to a program that executes a list again and again
+attach() {
+	# shellcheck disable=SC2046
+	eval "$("$aiflame" env --level "$1")"
+	$simulated "$mock/ze_app_dlopen" mm.bin mm loop >loop.out &
+	pid=$!
+	tries=0
+	until "$aiflame" ctl status 2>/dev/null | grep -q "$pid" || [ $tries -gt 100 ]; do
+		sleep 0.05
+		tries=$((tries + 1))
+	done
+	$by "$aiflame" record -q --all-launches -p $pid --duration 0.5 -o "$2.data" >"$2.out" 2>&1 || { cat "$2.out"; return 1; }
+	wait $pid || { cat loop.out; return 1; }
+	adds_up "$2"
+}
+later() {
+	attach graphs later || return 1
+	"$aiflame" flame later.data -o later.folded && grep -qE 'loop(_.i.)?;zeCommandQueueExecuteCommandLists;mm_\[g\] ' later.folded || { cat later.out later.folded; return 1; }
+}
+unwatched() {
+	attach off unwatched && is 1 unwatched 'SELECT sum(count) > 5 FROM losses WHERE reason = 1222'
+}
+check 'a list that was made before anybody recorded, where it is executed' later
+check 'with --level off it is not known: that is counted' unwatched
+unset LD_PRELOAD OPENCL_LAYERS CUDA_INJECTION64_PATH ZE_ENABLE_TRACING_LAYER AIFLAME_LEVEL
+
+# ---- Intel's driver ----
+if ! command -v ocloc >/dev/null || ! ocloc compile -file "$root/tests/e2e/level_zero.cl" -device pvc -spv_only -out_dir spv >ocloc.out 2>&1; then
+	skip "Intel's driver" 'intel-opencl-icd, libigc1 and libigdfcl1 are not installed'
+	done_testing
+	exit
+fi
+module=$(ls "$work"/spv/*.spv)
+$aub "$mock/ze_app" "$module" mm >aub.out 2>&1 || { skip "Intel's driver" 'its AUB mode does not work here'; done_testing; exit; }
+real() {
+	rec "$1" "$2" "$3" a b thrice indirect cooperative copies event reload a || return 1
+	is "$4,0" "$1" 'SELECT count(*), (SELECT count(*) FROM executions) FROM launches' && adds_up "$1" && is 'mm' "$1" "SELECT name FROM kernels WHERE name = 'mm'"
+}
+check "Intel's driver, a linked program" real real "$aub" ze_app 15
+check 'one that finds the loader' real real_found "$aub" ze_app_dlopen 15
+check 'with ZE_ENABLE_LOADER_INTERCEPT=1, where handles are wrapped' real intercept "$aub ZE_ENABLE_LOADER_INTERCEPT=1" ze_app_dlopen 15
+two() { rec two "$both" ze_app_dlopen a second a && is '2' two 'SELECT count(*) FROM devices' && is 1 two 'SELECT count(*) FROM executions'; }
+check 'two drivers' two
+real_places() { # an address of the device's, and the size that is in the module
+	records "$1" "$2" a reload a && grep -c '^place code=0 device=0 address=0x[0-9a-f]*0000 size=[1-9][0-9]*$' "$1.places" | grep -qx 2 &&
+		[ "$(grep -c 'size=0$' "$1.places")" = 2 ] || { cat "$1.places"; return 1; }
+}
+check 'addresses and sizes of its kernels' real_places real_places "$aub"
+check 'the same where handles are wrapped' real_places wrapped_places "$both"
+done_testing

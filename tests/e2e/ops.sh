@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The operators' table is torch's: each row of key_averages(), by PyTorch's own code (Debian's python3-torch), to the
+# nanosecond: of a run made here (whose trace we write, as Debian's PyTorch is built without Kineto), of made-up traces, and of real ones where AIFLAME_TRACES names a folder of them.
+# The devices' time beside an independent calculation.
+. "$(dirname "$0")/tap.sh"
+here=$root/tests/e2e
+python=
+for p in /usr/bin/python3 python3; do
+	"$p" -c 'import torch' >/dev/null 2>&1 && python=$p && break
+done
+if [ -z "$python" ]; then
+	n=$((n + 1))
+	echo "ok $n - PyTorch # SKIP no python3 with torch: install python3-torch (300 MB)"
+	done_testing
+	exit
+fi
+torch() { "$python" "$here/ops_torch.py" "$@"; }
+
+check "PyTorch trains a little" torch run run.json
+check "its trace is imported" "$aiflame" import run.json -o run.data
+for by in name shape; do
+	check "its own table, by $by, is ours" torch ran "$aiflame" run.json run.data "$by"
+done
+for seed in 1 2; do
+	torch make $seed m.json
+	"$aiflame" import m.json -o m.data >/dev/null 2>&1
+	for by in name shape; do
+		check "trace $seed: torch's table, by $by, is ours" torch compare "$aiflame" m.json m.data "$by"
+	done
+	check "trace $seed: devices' time by what it was for, idle time by cause and by interval" \
+		torch breakdown "$aiflame" m.json m.data
+done
+check "the plain table has torch's titles" says '# of Calls' "$aiflame" report --ops m.data
+check "and its sums" says 'Self CUDA time total: ' "$aiflame" report --ops m.data
+check "steps have a row each" test "$("$aiflame" report --steps --format csv --limit 0 m.data | wc -l)" -gt 10
+check "streams too" test "$("$aiflame" report --streams --format csv m.data | wc -l)" = 3
+check "ops in SQL" test "$("$aiflame" query --format csv m.data "SELECT count(*) > 100 FROM ops WHERE kind = 'operator'" | tail -n 1)" = 1
+if [ -z "${AIFLAME_TRACES:-}" ]; then
+	skip "real traces" "AIFLAME_TRACES names no folder with traces of torch.profiler"
+else
+	# Those whose kernels name their operator: torch knows no other way.
+	for t in "$AIFLAME_TRACES"/tracelens/*.json.gz "$AIFLAME_TRACES"/kineto_tb_samples/*.json.gz \
+		"$AIFLAME_TRACES"/hta/nccl*.json.gz "$AIFLAME_TRACES"/hta/amd*.json.gz "$AIFLAME_TRACES"/hta/cupti*.json.gz; do
+		[ -e "$t" ] || continue
+		"$aiflame" import "$t" -o t.data >/dev/null 2>&1
+		check "torch's table of ${t##*/} is ours" torch compare "$aiflame" "$t" t.data name
+	done
+fi
+done_testing

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent_cl.h"
+
+#include <aiflame.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * A program that tells where it is.  program_app WHAT
+ *   ranges        two threads, ranges in ranges; ends within one; prints what the calls return
+ *   steps N MS    N steps, each launches once for every step so far (step i: i + 1) and takes MS ms
+ *   window        pauses, launches 5, starts, launches 3, pauses, launches 7
+ *   cost          prints what a range costs, ns
+ */
+
+static struct target t;
+static cl_kernel add_one;
+
+static void launch(int n)
+{
+	while (n--)
+		target_launch(t.queue, add_one, 64);
+	CHECK(clFinish(t.queue) == CL_SUCCESS);
+}
+
+static void *other(void *arg)
+{
+	(void)arg;
+	aiflame_range_end(); /* of nothing */
+	aiflame_range_begin("other thread");
+	launch(2);
+	aiflame_range_end();
+	return NULL;
+}
+
+static void ranges(void)
+{
+	pthread_t thread;
+
+	launch(1);
+	aiflame_range_begin("outer \xc3\xa4");
+	aiflame_range_begin("inner");
+	launch(3);
+	aiflame_range_end();
+	CHECK(!pthread_create(&thread, NULL, other, NULL));
+	CHECK(!pthread_join(thread, NULL));
+	aiflame_range_begin("inner");
+	launch(4);
+	aiflame_range_end();
+	aiflame_range_end();
+	for (int i = 0; i < 70; i++)
+		aiflame_range_begin("deep");
+	for (int i = 0; i < 70; i++)
+		aiflame_range_end();
+	aiflame_range_begin("open");
+	printf("recording %d, unknown %d\n", aiflame_recording(), aiflame_tell(4711, NULL));
+}
+
+static void steps(int n, int ms)
+{
+	for (int i = 0; i < n; i++) {
+		aiflame_step();
+		usleep((useconds_t)ms * 500);
+		launch(i + 1);
+		usleep((useconds_t)ms * 500);
+	}
+	aiflame_steps_end();
+	launch(1);
+}
+
+static void wait_for(int recording)
+{
+	for (int i = 0; i < 5000 && aiflame_recording() != recording; i++)
+		usleep(1000);
+}
+
+static void window(void)
+{
+	int paused, started;
+
+	launch(1);
+	paused = aiflame_pause();
+	wait_for(0);
+	launch(5);
+	started = aiflame_start();
+	wait_for(1);
+	launch(3);
+	printf("pause %d start %d pause %d\n", paused, started, aiflame_pause());
+	wait_for(0);
+	launch(7);
+}
+
+static void cost(void)
+{
+	struct timespec a, b;
+
+	launch(1);
+	for (int i = 0; i < 3; i++) {
+		clock_gettime(CLOCK_MONOTONIC, &a);
+		for (int k = 0; k < 20000; k++) {
+			aiflame_range_begin("range");
+			aiflame_range_end();
+		}
+		clock_gettime(CLOCK_MONOTONIC, &b);
+		printf("%.0f\n",
+		       ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) /
+			       20000);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	target_open(&t);
+	add_one = target_kernel(&t, "add_one", target_buffer(&t, 64), 1);
+	if (!strcmp(what, "ranges"))
+		ranges();
+	else if (!strcmp(what, "steps") && argc == 4)
+		steps(atoi(argv[2]), atoi(argv[3]));
+	else if (!strcmp(what, "window"))
+		window();
+	else if (!strcmp(what, "cost"))
+		cost();
+	else
+		return 2;
+	return 0;
+}

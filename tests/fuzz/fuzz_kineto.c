@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/import.h"
+#include "profile/attribution.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A file from anywhere, packed or not: it is refused, with words, or becomes a profile that can be opened and adds up. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("trace", MFD_CLOEXEC), r;
+	const struct aif_import_opts opts = {.limit = 8 << 20};
+	char path[64], output[64];
+	const char *const files[] = {path};
+	struct aif_profile p;
+	struct aif_attribution a;
+	struct aif_err err = {0};
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	snprintf(output, sizeof(output), "/dev/shm/fuzz_kineto.%d", (int)getpid());
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	r = aif_import_files(files, 1, output, &opts, NULL, &err);
+	if ((r < 0) != (err.code < 0))
+		abort();
+	if (!r) {
+		if (aif_profile_open(output, &p, &err) < 0 ||
+		    aif_attribution_compute(&p, NULL, &a, &err) < 0 ||
+		    !aif_conservation_check(&a.conservation, NULL)) {
+			fprintf(stderr, "%s\n", err.text);
+			abort();
+		}
+		aif_attribution_finish(&a);
+		aif_profile_finish(&p);
+		unlink(output);
+	}
+	close(fd);
+	return 0;
+}

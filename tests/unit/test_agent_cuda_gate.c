@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who switches sampling is alone, or does not switch. */
+#include "agent/cuda/cuda.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { THREADS = 4, CONTEXTS = 2, NOT_READY = 600 };
+
+static struct {
+	struct aif_cuda cuda;
+	_Atomic int inside, over;
+	_Atomic uint64_t calls;
+	unsigned busy[CONTEXTS + 1]; /* so often asked, they are not done */
+	unsigned events;
+	int record_error;
+} it;
+
+static int push(void *context)
+{
+	return !context;
+}
+
+static int pop(void **ret)
+{
+	*ret = NULL;
+	return 0;
+}
+
+static int event_new(void **ret, unsigned flags)
+{
+	(void)flags;
+	*ret = (void *)(uintptr_t)++it.events;
+	return 0;
+}
+
+static int event_record(void *context, void *event)
+{
+	assert_true(context && event);
+	assert_false(atomic_load(&it.cuda.sampling.contexts[(uintptr_t)context - 1].gone));
+	return it.record_error;
+}
+
+static int event_query(void *event)
+{
+	unsigned *busy = &it.busy[(uintptr_t)event];
+
+	assert_in_range((uintptr_t)event, 1, CONTEXTS);
+	*busy -= *busy > 0;
+	return *busy ? NOT_READY : 0;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&it, 0, sizeof(it));
+	it.cuda.listens = true;
+	it.cuda.api = (struct aif_cupti){.can_record = true,
+					 .cuCtxPushCurrent_v2 = push,
+					 .cuCtxPopCurrent_v2 = pop,
+					 .cuEventCreate = event_new,
+					 .cuEventQuery = event_query,
+					 .cuCtxRecordEvent = event_record};
+	for (uintptr_t i = 0; i < CONTEXTS; i++)
+		atomic_store(&it.cuda.sampling.contexts[i].context, (void *)(i + 1));
+	aif_cuda_gate_begin(&it.cuda);
+	aif_cuda_gate_settle(&it.cuda);
+	return 0;
+}
+
+static bool can_shut(bool idle)
+{
+	if (!aif_cuda_gate_shut(&it.cuda, idle)) {
+		assert_int_equal(atomic_load(&it.cuda.gate.who), 0);
+		return false;
+	}
+	aif_cuda_gate_open(&it.cuda);
+	return true;
+}
+
+static void *launching(void *unused)
+{
+	while (!atomic_load(&it.over)) {
+		aif_cuda_gate_enter(&it.cuda);
+		atomic_fetch_add(&it.inside, 1);
+		atomic_fetch_add(&it.calls, 1);
+		atomic_fetch_sub(&it.inside, 1);
+		aif_cuda_gate_leave(&it.cuda);
+	}
+	return unused;
+}
+
+static void nobody_is_inside(void **state)
+{
+	pthread_t threads[THREADS];
+	uint64_t before = 0;
+	unsigned shut = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, launching, NULL), 0);
+	for (unsigned i = 0; i < 300; i++) {
+		/* Between two switches they get on. */
+		while (atomic_load(&it.calls) == before)
+			usleep(10);
+		if (!aif_cuda_gate_shut(&it.cuda, false))
+			continue; /* a machine that let one of them wait inside */
+		shut++;
+		before = atomic_load(&it.calls);
+		for (unsigned k = 0; k < 1000; k++)
+			assert_int_equal(atomic_load(&it.inside), 0);
+		assert_int_equal(atomic_load(&it.calls), before);
+		aif_cuda_gate_open(&it.cuda);
+	}
+	atomic_store(&it.over, 1);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_true(shut > 100);
+}
+
+static void *inside_for_long(void *unused)
+{
+	aif_cuda_gate_enter(&it.cuda);
+	atomic_store(&it.inside, 1);
+	while (!atomic_load(&it.over))
+		usleep(100);
+	aif_cuda_gate_leave(&it.cuda);
+	return unused;
+}
+
+/* Then it is not waited for, and not tried again at once. */
+static void somebody_stays_inside(void **state)
+{
+	pthread_t thread;
+	uint64_t last = 0;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, inside_for_long, NULL), 0);
+	while (!atomic_load(&it.inside))
+		usleep(100);
+	assert_true(aif_cuda_gate_may_try(&it.cuda, aif_now_ns()));
+	for (unsigned i = 0; i < 3; i++) {
+		assert_false(can_shut(false));
+		assert_true(it.cuda.gate.again_ns > last);
+		last = it.cuda.gate.again_ns;
+		assert_false(aif_cuda_gate_may_try(&it.cuda, it.cuda.gate.again_at - 1));
+		assert_true(aif_cuda_gate_may_try(&it.cuda, it.cuda.gate.again_at));
+	}
+	it.cuda.gate.again_ns = UINT64_C(1) << 62; /* however often */
+	assert_false(can_shut(false));
+	assert_true(it.cuda.gate.again_ns < 60 * AIF_NS_PER_S);
+	atomic_store(&it.over, 1);
+	pthread_join(thread, NULL);
+	assert_true(can_shut(false));
+	assert_true(aif_cuda_gate_may_try(&it.cuda, 0));
+}
+
+static void a_device_must_be_idle(void **state)
+{
+	(void)state;
+	it.busy[2] = 5;
+	assert_true(can_shut(true));
+	assert_int_equal(it.events, 2);
+	assert_int_equal(it.busy[2], 0);
+	it.busy[1] = UINT32_MAX;
+	assert_false(can_shut(true));
+	assert_true(can_shut(false));
+	it.busy[1] = 0;
+	it.record_error = 1;
+	assert_false(can_shut(true));
+	it.record_error = 0;
+	assert_true(can_shut(true));
+	assert_int_equal(it.events, 2);
+	/* One that is gone is not asked. */
+	it.busy[2] = UINT32_MAX;
+	atomic_store(&it.cuda.sampling.contexts[1].gone, true);
+	assert_true(can_shut(true));
+}
+
+/* A driver that cannot say so: nobody has launched for a second. */
+static void an_old_driver(void **state)
+{
+	uint64_t now = aif_now_ns();
+
+	(void)state;
+	it.cuda.api.can_record = false;
+	assert_false(can_shut(true));
+	aif_cuda_gate_enter(&it.cuda);
+	aif_cuda_gate_leave(&it.cuda);
+	aif_cuda_gate_tick(&it.cuda, now - 2 * AIF_NS_PER_S);
+	aif_cuda_gate_tick(&it.cuda, now);
+	assert_true(can_shut(true));
+	aif_cuda_gate_enter(&it.cuda);
+	aif_cuda_gate_leave(&it.cuda);
+	assert_false(can_shut(true));
+	aif_cuda_gate_tick(&it.cuda, now);
+	assert_false(can_shut(true));
+}
+
+/* Its end would be one. */
+static void not_during_a_capture(void **state)
+{
+	(void)state;
+	atomic_store(&it.cuda.captures, 1);
+	assert_false(can_shut(true));
+	assert_false(can_shut(false));
+	atomic_store(&it.cuda.captures, 0);
+	assert_true(can_shut(false));
+	/* Nor where nobody is counted. */
+	it.cuda.listens = false;
+	assert_false(can_shut(false));
+}
+
+static void *can_another_shut(void *unused)
+{
+	(void)unused;
+	return can_shut(false) ? &it : NULL;
+}
+
+/* cuCtxDestroy is counted, and ends sampling. */
+static void who_switches_may_be_inside(void **state)
+{
+	pthread_t another;
+	void *could;
+
+	(void)state;
+	aif_cuda_gate_enter(&it.cuda);
+	assert_true(can_shut(false));
+	it.busy[1] = UINT32_MAX;
+	assert_false(can_shut(true)); /* and stays counted */
+	assert_int_equal(pthread_create(&another, NULL, can_another_shut, NULL), 0);
+	pthread_join(another, &could);
+	assert_null(could);
+	aif_cuda_gate_leave(&it.cuda);
+	assert_true(can_shut(false));
+	/* CUPTI's own calls, while it switches. */
+	assert_true(aif_cuda_gate_shut(&it.cuda, false));
+	aif_cuda_gate_enter(&it.cuda);
+	aif_cuda_gate_leave(&it.cuda);
+	aif_cuda_gate_open(&it.cuda);
+	assert_true(can_shut(false));
+}
+
+static void *never_leaves(void *unused)
+{
+	aif_cuda_gate_enter(&it.cuda);
+	return unused;
+}
+
+/* Callbacks were switched off during a call. */
+static void an_end_that_is_not_told(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	never_leaves(NULL);
+	never_leaves(NULL);
+	aif_cuda_gate_leave(&it.cuda);
+	aif_cuda_gate_leave(&it.cuda);
+	assert_true(can_shut(false));
+	assert_int_equal(pthread_create(&thread, NULL, never_leaves, NULL), 0);
+	pthread_join(thread, NULL);
+	never_leaves(NULL);
+	assert_false(can_shut(false));
+	aif_cuda_gate_begin(&it.cuda);
+	aif_cuda_gate_leave(&it.cuda); /* late */
+	aif_cuda_gate_settle(&it.cuda);
+	assert_true(can_shut(false));
+}
+
+/* Attached to a program that launches: who was inside already is not counted. */
+static void what_began_before_is_waited_for(void **state)
+{
+	(void)state;
+	aif_cuda_gate_begin(&it.cuda);
+	assert_false(can_shut(false));
+	assert_false(aif_cuda_gate_may_try(&it.cuda, aif_now_ns()));
+	/* Later; and then the device must be idle, whatever is wanted. */
+	it.cuda.gate.again_at = 1;
+	it.busy[1] = UINT32_MAX;
+	assert_false(can_shut(false));
+	it.cuda.gate.again_at = 1;
+	it.busy[1] = 0;
+	assert_true(can_shut(false));
+	it.busy[1] = UINT32_MAX;
+	assert_true(can_shut(false));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(nobody_is_inside, setup),
+		cmocka_unit_test_setup(somebody_stays_inside, setup),
+		cmocka_unit_test_setup(a_device_must_be_idle, setup),
+		cmocka_unit_test_setup(an_old_driver, setup),
+		cmocka_unit_test_setup(not_during_a_capture, setup),
+		cmocka_unit_test_setup(who_switches_may_be_inside, setup),
+		cmocka_unit_test_setup(an_end_that_is_not_told, setup),
+		cmocka_unit_test_setup(what_began_before_is_waited_for, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

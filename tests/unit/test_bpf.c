@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The BPF programs as plain C, and what the recorder reads of what they tell. */
+#define AIF_CORE
+#define AIF_SETTING       static
+#define __TARGET_ARCH_x86 1
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#include "record/ebpf/cpu.bpf.c"
+#include "record/ebpf/launch.bpf.c"
+#include "record/ebpf/offcpu.bpf.c"
+
+#include "record/ebpf/event_read.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static size_t fake_key_size(const void *map)
+{
+	return map == &aif_off ? sizeof(struct aif_ebpf_off_key) : 4;
+}
+
+static size_t fake_value_size(const void *map)
+{
+	return map == &aif_off    ? sizeof(struct aif_ebpf_off_value)
+	       : map == &aif_left ? sizeof(struct aif_ebpf_left)
+	       : map == &aif_lost ? 8
+				  : 4;
+}
+
+static int fake_is_array(const void *map)
+{
+	return map == &aif_lost || map == &aif_scratch;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	aif_own_pid = 1;
+	aif_pid_ino = 0;
+	aif_some_wanted = 0;
+	return 0;
+}
+
+static uint64_t lost(uint32_t what)
+{
+	uint64_t *n = bpf_map_lookup_elem(&aif_lost, &what);
+
+	return *n;
+}
+
+static void flag(uint32_t pid, uint32_t flags)
+{
+	bpf_map_update_elem(&aif_unwanted, &pid, &flags, 0);
+}
+
+static void test_a_tick_tells_both_stacks(void **state)
+{
+	struct aif_ebpf_read r;
+
+	(void)state;
+	for (unsigned i = 0; i < 127; i++)
+		fake.user[i] = 1000 + i, fake.kernel[i] = 2000 + i;
+	for (fake.user_len = 0; fake.user_len <= 127; fake.user_len += 127)
+		for (fake.kernel_len = 0; fake.kernel_len <= 127; fake.kernel_len++) {
+			aif_cpu_tick(NULL);
+			assert_true(aif_ebpf_event_read(fake.ring, fake.ring_len, &r));
+			assert_int_equal(r.e.kind, AIF_EBPF_SAMPLE);
+			assert_int_equal(r.e.pid, 100);
+			assert_int_equal(r.e.tid, 101);
+			assert_int_equal(r.e.time, 1000);
+			assert_string_equal(r.e.comm, "python3");
+			assert_int_equal(r.e.user_len, fake.user_len);
+			assert_int_equal(r.e.kernel_len, fake.kernel_len);
+			assert_memory_equal(r.user, fake.user, fake.user_len * 8);
+			assert_memory_equal(r.kernel, fake.kernel, fake.kernel_len * 8);
+			/* Not a byte less will do. */
+			assert_false(aif_ebpf_event_read(fake.ring, fake.ring_len - 1, &r));
+		}
+}
+
+static void test_who_is_not_sampled(void **state)
+{
+	(void)state;
+	fake.pid_tgid = 0; /* idle */
+	aif_cpu_tick(NULL);
+	fake.pid_tgid = (uint64_t)aif_own_pid << 32 | 5;
+	aif_cpu_tick(NULL);
+	fake.pid_tgid = (uint64_t)100 << 32 | 101;
+	flag(100, AIF_EBPF_NO_SAMPLES);
+	aif_cpu_tick(NULL);
+	assert_int_equal(fake.ring_records, 0);
+	flag(100, AIF_EBPF_NO_LAUNCHES);
+	aif_cpu_tick(NULL);
+	assert_int_equal(fake.ring_records, 1);
+}
+
+static void test_numbers_of_the_recorders_namespace(void **state)
+{
+	struct aif_ebpf_read r;
+
+	(void)state;
+	aif_pid_ino = 4;
+	fake.in_ns.tgid = 10;
+	fake.in_ns.pid = 11;
+	aif_cpu_tick(NULL);
+	assert_true(aif_ebpf_event_read(fake.ring, fake.ring_len, &r));
+	assert_int_equal(r.e.pid, 10);
+	assert_int_equal(r.e.tid, 11);
+	fake.no_ns = 1;
+	aif_cpu_tick(NULL);
+	assert_int_equal(fake.ring_records, 1);
+}
+
+static void test_what_finds_no_room_is_counted(void **state)
+{
+	struct aif_registers regs = {0};
+
+	(void)state;
+	fake.ring_full = 1;
+	aif_cpu_tick(NULL);
+	aif_cpu_tick(NULL);
+	aif_launch(&regs);
+	assert_int_equal(lost(AIF_EBPF_LOST_SAMPLES), 2);
+	assert_int_equal(lost(AIF_EBPF_LOST_LAUNCHES), 1);
+}
+
+static void test_a_launch_knows_its_caller(void **state)
+{
+	uint64_t stack[] = {0x4711, 0};
+	struct aif_registers regs = {.sp = (uint64_t)(uintptr_t)stack};
+	struct aif_ebpf_read r;
+
+	(void)state;
+	fake.user[0] = 0x1000;
+	fake.user_len = fake.kernel_len = 1;
+	aif_launch(&regs);
+	assert_true(aif_ebpf_event_read(fake.ring, fake.ring_len, &r));
+	assert_int_equal(r.e.kind, AIF_EBPF_LAUNCH);
+	assert_int_equal(r.e.caller, 0x4711);
+	assert_int_equal(r.e.kernel_len, 0);
+	regs.sp = 0;
+	aif_launch(&regs);
+	assert_true(aif_ebpf_event_read(fake.ring, fake.ring_len, &r));
+	assert_int_equal(r.e.caller, 0);
+	flag(100, AIF_EBPF_NO_LAUNCHES);
+	aif_launch(&regs);
+	assert_int_equal(fake.ring_records, 2);
+}
+
+/* prev leaves its CPU at `time` to next. */
+static void switch_to(uint64_t time, int preempt, struct task_struct *prev,
+		      struct task_struct *next)
+{
+	fake.time = time;
+	fake.pid_tgid = (uint64_t)(uint32_t)prev->tgid << 32 | (uint32_t)prev->pid;
+	aif_switch(NULL, preempt, prev, next);
+}
+
+static struct aif_ebpf_off_value *sum_of(uint32_t pid, uint32_t tid, int user, uint32_t runnable)
+{
+	struct aif_ebpf_off_key key = {.pid = pid,
+				       .tid = tid,
+				       .user = user,
+				       .kernel = user < 0 ? user : 8,
+				       .runnable = runnable};
+
+	return bpf_map_lookup_elem(&aif_off, &key);
+}
+
+static void test_time_off_cpu_adds_up(void **state)
+{
+	struct task_struct idle = {0}, a = {.pid = 11, .tgid = 10, .__state = 1};
+
+	(void)state;
+	switch_to(100, 0, &a, &idle);
+	assert_null(sum_of(10, 11, 7, 0));
+	switch_to(150, 0, &idle, &a);
+	assert_int_equal(sum_of(10, 11, 7, 0)->ns, 50);
+	switch_to(200, 0, &a, &idle);
+	switch_to(230, 0, &idle, &a);
+	assert_int_equal(sum_of(10, 11, 7, 0)->ns, 80);
+	assert_int_equal(sum_of(10, 11, 7, 0)->times, 2);
+	/* Twice back without having left counts once. */
+	switch_to(300, 0, &idle, &a);
+	assert_int_equal(sum_of(10, 11, 7, 0)->ns, 80);
+	switch_to(400, 1, &a, &idle); /* taken off */
+	switch_to(401, 0, &idle, &a);
+	assert_int_equal(sum_of(10, 11, 7, 1)->ns, 1);
+	a.__state = 0;
+	switch_to(500, 0, &a, &idle);
+	switch_to(503, 0, &idle, &a);
+	assert_int_equal(sum_of(10, 11, 7, 1)->ns, 4);
+}
+
+static void test_who_does_not_come_back_is_not_waited_for(void **state)
+{
+	struct task_struct idle = {0}, dead = {.pid = 11, .tgid = 10, .__state = TASK_DEAD},
+			   kthread = {.pid = 3, .tgid = 3, .flags = PF_KTHREAD, .__state = 1},
+			   next = {.pid = 11, .tgid = 11};
+
+	(void)state;
+	switch_to(100, 0, &dead, &idle);
+	switch_to(200, 0, &idle, &next); /* another of that number */
+	switch_to(100, 0, &kthread, &idle);
+	switch_to(200, 0, &idle, &kthread);
+	assert_null(sum_of(10, 11, 7, 0));
+	assert_null(sum_of(3, 3, 7, 0));
+}
+
+static void test_only_the_wanted_and_their_children(void **state)
+{
+	struct task_struct idle = {0}, recorder = {.pid = 1, .tgid = 1},
+			   a = {.pid = 10, .tgid = 10, .__state = 1},
+			   b = {.pid = 20, .tgid = 20, .__state = 1},
+			   thread = {.pid = 12, .tgid = 10};
+	uint32_t own = 1, children = AIF_EBPF_CHILDREN;
+
+	(void)state;
+	aif_some_wanted = 1;
+	bpf_map_update_elem(&aif_wanted, &own, &children, 0);
+	aif_fork(NULL, &recorder, &a);
+	aif_fork(NULL, &a, &thread);
+	switch_to(100, 0, &a, &b);
+	switch_to(150, 0, &b, &a);
+	switch_to(150, 0, &idle, &b);
+	assert_int_equal(sum_of(10, 10, 7, 0)->ns, 50);
+	assert_null(sum_of(20, 20, 7, 0));
+	aif_fork(NULL, &a, &b);
+	switch_to(200, 0, &b, &idle);
+	switch_to(230, 0, &idle, &b);
+	assert_int_equal(sum_of(20, 20, 7, 0)->ns, 30);
+}
+
+static void test_losses_off_cpu_are_counted(void **state)
+{
+	struct task_struct idle = {0}, a = {.pid = 11, .tgid = 10, .__state = 1};
+
+	(void)state;
+	fake.stack_error = -17;
+	switch_to(100, 0, &a, &idle);
+	switch_to(150, 0, &idle, &a);
+	assert_int_equal(lost(AIF_EBPF_LOST_OFF_STACKS), 1);
+	assert_int_equal(sum_of(10, 11, -17, 0)->ns, 50); /* the time is there */
+	fake.stack_error = 0;
+	switch_to(200, 0, &a, &idle);
+	fake.update_error = -7;
+	switch_to(250, 0, &idle, &a);
+	assert_int_equal(lost(AIF_EBPF_LOST_OFF), 1);
+}
+
+static void test_events_that_are_none(void **state)
+{
+	uint64_t bytes[300] = {0};
+	struct aif_ebpf_event *e = (struct aif_ebpf_event *)bytes;
+	struct aif_ebpf_read r;
+
+	(void)state;
+	assert_false(aif_ebpf_event_read(bytes, sizeof(bytes), &r)); /* of no kind */
+	e->kind = AIF_EBPF_SAMPLE;
+	memset(e->comm, 'x', sizeof(e->comm));
+	assert_true(aif_ebpf_event_read(bytes, sizeof(*e), &r));
+	assert_int_equal(strlen(r.e.comm), AIF_EBPF_COMM - 1);
+	e->user_len = AIF_EBPF_FRAMES + 1;
+	assert_false(aif_ebpf_event_read(bytes, sizeof(bytes), &r));
+	e->user_len = 1;
+	e->kernel_len = UINT32_MAX;
+	assert_false(aif_ebpf_event_read(bytes, sizeof(bytes), &r));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_a_tick_tells_both_stacks, setup),
+		cmocka_unit_test_setup(test_who_is_not_sampled, setup),
+		cmocka_unit_test_setup(test_numbers_of_the_recorders_namespace, setup),
+		cmocka_unit_test_setup(test_what_finds_no_room_is_counted, setup),
+		cmocka_unit_test_setup(test_a_launch_knows_its_caller, setup),
+		cmocka_unit_test_setup(test_time_off_cpu_adds_up, setup),
+		cmocka_unit_test_setup(test_who_does_not_come_back_is_not_waited_for, setup),
+		cmocka_unit_test_setup(test_only_the_wanted_and_their_children, setup),
+		cmocka_unit_test_setup(test_losses_off_cpu_are_counted, setup),
+		cmocka_unit_test_setup(test_events_that_are_none, setup),
+	};
+	int r = cmocka_run_group_tests(tests, NULL, NULL);
+
+	fake_reset();
+	return r;
+}

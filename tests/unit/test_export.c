@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fixture_rows.h"
+
+#include "export/events.h"
+#include "export/exporter.h"
+#include "export/json.h"
+#include "export/kernel_names.h"
+#include "export/proto.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <zlib.h>
+
+/* ---- pieces -------------------------------------------------------------------------------------- */
+
+static void assert_text(struct aif_buf *b, const char *expected)
+{
+	assert_string_equal(aif_buf_str(b), expected);
+	aif_buf_finish(b);
+}
+
+static void test_json(void **state)
+{
+	struct aif_buf b = {0};
+
+	(void)state;
+	aif_out_json_string(&b, "a\"b\\c\n\x01\xff\xc3\xa4\0z", 12);
+	assert_text(&b, "\"a\\\"b\\\\c\u240a\u2401\ufffd\u00e4\u2400z\"");
+	aif_out_json_text(&b, "");
+	assert_text(&b, "\"\"");
+	aif_out_json_u64(&b, UINT64_MAX);
+	assert_text(&b, "18446744073709551615");
+	aif_out_json_i64(&b, INT64_MIN);
+	assert_text(&b, "-9223372036854775808");
+	aif_out_json_decimal(&b, 0, 3);
+	assert_text(&b, "0");
+	aif_out_json_decimal(&b, 1, 3);
+	assert_text(&b, "0.001");
+	aif_out_json_decimal(&b, -1050, 3);
+	assert_text(&b, "-1.050");
+	aif_out_json_decimal(&b, 7000, 3);
+	assert_text(&b, "7");
+	aif_out_json_decimal(&b, 1000010, 6);
+	assert_text(&b, "1.000010");
+	aif_out_json_decimal(&b, INT64_MIN, 6);
+	assert_text(&b, "-9223372036854.775808");
+}
+
+static void assert_bytes(struct aif_buf *b, const char *expected, size_t n)
+{
+	assert_false(aif_buf_failed(b));
+	assert_int_equal(b->len, n);
+	assert_memory_equal(b->data, expected, n);
+	aif_buf_finish(b);
+}
+
+static void test_proto(void **state)
+{
+	struct aif_buf b = {0};
+	size_t at, inner;
+
+	(void)state;
+	/* The examples of protobuf.dev's "Encoding". */
+	aif_proto_u64(&b, 1, 150);
+	assert_bytes(&b, "\x08\x96\x01", 3);
+	aif_proto_text(&b, 2, "testing");
+	assert_bytes(&b, "\x12\x07testing", 9);
+	aif_proto_u64(&b, 1, UINT64_MAX - 1);
+	assert_bytes(&b, "\x08\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11);
+	aif_proto_fixed64(&b, 1, 2);
+	assert_bytes(&b, "\x09\x02\0\0\0\0\0\0\0", 9);
+	aif_proto_double(&b, 1, 1.0);
+	assert_bytes(&b, "\x09\0\0\0\0\0\0\xf0\x3f", 9);
+	aif_proto_string(&b, 1, "\xff", 1);
+	assert_bytes(&b, "\x0a\x03\xef\xbf\xbd", 5);
+	/* A field number that takes two bytes; lengths are padded. */
+	at = aif_proto_begin_small(&b, 60);
+	inner = aif_proto_begin(&b, 3);
+	aif_proto_u64(&b, 1, 150);
+	aif_proto_end(&b, inner);
+	aif_proto_end_small(&b, at);
+	assert_bytes(&b, "\xe2\x03\x89\x00\x1a\x83\x80\x80\x80\x00\x08\x96\x01", 13);
+	/* What is not small after all is refused, not cut. */
+	at = aif_proto_begin_small(&b, 1);
+	assert_non_null(aif_buf_reserve(&b, 20000));
+	memset(b.data + b.len, 'x', 20000);
+	b.len += 16384;
+	aif_proto_end_small(&b, at);
+	assert_true(aif_buf_failed(&b));
+	aif_buf_finish(&b);
+}
+
+static void test_suffixes(void **state)
+{
+	static const char *const names[][2] = {
+		{"a.pb.gz", "pprof"},
+		{"a.speedscope.json", "speedscope"},
+		{"a.speedscope.json.gz", "speedscope"},
+		{"a.json", "chrome"},
+		{"b.trace.json.gz", "chrome"},
+		{"x/y.pftrace", "perfetto"},
+		{"a.firefox.json", "firefox"},
+		{"a.otlp", "otlp"},
+		{"a.folded", "folded"},
+		{"a.sqlite", "sqlite"},
+		{"a.png", NULL},
+		{"a.gz", NULL},
+		{".json", NULL}, /* a hidden file of that name */
+		{"", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(names); i++) {
+		const struct aif_exporter *e = aif_exporter_of(names[i][0]);
+
+		if (!names[i][1])
+			assert_null(e);
+		else
+			assert_string_equal(e->name, names[i][1]);
+	}
+	/* What is written without a name is what the name says. */
+	for (size_t i = 0; aif_exporters[i]; i++)
+		if (*aif_exporters[i]->suffixes)
+			assert_ptr_equal(aif_exporter_of(aif_exporters[i]->output),
+					 aif_exporters[i]);
+}
+
+static void test_gzip(void **state)
+{
+	struct aif_out out;
+	struct aif_err err = {0};
+	char got[64] = "";
+	uint64_t sum = 0;
+	gzFile f;
+	int n;
+
+	(void)state;
+	assert_ok(aif_out_open(&out, "q", &err), &err);
+	assert_int_equal(aif_out_gzip(&out), 0);
+	assert_ok(aif_out_commit(&out, &err), &err);
+	f = gzopen("q", "rb");
+	assert_int_equal(gzread(f, got, sizeof(got)), 0);
+	assert_int_equal(gzdirect(f), 0);
+	gzclose(f);
+
+	assert_ok(aif_out_open(&out, "q", &err), &err);
+	assert_int_equal(aif_out_gzip(&out), 0);
+	for (unsigned i = 0; i < 300000; i++) {
+		aif_out_json_u64(aif_out_buf(&out), i % 10);
+		aif_out_flush_if_full(&out);
+	}
+	assert_ok(aif_out_commit(&out, &err), &err);
+	f = gzopen("q", "rb");
+	while ((n = gzread(f, got, sizeof(got))) > 0)
+		for (int i = 0; i < n; i++, sum++)
+			assert_int_equal(got[i], '0' + sum % 10);
+	assert_int_equal(n, 0);
+	assert_int_equal(sum, 300000);
+	gzclose(f);
+}
+
+/* ---- a time line --------------------------------------------------------------------------------- */
+
+static void profile_write(const struct aif_launch_row *l, size_t l_len,
+			  const struct aif_exec_row *x, size_t x_len, const struct aif_cpu_row *c,
+			  size_t c_len, struct aif_profile *ret)
+{
+	struct aif_profile p;
+	struct aif_writer *w;
+	struct aif_err err = {0};
+
+	unlink("p");
+	fixture_profile(&p);
+	assert_ok(aif_writer_new("p", p.start_ns, &w, &err), &err);
+	assert_ok(aif_writer_tables(w, &p, &err), &err);
+	assert_ok(aif_writer_launches(w, l, l_len, &err), &err);
+	assert_ok(aif_writer_execs(w, x, x_len, &err), &err);
+	assert_ok(aif_writer_samples(w, samples, AIF_MIN(l_len, (size_t)ROWS), &err), &err);
+	assert_ok(aif_writer_windows(w, windows, WINDOWS, &err), &err);
+	assert_ok(aif_writer_cpu(w, c, c_len, &err), &err);
+	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
+	aif_profile_finish(&p);
+	assert_ok(aif_profile_open("p", ret, &err), &err);
+	assert_int_equal(aif_kernel_names_make(ret), 0);
+}
+
+/* Executions that overlap in every way, on two streams. */
+static void test_lanes(void **state)
+{
+	static struct aif_exec_row x[ROWS];
+	struct aif_profile p;
+	struct aif_export e = {.profile = &p, .detail = AIF_NAME_NORMAL};
+	struct aif_err err = {0};
+	struct aif_events ev;
+	struct aif_event_load load;
+	uint64_t sum = 0, wanted = 0, running = 0;
+	size_t seen = 0, several = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ROWS; i++) {
+		x[i] = execs[i];
+		x[i].stream = i % 2;
+		x[i].end = x[i].start + aif_mix64(i) % 700000;
+		wanted += x[i].end - x[i].start;
+	}
+	profile_write(launches, ROWS, x, ROWS, NULL, 0, &p);
+	assert_ok(aif_events_init(&ev, &e, &err), &err);
+	assert_int_equal(ev.execs_len, ROWS);
+	assert_int_equal(ev.launches_len, ROWS);
+	for (size_t t = 0; t < ev.tracks_len; t++) {
+		const struct aif_event_track *track = &ev.tracks[t];
+		int64_t end = INT64_MIN;
+
+		several += track->lane > 0;
+		assert_true(track->len > 0);
+		for (size_t i = track->first; i < track->first + track->len; i++, seen++) {
+			const struct aif_event_exec *r = &ev.execs[i];
+
+			assert_int_equal(r->track, t);
+			assert_true(r->start >= end);
+			end = r->start + (int64_t)r->dur;
+			sum += r->dur;
+			assert_int_equal(ev.launches[r->by].launch, r->launch);
+			assert_true(ev.launches[r->by].first_start <= r->start);
+			/* A lane above the lowest is used only where the one below is busy then. */
+			if (track->lane) {
+				bool busy = false;
+
+				assert_int_equal(ev.tracks[t - 1].lane, track->lane - 1);
+				for (size_t k = ev.tracks[t - 1].first;
+				     k < ev.tracks[t - 1].first + ev.tracks[t - 1].len; k++)
+					busy |= ev.execs[k].start <= r->start &&
+						ev.execs[k].start + (int64_t)ev.execs[k].dur >
+							r->start;
+				assert_true(busy);
+			}
+		}
+	}
+	assert_int_equal(seen, ROWS);
+	assert_true(several > 0);
+	assert_int_equal(sum, wanted);
+	/* The curve has the same area, but for hundredths that are cut off. */
+	assert_int_equal(aif_event_load_init(&load, &ev, 0), 0);
+	for (size_t i = 0; i < load.len; i++)
+		running += load.running[i] * load.interval_ns / 100;
+	assert_in_range(wanted - running, 0, load.len * load.interval_ns / 100);
+	assert_int_equal(load.queued[load.len - 1], 0);
+	aif_event_load_finish(&load);
+	aif_events_finish(&ev);
+	aif_profile_finish(&p);
+}
+
+/* ---- what a damaged or hostile profile may hold -------------------------------------------------- */
+
+static int forget(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st, (void)type, (void)at;
+	return remove(path);
+}
+
+static char *content(const char *path, size_t *len)
+{
+	gzFile f = gzopen(path, "rb");
+	size_t cap = 1 << 22;
+	char *text = malloc(cap);
+	int n;
+
+	assert_non_null(f);
+	*len = 0;
+	while ((n = gzread(f, text + *len, (unsigned)(cap - *len))) > 0)
+		*len += (size_t)n;
+	gzclose(f);
+	return text;
+}
+
+static bool is_utf8_text(const char *text, size_t len)
+{
+	struct aif_buf clean = {0};
+	bool same;
+
+	/* What sanitizing changes is not fit to be shown; lines are. */
+	aif_name_sanitize_lines(text, len, &clean);
+	same = clean.len == len && !memcmp(clean.data, text, len);
+	aif_buf_finish(&clean);
+	return same;
+}
+
+static void test_hostile(void **state)
+{
+	enum { N = 40 };
+	static struct aif_launch_row l[N];
+	static struct aif_exec_row x[N];
+	static struct aif_cpu_row c[N];
+	static const uint64_t stamps[] = {0,         1,         FIXTURE_START, FIXTURE_START + 5,
+					  INT64_MAX, UINT64_MAX};
+	struct aif_profile p;
+	struct aif_export e = {.profile = &p};
+	size_t written = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < N; i++) {
+		l[i] = fixture_launch(i / 2); /* numbers twice */
+		l[i].time = stamps[i % AIF_ARRAY_LEN(stamps)];
+		x[i] = fixture_exec(i);
+		x[i].launch = i % 5 ? l[i].launch : UINT64_MAX - i;
+		x[i].start = stamps[i % AIF_ARRAY_LEN(stamps)];
+		x[i].end = stamps[i / 3 % AIF_ARRAY_LEN(stamps)];
+		x[i].kind = i % 11;
+		x[i].clock = i % 3 ? AIF_CLOCK_MONOTONIC : AIF_CLOCK_DEVICE + i;
+		x[i].graph = i % 4;
+		x[i].bytes = UINT64_MAX;
+		if (i % 7 == 0) {
+			l[i].thread = l[i].kernel = l[i].device = l[i].stack = AIF_NONE;
+			x[i].kernel = x[i].device = x[i].stream = x[i].process = AIF_NONE;
+		}
+		c[i] = (struct aif_cpu_row){.time = stamps[i % AIF_ARRAY_LEN(stamps)],
+					    .weight = i % 3 ? 10101010 : 0,
+					    .waiting = i % 3 ? 0 : 5,
+					    .thread = i % 4 ? i % 2 : AIF_NONE,
+					    .stack = i % 5 ? i % 4 : AIF_NONE};
+	}
+	profile_write(l, N, x, N, c, N, &p);
+	for (unsigned detail = AIF_NAME_BRIEF; detail <= AIF_NAME_FULL; detail++)
+		for (size_t i = 0; aif_exporters[i]; i++) {
+			struct aif_err err = {0};
+			size_t len;
+			char *text;
+
+			e.detail = (enum aif_name_detail)detail;
+			/* Times may not add up; that it says so is no crash. */
+			if (aif_export_write(aif_exporters[i], &e, "q", &err) < 0) {
+				assert_true(*err.text != 0);
+				assert_int_equal(access("q", F_OK), -1);
+				continue;
+			}
+			if (aif_exporters[i]->is_text) {
+				text = content("q", &len);
+				assert_true(len > 0);
+				assert_true(is_utf8_text(text, len));
+				free(text);
+			}
+			written++;
+			assert_int_equal(nftw("q", forget, 8, FTW_DEPTH | FTW_PHYS), 0);
+		}
+	/* Trees whose sums do not fit are refused; what has no sums is there. */
+	assert_true(written >= 3 * 7);
+	aif_profile_finish(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_proto),
+		cmocka_unit_test(test_suffixes),
+		cmocka_unit_test_setup_teardown(test_gzip, enter_directory, leave_directory),
+		cmocka_unit_test_setup_teardown(test_lanes, enter_directory, leave_directory),
+		cmocka_unit_test_setup_teardown(test_hostile, enter_directory, leave_directory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What analyses of traces tell: time by what it was for, idle time by cause, steps, queues. */
+#include "export/work.h"
+#include "fixture_ops.h"
+
+#include "base/map.h"
+
+#include <errno.h>
+
+static struct aif_report_opts csv(enum aif_report_kind kind)
+{
+	return (struct aif_report_opts){.kind = kind, .format = AIF_TABLE_CSV};
+}
+
+/*
+ * us       0    10   20   30   40   50   60   70   80   90  100  200
+ * stream 0 [gemm.....]    [gemm]    [gemm]                       [gemm 100-110]
+ * stream 1      [nccl..........]              [copy]
+ *               10            35             60  70
+ */
+static void a_device(struct ops_fixture *f)
+{
+	enum { US = 1000 };
+
+	ops_begin(f, NULL, "cuda");
+	ops_add(f, 0, 0, 58 * US, AIF_OP_STEP, "ProfilerStep#0");
+	ops_add(f, 0, 58 * US, 120 * US, AIF_OP_STEP, "ProfilerStep#1");
+	ops_add(f, 0, 2 * US, 50 * US, AIF_OP_RANGE, "forward");
+	ops_add(f, 0, 60 * US, 61 * US, AIF_OP_RANGE, "forward");
+	ops_add(f, 0, 90 * US, 98 * US, AIF_OP_OPERATOR, "aten::mm");
+	ops_add(f, 0, 92 * US, 97 * US, AIF_OP_RUNTIME, "cudaLaunchKernel");
+	ops_exec(f, 0, 1 * US, 0, 2 * US, 20 * US, "gemm");
+	ops_exec(f, 0, 3 * US, 1, 10 * US, 35 * US, "ncclDevKernel_AllReduce");
+	ops_exec(f, 0, 4 * US, 0, 25 * US, 30 * US, "gemm");
+	ops_exec(f, 0, 5 * US, 0, 40 * US, 45 * US, "gemm");
+	ops_exec(f, 0, 6 * US, 1, 60 * US, 70 * US, NULL);
+	ops_exec(f, 0, 92 * US, 0, 100 * US, 110 * US, "gemm");
+	ops_exec(f, 2, 1 * US, 2, 5 * US, 6 * US, "other"); /* another process */
+	ops_read(f);
+}
+
+static void time_is_broken_down(void **state)
+{
+	struct ops_fixture f;
+
+	(void)state;
+	a_device(&f);
+	/* Busy 2-35, 40-45, 60-70, 100-110; compute 2-20, 25-30, 40-45, 100-110. Idle: 5 and 15 us launched
+	 * before, 30 us launched in it. */
+	assert_report(
+		&f, csv(AIF_REPORT_BREAKDOWN),
+		"span,busy_share,compute_share,compute,communication_alone,memory_alone,idle,"
+		"not_collected,host_wait,kernel_wait,other_wait,communication,overlap_share,process,"
+		"device\n"
+		"108000,0.537037,0.351851,38000,10000,10000,50000,0,30000,20000,0,25000,0.600000,100,"
+		"device\n"
+		"1000,1.000000,1.000000,1000,0,0,0,0,0,0,0,0,0.000000,101,device\n");
+	ops_end(&f);
+}
+
+static void communication_is_hidden_or_not(void **state)
+{
+	struct aif_report_opts o = csv(AIF_REPORT_COMM);
+	struct ops_fixture f;
+	char *text;
+
+	(void)state;
+	a_device(&f);
+	assert_report(&f, o,
+		      "time,calls,average,alone,overlap_share,process,device,kernel\n"
+		      "25000,1,25000,10000,0.600000,100,device,ncclDevKernel_AllReduce\n");
+	o.format = AIF_TABLE_PLAIN;
+	text = ops_report(&f, o);
+	assert_non_null(strstr(
+		text,
+		"\n100: 25.0 us with communication, of which 60.0 % hidden behind computation\n"));
+	free(text);
+	ops_end(&f);
+}
+
+static void idle_intervals_have_causes(void **state)
+{
+	struct ops_fixture f;
+
+	(void)state;
+	a_device(&f);
+	assert_report(&f, csv(AIF_REPORT_IDLE),
+		      "start,idle,cause,process,device,operator,before,after\n"
+		      "70000,30000,host wait,100,device,aten::mm,[write],gemm\n"
+		      "45000,15000,kernel wait,100,device,forward,gemm,[write]\n"
+		      "35000,5000,kernel wait,100,device,forward,ncclDevKernel_AllReduce,gemm\n");
+	ops_end(&f);
+}
+
+static void steps_have_their_parts(void **state)
+{
+	struct ops_fixture f;
+
+	(void)state;
+	a_device(&f);
+	assert_report(
+		&f, csv(AIF_REPORT_STEPS),
+		"start,time,busy_share,compute,communication_alone,memory_alone,idle,not_collected,"
+		"device_total,launches,process,device,step\n"
+		"0,58000,0.655172,28000,10000,0,20000,0,63000,5,100,device,ProfilerStep#0\n"
+		"58000,62000,0.322580,10000,0,10000,42000,0,10000,1,100,device,ProfilerStep#1\n");
+	assert_report(
+		&f, csv(AIF_REPORT_RANGES),
+		"cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,process,"
+		"range\n"
+		"49000,2,24500,1000,48000,45000,22500,100,forward\n");
+	ops_end(&f);
+}
+
+/* Stream 0: called at 1, 4, 5, 92 us, begun at 2, 25, 40, 100. */
+static void streams_have_queues(void **state)
+{
+	struct ops_fixture f;
+
+	(void)state;
+	a_device(&f);
+	assert_report(
+		&f, csv(AIF_REPORT_STREAMS),
+		"executions,busy,host_wait,kernel_wait,other_wait,launches,short,slow_calls,late,"
+		"delay_average,delay_max,queue_average,queue_max,full,process,stream,device\n"
+		"4,38000,55000,15000,0,4,0,0,0,15000,35000,1,2,0,100,7,device\n"
+		"2,35000,0,25000,0,2,0,0,0,30500,54000,1,2,0,100,20,device\n"
+		"1,1000,0,0,0,1,0,0,0,4000,4000,1,1,0,101,7,device\n");
+	ops_end(&f);
+}
+
+/* A call of 60 us is slow, its execution of 5 us short, and 200 us after it late; launched long before, but started
+ * so long after the one before that it must have waited for something else. 1,100 wait behind it. */
+static void limits_are_those_of_hta(void **state)
+{
+	enum { US = 1000, FULL = 1100 };
+	struct ops_fixture f;
+	char *text;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	ops_add(&f, 0, 10 * US, 70 * US, AIF_OP_RUNTIME, "cudaLaunchKernel");
+	ops_exec(&f, 0, 5 * US, 0, 6 * US, 20 * US, "first");
+	ops_exec(&f, 0, 10 * US, 0, 270 * US, 275 * US, "late");
+	for (uint64_t i = 0; i < FULL; i++)
+		ops_exec(&f, 0, 80 * US + i, 0, 300 * US + i * 2, 300 * US + i * 2 + 1, "queued");
+	ops_read(&f);
+	/* Waits: 250 us other; 25 us and 1,099 of 1 ns kernel. Delays: 1, 200, and 220 us and i ns. Full from where
+	 * 1,023 wait behind the late one to where 77 of them have begun, 81,022 to 300,152 ns. */
+	text = ops_report(&f, csv(AIF_REPORT_STREAMS));
+	assert_non_null(strstr(text,
+			       "\n1102,20100,0,26099,250000,1102,1,1,1101,220331,221099,817,1101,"
+			       "219130,100,7,device\n"));
+	free(text);
+	ops_end(&f);
+}
+
+static void kernels_have_classes(void **state)
+{
+	static const struct {
+		const char *name;
+		enum aif_work_class of;
+	} cases[] = {
+		{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+		 AIF_WORK_COMMUNICATION},
+		{"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", AIF_WORK_COMMUNICATION},
+		{"void ncclKernel_Generic", AIF_WORK_COMMUNICATION},
+		{"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>", AIF_WORK_COMMUNICATION},
+		{"aiuRdmaBarrier1", AIF_WORK_COMMUNICATION},
+		{"SenRdmaSend_3", AIF_WORK_COMMUNICATION},
+		{"Memcpy HtoD (Pinned -> Device)", AIF_WORK_MEMORY},
+		{"Memset (Device)", AIF_WORK_MEMORY},
+		{"add_1 DmaI", AIF_WORK_MEMORY},
+		{"ampere_sgemm_128x64_tn", AIF_WORK_COMPUTE},
+		{"void at::native::reduce_kernel<512, 1>", AIF_WORK_COMPUTE},
+		{"memcpyless", AIF_WORK_COMPUTE},
+		{"", AIF_WORK_COMPUTE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++)
+		if (aif_work_class_of(cases[i].name) != cases[i].of)
+			fail_msg("%s is %d", cases[i].name, (int)aif_work_class_of(cases[i].name));
+}
+
+/* ---- nanosecond by nanosecond ---------------------------------------------------------------- */
+
+enum { LENGTH = 400, EXECS = 30, FROM = 50, TO = 330 };
+
+static uint64_t next(uint64_t *r, uint64_t n)
+{
+	*r = aif_mix64(*r + UINT64_C(0x9e3779b97f4a7c15));
+	return *r % n;
+}
+
+static void collect_nothing(struct ops_fixture *f, uint64_t from, uint64_t to)
+{
+	struct aif_window_row gap = {.start = OPS_START + from,
+				     .end = OPS_START + to,
+				     .device = AIF_NONE,
+				     .process = 0,
+				     .held = 0,
+				     .thread = AIF_NONE};
+	struct aif_err err = {0};
+
+	assert_ok(aif_writer_windows(f->w, &gap, 1, &err), &err);
+}
+
+static void parts_are_what_each_moment_is(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		static const char *const names[] = {"gemm", "ncclKernel", NULL};
+		uint8_t is[LENGTH] = {0}, off[LENGTH] = {0}; /* is: bits of classes */
+		struct aif_work_parts want = {0}, got;
+		struct aif_timed timed;
+		struct aif_work w;
+		struct ops_fixture f;
+		uint64_t r = seed, gap = next(&r, LENGTH - 60);
+
+		ops_begin(&f, NULL, "cuda");
+		for (int i = 0; i < EXECS; i++) {
+			uint64_t start = next(&r, LENGTH - 20), end = start + next(&r, 20);
+			unsigned of = (unsigned)next(&r, 3);
+
+			ops_exec(&f, 0, start, (uint32_t)next(&r, 2), start, end, names[of]);
+			for (uint64_t t = start; t < end; t++)
+				is[t] |= (uint8_t)(1u << of);
+		}
+		collect_nothing(&f, gap, gap + 50);
+		memset(off + gap, 1, 50);
+		ops_read(&f);
+		assert_int_equal(aif_timed_read(&f.p, NULL, &timed), 0);
+		assert_int_equal(aif_work_make(&f.p, &timed, &w), 0);
+		assert_int_equal(w.len, 1);
+		for (uint64_t t = FROM; t < TO; t++) {
+			want.compute += is[t] & 1;
+			want.communication_alone += (is[t] & 3) == 2;
+			want.memory_alone += is[t] == 4;
+			want.not_collected += !is[t] && off[t];
+			want.idle += !is[t] && !off[t];
+		}
+		got = aif_work_parts(&w.devices[0], FROM, TO);
+		if (memcmp(&got, &want, sizeof(got)) != 0)
+			fail_msg("seed %u: compute %u, expected %u; idle %u, expected %u",
+				 (unsigned)seed, (unsigned)got.compute, (unsigned)want.compute,
+				 (unsigned)got.idle, (unsigned)want.idle);
+		aif_work_finish(&w);
+		aif_timed_finish(&timed);
+		ops_end(&f);
+	}
+}
+
+/* ---- rows that contradict everything --------------------------------------------------------- */
+
+static uint64_t odd(uint64_t *r)
+{
+	static const uint64_t values[] = {
+		0,          1,         UINT32_MAX,   INT64_MAX, UINT64_C(1) << 63, UINT64_MAX - 1,
+		UINT64_MAX, OPS_START, OPS_START + 1};
+
+	return next(r, 2) ? values[next(r, AIF_ARRAY_LEN(values))] : OPS_START + next(r, 1000);
+}
+
+static void odd_rows_do_no_harm(void **state)
+{
+	enum { ROWS = 200 };
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		struct aif_err err = {0};
+		struct ops_fixture f;
+		uint64_t r = seed;
+
+		ops_begin(&f, NULL, "cuda");
+		ops_kernel(&f, "ncclKernel");
+		for (int i = 0; i < ROWS; i++) {
+			struct aif_op_row o = {.start = odd(&r),
+					       .end = odd(&r),
+					       .clock = (uint32_t)next(&r, 3) * 8,
+					       .thread = (uint32_t)next(&r, 5),
+					       .name = (uint32_t)next(&r, 4),
+					       .kind = (uint32_t)next(&r, 8),
+					       .shapes = (uint32_t)odd(&r),
+					       .stack = (uint32_t)odd(&r)};
+			struct aif_launch_row l = {.launch = next(&r, 50),
+						   .time = odd(&r),
+						   .thread = (uint32_t)next(&r, 5),
+						   .stack = AIF_NONE};
+			struct aif_exec_row x = {.launch = next(&r, 60),
+						 .start = odd(&r),
+						 .end = odd(&r),
+						 .clock = (uint32_t)next(&r, 3) * 8,
+						 .process = (uint32_t)next(&r, 3),
+						 .kind = (uint32_t)next(&r, 3),
+						 .kernel = (uint32_t)next(&r, 2),
+						 .device = (uint32_t)next(&r, 2),
+						 .stream = (uint32_t)next(&r, 4)};
+
+			assert_ok(aif_writer_ops(f.w, &o, 1, &err), &err);
+			assert_ok(aif_writer_launches(f.w, &l, 1, &err), &err);
+			assert_ok(aif_writer_execs(f.w, &x, 1, &err), &err);
+		}
+		ops_read(&f);
+		for (int kind = AIF_REPORT_OPS; kind < AIF_REPORT_COUNT; kind++)
+			for (int format = AIF_TABLE_PLAIN; format <= AIF_TABLE_JSON; format++) {
+				struct aif_report_opts o = {.kind = (enum aif_report_kind)kind,
+							    .format = (enum aif_table_format)format,
+							    .by = (enum aif_report_by)(seed % 3)};
+				struct aif_buf out = {0};
+				int e = aif_timed_report_write(&f.p, &o, &out, &err);
+
+				/* There may be nothing to tell people; programs always get a table. */
+				if (e != 0 && (e != -ENODATA || format != AIF_TABLE_PLAIN))
+					fail_msg("seed %u, table %d: %d: %s", (unsigned)seed, kind,
+						 e, err.text);
+				assert_int_equal(out.len == 0, e != 0);
+				aif_buf_finish(&out);
+			}
+		ops_end(&f);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(time_is_broken_down),
+		cmocka_unit_test(communication_is_hidden_or_not),
+		cmocka_unit_test(idle_intervals_have_causes),
+		cmocka_unit_test(steps_have_their_parts),
+		cmocka_unit_test(streams_have_queues),
+		cmocka_unit_test(limits_are_those_of_hta),
+		cmocka_unit_test(kernels_have_classes),
+		cmocka_unit_test(parts_are_what_each_moment_is),
+		cmocka_unit_test(odd_rows_do_no_harm),
+	};
+
+	return cmocka_run_group_tests_name("work", tests, NULL, NULL);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/xe_join.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+/* after those */
+#include <cmocka.h>
+
+/* A second's counts of a card, processes' places, and the rows that become of them. */
+struct world {
+	struct aif_store s;
+	struct aif_record_opts opts;
+	struct aif_drainer d;
+	struct aif_xe_batch *b;
+	uint32_t device;
+};
+
+static int start(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct aif_device device = {.kind = AIF_DEVICE_GPU};
+
+	if (!w || aif_store_init(&w->s, 0) < 0)
+		return -1;
+	w->d = (struct aif_drainer){.store = &w->s, .opts = &w->opts};
+	w->b = calloc(1, sizeof(*w->b) + 2 * sizeof(w->b->windows[0]));
+	w->b->start = 1000;
+	w->b->end = 2000;
+	w->b->windows_len = 1;
+	w->device = aif_store_device(&w->s, &device);
+	*state = w;
+	return 0;
+}
+
+static int stop(void **state)
+{
+	struct world *w = *state;
+
+	aif_xe_batch_free(w->b);
+	aif_places_finish(&w->d.places);
+	aif_store_finish(&w->s);
+	free(w);
+	return 0;
+}
+
+static void place(struct world *w, uint32_t process, const char *name, uint64_t at, uint64_t size)
+{
+	struct aif_place p = {.address = at,
+			      .size = size,
+			      .process = process,
+			      .device = w->device,
+			      .name = aif_store_puts(&w->s, name)};
+
+	p.module =
+		aif_store_module(&w->s, AIF_MODULE_DEVICE, name, strlen(name), name, strlen(name));
+	p.code = p.module;
+	aif_places_put(&w->d.places, &w->s, &p);
+}
+
+static void tell(struct world *w, uint64_t address, enum aif_xe_reason reason, uint64_t count)
+{
+	struct aif_xe_record r = {.ip = address >> 3};
+
+	while (count) {
+		uint64_t some = AIF_MIN(count, 255);
+
+		r.low = reason < 7 ? some << 8 * reason : 0;
+		r.high = reason < 7 ? 0 : some << 8 * (reason - 7);
+		assert_int_equal(aif_xe_counts_add(&w->b->windows[0].counts, &r, 1), 1);
+		count -= some;
+	}
+}
+
+/* Samples of a process (AIF_NONE: nobody's) at a place's offset (AIF_NONE: nowhere) in windows of that kind. */
+static uint64_t samples(struct world *w, uint32_t process, const char *name, uint64_t offset,
+			const char *reason, uint32_t held)
+{
+	const struct aif_batch *rows = w->s.batches.open[AIF_BATCH_SAMPLE],
+			       *windows = w->s.batches.open[AIF_BATCH_WINDOW];
+	uint64_t sum = 0;
+
+	for (size_t i = 0; rows && i < rows->len; i++) {
+		const struct aif_sample_row *x = &rows->samples[i];
+		bool fits = x->process == process && x->device == w->device &&
+			    x->thread == AIF_NONE && x->time == w->b->start &&
+			    !strcmp(aif_profile_str(&w->s.p, x->reason), reason);
+
+		if (!fits || (name ? x->frame == AIF_NONE : x->frame != AIF_NONE))
+			continue;
+		if (!name) {
+			assert_int_equal(x->window, AIF_NONE);
+			sum += x->count;
+			continue;
+		}
+		if (w->s.p.frames[x->frame].address != offset ||
+		    strcmp(aif_profile_str(&w->s.p,
+					   w->s.p.modules[w->s.p.frames[x->frame].module].path),
+			   name) != 0)
+			continue;
+		for (size_t k = 0; k < windows->len; k++) {
+			const struct aif_window_row *y = &windows->windows[k];
+
+			if (y->window != x->window)
+				continue;
+			assert_true(y->start == 1000 && y->end == 2000 && y->process == process &&
+				    y->device == w->device);
+			sum += y->held == held ? x->count : 0;
+		}
+	}
+	return sum;
+}
+
+static size_t windows(const struct world *w)
+{
+	return w->s.batches.open[AIF_BATCH_WINDOW] ? w->s.batches.open[AIF_BATCH_WINDOW]->len : 0;
+}
+
+static uint64_t lost(const struct world *w, enum aif_reason reason)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < w->s.p.losses_len; i++)
+		n += w->s.p.losses[i].reason == reason ? w->s.p.losses[i].count : 0;
+	return n;
+}
+
+static void samples_find_their_instruction(void **state)
+{
+	struct world *w = *state;
+
+	place(w, 0, "mm", UINT64_C(0x8000fffd0000), 0x400);
+	place(w, 1, "rows", UINT64_C(0x8000fffd0400), 0x100);
+	place(w, 2, "idle", 0x1000, 0x100);
+	tell(w, 0xfffd0228, AIF_XE_SBID, 300);
+	tell(w, 0xfffd0228, AIF_XE_ACTIVE, 3);
+	tell(w, 0xfffd0400, AIF_XE_TDR, 1);
+	tell(w, 0xfffd0500, AIF_XE_SEND, 7);
+	aif_xe_join(&w->d, w->b);
+	assert_int_equal(samples(w, 0, "mm", 0x228, "sbid", AIF_HELD), 300);
+	assert_int_equal(samples(w, 0, "mm", 0x228, "active", AIF_HELD), 3);
+	assert_int_equal(samples(w, 1, "rows", 0, "tdr", AIF_HELD), 1);
+	assert_int_equal(samples(w, AIF_NONE, NULL, 0, "send", 0), 7);
+	assert_int_equal(w->d.samples, 311);
+	/* Who had no samples has a window, too. */
+	assert_int_equal(windows(w), 3);
+	assert_int_equal(w->s.p.losses_len, 0);
+}
+
+static void shared_addresses_are_shared_by_time(void **state)
+{
+	struct world *w = *state;
+
+	place(w, 0, "mm", 0x1000, 0x400);
+	place(w, 1, "mn", 0x1000, 0x400);
+	aif_places_ran(&w->d.places, 0, aif_store_puts(&w->s, "mm"), 3000);
+	aif_places_ran(&w->d.places, 1, aif_store_puts(&w->s, "mn"), 1000);
+	tell(w, 0x1008, AIF_XE_SYNC, 1000);
+	aif_xe_join(&w->d, w->b);
+	assert_int_equal(samples(w, 0, "mm", 8, "sync", AIF_HELD_AMBIGUOUS), 750);
+	assert_int_equal(samples(w, 1, "mn", 8, "sync", AIF_HELD_AMBIGUOUS), 250);
+	assert_int_equal(windows(w), 4);
+	assert_int_equal(lost(w, AIF_REASON_XE_AMBIGUOUS), 1000);
+}
+
+/* One at a time, as most instructions' are: the small share gets some of them. */
+static void single_samples_are_shared_fairly(void **state)
+{
+	struct world *w = *state;
+	uint64_t first = 0, second = 0;
+
+	place(w, 0, "mm", 0, 80000);
+	place(w, 1, "mn", 0, 80000);
+	aif_places_ran(&w->d.places, 0, aif_store_puts(&w->s, "mm"), 9000);
+	aif_places_ran(&w->d.places, 1, aif_store_puts(&w->s, "mn"), 1000);
+	for (uint64_t i = 0; i < 10000; i++)
+		tell(w, 8 * i, AIF_XE_OTHER, 1);
+	aif_xe_join(&w->d, w->b);
+	for (size_t i = 0; i < w->s.batches.open[AIF_BATCH_SAMPLE]->len; i++) {
+		const struct aif_sample_row *x = &w->s.batches.open[AIF_BATCH_SAMPLE]->samples[i];
+
+		*(x->process ? &second : &first) += x->count;
+	}
+	assert_int_equal(first + second, 10000);
+	assert_in_range(second, 850, 1150);
+}
+
+static void without_times_they_are_shared_equally(void **state)
+{
+	struct world *w = *state;
+
+	place(w, 0, "mm", 0x1000, 0x400);
+	place(w, 1, "mn", 0x1000, 0x400);
+	place(w, 2, "mo", 0x1000, 0x400);
+	tell(w, 0x1008, AIF_XE_SYNC, 3000);
+	aif_xe_join(&w->d, w->b);
+	assert_int_equal(samples(w, 0, "mm", 8, "sync", AIF_HELD_AMBIGUOUS), 1000);
+	assert_int_equal(samples(w, 1, "mn", 8, "sync", AIF_HELD_AMBIGUOUS), 1000);
+	assert_int_equal(samples(w, 2, "mo", 8, "sync", AIF_HELD_AMBIGUOUS), 1000);
+}
+
+static void whole_addresses_are_not_shared(void **state)
+{
+	struct world *w = *state;
+
+	w->b->windows[0].wide = true;
+	place(w, 0, "mm", UINT64_C(0x800000001000), 0x400);
+	place(w, 1, "mn", UINT64_C(0x400000001000), 0x400);
+	tell(w, UINT64_C(0x400000001008), AIF_XE_SYNC, 5);
+	tell(w, 0x1008, AIF_XE_SYNC, 2);
+	aif_xe_join(&w->d, w->b);
+	assert_int_equal(samples(w, 1, "mn", 8, "sync", AIF_HELD), 5);
+	assert_int_equal(samples(w, AIF_NONE, NULL, 0, "sync", 0), 2);
+	assert_int_equal(lost(w, AIF_REASON_XE_AMBIGUOUS), 0);
+}
+
+/* ---- sums by address ----------------------------------------------------------------------------- */
+
+static void sums_are_exact_and_bounded(void **state)
+{
+	struct aif_xe_counts c = {0};
+	struct aif_xe_record r[512];
+	uint64_t told = 0, taken = 0;
+
+	(void)state;
+	for (uint64_t round = 0; round < 400; round++) {
+		size_t n;
+
+		for (size_t i = 0; i < AIF_ARRAY_LEN(r); i++)
+			r[i] = (struct aif_xe_record){.ip = aif_mix64(round * 512 + i) % 100000,
+						      .low = 0x0100000000000002, /* 2 and 1 */
+						      .high = i % 2};
+		/* Those without counts are nobody's. */
+		r[7].low = r[7].high = 0;
+		n = aif_xe_counts_add(&c, r, AIF_ARRAY_LEN(r));
+		taken += n;
+		for (size_t i = 0; i < n; i++)
+			for (unsigned k = 0; k < AIF_XE_REASONS; k++)
+				told += aif_xe_count(&r[i], k);
+		if (n < AIF_ARRAY_LEN(r))
+			break;
+	}
+	assert_in_range(c.len, AIF_XE_COUNTS_MAX - 16, AIF_XE_COUNTS_MAX);
+	assert_true(c.cap <= 2 * AIF_XE_COUNTS_MAX);
+	assert_int_equal(aif_xe_counts_samples(&c), told);
+	assert_int_equal(c.records, taken);
+	aif_xe_counts_finish(&c);
+	/* No sum can wrap. */
+	for (size_t i = 0; i < AIF_ARRAY_LEN(r); i++)
+		r[i] = (struct aif_xe_record){.ip = 5, .low = 255};
+	told = 0;
+	while (aif_xe_counts_add(&c, r, AIF_ARRAY_LEN(r)) == AIF_ARRAY_LEN(r))
+		told += 512 * 255;
+	assert_int_equal(aif_xe_counts_samples(&c), told);
+	assert_true(told <= UINT32_MAX);
+	aif_xe_counts_finish(&c);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+	const struct CMUnitTest tests[] = {
+		CASE(samples_find_their_instruction),
+		CASE(shared_addresses_are_shared_by_time),
+		CASE(single_samples_are_shared_fairly),
+		CASE(without_times_they_are_shared_equally),
+		CASE(whole_addresses_are_not_shared),
+		cmocka_unit_test(sums_are_exact_and_bounded),
+	};
+
+	return cmocka_run_group_tests_name("xe_join", tests, NULL, NULL);
+}
