@@ -267,9 +267,10 @@ static void bench_others(void)
 	struct aif_sample_row *s = calloc(RATE, sizeof(*s));
 	struct aif_window_row *n = calloc(RATE, sizeof(*n));
 	struct aif_cpu_row *c = calloc(RATE, sizeof(*c));
+	struct aif_op_row *o = calloc(RATE, sizeof(*o));
 	struct rng r = {7};
 
-	if (!s || !n || !c)
+	if (!s || !n || !c || !o)
 		die("no memory");
 	for (uint64_t i = 0; i < RATE; i++) {
 		s[i] = sample(&r, i * AIF_NS_PER_S / SAMPLE_RATE);
@@ -278,14 +279,25 @@ static void bench_others(void)
 					    .weight = 10101010,
 					    .thread = (uint32_t)(i % 8),
 					    .stack = (uint32_t)(next(&r) % 300)};
+		o[i] = (struct aif_op_row){.start = i * 20000 + next(&r) % 300,
+					   .thread = 0,
+					   .name = (uint32_t)(i % 200),
+					   .kind = AIF_OP_OPERATOR,
+					   .shapes = (uint32_t)(i % 40),
+					   .stack = AIF_NONE,
+					   .id = i,
+					   .sequence = i % 3 ? -1 : (int64_t)i / 3};
+		o[i].end = o[i].start + 5000 + next(&r) % 1024;
 	}
 	printf("\n== the other rows\n");
 	bench_kind("samples", AIF_CHUNK_SAMPLES, s, RATE);
 	bench_kind("windows", AIF_CHUNK_WINDOWS, n, RATE);
 	bench_kind("CPU samples", AIF_CHUNK_CPU, c, RATE);
+	bench_kind("operators", AIF_CHUNK_OPS, o, RATE);
 	free(s);
 	free(n);
 	free(c);
+	free(o);
 }
 
 static double cpu_seconds(void)

@@ -5,11 +5,15 @@
  * here, apart from aiflame: what must stay on so that it does not (a keeper), who switches (a thread beside, or the
  * launching thread at the end of its own call), and what a launch costs with each. Built where it runs:
  *
- *     cc -O2 -pthread -o switching switching.c -I$CUDA/include -L$CUDA/lib64 -lcupti -lcuda
- *     ./switching [CYCLES]
+ *     cc -O2 -pthread -o switching switching.c -I$CUDA/include -L$CUDA/lib64 -lcupti -lcudart -lcuda
+ *     ./switching [CYCLES [OFF_MS]]
+ *
+ * All of it by the driver's calls, and by the runtime's, which make them.
  */
 #include <cuda.h>
+#include <cuda_runtime_api.h>
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,18 +25,24 @@
 #include <unistd.h>
 
 #define THREADS 4
-#define LAUNCH  307 /* cuLaunchKernel */
 #define COPY    277 /* cuMemcpyHtoDAsync_v2 */
 #define COST_OF 2000
 #define ROUNDS  15
 
-enum keeper { NOTHING, COPY_CALLBACK, COPY_RECORDS, FILL_RECORDS, KEEPERS };
-static const char *const keepers[] = {"nothing", "a copy's callback", "copies' records",
-				      "fills' records"};
+enum keeper { NOTHING, COPY_CALLBACK, COPY_RECORDS, KEEPERS };
+static const char *const keepers[] = {"nothing", "a copy's callback", "copies' records"};
+
+/* cuLaunchKernel, its cooperative and extended kinds. */
+static const CUpti_CallbackId ids[] = {307, 442, 477, 478, 652, 653};
+/* cuMemcpy*, cuMemset* */
+static const CUpti_CallbackId spans[][2] = {{216, 227}, {249, 255}, {276, 294}, {305, 307}};
 
 static struct {
 	CUcontext context;
 	CUfunction kernel;
+	cudaKernel_t runtime_kernel;
+	bool by_runtime, keeps_copy;
+	unsigned off_ms;
 	CUpti_SubscriberHandle subscriber;
 	_Atomic int want_off; /* a launching thread is to switch, at the end of a call */
 	_Atomic int over;
@@ -66,7 +76,13 @@ static uint64_t now_ns(void)
 
 static void launches(bool on, bool records)
 {
-	cuptiEnableCallback(on, it.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH);
+	for (unsigned i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+		cuptiEnableCallback(on, it.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, ids[i]);
+	for (unsigned i = 0; i < sizeof(spans) / sizeof(*spans); i++)
+		for (CUpti_CallbackId k = spans[i][0]; k < spans[i][1]; k++)
+			if (k != COPY || !it.keeps_copy)
+				cuptiEnableCallback(on, it.subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+						    k);
 	if (records && on)
 		cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	else if (records)
@@ -75,15 +91,13 @@ static void launches(bool on, bool records)
 
 static void keep(enum keeper k, bool on)
 {
-	CUpti_ActivityKind kind =
-		k == COPY_RECORDS ? CUPTI_ACTIVITY_KIND_MEMCPY : CUPTI_ACTIVITY_KIND_MEMSET;
-
+	it.keeps_copy = k == COPY_CALLBACK && on;
 	if (k == COPY_CALLBACK)
 		cuptiEnableCallback(on, it.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, COPY);
 	else if (k != NOTHING && on)
-		cuptiActivityEnable(kind);
+		cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY);
 	else if (k != NOTHING)
-		cuptiActivityDisable(kind);
+		cuptiActivityDisable(CUPTI_ACTIVITY_KIND_MEMCPY);
 }
 
 static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
@@ -92,7 +106,7 @@ static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 	const CUpti_CallbackData *cb = data;
 
 	(void)user;
-	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id != LAUNCH)
+	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || (id == COPY && it.keeps_copy))
 		return;
 	if (cb->callbackSite != CUPTI_API_ENTER) {
 		if (atomic_load(&it.want_off) && atomic_exchange(&it.want_off, 0))
@@ -126,24 +140,49 @@ static void CUPTIAPI complete(CUcontext c, uint32_t s, uint8_t *buffer, size_t s
 
 static void launch(unsigned n)
 {
+	const dim3 one = {1, 1, 1};
+
 	for (unsigned i = 0; i < n; i++)
-		must("launch",
-		     (int)cuLaunchKernel(it.kernel, 1, 1, 1, 1, 1, 1, 0, self.stream, NULL, NULL));
+		must("launch", it.by_runtime ? (int)cudaLaunchKernel(it.runtime_kernel, one, one,
+								     NULL, 0, self.stream)
+					     : (int)cuLaunchKernel(it.kernel, 1, 1, 1, 1, 1, 1, 0,
+								   self.stream, NULL, NULL));
 	it.launches += n;
 }
 
-/* Launches, seldom pausing; also waits for its work, as programs do. */
+/* From memory that the driver does not know, and so in several steps. */
+static void copy(CUdeviceptr to)
+{
+	char from[8192] = {0};
+
+	if (it.by_runtime) {
+		must("copy", (int)cudaMemcpyAsync((void *)to, from, sizeof(from),
+						  cudaMemcpyHostToDevice, self.stream));
+		must("fill", (int)cudaMemsetAsync((void *)to, 1, 64, self.stream));
+		must("copy", (int)cudaMemcpy(from, (void *)to, 64, cudaMemcpyDeviceToHost));
+	} else {
+		must("copy", (int)cuMemcpyHtoDAsync(to, from, sizeof(from), self.stream));
+		must("fill", (int)cuMemsetD8Async(to, 1, 64, self.stream));
+		must("copy", (int)cuMemcpyDtoH(from, to, 64));
+	}
+}
+
+/* Launches, seldom pausing; also copies and waits for its work, as programs do. */
 static void *launching(void *seed)
 {
+	CUdeviceptr memory;
 	uint64_t x = (uint64_t)(uintptr_t)seed * 2654435761u + 1;
 
 	must("context", (int)cuCtxSetCurrent(it.context));
 	must("stream", (int)cuStreamCreate(&self.stream, CU_STREAM_NON_BLOCKING));
+	must("memory", (int)cuMemAlloc(&memory, 8192));
 	self.correlation = UINT32_MAX;
 	self.confused = false;
 	while (!atomic_load(&it.over)) {
 		x = x * 6364136223846793005u + 1442695040888963407u;
 		launch(1 + (unsigned)(x >> 60));
+		if (!(x >> 44 & 15))
+			copy(memory);
 		if (x >> 40 & 7)
 			continue;
 		cuStreamSynchronize(self.stream);
@@ -151,6 +190,7 @@ static void *launching(void *seed)
 	}
 	cuStreamSynchronize(self.stream);
 	cuStreamDestroy(self.stream);
+	cuMemFree(memory);
 	return NULL;
 }
 
@@ -184,7 +224,7 @@ static void try(enum keeper k, bool at_end, unsigned threads, unsigned cycles)
 		} else {
 			launches(false, true);
 		}
-		usleep(5000);
+		usleep(1000 * it.off_ms);
 		cuptiActivityFlushAll(0);
 	}
 	/* A confused thread shows when it is called back again. */
@@ -227,13 +267,137 @@ static double cost(void)
 	return (double)ns / COST_OF;
 }
 
-/* State 0 has no subscriber, 1 has, then the keepers, then launches' callbacks, and those with records. */
+/* As an empty recording has it: sampling, once. */
+static void sample_once(void)
+{
+	static CUpti_PCSamplingPCData pcs[64];
+	static CUpti_PCSamplingStallReason reasons[64][64];
+	static CUpti_PCSamplingData data = {
+		.size = sizeof(data), .collectNumPcs = 64, .pPcData = pcs};
+	CUpti_PCSamplingConfigurationInfo info = {
+		.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER};
+	CUpti_PCSamplingConfigurationInfoParams c = {
+		.size = CUpti_PCSamplingConfigurationInfoParamsSize,
+		.ctx = it.context,
+		.numAttributes = 1,
+		.pPCSamplingConfigurationInfo = &info};
+	CUpti_PCSamplingEnableParams on = {.size = CUpti_PCSamplingEnableParamsSize,
+					   .ctx = it.context};
+	CUpti_PCSamplingDisableParams off = {.size = CUpti_PCSamplingDisableParamsSize,
+					     .ctx = it.context};
+
+	for (unsigned i = 0; i < 64; i++) {
+		pcs[i].size = sizeof(pcs[i]);
+		pcs[i].stallReason = reasons[i];
+	}
+	info.attributeData.samplingDataBufferData.samplingDataBuffer = &data;
+	must("sampling", (int)cuptiPCSamplingEnable(&on));
+	must("sampling", (int)cuptiPCSamplingSetConfigurationAttribute(&c));
+	launch(200);
+	cuStreamSynchronize(self.stream);
+	must("sampling", (int)cuptiPCSamplingDisable(&off));
+}
+
+/* Contexts, modules, nodes of graphs. */
+static void resources(void)
+{
+	static const CUpti_CallbackId events[] = {1, 2, 6, 13};
+
+	for (unsigned i = 0; i < sizeof(events) / sizeof(*events); i++)
+		cuptiEnableCallback(1, it.subscriber, CUPTI_CB_DOMAIN_RESOURCE, events[i]);
+}
+
+/* What is on, each a bit; or was, before. */
+enum {
+	SUBSCRIBED = 1,
+	CALLBACKS = 2,
+	RECORDS = 4,
+	RESOURCES = 8,
+	AFTER_RECORDS = 16,
+	AFTER_SAMPLING = 32
+};
+static const struct {
+	const char *name;
+	unsigned what;
+} states[] = {
+	{"no subscriber", 0},
+	{"subscribed", SUBSCRIBED},
+	{"resources' callbacks", SUBSCRIBED | RESOURCES},
+	{"calls' callbacks", SUBSCRIBED | CALLBACKS},
+	{"both", SUBSCRIBED | RESOURCES | CALLBACKS},
+	{"both, and records", SUBSCRIBED | RESOURCES | CALLBACKS | RECORDS},
+	{"both, after records", SUBSCRIBED | RESOURCES | CALLBACKS | AFTER_RECORDS},
+	{"both, after sampling", SUBSCRIBED | RESOURCES | CALLBACKS | AFTER_SAMPLING},
+	{"none, after sampling", SUBSCRIBED | AFTER_SAMPLING},
+};
+enum { STATES = sizeof(states) / sizeof(*states) };
+
+static double cost_of(unsigned what)
+{
+	double ns;
+
+	if (what & SUBSCRIBED)
+		begin();
+	if (what & (CALLBACKS | AFTER_RECORDS))
+		launches(true, what & (RECORDS | AFTER_RECORDS));
+	if (what & RESOURCES)
+		resources();
+	launch(200);
+	cuStreamSynchronize(self.stream);
+	if (what & AFTER_RECORDS)
+		cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	if (what & AFTER_SAMPLING)
+		sample_once();
+	launch(200);
+	cuStreamSynchronize(self.stream);
+	ns = cost();
+	if (what & CALLBACKS)
+		launches(false, what & RECORDS);
+	if (what & SUBSCRIBED)
+		cuptiUnsubscribe(it.subscriber);
+	return ns;
+}
+
+static void print_cost(const char *name, double ns[ROUNDS])
+{
+	qsort(ns, ROUNDS, sizeof(*ns), by_value);
+	printf("  %-22s %6.0f ns a launch [%.0f .. %.0f]\n", name, ns[ROUNDS / 2], ns[ROUNDS / 4],
+	       ns[ROUNDS * 3 / 4]);
+	fflush(stdout);
+}
+
+/* What CUPTI costs once it is in the process, for good or until cuptiFinalize(). One after the other: the first can
+ * be had only once. */
+static void lasting(void)
+{
+	static const char *const names[] = {"before CUPTI", "after unsubscribing",
+					    "after cuptiFinalize", "subscribed again"};
+	double ns[ROUNDS];
+
+	must("stream", (int)cuStreamCreate(&self.stream, CU_STREAM_NON_BLOCKING));
+	launch(20000);
+	cuStreamSynchronize(self.stream);
+	for (unsigned k = 0; k < 4; k++) {
+		if (k & 1)
+			begin();
+		if (k == 1) {
+			launches(true, true);
+			launch(200);
+			launches(false, true);
+			cuptiUnsubscribe(it.subscriber);
+		} else if (k == 2) {
+			must("finalize", (int)cuptiFinalize());
+		}
+		for (unsigned i = 0; i < ROUNDS; i++)
+			ns[i] = cost();
+		print_cost(names[k], ns);
+	}
+	cuptiUnsubscribe(it.subscriber);
+	cuStreamDestroy(self.stream);
+}
+
 static void costs(void)
 {
-	static const char *const names[] = {
-		"no subscriber",  "subscribed",          "a copy's callback", "copies' records",
-		"fills' records", "launches' callbacks", "and records"};
-	enum { STATES = sizeof(names) / sizeof(*names) };
 	static double ns[STATES][ROUNDS];
 
 	must("stream", (int)cuStreamCreate(&self.stream, CU_STREAM_NON_BLOCKING));
@@ -243,49 +407,42 @@ static void costs(void)
 		for (unsigned j = 0; j < STATES; j++) {
 			unsigned s = i & 1 ? STATES - 1 - j : j;
 
-			if (s)
-				begin();
-			if (s >= 2 && s <= 4)
-				keep((enum keeper)(s - 1), true);
-			if (s >= 5)
-				launches(true, s == 6);
-			launch(200);
-			cuStreamSynchronize(self.stream);
-			ns[s][i] = cost();
-			if (s >= 2 && s <= 4)
-				keep((enum keeper)(s - 1), false);
-			if (s >= 5)
-				launches(false, s == 6);
-			if (s)
-				cuptiUnsubscribe(it.subscriber);
+			ns[s][i] = cost_of(states[s].what);
 		}
-	for (unsigned s = 0; s < STATES; s++) {
-		qsort(ns[s], ROUNDS, sizeof(ns[s][0]), by_value);
-		printf("  %-20s %6.0f ns a launch [%.0f .. %.0f]\n", names[s], ns[s][ROUNDS / 2],
-		       ns[s][ROUNDS / 4], ns[s][ROUNDS * 3 / 4]);
-	}
+	for (unsigned s = 0; s < STATES; s++)
+		print_cost(states[s].name, ns[s]);
 	cuStreamDestroy(self.stream);
-	fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
 	unsigned cycles = argc > 1 ? (unsigned)atoi(argv[1]) : 200;
+	cudaLibrary_t library;
 	CUmodule module;
 	CUdevice device;
 
+	it.off_ms = argc > 2 ? (unsigned)atoi(argv[2]) : 5;
 	must("init", (int)cuInit(0));
 	must("device", (int)cuDeviceGet(&device, 0));
 	must("context", (int)cuDevicePrimaryCtxRetain(&it.context, device));
 	must("context", (int)cuCtxSetCurrent(it.context));
 	must("module", (int)cuModuleLoadData(&module, ptx));
 	must("function", (int)cuModuleGetFunction(&it.kernel, module, "nothing"));
-	printf("a launch:\n");
-	costs();
-	printf("what stays on, who switches the rest off, launching threads:\n");
-	for (unsigned k = 0; k < KEEPERS; k++)
-		for (unsigned end = 0; end < 2; end++)
-			for (unsigned threads = 1; threads <= THREADS; threads *= 2)
-				try((enum keeper)k, end, threads, cycles);
+	must("library", (int)cudaLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
+	must("kernel", (int)cudaLibraryGetKernel(&it.runtime_kernel, library, "nothing"));
+	it.by_runtime = true;
+	printf("a launch by cudaLaunchKernel:\n");
+	lasting();
+	for (int runtime = 0; runtime < 2; runtime++) {
+		it.by_runtime = runtime;
+		printf("a launch by %s:\n", runtime ? "cudaLaunchKernel" : "cuLaunchKernel");
+		costs();
+		printf("what stays on, who switches the rest off, launching threads:%s\n",
+		       cycles ? "" : " not tried");
+		for (unsigned k = 0; k < KEEPERS && cycles; k++)
+			for (unsigned end = 0; end < 2; end++)
+				for (unsigned threads = 1; threads <= THREADS; threads *= 4)
+					try((enum keeper)k, end, threads, cycles);
+	}
 	return 0;
 }
