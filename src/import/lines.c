@@ -37,7 +37,7 @@ int aif_lines_next(struct aif_lines *l, char **ret, size_t *ret_len, struct aif_
 	bool is_skipping = false;
 
 	for (;;) {
-		char *from = (char *)l->buf.data + l->at, *nl = NULL;
+		char *from, *nl = NULL;
 		size_t len;
 		int r;
 
@@ -56,6 +56,7 @@ int aif_lines_next(struct aif_lines *l, char **ret, size_t *ret_len, struct aif_
 		}
 		if (!nl && l->at == l->buf.len && !is_skipping)
 			return 0;
+		from = (char *)l->buf.data + l->at;
 		len = nl ? (size_t)(nl - from) : l->buf.len - l->at;
 		l->at += len + (nl != NULL);
 		l->seen = l->at;
