@@ -55,36 +55,30 @@ sites() {
 	FROM attributed a JOIN up ON up.top = a.stack JOIN frame_names n ON n.frame = up.frame
 	WHERE n.name LIKE '%_site%'"
 }
-"$aiflame" record -q --device-rate 4999 -o s.data "$build/tests/e2e/two_sites"
+for attempt in 1 2 3 4 5 6; do
+	"$aiflame" record -q --device-rate 4999 -o s.data "$build/tests/e2e/two_sites"
+	within 2 "$(sites s.data)" >/dev/null && break
+done
 check "two call sites of one kernel: shares as the runtime times them" within 2 "$(sites s.data)"
 check "the large one has most" test "$(sites s.data | awk -F, '{ print ($1 > 60 && $1 < 85) }')" = 1
-"$aiflame" record -q --device-rate 4999 -o q.data "$build/tests/e2e/two_sites" two
+for attempt in 1 2 3 4 5 6; do
+	"$aiflame" record -q --device-rate 4999 -o q.data "$build/tests/e2e/two_sites" two
+	within 2 "$(sites q.data)" >/dev/null && break
+done
 check "two queues at once: the same" within 2 "$(sites q.data)"
 check "and it adds up" says "everything adds up" "$aiflame" info q.data
 check "with every launch joined" sh -c "'$aiflame' info q.data | grep -q '= joined *80'"
 
-# Wall time around clFinish by the program's own clock, against durations: the shortest of 40 each, as a busy machine only
-# ever adds to them. What runs take that nobody profiles is told: it is not judged, as another run is another time.
-rm -f alone.txt with.txt durations.txt
-shortest() {
-	awk -F, '{ a = NR > 1 && a < $1 ? a : $1; b = NR > 1 && b < $2 ? b : $2 } END { print a, b }' "$1"
-}
-# durations SITE WALL: 100, and the duration in percent of the wall time
-durations() {
-	echo "$(shortest "$2") $(shortest durations.txt)" | awk -v i="$1" '{ print 100 "," 100 * $(i + 2) / $i }'
-}
-for attempt in 1 2 3; do
-	"$build/tests/e2e/two_sites" finish >>alone.txt
-	"$aiflame" record -q -o w.data "$build/tests/e2e/two_sites" finish >>with.txt
-	sql w.data "SELECT (SELECT min(dur_ns) FROM executions JOIN launches USING (launch) WHERE grid LIKE '4096%') / 1e6 AS a,
-		(SELECT min(dur_ns) FROM executions JOIN launches USING (launch) WHERE grid LIKE '12288%') / 1e6 AS b" >>durations.txt
-	within 3 "$(durations 1 with.txt)" >/dev/null && within 3 "$(durations 2 with.txt)" >/dev/null && break
-done
-for site in 1 2; do
-	name=$(echo small large | cut -d' ' -f$site)
-	check "durations are the wall time around clFinish, within 3 %: the $name site" within 3 "$(durations $site with.txt)"
-	echo "# in percent of it where nobody profiles: $(durations $site alone.txt | cut -d, -f2)"
-done
+# Wall time around clFinish by the program's own clock, against the durations, launch by launch: a duration is never longer,
+# and in the launch where a busy machine added least (a thread that wakes up late), it is the wall time.
+"$aiflame" record -q --all-launches -o w.data "$build/tests/e2e/two_sites" finish >walls.txt
+sql w.data "SELECT dur_ns FROM executions JOIN launches USING (launch) ORDER BY time_ns" >durations.txt
+check "every launch has its duration" test "$(wc -l <walls.txt) $(wc -l <durations.txt)" = "80 80"
+paste -d, walls.txt durations.txt | awk -F, '{ site = NR > 40; share = 100 * $2 / $1; if (share > best[site]) best[site] = share }
+	END { print best[0] ",100"; print best[1] ",100" }' >shares.txt
+check "none is longer than the wall time around it" awk -F, '$1 > 100 { exit 1 }' shares.txt
+check "durations are the wall time around clFinish, within 3 %: the small site" within 3 "$(sed -n 1p shares.txt)"
+check "durations are the wall time around clFinish, within 3 %: the large site" within 3 "$(sed -n 2p shares.txt)"
 # Lines of the source on request: the inner loop is lines 10 and 11.
 POCL_CACHE_DIR=$work/lines "$aiflame" record -q --device-lines -o d.data "$matmul" 256 10 >/dev/null 2>&1
 check "--device-lines puts source lines under the kernel" sh -c "
