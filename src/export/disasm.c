@@ -3,6 +3,7 @@
 
 #include "export/gen.h"
 #include "export/sass.h"
+#include "symbolize/x86_vector.h"
 
 #include <capstone/capstone.h>
 #include <errno.h>
@@ -96,6 +97,22 @@ void aif_disasm_free(struct aif_disasm *d)
 	if (d->arch)
 		cs_close(&d->handle);
 	free(d);
+}
+
+/* No name, but its size and its place in the manual. */
+static bool vector_one(const struct aif_disasm *d, const uint8_t *bytes, size_t n,
+		       struct aif_insn *ret)
+{
+	struct aif_x86_vector v;
+	char text[AIF_X86_VECTOR_TEXT];
+
+	if (!d->arch || d->arch->arch != CS_ARCH_X86 || aif_x86_vector(bytes, n, &v) < 0)
+		return false;
+	aif_x86_vector_text(&v, text);
+	ret->size = v.size;
+	strcpy(ret->mnemonic, ".insn");
+	snprintf(ret->operands, sizeof(ret->operands), "%s", text);
+	return true;
 }
 
 static void no_instruction(const struct aif_disasm *d, const uint8_t *bytes, size_t n,
@@ -192,7 +209,7 @@ void aif_disasm_one(struct aif_disasm *d, const uint8_t *bytes, size_t n, uint64
 		snprintf(ret->mnemonic, sizeof(ret->mnemonic), "%s", d->insn->mnemonic);
 		snprintf(ret->operands, sizeof(ret->operands), "%s", d->insn->op_str);
 		find_target(d, ret);
-	} else {
+	} else if (!vector_one(d, bytes, n, ret)) {
 		no_instruction(d, bytes, n, ret);
 	}
 }

@@ -2,6 +2,7 @@
 #include "symbolize/pocl_twin.h"
 
 #include "base/buf.h"
+#include "symbolize/x86_vector.h"
 
 #include <capstone/capstone.h>
 #include <elf.h>
@@ -22,27 +23,51 @@ struct list {
 };
 struct aif_pocl_twin {
 	struct list list;
-	uint64_t end;
+	uint64_t end; /* of what decodes */
 };
 
-static int decode(csh handle, const struct aif_pocl_code *code, struct list *ret)
+/* What capstone does not know goes by its encoding. Returns 0 where nothing does. */
+static uint32_t next(csh handle, bool is_x86, cs_insn *insn, const struct aif_pocl_code *code,
+		     size_t at, size_t *ret_size)
+{
+	const uint8_t *p = code->bytes + at;
+	uint64_t address = code->address + at;
+	size_t n = code->n - at;
+	struct aif_x86_vector v;
+
+	if (cs_disasm_iter(handle, &p, &n, &address, insn)) {
+		*ret_size = insn->size;
+		return insn->id;
+	}
+	if (!is_x86 || aif_x86_vector(code->bytes + at, code->n - at, &v) < 0)
+		return 0;
+	*ret_size = v.size;
+	return aif_x86_vector_id(&v);
+}
+
+static int decode(csh handle, bool is_x86, const struct aif_pocl_code *code, struct list *ret,
+		  uint64_t *ret_end)
 {
 	cs_insn *insn = cs_malloc(handle);
-	const uint8_t *p = code->bytes;
-	uint64_t at = code->address;
-	size_t n = code->n;
+	size_t at = 0, size;
 	int r = insn ? 0 : -ENOMEM;
 
-	while (!r && n && cs_disasm_iter(handle, &p, &n, &at, insn)) {
+	while (!r && at < code->n) {
+		uint32_t opcode = next(handle, is_x86, insn, code, at, &size);
+
+		if (!opcode)
+			break;
 		if (ret->len == MAX_INSTRUCTIONS)
 			r = -E2BIG;
 		else
 			r = aif_grow(&ret->at, &ret->cap, ret->len + 1, sizeof(*ret->at));
 		if (!r)
-			ret->at[ret->len++] = (struct instruction){insn->address, 0, insn->id};
+			ret->at[ret->len++] = (struct instruction){code->address + at, 0, opcode};
+		at += size;
 	}
 	if (insn)
 		cs_free(insn, 1);
+	*ret_end = code->address + at;
 	return r;
 }
 
@@ -105,16 +130,17 @@ static int align(struct list *code, const struct list *twin)
 	return r;
 }
 
-static int align_with(csh handle, const struct aif_pocl_code *code,
-		      const struct aif_pocl_code *twin, struct list *ret)
+static int align_with(csh handle, bool is_x86, const struct aif_pocl_code *code,
+		      const struct aif_pocl_code *twin, struct aif_pocl_twin *ret)
 {
 	struct list twins = {0};
-	int r = decode(handle, code, ret);
+	uint64_t end;
+	int r = decode(handle, is_x86, code, &ret->list, &ret->end);
 
 	if (!r)
-		r = decode(handle, twin, &twins);
+		r = decode(handle, is_x86, twin, &twins, &end);
 	if (!r)
-		r = ret->len && twins.len ? align(ret, &twins) : -ENOENT;
+		r = ret->list.len && twins.len ? align(&ret->list, &twins) : -ENOENT;
 	free(twins.at);
 	return r;
 }
@@ -133,13 +159,12 @@ int aif_pocl_twin_new(uint16_t machine, const struct aif_pocl_code *code,
 		    &handle) != CS_ERR_OK)
 		return -ENOTSUP;
 	t = calloc(1, sizeof(*t));
-	r = t ? align_with(handle, code, twin, &t->list) : -ENOMEM;
+	r = t ? align_with(handle, machine == EM_X86_64, code, twin, t) : -ENOMEM;
 	cs_close(&handle);
 	if (r < 0) {
 		aif_pocl_twin_free(t);
 		return r;
 	}
-	t->end = code->address + code->n;
 	*ret = t;
 	return 0;
 }

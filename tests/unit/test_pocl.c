@@ -202,7 +202,11 @@ static void code_is_aligned_with_its_twin(void **state)
 	static const uint8_t twin[] = {0x55, 0x89, 0xd8, 0x01, 0xc8, 0x29, 0xd0, 0x5d, 0xc3};
 	static const uint8_t code[] = {0x55, 0x89, 0xc8, 0x01, 0xd8, 0x90, 0x29, 0xd0, 0x5d, 0xc3};
 	static const uint8_t other[] = {0x31, 0xc0, 0xff, 0xc0, 0xff, 0xc8, 0xc3};
+	/* mov; vpermt2d xmm0, xmm1, xmm2; add; ret, and what does not decode */
+	static const uint8_t wide[] = {0x89, 0xd8, 0x62, 0xf2, 0x75, 0x08, 0x7e,
+				       0xc2, 0x01, 0xc8, 0xc3, 0x06, 0xc3};
 	static const struct aif_pocl_code c = {code, sizeof(code), 0x1000},
+					  w = {wide, sizeof(wide), 0x4000},
 					  t = {twin, sizeof(twin), 0x2000},
 					  o = {other, sizeof(other), 0x3000},
 					  none = {code, 0, 0x1000};
@@ -217,6 +221,12 @@ static void code_is_aligned_with_its_twin(void **state)
 	assert_int_equal(aif_pocl_twin_of(a, 0x1006), 0x2005);
 	assert_int_equal(aif_pocl_twin_of(a, 0x1009), 0x2008);
 	assert_int_equal(aif_pocl_twin_of(a, 0x100a), 0);
+	aif_pocl_twin_free(a);
+	assert_int_equal(aif_pocl_twin_new(EM_X86_64, &w, &w, &a), 0);
+	assert_int_equal(aif_pocl_twin_of(a, 0x4003), 0x4002);
+	assert_int_equal(aif_pocl_twin_of(a, 0x4008), 0x4008);
+	assert_int_equal(aif_pocl_twin_of(a, 0x400a), 0x400a);
+	assert_int_equal(aif_pocl_twin_of(a, 0x400c), 0);
 	aif_pocl_twin_free(a);
 	assert_int_equal(aif_pocl_twin_new(EM_X86_64, &c, &o, &a), -ENOENT);
 	assert_int_equal(aif_pocl_twin_new(EM_X86_64, &none, &t, &a), -ENOENT);
