@@ -119,9 +119,9 @@ static uint32_t stack_of(struct aif_cpu *c, struct aif_thread *self, const struc
 static void tell_sample(struct aif_cpu *c, struct aif_cpu_thread *t, struct aif_thread *self,
 			const struct aif_cpu_sample *s)
 {
+	/* Caught while the interpreter gave a frame's memory back (unwind/python_walk.c), or entered one. */
 	if (s->stop & AIF_WIRE_STACK_BLOCK)
-		aif_emit_note(self, AIF_REASON_PYTHON_ORDER, 1, "");
-	/* Caught while the interpreter gave a frame's memory back (unwind/python_walk.c). */
+		aif_emit_note(self, AIF_REASON_PYTHON_ORDER, 1, "CPU samples");
 	if (s->stop & AIF_WIRE_STACK_CUT)
 		aif_emit_note(self, AIF_REASON_PYTHON_TRUNCATED, 1, "CPU samples");
 	if (s->stop & AIF_CPU_NO_CODE)

@@ -3,9 +3,12 @@
 """ebpf_compare.py FOLDED PERF_SCRIPT COMM: shares of OS kernel functions, ours against perf's of the same run.
 
 Two samplings of one run differ by chance: a share p of n samples has the standard deviation sqrt(p (1 - p) / n). Samples of
-one burst are alike, so five of them are allowed, and a point for what the two tools call differently."""
+one burst are alike, so five of them are allowed, and a point for what the two tools call differently. What lies in the
+scheduler is left out: it is as much as other programs take the CPU away, and perf's clock, which starts with the thread's
+turn, fires there."""
 import collections, math, re, sys
 
+SCHEDULER = {"__schedule", "schedule", "preempt_schedule_common"}
 folded, script, comm = sys.argv[1:4]
 ours_leaf, ours_any, n_ours = collections.Counter(), collections.Counter(), 0
 for line in open(folded):
@@ -14,6 +17,8 @@ for line in open(folded):
     if "calls" not in frames:
         continue
     kernel = [f[:-4] for f in frames if f.endswith("_[k]")]
+    if SCHEDULER & set(kernel):
+        continue
     n_ours += int(count)
     if kernel:
         ours_leaf[kernel[-1]] += int(count)
@@ -29,6 +34,8 @@ for block in open(script).read().split("\n\n"):
     if not any(name == "calls" for name, _ in frames):
         continue
     kernel = [name for name, dso in frames if dso.startswith("[") and "kernel" in dso or dso.endswith(".ko")]
+    if SCHEDULER & set(kernel):
+        continue
     n_perf += 1
     if kernel:
         perf_leaf[kernel[0]] += 1

@@ -48,6 +48,30 @@ says() {
 	"$@" >"$work/says.out" 2>&1
 	grep -qF -- "$text" "$work/says.out" || { echo "nowhere: $text"; cat "$work/says.out"; return 1; }
 }
+# metered COMMAND...: runs it, and busy=1 if meanwhile more than a twentieth of all CPUs' time was stolen or went to programs
+# that are not this shell's children.
+busy=0
+cpu_used() { # in ticks: of children that have ended, of all, idle
+	times >"$work/times.out" # in no subshell: it would have no children
+	awk 'FNR == 2 && FILENAME != "/proc/stat" { split($1, u, /[ms]/); split($2, s, /[ms]/); own = 100 * (60 * (u[1] + s[1]) + u[2] + s[2]) }
+		$1 == "cpu" { all = $2 + $3 + $4 + $7 + $8 + $9; idle = $5 + $6 }
+		END { print own, all, idle }' "$work/times.out" /proc/stat
+}
+metered() {
+	cpu_used >"$work/before.out"
+	"$@"
+	cpu_used >"$work/after.out"
+	cat "$work/before.out" "$work/after.out" | awk 'NR == 1 { own = $1; all = $2; idle = $3 }
+		END { others = $2 - all - ($1 - own); exit others > 0.05 * ($2 - all + $3 - idle) }' && busy=0 || busy=1
+}
+# on_calm WHAT COMMAND...: like check, where only a machine that does nothing else can tell that it is not so.
+on_calm() {
+	if [ "$busy" = 1 ] && ! (shift && "$@") >/dev/null 2>&1; then
+		skip "$1" "this machine is busy with something else"
+	else
+		check "$@"
+	fi
+}
 done_testing() {
 	echo "1..$n"
 	[ $failed -eq 0 ]
