@@ -99,19 +99,23 @@ void aif_disasm_free(struct aif_disasm *d)
 	free(d);
 }
 
-/* No name, but its size and its place in the manual. */
+/* A name without operands, or at least its size and its place in the manual. */
 static bool vector_one(const struct aif_disasm *d, const uint8_t *bytes, size_t n,
 		       struct aif_insn *ret)
 {
 	struct aif_x86_vector v;
 	char text[AIF_X86_VECTOR_TEXT];
+	const char *name;
 
 	if (!d->arch || d->arch->arch != CS_ARCH_X86 || aif_x86_vector(bytes, n, &v) < 0)
 		return false;
-	aif_x86_vector_text(&v, text);
 	ret->size = v.size;
-	strcpy(ret->mnemonic, ".insn");
-	snprintf(ret->operands, sizeof(ret->operands), "%s", text);
+	name = aif_x86_vector_name(&v);
+	snprintf(ret->mnemonic, sizeof(ret->mnemonic), "%s", name ? name : ".insn");
+	if (!name) {
+		aif_x86_vector_text(&v, text);
+		snprintf(ret->operands, sizeof(ret->operands), "%s", text);
+	}
 	return true;
 }
 

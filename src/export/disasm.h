@@ -3,8 +3,8 @@
 
 #include "base/base.h"
 
-/* Machine code -> mnemonics and operands: of host architectures through capstone, in Intel's syntax on x86; of
- * NVIDIA's and Intel's GPUs by our own tables, without operands. One instance serves one thread. */
+/* Machine code -> mnemonics and operands: of host architectures through capstone, in Intel's syntax on x86 (what it
+ * does not know of AVX-512 and AMX by our table, without operands; ".insn" and the encoding beyond that); of NVIDIA's and Intel's GPUs by our own tables, without operands. One instance serves one thread. */
 struct aif_disasm;
 
 struct aif_insn {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static bool is_prefix(uint8_t byte)
 {
@@ -56,6 +57,15 @@ static bool has_immediate(const struct aif_x86_vector *v)
 	       (v->opcode >= 0xc4 && v->opcode <= 0xc6);
 }
 
+static uint8_t variant_of(const struct aif_x86_vector *v, uint8_t modrm)
+{
+	if (v->map != 1)
+		return 0;
+	if (v->opcode >= 0x71 && v->opcode <= 0x73)
+		return modrm >> 3 & 7;
+	return !v->prefix && (v->opcode == 0x12 || v->opcode == 0x16) && modrm >= 0xc0;
+}
+
 /* The bytes before the opcode. 0: it is not one. */
 static size_t head(const uint8_t *b, size_t n, struct aif_x86_vector *v)
 {
@@ -102,6 +112,8 @@ int aif_x86_vector(const uint8_t *bytes, size_t n, struct aif_x86_vector *ret)
 		return 0;
 	}
 	size = address_size(bytes + at, n - at);
+	if (size)
+		ret->variant = variant_of(ret, bytes[at]);
 	at += size + has_immediate(ret);
 	if (!size || at > n || at > 15)
 		return -ENOENT;
@@ -109,10 +121,38 @@ int aif_x86_vector(const uint8_t *bytes, size_t n, struct aif_x86_vector *ret)
 	return 0;
 }
 
+#define ID(is_evex, map, prefix, w, opcode, variant)                                               \
+	(1u << 24 | (uint32_t)(is_evex) << 20 | (uint32_t)(map) << 16 | (uint32_t)(prefix) << 14 | \
+	 (uint32_t)(w) << 13 | (uint32_t)(opcode) << 4 | (variant))
+
 uint32_t aif_x86_vector_id(const struct aif_x86_vector *v)
 {
-	return 1u << 24 | (uint32_t)v->is_evex << 16 | (uint32_t)v->map << 12 |
-	       (uint32_t)v->prefix << 10 | (uint32_t)v->w << 9 | v->opcode;
+	return ID(v->is_evex, v->map, v->prefix, v->w, v->opcode, v->variant);
+}
+
+static const struct name {
+	uint32_t id;
+	char name[20];
+} names[] = {
+#define V(is_evex, map, prefix, w, opcode, variant, name) \
+	{ID(is_evex, map, prefix, w, opcode, variant), name},
+#include "symbolize/x86_vector_names.def"
+#undef V
+};
+
+static int by_id(const void *id, const void *name)
+{
+	uint32_t a = *(const uint32_t *)id, b = ((const struct name *)name)->id;
+
+	return (a > b) - (a < b);
+}
+
+const char *aif_x86_vector_name(const struct aif_x86_vector *v)
+{
+	uint32_t id = aif_x86_vector_id(v);
+	const struct name *n = bsearch(&id, names, AIF_ARRAY_LEN(names), sizeof(*names), by_id);
+
+	return n ? n->name : NULL;
 }
 
 void aif_x86_vector_text(const struct aif_x86_vector *v, char ret[AIF_X86_VECTOR_TEXT])

@@ -13,14 +13,19 @@ struct aif_x86_vector {
 	uint8_t map;     /* 1: 0F, 2: 0F38, 3: 0F3A, 5 and 6: MAP5 and MAP6 */
 	uint8_t prefix;  /* 0: none, 1: 66, 2: F3, 3: F2 */
 	uint8_t w, opcode;
+	uint8_t variant; /* ModRM.reg of shifts by an immediate; 1: of vmovlps and vmovhps from a register; else 0 */
 	uint16_t bits; /* 128, 256, 512 */
 };
 
 /* Of the instruction at the start of bytes[n]. Returns 0; -ENOENT: it is none of them, or cut off. */
 int aif_x86_vector(const uint8_t *bytes, size_t n, struct aif_x86_vector *ret);
 
-/* One number for each pair of map, prefix, W and opcode of either encoding, above 1 << 24: beyond what disassemblers use. */
+/* One number for each pair of map, prefix, W, opcode and variant of either encoding, above 1 << 24: beyond what disassemblers
+ * use. */
 uint32_t aif_x86_vector_id(const struct aif_x86_vector *v);
+
+/* "vpermt2q"; NULL: not in our table, which has what capstone 4 lacks. */
+const char *aif_x86_vector_name(const struct aif_x86_vector *v);
 
 #define AIF_X86_VECTOR_TEXT 40
 /* As the manual heads its pages: "EVEX.512.66.0F38.W1 7E". */

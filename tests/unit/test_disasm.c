@@ -51,6 +51,8 @@ static void kernel_as_objdump(const struct fixture *fx, const char *path, size_t
 		assert_int_equal(insn.address, address); /* all lengths so far agree */
 		at += insn.size;
 		mnemonic++;
+		if (!strncmp(mnemonic, "{evex} ", 7)) /* where VEX would do */
+			mnemonic += 7;
 		n = strcspn(mnemonic, " ");
 		mnemonic[n] = 0;
 		(*seen)++;
@@ -117,37 +119,27 @@ static void known_instructions(void **state)
 		{"x86_64", {0x68, 0, 0x10, 0, 0}, 5, 5, "push", "0x1000", 0, 0},
 		{"x86_64", {0xf3, 0xa4}, 2, 2, "rep movsb", "byte ptr [rdi], byte ptr [rsi]", 0, 0},
 		/* vpermt2d xmm0, xmm1, xmm2; vcvtqq2ps ymm0, zmmword ptr [rax + 0x40]; vpternlogq with SIB and 32 bits; by VEX:
-		 * vpdpbusd ymm0, ymm1, ymmword ptr [rip]: capstone 4 knows none of them */
-		{"x86_64",
-		 {0x62, 0xf2, 0x75, 0x08, 0x7e, 0xc2},
-		 6,
-		 6,
-		 ".insn",
-		 "EVEX.128.66.0F38.W0 7E",
-		 0,
-		 0},
-		{"x86_64",
-		 {0x62, 0xf1, 0xfc, 0x48, 0x5b, 0x40, 1},
-		 7,
-		 7,
-		 ".insn",
-		 "EVEX.512.0F.W1 5B",
-		 0,
-		 0},
+		 * vpdpbusd ymm0, ymm1, ymmword ptr [rip]; tdpbusd tmm0, tmm1, tmm2: capstone 4 knows none of them */
+		{"x86_64", {0x62, 0xf2, 0x75, 0x08, 0x7e, 0xc2}, 6, 6, "vpermt2d", "", 0, 0},
+		{"x86_64", {0x62, 0xf1, 0xfc, 0x48, 0x5b, 0x40, 1}, 7, 7, "vcvtqq2ps", "", 0, 0},
 		{"x86_64",
 		 {0x62, 0xf3, 0xf5, 0x4d, 0x25, 0x84, 0x58, 0, 1, 0, 0, 0xca},
 		 12,
 		 12,
-		 ".insn",
-		 "EVEX.512.66.0F3A.W1 25",
+		 "vpternlogq",
+		 "",
 		 0,
 		 0},
+		{"x86_64", {0xc4, 0xe2, 0x75, 0x50, 0x05, 0, 0, 0, 0}, 9, 9, "vpdpbusd", "", 0, 0},
+		{"x86_64", {0xc4, 0xe2, 0x69, 0x5e, 0xc1}, 5, 5, "tdpbusd", "", 0, 0},
+		{"x86_64", {0x62, 0xf1, 0xf5, 0x08, 0x73, 0xf2, 3}, 7, 7, "vpsllq", "", 0, 0},
+		/* nobody's yet */
 		{"x86_64",
-		 {0xc4, 0xe2, 0x75, 0x50, 0x05, 0, 0, 0, 0},
-		 9,
-		 9,
+		 {0x62, 0xf2, 0x75, 0x48, 0xf9, 0xc2},
+		 6,
+		 6,
 		 ".insn",
-		 "VEX.256.66.0F38.W0 50",
+		 "EVEX.512.66.0F38.W0 F9",
 		 0,
 		 0},
 		{"x86_64", {0x62, 0xf2, 0x75, 0x48, 0x7e}, 5, 1, ".byte", "0x62", 0, 0},
