@@ -3,7 +3,7 @@
 
 #include "export/gen.h"
 #include "export/sass.h"
-#include "symbolize/x86_vector.h"
+#include "base/x86_vector.h"
 
 #include <capstone/capstone.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "symbolize/pocl_twin.h"
 
 #include "base/buf.h"
-#include "symbolize/x86_vector.h"
+#include "base/x86_vector.h"
 
 #include <capstone/capstone.h>
 #include <elf.h>

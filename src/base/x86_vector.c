@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbolize/x86_vector.h"
+#include "base/x86_vector.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -136,7 +136,7 @@ static const struct name {
 } names[] = {
 #define V(is_evex, map, prefix, w, opcode, variant, name) \
 	{ID(is_evex, map, prefix, w, opcode, variant), name},
-#include "symbolize/x86_vector_names.def"
+#include "base/x86_vector_names.def"
 #undef V
 };
 
