@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/iaprof_text.h"
+#include "base/iaprof_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
