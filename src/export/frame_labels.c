@@ -356,8 +356,26 @@ static int host_add(struct aif_frame_labels *l, uint32_t frame)
 
 /* ---- the device ---------------------------------------------------------------------------------- */
 
+/* A kernel of which there is no code, as imports have them: a name at a place in it is the instruction's, or the kernel's
+ * own where nothing else was told. NULL: it is not that. */
+static const char *instruction_name(const struct aif_frame_labels *l, uint32_t frame)
+{
+	const struct aif_profile *p = l->p;
+	const struct aif_frame *f = &p->frames[frame];
+	uint32_t first = l->names[frame], kernel;
+
+	if (f->address == AIF_ADDRESS_UNKNOWN || l->names[frame + 1] - first != 1 ||
+	    f->module >= p->modules_len || p->modules[f->module].kind != AIF_MODULE_DEVICE ||
+	    aif_codes_find(&l->codes, f->module, f->address))
+		return NULL;
+	kernel = p->modules[f->module].kernel;
+	if (kernel >= p->kernels_len || p->frame_names[first].name == p->kernels[kernel].name)
+		return NULL;
+	return aif_profile_str(p, p->frame_names[first].name);
+}
+
 /* Instruction sets that nothing here decodes, and code that was not kept, show as offsets. */
-static int instruction_add(struct aif_frame_labels *l, const struct aif_frame *f)
+static int instruction_add(struct aif_frame_labels *l, const struct aif_frame *f, const char *name)
 {
 	const struct aif_code *c = aif_codes_find(&l->codes, f->module, f->address);
 	uint64_t offset;
@@ -367,7 +385,8 @@ static int instruction_add(struct aif_frame_labels *l, const struct aif_frame *f
 	if (!c && f->module < l->p->modules_len &&
 	    l->p->modules[f->module].kind == AIF_MODULE_DEVICE) {
 		/* The module is one function. */
-		aif_buf_printf(&l->label, "+0x%llx", (unsigned long long)f->address);
+		aif_buf_printf(&l->label, "%s%s+0x%llx", name ? name : "", name ? " " : "",
+			       (unsigned long long)f->address);
 		return label_add(l, AIF_TREE_INSTRUCTION, AIF_FOLD_SHOW);
 	}
 	if (!c) {
@@ -429,7 +448,8 @@ static int line_add(struct aif_frame_labels *l, uint32_t first, uint32_t end)
 
 static int device_add(struct aif_frame_labels *l, uint32_t frame)
 {
-	uint32_t first = l->names[frame], end = l->names[frame + 1];
+	const char *name = instruction_name(l, frame);
+	uint32_t first = l->names[frame] + (name != NULL), end = l->names[frame + 1];
 	int r = 0;
 
 	for (uint32_t i = first; r == 0 && i < end; i++)
@@ -438,7 +458,7 @@ static int device_add(struct aif_frame_labels *l, uint32_t frame)
 		r = line_add(l, first, end);
 	if (r < 0 || l->p->frames[frame].address == AIF_ADDRESS_UNKNOWN)
 		return r;
-	return instruction_add(l, &l->p->frames[frame]);
+	return instruction_add(l, &l->p->frames[frame], name);
 }
 
 /* ---- asking -------------------------------------------------------------------------------------- */

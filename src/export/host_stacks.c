@@ -197,11 +197,14 @@ uint32_t aif_host_stacks_inside(struct aif_host_stacks *h, uint32_t under, uint3
 {
 	uint32_t rows = h->names[frame + 1] - h->names[frame];
 	size_t all, len;
-	const struct aif_frame_label *l;
+	const struct aif_frame_label *l = aif_frame_labels_get(h->labels, frame, &all);
 	uint32_t at = under;
 
-	if (!aif_frame_labels_get(h->labels, frame, &all))
+	if (!l)
 		return 0;
+	/* Its name is the instruction's. */
+	if (aif_tree_type_of(&h->tree, l->name) == AIF_TREE_INSTRUCTION)
+		rows = 0;
 	l = aif_frame_labels_inside(h->labels, frame, kernel, &len);
 	/* The kernel itself, if it stands there or nothing says what does, is at this place: in one location with what
 	 * is inlined into it. */

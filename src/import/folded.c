@@ -16,16 +16,6 @@ struct text {
 	size_t len;
 };
 
-static bool cut_suffix(struct text *s, char kind)
-{
-	const char *end = s->p + s->len;
-
-	if (s->len <= 4 || end[-4] != '_' || end[-3] != '[' || end[-2] != kind || end[-1] != ']')
-		return false;
-	s->len -= 4;
-	return true;
-}
-
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -113,22 +103,6 @@ static enum aif_launch_kind kind_of(struct text s)
 	return AIF_LAUNCH_KERNEL;
 }
 
-static uint32_t host_frame(struct aif_laid *l, struct text s)
-{
-	enum aif_frame_kind kind = AIF_FRAME_NATIVE;
-
-	cut_suffix(&s, 'i');
-	if (cut_suffix(&s, 'p'))
-		kind = AIF_FRAME_PYTHON;
-	else if (cut_suffix(&s, 'k'))
-		kind = AIF_FRAME_OS;
-	else if (s.p[0] == '[' && s.p[s.len - 1] == ']')
-		kind = AIF_FRAME_MARK;
-	else if (memmem(s.p, s.len, ".py)", 4) || memmem(s.p, s.len, ".py:", 4))
-		kind = AIF_FRAME_PYTHON;
-	return aif_laid_frame(l, kind, s.p, s.len);
-}
-
 static int put_device(struct folded *f, uint32_t stack, struct text kernel, uint64_t ns)
 {
 	struct aif_laid *l = &f->laid;
@@ -172,8 +146,9 @@ static int take(struct folded *f, struct aif_lines *lines, struct text line)
 			continue;
 		frames++;
 		plain = s;
-		cut_suffix(&plain, 'i');
-		is_device = cut_suffix(&plain, 'g') || cut_suffix(&plain, 'G');
+		aif_laid_cut_suffix(plain.p, &plain.len, 'i');
+		is_device = aif_laid_cut_suffix(plain.p, &plain.len, 'g') ||
+			    aif_laid_cut_suffix(plain.p, &plain.len, 'G');
 		if (kernel.len && !as_cpu) {
 			if (f->inside.len)
 				aif_buf_puts(&f->inside, ";");
@@ -181,8 +156,10 @@ static int take(struct folded *f, struct aif_lines *lines, struct text line)
 		} else if (!as_cpu && (is_device || (as_device && !stack.len))) {
 			kernel = plain;
 		} else {
+			if (is_device)
+				s = plain;
 			at = aif_builder_stack(f->laid.b, at,
-					       host_frame(&f->laid, is_device ? plain : s), 0);
+					       aif_laid_host_frame(&f->laid, s.p, s.len), 0);
 		}
 	}
 	if (!frames) {

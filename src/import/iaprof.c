@@ -33,6 +33,7 @@ struct iaprof {
 	struct aif_map frames; /* of .places -> frame */
 	uint64_t metrics, too_many;
 	uint32_t device;
+	struct aif_map *files; /* by kernel, of all files of the run */
 };
 
 static uint32_t stack_of(struct iaprof *x, const char *text)
@@ -41,15 +42,10 @@ static uint32_t stack_of(struct iaprof *x, const char *text)
 
 	while (*text) {
 		size_t n = strcspn(text, ";");
-		bool is_mark = n > 2 && text[0] == '[' && text[n - 1] == ']';
 
 		if (n)
-			at = aif_builder_stack(
-				x->laid.b, at,
-				aif_laid_frame(&x->laid,
-					       is_mark ? AIF_FRAME_MARK : AIF_FRAME_NATIVE, text,
-					       n),
-				0);
+			at = aif_builder_stack(x->laid.b, at,
+					       aif_laid_host_frame(&x->laid, text, n), 0);
 		text += n + (text[n] == ';');
 	}
 	return at;
@@ -127,19 +123,32 @@ static int flush(struct iaprof *x)
 	return r;
 }
 
+/* The first file that was told of a kernel; program_of() makes it what the kernel was built from. */
+static void file_of(struct iaprof *x, uint32_t name, const char *file)
+{
+	struct aif_builder *b = x->laid.b;
+	uint32_t kernel = aif_builder_kernel(b, name);
+
+	if (*file && !aif_map_get(x->files, kernel, NULL))
+		b->failed |= aif_map_put(x->files, kernel, aif_builder_puts(b, file)) < 0;
+}
+
 /* An instruction of a kernel: its text is the frame's name. */
 static uint32_t place_of(struct iaprof *x, uint32_t kernel, uint64_t offset, const char *text)
 {
 	struct aif_builder *b = x->laid.b;
 	uint32_t name = aif_builder_puts(b, text), id;
-	struct aif_frame f = {.kind = AIF_FRAME_DEVICE, .address = offset};
+	struct aif_frame f = {.kind = AIF_FRAME_DEVICE};
 	char key[64];
 	uint64_t frame;
 
+	/* What is at an address is an instruction, not the function of that name. */
+	offset = AIF_MIN(offset, AIF_ADDRESS_UNKNOWN - 1);
 	snprintf(key, sizeof(key), "%" PRIu32 " %" PRIx64 " %" PRIu32, kernel, offset, name);
 	id = aif_strset_puts(&x->places, key);
 	if (id == AIF_STR_NONE || aif_map_get(&x->frames, id, &frame))
 		return id == AIF_STR_NONE ? AIF_NONE : (uint32_t)frame;
+	f.address = offset;
 	f.module = aif_builder_device_module(b, aif_builder_kernel(b, kernel));
 	frame = aif_builder_named_frame(b, &f, *text ? name : kernel, AIF_NONE, 0);
 	return aif_map_put(&x->frames, id, frame) < 0 ? AIF_NONE : (uint32_t)frame;
@@ -150,7 +159,7 @@ static int on_sample(void *arg, const struct aif_iaprof_sample *s)
 	struct iaprof *x = arg;
 	const char *symbol = *s->symbol ? s->symbol : "[unknown shader]";
 	uint32_t stack = aif_strset_puts(&x->texts, s->stack),
-		 kernel = aif_strset_puts(&x->texts, symbol), frame;
+		 kernel = aif_strset_puts(&x->texts, symbol), frame, name;
 	int r = 0;
 
 	if (stack != x->stack || kernel != x->kernel || s->interval != x->interval ||
@@ -165,7 +174,9 @@ static int on_sample(void *arg, const struct aif_iaprof_sample *s)
 		x->address = s->address;
 	}
 	x->source->events++;
-	frame = place_of(x, aif_builder_puts(x->laid.b, symbol), s->offset, s->instruction);
+	name = aif_builder_puts(x->laid.b, symbol);
+	file_of(x, name, s->file);
+	frame = place_of(x, name, s->offset, s->instruction);
 	if (r < 0 || frame == AIF_NONE || x->laid.b->failed)
 		return r < 0 ? r : -ENOMEM;
 	for (unsigned i = 0; i < AIF_IAPROF_COUNTS; i++) {
@@ -233,7 +244,11 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	ssize_t n;
 	int r = 0, r2;
 
-	(void)state;
+	if (!*state)
+		*state = calloc(1, sizeof(*x.files));
+	x.files = *state;
+	if (!x.files)
+		return aif_err_set(err, -ENOMEM, "%s: out of memory", aif_input_name(s->input));
 	for (size_t i = 0; i < b->execs_len; i++) /* of the files before it */
 		x.laid.at = AIF_MAX(x.laid.at, b->execs[i].end);
 	while ((n = aif_import_read(s, block, sizeof(block), err)) > 0) {
@@ -262,9 +277,42 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	return r;
 }
 
+/* Not before: kernels are known by all that they are. */
+static int program_of(struct aif_builder *b, uint32_t kernel, uint32_t file)
+{
+	struct aif_program program = {.process = 0,
+				      .source = AIF_NONE,
+				      .options = aif_builder_puts(b, ""),
+				      .source_name = file};
+
+	if (aif_grow(&b->p.programs, &b->p.programs_cap, b->p.programs_len + 1, sizeof(program)) <
+	    0)
+		return -ENOMEM;
+	b->p.kernels[kernel].program = (uint32_t)b->p.programs_len;
+	b->p.programs[b->p.programs_len++] = program;
+	return 0;
+}
+
+static int finish(struct aif_builder *b, void *state, int r, struct aif_err *err)
+{
+	struct aif_map *files = state;
+	uint64_t file;
+
+	for (uint32_t i = 0; i < b->p.kernels_len && files && !r; i++)
+		if (aif_map_get(files, i, &file))
+			r = program_of(b, i, (uint32_t)file);
+	if (r == -ENOMEM)
+		aif_err_set(err, r, "iaprof: out of memory");
+	if (files)
+		aif_map_finish(files);
+	free(files);
+	return r;
+}
+
 const struct aif_importer aif_importer_iaprof = {
 	.name = "iaprof",
 	.summary = "iaprof's text: EU-stall samples of Intel's GPUs",
 	.probe = probe,
 	.read = read_file,
+	.finish = finish,
 };

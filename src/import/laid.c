@@ -39,6 +39,32 @@ uint32_t aif_laid_frame(struct aif_laid *l, enum aif_frame_kind kind, const char
 	return (uint32_t)id;
 }
 
+bool aif_laid_cut_suffix(const char *text, size_t *len, char kind)
+{
+	const char *end = text + *len;
+
+	if (*len <= 4 || end[-4] != '_' || end[-3] != '[' || end[-2] != kind || end[-1] != ']')
+		return false;
+	*len -= 4;
+	return true;
+}
+
+uint32_t aif_laid_host_frame(struct aif_laid *l, const char *text, size_t len)
+{
+	enum aif_frame_kind kind = AIF_FRAME_NATIVE;
+
+	aif_laid_cut_suffix(text, &len, 'i');
+	if (aif_laid_cut_suffix(text, &len, 'p'))
+		kind = AIF_FRAME_PYTHON;
+	else if (aif_laid_cut_suffix(text, &len, 'k'))
+		kind = AIF_FRAME_OS;
+	else if (len && text[0] == '[' && text[len - 1] == ']')
+		kind = AIF_FRAME_MARK;
+	else if (memmem(text, len, ".py)", 4) || memmem(text, len, ".py:", 4))
+		kind = AIF_FRAME_PYTHON;
+	return aif_laid_frame(l, kind, text, len);
+}
+
 static int advance(struct aif_laid *l, uint64_t ns)
 {
 	if (ns > AIF_LAID_MAX - l->at)

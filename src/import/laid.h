@@ -25,6 +25,10 @@ void aif_laid_finish(struct aif_laid *l);
 
 /* The frame of a name; AIF_FRAME_NATIVE, _PYTHON, _OS or _MARK. */
 uint32_t aif_laid_frame(struct aif_laid *l, enum aif_frame_kind kind, const char *text, size_t len);
+/* Cuts off "_[g]" where kind is 'g'. False: the name does not end so. */
+bool aif_laid_cut_suffix(const char *text, size_t *len, char kind);
+/* The frame of a name as folded stacks have it: _[p] is Python, _[k] the OS kernel, _[i] inlined, "[word]" a mark. */
+uint32_t aif_laid_host_frame(struct aif_laid *l, const char *text, size_t len);
 
 /* CPU time. 0; -ENOMEM; -ERANGE: more than AIF_LAID_MAX in all. */
 int aif_laid_cpu(struct aif_laid *l, uint32_t stack, uint64_t ns);

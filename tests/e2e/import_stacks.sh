@@ -38,16 +38,16 @@ printf '%b' 'string\t1\tpython3\nstring\t2\tmain;forward;zeLaunch\nstring\t3\tmm
 	'string\t6\tmad\neustall\t0x278\t6\t10\t0\t7\t3\t0\t5\t0\t0\t1\t2\nstring\t7\tmain;backward;zeLaunch\n' \
 	'kernel\t0xfffd0000\t1\t4711\t7\t3\t4\neustall\t0x228\t5\t0\t1\t0\t0\t0\t0\t0\t0\t0\t4\nmetric\tbusy-percent\t97\n' >"$work/iaprof.txt"
 cat >"$work/iaprof.folded" <<'END'
-main;backward;mm_[g];send.ugm_[g];+0x228_[g];control_[g] 1
-main;backward;mm_[g];send.ugm_[g];+0x228_[g];tdr_[g] 4
-main;forward;mm_[g];mad_[g];+0x278_[g];active_[g] 10
-main;forward;mm_[g];mad_[g];+0x278_[g];other_[g] 1
-main;forward;mm_[g];mad_[g];+0x278_[g];pipestall_[g] 7
-main;forward;mm_[g];mad_[g];+0x278_[g];sbid_[g] 5
-main;forward;mm_[g];mad_[g];+0x278_[g];send_[g] 3
-main;forward;mm_[g];mad_[g];+0x278_[g];tdr_[g] 2
-main;forward;mm_[g];send.ugm_[g];+0x228_[g];sbid_[g] 5
-main;forward;mm_[g];send.ugm_[g];+0x228_[g];send_[g] 7
+main;backward;mm_[g];send.ugm +0x228_[g];control_[g] 1
+main;backward;mm_[g];send.ugm +0x228_[g];tdr_[g] 4
+main;forward;mm_[g];mad +0x278_[g];active_[g] 10
+main;forward;mm_[g];mad +0x278_[g];other_[g] 1
+main;forward;mm_[g];mad +0x278_[g];pipestall_[g] 7
+main;forward;mm_[g];mad +0x278_[g];sbid_[g] 5
+main;forward;mm_[g];mad +0x278_[g];send_[g] 3
+main;forward;mm_[g];mad +0x278_[g];tdr_[g] 2
+main;forward;mm_[g];send.ugm +0x228_[g];sbid_[g] 5
+main;forward;mm_[g];send.ugm +0x228_[g];send_[g] 7
 END
 check "iaprof: import" "$aiflame" import -q "$work/iaprof.txt" -o "$work/i.data"
 "$aiflame" flame --by samples --leaf stall -o "$work/out.folded" "$work/i.data"
