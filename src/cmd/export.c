@@ -112,9 +112,10 @@ const struct aif_command aif_command_export = {
 	.description =
 		"Writes a profile so that other viewers open it. docs/viewers.md says which opens what.\n"
 		"pprof, otlp, speedscope and folded have stacks with the time attributed to them; chrome,\n"
-		"perfetto, firefox and tensorboard have every launch and execution at its time. csv is a\n"
-		"directory of the tables that `aiflame query` shows, sqlite one file of them; tensorboard\n"
-		"is a log directory. With .gz behind its name a file is compressed; pprof always is.",
+		"perfetto, firefox and tensorboard have every launch and execution at its time. iaprof has\n"
+		"what devices sampled, by launch stack, instruction and reason. csv is a directory of the\n"
+		"tables that `aiflame query` shows, sqlite one file of them; tensorboard is a log directory.\n"
+		"With .gz behind its name a file is compressed; pprof always is.",
 	.examples =
 		"aiflame export --format pprof\tto aiflame.pb.gz, for go tool pprof -http=:\n"
 		"aiflame export -o run.pftrace\tfor ui.perfetto.dev\n"

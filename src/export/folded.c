@@ -36,8 +36,8 @@ static const char *suffix(unsigned type)
 	}
 }
 
-/* Appends the frame; the format has no escapes, so what would end a frame or line is replaced. */
-static void frame_put(struct aif_buf *b, const struct aif_tree *t, uint32_t name)
+/* The format has no escapes: what would end a frame or line is replaced. */
+void aif_folded_frame(struct aif_buf *b, const struct aif_tree *t, uint32_t name)
 {
 	size_t len, at_start = b->len;
 	const char *text = aif_tree_text(t, name, &len);
@@ -103,7 +103,7 @@ void aif_folded_write(const struct aif_tree *t, struct aif_out *out)
 		line.len = depth > 1 ? ends[depth - 1] : 0;
 		if (depth > 1)
 			aif_buf_putc(&line, ';');
-		frame_put(&line, t, t->nodes[n].name);
+		aif_folded_frame(&line, t, t->nodes[n].name);
 		ends[depth] = line.len;
 	}
 	if (aif_buf_failed(&line))

@@ -31,5 +31,8 @@ bool aif_folded_warning(const struct aif_folded_stats *s, const char *name, stru
 /* The sealed tree's stacks, in its order. Their counts sum to the tree's total exactly. */
 void aif_folded_write(const struct aif_tree *t, struct aif_out *out);
 
+/* Appends one frame of it, with the suffix of its kind: a name of the tree. */
+void aif_folded_frame(struct aif_buf *b, const struct aif_tree *t, uint32_t name);
+
 /* "12", "0.5": a value of the tree in units of its counts. */
 void aif_folded_count(struct aif_buf *b, uint64_t value, uint32_t scale);

@@ -190,6 +190,30 @@ def folded():
     same("device time", sum(int(line.rsplit(" ", 1)[1]) for line in read().decode().splitlines()), totals()["device_time"])
 
 
+def iaprof():
+    """By the format's rules: strings before they are used, samples of the kernel before them, ten counts."""
+    strings, kernel, interval, samples = {}, None, False, 0
+    for line in read().decode().splitlines():
+        word, *rest = line.split("\t")
+        if word == "string":
+            must(len(rest) == 2 and rest[0] not in strings, "a string", line)
+            strings[rest[0]] = rest[1]
+        elif word == "interval":
+            must(len(rest) == 2 and float(rest[1]) >= 0, line)
+            interval, kernel = True, None
+        elif word == "kernel":
+            must(interval and len(rest) == 6 and all(x in strings for x in [rest[1]] + rest[3:]), line)
+            must(int(rest[0], 16) > 0 and int(rest[2]) > 0 and strings[rest[5]], "a kernel", line)
+            kernel = rest
+        else:
+            must(word == "eustall" and kernel and len(rest) == 12 and rest[1] in strings, line)
+            int(rest[0], 16)
+            counts = [int(x) for x in rest[2:]]
+            must(sum(counts) > 0, "nothing", line)
+            samples += sum(counts)
+    same("samples", samples, totals()["device_samples"])
+
+
 def ns(v):
     """A decimal number of us, exactly."""
     whole, _, part = v.partition(".")
@@ -359,5 +383,5 @@ def tables():
         must(rows[1:] == query(f"SELECT * FROM {table}"), table)
 
 
-{"pprof": pprof, "otlp": otlp, "speedscope": speedscope, "folded": folded, "chrome": chrome, "perfetto": perfetto,
+{"pprof": pprof, "otlp": otlp, "speedscope": speedscope, "folded": folded, "iaprof": iaprof, "chrome": chrome, "perfetto": perfetto,
  "firefox": firefox, "tensorboard": tensorboard, "csv": tables}[kind]()

@@ -54,5 +54,26 @@ check "iaprof: import" "$aiflame" import -q "$work/iaprof.txt" -o "$work/i.data"
 sed -i 's/;zeLaunch//' "$work/out.folded"
 check "iaprof: every count, under its own stack" goes_round "$work/iaprof.folded" "$work/out.folded"
 check "iaprof: everything adds up" says "everything adds up" "$aiflame" info "$work/i.data"
+# What the text says, however its strings are numbered: all that a profile keeps of it.
+cat >"$work/said.awk" <<'END'
+BEGIN { FS = "\t" }
+$1 == "string" { text[$2] = $3 }
+$1 == "kernel" { kernel = text[$3] "|" $4 "|" text[$5] "|" text[$6] "|" text[$7] }
+$1 == "eustall" { printf "%s|%s|%s", kernel, $2, text[$3]; for (i = 4; i <= 13; i++) printf "|%s", $i; print "" }
+END
+says_the_same() { # FROM TO
+	awk -f "$work/said.awk" "$1" >"$work/a.said" && awk -f "$work/said.awk" "$2" >"$work/b.said" && [ -s "$work/a.said" ] &&
+		goes_round "$work/a.said" "$work/b.said"
+}
+"$aiflame" export --detail full -o "$work/back.iaprof" "$work/i.data"
+check "iaprof: exported, the text says the same" says_the_same "$work/iaprof.txt" "$work/back.iaprof"
+"$aiflame" import -q "$work/back.iaprof" -o "$work/i2.data"
+"$aiflame" export --detail full -o "$work/back2.iaprof" "$work/i2.data"
+check "iaprof: and the second time every byte is the same" sh -c "
+	grep -v ^interval '$work/back.iaprof' >'$work/1' && grep -v ^interval '$work/back2.iaprof' | cmp '$work/1' -"
+check "iaprof: what is no EU's reason is other" sh -c "
+	printf 'main;k_[g];a_[g] 5\nmain;k_[g] 2\n' >'$work/n.folded' && '$aiflame' import -q '$work/n.folded' -o '$work/n.data' &&
+	'$aiflame' export --format iaprof -o - '$work/n.data' | awk -F'\t' '\$1 == \"eustall\" { n += \$12; all += \$4 + \$5 + \$6 + \$7 + \$8 + \$9 + \$10 + \$11 + \$13 }
+		END { exit n != 7 || all != 0 }'"
 check "iaprof: a line that is not understood is told" says "1712 IMPORT_LINE" sh -c "{ cat '$work/iaprof.txt'; echo nonsense; } >'$work/bad.txt' && '$aiflame' import -q '$work/bad.txt' -o '$work/i.data' && '$aiflame' info '$work/i.data'"
 done_testing

@@ -80,6 +80,14 @@ check "two launch paths of a kernel keep their shares" are two \
 check "it adds up" adds_up two
 check "the slowest of the hardware's rates" grep -q "every 1757 cycles" two.txt
 
+# ...as iaprof's text, and back: the same towers, without source lines, which the format does not have.
+towers() { "$aiflame" flame --by samples --leaf stall --detail full -o towers.folded "$1" && sed 's/;[^;]*\.c[lu]*:[0-9]*_\[g\]//' towers.folded; }
+goes_round() {
+	"$aiflame" export --detail full --format iaprof -o "$1.iaprof" "$1.data" && "$aiflame" import -q "$1.iaprof" -o "$1.again.data" &&
+		towers "$1.data" >towers.1 && towers "$1.again.data" >towers.2 && [ -s towers.1 ] && diff towers.1 towers.2
+}
+check "as iaprof's text and back: the same towers" goes_round two
+
 cp two.card fast.card
 check "a rate that is asked for" sh -c "
 	'$fakexe' fast.card '$aiflame' record -q --device-rate 2500000 -o f.data '$fake' app.script 2>fast.txt"

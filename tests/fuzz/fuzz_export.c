@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/iaprof_text.h"
+#include "export/folded.h"
 #include "export/json.h"
 #include "export/names.h"
 #include "export/proto.h"
@@ -7,7 +9,8 @@
 #include <string.h>
 
 /* Names of any bytes in the formats that export writes: a string of JSON must end where it should and hold nothing that
- * has to be escaped; messages in messages must be read back as what was written. */
+ * has to be escaped; messages in messages must be read back as what was written, and stacks of such names in iaprof's text,
+ * too. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void json_check(const uint8_t *data, size_t size)
@@ -126,8 +129,67 @@ static void proto_check(const uint8_t *data, size_t size)
 	aif_buf_finish(&b);
 }
 
+/* Pieces between zeros are frames. */
+static void stack_put(struct aif_buf *stack, struct aif_tree *t, const uint8_t *data, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		const uint8_t *zero = memchr(data + at, 0, size - at);
+		size_t len = zero ? (size_t)(zero - data) - at : size - at;
+		uint32_t name = aif_tree_name(t, len & 1 ? AIF_TREE_PYTHON : AIF_TREE_C,
+					      (const char *)data + at, len);
+
+		if (name == AIF_STR_NONE)
+			abort();
+		if (stack->len)
+			aif_buf_putc(stack, ';');
+		aif_folded_frame(stack, t, name);
+		at += len + 1;
+	}
+}
+
+struct came_back {
+	const char *stack;
+	unsigned n;
+};
+
+static int on_sample(void *arg, const struct aif_iaprof_sample *s)
+{
+	struct came_back *x = arg;
+
+	if (strcmp(s->stack, x->stack) != 0 || s->counts[3] != 7 || s->counts[9] != 1)
+		abort();
+	x->n++;
+	return 0;
+}
+
+static void iaprof_check(const uint8_t *data, size_t size)
+{
+	struct aif_buf stack = {0};
+	struct aif_tree t;
+	struct aif_iaprof_writer w = {.told = 0};
+	struct aif_iaprof_sample s = {.comm = "", .file = "", .symbol = "", .instruction = ""};
+	struct came_back back = {0};
+	struct aif_iaprof_reader r = {.sink = {.sample = on_sample, .arg = &back}};
+
+	if (aif_tree_init(&t, false) < 0)
+		abort();
+	stack_put(&stack, &t, data, size);
+	s.stack = back.stack = aif_buf_str(&stack);
+	s.counts[3] = 7;
+	s.counts[9] = 1;
+	aif_iaprof_write_interval(&w, 0, 1);
+	aif_iaprof_write_sample(&w, &s);
+	if (aif_iaprof_read(&r, w.out.data, w.out.len) < 0 || aif_iaprof_read_end(&r) < 0 ||
+	    r.bad || back.n != 1)
+		abort();
+	aif_iaprof_writer_finish(&w);
+	aif_buf_finish(&stack);
+	aif_tree_finish(&t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	iaprof_check(data, size);
 	json_check(data, size);
 	proto_check(data, size);
 	return 0;
