@@ -150,6 +150,9 @@ static int of_device(const struct values *v, const struct aif_profile *p,
 	/* They have no executions: only their number can be drawn. */
 	if (!r && o->by == AIF_BY_LAUNCHES)
 		r = aif_outside_add(p, which, &a, err);
+	/* Nor have these: only samples. */
+	if (!r && o->by == AIF_BY_SAMPLES && aif_attribution_take_unmatched(&a) < 0)
+		r = aif_err_set(err, -ENOMEM, "flame: out of memory");
 	if (!r)
 		r = aif_towers_build(p, &a, o, &t, err);
 	if (!r) {

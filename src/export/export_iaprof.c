@@ -11,12 +11,13 @@
 
 /*
  * iaprof's text (base/iaprof_text.h): the samples that devices took, by process, launch stack, kernel, instruction and
- * reason. It has no place for times, source lines and inlined functions: these are left out. All of a profile is one
+ * reason; also those that no launch explains. It has no place for times, source lines and inlined functions: these are left out. All of a profile is one
  * interval. A kernel's address, of which the profile knows nothing, is a number that tells kernels apart.
  */
 
 struct place { /* where samples are, and how many of each reason */
 	uint32_t process, kernel, kind, stack, frame;
+	bool is_unmatched; /* no launch explains them */
 	uint64_t offset;
 	uint64_t counts[AIF_IAPROF_COUNTS];
 };
@@ -50,9 +51,13 @@ static unsigned column_of(const struct aif_profile *p, uint32_t reason)
 /* How far it is behind the beginning of its function; a place that is known by its name only has none. */
 static uint64_t offset_of(const struct iaprof *x, uint32_t frame)
 {
-	const struct aif_frame *f = &x->x->profile->frames[frame];
-	const struct aif_code *c = aif_codes_find(&x->codes, f->module, f->address);
+	const struct aif_frame *f;
+	const struct aif_code *c;
 
+	if (frame == AIF_NONE)
+		return 0;
+	f = &x->x->profile->frames[frame];
+	c = aif_codes_find(&x->codes, f->module, f->address);
 	return f->address == AIF_ADDRESS_UNKNOWN ? 0 : f->address - (c ? c->address : 0);
 }
 
@@ -61,7 +66,7 @@ static int take(struct iaprof *x, const struct aif_attribution_row *row)
 	const struct aif_profile *p = x->x->profile;
 	struct place *to;
 
-	if (!row->samples || row->frame == AIF_NONE ||
+	if (!row->samples || (row->frame == AIF_NONE && row->grade != AIF_GRADE_UNMATCHED) ||
 	    (x->kernel.is_set && !aif_filter_kernel(&x->kernel, p, row->kind, row->kernel)))
 		return 0;
 	if (aif_grow(&x->places, &x->places_cap, x->places_len + 1, sizeof(*to)) < 0)
@@ -72,6 +77,7 @@ static int take(struct iaprof *x, const struct aif_attribution_row *row)
 			     .kind = row->kind,
 			     .stack = row->stack,
 			     .frame = row->frame,
+			     .is_unmatched = row->grade == AIF_GRADE_UNMATCHED,
 			     .offset = offset_of(x, row->frame)};
 	to->counts[column_of(p, row->reason)] = row->samples;
 	return 0;
@@ -88,6 +94,7 @@ static int compare(const void *a, const void *b)
 	BY(kind);
 	BY(kernel);
 	BY(stack);
+	BY(is_unmatched);
 	BY(offset);
 	BY(frame);
 #undef BY
@@ -123,18 +130,24 @@ static void text_put(struct aif_buf *b, const char *text)
 }
 
 /* Root first, kinds of frames as folded stacks tell them. "": there is none. */
-static int stack_put(struct iaprof *x, uint32_t stack)
+static int stack_put(struct iaprof *x, const struct place *of)
 {
 	const struct aif_host_stacks *h = &x->stacks;
 	uint32_t node = 0, n = 0;
 
 	aif_buf_clear(&x->stack);
-	if (stack != AIF_NONE) {
-		node = aif_host_stacks_node(&x->stacks, stack);
-		if (!node || aif_grow(&x->path, &x->path_cap, h->nodes[node].depth + 1,
-				      sizeof(*x->path)) < 0)
-			return -ENOMEM;
+	if (of->is_unmatched) {
+		aif_unmatched_owner(x->x->profile, of->process, &x->stack);
+		node = aif_host_stacks_mark(&x->stacks, 0, aif_buf_str(&x->stack));
+		aif_buf_clear(&x->stack);
+	} else if (of->stack != AIF_NONE) {
+		node = aif_host_stacks_node(&x->stacks, of->stack);
+	} else {
+		return 0;
 	}
+	if (!node ||
+	    aif_grow(&x->path, &x->path_cap, h->nodes[node].depth + 1, sizeof(*x->path)) < 0)
+		return -ENOMEM;
 	for (; node; node = h->nodes[node].parent)
 		x->path[n++] = h->nodes[node].name;
 	while (n) {
@@ -148,11 +161,14 @@ static int stack_put(struct iaprof *x, uint32_t stack)
 /* The text of the instruction alone: "send +0x228" says the offset, too. */
 static int instruction_put(struct iaprof *x, uint32_t frame)
 {
-	size_t n, len;
-	const struct aif_frame_label *l = aif_frame_labels_get(x->stacks.labels, frame, &n);
+	const struct aif_frame_label *l;
 	const char *text;
+	size_t n, len;
 
 	aif_buf_clear(&x->instruction);
+	if (frame == AIF_NONE)
+		return 0;
+	l = aif_frame_labels_get(x->stacks.labels, frame, &n);
 	if (!l)
 		return -ENOMEM;
 	text = aif_tree_text(&x->stacks.tree, l[n - 1].name, &len);
@@ -171,7 +187,8 @@ static int instruction_put(struct iaprof *x, uint32_t frame)
 /* Of the instruction's line, else what its kernel was built from. */
 static const char *file_of(const struct aif_profile *p, const struct place *at)
 {
-	const struct aif_frame_name *n = aif_profile_frame_name(p, at->frame);
+	const struct aif_frame_name *n =
+		at->frame == AIF_NONE ? NULL : aif_profile_frame_name(p, at->frame);
 	uint32_t program = at->kernel < p->kernels_len ? p->kernels[at->kernel].program : AIF_NONE;
 	const char *file = n ? aif_profile_str(p, n->file) : "";
 
@@ -203,7 +220,7 @@ static int place_put(struct iaprof *x, const struct place *at)
 {
 	const struct aif_profile *p = x->x->profile;
 	struct aif_iaprof_sample s = {.offset = at->offset};
-	int r = stack_put(x, at->stack);
+	int r = stack_put(x, at);
 
 	if (!r)
 		r = instruction_put(x, at->frame);
@@ -251,6 +268,7 @@ static int write_all(struct iaprof *x, struct aif_out *out, struct aif_err *err)
 
 	if (r < 0)
 		return r;
+	r = aif_attribution_take_unmatched(&a);
 	for (size_t i = 0; i < a.rows_len && !r; i++)
 		r = take(x, &a.rows[i]);
 	aif_attribution_finish(&a);

@@ -11,8 +11,9 @@
 /* Begins with a word of ours as it is printed, "[write]", which as an expression is one of its letters. */
 static bool is_mark(const char *text)
 {
-	static const char *const patterns[] = {"[[]backward]", "[[]waiting]", "[[]waiting: *]",
-					       "[[]unknown kernel]", "[[]* graph [0-9]*]"};
+	static const char *const patterns[] = {"[[]backward]",       "[[]waiting]",
+					       "[[]waiting: *]",     "[[]unknown kernel]",
+					       "[[]unknown shader]", "[[]* graph [0-9]*]"};
 	const char *end = *text == '[' ? strchr(text, ']') : NULL;
 	size_t len = end ? (size_t)(end - text) + 1 : 0;
 	char kind[64];

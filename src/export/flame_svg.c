@@ -275,7 +275,7 @@ static void title_put(const struct picture *p, struct aif_buf *b, const struct a
 		grades &= ~(1u << AIF_GRADE_APPORTIONED);
 		grades |= 1u << AIF_GRADE_EXACT;
 	}
-	for (unsigned g = 0; g <= AIF_GRADE_SAMPLED; g++) {
+	for (unsigned g = 0; g <= AIF_GRADE_UNMATCHED; g++) {
 		if (!(grades >> g & 1))
 			continue;
 		aif_buf_puts(b, between);

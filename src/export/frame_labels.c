@@ -49,6 +49,19 @@ const char *aif_stack_mark(unsigned flags)
 	return marks[flags & (AIF_STACK_FLAVOURS - 1)];
 }
 
+void aif_unmatched_owner(const struct aif_profile *p, uint32_t process, struct aif_buf *ret)
+{
+	const char *exe, *slash;
+
+	if (process == AIF_NONE) {
+		aif_buf_puts(ret, "[unknown process]");
+		return;
+	}
+	exe = aif_profile_str(p, p->processes[process].exe);
+	slash = strrchr(exe, '/');
+	aif_buf_printf(ret, "[%s %u]", slash ? slash + 1 : exe, p->processes[process].pid);
+}
+
 enum aif_fold_action aif_frame_fold(struct aif_frame_fold *f, const struct aif_frame_label *l,
 				    unsigned type)
 {

@@ -34,6 +34,10 @@ enum aif_fold_action aif_frame_fold(struct aif_frame_fold *f, const struct aif_f
 const char *aif_stack_mark(unsigned flags);
 #define AIF_STACK_UNKNOWN "[no stack]"
 
+/* What stands in place of the stack of samples that no launch explains, and of their kernel where it is not known. */
+void aif_unmatched_owner(const struct aif_profile *p, uint32_t process, struct aif_buf *ret);
+#define AIF_UNMATCHED_KERNEL "[unknown shader]"
+
 struct aif_frame_labels;
 
 struct aif_frame_labels_opts {

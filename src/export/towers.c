@@ -273,6 +273,25 @@ static uint64_t row_value(const struct towers *t, const struct aif_attribution_r
 	return 0;
 }
 
+/* What no launch explains stands on its process, as far as that is known. */
+static int owner_place(struct towers *t, uint32_t process, struct place *at)
+{
+	struct aif_buf text = {0};
+
+	*at = (struct place){.fold = AIF_FRAME_FOLD_ROOT, .is_known = true};
+	aif_unmatched_owner(t->p, process, &text);
+	return note_place(t, &text, at);
+}
+
+static int shader_label(struct towers *t, struct aif_frame_label *ret)
+{
+	static const char text[] = AIF_UNMATCHED_KERNEL;
+
+	*ret = (struct aif_frame_label){.full = AIF_STR_NONE, .module = AIF_NONE};
+	ret->name = aif_tree_name(t->tree, AIF_TREE_KERNEL, text, strlen(text));
+	return ret->name == AIF_STR_NONE ? -ENOMEM : 0;
+}
+
 /* The part of a tower inside its kernel, as far as asked for. */
 static int inside_place(struct towers *t, const struct aif_attribution_row *row, struct place *at)
 {
@@ -283,13 +302,17 @@ static int inside_place(struct towers *t, const struct aif_attribution_row *row,
 	int r = 0;
 
 	/* A launch is not at one of its instructions. */
-	if (row->frame == AIF_NONE || leaf == AIF_LEAF_KERNEL || t->o->by == AIF_BY_LAUNCHES)
+	if ((row->frame == AIF_NONE && row->reason == AIF_NONE) || leaf == AIF_LEAF_KERNEL ||
+	    t->o->by == AIF_BY_LAUNCHES)
 		return 0;
-	l = aif_frame_labels_inside(t->labels, row->frame,
-				    row->kind == AIF_LAUNCH_KERNEL ? row->kernel : AIF_NONE, &len);
-	if (!l)
+	l = row->frame == AIF_NONE
+		    ? NULL
+		    : aif_frame_labels_inside(
+			      t->labels, row->frame,
+			      row->kind == AIF_LAUNCH_KERNEL ? row->kernel : AIF_NONE, &len);
+	if (!l && row->frame != AIF_NONE)
 		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < len; i++)
+	for (size_t i = 0; l && r == 0 && i < len; i++)
 		if (leaf >= AIF_LEAF_INSTRUCTION ||
 		    aif_tree_type_of(t->tree, l[i].name) != AIF_TREE_INSTRUCTION)
 			r = label_place(t, &l[i], at);
@@ -332,13 +355,19 @@ static int share_add(struct towers *t, const struct aif_attribution_row *row,
 	struct aif_frame_label kernel;
 	struct place at;
 	uint32_t kernel_node;
-	int r = aif_frame_labels_kernel(t->labels, row->kernel, row->kind, &kernel);
+	bool is_unmatched = row->grade == AIF_GRADE_UNMATCHED;
+	int r = is_unmatched && row->kernel == AIF_NONE
+			? shader_label(t, &kernel)
+			: aif_frame_labels_kernel(t->labels, row->kernel, row->kind, &kernel);
 
 	if (r < 0)
 		return r;
 	if ((!value && !row->launches) || !is_asked_kernel(t, row, &kernel))
 		return 0;
-	r = part ? part_place(t, part, &at) : stack_place(t, row->stack, &at);
+	if (is_unmatched)
+		r = owner_place(t, row->process, &at);
+	else
+		r = part ? part_place(t, part, &at) : stack_place(t, row->stack, &at);
 	if (r == 0 && row->graph)
 		r = graph_place(t, row, &at);
 	if (r == 0)
@@ -384,6 +413,11 @@ static int nothing(const struct towers *t, const struct aif_attribution *a, stru
 {
 	if (!a->rows_len && aif_report_left_out(a, "flame", err) < 0)
 		return -ENODATA;
+	if (!a->rows_len && a->unmatched_len)
+		return aif_err_set(
+			err, -ENODATA,
+			"flame: nothing but samples that no launch explains, which have no "
+			"times; draw them with --by samples");
 	if (!a->rows_len)
 		return aif_err_set(err, -ENODATA,
 				   "flame: no device activity in this profile or time; see "

@@ -47,7 +47,8 @@
 
 const char *aif_grade_name(enum aif_grade grade)
 {
-	static const char *const names[] = {"exact", "apportioned", "mixed", "sampled"};
+	static const char *const names[] = {"exact", "apportioned", "mixed", "sampled",
+					    "unmatched"};
 
 	return (unsigned)grade < AIF_ARRAY_LEN(names) ? names[grade] : "?";
 }
@@ -718,6 +719,9 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 			sort_insides(&w);
 			if (!r)
 				r = emit(&w, &a);
+			a.unmatched = w.unmatched;
+			a.unmatched_len = w.unmatched_len;
+			w.unmatched = NULL;
 		}
 		if (r < 0)
 			aif_err_set(err, r, "attribution: %s", strerror(-r));
@@ -727,6 +731,7 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 	free(w.groups);
 	free(w.insides);
 	free(w.cycle_sums);
+	free(w.unmatched);
 	aif_map_finish(&w.in_cycle);
 	aif_weights_free(w.weights);
 	aif_gaps_finish(&w.gaps);
@@ -741,8 +746,23 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 	return 0;
 }
 
+int aif_attribution_take_unmatched(struct aif_attribution *a)
+{
+	size_t cap = a->rows_len; /* What was computed has no room to spare that is known. */
+
+	if (!a->unmatched_len)
+		return 0;
+	if (aif_grow(&a->rows, &cap, a->rows_len + a->unmatched_len, sizeof(*a->rows)) < 0)
+		return -ENOMEM;
+	memcpy(a->rows + a->rows_len, a->unmatched, a->unmatched_len * sizeof(*a->rows));
+	a->rows_len += a->unmatched_len;
+	a->unmatched_len = 0;
+	return 0;
+}
+
 void aif_attribution_finish(struct aif_attribution *a)
 {
 	free(a->rows);
+	free(a->unmatched);
 	*a = (struct aif_attribution){0};
 }

@@ -10,7 +10,7 @@
  */
 
 /* Change when the rules change: cached attributions of other versions are computed anew. */
-#define AIF_ATTRIBUTION_VERSION 13
+#define AIF_ATTRIBUTION_VERSION 14
 
 enum aif_grade {
 	AIF_GRADE_EXACT =
@@ -18,6 +18,7 @@ enum aif_grade {
 	AIF_GRADE_APPORTIONED = 1, /* samples shared over executions that ran at the same time */
 	AIF_GRADE_MIXED = 2,   /* several stacks that could not be told apart share their insides */
 	AIF_GRADE_SAMPLED = 3, /* totals themselves come from samples */
+	AIF_GRADE_UNMATCHED = 4, /* samples that no launch explains: rows of .unmatched only */
 };
 const char *aif_grade_name(enum aif_grade grade);
 
@@ -69,6 +70,11 @@ struct aif_conservation {
 struct aif_attribution {
 	struct aif_attribution_row *rows;
 	size_t rows_len;
+	/* What a device has counted and no launch explains: code that nobody told of, or that nobody was seen to launch.
+	 * Samples without time, launches and stack; process, kernel and frame where they are known. They sum to what
+	 * of .sampled_unmatched was counted so, but for a selection of threads, which has none. */
+	struct aif_attribution_row *unmatched;
+	size_t unmatched_len;
 	struct aif_conservation conservation;
 };
 
@@ -83,6 +89,8 @@ struct aif_attribution_opts {
 int aif_attribution_compute(const struct aif_profile *p, const struct aif_attribution_opts *opts,
 			    struct aif_attribution *ret, struct aif_err *err);
 void aif_attribution_finish(struct aif_attribution *a);
+/* For views that count samples: .unmatched become rows among the others. 0 or -ENOMEM. */
+int aif_attribution_take_unmatched(struct aif_attribution *a);
 
 /* True if all equalities hold; else *ret_text names the first that does not, with its numbers. */
 bool aif_conservation_check(const struct aif_conservation *c, struct aif_buf *ret_text);

@@ -9,8 +9,9 @@
 #include <zstd.h>
 
 /*
- * The blob: one zstd frame (with its checksum) of u64 words, little-endian: the number of rows, the recording's length,
- * the conservation report's fields, then the rows column by column (a column compresses well). Like
+ * The blob: one zstd frame (with its checksum) of u64 words, little-endian: the number of rows, of those unmatched, the
+ * recording's length, the conservation report's fields, then the rows column by column (a column compresses well), and the
+ * unmatched ones likewise. Like
  * the rest of a file it may be anybody's: what does not fit the tables, or does not add up, is
  * computed anew.
  */
@@ -37,7 +38,7 @@
 enum {
 	ROW_WORDS = 0 ROW_FIELDS(COUNT),
 	REPORT_WORDS = sizeof(struct aif_conservation) / sizeof(uint64_t),
-	HEAD_WORDS = 2 + REPORT_WORDS,
+	HEAD_WORDS = 3 + REPORT_WORDS,
 };
 static_assert(sizeof(struct aif_attribution_row) == 10 * 4 + 6 * 8, "a field is not listed");
 static_assert(sizeof(struct aif_conservation) % sizeof(uint64_t) == 0, "all fields are u64");
@@ -148,15 +149,17 @@ void aif_attribution_cache_put(const struct aif_profile *p, const struct aif_att
 
 	/* A recording that was cut short is still its recorder's. */
 	if (!p->file || p->notes & (AIF_NOTE_CUT_SHORT | AIF_NOTE_NO_ROLLBACK) ||
-	    a->rows_len > MAX_ROWS)
+	    a->rows_len > MAX_ROWS || a->unmatched_len > MAX_ROWS - a->rows_len)
 		return;
 	k.zstd = ZSTD_createCCtx();
 	if (!k.zstd)
 		return;
 	ZSTD_CCtx_setParameter(k.zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
 	ZSTD_CCtx_setParameter(k.zstd, ZSTD_c_checksumFlag, 1);
-	ZSTD_CCtx_setPledgedSrcSize(k.zstd, (HEAD_WORDS + a->rows_len * ROW_WORDS) * 8);
+	ZSTD_CCtx_setPledgedSrcSize(
+		k.zstd, (HEAD_WORDS + (a->rows_len + a->unmatched_len) * ROW_WORDS) * 8);
 	put(&k, a->rows_len);
+	put(&k, a->unmatched_len);
 	put(&k, length_of(p));
 	for (size_t i = 0; i < REPORT_WORDS; i++)
 		put(&k, report[i]);
@@ -164,6 +167,10 @@ void aif_attribution_cache_put(const struct aif_profile *p, const struct aif_att
 	for (size_t i = 0; i < a->rows_len; i++) \
 		put(&k, a->rows[i].field);
 	ROW_FIELDS(COLUMN)
+#define UNMATCHED_COLUMN(field)                       \
+	for (size_t i = 0; i < a->unmatched_len; i++) \
+		put(&k, a->unmatched[i].field);
+	ROW_FIELDS(UNMATCHED_COLUMN)
 	pack(&k, ZSTD_e_end);
 	cache_name(name);
 	if (!k.failed)
@@ -177,13 +184,14 @@ static bool in_table(uint32_t id, size_t len)
 	return id == AIF_NONE || id < len;
 }
 
-static bool row_fits(const struct aif_profile *p, const struct aif_attribution_row *r)
+static bool row_fits(const struct aif_profile *p, const struct aif_attribution_row *r,
+		     enum aif_grade most)
 {
 	return in_table(r->process, p->processes_len) && in_table(r->device, p->devices_len) &&
 	       in_table(r->stream, p->streams_len) && in_table(r->kernel, p->kernels_len) &&
 	       in_table(r->stack, p->stacks_len) && in_table(r->frame, p->frames_len) &&
 	       in_table(r->reason, p->strings.len) && r->kind < AIF_LAUNCH_KIND_COUNT &&
-	       r->grade <= AIF_GRADE_SAMPLED;
+	       r->grade <= (uint32_t)most;
 }
 
 /* `words`: how many the frame says that it has. */
@@ -195,25 +203,36 @@ static int read_all(const struct aif_profile *p, struct unpacker *k, uint64_t wo
 	bool fits;
 
 	a.rows_len = get(k);
-	if (a.rows_len > MAX_ROWS || words != HEAD_WORDS + a.rows_len * ROW_WORDS ||
+	a.unmatched_len = get(k);
+	if (a.rows_len > MAX_ROWS || a.unmatched_len > MAX_ROWS - a.rows_len ||
+	    words != HEAD_WORDS + (a.rows_len + a.unmatched_len) * ROW_WORDS ||
 	    get(k) != length_of(p))
 		return -EBADMSG;
 	a.rows = calloc(a.rows_len + 1, sizeof(*a.rows));
-	if (!a.rows)
+	a.unmatched = calloc(a.unmatched_len + 1, sizeof(*a.unmatched));
+	if (!a.rows || !a.unmatched) {
+		aif_attribution_finish(&a);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < REPORT_WORDS; i++)
 		report[i] = get(k);
 #define READ(field)                             \
 	for (size_t i = 0; i < a.rows_len; i++) \
 		a.rows[i].field = (__typeof__(a.rows[i].field))get(k);
 	ROW_FIELDS(READ)
+#define READ_UNMATCHED(field)                        \
+	for (size_t i = 0; i < a.unmatched_len; i++) \
+		a.unmatched[i].field = (__typeof__(a.unmatched[i].field))get(k);
+	ROW_FIELDS(READ_UNMATCHED)
 	fits = is_whole(k);
 	for (size_t i = 0; i < a.rows_len && fits; i++) {
 		wall += a.rows[i].wall_ns;
-		fits = row_fits(p, &a.rows[i]);
+		fits = row_fits(p, &a.rows[i], AIF_GRADE_SAMPLED);
 	}
+	for (size_t i = 0; i < a.unmatched_len && fits; i++)
+		fits = row_fits(p, &a.unmatched[i], AIF_GRADE_UNMATCHED) && !a.unmatched[i].wall_ns;
 	if (!fits || wall != a.conservation.busy_ns) {
-		free(a.rows);
+		aif_attribution_finish(&a);
 		return -EBADMSG;
 	}
 	*ret = a;

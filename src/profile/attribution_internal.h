@@ -67,6 +67,8 @@ struct aif_attribution_work {
 	struct aif_map in_cycle; /* group and cycle -> index of cycle_sums */
 	struct aif_cycle_sum *cycle_sums;
 	size_t cycle_sums_len, cycle_sums_cap;
+	struct aif_attribution_row *unmatched;
+	size_t unmatched_len, unmatched_cap;
 	aif_fraction more_kernel, more_copy; /* unions, as the groups' more_wall */
 	struct aif_conservation c;
 };

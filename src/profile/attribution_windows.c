@@ -20,7 +20,8 @@
  *
  * A kernel from one stack is exact; what was unmixed, or hardly shared with others, is apportioned; the rest is
  * mixed. Widths never come from here. A kernel that no execution is known of keeps no samples: they are counted as
- * unmatched. So are those of no kernel's code; those of other programs are outside.
+ * unmatched, as are those of no kernel's code, and become rows of their own, as far as is known of whom; those of other
+ * programs are outside.
  *
  * Where a device does not tell whose samples they are (record/xe_join.h), those that may be another process's are mixed,
  * too, whoever launched the kernel here.
@@ -73,6 +74,7 @@ struct windows {
 	uint32_t *position;   /* of a group: itself, among those of its family */
 	struct place *places; /* of the family at hand */
 	size_t places_len, places_cap;
+	AIF_TABLE(aif_sample_row, unmatched);
 	uint64_t count;    /* of all families' samples */
 	uint64_t shares;   /* that were given in windows */
 	uint64_t whole;    /* times that samples were given whole */
@@ -167,20 +169,31 @@ static int by_place(const void *a, const void *b)
 	return x->reason < y->reason ? -1 : x->reason > y->reason;
 }
 
-/* What has no execution: see attribution_sweep.c. */
-static void drop(struct aif_attribution_work *w, const struct aif_sample_row *s, uint32_t name)
+/* What has no execution: see attribution_sweep.c. 0 or -ENOMEM. */
+static int drop(struct windows *x, const struct aif_sample_row *s, uint32_t name)
 {
+	struct aif_attribution_work *w = x->w;
 	bool known = s->process != AIF_NONE;
+	uint64_t *to = s->frame == AIF_NONE && s->reason == AIF_NONE ? &w->c.samples_outside
+		       : known && name != AIF_NONE &&
+				       (aif_weights_off(w->weights, s->process,
+							s->time + w->p->start_ns) ||
+					aif_gaps_at(&w->gaps, s->process, s->time).is_gap)
+			       ? &w->c.samples_off
+		       : known && name != AIF_NONE &&
+				       aif_in_flight_sample(&w->in_flight, &w->gaps, s->process,
+							    name, s->time)
+			       ? &w->c.samples_in_flight
+			       : &w->c.sampled_unmatched;
 
-	*(s->frame == AIF_NONE && s->reason == AIF_NONE ? &w->c.samples_outside
-	  : known && name != AIF_NONE &&
-			  (aif_weights_off(w->weights, s->process, s->time + w->p->start_ns) ||
-			   aif_gaps_at(&w->gaps, s->process, s->time).is_gap)
-		  ? &w->c.samples_off
-	  : known && name != AIF_NONE &&
-			  aif_in_flight_sample(&w->in_flight, &w->gaps, s->process, name, s->time)
-		  ? &w->c.samples_in_flight
-		  : &w->c.sampled_unmatched) += s->count;
+	*to += s->count;
+	/* Whose threads' they are nobody knows. */
+	if (to != &w->c.sampled_unmatched || w->opts->threads)
+		return 0;
+	if (aif_grow(&x->unmatched, &x->unmatched_cap, x->unmatched_len + 1, sizeof(*s)) < 0)
+		return -ENOMEM;
+	x->unmatched[x->unmatched_len++] = *s;
+	return 0;
 }
 
 /* Those that belong to a family stay, sorted: thread is the family, window an index. */
@@ -205,7 +218,9 @@ static int sort_samples(struct windows *x)
 			continue;
 		}
 		if (family == AIF_NONE) {
-			drop(w, &s, name);
+			r = drop(x, &s, name);
+			if (r < 0)
+				return r;
 			continue;
 		}
 		s.device = aif_exposure_is_ambiguous(&x->exposure, &s); /* the family has it, too */
@@ -576,6 +591,59 @@ static int split_family(struct windows *x, const struct family *f)
 	return r;
 }
 
+/* ---- what no launch explains ---- */
+
+static int by_owner(const void *a, const void *b)
+{
+	const struct aif_sample_row *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->frame != y->frame)
+		return x->frame < y->frame ? -1 : 1;
+	return x->reason < y->reason ? -1 : x->reason > y->reason;
+}
+
+static uint32_t kernel_at(const struct aif_profile *p, uint32_t frame)
+{
+	uint32_t module = frame == AIF_NONE ? AIF_NONE : p->frames[frame].module;
+
+	return module == AIF_NONE ? AIF_NONE : p->modules[module].kernel;
+}
+
+static int emit_unmatched(struct windows *x)
+{
+	struct aif_attribution_work *w = x->w;
+
+	if (x->unmatched_len)
+		qsort(x->unmatched, x->unmatched_len, sizeof(*x->unmatched), by_owner);
+	for (size_t i = 0; i < x->unmatched_len; i++) {
+		const struct aif_sample_row *s = &x->unmatched[i];
+
+		if (i && !by_owner(s - 1, s)) {
+			w->unmatched[w->unmatched_len - 1].samples += s->count;
+			continue;
+		}
+		if (aif_grow(&w->unmatched, &w->unmatched_cap, w->unmatched_len + 1,
+			     sizeof(*w->unmatched)) < 0)
+			return -ENOMEM;
+		w->unmatched[w->unmatched_len++] =
+			(struct aif_attribution_row){.process = s->process,
+						     .device = s->device,
+						     .stream = AIF_NONE,
+						     .kind = AIF_LAUNCH_KERNEL,
+						     .kernel = kernel_at(w->p, s->frame),
+						     .stack = AIF_NONE,
+						     .frame = s->frame,
+						     .reason = s->reason,
+						     .grade = AIF_GRADE_UNMATCHED,
+						     .samples = s->count};
+	}
+	return 0;
+}
+
 int aif_attribution_windows(struct aif_attribution_work *w)
 {
 	struct windows x = {.w = w};
@@ -593,6 +661,8 @@ int aif_attribution_windows(struct aif_attribution_work *w)
 	for (size_t f = 0; f < x.families_len && !r; f++)
 		if (x.families[f].samples_len)
 			r = split_family(&x, &x.families[f]);
+	if (!r)
+		r = emit_unmatched(&x);
 	aif_exposure_finish(&x.exposure);
 	aif_map_finish(&x.family_ids);
 	aif_map_finish(&x.stacks);
@@ -603,5 +673,6 @@ int aif_attribution_windows(struct aif_attribution_work *w)
 	free(x.column);
 	free(x.position);
 	free(x.places);
+	free(x.unmatched);
 	return r;
 }

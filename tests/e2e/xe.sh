@@ -53,6 +53,7 @@ all_read() {
 	grep -q 'nothing left$' "$1.txt" || { cat "$1.txt"; return 1; }
 	are "$1" "SELECT sum(count) FROM samples" "$(sed -n 's/.* \([0-9]*\) samples read.*/\1/p' "$1.txt")"
 }
+aif_count() { "$aiflame" query --format csv "$1.data" "SELECT sum(count) FROM samples" | tail -1; }
 adds_up() { says "everything adds up" "$aiflame" info "$1.data"; }
 reason() { are "$1" "SELECT count, detail FROM losses WHERE name = '$2'" "$3"; }
 
@@ -80,6 +81,10 @@ check "two launch paths of a kernel keep their shares" are two \
 check "it adds up" adds_up two
 check "the slowest of the hardware's rates" grep -q "every 1757 cycles" two.txt
 
+check "but has its towers, where samples count" sh -c "'$aiflame' flame --by samples --leaf stall -o s.folded two.data &&
+	grep -q '^.unknown process.;.unknown shader._.g.;other_.g. 7$' s.folded && grep -q '^.unknown process.;.unknown shader._.g.;control_.g. 3$' s.folded"
+check "all that was counted is drawn" test "$(awk '{ n += $NF } END { print n }' s.folded)" = "$(aif_count two)"
+check "times are not theirs" sh -c "'$aiflame' flame -o s.folded two.data && ! grep unknown s.folded"
 # ...as iaprof's text, and back: the same towers, without source lines, which the format does not have.
 towers() { "$aiflame" flame --by samples --leaf stall --detail full -o towers.folded "$1" && sed 's/;[^;]*\.c[lu]*:[0-9]*_\[g\]//' towers.folded; }
 goes_round() {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture_recording.h"
 
+#include "profile/attribution_cache.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -313,6 +315,7 @@ static void ambiguous_samples_are_mixed(void **state)
 
 static void what_no_launch_explains_is_not_attributed(void **state)
 {
+	struct aif_attribution again;
 	struct world w;
 	uint32_t a;
 
@@ -328,6 +331,26 @@ static void what_no_launch_explains_is_not_attributed(void **state)
 	assert_int_equal(w.r.a.conservation.sampled_attributed, 5);
 	assert_int_equal(w.r.a.conservation.sampled_unmatched, 18);
 	assert_int_equal(w.r.a.conservation.samples_outside, 13);
+	/* They are rows of their own, which have samples only. */
+	assert_int_equal(w.r.a.unmatched_len, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct aif_attribution_row *row = &w.r.a.unmatched[i];
+
+		assert_int_equal(row->samples, row->frame == place(NEVER, 0) ? 7 : 11);
+		assert_int_equal(row->grade, AIF_GRADE_UNMATCHED);
+		assert_int_equal(row->process, 0);
+		assert_int_equal(row->stack, AIF_NONE);
+		assert_int_equal(row->wall_ns + row->time_ns + row->launches, 0);
+	}
+	/* Kept with the others. */
+	assert_int_equal(aif_attribution_cache_get(&w.r.read, &again), 0);
+	assert_int_equal(again.unmatched_len, 2);
+	assert_memory_equal(again.unmatched, w.r.a.unmatched, 2 * sizeof(*again.unmatched));
+	aif_attribution_finish(&again);
+	assert_int_equal(w.r.a.rows_len, 1);
+	assert_int_equal(aif_attribution_take_unmatched(&w.r.a), 0);
+	assert_int_equal(w.r.a.rows_len, 3);
+	assert_int_equal(w.r.a.rows[2].samples, w.r.a.unmatched[1].samples);
 	over(&w);
 }
 
