@@ -84,11 +84,14 @@ static uint64_t cpu_ns(void)
 static void join_batch(struct world *w, struct aif_xe_batch *b)
 {
 	uint64_t begin = cpu_ns();
+	struct aif_xe_counts next = {0};
 	struct aif_batch *done;
 
 	aif_xe_join(&w->d, b);
+	aif_xe_counts_reserve(&next, &b->windows[0].counts);
 	w->spent += cpu_ns() - begin;
 	aif_xe_counts_finish(&b->windows[0].counts);
+	b->windows[0].counts = next;
 	aif_batches_flush(&w->store.batches);
 	while ((done = aif_batches_take(&w->store.batches)) != NULL) {
 		w->rows += done->kind == AIF_BATCH_SAMPLE ? done->len : 0;
@@ -134,6 +137,7 @@ static void join(unsigned ips, uint64_t n)
 	printf("%lu samples, %u kernels, %u instructions each: %.3f s, %lu windows, %lu rows\n",
 	       (unsigned long)given, KERNELS, ips, (double)w.spent / 1e9, (unsigned long)batches,
 	       (unsigned long)w.rows);
+	aif_xe_counts_finish(&b->windows[0].counts);
 	free(b);
 	aif_places_finish(&w.d.places);
 	aif_store_finish(&w.store);

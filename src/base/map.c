@@ -45,6 +45,12 @@ bool aif_map_get(const struct aif_map *m, uint64_t key, uint64_t *ret_value)
 	return s->used;
 }
 
+void aif_map_prefetch(const struct aif_map *m, uint64_t key)
+{
+	if (m->cap)
+		__builtin_prefetch(&m->slots[aif_mix64(key) & (m->cap - 1)]);
+}
+
 static int map_grow(struct aif_map *m)
 {
 	struct aif_map bigger = {.len = m->len, .cap = m->cap ? m->cap * 2 : 16};

@@ -13,6 +13,8 @@ struct aif_map {
 void aif_map_finish(struct aif_map *m);
 void aif_map_clear(struct aif_map *m);
 bool aif_map_get(const struct aif_map *m, uint64_t key, uint64_t *ret_value);
+/* The key will be asked for soon: of many at a time, so that their cache misses are waited for once. */
+void aif_map_prefetch(const struct aif_map *m, uint64_t key);
 int aif_map_put(struct aif_map *m, uint64_t key, uint64_t value); /* 0 or -ENOMEM; replaces */
 
 /* A set of byte strings, each with a dense u32 id from 0 in order of first insertion. All strings

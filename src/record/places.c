@@ -19,6 +19,7 @@ static void index_finish(struct aif_places_index *x)
 void aif_places_finish(struct aif_places *p)
 {
 	free(p->at);
+	aif_place_frames_finish(&p->frames);
 	aif_map_finish(&p->by_code);
 	aif_map_finish(&p->ran[0]);
 	aif_map_finish(&p->ran[1]);
@@ -277,7 +278,7 @@ static int index_make(struct aif_places *p, enum aif_places_space space)
 	size_t n = 0, active_len = 0;
 	int r = b ? 0 : -1;
 
-	x->pieces_len = x->candidates_len = 0;
+	x->pieces_len = x->candidates_len = x->last = 0;
 	for (size_t i = 0; i < p->len && b; i++)
 		if (p->at[i].to > p->since)
 			n += borders_of(b + n, space, &p->at[i], (uint32_t)i);
@@ -309,10 +310,16 @@ static int index_make(struct aif_places *p, enum aif_places_space space)
 	return r;
 }
 
-static const struct aif_places_piece *piece_at(const struct aif_places_index *x, uint64_t address)
+static const struct aif_places_piece *piece_at(struct aif_places_index *x, uint64_t address)
 {
 	size_t lo = 0, hi = x->pieces_len;
 
+	for (size_t i = x->last; i < hi && i < x->last + 2; i++)
+		if (x->pieces[i].start <= address &&
+		    (i + 1 == hi || address < x->pieces[i + 1].start)) {
+			x->last = i;
+			return &x->pieces[i];
+		}
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -321,6 +328,7 @@ static const struct aif_places_piece *piece_at(const struct aif_places_index *x,
 		else
 			hi = mid;
 	}
+	x->last = lo ? lo - 1 : 0;
 	return lo ? &x->pieces[lo - 1] : NULL;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/map.h"
-#include "record/store.h"
+#include "record/place_frames.h"
 
 /*
  * Where the device functions of all processes lie in devices' memory, and since when: what turns an address that a
@@ -38,8 +38,9 @@ struct aif_places {
 	size_t len, cap, ended;
 	uint32_t device; /* of the latest that was told; 0 before */
 	bool is_told;
-	uint64_t since;         /* what had ended by then is in no index */
-	struct aif_map by_code; /* process, device, code -> the newest + 1 */
+	struct aif_place_frames frames; /* of what was sampled in them */
+	uint64_t since;                 /* what had ended by then is in no index */
+	struct aif_map by_code;         /* process, device, code -> the newest + 1 */
 	struct aif_map
 		ran[2]; /* process and kernel's name -> ns, of this window and the one before */
 	struct aif_places_index { /* pieces of a space without a border within; sorted */
@@ -50,6 +51,7 @@ struct aif_places {
 		size_t pieces_len, pieces_cap;
 		uint32_t *candidates; /* indexes of `at` */
 		size_t candidates_len, candidates_cap;
+		size_t last;  /* piece that was asked for: the next is often there, too */
 		bool is_made; /* since the latest change */
 	} index[AIF_PLACES_SPACES];
 };

@@ -1,55 +1,101 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/xe_counts.h"
 
+#include "base/buf.h"
 #include "base/hash.h"
 
+#include <endian.h>
 #include <string.h>
 
 #define FIRST 1024
+/* Of an index; what is above them in an ordered word is the address. */
+#define INDEX_BITS 17
+static_assert(AIF_XE_COUNTS_MAX <= 1 << (INDEX_BITS - 1), "an index fits");
 
 void aif_xe_counts_finish(struct aif_xe_counts *c)
 {
 	free(c->at);
+	free(c->slots);
 	*c = (struct aif_xe_counts){0};
 }
 
-static struct aif_xe_sum *slot_of(const struct aif_xe_counts *c, uint64_t ip, uint64_t hash)
+static uint32_t tag_of(uint64_t hash)
 {
-	size_t i = hash & (c->cap - 1);
-
-	while (c->at[i].used && c->at[i].ip != ip)
-		i = (i + 1) & (c->cap - 1);
-	return &c->at[i];
+	return (uint32_t)(hash >> 32);
 }
 
-static bool grow(struct aif_xe_counts *c)
+/* Addresses with the same tag are told apart by the sums themselves. */
+static inline struct aif_xe_slot *slot_of(const struct aif_xe_counts *c, uint64_t ip, uint64_t hash)
 {
-	struct aif_xe_counts bigger = {.len = c->len, .records = c->records};
+	size_t i = hash & (c->slots_cap - 1);
 
-	bigger.cap = c->cap ? 2 * c->cap : FIRST;
-	if (bigger.cap > 2 * AIF_XE_COUNTS_MAX)
+	while (c->slots[i].sum &&
+	       (c->slots[i].tag != tag_of(hash) || c->at[c->slots[i].sum - 1].ip != ip))
+		i = (i + 1) & (c->slots_cap - 1);
+	return &c->slots[i];
+}
+
+/* To `cap` slots. The sums tell all that slots know. */
+static bool grow(struct aif_xe_counts *c, size_t cap)
+{
+	struct aif_xe_slot *slots;
+
+	if (cap > 2 * AIF_XE_COUNTS_MAX)
 		return false;
-	/* A slot is a cache line. */
-	bigger.at = aligned_alloc(sizeof(*bigger.at), bigger.cap * sizeof(*bigger.at));
-	if (!bigger.at)
+	if (aif_grow(&c->at, &c->cap, cap / 2, sizeof(*c->at)) < 0)
 		return false;
-	memset(bigger.at, 0, bigger.cap * sizeof(*bigger.at));
-	for (size_t i = 0; i < c->cap; i++)
-		if (c->at[i].used)
-			*slot_of(&bigger, c->at[i].ip, aif_mix64(c->at[i].ip)) = c->at[i];
-	free(c->at);
-	*c = bigger;
+	slots = calloc(cap, sizeof(*slots));
+	if (!slots)
+		return false;
+	free(c->slots);
+	c->slots = slots;
+	c->slots_cap = cap;
+	for (size_t i = 0; i < c->len; i++) {
+		uint64_t hash = aif_mix64(c->at[i].ip);
+
+		*slot_of(c, c->at[i].ip, hash) =
+			(struct aif_xe_slot){tag_of(hash), (uint32_t)i + 1};
+	}
 	return true;
+}
+
+void aif_xe_counts_reserve(struct aif_xe_counts *c, const struct aif_xe_counts *like)
+{
+	size_t cap = FIRST;
+
+	while (cap < like->slots_cap && cap < 2 * like->len)
+		cap *= 2;
+	grow(c, cap);
+}
+
+/* Seven bytes and a zero at a time: a third faster than one by one. */
+static void add_low(uint32_t counts[8], uint64_t low)
+{
+	typedef uint8_t bytes __attribute__((vector_size(8)));
+	typedef uint32_t words __attribute__((vector_size(32)));
+	bytes b;
+	words sums, more;
+
+	low = htole64(low << 8 >> 8);
+	memcpy(&b, &low, sizeof(b));
+	more = __builtin_convertvector(b, words);
+	memcpy(&sums, counts, sizeof(sums));
+	sums += more;
+	memcpy(counts, &sums, sizeof(sums));
 }
 
 static void add(struct aif_xe_counts *c, const struct aif_xe_record *r, uint64_t hash)
 {
-	struct aif_xe_sum *s = slot_of(c, r->ip, hash);
+	struct aif_xe_slot *slot = slot_of(c, r->ip, hash);
+	struct aif_xe_sum *s;
 
-	c->len += !s->used;
-	s->used = true;
-	s->ip = r->ip;
-	for (unsigned k = 0; k < AIF_XE_REASONS; k++)
+	if (!slot->sum) {
+		*slot = (struct aif_xe_slot){tag_of(hash), (uint32_t)c->len + 1};
+		c->at[c->len++] = (struct aif_xe_sum){.ip = r->ip};
+	}
+	s = &c->at[slot->sum - 1];
+	add_low(s->counts, r->low);
+	for (unsigned k = 7; k < AIF_XE_REASONS; k++)
 		s->counts[k] += aif_xe_count(r, k);
 }
 
@@ -62,13 +108,19 @@ size_t aif_xe_counts_add(struct aif_xe_counts *c, const struct aif_xe_record *r,
 	for (size_t i = 0; i < n; i += AIF_ARRAY_LEN(hashes)) {
 		size_t some = AIF_MIN(n - i, AIF_ARRAY_LEN(hashes));
 
-		if (2 * (c->len + some) >= c->cap && !grow(c)) {
+		if (2 * (c->len + some) >= c->slots_cap &&
+		    !grow(c, c->slots_cap ? 2 * c->slots_cap : FIRST)) {
 			n = i;
 			break;
 		}
 		for (size_t k = 0; k < some; k++) {
 			hashes[k] = aif_mix64(r[i + k].ip);
-			__builtin_prefetch(&c->at[hashes[k] & (c->cap - 1)], 1);
+			__builtin_prefetch(&c->slots[hashes[k] & (c->slots_cap - 1)], 1);
+		}
+		for (size_t k = 0; k < some; k++) {
+			uint32_t sum = c->slots[hashes[k] & (c->slots_cap - 1)].sum;
+
+			__builtin_prefetch(&c->at[sum ? sum - 1 : c->len], 1);
 		}
 		for (size_t k = 0; k < some; k++)
 			if (r[i + k].low || r[i + k].high)
@@ -78,12 +130,69 @@ size_t aif_xe_counts_add(struct aif_xe_counts *c, const struct aif_xe_record *r,
 	return n;
 }
 
+/* ---- order --------------------------------------------------------------------------------------- */
+
+enum { DIGIT = 11, BUCKETS = 1 << DIGIT };
+
+static unsigned digit_of(uint64_t word, unsigned shift)
+{
+	return (unsigned)(word >> shift) & (BUCKETS - 1);
+}
+
+/* By digits, the lowest first; those that are the same in all words tell nothing. */
+static uint64_t *sort(uint64_t *from, uint64_t *to, size_t n, uint64_t varies)
+{
+	for (unsigned shift = INDEX_BITS; shift < 64; shift += DIGIT) {
+		uint32_t first[BUCKETS] = {0}, at = 0;
+		uint64_t *old = from;
+
+		if (!digit_of(varies, shift))
+			continue;
+		for (size_t i = 0; i < n; i++)
+			first[digit_of(from[i], shift)]++;
+		for (size_t i = 0; i < BUCKETS; i++) {
+			uint32_t len = first[i];
+
+			first[i] = at;
+			at += len;
+		}
+		for (size_t i = 0; i < n; i++)
+			to[first[digit_of(from[i], shift)]++] = from[i];
+		from = to;
+		to = old;
+	}
+	free(to);
+	return from;
+}
+
+uint64_t *aif_xe_counts_order(const struct aif_xe_counts *c)
+{
+	uint64_t *words = malloc((c->len + 1) * sizeof(*words)),
+		 *more = malloc((c->len + 1) * sizeof(*more)), least = UINT64_MAX, most = 0,
+		 varies = 0;
+
+	for (size_t i = 0; i < c->len; i++) {
+		least = AIF_MIN(least, c->at[i].ip);
+		most = AIF_MAX(most, c->at[i].ip);
+	}
+	if (!words || !more || !c->len || (most - least) >> (64 - INDEX_BITS)) {
+		free(words);
+		free(more);
+		return NULL;
+	}
+	for (size_t i = 0; i < c->len; i++) {
+		words[i] = (c->at[i].ip - least) << INDEX_BITS | i;
+		varies |= words[i] ^ words[0];
+	}
+	return sort(words, more, c->len, varies);
+}
+
 uint64_t aif_xe_counts_samples(const struct aif_xe_counts *c)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < c->cap; i++)
-		for (unsigned k = 0; k < AIF_XE_REASONS && c->at[i].used; k++)
+	for (size_t i = 0; i < c->len; i++)
+		for (unsigned k = 0; k < AIF_XE_REASONS; k++)
 			sum += c->at[i].counts[k];
 	return sum;
 }

@@ -4,8 +4,8 @@
 #include "record/xe_records.h"
 
 /*
- * What EU-stall records of a card say, summed up by address: a hash table that grows up to a bound. It takes no more
- * when it is full; the caller then goes on with an empty one, so that nothing is lost.
+ * What EU-stall records of a card say, summed up by address, up to a bound. It takes no more when it is full; the caller
+ * then goes on with an empty one, so that nothing is lost.
  */
 #define AIF_XE_COUNTS_MAX 65536
 /* 255 of each reason in so many records fit 32 bits. */
@@ -15,18 +15,28 @@ struct aif_xe_counts {
 	struct aif_xe_sum {
 		uint64_t ip; /* in units of 8 bytes */
 		uint32_t counts[AIF_XE_REASONS];
-		bool used;
-		uint64_t rest; /* a cache line in all */
-	} * at;
-	size_t len, cap; /* of them used; a power of two, or 0 */
+	} * at; /* in the order in which they were first met */
+	size_t len, cap;
+	/* Where the sum of an address is: small, so that finding out seldom leaves the core's caches. */
+	struct aif_xe_slot {
+		uint32_t tag, sum; /* of the address's hash; the sum's index + 1, 0 = free */
+	} * slots;
+	size_t slots_cap; /* a power of two, or 0 */
 	uint64_t records;
 };
 
-static_assert(sizeof(struct aif_xe_sum) == 64, "a cache line");
-
 void aif_xe_counts_finish(struct aif_xe_counts *c);
+/* Room for as many as `like` has, if memory allows: a window is much like the one before. c is empty. */
+void aif_xe_counts_reserve(struct aif_xe_counts *c, const struct aif_xe_counts *like);
 /* How many of the n records were taken: less than n if it is nearly full, or memory runs out. Those without counts are
  * taken, and forgotten. */
 size_t aif_xe_counts_add(struct aif_xe_counts *c, const struct aif_xe_record *r, size_t n);
+/* The indexes of all sums in order of their addresses, as far as these lie within 2^47 of one another, which code does:
+ * whoever looks for the code goes through it once. NULL: out of order, or memory. To be freed. */
+uint64_t *aif_xe_counts_order(const struct aif_xe_counts *c);
+static inline uint32_t aif_xe_counts_index(uint64_t ordered)
+{
+	return (uint32_t)ordered & (2 * AIF_XE_COUNTS_MAX - 1);
+}
 /* Samples in all. */
 uint64_t aif_xe_counts_samples(const struct aif_xe_counts *c);

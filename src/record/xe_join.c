@@ -11,6 +11,8 @@
 #define SETTLE_NS (200 * 1000 * 1000)
 /* Processes and their devices; of more than that the rest goes without windows, which costs them precision only. */
 #define MAX_USERS 256
+/* Addresses that are looked for together: the first has come from memory when the last has been asked for. */
+#define AT_A_TIME 64
 /* Without code of anybody's on a device for so long, its sampling ends. */
 #define IDLE_NS (2 * AIF_NS_PER_S)
 
@@ -125,7 +127,8 @@ static void put_unknown(struct join *j, const struct aif_xe_sum *sum)
 static void put(struct join *j, const struct aif_place *place, uint64_t offset,
 		const uint32_t counts[AIF_XE_REASONS], bool is_sure)
 {
-	uint32_t frame = aif_store_frame(j->d->store, AIF_FRAME_DEVICE, place->module, offset),
+	uint32_t frame = aif_place_frames_get(&j->d->places.frames, j->d->store, place->module,
+					      offset),
 		 window = window_of(j, place, is_sure);
 
 	for (unsigned k = 0; k < AIF_XE_REASONS; k++)
@@ -166,24 +169,68 @@ static void share(struct join *j, const struct aif_place *const *places, size_t 
 		put(j, places[i], aif_places_offset(places[i], space, address), parts[i], false);
 }
 
-static void join_sum(struct join *j, const struct aif_xe_sum *sum)
+static enum aif_places_space space_of(const struct join *j)
 {
-	enum aif_places_space space = j->w->wide ? AIF_PLACES_64 : AIF_PLACES_32;
-	/* The hardware counts in instructions' smallest size. */
-	uint64_t address = sum->ip << 3;
+	return j->w->wide ? AIF_PLACES_64 : AIF_PLACES_32;
+}
+
+/* The hardware counts in instructions' smallest size. */
+static uint64_t address_of(const struct join *j, uint64_t ip)
+{
+	return j->w->wide ? ip << 3 : ip << 3 & UINT32_MAX;
+}
+
+static size_t find(struct join *j, uint64_t address, const struct aif_place *ret[AIF_PLACES_HITS])
+{
+	return aif_places_find(&j->d->places, space_of(j), address, j->w->pci, j->b->start,
+			       j->b->end, ret);
+}
+
+/* only: the one place that there is, or NULL. */
+static void join_sum(struct join *j, const struct aif_xe_sum *sum, const struct aif_place *only)
+{
+	uint64_t address = address_of(j, sum->ip);
 	const struct aif_place *places[AIF_PLACES_HITS];
 	size_t n;
 
-	if (!j->w->wide)
-		address &= UINT32_MAX;
-	n = aif_places_find(&j->d->places, space, address, j->w->pci, j->b->start, j->b->end,
-			    places);
-	if (!n)
-		put_unknown(j, sum);
-	else if (n == 1)
-		put(j, places[0], aif_places_offset(places[0], space, address), sum->counts, true);
+	if (only) {
+		put(j, only, aif_places_offset(only, space_of(j), address), sum->counts, true);
+		return;
+	}
+	n = find(j, address, places);
+	if (n)
+		share(j, places, n, space_of(j), address, sum);
 	else
-		share(j, places, n, space, address, sum);
+		put_unknown(j, sum);
+}
+
+/* In order of addresses a place is found once for all that lies in it. Their frames are anywhere in a large table: many
+ * at a time are looked for before the first of them is needed. */
+static void join_window(struct join *j)
+{
+	const struct aif_xe_counts *c = &j->w->counts;
+	uint64_t *order = aif_xe_counts_order(c);
+	const struct aif_xe_sum *sums[AT_A_TIME];
+	const struct aif_place *places[AIF_PLACES_HITS], *only[AT_A_TIME];
+
+	for (size_t i = 0; i < c->len; i += AT_A_TIME) {
+		size_t some = AIF_MIN(c->len - i, (size_t)AT_A_TIME);
+
+		for (size_t k = 0; k < some; k++) {
+			uint64_t address;
+
+			sums[k] = &c->at[order ? aif_xe_counts_index(order[i + k]) : i + k];
+			address = address_of(j, sums[k]->ip);
+			only[k] = find(j, address, places) == 1 ? places[0] : NULL;
+			if (only[k])
+				aif_place_frames_prefetch(
+					&j->d->places.frames, only[k]->module,
+					aif_places_offset(only[k], space_of(j), address));
+		}
+		for (size_t k = 0; k < some; k++)
+			join_sum(j, sums[k], only[k]);
+	}
+	free(order);
 }
 
 /* A second without samples says something, too: executions in it had none. */
@@ -215,9 +262,7 @@ void aif_xe_join(struct aif_drainer *d, const struct aif_xe_batch *b)
 	for (unsigned i = 0; i < b->windows_len; i++) {
 		j.w = &b->windows[i];
 		make_users(&j);
-		for (size_t k = 0; k < j.w->counts.cap; k++)
-			if (j.w->counts.at[k].used)
-				join_sum(&j, &j.w->counts.at[k]);
+		join_window(&j);
 	}
 	if (j.ambiguous)
 		aif_store_loss(d->store, AIF_REASON_XE_AMBIGUOUS, AIF_NONE, AIF_NONE, j.ambiguous);

@@ -144,6 +144,8 @@ static bool hand_over(struct aif_xe *x, uint64_t now)
 	struct aif_xe_batch *next = batch_new(x, now);
 	bool room;
 
+	for (unsigned i = 0; next && i < next->windows_len; i++)
+		aif_xe_counts_reserve(&next->windows[i].counts, &x->open->windows[i].counts);
 	pthread_mutex_lock(&x->lock);
 	room = next && x->batches < MAX_BATCHES;
 	if (room) {
@@ -156,7 +158,7 @@ static bool hand_over(struct aif_xe *x, uint64_t now)
 	if (room)
 		x->open = next;
 	else
-		free(next);
+		aif_xe_batch_free(next);
 	return room;
 }
 

@@ -293,6 +293,31 @@ static void it_agrees_with_a_plain_list(void **state)
 	}
 }
 
+/* Frames of code are those of the store, wherever in a block, also where blocks are forgotten. */
+static void frames_are_the_stores(void **state)
+{
+	struct world *w = *state;
+	struct aif_place_frames f = {0};
+
+	w->s.payer = NULL;
+	for (uint64_t i = 0; i < 200000; i++) {
+		uint64_t x = aif_mix64(i), address = (x >> 20) % 80000 * 128 + (x & 127 & -(x % 3));
+		uint32_t module = i % 4 ? (uint32_t)(i % 3) : AIF_NONE, frame;
+
+		aif_place_frames_prefetch(&f, module, address);
+		frame = aif_place_frames_get(&f, &w->s, module, address);
+		assert_int_not_equal(frame, AIF_NONE);
+		assert_int_equal(frame, aif_store_frame(&w->s, AIF_FRAME_DEVICE, module, address));
+		assert_int_equal(w->s.p.frames[frame].address, address);
+		assert_int_equal(w->s.p.frames[frame].module, module);
+		assert_int_equal(w->s.p.frames[frame].kind, AIF_FRAME_DEVICE);
+		assert_true(f.len <= 32768);
+	}
+	assert_int_equal(aif_place_frames_get(&f, &w->s, 0, UINT64_C(1) << 48), AIF_NONE);
+	assert_int_equal(aif_place_frames_get(&f, &w->s, UINT16_MAX, 8), AIF_NONE);
+	aif_place_frames_finish(&f);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -306,6 +331,7 @@ int main(void)
 		CASE(memory_is_bounded),
 		CASE(a_place_that_is_taken_again_and_again),
 		CASE(it_agrees_with_a_plain_list),
+		CASE(frames_are_the_stores),
 	};
 
 	return cmocka_run_group_tests_name("places", tests, NULL, NULL);

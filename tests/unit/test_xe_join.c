@@ -256,6 +256,53 @@ static void sums_are_exact_and_bounded(void **state)
 	aif_xe_counts_finish(&c);
 }
 
+/* Sums by their addresses: all of them, each once, in order; or none where these are too far apart. */
+static void sums_come_in_order(void **state)
+{
+	static const uint64_t masks[] = {0, 0xff, 0x1fffffff, UINT64_C(0x7fffffffffff), UINT64_MAX};
+
+	(void)state;
+	for (size_t m = 0; m < AIF_ARRAY_LEN(masks); m++) {
+		struct aif_xe_counts c = {0}, like = {0};
+		uint64_t *order, last = 0;
+		static bool seen[AIF_XE_COUNTS_MAX];
+		size_t taken = 0;
+
+		for (uint64_t i = 0; i < 20000; i++) {
+			struct aif_xe_record r = {
+				.ip = (UINT64_C(1) << 63) + (aif_mix64(i) & masks[m]), .low = 1};
+
+			assert_int_equal(aif_xe_counts_add(&c, &r, 1), 1);
+			taken += masks[m] == 0xff || masks[m] == 0;
+		}
+		assert_int_equal(c.len, m == 0 ? 1 : taken ? 256 : c.len);
+		assert_int_equal(aif_xe_counts_samples(&c), 20000);
+		order = aif_xe_counts_order(&c);
+		if (masks[m] == UINT64_MAX) {
+			assert_null(order);
+		} else {
+			memset(seen, 0, sizeof(seen));
+			assert_non_null(order);
+			for (size_t i = 0; i < c.len; i++) {
+				uint32_t at = aif_xe_counts_index(order[i]);
+
+				assert_true(at < c.len && !seen[at]);
+				assert_true(!i || c.at[at].ip > last);
+				last = c.at[at].ip;
+				seen[at] = true;
+			}
+		}
+		free(order);
+		/* What is reserved is room, and nothing in it. */
+		aif_xe_counts_reserve(&like, &c);
+		assert_true(like.slots_cap >= c.len && like.slots_cap <= 4 * c.len + 1024);
+		assert_int_equal(like.len, 0);
+		assert_int_equal(aif_xe_counts_samples(&like), 0);
+		aif_xe_counts_finish(&c);
+		aif_xe_counts_finish(&like);
+	}
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -266,6 +313,7 @@ int main(void)
 		CASE(without_times_they_are_shared_equally),
 		CASE(whole_addresses_are_not_shared),
 		cmocka_unit_test(sums_are_exact_and_bounded),
+		cmocka_unit_test(sums_come_in_order),
 	};
 
 	return cmocka_run_group_tests_name("xe_join", tests, NULL, NULL);
