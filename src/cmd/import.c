@@ -77,13 +77,15 @@ static int progress(void *arg, const struct aif_import_progress *p)
 static void summary(const struct aif_builder *b, const char *path)
 {
 	struct aif_buf out = {0};
-	uint64_t kernels = 0, kernel_ns = 0, losses = 0;
+	uint64_t kernels = 0, kernel_ns = 0, cpu_ns = 0, losses = 0;
 
 	for (size_t i = 0; i < b->execs_len; i++)
 		if (b->execs[i].kind == AIF_LAUNCH_KERNEL) {
 			kernels++;
 			kernel_ns += b->execs[i].end - b->execs[i].start;
 		}
+	for (size_t i = 0; i < b->waits_len; i++)
+		cpu_ns += b->waits[i].weight;
 	for (size_t i = 0; i < b->p.losses_len; i++)
 		losses += b->p.losses[i].count;
 	aif_buf_puts(&out, path);
@@ -92,14 +94,21 @@ static void summary(const struct aif_builder *b, const char *path)
 	aif_buf_puts(&out, " of ");
 	aif_human_count(&out, b->p.processes_len);
 	aif_buf_puts(&out, b->p.processes_len == 1 ? " process: " : " processes: ");
-	aif_human_count(&out, b->ops_len);
-	aif_buf_puts(&out, " operators and calls, ");
-	aif_human_count(&out, kernels);
-	aif_buf_puts(&out, " kernels of ");
-	aif_human_ns(&out, kernel_ns);
-	aif_buf_puts(&out, ", ");
-	aif_human_count(&out, b->execs_len - kernels);
-	aif_buf_puts(&out, " copies and fills\n");
+	if (b->ops_len || b->execs_len) {
+		aif_human_count(&out, b->ops_len);
+		aif_buf_puts(&out, " operators and calls, ");
+		aif_human_count(&out, kernels);
+		aif_buf_puts(&out, " kernels of ");
+		aif_human_ns(&out, kernel_ns);
+		aif_buf_puts(&out, ", ");
+		aif_human_count(&out, b->execs_len - kernels);
+		aif_buf_puts(&out, cpu_ns ? " copies and fills, " : " copies and fills");
+	}
+	if (cpu_ns) {
+		aif_human_ns(&out, cpu_ns);
+		aif_buf_puts(&out, " of CPU time");
+	}
+	aif_buf_puts(&out, "\n");
 	for (size_t i = 0; i < b->p.meta_len; i++) {
 		const char *key = aif_profile_str(&b->p, b->p.meta[i].key);
 
@@ -109,7 +118,11 @@ static void summary(const struct aif_builder *b, const char *path)
 	}
 	if (losses)
 		aif_buf_printf(&out, "Not all was whole and clear: aiflame info %s\n", path);
-	aif_buf_printf(&out, "Next: aiflame flame %s; aiflame report --kernels %s\n", path, path);
+	if (b->execs_len)
+		aif_buf_printf(&out, "Next: aiflame flame %s; aiflame report --kernels %s\n", path,
+			       path);
+	else
+		aif_buf_printf(&out, "Next: aiflame flame --of cpu %s\n", path);
 	fputs(aif_buf_str(&out), stderr);
 	aif_buf_finish(&out);
 }

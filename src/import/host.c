@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/host.h"
+
+#include <string.h>
+
+void aif_host_finish(struct aif_host *h)
+{
+	aif_map_finish(&h->frames);
+	aif_map_finish(&h->processes);
+	aif_map_finish(&h->threads);
+	free(h->known);
+	free(h->known_threads);
+}
+
+static uint32_t module_of(struct aif_host *h, enum aif_frame_kind kind, uint32_t path)
+{
+	const char *text;
+
+	if (kind == AIF_FRAME_OS)
+		return aif_builder_module(h->b, AIF_MODULE_OS,
+					  aif_builder_puts(h->b, AIF_OS_KERNEL));
+	if (path == AIF_NONE)
+		return AIF_NONE;
+	if (kind == AIF_FRAME_PYTHON)
+		return aif_builder_module(h->b, AIF_MODULE_SOURCE, path);
+	text = aif_profile_str(&h->b->p, path);
+	if (!strcmp(text, "[vdso]"))
+		return aif_builder_module(h->b, AIF_MODULE_VDSO, path);
+	return aif_builder_module(
+		h->b, text[0] == '/' && text[1] != '/' ? AIF_MODULE_ELF : AIF_MODULE_ANON, path);
+}
+
+uint32_t aif_host_frame(struct aif_host *h, enum aif_frame_kind kind, uint32_t module,
+			uint32_t name, uint32_t file, uint32_t line)
+{
+	struct aif_host_frame f = {
+		.kind = kind, .module = module, .name = name, .file = file, .line = line};
+	struct aif_frame row = {.kind = kind};
+	size_t compared = offsetof(struct aif_host_frame, frame);
+	uint64_t key = aif_hash_bytes(&f, compared), i;
+
+	for (; aif_map_get(&h->frames, key, &i); key++)
+		if (!memcmp(&h->known[i], &f, compared))
+			return h->known[i].frame;
+	if (aif_grow(&h->known, &h->known_cap, h->known_len + 1, sizeof(f)) < 0 ||
+	    aif_map_put(&h->frames, key, h->known_len) < 0) {
+		h->b->failed = true;
+		return AIF_NONE;
+	}
+	row.module =
+		kind == AIF_FRAME_PYTHON ? module_of(h, kind, file) : module_of(h, kind, module);
+	/* No address of one's own: that which is known of is the name. */
+	row.address = kind == AIF_FRAME_PYTHON ? (uint64_t)name << 32 | line : name;
+	/* A mark is its own text. */
+	f.frame = kind == AIF_FRAME_MARK ? aif_builder_frame(h->b, &row)
+					 : aif_builder_named_frame(h->b, &row, name, file, line);
+	h->known[h->known_len++] = f;
+	return f.frame;
+}
+
+uint32_t aif_host_unnamed(struct aif_host *h, uint32_t module, uint64_t address)
+{
+	bool is_os = address >> 63;
+	struct aif_frame row = {.kind = is_os ? AIF_FRAME_OS : AIF_FRAME_NATIVE,
+				.address = is_os ? address & 0xffffffffffff : address};
+
+	row.module = module_of(h, row.kind, module);
+	if (row.module == AIF_NONE)
+		row.module = aif_builder_module(h->b, AIF_MODULE_ANON,
+						aif_builder_puts(h->b, "unknown"));
+	return aif_builder_frame(h->b, &row);
+}
+
+static bool ends(const char *text, size_t len, const char *with)
+{
+	size_t n = strlen(with);
+
+	return len >= n && !memcmp(text + len - n, with, n);
+}
+
+enum aif_frame_kind aif_host_kind(const char *name, size_t len, const char *file, size_t file_len)
+{
+	if (ends(file, file_len, ".py") || (len > 4 && !memcmp(name, "py::", 4)) ||
+	    memmem(name, len, ".py)", 4) || memmem(name, len, ".py:", 4))
+		return AIF_FRAME_PYTHON;
+	return AIF_FRAME_NATIVE;
+}
+
+bool aif_host_is_os(const char *module, size_t len)
+{
+	static const char *const no[] = {"[vdso]", "[heap]", "[stack]", "[unknown]", "[anon"};
+
+	if (len < 3 || module[0] != '[')
+		return false;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(no); i++)
+		if (len >= strlen(no[i]) && !memcmp(module, no[i], strlen(no[i])))
+			return false;
+	return true;
+}
+
+static uint32_t process_of(struct aif_host *h, uint64_t pid, uint32_t name)
+{
+	struct aif_process row = {.pid = (uint32_t)pid,
+				  .exe = name,
+				  .cmdline = name,
+				  .host = AIF_NONE,
+				  .exit_status = -1};
+	uint64_t id;
+
+	if (aif_map_get(&h->processes, pid, &id))
+		return (uint32_t)id;
+	id = aif_builder_process(h->b, &row);
+	h->b->failed |= aif_map_put(&h->processes, pid, id) < 0;
+	return (uint32_t)id;
+}
+
+uint32_t aif_host_thread(struct aif_host *h, uint64_t pid, uint64_t tid, uint32_t process_name,
+			 uint32_t thread_name)
+{
+	struct aif_host_thread t = {.pid = pid, .tid = tid};
+	struct aif_thread row = {.tid = (uint32_t)tid, .name = thread_name};
+	uint64_t key = aif_mix64(pid * 31) + tid, i;
+
+	for (; aif_map_get(&h->threads, key, &i); key++)
+		if (h->known_threads[i].pid == pid && h->known_threads[i].tid == tid)
+			return h->known_threads[i].thread;
+	if (aif_grow(&h->known_threads, &h->known_threads_cap, h->known_threads_len + 1,
+		     sizeof(t)) < 0 ||
+	    aif_map_put(&h->threads, key, h->known_threads_len) < 0) {
+		h->b->failed = true;
+		return AIF_NONE;
+	}
+	row.process = process_of(h, pid, process_name);
+	t.thread = aif_builder_thread(h->b, &row);
+	h->known_threads[h->known_threads_len++] = t;
+	return t.thread;
+}

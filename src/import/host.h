@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "import/builder.h"
+
+/*
+ * What a host was in, as other profilers tell it: functions by their names, threads by their numbers. The same name in
+ * the same module is one frame, wherever in the function a sample was.
+ */
+struct aif_host {
+	struct aif_builder *b;
+	struct aif_map frames, processes, threads;
+	/* inside */
+	struct aif_host_frame {
+		uint32_t kind, module, name, file, line, frame;
+	} * known;
+	size_t known_len, known_cap;
+	struct aif_host_thread {
+		uint64_t pid, tid;
+		uint32_t thread;
+	} * known_threads;
+	size_t known_threads_len, known_threads_cap;
+};
+void aif_host_finish(struct aif_host *h); /* not the builder */
+
+/* Strings of the profile; module: its path, file: of the source; AIF_NONE where not known. line 0 = not known. */
+uint32_t aif_host_frame(struct aif_host *h, enum aif_frame_kind kind, uint32_t module,
+			uint32_t name, uint32_t file, uint32_t line);
+/* Code whose name nobody knows: drawn as [module+0xADDRESS]. */
+uint32_t aif_host_unnamed(struct aif_host *h, uint32_t module, uint64_t address);
+
+/* What kind of code a name is of, by how the tools that write it do it: Python ("f (a.py)", "py::f:a.py"), or native. */
+enum aif_frame_kind aif_host_kind(const char *name, size_t len, const char *file, size_t file_len);
+/* Is this "module" the OS kernel, or one of its own? perf writes these in brackets. */
+bool aif_host_is_os(const char *module, size_t len);
+
+/* A thread of the process that pid says; name, the process's: strings, AIF_NONE if not known. AIF_NONE: out of memory. */
+uint32_t aif_host_thread(struct aif_host *h, uint64_t pid, uint64_t tid, uint32_t process_name,
+			 uint32_t thread_name);
