@@ -10,11 +10,13 @@
  * process and one for the CPUs of each process. A sample is a stack of the tree; its weight the ns that end there.
  *
  * The frames, which all profiles share, stand behind the profiles: members of an object are in any order, and they
- * are known only then.
+ * are known only then. A frame's `file`, by which speedscope colours, is what kind of code it is, where that is no host
+ * code: `aiflame import` reads it, too.
  */
 struct speedscope {
 	struct aif_out *out;
-	struct aif_strset frames; /* texts */
+	struct aif_strset frames; /* a byte of enum aif_tree_type, and the text */
+	struct aif_buf key;
 	uint32_t *path;
 	size_t path_cap;
 	uint64_t total;
@@ -46,9 +48,14 @@ static int sample_put(struct speedscope *s, const struct aif_tree *t, uint32_t n
 	for (; node; node = t->nodes[node].parent) {
 		size_t len;
 		const char *text = aif_tree_text(t, t->nodes[node].name, &len);
-		uint32_t frame = aif_strset_put(&s->frames, text, len);
+		uint32_t frame;
 
-		if (frame == AIF_STR_NONE ||
+		aif_buf_clear(&s->key);
+		aif_buf_putc(&s->key,
+			     (char)aif_tree_base_type(aif_tree_type_of(t, t->nodes[node].name)));
+		aif_buf_append(&s->key, text, len);
+		frame = aif_strset_put(&s->frames, s->key.data, s->key.len);
+		if (aif_buf_failed(&s->key) || frame == AIF_STR_NONE ||
 		    aif_grow(&s->path, &s->path_cap, n + 1, sizeof(*s->path)) < 0)
 			return -ENOMEM;
 		s->path[n++] = frame;
@@ -94,6 +101,25 @@ static int profile_put(void *arg, const char *name, const struct aif_tree *t)
 	return r;
 }
 
+/* "": host code. */
+static const char *file_of(unsigned type)
+{
+	switch (type) {
+	case AIF_TREE_PYTHON:
+		return "[Python]";
+	case AIF_TREE_OS:
+		return "[OS kernel]";
+	case AIF_TREE_KERNEL:
+	case AIF_TREE_COPY:
+	case AIF_TREE_LINE:
+	case AIF_TREE_INSTRUCTION:
+	case AIF_TREE_STALL:
+		return "[device]";
+	default:
+		return "";
+	}
+}
+
 static int speedscope_write(const struct aif_export *x, struct aif_out *out, struct aif_err *err)
 {
 	struct speedscope s = {.out = out, .is_first = true};
@@ -108,15 +134,21 @@ static int speedscope_write(const struct aif_export *x, struct aif_out *out, str
 	AIF_JSON_LIT(b, "],\n\"shared\":{\"frames\":[");
 	for (uint32_t i = 0; i < s.frames.len && !r; i++) {
 		size_t len;
-		const char *text = aif_strset_get(&s.frames, i, &len);
+		const char *text = aif_strset_get(&s.frames, i, &len),
+			   *file = file_of((unsigned char)*text);
 
 		AIF_JSON_LIT(b, "\n{\"name\":");
-		aif_out_json_string(b, text, len);
+		aif_out_json_string(b, text + 1, len - 1);
+		if (*file) {
+			AIF_JSON_LIT(b, ",\"file\":");
+			aif_out_json_text(b, file);
+		}
 		aif_buf_puts(b, i + 1 < s.frames.len ? "}," : "}");
 		aif_out_flush_if_full(out);
 	}
 	AIF_JSON_LIT(b, "]}}\n");
 	aif_strset_finish(&s.frames);
+	aif_buf_finish(&s.key);
 	free(s.path);
 	return r;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/laid.h"
 #include "import/lines.h"
+#include "import/stacked.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,6 +15,16 @@ struct text {
 	const char *p;
 	size_t len;
 };
+
+static bool cut_suffix(struct text *s, char kind)
+{
+	const char *end = s->p + s->len;
+
+	if (s->len <= 4 || end[-4] != '_' || end[-3] != '[' || end[-2] != kind || end[-1] != ']')
+		return false;
+	s->len -= 4;
+	return true;
+}
 
 static bool is_digit(char c)
 {
@@ -86,45 +96,39 @@ static int probe(const uint8_t *head, size_t len)
 
 struct folded {
 	struct aif_laid laid;
+	struct aif_host host;
 	const struct aif_import_opts *opts;
-	struct aif_buf inside; /* names of the kernel's inside */
+	AIF_TABLE(aif_stacked_frame, frames); /* of the line at hand */
 };
 
-static enum aif_launch_kind kind_of(struct text s)
+/* A name and what its suffix says of it. */
+static struct aif_stacked_frame frame_of(struct text s, bool as_cpu)
 {
-	if (s.len < 3 || s.p[0] != '[' || s.p[s.len - 1] != ']')
-		return AIF_LAUNCH_KERNEL;
-	for (unsigned k = AIF_LAUNCH_KERNEL + 1; k < AIF_LAUNCH_KIND_COUNT; k++) {
-		const char *name = aif_launch_kind_name(k);
+	struct aif_stacked_frame f = {
+		.kind = AIF_FRAME_NATIVE, .module = AIF_NONE, .file = AIF_NONE};
 
-		if (strlen(name) == s.len - 2 && !memcmp(name, s.p + 1, s.len - 2))
-			return k;
-	}
-	return AIF_LAUNCH_KERNEL;
-}
-
-static int put_device(struct folded *f, uint32_t stack, struct text kernel, uint64_t ns)
-{
-	struct aif_laid *l = &f->laid;
-	enum aif_launch_kind kind = kind_of(kernel);
-	uint32_t name = kind == AIF_LAUNCH_KERNEL ? aif_builder_str(l->b, kernel.p, kernel.len)
-						  : AIF_NONE,
-		 place;
-	int r = aif_laid_device(l, stack, kind, name, ns);
-
-	if (r < 0 || kind != AIF_LAUNCH_KERNEL || !ns)
-		return r;
-	place = aif_laid_inside(l, name, aif_buf_str(&f->inside), f->inside.len);
-	return aif_laid_sample(l, place, AIF_NONE, ns);
+	cut_suffix(&s, 'i');
+	if (cut_suffix(&s, 'g') || cut_suffix(&s, 'G'))
+		f.kind = as_cpu ? AIF_FRAME_NATIVE : AIF_FRAME_DEVICE;
+	else if (cut_suffix(&s, 'p'))
+		f.kind = AIF_FRAME_PYTHON;
+	else if (cut_suffix(&s, 'k'))
+		f.kind = AIF_FRAME_OS;
+	else if (s.p[0] == '[' && s.p[s.len - 1] == ']')
+		f.kind = AIF_FRAME_MARK;
+	else
+		f.kind = aif_host_kind(s.p, s.len, NULL, 0);
+	f.name = s.p;
+	f.len = s.len;
+	return f;
 }
 
 /* 0: it is taken or bad; -errno. */
 static int take(struct folded *f, struct aif_lines *lines, struct text line)
 {
-	struct text stack, count, kernel = {0};
-	bool as_device = f->opts->folded == AIF_IMPORT_AS_DEVICE,
-	     as_cpu = f->opts->folded == AIF_IMPORT_AS_CPU, is_device;
-	uint32_t at = AIF_NONE, frames = 0;
+	struct text stack, count;
+	struct aif_stacked stacked;
+	size_t frames = 0;
 	uint64_t ns;
 	int r;
 
@@ -133,67 +137,39 @@ static int take(struct folded *f, struct aif_lines *lines, struct text line)
 		aif_lines_bad(lines);
 		return 0;
 	}
-	aif_buf_clear(&f->inside);
 	while (stack.len) {
 		const char *semicolon = memchr(stack.p, ';', stack.len);
-		struct text s = {stack.p, semicolon ? (size_t)(semicolon - stack.p) : stack.len},
-			    plain;
+		struct text s = {stack.p, semicolon ? (size_t)(semicolon - stack.p) : stack.len};
 		bool is_last = s.len == stack.len;
 
 		stack.p += s.len + !is_last;
 		stack.len -= s.len + !is_last;
 		if (!s.len)
 			continue;
-		frames++;
-		plain = s;
-		aif_laid_cut_suffix(plain.p, &plain.len, 'i');
-		is_device = aif_laid_cut_suffix(plain.p, &plain.len, 'g') ||
-			    aif_laid_cut_suffix(plain.p, &plain.len, 'G');
-		if (kernel.len && !as_cpu) {
-			if (f->inside.len)
-				aif_buf_puts(&f->inside, ";");
-			aif_buf_append(&f->inside, plain.p, plain.len);
-		} else if (!as_cpu && (is_device || (as_device && !stack.len))) {
-			kernel = plain;
-		} else {
-			if (is_device)
-				s = plain;
-			at = aif_builder_stack(f->laid.b, at,
-					       aif_laid_host_frame(&f->laid, s.p, s.len), 0);
-		}
+		if (aif_grow(&f->frames, &f->frames_cap, frames + 1, sizeof(*f->frames)) < 0)
+			return -ENOMEM;
+		f->frames[frames++] = frame_of(s, f->opts->folded == AIF_IMPORT_AS_CPU);
 	}
 	if (!frames) {
 		aif_lines_bad(lines);
 		return 0;
 	}
 	lines->source->events++;
-	r = kernel.len ? put_device(f, at, kernel, ns) : aif_laid_cpu(&f->laid, at, ns);
+	r = aif_stacked_of(&f->laid, &f->host, f->frames, frames, f->opts->folded, &stacked);
+	if (!r)
+		r = aif_stacked_put(&f->laid, &stacked, ns);
 	if (r == -ERANGE) {
 		aif_lines_bad(lines);
 		r = 0;
 	}
-	return aif_buf_failed(&f->inside) || f->laid.b->failed ? -ENOMEM : r;
-}
-
-/* A count of samples has 32 bits where it is shared out: shares are what matters here. */
-static void scale_samples(struct aif_builder *b)
-{
-	uint64_t most = 0;
-	unsigned shift = 0;
-
-	for (size_t i = 0; i < b->samples_len; i++)
-		most = AIF_MAX(most, b->samples[i].count);
-	while (most >> shift > UINT32_MAX)
-		shift++;
-	for (size_t i = 0; shift && i < b->samples_len; i++)
-		b->samples[i].count = AIF_MAX(b->samples[i].count >> shift, UINT64_C(1));
+	return f->laid.b->failed ? -ENOMEM : r;
 }
 
 static int read_file(struct aif_import_source *s, struct aif_builder *b, void **state,
 		     struct aif_err *err)
 {
 	struct aif_lines lines = {.source = s};
-	struct folded f = {.laid = {.b = b}, .opts = s->opts};
+	struct folded f = {.laid = {.b = b}, .host = {.b = b}, .opts = s->opts};
 	struct text line;
 	char *p;
 	int r;
@@ -220,7 +196,8 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 			 aif_builder_puts(b, aif_input_name(s->input)), 1);
 	aif_lines_finish(&lines, b);
 	aif_laid_finish(&f.laid);
-	aif_buf_finish(&f.inside);
+	aif_host_finish(&f.host);
+	free(f.frames);
 	return r;
 }
 
@@ -228,7 +205,7 @@ static int finish(struct aif_builder *b, void *state, int r, struct aif_err *err
 {
 	(void)state;
 	(void)err;
-	scale_samples(b);
+	aif_stacked_finish(b);
 	return r;
 }
 

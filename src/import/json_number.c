@@ -55,11 +55,11 @@ static int hex(const struct aif_json *j, uint64_t *ret)
 	return 0;
 }
 
-/* With a fraction or an exponent: as 1/1000 of it, cut. */
-int aif_json_thousandths(const struct aif_json *j, int64_t *ret)
+/* With a fraction or an exponent: times 10^shift, cut. */
+int aif_json_decimal(const struct aif_json *j, int shift, int64_t *ret)
 {
 	struct decimal d;
-	int r = digits(j, &d), shift = 3, exponent = 0;
+	int r = digits(j, &d), exponent = 0;
 	uint64_t v;
 	const uint8_t *p, *fraction, *fraction_end;
 
@@ -101,6 +101,11 @@ int aif_json_thousandths(const struct aif_json *j, int64_t *ret)
 		return -ERANGE;
 	*ret = d.negative ? -(int64_t)v : (int64_t)v;
 	return 0;
+}
+
+int aif_json_thousandths(const struct aif_json *j, int64_t *ret)
+{
+	return aif_json_decimal(j, 3, ret);
 }
 
 int aif_json_u64(const struct aif_json *j, uint64_t *ret)

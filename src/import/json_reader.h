@@ -111,3 +111,5 @@ int aif_json_u64(const struct aif_json *j, uint64_t *ret); /* a negative one as 
 /* A number of thousands (microseconds) as a whole number of units (nanoseconds), exact in decimal: "12.3456" is 12345
  * (cut, not rounded), "1.5e3" is 1500000. */
 int aif_json_thousandths(const struct aif_json *j, int64_t *ret);
+/* The same with another power of ten: the number times 10^shift, which is 0 to 9. */
+int aif_json_decimal(const struct aif_json *j, int shift, int64_t *ret);

@@ -1,0 +1,680 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/json_reader.h"
+#include "import/stacked.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * speedscope's own JSON (https://www.speedscope.app/file-format-schema.json): profiles of samples (stacks and weights)
+ * or events (opened and closed), and the frames that they share, by number. Members are in any order, so frames may come
+ * last: until then a stack is a node of numbers, and each distinct one is kept once.
+ *
+ * Each profile is a thread, and has its number, from 1. `evented` ones have times; of `sampled` ones weights follow one another. aiflame's own
+ * exports say in a frame's `file` what is of the device, Python or the OS kernel.
+ */
+#define DEPTH_MAX  4096
+#define FRAMES_MAX (1u << 26)
+
+enum unit {
+	UNIT_NONE, /* counts, bytes */
+	UNIT_NS,
+	UNIT_US,
+	UNIT_MS,
+	UNIT_S,
+};
+
+struct speedscope_frame {
+	uint32_t name, file, line; /* strings of the profile, AIF_NONE */
+};
+struct speedscope_node {
+	uint32_t parent, frame;
+};
+struct speedscope_sample {
+	uint64_t at, ns; /* at: of events */
+	uint32_t node, profile;
+};
+struct speedscope_profile {
+	uint32_t name;
+	bool is_timed, is_counts;
+};
+
+struct speedscope {
+	struct aif_builder *b;
+	struct aif_import_source *source;
+	struct aif_json json;
+	AIF_TABLE(speedscope_frame, frames);
+	AIF_TABLE(speedscope_node, nodes);
+	AIF_TABLE(speedscope_sample, samples);
+	AIF_TABLE(speedscope_profile, profiles);
+	struct aif_map node_ids;
+	/* Of the profile at hand. */
+	uint32_t *stacks;
+	size_t stacks_len, stacks_cap;
+	uint64_t *weights;
+	size_t weights_len, weights_cap;
+	enum unit unit;
+	uint32_t open[DEPTH_MAX];
+	size_t open_len, too_deep_now;
+	uint64_t last_at;
+	bool has_at;
+	uint64_t bad, too_deep, unended;
+	bool is_memory, is_torn;
+	char error[160];
+};
+
+static void finish(struct speedscope *x)
+{
+	aif_json_finish(&x->json);
+	aif_map_finish(&x->node_ids);
+	free(x->frames);
+	free(x->nodes);
+	free(x->samples);
+	free(x->profiles);
+	free(x->stacks);
+	free(x->weights);
+	free(x);
+}
+
+/* The rest of the object or array that was the last token, which began at `depth`. */
+static bool leave(struct aif_json *j, unsigned depth)
+{
+	while (aif_json_depth(j) > depth)
+		if (aif_json_next(j) == AIF_JSON_ERROR)
+			return false;
+	return true;
+}
+
+static uint32_t string(struct speedscope *x)
+{
+	struct aif_buf text = {0};
+	uint32_t id;
+
+	aif_json_text(&x->json, &text);
+	id = aif_builder_str(x->b, text.data ? text.data : (uint8_t *)"", text.len);
+	x->is_memory |= aif_buf_failed(&text);
+	aif_buf_finish(&text);
+	return id;
+}
+
+/* The next value, if it is a string; else it is passed. False: the text is wrong. */
+static bool next_string(struct speedscope *x, uint32_t *ret)
+{
+	unsigned depth = aif_json_depth(&x->json);
+	enum aif_json_token t = aif_json_next(&x->json);
+
+	if (t == AIF_JSON_STRING)
+		*ret = string(x);
+	return t != AIF_JSON_ERROR && leave(&x->json, depth);
+}
+
+/* The number that was the last token, as ns. */
+static bool value(const struct speedscope *x, uint64_t *ret)
+{
+	static const int shifts[] = {
+		[UNIT_NONE] = 3, [UNIT_NS] = 3, [UNIT_US] = 3, [UNIT_MS] = 6, [UNIT_S] = 9};
+	const struct aif_import_opts *o = x->source->opts;
+	int64_t v;
+	uint64_t ns;
+
+	if (aif_json_decimal(&x->json, shifts[x->unit], &v) < 0 || v < 0)
+		return false;
+	ns = (uint64_t)v;
+	if (x->unit == UNIT_NS)
+		ns = (ns + 500) / 1000;
+	if (x->unit == UNIT_NONE) {
+		if (__builtin_mul_overflow(ns, o->count_ns ? o->count_ns : 1, &ns))
+			return false;
+		ns = ns / 1000 + (ns % 1000 >= 500);
+	}
+	*ret = ns;
+	return true;
+}
+
+/* ---- stacks -------------------------------------------------------------------------------------- */
+
+static uint32_t node_of(struct speedscope *x, uint32_t parent, uint32_t frame)
+{
+	uint64_t key = (uint64_t)parent << 32 | frame, id;
+
+	if (aif_map_get(&x->node_ids, key, &id))
+		return (uint32_t)id;
+	if (x->nodes_len >= AIF_NONE - 1 ||
+	    aif_grow(&x->nodes, &x->nodes_cap, x->nodes_len + 1, sizeof(*x->nodes)) < 0 ||
+	    aif_map_put(&x->node_ids, key, x->nodes_len) < 0) {
+		x->is_memory = true;
+		return AIF_NONE;
+	}
+	x->nodes[x->nodes_len] = (struct speedscope_node){parent, frame};
+	return (uint32_t)x->nodes_len++;
+}
+
+/* [frame, frame, ...]: the root first. */
+static bool read_stack(struct speedscope *x)
+{
+	struct aif_json *j = &x->json;
+	uint32_t node = AIF_NONE;
+	size_t depth = 0;
+	enum aif_json_token t;
+
+	while ((t = aif_json_next(j)) == AIF_JSON_NUMBER) {
+		uint64_t frame;
+
+		if (aif_json_u64(j, &frame) < 0 || frame >= FRAMES_MAX)
+			x->bad++;
+		else if (depth++ < DEPTH_MAX)
+			node = node_of(x, node, (uint32_t)frame);
+		else if (depth == DEPTH_MAX + 1)
+			x->too_deep++;
+	}
+	if (t != AIF_JSON_CLOSE)
+		return false;
+	if (aif_grow(&x->stacks, &x->stacks_cap, x->stacks_len + 1, sizeof(*x->stacks)) < 0)
+		x->is_memory = true;
+	else
+		x->stacks[x->stacks_len++] = node;
+	return true;
+}
+
+/* False: the text is wrong, or is something else. */
+static bool read_samples(struct speedscope *x)
+{
+	struct aif_json *j = &x->json;
+	enum aif_json_token t = aif_json_next(j);
+
+	if (t != AIF_JSON_ARRAY)
+		return false;
+	while ((t = aif_json_next(j)) == AIF_JSON_ARRAY && !x->is_memory)
+		if (!read_stack(x))
+			return false;
+	return t == AIF_JSON_CLOSE;
+}
+
+static bool read_weights(struct speedscope *x)
+{
+	struct aif_json *j = &x->json;
+	enum aif_json_token t = aif_json_next(j);
+
+	if (t != AIF_JSON_ARRAY)
+		return false;
+	while ((t = aif_json_next(j)) == AIF_JSON_NUMBER) {
+		if (aif_grow(&x->weights, &x->weights_cap, x->weights_len + 1,
+			     sizeof(*x->weights)) < 0) {
+			x->is_memory = true;
+			return false;
+		}
+		if (!value(x, &x->weights[x->weights_len])) {
+			x->weights[x->weights_len] = 0;
+			x->bad++;
+		}
+		x->weights_len++;
+	}
+	return t == AIF_JSON_CLOSE;
+}
+
+static void sample_add(struct speedscope *x, uint32_t node, uint64_t at, uint64_t ns)
+{
+	struct speedscope_sample s = {
+		.at = at, .ns = ns, .node = node, .profile = (uint32_t)x->profiles_len};
+
+	if (node == AIF_NONE || !ns)
+		return;
+	if (aif_grow(&x->samples, &x->samples_cap, x->samples_len + 1, sizeof(s)) < 0)
+		x->is_memory = true;
+	else
+		x->samples[x->samples_len++] = s;
+	x->source->events++;
+}
+
+/* ---- events -------------------------------------------------------------------------------------- */
+
+static void event_add(struct speedscope *x, bool is_open, uint32_t frame, uint64_t at)
+{
+	uint32_t top = x->open_len ? x->open[x->open_len - 1] : AIF_NONE;
+
+	if (x->has_at && at < x->last_at) {
+		x->bad++; /* they have to be in order */
+		return;
+	}
+	if (x->has_at)
+		sample_add(x, top, x->last_at, at - x->last_at);
+	x->has_at = true;
+	x->last_at = at;
+	if (is_open && x->open_len == DEPTH_MAX) {
+		x->too_deep++;
+		x->too_deep_now++;
+	} else if (is_open) {
+		x->open[x->open_len++] = node_of(x, top, frame);
+	} else if (x->too_deep_now) {
+		x->too_deep_now--;
+	} else {
+		size_t n = x->open_len;
+
+		/* What is in between had no end. */
+		while (n && x->open_len - n < 64 && x->nodes[x->open[n - 1]].frame != frame)
+			n--;
+		if (!n || x->nodes[x->open[n - 1]].frame != frame) {
+			x->bad++;
+			return;
+		}
+		x->unended += x->open_len - n;
+		x->open_len = n - 1;
+	}
+}
+
+static bool read_event(struct speedscope *x)
+{
+	struct aif_json *j = &x->json;
+	bool has_frame = false, has_at = false;
+	char type = 0;
+	uint64_t frame = 0, at = 0;
+	enum aif_json_token t;
+
+	while ((t = aif_json_next(j)) == AIF_JSON_KEY) {
+		bool is_type = AIF_JSON_IS(j, "type"), is_frame = AIF_JSON_IS(j, "frame"),
+		     is_at = AIF_JSON_IS(j, "at");
+
+		t = is_type || is_frame || is_at ? aif_json_raw(j) : aif_json_skip(j);
+		if (t == AIF_JSON_ERROR)
+			return false;
+		if (is_type && t == AIF_JSON_STRING && j->len == 1)
+			type = (char)*j->text;
+		if (is_frame && t == AIF_JSON_NUMBER)
+			has_frame = aif_json_u64(j, &frame) == 0 && frame < FRAMES_MAX;
+		if (is_at && t == AIF_JSON_NUMBER)
+			has_at = value(x, &at);
+	}
+	if (t != AIF_JSON_CLOSE)
+		return false;
+	if (!has_frame || !has_at || (type != 'O' && type != 'C'))
+		x->bad++;
+	else if (!x->is_memory)
+		event_add(x, type == 'O', (uint32_t)frame, at);
+	return true;
+}
+
+static bool read_events(struct speedscope *x)
+{
+	struct aif_json *j = &x->json;
+	enum aif_json_token t = aif_json_next(j);
+
+	if (t != AIF_JSON_ARRAY)
+		return false;
+	while ((t = aif_json_next(j)) == AIF_JSON_OBJECT && !x->is_memory)
+		if (!read_event(x))
+			return false;
+	return t == AIF_JSON_CLOSE;
+}
+
+/* ---- the file ------------------------------------------------------------------------------------ */
+
+static bool read_unit(struct speedscope *x)
+{
+	static const char *const names[] = {[UNIT_NS] = "nanoseconds",
+					    [UNIT_US] = "microseconds",
+					    [UNIT_MS] = "milliseconds",
+					    [UNIT_S] = "seconds"};
+	enum aif_json_token t = aif_json_raw(&x->json);
+
+	for (unsigned i = UNIT_NS; t == AIF_JSON_STRING && i <= UNIT_S; i++)
+		if (aif_json_is(&x->json, names[i], strlen(names[i])))
+			x->unit = i;
+	return t != AIF_JSON_ERROR;
+}
+
+static bool profile_end(struct speedscope *x, struct speedscope_profile *p)
+{
+	p->is_counts = x->unit == UNIT_NONE;
+	p->is_timed |= x->has_at;
+	/* Files without weights: a sample is one count. */
+	for (size_t i = 0; i < x->stacks_len && !x->is_memory; i++)
+		sample_add(x, x->stacks[i], 0,
+			   i < x->weights_len          ? x->weights[i]
+			   : x->weights_len            ? 0
+			   : x->source->opts->count_ns ? x->source->opts->count_ns
+						       : 1);
+	if (x->weights_len != x->stacks_len && x->weights_len)
+		x->bad++;
+	x->unended += x->open_len;
+	if (aif_grow(&x->profiles, &x->profiles_cap, x->profiles_len + 1, sizeof(*p)) < 0)
+		x->is_memory = true;
+	else
+		x->profiles[x->profiles_len++] = *p;
+	x->stacks_len = x->weights_len = x->open_len = x->too_deep_now = 0;
+	x->has_at = false;
+	x->unit = UNIT_NONE;
+	return !x->is_memory;
+}
+
+/* An object was entered. What is whole of a profile that is torn is kept. */
+static bool read_profile(struct speedscope *x)
+{
+	struct aif_json *j = &x->json;
+	struct speedscope_profile p = {.name = AIF_NONE};
+	enum aif_json_token t;
+	bool ok = true;
+
+	while (ok && (t = aif_json_next(j)) == AIF_JSON_KEY) {
+		if (AIF_JSON_IS(j, "name"))
+			ok = next_string(x, &p.name);
+		else if (AIF_JSON_IS(j, "unit"))
+			ok = read_unit(x);
+		else if (AIF_JSON_IS(j, "samples"))
+			ok = read_samples(x);
+		else if (AIF_JSON_IS(j, "weights"))
+			ok = read_weights(x);
+		else if (AIF_JSON_IS(j, "events"))
+			ok = read_events(x);
+		else
+			ok = aif_json_skip(j) != AIF_JSON_ERROR;
+	}
+	return profile_end(x, &p) && ok && t == AIF_JSON_CLOSE;
+}
+
+static bool read_profiles(struct speedscope *x)
+{
+	struct aif_json *j = &x->json;
+	enum aif_json_token t = aif_json_next(j);
+
+	if (t != AIF_JSON_ARRAY)
+		return false;
+	while ((t = aif_json_next(j)) == AIF_JSON_OBJECT)
+		if (!read_profile(x))
+			return false;
+	return t == AIF_JSON_CLOSE;
+}
+
+static bool read_frame(struct speedscope *x)
+{
+	struct aif_json *j = &x->json;
+	struct speedscope_frame f = {.name = AIF_NONE, .file = AIF_NONE};
+	enum aif_json_token t;
+	uint64_t line;
+
+	while ((t = aif_json_next(j)) == AIF_JSON_KEY) {
+		if (AIF_JSON_IS(j, "name")) {
+			if (!next_string(x, &f.name))
+				return false;
+		} else if (AIF_JSON_IS(j, "file")) {
+			if (!next_string(x, &f.file))
+				return false;
+		} else if (AIF_JSON_IS(j, "line")) {
+			t = aif_json_raw(j);
+			if (t == AIF_JSON_NUMBER && aif_json_u64(j, &line) == 0 &&
+			    line < UINT32_MAX)
+				f.line = (uint32_t)line;
+			if (t == AIF_JSON_ERROR)
+				return false;
+		} else if (aif_json_skip(j) == AIF_JSON_ERROR) {
+			return false;
+		}
+	}
+	if (t != AIF_JSON_CLOSE)
+		return false;
+	if (x->frames_len >= FRAMES_MAX ||
+	    aif_grow(&x->frames, &x->frames_cap, x->frames_len + 1, sizeof(f)) < 0)
+		x->is_memory = true;
+	else
+		x->frames[x->frames_len++] = f;
+	return !x->is_memory;
+}
+
+static bool read_shared(struct speedscope *x)
+{
+	struct aif_json *j = &x->json;
+	enum aif_json_token t = aif_json_next(j);
+
+	if (t != AIF_JSON_OBJECT)
+		return false;
+	while ((t = aif_json_next(j)) == AIF_JSON_KEY) {
+		if (!AIF_JSON_IS(j, "frames")) {
+			if (aif_json_skip(j) == AIF_JSON_ERROR)
+				return false;
+			continue;
+		}
+		if (aif_json_next(j) != AIF_JSON_ARRAY)
+			return false;
+		while ((t = aif_json_next(j)) == AIF_JSON_OBJECT)
+			if (!read_frame(x))
+				return false;
+		if (t != AIF_JSON_CLOSE)
+			return false;
+	}
+	return t == AIF_JSON_CLOSE;
+}
+
+static bool read_text(struct speedscope *x)
+{
+	struct aif_json *j = &x->json;
+	enum aif_json_token t = aif_json_next(j);
+	bool ok = t == AIF_JSON_OBJECT;
+
+	while (ok && (t = aif_json_next(j)) == AIF_JSON_KEY) {
+		if (AIF_JSON_IS(j, "shared"))
+			ok = read_shared(x);
+		else if (AIF_JSON_IS(j, "profiles"))
+			ok = read_profiles(x);
+		else
+			ok = aif_json_skip(j) != AIF_JSON_ERROR;
+	}
+	return ok && t == AIF_JSON_CLOSE;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+static uint32_t kind_of(const struct aif_profile *p, const struct speedscope_frame *f)
+{
+	const char *name = aif_profile_str(p, f->name), *file = aif_profile_str(p, f->file);
+	size_t len = strlen(name);
+
+	if (!strcmp(file, "[device]"))
+		return AIF_FRAME_DEVICE;
+	if (!strcmp(file, "[OS kernel]"))
+		return AIF_FRAME_OS;
+	if (!strcmp(file, "[Python]"))
+		return AIF_FRAME_PYTHON;
+	if (len > 2 && name[0] == '[' && name[len - 1] == ']')
+		return AIF_FRAME_MARK;
+	return aif_host_kind(name, len, file, strlen(file));
+}
+
+static int stacked_of(struct speedscope *x, struct aif_laid *l, struct aif_host *h, uint32_t node,
+		      struct aif_stacked *ret)
+{
+	struct aif_stacked_frame frames[DEPTH_MAX];
+	const struct aif_profile *p = &x->b->p;
+	size_t n = DEPTH_MAX;
+
+	for (; node != AIF_NONE && n; node = x->nodes[node].parent) {
+		uint32_t number = x->nodes[node].frame;
+		const struct speedscope_frame none = {.name = AIF_NONE, .file = AIF_NONE},
+					      *f = number < x->frames_len ? &x->frames[number]
+									  : &none;
+		struct aif_stacked_frame *to = &frames[--n];
+		bool has_file = f->file != AIF_NONE && *aif_profile_str(p, f->file) != '[' &&
+				*aif_profile_str(p, f->file);
+
+		if (number >= x->frames_len)
+			x->bad++;
+		*to = (struct aif_stacked_frame){.name = aif_profile_str(p, f->name),
+						 .kind = kind_of(p, f),
+						 .module = AIF_NONE,
+						 .file = has_file ? f->file : AIF_NONE,
+						 .line = has_file ? f->line : 0};
+		if (!*to->name)
+			to->name = "[unknown]";
+		to->len = strlen(to->name);
+	}
+	/* Names are strings of the profile, which move when there are more. */
+	for (size_t i = n; i < DEPTH_MAX; i++) {
+		frames[i].name = strndup(frames[i].name, frames[i].len);
+		x->is_memory |= !frames[i].name;
+	}
+	if (!x->is_memory &&
+	    aif_stacked_of(l, h, frames + n, DEPTH_MAX - n, x->source->opts->folded, ret) < 0)
+		x->is_memory = true;
+	for (size_t i = n; i < DEPTH_MAX; i++)
+		free((char *)(uintptr_t)frames[i].name);
+	return x->is_memory ? -ENOMEM : 0;
+}
+
+/* A profile's name, of ours "DEVICE: PROCESS". */
+static void device_make(struct speedscope *x, struct aif_laid *l, uint32_t profile)
+{
+	char name[256];
+	char *colon;
+
+	snprintf(name, sizeof(name), "%s", aif_profile_str(&x->b->p, x->profiles[profile].name));
+	colon = strstr(name, ": ");
+	if (colon)
+		*colon = '\0';
+	aif_laid_make_device(l, *name ? name : "device");
+}
+
+static int make_rows(struct speedscope *x)
+{
+	struct aif_builder *b = x->b;
+	struct aif_laid l = {.b = b};
+	struct aif_host h = {.b = b};
+	struct aif_stacked *of = calloc(x->nodes_len + 1, sizeof(*of));
+	bool *known = calloc(x->nodes_len + 1, sizeof(*known));
+	uint32_t profile = AIF_NONE;
+	int r = of && known ? 0 : -ENOMEM;
+
+	aif_laid_begin(&l, aif_input_name(x->source->input));
+	for (size_t i = 0; !r && i < x->samples_len; i++) {
+		const struct speedscope_sample *s = &x->samples[i];
+
+		if (s->profile != profile) {
+			struct aif_thread thread = {.process = l.process,
+						    .tid = s->profile + 1,
+						    .name = x->profiles[s->profile].name};
+
+			profile = s->profile;
+			if (!x->profiles[profile].is_timed)
+				l.at = 0;
+			l.thread = aif_builder_thread(b, &thread);
+			l.device = l.stream = AIF_NONE;
+		}
+		if (!known[s->node]) {
+			r = stacked_of(x, &l, &h, s->node, &of[s->node]);
+			known[s->node] = true;
+		}
+		if (!r && of[s->node].is_device && l.device == AIF_NONE)
+			device_make(x, &l, profile);
+		if (x->profiles[profile].is_timed)
+			l.at = s->at;
+		if (!r)
+			r = s->at > AIF_LAID_MAX ? -ERANGE
+						 : aif_stacked_put(&l, &of[s->node], s->ns);
+		if (r == -ERANGE) {
+			x->bad++;
+			r = 0;
+		}
+		if (b->failed)
+			r = -ENOMEM;
+	}
+	aif_laid_finish(&l);
+	aif_host_finish(&h);
+	free(of);
+	free(known);
+	return r;
+}
+
+static void tell(struct speedscope *x)
+{
+	struct aif_builder *b = x->b;
+	const char *name = aif_input_name(x->source->input);
+	uint32_t file = aif_builder_puts(b, name);
+	bool is_untimed = false;
+	char text[512];
+
+	for (size_t i = 0; i < x->profiles_len; i++)
+		is_untimed |= !x->profiles[i].is_timed || x->profiles[i].is_counts;
+	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE, file, is_untimed);
+	aif_builder_loss(b, AIF_REASON_IMPORT_EVENT, AIF_NONE, file, x->bad);
+	aif_builder_loss(b, AIF_REASON_IMPORT_UNENDED, AIF_NONE, file, x->unended);
+	aif_builder_loss(b, AIF_REASON_IMPORT_DEPTH, AIF_NONE, file, x->too_deep);
+	if (!x->is_torn)
+		return;
+	snprintf(text, sizeof(text), "%s: %s", name,
+		 *x->error ? x->error : "its packing ends early");
+	aif_builder_loss(b, AIF_REASON_IMPORT_TORN, AIF_NONE, aif_builder_puts(b, text), 1);
+}
+
+static int probe(const uint8_t *head, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len && strchr(" \t\r\n", head[at]) && head[at])
+		at++;
+	if (at == len || head[at] != '{')
+		return 0;
+	if (memmem(head, len, "speedscope.app/file-format-schema", 33))
+		return 20;
+	return memmem(head, len, "\"profiles\"", 10) && memmem(head, len, "\"frames\"", 8) &&
+			       (memmem(head, len, "\"evented\"", 9) ||
+				memmem(head, len, "\"sampled\"", 9))
+		       ? 8
+		       : 0;
+}
+
+static int read_file(struct aif_import_source *source, struct aif_builder *b, void **state,
+		     struct aif_err *err)
+{
+	struct speedscope *x = calloc(1, sizeof(*x));
+	const char *name = aif_input_name(source->input);
+	int r;
+
+	(void)state;
+	if (!x)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	x->b = b;
+	x->source = source;
+	x->json.read = aif_import_read;
+	x->json.arg = source;
+	r = aif_json_init(&x->json);
+	if (!r && !read_text(x)) {
+		x->is_torn = true;
+		snprintf(x->error, sizeof(x->error), "%s, at byte %" PRIu64,
+			 x->json.why ? x->json.why : "not as the format has it",
+			 x->json.why ? x->json.why_at : aif_json_offset(&x->json));
+	}
+	if (!r && x->json.io) {
+		r = x->json.io;
+		if (err)
+			*err = x->json.err;
+		goto out;
+	}
+	x->is_torn |= aif_input_is_torn(source->input);
+	if (!r)
+		r = x->is_memory ? -ENOMEM : make_rows(x);
+	if (r < 0)
+		aif_err_set(err, r, "%s: %s", name, strerror(-r));
+	else if (!x->samples_len)
+		r = aif_err_set(err, -ENODATA, "%s: no sample with a weight in it%s%s", name,
+				*x->error ? ": " : "", x->error);
+	else
+		tell(x);
+out:
+	finish(x);
+	return r;
+}
+
+static int finish_all(struct aif_builder *b, void *state, int r, struct aif_err *err)
+{
+	(void)state;
+	(void)err;
+	aif_stacked_finish(b);
+	return r;
+}
+
+const struct aif_importer aif_importer_speedscope = {
+	.name = "speedscope",
+	.summary = "speedscope's JSON, sampled or evented",
+	.probe = probe,
+	.read = read_file,
+	.finish = finish_all,
+};
