@@ -96,15 +96,20 @@ static void summary(const struct aif_builder *b, const char *path)
 	aif_buf_puts(&out, b->p.processes_len == 1 ? " process: " : " processes: ");
 	if (b->ops_len || b->execs_len) {
 		aif_human_count(&out, b->ops_len);
-		aif_buf_puts(&out, " operators and calls, ");
+		aif_buf_puts(&out, " operators and calls");
+	}
+	if (b->execs_len) {
+		aif_buf_puts(&out, ", ");
 		aif_human_count(&out, kernels);
 		aif_buf_puts(&out, " kernels of ");
 		aif_human_ns(&out, kernel_ns);
 		aif_buf_puts(&out, ", ");
 		aif_human_count(&out, b->execs_len - kernels);
-		aif_buf_puts(&out, cpu_ns ? " copies and fills, " : " copies and fills");
+		aif_buf_puts(&out, " copies and fills");
 	}
 	if (cpu_ns) {
+		if (b->ops_len || b->execs_len)
+			aif_buf_puts(&out, ", ");
 		aif_human_ns(&out, cpu_ns);
 		aif_buf_puts(&out, " of CPU time");
 	}

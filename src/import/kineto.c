@@ -56,6 +56,7 @@ static void finish(struct kineto *k)
 	free(k->streams);
 	free(k->properties);
 	free(k->pids);
+	free(k->flows);
 	free(k->open);
 	free(k->order);
 }
@@ -269,10 +270,27 @@ static void add_base(struct kineto *k)
 		k->spans[i].start += base;
 		k->spans[i].end += base;
 	}
+	for (size_t i = 0; i < k->flows_len; i++)
+		k->flows[i].at = (int64_t)((uint64_t)k->flows[i].at + (uint64_t)base);
 	for (size_t i = 0; i < k->execs_len; i++) {
 		k->execs[i].start += base;
 		k->execs[i].end += base;
 	}
+}
+
+/* Spans of categories that nobody knows say something where there is nothing else. */
+static void drop_others(struct kineto *k)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; k->is_known && i < k->spans_len; i++) {
+		if (k->spans[i].class == KINETO_OTHER)
+			k->not_kept++;
+		else
+			k->spans[n++] = k->spans[i];
+	}
+	if (k->is_known)
+		k->spans_len = n;
 }
 
 /* Whose a device's work is where no launch says it: of the process with most to say. */
@@ -343,8 +361,12 @@ static int read_file(struct aif_import_source *source, struct aif_builder *b, vo
 	}
 	if (!r) {
 		k.is_torn |= aif_input_is_torn(source->input);
+		drop_others(&k);
 		add_base(&k);
 		find_main_process(&k);
+		r = kineto_flows(&k);
+	}
+	if (!r) {
 		r = kineto_join(&k);
 	}
 	if (!r)
@@ -360,9 +382,7 @@ static int read_file(struct aif_import_source *source, struct aif_builder *b, vo
 		goto out;
 	}
 	if (!k.spans_len && !k.execs_len) {
-		r = aif_err_set(err, -ENODATA,
-				"%s: no operator, call or device event in it%s; was it made by "
-				"torch.profiler?",
+		r = aif_err_set(err, -ENODATA, "%s: no event with a beginning and an end in it%s",
 				k.file, k.errors || k.is_torn ? " that is whole" : "");
 		goto out;
 	}
@@ -375,7 +395,9 @@ out:
 
 const struct aif_importer aif_importer_kineto = {
 	.name = "kineto",
-	.summary = "torch.profiler's JSON: CUDA, ROCm, XPU, HPU, MTIA, PrivateUse1; AIU's own",
+	.summary =
+		"torch.profiler's JSON (CUDA, ROCm, XPU, HPU, MTIA, PrivateUse1), AIU's own, unitrace's, and "
+		"other Chrome traces",
 	.probe = probe,
 	.read = read_file,
 	.finish = kineto_ranks_finish,

@@ -29,6 +29,7 @@ enum kineto_class {
 	KINETO_FILL,
 	KINETO_COMMUNICATION,
 	KINETO_OVERHEAD,
+	KINETO_OTHER, /* a span of a category that nobody here knows: of another program's trace */
 };
 
 /* A pid or tid: a number, or a name ("Spans"). */
@@ -45,7 +46,8 @@ struct kineto_event {
 	bool is_bad; /* something of it has the wrong type, or no number has room for it */
 	struct kineto_id pid, tid;
 	int64_t ts, dur;
-	uint64_t correlation, external, bytes, flow;
+	uint64_t correlation, external, bytes, id; /* id: of args, unitrace's number of a kernel */
+	bool has_id, is_sum; /* is_sum: clang's, of what else is there: no span of its own */
 	int64_t device, stream, sequence;
 	uint32_t python, python_parent; /* 0 = none */
 	uint32_t graph, node, registers, shared_bytes;
@@ -113,6 +115,12 @@ struct kineto_property { /* of deviceProperties */
 	uint32_t name, units; /* string of the profile */
 };
 
+struct kineto_flow { /* unitrace: this call, at this time, has launched that */
+	int64_t at;
+	uint64_t id;
+	uint32_t thread;
+};
+
 struct kineto_pid {
 	struct kineto_id pid;
 	uint32_t name, labels; /* of the profile, AIF_NONE */
@@ -128,6 +136,7 @@ enum kineto_family {
 	KINETO_HPU,
 	KINETO_PRIVATE,
 	KINETO_AIU,
+	KINETO_ZE, /* unitrace: Level Zero and OpenCL on Intel's GPUs */
 };
 
 struct kineto {
@@ -157,6 +166,7 @@ struct kineto {
 	AIF_TABLE(kineto_stream, streams);
 	AIF_TABLE(kineto_property, properties);
 	AIF_TABLE(kineto_pid, pids);
+	AIF_TABLE(kineto_flow, flows);
 	AIF_TABLE(kineto_open, open); /* "B" without an "E" yet */
 	struct aif_map thread_ids, stream_ids, by_correlation, by_external;
 	uint32_t
@@ -167,6 +177,7 @@ struct kineto {
 
 	int64_t base_ns, first_ts;
 	bool has_first, has_base, is_flex, is_failed;
+	bool is_known; /* it has a category that is known: others are not kept */
 	enum kineto_family family;
 	uint32_t host; /* string, AIF_NONE */
 	int64_t rank;
@@ -221,6 +232,8 @@ uint32_t kineto_stream(struct kineto *k, int64_t device, int64_t number);
 uint32_t kineto_kernel(struct kineto *k, uint32_t name);
 
 /* When the file is over: which executions there are of a number, then who launched them, then their rows. */
+/* unitrace: calls get the numbers of what they launched, by its flows. Before the others. */
+int kineto_flows(struct kineto *k);
 int kineto_join(struct kineto *k);
 int kineto_stacks(struct kineto *k);
 int kineto_execs(struct kineto *k);

@@ -130,6 +130,10 @@ static bool shapes(struct aif_json *j, struct kineto_event *e)
 static bool arg(struct aif_json *j, struct kineto_event *e)
 {
 	switch (j->len) {
+	case 2:
+		if (IS("id"))
+			return number(j, &e->id, &e->has_id);
+		break;
 	case 4:
 		if (IS("grid"))
 			return triple(j, e->grid);
@@ -143,11 +147,13 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return number(j, &e->bytes, NULL);
 		break;
 	case 6:
+		if (IS("avg ms"))
+			e->is_sum = true;
 		if (IS("stream"))
 			return signed_number(j, &e->stream, &e->has_stream);
 		if (IS("device"))
 			return signed_number(j, &e->device, &e->has_device);
-		if (IS("labels"))
+		if (IS("labels") || IS("detail"))
 			return text(j, &e->text);
 		break;
 	case 8:

@@ -116,10 +116,17 @@ static void device_name(const struct kineto *k, int64_t number, char *text, size
 		return;
 	}
 	text[0] = '\0';
-	for (size_t i = 0; i < k->pids_len; i++)
-		if (k->pids[i].pid.number == number && !k->pids[i].pid.is_name &&
-		    k->pids[i].labels != AIF_NONE)
-			snprintf(text, size, "%s", aif_profile_str(p, k->pids[i].labels));
+	for (size_t i = 0; i < k->pids_len; i++) {
+		const struct kineto_pid *pid = &k->pids[i];
+
+		if (pid->pid.number != number || pid->pid.is_name)
+			continue;
+		if (pid->labels != AIF_NONE)
+			snprintf(text, size, "%s", aif_profile_str(p, pid->labels));
+		else if (k->family == KINETO_ZE &&
+			 pid->name != AIF_NONE) /* a device is a process */
+			snprintf(text, size, "%s", aif_profile_str(p, pid->name));
+	}
 }
 
 uint32_t kineto_device(struct kineto *k, int64_t number)
@@ -136,6 +143,7 @@ uint32_t kineto_device(struct kineto *k, int64_t number)
 		[KINETO_HPU] = {"hpu", "Intel", AIF_DEVICE_ACCELERATOR},
 		[KINETO_PRIVATE] = {"privateuse1", "", AIF_DEVICE_ACCELERATOR},
 		[KINETO_AIU] = {"aiu", "IBM", AIF_DEVICE_ACCELERATOR},
+		[KINETO_ZE] = {"level_zero", "Intel", AIF_DEVICE_GPU},
 	};
 	struct kineto_device d = {.number = number};
 	struct aif_device row = {.clock = AIF_CLOCK_MONOTONIC};

@@ -2,6 +2,7 @@
 #include "import/kineto.h"
 
 #include "import/aiu.h"
+#include "import/host.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -152,7 +153,12 @@ uint32_t kineto_frame(struct kineto *k, uint32_t name, enum kineto_class class)
 		return known->frame;
 	}
 	f.address = kineto_name_str(k, name);
-	f.kind = class == KINETO_OP      ? AIF_FRAME_OP
+	if (class == KINETO_OTHER && aif_host_kind(text, len, NULL, 0) == AIF_FRAME_PYTHON) {
+		known->frame = python_frame(k->b, text, len);
+		return known->frame;
+	}
+	f.kind = class == KINETO_OTHER   ? AIF_FRAME_NATIVE
+		 : class == KINETO_OP    ? AIF_FRAME_OP
 		 : class == KINETO_RANGE ? AIF_FRAME_RANGE
 					 : AIF_FRAME_CALL;
 	group = class == KINETO_CALL ? aif_aiu_group_of(text, len) : AIF_AIU_NONE;

@@ -196,6 +196,7 @@ struct walk {
 	struct kineto *k;
 	struct level *levels;
 	size_t len;
+	int64_t spent;  /* of this thread, until then, has been told whose time it was */
 	size_t crossed; /* levels that end later than the one under them */
 	int64_t least;  /* with .crossed: no level ends before */
 };
@@ -377,12 +378,45 @@ static int op_add(struct walk *w, const struct kineto_span *s, size_t callers)
 	return launched(k, s, (uint32_t)first, stack_at(w, w->len), true);
 }
 
+/* Of other programs' traces: a thread's time, until now, is of what it was in. */
+static int spend(struct walk *w, int64_t now)
+{
+	while (w->len) {
+		int64_t until = w->levels[w->len - 1].end;
+		struct aif_cpu_row *row;
+
+		for (size_t i = 0; w->crossed && i < w->len; i++)
+			until = AIF_MIN(until, w->levels[i].end);
+		until = AIF_MIN(until, now);
+		if (until > w->spent) {
+			uint32_t stack = stack_at(w, w->len), span = w->levels[w->len - 1].span;
+
+			row = aif_builder_wait(w->k->b);
+			if (!row)
+				return -ENOMEM;
+			*row = (struct aif_cpu_row){
+				.time = (uint64_t)w->spent,
+				.weight = (uint64_t)(until - w->spent),
+				.thread = thread_of(w->k, w->k->spans[span].thread),
+				.stack = stack};
+			w->spent = until;
+		}
+		if (until == now)
+			break;
+		drop_ended(w, until);
+	}
+	w->spent = AIF_MAX(w->spent, now);
+	return 0;
+}
+
 static int span_add(struct walk *w, uint32_t span)
 {
 	const struct kineto_span *s = &w->k->spans[span];
 	size_t callers;
 	int r = 0;
 
+	if (s->class == KINETO_OTHER && spend(w, s->start) < 0)
+		return -ENOMEM;
 	drop_ended(w, s->start);
 	callers = w->len;
 	push(w, span);
@@ -410,13 +444,21 @@ int kineto_stacks(struct kineto *k)
 	for (size_t i = 0; !r && i < k->spans_len; i++) {
 		uint32_t span = k->order[i];
 
-		if (k->spans[span].thread != thread)
+		if (k->spans[span].thread != thread) {
+			if (!k->is_known)
+				r = spend(&w, INT64_MAX);
 			w.len = w.crossed = 0;
+			w.spent = k->spans[span].start;
+		}
+		if (r < 0)
+			break;
 		thread = k->spans[span].thread;
 		r = span_add(&w, span);
 		if (k->is_failed || k->b->failed)
 			r = -ENOMEM;
 	}
+	if (!r && !k->is_known)
+		r = spend(&w, INT64_MAX);
 	free(w.levels);
 	free(k->order);
 	k->order = NULL;

@@ -74,6 +74,8 @@ bool kineto_waits(const char *name, size_t len)
 	enum aif_aiu_group group = aif_aiu_group_of(name, len);
 
 	return group == AIF_AIU_WAIT || group == AIF_AIU_RDMA_WAIT ||
+	       (len == 8 && !memcmp(name, "clFinish", 8)) ||
+	       (len == 15 && !memcmp(name, "clWaitForEvents", 15)) ||
 	       (len > 11 && !memcmp(name + len - 11, "Synchronize", 11));
 }
 
@@ -95,6 +97,8 @@ static void learn_family(struct kineto *k, const char *name, size_t len)
 		k->family = KINETO_AIU;
 	else if (k->family != KINETO_UNKNOWN)
 		return;
+	else if (cat->len == 6 && !memcmp(cat->data, "gpu_op", 6))
+		k->family = KINETO_ZE;
 	else if (begins(name, len, "hip"))
 		k->family = KINETO_HIP;
 	else if (begins(name, len, "cuda") || begins(name, len, "cu"))
@@ -107,6 +111,50 @@ static void learn_family(struct kineto *k, const char *name, size_t len)
 		k->family = KINETO_HPU;
 	else if (cat->len > 11 && !memcmp(cat->data, "privateuse1", 11))
 		k->family = KINETO_PRIVATE;
+}
+
+/*
+ * unitrace has one category for all of the host and one for all of a device: the rest is in names, "zeCommandListAppend
+ * MemoryCopy(D2M)[400 bytes]", "clEnqueueReadBuffer". A kernel that runs on a part of a device is "Tile #1: NAME".
+ */
+static size_t unitrace_classify(struct kineto_event *e, const char **name, size_t len)
+{
+	static const char *const calls[] = {"ze", "zes", "zet", "cl", "ur"};
+	const char *at = *name, *bytes;
+	uint64_t n = 0;
+
+	for (size_t i = 0; e->class == KINETO_OP && i < AIF_ARRAY_LEN(calls); i++)
+		if (begins(at, len, calls[i]))
+			e->class = KINETO_CALL;
+	if (e->class != KINETO_KERNEL || e->cat.len != 6 || memcmp(e->cat.data, "gpu_op", 6))
+		return len;
+	if (len > 8 && !memcmp(at, "Tile #", 6)) {
+		const char *colon = memmem(at, len, ": ", 2);
+
+		if (colon && (size_t)(colon + 2 - at) < len) {
+			len -= (size_t)(colon + 2 - at);
+			*name = at = colon + 2;
+		}
+	}
+	if (e->has_id) {
+		e->has_correlation = true;
+		e->correlation = e->id;
+	}
+	if (!begins(at, len, "zeCommandList") && !begins(at, len, "clEnqueue"))
+		return len;
+	if (has(at, len, "Fill"))
+		e->class = KINETO_FILL;
+	else if (has(at, len, "Copy") || has(at, len, "ReadBuffer") ||
+		 has(at, len, "WriteBuffer") || has(at, len, "ReadImage") ||
+		 has(at, len, "WriteImage"))
+		e->class = KINETO_COPY;
+	bytes = memmem(at, len, "[", 1);
+	if (bytes && has(bytes, (size_t)(at + len - bytes), " bytes]")) {
+		for (const char *p = bytes + 1; *p >= '0' && *p <= '9' && n < UINT64_MAX / 16; p++)
+			n = n * 10 + (uint64_t)(*p - '0');
+		e->bytes = n;
+	}
+	return len;
 }
 
 /* ---- keeping ------------------------------------------------------------------------------------- */
@@ -239,7 +287,32 @@ static enum aif_launch_kind exec_kind(const struct kineto_event *e, const char *
 		return AIF_LAUNCH_WRITE;
 	if (len > 5 && !memcmp(name + len - 5, " DmaO", 5))
 		return AIF_LAUNCH_READ;
+	if (begins(name, len, "clEnqueueRead"))
+		return AIF_LAUNCH_READ;
+	if (begins(name, len, "clEnqueueWrite"))
+		return AIF_LAUNCH_WRITE;
 	return kineto_copy_kind(name, len);
+}
+
+/* "Flow_H2D_17_0", "CL_Flow_H2D_17_0": the kernel with this number was launched here. */
+static int take_flow(struct kineto *k)
+{
+	struct kineto_event *e = &k->event;
+	const char *cat = aif_buf_str(&e->cat);
+	struct kineto_flow f = {.at = e->ts};
+
+	k->not_kept_flows++;
+	if (e->ph != 's' || !e->has_ts)
+		return 0;
+	if (!strncmp(cat, "CL_", 3))
+		cat += 3;
+	if (strncmp(cat, "Flow_H2D_", 9) != 0)
+		return 0;
+	for (cat += 9; *cat >= '0' && *cat <= '9' && f.id < UINT64_MAX / 16; cat++)
+		f.id = f.id * 10 + (uint64_t)(*cat - '0');
+	f.thread = kineto_thread(k, e->pid, e->tid);
+	k->not_kept_flows--;
+	return f.thread == KINETO_THREADS_MAX ? -ENOMEM : PUSH(k, flows, f);
 }
 
 /* A whole event: with a beginning and an end. */
@@ -252,10 +325,14 @@ static int take_whole(struct kineto *k)
 
 	if (e->class == KINETO_NOT_KEPT)
 		kept = name_classify(k, name, len);
+	if (e->class == KINETO_NOT_KEPT && !k->is_known && !e->is_sum)
+		e->class = KINETO_OTHER;
 	if (e->class == KINETO_NOT_KEPT) {
 		k->not_kept++;
 		return 0;
 	}
+	if (e->class != KINETO_OTHER && e->class != KINETO_OVERHEAD)
+		k->is_known = true;
 	if (e->is_bad || !is_time_ok(k, e) || !len) {
 		k->bad++;
 		return 0;
@@ -267,8 +344,24 @@ static int take_whole(struct kineto *k)
 	/* AIU's releases have a call's category, and are the device's: they name it. */
 	if (e->class == KINETO_CALL && e->has_device && len > 8 && !memcmp(name, "Memory (", 8))
 		e->class = KINETO_FILL;
+	if (e->class == KINETO_OP || e->class == KINETO_KERNEL) {
+		size_t was = kept;
+
+		kept = unitrace_classify(e, &name, kept);
+		len -= was - kept;
+	}
 	if (e->class == KINETO_CALL || e->class == KINETO_KERNEL)
 		learn_family(k, name, len);
+	if (e->class == KINETO_OTHER && e->text.len) {
+		/* clang -ftime-trace says of what in here. */
+		aif_buf_puts(&e->name, " (");
+		aif_buf_append(&e->name, e->text.data, e->text.len);
+		aif_buf_puts(&e->name, ")");
+		if (aif_buf_failed(&e->name))
+			return -ENOMEM;
+		name = (const char *)e->name.data;
+		kept = len = e->name.len;
+	}
 	id = kineto_name(k, name, kept);
 	if (id == AIF_STR_NONE)
 		return -ENOMEM;
@@ -402,8 +495,7 @@ int kineto_take(struct kineto *k)
 	case 's':
 	case 't':
 	case 'f':
-		k->not_kept_flows++;
-		return 0;
+		return take_flow(k);
 	case 0:
 		k->bad++;
 		return 0;

@@ -147,4 +147,97 @@ check "speedscope by its schema: samples have weights" says "second,3,5" "$aifla
 check "speedscope by its schema: Python by its file" says "run (a.py)_[p] 2999999" cat out.folded
 adds_up evented
 check "speedscope: half of a file says what was lost" sh -c "head -c 700 evented.json >torn.json; '$aiflame' import -q torn.json -o torn.data; '$aiflame' info torn.data | grep '1701 IMPORT_TORN'"
+
+# ---- Chrome traces in general, and unitrace's -----------------------------------------------------
+
+cat >wall.py <<'END'
+# What threads were in something, as the file says: the union of each thread's spans; as the profile has it: weights.
+import collections, json, subprocess, sys
+events = json.load(open(sys.argv[2]), parse_float=str, parse_int=str)
+events = events if isinstance(events, list) else events["traceEvents"]
+ns = lambda v: int(v.partition(".")[0]) * 1000 + int((v.partition(".")[2] + "000")[:3])
+threads, open_ones = collections.defaultdict(list), collections.defaultdict(list)
+for e in events:
+    if e.get("ph") == "X" and "avg ms" not in e.get("args", {}):
+        threads[e["pid"], e["tid"]].append((ns(e["ts"]), ns(e["ts"]) + ns(e.get("dur", "0"))))
+    begun = open_ones[e.get("pid"), e.get("tid")]
+    if e.get("ph") == "B":
+        begun.append(ns(e["ts"]))
+    if e.get("ph") == "E" and begun:
+        threads[e["pid"], e["tid"]].append((begun.pop(), ns(e["ts"])))
+wanted = 0
+for spans in threads.values():
+    at = 0
+    for start, end in sorted(spans):
+        wanted += max(0, end - max(start, at))
+        at = max(at, end)
+out = subprocess.run([sys.argv[1], "query", "--format", "csv", sys.argv[3], "SELECT sum(weight_ns) FROM cpu_samples"], capture_output=True, text=True).stdout
+print(wanted, out)
+sys.exit(not wanted or int(out.splitlines()[1]) != wanted)
+END
+cat >other.json <<'END'
+[{"name": "main", "ph": "B", "pid": 7, "tid": 8, "ts": 10}, {"name": "inner", "cat": "x", "ph": "X", "pid": 7, "tid": 8, "ts": 12, "dur": 3.5},
+ {"name": "f (/src/a.py:12)", "ph": "X", "pid": 7, "tid": 8, "ts": 16, "dur": 2}, {"ph": "E", "pid": 7, "tid": 8, "ts": 30},
+ {"name": "crosses", "ph": "X", "pid": 7, "tid": 9, "ts": 10, "dur": 10}, {"name": "over", "ph": "X", "pid": 7, "tid": 9, "ts": 15, "dur": 10},
+ {"name": "thread_name", "ph": "M", "pid": 7, "tid": 8, "args": {"name": "loop"}}]
+END
+cat >other.folded <<'END'
+crosses 5000
+crosses;over 5000
+main 14500
+main;f (/src/a.py:12)_[p] 2000
+main;inner 3500
+over 5000
+END
+check "Chrome trace: import" "$aiflame" import -q other.json -o other.data
+folded other.data out.folded --of cpu
+check "Chrome trace: a thread's time is of what it was in" same other.folded out.folded
+check "Chrome trace: how often, and how long in all" says "main" "$aiflame" report --ops other.data
+adds_up other
+if command -v clang >clang.path 2>&1; then
+	printf '#include <stdlib.h>\n#include <string.h>\nint main(void) { return (int)strlen(getenv("HOME")); }\n' >x.c
+	check "clang -ftime-trace: import" sh -c "clang -O2 -ftime-trace -ftime-trace-granularity=0 -c x.c -o x.o && '$aiflame' import -q x.json -o clang.data"
+	check "clang -ftime-trace: every ns" python3 wall.py "$aiflame" x.json clang.data
+	adds_up clang
+else
+	skip "clang -ftime-trace" "no clang"
+fi
+if command -v node >node.path 2>&1; then
+	check "node's trace events: import" sh -c "node --trace-event-categories v8,node --trace-event-file-pattern=node.json -e 'JSON.stringify(process.versions)' && '$aiflame' import -q node.json -o node.data"
+	check "node's trace events: every ns" python3 wall.py "$aiflame" node.json node.data
+	adds_up node
+else
+	skip "node's trace events" "no node"
+fi
+# By the rules of unitrace's own writer: one category for the host, one for devices, arrows from calls to kernels.
+cat >unitrace.json <<'END'
+{ "traceEvents":[
+{"ph": "M", "name": "process_name", "pid": 100, "ts": 1000, "args": {"name": "HOST<node1>"}},
+{"ph": "M", "name": "process_name", "pid": 4294967295, "ts": 1000, "args": {"name": "DEVICE<node1>[0000:3a:00.0]"}},
+{"ph": "M", "name": "thread_name", "pid": 4294967295, "tid": 4294967295, "ts": 1000, "args": {"name": "L0 Thread 101 Engine<0,0>"}},
+{"ph": "X", "tid": 101, "pid": 100, "name": "forward", "cat": "cpu_op", "ts": 1000, "dur": 900, "id": 0},
+{"ph": "X", "tid": 101, "pid": 100, "name": "zeCommandListAppendLaunchKernel", "cat": "cpu_op", "ts": 1010, "dur": 30, "id": 0},
+{"ph": "s", "tid": 101, "pid": 100, "name": "dep", "cat": "Flow_H2D_1_0", "ts": 1020, "id": 1},
+{"ph": "X", "tid": 101, "pid": 100, "name": "urEnqueueUSMMemcpy", "cat": "cpu_op", "ts": 1100, "dur": 50, "id": 0},
+{"ph": "X", "tid": 101, "pid": 100, "name": "zeCommandListAppendMemoryCopy", "cat": "cpu_op", "ts": 1110, "dur": 20, "id": 0},
+{"ph": "s", "tid": 101, "pid": 100, "name": "dep", "cat": "Flow_H2D_2_0", "ts": 1115, "id": 2},
+{"ph": "X", "tid": 101, "pid": 100, "name": "zeEventHostSynchronize", "cat": "cpu_op", "ts": 1200, "dur": 600, "id": 0},
+{"ph": "X", "tid": 4294967295, "pid": 4294967295, "name": "gemm[SIMD32 {64; 1; 1} {16; 1; 1}]", "cat": "gpu_op", "ts": 1200, "dur": 300, "args": {"id": "1"}},
+{"ph": "t", "tid": 4294967295, "pid": 4294967295, "name": "dep", "cat": "Flow_H2D_1_0", "ts": 1200, "id": 1},
+{"ph": "X", "tid": 4294967295, "pid": 4294967295, "name": "zeCommandListAppendMemoryCopy(D2M)[4096 bytes]", "cat": "gpu_op", "ts": 1600, "dur": 100, "args": {"id": "2"}},
+{"ph": "t", "tid": 4294967295, "pid": 4294967295, "name": "dep", "cat": "Flow_H2D_2_0", "ts": 1600, "id": 2}
+]}
+END
+cat >unitrace.folded <<'END'
+forward;urEnqueueUSMMemcpy;zeCommandListAppendMemoryCopy;[read]_[g] 100000
+forward;zeCommandListAppendLaunchKernel;gemm[SIMD32 {64: 1: 1} {16: 1: 1}]_[g] 300000
+END
+check "unitrace: import" "$aiflame" import -q unitrace.json -o unitrace.data
+folded unitrace.data out.folded
+check "unitrace: kernels and copies under the calls that launched them" same unitrace.folded out.folded
+check "unitrace: the device's name, bytes" says "DEVICE<node1>[0000:3a:00.0],read,4096" "$aiflame" query --format csv unitrace.data \
+	"SELECT d.name, c.kind, c.bytes FROM copies c JOIN devices d ON d.id = c.device"
+folded unitrace.data out.folded --of cpu
+check "unitrace: what waits" says "[waiting: zeEventHostSynchronize] 600000" cat out.folded
+adds_up unitrace
 done_testing
