@@ -80,6 +80,8 @@ static bool ends(const char *text, size_t len, const char *with)
 
 enum aif_frame_kind aif_host_kind(const char *name, size_t len, const char *file, size_t file_len)
 {
+	if (!len)
+		return AIF_FRAME_NATIVE;
 	if (ends(file, file_len, ".py") || (len > 4 && !memcmp(name, "py::", 4)) ||
 	    memmem(name, len, ".py)", 4) || memmem(name, len, ".py:", 4))
 		return AIF_FRAME_PYTHON;

@@ -342,7 +342,8 @@ static int take_header(struct perf *x, const struct header *h)
 		aif_buf_append(&x->event, event.p, event.len);
 		x->is_clock = is(event, "cpu-clock") || is(event, "task-clock");
 	}
-	x->is_kept = event.len == x->event.len && !memcmp(event.p, x->event.data, event.len);
+	x->is_kept = event.len && event.len == x->event.len &&
+		     !memcmp(event.p, x->event.data, event.len);
 	if (!x->is_kept && !x->others++)
 		aif_buf_append(&x->other, event.p, event.len);
 	if (x->is_kept && x->is_clock && (!h->has_period || h->period > AIF_NS_PER_S * 3600)) {

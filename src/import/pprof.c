@@ -133,6 +133,11 @@ static bool is(struct bytes s, const char *text)
 	return s.len == strlen(text) && (!s.len || !memcmp(s.p, text, s.len));
 }
 
+static bool is_same(struct bytes a, struct bytes b)
+{
+	return a.len == b.len && (!a.len || !memcmp(a.p, b.p, a.len));
+}
+
 static uint32_t clipped(uint64_t v)
 {
 	return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
@@ -485,9 +490,8 @@ static int put_device(struct pprof *x, uint64_t ns)
 			aif_buf_puts(&inside, ";");
 		aif_buf_append(&inside, name.p, name.len);
 	}
-	if (x->instruction &&
-	    !(at > 1 && is(function_name(x, x->stack[0].function),
-			   aif_profile_str(&x->b->p, string_id(x, x->instruction))))) {
+	if (x->instruction && !(at > 1 && is_same(function_name(x, x->stack[0].function),
+						  string(x, x->instruction)))) {
 		struct bytes name = string(x, x->instruction);
 
 		if (inside.len)

@@ -18,7 +18,7 @@ enum { AIF_PROTO_VARINT = 0, AIF_PROTO_64 = 1, AIF_PROTO_BYTES = 2, AIF_PROTO_32
 
 static inline struct aif_proto_in aif_proto_of(const uint8_t *bytes, size_t len)
 {
-	return (struct aif_proto_in){.at = bytes, .end = bytes + len};
+	return (struct aif_proto_in){.at = bytes, .end = len ? bytes + len : bytes};
 }
 
 static inline bool aif_proto_in_varint(struct aif_proto_in *p, uint64_t *ret)

@@ -657,7 +657,8 @@ static int emit(struct aif_attribution_work *w, struct aif_attribution *a)
 
 		while (at < w->insides_len && w->insides[at].group == g)
 			at++;
-		r = emit_group(a, &w->groups[g], wall[g], w->insides + first, samples + first,
+		r = emit_group(a, &w->groups[g], wall[g],
+			       w->insides_len ? w->insides + first : NULL, samples + first,
 			       at - first, &s);
 	}
 out:
