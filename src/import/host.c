@@ -137,3 +137,38 @@ uint32_t aif_host_thread(struct aif_host *h, uint64_t pid, uint64_t tid, uint32_
 	h->known_threads[h->known_threads_len++] = t;
 	return t.thread;
 }
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+uint64_t aif_host_usual_gap(const struct aif_builder *b, size_t first)
+{
+	size_t rows = b->waits_len - first, n = 0;
+	uint64_t *gaps = malloc((rows + 1) * sizeof(*gaps)),
+		 *counts = calloc(b->p.threads_len + 1, sizeof(*counts)), last = 0, gap = 0;
+	uint32_t busiest = 0;
+
+	for (size_t i = first; counts && i < b->waits_len; i++)
+		counts[b->waits[i].thread]++;
+	for (uint32_t t = 0; counts && t < b->p.threads_len; t++)
+		if (counts[t] > counts[busiest])
+			busiest = t;
+	for (size_t i = first; gaps && counts && i < b->waits_len; i++) {
+		if (b->waits[i].thread != busiest)
+			continue;
+		if (last && b->waits[i].time > last)
+			gaps[n++] = b->waits[i].time - last;
+		last = b->waits[i].time;
+	}
+	if (n) {
+		qsort(gaps, n, sizeof(*gaps), by_value);
+		gap = gaps[n / 2];
+	}
+	free(gaps);
+	free(counts);
+	return gap;
+}

@@ -34,6 +34,10 @@ enum aif_frame_kind aif_host_kind(const char *name, size_t len, const char *file
 /* Is this "module" the OS kernel, or one of its own? perf writes these in brackets. */
 bool aif_host_is_os(const char *module, size_t len);
 
+/* The usual time between two samples, of b->waits from `first` on, of the thread that has most of them: others sleep.
+ * 0: there is none. */
+uint64_t aif_host_usual_gap(const struct aif_builder *b, size_t first);
+
 /* A thread of the process that pid says; name, the process's: strings, AIF_NONE if not known. AIF_NONE: out of memory. */
 uint32_t aif_host_thread(struct aif_host *h, uint64_t pid, uint64_t tid, uint32_t process_name,
 			 uint32_t thread_name);

@@ -15,6 +15,7 @@
 
 struct aif_input {
 	char name[256];
+	const char *path; /* the caller's */
 	int fd;
 	bool is_eof, is_torn, is_limit_asked;
 	uint64_t size, in, out, limit;
@@ -61,6 +62,7 @@ int aif_input_open(const char *path, uint64_t limit, struct aif_input **ret, str
 	if (!in)
 		return aif_err_set(err, -ENOMEM, "out of memory");
 	snprintf(in->name, sizeof(in->name), "%s", is_stdin ? "standard input" : path);
+	in->path = path;
 	in->is_limit_asked = limit != 0;
 	in->limit = limit ? limit : AIF_INPUT_LIMIT;
 	in->packed = malloc(PACKED);
@@ -202,6 +204,16 @@ bool aif_input_is_torn(const struct aif_input *in)
 const char *aif_input_name(const struct aif_input *in)
 {
 	return in->name;
+}
+
+const char *aif_input_path(const struct aif_input *in)
+{
+	struct stat st;
+
+	return in->fd != STDIN_FILENO && !in->unpacker && fstat(in->fd, &st) == 0 &&
+			       S_ISREG(st.st_mode)
+		       ? in->path
+		       : NULL;
 }
 
 void aif_input_progress(const struct aif_input *in, uint64_t *ret_done, uint64_t *ret_size)

@@ -27,5 +27,7 @@ ssize_t aif_input_read(struct aif_input *in, void *buf, size_t n, struct aif_err
 bool aif_input_is_torn(const struct aif_input *in);
 
 const char *aif_input_name(const struct aif_input *in); /* for messages */
+/* Of a file that is plain: what else can be opened; NULL: it is packed, or no file. Valid as long as the caller's. */
+const char *aif_input_path(const struct aif_input *in);
 /* Bytes of the file that were read, and its size: 0, not known. */
 void aif_input_progress(const struct aif_input *in, uint64_t *ret_done, uint64_t *ret_size);

@@ -33,7 +33,7 @@ static int probe(const uint8_t *head, size_t len)
 	return score;
 }
 
-static void finish(struct kineto *k)
+void kineto_free(struct kineto *k)
 {
 	aif_json_finish(&k->json);
 	aif_buf_finish(&k->event.name);
@@ -57,6 +57,8 @@ static void finish(struct kineto *k)
 	free(k->properties);
 	free(k->pids);
 	free(k->flows);
+	free(k->chains);
+	free(k->chain_frames);
 	free(k->open);
 	free(k->order);
 }
@@ -266,6 +268,7 @@ static void add_base(struct kineto *k)
 	/* Times before 1970 are none, nor are those of the year 2116. */
 	if (__builtin_add_overflow(least, base, &sum) || sum < 0 || sum > INT64_MAX / 2)
 		base = least < 0 || least > INT64_MAX / 2 ? -least : 0;
+	k->base_ns = base;
 	for (size_t i = 0; i < k->spans_len; i++) {
 		k->spans[i].start += base;
 		k->spans[i].end += base;
@@ -343,6 +346,35 @@ static void tell(struct kineto *k)
 				 *(const uint64_t *)((const char *)k + counts[i].at));
 }
 
+int kineto_build(struct kineto *k, void **state, struct aif_err *err)
+{
+	int r;
+
+	drop_others(k);
+	add_base(k);
+	find_main_process(k);
+	r = kineto_flows(k);
+	if (!r)
+		r = kineto_join(k);
+	if (!r)
+		r = kineto_ranks_begin(k, state);
+	if (!r)
+		r = kineto_stacks(k);
+	if (!r)
+		r = kineto_execs(k);
+	if (!r && (k->is_failed || k->b->failed))
+		r = -ENOMEM;
+	if (r < 0)
+		return aif_err_set(err, r, "%s: %s", k->file, strerror(-r));
+	if (!k->spans_len && !k->execs_len)
+		return aif_err_set(err, -ENODATA,
+				   "%s: no event with a beginning and an end in it%s", k->file,
+				   k->errors || k->is_torn ? " that is whole" : "");
+	tell(k);
+	r = kineto_ranks_end(k, state);
+	return r < 0 ? aif_err_set(err, r, "%s: %s", k->file, strerror(-r)) : 0;
+}
+
 static int read_file(struct aif_import_source *source, struct aif_builder *b, void **state,
 		     struct aif_err *err)
 {
@@ -357,39 +389,13 @@ static int read_file(struct aif_import_source *source, struct aif_builder *b, vo
 		r = read_text(&k, source);
 	if (r < 0 && k.json.io && err) {
 		*err = k.json.err;
-		goto out;
-	}
-	if (!r) {
-		k.is_torn |= aif_input_is_torn(source->input);
-		drop_others(&k);
-		add_base(&k);
-		find_main_process(&k);
-		r = kineto_flows(&k);
-	}
-	if (!r) {
-		r = kineto_join(&k);
-	}
-	if (!r)
-		r = kineto_ranks_begin(&k, state);
-	if (!r)
-		r = kineto_stacks(&k);
-	if (!r)
-		r = kineto_execs(&k);
-	if (!r && (k.is_failed || b->failed))
-		r = -ENOMEM;
-	if (r < 0) {
+	} else if (r < 0) {
 		aif_err_set(err, r, "%s: %s", k.file, strerror(-r));
-		goto out;
+	} else {
+		k.is_torn |= aif_input_is_torn(source->input);
+		r = kineto_build(&k, state, err);
 	}
-	if (!k.spans_len && !k.execs_len) {
-		r = aif_err_set(err, -ENODATA, "%s: no event with a beginning and an end in it%s",
-				k.file, k.errors || k.is_torn ? " that is whole" : "");
-		goto out;
-	}
-	tell(&k);
-	r = kineto_ranks_end(&k, state);
-out:
-	finish(&k);
+	kineto_free(&k);
 	return r;
 }
 

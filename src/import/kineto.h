@@ -51,6 +51,7 @@ struct kineto_event {
 	int64_t device, stream, sequence;
 	uint32_t python, python_parent; /* 0 = none */
 	uint32_t graph, node, registers, shared_bytes;
+	uint32_t chain; /* as kineto_call has it */
 	uint32_t grid[3], block[3];
 	struct aif_buf name, cat, shapes,
 		text; /* text: of metadata: "name" or "labels" of its args */
@@ -73,7 +74,12 @@ struct kineto_op {
 
 struct kineto_call {
 	uint64_t correlation;
+	uint32_t
+		chain; /* where in the program it was called: a place in .chains + 1, 0: not known */
 	bool has_correlation;
+};
+struct kineto_chain {
+	uint32_t first, len; /* in .chain_frames, the innermost first */
 };
 
 struct kineto_exec { /* something that a device did */
@@ -167,6 +173,9 @@ struct kineto {
 	AIF_TABLE(kineto_property, properties);
 	AIF_TABLE(kineto_pid, pids);
 	AIF_TABLE(kineto_flow, flows);
+	AIF_TABLE(kineto_chain, chains);
+	uint32_t *chain_frames; /* frames of the profile */
+	size_t chain_frames_len, chain_frames_cap;
 	AIF_TABLE(kineto_open, open); /* "B" without an "E" yet */
 	struct aif_map thread_ids, stream_ids, by_correlation, by_external;
 	uint32_t
@@ -208,6 +217,8 @@ struct kineto_open {
 bool kineto_is_first(const uint8_t *key, size_t len);
 /* Reads what is left of the event whose OBJECT was the last token. False: the text is wrong there (json.why). */
 bool kineto_event_read(struct aif_json *j, struct kineto_event *e);
+/* Makes it one of which nothing is known yet; its buffers stay. */
+void kineto_event_clear(struct kineto_event *e);
 /* What it is: .class is set. */
 void kineto_classify(struct kineto_event *e);
 /* Keeps it. 0 or -ENOMEM; what is wrong with it is counted. */
@@ -225,11 +236,16 @@ enum aif_launch_kind kineto_copy_kind(const char *name, size_t len);
 /* Is this call one in which its thread does nothing but wait for a device? */
 bool kineto_waits(const char *name, size_t len);
 
-/* Rows of the profile, made at first use. */
+/* Rows of the profile, made at first use; thread: of .threads. */
+uint32_t kineto_thread_row(struct kineto *k, uint32_t thread);
 uint32_t kineto_process(struct kineto *k, struct kineto_id pid);
 uint32_t kineto_device(struct kineto *k, int64_t number);
 uint32_t kineto_stream(struct kineto *k, int64_t device, int64_t number);
 uint32_t kineto_kernel(struct kineto *k, uint32_t name);
+
+/* After the last event: all rows. 0 or -errno with *err. Then kineto_free(), in any case. */
+int kineto_build(struct kineto *k, void **state, struct aif_err *err);
+void kineto_free(struct kineto *k);
 
 /* When the file is over: which executions there are of a number, then who launched them, then their rows. */
 /* unitrace: calls get the numbers of what they launched, by its flows. Before the others. */

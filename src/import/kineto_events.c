@@ -248,10 +248,9 @@ static bool field(struct aif_json *j, struct kineto_event *e)
 	return aif_json_pass(j);
 }
 
-bool kineto_event_read(struct aif_json *j, struct kineto_event *e)
+void kineto_event_clear(struct kineto_event *e)
 {
 	struct aif_buf name = e->name, cat = e->cat, shape = e->shapes, label = e->text;
-	enum aif_json_token t;
 
 	*e = (struct kineto_event){
 		.sequence = -1, .name = name, .cat = cat, .shapes = shape, .text = label};
@@ -259,6 +258,13 @@ bool kineto_event_read(struct aif_json *j, struct kineto_event *e)
 	aif_buf_clear(&e->cat);
 	aif_buf_clear(&e->shapes);
 	aif_buf_clear(&e->text);
+}
+
+bool kineto_event_read(struct aif_json *j, struct kineto_event *e)
+{
+	enum aif_json_token t;
+
+	kineto_event_clear(e);
 	while ((t = aif_json_key(j)) == AIF_JSON_KEY)
 		if (!field(j, e))
 			return false;

@@ -271,7 +271,7 @@ static void push(struct walk *w, uint32_t span)
 }
 
 /* Rows: which thread it is in the profile is found when something is told of it. */
-static uint32_t thread_of(struct kineto *k, uint32_t thread)
+uint32_t kineto_thread_row(struct kineto *k, uint32_t thread)
 {
 	struct kineto_thread *t = &k->threads[thread];
 
@@ -298,7 +298,7 @@ static int launched(struct kineto *k, const struct kineto_span *s, uint32_t firs
 		return -ENOMEM;
 	*l = (struct aif_launch_row){.launch = number,
 				     .time = (uint64_t)s->start,
-				     .thread = thread_of(k, s->thread),
+				     .thread = kineto_thread_row(k, s->thread),
 				     .kind = x->kind,
 				     .kernel = AIF_NONE,
 				     .device = kineto_device(k, x->device),
@@ -312,6 +312,28 @@ static int launched(struct kineto *k, const struct kineto_span *s, uint32_t firs
 	     i = by_external ? k->execs[i].next_external : k->execs[i].next)
 		k->execs[i].launch = number;
 	return 0;
+}
+
+/* The call that was pushed last, under the callers that the file has for it: they stand between the ranges it was in
+ * and itself. */
+static uint32_t stack_of_call(struct walk *w, uint32_t span, size_t callers)
+{
+	struct kineto *k = w->k;
+	const struct kineto_span *s = &k->spans[span];
+	const struct kineto_chain *c;
+	uint32_t number = k->calls[s->ref].chain, stack, frame;
+
+	if (!number || number > k->chains_len || w->len == callers)
+		return stack_at(w, w->len);
+	c = &k->chains[number - 1];
+	stack = stack_at(w, w->len - 1);
+	for (uint32_t i = c->len; i-- > 0;)
+		stack = aif_builder_stack(k->b, stack, k->chain_frames[c->first + i], 0);
+	frame = kineto_frame(k, s->name, s->class);
+	if (frame != AIF_NONE)
+		stack = aif_builder_stack(k->b, stack, frame, 0);
+	w->levels[w->len - 1].stack = stack;
+	return stack;
 }
 
 static int call_add(struct walk *w, const struct kineto_span *s, uint32_t stack)
@@ -332,7 +354,7 @@ static int call_add(struct walk *w, const struct kineto_span *s, uint32_t stack)
 			return -ENOMEM;
 		*wait = (struct aif_cpu_row){.time = (uint64_t)s->start,
 					     .waiting = (uint64_t)(s->end - s->start),
-					     .thread = thread_of(k, s->thread),
+					     .thread = kineto_thread_row(k, s->thread),
 					     .stack = stack};
 	}
 	if (!c->has_correlation || !aif_map_get(&k->by_correlation, c->correlation, &first))
@@ -361,7 +383,7 @@ static int op_add(struct walk *w, const struct kineto_span *s, size_t callers)
 		.start = (uint64_t)s->start,
 		.end = (uint64_t)s->end,
 		.clock = AIF_CLOCK_MONOTONIC,
-		.thread = thread_of(k, s->thread),
+		.thread = kineto_thread_row(k, s->thread),
 		.name = kineto_name_str(k, s->name),
 		.kind = s->class == KINETO_CALL                          ? AIF_OP_RUNTIME
 			: s->class == KINETO_OP                          ? AIF_OP_OPERATOR
@@ -397,7 +419,7 @@ static int spend(struct walk *w, int64_t now)
 			*row = (struct aif_cpu_row){
 				.time = (uint64_t)w->spent,
 				.weight = (uint64_t)(until - w->spent),
-				.thread = thread_of(w->k, w->k->spans[span].thread),
+				.thread = kineto_thread_row(w->k, w->k->spans[span].thread),
 				.stack = stack};
 			w->spent = until;
 		}
@@ -423,7 +445,7 @@ static int span_add(struct walk *w, uint32_t span)
 	if (s->class == KINETO_PYTHON)
 		return 0;
 	if (s->class == KINETO_CALL)
-		r = call_add(w, s, stack_at(w, w->len));
+		r = call_add(w, s, stack_of_call(w, span, callers));
 	return r < 0 ? r : op_add(w, s, callers);
 }
 

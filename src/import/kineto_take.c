@@ -57,8 +57,10 @@ static bool has(const char *name, size_t len, const char *word)
 
 enum aif_launch_kind kineto_copy_kind(const char *name, size_t len)
 {
-	static const char *const writes[] = {"HtoD", "HostToDevice", "H2D", "M2D", "HtoA"},
-				 *const reads[] = {"DtoH", "DeviceToHost", "D2H", "D2M", "AtoH"};
+	static const char *const writes[] = {"HtoD", "HostToDevice", "HOST_TO_DEVICE",
+					     "H2D",  "M2D",          "HtoA"},
+				 *const reads[] = {"DtoH", "DeviceToHost", "DEVICE_TO_HOST",
+						   "D2H",  "D2M",          "AtoH"};
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(writes); i++)
 		if (has(name, len, writes[i]))
@@ -215,6 +217,7 @@ static int take_span(struct kineto *k, uint32_t name)
 		s.parent = e->python_parent;
 	} else if (e->class == KINETO_CALL) {
 		struct kineto_call c = {.correlation = e->correlation,
+					.chain = e->chain,
 					.has_correlation = e->has_correlation};
 
 		s.ref = (uint32_t)k->calls_len;

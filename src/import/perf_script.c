@@ -382,42 +382,6 @@ static int take(struct perf *x, struct text line)
 
 /* ---- weights ------------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* The usual time between two samples of the thread that has most of them: others sleep. 0: there is none. */
-static uint64_t usual_gap(const struct aif_builder *b, size_t first)
-{
-	size_t rows = b->waits_len - first, n = 0;
-	uint64_t *gaps = malloc((rows + 1) * sizeof(*gaps)),
-		 *counts = calloc(b->p.threads_len + 1, sizeof(*counts)), last = 0, gap = 0;
-	uint32_t busiest = 0;
-
-	for (size_t i = first; counts && i < b->waits_len; i++)
-		counts[b->waits[i].thread]++;
-	for (uint32_t t = 0; counts && t < b->p.threads_len; t++)
-		if (counts[t] > counts[busiest])
-			busiest = t;
-	for (size_t i = first; gaps && counts && i < b->waits_len; i++) {
-		if (b->waits[i].thread != busiest)
-			continue;
-		if (last && b->waits[i].time > last)
-			gaps[n++] = b->waits[i].time - last;
-		last = b->waits[i].time;
-	}
-	if (n) {
-		qsort(gaps, n, sizeof(*gaps), by_value);
-		gap = gaps[n / 2];
-	}
-	free(gaps);
-	free(counts);
-	return gap;
-}
-
 static void weigh(struct perf *x, uint64_t count_ns)
 {
 	struct aif_builder *b = x->host.b;
@@ -427,7 +391,7 @@ static void weigh(struct perf *x, uint64_t count_ns)
 	if (!each && x->is_clock && !x->weightless)
 		return;
 	if (!each) {
-		each = usual_gap(b, x->first_row);
+		each = aif_host_usual_gap(b, x->first_row);
 		each = AIF_MIN(each ? each : DEFAULT_NS, AIF_NS_PER_S);
 		snprintf(text, sizeof(text), "%s: %.*s: %" PRIu64 " ns each",
 			 aif_input_name(x->lines.source->input), (int)AIF_MIN(x->event.len, 60),

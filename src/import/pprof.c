@@ -473,9 +473,9 @@ static int put_device(struct pprof *x, uint64_t ns)
 	size_t at = x->stack_len;
 	int r;
 
-	while (at &&
-	       !(function_name(x, x->stack[at - 1].function).len == kernel.len &&
-		 !memcmp(function_name(x, x->stack[at - 1].function).p, kernel.p, kernel.len)))
+	if (!kernel.len)
+		kernel = (struct bytes){(const uint8_t *)"[unknown]", 9};
+	while (at && !is_same(function_name(x, x->stack[at - 1].function), kernel))
 		at--;
 	if (!at) /* it is not among them: the innermost is */
 		at = 1;

@@ -240,4 +240,63 @@ check "unitrace: the device's name, bytes" says "DEVICE<node1>[0000:3a:00.0],rea
 folded unitrace.data out.folded --of cpu
 check "unitrace: what waits" says "[waiting: zeEventHostSynchronize] 600000" cat out.folded
 adds_up unitrace
+
+# ---- SQLite files of GPU tools, made by their documented schemas ----------------------------------
+
+python3 "$root/tests/e2e/import_sqlite.py" "$work" || exit 1
+cat >nsys.folded <<'END'
+cudaGraphLaunch;[CUDA graph 9]_[g] 1000
+cudaLaunchKernel;void gemm<float>(float*)_[g] 5000
+cudaMemsetAsync;[fill]_[g] 1000
+step;cublasSgemm_v2;main;run(int);cudaLaunchKernel;void gemm<float>(float*)_[g] 30000
+step;registered range;cudaMemcpyAsync;[read]_[g] 7000
+END
+cat >nsys.cpu <<'END'
+main;run(int) 3000
+main;vfs_read_[k] 1000
+step;cudaDeviceSynchronize;[waiting: cudaDeviceSynchronize] 85000
+END
+check "nsys: import" "$aiflame" import -q nsys.sqlite -o nsys.data
+folded nsys.data out.folded
+check "nsys: ranges, libraries, call chains, calls, kernels" same nsys.folded out.folded
+folded nsys.data out.folded --of cpu
+check "nsys: CPU samples and waiting" same nsys.cpu out.folded
+check "nsys: a process's own numbers of devices" says "4800,NVIDIA Other,80" "$aiflame" query --format csv nsys.data \
+	"SELECT p.pid, d.name, d.units FROM executions e JOIN processes p ON p.id = e.process JOIN devices d ON d.id = e.device"
+check "nsys: registers, shared memory" says "32,1536" "$aiflame" query --format csv nsys.data "SELECT registers, shared_bytes FROM executions WHERE dur_ns = 30000"
+check "nsys: bytes" says "read,4096" "$aiflame" query --format csv nsys.data "SELECT kind, bytes FROM copies"
+check "nsys: when it was" says "1700000000001000000" "$aiflame" query nsys.data "SELECT value FROM meta WHERE key = 'start_realtime_ns'"
+adds_up nsys
+cat >rocpd.folded <<'END'
+forward;hipLaunchKernel;gemm(float*)_[g] 1500
+forward;hipMemcpyAsync;[read]_[g] 100
+END
+for v in 3 4; do
+	check "rocpd, schema $v: import" "$aiflame" import -q rocpd$v.db -o rocpd$v.data
+	folded rocpd$v.data out.folded
+	check "rocpd, schema $v: markers, calls, kernels and copies" same rocpd.folded out.folded
+	check "rocpd, schema $v: device, thread, registers" says "AMD Instinct Test,hip,4712,64,1024" "$aiflame" query --format csv rocpd$v.data \
+		"SELECT d.name, d.runtime, l.tid, e.registers, e.shared_bytes FROM executions e JOIN launches l USING (launch) JOIN devices d ON d.id = e.device"
+	adds_up rocpd$v
+done
+printf 'forward;hipLaunchKernel;gemm_[g] 2500\nforward;hipMemcpy;[read]_[g] 100\n' >rpd.folded
+check "rocpd before ROCm 7: import" "$aiflame" import -q rpd.db -o rpd.data
+folded rpd.data out.folded
+check "rocpd before ROCm 7: calls, kernels and copies" same rpd.folded out.folded
+adds_up rpd
+check "SQLite from a pipe says what to do" says "unpack it there, and name it" sh -c "'$aiflame' import -q - -o no.data <nsys.sqlite"
+check "SQLite of another program is refused" says "not of nsys" sh -c "python3 -c 'import sqlite3; sqlite3.connect(\"x.db\").execute(\"CREATE TABLE t (a)\")' && '$aiflame' import -q x.db -o no.data"
+# A view in place of a table is code of the file's.
+python3 - <<'END'
+import sqlite3
+db = sqlite3.connect("view.sqlite")
+db.executescript("""CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end); INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES ('a', x'00'), (1, 2);
+CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(start) AS (SELECT 1 UNION ALL SELECT start + 1 FROM n) SELECT start, start + 1 AS end FROM n;""")
+END
+check "SQLite: views are not run, wrong types are told" sh -c "'$aiflame' import -q view.sqlite -o view.data && '$aiflame' info view.data | grep '1702 IMPORT_EVENT'"
+head -c 20000 nsys.sqlite >half.sqlite
+check "SQLite: half of a file, no crash" sh -c "'$aiflame' import -q half.sqlite -o half.data; [ \$? -le 1 ]"
+cp nsys.sqlite before.sqlite
+"$aiflame" import -q nsys.sqlite -o again.data
+check "SQLite: the file is as it was, and nothing lies beside it" sh -c "cmp nsys.sqlite before.sqlite && ! ls nsys.sqlite-* 2>nothing"
 done_testing

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/sqlite_in.h"
+
+#include "profile/sqlite_path.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A text longer than this is none of a name. */
+#define MAX_VALUE (16 << 20)
+/* Between two looks whether the user wants to stop: steps of SQLite's machine. */
+#define STEPS 200000
+
+static void harden(sqlite3 *db)
+{
+	static const int off[] = {
+		SQLITE_DBCONFIG_ENABLE_TRIGGER,  SQLITE_DBCONFIG_ENABLE_VIEW,
+		SQLITE_DBCONFIG_TRUSTED_SCHEMA,  SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION,
+		SQLITE_DBCONFIG_WRITABLE_SCHEMA, SQLITE_DBCONFIG_DQS_DDL,
+		SQLITE_DBCONFIG_DQS_DML};
+	static const int limits[][2] = {
+		{SQLITE_LIMIT_LENGTH, MAX_VALUE},
+		/* nsys's tables have comments in them. */
+		{SQLITE_LIMIT_SQL_LENGTH, 1000000},
+		{SQLITE_LIMIT_COLUMN, 200},
+		{SQLITE_LIMIT_EXPR_DEPTH, 50},
+		{SQLITE_LIMIT_COMPOUND_SELECT, 5},
+		{SQLITE_LIMIT_VDBE_OP, 25000},
+		{SQLITE_LIMIT_FUNCTION_ARG, 8},
+		{SQLITE_LIMIT_ATTACHED, 0},
+		{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 200},
+		{SQLITE_LIMIT_VARIABLE_NUMBER, 100},
+		{SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+		{SQLITE_LIMIT_WORKER_THREADS, 0},
+	};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(off); i++)
+		sqlite3_db_config(db, off[i], 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(limits); i++)
+		sqlite3_limit(db, limits[i][0], limits[i][1]);
+}
+
+/* It asks the user now and then, through the source: nothing is read from there. */
+static int on_steps(void *arg)
+{
+	struct aif_sqlite_in *x = arg;
+	struct aif_import_progress p = {.events = x->source->events,
+					.file = aif_input_name(x->source->input)};
+
+	x->is_stopped = x->source->opts->progress &&
+			x->source->opts->progress(x->source->opts->arg, &p) != 0;
+	return x->is_stopped;
+}
+
+static char *uri_of(const char *path)
+{
+	struct aif_buf b = {0};
+
+	aif_buf_puts(&b, path[0] == '/' ? "file:" : "file:./");
+	for (const char *s = path; *s; s++)
+		if (*s == '%' || *s == '?' || *s == '#')
+			aif_buf_printf(&b, "%%%02x", (unsigned char)*s);
+		else
+			aif_buf_putc(&b, *s);
+	aif_buf_puts(&b, "?immutable=1");
+	aif_buf_str(&b);
+	if (aif_buf_failed(&b))
+		aif_buf_finish(&b);
+	return (char *)b.data;
+}
+
+int aif_sqlite_in_open(struct aif_sqlite_in *x, struct aif_import_source *source,
+		       struct aif_err *err)
+{
+	const char *name = aif_input_name(source->input), *path = aif_input_path(source->input);
+	char *uri;
+	int r;
+
+	*x = (struct aif_sqlite_in){.source = source};
+	if (!path)
+		return aif_err_set(
+			err, -EINVAL,
+			"%s: is an SQLite file, which can be read from its own place only; "
+			"unpack it there, and name it",
+			name);
+	r = aif_sqlite_path_check(path, "open", "give it a shorter place", err);
+	if (r < 0)
+		return r;
+	uri = uri_of(path);
+	r = uri ? sqlite3_open_v2(uri, &x->db,
+				  SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
+					  SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE,
+				  NULL)
+		: SQLITE_NOMEM;
+	free(uri);
+	if (r == SQLITE_OK) {
+		harden(x->db);
+		sqlite3_progress_handler(x->db, STEPS, on_steps, x);
+		r = sqlite3_exec(x->db,
+				 "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA "
+				 "query_only=ON; SELECT 1 FROM sqlite_schema LIMIT 1",
+				 NULL, NULL, NULL);
+	}
+	if (r == SQLITE_OK)
+		return 0;
+	aif_err_set(err, (r & 0xff) == SQLITE_NOMEM ? -ENOMEM : -EBADMSG, "%s: %s", name,
+		    x->db ? sqlite3_errmsg(x->db) : "out of memory");
+	aif_sqlite_in_close(x);
+	return (r & 0xff) == SQLITE_NOMEM ? -ENOMEM : -EBADMSG;
+}
+
+void aif_sqlite_in_close(struct aif_sqlite_in *x)
+{
+	sqlite3_close(x->db);
+	x->db = NULL;
+}
+
+static void damaged(struct aif_sqlite_in *x, const char *table)
+{
+	if (!x->damaged++)
+		snprintf(x->damage, sizeof(x->damage), "%.60s: %s", table, sqlite3_errmsg(x->db));
+}
+
+int aif_sqlite_in_tables(struct aif_sqlite_in *x, const char *prefix,
+			 int (*fn)(void *arg, const char *table), void *arg)
+{
+	sqlite3_stmt *stmt = NULL;
+	int r = 0, step;
+
+	/* A table of rows: no view, and none of a module's, which would be code. */
+	if (sqlite3_prepare_v2(x->db,
+			       "SELECT name FROM sqlite_schema WHERE type = 'table' AND "
+			       "substr(name, 1, length(?1)) = ?1 AND sql LIKE 'CREATE TABLE%' "
+			       "ORDER BY rowid",
+			       -1, &stmt, NULL) != SQLITE_OK) {
+		damaged(x, prefix);
+		return 0;
+	}
+	sqlite3_bind_text(stmt, 1, prefix, -1, SQLITE_STATIC);
+	while (!r && (step = sqlite3_step(stmt)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(stmt, 0);
+
+		if (name && strlen(name) < 200)
+			r = fn(arg, name);
+	}
+	if (!r && step != SQLITE_DONE) {
+		damaged(x, prefix);
+		r = x->is_stopped ? -EINTR : 0;
+	}
+	sqlite3_finalize(stmt);
+	return r;
+}
+
+static int is_that(void *arg, const char *table)
+{
+	return !strcmp(arg, table) ? -EEXIST : 0;
+}
+
+bool aif_sqlite_in_has(struct aif_sqlite_in *x, const char *table)
+{
+	return aif_sqlite_in_tables(x, table, is_that, (void *)(uintptr_t)table) == -EEXIST;
+}
+
+/* "name" in quotes, as SQL has it. */
+static void quote(struct aif_buf *b, const char *name, size_t len)
+{
+	aif_buf_putc(b, '"');
+	for (size_t i = 0; i < len; i++) {
+		if (name[i] == '"')
+			aif_buf_putc(b, '"');
+		aif_buf_putc(b, name[i]);
+	}
+	aif_buf_putc(b, '"');
+}
+
+/* The columns of `table` that there are, others as NULL. */
+static bool query_make(struct aif_sqlite_in *x, const char *table, const char *columns,
+		       struct aif_buf *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool has[AIF_SQLITE_IN_COLUMNS] = {false}, ok;
+	unsigned n = 0;
+
+	aif_buf_puts(sql, "PRAGMA table_info(");
+	quote(sql, table, strlen(table));
+	aif_buf_puts(sql, ")");
+	ok = !aif_buf_failed(sql) &&
+	     sqlite3_prepare_v2(x->db, aif_buf_str(sql), -1, &stmt, NULL) == SQLITE_OK;
+	while (ok && sqlite3_step(stmt) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(stmt, 1), *at = columns;
+
+		for (n = 0; *at && n < AIF_SQLITE_IN_COLUMNS; n++) {
+			size_t len = strcspn(at, ",");
+
+			has[n] |= name && strlen(name) == len && !strncasecmp(name, at, len);
+			at += len + (at[len] == ',');
+		}
+	}
+	sqlite3_finalize(stmt);
+	aif_buf_clear(sql);
+	aif_buf_puts(sql, "SELECT ");
+	for (n = 0; *columns && n < AIF_SQLITE_IN_COLUMNS; n++) {
+		size_t len = strcspn(columns, ",");
+
+		if (n)
+			aif_buf_putc(sql, ',');
+		if (has[n])
+			quote(sql, columns, len);
+		else
+			aif_buf_puts(sql, "NULL");
+		columns += len + (columns[len] == ',');
+	}
+	aif_buf_puts(sql, " FROM ");
+	quote(sql, table, strlen(table));
+	return ok && !aif_buf_failed(sql);
+}
+
+int aif_sqlite_in_rows(struct aif_sqlite_in *x, const char *table, const char *columns,
+		       int (*fn)(void *arg, const struct aif_sqlite_row *row), void *arg)
+{
+	struct aif_sqlite_row row = {0};
+	struct aif_buf sql = {0};
+	int r = 0, step = SQLITE_DONE;
+
+	if (!aif_sqlite_in_has(x, table))
+		return 0;
+	if (!query_make(x, table, columns, &sql) ||
+	    sqlite3_prepare_v2(x->db, aif_buf_str(&sql), -1, &row.stmt, NULL) != SQLITE_OK) {
+		damaged(x, table);
+		aif_buf_finish(&sql);
+		return 0;
+	}
+	while (!r && (step = sqlite3_step(row.stmt)) == SQLITE_ROW)
+		r = fn(arg, &row);
+	if (!r && step != SQLITE_DONE) {
+		damaged(x, table);
+		r = x->is_stopped ? -EINTR : (step & 0xff) == SQLITE_NOMEM ? -ENOMEM : 0;
+	}
+	sqlite3_finalize(row.stmt);
+	aif_buf_finish(&sql);
+	return r;
+}
+
+bool aif_sqlite_row_i64(const struct aif_sqlite_row *row, int column, int64_t *ret)
+{
+	bool is = sqlite3_column_type(row->stmt, column) == SQLITE_INTEGER;
+
+	*ret = is ? sqlite3_column_int64(row->stmt, column) : 0;
+	return is;
+}
+
+uint32_t aif_sqlite_row_u32(const struct aif_sqlite_row *row, int column)
+{
+	int64_t v;
+
+	aif_sqlite_row_i64(row, column, &v);
+	return v > 0 && v < UINT32_MAX ? (uint32_t)v : 0;
+}
+
+const char *aif_sqlite_row_text(const struct aif_sqlite_row *row, int column, size_t *ret_len)
+{
+	const char *text = NULL;
+
+	*ret_len = 0;
+	if (sqlite3_column_type(row->stmt, column) == SQLITE_TEXT)
+		text = (const char *)sqlite3_column_text(row->stmt, column);
+	if (!text)
+		return "";
+	*ret_len = (size_t)sqlite3_column_bytes(row->stmt, column);
+	return text;
+}
+
+bool aif_sqlite_in_probe(const uint8_t *head, size_t len)
+{
+	return len >= 100 && !memcmp(head, "SQLite format 3", 16);
+}
