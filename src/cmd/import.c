@@ -23,10 +23,12 @@ static const struct aif_opt opts[] = {
 	{0, "limit", "SIZE", AIF_OPT_BYTES, offsetof(struct values, limit), 1,
 	 "unpack up to this much of a file, however small it is (64G, and 250 times its size)"},
 	{0, "as", "marked|cpu|device", AIF_OPT_CHOICE, offsetof(struct values, as), 0,
-	 "what folded stacks count: device time where a frame ends with _[g] and CPU time elsewhere, or one of them; "
-	 "with device, the last frame is the kernel where none has the mark (marked)"},
+	 "what stacks of folded text, speedscope and pprof count: device time where a frame is of the device (folded: it ends "
+	 "with _[g]) and CPU time elsewhere, or one of them; with device, the last frame is the kernel where none is "
+	 "of the device (marked)"},
 	{0, "count", "TIME", AIF_OPT_TIME, offsetof(struct values, count_ns), 1,
-	 "what one count (or a sample of iaprof) stands for: 1ns as aiflame writes them, 10ms for samples taken at 100 Hz (1ns)"},
+	 "what one count, or one sample of iaprof (1ns), of perf or of nsys (what the file says, or seems to) stands for: "
+	 "10ms for samples taken at 100 Hz"},
 	{'q', "quiet", NULL, AIF_OPT_FLAG, offsetof(struct values, quiet), 0,
 	 "no progress, and no summary"},
 	{0},
@@ -191,13 +193,22 @@ const struct aif_command aif_command_import = {
 		"devices such as IBM's AIU) and writes a profile for all of aiflame's views. The files may be\n"
 		"plain or packed by gzip or zstd; - is standard input. Several files are the ranks of one job:\n"
 		"they become one profile, with their clocks aligned.\n\n"
-		"Folded stacks (\"frame;frame COUNT\") and iaprof's text are read, too. They have no times: widths\n"
-		"are right, and when something ran is not known. --as and --count say what they count.\n\n"
+		"Also, each told by its content:\n"
+		"  unitrace's Chrome trace          Level Zero and OpenCL on Intel's GPUs\n"
+		"  nsys's export to SQLite          CUDA calls, kernels, ranges, call chains, CPU samples\n"
+		"  rocprofv3's rocpd (SQLite)       HIP calls, kernels, copies, markers; rpd of before\n"
+		"  perf script's text               CPU samples with their stacks\n"
+		"  pprof, speedscope                of any program, and what aiflame export wrote\n"
+		"  Chrome traces of other programs  threads' spans\n"
+		"  folded stacks, iaprof's text     \"frame;frame COUNT\"; EU-stall samples\n\n"
+		"Stacks with counts have no times: widths are right, and when something ran is not known. --as\n"
+		"and --count say what they count.\n\n"
 		"Files that are torn or damaged are read as far as they are whole; `aiflame info` says what\n"
 		"was lost, and where. Ctrl-C leaves no file behind. Read docs/import.md.",
 	.examples = "aiflame import trace.json.gz -o run.data\tone trace\n"
 		    "aiflame import rank*.json.gz -o job.data\tthe ranks of a job\n"
-		    "xz -dc trace.json.xz | aiflame import - -o run.data\tfrom another program\n",
+		    "xz -dc trace.json.xz | aiflame import - -o run.data\tfrom another program\n"
+		    "perf script | aiflame import - -o cpu.data\tCPU samples of perf\n",
 	.opts = opts,
 	.defaults = &defaults,
 	.values_size = sizeof(defaults),

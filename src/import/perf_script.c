@@ -253,6 +253,18 @@ static uint32_t python_frame(struct perf *x, struct text name)
 		colon ? aif_builder_str(b, colon + 1, (size_t)(end - colon - 1)) : AIF_NONE, 0);
 }
 
+/* What a CPU runs that has nothing to do. */
+static bool is_idle(struct text name)
+{
+	static const char *const words[] = {"cpuidle", "idle_call", "native_safe_halt", "do_idle",
+					    "default_idle"};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(words); i++)
+		if (memmem(name.p, name.len, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
 static void take_frame(struct perf *x, struct text line)
 {
 	struct aif_builder *b = x->host.b;
@@ -268,12 +280,8 @@ static void take_frame(struct perf *x, struct text line)
 		x->is_cut = true;
 		return;
 	}
-	x->is_idle |= memmem(f.name.p, f.name.len, "cpuidle", 7) ||
-		      memmem(f.name.p, f.name.len, "idle_call", 9) ||
-		      memmem(f.name.p, f.name.len, "native_safe_halt", 16) ||
-		      memmem(f.name.p, f.name.len, "pv_native_safe_halt", 19) ||
-		      memmem(f.name.p, f.name.len, "do_idle", 7) ||
-		      memmem(f.name.p, f.name.len, "default_idle", 12);
+	if (x->at.tid == 0)
+		x->is_idle |= is_idle(f.name);
 	is_os = aif_host_is_os(f.module.p, f.module.len) || f.ip >> 63;
 	module = f.module.len && !is_os ? aif_builder_str(b, f.module.p, f.module.len) : AIF_NONE;
 	if (!f.name.len)
