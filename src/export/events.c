@@ -3,6 +3,7 @@
 
 #include "export/filter.h"
 #include "profile/file.h"
+#include "profile/launch_index.h"
 #include "profile/time.h"
 
 #include <errno.h>
@@ -13,10 +14,7 @@ struct loading {
 	struct aif_events *e;
 	const struct aif_export *x;
 	struct aif_timeline *timeline;
-	/* Launch -> index: most are numbered without gaps, so that a table holds them; the map is for others. */
-	uint32_t *dense; /* from first_launch on; NULL: the map */
-	uint64_t first_launch, dense_len;
-	struct aif_map by_launch;
+	struct aif_launch_index by_launch;
 	struct aif_regex kernel;
 	uint8_t *kernel_asked;                     /* by kernel; 0: not known yet, 1 no, 2 yes */
 	uint8_t kind_asked[AIF_LAUNCH_KIND_COUNT]; /* of what is no kernel */
@@ -133,37 +131,13 @@ static void sort(void *rows, size_t n, size_t size, int (*order)(const void *, c
 static int launches_index(struct loading *l)
 {
 	struct aif_events *e = l->e;
-	uint64_t first = UINT64_MAX, last = 0;
+	int r;
 
 	sort(e->launches, e->launches_len, sizeof(*e->launches), by_thread);
-	for (size_t i = 0; i < e->launches_len; i++) {
-		first = AIF_MIN(first, e->launches[i].launch);
-		last = AIF_MAX(last, e->launches[i].launch);
-	}
-	if (e->launches_len && last - first < 4 * (uint64_t)e->launches_len) {
-		l->first_launch = first;
-		l->dense_len = last - first + 1;
-		l->dense = malloc(l->dense_len * sizeof(*l->dense));
-		if (!l->dense)
-			return -ENOMEM;
-		memset(l->dense, 0xff, l->dense_len * sizeof(*l->dense)); /* AIF_NONE */
-	}
-	for (size_t i = 0; i < e->launches_len; i++)
-		if (l->dense)
-			l->dense[e->launches[i].launch - first] = (uint32_t)i;
-		else if (aif_map_put(&l->by_launch, e->launches[i].launch, i) < 0)
-			return -ENOMEM;
-	return 0;
-}
-
-/* AIF_NONE: it is not known. */
-static uint32_t launch_index(const struct loading *l, uint64_t launch)
-{
-	uint64_t i = launch - l->first_launch;
-
-	if (l->dense)
-		return i < l->dense_len ? l->dense[i] : AIF_NONE;
-	return aif_map_get(&l->by_launch, launch, &i) ? (uint32_t)i : AIF_NONE;
+	r = AIF_LAUNCH_INDEX_INIT(&l->by_launch, e->launches, e->launches_len);
+	for (size_t i = 0; i < e->launches_len && !r; i++)
+		r = aif_launch_index_put(&l->by_launch, e->launches[i].launch, (uint32_t)i);
+	return r;
 }
 
 /* ---- executions ---------------------------------------------------------------------------------- */
@@ -204,7 +178,7 @@ static int exec_add(struct execs_loading *el, const struct aif_exec_row *row)
 	struct aif_event_launch *by = NULL;
 	struct aif_event_exec *to;
 	int64_t start, end;
-	uint32_t at = launch_index(l, row->launch);
+	uint32_t at = aif_launch_index_get(&l->by_launch, row->launch);
 
 	if (at != AIF_NONE)
 		by = &e->launches[at];
@@ -448,8 +422,7 @@ int aif_events_init(struct aif_events *e, const struct aif_export *x, struct aif
 	l.kernel_asked = calloc(x->profile->kernels_len + 1, 1);
 	r = l.kernel_asked ? load(&l) : -ENOMEM;
 	aif_timeline_free(l.timeline);
-	aif_map_finish(&l.by_launch);
-	free(l.dense);
+	aif_launch_index_finish(&l.by_launch);
 	aif_regex_finish(&l.kernel);
 	free(l.kernel_asked);
 	return r < 0 ? aif_err_set(err, r, "export: reading launches and executions: %s",

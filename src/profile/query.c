@@ -4,6 +4,7 @@
 #include "profile/file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -110,30 +111,51 @@ LOADER(ops, aif_op_row)
 
 static int index_launches(struct aif_query *q)
 {
-	int r = 0;
+	int r;
 
+	aif_launch_index_finish(&q->by_launch);
+	r = AIF_LAUNCH_INDEX_INIT(&q->by_launch, q->launches, q->launches_len);
 	for (size_t i = 0; i < q->launches_len && !r; i++)
-		r = aif_map_put(&q->by_launch, q->launches[i].launch, i);
+		r = aif_launch_index_put(&q->by_launch, q->launches[i].launch, (uint32_t)i);
 	return r;
 }
 
-/* Chains the executions of each launch, the first found by the map. */
+/* "64x32x1" of each shape, for as many launches as have it. */
+static int extents(struct aif_query *q)
+{
+	size_t n = q->p->shapes_len;
+
+	free(q->extents);
+	q->extents = calloc(AIF_MAX(n, 1), sizeof(*q->extents));
+	if (!q->extents)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t *g = q->p->shapes[i].grid, *b = q->p->shapes[i].block;
+
+		if (g[0])
+			snprintf(q->extents[i].grid, sizeof(q->extents[i].grid),
+				 "%" PRIu32 "x%" PRIu32 "x%" PRIu32, g[0], g[1], g[2]);
+		if (b[0])
+			snprintf(q->extents[i].block, sizeof(q->extents[i].block),
+				 "%" PRIu32 "x%" PRIu32 "x%" PRIu32, b[0], b[1], b[2]);
+	}
+	return 0;
+}
+
+/* Chains the executions of each launch, the first found by the index. */
 static int index_execs(struct aif_query *q)
 {
-	int r = 0;
+	int r;
 
-	if (q->execs_len >= AIF_NONE)
-		return -EFBIG;
+	aif_launch_index_finish(&q->by_exec);
 	free(q->same_exec);
 	q->same_exec = malloc(AIF_MAX(q->execs_len, 1) * sizeof(*q->same_exec));
 	if (!q->same_exec)
 		return -ENOMEM;
+	r = AIF_LAUNCH_INDEX_INIT(&q->by_exec, q->execs, q->execs_len);
 	for (size_t i = q->execs_len; i-- > 0 && !r;) {
-		uint64_t next = AIF_NONE;
-
-		aif_map_get(&q->by_exec, q->execs[i].launch, &next);
-		q->same_exec[i] = (uint32_t)next;
-		r = aif_map_put(&q->by_exec, q->execs[i].launch, i);
+		q->same_exec[i] = aif_launch_index_get(&q->by_exec, q->execs[i].launch);
+		r = aif_launch_index_put(&q->by_exec, q->execs[i].launch, (uint32_t)i);
 	}
 	return r;
 }
@@ -148,15 +170,14 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 	if (!r && (needs & NEEDS_LAUNCHES)) {
 		q->launches_len = 0;
 		q->last.is_set = false;
-		aif_map_clear(&q->by_launch);
 		r = aif_profile_launches(q->p, load_launches, q, &bad);
 		r = r < 0 ? r : index_launches(q);
+		r = r < 0 ? r : extents(q);
 		q->damaged += r < 0 ? 0 : bad;
 		q->loaded |= r < 0 ? 0 : NEEDS_LAUNCHES;
 	}
 	if (!r && (needs & NEEDS_EXECS)) {
 		q->execs_len = 0;
-		aif_map_clear(&q->by_exec);
 		r = aif_profile_execs(q->p, load_execs, q, &bad);
 		r = r < 0 ? r : index_execs(q);
 		q->damaged += r < 0 ? 0 : bad;
@@ -217,16 +238,14 @@ static void skip_absent(struct cursor *c)
 		step(c);
 }
 
-/* The first row whose key is `key`, or SIZE_MAX. */
+/* The first row whose key is `key`, or one that is behind all. */
 static size_t find_key(const struct vtab *v, sqlite3_int64 key)
 {
-	uint64_t row;
-
 	switch (v->table->key) {
 	case AIF_KEY_LAUNCH:
-		return aif_map_get(&v->q->by_launch, (uint64_t)key, &row) ? row : SIZE_MAX;
+		return aif_launch_index_get(&v->q->by_launch, (uint64_t)key);
 	case AIF_KEY_EXEC:
-		return aif_map_get(&v->q->by_exec, (uint64_t)key, &row) ? row : SIZE_MAX;
+		return aif_launch_index_get(&v->q->by_exec, (uint64_t)key);
 	default:
 		return (uint64_t)key;
 	}
@@ -380,8 +399,9 @@ void aif_query_free(struct aif_query *q)
 	aif_timeline_free(q->timeline);
 	aif_weights_free(q->weights);
 	aif_attribution_finish(&q->attribution);
-	aif_map_finish(&q->by_launch);
-	aif_map_finish(&q->by_exec);
+	aif_launch_index_finish(&q->by_launch);
+	aif_launch_index_finish(&q->by_exec);
+	free(q->extents);
 	free(q->same_exec);
 	free(q->launches);
 	free(q->execs);

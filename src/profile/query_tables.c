@@ -43,10 +43,10 @@ static void when(struct aif_query *q, sqlite3_context *ctx, uint64_t monotonic)
 
 static const struct aif_launch_row *launch_of(struct aif_query *q, uint64_t launch)
 {
-	uint64_t i;
-
 	if (!q->last.is_set || q->last.launch != launch) {
-		q->last.row = aif_map_get(&q->by_launch, launch, &i) ? &q->launches[i] : NULL;
+		uint32_t i = aif_launch_index_get(&q->by_launch, launch);
+
+		q->last.row = i == AIF_NONE ? NULL : &q->launches[i];
 		q->last.launch = launch;
 		q->last.is_set = true;
 	}
@@ -55,24 +55,19 @@ static const struct aif_launch_row *launch_of(struct aif_query *q, uint64_t laun
 
 /* By the launch's execution: runtimes may tell only afterwards how much it was. What a graph's replay copies is of
  * its nodes. */
-static uint64_t bytes_moved(const struct aif_query *q, uint64_t launch)
+static uint64_t bytes_moved(struct aif_query *q, uint64_t launch)
 {
-	uint64_t i;
+	uint32_t i = aif_launch_index_get(&q->by_exec, launch);
 
-	return aif_map_get(&q->by_exec, launch, &i) && !q->execs[i].graph ? q->execs[i].bytes : 0;
+	return i != AIF_NONE && !q->execs[i].graph ? q->execs[i].bytes : 0;
 }
 
-/* "64x32x1", or NULL. */
-static void extent(sqlite3_context *ctx, const uint32_t v[3])
+static void text_or_null(sqlite3_context *ctx, const char *text)
 {
-	char text[48];
-
-	if (!v || !v[0]) {
+	if (*text)
+		sqlite3_result_text(ctx, text, -1, SQLITE_STATIC);
+	else
 		sqlite3_result_null(ctx);
-		return;
-	}
-	sqlite3_snprintf(sizeof(text), text, "%ux%ux%u", v[0], v[1], v[2]);
-	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
 #define ROWS(table)                                           \
@@ -90,7 +85,6 @@ BULK_ROWS(launches)
 static void launches_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
 	const struct aif_launch_row *r = &q->launches[row];
-	const struct aif_shape *shape = r->shape == AIF_NONE ? NULL : &q->p->shapes[r->shape];
 	const struct aif_thread *t = r->thread == AIF_NONE ? NULL : &q->p->threads[r->thread];
 
 	switch (column) {
@@ -113,9 +107,9 @@ static void launches_column(struct aif_query *q, size_t row, int column, sqlite3
 	case 8:
 		return id(ctx, r->stack);
 	case 9:
-		return extent(ctx, shape ? shape->grid : NULL);
+		return text_or_null(ctx, r->shape == AIF_NONE ? "" : q->extents[r->shape].grid);
 	case 10:
-		return extent(ctx, shape ? shape->block : NULL);
+		return text_or_null(ctx, r->shape == AIF_NONE ? "" : q->extents[r->shape].block);
 	default:
 		return number(ctx, r->bytes ? r->bytes : bytes_moved(q, r->launch));
 	}

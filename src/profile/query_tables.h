@@ -2,6 +2,7 @@
 #pragma once
 
 #include "profile/attribution.h"
+#include "profile/launch_index.h"
 #include "profile/query.h"
 #include "profile/time.h"
 #include "profile/weights.h"
@@ -21,13 +22,16 @@ struct aif_query {
 	struct aif_op_row *ops;
 	size_t launches_len, launches_cap, execs_len, execs_cap, samples_len, samples_cap,
 		windows_len, windows_cap, cpu_len, cpu_cap, ops_len, ops_cap;
-	struct aif_map by_launch; /* launch -> index */
-	struct aif_map by_exec;   /* launch -> the index of its first execution */
+	struct aif_launch_index by_launch;
+	struct aif_launch_index by_exec; /* the first execution of it */
 	struct {
 		uint64_t launch;
 		const struct aif_launch_row *row;
 		bool is_set;
 	} last; /* what was looked up last: several columns of a row ask for one launch */
+	struct aif_query_extents { /* as text; "" where there is none */
+		char grid[36], block[36];
+	} * extents;         /* by shape */
 	uint32_t *same_exec; /* index -> that of the launch's next, or AIF_NONE */
 	unsigned loaded;     /* enum aif_query_needs */
 	uint64_t damaged;
