@@ -14,6 +14,9 @@
 #define PART_ROWS  4096
 #define PART_BYTES (1 << 20)
 
+/* The database that is exported into. */
+#define OTHER "exported"
+
 static void add_value(struct aif_table *t, sqlite3_stmt *stmt, int i)
 {
 	char text[40];
@@ -102,80 +105,81 @@ int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format 
 	return r;
 }
 
-/* Copies one of our tables into the other database, value by value: what is ours is virtual. */
-static int copy_table(struct aif_query *q, sqlite3 *to, const char *name)
+/* One of our tables, in the database that is attached. What is ours is virtual and in none: `main.` keeps the other of
+ * that name away. */
+static int copy_table(sqlite3 *db, const char *name)
 {
-	struct aif_buf create = {0}, insert = {0}, select = {0};
-	sqlite3_stmt *from = NULL, *into = NULL;
-	int r = SQLITE_OK, width = 0;
+	struct aif_buf create = {0}, copy = {0};
+	sqlite3_stmt *from = NULL;
+	int r;
 
-	aif_buf_printf(&select, "SELECT * FROM %s", name);
-	r = sqlite3_prepare_v2(aif_query_db(q), aif_buf_str(&select), -1, &from, NULL);
-	if (r == SQLITE_OK) {
-		width = sqlite3_column_count(from);
-		aif_buf_printf(&create, "CREATE TABLE %s(", name);
-		aif_buf_printf(&insert, "INSERT INTO %s VALUES(", name);
-		for (int i = 0; i < width; i++) {
-			aif_buf_printf(&create, "%s\"%s\"", i ? ", " : "",
-				       sqlite3_column_name(from, i));
-			aif_buf_puts(&insert, i ? ", ?" : "?");
-		}
-		aif_buf_puts(&create, ")");
-		aif_buf_puts(&insert, ")");
-		r = sqlite3_exec(to, aif_buf_str(&create), NULL, NULL, NULL);
-	}
-	if (r == SQLITE_OK)
-		r = sqlite3_prepare_v2(to, aif_buf_str(&insert), -1, &into, NULL);
-	while (r == SQLITE_OK && (r = sqlite3_step(from)) == SQLITE_ROW) {
-		for (int i = 0; i < width; i++)
-			if (sqlite3_column_type(from, i) == SQLITE_INTEGER)
-				sqlite3_bind_int64(into, i + 1, sqlite3_column_int64(from, i));
-			else
-				sqlite3_bind_value(into, i + 1, sqlite3_column_value(from, i));
-		r = sqlite3_step(into);
-		if (r == SQLITE_DONE)
-			r = sqlite3_reset(into);
-	}
+	aif_buf_printf(&copy, "SELECT * FROM main.%s", name);
+	r = sqlite3_prepare_v2(db, aif_buf_str(&copy), -1, &from, NULL);
+	aif_buf_printf(&create, "CREATE TABLE " OTHER ".%s(", name);
+	for (int i = 0; r == SQLITE_OK && i < sqlite3_column_count(from); i++)
+		aif_buf_printf(&create, "%s\"%s\"", i ? ", " : "", sqlite3_column_name(from, i));
 	sqlite3_finalize(from);
-	sqlite3_finalize(into);
+	aif_buf_puts(&create, ")");
+	aif_buf_clear(&copy);
+	aif_buf_printf(&copy, "INSERT INTO " OTHER ".%s SELECT * FROM main.%s", name, name);
+	if (aif_buf_failed(&create) || aif_buf_failed(&copy))
+		r = SQLITE_NOMEM;
+	if (r == SQLITE_OK)
+		r = sqlite3_exec(db, aif_buf_str(&create), NULL, NULL, NULL);
+	if (r == SQLITE_OK)
+		r = sqlite3_exec(db, aif_buf_str(&copy), NULL, NULL, NULL);
 	aif_buf_finish(&create);
-	aif_buf_finish(&insert);
-	aif_buf_finish(&select);
+	aif_buf_finish(&copy);
+	return r;
+}
+
+static int attach(sqlite3 *db, const char *path)
+{
+	sqlite3_stmt *s = NULL;
+	int r = sqlite3_prepare_v2(db, "ATTACH ? AS " OTHER, -1, &s, NULL);
+
+	if (r == SQLITE_OK)
+		r = sqlite3_bind_text(s, 1, path, -1, SQLITE_STATIC);
+	if (r == SQLITE_OK)
+		r = sqlite3_step(s);
+	sqlite3_finalize(s);
 	return r == SQLITE_DONE ? SQLITE_OK : r;
 }
 
-static int write_tables(struct aif_query *q, sqlite3 *to)
+static int write_tables(sqlite3 *db)
 {
-	int r = sqlite3_exec(to,
-			     "PRAGMA page_size=16384; PRAGMA journal_mode=OFF; "
-			     "PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; BEGIN",
+	int r = sqlite3_exec(db,
+			     "PRAGMA " OTHER ".page_size=16384; PRAGMA " OTHER ".journal_mode=OFF; "
+			     "PRAGMA " OTHER ".synchronous=OFF; PRAGMA " OTHER
+			     ".locking_mode=EXCLUSIVE; BEGIN",
 			     NULL, NULL, NULL);
 
 	for (size_t i = 0; r == SQLITE_OK && aif_query_table(i); i++)
-		r = copy_table(q, to, aif_query_table(i));
-	return r == SQLITE_OK ? sqlite3_exec(to, AIF_QUERY_VIEWS("") "COMMIT", NULL, NULL, NULL)
-			      : r;
+		r = copy_table(db, aif_query_table(i));
+	return r == SQLITE_OK
+		       ? sqlite3_exec(db, AIF_QUERY_VIEWS("", OTHER ".") "COMMIT", NULL, NULL, NULL)
+		       : r;
 }
 
-/* Into the file `temp`, which is there and empty. */
+/* Into the file `temp`, which is there and empty. The query is good for nothing else then. */
 static int export_to(struct aif_query *q, const char *temp, const char *path, struct aif_err *err)
 {
-	sqlite3 *to = NULL;
+	sqlite3 *db = aif_query_db(q);
 	int r = aif_sqlite_path_check(temp, "write", "use a directory with a shorter name", err);
 
 	if (r < 0)
 		return r;
-	r = sqlite3_open_v2(temp, &to,
-			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+	sqlite3_set_authorizer(db, NULL, NULL); /* what is run from here on is ours */
+	r = attach(db, temp);
 	if (r == SQLITE_OK)
-		r = write_tables(q, to);
-	if (r != SQLITE_OK && sqlite3_errcode(aif_query_db(q)) == r)
-		aif_err_set(err, -EIO, "export: %s", sqlite3_errmsg(aif_query_db(q)));
-	else if (r != SQLITE_OK)
-		aif_err_set(err, -EIO, "%s: %s", path, to ? sqlite3_errmsg(to) : "out of memory");
-	if (sqlite3_close(to) != SQLITE_OK && r == SQLITE_OK)
-		return aif_err_set(err, -EIO, "%s: cannot be closed", path);
-	return r == SQLITE_OK ? 0 : -EIO;
+		r = write_tables(db);
+	if (r == SQLITE_OK)
+		r = sqlite3_exec(db, "DETACH " OTHER, NULL, NULL, NULL);
+	if (r != SQLITE_OK)
+		return aif_err_set(err, -EIO, "%s: %s",
+				   (r & 0xff) == SQLITE_ERROR ? "export" : path,
+				   sqlite3_errmsg(db));
+	return 0;
 }
 
 static int copy_to_stdout(int fd, struct aif_err *err)

@@ -360,8 +360,8 @@ int aif_query_new(const struct aif_profile *p, struct aif_query **ret, struct ai
 	int r = q ? aif_timeline_new(p, &q->timeline) : -ENOMEM;
 
 	if (!r && sqlite3_open_v2(":memory:", &q->db,
-				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY |
-					  SQLITE_OPEN_NOMUTEX,
+				  /* not _MEMORY, which what is attached to it would be, too */
+				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 				  NULL) != SQLITE_OK)
 		r = -ENOMEM;
 	for (size_t i = 0; !r && aif_query_tables[i].name; i++) {
@@ -376,7 +376,7 @@ int aif_query_new(const struct aif_profile *p, struct aif_query **ret, struct ai
 	}
 	for (size_t i = 0; !r && aif_query_tables[i].name; i++)
 		r = touch(q->db, aif_query_tables[i].name);
-	if (!r && sqlite3_exec(q->db, AIF_QUERY_VIEWS("TEMP"), NULL, NULL, NULL) != SQLITE_OK)
+	if (!r && sqlite3_exec(q->db, AIF_QUERY_VIEWS("TEMP", ""), NULL, NULL, NULL) != SQLITE_OK)
 		r = -EINVAL;
 	if (r < 0) {
 		aif_err_set(err, r, "query: %s", q && q->db ? sqlite3_errmsg(q->db) : strerror(-r));

@@ -25,10 +25,10 @@ uint64_t aif_query_damaged(const struct aif_query *q);
 /* Names of the tables, NULL at the end; for `export --format sqlite`. */
 const char *aif_query_table(size_t i);
 
-/* SQL that makes the view kernel_times over the tables; `temp`: "TEMP" or "". */
-#define AIF_QUERY_VIEWS(temp)                                                          \
-	"CREATE " temp                                                                 \
-	" VIEW kernel_times AS SELECT k.name AS name, sum(a.launches) AS launches, "   \
+/* SQL that makes the view kernel_times over the tables; `temp`: "TEMP" or "", `in`: "" or a database and ".". */
+#define AIF_QUERY_VIEWS(temp, in)                                                      \
+	"CREATE " temp " VIEW " in                                                     \
+	"kernel_times AS SELECT k.name AS name, sum(a.launches) AS launches, "         \
 	"sum(a.time_ns) AS time_ns, sum(a.weight_ns) AS busy_ns, "                     \
 	"1.0 * sum(a.weight_ns) / (SELECT sum(weight_ns) FROM attributed) AS share "   \
 	"FROM attributed a JOIN kernels k ON k.id = a.kernel WHERE a.kind = 'kernel' " \
