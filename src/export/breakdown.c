@@ -39,6 +39,7 @@ static const struct aif_table_column breakdown_columns[] = {
 	{"host_wait", AIF_TABLE_NS},
 	{"kernel_wait", AIF_TABLE_NS},
 	{"other_wait", AIF_TABLE_NS},
+	{"unknown_wait", AIF_TABLE_NS},
 	{"communication", AIF_TABLE_NS},
 	{"overlap_share", AIF_TABLE_SHARE},
 	{"process", AIF_TABLE_ID},
@@ -186,13 +187,14 @@ int aif_comm_table(struct aif_timed_report *r, struct aif_err *err)
 static const struct aif_table_column step_columns[] = {
 	{"start", AIF_TABLE_AT},         {"time", AIF_TABLE_NS},
 	{"busy_share", AIF_TABLE_SHARE}, PARTS,
-	{"device_total", AIF_TABLE_NS}, /* of what was launched in it, whenever it ran */
+	{"device_total", AIF_TABLE_NS},  /* of what was launched in it, whenever it ran */
+	{"other_threads", AIF_TABLE_NS}, /* of this, by other threads */
 	{"launches", AIF_TABLE_COUNT},   {"process", AIF_TABLE_ID},
 	{"device", AIF_TABLE_TEXT},      {"step", AIF_TABLE_TEXT},
 };
 
 static void step_row(struct aif_timed_report *r, const struct aif_op *o, uint32_t process,
-		     const struct aif_device_work *d, uint64_t launches)
+		     const struct aif_device_work *d, uint64_t launches, uint64_t others_ns)
 {
 	struct aif_work_parts parts = {0};
 	uint64_t known;
@@ -204,7 +206,8 @@ static void step_row(struct aif_timed_report *r, const struct aif_op *o, uint32_
 	aif_table_number(r->t, aif_op_ns(o));
 	aif_table_number(r->t, aif_share_ppm(d ? known - parts.idle : 0, known));
 	parts_cells(r, &parts);
-	aif_table_number(r->t, o->device_all_ns);
+	aif_table_number(r->t, o->device_all_ns + others_ns);
+	aif_table_number(r->t, others_ns);
 	aif_table_number(r->t, launches);
 	aif_table_number(r->t, aif_timed_report_pid(r, process));
 	aif_timed_report_device_cell(r, d ? d->device : AIF_NONE);
@@ -231,11 +234,13 @@ int aif_steps_table(struct aif_timed_report *r, struct aif_err *err)
 {
 	struct aif_op_tree *ops = r->ops;
 	struct aif_work w = {0};
-	uint64_t *launches = calloc(ops->len + 1, sizeof(*launches));
+	uint64_t others_ns = 0, *launches = calloc(ops->len + 1, sizeof(*launches));
 	int e = launches ? aif_work_make(r->p, r->timed, &w) : -ENOMEM;
 
-	if (!e)
+	if (!e) {
 		aif_op_tree_add_device(ops, r->timed, NULL, NULL);
+		e = aif_op_tree_add_others(ops, r->p, r->timed, AIF_OP_STEP, NULL, NULL);
+	}
 	for (size_t i = ops->len; i-- > 0 && !e;) {
 		launches[i] += ops->ops[i].launches;
 		if (ops->ops[i].parent != AIF_NONE)
@@ -246,20 +251,25 @@ int aif_steps_table(struct aif_timed_report *r, struct aif_err *err)
 		const struct aif_op *o = &ops->ops[i];
 		uint32_t process =
 			o->thread == AIF_NONE ? AIF_NONE : r->p->threads[o->thread].process;
+		const struct aif_op_others *others;
 		size_t d;
 
 		if (o->kind != AIF_OP_STEP || o->twin != AIF_NONE)
 			continue;
+		others = &ops->others[i];
+		others_ns += others->ns;
 		d = first_device(&w, process);
 		if (d == w.len || w.devices[d].process != process)
-			step_row(r, o, process, NULL, launches[i]);
+			step_row(r, o, process, NULL, launches[i] + others->launches, others->ns);
 		for (; d < w.len && w.devices[d].process == process; d++)
-			step_row(r, o, process, &w.devices[d], launches[i]);
+			step_row(r, o, process, &w.devices[d], launches[i] + others->launches,
+				 others->ns);
 		if (r->t->cells_len > MOST_CELLS)
 			e = aif_err_set(err, -EFBIG,
 					"report: too many steps on too many devices; choose a part "
 					"by --time or --device");
 	}
+	aif_timed_report_say_others(r, "step", others_ns);
 	free(launches);
 	aif_work_finish(&w);
 	return e;

@@ -8,25 +8,32 @@ static const struct aif_table_column columns[] = {
 	{"cpu_total", AIF_TABLE_NS},      {"calls", AIF_TABLE_COUNT},
 	{"cpu_average", AIF_TABLE_NS},    {"cpu_min", AIF_TABLE_NS},
 	{"cpu_max", AIF_TABLE_NS},        {"device_total", AIF_TABLE_NS},
-	{"device_average", AIF_TABLE_NS}, {"process", AIF_TABLE_ID},
-	{"range", AIF_TABLE_TEXT},
+	{"device_average", AIF_TABLE_NS}, {"other_threads", AIF_TABLE_NS}, /* of device_total */
+	{"process", AIF_TABLE_ID},        {"range", AIF_TABLE_TEXT},
 };
 
 struct sums {
-	uint64_t cpu, calls, min, max, device;
+	uint64_t cpu, calls, min, max, device, others;
 	uint32_t name, process;
 };
 
 int aif_ranges_table(struct aif_timed_report *r, struct aif_err *err)
 {
+	bool (*keep)(const void *, const struct aif_timed_exec *) =
+		r->kernel->is_set ? aif_timed_report_keep : NULL;
 	struct aif_map ids = {0};
 	struct sums *sums = NULL;
+	uint64_t others_ns = 0;
 	size_t len = 0, cap = 0;
 	int e = 0;
 
 	(void)err;
-	aif_op_tree_add_device(r->ops, r->timed, r->kernel->is_set ? aif_timed_report_keep : NULL,
-			       r);
+	aif_op_tree_add_device(r->ops, r->timed, keep, r);
+	e = aif_op_tree_add_others(r->ops, r->p, r->timed, AIF_OP_RANGE, keep, r);
+	for (size_t i = 0; i < r->ops->len && !e; i++)
+		if (r->ops->ops[i].parent == AIF_NONE)
+			others_ns += r->ops->others[i].ns;
+	aif_timed_report_say_others(r, "range", others_ns);
 	for (size_t i = 0; i < r->ops->len && !e; i++) {
 		const struct aif_op *o = &r->ops->ops[i];
 		uint32_t process =
@@ -49,7 +56,8 @@ int aif_ranges_table(struct aif_timed_report *r, struct aif_err *err)
 		sums[id].calls++;
 		sums[id].min = AIF_MIN(sums[id].min, ns);
 		sums[id].max = AIF_MAX(sums[id].max, ns);
-		sums[id].device += o->device_all_ns;
+		sums[id].device += o->device_all_ns + r->ops->others[i].ns;
+		sums[id].others += r->ops->others[i].ns;
 	}
 	aif_table_init(r->t, columns, AIF_ARRAY_LEN(columns));
 	for (size_t i = 0; i < len && !e; i++) {
@@ -62,6 +70,7 @@ int aif_ranges_table(struct aif_timed_report *r, struct aif_err *err)
 		aif_table_number(r->t, s->max);
 		aif_table_number(r->t, s->device);
 		aif_table_number(r->t, s->device / s->calls);
+		aif_table_number(r->t, s->others);
 		aif_table_number(r->t, aif_timed_report_pid(r, s->process));
 		aif_table_text(r->t, s->name == AIF_NONE ? "" : aif_profile_str(r->p, s->name));
 	}

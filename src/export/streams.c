@@ -26,14 +26,23 @@
 #define QUEUE_FULL   1024
 
 static const struct aif_table_column columns[] = {
-	{"executions", AIF_TABLE_COUNT}, {"busy", AIF_TABLE_NS},
-	{"host_wait", AIF_TABLE_NS},     {"kernel_wait", AIF_TABLE_NS},
-	{"other_wait", AIF_TABLE_NS},    {"launches", AIF_TABLE_COUNT},
-	{"short", AIF_TABLE_COUNT},      {"slow_calls", AIF_TABLE_COUNT},
-	{"late", AIF_TABLE_COUNT},       {"delay_average", AIF_TABLE_NS},
-	{"delay_max", AIF_TABLE_NS},     {"queue_average", AIF_TABLE_COUNT},
-	{"queue_max", AIF_TABLE_COUNT},  {"full", AIF_TABLE_NS},
-	{"process", AIF_TABLE_ID},       {"stream", AIF_TABLE_ID},
+	{"executions", AIF_TABLE_COUNT},
+	{"busy", AIF_TABLE_NS},
+	{"host_wait", AIF_TABLE_NS},
+	{"kernel_wait", AIF_TABLE_NS},
+	{"other_wait", AIF_TABLE_NS},
+	{"unknown_wait", AIF_TABLE_NS},
+	{"launches", AIF_TABLE_COUNT},
+	{"short", AIF_TABLE_COUNT},
+	{"slow_calls", AIF_TABLE_COUNT},
+	{"late", AIF_TABLE_COUNT},
+	{"delay_average", AIF_TABLE_NS},
+	{"delay_max", AIF_TABLE_NS},
+	{"queue_average", AIF_TABLE_COUNT},
+	{"queue_max", AIF_TABLE_COUNT},
+	{"full", AIF_TABLE_NS},
+	{"process", AIF_TABLE_ID},
+	{"stream", AIF_TABLE_ID},
 	{"device", AIF_TABLE_TEXT},
 };
 

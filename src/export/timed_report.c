@@ -48,6 +48,19 @@ void aif_timed_report_hide_empty(struct aif_timed_report *r)
 	}
 }
 
+void aif_timed_report_say_others(struct aif_timed_report *r, const char *what, uint64_t ns)
+{
+	if (!ns)
+		return;
+	aif_buf_puts(r->after, "other_threads: ");
+	aif_human_ns(r->after, ns);
+	aif_buf_printf(
+		r->after,
+		" in device_total were launched by a thread without a %s of its own, as autograd's "
+		"is, while the %s ran in another\n",
+		what, what);
+}
+
 bool aif_timed_report_keeps(const struct aif_timed_report *r, const struct aif_timed_exec *x)
 {
 	return !r->kernel->is_set || aif_filter_kernel(r->kernel, r->p, x->kind, x->kernel);

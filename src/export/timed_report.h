@@ -48,6 +48,9 @@ int aif_comm_table(struct aif_timed_report *r, struct aif_err *err);
 int aif_idle_table(struct aif_timed_report *r, struct aif_err *err);
 int aif_streams_table(struct aif_timed_report *r, struct aif_err *err);
 
+/* Says below the table what its column other_threads has, if it has anything. what: "step", "range". */
+void aif_timed_report_say_others(struct aif_timed_report *r, const char *what, uint64_t ns);
+
 /* Is the execution one of what --kernel asks for? */
 bool aif_timed_report_keeps(const struct aif_timed_report *r, const struct aif_timed_exec *x);
 /* The same, for aif_op_tree_add_device. */

@@ -33,14 +33,17 @@ enum aif_work_class aif_work_class_of(const char *kernel)
 
 const char *aif_idle_name(enum aif_idle cause)
 {
-	static const char *const names[AIF_IDLE_COUNT] = {"host wait", "kernel wait", "other"};
+	static const char *const names[AIF_IDLE_COUNT] = {"host wait", "kernel wait", "other",
+							  "not known"};
 
 	return names[cause];
 }
 
 enum aif_idle aif_idle_of(const struct aif_timed *t, const struct aif_timed_exec *x, int64_t from)
 {
-	if (x->launch != AIF_NONE && t->launches[x->launch].at > from)
+	if (x->launch == AIF_NONE)
+		return AIF_IDLE_UNKNOWN;
+	if (t->launches[x->launch].at > from)
 		return AIF_IDLE_HOST;
 	return (uint64_t)x->start - (uint64_t)from < AIF_IDLE_KERNEL_NS ? AIF_IDLE_KERNEL
 									: AIF_IDLE_OTHER;

@@ -55,6 +55,7 @@ enum aif_idle {
 	AIF_IDLE_HOST,   /* its launch began when the one before had ended: waiting for the host */
 	AIF_IDLE_KERNEL, /* launched before; what it costs to start one kernel after the other */
 	AIF_IDLE_OTHER, /* launched before, but late: it waited for another stream, or for memory */
+	AIF_IDLE_UNKNOWN, /* nothing tells when it was launched: which of them it is, is not known */
 	AIF_IDLE_COUNT
 };
 /* HTA's default is 30 in the unit of the trace, which in Kineto's is us. */
@@ -62,4 +63,5 @@ enum aif_idle {
 
 /* x: what ended a gap that began at `from`. */
 enum aif_idle aif_idle_of(const struct aif_timed *t, const struct aif_timed_exec *x, int64_t from);
-const char *aif_idle_name(enum aif_idle cause); /* "host wait", "kernel wait", "other" */
+const char *
+aif_idle_name(enum aif_idle cause); /* "host wait", "kernel wait", "other", "not known" */

@@ -349,6 +349,7 @@ void aif_op_tree_finish(struct aif_op_tree *t)
 	free(t->ops);
 	free(t->of_launch);
 	free(t->calls);
+	free(t->others);
 	*t = (struct aif_op_tree){0};
 }
 

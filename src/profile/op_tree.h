@@ -37,8 +37,11 @@ struct aif_op_tree {
 	uint32_t *of_launch; /* by index of the launches: the operator, or AIF_NONE */
 	uint32_t *calls;     /* the call of the runtime that made it, or AIF_NONE */
 	uint64_t damaged;    /* chunks that could not be read */
-	bool any;            /* the profile has rows for it, whatever was asked for */
-	bool has_operators;  /* among them operators */
+	struct aif_op_others {
+		uint64_t ns, launches;
+	} * others;         /* by operator; NULL until they were added */
+	bool any;           /* the profile has rows for it, whatever was asked for */
+	bool has_operators; /* among them operators */
 };
 
 enum aif_op_owners {
@@ -63,6 +66,17 @@ static inline uint32_t aif_op_tree_of(const struct aif_op_tree *t, const struct 
 void aif_op_tree_add_device(struct aif_op_tree *tree, const struct aif_timed *t,
 			    bool (*keep)(const void *arg, const struct aif_timed_exec *x),
 			    const void *arg);
+
+/*
+ * What other threads launched while a range or a step (`kind`) ran: autograd's thread, while the program's is in
+ * backward(). A launch that is in none of its own thread's is counted to the innermost one of its process that runs when
+ * its call begins, if only one thread of the process is in one then; to .others, and there to those around it, too. To
+ * be called once. 0 or -ENOMEM.
+ */
+int aif_op_tree_add_others(struct aif_op_tree *tree, const struct aif_profile *p,
+			   const struct aif_timed *t, uint32_t kind,
+			   bool (*keep)(const void *arg, const struct aif_timed_exec *x),
+			   const void *arg);
 
 /* An execution's time times what it stands for. */
 uint64_t aif_op_tree_device_ns(const struct aif_timed_exec *x);

@@ -199,7 +199,7 @@ def breakdown(aiflame, events, profile):
                 overlap_share=round((compute + communication - either) / communication, 5) if communication else 0)
     rows = our_table(aiflame, profile, "--breakdown")
     got = {k: round(rows[0][k], 5) for k in want}
-    waits = sum(rows[0][k] for k in ("host_wait", "kernel_wait", "other_wait"))
+    waits = sum(rows[0][k] for k in ("host_wait", "kernel_wait", "other_wait", "unknown_wait"))
     idle = sum(r["idle"] for r in our_table(aiflame, profile, "--idle"))
     print("here", want, "aiflame", got, "waits", waits, "intervals", idle)
     return len(rows) != 1 or any(abs(want[k] - got[k]) > (1e-5 if "share" in k else 0) for k in want) or \

@@ -50,11 +50,11 @@ static void time_is_broken_down(void **state)
 	assert_report(
 		&f, csv(AIF_REPORT_BREAKDOWN),
 		"span,busy_share,compute_share,compute,communication_alone,memory_alone,idle,"
-		"not_collected,host_wait,kernel_wait,other_wait,communication,overlap_share,process,"
+		"not_collected,host_wait,kernel_wait,other_wait,unknown_wait,communication,overlap_share,process,"
 		"device\n"
-		"108000,0.537037,0.351851,38000,10000,10000,50000,0,30000,20000,0,25000,0.600000,100,"
+		"108000,0.537037,0.351851,38000,10000,10000,50000,0,30000,20000,0,0,25000,0.600000,100,"
 		"device\n"
-		"1000,1.000000,1.000000,1000,0,0,0,0,0,0,0,0,0.000000,101,device\n");
+		"1000,1.000000,1.000000,1000,0,0,0,0,0,0,0,0,0,0.000000,101,device\n");
 	ops_end(&f);
 }
 
@@ -101,14 +101,100 @@ static void steps_have_their_parts(void **state)
 	assert_report(
 		&f, csv(AIF_REPORT_STEPS),
 		"start,time,busy_share,compute,communication_alone,memory_alone,idle,not_collected,"
-		"device_total,launches,process,device,step\n"
-		"0,58000,0.655172,28000,10000,0,20000,0,63000,5,100,device,ProfilerStep#0\n"
-		"58000,62000,0.322580,10000,0,10000,42000,0,10000,1,100,device,ProfilerStep#1\n");
+		"device_total,other_threads,launches,process,device,step\n"
+		"0,58000,0.655172,28000,10000,0,20000,0,63000,0,5,100,device,ProfilerStep#0\n"
+		"58000,62000,0.322580,10000,0,10000,42000,0,10000,0,1,100,device,ProfilerStep#1\n");
+	assert_report(&f, csv(AIF_REPORT_RANGES),
+		      "cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,"
+		      "other_threads,process,range\n"
+		      "49000,2,24500,1000,48000,45000,22500,0,100,forward\n");
+	ops_end(&f);
+}
+
+/* Thread 1 is autograd's: what it launches is of the step and range that thread 0 is in at that time. Process 1 has a
+ * step at the same time, which is another's. */
+static void other_threads_are_of_the_step_that_runs(void **state)
+{
+	enum { US = 1000 };
+	struct ops_fixture f;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	ops_add(&f, 0, 0, 50 * US, AIF_OP_STEP, "ProfilerStep#0");
+	ops_add(&f, 0, 5 * US, 40 * US, AIF_OP_RANGE, "train");
+	ops_add(&f, 0, 20 * US, 40 * US, AIF_OP_RANGE, "backward");
+	ops_add(&f, 0, 60 * US, 90 * US, AIF_OP_STEP, "ProfilerStep#1");
+	ops_add(&f, 1, 22 * US, 26 * US, AIF_OP_OPERATOR, "MmBackward0");
+	ops_add(&f, 1, 30 * US, 34 * US, AIF_OP_RANGE, "hook");
+	ops_add(&f, 2, 0, 100 * US, AIF_OP_STEP, "ProfilerStep#0");
+	ops_exec(&f, 0, 6 * US, 0, 10 * US, 20 * US, "gemm");
+	ops_exec(&f, 1, 23 * US, 0, 30 * US, 32 * US, "gemm"); /* of backward */
+	ops_exec(&f, 1, 31 * US, 0, 40 * US, 43 * US, "gemm"); /* has a range, and no step */
+	ops_exec(&f, 1, 45 * US, 0, 50 * US, 55 * US, "gemm"); /* a step, and no range */
+	ops_exec(&f, 1, 55 * US, 0, 60 * US, 67 * US, "gemm"); /* neither */
+	ops_exec(&f, 1, 60 * US, 0, 70 * US, 81 * US, "gemm"); /* begins with the next */
+	ops_exec(&f, 2, 99 * US, 2, 99 * US, 100 * US, "gemm");
+	ops_read(&f);
 	assert_report(
-		&f, csv(AIF_REPORT_RANGES),
-		"cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,process,"
-		"range\n"
-		"49000,2,24500,1000,48000,45000,22500,100,forward\n");
+		&f, csv(AIF_REPORT_STEPS),
+		"start,time,busy_share,compute,communication_alone,memory_alone,idle,not_collected,"
+		"device_total,other_threads,launches,process,device,step\n"
+		"0,50000,0.300000,15000,0,0,35000,0,20000,10000,4,100,device,ProfilerStep#0\n"
+		"60000,30000,0.600000,18000,0,0,12000,0,11000,11000,1,100,device,ProfilerStep#1\n"
+		"0,100000,0.010000,1000,0,0,99000,0,1000,0,1,101,device,ProfilerStep#0\n");
+	assert_report(&f, csv(AIF_REPORT_RANGES),
+		      "cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,"
+		      "other_threads,process,range\n"
+		      "35000,1,35000,35000,35000,12000,12000,2000,100,train\n"
+		      "20000,1,20000,20000,20000,2000,2000,2000,100,backward\n"
+		      "4000,1,4000,4000,4000,3000,3000,0,100,hook\n");
+	ops_end(&f);
+}
+
+/* Two threads are in steps: whose a third one's launch is, is not known. */
+static void of_two_threads_steps_it_is_neither(void **state)
+{
+	enum { US = 1000 };
+	struct ops_fixture f;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	ops_add(&f, 0, 0, 50 * US, AIF_OP_RANGE, "a");
+	ops_add(&f, 1, 20 * US, 90 * US, AIF_OP_RANGE, "b");
+	ops_exec(&f, 1, 10 * US, 0, 10 * US, 12 * US, "gemm"); /* thread 0 alone */
+	ops_exec(&f, 1, 95 * US, 0, 95 * US, 99 * US, "gemm");
+	ops_exec(&f, 0, 70 * US, 0, 70 * US, 75 * US, "gemm"); /* thread 1 alone */
+	ops_read(&f);
+	assert_report(&f, csv(AIF_REPORT_RANGES),
+		      "cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,"
+		      "other_threads,process,range\n"
+		      "70000,1,70000,70000,70000,5000,5000,5000,100,b\n"
+		      "50000,1,50000,50000,50000,2000,2000,2000,100,a\n");
+	ops_end(&f);
+}
+
+/* Of an execution whose launch is not known nobody can tell what it waited for. */
+static void causes_may_not_be_known(void **state)
+{
+	enum { US = 1000 };
+	struct ops_fixture f;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	ops_exec(&f, AIF_NONE, 0, 0, 10 * US, 20 * US, "gemm");
+	ops_exec(&f, AIF_NONE, 0, 0, 25 * US, 30 * US, "gemm");
+	ops_exec(&f, 0, 28 * US, 0, 40 * US, 41 * US, "gemm");
+	ops_read(&f);
+	assert_report(&f, csv(AIF_REPORT_IDLE),
+		      "start,idle,cause,process,device,operator,before,after\n"
+		      "30000,10000,kernel wait,100,device,,gemm,gemm\n"
+		      "20000,5000,not known,100,device,,gemm,gemm\n");
+	assert_report(
+		&f, csv(AIF_REPORT_BREAKDOWN),
+		"span,busy_share,compute_share,compute,communication_alone,memory_alone,idle,"
+		"not_collected,host_wait,kernel_wait,other_wait,unknown_wait,communication,"
+		"overlap_share,process,device\n"
+		"31000,0.516129,0.516129,16000,0,0,15000,0,0,10000,0,5000,0,0.000000,100,device\n");
 	ops_end(&f);
 }
 
@@ -121,11 +207,11 @@ static void streams_have_queues(void **state)
 	a_device(&f);
 	assert_report(
 		&f, csv(AIF_REPORT_STREAMS),
-		"executions,busy,host_wait,kernel_wait,other_wait,launches,short,slow_calls,late,"
+		"executions,busy,host_wait,kernel_wait,other_wait,unknown_wait,launches,short,slow_calls,late,"
 		"delay_average,delay_max,queue_average,queue_max,full,process,stream,device\n"
-		"4,38000,55000,15000,0,4,0,0,0,15000,35000,1,2,0,100,7,device\n"
-		"2,35000,0,25000,0,2,0,0,0,30500,54000,1,2,0,100,20,device\n"
-		"1,1000,0,0,0,1,0,0,0,4000,4000,1,1,0,101,7,device\n");
+		"4,38000,55000,15000,0,0,4,0,0,0,15000,35000,1,2,0,100,7,device\n"
+		"2,35000,0,25000,0,0,2,0,0,0,30500,54000,1,2,0,100,20,device\n"
+		"1,1000,0,0,0,0,1,0,0,0,4000,4000,1,1,0,101,7,device\n");
 	ops_end(&f);
 }
 
@@ -149,7 +235,7 @@ static void limits_are_those_of_hta(void **state)
 	 * 1,023 wait behind the late one to where 77 of them have begun, 81,022 to 300,152 ns. */
 	text = ops_report(&f, csv(AIF_REPORT_STREAMS));
 	assert_non_null(strstr(text,
-			       "\n1102,20100,0,26099,250000,1102,1,1,1101,220331,221099,817,1101,"
+			       "\n1102,20100,0,26099,250000,0,1102,1,1,1101,220331,221099,817,1101,"
 			       "219130,100,7,device\n"));
 	free(text);
 	ops_end(&f);
@@ -328,6 +414,9 @@ int main(void)
 		cmocka_unit_test(communication_is_hidden_or_not),
 		cmocka_unit_test(idle_intervals_have_causes),
 		cmocka_unit_test(steps_have_their_parts),
+		cmocka_unit_test(other_threads_are_of_the_step_that_runs),
+		cmocka_unit_test(of_two_threads_steps_it_is_neither),
+		cmocka_unit_test(causes_may_not_be_known),
 		cmocka_unit_test(streams_have_queues),
 		cmocka_unit_test(limits_are_those_of_hta),
 		cmocka_unit_test(kernels_have_classes),
