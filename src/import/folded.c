@@ -16,16 +16,6 @@ struct text {
 	size_t len;
 };
 
-static bool cut_suffix(struct text *s, char kind)
-{
-	const char *end = s->p + s->len;
-
-	if (s->len <= 4 || end[-4] != '_' || end[-3] != '[' || end[-2] != kind || end[-1] != ']')
-		return false;
-	s->len -= 4;
-	return true;
-}
-
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -107,12 +97,12 @@ static struct aif_stacked_frame frame_of(struct text s, bool as_cpu)
 	struct aif_stacked_frame f = {
 		.kind = AIF_FRAME_NATIVE, .module = AIF_NONE, .file = AIF_NONE};
 
-	cut_suffix(&s, 'i');
-	if (cut_suffix(&s, 'g') || cut_suffix(&s, 'G'))
+	aif_laid_cut_suffix(s.p, &s.len, 'i');
+	if (aif_laid_cut_suffix(s.p, &s.len, 'g') || aif_laid_cut_suffix(s.p, &s.len, 'G'))
 		f.kind = as_cpu ? AIF_FRAME_NATIVE : AIF_FRAME_DEVICE;
-	else if (cut_suffix(&s, 'p'))
+	else if (aif_laid_cut_suffix(s.p, &s.len, 'p'))
 		f.kind = AIF_FRAME_PYTHON;
-	else if (cut_suffix(&s, 'k'))
+	else if (aif_laid_cut_suffix(s.p, &s.len, 'k'))
 		f.kind = AIF_FRAME_OS;
 	else if (s.p[0] == '[' && s.p[s.len - 1] == ']')
 		f.kind = AIF_FRAME_MARK;

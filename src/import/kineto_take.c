@@ -330,6 +330,9 @@ static int take_whole(struct kineto *k)
 		kept = name_classify(k, name, len);
 	if (e->class == KINETO_NOT_KEPT && !k->is_known && !e->is_sum)
 		e->class = KINETO_OTHER;
+	/* Traces of 2021 have steps among the operators. */
+	if (e->class == KINETO_OP && len > 13 && !memcmp(name, "ProfilerStep#", 13))
+		e->class = KINETO_RANGE;
 	if (e->class == KINETO_NOT_KEPT) {
 		k->not_kept++;
 		return 0;

@@ -30,6 +30,9 @@ check "the device's name and units" number 'NVIDIA Test 80GB,132' "$work/cuda.da
 check "when it was, by baseTimeNanoseconds" number 1 "$work/cuda.data" \
 	"SELECT CAST(value AS INTEGER) - 1750000000000000000 BETWEEN 0 AND 3600000000000 FROM meta WHERE key = 'start_realtime_ns'"
 check "two ranks are two devices by their names" number 2 "$work/t.data" "SELECT count(DISTINCT name) FROM devices WHERE name LIKE '%(rank _)'"
+"$aiflame" import -q -o "$work/old.data" "$work/old.json"
+check "2021: steps among the operators are steps" number "step,200000" "$work/old.data" "SELECT kind, dur_ns FROM ops WHERE name LIKE 'Prof%'"
+check "2021: with what ran in them" says "0,200000,0.210000,40000,0,2000," "$aiflame" report --steps --format csv "$work/old.data"
 "$aiflame" flame --detail full -o "$work/cuda.folded" "$work/cuda.data"
 check "Python, operator, call, kernel" grep -q 'main (train.py)_\[p\];.*aten::mm;cudaLaunchKernel;.*gemm' "$work/cuda.folded"
 check "a built-in function has no address" sh -c "! grep -q 0x7f '$work/cuda.folded'"

@@ -70,10 +70,11 @@ def cuda():
 
 
 def old():
-    """2021: other categories, whole microseconds, names for numbers, `external id`."""
+    """2021: other categories, steps among the operators, whole microseconds, names for numbers, `external id`."""
     t = Trace(deviceProperties=[{"id": 0, "name": "Tesla V100"}])
     del t.top["baseTimeNanoseconds"]
     at = 1_623_143_089_000_000
+    t.add(ph="X", cat="Operator", name="ProfilerStep#5", pid=100, tid="100", ts=at - 10, dur=200, args={"external id": "4"})
     t.add(ph="X", cat="Operator", name="aten::conv2d", pid=100, tid="100", ts=at, dur=90, args={"external id": "5", "Input dims": [[1, 3]]})
     t.add(ph="X", cat="Runtime", name="cudaLaunchKernel", pid=100, tid="100", ts=at + 10, dur=6, args={"correlation": "18446744073709551615"})
     t.add(ph="X", cat="Kernel", name="conv", pid=0, tid="stream 7", ts=at + 30, dur=40, args={"device": 0, "stream": 7, "correlation": "18446744073709551615", "external id": 5})
