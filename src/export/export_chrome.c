@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/events.h"
+#include "export/event_ops.h"
 #include "export/exporter.h"
 #include "export/host_stacks.h"
 #include "export/json.h"
@@ -13,11 +13,11 @@
 /*
  * Trace Event Format, JSON, with the categories and arguments of PyTorch's profiler (Kineto), which its readers go by. A
  * device is a process, a lane of a stream is a thread of it; executions of a lane do not overlap. Launches are on
- * their threads. An arrow from launch to execution is a `bind_id` that both have, so that it takes no events of its
+ * their threads, with the operators, ranges and calls that the profile has. An arrow from launch to execution is a `bind_id` that both have, so that it takes no events of its
  * own. Launch stacks are `stackFrames`, which stand at the end, where all are known; CPU samples are `samples`.
  */
 
-/* The end of a call is not recorded: it is drawn this wide, or until the thread's next. */
+/* Where the end of a call is not recorded, it is drawn this wide, or until the thread's next. */
 #define CALL_NS 1000
 
 struct chrome {
@@ -26,6 +26,7 @@ struct chrome {
 	struct aif_out *out;
 	struct aif_buf *b;
 	struct aif_events events;
+	struct aif_event_ops ops;
 	struct aif_track_ids ids;
 	struct aif_host_stacks stacks;
 	struct aif_timeline *timeline;
@@ -135,9 +136,17 @@ static void device_tracks(struct chrome *c)
 
 /* ---- launches and executions --------------------------------------------------------------------- */
 
-/* Before the first kernel's name is used. */
+/* Before the first kernel's name is used. Transfers have Kineto's, which say their direction. */
 static int names_make(struct chrome *c)
 {
+	static const char *const transfers[AIF_LAUNCH_KIND_COUNT] = {
+		[AIF_LAUNCH_READ] = "Memcpy DtoH",
+		[AIF_LAUNCH_WRITE] = "Memcpy HtoD",
+		[AIF_LAUNCH_COPY] = "Memcpy DtoD",
+		[AIF_LAUNCH_FILL] = "Memset (Device)",
+		[AIF_LAUNCH_ALLOCATE] = "Memory (Allocation)",
+		[AIF_LAUNCH_RELEASE] = "Memory (Release)",
+	};
 	size_t kernels = c->p->kernels_len;
 
 	c->names_at = calloc(kernels + AIF_LAUNCH_KIND_COUNT + 1, sizeof(*c->names_at));
@@ -156,7 +165,10 @@ static int names_make(struct chrome *c)
 			return r;
 		c->names_at[i] = c->names.len;
 		text = aif_tree_text(&c->stacks.tree, l.name, &len);
-		aif_out_json_string(&c->names, text, len);
+		if (i >= kernels && transfers[i - kernels])
+			aif_out_json_text(&c->names, transfers[i - kernels]);
+		else
+			aif_out_json_string(&c->names, text, len);
 		c->names_at[i + 1] = c->names.len;
 	}
 	return aif_buf_failed(&c->names) ? -ENOMEM : 0;
@@ -204,12 +216,34 @@ static const char *runtime_of(const struct chrome *c, uint32_t device)
 	return device == AIF_NONE ? "" : aif_profile_str(c->p, c->p->devices[device].runtime);
 }
 
+static const char *op_name(const struct chrome *c, const struct aif_event_op *o)
+{
+	return o->name == AIF_NONE ? "" : aif_profile_str(c->p, o->name);
+}
+
+static void category_put(struct chrome *c, const char *category)
+{
+	AIF_JSON_LIT(c->b, ",\"cat\":\"");
+	aif_buf_puts(c->b, category);
+	AIF_JSON_LIT(c->b, "\",\"name\":");
+}
+
+/* An arrow to what it launched, if that is there. */
+static void flow_out_put(struct chrome *c, uint32_t launch)
+{
+	if (!c->events.launches[launch].is_kept ||
+	    c->events.launches[launch].first_start == INT64_MAX)
+		return;
+	bind_put(c, launch);
+	AIF_JSON_LIT(c->b, "\",\"flow_out\":true");
+}
+
 static int launch_put(struct chrome *c, uint32_t i, int64_t next)
 {
 	const struct aif_event_launch *l = &c->events.launches[i];
 	uint32_t process = l->thread == AIF_NONE ? AIF_NONE : c->p->threads[l->thread].process;
 	uint32_t node = aif_host_stacks_node(&c->stacks, l->stack);
-	bool is_cuda = !strcmp(runtime_of(c, l->device), "cuda");
+	uint32_t call = c->ops.calls[i];
 	const char *name;
 	size_t len;
 
@@ -219,21 +253,24 @@ static int launch_put(struct chrome *c, uint32_t i, int64_t next)
 	ids_put(c, aif_track_id_process(&c->ids, process), aif_track_id_thread(&c->ids, l->thread));
 	time_put(c, l->time);
 	AIF_JSON_LIT(c->b, ",\"dur\":");
-	aif_out_json_decimal(c->b, AIF_MIN(next - l->time, CALL_NS), 3);
-	aif_buf_puts(c->b, is_cuda ? ",\"cat\":\"cuda_runtime\",\"name\":"
-				   : ",\"cat\":\"runtime\",\"name\":");
-	/* The innermost frame is the call; where it is not, what was launched says more. */
+	aif_out_json_decimal(c->b,
+			     call == AIF_NONE ? AIF_MIN(next - l->time, CALL_NS)
+					      : (int64_t)c->ops.ops[call].dur,
+			     3);
 	name = aif_host_name(&c->stacks, node, &len);
-	if (aif_host_type(&c->stacks, node) == AIF_TREE_API)
+	if (call != AIF_NONE) {
+		name = op_name(c, &c->ops.ops[call]);
+		len = strlen(name);
+	}
+	category_put(c, aif_event_call_category(name, len, runtime_of(c, l->device)));
+	/* Without a call the innermost frame is it; where it is not, what was launched says more. */
+	if (call != AIF_NONE || aif_host_type(&c->stacks, node) == AIF_TREE_API)
 		aif_out_json_string(c->b, name, len);
 	else
 		name_put(c, l->kind, l->kernel);
 	if (l->stack != AIF_NONE)
 		u64_put(c, ",\"sf\":", node);
-	if (l->first_start != INT64_MAX) {
-		bind_put(c, i);
-		AIF_JSON_LIT(c->b, "\",\"flow_out\":true");
-	}
+	flow_out_put(c, i);
 	AIF_JSON_LIT(c->b, ",\"args\":{");
 	correlation_put(c, i);
 	AIF_JSON_LIT(c->b, "}}");
@@ -241,9 +278,115 @@ static int launch_put(struct chrome *c, uint32_t i, int64_t next)
 	return c->out->error;
 }
 
-static int launches_put(struct chrome *c)
+/* Shapes as they were imported, which is JSON: brackets and numbers; of a damaged file they may be anything. */
+static bool is_shapes(const char *text)
+{
+	size_t depth = 0;
+	char last = ',';
+
+	if (*text != '[')
+		return false;
+	for (; *text; text++) {
+		bool is_digit = *text >= '0' && *text <= '9';
+
+		if (*text == ' ')
+			continue;
+		if (*text == '['   ? last != '[' && last != ','
+		    : is_digit     ? last == ']'
+		    : *text == '-' ? last != '[' && last != ','
+		    : *text == ',' ? !depth || last == '[' || last == ',' || last == '-'
+		    : *text == ']' ? !depth || last == ',' || last == '-'
+				   : true)
+			return false;
+		depth += *text == '[';
+		depth -= *text == ']';
+		last = *text;
+		if (!depth && text[1])
+			return false;
+	}
+	return !depth;
+}
+
+static bool is_call(const struct chrome *c, uint32_t call)
+{
+	return call != AIF_NONE && c->ops.ops[call].kind == AIF_OP_RUNTIME;
+}
+
+static int op_put(struct chrome *c, const struct aif_event_op *o)
+{
+	const char *name = op_name(c, o), *before = "";
+	uint32_t node = aif_host_stacks_node(&c->stacks, o->stack);
+
+	if (!node)
+		return -ENOMEM;
+	EVENT(c, "{\"ph\":\"X\",\"pid\":");
+	ids_put(c, aif_track_id_process(&c->ids, c->p->threads[o->thread].process),
+		aif_track_id_thread(&c->ids, o->thread));
+	time_put(c, o->start);
+	AIF_JSON_LIT(c->b, ",\"dur\":");
+	aif_out_json_decimal(c->b, (int64_t)o->dur, 3);
+	category_put(c, o->kind == AIF_OP_OPERATOR ? "cpu_op"
+			: o->kind == AIF_OP_PYTHON ? "python_function"
+			: o->kind == AIF_OP_RUNTIME
+				? aif_event_call_category(
+					  name, strlen(name),
+					  runtime_of(c, c->p->devices_len ? 0 : AIF_NONE))
+				: "user_annotation");
+	aif_out_json_text(c->b, name);
+	if (o->stack != AIF_NONE)
+		u64_put(c, ",\"sf\":", node);
+	if (o->launch != AIF_NONE)
+		flow_out_put(c, o->launch);
+	AIF_JSON_LIT(c->b, ",\"args\":{");
+	if (o->id) {
+		u64_put(c, "\"External id\":", o->id);
+		before = ",";
+	}
+	if (o->sequence >= 0) {
+		aif_buf_puts(c->b, before);
+		u64_put(c, "\"Sequence number\":", (uint64_t)o->sequence);
+		before = ",";
+	}
+	if (o->shapes != AIF_NONE) {
+		const char *shapes = aif_profile_str(c->p, o->shapes);
+
+		aif_buf_puts(c->b, before);
+		AIF_JSON_LIT(c->b, "\"Input Dims\":");
+		if (is_shapes(shapes))
+			aif_buf_puts(c->b, shapes);
+		else
+			aif_out_json_text(c->b, shapes);
+	}
+	AIF_JSON_LIT(c->b, "}}");
+	aif_out_flush_if_full(c->out);
+	return c->out->error;
+}
+
+/* Operators that are to be written and begin before: of earlier threads, or not later than `at`. */
+static int ops_put_until(struct chrome *c, size_t *next, uint32_t thread, int64_t at)
+{
+	int r = 0;
+
+	for (; *next < c->ops.len && !r; ++*next) {
+		const struct aif_event_op *o = &c->ops.ops[*next];
+
+		if (o->thread > thread || (o->thread == thread && o->start > at))
+			break;
+		/* A call that launched something is written as its launch. */
+		if (o->launch == AIF_NONE
+			    ? o->is_kept
+			    : o->kind == AIF_OP_OPERATOR &&
+				      (o->is_kept || c->events.launches[o->launch].is_kept))
+			r = op_put(c, o);
+	}
+	return r;
+}
+
+/* With operators around what is in them: readers take the first of two with one time for the outer one. */
+static int calls_put(struct chrome *c)
 {
 	const struct aif_events *e = &c->events;
+	size_t op = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < e->launches_len && !r; i++) {
@@ -253,13 +396,15 @@ static int launches_put(struct chrome *c)
 			continue;
 		while (next < e->launches_len && !e->launches[next].is_kept)
 			next++;
-		r = launch_put(c, (uint32_t)i,
-			       next < e->launches_len &&
-					       e->launches[next].thread == e->launches[i].thread
-				       ? e->launches[next].time
-				       : INT64_MAX);
+		r = ops_put_until(c, &op, e->launches[i].thread, e->launches[i].time);
+		if (!r && (c->ops.calls[i] == AIF_NONE || is_call(c, c->ops.calls[i])))
+			r = launch_put(c, (uint32_t)i,
+				       next < e->launches_len && e->launches[next].thread ==
+									 e->launches[i].thread
+					       ? e->launches[next].time
+					       : INT64_MAX);
 	}
-	return r;
+	return r ? r : ops_put_until(c, &op, AIF_NONE, INT64_MAX);
 }
 
 static void exec_args(struct chrome *c, const struct aif_event_exec *x,
@@ -269,14 +414,25 @@ static void exec_args(struct chrome *c, const struct aif_event_exec *x,
 
 	u64_put(c, ",\"args\":{\"device\":", t->device == AIF_NONE ? 0 : t->device);
 	u64_put(c, ",\"stream\":", t->stream == AIF_NONE ? 0 : c->p->streams[t->stream].ordinal);
-	if (by) {
+	/* Without a call, as Kineto joins it to its operator. */
+	if (by && c->ops.calls[x->by] != AIF_NONE && !is_call(c, c->ops.calls[x->by])) {
+		u64_put(c, ",\"External id\":", c->ops.ops[c->ops.calls[x->by]].id);
+	} else if (by) {
 		aif_buf_putc(c->b, ',');
 		correlation_put(c, x->by);
 	}
 	if (x->kind == AIF_LAUNCH_KERNEL) {
 		if (by && by->shape != AIF_NONE && !x->graph) {
-			extent_put(c, ",\"grid\":[", c->p->shapes[by->shape].grid);
-			extent_put(c, ",\"block\":[", c->p->shapes[by->shape].block);
+			const struct aif_shape *s = &c->p->shapes[by->shape];
+			uint32_t blocks[3];
+
+			for (unsigned k = 0; k < 3; k++)
+				blocks[k] = s->block[k] ? (uint32_t)(((uint64_t)s->grid[k] +
+								      s->block[k] - 1) /
+								     s->block[k])
+							: s->grid[k];
+			extent_put(c, ",\"grid\":[", blocks);
+			extent_put(c, ",\"block\":[", s->block);
 		}
 		if (x->registers) {
 			u64_put(c, ",\"registers per thread\":", x->registers);
@@ -438,6 +594,8 @@ static int write_all(struct chrome *c, struct aif_err *err)
 {
 	int r = aif_events_init(&c->events, c->x, err);
 
+	if (!r)
+		r = aif_event_ops_init(&c->ops, &c->events, c->x);
 	if (r)
 		return r;
 	c->are_launches_small = true;
@@ -450,13 +608,21 @@ static int write_all(struct chrome *c, struct aif_err *err)
 	aif_out_json_text(c->b, aif_profile_meta(c->p, "command"));
 	AIF_JSON_LIT(c->b, ",\"host\":");
 	aif_out_json_text(c->b, aif_profile_meta(c->p, "host"));
-	AIF_JSON_LIT(c->b, "},\n\"traceEvents\":[\n");
+	AIF_JSON_LIT(c->b, "},\n\"deviceProperties\":[");
+	for (size_t i = 0; i < c->p->devices_len; i++) {
+		u64_put(c, i ? ",{\"id\":" : "{\"id\":", i);
+		AIF_JSON_LIT(c->b, ",\"name\":");
+		aif_out_json_text(c->b, aif_profile_str(c->p, c->p->devices[i].name));
+		u64_put(c, ",\"numSms\":", c->p->devices[i].units);
+		aif_buf_putc(c->b, '}');
+	}
+	AIF_JSON_LIT(c->b, "],\n\"traceEvents\":[\n");
 	c->is_first = true;
 	host_tracks(c);
 	device_tracks(c);
 	r = names_make(c);
 	if (!r)
-		r = launches_put(c);
+		r = calls_put(c);
 	if (!r)
 		r = execs_put(c);
 	if (!r)
@@ -483,6 +649,7 @@ static int chrome_write(const struct aif_export *x, struct aif_out *out, struct 
 	if (!r)
 		r = write_all(&c, err);
 	aif_timeline_free(c.timeline);
+	aif_event_ops_finish(&c.ops);
 	aif_events_finish(&c.events);
 	aif_host_stacks_finish(&c.stacks);
 	aif_track_ids_finish(&c.ids);

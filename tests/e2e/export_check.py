@@ -95,6 +95,16 @@ def no_overlap(spans, what):
         end = span[1]
 
 
+def nested(spans, what):
+    """Of one thread, (start, end): each ends in what it began in."""
+    open_ = []
+    for start, end in sorted(spans, key=lambda s: (s[0], -s[1])):
+        while open_ and open_[-1] <= start:
+            open_.pop()
+        must(not open_ or end <= open_[-1], what, "not nested:", (start, end), open_)
+        open_.append(end)
+
+
 # Totals by the values that pprof and OTLP have.
 def totals():
     rows = [int(v or 0) for v in query("SELECT sum(weight_ns), sum(time_ns), sum(launches), sum(count) FROM attributed")[0]]
@@ -224,7 +234,7 @@ def chrome():
     p = json.loads(read(), parse_float=str, parse_int=str)
     tracks, flows, launched = {}, {"out": set(), "in": set()}, 0
     named = {(e["pid"], e["tid"]) for e in p["traceEvents"] if e["ph"] == "M" and e["name"] == "thread_name"}
-    got = 0
+    got, ops, hosts = 0, {}, set()
     for e in p["traceEvents"]:
         if e["ph"] == "C":
             must(all(float(v) >= 0 for v in e["args"].values()), "a counter")
@@ -240,12 +250,21 @@ def chrome():
             launched += 1
             if "flow_in" in e:
                 flows["in"].add(e["bind_id"])
-        elif "flow_out" in e:
-            flows["out"].add(e["bind_id"])
+        else:
+            hosts.add(key)
+            if "flow_out" in e:
+                flows["out"].add(e["bind_id"])
+            kind = {"cpu_op": "operator", "user_annotation": "range", "python_function": "python"}.get(e["cat"])
+            if kind:
+                ops[kind] = ops.get(kind, 0) + dur
         if "sf" in e:
             must(e["sf"] in p["stackFrames"], "a stack")
     for key, spans in tracks.items():
-        no_overlap(spans, key)
+        (nested if key in hosts else no_overlap)(spans, key)
+    same("operators and ranges", ops, {kind: int(ns) for kind, ns in query(
+        "SELECT replace(kind, 'step', 'range') AS k, sum(dur_ns) FROM ops WHERE kind <> 'runtime' GROUP BY 1")})
+    same("devices", [(d["name"], d["numSms"]) for d in p["deviceProperties"]],
+         [tuple(row) for row in query("SELECT name, coalesce(units, 0) FROM devices ORDER BY id")])
     for frame in p["stackFrames"].values():
         must("parent" not in frame or frame["parent"] in p["stackFrames"], "a caller")
     must(flows["in"] == flows["out"], "arrows", flows["in"] ^ flows["out"])

@@ -5,12 +5,17 @@
 here=$root/tests/e2e
 
 python3 "$here/import_traces.py" "$work" || exit 1
-same() { # WHAT FILE...: imports, adds up, is equal
-	what=$1
+same() { # WHAT FILE...: imports, adds up, is equal, and so it is when it has gone out and in again
+	trace=$1
 	shift
-	check "$what: import" "$aiflame" import -q -o "$work/t.data" "$@"
-	check "$what: every number is that of the file" python3 "$here/import_compare.py" "$aiflame" "$work/t.data" "$@"
-	check "$what: everything adds up" says "everything adds up" "$aiflame" info "$work/t.data"
+	check "$trace: import" "$aiflame" import -q -o "$work/t.data" "$@"
+	check "$trace: every number is that of the file" python3 "$here/import_compare.py" "$aiflame" "$work/t.data" "$@"
+	check "$trace: everything adds up" says "everything adds up" "$aiflame" info "$work/t.data"
+	[ $# -eq 1 ] || return 0
+	check "$trace: exported for Chrome" "$aiflame" export --detail full --format chrome -o "$work/again.json" "$work/t.data"
+	check "$trace: which is JSON" python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$work/again.json"
+	check "$trace: which is imported" "$aiflame" import -q -o "$work/again.data" "$work/again.json"
+	check "$trace: and has every number still" python3 "$here/import_compare.py" "$aiflame" "$work/again.data" "$@"
 }
 for t in cuda old aiu aiu_renamed flex; do
 	same "$t" "$work/$t.json"

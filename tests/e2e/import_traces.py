@@ -51,6 +51,7 @@ def cuda():
              grid=[32, 1, 1], block=[128, 1, 1], **{"registers per thread": 40, "shared memory": 1024, "External id": 11})
     t.launch("cudaMemcpyAsync", 1_300_000, 2_003, "gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 1_310_001, 11_113, bytes=4096)
     t.launch("cudaMemsetAsync", 1_310_000, 1_001, "gpu_memset", "Memset (Device)", 1_330_001, 1_117, stream=8, bytes=64)
+    t.host("cpu_op", "aten::odd", 1_350_000, 1_001, **{"External id": 77, "Input Dims": [['a"b'], {"x": [1]}, []]})
     # One graph launch has many kernels.
     t.launch("cudaGraphLaunch", 1_400_000, 9_001, "kernel", "node_a", 1_420_003, 1_009, **{"graph id": 3, "graph node id": 1})
     t.x("kernel", "node_b", 1_430_003, 2_003, 0, 7, device=0, stream=7, correlation=t.number, **{"graph id": 3, "graph node id": 2})

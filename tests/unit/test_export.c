@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture_rows.h"
 
-#include "export/events.h"
+#include "export/event_ops.h"
 #include "export/exporter.h"
 #include "export/json.h"
 #include "export/kernel_names.h"
@@ -127,6 +127,28 @@ static void test_suffixes(void **state)
 					 aif_exporters[i]);
 }
 
+static void test_call_categories(void **state)
+{
+	static const char *const cases[][3] = {
+		{"cudaLaunchKernel", "cuda", "cuda_runtime"},
+		{"cuLaunchKernelEx", "cuda", "cuda_driver"},
+		{"cudaLaunchKernel", "", "cuda_runtime"},
+		{"hipLaunchKernel", "hip", "cuda_runtime"}, /* as Kineto has it */
+		{"aiuLaunchControlBlocks", "aiu", "privateuse1_runtime"},
+		{"zeCommandListAppendLaunchKernel", "level_zero", "xpu_runtime"},
+		{"clEnqueueNDRangeKernel", "opencl", "runtime"},
+		{"custom", "opencl", "runtime"},
+		{"cu", "", "runtime"},
+		{"", "", "runtime"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++)
+		assert_string_equal(
+			aif_event_call_category(cases[i][0], strlen(cases[i][0]), cases[i][1]),
+			cases[i][2]);
+}
+
 static void test_gzip(void **state)
 {
 	struct aif_out out;
@@ -165,7 +187,8 @@ static void test_gzip(void **state)
 
 static void profile_write(const struct aif_launch_row *l, size_t l_len,
 			  const struct aif_exec_row *x, size_t x_len, const struct aif_cpu_row *c,
-			  size_t c_len, struct aif_profile *ret)
+			  size_t c_len, const struct aif_op_row *o, size_t o_len,
+			  struct aif_profile *ret)
 {
 	struct aif_profile p;
 	struct aif_writer *w;
@@ -180,6 +203,7 @@ static void profile_write(const struct aif_launch_row *l, size_t l_len,
 	assert_ok(aif_writer_samples(w, samples, AIF_MIN(l_len, (size_t)ROWS), &err), &err);
 	assert_ok(aif_writer_windows(w, windows, WINDOWS, &err), &err);
 	assert_ok(aif_writer_cpu(w, c, c_len, &err), &err);
+	assert_ok(aif_writer_ops(w, o, o_len, &err), &err);
 	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
 	aif_profile_finish(&p);
 	assert_ok(aif_profile_open("p", ret, &err), &err);
@@ -205,7 +229,7 @@ static void test_lanes(void **state)
 		x[i].end = x[i].start + aif_mix64(i) % 700000;
 		wanted += x[i].end - x[i].start;
 	}
-	profile_write(launches, ROWS, x, ROWS, NULL, 0, &p);
+	profile_write(launches, ROWS, x, ROWS, NULL, 0, NULL, 0, &p);
 	assert_ok(aif_events_init(&ev, &e, &err), &err);
 	assert_int_equal(ev.execs_len, ROWS);
 	assert_int_equal(ev.launches_len, ROWS);
@@ -293,6 +317,7 @@ static void test_hostile(void **state)
 	static struct aif_launch_row l[N];
 	static struct aif_exec_row x[N];
 	static struct aif_cpu_row c[N];
+	static struct aif_op_row o[N];
 	static const uint64_t stamps[] = {0,         1,         FIXTURE_START, FIXTURE_START + 5,
 					  INT64_MAX, UINT64_MAX};
 	struct aif_profile p;
@@ -320,8 +345,18 @@ static void test_hostile(void **state)
 					    .waiting = i % 3 ? 0 : 5,
 					    .thread = i % 4 ? i % 2 : AIF_NONE,
 					    .stack = i % 5 ? i % 4 : AIF_NONE};
+		o[i] = (struct aif_op_row){.start = stamps[i % AIF_ARRAY_LEN(stamps)],
+					   .end = stamps[i / 2 % AIF_ARRAY_LEN(stamps)],
+					   .clock = x[i].clock,
+					   .thread = c[i].thread,
+					   .name = i % 6 ? i % 5 : AIF_NONE,
+					   .kind = i % 8,
+					   .shapes = i % 3 ? i % 5 : AIF_NONE,
+					   .stack = c[i].stack,
+					   .id = i % 2 ? UINT64_MAX : 0,
+					   .sequence = i % 4 ? INT64_MIN : INT64_MAX};
 	}
-	profile_write(l, N, x, N, c, N, &p);
+	profile_write(l, N, x, N, c, N, o, N, &p);
 	for (unsigned detail = AIF_NAME_BRIEF; detail <= AIF_NAME_FULL; detail++)
 		for (size_t i = 0; aif_exporters[i]; i++) {
 			struct aif_err err = {0};
@@ -359,6 +394,7 @@ int main(void)
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_proto),
 		cmocka_unit_test(test_suffixes),
+		cmocka_unit_test(test_call_categories),
 		cmocka_unit_test_setup_teardown(test_gzip, enter_directory, leave_directory),
 		cmocka_unit_test_setup_teardown(test_lanes, enter_directory, leave_directory),
 		cmocka_unit_test_setup_teardown(test_hostile, enter_directory, leave_directory),
