@@ -99,6 +99,17 @@ void aif_buf_shell(struct aif_buf *b, const char *word)
 	aif_buf_putc(b, '\'');
 }
 
+void aif_buf_shell_path(struct aif_buf *b, const char *path)
+{
+	struct aif_buf dotted = {0};
+
+	if (*path == '-' && path[1])
+		aif_buf_puts(&dotted, "./");
+	aif_buf_puts(&dotted, path);
+	aif_buf_shell(b, aif_buf_str(&dotted));
+	aif_buf_finish(&dotted);
+}
+
 const char *aif_buf_str(struct aif_buf *b)
 {
 	char *end = aif_buf_reserve(b, 1);

@@ -21,6 +21,8 @@ void aif_buf_putc(struct aif_buf *b, char c);
 void aif_buf_printf(struct aif_buf *b, const char *fmt, ...) AIF_PRINTF(2, 3);
 /* One word of a shell's command line: as it stands, or in quotes where it needs them. */
 void aif_buf_shell(struct aif_buf *b, const char *word);
+/* The same of a file's name, which is no option: "-x" is "./-x". */
+void aif_buf_shell_path(struct aif_buf *b, const char *path);
 const char *aif_buf_str(struct aif_buf *b); /* terminated text; "" if failed */
 static inline bool aif_buf_failed(const struct aif_buf *b)
 {

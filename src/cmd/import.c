@@ -75,11 +75,43 @@ static int progress(void *arg, const struct aif_import_progress *p)
 	return 0;
 }
 
+/* What shows something of this file. */
+static void next(const struct aif_builder *b, const char *path, struct aif_buf *out)
+{
+	bool has_device = b->execs_len, has_cpu = b->waits_len, has_operators = false;
+	const char *before = "Next: ";
+
+	for (size_t i = 0; i < b->ops_len && !has_operators; i++)
+		has_operators = b->ops[i].kind == AIF_OP_OPERATOR;
+	const struct {
+		bool is_there;
+		const char *command;
+	} commands[] = {
+		{has_device, "aiflame flame"},
+		{has_device, "aiflame report --kernels"},
+		{has_operators, "aiflame report --ops"},
+		{!has_device && has_cpu, "aiflame flame --of cpu"},
+		{!has_device && !has_operators, "aiflame info"},
+	};
+
+	if (!has_device)
+		aif_buf_puts(out, "Nothing in it ran on a device.\n");
+	for (size_t i = 0; i < AIF_ARRAY_LEN(commands); i++) {
+		if (!commands[i].is_there)
+			continue;
+		aif_buf_printf(out, "%s%s ", before, commands[i].command);
+		aif_buf_shell_path(out, path);
+		before = "; ";
+	}
+	aif_buf_putc(out, '\n');
+}
+
 /* What came of it, and what to look at next: on standard error, as after a recording. */
 static void summary(const struct aif_builder *b, const char *path)
 {
 	struct aif_buf out = {0};
 	uint64_t kernels = 0, kernel_ns = 0, cpu_ns = 0, losses = 0;
+	const char *read = aif_profile_meta(&b->p, "imported.events");
 
 	for (size_t i = 0; i < b->execs_len; i++)
 		if (b->execs[i].kind == AIF_LAUNCH_KERNEL) {
@@ -123,13 +155,14 @@ static void summary(const struct aif_builder *b, const char *path)
 			aif_buf_printf(&out, "  AIU runtime, %s: %s\n", key + 4,
 				       aif_profile_str(&b->p, b->p.meta[i].value));
 	}
-	if (losses)
-		aif_buf_printf(&out, "Not all was whole and clear: aiflame info %s\n", path);
-	if (b->execs_len)
-		aif_buf_printf(&out, "Next: aiflame flame %s; aiflame report --kernels %s\n", path,
-			       path);
-	else
-		aif_buf_printf(&out, "Next: aiflame flame --of cpu %s\n", path);
+	if (strstr(read, " of other kinds ("))
+		aif_buf_printf(&out, "  events: %s\n", read);
+	if (losses) {
+		aif_buf_puts(&out, "Not all was whole and clear: aiflame info ");
+		aif_buf_shell_path(&out, path);
+		aif_buf_putc(&out, '\n');
+	}
+	next(b, path, &out);
 	fputs(aif_buf_str(&out), stderr);
 	aif_buf_finish(&out);
 }

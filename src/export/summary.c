@@ -10,6 +10,7 @@
 #include "profile/file.h"
 #include "profile/gaps.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +37,16 @@ static void put_command(struct aif_buf *out, const char *command, const char *pa
 	if (!strcmp(path, AIF_DEFAULT_FILE))
 		return;
 	aif_buf_putc(out, ' ');
-	aif_buf_shell(out, path);
+	aif_buf_shell_path(out, path);
+}
+
+/* What import writes before the files' names. */
+#define IMPORTED "imported from "
+
+/* From another profiler's file: what a recording tells of itself is not known. */
+static bool is_imported(const struct aif_profile *p)
+{
+	return *aif_profile_meta(p, "imported");
 }
 
 static void ran(const struct aif_profile *p, struct aif_buf *out)
@@ -44,12 +54,18 @@ static void ran(const struct aif_profile *p, struct aif_buf *out)
 	const char *status = aif_profile_meta(p, "exit_status"),
 		   *command = aif_profile_meta(p, "command");
 
-	aif_buf_puts(out, *aif_profile_meta(p, "attached") ? "recorded " : "ran      ");
+	if (is_imported(p)) {
+		if (!strncmp(command, IMPORTED, strlen(IMPORTED)))
+			command += strlen(IMPORTED);
+		aif_buf_puts(out, "imported ");
+	} else {
+		aif_buf_puts(out, *aif_profile_meta(p, "attached") ? "recorded " : "ran      ");
+	}
 	aif_name_sanitize(command, strnlen(command, 200), out);
 	if (*aif_profile_meta(p, "host"))
 		aif_buf_puts(out, " on ");
 	aif_buf_puts(out, aif_profile_meta(p, "host"));
-	aif_buf_puts(out, " for ");
+	aif_buf_puts(out, is_imported(p) ? ", which spans " : " for ");
 	aif_human_ns(out, p->end_ns - p->start_ns);
 	if (p->notes & AIF_NOTE_TRIMMED && p->kept_ns >= p->end_ns) {
 		aif_buf_puts(out, ", of which nothing is kept");
@@ -71,9 +87,12 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 	for (size_t i = 0; i < p->devices_len && i < 2; i++) {
 		const struct aif_device *d = &p->devices[i];
 
-		aif_buf_printf(out, "device   %s (%s, ", aif_profile_str(p, d->name),
+		aif_buf_printf(out, "device   %s (%s", aif_profile_str(p, d->name),
 			       aif_profile_str(p, d->runtime));
-		aif_human_counted(out, d->units, "unit");
+		if (d->units) {
+			aif_buf_puts(out, ", ");
+			aif_human_counted(out, d->units, "unit");
+		}
 		aif_buf_putc(out, ')');
 		if (p->devices_len == 1) {
 			aif_buf_puts(out, ", active from ");
@@ -364,10 +383,14 @@ void aif_summary_quality(const struct aif_profile *p, const struct aif_attributi
 		put_total_error(a, out);
 		aif_buf_puts(out, ", ");
 	}
-	aif_human_share(out, aif_share_ppm(c->joined, c->launches - c->uncaptured));
-	aif_buf_puts(out, c->uncaptured ? " of them timed, " : " of launches timed, ");
-	aif_human_share(out, complete_ppm(p, a));
-	aif_buf_puts(out, " of stacks complete, ");
+	if (!c->launches) { /* a trace of a device alone */
+		aif_buf_puts(out, "no launches known, so no stacks, ");
+	} else {
+		aif_human_share(out, aif_share_ppm(c->joined, c->launches - c->uncaptured));
+		aif_buf_puts(out, c->uncaptured ? " of them timed, " : " of launches timed, ");
+		aif_human_share(out, complete_ppm(p, a));
+		aif_buf_puts(out, " of stacks complete, ");
+	}
 	if (inside) {
 		aif_human_share(out, aif_share_ppm(c->sampled_attributed, inside));
 		aif_buf_puts(out, " of ");
@@ -627,6 +650,10 @@ static void nothing(const struct aif_profile *p, struct aif_buf *out)
 	size_t agents = 0, runtimes = 0;
 	char text[160];
 
+	if (is_imported(p)) {
+		aif_buf_puts(out, "device   nothing in it ran on a device\n");
+		return;
+	}
 	for (size_t i = 0; i < p->processes_len; i++) {
 		agents += (p->processes[i].flags & AIF_PROCESS_AGENT) != 0;
 		runtimes += (p->processes[i].flags & AIF_PROCESS_RUNTIME) != 0;
@@ -650,15 +677,42 @@ static void nothing(const struct aif_profile *p, struct aif_buf *out)
 	aif_buf_putc(out, '\n');
 }
 
+static int find_operator(void *found, const struct aif_op_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].kind == AIF_OP_OPERATOR) {
+			*(bool *)found = true;
+			return -ECANCELED; /* the rest is of no interest */
+		}
+	return 0;
+}
+
+static bool has_operators(const struct aif_profile *p)
+{
+	bool found = false;
+
+	aif_profile_ops(p, find_operator, &found, NULL);
+	return found;
+}
+
 void aif_summary_write(const struct aif_profile *p, const struct aif_attribution *a,
 		       const char *path, struct aif_buf *out)
 {
-	static const char *const next[] = {"aiflame flame", "aiflame report --kernels",
-					   "aiflame info"};
+	bool is_empty = !a->conservation.joined && !a->rows_len;
+	const struct {
+		bool is_there;
+		const char *command;
+	} next[] = {
+		{!is_empty, "aiflame flame"},
+		{!is_empty, "aiflame report --kernels"},
+		{is_imported(p) && has_operators(p), "aiflame report --ops"},
+		{true, "aiflame info"},
+	};
+	const char *before = "; next: ";
 	struct aif_buf broken = {0};
 
 	ran(p, out);
-	if (!a->conservation.joined && !a->rows_len) {
+	if (is_empty) {
 		nothing(p, out);
 		cpu(p, path, out);
 	} else {
@@ -670,7 +724,8 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 		grades(a, out);
 		aif_buf_putc(out, '\n');
 		cpu(p, path, out);
-		cost(p, a, out);
+		if (!is_imported(p))
+			cost(p, a, out);
 	}
 	if (!aif_conservation_check(&a->conservation, &broken))
 		aif_buf_printf(out, "BROKEN   this profile does not add up: %s\n",
@@ -679,9 +734,12 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 	trouble(p, path, out);
 	aif_buf_printf(out, "file     %s, ", path);
 	size_of(path, out);
-	aif_buf_puts(out, "; next: ");
 	for (size_t i = 0; i < AIF_ARRAY_LEN(next); i++) {
-		put_command(out, next[i], path);
-		aif_buf_puts(out, i + 1 < AIF_ARRAY_LEN(next) ? ", " : "\n");
+		if (!next[i].is_there)
+			continue;
+		aif_buf_puts(out, before);
+		put_command(out, next[i].command, path);
+		before = ", ";
 	}
+	aif_buf_putc(out, '\n');
 }

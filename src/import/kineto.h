@@ -145,6 +145,13 @@ enum kineto_family {
 	KINETO_ZE, /* unitrace: Level Zero and OpenCL on Intel's GPUs */
 };
 
+/* Events of one category that are not kept. */
+struct kineto_left_out {
+	char what[32];
+	uint64_t count;
+};
+#define KINETO_LEFT_OUT_MAX 12 /* the last one is for all others */
+
 struct kineto {
 	struct aif_builder *b;
 	const char *file;
@@ -201,6 +208,7 @@ struct kineto {
 	/* What is told at the end. */
 	uint64_t events, errors, bad, unended, not_kept, not_kept_flows;
 	uint64_t partial, too_deep, guessed_threads, duplicates, misjoined;
+	struct kineto_left_out left_out[KINETO_LEFT_OUT_MAX];
 	char first_error[160], end_error[160];
 	bool is_torn;
 	uint32_t *order; /* of spans, by thread and time */
@@ -223,6 +231,8 @@ void kineto_event_clear(struct kineto_event *e);
 void kineto_classify(struct kineto_event *e);
 /* Keeps it. 0 or -ENOMEM; what is wrong with it is counted. */
 int kineto_take(struct kineto *k);
+/* Counts n events of a category, of which KINETO_LEFT_OUT_MAX are told apart. */
+void kineto_leave_out(struct kineto_left_out *l, const char *what, size_t len, uint64_t n);
 /* The number of a thread's spans: KINETO_THREADS_MAX when there are too many. */
 uint32_t kineto_thread(struct kineto *k, struct kineto_id pid, struct kineto_id tid);
 

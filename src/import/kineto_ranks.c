@@ -34,6 +34,7 @@ struct ranks {
 	size_t len, cap;
 	struct kineto_group aiu[AIF_AIU_GROUP_COUNT]; /* of all files */
 	uint64_t events, flows, not_kept, overhead_ns;
+	struct kineto_left_out left_out[KINETO_LEFT_OUT_MAX];
 };
 
 static struct rows rows_of(const struct aif_builder *b)
@@ -85,6 +86,9 @@ int kineto_ranks_end(struct kineto *k, void **state)
 	s->events += k->events;
 	s->flows += k->not_kept_flows;
 	s->not_kept += k->not_kept;
+	for (size_t i = 0; i < KINETO_LEFT_OUT_MAX && k->left_out[i].count; i++)
+		kineto_leave_out(s->left_out, k->left_out[i].what, strlen(k->left_out[i].what),
+				 k->left_out[i].count);
 	s->overhead_ns += (uint64_t)k->overhead_ns;
 	for (unsigned g = 0; g < AIF_AIU_GROUP_COUNT; g++) {
 		s->aiu[g].calls += k->aiu[g].calls;
@@ -179,10 +183,16 @@ static void move(struct aif_builder *b, const struct rank *r, int64_t by)
 static void tell(struct aif_builder *b, const struct ranks *s)
 {
 	const struct kineto_group *groups = s->aiu;
+	struct aif_buf kinds = {0};
 
+	for (size_t i = 0; i < KINETO_LEFT_OUT_MAX && s->left_out[i].count; i++)
+		aif_buf_printf(&kinds, "%s%" PRIu64 " %s", i ? ", " : " (", s->left_out[i].count,
+			       s->left_out[i].what);
 	aif_builder_meta(b, "imported.events",
-			 "%" PRIu64 "; not kept: %" PRIu64 " flows, %" PRIu64 " of other kinds",
-			 s->events, s->flows, s->not_kept);
+			 "%" PRIu64 "; not kept: %" PRIu64 " flows, %" PRIu64 " of other kinds%s%s",
+			 s->events, s->flows, s->not_kept, aif_buf_str(&kinds),
+			 kinds.len ? ")" : "");
+	aif_buf_finish(&kinds);
 	if (s->overhead_ns)
 		aif_builder_meta(b, "imported.profiler_ns", "%" PRIu64, s->overhead_ns);
 	for (unsigned g = AIF_AIU_NONE + 1; g < AIF_AIU_GROUP_COUNT; g++) {

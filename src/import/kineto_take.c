@@ -318,6 +318,39 @@ static int take_flow(struct kineto *k)
 	return f.thread == KINETO_THREADS_MAX ? -ENOMEM : PUSH(k, flows, f);
 }
 
+void kineto_leave_out(struct kineto_left_out *l, const char *what, size_t len, uint64_t n)
+{
+	char text[sizeof(l->what)];
+	size_t i = 0;
+
+	len = AIF_MIN(len, sizeof(text) - 1);
+	for (size_t k = 0; k < len; k++) /* a terminal's escapes are no category */
+		text[k] = what[k] > ' ' && what[k] < 0x7f ? what[k] : ' ';
+	text[len] = '\0';
+	while (i < KINETO_LEFT_OUT_MAX - 1 && l[i].count && strcmp(l[i].what, text))
+		i++;
+	if (!l[i].count)
+		snprintf(l[i].what, sizeof(l[i].what), "%s",
+			 i < KINETO_LEFT_OUT_MAX - 1 ? text : "others");
+	l[i].count += n;
+}
+
+static void leave_out(struct kineto *k)
+{
+	const struct kineto_event *e = &k->event;
+	const char *what = e->ph == 'C'                   ? "counters"
+			   : e->ph == 'i' || e->ph == 'I' ? "instants"
+							  : "without category";
+
+	k->not_kept++;
+	if (e->cat.len)
+		kineto_leave_out(k->left_out, (const char *)e->cat.data, e->cat.len, 1);
+	else if (e->name.len == 8 && !memcmp(e->name.data, "[memory]", 8))
+		kineto_leave_out(k->left_out, "[memory]", 8, 1);
+	else
+		kineto_leave_out(k->left_out, what, strlen(what), 1);
+}
+
 /* A whole event: with a beginning and an end. */
 static int take_whole(struct kineto *k)
 {
@@ -334,7 +367,7 @@ static int take_whole(struct kineto *k)
 	if (e->class == KINETO_OP && len > 13 && !memcmp(name, "ProfilerStep#", 13))
 		e->class = KINETO_RANGE;
 	if (e->class == KINETO_NOT_KEPT) {
-		k->not_kept++;
+		leave_out(k);
 		return 0;
 	}
 	if (e->class != KINETO_OTHER && e->class != KINETO_OVERHEAD)
@@ -506,7 +539,7 @@ int kineto_take(struct kineto *k)
 		k->bad++;
 		return 0;
 	default:
-		k->not_kept++;
+		leave_out(k);
 		return 0;
 	}
 }

@@ -36,6 +36,9 @@ check "when it was, by baseTimeNanoseconds" number 1 "$work/cuda.data" \
 	"SELECT CAST(value AS INTEGER) - 1750000000000000000 BETWEEN 0 AND 3600000000000 FROM meta WHERE key = 'start_realtime_ns'"
 check "two ranks are two devices by their names" number 2 "$work/t.data" "SELECT count(DISTINCT name) FROM devices WHERE name LIKE '%(rank _)'"
 "$aiflame" import -q -o "$work/old.data" "$work/old.json"
+"$aiflame" import -q -o "$work/flex.data" "$work/flex.json"
+"$aiflame" import -o "$work/a host.data" "$work/host.json" 2>"$work/host.out"
+"$aiflame" import -o "$work/left.data" "$work/left.json" 2>"$work/left.out"
 check "2021: steps among the operators are steps" number "step,200000" "$work/old.data" "SELECT kind, dur_ns FROM ops WHERE name LIKE 'Prof%'"
 check "2021: with what ran in them" says "0,200000,0.210000,40000,0,2000," "$aiflame" report --steps --format csv "$work/old.data"
 "$aiflame" flame --detail full -o "$work/cuda.folded" "$work/cuda.data"
@@ -57,6 +60,18 @@ check "AIU: calls of the thread that read the buffer go to who made them" says "
 check "AIU: so they have stacks" sh -c "'$aiflame' flame -o '$work/renamed.folded' '$work/renamed.data' && grep -q 'roberta.py.*;aiuLaunchControlBlocks;add_1' '$work/renamed.folded'"
 check "what is not kept is told" says "not kept: 2 flows" "$aiflame" info "$work/cuda.data"
 check "the profiler's own time is told" says "imported.profiler_ns" "$aiflame" info "$work/cuda.data"
+check "what is not kept is told by its category" says "(1 cpu_instant_event, 1 Trace, 1 gpu_user_annotation, 1 instants)" "$aiflame" info "$work/left.data"
+check "also at once" says "(1 cpu_instant_event, 1 Trace, 1 gpu_user_annotation, 1 instants)" cat "$work/left.out"
+
+# What to look at next is what shows something.
+check "nothing ran on a device: it is said" says "Nothing in it ran on a device." cat "$work/host.out"
+check "and the table of operators comes next" grep -qx "Next: aiflame report --ops '$work/a host.data'" "$work/host.out"
+check "which there is" says "aten::add" "$aiflame" report --ops "$work/a host.data"
+check "the first screen, too" says "nothing in it ran on a device" "$aiflame" report "$work/a host.data"
+check "and it tells of no agents" sh -c "! '$aiflame' report '$work/a host.data' | grep -E 'agent|recorded|capture|report --kernels'"
+check "a device alone: no launches are known" says "no launches known" "$aiflame" report "$work/flex.data"
+check "nor what it waited for" says "not known" "$aiflame" report --idle "$work/flex.data"
+check "nor how many units it has" sh -c "! '$aiflame' report '$work/flex.data' | grep -w units"
 
 # Damage: what is whole is there, and what is not is told.
 check "torn: the first events are there" "$aiflame" import -q -o "$work/torn.data" "$work/torn.json"

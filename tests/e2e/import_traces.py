@@ -142,11 +142,26 @@ def rank(n, off):
     return t
 
 
+def host():
+    """Without work of a device."""
+    t = Trace()
+    t.host("cpu_op", "aten::add", 1_000_000, 5_001, **{"External id": 1})
+    return t
+
+
+def left():
+    """With events that are not kept."""
+    t = cuda()
+    t.x("gpu_user_annotation", "step", 1_000_000, 5, 0, 7)
+    t.add(ph="i", name="Record Window End", pid="", tid="", s="g", ts=5000)
+    return t
+
+
 def main():
     os.chdir(sys.argv[1])
     texts = {"cuda": cuda().text(), "old": old().text(), "aiu": aiu().text(), "flex": flex(),
              "aiu_renamed": aiu("cuda_runtime", "cuda_driver", 4300, lambda s: s.replace("RDMA", "Rdma"), 0).text(),
-             "rank0": rank(0, 0).text(), "rank1": rank(1, 5_000_000).text()}
+             "host": host().text(), "left": left().text(), "rank0": rank(0, 0).text(), "rank1": rank(1, 5_000_000).text()}
     whole = cuda()
     texts["torn"] = texts["cuda"][:len(texts["cuda"]) * 2 // 3]
     texts["quote_without"] = whole.text()

@@ -172,6 +172,20 @@ static void words_are_quoted_for_the_shell(void **state)
 	}
 }
 
+static void a_file_is_no_option(void **state)
+{
+	struct aif_buf b = {0};
+
+	(void)state;
+	aif_buf_shell_path(&b, "-o x");
+	aif_buf_putc(&b, ' ');
+	aif_buf_shell_path(&b, "-");
+	aif_buf_putc(&b, ' ');
+	aif_buf_shell_path(&b, "a-b");
+	assert_string_equal(aif_buf_str(&b), "'./-o x' - a-b");
+	aif_buf_finish(&b);
+}
+
 static void build_ids_are_found_among_hostile_notes(void **state)
 {
 	static const uint8_t notes[] = {4, 0, 0,   0,   3,   0, 0,    0,    1, 0,
@@ -291,6 +305,7 @@ int main(void)
 		cmocka_unit_test(strset_gives_dense_ids_once),
 		cmocka_unit_test(buf_failure_is_sticky),
 		cmocka_unit_test(words_are_quoted_for_the_shell),
+		cmocka_unit_test(a_file_is_no_option),
 		cmocka_unit_test(err_returns_its_code),
 		cmocka_unit_test(reasons_are_unique_and_told),
 		cmocka_unit_test(reasons_are_said_of_one_and_of_many),
