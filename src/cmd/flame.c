@@ -103,8 +103,20 @@ static void subtitle(const struct aif_profile *p, const struct aif_attribution *
 		aif_buf_puts(b, "; BROKEN: this profile does not add up, see aiflame info");
 }
 
-static int draw(const struct values *v, const struct aif_tree *t, const char *sub, const char *unit,
-		struct aif_err *err)
+/* What takes the colour of C++: a trace's operators, native functions, or both. */
+static const char *cxx_word(const struct aif_profile *p)
+{
+	bool operators = false, functions = false;
+
+	for (size_t i = 0; i < p->frames_len; i++) {
+		operators |= p->frames[i].kind == AIF_FRAME_OP;
+		functions |= p->frames[i].kind == AIF_FRAME_NATIVE;
+	}
+	return !operators ? NULL : functions ? "C++, operator" : "operator";
+}
+
+static int draw(const struct values *v, const struct aif_profile *p, const struct aif_tree *t,
+		const char *sub, const char *unit, struct aif_err *err)
 {
 	struct aif_svg_opts svg = {.title = v->title              ? v->title
 					    : v->of == OF_CPU     ? "CPU flame graph"
@@ -112,6 +124,7 @@ static int draw(const struct values *v, const struct aif_tree *t, const char *su
 								  : "AI flame graph",
 				   .subtitle = sub,
 				   .unit = unit,
+				   .cxx = p ? cxx_word(p) : NULL,
 				   .width = v->width == UINT32_MAX ? 0 : v->width,
 				   .inverted = v->inverted};
 	enum aif_flame_format format = (enum aif_flame_format)v->format;
@@ -131,7 +144,7 @@ static int from_folded(const struct values *v, const char *path, struct aif_err 
 	if (!r) {
 		if (warning.len)
 			fprintf(stderr, "aiflame: %s\n", aif_buf_str(&warning));
-		r = draw(v, &t, "", "samples", err);
+		r = draw(v, NULL, &t, "", "samples", err);
 	}
 	aif_buf_finish(&warning);
 	aif_tree_finish(&t);
@@ -157,7 +170,7 @@ static int of_device(const struct values *v, const struct aif_profile *p,
 		r = aif_towers_build(p, &a, o, &t, err);
 	if (!r) {
 		subtitle(p, &a, &sub);
-		r = draw(v, &t, aif_buf_str(&sub), aif_flame_unit(o->by), err);
+		r = draw(v, p, &t, aif_buf_str(&sub), aif_flame_unit(o->by), err);
 	}
 	aif_buf_finish(&sub);
 	aif_tree_finish(&t);
@@ -181,7 +194,7 @@ static int of_cpu(const struct values *v, const struct aif_profile *p,
 		subtitle_begin(p, &sub);
 		aif_buf_puts(&sub, "; ");
 		aif_cpu_totals_say(p, &cpu, &sub);
-		r = draw(v, &t, aif_buf_str(&sub), aif_flame_unit(o->by), err);
+		r = draw(v, p, &t, aif_buf_str(&sub), aif_flame_unit(o->by), err);
 	}
 	aif_buf_finish(&sub);
 	aif_tree_finish(&t);

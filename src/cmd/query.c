@@ -73,10 +73,10 @@ const struct aif_command aif_command_query = {
 	.words = "[FILE] SQL",
 	.summary = "SQL over a profile",
 	.description =
-		"Runs one SELECT over the profile's tables: launches, executions, copies, samples, windows,\n"
-		"attributed, kernels, stacks, frames, frame_names, modules, processes, threads, devices,\n"
-		"clocks, losses, meta, strings, programs, codes, and the view kernel_times. Times are ns\n"
-		"since the recording began. docs/FORMAT.md lists the columns.",
+		"Runs one SELECT over the profile's tables: launches, executions, copies, ops, samples,\n"
+		"cpu_samples, windows, attributed, counters, kernels, stacks, frames, frame_names, modules,\n"
+		"processes, threads, devices, clocks, losses, meta, strings, programs, codes, and the view\n"
+		"kernel_times. Times are ns since the recording began. docs/FORMAT.md lists the columns.",
 	.examples =
 		"aiflame query 'SELECT * FROM kernel_times'\ttime by kernel\n"
 		"aiflame query 'SELECT kind, sum(bytes) FROM copies GROUP BY kind'\tbytes copied\n",

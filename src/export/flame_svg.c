@@ -103,7 +103,9 @@ static uint32_t legend_put(const struct picture *p, struct aif_buf *b, uint32_t 
 		used |= UINT64_C(1) << colour_of(p, &p->layout.boxes[i]);
 	aif_buf_puts(b, "<g class=\"legend\">\n");
 	for (size_t i = 0; i < len; i++) {
-		double width = 19 + word_px(colours[i].name);
+		const char *name =
+			i == AIF_TREE_CXX && p->opts->cxx ? p->opts->cxx : colours[i].name;
+		double width = 19 + word_px(name);
 
 		if (!(used >> i & 1))
 			continue;
@@ -115,7 +117,7 @@ static uint32_t legend_put(const struct picture *p, struct aif_buf *b, uint32_t 
 			b,
 			"<g class=\"%s4\"><rect x=\"%.1f\" y=\"%u\" width=\"13\" height=\"13\" "
 			"rx=\"3\"/><text x=\"%.1f\" y=\"%u\">%s</text></g>\n",
-			colours[i].letter, x, y - 11, x + 19, y, colours[i].name);
+			colours[i].letter, x, y - 11, x + 19, y, name);
 		x += width + 18;
 	}
 	aif_buf_puts(b, "</g>\n");

@@ -12,8 +12,10 @@
 struct aif_svg_opts {
 	const char *title, *subtitle; /* any bytes; "" for none */
 	const char *unit;             /* what the values count, "samples"; NULL: they are ns */
-	uint32_t width;               /* px; 0: 1200, and in a browser as wide as the window */
-	bool inverted;                /* callers above callees */
+	const char *
+		cxx; /* what the legend calls frames of C++; NULL: that. Traces have operators instead */
+	uint32_t width; /* px; 0: 1200, and in a browser as wide as the window */
+	bool inverted;  /* callers above callees */
 };
 
 /* The tree must be sealed. The same tree gives the same bytes. 0 or -ENOMEM; what goes wrong in

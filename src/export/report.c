@@ -45,7 +45,7 @@ struct report {
 	struct aif_strset lines;   /* of stacks */
 	struct aif_map attributes; /* launch -> see add_attributes() */
 	struct aif_map bytes;      /* launch -> what its execution moved */
-	bool have_operators, have_errors;
+	bool have_operators, have_errors, has_shapes;
 };
 
 /* Of a column that has nothing to say to people. */
@@ -431,6 +431,7 @@ static int add_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 		if (!bytes)
 			aif_map_get(&r->bytes, row->launch, &bytes);
 		aif_table_number(r->t, bytes);
+		r->has_shapes |= shape != NULL;
 		shape_cell(r, shape ? shape->grid : NULL);
 		shape_cell(r, shape ? shape->block : NULL);
 		aif_map_get(&r->attributes, row->launch, &attributes);
@@ -599,11 +600,17 @@ int aif_report_write(const struct aif_profile *p, const struct aif_attribution *
 	if (!e && t.width && !t.cells_len && opts->format == AIF_TABLE_PLAIN)
 		e = nothing(&r, err);
 	t.columns_max = opts->columns;
+	t.text_max = opts->detail == AIF_NAME_FULL ? 0 : AIF_REPORT_TEXT_COLUMNS;
 	/* Those in the kernels' order were counted in kernels. */
 	if (!e && t.width)
 		e = aif_table_print(
 			&t, opts->format,
 			opts->kind == AIF_REPORT_STALLS && !opts->sort ? 0 : opts->limit, out);
+	if (!e && r.has_shapes && opts->format == AIF_TABLE_PLAIN)
+		aif_buf_puts(
+			out,
+			"grid: work items in all; block: those of one work group (CUDA: threads, "
+			"and threads of a block)\n");
 	aif_table_finish(&t);
 	aif_regex_finish(&r.kernel);
 	aif_stack_names_free(r.names);

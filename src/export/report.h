@@ -36,6 +36,9 @@ struct aif_report_opts {
 		*which; /* what the attribution is of, for launches; NULL: all */
 };
 
+/* Of texts in front of other columns in plain tables, also where no terminal limits them; --detail full has them whole. */
+#define AIF_REPORT_TEXT_COLUMNS 64
+
 /* Appends the table. Plain ones have a column `process` if more than one has device work, the other
  * formats always. 0; -EINVAL with *err for an unknown column or a wrong expression;
  * -ENODATA with it where there are no stalls; -ENOMEM. */

@@ -204,6 +204,11 @@ static void fit(const struct aif_table *t, const bool *is_text)
 		all -= shown[0] - t->first_max;
 		shown[0] = t->first_max;
 	}
+	for (size_t c = 0; t->text_max && c + 1 < t->width; c++)
+		if (is_text[c] && !is_hidden(t, c) && shown[c] > t->text_max) {
+			all -= shown[c] - t->text_max;
+			shown[c] = t->text_max;
+		}
 	over = t->columns_max && all > t->columns_max ? all - t->columns_max : 0;
 	for (; over; over--) {
 		size_t widest = t->width;

@@ -41,6 +41,7 @@ struct aif_table {
 	const char *const
 		*titles; /* of the plain format, in place of the columns' names; NULL = those */
 	size_t first_max; /* of the plain format: the first column's texts are cut to it; 0 = never */
+	size_t text_max; /* the same of all but the last column, which those behind it would make room for */
 
 	/* Of aif_table_print_part. */
 	size_t rows_printed;

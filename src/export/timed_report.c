@@ -188,6 +188,7 @@ int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_
 	if (!e && !t.cells_len && opts->format == AIF_TABLE_PLAIN)
 		e = nothing(&r, err);
 	t.columns_max = opts->columns;
+	t.text_max = opts->detail == AIF_NAME_FULL ? 0 : AIF_REPORT_TEXT_COLUMNS;
 	if (!e)
 		e = aif_table_print(&t, opts->format, opts->limit, out);
 	if (!e && opts->format == AIF_TABLE_PLAIN)

@@ -116,13 +116,26 @@ static bool triple(struct aif_json *j, uint32_t ret[3])
 	return t != AIF_JSON_ERROR;
 }
 
+/* "[[2, 3], []]", as torch prints it, however the file is indented: equal shapes are equal texts. */
 static bool shapes(struct aif_json *j, struct kineto_event *e)
 {
 	enum aif_json_token t = aif_json_raw(j);
+	bool in_string = false;
 
 	aif_buf_clear(&e->shapes);
-	if (t == AIF_JSON_ARRAY && j->len > 2)
-		aif_buf_append(&e->shapes, j->text, j->len);
+	for (size_t i = 0; t == AIF_JSON_ARRAY && j->len > 2 && i < j->len; i++) {
+		uint8_t c = j->text[i];
+
+		if (!in_string && (c == ' ' || c == '\t' || c == '\n' || c == '\r'))
+			continue;
+		aif_buf_append(&e->shapes, &c, 1);
+		if (c == ',' && !in_string)
+			aif_buf_append(&e->shapes, " ", 1);
+		if (c == '\\' && in_string && i + 1 < j->len)
+			aif_buf_append(&e->shapes, &j->text[++i], 1);
+		else if (c == '"')
+			in_string = !in_string;
+	}
 	return t != AIF_JSON_ERROR;
 }
 

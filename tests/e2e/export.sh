@@ -72,6 +72,10 @@ for data in real fake; do
 		esac
 	done
 done
+for t in real.csv/*.csv; do
+	t=${t##*/}
+	check "query's help names ${t%.csv}" sh -c "'$aiflame' query -h | grep -qw '${t%.csv}'"
+done
 check "overlapping executions are on lanes of their stream" sh -c "
 	python3 -c \"import json; print(sorted(e['args']['name'] for e in json.load(open('fake.chrome'))['traceEvents']
 		if e['ph'] == 'M' and e['name'] == 'thread_name' and e['args']['name'].startswith('stream')))\" |

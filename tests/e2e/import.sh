@@ -62,6 +62,11 @@ check "what is not kept is told" says "not kept: 2 flows" "$aiflame" info "$work
 check "the profiler's own time is told" says "imported.profiler_ns" "$aiflame" info "$work/cuda.data"
 check "what is not kept is told by its category" says "(1 cpu_instant_event, 1 Trace, 1 gpu_user_annotation, 1 instants)" "$aiflame" info "$work/left.data"
 check "also at once" says "(1 cpu_instant_event, 1 Trace, 1 gpu_user_annotation, 1 instants)" cat "$work/left.out"
+check "shapes are as torch prints them, however the file is indented" number '"[[32, 64], [64, 8]]"' "$work/cuda.data" "SELECT shapes FROM ops WHERE name = 'aten::mm'"
+check "what else stands there is left as it is" number '"[[""a\""b""], {""x"":[1]}, []]"' "$work/cuda.data" "SELECT shapes FROM ops WHERE name = 'aten::odd'"
+check "the grid's unit is told" says "grid: work items in all" "$aiflame" report --launches "$work/cuda.data"
+check "the legend says operators" sh -c "'$aiflame' flame -o - '$work/cuda.data' | grep -q '>operator</text></g>'"
+check "of which none is C++" sh -c "! '$aiflame' flame -o - '$work/cuda.data' | grep -F '>C++<'"
 
 # What to look at next is what shows something.
 check "nothing ran on a device: it is said" says "Nothing in it ran on a device." cat "$work/host.out"

@@ -585,6 +585,31 @@ static void long_texts_are_cut_to_the_terminal(void **state)
 	}
 }
 
+/* Where nothing limits a line, too: what is behind a text would be far away. The last has room. */
+static void long_texts_are_cut_without_a_terminal(void **state)
+{
+	static const struct aif_table_column three[] = {
+		{"n", AIF_TABLE_COUNT}, {"name", AIF_TABLE_TEXT}, {"text", AIF_TABLE_TEXT}};
+	struct aif_buf out = {0};
+	struct aif_table t;
+
+	(void)state;
+	aif_table_init(&t, three, 3);
+	t.text_max = 16;
+	aif_table_number(&t, 1234567);
+	aif_table_text(&t, "abcdefghijklmnopqrstuvwxyz");
+	aif_table_text(&t, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	assert_int_equal(aif_table_print(&t, AIF_TABLE_PLAIN, 0, &out), 0);
+	assert_string_equal(aif_buf_str(&out), "        n  name              text\n"
+					       "1,234,567  abcdefghij\u2026vwxyz  "
+					       "ABCDEFGHIJKLMNOPQRSTUVWXYZ\n");
+	aif_buf_clear(&out);
+	assert_int_equal(aif_table_print(&t, AIF_TABLE_CSV, 0, &out), 0);
+	assert_null(strstr(aif_buf_str(&out), "\u2026"));
+	aif_buf_finish(&out);
+	aif_table_finish(&t);
+}
+
 /* In a column, but for what was the same before. */
 static void what_is_cut_stays_different(void **state)
 {
@@ -698,6 +723,7 @@ int main(void)
 		cmocka_unit_test(the_summary_cuts_no_two_names_to_one),
 		cmocka_unit_test(what_is_cut_stays_different),
 		cmocka_unit_test(long_texts_are_cut_to_the_terminal),
+		cmocka_unit_test(long_texts_are_cut_without_a_terminal),
 		cmocka_unit_test(a_stack_is_folded_under_its_line),
 		cmocka_unit_test(parts_make_the_same_table),
 	};
