@@ -657,9 +657,9 @@ static int emit(struct aif_attribution_work *w, struct aif_attribution *a)
 
 		while (at < w->insides_len && w->insides[at].group == g)
 			at++;
-		r = emit_group(a, &w->groups[g], wall[g],
-			       w->insides_len ? w->insides + first : NULL, samples + first,
-			       at - first, &s);
+		/* Without samples there are no insides, and to NULL nothing may be added. */
+		r = emit_group(a, &w->groups[g], wall[g], w->insides ? w->insides + first : NULL,
+			       samples + first, at - first, &s);
 	}
 out:
 	free(s.fractions);
