@@ -543,6 +543,9 @@ static int cpu_put(struct chrome *c, const struct aif_cpu_row *row)
 	node = aif_host_stacks_node(&c->stacks, row->stack);
 	if (!node)
 		return -ENOMEM;
+	/* speedscope shows these alone where there is such an array, and nothing if it is empty. */
+	if (c->is_first)
+		AIF_JSON_LIT(c->b, ",\n\"samples\":[\n");
 	EVENT(c, "{\"cpu\":0,\"pid\":");
 	ids_put(c, aif_track_id_process(&c->ids, process),
 		aif_track_id_thread(&c->ids, row->thread));
@@ -627,11 +630,13 @@ static int write_all(struct chrome *c, struct aif_err *err)
 		r = execs_put(c);
 	if (!r)
 		r = counters_put(c);
-	AIF_JSON_LIT(c->b, "],\n\"samples\":[\n");
+	AIF_JSON_LIT(c->b, "]");
 	c->is_first = true;
 	if (!r && !c->x->which.devices && !c->x->kernel)
 		r = aif_profile_cpu(c->p, cpus_put, c, NULL);
-	AIF_JSON_LIT(c->b, "],\n\"stackFrames\":{\n");
+	if (!c->is_first)
+		AIF_JSON_LIT(c->b, "]");
+	AIF_JSON_LIT(c->b, ",\n\"stackFrames\":{\n");
 	stacks_put(c);
 	AIF_JSON_LIT(c->b, "}}\n");
 	return r;

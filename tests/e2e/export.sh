@@ -123,6 +123,9 @@ fi
 if said=$(npm_packages); then
 	mkdir viewers
 	cp real.pprof viewers/x.pb.gz && cp real.speedscope viewers/x.speedscope.json && cp real.folded viewers/x.folded && cp real.chrome viewers/x.json
+	# Nothing of a CPU in it.
+	check "a time line without CPU samples" "$aiflame" export --format chrome --device . -o viewers/unsampled.json real.data
+	check "has no list of them" sh -c "! grep -q '\"samples\"' viewers/unsampled.json"
 	device_ns=$("$aiflame" query --format csv real.data "SELECT sum(weight_ns) FROM attributed" | tail -1)
 	check "speedscope and pprof's parser read them" env CHROMIUM="$chromium" node "$here/export_viewers.mjs" "$device_ns" viewers
 else

@@ -270,7 +270,7 @@ def chrome():
     must(flows["in"] == flows["out"], "arrows", flows["in"] ^ flows["out"])
     same("executions", launched, executions())
     same("their time", got, durations())
-    same("CPU samples", sum(int(s["weight"]) for s in p["samples"]), totals()["cpu"] + totals()["device_wait"])
+    same("CPU samples", sum(int(s["weight"]) for s in p.get("samples", [])), totals()["cpu"] + totals()["device_wait"])
 
 
 def perfetto():

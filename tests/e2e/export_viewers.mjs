@@ -55,7 +55,7 @@ if (!existsSync(process.env.CHROMIUM || "")) {
 			"--enable-unsafe-swiftshader", "--disable-background-networking", "--disable-component-update", "--disable-sync",
 			"--allow-file-access-from-files"],
 	});
-	for (const file of ["x.speedscope.json", "x.pb.gz", "x.folded", "x.json"])
+	for (const file of ["x.speedscope.json", "x.pb.gz", "x.folded", "x.json", "unsampled.json"])
 		await check(`speedscope opens ${file}`, async () => {
 			const text = await opened(browser, file);
 			if (process.env.SHOTS) console.log("# " + text.replaceAll("\n", " | "));
