@@ -5,7 +5,9 @@
 #include "base/hash.h"
 #include "record/device_samples.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Places and executions are in rings until the drain thread has looked at them: every 20 ms, if it gets a CPU. */
 #define SETTLE_NS (200 * 1000 * 1000)
@@ -29,6 +31,7 @@ struct join {
 	unsigned users_len;
 	uint32_t reasons[AIF_XE_REASONS]; /* strings, AIF_NONE = not yet needed */
 	uint64_t ambiguous;
+	uint32_t stranger; /* who ran what lies in nobody's code; AIF_NONE = not known */
 };
 
 static void lose(struct join *j, const char *what, uint64_t n)
@@ -115,13 +118,70 @@ static void sample_row(struct join *j, uint32_t process, uint32_t device, uint32
 				       .window = window};
 }
 
+static bool has_code(const struct join *j, uint32_t process)
+{
+	const struct aif_places *p = &j->d->places;
+
+	for (size_t i = 0; i < p->len; i++)
+		if (p->at[i].process == process && p->at[i].from < j->b->end &&
+		    p->at[i].to > j->b->start)
+			return true;
+	return false;
+}
+
+/* A row of its own for who has no agent. */
+static uint32_t process_of(struct aif_store *s, const struct aif_xe_use *u)
+{
+	struct aif_process row = {.pid = (uint32_t)u->pid,
+				  .start_ns = aif_now_ns(),
+				  .host = aif_store_puts(s, ""),
+				  .exit_status = -1};
+	uint32_t known = aif_store_process_alive(s, row.pid);
+	char path[64], exe[4096];
+	ssize_t n;
+
+	if (known != AIF_NONE)
+		return known;
+	snprintf(path, sizeof(path), "/proc/%d/exe", u->pid);
+	n = readlink(path, exe, sizeof(exe));
+	row.exe = n > 0 ? aif_store_str(s, exe, (size_t)n) : aif_store_puts(s, u->name);
+	row.cmdline = aif_store_puts(s, u->name);
+	return aif_store_process(s, &row);
+}
+
+/* Who worked on the card and told of no code; where nobody did, who has told of some of his. Of several nobody knows which. */
+static uint32_t find_stranger(const struct join *j)
+{
+	struct aif_store *s = j->d->store;
+	const struct aif_xe_use *stranger = NULL, *own = NULL;
+	unsigned strangers = 0, owners = 0;
+
+	for (unsigned i = 0; i < j->b->uses_len; i++) {
+		const struct aif_xe_use *u = &j->b->uses[i];
+		uint32_t known = aif_store_process_alive(s, (uint32_t)u->pid);
+
+		if (j->w->pci && u->pci != j->w->pci)
+			continue;
+		if (known != AIF_NONE && has_code(j, known)) {
+			owners++;
+			own = u;
+		} else {
+			strangers++;
+			stranger = u;
+		}
+	}
+	if (strangers == 1)
+		return process_of(s, stranger);
+	return !strangers && owners == 1 ? process_of(s, own) : AIF_NONE;
+}
+
 /* On the device of the latest place that was told: an address in nobody's code says no more. */
 static void put_unknown(struct join *j, const struct aif_xe_sum *sum)
 {
 	const struct aif_places *p = &j->d->places;
 
 	for (unsigned k = 0; k < AIF_XE_REASONS && p->is_told; k++)
-		sample_row(j, AIF_NONE, p->device, AIF_NONE, k, AIF_NONE, sum->counts[k]);
+		sample_row(j, j->stranger, p->device, AIF_NONE, k, AIF_NONE, sum->counts[k]);
 }
 
 static void put(struct join *j, const struct aif_place *place, uint64_t offset,
@@ -262,6 +322,7 @@ void aif_xe_join(struct aif_drainer *d, const struct aif_xe_batch *b)
 	for (unsigned i = 0; i < b->windows_len; i++) {
 		j.w = &b->windows[i];
 		make_users(&j);
+		j.stranger = find_stranger(&j);
 		join_window(&j);
 	}
 	if (j.ambiguous)

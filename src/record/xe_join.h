@@ -11,7 +11,8 @@
  *
  * An address that several processes have code at, or one process had different code at within the second, is shared by
  * the time that each of them executed it then, equally if that is not known; those samples lie in a window of their own,
- * AIF_HELD_AMBIGUOUS, and are counted. What lies in nobody's code is a row without process and frame.
+ * AIF_HELD_AMBIGUOUS, and are counted. What lies in nobody's code is a row without frame; of the process that worked on
+ * the card then and had told of no code, where there was one such and no more, else without process.
  */
 
 /* A process has told of a place: the source starts, if there is a card that it works with. */

@@ -51,6 +51,10 @@ struct aif_xe {
 	struct aif_xe_batch *open; /* the window under way */
 	uint8_t *bytes;
 	uint64_t skipped; /* samples that found no room */
+	struct aif_xe_clients clients;
+	struct aif_xe_use uses[AIF_XE_USES];
+	unsigned uses_len;
+	uint64_t looked_at;
 
 	pthread_mutex_t lock; /* of what is below */
 	struct aif_xe_batch *first, **last;
@@ -138,6 +142,20 @@ static struct aif_xe_batch *batch_new(const struct aif_xe *x, uint64_t now)
 	return b;
 }
 
+/* Who has worked on the cards since the look before. */
+static void look(struct aif_xe *x, uint64_t now)
+{
+	x->uses_len = aif_xe_clients_look(&x->clients, "/proc", now, x->uses, AIF_XE_USES);
+	x->looked_at = now;
+}
+
+/* A window that is full before its time is over has those of the latest. */
+static void put_uses(struct aif_xe *x)
+{
+	memcpy(x->open->uses, x->uses, sizeof(x->uses));
+	x->open->uses_len = x->uses_len;
+}
+
 /* Ends the window of all cards. False: nobody takes them, or there is no memory; it goes on. */
 static bool hand_over(struct aif_xe *x, uint64_t now)
 {
@@ -146,9 +164,12 @@ static bool hand_over(struct aif_xe *x, uint64_t now)
 
 	for (unsigned i = 0; next && i < next->windows_len; i++)
 		aif_xe_counts_reserve(&next->windows[i].counts, &x->open->windows[i].counts);
+	if (now - x->looked_at >= WINDOW_NS)
+		look(x, now);
 	pthread_mutex_lock(&x->lock);
 	room = next && x->batches < MAX_BATCHES;
 	if (room) {
+		put_uses(x);
 		x->open->end = now;
 		*x->last = x->open;
 		x->last = &x->open->next;
@@ -346,6 +367,7 @@ static void *xe_main(void *arg)
 		return NULL;
 	x->bytes = malloc(READ_BYTES);
 	x->open = batch_new(x, now);
+	look(x, now);
 	for (unsigned i = 0; i < x->streams_len && x->bytes && x->open; i++)
 		open_stream(x, &x->streams[i], now);
 	while (x->bytes && x->open && !over) {
@@ -374,6 +396,10 @@ static void *xe_main(void *arg)
 	for (unsigned i = 0; i < x->streams_len; i++)
 		if (x->streams[i].fd >= 0)
 			close(x->streams[i].fd);
+	if (x->open) {
+		look(x, aif_now_ns());
+		put_uses(x);
+	}
 	return NULL;
 }
 
@@ -434,6 +460,7 @@ void aif_xe_free(struct aif_xe *x)
 	for (unsigned i = 0; i < x->cards_len; i++)
 		aif_xe_card_close(&x->cards[i]);
 	free(x->bytes);
+	aif_xe_clients_finish(&x->clients);
 	close(x->wake);
 	pthread_mutex_destroy(&x->lock);
 	free(x);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/reasons.h"
+#include "record/xe_clients.h"
 #include "record/xe_counts.h"
 
 /*
@@ -20,10 +21,12 @@ struct aif_xe_window {
 	uint32_t period_ps; /* between two samples of one unit, of the first of its GTs */
 	struct aif_xe_counts counts;
 };
+#define AIF_XE_USES 16
 struct aif_xe_batch {
 	struct aif_xe_batch *next;
-	uint64_t start, end; /* CLOCK_MONOTONIC ns */
-	unsigned windows_len;
+	uint64_t start, end;                 /* CLOCK_MONOTONIC ns */
+	struct aif_xe_use uses[AIF_XE_USES]; /* who worked on the cards meanwhile */
+	unsigned uses_len, windows_len;
 	struct aif_xe_window windows[];
 };
 

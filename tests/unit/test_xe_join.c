@@ -256,6 +256,47 @@ static void sums_are_exact_and_bounded(void **state)
 	aif_xe_counts_finish(&c);
 }
 
+/* What lies in nobody's code is of the one process that worked on the card and told of none. */
+static void code_of_nobody_may_have_an_owner(void **state)
+{
+	struct world *w = *state;
+	const struct aif_xe_use uses[] = {{.pci = 7, .pid = 1 << 29, .name = "game"},
+					  {.pci = 7, .pid = 1 << 28, .name = "python3"},
+					  {.pci = 7, .pid = 1 << 27, .name = "compositor"},
+					  {.pci = 8, .pid = 1 << 26, .name = "elsewhere"}};
+	struct aif_process python = {.pid = 1 << 28};
+	uint32_t process, game;
+
+	process = aif_store_process(&w->s, &python);
+	place(w, process, "mm", 0x1000, 0x100);
+	w->b->windows[0].pci = 7;
+	tell(w, 0x9000, AIF_XE_SEND, 3);
+	aif_xe_join(&w->d, w->b);
+	assert_int_equal(samples(w, AIF_NONE, NULL, 0, "send", 0), 3);
+
+	/* Nobody else was there. */
+	w->b->uses[w->b->uses_len++] = uses[1];
+	w->b->uses[w->b->uses_len++] = uses[3];
+	aif_xe_join(&w->d, w->b);
+	assert_int_equal(samples(w, process, NULL, 0, "send", 0), 3);
+
+	w->b->uses[w->b->uses_len++] = uses[0];
+	aif_xe_join(&w->d, w->b);
+	game = aif_store_process_alive(&w->s, 1 << 29);
+	assert_int_not_equal(game, AIF_NONE);
+	assert_string_equal(aif_profile_str(&w->s.p, w->s.p.processes[game].exe), "game");
+	assert_int_equal(samples(w, game, NULL, 0, "send", 0), 3);
+	aif_xe_join(&w->d, w->b);
+	assert_int_equal(samples(w, game, NULL, 0, "send", 0), 6);
+	assert_int_equal(w->s.p.processes_len, 2);
+
+	/* One of two. */
+	w->b->uses[w->b->uses_len++] = uses[2];
+	aif_xe_join(&w->d, w->b);
+	assert_int_equal(samples(w, AIF_NONE, NULL, 0, "send", 0), 6);
+	assert_int_equal(w->s.p.processes_len, 2);
+}
+
 /* Sums by their addresses: all of them, each once, in order; or none where these are too far apart. */
 static void sums_come_in_order(void **state)
 {
@@ -312,6 +353,7 @@ int main(void)
 		CASE(single_samples_are_shared_fairly),
 		CASE(without_times_they_are_shared_equally),
 		CASE(whole_addresses_are_not_shared),
+		CASE(code_of_nobody_may_have_an_owner),
 		cmocka_unit_test(sums_are_exact_and_bounded),
 		cmocka_unit_test(sums_come_in_order),
 	};

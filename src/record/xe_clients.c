@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/xe_clients.h"
+
+#include "base/clock.h"
+#include "base/proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A look through 400 processes takes some 10 ms. */
+#define ALL_NS (5 * AIF_NS_PER_S)
+/* Files that were once seen; when there are more, all are new. */
+#define MAX_KNOWN 65536
+
+void aif_xe_clients_finish(struct aif_xe_clients *c)
+{
+	aif_map_finish(&c->cycles);
+	*c = (struct aif_xe_clients){0};
+}
+
+/* ---- a file -------------------------------------------------------------------------------------- */
+
+/* The value behind "key:", without the blanks before it; NULL: the line is another. */
+static const char *value_of(const char *line, const char *key)
+{
+	size_t n = strlen(key);
+
+	if (strncmp(line, key, n) != 0 || line[n] != ':')
+		return NULL;
+	return line + n + 1 + strspn(line + n + 1, " \t");
+}
+
+static bool number(const char *text, uint64_t *ret)
+{
+	char *end;
+
+	if (!text || !isdigit((unsigned char)*text))
+		return false;
+	*ret = strtoull(text, &end, 10);
+	return true;
+}
+
+static bool pci_of(const char *text, uint32_t *ret)
+{
+	unsigned domain, bus, device, function;
+
+	if (sscanf(text, "%4x:%2x:%2x.%1x", &domain, &bus, &device, &function) != 4)
+		return false;
+	*ret = (domain & 0xffff) << 16 | (bus & 0xff) << 8 | (device & 0x1f) << 3 | (function & 7);
+	return true;
+}
+
+bool aif_xe_client_parse(const char *text, struct aif_xe_client *ret)
+{
+	bool is_xe = false, has_card = false, has_id = false;
+	const char *v;
+	uint64_t n;
+
+	*ret = (struct aif_xe_client){0};
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		v = value_of(line, "drm-driver");
+		is_xe |= v && !strncmp(v, "xe", 2) && !isalnum((unsigned char)v[2]);
+		v = value_of(line, "drm-pdev");
+		has_card |= v && pci_of(v, &ret->pci);
+		has_id |= number(value_of(line, "drm-client-id"), &ret->id);
+		if (number(value_of(line, "drm-cycles-rcs"), &n) ||
+		    number(value_of(line, "drm-cycles-ccs"), &n))
+			ret->cycles += n;
+	}
+	return is_xe && has_card && has_id;
+}
+
+/* ---- processes ----------------------------------------------------------------------------------- */
+
+struct look {
+	struct aif_xe_clients *c;
+	const char *proc;
+	struct aif_xe_use *uses;
+	unsigned len, max;
+};
+
+static void used(struct look *l, int pid, const struct aif_xe_client *f)
+{
+	uint32_t words[4] = {f->pci, (uint32_t)f->id, (uint32_t)(f->id >> 32), 0};
+	uint64_t key = aif_hash_bytes(words, sizeof(words)), before = 0, n;
+	bool known = aif_map_get(&l->c->cycles, key, &before);
+	struct aif_xe_use *u = NULL;
+	char path[300];
+
+	if (!known && l->c->cycles.len >= MAX_KNOWN)
+		aif_map_clear(&l->c->cycles);
+	if (aif_map_put(&l->c->cycles, key, f->cycles) < 0)
+		return;
+	n = f->cycles > before ? f->cycles - before : 0;
+	/* What was there before the first look may have been used long ago. */
+	if (!n || (!known && !l->c->has_looked))
+		return;
+	for (unsigned i = 0; i < l->len && !u; i++)
+		if (l->uses[i].pid == pid && l->uses[i].pci == f->pci)
+			u = &l->uses[i];
+	if (!u && l->len < l->max) {
+		u = &l->uses[l->len++];
+		*u = (struct aif_xe_use){.pci = f->pci, .pid = pid};
+		snprintf(path, sizeof(path), "%s/%d/comm", l->proc, pid);
+		aif_proc_read(path, u->name, sizeof(u->name));
+		u->name[strcspn(u->name, "\n")] = '\0';
+	}
+	if (u)
+		u->cycles += n;
+}
+
+/* True if it has a file of a card. */
+static bool look_at(struct look *l, int pid)
+{
+	char path[300], text[4096], link[64];
+	struct aif_xe_client f;
+	unsigned looked = 0;
+	struct dirent *e;
+	bool found = false;
+	ssize_t n;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/%d/fd", l->proc, pid);
+	dir = opendir(path);
+	while (dir && looked < AIF_XE_CLIENTS_FILES && (e = readdir(dir)) != NULL) {
+		if (!isdigit((unsigned char)*e->d_name))
+			continue;
+		looked++;
+		n = readlinkat(dirfd(dir), e->d_name, link, sizeof(link) - 1);
+		link[AIF_MAX(n, 0)] = '\0';
+		if (strncmp(link, "/dev/dri/", 9) != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%d/fdinfo/%.20s", l->proc, pid, e->d_name);
+		if (aif_proc_read(path, text, sizeof(text)) <= 0 || !aif_xe_client_parse(text, &f))
+			continue;
+		found = true;
+		used(l, pid, &f);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+unsigned aif_xe_clients_look(struct aif_xe_clients *c, const char *proc, uint64_t now,
+			     struct aif_xe_use *ret, unsigned max)
+{
+	struct look l = {.c = c, .proc = proc, .uses = ret, .max = max};
+	struct dirent *e;
+	DIR *dir;
+
+	if (c->has_looked && now - c->all_at < ALL_NS) {
+		for (unsigned i = 0; i < c->pids_len; i++)
+			look_at(&l, c->pids[i]);
+		return l.len;
+	}
+	c->all_at = now;
+	c->pids_len = 0;
+	dir = opendir(proc);
+	while (dir && (e = readdir(dir)) != NULL) {
+		int pid = isdigit((unsigned char)*e->d_name) ? atoi(e->d_name) : 0;
+
+		if (pid > 0 && pid != getpid() && look_at(&l, pid) &&
+		    c->pids_len < AIF_XE_CLIENTS_PIDS)
+			c->pids[c->pids_len++] = pid;
+	}
+	if (dir)
+		closedir(dir);
+	c->has_looked = true;
+	return l.len;
+}

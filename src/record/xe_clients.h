@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/map.h"
+
+/*
+ * Who works on cards of the xe driver: the OS kernel counts the cycles of each open file's engines and tells them in
+ * /proc/PID/fdinfo (Documentation/gpu/drm-usage-stats.rst), to the same user and to root. Of the engines those count that
+ * have EUs: render (rcs) and compute (ccs).
+ *
+ * All processes are gone through now and then only, those that were found each time.
+ */
+#define AIF_XE_CLIENTS_PIDS  64
+#define AIF_XE_CLIENTS_FILES 512 /* of a process that are looked at */
+
+/* What a file says that is one of a card: its card as xe_card.h has it, the number by which copies of it are known, cycles. */
+struct aif_xe_client {
+	uint32_t pci;
+	uint64_t id, cycles;
+};
+/* Of a text of /proc/PID/fdinfo/N. False: it is no file of the driver, or it does not say all of that. */
+bool aif_xe_client_parse(const char *text, struct aif_xe_client *ret);
+
+struct aif_xe_use { /* of a card, by a process, since the look before */
+	uint32_t pci;
+	int pid;
+	char name[16]; /* its comm */
+	uint64_t cycles;
+};
+
+/* Zeroed: nobody is known. */
+struct aif_xe_clients {
+	struct aif_map cycles; /* card and id (hashed) -> as they were */
+	int pids[AIF_XE_CLIENTS_PIDS];
+	unsigned pids_len;
+	bool has_looked;
+	uint64_t all_at; /* when all processes were gone through */
+};
+void aif_xe_clients_finish(struct aif_xe_clients *c);
+/* Those who did anything, at most `max`; what was done before the first look does not count. proc: "/proc". */
+unsigned aif_xe_clients_look(struct aif_xe_clients *c, const char *proc, uint64_t now,
+			     struct aif_xe_use *ret, unsigned max);
