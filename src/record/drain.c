@@ -328,7 +328,7 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 		stats.targets++;
 		at = &t->next;
 	}
-	aif_xe_follow(d, now);
+	aif_xe_follow(d, now, command == AIF_COMMAND_RUN);
 	if (d->ebpf)
 		aif_ebpf_drain(d, d->ebpf, now, command == AIF_COMMAND_RUN, each_second);
 	if (flush)

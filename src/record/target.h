@@ -124,6 +124,7 @@ struct aif_drainer {
 	uint64_t gpu_users_ns;    /* when they were last looked for */
 	struct aif_places places; /* of all targets' device code */
 	struct aif_xe *xe;        /* xe_stream.h; NULL = not wanted */
+	bool xe_tried;            /* with -a: once, while we collect */
 	uint64_t xe_used_ns;      /* when there was last code that it can sample */
 	struct aif_ebpf *ebpf;    /* ebpf/ebpf.h; NULL: was not asked for */
 };

@@ -175,13 +175,27 @@ static uint32_t find_stranger(const struct join *j)
 	return !strangers && owners == 1 ? process_of(s, own) : AIF_NONE;
 }
 
-/* On the device of the latest place that was told: an address in nobody's code says no more. */
+/* The device of the latest place that was told: an address in nobody's code says no more. Before the first one, what the
+ * driver's name says. */
+static uint32_t device_of(const struct join *j)
+{
+	struct aif_store *s = j->d->store;
+	struct aif_device device = {.kind = AIF_DEVICE_GPU, .clock = AIF_CLOCK_MONOTONIC};
+
+	if (j->d->places.is_told)
+		return j->d->places.device;
+	device.name = aif_store_puts(s, "Intel GPU");
+	device.vendor = aif_store_puts(s, "Intel");
+	device.driver = device.runtime = aif_store_puts(s, "xe");
+	return aif_store_device(s, &device);
+}
+
 static void put_unknown(struct join *j, const struct aif_xe_sum *sum)
 {
-	const struct aif_places *p = &j->d->places;
+	uint32_t device = device_of(j);
 
-	for (unsigned k = 0; k < AIF_XE_REASONS && p->is_told; k++)
-		sample_row(j, j->stranger, p->device, AIF_NONE, k, AIF_NONE, sum->counts[k]);
+	for (unsigned k = 0; k < AIF_XE_REASONS; k++)
+		sample_row(j, j->stranger, device, AIF_NONE, k, AIF_NONE, sum->counts[k]);
 }
 
 static void put(struct join *j, const struct aif_place *place, uint64_t offset,
@@ -347,14 +361,20 @@ static void take(struct aif_drainer *d, uint64_t until)
 			       *n.detail ? aif_store_puts(d->store, n.detail) : AIF_NONE, n.count);
 }
 
-void aif_xe_wanted(struct aif_drainer *d)
+static void want(struct aif_drainer *d, bool is_sure)
 {
-	int r = !d->xe && d->opts->device_rate ? aif_xe_new(d->opts->device_rate, &d->xe) : 0;
+	int r = !d->xe && d->opts->device_rate ? aif_xe_new(d->opts->device_rate, is_sure, &d->xe)
+					       : 0;
 
 	if (r < 0)
 		aif_store_loss(d->store, AIF_REASON_XE_FAILED, AIF_NONE,
 			       aif_store_puts(d->store, strerror(-r)), 1);
 	d->xe_used_ns = aif_now_ns();
+}
+
+void aif_xe_wanted(struct aif_drainer *d)
+{
+	want(d, true);
 }
 
 void aif_xe_last(struct aif_drainer *d)
@@ -367,11 +387,16 @@ void aif_xe_last(struct aif_drainer *d)
 	d->xe = NULL;
 }
 
-void aif_xe_follow(struct aif_drainer *d, uint64_t now)
+void aif_xe_follow(struct aif_drainer *d, uint64_t now, bool collects)
 {
+	bool all = collects && d->opts->all_processes;
+
+	if (!d->xe && all && !d->xe_tried)
+		want(d, false);
+	d->xe_tried = all;
 	if (!d->xe)
 		return;
-	if (d->places.ended < d->places.len)
+	if (all || d->places.ended < d->places.len)
 		d->xe_used_ns = now;
 	take(d, now > SETTLE_NS ? now - SETTLE_NS : 0);
 	if (now - d->xe_used_ns > IDLE_NS)

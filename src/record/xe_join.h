@@ -17,8 +17,9 @@
 
 /* A process has told of a place: the source starts, if there is a card that it works with. */
 void aif_xe_wanted(struct aif_drainer *d);
-/* Takes what the source has, some time after it came: until then the places are there. */
-void aif_xe_follow(struct aif_drainer *d, uint64_t now);
+/* Takes what the source has, some time after it came: until then the places are there. With -a the source starts when
+ * collection does: what no agent tells of is of interest, too. */
+void aif_xe_follow(struct aif_drainer *d, uint64_t now, bool collects);
 /* The recording ends: the source, too. */
 void aif_xe_last(struct aif_drainer *d);
 /* One batch. Exposed for tests and the bench. */

@@ -40,6 +40,7 @@ struct stream {
 struct aif_xe {
 	pthread_t thread;
 	uint32_t hz;
+	bool is_sure;
 	int wake; /* eventfd: stop */
 	bool stopped;
 
@@ -339,7 +340,7 @@ static void find_cards(struct aif_xe *x)
 			else if ((r == -EACCES || r == -EPERM) && !*denied)
 				snprintf(denied, sizeof(denied), "%s", name);
 		}
-	if (!x->cards_len && *denied)
+	if (!x->cards_len && *denied && x->is_sure)
 		say_card(x, denied, "permission denied: usermod -aG render USER");
 }
 
@@ -403,7 +404,7 @@ static void *xe_main(void *arg)
 	return NULL;
 }
 
-int aif_xe_new(uint32_t hz, struct aif_xe **ret)
+int aif_xe_new(uint32_t hz, bool is_sure, struct aif_xe **ret)
 {
 	struct aif_xe *x = calloc(1, sizeof(*x));
 	int r;
@@ -411,6 +412,7 @@ int aif_xe_new(uint32_t hz, struct aif_xe **ret)
 	if (!x)
 		return -ENOMEM;
 	x->hz = hz;
+	x->is_sure = is_sure;
 	x->last = &x->first;
 	x->wake = eventfd(0, EFD_CLOEXEC);
 	if (x->wake < 0) {

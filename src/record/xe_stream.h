@@ -37,8 +37,9 @@ struct aif_xe_note {
 	char detail[160]; /* "" = none */
 };
 
-/* Starts the thread; whether there are cards, it sees then. hz: of --device-rate, not 0. 0 or -errno. */
-int aif_xe_new(uint32_t hz, struct aif_xe **ret);
+/* Starts the thread; whether there are cards, it sees then. hz: of --device-rate, not 0. is_sure: somebody works with one;
+ * else it is no news that nodes may not be opened, which may be another driver's. 0 or -errno. */
+int aif_xe_new(uint32_t hz, bool is_sure, struct aif_xe **ret);
 /* The oldest batch that ended at `until` or before, or NULL. The caller frees it. */
 struct aif_xe_batch *aif_xe_take(struct aif_xe *x, uint64_t until);
 void aif_xe_batch_free(struct aif_xe_batch *b);

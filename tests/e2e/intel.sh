@@ -57,6 +57,12 @@ for app in ze_app ze_app_dlopen; do
 	}
 	check "two ways to launch it keep their shares" shares
 done
+towers() { "$aiflame" flame --by samples --leaf stall --detail full -o towers.folded "$1" && sed 's/;[^;]*\.cl:[0-9]*_\[g\]//; s/_\[i\];/;/g' towers.folded | LC_ALL=C sort; }
+goes_round() {
+	"$aiflame" export --detail full --format iaprof -o t.iaprof ze_app.data && "$aiflame" import -q t.iaprof -o again.data &&
+		towers ze_app.data >1 && towers again.data >2 && grep -q 'send.ugm +0x228_.g.;sbid' 1 && grep -q 'unknown shader' 1 && diff 1 2
+}
+check "as iaprof's text and back: the same towers, but for lines and what is inlined" goes_round
 check "annotated: the line, the instruction, what it waits for" sh -c \
 	'"$1" annotate mm ze_app.data >a.out; cat a.out; grep -q "^one.cl:7$" a.out && grep -q "90.9 %.*+0x0228 .*sbid 75 %" a.out' - "$aiflame"
 done_testing

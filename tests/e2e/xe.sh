@@ -173,6 +173,15 @@ check "nor of another driver" sh -c "
 check "without a card nothing is said" sh -c "
 	'$aiflame' record -q -o i.data '$fake' app.script && ! '$aiflame' info i.data | grep -E '^ *13[3-9][0-9] '"
 
+# With -a also what no agent tells of.
+printf 'records 0 6 0xfffd0008 send=1\n' >all.card
+check "all of a machine" sh -c "timeout 60 '$fakexe' all.card '$aiflame' record -q -a --duration 1 -o all.data 2>all.txt"
+check "samples that nobody's code is at" all_read all
+check "are an unknown shader" sh -c "
+	'$aiflame' flame --by samples --leaf stall -o s.folded all.data && [ \"\$(cat s.folded)\" = '[unknown process];[unknown shader]_[g];send_[g] 6' ]"
+check "without them there is no picture of time" says "draw them with --by samples" "$aiflame" flame -o s.folded all.data
+check "nobody's launches are missing" adds_up all
+
 # Two processes with code at the same addresses: mm runs three times as long in one as in the other.
 script 500 529 530 560 1000 >a.script
 script 500 509 510 560 1000 >b.script
