@@ -67,7 +67,7 @@ struct pprof {
 	AIF_TABLE(pprof_function, functions);
 	AIF_TABLE(pprof_location, locations);
 	AIF_TABLE(pprof_line, lines);
-	struct aif_map mapping_ids, function_ids, location_ids, threads;
+	struct aif_map mapping_ids, function_ids, location_ids, threads, devices;
 	struct {
 		uint32_t type, unit; /* numbers of strings */
 	} types[TYPES_MAX];
@@ -82,7 +82,8 @@ struct pprof {
 	struct pprof_line stack[DEPTH_MAX]; /* the innermost first */
 	size_t stack_len;
 	uint64_t values[TYPES_MAX];
-	uint32_t kernel, instruction, stall, thread; /* labels: numbers of strings, 0: none */
+	uint32_t kernel, instruction, stall, thread,
+		device; /* labels: numbers of strings, 0: none */
 };
 
 static void finish(struct pprof *x)
@@ -94,6 +95,7 @@ static void finish(struct pprof *x)
 	aif_map_finish(&x->function_ids);
 	aif_map_finish(&x->location_ids);
 	aif_map_finish(&x->threads);
+	aif_map_finish(&x->devices);
 	free(x->strings);
 	free(x->mappings);
 	free(x->functions);
@@ -400,6 +402,8 @@ static void take_label(struct pprof *x, struct aif_proto_in m)
 		return;
 	if (is(name, "kernel"))
 		x->kernel = (uint32_t)text;
+	if (is(name, "device"))
+		x->device = (uint32_t)text;
 	if (is(name, "instruction"))
 		x->instruction = (uint32_t)text;
 	if (is(name, "stall"))
@@ -411,7 +415,7 @@ static bool parse_sample(struct pprof *x, struct aif_proto_in m)
 	size_t values = 0;
 
 	x->stack_len = 0;
-	x->kernel = x->instruction = x->stall = x->thread = 0;
+	x->kernel = x->instruction = x->stall = x->thread = x->device = 0;
 	memset(x->values, 0, sizeof(x->values));
 	while (aif_proto_next(&m)) {
 		struct aif_proto_in state = {0};
@@ -451,6 +455,30 @@ static void thread_switch(struct pprof *x)
 		x->laid.thread = aif_builder_thread(x->b, &row);
 	}
 	x->is_memory |= aif_map_put(&x->threads, x->thread, x->laid.thread) < 0;
+}
+
+/* Devices have streams of the same number: one each. */
+static void device_switch(struct pprof *x)
+{
+	uint64_t stream;
+	struct bytes name = string(x, x->device);
+	char text[256];
+
+	if (!x->device)
+		return; /* what is laid makes one */
+	if (!aif_map_get(&x->devices, x->device, &stream)) {
+		/* More than any machine has: those behind them are the last one. */
+		if (x->devices.len >= 4096)
+			return;
+		snprintf(text, sizeof(text), "%.*s", (int)AIF_MIN(name.len, sizeof(text)),
+			 name.len ? (const char *)name.p : "");
+		aif_laid_make_device(&x->laid, text);
+		stream = x->laid.stream;
+		x->is_memory |= aif_map_put(&x->devices, x->device, stream) < 0;
+	}
+	x->laid.stream = (uint32_t)stream;
+	if (stream < x->b->p.streams_len)
+		x->laid.device = x->b->p.streams[stream].device;
 }
 
 /* Of the frames from `leaf` on to the root, which is the last. */
@@ -506,6 +534,7 @@ static int put_device(struct pprof *x, uint64_t ns)
 	aif_buf_finish(&inside);
 	if (r < 0)
 		return r;
+	device_switch(x);
 	s.stack = stack_of(x, at);
 	r = aif_stacked_put(&x->laid, &s, ns);
 	if (!r && x->stall && s.kind == AIF_LAUNCH_KERNEL && ns)

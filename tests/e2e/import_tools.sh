@@ -107,6 +107,8 @@ for format in speedscope pprof; do
 	check "$format: CPU time, stack by stack" same in.cpu out.folded
 	adds_up $format
 done
+check "pprof: the device's name" says "device,imported" "$aiflame" query --format csv pprof.data "SELECT name, runtime FROM devices"
+check "a picture does not speak of a rate that nobody knows" sh -c "'$aiflame' flame --of cpu -o cpu.svg pprof.data && grep -q 'on CPU in' cpu.svg && ! grep ' Hz' cpu.svg"
 # A recording: totals of both kinds, to the ns.
 if "$aiflame" record -q --all-launches -F 200 -o recorded.data "$matmul" 96 2 >record.log 2>&1; then
 	for format in speedscope pprof; do
@@ -126,6 +128,36 @@ END
 else
 	skip "a recording there and back" "there is no OpenCL here"
 fi
+
+# What Node's profiler (@datadog/pprof) has written, summed up from the bytes in another way.
+cp "$root/tests/fuzz/found/fuzz_import-pprof_node" node.pb
+check "pprof of Node: import" "$aiflame" import -q node.pb -o nodepb.data
+check "pprof of Node: its last value, summed" python3 - "$aiflame" <<'END'
+import subprocess, sys
+def varint(b, i):
+    v = shift = 0
+    while True:
+        c = b[i]; i += 1; v |= (c & 127) << shift; shift += 7
+        if c < 128: return v, i
+def fields(b):
+    i = 0
+    while i < len(b):
+        key, i = varint(b, i)
+        if key & 7 == 2:
+            n, i = varint(b, i); yield key >> 3, b[i:i + n]; i += n
+        else:
+            v, i = varint(b, i); yield key >> 3, v
+def numbers(b):
+    i, out = 0, []
+    while i < len(b):
+        v, i = varint(b, i); out.append(v)
+    return out
+wanted = sum(numbers(v)[-1] for f, s in fields(open("node.pb", "rb").read()) if f == 2 for g, v in fields(s) if g == 2)
+out = subprocess.run([sys.argv[1], "query", "--format", "csv", "nodepb.data", "SELECT sum(weight_ns) FROM cpu_samples"], capture_output=True, text=True).stdout
+print(wanted, out)
+sys.exit(not wanted or int(out.splitlines()[1]) != wanted)
+END
+adds_up nodepb
 
 # ---- speedscope by its schema --------------------------------------------------------------------
 
