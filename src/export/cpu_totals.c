@@ -115,7 +115,8 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 		aif_human_counted(out, t->threads, "thread");
 		aif_buf_puts(out, ", ");
 		aif_human_counted(out, t->samples, "sample");
-		aif_buf_printf(out, " at %s Hz", aif_profile_meta(p, "cpu_rate"));
+		if (*aif_profile_meta(p, "cpu_rate")) /* imported ones do not say */
+			aif_buf_printf(out, " at %s Hz", aif_profile_meta(p, "cpu_rate"));
 	}
 	if (t->off_cpu_ns) {
 		aif_buf_puts(out, t->samples ? "; " : "");
