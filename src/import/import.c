@@ -49,10 +49,16 @@ static const struct aif_importer *find(const uint8_t *head, size_t len)
 	return best;
 }
 
-static int unknown(const char *name, size_t len, struct aif_err *err)
+static int unknown(const char *name, const uint8_t *head, size_t len, struct aif_err *err)
 {
 	struct aif_buf known = {0};
 
+	if (len >= 8 && !memcmp(head, "PERFILE2", 8))
+		return aif_err_set(
+			err, -EBADMSG,
+			"%s: is perf's own file; import what it prints of it: perf script -i %s | "
+			"aiflame import - -o FILE",
+			name, name);
 	for (size_t i = 0; aif_importers[i]; i++)
 		aif_buf_printf(&known, "%s%s", i ? ", " : "", aif_importers[i]->name);
 	aif_err_set(err, -EBADMSG, "%s: %s; known are: %s", name,
@@ -84,7 +90,7 @@ static int read_file(const char *path, const struct aif_import_opts *opts, struc
 	s.head = head;
 	importer = r ? NULL : find(head, s.head_len);
 	if (!r && !importer)
-		r = unknown(aif_input_name(s.input), s.head_len, err);
+		r = unknown(aif_input_name(s.input), head, s.head_len, err);
 	if (!r && *used && importer != *used)
 		r = aif_err_set(err, -EINVAL,
 				"%s: is a file of %s, those before it are of %s; import each kind "

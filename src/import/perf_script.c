@@ -265,32 +265,28 @@ static bool is_idle(struct text name)
 	return false;
 }
 
-static void take_frame(struct perf *x, struct text line)
+static void take_frame(struct perf *x, const struct frame *f)
 {
 	struct aif_builder *b = x->host.b;
-	struct frame f;
 	uint32_t module, frame;
 	bool is_os;
 
-	if (!parse_frame(line, &f)) {
-		/* perf puts source lines between frames if it is asked to: they begin with no number. */
-		return;
-	}
 	if (x->frames_len == DEPTH_MAX) {
 		x->is_cut = true;
 		return;
 	}
 	if (x->at.tid == 0)
-		x->is_idle |= is_idle(f.name);
-	is_os = aif_host_is_os(f.module.p, f.module.len) || f.ip >> 63;
-	module = f.module.len && !is_os ? aif_builder_str(b, f.module.p, f.module.len) : AIF_NONE;
-	if (!f.name.len)
-		frame = aif_host_unnamed(&x->host, module, f.ip);
-	else if (!is_os && f.name.len > 4 && !memcmp(f.name.p, "py::", 4))
-		frame = python_frame(x, f.name);
+		x->is_idle |= is_idle(f->name);
+	is_os = aif_host_is_os(f->module.p, f->module.len) || f->ip >> 63;
+	module =
+		f->module.len && !is_os ? aif_builder_str(b, f->module.p, f->module.len) : AIF_NONE;
+	if (!f->name.len)
+		frame = aif_host_unnamed(&x->host, module, f->ip);
+	else if (!is_os && f->name.len > 4 && !memcmp(f->name.p, "py::", 4))
+		frame = python_frame(x, f->name);
 	else
 		frame = aif_host_frame(&x->host, is_os ? AIF_FRAME_OS : AIF_FRAME_NATIVE, module,
-				       aif_builder_str(b, f.name.p, f.name.len), AIF_NONE, 0);
+				       aif_builder_str(b, f->name.p, f->name.len), AIF_NONE, 0);
 	x->frames[x->frames_len++] = frame;
 }
 
@@ -336,6 +332,7 @@ static int flush(struct perf *x)
 static int take_header(struct perf *x, const struct header *h)
 {
 	struct text event = event_name(h->event);
+	struct frame f;
 	int r = flush(x);
 
 	if (r < 0)
@@ -358,8 +355,8 @@ static int take_header(struct perf *x, const struct header *h)
 		x->weightless++;
 		x->at.period = 0;
 	}
-	if (x->is_kept && h->rest.len)
-		take_frame(x, h->rest);
+	if (x->is_kept && h->rest.len && parse_frame(h->rest, &f))
+		take_frame(x, &f);
 	return aif_buf_failed(&x->comm) || aif_buf_failed(&x->event) ? -ENOMEM : 0;
 }
 
@@ -371,16 +368,17 @@ static int take(struct perf *x, struct text line)
 		return flush(x);
 	if (*line.p == '#')
 		return 0;
-	/* Commands are right-justified: blanks may be before them, too. */
+	/* Commands may be right-justified, with blanks before them; a frame ends with its module. */
 	if (is_blank(*line.p) && x->is_in) {
 		struct frame f;
+		bool is_frame = parse_frame(line, &f);
 
-		if (!parse_header(line, &h) || parse_frame(line, &f)) {
-			if (x->is_kept)
-				take_frame(x, line);
-			return 0;
-		}
-		return take_header(x, &h);
+		if (!(is_frame && line.p[line.len - 1] == ')') && parse_header(line, &h))
+			return take_header(x, &h);
+		/* Source lines, which perf puts between frames if it is asked to, begin with no number. */
+		if (x->is_kept && is_frame)
+			take_frame(x, &f);
+		return 0;
 	}
 	if (parse_header(line, &h))
 		return take_header(x, &h);

@@ -29,7 +29,7 @@ my app 2.0  4711/4712  [000]    10.010000:   10000000 cpu-clock:
 	            118a main+0x15 (/usr/bin/app (deleted))
 	           2724a __libc_start_main+0x7a (/usr/lib/libc.so.6)
 
-my app 2.0  4711/4712  [000]    10.020000:   20000000 cpu-clock: 
+      my app 2.0  4711/4712  [000]    10.020000:   20000000 cpu-clock: 
 	ffffffff81000030 vfs_read+0x30 ([kernel.kallsyms])
 	            118a main+0x15 (/usr/bin/app)
 
@@ -82,6 +82,7 @@ print(len(periods), sum(periods), got)
 sys.exit([len(periods), sum(periods)] != got or not periods)
 END
 	adds_up real
+	check "perf's own file: what to do is said" says "perf script -i real.perf | aiflame import -" "$aiflame" import -q real.perf -o no.data
 else
 	skip "perf itself" "perf cannot record here"
 fi
@@ -109,21 +110,25 @@ for format in speedscope pprof; do
 done
 check "pprof: the device's name" says "device,imported" "$aiflame" query --format csv pprof.data "SELECT name, runtime FROM devices"
 check "a picture does not speak of a rate that nobody knows" sh -c "'$aiflame' flame --of cpu -o cpu.svg pprof.data && grep -q 'on CPU in' cpu.svg && ! grep ' Hz' cpu.svg"
-# A recording: totals of both kinds, to the ns.
+# A recording, to the ns.
 if "$aiflame" record -q --all-launches -F 200 -o recorded.data "$matmul" 96 2 >record.log 2>&1; then
 	for format in speedscope pprof; do
 		"$aiflame" export --format $format -o there recorded.data && "$aiflame" import -q there -o back.data
-		for of in device cpu; do
-			folded recorded.data first.folded --of $of
-			folded back.data second.folded --of $of
-			check "$format: a recording's $of time" python3 - <<'END'
-import sys
-total = lambda f: sum(int(line.rsplit(" ", 1)[1]) for line in open(f))
-a, b = total("first.folded"), total("second.folded")
+		folded recorded.data first.folded --leaf kernel
+		folded back.data second.folded --leaf kernel
+		check "$format: a recording's kernels and copies" python3 - <<'END'
+import collections, sys
+def totals(f):
+    t = collections.Counter()
+    for line in open(f):
+        stack, _, ns = line.rpartition(" ")
+        t[stack.split(";")[-1]] += int(ns)
+    return t
+a, b = totals("first.folded"), totals("second.folded")
 print(a, b)
 sys.exit(a != b or not a)
 END
-		done
+		rm -f first.folded second.folded back.data
 	done
 else
 	skip "a recording there and back" "there is no OpenCL here"

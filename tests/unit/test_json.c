@@ -419,6 +419,16 @@ static void test_numbers(void **state)
 		if (r != cases[i].r || v != (r ? 7 : cases[i].thousandths))
 			fail_msg("%s: %d, %lld", cases[i].text, r, (long long)v);
 	}
+	assert_int_equal(
+		aif_json_decimal(
+			&(struct aif_json){.text = (const uint8_t *)"1.0000000015", .len = 12}, 9,
+			&v),
+		0);
+	assert_true(v == 1000000001);
+	assert_int_equal(aif_json_decimal(&(struct aif_json){.text = (const uint8_t *)"9300000000",
+							     .len = 10},
+					  9, &v),
+			 -ERANGE);
 #define U64(s) \
 	(aif_json_u64(&(struct aif_json){.text = (const uint8_t *)(s), .len = strlen(s)}, &u))
 	assert_int_equal(U64("18446744073709551615"), 0);
