@@ -57,6 +57,12 @@ static bool split(struct text line, struct text *ret_stack, struct text *ret_cou
 	return true;
 }
 
+/* "# interval: 100": some tools say how they were run. */
+static bool is_comment(struct text line)
+{
+	return line.len > 1 && line.p[0] == '#' && line.p[1] == ' ';
+}
+
 /* All lines that are whole there have the form, and some have more than one frame. */
 static int probe(const uint8_t *head, size_t len)
 {
@@ -74,7 +80,7 @@ static int probe(const uint8_t *head, size_t len)
 		at += line.len + 1;
 		if (memchr(line.p, '\0', line.len))
 			return 0;
-		if (!line.len || (line.len == 1 && *line.p == '\r'))
+		if (!line.len || (line.len == 1 && *line.p == '\r') || is_comment(line))
 			continue;
 		if (!split(line, &stack, &count) || !parse_count(count, 1, &n))
 			return 0;
@@ -176,7 +182,7 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 			line.p += 3;
 			line.len -= 3;
 		}
-		r = line.len ? take(&f, &lines, line) : 0;
+		r = line.len && !is_comment(line) ? take(&f, &lines, line) : 0;
 		if (r < 0) {
 			aif_err_set(err, r, "%s: %s", aif_input_name(s->input), strerror(-r));
 			break;

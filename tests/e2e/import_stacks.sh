@@ -30,6 +30,8 @@ printf 'a;b 1\na;b 1152921504606846976\na;c 2\n' >"$work/much.folded"
 check "folded: more than there is time" says "1712 IMPORT_LINE" sh -c "'$aiflame' import -q '$work/much.folded' -o '$work/s.data' && '$aiflame' info '$work/s.data'"
 printf 'python;f (t.py);work 88.5\n' >"$work/samples.folded"
 check "folded: --count" says "work 885000000" sh -c "'$aiflame' import -q --count 10ms '$work/samples.folded' -o '$work/s.data' && '$aiflame' flame --of cpu -o '$work/s.folded' '$work/s.data' && cat '$work/s.folded'"
+printf '# mode: wall\n# interval: 1000\n\nP1;T2;a.py:f:7 12\n\n# duration: 13\n' >"$work/comments.folded"
+check "folded: what tools say of themselves is no stack" says "a.py:f:7_[p] 12000" sh -c "'$aiflame' import -q --count 1us '$work/comments.folded' -o '$work/c.data' && '$aiflame' flame --of cpu -o '$work/c.folded' '$work/c.data' && cat '$work/c.folded'; ! '$aiflame' info '$work/c.data' | grep IMPORT_LINE"
 check "folded: --as device" says "work_[g] 89" sh -c "'$aiflame' import -q --as device '$work/samples.folded' -o '$work/s.data' && '$aiflame' flame -o '$work/s.folded' '$work/s.data' && cat '$work/s.folded'"
 
 # iaprof's text, by its rules: zeros in the first columns, one kernel from two stacks.
