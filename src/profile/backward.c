@@ -441,7 +441,7 @@ size_t aif_backward_parts(const struct aif_backward *b, const struct aif_attribu
 	}
 	while (low + n < b->parts_len && !by_row(&b->parts[low + n], &key))
 		n++;
-	*ret = b->parts + low;
+	*ret = b->parts_len ? b->parts + low : NULL;
 	return n;
 }
 
