@@ -603,11 +603,12 @@ static int read_samples(struct pprof *x)
 
 /* ---- the file ------------------------------------------------------------------------------------ */
 
-/* It begins with a ValueType, and what follows are fields of a Profile, each as it is encoded there. */
+/* All are fields of a Profile, each as it is encoded there, in any order (Go's runtime begins with the time), with a
+ * ValueType among them. */
 static int probe(const uint8_t *head, size_t len)
 {
 	struct aif_proto_in p = aif_proto_of(head, len), m;
-	unsigned fields = 0;
+	unsigned fields = 0, types = 0;
 
 	while (aif_proto_next(&p)) {
 		bool is_message = p.field <= STRING || p.field == 11;
@@ -615,9 +616,8 @@ static int probe(const uint8_t *head, size_t len)
 		if (p.field > 15 || (p.wire != AIF_PROTO_BYTES && p.wire != AIF_PROTO_VARINT) ||
 		    (is_message != (p.wire == AIF_PROTO_BYTES) && p.field != 13))
 			return 0;
-		if (!fields && p.field != SAMPLE_TYPE)
-			return 0;
 		m = aif_proto_of(p.bytes, p.len);
+		types += p.field == SAMPLE_TYPE;
 		if (p.field == SAMPLE_TYPE)
 			while (aif_proto_next(&m))
 				if (m.field > 2 || m.wire != AIF_PROTO_VARINT)
@@ -626,7 +626,7 @@ static int probe(const uint8_t *head, size_t len)
 			return 0;
 		fields++;
 	}
-	return fields > 2 ? 6 : 0;
+	return fields > 2 && types ? 6 : 0;
 }
 
 static int read_all(struct pprof *x, struct aif_err *err)

@@ -194,7 +194,7 @@ static int read_file(struct aif_import_source *source, struct aif_builder *b, vo
 }
 
 const struct aif_importer aif_importer_tool_db = {
-	.name = "SQLite of GPU tools",
+	.name = "nsys or rocpd",
 	.summary = "nsys's export to SQLite, rocprofv3's rocpd",
 	.probe = probe,
 	.read = read_file,

@@ -134,10 +134,8 @@ else
 	skip "a recording there and back" "there is no OpenCL here"
 fi
 
-# What Node's profiler (@datadog/pprof) has written, summed up from the bytes in another way.
-cp "$root/tests/fuzz/found/fuzz_import-pprof_node" node.pb
-check "pprof of Node: import" "$aiflame" import -q node.pb -o nodepb.data
-check "pprof of Node: its last value, summed" python3 - "$aiflame" <<'END'
+# What Node's profiler (@datadog/pprof) and Go's runtime have written, summed up from the bytes in another way.
+cat >last.py <<'END'
 import subprocess, sys
 def varint(b, i):
     v = shift = 0
@@ -157,12 +155,20 @@ def numbers(b):
     while i < len(b):
         v, i = varint(b, i); out.append(v)
     return out
-wanted = sum(numbers(v)[-1] for f, s in fields(open("node.pb", "rb").read()) if f == 2 for g, v in fields(s) if g == 2)
-out = subprocess.run([sys.argv[1], "query", "--format", "csv", "nodepb.data", "SELECT sum(weight_ns) FROM cpu_samples"], capture_output=True, text=True).stdout
+wanted = 0
+for field, sample in fields(open(sys.argv[2], "rb").read()):
+    if field == 2:  # Go does not pack its numbers
+        wanted += [n for f, v in fields(sample) if f == 2 for n in (numbers(v) if isinstance(v, bytes) else [v])][-1]
+out = subprocess.run([sys.argv[1], "query", "--format", "csv", sys.argv[3], "SELECT sum(weight_ns) FROM cpu_samples"], capture_output=True, text=True).stdout
 print(wanted, out)
 sys.exit(not wanted or int(out.splitlines()[1]) != wanted)
 END
-adds_up nodepb
+for of in node go; do
+	cp "$root/tests/fuzz/found/fuzz_import-pprof_$of" $of.pb
+	check "pprof of $of: import" "$aiflame" import -q $of.pb -o $of.data
+	check "pprof of $of: its last value, summed" python3 last.py "$aiflame" $of.pb $of.data
+	adds_up $of
+done
 
 # ---- speedscope by its schema --------------------------------------------------------------------
 
