@@ -15,9 +15,10 @@
  * Of several values the profile's default counts, else the last, as pprof itself chooses. aiflame's own exports have
  * device time, CPU time and waiting, and each is what it was.
  */
-#define SIZE_MAX_BYTES (UINT64_C(2) << 30)
-#define DEPTH_MAX      8192
-#define TYPES_MAX      64
+/* Some bytes of it become 20 times as many here; --limit says that it is right. */
+#define SIZE_DEFAULT (UINT64_C(1) << 30)
+#define DEPTH_MAX    8192
+#define TYPES_MAX    64
 
 enum { /* Profile */
        SAMPLE_TYPE = 1,
@@ -161,6 +162,19 @@ static void take_type(struct pprof *x, struct aif_proto_in m)
 	x->types[x->types_len++].unit = clipped(unit);
 }
 
+/* Rows have numbers of their own, none of them 0: others are not kept, however many there are. */
+static bool is_new(struct pprof *x, struct aif_map *ids, uint64_t id, size_t at)
+{
+	uint64_t known;
+
+	if (!id || aif_map_get(ids, id, &known)) {
+		x->bad++;
+		return false;
+	}
+	x->is_memory |= aif_map_put(ids, id, at) < 0;
+	return !x->is_memory;
+}
+
 static void take_mapping(struct pprof *x, struct aif_proto_in m)
 {
 	struct pprof_mapping row = {0};
@@ -171,7 +185,8 @@ static void take_mapping(struct pprof *x, struct aif_proto_in m)
 		if (m.field == 5)
 			row.file = clipped(m.value);
 	}
-	x->is_memory |= aif_map_put(&x->mapping_ids, row.id, x->mappings_len) < 0;
+	if (!is_new(x, &x->mapping_ids, row.id, x->mappings_len))
+		return;
 	PUSH(x, mappings, row);
 }
 
@@ -192,7 +207,8 @@ static void take_function(struct pprof *x, struct aif_proto_in m)
 	}
 	if (!row.name)
 		row.name = system_name;
-	x->is_memory |= aif_map_put(&x->function_ids, row.id, x->functions_len) < 0;
+	if (!is_new(x, &x->function_ids, row.id, x->functions_len))
+		return;
 	PUSH(x, functions, row);
 }
 
@@ -209,7 +225,8 @@ static void take_location(struct pprof *x, struct aif_proto_in m)
 			row.address = m.value;
 	}
 	x->bad += m.is_bad;
-	x->is_memory |= aif_map_put(&x->location_ids, row.id, x->locations_len) < 0;
+	if (!is_new(x, &x->location_ids, row.id, x->locations_len))
+		return;
 	PUSH(x, locations, row);
 }
 
@@ -632,6 +649,7 @@ static int probe(const uint8_t *head, size_t len)
 static int read_all(struct pprof *x, struct aif_err *err)
 {
 	const char *name = aif_input_name(x->source->input);
+	uint64_t limit = x->source->opts->limit ? x->source->opts->limit : SIZE_DEFAULT;
 	ssize_t n;
 
 	do {
@@ -643,12 +661,12 @@ static int read_all(struct pprof *x, struct aif_err *err)
 		if (n < 0)
 			return (int)n;
 		x->text.len += (size_t)n;
-		if (x->text.len > SIZE_MAX_BYTES)
+		if (x->text.len > limit)
 			return aif_err_set(
 				err, -EFBIG,
-				"%s: holds more than 2 GiB, and such a file is read as a whole; "
-				"make a shorter profile",
-				name);
+				"%s: holds more than %" PRIu64
+				" bytes, and such a file is kept in memory; raise --limit if it is right",
+				name, limit);
 	} while (n);
 	return 0;
 }
