@@ -82,6 +82,9 @@ enum aif_frame_kind aif_host_kind(const char *name, size_t len, const char *file
 {
 	if (!len)
 		return AIF_FRAME_NATIVE;
+	if ((len > 10 && !memcmp(name, "<built-in ", 10)) ||
+	    (len > 11 && !memcmp(name, "nn.Module: ", 11)))
+		return AIF_FRAME_PYTHON;
 	if (ends(file, file_len, ".py") || (len > 4 && !memcmp(name, "py::", 4)) ||
 	    memmem(name, len, ".py)", 4) || memmem(name, len, ".py:", 4))
 		return AIF_FRAME_PYTHON;

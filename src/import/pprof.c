@@ -314,11 +314,26 @@ static struct bytes function_name(const struct pprof *x, uint32_t function)
 					   : (struct bytes){NULL, 0};
 }
 
+/* "main (train.py)" of /src/train.py: pictures say the file again. */
+static struct bytes without_file(struct bytes name, struct bytes file)
+{
+	const uint8_t *slash = file.len ? memrchr(file.p, '/', file.len) : NULL;
+	const uint8_t *base = slash ? slash + 1 : file.p, *at;
+	size_t len = file.len - (size_t)(slash ? slash + 1 - file.p : 0);
+
+	if (!len || name.len < len + 4 || name.p[name.len - 1] != ')')
+		return name;
+	at = name.p + name.len - len - 3;
+	if (at[0] == ' ' && at[1] == '(' && !memcmp(at + 2, base, len))
+		name.len -= len + 3;
+	return name;
+}
+
 static uint32_t frame_of(struct pprof *x, const struct pprof_location *l, uint32_t function,
 			 uint32_t line)
 {
 	struct bytes name = function_name(x, function), file = {NULL, 0}, module = {NULL, 0};
-	uint32_t module_id = AIF_NONE, file_id = AIF_NONE;
+	uint32_t module_id = AIF_NONE, file_id = AIF_NONE, name_id;
 	enum aif_frame_kind kind;
 	uint64_t i;
 
@@ -340,10 +355,12 @@ static uint32_t frame_of(struct pprof *x, const struct pprof_location *l, uint32
 		kind = AIF_FRAME_MARK;
 	if (aif_host_is_os((const char *)module.p, module.len) || is(module, AIF_OS_KERNEL))
 		kind = AIF_FRAME_OS;
-	return aif_host_frame(&x->host, kind, module_id,
-			      name.len ? string_id(x, x->functions[function].name)
-				       : aif_builder_puts(x->b, "[unknown]"),
-			      file_id, file_id == AIF_NONE ? 0 : line);
+	if (kind == AIF_FRAME_PYTHON)
+		name = without_file(name, file);
+	name_id = name.len ? aif_builder_str(x->b, name.p, name.len)
+			   : aif_builder_puts(x->b, "[unknown]");
+	return aif_host_frame(&x->host, kind, module_id, name_id, file_id,
+			      file_id == AIF_NONE ? 0 : line);
 }
 
 static void lines_make(struct pprof *x, struct pprof_location *l)
