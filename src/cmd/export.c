@@ -2,6 +2,7 @@
 #include "cmd/choice.h"
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
+#include "cmd/stop.h"
 #include "export/exporter.h"
 
 #include <errno.h>
@@ -66,13 +67,14 @@ static const struct aif_exporter *exporter_of(const struct values *v, struct aif
 }
 
 static int export(const struct values *v, const struct aif_exporter *e, const char *path,
-		  const char *output, struct aif_err *err)
+		  const char *output, const volatile sig_atomic_t *stopped, struct aif_err *err)
 {
 	struct aif_profile p = {0};
 	struct aif_choice c = {0};
 	struct aif_export x = {.profile = &p,
 			       .kernel = v->choice.kernel,
-			       .detail = (enum aif_name_detail)v->detail};
+			       .detail = (enum aif_name_detail)v->detail,
+			       .stopped = stopped};
 	int r = aif_view_profile(path, &p, err);
 
 	if (!r)
@@ -90,6 +92,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	const struct values *v = values;
 	const char *path = aif_view_path(v->input, words, words_len, err), *output;
 	const struct aif_exporter *e;
+	int r, stopped;
 
 	if (!path)
 		return AIF_EXIT_USAGE;
@@ -102,7 +105,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    path);
 		return AIF_EXIT_USAGE;
 	}
-	return export(v, e, path, output, err) ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+	r = export(v, e, path, output, aif_stop_begin(), err);
+	stopped = aif_stop_end();
+	if (r == -EINTR && stopped)
+		return 128 + stopped;
+	return r ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
 }
 
 const struct aif_command aif_command_export = {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
+#include "cmd/stop.h"
 #include "export/table.h"
 #include "import/import.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,14 +39,8 @@ static const struct values defaults = {.output = AIF_DEFAULT_FILE};
 #define PATIENCE_NS UINT64_C(500000000)
 #define REDRAW_NS   UINT64_C(200000000)
 
-static volatile sig_atomic_t stopped;
-
-static void on_signal(int number)
-{
-	stopped = number;
-}
-
 struct live {
+	const volatile sig_atomic_t *stopped;
 	bool is_on, is_drawn;
 	uint64_t next_ns;
 };
@@ -56,7 +50,7 @@ static int progress(void *arg, const struct aif_import_progress *p)
 	struct live *live = arg;
 	uint64_t now;
 
-	if (stopped)
+	if (*live->stopped)
 		return -1;
 	if (!live->is_on || !p->file)
 		return 0;
@@ -194,19 +188,14 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 				    .limit = v->limit,
 				    .progress = progress,
 				    .arg = &live};
-	struct sigaction stop = {.sa_handler = on_signal}, was_int, was_term;
 	struct aif_builder b = {0};
-	int r = check(words, words_len, v->output, err);
+	int r = check(words, words_len, v->output, err), stopped;
 
 	if (r < 0)
 		return AIF_EXIT_USAGE;
-	sigaction(SIGINT, &stop, &was_int);
-	if (was_int.sa_handler == SIG_IGN) /* in the background: whose terminal it is decides */
-		sigaction(SIGINT, &was_int, NULL);
-	sigaction(SIGTERM, &stop, &was_term);
+	live.stopped = aif_stop_begin();
 	r = aif_import_files((const char *const *)words, (size_t)words_len, v->output, &o, &b, err);
-	sigaction(SIGINT, &was_int, NULL);
-	sigaction(SIGTERM, &was_term, NULL);
+	stopped = aif_stop_end();
 	if (live.is_drawn)
 		fputs("\r\033[K", stderr);
 	if (!r && !v->quiet)

@@ -16,7 +16,7 @@ static int sqlite_write(const struct aif_export *x, const char *path, struct aif
 	int r = aif_query_new(x->profile, &q, err);
 
 	if (!r)
-		r = aif_query_export(q, path, err);
+		r = aif_query_export(q, path, x->stopped, err);
 	aif_query_free(q);
 	return r;
 }
@@ -84,7 +84,8 @@ static int rows_put(struct aif_query *q, sqlite3_stmt *s, struct aif_out *out, s
 		       : aif_err_set(err, -EIO, "export: %s", sqlite3_errmsg(aif_query_db(q)));
 }
 
-static int csv_table(struct aif_query *q, const char *table, const char *dir, struct aif_err *err)
+static int csv_table(struct aif_query *q, const char *table, const char *dir,
+		     const volatile sig_atomic_t *stopped, struct aif_err *err)
 {
 	struct aif_buf path = {0}, sql = {0};
 	sqlite3_stmt *s = NULL;
@@ -100,6 +101,7 @@ static int csv_table(struct aif_query *q, const char *table, const char *dir, st
 	else
 		r = aif_out_open(&out, aif_buf_str(&path), err);
 	if (!r) {
+		out.stopped = stopped;
 		r = rows_put(q, s, &out, err);
 		if (r < 0)
 			aif_out_abort(&out);
@@ -142,9 +144,9 @@ static int csv_write(const struct aif_export *x, const char *dir, struct aif_err
 				   dir, strerror(errno));
 	r = aif_query_new(x->profile, &q, err);
 	for (; !r && aif_query_table(n); n += !r)
-		r = csv_table(q, aif_query_table(n), dir, err);
+		r = csv_table(q, aif_query_table(n), dir, x->stopped, err);
 	if (!r)
-		r = csv_table(q, "kernel_times", dir, err);
+		r = csv_table(q, "kernel_times", dir, x->stopped, err);
 	if (r)
 		tables_remove(dir, n);
 	if (r && is_new)

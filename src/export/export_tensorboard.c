@@ -349,6 +349,7 @@ static int tensorboard_write(const struct aif_export *x, const char *dir, struct
 		r = aif_out_open(&out, aif_buf_str(&path), err);
 	}
 	if (!r) {
+		out.stopped = x->stopped;
 		r = write_space(x, &out, err);
 		if (r < 0)
 			aif_out_abort(&out);

@@ -6,6 +6,8 @@
 #include "export/out.h"
 #include "profile/attribution.h"
 
+#include <signal.h>
+
 /*
  * Profiles in the formats of other viewers: the fourth seam. An exporter is one file and one function from a const
  * profile to bytes, without state between calls. To add one: write `src/export/export_NAME.c` with a
@@ -19,6 +21,8 @@ struct aif_export {
 	struct aif_attribution_opts which; /* zeroes: all of it */
 	const char *kernel; /* only kernels that match, a POSIX extended expression, or NULL */
 	enum aif_name_detail detail;
+	const volatile sig_atomic_t
+		*stopped; /* nonzero: stop, and leave nothing behind; NULL: never */
 };
 
 struct aif_exporter {
@@ -29,7 +33,8 @@ struct aif_exporter {
 	bool is_gzip;   /* always compressed, whatever the name; others only as NAME.gz */
 	bool is_text;   /* may be shown on a terminal */
 	bool takes_all; /* always all of the profile: a part of it cannot be asked for */
-	/* Either writes to `out`, whose error is sticky and told by who commits it; 0 or -errno with *err. */
+	/* Either writes to `out`, whose error is sticky and told by who commits it; 0 or -errno with *err, -EINTR when it was
+	 * stopped. */
 	int (*write)(const struct aif_export *x, struct aif_out *out, struct aif_err *err);
 	/* Or, several files or a file that a library writes, makes `path` itself. */
 	int (*write_path)(const struct aif_export *x, const char *path, struct aif_err *err);

@@ -92,6 +92,8 @@ static int failed(const char *path, int r, struct aif_err *err)
 		return aif_err_set(err, r,
 				   "%s: cannot be written here: %s; write elsewhere with -o", what,
 				   strerror(-r));
+	case EINTR:
+		return aif_err_set(err, r, "%s: stopped", what);
 	default:
 		return aif_err_set(err, r, "%s: cannot be written: %s", what, strerror(-r));
 	}
@@ -122,6 +124,10 @@ static void write_all(struct aif_out *o, const uint8_t *bytes, size_t len)
 	ssize_t n;
 
 	while (!o->error && at < len) {
+		if (o->stopped && *o->stopped) {
+			o->error = -EINTR;
+			break;
+		}
 		n = write(o->fd, bytes + at, len - at);
 		if (n > 0)
 			at += (size_t)n;
@@ -193,6 +199,8 @@ int aif_out_commit(struct aif_out *o, struct aif_err *err)
 	if (aif_buf_failed(&o->buf))
 		o->error = -ENOMEM;
 	flush(o, true);
+	if (o->stopped && *o->stopped && !o->error)
+		o->error = -EINTR;
 	r = o->error;
 	/* Some file systems tell only now that there was no room. */
 	if (!o->is_stdout) {

@@ -4,6 +4,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <signal.h>
+
 /*
  * An output file that is there whole or not at all: bytes go to a temporary name in the same
  * directory, which takes the final name at the end. "-" is standard output; what is not a regular
@@ -19,6 +21,8 @@ struct aif_out {
 	struct aif_buf buf;
 	uint64_t written;
 	struct z_stream_s *gzip; /* NULL: bytes are written as they are */
+	const volatile sig_atomic_t
+		*stopped; /* nonzero: -EINTR instead of more bytes; NULL: never */
 };
 
 /* 0 or -errno with *err; nothing to abort then. */

@@ -17,6 +17,9 @@
 /* The database that is exported into. */
 #define OTHER "exported"
 
+/* Instructions of SQLite's machine between two looks at whether it is to stop: under a millisecond. */
+#define STOP_STEPS 10000
+
 static void add_value(struct aif_table *t, sqlite3_stmt *stmt, int i)
 {
 	char text[40];
@@ -161,20 +164,33 @@ static int write_tables(sqlite3 *db)
 		       : r;
 }
 
+static int is_stopped(void *stopped)
+{
+	return *(const volatile sig_atomic_t *)stopped != 0;
+}
+
 /* Into the file `temp`, which is there and empty. The query is good for nothing else then. */
-static int export_to(struct aif_query *q, const char *temp, const char *path, struct aif_err *err)
+static int export_to(struct aif_query *q, const char *temp, const char *path,
+		     const volatile sig_atomic_t *stopped, struct aif_err *err)
 {
 	sqlite3 *db = aif_query_db(q);
 	int r = aif_sqlite_path_check(temp, "write", "use a directory with a shorter name", err);
 
 	if (r < 0)
 		return r;
+	if (stopped)
+		sqlite3_progress_handler(db, STOP_STEPS, is_stopped, (void *)stopped);
 	sqlite3_set_authorizer(db, NULL, NULL); /* what is run from here on is ours */
 	r = attach(db, temp);
 	if (r == SQLITE_OK)
 		r = write_tables(db);
 	if (r == SQLITE_OK)
 		r = sqlite3_exec(db, "DETACH " OTHER, NULL, NULL, NULL);
+	if ((r & 0xff) == SQLITE_INTERRUPT)
+		return aif_err_set(err, -EINTR, "%s: stopped", path);
+	if ((r & 0xff) == SQLITE_FULL)
+		return aif_err_set(err, -ENOSPC,
+				   "%s: the disk is full; free space or write elsewhere", path);
 	if (r != SQLITE_OK)
 		return aif_err_set(err, -EIO, "%s: %s",
 				   (r & 0xff) == SQLITE_ERROR ? "export" : path,
@@ -182,12 +198,14 @@ static int export_to(struct aif_query *q, const char *temp, const char *path, st
 	return 0;
 }
 
-static int copy_to_stdout(int fd, struct aif_err *err)
+static int copy_to_stdout(int fd, const volatile sig_atomic_t *stopped, struct aif_err *err)
 {
 	struct aif_out out;
 	ssize_t n = 1;
 	int r = aif_out_open(&out, "-", err);
 
+	if (r == 0)
+		out.stopped = stopped;
 	for (off_t at = 0; r == 0 && n > 0 && !out.error; at += n) {
 		uint8_t part[65536];
 
@@ -204,7 +222,8 @@ static int copy_to_stdout(int fd, struct aif_err *err)
 }
 
 /* SQLite writes files only: one without a name any more. */
-static int export_to_stdout(struct aif_query *q, struct aif_err *err)
+static int export_to_stdout(struct aif_query *q, const volatile sig_atomic_t *stopped,
+			    struct aif_err *err)
 {
 	const char *dir = getenv("TMPDIR");
 	char *temp = NULL;
@@ -223,34 +242,36 @@ static int export_to_stdout(struct aif_query *q, struct aif_err *err)
 				"written",
 				temp, strerror(errno));
 	if (r == 0) {
-		r = export_to(q, temp, temp, err);
+		r = export_to(q, temp, temp, stopped, err);
 		unlink(temp);
 	}
 	if (r == 0)
-		r = copy_to_stdout(fd, err);
+		r = copy_to_stdout(fd, stopped, err);
 	if (fd >= 0)
 		close(fd);
 	free(temp);
 	return r;
 }
 
-int aif_query_export(struct aif_query *q, const char *path, struct aif_err *err)
+int aif_query_export(struct aif_query *q, const char *path, const volatile sig_atomic_t *stopped,
+		     struct aif_err *err)
 {
 	struct aif_out out;
 	int r;
 
 	if (!strcmp(path, "-"))
-		return export_to_stdout(q, err);
+		return export_to_stdout(q, stopped, err);
 	r = aif_out_open(&out, path, err);
 	if (r < 0)
 		return r;
+	out.stopped = stopped;
 	if (!out.temp_path)
 		r = aif_err_set(err, -EINVAL,
 				"export: %s is no regular file, which SQLite needs; "
 				"use -o -",
 				path);
 	else
-		r = export_to(q, out.temp_path, path, err);
+		r = export_to(q, out.temp_path, path, stopped, err);
 	if (r < 0) {
 		aif_out_abort(&out);
 		return r;

@@ -312,20 +312,22 @@ int aif_builder_write(struct aif_builder *b, const char *path, struct aif_err *e
 	    sizeof(part) - 8)
 		return aif_err_set(err, -ENAMETOOLONG, "%s: %s", path, strerror(ENAMETOOLONG));
 	r = aif_writer_new(part, b->p.start_ns, &w, err);
-	if (r < 0) {
-		unlink(part);
-		return r;
+	if (!r) {
+		r = write_all(b, w, err);
+		r2 = aif_writer_finish(w, b->p.end_ns, &finish_err);
+		if (!r && r2 < 0) {
+			r = r2;
+			if (err)
+				*err = finish_err;
+		}
+		if (!r)
+			r = put_in_place(part, path, err);
 	}
-	r = write_all(b, w, err);
-	r2 = aif_writer_finish(w, b->p.end_ns, &finish_err);
-	if (!r && r2 < 0) {
-		r = r2;
-		if (err)
-			*err = finish_err;
-	}
-	if (!r)
-		r = put_in_place(part, path, err);
 	if (r < 0)
 		unlink(part);
+	/* What a recording would be told: that its beginning is saved. */
+	if (r == -ENOSPC || r == -EDQUOT || r == -EFBIG)
+		aif_err_set(err, r, "%s: %s; free space or write elsewhere", path,
+			    r == -EFBIG ? strerror(EFBIG) : "the disk is full");
 	return r;
 }

@@ -369,7 +369,9 @@ int kineto_build(struct kineto *k, void **state, struct aif_err *err)
 	if (!k->spans_len && !k->execs_len)
 		return aif_err_set(err, -ENODATA,
 				   "%s: no event with a beginning and an end in it%s", k->file,
-				   k->errors || k->is_torn ? " that is whole" : "");
+				   k->errors || k->is_torn ? " that is whole"
+				   : k->bad                ? " whose name and times are right"
+							   : "");
 	tell(k);
 	r = kineto_ranks_end(k, state);
 	return r < 0 ? aif_err_set(err, r, "%s: %s", k->file, strerror(-r)) : 0;

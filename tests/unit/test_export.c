@@ -388,6 +388,32 @@ static void test_hostile(void **state)
 	aif_profile_finish(&p);
 }
 
+static int count_files(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st, (void)at;
+	return type == FTW_F && strcmp(path, "./p") ? 1 : 0;
+}
+
+/* Told to stop, it leaves nothing behind, not even under another name. */
+static void test_stopped(void **state)
+{
+	volatile sig_atomic_t stopped = SIGINT;
+	struct aif_profile p;
+	struct aif_export e = {.profile = &p, .detail = AIF_NAME_NORMAL, .stopped = &stopped};
+
+	(void)state;
+	profile_write(launches, ROWS, execs, ROWS, NULL, 0, NULL, 0, &p);
+	for (size_t i = 0; aif_exporters[i]; i++) {
+		struct aif_err err = {0};
+
+		assert_int_equal(aif_export_write(aif_exporters[i], &e, "q", &err), -EINTR);
+		assert_non_null(strstr(err.text, "stopped"));
+		assert_int_equal(nftw(".", count_files, 8, FTW_PHYS), 0);
+		assert_int_equal(access("q", F_OK), -1);
+	}
+	aif_profile_finish(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -398,6 +424,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gzip, enter_directory, leave_directory),
 		cmocka_unit_test_setup_teardown(test_lanes, enter_directory, leave_directory),
 		cmocka_unit_test_setup_teardown(test_hostile, enter_directory, leave_directory),
+		cmocka_unit_test_setup_teardown(test_stopped, enter_directory, leave_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
