@@ -81,6 +81,9 @@ int kineto_ranks_end(struct kineto *k, void **state)
 	struct rank *r = &s->ranks[s->len - 1];
 	const struct aif_profile *p = &k->b->p;
 	size_t cap = 0;
+	/* By kernel: 0 not looked at, 1 no, 2 yes. There are far fewer kernels than executions. */
+	uint8_t *is = calloc(p->kernels_len + 1, 1);
+	int e = is ? 0 : -ENOMEM;
 
 	r->to = rows_of(k->b);
 	s->events += k->events;
@@ -94,19 +97,25 @@ int kineto_ranks_end(struct kineto *k, void **state)
 		s->aiu[g].calls += k->aiu[g].calls;
 		s->aiu[g].ns += k->aiu[g].ns;
 	}
-	for (size_t i = r->from.execs; i < r->to.execs; i++) {
+	for (size_t i = r->from.execs; i < r->to.execs && !e; i++) {
 		const struct aif_exec_row *x = &k->b->execs[i];
 		uint32_t name;
 
 		if (x->kernel == AIF_NONE)
 			continue;
 		name = p->kernels[x->kernel].name;
-		if (!is_collective(aif_profile_str(p, name)))
+		if (!is[x->kernel])
+			is[x->kernel] = 1 + is_collective(aif_profile_str(p, name));
+		if (is[x->kernel] == 1)
 			continue;
-		if (aif_grow(&r->ends, &cap, r->len + 1, sizeof(*r->ends)) < 0)
-			return -ENOMEM;
+		e = aif_grow(&r->ends, &cap, r->len + 1, sizeof(*r->ends));
+		if (e)
+			break;
 		r->ends[r->len++] = (struct end){.name = name, .start = x->start, .end = x->end};
 	}
+	free(is);
+	if (e)
+		return -ENOMEM;
 	if (r->len)
 		qsort(r->ends, r->len, sizeof(*r->ends), by_name_and_time);
 	for (size_t i = 1; i < r->len; i++)
