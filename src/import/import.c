@@ -51,7 +51,6 @@ static const struct aif_importer *find(const uint8_t *head, size_t len)
 
 static int unknown(const char *name, const uint8_t *head, size_t len, struct aif_err *err)
 {
-	static const char profile[] = "SQLite format 3";
 	struct aif_buf known = {0};
 
 	if (len >= 8 && !memcmp(head, "PERFILE2", 8))
@@ -60,12 +59,6 @@ static int unknown(const char *name, const uint8_t *head, size_t len, struct aif
 			"%s: is perf's own file; import what it prints of it: perf script -i %s | "
 			"aiflame import - -o FILE",
 			name, name);
-	if (len >= sizeof(profile) && !memcmp(head, profile, sizeof(profile)))
-		return aif_err_set(
-			err, -EBADMSG,
-			"%s: is a database, but neither nsys's nor rocpd's; what aiflame wrote needs no "
-			"import: aiflame report, aiflame flame",
-			name);
 	for (size_t i = 0; aif_importers[i]; i++)
 		aif_buf_printf(&known, "%s%s", i ? ", " : "", aif_importers[i]->name);
 	aif_err_set(err, -EBADMSG, "%s: %s; known are: %s", name,

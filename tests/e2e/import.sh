@@ -91,7 +91,7 @@ check "torn gzip" sh -c "'$aiflame' import -q -o '$work/cut.data' '$work/cut.jso
 echo before >"$work/kept"
 check "no trace" says "its format is not known" "$aiflame" import "$root/README.md" -o "$work/kept"
 check "no trace: a failure" status_is 1 "$aiflame" import "$root/README.md" -o "$work/kept"
-check "a profile needs none" says "needs no import" "$aiflame" import "$work/cuda.data" -o "$work/kept"
+check "a profile needs none" says "need no import" "$aiflame" import "$work/cuda.data" -o "$work/kept"
 printf '[{"ph":"X","cat":"cpu_op","name":"a","ts":9e99,"dur":1,"pid":1,"tid":1}]' >"$work/never.json"
 check "only times that cannot be" says "whose name and times are right" "$aiflame" import "$work/never.json" -o "$work/kept"
 check "no room for it" says "write elsewhere" sh -c "trap '' XFSZ; ulimit -f 16; '$aiflame' import '$work/cuda.json' -o '$work/kept'"
