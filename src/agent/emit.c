@@ -423,6 +423,7 @@ bool aif_emit_window(struct aif_thread *t, const struct aif_emit_window *w)
 	r->lost = w->lost;
 	r->others = w->others;
 	r->device = w->device;
+	r->flags = w->flags;
 	aif_ring_commit(&t->ring);
 	return true;
 }

@@ -121,6 +121,7 @@ bool aif_emit_reason(struct aif_thread *t, uint32_t id, const char *name);
 struct aif_emit_window {
 	uint32_t id, device;
 	uint64_t start, end, period_ps, samples, lost, others;
+	uint32_t flags; /* enum aif_wire_window_flag */
 };
 bool aif_emit_window(struct aif_thread *t, const struct aif_emit_window *w);
 struct aif_emit_reason {

@@ -2,6 +2,7 @@
 #include "record/device_samples.h"
 
 #include "record/modfiles.h"
+#include "record/streamed.h"
 #include "record/xe_join.h"
 
 #include <inttypes.h>
@@ -127,6 +128,11 @@ static void on_window(struct aif_ingest *in, const struct aif_wire_window *r)
 		in->slot->drain.bad++;
 		return;
 	}
+	lose(in, AIF_REASON_SAMPLE_LOST, NULL, r->lost);
+	if (r->flags & AIF_WIRE_WINDOW_ADDRESSES) {
+		aif_streamed_window(in, r, w->device);
+		return;
+	}
 	w->window = d->windows++;
 	row = aif_batches_row(&d->store->batches, AIF_BATCH_WINDOW);
 	if (row)
@@ -142,7 +148,6 @@ static void on_window(struct aif_ingest *in, const struct aif_wire_window *r)
 					       .p_ppm = 1000000};
 	else
 		lose(in, AIF_REASON_WRITER_BEHIND, "windows", 1);
-	lose(in, AIF_REASON_SAMPLE_LOST, NULL, r->lost);
 	sample_row(in, AIF_NONE, AIF_NONE, r->others);
 }
 
@@ -153,6 +158,10 @@ static void on_pc(struct aif_ingest *in, const struct aif_wire_pc *r)
 
 	if (in->slot->window.device == AIF_NONE || in->slot->window.id != r->head.aux) {
 		in->slot->drain.bad++;
+		return;
+	}
+	if (in->slot->window.is_streamed) {
+		aif_streamed_pc(in, r);
 		return;
 	}
 	if (i != AIF_NONE) {
@@ -196,6 +205,7 @@ static void on_place(struct aif_ingest *in, const struct aif_wire_place *r)
 	place.pci = place.pci == AIF_NONE ? 0 : place.pci;
 	aif_places_put(&d->places, d->store, &place);
 	aif_xe_wanted(d);
+	aif_streamed_wanted(t, r->device);
 }
 
 void aif_device_samples_record(struct aif_ingest *in, const void *record)

@@ -7,6 +7,7 @@
 #include "record/ingest.h"
 #include "record/marks.h"
 #include "record/perf_source.h"
+#include "record/streamed.h"
 #include "record/xe_join.h"
 
 #include <errno.h>
@@ -329,6 +330,7 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 		at = &t->next;
 	}
 	aif_xe_follow(d, now, command == AIF_COMMAND_RUN);
+	aif_streamed_follow(d, now);
 	if (d->ebpf)
 		aif_ebpf_drain(d, d->ebpf, now, command == AIF_COMMAND_RUN, each_second);
 	if (flush)
@@ -521,6 +523,7 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 		dt->d.targets = t->next;
 		end_target(dt, t, now, end);
 	}
+	aif_streamed_last(&dt->d);
 	aif_batches_flush(&s->batches);
 	aif_ebpf_free(&dt->d, dt->d.ebpf);
 	pthread_mutex_unlock(&s->lock);

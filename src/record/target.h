@@ -42,6 +42,7 @@ struct aif_target_slot {
 	struct aif_target_window {
 		uint64_t start;
 		uint32_t id, window, device; /* id: the agent's */
+		bool is_streamed;            /* streamed.h has it */
 	} window;
 };
 
@@ -105,10 +106,13 @@ struct aif_target {
 	uint64_t beat_ns;                /* our last heartbeat */
 	uint64_t silent_from, silent_to; /* when we last gave none for too long */
 	bool sampling_decided;           /* a CPU device was seen, and who samples it is settled */
+	/* streamed.h: its devices, by the agent's ids, that have code; those that it may sample itself. */
+	uint64_t streamers_wanted, streamers;
 };
 
 struct aif_modfiles;
 struct aif_xe;
+struct aif_streamed;
 
 /* What the drain thread works with. */
 struct aif_drainer {
@@ -121,12 +125,16 @@ struct aif_drainer {
 	uint32_t windows;
 	uint64_t samples, sampled_by_timer, sampled_by_perf;
 	bool perf_refused;
-	uint64_t gpu_users_ns;    /* when they were last looked for */
-	struct aif_places places; /* of all targets' device code */
-	struct aif_xe *xe;        /* xe_stream.h; NULL = not wanted */
-	bool xe_tried;            /* with -a: once, while we collect */
-	uint64_t xe_used_ns;      /* when there was last code that it can sample */
-	struct aif_ebpf *ebpf;    /* ebpf/ebpf.h; NULL: was not asked for */
+	uint64_t gpu_users_ns;         /* when they were last looked for */
+	struct aif_places places;      /* of all targets' device code */
+	struct aif_xe *xe;             /* xe_stream.h; NULL = not wanted */
+	bool xe_tried;                 /* with -a: once, while we collect */
+	uint64_t xe_used_ns;           /* when there was last code that it can sample */
+	uint64_t turned_ns;            /* when what ran was last forgotten (places.h) */
+	struct aif_streamed *streamed; /* streamed.h: what is to be joined; samples in all of it */
+	size_t streamed_len;
+	bool any_streamer;
+	struct aif_ebpf *ebpf; /* ebpf/ebpf.h; NULL: was not asked for */
 };
 #define AIF_DRAIN_SCRATCH 65536
 

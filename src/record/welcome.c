@@ -337,6 +337,7 @@ static void give_memory(struct aif_welcome_desk *w, int sock, int pid, uint32_t 
 		       (w->opts->no_source ? AIF_OPTION_NO_SOURCE : 0) |
 		       (w->opts->no_python ? AIF_OPTION_NO_PYTHON : 0);
 	shm->device_rate = aif_record_rate(w->opts);
+	shm->stall_rate = w->opts->device_rate;
 	shm->cpu_rate = w->opts->cpu_rate;
 	shm->steps_from = w->opts->steps_from;
 	shm->steps_to = w->opts->steps_to;

@@ -5,14 +5,9 @@
 #include "record/xe_stream.h"
 
 /*
- * Whose EU-stall samples are: each second's counts, by the places of device code (places.h), become windows and sample
- * rows of the processes, as if their devices had told them (device_samples.h). For the drain thread, under the store's
- * lock.
- *
- * An address that several processes have code at, or one process had different code at within the second, is shared by
- * the time that each of them executed it then, equally if that is not known; those samples lie in a window of their own,
- * AIF_HELD_AMBIGUOUS, and are counted. What lies in nobody's code is a row without frame; of the process that worked on
- * the card then and had told of no code, where there was one such and no more, else without process.
+ * The xe driver's EU-stall stream (xe_stream.h) as a source of the drain thread's: each second's counts are joined to
+ * the processes whose code lies there (stall_join.h). What lies in nobody's code is of the process that worked on the
+ * card then and had told of no code, where there was one such and no more. Under the store's lock.
  */
 
 /* A process has told of a place: the source starts, if there is a card that it works with. */

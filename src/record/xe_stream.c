@@ -62,6 +62,8 @@ struct aif_xe {
 	unsigned batches;
 	struct aif_xe_note notes[32];
 	unsigned notes_len;
+	bool decided;
+	bool samples[AIF_XE_CARDS]; /* any GT of it, now or when it is free */
 };
 
 /* ---- what is handed over ------------------------------------------------------------------------- */
@@ -93,6 +95,19 @@ bool aif_xe_note(struct aif_xe *x, struct aif_xe_note *ret)
 		*ret = x->notes[--x->notes_len];
 	pthread_mutex_unlock(&x->lock);
 	return any;
+}
+
+enum aif_xe_samples aif_xe_samples(struct aif_xe *x, uint32_t pci)
+{
+	enum aif_xe_samples r;
+
+	pthread_mutex_lock(&x->lock);
+	r = x->decided ? AIF_XE_NO : AIF_XE_UNDECIDED;
+	for (unsigned i = 0; x->decided && i < x->cards_len; i++)
+		if (x->samples[i] && (!pci || !x->cards[i].pci || x->cards[i].pci == pci))
+			r = AIF_XE_YES;
+	pthread_mutex_unlock(&x->lock);
+	return r;
 }
 
 struct aif_xe_batch *aif_xe_take(struct aif_xe *x, uint64_t until)
@@ -357,6 +372,16 @@ static bool wait_for_records(struct aif_xe *x, bool *ret_ready)
 	return *ret_ready && fds[0].revents;
 }
 
+/* Who is refused for good leaves the card to others. */
+static void decide(struct aif_xe *x)
+{
+	pthread_mutex_lock(&x->lock);
+	for (unsigned i = 0; i < x->streams_len; i++)
+		x->samples[x->streams[i].card] |= x->streams[i].fd >= 0 || x->streams[i].retry_at;
+	x->decided = true;
+	pthread_mutex_unlock(&x->lock);
+}
+
 static void *xe_main(void *arg)
 {
 	struct aif_xe *x = arg;
@@ -364,13 +389,16 @@ static void *xe_main(void *arg)
 	bool over = false;
 
 	find_cards(x);
-	if (!x->streams_len)
+	if (!x->streams_len) {
+		decide(x);
 		return NULL;
+	}
 	x->bytes = malloc(READ_BYTES);
 	x->open = batch_new(x, now);
 	look(x, now);
 	for (unsigned i = 0; i < x->streams_len && x->bytes && x->open; i++)
 		open_stream(x, &x->streams[i], now);
+	decide(x);
 	while (x->bytes && x->open && !over) {
 		bool ready, any = false;
 

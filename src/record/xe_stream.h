@@ -40,6 +40,9 @@ struct aif_xe_note {
 /* Starts the thread; whether there are cards, it sees then. hz: of --device-rate, not 0. is_sure: somebody works with one;
  * else it is no news that nodes may not be opened, which may be another driver's. 0 or -errno. */
 int aif_xe_new(uint32_t hz, bool is_sure, struct aif_xe **ret);
+/* Does it sample the card of that number (xe_card.h; 0: any), or will when who has it lets go? */
+enum aif_xe_samples { AIF_XE_UNDECIDED, AIF_XE_NO, AIF_XE_YES };
+enum aif_xe_samples aif_xe_samples(struct aif_xe *x, uint32_t pci);
 /* The oldest batch that ended at `until` or before, or NULL. The caller frees it. */
 struct aif_xe_batch *aif_xe_take(struct aif_xe *x, uint64_t until);
 void aif_xe_batch_free(struct aif_xe_batch *b);

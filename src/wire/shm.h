@@ -63,13 +63,17 @@ struct aif_shm {
 	uint32_t cpu_rate;     /* CPU samples a second and thread, 0 = none */
 	/* Collect from when so many of the program's steps have begun until more than so many have; to 0: always. */
 	uint32_t steps_from, steps_to;
-	uint32_t zero[5];
+	uint32_t
+		stall_rate; /* samples a second and unit of devices that sample themselves in their own steps; 0 = none */
+	uint32_t zero[4];
 
 	/* written by the recorder */
 	alignas(64) _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC, at least each 500 ms */
 	_Atomic uint32_t command;                  /* enum aif_shm_command */
 	_Atomic uint32_t sampling;                 /* enum aif_shm_sampling */
 	_Atomic uint32_t cpu;                      /* enum aif_shm_cpu */
+	_Atomic uint64_t
+		streamers; /* bit i: the agent may sample its device i itself, the recorder cannot */
 
 	/* written by the target */
 	alignas(64) _Atomic uint64_t no_slot; /* launches of threads that found no free slot */

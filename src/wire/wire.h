@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    6
+#define AIF_WIRE_VERSION    7
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
@@ -254,10 +254,16 @@ struct aif_wire_window {
 	uint64_t samples;          /* all that it took: with lost and others */
 	uint64_t lost;             /* dropped by the device */
 	uint64_t others;           /* in code that is not the application's */
-	uint32_t device, zero;
+	uint32_t device, flags;    /* flags: */
+};
+enum aif_wire_window_flag {
+	AIF_WIRE_WINDOW_ADDRESSES =
+		1, /* of the whole device: its PC records are of whatever process's code */
+	AIF_WIRE_WINDOW_TILES = 2, /* and of all devices that are parts of that one */
 };
 
-/* How often the instruction `pc` bytes into a function was hit, by reason: reason id << 32 | samples. */
+/* How often the instruction `pc` bytes into a function was hit, by reason: reason id << 32 | samples. In a window of
+ * ADDRESSES code is AIF_WIRE_NONE and pc an address in the device's memory: 64 bits, or the lowest 32 of them. */
 struct aif_wire_pc {
 	struct aif_wire_head head; /* aux: window id */
 	uint32_t code, count;      /* count: of entries */

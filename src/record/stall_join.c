@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/stall_join.h"
+
+#include "base/hash.h"
+
+static void lose(struct aif_stall_join *j, const char *what, uint64_t n)
+{
+	struct aif_store *s = j->d->store;
+
+	aif_store_loss(s, AIF_REASON_WRITER_BEHIND, AIF_NONE, aif_store_puts(s, what), n);
+}
+
+static uint32_t window_row(struct aif_stall_join *j, const struct aif_stall_user *u,
+			   enum aif_held held)
+{
+	struct aif_window_row *row = aif_batches_row(&j->d->store->batches, AIF_BATCH_WINDOW);
+	uint32_t window = j->d->windows++;
+
+	if (row)
+		*row = (struct aif_window_row){
+			.start = j->start,
+			.end = j->end,
+			.window = window,
+			.device = u->device,
+			.process = u->process,
+			.held = held,
+			.period_ns = (uint32_t)AIF_MIN(j->w.period_ns, (uint64_t)UINT32_MAX),
+			.thread = AIF_NONE,
+			.p_ppm = 1000000};
+	else
+		lose(j, "windows", 1);
+	return window;
+}
+
+static struct aif_stall_user *user_of(struct aif_stall_join *j, uint32_t process, uint32_t device)
+{
+	struct aif_stall_user *u;
+
+	for (unsigned i = j->users_len; i-- > 0;)
+		if (j->users[i].process == process && j->users[i].device == device)
+			return &j->users[i];
+	if (j->users_len == AIF_STALL_USERS)
+		return NULL;
+	u = &j->users[j->users_len++];
+	*u = (struct aif_stall_user){
+		.process = process, .device = device, .sure = AIF_NONE, .ambiguous = AIF_NONE};
+	u->sure = window_row(j, u, AIF_HELD);
+	return u;
+}
+
+static uint32_t window_of(struct aif_stall_join *j, const struct aif_place *place, bool is_sure)
+{
+	struct aif_stall_user *u = user_of(j, place->process, place->device);
+
+	if (!u)
+		return AIF_NONE;
+	if (!is_sure && u->ambiguous == AIF_NONE)
+		u->ambiguous = window_row(j, u, AIF_HELD_AMBIGUOUS);
+	return is_sure ? u->sure : u->ambiguous;
+}
+
+static void sample_row(struct aif_stall_join *j, uint32_t process, uint32_t device, uint32_t frame,
+		       uint32_t reason, uint32_t window, uint64_t count)
+{
+	struct aif_sample_row *row;
+
+	if (!count)
+		return;
+	row = aif_batches_row(&j->d->store->batches, AIF_BATCH_SAMPLE);
+	if (!row) {
+		lose(j, "samples", count);
+		return;
+	}
+	j->d->samples += count;
+	*row = (struct aif_sample_row){.time = j->start,
+				       .count = count,
+				       .thread = AIF_NONE,
+				       .process = process,
+				       .device = device,
+				       .frame = frame,
+				       .reason = reason,
+				       .window = window};
+}
+
+/* Whoever read it knows the device; else it is that of the latest place that was told: an address in nobody's code says
+ * no more. Before the first one, what the driver's name says. */
+static uint32_t device_of(const struct aif_stall_join *j)
+{
+	struct aif_store *s = j->d->store;
+	struct aif_device device = {.kind = AIF_DEVICE_GPU, .clock = AIF_CLOCK_MONOTONIC};
+
+	if (j->w.device != AIF_NONE)
+		return j->w.device;
+	if (j->d->places.is_told)
+		return j->d->places.device;
+	device.name = aif_store_puts(s, "Intel GPU");
+	device.vendor = aif_store_puts(s, "Intel");
+	device.driver = device.runtime = aif_store_puts(s, "xe");
+	return aif_store_device(s, &device);
+}
+
+static void put_unknown(struct aif_stall_join *j, const uint32_t *reasons, const uint32_t *counts,
+			unsigned n)
+{
+	uint32_t device = device_of(j);
+
+	for (unsigned k = 0; k < n; k++)
+		sample_row(j, j->w.stranger, device, AIF_NONE, reasons[k], AIF_NONE, counts[k]);
+}
+
+static void put(struct aif_stall_join *j, const struct aif_place *place, uint64_t offset,
+		const uint32_t *reasons, const uint32_t *counts, unsigned n, bool is_sure)
+{
+	uint32_t frame = aif_place_frames_get(&j->d->places.frames, j->d->store, place->module,
+					      offset),
+		 window = window_of(j, place, is_sure);
+
+	for (unsigned k = 0; k < n; k++)
+		sample_row(j, place->process, place->device, frame, reasons[k], window, counts[k]);
+}
+
+/* Whole samples by weight: each place gets those that its share covers, counted from somewhere, so that of many
+ * single samples each gets its share, too. */
+static void share(struct aif_stall_join *j, const struct aif_place *const *places, size_t n,
+		  enum aif_places_space space, uint64_t address, const uint32_t *reasons,
+		  const uint32_t *counts, unsigned reasons_len)
+{
+	uint64_t weights[AIF_PLACES_HITS];
+	uint32_t parts[AIF_PLACES_HITS][AIF_STALL_REASONS] = {0};
+	double all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += (double)(weights[i] = aif_places_time(&j->d->places, places[i]));
+	for (size_t i = 0; i < n && all <= 0; i++)
+		weights[i] = 1;
+	all = all > 0 ? all : (double)n;
+	for (unsigned k = 0; k < reasons_len; k++) {
+		uint64_t seed = aif_mix64(address >> 3 ^ j->start) + reasons[k];
+		double end = (double)(aif_mix64(seed) >> 11) / (double)(UINT64_C(1) << 53);
+		uint32_t given = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			uint32_t until;
+
+			end += (double)counts[k] * ((double)weights[i] / all);
+			until = i == n - 1 ? counts[k]
+					   : (uint32_t)AIF_MIN((uint64_t)end, counts[k]);
+			parts[i][k] = AIF_MAX(until, given) - given;
+			given = AIF_MAX(until, given);
+		}
+		j->ambiguous += counts[k];
+	}
+	for (size_t i = 0; i < n; i++)
+		put(j, places[i], aif_places_offset(places[i], space, address), reasons, parts[i],
+		    reasons_len, false);
+}
+
+/* A process that reads a device's samples knows which of its devices it is; another's may be the same one. */
+static bool is_there(const struct aif_stall_window *w, const struct aif_place *x)
+{
+	return x->process != w->process || w->tiles || x->device == w->device;
+}
+
+/* All that may be meant. */
+static size_t find(struct aif_stall_join *j, enum aif_places_space space, uint64_t address,
+		   const struct aif_place *ret[AIF_PLACES_HITS])
+{
+	size_t found = aif_places_find(&j->d->places, space, address, j->w.pci, j->start, j->end,
+				       ret),
+	       kept = 0;
+
+	for (size_t i = 0; i < found; i++)
+		if (is_there(&j->w, ret[i]))
+			ret[kept++] = ret[i];
+	return kept;
+}
+
+static uint64_t in_space(enum aif_places_space space, uint64_t address)
+{
+	return space == AIF_PLACES_32 ? address & UINT32_MAX : address;
+}
+
+const struct aif_place *aif_stall_join_find(struct aif_stall_join *j, enum aif_places_space space,
+					    uint64_t address)
+{
+	const struct aif_place *places[AIF_PLACES_HITS];
+
+	address = in_space(space, address);
+	if (find(j, space, address, places) != 1)
+		return NULL;
+	aif_place_frames_prefetch(&j->d->places.frames, places[0]->module,
+				  aif_places_offset(places[0], space, address));
+	return places[0];
+}
+
+void aif_stall_join_put(struct aif_stall_join *j, enum aif_places_space space, uint64_t address,
+			const struct aif_place *only, const uint32_t *reasons,
+			const uint32_t *counts, unsigned n)
+{
+	const struct aif_place *places[AIF_PLACES_HITS] = {only};
+	size_t found = 1;
+
+	n = AIF_MIN(n, AIF_STALL_REASONS);
+	address = in_space(space, address);
+	if (!only)
+		found = find(j, space, address, places);
+	if (!found)
+		put_unknown(j, reasons, counts, n);
+	else if (found == 1)
+		put(j, places[0], aif_places_offset(places[0], space, address), reasons, counts, n,
+		    true);
+	else
+		share(j, places, found, space, address, reasons, counts, n);
+}
+
+/* A second without samples says something, too: executions in it had none. */
+static void make_users(struct aif_stall_join *j)
+{
+	const struct aif_places *p = &j->d->places;
+	uint32_t process = AIF_NONE, device = AIF_NONE;
+
+	for (size_t i = 0; i < p->len; i++) {
+		const struct aif_place *x = &p->at[i];
+
+		if (x->from >= j->end || x->to <= j->start ||
+		    (x->process == process && x->device == device) ||
+		    (j->w.pci && x->pci && x->pci != j->w.pci) || !is_there(&j->w, x))
+			continue;
+		process = x->process;
+		device = x->device;
+		user_of(j, process, device);
+	}
+}
+
+void aif_stall_join_begin(struct aif_stall_join *j, struct aif_drainer *d, uint64_t start,
+			  uint64_t end)
+{
+	j->d = d;
+	j->start = start;
+	j->end = end;
+	j->users_len = 0;
+	j->ambiguous = 0;
+}
+
+void aif_stall_join_window(struct aif_stall_join *j, const struct aif_stall_window *w)
+{
+	j->w = *w;
+	make_users(j);
+}
+
+void aif_stall_join_end(struct aif_stall_join *j)
+{
+	if (j->ambiguous)
+		aif_store_loss(j->d->store, AIF_REASON_XE_AMBIGUOUS, AIF_NONE, AIF_NONE,
+			       j->ambiguous);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fixture_ingest.h"
+
+#include "record/streamed.h"
+
+/* What agents read off whole devices, from their rings to the rows. */
+
+static void pc(struct world *w, int slot, uint32_t window, uint64_t at, uint32_t reason,
+	       uint32_t samples)
+{
+	struct aif_wire_pc *r =
+		aif_ring_reserve(&w->ring[slot], AIF_WIRE_PC, sizeof(*r) + sizeof(r->samples[0]));
+
+	assert_non_null(r);
+	r->head.aux = window;
+	r->code = AIF_WIRE_NONE;
+	r->count = 1;
+	r->pc = at;
+	r->samples[0] = (uint64_t)reason << 32 | samples;
+	aif_ring_commit(&w->ring[slot]);
+}
+
+/* Two devices, 5 and 6, with code at one address. */
+static void code(struct world *w)
+{
+	PUT(w, 0, DEVICE, device, "one", .head.aux = 5, .kind = AIF_DEVICE_GPU, .name_len = 3);
+	PUT(w, 0, DEVICE, device, "two", .head.aux = 6, .kind = AIF_DEVICE_GPU, .name_len = 3);
+	PUT(w, 0, CODE, code, "multiply", .head.aux = 3, .name_len = 8);
+	for (uint32_t i = 5; i <= 6; i++)
+		PUT(w, 0, PLACE, place, NULL, .head.aux = 3, .time = 10,
+		    .address = UINT64_C(0x800000001000), .size = 64, .device = i);
+	PUT(w, 0, REASON, reason, "sbid", .head.aux = 2, .name_len = 4);
+}
+
+static void window(struct world *w, uint32_t id, uint32_t device, uint32_t flags, uint64_t samples)
+{
+	PUT(w, 0, WINDOW, window, NULL, .head.aux = id, .device = device, .start = 100, .end = 200,
+	    .period_ps = 1169000, .samples = samples, .flags = AIF_WIRE_WINDOW_ADDRESSES | flags);
+}
+
+static uint64_t sum(struct world *w, const char *device, uint32_t *ret_rows)
+{
+	const struct aif_profile *p = &w->store.p;
+	struct aif_batch *b = take(w, AIF_BATCH_SAMPLE);
+	uint64_t n = 0;
+
+	*ret_rows = b ? (uint32_t)b->len : 0;
+	for (size_t i = 0; b && i < b->len; i++)
+		if (!strcmp(aif_profile_str(p, p->devices[b->samples[i].device].name), device))
+			n += b->samples[i].count;
+	return n;
+}
+
+static void a_window_waits_for_what_is_in_other_rings(void **state)
+{
+	struct world *w = *state;
+	uint64_t now = aif_now_ns();
+	uint32_t rows;
+
+	w->d.any_streamer = true;
+	w->d.targets = w->t;
+	code(w);
+	window(w, 1, 5, 0, 30);
+	pc(w, 0, 1, 0x1008, 2, 10);
+	aif_target_drain(&w->d, w->t);
+	aif_streamed_follow(&w->d, now + AIF_NS_PER_S);
+	assert_int_equal(sum(w, "one", &rows), 0); /* it is not whole */
+	pc(w, 0, 1, 0x1010, 2, 20);
+	aif_target_drain(&w->d, w->t);
+	aif_streamed_follow(&w->d, now);
+	assert_int_equal(sum(w, "one", &rows), 0); /* too young */
+	aif_streamed_follow(&w->d, aif_now_ns() + AIF_NS_PER_S);
+	assert_int_equal(sum(w, "one", &rows), 30);
+	assert_int_equal(rows, 2);
+	assert_int_equal(w->d.samples, 30);
+	assert_int_equal(w->d.streamed_len, 0);
+	assert_null(w->d.streamed);
+	/* A ring was full: it is not waited for for ever. */
+	window(w, 2, 5, 0, 30);
+	pc(w, 0, 2, 0x1008, 2, 10);
+	aif_target_drain(&w->d, w->t);
+	aif_streamed_follow(&w->d, aif_now_ns() + 6 * AIF_NS_PER_S);
+	assert_int_equal(sum(w, "one", &rows), 10);
+	/* What comes after that is lost, and counted. */
+	pc(w, 0, 2, 0x1008, 2, 20);
+	aif_target_drain(&w->d, w->t);
+	assert_int_equal(w->store.p.losses[w->store.p.losses_len - 1].reason, AIF_REASON_XE_BEHIND);
+	assert_int_equal(w->store.p.losses[w->store.p.losses_len - 1].count, 20);
+	w->d.targets = NULL;
+}
+
+static void a_device_is_another_than_its_neighbour(void **state)
+{
+	struct world *w = *state;
+	uint32_t rows;
+
+	code(w);
+	window(w, 1, 6, 0, 10);
+	pc(w, 0, 1, 0x1008, 2, 10);
+	aif_target_drain(&w->d, w->t);
+	aif_streamed_last(&w->d);
+	assert_int_equal(sum(w, "two", &rows), 10);
+	assert_int_equal(rows, 1);
+	/* With 64 bits another place. */
+	window(w, 2, 6, 0, 10);
+	pc(w, 0, 2, UINT64_C(0x400000001008), 2, 10);
+	pc(w, 0, 2, UINT64_C(0x800000001008), 2, 5);
+	aif_target_drain(&w->d, w->t);
+	aif_streamed_last(&w->d);
+	{
+		struct aif_batch *b = take(w, AIF_BATCH_SAMPLE);
+
+		assert_int_equal(b->len, 2);
+		assert_int_equal(b->samples[0].frame, AIF_NONE);
+		assert_int_equal(b->samples[0].process, AIF_NONE);
+		assert_int_equal(b->samples[1].count, 5);
+		assert_int_not_equal(b->samples[1].frame, AIF_NONE);
+	}
+	/* Of both, where they may be parts of one: shared. */
+	window(w, 3, 6, AIF_WIRE_WINDOW_TILES, 1000);
+	pc(w, 0, 3, 0x1008, 2, 1000);
+	aif_target_drain(&w->d, w->t);
+	aif_streamed_last(&w->d);
+	assert_in_range(sum(w, "one", &rows), 499, 501);
+	assert_int_equal(rows, 2);
+	assert_int_equal(w->store.p.losses[w->store.p.losses_len - 1].reason,
+			 AIF_REASON_XE_AMBIGUOUS);
+}
+
+/* No more than so much is kept, whatever a target says. */
+static void memory_is_bounded(void **state)
+{
+	struct world *w = *state;
+
+	code(w);
+	for (uint32_t i = 0; i < 3000; i++)
+		window(w, i, 5, 0, 10);
+	aif_target_drain(&w->d, w->t);
+	assert_int_equal(w->store.p.losses[w->store.p.losses_len - 1].reason, AIF_REASON_NO_MEMORY);
+	assert_int_equal(w->store.p.losses[w->store.p.losses_len - 1].count, 3000 - 1024);
+	/* Its samples are of no window. */
+	pc(w, 0, 2999, 0x1008, 2, 1);
+	aif_target_drain(&w->d, w->t);
+	assert_int_equal(w->t->slots[0].drain.bad, 1);
+	aif_streamed_last(&w->d);
+	w->d.streamed_len = AIF_STREAMED_MAX;
+	window(w, 1, 5, 0, 10);
+	pc(w, 0, 1, 0x1008, 2, 7);
+	aif_target_drain(&w->d, w->t);
+	assert_int_equal(w->store.p.losses[w->store.p.losses_len - 1].reason, AIF_REASON_XE_BEHIND);
+	assert_int_equal(w->store.p.losses[w->store.p.losses_len - 1].count, 7);
+	aif_streamed_last(&w->d);
+}
+
+static void who_may_sample_is_said(void **state)
+{
+	struct world *w = *state;
+
+	w->d.targets = w->t;
+	code(w);
+	aif_target_drain(&w->d, w->t);
+	/* Not without samples asked for. */
+	aif_streamed_follow(&w->d, aif_now_ns());
+	assert_int_equal(w->shm->streamers, 0);
+	w->opts.device_rate = 999;
+	/* Without the xe driver's stream the agent may. */
+	aif_streamed_follow(&w->d, aif_now_ns());
+	assert_int_equal(w->shm->streamers, 1 << 5 | 1 << 6);
+	w->d.targets = NULL;
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(a_window_waits_for_what_is_in_other_rings),
+		TEST(a_device_is_another_than_its_neighbour),
+		TEST(memory_is_bounded),
+		TEST(who_may_sample_is_said),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
