@@ -3,6 +3,7 @@
 #include <level_zero/layers/zel_tracing_register_cb.h>
 #include <level_zero/loader/ze_loader.h>
 #include <level_zero/ze_api.h>
+#include <level_zero/zet_api.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,6 +61,24 @@ static void structs_are_the_same(void **state)
 	AT(aif_ze_module_desc, flags, ze_module_desc_t, pBuildFlags);
 	SIZE(aif_ze_kernel_desc, ze_kernel_desc_t);
 	AT(aif_ze_kernel_desc, name, ze_kernel_desc_t, pKernelName);
+	SIZE(aif_ze_context_desc, ze_context_desc_t);
+	SIZE(aif_ze_pci_properties, ze_pci_ext_properties_t);
+	AT(aif_ze_pci_properties, domain, ze_pci_ext_properties_t, address.domain);
+	AT(aif_ze_pci_properties, bus, ze_pci_ext_properties_t, address.bus);
+	AT(aif_ze_pci_properties, device, ze_pci_ext_properties_t, address.device);
+	AT(aif_ze_pci_properties, function, ze_pci_ext_properties_t, address.function);
+	SIZE(aif_ze_group_properties, zet_metric_group_properties_t);
+	AT(aif_ze_group_properties, sampling, zet_metric_group_properties_t, samplingType);
+	AT(aif_ze_group_properties, metrics, zet_metric_group_properties_t, metricCount);
+	SIZE(aif_ze_metric_properties, zet_metric_properties_t);
+	AT(aif_ze_metric_properties, name, zet_metric_properties_t, name);
+	AT(aif_ze_metric_properties, type, zet_metric_properties_t, metricType);
+	AT(aif_ze_metric_properties, units, zet_metric_properties_t, resultUnits);
+	SIZE(aif_ze_streamer_desc, zet_metric_streamer_desc_t);
+	AT(aif_ze_streamer_desc, notify, zet_metric_streamer_desc_t, notifyEveryNReports);
+	AT(aif_ze_streamer_desc, period_ns, zet_metric_streamer_desc_t, samplingPeriod);
+	SIZE(aif_ze_value, zet_typed_value_t);
+	AT(aif_ze_value, u64, zet_typed_value_t, value);
 	SIZE(aif_ze_queue_desc, ze_command_queue_desc_t);
 	AT(aif_ze_queue_desc, flags, ze_command_queue_desc_t, flags);
 	assert_int_equal(sizeof(ze_result_t), sizeof(uint32_t));
@@ -91,6 +110,26 @@ static void values_are_the_same(void **state)
 	assert_int_equal(AIF_ZE_MEMORY_HOST, ZE_MEMORY_TYPE_HOST);
 	assert_int_equal(AIF_ZE_MEMORY_DEVICE, ZE_MEMORY_TYPE_DEVICE);
 	assert_int_equal(AIF_ZE_MEMORY_SHARED, ZE_MEMORY_TYPE_SHARED);
+	assert_int_equal(AIF_ZE_UNSUPPORTED, ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+	assert_int_equal(AIF_ZE_DENIED, ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS);
+	assert_int_equal(AIF_ZE_UNAVAILABLE, ZE_RESULT_ERROR_NOT_AVAILABLE);
+	assert_int_equal(AIF_ZE_OBJECT_IN_USE, ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
+	assert_int_equal(AIF_ZE_DROPPED_DATA, ZE_RESULT_WARNING_DROPPED_DATA);
+	assert_int_equal(AIF_ZE_CONTEXT_DESC, ZE_STRUCTURE_TYPE_CONTEXT_DESC);
+	assert_int_equal(AIF_ZE_PCI_PROPS, ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES);
+	assert_int_equal(AIF_ZE_GROUP_PROPS, ZET_STRUCTURE_TYPE_METRIC_GROUP_PROPERTIES);
+	assert_int_equal(AIF_ZE_METRIC_PROPS, ZET_STRUCTURE_TYPE_METRIC_PROPERTIES);
+	assert_int_equal(AIF_ZE_STREAMER_DESC, ZET_STRUCTURE_TYPE_METRIC_STREAMER_DESC);
+	assert_int_equal(AIF_ZE_TIME_BASED, ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_TIME_BASED);
+	assert_int_equal(AIF_ZE_METRIC_EVENT, ZET_METRIC_TYPE_EVENT);
+	assert_int_equal(AIF_ZE_METRIC_RANGE, ZET_METRIC_TYPE_EVENT_WITH_RANGE);
+	assert_int_equal(AIF_ZE_METRIC_IP, ZET_METRIC_TYPE_IP_EXP);
+	assert_int_equal(AIF_ZE_VALUE_32, ZET_VALUE_TYPE_UINT32);
+	assert_int_equal(AIF_ZE_VALUE_64, ZET_VALUE_TYPE_UINT64);
+	assert_int_equal(AIF_ZE_VALUE_FLOAT, ZET_VALUE_TYPE_FLOAT32);
+	assert_int_equal(AIF_ZE_VALUE_DOUBLE, ZET_VALUE_TYPE_FLOAT64);
+	assert_int_equal(AIF_ZE_VALUE_BOOL, ZET_VALUE_TYPE_BOOL8);
+	assert_int_equal(0, ZET_METRIC_GROUP_CALCULATION_TYPE_METRIC_VALUES);
 	assert_int_equal(0, ZEL_REGISTER_PROLOGUE);
 	assert_int_equal(1, ZEL_REGISTER_EPILOGUE);
 }

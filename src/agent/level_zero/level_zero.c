@@ -83,6 +83,7 @@ static int make(void *function, struct aif_level_zero **ret)
 	if (!l0->commands || !l0->events || !dladdr(function, &info) || !info.dli_fname)
 		return -ENOMEM;
 	pthread_mutex_init(&l0->lock, NULL);
+	aif_ze_metrics_init(&l0->metrics);
 	/* It stays: the application may not keep it. Where somebody stands in between, as we do, it is known by its
 	 * name. */
 	l0->library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
@@ -132,6 +133,8 @@ static void collect(bool on)
 {
 	struct aif_level_zero *l0 = L0;
 
+	if (l0 && !on)
+		aif_ze_metrics_stop(l0);
 	if (!l0 || l0->tracing)
 		return;
 	if (!l0->tracer) {
@@ -178,6 +181,7 @@ static void tick(uint64_t now)
 	pthread_mutex_unlock(&l0->lock);
 	tell_counts(l0, t);
 	aif_thread_leave(t);
+	aif_ze_metrics_tick(l0, now);
 }
 
 static uint64_t turn(uint64_t now)
@@ -190,7 +194,7 @@ static uint64_t turn(uint64_t now)
 	if (!has_left())
 		(void)aif_ze_ask(l0);
 	pthread_mutex_unlock(&l0->lock);
-	return now + ASK_NS;
+	return AIF_MIN(now + ASK_NS, aif_ze_metrics_turn(l0, now));
 }
 
 /* The driver is still there (aif_agent_leave_before_driver). What is under way is not waited for. */
@@ -201,6 +205,7 @@ static void leave(void)
 
 	if (!l0 || !l0->tracer)
 		return;
+	aif_ze_metrics_leave(l0);
 	/* Another thread may hold it for good. */
 	for (int i = 0; pthread_mutex_trylock(&l0->lock); i++) {
 		const struct timespec step = {.tv_nsec = 1000000};

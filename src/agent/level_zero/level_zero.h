@@ -4,6 +4,7 @@
 #include "agent/capture.h"
 #include "agent/emit.h"
 #include "agent/handles.h"
+#include "agent/level_zero/level_zero_metrics.h"
 #include "agent/level_zero/level_zero_translate.h"
 #include "agent/memory.h"
 #include "agent/runtime.h"
@@ -22,7 +23,8 @@
  *     level_zero_events.c   events that carry times: ours, and the application's
  *     level_zero_modules.c  modules and kernels: native code, names, addresses
  *     level_zero_objects.c  devices, contexts, streams; their clocks
- *     level_zero_translate.c  pure
+ *     level_zero_metrics.c  the metrics streamer: samples that the device takes of itself (level_zero_metrics.h)
+ *     level_zero_translate.c, level_zero_samples.c  pure
  *
  * A launch is told where it is appended. On an immediate list it then runs once. A regular list is executed as
  * often as the application likes: its launches are the same ones each time, with one execution more. What was
@@ -39,6 +41,7 @@
 struct aif_ze_device {
 	struct aif_emit_device desc;
 	void *handle, *driver;
+	void *root; /* the whole device's handle, where this is a part of one; else its own */
 	_Atomic uint32_t told;
 	uint32_t kernel_bits, bits; /* of its times, of its clock; 64: they do not come around */
 	uint64_t hertz;
@@ -201,6 +204,7 @@ struct aif_level_zero {
 	uint64_t pair_ns; /* when clocks were last compared, */
 	uint32_t pairs;   /* and how often */
 	uint32_t refused; /* the session that was told that we have no tracer */
+	struct aif_ze_metrics metrics;
 };
 
 #define L0 (atomic_load_explicit(&aif_agent.level_zero, memory_order_acquire))

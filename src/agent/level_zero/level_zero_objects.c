@@ -11,7 +11,19 @@
 
 #define DEVICES_MAX 64
 
-static struct aif_ze_device *device_make(struct aif_level_zero *l0, void *driver, void *handle)
+/* As AIF_WIRE_DEVICE has it. A part of a device is where the whole is. */
+static uint32_t pci_of(struct aif_level_zero *l0, void *device)
+{
+	struct aif_ze_pci_properties p = {.stype = AIF_ZE_PCI_PROPS};
+
+	if (!l0->api.zeDevicePciGetPropertiesExt ||
+	    l0->api.zeDevicePciGetPropertiesExt(device, &p) != AIF_ZE_SUCCESS)
+		return 0;
+	return aif_ze_pci(&p);
+}
+
+static struct aif_ze_device *device_make(struct aif_level_zero *l0, void *driver, void *root,
+					 void *handle)
 {
 	struct aif_ze_device_properties p = {.stype = AIF_ZE_DEVICE_PROPS};
 	struct aif_ze_driver_properties dp = {.stype = AIF_ZE_DRIVER_PROPS};
@@ -30,6 +42,7 @@ static struct aif_ze_device *device_make(struct aif_level_zero *l0, void *driver
 			 dp.version >> 16 & 0xff, dp.version & 0xffff);
 	d->handle = handle;
 	d->driver = driver;
+	d->root = root;
 	d->kernel_bits = p.kernel_timestamp_bits;
 	d->bits = p.timestamp_bits;
 	d->hertz = aif_ze_hertz(p.timer_resolution);
@@ -42,6 +55,7 @@ static struct aif_ze_device *device_make(struct aif_level_zero *l0, void *driver
 		.vendor = p.vendor == 0x8086 ? "Intel" : "",
 		.driver = aif_arena_strdup(&l0->arena, version),
 		.runtime = "level zero",
+		.pci = pci_of(l0, root),
 	};
 	if (!d->desc.name || !d->desc.driver)
 		return NULL;
@@ -73,11 +87,12 @@ static uint32_t list(list_function *get, void *of, void *ret[DEVICES_MAX])
 	return get(of, &n, ret) == AIF_ZE_SUCCESS ? AIF_MIN(n, (uint32_t)DEVICES_MAX) : 0;
 }
 
-/* The driver of a device, which cannot be asked for it. */
-static void *driver_of(struct aif_level_zero *l0, void *device)
+/* The driver of a device, which cannot be asked for it; and the whole that it is a part of, or itself. */
+static void *driver_of(struct aif_level_zero *l0, void *device, void **ret_root)
 {
 	void *devices[DEVICES_MAX], *subs[DEVICES_MAX];
 
+	*ret_root = device;
 	for (uint32_t i = 0; i < l0->drivers_len; i++) {
 		uint32_t n = list(l0->api.zeDeviceGet, l0->drivers[i].driver, devices);
 
@@ -89,8 +104,10 @@ static void *driver_of(struct aif_level_zero *l0, void *device)
 			if (devices[k] == device)
 				return l0->drivers[i].driver;
 			for (uint32_t j = 0; j < m; j++)
-				if (subs[j] == device)
+				if (subs[j] == device) {
+					*ret_root = devices[k];
 					return l0->drivers[i].driver;
+				}
 		}
 	}
 	return NULL;
@@ -121,12 +138,14 @@ void aif_ze_devices_find(struct aif_level_zero *l0)
 struct aif_ze_device *aif_ze_device_get(struct aif_level_zero *l0, void *device)
 {
 	struct aif_ze_device *d = device_known(l0, device);
+	void *driver, *root;
 
 	if (d || !device || l0->devices_len >= DEVICES_MAX)
 		return d;
 	if (!l0->drivers_len)
 		aif_ze_devices_find(l0);
-	return device_make(l0, driver_of(l0, device), device);
+	driver = driver_of(l0, device, &root);
+	return device_make(l0, driver, root, device);
 }
 
 struct aif_ze_context *aif_ze_context_get(struct aif_level_zero *l0, void *context)

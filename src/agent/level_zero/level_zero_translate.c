@@ -31,6 +31,13 @@ uint32_t aif_ze_device_units(const struct aif_ze_device_properties *p)
 	return (uint32_t)AIF_MIN(n, (uint64_t)UINT32_MAX);
 }
 
+uint32_t aif_ze_pci(const struct aif_ze_pci_properties *p)
+{
+	if (p->domain > 0xffff || p->bus > 0xff || p->device > 0x1f || p->function > 7)
+		return 0;
+	return p->domain << 16 | p->bus << 8 | p->device << 3 | p->function;
+}
+
 static bool on_device(uint32_t memory)
 {
 	return memory == AIF_ZE_MEMORY_DEVICE || memory == AIF_ZE_MEMORY_SHARED;

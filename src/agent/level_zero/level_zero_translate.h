@@ -14,6 +14,9 @@ uint32_t aif_ze_device_units(const struct aif_ze_device_properties *p);
 /* The kind of a copy by where its ends lie (AIF_ZE_MEMORY_...; shared counts as the device's). */
 enum aif_emit_kind aif_ze_copy_kind(uint32_t to, uint32_t from);
 
+/* As AIF_WIRE_DEVICE has it; 0: that is no address. */
+uint32_t aif_ze_pci(const struct aif_ze_pci_properties *p);
+
 uint64_t aif_ze_region_bytes(const struct aif_ze_copy_region *r);
 
 /* group: a kernel's group size, 0 = not known. count NULL: it is in the device's memory. */

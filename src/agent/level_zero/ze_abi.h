@@ -12,6 +12,11 @@
 #define AIF_ZE_SUCCESS       0u
 #define AIF_ZE_NOT_READY     1u
 #define AIF_ZE_UNINITIALIZED 0x78000001u
+#define AIF_ZE_UNSUPPORTED   0x78000003u
+#define AIF_ZE_DENIED        0x70010000u
+#define AIF_ZE_UNAVAILABLE   0x70010001u /* somebody else has it */
+#define AIF_ZE_DROPPED_DATA  0x70020001u
+#define AIF_ZE_OBJECT_IN_USE 0x78000006u
 #define AIF_ZE_HANDLE_KERNEL 11 /* for zelLoaderTranslateHandle() */
 #define AIF_ZE_TRACER_DESC   1
 #define AIF_ZE_DRIVER_PROPS  0x1
@@ -32,6 +37,21 @@
 #define AIF_ZE_MEMORY_HOST   1
 #define AIF_ZE_MEMORY_DEVICE 2
 #define AIF_ZE_MEMORY_SHARED 3
+#define AIF_ZE_CONTEXT_DESC  0xd
+#define AIF_ZE_PCI_PROPS     0x10008
+/* Of the tools' half (zet). */
+#define AIF_ZE_GROUP_PROPS   0x1
+#define AIF_ZE_METRIC_PROPS  0x2
+#define AIF_ZE_STREAMER_DESC 0x3
+#define AIF_ZE_TIME_BASED    2u /* flag of a metric group: it can be streamed */
+#define AIF_ZE_METRIC_EVENT  1
+#define AIF_ZE_METRIC_RANGE  2          /* an event with a range */
+#define AIF_ZE_METRIC_IP     0x7ffffffe /* in units of 8 bytes; experimental in all versions */
+#define AIF_ZE_VALUE_32      0
+#define AIF_ZE_VALUE_64      1
+#define AIF_ZE_VALUE_FLOAT   2
+#define AIF_ZE_VALUE_DOUBLE  3
+#define AIF_ZE_VALUE_BOOL    4
 
 struct aif_ze_tracer_desc {
 	uint32_t stype;
@@ -115,41 +135,112 @@ struct aif_ze_queue_desc {
 	uint32_t ordinal, index, flags, mode, priority;
 };
 
+struct aif_ze_context_desc {
+	uint32_t stype;
+	const void *next;
+	uint32_t flags;
+};
+
+struct aif_ze_pci_properties {
+	uint32_t stype;
+	void *next;
+	uint32_t domain, bus, device, function;
+	int32_t generation, lanes;
+	int64_t bandwidth;
+};
+
+struct aif_ze_group_properties {
+	uint32_t stype;
+	void *next;
+	char name[256], description[256];
+	uint32_t sampling, domain, metrics;
+};
+
+struct aif_ze_metric_properties {
+	uint32_t stype;
+	void *next;
+	char name[256], description[256], component[256];
+	uint32_t tier, type, result;
+	char units[256];
+};
+
+struct aif_ze_streamer_desc {
+	uint32_t stype;
+	const void *next;
+	uint32_t notify, period_ns; /* period_ns: the driver says what it became */
+};
+
+struct aif_ze_value {
+	uint32_t type;
+	union {
+		uint32_t u32;
+		uint64_t u64;
+		float f32;
+		double f64;
+		uint8_t b8;
+	};
+};
+
 /* All traced calls' arguments come as pointers to them, in their order. */
 typedef void aif_ze_callback(void **arguments, uint32_t result, void *user, void **instance);
 
 /* What we call of the loader: X(name, arguments, needed). */
-#define AIF_ZE_FUNCTIONS(X)                                                                    \
-	X(zelTracerCreate, (const struct aif_ze_tracer_desc *desc, void **ret_tracer), true)   \
-	X(zelTracerSetEnabled, (void *tracer, uint8_t on), true)                               \
-	X(zelTracerSetPrologues, (void *tracer, void *callbacks), false)                       \
-	X(zelTracerSetEpilogues, (void *tracer, void *callbacks), false)                       \
-	X(zelEnableTracingLayer, (void), false)                                                \
-	X(zelLoaderTranslateHandle, (int type, void *handle, void **ret_handle), false)        \
-	X(zeDriverGet, (uint32_t * n, void **drivers), true)                                   \
-	X(zeDriverGetProperties, (void *driver, struct aif_ze_driver_properties *p), true)     \
-	X(zeDriverGetExtensionFunctionAddress, (void *driver, const char *name, void **ret),   \
-	  false)                                                                               \
-	X(zeDeviceGet, (void *driver, uint32_t *n, void **devices), true)                      \
-	X(zeDeviceGetSubDevices, (void *device, uint32_t *n, void **devices), true)            \
-	X(zeDeviceGetProperties, (void *device, struct aif_ze_device_properties *p), true)     \
-	X(zeDeviceGetGlobalTimestamps, (void *device, uint64_t *host, uint64_t *ticks), true)  \
-	X(zeEventPoolCreate,                                                                   \
-	  (void *context, const struct aif_ze_pool_desc *desc, uint32_t n, void **devices,     \
-	   void **ret_pool),                                                                   \
-	  true)                                                                                \
-	X(zeEventPoolDestroy, (void *pool), true)                                              \
-	X(zeEventCreate, (void *pool, const struct aif_ze_event_desc *desc, void **ret_event), \
-	  true)                                                                                \
-	X(zeEventDestroy, (void *event), true)                                                 \
-	X(zeEventHostReset, (void *event), true)                                               \
-	X(zeEventQueryStatus, (void *event), true)                                             \
-	X(zeEventQueryKernelTimestamp, (void *event, struct aif_ze_kernel_times *ret), true)   \
-	X(zeModuleGetNativeBinary, (void *module, size_t *size, uint8_t *bytes), true)         \
-	X(zeMemGetAllocProperties,                                                             \
-	  (void *context, const void *at, struct aif_ze_memory_properties *ret,                \
-	   void **ret_device),                                                                 \
-	  true)
+#define AIF_ZE_FUNCTIONS(X)                                                                       \
+	X(zelTracerCreate, (const struct aif_ze_tracer_desc *desc, void **ret_tracer), true)      \
+	X(zelTracerSetEnabled, (void *tracer, uint8_t on), true)                                  \
+	X(zelTracerSetPrologues, (void *tracer, void *callbacks), false)                          \
+	X(zelTracerSetEpilogues, (void *tracer, void *callbacks), false)                          \
+	X(zelEnableTracingLayer, (void), false)                                                   \
+	X(zelLoaderTranslateHandle, (int type, void *handle, void **ret_handle), false)           \
+	X(zeDriverGet, (uint32_t * n, void **drivers), true)                                      \
+	X(zeDriverGetProperties, (void *driver, struct aif_ze_driver_properties *p), true)        \
+	X(zeDriverGetExtensionFunctionAddress, (void *driver, const char *name, void **ret),      \
+	  false)                                                                                  \
+	X(zeDeviceGet, (void *driver, uint32_t *n, void **devices), true)                         \
+	X(zeDeviceGetSubDevices, (void *device, uint32_t *n, void **devices), true)               \
+	X(zeDeviceGetProperties, (void *device, struct aif_ze_device_properties *p), true)        \
+	X(zeDeviceGetGlobalTimestamps, (void *device, uint64_t *host, uint64_t *ticks), true)     \
+	X(zeEventPoolCreate,                                                                      \
+	  (void *context, const struct aif_ze_pool_desc *desc, uint32_t n, void **devices,        \
+	   void **ret_pool),                                                                      \
+	  true)                                                                                   \
+	X(zeEventPoolDestroy, (void *pool), true)                                                 \
+	X(zeEventCreate, (void *pool, const struct aif_ze_event_desc *desc, void **ret_event),    \
+	  true)                                                                                   \
+	X(zeEventDestroy, (void *event), true)                                                    \
+	X(zeEventHostReset, (void *event), true)                                                  \
+	X(zeEventQueryStatus, (void *event), true)                                                \
+	X(zeEventQueryKernelTimestamp, (void *event, struct aif_ze_kernel_times *ret), true)      \
+	X(zeModuleGetNativeBinary, (void *module, size_t *size, uint8_t *bytes), true)            \
+	X(zeMemGetAllocProperties,                                                                \
+	  (void *context, const void *at, struct aif_ze_memory_properties *ret,                   \
+	   void **ret_device),                                                                    \
+	  true)                                                                                   \
+	X(zeDevicePciGetPropertiesExt, (void *device, struct aif_ze_pci_properties *ret), false)  \
+	X(zeContextCreate,                                                                        \
+	  (void *driver, const struct aif_ze_context_desc *desc, void **ret_context), false)      \
+	X(zeContextDestroy, (void *context), false)                                               \
+	X(zetMetricGroupGet, (void *device, uint32_t *n, void **groups), false)                   \
+	X(zetMetricGroupGetProperties, (void *group, struct aif_ze_group_properties *ret), false) \
+	X(zetMetricGet, (void *group, uint32_t *n, void **metrics), false)                        \
+	X(zetMetricGetProperties, (void *metric, struct aif_ze_metric_properties *ret), false)    \
+	X(zetContextActivateMetricGroups,                                                         \
+	  (void *context, void *device, uint32_t n, void **groups), false)                        \
+	X(zetMetricStreamerOpen,                                                                  \
+	  (void *context, void *device, void *group, struct aif_ze_streamer_desc *desc,           \
+	   void *event, void **ret_streamer),                                                     \
+	  false)                                                                                  \
+	X(zetMetricStreamerReadData,                                                              \
+	  (void *streamer, uint32_t reports, size_t *size, uint8_t *raw), false)                  \
+	X(zetMetricStreamerClose, (void *streamer), false)                                        \
+	X(zetMetricGroupCalculateMultipleMetricValuesExp,                                         \
+	  (void *group, int type, size_t size, const uint8_t *raw, uint32_t *sets, uint32_t *n,   \
+	   uint32_t *counts, struct aif_ze_value *values),                                        \
+	  false)                                                                                  \
+	X(zetMetricGroupCalculateMetricValues,                                                    \
+	  (void *group, int type, size_t size, const uint8_t *raw, uint32_t *n,                   \
+	   struct aif_ze_value *values),                                                          \
+	  false)
 
 struct aif_ze_functions {
 #define X(name, arguments, needed) uint32_t(*name) arguments;

@@ -23,7 +23,7 @@
 #define FUNCTIONS(X)                                                                                     \
 	X(zeInit)                                                                                        \
 	X(zeDriverGet)                                                                                   \
-	X(zeDeviceGet) X(zeContextCreate) X(zeContextDestroy) X(zeCommandQueueCreate) X(                 \
+	X(zeDeviceGet) X(zeDeviceGetSubDevices) X(zeContextCreate) X(zeContextDestroy) X(zeCommandQueueCreate) X(                 \
 		zeCommandQueueDestroy) X(zeCommandQueueExecuteCommandLists) X(zeCommandQueueSynchronize) \
 		X(zeCommandListCreate) X(zeCommandListCreateImmediate) X(zeCommandListDestroy) X(        \
 			zeCommandListClose) X(zeCommandListReset) X(zeCommandListAppendLaunchKernel)     \
@@ -171,16 +171,21 @@ static void make_list(void)
 		CHECK(ZE(zeCommandListCreate)(context, device, &ld, &list));
 }
 
-static void start(ze_driver_handle_t driver)
+static void start_on(ze_driver_handle_t driver, unsigned which, bool tile)
 {
+	ze_device_handle_t devices[2];
 	const ze_context_desc_t cd = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
 	const ze_command_queue_desc_t qd = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
 					    .mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS};
 	const ze_device_mem_alloc_desc_t da = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
 	const ze_host_mem_alloc_desc_t ha = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
-	uint32_t one = 1;
+	uint32_t len = which + 1;
 
-	CHECK(ZE(zeDeviceGet)(driver, &one, &device));
+	CHECK(ZE(zeDeviceGet)(driver, &len, devices));
+	device = devices[which];
+	len = 1;
+	if (tile)
+		CHECK(ZE(zeDeviceGetSubDevices)(device, &len, &device));
 	CHECK(ZE(zeContextCreate)(driver, &cd, &context));
 	CHECK(ZE(zeCommandQueueCreate)(context, device, &qd, &queue));
 	for (unsigned i = 0; i < 3; i++)
@@ -189,6 +194,11 @@ static void start(ze_driver_handle_t driver)
 	list = NULL;
 	make_list();
 	make_module();
+}
+
+static void start(ze_driver_handle_t driver, unsigned which)
+{
+	start_on(driver, which, false);
 }
 
 static void finish(void)
@@ -396,6 +406,33 @@ static void threads(void)
 		pthread_join(t[i], NULL);
 }
 
+/* Beside the simulated driver's script: what it and we say to each other (metrics.c). True: it is there. */
+static bool file(const char *what, int device_index, const char *mode)
+{
+	const char *script = getenv("ZE_MOCK_STALLS");
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s.%s.%d", script ? script : "", what, device_index);
+	f = fopen(path, mode);
+	if (f)
+		fclose(f);
+	return f != NULL;
+}
+
+static void await(const char *what, int devices)
+{
+	for (int i = 0; i < devices; i++)
+		for (unsigned tries = 0; !file(what, i, "r"); tries++) {
+			if (tries == 4000) {
+				printf("no %s of device %d\n", what, i);
+				errors++;
+				return;
+			}
+			usleep(10000);
+		}
+}
+
 static void obey(const char *word)
 {
 	if (!strcmp(word, "immediate")) {
@@ -409,6 +446,10 @@ static void obey(const char *word)
 		execute(1);
 	} else if (!strcmp(word, "b")) {
 		path_b(NULL);
+		execute(1);
+	} else if (!strcmp(word, "add")) { /* the second kernel */
+		CHECK(ZE(zeCommandListAppendLaunchKernel)(list, kernels[1], &groups, NULL, 0,
+							  NULL));
 		execute(1);
 	} else if (!strcmp(word, "thrice")) {
 		path_a(NULL);
@@ -431,7 +472,20 @@ static void obey(const char *word)
 		make_module();
 	} else if (!strcmp(word, "second")) { /* the driver after this one */
 		finish();
-		start(drivers[1]);
+		start(drivers[1], 0);
+	} else if (!strcmp(word, "also")) { /* the device after this one, which keeps what it has */
+		start(drivers[0], 1);
+	} else if (!strncmp(word, "streamed", 8)) { /* that many devices */
+		await("open", atoi(word + 8));
+	} else if (!strcmp(word, "asked")) { /* for its metric groups */
+		await("asked", 1);
+	} else if (!strncmp(word, "done", 4)) {
+		await("done", atoi(word + 4));
+	} else if (!strcmp(word, "tile")) { /* a part of the device; the rest stays */
+		start_on(drivers[0], 0, true);
+	} else if (!strncmp(word, "told", 4)) {
+		file("go", 0, "w");
+		await("done", atoi(word + 4));
 	} else if (!strcmp(word, "fork")) {
 		in_child();
 	} else if (!strcmp(word, "inherit")) {
@@ -465,7 +519,7 @@ int main(int argc, char **argv)
 		return 3;
 	}
 	CHECK(ZE(zeDriverGet)(&drivers_len, drivers));
-	start(drivers[0]);
+	start(drivers[0], 0);
 	for (int i = 3; i < argc; i++)
 		obey(argv[i]);
 	finish();

@@ -18,7 +18,7 @@
  *
  * ZE_MOCK holds words: module_fails, kernel_fails, launch_fails, no_address, no_binary, no_times (events are never
  * signalled), no_pools (none with times), no_clock, late_binary (bytes that are no ELF file), instant (commands take
- * no time), slow (250 times as long).
+ * no time), slow (250 times as long), two_devices, no_pci (addresses on the bus); those of metrics.c.
  * With ZE_MOCK_REAL=PATH it hands on that driver's tables instead: a second driver that is the same.
  */
 
@@ -29,7 +29,13 @@
 
 static void *real;
 
-static int has(const char *word)
+int mock_has(const char *word);
+void mock_fill_metrics(const char *name, void *at);
+unsigned mock_device(const void *device);
+
+#define has mock_has
+
+int mock_has(const char *word)
 {
 	static const char *words;
 
@@ -72,7 +78,7 @@ struct module {
 	size_t size;
 	unsigned char *bytes;
 	uint64_t base;
-	unsigned kernels;
+	unsigned kernels, device;
 };
 struct kernel {
 	struct module *module;
@@ -81,10 +87,15 @@ struct kernel {
 };
 
 /* Handles that stand for themselves. */
-static int driver_object, device_object, sub_objects[2];
+static int driver_object, device_objects[2], sub_objects[2];
+
+unsigned mock_device(const void *device)
+{
+	return device == &device_objects[1];
+}
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int bases[64]; /* in use: addresses come back */
+static int bases[2][64]; /* in use: addresses come back, and are the same on each device */
 
 /* ---- drivers, devices, contexts ---- */
 
@@ -122,13 +133,14 @@ static ze_result_t driver_properties(ze_driver_handle_t d, ze_driver_properties_
 static ze_result_t device_get(ze_driver_handle_t d, uint32_t *n, ze_device_handle_t *to)
 {
 	(void)d;
-	return give(n, (void **)to, &device_object, sizeof(device_object), 1);
+	return give(n, (void **)to, device_objects, sizeof(device_objects[0]),
+		    has("two_devices") ? 2 : 1);
 }
 
 static ze_result_t device_subs(ze_device_handle_t d, uint32_t *n, ze_device_handle_t *to)
 {
 	return give(n, (void **)to, sub_objects, sizeof(sub_objects[0]),
-		    (void *)d == &device_object ? 2 : 0);
+		    (void *)d == &device_objects[0] ? 2 : 0);
 }
 
 static ze_result_t device_properties(ze_device_handle_t d, ze_device_properties_t *p)
@@ -137,8 +149,11 @@ static ze_result_t device_properties(ze_device_handle_t d, ze_device_properties_
 
 	p->type = ZE_DEVICE_TYPE_GPU;
 	p->vendorId = 0x8086;
-	p->flags = at == &device_object ? 0 : ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE;
-	p->subdeviceId = at == &device_object ? 0 : (uint32_t)(at - sub_objects);
+	p->flags = at >= device_objects && at < device_objects + 2
+			   ? 0
+			   : ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE;
+	p->subdeviceId =
+		at >= device_objects && at < device_objects + 2 ? 0 : (uint32_t)(at - sub_objects);
 	p->numSlices = 1;
 	p->numSubslicesPerSlice = 8;
 	p->numEUsPerSubslice = 8;
@@ -146,6 +161,14 @@ static ze_result_t device_properties(ze_device_handle_t d, ze_device_properties_
 	p->timestampValidBits = 36;
 	p->kernelTimestampValidBits = 32;
 	strcpy(p->name, "Simulated GPU");
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t device_pci(ze_device_handle_t d, ze_pci_ext_properties_t *p)
+{
+	if (has("no_pci"))
+		return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+	p->address = (ze_pci_address_ext_t){.bus = 0x10 + mock_device(d)};
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -476,7 +499,7 @@ static ze_result_t module_create(ze_context_handle_t c, ze_device_handle_t d,
 	struct module *m;
 	unsigned i;
 
-	(void)c, (void)d, (void)log;
+	(void)c, (void)log;
 	*ret = NULL;
 	if (has("module_fails"))
 		return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
@@ -485,9 +508,10 @@ static ze_result_t module_create(ze_context_handle_t c, ze_device_handle_t d,
 	m->bytes = malloc(m->size);
 	memcpy(m->bytes, desc->pInputModule, m->size);
 	pthread_mutex_lock(&lock);
-	for (i = 0; i < 63 && bases[i]; i++)
+	m->device = mock_device(d);
+	for (i = 0; i < 63 && bases[m->device][i]; i++)
 		;
-	bases[i] = 1;
+	bases[m->device][i] = 1;
 	pthread_mutex_unlock(&lock);
 	m->base = UINT64_C(0x800000000000) + i * UINT64_C(0x100000);
 	*ret = (void *)m;
@@ -498,7 +522,7 @@ static ze_result_t module_destroy(ze_module_handle_t h)
 {
 	struct module *m = (struct module *)h;
 
-	bases[(m->base - UINT64_C(0x800000000000)) / 0x100000] = 0;
+	bases[m->device][(m->base - UINT64_C(0x800000000000)) / 0x100000] = 0;
 	free(m->bytes);
 	free(m);
 	return ZE_RESULT_SUCCESS;
@@ -574,7 +598,7 @@ static void fill(const char *name, void *at)
 	      .pfnGetProperties = driver_properties, .pfnGetExtensionFunctionAddress = extension)
 	TABLE(zeGetDeviceProcAddrTable, ze_device_dditable_t, .pfnGet = device_get,
 	      .pfnGetSubDevices = device_subs, .pfnGetProperties = device_properties,
-	      .pfnGetGlobalTimestamps = device_timestamps)
+	      .pfnGetGlobalTimestamps = device_timestamps, .pfnPciGetPropertiesExt = device_pci)
 	TABLE(zeGetContextProcAddrTable, ze_context_dditable_t, .pfnCreate = context_create,
 	      .pfnDestroy = context_destroy)
 	TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t,
@@ -603,6 +627,7 @@ static void fill(const char *name, void *at)
 	      .pfnDestroy = kernel_destroy, .pfnSetGroupSize = kernel_group,
 	      .pfnSetArgumentValue = kernel_argument)
 #undef TABLE
+	mock_fill_metrics(name, at);
 }
 
 __attribute__((constructor)) static void load(void)

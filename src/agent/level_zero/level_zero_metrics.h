@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/level_zero/level_zero_samples.h"
+
+#include <pthread.h>
+
+struct aif_level_zero;
+struct aif_thread;
+
+/*
+ * Level Zero's metrics streamer as a source of samples: instructions' addresses with what threads waited for there.
+ * Only of devices for which the recorder says so (struct aif_shm, streamers): it reads the xe driver's own stream
+ * where it can, which serves all processes at once.
+ *
+ *     level_zero_metrics.c  which metric group; the streamer, from open to close
+ *     level_zero_stalls.c   what it says: read, calculated, summed up, told each second
+ *
+ * All of it happens on the helper thread, and at exit on the thread that exits; no thread of the application's waits
+ * for it. A streamer is of a whole device; the samples are of all processes on it, and the recorder finds out
+ * whose (record/streamed.h).
+ */
+#define AIF_ZE_STREAMERS 16
+
+struct aif_ze_streamer {
+	void *root, *driver;          /* handles of the whole device, and its driver */
+	struct aif_ze_device *device; /* one that the recorder knows: it, or a part of it */
+	bool tiles;                   /* it knows several */
+	bool refused, said;           /* in this session: for good; and that was told */
+	uint64_t retry_at;
+	void *context, *group, *streamer; /* streamer NULL: not open */
+	struct aif_ze_layout layout;
+	uint64_t period_ns, read_ns, read_at;
+	uint64_t since; /* of the window under way */
+	unsigned errors;
+	/* Yet untold: times that the hardware's buffer was full, that values could not be had; samples that found no
+	 * room in the ring. */
+	uint64_t dropped, unread, lost;
+	struct aif_ze_sums *sums;
+};
+
+struct aif_ze_metrics {
+	pthread_mutex_t lock; /* of all of it */
+	bool enabled;         /* ZET_ENABLE_METRICS was set when the driver looked */
+	uint32_t session;
+	/* Who last told the reasons, and in which session: another thread's ring may be read before its. */
+	const struct aif_thread *told_by;
+	uint32_t told;
+	uint32_t windows;
+	struct aif_ze_streamer streamers[AIF_ZE_STREAMERS];
+	uint32_t len;
+	char reasons[AIF_ZE_REASONS_MAX][64];
+	uint32_t reasons_len;
+	uint8_t *raw; /* of whichever is read */
+	struct aif_ze_value *values;
+};
+
+void aif_ze_metrics_init(struct aif_ze_metrics *m);
+/* Opens what may be opened. */
+void aif_ze_metrics_tick(struct aif_level_zero *l0, uint64_t now);
+/* Reads what is due, and says when there is more to do. */
+uint64_t aif_ze_metrics_turn(struct aif_level_zero *l0, uint64_t now);
+/* Reads the last, and closes. */
+void aif_ze_metrics_stop(struct aif_level_zero *l0);
+/* The same, if nobody is in the middle of something. */
+void aif_ze_metrics_leave(struct aif_level_zero *l0);
+
+/* ---- level_zero_stalls.c, under the lock ----------------------------------------------------- */
+
+/* All that is there. False: the streamer is of no use any more. */
+bool aif_ze_stalls_read(struct aif_level_zero *l0, struct aif_ze_streamer *s);
+/* Ends the window. */
+void aif_ze_stalls_tell(struct aif_level_zero *l0, struct aif_ze_streamer *s);
