@@ -59,6 +59,7 @@ void aif_intel_init(struct aif_intel *n)
 	n->layer = library("libze_tracing_layer.so.1", NULL, NULL);
 	n->driver = library("libze_intel_gpu.so.1", NULL, NULL);
 	n->metrics = library("libigdmd.so.1", NULL, NULL);
+	n->metrics_set = getenv("ZET_ENABLE_METRICS") != NULL;
 	n->iga = library("libiga64.so.2", NULL, NULL);
 	if (!n->iga)
 		n->iga = library("libiga64.so.1", NULL, NULL);
@@ -247,6 +248,25 @@ static bool say_loader(const struct aif_intel *n, aif_doctor_say *say)
 			"libze-intel-gpu1");
 }
 
+static void say_metrics(const struct aif_intel *n, aif_doctor_say *say)
+{
+	char found[2 * LINE];
+
+	if (!n->metrics)
+		snprintf(
+			found, sizeof(found),
+			"libigdmd.so.1 is not installed: no EU stalls through Level Zero, which serve "
+			"where the xe driver's stream cannot be opened");
+	else
+		snprintf(found, sizeof(found),
+			 "%s: EU stalls through Level Zero where the xe driver's stream cannot be "
+			 "opened; %s",
+			 n->metrics,
+			 n->metrics_set ? "ZET_ENABLE_METRICS is set here, and stays as it is"
+					: "record sets ZET_ENABLE_METRICS=1");
+	say(true, "metrics library", found, "");
+}
+
 bool aif_doctor_intel(const struct aif_intel *n, aif_doctor_say *say)
 {
 	struct cards c;
@@ -262,11 +282,7 @@ bool aif_doctor_intel(const struct aif_intel *n, aif_doctor_say *say)
 	if (c.i915)
 		ok &= say_i915(n, say);
 	ok &= say_loader(n, say);
-	say(true, "metrics library",
-	    n->metrics ? n->metrics
-		       : "libigdmd.so.1 is not installed: no metrics through Level Zero; EU stalls "
-			 "of the xe driver need none",
-	    "");
+	say_metrics(n, say);
 	say(true, "libiga64",
 	    n->iga ? n->iga
 		   : "not installed: annotate shows instructions without operands (it comes with "

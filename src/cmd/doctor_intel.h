@@ -13,6 +13,7 @@ struct aif_intel {
 	char *layer;         /* of libze_tracing_layer.so.1 */
 	char *driver;        /* of libze_intel_gpu.so.1 */
 	char *metrics;       /* of Metrics Discovery, libigdmd.so.1 */
+	bool metrics_set;    /* ZET_ENABLE_METRICS is in the environment */
 	char *iga;           /* of libiga64 */
 };
 void aif_intel_init(struct aif_intel *n); /* looks at this machine */

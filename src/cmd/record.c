@@ -9,6 +9,7 @@
 #include "profile/attribution.h"
 #include "profile/file.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -150,6 +151,16 @@ static bool are_windows_right(struct aif_record_opts *o, struct aif_err *err)
 	return true;
 }
 
+/* Asked for metrics without the library that describes them, Intel's driver does not start at all. */
+static bool is_metrics_library_there(void)
+{
+	void *lib = dlopen("libigdmd.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+	if (lib)
+		dlclose(lib);
+	return lib;
+}
+
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	struct aif_record_opts o = *(const struct aif_record_opts *)values;
@@ -195,6 +206,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	aif_agent_path(agent, sizeof(agent));
 	o.agent = agent;
 	o.argv = words_len ? words : NULL;
+	o.can_have_metrics = is_metrics_library_there();
 	if (aif_record_run(&o, &result, err) == 0 && result.have_profile && !o.quiet)
 		first_screen(result.path);
 	return result.exit_code;

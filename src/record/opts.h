@@ -33,9 +33,10 @@ struct aif_record_opts {
 	bool no_source;                /* --no-source */
 	bool no_code;                  /* --no-code */
 	bool quiet;
-	const char *name;   /* --name: for `ctl`; default: that of the output */
-	uint64_t delay_ns;  /* --delay: collects nothing before */
-	bool all_processes; /* -a: those on standby */
+	bool can_have_metrics; /* Level Zero's driver starts with ZET_ENABLE_METRICS=1 */
+	const char *name;      /* --name: for `ctl`; default: that of the output */
+	uint64_t delay_ns;     /* --delay: collects nothing before */
+	bool all_processes;    /* -a: those on standby */
 	/* -p: decimal numbers, NULL behind the last */
 	const char *pids[AIF_RECORD_PIDS + 1];
 	char *const *argv; /* NULL-terminated command; NULL: with -a and -p */

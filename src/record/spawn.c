@@ -47,6 +47,8 @@ static int set_environment(const struct aif_spawn_env *env)
 		r = listen_to_cuda(env->agent);
 	if (!r && setenv("ZE_ENABLE_TRACING_LAYER", "1", 1) < 0)
 		r = -errno;
+	if (!r && env->metrics && setenv("ZET_ENABLE_METRICS", "1", 0) < 0)
+		r = -errno;
 	if (!r && (env->runtime ? setenv(AIF_ENV_RUNTIME, env->runtime, 1)
 				: unsetenv(AIF_ENV_RUNTIME)) < 0)
 		r = -errno;

@@ -9,6 +9,7 @@
 struct aif_spawn_env {
 	const char *agent, *socket, *token;
 	const char *runtime; /* the only one that the agent listens to; NULL = all */
+	bool metrics; /* Level Zero's driver is to have metrics, unless the variable says something */
 	bool ignore_sigchld; /* as the recorder found it */
 };
 

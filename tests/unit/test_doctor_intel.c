@@ -67,9 +67,23 @@ static void a_machine_with_all_of_it(void **state)
 		"ok Level Zero: /usr/lib/libze_loader.so.1.17.6, traces programs that run already\n"
 		"ok tracing layer: /usr/lib/libze_tracing_layer.so.1.17.6\n"
 		"ok Level Zero driver: /usr/lib/libze_intel_gpu.so.1.6\n"
-		"ok metrics library: libigdmd.so.1 is not installed: no metrics through Level Zero; "
-		"EU stalls of the xe driver need none\n"
+		"ok metrics library: libigdmd.so.1 is not installed: no EU stalls through Level Zero, "
+		"which serve where the xe driver's stream cannot be opened\n"
 		"ok libiga64: /usr/lib/libiga64.so.2\n");
+}
+
+static void metrics_through_level_zero(void **state)
+{
+	struct aif_intel n = machine(*state);
+
+	put_card(*state, 0, "xe");
+	n.metrics = (char *)"/usr/lib/libigdmd.so.1.6";
+	ask(&n);
+	has("ok metrics library: /usr/lib/libigdmd.so.1.6: EU stalls through Level Zero where");
+	has("; record sets ZET_ENABLE_METRICS=1\n");
+	n.metrics_set = true;
+	ask(&n);
+	has("; ZET_ENABLE_METRICS is set here, and stays as it is\n");
 }
 
 static void who_may_sample(void **state)
@@ -140,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(nothing_is_missing_where_there_is_no_gpu),
 		CASE(a_machine_with_all_of_it),
+		CASE(metrics_through_level_zero),
 		CASE(who_may_sample),
 		CASE(the_older_driver),
 		CASE(halves_of_it),
