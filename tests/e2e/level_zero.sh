@@ -74,6 +74,23 @@ slow() {
 	rec slow "$simulated ZE_MOCK=slow" ze_app thrice event && is 9,9,1 slow 'SELECT count(*), count(DISTINCT start_ns), min(dur_ns) > 49000000 FROM executions' && adds_up slow
 }
 check 'what an event told before is not told again' slow
+# Whatever was looked at in time is told once, with its own times: the last two are from after the mark, and of the three
+# before it those that are not told are counted.
+overlap() {
+	rec overlap "$simulated ZE_MOCK=slow" ze_app overlap || return 1
+	is 1,1,1 overlap "SELECT count(*) + (SELECT coalesce(sum(count), 0) FROM losses WHERE reason = 1221) = 5, count(*) = count(DISTINCT start_ns), min(dur_ns) > 49000000
+		FROM executions WHERE kernel = (SELECT id FROM kernels WHERE name = 'mm')" &&
+		is 2 overlap "SELECT count(*) FROM executions e, launches m WHERE e.kernel = (SELECT id FROM kernels WHERE name = 'mm')
+			AND m.kernel = (SELECT id FROM kernels WHERE name = 'add') AND e.start_ns > m.time_ns" && adds_up overlap
+}
+check 'a list that is executed again before it has ended' overlap
+contexts() { rec contexts "$simulated" ze_app contexts && is 100 contexts 'SELECT count(*) FROM executions' && reason 0 1201 contexts && adds_up contexts; }
+check 'a hundred contexts, one after the other' contexts
+parts() {
+	rec parts "$simulated" ze_app a tile immediate a a && is 'Simulated GPU,1
+"Simulated GPU, tile 0",2' parts 'SELECT d.name, count(*) FROM executions e JOIN devices d ON d.id = e.device GROUP BY 1 ORDER BY 2' && adds_up parts
+}
+check 'a part of a device is a device' parts
 threads() { rec threads "$simulated" ze_app threads && is 8000 threads 'SELECT count(*) FROM executions' && adds_up threads; }
 check 'four threads at once' threads
 # As SYCL's adapters are: the loader is in no scope but the plug-in's.

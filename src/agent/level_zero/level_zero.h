@@ -79,7 +79,9 @@ struct aif_ze_context {
 	uint32_t first[64]; /* of a pool's events: index */
 };
 #define AIF_ZE_POOL_EVENTS 1024
-#define AIF_ZE_EVENTS_MAX  (64 * AIF_ZE_POOL_EVENTS) /* 24 bytes each, beside the driver's */
+#define AIF_ZE_POOLS_MAX   64
+#define AIF_ZE_EVENTS_MAX \
+	(AIF_ZE_POOLS_MAX * AIF_ZE_POOL_EVENTS) /* 24 bytes each, beside the driver's */
 
 /* An event of the application's. */
 struct aif_ze_app_event {
@@ -103,11 +105,13 @@ struct aif_ze_command {
 	void *handle;                 /* of either; NULL: it gives no times */
 	struct aif_ze_stream *stream; /* that executes it */
 	uint64_t last_start;          /* of its last execution, as the event told it */
-	bool once;                    /* on an immediate list */
-	bool left_out;                /* by the budget */
-	bool chained, over;           /* among those that are awaited; not any more, but for this */
-	bool gone;                    /* its list has forgotten it */
-	bool executed, told;          /* of a regular list: ever; and an execution of it told */
+	uint32_t
+		more; /* executions that were begun while one was awaited, and have not been told */
+	bool once;    /* on an immediate list */
+	bool left_out;       /* by the budget */
+	bool chained, over;  /* among those that are awaited; not any more, but for this */
+	bool gone;           /* its list has forgotten it */
+	bool executed, told; /* of a regular list: ever; and an execution of it told */
 };
 #define AIF_ZE_COMMANDS_MAX (1u << 17) /* 16 MiB of address space */
 
@@ -181,8 +185,8 @@ struct aif_level_zero {
 	struct aif_ze_event *events; /* AIF_ZE_EVENTS_MAX */
 	struct aif_ze_pool_call pool_calls[16];
 
-	pthread_mutex_t lock; /* of all below */
-	uint32_t events_made;
+	pthread_mutex_t lock;              /* of all below */
+	bool pool_taken[AIF_ZE_POOLS_MAX]; /* its place in `events` */
 	struct aif_arena arena;
 	struct aif_ze_device *devices;
 	uint32_t devices_len, streams_len, modules_len, kernels_len;
@@ -278,7 +282,7 @@ void aif_ze_last_look(struct aif_level_zero *l0, struct aif_ze_command *c, bool 
 uint32_t aif_ze_ask(struct aif_level_zero *l0);
 /* An immediate list goes. */
 void aif_ze_stream_goes(struct aif_level_zero *l0, const struct aif_ze_stream *s);
-/* A context goes, with our events. */
+/* A context goes, with our events: no command has one of them any more. */
 void aif_ze_context_ask(struct aif_level_zero *l0, const struct aif_ze_context *context);
 
 /* ---- events ---------------------------------------------------------------------------------- */

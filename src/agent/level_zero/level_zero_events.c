@@ -4,6 +4,7 @@
 /*
  * Events of ours: pools of 1024 per context, made when the last one is used up, which is on a launch path but once
  * in 1024 launches, and bounded; what has ended gives its event back. A context that has no more goes without times.
+ * With a context its pools go, and their places here are free for others: no command keeps an event of it.
  *
  * The application's: a pool that the host may look at, and is not shared with other processes, is made with times. An
  * event then tells of the command that signals it until it is reset, destroyed or signalled by another.
@@ -51,13 +52,15 @@ static bool make_pool(struct aif_level_zero *l0, struct aif_ze_context *c)
 	const struct aif_ze_pool_desc desc = {.stype = AIF_ZE_POOL_DESC,
 					      .flags = AIF_ZE_EVENTS_HOST | AIF_ZE_EVENTS_TIMED,
 					      .count = AIF_ZE_POOL_EVENTS};
-	uint32_t first = l0->events_made, n = 0;
+	uint32_t place = 0, first, n = 0;
 	void *pool = NULL;
 
-	if (first + AIF_ZE_POOL_EVENTS > AIF_ZE_EVENTS_MAX ||
-	    c->pools_len == AIF_ARRAY_LEN(c->pools) ||
+	while (place < AIF_ZE_POOLS_MAX && l0->pool_taken[place])
+		place++;
+	if (place == AIF_ZE_POOLS_MAX || c->pools_len == AIF_ARRAY_LEN(c->pools) ||
 	    l0->api.zeEventPoolCreate(c->handle, &desc, 0, NULL, &pool) != AIF_ZE_SUCCESS)
 		return false;
+	first = place * AIF_ZE_POOL_EVENTS;
 	for (; n < AIF_ZE_POOL_EVENTS; n++) {
 		/* The host looks at it: its memory must have come to it. */
 		const struct aif_ze_event_desc ed = {
@@ -70,7 +73,7 @@ static bool make_pool(struct aif_level_zero *l0, struct aif_ze_context *c)
 		give(l0, e);
 	}
 	/* What is not made is not used either: the pool's places are taken all the same. */
-	l0->events_made += AIF_ZE_POOL_EVENTS;
+	l0->pool_taken[place] = true;
 	c->first[c->pools_len] = first;
 	c->pools[c->pools_len++] = pool;
 	return n > 0;
@@ -80,7 +83,7 @@ struct aif_ze_event *aif_ze_event_new(struct aif_level_zero *l0, struct aif_ze_c
 {
 	uint32_t i;
 
-	if (!c)
+	if (!c || c->gone)
 		return NULL;
 	for (;;) {
 		i = aif_ze_pop(&c->free, l0->events, sizeof(*l0->events),
@@ -121,12 +124,18 @@ void aif_ze_context_goes(const struct aif_ze_call *call)
 	aif_handles_put(&l0->contexts, c->handle, NULL);
 	/* In the order that the driver asks for. */
 	for (uint32_t p = 0; p < c->pools_len; p++) {
-		for (uint32_t i = 0; i < AIF_ZE_POOL_EVENTS; i++)
-			if (l0->events[c->first[p] + i].handle)
-				l0->api.zeEventDestroy(l0->events[c->first[p] + i].handle);
+		for (uint32_t i = 0; i < AIF_ZE_POOL_EVENTS; i++) {
+			struct aif_ze_event *e = &l0->events[c->first[p] + i];
+
+			if (e->handle)
+				l0->api.zeEventDestroy(e->handle);
+			e->handle = NULL;
+		}
 		l0->api.zeEventPoolDestroy(c->pools[p]);
+		l0->pool_taken[c->first[p] / AIF_ZE_POOL_EVENTS] = false;
 	}
 	c->pools_len = 0;
+	atomic_store(&c->free.head, 0);
 	pthread_mutex_unlock(&l0->lock);
 }
 

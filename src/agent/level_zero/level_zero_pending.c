@@ -6,7 +6,9 @@
  * to the list of those that are awaited, and looks at each one's event: a word in memory that the device writes. The
  * helper asks when it has its turn; an application's thread does when an event or a list is about to be lost.
  *
- * A regular list's commands are awaited from one execution of the list to its end, and go back to the list.
+ * A regular list's commands are awaited from one execution of the list to its end, and go back to the list. A list that
+ * is executed again before that has one event for both: it tells of each that is looked at before the next has ended, and
+ * of the last. Those that it did not tell of are counted when the list is about to forget them.
  */
 
 struct aif_ze_command *aif_ze_command_new(struct aif_level_zero *l0)
@@ -32,6 +34,7 @@ struct aif_ze_command *aif_ze_command_new(struct aif_level_zero *l0)
 	c->handle = NULL;
 	c->stream = NULL;
 	c->last_start = 0;
+	c->more = 0;
 	c->once = c->left_out = c->chained = c->over = c->gone = c->executed = c->told = false;
 	return c;
 }
@@ -54,9 +57,14 @@ void aif_ze_command_launched(struct aif_level_zero *l0, struct aif_ze_command *c
 	aif_ze_push(&l0->inbox, &c->next, (uint32_t)(c - l0->commands));
 }
 
+static void no_times_of(struct aif_level_zero *l0, const struct aif_ze_command *c, uint32_t n)
+{
+	atomic_fetch_add(c->once ? &l0->timeless : &l0->timeless_runs, n);
+}
+
 static void no_times(struct aif_level_zero *l0, const struct aif_ze_command *c)
 {
-	atomic_fetch_add(c->once ? &l0->timeless : &l0->timeless_runs, 1);
+	no_times_of(l0, c, 1);
 }
 
 static void tell(struct aif_level_zero *l0, struct aif_thread *t, struct aif_ze_command *c,
@@ -99,13 +107,18 @@ static bool look(struct aif_level_zero *l0, struct aif_thread *t, struct aif_ze_
 	    (c->once || c->event || times.start != c->last_start)) {
 		tell(l0, t, c, &times);
 		c->last_start = times.start;
-		c->over = true;
 		if (c->event && !c->once)
 			l0->api.zeEventHostReset(c->handle);
+		/* The next one will signal it again, unless it has already. */
+		c->over = !c->more || last;
+		if (c->over)
+			no_times_of(l0, c, c->more);
+		c->more -= !c->over;
 	} else if (last || !c->handle || (r != AIF_ZE_SUCCESS && r != AIF_ZE_NOT_READY)) {
-		no_times(l0, c);
+		no_times_of(l0, c, 1 + c->more);
 		c->over = true;
 	}
+	c->more = c->over ? 0 : c->more;
 	return c->over;
 }
 
@@ -132,9 +145,10 @@ void aif_ze_await(struct aif_level_zero *l0, struct aif_ze_command *c)
 {
 	if (c->left_out || !c->stream)
 		return;
-	/* Where the execution before has not ended they have one event, which will tell of one of them. */
-	if ((c->chained && !c->over) || !c->handle || (c->event && c->event->context->gone))
+	if (!c->handle)
 		no_times(l0, c);
+	else if (c->chained && !c->over)
+		c->more += c->more < UINT32_MAX;
 	else
 		chain(l0, c);
 	c->executed = true;
@@ -216,4 +230,14 @@ void aif_ze_context_ask(struct aif_level_zero *l0, const struct aif_ze_context *
 		if (c->event && c->event->context == context)
 			settle(l0, c);
 	(void)aif_ze_ask(l0);
+	/* Lists that the application forgot have theirs yet. */
+	for (uint32_t i = 0; i < AIF_MIN(atomic_load(&l0->commands_made), AIF_ZE_COMMANDS_MAX);
+	     i++) {
+		struct aif_ze_command *c = &l0->commands[i];
+
+		if (!c->event || c->event->context != context)
+			continue;
+		c->event = NULL;
+		c->handle = NULL;
+	}
 }

@@ -226,6 +226,18 @@ __attribute__((noinline)) static void path_b(ze_event_handle_t event)
 	__asm__ volatile("nop" ::: "memory"); /* else the two become one */
 }
 
+/* A launch on a list of its own. */
+static void mark(void)
+{
+	const ze_command_queue_desc_t qd = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
+					    .mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS};
+	ze_command_list_handle_t own;
+
+	CHECK(ZE(zeCommandListCreateImmediate)(context, device, &qd, &own));
+	CHECK(ZE(zeCommandListAppendLaunchKernel)(own, kernels[1], &groups, NULL, 0, NULL));
+	CHECK(ZE(zeCommandListDestroy)(own));
+}
+
 static void execute(unsigned times)
 {
 	if (immediate)
@@ -353,6 +365,41 @@ __attribute__((noinline)) static void loop(void)
 	CHECK(ZE(zeCommandListReset)(list));
 }
 
+/* A list that is executed again before it has ended, and again later; and in between another way to the kernel. */
+static void overlap(void)
+{
+	path_a(NULL);
+	CHECK(ZE(zeCommandListClose)(list));
+	for (unsigned i = 0; i < 3; i++)
+		CHECK(ZE(zeCommandQueueExecuteCommandLists)(queue, 1, &list, NULL));
+	CHECK(ZE(zeCommandQueueSynchronize)(queue, UINT64_MAX));
+	mark();
+	for (unsigned i = 0; i < 2; i++) {
+		CHECK(ZE(zeCommandQueueExecuteCommandLists)(queue, 1, &list, NULL));
+		CHECK(ZE(zeCommandQueueSynchronize)(queue, UINT64_MAX));
+	}
+	CHECK(ZE(zeCommandListReset)(list));
+}
+
+/* Contexts that come and go, each with something to measure. */
+static void contexts(void)
+{
+	const ze_context_desc_t cd = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+	const ze_command_queue_desc_t qd = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
+					    .mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS};
+
+	for (unsigned i = 0; i < 100; i++) {
+		ze_context_handle_t c;
+		ze_command_list_handle_t l;
+
+		CHECK(ZE(zeContextCreate)(drivers[0], &cd, &c));
+		CHECK(ZE(zeCommandListCreateImmediate)(c, device, &qd, &l));
+		CHECK(ZE(zeCommandListAppendLaunchKernel)(l, kernels[0], &groups, NULL, 0, NULL));
+		CHECK(ZE(zeCommandListDestroy)(l));
+		CHECK(ZE(zeContextDestroy)(c));
+	}
+}
+
 static int by_value(const void *a, const void *b)
 {
 	return (*(const double *)a > *(const double *)b) -
@@ -477,6 +524,10 @@ static void obey(const char *word)
 		start(drivers[0], 1);
 	} else if (!strncmp(word, "streamed", 8)) { /* that many devices */
 		await("open", atoi(word + 8));
+	} else if (!strcmp(word, "overlap")) {
+		overlap();
+	} else if (!strcmp(word, "contexts")) {
+		contexts();
 	} else if (!strcmp(word, "asked")) { /* for its metric groups */
 		await("asked", 1);
 	} else if (!strncmp(word, "done", 4)) {

@@ -58,8 +58,10 @@ struct pool {
 struct event {
 	struct pool *pool;
 	uint64_t start, end; /* ns; 0 = not signalled */
-	uint64_t next_start,
-		next_end; /* of what will signal it next, over what it tells until then */
+	struct { /* of what will signal it, one after the other, over what it tells until then */
+		uint64_t start, end;
+	} next[64];
+	unsigned next_len;
 };
 struct command {
 	struct event *event;
@@ -238,10 +240,10 @@ static ze_result_t event_destroy(ze_event_handle_t e)
 
 static int is_signalled(struct event *e)
 {
-	if (e->next_end && e->next_end <= now_ns()) {
-		e->start = e->next_start;
-		e->end = e->next_end;
-		e->next_end = 0;
+	while (e->next_len && e->next[0].end <= now_ns()) {
+		e->start = e->next[0].start;
+		e->end = e->next[0].end;
+		memmove(e->next, e->next + 1, --e->next_len * sizeof(e->next[0]));
 	}
 	return e->end && e->end <= now_ns() && !has("no_times");
 }
@@ -268,9 +270,9 @@ static ze_result_t event_wait(ze_event_handle_t h, uint64_t timeout)
 	(void)timeout;
 	if (is_signalled(e))
 		return ZE_RESULT_SUCCESS;
-	if (!e->next_end)
+	if (!e->next_len)
 		return ZE_RESULT_NOT_READY;
-	wait_until(e->next_end);
+	wait_until(e->next[0].end);
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -278,7 +280,8 @@ static ze_result_t event_reset(ze_event_handle_t h)
 {
 	struct event *e = (struct event *)h;
 
-	e->start = e->end = e->next_end = 0;
+	(void)is_signalled(e);
+	e->start = e->end = 0;
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -327,8 +330,10 @@ static void run(uint64_t *busy_until, const struct command *c)
 	if (!c->event)
 		return;
 	(void)is_signalled(c->event);
-	c->event->next_start = start;
-	c->event->next_end = *busy_until;
+	if (c->event->next_len == 64)
+		abort();
+	c->event->next[c->event->next_len].start = start;
+	c->event->next[c->event->next_len++].end = *busy_until;
 }
 
 static ze_result_t queue_execute(ze_command_queue_handle_t h, uint32_t n,
