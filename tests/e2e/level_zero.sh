@@ -84,6 +84,11 @@ overlap() {
 			AND m.kernel = (SELECT id FROM kernels WHERE name = 'add') AND e.start_ns > m.time_ns" && adds_up overlap
 }
 check 'a list that is executed again before it has ended' overlap
+race() {
+	rec race "$simulated ZE_MOCK=late_return" ze_app immediate race && is 5,5,0 race 'SELECT count(*), count(DISTINCT start_ns), sum(abs(dur_ns - 200000) > 2000) FROM executions' &&
+		reason 0 1201 race && adds_up race
+}
+check 'an event that another thread resets before the launching call returns' race
 contexts() { rec contexts "$simulated" ze_app contexts && is 100 contexts 'SELECT count(*) FROM executions' && reason 0 1201 contexts && adds_up contexts; }
 check 'a hundred contexts, one after the other' contexts
 parts() {

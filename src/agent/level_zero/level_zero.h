@@ -90,6 +90,18 @@ struct aif_ze_app_event {
 	struct aif_ze_app_event *next;            /* free */
 };
 
+/* Of a command with an event of the application's: the driver may signal it before its call returns, and another
+ * thread wait for it, reset it, use it again or destroy it. */
+enum aif_ze_calling {
+	AIF_ZE_CALL_OVER,
+	AIF_ZE_CALLING,
+	/* Its event was about to be lost meanwhile: there were no times yet, or they are in `early`. */
+	AIF_ZE_CALLING_LOST,
+	AIF_ZE_CALLING_EARLY,
+	AIF_ZE_CALL_OVER_LOST, /* the same, after the call */
+	AIF_ZE_CALL_OVER_EARLY,
+};
+
 /* Something appended to a list. */
 struct aif_ze_command {
 	_Atomic uint32_t next;        /* in a stack: index + 1, 0 = end */
@@ -103,6 +115,8 @@ struct aif_ze_command {
 	struct aif_ze_event *event;   /* ours, or NULL */
 	struct aif_ze_app_event *app; /* the application's, or NULL */
 	void *handle;                 /* of either; NULL: it gives no times */
+	_Atomic uint32_t calling;     /* enum aif_ze_calling */
+	struct aif_ze_kernel_times early;
 	struct aif_ze_stream *stream; /* that executes it */
 	uint64_t last_start;          /* of its last execution, as the event told it */
 	uint32_t
@@ -113,7 +127,7 @@ struct aif_ze_command {
 	bool gone;           /* its list has forgotten it */
 	bool executed, told; /* of a regular list: ever; and an execution of it told */
 };
-#define AIF_ZE_COMMANDS_MAX (1u << 17) /* 16 MiB of address space */
+#define AIF_ZE_COMMANDS_MAX (1u << 17) /* 26 MiB of address space */
 
 struct aif_ze_list {
 	void *handle;
@@ -270,12 +284,17 @@ struct aif_ze_list *aif_ze_list_get(struct aif_level_zero *l0, void *list);
 
 struct aif_ze_command *aif_ze_command_new(struct aif_level_zero *l0); /* NULL: none left */
 void aif_ze_command_free(struct aif_level_zero *l0, struct aif_ze_command *c);
-/* It was launched, on an immediate list. */
+/* It was launched, on an immediate list. The command is not the caller's any more. */
 void aif_ze_command_launched(struct aif_level_zero *l0, struct aif_ze_command *c);
+/* It was appended to a regular list. */
+void aif_ze_command_appended(struct aif_ze_command *c);
 /* Under `lock`, as all that follow. It is executed once more. */
 void aif_ze_await(struct aif_level_zero *l0, struct aif_ze_command *c);
 /* The list forgets it, and its event. */
 void aif_ze_command_goes(struct aif_level_zero *l0, struct aif_ze_command *c);
+/* The same before its call has returned. False: it has. */
+bool aif_ze_early_look(struct aif_level_zero *l0, struct aif_ze_command *c, void *event,
+		       bool keeps);
 /* What its event tells now is lost afterwards. `keeps`: not the event. */
 void aif_ze_last_look(struct aif_level_zero *l0, struct aif_ze_command *c, bool keeps);
 /* Tells what has ended. How many are still awaited. */

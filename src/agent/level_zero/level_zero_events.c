@@ -209,12 +209,14 @@ struct aif_ze_app_event *aif_ze_app_event_get(struct aif_level_zero *l0, void *e
 void aif_ze_app_event_goes(struct aif_level_zero *l0, void *event, bool keeps)
 {
 	struct aif_ze_app_event *e = aif_ze_app_event_get(l0, event);
+	struct aif_ze_command *c;
 
 	if (aif_likely(!e || !atomic_load_explicit(&e->command, memory_order_acquire)))
 		return;
 	pthread_mutex_lock(&l0->lock);
-	if (e->command)
-		aif_ze_last_look(l0, e->command, keeps);
+	c = atomic_load(&e->command);
+	if (c && !aif_ze_early_look(l0, c, event, keeps))
+		aif_ze_last_look(l0, c, keeps);
 	pthread_mutex_unlock(&l0->lock);
 }
 

@@ -47,6 +47,10 @@ static void give_event(struct aif_level_zero *l0, struct aif_ze_command *c,
 	if (*event) {
 		c->app = aif_ze_app_event_get(l0, *event);
 		c->handle = c->app ? *event : NULL;
+		if (!c->app)
+			return;
+		atomic_store_explicit(&c->calling, AIF_ZE_CALLING, memory_order_relaxed);
+		atomic_store_explicit(&c->app->command, c, memory_order_release);
 		return;
 	}
 	c->event = aif_ze_event_new(l0, list->context);
@@ -124,12 +128,12 @@ void aif_ze_append_end(const struct aif_ze_call *call)
 	*call->instance = NULL;
 	if (call->result != AIF_ZE_SUCCESS) {
 		failed();
-		c->app = NULL;
+		/* Another thread may just have found it by its event. */
+		pthread_mutex_lock(&l0->lock);
 		aif_ze_command_free(l0, c);
+		pthread_mutex_unlock(&l0->lock);
 		return;
 	}
-	if (c->app)
-		atomic_store_explicit(&c->app->command, c, memory_order_release);
 	if (c->once) {
 		if (c->handle) {
 			aif_ze_command_launched(l0, c);
@@ -139,6 +143,7 @@ void aif_ze_append_end(const struct aif_ze_call *call)
 		}
 		return;
 	}
+	aif_ze_command_appended(c);
 	list = aif_ze_list_get(l0, AIF_ZE_ARG(call, 0, void *));
 	if (!list) {
 		aif_ze_command_free(l0, c);

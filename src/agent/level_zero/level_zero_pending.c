@@ -32,6 +32,7 @@ struct aif_ze_command *aif_ze_command_new(struct aif_level_zero *l0)
 	c->event = NULL;
 	c->app = NULL;
 	c->handle = NULL;
+	atomic_store_explicit(&c->calling, AIF_ZE_CALL_OVER, memory_order_relaxed);
 	c->stream = NULL;
 	c->last_start = 0;
 	c->more = 0;
@@ -52,9 +53,35 @@ void aif_ze_command_free(struct aif_level_zero *l0, struct aif_ze_command *c)
 	aif_ze_push(&l0->free, &c->next, (uint32_t)(c - l0->commands));
 }
 
+/* False: its event was lost meanwhile. */
+static bool call_over(struct aif_ze_command *c)
+{
+	uint32_t state = AIF_ZE_CALLING;
+
+	return atomic_compare_exchange_strong(&c->calling, &state, AIF_ZE_CALL_OVER) ||
+	       state == AIF_ZE_CALL_OVER;
+}
+
 void aif_ze_command_launched(struct aif_level_zero *l0, struct aif_ze_command *c)
 {
+	uint32_t calling = atomic_load_explicit(&c->calling, memory_order_relaxed);
+
+	/* First, so that whoever finds the call to be over finds it there. */
 	aif_ze_push(&l0->inbox, &c->next, (uint32_t)(c - l0->commands));
+	if (!calling || call_over(c))
+		return;
+	atomic_store(&c->calling, atomic_load(&c->calling) == AIF_ZE_CALLING_EARLY
+					  ? AIF_ZE_CALL_OVER_EARLY
+					  : AIF_ZE_CALL_OVER_LOST);
+}
+
+void aif_ze_command_appended(struct aif_ze_command *c)
+{
+	if (call_over(c))
+		return;
+	c->app = NULL;
+	c->handle = NULL;
+	atomic_store(&c->calling, AIF_ZE_CALL_OVER);
 }
 
 static void no_times_of(struct aif_level_zero *l0, const struct aif_ze_command *c, uint32_t n)
@@ -100,6 +127,27 @@ static bool look(struct aif_level_zero *l0, struct aif_thread *t, struct aif_ze_
 
 	if (c->over)
 		return true;
+	switch ((enum aif_ze_calling)atomic_load_explicit(&c->calling, memory_order_acquire)) {
+	case AIF_ZE_CALLING:
+	case AIF_ZE_CALLING_LOST:
+	case AIF_ZE_CALLING_EARLY:
+		return false;
+	case AIF_ZE_CALL_OVER_EARLY:
+		tell(l0, t, c, &c->early);
+		c->over = true;
+		break;
+	case AIF_ZE_CALL_OVER_LOST:
+		no_times(l0, c);
+		c->over = true;
+		break;
+	case AIF_ZE_CALL_OVER:
+		break;
+	}
+	if (c->over) {
+		c->app = NULL;
+		c->handle = NULL;
+		return true;
+	}
 	if (c->handle && l0->api.zeEventQueryStatus(c->handle) == AIF_ZE_SUCCESS)
 		r = l0->api.zeEventQueryKernelTimestamp(c->handle, &times);
 	if (r == AIF_ZE_SUCCESS &&
@@ -165,6 +213,24 @@ static void settle(struct aif_level_zero *l0, struct aif_ze_command *c)
 	(void)look(l0, t, c, true);
 	if (t)
 		aif_thread_leave(t);
+}
+
+bool aif_ze_early_look(struct aif_level_zero *l0, struct aif_ze_command *c, void *event, bool keeps)
+{
+	uint32_t state = AIF_ZE_CALLING, lost = AIF_ZE_CALLING_LOST;
+	struct aif_ze_app_event *e = c->app;
+
+	if (atomic_load_explicit(&c->calling, memory_order_acquire) != AIF_ZE_CALLING)
+		return false;
+	if (c->once && l0->api.zeEventQueryStatus(event) == AIF_ZE_SUCCESS &&
+	    l0->api.zeEventQueryKernelTimestamp(event, &c->early) == AIF_ZE_SUCCESS)
+		lost = AIF_ZE_CALLING_EARLY;
+	else if (keeps)
+		return true; /* it is signalled later */
+	if (!atomic_compare_exchange_strong(&c->calling, &state, lost))
+		return false;
+	atomic_store(&e->command, NULL);
+	return true;
 }
 
 void aif_ze_last_look(struct aif_level_zero *l0, struct aif_ze_command *c, bool keeps)

@@ -287,6 +287,37 @@ static void with_event(bool timed)
 	CHECK(ZE(zeEventPoolDestroy)(pool));
 }
 
+static void *waiter(void *arg)
+{
+	ze_event_handle_t event = arg;
+
+	while (ZE(zeEventQueryStatus)(event) == ZE_RESULT_NOT_READY)
+		usleep(1000);
+	CHECK(ZE(zeEventHostReset)(event));
+	return NULL;
+}
+
+/* Another thread waits for the end of a launch, and has its event reset, before the launching call returns. */
+static void race(void)
+{
+	const ze_event_pool_desc_t pd = {.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC,
+					 .flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
+					 .count = 1};
+	const ze_event_desc_t ed = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC,
+				    .signal = ZE_EVENT_SCOPE_FLAG_HOST};
+	pthread_t t;
+
+	CHECK(ZE(zeEventPoolCreate)(context, &pd, 0, NULL, &pool));
+	CHECK(ZE(zeEventCreate)(pool, &ed, &events[0]));
+	for (unsigned i = 0; i < 5; i++) {
+		pthread_create(&t, NULL, waiter, events[0]);
+		path_a(events[0]);
+		pthread_join(t, NULL);
+	}
+	CHECK(ZE(zeEventDestroy)(events[0]));
+	CHECK(ZE(zeEventPoolDestroy)(pool));
+}
+
 static void copies(void)
 {
 	const ze_device_mem_alloc_desc_t da = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
@@ -524,6 +555,8 @@ static void obey(const char *word)
 		start(drivers[0], 1);
 	} else if (!strncmp(word, "streamed", 8)) { /* that many devices */
 		await("open", atoi(word + 8));
+	} else if (!strcmp(word, "race")) {
+		race();
 	} else if (!strcmp(word, "overlap")) {
 		overlap();
 	} else if (!strcmp(word, "contexts")) {

@@ -18,7 +18,7 @@
  *
  * ZE_MOCK holds words: module_fails, kernel_fails, launch_fails, no_address, no_binary, no_times (events are never
  * signalled), no_pools (none with times), no_clock, late_binary (bytes that are no ELF file), instant (commands take
- * no time), slow (250 times as long), two_devices, no_pci (addresses on the bus); those of metrics.c.
+ * no time), late_return (of a launch with an event: when another thread has reset that), slow (250 times as long), two_devices, no_pci (addresses on the bus); those of metrics.c.
  * With ZE_MOCK_REAL=PATH it hands on that driver's tables instead: a second driver that is the same.
  */
 
@@ -62,6 +62,7 @@ struct event {
 		uint64_t start, end;
 	} next[64];
 	unsigned next_len;
+	_Atomic unsigned resets;
 };
 struct command {
 	struct event *event;
@@ -282,6 +283,7 @@ static ze_result_t event_reset(ze_event_handle_t h)
 
 	(void)is_signalled(e);
 	e->start = e->end = 0;
+	e->resets++;
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -420,8 +422,15 @@ static ze_result_t append_launch(ze_command_list_handle_t l, ze_kernel_handle_t 
 				 const ze_group_count_t *groups, ze_event_handle_t event,
 				 uint32_t n, ze_event_handle_t *waits)
 {
+	struct event *e = (struct event *)event;
+	unsigned resets = e ? e->resets : 0;
+	ze_result_t r = has("launch_fails") ? ZE_RESULT_ERROR_INVALID_ARGUMENT
+					    : append(l, KERNEL_NS, event);
+
 	(void)k, (void)groups, (void)n, (void)waits;
-	return has("launch_fails") ? ZE_RESULT_ERROR_INVALID_ARGUMENT : append(l, KERNEL_NS, event);
+	for (unsigned i = 0; e && has("late_return") && e->resets == resets && i < 4000; i++)
+		wait_until(now_ns() + 10000000);
+	return r;
 }
 
 static ze_result_t append_multiple(ze_command_list_handle_t l, uint32_t kernels,
