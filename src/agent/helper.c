@@ -161,7 +161,7 @@ static void answer(uint64_t now)
 	struct aif_call call;
 
 	if (aif_standby_answer(&s->standby, aif_agent.env.standby, &call)) {
-		s->call = call;
+		aif_call_set(&s->met, &call);
 		s->answers = ANSWERS;
 	}
 	if (!s->answers)

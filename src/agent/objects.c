@@ -57,10 +57,12 @@ static bool keep_in(int dir, const char *name, const void *bytes, size_t n)
 
 static int open_directory(void)
 {
-	char path[sizeof(aif_agent.session.call.path)], *end;
+	struct aif_call call;
+	char *path = call.path, *end;
 
-	memcpy(path, aif_agent.session.call.path, sizeof(path));
-	path[sizeof(path) - 1] = '\0';
+	if (!aif_call_get(&aif_agent.session.met, &call))
+		return -1;
+	path[sizeof(call.path) - 1] = '\0';
 	end = strrchr(path, '/');
 	if (!end)
 		return -1;

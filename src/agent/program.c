@@ -47,9 +47,8 @@ static int control(enum aif_control what)
 	struct aif_call call;
 	int saved = errno, fd, r;
 
-	if (!s->armed || !atomic_load(&s->attached))
+	if (!s->armed || !atomic_load(&s->attached) || !aif_call_get(&s->met, &call))
 		return -ESRCH;
-	call = s->call;
 	memcpy(hello.token, call.token, sizeof(hello.token));
 	r = aif_hello_send(call.path, &hello, CONTROL_TIMEOUT_MS, &fd);
 	errno = saved;

@@ -166,8 +166,8 @@ static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 				     .slots = shm->slots,
 				     .ring_size = shm->ring_size,
 				     .generation = ++s->generation};
-	if (call != &s->call)
-		s->call = *call;
+	if (call != &s->met.call)
+		aif_call_set(&s->met, call);
 	s->shm = shm;
 	s->options = shm->options;
 	s->device_rate = shm->device_rate;
@@ -230,7 +230,7 @@ static void arm(void)
 
 int aif_session_meet(void)
 {
-	int r = meet(&aif_agent.session.call, START_TIMEOUT_MS, false);
+	int r = meet(&aif_agent.session.met.call, START_TIMEOUT_MS, false);
 
 	if (r != -EBUSY)
 		arm();
@@ -367,7 +367,7 @@ bool aif_session_rearm(void)
 	s->answers = 0;
 	s->standby = (struct aif_standby){.shown = false};
 	aif_unwinder_forked(s->unwinder);
-	if (begin(recorded ? &s->call : own_recorder(&call), FORK_TIMEOUT_MS, true) < 0) {
+	if (begin(recorded ? &s->met.call : own_recorder(&call), FORK_TIMEOUT_MS, true) < 0) {
 		atomic_store(&s->armed->on, 0);
 		atomic_store(&s->armed->generation, AIF_GENERATION_LOST);
 	}

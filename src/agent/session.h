@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/call.h"
 #include "agent/standby.h"
 #include "unwind/unwind.h"
 
@@ -81,7 +82,7 @@ struct aif_session {
 	uint32_t generation; /* outlives forks */
 	uint32_t runtimes;   /* bit i: aif_runtimes[i] has started */
 	struct aif_standby standby;
-	struct aif_call call;        /* the last recorder that was met */
+	struct aif_call_slot met;    /* the last recorder that was met */
 	unsigned answers;            /* it has rung: how often it is still tried */
 	uint64_t alive_ns;           /* when its heart was last seen to beat */
 	uint64_t born_ns;            /* when the first runtime started, here or after the fork */

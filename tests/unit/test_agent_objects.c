@@ -29,7 +29,8 @@ static int set_up(void **state)
 	memset(&aif_agent, 0, sizeof(aif_agent));
 	strcpy(dir, "/tmp/aiflame-objects-XXXXXX");
 	assert_non_null(mkdtemp(dir));
-	snprintf(aif_agent.session.call.path, sizeof(aif_agent.session.call.path), "%s/agent", dir);
+	snprintf(aif_agent.session.met.call.path, sizeof(aif_agent.session.met.call.path),
+		 "%s/agent", dir);
 	return 0;
 }
 
@@ -129,10 +130,10 @@ static void others_of_our_number_are_not_in_the_way(void **state)
 static void without_a_directory_nothing_is_left(void **state)
 {
 	(void)state;
-	snprintf(aif_agent.session.call.path, sizeof(aif_agent.session.call.path), "%s/none/agent",
-		 dir);
+	snprintf(aif_agent.session.met.call.path, sizeof(aif_agent.session.met.call.path),
+		 "%s/none/agent", dir);
 	assert_false(aif_object_keep(1, "x", 1));
-	*aif_agent.session.call.path = '\0';
+	*aif_agent.session.met.call.path = '\0';
 	assert_false(aif_object_keep(1, "x", 1));
 	assert_int_equal(files(), 0);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/call.h"
 #include "agent/fake/fake_script.h"
 #include "agent/handles.h"
 #include "agent/idtable.h"
@@ -202,6 +203,44 @@ static void bad_orders_are_named(void **state)
 	}
 }
 
+static struct aif_call_slot met;
+
+static void *meets(void *arg)
+{
+	struct aif_call call;
+
+	for (unsigned i = 0; i < 20000; i++) {
+		memset(&call, 'a' + (int)(i % 26), sizeof(call));
+		aif_call_set(&met, &call);
+	}
+	return arg;
+}
+
+static void who_was_met_is_read_whole(void **state)
+{
+	static const struct aif_call none;
+	struct aif_call call;
+	pthread_t t;
+
+	(void)state;
+	assert_true(aif_call_get(&met, &call));
+	assert_memory_equal(&call, &none, sizeof(call));
+	/* Its writer was stopped in the middle. */
+	met.changes = 7;
+	assert_false(aif_call_get(&met, &call));
+	aif_call_set(&met, &none);
+	assert_int_equal(met.changes, 8);
+	assert_true(aif_call_get(&met, &call));
+	assert_int_equal(pthread_create(&t, NULL, meets, NULL), 0);
+	for (unsigned i = 0; i < 20000; i++)
+		if (aif_call_get(&met, &call))
+			for (size_t k = 1; k < sizeof(call); k++)
+				assert_int_equal(((char *)&call)[k], call.path[0]);
+	pthread_join(t, NULL);
+	assert_true(aif_call_get(&met, &call));
+	assert_int_equal(call.name[0], 'a' + 19999 % 26);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +251,7 @@ int main(void)
 		cmocka_unit_test(handles_are_replaced_when_reused),
 		cmocka_unit_test(readers_see_whole_entries_while_it_grows),
 		cmocka_unit_test(arenas_give_zeroed_aligned_memory),
+		cmocka_unit_test(who_was_met_is_read_whole),
 		cmocka_unit_test(orders_are_read),
 		cmocka_unit_test(bad_orders_are_named),
 	};
