@@ -277,6 +277,8 @@ void aif_ze_list_reset(const struct aif_ze_call *c); /* a prologue */
 void aif_ze_queue_created(const struct aif_ze_call *c);
 void aif_ze_execute_begin(const struct aif_ze_call *c); /* a prologue */
 void aif_ze_execute_end(const struct aif_ze_call *c);
+/* Regular lists, executed by an immediate one: a prologue. */
+void aif_ze_lists_append(const struct aif_ze_call *c);
 /* NULL: not known. */
 struct aif_ze_list *aif_ze_list_get(struct aif_level_zero *l0, void *list);
 

@@ -36,28 +36,46 @@ static void append(const struct aif_ze_call *c, unsigned event, struct aif_ze_ap
 
 #define append_end aif_ze_append_end
 
-static void kernel(const struct aif_ze_call *c, const struct aif_ze_group_count *count)
+/* group: NULL = as it was set for the kernel. */
+static void kernel(const struct aif_ze_call *c, const struct aif_ze_group_count *count,
+		   const struct aif_ze_group_count *group, unsigned event)
 {
 	struct aif_ze_handle *h = aif_ze_kernel_get(c->l0, AIF_ZE_ARG(c, 1, void *));
 	struct aif_ze_append a = {.kind = AIF_EMIT_KERNEL};
-	uint32_t group[3] = {0};
+	uint32_t size[3] = {0};
 
 	for (unsigned i = 0; h && i < 3; i++)
-		group[i] = atomic_load_explicit(&h->group[i], memory_order_relaxed);
+		size[i] = atomic_load_explicit(&h->group[i], memory_order_relaxed);
+	if (group) {
+		size[0] = group->x;
+		size[1] = group->y;
+		size[2] = group->z;
+	}
 	a.kernel = h ? h->kernel : NULL;
-	aif_ze_shape(count, group, &a.shape);
-	append(c, 3, &a);
+	aif_ze_shape(count, size, &a.shape);
+	append(c, event, &a);
 }
 
 static void launch_kernel(const struct aif_ze_call *c)
 {
-	kernel(c, AIF_ZE_ARG(c, 2, const struct aif_ze_group_count *));
+	kernel(c, AIF_ZE_ARG(c, 2, const struct aif_ze_group_count *), NULL, 3);
 }
 
 /* How many groups is in memory, written when it executes. */
 static void launch_indirect(const struct aif_ze_call *c)
 {
-	kernel(c, NULL);
+	kernel(c, NULL, NULL, 3);
+}
+
+/* Specification 1.14: number and size of groups are arguments themselves. */
+static void launch_with_arguments(const struct aif_ze_call *c)
+{
+	kernel(c, c->a[2], c->a[3], 6);
+}
+
+static void launch_with_parameters(const struct aif_ze_call *c)
+{
+	kernel(c, AIF_ZE_ARG(c, 2, const struct aif_ze_group_count *), NULL, 4);
 }
 
 /* One command, and one event, for all of them. */
@@ -184,6 +202,7 @@ static void event_reset(const struct aif_ze_call *c)
 #define list_reset        aif_ze_list_reset
 #define execute_begin     aif_ze_execute_begin
 #define execute_end       aif_ze_execute_end
+#define lists_append      aif_ze_lists_append
 
 static void list_create(const struct aif_ze_call *c)
 {

@@ -140,12 +140,12 @@ static void tell_late(const struct aif_ze_call *call, struct aif_ze_list *list,
 		aif_thread_leave(t);
 }
 
-void aif_ze_execute_begin(const struct aif_ze_call *call)
+/* s NULL: it is not known. */
+static void execute(const struct aif_ze_call *call, struct aif_ze_stream *s)
 {
 	struct aif_level_zero *l0 = call->l0;
 	uint32_t n = AIF_ZE_ARG(call, 1, uint32_t);
 	void **lists = AIF_ZE_ARG(call, 2, void **);
-	struct aif_ze_stream *s = aif_handles_get(&l0->queues, AIF_ZE_ARG(call, 0, void *));
 	struct aif_thread *t;
 
 	if (aif_thread_asleep() || !lists)
@@ -176,6 +176,21 @@ void aif_ze_execute_begin(const struct aif_ze_call *call)
 		}
 		pthread_mutex_unlock(&l0->lock);
 	}
+}
+
+void aif_ze_execute_begin(const struct aif_ze_call *call)
+{
+	execute(call, aif_handles_get(&call->l0->queues, AIF_ZE_ARG(call, 0, void *)));
+}
+
+void aif_ze_lists_append(const struct aif_ze_call *call)
+{
+	struct aif_ze_list *list = aif_ze_list_get(call->l0, AIF_ZE_ARG(call, 0, void *));
+
+	/* Signalled when all of them have ended; it may have been a launch's before. */
+	if (AIF_ZE_ARG(call, 3, void *))
+		aif_ze_app_event_goes(call->l0, AIF_ZE_ARG(call, 3, void *), false);
+	execute(call, list ? list->stream : NULL);
 }
 
 void aif_ze_execute_end(const struct aif_ze_call *call)
