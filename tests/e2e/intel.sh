@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # An Intel GPU from the launch to the stall, without one: Intel's own Level Zero driver in AUB mode compiles a kernel, gives it an
 # address and takes its launches; EU-stall records of instructions at that address come from fakexe, which stands for
-# the xe driver. Nothing is executed, so there are no times: samples go by launches.
+# the xe driver, or from simulated metrics on top of Intel's driver. Nothing is executed, so there are no times: samples
+# go by launches.
 . "$(dirname "$0")/tap.sh"
 mock=$build/tests/mock/level_zero
 fakexe=$build/tests/mock/xe/fakexe
@@ -63,6 +64,20 @@ goes_round() {
 		towers ze_app.data >1 && towers again.data >2 && grep -q 'send.ugm +0x228_.g.;sbid' 1 && grep -q 'unknown shader' 1 && diff 1 2
 }
 check "as iaprof's text and back: the same towers, but for lines and what is inlined" goes_round
+# The same through Level Zero's metrics streamer.
+cat >stalls <<EOF
+0 $(at 0x228) SbidStall=300 Active=100
+0 $(at 0x278) Active=40
+0 $(at 0x100000) OtherStall=5
+EOF
+streamer() {
+	ZE_ENABLE_ALT_DRIVERS=$mock/libze_mock.so ZE_MOCK=metrics ZE_MOCK_REAL=libze_intel_gpu.so.1 ZE_MOCK_STALLS=$work/stalls timeout 60 "$aiflame" record -q --all-launches \
+		-o streamer.data "$mock/ze_app" "$module" mm a streamed1 a a a b a a a b a a a b told1 >streamer.out 2>&1 || { cat streamer.out; return 1; }
+	is "440,5" streamer "SELECT sum(count) FILTER (WHERE kernel IS NOT NULL), sum(count) FILTER (WHERE kernel IS NULL) FROM samples" &&
+		says "everything adds up" "$aiflame" info streamer.data && "$aiflame" flame --by samples --leaf stall -o streamer.folded streamer.data &&
+		grep -q '^main;.*path_b;zeCommandListAppendLaunchKernel;mm_\[g\];one.cl:7_\[g\];send.ugm +0x228_\[g\];sbid_\[g\] ' streamer.folded
+}
+check "and through the metrics streamer" streamer
 check "annotated: the line, the instruction, what it waits for" sh -c \
 	'"$1" annotate mm ze_app.data >a.out; cat a.out; grep -q "^one.cl:7$" a.out && grep -q "90.9 %.*+0x0228 .*sbid 75 %" a.out' - "$aiflame"
 done_testing

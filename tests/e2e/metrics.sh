@@ -69,6 +69,8 @@ as_found() { app=ze_app_dlopen; rec found '' immediate a add streamed1 a told1; 
 check 'a program that finds the loader by dlopen()' as_found
 faulty() { rec "$1" "$1" a add streamed1 a told1 && each "$1" && adds_up "$1"; }
 check 'the group is found whatever its place is' faulty other_order
+wrapped() { ZE_ENABLE_LOADER_INTERCEPT=1 rec wrapped '' a add streamed1 a told1 && each wrapped; }
+check 'where handles are wrapped' wrapped
 check 'a driver without the function for several sets' faulty one_set
 check 'values in several sets' faulty two_sets
 

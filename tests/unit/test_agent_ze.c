@@ -25,6 +25,18 @@ static void devices(void **state)
 	assert_int_equal(aif_ze_device_units(&p), UINT32_MAX);
 }
 
+static void places_on_the_bus(void **state)
+{
+	struct aif_ze_pci_properties p = {.domain = 1, .bus = 0x3a, .device = 2, .function = 7};
+
+	(void)state;
+	assert_int_equal(aif_ze_pci(&p), 0x13a17);
+	p.function = 8;
+	assert_int_equal(aif_ze_pci(&p), 0);
+	p = (struct aif_ze_pci_properties){.domain = 0x10000};
+	assert_int_equal(aif_ze_pci(&p), 0);
+}
+
 static void copies(void **state)
 {
 	const struct aif_ze_copy_region flat = {.width = 100, .height = 3, .depth = 0};
@@ -197,6 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(devices),
+		cmocka_unit_test(places_on_the_bus),
 		cmocka_unit_test(copies),
 		cmocka_unit_test(shapes),
 		cmocka_unit_test(counters_come_around),

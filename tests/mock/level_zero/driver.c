@@ -19,7 +19,8 @@
  * ZE_MOCK holds words: module_fails, kernel_fails, launch_fails, no_address, no_binary, no_times (events are never
  * signalled), no_pools (none with times), no_clock, late_binary (bytes that are no ELF file), instant (commands take
  * no time), late_return (of a launch with an event: when another thread has reset that), slow (250 times as long), two_devices, no_pci (addresses on the bus); those of metrics.c.
- * With ZE_MOCK_REAL=PATH it hands on that driver's tables instead: a second driver that is the same.
+ * With ZE_MOCK_REAL=PATH it hands on that driver's tables instead: a second driver that is the same; with the word
+ * metrics it has our metrics.
  */
 
 #define EXPORT    __attribute__((visibility("default")))
@@ -658,10 +659,15 @@ __attribute__((constructor)) static void load(void)
 		ze_result_t (*theirs)(ze_api_version_t, table *) =                \
 			real ? (__typeof__(theirs))dlsym(real, #function) : NULL; \
                                                                                   \
+		ze_result_t r = ZE_RESULT_SUCCESS;                                \
+                                                                                  \
 		memset(t, 0, sizeof(*t));                                         \
-		if (real)                                                         \
-			return theirs ? theirs(version, t) : ZE_RESULT_SUCCESS;   \
-		fill(#function, t);                                               \
-		return ZE_RESULT_SUCCESS;                                         \
+		if (theirs)                                                       \
+			r = theirs(version, t);                                   \
+		if (!real)                                                        \
+			fill(#function, t);                                       \
+		else if (!r && has("metrics"))                                    \
+			mock_fill_metrics(#function, t);                          \
+		return r;                                                         \
 	}
 #include "tables.def"
