@@ -73,6 +73,8 @@ wrapped() { ZE_ENABLE_LOADER_INTERCEPT=1 rec wrapped '' a add streamed1 a told1 
 check 'where handles are wrapped' wrapped
 check 'a driver without the function for several sets' faulty one_set
 check 'values in several sets' faulty two_sets
+drops() { faulty drops_in_records && are drops_in_records 'SELECT sum(count) >= 2 FROM losses WHERE reason = 1333' 1; }
+check 'records that tell of drops: what there is of them counts' drops
 
 # More addresses than the table holds, more records than one reading.
 awk 'BEGIN { for (i = 0; i < 10000; i++) printf "0 8000%08x SbidStall=3 Active=1\n", 8 * (i % 9000); exit }' >many.stalls

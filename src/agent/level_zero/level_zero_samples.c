@@ -12,7 +12,8 @@
 /* Each XeCore's buffer has room for 8192 records. */
 #define READ_RECORDS 4096
 #define READ_MIN_NS  (5 * 1000 * 1000)
-#define READ_MAX_NS  (100 * 1000 * 1000)
+/* Whatever the driver says that the period is. */
+#define READ_MAX_NS (20 * 1000 * 1000)
 /* Of 64 bits, behind the three that are always 0. */
 #define IP_BITS 61
 

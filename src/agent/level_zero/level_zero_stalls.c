@@ -38,6 +38,12 @@ static void take_values(struct aif_level_zero *l0, struct aif_ze_streamer *s,
 	}
 }
 
+/* Or a warning, with all that there is. */
+static bool is_fine(uint32_t r)
+{
+	return r == AIF_ZE_SUCCESS || r == AIF_ZE_DROPPED_DATA;
+}
+
 /* All sets; *ret_n values in all, *ret_sets of them with counts[]. */
 static uint32_t calculate_sets(struct aif_level_zero *l0, void *group, size_t size,
 			       uint32_t counts[SETS_MAX], uint32_t *ret_sets, uint32_t *ret_n)
@@ -49,7 +55,7 @@ static uint32_t calculate_sets(struct aif_level_zero *l0, void *group, size_t si
 								   &n, NULL, NULL);
 	*ret_sets = sets = AIF_MIN(sets, SETS_MAX);
 	*ret_n = n = AIF_MIN(n, VALUES_MAX);
-	if (r != AIF_ZE_SUCCESS || !sets || !n)
+	if (!is_fine(r) || !sets || !n)
 		return r;
 	return l0->api.zetMetricGroupCalculateMultipleMetricValuesExp(
 		group, 0, size, m->raw, ret_sets, ret_n, counts, m->values);
@@ -64,7 +70,7 @@ static uint32_t calculate_one(struct aif_level_zero *l0, void *group, size_t siz
 	*ret_n = 0;
 	r = l0->api.zetMetricGroupCalculateMetricValues(group, 0, size, m->raw, ret_n, NULL);
 	*ret_n = AIF_MIN(*ret_n, VALUES_MAX);
-	if (r != AIF_ZE_SUCCESS || !*ret_n)
+	if (!is_fine(r) || !*ret_n)
 		return r;
 	return l0->api.zetMetricGroupCalculateMetricValues(group, 0, size, m->raw, ret_n,
 							   m->values);
@@ -85,7 +91,7 @@ static bool calculate(struct aif_level_zero *l0, struct aif_ze_streamer *s, size
 		counts[0] = n;
 		sets = 1;
 	}
-	if (r != AIF_ZE_SUCCESS && r != AIF_ZE_DROPPED_DATA)
+	if (!is_fine(r))
 		return false;
 	n = AIF_MIN(n, VALUES_MAX);
 	for (uint32_t i = 0; i < AIF_MIN(sets, SETS_MAX) && at < n; i++) {
@@ -105,7 +111,7 @@ bool aif_ze_stalls_read(struct aif_level_zero *l0, struct aif_ze_streamer *s)
 		uint32_t r = l0->api.zetMetricStreamerReadData(s->streamer, UINT32_MAX, &size,
 							       l0->metrics.raw);
 
-		if (r != AIF_ZE_SUCCESS && r != AIF_ZE_DROPPED_DATA && r != AIF_ZE_NOT_READY)
+		if (!is_fine(r) && r != AIF_ZE_NOT_READY)
 			return ++s->errors < ERRORS_MAX;
 		s->errors = 0;
 		s->dropped += r == AIF_ZE_DROPPED_DATA;

@@ -18,7 +18,7 @@
  *
  * ZE_MOCK's words: no_metrics (no such group), other_order (of groups), metrics_denied, metrics_busy (twice),
  * metrics_odd (an error that nobody has heard of), read_fails, calculate_fails, one_set (no function for several sets),
- * two_sets (as of a device with tiles).
+ * drops_in_records, two_sets (as of a device with tiles).
  */
 int mock_has(const char *word);
 void mock_fill_metrics(const char *name, void *at);
@@ -279,6 +279,7 @@ static ze_result_t calculate_sets(zet_metric_group_handle_t g,
 {
 	uint32_t records = (uint32_t)(size / 64),
 		 first = mock_has("two_sets") ? records / 2 : records;
+	ze_result_t r0 = ZE_RESULT_SUCCESS;
 	struct record r;
 
 	(void)g, (void)type;
@@ -287,16 +288,20 @@ static ze_result_t calculate_sets(zet_metric_group_handle_t g,
 	if (!*sets || !values) {
 		*sets = first < records ? 2 : 1;
 		*n = records * METRICS;
-		return ZE_RESULT_SUCCESS;
+		return mock_has("drops_in_records") ? ZE_RESULT_WARNING_DROPPED_DATA
+						    : ZE_RESULT_SUCCESS;
 	}
 	for (uint32_t i = 0; i < records && (i + 1) * METRICS <= *n; i++) {
 		memcpy(&r, raw + (size_t)i * 64, 64);
 		values_of(&r, values + (size_t)i * METRICS);
 	}
+	/* As drivers do whose records say that some before them were dropped. */
+	if (mock_has("drops_in_records"))
+		r0 = ZE_RESULT_WARNING_DROPPED_DATA;
 	counts[0] = first * METRICS;
 	if (first < records)
 		counts[1] = (records - first) * METRICS;
-	return ZE_RESULT_SUCCESS;
+	return r0;
 }
 
 static ze_result_t calculate(zet_metric_group_handle_t g, zet_metric_group_calculation_type_t type,
