@@ -84,6 +84,10 @@ overlap() {
 			AND m.kernel = (SELECT id FROM kernels WHERE name = 'add') AND e.start_ns > m.time_ns" && adds_up overlap
 }
 check 'a list that is executed again before it has ended' overlap
+quit() {
+	rec quit "$simulated" ze_app quit && is 1,1 quit "SELECT count(*) > 0, count(*) + (SELECT coalesce(sum(count), 0) FROM losses WHERE reason = 1221) = 3 FROM executions" && adds_up quit
+}
+check 'also when the program leaves without a word' quit
 race() {
 	rec race "$simulated ZE_MOCK=late_return" ze_app immediate race && is 5,5,0 race 'SELECT count(*), count(DISTINCT start_ns), sum(abs(dur_ns - 200000) > 2000) FROM executions' &&
 		reason 0 1201 race && adds_up race

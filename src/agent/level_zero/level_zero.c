@@ -215,6 +215,7 @@ static void leave(void)
 		nanosleep(&step, NULL);
 	}
 	(void)aif_ze_ask(l0);
+	aif_ze_last_count(l0);
 	t = aif_thread_enter();
 	if (t) {
 		aif_ze_clock_tick(l0, t, aif_now_ns(), true);

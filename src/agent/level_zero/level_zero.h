@@ -301,6 +301,8 @@ bool aif_ze_early_look(struct aif_level_zero *l0, struct aif_ze_command *c, void
 void aif_ze_last_look(struct aif_level_zero *l0, struct aif_ze_command *c, bool keeps);
 /* Tells what has ended. How many are still awaited. */
 uint32_t aif_ze_ask(struct aif_level_zero *l0);
+/* The process exits: counts executions that no event has told of, where others of their list were begun meanwhile. */
+void aif_ze_last_count(struct aif_level_zero *l0);
 /* An immediate list goes. */
 void aif_ze_stream_goes(struct aif_level_zero *l0, const struct aif_ze_stream *s);
 /* A context goes, with our events: no command has one of them any more. */

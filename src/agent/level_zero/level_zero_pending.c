@@ -289,6 +289,13 @@ uint32_t aif_ze_ask(struct aif_level_zero *l0)
 	return n;
 }
 
+void aif_ze_last_count(struct aif_level_zero *l0)
+{
+	for (const struct aif_ze_command *c = l0->awaited; c; c = c->later)
+		if (!c->once && !c->over && (c->told || c->more))
+			no_times_of(l0, c, 1 + c->more);
+}
+
 void aif_ze_context_ask(struct aif_level_zero *l0, const struct aif_ze_context *context)
 {
 	(void)aif_ze_ask(l0);
