@@ -9,7 +9,7 @@ mock=$build/tests/mock/level_zero
 fakexe=$build/tests/mock/xe/fakexe
 agent=$build/src/agent/libaiflame-agent.so
 export AIFLAME_STANDBY="$work/standby"
-unset ZE_ENABLE_ALT_DRIVERS ZE_ENABLE_TRACING_LAYER ZE_ENABLE_LOADER_INTERCEPT ZE_MOCK
+unset ZE_ENABLE_ALT_DRIVERS ZE_ENABLE_TRACING_LAYER ZE_ENABLE_LOADER_INTERCEPT ZET_ENABLE_METRICS ZE_MOCK
 [ -x "$mock/ze_app" ] || { echo "1..0 # SKIP the tests were built without Level Zero's headers (libze-dev)"; exit 0; }
 cp "$root/tests/e2e/level_zero.cl" one.cl
 if ! command -v ocloc >/dev/null || ! ocloc compile -file one.cl -device pvc -spv_only -options "-DONE -g" -out_dir spv >ocloc.out 2>&1; then

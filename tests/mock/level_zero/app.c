@@ -383,12 +383,15 @@ static void inherit(void)
 	CHECK(ZE(zeCommandListReset)(list));
 }
 
-/* A list that is executed again and again: to be recorded when it has been made already. */
+/* A list that is executed again and again: to be recorded when it has been made already. Until there is the file that
+ * ZE_APP_UNTIL names, or for 2 s. */
 __attribute__((noinline)) static void loop(void)
 {
+	const char *until = getenv("ZE_APP_UNTIL");
+
 	path_a(NULL);
 	CHECK(ZE(zeCommandListClose)(list));
-	for (unsigned i = 0; i < 200; i++) {
+	for (unsigned i = 0; until ? i < 6000 && access(until, F_OK) : i < 200; i++) {
 		CHECK(ZE(zeCommandQueueExecuteCommandLists)(queue, 1, &list, NULL));
 		CHECK(ZE(zeCommandQueueSynchronize)(queue, UINT64_MAX));
 		usleep(10000);
