@@ -72,6 +72,13 @@ static uint32_t find_stranger(const struct aif_drainer *d, const struct aif_xe_b
 	return !strangers && owners == 1 ? process_of(s, own) : AIF_NONE;
 }
 
+/* It may lie in two cache lines. */
+static void prefetch(const struct aif_xe_sum *sum)
+{
+	__builtin_prefetch(sum);
+	__builtin_prefetch(sum->counts + AIF_XE_REASONS - 1);
+}
+
 /* In order of addresses a place is found once for all that lies in it. Their frames are anywhere in a large table: many
  * at a time are looked for before the first of them is needed. */
 static void join_window(struct aif_stall_join *j, const struct aif_xe_window *w,
@@ -88,6 +95,8 @@ static void join_window(struct aif_stall_join *j, const struct aif_xe_window *w,
 
 		/* The hardware counts in instructions' smallest size. */
 		for (size_t k = 0; k < some; k++) {
+			if (order && i + k + AT_A_TIME < c->len)
+				prefetch(&c->at[aif_xe_counts_index(order[i + k + AT_A_TIME])]);
 			sums[k] = &c->at[order ? aif_xe_counts_index(order[i + k]) : i + k];
 			only[k] = aif_stall_join_find(j, space, sums[k]->ip << 3);
 		}
