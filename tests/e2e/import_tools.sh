@@ -353,4 +353,24 @@ check "SQLite: half of a file, no crash" sh -c "'$aiflame' import -q half.sqlite
 cp nsys.sqlite before.sqlite
 "$aiflame" import -q nsys.sqlite -o again.data
 check "SQLite: the file is as it was, and nothing lies beside it" sh -c "cmp nsys.sqlite before.sqlite && ! ls nsys.sqlite-* 2>nothing"
+
+# ---- every format, cut short ---------------------------------------------------------------------
+
+cut_short() { # what is left is a profile that adds up, or is refused with a word
+	for seed in "$root"/tests/fuzz/found/fuzz_import-*; do
+		size=$(wc -c <"$seed")
+		for part in 1 2 3 5 7; do
+			head -c $((size * part / 8)) "$seed" >cut
+			rm -f cut.data
+			"$aiflame" import -q cut -o cut.data 2>cut.err
+			status=$?
+			case $status in
+			0) "$aiflame" info cut.data | grep -q "everything adds up" || { echo "$seed $part: does not add up"; return 1; } ;;
+			1) [ -s cut.err ] || { echo "$seed $part: refused without a word"; return 1; } ;;
+			*) echo "$seed $part: status $status"; return 1 ;;
+			esac
+		done
+	done
+}
+check "every format, cut short" cut_short
 done_testing
