@@ -105,7 +105,7 @@ bool aif_host_is_os(const char *module, size_t len)
 
 static uint32_t process_of(struct aif_host *h, uint64_t pid, uint32_t name)
 {
-	struct aif_process row = {.pid = (uint32_t)pid,
+	struct aif_process row = {.pid = pid < UINT32_MAX ? (uint32_t)pid : 0,
 				  .exe = name,
 				  .cmdline = name,
 				  .host = AIF_NONE,

@@ -38,6 +38,7 @@ bool aif_host_is_os(const char *module, size_t len);
  * 0: there is none. */
 uint64_t aif_host_usual_gap(const struct aif_builder *b, size_t first);
 
-/* A thread of the process that pid says; name, the process's: strings, AIF_NONE if not known. AIF_NONE: out of memory. */
+/* A thread of the process that pid says (from UINT32_MAX on: it has none that is known); name, the process's: strings,
+ * AIF_NONE if not known. AIF_NONE: out of memory. */
 uint32_t aif_host_thread(struct aif_host *h, uint64_t pid, uint64_t tid, uint32_t process_name,
 			 uint32_t thread_name);

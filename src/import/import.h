@@ -15,7 +15,7 @@ struct aif_import_progress {
 	const char *file;
 };
 
-/* What folded stacks count. */
+/* What stacks with counts are: folded ones, speedscope's, pprof's. */
 enum aif_import_as {
 	AIF_IMPORT_AS_MARKED, /* device time where a frame says so, else CPU time */
 	AIF_IMPORT_AS_CPU,
@@ -24,8 +24,9 @@ enum aif_import_as {
 
 struct aif_import_opts {
 	enum aif_import_as folded;
-	uint64_t count_ns; /* what one of its counts stands for; 0: 1 ns */
-	uint64_t limit;    /* see input.h; 0: the default */
+	uint64_t
+		count_ns; /* what one of its counts or samples stands for; 0: 1 ns, or what the file says */
+	uint64_t limit; /* see input.h; 0: the default */
 	/* Called now and then; nonzero stops the import with -EINTR. May be NULL. */
 	int (*progress)(void *arg, const struct aif_import_progress *p);
 	void *arg;

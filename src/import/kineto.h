@@ -15,6 +15,10 @@
  * (kineto_stacks.c); device events find the call that launched them, and become rows (kineto_device.c). Ranks of
  * one job are files whose clocks are compared at last (kineto_ranks.c).
  *
+ * Chrome traces of other programs come this way, too: spans of categories that nobody here knows (KINETO_OTHER), which
+ * are dropped where one is known. So do unitrace's, whose arrows become numbers first (kineto_flows.c), and rows of other tools'
+ * tables (tool_db.h).
+ *
  * Times are ns, whole: `ts` and `dur` are decimal microseconds, and would lose ns as doubles.
  */
 

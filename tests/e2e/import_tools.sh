@@ -61,6 +61,8 @@ check "perf script: cycles" sh -c "'$aiflame' import -q cycles.txt -o cycles.dat
 folded cycles.data out.folded --of cpu
 check "perf script: each stands for that" says "f0 20000000" cat out.folded
 adds_up cycles
+check "perf script: a process whose number perf did not print has none" says "0,7" "$aiflame" query --format csv cycles.data \
+	"SELECT p.pid, t.tid FROM threads t JOIN processes p ON p.id = t.process"
 check "perf script: --count" sh -c "'$aiflame' import -q --count 1ms cycles.txt -o count.data && '$aiflame' flame --of cpu -o count.folded count.data && grep 'f0 5000000' count.folded"
 check "perf script: a line that is none is told" sh -c "{ cat perf.txt; echo; echo what is this; } >bad.txt && '$aiflame' import -q bad.txt -o bad.data && '$aiflame' info bad.data | grep '1712 IMPORT_LINE'"
 check "perf script: from a pipe, packed" sh -c "gzip -c perf.txt | '$aiflame' import -q - -o pipe.data && '$aiflame' flame --detail full --of cpu -o pipe.folded pipe.data && sort pipe.folded | diff - perf.folded"
