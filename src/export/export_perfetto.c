@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/events.h"
+#include "export/event_ops.h"
 #include "export/exporter.h"
 #include "export/host_stacks.h"
 #include "export/proto.h"
@@ -7,6 +7,8 @@
 #include "profile/file.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -56,7 +58,16 @@ enum { /* TrackEvent */
 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 /* Numbers of interned categories and names of arguments. */
-enum { CATEGORY_LAUNCH = 1, CATEGORY_KERNEL, CATEGORY_COPY, CATEGORY_COUNT };
+enum {
+	CATEGORY_LAUNCH = 1,
+	CATEGORY_KERNEL,
+	CATEGORY_COPY,
+	CATEGORY_OPERATOR,
+	CATEGORY_RANGE,
+	CATEGORY_PYTHON,
+	CATEGORY_CALL,
+	CATEGORY_COUNT
+};
 enum {
 	ARG_LAUNCH = 1,
 	ARG_BYTES,
@@ -66,6 +77,7 @@ enum {
 	ARG_SHARED,
 	ARG_GRAPH,
 	ARG_NODE,
+	ARG_SHAPES,
 	ARG_COUNT
 };
 /* Whose track it is: the upper half of a track's number. */
@@ -77,6 +89,7 @@ struct perfetto {
 	struct aif_out *out;
 	struct aif_buf *b;
 	struct aif_events events;
+	struct aif_event_ops ops;
 	struct aif_track_ids ids;
 	struct aif_host_stacks stacks;
 	struct aif_buf interned; /* entries that no packet has yet */
@@ -178,6 +191,18 @@ static uint64_t string_iid(struct perfetto *w, unsigned table, uint32_t string)
 		intern(w, table, (uint64_t)string + 1, text, len);
 	}
 	return (uint64_t)string + 1;
+}
+
+/* A string as the name of an event. Those of the stacks' tree have numbers of 32 bits. */
+static uint64_t string_event_iid(struct perfetto *w, uint32_t string)
+{
+	enum { STRINGS = EVENT_NAMES + 1000 }; /* of .known */
+	uint64_t iid = (UINT64_C(1) << 32) + string;
+	const char *text = string == AIF_NONE ? "" : aif_profile_str(w->p, string);
+
+	if (is_new(w, STRINGS, string))
+		intern(w, EVENT_NAMES, iid, text, strlen(text));
+	return iid;
 }
 
 /* A name of the stacks' tree, as that of events or of functions. */
@@ -284,9 +309,11 @@ static int callstack_intern(struct perfetto *w, uint32_t node)
 
 static void constants_intern(struct perfetto *w)
 {
-	static const char *const categories[CATEGORY_COUNT] = {NULL, "launch", "kernel", "copy"};
-	static const char *const args[ARG_COUNT] = {NULL,        "launch", "bytes", "grid", "block",
-						    "registers", "shared", "graph", "node"};
+	static const char *const categories[CATEGORY_COUNT] = {
+		NULL, "launch", "kernel", "copy", "operator", "range", "python", "call"};
+	static const char *const args[ARG_COUNT] = {NULL,    "launch",    "bytes",  "grid",
+						    "block", "registers", "shared", "graph",
+						    "node",  "shapes"};
 
 	for (unsigned i = 1; i < CATEGORY_COUNT; i++)
 		intern(w, CATEGORIES, i, categories[i], strlen(categories[i]));
@@ -487,19 +514,92 @@ static void arg_put(struct perfetto *w, unsigned name, uint64_t v)
 	aif_proto_end_small(w->b, at);
 }
 
+/* As much of it as an event has room for, whatever bytes it has. */
+static void text_put(struct perfetto *w, unsigned name, const char *text)
+{
+	size_t at = aif_proto_begin_small(w->b, ANNOTATIONS);
+
+	aif_proto_u64(w->b, 1, name);
+	aif_proto_string(w->b, 6, text, strnlen(text, 2048));
+	aif_proto_end_small(w->b, at);
+}
+
 static void extent_put(struct perfetto *w, unsigned name, const uint32_t v[3])
 {
-	struct aif_buf text = {0};
-	size_t at;
+	char text[40];
 
 	if (!v[0])
 		return;
-	aif_buf_printf(&text, "%ux%ux%u", v[0], v[1], v[2]);
-	at = aif_proto_begin_small(w->b, ANNOTATIONS);
-	aif_proto_u64(w->b, 1, name);
-	aif_proto_text(w->b, 6, aif_buf_str(&text));
-	aif_proto_end_small(w->b, at);
-	aif_buf_finish(&text);
+	snprintf(text, sizeof(text), "%" PRIu32 "x%" PRIu32 "x%" PRIu32, v[0], v[1], v[2]);
+	text_put(w, name, text);
+}
+
+/* ---- operators, ranges, calls -------------------------------------------------------------------- */
+
+static unsigned op_category(const struct aif_event_op *o)
+{
+	return o->kind == AIF_OP_OPERATOR  ? CATEGORY_OPERATOR
+	       : o->kind == AIF_OP_PYTHON  ? CATEGORY_PYTHON
+	       : o->kind == AIF_OP_RUNTIME ? CATEGORY_CALL
+					   : CATEGORY_RANGE;
+}
+
+static int op_begin(struct perfetto *w, const struct aif_event_op *o)
+{
+	const struct aif_event_launch *l =
+		o->launch == AIF_NONE ? NULL : &w->events.launches[o->launch];
+	uint32_t node = aif_host_stacks_node(&w->stacks, l ? l->stack : o->stack);
+	uint64_t name = string_event_iid(w, o->name);
+	size_t event;
+
+	if (!node || callstack_intern(w, node) < 0)
+		return -ENOMEM;
+	interned_flush(w);
+	event = event_begin(w, o->start, track_of(OF_THREAD, o->thread), TYPE_BEGIN);
+	aif_proto_u64(w->b, NAME_IID, name);
+	if (l)
+		aif_proto_u64(w->b, CATEGORY_IIDS, CATEGORY_LAUNCH);
+	aif_proto_u64(w->b, CATEGORY_IIDS, op_category(o));
+	aif_proto_u64(w->b, CALLSTACK_IID, node);
+	if (l && l->is_kept && l->first_start != INT64_MAX)
+		aif_proto_fixed64(w->b, FLOW_IDS, (uint64_t)o->launch + 1);
+	if (o->shapes != AIF_NONE)
+		text_put(w, ARG_SHAPES, aif_profile_str(w->p, o->shapes));
+	event_end(w, event);
+	return w->out->error;
+}
+
+static void op_end(struct perfetto *w, uint32_t thread, int64_t at)
+{
+	event_end(w, event_begin(w, at, track_of(OF_THREAD, thread), TYPE_END));
+}
+
+/* An end is that of the last begin of the track: what runs on beyond what it is in is cut there. */
+static int ops_put(struct perfetto *w)
+{
+	int64_t *ends = malloc((w->ops.len + 1) * sizeof(*ends));
+	uint32_t thread = AIF_NONE;
+	size_t depth = 0;
+	int r = ends ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < w->ops.len && !r; i++) {
+		const struct aif_event_op *o = &w->ops.ops[i];
+		int64_t end = aif_event_op_end(o);
+
+		if (!o->is_kept &&
+		    (o->launch == AIF_NONE || !w->events.launches[o->launch].is_kept))
+			continue;
+		while (depth && (thread != o->thread || ends[depth - 1] <= o->start))
+			op_end(w, thread, ends[--depth]);
+		thread = o->thread;
+		r = op_begin(w, o);
+		ends[depth] = depth ? AIF_MIN(end, ends[depth - 1]) : end;
+		depth++;
+	}
+	while (depth && !r)
+		op_end(w, thread, ends[--depth]);
+	free(ends);
+	return r;
 }
 
 static void exec_args(struct perfetto *w, const struct aif_event_exec *x)
@@ -610,6 +710,8 @@ static int write_all(struct perfetto *w, struct aif_err *err)
 {
 	int r = aif_events_init(&w->events, w->x, err);
 
+	if (!r)
+		r = aif_event_ops_init(&w->ops, &w->events, w->x);
 	if (r)
 		return r;
 	first_packets(w);
@@ -618,8 +720,10 @@ static int write_all(struct perfetto *w, struct aif_err *err)
 	host_tracks(w);
 	r = device_tracks(w);
 	for (uint32_t i = 0; i < w->events.launches_len && !r; i++)
-		if (w->events.launches[i].is_kept)
+		if (w->events.launches[i].is_kept && w->ops.calls[i] == AIF_NONE)
 			r = launch_put(w, i);
+	if (!r)
+		r = ops_put(w);
 	if (!r)
 		r = execs_put(w);
 	if (!r && !w->x->which.devices && !w->x->kernel)
@@ -636,6 +740,7 @@ static int perfetto_write(const struct aif_export *x, struct aif_out *out, struc
 		r = aif_host_stacks_init(&w.stacks, w.p, x->detail);
 	if (!r)
 		r = write_all(&w, err);
+	aif_event_ops_finish(&w.ops);
 	aif_events_finish(&w.events);
 	aif_host_stacks_finish(&w.stacks);
 	aif_track_ids_finish(&w.ids);

@@ -72,6 +72,18 @@ for data in real fake; do
 		esac
 	done
 done
+# A trace has operators, ranges and calls to their ends.
+python3 "$here/import_traces.py" .
+check "a trace is imported" "$aiflame" import -q -o trace.data cuda.json
+for f in chrome perfetto; do
+	check "$f of it" "$aiflame" export --format $f -o trace.$f trace.data
+	check "$f has its operators, ranges and calls" python3 "$here/export_check.py" "$aiflame" trace.data $f trace.$f
+done
+if [ -n "$have_protoc" ]; then
+	check "of known fields only" decoded perfetto trace.perfetto
+else
+	skip "of known fields only" "no protoc here"
+fi
 for t in real.csv/*.csv; do
 	t=${t##*/}
 	check "query's help names ${t%.csv}" sh -c "'$aiflame' query -h | grep -qw '${t%.csv}'"
