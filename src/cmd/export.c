@@ -96,6 +96,10 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 	if (!path)
 		return AIF_EXIT_USAGE;
+	if (v->output && !*v->output) {
+		aif_err_set(err, -EINVAL, "export: -o: the name is empty; give one");
+		return AIF_EXIT_USAGE;
+	}
 	e = exporter_of(v, err);
 	if (!e)
 		return AIF_EXIT_USAGE;

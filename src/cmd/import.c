@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct values {
@@ -163,6 +164,16 @@ static void summary(const struct aif_builder *b, const char *path)
 
 static int check(char **words, int n, const char *output, struct aif_err *err)
 {
+	struct stat st;
+
+	if (!*output)
+		return aif_err_set(err, -EINVAL, "import: -o: the name is empty; give one");
+	/* Not only after hours of reading. */
+	if (lstat(output, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		return aif_err_set(err, -EINVAL,
+				   "import: cannot write %s: it is not a file; choose another name "
+				   "with -o",
+				   output);
 	for (int i = 0; i < n; i++) {
 		if (strcmp(words[i], "-") && aif_view_is_same_file(words[i], output))
 			return aif_err_set(err, -EINVAL,

@@ -286,12 +286,10 @@ static int write_all(struct aif_builder *b, struct aif_writer *w, struct aif_err
 
 static int put_in_place(const char *from, const char *path, struct aif_err *err)
 {
-	char old[4096];
+	int r = aif_profile_move_away(path, err);
 
-	snprintf(old, sizeof(old), "%s.old", path);
-	if (rename(path, old) < 0 && errno != ENOENT)
-		return aif_err_set(err, -errno, "%s: could not be renamed to %s: %s", path, old,
-				   strerror(errno));
+	if (r < 0)
+		return r;
 	if (rename(from, path) < 0)
 		return aif_err_set(err, -errno, "%s: could not be renamed to %s: %s", from, path,
 				   strerror(errno));

@@ -13,6 +13,10 @@
 
 struct aif_writer;
 
+/* What is at `path` becomes path.old, with its journal; nothing there is fine. Only of files, and not while somebody
+ * records into it. 0 or -errno with *err. */
+int aif_profile_move_away(const char *path, struct aif_err *err);
+
 /* Creates `path` (mode 0600). An existing file becomes path.old. 0 or -errno with *err. */
 int aif_writer_new(const char *path, uint64_t start_ns, struct aif_writer **ret,
 		   struct aif_err *err);

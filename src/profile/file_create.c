@@ -41,7 +41,7 @@ static pid_t file_writer(const char *path)
 
 /* path -> path.old, with the journal of a recording that was killed: without it the old file
  * could not be repaired, and with it the new one would be "repaired" with the old one's pages. */
-static int move_away(const char *path, struct aif_err *err)
+int aif_profile_move_away(const char *path, struct aif_err *err)
 {
 	static const char *const suffixes[][2] = {{"-journal", OLD "-journal"}, {"", OLD}};
 	struct stat st;
@@ -144,7 +144,7 @@ int aif_writer_new(const char *path, uint64_t start_ns, struct aif_writer **ret,
 	int r = aif_sqlite_path_check_new(path, OLD, "choose a shorter one with -o", err);
 
 	if (!r)
-		r = move_away(path, err);
+		r = aif_profile_move_away(path, err);
 	if (r < 0)
 		return r;
 	w = calloc(1, sizeof(*w));

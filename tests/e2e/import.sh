@@ -100,6 +100,13 @@ check "an empty file" says "is empty" "$aiflame" import /dev/null -o "$work/kept
 check "a bomb" says "more than 250 times" "$aiflame" import "$work/bomb.json.gz" -o "$work/kept"
 check "--limit" says "raise --limit" "$aiflame" import --limit 1000 "$work/cuda.json.gz" -o "$work/kept"
 check "twice the same" status_is 2 "$aiflame" import "$work/cuda.json" "$work/cuda.json" -o "$work/kept"
+mkdir "$work/folder"
+check "a directory is not put aside" says "it is not a file" "$aiflame" import "$work/cuda.json" -o "$work/folder"
+check "and is still there" test -d "$work/folder" -a ! -e "$work/folder.old"
+check "nor is a device" says "it is not a file" "$aiflame" import "$work/cuda.json" -o /dev/null
+check "which is still one" test -c /dev/null
+check "no name at all" status_is 2 "$aiflame" import "$work/cuda.json" -o ""
+check "no name for an export" status_is 2 "$aiflame" export "$work/cuda.data" --format chrome -o ""
 check "over itself" status_is 2 "$aiflame" import "$work/cuda.json" -o "$work/cuda.json"
 check "deep nesting" says "IMPORT_" sh -c "'$aiflame' import -q '$work/deep.json' -o '$work/deep.data' && '$aiflame' info '$work/deep.data'"
 check "nothing was written where nothing could be" grep -qx before "$work/kept"
