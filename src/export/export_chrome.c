@@ -116,17 +116,15 @@ static void device_tracks(struct chrome *c)
 {
 	const struct aif_events *e = &c->events;
 	struct aif_buf name = {0};
-	uint32_t last = 0;
 
 	for (size_t i = 0; i < e->tracks_len; i++) {
 		uint32_t device = e->tracks[i].device, pid = aif_track_id_device(device);
 
-		if (!i || device != last) {
+		if (aif_event_track_is_first(e, i)) {
 			aif_export_device_name(c->p, device, &name);
 			meta_put(c, "process_name", pid, 0, &name);
 			order_put(c, "process_sort_index", pid, 0, pid);
 		}
-		last = device;
 		aif_event_track_name(e, &e->tracks[i], &name);
 		meta_put(c, "thread_name", pid, (uint32_t)i + 1, &name);
 		order_put(c, "thread_sort_index", pid, (uint32_t)i + 1, i + 1);
@@ -497,16 +495,14 @@ static void counter_put(struct chrome *c, uint32_t pid, int64_t at, const char *
 static int counters_put(struct chrome *c)
 {
 	const struct aif_events *e = &c->events;
-	uint32_t last = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < e->tracks_len && !r; i++) {
 		uint32_t device = e->tracks[i].device, pid = aif_track_id_device(device);
 		struct aif_event_load l;
 
-		if (i && device == last)
+		if (!aif_event_track_is_first(e, i))
 			continue;
-		last = device;
 		r = aif_event_load_init(&l, e, device);
 		for (size_t k = 0; k < l.len && !r; k++) {
 			int64_t at = e->start_ns + (int64_t)(k * l.interval_ns);
@@ -529,16 +525,11 @@ static int counters_put(struct chrome *c)
 
 static int cpu_put(struct chrome *c, const struct aif_cpu_row *row)
 {
-	const struct aif_attribution_opts *w = &c->x->which;
 	int64_t at = aif_event_time(
 		aif_timeline_map(c->timeline, AIF_CLOCK_MONOTONIC, AIF_NONE, row->time, NULL));
-	uint32_t process = row->thread == AIF_NONE ? AIF_NONE : c->p->threads[row->thread].process;
-	uint32_t node;
+	uint32_t process, node;
 
-	if ((w->threads && (row->thread == AIF_NONE || !w->threads[row->thread])) ||
-	    (w->processes && (process == AIF_NONE || !w->processes[process])) ||
-	    at < c->events.start_ns || (uint64_t)AIF_MAX(at, 0) < w->from_ns ||
-	    (w->to_ns && (uint64_t)AIF_MAX(at, 0) >= w->to_ns))
+	if (!aif_event_cpu_is_asked(c->x, row, &process) || at < c->events.start_ns)
 		return 0;
 	node = aif_host_stacks_node(&c->stacks, row->stack);
 	if (!node)

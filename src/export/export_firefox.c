@@ -433,13 +433,9 @@ static int track_put(struct firefox *w, uint32_t track)
 
 static int cpu_take(struct firefox *w, const struct aif_cpu_row *row)
 {
-	const struct aif_attribution_opts *o = &w->x->which;
-	uint32_t process = row->thread == AIF_NONE ? AIF_NONE : w->p->threads[row->thread].process;
-	uint64_t at = row->time > w->p->start_ns ? row->time - w->p->start_ns : 0;
+	uint32_t process;
 
-	if ((o->threads && (row->thread == AIF_NONE || !o->threads[row->thread])) ||
-	    (o->processes && (process == AIF_NONE || !o->processes[process])) || at < o->from_ns ||
-	    (o->to_ns && at >= o->to_ns))
+	if (!aif_event_cpu_is_asked(w->x, row, &process))
 		return 0;
 	if (aif_grow(&w->cpus, &w->cpus_cap, w->cpus_len + 1, sizeof(*w->cpus)) < 0)
 		return -ENOMEM;

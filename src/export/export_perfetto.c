@@ -452,19 +452,17 @@ static int device_tracks(struct perfetto *w)
 {
 	const struct aif_events *e = &w->events;
 	struct aif_buf name = {0};
-	uint32_t last = 0;
 	int r = 0;
 
 	for (uint32_t i = 0; i < e->tracks_len && !r; i++) {
 		uint32_t device = e->tracks[i].device;
 
-		if (!i || device != last) {
+		if (aif_event_track_is_first(e, i)) {
 			aif_buf_clear(&name);
 			aif_export_device_name(w->p, device, &name);
 			track_end(w, track_begin(w, track_of(OF_DEVICE, device), 0, &name));
 			r = counters_put(w, device);
 		}
-		last = device;
 		aif_buf_clear(&name);
 		aif_event_track_name(e, &e->tracks[i], &name);
 		track_end(w, track_begin(w, track_of(OF_STREAM, i), track_of(OF_DEVICE, device),
@@ -670,16 +668,11 @@ static int execs_put(struct perfetto *w)
 
 static int cpu_put(struct perfetto *w, const struct aif_cpu_row *row)
 {
-	const struct aif_attribution_opts *o = &w->x->which;
-	const struct aif_thread *t = row->thread == AIF_NONE ? NULL : &w->p->threads[row->thread];
-	uint64_t at = row->time > w->p->start_ns ? row->time - w->p->start_ns : 0;
-	uint32_t node;
+	uint32_t process, node;
 	size_t sample;
 
 	/* Waits that were added up have no time that they were at. */
-	if (row->waiting || !t || (o->threads && !o->threads[row->thread]) ||
-	    (o->processes && (t->process == AIF_NONE || !o->processes[t->process])) ||
-	    at < o->from_ns || (o->to_ns && at >= o->to_ns))
+	if (row->waiting || row->thread == AIF_NONE || !aif_event_cpu_is_asked(w->x, row, &process))
 		return 0;
 	node = aif_host_stacks_node(&w->stacks, row->stack);
 	if (!node || callstack_intern(w, node) < 0)
@@ -688,7 +681,7 @@ static int cpu_put(struct perfetto *w, const struct aif_cpu_row *row)
 	packet_begin(w);
 	aif_proto_u64(w->b, TIMESTAMP, row->time);
 	sample = aif_proto_begin_small(w->b, PERF_SAMPLE);
-	aif_proto_u64(w->b, 2, aif_track_id_process(&w->ids, t->process));
+	aif_proto_u64(w->b, 2, aif_track_id_process(&w->ids, process));
 	aif_proto_u64(w->b, 3, w->ids.threads[row->thread]);
 	aif_proto_u64(w->b, 4, node);
 	aif_proto_u64(w->b, 5, 2); /* user mode */
