@@ -95,6 +95,8 @@ def our_rows(aiflame, profile, by):
 
 
 def compare(want, got):
+    # Children that overlap in part, as rounding makes them, leave less than nothing; we say nothing.
+    want = {k: (v[0], v[1], max(v[2], 0), *v[3:]) for k, v in want.items()}
     bad = [k for k in sorted(set(want) | set(got)) if want.get(k) != got.get(k)]
     for k in bad[:10]:
         print(k, "torch:", want.get(k), "aiflame:", got.get(k))
