@@ -163,7 +163,7 @@ static void write_gzip(struct aif_out *o, bool is_end)
 	do {
 		size_t n = AIF_MIN(o->buf.len - at, (size_t)1 << 30);
 
-		o->gzip->next_in = o->buf.data + at;
+		o->gzip->next_in = n ? o->buf.data + at : NULL; /* nothing: .data may be NULL */
 		o->gzip->avail_in = (unsigned)n;
 		at += n;
 		do {
