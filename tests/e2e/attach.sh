@@ -60,6 +60,16 @@ recorded() {
 	cat ./*.err
 	return 1
 }
+# collecting NAME [N]: until it does, of N processes that it has woken
+collecting() {
+	for _ in $(seq 200); do
+		"$aiflame" ctl status | awk -v name="$1" -v n="${2:-0}" '$1 == name && / collects / { ok = 1 } $4 == name { got++ }
+			END { exit !(ok && got >= n) }' && sleep 0.3 && return 0
+		sleep 0.05
+	done
+	"$aiflame" ctl status
+	return 1
+}
 # recorder NAME OPTION...: in the background, writes NAME.data
 recorder() {
 	data=$1
@@ -312,7 +322,7 @@ wait "$(pid a)" 2>/dev/null
 
 start a "$app" 1
 recorder w -p "$(pid a)"
-sleep 0.7
+collecting w
 check "before the runtime starts" test "$(tell a 'launch 500')" = 500
 sleep 0.3
 finish a
@@ -321,7 +331,7 @@ check "a runtime that starts later is recorded from its first launch" recorded_a
 start a sh -c "'$app' 2; true"
 tell a begin >/dev/null
 recorder child -p "$(pid a)"
-sleep 1
+collecting child 1
 tell a "launch 50" >/dev/null
 sleep 0.3
 "$aiflame" ctl stop child
@@ -400,14 +410,14 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 
 	inner=$(pgrep -P "$(pid a)")
 	check "a process of another namespace is listed by its own number" says "(1)" "$aiflame" ctl status
 	recorder inner -p "$inner"
-	sleep 1
+	collecting inner
 	tell a "launch 50" >/dev/null
 	sleep 0.3
 	check "it is recorded by its number here" "$aiflame" ctl stop inner
 	status_of inner
 	check "with its launches" recorded_are inner 100
 	recorder inner_all -a
-	sleep 1
+	collecting inner_all 1
 	tell a "launch 50" >/dev/null
 	sleep 0.3
 	"$aiflame" ctl stop inner_all
