@@ -22,10 +22,10 @@ static inline void aif_call_set(struct aif_call_slot *s, const struct aif_call *
 	uint8_t *to = (uint8_t *)&s->call;
 	uint32_t changes = atomic_load_explicit(&s->changes, memory_order_relaxed);
 
+	/* Who sees a byte of the new one sees that it is being changed. No fences: TSan knows none. */
 	atomic_store_explicit(&s->changes, changes | 1, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
 	for (size_t i = 0; i < sizeof(*call); i++)
-		__atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
+		__atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
 	atomic_store_explicit(&s->changes, (changes | 1) + 1, memory_order_release);
 }
 
@@ -39,8 +39,7 @@ static inline bool aif_call_get(const struct aif_call_slot *s, struct aif_call *
 		uint32_t changes = atomic_load_explicit(&s->changes, memory_order_acquire);
 
 		for (size_t i = 0; i < sizeof(*ret); i++)
-			to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
-		atomic_thread_fence(memory_order_acquire);
+			to[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
 		if (!(changes & 1) &&
 		    changes == atomic_load_explicit(&s->changes, memory_order_relaxed))
 			return true;
