@@ -130,7 +130,7 @@ static void summary(const struct aif_builder *b, const char *path)
 	if (b->execs_len) {
 		aif_buf_puts(&out, ", ");
 		aif_human_count(&out, kernels);
-		aif_buf_puts(&out, " kernels of ");
+		aif_buf_puts(&out, kernels == 1 ? " kernel of " : " kernels of ");
 		aif_human_ns(&out, kernel_ns);
 		aif_buf_puts(&out, ", ");
 		aif_human_count(&out, b->execs_len - kernels);
