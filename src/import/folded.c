@@ -197,18 +197,10 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	return r;
 }
 
-static int finish(struct aif_builder *b, void *state, int r, struct aif_err *err)
-{
-	(void)state;
-	(void)err;
-	aif_stacked_finish(b);
-	return r;
-}
-
 const struct aif_importer aif_importer_folded = {
 	.name = "folded",
 	.summary = "folded stacks with counts, of this and other tools",
 	.probe = probe,
 	.read = read_file,
-	.finish = finish,
+	.finish = aif_stacked_finish,
 };

@@ -744,18 +744,10 @@ out:
 	return r;
 }
 
-static int finish_all(struct aif_builder *b, void *state, int r, struct aif_err *err)
-{
-	(void)state;
-	(void)err;
-	aif_stacked_finish(b);
-	return r;
-}
-
 const struct aif_importer aif_importer_pprof = {
 	.name = "pprof",
 	.summary = "pprof's protobuf: Go, and many others",
 	.probe = probe,
 	.read = read_file,
-	.finish = finish_all,
+	.finish = aif_stacked_finish,
 };

@@ -663,18 +663,10 @@ out:
 	return r;
 }
 
-static int finish_all(struct aif_builder *b, void *state, int r, struct aif_err *err)
-{
-	(void)state;
-	(void)err;
-	aif_stacked_finish(b);
-	return r;
-}
-
 const struct aif_importer aif_importer_speedscope = {
 	.name = "speedscope",
 	.summary = "speedscope's JSON, sampled or evented",
 	.probe = probe,
 	.read = read_file,
-	.finish = finish_all,
+	.finish = aif_stacked_finish,
 };

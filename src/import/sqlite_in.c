@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/sqlite_in.h"
 
+#include "profile/sqlite_hostile.h"
 #include "profile/sqlite_path.h"
 
 #include <errno.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,35 +13,9 @@
 /* Between two looks whether the user wants to stop: steps of SQLite's machine. */
 #define STEPS 200000
 
-static void harden(sqlite3 *db)
-{
-	static const int off[] = {
-		SQLITE_DBCONFIG_ENABLE_TRIGGER,  SQLITE_DBCONFIG_ENABLE_VIEW,
-		SQLITE_DBCONFIG_TRUSTED_SCHEMA,  SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION,
-		SQLITE_DBCONFIG_WRITABLE_SCHEMA, SQLITE_DBCONFIG_DQS_DDL,
-		SQLITE_DBCONFIG_DQS_DML};
-	static const int limits[][2] = {
-		{SQLITE_LIMIT_LENGTH, MAX_VALUE},
-		/* nsys's tables have comments in them. */
-		{SQLITE_LIMIT_SQL_LENGTH, 1000000},
-		{SQLITE_LIMIT_COLUMN, 200},
-		{SQLITE_LIMIT_EXPR_DEPTH, 50},
-		{SQLITE_LIMIT_COMPOUND_SELECT, 5},
-		{SQLITE_LIMIT_VDBE_OP, 25000},
-		{SQLITE_LIMIT_FUNCTION_ARG, 8},
-		{SQLITE_LIMIT_ATTACHED, 0},
-		{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 200},
-		{SQLITE_LIMIT_VARIABLE_NUMBER, 100},
-		{SQLITE_LIMIT_TRIGGER_DEPTH, 1},
-		{SQLITE_LIMIT_WORKER_THREADS, 0},
-	};
-
-	for (size_t i = 0; i < AIF_ARRAY_LEN(off); i++)
-		sqlite3_db_config(db, off[i], 0, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	for (size_t i = 0; i < AIF_ARRAY_LEN(limits); i++)
-		sqlite3_limit(db, limits[i][0], limits[i][1]);
-}
+/* nsys's tables have comments in them, and long names. */
+static const struct aif_sqlite_limits limits = {
+	.value = MAX_VALUE, .sql = 1000000, .columns = 200, .pattern = 200};
 
 /* It asks the user now and then, through the source: nothing is read from there. */
 static int on_steps(void *arg)
@@ -53,23 +27,6 @@ static int on_steps(void *arg)
 	x->is_stopped = x->source->opts->progress &&
 			x->source->opts->progress(x->source->opts->arg, &p) != 0;
 	return x->is_stopped;
-}
-
-static char *uri_of(const char *path)
-{
-	struct aif_buf b = {0};
-
-	aif_buf_puts(&b, path[0] == '/' ? "file:" : "file:./");
-	for (const char *s = path; *s; s++)
-		if (*s == '%' || *s == '?' || *s == '#')
-			aif_buf_printf(&b, "%%%02x", (unsigned char)*s);
-		else
-			aif_buf_putc(&b, *s);
-	aif_buf_puts(&b, "?immutable=1");
-	aif_buf_str(&b);
-	if (aif_buf_failed(&b))
-		aif_buf_finish(&b);
-	return (char *)b.data;
 }
 
 int aif_sqlite_in_open(struct aif_sqlite_in *x, struct aif_import_source *source,
@@ -89,7 +46,7 @@ int aif_sqlite_in_open(struct aif_sqlite_in *x, struct aif_import_source *source
 	r = aif_sqlite_path_check(path, "open", "give it a shorter place", err);
 	if (r < 0)
 		return r;
-	uri = uri_of(path);
+	uri = aif_sqlite_immutable_uri(path);
 	r = uri ? sqlite3_open_v2(uri, &x->db,
 				  SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
 					  SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE,
@@ -97,7 +54,7 @@ int aif_sqlite_in_open(struct aif_sqlite_in *x, struct aif_import_source *source
 		: SQLITE_NOMEM;
 	free(uri);
 	if (r == SQLITE_OK) {
-		harden(x->db);
+		aif_sqlite_harden(x->db, &limits);
 		sqlite3_progress_handler(x->db, STEPS, on_steps, x);
 		r = sqlite3_exec(x->db,
 				 "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA "

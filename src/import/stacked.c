@@ -72,15 +72,18 @@ int aif_stacked_put(struct aif_laid *l, const struct aif_stacked *s, uint64_t ns
 }
 
 /* A count of samples has 32 bits where it is shared out: shares are what matters here. */
-void aif_stacked_finish(struct aif_builder *b)
+int aif_stacked_finish(struct aif_builder *b, void *state, int r, struct aif_err *err)
 {
 	uint64_t most = 0;
 	unsigned shift = 0;
 
+	(void)state;
+	(void)err;
 	for (size_t i = 0; i < b->samples_len; i++)
 		most = AIF_MAX(most, b->samples[i].count);
 	while (most >> shift > UINT32_MAX)
 		shift++;
 	for (size_t i = 0; shift && i < b->samples_len; i++)
 		b->samples[i].count = AIF_MAX(b->samples[i].count >> shift, UINT64_C(1));
+	return r;
 }

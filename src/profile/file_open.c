@@ -14,6 +14,7 @@
  */
 #include "profile/file_internal.h"
 #include "profile/schema.h"
+#include "profile/sqlite_hostile.h"
 #include "profile/sqlite_path.h"
 
 #include <errno.h>
@@ -135,52 +136,8 @@ static int check_journal(const char *path, struct aif_err *err)
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
-static void harden(sqlite3 *db)
-{
-	static const int off[] = {
-		SQLITE_DBCONFIG_ENABLE_TRIGGER,  SQLITE_DBCONFIG_ENABLE_VIEW,
-		SQLITE_DBCONFIG_TRUSTED_SCHEMA,  SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION,
-		SQLITE_DBCONFIG_WRITABLE_SCHEMA, SQLITE_DBCONFIG_DQS_DDL,
-		SQLITE_DBCONFIG_DQS_DML};
-	static const int limits[][2] = {
-		{SQLITE_LIMIT_LENGTH, MAX_VALUE},
-		{SQLITE_LIMIT_SQL_LENGTH, 100000},
-		{SQLITE_LIMIT_COLUMN, 100},
-		{SQLITE_LIMIT_EXPR_DEPTH, 50},
-		{SQLITE_LIMIT_COMPOUND_SELECT, 5},
-		{SQLITE_LIMIT_VDBE_OP, 25000},
-		{SQLITE_LIMIT_FUNCTION_ARG, 8},
-		{SQLITE_LIMIT_ATTACHED, 0},
-		{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50},
-		{SQLITE_LIMIT_VARIABLE_NUMBER, 100},
-		{SQLITE_LIMIT_TRIGGER_DEPTH, 1},
-		{SQLITE_LIMIT_WORKER_THREADS, 0},
-	};
-
-	for (size_t i = 0; i < AIF_ARRAY_LEN(off); i++)
-		sqlite3_db_config(db, off[i], 0, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	for (size_t i = 0; i < AIF_ARRAY_LEN(limits); i++)
-		sqlite3_limit(db, limits[i][0], limits[i][1]);
-}
-
-/* "file:" URI with immutable=1, every byte of the path escaped that needs it. */
-static char *immutable_uri(const char *path)
-{
-	struct aif_buf b = {0};
-
-	aif_buf_puts(&b, path[0] == '/' ? "file:" : "file:./");
-	for (const char *s = path; *s; s++)
-		if (*s == '%' || *s == '?' || *s == '#')
-			aif_buf_printf(&b, "%%%02x", (unsigned char)*s);
-		else
-			aif_buf_putc(&b, *s);
-	aif_buf_puts(&b, "?immutable=1");
-	aif_buf_str(&b);
-	if (aif_buf_failed(&b))
-		aif_buf_finish(&b);
-	return (char *)b.data;
-}
+static const struct aif_sqlite_limits limits = {
+	.value = MAX_VALUE, .sql = 100000, .columns = 100, .pattern = 50};
 
 static int connect(const char *path, bool immutable, sqlite3 **ret)
 {
@@ -188,7 +145,7 @@ static int connect(const char *path, bool immutable, sqlite3 **ret)
 	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE, r;
 
 	if (immutable) {
-		name = immutable_uri(path);
+		name = aif_sqlite_immutable_uri(path);
 		flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
 	} else {
 		/* Writable where it can be: a killed recorder's journal must be rolled back. */
@@ -202,7 +159,7 @@ static int connect(const char *path, bool immutable, sqlite3 **ret)
 	free(name);
 	if (r != SQLITE_OK)
 		return r;
-	harden(*ret);
+	aif_sqlite_harden(*ret, &limits);
 	/* Reads the first page: everything that can fail at opening fails here. All tables are read in
 	 * one transaction, as looking for a journal at each of them takes a third of the time. */
 	return sqlite3_exec(*ret,
