@@ -204,6 +204,8 @@ static void on_place(struct aif_ingest *in, const struct aif_wire_place *r)
 	place.pci = get(&t->device_pci, r->device);
 	place.pci = place.pci == AIF_NONE ? 0 : place.pci;
 	aif_places_put(&d->places, d->store, &place);
+	if (!r->size)
+		return; /* it is gone: there is nothing to sample */
 	aif_xe_wanted(d);
 	aif_streamed_wanted(t, r->device);
 }

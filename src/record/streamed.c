@@ -153,6 +153,9 @@ static void allow(struct aif_drainer *d, struct aif_target *t)
 {
 	uint64_t open = t->streamers_wanted & ~t->streamers;
 
+	/* The recorder would find the device taken when it goes on. */
+	if (d->xe_rests)
+		return;
 	for (uint32_t i = 0; open >> i; i++) {
 		uint32_t pci = get(&t->device_pci, i);
 

@@ -125,12 +125,13 @@ struct aif_drainer {
 	uint32_t windows;
 	uint64_t samples, sampled_by_timer, sampled_by_perf;
 	bool perf_refused;
-	uint64_t gpu_users_ns;         /* when they were last looked for */
-	struct aif_places places;      /* of all targets' device code */
-	struct aif_xe *xe;             /* xe_stream.h; NULL = not wanted */
-	bool xe_tried;                 /* with -a: once, while we collect */
-	uint64_t xe_used_ns;           /* when there was last code that it can sample */
-	uint64_t turned_ns;            /* when what ran was last forgotten (places.h) */
+	uint64_t gpu_users_ns;    /* when they were last looked for */
+	struct aif_places places; /* of all targets' device code */
+	struct aif_xe *xe;        /* xe_stream.h; NULL = not wanted */
+	bool xe_tried;            /* with -a: once, while we collect */
+	bool xe_rests;       /* it was stopped for want of code, and starts again with the next */
+	uint64_t xe_used_ns; /* when there was last code that it can sample */
+	uint64_t turned_ns;  /* when what ran was last forgotten (places.h) */
 	struct aif_streamed *streamed; /* streamed.h: what is to be joined; samples in all of it */
 	size_t streamed_len;
 	bool any_streamer;

@@ -158,6 +158,7 @@ static void want(struct aif_drainer *d, bool is_sure)
 	if (r < 0)
 		aif_store_loss(d->store, AIF_REASON_XE_FAILED, AIF_NONE,
 			       aif_store_puts(d->store, strerror(-r)), 1);
+	d->xe_rests = false;
 	d->xe_used_ns = aif_now_ns();
 }
 
@@ -188,6 +189,9 @@ void aif_xe_follow(struct aif_drainer *d, uint64_t now, bool collects)
 	if (all || d->places.ended < d->places.len)
 		d->xe_used_ns = now;
 	take(d, now > AIF_STALLS_SETTLE_NS ? now - AIF_STALLS_SETTLE_NS : 0);
-	if (now - d->xe_used_ns > IDLE_NS)
+	/* A place of this very step is younger than `now`. */
+	if (now > d->xe_used_ns && now - d->xe_used_ns > IDLE_NS) {
 		aif_xe_last(d);
+		d->xe_rests = true;
+	}
 }

@@ -175,28 +175,29 @@ static void put_uses(struct aif_xe *x)
 /* Ends the window of all cards. False: nobody takes them, or there is no memory; it goes on. */
 static bool hand_over(struct aif_xe *x, uint64_t now)
 {
-	struct aif_xe_batch *next = batch_new(x, now);
+	struct aif_xe_batch *next;
 	bool room;
 
+	/* Others only take: room that is there stays. */
+	pthread_mutex_lock(&x->lock);
+	room = x->batches < MAX_BATCHES;
+	pthread_mutex_unlock(&x->lock);
+	next = room ? batch_new(x, now) : NULL;
 	for (unsigned i = 0; next && i < next->windows_len; i++)
 		aif_xe_counts_reserve(&next->windows[i].counts, &x->open->windows[i].counts);
 	if (now - x->looked_at >= WINDOW_NS)
 		look(x, now);
+	if (!next)
+		return false;
+	put_uses(x);
+	x->open->end = now;
 	pthread_mutex_lock(&x->lock);
-	room = next && x->batches < MAX_BATCHES;
-	if (room) {
-		put_uses(x);
-		x->open->end = now;
-		*x->last = x->open;
-		x->last = &x->open->next;
-		x->batches++;
-	}
+	*x->last = x->open;
+	x->last = &x->open->next;
+	x->batches++;
 	pthread_mutex_unlock(&x->lock);
-	if (room)
-		x->open = next;
-	else
-		aif_xe_batch_free(next);
-	return room;
+	x->open = next;
+	return true;
 }
 
 /* ---- streams ------------------------------------------------------------------------------------- */

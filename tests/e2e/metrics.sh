@@ -141,7 +141,7 @@ check 'metrics are off' off
 check 'no such group' refusal no_metrics 1341 'compute runtime'
 check 'not permitted' refusal metrics_denied 1342 'sysctl dev.xe.observation_paranoid=0 or dev.i915.perf_stream_paranoid=0'
 check 'an error that is not known' refusal metrics_odd 1344 'zetMetricStreamerOpen: 0x78765432'
-check 'a streamer that cannot be read' refusal read_fails 1344 'zetMetricStreamerReadData'
+check 'a streamer that cannot be read' refusal read_fails 1344 'zetMetricStreamerReadData: 0x70000001'
 busy() { rec metrics_busy metrics_busy a add streamed1 a told1 && each metrics_busy && reason metrics_busy 1343 1 && says 'another process samples the GPU' "$aiflame" info metrics_busy.data; }
 check 'another process has it: when it lets go the samples come' busy
 unread() { rec calculate_fails calculate_fails a streamed1 a told1 && are calculate_fails 'SELECT count(*) FROM samples' 0 && are calculate_fails "SELECT count > 0 FROM losses WHERE reason = 1345" 1; }

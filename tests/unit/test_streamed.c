@@ -163,6 +163,11 @@ static void who_may_sample_is_said(void **state)
 	aif_streamed_follow(&w->d, aif_now_ns());
 	assert_int_equal(w->shm->streamers, 0);
 	w->opts.device_rate = 999;
+	/* Nor does it while the recorder's stream only rests. */
+	w->d.xe_rests = true;
+	aif_streamed_follow(&w->d, aif_now_ns());
+	assert_int_equal(w->shm->streamers, 0);
+	w->d.xe_rests = false;
 	/* Without the xe driver's stream the agent may. */
 	aif_streamed_follow(&w->d, aif_now_ns());
 	assert_int_equal(w->shm->streamers, 1 << 5 | 1 << 6);

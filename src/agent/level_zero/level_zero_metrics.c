@@ -315,7 +315,7 @@ static void read_streamer(struct aif_level_zero *l0, struct aif_ze_streamer *s)
 		return;
 	aif_ze_stalls_tell(l0, s);
 	close_streamer(l0, s);
-	refused(s, AIF_REASON_ZE_METRICS_FAILED, "zetMetricStreamerReadData", s->errors);
+	refused(s, AIF_REASON_ZE_METRICS_FAILED, "zetMetricStreamerReadData", s->error);
 }
 
 uint64_t aif_ze_metrics_turn(struct aif_level_zero *l0, uint64_t now)

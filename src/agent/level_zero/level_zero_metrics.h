@@ -31,8 +31,9 @@ struct aif_ze_streamer {
 	void *context, *group, *streamer; /* streamer NULL: not open */
 	struct aif_ze_layout layout;
 	uint64_t period_ns, read_ns, read_at;
-	uint64_t since; /* of the window under way */
-	unsigned errors;
+	uint64_t since;  /* of the window under way */
+	unsigned errors; /* in a row, */
+	uint32_t error;  /* and the latest of them */
 	/* Yet untold: times that the hardware's buffer was full, that values could not be had; samples that found no
 	 * room in the ring. */
 	uint64_t dropped, unread, lost;

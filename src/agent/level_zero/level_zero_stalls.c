@@ -111,8 +111,10 @@ bool aif_ze_stalls_read(struct aif_level_zero *l0, struct aif_ze_streamer *s)
 		uint32_t r = l0->api.zetMetricStreamerReadData(s->streamer, UINT32_MAX, &size,
 							       l0->metrics.raw);
 
-		if (!is_fine(r) && r != AIF_ZE_NOT_READY)
+		if (!is_fine(r) && r != AIF_ZE_NOT_READY) {
+			s->error = r;
 			return ++s->errors < ERRORS_MAX;
+		}
 		s->errors = 0;
 		s->dropped += r == AIF_ZE_DROPPED_DATA;
 		if (r == AIF_ZE_NOT_READY || size > RAW_BYTES)
