@@ -245,6 +245,8 @@ int aif_steps_table(struct aif_timed_report *r, struct aif_err *err)
 		launches[i] += ops->ops[i].launches;
 		if (ops->ops[i].parent != AIF_NONE)
 			launches[ops->ops[i].parent] += launches[i];
+		else
+			others_ns += ops->others[i].ns; /* which has its children's */
 	}
 	aif_table_init(r->t, step_columns, AIF_ARRAY_LEN(step_columns));
 	for (size_t i = 0; i < ops->len && !e; i++) {
@@ -257,7 +259,6 @@ int aif_steps_table(struct aif_timed_report *r, struct aif_err *err)
 		if (o->kind != AIF_OP_STEP || o->twin != AIF_NONE)
 			continue;
 		others = &ops->others[i];
-		others_ns += others->ns;
 		d = first_device(&w, process);
 		if (d == w.len || w.devices[d].process != process)
 			step_row(r, o, process, NULL, launches[i] + others->launches, others->ns);

@@ -9,7 +9,6 @@
 
 struct loading {
 	struct aif_event_ops *o;
-	struct aif_events *e;
 	const struct aif_export *x;
 	struct aif_timeline *timeline;
 	bool are_shown; /* not where a device or a kernel is asked for, which they are not of */
@@ -27,6 +26,7 @@ static int add(struct loading *l, const struct aif_op_row *row)
 	uint32_t process = row->thread == AIF_NONE ? AIF_NONE : p->threads[row->thread].process;
 	struct aif_event_ops *o = l->o;
 	int64_t start, end;
+	uint32_t order;
 
 	if (!row->kind || row->kind >= AIF_OP_KIND_COUNT || row->thread == AIF_NONE ||
 	    !is_asked(w->threads, row->thread) || !is_asked(w->processes, process))
@@ -37,6 +37,7 @@ static int add(struct loading *l, const struct aif_op_row *row)
 	end = AIF_MAX(start, end);
 	if (o->len + 1 >= AIF_NONE || aif_grow(&o->ops, &o->cap, o->len + 1, sizeof(*o->ops)) < 0)
 		return -ENOMEM;
+	order = (uint32_t)o->len;
 	o->ops[o->len++] = (struct aif_event_op){
 		.start = start,
 		.dur = (uint64_t)end - (uint64_t)start,
@@ -47,7 +48,7 @@ static int add(struct loading *l, const struct aif_op_row *row)
 		.kind = row->kind,
 		.shapes = row->shapes,
 		.stack = row->stack,
-		.launch = (uint32_t)o->len, /* for the sorting: the order in which they came */
+		.launch = order, /* for the sorting: as they came */
 		.is_kept = l->are_shown && end >= (int64_t)AIF_MIN(w->from_ns, INT64_MAX) &&
 			   (!w->to_ns || start < (int64_t)AIF_MIN(w->to_ns, INT64_MAX)),
 	};
@@ -114,7 +115,7 @@ static void join(struct aif_event_ops *o, const struct aif_events *e)
 
 int aif_event_ops_init(struct aif_event_ops *o, struct aif_events *e, const struct aif_export *x)
 {
-	struct loading l = {.o = o, .e = e, .x = x, .are_shown = !x->which.devices && !x->kernel};
+	struct loading l = {.o = o, .x = x, .are_shown = !x->which.devices && !x->kernel};
 	int r = aif_timeline_new(x->profile, &l.timeline);
 
 	*o = (struct aif_event_ops){.calls = malloc((e->launches_len + 1) * sizeof(*o->calls))};

@@ -280,17 +280,17 @@ static int launch_put(struct chrome *c, uint32_t i, int64_t next)
 static bool is_shapes(const char *text)
 {
 	size_t depth = 0;
-	char last = ',';
+	char last = ',', before = ',';
 
 	if (*text != '[')
 		return false;
 	for (; *text; text++) {
 		bool is_digit = *text >= '0' && *text <= '9';
 
-		if (*text == ' ')
+		if (*text == ' ' && last == ',')
 			continue;
 		if (*text == '['   ? last != '[' && last != ','
-		    : is_digit     ? last == ']'
+		    : is_digit     ? last == ']' || (last == '0' && (before < '0' || before > '9'))
 		    : *text == '-' ? last != '[' && last != ','
 		    : *text == ',' ? !depth || last == '[' || last == ',' || last == '-'
 		    : *text == ']' ? !depth || last == ',' || last == '-'
@@ -298,6 +298,7 @@ static bool is_shapes(const char *text)
 			return false;
 		depth += *text == '[';
 		depth -= *text == ']';
+		before = last;
 		last = *text;
 		if (!depth && text[1])
 			return false;

@@ -14,8 +14,8 @@
 /*
  * Perfetto's trace (perfetto.dev, protos/perfetto/trace): packets of one sequence. What is declared stable carries the
  * time line: TrackDescriptor and TrackEvent. A device is a track, its streams' lanes are tracks under it, so that
- * executions that overlap stay slices of their own; launches are instants of their threads, as the end of a call
- * is not recorded, and flow into what they launched. Names, frames and stacks are interned once. Time is
+ * executions that overlap stay slices of their own; a launch whose call's end is not recorded is an instant of its
+ * thread, another a slice, and each flows into what it launched. Names, frames and stacks are interned once. Time is
  * CLOCK_MONOTONIC, as the recording's.
  */
 enum {             /* TracePacket */

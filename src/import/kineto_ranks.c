@@ -215,6 +215,14 @@ static void tell(struct aif_builder *b, const struct ranks *s)
 	}
 }
 
+void kineto_ranks_add(void *state, const struct aif_builder *b, uint64_t not_kept)
+{
+	struct ranks *s = state;
+
+	s->ranks[s->len - 1].to = rows_of(b);
+	s->not_kept += not_kept;
+}
+
 int kineto_ranks_finish(struct aif_builder *b, void *state, int result, struct aif_err *err)
 {
 	struct ranks *s = state;

@@ -13,5 +13,7 @@
 /* Around what makes the file's rows. 0 or -ENOMEM. */
 int kineto_ranks_begin(struct kineto *k, void **state);
 int kineto_ranks_end(struct kineto *k, void **state);
+/* Rows of the last file that came after kineto_ranks_end(), and what was not kept since then. */
+void kineto_ranks_add(void *state, const struct aif_builder *b, uint64_t not_kept);
 /* When all files are read: see struct aif_importer. */
 int kineto_ranks_finish(struct aif_builder *b, void *state, int r, struct aif_err *err);

@@ -266,7 +266,8 @@ static bool is_time_ok(struct kineto *k, const struct kineto_event *e)
 {
 	int64_t end, far;
 
-	if (!e->has_ts || e->dur < 0 || __builtin_add_overflow(e->ts, e->dur, &end))
+	if (!e->has_ts || e->dur < 0 || e->dur >= DAY_NS ||
+	    __builtin_add_overflow(e->ts, e->dur, &end))
 		return false;
 	if (!k->has_first) {
 		k->has_first = true;
@@ -458,7 +459,7 @@ static int take_end(struct kineto *k)
 		aif_buf_clear(&e->name);
 		aif_buf_append(&e->name, name, len);
 		e->class = was.class;
-		e->dur = e->ts - was.exec.start;
+		e->is_bad |= __builtin_sub_overflow(e->ts, was.exec.start, &e->dur);
 		e->ts = was.exec.start;
 		if (was.exec.has_correlation)
 			e->correlation = was.exec.correlation;

@@ -436,7 +436,7 @@ static int sample_add(void *arg, const struct aif_sqlite_row *row)
 	if (!aif_sqlite_row_i64(row, 0, &id) || !aif_sqlite_row_i64(row, 1, &start) ||
 	    !aif_sqlite_row_i64(row, 2, &global) ||
 	    !aif_map_get(&x->chains, (uint64_t)id, &place) ||
-	    __builtin_add_overflow(start, k->has_base ? k->base_ns : 0, &at) || at < 0 ||
+	    __builtin_add_overflow(start, k->base_ns, &at) || at < 0 ||
 	    (uint64_t)at > INT64_MAX / 2) {
 		k->not_kept++;
 		return 0;

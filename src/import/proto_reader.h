@@ -48,6 +48,10 @@ static inline bool aif_proto_next(struct aif_proto_in *p)
 		return false;
 	p->field = (uint32_t)(key >> 3);
 	p->wire = key & 7;
+	if (key >> 32 || !p->field) {
+		p->is_bad = true;
+		return false;
+	}
 	left = (size_t)(p->end - p->at);
 	p->value = 0;
 	p->bytes = NULL;
@@ -61,7 +65,7 @@ static inline bool aif_proto_next(struct aif_proto_in *p)
 		p->bytes = p->at;
 		p->len = (size_t)n;
 		p->at += n;
-		return key >> 32 == 0 && p->field;
+		return true;
 	case AIF_PROTO_64:
 	case AIF_PROTO_32:
 		n = p->wire == AIF_PROTO_64 ? 8 : 4;

@@ -316,11 +316,16 @@ static bool read_unit(struct speedscope *x)
 					    [UNIT_US] = "microseconds",
 					    [UNIT_MS] = "milliseconds",
 					    [UNIT_S] = "seconds"};
+	bool is_late = x->has_at || x->weights_len; /* they were read as counts */
 	enum aif_json_token t = aif_json_raw(&x->json);
 
 	for (unsigned i = UNIT_NS; t == AIF_JSON_STRING && i <= UNIT_S; i++)
-		if (aif_json_is(&x->json, names[i], strlen(names[i])))
-			x->unit = i;
+		if (aif_json_is(&x->json, names[i], strlen(names[i]))) {
+			if (is_late)
+				x->bad++;
+			else
+				x->unit = i;
+		}
 	return t != AIF_JSON_ERROR;
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A text longer than this is none of a name. */
 #define MAX_VALUE (16 << 20)
@@ -27,6 +28,19 @@ static int on_steps(void *arg)
 	x->is_stopped = x->source->opts->progress &&
 			x->source->opts->progress(x->source->opts->arg, &p) != 0;
 	return x->is_stopped;
+}
+
+/* What a writer that was killed had not brought into the file yet. */
+static bool has_wal(const char *path)
+{
+	struct aif_buf name = {0};
+	struct stat st;
+	bool r;
+
+	aif_buf_printf(&name, "%s-wal", path);
+	r = stat(aif_buf_str(&name), &st) == 0 && st.st_size;
+	aif_buf_finish(&name);
+	return r;
 }
 
 int aif_sqlite_in_open(struct aif_sqlite_in *x, struct aif_import_source *source,
@@ -61,6 +75,9 @@ int aif_sqlite_in_open(struct aif_sqlite_in *x, struct aif_import_source *source
 				 "query_only=ON; SELECT 1 FROM sqlite_schema LIMIT 1",
 				 NULL, NULL, NULL);
 	}
+	if (r == SQLITE_OK && has_wal(path) && !x->damaged++)
+		snprintf(x->damage, sizeof(x->damage),
+			 "its -wal is not read: sqlite3 puts the rows of it into a copy of both");
 	if (r == SQLITE_OK)
 		return 0;
 	aif_err_set(err, (r & 0xff) == SQLITE_NOMEM ? -ENOMEM : -EBADMSG, "%s: %s", name,

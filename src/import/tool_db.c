@@ -130,23 +130,26 @@ static int read_all(struct tool_db *t, const struct tool *tool, void **state, st
 	struct aif_builder *b = t->k.b;
 	char text[512];
 	size_t rows = b->waits_len;
+	bool is_cpu_only = false; /* nothing of a GPU is in it */
 	int r;
 
 	t->k.family = tool->family;
 	t->k.is_known = true; /* what a table is of is known */
 	r = tool->read(t);
-	if (!r) {
-		if (tool->read_late && !t->k.spans_len && !t->k.execs_len)
-			r = tool->read_late(t); /* nothing of a GPU in it */
-		if (!r && b->waits_len > rows)
-			return 0;
+	if (!r && tool->read_late && !t->k.spans_len && !t->k.execs_len) {
+		r = tool->read_late(t);
+		is_cpu_only = b->waits_len > rows;
 	}
-	if (!r) {
+	if (!r && !is_cpu_only) {
+		uint64_t not_kept;
+
 		r = kineto_build(&t->k, state, err);
 		if (r < 0)
 			return r;
+		not_kept = t->k.not_kept;
 		if (tool->read_late)
 			r = tool->read_late(t);
+		kineto_ranks_add(*state, b, t->k.not_kept - not_kept);
 	}
 	if (!r && b->failed)
 		r = -ENOMEM;
@@ -154,6 +157,9 @@ static int read_all(struct tool_db *t, const struct tool *tool, void **state, st
 		return aif_err_set(err, r, "%s: stopped", t->k.file);
 	if (r < 0)
 		return aif_err_set(err, r, "%s: %s", t->k.file, strerror(-r));
+	if (is_cpu_only && t->k.not_kept)
+		aif_builder_loss(b, AIF_REASON_IMPORT_EVENT, AIF_NONE,
+				 aif_builder_puts(b, t->k.file), t->k.not_kept);
 	if (t->in.damaged) {
 		snprintf(text, sizeof(text), "%s: %s", t->k.file, t->in.damage);
 		aif_builder_loss(b, AIF_REASON_IMPORT_TEXT, AIF_NONE, aif_builder_puts(b, text),

@@ -14,7 +14,7 @@
  */
 struct aif_launch_index {
 	struct aif_map map; /* page -> its place in rows, or launch -> row */
-	uint32_t *rows;     /* AIF_LAUNCH_PAGE of each page; AIF_NONE: there is none */
+	uint32_t *rows;     /* 256 of each page; AIF_NONE: there is none */
 	uint64_t last_page; /* what was looked at last */
 	uint32_t *last;     /* NULL: nothing yet */
 	bool is_scattered;

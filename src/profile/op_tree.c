@@ -49,6 +49,7 @@ static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
 		uint32_t process =
 			row->thread == AIF_NONE ? AIF_NONE : r->p->threads[row->thread].process;
 		int64_t start, end;
+		uint32_t order;
 
 		if (!is_counted(r, row))
 			continue;
@@ -61,6 +62,7 @@ static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
 		end = aif_timeline_map(r->timeline, row->clock, process, row->end, NULL);
 		if (!aif_timed_in_span(w, start))
 			continue;
+		order = (uint32_t)t->len;
 		t->ops[t->len++] =
 			(struct aif_op){.start = start,
 					.end = AIF_MAX(start, end),
@@ -70,8 +72,7 @@ static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
 					.kind = row->kind,
 					.shapes = row->shapes,
 					.stack = row->stack,
-					/* for the sorting: the order in which they came */
-					.twin = (uint32_t)t->len};
+					.twin = order}; /* for the sorting: as they came */
 	}
 	return 0;
 }

@@ -360,13 +360,15 @@ static void ops_column(struct aif_query *q, size_t row, int column, sqlite3_cont
 	const struct aif_op_row *r = &q->ops[row];
 	const struct aif_thread *t = r->thread == AIF_NONE ? NULL : &q->p->threads[r->thread];
 	uint32_t process = t ? t->process : AIF_NONE;
+	int64_t start, end;
 
 	switch (column) {
 	case 0:
 		return sqlite3_result_int64(ctx, mapped(q, r->clock, process, r->start));
-	case 1:
-		return sqlite3_result_int64(ctx, mapped(q, r->clock, process, r->end) -
-							 mapped(q, r->clock, process, r->start));
+	case 1: /* As for executions: of a damaged file's times the difference may not fit. */
+		start = mapped(q, r->clock, process, r->start);
+		end = mapped(q, r->clock, process, r->end);
+		return number(ctx, (uint64_t)AIF_MAX(start, end) - (uint64_t)start);
 	case 2:
 		return id(ctx, process);
 	case 3:
