@@ -375,4 +375,11 @@ cut_short() { # what is left is a profile that adds up, or is refused with a wor
 	done
 }
 check "every format, cut short" cut_short
+
+# ---- what is not read is told
+cp nsys.sqlite killed.sqlite && echo rows >killed.sqlite-wal
+check "a writer that was killed: what it left beside its file" sh -c "'$aiflame' import -q killed.sqlite -o killed.data; '$aiflame' info killed.data | grep 'its -wal is not read'"
+echo '{"shared": {"frames": [{"name": "a"}]}, "profiles": [{"events": [{"type": "O", "frame": 0, "at": 0}, {"type": "C", "frame": 0, "at": 2500}],
+	"type": "evented", "name": "x", "startValue": 0, "endValue": 2500, "unit": "milliseconds"}]}' >late.json
+check "speedscope: a unit behind the numbers" sh -c "'$aiflame' import -q late.json -o late.data; '$aiflame' info late.data | grep IMPORT_EVENT"
 done_testing

@@ -27,6 +27,7 @@ for attempt in 1 2 3 4 5 6; do
 done
 for k in multiply_basic multiply_local_access multiply_local_access_and_tiling; do
 	on_calm "$k: its share of samples is its share of time, within 2 points" within 2 "$(shares $k)"
+	check "$k: however busy the machine is, within 15 points" within 15 "$(shares $k)"
 	check "$k: the instructions on top are its own" test "$(sql m.data "
 		SELECT count(*) AS n FROM attributed a JOIN kernels k ON k.id = a.kernel JOIN frames f ON f.id = a.frame
 		JOIN modules m ON m.id = f.module WHERE k.name = '$k' AND m.kernel IS NOT NULL
