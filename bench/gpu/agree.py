@@ -2,7 +2,7 @@
 """Does aiflame agree with others, and with the truth?  agree.py AIFLAME sites|torch|ncu DIRECTORY
 
     sites   one kernel from two call sites (sites.cu, built as DIRECTORY/sites): totals against CUDA's events, insides
-            against what each site shows alone
+            against whose loop each instruction is of
     torch   the ten kernels with most time of a decode, against torch.profiler's of another run
     ncu     what a steady kernel waits for (examples/cuda/matmul.cu, built as DIRECTORY/matmul), against Nsight Compute's samples"""
 import collections
@@ -33,39 +33,54 @@ def query(data, sql):
     return json.loads(run(aiflame, "query", "-i", data, "--format", "json", sql))
 
 
-def inside(rows):
-    """Shares of samples by instruction and reason."""
-    total = sum(r["samples"] or 0 for r in rows if r["pc"] >= 0)
+def samples(rows, site, only=None):
+    """Samples of a site by instruction and reason; of the instructions in `only`."""
     counts = collections.Counter()
     for r in rows:
-        if r["pc"] >= 0:
-            counts[r["pc"], r["reason"]] += (r["samples"] or 0) / max(total, 1)
+        if r["pc"] >= 0 and r["site"] == site and (only is None or r["pc"] in only):
+            counts[r["pc"], r["reason"]] += r["samples"] or 0
     return counts
 
 
 def distance(a, b):
-    return sum(abs(a[k] - b[k]) for k in set(a) | set(b)) / 2
+    """Half of the sum of what shares differ by."""
+    a_all, b_all = max(sum(a.values()), 1), max(sum(b.values()), 1)
+    return sum(abs(a[k] / a_all - b[k] / b_all) for k in set(a) | set(b)) / 2
+
+
+def own_instructions(alone):
+    """The kernel has a loop for each site: instructions that the other never, or hardly ever, comes to."""
+    of = {}
+    for site, counts in alone.items():
+        of[site] = collections.Counter()
+        for (pc, _), n in counts.items():
+            of[site][pc] += n / sum(counts.values())
+    major, minor = of["major"], of["minor"]
+    return {"major": {pc for pc in major if minor[pc] < major[pc] / 50}, "minor": {pc for pc in minor if major[pc] < minor[pc] / 50}}
 
 
 def sites():
+    """What a site waits for hangs on what ran before, so its samples alone are not the truth; but whose a sample is its
+    instruction tells."""
     alone = {}
     for site in ("major", "minor"):
         data = os.path.join(work, site + ".data")
         run(aiflame, "record", "-q", "--all-launches", "-o", data, os.path.join(work, "sites"), site, "8")
-        alone[site] = inside([r for r in query(data, SITES) if r["site"] == site])
+        alone[site] = samples(query(data, SITES), site)
+    own = own_instructions(alone)
+    both = own["major"] | own["minor"]
     for mode, options in (("mixed", ["--all-launches"]), ("mixed", []), ("steady", ["--all-launches"])):
-        data = os.path.join(work, mode + ".data")
-        truth = [float(v) for v in run(aiflame, "record", "-q", *options, "-o", data, os.path.join(work, "sites"), mode, "20").split()]
+        data = os.path.join(work, "%s%d.data" % (mode, len(options)))
+        truth = [float(v) for v in run(aiflame, "record", "-q", *options, "-o", data, os.path.join(work, "sites"), mode, "24").split()]
         rows = query(data, SITES)
-        ns = collections.Counter()
+        ns, off = collections.Counter(), {}
         for r in rows:
             ns[r["site"]] += r["ns"]
-        grades = sorted({r["grade"] for r in rows if r["pc"] >= 0})
-        of = {s: inside([r for r in rows if r["site"] == s]) for s in alone}
-        print("sites %s %s: major %.2f %% of the time, by events %.2f %%; insides differ by %.4f (major), %.4f (minor); alone they differ by "
-              "%.2f; grades %s" % (mode, " ".join(options), 100 * ns["major"] / max(sum(ns.values()), 1), 100 * truth[0] / sum(truth),
-                                   distance(of["major"], alone["major"]), distance(of["minor"], alone["minor"]),
-                                   distance(alone["major"], alone["minor"]), ", ".join(grades)), flush=True)
+        for site, pcs in own.items():
+            off[site] = distance(samples(rows, site, both), samples(rows, "major", pcs) + samples(rows, "minor", pcs))
+        print("sites %s %s: major %.2f %% of the time, by events %.2f %%; insides are off by %.4f (major), %.4f (minor); grades %s" %
+              (mode, " ".join(options), 100 * ns["major"] / max(sum(ns.values()), 1), 100 * truth[0] / sum(truth), off["major"],
+               off["minor"], ", ".join(sorted({r["grade"] for r in rows if r["pc"] >= 0}))), flush=True)
 
 
 TORCH = """

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a launch costs the thread that launches, as it sees it: launch SECONDS [THREADS]
-// 200 empty kernels, each timed, then a wait, untimed. Prints of one thread: median, p99, p99.9, ns.
+// What a launch costs the thread that launches, as it sees it: launch SECONDS [THREADS [each]]
+// 200 empty kernels, each timed, then a wait, untimed. Prints of one thread: median, p99, p99.9, ns; or the median of
+// each second.
 
 #include <algorithm>
 #include <chrono>
@@ -14,11 +15,19 @@ __global__ void nothing()
 {
 }
 
-static std::vector<unsigned> run(double seconds)
+static unsigned median(std::vector<unsigned> ns)
+{
+	std::sort(ns.begin(), ns.end());
+	return ns.empty() ? 0 : ns[ns.size() / 2];
+}
+
+static std::vector<unsigned> run(double seconds, bool each = false)
 {
 	using clock = std::chrono::steady_clock;
-	const auto end = clock::now() + std::chrono::duration<double>(seconds);
+	const auto begin = clock::now();
+	const auto end = begin + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds));
 	std::vector<unsigned> ns;
+	int second = 1;
 	cudaStream_t stream;
 
 	cudaStreamCreate(&stream);
@@ -33,6 +42,11 @@ static std::vector<unsigned> run(double seconds)
 			before = after;
 		}
 		cudaStreamSynchronize(stream);
+		if (each && clock::now() - begin > std::chrono::seconds(second)) {
+			std::printf("%d %u\n", second++, median(ns));
+			std::fflush(stdout);
+			ns.clear();
+		}
 	}
 	if (cudaGetLastError())
 		std::exit(1);
@@ -46,10 +60,12 @@ int main(int argc, char **argv)
 
 	cudaFree(nullptr);
 	for (int i = argc > 2 ? std::atoi(argv[2]) : 1; i > 1; i--)
-		others.emplace_back(run, seconds);
-	auto ns = run(seconds);
+		others.emplace_back(run, seconds, false);
+	auto ns = run(seconds, argc > 3);
 	for (auto &t : others)
 		t.join();
+	if (argc > 3)
+		return 0;
 	std::sort(ns.begin(), ns.end());
 	std::printf("%u %u %u ns, of %zu\n", ns[ns.size() / 2], ns[ns.size() / 100 * 99],
 		    ns[ns.size() / 1000 * 999], ns.size());

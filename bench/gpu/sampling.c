@@ -7,7 +7,7 @@
  *     cc -O2 -pthread -o sampling sampling.c -I$CUDA/include -L$CUDA/lib64 -lcupti -lcuda
  *     for call in $(./sampling); do ./sampling $call; done
  *
- * And may CUPTI be sent away, by cuptiFinalize(), after records were on? ("finalize")
+ * And may CUPTI be sent away, by cuptiFinalize(), after records were on, and after sampling was? ("finalize")
  *
  * Where a call is "gated", it is not begun while sampling is switched, and sampling is not switched before all that
  * were begun have returned. A run ends after 5 s, or when nobody has got on for 3 s.
@@ -38,8 +38,15 @@ static struct {
 	CUgraphExec graph;
 	CUpti_SubscriberHandle subscriber;
 	bool is_gated;
-	enum { SWITCHES, DRAINS, FINALIZES } does;
-	_Atomic int gate, under_way, over;
+	enum {
+		SWITCHES,
+		DRAINS,
+		FINALIZES,
+		FINALIZES_ONCE,
+		FINALIZES_INSIDE,
+		SAMPLES_AND_FINALIZES
+	} does;
+	_Atomic int gate, under_way, over, due; /* due: to be finalized */
 	_Atomic unsigned cycles;
 	_Atomic uint64_t calls;
 	double slowest[2]; /* disabling, enabling, s */
@@ -139,10 +146,27 @@ static void between(void (*what)(void))
 		*slowest = now() - begin;
 }
 
+static void finalize(void)
+{
+	cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	cuptiActivityFlushAll(1);
+	cuptiUnsubscribe(it.subscriber);
+	must("finalize", (int)cuptiFinalize());
+}
+
 static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
 			      const void *data)
 {
-	(void)user, (void)domain, (void)id, (void)data;
+	const CUpti_CallbackData *call = data;
+	int due = 1;
+
+	(void)user, (void)domain, (void)id;
+	/* As NVIDIA's documentation has it: at the end of a call. */
+	if (call->callbackSite == CUPTI_API_EXIT && it.due == 1 &&
+	    atomic_compare_exchange_strong(&it.due, &due, 2)) {
+		finalize();
+		it.due = 0;
+	}
 }
 
 static void CUPTIAPI request(uint8_t **buffer, size_t *size, size_t *max)
@@ -163,21 +187,14 @@ static void subscribe(void)
 	must("subscribe", (int)cuptiSubscribe(&it.subscriber, callback, NULL));
 	must("buffers", (int)cuptiActivityRegisterCallbacks(request, complete));
 	cuptiEnableCallback(1, it.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, 307 /* cuLaunchKernel */);
+	cuptiEnableCallback(1, it.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, 514 /* cuGraphLaunch */);
 	must("records", (int)cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
-}
-
-static void finalize(void)
-{
-	cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-	cuptiActivityFlushAll(1);
-	cuptiUnsubscribe(it.subscriber);
-	must("finalize", (int)cuptiFinalize());
 }
 
 static void *switching(void *unused)
 {
 	must("context", (int)cuCtxSetCurrent(it.context));
-	if (it.does != FINALIZES)
+	if (it.does < FINALIZES)
 		between(enable);
 	while (!it.over) {
 		usleep(20000);
@@ -195,10 +212,30 @@ static void *switching(void *unused)
 			usleep(20000);
 			between(finalize);
 			break;
+		case FINALIZES_ONCE:
+			if (!it.cycles) {
+				subscribe();
+				usleep(20000);
+				finalize();
+			}
+			break;
+		case FINALIZES_INSIDE:
+			subscribe();
+			usleep(20000);
+			for (it.due = 1; it.due && !it.over;)
+				usleep(1000);
+			break;
+		case SAMPLES_AND_FINALIZES:
+			subscribe();
+			between(enable);
+			usleep(20000);
+			between(disable);
+			finalize(); /* the gate is open */
+			break;
 		}
 		it.cycles++;
 	}
-	if (it.does != FINALIZES)
+	if (it.does < FINALIZES)
 		between(disable);
 	return unused;
 }
@@ -235,6 +272,35 @@ static void launch_graph(void)
 	enter();
 	must("graph", (int)cuGraphLaunch(it.graph, stream));
 	it.under_way--;
+}
+
+/* Graphs only when CUPTI has gone: one that was made before, or new ones. */
+static void old_graph_after(void)
+{
+	if (it.cycles)
+		launch_graph();
+	else
+		launch();
+}
+
+static void new_graphs_after(void)
+{
+	CUgraphExec exec;
+	CUgraph graph;
+
+	if (!it.cycles) {
+		launch();
+		return;
+	}
+	must("capture", (int)cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	launch_it(it.nothing);
+	must("capture", (int)cuStreamEndCapture(stream, &graph));
+	must("graph", (int)cuGraphInstantiate(&exec, graph, 0));
+	for (int i = 0; i < 10; i++)
+		must("graph", (int)cuGraphLaunch(exec, stream));
+	must("wait", (int)cuStreamSynchronize(stream));
+	must("graph", (int)cuGraphExecDestroy(exec));
+	must("graph", (int)cuGraphDestroy(graph));
 }
 
 static void wait_for(void)
@@ -425,6 +491,15 @@ static const struct {
 	{"finalize-beside-waits", wait_for, true, FINALIZES},
 	{"finalize-beside-copies", copy, false, FINALIZES},
 	{"finalize-beside-loads", library_lazily, true, FINALIZES},
+	{"finalize-graphs", launch_graph, false, FINALIZES},
+	{"finalize-graphs-gated", launch_graph, true, FINALIZES},
+	{"old-graph-after-finalize", old_graph_after, false, FINALIZES_ONCE},
+	{"new-graphs-after-finalize", new_graphs_after, false, FINALIZES_ONCE},
+	{"finalize-inside", launch, false, FINALIZES_INSIDE},
+	{"finalize-inside-graphs", launch_graph, false, FINALIZES_INSIDE},
+	{"finalize-sampled", launch, true, SAMPLES_AND_FINALIZES},
+	{"finalize-sampled-graphs", launch_graph, true, SAMPLES_AND_FINALIZES},
+	{"finalize-sampled-waits", wait_for, true, SAMPLES_AND_FINALIZES},
 	{"graph", launch_graph, false, SWITCHES},
 	{"graph-gated", launch_graph, true, SWITCHES},
 	{"wait-gated", wait_for, true, SWITCHES},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One kernel, launched from two functions that make it do different things, for ten times as long the one as the other:
-//   sites mixed [SECONDS]    how often each launches changes from second to second: their insides can be told apart
+//   sites mixed [SECONDS [PHASE]]   how often each launches changes each PHASE seconds (2): their insides can be told apart
 //   sites steady [SECONDS]   it does not change: they cannot
 //   sites major|minor [SECONDS]   one of them alone: what its inside really is
 // Prints the milliseconds of each as CUDA's events tell.
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 {
 	using clock = std::chrono::steady_clock;
 	const char *what = argc > 1 ? argv[1] : "";
-	double seconds = argc > 2 ? std::atof(argv[2]) : 12;
+	double seconds = argc > 2 ? std::atof(argv[2]) : 12, phase = argc > 3 ? std::atof(argv[3]) : 2;
 	static const int mixes[][2] = {{1, 1}, {1, 9}, {3, 2}, {1, 4}, {4, 1}, {2, 15}};
 	site major, minor;
 	int sums, reads;
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 	const auto begin = clock::now();
 	for (int i = 0;; i++) {
 		double now = std::chrono::duration<double>(clock::now() - begin).count();
-		const int *mix = mixes[!std::strcmp(what, "mixed") ? int(now) % 6 : 0];
+		const int *mix = mixes[!std::strcmp(what, "mixed") ? int(now / phase) % 6 : 0];
 
 		if (now >= seconds)
 			break;
