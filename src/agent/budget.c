@@ -178,7 +178,8 @@ static void decide(struct aif_budget *b, const struct aif_budget_block *on, uint
 		c = error <= m * KNOWN_ERROR ? m : AIF_MIN(most, AIF_MAX(m, 0.0) + 2 * error);
 	}
 	fresh = b->pairs_len - b->trusted_pairs >= MIN_PAIRS;
-	if (measured && fresh && m + 2 * error <= asked / 2) {
+	/* Capturing makes nothing faster: a c below 0 says how much it scatters, not that there is room. */
+	if (measured && fresh && AIF_MAX(m, 0.0) + 2 * error <= asked / 2) {
 		b->duty = 1;
 		b->trusted_pairs = b->pairs_len;
 		b->trusted_until = now + AIF_BUDGET_TRUST_NS;
