@@ -10,7 +10,7 @@
  */
 
 /* Change when the rules change: cached attributions of other versions are computed anew. */
-#define AIF_ATTRIBUTION_VERSION 14
+#define AIF_ATTRIBUTION_VERSION 15
 
 enum aif_grade {
 	AIF_GRADE_EXACT =

@@ -26,6 +26,11 @@
  * leaps there if that is likelier (SQUAREM; Varadhan, Roland 2008). A stack whose
  * executions fill the device less than another's has lower rates in all places: nothing else needs to know.
  *
+ * How long a launch is at an instruction depends on what it computes; what it waits for there, also on what ran before it and
+ * beside it (measured: bench/gpu/sites.cu, where a kernel after other work has twice the samples of some reasons at
+ * the same instructions). So the rates of whole instructions are solved for as well, and are what counts; places
+ * only say what an instruction's rate is made of.
+ *
  * If the mix hardly differs, the equations nearly are the same one again and again, and their solution is
  * noise. How much follows from Fisher's information before anything is solved: with
  * G_cd = sum over w of W_cw W_dw / W_w (W_w: of all stacks), the variance of theta_c(k) is about (G^-1)_cc times
@@ -56,6 +61,7 @@ struct solver {
 	double *exposure;        /* [window][column] */
 	double *totals;          /* of a column, over all windows */
 	double *rates[4], *gram; /* rates: [place][column], of the present and three steps on */
+	double *places; /* [place][column]: what was found of them, while instructions are solved */
 	double roughness; /* sum of the roots of all places' mean rates, by the rate of all */
 };
 
@@ -363,6 +369,34 @@ static void solve(struct solver *s)
 	}
 }
 
+/* The places' rates, made to have their instructions' sums. */
+static void solve_instructions(struct solver *s)
+{
+	double *places = s->places;
+	struct aif_unmix *u = s->u;
+	size_t len = u->places, n = s->columns;
+	double *instructions, *sums;
+
+	memcpy(places, s->rates[0], len * n * sizeof(*places));
+	for (size_t i = 0; i < u->counts_len; i++)
+		u->counts[i].place = u->instruction[u->counts[i].place];
+	sum_up(u);
+	u->places = u->instructions;
+	solve(s);
+	u->places = len;
+	instructions = s->rates[0];
+	sums = s->rates[1];
+	memset(sums, 0, u->instructions * n * sizeof(*sums));
+	for (size_t i = 0; i < len * n; i++)
+		sums[u->instruction[i / n] * n + i % n] += places[i];
+	for (size_t i = 0; i < len * n; i++) {
+		size_t at = u->instruction[i / n] * n + i % n;
+
+		places[i] = sums[at] > 0 ? places[i] * instructions[at] / sums[at] : 0;
+	}
+	memcpy(s->rates[0], places, len * n * sizeof(*places));
+}
+
 static void answer(const struct solver *s, double *ret_rates, bool *ret_apart)
 {
 	const struct aif_unmix *u = s->u;
@@ -403,7 +437,8 @@ int aif_unmix(struct aif_unmix *u, double *ret_rates, bool *ret_apart)
 		if (!s.rates[i])
 			goto out;
 	}
-	if (!s.exposure || !s.totals || !s.gram)
+	s.places = u->instruction ? calloc(u->places * s.columns, sizeof(*s.places)) : NULL;
+	if (!s.exposure || !s.totals || !s.gram || (u->instruction && !s.places))
 		goto out;
 	measure_roughness(&s, s.rates[0]);
 	for (;;) {
@@ -417,6 +452,8 @@ int aif_unmix(struct aif_unmix *u, double *ret_rates, bool *ret_apart)
 	r = s.columns < 2 ? -ENODATA : 0;
 	if (!r) {
 		solve(&s);
+		if (u->instruction)
+			solve_instructions(&s);
 		answer(&s, ret_rates, ret_apart);
 	}
 out:
@@ -424,6 +461,7 @@ out:
 	free(s.exposure);
 	free(s.totals);
 	free(s.gram);
+	free(s.places);
 	for (size_t i = 0; i < AIF_ARRAY_LEN(s.rates); i++)
 		free(s.rates[i]);
 	return r;

@@ -453,11 +453,32 @@ static void fill_unmix(const struct windows *x, const struct family *f, struct a
 	}
 }
 
+/* Numbers the instructions of places. */
+static int find_instructions(const struct windows *x, struct aif_unmix *u, uint32_t *instruction)
+{
+	struct aif_map ids = {0};
+	int r = 0;
+
+	for (uint32_t k = 0; k < x->places_len && !r; k++) {
+		uint64_t key = x->places[k].frame, i = u->instructions;
+
+		if (!aif_map_get(&ids, key, &i)) {
+			r = aif_map_put(&ids, key, i);
+			u->instructions++;
+		}
+		instruction[k] = (uint32_t)i;
+	}
+	u->instruction = instruction;
+	aif_map_finish(&ids);
+	return r < 0 ? r : 0;
+}
+
 /* 0, and s->rates where the stacks can be told apart. */
 static int unmix(struct windows *x, const struct family *f, struct split *s)
 {
 	struct aif_unmix u = {
 		.windows = windows_of(x, f), .stacks = f->columns, .places = x->places_len};
+	uint32_t *instruction;
 	double *exposure;
 	int r = -ENOMEM;
 
@@ -467,17 +488,21 @@ static int unmix(struct windows *x, const struct family *f, struct split *s)
 		return 0;
 	exposure = calloc(u.windows * u.stacks, sizeof(*exposure));
 	u.counts = calloc(f->samples_len, sizeof(*u.counts));
+	instruction = calloc(AIF_MAX(u.places, 1), sizeof(*instruction));
 	s->rates = calloc(u.places * u.stacks, sizeof(*s->rates));
-	if (exposure && u.counts && s->rates) {
+	if (exposure && u.counts && instruction && s->rates) {
 		fill_unmix(x, f, &u, exposure);
 		u.exposure = exposure;
-		r = aif_unmix(&u, s->rates, s->apart);
+		r = find_instructions(x, &u, instruction);
+		if (!r)
+			r = aif_unmix(&u, s->rates, s->apart);
 	}
 	if (r) {
 		free(s->rates);
 		s->rates = NULL;
 	}
 	free(exposure);
+	free(instruction);
 	free(u.counts);
 	return r == -ENODATA ? 0 : r;
 }

@@ -88,6 +88,18 @@ static void count_samples(struct world *w, double rate)
 		}
 }
 
+/* What of stack g is at the first half of the places, which only stack 0 passes. */
+static double not_its_own(const struct world *w, size_t g)
+{
+	double sum = 0, first = 0;
+
+	for (size_t k = 0; k < PLACES; k++) {
+		sum += w->rates[g * PLACES + k];
+		first += k < PLACES / 2 ? w->rates[g * PLACES + k] : 0;
+	}
+	return first / sum;
+}
+
 static int solve(struct world *w)
 {
 	return aif_unmix(&w->u, w->rates, w->apart);
@@ -123,6 +135,47 @@ static void two_stacks(struct world *w, uint64_t seed, double ratio, double spre
 		exposure(w, i)[1] = 1e8 * b / (a + b);
 	}
 	count_samples(w, rate / 1e9);
+}
+
+/* What the first stack waits for at its instructions hangs on how much of the second there is: by place its
+ * samples seem to be the second's. By instruction they are not. */
+static void instructions_are_told_apart_though_their_reasons_change(void **state)
+{
+	uint32_t instruction[PLACES];
+	double by_place = 0, by_instruction = 0;
+
+	(void)state;
+	for (uint32_t k = 0; k < PLACES; k++)
+		instruction[k] = k / 2;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct world w;
+
+		for (int again = 0; again < 2; again++) {
+			two_stacks(&w, seed, 10, 0.45, 1e6);
+			w.u.counts_len = 0;
+			for (uint32_t i = 0; i < w.u.windows; i++)
+				for (uint32_t k = 0; k < PLACES; k++) {
+					double *x = exposure(&w, i), mix = x[1] / (x[0] + x[1]),
+					       part = k % 2 ? 1 - mix : mix, n;
+
+					n = k < PLACES / 2 ? x[0] * part : x[1] / 2;
+					n = poisson(&w, n * 1e6 / 1e9 / (PLACES / 4.0));
+					if (n > 0)
+						w.u.counts[w.u.counts_len++] =
+							(struct aif_unmix_count){i, k, n};
+				}
+			if (again) {
+				w.u.instruction = instruction;
+				w.u.instructions = PLACES / 2;
+			}
+			assert_int_equal(solve(&w), 0);
+			*(again ? &by_instruction : &by_place) += not_its_own(&w, 1) / SEEDS;
+			assert_true(not_its_own(&w, 0) > 0.9);
+			over(&w);
+		}
+	}
+	assert_true(by_place > 0.2);
+	assert_true(by_instruction < 0.03);
 }
 
 static void a_mix_that_differs_is_unmixed(void **state)
@@ -261,6 +314,7 @@ static void nothing_at_all_is_no_data(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(instructions_are_told_apart_though_their_reasons_change),
 		cmocka_unit_test(a_mix_that_differs_is_unmixed),
 		cmocka_unit_test(a_mix_that_stays_the_same_is_not),
 		cmocka_unit_test(a_mix_that_differs_little_takes_leaps),
