@@ -23,6 +23,8 @@
 #define STEP_PERIOD_NS 2000000
 /* On standby: one that has been silent for so long is dead. */
 #define GONE_NS (30 * AIF_NS_PER_S)
+/* A recorder that is silent for so long is taken for dead, though it may yet be stopped only. */
+#define OVER_NS (10 * AIF_NS_PER_S)
 /* How often a ring is answered while old entries are under way, then given up. */
 #define ANSWERS 200
 /* The process's static TLS (KiBs in large programs) comes out of this, and once the exit handlers of a
@@ -36,6 +38,13 @@ static void switch_runtimes(bool collect)
 	for (unsigned i = 0; aif_runtimes[i]; i++)
 		if ((aif_agent.session.runtimes & 1u << i) && aif_runtimes[i]->collect)
 			aif_runtimes[i]->collect(collect);
+}
+
+static void end_runtimes(void)
+{
+	for (unsigned i = 0; aif_runtimes[i]; i++)
+		if ((aif_agent.session.runtimes & 1u << i) && aif_runtimes[i]->over)
+			aif_runtimes[i]->over();
 }
 
 static void tick_runtimes(uint64_t now)
@@ -148,8 +157,12 @@ static struct look attend(struct aif_attachment *a, uint64_t now)
 	if (collect)
 		aif_unwinder_look(s->unwinder);
 	publish(a);
-	if (command == AIF_COMMAND_END || (s->standby.shown && now - s->alive_ns >= GONE_NS))
+	if (command == AIF_COMMAND_END || (s->standby.shown && now - s->alive_ns >= GONE_NS)) {
 		retire(a, now);
+		end_runtimes();
+	} else if (!alive && now - s->alive_ns >= OVER_NS) {
+		end_runtimes();
+	}
 	return (struct look){.alive = alive, .collect = collect, .command = command};
 }
 

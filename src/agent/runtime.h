@@ -23,6 +23,9 @@ struct aif_runtime {
 	/* All optional. */
 	void (*collect)(bool on);   /* helper thread; also when nothing has changed */
 	void (*tick)(uint64_t now); /* helper thread, each 250 ms while collecting */
+	/* Helper thread, after collect(false): the recorder has gone for good. Nothing of the vendor's tracing should
+	 * cost any more. Another recorder may come: then collect(true) follows. Also when it was said before. */
+	void (*over)(void);
 	/* Helper thread: does what is due, and says when there is more to do; UINT64_MAX: never. */
 	uint64_t (*turn)(uint64_t now);
 	void (*leave)(void);  /* the process calls exit(): what is cheap; the vendor may be gone */

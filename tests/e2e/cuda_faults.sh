@@ -181,12 +181,41 @@ stopped() {
 	[ $ok -eq 0 ] && adds_up stopped && order stopped
 }
 check "after ctl stop callbacks, records and samples are off" stopped
+sent_away() { [ "$(grep -c ' finalize' "$1.log")" -eq "$2" ]; }
+check "and CUPTI is sent away" sent_away stopped 1
+again() {
+	begin again '' -t 2 $until_done
+	sleep 0.7
+	"$aiflame" ctl stop again && soon 3 sent_away again 1
+	ok=$?
+	pid=$(pgrep -f -- "$until_done")
+	"$aiflame" record -q $how --duration 6 -o next.data -p "$pid" || ok=1
+	soon 3 off again || ok=1
+	cp again.log next.log
+	finish
+	# Graphs may have been made unseen, and then it must not go.
+	[ $ok -eq 0 ] && sent_away again 1 && order again
+}
+check "another recording after that" again
+check "  gets launches" is 1 next "SELECT count(*) > 100 FROM launches WHERE kind = 'kernel'"
+check "  with samples" sampled next
+check "  of known code, by our hash" is 0 next "SELECT count(*) FROM samples JOIN frames f ON f.id = frame WHERE f.module IS NULL"
+check "  it adds up" adds_up next
+early() {
+	begin early version=26 -t 2 $until_done
+	sleep 0.7
+	"$aiflame" ctl stop early && soon 3 off early && sleep 0.3 && sent_away early 0
+	ok=$?
+	finish
+	[ $ok -eq 0 ]
+}
+check "one before 13.0 stays, switched off" early
 died() {
 	begin_alone died '' -t 2 $until_done
 	sleep 1.5
 	kill -9 $recording
 	wait $recording 2>/dev/null
-	soon 8 off died >/dev/null
+	soon 8 off died >/dev/null && soon 15 sent_away died 1
 	ok=$?
 	: >done
 	soon 5 grep -q launches died.out

@@ -15,7 +15,8 @@ __thread struct aif_thread *aif_self __attribute__((tls_model("initial-exec")));
 static struct aif_armed armed;
 static struct {
 	bool subscribed, watched, listens, blocks, flushed;
-	unsigned subscriptions, inits;
+	unsigned subscriptions, inits, finalized, forgotten;
+	uint32_t version;
 	struct aif_thread thread;
 	bool ring_full;
 	uint64_t confused, timeless;
@@ -48,6 +49,13 @@ static int unsubscribe(void *subscriber)
 	return 0;
 }
 
+static int finalize(void)
+{
+	assert_false(it.subscribed);
+	it.finalized++;
+	return 0;
+}
+
 static int text(int result, const char **ret)
 {
 	(void)result;
@@ -62,8 +70,9 @@ int aif_cuda_library(struct aif_cupti *api, void **ret_library, uint32_t *ret_ve
 	api->cuptiGetResultString = text;
 	api->cuptiSubscribe = subscribe;
 	api->cuptiUnsubscribe = unsubscribe;
+	api->cuptiFinalize = finalize;
 	*ret_library = NULL;
-	*ret_version = 0;
+	*ret_version = it.version;
 	return 0;
 }
 
@@ -173,6 +182,13 @@ void aif_cuda_sampling_init(struct aif_cuda *cuda)
 	it.inits++;
 }
 
+void aif_cuda_sampling_forget(struct aif_cuda *cuda)
+{
+	(void)cuda;
+	assert_false(it.subscribed || it.sampled);
+	it.forgotten++;
+}
+
 void aif_cuda_sampling_tick(struct aif_cuda *cuda)
 {
 	(void)cuda;
@@ -234,6 +250,7 @@ static int setup(void **state)
 	aif_agent.session.armed = &armed;
 	aif_agent.session.generation = 1;
 	aif_agent.session.device_rate = 999;
+	it.version = AIF_CUPTI_VERSION_13_0;
 	assert_int_equal(InitializeInjection(), 1);
 	return 0;
 }
@@ -269,6 +286,59 @@ static void nothing_stays_when_the_recorder_has_gone(void **state)
 	assert_true(it.listens);
 	collect(false, false);
 	assert_false(it.listens);
+}
+
+/* What CUPTI leaves in the way of each launch goes with it, and another recording begins with another seat. */
+static void cupti_goes_for_good(void **state)
+{
+	(void)state;
+	aif_runtime_cuda.over(); /* not while it records */
+	assert_true(it.blocks && !it.finalized);
+	collect(false, false);
+	aif_runtime_cuda.over();
+	aif_runtime_cuda.over();
+	assert_true(it.finalized == 1 && it.forgotten == 1 && !it.subscribed);
+	collect(true, true);
+	assert_true(it.subscriptions == 2 && it.watched && it.listens && it.blocks);
+	/* Meanwhile graphs may have been made: with those it would be a crash. */
+	collect(false, false);
+	aif_runtime_cuda.over();
+	assert_true(it.finalized == 1 && it.subscribed);
+
+	setup(NULL);
+	atomic_store(&aif_agent.cuda->has_graphs, true);
+	collect(false, false);
+	aif_runtime_cuda.over();
+	assert_true(it.subscribed && !it.finalized);
+
+	/* Another has had the seat meanwhile. */
+	setup(NULL);
+	aif_cuda_yield(aif_agent.cuda);
+	aif_cuda_yielded_back(aif_agent.cuda);
+	collect(false, false);
+	aif_runtime_cuda.over();
+	assert_true(it.subscribed && !it.finalized);
+
+	/* Sampling that could not be ended. */
+	setup(NULL);
+	it.sampled = true;
+	it.calm_after = 100;
+	collect(false, false);
+	aif_runtime_cuda.over();
+	assert_true(it.subscribed && !it.finalized);
+
+	/* Where another has the seat CUPTI is the other's. */
+	setup(NULL);
+	aif_cuda_yield(aif_agent.cuda);
+	collect(false, false);
+	aif_runtime_cuda.over();
+	assert_false(it.finalized);
+
+	setup(NULL);
+	aif_agent.cuda->version = AIF_CUPTI_VERSION_12_4;
+	collect(false, false);
+	aif_runtime_cuda.over();
+	assert_true(it.subscribed && !it.finalized);
 }
 
 static void another_profiler_goes_first(void **state)
@@ -391,6 +461,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(callbacks_stay_in_a_pause, setup),
 		cmocka_unit_test_setup(nothing_stays_when_the_recorder_has_gone, setup),
+		cmocka_unit_test_setup(cupti_goes_for_good, setup),
 		cmocka_unit_test_setup(another_profiler_goes_first, setup),
 		cmocka_unit_test_setup(half_a_seat_is_none, setup),
 		cmocka_unit_test_setup(the_seat_may_be_taken, setup),

@@ -144,9 +144,12 @@ static void stand_up(struct aif_cuda *cuda)
 		/* No buffer of ours may come back to the other's function. */
 		flush_and_tell(cuda, true);
 		cuda->api.cuptiUnsubscribe(cuda->subscriber);
+		if (!aif_cuda_is_sampling(cuda))
+			aif_cuda_sampling_forget(cuda);
 	}
 	cuda->subscriber = NULL;
 	cuda->listens = false;
+	atomic_store(&cuda->has_graphs, true);
 }
 
 /* Under `switching`. Callbacks are what makes it possible to end sampling, if that was not possible yet. */
@@ -159,6 +162,41 @@ static void fall_silent(struct aif_cuda *cuda, bool pause)
 		(void)end_sampling(cuda, aif_cuda_gate_may_try(cuda, now));
 	else if (end_sampling(cuda, LAST_TRIES))
 		listen(cuda, false);
+}
+
+/*
+ * The recorder has gone, and nothing of ours is on any more. But each launch costs 0.3 to 1.2 us more for as long as CUPTI is
+ * there, once kernel records were on (bench/results/h200-cupti.md): so it is sent away. bench/gpu/sampling.c tried
+ * that hundreds of times beside threads that launch, wait, copy and load. But where a graph had been launched
+ * meanwhile the next launch of it was a crash, whoever finalized and however: so not where there may be graphs; those that are made
+ * or launched afterwards are fine. Of versions before 13.0 nothing is known, and they stay.
+ */
+static void send_away(struct aif_cuda *cuda)
+{
+	const struct timespec under_way = {.tv_nsec = UNDER_WAY_NS};
+
+	if (!cuda->subscriber || cuda->on || cuda->listens || aif_cuda_is_sampling(cuda) ||
+	    atomic_load(&cuda->has_graphs) || cuda->version < AIF_CUPTI_VERSION_13_0)
+		return;
+	/* Who is in a callback gets out of it. */
+	nanosleep(&under_way, NULL);
+	aif_cuda_flush(cuda, true);
+	cuda->api.cuptiUnsubscribe(cuda->subscriber);
+	cuda->subscriber = NULL;
+	atomic_store(&cuda->has_graphs, true); /* from here on they may be made unseen */
+	cuda->api.cuptiFinalize();
+	aif_cuda_sampling_forget(cuda);
+}
+
+static void over(void)
+{
+	struct aif_cuda *cuda = CUDA;
+
+	if (!cuda || cuda->left)
+		return;
+	pthread_mutex_lock(&cuda->switching);
+	send_away(cuda);
+	pthread_mutex_unlock(&cuda->switching);
 }
 
 /* In a pause callbacks stay on: they cost next to nothing, and who is inside a call stays counted (cuda_gate.c). When
@@ -283,8 +321,9 @@ static int begin(void)
 		collect(true);
 	else if (atomic_load(&aif_agent.session.armed->recorder_alive))
 		begin_paused(cuda);
-	/* Nobody has launched anything yet. */
+	/* Nobody has launched anything yet, or made a graph. */
 	aif_cuda_gate_settle(cuda);
+	atomic_store(&cuda->has_graphs, !cuda->subscriber);
 	return 0;
 }
 
@@ -319,6 +358,7 @@ const struct aif_runtime aif_runtime_cuda = {
 	.collect = collect,
 	.tick = tick,
 	.turn = turn,
+	.over = over,
 	.leave = leave,
 	.forked = forked,
 };

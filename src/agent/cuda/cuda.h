@@ -91,6 +91,10 @@ struct aif_cuda_blocks {
 	uint64_t mode_since, samples_next;
 };
 
+/* CUPTI's own thread looks after the device's buffer so often. What it had not seen yet comes with the next window, so a
+ * window is that much older (measured on an H100: 50 to 70 ms). */
+#define AIF_CUDA_WORKER_MS 50
+
 struct aif_cuda_code { /* a sampled function */
 	uint32_t id, function;
 	uint32_t told;
@@ -176,7 +180,9 @@ struct aif_cuda {
 	pthread_mutex_t switching;
 	_Atomic bool on, taken, left; /* we record; the seat is another's; the process exits */
 	_Atomic bool listens;         /* launches call back */
-	uint32_t refused;             /* the session in which CUPTI would not have us; 0 = none */
+	/* May there be graphs? Unless the seat has been ours from the beginning, nobody knows. */
+	_Atomic bool has_graphs;
+	uint32_t refused; /* the session in which CUPTI would not have us; 0 = none */
 	struct aif_cuda_gate gate;
 	struct aif_cuda_blocks blocks;
 	struct aif_cuda_sampling sampling;
@@ -238,6 +244,8 @@ bool aif_cuda_sampling_wanted(const struct aif_cuda *cuda);
 bool aif_cuda_is_sampling(const struct aif_cuda *cuda);
 /* Under `switching`: samples each known context, or stops, telling what was sampled. False: not now (cuda_gate.c). */
 bool aif_cuda_sampling(struct aif_cuda *cuda, bool on);
+/* Under `switching`: nothing is sampled, and from here on nobody tells us which contexts go: launches say which are there. */
+void aif_cuda_sampling_forget(struct aif_cuda *cuda);
 /* Under `switching`: tells what was sampled since the last time. */
 void aif_cuda_sampling_tick(struct aif_cuda *cuda);
 
@@ -267,9 +275,9 @@ int aif_cuda_sampling_prepare(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 int aif_cuda_sampling_configure(struct aif_cuda *cuda, struct aif_cuda_sampled *c);
 /* The names of the reasons of a context, once. 0 or CUPTI's error. */
 int aif_cuda_learn_reasons(struct aif_cuda *cuda, void *context);
-/* A window: from c->since to now. */
+/* A window: from c->since to `until`. */
 void aif_cuda_tell_samples(struct aif_thread *t, struct aif_cuda *cuda, struct aif_cuda_sampled *c,
-			   const struct aif_cupti_samples *b);
+			   const struct aif_cupti_samples *b, uint64_t until);
 
 /* The kernel of this name; made if new. NULL: no memory. */
 struct aif_cuda_kernel *aif_cuda_kernel(struct aif_cuda *cuda, const char *name);

@@ -148,9 +148,12 @@ void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *dat
 
 	AIF_REGS_HERE(&regs);
 	if (domain == AIF_CUPTI_DOMAIN_RESOURCE) {
-		if (id != AIF_CUPTI_GRAPHNODE_CREATED)
+		if (id != AIF_CUPTI_GRAPHNODE_CREATED) {
 			aif_cuda_resource(cuda, id, data);
-		else if (aif_self)
+			return;
+		}
+		atomic_store_explicit(&cuda->has_graphs, true, memory_order_relaxed);
+		if (aif_self)
 			aif_self->graph_nodes++;
 		return;
 	}

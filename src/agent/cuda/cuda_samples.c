@@ -151,19 +151,19 @@ static uint64_t tell_pc(struct aif_thread *t, struct aif_cuda *cuda, uint32_t wi
 }
 
 void aif_cuda_tell_samples(struct aif_thread *t, struct aif_cuda *cuda, struct aif_cuda_sampled *c,
-			   const struct aif_cupti_samples *b)
+			   const struct aif_cupti_samples *b, uint64_t until)
 {
-	uint64_t now = aif_now_ns(), untold = 0;
+	uint64_t untold = 0;
 	struct aif_emit_window w = {.id = cuda->sampling.windows++,
 				    .device = c->device,
 				    .start = c->since,
-				    .end = now,
+				    .end = until,
 				    .period_ps = c->period_ps,
 				    .samples = b->total,
 				    .lost = b->dropped,
 				    .others = b->others};
 
-	c->since = now;
+	c->since = until;
 	if (!aif_cuda_device_tell(t, cuda, c->device) || !tell_reasons(t, &cuda->sampling, c) ||
 	    !aif_emit_window(t, &w)) {
 		untold = b->total;

@@ -164,12 +164,20 @@ static void tell_memory(const struct aif_cuda_sampling *s)
 
 /* What CUPTI has given us it does not give again: without a ring it is counted. */
 static void tell(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_thread *t,
-		 const struct aif_cupti_samples *b)
+		 const struct aif_cupti_samples *b, uint64_t until)
 {
 	if (t)
-		aif_cuda_tell_samples(t, cuda, c, b);
+		aif_cuda_tell_samples(t, cuda, c, b, until);
 	else
 		atomic_fetch_add(&cuda->unsampled, b->total);
+}
+
+/* Which samples CUPTI has by now. A window has some length. */
+static uint64_t seen_until(const struct aif_cuda_sampled *c)
+{
+	uint64_t now = aif_now_ns();
+
+	return now - AIF_MIN(AIF_CUDA_WORKER_MS * UINT64_C(1000000), (now - c->since) / 2);
 }
 
 static void drain(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_thread *t)
@@ -186,7 +194,7 @@ static void drain(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_
 			break;
 		c->errors = 0;
 		if (c->out->total)
-			tell(cuda, c, t, c->out);
+			tell(cuda, c, t, c->out, seen_until(c));
 	} while (c->out->remaining && c->out->len);
 	if (r && (++c->errors >= ERRORS_MAX || r == AIF_CUPTI_OUT_OF_MEMORY))
 		c->failed = r;
@@ -206,7 +214,7 @@ static void end(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_th
 	cuda->api.cuptiPCSamplingDisable(&p);
 	/* What was under way. */
 	if (c->config->total && c->config->len)
-		tell(cuda, c, t, c->config);
+		tell(cuda, c, t, c->config, aif_now_ns());
 }
 
 /* After CUPTI's buffer was full nothing comes any more: less often, from the beginning. */
@@ -251,6 +259,14 @@ static void forget_gone(struct aif_cuda *cuda)
 	for (struct aif_cuda_sampled *c = first; c < first + AIF_CUDA_CONTEXTS; c++)
 		if (atomic_load(&c->gone))
 			forget(c);
+}
+
+void aif_cuda_sampling_forget(struct aif_cuda *cuda)
+{
+	for (struct aif_cuda_sampled *c = cuda->sampling.contexts;
+	     c < cuda->sampling.contexts + AIF_CUDA_CONTEXTS; c++)
+		forget(c);
+	cuda->sampling.pc_size = 0;
 }
 
 static bool is_to_end(const struct aif_cuda_sampled *c, bool on)

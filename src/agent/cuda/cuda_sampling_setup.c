@@ -14,7 +14,6 @@
  * rate. CUPTI's own choice is 512 MiB. */
 #define HARDWARE_BUFFER (UINT64_C(64) << 20)
 #define SCRATCH_BUFFER  (UINT64_C(16) << 20)
-#define WORKER_SLEEP_MS 50
 /* Taken at a time, into 17 MiB: their reasons' 16 MiB become real as they are used. */
 #define PCS 16384
 /* About a million samples a second of a GPU: 100 of a kernel that fills it for 100 us. */
@@ -91,7 +90,7 @@ static int configure(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 		{.type = AIF_CUPTI_PERIOD, .number = c->period},
 		{.type = AIF_CUPTI_HARDWARE_BUFFER, .bytes = HARDWARE_BUFFER},
 		{.type = AIF_CUPTI_SCRATCH, .bytes = SCRATCH_BUFFER},
-		{.type = AIF_CUPTI_WORKER_SLEEP, .number = WORKER_SLEEP_MS}};
+		{.type = AIF_CUPTI_WORKER_SLEEP, .number = AIF_CUDA_WORKER_MS}};
 	int r = set(cuda, c, musts, AIF_ARRAY_LEN(musts));
 
 	c->device_bytes = 0;

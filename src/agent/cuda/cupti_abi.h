@@ -209,6 +209,7 @@ enum aif_cupti_attribute_type {
 #define AIF_CUPTI_MODE_CONTINUOUS 1
 #define AIF_CUPTI_REASON_NAME     128
 #define AIF_CUPTI_VERSION_12_4    22
+#define AIF_CUPTI_VERSION_13_0    130000
 
 typedef void aif_cupti_callback_fn(void *user, uint32_t domain, uint32_t id, const void *data);
 typedef void aif_cupti_request_fn(uint8_t **buffer, size_t *size, size_t *max_records);
@@ -230,6 +231,7 @@ typedef void aif_cupti_hash_fn(const void *cubin, size_t size, uint64_t *hash);
 	X(cuptiActivityGetNextRecord, int, (uint8_t * buffer, size_t valid, void **record))        \
 	X(cuptiActivityGetNumDroppedRecords, int,                                                  \
 	  (void *context, uint32_t stream, size_t *dropped))                                       \
+	X(cuptiFinalize, int, (void))                                                              \
 	X(cuptiGetTimestamp, int, (uint64_t * now))                                                \
 	X(cuptiGetResultString, int, (int result, const char **text))
 

@@ -274,6 +274,19 @@ int cuptiUnsubscribe(void *subscriber)
 	return 0;
 }
 
+int cuptiFinalize(void)
+{
+	bool bad;
+
+	mock_alive(__func__);
+	pthread_mutex_lock(&mock_cupti.lock);
+	bad = mock_cupti.callback || mock_records_on() || mock_sampling_is_on();
+	mock_sampling_forget();
+	mock_log("%sfinalize", bad ? "BAD " : "");
+	pthread_mutex_unlock(&mock_cupti.lock);
+	return 0;
+}
+
 int cuptiEnableCallback(uint32_t on, void *subscriber, uint32_t domain, uint32_t id)
 {
 	bool *is;

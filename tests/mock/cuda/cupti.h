@@ -63,6 +63,8 @@ void mock_activity_executed(const struct mock_call *call);
 void mock_sampling_init(void);
 void mock_sampling_executed(const struct mock_call *call);
 bool mock_sampling_is_on(void);
+/* What it was told for all contexts. */
+void mock_sampling_forget(void);
 
 #define X(name, result, parameters) result name parameters;
 AIF_CUPTI_FUNCTIONS(X)

@@ -386,6 +386,11 @@ int cuptiPCSamplingGetData(struct aif_cupti_samples_params *p)
 	return r;
 }
 
+void mock_sampling_forget(void)
+{
+	sampling.hash = NULL;
+}
+
 int cuptiRegisterComputeCrcCallback(aif_cupti_hash_fn *fn)
 {
 	sampling.hash = fn;
