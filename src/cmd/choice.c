@@ -52,6 +52,12 @@ static bool row_matches(const struct aif_profile *p, const struct row *row,
 	       aif_regex_matches(regex, aif_profile_str(p, row->text));
 }
 
+/* Also by its whole name, as tables show it: "python3 (rank 1)" is an expression that does not match itself. */
+static bool row_is(const struct aif_profile *p, const struct row *row, const char *name)
+{
+	return row->text != AIF_NONE && !strcmp(name, aif_profile_str(p, row->text));
+}
+
 /* *ret: by row, whether it matches; NULL if nothing was asked for. */
 static int choose(const char *option, const char *re, const char *help, const struct aif_profile *p,
 		  size_t n, struct row (*row_of)(const struct aif_profile *, size_t), bool **ret,
@@ -61,13 +67,13 @@ static int choose(const char *option, const char *re, const char *help, const st
 	bool *keep, some = false;
 	int r = aif_regex_init(&regex, option, re, err);
 
-	if (r < 0 || !re)
-		return r;
+	if (!re)
+		return 0;
 	keep = calloc(n + 1, sizeof(*keep));
 	for (size_t i = 0; keep && i < n; i++) {
 		struct row row = row_of(p, i);
 
-		keep[i] = row_matches(p, &row, &regex, re);
+		keep[i] = row_is(p, &row, re) || (!r && row_matches(p, &row, &regex, re));
 		some |= keep[i];
 	}
 	aif_regex_finish(&regex);
@@ -75,6 +81,8 @@ static int choose(const char *option, const char *re, const char *help, const st
 	*ret_view = keep;
 	if (!keep)
 		return aif_err_set(err, -ENOMEM, "out of memory");
+	if (r < 0 && !some)
+		return r;
 	if (!some)
 		return aif_err_set(err, -EINVAL, "%s '%s': nothing in this profile matches; %s",
 				   option, re, help);

@@ -17,11 +17,12 @@ struct aif_choice_values {
 #define AIF_CHOICE_OPTS(at) \
 	{0, "kernel", "RE", AIF_OPT_STRING, at(kernel), 0, "only kernels that match"}, \
 	{0, "time", "FROM,TO", AIF_OPT_SPAN, at(time), 0, "only what ran then, since the start"}, \
-	{0, "process", "PID|RE", AIF_OPT_STRING, at(process), 0, \
+	{0, "process", "PID|NAME|RE", AIF_OPT_STRING, at(process), 0, \
 	 "only this process, or those whose pid or command matches"}, \
 	{0, "tid", "TID|RE", AIF_OPT_STRING, at(tid), 0, \
 	 "only this thread, or those whose number or name matches"}, \
-	{0, "device", "RE", AIF_OPT_STRING, at(device), 0, "only devices whose name matches"}
+	{0, "device", "NAME|RE", AIF_OPT_STRING, at(device), 0, \
+	 "only devices of this name, or whose name matches"}
 /* clang-format on */
 
 struct aif_choice {

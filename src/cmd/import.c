@@ -101,6 +101,21 @@ static void next(const struct aif_builder *b, const char *path, struct aif_buf *
 	aif_buf_putc(out, '\n');
 }
 
+/* Of files that may not belong together: what else is said of them may be wrong. */
+static void warn(const struct aif_profile *p, struct aif_buf *out)
+{
+	for (size_t i = 0; i < p->losses_len; i++) {
+		const struct aif_loss *l = &p->losses[i];
+		const struct aif_reason_info *info = aif_reason_info((int)l->reason);
+
+		if (l->reason != AIF_REASON_IMPORT_APART && l->reason != AIF_REASON_IMPORT_UNDATED)
+			continue;
+		aif_buf_puts(out, "Warning: ");
+		aif_reason_say(info, l->count, out);
+		aif_buf_printf(out, " (%s); %s\n", aif_profile_str(p, l->detail), info->fix);
+	}
+}
+
 /* What came of it, and what to look at next: on standard error, as after a recording. */
 static void summary(const struct aif_builder *b, const char *path)
 {
@@ -152,6 +167,7 @@ static void summary(const struct aif_builder *b, const char *path)
 	}
 	if (strstr(read, " of other kinds ("))
 		aif_buf_printf(&out, "  events: %s\n", read);
+	warn(&b->p, &out);
 	if (losses) {
 		aif_buf_puts(&out, "Not all was whole and clear: aiflame info ");
 		aif_buf_shell_path(&out, path);
@@ -225,7 +241,7 @@ const struct aif_command aif_command_import = {
 		"Reads what torch.profiler wrote (Kineto's JSON: CUDA, ROCm, XPU, HPU, MTIA, and PrivateUse1\n"
 		"devices such as IBM's AIU) and writes a profile for all of aiflame's views. The files may be\n"
 		"plain or packed by gzip or zstd; - is standard input. Several files are the ranks of one job:\n"
-		"they become one profile, with their clocks aligned.\n\n"
+		"they become one profile, with their clocks aligned; --process 'python3 (rank 1)' chooses one.\n\n"
 		"Also, each told by its content:\n"
 		"  unitrace's Chrome trace          Level Zero and OpenCL on Intel's GPUs\n"
 		"  nsys's export to SQLite          CUDA calls, kernels, ranges, call chains, CPU samples\n"

@@ -86,7 +86,7 @@ int aif_breakdown_table(struct aif_timed_report *r, struct aif_err *err)
 		aif_table_number(r->t, aif_spans_total(&d->communication));
 		aif_table_number(r->t, aif_share_ppm(hidden_communication(d),
 						     aif_spans_total(&d->communication)));
-		aif_table_number(r->t, aif_timed_report_pid(r, d->process));
+		aif_timed_report_process_cell(r, d->process);
 		aif_timed_report_device_cell(r, d->device);
 	}
 	aif_work_finish(&w);
@@ -149,12 +149,13 @@ static int comm_of(struct aif_timed_report *r, const struct aif_work *w,
 		aif_table_number(r->t, c->time / c->calls);
 		aif_table_number(r->t, c->alone);
 		aif_table_number(r->t, aif_share_ppm(c->time - c->alone, c->time));
-		aif_table_number(r->t, aif_timed_report_pid(r, d->process));
+		aif_timed_report_process_cell(r, d->process);
 		aif_timed_report_device_cell(r, d->device);
 		aif_timed_report_kernel_cell(r, AIF_LAUNCH_KERNEL, c->kernel);
 	}
 	if (len) {
-		aif_buf_printf(r->after, "%" PRIu32 ": ", aif_timed_report_pid(r, d->process));
+		aif_timed_report_put_process(r, d->process, r->after);
+		aif_buf_puts(r->after, ": ");
 		aif_human_ns(r->after, aif_spans_total(&d->communication));
 		aif_buf_puts(r->after, " with communication, of which ");
 		aif_human_share(r->after, aif_share_ppm(hidden_communication(d),
@@ -209,7 +210,7 @@ static void step_row(struct aif_timed_report *r, const struct aif_op *o, uint32_
 	aif_table_number(r->t, o->device_all_ns + others_ns);
 	aif_table_number(r->t, others_ns);
 	aif_table_number(r->t, launches);
-	aif_table_number(r->t, aif_timed_report_pid(r, process));
+	aif_timed_report_process_cell(r, process);
 	aif_timed_report_device_cell(r, d ? d->device : AIF_NONE);
 	aif_table_text(r->t, o->name == AIF_NONE ? "" : aif_profile_str(r->p, o->name));
 }

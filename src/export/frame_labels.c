@@ -5,6 +5,7 @@
 #include "export/disasm.h"
 #include "export/frame_type.h"
 #include "export/kernel_names.h"
+#include "export/process_names.h"
 #include "export/stall_rules.h"
 
 #include <errno.h>
@@ -55,6 +56,11 @@ void aif_unmatched_owner(const struct aif_profile *p, uint32_t process, struct a
 
 	if (process == AIF_NONE) {
 		aif_buf_puts(ret, "[unknown process]");
+		return;
+	}
+	exe = aif_process_name(p, process);
+	if (exe) {
+		aif_buf_printf(ret, "[%s]", exe);
 		return;
 	}
 	exe = aif_profile_str(p, p->processes[process].exe);

@@ -24,7 +24,7 @@ static void idle_row(struct aif_timed_report *r, const struct aif_device_work *d
 	aif_table_number(r->t, before->end > 0 ? (uint64_t)before->end : 0);
 	aif_table_number(r->t, idle);
 	aif_table_text(r->t, aif_idle_name(aif_idle_of(r->timed, after, before->end)));
-	aif_table_number(r->t, aif_timed_report_pid(r, d->process));
+	aif_timed_report_process_cell(r, d->process);
 	aif_timed_report_device_cell(r, d->device);
 	aif_table_text(r->t, name == AIF_NONE ? "" : aif_profile_str(r->p, name));
 	aif_timed_report_kernel_cell(r, before->kind, before->kernel);

@@ -238,7 +238,7 @@ static void name_cells(struct aif_timed_report *r, const struct sums *s)
 		text_cell(r, s->name == AIF_NONE ? STEP_NAME : aif_profile_str(r->p, s->name));
 	else
 		aif_timed_report_kernel_cell(r, s->exec_kind, s->kernel);
-	aif_table_number(r->t, aif_timed_report_pid(r, s->process));
+	aif_timed_report_process_cell(r, s->process);
 	text_cell(r, s->kind ? aif_op_kind_name(s->kind) : aif_launch_kind_name(s->exec_kind));
 }
 

@@ -182,7 +182,7 @@ static int print(struct table *t)
 			aif_timed_report_kernel_cell(r, s->kind, s->kernel);
 		else
 			aif_table_text(r->t, aif_strset_get(&t->names, s->name, NULL));
-		aif_table_number(r->t, aif_timed_report_pid(r, s->process));
+		aif_timed_report_process_cell(r, s->process);
 		aif_table_text(r->t, s->is_work ? aif_launch_kind_name(s->kind) : "operator");
 		aif_table_number(r->t, s->self_device);
 		aif_table_number(r->t, aif_share_ppm(s->self_device, all));

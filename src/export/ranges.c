@@ -71,7 +71,7 @@ int aif_ranges_table(struct aif_timed_report *r, struct aif_err *err)
 		aif_table_number(r->t, s->device);
 		aif_table_number(r->t, s->device / s->calls);
 		aif_table_number(r->t, s->others);
-		aif_table_number(r->t, aif_timed_report_pid(r, s->process));
+		aif_timed_report_process_cell(r, s->process);
 		aif_table_text(r->t, s->name == AIF_NONE ? "" : aif_profile_str(r->p, s->name));
 	}
 	aif_map_finish(&ids);

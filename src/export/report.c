@@ -2,6 +2,7 @@
 #include "export/report.h"
 
 #include "export/filter.h"
+#include "export/process_names.h"
 #include "export/stack_names.h"
 #include "export/stalls.h"
 #include "profile/file.h"
@@ -40,6 +41,7 @@ struct report {
 	const struct aif_report_opts *o;
 	struct aif_regex kernel;
 	struct aif_stack_names *names;
+	struct aif_process_names processes;
 	struct aif_table *t;
 	struct aif_buf text;
 	struct aif_strset lines;   /* of stacks */
@@ -61,7 +63,8 @@ static bool is_asked_kernel(const struct report *r, uint32_t kind, uint32_t kern
 
 static void process_cell(struct report *r, uint32_t process)
 {
-	aif_table_number(r->t, process == AIF_NONE ? 0 : r->p->processes[process].pid);
+	aif_table_id(r->t, process == AIF_NONE ? 0 : r->p->processes[process].pid,
+		     aif_process_names_get(&r->processes, process));
 }
 
 /* In full for programs, which may look for it in other tables. */
@@ -488,8 +491,14 @@ void aif_report_processes(const struct aif_profile *p, const struct aif_attribut
 	while (shares && n < p->processes_len && shares[n].wall)
 		n++;
 	for (size_t i = 0; i < AIF_MIN(n, SHOWN_PROCESSES) && n > 1; i++) {
-		aif_buf_printf(out, "%s%" PRIu32 " ", i ? ", " : "",
-			       p->processes[shares[i].process].pid);
+		const char *name = aif_process_name(p, shares[i].process);
+
+		aif_buf_puts(out, i ? ", " : "");
+		if (name)
+			aif_name_sanitize(name, strlen(name), out);
+		else
+			aif_buf_printf(out, "%" PRIu32, p->processes[shares[i].process].pid);
+		aif_buf_putc(out, ' ');
 		aif_human_share(out, aif_share_ppm(shares[i].wall, whole));
 	}
 	if (n > SHOWN_PROCESSES)
@@ -594,6 +603,8 @@ int aif_report_write(const struct aif_profile *p, const struct aif_attribution *
 	if (!e)
 		e = aif_stack_names_join(r.names, opts->which, err);
 	if (!e)
+		e = aif_process_names_init(&r.processes, p);
+	if (!e)
 		e = fill(&r, out, err);
 	if (!e)
 		e = aif_report_sort(&t, opts, err);
@@ -614,6 +625,7 @@ int aif_report_write(const struct aif_profile *p, const struct aif_attribution *
 	aif_table_finish(&t);
 	aif_regex_finish(&r.kernel);
 	aif_stack_names_free(r.names);
+	aif_process_names_finish(&r.processes);
 	aif_strset_finish(&r.lines);
 	aif_map_finish(&r.attributes);
 	aif_map_finish(&r.bytes);

@@ -147,7 +147,7 @@ static void put_row(struct aif_timed_report *r, const struct aif_device_work *d,
 	aif_table_number(r->t, q->average);
 	aif_table_number(r->t, q->max);
 	aif_table_number(r->t, q->full);
-	aif_table_number(r->t, aif_timed_report_pid(r, d->process));
+	aif_timed_report_process_cell(r, d->process);
 	aif_table_number(r->t, stream == AIF_NONE ? 0 : r->p->streams[stream].ordinal);
 	aif_timed_report_device_cell(r, d->device);
 }

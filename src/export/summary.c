@@ -4,6 +4,7 @@
 #include "export/cpu_totals.h"
 #include "export/cut.h"
 #include "export/names.h"
+#include "export/process_names.h"
 #include "export/report.h"
 #include "export/stalls.h"
 #include "export/stack_names.h"
@@ -19,6 +20,7 @@
 
 #define TOP_KERNELS 5
 #define TOP_TROUBLE 3
+#define TOP_DEVICES 2
 /* A line has 38 columns beside these two: callers end within 100 where that leaves kernels' names readable. */
 #define BOTH_COLUMNS       62
 #define KERNEL_MIN_COLUMNS 28
@@ -84,7 +86,7 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 {
 	const struct aif_conservation *c = &a->conservation;
 
-	for (size_t i = 0; i < p->devices_len && i < 2; i++) {
+	for (size_t i = 0; i < p->devices_len && i < TOP_DEVICES; i++) {
 		const struct aif_device *d = &p->devices[i];
 
 		aif_buf_printf(out, "device   %s (%s", aif_profile_str(p, d->name),
@@ -100,6 +102,8 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 			aif_buf_puts(out, " to ");
 			aif_human_ns(out, c->last_end_ns);
 		}
+		if (i + 1 == TOP_DEVICES && p->devices_len > TOP_DEVICES)
+			aif_buf_printf(out, ", and %zu more", p->devices_len - TOP_DEVICES);
 		aif_buf_putc(out, '\n');
 	}
 	aif_buf_puts(out, "busy     ");
@@ -140,14 +144,16 @@ static bool processes(const struct aif_profile *p, const struct aif_attribution 
 		      struct aif_buf *out)
 {
 	struct aif_buf shares = {0};
-	bool are_several;
+	bool are_several, are_named = false;
 
 	aif_report_processes(p, a, &shares);
 	are_several = shares.len;
+	for (uint32_t i = 0; are_several && i < p->processes_len && !are_named; i++)
+		are_named = aif_process_name(p, i) != NULL;
 	if (are_several)
 		aif_buf_printf(out,
-			       "process  %s of it; for one alone: report --kernels --process PID\n",
-			       aif_buf_str(&shares));
+			       "process  %s of it; for one alone: report --kernels --process %s\n",
+			       aif_buf_str(&shares), are_named ? "'NAME'" : "PID");
 	aif_buf_finish(&shares);
 	return are_several;
 }

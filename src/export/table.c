@@ -42,6 +42,17 @@ void aif_table_text(struct aif_table *t, const char *text)
 	aif_table_number(t, id);
 }
 
+/* What is no number of AIF_TABLE_ID: the rest is a string of .text. */
+#define NAMED (UINT64_C(1) << 63)
+
+void aif_table_id(struct aif_table *t, uint64_t number, const char *name)
+{
+	uint32_t id = name ? aif_strset_puts(&t->text, name) : 0;
+
+	t->failed |= id == AIF_STR_NONE;
+	aif_table_number(t, name ? NAMED | id : number);
+}
+
 void aif_table_any(struct aif_table *t, char kind, const void *text, size_t len)
 {
 	struct aif_buf b = {0};
@@ -75,9 +86,10 @@ static int by_column(const void *a, const void *b)
 	const struct aif_table *t = x->table;
 	uint64_t u = t->cells[x->row * t->width + (size_t)x->column];
 	uint64_t v = t->cells[y->row * t->width + (size_t)x->column];
+	enum aif_table_type type = t->columns[x->column].type;
 	int r = 0;
 
-	if (t->columns[x->column].type == AIF_TABLE_TEXT)
+	if (type == AIF_TABLE_TEXT || (type == AIF_TABLE_ID && u & v & NAMED))
 		r = strcmp(aif_strset_get(&t->text, (uint32_t)u, NULL),
 			   aif_strset_get(&t->text, (uint32_t)v, NULL));
 	else if (u != v)
@@ -139,7 +151,12 @@ static void plain_cell(const struct aif_table *t, size_t i, struct aif_buf *b)
 		aif_human_count(b, t->cells[i]);
 		break;
 	case AIF_TABLE_ID:
-		aif_buf_printf(b, "%" PRIu64, t->cells[i]);
+		if (t->cells[i] & NAMED) {
+			s = cell_text(t, i, &len);
+			plain_text(b, s, len);
+		} else {
+			aif_buf_printf(b, "%" PRIu64, t->cells[i]);
+		}
 		break;
 	case AIF_TABLE_AT:
 		aif_buf_printf(b, "%" PRIu64 ".%06" PRIu64 " s", t->cells[i] / AIF_NS_PER_S,
@@ -162,6 +179,8 @@ static bool is_number(const struct aif_table *t, size_t i)
 	enum aif_table_type type = t->columns[i % t->width].type;
 	size_t len;
 
+	if (type == AIF_TABLE_ID)
+		return !(t->cells[i] & NAMED);
 	return type == AIF_TABLE_ANY ? cell_text(t, i, &len)[0] == 'n' : type != AIF_TABLE_TEXT;
 }
 
@@ -328,8 +347,11 @@ static int print_plain(struct aif_table *t, size_t rows, struct aif_buf *out)
 		return -ENOMEM;
 	}
 	for (size_t c = 0; c < t->width; c++) {
+		enum aif_table_type type = t->columns[c].type;
+
+		/* As long as no cell is a number. */
 		is_text[c] =
-			t->columns[c].type == AIF_TABLE_TEXT || t->columns[c].type == AIF_TABLE_ANY;
+			type == AIF_TABLE_TEXT || type == AIF_TABLE_ANY || type == AIF_TABLE_ID;
 		if (is_first)
 			t->widths[c] = strlen(title(t, c));
 	}
@@ -346,10 +368,12 @@ static int print_plain(struct aif_table *t, size_t rows, struct aif_buf *out)
 	r = make_cuts(t, rows, cuts);
 	for (size_t c = 0; c < t->width && is_first && r == 0; c++) {
 		enum aif_table_type type = t->columns[c].type;
+		bool is_named = type == AIF_TABLE_ID && rows && t->cells[c] & NAMED;
 
 		aif_buf_clear(&cell);
 		aif_buf_puts(&cell, title(t, c));
-		plain_put(t, c, type != AIF_TABLE_TEXT && type != AIF_TABLE_ANY, &cell, NULL, out);
+		plain_put(t, c, type != AIF_TABLE_TEXT && type != AIF_TABLE_ANY && !is_named, &cell,
+			  NULL, out);
 	}
 	for (size_t i = 0; i < rows * t->width && r == 0; i++) {
 		size_t c = i % t->width;
@@ -444,6 +468,14 @@ static void raw_cell(const struct aif_table *t, size_t i, struct aif_buf *out,
 		break;
 	case AIF_TABLE_SHARE:
 		aif_buf_printf(out, "%.6f", (double)t->cells[i] / 1e6);
+		break;
+	case AIF_TABLE_ID:
+		if (t->cells[i] & NAMED) {
+			s = cell_text(t, i, &len);
+			text(out, s, len);
+			break;
+		}
+		aif_buf_printf(out, "%" PRIu64, t->cells[i]);
 		break;
 	default:
 		aif_buf_printf(out, "%" PRIu64, t->cells[i]);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/human.h"
 #include "base/map.h"
 
 /*
@@ -14,9 +15,9 @@ enum aif_table_type {
 	AIF_TABLE_NS,
 	AIF_TABLE_BYTES,
 	AIF_TABLE_SHARE, /* in 1/1,000,000 */
-	AIF_TABLE_ID,    /* a number that is no amount: of a process, of a thread */
-	AIF_TABLE_AT,    /* ns since the recording began, for people to the microsecond */
-	AIF_TABLE_ANY,   /* of any type, as aif_table_any says */
+	AIF_TABLE_ID, /* a number that is no amount: of a process, of a thread; or a name in place of it */
+	AIF_TABLE_AT,  /* ns since the recording began, for people to the microsecond */
+	AIF_TABLE_ANY, /* of any type, as aif_table_any says */
 };
 enum aif_table_format { AIF_TABLE_PLAIN, AIF_TABLE_CSV, AIF_TABLE_JSON };
 
@@ -54,6 +55,8 @@ void aif_table_finish(struct aif_table *t);
 /* Cells come in order, row by row. */
 void aif_table_number(struct aif_table *t, uint64_t value);
 void aif_table_text(struct aif_table *t, const char *text);
+/* For AIF_TABLE_ID: the name, or NULL for the number, which is below 2^63. */
+void aif_table_id(struct aif_table *t, uint64_t number, const char *name);
 /* For AIF_TABLE_ANY. `kind`: 'n' for the text of a number, 't' for text, '0' for no value. */
 void aif_table_any(struct aif_table *t, char kind, const void *text, size_t len);
 
@@ -70,13 +73,6 @@ int aif_table_print(struct aif_table *t, enum aif_table_format format, size_t li
  * table. Columns of the plain format are as wide as the widest cell so far. 0 or -ENOMEM. */
 int aif_table_print_part(struct aif_table *t, enum aif_table_format format, bool is_last,
 			 struct aif_buf *out);
-
-/* "1.23 s", "45.6 ms", "789 us", "12 ns"; "4.0 MiB"; "12.3 %"; "1,234,567"; "1 launch", "2 launches". */
-void aif_human_ns(struct aif_buf *b, uint64_t ns);
-void aif_human_bytes(struct aif_buf *b, uint64_t bytes);
-void aif_human_share(struct aif_buf *b, uint64_t ppm);
-void aif_human_count(struct aif_buf *b, uint64_t n);
-void aif_human_counted(struct aif_buf *b, uint64_t n, const char *noun);
 
 /* part / whole in 1/1,000,000; 0 of 0 is 0. */
 static inline uint64_t aif_share_ppm(uint64_t part, uint64_t whole)

@@ -2,12 +2,29 @@
 #include "export/timed_report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-uint32_t aif_timed_report_pid(const struct aif_timed_report *r, uint32_t process)
+static uint32_t pid_of(const struct aif_timed_report *r, uint32_t process)
 {
 	return process == AIF_NONE ? 0 : r->p->processes[process].pid;
+}
+
+void aif_timed_report_put_process(const struct aif_timed_report *r, uint32_t process,
+				  struct aif_buf *out)
+{
+	const char *name = aif_process_names_get(r->processes, process);
+
+	if (name)
+		aif_name_sanitize(name, strlen(name), out);
+	else
+		aif_buf_printf(out, "%" PRIu32, pid_of(r, process));
+}
+
+void aif_timed_report_process_cell(struct aif_timed_report *r, uint32_t process)
+{
+	aif_table_id(r->t, pid_of(r, process), aif_process_names_get(r->processes, process));
 }
 
 void aif_timed_report_device_cell(struct aif_timed_report *r, uint32_t device)
@@ -159,11 +176,13 @@ int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_
 	struct aif_table t = {0};
 	struct aif_buf after = {0};
 	struct aif_regex kernel = {0};
+	struct aif_process_names processes = {0};
 	struct aif_timed_report r = {.p = p,
 				     .o = opts,
 				     .timed = &timed,
 				     .ops = &ops,
 				     .kernel = &kernel,
+				     .processes = &processes,
 				     .t = &t,
 				     .after = &after};
 	int e = aif_regex_init(&kernel, "--kernel", opts->kernel, err);
@@ -173,6 +192,8 @@ int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_
 			err, -EINVAL,
 			"report: --kernel is not for this table: time in which other kernels "
 			"run is not idle");
+	if (!e)
+		e = aif_process_names_init(&processes, p);
 	if (!e)
 		e = aif_timed_read(p, opts->which, &timed);
 	if (!e && !tables[opts->kind].needs_no_ops)
@@ -200,6 +221,7 @@ int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_
 	aif_table_finish(&t);
 	aif_op_tree_finish(&ops);
 	aif_timed_finish(&timed);
+	aif_process_names_finish(&processes);
 	aif_regex_finish(&kernel);
 	return e == -ENOMEM ? aif_err_set(err, e, "out of memory") : e;
 }

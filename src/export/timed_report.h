@@ -2,6 +2,7 @@
 #pragma once
 
 #include "export/filter.h"
+#include "export/process_names.h"
 #include "export/report.h"
 #include "profile/op_tree.h"
 
@@ -22,6 +23,7 @@ struct aif_timed_report {
 	const struct aif_timed *timed;
 	struct aif_op_tree *ops;
 	const struct aif_regex *kernel;
+	const struct aif_process_names *processes;
 	struct aif_table *t;
 	struct aif_buf *after; /* lines below a plain table */
 	const char *titles[AIF_TITLES_MAX];
@@ -56,11 +58,13 @@ bool aif_timed_report_keeps(const struct aif_timed_report *r, const struct aif_t
 /* The same, for aif_op_tree_add_device. */
 bool aif_timed_report_keep(const void *r, const struct aif_timed_exec *x);
 
-/* A process's number, 0 if it is not known. */
-uint32_t aif_timed_report_pid(const struct aif_timed_report *r, uint32_t process);
+/* Appends a process's number or name (process_names.h). */
+void aif_timed_report_put_process(const struct aif_timed_report *r, uint32_t process,
+				  struct aif_buf *out);
 
-/* Cells with a device's name, and with what an execution ran: in full for programs, which may look for it in other
+/* Cells with the same, with a device's name, and with what an execution ran: in full for programs, which may look for it in other
  * tables. */
+void aif_timed_report_process_cell(struct aif_timed_report *r, uint32_t process);
 void aif_timed_report_device_cell(struct aif_timed_report *r, uint32_t device);
 void aif_timed_report_kernel_cell(struct aif_timed_report *r, uint32_t kind, uint32_t kernel);
 

@@ -76,9 +76,11 @@ uint32_t kineto_process(struct kineto *k, struct kineto_id pid)
 	if (k->has_rank) {
 		char text[256];
 
-		snprintf(text, sizeof(text), "%s%srank %" PRId64,
-			 p->name == AIF_NONE ? "" : aif_profile_str(&k->b->p, p->name),
-			 p->name == AIF_NONE ? "" : ", ", k->rank);
+		if (p->name == AIF_NONE)
+			snprintf(text, sizeof(text), "rank %" PRId64, k->rank);
+		else
+			snprintf(text, sizeof(text), "%.200s (rank %" PRId64 ")",
+				 aif_profile_str(&k->b->p, p->name), k->rank);
 		row.cmdline = aif_builder_puts(k->b, text);
 	}
 	p->process = aif_builder_process(k->b, &row);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/kineto_ranks.h"
 
+#include "base/human.h"
+#include "import/kineto_files.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,10 +14,8 @@
 #define SAME_NS INT64_C(100000)
 /* So many collectives make it sure. */
 #define LEAST 3
-
-struct rows {
-	size_t launches, execs, waits, ops;
-};
+/* Of hosts that know what day it is; more apart are two runs. */
+#define CLOCKS_MAX_NS (INT64_C(3600) * 1000000000)
 
 struct end {
 	uint32_t name; /* of the kernel: string of the profile */
@@ -23,37 +24,59 @@ struct end {
 };
 
 struct rank {
-	struct rows from, to;
 	struct end *ends;
 	size_t len;
-	char file[256];
 };
 
 struct ranks {
 	struct rank *ranks;
-	size_t len, cap;
+	struct kineto_file *files; /* as many */
+	size_t len, cap, files_cap;
 	struct kineto_group aiu[AIF_AIU_GROUP_COUNT]; /* of all files */
 	uint64_t events, flows, not_kept, overhead_ns;
 	struct kineto_left_out left_out[KINETO_LEFT_OUT_MAX];
 };
 
-static struct rows rows_of(const struct aif_builder *b)
+/* The process that a device's work is of if nothing says whose is made before all others. */
+static size_t first_process(const struct kineto *k)
 {
-	return (struct rows){b->launches_len, b->execs_len, b->waits_len, b->ops_len};
+	size_t first = k->b->p.processes_len;
+
+	for (size_t i = 0; i < k->pids_len; i++)
+		first = AIF_MIN(first, (size_t)k->pids[i].process);
+	return first;
 }
 
 int kineto_ranks_begin(struct kineto *k, void **state)
 {
 	struct ranks *s = *state;
+	struct kineto_file *f;
 
 	if (!s)
 		*state = s = calloc(1, sizeof(*s));
-	if (!s || aif_grow(&s->ranks, &s->cap, s->len + 1, sizeof(*s->ranks)) < 0)
+	if (!s || aif_grow(&s->ranks, &s->cap, s->len + 1, sizeof(*s->ranks)) < 0 ||
+	    aif_grow(&s->files, &s->files_cap, s->len + 1, sizeof(*s->files)) < 0)
 		return -ENOMEM;
-	s->ranks[s->len] = (struct rank){.from = rows_of(k->b)};
-	snprintf(s->ranks[s->len].file, sizeof(s->ranks[s->len].file), "%s", k->file);
-	s->len++;
+	s->ranks[s->len] = (struct rank){0};
+	f = &s->files[s->len++];
+	*f = (struct kineto_file){.from = kineto_rows_of(k->b),
+				  .rank = k->rank,
+				  .has_rank = k->has_rank,
+				  .process = first_process(k),
+				  .device = k->b->p.devices_len};
+	f->to = f->from;
+	f->process_end = f->process;
+	f->device_end = f->device;
+	snprintf(f->name, sizeof(f->name), "%s", k->file);
 	return 0;
+}
+
+/* All until now is its. */
+static void file_end(struct kineto_file *f, const struct aif_builder *b)
+{
+	f->to = kineto_rows_of(b);
+	f->process_end = b->p.processes_len;
+	f->device_end = b->p.devices_len;
 }
 
 static int by_name_and_time(const void *a, const void *b)
@@ -79,13 +102,14 @@ int kineto_ranks_end(struct kineto *k, void **state)
 {
 	struct ranks *s = *state;
 	struct rank *r = &s->ranks[s->len - 1];
+	struct kineto_file *f = &s->files[s->len - 1];
 	const struct aif_profile *p = &k->b->p;
 	size_t cap = 0;
 	/* By kernel: 0 not looked at, 1 no, 2 yes. There are far fewer kernels than executions. */
 	uint8_t *is = calloc(p->kernels_len + 1, 1);
 	int e = is ? 0 : -ENOMEM;
 
-	r->to = rows_of(k->b);
+	file_end(f, k->b);
 	s->events += k->events;
 	s->flows += k->not_kept_flows;
 	s->not_kept += k->not_kept;
@@ -97,7 +121,7 @@ int kineto_ranks_end(struct kineto *k, void **state)
 		s->aiu[g].calls += k->aiu[g].calls;
 		s->aiu[g].ns += k->aiu[g].ns;
 	}
-	for (size_t i = r->from.execs; i < r->to.execs && !e; i++) {
+	for (size_t i = f->from.execs; i < f->to.execs && !e; i++) {
 		const struct aif_exec_row *x = &k->b->execs[i];
 		uint32_t name;
 
@@ -131,15 +155,22 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How much later r's collectives end than those of `to`, those of one name only if both have as many. False: it cannot
- * be told, or is nothing. */
-static bool difference(const struct rank *r, const struct rank *to, int64_t *ret, size_t *ret_n)
+/* What the ends of two ranks' collectives say of their clocks. */
+struct offset {
+	enum { OFFSET_UNKNOWN, OFFSET_SMALL, OFFSET_FOUND } is;
+	int64_t ns; /* how much later they end */
+	size_t n;
+};
+
+/* Those of one name only if both have as many. 0 or -ENOMEM. */
+static int compare(const struct rank *r, const struct rank *to, struct offset *ret)
 {
 	int64_t *d = malloc((r->len + 1) * sizeof(*d)), median;
 	size_t n = 0, i = 0, j = 0;
-	bool found = false;
 
-	while (d && i < r->len && j < to->len) {
+	if (!d)
+		return -ENOMEM;
+	while (i < r->len && j < to->len) {
 		size_t a = i, b = j;
 
 		while (a < r->len && r->ends[a].name == r->ends[i].name)
@@ -157,35 +188,92 @@ static bool difference(const struct rank *r, const struct rank *to, int64_t *ret
 			j = b;
 		}
 	}
+	*ret = (struct offset){.n = n};
 	if (n >= LEAST) {
 		qsort(d, n, sizeof(*d), by_value);
-		median = d[n / 2];
+		ret->ns = median = d[n / 2];
 		for (i = 0; i < n; i++)
 			d[i] = llabs(d[i] - median);
 		qsort(d, n, sizeof(*d), by_value);
-		/* Half of them agree much better than they differ. */
-		found = llabs(median) > SAME_NS && d[n / 2] < llabs(median) / 4;
-		*ret = median;
-		*ret_n = n;
+		if (llabs(median) <= SAME_NS)
+			ret->is = d[n / 2] <= SAME_NS ? OFFSET_SMALL : OFFSET_UNKNOWN;
+		else if (d[n / 2] < llabs(median) / 4) /* half of them agree much better */
+			ret->is = OFFSET_FOUND;
 	}
 	free(d);
-	return found;
+	return 0;
 }
 
-static void move(struct aif_builder *b, const struct rank *r, int64_t by)
+/* Whose clock the others are put on: one that says what day it was. */
+static size_t reference(const struct aif_builder *b, const struct ranks *s)
 {
-	for (size_t i = r->from.launches; i < r->to.launches; i++)
-		b->launches[i].time -= (uint64_t)by;
-	for (size_t i = r->from.execs; i < r->to.execs; i++) {
-		b->execs[i].start -= (uint64_t)by;
-		b->execs[i].end -= (uint64_t)by;
+	uint64_t from, to;
+
+	for (size_t i = 0; i < s->len; i++)
+		if (s->ranks[i].len && kineto_file_span(b, &s->files[i], &from, &to) &&
+		    kineto_is_dated(from))
+			return i;
+	for (size_t i = 0; i < s->len; i++)
+		if (s->ranks[i].len)
+			return i;
+	return 0;
+}
+
+/* Two traces of one rank are no two clocks, nor are dates that are further apart than clocks are. */
+static bool may_align(const struct aif_builder *b, const struct kineto_file *f,
+		      const struct kineto_file *to, const struct offset *o)
+{
+	uint64_t x, y, end;
+
+	if (f->has_rank && to->has_rank && f->rank == to->rank)
+		return false;
+	return !kineto_file_span(b, f, &x, &end) || !kineto_file_span(b, to, &y, &end) ||
+	       !kineto_is_dated(x) || !kineto_is_dated(y) || llabs(o->ns) <= CLOCKS_MAX_NS;
+}
+
+/* All of them are told, also those too small to be moved by. */
+static void tell_offset(struct aif_builder *b, const struct kineto_file *f,
+			const struct kineto_file *to, const struct offset *o, struct aif_buf *all)
+{
+	struct aif_buf text = {0};
+
+	kineto_file_say(f, &text);
+	aif_buf_puts(&text, ": its clock was ");
+	aif_human_ns(&text, (uint64_t)llabs(o->ns));
+	aif_buf_puts(&text, o->ns < 0 ? " behind that of " : " ahead of that of ");
+	kineto_file_say(to, &text);
+	aif_buf_printf(&text, ", say the ends of %zu collectives", o->n);
+	aif_buf_printf(all, "%s%s%s", all->len ? "; " : "", aif_buf_str(&text),
+		       o->is == OFFSET_SMALL ? " (not moved: up to 100 us may be the collectives')"
+					     : "");
+	if (o->is == OFFSET_FOUND)
+		aif_builder_loss(b, AIF_REASON_IMPORT_RANK_CLOCK, AIF_NONE,
+				 aif_builder_puts(b, aif_buf_str(&text)), 1);
+	aif_buf_finish(&text);
+}
+
+static int align(struct aif_builder *b, const struct ranks *s)
+{
+	size_t ref = reference(b, s);
+	struct aif_buf all = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < s->len && !r; i++) {
+		struct offset o;
+
+		if (i == ref)
+			continue;
+		r = compare(&s->ranks[i], &s->ranks[ref], &o);
+		if (r || o.is == OFFSET_UNKNOWN || !may_align(b, &s->files[i], &s->files[ref], &o))
+			continue;
+		if (o.is == OFFSET_FOUND)
+			kineto_file_move(b, &s->files[i], o.ns);
+		tell_offset(b, &s->files[i], &s->files[ref], &o, &all);
 	}
-	for (size_t i = r->from.waits; i < r->to.waits; i++)
-		b->waits[i].time -= (uint64_t)by;
-	for (size_t i = r->from.ops; i < r->to.ops; i++) {
-		b->ops[i].start -= (uint64_t)by;
-		b->ops[i].end -= (uint64_t)by;
-	}
+	if (all.len)
+		aif_builder_meta(b, "imported.clocks", "%s", aif_buf_str(&all));
+	aif_buf_finish(&all);
+	return r;
 }
 
 /* What the files had, and which parts of AIU's runtime took how long: for `info` and the summary. */
@@ -219,34 +307,28 @@ void kineto_ranks_add(void *state, const struct aif_builder *b, uint64_t not_kep
 {
 	struct ranks *s = state;
 
-	s->ranks[s->len - 1].to = rows_of(b);
+	file_end(&s->files[s->len - 1], b);
 	s->not_kept += not_kept;
 }
 
 int kineto_ranks_finish(struct aif_builder *b, void *state, int result, struct aif_err *err)
 {
 	struct ranks *s = state;
+	int r = 0;
 
 	(void)err;
-	for (size_t i = 1; s && !result && i < s->len; i++) {
-		char text[640];
-		int64_t by;
-		size_t n;
-
-		if (!difference(&s->ranks[i], &s->ranks[0], &by, &n))
-			continue;
-		move(b, &s->ranks[i], by);
-		snprintf(text, sizeof(text), "%s: moved by %" PRId64 " ns, as %zu collectives say",
-			 s->ranks[i].file, -by, n);
-		aif_builder_loss(b, AIF_REASON_IMPORT_RANK_CLOCK, AIF_NONE,
-				 aif_builder_puts(b, text), 1);
-	}
-	if (s && !result)
+	if (s && !result) {
+		r = align(b, s);
+		if (!r)
+			r = kineto_files_together(b, s->files, s->len);
 		tell(b, s);
+	}
 	for (size_t i = 0; s && i < s->len; i++)
 		free(s->ranks[i].ends);
-	if (s)
+	if (s) {
 		free(s->ranks);
+		free(s->files);
+	}
 	free(s);
-	return b->failed ? -ENOMEM : 0;
+	return r < 0 || b->failed ? -ENOMEM : 0;
 }

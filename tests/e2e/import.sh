@@ -27,7 +27,7 @@ for t in rank0 rank1; do
 	check "the clock of $t is as the test wants it" test -s "$work/$t.json"
 done
 same "two ranks" "$work/rank0.json" "$work/rank1.json"
-check "ranks: the clock that is off is moved by what it is off" says "moved by -5000000 ns, as 4 collectives say" "$aiflame" info "$work/t.data"
+check "ranks: the clock that is off is moved by what it is off" says "rank 1 ($work/rank1.json): its clock was 5.0 ms ahead of that of rank 0 ($work/rank0.json), say the ends of 4 collectives" "$aiflame" info "$work/t.data"
 
 "$aiflame" import -q -o "$work/cuda.data" "$work/cuda.json"
 number() { got=$("$aiflame" query --format csv "$2" "$3" | tail -n +2); [ "$got" = "$1" ] || { echo "got $got instead of $1"; return 1; }; }
@@ -77,6 +77,45 @@ check "and it tells of no agents" sh -c "! '$aiflame' report '$work/a host.data'
 check "a device alone: no launches are known" says "no launches known" "$aiflame" report "$work/flex.data"
 check "nor what it waited for" says "not known" "$aiflame" report --idle "$work/flex.data"
 check "nor how many units it has" sh -c "! '$aiflame' report '$work/flex.data' | grep -w units"
+
+# Ranks of containers have the same number, and are told apart by their names, which options take as they are shown.
+check "ranks of one pid: import" "$aiflame" import -q -o "$work/same.data" "$work/same0.json" "$work/same1.json" "$work/same2.json" "$work/same3.json"
+check "ranks of one pid: the first screen names them" says "python3 (rank 1) 2" "$aiflame" report "$work/same.data"
+check "and says how to ask for one" says "--process 'NAME'" "$aiflame" report "$work/same.data"
+check "and that there are more devices than it shows" says "device   cuda 1 (rank 1) (cuda), and 2 more" "$aiflame" report "$work/same.data"
+check "ranks of one pid: --process takes a name" sh -c "[ \"\$('$aiflame' report --kernels --process 'python3 (rank 1)' --format csv '$work/same.data' | grep -c 'python3 (rank 1)')\" = 3 ]"
+check "and gives that one's time" sh -c "'$aiflame' report --kernels --process 'python3 (rank 1)' --format csv '$work/same.data' | grep -q ',2000004,2000004,0,4,.*gemm'"
+check "--device takes one, too" sh -c "'$aiflame' report --kernels --device 'cuda 3 (rank 3)' --format csv '$work/same.data' | grep -q ',2000012,2000012,0,4,.*gemm'"
+check "an expression is one still" sh -c "[ \"\$('$aiflame' report --kernels --process 'rank [13]' --format csv '$work/same.data' | grep -c gemm)\" = 2 ]"
+check "a number is one still" sh -c "[ \"\$('$aiflame' report --kernels --process 1 --format csv '$work/same.data' | grep -c gemm)\" = 4 ]"
+for table in kernels launches breakdown comm idle streams ops; do
+	check "ranks of one pid: --$table names them" says '"process": "python3 (rank 2)"' "$aiflame" report --$table --format json "$work/same.data"
+done
+check "ranks of one pid: numbers that differ stay" says '"process": 501' "$aiflame" report --kernels --format json "$work/t.data"
+check "one rank's flame graph has that one's time" says "gemm_[g] 2000008" sh -c "'$aiflame' flame --process 'python3 (rank 2)' -o '$work/same.folded' '$work/same.data' && cat '$work/same.folded'"
+check "other viewers are told, too" says "python3 (rank 2) (1)" "$aiflame" export --format chrome -o - "$work/same.data"
+check "a clock that is ahead" says "rank 1 ($work/same1.json): its clock was 5.0 ms ahead of that of rank 0" "$aiflame" info "$work/same.data"
+check "one that is behind" says "rank 3 ($work/same3.json): its clock was 7.0 ms behind that of rank 0" "$aiflame" info "$work/same.data"
+check "a little that may be no clock is told, and not moved" sh -c "'$aiflame' info '$work/same.data' | grep 'imported.clocks.*100 us ahead.*not moved' && ! '$aiflame' info '$work/same.data' | grep 'RANK_CLOCK.*same2'"
+check "ranks that do not say which: import" "$aiflame" import -q -o "$work/pair.data" "$work/cuda.json" "$work/unranked.json"
+check "are named by their files" says "python3 (unranked.json) 50.0 %" "$aiflame" report "$work/pair.data"
+check "their devices, too" number 'NVIDIA Test 80GB (cuda.json)' "$work/pair.data" "SELECT name FROM devices LIMIT 1"
+
+# Files that are of no one job: told, and the time between them is not idle.
+"$aiflame" import -o "$work/apart.data" "$work/same0.json" "$work/later.json" 2>"$work/apart.out"
+check "days apart: a warning that names them" grep -q "Warning: files that were not traced at the same time.*rank 1 ($work/later.json) begins 3.0 days after rank 0 ($work/same0.json) has ended.*import what is of another job by itself" "$work/apart.out"
+check "days apart: in the first screen, too" says "begins 3.0 days after" "$aiflame" report "$work/apart.data"
+check "days apart: no idle time between them" sh -c "'$aiflame' report '$work/apart.data' | grep -q 'of the time that was collected.*idle 1[0-9][.]. ms; not collected 6.0 days'"
+check "days apart: nor in the tables" sh -c "! '$aiflame' report --idle --format csv '$work/apart.data' | awk -F, 'NR > 1 && \$2 > 10000000' | grep ."
+check "days apart: everything adds up" says "everything adds up" "$aiflame" info "$work/apart.data"
+check "days apart: they are not aligned" sh -c "! '$aiflame' info '$work/apart.data' | grep RANK_CLOCK"
+"$aiflame" import -o "$work/undated.data" "$work/same0.json" "$work/lonely.json" 2>"$work/undated.out"
+check "without baseTimeNanoseconds: a warning" grep -q "Warning: a file that does not say when it was traced (no baseTimeNanoseconds).*$work/lonely.json now begins with rank 0 ($work/same0.json)" "$work/undated.out"
+check "without baseTimeNanoseconds: it lies beside the others" number 1 "$work/undated.data" "SELECT max(start_ns) < 1000000000 FROM executions"
+"$aiflame" import -o "$work/told.data" "$work/undated.json" "$work/same0.json" 2>"$work/told.out"
+check "where collectives tell, there is nothing to warn of" sh -c "! grep Warning '$work/told.out'"
+check "where collectives tell, it is moved there" says "rank 1 ($work/undated.json): its clock was 55.5 years behind" "$aiflame" info "$work/told.data"
+check "nor of ranks that ran at the same time" sh -c "'$aiflame' import -o '$work/t.data' '$work/rank0.json' '$work/rank1.json' 2>&1 | grep -q kernels && ! '$aiflame' info '$work/t.data' | grep -E 'APART|UNDATED'"
 
 # Damage: what is whole is there, and what is not is told.
 check "torn: the first events are there" "$aiflame" import -q -o "$work/torn.data" "$work/torn.json"

@@ -131,14 +131,18 @@ def flex():
     return json.dumps(out, indent=0)
 
 
-def rank(n, off):
+def rank(n, off, pid=None, base=BASE):
     """Ends of collectives are the same in truth; this host's clock is `off` ns ahead."""
-    t = Trace(pid=500 + n, distributedInfo={"backend": "nccl", "rank": n, "world_size": 2, "pg_config": [{"pg_name": "0"}]})
+    t = Trace(pid=pid or 500 + n, baseTimeNanoseconds=base, distributedInfo={"backend": "nccl", "rank": n, "world_size": 2, "pg_config": [{"pg_name": "0"}]})
     for i in range(4):
         at = 1_000_000 + i * 3_000_000 + off
         start = at + (30_000 if n else 90_000)
         t.launch("cudaLaunchKernel", at, 5_000, "kernel", "ncclDevKernel_AllReduce_Sum_f16_RING_LL", start, at + 1_000_000 + i * 7 - start, device=n)
         t.launch("cudaLaunchKernel", at + 9_000, 5_000, "kernel", "gemm", at + 1_200_000, 500_000 + n, device=n)
+    if pid:
+        t.x("kernel", "nobody's", 12_500_000 + off, 1_000 + n, n, 7, device=n, stream=7, correlation=9_000_000)
+    if not base:
+        del t.top["baseTimeNanoseconds"]
     return t
 
 
@@ -162,6 +166,15 @@ def main():
     texts = {"cuda": cuda().text(), "old": old().text(), "aiu": aiu().text(), "flex": flex(),
              "aiu_renamed": aiu("cuda_runtime", "cuda_driver", 4300, lambda s: s.replace("RDMA", "Rdma"), 0).text(),
              "host": host().text(), "left": left().text(), "rank0": rank(0, 0).text(), "rank1": rank(1, 5_000_000).text()}
+    # In containers all are process 1. The clock of the third differs by no more than the ends of collectives do.
+    for n, off in enumerate([0, 5_000_000, 100_000, -7_000_000]):
+        texts["same%d" % n] = rank(n, off, pid=1).text()
+    texts["unranked"] = texts["cuda"]
+    texts["later"] = rank(1, 0, pid=1, base=BASE + 3 * 86400 * 10**9).text()
+    texts["undated"] = rank(1, 0, pid=1, base=0).text()
+    lonely = cuda()
+    del lonely.top["baseTimeNanoseconds"]
+    texts["lonely"] = lonely.text()
     whole = cuda()
     texts["torn"] = texts["cuda"][:len(texts["cuda"]) * 2 // 3]
     texts["quote_without"] = whole.text()

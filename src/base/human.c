@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/table.h"
+#include "base/human.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#define DAY_NS  (UINT64_C(86400) * AIF_NS_PER_S)
+#define YEAR_NS (UINT64_C(31556952) * AIF_NS_PER_S)
 
 void aif_human_ns(struct aif_buf *b, uint64_t ns)
 {
@@ -13,8 +16,12 @@ void aif_human_ns(struct aif_buf *b, uint64_t ns)
 		aif_buf_printf(b, "%.*f us", ns < 100000 ? 1 : 0, (double)ns / 1e3);
 	else if (ns < AIF_NS_PER_S)
 		aif_buf_printf(b, "%.*f ms", ns < 100000000 ? 1 : 0, (double)ns / 1e6);
-	else
+	else if (ns < 2 * DAY_NS)
 		aif_buf_printf(b, "%.2f s", (double)ns / 1e9);
+	else if (ns < 2 * YEAR_NS)
+		aif_buf_printf(b, "%.1f days", (double)ns / DAY_NS);
+	else
+		aif_buf_printf(b, "%.1f years", (double)ns / YEAR_NS);
 }
 
 void aif_human_bytes(struct aif_buf *b, uint64_t bytes)

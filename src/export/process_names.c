@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/process_names.h"
+
+#include <errno.h>
+
+/* Programs that a process was before it became the one that uses a device have its number, too. */
+static bool is_counted(const struct aif_process *p)
+{
+	return p->flags & AIF_PROCESS_RUNTIME && p->cmdline != AIF_NONE;
+}
+
+static bool are_alike(const struct aif_process *a, const struct aif_process *b)
+{
+	return is_counted(a) && is_counted(b) && a->pid == b->pid && a->cmdline != b->cmdline;
+}
+
+int aif_process_names_init(struct aif_process_names *n, const struct aif_profile *p)
+{
+	struct aif_map first = {0}; /* by number: the first process that has it */
+	bool any = false;
+	uint64_t other;
+	int r = 0;
+
+	*n = (struct aif_process_names){.p = p};
+	n->are_alike = calloc(p->processes_len + 1, sizeof(*n->are_alike));
+	if (!n->are_alike)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->processes_len && !r; i++) {
+		if (!is_counted(&p->processes[i]))
+			continue;
+		if (!aif_map_get(&first, p->processes[i].pid, &other))
+			r = aif_map_put(&first, p->processes[i].pid, i);
+		else if (are_alike(&p->processes[i], &p->processes[other]))
+			any = n->are_alike[other] = true;
+	}
+	/* What the first one is, all of its number are. */
+	for (uint32_t i = 0; i < p->processes_len && !r && any; i++)
+		if (is_counted(&p->processes[i]) &&
+		    aif_map_get(&first, p->processes[i].pid, &other))
+			n->are_alike[i] = n->are_alike[other];
+	aif_map_finish(&first);
+	return r;
+}
+
+void aif_process_names_finish(struct aif_process_names *n)
+{
+	free(n->are_alike);
+	*n = (struct aif_process_names){0};
+}
+
+const char *aif_process_names_get(const struct aif_process_names *n, uint32_t process)
+{
+	return process != AIF_NONE && n->are_alike[process]
+		       ? aif_profile_str(n->p, n->p->processes[process].cmdline)
+		       : NULL;
+}
+
+const char *aif_process_name(const struct aif_profile *p, uint32_t process)
+{
+	for (size_t i = 0; process != AIF_NONE && i < p->processes_len; i++)
+		if (are_alike(&p->processes[i], &p->processes[process]))
+			return aif_profile_str(p, p->processes[process].cmdline);
+	return NULL;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "profile/model.h"
+
+/*
+ * What processes are called. A number is enough, until several that used a device have the same one: ranks in containers are
+ * process 1 each. Then it is the command, which for an imported rank says which one it is: "python3 (rank 1)". The option
+ * --process takes both.
+ */
+struct aif_process_names {
+	const struct aif_profile *p;
+	bool *are_alike; /* by process: its number is another's, too */
+};
+
+/* 0 or -ENOMEM; finished by the caller in any case. */
+int aif_process_names_init(struct aif_process_names *n, const struct aif_profile *p);
+void aif_process_names_finish(struct aif_process_names *n);
+/* NULL: the number is enough. AIF_NONE has none. */
+const char *aif_process_names_get(const struct aif_process_names *n, uint32_t process);
+/* The same without a table of all, in time that grows with the number of processes. */
+const char *aif_process_name(const struct aif_profile *p, uint32_t process);
