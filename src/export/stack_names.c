@@ -288,6 +288,43 @@ static int caller_find(struct aif_stack_names *s, uint32_t stack, uint32_t *ret_
 	return 0;
 }
 
+/* Imported traces have the mark of a node in its launches' stacks. The node's name, NULL: it is no such frame. */
+static const char *marked_node(const struct aif_profile *p, uint32_t frame)
+{
+	static const char mark[] = AIF_BACKWARD_MARK " ";
+	const char *text;
+
+	if (frame == AIF_NONE || p->frames[frame].kind != AIF_FRAME_MARK ||
+	    p->frames[frame].address >= p->strings.len)
+		return NULL;
+	text = aif_profile_str(p, (uint32_t)p->frames[frame].address);
+	return strncmp(text, mark, strlen(mark)) ? NULL : text + strlen(mark);
+}
+
+/* Of a node's launches the forward's caller: "step (train.py) [backward]". */
+static int marked_caller_find(struct aif_stack_names *s, uint32_t stack, uint32_t *ret_name)
+{
+	const struct aif_stack *stacks = s->p->stacks;
+	uint32_t node = stack;
+	const char *text;
+	size_t len;
+
+	while (node != AIF_NONE && !marked_node(s->p, stacks[node].frame))
+		node = stacks[node].parent;
+	if (node == AIF_NONE)
+		return caller_find(s, stack, ret_name);
+	if (caller_find(s, stacks[node].parent, ret_name) < 0)
+		return -ENOMEM;
+	text = *ret_name == AIF_STR_NONE ? "" : aif_tree_text(&s->tree, *ret_name, &len);
+	aif_buf_clear(&s->text);
+	aif_buf_printf(&s->text, "%s%s" AIF_BACKWARD_MARK, text, *text ? " " : "");
+	*ret_name = aif_buf_failed(&s->text)
+			    ? AIF_STR_NONE
+			    : aif_tree_name(&s->tree, AIF_TREE_MARK, (const char *)s->text.data,
+					    s->text.len);
+	return *ret_name == AIF_STR_NONE ? -ENOMEM : 0;
+}
+
 static const char *stack_caller(struct aif_stack_names *s, uint32_t stack)
 {
 	uint64_t known;
@@ -296,7 +333,8 @@ static const char *stack_caller(struct aif_stack_names *s, uint32_t stack)
 
 	if (aif_map_get(&s->callers, stack, &known))
 		name = (uint32_t)known;
-	else if (caller_find(s, stack, &name) < 0 || aif_map_put(&s->callers, stack, name) < 0)
+	else if (marked_caller_find(s, stack, &name) < 0 ||
+		 aif_map_put(&s->callers, stack, name) < 0)
 		return NULL;
 	return name == AIF_STR_NONE ? "" : aif_tree_text(&s->tree, name, &len);
 }
@@ -335,6 +373,10 @@ const char *aif_stack_names_operator(struct aif_stack_names *s, uint32_t stack)
 			p->stacks[stack].frame == AIF_NONE
 				? NULL
 				: aif_profile_frame_name(p, p->stacks[stack].frame);
+
+		name = marked_node(p, p->stacks[stack].frame);
+		if (name) /* it has launched it itself */
+			return name;
 
 		if (n && p->frames[n->frame].kind == AIF_FRAME_OP)
 			return aif_profile_str(p, n->name);

@@ -57,6 +57,8 @@ void kineto_free(struct kineto *k)
 	free(k->properties);
 	free(k->pids);
 	free(k->flows);
+	free(k->arrows);
+	free(k->joins);
 	free(k->chains);
 	free(k->chain_frames);
 	free(k->open);
@@ -275,6 +277,8 @@ static void add_base(struct kineto *k)
 	}
 	for (size_t i = 0; i < k->flows_len; i++)
 		k->flows[i].at = (int64_t)((uint64_t)k->flows[i].at + (uint64_t)base);
+	for (size_t i = 0; i < k->arrows_len; i++)
+		k->arrows[i].at = (int64_t)((uint64_t)k->arrows[i].at + (uint64_t)base);
 	for (size_t i = 0; i < k->execs_len; i++) {
 		k->execs[i].start += base;
 		k->execs[i].end += base;

@@ -50,8 +50,10 @@ struct kineto_event {
 	bool is_bad; /* something of it has the wrong type, or no number has room for it */
 	struct kineto_id pid, tid;
 	int64_t ts, dur;
-	uint64_t correlation, external, bytes, id; /* id: of args, unitrace's number of a kernel */
-	bool has_id, is_sum; /* is_sum: clang's, of what else is there: no span of its own */
+	uint64_t correlation, external, bytes;
+	uint64_t id, flow; /* id: of args, unitrace's number of a kernel; flow: of an arrow */
+	bool has_id, has_flow,
+		is_sum; /* is_sum: clang's, of what else is there: no span of its own */
 	int64_t device, stream, sequence;
 	uint32_t python, python_parent; /* 0 = none */
 	uint32_t graph, node, registers, shared_bytes;
@@ -131,6 +133,22 @@ struct kineto_flow { /* unitrace: this call, at this time, has launched that */
 	uint32_t thread;
 };
 
+struct kineto_arrow { /* an end of what joins a node of a backward to its operator */
+	int64_t at;
+	uint64_t id; /* in the file, then of the pair */
+	uint32_t thread : 24, is_end : 8;
+};
+struct kineto_join {
+	uint32_t at; /* where the node is in .order */
+	uint32_t pair, name, stack;
+};
+enum kineto_backward {
+	KINETO_BACKWARD_JOINED,
+	KINETO_BACKWARD_ADDED, /* adds to gradients, behind one that is joined */
+	KINETO_BACKWARD_ALONE,
+	KINETO_BACKWARD_COUNT
+};
+
 struct kineto_pid {
 	struct kineto_id pid;
 	uint32_t name, labels; /* of the profile, AIF_NONE */
@@ -184,6 +202,8 @@ struct kineto {
 	AIF_TABLE(kineto_property, properties);
 	AIF_TABLE(kineto_pid, pids);
 	AIF_TABLE(kineto_flow, flows);
+	AIF_TABLE(kineto_arrow, arrows);
+	AIF_TABLE(kineto_join, joins);
 	AIF_TABLE(kineto_chain, chains);
 	uint32_t *chain_frames; /* frames of the profile */
 	size_t chain_frames_len, chain_frames_cap;
@@ -211,6 +231,7 @@ struct kineto {
 
 	/* What is told at the end. */
 	uint64_t events, errors, bad, unended, not_kept, not_kept_flows;
+	uint64_t backward[KINETO_BACKWARD_COUNT]; /* nodes */
 	uint64_t partial, too_deep, guessed_threads, duplicates, misjoined;
 	struct kineto_left_out left_out[KINETO_LEFT_OUT_MAX];
 	char first_error[160], end_error[160];

@@ -233,6 +233,8 @@ static bool field(struct aif_json *j, struct kineto_event *e)
 	case 2:
 		if (IS("ts"))
 			return time_of(j, e, &e->ts, &e->has_ts);
+		if (IS("id"))
+			return number(j, &e->flow, &e->has_flow);
 		if (IS("ph")) {
 			if (scalar(j) == AIF_JSON_STRING && j->len == 1)
 				e->ph = (char)*j->text;

@@ -34,6 +34,7 @@ struct ranks {
 	size_t len, cap, files_cap;
 	struct kineto_group aiu[AIF_AIU_GROUP_COUNT]; /* of all files */
 	uint64_t events, flows, not_kept, overhead_ns;
+	uint64_t backward[KINETO_BACKWARD_COUNT];
 	struct kineto_left_out left_out[KINETO_LEFT_OUT_MAX];
 };
 
@@ -113,6 +114,8 @@ int kineto_ranks_end(struct kineto *k, void **state)
 	s->events += k->events;
 	s->flows += k->not_kept_flows;
 	s->not_kept += k->not_kept;
+	for (unsigned i = 0; i < KINETO_BACKWARD_COUNT; i++)
+		s->backward[i] += k->backward[i];
 	for (size_t i = 0; i < KINETO_LEFT_OUT_MAX && k->left_out[i].count; i++)
 		kineto_leave_out(s->left_out, k->left_out[i].what, strlen(k->left_out[i].what),
 				 k->left_out[i].count);
@@ -290,6 +293,13 @@ static void tell(struct aif_builder *b, const struct ranks *s)
 			 s->events, s->flows, s->not_kept, aif_buf_str(&kinds),
 			 kinds.len ? ")" : "");
 	aif_buf_finish(&kinds);
+	if (s->backward[KINETO_BACKWARD_JOINED] || s->backward[KINETO_BACKWARD_ALONE])
+		aif_builder_meta(b, "imported.backward",
+				 "%" PRIu64 " nodes joined to their forward, %" PRIu64
+				 " that add to gradients behind them, %" PRIu64 " not joined",
+				 s->backward[KINETO_BACKWARD_JOINED],
+				 s->backward[KINETO_BACKWARD_ADDED],
+				 s->backward[KINETO_BACKWARD_ALONE]);
 	if (s->overhead_ns)
 		aif_builder_meta(b, "imported.profiler_ns", "%" PRIu64, s->overhead_ns);
 	for (unsigned g = AIF_AIU_NONE + 1; g < AIF_AIU_GROUP_COUNT; g++) {

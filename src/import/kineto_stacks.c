@@ -2,6 +2,7 @@
 #include "import/kineto.h"
 
 #include "import/aiu.h"
+#include "import/kineto_backward.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,16 +24,6 @@
  * Python's spans have their callers' numbers, too. These decide only where time does not, which is between two with the
  * same beginning and end; else time says more, as it knows of operators between the two.
  */
-
-/* Python gives up at 1,000; 82 is the deepest that was seen. What is deeper has the stack of its callers. */
-#define DEPTH_MAX 1100
-
-struct level {
-	int64_t end;
-	uint32_t span;
-	uint32_t stack; /* AIF_NONE - 1: not made yet */
-};
-#define NOT_MADE (AIF_NONE - 1)
 
 /* ---- order --------------------------------------------------------------------------------------- */
 
@@ -192,84 +183,6 @@ static int find_threads(struct kineto *k, bool *ret_moved)
 
 /* ---- stacks -------------------------------------------------------------------------------------- */
 
-struct walk {
-	struct kineto *k;
-	struct level *levels;
-	size_t len;
-	int64_t spent;  /* of this thread, until then, has been told whose time it was */
-	size_t crossed; /* levels that end later than the one under them */
-	int64_t least;  /* with .crossed: no level ends before */
-};
-
-static void drop_ended(struct walk *w, int64_t now)
-{
-	while (w->len && w->levels[w->len - 1].end <= now) {
-		w->len--;
-		if (w->len && w->levels[w->len].end > w->levels[w->len - 1].end)
-			w->crossed--;
-	}
-	if (!w->crossed || w->least > now)
-		return;
-	/* Some may have ended beneath others. */
-	for (size_t i = 0, n = w->len; i < n; i++) {
-		if (w->levels[i].end > now)
-			continue;
-		w->len = i;
-		w->crossed = 0;
-		for (size_t j = i + 1; j < n; j++) {
-			if (w->levels[j].end <= now)
-				continue;
-			w->levels[w->len] = w->levels[j];
-			w->levels[w->len].stack = NOT_MADE;
-			w->len++;
-		}
-		break;
-	}
-	w->crossed = 0;
-	w->least = INT64_MAX;
-	for (size_t i = 0; i < w->len; i++) {
-		w->crossed += i && w->levels[i].end > w->levels[i - 1].end;
-		w->least = AIF_MIN(w->least, w->levels[i].end);
-	}
-}
-
-static uint32_t stack_at(struct walk *w, size_t levels)
-{
-	struct kineto *k = w->k;
-	size_t known = levels;
-	uint32_t stack;
-
-	while (known && w->levels[known - 1].stack == NOT_MADE)
-		known--;
-	stack = known ? w->levels[known - 1].stack : AIF_NONE;
-	for (; known < levels; known++) {
-		const struct kineto_span *s = &k->spans[w->levels[known].span];
-		uint32_t frame = kineto_frame(k, s->name, s->class);
-
-		if (frame == AIF_NONE)
-			return stack;
-		stack = aif_builder_stack(k->b, stack, frame, 0);
-		w->levels[known].stack = stack;
-	}
-	return stack;
-}
-
-static void push(struct walk *w, uint32_t span)
-{
-	int64_t end = w->k->spans[span].end;
-
-	if (w->len == DEPTH_MAX) {
-		w->k->too_deep++;
-		return;
-	}
-	if (w->len && w->levels[w->len - 1].end < end) {
-		w->k->partial++;
-		w->crossed++;
-		w->least = 0; /* looked for when it is needed */
-	}
-	w->levels[w->len++] = (struct level){.end = end, .span = span, .stack = NOT_MADE};
-}
-
 /* Rows: which thread it is in the profile is found when something is told of it. */
 uint32_t kineto_thread_row(struct kineto *k, uint32_t thread)
 {
@@ -316,7 +229,7 @@ static int launched(struct kineto *k, const struct kineto_span *s, uint32_t firs
 
 /* The call that was pushed last, under the callers that the file has for it: they stand between the ranges it was in
  * and itself. */
-static uint32_t stack_of_call(struct walk *w, uint32_t span, size_t callers)
+static uint32_t stack_of_call(struct kineto_walk *w, uint32_t span, size_t callers)
 {
 	struct kineto *k = w->k;
 	const struct kineto_span *s = &k->spans[span];
@@ -324,19 +237,19 @@ static uint32_t stack_of_call(struct walk *w, uint32_t span, size_t callers)
 	uint32_t number = k->calls[s->ref].chain, stack, frame;
 
 	if (!number || number > k->chains_len || w->len == callers)
-		return stack_at(w, w->len);
+		return kineto_walk_stack(w, KINETO_STACK_AS_IT_WAS, w->len);
 	c = &k->chains[number - 1];
-	stack = stack_at(w, w->len - 1);
+	stack = kineto_walk_stack(w, KINETO_STACK_AS_IT_WAS, w->len - 1);
 	for (uint32_t i = c->len; i-- > 0;)
 		stack = aif_builder_stack(k->b, stack, k->chain_frames[c->first + i], 0);
 	frame = kineto_frame(k, s->name, s->class);
 	if (frame != AIF_NONE)
 		stack = aif_builder_stack(k->b, stack, frame, 0);
-	w->levels[w->len - 1].stack = stack;
+	w->levels[w->len - 1].stacks[KINETO_STACK_AS_IT_WAS] = stack;
 	return stack;
 }
 
-static int call_add(struct walk *w, const struct kineto_span *s, uint32_t stack)
+static int call_add(struct kineto_walk *w, const struct kineto_span *s, uint32_t stack)
 {
 	struct kineto *k = w->k;
 	const struct kineto_call *c = &k->calls[s->ref];
@@ -363,11 +276,13 @@ static int call_add(struct walk *w, const struct kineto_span *s, uint32_t stack)
 		k->duplicates++;
 		return 0;
 	}
+	if (k->joins_len)
+		stack = kineto_walk_stack(w, KINETO_STACK_JOINED, w->len);
 	return launched(k, s, (uint32_t)first, stack, false);
 }
 
 /* callers: how many levels are outside of it. */
-static int op_add(struct walk *w, const struct kineto_span *s, size_t callers)
+static int op_add(struct kineto_walk *w, const struct kineto_span *s, size_t callers)
 {
 	struct kineto *k = w->k;
 	const struct kineto_op *o =
@@ -390,18 +305,22 @@ static int op_add(struct walk *w, const struct kineto_span *s, size_t callers)
 			: len > 13 && !memcmp(name, "ProfilerStep#", 13) ? AIF_OP_STEP
 									 : AIF_OP_RANGE,
 		.shapes = o ? o->shapes : AIF_NONE,
-		.stack = stack_at(w, callers),
+		.stack = kineto_walk_stack(w, KINETO_STACK_AS_IT_WAS, callers),
 		.id = o ? o->external : 0,
 		.sequence = o ? o->sequence : -1,
 	};
 	if (s->class != KINETO_OP || !row->id || !aif_map_get(&k->by_external, row->id, &first) ||
 	    k->execs[first].launch)
 		return 0;
-	return launched(k, s, (uint32_t)first, stack_at(w, w->len), true);
+	return launched(
+		k, s, (uint32_t)first,
+		kineto_walk_stack(w, k->joins_len ? KINETO_STACK_JOINED : KINETO_STACK_AS_IT_WAS,
+				  w->len),
+		true);
 }
 
 /* Of other programs' traces: a thread's time, until now, is of what it was in. */
-static int spend(struct walk *w, int64_t now)
+static int spend(struct kineto_walk *w, int64_t now)
 {
 	while (w->len) {
 		int64_t until = w->levels[w->len - 1].end;
@@ -411,7 +330,8 @@ static int spend(struct walk *w, int64_t now)
 			until = AIF_MIN(until, w->levels[i].end);
 		until = AIF_MIN(until, now);
 		if (until > w->spent) {
-			uint32_t stack = stack_at(w, w->len), span = w->levels[w->len - 1].span;
+			uint32_t stack = kineto_walk_stack(w, KINETO_STACK_AS_IT_WAS, w->len),
+				 span = w->levels[w->len - 1].span;
 
 			row = aif_builder_wait(w->k->b);
 			if (!row)
@@ -425,23 +345,25 @@ static int spend(struct walk *w, int64_t now)
 		}
 		if (until == now)
 			break;
-		drop_ended(w, until);
+		kineto_walk_drop(w, until);
 	}
 	w->spent = AIF_MAX(w->spent, now);
 	return 0;
 }
 
-static int span_add(struct walk *w, uint32_t span)
+static int span_add(struct kineto_walk *w, struct kineto_engine *e, uint32_t at)
 {
+	uint32_t span = w->k->order[at];
 	const struct kineto_span *s = &w->k->spans[span];
 	size_t callers;
 	int r = 0;
 
 	if (s->class == KINETO_OTHER && spend(w, s->start) < 0)
 		return -ENOMEM;
-	drop_ended(w, s->start);
+	kineto_walk_drop(w, s->start);
 	callers = w->len;
-	push(w, span);
+	if (kineto_walk_push(w, at) && s->class == KINETO_OP)
+		kineto_backward_enter(w, e);
 	if (s->class == KINETO_PYTHON)
 		return 0;
 	if (s->class == KINETO_CALL)
@@ -449,12 +371,10 @@ static int span_add(struct walk *w, uint32_t span)
 	return r < 0 ? r : op_add(w, s, callers);
 }
 
-int kineto_stacks(struct kineto *k)
+static int order(struct kineto *k)
 {
-	struct walk w = {.k = k, .levels = calloc(DEPTH_MAX, sizeof(*w.levels))};
-	uint32_t thread = AIF_NONE;
 	bool moved = false;
-	int r = w.levels ? sort(k) : -ENOMEM;
+	int r = sort(k);
 
 	if (!r && k->family == KINETO_AIU)
 		r = find_threads(k, &moved);
@@ -463,25 +383,39 @@ int kineto_stacks(struct kineto *k)
 		k->order = NULL;
 		r = sort(k);
 	}
-	for (size_t i = 0; !r && i < k->spans_len; i++) {
-		uint32_t span = k->order[i];
+	return r;
+}
 
-		if (k->spans[span].thread != thread) {
+int kineto_stacks(struct kineto *k)
+{
+	struct kineto_engine engine = KINETO_ENGINE_INIT;
+	struct kineto_walk w;
+	uint32_t thread = AIF_NONE;
+	int r = kineto_walk_init(&w, k);
+
+	if (!r)
+		r = order(k);
+	if (!r)
+		r = kineto_backward_find(k);
+	for (uint32_t i = 0; !r && i < k->spans_len; i++) {
+		const struct kineto_span *s = &k->spans[k->order[i]];
+
+		if (s->thread != thread) {
 			if (!k->is_known)
 				r = spend(&w, INT64_MAX);
-			w.len = w.crossed = 0;
-			w.spent = k->spans[span].start;
+			kineto_walk_clear(&w);
+			w.spent = s->start;
 		}
 		if (r < 0)
 			break;
-		thread = k->spans[span].thread;
-		r = span_add(&w, span);
+		thread = s->thread;
+		r = span_add(&w, &engine, i);
 		if (k->is_failed || k->b->failed)
 			r = -ENOMEM;
 	}
 	if (!r && !k->is_known)
 		r = spend(&w, INT64_MAX);
-	free(w.levels);
+	kineto_walk_finish(&w);
 	free(k->order);
 	k->order = NULL;
 	return r;

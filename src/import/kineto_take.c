@@ -298,6 +298,17 @@ static enum aif_launch_kind exec_kind(const struct kineto_event *e, const char *
 	return kineto_copy_kind(name, len);
 }
 
+/* From an operator to the node that it made for the backward. */
+static int take_arrow(struct kineto *k)
+{
+	const struct kineto_event *e = &k->event;
+	struct kineto_arrow a = {.at = e->ts, .id = e->flow, .is_end = e->ph == 'f'};
+	uint32_t thread = kineto_thread(k, e->pid, e->tid);
+
+	a.thread = thread;
+	return thread == KINETO_THREADS_MAX ? -ENOMEM : PUSH(k, arrows, a);
+}
+
 /* "Flow_H2D_17_0", "CL_Flow_H2D_17_0": the kernel with this number was launched here. */
 static int take_flow(struct kineto *k)
 {
@@ -305,6 +316,8 @@ static int take_flow(struct kineto *k)
 	const char *cat = aif_buf_str(&e->cat);
 	struct kineto_flow f = {.at = e->ts};
 
+	if (!strcmp(cat, "fwdbwd") && e->has_ts && e->has_flow && e->ph != 't')
+		return take_arrow(k);
 	k->not_kept_flows++;
 	if (e->ph != 's' || !e->has_ts)
 		return 0;

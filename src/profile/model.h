@@ -125,6 +125,8 @@ enum aif_stack_flag {
 	/* Taken by the OS kernel along frame pointers: callers may be missing where code has none. */
 	AIF_STACK_FRAME_POINTERS = 4,
 };
+/* How the mark of a node of a backward begins that stands on a forward; the node's name follows, behind a blank. */
+#define AIF_BACKWARD_MARK "[backward]"
 /* The path of the module AIF_MODULE_OS. */
 #define AIF_OS_KERNEL "kernel"
 /* How the innermost frame, a mark, of a row of CPU samples begins whose `waiting` is time off CPU: blocked, or

@@ -78,6 +78,34 @@ check "a device alone: no launches are known" says "no launches known" "$aiflame
 check "nor what it waited for" says "not known" "$aiflame" report --idle "$work/flex.data"
 check "nor how many units it has" sh -c "! '$aiflame' report '$work/flex.data' | grep -w units"
 
+# PyTorch's backward stands on its forward, as arrows say.
+same training "$work/training.json"
+"$aiflame" import -q -o "$work/training.data" "$work/training.json"
+"$aiflame" flame -o "$work/training.folded" "$work/training.data"
+forward='step (train.py)_[p];nn.Module: Decoder_[p]'
+for line in 'aten::linear;aten::addmm;cudaLaunchKernel;forward_1_[g] 2000' '[backward] AddmmBackward0;aten::mm;cudaLaunchKernel;backward_1_[g] 4000' \
+	'[backward] AddmmBackward0;aten::add_;cudaLaunchKernel;added_1_[g] 8000' \
+	'[backward] AddmmBackward0;torch::autograd::AccumulateGrad;aten::add_;cudaLaunchKernel;accumulated_1_[g] 16000'; do
+	check "backward: $line" grep -qxF "$forward;$line" "$work/training.folded"
+done
+check "backward: each on its own layer" grep -q 'Encoder_.p.;.backward. AddmmBackward0;aten::mm;cudaLaunchKernel;backward_0_.g. 32000$' "$work/training.folded"
+check "backward: what no arrow leads to stays" grep -qx 'autograd::engine::evaluate_function: MulBackward0;MulBackward0;cudaLaunchKernel;alone_.g. 256000' "$work/training.folded"
+check "backward: how much is told" says "2 nodes joined to their forward, 2 that add to gradients behind them, 1 not joined" "$aiflame" info "$work/training.data"
+check "backward: arrows that say nothing are not kept" says "not kept: 8 flows" "$aiflame" info "$work/training.data"
+check "backward: its operator" says "aten::mm,step (train.py) [backward]" "$aiflame" report --kernels --format csv "$work/training.data"
+check "backward: who waits is where he is" says "AddmmBackward0;cudaDeviceSynchronize;[waiting" sh -c "'$aiflame' flame --of cpu -o '$work/waits.folded' '$work/training.data' && cat '$work/waits.folded'"
+"$aiflame" import -q -o "$work/training_ops.data" "$work/training_ops.json"
+"$aiflame" flame -o "$work/training_ops.folded" "$work/training_ops.data"
+check "backward: without Python on the operator" grep -qx 'aten::linear;aten::addmm;.backward. AddmmBackward0;aten::mm;cudaLaunchKernel;backward_[01]_.g. [0-9]*' "$work/training_ops.folded"
+"$aiflame" import -q -o "$work/training_apart.data" "$work/training_apart.json"
+"$aiflame" flame -o "$work/training_apart.folded" "$work/training_apart.data"
+check "backward: without arrows it stays where it was" sh -c "! grep -F '[backward]' '$work/training_apart.folded'"
+for data in training training_apart; do
+	"$aiflame" report --ops --format csv "$work/$data.data" >"$work/$data.csv"
+	"$aiflame" report --ops --by stack --format csv "$work/$data.data" >>"$work/$data.csv"
+done
+check "backward: operators' table is the same" cmp "$work/training.csv" "$work/training_apart.csv"
+
 # Ranks of containers have the same number, and are told apart by their names, which options take as they are shown.
 check "ranks of one pid: import" "$aiflame" import -q -o "$work/same.data" "$work/same0.json" "$work/same1.json" "$work/same2.json" "$work/same3.json"
 check "ranks of one pid: the first screen names them" says "python3 (rank 1) 2" "$aiflame" report "$work/same.data"
@@ -91,7 +119,8 @@ check "a number is one still" sh -c "[ \"\$('$aiflame' report --kernels --proces
 for table in kernels launches breakdown comm idle streams ops; do
 	check "ranks of one pid: --$table names them" says '"process": "python3 (rank 2)"' "$aiflame" report --$table --format json "$work/same.data"
 done
-check "ranks of one pid: numbers that differ stay" says '"process": 501' "$aiflame" report --kernels --format json "$work/t.data"
+"$aiflame" import -q -o "$work/two.data" "$work/rank0.json" "$work/rank1.json"
+check "ranks of one pid: numbers that differ stay" says '"process": 501' "$aiflame" report --kernels --format json "$work/two.data"
 check "one rank's flame graph has that one's time" says "gemm_[g] 2000008" sh -c "'$aiflame' flame --process 'python3 (rank 2)' -o '$work/same.folded' '$work/same.data' && cat '$work/same.folded'"
 check "other viewers are told, too" says "python3 (rank 2) (1)" "$aiflame" export --format chrome -o - "$work/same.data"
 check "a clock that is ahead" says "rank 1 ($work/same1.json): its clock was 5.0 ms ahead of that of rank 0" "$aiflame" info "$work/same.data"
@@ -115,7 +144,7 @@ check "without baseTimeNanoseconds: it lies beside the others" number 1 "$work/u
 "$aiflame" import -o "$work/told.data" "$work/undated.json" "$work/same0.json" 2>"$work/told.out"
 check "where collectives tell, there is nothing to warn of" sh -c "! grep Warning '$work/told.out'"
 check "where collectives tell, it is moved there" says "rank 1 ($work/undated.json): its clock was 55.5 years behind" "$aiflame" info "$work/told.data"
-check "nor of ranks that ran at the same time" sh -c "'$aiflame' import -o '$work/t.data' '$work/rank0.json' '$work/rank1.json' 2>&1 | grep -q kernels && ! '$aiflame' info '$work/t.data' | grep -E 'APART|UNDATED'"
+check "nor of ranks that ran at the same time" sh -c "! '$aiflame' info '$work/two.data' | grep -E 'APART|UNDATED'"
 
 # Damage: what is whole is there, and what is not is told.
 check "torn: the first events are there" "$aiflame" import -q -o "$work/torn.data" "$work/torn.json"
@@ -166,6 +195,13 @@ if [ -n "${AIFLAME_TRACES:-}" ]; then
 	for t in "$AIFLAME_TRACES"/kineto/*/*.json* "$AIFLAME_TRACES"/*/*.json*; do
 		case $t in *meta_events_only* | *basic_event_test* | *'*'*) continue ;; esac
 		[ -e "$t" ] && same "$(basename "$t")" "$t"
+	done
+	for t in "$AIFLAME_TRACES"/kineto/hta/nccl_parser_config*.json.gz; do
+		[ -e "$t" ] || continue
+		"$aiflame" import -q -o "$work/nccl.data" "$t"
+		check "real backward: every node finds its forward" says "543 nodes joined to their forward, 483 that add to gradients behind them, 0 not joined" \
+			"$aiflame" info "$work/nccl.data"
+		check "real backward: its engine launches nothing any more" sh -c "'$aiflame' flame -o - --format folded '$work/nccl.data' | grep -F '[backward] CudnnBatchNormBackward0' && ! '$aiflame' flame -o - --format folded '$work/nccl.data' | grep 'autograd::engine'"
 	done
 else
 	skip "real traces" "AIFLAME_TRACES names no folder"

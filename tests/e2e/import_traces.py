@@ -70,6 +70,57 @@ def cuda():
     return t
 
 
+def training(with_python=True, with_arrows=True):
+    """A step of two layers on one thread, its backward on autograd's; arrows join what has one sequence number. Lengths of kernels
+    are powers of two, so that each sum says what it is of."""
+    t, length = Trace(), iter(1_000 << i for i in range(20))
+    main, autograd, at = 100, 777, 1_000_000
+
+    def op(name, at, dur, tid, kernel=None, **args):
+        t.host("cpu_op", name, at, dur, tid, **args)
+        if kernel:
+            t.launch("cudaLaunchKernel", at + 100, 500, "kernel", kernel, 20_000_000 + t.number * 3_000_000, next(length), tid=tid)
+
+    def arrow(ph, number, at, tid, **more):
+        if with_arrows:
+            t.add(ph=ph, id=number, pid=100, tid=tid, ts=at / 1000, cat="fwdbwd", name="fwdbwd", **more)
+
+    if with_python:
+        python(t, at, 900_000, ["train.py(7): step"], main)
+    for i, layer in enumerate(["Encoder", "Decoder"]):
+        begin = at + 10_000 + i * 100_000
+        if with_python:
+            python(t, begin, 90_000, ["nn.Module: " + layer], main)
+        # Both begin in one moment, as traces in whole microseconds have it: the inner one makes the node.
+        op("aten::linear", begin + 1_000, 80_000, main)
+        op("aten::addmm", begin + 1_000, 70_000, main, "forward_%d" % i, **{"Sequence number": 5 + i, "Fwd thread id": 0})
+        arrow("s", 5 + i, begin + 1_000, main)
+    engine = "autograd::engine::evaluate_function: "
+    for i in (1, 0):
+        begin = at + 400_000 + (1 - i) * 200_000
+        op(engine + "AddmmBackward0", begin, 90_000, autograd)
+        op("AddmmBackward0", begin + 1_000, 50_000, autograd, **{"Sequence number": 5 + i, "Fwd thread id": 1})
+        arrow("f", 5 + i, begin + 1_000, autograd, bp="e")
+        op("aten::mm", begin + 2_000, 10_000, autograd, "backward_%d" % i)
+        op("aten::add_", begin + 60_000, 10_000, autograd, "added_%d" % i)
+        op(engine + "torch::autograd::AccumulateGrad", begin + 100_000, 50_000, autograd)
+        op("torch::autograd::AccumulateGrad", begin + 101_000, 40_000, autograd)
+        op("aten::add_", begin + 102_000, 10_000, autograd, "accumulated_%d" % i)
+    # What no arrow leads to, and arrows that lead to nothing, begin nowhere, or have one number.
+    op(engine + "MulBackward0", at + 810_000, 9_000, autograd)
+    op("MulBackward0", at + 811_000, 7_000, autograd, "alone")
+    arrow("s", 90, at + 11_000, main)
+    arrow("f", 91, at + 811_000, autograd)
+    for _ in range(2):
+        arrow("s", 92, at + 11_000, main)
+        arrow("f", 92, at + 811_000, autograd)
+    arrow("s", 93, at + 12_345, main)
+    arrow("f", 93, at + 811_000, autograd)
+    # It waits in a node: that is where the thread is.
+    t.host("cuda_runtime", "cudaDeviceSynchronize", at + 415_000, 3_001, autograd, correlation=9001)
+    return t
+
+
 def old():
     """2021: other categories, steps among the operators, whole microseconds, names for numbers, `external id`."""
     t = Trace(deviceProperties=[{"id": 0, "name": "Tesla V100"}])
@@ -175,6 +226,9 @@ def main():
     lonely = cuda()
     del lonely.top["baseTimeNanoseconds"]
     texts["lonely"] = lonely.text()
+    texts["training"] = training().text()
+    texts["training_ops"] = training(with_python=False).text()
+    texts["training_apart"] = training(with_arrows=False).text()
     whole = cuda()
     texts["torn"] = texts["cuda"][:len(texts["cuda"]) * 2 // 3]
     texts["quote_without"] = whole.text()

@@ -39,21 +39,48 @@ static void show(struct aif_profile *p)
 		}
 }
 
+static void tables(const struct aif_profile *p, const struct aif_attribution *a)
+{
+	for (int kind = AIF_REPORT_KERNELS; kind <= AIF_REPORT_LAUNCHES; kind++) {
+		const struct aif_report_opts o = {.kind = (enum aif_report_kind)kind,
+						  .detail = AIF_NAME_NORMAL};
+		struct aif_err err = {0};
+		struct aif_buf out = {0};
+
+		if (aif_report_write(p, a, &o, &out, &err) < 0 && !*err.text)
+			abort();
+		aif_buf_finish(&out);
+	}
+}
+
+static int file_of(const uint8_t *data, size_t size, char path[64])
+{
+	int fd = memfd_create("trace", MFD_CLOEXEC);
+
+	snprintf(path, 64, "/proc/self/fd/%d", fd);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	return fd;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	int fd = memfd_create("trace", MFD_CLOEXEC), r;
+	/* What is behind it is another rank's. */
+	static const char next[] = "\0rank";
+	const uint8_t *end = size ? memmem(data, size, next, sizeof(next)) : NULL;
+	size_t first = end ? (size_t)(end - data) : size;
 	const struct aif_import_opts opts = {.limit = 8 << 20};
-	char path[64], output[64];
-	const char *const files[] = {path};
+	char path[64], other[64], output[64];
+	const char *const files[] = {path, other};
+	int fd = file_of(data, first, path),
+	    other_fd = end ? file_of(end + sizeof(next), size - first - sizeof(next), other) : -1,
+	    r;
 	struct aif_profile p;
 	struct aif_attribution a;
 	struct aif_err err = {0};
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	snprintf(output, sizeof(output), "/dev/shm/fuzz_kineto.%d", (int)getpid());
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		abort();
-	r = aif_import_files(files, 1, output, &opts, NULL, &err);
+	r = aif_import_files(files, end ? 2 : 1, output, &opts, NULL, &err);
 	if ((r < 0) != (err.code < 0))
 		abort();
 	if (!r) {
@@ -63,13 +90,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			fprintf(stderr, "%s\n", err.text);
 			abort();
 		}
-		aif_attribution_finish(&a);
 		if (aif_kernel_names_make(&p) < 0)
 			abort();
+		tables(&p, &a);
+		aif_attribution_finish(&a);
 		show(&p);
 		aif_profile_finish(&p);
 		unlink(output);
 	}
 	close(fd);
+	if (end)
+		close(other_fd);
 	return 0;
 }

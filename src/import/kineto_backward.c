@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/kineto_backward.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* What the engine does for a node: the node, and adding up of gradients behind it. */
+#define ENGINE "autograd::engine::evaluate_function: "
+/* A node that has no operator. */
+#define ACCUMULATE "AccumulateGrad"
+#define MARK       AIF_BACKWARD_MARK " "
+
+static const char *name_of(const struct kineto *k, uint32_t span, size_t *len)
+{
+	return aif_strset_get(&k->names, k->spans[span].name, len);
+}
+
+/* *ret: of the node that the engine evaluates in this span. */
+static bool is_engine(const struct kineto *k, uint32_t span, const char **ret, size_t *ret_len)
+{
+	size_t len, before = strlen(ENGINE);
+	const char *name = name_of(k, span, &len);
+
+	if (k->spans[span].class != KINETO_OP || len <= before || memcmp(name, ENGINE, before))
+		return false;
+	*ret = name + before;
+	*ret_len = len - before;
+	return true;
+}
+
+/* Does the engine evaluate this node in that span? */
+static bool is_engine_of(const struct kineto *k, uint32_t span, uint32_t node)
+{
+	size_t len, node_len;
+	const char *evaluated, *name = name_of(k, node, &node_len);
+
+	return is_engine(k, span, &evaluated, &len) && len == node_len &&
+	       !memcmp(evaluated, name, len);
+}
+
+/* ---- pairs --------------------------------------------------------------------------------------- */
+
+static int by_id(const void *a, const void *b)
+{
+	const struct kineto_arrow *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return (int)x->is_end - (int)y->is_end;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct kineto_arrow *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return by_id(a, b);
+}
+
+/* Leaves those that have a beginning and an end, numbered from 0. Returns how many pairs there are. */
+static size_t pair(struct kineto *k)
+{
+	struct kineto_arrow *a = k->arrows;
+	size_t kept = 0, pairs = 0;
+
+	qsort(a, k->arrows_len, sizeof(*a), by_id);
+	for (size_t i = 0, end; i < k->arrows_len; i = end) {
+		for (end = i; end < k->arrows_len && a[end].id == a[i].id;)
+			end++;
+		if (a[i].is_end || !a[end - 1].is_end)
+			continue;
+		/* A number that was used twice says nothing. */
+		if (end - i != 2)
+			continue;
+		a[i].id = a[i + 1].id = pairs++;
+		a[kept++] = a[i];
+		a[kept++] = a[i + 1];
+	}
+	k->not_kept_flows += k->arrows_len - kept;
+	k->arrows_len = kept;
+	return pairs;
+}
+
+/* ---- what begins where an arrow does ---------------------------------------------------------------- */
+
+struct finder {
+	struct kineto_walk w;
+	uint32_t *forwards; /* stacks, by pair; AIF_NONE */
+	size_t arrow, joins_cap;
+	uint32_t starts,
+		ends; /* of the spans that begin now: what arrows here start from and lead to */
+};
+
+/* The spans that begin with the one at `at`, outermost first. An arrow starts from the innermost that makes a node, which
+ * has a sequence number, and leads to the outermost that is one. */
+static void choose(struct finder *f, uint32_t at)
+{
+	const struct kineto *k = f->w.k;
+	const struct kineto_span *first = &k->spans[k->order[at]];
+
+	f->starts = f->ends = AIF_NONE;
+	for (; at < k->spans_len; at++) {
+		uint32_t span = k->order[at];
+		const struct kineto_span *s = &k->spans[span];
+		const char *node;
+		size_t len;
+
+		if (s->thread != first->thread || s->start != first->start)
+			return;
+		if (s->class != KINETO_OP)
+			continue;
+		if (f->starts == AIF_NONE || (s->ref != AIF_NONE && k->ops[s->ref].sequence >= 0))
+			f->starts = at;
+		if (f->ends == AIF_NONE && !is_engine(k, span, &node, &len))
+			f->ends = at;
+	}
+}
+
+/* The forward's stack: to its innermost Python function, or to the operator. */
+static uint32_t forward_stack(struct kineto_walk *w)
+{
+	size_t depth = w->len;
+
+	while (depth && w->k->spans[w->levels[depth - 1].span].class != KINETO_PYTHON)
+		depth--;
+	return kineto_walk_stack(w, KINETO_STACK_AS_IT_WAS, depth ? depth : w->len);
+}
+
+/* The node that was entered last, or what the engine does for it. */
+static int join_add(struct finder *f, const struct kineto_arrow *a)
+{
+	struct kineto *k = f->w.k;
+	const struct kineto_level *node = &f->w.levels[f->w.len - 1];
+	struct kineto_join j = {.at = node->at,
+				.pair = (uint32_t)a->id,
+				.name = k->spans[node->span].name,
+				.stack = AIF_NONE};
+
+	if (f->w.len > 1 && is_engine_of(k, node[-1].span, node->span))
+		j.at = node[-1].at;
+	if (aif_grow(&k->joins, &k->joins_cap, k->joins_len + 1, sizeof(j)) < 0)
+		return -ENOMEM;
+	k->joins[k->joins_len++] = j;
+	return 0;
+}
+
+static int arrows_here(struct finder *f, uint32_t at)
+{
+	const struct kineto *k = f->w.k;
+	const struct kineto_span *s = &k->spans[k->order[at]];
+	int r = 0;
+
+	if (at != f->starts && at != f->ends)
+		return 0;
+	for (size_t i = f->arrow; i < k->arrows_len && !r; i++) {
+		const struct kineto_arrow *a = &k->arrows[i];
+
+		if (a->thread != s->thread || a->at != s->start)
+			break;
+		if (a->is_end && at == f->ends)
+			r = join_add(f, a);
+		else if (!a->is_end && at == f->starts)
+			f->forwards[a->id] = forward_stack(&f->w);
+	}
+	return r;
+}
+
+static int walk(struct finder *f)
+{
+	struct kineto *k = f->w.k;
+	const struct kineto_span *before = NULL;
+	int r = 0;
+
+	for (uint32_t i = 0; i < k->spans_len && f->arrow < k->arrows_len && !r; i++) {
+		const struct kineto_span *s = &k->spans[k->order[i]];
+		bool is_new = !before || s->thread != before->thread;
+
+		if (is_new)
+			kineto_walk_clear(&f->w);
+		if (is_new || s->start != before->start)
+			choose(f, i);
+		before = s;
+		while (f->arrow < k->arrows_len && (k->arrows[f->arrow].thread < s->thread ||
+						    (k->arrows[f->arrow].thread == s->thread &&
+						     k->arrows[f->arrow].at < s->start)))
+			f->arrow++;
+		if (f->arrow == k->arrows_len || k->arrows[f->arrow].thread != s->thread)
+			continue;
+		kineto_walk_drop(&f->w, s->start);
+		if (kineto_walk_push(&f->w, i))
+			r = arrows_here(f, i);
+	}
+	return r;
+}
+
+/* ---- joins --------------------------------------------------------------------------------------- */
+
+static uint32_t mark_frame(struct kineto *k, uint32_t name)
+{
+	struct aif_frame frame = {.kind = AIF_FRAME_MARK, .module = AIF_NONE};
+	struct aif_buf text = {0};
+	size_t len;
+	const char *node = aif_strset_get(&k->names, name, &len);
+
+	aif_buf_puts(&text, MARK);
+	aif_buf_append(&text, node, len);
+	frame.address = aif_builder_str(k->b, text.data, text.len);
+	k->b->failed |= aif_buf_failed(&text);
+	aif_buf_finish(&text);
+	return aif_builder_frame(k->b, &frame);
+}
+
+static int by_at(const void *a, const void *b)
+{
+	const struct kineto_join *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->pair < y->pair ? -1 : x->pair > y->pair;
+}
+
+static void finish(struct finder *f, size_t pairs)
+{
+	struct kineto *k = f->w.k;
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->joins_len; i++) {
+		struct kineto_join j = k->joins[i];
+
+		if (f->forwards[j.pair] == AIF_NONE)
+			continue;
+		j.stack = aif_builder_stack(k->b, f->forwards[j.pair], mark_frame(k, j.name), 0);
+		k->joins[n++] = j;
+	}
+	k->joins_len = n;
+	if (n)
+		qsort(k->joins, n, sizeof(*k->joins), by_at);
+	k->not_kept_flows += 2 * (pairs - AIF_MIN(n, pairs));
+}
+
+int kineto_backward_find(struct kineto *k)
+{
+	struct finder f = {.starts = AIF_NONE, .ends = AIF_NONE};
+	uint64_t partial = k->partial, too_deep = k->too_deep;
+	size_t pairs = k->arrows_len ? pair(k) : 0;
+	int r;
+
+	if (!pairs)
+		return 0;
+	qsort(k->arrows, k->arrows_len, sizeof(*k->arrows), by_place);
+	f.forwards = malloc(pairs * sizeof(*f.forwards));
+	r = f.forwards ? kineto_walk_init(&f.w, k) : -ENOMEM;
+	if (!r) {
+		memset(f.forwards, 0xff, pairs * sizeof(*f.forwards));
+		r = walk(&f);
+	}
+	if (!r)
+		finish(&f, pairs);
+	kineto_walk_finish(&f.w);
+	free(f.forwards);
+	free(k->arrows);
+	k->arrows = NULL;
+	k->arrows_len = k->arrows_cap = 0;
+	/* They are counted when the rows are made. */
+	k->partial = partial;
+	k->too_deep = too_deep;
+	return r;
+}
+
+void kineto_backward_enter(struct kineto_walk *w, struct kineto_engine *e)
+{
+	struct kineto *k = w->k;
+	const struct kineto_level *top = &w->levels[w->len - 1];
+	const char *node;
+	size_t len;
+
+	if (k->spans[top->span].thread != e->thread) {
+		e->thread = k->spans[top->span].thread;
+		e->last = AIF_NONE;
+	}
+	while (e->next < k->joins_len && k->joins[e->next].at < top->at)
+		e->next++;
+	if (e->next < k->joins_len && k->joins[e->next].at == top->at) {
+		e->last = k->joins[e->next].stack;
+		kineto_walk_set(w, e->last);
+		k->backward[KINETO_BACKWARD_JOINED]++;
+	} else if (w->len > 1 && top[-1].is_node && is_engine_of(k, top[-1].span, top->span)) {
+		/* Its name is the mark's. */
+		node = name_of(k, top->span, &len);
+		if (!memmem(node, len, ACCUMULATE, strlen(ACCUMULATE)))
+			kineto_walk_set(w, top[-1].stacks[KINETO_STACK_JOINED]);
+	} else if (is_engine(k, top->span, &node, &len)) {
+		if (e->last != AIF_NONE && memmem(node, len, ACCUMULATE, strlen(ACCUMULATE))) {
+			kineto_walk_set(w, e->last);
+			k->backward[KINETO_BACKWARD_ADDED]++;
+		} else {
+			k->backward[KINETO_BACKWARD_ALONE]++;
+		}
+	}
+}
