@@ -221,6 +221,8 @@ uint32_t kineto_kernel(struct kineto *k, uint32_t name)
  * before its launch call began. */
 static int find_shifts(struct kineto *k)
 {
+	size_t d;
+
 	for (size_t i = 0; i < k->execs_len; i++) {
 		struct kineto_exec *x = &k->execs[i];
 		int64_t lag;
@@ -235,13 +237,19 @@ static int find_shifts(struct kineto *k)
 			k->misjoined++;
 			continue;
 		}
-		for (size_t d = 0; d < k->devices_len; d++)
-			if (k->devices[d].number == x->device) {
-				k->devices[d].early++;
-				k->devices[d].shift = AIF_MAX(k->devices[d].shift, lag);
-			}
+		kineto_device(k, x->device); /* a launch may be of several */
+		d = 0;
+		while (d < k->devices_len && k->devices[d].number != x->device)
+			d++;
+		if (d == k->devices_len) { /* one too many */
+			x->launch = 0;
+			k->misjoined++;
+			continue;
+		}
+		k->devices[d].early++;
+		k->devices[d].shift = AIF_MAX(k->devices[d].shift, lag);
 	}
-	for (size_t d = 0; d < k->devices_len; d++) {
+	for (d = 0; d < k->devices_len; d++) {
 		char text[400];
 
 		if (!k->devices[d].shift)
