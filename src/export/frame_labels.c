@@ -342,6 +342,10 @@ static int mark_add(struct aif_frame_labels *l, const char *text)
 {
 	label_begin(l);
 	aif_buf_puts(&l->label, text);
+	if (!strncmp(text, AIF_BACKWARD_MARK, strlen(AIF_BACKWARD_MARK)))
+		aif_buf_puts(&l->full,
+			     "of autograd: joined to the forward that made this node, as the "
+			     "imported trace says");
 	return label_add(l, AIF_TREE_MARK, AIF_FOLD_SHOW);
 }
 

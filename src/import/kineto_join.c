@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/human.h"
 #include "import/kineto.h"
 
 #include <errno.h>
@@ -250,17 +251,21 @@ static int find_shifts(struct kineto *k)
 		k->devices[d].shift = AIF_MAX(k->devices[d].shift, lag);
 	}
 	for (d = 0; d < k->devices_len; d++) {
-		char text[400];
+		const struct kineto_device *dev = &k->devices[d];
+		struct aif_buf text = {0};
 
-		if (!k->devices[d].shift)
+		if (!dev->shift)
 			continue;
-		snprintf(text, sizeof(text),
-			 "%s: moved by %" PRId64 " ns; %" PRIu64
-			 " executions began before their launch",
-			 aif_profile_str(&k->b->p, k->b->p.devices[k->devices[d].device].name),
-			 k->devices[d].shift, k->devices[d].early);
+		aif_buf_puts(&text, aif_profile_str(&k->b->p, k->b->p.devices[dev->device].name));
+		aif_buf_puts(&text, ": moved by ");
+		aif_human_ns(&text, (uint64_t)dev->shift);
+		aif_buf_puts(&text, "; ");
+		aif_human_counted(&text, dev->early, "execution");
+		aif_buf_puts(&text, dev->early == 1 ? " began before its launch"
+						    : " began before their launches");
 		aif_builder_loss(k->b, AIF_REASON_IMPORT_CLOCK, AIF_NONE,
-				 aif_builder_puts(k->b, text), 1);
+				 aif_builder_puts(k->b, aif_buf_str(&text)), 1);
+		aif_buf_finish(&text);
 	}
 	return 0;
 }

@@ -50,7 +50,7 @@ check "query: registers and shapes" says "4096x1x1 128x1x1" "$aiflame" query "$w
 check "what is not in the window has its operator's stack" says "aten::orphan" "$aiflame" flame --detail full -o - "$work/cuda.data"
 
 "$aiflame" import -q -o "$work/aiu.data" "$work/aiu.json"
-check "AIU: a clock that is behind is told" says "moved by 1500 ns" "$aiflame" info "$work/aiu.data"
+check "AIU: a clock that is behind is told" says "moved by 1.5 us; 1 execution began before its launch" "$aiflame" info "$work/aiu.data"
 check "AIU: calls that wait for other AIUs are a class" says "RDMA wait" "$aiflame" info "$work/aiu.data"
 check "AIU: they stand in the picture of waits" says "[waiting: aiuRDMABarrier1]" "$aiflame" flame --of cpu -o - "$work/aiu.data"
 check "AIU: Python, operator, call, kernel" sh -c "'$aiflame' flame -o '$work/aiu.folded' '$work/aiu.data' && grep -q 'py)_\[p\];.*;aiuLaunchControlBlocks;add_1' '$work/aiu.folded'"
