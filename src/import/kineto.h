@@ -51,7 +51,8 @@ struct kineto_event {
 	struct kineto_id pid, tid;
 	int64_t ts, dur;
 	uint64_t correlation, external, bytes;
-	uint64_t id, flow; /* id: of args, unitrace's number of a kernel; flow: of an arrow */
+	uint64_t forward_thread; /* of a node of a backward; 0 */
+	uint64_t id, flow;       /* id: of args, unitrace's number of a kernel; flow: of an arrow */
 	bool has_id, has_flow,
 		is_sum; /* is_sum: clang's, of what else is there: no span of its own */
 	int64_t device, stream, sequence;
@@ -76,6 +77,7 @@ struct kineto_op {
 	uint64_t external;
 	int64_t sequence;
 	uint32_t shapes; /* string of the profile, AIF_NONE */
+	bool is_backward;
 };
 
 struct kineto_call {
@@ -217,7 +219,8 @@ struct kineto {
 
 	int64_t base_ns, first_ts;
 	bool has_first, has_base, is_flex, is_failed;
-	bool is_known; /* it has a category that is known: others are not kept */
+	bool has_backward; /* operators that say so */
+	bool is_known;     /* it has a category that is known: others are not kept */
 	enum kineto_family family;
 	uint32_t host; /* string, AIF_NONE */
 	int64_t rank;

@@ -47,7 +47,9 @@ static int by_id(const void *a, const void *b)
 
 	if (x->id != y->id)
 		return x->id < y->id ? -1 : 1;
-	return (int)x->is_end - (int)y->is_end;
+	if (x->is_end != y->is_end)
+		return x->is_end ? 1 : -1;
+	return x->at < y->at ? -1 : x->at > y->at;
 }
 
 static int by_place(const void *a, const void *b)
@@ -59,6 +61,65 @@ static int by_place(const void *a, const void *b)
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
 	return by_id(a, b);
+}
+
+static bool has_number(const struct kineto *k, const struct kineto_span *s)
+{
+	return s->class == KINETO_OP && s->ref != AIF_NONE && k->ops[s->ref].sequence >= 0;
+}
+
+/* Where all of these are on one thread, the last that began; else NULL. */
+static const struct kineto_arrow *last_of(const struct kineto_arrow *a, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (a[i].thread != a[0].thread)
+			return NULL;
+	return n ? &a[n - 1] : NULL;
+}
+
+/* Traces of 2021 have autograd's numbers and no arrows, which Kineto later made from them: from the operator that had a
+ * number last, which is the innermost, to the node that has it. Each thread counts for itself: numbers that two threads
+ * have say nothing. 0 or -ENOMEM. */
+static int arrows_by_number(struct kineto *k)
+{
+	struct kineto_arrow *a;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < k->spans_len; i++) {
+		const struct kineto_span *s = &k->spans[i];
+
+		if (!has_number(k, s))
+			continue;
+		if (aif_grow(&k->arrows, &k->arrows_cap, k->arrows_len + 1, sizeof(*a)) < 0)
+			return -ENOMEM;
+		k->arrows[k->arrows_len++] =
+			(struct kineto_arrow){.at = s->start,
+					      .id = (uint64_t)k->ops[s->ref].sequence,
+					      .thread = s->thread,
+					      .is_end = k->ops[s->ref].is_backward};
+	}
+	a = k->arrows;
+	if (k->arrows_len)
+		qsort(a, k->arrows_len, sizeof(*a), by_id);
+	for (size_t i = 0, mid, end; i < k->arrows_len; i = end) {
+		struct kineto_arrow pair[2];
+		const struct kineto_arrow *from, *to;
+
+		for (mid = i; mid < k->arrows_len && a[mid].id == a[i].id && !a[mid].is_end;)
+			mid++;
+		for (end = mid; end < k->arrows_len && a[end].id == a[i].id;)
+			end++;
+		from = last_of(a + i, mid - i);
+		to = last_of(a + mid, end - mid);
+		if (!from || !to)
+			continue;
+		pair[0] = *from;
+		pair[1] = *to;
+		a[kept++] = pair[0];
+		a[kept++] = pair[1];
+	}
+	k->arrows_len = kept;
+	return 0;
 }
 
 /* Leaves those that have a beginning and an end, numbered from 0. Returns how many pairs there are. */
@@ -113,7 +174,7 @@ static void choose(struct finder *f, uint32_t at)
 			return;
 		if (s->class != KINETO_OP)
 			continue;
-		if (f->starts == AIF_NONE || (s->ref != AIF_NONE && k->ops[s->ref].sequence >= 0))
+		if (f->starts == AIF_NONE || has_number(k, s))
 			f->starts = at;
 		if (f->ends == AIF_NONE && !is_engine(k, span, &node, &len))
 			f->ends = at;
@@ -245,15 +306,18 @@ static void finish(struct finder *f, size_t pairs)
 int kineto_backward_find(struct kineto *k)
 {
 	struct finder f = {.starts = AIF_NONE, .ends = AIF_NONE};
-	uint64_t partial = k->partial, too_deep = k->too_deep;
-	size_t pairs = k->arrows_len ? pair(k) : 0;
-	int r;
+	uint64_t partial = k->partial, too_deep = k->too_deep, not_kept;
+	bool is_by_number = !k->arrows_len && k->has_backward;
+	size_t pairs;
+	int r = is_by_number ? arrows_by_number(k) : 0;
 
+	not_kept = k->not_kept_flows;
+	pairs = k->arrows_len ? pair(k) : 0;
 	if (!pairs)
-		return 0;
+		return r;
 	qsort(k->arrows, k->arrows_len, sizeof(*k->arrows), by_place);
 	f.forwards = malloc(pairs * sizeof(*f.forwards));
-	r = f.forwards ? kineto_walk_init(&f.w, k) : -ENOMEM;
+	r = f.forwards && !r ? kineto_walk_init(&f.w, k) : -ENOMEM;
 	if (!r) {
 		memset(f.forwards, 0xff, pairs * sizeof(*f.forwards));
 		r = walk(&f);
@@ -265,6 +329,8 @@ int kineto_backward_find(struct kineto *k)
 	free(k->arrows);
 	k->arrows = NULL;
 	k->arrows_len = k->arrows_cap = 0;
+	if (is_by_number) /* they are no arrows of the file */
+		k->not_kept_flows = not_kept;
 	/* They are counted when the rows are made. */
 	k->partial = partial;
 	k->too_deep = too_deep;

@@ -192,6 +192,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return small_number(j, &e->shared_bytes);
 		if (IS("graph node id"))
 			return small_number(j, &e->node);
+		if (IS("Fwd thread id"))
+			return number(j, &e->forward_thread, NULL);
 		break;
 	case 15:
 		if (IS("Sequence number"))

@@ -225,7 +225,10 @@ static int take_span(struct kineto *k, uint32_t name)
 	} else {
 		struct kineto_op o = {.external = e->has_external ? e->external : 0,
 				      .sequence = e->sequence,
-				      .shapes = AIF_NONE};
+				      .shapes = AIF_NONE,
+				      .is_backward = e->forward_thread != 0};
+
+		k->has_backward |= o.is_backward;
 
 		if (e->shapes.len)
 			o.shapes = aif_builder_str(k->b, e->shapes.data, e->shapes.len);

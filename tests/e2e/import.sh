@@ -99,7 +99,11 @@ check "backward: who waits is where he is" says "AddmmBackward0;cudaDeviceSynchr
 check "backward: without Python on the operator" grep -qx 'aten::linear;aten::addmm;.backward. AddmmBackward0;aten::mm;cudaLaunchKernel;backward_[01]_.g. [0-9]*' "$work/training_ops.folded"
 "$aiflame" import -q -o "$work/training_apart.data" "$work/training_apart.json"
 "$aiflame" flame -o "$work/training_apart.folded" "$work/training_apart.data"
-check "backward: without arrows it stays where it was" sh -c "! grep -F '[backward]' '$work/training_apart.folded'"
+"$aiflame" import -q -o "$work/training_numbers.data" "$work/training_numbers.json"
+"$aiflame" flame -o "$work/training_numbers.folded" "$work/training_numbers.data"
+check "backward: numbers tell what arrows do" cmp "$work/training.folded" "$work/training_numbers.folded"
+check "backward: which are no flows" says "not kept: 0 flows" "$aiflame" info "$work/training_numbers.data"
+check "backward: with neither it stays where it was" sh -c "! grep -F '[backward]' '$work/training_apart.folded'"
 for data in training training_apart; do
 	"$aiflame" report --ops --format csv "$work/$data.data" >"$work/$data.csv"
 	"$aiflame" report --ops --by stack --format csv "$work/$data.data" >>"$work/$data.csv"
@@ -201,6 +205,9 @@ if [ -n "${AIFLAME_TRACES:-}" ]; then
 		"$aiflame" import -q -o "$work/nccl.data" "$t"
 		check "real backward: every node finds its forward" says "543 nodes joined to their forward, 483 that add to gradients behind them, 0 not joined" \
 			"$aiflame" info "$work/nccl.data"
+		gzip -dc "$t" | sed 's/"cat": "fwdbwd"/"cat": "not_read"/' >"$work/unarrowed.json"
+		"$aiflame" import -q -o "$work/unarrowed.data" "$work/unarrowed.json"
+		check "real backward: numbers say the same as arrows" sh -c "'$aiflame' flame -o '$work/arrows.folded' '$work/nccl.data' && '$aiflame' flame -o '$work/numbers.folded' '$work/unarrowed.data' && cmp '$work/arrows.folded' '$work/numbers.folded'"
 		check "real backward: its engine launches nothing any more" sh -c "'$aiflame' flame -o - --format folded '$work/nccl.data' | grep -F '[backward] CudnnBatchNormBackward0' && ! '$aiflame' flame -o - --format folded '$work/nccl.data' | grep 'autograd::engine'"
 	done
 else

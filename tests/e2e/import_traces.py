@@ -70,8 +70,8 @@ def cuda():
     return t
 
 
-def training(with_python=True, with_arrows=True):
-    """A step of two layers on one thread, its backward on autograd's; arrows join what has one sequence number. Lengths of kernels
+def training(with_python=True, with_arrows=True, with_numbers=True):
+    """A step of two layers on one thread, its backward on autograd's; arrows join what has one sequence number, as older traces have it. Lengths of kernels
     are powers of two, so that each sum says what it is of."""
     t, length = Trace(), iter(1_000 << i for i in range(20))
     main, autograd, at = 100, 777, 1_000_000
@@ -85,6 +85,9 @@ def training(with_python=True, with_arrows=True):
         if with_arrows:
             t.add(ph=ph, id=number, pid=100, tid=tid, ts=at / 1000, cat="fwdbwd", name="fwdbwd", **more)
 
+    def numbers(i, thread):
+        return {"Sequence number": 5 + i, "Fwd thread id": thread} if with_numbers else {}
+
     if with_python:
         python(t, at, 900_000, ["train.py(7): step"], main)
     for i, layer in enumerate(["Encoder", "Decoder"]):
@@ -92,14 +95,14 @@ def training(with_python=True, with_arrows=True):
         if with_python:
             python(t, begin, 90_000, ["nn.Module: " + layer], main)
         # Both begin in one moment, as traces in whole microseconds have it: the inner one makes the node.
-        op("aten::linear", begin + 1_000, 80_000, main)
-        op("aten::addmm", begin + 1_000, 70_000, main, "forward_%d" % i, **{"Sequence number": 5 + i, "Fwd thread id": 0})
+        op("aten::linear", begin + (1_000 if with_arrows else 0), 80_000, main, **({} if with_arrows else numbers(i, 0)))
+        op("aten::addmm", begin + 1_000, 70_000, main, "forward_%d" % i, **numbers(i, 0))
         arrow("s", 5 + i, begin + 1_000, main)
     engine = "autograd::engine::evaluate_function: "
     for i in (1, 0):
         begin = at + 400_000 + (1 - i) * 200_000
         op(engine + "AddmmBackward0", begin, 90_000, autograd)
-        op("AddmmBackward0", begin + 1_000, 50_000, autograd, **{"Sequence number": 5 + i, "Fwd thread id": 1})
+        op("AddmmBackward0", begin + 1_000, 50_000, autograd, **numbers(i, 1))
         arrow("f", 5 + i, begin + 1_000, autograd, bp="e")
         op("aten::mm", begin + 2_000, 10_000, autograd, "backward_%d" % i)
         op("aten::add_", begin + 60_000, 10_000, autograd, "added_%d" % i)
@@ -228,7 +231,8 @@ def main():
     texts["lonely"] = lonely.text()
     texts["training"] = training().text()
     texts["training_ops"] = training(with_python=False).text()
-    texts["training_apart"] = training(with_arrows=False).text()
+    texts["training_numbers"] = training(with_arrows=False).text()
+    texts["training_apart"] = training(with_arrows=False, with_numbers=False).text()
     whole = cuda()
     texts["torn"] = texts["cuda"][:len(texts["cuda"]) * 2 // 3]
     texts["quote_without"] = whole.text()
