@@ -144,7 +144,8 @@ const struct aif_command aif_command_report = {
 		"`time` sums durations, `wall` shares each moment among what ran in it: its sum, of which\n"
 		"`wall_share` is a share, is the time in which the device was busy. `error` is the standard\n"
 		"error of `time`, where launches were left out (record --overhead). Where several processes\n"
-		"worked on devices, `process` tells their rows apart. `caller` is the application's function\n"
+		"worked on devices, `process` tells their rows apart: by number, or where ranks in containers\n"
+		"have the same one by name, which --process takes, too. `caller` is the application's function\n"
 		"that launched most of it, `operator` PyTorch's innermost one, as torch.profiler has it; of a\n"
 		"backward the caller is the forward's. Stacks are folded as in the flame graph.\n"
 		"--ops has the rows of torch.profiler's key_averages(): operators, ranges, calls of the\n"
@@ -160,6 +161,7 @@ const struct aif_command aif_command_report = {
 	.examples =
 		"aiflame report --kernels\tthe kernels with the most time\n"
 		"aiflame report --kernels --process 4711 --time 2,3\tof one process and second\n"
+		"aiflame report --kernels --process 'python3 (rank 1)'\tof one imported rank\n"
 		"aiflame report --stalls --kernel gemm\twhat these kernels wait for\n"
 		"aiflame report --ops --by shape --sort cpu_total\toperators by shapes of their inputs\n"
 		"aiflame report --idle --limit 10\tthe longest times in which a device ran nothing\n"

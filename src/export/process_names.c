@@ -17,7 +17,6 @@ static bool are_alike(const struct aif_process *a, const struct aif_process *b)
 int aif_process_names_init(struct aif_process_names *n, const struct aif_profile *p)
 {
 	struct aif_map first = {0}; /* by number: the first process that has it */
-	bool any = false;
 	uint64_t other;
 	int r = 0;
 
@@ -31,10 +30,10 @@ int aif_process_names_init(struct aif_process_names *n, const struct aif_profile
 		if (!aif_map_get(&first, p->processes[i].pid, &other))
 			r = aif_map_put(&first, p->processes[i].pid, i);
 		else if (are_alike(&p->processes[i], &p->processes[other]))
-			any = n->are_alike[other] = true;
+			n->any = n->are_alike[other] = true;
 	}
 	/* What the first one is, all of its number are. */
-	for (uint32_t i = 0; i < p->processes_len && !r && any; i++)
+	for (uint32_t i = 0; i < p->processes_len && !r && n->any; i++)
 		if (is_counted(&p->processes[i]) &&
 		    aif_map_get(&first, p->processes[i].pid, &other))
 			n->are_alike[i] = n->are_alike[other];

@@ -11,6 +11,7 @@
 struct aif_process_names {
 	const struct aif_profile *p;
 	bool *are_alike; /* by process: its number is another's, too */
+	bool any;        /* one is */
 };
 
 /* 0 or -ENOMEM; finished by the caller in any case. */

@@ -144,12 +144,13 @@ static bool processes(const struct aif_profile *p, const struct aif_attribution 
 		      struct aif_buf *out)
 {
 	struct aif_buf shares = {0};
-	bool are_several, are_named = false;
+	struct aif_process_names names;
+	bool are_several, are_named;
 
 	aif_report_processes(p, a, &shares);
 	are_several = shares.len;
-	for (uint32_t i = 0; are_several && i < p->processes_len && !are_named; i++)
-		are_named = aif_process_name(p, i) != NULL;
+	are_named = aif_process_names_init(&names, p) == 0 && names.any;
+	aif_process_names_finish(&names);
 	if (are_several)
 		aif_buf_printf(out,
 			       "process  %s of it; for one alone: report --kernels --process %s\n",
