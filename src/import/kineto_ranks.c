@@ -234,9 +234,13 @@ static bool may_align(const struct aif_builder *b, const struct kineto_file *f,
 	       !kineto_is_dated(x) || !kineto_is_dated(y) || llabs(o->ns) <= CLOCKS_MAX_NS;
 }
 
+/* As much as one line of `info` has room for, with two names of files. */
+#define TOLD_MAX_BYTES 3000
+
 /* All of them are told, also those too small to be moved by. */
 static void tell_offset(struct aif_builder *b, const struct kineto_file *f,
-			const struct kineto_file *to, const struct offset *o, struct aif_buf *all)
+			const struct kineto_file *to, const struct offset *o, struct aif_buf *all,
+			size_t *more)
 {
 	struct aif_buf text = {0};
 
@@ -246,9 +250,13 @@ static void tell_offset(struct aif_builder *b, const struct kineto_file *f,
 	aif_buf_puts(&text, o->ns < 0 ? " behind that of " : " ahead of that of ");
 	kineto_file_say(to, &text);
 	aif_buf_printf(&text, ", say the ends of %zu collectives", o->n);
-	aif_buf_printf(all, "%s%s%s", all->len ? "; " : "", aif_buf_str(&text),
-		       o->is == OFFSET_SMALL ? " (not moved: up to 100 us may be the collectives')"
-					     : "");
+	if (all->len > TOLD_MAX_BYTES)
+		++*more;
+	else
+		aif_buf_printf(all, "%s%s%s", all->len ? "; " : "", aif_buf_str(&text),
+			       o->is == OFFSET_SMALL
+				       ? " (not moved: up to 100 us may be the collectives')"
+				       : "");
 	if (o->is == OFFSET_FOUND)
 		aif_builder_loss(b, AIF_REASON_IMPORT_RANK_CLOCK, AIF_NONE,
 				 aif_builder_puts(b, aif_buf_str(&text)), 1);
@@ -257,7 +265,7 @@ static void tell_offset(struct aif_builder *b, const struct kineto_file *f,
 
 static int align(struct aif_builder *b, const struct ranks *s)
 {
-	size_t ref = reference(b, s);
+	size_t ref = reference(b, s), more = 0;
 	struct aif_buf all = {0};
 	int r = 0;
 
@@ -271,8 +279,10 @@ static int align(struct aif_builder *b, const struct ranks *s)
 			continue;
 		if (o.is == OFFSET_FOUND)
 			kineto_file_move(b, &s->files[i], o.ns);
-		tell_offset(b, &s->files[i], &s->files[ref], &o, &all);
+		tell_offset(b, &s->files[i], &s->files[ref], &o, &all, &more);
 	}
+	if (more)
+		aif_buf_printf(&all, "; and %zu more", more);
 	if (all.len)
 		aif_builder_meta(b, "imported.clocks", "%s", aif_buf_str(&all));
 	aif_buf_finish(&all);
