@@ -157,7 +157,10 @@ const struct aif_command aif_command_report = {
 		"communication and memory alone (nothing computes beside them), idle. A wait is `host` if what\n"
 		"ended it was launched in it; else `kernel` below 30 us, and `other` above. `overlap_share` is how\n"
 		"much of communication computation hides. A launch is `late` 100 us after its call, a call slow\n"
-		"from 50 us on, an execution short that takes less time than its call.",
+		"from 50 us on, an execution short that takes less time than its call.\n"
+		"A table without rows is no failure, in any format: its status is 0. It is 1 where a profile\n"
+		"cannot tell: --stalls without a device's samples, --ops without operators, a --time of which\n"
+		"all launches were left out.",
 	.examples =
 		"aiflame report --kernels\tthe kernels with the most time\n"
 		"aiflame report --kernels --process 4711 --time 2,3\tof one process and second\n"

@@ -516,26 +516,30 @@ int aif_report_left_out(const struct aif_attribution *a, const char *what, struc
 				     what);
 }
 
-/* For people; to programs no rows are an answer. */
-static int nothing(const struct report *r, struct aif_err *err)
+/* No rows are an answer: in words for people, to whom an empty table would tell nothing. */
+static void nothing(const struct report *r, struct aif_buf *out)
 {
 	const char *of = r->o->kind == AIF_REPORT_COPIES     ? "copies"
 			 : r->o->kind == AIF_REPORT_LAUNCHES ? "launches"
+			 : r->o->kind == AIF_REPORT_STALLS   ? "kernels with stall reasons"
 							     : "device activity";
 	bool has_kernel = r->kernel.is_set, has_part = aif_report_is_part(r->o->which);
 
-	if ((!r->a->rows_len || (r->o->kind == AIF_REPORT_LAUNCHES && !has_kernel)) &&
-	    aif_report_left_out(r->a, "report", err) < 0)
-		return -ENODATA;
 	if (has_kernel && !has_part)
-		return aif_err_set(err, -ENODATA, "report: --kernel '%s': no %s of what matches",
-				   r->o->kernel, of);
-	if (has_part)
-		return aif_err_set(err, -ENODATA,
-				   "report: no %s in what %s" AIF_REPORT_CHOOSES
-				   " leave; loosen them",
-				   of, has_kernel ? "--kernel, " : "");
-	return aif_err_set(err, -ENODATA, "report: no %s in this profile; see aiflame info", of);
+		aif_buf_printf(out, "--kernel '%s': no %s of what matches\n", r->o->kernel, of);
+	else if (has_part)
+		aif_buf_printf(out, "no %s in what %s" AIF_REPORT_CHOOSES " leave; loosen them\n",
+			       of, has_kernel ? "--kernel, " : "");
+	else
+		aif_buf_printf(out, "no %s in this profile; see aiflame info\n", of);
+}
+
+/* Where launches were left out it is not known that there is nothing. */
+static int is_answer(const struct report *r, struct aif_err *err)
+{
+	bool is_all = r->o->kind == AIF_REPORT_LAUNCHES && !r->kernel.is_set;
+
+	return !r->a->rows_len || is_all ? aif_report_left_out(r->a, "report", err) : 0;
 }
 
 static int stalls(struct report *r, struct aif_buf *out, struct aif_err *err)
@@ -564,10 +568,8 @@ static int stalls(struct report *r, struct aif_buf *out, struct aif_err *err)
 		e = aif_err_set(err, -ENODATA,
 				"report: no stall reasons in this profile: they come with a GPU's "
 				"instruction samples; see aiflame info");
-	else if (out->len == before && !r->t->cells_len)
-		e = aif_err_set(err, -ENODATA,
-				"report: --kernel '%s': no kernel with stall reasons matches",
-				r->o->kernel);
+	else if (out->len == before && !r->t->width)
+		nothing(r, out);
 	aif_stalls_finish(&s);
 	return e;
 }
@@ -596,6 +598,7 @@ int aif_report_write(const struct aif_profile *p, const struct aif_attribution *
 		opts->kind == AIF_REPORT_STACKS ? opts->detail : AIF_NAME_NORMAL;
 	struct aif_table t = {0};
 	struct report r = {.p = p, .a = a, .o = opts, .t = &t};
+	bool is_empty;
 	int e = aif_regex_init(&r.kernel, "--kernel", opts->kernel, err);
 
 	if (!e)
@@ -608,12 +611,15 @@ int aif_report_write(const struct aif_profile *p, const struct aif_attribution *
 		e = fill(&r, out, err);
 	if (!e)
 		e = aif_report_sort(&t, opts, err);
-	if (!e && t.width && !t.cells_len && opts->format == AIF_TABLE_PLAIN)
-		e = nothing(&r, err);
+	is_empty = t.width && !t.cells_len;
+	if (!e && is_empty && opts->kind != AIF_REPORT_STALLS)
+		e = is_answer(&r, err);
 	t.columns_max = opts->columns;
 	t.text_max = opts->detail == AIF_NAME_FULL ? 0 : AIF_REPORT_TEXT_COLUMNS;
+	if (!e && is_empty && opts->format == AIF_TABLE_PLAIN)
+		nothing(&r, out);
 	/* Those in the kernels' order were counted in kernels. */
-	if (!e && t.width)
+	else if (!e && t.width)
 		e = aif_table_print(
 			&t, opts->format,
 			opts->kind == AIF_REPORT_STALLS && !opts->sort ? 0 : opts->limit, out);

@@ -40,8 +40,9 @@ struct aif_report_opts {
 #define AIF_REPORT_TEXT_COLUMNS 64
 
 /* Appends the table. Plain ones have a column `process` if more than one has device work, the other
- * formats always. 0; -EINVAL with *err for an unknown column or a wrong expression;
- * -ENODATA with it where there are no stalls; -ENOMEM. */
+ * formats always. A table without rows is one, in any format: plain it says so. 0; -EINVAL with *err for an unknown
+ * column or a wrong expression; -ENODATA with it where it is not known what there is: without stall reasons, or where
+ * launches were left out; -ENOMEM. */
 int aif_report_write(const struct aif_profile *p, const struct aif_attribution *a,
 		     const struct aif_report_opts *opts, struct aif_buf *out, struct aif_err *err);
 

@@ -155,17 +155,17 @@ static const struct {
 	[AIF_REPORT_STREAMS] = {aif_streams_table, "device activity", false, true},
 };
 
-/* For people; to programs no rows are an answer. */
-static int nothing(const struct aif_timed_report *r, struct aif_err *err)
+/* No rows are an answer: in words for people, to whom an empty table would tell nothing. */
+static void nothing(const struct aif_timed_report *r, struct aif_buf *out)
 {
 	const char *of = tables[r->o->kind].of;
 
 	if (aif_report_is_part(r->o->which) || r->kernel->is_set)
-		return aif_err_set(err, -ENODATA,
-				   "report: no %s in what --kernel, " AIF_REPORT_CHOOSES
-				   " leave; loosen them",
-				   of);
-	return aif_err_set(err, -ENODATA, "report: no %s in this profile; see aiflame info", of);
+		aif_buf_printf(
+			out, "no %s in what --kernel, " AIF_REPORT_CHOOSES " leave; loosen them\n",
+			of);
+	else
+		aif_buf_printf(out, "no %s in this profile; see aiflame info\n", of);
 }
 
 int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_opts *opts,
@@ -206,13 +206,13 @@ int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_
 		aif_timed_report_hide_empty(&r);
 	if (!e)
 		e = aif_report_sort(&t, opts, err);
-	if (!e && !t.cells_len && opts->format == AIF_TABLE_PLAIN)
-		e = nothing(&r, err);
 	t.columns_max = opts->columns;
 	t.text_max = opts->detail == AIF_NAME_FULL ? 0 : AIF_REPORT_TEXT_COLUMNS;
-	if (!e)
+	if (!e && !t.cells_len && opts->format == AIF_TABLE_PLAIN)
+		nothing(&r, out);
+	else if (!e)
 		e = aif_table_print(&t, opts->format, opts->limit, out);
-	if (!e && opts->format == AIF_TABLE_PLAIN)
+	if (!e && t.cells_len && opts->format == AIF_TABLE_PLAIN)
 		aif_buf_append(out, after.data, after.len);
 	if (!e && opts->format == AIF_TABLE_PLAIN && timed.damaged + ops.damaged)
 		aif_buf_printf(out, "%llu damaged chunks are not in it\n",

@@ -35,8 +35,8 @@ static inline bool aif_timed_report_is(const struct aif_report_opts *o)
 	return o->kind >= AIF_REPORT_OPS;
 }
 
-/* Appends the table. 0; -EINVAL with *err for an unknown column or a wrong expression, -ENODATA with it where there
- * is nothing to show or it cannot be known, -ENOMEM. */
+/* Appends the table; one without rows says so if it is plain. 0; -EINVAL with *err for an unknown column or a wrong
+ * expression, -ENODATA with it where it cannot be known what there is, -ENOMEM. */
 int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_opts *opts,
 			   struct aif_buf *out, struct aif_err *err);
 

@@ -97,6 +97,11 @@ check "--time, too" test "$("$aiflame" report --launches --time 1000, --format c
 check "--device that there is none of is named" says "--device 'nothing'" "$aiflame" report --kernels --device nothing two.data
 check "the summary is of all" status_is 2 "$aiflame" report --process 1 two.data
 check "--kernel that nothing matches is said to people" says "no device activity of what matches" "$aiflame" report --kernels --kernel nosuch m.data
+check "and is no failure" "$aiflame" report --kernels --kernel nosuch m.data
+for f in table csv json; do
+	check "nor is it one, as $f, that nothing communicates" "$aiflame" report --comm --format $f m.data
+	check "but that there are no samples to tell stalls, as $f, is" status_is 1 "$aiflame" report --stalls --format $f m.data
+done
 check "so is a time without copies" says "no copies in what --time, " "$aiflame" report --copies --time 1000, m.data
 check "--kernel '[write]' is that mark" sh -c "
 	'$aiflame' report --kernels --kernel '[write]' --format csv m.data | tail -n +2 >w.txt && grep -q ,.write., w.txt && ! grep -q multiply w.txt"
