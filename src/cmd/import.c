@@ -140,7 +140,7 @@ static void summary(const struct aif_builder *b, const char *path)
 	aif_buf_puts(&out, b->p.processes_len == 1 ? " process: " : " processes: ");
 	if (b->ops_len || b->execs_len) {
 		aif_human_count(&out, b->ops_len);
-		aif_buf_puts(&out, " operators and calls");
+		aif_buf_puts(&out, b->ops_len == 1 ? " operator or call" : " operators and calls");
 	}
 	if (b->execs_len) {
 		aif_buf_puts(&out, ", ");
@@ -149,7 +149,8 @@ static void summary(const struct aif_builder *b, const char *path)
 		aif_human_ns(&out, kernel_ns);
 		aif_buf_puts(&out, ", ");
 		aif_human_count(&out, b->execs_len - kernels);
-		aif_buf_puts(&out, " copies and fills");
+		aif_buf_puts(&out,
+			     b->execs_len - kernels == 1 ? " copy or fill" : " copies and fills");
 	}
 	if (cpu_ns) {
 		if (b->ops_len || b->execs_len)

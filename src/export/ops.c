@@ -271,13 +271,39 @@ static void put_rows(struct table *t, uint64_t all_cpu, uint64_t all_device)
 	}
 }
 
+/* How long threads were in anything: spans that overlap another in part count there once. */
+static uint64_t covered_ns(const struct aif_op_tree *t)
+{
+	uint64_t ns = 0;
+	int64_t end = 0;
+
+	for (size_t i = 0; i < t->len; i++) {
+		const struct aif_op *o = &t->ops[i];
+
+		if (!i || o->thread != t->ops[i - 1].thread || o->start > end)
+			end = o->start;
+		if (o->end > end) {
+			ns += (uint64_t)o->end - (uint64_t)end;
+			end = o->end;
+		}
+	}
+	return ns;
+}
+
 static void say_totals(struct aif_timed_report *r, uint64_t all_cpu, uint64_t all_device)
 {
+	uint64_t covered = covered_ns(r->ops);
 	char word[16];
 
 	aif_device_word(r->p, word);
 	aif_buf_puts(r->after, "Self CPU time total: ");
 	aif_human_ns(r->after, all_cpu);
+	if (covered < all_cpu) {
+		aif_buf_puts(r->after, ", of which ");
+		aif_human_ns(r->after, all_cpu - covered);
+		aif_buf_puts(r->after,
+			     " counted twice, as torch does: spans of one thread overlap in part");
+	}
 	if (all_device) {
 		aif_buf_printf(r->after, "\nSelf %s time total: ", word);
 		aif_human_ns(r->after, all_device);

@@ -330,6 +330,7 @@ static void tell(struct kineto *k)
 		{AIF_REASON_IMPORT_THREAD, offsetof(struct kineto, guessed_threads)},
 		{AIF_REASON_IMPORT_NUMBER, offsetof(struct kineto, duplicates)},
 		{AIF_REASON_IMPORT_EARLY, offsetof(struct kineto, misjoined)},
+		{AIF_REASON_IMPORT_REPEATED, offsetof(struct kineto, repeated)},
 	};
 	uint32_t file = aif_builder_puts(k->b, k->file);
 	char text[512];
@@ -357,7 +358,9 @@ int kineto_build(struct kineto *k, void **state, struct aif_err *err)
 	drop_others(k);
 	add_base(k);
 	find_main_process(k);
-	r = kineto_flows(k);
+	r = kineto_repeats(k);
+	if (!r)
+		r = kineto_flows(k);
 	if (!r)
 		r = kineto_join(k);
 	if (!r)

@@ -235,7 +235,7 @@ struct kineto {
 	/* What is told at the end. */
 	uint64_t events, errors, bad, unended, not_kept, not_kept_flows;
 	uint64_t backward[KINETO_BACKWARD_COUNT]; /* nodes */
-	uint64_t partial, too_deep, guessed_threads, duplicates, misjoined;
+	uint64_t partial, too_deep, guessed_threads, duplicates, misjoined, repeated;
 	struct kineto_left_out left_out[KINETO_LEFT_OUT_MAX];
 	char first_error[160], end_error[160];
 	bool is_torn;
@@ -288,6 +288,8 @@ void kineto_free(struct kineto *k);
 /* When the file is over: which executions there are of a number, then who launched them, then their rows. */
 /* unitrace: calls get the numbers of what they launched, by its flows. Before the others. */
 int kineto_flows(struct kineto *k);
+/* Counts what the file has twice, or more often: .repeated. 0 or -ENOMEM. */
+int kineto_repeats(struct kineto *k);
 int kineto_join(struct kineto *k);
 int kineto_stacks(struct kineto *k);
 int kineto_execs(struct kineto *k);

@@ -33,7 +33,7 @@ struct ranks {
 	struct kineto_file *files; /* as many */
 	size_t len, cap, files_cap;
 	struct kineto_group aiu[AIF_AIU_GROUP_COUNT]; /* of all files */
-	uint64_t events, flows, not_kept, overhead_ns;
+	uint64_t events, left_out_events, flows, not_kept, overhead_ns;
 	uint64_t backward[KINETO_BACKWARD_COUNT];
 	struct kineto_left_out left_out[KINETO_LEFT_OUT_MAX];
 };
@@ -112,6 +112,7 @@ int kineto_ranks_end(struct kineto *k, void **state)
 
 	file_end(f, k->b);
 	s->events += k->events;
+	s->left_out_events += k->bad + k->open_len;
 	s->flows += k->not_kept_flows;
 	s->not_kept += k->not_kept;
 	for (unsigned i = 0; i < KINETO_BACKWARD_COUNT; i++)
@@ -289,6 +290,12 @@ static int align(struct aif_builder *b, const struct ranks *s)
 	return r;
 }
 
+/* Other names are categories, as they stand in the file. */
+static bool is_word(const char *what)
+{
+	return !strcmp(what, "counter") || !strcmp(what, "instant");
+}
+
 /* What the files had, and which parts of AIU's runtime took how long: for `info` and the summary. */
 static void tell(struct aif_builder *b, const struct ranks *s)
 {
@@ -296,12 +303,15 @@ static void tell(struct aif_builder *b, const struct ranks *s)
 	struct aif_buf kinds = {0};
 
 	for (size_t i = 0; i < KINETO_LEFT_OUT_MAX && s->left_out[i].count; i++)
-		aif_buf_printf(&kinds, "%s%" PRIu64 " %s", i ? ", " : " (", s->left_out[i].count,
-			       s->left_out[i].what);
+		aif_buf_printf(&kinds, "%s%" PRIu64 " %s%s", i ? ", " : " (", s->left_out[i].count,
+			       s->left_out[i].what,
+			       s->left_out[i].count != 1 && is_word(s->left_out[i].what) ? "s"
+											 : "");
 	aif_builder_meta(b, "imported.events",
-			 "%" PRIu64 "; not kept: %" PRIu64 " flows, %" PRIu64 " of other kinds%s%s",
-			 s->events, s->flows, s->not_kept, aif_buf_str(&kinds),
-			 kinds.len ? ")" : "");
+			 "%" PRIu64 "; left out: %" PRIu64 "; not kept: %" PRIu64
+			 " flow%s, %" PRIu64 " of other kinds%s%s",
+			 s->events, s->left_out_events, s->flows, s->flows == 1 ? "" : "s",
+			 s->not_kept, aif_buf_str(&kinds), kinds.len ? ")" : "");
 	aif_buf_finish(&kinds);
 	if (s->backward[KINETO_BACKWARD_JOINED] || s->backward[KINETO_BACKWARD_ALONE])
 		aif_builder_meta(b, "imported.backward",

@@ -355,8 +355,8 @@ void kineto_leave_out(struct kineto_left_out *l, const char *what, size_t len, u
 static void leave_out(struct kineto *k)
 {
 	const struct kineto_event *e = &k->event;
-	const char *what = e->ph == 'C'                   ? "counters"
-			   : e->ph == 'i' || e->ph == 'I' ? "instants"
+	const char *what = e->ph == 'C'                   ? "counter"
+			   : e->ph == 'i' || e->ph == 'I' ? "instant"
 							  : "without category";
 
 	k->not_kept++;

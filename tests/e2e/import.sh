@@ -39,6 +39,26 @@ check "two ranks are two devices by their names" number 2 "$work/t.data" "SELECT
 "$aiflame" import -q -o "$work/flex.data" "$work/flex.json"
 "$aiflame" import -o "$work/a host.data" "$work/host.json" 2>"$work/host.out"
 "$aiflame" import -o "$work/left.data" "$work/left.json" 2>"$work/left.out"
+x='{"ph":"X","pid":1,"tid":1,"cat":"cpu_op"'
+cat >"$work/overlap.json" <<END
+[$x,"name":"a","ts":0,"dur":5},
+$x,"name":"b","ts":2,"dur":5},
+$x,"name":"c","ts":20,"dur":9},
+$x,"name":"never","ts":9e99,"dur":5}]
+END
+# The third has the same times on another stream.
+k='{"ph":"X","pid":0,"cat":"kernel","name":"gemm","ts":1,"dur":0.1,"args":{"device":0,"correlation":7,'
+cat >"$work/twice.json" <<END
+[$k"stream":7},"tid":7}, $k"stream":7},"tid":7}, $k"stream":8},"tid":8},
+$x,"name":"a","ts":0,"dur":5}, $x,"name":"b","ts":0,"dur":5}, $x,"name":"a","ts":0,"dur":5}]
+END
+cat >"$work/one.json" <<END
+[{"ph":"X","pid":0,"tid":7,"cat":"gpu_memcpy","name":"Memcpy HtoD","ts":1,"dur":1,"args":{"device":0,"stream":7}},
+{"ph":"i","pid":1,"tid":1,"name":"m","ts":1}, {"ph":"C","pid":1,"tid":1,"name":"m","ts":1}, {"ph":"i","pid":1,"tid":1,"name":"m","ts":2}]
+END
+"$aiflame" import -q -o "$work/overlap.data" "$work/overlap.json"
+"$aiflame" import -q -o "$work/twice.data" "$work/twice.json"
+"$aiflame" import -o "$work/one.data" "$work/one.json" 2>"$work/one.out"
 check "2021: steps among the operators are steps" number "step,200000" "$work/old.data" "SELECT kind, dur_ns FROM ops WHERE name LIKE 'Prof%'"
 check "2021: with what ran in them" says "0,200000,0.210000,40000,0,2000," "$aiflame" report --steps --format csv "$work/old.data"
 "$aiflame" flame --detail full -o "$work/cuda.folded" "$work/cuda.data"
@@ -60,8 +80,17 @@ check "AIU: calls of the thread that read the buffer go to who made them" says "
 check "AIU: so they have stacks" sh -c "'$aiflame' flame -o '$work/renamed.folded' '$work/renamed.data' && grep -q 'roberta.py.*;aiuLaunchControlBlocks;add_1' '$work/renamed.folded'"
 check "what is not kept is told" says "not kept: 2 flows" "$aiflame" info "$work/cuda.data"
 check "the profiler's own time is told" says "imported.profiler_ns" "$aiflame" info "$work/cuda.data"
-check "what is not kept is told by its category" says "(1 cpu_instant_event, 1 Trace, 1 gpu_user_annotation, 1 instants)" "$aiflame" info "$work/left.data"
-check "also at once" says "(1 cpu_instant_event, 1 Trace, 1 gpu_user_annotation, 1 instants)" cat "$work/left.out"
+check "what is not kept is told by its category" says "(1 cpu_instant_event, 1 Trace, 1 gpu_user_annotation, 1 instant)" "$aiflame" info "$work/left.data"
+check "also at once" says "(1 cpu_instant_event, 1 Trace, 1 gpu_user_annotation, 1 instant)" cat "$work/left.out"
+check "beside it what was left out" says "; left out: 1; not kept: 0 flows, 0 of other kinds" "$aiflame" info "$work/overlap.data"
+check "which is among the losses, too" says "1702 IMPORT_EVENT         1  event left out" "$aiflame" info "$work/overlap.data"
+check "spans that overlap in part: what the table counts twice is told" \
+	says "Self CPU time total: 19.0 us, of which 3.0 us counted twice" "$aiflame" report --ops "$work/overlap.data"
+check "of spans that do not, nothing is" sh -c "! '$aiflame' report --ops '$work/cuda.data' | grep twice"
+check "what a file has twice is kept" number 3,300 "$work/twice.data" "SELECT count(*), sum(dur_ns) FROM executions"
+check "and told" says "1720 IMPORT_REPEATED      2  events that the file has a second time" "$aiflame" info "$work/twice.data"
+check "one copy is one" grep -q "0 kernels of 0 ns, 1 copy or fill" "$work/one.out"
+check "one of a kind, too" grep -q "(2 instants, 1 counter)" "$work/one.out"
 check "shapes are as torch prints them, however the file is indented" number '"[[32, 64], [64, 8]]"' "$work/cuda.data" "SELECT shapes FROM ops WHERE name = 'aten::mm'"
 check "what else stands there is left as it is" number '"[[""a\""b""], {""x"":[1]}, []]"' "$work/cuda.data" "SELECT shapes FROM ops WHERE name = 'aten::odd'"
 check "the grid's unit is told" says "grid: work items in all" "$aiflame" report --launches "$work/cuda.data"
