@@ -38,7 +38,8 @@ const struct aif_command aif_command_info = {
 	.summary = "what is in a profile, and whether it adds up",
 	.description =
 		"Prints the machine, the command, how much of everything the profile holds, the\n"
-		"conservation report (what went in equals what is drawn), losses and their fixes.\n"
+		"conservation report (what went in equals what is drawn), losses and their fixes, whose\n"
+		"numbers are all in aiflame-reasons(7).\n"
 		"\n"
 		"idle: nothing of the recorded processes is known to have run on the device; what others\n"
 		"did with it is not seen. not collected: the same, but in a pause (--delay, ctl), before a\n"

@@ -19,6 +19,11 @@ done
 check "an unknown command gets a proposal" says "did you mean 'record'" "$aiflame" recrod
 check "no command is an error with help" status_is 2 "$aiflame"
 check "--version names the features" says "opencl" "$aiflame" --version
+check "all reasons are in the documentation" sh -c "'$root/scripts/make-reasons' | diff '$root/docs/reasons.md' -"
+reasons=$(grep -o '^AIF_REASON([0-9]*, [A-Z0-9_]*' "$root/src/base/reasons.def" | sed 's/.*(//; s/,//')
+check "each, with its number and name" sh -c "[ \$(printf '%s\n' '$reasons' | wc -l) -gt 90 ] && printf '%s\n' '$reasons' | while read -r number name; do
+	grep -qF \"| \$number | \\\`\$name\\\` | \" '$root/docs/reasons.md' && grep -qx \".fB\$number \$name.fR\" '$build/docs/man/aiflame-reasons.7' || { echo \$number \$name; exit 1; }
+done"
 check "help and manual tell of --version" sh -c "'$aiflame' -h | grep -q -- --version && grep -q -- --version '$root/docs/man/aiflame.md'"
 check "a missing profile is one clear line" sh -c "
 	[ \$('$aiflame' info nowhere.data 2>&1 | wc -l) = 1 ] && ! '$aiflame' info nowhere.data 2>/dev/null"

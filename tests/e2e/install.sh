@@ -14,6 +14,7 @@ for c in $("$installed" help | sed -n '/^commands:/,$p' | sed -n 's/^  \([a-z]*\
 	check "a manual page of $c" grep -q '^.SH SYNOPSIS' "$(dirname "$installed")/../share/man/man1/aiflame-$c.1"
 done
 check "and one that lists them" grep -q '^.SH COMMANDS' "$(dirname "$installed")/../share/man/man1/aiflame.1"
+check "and one of what can be lost" grep -q '^.SH IMPORTS' "$(dirname "$installed")/../share/man/man7/aiflame-reasons.7"
 for page in "$root"/docs/*.md; do
 	page=$(basename "$page")
 	check "docs/$page, which texts refer to" test -s "$(dirname "$installed")/../share/doc/aiflame/$page"
