@@ -14,7 +14,7 @@
 	const svg = (script && script.closest("svg")) || document.documentElement;
 	const $ = (id) => svg.querySelector("#" + id);
 	const layer = $("frames"), details = $("details"), matched = $("matched"), note = $("note");
-	const subtitle = $("subtitle"), told = $("told").textContent;
+	const subtitle = $("subtitle"), lines = [subtitle, $("quality")], told = $("told").textContent.split("\n");
 	const PAD = +layer.dataset.pad, CHAR = +layer.dataset.char, ALL = 1e9;
 	const fluid = layer.dataset.fluid === "1" && svg === document.documentElement;
 	const inverted = layer.dataset.inverted === "1";
@@ -276,7 +276,9 @@
 			r.setAttribute("width", width);
 		for (const t of [matched, note])
 			t.setAttribute("x", width - PAD);
-		subtitle.textContent = fit(told, Math.floor((width - 2 * PAD) / +subtitle.dataset.char));
+		told.forEach((t, i) => {
+			lines[i].textContent = fit(t, Math.floor((width - 2 * PAD) / +subtitle.dataset.char));
+		});
 		tools.setAttribute("x", width - 360 - PAD + 2);
 		bar_move();
 	}

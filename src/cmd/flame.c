@@ -85,14 +85,9 @@ static void subtitle_begin(const struct aif_profile *p, struct aif_buf *b)
 		aif_buf_printf(b, ", %s", date);
 }
 
-/* And device and quality: what a picture must say when it is found alone. */
-static void subtitle(const struct aif_profile *p, const struct aif_attribution *a,
-		     struct aif_buf *b)
+/* What a picture must say when it is found alone. */
+static void quality(const struct aif_profile *p, const struct aif_attribution *a, struct aif_buf *b)
 {
-	subtitle_begin(p, b);
-	for (size_t i = 0; i < p->devices_len; i++)
-		aif_buf_printf(b, ", %s", aif_profile_str(p, p->devices[i].name));
-	aif_buf_puts(b, "; ");
 	aif_summary_quality(p, a, b);
 	if (a->conservation.uncollected_ns) {
 		aif_buf_puts(b, "; ");
@@ -116,13 +111,14 @@ static const char *cxx_word(const struct aif_profile *p)
 }
 
 static int draw(const struct values *v, const struct aif_profile *p, const struct aif_tree *t,
-		const char *sub, const char *unit, struct aif_err *err)
+		const char *sub, const char *quality, const char *unit, struct aif_err *err)
 {
 	struct aif_svg_opts svg = {.title = v->title              ? v->title
 					    : v->of == OF_CPU     ? "CPU flame graph"
 					    : v->of == OF_OFF_CPU ? "Off-CPU flame graph"
 								  : "AI flame graph",
 				   .subtitle = sub,
+				   .quality = quality,
 				   .unit = unit,
 				   .cxx = p ? cxx_word(p) : NULL,
 				   .width = v->width == UINT32_MAX ? 0 : v->width,
@@ -144,7 +140,7 @@ static int from_folded(const struct values *v, const char *path, struct aif_err 
 	if (!r) {
 		if (warning.len)
 			fprintf(stderr, "aiflame: %s\n", aif_buf_str(&warning));
-		r = draw(v, NULL, &t, "", "samples", err);
+		r = draw(v, NULL, &t, "", NULL, "samples", err);
 	}
 	aif_buf_finish(&warning);
 	aif_tree_finish(&t);
@@ -157,7 +153,7 @@ static int of_device(const struct values *v, const struct aif_profile *p,
 {
 	struct aif_attribution a = {0};
 	struct aif_tree t = {0};
-	struct aif_buf sub = {0};
+	struct aif_buf sub = {0}, told = {0};
 	int r = aif_attribution_compute(p, which, &a, err);
 
 	/* They have no executions: only their number can be drawn. */
@@ -169,9 +165,14 @@ static int of_device(const struct values *v, const struct aif_profile *p,
 	if (!r)
 		r = aif_towers_build(p, &a, o, &t, err);
 	if (!r) {
-		subtitle(p, &a, &sub);
-		r = draw(v, p, &t, aif_buf_str(&sub), aif_flame_unit(o->by), err);
+		subtitle_begin(p, &sub);
+		for (size_t i = 0; i < p->devices_len; i++)
+			aif_buf_printf(&sub, ", %s", aif_profile_str(p, p->devices[i].name));
+		quality(p, &a, &told);
+		r = draw(v, p, &t, aif_buf_str(&sub), aif_buf_str(&told), aif_flame_unit(o->by),
+			 err);
 	}
+	aif_buf_finish(&told);
 	aif_buf_finish(&sub);
 	aif_tree_finish(&t);
 	aif_attribution_finish(&a);
@@ -184,7 +185,7 @@ static int of_cpu(const struct values *v, const struct aif_profile *p,
 {
 	struct aif_cpu_totals cpu = {0};
 	struct aif_tree t = {0};
-	struct aif_buf sub = {0};
+	struct aif_buf sub = {0}, told = {0};
 	int r;
 
 	r = aif_cpu_totals(p, which, &cpu, err);
@@ -192,10 +193,11 @@ static int of_cpu(const struct values *v, const struct aif_profile *p,
 		r = aif_towers_build_cpu(p, &cpu, o, &t, err);
 	if (!r) {
 		subtitle_begin(p, &sub);
-		aif_buf_puts(&sub, "; ");
-		aif_cpu_totals_say(p, &cpu, &sub);
-		r = draw(v, p, &t, aif_buf_str(&sub), aif_flame_unit(o->by), err);
+		aif_cpu_totals_say(p, &cpu, &told);
+		r = draw(v, p, &t, aif_buf_str(&sub), aif_buf_str(&told), aif_flame_unit(o->by),
+			 err);
 	}
+	aif_buf_finish(&told);
 	aif_buf_finish(&sub);
 	aif_tree_finish(&t);
 	aif_cpu_totals_finish(&cpu);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/flame_svg.h"
 
+#include "export/cut.h"
 #include "export/flame_layout.h"
 #include "export/folded.h"
 #include "export/palette.h"
@@ -27,7 +28,17 @@ static const char js[] =
 #define LEAST_WIDTH   300
 
 /* px; flame.js knows PAD and CHAR from the file, the offset of the baseline by itself. */
-enum { PAD = 12, ROW = 18, BOX = 17, BASELINE = 13, TITLE = 32, LINE = 20, BAR = 30, TOOLS = 370 };
+enum {
+	PAD = 12,
+	ROW = 18,
+	BOX = 17,
+	BASELINE = 13,
+	TITLE = 32,
+	LINE = 20,
+	SECOND = 17,
+	BAR = 30,
+	TOOLS = 370
+};
 #define CHAR_PX     7.24 /* 12 px of the widest usual monospaced font, DejaVu Sans Mono */
 #define SANS_PX     6.6  /* a letter in the mean, 12 px */
 #define SANS_BIG_PX 11.2 /* 20 px, bold */
@@ -124,6 +135,52 @@ static uint32_t legend_put(const struct picture *p, struct aif_buf *b, uint32_t 
 	return y;
 }
 
+/* What a picture must say when it is found alone is not cut for a long path's sake. */
+static bool has_two_lines(const struct picture *p)
+{
+	const struct aif_svg_opts *o = p->opts;
+	size_t room = columns_of((double)p->width - 2 * PAD, SANS_PX);
+
+	return o->subtitle && *o->subtitle && o->quality && *o->quality &&
+	       aif_cut_width(o->subtitle, strlen(o->subtitle)) + 2 +
+			       aif_cut_width(o->quality, strlen(o->quality)) >
+		       room;
+}
+
+/* Its tooltip is all of it, of which the script shows as much as the window has room for. */
+static void subtitle_put(const struct picture *p, struct aif_buf *b)
+{
+	const char *first = p->opts->subtitle ? p->opts->subtitle : "",
+		   *second = p->opts->quality ? p->opts->quality : "";
+	bool two = has_two_lines(p);
+	size_t room = columns_of((double)p->width - 2 * PAD, SANS_PX);
+	struct aif_buf line = {0};
+
+	aif_buf_puts(&line, first);
+	if (!two && *second)
+		aif_buf_printf(&line, "%s%s", *first ? "; " : "", second);
+	aif_buf_puts(b, "<g><title id=\"told\">");
+	aif_svg_text(b, aif_buf_str(&line), line.len, NAME_COLUMNS);
+	if (two) {
+		aif_buf_putc(b, '\n');
+		aif_svg_text(b, second, strlen(second), NAME_COLUMNS);
+	}
+	aif_buf_printf(b,
+		       "</title><text id=\"subtitle\" class=\"subtitle\" x=\"%d\" y=\"%u\" "
+		       "data-char=\"%.1f\">",
+		       PAD, TITLE + LINE, SANS_PX);
+	aif_svg_text(b, aif_buf_str(&line), line.len, room);
+	if (two) {
+		aif_buf_printf(b,
+			       "</text><text id=\"quality\" class=\"subtitle\" x=\"%d\" y=\"%u\">",
+			       PAD, TITLE + LINE + SECOND);
+		aif_svg_text(b, second, strlen(second), room);
+	}
+	aif_buf_puts(b, "</text></g>\n");
+	b->failed |= aif_buf_failed(&line);
+	aif_buf_finish(&line);
+}
+
 /* The size is known only when the legend's rows are: the head goes in front of them. */
 static void head_put(struct picture *p, struct aif_buf *b)
 {
@@ -132,15 +189,19 @@ static void head_put(struct picture *p, struct aif_buf *b)
 	uint32_t y = TITLE;
 	struct aif_buf legend = {0};
 
-	y = legend_put(p, &legend, y + (o->subtitle && *o->subtitle ? 2 * LINE + 3 : LINE + 6));
+	bool has_line = (o->subtitle && *o->subtitle) || (o->quality && *o->quality);
+
+	y += has_line ? 2 * LINE + 3 : LINE + 6;
+	y = legend_put(p, &legend, y + (has_two_lines(p) ? SECOND : 0));
 	p->top = y + 17;
 	p->height = p->top + p->layout.depth * ROW + 8 + BAR;
 	aif_buf_printf(b,
 		       "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
 		       "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%u\" "
 		       "height=\"%u\" viewBox=\"0 0 %u %u\" role=\"group\" "
-		       "aria-labelledby=\"title subtitle\">\n<title>",
-		       p->width, p->height, p->width, p->height);
+		       "aria-labelledby=\"title subtitle%s\">\n<title>",
+		       p->width, p->height, p->width, p->height,
+		       has_two_lines(p) ? " quality" : "");
 	aif_svg_text(b, title, strlen(title), NAME_COLUMNS);
 	aif_buf_puts(b, "</title>\n<!-- made by aiflame " AIF_VERSION " -->\n");
 	style_put(b);
@@ -150,18 +211,8 @@ static void head_put(struct picture *p, struct aif_buf *b)
 		       p->width, p->height, PAD, TITLE);
 	aif_svg_text(b, title, strlen(title),
 		     columns_of((double)p->width - 2 * PAD - TOOLS, SANS_BIG_PX));
-	/* Its tooltip is all of it, of which the script shows as much as the window has room for. */
-	aif_buf_puts(b, "</text>\n<g><title id=\"told\">");
-	if (o->subtitle)
-		aif_svg_text(b, o->subtitle, strlen(o->subtitle), NAME_COLUMNS);
-	aif_buf_printf(b,
-		       "</title><text id=\"subtitle\" class=\"subtitle\" x=\"%d\" y=\"%u\" "
-		       "data-char=\"%.1f\">",
-		       PAD, TITLE + LINE, SANS_PX);
-	if (o->subtitle)
-		aif_svg_text(b, o->subtitle, strlen(o->subtitle),
-			     columns_of((double)p->width - 2 * PAD, SANS_PX));
-	aif_buf_puts(b, "</text></g>\n");
+	aif_buf_puts(b, "</text>\n");
+	subtitle_put(p, b);
 	aif_buf_append(b, legend.data, legend.len);
 	b->failed |= aif_buf_failed(&legend);
 	aif_buf_finish(&legend);

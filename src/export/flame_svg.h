@@ -11,7 +11,9 @@
  */
 struct aif_svg_opts {
 	const char *title, *subtitle; /* any bytes; "" for none */
-	const char *unit;             /* what the values count, "samples"; NULL: they are ns */
+	const char *
+		quality; /* behind the subtitle, or on a line of its own where there is no room; NULL for none */
+	const char *unit; /* what the values count, "samples"; NULL: they are ns */
 	const char *
 		cxx; /* what the legend calls frames of C++; NULL: that. Traces have operators instead */
 	uint32_t width; /* px; 0: 1200, and in a browser as wide as the window */

@@ -89,6 +89,9 @@ const many = flame("many", large(12000));
 const told = flame("told", SMALL); // a subtitle is a profile's: folded text has none
 writeFileSync(join(work, "told.svg"), readFileSync(join(work, "told.svg"), "utf8")
 	.replace('<title id="told"></title>', `<title id="told">${"/opt/app/train on host7, 64 of 64 attributed; ".repeat(12)}</title>`));
+const twice = flame("twice", SMALL); // a second line below it
+writeFileSync(join(work, "twice.svg"), readFileSync(join(work, "told.svg"), "utf8")
+	.replace("</title><text id=\"subtitle\"", "\n64 of 64 attributed</title><text id=\"quality\" class=\"subtitle\" x=\"12\" y=\"69\"/><text id=\"subtitle\""));
 const fixed = flame("fixed", SMALL, "--width", "800");
 
 test("it is complete without scripts", small, { javaScriptEnabled: false }, async (page) => {
@@ -247,6 +250,10 @@ for (const width of [800, 1200, 1920])
 		assert.ok(text.right <= width, `inside of the window: ${text.right}`);
 		assert.ok(text.width > 0.8 * (width - 24), `as much of it as there is room for: ${text.width}`);
 	});
+test("what stands behind it is not cut for its sake", twice, { viewport: { width: 1400, height: 700 } }, async (page) => {
+	assert.equal(await content(page, "quality"), "64 of 64 attributed");
+	assert.match(await content(page, "subtitle"), /^\/opt\/app\/train.*\u2026$/);
+});
 test("--width is kept", fixed, { viewport: { width: 1700, height: 700 } }, async (page) => {
 	assert.equal(await page.evaluate(() => +document.documentElement.getAttribute("width")), 800);
 });

@@ -401,6 +401,42 @@ static void test_subtitle(void **state)
 	aif_tree_finish(&t);
 }
 
+/* What stands behind a long subtitle has a line of its own; behind a short one it is on the same. */
+static void test_quality(void **state)
+{
+	static const struct {
+		uint32_t width;
+		const char *lines, *tooltip;
+	} cases[] = {
+		{300, ">a long path of a trace, somewhere indeed</text>",
+		 "somewhere indeed\nall joined</title>"},
+		{300, ">all joined</text>", "<text id=\"quality\""},
+		{900, "somewhere indeed; all joined</text>",
+		 "somewhere indeed; all joined</title>"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_svg_opts o = {.title = "T",
+					 .subtitle = "a long path of a trace, somewhere indeed",
+					 .quality = "all joined",
+					 .width = cases[i].width};
+		struct aif_tree t;
+		size_t len;
+		char *text;
+
+		assert_int_equal(aif_tree_init(&t, false), 0);
+		adds(&t, 0, "main", 10);
+		assert_int_equal(aif_tree_seal(&t), 0);
+		text = draw_text(&t, &o, &len);
+		if (!strstr(text, cases[i].lines) || !strstr(text, cases[i].tooltip))
+			fail_msg("case %zu: %s", i, strstr(text, "told"));
+		assert_int_equal(strstr(text, "id=\"quality\"") != NULL, cases[i].width == 300);
+		free(text);
+		aif_tree_finish(&t);
+	}
+}
+
 static void test_nothing(void **state)
 {
 	struct aif_tree t;
@@ -669,13 +705,21 @@ static void test_glob(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_boxes),         cmocka_unit_test(test_same_bytes),
-		cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_labels_fit),
-		cmocka_unit_test(test_values),        cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_grades),        cmocka_unit_test(test_subtitle),
-		cmocka_unit_test(test_layout),        cmocka_unit_test(test_layout_of_equals),
-		cmocka_unit_test(test_deep),          cmocka_unit_test(test_at_most_ten_thousand),
-		cmocka_unit_test(test_text),          cmocka_unit_test(test_palette),
+		cmocka_unit_test(test_boxes),
+		cmocka_unit_test(test_same_bytes),
+		cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_labels_fit),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_grades),
+		cmocka_unit_test(test_subtitle),
+		cmocka_unit_test(test_quality),
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_layout_of_equals),
+		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_at_most_ten_thousand),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_palette),
 		cmocka_unit_test(test_glob),
 	};
 
