@@ -154,8 +154,15 @@ static int comm_of(struct aif_timed_report *r, const struct aif_work *w,
 		aif_timed_report_kernel_cell(r, AIF_LAUNCH_KERNEL, c->kernel);
 	}
 	if (len) {
-		aif_timed_report_put_process(r, d->process, r->after);
-		aif_buf_puts(r->after, ": ");
+		if (d->process != AIF_NONE) {
+			aif_buf_puts(r->after, "process ");
+			aif_timed_report_put_process(r, d->process, r->after);
+			aif_buf_puts(r->after, " on ");
+		}
+		aif_buf_printf(r->after, "%s: ",
+			       d->device == AIF_NONE
+				       ? "a device"
+				       : aif_profile_str(r->p, r->p->devices[d->device].name));
 		aif_human_ns(r->after, aif_spans_total(&d->communication));
 		aif_buf_puts(r->after, " with communication, of which ");
 		aif_human_share(r->after, aif_share_ppm(hidden_communication(d),

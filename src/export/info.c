@@ -22,7 +22,14 @@ static void line_count(struct aif_buf *b, const char *name, uint64_t n)
 	aif_buf_putc(b, '\n');
 }
 
-static void conservation(const struct aif_conservation *c, struct aif_buf *out)
+/* What only recordings can have: of an imported file it is said where there is something. */
+static void line_recorded(struct aif_buf *b, bool is_imported, const char *name, uint64_t n)
+{
+	if (n || !is_imported)
+		line_count(b, name, n);
+}
+
+static void conservation(const struct aif_conservation *c, bool is_imported, struct aif_buf *out)
 {
 	struct aif_buf broken = {0};
 
@@ -30,25 +37,29 @@ static void conservation(const struct aif_conservation *c, struct aif_buf *out)
 	line_ns(out, "elapsed x devices", c->elapsed_ns * c->devices);
 	line_ns(out, "  = busy", c->busy_ns);
 	line_ns(out, "  + idle", c->idle_ns);
-	line_ns(out, "  + not collected", c->uncollected_ns);
+	if (c->uncollected_ns || !is_imported)
+		line_ns(out, "  + not collected", c->uncollected_ns);
 	line_ns(out, "sum of durations", c->durations_ns);
 	line_ns(out, "  = busy", c->busy_ns);
 	line_ns(out, "  + overlap", c->overlap_ns);
-	line_count(out, "device samples", c->samples);
-	line_count(out, "  = attributed", c->sampled_attributed);
-	line_count(out, "  + unmatched", c->sampled_unmatched);
-	line_count(out, "  + dropped", c->samples_dropped);
-	line_count(out, "  + outside of executions", c->samples_outside);
-	line_count(out, "  + in what was not captured", c->samples_off);
-	line_count(out, "  + in flight at begin or stop", c->samples_in_flight);
+	if (c->samples || !is_imported) {
+		line_count(out, "device samples", c->samples);
+		line_count(out, "  = attributed", c->sampled_attributed);
+		line_count(out, "  + unmatched", c->sampled_unmatched);
+		line_count(out, "  + dropped", c->samples_dropped);
+		line_count(out, "  + outside of executions", c->samples_outside);
+		line_recorded(out, is_imported, "  + in what was not captured", c->samples_off);
+		line_recorded(out, is_imported, "  + in flight at begin or stop",
+			      c->samples_in_flight);
+	}
 	line_count(out, "launches", c->launches);
 	line_count(out, "  = joined", c->joined);
-	line_count(out, "  + in flight at the stop", c->unfinished);
-	line_count(out, "  + unread at its process's end", c->unread);
-	line_count(out, "  + never heard of again", c->untold);
-	line_count(out, "  + lost", c->lost);
-	line_count(out, "  + left out (--overhead)", c->uncaptured);
-	line_count(out, "  + seen from outside (--ebpf)", c->outside);
+	line_recorded(out, is_imported, "  + in flight at the stop", c->unfinished);
+	line_recorded(out, is_imported, "  + unread at its process's end", c->unread);
+	line_recorded(out, is_imported, "  + never heard of again", c->untold);
+	line_recorded(out, is_imported, "  + lost", c->lost);
+	line_recorded(out, is_imported, "  + left out (--overhead)", c->uncaptured);
+	line_recorded(out, is_imported, "  + seen from outside (--ebpf)", c->outside);
 	line_count(out, "executions without launch", c->executions_unjoined);
 	line_count(out, "started before their launch", c->started_before_launch);
 	if (aif_conservation_check(c, &broken))
@@ -198,6 +209,8 @@ static void meta(const struct aif_profile *p, struct aif_buf *out)
 void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a, const char *path,
 		    struct aif_buf *out)
 {
+	bool is_imported = *aif_profile_meta(p, "imported");
+
 	aif_buf_printf(out, "%s\n", path);
 	meta(p, out);
 	notes(p, out);
@@ -208,12 +221,12 @@ void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a
 	line_count(out, "devices", p->devices_len);
 	line_count(out, "streams", p->streams_len);
 	line_count(out, "kernels", p->kernels_len);
-	line_count(out, "modules", p->modules_len);
+	line_recorded(out, is_imported, "modules", p->modules_len);
 	line_count(out, "frames", p->frames_len);
 	line_count(out, "stacks", p->stacks_len);
-	line_count(out, "functions with code", p->codes_len);
-	line_count(out, "clock pairs", p->clock_pairs_len);
-	conservation(&a->conservation, out);
+	line_recorded(out, is_imported, "functions with code", p->codes_len);
+	line_recorded(out, is_imported, "clock pairs", p->clock_pairs_len);
+	conservation(&a->conservation, is_imported, out);
 	backward(p, a, out);
 	losses(p, out);
 }

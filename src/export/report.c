@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/report.h"
 
+#include "export/cut.h"
 #include "export/filter.h"
 #include "export/process_names.h"
 #include "export/stack_names.h"
@@ -15,6 +16,10 @@
 
 /* On one line of a terminal. */
 #define SHOWN_PROCESSES ((size_t)4)
+
+/* Of a stack, where people read it: five lines of a terminal, of which what launched has most. */
+#define STACK_COLUMNS      ((size_t)400)
+#define STACK_HEAD_COLUMNS ((size_t)320)
 
 const char *aif_report_kernel(const struct aif_profile *p, uint32_t kind, uint32_t kernel,
 			      char space[64])
@@ -47,7 +52,8 @@ struct report {
 	struct aif_strset lines;   /* of stacks */
 	struct aif_map attributes; /* launch -> see add_attributes() */
 	struct aif_map bytes;      /* launch -> what its execution moved */
-	bool have_operators, have_errors, has_shapes;
+	bool have_operators, have_errors, have_samples, has_shapes;
+	bool have_callers; /* other ones than the operators */
 };
 
 /* Of a column that has nothing to say to people. */
@@ -83,6 +89,20 @@ static void caller_cell(struct report *r, uint32_t stack)
 
 	r->t->failed |= !caller;
 	aif_table_text(r->t, caller ? caller : "");
+}
+
+/* Beside the operator people need not read it twice. */
+static void other_caller_cell(struct report *r, uint32_t stack)
+{
+	const char *caller = aif_stack_names_caller(r->names, stack),
+		   *op = aif_stack_names_operator(r->names, stack);
+	bool is_other = !caller || !op || strcmp(caller, op) != 0;
+
+	r->have_callers |= is_other;
+	if (is_other || r->o->format != AIF_TABLE_PLAIN)
+		caller_cell(r, stack);
+	else
+		aif_table_text(r->t, "");
 }
 
 static void operator_cell(struct report *r, uint32_t stack)
@@ -280,17 +300,55 @@ static int kernels(struct report *r)
 		aif_table_number(r->t, s[i].launches);
 		aif_table_number(r->t, s[i].launches ? s[i].time / s[i].launches : 0);
 		aif_table_number(r->t, s[i].samples);
+		r->have_samples |= s[i].samples > 0;
 		process_cell(r, s[i].process);
 		kernel_cell(r, s[i].kind, s[i].kernel);
 		operator_cell(r, s[i].stack);
-		caller_cell(r, s[i].stack);
+		other_caller_cell(r, s[i].stack);
 	}
+	if (!r->have_callers)
+		hide(r, "caller");
+	if (!r->have_samples)
+		hide(r, "samples");
 	if (!r->have_operators)
 		hide(r, "operator");
 	if (!r->have_errors)
 		hide(r, "error");
 	free(s);
 	return aif_table_sort(r->t, 1);
+}
+
+/* Of a long stack its middle is left out: what launched, and the program's outermost function. */
+static void elide(struct aif_buf *line)
+{
+	static const char seam[] = " < ";
+	const size_t len = sizeof(seam) - 1;
+	size_t first = 0, last = line->len, left = 0;
+	struct aif_buf brief = {0};
+
+	if (aif_cut_width(line->data, line->len) <= STACK_COLUMNS || aif_buf_failed(line))
+		return;
+	for (const uint8_t *at; (at = memmem(line->data + first, line->len - first, seam, len));) {
+		size_t next = (size_t)(at - line->data) + len;
+
+		if (first && aif_cut_width(line->data, next) > STACK_HEAD_COLUMNS)
+			break;
+		first = next;
+	}
+	for (size_t i = first; i + len < line->len; i++)
+		if (!memcmp(line->data + i, seam, len)) {
+			left++;
+			last = i;
+		}
+	if (left < 2) /* a name for a number */
+		return;
+	aif_buf_append(&brief, line->data, first);
+	aif_buf_printf(&brief, "(%zu more)", left);
+	aif_buf_append(&brief, line->data + last, line->len - last);
+	aif_buf_clear(line);
+	aif_buf_append(line, brief.data, brief.len);
+	line->failed |= aif_buf_failed(&brief);
+	aif_buf_finish(&brief);
 }
 
 static const struct aif_table_column stack_columns[] = {
@@ -319,6 +377,8 @@ static int stacks(struct report *r)
 		kernel_cell(r, s[i].kind, s[i].kernel);
 		aif_buf_clear(&r->text);
 		e = aif_stack_names_line(r->names, s[i].stack, &r->text);
+		if (r->o->format == AIF_TABLE_PLAIN && r->o->detail != AIF_NAME_FULL)
+			elide(&r->text);
 		aif_table_text(r->t, aif_buf_str(&r->text));
 	}
 	if (!r->have_errors)

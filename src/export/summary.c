@@ -213,7 +213,7 @@ static void put_who(struct aif_stack_names *names, uint32_t stack, struct aif_bu
 	aif_buf_clear(out);
 	aif_buf_puts(out, text ? text : "");
 	text = aif_stack_names_caller(names, stack);
-	if (text && *text)
+	if (text && *text && strcmp(text, aif_buf_str(out)) != 0)
 		aif_buf_printf(out, "%s%s", out->len ? " in " : "", text);
 }
 

@@ -195,6 +195,16 @@ static bool is_hidden(const struct aif_table *t, size_t column)
 	return column < 64 && (t->hidden >> column & 1);
 }
 
+/* The last of those that are shown. */
+static size_t last_column(const struct aif_table *t)
+{
+	size_t last = t->width - 1;
+
+	while (last && is_hidden(t, last))
+		last--;
+	return last;
+}
+
 /* Of the first columns of a line, with what lies between them. */
 static size_t line_width(const struct aif_table *t, size_t columns)
 {
@@ -202,13 +212,13 @@ static size_t line_width(const struct aif_table *t, size_t columns)
 
 	for (size_t c = 0; c < columns; c++)
 		if (!is_hidden(t, c))
-			all += t->widths[c] + (c + 1 < columns ? 2 : 0);
+			all += t->widths[c] + (all ? 2 : 0);
 	return all;
 }
 
 static bool is_folded(const struct aif_table *t)
 {
-	return t->folds && t->columns_max >= FOLDED_LEAST &&
+	return t->folds && t->columns_max >= FOLDED_LEAST && !is_hidden(t, t->width - 1) &&
 	       line_width(t, t->width) > t->columns_max;
 }
 
@@ -223,7 +233,7 @@ static void fit(const struct aif_table *t, const bool *is_text)
 		all -= shown[0] - t->first_max;
 		shown[0] = t->first_max;
 	}
-	for (size_t c = 0; t->text_max && c + 1 < t->width; c++)
+	for (size_t c = 0; t->text_max && c < last_column(t); c++)
 		if (is_text[c] && !is_hidden(t, c) && shown[c] > t->text_max) {
 			all -= shown[c] - t->text_max;
 			shown[c] = t->text_max;
@@ -279,7 +289,7 @@ static void plain_put(const struct aif_table *t, size_t column, bool right,
 {
 	size_t width = t->widths[t->width + column], whole = aif_cut_width(cell->data, cell->len),
 	       room = width - AIF_MIN(whole, width), len = 0;
-	bool last = column + 1 == t->width;
+	bool last = column == last_column(t);
 	const char *text;
 
 	if (is_hidden(t, column))

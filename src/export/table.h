@@ -31,9 +31,8 @@ struct aif_table {
 	uint64_t *cells; /* numbers, or strings of `text` */
 	size_t cells_len, cells_cap;
 	struct aif_strset text;
-	uint64_t
-		hidden; /* bits of columns that the plain format leaves out; never the last one's */
-	bool failed;    /* memory ran out: nothing is printed */
+	uint64_t hidden; /* bits of columns that the plain format leaves out; never all */
+	bool failed;     /* memory ran out: nothing is printed */
 	size_t columns_max; /* of a terminal: long texts of the plain format are cut to it; 0 = never */
 	const char *
 		folds; /* where it would cut the last column's, that goes on lines of its own instead, broken

@@ -56,6 +56,15 @@ cat >"$work/one.json" <<END
 [{"ph":"X","pid":0,"tid":7,"cat":"gpu_memcpy","name":"Memcpy HtoD","ts":1,"dur":1,"args":{"device":0,"stream":7}},
 {"ph":"i","pid":1,"tid":1,"name":"m","ts":1}, {"ph":"C","pid":1,"tid":1,"name":"m","ts":1}, {"ph":"i","pid":1,"tid":1,"name":"m","ts":2}]
 END
+# 60 operators in each other, the innermost of which launches.
+python3 - >"$work/nested.json" <<'END'
+import json
+events = [dict(ph="X", cat="cpu_op", name=f"aten::operator_number_{i}", pid=1, tid=1, ts=i, dur=1000 - 2 * i) for i in range(60)]
+events += [dict(ph="X", cat="cuda_runtime", name="cudaLaunchKernel", pid=1, tid=1, ts=100, dur=1, args=dict(correlation=1)),
+           dict(ph="X", cat="kernel", name="ncclKernel", pid=0, tid=7, ts=200, dur=5, args=dict(device=0, stream=7, correlation=1))]
+print(json.dumps(events))
+END
+"$aiflame" import -q -o "$work/nested.data" "$work/nested.json"
 "$aiflame" import -q -o "$work/overlap.data" "$work/overlap.json"
 "$aiflame" import -q -o "$work/twice.data" "$work/twice.json"
 "$aiflame" import -o "$work/one.data" "$work/one.json" 2>"$work/one.out"
@@ -91,6 +100,16 @@ check "what a file has twice is kept" number 3,300 "$work/twice.data" "SELECT co
 check "and told" says "1720 IMPORT_REPEATED      2  events that the file has a second time" "$aiflame" info "$work/twice.data"
 check "one copy is one" grep -q "0 kernels of 0 ns, 1 copy or fill" "$work/one.out"
 check "one of a kind, too" grep -q "(2 instants, 1 counter)" "$work/one.out"
+check "a caller that is the operator stands there once" sh -c "'$aiflame' report --kernels '$work/nested.data' | head -n 1 | grep -q 'kernel *operator$'"
+check "programs get both" says ",aten::operator_number_59,aten::operator_number_59" "$aiflame" report --kernels --format csv "$work/nested.data"
+check "one that is not is there" sh -c "'$aiflame' report --kernels '$work/cuda.data' | head -n 1 | grep -q ' caller$'"
+check "samples that an import has not are no column" sh -c "! '$aiflame' report --kernels '$work/cuda.data' | grep -q samples"
+check "of a long stack the middle is left out" sh -c "'$aiflame' report --stacks '$work/nested.data' | grep -q 'aten::operator_number_59 < .* < (4[0-9] more) < aten::operator_number_0$'"
+for o in "--detail full" "--format csv" "--format json"; do
+	check "not with $o" says "aten::operator_number_31 < aten::operator_number_30 < " "$aiflame" report --stacks $o "$work/nested.data"
+done
+check "what a line below the table is of" says "process 1 on cuda 0: 5.0 us with communication" "$aiflame" report --comm "$work/nested.data"
+check "what only recordings can have is no line of 0" sh -c "! '$aiflame' info '$work/cuda.data' | grep -E 'overhead|device samples|clock pairs'"
 check "shapes are as torch prints them, however the file is indented" number '"[[32, 64], [64, 8]]"' "$work/cuda.data" "SELECT shapes FROM ops WHERE name = 'aten::mm'"
 check "what else stands there is left as it is" number '"[[""a\""b""], {""x"":[1]}, []]"' "$work/cuda.data" "SELECT shapes FROM ops WHERE name = 'aten::odd'"
 check "the grid's unit is told" says "grid: work items in all" "$aiflame" report --launches "$work/cuda.data"

@@ -126,7 +126,8 @@ static void processes_are_told_apart(void **state)
 		bool several;
 		const char *has, *has_not;
 	} cases[] = {
-		{AIF_TABLE_PLAIN, false, "samples  kernel", "process"},
+		{AIF_TABLE_PLAIN, false, "average  kernel", "process"},
+		{AIF_TABLE_PLAIN, false, "average  kernel", "samples"},
 		{AIF_TABLE_PLAIN, true, "process  kernel", NULL},
 		{AIF_TABLE_PLAIN, true, "      101  0 ",
 		 NULL}, /* the short name, as the file has it */

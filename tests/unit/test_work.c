@@ -73,7 +73,7 @@ static void communication_is_hidden_or_not(void **state)
 	text = ops_report(&f, o);
 	assert_non_null(strstr(
 		text,
-		"\n100: 25.0 us with communication, of which 60.0 % hidden behind computation\n"));
+		"\nprocess 100 on device: 25.0 us with communication, of which 60.0 % hidden behind computation\n"));
 	free(text);
 	ops_end(&f);
 }
