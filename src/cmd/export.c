@@ -6,6 +6,8 @@
 #include "export/exporter.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { FORMAT_BY_SUFFIX = -1 };
@@ -71,10 +73,12 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 {
 	struct aif_profile p = {0};
 	struct aif_choice c = {0};
+	uint64_t damaged = 0;
 	struct aif_export x = {.profile = &p,
 			       .kernel = v->choice.kernel,
 			       .detail = (enum aif_name_detail)v->detail,
-			       .stopped = stopped};
+			       .stopped = stopped,
+			       .ret_damaged = &damaged};
 	int r = aif_view_profile(path, &p, err);
 
 	if (!r)
@@ -82,6 +86,15 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 	x.which = c.which;
 	if (!r)
 		r = aif_export_write(e, &x, output, err);
+	if (damaged && r != -EINTR) { /* as query has it */
+		fprintf(stderr, "aiflame: %s: %" PRIu64 " %s missing", path, damaged,
+			damaged == 1 ? "part of it is damaged: what it held is"
+				     : "parts of it are damaged: what they held is");
+		if (!r)
+			fprintf(stderr, " in %s",
+				strcmp(output, "-") ? output : "what was written");
+		fputc('\n', stderr);
+	}
 	aif_choice_finish(&c);
 	aif_profile_finish(&p);
 	return r;

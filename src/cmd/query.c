@@ -59,10 +59,10 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			status = AIF_EXIT_OK;
 	}
 	if (q && aif_query_damaged(q))
-		fprintf(stderr,
-			"aiflame: %s: %" PRIu64
-			" parts of it are damaged: their rows are missing above\n",
-			path, aif_query_damaged(q));
+		fprintf(stderr, "aiflame: %s: %" PRIu64 " %s missing above\n", path,
+			aif_query_damaged(q),
+			aif_query_damaged(q) == 1 ? "part of it is damaged: its rows are"
+						  : "parts of it are damaged: their rows are");
 	aif_query_free(q);
 	aif_profile_finish(&p);
 	return status;

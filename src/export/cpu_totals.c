@@ -5,6 +5,7 @@
 #include "profile/file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 struct totals {
@@ -86,11 +87,10 @@ int aif_cpu_totals(const struct aif_profile *p, const struct aif_attribution_opt
 		   struct aif_cpu_totals *ret, struct aif_err *err)
 {
 	struct totals t = {.p = p, .which = which, .to = ret};
-	uint64_t bad = 0;
 	int r;
 
 	*ret = (struct aif_cpu_totals){0};
-	r = aif_profile_cpu(p, rows_add, &t, &bad);
+	r = aif_profile_cpu(p, rows_add, &t, &ret->damaged);
 	ret->threads = t.threads.len;
 	aif_map_finish(&t.stacks);
 	aif_map_finish(&t.threads);
@@ -132,4 +132,13 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 		aif_buf_puts(out, " in ");
 		aif_human_counted(out, t->threads, "thread");
 	}
+	if (t->damaged)
+		aif_buf_printf(
+			out,
+			t->damaged == 1
+				? "; BROKEN: %" PRIu64
+				  " part of the file is damaged: what it held is missing here"
+				: "; BROKEN: %" PRIu64
+				  " parts of the file are damaged: what they held is missing here",
+			t->damaged);
 }

@@ -19,6 +19,7 @@ struct aif_cpu_totals {
 	uint64_t waiting_ns;         /* for devices */
 	uint64_t off_cpu_ns;
 	size_t threads;
+	uint64_t damaged; /* chunks that could not be read */
 };
 
 /* Of the processes, threads and times that `which` (NULL: all) names. *ret is finished by the caller, also

@@ -116,13 +116,15 @@ static void join(struct aif_event_ops *o, const struct aif_events *e)
 int aif_event_ops_init(struct aif_event_ops *o, struct aif_events *e, const struct aif_export *x)
 {
 	struct loading l = {.o = o, .x = x, .are_shown = !x->which.devices && !x->kernel};
+	uint64_t bad = 0;
 	int r = aif_timeline_new(x->profile, &l.timeline);
 
 	*o = (struct aif_event_ops){.calls = malloc((e->launches_len + 1) * sizeof(*o->calls))};
 	if (!o->calls)
 		r = -ENOMEM;
 	if (!r)
-		r = aif_profile_ops(x->profile, take, &l, NULL);
+		r = aif_profile_ops(x->profile, take, &l, &bad);
+	aif_export_damaged(x, bad);
 	aif_timeline_free(l.timeline);
 	if (r)
 		return r;

@@ -386,14 +386,16 @@ static int load(struct loading *l)
 	struct execs_loading el = {.l = l};
 	const struct aif_profile *p = l->x->profile;
 	struct aif_events *e = l->e;
+	uint64_t bad[2] = {0};
 	int r = aif_timeline_new(p, &l->timeline);
 
 	if (!r)
-		r = aif_profile_launches(p, launches_add, l, NULL);
+		r = aif_profile_launches(p, launches_add, l, &bad[0]);
 	if (!r)
 		r = launches_index(l);
 	if (!r)
-		r = aif_profile_execs(p, execs_add, &el, NULL);
+		r = aif_profile_execs(p, execs_add, &el, &bad[1]);
+	aif_export_damaged(l->x, bad[0] + bad[1]);
 	aif_map_finish(&el.tracks);
 	if (r)
 		return r;

@@ -625,7 +625,7 @@ static int write_all(struct chrome *c, struct aif_err *err)
 	AIF_JSON_LIT(c->b, "]");
 	c->is_first = true;
 	if (!r && !c->x->which.devices && !c->x->kernel)
-		r = aif_profile_cpu(c->p, cpus_put, c, NULL);
+		r = aif_export_cpu(c->x, cpus_put, c);
 	if (!c->is_first)
 		AIF_JSON_LIT(c->b, "]");
 	AIF_JSON_LIT(c->b, ",\n\"stackFrames\":{\n");

@@ -463,7 +463,7 @@ static int by_thread(const void *a, const void *b)
 
 static int cpus_put(struct firefox *w)
 {
-	int r = aif_profile_cpu(w->p, cpus_take, w, NULL);
+	int r = aif_export_cpu(w->x, cpus_take, w);
 
 	if (w->cpus_len)
 		qsort(w->cpus, w->cpus_len, sizeof(*w->cpus), by_thread);

@@ -268,6 +268,7 @@ static int write_all(struct iaprof *x, struct aif_out *out, struct aif_err *err)
 
 	if (r < 0)
 		return r;
+	aif_export_damaged(x->x, a.conservation.damaged);
 	r = aif_attribution_take_unmatched(&a);
 	for (size_t i = 0; i < a.rows_len && !r; i++)
 		r = take(x, &a.rows[i]);

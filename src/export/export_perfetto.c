@@ -720,7 +720,7 @@ static int write_all(struct perfetto *w, struct aif_err *err)
 	if (!r)
 		r = execs_put(w);
 	if (!r && !w->x->which.devices && !w->x->kernel)
-		r = aif_profile_cpu(w->p, cpus_put, w, NULL);
+		r = aif_export_cpu(w->x, cpus_put, w);
 	return r;
 }
 

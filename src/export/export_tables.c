@@ -17,6 +17,7 @@ static int sqlite_write(const struct aif_export *x, const char *path, struct aif
 
 	if (!r)
 		r = aif_query_export(q, path, x->stopped, err);
+	aif_export_damaged(x, q ? aif_query_damaged(q) : 0);
 	aif_query_free(q);
 	return r;
 }
@@ -151,6 +152,7 @@ static int csv_write(const struct aif_export *x, const char *dir, struct aif_err
 		tables_remove(dir, n);
 	if (r && is_new)
 		rmdir(dir);
+	aif_export_damaged(x, q ? aif_query_damaged(q) : 0);
 	aif_query_free(q);
 	return r;
 }

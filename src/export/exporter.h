@@ -23,7 +23,15 @@ struct aif_export {
 	enum aif_name_detail detail;
 	const volatile sig_atomic_t
 		*stopped; /* nonzero: stop, and leave nothing behind; NULL: never */
+	uint64_t *
+		ret_damaged; /* parts of the file that could not be read are added; NULL: nobody asks */
 };
+
+static inline void aif_export_damaged(const struct aif_export *x, uint64_t parts)
+{
+	if (x->ret_damaged)
+		*x->ret_damaged += parts;
+}
 
 struct aif_exporter {
 	const char *name;   /* of --format */
@@ -49,6 +57,10 @@ const struct aif_exporter *aif_exporter_of(const char *path);
 /* Writes `path` ("-": standard output), whole or not at all. 0 or -errno with *err. */
 int aif_export_write(const struct aif_exporter *e, const struct aif_export *x, const char *path,
 		     struct aif_err *err);
+
+/* aif_profile_cpu(), whose damage is told to who asked for the export. */
+int aif_export_cpu(const struct aif_export *x,
+		   int (*fn)(void *arg, const struct aif_cpu_row *rows, size_t n), void *arg);
 
 /* "Device 0", "python3 train.py (1234)": what tracks and threads are called in all formats. */
 void aif_export_device_name(const struct aif_profile *p, uint32_t device, struct aif_buf *out);

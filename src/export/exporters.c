@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/exporter.h"
 
+#include "profile/file.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -87,6 +89,16 @@ int aif_export_write(const struct aif_exporter *e, const struct aif_export *x, c
 		return r;
 	}
 	return aif_out_commit(&out, err);
+}
+
+int aif_export_cpu(const struct aif_export *x,
+		   int (*fn)(void *arg, const struct aif_cpu_row *rows, size_t n), void *arg)
+{
+	uint64_t bad = 0;
+	int r = aif_profile_cpu(x->profile, fn, arg, &bad);
+
+	aif_export_damaged(x, bad);
+	return r;
 }
 
 /* ---- what all formats say ------------------------------------------------------------------------ */

@@ -688,6 +688,8 @@ int aif_report_write(const struct aif_profile *p, const struct aif_attribution *
 			out,
 			"grid: work items in all; block: those of one work group (CUDA: threads, "
 			"and threads of a block)\n");
+	if (!e && a->conservation.damaged && opts->format == AIF_TABLE_PLAIN)
+		aif_table_say_damaged(a->conservation.damaged, out);
 	aif_table_finish(&t);
 	aif_regex_finish(&r.kernel);
 	aif_stack_names_free(r.names);

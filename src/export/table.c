@@ -553,3 +553,9 @@ int aif_table_print_part(struct aif_table *t, enum aif_table_format format, bool
 	aif_strset_finish(&t->text);
 	return r;
 }
+
+void aif_table_say_damaged(uint64_t chunks, struct aif_buf *out)
+{
+	aif_human_counted(out, chunks, "damaged chunk");
+	aif_buf_puts(out, chunks == 1 ? " is not in it\n" : " are not in it\n");
+}

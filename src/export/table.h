@@ -73,6 +73,9 @@ int aif_table_print(struct aif_table *t, enum aif_table_format format, size_t li
 int aif_table_print_part(struct aif_table *t, enum aif_table_format format, bool is_last,
 			 struct aif_buf *out);
 
+/* A line below a table: "2 damaged chunks are not in it". */
+void aif_table_say_damaged(uint64_t chunks, struct aif_buf *out);
+
 /* part / whole in 1/1,000,000; 0 of 0 is 0. */
 static inline uint64_t aif_share_ppm(uint64_t part, uint64_t whole)
 {

@@ -215,8 +215,7 @@ int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_
 	if (!e && t.cells_len && opts->format == AIF_TABLE_PLAIN)
 		aif_buf_append(out, after.data, after.len);
 	if (!e && opts->format == AIF_TABLE_PLAIN && timed.damaged + ops.damaged)
-		aif_buf_printf(out, "%llu damaged chunks are not in it\n",
-			       (unsigned long long)(timed.damaged + ops.damaged));
+		aif_table_say_damaged(timed.damaged + ops.damaged, out);
 	aif_buf_finish(&after);
 	aif_table_finish(&t);
 	aif_op_tree_finish(&ops);

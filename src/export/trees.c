@@ -78,6 +78,7 @@ static int cpus(struct trees *t, struct aif_err *err)
 	struct aif_flame_opts o = flame_opts(t->x);
 	struct aif_attribution_opts which = t->x->which;
 	bool *only = calloc(p->processes_len + 1, sizeof(*only));
+	uint64_t damaged = 0; /* each time the same */
 	int r = only ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < p->processes_len && !r; i++) {
@@ -89,6 +90,7 @@ static int cpus(struct trees *t, struct aif_err *err)
 		only[i] = true;
 		which.processes = only;
 		r = aif_cpu_totals(p, &which, &cpu, err);
+		damaged = AIF_MAX(damaged, cpu.damaged);
 		aif_buf_clear(&t->name);
 		aif_buf_puts(&t->name, "CPU: ");
 		aif_export_process_name(p, i, &t->name);
@@ -97,6 +99,7 @@ static int cpus(struct trees *t, struct aif_err *err)
 		aif_cpu_totals_finish(&cpu);
 		only[i] = false;
 	}
+	aif_export_damaged(t->x, damaged);
 	free(only);
 	return r;
 }
@@ -109,6 +112,7 @@ int aif_trees_each(const struct aif_export *x,
 	struct aif_attribution a = {0};
 	int r = aif_attribution_compute(x->profile, &x->which, &a, err);
 
+	aif_export_damaged(x, a.conservation.damaged);
 	if (!r)
 		r = devices(&t, &a, err);
 	aif_attribution_finish(&a);
@@ -130,6 +134,7 @@ int aif_trees_device(const struct aif_export *x, struct aif_tree *ret, struct ai
 	struct aif_attribution a = {0};
 	int r = aif_attribution_compute(x->profile, &x->which, &a, err);
 
+	aif_export_damaged(x, a.conservation.damaged);
 	if (!r)
 		r = aif_towers_build(x->profile, &a, &o, ret, err);
 	aif_attribution_finish(&a);

@@ -138,12 +138,13 @@ static int give_all(struct each *e, struct aif_err *err)
 	struct aif_attribution a = {0};
 	int r = aif_attribution_compute(e->x->profile, &e->x->which, &a, err);
 
+	aif_export_damaged(e->x, a.conservation.damaged);
 	for (size_t i = 0; i < a.rows_len && !r; i++)
 		r = row_give(e, &a.rows[i]);
 	aif_attribution_finish(&a);
 	/* Of a device or a kernel no CPU sample is. */
 	if (!r && !e->x->which.devices && !e->kernel.is_set)
-		r = aif_profile_cpu(e->x->profile, cpus_add, e, NULL);
+		r = aif_export_cpu(e->x, cpus_add, e);
 	for (size_t i = 0; i < e->sums_len && !r; i++)
 		r = cpu_give(e, &e->sums[i]);
 	if (!r && !e->given)

@@ -125,6 +125,46 @@ for f in pprof speedscope firefox otlp folded iaprof; do
 	check "$f of nothing says so" sh -c "! '$aiflame' export --format $f -o empty.out empty.data 2>e.txt && grep -q '; see' e.txt && [ ! -e empty.out ]"
 done
 
+# ---- of a damaged profile ------------------------------------------------------------------------
+# Of each kind of chunks one cannot be decoded. The kinds: launches, executions, samples, windows, CPU samples, operators.
+python3 - >long.json <<'END'
+import json
+events = []
+for at in range(0, 33000 * 200, 200): # more than one chunk has of each
+    events += [dict(ph="X", cat="cpu_op", name="aten::mm", pid=1, tid=1, ts=at, dur=100),
+               dict(ph="X", cat="cuda_runtime", name="cudaLaunchKernel", pid=1, tid=1, ts=at + 1, dur=5, args=dict(correlation=at + 1)),
+               dict(ph="X", cat="cuda_runtime", name="cudaDeviceSynchronize", pid=1, tid=1, ts=at + 9, dur=50),
+               dict(ph="X", cat="kernel", name="gemm", pid=0, tid=7, ts=at + 20, dur=30, args=dict(device=0, stream=7, correlation=at + 1))]
+print(json.dumps(events))
+END
+"$aiflame" import -q -o damaged.data long.json
+damaged() { # FILE KIND...
+	python3 - "$@" <<'END'
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as db:
+    for kind in sys.argv[2:]:
+        assert db.execute("UPDATE chunk SET data = x'0011223344' WHERE id = (SELECT max(id) FROM chunk WHERE kind = ?)", (int(kind),)).rowcount == 1, kind
+END
+}
+check "a profile is damaged" damaged damaged.data 1 2 5 6
+"$aiflame" import -q -o emptied.data cuda.json
+damaged emptied.data 2
+for f in $formats; do
+	case $f in
+	chrome | perfetto | csv | sqlite) parts=4 ;;
+	iaprof) continue ;;     # samples only
+	tensorboard | folded) parts=2 ;; # neither operators nor CPU time
+	*) parts=3 ;;           # no operators
+	esac
+	check "$f says what is missing" says "aiflame: damaged.data: $parts parts" "$aiflame" export --format "$f" -o "damaged.$f" damaged.data
+	check "and why" grep -q "part.* damaged: what .* held is missing in damaged.$f\$" says.out
+	check "and is written" status_is 0 "$aiflame" export --format "$f" -o "damaged.$f" damaged.data
+done
+check "also where nothing is left" says "part of it is damaged: what it held is missing" "$aiflame" export --format folded -o none.folded emptied.data
+check "what is whole is said to be nothing" sh -c "! '$aiflame' export --format chrome -o whole.json trace.data 2>&1 | grep ."
+check "tables for people say it" says "2 damaged chunks are not in it" "$aiflame" report --kernels damaged.data
+check "a picture of CPUs, too" says "BROKEN: 1 part of the file is damaged" "$aiflame" flame --of cpu -o - damaged.data
+
 # ---- by other programs ---------------------------------------------------------------------------
 if command -v go >/dev/null && go tool pprof -h 2>&1 | grep -q top; then
 	check "pprof shows the kernels" says "multiply_basic" go tool pprof -top -sample_index=device_time real.pprof
