@@ -11,7 +11,8 @@
  * (rocpd_timestamp, rocpd_track). Tables' names end with the identifier of the process that wrote them; a file may have those of
  * several. The views over them are not used. A call and what it launched have the same stack_id of their events.
  */
-#define SUFFIXES_MAX 256
+/* A file that was merged has those of all ranks of a job. What there is more of is counted. */
+#define SUFFIXES_MAX 4096
 
 struct rocpd_event {
 	int64_t category, stack;
@@ -27,6 +28,7 @@ struct rocpd {
 	struct tool_db *t;
 	char (*suffixes)[160];
 	size_t suffixes_len;
+	uint64_t suffixes_left;
 	int64_t part; /* which of the suffixes */
 	AIF_TABLE(rocpd_event, events);
 	AIF_TABLE(rocpd_track, tracks);
@@ -315,6 +317,8 @@ static int suffix_add(void *arg, const char *table)
 
 	if (x->suffixes_len < SUFFIXES_MAX && strlen(suffix) < sizeof(x->suffixes[0]))
 		strcpy(x->suffixes[x->suffixes_len++], suffix);
+	else
+		x->suffixes_left++;
 	return 0;
 }
 
@@ -377,6 +381,8 @@ int rocpd_read(struct tool_db *t)
 		t->shift = (int64_t)(i << 40);
 		r = part_read(&x, x.suffixes[i]);
 	}
+	aif_builder_loss(t->k.b, AIF_REASON_IMPORT_PROCESSES, AIF_NONE,
+			 aif_builder_puts(t->k.b, t->k.file), x.suffixes_left);
 	part_clear(&x);
 	aif_map_finish(&x.event_ids);
 	aif_map_finish(&x.track_ids);

@@ -340,6 +340,27 @@ check "rocpd before ROCm 7: import" "$aiflame" import -q rpd.db -o rpd.data
 folded rpd.data out.folded
 check "rocpd before ROCm 7: calls, kernels and copies" same rpd.folded out.folded
 adds_up rpd
+# Each process has tables of its own: of 300 all are read, of 4,100 those that can be.
+python3 - <<'END'
+import sqlite3
+for n in 300, 4100:
+    db = sqlite3.connect(f"rocpd_of_{n}.db")
+    for i in range(n):
+        db.execute(f"CREATE TABLE rocpd_string_{i:04} (id, string)")
+        if i < 300:
+            db.execute(f"CREATE TABLE rocpd_info_process_{i:04} (id, pid, command)")
+            db.execute(f"CREATE TABLE rocpd_region_{i:04} (id, pid, tid, start, end, name_id)")
+            db.execute(f"INSERT INTO rocpd_string_{i:04} VALUES (1, 'hipLaunchKernel')")
+            db.execute(f"INSERT INTO rocpd_info_process_{i:04} VALUES (1, {5000 + i}, 'app')")
+            db.execute(f"INSERT INTO rocpd_region_{i:04} VALUES (1, 1, 1, {10 * i + 1}, {10 * i + 9}, 1)")
+    db.commit()
+END
+for of in 300 4100; do
+	check "rocpd of $of processes" "$aiflame" import -q rocpd_of_$of.db -o many.data
+	check "all of them" says 300,300 "$aiflame" query --format csv many.data "SELECT count(DISTINCT pid), (SELECT count(*) FROM ops) FROM processes"
+	[ $of = 4100 ] || check "none is left out" sh -c "! '$aiflame' info many.data | grep IMPORT_PROCESSES"
+done
+check "what is left out is told" says "1721 IMPORT_PROCESSES     4  processes of a file not read" "$aiflame" info many.data
 check "SQLite from a pipe says what to do" says "unpack it there, and name it" sh -c "'$aiflame' import -q - -o no.data <nsys.sqlite"
 check "SQLite of another program is refused" says "not of nsys" sh -c "python3 -c 'import sqlite3; sqlite3.connect(\"x.db\").execute(\"CREATE TABLE t (a)\")' && '$aiflame' import -q x.db -o no.data"
 # A view in place of a table is code of the file's.
