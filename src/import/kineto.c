@@ -62,6 +62,7 @@ void kineto_free(struct kineto *k)
 	free(k->chains);
 	free(k->chain_frames);
 	free(k->open);
+	aif_map_finish(&k->open_tops);
 	free(k->order);
 }
 
@@ -324,7 +325,7 @@ static void tell(struct kineto *k)
 		size_t at;
 	} counts[] = {
 		{AIF_REASON_IMPORT_EVENT, offsetof(struct kineto, bad)},
-		{AIF_REASON_IMPORT_UNENDED, offsetof(struct kineto, open_len)},
+		{AIF_REASON_IMPORT_UNENDED, offsetof(struct kineto, unended)},
 		{AIF_REASON_IMPORT_OVERLAP, offsetof(struct kineto, partial)},
 		{AIF_REASON_IMPORT_DEPTH, offsetof(struct kineto, too_deep)},
 		{AIF_REASON_IMPORT_THREAD, offsetof(struct kineto, guessed_threads)},

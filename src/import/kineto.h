@@ -209,7 +209,9 @@ struct kineto {
 	AIF_TABLE(kineto_chain, chains);
 	uint32_t *chain_frames; /* frames of the profile */
 	size_t chain_frames_len, chain_frames_cap;
-	AIF_TABLE(kineto_open, open); /* "B" without an "E" yet */
+	AIF_TABLE(kineto_open, open); /* "B" without an "E" yet, and places that are free */
+	struct aif_map open_tops;     /* of a thread: place of its innermost + 1; 0: it has none */
+	uint32_t open_free;           /* the first free place + 1 */
 	struct aif_map thread_ids, stream_ids, by_correlation, by_external;
 	uint32_t
 		main_process; /* of the profile: what work of a device is of, if nothing says whose */
@@ -243,7 +245,8 @@ struct kineto {
 };
 
 struct kineto_open {
-	uint64_t thread_key;
+	uint32_t
+		below; /* place of the next outer one of its thread, or of the next free one; + 1, 0: none */
 	uint32_t name;
 	struct kineto_exec exec; /* what it began with: times and numbers, whatever it is */
 	uint8_t class;

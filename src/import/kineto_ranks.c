@@ -112,7 +112,7 @@ int kineto_ranks_end(struct kineto *k, void **state)
 
 	file_end(f, k->b);
 	s->events += k->events;
-	s->left_out_events += k->bad + k->open_len;
+	s->left_out_events += k->bad + k->unended;
 	s->flows += k->not_kept_flows;
 	s->not_kept += k->not_kept;
 	for (unsigned i = 0; i < KINETO_BACKWARD_COUNT; i++)

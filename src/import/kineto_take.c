@@ -436,9 +436,10 @@ static uint64_t thread_key(const struct kineto_event *e)
 static int take_begin(struct kineto *k)
 {
 	const struct kineto_event *e = &k->event;
-	struct kineto_open o = {.thread_key = thread_key(e), .class = e->class};
+	struct kineto_open o = {.class = e->class};
+	uint64_t key = thread_key(e), top = 0, at;
 
-	if (!e->has_ts || e->is_bad || k->open_len >= OPEN_MAX) {
+	if (!e->has_ts || e->is_bad || k->unended >= OPEN_MAX) {
 		k->bad++;
 		return 0;
 	}
@@ -450,44 +451,84 @@ static int take_begin(struct kineto *k)
 	o.exec.bytes = e->bytes;
 	o.exec.has_correlation = e->has_correlation;
 	o.exec.has_external = e->has_external;
-	return o.name == AIF_STR_NONE ? -ENOMEM : PUSH(k, open, o);
+	aif_map_get(&k->open_tops, key, &top);
+	o.below = (uint32_t)top;
+	at = k->open_free ? k->open_free - 1 : k->open_len;
+	if (o.name == AIF_STR_NONE ||
+	    aif_grow(&k->open, &k->open_cap, at + 1, sizeof(*k->open)) < 0 ||
+	    aif_map_put(&k->open_tops, key, at + 1) < 0)
+		return -ENOMEM;
+	if (k->open_free)
+		k->open_free = k->open[at].below;
+	else
+		k->open_len++;
+	k->open[at] = o;
+	k->unended++;
+	return 0;
+}
+
+/* The innermost open event of the thread that this one ends, taken out; false: there is none. */
+static int open_take(struct kineto *k, struct kineto_open *ret, bool *ret_found)
+{
+	const struct kineto_event *e = &k->event;
+	uint64_t key = thread_key(e), top = 0;
+	uint32_t above = 0, at;
+
+	*ret_found = false;
+	aif_map_get(&k->open_tops, key, &top);
+	at = (uint32_t)top;
+	for (unsigned looked = 0; at && looked < OPEN_LOOK; looked++) {
+		struct kineto_open *o = &k->open[at - 1];
+		size_t len;
+		const char *name = aif_strset_get(&k->names, o->name, &len);
+
+		if (e->name.len && (e->name.len != len || memcmp(e->name.data, name, len))) {
+			above = at;
+			at = o->below;
+			continue;
+		}
+		if (above)
+			k->open[above - 1].below = o->below;
+		else if (aif_map_put(&k->open_tops, key, o->below) < 0)
+			return -ENOMEM;
+		*ret = *o;
+		*ret_found = true;
+		o->below = k->open_free;
+		k->open_free = at;
+		k->unended--;
+		return 0;
+	}
+	return 0;
 }
 
 static int take_end(struct kineto *k)
 {
 	struct kineto_event *e = &k->event;
-	uint64_t key = thread_key(e);
-	size_t looked = 0;
+	struct kineto_open was;
+	bool is_found = false;
+	size_t len;
+	const char *name;
 
-	for (size_t i = k->open_len; e->has_ts && i-- > 0 && looked < OPEN_LOOK;) {
-		struct kineto_open *o = &k->open[i], was = *o;
-		size_t len;
-		const char *name;
-
-		if (o->thread_key != key)
-			continue;
-		looked++;
-		name = aif_strset_get(&k->names, o->name, &len);
-		if (e->name.len && (e->name.len != len || memcmp(e->name.data, name, len)))
-			continue;
-		k->open_len--;
-		memmove(o, o + 1, (k->open_len - i) * sizeof(*o));
-		aif_buf_clear(&e->name);
-		aif_buf_append(&e->name, name, len);
-		e->class = was.class;
-		e->is_bad |= __builtin_sub_overflow(e->ts, was.exec.start, &e->dur);
-		e->ts = was.exec.start;
-		if (was.exec.has_correlation)
-			e->correlation = was.exec.correlation;
-		if (was.exec.has_external)
-			e->external = was.exec.external;
-		e->has_correlation |= was.exec.has_correlation;
-		e->has_external |= was.exec.has_external;
-		e->bytes = AIF_MAX(e->bytes, was.exec.bytes);
-		return take_whole(k);
+	if (e->has_ts && open_take(k, &was, &is_found) < 0)
+		return -ENOMEM;
+	if (!is_found) {
+		k->bad++;
+		return 0;
 	}
-	k->bad++;
-	return 0;
+	name = aif_strset_get(&k->names, was.name, &len);
+	aif_buf_clear(&e->name);
+	aif_buf_append(&e->name, name, len);
+	e->class = was.class;
+	e->is_bad |= __builtin_sub_overflow(e->ts, was.exec.start, &e->dur);
+	e->ts = was.exec.start;
+	if (was.exec.has_correlation)
+		e->correlation = was.exec.correlation;
+	if (was.exec.has_external)
+		e->external = was.exec.external;
+	e->has_correlation |= was.exec.has_correlation;
+	e->has_external |= was.exec.has_external;
+	e->bytes = AIF_MAX(e->bytes, was.exec.bytes);
+	return take_whole(k);
 }
 
 /* ---- what is said of processes and threads ------------------------------------------------------- */

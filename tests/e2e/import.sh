@@ -207,6 +207,22 @@ check "its neighbours are there" python3 "$here/import_compare.py" "$aiflame" "$
 head -c 400 "$work/cuda.json.gz" >"$work/cut.json.gz"
 check "torn gzip" sh -c "'$aiflame' import -q -o '$work/cut.data' '$work/cut.json.gz' || '$aiflame' import -q -o '$work/cut.data' '$work/cut.json.gz' 2>&1 | grep -q 'no operator'"
 
+# A million beginnings without an end on one thread are not looked through for each end on another.
+python3 - >"$work/ends.json" <<'END'
+print("[")
+for i in range(1000000):
+    print('{"ph":"B","pid":1,"tid":1,"name":"a","ts":%d},' % i)
+for i in range(500000):
+    print('{"ph":"%s","pid":1,"tid":2,"name":"b","ts":%d},' % ("BEE"[i % 3], i))
+print('{"ph":"E","pid":1,"tid":1,"name":"a","ts":2000000}]')
+END
+check "ends are found by their thread" "$aiflame" import -q "$work/ends.json" -o "$work/ends.data"
+check "those without a beginning are told" says "1702 IMPORT_EVENT         166,666  events" "$aiflame" info "$work/ends.data"
+check "and beginnings without an end" says "1703 IMPORT_UNENDED       999,999  events" "$aiflame" info "$work/ends.data"
+check "the others are there" number "a,1,1000001000
+b,166667,166667000" "$work/ends.data" "SELECT name, count(*), sum(dur_ns) FROM ops GROUP BY 1"
+rm "$work/ends.json"
+
 # Refusals leave what was there.
 echo before >"$work/kept"
 check "no trace" says "its format is not known" "$aiflame" import "$root/README.md" -o "$work/kept"
