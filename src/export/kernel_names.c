@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/kernel_names.h"
 
+#include "base/demangle.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -345,13 +347,23 @@ bool aif_kernel_is_itself(const char *function, const char *kernel)
 /* ---- the kernels of a profile ------------------------------------------------------------------ */
 
 /* Ways to call a kernel, each longer than the ones before: with more room, or marked. */
+#define DEMANGLED_MAX 8192 /* bytes: more than can be shown of any */
 enum { WAY_MARKED = AIF_KERNEL_ROOMS, WAY_MARKED_LONG, WAYS };
 
 static void name_one_way(const char *name, size_t n, unsigned way, struct aif_buf *ret)
 {
 	uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+	unsigned room = way < AIF_KERNEL_ROOMS ? way : 0;
+	struct aif_buf plain = {0};
 
-	aif_kernel_name(name, n, way < AIF_KERNEL_ROOMS ? way : 0, ret);
+	/* torch.profiler's traces have some as the linker has them, and torch's own tables, too. */
+	if (n > 2 && !memcmp(name, "_Z", 2))
+		aif_demangle_part(name, DEMANGLED_MAX, &plain);
+	if (plain.len && !aif_buf_failed(&plain))
+		aif_kernel_name((const char *)plain.data, plain.len, room, ret);
+	else
+		aif_kernel_name(name, n, room, ret);
+	aif_buf_finish(&plain);
 	if (way < WAY_MARKED)
 		return;
 	for (size_t i = 0; i < n; i++)

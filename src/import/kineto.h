@@ -184,9 +184,10 @@ struct kineto {
 
 	struct aif_strset names; /* of events as they stand in the file */
 	struct kineto_name {
-		uint32_t frame; /* of the profile, AIF_NONE: not made yet */
-		uint32_t str;   /* of the profile, of an operator or call */
-		uint8_t of;     /* the class that it was made for */
+		uint32_t frame;  /* of the profile, AIF_NONE: not made yet */
+		uint32_t str;    /* of the profile, of an operator or call */
+		uint32_t kernel; /* of the profile */
+		uint8_t of;      /* the class that it was made for */
 	} * name_frames;
 	size_t name_frames_cap;
 
@@ -222,7 +223,8 @@ struct kineto {
 	int64_t base_ns, first_ts;
 	bool has_first, has_base, is_flex, is_failed;
 	bool has_backward; /* operators that say so */
-	bool is_known;     /* it has a category that is known: others are not kept */
+	bool demangles; /* kernels' names may be the linker's, and nobody prints them so: not torch's traces */
+	bool is_known; /* it has a category that is known: others are not kept */
 	enum kineto_family family;
 	uint32_t host; /* string, AIF_NONE */
 	int64_t rank;

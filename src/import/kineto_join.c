@@ -211,11 +211,6 @@ uint32_t kineto_stream(struct kineto *k, int64_t device, int64_t number)
 	return s ? s->id : AIF_NONE;
 }
 
-uint32_t kineto_kernel(struct kineto *k, uint32_t name)
-{
-	return aif_builder_kernel(k->b, kineto_name_str(k, name));
-}
-
 /* ---- rows of executions --------------------------------------------------------------------------- */
 
 /* A device's clock that is behind its host's: AIU's are known to be. Moved by as much as it takes that nothing starts

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/kineto.h"
 
+#include "base/demangle.h"
 #include "import/aiu.h"
 #include "import/host.h"
 
@@ -132,6 +133,44 @@ uint32_t kineto_name_str(struct kineto *k, uint32_t name)
 		known->str = aif_builder_str(k->b, text, len);
 	}
 	return known->str;
+}
+
+/* What a name of n bytes becomes may be so many times as long; nobody's does, but a hostile one's. */
+#define DEMANGLED_MAX 32
+
+/* As the programmer wrote it, if it is the linker's name. */
+static uint32_t plain_name(struct kineto *k, uint32_t name)
+{
+	struct aif_buf mangled = {0}, plain = {0};
+	size_t len;
+	const char *text = aif_strset_get(&k->names, name, &len);
+	uint32_t str = AIF_NONE;
+
+	/* AMD's object of a kernel beside its code. */
+	if (k->family == KINETO_HIP && len > 3 && !memcmp(text + len - 3, ".kd", 3))
+		len -= 3;
+	aif_buf_append(&mangled, text, len);
+	aif_demangle_part(aif_buf_str(&mangled), len * DEMANGLED_MAX, &plain);
+	if (!aif_buf_failed(&mangled) && !aif_buf_failed(&plain))
+		str = plain.len < len * DEMANGLED_MAX ? aif_builder_str(k->b, plain.data, plain.len)
+						      : aif_builder_str(k->b, text, len);
+	else
+		k->is_failed = true;
+	aif_buf_finish(&mangled);
+	aif_buf_finish(&plain);
+	return str;
+}
+
+uint32_t kineto_kernel(struct kineto *k, uint32_t name)
+{
+	struct kineto_name *known = remembered(k, name);
+
+	if (!known)
+		return AIF_NONE;
+	if (known->kernel == AIF_NONE)
+		known->kernel = aif_builder_kernel(k->b, k->demangles ? plain_name(k, name)
+								      : kineto_name_str(k, name));
+	return known->kernel;
 }
 
 uint32_t kineto_frame(struct kineto *k, uint32_t name, enum kineto_class class)

@@ -134,6 +134,7 @@ static int read_all(struct tool_db *t, const struct tool *tool, void **state, st
 	int r;
 
 	t->k.family = tool->family;
+	t->k.demangles = true;
 	t->k.is_known = true; /* what a table is of is known */
 	r = tool->read(t);
 	if (!r && tool->read_late && !t->k.spans_len && !t->k.execs_len) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/device_names.h"
 
+#include "base/demangle.h"
 #include "base/map.h"
 #include "base/reasons.h"
 #include "profile/model.h"
-#include "symbolize/demangle.h"
 #include "symbolize/device_object.h"
 #include "wire/handshake.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/ingest.h"
 
+#include "base/demangle.h"
 #include "record/device_samples.h"
 #include "record/gpu_users.h"
 #include "record/marks.h"
 #include "record/modfiles.h"
-#include "symbolize/demangle.h"
 #include "symbolize/pocl.h"
 
 #include <inttypes.h>

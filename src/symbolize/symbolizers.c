@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbolize/symbolizer.h"
 
-#include "symbolize/demangle.h"
+#include "base/demangle.h"
 #include "symbolize/plt.h"
 #include "symbolize/pocl.h"
 #include "symbolize/pocl_twin.h"

@@ -340,6 +340,25 @@ check "rocpd before ROCm 7: import" "$aiflame" import -q rpd.db -o rpd.data
 folded rpd.data out.folded
 check "rocpd before ROCm 7: calls, kernels and copies" same rpd.folded out.folded
 adds_up rpd
+python3 - <<'END'
+import sqlite3
+def changed(file, to, *sql):
+    db = sqlite3.connect(to)
+    sqlite3.connect(file).backup(db)
+    db.execute(*sql)
+    db.commit()
+changed("rocpd3.db", "mangled_rocpd3.db", "UPDATE rocpd_info_kernel_symbol_00abcd SET display_name = NULL")
+changed("nsys.sqlite", "mangled_nsys.sqlite", "UPDATE StringIds SET value = '_Z4gemmPf' WHERE id IN (SELECT demangledName FROM CUPTI_ACTIVITY_KIND_KERNEL)")
+# f(A<int, int>, A<1, 1>, ...): each twice as long as the one before
+bomb = "_Z1f1AIiiE" + "".join(f"S_IS{c}_S{c}_E" for c in "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+changed("rocpd3.db", "bomb.db", "UPDATE rocpd_info_kernel_symbol_00abcd SET display_name = ?", (bomb,))
+END
+for f in rocpd3.db nsys.sqlite; do
+	"$aiflame" import -q mangled_$f -o mangled.data
+	check "the linker's name of a kernel in $f becomes the programmer's" says "gemm(float*)" "$aiflame" query --format csv mangled.data "SELECT DISTINCT name FROM kernels"
+done
+"$aiflame" import -q bomb.db -o bomb.data
+check "but not one that stands for megabytes" says "_Z1f1AIiiES_IS0_S0_E" "$aiflame" query --format csv bomb.data "SELECT name FROM kernels"
 # Each process has tables of its own: of 300 all are read, of 4,100 those that can be.
 python3 - <<'END'
 import sqlite3

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/demangle.h"
 #include "export/annotate.h"
 #include "export/flame.h"
 #include "export/palette.h"
@@ -9,7 +10,6 @@
 #include "export/summary.h"
 #include "export/towers.h"
 #include "symbolize/cubin_lines.h"
-#include "symbolize/demangle.h"
 
 #include <errno.h>
 #include <fcntl.h>

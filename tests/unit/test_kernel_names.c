@@ -165,6 +165,30 @@ static void names_of_the_file_are_kept(void **state)
 	aif_profile_finish(&p);
 }
 
+/* What a trace has as the linker knows it is shown as it was written; the name itself stays what it is. */
+static void linkers_names_are_read(void **state)
+{
+	static const char *const names[] = {
+		"_ZN2at6native29vectorized_elementwise_kernelILi4EfEEvPf", "_Z4gemmPfS_i", "_Zwhat",
+		"_Z1gIiEvT_" /* and the next are the same to who reads them */, "void g<int>(int)"};
+	struct aif_profile p = {0};
+
+	(void)state;
+	fixture_profile(&p);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(names); i++)
+		kernel_add(&p, names[i]);
+	assert_int_equal(aif_kernel_names_make(&p), 0);
+	assert_string_equal(short_of(&p, FIXTURE_KERNELS),
+			    "vectorized_elementwise_kernel<4, float>");
+	assert_string_equal(short_of(&p, FIXTURE_KERNELS + 1), "gemm");
+	assert_string_equal(short_of(&p, FIXTURE_KERNELS + 2), "_Zwhat");
+	assert_int_equal(strncmp(short_of(&p, FIXTURE_KERNELS + 3), "g<int> ~", 8), 0);
+	assert_int_equal(strncmp(short_of(&p, FIXTURE_KERNELS + 4), "g<int> ~", 8), 0);
+	assert_string_equal(aif_profile_str(&p, p.kernels[FIXTURE_KERNELS + 1].name),
+			    "_Z4gemmPfS_i");
+	aif_profile_finish(&p);
+}
+
 static void functions_that_are_the_kernel(void **state)
 {
 	static const struct {
@@ -215,6 +239,7 @@ int main(void)
 		cmocka_unit_test(short_names),
 		cmocka_unit_test(kernels_are_told_apart),
 		cmocka_unit_test(names_of_the_file_are_kept),
+		cmocka_unit_test(linkers_names_are_read),
 		cmocka_unit_test(functions_that_are_the_kernel),
 		cmocka_unit_test(hostile_names),
 	};

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "symbolize/symbolize.h"
 
-#include "symbolize/demangle.h"
+#include "base/demangle.h"
 #include "symbolize/dwarf.h"
 
 #include "fixture_build.h"
@@ -649,6 +649,9 @@ static void names_of_all_lengths(void **state)
 	}
 	aif_demangle(name, &out);
 	assert_int_equal(out.len, AIF_NAME_MAX);
+	aif_buf_clear(&out);
+	aif_demangle_part(name, 100, &out);
+	assert_int_equal(out.len, 100);
 	free(name);
 	aif_buf_finish(&out);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "symbolize/demangle.h"
+#include "base/demangle.h"
 
 #include <setjmp.h>
 #include <string.h>
@@ -35,9 +35,9 @@ static void take_piece(const char *text, size_t n, void *arg)
 		longjmp(s->full, 1);
 }
 
-static AIF_NOINLINE bool demangle_whole(const char *name, struct aif_buf *ret)
+static AIF_NOINLINE bool demangle_whole(const char *name, size_t max, struct aif_buf *ret)
 {
-	struct sink s = {.ret = ret, .left = AIF_NAME_MAX};
+	struct sink s = {.ret = ret, .left = max};
 
 	if (setjmp(s.full))
 		return true; /* what fits */
@@ -118,13 +118,18 @@ static size_t without_suffixes(const char *name, size_t n)
 
 void aif_demangle(const char *name, struct aif_buf *ret)
 {
+	aif_demangle_part(name, AIF_NAME_MAX, ret);
+}
+
+void aif_demangle_part(const char *name, size_t max, struct aif_buf *ret)
+{
 	size_t n = strnlen(name, AIF_NAME_MAX), begin = ret->len;
 	char *own;
 
 	n = without_suffixes(name, n);
 	own = name[0] == '_' && name[1] == 'Z' ? strndup(name, n) : NULL;
 	if (own) {
-		bool done = demangle_whole(own, ret);
+		bool done = demangle_whole(own, max, ret);
 
 		if (!done) {
 			ret->len = begin;
@@ -135,5 +140,5 @@ void aif_demangle(const char *name, struct aif_buf *ret)
 			return;
 		ret->len = begin;
 	}
-	aif_buf_append(ret, name, n);
+	aif_buf_append(ret, name, AIF_MIN(n, max));
 }
