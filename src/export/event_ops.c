@@ -136,7 +136,7 @@ int aif_event_ops_init(struct aif_event_ops *o, struct aif_events *e, const stru
 	for (size_t i = 0; i < o->len; i++) {
 		const struct aif_event_op *op = &o->ops[i];
 
-		if (op->is_kept || (op->launch != AIF_NONE && e->launches[op->launch].is_kept)) {
+		if (aif_event_op_is_shown(op, e)) {
 			e->start_ns = AIF_MIN(e->start_ns, op->start);
 			e->end_ns = AIF_MAX(e->end_ns, aif_event_op_end(op));
 		}

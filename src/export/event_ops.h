@@ -27,6 +27,12 @@ struct aif_event_ops {
 int aif_event_ops_init(struct aif_event_ops *o, struct aif_events *e, const struct aif_export *x);
 void aif_event_ops_finish(struct aif_event_ops *o);
 
+/* Is it to be drawn? Then so is what it launched, if it launched anything. */
+static inline bool aif_event_op_is_shown(const struct aif_event_op *o, const struct aif_events *e)
+{
+	return o->is_kept || (o->launch != AIF_NONE && e->launches[o->launch].is_kept);
+}
+
 static inline int64_t aif_event_op_end(const struct aif_event_op *o)
 {
 	return o->start + (int64_t)o->dur;

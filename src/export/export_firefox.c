@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/events.h"
+#include "export/event_ops.h"
 #include "export/exporter.h"
 #include "export/host_stacks.h"
 #include "export/json.h"
@@ -13,7 +13,8 @@
  * Firefox Profiler's processed profile, preprocessedProfileVersion 48 (firefox-devtools/profiler,
  * docs-developer/CHANGELOG-formats.md): later viewers upgrade it as they load it. A lane of a device's stream is a thread:
  * each execution is a sample of its launch stack and kernel that weighs its duration, and a marker from its start to its
- * end. Threads with CPU samples are threads. Times are ms since the start.
+ * end. Threads with CPU samples are threads; operators, ranges and calls are markers of theirs. Times are ms since the
+ * start.
  *
  * A thread has all tables of its own, as columns; they are put together beside each other and written one
  * after another.
@@ -46,7 +47,7 @@ enum column {
 };
 
 /* The order is that of meta.categories. */
-enum category { OTHER, PYTHON, NATIVE, OS_KERNEL, RUNTIME, DEVICE, TRANSFER };
+enum category { OTHER, PYTHON, NATIVE, OS_KERNEL, RUNTIME, DEVICE, TRANSFER, OPERATOR };
 
 struct firefox {
 	const struct aif_export *x;
@@ -54,6 +55,7 @@ struct firefox {
 	struct aif_out *out;
 	struct aif_buf *b;
 	struct aif_events events;
+	struct aif_event_ops ops;
 	struct aif_track_ids ids;
 	struct aif_host_stacks stacks;
 	struct aif_cpu_row *cpus; /* by thread, then time */
@@ -261,6 +263,37 @@ static int sample_add(struct firefox *w, uint32_t node, int64_t at, uint64_t wei
 	return 0;
 }
 
+static int op_add(struct firefox *w, const struct aif_event_op *o)
+{
+	static const enum category categories[AIF_OP_KIND_COUNT] = {
+		[AIF_OP_OPERATOR] = OPERATOR,
+		[AIF_OP_RUNTIME] = RUNTIME,
+		[AIF_OP_PYTHON] = PYTHON,
+	};
+	const char *text = o->name == AIF_NONE ? "?" : aif_profile_str(w->p, o->name);
+	uint32_t name = string_of(w, text, strlen(text));
+	struct aif_buf *data = cell(w, MARKER_DATA);
+
+	if (name == AIF_STR_NONE)
+		return -ENOMEM;
+	number_put(w, MARKER_NAME, name);
+	ms_put(w, MARKER_START, o->start - w->events.start_ns);
+	ms_put(w, MARKER_END, aif_event_op_end(o) - w->events.start_ns);
+	number_put(w, MARKER_CATEGORY, categories[o->kind]);
+	aif_buf_printf(data, "{\"type\":\"%s\"", aif_op_kind_name(o->kind));
+	if (o->launch != AIF_NONE) {
+		AIF_JSON_LIT(data, ",\"launch\":");
+		aif_out_json_u64(data, w->events.launches[o->launch].launch);
+	}
+	if (o->shapes != AIF_NONE) {
+		AIF_JSON_LIT(data, ",\"shapes\":");
+		aif_out_json_text(data, aif_profile_str(w->p, o->shapes));
+	}
+	aif_buf_putc(data, '}');
+	w->markers++;
+	return 0;
+}
+
 static void marker_add(struct firefox *w, uint32_t name, const struct aif_event_exec *x)
 {
 	struct aif_buf *data = cell(w, MARKER_DATA);
@@ -429,7 +462,7 @@ static int track_put(struct firefox *w, uint32_t track)
 	return r;
 }
 
-/* ---- CPU samples --------------------------------------------------------------------------------- */
+/* ---- threads of programs ---------------------------------------------------------------------------- */
 
 static int cpu_take(struct firefox *w, const struct aif_cpu_row *row)
 {
@@ -461,29 +494,48 @@ static int by_thread(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-static int cpus_put(struct firefox *w)
+static int cpu_put(struct firefox *w, const struct aif_cpu_row *c)
 {
-	int r = aif_export_cpu(w->x, cpus_take, w);
+	uint64_t since = c->time > w->p->start_ns ? c->time - w->p->start_ns : 0;
+	uint32_t node = aif_host_stacks_node(&w->stacks, c->stack), name;
+
+	if (node && c->waiting)
+		node = aif_host_stacks_mark(&w->stacks, node, "[waiting]");
+	return sample_add(w, node, (int64_t)AIF_MIN(since, (uint64_t)INT64_MAX / 2),
+			  c->waiting ? c->waiting : c->weight, &name);
+}
+
+/* The next one that is drawn. */
+static size_t next_op(const struct firefox *w, size_t i)
+{
+	while (i < w->ops.len && !aif_event_op_is_shown(&w->ops.ops[i], &w->events))
+		i++;
+	return i;
+}
+
+/* Both are in order of threads; what is of no thread comes last. */
+static int host_put(struct firefox *w)
+{
+	bool has_cpus = !w->x->which.devices && !w->x->kernel;
+	int r = has_cpus ? aif_export_cpu(w->x, cpus_take, w) : 0;
+	size_t cpu = 0, op = next_op(w, 0);
 
 	if (w->cpus_len)
 		qsort(w->cpus, w->cpus_len, sizeof(*w->cpus), by_thread);
-	for (size_t i = 0; i < w->cpus_len && !r;) {
-		uint32_t thread = w->cpus[i].thread,
+	while ((cpu < w->cpus_len || op < w->ops.len) && !r) {
+		uint32_t of_cpu = cpu < w->cpus_len ? w->cpus[cpu].thread : AIF_NONE,
+			 of_op = op < w->ops.len ? w->ops.ops[op].thread : AIF_NONE,
+			 thread = AIF_MIN(of_cpu, of_op),
 			 process = thread == AIF_NONE ? AIF_NONE : w->p->threads[thread].process;
 		struct aif_buf name = {0}, process_name = {0};
 		bool is_main = process != AIF_NONE &&
 			       w->p->processes[process].pid == w->p->threads[thread].tid;
 
-		for (; i < w->cpus_len && w->cpus[i].thread == thread && !r; i++) {
-			const struct aif_cpu_row *c = &w->cpus[i];
-			uint64_t since = c->time > w->p->start_ns ? c->time - w->p->start_ns : 0;
-			uint32_t node = aif_host_stacks_node(&w->stacks, c->stack), name_id;
-
-			if (node && c->waiting)
-				node = aif_host_stacks_mark(&w->stacks, node, "[waiting]");
-			r = sample_add(w, node, (int64_t)AIF_MIN(since, (uint64_t)INT64_MAX / 2),
-				       c->waiting ? c->waiting : c->weight, &name_id);
-		}
+		for (; cpu < w->cpus_len && w->cpus[cpu].thread == thread && !r; cpu++)
+			r = cpu_put(w, &w->cpus[cpu]);
+		for (; op < w->ops.len && w->ops.ops[op].thread == thread && !r;
+		     op = next_op(w, op + 1))
+			r = op_add(w, &w->ops.ops[op]);
 		aif_export_thread_name(w->p, thread, &name);
 		aif_export_process_name(w->p, process, &process_name);
 		thread_put(w, aif_track_id_process(&w->ids, process), &process_name,
@@ -512,14 +564,23 @@ static void meta_put(struct firefox *w)
 		"{\"name\":\"OS kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]},"
 		"{\"name\":\"Runtime\",\"color\":\"red\",\"subcategories\":[\"Other\"]},"
 		"{\"name\":\"Device\",\"color\":\"teal\",\"subcategories\":[\"Other\"]},"
-		"{\"name\":\"Transfer\",\"color\":\"blue\",\"subcategories\":[\"Other\"]}],\n"
+		"{\"name\":\"Transfer\",\"color\":\"blue\",\"subcategories\":[\"Other\"]},"
+		"{\"name\":\"Operator\",\"color\":\"green\",\"subcategories\":[\"Other\"]}],\n"
 		"\"markerSchema\":["
 		"{\"name\":\"kernel\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],"
 		"\"data\":[{\"key\":\"launch\",\"label\":\"Launch\",\"format\":\"integer\"},"
 		"{\"key\":\"registers\",\"label\":\"Registers\",\"format\":\"integer\"}]},"
 		"{\"name\":\"transfer\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],"
 		"\"data\":[{\"key\":\"launch\",\"label\":\"Launch\",\"format\":\"integer\"},"
-		"{\"key\":\"bytes\",\"label\":\"Bytes\",\"format\":\"bytes\"}]}]},\n");
+		"{\"key\":\"bytes\",\"label\":\"Bytes\",\"format\":\"bytes\"}]}");
+	for (unsigned kind = 1; kind < AIF_OP_KIND_COUNT; kind++)
+		aif_buf_printf(
+			w->b,
+			",{\"name\":\"%s\",\"display\":[\"marker-chart\",\"marker-table\"],"
+			"\"data\":[{\"key\":\"launch\",\"label\":\"Launch\",\"format\":\"integer\"},"
+			"{\"key\":\"shapes\",\"label\":\"Input shapes\",\"format\":\"string\"}]}",
+			aif_op_kind_name(kind));
+	AIF_JSON_LIT(w->b, "]},\n");
 }
 
 /* A module's number here is the profile's. */
@@ -555,6 +616,8 @@ static int write_all(struct firefox *w, struct aif_err *err)
 {
 	int r = aif_events_init(&w->events, w->x, err);
 
+	if (!r)
+		r = aif_event_ops_init(&w->ops, &w->events, w->x);
 	if (r)
 		return r;
 	meta_put(w);
@@ -562,8 +625,8 @@ static int write_all(struct firefox *w, struct aif_err *err)
 	AIF_JSON_LIT(w->b, "\"pages\":[],\n\"threads\":[");
 	for (uint32_t i = 0; i < w->events.tracks_len && !r; i++)
 		r = track_put(w, i);
-	if (!r && !w->x->which.devices && !w->x->kernel)
-		r = cpus_put(w);
+	if (!r)
+		r = host_put(w);
 	AIF_JSON_LIT(w->b, "]}\n");
 	if (!r && w->is_first_thread)
 		return aif_err_set(err, -ENODATA,
@@ -585,6 +648,7 @@ static int firefox_write(const struct aif_export *x, struct aif_out *out, struct
 		r = aif_host_stacks_init(&w.stacks, w.p, x->detail);
 	if (!r)
 		r = write_all(&w, err);
+	aif_event_ops_finish(&w.ops);
 	aif_events_finish(&w.events);
 	aif_host_stacks_finish(&w.stacks);
 	aif_track_ids_finish(&w.ids);

@@ -584,8 +584,7 @@ static int ops_put(struct perfetto *w)
 		const struct aif_event_op *o = &w->ops.ops[i];
 		int64_t end = aif_event_op_end(o);
 
-		if (!o->is_kept &&
-		    (o->launch == AIF_NONE || !w->events.launches[o->launch].is_kept))
+		if (!aif_event_op_is_shown(o, &w->events))
 			continue;
 		while (depth && (thread != o->thread || ends[depth - 1] <= o->start))
 			op_end(w, thread, ends[--depth]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/events.h"
+#include "export/event_ops.h"
 #include "export/exporter.h"
 #include "export/host_stacks.h"
 #include "export/proto.h"
@@ -13,7 +13,7 @@
 /*
  * A log directory that TensorBoard's profile plug-in (XProf) opens: plugins/profile/RUN/HOST.xplane.pb, a serialized
  * tensorflow.profiler.XSpace (openxla, xplane.proto). A device is a plane `/device:GPU:N`, the threads that launched are
- * lines of `/host:CPU`. A plane's length stands before it, so it is held in memory, about 30 bytes an event.
+ * lines of `/host:CPU`, with their operators, ranges and calls. A plane's length stands before it, so it is held in memory, about 30 bytes an event.
  */
 enum { XSPACE_PLANES = 1, XSPACE_HOSTNAMES = 4 };
 enum {
@@ -33,6 +33,7 @@ enum {
 enum { XEVENT_METADATA_ID = 1, XEVENT_OFFSET_PS = 2, XEVENT_DURATION_PS = 3, XEVENT_STATS = 4 };
 enum { STAT_CORRELATION = 1, STAT_BYTES, STAT_COUNT };
 
+#define NO_CORRELATION UINT64_MAX
 /* As in Trace Event JSON: the end of a call is not recorded. */
 #define CALL_NS 1000
 
@@ -42,10 +43,14 @@ struct tensorboard {
 	struct aif_out *out;
 	struct aif_buf *b;
 	struct aif_events events;
+	struct aif_event_ops ops;
 	struct aif_host_stacks stacks;
 	struct aif_map names; /* of a plane: name in the tree -> its metadata's number, from 1 */
 	uint32_t *used;       /* these names, by number */
 	size_t used_len, used_cap;
+	uint32_t *op_names; /* by string of the profile: name + 1 in the tree, 0 not known yet */
+	int64_t *ends;      /* of what is open on a line */
+	size_t ends_cap;
 	uint32_t *
 		names_of; /* of executions' kernels, then kinds: name + 1 in the tree, 0 not known yet */
 	size_t plane;
@@ -139,7 +144,8 @@ static int event_put(struct tensorboard *w, uint32_t name, int64_t at, uint64_t 
 	aif_proto_u64(w->b, XEVENT_METADATA_ID, metadata);
 	aif_proto_u64(w->b, XEVENT_OFFSET_PS, picoseconds((uint64_t)(at - w->events.start_ns)));
 	aif_proto_u64(w->b, XEVENT_DURATION_PS, picoseconds(dur));
-	stat_put(w, STAT_CORRELATION, correlation);
+	if (correlation != NO_CORRELATION)
+		stat_put(w, STAT_CORRELATION, correlation);
 	if (bytes)
 		stat_put(w, STAT_BYTES, bytes);
 	aif_proto_end_small(w->b, event);
@@ -206,7 +212,9 @@ static int devices_put(struct tensorboard *w)
 	return r;
 }
 
-static int launch_put(struct tensorboard *w, uint32_t i, int64_t next)
+/* ---- threads of programs ------------------------------------------------------------------------- */
+
+static int launch_put(struct tensorboard *w, uint32_t i, int64_t end)
 {
 	const struct aif_event_launch *l = &w->events.launches[i];
 	uint32_t node = aif_host_stacks_node(&w->stacks, l->stack), name;
@@ -220,31 +228,105 @@ static int launch_put(struct tensorboard *w, uint32_t i, int64_t next)
 			return -ENOMEM;
 		name = label.name;
 	}
-	return event_put(w, name, l->time, (uint64_t)AIF_MIN(next - l->time, CALL_NS), i, 0);
+	return event_put(w, name, l->time, (uint64_t)(end - l->time), i, 0);
+}
+
+static int op_put(struct tensorboard *w, const struct aif_event_op *o, int64_t end)
+{
+	uint32_t string = AIF_MIN(o->name, (uint32_t)w->p->strings.len), name;
+	const char *text = o->name == AIF_NONE ? "?" : aif_profile_str(w->p, o->name);
+
+	if (!w->op_names[string]) {
+		name = aif_tree_name(&w->stacks.tree, AIF_TREE_CXX, text, strlen(text));
+		if (name == AIF_STR_NONE)
+			return -ENOMEM;
+		w->op_names[string] = name + 1;
+	}
+	return event_put(w, w->op_names[string] - 1, o->start, (uint64_t)(end - o->start),
+			 o->launch == AIF_NONE ? NO_CORRELATION : o->launch, 0);
+}
+
+/* The next ones that are drawn: a launch whose call is known is drawn as that. */
+static size_t next_op(const struct tensorboard *w, size_t i)
+{
+	while (i < w->ops.len && !aif_event_op_is_shown(&w->ops.ops[i], &w->events))
+		i++;
+	return i;
+}
+static size_t next_launch(const struct tensorboard *w, size_t i)
+{
+	while (i < w->events.launches_len &&
+	       (!w->events.launches[i].is_kept || w->ops.calls[i] != AIF_NONE))
+		i++;
+	return i;
+}
+
+/* When the thread's next event begins: INT64_MAX where there is none. */
+static int64_t op_time(const struct tensorboard *w, size_t i, uint32_t thread)
+{
+	return i < w->ops.len && w->ops.ops[i].thread == thread ? w->ops.ops[i].start : INT64_MAX;
+}
+static int64_t launch_time(const struct tensorboard *w, size_t i, uint32_t thread)
+{
+	return i < w->events.launches_len && w->events.launches[i].thread == thread
+		       ? w->events.launches[i].time
+		       : INT64_MAX;
+}
+
+/* Events of a line lie in each other: what runs on beyond what it began in is cut there. */
+static int line_put(struct tensorboard *w, uint32_t thread, size_t *op, size_t *launch)
+{
+	size_t depth = 0;
+	int r = 0;
+
+	for (;;) {
+		int64_t of_op = op_time(w, *op, thread),
+			of_launch = launch_time(w, *launch, thread),
+			start = AIF_MIN(of_op, of_launch), end;
+		bool is_op = of_op <= of_launch;
+		size_t at = is_op ? *op : *launch;
+
+		if (start == INT64_MAX || r)
+			return r;
+		while (depth && w->ends[depth - 1] <= start)
+			depth--;
+		if (is_op) {
+			*op = next_op(w, at + 1);
+			end = aif_event_op_end(&w->ops.ops[at]);
+		} else {
+			*launch = next_launch(w, at + 1);
+			end = AIF_MIN(op_time(w, *op, thread), launch_time(w, *launch, thread));
+			end = AIF_MIN(end, start + CALL_NS);
+		}
+		if (depth)
+			end = AIF_MIN(end, w->ends[depth - 1]);
+		if (is_op && aif_grow(&w->ends, &w->ends_cap, depth + 1, sizeof(*w->ends)) < 0)
+			return -ENOMEM;
+		if (is_op)
+			w->ends[depth++] = end;
+		r = is_op ? op_put(w, &w->ops.ops[at], end) : launch_put(w, (uint32_t)at, end);
+	}
 }
 
 static int host_put(struct tensorboard *w)
 {
 	const struct aif_events *e = &w->events;
+	size_t op = next_op(w, 0), launch = next_launch(w, 0);
 	int r = 0;
 
 	plane_begin(w, (uint32_t)e->tracks_len + 1, "/host:CPU");
-	for (uint32_t i = 0; i < e->launches_len && !r;) {
-		uint32_t thread = e->launches[i].thread;
+	while ((op < w->ops.len || launch < e->launches_len) && !r) {
+		uint32_t of_op = op < w->ops.len ? w->ops.ops[op].thread : AIF_NONE,
+			 of_launch =
+				 launch < e->launches_len ? e->launches[launch].thread : AIF_NONE,
+			 thread = AIF_MIN(of_op, of_launch);
 		struct aif_buf name = {0};
 		size_t line;
 
 		aif_export_thread_name(w->p, thread, &name);
 		line = line_begin(w, thread == AIF_NONE ? 0 : thread + 1, aif_buf_str(&name));
 		aif_buf_finish(&name);
-		for (; i < e->launches_len && e->launches[i].thread == thread && !r; i++) {
-			bool has_next =
-				i + 1 < e->launches_len && e->launches[i + 1].thread == thread;
-
-			if (e->launches[i].is_kept)
-				r = launch_put(w, i,
-					       has_next ? e->launches[i + 1].time : INT64_MAX);
-		}
+		r = line_put(w, thread, &op, &launch);
 		aif_proto_end(w->b, line);
 	}
 	plane_end(w);
@@ -257,19 +339,25 @@ static int write_space(const struct aif_export *x, struct aif_out *out, struct a
 	int r = aif_host_stacks_init(&w.stacks, w.p, x->detail);
 
 	w.names_of = calloc(w.p->kernels_len + AIF_LAUNCH_KIND_COUNT, sizeof(*w.names_of));
-	if (!r && !w.names_of)
+	w.op_names = calloc(w.p->strings.len + 1, sizeof(*w.op_names));
+	if (!r && (!w.names_of || !w.op_names))
 		r = -ENOMEM;
 	if (!r)
 		r = aif_events_init(&w.events, x, err);
+	if (!r)
+		r = aif_event_ops_init(&w.ops, &w.events, x);
 	if (!r)
 		r = devices_put(&w);
 	if (!r)
 		r = host_put(&w);
 	aif_proto_text(w.b, XSPACE_HOSTNAMES, aif_profile_meta(w.p, "host"));
+	aif_event_ops_finish(&w.ops);
 	aif_events_finish(&w.events);
 	aif_host_stacks_finish(&w.stacks);
 	aif_map_finish(&w.names);
 	free(w.used);
+	free(w.op_names);
+	free(w.ends);
 	free(w.names_of);
 	return r == -ENOMEM ? aif_err_set(err, r, "export: out of memory") : r;
 }

@@ -75,7 +75,7 @@ done
 # A trace has operators, ranges and calls to their ends.
 python3 "$here/import_traces.py" .
 check "a trace is imported" "$aiflame" import -q -o trace.data cuda.json
-for f in chrome perfetto; do
+for f in chrome perfetto firefox tensorboard; do
 	check "$f of it" "$aiflame" export --format $f -o trace.$f trace.data
 	check "$f has its operators, ranges and calls" python3 "$here/export_check.py" "$aiflame" trace.data $f trace.$f
 done
@@ -151,10 +151,10 @@ check "a profile is damaged" damaged damaged.data 1 2 5 6
 damaged emptied.data 2
 for f in $formats; do
 	case $f in
-	chrome | perfetto | csv | sqlite) parts=4 ;;
+	chrome | perfetto | firefox | csv | sqlite) parts=4 ;;
 	iaprof) continue ;;     # samples only
-	tensorboard | folded) parts=2 ;; # neither operators nor CPU time
-	*) parts=3 ;;           # no operators
+	folded) parts=2 ;; # device time only
+	*) parts=3 ;; # no operators; tensorboard no CPU time
 	esac
 	check "$f says what is missing" says "aiflame: damaged.data: $parts parts" "$aiflame" export --format "$f" -o "damaged.$f" damaged.data
 	check "and why" grep -q "part.* damaged: what .* held is missing in damaged.$f\$" says.out

@@ -330,7 +330,7 @@ def firefox():
     p = json.loads(read(), parse_float=str)
     same("version", p["meta"]["preprocessedProfileVersion"], 48)
     must(any(c["color"] == "grey" for c in p["meta"]["categories"]), "the usual category")
-    categories, device, cpu, markers = len(p["meta"]["categories"]), 0, 0, 0
+    categories, device, cpu, markers, ops = len(p["meta"]["categories"]), 0, 0, 0, {}
     columns = {
         "samples": "stack time weight", "stackTable": "frame prefix category subcategory",
         "frameTable": "address inlineDepth category subcategory func nativeSymbol innerWindowID implementation line column",
@@ -359,12 +359,21 @@ def firefox():
         times = [ms(x) for x in t["samples"]["time"]]
         must(times == sorted(times), "samples out of order")
         weight = sum(ms(w) for w in t["samples"]["weight"])
-        if t["markers"]["length"]:
+        took = [ms(b) - ms(a) for a, b in zip(t["markers"]["startTime"], t["markers"]["endTime"])]
+        types = [d["type"] for d in t["markers"]["data"]]
+        must(all(ns >= 0 for ns in took) and set(types) <= {s["name"] for s in p["meta"]["markerSchema"]}, "a marker")
+        if types and types[0] in ("kernel", "transfer"):
             device += weight
-            markers += t["markers"]["length"]
-            must(weight == sum(ms(b) - ms(a) for a, b in zip(t["markers"]["startTime"], t["markers"]["endTime"])), "markers")
-        else:
-            cpu += weight
+            markers += len(types)
+            must(weight == sum(took), "markers")
+            continue
+        cpu += weight
+        for type_, name, ns in zip(types, t["markers"]["name"], took):
+            of = ops.setdefault((type_, t["stringArray"][name]), [0, 0])
+            of[0] += 1
+            of[1] += ns
+    same("operators, ranges and calls", ops, {(kind, name): [int(n), int(ns)] for kind, name, n, ns in query(
+        "SELECT kind, name, count(*), sum(dur_ns) FROM ops GROUP BY 1, 2")})
     same("executions", markers, executions())
     same("their time", device, durations())
     same("CPU time", cpu, totals()["cpu"] + totals()["device_wait"])
@@ -376,24 +385,40 @@ def tensorboard():
     with open(files[0], "rb") as f:
         space = message(f.read())
     device, count, launches = 0, 0, 0
+    wanted = {name: [int(n), int(ns)] for name, n, ns in query(
+        "SELECT name, count(*), sum(dur_ns) FROM ops WHERE kind <> 'runtime' GROUP BY 1")}
+    ops = {}
     for plane in space[1]:
         plane = message(plane)
         is_device = one(plane, 2).startswith(b"/device:GPU:")
-        names = {one(message(m), 1) for m in plane.get(4, [])}
+        names = {one(message(m), 1): one(message(one(message(m), 2)), 2).decode() for m in plane.get(4, [])}
         stats = {one(message(m), 1) for m in plane.get(5, [])}
         for line in plane.get(3, []):
             spans = []
             for event in message(line).get(4, []):
                 e = message(event)
                 must(one(e, 1) in names, "a name")
-                must(all(one(message(s), 1) in stats for s in e[4]), "a stat")
+                must(all(one(message(s), 1) in stats for s in e.get(4, [])), "a stat")
                 spans.append((one(e, 2), one(e, 2) + one(e, 3)))
                 if is_device:
                     device += one(e, 3) // 1000
                     count += 1
                 else:
-                    launches += 1
-            no_overlap(spans, one(message(line), 2))
+                    launches += 4 in e
+                    if names[one(e, 1)] in wanted:
+                        of = ops.setdefault(names[one(e, 1)], [0, 0])
+                        of[0] += 1
+                        of[1] += one(e, 3) // 1000
+            if is_device or not wanted:
+                no_overlap(spans, one(message(line), 2))
+            open_ = []
+            for start, end in spans: # as they stand there: the outer one first
+                while open_ and open_[-1] <= start:
+                    open_.pop()
+                must(not open_ or end <= open_[-1], "an event that runs on", start)
+                open_.append(end)
+            must([s for s, _ in spans] == sorted(s for s, _ in spans), "order")
+    same("operators and ranges", ops, wanted)
     same("executions", count, executions())
     same("their time", device, durations())
     same("launches", launches, number("SELECT count(*) FROM launches"))
