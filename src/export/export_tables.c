@@ -2,6 +2,7 @@
 #include "export/exporter.h"
 #include "export/json.h"
 #include "export/query_print.h"
+#include "export/table.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,26 +23,6 @@ static int sqlite_write(const struct aif_export *x, const char *path, struct aif
 	return r;
 }
 
-/* RFC 4180: quotes where a text needs them, doubled inside. */
-static void text_put(struct aif_buf *b, const char *text, size_t n)
-{
-	bool plain = true;
-
-	for (size_t i = 0; i < n && plain; i++)
-		plain = text[i] != '"' && text[i] != ',' && text[i] != '\n' && text[i] != '\r';
-	if (plain) {
-		aif_buf_append(b, text, n);
-		return;
-	}
-	aif_buf_putc(b, '"');
-	for (size_t i = 0; i < n; i++) {
-		if (text[i] == '"')
-			aif_buf_putc(b, '"');
-		aif_buf_putc(b, text[i]);
-	}
-	aif_buf_putc(b, '"');
-}
-
 static void cell_put(struct aif_buf *b, sqlite3_stmt *s, int i)
 {
 	switch (sqlite3_column_type(s, i)) {
@@ -53,10 +34,17 @@ static void cell_put(struct aif_buf *b, sqlite3_stmt *s, int i)
 	case SQLITE_FLOAT:
 		aif_buf_puts(b, (const char *)sqlite3_column_text(s, i));
 		break;
-	default: {
-		const char *text = sqlite3_column_blob(s, i);
+	case SQLITE_BLOB: {
+		const void *bytes = sqlite3_column_blob(s, i);
 
-		text_put(b, text, (size_t)sqlite3_column_bytes(s, i));
+		aif_table_hex(b, bytes, (size_t)sqlite3_column_bytes(s, i));
+		break;
+	}
+	default: {
+		const char *text = (const char *)sqlite3_column_text(s, i);
+
+		aif_table_csv_text(b, text ? text : "",
+				   text ? (size_t)sqlite3_column_bytes(s, i) : 0);
 	}
 	}
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/names.h"
 
+#include "base/utf8.h"
+
 #include <ctype.h>
 #include <limits.h>
 #include <string.h>
@@ -362,31 +364,6 @@ void aif_name_short(const char *name, size_t n, enum aif_name_detail detail, str
 	aif_buf_finish(&bare);
 }
 
-/* The length of the valid UTF-8 character at p, 0 if there is none, and its code point. */
-static size_t utf8_len(const uint8_t *p, size_t n, uint32_t *ret_code)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t len = p[0] < 0x80             ? 1
-		     : (p[0] & 0xe0) == 0xc0 ? 2
-		     : (p[0] & 0xf0) == 0xe0 ? 3
-		     : (p[0] & 0xf8) == 0xf0 ? 4
-					     : 0;
-	uint32_t code;
-
-	if (!len || len > n)
-		return 0;
-	code = len == 1 ? p[0] : p[0] & (0x7fu >> len);
-	for (size_t i = 1; i < len; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (p[i] & 0x3f);
-	}
-	if (code < least[len] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-		return 0;
-	*ret_code = code;
-	return len;
-}
-
 static bool misleads(uint32_t code)
 {
 	return (code >= 0x80 && code <= 0x9f) ||     /* control characters */
@@ -402,7 +379,7 @@ void aif_name_sanitize(const void *bytes, size_t n, struct aif_buf *ret)
 
 	while (p < end) {
 		uint32_t code = 0;
-		size_t len = utf8_len(p, (size_t)(end - p), &code);
+		size_t len = aif_utf8_char(p, (size_t)(end - p), &code);
 
 		if (len && code < 0x20) {
 			uint8_t picture[3] = {0xe2, 0x90, (uint8_t)(0x80 + code)};

@@ -36,10 +36,17 @@ static void add_value(struct aif_table *t, sqlite3_stmt *stmt, int i)
 		aif_table_any(t, 'n', text, strlen(text));
 		break;
 	}
-	default: {
+	case SQLITE_BLOB: {
 		const void *bytes = sqlite3_column_blob(stmt, i);
 
-		aif_table_any(t, 't', bytes, (size_t)sqlite3_column_bytes(stmt, i));
+		aif_table_blob(t, bytes, (size_t)sqlite3_column_bytes(stmt, i));
+		break;
+	}
+	default: {
+		const unsigned char *s = sqlite3_column_text(stmt, i);
+
+		aif_table_any(t, 't', s ? s : (const unsigned char *)"",
+			      s ? (size_t)sqlite3_column_bytes(stmt, i) : 0);
 	}
 	}
 }
@@ -95,6 +102,9 @@ int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format 
 				"query: one statement at a time; this is too much: %.40s", rest);
 	else if (!columns)
 		r = aif_err_set(err, -ENOMEM, "out of memory");
+	else if (!width) /* VACUUM and REINDEX, which SQLite asks nobody about until they are run */
+		r = aif_err_set(err, -EINVAL,
+				"query: not authorized: a query only reads; use SELECT");
 	for (int i = 0; i < width && !r; i++)
 		columns[i] = (struct aif_table_column){sqlite3_column_name(stmt, i), AIF_TABLE_ANY};
 	if (!r && width) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/table.h"
 
+#include "base/utf8.h"
 #include "export/cut.h"
 
 #include <errno.h>
@@ -64,6 +65,28 @@ void aif_table_any(struct aif_table *t, char kind, const void *text, size_t len)
 	t->failed |= id == AIF_STR_NONE;
 	aif_buf_finish(&b);
 	aif_table_number(t, id);
+}
+
+void aif_table_hex(struct aif_buf *b, const void *bytes, size_t len)
+{
+	const uint8_t *p = bytes;
+	uint8_t *to = len ? aif_buf_reserve(b, 2 * len) : NULL;
+
+	for (size_t i = 0; to && i < len; i++) {
+		to[2 * i] = (uint8_t) "0123456789ABCDEF"[p[i] >> 4];
+		to[2 * i + 1] = (uint8_t) "0123456789ABCDEF"[p[i] & 15];
+	}
+	b->len += to ? 2 * len : 0;
+}
+
+void aif_table_blob(struct aif_table *t, const void *bytes, size_t len)
+{
+	struct aif_buf hex = {0};
+
+	aif_table_hex(&hex, bytes, len);
+	t->failed |= aif_buf_failed(&hex);
+	aif_table_any(t, 't', aif_buf_str(&hex), hex.len);
+	aif_buf_finish(&hex);
 }
 
 int aif_table_column(const struct aif_table *t, const char *name)
@@ -399,40 +422,22 @@ static int print_plain(struct aif_table *t, size_t rows, struct aif_buf *out)
 	return r;
 }
 
-static void csv_text(struct aif_buf *b, const char *s, size_t len)
+void aif_table_csv_text(struct aif_buf *b, const char *s, size_t len)
 {
+	const char *end = s + len, *quote;
+
 	if (!memchr(s, ',', len) && !memchr(s, '"', len) && !memchr(s, '\n', len) &&
 	    !memchr(s, '\r', len)) {
-		aif_buf_append(b, s, len);
+		aif_utf8_put(b, s, len);
 		return;
 	}
 	aif_buf_putc(b, '"');
-	for (size_t i = 0; i < len; i++) {
-		if (s[i] == '"')
-			aif_buf_putc(b, '"');
-		aif_buf_putc(b, s[i]);
+	for (; (quote = memchr(s, '"', (size_t)(end - s))) != NULL; s = quote + 1) {
+		aif_utf8_put(b, s, (size_t)(quote - s));
+		aif_buf_puts(b, "\"\"");
 	}
+	aif_utf8_put(b, s, (size_t)(end - s));
 	aif_buf_putc(b, '"');
-}
-
-/* The length of the valid UTF-8 character at s, or 0. */
-static size_t utf8_len(const uint8_t *s, size_t len)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t n = s[0] < 0x80 ? 1 : (s[0] & 0xe0) == 0xc0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : 4;
-	uint32_t c = s[0];
-
-	if (n == 1)
-		return 1;
-	if (s[0] >= 0xf8 || (s[0] & 0xc0) == 0x80 || n > len)
-		return 0;
-	c &= 0xffu >> (n + 1);
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
 }
 
 static void json_text(struct aif_buf *b, const char *text, size_t len)
@@ -441,7 +446,8 @@ static void json_text(struct aif_buf *b, const char *text, size_t len)
 
 	aif_buf_putc(b, '"');
 	for (size_t i = 0; i < len;) {
-		size_t n = utf8_len(s + i, len - i);
+		uint32_t code;
+		size_t n = aif_utf8_char(s + i, len - i, &code);
 
 		if (!n)
 			aif_buf_puts(b, "\\ufffd");
@@ -454,6 +460,12 @@ static void json_text(struct aif_buf *b, const char *text, size_t len)
 		i += n ? n : 1;
 	}
 	aif_buf_putc(b, '"');
+}
+
+/* SQLite's "Inf" and "-Inf"; it has no other number that begins so. */
+static bool is_infinite(const char *number, size_t len)
+{
+	return memchr(number, 'I', len) != NULL;
 }
 
 static void raw_cell(const struct aif_table *t, size_t i, struct aif_buf *out,
@@ -471,10 +483,10 @@ static void raw_cell(const struct aif_table *t, size_t i, struct aif_buf *out,
 		s = cell_text(t, i, &len);
 		if (*s == 't')
 			text(out, s + 1, len - 1);
+		else if (text == json_text && (*s == '0' || is_infinite(s + 1, len - 1)))
+			aif_buf_puts(out, "null"); /* JSON has no word for it */
 		else if (*s == 'n')
 			aif_buf_append(out, s + 1, len - 1);
-		else if (text == json_text)
-			aif_buf_puts(out, "null");
 		break;
 	case AIF_TABLE_SHARE:
 		aif_buf_printf(out, "%.6f", (double)t->cells[i] / 1e6);
@@ -495,11 +507,11 @@ static void raw_cell(const struct aif_table *t, size_t i, struct aif_buf *out,
 static void print_csv(const struct aif_table *t, size_t rows, struct aif_buf *out)
 {
 	for (size_t c = 0; c < t->width && !t->rows_printed; c++) {
-		csv_text(out, t->columns[c].name, strlen(t->columns[c].name));
+		aif_table_csv_text(out, t->columns[c].name, strlen(t->columns[c].name));
 		aif_buf_putc(out, c + 1 < t->width ? ',' : '\n');
 	}
 	for (size_t i = 0; i < rows * t->width; i++) {
-		raw_cell(t, i, out, csv_text);
+		raw_cell(t, i, out, aif_table_csv_text);
 		aif_buf_putc(out, (i + 1) % t->width ? ',' : '\n');
 	}
 }

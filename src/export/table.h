@@ -59,6 +59,14 @@ void aif_table_id(struct aif_table *t, uint64_t number, const char *name);
 /* For AIF_TABLE_ANY. `kind`: 'n' for the text of a number, 't' for text, '0' for no value. */
 void aif_table_any(struct aif_table *t, char kind, const void *text, size_t len);
 
+/* The same of a blob, which is shown as hexadecimal digits, two a byte, as SQLite's hex() has them. */
+void aif_table_blob(struct aif_table *t, const void *bytes, size_t len);
+
+/* RFC 4180: in quotes where it needs them, and always UTF-8, as aif_utf8_put() makes it. len may be 0. */
+void aif_table_csv_text(struct aif_buf *b, const char *s, size_t len);
+/* A blob's digits. */
+void aif_table_hex(struct aif_buf *b, const void *bytes, size_t len);
+
 /* The column's number, or -1. */
 int aif_table_column(const struct aif_table *t, const char *name);
 /* Orders rows by a column: numbers descending, text ascending; equal rows stay in order. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/file_writer.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -75,35 +77,6 @@ int aif_writer_step(struct aif_writer *w, sqlite3_stmt *stmt, struct aif_err *er
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Text that is valid UTF-8 is TEXT, so that others can read it; anything else is a BLOB. */
-static bool is_utf8(const uint8_t *s, size_t n)
-{
-	for (size_t i = 0; i < n;) {
-		uint32_t c = s[i++], least;
-		unsigned more;
-
-		if (c == 0)
-			return false;
-		if (c < 0x80)
-			continue;
-		if (c < 0xc2 || c > 0xf4)
-			return false;
-		more = c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
-		least = more == 1 ? 0x80 : more == 2 ? 0x800 : 0x10000;
-		c &= 0x3f >> more;
-		if (n - i < more)
-			return false;
-		for (; more; more--, i++) {
-			if ((s[i] & 0xc0) != 0x80)
-				return false;
-			c = c << 6 | (s[i] & 0x3f);
-		}
-		if (c < least || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-			return false;
-	}
-	return true;
-}
-
 static int write_strings(struct aif_writer *w, const struct aif_profile *p, struct aif_err *err)
 {
 	int r = aif_writer_prepare(w, &w->insert_string, "INSERT INTO string VALUES(?, ?)", err);
@@ -113,7 +86,8 @@ static int write_strings(struct aif_writer *w, const struct aif_profile *p, stru
 		const char *s = aif_strset_get(&p->strings, (uint32_t)w->strings_written, &n);
 
 		sqlite3_bind_int64(w->insert_string, 1, (sqlite3_int64)w->strings_written);
-		if (is_utf8((const uint8_t *)s, n))
+		/* What is no text for everybody is a BLOB. */
+		if (aif_utf8_is_text(s, n))
 			sqlite3_bind_text64(w->insert_string, 2, s, n, SQLITE_STATIC, SQLITE_UTF8);
 		else
 			sqlite3_bind_blob64(w->insert_string, 2, s, n, SQLITE_STATIC);

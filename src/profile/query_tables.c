@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/query_tables.h"
 
+#include "base/utf8.h"
 #include "profile/occupancy.h"
 
 #include <sys/wait.h>
@@ -20,6 +21,23 @@ static void id(sqlite3_context *ctx, uint32_t v)
 		sqlite3_result_int64(ctx, v);
 }
 
+/* SQLite takes any bytes for text, but what reads an exported file does not (Python's sqlite3 refuses the row). */
+static void text(sqlite3_context *ctx, const char *s, size_t len)
+{
+	struct aif_buf b = {0};
+
+	if (aif_utf8_is_text(s, len)) {
+		sqlite3_result_text64(ctx, s, len, SQLITE_TRANSIENT, SQLITE_UTF8);
+		return;
+	}
+	aif_utf8_put(&b, s, len);
+	if (aif_buf_failed(&b))
+		sqlite3_result_error_nomem(ctx);
+	else
+		sqlite3_result_text64(ctx, aif_buf_str(&b), b.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+	aif_buf_finish(&b);
+}
+
 static void str(struct aif_query *q, sqlite3_context *ctx, uint32_t v)
 {
 	size_t len;
@@ -28,7 +46,7 @@ static void str(struct aif_query *q, sqlite3_context *ctx, uint32_t v)
 	if (v == AIF_NONE)
 		sqlite3_result_null(ctx);
 	else
-		sqlite3_result_text64(ctx, s, len, SQLITE_TRANSIENT, SQLITE_UTF8);
+		text(ctx, s, len);
 }
 
 static int64_t mapped(struct aif_query *q, uint32_t clock, uint32_t process, uint64_t raw)

@@ -35,6 +35,17 @@ check "report --format json is JSON" sh -c "'$aiflame' report --launches --forma
 check "an unknown column is named, with the known ones" says "use one of" "$aiflame" report --kernels --sort x m.data
 check "query answers" says "multiply_basic" "$aiflame" query m.data "SELECT * FROM kernel_times"
 check "query only reads" sh -c "! '$aiflame' query m.data 'DELETE FROM meta'"
+for sql in "VACUUM" "VACUUM INTO 'vacuumed'" "REINDEX"; do
+	check "$sql is refused, too" says "only reads" "$aiflame" query m.data "$sql"
+	check "with a status" status_is 1 "$aiflame" query m.data "$sql"
+done
+check "none has made a file" test ! -e vacuumed
+check "JSON has no infinite numbers" python3 -c "
+import json, subprocess
+out = subprocess.run(['$aiflame', 'query', '--format', 'json', 'm.data', \"SELECT 1e999 AS a, -1e999 AS b, 1e9 AS c, x'00ff' AS d\"],
+	check=True, capture_output=True).stdout
+def none(word): raise ValueError(word)
+assert json.loads(out, parse_constant=none) == [{'a': None, 'b': None, 'c': 1e9, 'd': '00FF'}], out"
 check "query opens no other file" sh -c "! '$aiflame' query m.data \"ATTACH 'x' AS x\" && [ ! -e x ]"
 check "launches and executions agree" sh -c "
 	[ \"\$('$aiflame' query --format csv m.data 'SELECT count(*) FROM launches l JOIN executions e USING (launch)

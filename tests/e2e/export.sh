@@ -84,6 +84,20 @@ if [ -n "$have_protoc" ]; then
 else
 	skip "of known fields only" "no protoc here"
 fi
+# Names of any bytes.
+printf 'ma\377in;\376;k\303_[g] 5000\nma\303\244in;k_[g] 3000\n' >bytes.folded
+check "names of any bytes are imported" "$aiflame" import -q -o bytes.data bytes.folded
+check "csv of them" "$aiflame" export --format csv -o bytes.csv bytes.data
+check "is UTF-8" python3 "$here/export_check.py" "$aiflame" bytes.data csv bytes.csv
+check "with what is none marked" grep -q "ma$(printf '\357\277\275')in" bytes.csv/strings.csv
+check "and what is kept" grep -q "ma$(printf '\303\244')in" bytes.csv/strings.csv
+check "sqlite of them, and of code" sh -c "'$aiflame' export -o bytes.sqlite bytes.data && '$aiflame' export -o code.sqlite real.data"
+check "is read by Python" python3 -c "
+import sqlite3
+for name in 'bytes.sqlite', 'code.sqlite':
+    db = sqlite3.connect(name)
+    for (table,) in db.execute(\"SELECT name FROM sqlite_master WHERE type = 'table'\").fetchall():
+        db.execute('SELECT * FROM ' + table).fetchall()"
 for t in real.csv/*.csv; do
 	t=${t##*/}
 	check "query's help names ${t%.csv}" sh -c "'$aiflame' query -h | grep -qw '${t%.csv}'"

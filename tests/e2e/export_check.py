@@ -426,10 +426,16 @@ def tensorboard():
 
 def tables():
     for table in ("launches", "executions", "copies", "attributed", "kernels", "stacks", "frames", "cpu_samples", "samples"):
-        with open(os.path.join(path, table + ".csv"), newline="", encoding="utf-8", errors="replace") as f:
+        with open(os.path.join(path, table + ".csv"), newline="", encoding="utf-8") as f:
             rows = list(csv.reader(f))
         must(all(len(r) == len(rows[0]) for r in rows), table, "has a row of another width")
         must(rows[1:] == query(f"SELECT * FROM {table}"), table)
+    for name in glob.glob(os.path.join(path, "*.csv")):
+        text = open(name, "rb").read()
+        must(b"\0" not in text, name, "has a NUL")
+        text.decode("utf-8")
+    with open(os.path.join(path, "codes.csv"), newline="", encoding="utf-8") as f:
+        must([r["bytes"] for r in csv.DictReader(f)] == [r[0] for r in query("SELECT hex(bytes) FROM codes")], "codes are no hexadecimal digits")
 
 
 {"pprof": pprof, "otlp": otlp, "speedscope": speedscope, "folded": folded, "iaprof": iaprof, "chrome": chrome, "perfetto": perfetto,

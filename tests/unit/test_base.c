@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/proc.h"
 #include "base/reasons.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -298,6 +299,37 @@ static void a_clock_is_read_until_it_was_quick(void **state)
 	assert_int_equal(r.value, 7);
 }
 
+static void any_bytes_become_utf8(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		const char *text; /* NULL: it is as it should be */
+	} cases[] = {
+		{"", 0, NULL},
+		{"a,\n\x7f", 4, NULL},
+		{"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9, NULL},
+		{"a\0b", 3, "a\u2400b"},
+		{"\xff\xfe", 2, "\ufffd\ufffd"},
+		{"a\xe2\x82", 3, "a\ufffd\ufffd"},                   /* cut */
+		{"\xc0\x80z", 3, "\ufffd\ufffdz"},                   /* longer than it needs */
+		{"\xed\xa0\x80", 3, "\ufffd\ufffd\ufffd"},           /* half of a pair */
+		{"\xf4\x90\x80\x80", 4, "\ufffd\ufffd\ufffd\ufffd"}, /* beyond the last */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		const char *text = cases[i].text ? cases[i].text : cases[i].bytes;
+		struct aif_buf b = {0};
+
+		assert_int_equal(aif_utf8_is_text(cases[i].bytes, cases[i].len), !cases[i].text);
+		aif_utf8_put(&b, cases[i].bytes, cases[i].len);
+		assert_string_equal(aif_buf_str(&b), text);
+		aif_buf_finish(&b);
+	}
+	assert_true(aif_utf8_is_text(NULL, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +345,7 @@ int main(void)
 		cmocka_unit_test(stat_is_read_behind_any_name),
 		cmocka_unit_test(root_of_a_user_namespace_is_no_administrator),
 		cmocka_unit_test(a_clock_is_read_until_it_was_quick),
+		cmocka_unit_test(any_bytes_become_utf8),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
