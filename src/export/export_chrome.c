@@ -67,9 +67,10 @@ static void u64_put(struct chrome *c, const char *key, uint64_t v)
 	aif_out_json_u64(c->b, v);
 }
 
-/* What names a track. */
+/* What names a track. `recorded`: what of that is the process's or thread's own name, which import reads; NULL: it is
+ * neither. */
 static void meta_put(struct chrome *c, const char *what, uint32_t pid, uint32_t tid,
-		     struct aif_buf *name)
+		     struct aif_buf *name, const char *recorded)
 {
 	EVENT(c, "{\"ph\":\"M\",\"name\":\"");
 	aif_buf_puts(c->b, what);
@@ -77,6 +78,10 @@ static void meta_put(struct chrome *c, const char *what, uint32_t pid, uint32_t 
 	ids_put(c, pid, tid);
 	AIF_JSON_LIT(c->b, ",\"args\":{\"name\":");
 	aif_out_json_text(c->b, aif_buf_str(name));
+	if (recorded) {
+		AIF_JSON_LIT(c->b, ",\"recorded\":");
+		aif_out_json_text(c->b, recorded);
+	}
 	AIF_JSON_LIT(c->b, "}}");
 	aif_buf_finish(name);
 }
@@ -101,13 +106,14 @@ static void host_tracks(struct chrome *c)
 
 	for (uint32_t i = 0; i < p->processes_len; i++) {
 		aif_export_process_name(p, i, &name);
-		meta_put(c, "process_name", c->ids.processes[i], 0, &name);
+		meta_put(c, "process_name", c->ids.processes[i], 0, &name,
+			 aif_export_process_own(p, i));
 		order_put(c, "process_sort_index", c->ids.processes[i], 0, i);
 	}
 	for (uint32_t i = 0; i < p->threads_len; i++) {
 		aif_export_thread_name(p, i, &name);
 		meta_put(c, "thread_name", aif_track_id_process(&c->ids, p->threads[i].process),
-			 c->ids.threads[i], &name);
+			 c->ids.threads[i], &name, aif_profile_str(p, p->threads[i].name));
 		aif_out_flush_if_full(c->out);
 	}
 }
@@ -122,11 +128,11 @@ static void device_tracks(struct chrome *c)
 
 		if (aif_event_track_is_first(e, i)) {
 			aif_export_device_name(c->p, device, &name);
-			meta_put(c, "process_name", pid, 0, &name);
+			meta_put(c, "process_name", pid, 0, &name, NULL);
 			order_put(c, "process_sort_index", pid, 0, pid);
 		}
 		aif_event_track_name(e, &e->tracks[i], &name);
-		meta_put(c, "thread_name", pid, (uint32_t)i + 1, &name);
+		meta_put(c, "thread_name", pid, (uint32_t)i + 1, &name, NULL);
 		order_put(c, "thread_sort_index", pid, (uint32_t)i + 1, i + 1);
 		aif_out_flush_if_full(c->out);
 	}
@@ -559,6 +565,37 @@ static int cpus_put(void *arg, const struct aif_cpu_row *rows, size_t n)
 	return r;
 }
 
+/* What import reads again: the label alone does not say what it is of. */
+static void frame_put(struct chrome *c, uint32_t node)
+{
+	static const char *const kinds[] = {
+		[AIF_FRAME_NATIVE] = "native", [AIF_FRAME_OS] = "os", [AIF_FRAME_PYTHON] = "python",
+		[AIF_FRAME_MARK] = "mark",     [AIF_FRAME_OP] = "op", [AIF_FRAME_RANGE] = "range",
+		[AIF_FRAME_CALL] = "call",
+	};
+	const struct aif_host_node *n = &c->stacks.nodes[node];
+	uint32_t kind = n->frame == AIF_NONE ? AIF_FRAME_MARK : c->p->frames[n->frame].kind;
+
+	AIF_JSON_LIT(c->b, ",\"kind\":\"");
+	if (kind == AIF_FRAME_NATIVE && n->row != AIF_NONE &&
+	    c->p->frame_names[n->row].inline_depth)
+		AIF_JSON_LIT(c->b, "inlined");
+	else
+		aif_buf_puts(c->b,
+			     kind < AIF_ARRAY_LEN(kinds) && kinds[kind] ? kinds[kind] : "native");
+	AIF_JSON_LIT(c->b, "\"");
+	if (n->row == AIF_NONE)
+		return;
+	AIF_JSON_LIT(c->b, ",\"function\":");
+	aif_out_json_text(c->b, aif_profile_str(c->p, c->p->frame_names[n->row].name));
+	if (*aif_host_file(&c->stacks, node)) {
+		AIF_JSON_LIT(c->b, ",\"file\":");
+		aif_out_json_text(c->b, aif_host_file(&c->stacks, node));
+	}
+	if (aif_host_line(&c->stacks, node))
+		u64_put(c, ",\"line\":", aif_host_line(&c->stacks, node));
+}
+
 static void stacks_put(struct chrome *c)
 {
 	const struct aif_host_stacks *h = &c->stacks;
@@ -578,11 +615,41 @@ static void stacks_put(struct chrome *c)
 				  module == AIF_NONE
 					  ? ""
 					  : aif_profile_str(c->p, c->p->modules[module].path));
+		frame_put(c, i);
 		if (h->nodes[i].parent)
 			u64_put(c, ",\"parent\":", h->nodes[i].parent);
 		aif_buf_putc(c->b, '}');
 		aif_out_flush_if_full(c->out);
 	}
+}
+
+/* Kineto has one for all devices, and as a number: 12090 is 12.9. */
+static void driver_put(struct chrome *c)
+{
+	const char *driver =
+			   c->p->devices_len ? aif_profile_str(c->p, c->p->devices[0].driver) : "",
+		   *runtime = runtime_of(c, c->p->devices_len ? 0 : AIF_NONE);
+	size_t len = strlen(driver);
+
+	if (!len || len > 9 || *driver == '0' || strspn(driver, "0123456789") != len)
+		return;
+	if (strcmp(runtime, "cuda") && strcmp(runtime, "hip"))
+		return;
+	aif_buf_printf(c->b, ",\"%s_driver_version\":%s", runtime, driver);
+}
+
+/* Where and with what it ran, by Kineto's keys. */
+static void machine_put(struct chrome *c)
+{
+	const char *host = aif_profile_meta(c->p, "host");
+
+	for (size_t i = 0; i < c->p->processes_len && !*host; i++)
+		host = aif_profile_str(c->p, c->p->processes[i].host);
+	if (*host) {
+		AIF_JSON_LIT(c->b, ",\n\"host_name\":");
+		aif_out_json_text(c->b, host);
+	}
+	driver_put(c);
 }
 
 static int write_all(struct chrome *c, struct aif_err *err)
@@ -611,7 +678,9 @@ static int write_all(struct chrome *c, struct aif_err *err)
 		u64_put(c, ",\"numSms\":", c->p->devices[i].units);
 		aif_buf_putc(c->b, '}');
 	}
-	AIF_JSON_LIT(c->b, "],\n\"traceEvents\":[\n");
+	aif_buf_putc(c->b, ']');
+	machine_put(c);
+	AIF_JSON_LIT(c->b, ",\n\"traceEvents\":[\n");
 	c->is_first = true;
 	host_tracks(c);
 	device_tracks(c);

@@ -65,6 +65,8 @@ int aif_export_cpu(const struct aif_export *x,
 /* "Device 0", "python3 train.py (1234)": what tracks and threads are called in all formats. */
 void aif_export_device_name(const struct aif_profile *p, uint32_t device, struct aif_buf *out);
 void aif_export_process_name(const struct aif_profile *p, uint32_t process, struct aif_buf *out);
+/* Without its number: its command line, or what it ran; "": not known. */
+const char *aif_export_process_own(const struct aif_profile *p, uint32_t process);
 void aif_export_thread_name(const struct aif_profile *p, uint32_t thread, struct aif_buf *out);
 /* Unix time of the recording's start, ns; 0: not known. */
 uint64_t aif_export_unix_start(const struct aif_profile *p);

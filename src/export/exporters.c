@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -117,6 +118,26 @@ void aif_export_device_name(const struct aif_profile *p, uint32_t device, struct
 		}
 }
 
+const char *aif_export_process_own(const struct aif_profile *p, uint32_t process)
+{
+	const char *text = aif_profile_str(p, p->processes[process].cmdline);
+
+	return *text ? text : aif_profile_str(p, p->processes[process].exe);
+}
+
+/* Is the number one of the words of a name? Traces have threads that are called by theirs. */
+static bool has_number(const char *name, uint32_t number)
+{
+	char text[16];
+	size_t len = (size_t)snprintf(text, sizeof(text), "%" PRIu32, number);
+
+	for (const char *at = name; (at = strstr(at, text)) != NULL; at++)
+		if ((at == name || at[-1] < '0' || at[-1] > '9') &&
+		    (at[len] < '0' || at[len] > '9'))
+			return true;
+	return false;
+}
+
 void aif_export_process_name(const struct aif_profile *p, uint32_t process, struct aif_buf *out)
 {
 	const char *text;
@@ -125,9 +146,7 @@ void aif_export_process_name(const struct aif_profile *p, uint32_t process, stru
 		aif_buf_puts(out, "unknown process");
 		return;
 	}
-	text = aif_profile_str(p, p->processes[process].cmdline);
-	if (!*text)
-		text = aif_profile_str(p, p->processes[process].exe);
+	text = aif_export_process_own(p, process);
 	aif_buf_printf(out, "%s%s(%" PRIu32 ")", text, *text ? " " : "", p->processes[process].pid);
 }
 
@@ -140,7 +159,10 @@ void aif_export_thread_name(const struct aif_profile *p, uint32_t thread, struct
 		return;
 	}
 	text = aif_profile_str(p, p->threads[thread].name);
-	aif_buf_printf(out, "%s%s%" PRIu32, *text ? text : "thread", " ", p->threads[thread].tid);
+	if (has_number(text, p->threads[thread].tid))
+		aif_buf_puts(out, text);
+	else
+		aif_buf_printf(out, "%s %" PRIu32, *text ? text : "thread", p->threads[thread].tid);
 }
 
 uint64_t aif_export_unix_start(const struct aif_profile *p)

@@ -30,12 +30,9 @@ static uint32_t module_of(struct aif_host *h, enum aif_frame_kind kind, uint32_t
 		h->b, text[0] == '/' && text[1] != '/' ? AIF_MODULE_ELF : AIF_MODULE_ANON, path);
 }
 
-uint32_t aif_host_frame(struct aif_host *h, enum aif_frame_kind kind, uint32_t module,
-			uint32_t name, uint32_t file, uint32_t line)
+static uint32_t frame_of(struct aif_host *h, struct aif_host_frame f)
 {
-	struct aif_host_frame f = {
-		.kind = kind, .module = module, .name = name, .file = file, .line = line};
-	struct aif_frame row = {.kind = kind};
+	struct aif_frame row = {.kind = f.kind};
 	size_t compared = offsetof(struct aif_host_frame, frame);
 	uint64_t key = aif_hash_bytes(&f, compared), i;
 
@@ -47,15 +44,38 @@ uint32_t aif_host_frame(struct aif_host *h, enum aif_frame_kind kind, uint32_t m
 		h->b->failed = true;
 		return AIF_NONE;
 	}
-	row.module =
-		kind == AIF_FRAME_PYTHON ? module_of(h, kind, file) : module_of(h, kind, module);
+	row.module = f.kind == AIF_FRAME_PYTHON ? module_of(h, f.kind, f.file)
+						: module_of(h, f.kind, f.module);
 	/* No address of one's own: that which is known of is the name. */
-	row.address = kind == AIF_FRAME_PYTHON ? (uint64_t)name << 32 | line : name;
+	row.address = f.kind == AIF_FRAME_PYTHON ? (uint64_t)f.name << 32 | f.line : f.name;
 	/* A mark is its own text. */
-	f.frame = kind == AIF_FRAME_MARK ? aif_builder_frame(h->b, &row)
-					 : aif_builder_named_frame(h->b, &row, name, file, line);
+	f.frame = f.kind == AIF_FRAME_MARK
+			  ? aif_builder_frame(h->b, &row)
+			  : aif_builder_named_frame(h->b, &row, f.name, f.file, f.line);
+	if (f.is_inlined && f.frame != AIF_NONE && h->b->p.frame_names_len)
+		h->b->p.frame_names[h->b->p.frame_names_len - 1].inline_depth = 1;
 	h->known[h->known_len++] = f;
 	return f.frame;
+}
+
+uint32_t aif_host_frame(struct aif_host *h, enum aif_frame_kind kind, uint32_t module,
+			uint32_t name, uint32_t file, uint32_t line)
+{
+	return frame_of(
+		h,
+		(struct aif_host_frame){
+			.kind = kind, .module = module, .name = name, .file = file, .line = line});
+}
+
+uint32_t aif_host_inlined(struct aif_host *h, uint32_t module, uint32_t name, uint32_t file,
+			  uint32_t line)
+{
+	return frame_of(h, (struct aif_host_frame){.kind = AIF_FRAME_NATIVE,
+						   .module = module,
+						   .name = name,
+						   .file = file,
+						   .line = line,
+						   .is_inlined = true});
 }
 
 uint32_t aif_host_unnamed(struct aif_host *h, uint32_t module, uint64_t address)

@@ -61,6 +61,8 @@ void kineto_free(struct kineto *k)
 	free(k->joins);
 	free(k->chains);
 	free(k->chain_frames);
+	free(k->told);
+	aif_host_finish(&k->told_frames);
 	free(k->open);
 	aif_map_finish(&k->open_tops);
 	free(k->order);
@@ -208,6 +210,8 @@ static int read_member(struct kineto *k, struct aif_import_source *source)
 		number_of(j, &k->base_ns, &k->has_base);
 	} else if (AIF_JSON_IS(j, "deviceProperties")) {
 		read_properties(k);
+	} else if (AIF_JSON_IS(j, "stackFrames")) {
+		return kineto_told_read(k);
 	} else if (AIF_JSON_IS(j, "distributedInfo")) {
 		read_distributed(k);
 	} else if (AIF_JSON_IS(j, "host_name")) {

@@ -3,6 +3,7 @@
 
 #include "import/aiu.h"
 #include "import/builder.h"
+#include "import/host.h"
 #include "import/import.h"
 #include "import/json_reader.h"
 
@@ -53,10 +54,12 @@ struct kineto_event {
 	uint64_t correlation, external, bytes;
 	uint64_t forward_thread; /* of a node of a backward; 0 */
 	uint64_t id, flow;       /* id: of args, unitrace's number of a kernel; flow: of an arrow */
+	bool is_recorded; /* .text is a name as it was before aiflame's export put a number behind it */
 	bool has_id, has_flow,
 		is_sum; /* is_sum: clang's, of what else is there: no span of its own */
 	int64_t device, stream, sequence;
-	uint32_t python, python_parent; /* 0 = none */
+	uint32_t python; /* 0 = none */
+	uint32_t told;   /* `sf`: its stack among stackFrames; 0: none */
 	uint32_t graph, node, registers, shared_bytes;
 	uint32_t chain; /* as kineto_call has it */
 	uint32_t grid[3], block[3];
@@ -68,8 +71,8 @@ struct kineto_span { /* something that a host thread was in */
 	int64_t start, end;
 	uint32_t name; /* in .names */
 	uint32_t thread : 24, class : 8;
-	uint32_t ref;    /* PYTHON: its id; OP, RANGE: index of .ops; CALL: of .calls; AIF_NONE */
-	uint32_t parent; /* PYTHON: the id of its caller */
+	uint32_t ref;  /* PYTHON: its id; OP, RANGE: index of .ops; CALL: of .calls; AIF_NONE */
+	uint32_t told; /* as kineto_event has it */
 };
 #define KINETO_THREADS_MAX (1u << 24)
 
@@ -88,6 +91,10 @@ struct kineto_call {
 };
 struct kineto_chain {
 	uint32_t first, len; /* in .chain_frames, the innermost first */
+};
+
+struct kineto_told {          /* a place of a stack that the file has in full */
+	uint32_t stack, name; /* of the profile; the string of the innermost frame */
 };
 
 struct kineto_exec { /* something that a device did */
@@ -210,6 +217,8 @@ struct kineto {
 	AIF_TABLE(kineto_chain, chains);
 	uint32_t *chain_frames; /* frames of the profile */
 	size_t chain_frames_len, chain_frames_cap;
+	AIF_TABLE(kineto_told, told); /* by number, from 1 on */
+	struct aif_host told_frames;
 	AIF_TABLE(kineto_open, open); /* "B" without an "E" yet, and places that are free */
 	struct aif_map open_tops;     /* of a thread: place of its innermost + 1; 0: it has none */
 	uint32_t open_free;           /* the first free place + 1 */
@@ -268,6 +277,12 @@ int kineto_take(struct kineto *k);
 void kineto_leave_out(struct kineto_left_out *l, const char *what, size_t len, uint64_t n);
 /* The number of a thread's spans: KINETO_THREADS_MAX when there are too many. */
 uint32_t kineto_thread(struct kineto *k, struct kineto_id pid, struct kineto_id tid);
+
+/* The value of stackFrames, which comes next: .told. 0 or -ENOMEM; what is no table of ours is passed. */
+int kineto_told_read(struct kineto *k);
+/* What the file says of the span's stack, AIF_NONE: that there is none; false: nothing. An operator's is that of its callers,
+ * as a call's that launched nothing; one that launched something (it has a correlation) is in its own. */
+bool kineto_told(const struct kineto *k, const struct kineto_span *s, struct kineto_told *ret);
 
 /* A name's number in .names; AIF_STR_NONE when memory runs out. */
 uint32_t kineto_name(struct kineto *k, const char *name, size_t len);

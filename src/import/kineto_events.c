@@ -151,7 +151,7 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 		if (IS("grid"))
 			return triple(j, e->grid);
 		if (IS("name"))
-			return text(j, &e->text);
+			return e->is_recorded ? aif_json_pass(j) : text(j, &e->text);
 		break;
 	case 5:
 		if (IS("block"))
@@ -170,6 +170,10 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return text(j, &e->text);
 		break;
 	case 8:
+		if (IS("recorded")) {
+			e->is_recorded = true;
+			return text(j, &e->text);
+		}
 		if (IS("graph id"))
 			return small_number(j, &e->graph);
 		break;
@@ -198,10 +202,6 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 	case 15:
 		if (IS("Sequence number"))
 			return signed_number(j, &e->sequence, NULL);
-		break;
-	case 16:
-		if (IS("Python parent id"))
-			return small_number(j, &e->python_parent);
 		break;
 	case 20:
 		if (IS("registers per thread"))
@@ -237,6 +237,8 @@ static bool field(struct aif_json *j, struct kineto_event *e)
 			return time_of(j, e, &e->ts, &e->has_ts);
 		if (IS("id"))
 			return number(j, &e->flow, &e->has_flow);
+		if (IS("sf"))
+			return small_number(j, &e->told);
 		if (IS("ph")) {
 			if (scalar(j) == AIF_JSON_STRING && j->len == 1)
 				e->ph = (char)*j->text;

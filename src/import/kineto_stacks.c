@@ -227,6 +227,25 @@ static int launched(struct kineto *k, const struct kineto_span *s, uint32_t firs
 	return 0;
 }
 
+/* The span itself, on the stack of its callers. */
+static uint32_t stack_with(struct kineto *k, const struct kineto_span *s, uint32_t callers)
+{
+	uint32_t frame = kineto_frame(k, s->name, s->class);
+
+	return frame == AIF_NONE ? callers : aif_builder_stack(k->b, callers, frame, 0);
+}
+
+/* Of an operator or call that the file tells the stack of: its callers'. */
+static uint32_t callers_told(struct kineto *k, const struct kineto_span *s,
+			     const struct kineto_told *told)
+{
+	/* With what was called innermost, as that may not be known by another name. */
+	if (s->class == KINETO_CALL && k->calls[s->ref].has_correlation &&
+	    told->stack != AIF_NONE && told->name == kineto_name_str(k, s->name))
+		return k->b->p.stacks[told->stack].parent;
+	return told->stack;
+}
+
 /* The call that was pushed last, under the callers that the file has for it: they stand between the ranges it was in
  * and itself. */
 static uint32_t stack_of_call(struct kineto_walk *w, uint32_t span, size_t callers)
@@ -234,17 +253,18 @@ static uint32_t stack_of_call(struct kineto_walk *w, uint32_t span, size_t calle
 	struct kineto *k = w->k;
 	const struct kineto_span *s = &k->spans[span];
 	const struct kineto_chain *c;
-	uint32_t number = k->calls[s->ref].chain, stack, frame;
+	uint32_t number = k->calls[s->ref].chain, stack;
+	struct kineto_told told;
 
+	if (kineto_told(k, s, &told))
+		return k->calls[s->ref].has_correlation ? told.stack : stack_with(k, s, told.stack);
 	if (!number || number > k->chains_len || w->len == callers)
 		return kineto_walk_stack(w, KINETO_STACK_AS_IT_WAS, w->len);
 	c = &k->chains[number - 1];
 	stack = kineto_walk_stack(w, KINETO_STACK_AS_IT_WAS, w->len - 1);
 	for (uint32_t i = c->len; i-- > 0;)
 		stack = aif_builder_stack(k->b, stack, k->chain_frames[c->first + i], 0);
-	frame = kineto_frame(k, s->name, s->class);
-	if (frame != AIF_NONE)
-		stack = aif_builder_stack(k->b, stack, frame, 0);
+	stack = stack_with(k, s, stack);
 	w->levels[w->len - 1].stacks[KINETO_STACK_AS_IT_WAS] = stack;
 	return stack;
 }
@@ -288,6 +308,8 @@ static int op_add(struct kineto_walk *w, const struct kineto_span *s, size_t cal
 	const struct kineto_op *o =
 		s->ref == AIF_NONE || s->class == KINETO_CALL ? NULL : &k->ops[s->ref];
 	struct aif_op_row *row = aif_builder_op(k->b);
+	struct kineto_told told;
+	bool is_told = kineto_told(k, s, &told);
 	size_t len;
 	const char *name = aif_strset_get(&k->names, s->name, &len);
 	uint64_t first;
@@ -305,18 +327,21 @@ static int op_add(struct kineto_walk *w, const struct kineto_span *s, size_t cal
 			: len > 13 && !memcmp(name, "ProfilerStep#", 13) ? AIF_OP_STEP
 									 : AIF_OP_RANGE,
 		.shapes = o ? o->shapes : AIF_NONE,
-		.stack = kineto_walk_stack(w, KINETO_STACK_AS_IT_WAS, callers),
+		.stack = is_told ? callers_told(k, s, &told)
+				 : kineto_walk_stack(w, KINETO_STACK_AS_IT_WAS, callers),
 		.id = o ? o->external : 0,
 		.sequence = o ? o->sequence : -1,
 	};
 	if (s->class != KINETO_OP || !row->id || !aif_map_get(&k->by_external, row->id, &first) ||
 	    k->execs[first].launch)
 		return 0;
-	return launched(
-		k, s, (uint32_t)first,
-		kineto_walk_stack(w, k->joins_len ? KINETO_STACK_JOINED : KINETO_STACK_AS_IT_WAS,
-				  w->len),
-		true);
+	return launched(k, s, (uint32_t)first,
+			is_told ? stack_with(k, s, told.stack)
+				: kineto_walk_stack(w,
+						    k->joins_len ? KINETO_STACK_JOINED
+								 : KINETO_STACK_AS_IT_WAS,
+						    w->len),
+			true);
 }
 
 /* Of other programs' traces: a thread's time, until now, is of what it was in. */

@@ -207,14 +207,14 @@ static int take_span(struct kineto *k, uint32_t name)
 				.name = name,
 				.thread = thread,
 				.class = e->class,
-				.ref = AIF_NONE};
+				.ref = AIF_NONE,
+				.told = e->told};
 	int r = 0;
 
 	if (thread == KINETO_THREADS_MAX)
 		return -ENOMEM;
 	if (e->class == KINETO_PYTHON) {
 		s.ref = e->python;
-		s.parent = e->python_parent;
 	} else if (e->class == KINETO_CALL) {
 		struct kineto_call c = {.correlation = e->correlation,
 					.chain = e->chain,

@@ -79,6 +79,41 @@ for f in chrome perfetto firefox tensorboard; do
 	check "$f of it" "$aiflame" export --format $f -o trace.$f trace.data
 	check "$f has its operators, ranges and calls" python3 "$here/export_check.py" "$aiflame" trace.data $f trace.$f
 done
+# What goes out for Chrome comes in again: stacks, names, and a second time the same.
+towers() { "$aiflame" flame --detail "$1" --leaf kernel --format folded -o - "$2"; }
+names_of() {
+	for t in threads processes devices; do "$aiflame" query --format csv "$1" "SELECT * FROM $t" || return 1; done
+	"$aiflame" query --format csv "$1" "SELECT count(DISTINCT stack) FROM launches UNION ALL SELECT count(DISTINCT stack) FROM ops"
+}
+comes_back() { # DATA DETAIL
+	"$aiflame" export --detail "$2" --format chrome -o back.json "$1.data" && "$aiflame" import -q -o back.data back.json &&
+		towers "$2" "$1.data" >towers.folded && towers "$2" back.data >back.folded && [ -s towers.folded ] && diff towers.folded back.folded
+}
+for d in normal full; do
+	check "chrome and back, $d: towers are equal" comes_back trace $d
+done
+check "they have Python frames and operators" sh -c "grep -q 'main (train.py)_\[p\].*;aten::mm;cudaLaunchKernel;' back.folded"
+names_of trace.data >names.txt && names_of back.data >back.txt
+check "names of threads, processes and devices, too" diff names.txt back.txt
+mv back.data once.data
+check "a second time as well" comes_back once full
+names_of back.data >back.txt
+check "with these names" diff names.txt back.txt
+check "a recording's towers: native, inlined, its calls" comes_back real normal
+# A table of frames that is damaged: callers that come later or are the frame itself, numbers out of order, values of all types.
+cat >frames.json <<EOF
+{"schemaVersion":1,"traceEvents":[
+{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":100,"sf":4294967295,"args":{"External id":1}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":2,"dur":3,"sf":3,"args":{"correlation":7}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaMalloc","pid":1,"tid":1,"ts":9,"dur":3,"sf":"2"},
+{"ph":"X","cat":"cuda_runtime","name":"cudaFree","pid":1,"tid":1,"ts":19,"dur":3,"sf":{"a":[1]}},
+{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":10,"dur":5,"args":{"device":0,"stream":7,"correlation":7}}],
+"stackFrames":{"1":{"name":"one","kind":"python","parent":1,"file":"one.py","line":-5},"3":{"name":"later","kind":"op"},
+"2":{"name":"","kind":"call","parent":3},"3":{"name":"three","kind":"what","parent":1,"line":99999999999999,"category":[{}]},
+"4":[1,[2]],"x":{"kind":{}},"4":{"name":"four","kind":"mark","parent":2,"args":{"a":{"b":[]}}}}}
+EOF
+check "a damaged table of frames is read as far as it is one" "$aiflame" import -q -o frames.data frames.json
+check "with what is whole of it" says "one (one.py)_[p];three;k_[g] 5000" towers full frames.data
 if [ -n "$have_protoc" ]; then
 	check "of known fields only" decoded perfetto trace.perfetto
 else

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/kineto.h"
+
+#include <errno.h>
+#include <string.h>
+
+/*
+ * Stacks that a trace has in full: `stackFrames`, a tree of frames by number, whose numbers events have as `sf`. The
+ * layout is Trace Event Format's ("Stack frames"). aiflame's own export says in further keys of a frame what a name
+ * alone does not: `kind`, and `function`, `file` and `line` in place of a label. Frames of others are of their CPU
+ * samples only, and are passed.
+ *
+ * Ours are numbered from 1 on, callers first. So nothing of a damaged table makes a cycle, or more memory than its text.
+ */
+
+/* As kineto_stacks.c has it. */
+#define DEPTH_MAX 1100
+
+static const struct {
+	const char *word;
+	uint8_t frame, class; /* enum aif_frame_kind; enum kineto_class of what events make, too */
+	bool is_inlined;
+} kinds[] = {
+	{"native", AIF_FRAME_NATIVE, 0, false},
+	{"inlined", AIF_FRAME_NATIVE, 0, true},
+	{"os", AIF_FRAME_OS, 0, false},
+	{"python", AIF_FRAME_PYTHON, 0, false},
+	{"mark", AIF_FRAME_MARK, 0, false},
+	{"op", AIF_FRAME_OP, KINETO_OP, false},
+	{"range", AIF_FRAME_RANGE, KINETO_RANGE, false},
+	{"call", AIF_FRAME_CALL, KINETO_CALL, false},
+};
+
+/* A frame as it stands in the file. */
+struct frame {
+	struct aif_buf name, category, kind, function, file;
+	uint64_t parent, line;
+};
+
+static uint32_t str(struct kineto *k, const struct aif_buf *b)
+{
+	return b->len ? aif_builder_str(k->b, b->data, b->len) : AIF_NONE;
+}
+
+static int frame_take(struct kineto *k, const struct frame *f)
+{
+	const struct aif_buf *name = f->function.len ? &f->function : &f->name;
+	struct kineto_told told = {.stack = AIF_NONE};
+	uint32_t frame, parent = AIF_NONE;
+	size_t i = 0;
+
+	k->told_frames.b = k->b;
+	while (i < AIF_ARRAY_LEN(kinds) && (f->kind.len != strlen(kinds[i].word) ||
+					    memcmp(f->kind.data, kinds[i].word, f->kind.len)))
+		i++;
+	i = i < AIF_ARRAY_LEN(kinds) ? i : 0;
+	if (f->parent && f->parent <= k->told_len)
+		parent = k->told[f->parent - 1].stack;
+	told.name = name->len ? str(k, name) : aif_builder_puts(k->b, "[?]");
+	if (kinds[i].class && name->len) {
+		uint32_t id = kineto_name(k, (const char *)name->data, name->len);
+
+		if (id == AIF_STR_NONE)
+			return -ENOMEM;
+		frame = kineto_frame(k, id, (enum kineto_class)kinds[i].class);
+	} else if (kinds[i].is_inlined) {
+		frame = aif_host_inlined(&k->told_frames, str(k, &f->category), told.name,
+					 str(k, &f->file), (uint32_t)AIF_MIN(f->line, UINT32_MAX));
+	} else {
+		frame = aif_host_frame(
+			&k->told_frames, (enum aif_frame_kind)kinds[i].frame,
+			kinds[i].frame == AIF_FRAME_NATIVE ? str(k, &f->category) : AIF_NONE,
+			told.name, str(k, &f->file), (uint32_t)AIF_MIN(f->line, UINT32_MAX));
+	}
+	if (parent != AIF_NONE && k->b->p.stacks[parent].depth >= DEPTH_MAX) {
+		told.stack = parent;
+		k->too_deep++;
+	} else if (frame != AIF_NONE) {
+		told.stack = aif_builder_stack(k->b, parent, frame, 0);
+	}
+	if (k->b->failed || k->is_failed ||
+	    aif_grow(&k->told, &k->told_cap, k->told_len + 1, sizeof(told)) < 0)
+		return -ENOMEM;
+	k->told[k->told_len++] = told;
+	return 0;
+}
+
+/* Of the object that was entered; false: the text is wrong there. */
+static bool frame_read(struct aif_json *j, struct frame *f)
+{
+	const struct {
+		const char *key;
+		struct aif_buf *text;
+		uint64_t *number;
+	} keys[] = {
+		{"name", &f->name, NULL},     {"category", &f->category, NULL},
+		{"kind", &f->kind, NULL},     {"function", &f->function, NULL},
+		{"file", &f->file, NULL},     {"line", NULL, &f->line},
+		{"parent", NULL, &f->parent},
+	};
+	enum aif_json_token t;
+
+	while ((t = aif_json_next(j)) == AIF_JSON_KEY) {
+		size_t i = 0;
+
+		while (i < AIF_ARRAY_LEN(keys) && !aif_json_is(j, keys[i].key, strlen(keys[i].key)))
+			i++;
+		t = i < AIF_ARRAY_LEN(keys) ? aif_json_raw(j) : aif_json_skip(j);
+		if (t == AIF_JSON_ERROR)
+			return false;
+		if (i == AIF_ARRAY_LEN(keys) || (t != AIF_JSON_STRING && t != AIF_JSON_NUMBER))
+			continue;
+		if (keys[i].number)
+			aif_json_u64(j, keys[i].number);
+		else
+			aif_json_text(j, keys[i].text);
+	}
+	return t == AIF_JSON_CLOSE;
+}
+
+int kineto_told_read(struct kineto *k)
+{
+	struct aif_json *j = &k->json;
+	unsigned depth = aif_json_depth(j);
+	struct frame f = {.line = 0};
+	enum aif_json_token t = aif_json_next(j);
+	bool is_table = t == AIF_JSON_OBJECT;
+	int r = 0;
+
+	while (!r && t != AIF_JSON_ERROR && aif_json_depth(j) > depth) {
+		uint64_t id = 0;
+
+		t = aif_json_next(j);
+		if (!is_table || t != AIF_JSON_KEY || aif_json_depth(j) != depth + 1)
+			continue;
+		aif_json_u64(j, &id);
+		t = aif_json_next(j);
+		if (t != AIF_JSON_OBJECT)
+			continue;
+		aif_buf_clear(&f.name);
+		aif_buf_clear(&f.category);
+		aif_buf_clear(&f.kind);
+		aif_buf_clear(&f.function);
+		aif_buf_clear(&f.file);
+		f.parent = f.line = 0;
+		if (!frame_read(j, &f))
+			t = AIF_JSON_ERROR;
+		else if (f.kind.len && id == k->told_len + 1)
+			r = frame_take(k, &f);
+	}
+	if (aif_buf_failed(&f.name) || aif_buf_failed(&f.category) || aif_buf_failed(&f.kind) ||
+	    aif_buf_failed(&f.function) || aif_buf_failed(&f.file))
+		r = -ENOMEM;
+	aif_buf_finish(&f.name);
+	aif_buf_finish(&f.category);
+	aif_buf_finish(&f.kind);
+	aif_buf_finish(&f.function);
+	aif_buf_finish(&f.file);
+	return r;
+}
+
+bool kineto_told(const struct kineto *k, const struct kineto_span *s, struct kineto_told *ret)
+{
+	if (!k->told_len || s->class == KINETO_PYTHON || s->told > k->told_len)
+		return false;
+	*ret = s->told ? k->told[s->told - 1]
+		       : (struct kineto_told){.stack = AIF_NONE, .name = AIF_NONE};
+	return true;
+}
