@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct values {
@@ -20,7 +19,7 @@ struct values {
 };
 static const struct aif_opt opts[] = {
 	{'o', "output", "FILE", AIF_OPT_STRING, offsetof(struct values, output), 0,
-	 "the profile to write (aiflame.data); an existing one becomes FILE.old"},
+	 "the profile to write (aiflame.data); an existing one becomes FILE.old, what is no profile is refused"},
 	{0, "limit", "SIZE", AIF_OPT_BYTES, offsetof(struct values, limit), 1,
 	 "unpack up to this much of a file, however small it is (64G, and 250 times its size)"},
 	{0, "as", "marked|cpu|device", AIF_OPT_CHOICE, offsetof(struct values, as), 0,
@@ -181,16 +180,11 @@ static void summary(const struct aif_builder *b, const char *path)
 
 static int check(char **words, int n, const char *output, struct aif_err *err)
 {
-	struct stat st;
+	struct aif_err place = {0};
+	int r;
 
 	if (!*output)
 		return aif_err_set(err, -EINVAL, "import: -o: the name is empty; give one");
-	/* Not only after hours of reading. */
-	if (lstat(output, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-		return aif_err_set(err, -EINVAL,
-				   "import: cannot write %s: it is not a file; choose another name "
-				   "with -o",
-				   output);
 	for (int i = 0; i < n; i++) {
 		if (strcmp(words[i], "-") && aif_view_is_same_file(words[i], output))
 			return aif_err_set(err, -EINVAL,
@@ -203,7 +197,9 @@ static int check(char **words, int n, const char *output, struct aif_err *err)
 						   "import: %s is given twice; name each file once",
 						   words[i]);
 	}
-	return 0;
+	/* Not only after hours of reading. */
+	r = aif_profile_check_place(output, &place);
+	return r < 0 ? aif_err_set(err, r, "import: %s", place.text) : 0;
 }
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)

@@ -13,7 +13,11 @@
 
 struct aif_writer;
 
-/* What is at `path` becomes path.old, with its journal; nothing there is fine. Only of files, and not while somebody
+/* May a profile be written here? Not over what is no profile, nor with such a one as path.old; "-" is no place. An empty
+ * file is nobody's. 0 or -errno with *err. */
+int aif_profile_check_place(const char *path, struct aif_err *err);
+
+/* What is at `path` becomes path.old, with its journal; nothing there is fine. Only of profiles, and not while somebody
  * records into it. 0 or -errno with *err. */
 int aif_profile_move_away(const char *path, struct aif_err *err);
 

@@ -39,14 +39,49 @@ static pid_t file_writer(const char *path)
 
 #define OLD ".old"
 
-/* path -> path.old, with the journal of a recording that was killed: without it the old file
- * could not be repaired, and with it the new one would be "repaired" with the old one's pages. */
-int aif_profile_move_away(const char *path, struct aif_err *err)
+/* Whatever else lies there is somebody's: it is neither moved nor, at the next time, lost as .old. A recording that was
+ * killed at its first breath left nothing, or a profile's header. A link to nothing points to nobody's file. */
+static int check_is_ours(const char *path, struct aif_err *err)
 {
-	static const char *const suffixes[][2] = {{"-journal", OLD "-journal"}, {"", OLD}};
+	static const uint8_t id[] = {
+		AIF_FILE_APPLICATION_ID >> 24, AIF_FILE_APPLICATION_ID >> 16 & 0xff,
+		AIF_FILE_APPLICATION_ID >> 8 & 0xff, AIF_FILE_APPLICATION_ID & 0xff};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), e = errno;
+	uint8_t head
+		[72]; /* SQLite's file format, "the database header": 68 is the application's id */
 	struct stat st;
-	pid_t pid;
+	ssize_t n = -1;
 
+	if (fd >= 0) {
+		n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? pread(fd, head, sizeof(head), 0)
+							       : -1;
+		close(fd);
+	} else if (e == ENOENT) {
+		return 0;
+	} else {
+		return aif_err_set(err, -e,
+				   "cannot write %s: it is there and cannot be read: %s; choose "
+				   "another name with -o",
+				   path, strerror(e));
+	}
+	if (!n || (n == sizeof(head) && !memcmp(head, "SQLite format 3", 16) &&
+		   !memcmp(head + 68, id, sizeof(id))))
+		return 0;
+	return aif_err_set(err, -EEXIST,
+			   "cannot write %s: it is there and no aiflame profile; choose another "
+			   "name with -o, or move it away",
+			   path);
+}
+
+int aif_profile_check_place(const char *path, struct aif_err *err)
+{
+	char *old;
+	struct stat st;
+	int r;
+
+	if (!strcmp(path, "-"))
+		return aif_err_set(err, -EINVAL,
+				   "-o: a profile cannot go to standard output; name a file");
 	if (lstat(path, &st) < 0)
 		return errno == ENOENT ? 0
 				       : aif_err_set(err, -errno, "cannot write %s: %s", path,
@@ -55,6 +90,30 @@ int aif_profile_move_away(const char *path, struct aif_err *err)
 		return aif_err_set(err, -EINVAL,
 				   "cannot write %s: it is not a file; choose another name with -o",
 				   path);
+	r = check_is_ours(path, err);
+	if (r < 0)
+		return r;
+	old = join(path, OLD);
+	r = old ? check_is_ours(old, err) : -ENOMEM;
+	if (r < 0)
+		aif_err_set(err, r,
+			    "cannot write %s: it would become %s.old, which is no aiflame profile; "
+			    "choose another name with -o",
+			    path, path);
+	free(old);
+	return r;
+}
+
+/* path -> path.old, with the journal of a recording that was killed: without it the old file
+ * could not be repaired, and with it the new one would be "repaired" with the old one's pages. */
+int aif_profile_move_away(const char *path, struct aif_err *err)
+{
+	static const char *const suffixes[][2] = {{"-journal", OLD "-journal"}, {"", OLD}};
+	int r = aif_profile_check_place(path, err);
+	pid_t pid;
+
+	if (r < 0)
+		return r;
 	pid = file_writer(path);
 	if (pid)
 		return aif_err_set(
@@ -64,8 +123,10 @@ int aif_profile_move_away(const char *path, struct aif_err *err)
 			path, (int)pid);
 	for (size_t i = 0; i < AIF_ARRAY_LEN(suffixes); i++) {
 		char *from = join(path, suffixes[i][0]), *to = join(path, suffixes[i][1]);
-		int r = from && to ? rename(from, to) : -1;
-		int e = from && to ? errno : ENOMEM;
+		int e;
+
+		r = from && to ? rename(from, to) : -1;
+		e = from && to ? errno : ENOMEM;
 
 		/* No journal: that of an older .old must not stay beside the new .old. */
 		if (r < 0 && e == ENOENT && to)

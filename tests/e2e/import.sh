@@ -229,7 +229,7 @@ b,166667,166667000" "$work/ends.data" "SELECT name, count(*), sum(dur_ns) FROM o
 rm "$work/ends.json"
 
 # Refusals leave what was there.
-echo before >"$work/kept"
+cp "$work/cuda.data" "$work/kept"
 check "no trace" says "its format is not known" "$aiflame" import "$root/README.md" -o "$work/kept"
 check "no trace: a failure" status_is 1 "$aiflame" import "$root/README.md" -o "$work/kept"
 check "a profile needs none" says "need no import" "$aiflame" import "$work/cuda.data" -o "$work/kept"
@@ -246,11 +246,20 @@ check "a directory is not put aside" says "it is not a file" "$aiflame" import "
 check "and is still there" test -d "$work/folder" -a ! -e "$work/folder.old"
 check "nor is a device" says "it is not a file" "$aiflame" import "$work/cuda.json" -o /dev/null
 check "which is still one" test -c /dev/null
+check "nor is standard output" says "cannot go to standard output" sh -c "cd '$work' && '$aiflame' import cuda.json -o -"
+check "by which nothing is made" test ! -e "$work/-"
+echo precious >"$work/notes.txt"
+for again in "" " again"; do
+	check "somebody's file is not put aside$again" says "it is there and no aiflame profile" "$aiflame" import "$work/cuda.json" -o "$work/notes.txt"
+	check "but refused$again" status_is 2 "$aiflame" import "$work/cuda.json" -o "$work/notes.txt"
+	check "nor is a trace in place of -o's name$again" status_is 2 "$aiflame" import -o "$work/rank0.json" "$work/rank1.json"
+done
+check "and all is there still" sh -c "grep -q precious '$work/notes.txt' && [ ! -e '$work/notes.txt.old' ] && grep -q traceEvents '$work/rank0.json'"
 check "no name at all" status_is 2 "$aiflame" import "$work/cuda.json" -o ""
 check "no name for an export" status_is 2 "$aiflame" export "$work/cuda.data" --format chrome -o ""
 check "over itself" status_is 2 "$aiflame" import "$work/cuda.json" -o "$work/cuda.json"
 check "deep nesting" says "IMPORT_" sh -c "'$aiflame' import -q '$work/deep.json' -o '$work/deep.data' && '$aiflame' info '$work/deep.data'"
-check "nothing was written where nothing could be" grep -qx before "$work/kept"
+check "nothing was written where nothing could be" cmp "$work/cuda.data" "$work/kept"
 # In the middle of a file when it is told to stop.
 mkfifo "$work/slow"
 "$aiflame" import "$work/slow" -o "$work/never.data" 2>/dev/null &

@@ -76,13 +76,27 @@ done
 check "so is standard output" fails 125 "cannot go to standard output" rec -o - touch ran
 check "and what has no directory" fails 125 "choose a writable place" rec -o no/such/a.data touch ran
 check "none of which ran the command" test ! -e ran
+"$aiflame" record -q -o huge.data true
 truncate -s 50G huge.data
-check "an existing huge file is moved, not read" sh -c '
+check "an existing huge profile is moved, not read" sh -c '
 	"$aiflame" record -q -o huge.data true && [ "$(stat -c %s huge.data.old)" = 53687091200 ] && rm huge.data.old'
-echo precious >target
+"$aiflame" record -q -o target true
+cp target target.before
 ln -s target link.data
 check "a symbolic link is moved, what it points to is not touched" sh -c '
-	"$aiflame" record -q -o link.data true && [ ! -L link.data ] && [ -L link.data.old ] && grep -q precious target'
+	"$aiflame" record -q -o link.data true && [ ! -L link.data ] && [ -L link.data.old ] && cmp target target.before'
+echo precious >notes.txt
+ln -s notes.txt notes.link
+truncate -s 1M zeros
+for f in notes.txt notes.link zeros "$aiflame"; do
+	check "what is no profile is not moved away: ${f##*/}" fails 125 "it is there and no aiflame profile" rec -o "$f" touch ran
+done
+"$aiflame" record -q -o p.data true
+cp notes.txt p.data.old
+check "nor lost as the .old of one" fails 125 "would become p.data.old, which is no aiflame profile" rec -o p.data touch ran
+check "all is as it was" sh -c 'grep -q precious notes.txt && [ -L notes.link ] && grep -q precious p.data.old && "$aiflame" info p.data && [ ! -e ran ] && [ ! -e notes.txt.old ]'
+: >empty.data
+check "an empty file is no one's" rec -o empty.data true
 
 # ---- the size ----
 trimmed() {

@@ -252,15 +252,24 @@ static void test_names_are_sorted(void **state)
 	aif_profile_finish(&p);
 }
 
+static void keep_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
 static void test_old_is_kept(void **state)
 {
 	struct aif_profile p, got;
 	struct aif_err err = {0};
 	int fd = open("p", O_CREAT | O_WRONLY, 0644);
+	struct aif_writer *w;
 
 	(void)state;
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, "mine\n", 5), 5);
+	assert_true(fd >= 0); /* of a recording that was killed at once */
 	close(fd);
 	fd = open("p-journal", O_CREAT | O_WRONLY, 0644);
 	assert_true(fd >= 0);
@@ -269,12 +278,26 @@ static void test_old_is_kept(void **state)
 	write_profile("p", &p);
 	assert_int_equal(access("p.old-journal", F_OK), 0);
 	assert_int_equal(aif_profile_open("p.old", &got, &err), -EBADMSG);
-	assert_non_null(strstr(err.text, "p.old is not an aiflame profile"));
+	assert_non_null(strstr(err.text, "p.old is empty"));
 	write_profile("p", &p);
 	assert_int_not_equal(access("p.old-journal", F_OK), 0);
 	assert_ok(aif_profile_open("p.old", &got, &err), &err);
 	aif_profile_finish(&got);
 	aif_profile_finish(&p);
+	/* What is somebody's stays his, in either place. */
+	unlink("mine");
+	keep_text("mine", "mine");
+	assert_int_equal(aif_profile_check_place("mine", &err), -EEXIST);
+	assert_int_equal(aif_writer_new("mine", 1, &w, &err), -EEXIST);
+	assert_non_null(strstr(err.text, "it is there and no aiflame profile"));
+	assert_int_equal(rename("mine", "p.old"), 0);
+	assert_int_equal(aif_writer_new("p", 1, &w, &err), -EEXIST);
+	assert_non_null(strstr(err.text, "it would become p.old"));
+	assert_ok(aif_profile_open("p", &got, &err), &err);
+	aif_profile_finish(&got);
+	unlink("p.old");
+	assert_int_equal(aif_profile_check_place("-", &err), -EINVAL);
+	assert_int_equal(aif_profile_check_place("p", &err), 0);
 }
 
 static void test_unwritable(void **state)
@@ -625,15 +648,6 @@ static int take_away(const char *path, const struct stat *st, int type, struct F
 {
 	(void)st, (void)type, (void)at;
 	return remove(path);
-}
-
-static void keep_text(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
 }
 
 static void test_long_names(void **state)
