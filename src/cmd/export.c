@@ -78,7 +78,8 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 			       .kernel = v->choice.kernel,
 			       .detail = (enum aif_name_detail)v->detail,
 			       .stopped = stopped,
-			       .ret_damaged = &damaged};
+			       .ret_damaged = &damaged,
+			       .scratch = aif_stop_scratch()};
 	int r = aif_view_profile(path, &p, err);
 
 	if (!r)

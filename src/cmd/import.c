@@ -211,7 +211,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 				    .count_ns = v->count_ns,
 				    .limit = v->limit,
 				    .progress = progress,
-				    .arg = &live};
+				    .arg = &live,
+				    .scratch = aif_stop_scratch()};
 	struct aif_builder b = {0};
 	int r = check(words, words_len, v->output, err), stopped;
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -110,6 +111,10 @@ static int run(const struct aif_command *cmd, int argc, char **argv)
 	void *values = calloc(1, AIF_MAX(cmd->values_size, 1));
 	int status;
 
+	/* A limit on the size of files is an error of write(2), which is told, and after which nothing is left behind.
+	 * What is run for the user has the signal as it was: record sees to that. */
+	if (!cmd->runs_command)
+		signal(SIGXFSZ, SIG_IGN);
 	if (!values)
 		return AIF_EXIT_FAILURE;
 	if (cmd->defaults)

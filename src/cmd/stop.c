@@ -6,16 +6,27 @@
 static const int numbers[] = {SIGINT, SIGTERM};
 static struct sigaction before[sizeof(numbers) / sizeof(*numbers)];
 static volatile sig_atomic_t stopped;
+static struct aif_scratch scratch;
 
 static void on_signal(int number)
 {
-	stopped = number;
+	if (!stopped) {
+		stopped = number;
+		return;
+	}
+	aif_scratch_remove(&scratch);
+	signal(number, SIG_DFL);
+	raise(number); /* which comes when this returns */
 }
 
 const volatile sig_atomic_t *aif_stop_begin(void)
 {
-	const struct sigaction stop = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+	struct sigaction stop = {.sa_handler = on_signal};
 
+	/* One at a time: of two that come at once the second is a second one. */
+	sigemptyset(&stop.sa_mask);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		sigaddset(&stop.sa_mask, numbers[i]);
 	stopped = 0;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
 		sigaction(numbers[i], &stop, &before[i]);
@@ -23,6 +34,11 @@ const volatile sig_atomic_t *aif_stop_begin(void)
 			sigaction(numbers[i], &before[i], NULL);
 	}
 	return &stopped;
+}
+
+struct aif_scratch *aif_stop_scratch(void)
+{
+	return &scratch;
 }
 
 int aif_stop_end(void)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/exporter.h"
+
+#include "base/scratch.h"
 #include "export/json.h"
 #include "export/query_print.h"
 #include "export/table.h"
@@ -17,7 +19,7 @@ static int sqlite_write(const struct aif_export *x, const char *path, struct aif
 	int r = aif_query_new(x->profile, &q, err);
 
 	if (!r)
-		r = aif_query_export(q, path, x->stopped, err);
+		r = aif_query_export(q, path, x->stopped, x->scratch, err);
 	aif_export_damaged(x, q ? aif_query_damaged(q) : 0);
 	aif_query_free(q);
 	return r;
@@ -74,7 +76,7 @@ static int rows_put(struct aif_query *q, sqlite3_stmt *s, struct aif_out *out, s
 }
 
 static int csv_table(struct aif_query *q, const char *table, const char *dir,
-		     const volatile sig_atomic_t *stopped, struct aif_err *err)
+		     const struct aif_export *x, struct aif_err *err)
 {
 	struct aif_buf path = {0}, sql = {0};
 	sqlite3_stmt *s = NULL;
@@ -90,12 +92,14 @@ static int csv_table(struct aif_query *q, const char *table, const char *dir,
 	else
 		r = aif_out_open(&out, aif_buf_str(&path), err);
 	if (!r) {
-		out.stopped = stopped;
+		aif_out_stoppable(&out, x->stopped, x->scratch);
 		r = rows_put(q, s, &out, err);
-		if (r < 0)
+		if (r < 0) {
 			aif_out_abort(&out);
-		else
+		} else {
+			aif_scratch_put(x->scratch, aif_buf_str(&path)); /* until all are there */
 			r = aif_out_commit(&out, err);
+		}
 	}
 	sqlite3_finalize(s);
 	aif_buf_finish(&path);
@@ -103,16 +107,20 @@ static int csv_table(struct aif_query *q, const char *table, const char *dir,
 	return r;
 }
 
-/* Tables that were written before one failed: a part of them would be taken for all. */
-static void tables_remove(const char *dir, size_t n)
+/* The first n tables: where one failed, a part of them would be taken for all. */
+static void tables_end(const struct aif_export *x, const char *dir, size_t n, bool are_whole)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i <= n; i++) {
 		struct aif_buf path = {0};
 
-		aif_buf_printf(&path, "%s/%s.csv", dir, aif_query_table(i));
-		unlink(aif_buf_str(&path));
+		aif_buf_printf(&path, "%s/%s.csv", dir,
+			       aif_query_table(i) ? aif_query_table(i) : "kernel_times");
+		if (!are_whole && i < n)
+			unlink(aif_buf_str(&path));
+		aif_scratch_take(x->scratch, aif_buf_str(&path));
 		aif_buf_finish(&path);
 	}
+	aif_scratch_take(x->scratch, dir);
 }
 
 static int csv_write(const struct aif_export *x, const char *dir, struct aif_err *err)
@@ -131,13 +139,14 @@ static int csv_write(const struct aif_export *x, const char *dir, struct aif_err
 	if (!is_new && errno != EEXIST)
 		return aif_err_set(err, -errno, "%s: cannot be made: %s; choose another directory",
 				   dir, strerror(errno));
+	if (is_new)
+		aif_scratch_put(x->scratch, dir);
 	r = aif_query_new(x->profile, &q, err);
 	for (; !r && aif_query_table(n); n += !r)
-		r = csv_table(q, aif_query_table(n), dir, x->stopped, err);
+		r = csv_table(q, aif_query_table(n), dir, x, err);
 	if (!r)
-		r = csv_table(q, "kernel_times", dir, x->stopped, err);
-	if (r)
-		tables_remove(dir, n);
+		r = csv_table(q, "kernel_times", dir, x, err);
+	tables_end(x, dir, n, !r);
 	if (r && is_new)
 		rmdir(dir);
 	aif_export_damaged(x, q ? aif_query_damaged(q) : 0);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/scratch.h"
 #include "export/event_ops.h"
 #include "export/exporter.h"
 #include "export/host_stacks.h"
@@ -395,6 +396,22 @@ static void directories_remove(struct aif_buf *path, size_t keep)
 	}
 }
 
+/* Those of the path that are ours to remove, as long as its file is not there. */
+static void directories_tell(struct aif_scratch *s, const struct aif_buf *path, size_t keep,
+			     void (*tell)(struct aif_scratch *, const char *))
+{
+	struct aif_buf part = {0};
+
+	for (size_t i = 1; i < path->len; i++) {
+		if (i <= keep || path->data[i] != '/')
+			continue;
+		aif_buf_clear(&part);
+		aif_buf_append(&part, path->data, i);
+		tell(s, aif_buf_str(&part));
+	}
+	aif_buf_finish(&part);
+}
+
 /* A host's name becomes part of a file's. */
 static void host_put_name(const struct aif_profile *p, struct aif_buf *path)
 {
@@ -417,6 +434,7 @@ static int tensorboard_write(const struct aif_export *x, const char *dir, struct
 	struct aif_out out;
 	struct tm tm = {0};
 	char run[32] = "run";
+	size_t keep;
 	bool is_new = access(dir, F_OK) < 0;
 	int r;
 
@@ -436,16 +454,19 @@ static int tensorboard_write(const struct aif_export *x, const char *dir, struct
 		aif_buf_puts(&path, ".xplane.pb");
 		r = aif_out_open(&out, aif_buf_str(&path), err);
 	}
+	keep = is_new ? 0 : strlen(dir);
+	directories_tell(x->scratch, &path, keep, aif_scratch_put);
 	if (!r) {
-		out.stopped = x->stopped;
+		aif_out_stoppable(&out, x->stopped, x->scratch);
 		r = write_space(x, &out, err);
 		if (r < 0)
 			aif_out_abort(&out);
 		else
 			r = aif_out_commit(&out, err);
 	}
+	directories_tell(x->scratch, &path, keep, aif_scratch_take);
 	if (r)
-		directories_remove(&path, is_new ? 0 : strlen(dir));
+		directories_remove(&path, keep);
 	aif_buf_finish(&path);
 	return r;
 }

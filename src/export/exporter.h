@@ -22,7 +22,8 @@ struct aif_export {
 	const char *kernel; /* only kernels that match, a POSIX extended expression, or NULL */
 	enum aif_name_detail detail;
 	const volatile sig_atomic_t
-		*stopped; /* nonzero: stop, and leave nothing behind; NULL: never */
+		*stopped;            /* nonzero: stop, and leave nothing behind; NULL: never */
+	struct aif_scratch *scratch; /* for what is not whole yet; NULL: none */
 	uint64_t *
 		ret_damaged; /* parts of the file that could not be read are added; NULL: nobody asks */
 };

@@ -78,7 +78,7 @@ int aif_export_write(const struct aif_exporter *e, const struct aif_export *x, c
 	r = aif_out_open(&out, path, err);
 	if (r < 0)
 		return r;
-	out.stopped = x->stopped;
+	aif_out_stoppable(&out, x->stopped, x->scratch);
 	if (e->is_gzip || is_gz(path))
 		r = aif_out_gzip(&out);
 	if (r < 0)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@ static void out_free(struct aif_out *o)
 	if (o->gzip)
 		deflateEnd(o->gzip);
 	free(o->gzip);
+	aif_scratch_take(o->scratch, o->temp_path);
 	free(o->path);
 	free(o->final_path);
 	free(o->temp_path);
@@ -116,6 +118,14 @@ int aif_out_open(struct aif_out *o, const char *path, struct aif_err *err)
 		return failed(path, r, err);
 	}
 	return 0;
+}
+
+void aif_out_stoppable(struct aif_out *o, const volatile sig_atomic_t *stopped,
+		       struct aif_scratch *scratch)
+{
+	o->stopped = stopped;
+	o->scratch = scratch;
+	aif_scratch_put(scratch, o->temp_path);
 }
 
 static void write_all(struct aif_out *o, const uint8_t *bytes, size_t len)

@@ -12,6 +12,7 @@
  * file (a pipe, /dev/null) is written in place. Errors are sticky, reported by the commit.
  */
 struct z_stream_s;
+struct aif_scratch;
 struct aif_out {
 	int fd; /* -1: not open */
 	int error;
@@ -22,11 +23,16 @@ struct aif_out {
 	uint64_t written;
 	struct z_stream_s *gzip; /* NULL: bytes are written as they are */
 	const volatile sig_atomic_t
-		*stopped; /* nonzero: -EINTR instead of more bytes; NULL: never */
+		*stopped;            /* nonzero: -EINTR instead of more bytes; NULL: never */
+	struct aif_scratch *scratch; /* has temp_path while it is there; NULL: none */
 };
 
 /* 0 or -errno with *err; nothing to abort then. */
 int aif_out_open(struct aif_out *o, const char *path, struct aif_err *err);
+
+/* What ends it early: .stopped and .scratch, either of which may be NULL. */
+void aif_out_stoppable(struct aif_out *o, const volatile sig_atomic_t *stopped,
+		       struct aif_scratch *scratch);
 
 /* From here on what is written goes through gzip (RFC 1952), of zlib's fastest level: the others take three to
  * five times as long for a tenth less. Before the first byte. 0 or -ENOMEM. */

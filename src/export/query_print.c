@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/query_print.h"
 
+#include "base/scratch.h"
+#include "profile/sqlite_error.h"
 #include "profile/sqlite_path.h"
 
 #include <errno.h>
@@ -204,7 +206,7 @@ static int export_to(struct aif_query *q, const char *temp, const char *path,
 	if (r != SQLITE_OK)
 		return aif_err_set(err, -EIO, "%s: %s",
 				   (r & 0xff) == SQLITE_ERROR ? "export" : path,
-				   sqlite3_errmsg(db));
+				   aif_sqlite_why(db));
 	return 0;
 }
 
@@ -233,7 +235,7 @@ static int copy_to_stdout(int fd, const volatile sig_atomic_t *stopped, struct a
 
 /* SQLite writes files only: one without a name any more. */
 static int export_to_stdout(struct aif_query *q, const volatile sig_atomic_t *stopped,
-			    struct aif_err *err)
+			    struct aif_scratch *scratch, struct aif_err *err)
 {
 	const char *dir = getenv("TMPDIR");
 	char *temp = NULL;
@@ -252,8 +254,10 @@ static int export_to_stdout(struct aif_query *q, const volatile sig_atomic_t *st
 				"written",
 				temp, strerror(errno));
 	if (r == 0) {
+		aif_scratch_put(scratch, temp);
 		r = export_to(q, temp, temp, stopped, err);
 		unlink(temp);
+		aif_scratch_take(scratch, temp);
 	}
 	if (r == 0)
 		r = copy_to_stdout(fd, stopped, err);
@@ -264,17 +268,17 @@ static int export_to_stdout(struct aif_query *q, const volatile sig_atomic_t *st
 }
 
 int aif_query_export(struct aif_query *q, const char *path, const volatile sig_atomic_t *stopped,
-		     struct aif_err *err)
+		     struct aif_scratch *scratch, struct aif_err *err)
 {
 	struct aif_out out;
 	int r;
 
 	if (!strcmp(path, "-"))
-		return export_to_stdout(q, stopped, err);
+		return export_to_stdout(q, stopped, scratch, err);
 	r = aif_out_open(&out, path, err);
 	if (r < 0)
 		return r;
-	out.stopped = stopped;
+	aif_out_stoppable(&out, stopped, scratch);
 	if (!out.temp_path)
 		r = aif_err_set(err, -EINVAL,
 				"export: %s is no regular file, which SQLite needs; "

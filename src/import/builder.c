@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/builder.h"
 
+#include "base/scratch.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -300,7 +302,7 @@ int aif_builder_write(struct aif_builder *b, const char *path, struct aif_err *e
 {
 	struct aif_err finish_err = {0};
 	struct aif_writer *w;
-	char part[4096];
+	char part[4096], journal[4096 + 16];
 	int r, r2;
 
 	aif_builder_bound(b);
@@ -309,6 +311,9 @@ int aif_builder_write(struct aif_builder *b, const char *path, struct aif_err *e
 	if ((size_t)snprintf(part, sizeof(part), "%s.part%d", path, (int)getpid()) >=
 	    sizeof(part) - 8)
 		return aif_err_set(err, -ENAMETOOLONG, "%s: %s", path, strerror(ENAMETOOLONG));
+	snprintf(journal, sizeof(journal), "%s-journal", part);
+	aif_scratch_put(b->scratch, part);
+	aif_scratch_put(b->scratch, journal);
 	r = aif_writer_new(part, b->p.start_ns, &w, err);
 	if (!r) {
 		r = write_all(b, w, err);
@@ -321,8 +326,12 @@ int aif_builder_write(struct aif_builder *b, const char *path, struct aif_err *e
 		if (!r)
 			r = put_in_place(part, path, err);
 	}
-	if (r < 0)
+	if (r < 0) {
 		unlink(part);
+		unlink(journal);
+	}
+	aif_scratch_take(b->scratch, journal);
+	aif_scratch_take(b->scratch, part);
 	/* What a recording would be told: that its beginning is saved. */
 	if (r == -ENOSPC || r == -EDQUOT || r == -EFBIG)
 		aif_err_set(err, r, "%s: %s; free space or write elsewhere", path,

@@ -19,6 +19,8 @@ struct aif_builder {
 	AIF_TABLE(aif_op_row, ops);
 	AIF_TABLE(aif_sample_row, samples);
 	AIF_TABLE(aif_window_row, windows);
+	struct aif_scratch
+		*scratch; /* for what aif_builder_write() writes until it is whole; NULL: none */
 	/* inside */
 	struct aif_map frame_ids, stack_ids, module_ids, kernel_ids, shape_ids, loss_ids;
 };

@@ -145,6 +145,7 @@ int aif_import_files(const char *const *files, size_t n, const char *output,
 		r = aif_err_set(err, -EINTR, "import: stopped");
 	if (!r) {
 		describe(&b, files, n, importer);
+		b.scratch = opts->scratch;
 		r = aif_builder_write(&b, output, err);
 	}
 	if (!r && ret)

@@ -30,6 +30,7 @@ struct aif_import_opts {
 	/* Called now and then; nonzero stops the import with -EINTR. May be NULL. */
 	int (*progress)(void *arg, const struct aif_import_progress *p);
 	void *arg;
+	struct aif_scratch *scratch; /* for the profile while it is not whole; NULL: none */
 };
 
 struct aif_import_source {

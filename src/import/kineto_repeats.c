@@ -27,7 +27,7 @@ static uint64_t number_of_span(const struct kineto *k, const struct kineto_span 
 	uint64_t n = add((uint64_t)s->thread << 8 | s->class, (uint64_t)s->start);
 
 	n = add(n, (uint64_t)s->end);
-	n = add(n, (uint64_t)s->name << 32 | s->parent);
+	n = add(n, (uint64_t)s->name << 32 | s->told);
 	if (s->ref == AIF_NONE || s->class == KINETO_OTHER)
 		return n;
 	if (s->class == KINETO_PYTHON)

@@ -3,8 +3,7 @@
 
 #include "profile/chunk.h"
 #include "profile/file.h"
-
-#include <sqlite3.h>
+#include "profile/sqlite_error.h"
 
 /* What the units of the profile file share; not for others. */
 
@@ -33,7 +32,3 @@ void aif_file_free(struct aif_file *f); /* NULL is fine */
  * another negative errno. */
 int aif_file_read_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, size_t index,
 			struct aif_chunk_decoder *d, const void **ret_rows, size_t *ret_n);
-
-/* A negative errno for what SQLite said last, and words for it. */
-int aif_sqlite_errno(sqlite3 *db);
-const char *aif_sqlite_why(sqlite3 *db);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profile/file_internal.h"
+#include "profile/sqlite_error.h"
 
 #include <errno.h>
 #include <string.h>

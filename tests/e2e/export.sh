@@ -214,6 +214,29 @@ check "what is whole is said to be nothing" sh -c "! '$aiflame' export --format 
 check "tables for people say it" says "2 damaged chunks are not in it" "$aiflame" report --kernels damaged.data
 check "a picture of CPUs, too" says "BROKEN: 1 part of the file is damaged" "$aiflame" flame --of cpu -o - damaged.data
 
+# ---- what ends it early --------------------------------------------------------------------------
+# Long enough that it can be met while it writes.
+python3 -c "
+print('[')
+for i in range(60000):
+    print('{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op%d\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":3,\"args\":{\"External id\":%d}},' % (i, 10 * i, i + 1))
+print('{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":3,\"dur\":5,\"args\":{\"device\":0,\"stream\":7,\"External id\":1}}]')
+" >many.json
+check "two signals leave nothing of an import" python3 "$here/stop_twice.py" 'many.data.part*' many.data "$aiflame" import -o many.data many.json
+check "which there is without them" "$aiflame" import -q -o many.data many.json
+for f in chrome perfetto sqlite; do
+	check "nor of an export, $f" python3 "$here/stop_twice.py" "many.out.*.tmp" many.out "$aiflame" export --format $f -o many.out many.data
+done
+check "nor of a directory of tables" python3 "$here/stop_twice.py" "many.csv/*.csv*" many.csv "$aiflame" export --format csv -o many.csv many.data
+check "but what was there before" test ! -e many.csv -a -s many.data
+# Without a shell's `trap '' XFSZ`, by which writing fails and nobody is killed.
+for f in chrome sqlite csv; do
+	check "a limit on files' size is said, $f" sh -c "ulimit -f 100; '$aiflame' export --format $f -o limited.out many.data 2>&1 | grep -qi 'too large'"
+	check "and leaves nothing, $f" sh -c "! ls -d limited.out*"
+done
+check "an import says it, too" sh -c "ulimit -f 100; '$aiflame' import -o limited.data many.json 2>&1 | grep -qi 'too large'"
+check "and leaves nothing" sh -c "! ls -d limited.data*"
+
 # ---- by other programs ---------------------------------------------------------------------------
 if command -v go >/dev/null && go tool pprof -h 2>&1 | grep -q top; then
 	check "pprof shows the kernels" says "multiply_basic" go tool pprof -top -sample_index=device_time real.pprof
