@@ -34,6 +34,7 @@ struct chrome {
 	size_t *names_at;        /* by kernel, then by kind, then the end of all */
 	bool are_launches_small; /* their numbers are exact in doubles */
 	bool is_first;
+	uint64_t given; /* launches, operators, executions, samples */
 };
 
 /* ---- pieces -------------------------------------------------------------------------------------- */
@@ -253,6 +254,7 @@ static int launch_put(struct chrome *c, uint32_t i, int64_t next)
 
 	if (!node)
 		return -ENOMEM;
+	c->given++;
 	EVENT(c, "{\"ph\":\"X\",\"pid\":");
 	ids_put(c, aif_track_id_process(&c->ids, process), aif_track_id_thread(&c->ids, l->thread));
 	time_put(c, l->time);
@@ -324,6 +326,7 @@ static int op_put(struct chrome *c, const struct aif_event_op *o)
 
 	if (!node)
 		return -ENOMEM;
+	c->given++;
 	EVENT(c, "{\"ph\":\"X\",\"pid\":");
 	ids_put(c, aif_track_id_process(&c->ids, c->p->threads[o->thread].process),
 		aif_track_id_thread(&c->ids, o->thread));
@@ -461,6 +464,7 @@ static int execs_put(struct chrome *c)
 		const struct aif_event_exec *x = &e->execs[i];
 		const struct aif_event_track *t = &e->tracks[x->track];
 
+		c->given++;
 		EVENT(c, "{\"ph\":\"X\",\"pid\":");
 		ids_put(c, aif_track_id_device(t->device), x->track + 1);
 		time_put(c, x->start);
@@ -544,6 +548,7 @@ static int cpu_put(struct chrome *c, const struct aif_cpu_row *row)
 	/* speedscope shows these alone where there is such an array, and nothing if it is empty. */
 	if (c->is_first)
 		AIF_JSON_LIT(c->b, ",\n\"samples\":[\n");
+	c->given++;
 	EVENT(c, "{\"cpu\":0,\"pid\":");
 	ids_put(c, aif_track_id_process(&c->ids, process),
 		aif_track_id_thread(&c->ids, row->thread));
@@ -697,6 +702,8 @@ static int write_all(struct chrome *c, struct aif_err *err)
 		r = aif_export_cpu(c->x, cpus_put, c);
 	if (!c->is_first)
 		AIF_JSON_LIT(c->b, "]");
+	if (!r && !c->given)
+		return aif_export_nothing(err);
 	AIF_JSON_LIT(c->b, ",\n\"stackFrames\":{\n");
 	stacks_put(c);
 	AIF_JSON_LIT(c->b, "}}\n");

@@ -629,9 +629,7 @@ static int write_all(struct firefox *w, struct aif_err *err)
 		r = host_put(w);
 	AIF_JSON_LIT(w->b, "]}\n");
 	if (!r && w->is_first_thread)
-		return aif_err_set(err, -ENODATA,
-				   "export: nothing in this profile, or of what was asked for; see "
-				   "aiflame info");
+		return aif_export_nothing(err);
 	return r;
 }
 

@@ -95,6 +95,7 @@ struct perfetto {
 	struct aif_buf interned; /* entries that no packet has yet */
 	struct aif_map known;    /* table << 32 | number: it is interned */
 	size_t packet;
+	uint64_t given; /* launches, operators, executions, samples */
 };
 
 /* ---- packets ------------------------------------------------------------------------------------- */
@@ -492,6 +493,7 @@ static int launch_put(struct perfetto *w, uint32_t i)
 	}
 	name_iid(w, EVENT_NAMES, name);
 	interned_flush(w);
+	w->given++;
 	event = event_begin(w, l->time, l->thread == AIF_NONE ? 0 : track_of(OF_THREAD, l->thread),
 			    TYPE_INSTANT);
 	aif_proto_u64(w->b, NAME_IID, (uint64_t)name + 1);
@@ -589,6 +591,7 @@ static int ops_put(struct perfetto *w)
 		while (depth && (thread != o->thread || ends[depth - 1] <= o->start))
 			op_end(w, thread, ends[--depth]);
 		thread = o->thread;
+		w->given++;
 		r = op_begin(w, o);
 		ends[depth] = depth ? AIF_MIN(end, ends[depth - 1]) : end;
 		depth++;
@@ -624,6 +627,7 @@ static int exec_put(struct perfetto *w, const struct aif_event_exec *x, uint64_t
 {
 	size_t event;
 
+	w->given++;
 	event = event_begin(w, x->start, track_of(OF_STREAM, x->track), TYPE_BEGIN);
 	aif_proto_u64(w->b, NAME_IID, name);
 	aif_proto_u64(w->b, CATEGORY_IIDS,
@@ -677,6 +681,7 @@ static int cpu_put(struct perfetto *w, const struct aif_cpu_row *row)
 	if (!node || callstack_intern(w, node) < 0)
 		return -ENOMEM;
 	interned_flush(w);
+	w->given++;
 	packet_begin(w);
 	aif_proto_u64(w->b, TIMESTAMP, row->time);
 	sample = aif_proto_begin_small(w->b, PERF_SAMPLE);
@@ -720,7 +725,7 @@ static int write_all(struct perfetto *w, struct aif_err *err)
 		r = execs_put(w);
 	if (!r && !w->x->which.devices && !w->x->kernel)
 		r = aif_export_cpu(w->x, cpus_put, w);
-	return r;
+	return r || w->given ? r : aif_export_nothing(err);
 }
 
 static int perfetto_write(const struct aif_export *x, struct aif_out *out, struct aif_err *err)

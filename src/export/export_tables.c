@@ -90,9 +90,8 @@ static int csv_table(struct aif_query *q, const char *table, const char *dir,
 	else if (sqlite3_prepare_v2(aif_query_db(q), aif_buf_str(&sql), -1, &s, NULL) != SQLITE_OK)
 		r = aif_err_set(err, -EIO, "export: %s", sqlite3_errmsg(aif_query_db(q)));
 	else
-		r = aif_out_open(&out, aif_buf_str(&path), err);
+		r = aif_out_open_stoppable(&out, aif_buf_str(&path), x->stopped, x->scratch, err);
 	if (!r) {
-		aif_out_stoppable(&out, x->stopped, x->scratch);
 		r = rows_put(q, s, &out, err);
 		if (r < 0) {
 			aif_out_abort(&out);

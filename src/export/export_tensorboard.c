@@ -55,6 +55,7 @@ struct tensorboard {
 	uint32_t *
 		names_of; /* of executions' kernels, then kinds: name + 1 in the tree, 0 not known yet */
 	size_t plane;
+	uint64_t given; /* events: operators, launches and executions */
 };
 
 static void plane_begin(struct tensorboard *w, uint32_t id, const char *name)
@@ -206,8 +207,10 @@ static int devices_put(struct tensorboard *w)
 		aif_buf_printf(&name, "/device:GPU:%u", planes);
 		plane_begin(w, planes + 1, aif_buf_str(&name));
 		aif_buf_finish(&name);
-		for (; i < e->tracks_len && e->tracks[i].device == device && !r; i++)
+		for (; i < e->tracks_len && e->tracks[i].device == device && !r; i++) {
+			w->given += e->tracks[i].len;
 			r = track_put(w, i);
+		}
 		plane_end(w);
 	}
 	return r;
@@ -305,6 +308,7 @@ static int line_put(struct tensorboard *w, uint32_t thread, size_t *op, size_t *
 			return -ENOMEM;
 		if (is_op)
 			w->ends[depth++] = end;
+		w->given++;
 		r = is_op ? op_put(w, &w->ops.ops[at], end) : launch_put(w, (uint32_t)at, end);
 	}
 }
@@ -351,6 +355,8 @@ static int write_space(const struct aif_export *x, struct aif_out *out, struct a
 		r = devices_put(&w);
 	if (!r)
 		r = host_put(&w);
+	if (!r && !w.given)
+		r = aif_export_nothing(err);
 	aif_proto_text(w.b, XSPACE_HOSTNAMES, aif_profile_meta(w.p, "host"));
 	aif_event_ops_finish(&w.ops);
 	aif_events_finish(&w.events);
@@ -452,12 +458,11 @@ static int tensorboard_write(const struct aif_export *x, const char *dir, struct
 		aif_buf_putc(&path, '/');
 		host_put_name(x->profile, &path);
 		aif_buf_puts(&path, ".xplane.pb");
-		r = aif_out_open(&out, aif_buf_str(&path), err);
+		r = aif_out_open_stoppable(&out, aif_buf_str(&path), x->stopped, x->scratch, err);
 	}
 	keep = is_new ? 0 : strlen(dir);
 	directories_tell(x->scratch, &path, keep, aif_scratch_put);
 	if (!r) {
-		aif_out_stoppable(&out, x->stopped, x->scratch);
 		r = write_space(x, &out, err);
 		if (r < 0)
 			aif_out_abort(&out);

@@ -62,6 +62,8 @@ int aif_export_write(const struct aif_exporter *e, const struct aif_export *x, c
 /* aif_profile_cpu(), whose damage is told to who asked for the export. */
 int aif_export_cpu(const struct aif_export *x,
 		   int (*fn)(void *arg, const struct aif_cpu_row *rows, size_t n), void *arg);
+/* Where there is no event or sample to write: a file without any would be taken for a profile. -ENODATA with *err. */
+int aif_export_nothing(struct aif_err *err);
 
 /* "Device 0", "python3 train.py (1234)": what tracks and threads are called in all formats. */
 void aif_export_device_name(const struct aif_profile *p, uint32_t device, struct aif_buf *out);

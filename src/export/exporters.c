@@ -75,10 +75,9 @@ int aif_export_write(const struct aif_exporter *e, const struct aif_export *x, c
 				   "export: standard output is a terminal, and %s is no text; send "
 				   "it on with | or >",
 				   e->name);
-	r = aif_out_open(&out, path, err);
+	r = aif_out_open_stoppable(&out, path, x->stopped, x->scratch, err);
 	if (r < 0)
 		return r;
-	aif_out_stoppable(&out, x->stopped, x->scratch);
 	if (e->is_gzip || is_gz(path))
 		r = aif_out_gzip(&out);
 	if (r < 0)
@@ -100,6 +99,13 @@ int aif_export_cpu(const struct aif_export *x,
 
 	aif_export_damaged(x, bad);
 	return r;
+}
+
+int aif_export_nothing(struct aif_err *err)
+{
+	return aif_err_set(err, -ENODATA,
+			   "export: nothing in this profile, or of what was asked for; see "
+			   "aiflame info");
 }
 
 /* ---- what all formats say ------------------------------------------------------------------------ */

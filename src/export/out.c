@@ -32,6 +32,8 @@ static void out_free(struct aif_out *o)
 /* A new file beside the final one. Not mkstemp(): its mode is 0600, ours the user's umask. */
 static int temp_create(struct aif_out *o, mode_t mode)
 {
+	int e;
+
 	for (unsigned i = 0; i < NAME_TRIES; i++) {
 		uint64_t salt = aif_mix64(aif_now_ns() + (uint64_t)getpid() * 1000003 + i);
 
@@ -40,13 +42,16 @@ static int temp_create(struct aif_out *o, mode_t mode)
 			o->temp_path = NULL;
 			return -ENOMEM;
 		}
+		aif_scratch_put(o->scratch, o->temp_path); /* no moment too late */
 		o->fd = open(o->temp_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 		if (o->fd >= 0)
 			return 0;
+		e = errno;
+		aif_scratch_take(o->scratch, o->temp_path);
 		free(o->temp_path);
 		o->temp_path = NULL;
-		if (errno != EEXIST)
-			return -errno;
+		if (e != EEXIST)
+			return -e;
 	}
 	return -EEXIST;
 }
@@ -103,9 +108,16 @@ static int failed(const char *path, int r, struct aif_err *err)
 
 int aif_out_open(struct aif_out *o, const char *path, struct aif_err *err)
 {
+	return aif_out_open_stoppable(o, path, NULL, NULL, err);
+}
+
+int aif_out_open_stoppable(struct aif_out *o, const char *path,
+			   const volatile sig_atomic_t *stopped, struct aif_scratch *scratch,
+			   struct aif_err *err)
+{
 	int r = 0;
 
-	*o = (struct aif_out){.fd = -1};
+	*o = (struct aif_out){.fd = -1, .stopped = stopped, .scratch = scratch};
 	o->path = strdup(path);
 	if (!o->path)
 		r = -ENOMEM;
@@ -118,14 +130,6 @@ int aif_out_open(struct aif_out *o, const char *path, struct aif_err *err)
 		return failed(path, r, err);
 	}
 	return 0;
-}
-
-void aif_out_stoppable(struct aif_out *o, const volatile sig_atomic_t *stopped,
-		       struct aif_scratch *scratch)
-{
-	o->stopped = stopped;
-	o->scratch = scratch;
-	aif_scratch_put(scratch, o->temp_path);
 }
 
 static void write_all(struct aif_out *o, const uint8_t *bytes, size_t len)

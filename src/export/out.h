@@ -29,10 +29,10 @@ struct aif_out {
 
 /* 0 or -errno with *err; nothing to abort then. */
 int aif_out_open(struct aif_out *o, const char *path, struct aif_err *err);
-
-/* What ends it early: .stopped and .scratch, either of which may be NULL. */
-void aif_out_stoppable(struct aif_out *o, const volatile sig_atomic_t *stopped,
-		       struct aif_scratch *scratch);
+/* The same with what ends it early, .stopped and .scratch, either of which may be NULL. */
+int aif_out_open_stoppable(struct aif_out *o, const char *path,
+			   const volatile sig_atomic_t *stopped, struct aif_scratch *scratch,
+			   struct aif_err *err);
 
 /* From here on what is written goes through gzip (RFC 1952), of zlib's fastest level: the others take three to
  * five times as long for a tenth less. Before the first byte. 0 or -ENOMEM. */

@@ -275,10 +275,9 @@ int aif_query_export(struct aif_query *q, const char *path, const volatile sig_a
 
 	if (!strcmp(path, "-"))
 		return export_to_stdout(q, stopped, scratch, err);
-	r = aif_out_open(&out, path, err);
+	r = aif_out_open_stoppable(&out, path, stopped, scratch, err);
 	if (r < 0)
 		return r;
-	aif_out_stoppable(&out, stopped, scratch);
 	if (!out.temp_path)
 		r = aif_err_set(err, -EINVAL,
 				"export: %s is no regular file, which SQLite needs; "

@@ -148,9 +148,7 @@ static int give_all(struct each *e, struct aif_err *err)
 	for (size_t i = 0; i < e->sums_len && !r; i++)
 		r = cpu_give(e, &e->sums[i]);
 	if (!r && !e->given)
-		return aif_err_set(err, -ENODATA,
-				   "export: nothing in this profile, or of what was asked for; see "
-				   "aiflame info");
+		return aif_export_nothing(err);
 	if (r < 0 && !(err && err->code))
 		aif_err_set(err, r, "export: %s", strerror(-r));
 	return r;

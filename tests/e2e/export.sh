@@ -170,7 +170,8 @@ check "of a time line, too" test "$("$aiflame" export --format chrome --kernel c
 check "by device and process" test "$("$aiflame" export --format chrome --device 'Fake' --process fake_app -o - fake.data | grep -c '"cat":"kernel"')" = 7
 check "tables have no part" status_is 2 "$aiflame" export --format csv --kernel calls -o t fake.data
 "$aiflame" record -q -o empty.data true
-for f in pprof speedscope firefox otlp folded iaprof; do
+for f in pprof speedscope chrome perfetto firefox tensorboard otlp folded iaprof; do
+	check "$f of a time when nothing was says so" sh -c "! '$aiflame' export --format $f --time 500,600 -o empty.out fake.data 2>e.txt && grep -q '; see' e.txt && [ ! -e empty.out ]"
 	check "$f of nothing says so" sh -c "! '$aiflame' export --format $f -o empty.out empty.data 2>e.txt && grep -q '; see' e.txt && [ ! -e empty.out ]"
 done
 
