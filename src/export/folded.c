@@ -60,6 +60,11 @@ void aif_folded_frame(struct aif_buf *b, const struct aif_tree *t, uint32_t name
 		b->len--;
 	if (b->len == at_start)
 		aif_buf_putc(b, '?');
+	/* Nor is a line that begins so a comment. */
+	if (b->data && b->data[at_start] == '#' && b->len == at_start + 1)
+		aif_buf_putc(b, '_');
+	else if (b->data && b->data[at_start] == '#' && b->data[at_start + 1] == ' ')
+		b->data[at_start + 1] = '_';
 	aif_buf_puts(b, suffix(type));
 	if (type & AIF_TREE_INLINED)
 		aif_buf_puts(b, "_[i]");

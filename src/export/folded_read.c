@@ -373,6 +373,9 @@ static int line_add(struct reader *r, struct text line)
 		line.p += 3; /* a byte order mark is no part of the first name */
 		line.len -= 3;
 	}
+	/* "# interval: 100": some tools say how they were run. */
+	if (line.len > 1 && line.p[0] == '#' && line.p[1] == ' ')
+		return 0;
 	while (line.len && is_blank(line.p[line.len - 1]))
 		line.len--;
 	if (!line.len)

@@ -221,6 +221,7 @@ int aif_writer_new(const char *path, uint64_t start_ns, struct aif_writer **ret,
 	r = create(w, err);
 	if (r == 0) {
 		r = make_tables(w, err);
+		w->is_made = r == 0;
 		if (r < 0) /* no half a profile under the final name */
 			unlink(w->path);
 	}

@@ -34,9 +34,10 @@ int aif_writer_fail(struct aif_writer *w, struct aif_err *err)
 		return keep_error(w, err);
 	if (code == -ENOSPC || code == -EFBIG || code == -EDQUOT)
 		aif_err_set(&w->error, code,
-			    "cannot write %s: %s; what was written before is valid; free space, or "
-			    "record with -o elsewhere or with --max-size",
-			    w->path, aif_sqlite_why(w->db));
+			    "cannot write %s: %s; %sfree space, or record with -o elsewhere%s",
+			    w->path, aif_sqlite_why(w->db),
+			    w->is_made ? "what was written before is valid; " : "",
+			    w->is_made ? " or with --max-size" : "");
 	else
 		aif_err_set(&w->error, code, "cannot write %s: %s", w->path, aif_sqlite_why(w->db));
 	return keep_error(w, err);

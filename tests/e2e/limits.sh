@@ -56,6 +56,8 @@ else
 	n=$((n + 1))
 	echo "ok $n - a full disk # SKIP no tmpfs can be mounted here"
 fi
+check "a limit that is met at once is said, without what is not there" sh -c "(ulimit -f 2; '$aiflame' record -q -o first.data touch ran) 2>f.txt
+	[ \$? = 125 ] && grep -q 'File too large; free space, or record with -o elsewhere$' f.txt && ! ls first.data* && [ ! -e ran ]"
 limited() { (ulimit -f 500 && rec -o limited.data sh -c 'echo here; exit 7'); }
 check "a limit on the size of files does not reach the command" status_is 7 limited
 check "its profile says what that cost" sh -c '

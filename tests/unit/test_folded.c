@@ -215,6 +215,27 @@ static void test_what_is_not_folded_text(void **state)
 	aif_buf_finish(&text);
 }
 
+/* As import has it: nothing is left out, not even what looks like a stack. */
+static void test_comments_are_passed(void **state)
+{
+	static const char in[] = "# interval: 100\na;b 1\r\n# how it was run\n#c;d 2\n# \n";
+	struct aif_tree t;
+	struct aif_folded_stats stats;
+	struct aif_err err;
+	struct aif_buf text = {0};
+
+	(void)state;
+	assert_int_equal(read_bytes(in, sizeof(in) - 1, &t, &stats, &err), 0);
+	assert_int_equal(stats.bad, 0);
+	assert_int_equal(stats.stacks, 2);
+	assert_int_equal(t.nodes[0].total, 3);
+	assert_false(aif_folded_warning(&stats, "x.folded", &text));
+	aif_buf_finish(&text);
+	aif_tree_finish(&t);
+	/* What is written is none of them, whatever a name is. */
+	check("#\t 5\n#\001x;b 2\na;# c 1\n#d 1\n", "#_ 5\n#_x;b 2\n#d 1\na;#_c 1\n");
+}
+
 static void test_nothing_at_all(void **state)
 {
 	struct aif_tree t;
@@ -556,6 +577,7 @@ int main(void)
 		cmocka_unit_test(test_counts_with_decimals),
 		cmocka_unit_test(test_rounding_is_said),
 		cmocka_unit_test(test_what_is_not_folded_text),
+		cmocka_unit_test(test_comments_are_passed),
 		cmocka_unit_test(test_nothing_at_all),
 		cmocka_unit_test(test_too_much),
 		cmocka_unit_test(test_odd_bytes),
