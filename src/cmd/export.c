@@ -135,12 +135,24 @@ const struct aif_command aif_command_export = {
 	.words = "[FILE]",
 	.summary = "write a profile in another viewer's format",
 	.description =
-		"Writes a profile so that other viewers open it. docs/viewers.md says which opens what.\n"
-		"pprof, otlp, speedscope and folded have stacks with the time attributed to them; chrome,\n"
-		"perfetto, firefox and tensorboard have every launch and execution at its time. iaprof has\n"
-		"what devices sampled, by launch stack, instruction and reason. csv is a directory of the\n"
-		"tables that `aiflame query` shows, sqlite one file of them; tensorboard is a log directory.\n"
-		"With .gz behind its name a file is compressed; pprof always is.",
+		"Writes a profile so that other viewers open it. The name after -o says in which format, or\n"
+		"--format. Stacks with the time attributed to them:\n"
+		"  pprof        NAME.pb.gz            go tool pprof, Pyroscope\n"
+		"  speedscope   NAME.speedscope.json  speedscope.app\n"
+		"  otlp         NAME.otlp             OpenTelemetry profiles\n"
+		"  folded       NAME.folded           flamegraph.pl, inferno\n"
+		"Every launch and execution at its time:\n"
+		"  chrome       NAME.json             chrome://tracing, readers of torch.profiler's traces\n"
+		"  perfetto     NAME.pftrace          ui.perfetto.dev\n"
+		"  firefox      NAME.firefox.json     profiler.firefox.com\n"
+		"  tensorboard  a log directory       TensorBoard's Profile tab, XProf\n"
+		"What devices sampled, by launch stack, instruction and reason:\n"
+		"  iaprof       NAME.iaprof           readers of iaprof's text\n"
+		"The tables that `aiflame query` shows:\n"
+		"  csv          a directory           pandas, DuckDB, spreadsheets\n"
+		"  sqlite       NAME.sqlite           sqlite3, Grafana, anything that reads SQLite\n\n"
+		"With .gz behind its name a file is compressed; pprof always is. A file is there whole or\n"
+		"not at all; Ctrl-C leaves nothing behind. docs/viewers.md says what each has.",
 	.examples =
 		"aiflame export --format pprof\tto aiflame.pb.gz, for go tool pprof -http=:\n"
 		"aiflame export -o run.pftrace\tfor ui.perfetto.dev\n"

@@ -40,6 +40,9 @@ check "they do" test "$("$aiflame" query --format csv fake.data 'SELECT count(*)
 
 formats=$("$aiflame" export -h | sed -n 's/^ *--format \([a-z|]*\)$/\1/p' | tr '|' ' ')
 check "there are formats" test -n "$formats"
+for f in $formats; do
+	check "the help says in a line what $f is for" sh -c "'$aiflame' export -h | grep -Eq '^  $f  +(NAME\\.[a-z.]+|a (log )?directory)  +[a-zA-Z]'"
+done
 have_protoc=$(command -v protoc || :)
 # decoded FORMAT FILE: with all fields known to viewers.proto
 decoded() {
