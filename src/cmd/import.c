@@ -14,9 +14,14 @@
 struct values {
 	const char *output;
 	uint64_t limit, count_ns;
-	int as;
+	const char *event;
+	int as, from; /* from: 0, or the number of an importer, from 1 */
 	bool quiet;
 };
+#define AIF_IMPORTER(name, word) "|" word
+static const char formats[] = "auto"
+#include "import/importers.def"
+	;
 static const struct aif_opt opts[] = {
 	{'o', "output", "FILE", AIF_OPT_STRING, offsetof(struct values, output), 0,
 	 "the profile to write (aiflame.data); an existing one becomes FILE.old, what is no profile is refused"},
@@ -29,6 +34,11 @@ static const struct aif_opt opts[] = {
 	{0, "count", "TIME", AIF_OPT_TIME, offsetof(struct values, count_ns), 1,
 	 "what one count, or one sample of iaprof (1ns), of perf or of nsys (what the file says, or seems to) stands for: "
 	 "10ms for samples taken at 100 Hz"},
+	{0, "from", formats, AIF_OPT_CHOICE, offsetof(struct values, from), 0,
+	 "what the files are, where their content does not tell it: chrome is any trace of that kind, torch.profiler's "
+	 "too; sqlite is of nsys or rocpd (auto)"},
+	{0, "event", "NAME", AIF_OPT_STRING, offsetof(struct values, event), 0,
+	 "of perf's text with several events, the one that is imported (a clock, else cycles and what else goes with time, else the one with the most samples)"},
 	{'q', "quiet", NULL, AIF_OPT_FLAG, offsetof(struct values, quiet), 0,
 	 "no progress, and no summary"},
 	{0},
@@ -115,6 +125,22 @@ static void warn(const struct aif_profile *p, struct aif_buf *out)
 	}
 }
 
+/* What the user may have wanted instead. */
+static void left_out(const struct aif_profile *p, struct aif_buf *out)
+{
+	for (size_t i = 0; i < p->losses_len; i++) {
+		const struct aif_loss *l = &p->losses[i];
+
+		if (l->reason != AIF_REASON_IMPORT_OTHER_EVENT)
+			continue;
+		aif_buf_puts(out, "  left out: ");
+		aif_human_counted(out, l->count, "sample");
+		aif_buf_printf(out, " of other events than %s: %s; --event chooses one\n",
+			       aif_profile_meta(p, "imported.event"),
+			       aif_profile_str(p, l->detail));
+	}
+}
+
 /* What came of it, and what to look at next: on standard error, as after a recording. */
 static void summary(const struct aif_builder *b, const char *path)
 {
@@ -165,6 +191,7 @@ static void summary(const struct aif_builder *b, const char *path)
 			aif_buf_printf(&out, "  AIU runtime, %s: %s\n", key + 4,
 				       aif_profile_str(&b->p, b->p.meta[i].value));
 	}
+	left_out(&b->p, &out);
 	if (strstr(read, " of other kinds ("))
 		aif_buf_printf(&out, "  events: %s\n", read);
 	warn(&b->p, &out);
@@ -210,6 +237,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	struct aif_import_opts o = {.folded = (enum aif_import_as)v->as,
 				    .count_ns = v->count_ns,
 				    .limit = v->limit,
+				    .event = v->event,
+				    .from = v->from ? aif_importers[v->from - 1] : NULL,
 				    .progress = progress,
 				    .arg = &live,
 				    .scratch = aif_stop_scratch()};

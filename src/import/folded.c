@@ -200,6 +200,7 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 const struct aif_importer aif_importer_folded = {
 	.name = "folded",
 	.summary = "folded stacks with counts, of this and other tools",
+	.uses = AIF_IMPORT_USES_AS | AIF_IMPORT_USES_COUNT,
 	.probe = probe,
 	.read = read_file,
 	.finish = aif_stacked_finish,

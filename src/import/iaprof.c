@@ -315,6 +315,7 @@ static int finish(struct aif_builder *b, void *state, int r, struct aif_err *err
 const struct aif_importer aif_importer_iaprof = {
 	.name = "iaprof",
 	.summary = "iaprof's text: EU-stall samples of Intel's GPUs",
+	.uses = AIF_IMPORT_USES_COUNT,
 	.probe = probe,
 	.read = read_file,
 	.finish = finish,

@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define AIF_IMPORTER(name) extern const struct aif_importer aif_importer_##name;
+#define AIF_IMPORTER(name, word) extern const struct aif_importer aif_importer_##name;
 #include "import/importers.def"
 
 const struct aif_importer *const aif_importers[] = {
-#define AIF_IMPORTER(name) &aif_importer_##name,
+#define AIF_IMPORTER(name, word) &aif_importer_##name,
 #include "import/importers.def"
 	NULL,
 };
@@ -49,22 +49,83 @@ static const struct aif_importer *find(const uint8_t *head, size_t len)
 	return best;
 }
 
+/* Packed in a way that is not read here: who unpacks it. */
+static const char *unpacked_by(const uint8_t *head, size_t len)
+{
+	static const struct {
+		const char *magic;
+		size_t at, len;
+		const char *by; /* ... FILE | */
+	} kinds[] = {
+		{"\xfd"
+		 "7zXZ\0",
+		 0, 6, "xz -dc"},
+		{"BZh", 0, 3, "bzip2 -dc"},
+		{"\x04\x22\x4d\x18", 0, 4, "lz4 -dc"},
+		{"PK\3\4", 0, 4, "unzip -p"},
+		{"7z\xbc\xaf\x27\x1c", 0, 6, "7z x -so"},
+		{"ustar", 257, 5, "tar -xOf"},
+	};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(kinds); i++)
+		if (len >= kinds[i].at + kinds[i].len &&
+		    !memcmp(head + kinds[i].at, kinds[i].magic, kinds[i].len))
+			return kinds[i].by;
+	return NULL;
+}
+
 static int unknown(const char *name, const uint8_t *head, size_t len, struct aif_err *err)
 {
-	struct aif_buf known = {0};
+	const char *by = unpacked_by(head, len);
+	bool is_stdin = !strcmp(name, "standard input");
 
+	if (!len)
+		return aif_err_set(err, -EBADMSG, "%s: is empty", name);
 	if (len >= 8 && !memcmp(head, "PERFILE2", 8))
 		return aif_err_set(
 			err, -EBADMSG,
 			"%s: is perf's own file; import what it prints of it: perf script -i %s | "
 			"aiflame import - -o FILE",
 			name, name);
-	for (size_t i = 0; aif_importers[i]; i++)
-		aif_buf_printf(&known, "%s%s", i ? ", " : "", aif_importers[i]->name);
-	aif_err_set(err, -EBADMSG, "%s: %s; known are: %s", name,
-		    len ? "its format is not known" : "is empty", aif_buf_str(&known));
-	aif_buf_finish(&known);
-	return -EBADMSG;
+	if (by)
+		return aif_err_set(err, -EBADMSG,
+				   "%s: is packed in a way that is not read here; unpack it (an "
+				   "archive file by file): %s %s | aiflame import - -o FILE",
+				   name, by, is_stdin ? "FILE" : name);
+	return aif_err_set(
+		err, -EBADMSG,
+		"%s: its format is not known: it does not begin like JSON of torch.profiler, unitrace "
+		"or another Chrome trace (an object or array with events), speedscope's JSON, pprof, "
+		"SQLite of nsys or rocpd, text of perf script (a header, frames below it) or iaprof, "
+		"folded stacks (lines \"frame;frame COUNT\"); if it is one of them, say which with "
+		"--from",
+		name);
+}
+
+/* What would change nothing is refused, so that nobody believes that it did. */
+static int check_uses(const char *name, const struct aif_importer *importer,
+		      const struct aif_import_opts *o, struct aif_err *err)
+{
+	const struct {
+		bool is_set;
+		unsigned use;
+		const char *option, *needs;
+	} options[] = {
+		{o->folded != AIF_IMPORT_AS_MARKED, AIF_IMPORT_USES_AS, "--as",
+		 "stacks with counts: folded text, speedscope, pprof"},
+		{o->count_ns != 0, AIF_IMPORT_USES_COUNT, "--count",
+		 "counts and samples: folded text, speedscope, pprof, iaprof, perf, nsys"},
+		{o->event != NULL, AIF_IMPORT_USES_EVENT, "--event", "perf's text"},
+	};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(options); i++)
+		if (options[i].is_set && !(importer->uses & options[i].use))
+			return aif_err_set(
+				err, -ENOTSUP,
+				"%s: is a file of %s, of which %s means nothing: it is for "
+				"%s; leave it out",
+				name, importer->name, options[i].option, options[i].needs);
+	return 0;
 }
 
 /* One file of a run; *used: what reads it, which has to be the same for all. */
@@ -88,7 +149,7 @@ static int read_file(const char *path, const struct aif_import_opts *opts, struc
 		s.head_len += (size_t)n;
 	}
 	s.head = head;
-	importer = r ? NULL : find(head, s.head_len);
+	importer = r || !s.head_len ? NULL : opts->from ? opts->from : find(head, s.head_len);
 	if (!r && !importer)
 		r = unknown(aif_input_name(s.input), head, s.head_len, err);
 	if (!r && *used && importer != *used)
@@ -96,6 +157,8 @@ static int read_file(const char *path, const struct aif_import_opts *opts, struc
 				"%s: is a file of %s, those before it are of %s; import each kind "
 				"by itself",
 				aif_input_name(s.input), importer->name, (*used)->name);
+	if (!r)
+		r = check_uses(aif_input_name(s.input), importer, opts, err);
 	if (!r) {
 		*used = importer;
 		r = importer->read(&s, b, state, err);
@@ -113,7 +176,8 @@ static void describe(struct aif_builder *b, const char *const *files, size_t n,
 	for (size_t i = 0; i < n; i++)
 		aif_buf_printf(&names, "%s%s", i ? ", " : "", files[i]);
 	aif_builder_meta(b, "command", "imported from %s", aif_buf_str(&names));
-	aif_builder_meta(b, "imported", "%s", importer->name);
+	if (!*aif_profile_meta(&b->p, "imported")) /* it may know better */
+		aif_builder_meta(b, "imported", "%s", importer->name);
 	aif_builder_meta(b, "recorder_version", "%s", AIF_VERSION);
 	aif_builder_meta(b, "sampling", "none");
 	/* Times of after 2001 are since 1970; others are of a clock that says no date. */

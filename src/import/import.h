@@ -6,7 +6,7 @@
 
 /*
  * Other profilers' files become profiles. To add a format: one file with a `const struct aif_importer`, and a line in
- * import.c; the command's help and manual list it.
+ * importers.def; the command's help and manual list it.
  */
 
 struct aif_import_progress {
@@ -26,7 +26,9 @@ struct aif_import_opts {
 	enum aif_import_as folded;
 	uint64_t
 		count_ns; /* what one of its counts or samples stands for; 0: 1 ns, or what the file says */
-	uint64_t limit; /* see input.h; 0: the default */
+	uint64_t limit;                  /* see input.h; 0: the default */
+	const char *event;               /* of perf, by its name; NULL: a clock, if there is one */
+	const struct aif_importer *from; /* what the files are; NULL: told by their content */
 	/* Called now and then; nonzero stops the import with -EINTR. May be NULL. */
 	int (*progress)(void *arg, const struct aif_import_progress *p);
 	void *arg;
@@ -43,8 +45,16 @@ struct aif_import_source {
 /* The file's bytes from its beginning. As aif_input_read(), and -EINTR when it was stopped. */
 ssize_t aif_import_read(void *source, void *buf, size_t n, struct aif_err *err);
 
+/* Options that mean something to an importer; where they do not they are refused. */
+enum aif_import_uses {
+	AIF_IMPORT_USES_AS = 1 << 0,
+	AIF_IMPORT_USES_COUNT = 1 << 1,
+	AIF_IMPORT_USES_EVENT = 1 << 2,
+};
+
 struct aif_importer {
 	const char *name, *summary;
+	unsigned uses; /* enum aif_import_uses */
 	/* Does the file begin like one of these? 0: no; else the best answer is the greatest. */
 	int (*probe)(const uint8_t *head, size_t len);
 	/* Adds what is in the file. *state is NULL at first, then what the importer leaves there for the next file
@@ -55,8 +65,7 @@ struct aif_importer {
 	int (*finish)(struct aif_builder *b, void *state, int r, struct aif_err *err);
 };
 
-extern const struct aif_importer *const aif_importers[]; /* ends with NULL */
-
+extern const struct aif_importer *const aif_importers[]; /* as in importers.def; ends with NULL */
 #define AIF_IMPORT_HEAD 65536
 
 /* Reads all files into one profile at `output`; it is whole or as it was before. *ret (may be NULL): the builder as it was

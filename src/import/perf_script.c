@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/host.h"
 #include "import/lines.h"
+#include "import/perf_events.h"
+#include "import/perf_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,253 +10,122 @@
 #include <string.h>
 
 /*
- * What `perf script` prints: a line for each sample, its frames below it, the innermost first, and an empty line.
- *
- *     python3  4711/4712 [003]  1165.644359:   10101010 cpu-clock:pppH:
- *                 1141 inner+0x18 (/usr/bin/spin)
- *
- * pid, [cpu] and the period may be missing; a sample without callers has its one frame in its own line. Layout: perf's own
- * manual (perf-script, "FIELDS") and what 6.1 writes. Samples of clocks count their period, which is ns. Of other events
- * a period is no time: each sample stands for the usual time between two of them, which is that of the busiest thread.
+ * What `perf script` prints becomes CPU samples. Which event counts, and what a program is called after its exec, is known
+ * when all lines were read: until then samples are numbers of threads, events and nodes (stacks), each of which is kept once.
  */
 #define DEPTH_MAX 4096 /* perf's own limit is 127, or what kernel.perf_event_max_stack says */
 /* What stands for a sample where there are not two: perf's own rate is 4,000 Hz. */
 #define DEFAULT_NS UINT64_C(250000)
+#define CLOCK_MAX  (UINT64_C(3600) * AIF_NS_PER_S) /* no sample of a clock stands for more */
 
-struct text {
-	const char *p;
-	size_t len;
+struct perf_node {
+	uint32_t parent, frame, flags;
+};
+struct perf_frame {
+	uint32_t kind, module, name, file; /* strings of its own, AIF_NONE */
+	uint64_t address;                  /* of one without a name */
+};
+struct perf_thread {
+	uint64_t pid;
+	uint32_t tid, name; /* the last one */
+	uint32_t process;
+	bool has_pid;
+};
+struct perf_process {
+	uint32_t name;
+	bool is_main; /* it is the first thread's */
+};
+struct perf_sample {
+	uint64_t time, period;
+	uint32_t thread, node, event;
+	bool has_period;
 };
 
-struct header {
-	struct text comm, event;
-	uint64_t pid, tid, time, period;
-	bool has_pid, has_period;
-	struct text rest; /* behind the event: the frame of a sample without callers */
+struct perf {
+	struct aif_builder *b;
+	struct aif_lines lines;
+	struct aif_strset strings;
+	struct aif_perf_events events;
+	struct aif_map frame_ids, node_ids, thread_ids, process_ids;
+	AIF_TABLE(perf_frame, frames);
+	AIF_TABLE(perf_node, nodes);
+	AIF_TABLE(perf_thread, threads);
+	AIF_TABLE(perf_process, processes);
+	AIF_TABLE(perf_sample, samples);
+	/* The sample at hand. */
+	struct aif_perf_header at;
+	struct perf_sample sample;
+	bool is_in, is_idle, is_cut, is_record;
+	uint32_t stack[DEPTH_MAX];
+	size_t stack_len;
+	uint64_t records, idle;
+	bool is_memory;
 };
 
-static bool is_digit(char c)
+static uint32_t string(struct perf *x, const char *p, size_t len)
 {
-	return c >= '0' && c <= '9';
+	uint32_t id = aif_strset_put(&x->strings, p, len);
+
+	x->is_memory |= id == AIF_STR_NONE;
+	return id;
 }
 
-static bool is_blank(char c)
+/* The id in `map` and `table` of a row that is equal to *row, a new one if there is none. */
+#define INTERN(x, map, table, hash, row, is_equal)                                              \
+	({                                                                                      \
+		uint64_t key_ = (hash), id_;                                                    \
+		bool is_known_;                                                                 \
+		while ((is_known_ = aif_map_get(&(x)->map, key_, &id_)) &&                      \
+		       !is_equal(&(x)->table[id_], (row)))                                      \
+			key_++;                                                                 \
+		if (!is_known_) {                                                               \
+			id_ = (x)->table##_len;                                                 \
+			if (id_ >= AIF_NONE ||                                                  \
+			    aif_grow(&(x)->table, &(x)->table##_cap, id_ + 1, sizeof(*(row))) < \
+				    0 ||                                                        \
+			    aif_map_put(&(x)->map, key_, id_) < 0) {                            \
+				(x)->is_memory = true;                                          \
+				id_ = AIF_NONE;                                                 \
+			} else {                                                                \
+				(x)->table[(x)->table##_len++] = *(row);                        \
+			}                                                                       \
+		}                                                                               \
+		(uint32_t) id_;                                                                 \
+	})
+
+static bool same_frame(const struct perf_frame *a, const struct perf_frame *b)
 {
-	return c == ' ' || c == '\t';
+	return a->kind == b->kind && a->module == b->module && a->name == b->name &&
+	       a->file == b->file && a->address == b->address;
 }
 
-static void skip_blanks(struct text *t)
+static bool same_node(const struct perf_node *a, const struct perf_node *b)
 {
-	while (t->len && is_blank(*t->p)) {
-		t->p++;
-		t->len--;
-	}
+	return a->parent == b->parent && a->frame == b->frame && a->flags == b->flags;
 }
 
-static bool word(struct text *t, struct text *ret)
+static bool same_thread(const struct perf_thread *a, const struct perf_thread *b)
 {
-	skip_blanks(t);
-	*ret = (struct text){t->p, 0};
-	while (t->len && !is_blank(*t->p)) {
-		t->p++;
-		t->len--;
-		ret->len++;
-	}
-	return ret->len > 0;
-}
-
-static bool number(struct text t, uint64_t *ret)
-{
-	uint64_t v = 0;
-
-	for (size_t i = 0; i < t.len; i++)
-		if (!is_digit(t.p[i]) || __builtin_mul_overflow(v, 10, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(t.p[i] - '0'), &v))
-			return false;
-	*ret = v;
-	return t.len > 0;
-}
-
-/* "1165.644359:" in ns */
-static bool time_of(struct text t, uint64_t *ret)
-{
-	const char *dot = t.len ? memchr(t.p, '.', t.len) : NULL;
-	uint64_t s, part, ns = 1;
-	struct text fraction;
-
-	if (!dot || t.p[t.len - 1] != ':')
-		return false;
-	fraction = (struct text){dot + 1, (size_t)(t.p + t.len - 2 - dot)};
-	if (fraction.len < 1 || fraction.len > 9 || !number(fraction, &part) ||
-	    !number((struct text){t.p, (size_t)(dot - t.p)}, &s) || s > UINT32_MAX)
-		return false;
-	for (size_t i = fraction.len; i < 9; i++)
-		ns *= 10;
-	*ret = s * AIF_NS_PER_S + part * ns;
-	return true;
-}
-
-/* "4712", "4711/4712" */
-static bool ids(struct text t, struct header *h)
-{
-	const char *slash = t.len ? memchr(t.p, '/', t.len) : NULL;
-
-	h->has_pid = slash != NULL;
-	if (!slash)
-		return number(t, &h->tid) && h->tid < UINT32_MAX;
-	return number((struct text){t.p, (size_t)(slash - t.p)}, &h->pid) &&
-	       number((struct text){slash + 1, (size_t)(t.p + t.len - slash - 1)}, &h->tid) &&
-	       h->tid < UINT32_MAX && h->pid < UINT32_MAX;
-}
-
-static bool is_cpu(struct text t)
-{
-	uint64_t cpu;
-
-	return t.len > 2 && t.p[0] == '[' && t.p[t.len - 1] == ']' &&
-	       number((struct text){t.p + 1, t.len - 2}, &cpu);
-}
-
-/* A command's name may hold blanks and numbers: what is sure is the time, and what is before it. */
-static bool parse_header(struct text line, struct header *ret)
-{
-	struct text left = line, w, id = {0}, before = {0};
-
-	*ret = (struct header){0};
-	if (!line.len || *line.p == '#')
-		return false;
-	while (word(&left, &w)) {
-		if (id.len && time_of(w, &ret->time) && ids(id, ret))
-			break;
-		if (!is_cpu(w) || !id.len) {
-			before = id;
-			id = w;
-		}
-	}
-	if (!w.len || !before.len)
-		return false;
-	ret->comm = line;
-	skip_blanks(&ret->comm);
-	ret->comm.len = (size_t)(before.p + before.len - ret->comm.p);
-	if (!word(&left, &w))
-		return false;
-	ret->has_period = number(w, &ret->period);
-	if (ret->has_period && !word(&left, &w))
-		return false;
-	if (w.p[w.len - 1] != ':')
-		return false;
-	ret->event = (struct text){w.p, w.len - 1};
-	ret->rest = left;
-	skip_blanks(&ret->rest);
-	return true;
-}
-
-/* "cpu_core/cycles/ppp" is "cycles": what there is of each kind of core, and modifiers, do not matter. */
-static struct text event_name(struct text e)
-{
-	const char *slash = e.len ? memchr(e.p, '/', e.len) : NULL, *end = e.p + e.len, *colon;
-
-	if (slash && (size_t)(end - slash) > 1) {
-		const char *second = memchr(slash + 1, '/', (size_t)(end - slash - 1));
-
-		return (struct text){slash + 1, (size_t)((second ? second : end) - slash - 1)};
-	}
-	colon = e.len ? memrchr(e.p, ':', e.len) : NULL;
-	/* "sched:sched_switch" is a name; "cycles:ppp", "cpu-clock:uhH" are modifiers. */
-	if (colon && strspn(colon + 1, "ukhIGHpPSDWe") >= (size_t)(end - colon - 1))
-		e.len = (size_t)(colon - e.p);
-	return e;
-}
-
-static bool is(struct text t, const char *text)
-{
-	return t.len == strlen(text) && !memcmp(t.p, text, t.len);
+	return a->has_pid == b->has_pid && a->pid == b->pid && a->tid == b->tid;
 }
 
 /* ---- frames -------------------------------------------------------------------------------------- */
 
-struct frame {
-	uint64_t ip;
-	struct text name, module; /* empty: not known */
-};
-
-static bool parse_frame(struct text line, struct frame *ret)
-{
-	struct text left = line, w, deleted = {" (deleted))", 11};
-	const char *open;
-
-	*ret = (struct frame){0};
-	if (!word(&left, &w) || w.len > 16)
-		return false;
-	for (size_t i = 0; i < w.len; i++) {
-		char c = w.p[i] | 0x20;
-
-		if (!is_digit(w.p[i]) && !(c >= 'a' && c <= 'f'))
-			return false;
-		ret->ip = ret->ip << 4 | (uint64_t)(is_digit(c) ? c - '0' : c - 'a' + 10);
-	}
-	skip_blanks(&left);
-	while (left.len && is_blank(left.p[left.len - 1]))
-		left.len--;
-	ret->name = left;
-	if (left.len > 2 && left.p[left.len - 1] == ')') {
-		size_t len = left.len - 1;
-
-		if (left.len > deleted.len &&
-		    !memcmp(left.p + left.len - deleted.len, deleted.p, deleted.len))
-			len = left.len - deleted.len;
-		open = memrchr(left.p, '(', len);
-		if (open && (open == left.p || open[-1] == ' ')) {
-			ret->module = (struct text){open + 1, (size_t)(left.p + len - open - 1)};
-			ret->name.len = (size_t)(open - left.p) - (open > left.p);
-		}
-	}
-	if (is(ret->module, "[unknown]") || is(ret->module, "inlined"))
-		ret->module.len = 0;
-	if (is(ret->name, "[unknown]"))
-		ret->name.len = 0;
-	for (size_t i = ret->name.len; i-- > 2;) { /* name+0x18 */
-		char c = ret->name.p[i] | 0x20;
-
-		if (c == 'x' && ret->name.p[i - 1] == '0' && ret->name.p[i - 2] == '+' && i > 2) {
-			ret->name.len = i - 2;
-			break;
-		}
-		if (!is_digit(ret->name.p[i]) && !(c >= 'a' && c <= 'f'))
-			break;
-	}
-	return true;
-}
-
-struct perf {
-	struct aif_host host;
-	struct aif_lines lines;
-	struct header at;
-	bool is_in, is_kept, is_idle; /* a sample: it has begun; it is one of those that count */
-	uint32_t frames[DEPTH_MAX];
-	size_t frames_len;
-	bool is_cut;
-	struct aif_buf comm, event, other; /* of the sample; the event that counts */
-	uint64_t others, idle, weightless;
-	size_t first_row;
-	bool is_clock;
-};
-
 /* CPython 3.12 and later: "py::function:/path/file.py", one frame for each function that perf sees. */
-static uint32_t python_frame(struct perf *x, struct text name)
+static struct perf_frame python_frame(struct perf *x, struct aif_perf_text name)
 {
-	struct aif_builder *b = x->host.b;
 	const char *from = name.p + 4, *end = name.p + name.len,
 		   *colon = memchr(from, ':', (size_t)(end - from));
 
-	return aif_host_frame(
-		&x->host, AIF_FRAME_PYTHON, AIF_NONE,
-		aif_builder_str(b, from, (size_t)((colon ? colon : end) - from)),
-		colon ? aif_builder_str(b, colon + 1, (size_t)(end - colon - 1)) : AIF_NONE, 0);
+	return (struct perf_frame){.kind = AIF_FRAME_PYTHON,
+				   .module = AIF_NONE,
+				   .name = string(x, from, (size_t)((colon ? colon : end) - from)),
+				   .file = colon ? string(x, colon + 1, (size_t)(end - colon - 1))
+						 : AIF_NONE};
 }
 
 /* What a CPU runs that has nothing to do. */
-static bool is_idle(struct text name)
+static bool is_idle(struct aif_perf_text name)
 {
 	static const char *const words[] = {"cpuidle", "idle_call", "native_safe_halt", "do_idle",
 					    "default_idle"};
@@ -265,191 +136,419 @@ static bool is_idle(struct text name)
 	return false;
 }
 
-static void take_frame(struct perf *x, const struct frame *f)
+static void take_frame(struct perf *x, const struct aif_perf_frame *f)
 {
-	struct aif_builder *b = x->host.b;
-	uint32_t module, frame;
-	bool is_os;
+	bool is_os = aif_host_is_os(f->module.p, f->module.len) || f->ip >> 63;
+	struct perf_frame row = {.kind = is_os ? AIF_FRAME_OS : AIF_FRAME_NATIVE,
+				 .module = AIF_NONE,
+				 .name = AIF_NONE,
+				 .file = AIF_NONE};
+	uint64_t hash;
 
-	if (x->frames_len == DEPTH_MAX) {
+	if (x->stack_len == DEPTH_MAX) {
 		x->is_cut = true;
 		return;
 	}
 	if (x->at.tid == 0)
 		x->is_idle |= is_idle(f->name);
-	is_os = aif_host_is_os(f->module.p, f->module.len) || f->ip >> 63;
-	module =
-		f->module.len && !is_os ? aif_builder_str(b, f->module.p, f->module.len) : AIF_NONE;
-	if (!f->name.len)
-		frame = aif_host_unnamed(&x->host, module, f->ip);
-	else if (!is_os && f->name.len > 4 && !memcmp(f->name.p, "py::", 4))
-		frame = python_frame(x, f->name);
-	else
-		frame = aif_host_frame(&x->host, is_os ? AIF_FRAME_OS : AIF_FRAME_NATIVE, module,
-				       aif_builder_str(b, f->name.p, f->name.len), AIF_NONE, 0);
-	x->frames[x->frames_len++] = frame;
+	if (!is_os && f->name.len > 4 && !memcmp(f->name.p, "py::", 4)) {
+		row = python_frame(x, f->name);
+	} else {
+		if (f->module.len && !is_os)
+			row.module = string(x, f->module.p, f->module.len);
+		if (f->name.len)
+			row.name = string(x, f->name.p, f->name.len);
+		else
+			row.address = f->ip;
+	}
+	hash = aif_mix64((uint64_t)row.name << 32 | row.module) + aif_mix64(row.address) +
+	       ((uint64_t)row.file << 8) + row.kind;
+	x->stack[x->stack_len++] = INTERN(x, frame_ids, frames, hash, &row, same_frame);
+}
+
+/* ---- samples ------------------------------------------------------------------------------------- */
+
+/* Its name is that of its first thread, if that was seen, and the last one: before it, it was a shell's perhaps. */
+static uint32_t process_of(struct perf *x, const struct perf_thread *t)
+{
+	/* Without a process's number, a process is what has the same name: it is told at the end. */
+	uint64_t key = t->has_pid ? t->pid : UINT64_C(1) << 32 | t->name, id;
+	bool is_main = t->has_pid && t->pid == t->tid;
+
+	if (!aif_map_get(&x->process_ids, key, &id)) {
+		id = x->processes_len;
+		if (aif_grow(&x->processes, &x->processes_cap, id + 1, sizeof(*x->processes)) < 0 ||
+		    aif_map_put(&x->process_ids, key, id) < 0) {
+			x->is_memory = true;
+			return AIF_NONE;
+		}
+		x->processes[x->processes_len++] = (struct perf_process){.name = AIF_NONE};
+	}
+	if (is_main || !x->processes[id].is_main)
+		x->processes[id] = (struct perf_process){.name = t->name, .is_main = is_main};
+	return (uint32_t)id;
+}
+
+static uint32_t thread_of(struct perf *x, const struct aif_perf_header *h)
+{
+	struct perf_thread t = {.pid = h->has_pid ? h->pid : 0,
+				.tid = (uint32_t)h->tid,
+				.has_pid = h->has_pid,
+				.name = string(x, h->comm.p, h->comm.len)};
+	uint32_t id =
+		INTERN(x, thread_ids, threads, aif_mix64(t.pid * 31) + t.tid, &t, same_thread);
+
+	if (id != AIF_NONE) {
+		x->threads[id].name = t.name;
+		if (t.has_pid)
+			x->threads[id].process = process_of(x, &x->threads[id]);
+	}
+	return id;
 }
 
 /* The sample is over. */
 static int flush(struct perf *x)
 {
-	struct aif_builder *b = x->host.b;
-	struct aif_cpu_row *row;
-	uint32_t stack = AIF_NONE, name;
+	struct aif_perf_event *event;
+	struct perf_sample *row;
+	uint32_t node = AIF_NONE;
 
 	if (!x->is_in)
 		return 0;
 	x->is_in = false;
-	if (!x->is_kept)
-		return 0;
-	name = aif_builder_str(b, x->comm.data, x->comm.len);
-	if (x->at.tid == 0 && (x->is_idle || !x->frames_len)) {
+	if (x->at.tid == 0 && (x->is_idle || !x->stack_len)) {
 		x->idle++;
 		return 0;
 	}
-	if (!x->frames_len) /* perf says where it was, or it did not know */
-		x->frames[x->frames_len++] =
-			aif_host_frame(&x->host, AIF_FRAME_MARK, AIF_NONE,
-				       aif_builder_puts(b, "[no stack]"), AIF_NONE, 0);
-	for (size_t i = x->frames_len; i-- > 0;)
-		stack = aif_builder_stack(b, stack, x->frames[i],
-					  i == 0 && x->is_cut ? AIF_STACK_TRUNCATED : 0);
-	row = aif_builder_wait(b);
-	if (!row || b->failed)
+	for (size_t i = x->stack_len; i-- > 0;) {
+		struct perf_node n = {.parent = node,
+				      .frame = x->stack[i],
+				      .flags = i == 0 && x->is_cut ? AIF_STACK_TRUNCATED : 0};
+
+		node = INTERN(x, node_ids, nodes,
+			      aif_mix64((uint64_t)n.parent << 32 | n.frame) + n.flags, &n,
+			      same_node);
+	}
+	if (x->is_memory ||
+	    aif_grow(&x->samples, &x->samples_cap, x->samples_len + 1, sizeof(*x->samples)) < 0)
 		return -ENOMEM;
-	*row = (struct aif_cpu_row){
-		.time = x->at.time,
-		.weight = x->at.period,
-		/* Without a process's number, a process is what has the same name. */
-		.thread = aif_host_thread(&x->host,
-					  x->at.has_pid ? x->at.pid : UINT64_C(1) << 32 | name,
-					  x->at.tid, name, name),
-		.stack = stack};
+	row = &x->samples[x->samples_len++];
+	*row = x->sample;
+	row->node = node;
+	event = &x->events.list[row->event];
+	event->samples++;
+	event->is_weightless |=
+		event->kind == AIF_PERF_CLOCK && (!row->has_period || row->period > CLOCK_MAX);
 	x->lines.source->events++;
 	return 0;
 }
 
-static int take_header(struct perf *x, const struct header *h)
+static int take_header(struct perf *x, const struct aif_perf_header *h)
 {
-	struct text event = event_name(h->event);
-	struct frame f;
+	struct aif_perf_frame f;
 	int r = flush(x);
 
 	if (r < 0)
 		return r;
+	x->is_record = h->is_record;
+	if (h->is_record) {
+		x->records++;
+		return 0;
+	}
 	x->at = *h;
 	x->is_in = true;
 	x->is_idle = x->is_cut = false;
-	x->frames_len = 0;
-	aif_buf_clear(&x->comm);
-	aif_buf_append(&x->comm, h->comm.p, h->comm.len);
-	if (!x->event.len) {
-		aif_buf_append(&x->event, event.p, event.len);
-		x->is_clock = is(event, "cpu-clock") || is(event, "task-clock");
-	}
-	x->is_kept = event.len && event.len == x->event.len &&
-		     !memcmp(event.p, x->event.data, event.len);
-	if (!x->is_kept && !x->others++)
-		aif_buf_append(&x->other, event.p, event.len);
-	if (x->is_kept && x->is_clock && (!h->has_period || h->period > AIF_NS_PER_S * 3600)) {
-		x->weightless++;
-		x->at.period = 0;
-	}
-	if (x->is_kept && h->rest.len && parse_frame(h->rest, &f))
+	x->stack_len = 0;
+	x->sample = (struct perf_sample){.time = h->time,
+					 .period = h->period,
+					 .has_period = h->has_period,
+					 .thread = thread_of(x, h)};
+	r = aif_perf_event(&x->events, h->event, &x->sample.event);
+	if (!r && h->rest.len && aif_perf_frame(h->rest, &f))
 		take_frame(x, &f);
-	return aif_buf_failed(&x->comm) || aif_buf_failed(&x->event) ? -ENOMEM : 0;
+	return x->is_memory ? -ENOMEM : r;
 }
 
-static int take(struct perf *x, struct text line)
+static int take(struct perf *x, struct aif_perf_text line)
 {
-	struct header h;
+	struct aif_perf_header h;
 
 	if (!line.len)
 		return flush(x);
 	if (*line.p == '#')
 		return 0;
 	/* Commands may be right-justified, with blanks before them; a frame ends with its module. */
-	if (is_blank(*line.p) && x->is_in) {
-		struct frame f;
-		bool is_frame = parse_frame(line, &f);
+	if (aif_perf_blank(*line.p) && x->is_in) {
+		struct aif_perf_frame f;
+		bool is_frame = aif_perf_frame(line, &f);
 
-		if (!(is_frame && line.p[line.len - 1] == ')') && parse_header(line, &h))
+		if (!(is_frame && line.p[line.len - 1] == ')') && aif_perf_header(line, &h))
 			return take_header(x, &h);
 		/* Source lines, which perf puts between frames if it is asked to, begin with no number. */
-		if (x->is_kept && is_frame)
+		if (is_frame)
 			take_frame(x, &f);
-		return 0;
+		return x->is_memory ? -ENOMEM : 0;
 	}
-	if (parse_header(line, &h))
+	if (aif_perf_header(line, &h))
 		return take_header(x, &h);
-	aif_lines_bad(&x->lines);
+	/* A record may have more lines than one. */
+	if (!x->is_record || !aif_perf_blank(*line.p))
+		aif_lines_bad(&x->lines);
 	return 0;
 }
 
-/* ---- weights ------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------- */
 
-static void weigh(struct perf *x, uint64_t count_ns)
+struct rows {
+	struct perf *x;
+	struct aif_host host;
+	struct aif_map stacks; /* node and the process's name -> stack */
+	bool by_process;       /* each program is a frame of its own, below all of its stacks */
+};
+
+static uint32_t moved(struct rows *w, uint32_t str)
 {
-	struct aif_builder *b = x->host.b;
-	uint64_t each = count_ns;
+	size_t len;
+	const char *text;
+
+	if (str == AIF_NONE)
+		return AIF_NONE;
+	text = aif_strset_get(&w->x->strings, str, &len);
+	return aif_builder_str(w->x->b, text, len);
+}
+
+static uint32_t mark(struct rows *w, uint32_t name)
+{
+	return aif_host_frame(&w->host, AIF_FRAME_MARK, AIF_NONE, name, AIF_NONE, 0);
+}
+
+static uint32_t frame_row(struct rows *w, uint32_t frame)
+{
+	const struct perf_frame *f = &w->x->frames[frame];
+	uint32_t module = moved(w, f->module);
+
+	if (f->name == AIF_NONE)
+		return aif_host_unnamed(&w->host, module, f->address);
+	return aif_host_frame(&w->host, f->kind, module, moved(w, f->name), moved(w, f->file), 0);
+}
+
+/* process: a string of the profile's. */
+static uint32_t stack_row(struct rows *w, uint32_t node, uint32_t process)
+{
+	struct perf *x = w->x;
+	uint32_t *path = x->stack, stack = AIF_NONE;
+	size_t n = 0;
+	uint64_t known = AIF_NONE, under = w->by_process ? process : 0;
+
+	for (; node != AIF_NONE; node = x->nodes[node].parent) {
+		if (aif_map_get(&w->stacks, under << 32 | node, &known))
+			break;
+		path[n++] = node; /* DEPTH_MAX at most, as it was read */
+	}
+	stack = (uint32_t)known;
+	if (stack == AIF_NONE && w->by_process)
+		stack = aif_builder_stack(x->b, AIF_NONE, mark(w, process), 0);
+	while (n--) {
+		const struct perf_node *at = &x->nodes[path[n]];
+
+		stack = aif_builder_stack(x->b, stack, frame_row(w, at->frame), at->flags);
+		x->b->failed |= aif_map_put(&w->stacks, under << 32 | path[n], stack) < 0;
+	}
+	return stack;
+}
+
+/* Are there programs of several names? Then a stack says nothing without its own. */
+static bool several_programs(const struct perf *x, uint32_t event)
+{
+	uint32_t first = AIF_NONE;
+
+	for (size_t i = 0; i < x->samples_len; i++) {
+		const struct perf_sample *s = &x->samples[i];
+		uint32_t name = x->processes[x->threads[s->thread].process].name;
+
+		if (s->event != event)
+			continue;
+		if (first != AIF_NONE && name != first)
+			return true;
+		first = name;
+	}
+	return false;
+}
+
+static int make_rows(struct perf *x, const struct aif_perf_event *event, uint64_t count_ns)
+{
+	struct aif_builder *b = x->b;
+	uint32_t number = (uint32_t)(event - x->events.list);
+	struct rows w = {.x = x, .host = {.b = b}};
+	uint64_t left = UINT64_C(1) << 60, too_much = 0;
+
+	for (size_t i = 0; i < x->threads_len; i++)
+		if (!x->threads[i].has_pid)
+			x->threads[i].process = process_of(x, &x->threads[i]);
+	if (x->is_memory)
+		return -ENOMEM;
+	w.by_process = several_programs(x, number);
+	for (size_t i = 0; i < x->samples_len && !b->failed; i++) {
+		const struct perf_sample *s = &x->samples[i];
+		const struct perf_thread *t = &x->threads[s->thread];
+		uint64_t ns = aif_perf_event_weight(event, s->has_period, s->period, count_ns);
+		struct aif_cpu_row *row;
+		uint32_t name, stack;
+
+		if (s->event != number)
+			continue;
+		name = moved(&w, x->processes[t->process].name);
+		stack = stack_row(&w, s->node, name);
+		if (ns > left) {
+			too_much++;
+			continue;
+		}
+		left -= ns;
+		if (stack == AIF_NONE) /* perf says where it was, or it did not know */
+			stack = aif_builder_stack(b, AIF_NONE,
+						  mark(&w, aif_builder_puts(b, "[no stack]")), 0);
+		row = aif_builder_wait(b);
+		if (!row)
+			break;
+		*row = (struct aif_cpu_row){
+			.time = s->time,
+			.weight = ns,
+			.thread = aif_host_thread(
+				&w.host, t->has_pid ? t->pid : UINT64_C(1) << 32 | t->process,
+				t->tid, name, moved(&w, t->name)),
+			.stack = stack};
+	}
+	aif_builder_loss(b, AIF_REASON_IMPORT_EVENT, AIF_NONE,
+			 aif_builder_puts(b, aif_input_name(x->lines.source->input)), too_much);
+	aif_host_finish(&w.host);
+	aif_map_finish(&w.stacks);
+	return b->failed ? -ENOMEM : 0;
+}
+
+/* Periods that are no time: each sample stands for the usual time between two. */
+static void weigh(struct perf *x, const struct aif_perf_event *event, size_t first)
+{
+	struct aif_builder *b = x->b;
+	uint64_t each = aif_host_usual_gap(b, first);
 	char text[400];
 
-	if (!each && x->is_clock && !x->weightless)
-		return;
-	if (!each) {
-		each = aif_host_usual_gap(b, x->first_row);
-		each = AIF_MIN(each ? each : DEFAULT_NS, AIF_NS_PER_S);
-		snprintf(text, sizeof(text), "%s: %.*s: %" PRIu64 " ns each",
-			 aif_input_name(x->lines.source->input), (int)AIF_MIN(x->event.len, 60),
-			 aif_buf_str(&x->event), each);
-		aif_builder_loss(b, AIF_REASON_IMPORT_WEIGHT, AIF_NONE, aif_builder_puts(b, text),
-				 1);
-	}
-	for (size_t i = x->first_row; i < b->waits_len; i++)
+	each = AIF_MIN(each ? each : DEFAULT_NS, AIF_NS_PER_S);
+	snprintf(text, sizeof(text), "%s: %.60s: %" PRIu64 " ns each",
+		 aif_input_name(x->lines.source->input), aif_perf_event_name(&x->events, event),
+		 each);
+	aif_builder_loss(b, AIF_REASON_IMPORT_WEIGHT, AIF_NONE, aif_builder_puts(b, text), 1);
+	for (size_t i = first; i < b->waits_len; i++)
 		b->waits[i].weight = each;
 }
 
+static void tell(struct perf *x, const struct aif_perf_event *event)
+{
+	struct aif_builder *b = x->b;
+	const char *file = aif_input_name(x->lines.source->input);
+	struct aif_buf others = {0};
+	uint64_t samples = aif_perf_events_others(&x->events, event, &others);
+	char text[600];
+
+	snprintf(text, sizeof(text), "%s: %s", file, aif_buf_str(&others));
+	if (samples)
+		aif_builder_loss(b, AIF_REASON_IMPORT_OTHER_EVENT, AIF_NONE,
+				 aif_builder_puts(b, text), samples);
+	if (samples || x->idle || x->records)
+		aif_builder_meta(b, "imported.not_kept",
+				 "%" PRIu64 " samples of other events (%s), %" PRIu64
+				 " of idle CPUs, %" PRIu64 " records that are no samples",
+				 samples, samples ? aif_buf_str(&others) : "none", x->idle,
+				 x->records);
+	aif_builder_meta(b, "imported.event", "%s", aif_perf_event_name(&x->events, event));
+	if (event->kind == AIF_PERF_COUNT) {
+		aif_builder_meta(b, "cpu_sampling", "counts");
+		aif_builder_meta(b, "cpu_counts", "%s", aif_perf_event_name(&x->events, event));
+	}
+	b->failed |= aif_buf_failed(&others);
+	aif_buf_finish(&others);
+}
+
+/* ---- the file ------------------------------------------------------------------------------------ */
+
+/* What perf says before its first sample, and half of a stack, may stand before a header and its frames. */
 static int probe(const uint8_t *head, size_t len)
 {
 	const char *at = (const char *)head, *end = at + len;
-	bool has_header = false;
+	bool has_header = false, is_behind = false;
 
-	for (unsigned lines = 0; at < end && lines < 400; lines++) {
+	for (unsigned lines = 0; at < end && lines < 2000; lines++) {
 		const char *nl = memchr(at, '\n', (size_t)(end - at));
-		struct text line = {at, (size_t)((nl ? nl : end) - at)};
-		struct header h;
-		struct frame f;
+		struct aif_perf_text line = {at, (size_t)((nl ? nl : end) - at)};
+		struct aif_perf_header h;
+		struct aif_perf_frame f;
 
 		at += line.len + 1;
 		while (line.len && line.p[line.len - 1] == '\r')
 			line.len--;
-		if (has_header && (!line.len || (is_blank(*line.p) && parse_frame(line, &f))))
+		if (memchr(line.p, '\0', line.len))
+			return 0;
+		if (is_behind && line.len && aif_perf_blank(*line.p) && aif_perf_frame(line, &f))
 			return 8;
 		if (!line.len || *line.p == '#')
 			continue;
-		if (!parse_header(line, &h))
-			return 0;
-		if (h.rest.len && parse_frame(h.rest, &f))
+		is_behind = aif_perf_header(line, &h) && !h.is_record;
+		if (is_behind && h.rest.len && h.event.len && aif_perf_frame(h.rest, &f))
 			return 8;
-		has_header = true;
+		has_header |= is_behind && h.event.len;
 	}
 	return has_header ? 5 : 0;
+}
+
+static int choose(struct perf *x, const char *asked, const struct aif_perf_event **ret,
+		  struct aif_err *err)
+{
+	const char *file = aif_input_name(x->lines.source->input);
+	struct aif_buf all = {0};
+	int r = 0;
+
+	if (!x->samples_len)
+		return aif_err_set(err, -ENODATA, "%s: no sample in it", file);
+	*ret = aif_perf_events_choose(&x->events, asked);
+	if (!*ret) {
+		aif_perf_events_others(&x->events, NULL, &all);
+		r = aif_err_set(err, -ENODATA, "%s: no sample of event %s; it has %s", file, asked,
+				aif_buf_str(&all));
+	}
+	aif_buf_finish(&all);
+	return r;
+}
+
+static void finish(struct perf *x)
+{
+	struct aif_map *maps[] = {&x->frame_ids, &x->node_ids, &x->thread_ids, &x->process_ids};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(maps); i++)
+		aif_map_finish(maps[i]);
+	aif_strset_finish(&x->strings);
+	aif_perf_events_finish(&x->events);
+	free(x->frames);
+	free(x->nodes);
+	free(x->threads);
+	free(x->processes);
+	free(x->samples);
+	free(x);
 }
 
 static int read_file(struct aif_import_source *s, struct aif_builder *b, void **state,
 		     struct aif_err *err)
 {
 	struct perf *x = calloc(1, sizeof(*x));
-	struct text line;
+	const struct aif_perf_event *event = NULL;
+	size_t first = b->waits_len;
+	struct aif_perf_text line;
 	char *p;
 	int r;
 
 	(void)state;
 	if (!x)
 		return aif_err_set(err, -ENOMEM, "out of memory");
-	x->host.b = b;
+	x->b = b;
 	x->lines.source = s;
-	x->first_row = b->waits_len;
 	while ((r = aif_lines_next(&x->lines, &p, &line.len, err)) > 0) {
 		line.p = p;
 		r = take(x, line);
@@ -461,34 +560,28 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	r = flush(x);
 	if (r < 0)
 		goto memory;
-	if (!r && b->waits_len == x->first_row)
-		r = aif_err_set(err, -ENODATA, "%s: no sample in it", aif_input_name(s->input));
-	if (!r) {
-		weigh(x, s->opts->count_ns);
-		if (x->others || x->idle)
-			aif_builder_meta(b, "imported.not_kept",
-					 "%" PRIu64 " samples of other events (%s), %" PRIu64
-					 " of idle CPUs",
-					 x->others, x->others ? aif_buf_str(&x->other) : "none",
-					 x->idle);
-		aif_builder_meta(b, "imported.event", "%s", aif_buf_str(&x->event));
-	}
+	r = choose(x, s->opts->event, &event, err);
+	if (r < 0)
+		goto out;
+	r = make_rows(x, event, s->opts->count_ns);
+	if (r < 0)
+		goto memory;
+	if (!s->opts->count_ns && aif_perf_event_by_gap(event))
+		weigh(x, event, first);
+	tell(x, event);
 	goto out;
 memory:
 	aif_err_set(err, r, "%s: %s", aif_input_name(s->input), strerror(-r));
 out:
 	aif_lines_finish(&x->lines, b);
-	aif_host_finish(&x->host);
-	aif_buf_finish(&x->comm);
-	aif_buf_finish(&x->event);
-	aif_buf_finish(&x->other);
-	free(x);
+	finish(x);
 	return r;
 }
 
 const struct aif_importer aif_importer_perf_script = {
 	.name = "perf script",
 	.summary = "what `perf script` prints: CPU samples with stacks",
+	.uses = AIF_IMPORT_USES_COUNT | AIF_IMPORT_USES_EVENT,
 	.probe = probe,
 	.read = read_file,
 };

@@ -747,6 +747,7 @@ out:
 const struct aif_importer aif_importer_pprof = {
 	.name = "pprof",
 	.summary = "pprof's protobuf: Go, and many others",
+	.uses = AIF_IMPORT_USES_AS | AIF_IMPORT_USES_COUNT,
 	.probe = probe,
 	.read = read_file,
 	.finish = aif_stacked_finish,

@@ -671,6 +671,7 @@ out:
 const struct aif_importer aif_importer_speedscope = {
 	.name = "speedscope",
 	.summary = "speedscope's JSON, sampled or evented",
+	.uses = AIF_IMPORT_USES_AS | AIF_IMPORT_USES_COUNT,
 	.probe = probe,
 	.read = read_file,
 	.finish = aif_stacked_finish,

@@ -203,6 +203,7 @@ static int read_file(struct aif_import_source *source, struct aif_builder *b, vo
 const struct aif_importer aif_importer_tool_db = {
 	.name = "nsys or rocpd",
 	.summary = "nsys's export to SQLite, rocprofv3's rocpd",
+	.uses = AIF_IMPORT_USES_COUNT,
 	.probe = probe,
 	.read = read_file,
 	.finish = kineto_ranks_finish,

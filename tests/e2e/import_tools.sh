@@ -44,16 +44,16 @@ python3 4800/4800 [000] 10.030500: page-faults:
 
 END
 cat >perf.folded <<'END'
-[unknown+0x7f0000002000];[lib.so+0x4242];work (a.py)_[p];_PyEval_EvalFrameDefault 10000000
-__libc_start_main;main;inner(int, std::vector<int> (*)(long)) 10000000
-main;vfs_read_[k] 20000000
+my app 2.0;__libc_start_main;main;inner(int, std::vector<int> (*)(long)) 10000000
+my app 2.0;main;vfs_read_[k] 20000000
+python3;[unknown+0x7f0000002000];[lib.so+0x4242];work (a.py)_[p];_PyEval_EvalFrameDefault 10000000
 END
 check "perf script: import" "$aiflame" import -q perf.txt -o perf.data
 folded perf.data out.folded --of cpu
 check "perf script: stacks and periods" same perf.folded out.folded
 check "perf script: processes and threads by their numbers" says "4711,4712" "$aiflame" query --format csv perf.data \
 	"SELECT p.pid, t.tid FROM threads t JOIN processes p ON p.id = t.process"
-check "perf script: what does not count is told" says "1 samples of other events (page-faults), 1 of idle CPUs" "$aiflame" info perf.data
+check "perf script: what does not count is told" says "1 samples of other events (page-faults (1)), 1 of idle CPUs" "$aiflame" info perf.data
 adds_up perf
 # Without periods: the usual time between two samples of the busiest thread, 4 ms here.
 awk 'BEGIN { for (i = 0; i < 9; i++) printf "a %d 5.%06d: cycles:P: \n\t1000 f%d+0x1 (/bin/a)\n\n", 7 + (i == 4), 4000 * i, i % 2 }' >cycles.txt
@@ -66,6 +66,54 @@ check "perf script: a process whose number perf did not print has none" says "0,
 check "perf script: --count" sh -c "'$aiflame' import -q --count 1ms cycles.txt -o count.data && '$aiflame' flame --of cpu -o count.folded count.data && grep 'f0 5000000' count.folded"
 check "perf script: a line that is none is told" sh -c "{ cat perf.txt; echo; echo what is this; } >bad.txt && '$aiflame' import -q bad.txt -o bad.data && '$aiflame' info bad.data | grep '1712 IMPORT_LINE'"
 check "perf script: from a pipe, packed" sh -c "gzip -c perf.txt | '$aiflame' import -q - -o pipe.data && '$aiflame' flame --detail full --of cpu -o pipe.folded pipe.data && sort pipe.folded | diff - perf.folded"
+
+# Several events: a clock counts, whatever stands first; a program after its exec; what is no sample.
+cat >events.txt <<'END'
+Warning:
+Processed 5 events and lost 1 chunks!
+
+swapper     0     0.000000: PERF_RECORD_MMAP -1/0: [0xffffffff81000000(0x1276508) @ 0xffffffff81000000]: x [kernel.kallsyms]_text
+	[0/net: 4/0xf0000098, 1/uts: 4/0xeffffffe]
+	            118a half+0x15 (/usr/bin/app)
+
+bash  4711/4711  10.005000:          1 page-faults: 
+	            2000 fault+0x0 (/usr/bin/bash)
+
+bash  4711/4711  10.010000:    1000000 task-clock:u: 
+	            118a main+0x15 (/usr/bin/bash)
+
+app  4711/4711  10.020000:    1000000 task-clock:u: 
+	            118a main+0x15 (/usr/bin/app)
+
+worker  4711/4712  10.030000:    1000000 task-clock:u: 
+	            118a main+0x15 (/usr/bin/app)
+
+app  4711/4711  10.040000:         41 page-faults: 
+	            2000 fault+0x0 (/usr/bin/app)
+
+other  4800/4800  10.050000:    1000000 task-clock:u: 
+	            118a main+0x15 (/usr/bin/other)
+
+other  4800/4800  10.060000:          1 context-switches: 
+END
+check "perf script, several events: import, and what is left out is said" says "3 samples of other events than task-clock: events.txt: page-faults (2), context-switches (1); --event" \
+	"$aiflame" import events.txt -o events.data
+check "perf script, several events: in info, too" says "1730 IMPORT_OTHER_EVENT   3" "$aiflame" info events.data
+check "perf script: records are no samples, half of a stack is told" says "1 records that are no samples" "$aiflame" info events.data
+check "perf script: lines before the first sample cost themselves" sh -c "'$aiflame' info events.data | grep -E '1712 IMPORT_LINE +2 '"
+check "perf script: a process has its last name" says "4711,app" "$aiflame" query --format csv events.data "SELECT pid, exe FROM processes"
+check "perf script: and its threads theirs" says "4712,worker" "$aiflame" query --format csv events.data "SELECT tid, name FROM threads"
+"$aiflame" flame --detail full --of cpu -o out.folded events.data
+check "perf script: programs of several names stand on their names" sh -c "awk '{ n[\$1] += \$2 } END { exit n[\"app;main\"] != 3000000 || n[\"other;main\"] != 1000000 }' out.folded"
+adds_up events
+check "perf script: --event" sh -c "'$aiflame' import -q --event page-faults events.txt -o faults.data && '$aiflame' query --format csv faults.data 'SELECT sum(weight_ns), count(*) FROM cpu_samples' | grep -x 42,2"
+check "perf script: --event that it has not" says "no sample of event cycles; it has page-faults (2), task-clock (4), context-switches (1)" \
+	sh -c "'$aiflame' import -q --event cycles events.txt -o no.data; true"
+check "perf script: no events in it" sh -c "sed 's/ *[0-9]* [a-z-]*clock: \$//' perf.txt | grep -v page-faults >bare.txt && '$aiflame' import -q bare.txt -o bare.data && '$aiflame' info bare.data | grep '1713 IMPORT_WEIGHT'"
+printf 'a;b 1\n' >ab.folded
+check "options that mean nothing to a format are refused" sh -c "
+	! '$aiflame' import -q --as cpu perf.txt -o no.data 2>as.err && grep -q -e '--as means nothing' as.err &&
+	! '$aiflame' import -q --event x ab.folded -o no.data 2>event.err && grep -q -e '--event means nothing' event.err"
 
 # The real one, if it is here and may be used.
 cat >spin.sh <<'END'

@@ -2,6 +2,7 @@
 #include "import/import.h"
 #include "profile/attribution.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,14 +10,15 @@
 #include <unistd.h>
 
 /* A file of any of the formats, told by its content: it is refused, with words, or becomes a profile that can be opened
- * and adds up. One seed of each format is in found/; how stacks are read depends on the size. */
+ * and adds up. One seed of each format is in found/; how stacks are read, and what the file is said to be, depend on the size. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct aif_import_opts opts = {.limit = 8 << 20,
-					     .folded = (enum aif_import_as)(size % 3),
-					     .count_ns = size % 2 ? 1000 : 0};
+	const struct aif_import_opts none = {.limit = 8 << 20};
+	struct aif_import_opts opts = {.limit = 8 << 20,
+				       .folded = (enum aif_import_as)(size % 3),
+				       .count_ns = size % 2 ? 1000 : 0};
 	char path[64], output[64];
 	const char *const files[] = {path};
 	struct aif_profile p;
@@ -31,7 +33,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	close(fd);
+	for (size_t i = 0; size % 4 == 3 && i <= size / 4 % 8 && aif_importers[i]; i++)
+		opts.from = aif_importers[i];
 	r = aif_import_files(files, 1, output, &opts, NULL, &err);
+	if (r == -ENOTSUP) { /* options that mean nothing to its format */
+		err = (struct aif_err){0};
+		r = aif_import_files(files, 1, output, &none, NULL, &err);
+	}
 	if ((r < 0) != (err.code < 0))
 		abort();
 	if (!r) {

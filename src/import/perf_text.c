@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/perf_text.h"
+
+#include <string.h>
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static void skip_blanks(struct aif_perf_text *t)
+{
+	while (t->len && aif_perf_blank(*t->p)) {
+		t->p++;
+		t->len--;
+	}
+}
+
+static bool word(struct aif_perf_text *t, struct aif_perf_text *ret)
+{
+	skip_blanks(t);
+	*ret = (struct aif_perf_text){t->p, 0};
+	while (t->len && !aif_perf_blank(*t->p)) {
+		t->p++;
+		t->len--;
+		ret->len++;
+	}
+	return ret->len > 0;
+}
+
+static bool number(struct aif_perf_text t, uint64_t *ret)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < t.len; i++)
+		if (!is_digit(t.p[i]) || __builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(t.p[i] - '0'), &v))
+			return false;
+	*ret = v;
+	return t.len > 0;
+}
+
+/* "1165.644359:" in ns */
+static bool time_of(struct aif_perf_text t, uint64_t *ret)
+{
+	const char *dot = t.len ? memchr(t.p, '.', t.len) : NULL;
+	uint64_t s, part, ns = 1;
+	struct aif_perf_text fraction;
+
+	if (!dot || t.p[t.len - 1] != ':')
+		return false;
+	fraction = (struct aif_perf_text){dot + 1, (size_t)(t.p + t.len - 2 - dot)};
+	if (fraction.len < 1 || fraction.len > 9 || !number(fraction, &part) ||
+	    !number((struct aif_perf_text){t.p, (size_t)(dot - t.p)}, &s) || s > UINT32_MAX)
+		return false;
+	for (size_t i = fraction.len; i < 9; i++)
+		ns *= 10;
+	*ret = s * AIF_NS_PER_S + part * ns;
+	return true;
+}
+
+/* "4712", "4711/4712" */
+static bool ids(struct aif_perf_text t, struct aif_perf_header *h)
+{
+	const char *slash = t.len ? memchr(t.p, '/', t.len) : NULL;
+
+	h->has_pid = slash != NULL;
+	if (!slash)
+		return number(t, &h->tid) && h->tid < UINT32_MAX;
+	return number((struct aif_perf_text){t.p, (size_t)(slash - t.p)}, &h->pid) &&
+	       number((struct aif_perf_text){slash + 1, (size_t)(t.p + t.len - slash - 1)},
+		      &h->tid) &&
+	       h->tid < UINT32_MAX && h->pid < UINT32_MAX;
+}
+
+static bool is_cpu(struct aif_perf_text t)
+{
+	uint64_t cpu;
+
+	return t.len > 2 && t.p[0] == '[' && t.p[t.len - 1] == ']' &&
+	       number((struct aif_perf_text){t.p + 1, t.len - 2}, &cpu);
+}
+
+bool aif_perf_is(struct aif_perf_text t, const char *text)
+{
+	return t.len == strlen(text) && !memcmp(t.p, text, t.len);
+}
+
+bool aif_perf_frame(struct aif_perf_text line, struct aif_perf_frame *ret)
+{
+	struct aif_perf_text left = line, w, deleted = {" (deleted))", 11};
+	const char *open;
+
+	*ret = (struct aif_perf_frame){0};
+	if (!word(&left, &w) || w.len > 16)
+		return false;
+	for (size_t i = 0; i < w.len; i++) {
+		char c = w.p[i] | 0x20;
+
+		if (!is_digit(w.p[i]) && !(c >= 'a' && c <= 'f'))
+			return false;
+		ret->ip = ret->ip << 4 | (uint64_t)(is_digit(c) ? c - '0' : c - 'a' + 10);
+	}
+	skip_blanks(&left);
+	while (left.len && aif_perf_blank(left.p[left.len - 1]))
+		left.len--;
+	ret->name = left;
+	if (left.len > 2 && left.p[left.len - 1] == ')') {
+		size_t len = left.len - 1;
+
+		if (left.len > deleted.len &&
+		    !memcmp(left.p + left.len - deleted.len, deleted.p, deleted.len))
+			len = left.len - deleted.len;
+		open = memrchr(left.p, '(', len);
+		if (open && (open == left.p || open[-1] == ' ')) {
+			ret->module =
+				(struct aif_perf_text){open + 1, (size_t)(left.p + len - open - 1)};
+			ret->name.len = (size_t)(open - left.p) - (open > left.p);
+		}
+	}
+	if (aif_perf_is(ret->module, "[unknown]") || aif_perf_is(ret->module, "inlined"))
+		ret->module.len = 0;
+	if (aif_perf_is(ret->name, "[unknown]"))
+		ret->name.len = 0;
+	for (size_t i = ret->name.len; i-- > 2;) { /* name+0x18 */
+		char c = ret->name.p[i] | 0x20;
+
+		if (c == 'x' && ret->name.p[i - 1] == '0' && ret->name.p[i - 2] == '+' && i > 2) {
+			ret->name.len = i - 2;
+			break;
+		}
+		if (!is_digit(ret->name.p[i]) && !(c >= 'a' && c <= 'f'))
+			break;
+	}
+	return true;
+}
+
+/* "cpu_core/cycles/ppp" is "cycles": what there is of each kind of core, and modifiers, do not matter. */
+static struct aif_perf_text event_name(struct aif_perf_text e)
+{
+	const char *slash = e.len ? memchr(e.p, '/', e.len) : NULL, *end = e.p + e.len, *colon;
+
+	if (slash && (size_t)(end - slash) > 1) {
+		const char *second = memchr(slash + 1, '/', (size_t)(end - slash - 1));
+
+		return (struct aif_perf_text){slash + 1,
+					      (size_t)((second ? second : end) - slash - 1)};
+	}
+	colon = e.len ? memrchr(e.p, ':', e.len) : NULL;
+	/* "sched:sched_switch" is a name; "cycles:ppp", "cpu-clock:uhH" are modifiers. */
+	if (colon && strspn(colon + 1, "ukhIGHpPSDWe") >= (size_t)(end - colon - 1))
+		e.len = (size_t)(colon - e.p);
+	return e;
+}
+
+#define RECORD "PERF_RECORD_"
+
+/* Behind the time. Without an event's name nothing else may be there but a period, and a frame. */
+static bool parse_event(struct aif_perf_text left, struct aif_perf_header *ret)
+{
+	struct aif_perf_text all = left, w;
+	struct aif_perf_frame f;
+
+	skip_blanks(&all);
+	while (all.len && aif_perf_blank(all.p[all.len - 1]))
+		all.len--;
+	if (!word(&left, &w))
+		return true;
+	ret->is_record = w.len > strlen(RECORD) && !memcmp(w.p, RECORD, strlen(RECORD));
+	ret->has_period = number(w, &ret->period);
+	if (ret->has_period && !word(&left, &w))
+		return true;
+	skip_blanks(&left);
+	if (w.p[w.len - 1] == ':' && w.len > 1) {
+		ret->event = event_name((struct aif_perf_text){w.p, w.len - 1});
+		ret->rest = left;
+		return ret->event.len;
+	}
+	if (ret->is_record)
+		return true;
+	/* Without a period its address may look like one. */
+	ret->has_period = false;
+	ret->rest = all;
+	return all.p[all.len - 1] == ')' && aif_perf_frame(all, &f);
+}
+
+/* A command's name may hold blanks and numbers: what is sure is the time, and what is before it. */
+bool aif_perf_header(struct aif_perf_text line, struct aif_perf_header *ret)
+{
+	struct aif_perf_text left = line, w, id = {0}, before = {0};
+
+	*ret = (struct aif_perf_header){0};
+	if (!line.len || *line.p == '#')
+		return false;
+	while (word(&left, &w)) {
+		if (id.len && time_of(w, &ret->time) && ids(id, ret))
+			break;
+		if (!is_cpu(w) || !id.len) {
+			before = id;
+			id = w;
+		}
+	}
+	if (!w.len || !before.len)
+		return false;
+	ret->comm = line;
+	skip_blanks(&ret->comm);
+	ret->comm.len = (size_t)(before.p + before.len - ret->comm.p);
+	return parse_event(left, ret);
+}
