@@ -63,37 +63,87 @@ static bool is_comment(struct text line)
 	return line.len > 1 && line.p[0] == '#' && line.p[1] == ' ';
 }
 
-/* All lines that are whole there have the form, and some have more than one frame. */
-static int probe(const uint8_t *head, size_t len)
+/* What the lines of a file's beginning are. */
+struct seen {
+	unsigned good, bad;
+	unsigned stacks, pairs; /* of the good: with more than one frame, with two counts */
+	unsigned
+		damaged; /* stacks with something like a number behind them: neither good nor bad */
+};
+
+static bool is_damaged(struct text line)
+{
+	struct text stack, count;
+
+	return split(line, &stack, &count) && memchr(stack.p, ';', stack.len) && count.len &&
+	       (is_digit(*count.p) || *count.p == '-' || *count.p == '.');
+}
+
+/* "3 5" behind a stack: is there a second number? */
+static bool is_pair(struct text stack)
+{
+	struct text first, count;
+	uint64_t n;
+
+	return split(stack, &first, &count) && parse_count(count, 1, &n);
+}
+
+static void look(const uint8_t *head, size_t len, struct seen *ret)
 {
 	const char *at = (const char *)head, *end = at + len;
-	unsigned lines = 0;
-	bool has_stack = false;
 
-	while (at < end && lines < 1000) {
+	if (len >= 3 && !memcmp(at, "\xef\xbb\xbf", 3))
+		at += 3;
+	while (at < end && ret->good + ret->bad + ret->damaged < 1000) {
 		const char *nl = memchr(at, '\n', (size_t)(end - at));
 		struct text line = {at, (size_t)((nl ? nl : end) - at)}, stack, count;
+		bool is_good;
 		uint64_t n;
 
-		if (!nl && len == AIF_IMPORT_HEAD)
-			break;
 		at += line.len + 1;
-		if (memchr(line.p, '\0', line.len))
-			return 0;
 		if (!line.len || (line.len == 1 && *line.p == '\r') || is_comment(line))
 			continue;
-		if (!split(line, &stack, &count) || !parse_count(count, 1, &n))
-			return 0;
-		has_stack |= memchr(stack.p, ';', stack.len) != NULL;
-		lines++;
+		is_good = !memchr(line.p, '\0', line.len) && split(line, &stack, &count) &&
+			  parse_count(count, 1, &n);
+		if (!nl && (len == AIF_IMPORT_HEAD || !is_good))
+			break; /* torn */
+		ret->good += is_good;
+		if (!is_good && is_damaged(line))
+			ret->damaged++;
+		else
+			ret->bad += !is_good;
+		if (is_good) {
+			ret->stacks += memchr(stack.p, ';', stack.len) != NULL;
+			ret->pairs += is_pair(stack);
+		}
 	}
-	return has_stack;
+}
+
+/* Damage costs its line. Where no line has a stack of frames, nothing but their form says what they are. */
+static int probe(const uint8_t *head, size_t len)
+{
+	struct seen seen = {0};
+
+	look(head, len, &seen);
+	return seen.stacks || seen.damaged ? seen.good + seen.damaged > seen.bad
+					   : seen.good && !seen.bad;
+}
+
+/* Of a difference of two profiles: each line has both counts. One line alone may be a name that ends so. */
+static bool has_pairs(const struct aif_import_source *s)
+{
+	struct seen seen = {0};
+
+	look(s->head, s->head_len, &seen);
+	return seen.good > 1 && seen.pairs == seen.good;
 }
 
 struct folded {
 	struct aif_laid laid;
 	struct aif_host host;
 	const struct aif_import_opts *opts;
+	bool has_pairs; /* the first of two counts is not the stack's */
+	uint64_t taken;
 	AIF_TABLE(aif_stacked_frame, frames); /* of the line at hand */
 };
 
@@ -133,6 +183,8 @@ static int take(struct folded *f, struct aif_lines *lines, struct text line)
 		aif_lines_bad(lines);
 		return 0;
 	}
+	if (f->has_pairs && is_pair(stack))
+		split(stack, &stack, &count);
 	while (stack.len) {
 		const char *semicolon = memchr(stack.p, ';', stack.len);
 		struct text s = {stack.p, semicolon ? (size_t)(semicolon - stack.p) : stack.len};
@@ -154,6 +206,7 @@ static int take(struct folded *f, struct aif_lines *lines, struct text line)
 	r = aif_stacked_of(&f->laid, &f->host, f->frames, frames, f->opts->folded, &stacked);
 	if (!r)
 		r = aif_stacked_put(&f->laid, &stacked, ns);
+	f->taken += r == 0;
 	if (r == -ERANGE) {
 		aif_lines_bad(lines);
 		r = 0;
@@ -176,6 +229,10 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	for (size_t i = 0; i < b->waits_len; i++)
 		f.laid.at = AIF_MAX(f.laid.at, b->waits[i].time + b->waits[i].weight);
 	aif_laid_begin(&f.laid, aif_input_name(s->input));
+	f.has_pairs = has_pairs(s);
+	if (f.has_pairs)
+		aif_builder_loss(b, AIF_REASON_IMPORT_PAIRS, AIF_NONE,
+				 aif_builder_puts(b, aif_input_name(s->input)), 1);
 	while ((r = aif_lines_next(&lines, &p, &line.len, err)) > 0) {
 		line.p = p;
 		if (lines.number == 1 && line.len >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) {
@@ -188,6 +245,9 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 			break;
 		}
 	}
+	if (!r && !f.taken)
+		r = aif_err_set(err, -ENODATA, "%s: no line \"frame;frame COUNT\" in it",
+				aif_input_name(s->input));
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE,
 			 aif_builder_puts(b, aif_input_name(s->input)), 1);
 	aif_lines_finish(&lines, b);

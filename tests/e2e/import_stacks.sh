@@ -23,9 +23,26 @@ check "folded: device time comes back" goes_round "$work/device.folded" "$work/o
 check "folded: CPU time comes back" goes_round "$work/cpu.folded" "$work/out.folded"
 check "folded: it is told that there are no times" says "IMPORT_UNTIMED" "$aiflame" info "$work/in.data"
 check "folded: everything adds up" says "everything adds up" "$aiflame" info "$work/in.data"
-printf 'python;f (t.py);work 88.5\nno count\npython;g 1\n' >"$work/samples.folded"
-check "folded: a line that is none is refused at the beginning" status_is 1 "$aiflame" import -q "$work/samples.folded" -o "$work/s.data"
-printf 'python;f (t.py);work 88.5\n;; 1\npython;g 99999999999999999999\n' >"$work/samples.folded"
+lines() { # TEXT TAKEN BAD ARGS...: what of it is taken, and how many lines are told to be damaged
+	printf '%b' "$1" >"$work/lines.folded"
+	"$aiflame" import -q "$work/lines.folded" -o "$work/s.data" && "$aiflame" flame --of cpu --detail full -o "$work/s.folded" "$work/s.data" || return 1
+	"$aiflame" info "$work/s.data" >"$work/s.info"
+	[ "$(LC_ALL=C sort "$work/s.folded" | tr '\n' ,)" = "$2" ] && [ "$(awk '$2 == "IMPORT_LINE" { print $3 }' "$work/s.info")" = "$3" ] ||
+		{ cat "$work/s.folded" "$work/s.info"; return 1; }
+}
+check "folded: a line that is none costs itself" lines 'python;f;work 88.5\nno count\npython;g 1\n' 'python;f;work 89,python;g 1,' 1
+check "folded: a last line that is torn" lines 'a;b 2\na;c' 'a;b 2,' 1
+check "folded: counts that are none" lines 'a;b 2\na;c -5\na;d 1e3\na;e 9223372036854775807\na;f 99999999999999999999\na;g 0x10\n' 'a;b 2,' 5
+check "folded: stacks of one frame" lines 'bash 5\npython3 2\n' 'bash 5,python3 2,' ''
+check "folded: --from says what nothing else says" sh -c "
+	printf 'word\nanother\nbash 5\n' >'$work/one.folded' && ! '$aiflame' import -q '$work/one.folded' -o '$work/s.data' 2>'$work/one.err' &&
+	grep -q 'say which with --from' '$work/one.err' && grep -q 'frame;frame COUNT' '$work/one.err' &&
+	'$aiflame' import -q --from folded '$work/one.folded' -o '$work/s.data' && '$aiflame' info '$work/s.data' | grep -E '1712 IMPORT_LINE +2 '"
+check "folded: nothing of it is a stack" says "no line \"frame;frame COUNT\" in it" sh -c "
+	printf 'word\nanother\n' >'$work/none.folded'; '$aiflame' import -q --from folded '$work/none.folded' -o '$work/n.data'"
+check "folded: both counts of a difference" lines 'main;foo 3 5\nmain;bar 2 1\n' 'main;bar 1,main;foo 5,' ''
+check "folded: and it is told which is here" says "1731 IMPORT_PAIRS" "$aiflame" info "$work/s.data"
+check "folded: a name that ends with a number is a name" lines 'main;step 3 5\nmain;bar 1\n' 'main;bar 1,main;step 3 5,' ''
 printf 'a;b 1\na;b 1152921504606846976\na;c 2\n' >"$work/much.folded"
 check "folded: more than there is time" says "1712 IMPORT_LINE" sh -c "'$aiflame' import -q '$work/much.folded' -o '$work/s.data' && '$aiflame' info '$work/s.data'"
 printf 'python;f (t.py);work 88.5\n' >"$work/samples.folded"
