@@ -9,8 +9,9 @@
 
 /*
  * speedscope's own JSON (https://www.speedscope.app/file-format-schema.json): profiles of samples (stacks and weights)
- * or events (opened and closed), and the frames that they share, by number. Members are in any order, so frames may come
- * last: until then a stack is a node of numbers, and each distinct one is kept once.
+ * or events (opened and closed), and the frames that they share, by number. Members are in any order: frames may come
+ * last, until then a stack is a node of numbers, and each distinct one is kept once; and so may a profile's unit, until
+ * which its numbers are kept as they were written.
  *
  * Each profile is a thread, and has its number, from 1. `evented` ones have times; of `sampled` ones weights follow one another. aiflame's own
  * exports say in a frame's `file` what is of the device, Python or the OS kernel.
@@ -36,6 +37,17 @@ struct speedscope_sample {
 	uint64_t at, ns; /* at: of events */
 	uint32_t node, profile;
 };
+/* v / 10^shift of a unit that may not be known yet. */
+struct speedscope_number {
+	int64_t v;
+	uint8_t shift;
+	bool is_bad;
+};
+struct speedscope_event {
+	struct speedscope_number at;
+	uint32_t frame;
+	bool is_open;
+};
 struct speedscope_profile {
 	uint32_t name;
 	bool is_timed, is_counts;
@@ -53,8 +65,8 @@ struct speedscope {
 	/* Of the profile at hand. */
 	uint32_t *stacks;
 	size_t stacks_len, stacks_cap;
-	uint64_t *weights;
-	size_t weights_len, weights_cap;
+	AIF_TABLE(speedscope_number, weights);
+	AIF_TABLE(speedscope_event, events);
 	enum unit unit;
 	uint32_t open[DEPTH_MAX];
 	size_t open_len, too_deep_now;
@@ -75,6 +87,7 @@ static void finish(struct speedscope *x)
 	free(x->profiles);
 	free(x->stacks);
 	free(x->weights);
+	free(x->events);
 	free(x);
 }
 
@@ -110,27 +123,71 @@ static bool next_string(struct speedscope *x, uint32_t *ret)
 	return t != AIF_JSON_ERROR && leave(&x->json, depth);
 }
 
-/* The number that was the last token, as ns. */
-static bool value(const struct speedscope *x, uint64_t *ret)
+/* The next element of the array that is `depth` deep, if it is what is `wanted`; others are passed and counted: damage costs
+ * what it is in. CLOSE: there is none any more; ERROR: the text is wrong. *passed: how many were. */
+static enum aif_json_token next_element(struct speedscope *x, enum aif_json_token wanted,
+					uint64_t *passed)
 {
-	static const int shifts[] = {
-		[UNIT_NONE] = 3, [UNIT_NS] = 3, [UNIT_US] = 3, [UNIT_MS] = 6, [UNIT_S] = 9};
-	const struct aif_import_opts *o = x->source->opts;
-	int64_t v;
-	uint64_t ns;
+	struct aif_json *j = &x->json;
 
-	if (aif_json_decimal(&x->json, shifts[x->unit], &v) < 0 || v < 0)
-		return false;
-	ns = (uint64_t)v;
-	if (x->unit == UNIT_NS)
-		ns = (ns + 500) / 1000;
-	if (x->unit == UNIT_NONE) {
-		if (__builtin_mul_overflow(ns, o->count_ns ? o->count_ns : 1, &ns))
-			return false;
-		ns = ns / 1000 + (ns % 1000 >= 500);
+	for (;;) {
+		unsigned depth = aif_json_depth(j);
+		enum aif_json_token t = aif_json_next(j);
+
+		if (t == wanted || t == AIF_JSON_CLOSE)
+			return t;
+		if (t == AIF_JSON_ERROR || t == AIF_JSON_END || !leave(j, depth))
+			return AIF_JSON_ERROR;
+		x->bad++;
+		if (passed)
+			++*passed;
 	}
-	*ret = ns;
-	return true;
+}
+
+/* Is the value that comes next an array or an object as `wanted`? Another one is passed. *ret_ok: the text is right. */
+static bool enter(struct speedscope *x, enum aif_json_token wanted, bool *ret_ok)
+{
+	unsigned depth = aif_json_depth(&x->json);
+	enum aif_json_token t = aif_json_next(&x->json);
+
+	if (t == wanted)
+		return true;
+	x->bad++;
+	*ret_ok = t != AIF_JSON_ERROR && leave(&x->json, depth);
+	return false;
+}
+
+/* The number that was the last token: as many of its digits as there is room for. */
+static struct speedscope_number number(const struct speedscope *x)
+{
+	static const uint8_t shifts[] = {9, 3, 0};
+	struct speedscope_number n = {.is_bad = true};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(shifts) && n.is_bad; i++) {
+		n.shift = shifts[i];
+		n.is_bad = aif_json_decimal(&x->json, n.shift, &n.v) < 0;
+	}
+	n.is_bad |= n.v < 0;
+	return n;
+}
+
+/* In ns, now that the unit is known. */
+static bool value(const struct speedscope *x, struct speedscope_number n, uint64_t *ret)
+{
+	static const uint64_t units[] = {
+		[UNIT_NS] = 1, [UNIT_US] = 1000, [UNIT_MS] = 1000000, [UNIT_S] = AIF_NS_PER_S};
+	uint64_t each = x->unit == UNIT_NONE ? AIF_MAX(x->source->opts->count_ns, UINT64_C(1))
+					     : units[x->unit];
+	uint64_t part = 1;
+	unsigned __int128 ns;
+
+	if (n.is_bad)
+		return false;
+	for (unsigned i = 0; i < n.shift; i++)
+		part *= 10;
+	ns = ((unsigned __int128)(uint64_t)n.v * each + part / 2) / part;
+	*ret = (uint64_t)ns;
+	return ns <= UINT64_MAX;
 }
 
 /* ---- stacks -------------------------------------------------------------------------------------- */
@@ -151,66 +208,84 @@ static uint32_t node_of(struct speedscope *x, uint32_t parent, uint32_t frame)
 	return (uint32_t)x->nodes_len++;
 }
 
-/* [frame, frame, ...]: the root first. */
+static bool stack_add(struct speedscope *x, uint32_t node)
+{
+	if (aif_grow(&x->stacks, &x->stacks_cap, x->stacks_len + 1, sizeof(*x->stacks)) < 0)
+		x->is_memory = true;
+	else
+		x->stacks[x->stacks_len++] = node;
+	return !x->is_memory;
+}
+
+/* [frame, frame, ...]: the root first. What is no frame's number makes it none. */
 static bool read_stack(struct speedscope *x)
 {
 	struct aif_json *j = &x->json;
 	uint32_t node = AIF_NONE;
 	size_t depth = 0;
+	uint64_t wrong = 0;
 	enum aif_json_token t;
 
-	while ((t = aif_json_next(j)) == AIF_JSON_NUMBER) {
+	while ((t = next_element(x, AIF_JSON_NUMBER, &wrong)) == AIF_JSON_NUMBER) {
 		uint64_t frame;
 
-		if (aif_json_u64(j, &frame) < 0 || frame >= FRAMES_MAX)
+		if (aif_json_u64(j, &frame) < 0 || frame >= FRAMES_MAX) {
 			x->bad++;
-		else if (depth++ < DEPTH_MAX)
+			wrong++;
+		} else if (depth++ < DEPTH_MAX) {
 			node = node_of(x, node, (uint32_t)frame);
-		else if (depth == DEPTH_MAX + 1)
+		} else if (depth == DEPTH_MAX + 1) {
 			x->too_deep++;
+		}
 	}
-	if (t != AIF_JSON_CLOSE)
-		return false;
-	if (aif_grow(&x->stacks, &x->stacks_cap, x->stacks_len + 1, sizeof(*x->stacks)) < 0)
-		x->is_memory = true;
-	else
-		x->stacks[x->stacks_len++] = node;
-	return true;
+	return t == AIF_JSON_CLOSE && stack_add(x, wrong ? AIF_NONE : node);
 }
 
-/* False: the text is wrong, or is something else. */
+/* False: the text is wrong, or memory ran out. */
 static bool read_samples(struct speedscope *x)
 {
-	struct aif_json *j = &x->json;
-	enum aif_json_token t = aif_json_next(j);
+	enum aif_json_token t;
+	uint64_t passed = 0;
+	bool ok;
 
-	if (t != AIF_JSON_ARRAY)
-		return false;
-	while ((t = aif_json_next(j)) == AIF_JSON_ARRAY && !x->is_memory)
-		if (!read_stack(x))
+	if (!enter(x, AIF_JSON_ARRAY, &ok))
+		return ok;
+	do {
+		t = next_element(x, AIF_JSON_ARRAY, &passed);
+		for (; passed; passed--) /* weights are by number */
+			if (!stack_add(x, AIF_NONE))
+				return false;
+		if (t == AIF_JSON_ARRAY && !read_stack(x))
 			return false;
+	} while (t == AIF_JSON_ARRAY && !x->is_memory);
 	return t == AIF_JSON_CLOSE;
+}
+
+static bool weight_add(struct speedscope *x, struct speedscope_number n)
+{
+	if (aif_grow(&x->weights, &x->weights_cap, x->weights_len + 1, sizeof(n)) < 0)
+		x->is_memory = true;
+	else
+		x->weights[x->weights_len++] = n;
+	return !x->is_memory;
 }
 
 static bool read_weights(struct speedscope *x)
 {
-	struct aif_json *j = &x->json;
-	enum aif_json_token t = aif_json_next(j);
+	enum aif_json_token t;
+	uint64_t passed = 0;
+	bool ok;
 
-	if (t != AIF_JSON_ARRAY)
-		return false;
-	while ((t = aif_json_next(j)) == AIF_JSON_NUMBER) {
-		if (aif_grow(&x->weights, &x->weights_cap, x->weights_len + 1,
-			     sizeof(*x->weights)) < 0) {
-			x->is_memory = true;
+	if (!enter(x, AIF_JSON_ARRAY, &ok))
+		return ok;
+	do {
+		t = next_element(x, AIF_JSON_NUMBER, &passed);
+		for (; passed; passed--)
+			if (!weight_add(x, (struct speedscope_number){0}))
+				return false;
+		if (t == AIF_JSON_NUMBER && !weight_add(x, number(x)))
 			return false;
-		}
-		if (!value(x, &x->weights[x->weights_len])) {
-			x->weights[x->weights_len] = 0;
-			x->bad++;
-		}
-		x->weights_len++;
-	}
+	} while (t == AIF_JSON_NUMBER);
 	return t == AIF_JSON_CLOSE;
 }
 
@@ -267,9 +342,10 @@ static void event_add(struct speedscope *x, bool is_open, uint32_t frame, uint64
 static bool read_event(struct speedscope *x)
 {
 	struct aif_json *j = &x->json;
-	bool has_frame = false, has_at = false;
+	struct speedscope_number at = {.is_bad = true};
+	bool has_frame = false;
 	char type = 0;
-	uint64_t frame = 0, at = 0;
+	uint64_t frame = 0;
 	enum aif_json_token t;
 
 	while ((t = aif_json_next(j)) == AIF_JSON_KEY) {
@@ -284,25 +360,30 @@ static bool read_event(struct speedscope *x)
 		if (is_frame && t == AIF_JSON_NUMBER)
 			has_frame = aif_json_u64(j, &frame) == 0 && frame < FRAMES_MAX;
 		if (is_at && t == AIF_JSON_NUMBER)
-			has_at = value(x, &at);
+			at = number(x);
 	}
 	if (t != AIF_JSON_CLOSE)
 		return false;
-	if (!has_frame || !has_at || (type != 'O' && type != 'C'))
+	if (!has_frame || at.is_bad || (type != 'O' && type != 'C')) {
 		x->bad++;
-	else if (!x->is_memory)
-		event_add(x, type == 'O', (uint32_t)frame, at);
-	return true;
+		return true;
+	}
+	if (aif_grow(&x->events, &x->events_cap, x->events_len + 1, sizeof(*x->events)) < 0)
+		x->is_memory = true;
+	else
+		x->events[x->events_len++] = (struct speedscope_event){
+			.at = at, .frame = (uint32_t)frame, .is_open = type == 'O'};
+	return !x->is_memory;
 }
 
 static bool read_events(struct speedscope *x)
 {
-	struct aif_json *j = &x->json;
-	enum aif_json_token t = aif_json_next(j);
+	enum aif_json_token t;
+	bool ok;
 
-	if (t != AIF_JSON_ARRAY)
-		return false;
-	while ((t = aif_json_next(j)) == AIF_JSON_OBJECT && !x->is_memory)
+	if (!enter(x, AIF_JSON_ARRAY, &ok))
+		return ok;
+	while ((t = next_element(x, AIF_JSON_OBJECT, NULL)) == AIF_JSON_OBJECT)
 		if (!read_event(x))
 			return false;
 	return t == AIF_JSON_CLOSE;
@@ -316,32 +397,52 @@ static bool read_unit(struct speedscope *x)
 					    [UNIT_US] = "microseconds",
 					    [UNIT_MS] = "milliseconds",
 					    [UNIT_S] = "seconds"};
-	bool is_late = x->has_at || x->weights_len; /* they were read as counts */
 	enum aif_json_token t = aif_json_raw(&x->json);
 
 	for (unsigned i = UNIT_NS; t == AIF_JSON_STRING && i <= UNIT_S; i++)
-		if (aif_json_is(&x->json, names[i], strlen(names[i]))) {
-			if (is_late)
-				x->bad++;
-			else
-				x->unit = i;
-		}
+		if (aif_json_is(&x->json, names[i], strlen(names[i])))
+			x->unit = i;
 	return t != AIF_JSON_ERROR;
+}
+
+/* Once the unit is known. */
+static void take_events(struct speedscope *x)
+{
+	for (size_t i = 0; i < x->events_len && !x->is_memory; i++) {
+		const struct speedscope_event *e = &x->events[i];
+		uint64_t at;
+
+		if (value(x, e->at, &at))
+			event_add(x, e->is_open, e->frame, at);
+		else
+			x->bad++;
+	}
+	x->events_len = 0;
+}
+
+static void take_samples(struct speedscope *x)
+{
+	uint64_t each = AIF_MAX(x->source->opts->count_ns, UINT64_C(1));
+
+	for (size_t i = 0; i < x->stacks_len && !x->is_memory; i++) {
+		uint64_t ns = 0;
+
+		if (!x->weights_len) /* files without weights: a sample is one count */
+			ns = each;
+		else if (i < x->weights_len)
+			x->bad += !value(x, x->weights[i], &ns);
+		sample_add(x, x->stacks[i], 0, ns);
+	}
+	if (x->weights_len != x->stacks_len && x->weights_len)
+		x->bad++;
 }
 
 static bool profile_end(struct speedscope *x, struct speedscope_profile *p)
 {
 	p->is_counts = x->unit == UNIT_NONE;
+	take_events(x);
 	p->is_timed |= x->has_at;
-	/* Files without weights: a sample is one count. */
-	for (size_t i = 0; i < x->stacks_len && !x->is_memory; i++)
-		sample_add(x, x->stacks[i], 0,
-			   i < x->weights_len          ? x->weights[i]
-			   : x->weights_len            ? 0
-			   : x->source->opts->count_ns ? x->source->opts->count_ns
-						       : 1);
-	if (x->weights_len != x->stacks_len && x->weights_len)
-		x->bad++;
+	take_samples(x);
 	x->unended += x->open_len;
 	if (aif_grow(&x->profiles, &x->profiles_cap, x->profiles_len + 1, sizeof(*p)) < 0)
 		x->is_memory = true;
@@ -380,15 +481,25 @@ static bool read_profile(struct speedscope *x)
 
 static bool read_profiles(struct speedscope *x)
 {
-	struct aif_json *j = &x->json;
-	enum aif_json_token t = aif_json_next(j);
+	enum aif_json_token t;
+	bool ok;
 
-	if (t != AIF_JSON_ARRAY)
-		return false;
-	while ((t = aif_json_next(j)) == AIF_JSON_OBJECT)
+	if (!enter(x, AIF_JSON_ARRAY, &ok))
+		return ok;
+	while ((t = next_element(x, AIF_JSON_OBJECT, NULL)) == AIF_JSON_OBJECT)
 		if (!read_profile(x))
 			return false;
 	return t == AIF_JSON_CLOSE;
+}
+
+static bool frame_add(struct speedscope *x, const struct speedscope_frame *f)
+{
+	if (x->frames_len >= FRAMES_MAX ||
+	    aif_grow(&x->frames, &x->frames_cap, x->frames_len + 1, sizeof(*f)) < 0)
+		x->is_memory = true;
+	else
+		x->frames[x->frames_len++] = *f;
+	return !x->is_memory;
 }
 
 static bool read_frame(struct speedscope *x)
@@ -418,35 +529,41 @@ static bool read_frame(struct speedscope *x)
 	}
 	if (t != AIF_JSON_CLOSE)
 		return false;
-	if (x->frames_len >= FRAMES_MAX ||
-	    aif_grow(&x->frames, &x->frames_cap, x->frames_len + 1, sizeof(f)) < 0)
-		x->is_memory = true;
-	else
-		x->frames[x->frames_len++] = f;
-	return !x->is_memory;
+	return frame_add(x, &f);
+}
+
+/* They are known by their numbers: what is none is one without a name. */
+static bool read_frames(struct speedscope *x)
+{
+	const struct speedscope_frame none = {.name = AIF_NONE, .file = AIF_NONE};
+	enum aif_json_token t;
+	uint64_t passed = 0;
+	bool ok;
+
+	if (!enter(x, AIF_JSON_ARRAY, &ok))
+		return ok;
+	do {
+		t = next_element(x, AIF_JSON_OBJECT, &passed);
+		for (; passed; passed--)
+			if (!frame_add(x, &none))
+				return false;
+		if (t == AIF_JSON_OBJECT && !read_frame(x))
+			return false;
+	} while (t == AIF_JSON_OBJECT);
+	return t == AIF_JSON_CLOSE;
 }
 
 static bool read_shared(struct speedscope *x)
 {
 	struct aif_json *j = &x->json;
-	enum aif_json_token t = aif_json_next(j);
+	enum aif_json_token t;
+	bool ok;
 
-	if (t != AIF_JSON_OBJECT)
-		return false;
-	while ((t = aif_json_next(j)) == AIF_JSON_KEY) {
-		if (!AIF_JSON_IS(j, "frames")) {
-			if (aif_json_skip(j) == AIF_JSON_ERROR)
-				return false;
-			continue;
-		}
-		if (aif_json_next(j) != AIF_JSON_ARRAY)
+	if (!enter(x, AIF_JSON_OBJECT, &ok))
+		return ok;
+	while ((t = aif_json_next(j)) == AIF_JSON_KEY)
+		if (AIF_JSON_IS(j, "frames") ? !read_frames(x) : aif_json_skip(j) == AIF_JSON_ERROR)
 			return false;
-		while ((t = aif_json_next(j)) == AIF_JSON_OBJECT)
-			if (!read_frame(x))
-				return false;
-		if (t != AIF_JSON_CLOSE)
-			return false;
-	}
 	return t == AIF_JSON_CLOSE;
 }
 

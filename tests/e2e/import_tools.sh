@@ -467,7 +467,40 @@ check "every format, cut short" cut_short
 # ---- what is not read is told
 cp nsys.sqlite killed.sqlite && echo rows >killed.sqlite-wal
 check "a writer that was killed: what it left beside its file" sh -c "'$aiflame' import -q killed.sqlite -o killed.data; '$aiflame' info killed.data | grep 'its -wal is not read'"
-echo '{"shared": {"frames": [{"name": "a"}]}, "profiles": [{"events": [{"type": "O", "frame": 0, "at": 0}, {"type": "C", "frame": 0, "at": 2500}],
-	"type": "evented", "name": "x", "startValue": 0, "endValue": 2500, "unit": "milliseconds"}]}' >late.json
-check "speedscope: a unit behind the numbers" sh -c "'$aiflame' import -q late.json -o late.data; '$aiflame' info late.data | grep IMPORT_EVENT"
+# Members of an object have no order: what Python's sort_keys makes of a file is the same file.
+cat >mixed.py <<'END'
+import json, sys
+f = json.load(open("evented.json"))
+json.dump(f, open("sorted.json", "w"), sort_keys=True)
+for p in f["profiles"]:
+    unit = p.pop("unit")
+    p["unit"] = unit
+json.dump(f, open("late.json", "w"))
+whole = json.load(open("evented.json"))
+# One wrong value each: what is not in it is there.
+for name, damage in {"sample": lambda f: f["profiles"][1]["samples"].__setitem__(1, "bad"), "in_sample": lambda f: f["profiles"][1]["samples"][1].__setitem__(0, {"a": [1]}),
+                     "weight": lambda f: f["profiles"][1]["weights"].__setitem__(1, None), "event": lambda f: f["profiles"][0]["events"].insert(1, [1, 2]),
+                     "profile": lambda f: f["profiles"].insert(1, "bad"), "frame": lambda f: f["shared"]["frames"].__setitem__(2, 5)}.items():
+    f = json.loads(json.dumps(whole))
+    damage(f)
+    json.dump(f, open("bad_" + name + ".json", "w"))
+END
+python3 mixed.py || exit 1
+"$aiflame" flame --detail full --of cpu -o whole.folded evented.data
+for order in sorted late; do
+	"$aiflame" import -q $order.json -o back.data && folded back.data out.folded --of cpu
+	check "speedscope: the order of members says nothing, $order" same whole.folded out.folded
+	check "speedscope: and nothing of it is lost, $order" sh -c "! '$aiflame' info back.data | grep IMPORT_EVENT"
+done
+for bad in sample in_sample weight event profile frame; do
+	sum=10000005 # of evented.data: 10 ms, and 1 + 1 + 2.5 counts, the last one rounded
+	case $bad in sample | in_sample | weight) sum=$((sum - 1)) ;; esac
+	"$aiflame" import -q bad_$bad.json -o back.data
+	check "speedscope: damage costs what it is in, $bad" says $sum "$aiflame" query --format csv back.data "SELECT sum(weight_ns) FROM cpu_samples"
+	check "speedscope: and is told, $bad" sh -c "'$aiflame' info back.data | grep -E '1702 IMPORT_EVENT ' && ! '$aiflame' info back.data | grep IMPORT_TORN"
+done
+"$aiflame" export --format speedscope -o there in.data
+sed 's/{"name":"main"[^}]*}/5/' there >unnamed.json
+check "speedscope: a frame that is none keeps its number" sh -c "! cmp -s there unnamed.json && '$aiflame' import -q unnamed.json -o back.data &&
+	'$aiflame' flame --detail full -o out.folded back.data && [ \$(awk '{ n += \$NF } END { print n }' out.folded) = \$(awk '{ n += \$NF } END { print n }' in.device) ]"
 done_testing
