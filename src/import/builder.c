@@ -26,9 +26,28 @@ void aif_builder_finish(struct aif_builder *b)
 	*b = (struct aif_builder){0};
 }
 
+/* Whoever shows a string ends it at its first zero byte: U+FFFD stands for each. */
+static uint32_t put_without_zeros(struct aif_builder *b, const uint8_t *p, size_t n)
+{
+	struct aif_buf text = {0};
+	uint32_t id;
+
+	for (size_t i = 0; i < n; i++) {
+		if (p[i])
+			aif_buf_putc(&text, (char)p[i]);
+		else
+			aif_buf_puts(&text, "\xef\xbf\xbd");
+	}
+	id = aif_buf_failed(&text) ? AIF_STR_NONE
+				   : aif_strset_put(&b->p.strings, text.data, text.len);
+	aif_buf_finish(&text);
+	return id;
+}
+
 uint32_t aif_builder_str(struct aif_builder *b, const void *p, size_t n)
 {
-	uint32_t id = aif_strset_put(&b->p.strings, p, n);
+	uint32_t id = n && memchr(p, 0, n) ? put_without_zeros(b, p, n)
+					   : aif_strset_put(&b->p.strings, p, n);
 
 	b->failed |= id == AIF_STR_NONE;
 	return id;

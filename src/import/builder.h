@@ -27,6 +27,7 @@ struct aif_builder {
 
 void aif_builder_finish(struct aif_builder *b);
 
+/* Zero bytes in it become U+FFFD. */
 uint32_t aif_builder_str(struct aif_builder *b, const void *p, size_t n);
 uint32_t aif_builder_puts(struct aif_builder *b, const char *str);
 void aif_builder_meta(struct aif_builder *b, const char *key, const char *fmt, ...)

@@ -503,4 +503,15 @@ done
 sed 's/{"name":"main"[^}]*}/5/' there >unnamed.json
 check "speedscope: a frame that is none keeps its number" sh -c "! cmp -s there unnamed.json && '$aiflame' import -q unnamed.json -o back.data &&
 	'$aiflame' flame --detail full -o out.folded back.data && [ \$(awk '{ n += \$NF } END { print n }' out.folded) = \$(awk '{ n += \$NF } END { print n }' in.device) ]"
+# ---- names, and what is packed ---------------------------------------------------------------------
+
+echo '[{"name": "before\u0000behind", "ph": "X", "pid": 7, "tid": 8, "ts": 10, "dur": 1}]' >zero.json
+check "a zero byte does not end a name" says "before�behind" sh -c "'$aiflame' import -q zero.json -o zero.data && '$aiflame' report --ops --format csv zero.data"
+# Only how they begin is looked at.
+printf '\3757zXZ\0abc' >t.xz && printf 'PK\003\004abc' >t.zip && python3 -c 'import tarfile; tarfile.open("t.tar.gz", "w:gz").add("zero.json")'
+check "xz: how to unpack it is said" says "xz -dc t.xz | aiflame import - -o FILE" sh -c "'$aiflame' import -q t.xz -o no.data; true"
+check "zip: how to unpack it is said" says "unzip -p t.zip | aiflame import - -o FILE" sh -c "'$aiflame' import -q t.zip -o no.data; true"
+check "tar: how to unpack it is said, of a pipe, too" says "tar -xOf FILE | aiflame import - -o FILE" sh -c "'$aiflame' import -q - -o no.data <t.tar.gz; true"
+echo what is this >what
+check "what is known is said, Chrome traces and unitrace's too" says "unitrace or another Chrome trace" sh -c "'$aiflame' import -q what -o no.data; true"
 done_testing
