@@ -4,6 +4,7 @@
 #include "cmd/choice.h"
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
+#include "export/imported.h"
 #include "export/summary.h"
 #include "export/table.h"
 #include "profile/outside.h"
@@ -110,13 +111,26 @@ static const char *cxx_word(const struct aif_profile *p)
 	return !operators ? NULL : functions ? "C++, operator" : "operator";
 }
 
+static const char *title_of(const struct values *v, const struct aif_profile *p)
+{
+	if (v->of == OF_OFF_CPU)
+		return "Off-CPU flame graph";
+	if (v->of != OF_CPU)
+		return "AI flame graph";
+	switch (aif_cpu_weights(p)) {
+	case AIF_CPU_WEIGHTS_SPANS:
+		return "Flame graph of spans";
+	case AIF_CPU_WEIGHTS_COUNTS:
+		return "Flame graph of counts";
+	default:
+		return "CPU flame graph";
+	}
+}
+
 static int draw(const struct values *v, const struct aif_profile *p, const struct aif_tree *t,
 		const char *sub, const char *quality, const char *unit, struct aif_err *err)
 {
-	struct aif_svg_opts svg = {.title = v->title              ? v->title
-					    : v->of == OF_CPU     ? "CPU flame graph"
-					    : v->of == OF_OFF_CPU ? "Off-CPU flame graph"
-								  : "AI flame graph",
+	struct aif_svg_opts svg = {.title = v->title ? v->title : title_of(v, p),
 				   .subtitle = sub,
 				   .quality = quality,
 				   .unit = unit,
@@ -194,8 +208,8 @@ static int of_cpu(const struct values *v, const struct aif_profile *p,
 	if (!r) {
 		subtitle_begin(p, &sub);
 		aif_cpu_totals_say(p, &cpu, &told);
-		r = draw(v, p, &t, aif_buf_str(&sub), aif_buf_str(&told), aif_flame_unit(o->by),
-			 err);
+		r = draw(v, p, &t, aif_buf_str(&sub), aif_buf_str(&told),
+			 o->by == AIF_BY_SAMPLES ? aif_flame_unit(o->by) : aif_cpu_counts(p), err);
 	}
 	aif_buf_finish(&told);
 	aif_buf_finish(&sub);
@@ -204,8 +218,37 @@ static int of_cpu(const struct values *v, const struct aif_profile *p,
 	return r;
 }
 
-static int from_profile(const struct values *v, const char *path, struct aif_err *err)
+/* Nothing in it can have run on a device, and it has CPU samples: they are what is meant. */
+static bool has_cpu_alone(const struct values *v, const struct aif_profile *p,
+			  const struct aif_attribution_opts *which)
 {
+	struct aif_cpu_totals cpu = {0};
+	bool has = false;
+
+	if (v->of == NOT_GIVEN && v->leaf == NOT_GIVEN && v->by == NOT_GIVEN && !v->choice.kernel &&
+	    !v->choice.device && !p->devices_len)
+		has = aif_cpu_totals(p, which, &cpu, NULL) == 0 && cpu.samples;
+	aif_cpu_totals_finish(&cpu);
+	return has;
+}
+
+/* What a file of stacks with lengths does not say. */
+static int check_lengths(const struct aif_profile *p, const struct aif_flame_opts *o,
+			 struct aif_err *err)
+{
+	if (!aif_is_lengths(p) || (o->by != AIF_BY_SAMPLES && o->by != AIF_BY_LAUNCHES))
+		return 0;
+	return aif_err_set(
+		err, -ENODATA,
+		"flame: how many launches and samples there were is not known: the imported "
+		"file has stacks and their lengths; leave out --by %s",
+		aif_flame_unit(o->by));
+}
+
+static int from_profile(const struct values *given, const char *path, struct aif_err *err)
+{
+	struct values now = *given;
+	const struct values *v = &now;
 	struct aif_flame_opts o = v->flame;
 	struct aif_profile p = {0};
 	struct aif_choice c = {0};
@@ -216,8 +259,15 @@ static int from_profile(const struct values *v, const char *path, struct aif_err
 	o.by = v->by == NOT_GIVEN ? AIF_BY_WALL : (enum aif_flame_by)v->by;
 	o.detail = v->detail == NOT_GIVEN ? AIF_NAME_NORMAL : (enum aif_name_detail)v->detail;
 	if (!r)
+		r = check_lengths(&p, &o, err);
+	if (!r)
 		r = aif_choice_make(&v->choice, &p, &c, err);
 	o.which = &c.which;
+	if (!r && has_cpu_alone(v, &p, &c.which)) {
+		now.of = OF_CPU;
+		fputs("aiflame: nothing in it ran on a device: drawn is what --of cpu draws\n",
+		      stderr);
+	}
 	o.off_cpu = v->of == OF_OFF_CPU;
 	if (!r)
 		r = v->of == OF_CPU || v->of == OF_OFF_CPU ? of_cpu(v, &p, &c.which, &o, err)
@@ -296,7 +346,8 @@ const struct aif_command aif_command_flame = {
 		"Draws where device time went: each stack that launched work, its kernels, their instructions.\n"
 		"The wider, the longer. The SVG opens in any browser: click to zoom, / to search, Esc to go\n"
 		"back. With --of cpu it draws where the threads of programs that use a device were on CPUs and,\n"
-		"as [waiting: CALL], how long they waited for the device in calls of its runtime.\n"
+		"as [waiting: CALL], how long they waited for the device in calls of its runtime. A profile in which\n"
+		"no device was opened is drawn so without being asked, and this is said.\n"
 		"PyTorch's backward stands on the forward that made it, as [backward] and the node's name.\n"
 		"That is inferred from the order of operators; --detail full shows what was recorded.\n"
 		"FILE may be folded text of any tool (`frame;frame count`), or - for standard input.",

@@ -2,6 +2,7 @@
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
 #include "cmd/stop.h"
+#include "export/imported.h"
 #include "export/table.h"
 #include "import/import.h"
 
@@ -141,18 +142,35 @@ static void left_out(const struct aif_profile *p, struct aif_buf *out)
 	}
 }
 
+static void put_cpu(const struct aif_profile *p, uint64_t weight, struct aif_buf *out)
+{
+	const char *counts = aif_cpu_counts(p);
+
+	if (counts)
+		aif_human_count(out, weight);
+	else
+		aif_human_ns(out, weight);
+	if (counts)
+		aif_buf_printf(out, " %s", counts);
+	else
+		aif_buf_puts(out, aif_cpu_weights(p) == AIF_CPU_WEIGHTS_SPANS ? " in spans"
+									      : " of CPU time");
+}
+
 /* What came of it, and what to look at next: on standard error, as after a recording. */
 static void summary(const struct aif_builder *b, const char *path)
 {
 	struct aif_buf out = {0};
-	uint64_t kernels = 0, kernel_ns = 0, cpu_ns = 0, losses = 0;
+	uint64_t kernels = 0, kernel_ns = 0, copy_ns = 0, cpu_ns = 0, losses = 0;
 	const char *read = aif_profile_meta(&b->p, "imported.events");
+	bool is_lengths = aif_is_lengths(&b->p);
 
-	for (size_t i = 0; i < b->execs_len; i++)
-		if (b->execs[i].kind == AIF_LAUNCH_KERNEL) {
-			kernels++;
-			kernel_ns += b->execs[i].end - b->execs[i].start;
-		}
+	for (size_t i = 0; i < b->execs_len; i++) {
+		bool is_kernel = b->execs[i].kind == AIF_LAUNCH_KERNEL;
+
+		kernels += is_kernel;
+		*(is_kernel ? &kernel_ns : &copy_ns) += b->execs[i].end - b->execs[i].start;
+	}
 	for (size_t i = 0; i < b->waits_len; i++)
 		cpu_ns += b->waits[i].weight;
 	for (size_t i = 0; i < b->p.losses_len; i++)
@@ -163,11 +181,11 @@ static void summary(const struct aif_builder *b, const char *path)
 	aif_buf_puts(&out, " of ");
 	aif_human_count(&out, b->p.processes_len);
 	aif_buf_puts(&out, b->p.processes_len == 1 ? " process: " : " processes: ");
-	if (b->ops_len || b->execs_len) {
+	if (!is_lengths && (b->ops_len || b->execs_len)) {
 		aif_human_count(&out, b->ops_len);
 		aif_buf_puts(&out, b->ops_len == 1 ? " operator or call" : " operators and calls");
 	}
-	if (b->execs_len) {
+	if (!is_lengths && b->execs_len) {
 		aif_buf_puts(&out, ", ");
 		aif_human_count(&out, kernels);
 		aif_buf_puts(&out, kernels == 1 ? " kernel of " : " kernels of ");
@@ -177,11 +195,16 @@ static void summary(const struct aif_builder *b, const char *path)
 		aif_buf_puts(&out,
 			     b->execs_len - kernels == 1 ? " copy or fill" : " copies and fills");
 	}
+	if (is_lengths && b->execs_len) {
+		aif_human_ns(&out, kernel_ns);
+		aif_buf_puts(&out, " of kernels, ");
+		aif_human_ns(&out, copy_ns);
+		aif_buf_puts(&out, " of copies and fills");
+	}
 	if (cpu_ns) {
 		if (b->ops_len || b->execs_len)
 			aif_buf_puts(&out, ", ");
-		aif_human_ns(&out, cpu_ns);
-		aif_buf_puts(&out, " of CPU time");
+		put_cpu(&b->p, cpu_ns, &out);
 	}
 	aif_buf_puts(&out, "\n");
 	for (size_t i = 0; i < b->p.meta_len; i++) {
@@ -278,7 +301,8 @@ const struct aif_command aif_command_import = {
 		"  Chrome traces of other programs  threads' spans\n"
 		"  folded stacks, iaprof's text     \"frame;frame COUNT\"; EU-stall samples\n\n"
 		"Stacks with counts have no times: widths are right, and when something ran is not known. --as\n"
-		"and --count say what they count.\n\n"
+		"and --count say what they count. Of perf's events one is imported, and what is left out is said;\n"
+		"--event chooses. Where a file's beginning does not tell what it is, --from does.\n\n"
 		"Files that are torn or damaged are read as far as they are whole; `aiflame info` says what\n"
 		"was lost, and where. Ctrl-C leaves no file behind. Read docs/import.md.",
 	.examples = "aiflame import trace.json.gz -o run.data\tone trace\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/cpu_totals.h"
 
+#include "export/imported.h"
 #include "export/table.h"
 #include "profile/file.h"
 
@@ -106,15 +107,29 @@ void aif_cpu_totals_finish(struct aif_cpu_totals *t)
 void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals *t,
 			struct aif_buf *out)
 {
-	bool is_wall = !strcmp(aif_profile_meta(p, "cpu_sampling"), "wall");
+	static const char *const in[] = {
+		[AIF_CPU_WEIGHTS_TIME] = " on CPU in ",
+		[AIF_CPU_WEIGHTS_WALL] = " of wall-clock time in ",
+		[AIF_CPU_WEIGHTS_SPANS] = " in spans of ",
+		[AIF_CPU_WEIGHTS_COUNTS] = " in ",
+	};
+	enum aif_cpu_weights weights = aif_cpu_weights(p);
+	const char *counts = aif_cpu_counts(p);
 
 	/* Without samples there is nothing to be said of CPUs: no threads of 0 ns. */
 	if (t->samples) {
-		aif_human_ns(out, t->weight_ns);
-		aif_buf_puts(out, is_wall ? " of wall-clock time in " : " on CPU in ");
+		if (counts) {
+			aif_human_count(out, t->weight_ns);
+			aif_buf_printf(out, " %s", counts);
+		} else {
+			aif_human_ns(out, t->weight_ns);
+		}
+		aif_buf_puts(out, in[weights]);
 		aif_human_counted(out, t->threads, "thread");
-		aif_buf_puts(out, ", ");
-		aif_human_counted(out, t->samples, "sample");
+		if (weights != AIF_CPU_WEIGHTS_SPANS && !aif_is_lengths(p)) {
+			aif_buf_puts(out, ", ");
+			aif_human_counted(out, t->samples, "sample");
+		}
 		if (*aif_profile_meta(p, "cpu_rate")) /* imported ones do not say */
 			aif_buf_printf(out, " at %s Hz", aif_profile_meta(p, "cpu_rate"));
 	}

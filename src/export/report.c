@@ -3,6 +3,7 @@
 
 #include "export/cut.h"
 #include "export/filter.h"
+#include "export/imported.h"
 #include "export/process_names.h"
 #include "export/stack_names.h"
 #include "export/stalls.h"
@@ -54,6 +55,7 @@ struct report {
 	struct aif_map bytes;      /* launch -> what its execution moved */
 	bool have_operators, have_errors, have_samples, has_shapes;
 	bool have_callers; /* other ones than the operators */
+	bool is_lengths;   /* launches and samples are not known, and 0 here */
 };
 
 /* Of a column that has nothing to say to people. */
@@ -188,8 +190,8 @@ static int add_row(struct summing *g, const struct aif_attribution_row *row)
 	s = &g->sums[id];
 	s->wall += row->wall_ns;
 	s->time += row->time_ns;
-	s->launches += row->launches;
-	s->samples += row->samples;
+	s->launches += g->r->is_lengths ? 0 : row->launches;
+	s->samples += g->r->is_lengths ? 0 : row->samples;
 	s->bytes += row->bytes;
 	s->variance += (double)row->error_ns * (double)row->error_ns;
 	return add_stack(&g->by_stack, s, id, row);
@@ -265,14 +267,26 @@ static int copy_key(struct report *r, const struct aif_attribution_row *row, uin
 	return caller ? text_key(r, caller, strlen(caller), row->kind, ret) : -ENOMEM;
 }
 
+static bool has_column(const struct aif_table_column *columns, size_t n, const char *name)
+{
+	while (n--)
+		if (!strcmp(columns[n].name, name))
+			return true;
+	return false;
+}
+
 static void init(struct report *r, const struct aif_table_column *columns, size_t n)
 {
+	static const char *const unknown[] = {"launches", "average", "samples", "copies"};
 	struct aif_buf several = {0};
 
 	aif_table_init(r->t, columns, n);
 	aif_report_processes(r->p, r->a, &several);
 	if (!several.len)
 		hide(r, "process");
+	for (size_t i = 0; r->is_lengths && i < AIF_ARRAY_LEN(unknown); i++)
+		if (has_column(columns, n, unknown[i]))
+			hide(r, unknown[i]);
 	aif_buf_finish(&several);
 }
 
@@ -636,6 +650,11 @@ static int stalls(struct report *r, struct aif_buf *out, struct aif_err *err)
 
 static int fill(struct report *r, struct aif_buf *out, struct aif_err *err)
 {
+	if (r->is_lengths && r->o->kind == AIF_REPORT_LAUNCHES)
+		return aif_err_set(
+			err, -ENODATA,
+			"report: launches are not known: the imported file has stacks and "
+			"their lengths; see report --stacks");
 	switch (r->o->kind) {
 	case AIF_REPORT_KERNELS:
 		return kernels(r);
@@ -657,7 +676,7 @@ int aif_report_write(const struct aif_profile *p, const struct aif_attribution *
 	enum aif_name_detail detail =
 		opts->kind == AIF_REPORT_STACKS ? opts->detail : AIF_NAME_NORMAL;
 	struct aif_table t = {0};
-	struct report r = {.p = p, .a = a, .o = opts, .t = &t};
+	struct report r = {.p = p, .a = a, .o = opts, .t = &t, .is_lengths = aif_is_lengths(p)};
 	bool is_empty;
 	int e = aif_regex_init(&r.kernel, "--kernel", opts->kernel, err);
 

@@ -3,6 +3,7 @@
 
 #include "export/cpu_totals.h"
 #include "export/cut.h"
+#include "export/imported.h"
 #include "export/names.h"
 #include "export/process_names.h"
 #include "export/report.h"
@@ -45,18 +46,12 @@ static void put_command(struct aif_buf *out, const char *command, const char *pa
 /* What import writes before the files' names. */
 #define IMPORTED "imported from "
 
-/* From another profiler's file: what a recording tells of itself is not known. */
-static bool is_imported(const struct aif_profile *p)
-{
-	return *aif_profile_meta(p, "imported");
-}
-
 static void ran(const struct aif_profile *p, struct aif_buf *out)
 {
 	const char *status = aif_profile_meta(p, "exit_status"),
 		   *command = aif_profile_meta(p, "command");
 
-	if (is_imported(p)) {
+	if (aif_is_imported(p)) {
 		if (!strncmp(command, IMPORTED, strlen(IMPORTED)))
 			command += strlen(IMPORTED);
 		aif_buf_puts(out, "imported ");
@@ -67,8 +62,11 @@ static void ran(const struct aif_profile *p, struct aif_buf *out)
 	if (*aif_profile_meta(p, "host"))
 		aif_buf_puts(out, " on ");
 	aif_buf_puts(out, aif_profile_meta(p, "host"));
-	aif_buf_puts(out, is_imported(p) ? ", which spans " : " for ");
-	aif_human_ns(out, p->end_ns - p->start_ns);
+	/* One after another, lengths span nothing. */
+	if (!aif_is_lengths(p)) {
+		aif_buf_puts(out, aif_is_imported(p) ? ", which spans " : " for ");
+		aif_human_ns(out, p->end_ns - p->start_ns);
+	}
 	if (p->notes & AIF_NOTE_TRIMMED && p->kept_ns >= p->end_ns) {
 		aif_buf_puts(out, ", of which nothing is kept");
 	} else if (p->notes & AIF_NOTE_TRIMMED) {
@@ -96,7 +94,7 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 			aif_human_counted(out, d->units, "unit");
 		}
 		aif_buf_putc(out, ')');
-		if (p->devices_len == 1) {
+		if (p->devices_len == 1 && !aif_is_lengths(p)) {
 			aif_buf_puts(out, ", active from ");
 			aif_human_ns(out, c->first_start_ns);
 			aif_buf_puts(out, " to ");
@@ -107,6 +105,15 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 		aif_buf_putc(out, '\n');
 	}
 	aif_buf_puts(out, "busy     ");
+	if (aif_is_lengths(p)) {
+		aif_human_ns(out, c->busy_kernel_ns + c->busy_copy_ns);
+		aif_buf_puts(out, " (kernels ");
+		aif_human_ns(out, c->busy_kernel_ns);
+		aif_buf_puts(out, ", copies ");
+		aif_human_ns(out, c->busy_copy_ns);
+		aif_buf_puts(out, ")\n");
+		return;
+	}
 	put_share(out, c->busy_ns, c->busy_ns + c->idle_ns);
 	aif_buf_puts(out, c->uncollected_ns ? " of the time that was collected (kernels "
 					    : " of the time (kernels ");
@@ -324,7 +331,10 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 		aif_human_ns(&cell, tops[i].wall);
 		aif_buf_printf(out, " %8s", aif_buf_str(&cell));
 		put_error(tops[i].variance, tops[i].time, tops[i].wall, out);
-		aif_buf_printf(out, " in %4" PRIu64 "  ", tops[i].launches);
+		if (aif_is_lengths(p))
+			aif_buf_puts(out, "  ");
+		else
+			aif_buf_printf(out, " in %4" PRIu64 "  ", tops[i].launches);
 		put_who(names, tops[i].stack, &who);
 		aif_buf_puts(out, aif_cuts_get(&texts.who, who.data, who.len, &who_len));
 		if (known && tops[i].kind == AIF_LAUNCH_KERNEL)
@@ -384,6 +394,10 @@ void aif_summary_quality(const struct aif_profile *p, const struct aif_attributi
 	const struct aif_conservation *c = &a->conservation;
 	uint64_t inside = c->sampled_attributed + c->sampled_unmatched + c->samples_dropped;
 
+	if (aif_is_lengths(p)) {
+		aif_buf_puts(out, "stacks with lengths: when and how often is not known");
+		return;
+	}
 	if (c->uncaptured) {
 		aif_human_share(out, aif_share_ppm(c->launches - c->uncaptured, c->launches));
 		aif_buf_puts(out, " of launches captured");
@@ -657,7 +671,7 @@ static void nothing(const struct aif_profile *p, struct aif_buf *out)
 	size_t agents = 0, runtimes = 0;
 	char text[160];
 
-	if (is_imported(p)) {
+	if (aif_is_imported(p)) {
 		aif_buf_puts(out, "device   nothing in it ran on a device\n");
 		return;
 	}
@@ -712,7 +726,7 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 	} next[] = {
 		{!is_empty, "aiflame flame"},
 		{!is_empty, "aiflame report --kernels"},
-		{is_imported(p) && has_operators(p), "aiflame report --ops"},
+		{aif_is_imported(p) && has_operators(p), "aiflame report --ops"},
 		{true, "aiflame info"},
 	};
 	const char *before = "; next: ";
@@ -728,10 +742,11 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 		top_kernels(p, a, processes(p, a, out) ? TOP_KERNELS - 1 : TOP_KERNELS, out);
 		aif_buf_puts(out, "quality  ");
 		aif_summary_quality(p, a, out);
-		grades(a, out);
+		if (!aif_is_lengths(p))
+			grades(a, out);
 		aif_buf_putc(out, '\n');
 		cpu(p, path, out);
-		if (!is_imported(p))
+		if (!aif_is_imported(p))
 			cost(p, a, out);
 	}
 	if (!aif_conservation_check(&a->conservation, &broken))

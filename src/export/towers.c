@@ -3,6 +3,7 @@
 
 #include "export/filter.h"
 #include "export/frame_labels.h"
+#include "export/imported.h"
 #include "export/report.h"
 #include "profile/backward.h"
 
@@ -38,6 +39,8 @@ struct towers {
 	struct place *part_places; /* by part of .backward */
 	struct aif_attribution_row *shares;
 	size_t shares_cap;
+	/* Of imported ones: what is not known, or no time. */
+	bool is_lengths, is_spans, is_counts;
 };
 
 const char *aif_flame_unit(enum aif_flame_by by)
@@ -380,12 +383,12 @@ static int share_add(struct towers *t, const struct aif_attribution_row *row,
 	d = &t->tree->details[kernel_node];
 	if (__builtin_add_overflow(t->tree->nodes[at.node].self, value,
 				   &t->tree->nodes[at.node].self) ||
-	    __builtin_add_overflow(d->launches, row->launches, &d->launches) ||
+	    __builtin_add_overflow(d->launches, t->is_lengths ? 0 : row->launches, &d->launches) ||
 	    __builtin_add_overflow(d->bytes, row->bytes, &d->bytes))
 		return -EOVERFLOW;
 	d = &t->tree->details[at.node];
 	if (__builtin_add_overflow(d->time_ns, row->time_ns, &d->time_ns) ||
-	    __builtin_add_overflow(d->samples, row->samples, &d->samples))
+	    __builtin_add_overflow(d->samples, t->is_lengths ? 0 : row->samples, &d->samples))
 		return -EOVERFLOW;
 	if (value)
 		d->grades |= 1u << (row->grade & 31);
@@ -420,8 +423,8 @@ static int nothing(const struct towers *t, const struct aif_attribution *a, stru
 			"times; draw them with --by samples");
 	if (!a->rows_len)
 		return aif_err_set(err, -ENODATA,
-				   "flame: no device activity in this profile or time; see "
-				   "aiflame info");
+				   "flame: no device activity in this profile or time; draw where "
+				   "threads were with --of cpu, or see aiflame info");
 	if (aif_filter_is_set(&t->filter) || t->kernel.is_set)
 		return aif_err_set(err, -ENODATA,
 				   "flame: no stack is left by --focus, --ignore and --kernel; "
@@ -492,7 +495,7 @@ int aif_towers_build(const struct aif_profile *p, const struct aif_attribution *
 		     const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err)
 {
 	struct aif_tree tree = {0};
-	struct towers t = {.p = p, .o = o, .tree = &tree};
+	struct towers t = {.p = p, .o = o, .tree = &tree, .is_lengths = aif_is_lengths(p)};
 
 	return finish(&t, rows_add(&t, a, err), ret);
 }
@@ -530,14 +533,15 @@ static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
 	d = &t->tree->details[at.node];
 	if (__builtin_add_overflow(t->tree->nodes[at.node].self, value,
 				   &t->tree->nodes[at.node].self) ||
-	    __builtin_add_overflow(d->time_ns, s->weight_ns, &d->time_ns) ||
-	    __builtin_add_overflow(d->samples, s->samples, &d->samples))
+	    (!t->is_counts && __builtin_add_overflow(d->time_ns, s->weight_ns, &d->time_ns)) ||
+	    (!t->is_spans && !t->is_lengths &&
+	     __builtin_add_overflow(d->samples, s->samples, &d->samples)))
 		return -EOVERFLOW;
 	return 0;
 }
 
 static int no_cpu(const struct aif_profile *p, const struct aif_cpu_totals *cpu, bool off_cpu,
-		  struct aif_err *err)
+		  bool is_part, struct aif_err *err)
 {
 	bool have_runtime = *aif_profile_meta(p, "ebpf") != '\0';
 
@@ -550,7 +554,7 @@ static int no_cpu(const struct aif_profile *p, const struct aif_cpu_totals *cpu,
 	if (off_cpu || cpu->samples)
 		return aif_err_set(err, -ENODATA,
 				   "flame: no stack is left by --focus and --ignore; loosen them");
-	if (!have_runtime)
+	if (!have_runtime && !aif_is_imported(p))
 		return aif_err_set(
 			err, -ENODATA,
 			"flame: no CPU samples: they are of processes that use a device, "
@@ -559,6 +563,9 @@ static int no_cpu(const struct aif_profile *p, const struct aif_cpu_totals *cpu,
 		return aif_err_set(err, -ENODATA,
 				   "flame: no CPU samples: recorded with --cpu-rate 0; leave that "
 				   "out");
+	if (!is_part)
+		return aif_err_set(err, -ENODATA,
+				   "flame: no CPU samples in this profile; see aiflame info");
 	return aif_err_set(err, -ENODATA,
 			   "flame: no CPU samples in this time, process or thread; loosen --time, "
 			   "--process and --tid, or see aiflame info");
@@ -578,14 +585,19 @@ static int cpu_add(struct towers *t, const struct aif_cpu_totals *cpu, struct ai
 		return aif_err_set(err, r, "flame: %s", strerror(-r));
 	if (t->tree->nodes[0].total)
 		return 0;
-	return no_cpu(t->p, cpu, t->o->off_cpu, err);
+	return no_cpu(t->p, cpu, t->o->off_cpu, aif_report_is_part(t->o->which), err);
 }
 
 int aif_towers_build_cpu(const struct aif_profile *p, const struct aif_cpu_totals *cpu,
 			 const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err)
 {
 	struct aif_tree tree = {0};
-	struct towers t = {.p = p, .o = o, .tree = &tree};
+	struct towers t = {.p = p,
+			   .o = o,
+			   .tree = &tree,
+			   .is_lengths = aif_is_lengths(p),
+			   .is_spans = aif_cpu_weights(p) == AIF_CPU_WEIGHTS_SPANS,
+			   .is_counts = aif_cpu_weights(p) == AIF_CPU_WEIGHTS_COUNTS};
 
 	return finish(&t, cpu_add(&t, cpu, err), ret);
 }

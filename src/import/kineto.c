@@ -407,6 +407,11 @@ static int read_file(struct aif_import_source *source, struct aif_builder *b, vo
 		aif_err_set(err, r, "%s: %s", k.file, strerror(-r));
 	} else {
 		k.is_torn |= aif_input_is_torn(source->input);
+		k.is_spent = !k.is_known || !k.execs_len;
+		if (k.is_spent)
+			aif_builder_meta(b, "cpu_sampling", "spans");
+		if (!k.is_known)
+			aif_builder_meta(b, "imported", "Chrome trace");
 		r = kineto_build(&k, state, err);
 	}
 	kineto_free(&k);

@@ -234,6 +234,7 @@ struct kineto {
 	bool has_backward; /* operators that say so */
 	bool demangles; /* kernels' names may be the linker's, and nobody prints them so: not torch's traces */
 	bool is_known; /* it has a category that is known: others are not kept */
+	bool is_spent; /* nothing ran on a device: threads' time is of the spans that they were in */
 	enum kineto_family family;
 	uint32_t host; /* string, AIF_NONE */
 	int64_t rank;

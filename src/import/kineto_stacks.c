@@ -281,7 +281,7 @@ static int call_add(struct kineto_walk *w, const struct kineto_span *s, uint32_t
 
 	k->aiu[group].calls++;
 	k->aiu[group].ns += (uint64_t)(s->end - s->start);
-	if (kineto_waits(name, len) && s->end > s->start) {
+	if (!k->is_spent && kineto_waits(name, len) && s->end > s->start) {
 		wait = aif_builder_wait(k->b);
 		if (!wait)
 			return -ENOMEM;
@@ -344,7 +344,7 @@ static int op_add(struct kineto_walk *w, const struct kineto_span *s, size_t cal
 			true);
 }
 
-/* Of other programs' traces: a thread's time, until now, is of what it was in. */
+/* Where nothing else is told of a thread: its time, until now, is of what it was in. */
 static int spend(struct kineto_walk *w, int64_t now)
 {
 	while (w->len) {
@@ -383,7 +383,7 @@ static int span_add(struct kineto_walk *w, struct kineto_engine *e, uint32_t at)
 	size_t callers;
 	int r = 0;
 
-	if (s->class == KINETO_OTHER && spend(w, s->start) < 0)
+	if (w->k->is_spent && spend(w, s->start) < 0)
 		return -ENOMEM;
 	kineto_walk_drop(w, s->start);
 	callers = w->len;
@@ -426,7 +426,7 @@ int kineto_stacks(struct kineto *k)
 		const struct kineto_span *s = &k->spans[k->order[i]];
 
 		if (s->thread != thread) {
-			if (!k->is_known)
+			if (k->is_spent)
 				r = spend(&w, INT64_MAX);
 			kineto_walk_clear(&w);
 			w.spent = s->start;
@@ -438,7 +438,7 @@ int kineto_stacks(struct kineto *k)
 		if (k->is_failed || k->b->failed)
 			r = -ENOMEM;
 	}
-	if (!r && !k->is_known)
+	if (!r && k->is_spent)
 		r = spend(&w, INT64_MAX);
 	kineto_walk_finish(&w);
 	free(k->order);

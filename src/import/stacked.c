@@ -79,6 +79,7 @@ int aif_stacked_finish(struct aif_builder *b, void *state, int r, struct aif_err
 
 	(void)state;
 	(void)err;
+	aif_builder_meta(b, "imported.rows", "lengths");
 	for (size_t i = 0; i < b->samples_len; i++)
 		most = AIF_MAX(most, b->samples[i].count);
 	while (most >> shift > UINT32_MAX)

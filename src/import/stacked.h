@@ -28,5 +28,5 @@ int aif_stacked_of(struct aif_laid *l, struct aif_host *h, const struct aif_stac
 		   size_t n, enum aif_import_as as, struct aif_stacked *ret);
 /* 0; -ENOMEM; -ERANGE: more than AIF_LAID_MAX in all. */
 int aif_stacked_put(struct aif_laid *l, const struct aif_stacked *s, uint64_t ns);
-/* .finish of such importers: counts of samples are brought into the range of profiles. */
+/* .finish of such importers: counts of samples are brought into the range of profiles, which say that their rows are lengths. */
 int aif_stacked_finish(struct aif_builder *b, void *state, int r, struct aif_err *err);

@@ -123,7 +123,7 @@ check "of which none is C++" sh -c "! '$aiflame' flame -o - '$work/cuda.data' | 
 
 # What to look at next is what shows something.
 check "nothing ran on a device: it is said" says "Nothing in it ran on a device." cat "$work/host.out"
-check "and the table of operators comes next" grep -qx "Next: aiflame report --ops '$work/a host.data'" "$work/host.out"
+check "and the table of operators comes next" grep -qx "Next: aiflame report --ops '$work/a host.data'; aiflame flame --of cpu '$work/a host.data'" "$work/host.out"
 check "which there is" says "aten::add" "$aiflame" report --ops "$work/a host.data"
 check "the first screen, too" says "nothing in it ran on a device" "$aiflame" report "$work/a host.data"
 check "and it tells of no agents" sh -c "! '$aiflame' report '$work/a host.data' | grep -E 'agent|recorded|capture|report --kernels'"

@@ -51,6 +51,15 @@ printf '# mode: wall\n# interval: 1000\n\nP1;T2;a.py:f:7 12\n\n# duration: 13\n'
 check "folded: what tools say of themselves is no stack" says "a.py:f:7_[p] 12000" sh -c "'$aiflame' import -q --count 1us '$work/comments.folded' -o '$work/c.data' && '$aiflame' flame --of cpu -o '$work/c.folded' '$work/c.data' && cat '$work/c.folded'; ! '$aiflame' info '$work/c.data' | grep IMPORT_LINE"
 check "folded: --as device" says "work_[g] 89" sh -c "'$aiflame' import -q --as device '$work/samples.folded' -o '$work/s.data' && '$aiflame' flame -o '$work/s.folded' '$work/s.data' && cat '$work/s.folded'"
 
+# Counts are lengths here: how often something was is nowhere in the file.
+check "what nobody knows is not said: first screen" sh -c "'$aiflame' report '$work/in.data' >'$work/first' && grep -q 'stacks with lengths' '$work/first' &&
+	! grep -E 'sample|idle|active from| in +[0-9]+  ' '$work/first'"
+check "what nobody knows is not said: tables" sh -c "'$aiflame' report --kernels '$work/in.data' >'$work/kernels' && grep -q gemm '$work/kernels' && ! grep -E 'launches|average|samples' '$work/kernels' &&
+	'$aiflame' report --kernels --format csv '$work/in.data' | grep ',1875,1875,0,0,0,0,0,gemm,'"
+check "what nobody knows is not said: launches" says "launches are not known" sh -c "'$aiflame' report --launches '$work/in.data'; true"
+check "what nobody knows is not drawn" says "is not known: the imported file has stacks and their lengths; leave out --by launches" sh -c "'$aiflame' flame --by launches -o '$work/no.svg' '$work/in.data'; true"
+check "a picture says lengths, no samples and launches" sh -c "'$aiflame' flame -o '$work/l.svg' '$work/in.data' && grep -q 'stacks with lengths' '$work/l.svg' && ! grep -E '[0-9] (samples?|launch(es)?)\\>' '$work/l.svg'"
+
 # iaprof's text, by its rules: zeros in the first columns, one kernel from two stacks.
 printf '%b' 'string\t1\tpython3\nstring\t2\tmain;forward;zeLaunch\nstring\t3\tmm.cl\nstring\t4\tmm\ninterval\t0\t1000.25\n' \
 	'kernel\t0xfffd0000\t1\t4711\t2\t3\t4\nstring\t5\tsend.ugm\neustall\t0x228\t5\t0\t0\t0\t7\t0\t5\t0\t0\t0\t0\n' \

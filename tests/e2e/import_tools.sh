@@ -107,6 +107,8 @@ check "perf script: and its threads theirs" says "4712,worker" "$aiflame" query 
 check "perf script: programs of several names stand on their names" sh -c "awk '{ n[\$1] += \$2 } END { exit n[\"app;main\"] != 3000000 || n[\"other;main\"] != 1000000 }' out.folded"
 adds_up events
 check "perf script: --event" sh -c "'$aiflame' import -q --event page-faults events.txt -o faults.data && '$aiflame' query --format csv faults.data 'SELECT sum(weight_ns), count(*) FROM cpu_samples' | grep -x 42,2"
+check "perf script: what counts no time is not called so" sh -c "'$aiflame' import --event page-faults events.txt -o faults.data 2>&1 | grep -q ': 42 page-faults\$' &&
+	'$aiflame' flame --of cpu -o faults.svg faults.data && grep -q '<title>Flame graph of counts</title>' faults.svg && grep -q '42 page-faults in 1 thread, 2 samples' faults.svg && ! grep -q ' ns' faults.svg"
 check "perf script: --event that it has not" says "no sample of event cycles; it has page-faults (2), task-clock (4), context-switches (1)" \
 	sh -c "'$aiflame' import -q --event cycles events.txt -o no.data; true"
 check "perf script: no events in it" sh -c "sed 's/ *[0-9]* [a-z-]*clock: \$//' perf.txt | grep -v page-faults >bare.txt && '$aiflame' import -q bare.txt -o bare.data && '$aiflame' info bare.data | grep '1713 IMPORT_WEIGHT'"
@@ -270,6 +272,7 @@ for e in events:
     if e.get("ph") == "E" and begun:
         threads[e["pid"], e["tid"]].append((begun.pop(), ns(e["ts"])))
 wanted = 0
+wanted -= int(sys.argv[4]) if len(sys.argv) > 4 else 0  # of categories that are not kept
 for spans in threads.values():
     at = 0
     for start, end in sorted(spans):
@@ -296,6 +299,27 @@ END
 check "Chrome trace: import" "$aiflame" import -q other.json -o other.data
 folded other.data out.folded --of cpu
 check "Chrome trace: a thread's time is of what it was in" same other.folded out.folded
+check "Chrome trace: that it is one" sh -c "'$aiflame' info other.data | grep -E '^  imported +Chrome trace\$'"
+"$aiflame" flame -o spans.svg other.data 2>spans.err
+check "a trace without a device: the picture is of what it has, and this is said" grep -q "drawn is what --of cpu draws" spans.err
+check "its title and words are of spans, no CPU and no samples" sh -c "grep -q '<title>Flame graph of spans</title>' spans.svg && grep -q 'in spans of 2 threads' spans.svg && ! grep -E 'CPU|samples?\\>' spans.svg"
+check "what is about a device is not drawn otherwise" says "no device activity" sh -c "'$aiflame' flame --leaf kernel -o no.svg other.data; true"
+check "export says who speaks, and what to do" says "aiflame: export: nothing in this profile ran on a device" sh -c "'$aiflame' export --format folded -o no.folded other.data; true"
+# torch.profiler without a device: no run of one is known, so time is that of operators themselves.
+cat >host.json <<'END'
+{"traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "step", "pid": 7, "tid": 8, "ts": 10, "dur": 100},
+{"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 7, "tid": 8, "ts": 20, "dur": 50},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 8, "ts": 30, "dur": 30.5},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "pid": 7, "tid": 8, "ts": 90, "dur": 10, "args": {"correlation": 1}},
+{"ph": "X", "cat": "other", "name": "not of it", "pid": 7, "tid": 9, "ts": 90, "dur": 10}]}
+END
+printf 'step 40000\nstep;aten::linear 19500\nstep;aten::linear;aten::mm 30500\nstep;cudaDeviceSynchronize 10000\n' >host.folded
+check "torch.profiler's trace without a device: import" "$aiflame" import -q host.json -o host.data
+folded host.data out.folded --of cpu
+check "torch.profiler's trace without a device: operators' own time" same host.folded out.folded
+check "torch.profiler's trace without a device: every ns" python3 wall.py "$aiflame" host.json host.data 10000
+adds_up host
 check "Chrome trace: how often, and how long in all" says "main" "$aiflame" report --ops other.data
 adds_up other
 if command -v clang >clang.path 2>&1; then

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "profile/model.h"
+
+/* What a profile's rows are that import made of another profiler's file: they do not know all that a recording does. */
+
+bool aif_is_imported(const struct aif_profile *p);
+
+/* Its rows of devices and CPUs are stacks with lengths: nobody knows how many launches or samples one stands for, nor when that
+ * was. */
+bool aif_is_lengths(const struct aif_profile *p);
+
+/* What the weights of its CPU samples are. */
+enum aif_cpu_weights {
+	AIF_CPU_WEIGHTS_TIME,
+	AIF_CPU_WEIGHTS_WALL,
+	AIF_CPU_WEIGHTS_SPANS, /* time of a clock, in what a trace says that a thread was in */
+	AIF_CPU_WEIGHTS_COUNTS /* no time at all: page faults, switches */
+};
+enum aif_cpu_weights aif_cpu_weights(const struct aif_profile *p);
+/* "page-faults": what they count; NULL: they are times. */
+const char *aif_cpu_counts(const struct aif_profile *p);
