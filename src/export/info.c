@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/info.h"
 
+#include "export/imported.h"
 #include "export/table.h"
 #include "profile/backward.h"
 #include "profile/file.h"
@@ -97,6 +98,10 @@ static void losses(const struct aif_profile *p, struct aif_buf *out)
 
 static void notes(const struct aif_profile *p, struct aif_buf *out)
 {
+	if (aif_is_lengths(p))
+		aif_buf_puts(out,
+			     "\nstacks with lengths: the numbers of launches and samples below are "
+			     "of rows that were made of them, and mean nothing else\n");
 	if (p->notes & AIF_NOTE_CUT_SHORT)
 		aif_buf_puts(out, "\nthe recording was cut short: it ends at the last commit\n");
 	if (p->notes & AIF_NOTE_NO_ROLLBACK)

@@ -57,6 +57,7 @@ check "what nobody knows is not said: first screen" sh -c "'$aiflame' report '$w
 check "what nobody knows is not said: tables" sh -c "'$aiflame' report --kernels '$work/in.data' >'$work/kernels' && grep -q gemm '$work/kernels' && ! grep -E 'launches|average|samples' '$work/kernels' &&
 	'$aiflame' report --kernels --format csv '$work/in.data' | grep ',1875,1875,0,0,0,0,0,gemm,'"
 check "what nobody knows is not said: launches" says "launches are not known" sh -c "'$aiflame' report --launches '$work/in.data'; true"
+check "what nobody knows is not said: info's numbers are of rows" says "mean nothing else" "$aiflame" info "$work/in.data"
 check "what nobody knows is not drawn" says "is not known: the imported file has stacks and their lengths; leave out --by launches" sh -c "'$aiflame' flame --by launches -o '$work/no.svg' '$work/in.data'; true"
 check "a picture says lengths, no samples and launches" sh -c "'$aiflame' flame -o '$work/l.svg' '$work/in.data' && grep -q 'stacks with lengths' '$work/l.svg' && ! grep -E '[0-9] (samples?|launch(es)?)\\>' '$work/l.svg'"
 
