@@ -66,11 +66,14 @@ const char *aif_perf_event_name(const struct aif_perf_events *e, const struct ai
 const struct aif_perf_event *aif_perf_events_choose(struct aif_perf_events *e, const char *name)
 {
 	const struct aif_perf_event *best = NULL;
+	struct aif_perf_text base = {0};
 
+	if (name) /* with what modifies it, as perf prints it, is right, too */
+		base = aif_perf_event_base((struct aif_perf_text){name, strlen(name)});
 	for (size_t i = 0; i < e->len; i++) {
 		const struct aif_perf_event *at = &e->list[i];
 
-		if (!at->samples || (name && strcmp(aif_perf_event_name(e, at), name)))
+		if (!at->samples || (name && !aif_perf_is(base, aif_perf_event_name(e, at))))
 			continue;
 		if (!best || at->kind < best->kind ||
 		    (at->kind == best->kind && at->samples > best->samples))

@@ -136,7 +136,7 @@ bool aif_perf_frame(struct aif_perf_text line, struct aif_perf_frame *ret)
 }
 
 /* "cpu_core/cycles/ppp" is "cycles": what there is of each kind of core, and modifiers, do not matter. */
-static struct aif_perf_text event_name(struct aif_perf_text e)
+struct aif_perf_text aif_perf_event_base(struct aif_perf_text e)
 {
 	const char *slash = e.len ? memchr(e.p, '/', e.len) : NULL, *end = e.p + e.len, *colon;
 
@@ -172,7 +172,7 @@ static bool parse_event(struct aif_perf_text left, struct aif_perf_header *ret)
 		return true;
 	skip_blanks(&left);
 	if (w.p[w.len - 1] == ':' && w.len > 1) {
-		ret->event = event_name((struct aif_perf_text){w.p, w.len - 1});
+		ret->event = aif_perf_event_base((struct aif_perf_text){w.p, w.len - 1});
 		ret->rest = left;
 		return ret->event.len;
 	}

@@ -34,6 +34,8 @@ struct aif_perf_frame {
 /* Lines without their ends. False: it is none. */
 bool aif_perf_header(struct aif_perf_text line, struct aif_perf_header *ret);
 bool aif_perf_frame(struct aif_perf_text line, struct aif_perf_frame *ret);
+/* "cpu_core/cycles/ppp", "cycles:u" are "cycles". */
+struct aif_perf_text aif_perf_event_base(struct aif_perf_text event);
 bool aif_perf_is(struct aif_perf_text t, const char *text);
 
 static inline bool aif_perf_blank(char c)
