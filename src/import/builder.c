@@ -22,6 +22,7 @@ void aif_builder_finish(struct aif_builder *b)
 	free(b->ops);
 	free(b->samples);
 	free(b->windows);
+	free(b->counters);
 	aif_profile_finish(&b->p);
 	*b = (struct aif_builder){0};
 }
@@ -258,6 +259,11 @@ struct aif_window_row *aif_builder_window(struct aif_builder *b)
 	return ROW(b, windows);
 }
 
+struct aif_counter_row *aif_builder_counter(struct aif_builder *b)
+{
+	return ROW(b, counters);
+}
+
 /* ---- writing ------------------------------------------------------------------------------------- */
 
 void aif_builder_bound(struct aif_builder *b)
@@ -278,6 +284,8 @@ void aif_builder_bound(struct aif_builder *b)
 		       b->waits[i].time + b->waits[i].waiting + b->waits[i].weight);
 	for (size_t i = 0; i < b->ops_len; i++)
 		WITHIN(b->ops[i].start, b->ops[i].end);
+	for (size_t i = 0; i < b->counters_len; i++)
+		WITHIN(b->counters[i].time, b->counters[i].time);
 #undef WITHIN
 	b->p.start_ns = from == UINT64_MAX ? 0 : from;
 	b->p.kept_ns = b->p.start_ns;
@@ -302,6 +310,7 @@ static int write_all(struct aif_builder *b, struct aif_writer *w, struct aif_err
 	WRITE(aif_writer_windows, b->windows, b->windows_len);
 	WRITE(aif_writer_samples, b->samples, b->samples_len);
 	WRITE(aif_writer_ops, b->ops, b->ops_len);
+	WRITE(aif_writer_counters, b->counters, b->counters_len);
 	return r;
 }
 

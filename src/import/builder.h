@@ -19,6 +19,7 @@ struct aif_builder {
 	AIF_TABLE(aif_op_row, ops);
 	AIF_TABLE(aif_sample_row, samples);
 	AIF_TABLE(aif_window_row, windows);
+	AIF_TABLE(aif_counter_row, counters);
 	struct aif_scratch
 		*scratch; /* for what aif_builder_write() writes until it is whole; NULL: none */
 	/* inside */
@@ -58,6 +59,7 @@ struct aif_cpu_row *aif_builder_wait(struct aif_builder *b);
 struct aif_op_row *aif_builder_op(struct aif_builder *b);
 struct aif_sample_row *aif_builder_sample(struct aif_builder *b);
 struct aif_window_row *aif_builder_window(struct aif_builder *b);
+struct aif_counter_row *aif_builder_counter(struct aif_builder *b);
 
 /* When all rows are there: the profile's beginning and end. */
 void aif_builder_bound(struct aif_builder *b);

@@ -45,15 +45,16 @@
 		.id = number, .form = how, .offset = offsetof(struct type, field), \
 		.missing = absent, CANDIDATES(__VA_ARGS__)                         \
 	}
-#define LAUNCH(number, ...) COLUMN(number, aif_launch_row, __VA_ARGS__)
-#define EXEC(number, ...)   COLUMN(number, aif_exec_row, __VA_ARGS__)
-#define SAMPLE(number, ...) COLUMN(number, aif_sample_row, __VA_ARGS__)
-#define WINDOW(number, ...) COLUMN(number, aif_window_row, __VA_ARGS__)
-#define CPU(number, ...)    COLUMN(number, aif_cpu_row, __VA_ARGS__)
-#define OP(number, ...)     COLUMN(number, aif_op_row, __VA_ARGS__)
-#define U64                 AIF_FORM_U64
-#define U32                 AIF_FORM_U32
-#define SPAN                AIF_FORM_SPAN
+#define LAUNCH(number, ...)  COLUMN(number, aif_launch_row, __VA_ARGS__)
+#define EXEC(number, ...)    COLUMN(number, aif_exec_row, __VA_ARGS__)
+#define SAMPLE(number, ...)  COLUMN(number, aif_sample_row, __VA_ARGS__)
+#define WINDOW(number, ...)  COLUMN(number, aif_window_row, __VA_ARGS__)
+#define CPU(number, ...)     COLUMN(number, aif_cpu_row, __VA_ARGS__)
+#define OP(number, ...)      COLUMN(number, aif_op_row, __VA_ARGS__)
+#define COUNTER(number, ...) COLUMN(number, aif_counter_row, __VA_ARGS__)
+#define U64                  AIF_FORM_U64
+#define U32                  AIF_FORM_U32
+#define SPAN                 AIF_FORM_SPAN
 
 /* Places in the lists below that are used as keys. */
 enum { LAUNCH_THREAD = 0, LAUNCH_STACK = 1 };
@@ -61,6 +62,7 @@ enum { EXEC_KERNEL = 1, EXEC_STREAM = 2, EXEC_SPAN = 7 };
 enum { SAMPLE_THREAD = 0, SAMPLE_DEVICE = 2, SAMPLE_FRAME = 4 };
 enum { CPU_THREAD = 0 };
 enum { OP_THREAD = 0, OP_NAME = 1 };
+enum { COUNTER_NAME = 1 };
 
 static const struct aif_chunk_column launch_columns[] = {
 	LAUNCH(3, thread, U32, AIF_NONE, RAW, P(SELF)),
@@ -145,12 +147,24 @@ static const struct aif_chunk_column op_columns[] = {
 	OP(10, sequence, U64, UINT64_MAX, RAW, P(ONE), P(OP_NAME), P(OP_THREAD)),
 };
 
+/* All counters of a device are read at the same times; a value is like its counter's before it. Values are the bits of
+ * IEEE 754's doubles. */
+static const struct aif_chunk_column counter_columns[] = {
+	COUNTER(3, device, U32, AIF_NONE, RAW, P(ONE), P(SELF)),
+	COUNTER(4, name, U32, AIF_NONE, RAW, P(ONE), EACH_LAST(P, SELF)),
+	COUNTER(5, unit, U32, AIF_NONE, RAW, P(ONE), P(COUNTER_NAME)),
+	COUNTER(6, process, U32, AIF_NONE, RAW, P(ONE)),
+	COUNTER(1, time, U64, 0, P(ONE), P(COUNTER_NAME), P_M(ONE, COUNTER_NAME)),
+	COUNTER(2, value, U64, 0, RAW, P(ONE), P(COUNTER_NAME)),
+};
+
 static_assert(sizeof(struct aif_launch_row) == 56, "fields were added: give each a column");
 static_assert(sizeof(struct aif_exec_row) == 72, "fields were added: give each a column");
 static_assert(sizeof(struct aif_sample_row) == 40, "fields were added: give each a column");
 static_assert(sizeof(struct aif_window_row) == 64, "fields were added: give each a column");
 static_assert(sizeof(struct aif_cpu_row) == 32, "fields were added: give each a column");
 static_assert(sizeof(struct aif_op_row) == 56, "fields were added: give each a column");
+static_assert(sizeof(struct aif_counter_row) == 32, "fields were added: give each a column");
 
 const struct aif_chunk_layout *aif_chunk_layout(enum aif_chunk_kind kind)
 {
@@ -165,6 +179,7 @@ const struct aif_chunk_layout *aif_chunk_layout(enum aif_chunk_kind kind)
 		[AIF_CHUNK_WINDOWS] = LAYOUT(aif_window_row, start, window_columns),
 		[AIF_CHUNK_CPU] = LAYOUT(aif_cpu_row, time, cpu_columns),
 		[AIF_CHUNK_OPS] = LAYOUT(aif_op_row, start, op_columns),
+		[AIF_CHUNK_COUNTERS] = LAYOUT(aif_counter_row, time, counter_columns),
 	};
 
 	return (unsigned)kind < AIF_CHUNK_KIND_COUNT && layouts[kind].columns ? &layouts[kind]

@@ -45,6 +45,8 @@ int aif_writer_cpu(struct aif_writer *w, const struct aif_cpu_row *rows, size_t 
 /* Rows with the same thread and start keep their order. */
 int aif_writer_ops(struct aif_writer *w, const struct aif_op_row *rows, size_t n,
 		   struct aif_err *err);
+int aif_writer_counters(struct aif_writer *w, const struct aif_counter_row *rows, size_t n,
+			struct aif_err *err);
 
 int aif_writer_commit(struct aif_writer *w, struct aif_err *err);
 
@@ -89,6 +91,9 @@ int aif_profile_cpu(const struct aif_profile *p,
 int aif_profile_ops(const struct aif_profile *p,
 		    int (*fn)(void *arg, const struct aif_op_row *rows, size_t n), void *arg,
 		    uint64_t *ret_bad);
+int aif_profile_counters(const struct aif_profile *p,
+			 int (*fn)(void *arg, const struct aif_counter_row *rows, size_t n),
+			 void *arg, uint64_t *ret_bad);
 
 /* Opaque results kept beside the data (the attribution): a named blob. Reading gives -ENOENT when
  * there is none; writing may fail (a read-only file), which nobody minds. */

@@ -31,6 +31,7 @@ static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, voi
 	struct aif_window_row *w = rows;
 	struct aif_cpu_row *c = rows;
 	struct aif_op_row *o = rows;
+	struct aif_counter_row *v = rows;
 
 	for (size_t i = 0; i < n; i++) {
 		switch (kind) {
@@ -64,6 +65,12 @@ static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, voi
 			check(&o[i].name, p->strings.len);
 			check(&o[i].shapes, p->strings.len);
 			check(&o[i].stack, p->stacks_len);
+			break;
+		case AIF_CHUNK_COUNTERS:
+			check(&v[i].device, p->devices_len);
+			check(&v[i].name, p->strings.len);
+			check(&v[i].unit, p->strings.len);
+			check(&v[i].process, p->processes_len);
 			break;
 		default:
 			check(&w[i].process, p->processes_len);
@@ -166,6 +173,7 @@ EACH(AIF_CHUNK_SAMPLES, samples, aif_sample_row)
 EACH(AIF_CHUNK_WINDOWS, windows, aif_window_row)
 EACH(AIF_CHUNK_CPU, cpu, aif_cpu_row)
 EACH(AIF_CHUNK_OPS, ops, aif_op_row)
+EACH(AIF_CHUNK_COUNTERS, counters, aif_counter_row)
 
 /* ---- cached results -------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 /*
  * Bulk rows -> chunks. Rows are sorted before they are compressed: launches and executions by launch
  * number, which puts each thread's calls in their order (a predictable sequence); samples of devices
- * and CPUs, and operators, by thread and time. They are cut where a reader would otherwise have to decode chunks in vain: executions
+ * and CPUs, and operators, by thread and time; counters by device and time. They are cut where a reader would otherwise have to decode chunks in vain: executions
  * and operators by the clock of their times (a chunk has one range of times), launches and executions where
  * launch numbers jump (a chunk has one narrow range of launches, by which the two find each other).
  */
@@ -28,6 +28,7 @@ static void take_key(enum aif_chunk_kind kind, const void *rows, size_t i, struc
 	const struct aif_window_row *w = rows;
 	const struct aif_cpu_row *c = rows;
 	const struct aif_op_row *o = rows;
+	const struct aif_counter_row *v = rows;
 
 	k->row = (uint32_t)i;
 	k->group = 0;
@@ -52,6 +53,10 @@ static void take_key(enum aif_chunk_kind kind, const void *rows, size_t i, struc
 	case AIF_CHUNK_OPS:
 		k->group = (uint64_t)o[i].clock << 32 | o[i].thread;
 		k->at = o[i].start;
+		break;
+	case AIF_CHUNK_COUNTERS:
+		k->group = v[i].device;
+		k->at = v[i].time;
 		break;
 	default:
 		k->at = w[i].start;
@@ -125,6 +130,7 @@ static struct summary summarize(enum aif_chunk_kind kind, const void *rows, cons
 	const struct aif_window_row *window = rows;
 	const struct aif_cpu_row *cpu = rows;
 	const struct aif_op_row *op = rows;
+	const struct aif_counter_row *counter = rows;
 	struct summary s = {.clock = AIF_CLOCK_MONOTONIC,
 			    .process = AIF_NONE,
 			    .start = UINT64_MAX,
@@ -158,6 +164,10 @@ static struct summary summarize(enum aif_chunk_kind kind, const void *rows, cons
 			break;
 		case AIF_CHUNK_OPS:
 			widen(&s, op[at].start, AIF_MAX(op[at].start, op[at].end), 0);
+			s.total++;
+			break;
+		case AIF_CHUNK_COUNTERS:
+			widen(&s, counter[at].time, counter[at].time, 0);
 			s.total++;
 			break;
 		default:
@@ -336,6 +346,12 @@ int aif_writer_ops(struct aif_writer *w, const struct aif_op_row *rows, size_t n
 		   struct aif_err *err)
 {
 	return write_rows(w, AIF_CHUNK_OPS, rows, n, err);
+}
+
+int aif_writer_counters(struct aif_writer *w, const struct aif_counter_row *rows, size_t n,
+			struct aif_err *err)
+{
+	return write_rows(w, AIF_CHUNK_COUNTERS, rows, n, err);
 }
 
 /* ---- trimming -------------------------------------------------------------------------------- */

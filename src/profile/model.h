@@ -231,6 +231,14 @@ struct aif_op_row {
 	int64_t sequence; /* autograd's: a forward and its backward have the same; -1 = none */
 };
 
+/* A value of a device that was measured at times: a performance counter, a frequency, how busy it was. */
+struct aif_counter_row {
+	uint64_t time; /* CLOCK_MONOTONIC ns: the end of what it was measured over */
+	double value;
+	uint32_t device, name, unit; /* strings; unit AIF_NONE: a number, or not known */
+	uint32_t process;            /* whose part of the device's it is; AIF_NONE: all of it */
+};
+
 struct aif_meta {
 	uint32_t key, value; /* strings */
 };

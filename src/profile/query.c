@@ -108,6 +108,7 @@ LOADER(samples, aif_sample_row)
 LOADER(windows, aif_window_row)
 LOADER(cpu, aif_cpu_row)
 LOADER(ops, aif_op_row)
+LOADER(counters, aif_counter_row)
 
 static int index_launches(struct aif_query *q)
 {
@@ -206,6 +207,12 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 		r = aif_profile_ops(q->p, load_ops, q, &bad);
 		q->damaged += r < 0 ? 0 : bad;
 		q->loaded |= r < 0 ? 0 : NEEDS_OPS;
+	}
+	if (!r && (needs & NEEDS_COUNTERS)) {
+		q->counters_len = 0;
+		r = aif_profile_counters(q->p, load_counters, q, &bad);
+		q->damaged += r < 0 ? 0 : bad;
+		q->loaded |= r < 0 ? 0 : NEEDS_COUNTERS;
 	}
 	if (!r && (needs & NEEDS_WEIGHTS)) {
 		r = aif_weights_new(q->p, &q->weights);
@@ -409,6 +416,7 @@ void aif_query_free(struct aif_query *q)
 	free(q->windows);
 	free(q->cpu);
 	free(q->ops);
+	free(q->counters);
 	free(q);
 }
 

@@ -407,15 +407,25 @@ static void ops_column(struct aif_query *q, size_t row, int column, sqlite3_cont
 	}
 }
 
-static size_t no_rows(const struct aif_query *q)
+BULK_ROWS(counters)
+static void counters_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
-	(void)q;
-	return 0;
-}
-static void no_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
-{
-	(void)q, (void)row, (void)column;
-	sqlite3_result_null(ctx);
+	const struct aif_counter_row *r = &q->counters[row];
+
+	switch (column) {
+	case 0:
+		return when(q, ctx, r->time);
+	case 1:
+		return id(ctx, r->device);
+	case 2:
+		return str(q, ctx, r->name);
+	case 3:
+		return sqlite3_result_double(ctx, r->value);
+	case 4:
+		return str(q, ctx, r->unit);
+	default:
+		return id(ctx, r->process);
+	}
 }
 
 static size_t strings_rows(const struct aif_query *q)
@@ -721,7 +731,8 @@ const struct aif_query_table aif_query_tables[] = {
 	 NULL, cpu_column, AIF_KEY_OTHER},
 	{"ops", "start_ns, dur_ns, process, tid, kind, name, shapes, stack, id, sequence",
 	 NEEDS_OPS, ops_rows, NULL, ops_column, AIF_KEY_OTHER},
-	{"counters", "time_ns, device, name, value", 0, no_rows, NULL, no_column, AIF_KEY_OTHER},
+	{"counters", "time_ns, device, name, value, unit, process", NEEDS_COUNTERS, counters_rows,
+	 NULL, counters_column, AIF_KEY_OTHER},
 	BY_ID(strings, "id, text"),
 	BY_ID(frames, "id, kind, module, address, function, line"),
 	SMALL(frame_names, "frame, inline_depth, name, file, line"),

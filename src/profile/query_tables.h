@@ -20,8 +20,10 @@ struct aif_query {
 	struct aif_window_row *windows;
 	struct aif_cpu_row *cpu;
 	struct aif_op_row *ops;
+	struct aif_counter_row *counters;
 	size_t launches_len, launches_cap, execs_len, execs_cap, samples_len, samples_cap,
-		windows_len, windows_cap, cpu_len, cpu_cap, ops_len, ops_cap;
+		windows_len, windows_cap, cpu_len, cpu_cap, ops_len, ops_cap, counters_len,
+		counters_cap;
 	struct aif_launch_index by_launch;
 	struct aif_launch_index by_exec; /* the first execution of it */
 	struct {
@@ -46,6 +48,7 @@ enum aif_query_needs {
 	NEEDS_CPU = 32,
 	NEEDS_WEIGHTS = 64,
 	NEEDS_OPS = 128,
+	NEEDS_COUNTERS = 256,
 };
 
 /* What the first column is. Joins go by it: without it each would be a scan in a scan. */

@@ -10,6 +10,7 @@ static const size_t row_size[AIF_BATCH_KINDS] = {
 	[AIF_BATCH_WINDOW] = sizeof(struct aif_window_row),
 	[AIF_BATCH_CPU] = sizeof(struct aif_cpu_row),
 	[AIF_BATCH_OP] = sizeof(struct aif_op_row),
+	[AIF_BATCH_COUNTER] = sizeof(struct aif_counter_row),
 };
 
 int aif_batches_init(struct aif_batches *b)

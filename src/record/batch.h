@@ -20,6 +20,7 @@ enum aif_batch_kind {
 	AIF_BATCH_WINDOW,
 	AIF_BATCH_CPU,
 	AIF_BATCH_OP,
+	AIF_BATCH_COUNTER,
 	AIF_BATCH_KINDS
 };
 
@@ -38,6 +39,7 @@ struct aif_batch {
 		struct aif_window_row *windows;
 		struct aif_cpu_row *cpu;
 		struct aif_op_row *ops;
+		struct aif_counter_row *counters;
 		void *rows;
 	};
 	size_t cap; /* bytes of memory held */

@@ -94,6 +94,8 @@ static int write_batch(struct aif_writer_thread *w, struct aif_batch *b, struct 
 		return aif_writer_cpu(w->file, b->cpu, b->len, err);
 	case AIF_BATCH_OP:
 		return aif_writer_ops(w->file, b->ops, b->len, err);
+	case AIF_BATCH_COUNTER:
+		return aif_writer_counters(w->file, b->counters, b->len, err);
 	default:
 		return aif_writer_windows(w->file, b->windows, b->len, err);
 	}

@@ -171,6 +171,18 @@ static inline struct aif_op_row fixture_op(uint64_t i, uint64_t n)
 				   .sequence = (int64_t)i % 5 - 1};
 }
 
+/* Value i: of two counters, read together. */
+static inline struct aif_counter_row fixture_counter(uint64_t i)
+{
+	return (struct aif_counter_row){.time = FIXTURE_START + i / 2 * 10000000,
+					.value = i % 2 ? 1550 + (double)(i % 7) * 50
+						       : (double)(i % 101) / 4,
+					.device = 0,
+					.name = (uint32_t)(i % 2),
+					.unit = i % 2 ? 2 : AIF_NONE,
+					.process = i % 5 ? AIF_NONE : 0};
+}
+
 static inline struct aif_window_row fixture_window(uint64_t i)
 {
 	return (struct aif_window_row){.start = FIXTURE_START + i * 1000000000,

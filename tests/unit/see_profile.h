@@ -169,6 +169,20 @@ static int see_ops(void *arg, const struct aif_op_row *x, size_t n)
 	return 0;
 }
 
+static int see_counters(void *arg, const struct aif_counter_row *x, size_t n)
+{
+	struct seen *s = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		assert_id(x[i].device, s->p->devices_len);
+		assert_id(x[i].name, s->p->strings.len);
+		assert_id(x[i].unit, s->p->strings.len);
+		assert_id(x[i].process, s->p->processes_len);
+	}
+	s->rows += n;
+	return 0;
+}
+
 static void see_tables(const struct aif_profile *p)
 {
 	for (size_t i = 0; i < AIF_TABLE_COUNT; i++) {
@@ -243,6 +257,7 @@ static inline void see_everything(const struct aif_profile *p, struct seen *s)
 	assert_int_equal(aif_profile_windows(p, see_windows, s, NULL), 0);
 	assert_int_equal(aif_profile_cpu(p, see_cpu, s, NULL), 0);
 	assert_int_equal(aif_profile_ops(p, see_ops, s, NULL), 0);
+	assert_int_equal(aif_profile_counters(p, see_counters, s, NULL), 0);
 	see_attribution(p, NULL);
 	if (!(p->notes & AIF_NOTE_CUT_SHORT)) /* which have no cache */
 		see_attribution(p, &computed);

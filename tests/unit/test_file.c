@@ -142,6 +142,48 @@ static void test_ops(void **state)
 	aif_profile_finish(&p);
 }
 
+/* In the order of their times; whose device or name is not there is of none. */
+static void test_counters(void **state)
+{
+	static struct aif_counter_row counters[ROWS], given[ROWS];
+	struct aif_profile p, got;
+	struct aif_err err = {0};
+	struct aif_writer *w;
+
+	(void)state;
+	for (uint64_t i = 0; i < ROWS; i++)
+		counters[i] = fixture_counter(i);
+	counters[ROWS - 1].value = -0.0;
+	counters[ROWS - 2].value = 1e308;
+	for (size_t i = 0; i < ROWS; i += 2)
+		memcpy(&given[i], &counters[ROWS - 2 - i], 2 * sizeof(*counters));
+	fixture_profile(&p);
+	assert_ok(aif_writer_new("p", p.start_ns, &w, &err), &err);
+	assert_ok(aif_writer_tables(w, &p, &err), &err);
+	assert_ok(aif_writer_counters(w, given, ROWS, &err), &err);
+	given[0] = counters[ROWS - 1];
+	given[0].time++;
+	given[0].device = given[0].name = given[0].unit = given[0].process = 1000000;
+	assert_ok(aif_writer_counters(w, given, 1, &err), &err);
+	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
+	assert_int_equal(sql_number("SELECT sum(total) FROM chunk WHERE kind = 7"), ROWS + 1);
+	assert_ok(aif_profile_open("p", &got, &err), &err);
+	{
+		struct all_rows all = read_all(&got, AIF_CHUNK_COUNTERS);
+		const struct aif_counter_row *last = (const void *)(all.rows + ROWS * all.row_size);
+
+		assert_int_equal(all.len, ROWS + 1);
+		assert_memory_equal(all.rows, counters, sizeof(counters));
+		assert_int_equal(last->device, AIF_NONE);
+		assert_int_equal(last->name, AIF_NONE);
+		assert_int_equal(last->unit, AIF_NONE);
+		assert_int_equal(last->process, AIF_NONE);
+		free(all.rows);
+	}
+	aif_profile_finish(&got);
+	aif_profile_finish(&p);
+}
+
 static void test_empty(void **state)
 {
 	struct aif_profile p = {.start_ns = 7, .end_ns = 9}, got;
@@ -699,14 +741,15 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, enter_directory, leave_directory)
 	const struct CMUnitTest tests[] = {
-		TEST(test_round_trip),     TEST(test_ops),
-		TEST(test_empty),          TEST(test_sorted_and_cut),
-		TEST(test_rewritten_rows), TEST(test_names_are_sorted),
-		TEST(test_old_is_kept),    TEST(test_unwritable),
-		TEST(test_long_names),     TEST(test_killed),
-		TEST(test_busy),           TEST(test_hot_journal),
-		TEST(test_read_only),      TEST(test_disk_full),
-		TEST(test_cache),          TEST(test_stop_and_ids),
+		TEST(test_round_trip),       TEST(test_ops),
+		TEST(test_counters),         TEST(test_empty),
+		TEST(test_sorted_and_cut),   TEST(test_rewritten_rows),
+		TEST(test_names_are_sorted), TEST(test_old_is_kept),
+		TEST(test_unwritable),       TEST(test_long_names),
+		TEST(test_killed),           TEST(test_busy),
+		TEST(test_hot_journal),      TEST(test_read_only),
+		TEST(test_disk_full),        TEST(test_cache),
+		TEST(test_stop_and_ids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

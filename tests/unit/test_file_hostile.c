@@ -701,6 +701,7 @@ static void write_odd_rows(uint64_t seed, unsigned which)
 	struct aif_window_row n[HOSTILE_ROWS];
 	struct aif_cpu_row c[HOSTILE_ROWS];
 	struct aif_op_row o[HOSTILE_ROWS];
+	struct aif_counter_row v[HOSTILE_ROWS];
 	struct aif_profile p;
 	struct aif_err err = {0};
 	struct aif_writer *w;
@@ -733,6 +734,9 @@ static void write_odd_rows(uint64_t seed, unsigned which)
 					   odd_id(next(&r)),    odd_id(next(&r)),
 					   odd_id(next(&r)),    odd_id(next(&r)),
 					   odd_count(next(&r)), (int64_t)odd_count(next(&r))};
+		v[i] = (struct aif_counter_row){s[i].time,   i % 3 ? -1e300 : __builtin_nan(""),
+						s[i].device, s[i].frame,
+						s[i].reason, s[i].process};
 		if (which & 1)
 			x[i] = fixture_exec(i);
 		if (which & 2)
@@ -753,6 +757,7 @@ static void write_odd_rows(uint64_t seed, unsigned which)
 	assert_ok(aif_writer_windows(w, n, HOSTILE_ROWS, &err), &err);
 	assert_ok(aif_writer_cpu(w, c, HOSTILE_ROWS, &err), &err);
 	assert_ok(aif_writer_ops(w, o, HOSTILE_ROWS, &err), &err);
+	assert_ok(aif_writer_counters(w, v, HOSTILE_ROWS, &err), &err);
 	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
 	aif_profile_finish(&p);
 }
@@ -762,11 +767,11 @@ static void test_odd_rows(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 96; i++) {
 		write_odd_rows(i, i % 16);
-		assert_read(6 * HOSTILE_ROWS);
+		assert_read(7 * HOSTILE_ROWS);
 		if (i % 5 == 0) {
 			run_sql("p",
 				"UPDATE recording SET start_ns=0, end_ns=-1; DELETE FROM cache");
-			assert_read(6 * HOSTILE_ROWS);
+			assert_read(7 * HOSTILE_ROWS);
 		}
 	}
 }

@@ -25,6 +25,7 @@ static int open_fixture(void **state)
 	static struct aif_sample_row samples[ROWS];
 	static struct aif_window_row windows[WINDOWS];
 	static struct aif_op_row ops[ROWS];
+	static struct aif_counter_row counters[ROWS];
 	struct opened *o = calloc(1, sizeof(*o));
 	struct aif_profile made;
 	struct aif_writer *w;
@@ -37,6 +38,7 @@ static int open_fixture(void **state)
 		execs[i] = fixture_exec(i);
 		samples[i] = fixture_sample(i);
 		ops[i] = fixture_op(i, ROWS);
+		counters[i] = fixture_counter(i);
 	}
 	for (uint64_t i = 0; i < WINDOWS; i++)
 		windows[i] = fixture_window(i);
@@ -55,8 +57,9 @@ static int open_fixture(void **state)
 	    aif_writer_execs(w, execs, ROWS, NULL) < 0 ||
 	    aif_writer_samples(w, samples, ROWS, NULL) < 0 ||
 	    aif_writer_windows(w, windows, WINDOWS, NULL) < 0 ||
-	    aif_writer_ops(w, ops, ROWS, NULL) < 0 || aif_writer_tables(w, &made, NULL) < 0 ||
-	    aif_writer_finish(w, made.end_ns, NULL) < 0 ||
+	    aif_writer_ops(w, ops, ROWS, NULL) < 0 ||
+	    aif_writer_counters(w, counters, ROWS, NULL) < 0 ||
+	    aif_writer_tables(w, &made, NULL) < 0 || aif_writer_finish(w, made.end_ns, NULL) < 0 ||
 	    aif_profile_open(o->path, &o->p, NULL) < 0 || aif_query_new(&o->p, &o->q, NULL) < 0)
 		return -1;
 	aif_profile_finish(&made);
@@ -121,7 +124,7 @@ static void every_contract_table_has_its_columns(void **state)
 		 "window,process,device,stack,kernel,pc,reason,count,weight_ns,grade"},
 		{"cpu_samples", "time_ns,process,tid,stack,weight_ns,waiting_ns"},
 		{"ops", "start_ns,dur_ns,process,tid,kind,name,shapes,stack,id,sequence"},
-		{"counters", "time_ns,device,name,value"},
+		{"counters", "time_ns,device,name,value,unit,process"},
 		{"frames", "id,kind,module,address,function,line"},
 		{"frame_names", "frame,inline_depth,name,file,line"},
 		{"stacks", "id,parent,frame,depth"},
@@ -214,6 +217,20 @@ static void ops_have_times_and_words(void **state)
 		      "3000|19500000|750|429|1500|2400|150897000\n");
 	assert_answer(o, "SELECT kind, count(*) FROM ops GROUP BY kind",
 		      "operator|600\npython|600\nrange|600\nruntime|600\nstep|600\n");
+}
+
+static void counters_have_units_and_times(void **state)
+{
+	struct opened *o = *state;
+
+	assert_answer(o, "SELECT * FROM counters LIMIT 3",
+		      "0|0|a|0.0|NULL|0\n"
+		      "0|0|host|1600.0|h\xc3\xa4l|NULL\n"
+		      "10000000|0|a|0.5|NULL|NULL\n");
+	assert_answer(o,
+		      "SELECT name, count(*), max(value), max(time_ns) FROM counters GROUP BY name",
+		      "a|1500|25.0|14990000000\n"
+		      "host|1500|1850.0|14990000000\n");
 }
 
 static void names_are_resolved(void **state)
@@ -330,6 +347,7 @@ int main(void)
 		cmocka_unit_test(bulk_rows_come_out_as_they_went_in),
 		cmocka_unit_test(graphs_and_attributes_are_told),
 		cmocka_unit_test(ops_have_times_and_words),
+		cmocka_unit_test(counters_have_units_and_times),
 		cmocka_unit_test(names_are_resolved),
 		cmocka_unit_test(attribution_and_its_view_add_up),
 		cmocka_unit_test(keys_find_what_scans_find),
