@@ -43,6 +43,8 @@ static const struct aif_opt opts[] = {
 	 "each interval in which a device ran nothing, and why"},
 	{0, "streams", NULL, AIF_OPT_SET, AT(kind), 1 + AIF_REPORT_STREAMS,
 	 "each queue: its waits, launch delays and length"},
+	{0, "counters", NULL, AIF_OPT_SET, AT(kind), 1 + AIF_REPORT_COUNTERS,
+	 "what devices' counters were (record --counters)"},
 	{0, "by", "name|shape|stack", AIF_OPT_CHOICE, AT(by), 0,
 	 "what tells operators of one name apart (name)"},
 	{0, "sort", "COLUMN", AIF_OPT_STRING, AT(sort), 0, "order by this column"},
@@ -118,8 +120,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			err, -EINVAL,
 			"report: --sort, --limit, --format, --detail and what chooses a part of "
 			"the profile are for tables; choose one: --kernels, --stalls, --stacks, "
-			"--copies, --launches, --ops, --ranges, --steps, --breakdown, --comm, --idle or "
-			"--streams");
+			"--copies, --launches, --ops, --ranges, --steps, --breakdown, --comm, --idle, "
+			"--streams or --counters");
 		return AIF_EXIT_USAGE;
 	}
 	if (v->by && v->kind != 1 + AIF_REPORT_OPS) {
@@ -138,7 +140,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 const struct aif_command aif_command_report = {
 	.name = "report",
 	.words = "[FILE]",
-	.summary = "tables: kernels, stalls, stacks, copies, launches, operators, steps, idle time",
+	.summary =
+		"tables: kernels, stalls, stacks, copies, launches, operators, steps, idle time, counters",
 	.description =
 		"Prints a table of a profile; without a choice, the summary that `record` ended with.\n"
 		"`time` sums durations, `wall` shares each moment among what ran in it: its sum, of which\n"
@@ -160,6 +163,8 @@ const struct aif_command aif_command_report = {
 		"ended it was launched in it; else `kernel` below 30 us, and `other` above. `overlap_share` is how\n"
 		"much of communication computation hides. A launch is `late` 100 us after its call, a call slow\n"
 		"from 50 us on, an execution short that takes less time than its call.\n"
+		"--counters has each counter of a device (busy, frequency, a GPU's metrics): its least, median,\n"
+		"greatest and mean value.\n"
 		"A table without rows is no failure, in any format: its status is 0. It is 1 where a profile\n"
 		"cannot tell: --stalls without a device's samples, --ops without operators, a --time of which\n"
 		"all launches were left out.",

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "export/counters.h"
 #include "export/event_ops.h"
 #include "export/exporter.h"
 #include "export/host_stacks.h"
@@ -27,6 +28,7 @@ struct chrome {
 	struct aif_buf *b;
 	struct aif_events events;
 	struct aif_event_ops ops;
+	struct aif_counters counters;
 	struct aif_track_ids ids;
 	struct aif_host_stacks stacks;
 	struct aif_timeline *timeline;
@@ -503,7 +505,7 @@ static void counter_put(struct chrome *c, uint32_t pid, int64_t at, const char *
 	aif_out_flush_if_full(c->out);
 }
 
-static int counters_put(struct chrome *c)
+static int load_put(struct chrome *c)
 {
 	const struct aif_events *e = &c->events;
 	int r = 0;
@@ -530,6 +532,50 @@ static int counters_put(struct chrome *c)
 		aif_event_load_finish(&l);
 	}
 	return r;
+}
+
+/* Of a device that ran nothing the track has no name yet. */
+static void counter_device_put(struct chrome *c, uint32_t device)
+{
+	uint32_t pid = aif_track_id_device(device);
+	struct aif_buf name = {0};
+
+	for (size_t i = 0; i < c->events.tracks_len; i++)
+		if (c->events.tracks[i].device == device)
+			return;
+	aif_export_device_name(c->p, device, &name);
+	meta_put(c, "process_name", pid, 0, &name);
+	order_put(c, "process_sort_index", pid, 0, pid);
+}
+
+static void counters_put(struct chrome *c)
+{
+	const struct aif_counters *all = &c->counters;
+	struct aif_buf name = {0};
+
+	for (size_t i = 0; i < all->len; i++) {
+		const struct aif_counter *of = &all->at[i];
+		const char *unit = of->unit == AIF_NONE ? "" : aif_profile_str(c->p, of->unit);
+
+		if (!i || all->at[i - 1].device != of->device)
+			counter_device_put(c, of->device);
+		aif_buf_clear(&name);
+		aif_counter_name(c->p, of, &name);
+		for (size_t k = 0; k < of->len; k++) {
+			EVENT(c, "{\"ph\":\"C\",\"pid\":");
+			ids_put(c, aif_track_id_device(of->device), 0);
+			time_put(c, AIF_MAX(aif_counter_since(all, of, k), c->events.start_ns));
+			AIF_JSON_LIT(c->b, ",\"name\":");
+			aif_out_json_text(c->b, aif_buf_str(&name));
+			AIF_JSON_LIT(c->b, ",\"args\":{");
+			aif_out_json_text(c->b, *unit ? unit : "value");
+			aif_buf_putc(c->b, ':');
+			aif_buf_printf(c->b, "%.17g", all->values[of->first + k].value);
+			AIF_JSON_LIT(c->b, "}}");
+			aif_out_flush_if_full(c->out);
+		}
+	}
+	aif_buf_finish(&name);
 }
 
 /* ---- CPU samples and stacks ---------------------------------------------------------------------- */
@@ -695,7 +741,11 @@ static int write_all(struct chrome *c, struct aif_err *err)
 	if (!r)
 		r = execs_put(c);
 	if (!r)
-		r = counters_put(c);
+		r = load_put(c);
+	if (!r && !c->x->kernel)
+		r = aif_counters_read(c->p, &c->x->which, &c->counters);
+	if (!r)
+		counters_put(c);
 	AIF_JSON_LIT(c->b, "]");
 	c->is_first = true;
 	if (!r && !c->x->which.devices && !c->x->kernel)
@@ -723,6 +773,7 @@ static int chrome_write(const struct aif_export *x, struct aif_out *out, struct 
 		r = write_all(&c, err);
 	aif_timeline_free(c.timeline);
 	aif_event_ops_finish(&c.ops);
+	aif_counters_finish(&c.counters);
 	aif_events_finish(&c.events);
 	aif_host_stacks_finish(&c.stacks);
 	aif_track_ids_finish(&c.ids);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/iaprof_text.h"
 #include "export/codes.h"
+#include "export/counters.h"
 #include "export/exporter.h"
 #include "export/filter.h"
 #include "export/folded.h"
@@ -27,6 +28,7 @@ struct iaprof {
 	struct aif_host_stacks stacks;
 	struct aif_codes codes;
 	AIF_TABLE(place, places);
+	struct aif_counters counters;
 	uint32_t *path;
 	size_t path_cap;
 	struct aif_buf stack, instruction, comm, file, symbol;
@@ -245,6 +247,68 @@ static int place_put(struct iaprof *x, const struct place *at)
 	return 0;
 }
 
+/* A value and whose: index of .counters. */
+struct metric {
+	int64_t at;
+	uint64_t value;
+	uint32_t counter;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct metric *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->counter < y->counter ? -1 : x->counter > y->counter;
+}
+
+static void metric_name(struct iaprof *x, const struct aif_counter *of)
+{
+	const struct aif_profile *p = x->x->profile;
+
+	aif_buf_clear(&x->symbol);
+	aif_buf_clear(&x->comm);
+	aif_counter_name(p, of, &x->comm);
+	aif_name_sanitize(aif_buf_str(&x->comm), x->comm.len, &x->symbol);
+}
+
+/* Intervals of their own, one for each time; the format has whole numbers from 0 on only. */
+static int metrics_put(struct iaprof *x, struct aif_out *out)
+{
+	const struct aif_counters *c = &x->counters;
+	struct metric *m = malloc((c->values_len + 1) * sizeof(*m));
+	uint64_t interval = 0, start = x->x->profile->start_ns;
+	size_t n = 0;
+
+	if (!m)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->len; i++)
+		for (size_t k = 0; k < c->at[i].len; k++) {
+			const struct aif_counter_value *v = &c->values[c->at[i].first + k];
+
+			if (v->value > -0.5 && v->value < 18446744073709549568.0)
+				m[n++] = (struct metric){v->at, (uint64_t)(v->value + 0.5), i};
+		}
+	qsort(m, n, sizeof(*m), by_time);
+	for (size_t i = 0; i < n && !out->error; i++) {
+		if (!i || m[i].at != m[i - 1].at)
+			aif_iaprof_write_interval(&x->w, ++interval,
+						  m[i].at < 0 && (uint64_t)-m[i].at > start
+							  ? 0
+							  : start + (uint64_t)m[i].at);
+		metric_name(x, &c->at[m[i].counter]);
+		aif_iaprof_write_metric(&x->w, aif_buf_str(&x->symbol), m[i].value);
+		if (aif_buf_failed(&x->w.out) || aif_buf_failed(&x->symbol))
+			break;
+		aif_buf_append(aif_out_buf(out), x->w.out.data, x->w.out.len);
+		aif_buf_clear(&x->w.out);
+		aif_out_flush_if_full(out);
+	}
+	free(m);
+	return aif_buf_failed(&x->w.out) || aif_buf_failed(&x->symbol) ? -ENOMEM : 0;
+}
+
 static int put_all(struct iaprof *x, struct aif_out *out)
 {
 	int r = 0;
@@ -258,7 +322,7 @@ static int put_all(struct iaprof *x, struct aif_out *out)
 		aif_buf_clear(&x->w.out);
 		aif_out_flush_if_full(out);
 	}
-	return r;
+	return r ? r : metrics_put(x, out);
 }
 
 static int write_all(struct iaprof *x, struct aif_out *out, struct aif_err *err)
@@ -281,6 +345,8 @@ static int write_all(struct iaprof *x, struct aif_out *out, struct aif_err *err)
 			"info");
 	if (!r)
 		r = merge(x);
+	if (!r && !x->kernel.is_set)
+		r = aif_counters_read(x->x->profile, &x->x->which, &x->counters);
 	if (!r)
 		r = put_all(x, out);
 	return r < 0 ? aif_err_set(err, r, "export: %s", strerror(-r)) : 0;
@@ -309,6 +375,7 @@ static int iaprof_write(const struct aif_export *x, struct aif_out *out, struct 
 	aif_buf_finish(&i.file);
 	aif_buf_finish(&i.symbol);
 	aif_iaprof_writer_finish(&i.w);
+	aif_counters_finish(&i.counters);
 	free(i.places);
 	free(i.path);
 	return r;

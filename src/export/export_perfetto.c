@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "export/counters.h"
 #include "export/event_ops.h"
 #include "export/exporter.h"
 #include "export/host_stacks.h"
@@ -81,7 +82,7 @@ enum {
 	ARG_COUNT
 };
 /* Whose track it is: the upper half of a track's number. */
-enum { OF_PROCESS = 1, OF_THREAD, OF_DEVICE, OF_STREAM, OF_RUNNING, OF_QUEUED };
+enum { OF_PROCESS = 1, OF_THREAD, OF_DEVICE, OF_STREAM, OF_RUNNING, OF_QUEUED, OF_COUNTER };
 
 struct perfetto {
 	const struct aif_export *x;
@@ -90,6 +91,7 @@ struct perfetto {
 	struct aif_buf *b;
 	struct aif_events events;
 	struct aif_event_ops ops;
+	struct aif_counters counters;
 	struct aif_track_ids ids;
 	struct aif_host_stacks stacks;
 	struct aif_buf interned; /* entries that no packet has yet */
@@ -406,30 +408,32 @@ static void host_tracks(struct perfetto *w)
 	aif_buf_finish(&name);
 }
 
-static void counter_track(struct perfetto *w, unsigned whose, uint32_t device, const char *text,
+/* *name is finished. */
+static void counter_track(struct perfetto *w, uint64_t track, uint32_t device, struct aif_buf *name,
 			  const char *unit)
 {
-	struct aif_buf name = {0};
 	size_t at, inner;
 
-	aif_buf_puts(&name, text);
-	at = track_begin(w, track_of(whose, device), track_of(OF_DEVICE, device), &name);
+	at = track_begin(w, track, track_of(OF_DEVICE, device), name);
 	inner = aif_proto_begin_small(w->b, 8);
 	aif_proto_text(w->b, 6, unit);
 	aif_proto_end_small(w->b, inner);
 	track_end(w, at);
-	aif_buf_finish(&name);
+	aif_buf_finish(name);
 }
 
 /* The device's curves: a point where a value changes. */
-static int counters_put(struct perfetto *w, uint32_t device)
+static int load_put(struct perfetto *w, uint32_t device)
 {
 	const struct aif_events *e = &w->events;
+	struct aif_buf name = {0};
 	struct aif_event_load l;
 	int r = aif_event_load_init(&l, e, device);
 
-	counter_track(w, OF_RUNNING, device, "running", "executions");
-	counter_track(w, OF_QUEUED, device, "queued", "launches");
+	aif_buf_puts(&name, "running");
+	counter_track(w, track_of(OF_RUNNING, device), device, &name, "executions");
+	aif_buf_puts(&name, "queued");
+	counter_track(w, track_of(OF_QUEUED, device), device, &name, "launches");
 	for (size_t i = 0; i < l.len && !r; i++) {
 		int64_t at = e->start_ns + (int64_t)(i * l.interval_ns);
 		size_t event;
@@ -449,6 +453,49 @@ static int counters_put(struct perfetto *w, uint32_t device)
 	return r;
 }
 
+/* A device that ran nothing has no track yet. */
+static void device_track(struct perfetto *w, uint32_t device)
+{
+	struct aif_buf name = {0};
+
+	aif_export_device_name(w->p, device, &name);
+	track_end(w, track_begin(w, track_of(OF_DEVICE, device), 0, &name));
+	aif_buf_finish(&name);
+}
+
+static bool has_track(const struct aif_events *e, uint32_t device)
+{
+	for (size_t i = 0; i < e->tracks_len; i++)
+		if (e->tracks[i].device == device)
+			return true;
+	return false;
+}
+
+static void counters_put(struct perfetto *w)
+{
+	const struct aif_counters *c = &w->counters;
+
+	for (uint32_t i = 0; i < c->len; i++) {
+		const struct aif_counter *of = &c->at[i];
+		uint64_t track = track_of(OF_COUNTER, i);
+		struct aif_buf name = {0};
+
+		if ((!i || c->at[i - 1].device != of->device) && !has_track(&w->events, of->device))
+			device_track(w, of->device);
+		aif_counter_name(w->p, of, &name);
+		counter_track(w, track, of->device, &name,
+			      of->unit == AIF_NONE ? "" : aif_profile_str(w->p, of->unit));
+		for (size_t k = 0; k < of->len; k++) {
+			size_t event =
+				event_begin(w, aif_counter_since(c, of, k), track, TYPE_COUNTER);
+
+			aif_proto_double(w->b, DOUBLE_COUNTER_VALUE,
+					 c->values[of->first + k].value);
+			event_end(w, event);
+		}
+	}
+}
+
 static int device_tracks(struct perfetto *w)
 {
 	const struct aif_events *e = &w->events;
@@ -459,10 +506,8 @@ static int device_tracks(struct perfetto *w)
 		uint32_t device = e->tracks[i].device;
 
 		if (aif_event_track_is_first(e, i)) {
-			aif_buf_clear(&name);
-			aif_export_device_name(w->p, device, &name);
-			track_end(w, track_begin(w, track_of(OF_DEVICE, device), 0, &name));
-			r = counters_put(w, device);
+			device_track(w, device);
+			r = load_put(w, device);
 		}
 		aif_buf_clear(&name);
 		aif_event_track_name(e, &e->tracks[i], &name);
@@ -716,6 +761,10 @@ static int write_all(struct perfetto *w, struct aif_err *err)
 	interned_flush(w);
 	host_tracks(w);
 	r = device_tracks(w);
+	if (!r && !w->x->kernel)
+		r = aif_counters_read(w->p, &w->x->which, &w->counters);
+	if (!r)
+		counters_put(w);
 	for (uint32_t i = 0; i < w->events.launches_len && !r; i++)
 		if (w->events.launches[i].is_kept && w->ops.calls[i] == AIF_NONE)
 			r = launch_put(w, i);
@@ -738,6 +787,7 @@ static int perfetto_write(const struct aif_export *x, struct aif_out *out, struc
 	if (!r)
 		r = write_all(&w, err);
 	aif_event_ops_finish(&w.ops);
+	aif_counters_finish(&w.counters);
 	aif_events_finish(&w.events);
 	aif_host_stacks_finish(&w.stacks);
 	aif_track_ids_finish(&w.ids);

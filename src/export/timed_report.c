@@ -140,19 +140,22 @@ static int operators(struct aif_timed_report *r, struct aif_err *err)
 	return e;
 }
 
+#define IDLE "time in which other kernels run is not idle"
 static const struct {
 	int (*fill)(struct aif_timed_report *r, struct aif_err *err);
 	const char *of; /* what there is none of, if it is empty */
 	bool needs_no_ops;
-	bool is_of_all; /* --kernel would make time in which others ran idle */
+	const char *no_kernel; /* why --kernel is not for it */
 } tables[AIF_REPORT_COUNT] = {
-	[AIF_REPORT_OPS] = {operators, "operators", false, false},
-	[AIF_REPORT_RANGES] = {aif_ranges_table, "ranges that the program marked", false, false},
-	[AIF_REPORT_STEPS] = {aif_steps_table, "steps", false, true},
-	[AIF_REPORT_BREAKDOWN] = {aif_breakdown_table, "device activity", true, true},
-	[AIF_REPORT_COMM] = {aif_comm_table, "kernels of communication", true, false},
-	[AIF_REPORT_IDLE] = {aif_idle_table, "idle time between executions", false, true},
-	[AIF_REPORT_STREAMS] = {aif_streams_table, "device activity", false, true},
+	[AIF_REPORT_OPS] = {operators, "operators", false, NULL},
+	[AIF_REPORT_RANGES] = {aif_ranges_table, "ranges that the program marked", false, NULL},
+	[AIF_REPORT_STEPS] = {aif_steps_table, "steps", false, IDLE},
+	[AIF_REPORT_BREAKDOWN] = {aif_breakdown_table, "device activity", true, IDLE},
+	[AIF_REPORT_COMM] = {aif_comm_table, "kernels of communication", true, NULL},
+	[AIF_REPORT_IDLE] = {aif_idle_table, "idle time between executions", false, IDLE},
+	[AIF_REPORT_STREAMS] = {aif_streams_table, "device activity", false, IDLE},
+	[AIF_REPORT_COUNTERS] = {aif_counters_table, "counters", true,
+				 "what a counter counts is not told by kernel"},
 };
 
 /* No rows are an answer: in words for people, to whom an empty table would tell nothing. */
@@ -187,11 +190,9 @@ int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_
 				     .after = &after};
 	int e = aif_regex_init(&kernel, "--kernel", opts->kernel, err);
 
-	if (!e && kernel.is_set && tables[opts->kind].is_of_all)
-		e = aif_err_set(
-			err, -EINVAL,
-			"report: --kernel is not for this table: time in which other kernels "
-			"run is not idle");
+	if (!e && kernel.is_set && tables[opts->kind].no_kernel)
+		e = aif_err_set(err, -EINVAL, "report: --kernel is not for this table: %s",
+				tables[opts->kind].no_kernel);
 	if (!e)
 		e = aif_process_names_init(&processes, p);
 	if (!e)

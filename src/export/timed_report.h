@@ -49,6 +49,7 @@ int aif_breakdown_table(struct aif_timed_report *r, struct aif_err *err);
 int aif_comm_table(struct aif_timed_report *r, struct aif_err *err);
 int aif_idle_table(struct aif_timed_report *r, struct aif_err *err);
 int aif_streams_table(struct aif_timed_report *r, struct aif_err *err);
+int aif_counters_table(struct aif_timed_report *r, struct aif_err *err);
 
 /* Says below the table what its column other_threads has, if it has anything. what: "step", "range". */
 void aif_timed_report_say_others(struct aif_timed_report *r, const char *what, uint64_t ns);

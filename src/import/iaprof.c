@@ -22,6 +22,12 @@ struct iaprof_sample {
 	uint32_t frame, reason;
 	uint64_t count;
 };
+/* Its device may come only later. */
+struct iaprof_metric {
+	uint64_t at;
+	double value;
+	uint32_t name, unit;
+};
 struct iaprof {
 	struct aif_laid laid;
 	struct aif_import_source *source;
@@ -31,7 +37,8 @@ struct iaprof {
 	uint32_t stack, kernel; /* its strings in .texts, AIF_STR_NONE: none yet */
 	struct aif_strset texts, places;
 	struct aif_map frames; /* of .places -> frame */
-	uint64_t metrics, too_many;
+	AIF_TABLE(iaprof_metric, metrics);
+	uint64_t metrics_interval, too_many;
 	uint32_t device;
 	struct aif_map *files; /* by kernel, of all files of the run */
 };
@@ -203,9 +210,28 @@ static int on_sample(void *arg, const struct aif_iaprof_sample *s)
 
 static int on_metric(void *arg, const struct aif_iaprof_metric *m)
 {
-	(void)m;
-	((struct iaprof *)arg)->metrics++;
-	return 0;
+	struct iaprof *x = arg;
+	const char *dash = strrchr(m->name, '-'), *unit = dash ? dash + 1 : "";
+	struct aif_builder *b = x->laid.b;
+	uint64_t last = x->metrics_len ? x->metrics[x->metrics_len - 1].at : 0;
+	int r = flush(x);
+
+	if (!r)
+		r = aif_grow(&x->metrics, &x->metrics_cap, x->metrics_len + 1, sizeof(*x->metrics));
+	if (r < 0)
+		return r;
+	/* Intervals without a sample between them are told apart. */
+	if (x->metrics_len)
+		x->laid.at =
+			AIF_MAX(x->laid.at, last + (m->interval != x->metrics_interval ? 1 : 0));
+	x->metrics_interval = m->interval;
+	x->metrics[x->metrics_len++] = (struct iaprof_metric){
+		.at = x->laid.at,
+		.value = (double)m->value,
+		.name = aif_builder_puts(b, m->name),
+		.unit = *unit ? aif_builder_puts(b, strcmp(unit, "percent") != 0 ? unit : "%")
+			      : AIF_NONE};
+	return b->failed ? -ENOMEM : 0;
 }
 
 static int probe(const uint8_t *head, size_t len)
@@ -234,8 +260,23 @@ static void tell(struct iaprof *x, uint64_t bad, uint64_t first_bad)
 	aif_builder_loss(b, AIF_REASON_IMPORT_TORN, AIF_NONE, file,
 			 aif_input_is_torn(x->source->input));
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE, file, 1);
-	if (x->metrics)
-		aif_builder_meta(b, "imported.not_kept", "%" PRIu64 " metrics", x->metrics);
+}
+
+static int metrics_put(struct iaprof *x)
+{
+	for (size_t i = 0; i < x->metrics_len; i++) {
+		struct aif_counter_row *row = aif_builder_counter(x->laid.b);
+
+		if (!row)
+			return -ENOMEM;
+		*row = (struct aif_counter_row){.time = x->metrics[i].at,
+						.value = x->metrics[i].value,
+						.device = x->device,
+						.name = x->metrics[i].name,
+						.unit = x->metrics[i].unit,
+						.process = AIF_NONE};
+	}
+	return 0;
 }
 
 static int read_file(struct aif_import_source *s, struct aif_builder *b, void **state,
@@ -262,6 +303,8 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	r2 = aif_iaprof_read_end(&reader);
 	if (!r && n >= 0)
 		r = r2 < 0 ? r2 : flush(&x);
+	if (!r && n >= 0)
+		r = metrics_put(&x);
 	if (r < 0)
 		aif_err_set(err, r, "%s: %s", aif_input_name(s->input), strerror(-r));
 	if (n < 0)
@@ -277,6 +320,7 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	aif_map_finish(&x.frames);
 	free(x.processes);
 	free(x.samples);
+	free(x.metrics);
 	return r;
 }
 

@@ -190,9 +190,18 @@ def folded():
     same("device time", sum(int(line.rsplit(" ", 1)[1]) for line in read().decode().splitlines()), totals()["device_time"])
 
 
+def counters():
+    """Names and values, as text."""
+    return query("SELECT name || coalesce(' of ' || (SELECT pid FROM processes WHERE id = process), ''), value FROM counters")
+
+
+def same_counters(got):
+    same("counters", sorted(got), sorted((name, float(v)) for name, v in counters()))
+
+
 def iaprof():
     """By the format's rules: strings before they are used, samples of the kernel before them, ten counts."""
-    strings, kernel, interval, samples = {}, None, False, 0
+    strings, kernel, interval, samples, metrics = {}, None, False, 0, []
     for line in read().decode().splitlines():
         word, *rest = line.split("\t")
         if word == "string":
@@ -201,6 +210,9 @@ def iaprof():
         elif word == "interval":
             must(len(rest) == 2 and float(rest[1]) >= 0, line)
             interval, kernel = True, None
+        elif word == "metric":
+            must(interval and len(rest) == 2 and rest[0], line)
+            metrics.append((rest[0], int(rest[1])))
         elif word == "kernel":
             must(interval and len(rest) == 6 and all(x in strings for x in [rest[1]] + rest[3:]), line)
             must(int(rest[0], 16) > 0 and int(rest[2]) > 0 and strings[rest[5]], "a kernel", line)
@@ -212,6 +224,7 @@ def iaprof():
             must(sum(counts) > 0, "nothing", line)
             samples += sum(counts)
     same("samples", samples, totals()["device_samples"])
+    same("metrics", sorted(metrics), sorted((name, int(float(v) + 0.5)) for name, v in counters()))
 
 
 def ns(v):
@@ -224,10 +237,12 @@ def chrome():
     p = json.loads(read(), parse_float=str, parse_int=str)
     tracks, flows, launched = {}, {"out": set(), "in": set()}, 0
     named = {(e["pid"], e["tid"]) for e in p["traceEvents"] if e["ph"] == "M" and e["name"] == "thread_name"}
-    got, ops, hosts = 0, {}, set()
+    got, ops, hosts, values = 0, {}, set(), []
     for e in p["traceEvents"]:
         if e["ph"] == "C":
             must(all(float(v) >= 0 for v in e["args"].values()), "a counter")
+            if e["name"] not in ("running", "queued"):
+                values += [(e["name"], float(v)) for v in e["args"].values()]
         if e["ph"] != "X":
             continue
         key = (e["pid"], e["tid"])
@@ -262,12 +277,14 @@ def chrome():
     must(flows["in"] == flows["out"], "arrows", flows["in"] ^ flows["out"])
     same("executions", launched, executions())
     same("their time", got, durations())
+    same_counters(values)
     same("CPU samples", sum(int(s["weight"]) for s in p.get("samples", [])), totals()["cpu"] + totals()["device_wait"])
 
 
 def perfetto():
     ops = {}
     tracks, open_, spans, launches, seen, samples, of_threads = {}, {}, {}, 0, {}, 0, {}
+    values = []
     for packet in message(read())[1]:
         packet = message(packet)
         must(one(packet, 10) == 1, "the sequence")
@@ -295,6 +312,9 @@ def perfetto():
             e, at = message(event), one(packet, 8)
             uuid = one(e, 11)
             must(uuid in tracks or uuid == 0, "a track")
+            if one(e, 9) == 4 and 44 in e and uuid >> 32 == 7:
+                name = one(tracks[uuid], 2).decode()
+                values.append((name, struct.unpack("<d", struct.pack("<Q", one(e, 44)))[0]))
             if one(e, 9) in (1, 3):
                 must(one(e, 10) in seen[2], "a name")
             if uuid >> 32 == 2 and one(e, 9) in (1, 2):
@@ -323,6 +343,7 @@ def perfetto():
     same("executions", sum(map(len, spans.values())), executions())
     same("their time", sum(b - a for of in spans.values() for a, b in of), durations())
     same("launches", launches, number("SELECT count(*) FROM launches"))
+    same_counters(values)
     same("CPU samples", samples, number("SELECT count(*) FROM cpu_samples WHERE waiting_ns = 0"))
 
 

@@ -65,7 +65,8 @@ check "a picture says lengths, no samples and launches" sh -c "'$aiflame' flame 
 printf '%b' 'string\t1\tpython3\nstring\t2\tmain;forward;zeLaunch\nstring\t3\tmm.cl\nstring\t4\tmm\ninterval\t0\t1000.25\n' \
 	'kernel\t0xfffd0000\t1\t4711\t2\t3\t4\nstring\t5\tsend.ugm\neustall\t0x228\t5\t0\t0\t0\t7\t0\t5\t0\t0\t0\t0\n' \
 	'string\t6\tmad\neustall\t0x278\t6\t10\t0\t7\t3\t0\t5\t0\t0\t1\t2\nstring\t7\tmain;backward;zeLaunch\n' \
-	'kernel\t0xfffd0000\t1\t4711\t7\t3\t4\neustall\t0x228\t5\t0\t1\t0\t0\t0\t0\t0\t0\t0\t4\nmetric\tbusy-percent\t97\n' >"$work/iaprof.txt"
+	'kernel\t0xfffd0000\t1\t4711\t7\t3\t4\neustall\t0x228\t5\t0\t1\t0\t0\t0\t0\t0\t0\t0\t4\nmetric\tbusy-percent\t97\nmetric\tfrequency-MHz\t1550\n' \
+	'interval\t1\t1001.25\nmetric\tbusy-percent\t0\nmetric\tfrequency-MHz\t300\ninterval\t2\t1002.25\nmetric\tbusy-percent\t0\n' >"$work/iaprof.txt"
 cat >"$work/iaprof.folded" <<'END'
 main;backward;mm_[g];send.ugm +0x228_[g];control_[g] 1
 main;backward;mm_[g];send.ugm +0x228_[g];tdr_[g] 4
@@ -88,6 +89,7 @@ cat >"$work/said.awk" <<'END'
 BEGIN { FS = "\t" }
 $1 == "string" { text[$2] = $3 }
 $1 == "kernel" { kernel = text[$3] "|" $4 "|" text[$5] "|" text[$6] "|" text[$7] }
+$1 == "metric" { print ++metrics[$2] "|" $2 "|" $3 }
 $1 == "eustall" { printf "%s|%s|%s", kernel, $2, text[$3]; for (i = 4; i <= 13; i++) printf "|%s", $i; print "" }
 END
 says_the_same() { # FROM TO
@@ -100,6 +102,15 @@ check "iaprof: exported, the text says the same" says_the_same "$work/iaprof.txt
 "$aiflame" export --detail full -o "$work/back2.iaprof" "$work/i2.data"
 check "iaprof: and the second time every byte is the same" sh -c "
 	grep -v ^interval '$work/back.iaprof' >'$work/1' && grep -v ^interval '$work/back2.iaprof' | cmp '$work/1' -"
+counters() { # FILE
+	"$aiflame" query --format csv "$1" 'SELECT name, value, unit FROM counters ORDER BY time_ns, rowid' | tail -n +2 | diff "$work/counters" -
+}
+printf '%s\n' busy-percent,97.0,% frequency-MHz,1550.0,MHz busy-percent,0.0,% frequency-MHz,300.0,MHz busy-percent,0.0,% >"$work/counters"
+check "iaprof: its metrics are counters" counters "$work/i.data"
+check "iaprof: and come back" counters "$work/i2.data"
+check "iaprof: each interval has its own" test "$("$aiflame" query --format csv "$work/i2.data" 'SELECT count(DISTINCT time_ns) FROM counters' | tail -1)" = 3
+check "iaprof: as a table" says 'Intel GPU  frequency-MHz  MHz        2  300     925  1550      925' "$aiflame" report --counters "$work/i.data"
+check "iaprof: a profile without them says so" says 'no counters in this profile' sh -c "! '$aiflame' report --counters '$work/in.data' 2>&1"
 check "iaprof: what is no EU's reason is other" sh -c "
 	printf 'main;k_[g];a_[g] 5\nmain;k_[g] 2\n' >'$work/n.folded' && '$aiflame' import -q '$work/n.folded' -o '$work/n.data' &&
 	'$aiflame' export --format iaprof -o - '$work/n.data' | awk -F'\t' '\$1 == \"eustall\" { n += \$12; all += \$4 + \$5 + \$6 + \$7 + \$8 + \$9 + \$10 + \$11 + \$13 }

@@ -185,6 +185,10 @@ static void test_gzip(void **state)
 
 /* ---- a time line --------------------------------------------------------------------------------- */
 
+/* Of the next profile. */
+static struct aif_counter_row counters[40];
+static size_t counters_len;
+
 static void profile_write(const struct aif_launch_row *l, size_t l_len,
 			  const struct aif_exec_row *x, size_t x_len, const struct aif_cpu_row *c,
 			  size_t c_len, const struct aif_op_row *o, size_t o_len,
@@ -204,6 +208,7 @@ static void profile_write(const struct aif_launch_row *l, size_t l_len,
 	assert_ok(aif_writer_windows(w, windows, WINDOWS, &err), &err);
 	assert_ok(aif_writer_cpu(w, c, c_len, &err), &err);
 	assert_ok(aif_writer_ops(w, o, o_len, &err), &err);
+	assert_ok(aif_writer_counters(w, counters, counters_len, &err), &err);
 	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
 	aif_profile_finish(&p);
 	assert_ok(aif_profile_open("p", ret, &err), &err);
@@ -355,8 +360,17 @@ static void test_hostile(void **state)
 					   .stack = c[i].stack,
 					   .id = i % 2 ? UINT64_MAX : 0,
 					   .sequence = i % 4 ? INT64_MIN : INT64_MAX};
+		counters[i] = (struct aif_counter_row){.time = stamps[i % AIF_ARRAY_LEN(stamps)],
+						       .value = i % 5 ? -1.5e308 * (i % 3)
+								      : __builtin_nan(""),
+						       .device = i % 7 ? 0 : AIF_NONE,
+						       .name = i % 3 ? i % 5 : AIF_NONE,
+						       .unit = i % 4 ? i % 6 : AIF_NONE,
+						       .process = i % 3 ? AIF_NONE : 0};
 	}
+	counters_len = N;
 	profile_write(l, N, x, N, c, N, o, N, &p);
+	counters_len = 0;
 	for (unsigned detail = AIF_NAME_BRIEF; detail <= AIF_NAME_FULL; detail++)
 		for (size_t i = 0; aif_exporters[i]; i++) {
 			struct aif_err err = {0};

@@ -383,6 +383,14 @@ static void odd_rows_do_no_harm(void **state)
 						 .device = (uint32_t)next(&r, 2),
 						 .stream = (uint32_t)next(&r, 4)};
 
+			struct aif_counter_row v = {.time = odd(&r),
+						    .value = next(&r, 4) ? 1.7e308 : -1.7e308,
+						    .device = (uint32_t)next(&r, 2),
+						    .name = (uint32_t)next(&r, 3),
+						    .unit = AIF_NONE,
+						    .process = (uint32_t)odd(&r)};
+
+			assert_ok(aif_writer_counters(f.w, &v, 1, &err), &err);
 			assert_ok(aif_writer_ops(f.w, &o, 1, &err), &err);
 			assert_ok(aif_writer_launches(f.w, &l, 1, &err), &err);
 			assert_ok(aif_writer_execs(f.w, &x, 1, &err), &err);
