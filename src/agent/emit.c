@@ -444,6 +444,37 @@ bool aif_emit_pc(struct aif_thread *t, uint32_t window, uint32_t code, uint64_t 
 	return true;
 }
 
+bool aif_emit_counter(struct aif_thread *t, uint32_t id, uint32_t device, const char *name,
+		      const char *unit)
+{
+	size_t name_len = AIF_MIN(strlen(name), 1000), unit_len = AIF_MIN(strlen(unit), 1000);
+	struct aif_wire_counter *r = RESERVE(t, COUNTER, counter, name_len + unit_len, id);
+
+	if (!r)
+		return false;
+	r->device = device;
+	r->name_len = (uint16_t)name_len;
+	r->unit_len = (uint16_t)unit_len;
+	memcpy(r + 1, name, name_len);
+	memcpy((char *)(r + 1) + name_len, unit, unit_len);
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
+bool aif_emit_values(struct aif_thread *t, uint32_t first, uint64_t time, const double *values,
+		     unsigned n)
+{
+	struct aif_wire_values *r = RESERVE(t, VALUES, values, n * sizeof(*values), first);
+
+	if (!r)
+		return false;
+	r->time = time;
+	r->count = n;
+	memcpy(r->values, values, n * sizeof(*values));
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
 bool aif_emit_place(struct aif_thread *t, const struct aif_emit_place *p)
 {
 	struct aif_wire_place *r = RESERVE(t, PLACE, place, 0, p->code);

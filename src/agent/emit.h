@@ -136,6 +136,11 @@ struct aif_emit_place {
 	uint64_t time, address, size;
 };
 bool aif_emit_place(struct aif_thread *t, const struct aif_emit_place *p);
+/* A counter before its first value (wire.h); at most AIF_WIRE_MAX_VALUES values at a time. */
+bool aif_emit_counter(struct aif_thread *t, uint32_t id, uint32_t device, const char *name,
+		      const char *unit);
+bool aif_emit_values(struct aif_thread *t, uint32_t first, uint64_t time, const double *values,
+		     unsigned n);
 bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t count,
 		   const char *detail);
 

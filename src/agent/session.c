@@ -172,6 +172,7 @@ static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 	s->options = shm->options;
 	s->device_rate = shm->device_rate;
 	s->stall_rate = shm->stall_rate;
+	memcpy(s->counters, shm->counters, sizeof(s->counters) - 1);
 	s->cpu_rate = shm->cpu_rate;
 	s->steps_from = shm->steps_from;
 	s->steps_to = shm->steps_to;

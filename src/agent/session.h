@@ -93,7 +93,8 @@ struct aif_session {
 	struct aif_shm *shm;
 	_Atomic uint32_t options;
 	uint32_t device_rate, stall_rate, cpu_rate, steps_from, steps_to;
-	int python_reason;        /* that was told */
+	char counters[AIF_SHM_COUNTERS]; /* asked for; "": none */
+	int python_reason;               /* that was told */
 	_Atomic uint64_t no_slot; /* launches of threads that found no free slot, yet untold */
 	_Atomic uint64_t spent_ns, device_bytes; /* as in struct aif_shm, of this session */
 	struct aif_unwinder *unwinder;

@@ -38,7 +38,7 @@ int aif_counters_table(struct aif_timed_report *r, struct aif_err *err)
 		aif_timed_report_device_cell(r, of->device);
 		aif_table_text(r->t, of->name == AIF_NONE ? "" : aif_profile_str(r->p, of->name));
 		aif_table_text(r->t, of->unit == AIF_NONE ? "" : aif_profile_str(r->p, of->unit));
-		aif_table_number(r->t, aif_timed_report_pid(r, of->process));
+		aif_timed_report_process_cell(r, of->process);
 		aif_table_number(r->t, of->len);
 		number_cell(r, s.min);
 		number_cell(r, s.median);
@@ -46,8 +46,7 @@ int aif_counters_table(struct aif_timed_report *r, struct aif_err *err)
 		number_cell(r, s.mean);
 	}
 	if (c.damaged && r->o->format == AIF_TABLE_PLAIN)
-		aif_buf_printf(r->after, "%llu damaged chunks are not in it\n",
-			       (unsigned long long)c.damaged);
+		aif_table_say_damaged(c.damaged, r->after);
 	aif_counters_finish(&c);
 	return e;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/drain.h"
 
+#include "record/counters.h"
 #include "record/cpu.h"
 #include "record/device_samples.h"
 #include "record/ebpf/ebpf.h"
@@ -331,6 +332,7 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 	}
 	aif_xe_follow(d, now, command == AIF_COMMAND_RUN);
 	aif_streamed_follow(d, now);
+	aif_counters_follow(d);
 	if (d->ebpf)
 		aif_ebpf_drain(d, d->ebpf, now, command == AIF_COMMAND_RUN, each_second);
 	if (flush)

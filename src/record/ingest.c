@@ -2,6 +2,7 @@
 #include "record/ingest.h"
 
 #include "base/demangle.h"
+#include "record/counters.h"
 #include "record/device_samples.h"
 #include "record/gpu_users.h"
 #include "record/marks.h"
@@ -165,6 +166,7 @@ static void on_device(struct aif_ingest *in, const struct aif_wire_device *r)
 		aif_ingest_put(s, &in->target->device_pci, r->head.aux, r->pci);
 	if (dev.kind == AIF_DEVICE_CPU && in->target->cpu_device == AIF_NONE)
 		in->target->cpu_device = id;
+	aif_counters_device(in->target, r->head.aux, r->kind);
 }
 
 static bool stream_row(struct aif_drainer *d, struct aif_target *t, const struct aif_wire_stream *r,
@@ -712,6 +714,10 @@ void aif_ingest_record(void *ingest, const void *record)
 #undef ON
 	case AIF_WIRE_MARK:
 		aif_marks_record(ingest, record);
+		break;
+	case AIF_WIRE_COUNTER:
+	case AIF_WIRE_VALUES:
+		aif_counters_record(ingest, record);
 		break;
 	case AIF_WIRE_CODE:
 	case AIF_WIRE_REASON:

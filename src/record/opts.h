@@ -15,6 +15,7 @@ struct aif_record_opts {
 	int runtime;          /* --runtime: only this one (enum aif_record_runtime) */
 	const char *agent;    /* path of libaiflame-agent.so */
 	uint32_t device_rate; /* --device-rate Hz, default 999; 0 = no device samples */
+	const char *counters; /* --counters: names with commas between; NULL = none */
 	uint32_t cpu_rate;    /* --cpu-rate Hz, default 99; 0 = no CPU samples */
 	bool ebpf;    /* --ebpf: CPU samples from the kernel, of processes without the agent, too */
 	bool off_cpu; /* --off-cpu: and where threads wait */

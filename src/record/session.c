@@ -532,7 +532,7 @@ static int start(struct session *s, struct aif_err *err)
 	env.socket = s->desk.socket;
 	env.token = s->desk.token;
 	env.runtime = s->opts->runtime == AIF_RECORD_OPENCL ? "opencl" : NULL;
-	env.metrics = s->opts->device_rate && s->opts->can_have_metrics;
+	env.metrics = (s->opts->device_rate || s->opts->counters) && s->opts->can_have_metrics;
 	env.ignore_sigchld = s->old_chld.sa_handler == SIG_IGN;
 	r = aif_spawn(s->opts->argv, &env, &s->old_mask, nofile, &s->child, &s->result->exit_code,
 		      err);

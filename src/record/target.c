@@ -38,7 +38,7 @@ void aif_target_free(struct aif_drainer *d, struct aif_target *t)
 {
 	struct aif_map *maps[] = {&t->threads,  &t->timer_threads, &t->devices,      &t->streams,
 				  &t->programs, &t->kernels,       &t->kernel_named, &t->codes,
-				  &t->stalls,   &t->device_pci};
+				  &t->stalls,   &t->device_pci,    &t->counters};
 
 	if (!t)
 		return;
@@ -58,6 +58,7 @@ void aif_target_free(struct aif_drainer *d, struct aif_target *t)
 		aif_buf_finish(&t->program[i].source);
 	free(t->program);
 	free(t->code);
+	free(t->counter);
 	free(t->slots);
 	free(t->ranges.at);
 	free(t->deferred);

@@ -51,6 +51,10 @@ struct aif_target_code {
 	uint32_t module, name; /* of the store; name: a string, demangled */
 };
 
+struct aif_target_counter {
+	uint32_t device, name, unit; /* of the store; strings */
+};
+
 struct aif_target_program {
 	uint32_t id; /* of the store once whole, else AIF_NONE */
 	struct aif_buf source;
@@ -108,6 +112,11 @@ struct aif_target {
 	bool sampling_decided;           /* a CPU device was seen, and who samples it is settled */
 	/* streamed.h: its devices, by the agent's ids, that have code; those that it may sample itself. */
 	uint64_t streamers_wanted, streamers;
+	/* counters.h: agent's id -> index; its devices that have counters, those whose it may read. */
+	struct aif_map counters;
+	struct aif_target_counter *counter;
+	size_t counter_len, counter_cap;
+	uint64_t counting_wanted, counting;
 };
 
 struct aif_modfiles;

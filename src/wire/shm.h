@@ -29,6 +29,9 @@
 /* Threads of one process whose CPU time is sampled. */
 #define AIF_SHM_CPU_THREADS 512
 
+/* Names of counters, terminated. */
+#define AIF_SHM_COUNTERS 512
+
 /* An agent that sees no new heartbeat for so long stops collecting. */
 #define AIF_SHM_SILENT_NS (2 * AIF_NS_PER_S)
 
@@ -66,6 +69,8 @@ struct aif_shm {
 	uint32_t
 		stall_rate; /* samples a second and unit of devices that sample themselves in their own steps; 0 = none */
 	uint32_t zero[4];
+	/* The counters of devices that are asked for, names with commas between; terminated. "": none. */
+	char counters[AIF_SHM_COUNTERS];
 
 	/* written by the recorder */
 	alignas(64) _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC, at least each 500 ms */
@@ -74,6 +79,7 @@ struct aif_shm {
 	_Atomic uint32_t cpu;                      /* enum aif_shm_cpu */
 	_Atomic uint64_t
 		streamers; /* bit i: the agent may sample its device i itself, the recorder cannot */
+	_Atomic uint64_t counting; /* bit i: it may read the counters of its device i */
 
 	/* written by the target */
 	alignas(64) _Atomic uint64_t no_slot; /* launches of threads that found no free slot */

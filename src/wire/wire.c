@@ -59,6 +59,12 @@ static uint64_t variable_len(const struct aif_wire_head *h)
 		return (uint64_t)((const struct aif_wire_pc *)p)->count * 8;
 	case AIF_WIRE_MARK:
 		return ((const struct aif_wire_mark *)p)->name_len;
+	case AIF_WIRE_COUNTER: {
+		const struct aif_wire_counter *c = p;
+		return (uint64_t)c->name_len + c->unit_len;
+	}
+	case AIF_WIRE_VALUES:
+		return (uint64_t)((const struct aif_wire_values *)p)->count * 8;
 	default:
 		return 0;
 	}
@@ -80,6 +86,9 @@ bool aif_wire_valid(const void *record, size_t len)
 		return false;
 	if (h->type == AIF_WIRE_PC &&
 	    ((const struct aif_wire_pc *)record)->count > AIF_WIRE_MAX_REASONS)
+		return false;
+	if (h->type == AIF_WIRE_VALUES &&
+	    ((const struct aif_wire_values *)record)->count > AIF_WIRE_MAX_VALUES)
 		return false;
 	return AIF_ALIGN_UP(records[h->type].size + variable_len(h), 8) == len;
 }
@@ -242,6 +251,17 @@ int aif_wire_dump(const void *record, char *text, size_t size)
 				"%s code=%" PRIu32 " device=%" PRIu32 " address=%#" PRIx64
 				" size=%" PRIu64,
 				name, h->aux, q->device, q->address, q->size);
+	}
+	case AIF_WIRE_COUNTER: {
+		const struct aif_wire_counter *c = p;
+		return snprintf(text, size, "%s %" PRIu32 " device=%" PRIu32 " name=%.*s unit=%.*s",
+				name, h->aux, c->device, c->name_len, tail, c->unit_len,
+				tail + c->name_len);
+	}
+	case AIF_WIRE_VALUES: {
+		const struct aif_wire_values *v = p;
+		return snprintf(text, size, "%s %" PRIu32 " time=%" PRIu64 " count=%" PRIu32, name,
+				h->aux, v->time, v->count);
 	}
 	default:
 		return snprintf(text, size, "%s words=%" PRIu16, name, h->words);

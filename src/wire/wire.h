@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    7
+#define AIF_WIRE_VERSION    8
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
@@ -48,7 +48,9 @@
 	X(WINDOW, window, 64, 0)         \
 	X(PC, pc, 24, 2)                 \
 	X(PLACE, place, 48, 0)           \
-	X(MARK, mark, 32, 1)
+	X(MARK, mark, 32, 1)             \
+	X(COUNTER, counter, 24, 1)       \
+	X(VALUES, values, 24, 2)
 
 enum aif_wire_type {
 #define X(NAME, name, size, variable) AIF_WIRE_##NAME,
@@ -294,6 +296,24 @@ struct aif_wire_place {
 	uint32_t device, zero;
 	uint64_t zero2;
 };
+
+/* A counter of a device, before its first value: those that are told together have consecutive ids. Strings: name, unit
+ * ("" for a number). */
+struct aif_wire_counter {
+	struct aif_wire_head head; /* aux: counter id (process) */
+	uint32_t device;
+	uint16_t name_len, unit_len;
+	uint64_t zero;
+};
+
+/* What counters were, measured over the time that ended then; one that is not a finite number is none. */
+struct aif_wire_values {
+	struct aif_wire_head head; /* aux: the first one's id */
+	uint64_t time;             /* CLOCK_MONOTONIC ns */
+	uint32_t count, zero;
+	double values[]; /* of it and those that follow it */
+};
+#define AIF_WIRE_MAX_VALUES 256
 
 #define X(NAME, name, size, variable) \
 	static_assert(sizeof(struct aif_wire_##name) == (size), #name);

@@ -23,6 +23,12 @@ code 0 name=_Z5chainPfPKfi object="$root/tests/golden/cubin/kernels_sm90a.cubin"
 now
 window 0 device=0 start=0 end=10000000 period=132000 samples=512 lost=5 others=5
 pc window=0 code=0 pc=0xc0 hits=0,300,1,52
+counter 0 device=0 name=GpuBusy unit=%
+counter 1 device=0 name="L3 bytes" unit=bytes
+counter 2 device=0 name=threads
+values counter=0 time=1000000 values=90,4096
+values counter=0 time=2000000 values=95,12345678901234,7
+values counter=2 time=3000000 values=8
 launch stream=0 kernel=0 time=1000 stack=0x401000,0x402000 grid=64,1,1 block=8,1,1 start=1000000 end=4000000
 launch stream=0 kernel=0 time=1100 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=4000000 end=5000000
 launch stream=0 kernel=1 time=1200 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=5000000 end=7000000

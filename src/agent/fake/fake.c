@@ -328,6 +328,23 @@ static void pc(struct aif_thread *t, const struct aif_fake_order *o)
 	aif_emit_pc(t, o->window, o->code, o->pc, hits, n);
 }
 
+static void counter(struct aif_thread *t, const struct aif_fake_order *o)
+{
+	pthread_mutex_lock(&FAKE->lock);
+	device_tell(t, &FAKE->devices[o->device % OBJECTS]);
+	pthread_mutex_unlock(&FAKE->lock);
+	aif_emit_counter(t, o->id, o->device, o->name, o->unit);
+}
+
+static void values(struct aif_thread *t, const struct aif_fake_order *o)
+{
+	double v[AIF_FAKE_DEPTH];
+
+	for (unsigned i = 0; i < o->stack_len; i++)
+		v[i] = (double)o->stack[i];
+	aif_emit_values(t, o->counter, o->time, v, o->stack_len);
+}
+
 static void place(struct aif_thread *t, const struct aif_fake_order *o)
 {
 	const struct aif_emit_place p = {.code = o->code,
@@ -368,6 +385,12 @@ static void speak(struct aif_thread *t, const struct aif_fake_order *o, uint64_t
 		break;
 	case AIF_FAKE_PLACE:
 		place(t, o);
+		break;
+	case AIF_FAKE_COUNTER:
+		counter(t, o);
+		break;
+	case AIF_FAKE_VALUES:
+		values(t, o);
 		break;
 	default:
 		aif_emit_note(t, (enum aif_reason)o->reason, o->count, o->detail);

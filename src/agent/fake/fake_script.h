@@ -22,6 +22,8 @@
  *     window 0 device=0 start=1000 end=2000 period=132000 samples=40 lost=1 others=2
  *     pc window=0 code=0 pc=0x40 hits=0,30,1,7
  *     place code=0 device=0 address=0xfffd0000 size=4096
+ *     counter 0 device=0 name=GpuBusy unit=%
+ *     values counter=0 time=1000 values=93,1550
  *     now
  *     sleep time=100000000
  *     generate launches=1000000 rate=1000000 stacks=40 depth=40 kernels=20 streams=3
@@ -32,7 +34,7 @@
  * (0 = as fast as possible), each with its execution, over as many stacks, kernels and streams. `work` ns of
  * the application's own come before each; `vendor` ns of tracing after each that is captured. A code's object
  * is left for the recorder under `hash`. A pc's hits are reason, samples, reason, samples ... A place without
- * size is gone. From `now` on
+ * size is gone. Values are of a counter and those that follow it. From `now` on
  * times are ns since then.
  */
 enum aif_fake_verb {
@@ -51,6 +53,8 @@ enum aif_fake_verb {
 	AIF_FAKE_WINDOW,
 	AIF_FAKE_PC,
 	AIF_FAKE_PLACE,
+	AIF_FAKE_COUNTER,
+	AIF_FAKE_VALUES,
 	AIF_FAKE_NOW,
 	AIF_FAKE_SLEEP,
 };
@@ -60,18 +64,18 @@ enum aif_fake_verb {
 
 struct aif_fake_order {
 	enum aif_fake_verb verb;
-	uint32_t id, device, program, kernel, stream, symbol, code, window;
+	uint32_t id, device, program, kernel, stream, symbol, code, window, counter;
 	uint32_t kind; /* of a device or a launch */
 	uint32_t units, clock, out_of_order, reason, pci;
 	uint32_t graph, node, registers, shared; /* of an execution */
 	uint64_t time, start, end, bytes, before, after, value, count;
 	uint64_t launches, rate, stacks, depth, kernels, streams, work, vendor;
 	uint64_t hash, pc, period, samples, lost, others, address, size;
-	uint64_t stack[AIF_FAKE_DEPTH], grid[3], block[3]; /* stack: also the hits of a pc */
+	uint64_t stack[AIF_FAKE_DEPTH], grid[3], block[3]; /* stack: also a pc's hits, values */
 	unsigned stack_len;
 	bool own_clock;
 	char name[AIF_FAKE_TEXT], options[AIF_FAKE_TEXT], source[AIF_FAKE_TEXT],
-		detail[AIF_FAKE_TEXT], object[AIF_FAKE_TEXT];
+		detail[AIF_FAKE_TEXT], object[AIF_FAKE_TEXT], unit[AIF_FAKE_TEXT];
 };
 
 /* Reads the line at *text and moves *text behind it. 0, or -EINVAL with *err naming what is wrong. */
