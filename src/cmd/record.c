@@ -45,6 +45,9 @@ static const struct aif_opt opts[] = {
 	 "device samples a second and thread, on GPUs a second and SM, 0 for none (999; on GPUs about a "
 	 "million a second in all); 20000 at most, but on Intel's GPUs, which take 0.8 to 6 million a "
 	 "second and EU, whatever comes nearest"},
+	{0, "counters", "LIST", AIF_OPT_STRING, AT(counters), 0,
+	 "read a GPU's counters, 100 times a second: names of metrics or of a metric group, with commas "
+	 "between, or default; through Level Zero (docs/counters.md)"},
 	{'F', "cpu-rate", "HZ", AIF_OPT_COUNT, AT(cpu_rate), 0,
 	 "CPU samples for each second of a thread's CPU time, 0 for none, nor waits (99)"},
 	{0, "wall", NULL, AIF_OPT_FLAG, AT(wall), 0,
@@ -173,6 +176,14 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		aif_err_set(err, -1,
 			    "record: --device-rate: at most %d samples a second are possible",
 			    MAX_DEVICE_RATE);
+		return AIF_EXIT_USAGE;
+	}
+	if (o.counters && (!*o.counters || strlen(o.counters) >= AIF_RECORD_COUNTERS)) {
+		aif_err_set(
+			err, -1,
+			"record: --counters: names with commas between are wanted, of less than "
+			"%d bytes; --counters default is a good choice",
+			AIF_RECORD_COUNTERS);
 		return AIF_EXIT_USAGE;
 	}
 	if (o.cpu_rate > 10000) {

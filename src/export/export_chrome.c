@@ -544,7 +544,7 @@ static void counter_device_put(struct chrome *c, uint32_t device)
 		if (c->events.tracks[i].device == device)
 			return;
 	aif_export_device_name(c->p, device, &name);
-	meta_put(c, "process_name", pid, 0, &name);
+	meta_put(c, "process_name", pid, 0, &name, NULL);
 	order_put(c, "process_sort_index", pid, 0, pid);
 }
 

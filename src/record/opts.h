@@ -43,6 +43,8 @@ struct aif_record_opts {
 	char *const *argv; /* NULL-terminated command; NULL: with -a and -p */
 };
 
+#define AIF_RECORD_COUNTERS 512 /* as AIF_SHM_COUNTERS has it */
+
 #define AIF_RECORD_DEFAULT_RATE 999
 /* Beyond, only hardware that samples itself in its own steps goes (xe_card.h). */
 #define AIF_RECORD_MAX_RATE         20000

@@ -123,6 +123,8 @@ static void values_are_the_same(void **state)
 	assert_int_equal(AIF_ZE_TIME_BASED, ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_TIME_BASED);
 	assert_int_equal(AIF_ZE_METRIC_EVENT, ZET_METRIC_TYPE_EVENT);
 	assert_int_equal(AIF_ZE_METRIC_RANGE, ZET_METRIC_TYPE_EVENT_WITH_RANGE);
+	assert_int_equal(AIF_ZE_METRIC_TIME, ZET_METRIC_TYPE_TIMESTAMP);
+	assert_int_equal(AIF_ZE_METRIC_RAW, ZET_METRIC_TYPE_RAW);
 	assert_int_equal(AIF_ZE_METRIC_IP, ZET_METRIC_TYPE_IP_EXP);
 	assert_int_equal(AIF_ZE_VALUE_32, ZET_VALUE_TYPE_UINT32);
 	assert_int_equal(AIF_ZE_VALUE_64, ZET_VALUE_TYPE_UINT64);

@@ -10,13 +10,16 @@
  * say of themselves, not by names or places, which differ from driver to driver. Its other metrics that count events
  * are the reasons.
  *
- * A metric group of a GPU's performance counters cannot be streamed at the same time on most hardware; none is asked
- * for.
+ * Groups of performance counters are of another unit of the hardware, so that one of them can be read beside it.
+ * What of a device is active is one list, told anew as a whole; where a driver refuses both, samples go first.
  */
 
 #define GROUPS_MAX 4096
 #define WINDOW_NS  AIF_NS_PER_S
 #define RETRY_NS   AIF_NS_PER_S
+/* What a curve shows; some KB a second. The hardware's buffer holds thousands of reports. */
+#define COUNTERS_PERIOD_NS 10000000
+#define COUNTERS_READ_NS   100000000
 /* At exit somebody may be in the middle of a call. */
 #define LEAVE_TRIES 3
 
@@ -59,28 +62,44 @@ static enum aif_reason reason_of(uint32_t error)
 	}
 }
 
-static void refused(struct aif_ze_streamer *s, enum aif_reason reason, const char *what,
-		    uint32_t error)
+static void refused(struct aif_ze_streamer *s, struct aif_ze_reading *r, enum aif_reason reason,
+		    const char *what, uint32_t error)
 {
 	struct aif_thread *t;
 	char text[400];
 	int n;
 
 	/* Who has it may let it go. */
-	if (reason == AIF_REASON_ZE_METRICS_BUSY)
-		s->retry_at = aif_now_ns() + RETRY_NS;
+	if (error == AIF_ZE_UNAVAILABLE || error == AIF_ZE_OBJECT_IN_USE)
+		r->retry_at = aif_now_ns() + RETRY_NS;
 	else
-		s->refused = true;
-	if (s->said)
+		r->refused = true;
+	if (r->said)
 		return;
 	t = aif_thread_enter();
 	if (!t)
 		return;
 	n = snprintf(text, sizeof(text), "%s", s->device->desc.name);
-	if (reason == AIF_REASON_ZE_METRICS_FAILED)
-		snprintf(text + n, sizeof(text) - (size_t)n, ": %s: %#x", what, error);
-	s->said = aif_emit_note(t, reason, 1, text);
+	if (*what)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, ": %s", what);
+	if (*what && error)
+		snprintf(text + n, sizeof(text) - (size_t)n, ": %#x", error);
+	r->said = aif_emit_note(t, reason, 1, text);
 	aif_thread_leave(t);
+}
+
+/* As the call `what` has said. */
+static void failed(struct aif_ze_streamer *s, struct aif_ze_reading *r, const char *what,
+		   uint32_t error)
+{
+	enum aif_reason reason =
+		r == &s->counting ? AIF_REASON_ZE_COUNTERS_FAILED : reason_of(error);
+
+	refused(s, r, reason,
+		reason == AIF_REASON_ZE_METRICS_DENIED || reason == AIF_REASON_ZE_METRICS_BUSY
+			? ""
+			: what,
+		error);
 }
 
 /* ---- the group ------------------------------------------------------------------------------- */
@@ -155,7 +174,7 @@ static bool group_fits(struct aif_level_zero *l0, struct aif_ze_streamer *s, voi
 					       metrics->at[i].type == AIF_ZE_METRIC_RANGE
 				       ? reason_number(&l0->metrics, metrics->at[i].name)
 				       : AIF_ZE_NO_REASON;
-	s->group = group;
+	s->stalls.group = group;
 	return true;
 }
 
@@ -165,71 +184,123 @@ static bool find_group(struct aif_level_zero *l0, struct aif_ze_streamer *s)
 	void **groups = NULL;
 	uint32_t n = 0, cap;
 
-	s->group = NULL;
+	s->stalls.group = NULL;
 	if (metrics && l0->api.zetMetricGroupGet(s->root, &n, NULL) == AIF_ZE_SUCCESS && n)
 		groups = aif_pages(AIF_MIN(n, GROUPS_MAX) * sizeof(*groups));
 	cap = n = AIF_MIN(n, GROUPS_MAX);
 	if (groups && l0->api.zetMetricGroupGet(s->root, &n, groups) == AIF_ZE_SUCCESS)
-		for (uint32_t i = 0; i < AIF_MIN(n, cap) && !s->group; i++)
+		for (uint32_t i = 0; i < AIF_MIN(n, cap) && !s->stalls.group; i++)
 			(void)group_fits(l0, s, groups[i], metrics);
 	if (groups)
 		munmap(groups, cap * sizeof(*groups));
 	if (metrics)
 		munmap(metrics, sizeof(*metrics));
-	return s->group;
+	return s->stalls.group;
 }
 
 /* ---- the streamer ---------------------------------------------------------------------------- */
 
-static void close_streamer(struct aif_level_zero *l0, struct aif_ze_streamer *s)
+static uint32_t activate(struct aif_level_zero *l0, struct aif_ze_streamer *s, bool stalls,
+			 bool counting)
 {
-	if (s->streamer)
-		l0->api.zetMetricStreamerClose(s->streamer);
-	if (s->context) {
-		l0->api.zetContextActivateMetricGroups(s->context, s->root, 0, NULL);
-		l0->api.zeContextDestroy(s->context);
-	}
-	s->streamer = s->context = NULL;
+	void *groups[2];
+	uint32_t n = 0;
+
+	if (stalls)
+		groups[n++] = s->stalls.group;
+	if (counting)
+		groups[n++] = s->counting.group;
+	return l0->api.zetContextActivateMetricGroups(s->context, s->root, n, n ? groups : NULL);
+}
+
+/* What is open stays active, and the context while anything is. */
+static void settle(struct aif_level_zero *l0, struct aif_ze_streamer *s)
+{
+	if (!s->context)
+		return;
+	activate(l0, s, s->stalls.streamer, s->counting.streamer);
+	if (s->stalls.streamer || s->counting.streamer)
+		return;
+	l0->api.zeContextDestroy(s->context);
+	s->context = NULL;
+}
+
+static void close_streamer(struct aif_level_zero *l0, struct aif_ze_streamer *s,
+			   struct aif_ze_reading *r)
+{
+	if (r->streamer)
+		l0->api.zetMetricStreamerClose(r->streamer);
+	r->streamer = NULL;
+	settle(l0, s);
+}
+
+static uint32_t activate_with(struct aif_level_zero *l0, struct aif_ze_streamer *s,
+			      const struct aif_ze_reading *r)
+{
+	bool stalls = r == &s->stalls || s->stalls.streamer,
+	     counting = r == &s->counting || s->counting.streamer;
+	uint32_t e = activate(l0, s, stalls, counting);
+
+	if (e == AIF_ZE_SUCCESS || r != &s->stalls || !counting)
+		return e;
+	aif_ze_counters_tell(s);
+	l0->api.zetMetricStreamerClose(s->counting.streamer);
+	s->counting.streamer = NULL;
+	failed(s, &s->counting, "zetContextActivateMetricGroups", e);
+	return activate(l0, s, true, false);
 }
 
 static uint32_t open_parts(struct aif_level_zero *l0, struct aif_ze_streamer *s,
-			   struct aif_ze_streamer_desc *desc, const char **ret_what)
+			   struct aif_ze_reading *r, struct aif_ze_streamer_desc *desc,
+			   const char **ret_what)
 {
 	const struct aif_ze_context_desc cd = {.stype = AIF_ZE_CONTEXT_DESC};
-	uint32_t r;
+	uint32_t e = AIF_ZE_SUCCESS;
 
 	/* The application's contexts come and go. */
 	*ret_what = "zeContextCreate";
-	r = l0->api.zeContextCreate(s->driver, &cd, &s->context);
-	if (r == AIF_ZE_SUCCESS) {
+	if (!s->context)
+		e = l0->api.zeContextCreate(s->driver, &cd, &s->context);
+	if (e == AIF_ZE_SUCCESS) {
 		*ret_what = "zetContextActivateMetricGroups";
-		r = l0->api.zetContextActivateMetricGroups(s->context, s->root, 1, &s->group);
+		e = activate_with(l0, s, r);
 	}
-	if (r == AIF_ZE_SUCCESS) {
+	if (e == AIF_ZE_SUCCESS) {
 		*ret_what = "zetMetricStreamerOpen";
-		r = l0->api.zetMetricStreamerOpen(s->context, s->root, s->group, desc, NULL,
-						  &s->streamer);
+		e = l0->api.zetMetricStreamerOpen(s->context, s->root, r->group, desc, NULL,
+						  &r->streamer);
 	}
-	if (r == AIF_ZE_SUCCESS && s->streamer)
-		return r;
-	s->streamer = NULL;
-	close_streamer(l0, s);
-	return r == AIF_ZE_SUCCESS ? AIF_ZE_UNINITIALIZED : r;
+	if (e == AIF_ZE_SUCCESS && r->streamer)
+		return e;
+	r->streamer = NULL;
+	settle(l0, s);
+	return e == AIF_ZE_SUCCESS ? AIF_ZE_UNINITIALIZED : e;
 }
 
-static void open_streamer(struct aif_level_zero *l0, struct aif_ze_streamer *s)
+/* False: it was not, and that is said. */
+static bool open_reading(struct aif_level_zero *l0, struct aif_ze_streamer *s,
+			 struct aif_ze_reading *r, uint64_t period_ns)
 {
-	uint32_t rate = aif_agent.session.stall_rate;
 	struct aif_ze_streamer_desc desc = {
-		.stype = AIF_ZE_STREAMER_DESC,
-		.notify = 1,
-		/* The hardware takes the nearest of its own: what is asked for by default is the slowest. */
-		.period_ns = (uint32_t)AIF_MAX(AIF_NS_PER_S / rate, UINT64_C(1))};
+		.stype = AIF_ZE_STREAMER_DESC, .notify = 1, .period_ns = (uint32_t)period_ns};
 	const char *what;
-	uint32_t r;
+	uint32_t e = open_parts(l0, s, r, &desc, &what);
+
+	if (e != AIF_ZE_SUCCESS) {
+		failed(s, r, what, e);
+		return false;
+	}
+	r->period_ns = desc.period_ns;
+	r->errors = 0;
+	return true;
+}
+
+static void open_stalls(struct aif_level_zero *l0, struct aif_ze_streamer *s)
+{
+	struct aif_ze_reading *r = &s->stalls;
 
 	if (!functions_are_there(&l0->api) || !s->driver || !find_group(l0, s)) {
-		refused(s,
+		refused(s, r,
 			l0->metrics.enabled ? AIF_REASON_ZE_METRICS_NONE
 					    : AIF_REASON_ZE_METRICS_OFF,
 			"", 0);
@@ -237,29 +308,42 @@ static void open_streamer(struct aif_level_zero *l0, struct aif_ze_streamer *s)
 	}
 	if (!s->sums)
 		s->sums = aif_pages(sizeof(*s->sums));
-	if (!s->sums)
+	/* The hardware takes the nearest of its own: what is asked for by default is the slowest. */
+	if (!s->sums ||
+	    !open_reading(l0, s, r,
+			  AIF_MAX(AIF_NS_PER_S / aif_agent.session.stall_rate, UINT64_C(1))))
 		return;
-	r = open_parts(l0, s, &desc, &what);
-	if (r != AIF_ZE_SUCCESS) {
-		refused(s, reason_of(r), what, r);
+	r->read_ns = aif_ze_read_interval(r->period_ns);
+	s->since = aif_now_ns();
+	r->read_at = s->since + r->read_ns;
+}
+
+static void open_counters(struct aif_level_zero *l0, struct aif_ze_streamer *s)
+{
+	struct aif_ze_reading *r = &s->counting;
+
+	if (!functions_are_there(&l0->api) || !s->driver || !aif_ze_counters_find(l0, s)) {
+		refused(s, r, AIF_REASON_ZE_COUNTERS_NONE,
+			l0->metrics.enabled ? "" : "ZET_ENABLE_METRICS=1 was not set", 0);
 		return;
 	}
-	s->period_ns = desc.period_ns;
-	s->read_ns = aif_ze_read_interval(desc.period_ns);
-	s->errors = 0;
-	s->since = aif_now_ns();
-	s->read_at = s->since + s->read_ns;
+	if (!open_reading(l0, s, r, COUNTERS_PERIOD_NS))
+		return;
+	r->read_ns = COUNTERS_READ_NS;
+	r->read_at = aif_now_ns() + r->read_ns;
 }
 
 /* Under the lock of both. A device and its parts have one. */
-static void find_streamers(struct aif_level_zero *l0, uint64_t allowed)
+static void find_streamers(struct aif_level_zero *l0, uint64_t stalls, uint64_t counting)
 {
 	struct aif_ze_metrics *m = &l0->metrics;
 
+	for (uint32_t i = 0; i < m->len; i++)
+		m->streamers[i].may_stall = m->streamers[i].may_count = false;
 	for (struct aif_ze_device *d = l0->devices; d; d = d->next) {
 		uint32_t i = 0;
 
-		if (d->desc.id > 63 || !(allowed >> d->desc.id & 1) ||
+		if (d->desc.id > 63 || !((stalls | counting) >> d->desc.id & 1) ||
 		    d->desc.kind != AIF_EMIT_DEVICE_GPU)
 			continue;
 		while (i < m->len && m->streamers[i].root != d->root)
@@ -270,6 +354,8 @@ static void find_streamers(struct aif_level_zero *l0, uint64_t allowed)
 			m->streamers[m->len++] = (struct aif_ze_streamer){
 				.root = d->root, .driver = d->driver, .device = d};
 		m->streamers[i].tiles |= m->streamers[i].device != d;
+		m->streamers[i].may_stall |= stalls >> d->desc.id & 1;
+		m->streamers[i].may_count |= counting >> d->desc.id & 1;
 	}
 }
 
@@ -280,42 +366,72 @@ static void begin_session(struct aif_ze_metrics *m)
 		return;
 	m->session = aif_agent.session.generation;
 	for (uint32_t i = 0; i < m->len; i++) {
-		m->streamers[i].refused = m->streamers[i].said = false;
-		m->streamers[i].retry_at = 0;
+		struct aif_ze_reading *both[] = {&m->streamers[i].stalls,
+						 &m->streamers[i].counting};
+
+		for (unsigned k = 0; k < 2; k++) {
+			both[k]->refused = both[k]->said = false;
+			both[k]->retry_at = 0;
+		}
 	}
+}
+
+static bool is_to_open(const struct aif_ze_reading *r, bool may, uint64_t now)
+{
+	return may && !r->streamer && !r->refused && now >= r->retry_at;
+}
+
+static void streamer_tick(struct aif_level_zero *l0, struct aif_ze_streamer *s, uint64_t now)
+{
+	/* Samples first: what is active is told anew for each. */
+	if (is_to_open(&s->stalls, s->may_stall, now))
+		open_stalls(l0, s);
+	else if (s->stalls.streamer && now >= s->since && now - s->since >= WINDOW_NS)
+		aif_ze_stalls_tell(l0, s);
+	if (is_to_open(&s->counting, s->may_count, now))
+		open_counters(l0, s);
+	else if (s->counting.streamer)
+		aif_ze_counters_tell(s);
 }
 
 void aif_ze_metrics_tick(struct aif_level_zero *l0, uint64_t now)
 {
-	const struct aif_shm *shm = aif_agent.session.shm;
+	const struct aif_session *session = &aif_agent.session;
+	const struct aif_shm *shm = session->shm;
 	struct aif_ze_metrics *m = &l0->metrics;
-	uint64_t allowed = shm ? atomic_load_explicit(&shm->streamers, memory_order_acquire) : 0;
+	uint64_t stalls = 0, counting = 0;
 
-	if (!allowed || !aif_agent.session.stall_rate)
+	if (shm && session->stall_rate)
+		stalls = atomic_load_explicit(&shm->streamers, memory_order_acquire);
+	if (shm && *session->counters)
+		counting = atomic_load_explicit(&shm->counting, memory_order_acquire);
+	if (!stalls && !counting)
 		return;
 	pthread_mutex_lock(&m->lock);
 	begin_session(m);
 	pthread_mutex_lock(&l0->lock);
-	find_streamers(l0, allowed);
+	find_streamers(l0, stalls, counting);
 	pthread_mutex_unlock(&l0->lock);
-	for (uint32_t i = 0; i < m->len && !has_left(); i++) {
-		struct aif_ze_streamer *s = &m->streamers[i];
-
-		if (!s->streamer && !s->refused && now >= s->retry_at)
-			open_streamer(l0, s);
-		else if (s->streamer && now >= s->since && now - s->since >= WINDOW_NS)
-			aif_ze_stalls_tell(l0, s);
-	}
+	for (uint32_t i = 0; i < m->len && !has_left(); i++)
+		streamer_tick(l0, &m->streamers[i], now);
 	pthread_mutex_unlock(&m->lock);
 }
 
-static void read_streamer(struct aif_level_zero *l0, struct aif_ze_streamer *s)
+static void read_one(struct aif_level_zero *l0, struct aif_ze_streamer *s, struct aif_ze_reading *r)
 {
-	if (aif_ze_stalls_read(l0, s))
+	bool is_counting = r == &s->counting;
+
+	r->read_at = aif_now_ns() + r->read_ns;
+	if (is_counting ? aif_ze_counters_read(l0, s) : aif_ze_stalls_read(l0, s))
 		return;
-	aif_ze_stalls_tell(l0, s);
-	close_streamer(l0, s);
-	refused(s, AIF_REASON_ZE_METRICS_FAILED, "zetMetricStreamerReadData", s->error);
+	if (is_counting)
+		aif_ze_counters_tell(s);
+	else
+		aif_ze_stalls_tell(l0, s);
+	close_streamer(l0, s, r);
+	refused(s, r, is_counting ? AIF_REASON_ZE_COUNTERS_FAILED : AIF_REASON_ZE_METRICS_FAILED,
+		"zetMetricStreamerReadData", r->error);
+	r->refused = true;
 }
 
 uint64_t aif_ze_metrics_turn(struct aif_level_zero *l0, uint64_t now)
@@ -326,13 +442,14 @@ uint64_t aif_ze_metrics_turn(struct aif_level_zero *l0, uint64_t now)
 	pthread_mutex_lock(&m->lock);
 	for (uint32_t i = 0; i < m->len && !has_left(); i++) {
 		struct aif_ze_streamer *s = &m->streamers[i];
+		struct aif_ze_reading *both[] = {&s->stalls, &s->counting};
 
-		if (s->streamer && now >= s->read_at) {
-			read_streamer(l0, s);
-			s->read_at = aif_now_ns() + s->read_ns;
+		for (unsigned k = 0; k < 2; k++) {
+			if (both[k]->streamer && now >= both[k]->read_at)
+				read_one(l0, s, both[k]);
+			if (both[k]->streamer)
+				next = AIF_MIN(next, both[k]->read_at);
 		}
-		if (s->streamer)
-			next = AIF_MIN(next, s->read_at);
 	}
 	pthread_mutex_unlock(&m->lock);
 	return next;
@@ -344,11 +461,16 @@ static void stop(struct aif_level_zero *l0)
 	for (uint32_t i = 0; i < l0->metrics.len; i++) {
 		struct aif_ze_streamer *s = &l0->metrics.streamers[i];
 
-		if (!s->streamer)
-			continue;
-		(void)aif_ze_stalls_read(l0, s);
-		aif_ze_stalls_tell(l0, s);
-		close_streamer(l0, s);
+		if (s->stalls.streamer) {
+			(void)aif_ze_stalls_read(l0, s);
+			aif_ze_stalls_tell(l0, s);
+			close_streamer(l0, s, &s->stalls);
+		}
+		if (s->counting.streamer) {
+			(void)aif_ze_counters_read(l0, s);
+			aif_ze_counters_tell(s);
+			close_streamer(l0, s, &s->counting);
+		}
 	}
 }
 
@@ -360,13 +482,26 @@ void aif_ze_metrics_stop(struct aif_level_zero *l0)
 	pthread_mutex_unlock(&l0->metrics.lock);
 }
 
+/* What the helper is in the middle of, and had read before, nobody will tell. */
+static void left_behind(void)
+{
+	struct aif_thread *t = aif_thread_enter();
+
+	if (!t)
+		return;
+	aif_emit_note(t, AIF_REASON_ZE_METRICS_LAST, 1, "");
+	aif_thread_leave(t);
+}
+
 void aif_ze_metrics_leave(struct aif_level_zero *l0)
 {
 	for (int i = 0; pthread_mutex_trylock(&l0->metrics.lock); i++) {
 		const struct timespec step = {.tv_nsec = 1000000};
 
-		if (i == LEAVE_TRIES)
+		if (i == LEAVE_TRIES) {
+			left_behind();
 			return;
+		}
 		nanosleep(&step, NULL);
 	}
 	stop(l0);

@@ -45,7 +45,9 @@
 #define AIF_ZE_STREAMER_DESC 0x3
 #define AIF_ZE_TIME_BASED    2u /* flag of a metric group: it can be streamed */
 #define AIF_ZE_METRIC_EVENT  1
-#define AIF_ZE_METRIC_RANGE  2          /* an event with a range */
+#define AIF_ZE_METRIC_RANGE  2 /* an event with a range */
+#define AIF_ZE_METRIC_TIME   4 /* a stamp */
+#define AIF_ZE_METRIC_RAW    7
 #define AIF_ZE_METRIC_IP     0x7ffffffe /* in units of 8 bytes; experimental in all versions */
 #define AIF_ZE_VALUE_32      0
 #define AIF_ZE_VALUE_64      1

@@ -574,6 +574,10 @@ static void obey(const char *word)
 		contexts();
 	} else if (!strcmp(word, "asked")) { /* for its metric groups */
 		await("asked", 1);
+	} else if (!strncmp(word, "counting", 8)) { /* that many devices */
+		await("counting", atoi(word + 8));
+	} else if (!strncmp(word, "counted", 7)) {
+		await("counted", atoi(word + 7));
 	} else if (!strncmp(word, "done", 4)) {
 		await("done", atoi(word + 4));
 	} else if (!strcmp(word, "tile")) { /* a part of the device; the rest stays */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <level_zero/ze_api.h>
-#include <level_zero/zet_ddi.h>
+#include "counters.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,6 @@
  * metrics_odd (an error that nobody has heard of), read_fails, calculate_fails, one_set (no function for several sets),
  * drops_in_records, two_sets (as of a device with tiles).
  */
-int mock_has(const char *word);
 void mock_fill_metrics(const char *name, void *at);
 unsigned mock_device(const void *device);
 
@@ -71,7 +69,7 @@ static void path_of(const char *what, unsigned device, char path[512])
 	snprintf(path, 512, "%s.%s.%u", script ? script : "/nowhere", what, device);
 }
 
-static void say(const char *what, unsigned device, uint32_t number)
+void mock_say(const char *what, unsigned device, uint32_t number)
 {
 	char path[512], part[520];
 	FILE *f;
@@ -128,20 +126,26 @@ static void read_script(struct streamer *s)
 static ze_result_t group_get(zet_device_handle_t d, uint32_t *n, zet_metric_group_handle_t *to)
 {
 	const char *on = getenv("ZET_ENABLE_METRICS");
-	uint32_t have = GROUPS - (mock_has("no_metrics") != 0);
+	uint32_t have = GROUPS - (mock_has("no_metrics") != 0),
+		 counters = (uint32_t)mock_counters_groups();
 
 	/* Intel's own driver, below, would crash. */
 	if ((!on || strcmp(on, "1") != 0) && !getenv("ZE_MOCK_REAL"))
-		have = 0;
-	say("asked", mock_device(d), have);
+		have = counters = 0;
+	mock_say("asked", mock_device(d), have);
 	if (!*n || !to) {
-		*n = have;
+		*n = have + counters;
 		return ZE_RESULT_SUCCESS;
 	}
-	*n = *n < have ? *n : have;
+	*n = *n < have + counters ? *n : have + counters;
 	for (uint32_t i = 0; i < *n; i++) {
 		struct group *g = &groups[mock_has("other_order") ? have - 1 - i : i];
 
+		/* Behind the others. */
+		if (i >= have) {
+			to[i] = mock_counters_group(i - have);
+			continue;
+		}
 		to[i] = (void *)g;
 		for (unsigned k = 0; k < METRICS; k++)
 			g->metrics[k] = (struct metric){.group = g, .index = k};
@@ -153,6 +157,10 @@ static ze_result_t group_properties(zet_metric_group_handle_t h, zet_metric_grou
 {
 	const struct group *g = (struct group *)h;
 
+	if (mock_counters_is(h)) {
+		mock_counters_properties(h, p);
+		return ZE_RESULT_SUCCESS;
+	}
 	snprintf(p->name, sizeof(p->name), "%s", g->name);
 	p->samplingType = g->sampling;
 	p->metricCount = METRICS;
@@ -163,6 +171,10 @@ static ze_result_t metric_get(zet_metric_group_handle_t h, uint32_t *n, zet_metr
 {
 	struct group *g = (struct group *)h;
 
+	if (mock_counters_is(h)) {
+		mock_counters_metrics(h, n, to);
+		return ZE_RESULT_SUCCESS;
+	}
 	*n = to && *n < METRICS ? *n : METRICS;
 	for (uint32_t i = 0; to && i < *n; i++)
 		to[i] = (void *)&g->metrics[i];
@@ -173,6 +185,10 @@ static ze_result_t metric_properties(zet_metric_handle_t h, zet_metric_propertie
 {
 	const struct metric *m = (struct metric *)h;
 
+	if (mock_counters_is(h)) {
+		mock_counters_metric(h, p);
+		return ZE_RESULT_SUCCESS;
+	}
 	snprintf(p->name, sizeof(p->name), "%s", names[m->index]);
 	p->metricType = m->index == IP && m->group->has_ip ? (zet_metric_type_t)0x7ffffffe
 			: m->index == TIME                 ? ZET_METRIC_TYPE_TIMESTAMP
@@ -183,13 +199,22 @@ static ze_result_t metric_properties(zet_metric_handle_t h, zet_metric_propertie
 
 /* ---- the streamer ---- */
 
-static int activated;
+static void *active[2];
+
+static int is_active(const void *group)
+{
+	return active[0] == group || active[1] == group;
+}
 
 static ze_result_t activate(zet_context_handle_t c, zet_device_handle_t d, uint32_t n,
 			    zet_metric_group_handle_t *g)
 {
 	(void)c, (void)d;
-	activated = n && (struct group *)*g == &groups[GROUPS - 1];
+	active[0] = active[1] = NULL;
+	if (n > 1 && mock_has("counters_alone"))
+		return ZE_RESULT_ERROR_NOT_AVAILABLE;
+	for (uint32_t i = 0; i < n && i < 2; i++)
+		active[i] = g[i];
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -202,27 +227,34 @@ static ze_result_t streamer_open(zet_context_handle_t c, zet_device_handle_t d,
 	uint32_t unit = (desc->samplingPeriod + 83) / 167;
 
 	(void)c, (void)event;
+	if (!is_active(g))
+		return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+	if (mock_counters_is(g))
+		return mock_counters_open(mock_device(d), g, desc, ret);
 	if (mock_has("metrics_denied"))
 		return ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS;
 	if (mock_has("metrics_odd"))
 		return (ze_result_t)0x78765432;
 	if (s->open || (mock_has("metrics_busy") && busy && busy--))
 		return ZE_RESULT_ERROR_NOT_AVAILABLE;
-	if (!activated || (struct group *)g != &groups[GROUPS - 1])
+	if ((struct group *)g != &groups[GROUPS - 1])
 		return ZE_RESULT_ERROR_INVALID_ARGUMENT;
 	s->open = 1;
 	s->over = 0;
 	s->device = mock_device(d);
 	read_script(s);
 	desc->samplingPeriod = 167 * (unit < 1 ? 1 : unit > 7 ? 7 : unit);
-	say("open", s->device, desc->samplingPeriod);
+	mock_say("open", s->device, desc->samplingPeriod);
 	*ret = (void *)s;
 	return ZE_RESULT_SUCCESS;
 }
 
 static ze_result_t streamer_close(zet_metric_streamer_handle_t h)
 {
-	((struct streamer *)h)->open = 0;
+	if (mock_counters_is(h))
+		mock_counters_close(h);
+	else
+		((struct streamer *)h)->open = 0;
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -233,6 +265,8 @@ static ze_result_t streamer_read(zet_metric_streamer_handle_t h, uint32_t report
 	size_t n = 0;
 
 	(void)reports;
+	if (mock_counters_is(h))
+		return mock_counters_read(h, size, to);
 	if (!s->open)
 		abort();
 	if (mock_has("read_fails"))
@@ -254,7 +288,7 @@ static ze_result_t streamer_read(zet_metric_streamer_handle_t h, uint32_t report
 	}
 	if (!n && may_go() && !s->over) {
 		s->over = 1;
-		say("done", s->device, 0);
+		mock_say("done", s->device, 0);
 	}
 	return ZE_RESULT_SUCCESS;
 }
@@ -282,7 +316,9 @@ static ze_result_t calculate_sets(zet_metric_group_handle_t g,
 	ze_result_t r0 = ZE_RESULT_SUCCESS;
 	struct record r;
 
-	(void)g, (void)type;
+	(void)type;
+	if (mock_counters_is(g))
+		return mock_counters_calculate(g, size, raw, sets, n, counts, values);
 	if (mock_has("calculate_fails"))
 		return ZE_RESULT_ERROR_UNKNOWN;
 	if (!*sets || !values) {
