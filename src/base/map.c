@@ -7,8 +7,7 @@
 #include <string.h>
 
 struct aif_map_slot {
-	uint64_t key, value;
-	bool used;
+	uint64_t key, value; /* key 0: free */
 };
 
 void aif_map_finish(struct aif_map *m)
@@ -22,13 +21,15 @@ void aif_map_clear(struct aif_map *m)
 	if (m->slots)
 		memset(m->slots, 0, m->cap * sizeof(*m->slots));
 	m->len = 0;
+	m->has_zero = false;
 }
 
+/* Not of key 0. */
 static struct aif_map_slot *map_slot(const struct aif_map *m, uint64_t key)
 {
 	size_t i = aif_mix64(key) & (m->cap - 1);
 
-	while (m->slots[i].used && m->slots[i].key != key)
+	while (m->slots[i].key && m->slots[i].key != key)
 		i = (i + 1) & (m->cap - 1);
 	return &m->slots[i];
 }
@@ -37,12 +38,17 @@ bool aif_map_get(const struct aif_map *m, uint64_t key, uint64_t *ret_value)
 {
 	const struct aif_map_slot *s;
 
+	if (!key) {
+		if (m->has_zero && ret_value)
+			*ret_value = m->of_zero;
+		return m->has_zero;
+	}
 	if (!m->cap)
 		return false;
 	s = map_slot(m, key);
-	if (s->used && ret_value)
+	if (s->key && ret_value)
 		*ret_value = s->value;
-	return s->used;
+	return s->key;
 }
 
 void aif_map_prefetch(const struct aif_map *m, uint64_t key)
@@ -53,13 +59,15 @@ void aif_map_prefetch(const struct aif_map *m, uint64_t key)
 
 static int map_grow(struct aif_map *m)
 {
-	struct aif_map bigger = {.len = m->len, .cap = m->cap ? m->cap * 2 : 16};
+	struct aif_map bigger = *m;
+
+	bigger.cap = m->cap ? m->cap * 2 : 16;
 
 	bigger.slots = calloc(bigger.cap, sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->cap; i++)
-		if (m->slots[i].used)
+		if (m->slots[i].key)
 			*map_slot(&bigger, m->slots[i].key) = m->slots[i];
 	free(m->slots);
 	*m = bigger;
@@ -70,11 +78,17 @@ int aif_map_put(struct aif_map *m, uint64_t key, uint64_t value)
 {
 	struct aif_map_slot *s;
 
+	if (!key) {
+		m->len += !m->has_zero;
+		m->has_zero = true;
+		m->of_zero = value;
+		return 0;
+	}
 	if (m->len >= m->cap - m->cap / 4 && map_grow(m) < 0)
 		return -ENOMEM;
 	s = map_slot(m, key);
-	m->len += !s->used;
-	*s = (struct aif_map_slot){.key = key, .value = value, .used = true};
+	m->len += !s->key;
+	*s = (struct aif_map_slot){.key = key, .value = value};
 	return 0;
 }
 

@@ -8,6 +8,9 @@
 struct aif_map {
 	struct aif_map_slot *slots;
 	size_t len, cap; /* entries; slots, a power of two or 0 */
+	/* A slot's key 0 says that it is free: so four are in a cache line. */
+	bool has_zero;
+	uint64_t of_zero;
 };
 
 void aif_map_finish(struct aif_map *m);

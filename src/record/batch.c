@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-static const size_t row_size[AIF_BATCH_KINDS] = {
+const size_t aif_batch_row_size[AIF_BATCH_KINDS] = {
 	[AIF_BATCH_LAUNCH] = sizeof(struct aif_launch_row),
 	[AIF_BATCH_EXEC] = sizeof(struct aif_exec_row),
 	[AIF_BATCH_SAMPLE] = sizeof(struct aif_sample_row),
@@ -67,7 +67,7 @@ static void enqueue(struct aif_batches *b, struct aif_batch *batch)
 	pthread_mutex_unlock(&b->lock);
 }
 
-void *aif_batches_row(struct aif_batches *b, enum aif_batch_kind kind)
+void *aif_batches_row_more(struct aif_batches *b, enum aif_batch_kind kind)
 {
 	struct aif_batch *batch = b->open[kind];
 	size_t bytes;
@@ -85,10 +85,10 @@ void *aif_batches_row(struct aif_batches *b, enum aif_batch_kind kind)
 		b->open[kind] = batch;
 	}
 	bytes = batch->cap;
-	if (aif_grow(&batch->rows, &bytes, (batch->len + 1) * row_size[kind], 1) < 0)
+	if (aif_grow(&batch->rows, &bytes, (batch->len + 1) * aif_batch_row_size[kind], 1) < 0)
 		return NULL;
 	batch->cap = bytes;
-	return (char *)batch->rows + batch->len++ * row_size[kind];
+	return (char *)batch->rows + batch->len++ * aif_batch_row_size[kind];
 }
 
 bool aif_batches_room(struct aif_batches *b)

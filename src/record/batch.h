@@ -56,8 +56,20 @@ struct aif_batches {
 int aif_batches_init(struct aif_batches *b);
 void aif_batches_finish(struct aif_batches *b);
 
+extern const size_t aif_batch_row_size[AIF_BATCH_KINDS];
+/* Where the open batch has no room, or there is none. */
+void *aif_batches_row_more(struct aif_batches *b, enum aif_batch_kind kind);
 /* Drain thread. Room for one row of the kind, or NULL when no batch can be had now. */
-void *aif_batches_row(struct aif_batches *b, enum aif_batch_kind kind);
+static inline void *aif_batches_row(struct aif_batches *b, enum aif_batch_kind kind)
+{
+	struct aif_batch *batch = b->open[kind];
+	size_t size = aif_batch_row_size[kind];
+
+	if (aif_unlikely(!batch || batch->len == AIF_BATCH_ROWS ||
+			 (batch->len + 1) * size > batch->cap))
+		return aif_batches_row_more(b, kind);
+	return (char *)batch->rows + batch->len++ * size;
+}
 /* Is there room for `rows` more launches and executions? Asked before a ring is drained. */
 bool aif_batches_room(struct aif_batches *b);
 /* Queues all open batches that have rows. */

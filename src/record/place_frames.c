@@ -18,9 +18,14 @@ static uint64_t key_of(uint32_t module, uint64_t address)
 	return (uint64_t)(uint16_t)module << 48 | address / (BYTES * AIF_PLACE_FRAMES_BLOCK);
 }
 
-void aif_place_frames_prefetch(const struct aif_place_frames *f, uint32_t module, uint64_t address)
+/* Neighbours are asked for one after another. */
+void aif_place_frames_prefetch(struct aif_place_frames *f, uint32_t module, uint64_t address)
 {
-	aif_map_prefetch(&f->blocks, key_of(module, address));
+	uint64_t key = key_of(module, address);
+
+	if (key != f->fetched)
+		aif_map_prefetch(&f->blocks, key);
+	f->fetched = key;
 }
 
 static struct aif_place_frames_block *block_of(struct aif_place_frames *f, uint64_t key)

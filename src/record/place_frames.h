@@ -19,13 +19,14 @@ struct aif_place_frames {
 	} * at;
 	size_t len, cap;
 	uint64_t last_key; /* that was asked for */
+	uint64_t fetched;  /* and that was fetched */
 	size_t last;
 };
 
 void aif_place_frames_finish(struct aif_place_frames *f);
 
 /* First for many, then for each of them: so that misses are waited for once. */
-void aif_place_frames_prefetch(const struct aif_place_frames *f, uint32_t module, uint64_t address);
+void aif_place_frames_prefetch(struct aif_place_frames *f, uint32_t module, uint64_t address);
 /* aif_store_frame(s, AIF_FRAME_DEVICE, module, address). */
 uint32_t aif_place_frames_get(struct aif_place_frames *f, struct aif_store *s, uint32_t module,
 			      uint64_t address);

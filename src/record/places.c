@@ -351,6 +351,15 @@ size_t aif_places_find(struct aif_places *p, enum aif_places_space space, uint64
 	return n;
 }
 
+uint64_t aif_places_until(const struct aif_places *p, enum aif_places_space space, uint64_t address)
+{
+	const struct aif_places_index *x = &p->index[space];
+
+	if (x->pieces_len && address < x->pieces[0].start)
+		return x->pieces[0].start;
+	return x->last + 1 < x->pieces_len ? x->pieces[x->last + 1].start : UINT64_MAX;
+}
+
 uint64_t aif_places_offset(const struct aif_place *place, enum aif_places_space space,
 			   uint64_t address)
 {

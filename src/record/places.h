@@ -77,6 +77,9 @@ void aif_places_turn(struct aif_places *p);
 size_t aif_places_find(struct aif_places *p, enum aif_places_space space, uint64_t address,
 		       uint32_t pci, uint64_t from, uint64_t to,
 		       const struct aif_place *ret[AIF_PLACES_HITS]);
+/* Up to which address, exclusive, the answer is that for `address`, which was asked for last. */
+uint64_t aif_places_until(const struct aif_places *p, enum aif_places_space space,
+			  uint64_t address);
 /* How far behind the place's start the address is. */
 uint64_t aif_places_offset(const struct aif_place *place, enum aif_places_space space,
 			   uint64_t address);

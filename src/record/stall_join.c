@@ -113,10 +113,23 @@ static void put(struct aif_stall_join *j, const struct aif_place *place, uint64_
 {
 	uint32_t frame = aif_place_frames_get(&j->d->places.frames, j->d->store, place->module,
 					      offset),
-		 window = window_of(j, place, is_sure);
+		 window, any = 0;
 
+	/* One place has many. */
+	if (!is_sure || place != j->last) {
+		window = window_of(j, place, is_sure);
+		j->last = is_sure ? place : NULL;
+		j->last_window = window;
+	}
+	/* Most are 0, and which are not nobody can guess. */
 	for (unsigned k = 0; k < n; k++)
-		sample_row(j, place->process, place->device, frame, reasons[k], window, counts[k]);
+		any |= (uint32_t)(counts[k] != 0) << k;
+	for (; any; any &= any - 1) {
+		unsigned k = (unsigned)__builtin_ctz(any);
+
+		sample_row(j, place->process, place->device, frame, reasons[k], j->last_window,
+			   counts[k]);
+	}
 }
 
 /* Whole samples by weight: each place gets those that its share covers, counted from somewhere, so that of many
@@ -181,16 +194,25 @@ static uint64_t in_space(enum aif_places_space space, uint64_t address)
 }
 
 const struct aif_place *aif_stall_join_find(struct aif_stall_join *j, enum aif_places_space space,
-					    uint64_t address)
+					    uint64_t address, uint64_t *ret_until)
 {
 	const struct aif_place *places[AIF_PLACES_HITS];
+	uint64_t low = in_space(space, address), until;
+	size_t n = find(j, space, low, places);
 
-	address = in_space(space, address);
-	if (find(j, space, address, places) != 1)
-		return NULL;
-	aif_place_frames_prefetch(&j->d->places.frames, places[0]->module,
-				  aif_places_offset(places[0], space, address));
-	return places[0];
+	until = aif_places_until(&j->d->places, space, low);
+	/* As far as the addresses above it are the same, too. */
+	if (space == AIF_PLACES_32)
+		until = AIF_MIN(until, UINT64_C(1) << 32);
+	*ret_until = until > low ? address + (until - low) : address;
+	return n == 1 ? places[0] : NULL;
+}
+
+void aif_stall_join_fetch(struct aif_stall_join *j, enum aif_places_space space, uint64_t address,
+			  const struct aif_place *only)
+{
+	aif_place_frames_prefetch(&j->d->places.frames, only->module,
+				  aif_places_offset(only, space, in_space(space, address)));
 }
 
 void aif_stall_join_put(struct aif_stall_join *j, enum aif_places_space space, uint64_t address,
@@ -240,11 +262,13 @@ void aif_stall_join_begin(struct aif_stall_join *j, struct aif_drainer *d, uint6
 	j->end = end;
 	j->users_len = 0;
 	j->ambiguous = 0;
+	j->last = NULL;
 }
 
 void aif_stall_join_window(struct aif_stall_join *j, const struct aif_stall_window *w)
 {
 	j->w = *w;
+	j->last = NULL;
 	make_users(j);
 }
 

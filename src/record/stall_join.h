@@ -39,15 +39,20 @@ struct aif_stall_join {
 	} users[AIF_STALL_USERS];
 	unsigned users_len;
 	uint64_t ambiguous;
+	const struct aif_place *last; /* that was put, for sure: in */
+	uint32_t last_window;
 };
 
 void aif_stall_join_begin(struct aif_stall_join *j, struct aif_drainer *d, uint64_t start,
 			  uint64_t end);
 /* What follows is of this device. */
 void aif_stall_join_window(struct aif_stall_join *j, const struct aif_stall_window *w);
-/* The only place that has code there, or NULL; what aif_stall_join_put() needs of it is fetched into the core's caches. */
+/* The only place that has code there, or NULL; and up to which address, exclusive, that is so. */
 const struct aif_place *aif_stall_join_find(struct aif_stall_join *j, enum aif_places_space space,
-					    uint64_t address);
+					    uint64_t address, uint64_t *ret_until);
+/* What aif_stall_join_put() needs of it is fetched into the core's caches. */
+void aif_stall_join_fetch(struct aif_stall_join *j, enum aif_places_space space, uint64_t address,
+			  const struct aif_place *only);
 /* only: of aif_stall_join_find(), or NULL. At most AIF_STALL_REASONS, strings of the store, and as many counts. */
 void aif_stall_join_put(struct aif_stall_join *j, enum aif_places_space space, uint64_t address,
 			const struct aif_place *only, const uint32_t *reasons,

@@ -15,6 +15,8 @@ static_assert(AIF_XE_COUNTS_MAX <= 1 << (INDEX_BITS - 1), "an index fits");
 void aif_xe_counts_finish(struct aif_xe_counts *c)
 {
 	free(c->at);
+	free(c->ips);
+	free(c->words);
 	free(c->slots);
 	*c = (struct aif_xe_counts){0};
 }
@@ -39,15 +41,33 @@ static inline struct aif_xe_slot *slot_of(const struct aif_xe_counts *c, uint64_
 static bool grow(struct aif_xe_counts *c, size_t cap)
 {
 	struct aif_xe_slot *slots;
+	struct aif_xe_sum *at;
+	uint64_t *ips, *words;
 
 	if (cap > 2 * AIF_XE_COUNTS_MAX)
 		return false;
-	if (aif_grow(&c->at, &c->cap, cap / 2, sizeof(*c->at)) < 0)
-		return false;
+	at = malloc(cap / 2 * sizeof(*at));
+	ips = malloc(cap / 2 * sizeof(*ips));
+	words = malloc(cap * sizeof(*words));
 	slots = calloc(cap, sizeof(*slots));
-	if (!slots)
+	if (!at || !ips || !words || !slots) {
+		free(at);
+		free(ips);
+		free(words);
+		free(slots);
 		return false;
+	}
+	if (c->len) {
+		memcpy(at, c->at, c->len * sizeof(*at));
+		memcpy(ips, c->ips, c->len * sizeof(*ips));
+	}
+	free(c->at);
+	free(c->ips);
+	free(c->words);
 	free(c->slots);
+	c->at = at;
+	c->ips = ips;
+	c->words = words;
 	c->slots = slots;
 	c->slots_cap = cap;
 	for (size_t i = 0; i < c->len; i++) {
@@ -91,6 +111,7 @@ static void add(struct aif_xe_counts *c, const struct aif_xe_record *r, uint64_t
 
 	if (!slot->sum) {
 		*slot = (struct aif_xe_slot){tag_of(hash), (uint32_t)c->len + 1};
+		c->ips[c->len] = r->ip;
 		c->at[c->len++] = (struct aif_xe_sum){.ip = r->ip};
 	}
 	s = &c->at[slot->sum - 1];
@@ -132,59 +153,50 @@ size_t aif_xe_counts_add(struct aif_xe_counts *c, const struct aif_xe_record *r,
 
 /* ---- order --------------------------------------------------------------------------------------- */
 
-enum { DIGIT = 11, BUCKETS = 1 << DIGIT };
+/* 4096 places to write to at a time: a page of the core's first cache each. */
+enum { DIGIT_MAX = 12, BUCKETS = 1 << DIGIT_MAX };
 
-static unsigned digit_of(uint64_t word, unsigned shift)
+/* By digits, the lowest first, of as few as there may be for words that differ in `bits` bits above the index. */
+static uint64_t *sort(uint64_t *from, uint64_t *to, size_t n, unsigned bits)
 {
-	return (unsigned)(word >> shift) & (BUCKETS - 1);
-}
+	unsigned passes = (bits + DIGIT_MAX - 1) / DIGIT_MAX,
+		 digit = passes ? (bits + passes - 1) / passes : 0;
 
-/* By digits, the lowest first; those that are the same in all words tell nothing. */
-static uint64_t *sort(uint64_t *from, uint64_t *to, size_t n, uint64_t varies)
-{
-	for (unsigned shift = INDEX_BITS; shift < 64; shift += DIGIT) {
+	for (unsigned p = 0, shift = INDEX_BITS; p < passes; p++, shift += digit) {
+		uint64_t mask = (UINT64_C(1) << digit) - 1;
 		uint32_t first[BUCKETS] = {0}, at = 0;
 		uint64_t *old = from;
 
-		if (!digit_of(varies, shift))
-			continue;
 		for (size_t i = 0; i < n; i++)
-			first[digit_of(from[i], shift)]++;
-		for (size_t i = 0; i < BUCKETS; i++) {
+			first[from[i] >> shift & mask]++;
+		for (size_t i = 0; i <= mask; i++) {
 			uint32_t len = first[i];
 
 			first[i] = at;
 			at += len;
 		}
 		for (size_t i = 0; i < n; i++)
-			to[first[digit_of(from[i], shift)]++] = from[i];
+			to[first[from[i] >> shift & mask]++] = from[i];
 		from = to;
 		to = old;
 	}
-	free(to);
 	return from;
 }
 
-uint64_t *aif_xe_counts_order(const struct aif_xe_counts *c)
+const uint64_t *aif_xe_counts_order(struct aif_xe_counts *c)
 {
-	uint64_t *words = malloc((c->len + 1) * sizeof(*words)),
-		 *more = malloc((c->len + 1) * sizeof(*more)), least = UINT64_MAX, most = 0,
-		 varies = 0;
+	uint64_t least = UINT64_MAX, most = 0;
 
 	for (size_t i = 0; i < c->len; i++) {
-		least = AIF_MIN(least, c->at[i].ip);
-		most = AIF_MAX(most, c->at[i].ip);
+		least = AIF_MIN(least, c->ips[i]);
+		most = AIF_MAX(most, c->ips[i]);
 	}
-	if (!words || !more || !c->len || (most - least) >> (64 - INDEX_BITS)) {
-		free(words);
-		free(more);
+	if (!c->len || (most - least) >> (64 - INDEX_BITS))
 		return NULL;
-	}
-	for (size_t i = 0; i < c->len; i++) {
-		words[i] = (c->at[i].ip - least) << INDEX_BITS | i;
-		varies |= words[i] ^ words[0];
-	}
-	return sort(words, more, c->len, varies);
+	for (size_t i = 0; i < c->len; i++)
+		c->words[i] = (c->ips[i] - least) << INDEX_BITS | i;
+	return sort(c->words, c->words + c->len, c->len,
+		    most == least ? 0 : 64 - (unsigned)__builtin_clzll(most - least));
 }
 
 uint64_t aif_xe_counts_samples(const struct aif_xe_counts *c)

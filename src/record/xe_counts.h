@@ -15,8 +15,10 @@ struct aif_xe_counts {
 	struct aif_xe_sum {
 		uint64_t ip; /* in units of 8 bytes */
 		uint32_t counts[AIF_XE_REASONS];
-	} * at; /* in the order in which they were first met */
-	size_t len, cap;
+	} * at;          /* in the order in which they were first met */
+	uint64_t *ips;   /* the same once more, close together: what is put in order */
+	uint64_t *words; /* room for that, twice */
+	size_t len;
 	/* Where the sum of an address is: small, so that finding out seldom leaves the core's caches. */
 	struct aif_xe_slot {
 		uint32_t tag, sum; /* of the address's hash; the sum's index + 1, 0 = free */
@@ -32,8 +34,8 @@ void aif_xe_counts_reserve(struct aif_xe_counts *c, const struct aif_xe_counts *
  * taken, and forgotten. */
 size_t aif_xe_counts_add(struct aif_xe_counts *c, const struct aif_xe_record *r, size_t n);
 /* The indexes of all sums in order of their addresses, as far as these lie within 2^47 of one another, which code does:
- * whoever looks for the code goes through it once. NULL: out of order, or memory. To be freed. */
-uint64_t *aif_xe_counts_order(const struct aif_xe_counts *c);
+ * whoever looks for the code goes through it once. NULL: out of order. It is c's, until the next call for it. */
+const uint64_t *aif_xe_counts_order(struct aif_xe_counts *c);
 static inline uint32_t aif_xe_counts_index(uint64_t ordered)
 {
 	return (uint32_t)ordered & (2 * AIF_XE_COUNTS_MAX - 1);

@@ -81,33 +81,40 @@ static void prefetch(const struct aif_xe_sum *sum)
 
 /* In order of addresses a place is found once for all that lies in it. Their frames are anywhere in a large table: many
  * at a time are looked for before the first of them is needed. */
-static void join_window(struct aif_stall_join *j, const struct aif_xe_window *w,
-			const uint32_t *reasons)
+static void join_window(struct aif_stall_join *j, struct aif_xe_window *w, const uint32_t *reasons)
 {
 	enum aif_places_space space = w->wide ? AIF_PLACES_64 : AIF_PLACES_32;
-	const struct aif_xe_counts *c = &w->counts;
-	uint64_t *order = aif_xe_counts_order(c);
+	struct aif_xe_counts *c = &w->counts;
+	const uint64_t *order = aif_xe_counts_order(c);
 	const struct aif_xe_sum *sums[AT_A_TIME];
-	const struct aif_place *only[AT_A_TIME];
+	const struct aif_place *only[AT_A_TIME], *last = NULL;
+	uint64_t from = 0, until = 0; /* where .last is the only one */
 
 	for (size_t i = 0; i < c->len; i += AT_A_TIME) {
 		size_t some = AIF_MIN(c->len - i, (size_t)AT_A_TIME);
+		uint64_t address;
 
 		/* The hardware counts in instructions' smallest size. */
 		for (size_t k = 0; k < some; k++) {
 			if (order && i + k + AT_A_TIME < c->len)
 				prefetch(&c->at[aif_xe_counts_index(order[i + k + AT_A_TIME])]);
 			sums[k] = &c->at[order ? aif_xe_counts_index(order[i + k]) : i + k];
-			only[k] = aif_stall_join_find(j, space, sums[k]->ip << 3);
+			address = sums[k]->ip << 3;
+			if (address < from || address >= until) {
+				last = aif_stall_join_find(j, space, address, &until);
+				from = address;
+			}
+			only[k] = last;
+			if (last)
+				aif_stall_join_fetch(j, space, address, last);
 		}
 		for (size_t k = 0; k < some; k++)
 			aif_stall_join_put(j, space, sums[k]->ip << 3, only[k], reasons,
 					   sums[k]->counts, AIF_XE_REASONS);
 	}
-	free(order);
 }
 
-void aif_xe_join(struct aif_drainer *d, const struct aif_xe_batch *b)
+void aif_xe_join(struct aif_drainer *d, struct aif_xe_batch *b)
 {
 	uint32_t reasons[AIF_XE_REASONS];
 	struct aif_stall_join j;
@@ -118,7 +125,7 @@ void aif_xe_join(struct aif_drainer *d, const struct aif_xe_batch *b)
 		aif_device_samples_last(d, t);
 	aif_stall_join_begin(&j, d, b->start, b->end);
 	for (unsigned i = 0; i < b->windows_len; i++) {
-		const struct aif_xe_window *w = &b->windows[i];
+		struct aif_xe_window *w = &b->windows[i];
 
 		aif_stall_join_window(
 			&j, &(struct aif_stall_window){.pci = w->pci,

@@ -18,4 +18,4 @@ void aif_xe_follow(struct aif_drainer *d, uint64_t now, bool collects);
 /* The recording ends: the source, too. */
 void aif_xe_last(struct aif_drainer *d);
 /* One batch. Exposed for tests and the bench. */
-void aif_xe_join(struct aif_drainer *d, const struct aif_xe_batch *b);
+void aif_xe_join(struct aif_drainer *d, struct aif_xe_batch *b);

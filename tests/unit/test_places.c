@@ -285,6 +285,18 @@ static void it_agrees_with_a_plain_list(void **state)
 				got += hits[i]->code;
 			assert_int_equal(len, expected);
 			assert_int_equal(got, sum);
+			/* The same up to where it says. */
+			for (uint64_t to = aif_places_until(&w->p, AIF_PLACES_64, address),
+				      next = address;
+			     next < AIF_MIN(to, (uint64_t)300); next++) {
+				uint64_t there = 0;
+
+				len = aif_places_find(&w->p, AIF_PLACES_64, next, 0, now, now + 1,
+						      hits);
+				for (size_t i = 0; i < len; i++)
+					there += hits[i]->code;
+				assert_int_equal(there, sum);
+			}
 			/* Of a longer time there are more, as far as one answer holds them. */
 			assert_true(aif_places_find(&w->p, AIF_PLACES_64, address, 0, from, now + 1,
 						    hits) <= AIF_PLACES_HITS);
