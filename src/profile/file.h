@@ -26,7 +26,7 @@ int aif_writer_new(const char *path, uint64_t start_ns, struct aif_writer **ret,
 		   struct aif_err *err);
 
 /* Appends the rows of *p's tables that were not written yet. The tables only grow at their ends, but
- * for these whose rows may change, which are rewritten then: processes, modules, losses, meta. Cheap
+ * for these whose rows may change, which are rewritten then: processes, devices, modules, losses, meta. Cheap
  * when nothing is new. Not part of a commit of its own. */
 int aif_writer_tables(struct aif_writer *w, const struct aif_profile *p, struct aif_err *err);
 

@@ -126,7 +126,7 @@ const struct aif_schema_table aif_schema_tables[AIF_TABLE_COUNT] = {
 	TABLE(META, aif_meta, meta, meta, true),
 	TABLE(PROCESS, aif_process, processes, process, true),
 	TABLE(THREAD, aif_thread, threads, thread, false),
-	TABLE(DEVICE, aif_device, devices, device, false),
+	TABLE(DEVICE, aif_device, devices, device, true),
 	TABLE(STREAM, aif_stream, streams, stream, false),
 	TABLE(PROGRAM, aif_program, programs, program, false),
 	TABLE(KERNEL, aif_kernel, kernels, kernel, false),

@@ -2,6 +2,7 @@
 #include "record/ingest.h"
 
 #include "base/demangle.h"
+#include "record/cards.h"
 #include "record/counters.h"
 #include "record/device_samples.h"
 #include "record/gpu_users.h"
@@ -160,7 +161,8 @@ static void on_device(struct aif_ingest *in, const struct aif_wire_device *r)
 	dev.vendor = tail_str(s, &at, r->vendor_len);
 	dev.driver = tail_str(s, &at, r->driver_len);
 	dev.runtime = tail_str(s, &at, r->runtime_len);
-	id = aif_store_device(s, &dev);
+	id = dev.kind == AIF_DEVICE_GPU ? aif_card_told(in->drainer, r->pci, &dev)
+					: aif_store_device(s, &dev);
 	aif_ingest_put(s, &in->target->devices, r->head.aux, id);
 	if (r->pci)
 		aif_ingest_put(s, &in->target->device_pci, r->head.aux, r->pci);

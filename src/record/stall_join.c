@@ -2,6 +2,7 @@
 #include "record/stall_join.h"
 
 #include "base/hash.h"
+#include "record/cards.h"
 
 static void lose(struct aif_stall_join *j, const char *what, uint64_t n)
 {
@@ -82,21 +83,17 @@ static void sample_row(struct aif_stall_join *j, uint32_t process, uint32_t devi
 				       .window = window};
 }
 
-/* Whoever read it knows the device; else it is that of the latest place that was told: an address in nobody's code says
- * no more. Before the first one, what the driver's name says. */
+/* Whoever read it knows the device, or the card; else it is that of the latest place that was told: an address in nobody's
+ * code says no more. */
 static uint32_t device_of(const struct aif_stall_join *j)
 {
-	struct aif_store *s = j->d->store;
-	struct aif_device device = {.kind = AIF_DEVICE_GPU, .clock = AIF_CLOCK_MONOTONIC};
+	uint32_t known = aif_card_known(j->d, j->w.pci);
 
 	if (j->w.device != AIF_NONE)
 		return j->w.device;
-	if (j->d->places.is_told)
-		return j->d->places.device;
-	device.name = aif_store_puts(s, "Intel GPU");
-	device.vendor = aif_store_puts(s, "Intel");
-	device.driver = device.runtime = aif_store_puts(s, "xe");
-	return aif_store_device(s, &device);
+	if (known != AIF_NONE)
+		return known;
+	return j->d->places.is_told ? j->d->places.device : aif_card_device(j->d, j->w.pci);
 }
 
 static void put_unknown(struct aif_stall_join *j, const uint32_t *reasons, const uint32_t *counts,

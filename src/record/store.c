@@ -211,6 +211,17 @@ uint32_t aif_store_device(struct aif_store *s, const struct aif_device *device)
 	return INTERN(s, device_ids, devices, device);
 }
 
+void aif_store_device_is(struct aif_store *s, uint32_t id, const struct aif_device *device)
+{
+	uint64_t key = aif_hash_bytes(device, sizeof(*device));
+
+	s->p.devices[id] = *device;
+	/* As INTERN looks for it. */
+	while (aif_map_get(&s->device_ids, key, NULL))
+		key++;
+	aif_map_put(&s->device_ids, key, id);
+}
+
 uint32_t aif_store_program(struct aif_store *s, const struct aif_program *program)
 {
 	return INTERN(s, program_ids, programs, program);

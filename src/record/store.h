@@ -68,6 +68,8 @@ uint32_t aif_store_frame(struct aif_store *s, enum aif_frame_kind kind, uint32_t
 uint32_t aif_store_stack(struct aif_store *s, uint32_t parent, uint32_t frame, uint32_t flags);
 uint32_t aif_store_shape(struct aif_store *s, const struct aif_shape *shape);
 uint32_t aif_store_device(struct aif_store *s, const struct aif_device *device);
+/* What the device was said to be was too little. */
+void aif_store_device_is(struct aif_store *s, uint32_t id, const struct aif_device *device);
 uint32_t aif_store_process(struct aif_store *s, const struct aif_process *process);
 /* The process of that number that is known and has not ended, or AIF_NONE. */
 uint32_t aif_store_process_alive(const struct aif_store *s, uint32_t pid);

@@ -119,6 +119,13 @@ struct aif_target {
 	uint64_t counting_wanted, counting;
 };
 
+/* A GPU (cards.h). */
+struct aif_card {
+	uint32_t pci, device; /* wire.h, 0 = not known; of the store */
+	bool is_named;        /* by an agent */
+};
+#define AIF_CARDS 64
+
 struct aif_modfiles;
 struct aif_xe;
 struct aif_streamed;
@@ -136,8 +143,10 @@ struct aif_drainer {
 	bool perf_refused;
 	uint64_t gpu_users_ns;    /* when they were last looked for */
 	struct aif_places places; /* of all targets' device code */
-	struct aif_xe *xe;        /* xe_stream.h; NULL = not wanted */
-	bool xe_tried;            /* with -a: once, while we collect */
+	struct aif_card cards[AIF_CARDS];
+	unsigned cards_len;
+	struct aif_xe *xe;   /* xe_stream.h; NULL = not wanted */
+	bool xe_tried;       /* with -a: once, while we collect */
 	bool xe_rests;       /* it was stopped for want of code, and starts again with the next */
 	uint64_t xe_used_ns; /* when there was last code that it can sample */
 	uint64_t turned_ns;  /* when what ran was last forgotten (places.h) */

@@ -68,7 +68,7 @@ static int copy_tables(struct aif_profile *to, const struct aif_profile *from)
 	COPY(losses, true);
 	COPY(modules, true);
 	COPY(threads, false);
-	COPY(devices, false);
+	COPY(devices, true);
 	COPY(streams, false);
 	COPY(frames, false);
 	COPY(frame_names, false);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "record/cards.h"
 #include "record/xe_join.h"
 
 #include <setjmp.h>
@@ -297,6 +298,53 @@ static void code_of_nobody_may_have_an_owner(void **state)
 	assert_int_equal(w->s.p.processes_len, 2);
 }
 
+/* A card that is sampled before anybody tells of it is the one that is told of later: a device, not two. */
+static void a_card_is_one_device(void **state)
+{
+	struct world *w = *state;
+	const struct aif_profile *p = &w->s.p;
+	struct aif_device real = {.kind = AIF_DEVICE_GPU,
+				  .name = aif_store_puts(&w->s, "Max 1100"),
+				  .vendor = aif_store_puts(&w->s, "Intel(R) Corporation"),
+				  .clock = AIF_CLOCK_DEVICE},
+			  tile = real;
+	uint32_t first = aif_card_device(&w->d, 0x300), second = aif_card_device(&w->d, 0x400);
+	size_t devices = p->devices_len;
+
+	assert_int_not_equal(first, second);
+	assert_string_equal(aif_profile_str(p, p->devices[second].name),
+			    "Intel GPU at 0000:04:00.0");
+	assert_int_equal(aif_card_known(&w->d, 0x400), second);
+	assert_int_equal(aif_card_known(&w->d, 0x500), AIF_NONE);
+	assert_int_equal(aif_card_told(&w->d, 0x400, &real), second);
+	assert_string_equal(aif_profile_str(p, p->devices[second].name), "Max 1100");
+	assert_int_equal(p->devices_len, devices);
+	/* Another process tells the same; its part is another device. */
+	assert_int_equal(aif_card_told(&w->d, 0x400, &real), second);
+	assert_int_equal(aif_card_device(&w->d, 0x400), second);
+	tile.units = 5;
+	assert_int_equal(aif_card_told(&w->d, 0x400, &tile), devices);
+	assert_int_equal(aif_card_known(&w->d, 0x400), second);
+	/* Of several cards it is not known which this is. */
+	tile.units = 6;
+	assert_int_equal(aif_card_told(&w->d, 0, &tile), devices + 1);
+	/* One that was told of first. */
+	tile.units = 7;
+	assert_int_equal(aif_card_told(&w->d, 0x500, &tile), devices + 2);
+	assert_int_equal(aif_card_device(&w->d, 0x500), devices + 2);
+	/* Of one card it is. */
+	w->d.cards_len = 0;
+	first = aif_card_device(&w->d, 0);
+	tile.units = 8;
+	assert_int_equal(aif_card_told(&w->d, 0x600, &tile), first);
+	assert_int_equal(aif_card_known(&w->d, 0x600), first);
+	/* But not another vendor's. */
+	w->d.cards_len = 0;
+	first = aif_card_device(&w->d, 0x700);
+	tile.vendor = aif_store_puts(&w->s, "NVIDIA");
+	assert_int_not_equal(aif_card_told(&w->d, 0, &tile), first);
+}
+
 /* Sums by their addresses: all of them, each once, in order; or none where these are too far apart. */
 static void sums_come_in_order(void **state)
 {
@@ -355,6 +403,7 @@ int main(void)
 		CASE(whole_addresses_are_not_shared),
 		CASE(code_of_nobody_may_have_an_owner),
 		cmocka_unit_test(sums_are_exact_and_bounded),
+		cmocka_unit_test_setup_teardown(a_card_is_one_device, start, stop),
 		cmocka_unit_test(sums_come_in_order),
 	};
 
