@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/xe_clients.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/proc.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A look through 400 processes takes some 10 ms. */
+/* Since a round began, if it is over. */
 #define ALL_NS (5 * AIF_NS_PER_S)
 /* Files that were once seen; when there are more, all are new. */
 #define MAX_KNOWN 65536
@@ -145,30 +147,72 @@ static bool look_at(struct look *l, int pid)
 	return found;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a < *(const int *)b ? -1 : *(const int *)a > *(const int *)b;
+}
+
+static bool is_known(const struct aif_xe_clients *c, int pid)
+{
+	for (unsigned i = 0; i < c->pids_len; i++)
+		if (c->pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* Those from .next on, in order. Returns how many; to be freed. */
+static size_t list(const struct aif_xe_clients *c, const char *proc, int **ret)
+{
+	size_t len = 0, cap = 0;
+	struct dirent *e;
+	DIR *dir = opendir(proc);
+
+	*ret = NULL;
+	while (dir && (e = readdir(dir)) != NULL) {
+		int pid = isdigit((unsigned char)*e->d_name) ? atoi(e->d_name) : 0;
+
+		if (pid < AIF_MAX(c->next, 1) || pid == getpid() || is_known(c, pid))
+			continue;
+		if (aif_grow(ret, &cap, len + 1, sizeof(**ret)) < 0)
+			break;
+		(*ret)[len++] = pid;
+	}
+	if (dir)
+		closedir(dir);
+	if (len)
+		qsort(*ret, len, sizeof(**ret), by_number);
+	return len;
+}
+
+/* The next of all processes: the thread that calls has a device to read. */
+static void look_further(struct look *l)
+{
+	struct aif_xe_clients *c = l->c;
+	int *pids;
+	size_t n = list(c, l->proc, &pids), some = AIF_MIN(n, (size_t)AIF_XE_CLIENTS_AT_ONCE);
+
+	for (size_t i = 0; i < some; i++)
+		if (look_at(l, pids[i]) && c->pids_len < AIF_XE_CLIENTS_PIDS)
+			c->pids[c->pids_len++] = pids[i];
+	c->next = some < n ? pids[some] : 0;
+	c->has_looked |= !c->next;
+	free(pids);
+}
+
 unsigned aif_xe_clients_look(struct aif_xe_clients *c, const char *proc, uint64_t now,
 			     struct aif_xe_use *ret, unsigned max)
 {
 	struct look l = {.c = c, .proc = proc, .uses = ret, .max = max};
-	struct dirent *e;
-	DIR *dir;
+	unsigned kept = 0;
 
-	if (c->has_looked && now - c->all_at < ALL_NS) {
-		for (unsigned i = 0; i < c->pids_len; i++)
-			look_at(&l, c->pids[i]);
+	for (unsigned i = 0; i < c->pids_len; i++)
+		if (look_at(&l, c->pids[i]))
+			c->pids[kept++] = c->pids[i];
+	c->pids_len = kept;
+	if (!c->next && c->has_looked && now - c->all_at < ALL_NS)
 		return l.len;
-	}
-	c->all_at = now;
-	c->pids_len = 0;
-	dir = opendir(proc);
-	while (dir && (e = readdir(dir)) != NULL) {
-		int pid = isdigit((unsigned char)*e->d_name) ? atoi(e->d_name) : 0;
-
-		if (pid > 0 && pid != getpid() && look_at(&l, pid) &&
-		    c->pids_len < AIF_XE_CLIENTS_PIDS)
-			c->pids[c->pids_len++] = pid;
-	}
-	if (dir)
-		closedir(dir);
-	c->has_looked = true;
+	if (!c->next)
+		c->all_at = now;
+	look_further(&l);
 	return l.len;
 }

@@ -8,10 +8,12 @@
  * /proc/PID/fdinfo (Documentation/gpu/drm-usage-stats.rst), to the same user and to root. Of the engines those count that
  * have EUs: render (rcs) and compute (ccs).
  *
- * All processes are gone through now and then only, those that were found each time.
+ * All processes are gone through now and then only, some at a time; those that were found each time.
  */
 #define AIF_XE_CLIENTS_PIDS  64
 #define AIF_XE_CLIENTS_FILES 512 /* of a process that are looked at */
+/* Processes that are new, or have nothing of a card, in one look: 7 ms where each has ten files. All 2,000 would be 58. */
+#define AIF_XE_CLIENTS_AT_ONCE 256
 
 /* What a file says that is one of a card: its card as xe_card.h has it, the number by which copies of it are known, cycles. */
 struct aif_xe_client {
@@ -33,8 +35,9 @@ struct aif_xe_clients {
 	struct aif_map cycles; /* card and id (hashed) -> as they were */
 	int pids[AIF_XE_CLIENTS_PIDS];
 	unsigned pids_len;
-	bool has_looked;
-	uint64_t all_at; /* when all processes were gone through */
+	bool has_looked; /* at all processes, once */
+	int next;        /* of the round: from which number on; 0: it is over */
+	uint64_t all_at; /* when it began */
 };
 void aif_xe_clients_finish(struct aif_xe_clients *c);
 /* Those who did anything, at most `max`; what was done before the first look does not count. proc: "/proc". */

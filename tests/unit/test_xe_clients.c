@@ -155,11 +155,56 @@ static void what_was_used_since_the_look_before(void **state)
 	assert_int_equal(nftw(dir, forget, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+/* Of many processes some are looked at each time, until all were. */
+static void many_are_looked_at_by_and_by(void **state)
+{
+	enum { MANY = 2 * AIF_XE_CLIENTS_AT_ONCE };
+	struct aif_xe_clients c = {.pids_len = 0};
+	struct aif_xe_use u[4];
+	char dir[] = "/tmp/xe_clients_XXXXXX", here[4096], path[64];
+	uint64_t now = 100 * AIF_NS_PER_S;
+
+	(void)state;
+	assert_non_null(getcwd(here, sizeof(here)));
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chdir(dir), 0);
+	mkdir("proc", 0700);
+	for (int i = 0; i < MANY; i++) {
+		snprintf(path, sizeof(path), "proc/%d", 1000000 + i);
+		mkdir(path, 0700);
+	}
+	process(999999, "first", "/dev/dri/card0", 1, 1000);
+	process(2000000, "last", "/dev/dri/card0", 2, 1000);
+	assert_int_equal(aif_xe_clients_look(&c, "proc", now, u, 4), 0);
+	assert_int_equal(c.pids_len, 1);
+	/* The first one is known by now. What the last one did is not: it may be older. */
+	process(999999, "first", "/dev/dri/card0", 1, 1001);
+	process(2000000, "last", "/dev/dri/card0", 2, 1500);
+	assert_int_equal(aif_xe_clients_look(&c, "proc", ++now, u, 4), 1);
+	assert_int_equal(u[0].pid, 999999);
+	assert_false(c.has_looked);
+	assert_int_equal(aif_xe_clients_look(&c, "proc", ++now, u, 4), 0);
+	assert_true(c.has_looked);
+	assert_int_equal(c.pids_len, 2);
+	process(2000000, "last", "/dev/dri/card0", 2, 1600);
+	assert_int_equal(aif_xe_clients_look(&c, "proc", ++now, u, 4), 1);
+	assert_int_equal(u[0].pid, 2000000);
+	assert_int_equal(u[0].cycles, 100);
+	/* Who has ended is forgotten. */
+	assert_int_equal(nftw("proc/999999", forget, 8, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(aif_xe_clients_look(&c, "proc", ++now, u, 4), 0);
+	assert_int_equal(c.pids_len, 1);
+	aif_xe_clients_finish(&c);
+	assert_int_equal(chdir(here), 0);
+	assert_int_equal(nftw(dir, forget, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_says_card_client_and_cycles),
 		cmocka_unit_test(what_was_used_since_the_look_before),
+		cmocka_unit_test(many_are_looked_at_by_and_by),
 	};
 
 	return cmocka_run_group_tests_name("xe_clients", tests, NULL, NULL);
