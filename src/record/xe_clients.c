@@ -20,6 +20,7 @@
 void aif_xe_clients_finish(struct aif_xe_clients *c)
 {
 	aif_map_finish(&c->cycles);
+	aif_map_finish(&c->totals);
 	*c = (struct aif_xe_clients){0};
 }
 
@@ -72,6 +73,9 @@ bool aif_xe_client_parse(const char *text, struct aif_xe_client *ret)
 		if (number(value_of(line, "drm-cycles-rcs"), &n) ||
 		    number(value_of(line, "drm-cycles-ccs"), &n))
 			ret->cycles += n;
+		if (number(value_of(line, "drm-total-cycles-rcs"), &n) ||
+		    number(value_of(line, "drm-total-cycles-ccs"), &n))
+			ret->total = AIF_MAX(ret->total, n);
 	}
 	return is_xe && has_card && has_id;
 }
@@ -88,14 +92,18 @@ struct look {
 static void used(struct look *l, int pid, const struct aif_xe_client *f)
 {
 	uint32_t words[4] = {f->pci, (uint32_t)f->id, (uint32_t)(f->id >> 32), 0};
-	uint64_t key = aif_hash_bytes(words, sizeof(words)), before = 0, n;
+	uint64_t key = aif_hash_bytes(words, sizeof(words)), before = 0, past = 0, n;
 	bool known = aif_map_get(&l->c->cycles, key, &before);
 	struct aif_xe_use *u = NULL;
 	char path[300];
 
-	if (!known && l->c->cycles.len >= MAX_KNOWN)
+	aif_map_get(&l->c->totals, key, &past);
+	if (!known && l->c->cycles.len >= MAX_KNOWN) {
 		aif_map_clear(&l->c->cycles);
-	if (aif_map_put(&l->c->cycles, key, f->cycles) < 0)
+		aif_map_clear(&l->c->totals);
+	}
+	if (aif_map_put(&l->c->cycles, key, f->cycles) < 0 ||
+	    aif_map_put(&l->c->totals, key, f->total) < 0)
 		return;
 	n = f->cycles > before ? f->cycles - before : 0;
 	/* What was there before the first look may have been used long ago. */
@@ -111,8 +119,12 @@ static void used(struct look *l, int pid, const struct aif_xe_client *f)
 		aif_proc_read(path, u->name, sizeof(u->name));
 		u->name[strcspn(u->name, "\n")] = '\0';
 	}
-	if (u)
-		u->cycles += n;
+	if (!u)
+		return;
+	u->cycles += n;
+	/* Of a file that is new it is since the card began. */
+	if (known && f->total > past)
+		u->total = AIF_MAX(u->total, f->total - past);
 }
 
 /* True if it has a file of a card. */

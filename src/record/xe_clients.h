@@ -15,10 +15,12 @@
 /* Processes that are new, or have nothing of a card, in one look: 7 ms where each has ten files. All 2,000 would be 58. */
 #define AIF_XE_CLIENTS_AT_ONCE 256
 
-/* What a file says that is one of a card: its card as xe_card.h has it, the number by which copies of it are known, cycles. */
+/* What a file says that is one of a card: its card as xe_card.h has it, the number by which copies of it are known, cycles
+ * of its work. */
 struct aif_xe_client {
 	uint32_t pci;
 	uint64_t id, cycles;
+	uint64_t total; /* that passed meanwhile; 0: it does not say */
 };
 /* Of a text of /proc/PID/fdinfo/N. False: it is no file of the driver, or it does not say all of that. */
 bool aif_xe_client_parse(const char *text, struct aif_xe_client *ret);
@@ -28,11 +30,13 @@ struct aif_xe_use { /* of a card, by a process, since the look before */
 	int pid;
 	char name[16]; /* its comm */
 	uint64_t cycles;
+	uint64_t total; /* that passed; 0 = not known */
 };
 
 /* Zeroed: nobody is known. */
 struct aif_xe_clients {
 	struct aif_map cycles; /* card and id (hashed) -> as they were */
+	struct aif_map totals;
 	int pids[AIF_XE_CLIENTS_PIDS];
 	unsigned pids_len;
 	bool has_looked; /* at all processes, once */

@@ -2,6 +2,7 @@
 #include "record/xe_join.h"
 
 #include "base/clock.h"
+#include "record/cards.h"
 #include "record/device_samples.h"
 #include "record/stall_join.h"
 #include "record/streamed.h"
@@ -114,6 +115,47 @@ static void join_window(struct aif_stall_join *j, struct aif_xe_window *w, const
 	}
 }
 
+static void busy_row(struct aif_drainer *d, const struct aif_xe_batch *b, uint32_t pci,
+		     uint32_t process, uint64_t cycles, uint64_t total)
+{
+	struct aif_store *s = d->store;
+	uint32_t device = aif_card_known(d, pci);
+	struct aif_counter_row *row = device == AIF_NONE || !total
+					      ? NULL
+					      : aif_batches_row(&s->batches, AIF_BATCH_COUNTER);
+
+	if (row)
+		*row = (struct aif_counter_row){.time = b->end,
+						.value = 100 * ((double)cycles / (double)total),
+						.device = device,
+						.name = aif_store_puts(s, "busy"),
+						.unit = aif_store_puts(s, "%"),
+						.process = process};
+}
+
+/* How busy cards were, as the OS kernel counts: in all, and with each process that is recorded. */
+static void put_busy(struct aif_drainer *d, const struct aif_xe_batch *b)
+{
+	for (unsigned i = 0; i < b->uses_len; i++) {
+		const struct aif_xe_use *u = &b->uses[i];
+		uint32_t process = aif_store_process_alive(d->store, (uint32_t)u->pid);
+		uint64_t cycles = 0, total = 0;
+		bool is_first = true;
+
+		if (process != AIF_NONE)
+			busy_row(d, b, u->pci, process, u->cycles, u->total);
+		for (unsigned k = 0; k < b->uses_len; k++) {
+			is_first &= k >= i || b->uses[k].pci != u->pci;
+			if (b->uses[k].pci != u->pci)
+				continue;
+			cycles += b->uses[k].total ? b->uses[k].cycles : 0;
+			total = AIF_MAX(total, b->uses[k].total);
+		}
+		if (is_first)
+			busy_row(d, b, u->pci, AIF_NONE, cycles, total);
+	}
+}
+
 void aif_xe_join(struct aif_drainer *d, struct aif_xe_batch *b)
 {
 	uint32_t reasons[AIF_XE_REASONS];
@@ -136,6 +178,7 @@ void aif_xe_join(struct aif_drainer *d, struct aif_xe_batch *b)
 		join_window(&j, w, reasons);
 	}
 	aif_stall_join_end(&j);
+	put_busy(d, b);
 	aif_places_turn(&d->places);
 	aif_places_forget(&d->places, d->store, aif_streamed_since(d, b->start));
 	d->turned_ns = b->end;

@@ -47,6 +47,7 @@ static void a_file_says_card_client_and_cycles(void **state)
 	assert_int_equal(f.pci, 3 << 8);
 	assert_int_equal(f.id, 42);
 	assert_int_equal(f.cycles, 28258000);
+	assert_int_equal(f.total, 7655183225);
 	assert_true(aif_xe_client_parse("drm-pdev: 0001:ff:1f.7\ndrm-client-id: 0\ndrm-driver: xe",
 					&f));
 	assert_int_equal(f.pci, 1 << 16 | 0xffff);
@@ -99,8 +100,8 @@ static void process(int pid, const char *name, const char *node, unsigned client
 	assert_true(symlink("/dev/null", path) == 0 || errno == EEXIST);
 	snprintf(
 		text, sizeof(text),
-		"drm-driver:\txe\ndrm-client-id:\t%u\ndrm-pdev:\t0000:03:00.0\ndrm-cycles-rcs:\t%u\n",
-		client, cycles);
+		"drm-driver:\txe\ndrm-client-id:\t%u\ndrm-pdev:\t0000:03:00.0\ndrm-cycles-rcs:\t%u\ndrm-total-cycles-rcs:\t%u\n",
+		client, cycles, 10 * cycles);
 	snprintf(path, sizeof(path), "proc/%d/fdinfo/5", pid);
 	put(path, text);
 	snprintf(path, sizeof(path), "proc/%d/fdinfo/6", pid);
@@ -132,6 +133,7 @@ static void what_was_used_since_the_look_before(void **state)
 	assert_int_equal(u[0].pid, 10);
 	assert_int_equal(u[0].pci, 3 << 8);
 	assert_int_equal(u[0].cycles, 250);
+	assert_int_equal(u[0].total, 2500);
 	assert_string_equal(u[0].name, "game");
 	/* Its child has the same file. Who is new is seen when all are gone through. */
 	process(13, "child", "/dev/dri/renderD128", 1, 1250);
@@ -142,6 +144,7 @@ static void what_was_used_since_the_look_before(void **state)
 	assert_int_equal(aif_xe_clients_look(&c, "proc", now, u, 4), 1);
 	assert_int_equal(u[0].pid, 14);
 	assert_int_equal(u[0].cycles, 77);
+	assert_int_equal(u[0].total, 0); /* since when it is not known */
 	/* A count that went back is another's. */
 	process(14, "late", "/dev/dri/renderD128", 4, 7);
 	now += AIF_NS_PER_S;

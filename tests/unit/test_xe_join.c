@@ -298,6 +298,34 @@ static void code_of_nobody_may_have_an_owner(void **state)
 	assert_int_equal(w->s.p.processes_len, 2);
 }
 
+/* How busy a card was is a counter: in all, and with each process that is recorded. */
+static void how_busy_is_a_counter(void **state)
+{
+	struct world *w = *state;
+	struct aif_process python = {.pid = 1 << 28};
+	uint32_t process = aif_store_process(&w->s, &python), card = aif_card_device(&w->d, 7);
+	const struct aif_batch *b;
+
+	w->b->uses[0] = (struct aif_xe_use){.pci = 7, .pid = 1 << 29, .cycles = 250, .total = 1000};
+	w->b->uses[1] = (struct aif_xe_use){.pci = 8, .pid = 1 << 29, .cycles = 9, .total = 10};
+	w->b->uses[2] = (struct aif_xe_use){.pci = 7, .pid = 1 << 28, .cycles = 125, .total = 1000};
+	/* Of this one it is not known in what time. */
+	w->b->uses[3] = (struct aif_xe_use){.pci = 7, .pid = 1 << 28, .cycles = 99};
+	w->b->uses_len = 4;
+	aif_xe_join(&w->d, w->b);
+	b = w->s.batches.open[AIF_BATCH_COUNTER];
+	assert_non_null(b);
+	assert_int_equal(b->len, 2);
+	assert_int_equal(b->counters[0].process, AIF_NONE);
+	assert_true(b->counters[0].value == 37.5);
+	assert_int_equal(b->counters[0].device, card);
+	assert_int_equal(b->counters[0].time, w->b->end);
+	assert_string_equal(aif_profile_str(&w->s.p, b->counters[0].name), "busy");
+	assert_string_equal(aif_profile_str(&w->s.p, b->counters[0].unit), "%");
+	assert_int_equal(b->counters[1].process, process);
+	assert_true(b->counters[1].value == 12.5);
+}
+
 /* A card that is sampled before anybody tells of it is the one that is told of later: a device, not two. */
 static void a_card_is_one_device(void **state)
 {
@@ -404,6 +432,7 @@ int main(void)
 		CASE(code_of_nobody_may_have_an_owner),
 		cmocka_unit_test(sums_are_exact_and_bounded),
 		cmocka_unit_test_setup_teardown(a_card_is_one_device, start, stop),
+		cmocka_unit_test_setup_teardown(how_busy_is_a_counter, start, stop),
 		cmocka_unit_test(sums_come_in_order),
 	};
 
