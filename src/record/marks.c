@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 static void add_row(struct aif_ingest *in, enum aif_op_kind kind, uint32_t name, uint64_t start,
-		    uint64_t end)
+		    uint64_t end, uint32_t stack)
 {
 	struct aif_store *s = in->drainer->store;
 	struct aif_op_row *row = aif_batches_row(&s->batches, AIF_BATCH_OP);
@@ -23,8 +23,17 @@ static void add_row(struct aif_ingest *in, enum aif_op_kind kind, uint32_t name,
 				   .name = name,
 				   .kind = kind,
 				   .shapes = AIF_NONE,
-				   .stack = AIF_NONE,
+				   .stack = stack,
 				   .sequence = -1};
+}
+
+static void add_call(struct aif_ingest *in, const struct aif_wire_mark *r)
+{
+	uint64_t stack = AIF_NONE;
+
+	aif_map_get(&in->slot->stacks, r->depth, &stack);
+	add_row(in, AIF_OP_RUNTIME, aif_store_str(in->drainer->store, r + 1, r->name_len),
+		AIF_MIN(r->number, r->time), r->time, (uint32_t)stack);
 }
 
 static void end_step(struct aif_ingest *in, struct aif_marks *m, uint64_t end)
@@ -35,7 +44,8 @@ static void end_step(struct aif_ingest *in, struct aif_marks *m, uint64_t end)
 		return;
 	m->in_step = false;
 	snprintf(name, sizeof(name), "step#%" PRIu64, m->step);
-	add_row(in, AIF_OP_STEP, aif_store_puts(in->drainer->store, name), m->step_start, end);
+	add_row(in, AIF_OP_STEP, aif_store_puts(in->drainer->store, name), m->step_start, end,
+		AIF_NONE);
 }
 
 static void begin_range(struct aif_ingest *in, struct aif_marks *m, const struct aif_wire_mark *r)
@@ -61,7 +71,7 @@ static void end_range(struct aif_ingest *in, struct aif_marks *m, const struct a
 	if (!m->len || m->open[m->len - 1].depth != r->depth)
 		return;
 	m->len--;
-	add_row(in, AIF_OP_RANGE, m->open[m->len].name, m->open[m->len].start, r->time);
+	add_row(in, AIF_OP_RANGE, m->open[m->len].name, m->open[m->len].start, r->time, AIF_NONE);
 }
 
 void aif_marks_record(struct aif_ingest *in, const struct aif_wire_mark *r)
@@ -95,6 +105,9 @@ void aif_marks_record(struct aif_ingest *in, const struct aif_wire_mark *r)
 	case AIF_MARK_STEPS_END:
 		end_step(in, m, r->time);
 		break;
+	case AIF_MARK_CALL:
+		add_call(in, r);
+		break;
 	default:
 		in->slot->drain.bad++;
 		break;
@@ -116,8 +129,8 @@ void aif_marks_last(struct aif_drainer *d, struct aif_target *t, uint64_t end)
 
 		while (m && m->len) {
 			m->len--;
-			add_row(&in, AIF_OP_RANGE, m->open[m->len].name, m->open[m->len].start,
-				end);
+			add_row(&in, AIF_OP_RANGE, m->open[m->len].name, m->open[m->len].start, end,
+				AIF_NONE);
 		}
 		if (m)
 			end_step(&in, m, end);

@@ -274,17 +274,19 @@ struct aif_wire_pc {
 };
 #define AIF_WIRE_MAX_REASONS 256
 
-/* The program says where it is (include/aiflame.h). Strings: the range's name. */
+/* The program says where it is (include/aiflame.h); or what it called. Strings: the range's or the call's name. */
 enum aif_wire_mark_kind {
 	AIF_MARK_BEGIN = 1,
 	AIF_MARK_END = 2,
 	AIF_MARK_STEP = 3,      /* begins; the one before is over */
 	AIF_MARK_STEPS_END = 4, /* the last is over */
+	AIF_MARK_CALL = 5,      /* a call of the runtime that launches nothing is over */
 };
 struct aif_wire_mark {
 	struct aif_wire_head head; /* aux: enum aif_wire_mark_kind */
-	uint64_t time, number;     /* CLOCK_MONOTONIC ns; of a step */
-	uint32_t depth, name_len;  /* depth: ranges that the thread is in, this one not counted */
+	uint64_t time, number;     /* CLOCK_MONOTONIC ns; of a step; of a call: when it began */
+	/* Ranges that the thread is in, this one not counted; of a call its stack (slot), AIF_WIRE_NONE = unknown. */
+	uint32_t depth, name_len;
 };
 
 /* Where a device function's code lies in a device's memory from `time` on. */

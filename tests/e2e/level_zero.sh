@@ -60,6 +60,9 @@ read,2,4096
 write,2,8192' linked 'SELECT kind, count(*), sum(bytes) FROM copies GROUP BY kind ORDER BY kind'
 }
 check 'copies have a direction and bytes, fills bytes' copies
+barriers() { is "2,1,copies" linked "SELECT count(*), min(o.dur_ns) >= 0, f.function FROM ops o JOIN stacks s ON s.id = o.stack JOIN stacks c ON c.id = s.parent JOIN frames f ON f.id = c.frame
+	WHERE o.kind = 'runtime' AND o.name = 'zeCommandListAppendBarrier' GROUP BY 3"; }
+check 'barriers are calls, with where they were made, and no work' barriers
 several() { is 2 linked "SELECT count(*) FROM executions e JOIN kernels k ON k.id = e.kernel WHERE k.name = 'mm + add'"; }
 check 'kernels that one command launches are one' several
 paths() {

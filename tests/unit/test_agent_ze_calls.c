@@ -35,6 +35,21 @@ void aif_ze_append_end(const struct aif_ze_call *c)
 	ends++;
 }
 
+static unsigned barriers;
+static const char *barrier_named;
+
+void aif_ze_barrier_begins(const struct aif_ze_call *c)
+{
+	(void)c;
+	barriers++;
+}
+
+void aif_ze_barrier_ends(const struct aif_ze_call *c, const char *name)
+{
+	(void)c;
+	barrier_named = name;
+}
+
 struct aif_ze_handle *aif_ze_kernel_get(struct aif_level_zero *l0, void *kernel)
 {
 	(void)l0;
@@ -125,7 +140,7 @@ bool aif_unwinder_module(struct aif_unwinder *u, uint64_t pc, struct aif_unwind_
 
 static struct {
 	aif_ze_callback *before, *after;
-} traced[3];
+} traced[4];
 
 #define REGISTER(name, index)                                                                    \
 	AIF_PUBLIC uint32_t zelTracerCommandList##name##RegisterCallback(void *tracer, int when, \
@@ -140,6 +155,7 @@ static struct {
 REGISTER(AppendLaunchKernelWithArguments, 0)
 REGISTER(AppendLaunchKernelWithParameters, 1)
 REGISTER(ImmediateAppendCommandListsExp, 2)
+REGISTER(AppendBarrier, 3)
 
 static struct aif_level_zero *adapter(void)
 {
@@ -198,11 +214,28 @@ static void lists_that_a_list_executes(void **state)
 	assert_ptr_equal(list_named, &list);
 }
 
+static void barriers_are_calls(void **state)
+{
+	struct aif_level_zero *l0 = adapter();
+	void *list = &list, *event = NULL, *waits = NULL, *instance = NULL;
+	uint32_t n = 0;
+	void *a[] = {&list, &event, &n, &waits};
+	unsigned before = appends;
+
+	(void)state;
+	traced[3].before(a, 0, l0, &instance);
+	assert_int_equal(barriers, 1);
+	traced[3].after(a, 0, l0, &instance);
+	assert_string_equal(barrier_named, "zeCommandListAppendBarrier");
+	assert_int_equal(appends, before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(launches_with_arguments),
 		cmocka_unit_test(lists_that_a_list_executes),
+		cmocka_unit_test(barriers_are_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

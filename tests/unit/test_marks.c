@@ -54,11 +54,39 @@ static void a_range_whose_end_was_not_heard_of_is_dropped(void **state)
 	assert_int_equal(w->t->slots[0].drain.bad, 1);
 }
 
+static void a_call_has_its_time_and_stack(void **state)
+{
+	struct world *w = *state;
+	struct aif_batch *b;
+
+	PUT(w, 0, THREAD, thread, NULL, .head.aux = 77, .name = "t");
+	aif_target_drain(&w->d, w->t);
+	assert_int_equal(aif_map_put(&w->t->slots[0].stacks, 4, 3), 0);
+	PUT(w, 0, MARK, mark, "zeBarrier", .head.aux = AIF_MARK_CALL, .time = 20, .number = 15,
+	    .depth = 4, .name_len = 9);
+	/* One that ended before it began, and whose stack nobody knows. */
+	PUT(w, 0, MARK, mark, "zeBarrier", .head.aux = AIF_MARK_CALL, .time = 30, .number = 99,
+	    .depth = AIF_WIRE_NONE, .name_len = 9);
+	aif_target_drain(&w->d, w->t);
+	b = take(w, AIF_BATCH_OP);
+	assert_non_null(b);
+	assert_int_equal(b->len, 2);
+	assert_int_equal(b->ops[0].start, 15);
+	assert_int_equal(b->ops[0].end, 20);
+	assert_int_equal(b->ops[0].kind, AIF_OP_RUNTIME);
+	assert_int_equal(b->ops[0].stack, 3);
+	assert_string_equal(aif_profile_str(&w->store.p, b->ops[0].name), "zeBarrier");
+	assert_int_equal(b->ops[1].start, 30);
+	assert_int_equal(b->ops[1].end, 30);
+	assert_int_equal(b->ops[1].stack, AIF_NONE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_range_whose_end_was_not_heard_of_is_dropped,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_call_has_its_time_and_stack, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

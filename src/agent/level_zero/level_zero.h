@@ -263,6 +263,9 @@ struct aif_ze_append {
 };
 void aif_ze_append_begin(const struct aif_ze_call *c, const struct aif_ze_append *a);
 void aif_ze_append_end(const struct aif_ze_call *c);
+/* A barrier is no work of the device's: the call is told, with where it was made. Around it. */
+void aif_ze_barrier_begins(const struct aif_ze_call *c);
+void aif_ze_barrier_ends(const struct aif_ze_call *c, const char *name);
 
 /* Of a launch that was left until now: with the stack of `regs`. */
 void aif_ze_launch_late(struct aif_thread *t, struct aif_ze_command *c, const struct aif_regs *regs,

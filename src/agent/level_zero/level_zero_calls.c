@@ -176,9 +176,26 @@ static void signals_1(const struct aif_ze_call *c)
 	signals(c, 1);
 }
 
-static void signals_4(const struct aif_ze_call *c)
+static void barrier(const struct aif_ze_call *c)
+{
+	signals(c, 1);
+	aif_ze_barrier_begins(c);
+}
+
+static void barrier_end(const struct aif_ze_call *c)
+{
+	aif_ze_barrier_ends(c, "zeCommandListAppendBarrier");
+}
+
+static void ranges_barrier(const struct aif_ze_call *c)
 {
 	signals(c, 4);
+	aif_ze_barrier_begins(c);
+}
+
+static void ranges_barrier_end(const struct aif_ze_call *c)
+{
+	aif_ze_barrier_ends(c, "zeCommandListAppendMemoryRangesBarrier");
 }
 
 static void event_reset(const struct aif_ze_call *c)

@@ -155,3 +155,25 @@ void aif_ze_append_end(const struct aif_ze_call *call)
 		list->commands = c;
 	list->last = c;
 }
+
+/* ---- barriers -------------------------------------------------------------------------------- */
+
+void aif_ze_barrier_begins(const struct aif_ze_call *call)
+{
+	if (!aif_thread_asleep())
+		*call->instance = (void *)(uintptr_t)aif_now_ns();
+}
+
+void aif_ze_barrier_ends(const struct aif_ze_call *call, const char *name)
+{
+	uint64_t since = (uintptr_t)*call->instance;
+	struct aif_thread *t;
+
+	*call->instance = NULL;
+	t = since && call->result == AIF_ZE_SUCCESS ? aif_thread_enter() : NULL;
+	if (!t)
+		return;
+	if (aif_budget_is_on(aif_budget_block(&aif_agent.budget, since)))
+		aif_emit_mark(t, AIF_MARK_CALL, aif_capture(t, call->regs, call->api), since, name);
+	aif_thread_leave(t);
+}
