@@ -211,6 +211,16 @@ static void meta(const struct aif_profile *p, struct aif_buf *out)
 	}
 }
 
+/* What they were compiled from is no function. */
+static size_t functions(const struct aif_profile *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->codes_len; i++)
+		n += strcmp(aif_profile_str(p, p->codes[i].arch), "spirv") != 0;
+	return n;
+}
+
 void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a, const char *path,
 		    struct aif_buf *out)
 {
@@ -229,7 +239,7 @@ void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a
 	line_recorded(out, is_imported, "modules", p->modules_len);
 	line_count(out, "frames", p->frames_len);
 	line_count(out, "stacks", p->stacks_len);
-	line_recorded(out, is_imported, "functions with code", p->codes_len);
+	line_recorded(out, is_imported, "functions with code", functions(p));
 	line_recorded(out, is_imported, "clock pairs", p->clock_pairs_len);
 	conservation(&a->conservation, is_imported, out);
 	backward(p, a, out);

@@ -6,6 +6,7 @@
 #include "base/reasons.h"
 #include "profile/model.h"
 #include "symbolize/device_object.h"
+#include "symbolize/spirv.h"
 #include "wire/handshake.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct object {
 	bool missing;
 	bool is_unread; /* it is there, in a form that is not read */
 	bool told;      /* that it has no lines */
+	bool spirv_given;
 };
 
 struct function {
@@ -276,5 +278,36 @@ int aif_device_names_code(struct aif_device_names *d, uint32_t module, struct ai
 		return -ENOMEM;
 	ret->name = (const char *)d->text.data;
 	ret->arch = aif_device_object_arch(o->held);
+	return 0;
+}
+
+int aif_device_names_spirv(struct aif_device_names *d, uint32_t module, uint8_t **ret,
+			   size_t *ret_size, uint64_t *ret_hash)
+{
+	struct function *f = function_of(d, module);
+	struct object *o = f ? hold(d, f->object) : NULL;
+	uint8_t *bytes = NULL;
+	const uint8_t *in;
+	size_t n;
+
+	if (!o || o->spirv_given || !aif_device_object_is_intel(o->held))
+		return -ENOENT;
+	o->spirv_given = true;
+	in = aif_device_object_spirv(o->held, &n);
+	if (in) {
+		bytes = malloc(n);
+		if (!bytes)
+			return -ENOMEM;
+		memcpy(bytes, in, n);
+	} else if (d->dir >= 0) {
+		bytes = read_object(d->dir, aif_object_source(o->hash), &n);
+	}
+	if (!bytes || !aif_spirv_is(bytes, n)) {
+		free(bytes);
+		return -ENOENT;
+	}
+	*ret = bytes;
+	*ret_size = n;
+	*ret_hash = o->hash;
 	return 0;
 }

@@ -32,3 +32,8 @@ struct aif_device_code {
 	size_t size;
 };
 int aif_device_names_code(struct aif_device_names *d, uint32_t module, struct aif_device_code *ret);
+
+/* The SPIR-V that the function's object was compiled from, once for each object: *ret is the caller's, *ret_hash the
+ * object's. -ENOENT: there is none, or it was given before; -ENOMEM. */
+int aif_device_names_spirv(struct aif_device_names *d, uint32_t module, uint8_t **ret,
+			   size_t *ret_size, uint64_t *ret_hash);

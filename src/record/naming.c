@@ -16,10 +16,11 @@
 #include <unistd.h>
 
 /* Frames named in one go between two takings of the store's lock. */
-#define ROUND         512
-#define MAX_INLINED   32
-#define POLL_NS       (50 * 1000 * 1000)
-#define MAX_CODE_SIZE (1u << 20)
+#define ROUND          512
+#define MAX_INLINED    32
+#define POLL_NS        (50 * 1000 * 1000)
+#define MAX_CODE_SIZE  (1u << 20)
+#define MAX_SPIRV_SIZE (UINT64_C(16) << 20)
 /* Of modules without lines that many are told by a kernel in them, the others are counted. */
 #define MAX_NAMED 8
 /* Of a server that compiles for weeks: 10 million functions. Read in some seconds. */
@@ -212,6 +213,31 @@ static void put_code(struct aif_naming *n, struct aif_code *code, const char *na
 	aif_store_unlock_as(n->store);
 }
 
+/* What a device's code was compiled from is a module of its own, beside those of its functions. */
+static void keep_spirv(struct aif_naming *n, uint32_t function)
+{
+	struct aif_code code = {.module = AIF_NONE};
+	char path[32], id[32];
+	uint8_t *bytes;
+	uint64_t hash;
+
+	if (!n->keep_code ||
+	    aif_device_names_spirv(n->devices, function, &bytes, &code.size, &hash) < 0)
+		return;
+	if (code.size > MAX_SPIRV_SIZE) {
+		free(bytes);
+		return;
+	}
+	code.bytes = bytes;
+	aif_store_lock_as(n->store, &n->account);
+	code.module = aif_store_module(
+		n->store, AIF_MODULE_DEVICE, path,
+		(size_t)snprintf(path, sizeof(path), "spirv %016" PRIx64, hash), id,
+		(size_t)snprintf(id, sizeof(id), "%016" PRIx64 ".spirv", hash));
+	aif_store_unlock_as(n->store);
+	put_code(n, &code, "SPIR-V", "spirv");
+}
+
 /* The same of a device's own function, which is a module. */
 static void keep_device_code(struct aif_naming *n, uint32_t module)
 {
@@ -231,6 +257,7 @@ static void keep_device_code(struct aif_naming *n, uint32_t module)
 		code.bytes = bytes;
 	}
 	put_code(n, &code, at.name, at.arch);
+	keep_spirv(n, module);
 }
 
 /* Keeps the code of the function that a sampled device frame lies in, once. */

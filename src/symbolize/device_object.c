@@ -90,6 +90,14 @@ enum aif_device_lines aif_device_object_lines(const struct aif_device_object *o)
 							   : AIF_DEVICE_LINES_NONE;
 }
 
+const uint8_t *aif_device_object_spirv(const struct aif_device_object *o, size_t *ret_size)
+{
+	const struct aif_device_section *s = o->zebin.spirv;
+
+	*ret_size = s ? s->size : 0;
+	return s ? s->bytes : NULL;
+}
+
 bool aif_device_object_is_intel(const struct aif_device_object *o)
 {
 	return o->is_zebin;

@@ -24,6 +24,9 @@ enum aif_device_lines {
 };
 enum aif_device_lines aif_device_object_lines(const struct aif_device_object *o);
 
+/* The SPIR-V that is in it, or NULL. */
+const uint8_t *aif_device_object_spirv(const struct aif_device_object *o, size_t *ret_size);
+
 /* As aif_cubin_lines_resolve(); 0 where nothing is known. */
 int aif_device_object_resolve(struct aif_device_object *o, uint32_t symbol, uint64_t pc,
 			      struct aif_device_level *ret, unsigned max);

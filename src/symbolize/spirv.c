@@ -23,6 +23,13 @@ static bool is_debug_set(struct line_cursor operands)
 	return name && strstr(name, "DebugInfo");
 }
 
+bool aif_spirv_is(const uint8_t *bytes, size_t n)
+{
+	struct line_cursor p = line_cursor(bytes, n);
+
+	return line_u32(&p) == MAGIC && n >= 4 * HEADER_WORDS && n % 4 == 0;
+}
+
 bool aif_spirv_has_lines(const uint8_t *bytes, size_t n)
 {
 	struct line_cursor p = line_cursor(bytes, n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/hash.h"
 #include "wire/shm.h"
 
 #include <inttypes.h>
@@ -23,6 +24,7 @@
  * Beside the socket an agent leaves objects of device code that it was shown for a moment only, each once,
  * in a file named by its hash (struct aif_wire_code). It is written under another name first, so that
  * what has this name is whole. The recorder removes them in the end.
+ * What an object was compiled from (SPIR-V) lies under a hash that follows from the object's.
  */
 #define AIF_OBJECT_SUFFIX   ".object"
 #define AIF_OBJECT_NAME     "%016" PRIx64 AIF_OBJECT_SUFFIX
@@ -30,6 +32,10 @@
 #define AIF_OBJECT_NAME_MAX 32
 #define AIF_OBJECT_MAX      (UINT64_C(64) << 20)
 #define AIF_OBJECTS_MAX     (UINT64_C(512) << 20) /* of one process together */
+static inline uint64_t aif_object_source(uint64_t hash)
+{
+	return aif_mix64(hash ^ UINT64_C(0x5350495256));
+}
 
 #define AIF_TOKEN_LEN  32 /* hexadecimal digits */
 #define AIF_HELLO_TEXT 4096

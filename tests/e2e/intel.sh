@@ -58,6 +58,15 @@ for app in ze_app ze_app_dlopen; do
 	}
 	check "two ways to launch it keep their shares" shares
 done
+# What the application gave the driver, once: Intel's own compiler made the code from it.
+spirv() {
+	ask ze_app "SELECT hex(c.bytes) FROM codes c JOIN modules m ON m.id = c.module WHERE c.arch = 'spirv' AND m.path LIKE 'spirv %'" >kept.hex
+	[ "$(wc -l <kept.hex)" = 1 ] && [ "$(cat kept.hex)" = "$(od -An -v -tx1 "$module" | tr -d ' \n' | tr a-f A-F)" ]
+}
+check "the SPIR-V that it was compiled from is kept" spirv
+check "beside the code of its kernel" is 1 ze_app "SELECT count(*) FROM codes c JOIN modules m ON m.id = c.module JOIN modules s ON s.path = replace(m.path, 'zebin', 'spirv') WHERE m.path LIKE 'zebin %'"
+without() { timeout 60 "$fakexe" pvc.card "$aiflame" record -q --no-code -o without.data "$mock/ze_app" "$module" mm a pause a pause >without.out 2>&1 && is 0 without "SELECT count(*) FROM codes WHERE arch = 'spirv'"; }
+check "not with --no-code" without
 towers() { "$aiflame" flame --by samples --leaf stall --detail full -o towers.folded "$1" && sed 's/;[^;]*\.cl:[0-9]*_\[g\]//; s/_\[i\];/;/g' towers.folded | LC_ALL=C sort; }
 goes_round() {
 	"$aiflame" export --detail full --format iaprof -o t.iaprof ze_app.data && "$aiflame" import -q t.iaprof -o again.data &&

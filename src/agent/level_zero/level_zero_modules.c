@@ -3,6 +3,7 @@
 
 #include "agent/objects.h"
 #include "base/hash.h"
+#include "wire/handshake.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -117,6 +118,13 @@ static struct aif_ze_module *module_of(struct aif_level_zero *l0, const struct b
 	return m;
 }
 
+/* What it was compiled from, for who reads the profile: a module without it has its code all the same. */
+static void keep_source(const struct aif_ze_module *m, const struct aif_ze_module_desc *desc)
+{
+	if (desc && desc->format == AIF_ZE_FORMAT_SPIRV && desc->input)
+		(void)aif_object_keep(aif_object_source(m->hash), desc->input, desc->size);
+}
+
 /* The session that collects now, or 0. */
 static uint32_t session(void)
 {
@@ -141,8 +149,10 @@ void aif_ze_module_created(const struct aif_ze_call *c)
 		m->handle = *ret_module;
 		m->live++;
 		if (generation && m->hash && m->kept != generation &&
-		    aif_object_keep(m->hash, b.bytes, b.size))
+		    aif_object_keep(m->hash, b.bytes, b.size)) {
 			m->kept = generation;
+			keep_source(m, desc);
+		}
 	}
 	aif_handles_put(&l0->modules, *ret_module, m);
 	pthread_mutex_unlock(&l0->lock);

@@ -39,6 +39,7 @@
 #define AIF_ZE_MEMORY_SHARED 3
 #define AIF_ZE_CONTEXT_DESC  0xd
 #define AIF_ZE_PCI_PROPS     0x10008
+#define AIF_ZE_FORMAT_SPIRV  0 /* of a module's input */
 /* Of the tools' half (zet). */
 #define AIF_ZE_GROUP_PROPS   0x1
 #define AIF_ZE_METRIC_PROPS  0x2
