@@ -144,6 +144,8 @@ check 'an error that is not known' refusal metrics_odd 1344 'zetMetricStreamerOp
 check 'a streamer that cannot be read' refusal read_fails 1344 'zetMetricStreamerReadData: 0x70000001'
 busy() { rec metrics_busy metrics_busy a add streamed1 a told1 && each metrics_busy && reason metrics_busy 1343 1 && says 'another process samples the GPU' "$aiflame" info metrics_busy.data; }
 check 'another process has it: when it lets go the samples come' busy
+hangs() { rec hangs read_hangs a streamed1 pause && reason hangs 1338 1 && are hangs 'SELECT count(*) FROM samples' 0 && adds_up hangs; }
+check 'a program that ends while the driver is asked: what was not told is said to be lost' hangs
 unread() { rec calculate_fails calculate_fails a streamed1 a told1 && are calculate_fails 'SELECT count(*) FROM samples' 0 && are calculate_fails "SELECT count > 0 FROM losses WHERE reason = 1345" 1; }
 check 'values that the driver cannot calculate are counted' unread
 

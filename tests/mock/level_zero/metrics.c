@@ -16,7 +16,7 @@
  * left.
  *
  * ZE_MOCK's words: no_metrics (no such group), other_order (of groups), metrics_denied, metrics_busy (twice),
- * metrics_odd (an error that nobody has heard of), read_fails, calculate_fails, one_set (no function for several sets),
+ * metrics_odd (an error that nobody has heard of), read_fails, read_hangs (for ever), calculate_fails, one_set (no function for several sets),
  * drops_in_records, two_sets (as of a device with tiles).
  */
 void mock_fill_metrics(const char *name, void *at);
@@ -269,6 +269,8 @@ static ze_result_t streamer_read(zet_metric_streamer_handle_t h, uint32_t report
 		return mock_counters_read(h, size, to);
 	if (!s->open)
 		abort();
+	while (mock_has("read_hangs")) /* until the process ends */
+		pause();
 	if (mock_has("read_fails"))
 		return ZE_RESULT_ERROR_DEVICE_LOST;
 	if (!*size) {
