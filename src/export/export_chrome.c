@@ -36,7 +36,7 @@ struct chrome {
 	size_t *names_at;        /* by kernel, then by kind, then the end of all */
 	bool are_launches_small; /* their numbers are exact in doubles */
 	bool is_first;
-	uint64_t given; /* launches, operators, executions, samples */
+	uint64_t given; /* launches, operators, executions, samples, counters */
 };
 
 /* ---- pieces -------------------------------------------------------------------------------------- */
@@ -744,6 +744,8 @@ static int write_all(struct chrome *c, struct aif_err *err)
 		r = load_put(c);
 	if (!r && !c->x->kernel)
 		r = aif_counters_read(c->p, &c->x->which, &c->counters);
+	aif_export_damaged(c->x, c->counters.damaged);
+	c->given += c->counters.len;
 	if (!r)
 		counters_put(c);
 	AIF_JSON_LIT(c->b, "]");

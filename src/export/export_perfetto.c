@@ -3,6 +3,7 @@
 #include "export/event_ops.h"
 #include "export/exporter.h"
 #include "export/host_stacks.h"
+#include "export/perfetto_fields.h"
 #include "export/proto.h"
 #include "export/track_ids.h"
 #include "profile/file.h"
@@ -19,45 +20,6 @@
  * thread, another a slice, and each flows into what it launched. Names, frames and stacks are interned once. Time is
  * CLOCK_MONOTONIC, as the recording's.
  */
-enum {             /* TracePacket */
-       PACKET = 1, /* of Trace */
-       CLOCK_SNAPSHOT = 6,
-       TIMESTAMP = 8,
-       SEQUENCE_ID = 10,
-       TRACK_EVENT = 11,
-       INTERNED_DATA = 12,
-       SEQUENCE_FLAGS = 13,
-       TIMESTAMP_CLOCK_ID = 58,
-       PACKET_DEFAULTS = 59,
-       TRACK_DESCRIPTOR = 60,
-       PERF_SAMPLE = 66,
-};
-enum { SEQUENCE = 1, FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
-enum { CLOCK_REALTIME_ID = 1, CLOCK_MONOTONIC_ID = 3 };
-enum { /* InternedData */
-       CATEGORIES = 1,
-       EVENT_NAMES = 2,
-       ANNOTATION_NAMES = 3,
-       FUNCTION_NAMES = 5,
-       FRAMES = 6,
-       CALLSTACKS = 7,
-       BUILD_IDS = 16,
-       MAPPING_PATHS = 17,
-       SOURCE_PATHS = 18,
-       MAPPINGS = 19,
-};
-enum { /* TrackEvent */
-       CATEGORY_IIDS = 3,
-       ANNOTATIONS = 4,
-       TYPE = 9,
-       NAME_IID = 10,
-       TRACK_UUID = 11,
-       COUNTER_VALUE = 30,
-       DOUBLE_COUNTER_VALUE = 44,
-       FLOW_IDS = 47,
-       CALLSTACK_IID = 56,
-};
-enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 /* Numbers of interned categories and names of arguments. */
 enum {
 	CATEGORY_LAUNCH = 1,
@@ -97,7 +59,7 @@ struct perfetto {
 	struct aif_buf interned; /* entries that no packet has yet */
 	struct aif_map known;    /* table << 32 | number: it is interned */
 	size_t packet;
-	uint64_t given; /* launches, operators, executions, samples */
+	uint64_t given; /* launches, operators, executions, samples, counters */
 };
 
 /* ---- packets ------------------------------------------------------------------------------------- */
@@ -763,6 +725,8 @@ static int write_all(struct perfetto *w, struct aif_err *err)
 	r = device_tracks(w);
 	if (!r && !w->x->kernel)
 		r = aif_counters_read(w->p, &w->x->which, &w->counters);
+	aif_export_damaged(w->x, w->counters.damaged);
+	w->given += w->counters.len;
 	if (!r)
 		counters_put(w);
 	for (uint32_t i = 0; i < w->events.launches_len && !r; i++)
