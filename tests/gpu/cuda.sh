@@ -165,6 +165,9 @@ if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 		check "adds up" adds_up d.data
 		check "none started before its launch" early
 		check "99 % of stacks complete" sh -c '"$1" report d.data | grep -Eq "(100.0|99\.[0-9]) % of stacks complete"' - "$aiflame"
+		check "a prefill" rec -o f.data python3 "$here/decode.py" 40 prefill
+		check "from Python to the kernel" folded f.data 'step (decode.py)_\[p\];.*Linear.forward (linear.py)_\[p\];aten::linear;.*cublas.*;nvjet'
+		check "with instructions" is 1 f.data 'SELECT count(DISTINCT pc) > 100 FROM attributed'
 		"$aiflame" record -q -o e.data python3 "$here/decode.py" 400
 		rec -o a.data python3 "$here/decode.py" 400
 		estimated() {

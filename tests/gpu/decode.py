@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Eager decoding with a small Llama of random weights: many short launches.  decode.py [TOKENS]"""
+"""Eager decoding with a small Llama of random weights: many short launches.  decode.py [TOKENS]
+Or its reading of prompts of 2,048 tokens: fewer and longer ones.          decode.py PROMPTS prefill"""
 import sys
 import time
 
@@ -30,6 +31,12 @@ def main():
     tokens = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     torch.manual_seed(1)
     model = make_model()
+    if sys.argv[2:] == ["prefill"]:
+        prompt = torch.randint(0, 32000, (1, 2048), device="cuda")
+        for _ in range(tokens):
+            step(model, None, prompt)
+        torch.cuda.synchronize()
+        return
     prompt = torch.randint(0, 32000, (1, 16), device="cuda")
     decode(model, prompt, 20)
     begin = time.perf_counter()
