@@ -224,12 +224,12 @@ static void counters_have_units_and_times(void **state)
 	struct opened *o = *state;
 
 	assert_answer(o, "SELECT * FROM counters LIMIT 3",
-		      "0|0|a|0.0|NULL|0\n"
+		      "0|0|a\u2400\ufffd;\"\nz|0.0|NULL|0\n"
 		      "0|0|host|1600.0|h\xc3\xa4l|NULL\n"
-		      "10000000|0|a|0.5|NULL|NULL\n");
+		      "10000000|0|a\u2400\ufffd;\"\nz|0.5|NULL|NULL\n");
 	assert_answer(o,
 		      "SELECT name, count(*), max(value), max(time_ns) FROM counters GROUP BY name",
-		      "a|1500|25.0|14990000000\n"
+		      "a\u2400\ufffd;\"\nz|1500|25.0|14990000000\n"
 		      "host|1500|1850.0|14990000000\n");
 }
 
