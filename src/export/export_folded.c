@@ -4,24 +4,17 @@
 #include "export/trees.h"
 
 #include <errno.h>
-#include <string.h>
-
-#define FLAME "flame: "
 
 /* In this command's words, not in those of what draws. */
 static int nothing(const struct aif_export *x, struct aif_err *err)
 {
-	struct aif_err drawn = *err;
-	bool is_prefixed = !strncmp(drawn.text, FLAME, strlen(FLAME));
-
-	if (!x->profile->devices_len)
-		return aif_err_set(
-			err, -ENODATA,
-			"export: nothing in this profile ran on a device, and folded text has "
-			"device time; see aiflame info, or write CPU time with aiflame flame --of "
-			"cpu --format folded");
-	return aif_err_set(err, -ENODATA, "export: %s",
-			   drawn.text + (is_prefixed ? strlen(FLAME) : 0));
+	if (x->profile->devices_len)
+		return aif_export_nothing(err);
+	return aif_err_set(
+		err, -ENODATA,
+		"export: nothing in this profile ran on a device, and folded text has "
+		"device time; see aiflame info, or write CPU time with aiflame flame --of "
+		"cpu --format folded");
 }
 
 /* Folded stacks of all device time, as `aiflame flame --format folded` writes them. */
