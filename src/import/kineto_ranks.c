@@ -240,17 +240,23 @@ static bool may_align(const struct aif_builder *b, const struct kineto_file *f,
 
 /* All of them are told, also those too small to be moved by. */
 static void tell_offset(struct aif_builder *b, const struct kineto_file *f,
-			const struct kineto_file *to, const struct offset *o, struct aif_buf *all,
-			size_t *more)
+			const struct kineto_file *to, const struct offset *o, bool was_dated,
+			struct aif_buf *all, size_t *more)
 {
 	struct aif_buf text = {0};
 
 	kineto_file_say(f, &text);
-	aif_buf_puts(&text, ": its clock was ");
-	aif_human_ns(&text, (uint64_t)llabs(o->ns));
-	aif_buf_puts(&text, o->ns < 0 ? " behind that of " : " ahead of that of ");
-	kineto_file_say(to, &text);
-	aif_buf_printf(&text, ", say the ends of %zu collectives", o->n);
+	if (was_dated) {
+		aif_buf_puts(&text, ": its clock was ");
+		aif_human_ns(&text, (uint64_t)llabs(o->ns));
+		aif_buf_puts(&text, o->ns < 0 ? " behind that of " : " ahead of that of ");
+		kineto_file_say(to, &text);
+		aif_buf_printf(&text, ", say the ends of %zu collectives", o->n);
+	} else {
+		aif_buf_puts(&text, ": has no date; it was placed beside ");
+		kineto_file_say(to, &text);
+		aif_buf_printf(&text, " by the ends of %zu collectives", o->n);
+	}
 	if (all->len > TOLD_MAX_BYTES)
 		++*more;
 	else
@@ -271,6 +277,8 @@ static int align(struct aif_builder *b, const struct ranks *s)
 	int r = 0;
 
 	for (size_t i = 0; i < s->len && !r; i++) {
+		uint64_t from, to;
+		bool was_dated;
 		struct offset o;
 
 		if (i == ref)
@@ -278,9 +286,10 @@ static int align(struct aif_builder *b, const struct ranks *s)
 		r = compare(&s->ranks[i], &s->ranks[ref], &o);
 		if (r || o.is == OFFSET_UNKNOWN || !may_align(b, &s->files[i], &s->files[ref], &o))
 			continue;
+		was_dated = !kineto_file_span(b, &s->files[i], &from, &to) || kineto_is_dated(from);
 		if (o.is == OFFSET_FOUND)
 			kineto_file_move(b, &s->files[i], o.ns);
-		tell_offset(b, &s->files[i], &s->files[ref], &o, &all, &more);
+		tell_offset(b, &s->files[i], &s->files[ref], &o, was_dated, &all, &more);
 	}
 	if (more)
 		aif_buf_printf(&all, "; and %zu more", more);

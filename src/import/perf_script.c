@@ -441,7 +441,7 @@ static void weigh(struct perf *x, const struct aif_perf_event *event, size_t fir
 		b->waits[i].weight = each;
 }
 
-static void tell(struct perf *x, const struct aif_perf_event *event)
+static void tell(struct perf *x, const struct aif_perf_event *event, uint64_t count_ns)
 {
 	struct aif_builder *b = x->b;
 	const char *file = aif_input_name(x->lines.source->input);
@@ -460,7 +460,7 @@ static void tell(struct perf *x, const struct aif_perf_event *event)
 				 samples, samples ? aif_buf_str(&others) : "none", x->idle,
 				 x->records);
 	aif_builder_meta(b, "imported.event", "%s", aif_perf_event_name(&x->events, event));
-	if (event->kind == AIF_PERF_COUNT) {
+	if (event->kind == AIF_PERF_COUNT && !count_ns) { /* else it is time */
 		aif_builder_meta(b, "cpu_sampling", "counts");
 		aif_builder_meta(b, "cpu_counts", "%s", aif_perf_event_name(&x->events, event));
 	}
@@ -568,7 +568,7 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 		goto memory;
 	if (!s->opts->count_ns && aif_perf_event_by_gap(event))
 		weigh(x, event, first);
-	tell(x, event);
+	tell(x, event, s->opts->count_ns);
 	goto out;
 memory:
 	aif_err_set(err, r, "%s: %s", aif_input_name(s->input), strerror(-r));

@@ -776,8 +776,8 @@ static int read_file(struct aif_import_source *source, struct aif_builder *b, vo
 	if (r < 0)
 		aif_err_set(err, r, "%s: %s", name, strerror(-r));
 	else if (!x->samples_len)
-		r = aif_err_set(err, -ENODATA, "%s: no sample with a weight in it%s%s", name,
-				*x->error ? ": " : "", x->error);
+		r = aif_err_set(err, -ENODATA, "%s: it has no sample with a weight%s%s", name,
+				*x->error ? "; what was left out: " : "", x->error);
 	else
 		tell(x);
 out:

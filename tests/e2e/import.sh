@@ -200,7 +200,7 @@ check "without baseTimeNanoseconds: a warning" grep -q "Warning: a file that doe
 check "without baseTimeNanoseconds: it lies beside the others" number 1 "$work/undated.data" "SELECT max(start_ns) < 1000000000 FROM executions"
 "$aiflame" import -o "$work/told.data" "$work/undated.json" "$work/same0.json" 2>"$work/told.out"
 check "where collectives tell, there is nothing to warn of" sh -c "! grep Warning '$work/told.out'"
-check "where collectives tell, it is moved there" says "rank 1 ($work/undated.json): its clock was 55.5 years behind" "$aiflame" info "$work/told.data"
+check "where collectives tell, it is moved there" says "rank 1 ($work/undated.json): has no date; it was placed beside rank 0 ($work/same0.json) by the ends of" "$aiflame" info "$work/told.data"
 check "nor of ranks that ran at the same time" sh -c "! '$aiflame' info '$work/two.data' | grep -E 'APART|UNDATED'"
 
 # Damage: what is whole is there, and what is not is told.

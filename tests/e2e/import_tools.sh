@@ -107,6 +107,8 @@ check "perf script: and its threads theirs" says "4712,worker" "$aiflame" query 
 check "perf script: programs of several names stand on their names" sh -c "awk '{ n[\$1] += \$2 } END { exit n[\"app;main\"] != 3000000 || n[\"other;main\"] != 1000000 }' out.folded"
 adds_up events
 check "perf script: --event" sh -c "'$aiflame' import -q --event page-faults:u events.txt -o faults.data && '$aiflame' query --format csv faults.data 'SELECT sum(weight_ns), count(*) FROM cpu_samples' | grep -x 42,2"
+check "perf script: --count makes time of what counts" sh -c "'$aiflame' import --event page-faults:u --count 1us -o timed.data events.txt 2>&1 | grep -q ': 2.0 us of CPU time' &&
+	'$aiflame' query --format csv timed.data \"SELECT count(*) FROM meta WHERE key LIKE 'cpu_%' AND value LIKE '%fault%'\" | grep -x 0"
 check "perf script: what counts no time is not called so" sh -c "'$aiflame' import --event page-faults events.txt -o faults.data 2>&1 | grep -q ': 42 page-faults\$' &&
 	'$aiflame' flame --of cpu -o faults.svg faults.data && grep -q '<title>Flame graph of counts</title>' faults.svg && grep -q '42 page-faults in 1 thread, 2 samples' faults.svg && ! grep -q ' ns' faults.svg"
 check "perf script: --event that it has not" says "no sample of event cycles; it has page-faults (2), task-clock (4), context-switches (1)" \
