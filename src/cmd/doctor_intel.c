@@ -60,6 +60,7 @@ void aif_intel_init(struct aif_intel *n)
 	n->driver = library("libze_intel_gpu.so.1", NULL, NULL);
 	n->metrics = library("libigdmd.so.1", NULL, NULL);
 	n->metrics_set = getenv("ZET_ENABLE_METRICS") != NULL;
+	n->metrics_off = n->metrics_set && !strcmp(getenv("ZET_ENABLE_METRICS"), "0");
 	n->iga = library("libiga64.so.2", NULL, NULL);
 	if (!n->iga)
 		n->iga = library("libiga64.so.1", NULL, NULL);
@@ -126,8 +127,9 @@ static void say_cards(const struct aif_intel *n, struct cards *c, aif_doctor_say
 {
 	char text[LINE];
 
-	snprintf(text, sizeof(text), "%u of the xe driver, %u of i915 (%s), Linux %s", c->xe,
-		 c->i915, aif_buf_str(&c->ids), n->release);
+	snprintf(text, sizeof(text), "%u of the xe driver, %u of i915%s%s%s, Linux %s", c->xe,
+		 c->i915, c->ids.len ? " (" : "", aif_buf_str(&c->ids), c->ids.len ? ")" : "",
+		 n->release);
 	say(true, "Intel GPUs", text, "");
 }
 
@@ -189,7 +191,7 @@ static bool say_xe(const struct aif_intel *n, aif_doctor_say *say)
 		 *paranoid ? paranoid : "?");
 	return say(
 		false, "EU stalls", found,
-		"sysctl dev.xe.observation_paranoid=0, or setcap cap_perfmon+ep on aiflame, or as "
+		"sysctl dev.xe.observation_paranoid=0, or setcap cap_perfmon+ep \"$(command -v aiflame)\", or as "
 		"root; in a container that on its host, or --cap-add PERFMON");
 }
 
@@ -248,23 +250,39 @@ static bool say_loader(const struct aif_intel *n, aif_doctor_say *say)
 			"libze-intel-gpu1");
 }
 
-static void say_metrics(const struct aif_intel *n, aif_doctor_say *say)
+/* With xe, EU stalls come from the driver's own stream; with i915 only alone, from nowhere else. */
+static bool say_metrics(const struct aif_intel *n, bool is_needed, aif_doctor_say *say)
 {
 	char found[2 * LINE];
 
+	if (!n->metrics && n->metrics_set && !n->metrics_off)
+		return say(
+			false, "metrics library",
+			"libigdmd.so.1 is not installed, but ZET_ENABLE_METRICS is set: Level Zero "
+			"programs do not start",
+			"unset ZET_ENABLE_METRICS, or apt-get install libigdmd1 (Debian)");
 	if (!n->metrics)
-		snprintf(
-			found, sizeof(found),
-			"libigdmd.so.1 is not installed: no EU stalls through Level Zero, which serve "
-			"where the xe driver's stream cannot be opened");
-	else
-		snprintf(found, sizeof(found),
-			 "%s: EU stalls through Level Zero where the xe driver's stream cannot be "
-			 "opened; %s",
-			 n->metrics,
-			 n->metrics_set ? "ZET_ENABLE_METRICS is set here, and stays as it is"
-					: "record sets ZET_ENABLE_METRICS=1");
-	say(true, "metrics library", found, "");
+		return say(
+			!is_needed, "metrics library",
+			is_needed
+				? "libigdmd.so.1 is not installed: no EU stalls, no --counters"
+				: "libigdmd.so.1 (libigdmd1) is not installed: no --counters, and no EU "
+				  "stalls through Level Zero, which serve where the xe driver's stream "
+				  "cannot be opened",
+			"apt-get install libigdmd1 (Debian)");
+	if (n->metrics_off)
+		return say(
+			false, "metrics library",
+			"ZET_ENABLE_METRICS=0 is set: no --counters, and no EU stalls through Level "
+			"Zero",
+			"unset ZET_ENABLE_METRICS: record sets it to 1");
+	snprintf(found, sizeof(found),
+		 "%s: --counters, and EU stalls through Level Zero where the xe driver's stream "
+		 "cannot be opened; %s",
+		 n->metrics,
+		 n->metrics_set ? "ZET_ENABLE_METRICS is set here, and stays as it is"
+				: "record sets ZET_ENABLE_METRICS=1");
+	return say(true, "metrics library", found, "");
 }
 
 bool aif_doctor_intel(const struct aif_intel *n, aif_doctor_say *say)
@@ -282,7 +300,7 @@ bool aif_doctor_intel(const struct aif_intel *n, aif_doctor_say *say)
 	if (c.i915)
 		ok &= say_i915(n, say);
 	ok &= say_loader(n, say);
-	say_metrics(n, say);
+	ok &= say_metrics(n, !c.xe, say);
 	say(true, "libiga64",
 	    n->iga ? n->iga
 		   : "not installed: annotate shows instructions without operands (it comes with "

@@ -248,12 +248,16 @@ static void look_after_attached(struct session *s, uint64_t now)
 }
 
 /* A program that root has started as another user, and that we never hear of. */
-static void on_stranger(void *arg, pid_t pid, uid_t uid)
+static void on_stranger(void *arg, pid_t pid, uid_t uid, bool again)
 {
 	const struct passwd *user;
 	struct session *s = arg;
 	char text[32];
 
+	if (again) {
+		aif_welcome_renew(&s->desk, pid);
+		return;
+	}
 	if (!aif_welcome_stranger(&s->desk, pid))
 		return;
 	user = getpwuid(uid);

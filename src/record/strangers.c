@@ -78,6 +78,9 @@ static void look_at(struct aif_strangers *s, pid_t pid, aif_stranger_fn found, v
 		known = key | (ours ? OURS : 0);
 		aif_map_put(&s->judged, (uint64_t)pid, known);
 	}
+	/* Who was seen between fork() and exec() has another name by now. */
+	if (known & TOLD)
+		found(arg, pid, 0, true);
 	if (!(known & OURS) || (known & TOLD))
 		return;
 	if (!aif_proc_user(pid, &uid) || uid == geteuid() || !carries_agent(pid) ||
@@ -86,7 +89,7 @@ static void look_at(struct aif_strangers *s, pid_t pid, aif_stranger_fn found, v
 	aif_map_put(&s->judged, (uint64_t)pid, known | TOLD);
 	key = start << PID_BITS | (uint64_t)pid;
 	if (!aif_map_get(&s->told, key, &known) && aif_map_put(&s->told, key, 1) == 0)
-		found(arg, pid, uid);
+		found(arg, pid, uid, false);
 }
 
 void aif_strangers_look(struct aif_strangers *s, uint64_t now, aif_stranger_fn found, void *arg)

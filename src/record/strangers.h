@@ -23,8 +23,9 @@ struct aif_strangers {
 };
 void aif_strangers_finish(struct aif_strangers *s);
 
-/* Looks again if it is time to: for each process of another user that was not there before, found(). */
-typedef void (*aif_stranger_fn)(void *arg, pid_t pid, uid_t uid);
+/* Looks again if it is time to: found() for each process of another user, `again` if it was found before; then it may have
+ * become another program, and `uid` is 0. */
+typedef void (*aif_stranger_fn)(void *arg, pid_t pid, uid_t uid, bool again);
 void aif_strangers_look(struct aif_strangers *s, uint64_t now, aif_stranger_fn found, void *arg);
 
 /* A process of the recording of this socket that lives, 0: none. Looks at all of the machine's once. */

@@ -288,6 +288,23 @@ size_t aif_welcome_processes(struct aif_welcome_desk *w)
 	return n;
 }
 
+void aif_welcome_renew(struct aif_welcome_desk *w, int pid)
+{
+	struct aif_process *p;
+	uint32_t arguments;
+	uint64_t id;
+
+	aif_store_lock_as(w->store, &w->account);
+	if (aif_map_get(&w->by_pid, (uint64_t)pid, &id) && id != AIF_NONE) {
+		p = &w->store->p.processes[id];
+		arguments = proc_arguments(w->store, pid);
+		/* Who has ended has none. */
+		if (arguments != p->cmdline && !is_blank(w->store, arguments))
+			fill_process(w->store, p);
+	}
+	aif_store_unlock_as(w->store);
+}
+
 bool aif_welcome_stranger(struct aif_welcome_desk *w, int pid)
 {
 	uint32_t id = process_get(w, pid);

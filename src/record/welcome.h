@@ -48,6 +48,8 @@ size_t aif_welcome_processes(struct aif_welcome_desk *w);
 /* A process that carries the agent and cannot say hello (strangers.h), made known to the store. False if it has
  * got memory, before it became another user's. Takes the store's lock. */
 bool aif_welcome_stranger(struct aif_welcome_desk *w, int pid);
+/* The same one later: it may be another program by now. Takes the store's lock. */
+void aif_welcome_renew(struct aif_welcome_desk *w, int pid);
 
 /* Answers everybody who waits and has said hello. Call it now and then even if nobody seems to wait: who
  * stays silent is counted and forgotten. */

@@ -67,8 +67,8 @@ static void a_machine_with_all_of_it(void **state)
 		"ok Level Zero: /usr/lib/libze_loader.so.1.17.6, traces programs that run already\n"
 		"ok tracing layer: /usr/lib/libze_tracing_layer.so.1.17.6\n"
 		"ok Level Zero driver: /usr/lib/libze_intel_gpu.so.1.6\n"
-		"ok metrics library: libigdmd.so.1 is not installed: no EU stalls through Level Zero, "
-		"which serve where the xe driver's stream cannot be opened\n"
+		"ok metrics library: libigdmd.so.1 (libigdmd1) is not installed: no --counters, and no EU "
+		"stalls through Level Zero, which serve where the xe driver's stream cannot be opened\n"
 		"ok libiga64: /usr/lib/libiga64.so.2\n");
 }
 
@@ -79,11 +79,18 @@ static void metrics_through_level_zero(void **state)
 	put_card(*state, 0, "xe");
 	n.metrics = (char *)"/usr/lib/libigdmd.so.1.6";
 	ask(&n);
-	has("ok metrics library: /usr/lib/libigdmd.so.1.6: EU stalls through Level Zero where");
+	has("ok metrics library: /usr/lib/libigdmd.so.1.6: --counters, and EU stalls through Level Zero where");
 	has("; record sets ZET_ENABLE_METRICS=1\n");
 	n.metrics_set = true;
 	ask(&n);
 	has("; ZET_ENABLE_METRICS is set here, and stays as it is\n");
+	n.metrics_off = true;
+	assert_false(ask(&n));
+	has("MISSING metrics library: ZET_ENABLE_METRICS=0 is set: no --counters");
+	n.metrics_off = false;
+	n.metrics = NULL;
+	assert_false(ask(&n));
+	has("programs do not start; unset ZET_ENABLE_METRICS, or");
 }
 
 static void who_may_sample(void **state)
@@ -117,6 +124,10 @@ static void the_older_driver(void **state)
 	    "sysctl dev.i915.perf_stream_paranoid=0, or run with CAP_PERFMON\n");
 	assert_null(strstr(aif_buf_str(&said), "observation_paranoid"));
 	put(*state, "/proc/sys/dev/i915/perf_stream_paranoid", "0\n");
+	/* From nowhere else. */
+	assert_false(ask(&n));
+	has("MISSING metrics library: libigdmd.so.1 is not installed: no EU stalls, no --counters; apt-get");
+	n.metrics = (char *)"/usr/lib/libigdmd.so.1.6";
 	assert_true(ask(&n));
 }
 
