@@ -17,21 +17,53 @@ struct totals {
 	struct aif_map threads; /* those that were met */
 };
 
-static bool is_asked(const struct totals *t, const struct aif_cpu_row *row)
+/* A sample is of a moment, and so are the waits of a recording, several of which may be one row; an imported trace tells
+ * where each of its spans and waits ends. */
+static bool has_end(const struct aif_profile *p, const struct aif_cpu_row *row)
 {
-	const struct aif_attribution_opts *w = t->which;
-	uint64_t at = row->time > t->p->start_ns ? row->time - t->p->start_ns : 0;
-	uint32_t process;
+	return row->waiting ? aif_is_imported(p) : aif_cpu_weights(p) == AIF_CPU_WEIGHTS_SPANS;
+}
 
-	if (!w)
+static uint64_t moment(const struct aif_profile *p, uint64_t ns)
+{
+	uint64_t at;
+
+	return __builtin_add_overflow(p->start_ns, ns, &at) ? UINT64_MAX : at;
+}
+
+/* What of the row lies in the time that is asked for. */
+static bool cut(const struct aif_profile *p, const struct aif_attribution_opts *w,
+		struct aif_cpu_row *row)
+{
+	uint64_t *ns = row->waiting ? &row->waiting : &row->weight, end;
+	uint64_t from = w->from_ns ? moment(p, w->from_ns) : 0,
+		 to = w->to_ns ? moment(p, w->to_ns) : UINT64_MAX;
+
+	if (from == 0 && to == UINT64_MAX)
 		return true;
-	if (at < w->from_ns || (w->to_ns && at >= w->to_ns))
+	if (!*ns || !has_end(p, row)) /* saturated: what was before the start is at it */
+		return AIF_MAX(row->time, p->start_ns) >= from &&
+		       AIF_MAX(row->time, p->start_ns) < to;
+	if (__builtin_add_overflow(row->time, *ns, &end))
+		end = UINT64_MAX;
+	if (row->time >= to || end <= from)
 		return false;
-	if (row->thread == AIF_NONE)
-		return !w->threads && !w->processes;
-	process = t->p->threads[row->thread].process;
-	return (!w->threads || w->threads[row->thread]) &&
-	       (!w->processes || (process != AIF_NONE && w->processes[process]));
+	row->time = AIF_MAX(row->time, from);
+	*ns = AIF_MIN(end, to) - row->time;
+	return true;
+}
+
+bool aif_cpu_part(const struct aif_profile *p, const struct aif_attribution_opts *which,
+		  const struct aif_cpu_row *row, struct aif_cpu_row *ret)
+{
+	uint32_t process = row->thread == AIF_NONE ? AIF_NONE : p->threads[row->thread].process;
+
+	*ret = *row;
+	if (!which)
+		return true;
+	return (!which->threads || (row->thread != AIF_NONE && which->threads[row->thread])) &&
+	       (!which->processes || (process != AIF_NONE && which->processes[process])) &&
+	       cut(p, which, ret);
 }
 
 static bool is_off_cpu(const struct aif_profile *p, uint32_t stack)
@@ -76,11 +108,13 @@ static int row_add(struct totals *t, const struct aif_cpu_row *row)
 
 static int rows_add(void *arg, const struct aif_cpu_row *rows, size_t n)
 {
+	struct totals *t = arg;
+	struct aif_cpu_row part;
 	int r = 0;
 
 	for (size_t i = 0; i < n && !r; i++)
-		if (is_asked(arg, &rows[i]))
-			r = row_add(arg, &rows[i]);
+		if (aif_cpu_part(t->p, t->which, &rows[i], &part))
+			r = row_add(t, &part);
 	return r;
 }
 

@@ -4,6 +4,14 @@
 #include "base/err.h"
 #include "profile/attribution.h"
 
+/*
+ * What of a CPU row is of the processes, threads and time that `which` (NULL: all) names: *ret. A sample is, or is not, by
+ * its moment; spans and waits of an imported trace, which have a beginning and a length, are cut where the time begins
+ * and ends. False: nothing of it.
+ */
+bool aif_cpu_part(const struct aif_profile *p, const struct aif_attribution_opts *which,
+		  const struct aif_cpu_row *row, struct aif_cpu_row *ret);
+
 /* What CPU samples add up to, by stack; and what threads waited for devices, which no sample has seen. */
 struct aif_cpu_stack {
 	uint32_t stack; /* AIF_NONE: not known */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/events.h"
 
+#include "export/cpu_totals.h"
 #include "export/filter.h"
 #include "profile/file.h"
 #include "profile/launch_index.h"
@@ -440,16 +441,12 @@ void aif_events_finish(struct aif_events *e)
 	*e = (struct aif_events){0};
 }
 
-bool aif_event_cpu_is_asked(const struct aif_export *x, const struct aif_cpu_row *row,
-			    uint32_t *ret_process)
+bool aif_event_cpu_part(const struct aif_export *x, const struct aif_cpu_row *row,
+			struct aif_cpu_row *ret, uint32_t *ret_process)
 {
-	const struct aif_attribution_opts *w = &x->which;
-	const struct aif_profile *p = x->profile;
-	uint64_t at = row->time > p->start_ns ? row->time - p->start_ns : 0;
-
-	*ret_process = row->thread == AIF_NONE ? AIF_NONE : p->threads[row->thread].process;
-	return is_row_asked(w->threads, row->thread) && is_row_asked(w->processes, *ret_process) &&
-	       at >= w->from_ns && (!w->to_ns || at < w->to_ns);
+	*ret_process =
+		row->thread == AIF_NONE ? AIF_NONE : x->profile->threads[row->thread].process;
+	return aif_cpu_part(x->profile, &x->which, row, ret);
 }
 
 void aif_event_track_name(const struct aif_events *e, const struct aif_event_track *t,

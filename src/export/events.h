@@ -61,9 +61,9 @@ static inline bool aif_event_track_is_first(const struct aif_events *e, size_t t
 	return !track || e->tracks[track].device != e->tracks[track - 1].device;
 }
 
-/* Is a CPU sample one of the threads, processes and time that are asked for? *ret_process: its process, or AIF_NONE. */
-bool aif_event_cpu_is_asked(const struct aif_export *x, const struct aif_cpu_row *row,
-			    uint32_t *ret_process);
+/* aif_cpu_part() of what is asked for. *ret_process: its process, or AIF_NONE. */
+bool aif_event_cpu_part(const struct aif_export *x, const struct aif_cpu_row *row,
+			struct aif_cpu_row *ret, uint32_t *ret_process);
 
 /* "stream 7", "stream 7 of 1234 (2)": its process's number where streams are of several, then the lane. */
 void aif_event_track_name(const struct aif_events *e, const struct aif_event_track *t,

@@ -582,11 +582,15 @@ static void counters_put(struct chrome *c)
 
 static int cpu_put(struct chrome *c, const struct aif_cpu_row *row)
 {
-	int64_t at = aif_event_time(
-		aif_timeline_map(c->timeline, AIF_CLOCK_MONOTONIC, AIF_NONE, row->time, NULL));
+	struct aif_cpu_row part;
 	uint32_t process, node;
+	int64_t at;
 
-	if (!aif_event_cpu_is_asked(c->x, row, &process) || at < c->events.start_ns)
+	if (!aif_event_cpu_part(c->x, row, &part, &process))
+		return 0;
+	at = aif_event_time(
+		aif_timeline_map(c->timeline, AIF_CLOCK_MONOTONIC, AIF_NONE, part.time, NULL));
+	if (at < c->events.start_ns)
 		return 0;
 	node = aif_host_stacks_node(&c->stacks, row->stack);
 	if (!node)
@@ -601,7 +605,7 @@ static int cpu_put(struct chrome *c, const struct aif_cpu_row *row)
 	time_put(c, at);
 	aif_buf_puts(c->b, row->waiting ? ",\"name\":\"device wait\"" : ",\"name\":\"cpu\"");
 	u64_put(c, ",\"sf\":", node);
-	u64_put(c, ",\"weight\":", row->waiting ? row->waiting : row->weight);
+	u64_put(c, ",\"weight\":", part.waiting ? part.waiting : part.weight);
 	aif_buf_putc(c->b, '}');
 	aif_out_flush_if_full(c->out);
 	return c->out->error;

@@ -466,13 +466,14 @@ static int track_put(struct firefox *w, uint32_t track)
 
 static int cpu_take(struct firefox *w, const struct aif_cpu_row *row)
 {
+	struct aif_cpu_row part;
 	uint32_t process;
 
-	if (!aif_event_cpu_is_asked(w->x, row, &process))
+	if (!aif_event_cpu_part(w->x, row, &part, &process))
 		return 0;
 	if (aif_grow(&w->cpus, &w->cpus_cap, w->cpus_len + 1, sizeof(*w->cpus)) < 0)
 		return -ENOMEM;
-	w->cpus[w->cpus_len++] = *row;
+	w->cpus[w->cpus_len++] = part;
 	return 0;
 }
 

@@ -678,11 +678,13 @@ static int execs_put(struct perfetto *w)
 
 static int cpu_put(struct perfetto *w, const struct aif_cpu_row *row)
 {
+	struct aif_cpu_row part;
 	uint32_t process, node;
 	size_t sample;
 
 	/* Waits that were added up have no time that they were at. */
-	if (row->waiting || row->thread == AIF_NONE || !aif_event_cpu_is_asked(w->x, row, &process))
+	if (row->waiting || row->thread == AIF_NONE ||
+	    !aif_event_cpu_part(w->x, row, &part, &process))
 		return 0;
 	node = aif_host_stacks_node(&w->stacks, row->stack);
 	if (!node || callstack_intern(w, node) < 0)
@@ -690,7 +692,7 @@ static int cpu_put(struct perfetto *w, const struct aif_cpu_row *row)
 	interned_flush(w);
 	w->given++;
 	packet_begin(w);
-	aif_proto_u64(w->b, TIMESTAMP, row->time);
+	aif_proto_u64(w->b, TIMESTAMP, part.time);
 	sample = aif_proto_begin_small(w->b, PERF_SAMPLE);
 	aif_proto_u64(w->b, 2, aif_track_id_process(&w->ids, process));
 	aif_proto_u64(w->b, 3, w->ids.threads[row->thread]);

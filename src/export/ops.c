@@ -308,6 +308,9 @@ static void say_totals(struct aif_timed_report *r, uint64_t all_cpu, uint64_t al
 		aif_buf_printf(r->after, "\nSelf %s time total: ", word);
 		aif_human_ns(r->after, all_device);
 	}
+	if (r->o->which && (r->o->which->from_ns || r->o->which->to_ns))
+		aif_buf_puts(r->after,
+			     "\nOf --time: operators that begin in it, each as long as it was");
 	aif_buf_putc(r->after, '\n');
 }
 

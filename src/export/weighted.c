@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/weighted.h"
 
+#include "export/cpu_totals.h"
 #include "export/filter.h"
 #include "profile/file.h"
 
@@ -67,18 +68,6 @@ static int row_give(struct each *e, const struct aif_attribution_row *row)
 	return e->fn(e->arg, &w);
 }
 
-static bool is_cpu_asked(const struct each *e, const struct aif_cpu_row *row)
-{
-	const struct aif_attribution_opts *w = &e->x->which;
-	const struct aif_profile *p = e->x->profile;
-	uint64_t at = row->time > p->start_ns ? row->time - p->start_ns : 0;
-	uint32_t process = row->thread == AIF_NONE ? AIF_NONE : p->threads[row->thread].process;
-
-	return at >= w->from_ns && (!w->to_ns || at < w->to_ns) &&
-	       (!w->threads || (row->thread != AIF_NONE && w->threads[row->thread])) &&
-	       (!w->processes || (process != AIF_NONE && w->processes[process]));
-}
-
 static int cpu_add(struct each *e, const struct aif_cpu_row *row)
 {
 	bool waiting = row->waiting;
@@ -102,11 +91,13 @@ static int cpu_add(struct each *e, const struct aif_cpu_row *row)
 
 static int cpus_add(void *arg, const struct aif_cpu_row *rows, size_t n)
 {
+	struct each *e = arg;
+	struct aif_cpu_row part;
 	int r = 0;
 
 	for (size_t i = 0; i < n && !r; i++)
-		if (is_cpu_asked(arg, &rows[i]))
-			r = cpu_add(arg, &rows[i]);
+		if (aif_cpu_part(e->x->profile, &e->x->which, &rows[i], &part))
+			r = cpu_add(e, &part);
 	return r;
 }
 

@@ -147,6 +147,7 @@ check "backward: how much is told" says "2 nodes joined to their forward, 2 that
 check "backward: arrows that say nothing are not kept" says "not kept: 8 flows" "$aiflame" info "$work/training.data"
 check "backward: its operator" says "aten::mm,step (train.py) [backward]" "$aiflame" report --kernels --format csv "$work/training.data"
 check "backward: who waits is where he is" says "AddmmBackward0;cudaDeviceSynchronize;[waiting" sh -c "'$aiflame' flame --of cpu -o '$work/waits.folded' '$work/training.data' && cat '$work/waits.folded'"
+check "--time cuts what it waited" says " 1000" sh -c "'$aiflame' flame --of cpu --time 405us,406us -o '$work/waits.folded' '$work/training.data' && cat '$work/waits.folded'"
 "$aiflame" import -q -o "$work/training_ops.data" "$work/training_ops.json"
 "$aiflame" flame -o "$work/training_ops.folded" "$work/training_ops.data"
 check "backward: without Python on the operator" grep -qx 'aten::linear;aten::addmm;.backward. AddmmBackward0;aten::mm;cudaLaunchKernel;backward_[01]_.g. [0-9]*' "$work/training_ops.folded"

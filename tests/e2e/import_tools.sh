@@ -322,6 +322,15 @@ folded host.data out.folded --of cpu
 check "torch.profiler's trace without a device: operators' own time" same host.folded out.folded
 check "torch.profiler's trace without a device: every ns" python3 wall.py "$aiflame" host.json host.data 10000
 adds_up host
+# Each of these begins before the time that is asked for, and one ends behind it.
+printf 'step 2000\nstep;aten::linear 9500\nstep;aten::linear;aten::mm 14500\n' >cut.folded
+folded host.data out.folded --of cpu --time 36us,62us
+check "--time cuts spans where it begins and ends" same cut.folded out.folded
+"$aiflame" export --time 36us,62us -o cut.pprof host.data
+"$aiflame" import -q cut.pprof -o cut.data
+folded cut.data out.folded --of cpu
+check "and exports have no more of them" same cut.folded out.folded
+check "operators count where they begin, and this is said" says "Of --time: operators that begin in it" "$aiflame" report --ops --time 5us,62us host.data
 check "Chrome trace: how often, and how long in all" says "main" "$aiflame" report --ops other.data
 adds_up other
 if command -v clang >clang.path 2>&1; then
