@@ -337,6 +337,21 @@ int kineto_backward_find(struct kineto *k)
 	return r;
 }
 
+/* AccumulateGrad as traces of 2021 have it: without what the engine does around it. */
+static bool is_bare_accumulate(const struct kineto_walk *w)
+{
+	const struct kineto *k = w->k;
+	size_t len, end = strlen(ACCUMULATE);
+	const char *node = name_of(k, w->levels[w->len - 1].span, &len);
+
+	if (len < end || memcmp(node + len - end, ACCUMULATE, end))
+		return false;
+	for (size_t i = 0; i + 1 < w->len; i++)
+		if (w->levels[i].is_node || is_engine(k, w->levels[i].span, &node, &len))
+			return false;
+	return true;
+}
+
 void kineto_backward_enter(struct kineto_walk *w, struct kineto_engine *e)
 {
 	struct kineto *k = w->k;
@@ -362,6 +377,17 @@ void kineto_backward_enter(struct kineto_walk *w, struct kineto_engine *e)
 	} else if (is_engine(k, top->span, &node, &len)) {
 		if (e->last != AIF_NONE && memmem(node, len, ACCUMULATE, strlen(ACCUMULATE))) {
 			kineto_walk_set(w, e->last);
+			k->backward[KINETO_BACKWARD_ADDED]++;
+		} else {
+			k->backward[KINETO_BACKWARD_ALONE]++;
+		}
+	} else if (is_bare_accumulate(w)) {
+		if (e->last != AIF_NONE) {
+			const struct kineto_span *s = &k->spans[top->span];
+
+			kineto_walk_set(w,
+					aif_builder_stack(k->b, e->last,
+							  kineto_frame(k, s->name, s->class), 0));
 			k->backward[KINETO_BACKWARD_ADDED]++;
 		} else {
 			k->backward[KINETO_BACKWARD_ALONE]++;

@@ -157,6 +157,11 @@ check "backward: without Python on the operator" grep -qx 'aten::linear;aten::ad
 "$aiflame" flame -o "$work/training_numbers.folded" "$work/training_numbers.data"
 check "backward: numbers tell what arrows do" cmp "$work/training.folded" "$work/training_numbers.folded"
 check "backward: which are no flows" says "not kept: 0 flows" "$aiflame" info "$work/training_numbers.data"
+"$aiflame" import -q -o "$work/training_bare.data" "$work/training_bare.json"
+check "backward: what adds to gradients goes with its node without the engine around it, too" says \
+	"Decoder_[p];[backward] AddmmBackward0;torch::autograd::AccumulateGrad;aten::add_;cudaLaunchKernel;accumulated_1_[g] 16000" \
+	"$aiflame" flame --format folded -o - "$work/training_bare.data"
+check "backward: and is counted so" says "2 nodes joined to their forward, 2 that add to gradients behind them, 0 not joined" "$aiflame" info "$work/training_bare.data"
 check "backward: with neither it stays where it was" sh -c "! grep -F '[backward]' '$work/training_apart.folded'"
 for data in training training_apart; do
 	"$aiflame" report --ops --format csv "$work/$data.data" >"$work/$data.csv"
@@ -288,6 +293,12 @@ if [ -n "${AIFLAME_TRACES:-}" ]; then
 		"$aiflame" import -q -o "$work/unarrowed.data" "$work/unarrowed.json"
 		check "real backward: numbers say the same as arrows" sh -c "'$aiflame' flame -o '$work/arrows.folded' '$work/nccl.data' && '$aiflame' flame -o '$work/numbers.folded' '$work/unarrowed.data' && cmp '$work/arrows.folded' '$work/numbers.folded'"
 		check "real backward: its engine launches nothing any more" sh -c "'$aiflame' flame -o - --format folded '$work/nccl.data' | grep -F '[backward] CudnnBatchNormBackward0' && ! '$aiflame' flame -o - --format folded '$work/nccl.data' | grep 'autograd::engine'"
+	done
+	for t in "$AIFLAME_TRACES"/kineto/kineto_tb_samples/resnet50_num_workers_0.*.json.gz; do
+		[ -e "$t" ] || continue
+		"$aiflame" import -q -o "$work/bare.data" "$t"
+		check "real backward, of 2021: and so does what adds to gradients" says "1068 nodes joined to their forward, 966 that add to gradients behind them, 0 not joined" \
+			"$aiflame" info "$work/bare.data"
 	done
 else
 	skip "real traces" "AIFLAME_TRACES names no folder"

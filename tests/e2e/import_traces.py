@@ -70,13 +70,15 @@ def cuda():
     return t
 
 
-def training(with_python=True, with_arrows=True, with_numbers=True):
+def training(with_python=True, with_arrows=True, with_numbers=True, with_engine=True):
     """A step of two layers on one thread, its backward on autograd's; arrows join what has one sequence number, as older traces have it. Lengths of kernels
     are powers of two, so that each sum says what it is of."""
     t, length = Trace(), iter(1_000 << i for i in range(20))
-    main, autograd, at = 100, 777, 1_000_000
+    main, autograd, at, engine = 100, 777, 1_000_000, "autograd::engine::evaluate_function: "
 
     def op(name, at, dur, tid, kernel=None, **args):
+        if name.startswith(engine) and not with_engine:
+            return
         t.host("cpu_op", name, at, dur, tid, **args)
         if kernel:
             t.launch("cudaLaunchKernel", at + 100, 500, "kernel", kernel, 20_000_000 + t.number * 3_000_000, next(length), tid=tid)
@@ -98,7 +100,6 @@ def training(with_python=True, with_arrows=True, with_numbers=True):
         op("aten::linear", begin + (1_000 if with_arrows else 0), 80_000, main, **({} if with_arrows else numbers(i, 0)))
         op("aten::addmm", begin + 1_000, 70_000, main, "forward_%d" % i, **numbers(i, 0))
         arrow("s", 5 + i, begin + 1_000, main)
-    engine = "autograd::engine::evaluate_function: "
     for i in (1, 0):
         begin = at + 400_000 + (1 - i) * 200_000
         op(engine + "AddmmBackward0", begin, 90_000, autograd)
@@ -231,6 +232,7 @@ def main():
     texts["lonely"] = lonely.text()
     texts["training"] = training().text()
     texts["training_ops"] = training(with_python=False).text()
+    texts["training_bare"] = training(with_arrows=False, with_engine=False).text()  # of 2021
     texts["training_numbers"] = training(with_arrows=False).text()
     texts["training_apart"] = training(with_arrows=False, with_numbers=False).text()
     whole = cuda()
