@@ -238,6 +238,13 @@ static int check_lengths(const struct aif_profile *p, const struct aif_flame_opt
 {
 	if (!aif_is_lengths(p) || (o->by != AIF_BY_SAMPLES && o->by != AIF_BY_LAUNCHES))
 		return 0;
+	if (o->by == AIF_BY_SAMPLES && aif_has_sample_numbers(p))
+		return 0;
+	if (aif_has_sample_numbers(p))
+		return aif_err_set(
+			err, -ENODATA,
+			"flame: how many launches there were is not known: the imported file has "
+			"stacks of samples; leave out --by launches");
 	return aif_err_set(
 		err, -ENODATA,
 		"flame: how many launches and samples there were is not known: the imported "

@@ -10,7 +10,14 @@ bool aif_is_imported(const struct aif_profile *p)
 
 bool aif_is_lengths(const struct aif_profile *p)
 {
-	return !strcmp(aif_profile_meta(p, "imported.rows"), "lengths");
+	const char *rows = aif_profile_meta(p, "imported.rows");
+
+	return !strcmp(rows, "lengths") || !strcmp(rows, "samples");
+}
+
+bool aif_has_sample_numbers(const struct aif_profile *p)
+{
+	return strcmp(aif_profile_meta(p, "imported.rows"), "lengths") != 0;
 }
 
 enum aif_cpu_weights aif_cpu_weights(const struct aif_profile *p)

@@ -7,9 +7,10 @@
 
 bool aif_is_imported(const struct aif_profile *p);
 
-/* Its rows of devices and CPUs are stacks with lengths: nobody knows how many launches or samples one stands for, nor when that
- * was. */
+/* Its rows of devices and CPUs are stacks with lengths: nobody knows how many launches one stands for, nor when that was. */
 bool aif_is_lengths(const struct aif_profile *p);
+/* And of samples? Where the lengths are numbers of samples, as in iaprof's text, and where there are no such rows. */
+bool aif_has_sample_numbers(const struct aif_profile *p);
 
 /* What the weights of its CPU samples are. */
 enum aif_cpu_weights {

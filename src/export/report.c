@@ -55,7 +55,8 @@ struct report {
 	struct aif_map bytes;      /* launch -> what its execution moved */
 	bool have_operators, have_errors, have_samples, has_shapes;
 	bool have_callers; /* other ones than the operators */
-	bool is_lengths;   /* launches and samples are not known, and 0 here */
+	bool is_lengths;   /* launches are not known, and 0 here */
+	bool has_samples;  /* else their numbers are not known, and 0 here */
 };
 
 /* Of a column that has nothing to say to people. */
@@ -191,7 +192,7 @@ static int add_row(struct summing *g, const struct aif_attribution_row *row)
 	s->wall += row->wall_ns;
 	s->time += row->time_ns;
 	s->launches += g->r->is_lengths ? 0 : row->launches;
-	s->samples += g->r->is_lengths ? 0 : row->samples;
+	s->samples += g->r->has_samples ? row->samples : 0;
 	s->bytes += row->bytes;
 	s->variance += (double)row->error_ns * (double)row->error_ns;
 	return add_stack(&g->by_stack, s, id, row);
@@ -285,7 +286,8 @@ static void init(struct report *r, const struct aif_table_column *columns, size_
 	if (!several.len)
 		hide(r, "process");
 	for (size_t i = 0; r->is_lengths && i < AIF_ARRAY_LEN(unknown); i++)
-		if (has_column(columns, n, unknown[i]))
+		if (has_column(columns, n, unknown[i]) &&
+		    !(r->has_samples && !strcmp(unknown[i], "samples")))
 			hide(r, unknown[i]);
 	aif_buf_finish(&several);
 }
@@ -676,7 +678,12 @@ int aif_report_write(const struct aif_profile *p, const struct aif_attribution *
 	enum aif_name_detail detail =
 		opts->kind == AIF_REPORT_STACKS ? opts->detail : AIF_NAME_NORMAL;
 	struct aif_table t = {0};
-	struct report r = {.p = p, .a = a, .o = opts, .t = &t, .is_lengths = aif_is_lengths(p)};
+	struct report r = {.p = p,
+			   .a = a,
+			   .o = opts,
+			   .t = &t,
+			   .is_lengths = aif_is_lengths(p),
+			   .has_samples = aif_has_sample_numbers(p)};
 	bool is_empty;
 	int e = aif_regex_init(&r.kernel, "--kernel", opts->kernel, err);
 

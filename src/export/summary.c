@@ -394,6 +394,12 @@ void aif_summary_quality(const struct aif_profile *p, const struct aif_attributi
 	const struct aif_conservation *c = &a->conservation;
 	uint64_t inside = c->sampled_attributed + c->sampled_unmatched + c->samples_dropped;
 
+	if (aif_is_lengths(p) && aif_has_sample_numbers(p)) {
+		aif_buf_puts(out, "stacks of ");
+		aif_human_counted(out, inside, "sample");
+		aif_buf_puts(out, ": when and how often something ran is not known");
+		return;
+	}
 	if (aif_is_lengths(p)) {
 		aif_buf_puts(out, "stacks with lengths: when and how often is not known");
 		return;

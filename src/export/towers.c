@@ -40,7 +40,7 @@ struct towers {
 	struct aif_attribution_row *shares;
 	size_t shares_cap;
 	/* Of imported ones: what is not known, or no time. */
-	bool is_lengths, is_spans, is_counts;
+	bool is_lengths, has_samples, is_spans, is_counts;
 };
 
 const char *aif_flame_unit(enum aif_flame_by by)
@@ -388,7 +388,7 @@ static int share_add(struct towers *t, const struct aif_attribution_row *row,
 		return -EOVERFLOW;
 	d = &t->tree->details[at.node];
 	if (__builtin_add_overflow(d->time_ns, row->time_ns, &d->time_ns) ||
-	    __builtin_add_overflow(d->samples, t->is_lengths ? 0 : row->samples, &d->samples))
+	    __builtin_add_overflow(d->samples, t->has_samples ? row->samples : 0, &d->samples))
 		return -EOVERFLOW;
 	if (value)
 		d->grades |= 1u << (row->grade & 31);
@@ -495,7 +495,11 @@ int aif_towers_build(const struct aif_profile *p, const struct aif_attribution *
 		     const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err)
 {
 	struct aif_tree tree = {0};
-	struct towers t = {.p = p, .o = o, .tree = &tree, .is_lengths = aif_is_lengths(p)};
+	struct towers t = {.p = p,
+			   .o = o,
+			   .tree = &tree,
+			   .is_lengths = aif_is_lengths(p),
+			   .has_samples = aif_has_sample_numbers(p)};
 
 	return finish(&t, rows_add(&t, a, err), ret);
 }
@@ -534,7 +538,7 @@ static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
 	if (__builtin_add_overflow(t->tree->nodes[at.node].self, value,
 				   &t->tree->nodes[at.node].self) ||
 	    (!t->is_counts && __builtin_add_overflow(d->time_ns, s->weight_ns, &d->time_ns)) ||
-	    (!t->is_spans && !t->is_lengths &&
+	    (!t->is_spans && t->has_samples &&
 	     __builtin_add_overflow(d->samples, s->samples, &d->samples)))
 		return -EOVERFLOW;
 	return 0;
@@ -596,6 +600,7 @@ int aif_towers_build_cpu(const struct aif_profile *p, const struct aif_cpu_total
 			   .o = o,
 			   .tree = &tree,
 			   .is_lengths = aif_is_lengths(p),
+			   .has_samples = aif_has_sample_numbers(p),
 			   .is_spans = aif_cpu_weights(p) == AIF_CPU_WEIGHTS_SPANS,
 			   .is_counts = aif_cpu_weights(p) == AIF_CPU_WEIGHTS_COUNTS};
 

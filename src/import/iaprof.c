@@ -345,6 +345,7 @@ static int finish(struct aif_builder *b, void *state, int r, struct aif_err *err
 	struct aif_map *files = state;
 	uint64_t file;
 
+	aif_builder_meta(b, "imported.rows", "samples");
 	for (uint32_t i = 0; i < b->p.kernels_len && files && !r; i++)
 		if (aif_map_get(files, i, &file))
 			r = program_of(b, i, (uint32_t)file);

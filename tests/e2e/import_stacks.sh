@@ -84,6 +84,19 @@ check "iaprof: import" "$aiflame" import -q "$work/iaprof.txt" -o "$work/i.data"
 sed -i 's/;zeLaunch//' "$work/out.folded"
 check "iaprof: every count, under its own stack" goes_round "$work/iaprof.folded" "$work/out.folded"
 check "iaprof: everything adds up" says "everything adds up" "$aiflame" info "$work/i.data"
+check "iaprof: launches that nobody knows are not said: first screen" sh -c "'$aiflame' report '$work/i.data' >'$work/first' && grep -q 'stacks of 45 samples: when' '$work/first' &&
+	! grep -E 'launches|idle|active from| in +[0-9]+  |which spans' '$work/first'"
+check "iaprof: nor in tables, which have samples" sh -c "'$aiflame' report --kernels '$work/i.data' >'$work/kernels' && grep -qE ' 45 +mm ' '$work/kernels' && ! grep -E 'launches|average' '$work/kernels' &&
+	'$aiflame' report --kernels --format csv '$work/i.data' | grep ',45,45,0,0,0,45,4711,mm,'"
+check "iaprof: nor drawn" says "stacks of samples; leave out --by launches" sh -c "'$aiflame' flame --by launches -o '$work/no.svg' '$work/i.data'; true"
+check "iaprof: nor by info" says "numbers of launches below are of rows" "$aiflame" info "$work/i.data"
+check "iaprof: a picture says samples and no launches" sh -c "'$aiflame' flame -o '$work/l.svg' '$work/i.data' && grep -qE '[0-9] samples' '$work/l.svg' && ! grep -E '[0-9] launch(es)?\>' '$work/l.svg'"
+# Two rows of one stack here, one when it comes back: neither is a number of kernels.
+printf '%b' 'string\t1\tp\nstring\t2\tmain\nstring\t3\tf\nstring\t4\tk\nstring\t5\tmad\ninterval\t0\t1\nkernel\t0x1000\t1\t7\t2\t3\t4\neustall\t0x8\t5\t0\t0\t0\t7\t0\t0\t0\t0\t0\t0\n' \
+	'interval\t1\t2\nkernel\t0x1000\t1\t7\t2\t3\t4\neustall\t0x8\t5\t0\t0\t0\t7\t0\t0\t0\t0\t0\t0\n' >"$work/two.txt"
+check "iaprof: import tells no number of kernels" says "14 ns of kernels" "$aiflame" import "$work/two.txt" -o "$work/two.data"
+"$aiflame" export --detail full -o "$work/one.iaprof" "$work/two.data"
+check "iaprof: so neither when it comes back" says "14 ns of kernels" "$aiflame" import "$work/one.iaprof" -o "$work/one.data"
 # What the text says, however its strings are numbered: all that a profile keeps of it.
 cat >"$work/said.awk" <<'END'
 BEGIN { FS = "\t" }
