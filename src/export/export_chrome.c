@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/demangle.h"
 #include "export/counters.h"
 #include "export/event_ops.h"
 #include "export/exporter.h"
 #include "export/host_stacks.h"
+#include "export/imported.h"
 #include "export/json.h"
 #include "export/track_ids.h"
 #include "profile/file.h"
@@ -12,10 +14,9 @@
 #include <string.h>
 
 /*
- * Trace Event Format, JSON, with the categories and arguments of PyTorch's profiler (Kineto), which its readers go by. A
- * device is a process, a lane of a stream is a thread of it; executions of a lane do not overlap. Launches are on
- * their threads, with the operators, ranges and calls that the profile has. An arrow from launch to execution is a `bind_id` that both have, so that it takes no events of its
- * own. Launch stacks are `stackFrames`, which stand at the end, where all are known; CPU samples are `samples`.
+ * Trace Event Format, JSON, with the categories and arguments of PyTorch's profiler (Kineto), which its readers go by. A device is a process, a lane of a stream is a thread of it;
+ * executions of a lane do not overlap. Launches are on their threads, with the operators, ranges and calls that the profile has. An arrow from launch to execution is a `bind_id` that both
+ * have, so that it takes no events of its own. Launch stacks are `stackFrames`, which stand at the end, where all are known; CPU samples are `samples`.
  */
 
 /* Where the end of a call is not recorded, it is drawn this wide, or until the thread's next. */
@@ -143,10 +144,28 @@ static void device_tracks(struct chrome *c)
 
 /* ---- launches and executions --------------------------------------------------------------------- */
 
+/* Readers of traces go by whole names, whatever --detail says of stacks: Kineto's own, or as it would write them. */
+static void kernel_text(struct chrome *c, const char *name)
+{
+	struct aif_buf text = {0};
+
+	if (!aif_is_imported(c->p) && c->x->detail != AIF_NAME_FULL)
+		aif_demangle(name, &text);
+	else
+		aif_buf_puts(&text, name);
+	aif_out_json_string(&c->names, aif_buf_str(&text), text.len);
+	c->names.failed |= aif_buf_failed(&text);
+	aif_buf_finish(&text);
+}
+
 /* Before the first kernel's name is used. Transfers have Kineto's, which say their direction. */
 static int names_make(struct chrome *c)
 {
-	static const char *const transfers[AIF_LAUNCH_KIND_COUNT] = {
+	static const char *const others[AIF_LAUNCH_KIND_COUNT] = {
+		[AIF_LAUNCH_KERNEL] = "[unknown kernel]",
+		[AIF_LAUNCH_MAP] = "[map]",
+		[AIF_LAUNCH_UNMAP] = "[unmap]",
+		[AIF_LAUNCH_MIGRATE] = "[migrate]",
 		[AIF_LAUNCH_READ] = "Memcpy DtoH",
 		[AIF_LAUNCH_WRITE] = "Memcpy HtoD",
 		[AIF_LAUNCH_COPY] = "Memcpy DtoD",
@@ -160,22 +179,10 @@ static int names_make(struct chrome *c)
 	if (!c->names_at)
 		return -ENOMEM;
 	for (size_t i = 0; i < kernels + AIF_LAUNCH_KIND_COUNT; i++) {
-		struct aif_frame_label l;
-		const char *text;
-		size_t len;
-		int r = i < kernels ? aif_frame_labels_kernel(c->stacks.labels, (uint32_t)i,
-							      AIF_LAUNCH_KERNEL, &l)
-				    : aif_frame_labels_kernel(c->stacks.labels, AIF_NONE,
-							      (unsigned)(i - kernels), &l);
-
-		if (r < 0)
-			return r;
-		c->names_at[i] = c->names.len;
-		text = aif_tree_text(&c->stacks.tree, l.name, &len);
-		if (i >= kernels && transfers[i - kernels])
-			aif_out_json_text(&c->names, transfers[i - kernels]);
+		if (i < kernels)
+			kernel_text(c, aif_profile_str(c->p, c->p->kernels[i].name));
 		else
-			aif_out_json_string(&c->names, text, len);
+			aif_out_json_text(&c->names, others[i - kernels]);
 		c->names_at[i + 1] = c->names.len;
 	}
 	return aif_buf_failed(&c->names) ? -ENOMEM : 0;

@@ -88,6 +88,13 @@ for f in chrome perfetto firefox tensorboard; do
 	check "$f of it" "$aiflame" export --format $f -o trace.$f trace.data
 	check "$f has its operators, ranges and calls" python3 "$here/export_check.py" "$aiflame" trace.data $f trace.$f
 done
+# Its readers go by whole names.
+name='void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)'
+printf '[{"ph":"X","pid":0,"tid":7,"cat":"kernel","name":"%s","ts":1,"dur":2,"args":{"device":0,"stream":7}}]' "$name" >whole.json
+"$aiflame" import -q -o whole.data whole.json
+for d in brief normal full; do
+	check "chrome, $d: a kernel's name is the trace's" says "\"cat\":\"kernel\",\"name\":\"$name\"" "$aiflame" export --detail $d --format chrome -o - whole.data
+done
 # What goes out for Chrome comes in again: stacks, names, and a second time the same.
 towers() { "$aiflame" flame --detail "$1" --leaf kernel --format folded -o - "$2"; }
 names_of() {
@@ -151,6 +158,7 @@ check "overlapping executions are on lanes of their stream" sh -c "
 		if e['ph'] == 'M' and e['name'] == 'thread_name' and e['args']['name'].startswith('stream')))\" |
 	grep -qF \"'stream 0', 'stream 1', 'stream 1 (2)', 'stream 1 (3)'\""
 
+check "chrome: a recorded kernel's name is whole, too" grep -qF '"name":"chain(float*, float const*, int)"' fake.chrome
 check "the name says the format" sh -c "
 	'$aiflame' export -o a.pb.gz fake.data && cmp a.pb.gz fake.pprof &&
 	'$aiflame' export -o a.speedscope.json fake.data && cmp a.speedscope.json fake.speedscope &&
