@@ -225,7 +225,9 @@ static bool has_cpu_alone(const struct values *v, const struct aif_profile *p,
 	struct aif_cpu_totals cpu = {0};
 	bool has = false;
 
-	if (v->of == NOT_GIVEN && v->leaf == NOT_GIVEN && v->by == NOT_GIVEN && !v->choice.kernel &&
+	bool is_time = v->by == NOT_GIVEN || v->by == AIF_BY_WALL || v->by == AIF_BY_TIME;
+
+	if (v->of == NOT_GIVEN && v->leaf == NOT_GIVEN && is_time && !v->choice.kernel &&
 	    !v->choice.device && !p->devices_len)
 		has = aif_cpu_totals(p, which, &cpu, NULL) == 0 && cpu.samples;
 	aif_cpu_totals_finish(&cpu);
