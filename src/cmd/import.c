@@ -118,7 +118,10 @@ static void warn(const struct aif_profile *p, struct aif_buf *out)
 		const struct aif_loss *l = &p->losses[i];
 		const struct aif_reason_info *info = aif_reason_info((int)l->reason);
 
-		if (l->reason != AIF_REASON_IMPORT_APART && l->reason != AIF_REASON_IMPORT_UNDATED)
+		if (l->reason != AIF_REASON_IMPORT_APART &&
+		    l->reason != AIF_REASON_IMPORT_UNDATED &&
+		    l->reason != AIF_REASON_IMPORT_RANK_TWICE &&
+		    l->reason != AIF_REASON_IMPORT_WORLD)
 			continue;
 		aif_buf_puts(out, "Warning: ");
 		aif_reason_say(info, l->count, out);

@@ -140,8 +140,11 @@ static bool read_distributed(struct kineto *k)
 
 	while (t != AIF_JSON_ERROR && aif_json_depth(j) > depth) {
 		t = aif_json_next(j);
-		if (t == AIF_JSON_KEY && AIF_JSON_IS(j, "rank") && aif_json_depth(j) == depth + 1 &&
-		    !number_of(j, &k->rank, &k->has_rank))
+		if (t != AIF_JSON_KEY || aif_json_depth(j) != depth + 1)
+			continue;
+		if (AIF_JSON_IS(j, "rank") && !number_of(j, &k->rank, &k->has_rank))
+			return false;
+		if (AIF_JSON_IS(j, "world_size") && !number_of(j, &k->world, &k->has_world))
 			return false;
 	}
 	return t != AIF_JSON_ERROR;

@@ -236,9 +236,9 @@ struct kineto {
 	bool is_known; /* it has a category that is known: others are not kept */
 	bool is_spent; /* nothing ran on a device: threads' time is of the spans that they were in */
 	enum kineto_family family;
-	uint32_t host; /* string, AIF_NONE */
-	int64_t rank;
-	bool has_rank;
+	uint32_t host;       /* string, AIF_NONE */
+	int64_t rank, world; /* of how many it is one */
+	bool has_rank, has_world;
 	char driver[64];
 	int64_t overhead_ns;
 

@@ -89,9 +89,14 @@ struct names {
 	struct aif_map alike; /* keys that two files have */
 };
 
+/* Its name, whatever its number; of those without a name the number. */
 static uint64_t process_key(const struct aif_builder *b, size_t row)
 {
-	return (uint64_t)b->p.processes[row].pid << 32 | b->p.processes[row].cmdline;
+	const struct aif_process *p = &b->p.processes[row];
+
+	return p->cmdline != AIF_NONE && *aif_profile_str(&b->p, p->cmdline)
+		       ? p->cmdline
+		       : (uint64_t)1 << 32 | p->pid;
 }
 
 static uint32_t *process_text(struct aif_builder *b, size_t row)
@@ -278,6 +283,69 @@ static int part(struct aif_builder *b, struct span *s, size_t n)
 	return r;
 }
 
+/* Which two files it is. */
+static void say_pair(struct aif_builder *b, int reason, const struct kineto_file *f,
+		     const char *between, const struct kineto_file *to)
+{
+	struct aif_buf text = {0};
+
+	kineto_file_say(f, &text);
+	aif_buf_puts(&text, between);
+	kineto_file_say(to, &text);
+	aif_builder_loss(b, reason, AIF_NONE, aif_builder_puts(b, aif_buf_str(&text)), 1);
+	aif_buf_finish(&text);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	if (x->file->has_rank != y->file->has_rank)
+		return x->file->has_rank ? -1 : 1;
+	if (x->file->has_rank && x->file->rank != y->file->rank)
+		return x->file->rank < y->file->rank ? -1 : 1;
+	return by_start(a, b);
+}
+
+/* One rank's windows follow each other; where they overlap it is the same time again. Leaves `s` in another order. */
+static void find_twice(struct aif_builder *b, struct span *s, size_t n)
+{
+	size_t last = 0; /* of this rank the one that ends last */
+
+	if (n)
+		qsort(s, n, sizeof(*s), by_rank);
+	for (size_t i = 1; i < n && s[i].file->has_rank; i++) {
+		bool is_same = s[i].file->rank == s[last].file->rank;
+
+		if (is_same && s[i].from <= s[last].to)
+			say_pair(b, AIF_REASON_IMPORT_RANK_TWICE, s[i].file,
+				 " is of the same time as ", s[last].file);
+		if (!is_same || s[i].to > s[last].to)
+			last = i;
+	}
+}
+
+/* Each that does not say what the first one does. */
+static void compare_worlds(struct aif_builder *b, const struct kineto_file *files, size_t n)
+{
+	const struct kineto_file *first = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		char between[80];
+
+		if (!files[i].has_world)
+			continue;
+		if (!first)
+			first = &files[i];
+		if (files[i].world == first->world)
+			continue;
+		snprintf(between, sizeof(between),
+			 " is of %" PRId64 " ranks, not of %" PRId64 " as ", files[i].world,
+			 first->world);
+		say_pair(b, AIF_REASON_IMPORT_WORLD, &files[i], between, first);
+	}
+}
+
 int kineto_files_together(struct aif_builder *b, const struct kineto_file *files, size_t n)
 {
 	struct span *spans;
@@ -299,6 +367,8 @@ int kineto_files_together(struct aif_builder *b, const struct kineto_file *files
 	}
 	qsort(spans, len, sizeof(*spans), by_start);
 	r = len ? part(b, spans, len) : 0;
+	find_twice(b, spans, len);
+	compare_worlds(b, files, n);
 	free(spans);
 	return r;
 }

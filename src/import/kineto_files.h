@@ -6,15 +6,16 @@
 /*
  * What several files of one import are to each other. They are taken for the ranks of one job, which were traced at the same
  * time. What has the same name in two of them gets its file's; files that were not traced at the same time are told, and the time
- * in which one was not is not collected, so that nobody takes it for idle.
+ * in which one was not is not collected, so that nobody takes it for idle. Told, too, is what no one job has: a rank twice at a time,
+ * and two numbers of ranks.
  */
 struct kineto_rows { /* how many a builder had */
 	size_t launches, execs, waits, ops;
 };
 struct kineto_file {
 	char name[256];
-	int64_t rank;
-	bool has_rank;
+	int64_t rank, world; /* of how many it is one */
+	bool has_rank, has_world;
 	struct kineto_rows from, to;
 	size_t process, process_end, device, device_end; /* its own rows of the profile's tables */
 };

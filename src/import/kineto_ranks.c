@@ -62,7 +62,9 @@ int kineto_ranks_begin(struct kineto *k, void **state)
 	f = &s->files[s->len++];
 	*f = (struct kineto_file){.from = kineto_rows_of(k->b),
 				  .rank = k->rank,
+				  .world = k->world,
 				  .has_rank = k->has_rank,
+				  .has_world = k->has_world,
 				  .process = first_process(k),
 				  .device = k->b->p.devices_len};
 	f->to = f->from;
@@ -311,6 +313,8 @@ static void tell(struct aif_builder *b, const struct ranks *s)
 	const struct kineto_group *groups = s->aiu;
 	struct aif_buf kinds = {0};
 
+	if (s->len > 1)
+		aif_builder_meta(b, "imported.files", "%zu", s->len);
 	for (size_t i = 0; i < KINETO_LEFT_OUT_MAX && s->left_out[i].count; i++)
 		aif_buf_printf(&kinds, "%s%" PRIu64 " %s%s", i ? ", " : " (", s->left_out[i].count,
 			       s->left_out[i].what,

@@ -225,6 +225,13 @@ def main():
     for n, off in enumerate([0, 5_000_000, 100_000, -7_000_000]):
         texts["same%d" % n] = rank(n, off, pid=1).text()
     texts["unranked"] = texts["cuda"]
+    texts["unranked_pid"] = texts["cuda"].replace('"pid": 100', '"pid": 200')
+    ranked = cuda()
+    ranked.top["distributedInfo"] = {"backend": "nccl", "rank": 0, "world_size": 2}
+    texts["ranked"] = ranked.text()
+    texts["same0_again"] = texts["same0"]
+    texts["of_eight"] = texts["same1"].replace('"rank": 1', '"rank": 5').replace('"world_size": 2', '"world_size": 8')
+    texts["window"] = rank(0, 0, pid=1, base=BASE + 10**9).text()
     texts["later"] = rank(1, 0, pid=1, base=BASE + 3 * 86400 * 10**9).text()
     texts["undated"] = rank(1, 0, pid=1, base=0).text()
     lonely = cuda()
