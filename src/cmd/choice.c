@@ -52,10 +52,26 @@ static bool row_matches(const struct aif_profile *p, const struct row *row,
 	       aif_regex_matches(regex, aif_profile_str(p, row->text));
 }
 
-/* Also by its whole name, as tables show it: "python3 (rank 1)" is an expression that does not match itself. */
+/* By its whole name, as tables show it: "python3 (rank 1)" is an expression that does not match itself, and "A100"
+ * one that matches "A100 (rank 1)", too. */
 static bool row_is(const struct aif_profile *p, const struct row *row, const char *name)
 {
 	return row->text != AIF_NONE && !strcmp(name, aif_profile_str(p, row->text));
+}
+
+/* Every row whose name that is; false: none is. */
+static bool keep_named(const struct aif_profile *p, const char *name, size_t n,
+		       struct row (*row_of)(const struct aif_profile *, size_t), bool *keep)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < n; i++) {
+		struct row row = row_of(p, i);
+
+		keep[i] = row_is(p, &row, name);
+		found |= keep[i];
+	}
+	return found;
 }
 
 /* *ret: by row, whether it matches; NULL if nothing was asked for. */
@@ -64,16 +80,17 @@ static int choose(const char *option, const char *re, const char *help, const st
 		  const bool **ret_view, struct aif_err *err)
 {
 	struct aif_regex regex;
-	bool *keep, some = false;
+	bool *keep, some, are_named;
 	int r = aif_regex_init(&regex, option, re, err);
 
 	if (!re)
 		return 0;
 	keep = calloc(n + 1, sizeof(*keep));
-	for (size_t i = 0; keep && i < n; i++) {
+	some = are_named = keep && keep_named(p, re, n, row_of, keep);
+	for (size_t i = 0; keep && i < n && !are_named; i++) {
 		struct row row = row_of(p, i);
 
-		keep[i] = row_is(p, &row, re) || (!r && row_matches(p, &row, &regex, re));
+		keep[i] = !r && row_matches(p, &row, &regex, re);
 		some |= keep[i];
 	}
 	aif_regex_finish(&regex);

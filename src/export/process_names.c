@@ -14,6 +14,35 @@ static bool are_alike(const struct aif_process *a, const struct aif_process *b)
 	return is_counted(a) && is_counted(b) && a->pid == b->pid && a->cmdline != b->cmdline;
 }
 
+/* Of files that were imported together, those whose name is no other number's, too. */
+static int find_shown(struct aif_process_names *n)
+{
+	const struct aif_profile *p = n->p;
+	struct aif_map first = {0}; /* by name: the first process that has it */
+	uint64_t other;
+	int r = 0;
+
+	if (!*aif_profile_meta(p, "imported.files"))
+		return 0;
+	for (uint32_t i = 0; i < p->processes_len && !r; i++) {
+		if (!is_counted(&p->processes[i]))
+			continue;
+		n->are_shown[i] = *aif_profile_str(p, p->processes[i].cmdline);
+		if (!aif_map_get(&first, p->processes[i].cmdline, &other))
+			r = aif_map_put(&first, p->processes[i].cmdline, i);
+		else if (p->processes[i].pid != p->processes[other].pid)
+			n->are_shown[other] = false;
+	}
+	/* What the first one is, all of its name are. */
+	for (uint32_t i = 0; i < p->processes_len && !r; i++) {
+		if (n->are_shown[i] && aif_map_get(&first, p->processes[i].cmdline, &other))
+			n->are_shown[i] = n->are_shown[other];
+		n->any_shown |= n->are_shown[i];
+	}
+	aif_map_finish(&first);
+	return r;
+}
+
 int aif_process_names_init(struct aif_process_names *n, const struct aif_profile *p)
 {
 	struct aif_map first = {0}; /* by number: the first process that has it */
@@ -22,7 +51,8 @@ int aif_process_names_init(struct aif_process_names *n, const struct aif_profile
 
 	*n = (struct aif_process_names){.p = p};
 	n->are_alike = calloc(p->processes_len + 1, sizeof(*n->are_alike));
-	if (!n->are_alike)
+	n->are_shown = calloc(p->processes_len + 1, sizeof(*n->are_shown));
+	if (!n->are_alike || !n->are_shown)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->processes_len && !r; i++) {
 		if (!is_counted(&p->processes[i]))
@@ -38,12 +68,13 @@ int aif_process_names_init(struct aif_process_names *n, const struct aif_profile
 		    aif_map_get(&first, p->processes[i].pid, &other))
 			n->are_alike[i] = n->are_alike[other];
 	aif_map_finish(&first);
-	return r;
+	return r ? r : find_shown(n);
 }
 
 void aif_process_names_finish(struct aif_process_names *n)
 {
 	free(n->are_alike);
+	free(n->are_shown);
 	*n = (struct aif_process_names){0};
 }
 
@@ -52,6 +83,13 @@ const char *aif_process_names_get(const struct aif_process_names *n, uint32_t pr
 	return process != AIF_NONE && n->are_alike[process]
 		       ? aif_profile_str(n->p, n->p->processes[process].cmdline)
 		       : NULL;
+}
+
+const char *aif_process_names_show(const struct aif_process_names *n, uint32_t process)
+{
+	return process != AIF_NONE && n->are_shown[process]
+		       ? aif_profile_str(n->p, n->p->processes[process].cmdline)
+		       : aif_process_names_get(n, process);
 }
 
 const char *aif_process_name(const struct aif_profile *p, uint32_t process)

@@ -5,13 +5,15 @@
 
 /*
  * What processes are called. A number is enough, until several that used a device have the same one: ranks in containers are
- * process 1 each. Then it is the command, which for an imported rank says which one it is: "python3 (rank 1)". The option
- * --process takes both.
+ * process 1 each. Then it is the command, which for an imported rank says which one it is: "python3 (rank 1)". Where
+ * several files were imported people are shown that in any case. The option --process takes both.
  */
 struct aif_process_names {
 	const struct aif_profile *p;
 	bool *are_alike; /* by process: its number is another's, too */
-	bool any;        /* one is */
+	bool *are_shown; /* by process: people go by its name, which is no other's */
+	bool any;        /* one is alike */
+	bool any_shown;
 };
 
 /* 0 or -ENOMEM; finished by the caller in any case. */
@@ -19,5 +21,7 @@ int aif_process_names_init(struct aif_process_names *n, const struct aif_profile
 void aif_process_names_finish(struct aif_process_names *n);
 /* NULL: the number is enough. AIF_NONE has none. */
 const char *aif_process_names_get(const struct aif_process_names *n, uint32_t process);
-/* The same without a table of all, in time that grows with the number of processes. */
+/* For people, who know a rank by its name better than by its number. */
+const char *aif_process_names_show(const struct aif_process_names *n, uint32_t process);
+/* aif_process_names_get() without a table of all, in time that grows with the number of processes. */
 const char *aif_process_name(const struct aif_profile *p, uint32_t process);

@@ -72,8 +72,11 @@ static bool is_asked_kernel(const struct report *r, uint32_t kind, uint32_t kern
 
 static void process_cell(struct report *r, uint32_t process)
 {
+	bool is_plain = r->o->format == AIF_TABLE_PLAIN;
+
 	aif_table_id(r->t, process == AIF_NONE ? 0 : r->p->processes[process].pid,
-		     aif_process_names_get(&r->processes, process));
+		     (is_plain ? aif_process_names_show : aif_process_names_get)(&r->processes,
+										 process));
 }
 
 /* In full for programs, which may look for it in other tables. */
@@ -282,7 +285,7 @@ static void init(struct report *r, const struct aif_table_column *columns, size_
 	struct aif_buf several = {0};
 
 	aif_table_init(r->t, columns, n);
-	aif_report_processes(r->p, r->a, &several);
+	aif_report_processes(r->p, r->a, &r->processes, &several);
 	if (!several.len)
 		hide(r, "process");
 	for (size_t i = 0; r->is_lengths && i < AIF_ARRAY_LEN(unknown); i++)
@@ -549,7 +552,7 @@ static int by_wall(const void *pa, const void *pb)
 }
 
 void aif_report_processes(const struct aif_profile *p, const struct aif_attribution *a,
-			  struct aif_buf *out)
+			  const struct aif_process_names *names, struct aif_buf *out)
 {
 	struct share *shares = calloc(p->processes_len + 1, sizeof(*shares));
 	uint64_t whole = 0;
@@ -567,7 +570,7 @@ void aif_report_processes(const struct aif_profile *p, const struct aif_attribut
 	while (shares && n < p->processes_len && shares[n].wall)
 		n++;
 	for (size_t i = 0; i < AIF_MIN(n, SHOWN_PROCESSES) && n > 1; i++) {
-		const char *name = aif_process_name(p, shares[i].process);
+		const char *name = aif_process_names_show(names, shares[i].process);
 
 		aif_buf_puts(out, i ? ", " : "");
 		if (name)

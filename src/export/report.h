@@ -2,6 +2,7 @@
 #pragma once
 
 #include "export/names.h"
+#include "export/process_names.h"
 #include "export/table.h"
 #include "profile/attribution.h"
 
@@ -64,7 +65,7 @@ const char *aif_report_kernel_short(const struct aif_profile *p, uint32_t kind, 
 /* Processes with device work, and what each had of it, widest first: "4711 60.0 %, 4712 40.0 %". Nothing is
  * appended for less than two. */
 void aif_report_processes(const struct aif_profile *p, const struct aif_attribution *a,
-			  struct aif_buf *out);
+			  const struct aif_process_names *names, struct aif_buf *out);
 
 /* -ENODATA with *err, if there is nothing because the overhead budget left it out; else 0. `what` begins it. */
 int aif_report_left_out(const struct aif_attribution *a, const char *what, struct aif_err *err);

@@ -154,9 +154,10 @@ static bool processes(const struct aif_profile *p, const struct aif_attribution 
 	struct aif_process_names names;
 	bool are_several, are_named;
 
-	aif_report_processes(p, a, &shares);
+	if (aif_process_names_init(&names, p) == 0)
+		aif_report_processes(p, a, &names, &shares);
 	are_several = shares.len;
-	are_named = aif_process_names_init(&names, p) == 0 && names.any;
+	are_named = names.any || names.any_shown;
 	aif_process_names_finish(&names);
 	if (are_several)
 		aif_buf_printf(out,

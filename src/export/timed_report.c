@@ -14,7 +14,7 @@ static uint32_t pid_of(const struct aif_timed_report *r, uint32_t process)
 void aif_timed_report_put_process(const struct aif_timed_report *r, uint32_t process,
 				  struct aif_buf *out)
 {
-	const char *name = aif_process_names_get(r->processes, process);
+	const char *name = aif_process_names_show(r->processes, process);
 
 	if (name)
 		aif_name_sanitize(name, strlen(name), out);
@@ -24,7 +24,11 @@ void aif_timed_report_put_process(const struct aif_timed_report *r, uint32_t pro
 
 void aif_timed_report_process_cell(struct aif_timed_report *r, uint32_t process)
 {
-	aif_table_id(r->t, pid_of(r, process), aif_process_names_get(r->processes, process));
+	bool is_plain = r->o->format == AIF_TABLE_PLAIN;
+
+	aif_table_id(
+		r->t, pid_of(r, process),
+		(is_plain ? aif_process_names_show : aif_process_names_get)(r->processes, process));
 }
 
 void aif_timed_report_device_cell(struct aif_timed_report *r, uint32_t device)

@@ -196,6 +196,23 @@ check "ranks that do not say which: import" "$aiflame" import -q -o "$work/pair.
 check "are named by their files" says "python3 (unranked.json) 50.0 %" "$aiflame" report "$work/pair.data"
 check "their devices, too" number 'NVIDIA Test 80GB (cuda.json)' "$work/pair.data" "SELECT name FROM devices LIMIT 1"
 
+"$aiflame" import -q -o "$work/pids.data" "$work/cuda.json" "$work/unranked_pid.json"
+check "also where their numbers differ" says "python3 (unranked_pid.json) 50.0 %" "$aiflame" report "$work/pids.data"
+check "in tables as well" says "python3 (cuda.json)" "$aiflame" report --kernels "$work/pids.data"
+check "programs get the numbers" says '"process": 200' "$aiflame" report --kernels --format json "$work/pids.data"
+for table in kernels launches breakdown comm idle; do
+	check "ranks of several pids: --$table shows people their names" says "python3 (rank 1)" "$aiflame" report --$table "$work/two.data"
+	check "ranks of several pids: --$table has numbers for programs" sh -c "! '$aiflame' report --$table --format csv '$work/two.data' | grep -F 'python3 (rank'"
+done
+check "ranks of several pids: so does the first screen" says "python3 (rank 1) 5" "$aiflame" report "$work/two.data"
+check "and it says how to ask for one" says "--process 'NAME'" "$aiflame" report "$work/two.data"
+check "of one file numbers are enough" sh -c "! '$aiflame' report --launches '$work/cuda.data' | grep python3"
+# A name that others begin with is that one's alone.
+"$aiflame" import -q -o "$work/begins.data" "$work/cuda.json" "$work/ranked.json"
+rows() { "$aiflame" report --launches --format csv "$1" "$2" "$work/begins.data" | tail -n +2 | wc -l; }
+check "a device's whole name is that device" test "$(rows --device 'NVIDIA Test 80GB')" -gt 0 -a "$(rows --device 'NVIDIA Test 80GB')" -lt "$(rows --device 'NVIDIA Test')"
+check "a process's, too" test "$(rows --process python3)" -gt 0 -a "$(rows --process python3)" -lt "$(rows --process python)"
+
 # Files that are of no one job: told, and the time between them is not idle.
 "$aiflame" import -o "$work/apart.data" "$work/same0.json" "$work/later.json" 2>"$work/apart.out"
 check "days apart: a warning that names them" grep -q "Warning: files that were not traced at the same time.*rank 1 ($work/later.json) begins 3.0 days after rank 0 ($work/same0.json) has ended.*import what is of another job by itself" "$work/apart.out"

@@ -57,6 +57,38 @@ static void those_of_one_number_have_names(void **state)
 	aif_profile_finish(&p);
 }
 
+/* Unless a name is of two numbers: then it says less than they do. */
+static void people_are_shown_ranks(void **state)
+{
+	static const char *const names[] = {"python3 (rank 0)",
+					    NULL,
+					    "python3 (rank 0)",
+					    "python3 (rank 1)",
+					    "python3 (rank 2)",
+					    NULL,
+					    NULL,
+					    NULL};
+	struct aif_process_names n;
+	struct aif_profile p;
+
+	(void)state;
+	fixture_ranks(&p);
+	FIXTURE_ADD(&p, processes, .pid = 4, .cmdline = aif_strset_puts(&p.strings, "a"),
+		    .host = AIF_NONE, .flags = AIF_PROCESS_RUNTIME);
+	FIXTURE_ADD(&p, meta, .key = aif_strset_puts(&p.strings, "imported.files"),
+		    .value = aif_strset_puts(&p.strings, "4"));
+	assert_int_equal(aif_process_names_init(&n, &p), 0);
+	for (uint32_t i = 0; i < AIF_ARRAY_LEN(names); i++) {
+		const char *name = aif_process_names_show(&n, i);
+
+		assert_string_equal(names[i] ? names[i] : "-", name ? name : "-");
+	}
+	assert_null(aif_process_names_show(&n, AIF_NONE));
+	assert_true(n.any_shown);
+	aif_process_names_finish(&n);
+	aif_profile_finish(&p);
+}
+
 static void what_no_launch_explains_stands_on_one(void **state)
 {
 	struct aif_buf text = {0};
@@ -139,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(those_of_one_number_have_names),
+		cmocka_unit_test(people_are_shown_ranks),
 		cmocka_unit_test(what_no_launch_explains_stands_on_one),
 		cmocka_unit_test(tables_have_numbers_or_names),
 		cmocka_unit_test(times_are_for_people),
