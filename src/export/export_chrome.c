@@ -293,36 +293,6 @@ static int launch_put(struct chrome *c, uint32_t i, int64_t next)
 	return c->out->error;
 }
 
-/* Shapes as they were imported, which is JSON: brackets and numbers; of a damaged file they may be anything. */
-static bool is_shapes(const char *text)
-{
-	size_t depth = 0;
-	char last = ',', before = ',';
-
-	if (*text != '[')
-		return false;
-	for (; *text; text++) {
-		bool is_digit = *text >= '0' && *text <= '9';
-
-		if (*text == ' ' && last == ',')
-			continue;
-		if (*text == '['   ? last != '[' && last != ','
-		    : is_digit     ? last == ']' || (last == '0' && (before < '0' || before > '9'))
-		    : *text == '-' ? last != '[' && last != ','
-		    : *text == ',' ? !depth || last == '[' || last == ',' || last == '-'
-		    : *text == ']' ? !depth || last == ',' || last == '-'
-				   : true)
-			return false;
-		depth += *text == '[';
-		depth -= *text == ']';
-		before = last;
-		last = *text;
-		if (!depth && text[1])
-			return false;
-	}
-	return !depth;
-}
-
 static bool is_call(const struct chrome *c, uint32_t call)
 {
 	return call != AIF_NONE && c->ops.ops[call].kind == AIF_OP_RUNTIME;
@@ -369,7 +339,7 @@ static int op_put(struct chrome *c, const struct aif_event_op *o)
 
 		aif_buf_puts(c->b, before);
 		AIF_JSON_LIT(c->b, "\"Input Dims\":");
-		if (is_shapes(shapes))
+		if (aif_json_is_lists(shapes))
 			aif_buf_puts(c->b, shapes);
 		else
 			aif_out_json_text(c->b, shapes);

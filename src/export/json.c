@@ -87,3 +87,32 @@ void aif_out_json_text(struct aif_buf *b, const char *text)
 {
 	aif_out_json_string(b, text, strlen(text));
 }
+
+bool aif_json_is_lists(const char *text)
+{
+	size_t depth = 0;
+	char last = ',', before = ',';
+
+	if (*text != '[')
+		return false;
+	for (; *text; text++) {
+		bool is_digit = *text >= '0' && *text <= '9';
+
+		if (*text == ' ' && last == ',')
+			continue;
+		if (*text == '['   ? last != '[' && last != ','
+		    : is_digit     ? last == ']' || (last == '0' && (before < '0' || before > '9'))
+		    : *text == '-' ? last != '[' && last != ','
+		    : *text == ',' ? !depth || last == '[' || last == ',' || last == '-'
+		    : *text == ']' ? !depth || last == ',' || last == '-'
+				   : true)
+			return false;
+		depth += *text == '[';
+		depth -= *text == ']';
+		before = last;
+		last = *text;
+		if (!depth && text[1])
+			return false;
+	}
+	return !depth;
+}

@@ -16,5 +16,8 @@ void aif_out_json_i64(struct aif_buf *b, int64_t v);
 /* ns in units of 10^decimals ns, exactly, where a double has 53 bits. decimals: 3 (us) or 6 (ms). */
 void aif_out_json_decimal(struct aif_buf *b, int64_t ns, unsigned decimals);
 
+/* Is it one JSON list of integers and lists, as shapes are imported? Of a damaged file they may be anything. */
+bool aif_json_is_lists(const char *text);
+
 /* Bytes of a literal. */
 #define AIF_JSON_LIT(b, literal) aif_buf_append(b, literal, sizeof(literal) - 1)
