@@ -171,26 +171,27 @@ check "nobody launched while sampling was switched" order pauses
 check "and the device had nothing to do when it was switched off" sh -c 'grep -q "sampling off" pauses.log && ! grep "disabling waits" pauses.log'
 
 # ---- stopped, and left alone ----
+sent_away() { [ "$(grep -c ' finalize' "$1.log")" -eq "$2" ]; }
 stopped() {
 	begin stopped '' -t 2 $until_done
 	sleep 0.7
-	"$aiflame" ctl stop stopped && soon 3 off stopped >/dev/null && before=$(wc -l <stopped.log) && sleep 0.5 &&
+	# What is off goes a moment later.
+	"$aiflame" ctl stop stopped && soon 9 off stopped >/dev/null && soon 9 sent_away stopped 1 && before=$(wc -l <stopped.log) && sleep 0.5 &&
 		[ "$(wc -l <stopped.log)" -eq "$before" ]
 	ok=$?
 	finish
 	[ $ok -eq 0 ] && adds_up stopped && order stopped
 }
 check "after ctl stop callbacks, records and samples are off" stopped
-sent_away() { [ "$(grep -c ' finalize' "$1.log")" -eq "$2" ]; }
 check "and CUPTI is sent away" sent_away stopped 1
 again() {
 	begin again '' -t 2 $until_done
 	sleep 0.7
-	"$aiflame" ctl stop again && soon 3 sent_away again 1
+	"$aiflame" ctl stop again && soon 9 sent_away again 1
 	ok=$?
 	pid=$(pgrep -f -- "$until_done")
 	"$aiflame" record -q $how --duration 6 -o next.data -p "$pid" || ok=1
-	soon 3 off again || ok=1
+	soon 9 off again || ok=1
 	cp again.log next.log
 	finish
 	# Graphs may have been made unseen, and then it must not go.
@@ -204,7 +205,7 @@ check "  it adds up" adds_up next
 early() {
 	begin early version=26 -t 2 $until_done
 	sleep 0.7
-	"$aiflame" ctl stop early && soon 3 off early && sleep 0.3 && sent_away early 0
+	"$aiflame" ctl stop early && soon 9 off early && sleep 0.3 && sent_away early 0
 	ok=$?
 	finish
 	[ $ok -eq 0 ]
@@ -215,7 +216,7 @@ died() {
 	sleep 1.5
 	kill -9 $recording
 	wait $recording 2>/dev/null
-	soon 8 off died >/dev/null && soon 15 sent_away died 1
+	soon 8 off died >/dev/null && soon 20 sent_away died 1
 	ok=$?
 	: >done
 	soon 5 grep -q launches died.out
