@@ -437,9 +437,13 @@ int aif_unmix(struct aif_unmix *u, double *ret_rates, bool *ret_apart)
 		if (!s.rates[i])
 			goto out;
 	}
-	s.places = u->instruction ? calloc(u->places * s.columns, sizeof(*s.places)) : NULL;
-	if (!s.exposure || !s.totals || !s.gram || (u->instruction && !s.places))
+	if (!s.exposure || !s.totals || !s.gram)
 		goto out;
+	if (u->instruction && u->instructions < u->places) { /* else they are the same */
+		s.places = calloc(u->places * s.columns, sizeof(*s.places));
+		if (!s.places)
+			goto out;
+	}
 	measure_roughness(&s, s.rates[0]);
 	for (;;) {
 		fill(&s, shift);
@@ -452,7 +456,7 @@ int aif_unmix(struct aif_unmix *u, double *ret_rates, bool *ret_apart)
 	r = s.columns < 2 ? -ENODATA : 0;
 	if (!r) {
 		solve(&s);
-		if (u->instruction)
+		if (s.places)
 			solve_instructions(&s);
 		answer(&s, ret_rates, ret_apart);
 	}

@@ -17,7 +17,7 @@ struct aif_unmix_count {
 struct aif_unmix {
 	size_t windows, stacks, places;
 	const double *exposure;         /* [window][stack]: how long it ran in it */
-	struct aif_unmix_count *counts; /* is sorted, and summed up */
+	struct aif_unmix_count *counts; /* for the solver to sort, sum up and renumber */
 	size_t counts_len;
 	/* Of a place: its instruction, by a dense number; several places are one instruction's, waiting for different
 	 * things. NULL: each place is an instruction. */

@@ -114,8 +114,10 @@ static void sit(struct aif_cuda *cuda)
 			aif_cuda_refused(AIF_REASON_CUDA_REFUSED, "subscribing", r);
 			return;
 		}
-		/* Another subscriber's numbers begin anew. */
+		/* Another subscriber's numbers begin anew; and contexts may have gone unseen. */
 		aif_cuda_forget(cuda);
+		if (!aif_cuda_is_sampling(cuda))
+			aif_cuda_sampling_forget(cuda);
 		atomic_store(&cuda->captures, 0);
 		aif_cuda_watch(cuda);
 	}
@@ -144,8 +146,6 @@ static void stand_up(struct aif_cuda *cuda)
 		/* No buffer of ours may come back to the other's function. */
 		flush_and_tell(cuda, true);
 		cuda->api.cuptiUnsubscribe(cuda->subscriber);
-		if (!aif_cuda_is_sampling(cuda))
-			aif_cuda_sampling_forget(cuda);
 	}
 	cuda->subscriber = NULL;
 	cuda->listens = false;
@@ -185,7 +185,6 @@ static void send_away(struct aif_cuda *cuda)
 	cuda->subscriber = NULL;
 	atomic_store(&cuda->has_graphs, true); /* from here on they may be made unseen */
 	cuda->api.cuptiFinalize();
-	aif_cuda_sampling_forget(cuda);
 }
 
 static void over(void)

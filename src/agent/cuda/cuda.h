@@ -244,7 +244,8 @@ bool aif_cuda_sampling_wanted(const struct aif_cuda *cuda);
 bool aif_cuda_is_sampling(const struct aif_cuda *cuda);
 /* Under `switching`: samples each known context, or stops, telling what was sampled. False: not now (cuda_gate.c). */
 bool aif_cuda_sampling(struct aif_cuda *cuda, bool on);
-/* Under `switching`: nothing is sampled, and from here on nobody tells us which contexts go: launches say which are there. */
+/* Under `switching`, with a new seat, before anything calls back: nothing is sampled, and which contexts are there launches
+ * will say. */
 void aif_cuda_sampling_forget(struct aif_cuda *cuda);
 /* Under `switching`: tells what was sampled since the last time. */
 void aif_cuda_sampling_tick(struct aif_cuda *cuda);
