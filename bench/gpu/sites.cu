@@ -3,7 +3,7 @@
 // One kernel, launched from two functions that make it do different things, for ten times as long the one as the other:
 //   sites mixed [SECONDS [PHASE]]   how often each launches changes each PHASE seconds (2): their insides can be told apart
 //   sites steady [SECONDS]   it does not change: they cannot
-//   sites major|minor [SECONDS]   one of them alone: what its inside really is
+//   sites major|minor [SECONDS]   one of them alone: which instructions are its own
 // Prints the milliseconds of each as CUDA's events tell.
 
 #include <chrono>

@@ -140,6 +140,7 @@ runs_on() {
 	grep -q well on.out && [ "$(ask s.data 'SELECT count(*) > 10 FROM launches')" = 1 ]
 }
 check "graphs of which the first seconds are recorded go on to their end" runs_on 3 ./work graph 21 400000
+
 attached() {
 	(eval "$("$aiflame" env)" && exec ./work endless) &
 	pid=$!
@@ -172,8 +173,8 @@ if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 		rec -o a.data python3 "$here/decode.py" 400
 		estimated() {
 			all=$(ask a.data 'SELECT count(*) FROM launches')
-			ask e.data "SELECT sum(launches), abs(sum(launches) / $all.0 - 1) < 0.03, (SELECT count(*) FROM launches) < $all * 0.95 FROM attributed" >e.out
-			echo "$all launches; estimated, within 3 %, from less than all of them: $(cat e.out)"
+			ask e.data "SELECT sum(launches), abs(sum(launches) / $all.0 - 1) < 0.03, (SELECT count(*) FROM launches) < $all * 0.7 FROM attributed" >e.out
+			echo "$all launches; estimated, within 3 %, from less than 70 % of them: $(cat e.out)"
 			grep -q ',1,1$' e.out || { "$aiflame" info e.data | grep -i overhead; return 1; }
 		}
 		check "--overhead 2: the captured launches stand for all" estimated

@@ -167,9 +167,9 @@ static void fall_silent(struct aif_cuda *cuda, bool pause)
 /*
  * The recorder has gone, and nothing of ours is on any more. But each launch costs 0.3 to 1.2 us more for as long as CUPTI is
  * there, once kernel records were on (bench/results/h200-cupti.md): so it is sent away. bench/gpu/sampling.c tried
- * that hundreds of times beside threads that launch, wait, copy and load. But where a graph had been launched
- * meanwhile the next launch of it was a crash, whoever finalized and however: so not where there may be graphs; those that are made
- * or launched afterwards are fine. Of versions before 13.0 nothing is known, and they stay.
+ * that hundreds of times beside threads that launch, wait, copy and load. But where graphs were launched while CUPTI was there
+ * the process crashed, whoever finalized and however: so not where there may be graphs; those that are first
+ * launched afterwards are fine. Of versions before 13.0 nothing is known, and they stay.
  */
 static void send_away(struct aif_cuda *cuda)
 {
