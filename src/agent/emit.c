@@ -552,4 +552,6 @@ void aif_emit_cost_end(struct aif_emit_cost *c)
 	aif_emit_cost_pause(c);
 	atomic_fetch_add_explicit(&shm->capture_ns, c->ns, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shm->captures, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&shm->capture_times[aif_shm_time(c->ns)], 1,
+				  memory_order_relaxed);
 }

@@ -521,6 +521,7 @@ static void cost(const struct aif_profile *p, const struct aif_attribution *a, s
 {
 	const struct aif_conservation *c = &a->conservation;
 	uint64_t agent = meta_number(p, "cost.agent_ns"),
+		 median = meta_number(p, "cost.capture_median_ns"),
 		 recorder = meta_number(p, "cost.recorder_cpu_ns"),
 		 asked = meta_number(p, "overhead.asked_ppm"),
 		 measured = meta_number(p, "overhead.cost_ppm");
@@ -530,6 +531,8 @@ static void cost(const struct aif_profile *p, const struct aif_attribution *a, s
 		aif_buf_puts(out, "capture ");
 		put_share(out, agent, p->end_ns - p->start_ns);
 		aif_buf_puts(out, " of the time");
+		if (median)
+			aif_buf_printf(out, " (median %" PRIu64 " ns a launch)", median);
 	} else {
 		aif_buf_puts(out, "too few launches to measure capture");
 	}

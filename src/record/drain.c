@@ -181,7 +181,6 @@ static void add_stats(struct aif_drain_stats *to, const struct aif_target *t)
 	}
 	to->agent_cpu_ns += atomic_load_explicit(&t->shm->helper_cpu_ns, memory_order_relaxed);
 	to->spent_ns += atomic_load_explicit(&t->shm->spent_ns, memory_order_relaxed);
-	to->device_bytes += atomic_load_explicit(&t->shm->device_bytes, memory_order_relaxed);
 	to->sampling_ns += t->perf ? aif_perf_cost_ns(t->perf) : 0;
 	to->capture_ns += atomic_load_explicit(&t->shm->capture_ns, memory_order_relaxed);
 	to->captures += atomic_load_explicit(&t->shm->captures, memory_order_relaxed);
@@ -239,6 +238,9 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 		d->store->p.processes[t->process].end_ns = t->ended_ns ? t->ended_ns : now;
 	aif_places_end(&d->places, t->process, t->ended_ns ? t->ended_ns : now);
 	add_stats(&dt->ended, t);
+	for (unsigned i = 0; i < AIF_SHM_TIMES; i++)
+		dt->ended.capture_times[i] +=
+			atomic_load_explicit(&t->shm->capture_times[i], memory_order_relaxed);
 	/* Closing it is not enough while a child of ours that is about to exec has it, too. */
 	if (t->pidfd >= 0)
 		epoll_ctl(dt->ends, EPOLL_CTL_DEL, t->pidfd, NULL);
@@ -286,6 +288,16 @@ static bool beat(struct aif_drainer *d, uint64_t *beaten)
 	return true;
 }
 
+/* Processes that follow one another have not their memory at the same time. */
+static void measure_device_bytes(struct aif_drain_thread *dt)
+{
+	uint64_t bytes = 0;
+
+	for (struct aif_target *t = dt->d.targets; t; t = t->next)
+		bytes += atomic_load_explicit(&t->shm->device_bytes, memory_order_relaxed);
+	dt->ended.device_bytes = AIF_MAX(dt->ended.device_bytes, bytes);
+}
+
 /* One look at everything. Returns the bytes that came. */
 static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threads,
 		   bool each_second, bool flush)
@@ -297,6 +309,7 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 	size_t bytes = 0;
 
 	command = take_incoming(dt);
+	measure_device_bytes(dt);
 	pthread_mutex_lock(&d->store->lock);
 	if (each_second)
 		sample_clocks(d->store);
@@ -346,7 +359,6 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 	stats.captures += dt->ended.captures;
 	stats.sampling_ns += dt->ended.sampling_ns;
 	stats.spent_ns += dt->ended.spent_ns;
-	stats.device_bytes += dt->ended.device_bytes;
 	stats.samples = d->samples;
 	if (d->ebpf) {
 		stats.samples += aif_ebpf_samples(d->ebpf);
@@ -489,6 +501,7 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 	pthread_mutex_unlock(&dt->lock);
 	pthread_join(dt->thread, NULL);
 	command = take_incoming(dt);
+	measure_device_bytes(dt);
 	now = aif_now_ns();
 	for (struct aif_target *t = dt->d.targets; t; t = t->next) {
 		aif_shm_order(t->shm, AIF_COMMAND_END);

@@ -17,7 +17,9 @@ struct aif_drain_stats {
 	unsigned targets;
 	bool sampled_by_perf, sampled_by_timer;
 	uint64_t agent_cpu_ns, capture_ns, captures;
-	uint64_t spent_ns, device_bytes; /* of struct aif_shm */
+	uint64_t capture_times[AIF_SHM_TIMES]; /* of those that have ended */
+	uint64_t spent_ns;                     /* of struct aif_shm */
+	uint64_t device_bytes;                 /* of all processes together, the most at a time */
 	uint64_t sampling_ns; /* about what sampling the threads of CPU devices cost them */
 	uint64_t uncaptured;  /* launches that the overhead budget left out */
 	/* Of the process that launched most: what capture cost it while it was on, and the standard

@@ -388,6 +388,24 @@ static uint64_t timeval_ns(struct timeval tv)
 	return (uint64_t)tv.tv_sec * AIF_NS_PER_S + (uint64_t)tv.tv_usec * 1000;
 }
 
+/* Of fewer a median says little. */
+#define ENOUGH_CAPTURES 16
+
+/* Of the times of captures, in ns: within its range by how many are below it. */
+static uint64_t capture_quantile(const struct aif_drain_stats *st, double q)
+{
+	double n = 0, below = 0;
+	unsigned i = 0;
+
+	for (unsigned k = 0; k < AIF_SHM_TIMES; k++)
+		n += (double)st->capture_times[k];
+	while (i < AIF_SHM_TIMES - 1 && below + (double)st->capture_times[i] < q * n)
+		below += (double)st->capture_times[i++];
+	return aif_shm_time_from(i) +
+	       (uint64_t)((q * n - below) / AIF_MAX((double)st->capture_times[i], 1) *
+			  (double)(aif_shm_time_from(i + 1) - aif_shm_time_from(i)));
+}
+
 static void describe_end(struct session *s, const struct aif_drain_stats *st)
 {
 	struct rusage own, children;
@@ -431,6 +449,10 @@ static void describe_end(struct session *s, const struct aif_drain_stats *st)
 		meta_printf(s, "cost.agent_ns", "%" PRIu64,
 			    (uint64_t)((double)st->capture_ns / (double)st->captures *
 				       (double)st->launches));
+	if (st->captures >= ENOUGH_CAPTURES) {
+		meta_printf(s, "cost.capture_median_ns", "%" PRIu64, capture_quantile(st, 0.5));
+		meta_printf(s, "cost.capture_p99_ns", "%" PRIu64, capture_quantile(st, 0.99));
+	}
 	pthread_mutex_unlock(&s->store.lock);
 }
 

@@ -32,6 +32,9 @@
 /* Names of counters, terminated. */
 #define AIF_SHM_COUNTERS 512
 
+/* Ranges of aif_shm_time(): up to 2 ms. */
+#define AIF_SHM_TIMES 64
+
 /* An agent that sees no new heartbeat for so long stops collecting. */
 #define AIF_SHM_SILENT_NS (2 * AIF_NS_PER_S)
 
@@ -87,6 +90,7 @@ struct aif_shm {
 	_Atomic uint64_t helper_cpu_ns;       /* CPU time of the agent's helper thread */
 	_Atomic uint64_t capture_ns,
 		captures; /* time inside our hooks, measured on a sample of them */
+	_Atomic uint32_t capture_times[AIF_SHM_TIMES]; /* how many took so long: aif_shm_time() */
 	/* When collecting last began and last stopped, CLOCK_MONOTONIC; 0 = never. Before it began for
 	 * the first time: since when launches may have been missed. */
 	_Atomic uint64_t began_ns, stopped_ns;
@@ -107,6 +111,20 @@ struct aif_shm {
  * most (a queue of real-time signals that is full makes the kernel send SIGIO instead, which ends
  * the process); and what it was made for, urgent data on sockets, hardly anybody uses. */
 #define AIF_SHM_CPU_SIGNAL SIGURG
+
+/* Of the times in AIF_SHM_TIMES ranges, four an octave, the one that `ns` is in; and where range i begins. The first
+ * begins at 0 and the last has no end. */
+static inline unsigned aif_shm_time(uint64_t ns)
+{
+	unsigned octave = ns < 32 ? 5 : 63 - (unsigned)__builtin_clzll(ns);
+	unsigned i = ns < 32 ? 0 : (octave - 5) * 4 + (unsigned)(ns >> (octave - 2) & 3);
+
+	return AIF_MIN(i, AIF_SHM_TIMES - 1u);
+}
+static inline uint64_t aif_shm_time_from(unsigned i)
+{
+	return i ? (uint64_t)(4 + i % 4) << (i / 4 + 3) : 0;
+}
 
 struct aif_slot {
 	/* written by the target */

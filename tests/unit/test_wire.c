@@ -401,6 +401,20 @@ static void an_order_is_learnt_of_at_once(void **state)
 	memory_close(&m);
 }
 
+/* Ranges follow one another without a hole, and each time is in its own. */
+static void times_have_ranges(void **state)
+{
+	(void)state;
+	assert_int_equal(aif_shm_time(0), 0);
+	assert_int_equal(aif_shm_time(UINT64_MAX), AIF_SHM_TIMES - 1);
+	for (unsigned i = 1; i < AIF_SHM_TIMES; i++) {
+		assert_int_equal(aif_shm_time(aif_shm_time_from(i)), i);
+		assert_int_equal(aif_shm_time(aif_shm_time_from(i) - 1), i - 1);
+	}
+	assert_int_equal(aif_shm_time_from(4 * 5), 1024);
+	assert_int_equal(aif_shm_time_from(4 * 5 + 1), 1280);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -412,6 +426,7 @@ int main(void)
 		cmocka_unit_test(every_record_is_judged_by_its_size),
 		cmocka_unit_test(hello_brings_the_memory),
 		cmocka_unit_test(an_order_is_learnt_of_at_once),
+		cmocka_unit_test(times_have_ranges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
