@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs, inside one process: PyTorch work in segments with the recording off, on, on, off.
 
-    aiflame record --name x --delay 1000000 [OPTIONS] -o x.data python3 bench/gpu/abba.py decode|compute [SECONDS [SEGMENT [SETTLE]]]
+    aiflame record --name x --delay 1000000 [OPTIONS] -o x.data python3 bench/gpu/abba.py decode|compute|power [SECONDS [SEGMENT [SETTLE]]]
 
 Each four of segments gives three ratios of on to off: of the mean step, of the median step, which a host that is shared disturbs
 less, and of the launching thread's CPU time, which knows nothing of other programs, nor of what the device loses. Printed are the
@@ -10,7 +10,11 @@ comes on late counts only in segments that are longer than that: sampling is fir
 callbacks. SETTLE seconds of each segment are left out.
 
     decode   a token of a small Llama, eager, launch-bound; a step is a token
-    compute  three products of matrices of 4096, bound by the GPU; a step is ten of each"""
+    compute  the three products of examples/cuda/matmul.cu (THREE=three.so, see three.cu), bound by the GPU
+    power    PyTorch's products of matrices of 4096 in three types, which take all the power that the board may take
+
+Clock and power of the GPU are those that its driver gives in the segments."""
+import ctypes
 import os
 import random
 import statistics
@@ -42,6 +46,12 @@ def decoding():
 
 
 def computing():
+    three = ctypes.CDLL(os.environ["THREE"])
+    three.three_begin(1024)
+    return three.three_step
+
+
+def products_of_all_types():
     a = torch.randn(4096, 4096, device="cuda")
     b, c = a.half(), a.bfloat16()
 
@@ -54,6 +64,26 @@ def computing():
     return products
 
 
+class Meter:
+    """Clock of the SMs in MHz and power in W, now."""
+
+    def __init__(self):
+        self.device = ctypes.c_void_p()
+        try:
+            self.lib = ctypes.CDLL("libnvidia-ml.so.1")
+            if self.lib.nvmlInit_v2() or self.lib.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(self.device)):
+                self.lib = None
+        except OSError:
+            self.lib = None
+
+    def read(self):
+        mhz, milliwatts = ctypes.c_uint(), ctypes.c_uint()
+        if not self.lib or self.lib.nvmlDeviceGetClockInfo(self.device, 1, ctypes.byref(mhz)) or \
+                self.lib.nvmlDeviceGetPowerUsage(self.device, ctypes.byref(milliwatts)):
+            return None
+        return mhz.value, milliwatts.value / 1000
+
+
 def switch(on):
     """Waits until it is so: callbacks and records take some milliseconds."""
     if not (aiflame.start() if on else aiflame.pause()):
@@ -63,15 +93,19 @@ def switch(on):
         time.sleep(0.001)
 
 
-def segment(work, seconds, settle):
-    """Wall and CPU seconds of each step."""
-    steps, begin = [], time.perf_counter()
+def segment(work, seconds, settle, meter, reads):
+    """Wall and CPU seconds of each step. The meter is read once a segment, between two steps, and in none."""
+    steps, begin, middle = [], time.perf_counter(), (seconds + settle) / 2
     while True:
         a, cpu = time.perf_counter(), time.thread_time()
         work()
         b = time.perf_counter()
         if b - begin > seconds:
             return steps
+        if middle and a - begin > middle:
+            middle = 0
+            reads.append(meter.read())
+            continue
         if a - begin > settle:
             steps.append((b - a, time.thread_time() - cpu))
 
@@ -85,18 +119,18 @@ def bootstrap(values, rounds=2000):
 def main():
     what = sys.argv[1] if len(sys.argv) > 1 else ""
     seconds, length, settle = (float(sys.argv[i]) if len(sys.argv) > i else d for i, d in ((2, 60), (3, 1.0), (4, 0.2)))
-    work = {"decode": decoding, "compute": computing}[what]()
+    work = {"decode": decoding, "compute": computing, "power": products_of_all_types}[what]()
     for _ in range(50):
         work()
     of = {"by the mean step": lambda v: statistics.fmean(w for w, _ in v), "by the median step": lambda v: statistics.median(w for w, _ in v),
           "by the thread's CPU time": lambda v: statistics.fmean(c for _, c in v)}
-    ratios, steps = {name: [] for name in of}, {False: [], True: []}
+    ratios, steps, meter, reads = {name: [] for name in of}, {False: [], True: []}, Meter(), {False: [], True: []}
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or not steps[True]:
         four = {False: [], True: []}
         for on in (False, True, True, False):
             switch(on)
-            four[on] += segment(work, length, settle)
+            four[on] += segment(work, length, settle, meter, reads[on])
         if not four[True] or not four[False]:
             continue
         for on, times in four.items():
@@ -112,6 +146,10 @@ def main():
         off, on = measure(walls[False]), measure(walls[True])
         print("%s: %s of %d and %d steps %.3f ms off, %.3f ms on (%+.2f %%)" %
               (what, name, len(walls[False]), len(walls[True]), off, on, (on / off - 1) * 100), flush=True)
+    for i, unit in enumerate(("MHz", "W")):
+        off, on = ([r[i] for r in reads[o] if r] for o in (False, True))
+        if off and on:
+            print("%s: mean %.0f %s off, %.0f %s on" % (what, statistics.fmean(off), unit, statistics.fmean(on), unit), flush=True)
 
 
 if __name__ == "__main__":

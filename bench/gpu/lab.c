@@ -30,6 +30,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_t drainer;
 	_Atomic int sampling, draining;
+	int start_stop, keeps;
 } lab = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int tell(const char *what, CUptiResult r)
@@ -88,7 +89,7 @@ static void *drainer(void *none)
 	for (;;) {
 		usleep(50000);
 		pthread_mutex_lock(&lab.lock);
-		if (lab.sampling)
+		if (lab.sampling && !lab.keeps)
 			drain();
 		pthread_mutex_unlock(&lab.lock);
 	}
@@ -116,7 +117,7 @@ int lab_sampling(int on, int period, int buffer, int span)
 	CUpti_PCSamplingDisableParams d = {CUpti_PCSamplingDisableParamsSize, 0, lab.context};
 	CUpti_PCSamplingGetNumStallReasonsParams n = {CUpti_PCSamplingGetNumStallReasonsParamsSize,
 						      0, lab.context, &lab.reasons};
-	CUpti_PCSamplingConfigurationInfo c[6] = {0};
+	CUpti_PCSamplingConfigurationInfo c[7] = {0};
 	CUpti_PCSamplingConfigurationInfoParams p = {CUpti_PCSamplingConfigurationInfoParamsSize, 0,
 						     lab.context, 0, c};
 	int r;
@@ -150,6 +151,9 @@ int lab_sampling(int on, int period, int buffer, int span)
 		SET(WORKER_THREAD_PERIODIC_SLEEP_SPAN,
 		    workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan,
 		    (uint32_t)span);
+	if (lab.start_stop)
+		SET(ENABLE_START_STOP_CONTROL, enableStartStopControlData.enableStartStopControl,
+		    1);
 	r = tell("configure sampling", cuptiPCSamplingSetConfigurationAttribute(&p));
 	lab.sampling = 1;
 	if (!lab.draining++)
@@ -157,6 +161,21 @@ int lab_sampling(int on, int period, int buffer, int span)
 out:
 	pthread_mutex_unlock(&lab.lock);
 	return r;
+}
+
+/* Of what is enabled next: does it wait for lab_start()? Is nothing taken from CUPTI before its end? */
+void lab_way(int start_stop, int keeps)
+{
+	lab.start_stop = start_stop;
+	lab.keeps = keeps;
+}
+
+int lab_start(int on)
+{
+	CUpti_PCSamplingStartParams a = {CUpti_PCSamplingStartParamsSize, 0, lab.context};
+	CUpti_PCSamplingStopParams o = {CUpti_PCSamplingStopParamsSize, 0, lab.context};
+
+	return on ? tell("start", cuptiPCSamplingStart(&a)) : tell("stop", cuptiPCSamplingStop(&o));
 }
 
 static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../e2e/tap.sh"
 here=$root/tests/gpu
 aiflame=${AIFLAME:-$aiflame}
+export PYTHONFAULTHANDLER=1 # a program that is killed by a fault says where it was
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
 rec() { timeout -k 5 120 "$aiflame" record -q --all-launches "$@"; }
 ask() { "$aiflame" query --format csv "$1" "$2" | tail -n +2; }
@@ -169,8 +170,8 @@ if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 		check "a prefill" rec -o f.data python3 "$here/decode.py" 40 prefill
 		check "from Python to the kernel" folded f.data 'step (decode.py)_\[p\];.*Linear.forward (linear.py)_\[p\];aten::linear;.*cublas.*;nvjet'
 		check "with instructions" is 1 f.data 'SELECT count(DISTINCT pc) > 100 FROM attributed'
-		"$aiflame" record -q -o e.data python3 "$here/decode.py" 400
-		rec -o a.data python3 "$here/decode.py" 400
+		check "a decode with --overhead 2" timeout -k 5 120 "$aiflame" record -q -o e.data python3 "$here/decode.py" 400
+		check "and with all launches" rec -o a.data python3 "$here/decode.py" 400
 		estimated() {
 			all=$(ask a.data 'SELECT count(*) FROM launches')
 			ask e.data "SELECT sum(launches), abs(sum(launches) / $all.0 - 1) < 0.03, (SELECT count(*) FROM launches) < $all * 0.7 FROM attributed" >e.out
