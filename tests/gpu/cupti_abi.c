@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares our own declarations of CUPTI's binary interface with the vendor's headers. Compiling it is the
- * test:  cc -fsyntax-only -I src -I /usr/local/cuda/include tests/gpu/cupti_abi.c
+ * Compares our own declarations of CUPTI's binary interface with the vendor's headers, of CUDA 11.8 and later. Compiling
+ * it is the test:  cc -fsyntax-only -std=gnu17 -I src -I /usr/local/cuda/include tests/gpu/cupti_abi.c
  */
 #include "agent/cuda/cupti_abi.h"
 
@@ -17,6 +17,18 @@
 	static_assert(offsetof(ours, mine) == offsetof(theirs, member), #mine)
 #define VALUE(mine, theirs) static_assert((int)(mine) == (int)(theirs), #theirs)
 
+/* The records that this version writes. */
+#if CUPTI_API_VERSION >= AIF_CUPTI_VERSION_13_0
+#define KERNEL_RECORD CUpti_ActivityKernel10
+#define MEMCPY_RECORD CUpti_ActivityMemcpy6
+#elif CUPTI_API_VERSION >= AIF_CUPTI_VERSION_12_0
+#define KERNEL_RECORD CUpti_ActivityKernel9
+#define MEMCPY_RECORD CUpti_ActivityMemcpy5
+#else
+#define KERNEL_RECORD CUpti_ActivityKernel8
+#define MEMCPY_RECORD CUpti_ActivityMemcpy5
+#endif
+
 SAME(struct aif_cupti_callback, site, CUpti_CallbackData, callbackSite);
 SAME(struct aif_cupti_callback, function, CUpti_CallbackData, functionName);
 SAME(struct aif_cupti_callback, parameters, CUpti_CallbackData, functionParams);
@@ -27,7 +39,7 @@ SAME(struct aif_cupti_callback, context_id, CUpti_CallbackData, contextUid);
 SAME(struct aif_cupti_callback, data, CUpti_CallbackData, correlationData);
 SAME(struct aif_cupti_callback, correlation, CUpti_CallbackData, correlationId);
 
-#define KERNEL(mine, member) SAME(struct aif_cupti_kernel, mine, CUpti_ActivityKernel10, member)
+#define KERNEL(mine, member) SAME(struct aif_cupti_kernel, mine, KERNEL_RECORD, member)
 KERNEL(kind, kind);
 KERNEL(registers, registersPerThread);
 KERNEL(start, start);
@@ -36,8 +48,8 @@ KERNEL(completed, completed);
 KERNEL(device, deviceId);
 KERNEL(context, contextId);
 KERNEL(stream, streamId);
-AT(struct aif_cupti_kernel, grid, CUpti_ActivityKernel10, gridX);
-AT(struct aif_cupti_kernel, block, CUpti_ActivityKernel10, blockX);
+AT(struct aif_cupti_kernel, grid, KERNEL_RECORD, gridX);
+AT(struct aif_cupti_kernel, block, KERNEL_RECORD, blockX);
 KERNEL(static_shared, staticSharedMemory);
 KERNEL(dynamic_shared, dynamicSharedMemory);
 KERNEL(local_each, localMemoryPerThread);
@@ -48,7 +60,7 @@ KERNEL(shared_executed, sharedMemoryExecuted);
 KERNEL(graph_node, graphNodeId);
 KERNEL(graph, graphId);
 
-#define MEMCPY(mine, member) SAME(struct aif_cupti_memcpy, mine, CUpti_ActivityMemcpy6, member)
+#define MEMCPY(mine, member) SAME(struct aif_cupti_memcpy, mine, MEMCPY_RECORD, member)
 MEMCPY(kind, kind);
 MEMCPY(copy, copyKind);
 MEMCPY(bytes, bytes);
@@ -126,6 +138,23 @@ VALUE(AIF_CUPTI_COPY_DTOH, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
 VALUE(AIF_CUPTI_COPY_HTOA, CUPTI_ACTIVITY_MEMCPY_KIND_HTOA);
 VALUE(AIF_CUPTI_COPY_ATOH, CUPTI_ACTIVITY_MEMCPY_KIND_ATOH);
 VALUE(AIF_CUDA_ATTRIBUTE_MULTIPROCESSORS, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+/* Calls that the version does not know yet have numbers that it does not know either. */
+#if CUPTI_API_VERSION < AIF_CUPTI_VERSION_12_8
+enum {
+	CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync = 776,
+	CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_ptsz = 777,
+};
+static_assert(CUPTI_DRIVER_TRACE_CBID_SIZE <= 776, "");
+#endif
+#if CUPTI_API_VERSION < AIF_CUPTI_VERSION_12_4
+enum {
+	CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload = 680,
+	CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph = 720,
+	CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz = 721,
+};
+static_assert(CUPTI_API_VERSION >= AIF_CUPTI_VERSION_12_0 || CUPTI_DRIVER_TRACE_CBID_SIZE <= 680,
+	      "");
+#endif
 #define X(number, function, kind, form) VALUE(number, CUPTI_DRIVER_TRACE_CBID_##function);
 AIF_CUDA_CALLS(X)
 #undef X
@@ -154,9 +183,9 @@ static_assert(sizeof(struct aif_cupti_reasons_params) == CUpti_PCSamplingGetStal
 	      "");
 static_assert(sizeof(struct aif_cupti_samples_params) == CUpti_PCSamplingGetDataParamsSize, "");
 static_assert(sizeof(struct aif_cupti_attribute) == sizeof(CUpti_PCSamplingConfigurationInfo), "");
-static_assert(sizeof(struct aif_cupti_pc) == sizeof(CUpti_PCSamplingPCData), "");
+static_assert(AIF_CUPTI_PC_SIZE(CUPTI_API_VERSION) == sizeof(CUpti_PCSamplingPCData), "");
 static_assert(sizeof(struct aif_cupti_pc_reason) == sizeof(CUpti_PCSamplingStallReason), "");
-static_assert(sizeof(struct aif_cupti_samples) == sizeof(CUpti_PCSamplingData), "");
+static_assert(AIF_CUPTI_SAMPLES_SIZE(CUPTI_API_VERSION) == sizeof(CUpti_PCSamplingData), "");
 SAME(struct aif_cupti_attribute_params, attributes, CUpti_PCSamplingConfigurationInfoParams,
      pPCSamplingConfigurationInfo);
 SAME(struct aif_cupti_reasons_params, len, CUpti_PCSamplingGetStallReasonsParams, numStallReasons);
@@ -170,7 +199,9 @@ PC(function, functionIndex);
 PC(name, functionName);
 PC(reasons_len, stallReasonCount);
 PC(reasons, stallReason);
+#if CUPTI_API_VERSION >= AIF_CUPTI_VERSION_12_4
 PC(correlation, correlationId);
+#endif
 #define SAMPLES(mine, member) SAME(struct aif_cupti_samples, mine, CUpti_PCSamplingData, member)
 SAMPLES(cap, collectNumPcs);
 SAMPLES(total, totalSamples);
@@ -179,15 +210,17 @@ SAMPLES(len, totalNumPcs);
 SAMPLES(remaining, remainingNumPcs);
 SAMPLES(pcs, pPcData);
 SAMPLES(others, nonUsrKernelsTotalSamples);
+#if CUPTI_API_VERSION >= AIF_CUPTI_VERSION_12_0
 SAMPLES(full, hardwareBufferFull);
+VALUE(AIF_CUPTI_WORKER_SLEEP,
+      CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN);
+#endif
 AT(struct aif_cupti_attribute, number, CUpti_PCSamplingConfigurationInfo, attributeData);
 VALUE(AIF_CUPTI_PERIOD, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD);
 VALUE(AIF_CUPTI_SCRATCH, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE);
 VALUE(AIF_CUPTI_HARDWARE_BUFFER, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE);
 VALUE(AIF_CUPTI_MODE, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE);
 VALUE(AIF_CUPTI_DATA_BUFFER, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER);
-VALUE(AIF_CUPTI_WORKER_SLEEP,
-      CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN);
 VALUE(AIF_CUPTI_MODE_CONTINUOUS, CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS);
 VALUE(AIF_CUPTI_REASON_NAME, CUPTI_STALL_REASON_STRING_SIZE);
 VALUE(AIF_CUPTI_OUT_OF_MEMORY, CUPTI_ERROR_OUT_OF_MEMORY);

@@ -78,9 +78,7 @@ void aif_cuda_sampling_init(struct aif_cuda *cuda)
 		aif_cuda_refused(AIF_REASON_CUDA_NO_SAMPLING, "hashes of code", r);
 		return;
 	}
-	s->pc_size = cuda->version >= AIF_CUPTI_VERSION_12_4
-			     ? sizeof(struct aif_cupti_pc)
-			     : offsetof(struct aif_cupti_pc, correlation);
+	s->pc_size = AIF_CUPTI_PC_SIZE(cuda->version);
 }
 
 /* ---- a context ---- */

@@ -44,9 +44,7 @@ static struct aif_cupti_samples *buffer_new(const struct aif_cuda *cuda)
 		return NULL;
 	pcs = (uint8_t *)(b + 1);
 	reasons = (struct aif_cupti_pc_reason *)(pcs + PCS * cuda->sampling.pc_size);
-	b->size = cuda->version >= AIF_CUPTI_VERSION_12_4
-			  ? sizeof(*b)
-			  : offsetof(struct aif_cupti_samples, full);
+	b->size = AIF_CUPTI_SAMPLES_SIZE(cuda->version);
 	b->cap = PCS;
 	b->pcs = pcs;
 	for (size_t i = 0; i < PCS; i++) {

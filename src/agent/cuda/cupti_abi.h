@@ -208,8 +208,18 @@ enum aif_cupti_attribute_type {
 };
 #define AIF_CUPTI_MODE_CONTINUOUS 1
 #define AIF_CUPTI_REASON_NAME     128
+#define AIF_CUPTI_VERSION_12_0    19
 #define AIF_CUPTI_VERSION_12_4    22
+#define AIF_CUPTI_VERSION_12_8    26
 #define AIF_CUPTI_VERSION_13_0    130000
+
+/* The sizes as a version of CUPTI knows them. */
+#define AIF_CUPTI_PC_SIZE(version)                                         \
+	((version) >= AIF_CUPTI_VERSION_12_4 ? sizeof(struct aif_cupti_pc) \
+					     : offsetof(struct aif_cupti_pc, correlation))
+#define AIF_CUPTI_SAMPLES_SIZE(version)                                         \
+	((version) >= AIF_CUPTI_VERSION_12_0 ? sizeof(struct aif_cupti_samples) \
+					     : offsetof(struct aif_cupti_samples, full))
 
 typedef void aif_cupti_callback_fn(void *user, uint32_t domain, uint32_t id, const void *data);
 typedef void aif_cupti_request_fn(uint8_t **buffer, size_t *size, size_t *max_records);
@@ -323,6 +333,17 @@ enum aif_cuda_form { AIF_CUDA_FORM_OTHER, AIF_CUDA_FORM_LAUNCH, AIF_CUDA_FORM_LA
 	X(424, cuMemcpy2DAsync_v2_ptsz, COPY, OTHER)           \
 	X(425, cuMemcpy3DAsync_v2_ptsz, COPY, OTHER)           \
 	X(426, cuMemcpyPeerAsync_ptsz, COPY, OTHER)            \
+	X(409, cuMemcpyPeer_ptds, COPY, OTHER)                 \
+	X(410, cuMemcpy3DPeer_ptds, COPY, OTHER)               \
+	X(427, cuMemcpy3DPeerAsync_ptsz, COPY, OTHER)          \
+	X(400, cuMemcpyDtoA_v2_ptds, COPY, OTHER)              \
+	X(401, cuMemcpyAtoD_v2_ptds, COPY, OTHER)              \
+	X(402, cuMemcpyHtoA_v2_ptds, WRITE, OTHER)             \
+	X(403, cuMemcpyAtoH_v2_ptds, READ, OTHER)              \
+	X(404, cuMemcpyAtoA_v2_ptds, COPY, OTHER)              \
+	X(406, cuMemcpy2DUnaligned_v2_ptds, COPY, OTHER)       \
+	X(419, cuMemcpyHtoAAsync_v2_ptsz, WRITE, OTHER)        \
+	X(420, cuMemcpyAtoHAsync_v2_ptsz, READ, OTHER)         \
 	X(776, cuMemcpyBatchAsync, COPY, OTHER)                \
 	X(777, cuMemcpyBatchAsync_ptsz, COPY, OTHER)           \
 	X(216, cuMemsetD8Async, FILL, OTHER)                   \
@@ -338,7 +359,12 @@ enum aif_cuda_form { AIF_CUDA_FORM_OTHER, AIF_CUDA_FORM_LAUNCH, AIF_CUDA_FORM_LA
 	X(253, cuMemsetD2D16_v2, FILL, OTHER)                  \
 	X(254, cuMemsetD2D32_v2, FILL, OTHER)                  \
 	X(411, cuMemsetD8_v2_ptds, FILL, OTHER)                \
+	X(412, cuMemsetD16_v2_ptds, FILL, OTHER)               \
 	X(413, cuMemsetD32_v2_ptds, FILL, OTHER)               \
+	X(414, cuMemsetD2D8_v2_ptds, FILL, OTHER)              \
+	X(415, cuMemsetD2D16_v2_ptds, FILL, OTHER)             \
+	X(416, cuMemsetD2D32_v2_ptds, FILL, OTHER)             \
+	X(432, cuMemsetD2D16Async_ptsz, FILL, OTHER)           \
 	X(428, cuMemsetD8Async_ptsz, FILL, OTHER)              \
 	X(429, cuMemsetD16Async_ptsz, FILL, OTHER)             \
 	X(430, cuMemsetD32Async_ptsz, FILL, OTHER)             \

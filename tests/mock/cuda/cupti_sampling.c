@@ -121,16 +121,12 @@ static void count_runs(struct sampled *s)
 
 static size_t pc_size(void)
 {
-	return mock_cupti.version >= AIF_CUPTI_VERSION_12_4
-		       ? sizeof(struct aif_cupti_pc)
-		       : offsetof(struct aif_cupti_pc, correlation);
+	return AIF_CUPTI_PC_SIZE(mock_cupti.version);
 }
 
 static bool is_fit(const struct aif_cupti_samples *b)
 {
-	size_t size = mock_cupti.version >= AIF_CUPTI_VERSION_12_4
-			      ? sizeof(*b)
-			      : offsetof(struct aif_cupti_samples, full);
+	size_t size = AIF_CUPTI_SAMPLES_SIZE(mock_cupti.version);
 
 	if (b && b->size == size && b->cap && b->pcs &&
 	    ((const struct aif_cupti_pc *)b->pcs)->size == pc_size())
