@@ -79,6 +79,8 @@ struct aif_device {
 	uint32_t arch; /* NVIDIA's compute capability, 10 * major + minor */
 	uint32_t unit_threads, unit_blocks, unit_registers, unit_shared; /* shared: bytes */
 	uint32_t block_shared; /* bytes that each block takes beside its own */
+	uint32_t
+		pci; /* domain << 16 | bus << 8 | device << 3 | function; 0 = not known, or on no bus */
 };
 struct aif_stream { /* a queue of a device, in one process */
 	uint32_t process, device, ordinal;

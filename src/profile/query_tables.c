@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "profile/occupancy.h"
 
+#include <stdio.h>
 #include <sys/wait.h>
 
 /* The tables of `aiflame query`: the contract's columns first, in its order, others after them. */
@@ -587,6 +588,18 @@ static void threads_column(struct aif_query *q, size_t row, int column, sqlite3_
 		id(ctx, column == 0 ? (uint32_t)row : column == 1 ? t->process : t->tid);
 }
 
+/* As lspci and nvidia-smi have it. */
+static void pci(sqlite3_context *ctx, uint32_t pci)
+{
+	char text[24];
+
+	if (!pci)
+		return sqlite3_result_null(ctx);
+	snprintf(text, sizeof(text), "%04x:%02x:%02x.%x", pci >> 16, pci >> 8 & 0xff,
+		 pci >> 3 & 0x1f, pci & 7);
+	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
 ROWS(devices)
 static void devices_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
@@ -610,8 +623,10 @@ static void devices_column(struct aif_query *q, size_t row, int column, sqlite3_
 					   -1, SQLITE_STATIC);
 	case 6:
 		return id(ctx, d->units);
-	default:
+	case 7:
 		return id(ctx, d->arch ? d->arch : AIF_NONE);
+	default:
+		return pci(ctx, d->pci);
 	}
 }
 
@@ -742,7 +757,7 @@ const struct aif_query_table aif_query_tables[] = {
 	BY_ID(processes,
 	      "id, pid, ppid, exe, cmdline, host, start_ns, end_ns, agent, runtime, exit_status"),
 	BY_ID(threads, "id, process, tid, name"),
-	BY_ID(devices, "id, name, vendor, driver, runtime, kind, units, arch"),
+	BY_ID(devices, "id, name, vendor, driver, runtime, kind, units, arch, pci"),
 	SMALL(clocks, "clock, process, before_ns, after_ns, value"),
 	SMALL(losses, "reason, name, count, process, thread, detail"),
 	SMALL(meta, "key, value"),

@@ -50,7 +50,7 @@ static const struct aif_schema_column device_columns[] = {
 	U32(aif_device, clock),          U32(aif_device, arch),
 	U32(aif_device, unit_threads),   U32(aif_device, unit_blocks),
 	U32(aif_device, unit_registers), U32(aif_device, unit_shared),
-	U32(aif_device, block_shared),
+	U32(aif_device, block_shared),   U32(aif_device, pci),
 };
 static const struct aif_schema_column stream_columns[] = {
 	REF(aif_stream, process, PROCESS),

@@ -154,7 +154,8 @@ static void on_device(struct aif_ingest *in, const struct aif_wire_device *r)
 				 .unit_blocks = r->unit_blocks,
 				 .unit_registers = r->unit_registers,
 				 .unit_shared = r->unit_shared,
-				 .block_shared = r->block_shared};
+				 .block_shared = r->block_shared,
+				 .pci = r->pci};
 	uint32_t id;
 
 	dev.name = tail_str(s, &at, r->name_len);

@@ -116,6 +116,14 @@ check "all is there, and joined" complete two
 check "on both" is "4000,4000" two "SELECT sum(device = d0), sum(device <> d0) FROM executions, (SELECT min(device) d0 FROM executions)"
 check "both are sampled" is "2,1" two "SELECT count(DISTINCT device), sum(count) > 1000 FROM samples"
 check "in order" order two
+check "where they are is known" is '0000:10:00.0 0000:11:00.0' two "SELECT group_concat(pci, ' ') FROM (SELECT pci FROM devices ORDER BY 1)"
+ranks() { # each process sees one GPU, the second another; a third sees both
+	MOCK_CUPTI='' $by "$aiflame" record -q --all-launches -o ranks.data sh -c 'CUDA_VISIBLE_DEVICES=0 "$@" & CUDA_VISIBLE_DEVICES=1 "$@" & "$@" -d 2 -t 2; wait' - "$mock/app" -n 500 "$cubin"
+}
+check "three processes, each with ordinals of its own" ranks
+check "a GPU is one device, whatever its ordinal" is '0000:10:00.0-2-1000 0000:11:00.0-2-1000' ranks \
+	"SELECT group_concat(row, ' ') FROM (SELECT format('%s-%d-%d', pci, count(DISTINCT process), count(*)) AS row FROM executions e JOIN devices d ON d.id = e.device GROUP BY pci ORDER BY pci)"
+check "it adds up" adds_up ranks
 
 # ---- later ----
 delayed() {

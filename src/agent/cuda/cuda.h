@@ -50,8 +50,9 @@ struct aif_cuda_kernel {
 #define AIF_CUDA_DEVICES 64
 struct aif_cuda_device {
 	_Atomic uint32_t told;
-	_Atomic bool used;
 };
+/* Not one of a device's number: another runtime in the process may have that. */
+#define AIF_CUDA_CLOCK (AIF_CLOCK_DEVICE + AIF_CUDA_DEVICES)
 
 struct aif_cuda_stream {
 	uint32_t device, context, stream; /* CUDA's ordinal, CUPTI's numbers */
@@ -187,6 +188,7 @@ struct aif_cuda {
 	struct aif_cuda_blocks blocks;
 	struct aif_cuda_sampling sampling;
 	uint64_t pair_ns; /* when the clocks were last compared */
+	_Atomic uint32_t clock_told;
 	pthread_mutex_t flushing;
 	_Atomic int completing; /* threads that read a buffer */
 	/* Yet untold: executions without times; launches that share a number; executions of launches that
@@ -289,7 +291,7 @@ bool aif_cuda_device_tell(struct aif_thread *t, struct aif_cuda *cuda, uint32_t 
 /* The same for a stream, and its device. AIF_WIRE_NONE: no memory. */
 uint32_t aif_cuda_stream_tell(struct aif_thread *t, struct aif_cuda *cuda, uint32_t device,
 			      uint32_t context, uint32_t stream);
-/* A pair for each device in use. */
+/* A pair of the clocks, once a device is told. */
 void aif_cuda_clock_tick(struct aif_thread *t, struct aif_cuda *cuda, uint64_t now);
 
 /* Has it a context that can be used? */

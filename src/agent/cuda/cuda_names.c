@@ -67,24 +67,48 @@ static uint32_t attribute(struct aif_cuda *cuda, int device, int which)
 										   : 0;
 }
 
+/* Ordinals are the process's own (CUDA_VISIBLE_DEVICES): where a GPU is says which it is. Instances of one (MIG) share
+ * its place, and are told apart by nothing else that all versions of the driver say. */
+static uint32_t bus_address(struct aif_cuda *cuda, int device, const char *name)
+{
+	uint32_t domain = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_PCI_DOMAIN),
+		 bus = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_PCI_BUS),
+		 slot = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_PCI_SLOT);
+
+	if (domain > 0xffff || bus > 0xff || slot > 0x1f || strstr(name, " MIG "))
+		return 0;
+	return domain << 16 | bus << 8 | slot << 3;
+}
+
+/* CUPTI's clock is one for all devices. The first is told a pair: without, its first times could not be mapped. */
+static void tell_clock(struct aif_thread *t, struct aif_cuda *cuda)
+{
+	struct aif_clock_reading r;
+
+	if (atomic_load_explicit(&cuda->clock_told, memory_order_relaxed) != t->generation &&
+	    aif_clock_read(read_clock, cuda, &r) &&
+	    aif_emit_clock(t, AIF_CUDA_CLOCK, r.before, r.after, r.value))
+		atomic_store_explicit(&cuda->clock_told, t->generation, memory_order_relaxed);
+}
+
 bool aif_cuda_device_tell(struct aif_thread *t, struct aif_cuda *cuda, uint32_t ordinal)
 {
 	struct aif_cuda_device *d = &cuda->devices[ordinal % AIF_CUDA_DEVICES];
 	char name[256] = "NVIDIA device", driver[32] = "";
 	struct aif_emit_device desc = {.id = ordinal,
 				       .kind = AIF_EMIT_DEVICE_GPU,
-				       .clock = AIF_CLOCK_DEVICE + ordinal,
+				       .clock = AIF_CUDA_CLOCK,
 				       .name = name,
 				       .vendor = "NVIDIA",
 				       .driver = driver,
 				       .runtime = "cuda"};
 	int device, version;
-	struct aif_clock_reading r;
 
 	if (atomic_load_explicit(&d->told, memory_order_relaxed) == t->generation)
 		return true;
 	if (!cuda->api.cuDeviceGet(&device, (int)ordinal)) {
 		cuda->api.cuDeviceGetName(name, sizeof(name), device);
+		desc.pci = bus_address(cuda, device, name);
 		desc.units = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_MULTIPROCESSORS);
 		desc.arch = 10 * attribute(cuda, device, AIF_CUDA_ATTRIBUTE_MAJOR) +
 			    attribute(cuda, device, AIF_CUDA_ATTRIBUTE_MINOR);
@@ -99,10 +123,7 @@ bool aif_cuda_device_tell(struct aif_thread *t, struct aif_cuda *cuda, uint32_t 
 	if (!aif_emit_device(t, &desc))
 		return false;
 	atomic_store_explicit(&d->told, t->generation, memory_order_relaxed);
-	atomic_store_explicit(&d->used, true, memory_order_relaxed);
-	/* Without a pair its first times could not be mapped. */
-	if (aif_clock_read(read_clock, cuda, &r))
-		aif_emit_clock(t, AIF_CLOCK_DEVICE + ordinal, r.before, r.after, r.value);
+	tell_clock(t, cuda);
 	return true;
 }
 
@@ -143,10 +164,7 @@ void aif_cuda_clock_tick(struct aif_thread *t, struct aif_cuda *cuda, uint64_t n
 	if (now - cuda->pair_ns < AIF_NS_PER_S)
 		return;
 	cuda->pair_ns = now;
-	if (!aif_clock_read(read_clock, cuda, &r))
-		return;
-	for (uint32_t i = 0; i < AIF_CUDA_DEVICES; i++)
-		if (atomic_load_explicit(&cuda->devices[i].told, memory_order_relaxed) ==
-		    t->generation)
-			aif_emit_clock(t, AIF_CLOCK_DEVICE + i, r.before, r.after, r.value);
+	if (atomic_load_explicit(&cuda->clock_told, memory_order_relaxed) == t->generation &&
+	    aif_clock_read(read_clock, cuda, &r))
+		aif_emit_clock(t, AIF_CUDA_CLOCK, r.before, r.after, r.value);
 }

@@ -119,6 +119,9 @@ struct aif_cuda_launch_ex {
 
 #define AIF_CUDA_ATTRIBUTE_CLOCK_KHZ       13
 #define AIF_CUDA_ATTRIBUTE_MULTIPROCESSORS 16
+#define AIF_CUDA_ATTRIBUTE_PCI_BUS         33
+#define AIF_CUDA_ATTRIBUTE_PCI_SLOT        34
+#define AIF_CUDA_ATTRIBUTE_PCI_DOMAIN      50
 #define AIF_CUDA_ATTRIBUTE_UNIT_THREADS    39 /* of a multiprocessor */
 #define AIF_CUDA_ATTRIBUTE_MAJOR           75 /* of the compute capability */
 #define AIF_CUDA_ATTRIBUTE_MINOR           76

@@ -132,16 +132,31 @@ int cuDeviceGet(int *device, int ordinal)
 	return 0;
 }
 
+/* CUDA_VISIBLE_DEVICES=1: the second is the first. */
+static int mock_bus(int device)
+{
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+
+	return 0x10 + (device + (visible ? atoi(visible) : 0)) % 2;
+}
+
 int cuDeviceGetName(char *name, int len, int device)
 {
-	snprintf(name, (size_t)len, "Mock GPU %d", device);
+	(void)device;
+	snprintf(name, (size_t)len, "Mock GPU");
 	return 0;
 }
 
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
-	(void)device;
 	switch (attribute) {
+	case AIF_CUDA_ATTRIBUTE_PCI_BUS:
+		*value = mock_bus(device);
+		return 0;
+	case AIF_CUDA_ATTRIBUTE_PCI_SLOT:
+	case AIF_CUDA_ATTRIBUTE_PCI_DOMAIN:
+		*value = 0;
+		return 0;
 	case AIF_CUDA_ATTRIBUTE_CLOCK_KHZ:
 		*value = MOCK_KHZ;
 		return 0;
