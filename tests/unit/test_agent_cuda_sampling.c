@@ -38,6 +38,9 @@ static struct {
 	unsigned windows, pcs, codes, reasons, notes;
 	uint64_t told[REASONS];
 	bool gate_closed;
+	bool busy[CONTEXTS], going[CONTEXTS];
+	uintptr_t event[CONTEXTS];
+	unsigned events;
 } it;
 
 static uintptr_t number(const void *context)
@@ -168,18 +171,20 @@ static int pop(void **ret)
 
 static int event_new(void **ret, unsigned flags)
 {
-	*ret = &it;
-	return flags != 2;
+	*ret = it.events < CONTEXTS ? &it.event[it.events++] : NULL;
+	return flags != 2 || !*ret;
 }
 
 static int event_record(void *context, void *event)
 {
-	return number(context) && event ? 0 : 1;
+	assert_false(it.going[number(context)]);
+	*(uintptr_t *)event = number(context);
+	return 0;
 }
 
 static int event_query(void *event)
 {
-	return !event;
+	return it.busy[*(uintptr_t *)event] ? 600 : 0;
 }
 
 /* ---- the rest of the agent ---- */
@@ -284,8 +289,9 @@ static void destroyed(uintptr_t n)
 {
 	struct aif_cupti_resource r = {.context = context(n)};
 
+	it.going[n] = true;
 	aif_cuda_resource(&it.cuda, AIF_CUPTI_CONTEXT_DESTROYED, &r);
-	it.sampled[n] = false; /* at the latest */
+	it.going[n] = it.sampled[n] = false; /* at the latest */
 }
 
 /* The helper's. */
@@ -430,6 +436,31 @@ static void one_context_of_a_device(void **state)
 	assert_true(it.sampled[2]);
 }
 
+/* What runs on the other device may wait for a launch that is held meanwhile. The going one is not asked. */
+static void a_context_goes_beside_a_busy_device(void **state)
+{
+	(void)state;
+	created(1);
+	created(3);
+	it.busy[1] = it.busy[3] = true;
+	destroyed(1);
+	assert_int_equal(it.disabled, 0);
+	it.enabled--; /* it went with its context */
+	assert_true(it.sampled[3]);
+	it.busy[3] = false;
+	created(1);
+	it.cuda.gate.again_ns = 0;
+	tick();
+	assert_true(it.sampled[1]);
+	destroyed(1);
+	assert_int_equal(it.disabled, 1);
+	assert_null(atomic_load(&it.cuda.sampling.contexts[0].context));
+	/* Nobody else: nobody is waited for. */
+	it.busy[3] = true;
+	destroyed(3);
+	assert_int_equal(it.disabled, 2);
+}
+
 /* Who switches waits for this thread: it goes on, and nobody uses its context any more. */
 static void a_destroyer_does_not_wait(void **state)
 {
@@ -529,6 +560,7 @@ int main(void)
 		TEST(reasons_are_disjoint),
 		TEST(one_context_of_a_device),
 		TEST(a_destroyer_does_not_wait),
+		TEST(a_context_goes_beside_a_busy_device),
 		TEST(a_full_buffer_means_fewer_samples),
 		TEST(a_new_session_tries_again),
 		TEST(errors_in_a_row),

@@ -11,7 +11,11 @@
  * of graphs, and the unloading of what was launched hold the driver's and wait for CUPTI's: at the first
  * such meeting both wait for ever, and the program with them (measured: bench/gpu/sampling.c, and what of
  * the driver's other calls may go on: copies, memory, streams, loading, waiting). Disable, moreover, waits until
- * the device is idle, and what runs there may be waiting for a launch that is yet to come: NCCL's kernels do.
+ * the device is idle, and what runs there may be waiting for a launch that is yet to come: NCCL's kernels do, here for
+ * another device's of this process, or for one of another process, whose gate may be closed, too. So nobody
+ * disables before his own device is idle; nothing comes to it then that could wait for others (streams that wait for values
+ * and host functions are held like launches; copies are not); and who waits for that in vain lets go. Of ranks that
+ * all close their gates at once the hindmost is idle, for what it waits for was launched before.
  *
  * So such calls are counted from their first callback to their second, and who wants to switch
  *

@@ -363,12 +363,34 @@ void aif_cuda_context(struct aif_cuda *cuda, void *context)
 	pthread_mutex_unlock(&cuda->lock);
 }
 
+/* Ends its sampling, if that can be done: Disable waits for the device, where another context may wait for a launch that
+ * the closed gate holds. The context itself cannot be asked any more. */
+static void end_going(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
+{
+	bool others = false, alone;
+	struct aif_thread *t;
+
+	atomic_store(&c->gone, true);
+	for (unsigned i = 0; i < AIF_CUDA_CONTEXTS; i++)
+		others |= aif_cuda_is_there(&cuda->sampling.contexts[i]);
+	alone = aif_cuda_gate_shut(cuda, others);
+	t = aif_thread_enter();
+	/* What the device has not told yet goes with it. */
+	if (alone)
+		end(cuda, c, t);
+	else if (!c->again)
+		drain(cuda, c, t);
+	if (t)
+		aif_thread_leave(t);
+	if (alone)
+		aif_cuda_gate_open(cuda);
+}
+
 /* The context goes, with its samples. Who switches may be waiting in the driver for a lock that this thread holds: then
  * they wait for each other, so it waits for a moment only. */
 static void context_gone(struct aif_cuda *cuda, void *context)
 {
 	bool locked = aif_cuda_lock_soon(cuda);
-	struct aif_thread *t;
 
 	for (unsigned i = 0; i < AIF_CUDA_CONTEXTS; i++) {
 		struct aif_cuda_sampled *c = &cuda->sampling.contexts[i];
@@ -379,20 +401,8 @@ static void context_gone(struct aif_cuda *cuda, void *context)
 			atomic_store(&c->gone, true);
 			continue;
 		}
-		if (c->on) {
-			bool alone = aif_cuda_gate_shut(cuda, false);
-
-			t = aif_thread_enter();
-			/* What the device has not told yet goes with it. */
-			if (alone)
-				end(cuda, c, t);
-			else if (!c->again)
-				drain(cuda, c, t);
-			if (t)
-				aif_thread_leave(t);
-			if (alone)
-				aif_cuda_gate_open(cuda);
-		}
+		if (c->on)
+			end_going(cuda, c);
 		forget(c);
 	}
 	if (locked)
