@@ -271,10 +271,31 @@ check "  sampling ends then" sh -c 'grep -q "sampling off" held.log'
 LD_LIBRARY_PATH=$mock/old:$mock
 refused old '' 1308 "a libcupti that cannot sample"
 LD_LIBRARY_PATH=$mock
-check "one before 12.4, with smaller records" rec older version=18 -t 2 -n 2000
+check "one before 12.8, which samples only without records" rec older version=22 -t 2 -n 2000
 check "  all is there" complete older
-check "  with samples" sampled older
+check "  without insides" none older
+check "  it is said" once 1308 older
+check "  why, and what to do" is 1 older "SELECT count(*) FROM losses WHERE reason = 1308 AND detail LIKE '%leave out --all-launches'"
 check "  in order" order older
+# apart NAME WORDS: records and samples in turn
+apart() {
+	begin "$@" -t 2 $until_done
+	soon 20 grep -q ' sampling off result=0' "$1.log"
+	ok=$?
+	finish && [ $ok -eq 0 ] || { cat "$1.log"; return 1; }
+}
+how='--overhead 2'
+check "the same, with a budget, and smaller records" apart smaller version=18
+check "  samples, in their turn" sampled smaller
+check "  records, too" is 1 smaller "SELECT count(*) > 1000 FROM executions"
+check "  nothing is refused" is 0 smaller "SELECT count(*) FROM losses WHERE reason IN (1211, 1305, 1306, 1308)"
+check "  it adds up" adds_up smaller
+check "  in order" order smaller
+check "one whose version does not tell" apart apart version=26,apart
+check "  samples, in their turn" sampled apart
+check "  nothing is refused" is 0 apart "SELECT count(*) FROM losses WHERE reason IN (1211, 1305, 1306, 1308)"
+check "  in order" order apart
+how=--all-launches
 check "sampling's buffer is full" rec full full -t 2 -n 6000
 check "  it is counted once" test "$(reason 1307 full)" = 1
 check "  samples go on, less often" is '2,1' full \

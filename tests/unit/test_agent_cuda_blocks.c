@@ -17,7 +17,8 @@ static struct {
 	uint64_t now;
 	bool no_ring;
 	bool records, sampled, refuse_sampling, refuse_records;
-	bool busy, waits; /* somebody is always inside the driver; it was tried in vain lately */
+	bool refuse_beside; /* samples, where there are records */
+	bool busy, waits;   /* somebody is always inside the driver; it was tried in vain lately */
 	uint64_t captured, left_out;           /* what was launched */
 	uint64_t told_captured, told_left_out; /* what the blocks say */
 	uint64_t last_end, last_left_out;
@@ -105,7 +106,7 @@ bool aif_cuda_sampling(struct aif_cuda *cuda, bool on)
 	}
 	it.switched += it.sampled != on;
 	it.now += 40000000;
-	it.sampled = on && !it.refuse_sampling;
+	it.sampled = on && !it.refuse_sampling && !(it.refuse_beside && it.records);
 	return true;
 }
 
@@ -310,6 +311,66 @@ static void what_launches_cost_anyway_is_told(void **state)
 	assert_int_equal(atomic_load(&aif_agent.session.spent_ns), it.captured * 1100);
 }
 
+/* A CUPTI that does not sample beside records: in turn. */
+static void records_and_samples_in_turn(void **state)
+{
+	(void)state;
+	it.cuda.sampling.apart = true;
+	start(20000);
+	assert_true(it.records && !it.sampled);
+	run_for(150, 2000000);
+	stop();
+	assert_true(it.sampled_ns > 7 * AIF_NS_PER_S && it.sampled_ns < 13 * AIF_NS_PER_S);
+	assert_int_equal(it.refused, 0);
+	assert_int_equal(it.told_left_out, it.left_out);
+	/* It was not known at first. */
+	setup(NULL);
+	it.refuse_beside = true;
+	start(20000);
+	assert_true(it.records && !it.sampled);
+	it.cuda.sampling.apart = true;
+	run_for(20, 2000000);
+	assert_true(it.sampled_ns > 3 * AIF_NS_PER_S && it.sampled_ns < 9 * AIF_NS_PER_S);
+	stop();
+	assert_int_equal(it.refused, 0);
+}
+
+/* When sampling is on, from its first time as one of two: s since the clock's beginning. */
+static double samples_at(double begins, double until)
+{
+	setup(NULL);
+	it.now = (uint64_t)(begins * 1e9);
+	start(20000);
+	run_for(10, 13000); /* the first, soon */
+	while (it.sampled)
+		run_for(0.001, 13000);
+	while (!it.sampled && (double)it.now / 1e9 < until)
+		run_for(0.001, 13000);
+	return (double)it.now / 1e9;
+}
+
+static double ends_at(void)
+{
+	while (it.sampled)
+		run_for(0.001, 13000);
+	return (double)it.now / 1e9;
+}
+
+/* Ranks wait for each other: they are slow at the same time. Begin: within a block; end: at once. */
+static void processes_sample_together(void **state)
+{
+	double first, second, end;
+
+	(void)state;
+	first = samples_at(1000.2, 1200);
+	end = ends_at();
+	stop();
+	second = samples_at(1002.9, 1200);
+	assert_true(first >= 1080 && first < 1081 && second >= 1080 && second < 1081);
+	assert_true(end > 1084 && end < 1084.2 && ends_at() - end < 0.1 && ends_at() - end > -0.1);
+	stop();
+}
+
 /* Without a limit nothing is ever left out, or told. */
 static void all_launches(void **state)
 {
@@ -391,6 +452,8 @@ int main(void)
 		cmocka_unit_test_setup(refused_records_are_told, setup),
 		cmocka_unit_test_setup(blocks_without_a_ring_are_counted, setup),
 		cmocka_unit_test_setup(what_launches_cost_anyway_is_told, setup),
+		cmocka_unit_test_setup(records_and_samples_in_turn, setup),
+		cmocka_unit_test_setup(processes_sample_together, setup),
 		cmocka_unit_test_setup(all_launches, setup),
 		cmocka_unit_test_setup(what_cannot_be_switched_stays, setup),
 		cmocka_unit_test_setup(an_exit_waits_for_nobody, setup),

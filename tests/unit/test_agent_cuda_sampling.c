@@ -316,7 +316,7 @@ static int setup(void **state)
 	aif_cuda_gate_begin(c);
 	aif_cuda_gate_settle(c);
 	c->blocks.mode = AIF_CUDA_TOGETHER;
-	c->version = AIF_CUPTI_VERSION_12_4;
+	c->version = AIF_CUPTI_VERSION_13_0;
 	c->api = (struct aif_cupti){.can_sample = true,
 				    .cuptiPCSamplingEnable = enable,
 				    .cuptiPCSamplingDisable = disable,
@@ -434,6 +434,49 @@ static void one_context_of_a_device(void **state)
 	destroyed(1);
 	tick();
 	assert_true(it.sampled[2]);
+}
+
+/* Beside records it is refused, which nothing but trying could tell: not for good, and it is not tried again there. */
+static void not_beside_records(void **state)
+{
+	(void)state;
+	aif_agent.budget.asked_ppm = 20000;
+	it.enable_error = AIF_CUPTI_NOT_COMPATIBLE;
+	created(1);
+	assert_int_equal(it.refused, 0);
+	assert_true(it.cuda.sampling.apart && aif_cuda_sampling_wanted(&it.cuda));
+	it.enable_error = 0;
+	tick();
+	assert_false(it.sampled[1]);
+	it.cuda.blocks.mode = AIF_CUDA_SAMPLES;
+	tick();
+	assert_true(it.sampled[1]);
+	/* Without them it is refused for another reason. */
+	aif_cuda_sampling(&it.cuda, false);
+	it.enable_error = AIF_CUPTI_NOT_COMPATIBLE;
+	tick();
+	assert_int_equal(it.refused, 1);
+	assert_false(aif_cuda_sampling_wanted(&it.cuda));
+}
+
+/* Each recording is told that it cannot have all launches and samples of such a CUPTI. */
+static void an_old_one_says_what_it_cannot_do(void **state)
+{
+	(void)state;
+	it.cuda.sampling.apart = true;
+	for (uint32_t session = 2; session < 4; session++) {
+		aif_agent.session.generation = session;
+		aif_cuda_sampling_init(&it.cuda);
+		aif_cuda_sampling_init(&it.cuda); /* after a pause */
+		assert_int_equal(it.refused, session - 1);
+		assert_int_equal(it.why, AIF_REASON_CUDA_NO_SAMPLING);
+		assert_false(aif_cuda_sampling_wanted(&it.cuda));
+	}
+	aif_agent.session.generation = 4;
+	aif_agent.budget.asked_ppm = 20000;
+	aif_cuda_sampling_init(&it.cuda);
+	assert_int_equal(it.refused, 2);
+	assert_true(aif_cuda_sampling_wanted(&it.cuda));
 }
 
 /* What runs on the other device may wait for a launch that is held meanwhile. The going one is not asked. */
@@ -561,6 +604,8 @@ int main(void)
 		TEST(one_context_of_a_device),
 		TEST(a_destroyer_does_not_wait),
 		TEST(a_context_goes_beside_a_busy_device),
+		TEST(not_beside_records),
+		TEST(an_old_one_says_what_it_cannot_do),
 		TEST(a_full_buffer_means_fewer_samples),
 		TEST(a_new_session_tries_again),
 		TEST(errors_in_a_row),

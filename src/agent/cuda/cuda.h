@@ -68,7 +68,7 @@ struct aif_cuda_stream {
 
 /*
  * What is on at a time (cuda_blocks.c has the reasons). Kernel records and sampling can be on together only
- * if records were first, and then stay on.
+ * if records were first, and then stay on; before CUPTI 12.8 not at all.
  */
 enum aif_cuda_mode {
 	AIF_CUDA_TOGETHER, /* records and samples, both throughout; stacks by blocks */
@@ -89,7 +89,7 @@ struct aif_cuda_blocks {
 	uint64_t spent_for; /* launches, of which it is told what they cost anyway */
 	bool interrupted;   /* something else took time in the block */
 	double rate;        /* launches a second, lately */
-	uint64_t mode_since, samples_next;
+	uint64_t mode_since, samples_next, samples_until;
 };
 
 /* CUPTI's own thread looks after the device's buffer so often. What it had not seen yet comes with the next window, so a
@@ -135,6 +135,7 @@ struct aif_cuda_sampling {
 	struct aif_cuda_reason reasons[AIF_CUDA_REASONS];
 	unsigned reasons_len;
 	size_t pc_size; /* of struct aif_cupti_pc, as CUPTI has it */
+	bool apart;     /* not beside kernel records */
 	struct aif_handles codes;
 	uint32_t codes_len, windows;
 	uint32_t session; /* the generation that contexts were last tried in */

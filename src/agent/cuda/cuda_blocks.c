@@ -22,6 +22,11 @@
  *     samples    for some seconds of each minute: sampling, and no stacks. Switching it on and off takes
  *                0.15 to 0.4 s together, which is paid once a minute.
  *
+ * CUPTI before 12.8 has no together: records, and samples in turn; with --all-launches there are no samples then.
+ *
+ * All processes of a machine sample at the same time: ranks of a job wait for each other, and so for each that is
+ * switching; together they wait once.
+ *
  * Only who is alone with the driver may switch sampling, and now and then nobody can be: then what is on stays so
  * for some seconds more (cuda_gate.c).
  *
@@ -186,6 +191,19 @@ bool aif_cuda_blocks_calm(struct aif_cuda *cuda, uint64_t now)
 	return enter_mode(cuda, AIF_CUDA_RECORDS, now);
 }
 
+/* The same for all processes, in a half to one and a half of the time. */
+static uint64_t next_samples(uint64_t now)
+{
+	uint64_t at = (now / SAMPLES_EACH_NS + 1) * SAMPLES_EACH_NS;
+
+	return at - now < SAMPLES_EACH_NS / 2 ? at + SAMPLES_EACH_NS : at;
+}
+
+static uint64_t first_samples(uint64_t now)
+{
+	return (now + SAMPLES_FIRST_NS) / AIF_NS_PER_S * AIF_NS_PER_S + AIF_NS_PER_S;
+}
+
 /* Do records and samples cost too much to be on throughout? */
 static bool too_dear(const struct aif_cuda_blocks *b)
 {
@@ -195,22 +213,24 @@ static bool too_dear(const struct aif_cuda_blocks *b)
 static void choose_mode(struct aif_cuda *cuda, uint64_t now)
 {
 	struct aif_cuda_blocks *b = &cuda->blocks;
-	bool trusted = aif_budget_trusts(&aif_agent.budget, now);
+	bool trusted = aif_budget_trusts(&aif_agent.budget, now), apart = cuda->sampling.apart;
 
 	if (!aif_cuda_gate_may_try(cuda, now))
 		return;
 	if (!aif_cuda_sampling_wanted(cuda)) {
 		(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
 	} else if (b->mode == AIF_CUDA_TOGETHER) {
-		if (now - b->mode_since > SETTLE_NS && too_dear(b) && !trusted &&
+		if (now - b->mode_since > SETTLE_NS && (apart || (too_dear(b) && !trusted)) &&
 		    enter_mode(cuda, AIF_CUDA_RECORDS, now))
-			b->samples_next = now + SAMPLES_FIRST_NS;
-	} else if (b->mode == AIF_CUDA_RECORDS && now - b->mode_since > CALM_NS &&
+			b->samples_next = first_samples(now);
+	} else if (!apart && b->mode == AIF_CUDA_RECORDS && now - b->mode_since > CALM_NS &&
 		   (trusted || b->rate * THROUGHOUT_NS / 1e9 < asked() / 4)) {
 		(void)enter_mode(cuda, AIF_CUDA_TOGETHER, now);
 	} else if (b->mode == AIF_CUDA_RECORDS && now >= b->samples_next &&
 		   enter_mode(cuda, AIF_CUDA_SAMPLES, now)) {
-		b->samples_next = now + SAMPLES_EACH_NS;
+		b->samples_until = SAMPLES_FOR_NS +
+				   (now - b->samples_next < AIF_NS_PER_S ? b->samples_next : now);
+		b->samples_next = next_samples(now);
 	}
 }
 
@@ -219,7 +239,8 @@ void aif_cuda_blocks_begin(struct aif_cuda *cuda, uint64_t now)
 	struct aif_cuda_blocks *b = &cuda->blocks;
 	struct aif_budget *budget = &aif_agent.budget;
 	/* After a pause what was dear still is. */
-	bool dear = b->rate > 0 && too_dear(b) && budget->asked_ppm;
+	bool dear = b->rate > 0 && too_dear(b) && budget->asked_ppm,
+	     beside = aif_cuda_sampling_wanted(cuda) && !cuda->sampling.apart && !dear;
 
 	aif_budget_resume(budget, now);
 	b->on = b->interrupted = false;
@@ -234,13 +255,14 @@ void aif_cuda_blocks_begin(struct aif_cuda *cuda, uint64_t now)
 		b->mode = AIF_CUDA_RECORDS;
 	if (b->mode == AIF_CUDA_SAMPLES)
 		(void)aif_cuda_blocks_calm(cuda, now);
-	if (b->mode == AIF_CUDA_TOGETHER ||
-	    (b->mode == AIF_CUDA_RECORDS && aif_cuda_sampling_wanted(cuda) && !dear)) {
+	if (b->mode == AIF_CUDA_TOGETHER || (b->mode == AIF_CUDA_RECORDS && beside)) {
 		b->mode = AIF_CUDA_TOGETHER;
 		records(cuda, true);
 		/* Contexts that are there. New ones are sampled as they come. */
 		(void)aif_cuda_sampling(cuda, true);
 	}
+	if (!b->samples_next)
+		b->samples_next = first_samples(now);
 	apply(cuda, aif_budget_is_on(b->block));
 }
 
@@ -282,7 +304,7 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 	aif_budget_spend(budget, b->rate * each_ns(b) / 1e9);
 	/* Sampling has just begun: for as long as that lasts nothing is captured. */
 	if (!was_on || b->mode != AIF_CUDA_SAMPLES ||
-	    !aif_budget_hold(budget, now, now + SAMPLES_FOR_NS))
+	    !aif_budget_hold(budget, now, b->samples_until))
 		aif_budget_turn_at(budget, now);
 	on = aif_budget_is_on(budget->block);
 	if (!on)

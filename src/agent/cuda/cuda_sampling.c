@@ -21,6 +21,8 @@
  * so CUPTI is given ours (cuptiRegisterComputeCrcCallback), which comes back with each sample.
  */
 
+#define OUT_OF_REACH \
+	"CUPTI before 12.8 samples only without kernel records: leave out --all-launches"
 /* A second process on the GPU meets only errors. */
 #define ERRORS_MAX 3
 
@@ -29,12 +31,18 @@ static void on_hash(const void *cubin, size_t size, uint64_t *hash)
 	*hash = aif_hash_bytes(cubin, size);
 }
 
+/* Records are to be on throughout, and samples cannot be taken then. */
+static bool is_out_of_reach(const struct aif_cuda_sampling *s)
+{
+	return s->apart && !aif_agent.budget.asked_ppm;
+}
+
 bool aif_cuda_sampling_wanted(const struct aif_cuda *cuda)
 {
 	const struct aif_cuda_sampling *s = &cuda->sampling;
 	bool refused = false;
 
-	if (!s->pc_size || !aif_agent.session.device_rate)
+	if (!s->pc_size || !aif_agent.session.device_rate || is_out_of_reach(s))
 		return false;
 	for (const struct aif_cuda_sampled *c = s->contexts; c < s->contexts + AIF_CUDA_CONTEXTS;
 	     c++) {
@@ -45,40 +53,51 @@ bool aif_cuda_sampling_wanted(const struct aif_cuda *cuda)
 	return !refused; /* one may come */
 }
 
-/* What an earlier recording was refused, or had set, says nothing about this one. */
-static void begin_session(struct aif_cuda_sampling *s)
+/* What an earlier recording was refused, or had set, says nothing about this one. True: it is another. */
+static bool begin_session(struct aif_cuda_sampling *s)
 {
 	if (s->session == aif_agent.session.generation)
-		return;
+		return false;
 	s->session = aif_agent.session.generation;
 	for (struct aif_cuda_sampled *c = s->contexts; c < s->contexts + AIF_CUDA_CONTEXTS; c++) {
 		c->refused = false;
 		c->period = 0;
 	}
+	return true;
+}
+
+/* May this process, at all? */
+static bool can_sample(struct aif_cuda *cuda)
+{
+	int r;
+
+	if (!cuda->api.can_sample) {
+		aif_cuda_refused(AIF_REASON_CUDA_NO_SAMPLING, "this libcupti", 0);
+		return false;
+	}
+	if (!aif_cuda_sampling_allowed()) {
+		aif_cuda_refused(AIF_REASON_CUDA_COUNTERS, "", 0);
+		return false;
+	}
+	r = cuda->api.cuptiRegisterComputeCrcCallback(on_hash);
+	if (r) {
+		aif_cuda_refused(AIF_REASON_CUDA_NO_SAMPLING, "hashes of code", r);
+		return false;
+	}
+	return true;
 }
 
 void aif_cuda_sampling_init(struct aif_cuda *cuda)
 {
 	struct aif_cuda_sampling *s = &cuda->sampling;
-	int r;
+	bool is_new = begin_session(s);
 
-	begin_session(s);
-	if (s->pc_size)
-		return;
-	if (!cuda->api.can_sample) {
-		aif_cuda_refused(AIF_REASON_CUDA_NO_SAMPLING, "this libcupti", 0);
-		return;
+	if (!s->pc_size && can_sample(cuda)) {
+		s->pc_size = AIF_CUPTI_PC_SIZE(cuda->version);
+		s->apart = cuda->version < AIF_CUPTI_VERSION_12_8;
 	}
-	if (!aif_cuda_sampling_allowed()) {
-		aif_cuda_refused(AIF_REASON_CUDA_COUNTERS, "", 0);
-		return;
-	}
-	r = cuda->api.cuptiRegisterComputeCrcCallback(on_hash);
-	if (r) {
-		aif_cuda_refused(AIF_REASON_CUDA_NO_SAMPLING, "hashes of code", r);
-		return;
-	}
-	s->pc_size = AIF_CUPTI_PC_SIZE(cuda->version);
+	if (s->pc_size && is_new && is_out_of_reach(s))
+		aif_cuda_refused(AIF_REASON_CUDA_NO_SAMPLING, OUT_OF_REACH, 0);
 }
 
 /* ---- a context ---- */
@@ -121,12 +140,28 @@ static bool is_first(const struct aif_cuda_sampling *s, const struct aif_cuda_sa
 	return true;
 }
 
+static bool is_to_begin(const struct aif_cuda *cuda, const struct aif_cuda_sampled *c)
+{
+	const struct aif_cuda_sampling *s = &cuda->sampling;
+
+	if (s->apart && cuda->blocks.mode == AIF_CUDA_TOGETHER)
+		return false;
+	return aif_cuda_is_there(c) && !c->refused && (c->again || !c->on) && is_first(s, c);
+}
+
+/* Is it refused for the records' sake? 12.8's first release has the number of its second, which can do both. */
+static bool is_beside_records(const struct aif_cuda *cuda, int error)
+{
+	return (error == AIF_CUPTI_NOT_COMPATIBLE || error == AIF_CUPTI_INVALID_OPERATION) &&
+	       cuda->blocks.mode == AIF_CUDA_TOGETHER && aif_agent.budget.asked_ppm;
+}
+
 static void begin(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 {
 	struct aif_cupti_context_params p = {.size = sizeof(p), .context = c->context};
 	int r;
 
-	if (c->on || c->refused || !is_first(&cuda->sampling, c))
+	if (c->on || !is_to_begin(cuda, c))
 		return;
 	r = aif_cuda_sampling_prepare(cuda, c);
 	if (!r)
@@ -137,6 +172,10 @@ static void begin(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 	}
 	if (!r)
 		r = aif_cuda_sampling_configure(cuda, c);
+	if (is_beside_records(cuda, r)) {
+		cuda->sampling.apart = true; /* what was not known of its version */
+		return;
+	}
 	if (r) {
 		give_up(NULL, c, r);
 		return;
@@ -272,11 +311,6 @@ static bool is_to_end(const struct aif_cuda_sampled *c, bool on)
 	return aif_cuda_is_there(c) && (c->on || c->again) && (!on || c->again);
 }
 
-static bool is_to_begin(const struct aif_cuda_sampling *s, const struct aif_cuda_sampled *c)
-{
-	return aif_cuda_is_there(c) && !c->refused && (c->again || !c->on) && is_first(s, c);
-}
-
 bool aif_cuda_sampling(struct aif_cuda *cuda, bool on)
 {
 	struct aif_cuda_sampled *first = cuda->sampling.contexts, *c;
@@ -286,7 +320,7 @@ bool aif_cuda_sampling(struct aif_cuda *cuda, bool on)
 	forget_gone(cuda);
 	for (c = first; c < first + AIF_CUDA_CONTEXTS; c++) {
 		ends |= is_to_end(c, on);
-		begins |= on && is_to_begin(&cuda->sampling, c);
+		begins |= on && is_to_begin(cuda, c);
 	}
 	if (!ends && !begins)
 		return true;
@@ -326,7 +360,7 @@ void aif_cuda_sampling_tick(struct aif_cuda *cuda)
 			drain(cuda, c, t);
 			recover(c, t);
 		}
-		new |= c->again || is_to_begin(&cuda->sampling, c);
+		new |= c->again || is_to_begin(cuda, c);
 	}
 	aif_thread_leave(t);
 	if (!new || !aif_cuda_gate_may_try(cuda, aif_now_ns()))

@@ -244,6 +244,9 @@ int cuptiPCSamplingEnable(struct aif_cupti_context_params *p)
 		r = AIF_CUPTI_INSUFFICIENT_PRIVILEGES;
 	else if (sampling.taken)
 		r = AIF_CUPTI_HARDWARE_BUSY;
+	else if ((mock_cupti.version < AIF_CUPTI_VERSION_12_8 || mock_option("apart")) &&
+		 mock_records_on())
+		r = AIF_CUPTI_NOT_COMPATIBLE;
 	if (!r) {
 		s->on = true;
 		s->stuck = false;

@@ -21,6 +21,7 @@
  *     callback=NS, record=NS   what a callback, a record costs the launching thread
  *     call=NS                  how long a call stays in the driver, asleep
  *     version=N                what cuptiGetVersion says; before 22, records of a pc have 56 bytes
+ *     apart                    nothing is sampled beside kernel records, as before version 26
  *     full                     sampling's buffer is full until the period is longer
  *     held                     sampling never has data: CUPTI_ERROR_UNKNOWN
  *     denied, taken            sampling cannot be enabled: no privilege; the hardware is busy
