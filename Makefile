@@ -29,9 +29,10 @@ test:
 	@scripts/install-deps test
 	@scripts/test-all
 
-# On a machine with an NVIDIA GPU and CUDA's compiler.
+# On a machine with an NVIDIA GPU and CUDA's compiler. What needs two GPUs says so where there is one.
 gpu-test: all
 	@tests/gpu/cuda.sh
+	@tests/gpu/several.sh
 
 bench:
 	@scripts/install-deps test

@@ -1,0 +1,174 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# NVIDIA, on a machine with two GPUs: part of `make gpu-test`. Needs nvcc; with PyTorch more is tested.
+#   AIFLAME=PATH tests/gpu/several.sh      another aiflame than that of the build directory
+. "$(dirname "$0")/../e2e/tap.sh"
+here=$root/tests/gpu
+aiflame=${AIFLAME:-$aiflame}
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+[ "$gpus" -ge 2 ] || { echo "1..0 # SKIP left out: it needs two GPUs, nvidia-smi shows $gpus"; exit 0; }
+command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+# As nvidia-smi counts them.
+export CUDA_DEVICE_ORDER=PCI_BUS_ID
+unset CUDA_VISIBLE_DEVICES AIFLAME_NO_COUNTERS
+# rec SECONDS FILE OPTIONS...: no longer than that
+rec() {
+	most=$1 to=$2
+	shift 2
+	timeout -k 5 "$most" "$aiflame" record -q -o "$to" "$@"
+}
+ask() { "$aiflame" query --format csv "$1" "$2" | tail -n +2 | tr -d '"'; }
+# is N DATA SQL: that is what it answers
+is() { got=$(ask "$2" "$3"); [ "$got" = "$1" ] || { echo "got $got instead of $1"; return 1; }; }
+adds_up() {
+	"$aiflame" info "$1" >info.out && grep -q 'everything adds up' info.out &&
+		grep -qE 'started before their launch +0$' info.out || { cat info.out; return 1; }
+}
+# name: a kernel's, without its parameters
+name="substr(k.name, 1, instr(k.name || '(', '(') - 1)"
+# launched FILE: kernels, where, how often; of what the program says, and of what was recorded
+launched() {
+	grep -E '^(on_|in_|warm)' "$1.out" | cut -d' ' -f1-3 | sort >want.out
+	ask "$1.data" "SELECT $name || ' ' || d.pci || ' ' || count(*) FROM executions e JOIN kernels k ON k.id = e.kernel
+		JOIN devices d ON d.id = e.device GROUP BY k.name, d.pci" | grep -E '^(on_|in_)' | sort >got.out
+	diff want.out got.out
+}
+joined() { is "$2,$2" "$1.data" "SELECT count(*), count(dur_ns) FROM launches LEFT JOIN executions USING (launch) WHERE launches.kind = 'kernel'"; }
+well() { grep -q '^well$' "$1.out"; }
+# within PERCENT A B
+within() { awk -v p="$1" -v a="$2" -v b="$3" 'BEGIN { d = 100 * (a / b - 1); printf "%s and %s: %.2f %%\n", a, b, d; exit !(d <= p && d >= -p) }'; }
+
+nvcc -O2 -lineinfo -o several "$here/several.cu" -lcuda || { echo "not ok 1 - the program compiles"; exit 1; }
+
+# ---- a thread for each GPU ----
+plain() { timeout -k 5 60 ./several "$@"; }
+plain threads 400 >plain.out
+threads() { rec 60 t.data --all-launches ./several threads 400 >t.out; }
+check "two threads, each with a GPU and two streams" threads
+check "  computes what it does without" sh -c 'grep sums t.out >a && grep sums plain.out | diff - a'
+check "  each kernel on its GPU, each launch" launched t
+check "  all are joined" joined t 1280
+check "  in four streams, and those of the warming up" is 6 t.data "SELECT count(DISTINCT stream) FROM executions WHERE kernel IS NOT NULL"
+check "  which are two devices" is 2 t.data "SELECT count(*) FROM devices"
+names() { # DATA GPU...: as nvidia-smi names them
+	data=$1
+	shift
+	for gpu in "$@"; do
+		nvidia-smi -i "$gpu" --query-gpu=pci.bus_id,name --format=csv,noheader
+	done | sed 's/^0000//' | awk -F', ' '{ print tolower($1) " " $2 }' | sort >want.out
+	ask "$data" "SELECT pci || ' ' || name FROM devices" | sort >got.out
+	diff want.out got.out
+}
+check "  with nvidia-smi's names, where they are" names t.data 0 1
+timed() {
+	while read -r kernel pci _ ms; do
+		mine=$(ask t.data "SELECT sum(dur_ns) / 1e6 FROM executions e JOIN kernels k ON k.id = e.kernel
+			JOIN devices d ON d.id = e.device WHERE $name = '$kernel' AND d.pci = '$pci'")
+		within 2 "$mine" "$ms" || return 1
+	done <<-END
+		$(grep '^on_' t.out)
+	END
+}
+check "  each as long as CUDA's events say, within 2 %" timed
+cat check.out 2>/dev/null | sed 's/^/#   /'
+check "  both are sampled" is 2 t.data "SELECT count(*) FROM (SELECT device FROM samples GROUP BY device HAVING sum(count) > 10000)"
+check "  each kernel where it ran" is '1,1' t.data "SELECT count(DISTINCT device), count(DISTINCT device) =
+	(SELECT count(DISTINCT s.device) FROM samples s JOIN kernels k ON k.id = s.kernel WHERE $name = 'on_second')
+	FROM samples s JOIN kernels k ON k.id = s.kernel WHERE $name = 'on_first'"
+check "  with instructions below the towers of both" is 2 t.data "SELECT count(DISTINCT device) FROM attributed WHERE pc IS NOT NULL AND count > 0"
+check "  99 % of the samples are in towers" is 1 t.data "SELECT sum(count) >= 0.99 * (SELECT sum(count) FROM samples) FROM attributed"
+check "  of 64 MiB of each GPU" is 134217728 t.data "SELECT value FROM meta WHERE key = 'cost.device_bytes'"
+check "  which is said" says "128 MiB of the GPU's memory" "$aiflame" report t.data
+check "  it adds up" adds_up t.data
+
+# ---- one thread for both ----
+alternate() { rec 60 a.data --all-launches ./several alternate 200 >a.out && well a; }
+check "one thread that uses both in turn" alternate
+check "  each kernel on its GPU, each launch" launched a
+check "  each peer copy once" is '400,419430400' a.data "SELECT count(*), sum(bytes) FROM copies WHERE kind = 'copy'"
+copies() {
+	grep '^copies' a.out | cut -d' ' -f2- | sort >want.out
+	ask a.data "SELECT d.pci || ' ' || count(*) FROM copies c JOIN devices d ON d.id = c.device WHERE c.kind = 'copy' GROUP BY d.pci" | sort >got.out
+	diff want.out got.out
+}
+check "  on its GPU" copies
+check "  it adds up" adds_up a.data
+
+# ---- two contexts of one GPU ----
+contexts() { rec 60 c.data --all-launches ./several contexts 300 >c.out && well c; }
+check "two contexts of one GPU, of which one is destroyed" contexts
+check "  each launch of both" launched c
+check "  both are one device" is 1 c.data "SELECT count(*) FROM devices"
+check "  it is sampled" is 1 c.data "SELECT sum(count) > 1000 FROM samples"
+check "  it adds up" adds_up c.data
+
+# ---- which GPU ----
+one() { CUDA_VISIBLE_DEVICES=1 rec 60 v.data --all-launches ./several visible 100 >v.out && well v; }
+check "CUDA_VISIBLE_DEVICES=1" one
+check "  is nvidia-smi's GPU 1" names v.data 1
+check "  with its launches" launched v
+both() { # each process calls its GPU 0; a third has both
+	rec 60 b.data --all-launches sh -c 'CUDA_VISIBLE_DEVICES=0 ./several visible 100 & CUDA_VISIBLE_DEVICES=1 ./several visible 100 & ./several alternate 10; wait' >b.out
+}
+check "three processes, each with ordinals of its own" both
+check "  two GPUs" names b.data 0 1
+check "  each with what two processes launched" is '2-110 2-110' b.data "SELECT group_concat(row, ' ') FROM
+	(SELECT format('%d-%d', count(DISTINCT process), count(*)) AS row FROM executions WHERE kernel IS NOT NULL GROUP BY device)"
+check "  it adds up" adds_up b.data
+
+# ---- PyTorch ----
+if python3 -c 'import torch; assert torch.cuda.device_count() >= 2' 2>/dev/null; then
+	# The interface that one machine has in any case; multicast is not needed.
+	export NCCL_SOCKET_IFNAME=lo NCCL_NVLS_ENABLE=0
+	timeout -k 5 60 python3 "$here/several.py" two 200 >plain.out
+	pytorch() { rec 90 p.data --all-launches python3 "$here/several.py" two 200 >p.out; }
+	check "PyTorch: a model on each GPU" pytorch
+	check "  computes what it does without" diff plain.out p.out
+	# under FUNCTION: devices on which something runs that was launched below it
+	under() {
+		ask p.data "WITH RECURSIVE up(root, at) AS (SELECT DISTINCT stack, stack FROM executions WHERE stack IS NOT NULL
+			UNION SELECT root, parent FROM up JOIN stacks s ON s.id = at WHERE parent IS NOT NULL)
+			SELECT count(*), max(n) FROM (SELECT e.device, count(*) AS n FROM executions e WHERE e.kernel IS NOT NULL AND e.stack IN
+			(SELECT root FROM up JOIN stacks s ON s.id = at JOIN frames f ON f.id = s.frame WHERE f.function LIKE '%$1%') GROUP BY 1)"
+	}
+	apart() { first=$(under on_first) && second=$(under on_second) && echo "$first $second" && [ "${first%,*}" = 1 ] && [ "${second%,*}" = 1 ]; }
+	check "  each model on its own" apart
+	check "  both are sampled" is 2 p.data "SELECT count(DISTINCT device) FROM attributed WHERE pc IS NOT NULL AND count > 0"
+	check "  it adds up" adds_up p.data
+
+	sums() { grep '^rank' "$1" | sort; }
+	timeout -k 5 60 python3 "$here/several.py" ranks 400 5 >plain.out
+	ranks() { rec 90 r.data --all-launches python3 "$here/several.py" ranks 400 >r.out; }
+	check "two ranks that sum over both GPUs" ranks
+	same() { sums plain.out >want.out && sums "$1" >got.out && [ "$(wc -l <want.out)" = 2 ] && diff want.out got.out; }
+	check "  compute what they do without" same r.out
+	# The kernel that is launched most is add_'s.
+	most="(SELECT kernel FROM attributed GROUP BY kernel ORDER BY sum(launches) DESC LIMIT 1)"
+	each() { # DATA OUT PERCENT: of each rank, as it counted itself
+		ask "$1" "SELECT CAST(round(sum(launches)) AS INTEGER) FROM attributed WHERE kernel = $most GROUP BY process ORDER BY 1" >got.out
+		sed -n 's/^in all [01] //p' "$2" | sort -n | paste -d' ' - got.out >pairs.out
+		[ "$(wc -l <pairs.out)" = 2 ] || { cat pairs.out got.out; return 1; }
+		while read -r counted mine; do within "$3" "$mine" "$counted" || return 1; done <pairs.out
+	}
+	check "  each launch of both" each r.data r.out 0
+	nccl() { is 2 "$1" "SELECT count(*) FROM (SELECT e.process, e.device FROM executions e JOIN kernels k ON k.id = e.kernel WHERE k.name LIKE '%nccl%' GROUP BY 1, 2)"; }
+	check "  NCCL's kernels, on both" nccl r.data
+	check "  both are sampled" is 2 r.data "SELECT count(DISTINCT device) FROM samples"
+	check "  it adds up" adds_up r.data
+
+	budget() { rec 100 o.data --overhead 2 python3 "$here/several.py" ranks 400 20 >o.out; }
+	check "for 20 s with --overhead 2, which switches sampling: they do not wait for each other for ever" budget
+	check "  compute what they do without" same o.out
+	check "  what was captured stands for all, within 5 %" each o.data o.out 5
+	check "  NCCL's kernels, on both" nccl o.data
+	check "  sampling of both was switched off and on" is 2 o.data "SELECT count(DISTINCT process) FROM
+		(SELECT process, start_ns - lag(end_ns) OVER (PARTITION BY process ORDER BY start_ns) AS gap FROM windows WHERE period > 0) WHERE gap > 1500000000"
+	check "  it adds up" adds_up o.data
+	for run in 'plain 5' 'o 20'; do
+		sed -n "s/^in all 0 \([0-9]*\)/\1/p" "${run% *}.out" | awk -v s="${run#* }" -v what="$run" '{ printf "# %s s: %.0f operators a second\n", what, $1 / s }'
+	done
+	"$aiflame" info o.data | grep -iE 'overhead|slow|sampl' | sed 's/^/# /'
+else
+	echo "# PyTorch was left out: it is not there, or sees fewer than two GPUs"
+fi
+done_testing
