@@ -377,6 +377,37 @@ beside() {
 check "sampling is switched off beside four threads that launch all the time" beside
 check "  it adds up" adds_up beside
 check "  in order" order beside
+# ---- ranks that wait for each other ----
+# switched N NAME: sampling was switched off and, later, on again, each N times
+switched() { [ -s "$2.log" ] && [ "$(grep -c ' sampling off result=0' "$2.log")" -ge "$1" ] && [ "$(awk '/ sampling off result=0/ { off = 1 } off && / sampling on result=0/' "$2.log" | wc -l)" -ge "$1" ]; }
+# gone_on NAME: with nobody who waits for a launch that is held, and to the end
+gone_on() {
+	soon 45 switched 2 "$1"
+	ok=$?
+	finish && [ $ok -eq 0 ] && ! grep 'waits for a launch' "$1.log" || { grep -E 'sampling o|disabling' "$1.log"; return 1; }
+}
+devices() { begin devices callback=400,record=2000 -d 2 -r 2 $until_done -g 0 && gone_on devices; }
+check "kernels of two devices that wait for each other: sampling is switched, the program goes on" devices
+check "  it adds up" adds_up devices
+check "  in order" order devices
+cat >pair.sh <<'END'
+last=$1
+shift
+"$@" -r 0 "$last" &
+"$@" -r 1 "$last"
+wait
+END
+pair() {
+	rm -f done
+	MOCK_SUMS=$work/sums MOCK_LOG=$work/pair.log MOCK_CUPTI=callback=400,record=2000 $by "$aiflame" record -q $how -o pair.data \
+		sh pair.sh "$cubin" "$mock/app" $until_done -g 0 >pair.out &
+	recording=$!
+	gone_on pair
+}
+check "two processes, whose kernels wait for each other's, the same" pair
+check "  both were sampled" is 2 pair 'SELECT count(DISTINCT process) FROM samples'
+check "  it adds up" adds_up pair
+check "  in order" order pair
 check "where launches are many and dear, --overhead 2" rec budget callback=400,record=2000 -n 500000 -b 20000 -g 0
 estimated() {
 	ask budget "SELECT abs(sum(launches) / $(truth launches budget).0 - 1) < 0.03, abs(sum(weight_ns) / $(truth kernel_ns budget).0 - 1) < 0.03,

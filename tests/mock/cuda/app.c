@@ -23,6 +23,7 @@
  *       -x STATUS      calls exit(STATUS) while the others launch; after -n launches of the first thread
  *       -F             forks after half of the first thread's launches; the child exits with 5
  *       -D             destroys its context after half of them, and makes another (one thread)
+ *       -r RANK        each fifth launch is one that waits for the other rank's; 2: both ranks, a device each (one thread)
  *       -P             uses CUPTI itself for the second quarter of them (only app_profiler)
  *
  * A launch can be told from each other one nearby by its grid, and its execution by its time: see launch().
@@ -30,7 +31,7 @@
  */
 
 static struct {
-	unsigned threads, devices, launches, gap_us, work_ns;
+	unsigned threads, devices, launches, gap_us, work_ns, rank; /* rank + 1; 0: none */
 	int status;
 	const char *until;
 	bool copies, exits, forks, destroys, profiles;
@@ -54,17 +55,36 @@ static void setup(unsigned device)
 	}
 }
 
-static AIF_NOINLINE void launch(unsigned thread, unsigned i)
+static AIF_NOINLINE void launch_as(unsigned thread, unsigned i, struct mock_sum *sum)
 {
 	unsigned grid = 1 + thread * TURNS + i % TURNS;
 
 	if (cuLaunchKernel(app.functions[thread % app.devices][thread % 2], grid, 1, 1, 1, 1, 1, 0,
-			   (void *)(uintptr_t)(thread + 1), NULL, NULL)) {
+			   (void *)(uintptr_t)(thread + 1), NULL, (void **)sum)) {
 		atomic_fetch_add(&app.failed, 1);
 		return;
 	}
 	atomic_fetch_add(&app.launched, 1);
 	atomic_fetch_add(&app.ns, MOCK_KERNEL_NS + (uint64_t)grid * MOCK_BLOCK_NS);
+}
+
+#define EACH_SUM 5
+
+static void launch(unsigned thread, unsigned i)
+{
+	struct mock_sum sum = {.rank = app.rank - 1};
+
+	if (!app.rank || i % EACH_SUM) {
+		launch_as(thread, i, NULL);
+	} else if (app.rank < 3) {
+		launch_as(thread, i, &sum);
+	} else {
+		for (sum.rank = 0; sum.rank < 2; sum.rank++) {
+			cuCtxSetCurrent(app.contexts[sum.rank]);
+			launch_as(sum.rank, i, &sum);
+		}
+		cuCtxSetCurrent(app.contexts[0]);
+	}
 }
 
 #ifdef WITH_CUPTI
@@ -158,7 +178,7 @@ static void options(int argc, char **argv)
 {
 	int o;
 
-	while ((o = getopt(argc, argv, "t:d:n:f:g:b:cx:FDP")) != -1) {
+	while ((o = getopt(argc, argv, "t:d:n:f:g:b:cx:FDPr:")) != -1) {
 		switch (o) {
 		case 't':
 			app.threads = (unsigned)atoi(optarg);
@@ -191,6 +211,9 @@ static void options(int argc, char **argv)
 		case 'D':
 			app.destroys = true;
 			break;
+		case 'r':
+			app.rank = 1 + (unsigned)atoi(optarg);
+			break;
 		case 'P':
 			app.profiles = true;
 			break;
@@ -199,7 +222,7 @@ static void options(int argc, char **argv)
 		}
 	}
 	if (optind != argc - 1 || !app.threads || app.threads >= MOCK_STREAMS || !app.devices ||
-	    app.devices > 2)
+	    app.devices > 2 || app.rank > 3 || (app.rank == 3 && app.devices != 2))
 		exit(2);
 	app.cubin = argv[optind];
 }
@@ -222,6 +245,10 @@ int main(int argc, char **argv)
 		exit(app.status);
 	for (unsigned i = 1; i < app.threads; i++)
 		pthread_join(threads[i], NULL);
+	if (app.rank)
+		mock_sum_over(app.rank < 3 ? app.rank - 1 : 0);
+	if (app.rank == 3)
+		mock_sum_over(1);
 	cuCtxSynchronize();
 	printf("launches=%llu copies=%llu kernel_ns=%llu failed=%llu\n",
 	       (unsigned long long)app.launched, (unsigned long long)app.copied,

@@ -268,6 +268,12 @@ int cuptiPCSamplingDisable(struct aif_cupti_context_params *p)
 	struct sampled *s;
 	int r = 0;
 
+	const struct timespec moment = {.tv_nsec = 100000};
+
+	if (mock_sums_wait())
+		mock_log("disabling waits for a launch");
+	while (mock_sums_wait())
+		nanosleep(&moment, NULL);
 	if (busy > now)
 		mock_log("disabling waits_ns=%llu", (unsigned long long)(busy - now));
 	lock_both();

@@ -35,6 +35,7 @@
  * not be made.
  */
 
+struct mock_sum;
 struct mock_context {
 	uint32_t id, device;
 	_Atomic bool gone;
@@ -62,6 +63,7 @@ struct mock_call {
 	struct mock_context *context;
 	uint32_t stream;
 	uint64_t bytes;
+	const struct mock_sum *sum; /* NULL: none */
 	int32_t result;
 	uint64_t start, end; /* CLOCK_MONOTONIC ns */
 	/* CUPTI's. */
@@ -96,6 +98,19 @@ void mock_spend(uint64_t ns);
 /* The callbacks of its two calls that make the device work. */
 #define MOCK_LAUNCH 307 /* cuLaunchKernel */
 #define MOCK_COPY   277 /* cuMemcpyHtoDAsync_v2 */
+
+/*
+ * Kernels that two ranks launch in the same order, and of which each runs until the other's was launched, as those of
+ * NCCL do: cuLaunchKernel with `extra` of a struct mock_sum. MOCK_SUMS=FILE: the ranks are processes, which share it;
+ * else they are two devices of one.
+ */
+struct mock_sum {
+	unsigned rank; /* 0 or 1 */
+};
+/* This rank launches no more of them. */
+void mock_sum_over(unsigned rank);
+/* Does anything here wait for the other rank? */
+bool mock_sums_wait(void);
 
 /* libcuda, as the program calls it. Not 0: error. */
 int cuInit(unsigned flags);
