@@ -386,7 +386,11 @@ gone_on() {
 	ok=$?
 	finish && [ $ok -eq 0 ] && ! grep 'waits for a launch' "$1.log" || { grep -E 'sampling o|disabling' "$1.log"; return 1; }
 }
-devices() { begin devices callback=400,record=2000 -d 2 -r 2 $until_done -g 0 && gone_on devices; }
+devices() {
+	begin devices callback=400,record=2000 -d 2 -r 2 $until_done -g 0 && soon 45 switched 2 devices && "$aiflame" ctl stop devices && soon 9 off devices
+	ok=$?
+	gone_on devices && [ $ok -eq 0 ]
+}
 check "kernels of two devices that wait for each other: sampling is switched, the program goes on" devices
 check "  it adds up" adds_up devices
 check "  in order" order devices

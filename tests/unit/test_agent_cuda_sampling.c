@@ -95,10 +95,16 @@ static int reasons_len(struct aif_cupti_reasons_len_params *p)
 	return 0;
 }
 
+/* The other device's numbers are others. */
+static uint32_t index_of(const void *context, uint32_t reason)
+{
+	return number(context) == 3 ? REASONS - 1 - reason : reason;
+}
+
 static int reasons(struct aif_cupti_reasons_params *p)
 {
 	for (uint32_t i = 0; i < REASONS; i++) {
-		p->indices[i] = i;
+		p->indices[i] = index_of(p->context, i);
 		snprintf(p->names[i], AIF_CUPTI_REASON_NAME, "%s", reason_names[i]);
 	}
 	return 0;
@@ -122,7 +128,9 @@ static int data(struct aif_cupti_samples_params *p)
 	pc->function = 1;
 	pc->name = name;
 	pc->reasons_len = AIF_ARRAY_LEN(said);
-	memcpy(pc->reasons, said, sizeof(said));
+	for (size_t i = 0; i < AIF_ARRAY_LEN(said); i++)
+		pc->reasons[i] = (struct aif_cupti_pc_reason){index_of(p->context, said[i].reason),
+							      said[i].samples};
 	p->samples->len = 1;
 	p->samples->total = 13;
 	return 0;
@@ -206,8 +214,9 @@ bool aif_emit_code(struct aif_thread *t, uint32_t id, uint64_t hash, uint32_t sy
 bool aif_emit_reason(struct aif_thread *t, uint32_t id, const char *name)
 {
 	(void)t;
-	assert_true(id != COUNT && id < REASONS);
-	assert_string_equal(name, reason_names[id] + sizeof(PREFIX) - 1);
+	/* All but the counter. */
+	assert_true(id + 1 < REASONS);
+	assert_string_equal(name, reason_names[id + 1] + sizeof(PREFIX) - 1);
 	it.reasons++;
 	return true;
 }
@@ -227,7 +236,7 @@ bool aif_emit_pc(struct aif_thread *t, uint32_t window, uint32_t code, uint64_t 
 	if (it.ring_full)
 		return false;
 	for (unsigned i = 0; i < n; i++)
-		it.told[r[i].reason] += r[i].samples;
+		it.told[r[i].reason + 1] += r[i].samples;
 	it.pcs++;
 	return true;
 }
@@ -436,6 +445,25 @@ static void one_context_of_a_device(void **state)
 	assert_true(it.sampled[2]);
 }
 
+/* A reason is its name, whatever number a device has for it. */
+static void two_kinds_of_device(void **state)
+{
+	(void)state;
+	created(1);
+	created(3);
+	tick();
+	assert_int_equal(it.pcs, 2);
+	assert_int_equal(it.reasons, 2 * (REASONS - 1));
+	assert_true(it.told[WAIT] == 8 && it.told[WAIT_NOT_ISSUED] == 12 && it.told[SELECTED] == 6);
+	/* In a place that another had. */
+	destroyed(1);
+	destroyed(3);
+	memset(it.told, 0, sizeof(it.told));
+	created(3);
+	tick();
+	assert_true(it.told[WAIT] == 4 && it.told[WAIT_NOT_ISSUED] == 6 && it.told[SELECTED] == 3);
+}
+
 /* Beside records it is refused, which nothing but trying could tell: not for good, and it is not tried again there. */
 static void not_beside_records(void **state)
 {
@@ -604,6 +632,7 @@ int main(void)
 		TEST(one_context_of_a_device),
 		TEST(a_destroyer_does_not_wait),
 		TEST(a_context_goes_beside_a_busy_device),
+		TEST(two_kinds_of_device),
 		TEST(not_beside_records),
 		TEST(an_old_one_says_what_it_cannot_do),
 		TEST(a_full_buffer_means_fewer_samples),

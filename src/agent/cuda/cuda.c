@@ -9,6 +9,7 @@
 #define UNDER_WAY_NS 20000000
 /* To end sampling. Each takes a quarter of a second. */
 #define LAST_TRIES 12
+#define OPEN_NS    5000000
 
 void aif_cuda_refused_in(struct aif_thread *t, enum aif_reason reason, const char *what, int error)
 {
@@ -126,11 +127,15 @@ static void sit(struct aif_cuda *cuda)
 		aif_cuda_sampling_init(cuda);
 }
 
-/* Under `switching`. False: it could not be ended. */
+/* Under `switching`. False: it could not be ended. Between two tries those who were held get on: a device may wait for
+ * what they were about to launch. */
 static bool end_sampling(struct aif_cuda *cuda, int tries)
 {
+	const struct timespec open = {.tv_nsec = OPEN_NS};
+
 	while (aif_cuda_is_sampling(cuda) && tries-- > 0)
-		(void)aif_cuda_blocks_calm(cuda, aif_now_ns());
+		if (!aif_cuda_blocks_calm(cuda, aif_now_ns()) && tries)
+			nanosleep(&open, NULL);
 	return !aif_cuda_is_sampling(cuda);
 }
 

@@ -115,7 +115,9 @@ struct aif_cuda_sampled {
 	bool on, refused; /* refused: never again */
 	bool again;       /* disable it, and unless refused, begin anew */
 	uint32_t told;    /* the reasons' names */
-	uint32_t period;  /* log2 of cycles */
+	/* By CUPTI's number, which is the device's: the place in reasons of struct aif_cuda_sampling, + 1; 0 = none. */
+	uint8_t reasons[AIF_CUDA_REASONS];
+	uint32_t period; /* log2 of cycles */
 	double hertz;
 	uint64_t period_ps, since;
 	unsigned errors;       /* in a row */
@@ -126,7 +128,7 @@ struct aif_cuda_sampled {
 
 /* What CUPTI calls a reason, and what to do with it. */
 struct aif_cuda_reason {
-	char name[AIF_CUPTI_REASON_NAME]; /* without what all begin with; "" = not a reason */
+	char name[AIF_CUPTI_REASON_NAME]; /* without what all begin with */
 	uint16_t other;                   /* of X_not_issued: X; else itself */
 };
 
@@ -277,8 +279,8 @@ bool aif_cuda_sampling_allowed(void);
 /* Before and after a context's sampling is enabled. 0 or CUPTI's error. */
 int aif_cuda_sampling_prepare(struct aif_cuda *cuda, struct aif_cuda_sampled *c);
 int aif_cuda_sampling_configure(struct aif_cuda *cuda, struct aif_cuda_sampled *c);
-/* The names of the reasons of a context, once. 0 or CUPTI's error. */
-int aif_cuda_learn_reasons(struct aif_cuda *cuda, void *context);
+/* The names of the reasons of a context. 0 or CUPTI's error. */
+int aif_cuda_learn_reasons(struct aif_cuda *cuda, struct aif_cuda_sampled *c);
 /* A window: from c->since to `until`. */
 void aif_cuda_tell_samples(struct aif_thread *t, struct aif_cuda *cuda, struct aif_cuda_sampled *c,
 			   const struct aif_cupti_samples *b, uint64_t until);

@@ -11,6 +11,8 @@
  * What CUPTI answers when it is asked for samples: sums by instruction and reason. Functions and reasons are told
  * before their first use in a session.
  *
+ * Numbers of reasons are of a device's kind: two kinds in a process have reasons of one name in one place of ours.
+ *
  * The sum over reasons equals the samples only if X_not_issued, which is part of X, is left out: here the two are
  * made disjoint. Names of functions are CUPTI's to share and ours to free, but nobody says when: they are copied
  * and left.
@@ -20,15 +22,31 @@
 #define PREFIX     "smsp__pcsamp_warps_issue_stalled_"
 #define NOT_ISSUED "_not_issued"
 
-static void learn_reason(struct aif_cuda_sampling *s, uint32_t index, const char *name)
+/* The place of this name; a new one if need be. AIF_CUDA_REASONS: there is none left. */
+static unsigned place_of(struct aif_cuda_sampling *s, const char *name)
 {
-	struct aif_cuda_reason *r = &s->reasons[index];
+	unsigned i;
 
-	r->other = (uint16_t)index;
-	if (strncmp(name, PREFIX, sizeof(PREFIX) - 1))
+	for (i = 0; i < s->reasons_len; i++)
+		if (!strcmp(s->reasons[i].name, name))
+			return i;
+	if (i < AIF_CUDA_REASONS) {
+		snprintf(s->reasons[i].name, sizeof(s->reasons[i].name), "%s", name);
+		s->reasons[i].other = (uint16_t)i;
+		s->reasons_len++;
+	}
+	return i;
+}
+
+static void learn_reason(struct aif_cuda_sampling *s, struct aif_cuda_sampled *c, uint32_t index,
+			 const char *name)
+{
+	unsigned place;
+
+	if (index >= AIF_CUDA_REASONS || strncmp(name, PREFIX, sizeof(PREFIX) - 1))
 		return; /* a counter */
-	snprintf(r->name, sizeof(r->name), "%s", name + sizeof(PREFIX) - 1);
-	s->reasons_len = AIF_MAX(s->reasons_len, index + 1);
+	place = place_of(s, name + sizeof(PREFIX) - 1);
+	c->reasons[index] = place < AIF_CUDA_REASONS ? (uint8_t)(place + 1) : 0;
 }
 
 static void pair_reasons(struct aif_cuda_sampling *s)
@@ -45,12 +63,13 @@ static void pair_reasons(struct aif_cuda_sampling *s)
 	}
 }
 
-int aif_cuda_learn_reasons(struct aif_cuda *cuda, void *context)
+int aif_cuda_learn_reasons(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 {
 	struct aif_cuda_sampling *s = &cuda->sampling;
 	size_t n = 0;
-	struct aif_cupti_reasons_len_params l = {.size = sizeof(l), .context = context, .len = &n};
-	struct aif_cupti_reasons_params p = {.size = sizeof(p), .context = context};
+	struct aif_cupti_reasons_len_params l = {
+		.size = sizeof(l), .context = c->context, .len = &n};
+	struct aif_cupti_reasons_params p = {.size = sizeof(p), .context = c->context};
 	struct {
 		char *pointers[AIF_CUDA_REASONS];
 		uint32_t indices[AIF_CUDA_REASONS];
@@ -58,7 +77,7 @@ int aif_cuda_learn_reasons(struct aif_cuda *cuda, void *context)
 	} * said;
 	int r = cuda->api.cuptiPCSamplingGetNumStallReasons(&l);
 
-	if (r || s->reasons_len)
+	if (r)
 		return r;
 	said = n <= AIF_CUDA_REASONS ? aif_pages(sizeof(*said)) : NULL;
 	if (!said)
@@ -70,8 +89,7 @@ int aif_cuda_learn_reasons(struct aif_cuda *cuda, void *context)
 	p.names = said->pointers;
 	r = cuda->api.cuptiPCSamplingGetStallReasons(&p);
 	for (size_t i = 0; i < n && !r; i++)
-		if (said->indices[i] < AIF_CUDA_REASONS)
-			learn_reason(s, said->indices[i], said->names[i]);
+		learn_reason(s, c, said->indices[i], said->names[i]);
 	munmap(said, sizeof(*said));
 	pair_reasons(s);
 	return r;
@@ -108,14 +126,15 @@ static bool tell_reasons(struct aif_thread *t, struct aif_cuda_sampling *s,
 	if (c->told == t->generation)
 		return true;
 	for (uint32_t i = 0; i < s->reasons_len; i++)
-		if (*s->reasons[i].name && !aif_emit_reason(t, i, s->reasons[i].name))
+		if (!aif_emit_reason(t, i, s->reasons[i].name))
 			return false;
 	c->told = t->generation;
 	return true;
 }
 
 /* X without X_not_issued: the two become disjoint. Returns the samples that could not be told. */
-static uint64_t tell_pc(struct aif_thread *t, struct aif_cuda *cuda, uint32_t window,
+static uint64_t tell_pc(struct aif_thread *t, struct aif_cuda *cuda,
+			const struct aif_cuda_sampled *c, uint32_t window,
 			const struct aif_cupti_pc *pc)
 {
 	struct aif_cuda_sampling *s = &cuda->sampling;
@@ -124,9 +143,12 @@ static uint64_t tell_pc(struct aif_thread *t, struct aif_cuda *cuda, uint32_t wi
 	struct aif_cuda_code *code = code_of(cuda, pc);
 	unsigned n = 0;
 
-	for (size_t i = 0; i < AIF_MIN(pc->reasons_len, (size_t)AIF_CUDA_REASONS); i++)
-		if (pc->reasons[i].reason < s->reasons_len)
-			sums[pc->reasons[i].reason] += pc->reasons[i].samples;
+	for (size_t i = 0; i < AIF_MIN(pc->reasons_len, (size_t)AIF_CUDA_REASONS); i++) {
+		uint32_t index = pc->reasons[i].reason;
+
+		if (index < AIF_CUDA_REASONS && c->reasons[index])
+			sums[c->reasons[index] - 1] += pc->reasons[i].samples;
+	}
 	for (unsigned i = 0; i < s->reasons_len; i++) {
 		uint64_t *base = &sums[s->reasons[i].other];
 
@@ -134,7 +156,7 @@ static uint64_t tell_pc(struct aif_thread *t, struct aif_cuda *cuda, uint32_t wi
 			*base -= AIF_MIN(*base, sums[i]);
 	}
 	for (unsigned i = 0; i < s->reasons_len; i++)
-		if (sums[i] && *s->reasons[i].name) {
+		if (sums[i]) {
 			out[n++] = (struct aif_emit_reason){
 				.reason = i, .samples = (uint32_t)AIF_MIN(sums[i], UINT32_MAX)};
 			all += sums[i];
@@ -170,7 +192,7 @@ void aif_cuda_tell_samples(struct aif_thread *t, struct aif_cuda *cuda, struct a
 	} else {
 		for (size_t i = 0; i < AIF_MIN(b->len, b->cap); i++)
 			untold += tell_pc(
-				t, cuda, w.id,
+				t, cuda, c, w.id,
 				(const void *)((uint8_t *)b->pcs + i * cuda->sampling.pc_size));
 	}
 	/* The ring that had no room for them has none for a note. */

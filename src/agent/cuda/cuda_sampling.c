@@ -168,7 +168,7 @@ static void begin(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 		r = cuda->api.cuptiPCSamplingEnable(&p);
 	if (!r) {
 		c->on = true;
-		r = aif_cuda_learn_reasons(cuda, c->context);
+		r = aif_cuda_learn_reasons(cuda, c);
 	}
 	if (!r)
 		r = aif_cuda_sampling_configure(cuda, c);
@@ -285,6 +285,8 @@ static void forget(struct aif_cuda_sampled *c)
 	c->on = c->again = false;
 	c->event = NULL; /* went with it */
 	c->period = 0;
+	c->told = 0;
+	memset(c->reasons, 0, sizeof(c->reasons));
 	atomic_store(&c->gone, false);
 	atomic_store(&c->context, NULL);
 }
