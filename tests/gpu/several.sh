@@ -41,9 +41,9 @@ within() { awk -v p="$1" -v a="$2" -v b="$3" 'BEGIN { d = 100 * (a / b - 1); pri
 nvcc -O2 -lineinfo -o several "$here/several.cu" -lcuda || { echo "not ok 1 - the program compiles"; exit 1; }
 
 # ---- a thread for each GPU ----
-plain() { timeout -k 5 60 ./several "$@"; }
+plain() { timeout -k 5 30 ./several "$@"; }
 plain threads 400 >plain.out
-threads() { rec 60 t.data --all-launches ./several threads 400 >t.out; }
+threads() { rec 40 t.data --all-launches ./several threads 400 >t.out; }
 check "two threads, each with a GPU and two streams" threads
 check "  computes what it does without" sh -c 'grep sums t.out >a && grep sums plain.out | diff - a'
 check "  each kernel on its GPU, each launch" launched t
@@ -82,7 +82,7 @@ check "  which is said" says "128 MiB of the GPU's memory" "$aiflame" report t.d
 check "  it adds up" adds_up t.data
 
 # ---- one thread for both ----
-alternate() { rec 60 a.data --all-launches ./several alternate 200 >a.out && well a; }
+alternate() { rec 30 a.data --all-launches ./several alternate 200 >a.out && well a; }
 check "one thread that uses both in turn" alternate
 check "  each kernel on its GPU, each launch" launched a
 check "  each peer copy once" is '400,419430400' a.data "SELECT count(*), sum(bytes) FROM copies WHERE kind = 'copy'"
@@ -95,7 +95,7 @@ check "  on its GPU" copies
 check "  it adds up" adds_up a.data
 
 # ---- two contexts of one GPU ----
-contexts() { rec 60 c.data --all-launches ./several contexts 300 >c.out && well c; }
+contexts() { rec 30 c.data --all-launches ./several contexts 300 >c.out && well c; }
 check "two contexts of one GPU, of which one is destroyed" contexts
 check "  each launch of both" launched c
 check "  both are one device" is 1 c.data "SELECT count(*) FROM devices"
@@ -103,12 +103,12 @@ check "  it is sampled" is 1 c.data "SELECT sum(count) > 1000 FROM samples"
 check "  it adds up" adds_up c.data
 
 # ---- which GPU ----
-one() { CUDA_VISIBLE_DEVICES=1 rec 60 v.data --all-launches ./several visible 100 >v.out && well v; }
+one() { CUDA_VISIBLE_DEVICES=1 rec 30 v.data --all-launches ./several visible 100 >v.out && well v; }
 check "CUDA_VISIBLE_DEVICES=1" one
 check "  is nvidia-smi's GPU 1" names v.data 1
 check "  with its launches" launched v
 both() { # each process calls its GPU 0; a third has both
-	rec 60 b.data --all-launches sh -c 'CUDA_VISIBLE_DEVICES=0 ./several visible 100 & CUDA_VISIBLE_DEVICES=1 ./several visible 100 & ./several alternate 10; wait' >b.out
+	rec 40 b.data --all-launches sh -c 'CUDA_VISIBLE_DEVICES=0 ./several visible 100 & CUDA_VISIBLE_DEVICES=1 ./several visible 100 & ./several alternate 10; wait' >b.out
 }
 check "three processes, each with ordinals of its own" both
 check "  two GPUs" names b.data 0 1
@@ -121,7 +121,7 @@ if python3 -c 'import torch; assert torch.cuda.device_count() >= 2' 2>/dev/null;
 	# The interface that one machine has in any case; multicast is not needed.
 	export NCCL_SOCKET_IFNAME=lo NCCL_NVLS_ENABLE=0
 	timeout -k 5 60 python3 "$here/several.py" two 200 >plain.out
-	pytorch() { rec 90 p.data --all-launches python3 "$here/several.py" two 200 >p.out; }
+	pytorch() { rec 60 p.data --all-launches python3 "$here/several.py" two 200 >p.out; }
 	check "PyTorch: a model on each GPU" pytorch
 	check "  computes what it does without" diff plain.out p.out
 	# under FUNCTION: devices on which something runs that was launched below it
@@ -138,7 +138,7 @@ if python3 -c 'import torch; assert torch.cuda.device_count() >= 2' 2>/dev/null;
 
 	sums() { grep '^rank' "$1" | sort; }
 	timeout -k 5 60 python3 "$here/several.py" ranks 400 5 >plain.out
-	ranks() { rec 90 r.data --all-launches python3 "$here/several.py" ranks 400 >r.out; }
+	ranks() { rec 60 r.data --all-launches python3 "$here/several.py" ranks 400 >r.out; }
 	check "two ranks that sum over both GPUs" ranks
 	same() { sums plain.out >want.out && sums "$1" >got.out && [ "$(wc -l <want.out)" = 2 ] && diff want.out got.out; }
 	check "  compute what they do without" same r.out
@@ -156,7 +156,7 @@ if python3 -c 'import torch; assert torch.cuda.device_count() >= 2' 2>/dev/null;
 	check "  both are sampled" is 2 r.data "SELECT count(DISTINCT device) FROM samples"
 	check "  it adds up" adds_up r.data
 
-	budget() { rec 100 o.data --overhead 2 python3 "$here/several.py" ranks 400 20 >o.out; }
+	budget() { rec 80 o.data --overhead 2 python3 "$here/several.py" ranks 400 20 >o.out; }
 	check "for 20 s with --overhead 2, which switches sampling: they do not wait for each other for ever" budget
 	check "  compute what they do without" same o.out
 	check "  what was captured stands for all, within 5 %" each o.data o.out 5

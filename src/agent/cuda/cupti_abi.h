@@ -350,6 +350,12 @@ enum aif_cuda_form { AIF_CUDA_FORM_OTHER, AIF_CUDA_FORM_LAUNCH, AIF_CUDA_FORM_LA
 	X(420, cuMemcpyAtoHAsync_v2_ptsz, READ, OTHER)         \
 	X(776, cuMemcpyBatchAsync, COPY, OTHER)                \
 	X(777, cuMemcpyBatchAsync_ptsz, COPY, OTHER)           \
+	X(778, cuMemcpy3DBatchAsync, COPY, OTHER)              \
+	X(779, cuMemcpy3DBatchAsync_ptsz, COPY, OTHER)         \
+	X(796, cuMemcpyBatchAsync_v2, COPY, OTHER)             \
+	X(797, cuMemcpyBatchAsync_v2_ptsz, COPY, OTHER)        \
+	X(798, cuMemcpy3DBatchAsync_v2, COPY, OTHER)           \
+	X(799, cuMemcpy3DBatchAsync_v2_ptsz, COPY, OTHER)      \
 	X(216, cuMemsetD8Async, FILL, OTHER)                   \
 	X(218, cuMemsetD16Async, FILL, OTHER)                  \
 	X(220, cuMemsetD32Async, FILL, OTHER)                  \
@@ -402,6 +408,7 @@ enum aif_cupti_resource_event {
 	X(544, cuDevicePrimaryCtxRelease_v2, 0)         \
 	X(389, cuDevicePrimaryCtxReset, 0)              \
 	X(545, cuDevicePrimaryCtxReset_v2, 0)           \
+	X(744, cuGreenCtxDestroy, 0)                    \
 	X(22, cuModuleUnload, 0)                        \
 	X(680, cuLibraryUnload, 0)                      \
 	X(580, cuGraphUpload, 0)                        \
