@@ -143,7 +143,8 @@ struct aif_cupti_module {
 	const void *cubin; /* for the length of the callback */
 };
 
-/* PC sampling (cupti_pcsampling.h). `size` is that of the struct as the version of CUPTI knows it. */
+/* PC sampling (cupti_pcsampling.h). `size` is that of the struct as the version of CUPTI knows it: 11.8 and 12.4 refuse
+ * parameters of any other. */
 struct aif_cupti_context_params {
 	size_t size;
 	void *zero, *context;
