@@ -328,6 +328,15 @@ check "  all is there" complete destroyed
 check "  both were sampled" test "$(grep -c 'sampling on result=0' destroyed.log)" -ge 2
 check "  in order" order destroyed
 app=app_profiler
+check "two contexts of one device, of which one is destroyed beside the other's launches" rec contexts '' -t 2 -d 2 -o -n 10000 -D
+check "  all is there" complete contexts
+check "  it is one device" is '1,1' contexts 'SELECT count(*), (SELECT count(DISTINCT device) FROM samples) FROM devices'
+one_at_a_time() { # is sampled; one that goes may take its sampling with it
+	awk '/ sampling on result=0/ { on++; n++ } / sampling off result=0/ { on--; off = 1 }
+		/ destroyed / { on -= !off; off = 0 } on > 1 { bad = 1 } END { exit bad || n < 2 }' contexts.log || { cat contexts.log; return 1; }
+}
+check "  one of them is sampled at a time, then the other" one_at_a_time
+check "  in order" order contexts
 check "a program that uses CUPTI itself, while 4 threads launch" rec profiler call=1000000 -t 4 -n 1500 -g 50 -P
 app=app
 check "  it gets the seat" test "$(truth subscribed profiler),$(truth unsubscribed profiler)" = 0,0

@@ -15,6 +15,7 @@
  *     app [OPTIONS] CUBIN
  *       -t THREADS     launch, each on its stream (1)
  *       -d DEVICES     each with a context, which threads have in turn (1)
+ *       -o             these contexts are all of the first device
  *       -n LAUNCHES    of each thread (1000), or until
  *       -f FILE        is there
  *       -g US          sleeps between launches (100); 0: none
@@ -22,7 +23,7 @@
  *       -c             a copy after each tenth launch
  *       -x STATUS      calls exit(STATUS) while the others launch; after -n launches of the first thread
  *       -F             forks after half of the first thread's launches; the child exits with 5
- *       -D             destroys its context after half of them, and makes another (one thread)
+ *       -D             destroys its context after half of them, and makes another (of the first thread alone)
  *       -r RANK        each fifth launch is one that waits for the other rank's; 2: both ranks, a device each (one thread)
  *       -P             uses CUPTI itself for the second quarter of them (only app_profiler)
  *
@@ -34,7 +35,7 @@ static struct {
 	unsigned threads, devices, launches, gap_us, work_ns, rank; /* rank + 1; 0: none */
 	int status;
 	const char *until;
-	bool copies, exits, forks, destroys, profiles;
+	bool copies, exits, forks, destroys, profiles, one_device;
 	void *contexts[2], *functions[2][2]; /* of each device */
 	const char *cubin;
 	_Atomic uint64_t launched, copied, ns, failed;
@@ -46,7 +47,7 @@ static void setup(unsigned device)
 {
 	void *module, **functions = app.functions[device];
 
-	if (cuCtxCreate_v2(&app.contexts[device], 0, (int)device) ||
+	if (cuCtxCreate_v2(&app.contexts[device], 0, app.one_device ? 0 : (int)device) ||
 	    cuModuleLoad(&module, app.cubin) ||
 	    cuModuleGetFunction(&functions[0], module, "_Z5chainPfPKfi") ||
 	    cuModuleGetFunction(&functions[1], module, "_Z5callsPfPKfi")) {
@@ -178,13 +179,16 @@ static void options(int argc, char **argv)
 {
 	int o;
 
-	while ((o = getopt(argc, argv, "t:d:n:f:g:b:cx:FDPr:")) != -1) {
+	while ((o = getopt(argc, argv, "t:d:on:f:g:b:cx:FDPr:")) != -1) {
 		switch (o) {
 		case 't':
 			app.threads = (unsigned)atoi(optarg);
 			break;
 		case 'd':
 			app.devices = (unsigned)atoi(optarg);
+			break;
+		case 'o':
+			app.one_device = true;
 			break;
 		case 'n':
 			app.launches = (unsigned)atoi(optarg);
