@@ -162,14 +162,21 @@ static int from_folded(const struct values *v, const char *path, struct aif_err 
 }
 
 static int of_device(const struct values *v, const struct aif_profile *p,
-		     const struct aif_attribution_opts *which, const struct aif_flame_opts *o,
+		     const struct aif_attribution_opts *which, const struct aif_flame_opts *given,
 		     struct aif_err *err)
 {
+	struct aif_flame_opts now = *given, *o = &now;
 	struct aif_attribution a = {0};
 	struct aif_tree t = {0};
 	struct aif_buf sub = {0}, told = {0};
 	int r = aif_attribution_compute(p, which, &a, err);
 
+	if (!r && v->by == NOT_GIVEN && aif_attribution_is_untimed(&a)) {
+		now.by = AIF_BY_SAMPLES;
+		fputs("aiflame: it has samples of a device and no times: drawn is what --by "
+		      "samples draws\n",
+		      stderr);
+	}
 	/* They have no executions: only their number can be drawn. */
 	if (!r && o->by == AIF_BY_LAUNCHES)
 		r = aif_outside_add(p, which, &a, err);
@@ -356,7 +363,8 @@ const struct aif_command aif_command_flame = {
 		"The wider, the longer. The SVG opens in any browser: click to zoom, / to search, Esc to go\n"
 		"back. With --of cpu it draws where the threads of programs that use a device were on CPUs and,\n"
 		"as [waiting: CALL], how long they waited for the device in calls of its runtime. A profile in which\n"
-		"no device was opened is drawn so without being asked, and this is said.\n"
+		"no device was opened is drawn so without being asked, and this is said; so is one by samples\n"
+		"whose device gave samples and no times.\n"
 		"PyTorch's backward stands on the forward that made it, as [backward] and the node's name.\n"
 		"That is inferred from the order of operators; --detail full shows what was recorded.\n"
 		"FILE may be folded text of any tool (`frame;frame count`), or - for standard input.",

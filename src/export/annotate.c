@@ -6,6 +6,7 @@
 #include "export/disasm.h"
 #include "export/names.h"
 #include "export/gen.h"
+#include "export/imported.h"
 #include "export/sass.h"
 #include "export/sass_text.h"
 #include "export/source_lines.h"
@@ -96,12 +97,16 @@ static int put_head(struct listing *l)
 	    strcmp(aif_profile_str(l->p, kernel->short_name), name))
 		aif_buf_printf(b, "%s\n", aif_profile_str(l->p, kernel->short_name));
 	aif_buf_printf(b, "%s\n", name);
-	put_share(b, k->wall_ns, l->a->conservation.busy_ns);
-	aif_buf_puts(b, " of busy time: ");
-	aif_human_ns(b, k->wall_ns);
-	aif_buf_puts(b, " in ");
-	aif_human_counted(b, k->launches, "launch");
-	aif_buf_puts(b, "; ");
+	if (!aif_attribution_is_untimed(l->a)) {
+		put_share(b, k->wall_ns, l->a->conservation.busy_ns);
+		aif_buf_puts(b, " of busy time: ");
+		aif_human_ns(b, k->wall_ns);
+		if (!aif_is_lengths(l->p)) { /* launches are not known */
+			aif_buf_puts(b, " in ");
+			aif_human_counted(b, k->launches, "launch");
+		}
+		aif_buf_puts(b, "; ");
+	}
 	if (k->samples) {
 		aif_human_counted(b, k->samples, "sample");
 		aif_buf_putc(b, '\n');

@@ -56,6 +56,7 @@ struct report {
 	bool have_operators, have_errors, have_samples, has_shapes;
 	bool have_callers; /* other ones than the operators */
 	bool is_lengths;   /* launches are not known, and 0 here */
+	bool is_untimed;   /* samples are all that there is */
 	bool has_samples;  /* else their numbers are not known, and 0 here */
 };
 
@@ -129,7 +130,7 @@ static void error_cell(struct report *r, double variance)
 
 struct sums {
 	uint64_t wall, time, launches, samples, bytes;
-	uint64_t widest; /* wall of .stack, the one with the most of it */
+	uint64_t widest; /* wall, or samples, of .stack, the one with the most of it */
 	uint32_t kind, kernel, stack, process;
 	double variance; /* of time */
 };
@@ -149,17 +150,17 @@ static int key_of(struct aif_map *first_ids, uint64_t first, uint32_t second, ui
 }
 
 static int add_stack(struct aif_map *by_stack, struct sums *s, uint64_t id,
-		     const struct aif_attribution_row *row)
+		     const struct aif_attribution_row *row, uint64_t width)
 {
-	uint64_t key = id << 32 | row->stack, wall = 0;
+	uint64_t key = id << 32 | row->stack, sum = 0;
 
-	aif_map_get(by_stack, key, &wall);
-	wall += row->wall_ns;
-	if (wall > s->widest) {
-		s->widest = wall;
+	aif_map_get(by_stack, key, &sum);
+	sum += width;
+	if (sum > s->widest) {
+		s->widest = sum;
 		s->stack = row->stack;
 	}
-	return aif_map_put(by_stack, key, wall);
+	return aif_map_put(by_stack, key, sum);
 }
 
 struct summing {
@@ -198,7 +199,7 @@ static int add_row(struct summing *g, const struct aif_attribution_row *row)
 	s->samples += g->r->has_samples ? row->samples : 0;
 	s->bytes += row->bytes;
 	s->variance += (double)row->error_ns * (double)row->error_ns;
-	return add_stack(&g->by_stack, s, id, row);
+	return add_stack(&g->by_stack, s, id, row, g->r->is_untimed ? row->samples : row->wall_ns);
 }
 
 /* Adds the attribution's rows up by process and what `key` says. 0 or -errno; *ret is freed. */
@@ -334,7 +335,7 @@ static int kernels(struct report *r)
 	if (!r->have_errors)
 		hide(r, "error");
 	free(s);
-	return aif_table_sort(r->t, 1);
+	return aif_table_sort(r->t, aif_table_column(r->t, r->is_untimed ? "samples" : "wall"));
 }
 
 /* Of a long stack its middle is left out: what launched, and the program's outermost function. */
@@ -538,16 +539,16 @@ static int launches(struct report *r)
 }
 
 struct share {
-	uint64_t wall;
+	uint64_t width;
 	uint32_t process;
 };
 
-static int by_wall(const void *pa, const void *pb)
+static int by_width(const void *pa, const void *pb)
 {
 	const struct share *a = pa, *b = pb;
 
-	if (a->wall != b->wall)
-		return a->wall > b->wall ? -1 : 1;
+	if (a->width != b->width)
+		return a->width > b->width ? -1 : 1;
 	return a->process < b->process ? -1 : a->process > b->process;
 }
 
@@ -555,6 +556,7 @@ void aif_report_processes(const struct aif_profile *p, const struct aif_attribut
 			  const struct aif_process_names *names, struct aif_buf *out)
 {
 	struct share *shares = calloc(p->processes_len + 1, sizeof(*shares));
+	bool is_untimed = aif_attribution_is_untimed(a);
 	uint64_t whole = 0;
 	size_t n = 0;
 
@@ -562,12 +564,14 @@ void aif_report_processes(const struct aif_profile *p, const struct aif_attribut
 		shares[i].process = i;
 	for (size_t i = 0; shares && i < a->rows_len; i++)
 		if (a->rows[i].process < p->processes_len) {
-			shares[a->rows[i].process].wall += a->rows[i].wall_ns;
-			whole += a->rows[i].wall_ns;
+			uint64_t width = is_untimed ? a->rows[i].samples : a->rows[i].wall_ns;
+
+			shares[a->rows[i].process].width += width;
+			whole += width;
 		}
 	if (shares)
-		qsort(shares, p->processes_len, sizeof(*shares), by_wall);
-	while (shares && n < p->processes_len && shares[n].wall)
+		qsort(shares, p->processes_len, sizeof(*shares), by_width);
+	while (shares && n < p->processes_len && shares[n].width)
 		n++;
 	for (size_t i = 0; i < AIF_MIN(n, SHOWN_PROCESSES) && n > 1; i++) {
 		const char *name = aif_process_names_show(names, shares[i].process);
@@ -578,7 +582,7 @@ void aif_report_processes(const struct aif_profile *p, const struct aif_attribut
 		else
 			aif_buf_printf(out, "%" PRIu32, p->processes[shares[i].process].pid);
 		aif_buf_putc(out, ' ');
-		aif_human_share(out, aif_share_ppm(shares[i].wall, whole));
+		aif_human_share(out, aif_share_ppm(shares[i].width, whole));
 	}
 	if (n > SHOWN_PROCESSES)
 		aif_buf_printf(out, ", and %zu more", n - SHOWN_PROCESSES);
@@ -686,6 +690,7 @@ int aif_report_write(const struct aif_profile *p, const struct aif_attribution *
 			   .o = opts,
 			   .t = &t,
 			   .is_lengths = aif_is_lengths(p),
+			   .is_untimed = aif_attribution_is_untimed(a),
 			   .has_samples = aif_has_sample_numbers(p)};
 	bool is_empty;
 	int e = aif_regex_init(&r.kernel, "--kernel", opts->kernel, err);

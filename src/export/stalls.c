@@ -182,7 +182,8 @@ static void share_cell(struct aif_buf *out, uint64_t part, uint64_t whole, bool 
 	aif_buf_finish(&cell);
 }
 
-static void print_sum(const struct aif_stalls *s, const struct aif_stall_kernel *k,
+/* True: exposed and hidden ones are told apart. */
+static bool print_sum(const struct aif_stalls *s, const struct aif_stall_kernel *k,
 		      const struct aif_stall_sum *sum, struct aif_buf *out)
 {
 	const struct aif_stall *rule;
@@ -192,6 +193,7 @@ static void print_sum(const struct aif_stalls *s, const struct aif_stall_kernel 
 	share_cell(out, sum->exposed, k->samples, rule->pairs);
 	share_cell(out, sum->samples - sum->exposed, k->samples, rule->pairs);
 	aif_buf_printf(out, "%-9s  %s\n", aif_stall_class_name(rule->of), text);
+	return rule->pairs;
 }
 
 /* The ones that are few together, from `i` on. */
@@ -218,10 +220,12 @@ static void print_kernel(const struct aif_stall_kernel *k, const struct aif_stal
 	aif_buf_puts(out, (detail == AIF_NAME_FULL ? aif_report_kernel : aif_report_kernel_short)(
 				  s->p, AIF_LAUNCH_KERNEL, k->kernel, space));
 	aif_buf_puts(out, ": ");
-	aif_human_share(out, aif_share_ppm(k->wall_ns, a->conservation.busy_ns));
-	aif_buf_puts(out, " of busy time, ");
-	aif_human_ns(out, k->wall_ns);
-	aif_buf_puts(out, ", ");
+	if (!aif_attribution_is_untimed(a)) {
+		aif_human_share(out, aif_share_ppm(k->wall_ns, a->conservation.busy_ns));
+		aif_buf_puts(out, " of busy time, ");
+		aif_human_ns(out, k->wall_ns);
+		aif_buf_puts(out, ", ");
+	}
 	aif_human_counted(out, k->samples, "sample");
 	aif_buf_putc(out, '\n');
 }
@@ -256,6 +260,7 @@ void aif_stalls_print(const struct aif_stalls *s, const struct aif_attribution *
 {
 	struct aif_map shown = {0};
 	size_t kernels = 0, left = 0;
+	bool has_pairs = false;
 
 	for (size_t i = 0; i < s->kernels_len; i++) {
 		const struct aif_stall_kernel *k = &s->kernels[i];
@@ -276,7 +281,7 @@ void aif_stalls_print(const struct aif_stalls *s, const struct aif_attribution *
 
 			if (at && aif_share_ppm(sum->samples, k->samples) < SMALL_PPM)
 				break;
-			print_sum(s, k, sum, out);
+			has_pairs |= print_sum(s, k, sum, out);
 			out->failed |= aif_map_put(&shown, sum->reason, 1) < 0;
 		}
 		print_rest(s, k, at, out);
@@ -287,7 +292,7 @@ void aif_stalls_print(const struct aif_stalls *s, const struct aif_attribution *
 		aif_human_counted(out, left, "more kernel");
 		aif_buf_puts(out, ": --limit 0 shows all\n\n");
 	}
-	if (kernels)
+	if (has_pairs)
 		aif_buf_puts(out, "exposed: nothing else was issued meanwhile; hidden: another "
 				  "warp was\n\n");
 	print_meanings(s, &shown, out);

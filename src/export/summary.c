@@ -83,6 +83,7 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 		    struct aif_buf *out)
 {
 	const struct aif_conservation *c = &a->conservation;
+	bool is_untimed = aif_attribution_is_untimed(a);
 
 	for (size_t i = 0; i < p->devices_len && i < TOP_DEVICES; i++) {
 		const struct aif_device *d = &p->devices[i];
@@ -94,7 +95,7 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 			aif_human_counted(out, d->units, "unit");
 		}
 		aif_buf_putc(out, ')');
-		if (p->devices_len == 1 && !aif_is_lengths(p)) {
+		if (p->devices_len == 1 && !aif_is_lengths(p) && !is_untimed) {
 			aif_buf_puts(out, ", active from ");
 			aif_human_ns(out, c->first_start_ns);
 			aif_buf_puts(out, " to ");
@@ -105,6 +106,11 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 		aif_buf_putc(out, '\n');
 	}
 	aif_buf_puts(out, "busy     ");
+	if (is_untimed) {
+		aif_buf_puts(out,
+			     "not known: it has samples and no times; shares are of samples\n");
+		return;
+	}
 	if (aif_is_lengths(p)) {
 		aif_human_ns(out, c->busy_kernel_ns + c->busy_copy_ns);
 		aif_buf_puts(out, " (kernels ");
@@ -134,16 +140,17 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 }
 
 struct top {
-	uint64_t wall, time, launches, widest;
+	uint64_t width, time, launches,
+		widest;  /* width: wall, or samples where there are no times */
 	double variance; /* of time */
 	uint32_t kind, kernel, stack;
 };
 
-static int by_wall(const void *a, const void *b)
+static int by_width(const void *a, const void *b)
 {
 	const struct top *x = a, *y = b;
 
-	return x->wall > y->wall ? -1 : x->wall < y->wall;
+	return x->width > y->width ? -1 : x->width < y->width;
 }
 
 /* Which processes had how much of it, where there are several; false for one. */
@@ -182,6 +189,7 @@ struct tops {
 	struct top *rows;
 	struct aif_map ids, by_stack;
 	size_t len;
+	bool is_untimed;
 };
 
 static void tops_add(struct tops *t, const struct aif_profile *p,
@@ -191,7 +199,7 @@ static void tops_add(struct tops *t, const struct aif_profile *p,
 	uint64_t key = r->kind == AIF_LAUNCH_KERNEL && r->kernel != AIF_NONE
 			       ? p->kernels[r->kernel].name
 			       : UINT64_C(1) << 32 | r->kind;
-	uint64_t id, sum = 0;
+	uint64_t id, sum = 0, width = t->is_untimed ? r->samples : r->wall_ns;
 	struct top *top;
 
 	if (!aif_map_get(&t->ids, key, &id)) {
@@ -200,12 +208,12 @@ static void tops_add(struct tops *t, const struct aif_profile *p,
 		t->rows[id] = (struct top){.kind = r->kind, .kernel = r->kernel, .stack = r->stack};
 	}
 	top = &t->rows[id];
-	top->wall += r->wall_ns;
+	top->width += width;
 	top->time += r->time_ns;
 	top->variance += (double)r->error_ns * (double)r->error_ns;
 	top->launches += r->launches;
 	aif_map_get(&t->by_stack, id << 32 | r->stack, &sum);
-	sum += r->wall_ns;
+	sum += width;
 	aif_map_put(&t->by_stack, id << 32 | r->stack, sum);
 	if (sum > top->widest) {
 		top->widest = sum;
@@ -295,11 +303,13 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 {
 	struct aif_stack_names *names = NULL;
 	struct aif_stalls stalls;
-	struct tops t = {.rows = calloc(AIF_MAX(a->rows_len, 1), sizeof(*t.rows))};
+	struct tops t = {.rows = calloc(AIF_MAX(a->rows_len, 1), sizeof(*t.rows)),
+			 .is_untimed = aif_attribution_is_untimed(a)};
 	struct top *tops = t.rows;
 	struct aif_err err;
 	struct top_texts texts = {0};
 	struct aif_buf who = {0};
+	uint64_t whole = 0;
 	size_t len, who_len;
 	bool known, named = tops && aif_stack_names_new(p, AIF_NAME_NORMAL, &names) == 0;
 	char space[64];
@@ -315,8 +325,12 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 			tops_add(&t, p, &shares[j]);
 	}
 	len = t.len;
+	for (size_t i = 0; i < len; i++)
+		whole += tops[i].width;
+	if (!t.is_untimed)
+		whole = a->conservation.busy_ns;
 	if (tops)
-		qsort(tops, len, sizeof(*tops), by_wall);
+		qsort(tops, len, sizeof(*tops), by_width);
 	known = aif_stalls_init(&stalls, p, a) == 0;
 	len = AIF_MIN(len, most);
 	if (top_texts_make(&texts, p, names, tops, len) < 0)
@@ -324,20 +338,23 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 	for (size_t i = 0; i < len; i++) {
 		struct aif_buf cell = {0};
 
-		put_share(&cell, tops[i].wall, a->conservation.busy_ns);
+		put_share(&cell, tops[i].width, whole);
 		aif_buf_printf(out, "%s %8s  ", i ? "        " : "kernels ", aif_buf_str(&cell));
 		put_kernel(&texts, aif_report_kernel_short(p, tops[i].kind, tops[i].kernel, space),
 			   out);
 		aif_buf_clear(&cell);
-		aif_human_ns(&cell, tops[i].wall);
-		aif_buf_printf(out, " %8s", aif_buf_str(&cell));
-		put_error(tops[i].variance, tops[i].time, tops[i].wall, out);
-		if (aif_is_lengths(p))
-			aif_buf_puts(out, "  ");
+		if (t.is_untimed)
+			aif_human_counted(&cell, tops[i].width, "sample");
 		else
-			aif_buf_printf(out, " in %4" PRIu64 "  ", tops[i].launches);
+			aif_human_ns(&cell, tops[i].width);
+		aif_buf_printf(out, " %8s", aif_buf_str(&cell));
+		put_error(tops[i].variance, tops[i].time, tops[i].width, out);
+		if (!aif_is_lengths(p) && !t.is_untimed)
+			aif_buf_printf(out, " in %4" PRIu64, tops[i].launches);
 		put_who(names, tops[i].stack, &who);
-		aif_buf_puts(out, aif_cuts_get(&texts.who, who.data, who.len, &who_len));
+		if (who.len)
+			aif_buf_printf(out, "  %s",
+				       aif_cuts_get(&texts.who, who.data, who.len, &who_len));
 		if (known && tops[i].kind == AIF_LAUNCH_KERNEL)
 			put_wait(&stalls, tops[i].kernel, out);
 		aif_buf_putc(out, '\n');
@@ -353,17 +370,21 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 	aif_map_finish(&t.by_stack);
 }
 
-/* Time whose stack is complete, in 1/1,000,000. */
+/* Time, or samples without times, whose stack is complete, in 1/1,000,000. */
 static uint64_t complete_ppm(const struct aif_profile *p, const struct aif_attribution *a)
 {
+	bool is_untimed = aif_attribution_is_untimed(a);
 	uint64_t whole = 0, complete = 0;
 
 	for (size_t i = 0; i < a->rows_len; i++) {
-		uint32_t s = a->rows[i].stack;
+		const struct aif_attribution_row *row = &a->rows[i];
+		uint64_t width = is_untimed ? row->samples : row->time_ns;
 
-		whole += a->rows[i].time_ns;
-		if (s != AIF_NONE && !(p->stacks[s].flags & AIF_STACK_TRUNCATED))
-			complete += a->rows[i].time_ns;
+		if (row->grade == AIF_GRADE_UNMATCHED) /* of no launch, so of no stack */
+			continue;
+		whole += width;
+		if (row->stack != AIF_NONE && !(p->stacks[row->stack].flags & AIF_STACK_TRUNCATED))
+			complete += width;
 	}
 	return aif_share_ppm(complete, whole);
 }
@@ -447,12 +468,13 @@ static void grades(const struct aif_attribution *a, struct aif_buf *out)
 		}
 }
 
-/* Where the host's time went, if it was sampled. */
-static void cpu(const struct aif_profile *p, const char *path, struct aif_buf *out)
+/* Where the host's time went, if it was sampled: then true. */
+static bool cpu(const struct aif_profile *p, const char *path, struct aif_buf *out)
 {
 	struct aif_cpu_totals t = {0};
+	bool has = aif_cpu_totals(p, NULL, &t, NULL) == 0 && t.stacks_len;
 
-	if (aif_cpu_totals(p, NULL, &t, NULL) == 0 && t.stacks_len) {
+	if (has) {
 		aif_buf_puts(out, "cpu      ");
 		aif_cpu_totals_say(p, &t, out);
 		aif_buf_puts(out, ": ");
@@ -460,6 +482,7 @@ static void cpu(const struct aif_profile *p, const char *path, struct aif_buf *o
 		aif_buf_putc(out, '\n');
 	}
 	aif_cpu_totals_finish(&t);
+	return has;
 }
 
 static uint64_t meta_number(const struct aif_profile *p, const char *key)
@@ -604,14 +627,6 @@ static void trouble(const struct aif_profile *p, const char *path, struct aif_bu
 	free(sorted);
 }
 
-static void size_of(const char *path, struct aif_buf *out)
-{
-	struct stat st;
-
-	if (stat(path, &st) == 0)
-		aif_human_bytes(out, (uint64_t)st.st_size);
-}
-
 static bool has_loss(const struct aif_profile *p, enum aif_reason reason)
 {
 	for (size_t i = 0; i < p->losses_len; i++)
@@ -726,26 +741,40 @@ static bool has_operators(const struct aif_profile *p)
 	return found;
 }
 
-void aif_summary_write(const struct aif_profile *p, const struct aif_attribution *a,
-		       const char *path, struct aif_buf *out)
+/* The commands that have something to show. */
+static void put_next(const struct aif_profile *p, bool has_kernels, bool has_device, bool has_cpu,
+		     const char *path, struct aif_buf *out)
 {
-	bool is_empty = !a->conservation.joined && !a->rows_len;
 	const struct {
 		bool is_there;
 		const char *command;
 	} next[] = {
-		{!is_empty, "aiflame flame"},
-		{!is_empty, "aiflame report --kernels"},
+		{has_device, "aiflame flame"},
+		{has_kernels, "aiflame report --kernels"},
+		{!has_device && has_cpu, "aiflame flame --of cpu"},
 		{aif_is_imported(p) && has_operators(p), "aiflame report --ops"},
-		{true, "aiflame info"},
 	};
-	const char *before = "; next: ";
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(next); i++) {
+		if (!next[i].is_there)
+			continue;
+		put_command(out, next[i].command, path);
+		aif_buf_puts(out, ", ");
+	}
+	put_command(out, "aiflame info", path);
+	aif_buf_putc(out, '\n');
+}
+
+void aif_summary_write(const struct aif_profile *p, const struct aif_attribution *a,
+		       const char *path, struct aif_buf *out)
+{
+	bool is_empty = !a->conservation.joined && !a->rows_len, has_cpu;
 	struct aif_buf broken = {0};
+	struct stat st;
 
 	ran(p, out);
 	if (is_empty) {
 		nothing(p, out);
-		cpu(p, path, out);
 	} else {
 		devices(p, a, out);
 		/* All in all it has room for so many lines. */
@@ -755,23 +784,18 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 		if (!aif_is_lengths(p))
 			grades(a, out);
 		aif_buf_putc(out, '\n');
-		cpu(p, path, out);
-		if (!aif_is_imported(p))
-			cost(p, a, out);
 	}
+	has_cpu = cpu(p, path, out);
+	if (!is_empty && !aif_is_imported(p))
+		cost(p, a, out);
 	if (!aif_conservation_check(&a->conservation, &broken))
 		aif_buf_printf(out, "BROKEN   this profile does not add up: %s\n",
 			       aif_buf_str(&broken));
 	aif_buf_finish(&broken);
 	trouble(p, path, out);
 	aif_buf_printf(out, "file     %s, ", path);
-	size_of(path, out);
-	for (size_t i = 0; i < AIF_ARRAY_LEN(next); i++) {
-		if (!next[i].is_there)
-			continue;
-		aif_buf_puts(out, before);
-		put_command(out, next[i].command, path);
-		before = ", ";
-	}
-	aif_buf_putc(out, '\n');
+	if (stat(path, &st) == 0)
+		aif_human_bytes(out, (uint64_t)st.st_size);
+	aif_buf_puts(out, "; next: ");
+	put_next(p, !is_empty, !is_empty || a->unmatched_len, has_cpu, path, out);
 }

@@ -433,7 +433,8 @@ static int nothing(const struct towers *t, const struct aif_attribution *a, stru
 		return aif_err_set(err, -ENODATA,
 				   "flame: no device samples in this profile; leave out --by "
 				   "samples, the times are there");
-	return aif_err_set(err, -ENODATA, "flame: nothing to draw: all times are 0");
+	return aif_err_set(err, -ENODATA, "flame: nothing to draw: all times are 0%s",
+			   aif_attribution_is_untimed(a) ? "; draw samples with --by samples" : "");
 }
 
 /* Before the first stack is placed. */

@@ -761,6 +761,18 @@ int aif_attribution_take_unmatched(struct aif_attribution *a)
 	return 0;
 }
 
+bool aif_attribution_is_untimed(const struct aif_attribution *a)
+{
+	bool has_samples = a->unmatched_len;
+
+	for (size_t i = 0; i < a->rows_len; i++) {
+		if (a->rows[i].wall_ns || a->rows[i].time_ns)
+			return false;
+		has_samples |= a->rows[i].samples;
+	}
+	return has_samples;
+}
+
 void aif_attribution_finish(struct aif_attribution *a)
 {
 	free(a->rows);

@@ -91,6 +91,8 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 void aif_attribution_finish(struct aif_attribution *a);
 /* For views that count samples: .unmatched become rows among the others. 0 or -ENOMEM. */
 int aif_attribution_take_unmatched(struct aif_attribution *a);
+/* Samples, and no time at all: drivers that give none, and samples that no launch explains. Views go by samples then. */
+bool aif_attribution_is_untimed(const struct aif_attribution *a);
 
 /* True if all equalities hold; else *ret_text names the first that does not, with its numbers. */
 bool aif_conservation_check(const struct aif_conservation *c, struct aif_buf *ret_text);

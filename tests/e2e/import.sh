@@ -129,6 +129,7 @@ check "what is drawn is its CPU time" says "aten::add" "$aiflame" flame -o - "$w
 check "also where a time is asked for" sh -c "for by in time wall; do '$aiflame' flame --by \$by --format folded -o - '$work/a host.data' | grep -q 'aten::add' || exit 1; done"
 check "but not where launches are" status_is 1 "$aiflame" flame --by launches --format folded -o - "$work/a host.data"
 check "the first screen, too" says "nothing in it ran on a device" "$aiflame" report "$work/a host.data"
+check "which names what draws it" says "; next: aiflame flame --of cpu '$work/a host.data'" "$aiflame" report "$work/a host.data"
 check "and it tells of no agents" sh -c "! '$aiflame' report '$work/a host.data' | grep -E 'agent|recorded|capture|report --kernels'"
 check "a device alone: no launches are known" says "no launches known" "$aiflame" report "$work/flex.data"
 check "nor what it waited for" says "not known" "$aiflame" report --idle "$work/flex.data"

@@ -89,6 +89,10 @@ check "iaprof: launches that nobody knows are not said: first screen" sh -c "'$a
 check "iaprof: nor in tables, which have samples" sh -c "'$aiflame' report --kernels '$work/i.data' >'$work/kernels' && grep -qE ' 45 +mm ' '$work/kernels' && ! grep -E 'launches|average' '$work/kernels' &&
 	'$aiflame' report --kernels --format csv '$work/i.data' | grep ',45,45,0,0,0,45,4711,mm,'"
 check "iaprof: nor drawn" says "stacks of samples; leave out --by launches" sh -c "'$aiflame' flame --by launches -o '$work/no.svg' '$work/i.data'; true"
+check "no word of warps where nothing tells hidden from exposed" sh -c "'$aiflame' report --stalls '$work/i.data' >'$work/st' && grep -q '^mm: ' '$work/st' && ! grep -E 'warp|hidden:' '$work/st'"
+check "iaprof: a kernel without a stack has no gap for its caller" sh -c "
+	printf 'interval\t0\t1\nkernel\t0x1000\t0\t7\t0\t0\t0\neustall\t0x8\t0\t0\t0\t0\t7\t0\t0\t0\t0\t0\t0\n' >'$work/bare.txt' &&
+	'$aiflame' import -q '$work/bare.txt' -o '$work/bare.data' && '$aiflame' report '$work/bare.data' | grep -E '^kernels .* 7 ns, waits: send 100.0 %\$'"
 check "iaprof: nor by info" says "numbers of launches below are of rows" "$aiflame" info "$work/i.data"
 check "iaprof: a picture says samples and no launches" sh -c "'$aiflame' flame -o '$work/l.svg' '$work/i.data' && grep -qE '[0-9] samples' '$work/l.svg' && ! grep -E '[0-9] launch(es)?\>' '$work/l.svg'"
 # Two rows of one stack here, one when it comes back: neither is a number of kernels.

@@ -57,6 +57,12 @@ for app in ze_app ze_app_dlopen; do
 		awk '/;path_a;/ { a += $NF } /;path_b;/ { b += $NF } END { print a, b; exit !(a + b == 440 && a > 335 && a < 343) }' $app.folded
 	}
 	check "two ways to launch it keep their shares" shares
+	untimed() {
+		"$aiflame" flame --leaf stall -o unasked.folded $app.data 2>unasked.err && cmp $app.folded unasked.folded && grep -q 'no times' unasked.err &&
+			"$aiflame" report $app.data >first && grep -q '^kernels   100.0 %  mm     440 samples  path_a, waits: sbid 68.2 %$' first &&
+			grep -q '100.0 % of stacks complete' first && ! grep -E '0 ns in|active from' first || { cat unasked.err first; return 1; }
+	}
+	check "without times samples are what is drawn and told" untimed
 done
 # What the application gave the driver, once: Intel's own compiler made the code from it.
 spirv() {

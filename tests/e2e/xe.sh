@@ -179,7 +179,11 @@ check "all of a machine" sh -c "timeout 60 '$fakexe' all.card '$aiflame' record 
 check "samples that nobody's code is at" all_read all
 check "are an unknown shader" sh -c "
 	'$aiflame' flame --by samples --leaf stall -o s.folded all.data && [ \"\$(cat s.folded)\" = '[unknown process];[unknown shader]_[g];send_[g] 6' ]"
-check "without them there is no picture of time" says "draw them with --by samples" "$aiflame" flame -o s.folded all.data
+check "without them there is no picture of time" says "draw them with --by samples" "$aiflame" flame --by wall -o s.folded all.data
+check "so what is drawn unasked are samples, and it is said" sh -c "
+	'$aiflame' flame --leaf stall -o s.folded all.data 2>s.err && [ \"\$(cat s.folded)\" = '[unknown process];[unknown shader]_[g];send_[g] 6' ] &&
+	grep -q 'samples of a device and no times' s.err"
+check "and the first screen names that command" says "next: aiflame flame all.data" "$aiflame" report all.data
 check "nobody's launches are missing" adds_up all
 
 # Two processes with code at the same addresses: mm runs three times as long in one as in the other.

@@ -20,7 +20,32 @@ static void add_meta(struct aif_profile *p, const char *key, const char *value)
 						   .value = aif_strset_puts(&p->strings, value)};
 }
 
-/* The summary of two copies' times, of which the second has the error, in a profile of a second. */
+/* The summary of an attribution in a profile of a second. */
+static void summary_of(const struct aif_attribution *a, const char *cost_ppm,
+		       struct aif_buf *screen, struct aif_buf *quality)
+{
+	struct aif_profile made = {.start_ns = 1}, read;
+	struct aif_writer *w;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/aiflame-summary-%d", (int)getpid());
+	add_meta(&made, "command", "x");
+	add_meta(&made, "cost.agent_ns", "30000000");
+	add_meta(&made, "overhead.asked_ppm", "20000");
+	if (cost_ppm)
+		add_meta(&made, "overhead.cost_ppm", cost_ppm);
+	assert_int_equal(aif_writer_new(path, made.start_ns, &w, NULL), 0);
+	assert_int_equal(aif_writer_tables(w, &made, NULL), 0);
+	assert_int_equal(aif_writer_finish(w, 1 + 1000 * MS, NULL), 0);
+	assert_int_equal(aif_profile_open(path, &read, NULL), 0);
+	aif_summary_write(&read, a, path, screen);
+	aif_summary_quality(&read, a, quality);
+	aif_profile_finish(&read);
+	aif_profile_finish(&made);
+	unlink(path);
+}
+
+/* Of two copies' times, of which the second has the error. */
 static void summary(uint64_t error_ns, const char *cost_ppm, struct aif_buf *screen,
 		    struct aif_buf *quality)
 {
@@ -54,25 +79,8 @@ static void summary(uint64_t error_ns, const char *cost_ppm, struct aif_buf *scr
 						     .launches = 40,
 						     .joined = 10,
 						     .uncaptured = 30}};
-	struct aif_profile made = {.start_ns = 1}, read;
-	struct aif_writer *w;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/tmp/aiflame-summary-%d", (int)getpid());
-	add_meta(&made, "command", "x");
-	add_meta(&made, "cost.agent_ns", "30000000");
-	add_meta(&made, "overhead.asked_ppm", "20000");
-	if (cost_ppm)
-		add_meta(&made, "overhead.cost_ppm", cost_ppm);
-	assert_int_equal(aif_writer_new(path, made.start_ns, &w, NULL), 0);
-	assert_int_equal(aif_writer_tables(w, &made, NULL), 0);
-	assert_int_equal(aif_writer_finish(w, 1 + 1000 * MS, NULL), 0);
-	assert_int_equal(aif_profile_open(path, &read, NULL), 0);
-	aif_summary_write(&read, &a, path, screen);
-	aif_summary_quality(&read, &a, quality);
-	aif_profile_finish(&read);
-	aif_profile_finish(&made);
-	unlink(path);
+	summary_of(&a, cost_ppm, screen, quality);
 }
 
 static void has(struct aif_buf *b, const char *what)
@@ -97,6 +105,41 @@ static void estimates_say_how_sure_they_are(void **state)
 	assert_null(strstr(aif_buf_str(&screen), "in longer runs"));
 	aif_buf_finish(&screen);
 	aif_buf_finish(&quality);
+}
+
+/* As a driver that gives no times leaves them, and devices that sample themselves. */
+static void without_times_samples_tell(void **state)
+{
+	struct aif_attribution_row rows[] = {
+		{.kind = AIF_LAUNCH_WRITE,
+		 .kernel = AIF_NONE,
+		 .stack = AIF_NONE,
+		 .frame = AIF_NONE,
+		 .samples = 10},
+		{.kind = AIF_LAUNCH_READ,
+		 .kernel = AIF_NONE,
+		 .stack = AIF_NONE,
+		 .frame = AIF_NONE,
+		 .samples = 30},
+	};
+	struct aif_attribution a = {
+		.rows = rows,
+		.rows_len = 2,
+		.conservation = {
+			.samples = 40, .sampled_attributed = 40, .launches = 3, .lost = 3}};
+	struct aif_buf screen = {0}, quality = {0};
+
+	(void)state;
+	assert_true(aif_attribution_is_untimed(&a));
+	summary_of(&a, NULL, &screen, &quality);
+	has(&screen, "busy     not known: it has samples and no times");
+	has(&screen, "kernels    75.0 %  [read]  30 samples\n");
+	has(&screen, "           25.0 %  [write] 10 samples\n");
+	has(&screen, "next: aiflame flame /");
+	aif_buf_finish(&screen);
+	aif_buf_finish(&quality);
+	rows[1].wall_ns = 1;
+	assert_false(aif_attribution_is_untimed(&a));
 }
 
 static void too_few_blocks_are_called_that(void **state)
@@ -186,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(estimates_say_how_sure_they_are),
+		cmocka_unit_test(without_times_samples_tell),
 		cmocka_unit_test(too_few_blocks_are_called_that),
 		cmocka_unit_test(what_was_dropped_is_the_reason),
 		cmocka_unit_test(what_ran_already_was_recorded),
