@@ -92,12 +92,13 @@ static int put_head(struct listing *l)
 	const struct aif_kernel *kernel = &l->p->kernels[k->kernel];
 	const char *name = aif_profile_str(l->p, kernel->name);
 	struct aif_buf *b = l->out;
+	bool is_untimed = aif_attribution_is_untimed(l->a);
 
 	if (kernel->short_name != AIF_NONE &&
 	    strcmp(aif_profile_str(l->p, kernel->short_name), name))
 		aif_buf_printf(b, "%s\n", aif_profile_str(l->p, kernel->short_name));
 	aif_buf_printf(b, "%s\n", name);
-	if (!aif_attribution_is_untimed(l->a)) {
+	if (!is_untimed) {
 		put_share(b, k->wall_ns, l->a->conservation.busy_ns);
 		aif_buf_puts(b, " of busy time: ");
 		aif_human_ns(b, k->wall_ns);
@@ -105,12 +106,15 @@ static int put_head(struct listing *l)
 			aif_buf_puts(b, " in ");
 			aif_human_counted(b, k->launches, "launch");
 		}
-		aif_buf_puts(b, "; ");
 	}
-	if (k->samples) {
+	if (k->samples && !aif_has_sample_numbers(l->p)) {
+		aif_buf_putc(b, '\n'); /* they are lengths */
+	} else if (k->samples) {
+		aif_buf_puts(b, is_untimed ? "" : "; ");
 		aif_human_counted(b, k->samples, "sample");
 		aif_buf_putc(b, '\n');
 	} else {
+		aif_buf_puts(b, is_untimed ? "" : "; ");
 		aif_buf_puts(b, "no instruction samples, so there is nothing to list; see aiflame "
 				"info\n");
 	}
@@ -180,7 +184,26 @@ static int line_add(struct listing *l, uint64_t offset, uint32_t size)
 	return 0;
 }
 
-/* All instructions of the function, or without its code those that were sampled. */
+/* Without its code those that were sampled: an imported file may have several texts for one place. */
+static int told_lines_make(struct listing *l)
+{
+	const struct aif_hit_function *f = l->function;
+	const struct aif_hit *hits = l->h->hits;
+
+	for (size_t i = f->first; i < f->first + f->len; i++) {
+		if (i == f->first || hits[i].offset != hits[i - 1].offset ||
+		    hits[i].frame != hits[i - 1].frame) {
+			if (line_add(l, hits[i].offset, 1) < 0)
+				return -ENOMEM;
+			l->lines[l->lines_len - 1].hit = i;
+		}
+		l->lines[l->lines_len - 1].hits_len++;
+		l->lines[l->lines_len - 1].samples += hits[i].samples;
+	}
+	return 0;
+}
+
+/* All instructions of the function. */
 static int lines_make(struct listing *l)
 {
 	const struct aif_hit_function *f = l->function;
@@ -189,16 +212,11 @@ static int lines_make(struct listing *l)
 	int r = 0;
 
 	l->lines_len = 0;
-	if (l->disasm) {
-		for (uint64_t at = 0; r == 0 && at < c->size; at += insn.size) {
-			aif_disasm_one(l->disasm, c->bytes + at, c->size - at, c->address + at,
-				       &insn);
-			r = line_add(l, at, insn.size);
-		}
-	} else {
-		for (size_t i = f->first; r == 0 && i < f->first + f->len; i++)
-			if (i == f->first || l->h->hits[i].offset != l->h->hits[i - 1].offset)
-				r = line_add(l, l->h->hits[i].offset, 1);
+	if (!l->disasm)
+		return told_lines_make(l);
+	for (uint64_t at = 0; r == 0 && at < c->size; at += insn.size) {
+		aif_disasm_one(l->disasm, c->bytes + at, c->size - at, c->address + at, &insn);
+		r = line_add(l, at, insn.size);
 	}
 	for (size_t i = 0, hit = f->first; r == 0 && i < l->lines_len; i++) {
 		struct line *line = &l->lines[i];
@@ -264,6 +282,24 @@ static size_t columns_max(const struct listing *l)
 	return l->waits.gen ? GEN_COLUMNS : TEXT_COLUMNS;
 }
 
+/* What an imported file calls the place: an instruction, or names of functions, outermost first. */
+static void told_text(const struct listing *l, const struct line *line, struct aif_buf *ret)
+{
+	uint32_t frame = l->h->hits[line->hit].frame;
+	const struct aif_profile *p = l->p;
+	const struct aif_frame_name *n = aif_profile_frame_name(p, frame), *first = n;
+	const char *told = aif_codes_told(&l->h->codes, frame);
+
+	if (told || line->offset != AIF_ADDRESS_UNKNOWN) {
+		aif_buf_puts(ret, told ? told : "");
+		return;
+	}
+	while (first && first > p->frame_names && first[-1].frame == frame)
+		first--;
+	for (const struct aif_frame_name *at = first; at && at <= n; at++)
+		aif_buf_printf(ret, "%s%s", at == first ? "" : " > ", aif_profile_str(p, at->name));
+}
+
 static void insn_text(struct listing *l, const struct line *line, struct aif_buf *ret)
 {
 	const struct aif_code *c = l->function->code;
@@ -286,6 +322,8 @@ static void insn_text(struct listing *l, const struct line *line, struct aif_buf
 				       insn.target - c->address);
 		else
 			aif_buf_puts(ret, insn.operands);
+	} else if (!l->function->code) {
+		told_text(l, line, ret);
 	}
 	/* Without reasons behind it, it may take the rest of the line. */
 	if (l->unit && ret->len - begin > columns_max(l))
@@ -316,7 +354,10 @@ static void put_insn(struct listing *l, const struct line *line, size_t columns)
 	put_cell(l, SHARE_COLUMNS);
 	aif_buf_puts(l->out, "  ");
 	put_bar(l, line->samples);
-	aif_buf_printf(l->out, "  +0x%04" PRIx64 "  ", line->offset);
+	if (line->offset == AIF_ADDRESS_UNKNOWN)
+		aif_buf_puts(l->out, "  ");
+	else
+		aif_buf_printf(l->out, "  +0x%04" PRIx64 "  ", line->offset);
 	begin = l->out->len;
 	insn_text(l, line, l->out);
 	waits_of(l, line, &w);

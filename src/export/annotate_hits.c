@@ -39,6 +39,8 @@ const char *aif_hits_name(const struct aif_profile *p, const struct aif_hit_func
 
 	if (f->code && f->code->name != AIF_NONE)
 		return aif_profile_str(p, f->code->name);
+	if (f->is_told)
+		return aif_profile_str(p, p->kernels[p->modules[module].kernel].name);
 	for (; n && n->inline_depth && n > p->frame_names && n[-1].frame == f->frame; n--)
 		continue;
 	if (n)
@@ -59,6 +61,18 @@ static bool is_kernel_itself(const struct aif_profile *p, const struct aif_hit_f
 	       p->kernels[p->modules[module].kernel].name == p->kernels[kernel].name;
 }
 
+/* As imports have them: "mad" at +0x278, or a name and no place. */
+static bool is_told(const struct gather *g, uint32_t frame)
+{
+	const struct aif_profile *p = g->p;
+	const struct aif_frame *f = &p->frames[frame];
+
+	if (f->address != AIF_ADDRESS_UNKNOWN)
+		return aif_codes_told(&g->h->codes, frame) != NULL;
+	return f->module < p->modules_len && p->modules[f->module].kind == AIF_MODULE_DEVICE &&
+	       p->modules[f->module].kernel < p->kernels_len;
+}
+
 static int function_of(struct gather *g, uint32_t kernel, uint32_t frame, uint32_t *ret)
 {
 	struct aif_hits *h = g->h;
@@ -76,7 +90,10 @@ static int function_of(struct gather *g, uint32_t kernel, uint32_t frame, uint32
 		    aif_map_put(&g->by_place, key, at) < 0)
 			return -ENOMEM;
 		to = &h->functions[h->functions_len++];
-		*to = (struct aif_hit_function){.kernel = kernel, .code = code, .frame = frame};
+		*to = (struct aif_hit_function){.kernel = kernel,
+						.code = code,
+						.frame = frame,
+						.is_told = !code && is_told(g, frame)};
 		to->is_kernel = is_kernel_itself(g->p, to, h->kernels[kernel].kernel);
 	}
 	*ret = (uint32_t)at;
@@ -149,9 +166,9 @@ static int hit_compare(const void *pa, const void *pb)
 		return a->function < b->function ? -1 : 1;
 	if (a->offset != b->offset)
 		return a->offset < b->offset ? -1 : 1;
-	if (a->reason != b->reason)
-		return a->reason < b->reason ? -1 : 1;
-	return a->frame < b->frame ? -1 : a->frame > b->frame;
+	if (a->frame != b->frame)
+		return a->frame < b->frame ? -1 : 1;
+	return a->reason < b->reason ? -1 : a->reason > b->reason;
 }
 
 /* Sorts n things by `compare`; ret_new[old number] = new number. */

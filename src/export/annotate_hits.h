@@ -18,6 +18,7 @@ struct aif_hit_function {
 	const struct aif_code *code; /* NULL: not kept; offsets are the module's addresses */
 	uint32_t frame;              /* one in it */
 	bool is_kernel;              /* the kernel itself, not what it calls */
+	bool is_told; /* a kernel without code, of which names are those of its places */
 	uint64_t samples;
 	size_t first, len; /* in .hits */
 };
@@ -32,7 +33,7 @@ struct aif_hits {
 	size_t kernels_len, kernels_cap;
 	struct aif_hit_function *functions; /* by kernel: itself first, then most samples first */
 	size_t functions_len, functions_cap;
-	struct aif_hit *hits; /* by function, offset, reason, frame */
+	struct aif_hit *hits; /* by function, offset, frame, reason */
 	size_t hits_len, hits_cap;
 };
 

@@ -55,3 +55,21 @@ const struct aif_code *aif_codes_find(const struct aif_codes *c, uint32_t module
 	}
 	return NULL;
 }
+
+const char *aif_codes_told(const struct aif_codes *c, uint32_t frame)
+{
+	const struct aif_profile *p = c->p;
+	const struct aif_frame *f = &p->frames[frame];
+	const struct aif_frame_name *n = aif_profile_frame_name(p, frame);
+	uint32_t kernel;
+
+	if (f->address == AIF_ADDRESS_UNKNOWN || !n ||
+	    (n > p->frame_names && n[-1].frame == frame) || f->module >= p->modules_len ||
+	    p->modules[f->module].kind != AIF_MODULE_DEVICE ||
+	    aif_codes_find(c, f->module, f->address))
+		return NULL;
+	kernel = p->modules[f->module].kernel;
+	if (kernel >= p->kernels_len || n->name == p->kernels[kernel].name)
+		return NULL;
+	return aif_profile_str(p, n->name);
+}

@@ -15,3 +15,7 @@ void aif_codes_finish(struct aif_codes *c); /* a zeroed struct is allowed */
 
 /* What the address lies in, or NULL. */
 const struct aif_code *aif_codes_find(const struct aif_codes *c, uint32_t module, uint64_t address);
+
+/* A kernel of which there is no code, as imports have them: a name at a place in it is the instruction's, or the kernel's
+ * own where nothing else was told. NULL: it is not that. */
+const char *aif_codes_told(const struct aif_codes *c, uint32_t frame);

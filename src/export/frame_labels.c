@@ -379,24 +379,6 @@ static int host_add(struct aif_frame_labels *l, uint32_t frame)
 
 /* ---- the device ---------------------------------------------------------------------------------- */
 
-/* A kernel of which there is no code, as imports have them: a name at a place in it is the instruction's, or the kernel's
- * own where nothing else was told. NULL: it is not that. */
-static const char *instruction_name(const struct aif_frame_labels *l, uint32_t frame)
-{
-	const struct aif_profile *p = l->p;
-	const struct aif_frame *f = &p->frames[frame];
-	uint32_t first = l->names[frame], kernel;
-
-	if (f->address == AIF_ADDRESS_UNKNOWN || l->names[frame + 1] - first != 1 ||
-	    f->module >= p->modules_len || p->modules[f->module].kind != AIF_MODULE_DEVICE ||
-	    aif_codes_find(&l->codes, f->module, f->address))
-		return NULL;
-	kernel = p->modules[f->module].kernel;
-	if (kernel >= p->kernels_len || p->frame_names[first].name == p->kernels[kernel].name)
-		return NULL;
-	return aif_profile_str(p, p->frame_names[first].name);
-}
-
 /* Instruction sets that nothing here decodes, and code that was not kept, show as offsets. */
 static int instruction_add(struct aif_frame_labels *l, const struct aif_frame *f, const char *name)
 {
@@ -471,7 +453,7 @@ static int line_add(struct aif_frame_labels *l, uint32_t first, uint32_t end)
 
 static int device_add(struct aif_frame_labels *l, uint32_t frame)
 {
-	const char *name = instruction_name(l, frame);
+	const char *name = aif_codes_told(&l->codes, frame);
 	uint32_t first = l->names[frame] + (name != NULL), end = l->names[frame + 1];
 	int r = 0;
 

@@ -93,6 +93,16 @@ check "no word of warps where nothing tells hidden from exposed" sh -c "'$aiflam
 check "iaprof: a kernel without a stack has no gap for its caller" sh -c "
 	printf 'interval\t0\t1\nkernel\t0x1000\t0\t7\t0\t0\t0\neustall\t0x8\t0\t0\t0\t0\t7\t0\t0\t0\t0\t0\t0\n' >'$work/bare.txt' &&
 	'$aiflame' import -q '$work/bare.txt' -o '$work/bare.data' && '$aiflame' report '$work/bare.data' | grep -E '^kernels .* 7 ns, waits: send 100.0 %\$'"
+annotated() { # FILE KERNEL LINE...: the listing has these lines, and no other instruction
+	file=$1 kernel=$2
+	shift 2
+	"$aiflame" annotate "$kernel" --min 0 "$file" >"$work/listing" && printf '%s\n' "$@" >"$work/lines" && sed -n '/of its samples/,$p' "$work/listing" | grep . | diff "$work/lines" -
+}
+check "iaprof: annotate lists instructions by their texts" annotated "$work/i.data" mm "mm: 100.0 % of its samples; its code is not in the profile" \
+	" 37.8 %  ##      +0x0228  send.ugm     send 41 %, sbid 29 %" " 62.2 %  ####    +0x0278  mad          pipestall 25 %"
+check "iaprof: and tells no launches of it" sh -c "grep -q ' of busy time: 45 ns; 45 samples\$' '$work/listing'"
+check "folded: what is inside of a kernel, too" annotated "$work/in.data" gemm "gemm: 100.0 % of its samples; its code is not in the profile" \
+	" 20.0 %  #       LDG +0x20" " 53.3 %  ###     gemm" " 26.7 %  ##      FMA +0x10"
 check "iaprof: nor by info" says "numbers of launches below are of rows" "$aiflame" info "$work/i.data"
 check "iaprof: a picture says samples and no launches" sh -c "'$aiflame' flame -o '$work/l.svg' '$work/i.data' && grep -qE '[0-9] samples' '$work/l.svg' && ! grep -E '[0-9] launch(es)?\>' '$work/l.svg'"
 # Two rows of one stack here, one when it comes back: neither is a number of kernels.
