@@ -83,11 +83,15 @@ static bool numbers(const struct field *f, size_t n, uint64_t *ret)
 	return true;
 }
 
-static const char *text_of(const struct aif_iaprof_reader *r, uint64_t id)
+/* iaprof has 0 for what it does not know: code that it met and nobody launched. */
+static const char *text_of(const struct aif_iaprof_reader *r, uint64_t id, bool *is_missed)
 {
 	uint64_t own;
 
-	return aif_map_get(&r->ids, id, &own) ? aif_strset_get(&r->texts, (uint32_t)own, NULL) : "";
+	if (aif_map_get(&r->ids, id, &own))
+		return aif_strset_get(&r->texts, (uint32_t)own, NULL);
+	*is_missed |= id != 0;
+	return "";
 }
 
 /* The rest of the line, tabs and all. */
@@ -123,16 +127,18 @@ static int on_eustall(struct aif_iaprof_reader *r, const struct field *f)
 {
 	struct aif_iaprof_sample *s = &r->at;
 	uint64_t v[2 + AIF_IAPROF_COUNTS];
+	bool is_missed = false;
 
 	if (!r->has_kernel || !numbers(f, AIF_ARRAY_LEN(v), v))
 		return -EINVAL;
 	s->offset = v[0];
-	s->instruction = text_of(r, v[1]);
+	s->instruction = text_of(r, v[1], &is_missed);
 	memcpy(s->counts, v + 2, sizeof(s->counts));
-	s->comm = text_of(r, r->names[COMM]);
-	s->stack = text_of(r, r->names[STACK]);
-	s->file = text_of(r, r->names[FILE_NAME]);
-	s->symbol = text_of(r, r->names[SYMBOL]);
+	s->comm = text_of(r, r->names[COMM], &is_missed);
+	s->stack = text_of(r, r->names[STACK], &is_missed);
+	s->file = text_of(r, r->names[FILE_NAME], &is_missed);
+	s->symbol = text_of(r, r->names[SYMBOL], &is_missed);
+	r->nameless += is_missed;
 	return r->sink.sample(r->sink.arg, s);
 }
 
@@ -200,6 +206,7 @@ static int end_line(struct aif_iaprof_reader *r, const char *line, size_t len)
 	if (!r->skipping)
 		r2 = len ? on_line(r, line, len) : 0;
 	r->skipping = false;
+	r->good += !r2 && len;
 	if (r2 != -EINVAL)
 		return r2;
 	if (!r->bad++)

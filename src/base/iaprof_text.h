@@ -13,7 +13,7 @@
  *     eustall   0xOFFSET  INSTRUCTION  and ten counts, of the last kernel line
  *     metric    frequency-MHz|busy-percent  N
  *
- * COMM, STACK, FILE, SYMBOL and INSTRUCTION are IDs of strings; a stack has its root first, ';' between frames. Seconds
+ * COMM, STACK, FILE, SYMBOL and INSTRUCTION are IDs of strings, from 1 on, or 0 for none; a stack has its root first, ';' between frames. Seconds
  * are CLOCK_MONOTONIC. Strings may come anywhere, also between a kernel and its eustall lines.
  */
 
@@ -51,7 +51,9 @@ struct aif_iaprof_reader {
 	uint64_t names[5]; /* IDs of comm, stack, file, symbol, instruction */
 	bool has_kernel;
 	uint64_t lines, bad,
-		first_bad; /* bad: not understood, and left out; first_bad: its number, from 1 */
+		good; /* bad: not understood, and left out; good: what is neither bad nor empty */
+	uint64_t first_bad; /* its number, from 1 */
+	uint64_t nameless;  /* eustall lines with an ID that was not told before them */
 };
 /* The next bytes, as many as there are. 0, -ENOMEM or what a sink returned. */
 int aif_iaprof_read(struct aif_iaprof_reader *r, const void *bytes, size_t n);

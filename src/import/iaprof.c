@@ -245,17 +245,18 @@ static int probe(const uint8_t *head, size_t len)
 	return 0;
 }
 
-static void tell(struct iaprof *x, uint64_t bad, uint64_t first_bad)
+static void tell(struct iaprof *x, const struct aif_iaprof_reader *reader)
 {
 	struct aif_builder *b = x->laid.b;
 	const char *name = aif_input_name(x->source->input);
 	uint32_t file = aif_builder_puts(b, name);
 	char text[400];
 
-	snprintf(text, sizeof(text), "%s, first: line %" PRIu64, name, first_bad);
-	if (bad)
+	snprintf(text, sizeof(text), "%s, first: line %" PRIu64, name, reader->first_bad);
+	if (reader->bad)
 		aif_builder_loss(b, AIF_REASON_IMPORT_LINE, AIF_NONE, aif_builder_puts(b, text),
-				 bad);
+				 reader->bad);
+	aif_builder_loss(b, AIF_REASON_IMPORT_NAME, AIF_NONE, file, reader->nameless);
 	aif_builder_loss(b, AIF_REASON_IMPORT_EVENT, AIF_NONE, file, x->too_many);
 	aif_builder_loss(b, AIF_REASON_IMPORT_TORN, AIF_NONE, file,
 			 aif_input_is_torn(x->source->input));
@@ -310,8 +311,12 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	if (n < 0)
 		r = (int)n;
 	if (!r)
-		tell(&x, reader.bad, reader.first_bad);
-	if (!r && !b->execs_len)
+		tell(&x, &reader);
+	if (!r && !reader.good)
+		r = aif_err_set(err, -EBADMSG, "%s: no line in it is one of iaprof's text%s",
+				aif_input_name(s->input),
+				s->opts->from ? "; leave out --from, or say what else it is" : "");
+	else if (!r && !b->execs_len)
 		r = aif_err_set(err, -ENODATA, "%s: no sample in it; was a GPU at work?",
 				aif_input_name(s->input));
 	aif_laid_finish(&x.laid);

@@ -142,5 +142,13 @@ check "iaprof: what is no EU's reason is other" sh -c "
 	printf 'main;k_[g];a_[g] 5\nmain;k_[g] 2\n' >'$work/n.folded' && '$aiflame' import -q '$work/n.folded' -o '$work/n.data' &&
 	'$aiflame' export --format iaprof -o - '$work/n.data' | awk -F'\t' '\$1 == \"eustall\" { n += \$12; all += \$4 + \$5 + \$6 + \$7 + \$8 + \$9 + \$10 + \$11 + \$13 }
 		END { exit n != 7 || all != 0 }'"
+check "iaprof: what is another file is said to be that" says 'junk.txt: no line in it is one of iaprof'"'"'s text; leave out --from' sh -c "
+	printf 'hello\n\nworld 5\n' >'$work/junk.txt'; '$aiflame' import -q --from iaprof '$work/junk.txt' -o '$work/n.data'"
+check "iaprof: text without samples is not" says 'none.txt: no sample in it' sh -c "
+	printf 'interval\t0\t1\nmetric\tbusy-percent\t0\n' >'$work/none.txt'; '$aiflame' import -q '$work/none.txt' -o '$work/n.data'"
+check "iaprof: texts that are missing are counted" sh -c "
+	sed '/^string.4/d; /^string.7/d' '$work/iaprof.txt' >'$work/missed.txt' && '$aiflame' import -q '$work/missed.txt' -o '$work/s.data' && '$aiflame' info '$work/s.data' | grep -E ' IMPORT_NAME +3 ' &&
+	'$aiflame' flame --by samples --leaf kernel -o '$work/s.folded' '$work/s.data' && [ \"\$(awk '{ n += \$NF } END { print n }' '$work/s.folded')\" = 45 ]"
+check "iaprof: no text at all, 0, is nothing that is missing" sh -c "! '$aiflame' info '$work/bare.data' | grep IMPORT_NAME"
 check "iaprof: a line that is not understood is told" says "1712 IMPORT_LINE" sh -c "{ cat '$work/iaprof.txt'; echo nonsense; } >'$work/bad.txt' && '$aiflame' import -q '$work/bad.txt' -o '$work/i.data' && '$aiflame' info '$work/i.data'"
 done_testing
