@@ -12,8 +12,9 @@
 
 /*
  * iaprof's text (base/iaprof_text.h): the samples that devices took, by process, launch stack, kernel, instruction and
- * reason; also those that no launch explains. It has no place for times, source lines and inlined functions: these are left out. All of a profile is one
- * interval. A kernel's address, of which the profile knows nothing, is a number that tells kernels apart.
+ * reason; also those that no launch explains. It has no place for times, source lines and inlined functions: these are
+ * left out. All samples are of one interval, the last: counters' values come before it, as no interval may end before
+ * the one that it follows. A kernel's address, of which the profile knows nothing, is a number that tells kernels apart.
  */
 
 struct place { /* where samples are, and how many of each reason */
@@ -274,11 +275,11 @@ static void metric_name(struct iaprof *x, const struct aif_counter *of)
 }
 
 /* Intervals of their own, one for each time; the format has whole numbers from 0 on only. */
-static int metrics_put(struct iaprof *x, struct aif_out *out)
+static int metrics_put(struct iaprof *x, struct aif_out *out, uint64_t *interval, uint64_t *end_ns)
 {
 	const struct aif_counters *c = &x->counters;
 	struct metric *m = malloc((c->values_len + 1) * sizeof(*m));
-	uint64_t interval = 0, start = x->x->profile->start_ns;
+	uint64_t start = x->x->profile->start_ns;
 	size_t n = 0;
 
 	if (!m)
@@ -292,11 +293,12 @@ static int metrics_put(struct iaprof *x, struct aif_out *out)
 		}
 	qsort(m, n, sizeof(*m), by_time);
 	for (size_t i = 0; i < n && !out->error; i++) {
-		if (!i || m[i].at != m[i - 1].at)
-			aif_iaprof_write_interval(&x->w, ++interval,
-						  m[i].at < 0 && (uint64_t)-m[i].at > start
-							  ? 0
-							  : start + (uint64_t)m[i].at);
+		if (!i || m[i].at != m[i - 1].at) {
+			*end_ns = m[i].at < 0 && (uint64_t)-m[i].at > start
+					  ? 0
+					  : start + (uint64_t)m[i].at;
+			aif_iaprof_write_interval(&x->w, (*interval)++, *end_ns);
+		}
 		metric_name(x, &c->at[m[i].counter]);
 		aif_iaprof_write_metric(&x->w, aif_buf_str(&x->symbol), m[i].value);
 		if (aif_buf_failed(&x->w.out) || aif_buf_failed(&x->symbol))
@@ -311,9 +313,11 @@ static int metrics_put(struct iaprof *x, struct aif_out *out)
 
 static int put_all(struct iaprof *x, struct aif_out *out)
 {
-	int r = 0;
+	uint64_t interval = 0, end_ns = 0;
+	int r = metrics_put(x, out, &interval, &end_ns);
 
-	aif_iaprof_write_interval(&x->w, 0, x->x->profile->end_ns);
+	/* A counter may have been read after all else. */
+	aif_iaprof_write_interval(&x->w, interval, AIF_MAX(end_ns, x->x->profile->end_ns));
 	for (size_t i = 0; i < x->places_len && !r && !out->error; i++) {
 		r = place_put(x, &x->places[i]);
 		if (aif_buf_failed(&x->w.out))
@@ -322,7 +326,7 @@ static int put_all(struct iaprof *x, struct aif_out *out)
 		aif_buf_clear(&x->w.out);
 		aif_out_flush_if_full(out);
 	}
-	return r ? r : metrics_put(x, out);
+	return r;
 }
 
 static int write_all(struct iaprof *x, struct aif_out *out, struct aif_err *err)

@@ -124,6 +124,13 @@ says_the_same() { # FROM TO
 		goes_round "$work/a.said" "$work/b.said"
 }
 "$aiflame" export --detail full -o "$work/back.iaprof" "$work/i.data"
+# A counter's value between samples: the export has them together, at the end.
+{ sed '/^interval.1/i metric\tbusy-percent\t97' "$work/two.txt"; printf 'metric\tbusy-percent\t1\n'; } >"$work/between.txt"
+check "iaprof: intervals are numbered from 0, and none ends before the last one" sh -c "
+	'$aiflame' import -q --count 1s '$work/between.txt' -o '$work/s.data' && '$aiflame' export -o '$work/s.iaprof' '$work/s.data' && cut -f 1-3 '$work/s.iaprof' | grep ^interval >'$work/intervals' &&
+	printf 'interval\t%s\n' '0	7.000000' '1	14.000000' '2	14.000000' | diff - '$work/intervals'"
+check "iaprof: with all counts" sh -c "'$aiflame' import -q '$work/s.iaprof' -o '$work/n.data' && '$aiflame' export -o '$work/n.iaprof' '$work/n.data' &&
+	for f in s n; do grep -v ^interval '$work/'\$f.iaprof >'$work/'\$f.rest; done && grep -q '	14	' '$work/s.rest' && cmp '$work/s.rest' '$work/n.rest'"
 check "iaprof: exported, the text says the same" says_the_same "$work/iaprof.txt" "$work/back.iaprof"
 "$aiflame" import -q "$work/back.iaprof" -o "$work/i2.data"
 "$aiflame" export --detail full -o "$work/back2.iaprof" "$work/i2.data"
