@@ -18,10 +18,11 @@ struct totals {
 };
 
 /* A sample is of a moment, and so are the waits of a recording, several of which may be one row; an imported trace tells
- * where each of its spans and waits ends. */
+ * where each of its spans and waits ends, and stacks with lengths (speedscope's events among them) lie one behind another. */
 static bool has_end(const struct aif_profile *p, const struct aif_cpu_row *row)
 {
-	return row->waiting ? aif_is_imported(p) : aif_cpu_weights(p) == AIF_CPU_WEIGHTS_SPANS;
+	return row->waiting ? aif_is_imported(p)
+			    : aif_cpu_weights(p) == AIF_CPU_WEIGHTS_SPANS || aif_is_lengths(p);
 }
 
 static uint64_t moment(const struct aif_profile *p, uint64_t ns)

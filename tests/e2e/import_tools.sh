@@ -254,6 +254,8 @@ check "speedscope by its schema: samples have weights" says "second,3,5" "$aifla
 	"SELECT t.name, count(*), sum(c.weight_ns) FROM cpu_samples c JOIN threads t USING (tid) WHERE t.name = 'second'"
 check "speedscope by its schema: Python by its file" says "run (a.py)_[p] 2999999" cat out.folded
 adds_up evented
+folded evented.data out.folded --of cpu --time 2ms,7ms
+check "speedscope by its schema: of a span as much as lies in --time" sh -c "printf '%s\n' 'main 2000001' 'main;a:b 2000000' 'main;run (a.py)_[p] 999999' | diff - out.folded"
 check "speedscope: half of a file says what was lost" sh -c "head -c 700 evented.json >torn.json; '$aiflame' import -q torn.json -o torn.data; '$aiflame' info torn.data | grep '1701 IMPORT_TORN'"
 
 # ---- Chrome traces in general, and unitrace's -----------------------------------------------------
