@@ -71,10 +71,10 @@ static void u64_put(struct chrome *c, const char *key, uint64_t v)
 	aif_out_json_u64(c->b, v);
 }
 
-/* What names a track. `recorded`: what of that is the process's or thread's own name, which import reads; NULL: it is
- * neither. */
+/* What names a track. `recorded`: what of that is the process's or thread's own name, which import reads, as it does
+ * `number`, where the track could not have it; NULL: it is neither. */
 static void meta_put(struct chrome *c, const char *what, uint32_t pid, uint32_t tid,
-		     struct aif_buf *name, const char *recorded)
+		     struct aif_buf *name, const char *recorded, uint32_t number)
 {
 	EVENT(c, "{\"ph\":\"M\",\"name\":\"");
 	aif_buf_puts(c->b, what);
@@ -85,6 +85,8 @@ static void meta_put(struct chrome *c, const char *what, uint32_t pid, uint32_t 
 	if (recorded) {
 		AIF_JSON_LIT(c->b, ",\"recorded\":");
 		aif_out_json_text(c->b, recorded);
+		if (number != (tid ? tid : pid))
+			u64_put(c, ",\"recorded id\":", number);
 	}
 	AIF_JSON_LIT(c->b, "}}");
 	aif_buf_finish(name);
@@ -111,13 +113,14 @@ static void host_tracks(struct chrome *c)
 	for (uint32_t i = 0; i < p->processes_len; i++) {
 		aif_export_process_name(p, i, &name);
 		meta_put(c, "process_name", c->ids.processes[i], 0, &name,
-			 aif_export_process_own(p, i));
+			 aif_export_process_own(p, i), p->processes[i].pid);
 		order_put(c, "process_sort_index", c->ids.processes[i], 0, i);
 	}
 	for (uint32_t i = 0; i < p->threads_len; i++) {
 		aif_export_thread_name(p, i, &name);
 		meta_put(c, "thread_name", aif_track_id_process(&c->ids, p->threads[i].process),
-			 c->ids.threads[i], &name, aif_profile_str(p, p->threads[i].name));
+			 c->ids.threads[i], &name, aif_profile_str(p, p->threads[i].name),
+			 p->threads[i].tid);
 		aif_out_flush_if_full(c->out);
 	}
 }
@@ -132,11 +135,11 @@ static void device_tracks(struct chrome *c)
 
 		if (aif_event_track_is_first(e, i)) {
 			aif_export_device_name(c->p, device, &name);
-			meta_put(c, "process_name", pid, 0, &name, NULL);
+			meta_put(c, "process_name", pid, 0, &name, NULL, 0);
 			order_put(c, "process_sort_index", pid, 0, pid);
 		}
 		aif_event_track_name(e, &e->tracks[i], &name);
-		meta_put(c, "thread_name", pid, (uint32_t)i + 1, &name, NULL);
+		meta_put(c, "thread_name", pid, (uint32_t)i + 1, &name, NULL, 0);
 		order_put(c, "thread_sort_index", pid, (uint32_t)i + 1, i + 1);
 		aif_out_flush_if_full(c->out);
 	}
@@ -521,7 +524,7 @@ static void counter_device_put(struct chrome *c, uint32_t device)
 		if (c->events.tracks[i].device == device)
 			return;
 	aif_export_device_name(c->p, device, &name);
-	meta_put(c, "process_name", pid, 0, &name, NULL);
+	meta_put(c, "process_name", pid, 0, &name, NULL, 0);
 	order_put(c, "process_sort_index", pid, 0, pid);
 }
 

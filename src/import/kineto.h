@@ -55,6 +55,9 @@ struct kineto_event {
 	uint64_t forward_thread; /* of a node of a backward; 0 */
 	uint64_t id, flow;       /* id: of args, unitrace's number of a kernel; flow: of an arrow */
 	bool is_recorded; /* .text is a name as it was before aiflame's export put a number behind it */
+	uint64_t
+		recorded_id; /* the number that its process or thread had before, if it was changed */
+	bool has_recorded_id;
 	bool has_id, has_flow,
 		is_sum; /* is_sum: clang's, of what else is there: no span of its own */
 	int64_t device, stream, sequence;
@@ -113,6 +116,7 @@ struct kineto_exec { /* something that a device did */
 
 struct kineto_thread {
 	struct kineto_id pid, tid;
+	uint32_t number; /* what it is called: .tid's, or what aiflame's export says that it was */
 	uint32_t process, thread; /* of the profile */
 	uint32_t name;            /* of the profile, AIF_NONE */
 };
@@ -160,6 +164,7 @@ enum kineto_backward {
 
 struct kineto_pid {
 	struct kineto_id pid;
+	uint32_t number;       /* as of threads */
 	uint32_t name, labels; /* of the profile, AIF_NONE */
 	uint32_t process;
 };
@@ -298,6 +303,8 @@ bool kineto_waits(const char *name, size_t len);
 /* Rows of the profile, made at first use; thread: of .threads. */
 uint32_t kineto_thread_row(struct kineto *k, uint32_t thread);
 uint32_t kineto_process(struct kineto *k, struct kineto_id pid);
+/* What is known of it, made at the first time; NULL: out of memory (.is_failed). */
+struct kineto_pid *kineto_pid_of(struct kineto *k, struct kineto_id pid);
 uint32_t kineto_device(struct kineto *k, int64_t number);
 uint32_t kineto_stream(struct kineto *k, int64_t device, int64_t number);
 uint32_t kineto_kernel(struct kineto *k, uint32_t name);

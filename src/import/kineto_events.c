@@ -186,6 +186,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return shapes(j, e);
 		break;
 	case 11:
+		if (IS("recorded id"))
+			return number(j, &e->recorded_id, &e->has_recorded_id);
 		if (IS("External id") || IS("external id"))
 			return number(j, &e->external, &e->has_external);
 		if (IS("correlation"))

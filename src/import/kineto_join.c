@@ -49,30 +49,37 @@ int kineto_join(struct kineto *k)
 
 /* ---- what there is of a machine ------------------------------------------------------------------- */
 
+struct kineto_pid *kineto_pid_of(struct kineto *k, struct kineto_id pid)
+{
+	for (size_t i = 0; i < k->pids_len; i++)
+		if (k->pids[i].pid.number == pid.number && k->pids[i].pid.is_name == pid.is_name)
+			return &k->pids[i];
+	if (aif_grow(&k->pids, &k->pids_cap, k->pids_len + 1, sizeof(*k->pids)) < 0) {
+		k->is_failed = true;
+		return NULL;
+	}
+	k->pids[k->pids_len] = (struct kineto_pid){.pid = pid,
+						   .number = (uint32_t)pid.number,
+						   .name = AIF_NONE,
+						   .labels = AIF_NONE,
+						   .process = AIF_NONE};
+	return &k->pids[k->pids_len++];
+}
+
 uint32_t kineto_process(struct kineto *k, struct kineto_id pid)
 {
-	struct aif_process row = {.pid = (uint32_t)pid.number,
-				  .exe = AIF_NONE,
+	struct aif_process row = {.exe = AIF_NONE,
 				  .cmdline = AIF_NONE,
 				  .host = k->host,
 				  .flags = AIF_PROCESS_RUNTIME,
 				  .exit_status = -1};
-	struct kineto_pid *p = NULL;
+	struct kineto_pid *p = kineto_pid_of(k, pid);
 
-	for (size_t i = 0; i < k->pids_len && !p; i++)
-		if (k->pids[i].pid.number == pid.number && k->pids[i].pid.is_name == pid.is_name)
-			p = &k->pids[i];
-	if (!p) {
-		if (aif_grow(&k->pids, &k->pids_cap, k->pids_len + 1, sizeof(*p)) < 0) {
-			k->is_failed = true;
-			return AIF_NONE;
-		}
-		p = &k->pids[k->pids_len++];
-		*p = (struct kineto_pid){
-			.pid = pid, .name = AIF_NONE, .labels = AIF_NONE, .process = AIF_NONE};
-	}
+	if (!p)
+		return AIF_NONE;
 	if (p->process != AIF_NONE)
 		return p->process;
+	row.pid = p->number;
 	row.exe = row.cmdline = p->name;
 	if (k->has_rank) {
 		char text[256];

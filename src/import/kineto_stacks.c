@@ -189,9 +189,8 @@ uint32_t kineto_thread_row(struct kineto *k, uint32_t thread)
 	struct kineto_thread *t = &k->threads[thread];
 
 	if (t->thread == AIF_NONE) {
-		struct aif_thread row = {.process = kineto_process(k, t->pid),
-					 .tid = (uint32_t)t->tid.number,
-					 .name = t->name};
+		struct aif_thread row = {
+			.process = kineto_process(k, t->pid), .tid = t->number, .name = t->name};
 
 		t->thread = aif_builder_thread(k->b, &row);
 	}

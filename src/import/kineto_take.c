@@ -26,8 +26,12 @@ static bool is_same(struct kineto_id a, struct kineto_id b)
 
 uint32_t kineto_thread(struct kineto *k, struct kineto_id pid, struct kineto_id tid)
 {
-	struct kineto_thread t = {
-		.pid = pid, .tid = tid, .process = AIF_NONE, .thread = AIF_NONE, .name = AIF_NONE};
+	struct kineto_thread t = {.pid = pid,
+				  .tid = tid,
+				  .number = (uint32_t)tid.number,
+				  .process = AIF_NONE,
+				  .thread = AIF_NONE,
+				  .name = AIF_NONE};
 	uint64_t key, i;
 
 	if (is_same(k->last_pid, pid) && is_same(k->last_tid, tid) && k->threads_len)
@@ -533,41 +537,38 @@ static int take_end(struct kineto *k)
 
 /* ---- what is said of processes and threads ------------------------------------------------------- */
 
-static struct kineto_pid *pid_of(struct kineto *k, struct kineto_id pid)
-{
-	struct kineto_pid p = {
-		.pid = pid, .name = AIF_NONE, .labels = AIF_NONE, .process = AIF_NONE};
-
-	for (size_t i = 0; i < k->pids_len; i++)
-		if (is_same(k->pids[i].pid, pid))
-			return &k->pids[i];
-	/* A hostile file has a million of them: those without a name do as well. */
-	if (k->pids_len >= 65536 || PUSH(k, pids, p) < 0)
-		return NULL;
-	return &k->pids[k->pids_len - 1];
-}
+/* A hostile file has a million of them: those without a name do as well. */
+#define NAMED_PIDS_MAX 65536
 
 static int take_metadata(struct kineto *k)
 {
 	const struct kineto_event *e = &k->event;
-	uint32_t text, thread;
+	bool has_number = e->has_recorded_id && e->recorded_id < UINT32_MAX;
+	uint32_t text = AIF_NONE, thread;
 	struct kineto_pid *p;
 
-	if (!e->text.len || !e->name.len)
+	if ((!e->text.len && !has_number) || !e->name.len)
 		return 0;
-	text = aif_builder_str(k->b, e->text.data, e->text.len);
+	if (e->text.len)
+		text = aif_builder_str(k->b, e->text.data, e->text.len);
 	if (e->name.len == 11 && !memcmp(e->name.data, "thread_name", 11)) {
 		/* Only of threads that have events: the others are named for nothing. */
 		thread = kineto_thread(k, e->pid, e->tid);
-		if (thread != KINETO_THREADS_MAX)
-			k->threads[thread].name = text;
+		if (thread == KINETO_THREADS_MAX)
+			return 0;
+		k->threads[thread].name = text;
+		if (has_number)
+			k->threads[thread].number = (uint32_t)e->recorded_id;
 		return 0;
 	}
-	p = pid_of(k, e->pid);
-	if (p && e->name.len == 12 && !memcmp(e->name.data, "process_name", 12))
+	p = k->pids_len < NAMED_PIDS_MAX ? kineto_pid_of(k, e->pid) : NULL;
+	if (p && e->name.len == 12 && !memcmp(e->name.data, "process_name", 12)) {
 		p->name = text;
-	else if (p && e->name.len == 14 && !memcmp(e->name.data, "process_labels", 14))
+		if (has_number)
+			p->number = (uint32_t)e->recorded_id;
+	} else if (p && e->name.len == 14 && !memcmp(e->name.data, "process_labels", 14)) {
 		p->labels = text;
+	}
 	return 0;
 }
 

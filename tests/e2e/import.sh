@@ -190,6 +190,14 @@ done
 check "ranks of one pid: numbers that differ stay" says '"process": 501' "$aiflame" report --kernels --format json "$work/two.data"
 check "one rank's flame graph has that one's time" says "gemm_[g] 2000008" sh -c "'$aiflame' flame --process 'python3 (rank 2)' -o '$work/same.folded' '$work/same.data' && cat '$work/same.folded'"
 check "other viewers are told, too" says "python3 (rank 2) (1)" "$aiflame" export --format chrome -o - "$work/same.data"
+numbers() { "$aiflame" query --format csv "$1" "SELECT p.pid, p.cmdline, t.tid, t.name FROM processes p JOIN threads t ON t.process = p.id ORDER BY 2, 3"; }
+# There each has a track of its own, whatever its number is.
+numbers_come_back() {
+	"$aiflame" export --format chrome -o "$work/same.back.json" "$work/same.data" && "$aiflame" import -q -o "$work/back.data" "$work/same.back.json" &&
+		numbers "$work/same.data" >"$work/numbers" && numbers "$work/back.data" | diff "$work/numbers" - && grep -q '^1,python3 (rank 3),' "$work/numbers"
+}
+check "ranks of one pid: numbers come back from Chrome's format" numbers_come_back
+check "and names are asked for as before" says ',2000004,2000004,0,4,' "$aiflame" report --kernels --process 'python3 (rank 1)' --format csv "$work/back.data"
 check "a clock that is ahead" says "rank 1 ($work/same1.json): its clock was 5.0 ms ahead of that of rank 0" "$aiflame" info "$work/same.data"
 check "one that is behind" says "rank 3 ($work/same3.json): its clock was 7.0 ms behind that of rank 0" "$aiflame" info "$work/same.data"
 check "a little that may be no clock is told, and not moved" sh -c "'$aiflame' info '$work/same.data' | grep 'imported.clocks.*100 us ahead.*not moved' && ! '$aiflame' info '$work/same.data' | grep 'RANK_CLOCK.*same2'"
