@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/choice.h"
 #include "cmd/command.h"
+#include "cmd/output.h"
 #include "cmd/profile_arg.h"
 #include "cmd/stop.h"
 #include "export/exporter.h"
@@ -123,6 +124,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    path);
 		return AIF_EXIT_USAGE;
 	}
+	if (aif_output_check(output, err) < 0)
+		return AIF_EXIT_FAILURE;
 	r = export(v, e, path, output, aif_stop_begin(), err);
 	stopped = aif_stop_end();
 	if (r == -EINTR && stopped)
@@ -152,7 +155,8 @@ const struct aif_command aif_command_export = {
 		"  csv          a directory           pandas, DuckDB, spreadsheets\n"
 		"  sqlite       NAME.sqlite           sqlite3, Grafana, anything that reads SQLite\n\n"
 		"With .gz behind its name a file is compressed; pprof always is. A file is there whole or\n"
-		"not at all; Ctrl-C leaves nothing behind. docs/viewers.md says what each has.",
+		"not at all; Ctrl-C leaves nothing behind. Over a file that is none of aiflame's pictures and\n"
+		"exports nothing is written. docs/viewers.md says what each has.",
 	.examples =
 		"aiflame export --format pprof\tto aiflame.pb.gz, for go tool pprof -http=:\n"
 		"aiflame export -o run.pftrace\tfor ui.perfetto.dev\n"

@@ -3,6 +3,7 @@
 
 #include "cmd/choice.h"
 #include "cmd/command.h"
+#include "cmd/output.h"
 #include "cmd/profile_arg.h"
 #include "export/imported.h"
 #include "export/summary.h"
@@ -349,6 +350,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	}
 	if (check_options(v, path, err) < 0)
 		return AIF_EXIT_USAGE;
+	if (aif_output_check(v->output, err) < 0)
+		return AIF_EXIT_FAILURE;
 	r = aif_flame_is_folded(path) ? from_folded(v, path, err) : from_profile(v, path, err);
 
 	return r ? AIF_EXIT_FAILURE : AIF_EXIT_OK;

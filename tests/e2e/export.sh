@@ -176,6 +176,25 @@ check "- is standard output" sh -c "'$aiflame' export --format perfetto -o - fak
 check "but of no directory" says "standard output cannot be" "$aiflame" export --format csv -o - fake.data
 check "the profile is not written over" status_is 2 "$aiflame" export --format pprof -o fake.data fake.data
 check "and still is one" "$aiflame" info fake.data
+# What aiflame wrote may be written anew, as whatever it is.
+for f in pprof speedscope otlp folded chrome perfetto firefox iaprof sqlite; do
+	check "over what was there: $f" sh -c "cp fake.$f anew.out && '$aiflame' export --format $f -o anew.out fake.data && cmp anew.out fake.$f && '$aiflame' export --format folded -o anew.out fake.data"
+done
+check "and packed, and pictures" sh -c "
+	'$aiflame' export -o a.json.gz fake.data && '$aiflame' flame -o a.svg fake.data && '$aiflame' flame --title 'b & c' -o a.svg fake.data && : >empty.json && '$aiflame' export -o empty.json fake.data"
+somebodys() { # FILE ARGS...: is not written over
+	kept=$1
+	shift
+	cp "$kept" somebodys && ! "$aiflame" "$@" -o somebodys fake.data 2>e.txt && grep -q "^aiflame: cannot write somebodys: it is there and no picture or export of aiflame's; " e.txt && cmp "$kept" somebodys
+}
+printf '# Notes\nto be kept\n' >notes.txt
+printf '{\n  "schemaVersion": 1,\n  "traceEvents": []}\n' | gzip >torch.json.gz
+printf '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"/>\n' >logo.svg
+python3 -c "import sqlite3; d = sqlite3.connect('db.sqlite'); d.execute('CREATE TABLE mine(a)')"
+for file in notes.txt torch.json.gz logo.svg db.sqlite trace.data "$aiflame"; do
+	check "nothing is written over somebody's ${file##*/}" somebodys "$file" export --format chrome
+	check "no picture either" somebodys "$file" flame --format svg
+done
 check "a full disk leaves nothing" sh -c "
 	! '$aiflame' export --format chrome -o /dev/full fake.data 2>e.txt && grep -q 'disk is full' e.txt"
 check "a directory that is not there is said" says "its directory does not exist" "$aiflame" export --format otlp -o nowhere/x fake.data
@@ -228,7 +247,7 @@ for f in $formats; do
 	check "and is written" status_is 0 "$aiflame" export --format "$f" -o "damaged.$f" damaged.data
 done
 check "also where nothing is left" says "part of it is damaged: what it held is missing" "$aiflame" export --format folded -o none.folded emptied.data
-check "what is whole is said to be nothing" sh -c "! '$aiflame' export --format chrome -o whole.json trace.data 2>&1 | grep ."
+check "what is whole is said to be nothing" sh -c "! '$aiflame' export --format chrome -o whole.out trace.data 2>&1 | grep ."
 check "tables for people say it" says "2 damaged chunks are not in it" "$aiflame" report --kernels damaged.data
 check "a picture of CPUs, too" says "BROKEN: 1 part of the file is damaged" "$aiflame" flame --of cpu -o - damaged.data
 
