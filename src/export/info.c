@@ -228,7 +228,7 @@ static size_t functions(const struct aif_profile *p)
 void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a, const char *path,
 		    struct aif_buf *out)
 {
-	bool is_imported = *aif_profile_meta(p, "imported");
+	bool is_imported = aif_is_imported(p);
 
 	aif_buf_printf(out, "%s\n", path);
 	meta(p, out);

@@ -157,6 +157,28 @@ static bool enter(struct speedscope *x, enum aif_json_token wanted, bool *ret_ok
 	return false;
 }
 
+/* An array, each element of which is wanted so: read_one() goes on behind its first token. Where elements are known by their
+ * numbers, `none` is put in the place of one that is none of them. False: the text is wrong, or memory ran out. */
+static bool read_array(struct speedscope *x, enum aif_json_token wanted,
+		       bool (*read_one)(struct speedscope *), bool (*none)(struct speedscope *))
+{
+	enum aif_json_token t;
+	uint64_t passed = 0;
+	bool ok;
+
+	if (!enter(x, AIF_JSON_ARRAY, &ok))
+		return ok;
+	do {
+		t = next_element(x, wanted, &passed);
+		for (; none && passed; passed--)
+			if (!none(x))
+				return false;
+		if (t == wanted && !read_one(x))
+			return false;
+	} while (t == wanted);
+	return t == AIF_JSON_CLOSE;
+}
+
 /* The number that was the last token: as many of its digits as there is room for. */
 static struct speedscope_number number(const struct speedscope *x)
 {
@@ -241,24 +263,9 @@ static bool read_stack(struct speedscope *x)
 	return t == AIF_JSON_CLOSE && stack_add(x, wrong ? AIF_NONE : node);
 }
 
-/* False: the text is wrong, or memory ran out. */
-static bool read_samples(struct speedscope *x)
+static bool no_stack(struct speedscope *x)
 {
-	enum aif_json_token t;
-	uint64_t passed = 0;
-	bool ok;
-
-	if (!enter(x, AIF_JSON_ARRAY, &ok))
-		return ok;
-	do {
-		t = next_element(x, AIF_JSON_ARRAY, &passed);
-		for (; passed; passed--) /* weights are by number */
-			if (!stack_add(x, AIF_NONE))
-				return false;
-		if (t == AIF_JSON_ARRAY && !read_stack(x))
-			return false;
-	} while (t == AIF_JSON_ARRAY && !x->is_memory);
-	return t == AIF_JSON_CLOSE;
+	return stack_add(x, AIF_NONE);
 }
 
 static bool weight_add(struct speedscope *x, struct speedscope_number n)
@@ -270,23 +277,14 @@ static bool weight_add(struct speedscope *x, struct speedscope_number n)
 	return !x->is_memory;
 }
 
-static bool read_weights(struct speedscope *x)
+static bool read_weight(struct speedscope *x)
 {
-	enum aif_json_token t;
-	uint64_t passed = 0;
-	bool ok;
+	return weight_add(x, number(x));
+}
 
-	if (!enter(x, AIF_JSON_ARRAY, &ok))
-		return ok;
-	do {
-		t = next_element(x, AIF_JSON_NUMBER, &passed);
-		for (; passed; passed--)
-			if (!weight_add(x, (struct speedscope_number){0}))
-				return false;
-		if (t == AIF_JSON_NUMBER && !weight_add(x, number(x)))
-			return false;
-	} while (t == AIF_JSON_NUMBER);
-	return t == AIF_JSON_CLOSE;
+static bool no_weight(struct speedscope *x)
+{
+	return weight_add(x, (struct speedscope_number){0});
 }
 
 static void sample_add(struct speedscope *x, uint32_t node, uint64_t at, uint64_t ns)
@@ -376,19 +374,6 @@ static bool read_event(struct speedscope *x)
 	return !x->is_memory;
 }
 
-static bool read_events(struct speedscope *x)
-{
-	enum aif_json_token t;
-	bool ok;
-
-	if (!enter(x, AIF_JSON_ARRAY, &ok))
-		return ok;
-	while ((t = next_element(x, AIF_JSON_OBJECT, NULL)) == AIF_JSON_OBJECT)
-		if (!read_event(x))
-			return false;
-	return t == AIF_JSON_CLOSE;
-}
-
 /* ---- the file ------------------------------------------------------------------------------------ */
 
 static bool read_unit(struct speedscope *x)
@@ -468,28 +453,15 @@ static bool read_profile(struct speedscope *x)
 		else if (AIF_JSON_IS(j, "unit"))
 			ok = read_unit(x);
 		else if (AIF_JSON_IS(j, "samples"))
-			ok = read_samples(x);
+			ok = read_array(x, AIF_JSON_ARRAY, read_stack, no_stack);
 		else if (AIF_JSON_IS(j, "weights"))
-			ok = read_weights(x);
+			ok = read_array(x, AIF_JSON_NUMBER, read_weight, no_weight);
 		else if (AIF_JSON_IS(j, "events"))
-			ok = read_events(x);
+			ok = read_array(x, AIF_JSON_OBJECT, read_event, NULL);
 		else
 			ok = aif_json_skip(j) != AIF_JSON_ERROR;
 	}
 	return profile_end(x, &p) && ok && t == AIF_JSON_CLOSE;
-}
-
-static bool read_profiles(struct speedscope *x)
-{
-	enum aif_json_token t;
-	bool ok;
-
-	if (!enter(x, AIF_JSON_ARRAY, &ok))
-		return ok;
-	while ((t = next_element(x, AIF_JSON_OBJECT, NULL)) == AIF_JSON_OBJECT)
-		if (!read_profile(x))
-			return false;
-	return t == AIF_JSON_CLOSE;
 }
 
 static bool frame_add(struct speedscope *x, const struct speedscope_frame *f)
@@ -532,25 +504,11 @@ static bool read_frame(struct speedscope *x)
 	return frame_add(x, &f);
 }
 
-/* They are known by their numbers: what is none is one without a name. */
-static bool read_frames(struct speedscope *x)
+static bool no_frame(struct speedscope *x)
 {
 	const struct speedscope_frame none = {.name = AIF_NONE, .file = AIF_NONE};
-	enum aif_json_token t;
-	uint64_t passed = 0;
-	bool ok;
 
-	if (!enter(x, AIF_JSON_ARRAY, &ok))
-		return ok;
-	do {
-		t = next_element(x, AIF_JSON_OBJECT, &passed);
-		for (; passed; passed--)
-			if (!frame_add(x, &none))
-				return false;
-		if (t == AIF_JSON_OBJECT && !read_frame(x))
-			return false;
-	} while (t == AIF_JSON_OBJECT);
-	return t == AIF_JSON_CLOSE;
+	return frame_add(x, &none);
 }
 
 static bool read_shared(struct speedscope *x)
@@ -562,7 +520,8 @@ static bool read_shared(struct speedscope *x)
 	if (!enter(x, AIF_JSON_OBJECT, &ok))
 		return ok;
 	while ((t = aif_json_next(j)) == AIF_JSON_KEY)
-		if (AIF_JSON_IS(j, "frames") ? !read_frames(x) : aif_json_skip(j) == AIF_JSON_ERROR)
+		if (AIF_JSON_IS(j, "frames") ? !read_array(x, AIF_JSON_OBJECT, read_frame, no_frame)
+					     : aif_json_skip(j) == AIF_JSON_ERROR)
 			return false;
 	return t == AIF_JSON_CLOSE;
 }
@@ -577,7 +536,7 @@ static bool read_text(struct speedscope *x)
 		if (AIF_JSON_IS(j, "shared"))
 			ok = read_shared(x);
 		else if (AIF_JSON_IS(j, "profiles"))
-			ok = read_profiles(x);
+			ok = read_array(x, AIF_JSON_OBJECT, read_profile, NULL);
 		else
 			ok = aif_json_skip(j) != AIF_JSON_ERROR;
 	}
