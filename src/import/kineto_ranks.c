@@ -272,6 +272,16 @@ static void tell_offset(struct aif_builder *b, const struct kineto_file *f,
 	aif_buf_finish(&text);
 }
 
+/* Times without a date begin at about 0, and none can be before that: all of them become later. */
+static void make_room(struct aif_builder *b, const struct ranks *s, uint64_t ns)
+{
+	uint64_t from, to;
+
+	for (size_t i = 0; i < s->len; i++)
+		if (kineto_file_span(b, &s->files[i], &from, &to) && !kineto_is_dated(from))
+			kineto_file_move(b, &s->files[i], -(int64_t)ns);
+}
+
 static int align(struct aif_builder *b, const struct ranks *s)
 {
 	size_t ref = reference(b, s), more = 0;
@@ -289,6 +299,8 @@ static int align(struct aif_builder *b, const struct ranks *s)
 		if (r || o.is == OFFSET_UNKNOWN || !may_align(b, &s->files[i], &s->files[ref], &o))
 			continue;
 		was_dated = !kineto_file_span(b, &s->files[i], &from, &to) || kineto_is_dated(from);
+		if (o.is == OFFSET_FOUND && o.ns > 0 && from < (uint64_t)o.ns)
+			make_room(b, s, (uint64_t)o.ns - from);
 		if (o.is == OFFSET_FOUND)
 			kineto_file_move(b, &s->files[i], o.ns);
 		tell_offset(b, &s->files[i], &s->files[ref], &o, was_dated, &all, &more);

@@ -243,6 +243,18 @@ check "without baseTimeNanoseconds: it lies beside the others" number 1 "$work/u
 "$aiflame" import -o "$work/told.data" "$work/undated.json" "$work/same0.json" 2>"$work/told.out"
 check "where collectives tell, there is nothing to warn of" sh -c "! grep Warning '$work/told.out'"
 check "where collectives tell, it is moved there" says "rank 1 ($work/undated.json): has no date; it was placed beside rank 0 ($work/same0.json) by the ends of" "$aiflame" info "$work/told.data"
+# Neither has a date, and what the second one has first would be before all time.
+python3 - "$work" <<'END'
+import json, sys
+for rank, ahead in (0, 0), (1, 5000):
+    events = [dict(ph="X", cat="cpu_op", name="early", pid=1, tid=1, ts=1, dur=5)]
+    for i in range(6):
+        events.append(dict(ph="X", cat="kernel", name="ncclDevKernel", pid=0, tid=7, ts=1000 * (i + 1) + ahead, dur=100, args={"device": 0, "stream": 7}))
+    json.dump(dict(traceEvents=events, distributedInfo=dict(rank=rank, world_size=2)), open(f"{sys.argv[1]}/early{rank}.json", "w"))
+END
+"$aiflame" import -q -o "$work/early.data" "$work/early0.json" "$work/early1.json"
+check "without a date, and moved to before the beginning: all are later" number 5000000 "$work/early.data" "SELECT max(start_ns) - min(start_ns) FROM ops"
+check "and side by side" number 6 "$work/early.data" "SELECT count(DISTINCT start_ns) FROM executions"
 check "nor of ranks that ran at the same time" sh -c "! '$aiflame' info '$work/two.data' | grep -E 'APART|UNDATED|RANK_TWICE|IMPORT_WORLD'"
 
 # Damage: what is whole is there, and what is not is told.
