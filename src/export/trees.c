@@ -135,6 +135,10 @@ int aif_trees_device(const struct aif_export *x, struct aif_tree *ret, struct ai
 	int r = aif_attribution_compute(x->profile, &x->which, &a, err);
 
 	aif_export_damaged(x, a.conservation.damaged);
+	if (!r && aif_attribution_is_untimed(&a)) { /* as aiflame flame does */
+		o.by = AIF_BY_SAMPLES;
+		r = aif_attribution_take_unmatched(&a);
+	}
 	if (!r)
 		r = aif_towers_build(x->profile, &a, &o, ret, err);
 	aif_attribution_finish(&a);

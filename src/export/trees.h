@@ -10,5 +10,5 @@ int aif_trees_each(const struct aif_export *x,
 		   int (*fn)(void *arg, const char *name, const struct aif_tree *t), void *arg,
 		   struct aif_err *err);
 
-/* One tree of all device time; finished by the caller. 0 or -errno with *err. */
+/* One tree of all device time, or of samples where there is none; finished by the caller. 0 or -errno with *err. */
 int aif_trees_device(const struct aif_export *x, struct aif_tree *ret, struct aif_err *err);

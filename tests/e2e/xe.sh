@@ -183,6 +183,7 @@ check "without them there is no picture of time" says "draw them with --by sampl
 check "so what is drawn unasked are samples, and it is said" sh -c "
 	'$aiflame' flame --leaf stall -o s.folded all.data 2>s.err && [ \"\$(cat s.folded)\" = '[unknown process];[unknown shader]_[g];send_[g] 6' ] &&
 	grep -q 'samples of a device and no times' s.err"
+check "and exported as folded text" sh -c "'$aiflame' export -o e.folded all.data && '$aiflame' flame -o s.folded all.data && cmp e.folded s.folded"
 check "and the first screen names that command" says "next: aiflame flame all.data" "$aiflame" report all.data
 check "nobody's launches are missing" adds_up all
 
