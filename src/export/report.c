@@ -305,6 +305,7 @@ static const struct aif_table_column kernel_columns[] = {
 
 static int kernels(struct report *r)
 {
+	static const char *const timed[] = {"wall_share", "wall", "time", "launches", "average"};
 	struct sums *s;
 	size_t n;
 	int e = sum_up(r, kernel_key, &s, &n);
@@ -334,6 +335,8 @@ static int kernels(struct report *r)
 		hide(r, "operator");
 	if (!r->have_errors)
 		hide(r, "error");
+	for (size_t i = 0; r->is_untimed && i < AIF_ARRAY_LEN(timed); i++)
+		hide(r, timed[i]);
 	free(s);
 	return aif_table_sort(r->t, aif_table_column(r->t, r->is_untimed ? "samples" : "wall"));
 }

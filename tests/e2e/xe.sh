@@ -93,6 +93,16 @@ goes_round() {
 }
 check "as iaprof's text and back: the same towers" goes_round two
 
+# A driver that says no more than that something ran: what is left are samples.
+script 500 500 500 500 >untimed.script
+printf 'gt 0 20.1\nrecords 0 100 0xfffd0228 sbid=3,active=1\nrecords 0 50 0xfffd0400 send=2\n' >untimed.card
+check "times that are all 0" record untimed untimed.script
+check "the first screen goes by samples" sh -c "'$aiflame' report untimed.data >first && grep -q '^busy     not known' first && grep -qE '^kernels    80.0 %  mm +400 samples  ' first &&
+	grep -q '100.0 % of stacks complete' first && ! grep -E 'active from| in +[0-9]' first || { cat first; exit 1; }"
+check "so does the table of kernels" sh -c "'$aiflame' report --kernels untimed.data >table && grep -q '^samples  kernel' table && sed -n 2p table | grep -q '400  mm' || { cat table; exit 1; }"
+check "and the picture, unasked" sh -c "'$aiflame' flame -o s.folded untimed.data 2>s.err && grep -q 'no times' s.err && [ \"\$(awk '{ n += \$NF } END { print n }' s.folded)\" = 500 ]"
+check "but not where a time is asked for" says "all times are 0; draw samples with --by samples" "$aiflame" flame --by time -o s.folded untimed.data
+
 cp two.card fast.card
 check "a rate that is asked for" sh -c "
 	'$fakexe' fast.card '$aiflame' record -q --device-rate 2500000 -o f.data '$fake' app.script 2>fast.txt"
