@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/imported.h"
+#include "export/summary.h"
+#include "export/table.h"
+
+#include <math.h>
+
+/* How much of what ran was captured, timed, and has a complete stack: a line of the first screen, and of pictures. */
+
+/* Time, or samples without times, whose stack is complete, in 1/1,000,000. */
+static uint64_t complete_ppm(const struct aif_profile *p, const struct aif_attribution *a)
+{
+	bool is_untimed = aif_attribution_is_untimed(a);
+	uint64_t whole = 0, complete = 0;
+
+	for (size_t i = 0; i < a->rows_len; i++) {
+		const struct aif_attribution_row *row = &a->rows[i];
+		uint64_t width = is_untimed ? row->samples : row->time_ns;
+
+		if (row->grade == AIF_GRADE_UNMATCHED) /* of no launch, so of no stack */
+			continue;
+		whole += width;
+		if (row->stack != AIF_NONE && !(p->stacks[row->stack].flags & AIF_STACK_TRUNCATED))
+			complete += width;
+	}
+	return aif_share_ppm(complete, whole);
+}
+
+/* The errors of the stacks, as if they did not make up for each other. */
+static void put_total_error(const struct aif_attribution *a, struct aif_buf *out)
+{
+	double variance = 0;
+	uint64_t whole = 0;
+
+	for (size_t i = 0; i < a->rows_len; i++) {
+		variance += (double)a->rows[i].error_ns * (double)a->rows[i].error_ns;
+		whole += a->rows[i].time_ns;
+	}
+	if (variance <= 0 || !whole)
+		return;
+	if (sqrt(variance) > (double)whole / 2) {
+		aif_buf_puts(out, " (too few blocks to tell totals)");
+		return;
+	}
+	aif_buf_puts(out, " (totals \u00b1");
+	aif_human_share(out, (uint64_t)(1e6 * sqrt(variance) / (double)whole));
+	aif_buf_putc(out, ')');
+}
+
+void aif_summary_quality(const struct aif_profile *p, const struct aif_attribution *a,
+			 struct aif_buf *out)
+{
+	const struct aif_conservation *c = &a->conservation;
+	uint64_t inside = c->sampled_attributed + c->sampled_unmatched + c->samples_dropped;
+
+	if (aif_is_lengths(p) && aif_has_sample_numbers(p)) {
+		aif_buf_puts(out, "stacks of ");
+		aif_human_counted(out, inside, "sample");
+		aif_buf_puts(out, ": when and how often something ran is not known");
+		return;
+	}
+	if (aif_is_lengths(p)) {
+		aif_buf_puts(out, "stacks with lengths: when and how often is not known");
+		return;
+	}
+	if (c->uncaptured) {
+		aif_human_share(out, aif_share_ppm(c->launches - c->uncaptured, c->launches));
+		aif_buf_puts(out, " of launches captured");
+		put_total_error(a, out);
+		aif_buf_puts(out, ", ");
+	}
+	if (!c->launches) { /* a trace of a device alone */
+		aif_buf_puts(out, "no launches known, so no stacks, ");
+	} else {
+		aif_human_share(out, aif_share_ppm(c->joined, c->launches - c->uncaptured));
+		aif_buf_puts(out, c->uncaptured ? " of them timed, " : " of launches timed, ");
+		aif_human_share(out, complete_ppm(p, a));
+		aif_buf_puts(out, " of stacks complete, ");
+	}
+	if (inside) {
+		aif_human_share(out, aif_share_ppm(c->sampled_attributed, inside));
+		aif_buf_puts(out, " of ");
+		aif_human_counted(out, inside, "sample");
+		aif_buf_puts(out, " attributed");
+	} else {
+		aif_buf_puts(out, "no instruction samples");
+	}
+}
