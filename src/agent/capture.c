@@ -244,6 +244,13 @@ static uint32_t stack_id(struct aif_thread *t, struct key key, const struct nati
 	return id;
 }
 
+void aif_capture_soon(const struct aif_thread *t, const struct aif_regs *regs)
+{
+	aif_ring_soon(&t->ring);
+	if (t->memo)
+		aif_memo_soon(t->memo, regs);
+}
+
 uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,
 		     const struct aif_emit_api *api)
 {

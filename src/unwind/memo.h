@@ -67,6 +67,9 @@ struct aif_memo_result {
 /* The stack of *regs, whose pc is a return address or where AIF_REGS_HERE was. */
 struct aif_memo_result aif_memo_capture(struct aif_memo *m, const struct aif_regs *regs);
 
+/* It will be captured in a moment: what that is likely to read is on its way to the cache. */
+void aif_memo_soon(const struct aif_memo *m, const struct aif_regs *regs);
+
 /* Always a fresh unwind, with pcs and frames; not remembered (`stack` is NULL), not counted. For who needs the
  * frames of a hit: the stack that the capture just before answered stays valid. */
 struct aif_memo_result aif_memo_unwind(struct aif_memo *m, const struct aif_regs *regs);

@@ -44,6 +44,12 @@ static inline bool aif_ring_room(struct aif_ring *r, uint64_t need)
 	return r->head - r->tail <= r->size - need;
 }
 
+/* The next record will be written. */
+static inline void aif_ring_soon(const struct aif_ring *r)
+{
+	__builtin_prefetch(r->body + (r->head & (r->size - 1)), 1);
+}
+
 /* Space for one record of `len` bytes (a multiple of 8, at most AIF_WIRE_MAX_RECORD), to be filled
  * and then published by aif_ring_commit; NULL when the ring is full. The header is filled in. */
 static inline void *aif_ring_reserve(struct aif_ring *r, enum aif_wire_type type, size_t len)

@@ -68,7 +68,17 @@ uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,
 	return 0;
 }
 
-struct aif_cuda_kernel *aif_cuda_kernel(struct aif_cuda *c, const char *name)
+void aif_capture_soon(const struct aif_thread *t, const struct aif_regs *regs)
+{
+	(void)t, (void)regs;
+}
+
+void aif_cuda_names_go(struct aif_cuda *c)
+{
+	atomic_fetch_add(&c->names_epoch, 1);
+}
+
+struct aif_cuda_kernel *aif_cuda_kernel_called(struct aif_cuda *c, const char *name)
 {
 	(void)c, (void)name;
 	return NULL;
@@ -190,12 +200,40 @@ static void nor_is_it_of_who_gets_it_by_counting(void **state)
 	assert_int_equal(meant(7), 4);
 }
 
+/* A call that launches nothing, to its end. */
+static void aside(uint32_t id)
+{
+	int result = 0;
+	struct aif_cupti_callback cb = {.site = AIF_CUPTI_ENTER, .result = &result};
+
+	aif_cuda_callback(&cuda, AIF_CUPTI_DOMAIN_DRIVER, id, &cb);
+	cb.site = AIF_CUPTI_EXIT;
+	aif_cuda_callback(&cuda, AIF_CUPTI_DOMAIN_DRIVER, id, &cb);
+}
+
+#define BEGIN_CAPTURE  495
+#define LIBRARY_UNLOAD 680
+#define GRAPH_UPLOAD   580
+
+static void what_is_unloaded_takes_its_names(void **state)
+{
+	(void)state;
+	aside(LIBRARY_UNLOAD);
+	assert_int_equal(cuda.names_epoch, 2); /* before and after */
+	assert_int_equal(cuda.captures, 0);
+	aside(GRAPH_UPLOAD);
+	aside(BEGIN_CAPTURE);
+	assert_int_equal(cuda.names_epoch, 2);
+	assert_int_equal(cuda.captures, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_number_is_a_launch, setup),
 		cmocka_unit_test_setup(a_number_of_many_calls_is_nobodys, setup),
 		cmocka_unit_test_setup(nor_is_it_of_who_gets_it_by_counting, setup),
+		cmocka_unit_test_setup(what_is_unloaded_takes_its_names, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,8 +39,10 @@ static void listen(struct aif_cuda *cuda, bool on)
 
 	if (cuda->listens == on || !cuda->subscriber)
 		return;
-	if (on)
+	if (on) {
 		aif_cuda_gate_begin(cuda);
+		aif_cuda_names_go(cuda); /* some went unseen */
+	}
 	r = aif_cuda_launches(cuda, on);
 	cuda->listens = on;
 	if (r)

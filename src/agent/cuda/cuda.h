@@ -41,7 +41,8 @@ struct aif_cuda_correlation {
 
 struct aif_cuda_kernel {
 	uint32_t id;
-	_Atomic uint32_t told; /* session generation */
+	_Atomic uint32_t told;  /* session generation */
+	_Atomic uint64_t known; /* name_key() that was compared last */
 	uint64_t hash;
 	struct aif_cuda_kernel *next; /* in its bucket */
 	char name[];
@@ -174,6 +175,7 @@ struct aif_cuda {
 	struct aif_cuda_kernel *kernels[AIF_CUDA_BUCKETS];
 	uint32_t kernels_len;
 	struct aif_handles by_pointer; /* of a name, as CUPTI has it -> kernel */
+	_Atomic uint32_t names_epoch;  /* while it is the same, so is what a pointer means */
 	struct aif_cuda_stream *streams;
 	uint32_t streams_len;
 	struct aif_cuda_device devices[AIF_CUDA_DEVICES];
@@ -285,8 +287,12 @@ int aif_cuda_learn_reasons(struct aif_cuda *cuda, struct aif_cuda_sampled *c);
 void aif_cuda_tell_samples(struct aif_thread *t, struct aif_cuda *cuda, struct aif_cuda_sampled *c,
 			   const struct aif_cupti_samples *b, uint64_t until);
 
-/* The kernel of this name; made if new. NULL: no memory. */
+/* Something is unloaded: what a pointer to a name meant it may not mean any more. */
+void aif_cuda_names_go(struct aif_cuda *cuda);
+/* The kernel of this name; made if new. NULL: no memory. The second where it was launched: no call that unloads has
+ * returned since CUPTI gave the name. */
 struct aif_cuda_kernel *aif_cuda_kernel(struct aif_cuda *cuda, const char *name);
+struct aif_cuda_kernel *aif_cuda_kernel_called(struct aif_cuda *cuda, const char *name);
 /* Its id, told to t's ring if nobody was told it yet in this session. */
 uint32_t aif_cuda_kernel_tell(struct aif_thread *t, struct aif_cuda_kernel *k);
 /* The same for a device: false if it could not be told. */
@@ -311,6 +317,12 @@ static inline void aif_cuda_correlate(struct aif_cuda *cuda, uint32_t correlatio
 	atomic_store_explicit(&c->id, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->launch, launch, memory_order_release);
 	atomic_store_explicit(&c->id, (uint64_t)correlation + 1, memory_order_release);
+}
+
+/* It will be written. */
+static inline void aif_cuda_correlation_soon(struct aif_cuda *cuda, uint32_t correlation)
+{
+	__builtin_prefetch(&cuda->correlations[correlation % AIF_CUDA_CORRELATIONS], 1);
 }
 
 /* No number means a launch any more. */

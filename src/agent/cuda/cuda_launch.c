@@ -27,9 +27,11 @@ static AIF_NOINLINE void launch(struct aif_cuda *cuda, struct aif_thread *t,
 	uint64_t number;
 
 	aif_emit_cost_begin(t, &cost, now);
+	aif_cuda_correlation_soon(cuda, cb->correlation);
+	aif_capture_soon(t, regs);
 	aif_cuda_context(cuda, cb->context);
 	if (call->kind == AIF_EMIT_KERNEL && cb->symbol) {
-		k = aif_cuda_kernel(cuda, cb->symbol);
+		k = aif_cuda_kernel_called(cuda, cb->symbol);
 		l.kernel = k ? aif_cuda_kernel_tell(t, k) : AIF_WIRE_NONE;
 	}
 	l.stack = aif_capture(t, regs, &none);
@@ -103,6 +105,7 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 	struct aif_thread *t;
 
 	if (cb->site == AIF_CUPTI_ENTER) {
+		aif_thread_soon();
 		if (call->kind == AIF_EMIT_KERNEL)
 			aif_cuda_gate_enter(cuda);
 		*began = 0;
@@ -130,12 +133,17 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 
 static void called_aside(struct aif_cuda *cuda, uint32_t id, const struct aif_cupti_callback *cb)
 {
+	int step = aif_cuda_aside_step(id);
+
+	/* Before and after: who looks a name up meanwhile may see either. */
+	if (step == AIF_CUDA_UNLOADS)
+		aif_cuda_names_go(cuda);
 	if (cb->site == AIF_CUPTI_ENTER) {
 		aif_cuda_gate_enter(cuda);
 		return;
 	}
-	if (!*cb->result)
-		atomic_fetch_add(&cuda->captures, aif_cuda_capture_step(id));
+	if (!*cb->result && step != AIF_CUDA_UNLOADS)
+		atomic_fetch_add(&cuda->captures, step);
 	aif_cuda_gate_leave(cuda);
 }
 

@@ -44,7 +44,7 @@ static const struct {
 #undef X
 };
 
-int aif_cuda_capture_step(uint32_t id)
+int aif_cuda_aside_step(uint32_t id)
 {
 	for (unsigned i = 0; i < AIF_ARRAY_LEN(asides); i++)
 		if (asides[i].id == id)

@@ -29,8 +29,8 @@ const struct aif_cuda_call *aif_cuda_call(uint32_t id);
 /* All of them, for a loop; NULL after the last. */
 const struct aif_cuda_call *aif_cuda_call_at(unsigned i);
 
-/* 1 and -1 for the calls that begin and end a capture, 0 for others. */
-int aif_cuda_capture_step(uint32_t id);
+/* 1 and -1 for the calls that begin and end a capture, AIF_CUDA_UNLOADS where names go, 0 for others. */
+int aif_cuda_aside_step(uint32_t id);
 /* The numbers of calls that are watched and launch nothing; 0 after the last. */
 uint32_t aif_cuda_aside_at(unsigned i);
 

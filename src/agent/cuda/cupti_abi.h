@@ -392,44 +392,45 @@ enum aif_cupti_resource_event {
 };
 
 /* Calls that launch nothing themselves: number, name, step. From step 1 to -1 launches into a stream only make nodes
- * of a graph. The others, which are rare, take the driver's and CUPTI's locks as launches do, or make a stream wait for
+ * of a graph. With AIF_CUDA_UNLOADS kernels go, and their names. They and the others, which are rare, take the driver's and CUPTI's locks as launches do, or make a stream wait for
  * something that nobody can foresee: a host function, a value that another device or process writes (cuda_gate.c). */
-#define AIF_CUDA_ASIDES(X)                              \
-	X(495, cuStreamBeginCapture, 1)                 \
-	X(496, cuStreamBeginCapture_ptsz, 1)            \
-	X(539, cuStreamBeginCapture_v2, 1)              \
-	X(540, cuStreamBeginCapture_v2_ptsz, 1)         \
-	X(720, cuStreamBeginCaptureToGraph, 1)          \
-	X(721, cuStreamBeginCaptureToGraph_ptsz, 1)     \
-	X(497, cuStreamEndCapture, -1)                  \
-	X(498, cuStreamEndCapture_ptsz, -1)             \
-	X(11, cuCtxDestroy, 0)                          \
-	X(322, cuCtxDestroy_v2, 0)                      \
-	X(387, cuDevicePrimaryCtxRelease, 0)            \
-	X(544, cuDevicePrimaryCtxRelease_v2, 0)         \
-	X(389, cuDevicePrimaryCtxReset, 0)              \
-	X(545, cuDevicePrimaryCtxReset_v2, 0)           \
-	X(744, cuGreenCtxDestroy, 0)                    \
-	X(22, cuModuleUnload, 0)                        \
-	X(680, cuLibraryUnload, 0)                      \
-	X(580, cuGraphUpload, 0)                        \
-	X(581, cuGraphUpload_ptsz, 0)                   \
-	X(480, cuLaunchCooperativeKernelMultiDevice, 0) \
-	X(346, cuStreamAddCallback, 0)                  \
-	X(437, cuStreamAddCallback_ptsz, 0)             \
-	X(527, cuLaunchHostFunc, 0)                     \
-	X(528, cuLaunchHostFunc_ptsz, 0)                \
-	X(458, cuStreamWaitValue32, 0)                  \
-	X(459, cuStreamWaitValue32_ptsz, 0)             \
-	X(473, cuStreamWaitValue64, 0)                  \
-	X(474, cuStreamWaitValue64_ptsz, 0)             \
-	X(462, cuStreamBatchMemOp, 0)                   \
-	X(463, cuStreamBatchMemOp_ptsz, 0)              \
-	X(659, cuStreamWaitValue32_v2, 0)               \
-	X(660, cuStreamWaitValue32_v2_ptsz, 0)          \
-	X(661, cuStreamWaitValue64_v2, 0)               \
-	X(662, cuStreamWaitValue64_v2_ptsz, 0)          \
-	X(667, cuStreamBatchMemOp_v2, 0)                \
-	X(668, cuStreamBatchMemOp_v2_ptsz, 0)           \
-	X(492, cuWaitExternalSemaphoresAsync, 0)        \
+#define AIF_CUDA_UNLOADS 2
+#define AIF_CUDA_ASIDES(X)                                     \
+	X(495, cuStreamBeginCapture, 1)                        \
+	X(496, cuStreamBeginCapture_ptsz, 1)                   \
+	X(539, cuStreamBeginCapture_v2, 1)                     \
+	X(540, cuStreamBeginCapture_v2_ptsz, 1)                \
+	X(720, cuStreamBeginCaptureToGraph, 1)                 \
+	X(721, cuStreamBeginCaptureToGraph_ptsz, 1)            \
+	X(497, cuStreamEndCapture, -1)                         \
+	X(498, cuStreamEndCapture_ptsz, -1)                    \
+	X(11, cuCtxDestroy, AIF_CUDA_UNLOADS)                  \
+	X(322, cuCtxDestroy_v2, AIF_CUDA_UNLOADS)              \
+	X(387, cuDevicePrimaryCtxRelease, AIF_CUDA_UNLOADS)    \
+	X(544, cuDevicePrimaryCtxRelease_v2, AIF_CUDA_UNLOADS) \
+	X(389, cuDevicePrimaryCtxReset, AIF_CUDA_UNLOADS)      \
+	X(545, cuDevicePrimaryCtxReset_v2, AIF_CUDA_UNLOADS)   \
+	X(744, cuGreenCtxDestroy, 0)                           \
+	X(22, cuModuleUnload, AIF_CUDA_UNLOADS)                \
+	X(680, cuLibraryUnload, AIF_CUDA_UNLOADS)              \
+	X(580, cuGraphUpload, 0)                               \
+	X(581, cuGraphUpload_ptsz, 0)                          \
+	X(480, cuLaunchCooperativeKernelMultiDevice, 0)        \
+	X(346, cuStreamAddCallback, 0)                         \
+	X(437, cuStreamAddCallback_ptsz, 0)                    \
+	X(527, cuLaunchHostFunc, 0)                            \
+	X(528, cuLaunchHostFunc_ptsz, 0)                       \
+	X(458, cuStreamWaitValue32, 0)                         \
+	X(459, cuStreamWaitValue32_ptsz, 0)                    \
+	X(473, cuStreamWaitValue64, 0)                         \
+	X(474, cuStreamWaitValue64_ptsz, 0)                    \
+	X(462, cuStreamBatchMemOp, 0)                          \
+	X(463, cuStreamBatchMemOp_ptsz, 0)                     \
+	X(659, cuStreamWaitValue32_v2, 0)                      \
+	X(660, cuStreamWaitValue32_v2_ptsz, 0)                 \
+	X(661, cuStreamWaitValue64_v2, 0)                      \
+	X(662, cuStreamWaitValue64_v2_ptsz, 0)                 \
+	X(667, cuStreamBatchMemOp_v2, 0)                       \
+	X(668, cuStreamBatchMemOp_v2_ptsz, 0)                  \
+	X(492, cuWaitExternalSemaphoresAsync, 0)               \
 	X(493, cuWaitExternalSemaphoresAsync_ptsz, 0)
