@@ -56,9 +56,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 	if (!path)
 		return AIF_EXIT_USAGE;
-	if (aif_view_open(&view, path, err) == 0 &&
-	    aif_annotate_write(&view.profile, &view.attribution, &o, &out, err) == 0)
-		status = aif_view_print_text(&out, err);
+	if (aif_view_open(&view, path, err) == 0) {
+		aif_view_tell_cut(path, &view.profile);
+		if (aif_annotate_write(&view.profile, &view.attribution, &o, &out, err) == 0)
+			status = aif_view_print_text(&out, err);
+	}
 	if (d.nvdisasm.is_missed && status == AIF_EXIT_OK)
 		fputs("aiflame: names of instructions only: nvdisasm, which tells their operands, was not "
 		      "found; put it into $PATH, it is in CUDA toolkits and in Triton\n",

@@ -85,6 +85,8 @@ static void subtitle_begin(const struct aif_profile *p, struct aif_buf *b)
 		aif_buf_printf(b, " on %s", aif_profile_meta(p, "host"));
 	if (*date)
 		aif_buf_printf(b, ", %s", date);
+	if (p->notes & AIF_NOTE_CUT_SHORT)
+		aif_buf_puts(b, ", cut short");
 }
 
 /* What a picture must say when it is found alone. */

@@ -13,12 +13,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_err *err)
+static int open_named(const char *path, struct aif_profile *ret, struct aif_err *err)
 {
 	int r = aif_profile_open(path, ret, err);
 
 	if (!r && aif_kernel_names_make(ret) < 0)
 		r = aif_err_set(err, -ENOMEM, "out of memory");
+	return r;
+}
+
+void aif_view_tell_cut(const char *path, const struct aif_profile *p)
+{
+	if (p->notes & AIF_NOTE_CUT_SHORT)
+		fprintf(stderr,
+			"aiflame: %s: the recording was cut short: what came after its last commit is "
+			"missing\n",
+			path);
+}
+
+int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_err *err)
+{
+	int r = open_named(path, ret, err);
+
+	if (!r)
+		aif_view_tell_cut(path, ret);
 	return r;
 }
 
@@ -34,7 +52,7 @@ const char *aif_view_path(const char *option, char **words, int words_len, struc
 
 int aif_view_open(struct aif_view *v, const char *path, struct aif_err *err)
 {
-	int r = aif_view_profile(path, &v->profile, err);
+	int r = open_named(path, &v->profile, err);
 
 	return r ? r : aif_attribution_compute(&v->profile, NULL, &v->attribution, err);
 }

@@ -14,15 +14,17 @@ struct aif_view {
 	struct aif_attribution attribution;
 };
 
-/* 0 or -errno with *err. */
+/* 0 or -errno with *err. Says nothing of a recording that was cut short. */
 int aif_view_open(struct aif_view *v, const char *path, struct aif_err *err);
 void aif_view_finish(struct aif_view *v);
 
 /* True if both name one regular file: nothing is written over a profile that is read. */
 bool aif_view_is_same_file(const char *a, const char *b);
 
-/* A profile with short names for its kernels. 0 or -errno with *err. */
+/* A profile with short names for its kernels; tells (aif_view_tell_cut). 0 or -errno with *err. */
 int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_err *err);
+/* Says on standard error that a recording was cut short, where it was. */
+void aif_view_tell_cut(const char *path, const struct aif_profile *p);
 
 /* How wide the terminal is that standard output goes to: $COLUMNS, or what it says itself; 0: it is none. */
 uint32_t aif_view_columns(void);

@@ -118,6 +118,15 @@ sleep 4
 kill -9 $recorder
 wait $recorder 2>/dev/null
 check "after the recorder's death the profile opens" says "cut short" "$aiflame" info r.data
+# told_once COMMAND...: on either stream
+told_once() { "$aiflame" "$@" >once.txt 2>&1 && [ "$(grep -c "cut short" once.txt)" = 1 ] || { cat once.txt; return 1; }; }
+check "which each view tells once: info" told_once info r.data
+check "tables" told_once report --stacks r.data
+check "the first screen" told_once report r.data
+check "the listing" told_once annotate multiply_basic r.data
+check "SQL" told_once query r.data "SELECT 1"
+check "what is exported" told_once export -o r.json r.data
+check "a picture, which says so itself" sh -c "'$aiflame' flame -o r.svg r.data 2>&1 | grep -c 'cut short' | grep -qx 1 && grep -q 'UTC, cut short' r.svg"
 check "with its launches" sh -c "'$aiflame' report --kernels r.data | grep -q multiply_basic"
 for i in $(seq 240); do [ -e status.txt ] && break; sleep 0.5; done
 check "and the target ended well" grep -qx 0 status.txt
