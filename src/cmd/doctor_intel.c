@@ -276,12 +276,13 @@ static bool say_metrics(const struct aif_intel *n, bool is_needed, aif_doctor_sa
 			"ZET_ENABLE_METRICS=0 is set: no --counters, and no EU stalls through Level "
 			"Zero",
 			"unset ZET_ENABLE_METRICS: record sets it to 1");
-	snprintf(found, sizeof(found),
-		 "%s: --counters, and EU stalls through Level Zero where the xe driver's stream "
-		 "cannot be opened; %s",
-		 n->metrics,
-		 n->metrics_set ? "ZET_ENABLE_METRICS is set here, and stays as it is"
-				: "record sets ZET_ENABLE_METRICS=1");
+	snprintf(
+		found, sizeof(found),
+		"%s: --counters (record --counters help lists them), and EU stalls through Level Zero where the xe driver's stream "
+		"cannot be opened; %s",
+		n->metrics,
+		n->metrics_set ? "ZET_ENABLE_METRICS is set here, and stays as it is"
+			       : "record sets ZET_ENABLE_METRICS=1");
 	return say(true, "metrics library", found, "");
 }
 

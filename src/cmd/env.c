@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/agent_path.h"
 #include "cmd/command.h"
+#include "cmd/counters_help.h"
 #include "cmd/profile_arg.h"
 #include "record/attach_dir.h"
 #include "wire/handshake.h"
@@ -15,6 +16,7 @@ enum format { SH, DOCKER, K8S, SLURM, JUPYTER, SYSTEMD };
 
 struct values {
 	int format, level;
+	bool metrics;
 };
 
 #define AT(field) offsetof(struct values, field)
@@ -24,6 +26,8 @@ static const struct aif_opt opts[] = {
 	{0, "level", "graphs|off", AIF_OPT_CHOICE, AT(level), 0,
 	 "what is done before somebody records: only what cannot be made up for later, or nothing "
 	 "(graphs)"},
+	{0, "metrics", NULL, AIF_OPT_FLAG, AT(metrics), 0,
+	 "with Level Zero's metrics, for record --counters and for EU stalls through Level Zero"},
 	{0},
 };
 
@@ -31,7 +35,7 @@ struct variable {
 	const char *name;
 	struct aif_buf value;
 };
-#define VARIABLES 6
+#define VARIABLES 7
 
 /* `chain`: what is there already stays behind it. */
 static void set(struct variable *v, const char *name, const char *value, bool chain)
@@ -77,7 +81,7 @@ static void print_docker(struct aif_buf *b, struct variable *v, const char *agen
 	aif_buf_shell(b, dir);
 	aif_buf_putc(b, ':');
 	aif_buf_shell(b, dir);
-	for (int i = 0; i < VARIABLES; i++) {
+	for (int i = 0; i < VARIABLES && v[i].name; i++) {
 		aif_buf_printf(b, " --env %s=", v[i].name);
 		aif_buf_shell(b, aif_buf_str(&v[i].value));
 	}
@@ -116,7 +120,7 @@ static void print_k8s(struct aif_buf *b, struct variable *v, const struct places
 		      const char *dir)
 {
 	aif_buf_puts(b, "# in the container:\nenv:\n");
-	for (int i = 0; i < VARIABLES; i++) {
+	for (int i = 0; i < VARIABLES && v[i].name; i++) {
 		aif_buf_printf(b, "- name: %s\n  value: ", v[i].name);
 		put_variable_quoted(b, &v[i]);
 		aif_buf_putc(b, '\n');
@@ -154,7 +158,7 @@ static void print(struct aif_buf *b, enum format format, struct variable *v,
 			"# in the job script, before srun; the directory is made on each node\n");
 		/* fall through */
 	case SH:
-		for (int i = 0; i < VARIABLES; i++) {
+		for (int i = 0; i < VARIABLES && v[i].name; i++) {
 			aif_buf_printf(b, "export %s=", v[i].name);
 			aif_buf_shell(b, aif_buf_str(&v[i].value));
 			aif_buf_putc(b, '\n');
@@ -168,16 +172,16 @@ static void print(struct aif_buf *b, enum format format, struct variable *v,
 		break;
 	case JUPYTER:
 		aif_buf_puts(b, "\"env\": {\n");
-		for (int i = 0; i < VARIABLES; i++) {
+		for (int i = 0; i < VARIABLES && v[i].name; i++) {
 			aif_buf_printf(b, "  \"%s\": ", v[i].name);
 			put_variable_quoted(b, &v[i]);
-			aif_buf_puts(b, i < VARIABLES - 1 ? ",\n" : "\n");
+			aif_buf_puts(b, i < VARIABLES - 1 && v[i + 1].name ? ",\n" : "\n");
 		}
 		aif_buf_puts(b, "}\n");
 		break;
 	case SYSTEMD:
 		aif_buf_puts(b, "[Service]\n");
-		for (int i = 0; i < VARIABLES; i++)
+		for (int i = 0; i < VARIABLES && v[i].name; i++)
 			put_systemd(b, &v[i]);
 		/* Services have a /tmp of their own where PrivateTmp= says so. */
 		break;
@@ -187,7 +191,7 @@ static void print(struct aif_buf *b, enum format format, struct variable *v,
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *o = values;
-	struct variable v[VARIABLES];
+	struct variable v[VARIABLES] = {0};
 	struct places places;
 	struct aif_buf out = {0};
 	char agent[PATH_MAX], dir[AIF_STANDBY_DIR_MAX];
@@ -222,9 +226,15 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	set(&v[3], AIF_ENV_LEVEL, o->level ? "off" : "graphs", false);
 	set(&v[4], AIF_ENV_CUDA, agent, false);
 	set(&v[5], "ZE_ENABLE_TRACING_LAYER", "1", false);
+	if (o->metrics)
+		set(&v[6], "ZET_ENABLE_METRICS", "1", false);
+	if (o->metrics && !aif_counters_can_be())
+		fputs("aiflame: libigdmd.so.1 is not installed here: where it is missing, Intel's driver does not "
+		      "start with ZET_ENABLE_METRICS=1; apt-get install libigdmd1\n",
+		      stderr);
 	print(&out, (enum format)o->format, v, &places, dir);
 	status = aif_view_print(&out, err);
-	for (int i = 0; i < VARIABLES; i++)
+	for (int i = 0; i < VARIABLES && v[i].name; i++)
 		aif_buf_finish(&v[i].value);
 	aif_buf_finish(&out);
 	return status;
@@ -241,7 +251,8 @@ const struct aif_command aif_command_env = {
 		"Level graphs makes OpenCL queues and Level Zero events give times, which cannot be\n"
 		"switched on later, hides that from the program, and remembers what is on Level Zero's\n"
 		"command lists; with off, launches of what was made before the recording have no times\n"
-		"or are not seen. docs/standby.md has the whole story for each format.",
+		"or are not seen. With --metrics a GPU's counters, and EU stalls where the xe driver's stream\n"
+		"cannot be opened, can be had later; without, not. docs/standby.md has the whole story for each format.",
 	.examples = "eval \"$(aiflame env)\" && ./server &\trun it, sleeping agent included\n"
 		    "docker run $(aiflame env --format docker) image\tthe same in a container\n"
 		    "aiflame env --format systemd\tlines for a unit's drop-in\n",

@@ -3,13 +3,13 @@
 
 #include "cmd/agent_path.h"
 #include "cmd/command.h"
+#include "cmd/counters_help.h"
 #include "cmd/profile_arg.h"
 #include "export/names.h"
 #include "export/summary.h"
 #include "profile/attribution.h"
 #include "profile/file.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +47,8 @@ static const struct aif_opt opts[] = {
 	 "second and EU, whatever comes nearest"},
 	{0, "counters", "LIST", AIF_OPT_STRING, AT(counters), 0,
 	 "read a GPU's counters, 100 times a second: names of metrics or of a metric group, with commas "
-	 "between, or default; through Level Zero (docs/counters.md)"},
+	 "between, or default; through Level Zero (docs/counters.md). --counters help lists the groups, "
+	 "help,GROUP what is in one"},
 	{'F', "cpu-rate", "HZ", AIF_OPT_COUNT, AT(cpu_rate), 0,
 	 "CPU samples for each second of a thread's CPU time, 0 for none, nor waits (99)"},
 	{0, "wall", NULL, AIF_OPT_FLAG, AT(wall), 0,
@@ -154,14 +155,35 @@ static bool are_windows_right(struct aif_record_opts *o, struct aif_err *err)
 	return true;
 }
 
-/* Asked for metrics without the library that describes them, Intel's driver does not start at all. */
-static bool is_metrics_library_there(void)
+/* Its driver looks for it once, at its start. */
+static bool was_started_with_metrics(const char *pid)
 {
-	void *lib = dlopen("libigdmd.so.1", RTLD_LAZY | RTLD_LOCAL);
+	char path[64], *one = NULL;
+	bool found = false, known;
+	size_t cap = 0;
+	FILE *f;
 
-	if (lib)
-		dlclose(lib);
-	return lib;
+	snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
+	f = fopen(path, "re");
+	known = f && getdelim(&one, &cap, '\0', f) > 0;
+	for (bool more = known; more && !found; more = getdelim(&one, &cap, '\0', f) > 0)
+		found = !strcmp(one, "ZET_ENABLE_METRICS=1");
+	free(one);
+	if (f)
+		fclose(f);
+	return found || !known;
+}
+
+/* Said before somebody waits for them in vain. */
+static void warn_of_counters(const struct aif_record_opts *o)
+{
+	for (const char *const *p = o->pids; *p && o->counters && !o->quiet; p++)
+		if (!was_started_with_metrics(*p))
+			fprintf(stderr,
+				"aiflame: process %s was not started with ZET_ENABLE_METRICS=1: unless it has "
+				"set that itself, its counters cannot be read; start it anew with what aiflame "
+				"env --metrics prints, or by record\n",
+				*p);
 }
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
@@ -170,20 +192,16 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	struct aif_record_result result;
 	char agent[PATH_MAX];
 
+	if (o.counters && aif_counters_check(o.counters, err) < 0)
+		return AIF_EXIT_USAGE;
+	if (o.counters && aif_counters_is_help(o.counters))
+		return aif_counters_help(o.counters, err);
 	if (!are_processes_right(&o, words_len, err) || !are_windows_right(&o, err))
 		return AIF_EXIT_USAGE;
 	if (o.device_rate > MAX_DEVICE_RATE) {
 		aif_err_set(err, -1,
 			    "record: --device-rate: at most %d samples a second are possible",
 			    MAX_DEVICE_RATE);
-		return AIF_EXIT_USAGE;
-	}
-	if (o.counters && (!*o.counters || strlen(o.counters) >= AIF_RECORD_COUNTERS)) {
-		aif_err_set(
-			err, -1,
-			"record: --counters: names with commas between are wanted, of less than "
-			"%d bytes; --counters default is a good choice",
-			AIF_RECORD_COUNTERS);
 		return AIF_EXIT_USAGE;
 	}
 	if (o.cpu_rate > 10000) {
@@ -214,10 +232,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    "record: --kill says what happens after --duration; give both");
 		return AIF_EXIT_USAGE;
 	}
+	warn_of_counters(&o);
 	aif_agent_path(agent, sizeof(agent));
 	o.agent = agent;
 	o.argv = words_len ? words : NULL;
-	o.can_have_metrics = is_metrics_library_there();
+	o.can_have_metrics = aif_counters_can_be();
 	if (aif_record_run(&o, &result, err) == 0 && result.have_profile && !o.quiet)
 		first_screen(result.path);
 	return result.exit_code;
@@ -240,6 +259,7 @@ const struct aif_command aif_command_record = {
 		"command and its children, those of -p and theirs, or with -a all of the machine.",
 	.examples = "aiflame record ./matmul\twrites aiflame.data\n"
 		    "aiflame record -o run.data --device-rate 4999 ./a.out 512\tmore samples\n"
+		    "aiflame record --counters help\twhat --counters may name here\n"
 		    "aiflame record -p 4711 --duration 10\tten seconds of a running server\n"
 		    "aiflame record --ebpf -a --duration 10\tCPUs of the whole machine\n",
 	.opts = opts,

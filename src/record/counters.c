@@ -29,6 +29,8 @@ static void on_counter(struct aif_ingest *in, const struct aif_wire_counter *r)
 	if (c.name == AIF_NONE || !aif_store_pay_own(s, 2 * sizeof(c)) ||
 	    aif_grow(&t->counter, &t->counter_cap, t->counter_len + 1, sizeof(c)) < 0)
 		return;
+	if (r->device < 64)
+		t->counted |= UINT64_C(1) << r->device;
 	aif_ingest_put(s, &t->counters, r->head.aux, (uint32_t)t->counter_len);
 	t->counter[t->counter_len++] = c;
 }
@@ -74,10 +76,13 @@ void aif_counters_record(struct aif_ingest *in, const void *record)
 
 /* ---- who reads ----------------------------------------------------------------------------------- */
 
-void aif_counters_device(struct aif_target *t, uint32_t device, uint32_t kind)
+void aif_counters_device(struct aif_drainer *d, struct aif_target *t, uint32_t device,
+			 uint32_t kind)
 {
-	if (device < 64 && kind != AIF_DEVICE_CPU)
-		t->counting_wanted |= UINT64_C(1) << device;
+	if (device >= 64 || kind != AIF_DEVICE_GPU)
+		return;
+	t->counting_wanted |= UINT64_C(1) << device;
+	d->any_counting = true;
 }
 
 /* Another process reads those of the device at that address. */
@@ -98,8 +103,12 @@ static void allow(const struct aif_drainer *d, struct aif_target *t)
 		uint32_t pci = get(&t->device_pci, i);
 
 		/* Whose place is not known may be any: who finds it taken says so. */
-		if (!(open >> i & 1) || (pci != AIF_NONE && is_read(d, t, pci)))
+		if (!(open >> i & 1))
 			continue;
+		if (pci != AIF_NONE && is_read(d, t, pci)) {
+			t->counted_by_others |= UINT64_C(1) << i;
+			continue;
+		}
 		t->counting |= UINT64_C(1) << i;
 		atomic_store_explicit(&t->shm->counting, t->counting, memory_order_release);
 	}
@@ -110,4 +119,48 @@ void aif_counters_follow(struct aif_drainer *d)
 	for (struct aif_target *t = d->targets; t && d->opts->counters; t = t->next)
 		if (t->shm && !t->ended && t->counting_wanted != t->counting)
 			allow(d, t);
+}
+
+/* ---- who has told none --------------------------------------------------------------------------- */
+
+void aif_counters_note(struct aif_target *t, uint32_t reason)
+{
+	t->counters_refused |=
+		reason == AIF_REASON_ZE_COUNTERS_NONE || reason == AIF_REASON_ZE_COUNTERS_OFF ||
+		reason == AIF_REASON_ZE_COUNTERS_FAILED || reason == AIF_REASON_ZE_COUNTERS_LOST ||
+		reason == AIF_REASON_ZE_METRICS_LAST;
+}
+
+/* A device and its parts are read as one. */
+static bool is_counted(const struct aif_drainer *d, const struct aif_target *t, uint32_t device)
+{
+	uint32_t pci = get(&t->device_pci, device);
+
+	for (uint32_t i = 0; i < 64; i++)
+		if (((t->counted | t->counted_by_others) >> i & 1) && get(&t->device_pci, i) == pci)
+			return true;
+	return pci != AIF_NONE && is_read(d, t, pci);
+}
+
+void aif_counters_end(struct aif_drainer *d, struct aif_target *t)
+{
+	/* Who has collected nothing is told of elsewhere. */
+	if (!d->opts->counters || !t->shm || t->counters_refused ||
+	    !atomic_load_explicit(&t->shm->began_ns, memory_order_relaxed))
+		return;
+	for (uint32_t i = 0; i < 64 && t->counting_wanted >> i; i++) {
+		uint32_t device = get(&t->devices, i);
+
+		if (!(t->counting_wanted >> i & 1) || device == AIF_NONE || is_counted(d, t, i))
+			continue;
+		aif_store_loss(d->store, AIF_REASON_COUNTERS_SHORT, AIF_NONE,
+			       d->store->p.devices[device].name, 1);
+		return;
+	}
+}
+
+void aif_counters_last(struct aif_drainer *d)
+{
+	if (d->opts->counters && !d->any_counting)
+		aif_store_loss(d->store, AIF_REASON_COUNTERS_NO_GPU, AIF_NONE, AIF_NONE, 1);
 }

@@ -237,6 +237,7 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 	if (t->ended && d->store->p.processes[t->process].end_ns == 0)
 		d->store->p.processes[t->process].end_ns = t->ended_ns ? t->ended_ns : now;
 	aif_places_end(&d->places, t->process, t->ended_ns ? t->ended_ns : now);
+	aif_counters_end(d, t);
 	add_stats(&dt->ended, t);
 	for (unsigned i = 0; i < AIF_SHM_TIMES; i++)
 		dt->ended.capture_times[i] +=
@@ -539,6 +540,7 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 		end_target(dt, t, now, end);
 	}
 	aif_streamed_last(&dt->d);
+	aif_counters_last(&dt->d);
 	aif_batches_flush(&s->batches);
 	aif_ebpf_free(&dt->d, dt->d.ebpf);
 	pthread_mutex_unlock(&s->lock);

@@ -169,7 +169,9 @@ static void on_device(struct aif_ingest *in, const struct aif_wire_device *r)
 		aif_ingest_put(s, &in->target->device_pci, r->head.aux, r->pci);
 	if (dev.kind == AIF_DEVICE_CPU && in->target->cpu_device == AIF_NONE)
 		in->target->cpu_device = id;
-	aif_counters_device(in->target, r->head.aux, r->kind);
+	/* No other runtime's are read. */
+	if (dev.runtime != AIF_NONE && !strcmp(aif_profile_str(&s->p, dev.runtime), "level zero"))
+		aif_counters_device(in->drainer, in->target, r->head.aux, r->kind);
 }
 
 static bool stream_row(struct aif_drainer *d, struct aif_target *t, const struct aif_wire_stream *r,
@@ -685,6 +687,7 @@ static void on_note(struct aif_ingest *in, const struct aif_wire_note *r)
 		detail = aif_store_str(s, r + 1, r->detail_len);
 	aif_store_loss(s, (enum aif_reason)r->head.aux, in->target->process, detail,
 		       AIF_MAX(r->count, 1));
+	aif_counters_note(in->target, r->head.aux);
 }
 
 void aif_ingest_record(void *ingest, const void *record)

@@ -117,6 +117,9 @@ struct aif_target {
 	struct aif_target_counter *counter;
 	size_t counter_len, counter_cap;
 	uint64_t counting_wanted, counting;
+	uint64_t counted,
+		counted_by_others; /* that have told some; that another process has read */
+	bool counters_refused;     /* its agent has said why there are none */
 };
 
 /* A GPU (cards.h). */
@@ -153,6 +156,7 @@ struct aif_drainer {
 	struct aif_streamed *streamed; /* streamed.h: what is to be joined; samples in all of it */
 	size_t streamed_len;
 	bool any_streamer;
+	bool any_counting;     /* counters.h: a process had a device that may have some */
 	struct aif_ebpf *ebpf; /* ebpf/ebpf.h; NULL: was not asked for */
 };
 #define AIF_DRAIN_SCRATCH 65536

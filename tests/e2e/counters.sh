@@ -79,8 +79,52 @@ check 'a group by name' group
 part() { rec part 'XveActive,AvgGpuCoreFrequencyMHz,GpuMemoryByteRead,Nothing' '' a counting1 counted1 && are part 'SELECT DISTINCT name FROM counters ORDER BY 1' AvgGpuCoreFrequencyMHz XveActive &&
 	reason part 1348 2 && says 'ComputeBasic has no GpuMemoryByteRead, Nothing' "$aiflame" info part.data; }
 check 'what that group does not have is named' part
-check 'a list that is none' status_is 2 "$aiflame" record --counters '' true
+for list in '' , ' ' 'GpuBusy,,XveActive' 'GpuBusy, ' ,GpuBusy help,; do
+	check "a list with an empty name: '$list'" status_is 2 "$aiflame" record --counters "$list" true
+done
+check 'which is said' says "',' has an empty name; names with a comma between are wanted: --counters default, or what --counters help lists" "$aiflame" record --counters , true
 check 'a list that is too long' status_is 2 "$aiflame" record --counters "$(printf '%600s' x)" true
+
+# ---- what there is ----
+cat >groups.txt <<'EOF'
+GPU 0: Simulated GPU
+  group                            domain  sampling    counters  for         what
+  RenderBasic                         100  time              13  --counters
+  EuStallQuery                        100  query             13  -
+  EuStallSampling                     100  time              13  --counters
+  EU stalls                           100  time              13  EU stalls
+  MemoryProfile                         1  time               3  --counters  what MemoryProfile is for
+  ComputeBasic                          2  time, query        7  --counters  what ComputeBasic is for
+EOF
+listed() { ZE_MOCK="$1" $with_library "$aiflame" record --counters "$2" >listed.txt 2>listed.err || { cat listed.err; return 1; }; }
+all_listed() { listed '' "$1" && head -n 8 listed.txt | diff groups.txt - && [ ! -s listed.err ]; }
+check 'the groups there are, with domain, sampling and use' all_listed help
+check 'by another word' all_listed LIST
+same() { listed two_devices help && grep -qx 'GPU 1: Simulated GPU: the same' listed.txt; }
+check 'of several GPUs of a kind once' same
+cat >in_groups.txt <<'EOF'
+GPU 0: Simulated GPU
+  group MemoryProfile: domain 1, sampling time, for --counters; what MemoryProfile is for
+    QueryBeginTime                           ns               timestamp   QueryBeginTime of the GPU
+    GpuBusy                                  percent          ratio       GpuBusy of the GPU
+    GpuMemoryByteRead                        bytes            throughput  GpuMemoryByteRead of the GPU
+EOF
+in_group() { listed '' 'help, memoryprofile' && diff in_groups.txt listed.txt; }
+check 'what is in a group' in_group
+# unlisted TEXT COMMAND...: it is said why there is nothing to list
+unlisted() {
+	text=$1
+	shift
+	"$@" "$aiflame" record --counters "${wanted:-help}" >listed.txt 2>listed.err
+	[ $? = 1 ] && [ ! -s listed.txt ] && grep -qF -- "$text" listed.err || { cat listed.txt listed.err; return 1; }
+}
+no_group() { wanted=help,Nothing; unlisted "no GPU here has a group named 'Nothing'; --counters help lists them" $with_library; r=$?; wanted=; return $r; }
+check 'a group that there is not' no_group
+check 'no library of metrics' unlisted 'no metric groups, as libigdmd.so.1 is not installed; apt-get install libigdmd1' env
+check 'metrics are switched off' unlisted 'no metric groups, as ZET_ENABLE_METRICS=0 is set; unset it' $with_library ZET_ENABLE_METRICS=0
+check 'no driver' unlisted "no driver of Level Zero's starts here (zeInit: 0x78000001)" $with_library ZE_ENABLE_ALT_DRIVERS=/nowhere
+check 'a driver that crashes' unlisted "Level Zero's driver has crashed when it was started with ZET_ENABLE_METRICS=1" $with_library ZE_MOCK=metrics_crash
+check 'doctor and the help lead there' says 'record --counters help' "$aiflame" record -h
 
 # ---- clocks, tiles, devices ----
 evenly() { rec evenly default no_stamps a counting1 counted1 && are evenly "SELECT max(time_ns) - min(time_ns) FROM (SELECT DISTINCT time_ns FROM counters ORDER BY time_ns LIMIT 2)" 10000000; }
@@ -98,16 +142,70 @@ two() {
 }
 check 'two processes' two
 
+# ---- programs that are soon over ----
+# Read at its end, unless the agent is in the middle of something then, which is said.
+last() { rec last default '' a counting1 && { reason last 1338 1 || { basic last && reason last 1370 0; }; }; }
+check 'what is there at the end of a program is read' last
+soon() { rec soon default '' a && are soon 'SELECT (SELECT count(*) > 0 FROM counters) OR (SELECT sum(count) = 1 FROM losses WHERE reason IN (1338, 1370))' 1; }
+check 'one that is over at once has counters, or the reason why not' soon
+killed() { # before anything can have been read
+	cp stalls killed.stalls
+	ZE_MOCK_STALLS=$work/killed.stalls ZE_MOCK_COUNTERS=/nowhere $by $with_library "$aiflame" record -q --counters default --device-rate 0 -o killed.data \
+		sh -c '"$0" mm.bin mm a counting1 pause pause & until [ -e "$ZE_MOCK_STALLS.counting.0" ]; do sleep 0.05; done; kill -9 $!' "$mock/ze_app" >killed.out 2>&1
+	reason killed 1370 1 && says 'process that was over before a report' "$aiflame" info killed.data
+}
+check 'one that is killed before it has told any is counted' killed
+no_gpu() { "$aiflame" record -q --counters default -o no_gpu.data true && reason no_gpu 1371 1; }
+check 'that nothing used a GPU is said' no_gpu
+
+# ---- of what runs already ----
+# attached NAME SIGN ENV... : record -p of the application, started with what `aiflame env ENV...` prints, until the driver
+# has given the SIGN, and a while longer
+attached() {
+	name=$1 sign=$work/$1.stalls.$2.0
+	shift 2
+	cp stalls "$name.stalls"
+	rm -f until
+	(
+		eval "$($with_library "$aiflame" env "$@")"
+		ZE_APP_UNTIL=$work/until ZE_MOCK_STALLS=$work/$name.stalls ZE_MOCK_COUNTERS=$work/counters exec "$mock/ze_app" mm.bin mm loop >"$name.app" 2>&1
+	) &
+	app=$!
+	tries=0
+	until "$aiflame" ctl status 2>/dev/null | grep -q "$app" || [ $tries -gt 400 ]; do
+		sleep 0.05
+		tries=$((tries + 1))
+	done
+	$by "$aiflame" record --all-launches --device-rate 0 --counters default -o "$name.data" -p $app >"$name.out" 2>&1 &
+	recording=$!
+	tries=0
+	until [ -e "$sign" ] || [ $tries -gt 800 ]; do
+		sleep 0.05
+		tries=$((tries + 1))
+	done
+	sleep 1
+	touch until
+	wait $recording || { cat "$name.out"; return 1; }
+	wait $app || { cat "$name.app"; return 1; }
+}
+without() {
+	attached without asked && grep -q "process $app was not started with ZET_ENABLE_METRICS=1: .*aiflame env --metrics" without.out && reason without 1372 1 &&
+		grep -q 'started with it (aiflame env --metrics)' without.out || { cat without.out; return 1; }
+}
+check 'a process without metrics: it is said before and afterwards, with what helps' without
+with() { attached with counted --metrics && ! grep -q ZET_ENABLE with.out && basic with; }
+check 'one that was started with aiflame env --metrics has its counters' with
+
 # ---- refusals ----
 # refusal NAME REASON FIX LIST
 refusal() {
 	rec "$1" "${4:-default}" "$1" a streamed1 a told1 pause && are "$1" "SELECT count FROM losses WHERE reason = $2" 1 && are "$1" 'SELECT count(*) FROM counters' 0 &&
 		are "$1" 'SELECT sum(count) FROM samples' 7 && says "$3" "$aiflame" info "$1.data"
 }
-check 'no such group' refusal no_counters 1346 'counters default' ComputeBasic
+check 'no such group' refusal no_counters 1346 '(Simulated GPU: has RenderBasic, EuStallSampling); record --counters help lists the groups' ComputeBasic
 check 'not permitted' refusal counters_denied 1347 'dev.xe.observation_paranoid=0'
 check 'not beside samples: these go first' refusal counters_alone 1347 'zetContextActivateMetricGroups'
 check 'that cannot be read' refusal counters_fail 1347 'zetMetricStreamerReadData'
-off() { with_library='env ZET_ENABLE_METRICS=0' && rec off default '' a pause; r=$?; with_library="env LD_LIBRARY_PATH=$work/lib"; [ $r = 0 ] && reason off 1346 1 && says 'ZET_ENABLE_METRICS=1 was not set' "$aiflame" info off.data; }
+off() { with_library='env ZET_ENABLE_METRICS=0' && rec off default '' a pause; r=$?; with_library="env LD_LIBRARY_PATH=$work/lib"; [ $r = 0 ] && reason off 1372 1 && says 'record COMMAND then sets ZET_ENABLE_METRICS=1' "$aiflame" info off.data; }
 check 'metrics are off' off
 done_testing

@@ -122,6 +122,12 @@ static void values_are_the_same(void **state)
 	assert_int_equal(AIF_ZE_METRIC_PROPS, ZET_STRUCTURE_TYPE_METRIC_PROPERTIES);
 	assert_int_equal(AIF_ZE_STREAMER_DESC, ZET_STRUCTURE_TYPE_METRIC_STREAMER_DESC);
 	assert_int_equal(AIF_ZE_TIME_BASED, ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_TIME_BASED);
+	assert_int_equal(AIF_ZE_EVENT_BASED, ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_EVENT_BASED);
+	/* The names of `record --counters help`. */
+	assert_int_equal(0, ZET_METRIC_TYPE_DURATION);
+	assert_int_equal(3, ZET_METRIC_TYPE_THROUGHPUT);
+	assert_int_equal(5, ZET_METRIC_TYPE_FLAG);
+	assert_int_equal(6, ZET_METRIC_TYPE_RATIO);
 	assert_int_equal(AIF_ZE_METRIC_EVENT, ZET_METRIC_TYPE_EVENT);
 	assert_int_equal(AIF_ZE_METRIC_RANGE, ZET_METRIC_TYPE_EVENT_WITH_RANGE);
 	assert_int_equal(AIF_ZE_METRIC_TIME, ZET_METRIC_TYPE_TIMESTAMP);

@@ -18,10 +18,18 @@ static void values(struct world *w, uint32_t first, uint64_t time, const double 
 	aif_ring_commit(&w->ring[0]);
 }
 
+static void put_gpu(struct world *w, uint32_t id, const char *name, uint32_t pci)
+{
+	char tail[32];
+
+	snprintf(tail, sizeof(tail), "%slevel zero", name);
+	PUT(w, 0, DEVICE, device, tail, .head.aux = id, .kind = AIF_DEVICE_GPU, .pci = pci,
+	    .name_len = (uint16_t)strlen(name), .runtime_len = 10);
+}
+
 static void define_counters(struct world *w)
 {
-	PUT(w, 0, DEVICE, device, "one", .head.aux = 5, .kind = AIF_DEVICE_GPU, .name_len = 3,
-	    .pci = 0x300);
+	put_gpu(w, 5, "one", 0x300);
 	PUT(w, 0, COUNTER, counter, "GpuBusy%", .head.aux = 10, .device = 5, .name_len = 7,
 	    .unit_len = 1);
 	PUT(w, 0, COUNTER, counter, "threads", .head.aux = 11, .device = 5, .name_len = 7);
@@ -82,15 +90,18 @@ static void one_process_reads_a_device(void **state)
 	assert_non_null(other.shm);
 	memset(other.shm, 0, sizeof(*other.shm));
 	define_counters(w);
-	PUT(w, 0, DEVICE, device, "two", .head.aux = 6, .kind = AIF_DEVICE_GPU, .name_len = 3);
-	PUT(w, 0, DEVICE, device, "cpu", .head.aux = 7, .kind = AIF_DEVICE_CPU, .name_len = 3);
-	PUT(w, 0, DEVICE, device, "far", .head.aux = 64, .kind = AIF_DEVICE_GPU, .name_len = 3);
+	put_gpu(w, 6, "two", 0);
+	PUT(w, 0, DEVICE, device, "cpulevel zero", .head.aux = 7, .kind = AIF_DEVICE_CPU,
+	    .name_len = 3, .runtime_len = 10);
+	/* Of another runtime. */
+	PUT(w, 0, DEVICE, device, "cuda", .head.aux = 8, .kind = AIF_DEVICE_GPU, .runtime_len = 4);
+	put_gpu(w, 64, "far", 0);
 	aif_target_drain(&w->d, w->t);
 	w->d.targets = w->t;
 	w->t->next = &other;
 	/* The same card; and one whose place nobody knows. */
-	aif_counters_device(&other, 1, AIF_DEVICE_GPU);
-	aif_counters_device(&other, 2, AIF_DEVICE_GPU);
+	aif_counters_device(&w->d, &other, 1, AIF_DEVICE_GPU);
+	aif_counters_device(&w->d, &other, 2, AIF_DEVICE_GPU);
 	assert_int_equal(aif_map_put(&other.device_pci, 1, 0x300), 0);
 	aif_counters_follow(&w->d);
 	assert_int_equal(w->shm->counting, 0); /* nobody asked */
@@ -106,6 +117,93 @@ static void one_process_reads_a_device(void **state)
 	free(other.shm);
 }
 
+/* How many of that reason have been counted, and with what name. */
+static uint64_t losses(struct world *w, enum aif_reason reason, const char *detail)
+{
+	const struct aif_profile *p = &w->store.p;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < p->losses_len; i++) {
+		if (p->losses[i].reason != (uint32_t)reason)
+			continue;
+		n += p->losses[i].count;
+		if (detail)
+			assert_string_equal(aif_profile_str(p, p->losses[i].detail), detail);
+	}
+	return n;
+}
+
+static void who_is_over_too_soon_is_counted(void **state)
+{
+	struct world *w = *state;
+
+	put_gpu(w, 5, "one", 0x300);
+	aif_target_drain(&w->d, w->t);
+	w->shm->began_ns = 1;
+	aif_counters_end(&w->d, w->t);
+	assert_int_equal(losses(w, AIF_REASON_COUNTERS_SHORT, NULL), 0); /* nobody asked */
+	w->opts.counters = "default";
+	aif_counters_end(&w->d, w->t);
+	aif_counters_end(&w->d, w->t);
+	assert_int_equal(losses(w, AIF_REASON_COUNTERS_SHORT, "one"), 2);
+	/* Who collected nothing had not to tell any. */
+	w->shm->began_ns = 0;
+	aif_counters_end(&w->d, w->t);
+	w->shm->began_ns = 1;
+	/* A part of the device is read with it. */
+	put_gpu(w, 4, "one, tile 0", 0x300);
+	define_counters(w);
+	aif_target_drain(&w->d, w->t);
+	aif_counters_end(&w->d, w->t);
+	/* One was read, the other was not. */
+	assert_int_equal(losses(w, AIF_REASON_COUNTERS_SHORT, "one"), 2);
+	put_gpu(w, 6, "one", 0x400);
+	aif_target_drain(&w->d, w->t);
+	aif_counters_end(&w->d, w->t);
+	assert_int_equal(losses(w, AIF_REASON_COUNTERS_SHORT, "one"), 3);
+	/* Its agent has said why. */
+	PUT(w, 0, NOTE, note, NULL, .head.aux = AIF_REASON_ZE_COUNTERS_FAILED, .count = 1);
+	aif_target_drain(&w->d, w->t);
+	aif_counters_end(&w->d, w->t);
+	assert_int_equal(losses(w, AIF_REASON_COUNTERS_SHORT, "one"), 3);
+	aif_counters_last(&w->d);
+	assert_int_equal(losses(w, AIF_REASON_COUNTERS_NO_GPU, NULL), 0);
+}
+
+static void another_process_has_read_them(void **state)
+{
+	struct world *w = *state;
+	struct aif_target other = {.counting = 1 << 1};
+
+	w->opts.counters = "default";
+	w->shm->began_ns = 1;
+	put_gpu(w, 5, "one", 0x300);
+	aif_target_drain(&w->d, w->t);
+	assert_int_equal(aif_map_put(&other.device_pci, 1, 0x300), 0);
+	w->t->next = &other;
+	w->d.targets = w->t;
+	aif_counters_end(&w->d, w->t);
+	aif_counters_follow(&w->d);
+	other.ended = true;
+	aif_counters_end(&w->d, w->t);
+	assert_int_equal(losses(w, AIF_REASON_COUNTERS_SHORT, NULL), 0);
+	w->t->next = w->d.targets = NULL;
+	aif_map_finish(&other.device_pci);
+}
+
+static void without_a_gpu_there_are_none(void **state)
+{
+	struct world *w = *state;
+
+	PUT(w, 0, DEVICE, device, "cuda", .head.aux = 8, .kind = AIF_DEVICE_GPU, .runtime_len = 4);
+	aif_target_drain(&w->d, w->t);
+	aif_counters_last(&w->d);
+	assert_int_equal(losses(w, AIF_REASON_COUNTERS_NO_GPU, NULL), 0); /* nobody asked */
+	w->opts.counters = "default";
+	aif_counters_last(&w->d);
+	assert_int_equal(losses(w, AIF_REASON_COUNTERS_NO_GPU, NULL), 1);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -113,6 +211,9 @@ int main(void)
 		TEST(values_become_rows),
 		TEST(what_is_no_value_is_no_row),
 		TEST(one_process_reads_a_device),
+		TEST(who_is_over_too_soon_is_counted),
+		TEST(another_process_has_read_them),
+		TEST(without_a_gpu_there_are_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static void metrics_through_level_zero(void **state)
 	put_card(*state, 0, "xe");
 	n.metrics = (char *)"/usr/lib/libigdmd.so.1.6";
 	ask(&n);
-	has("ok metrics library: /usr/lib/libigdmd.so.1.6: --counters, and EU stalls through Level Zero where");
+	has("ok metrics library: /usr/lib/libigdmd.so.1.6: --counters (record --counters help lists them), and EU stalls through Level Zero where");
 	has("; record sets ZET_ENABLE_METRICS=1\n");
 	n.metrics_set = true;
 	ask(&n);

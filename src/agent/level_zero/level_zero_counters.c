@@ -44,14 +44,9 @@ struct candidate {
 	bool all; /* of it is asked for */
 };
 
-static bool is_number(const struct aif_ze_metric_properties *m)
-{
-	return m->result <= AIF_ZE_VALUE_BOOL;
-}
-
 static bool is_asked(const struct candidate *c, const struct aif_ze_metric_properties *m)
 {
-	if (!is_number(m))
+	if (!aif_ze_is_number(m))
 		return false;
 	if (aif_ze_list_has(aif_agent.session.counters, m->name))
 		return true;
@@ -192,7 +187,32 @@ static void tell_missing(struct aif_ze_streamer *s, const struct candidate *of)
 	aif_thread_leave(t);
 }
 
-bool aif_ze_counters_find(struct aif_level_zero *l0, struct aif_ze_streamer *s)
+/* "has A, B ..." of groups that could be asked for. */
+static void name_groups(struct aif_level_zero *l0, void **groups, uint32_t n,
+			void *metrics[METRICS_MAX], char *ret, size_t size)
+{
+	size_t len = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct candidate c;
+
+		if (!look_at(l0, groups[i], &c))
+			continue;
+		c.all = true;
+		if (!worth(l0, &c, metrics))
+			continue;
+		if (len + strlen(c.name) + 8 > size) {
+			snprintf(ret + len, size - len, " ...");
+			return;
+		}
+		len += (size_t)snprintf(ret + len, size - len, "%s%s", len ? ", " : "has ", c.name);
+	}
+	if (!len)
+		snprintf(ret, size, "has none");
+}
+
+bool aif_ze_counters_find(struct aif_level_zero *l0, struct aif_ze_streamer *s, char *ret_others,
+			  size_t size)
 {
 	void **metrics = aif_pages(METRICS_MAX * sizeof(*metrics)), **groups = NULL;
 	struct candidate best = {.group = NULL};
@@ -210,6 +230,8 @@ bool aif_ze_counters_find(struct aif_level_zero *l0, struct aif_ze_streamer *s)
 	if (best.group) {
 		take_metrics(l0, s->counters, &best, metrics);
 		s->counting.group = s->counters->len ? best.group : NULL;
+	} else if (metrics) {
+		name_groups(l0, groups, groups ? AIF_MIN(n, cap) : 0, metrics, ret_others, size);
 	}
 	if (groups)
 		munmap(groups, cap * sizeof(*groups));

@@ -20,6 +20,9 @@
 /* What a curve shows; some KB a second. The hardware's buffer holds thousands of reports. */
 #define COUNTERS_PERIOD_NS 10000000
 #define COUNTERS_READ_NS   100000000
+/* A program may be over soon: in the first second of a session, until the recorder says who may read them. */
+#define EAGER_NS  AIF_NS_PER_S
+#define GLANCE_NS 2000000
 /* At exit somebody may be in the middle of a call. */
 #define LEAVE_TRIES 3
 
@@ -321,10 +324,14 @@ static void open_stalls(struct aif_level_zero *l0, struct aif_ze_streamer *s)
 static void open_counters(struct aif_level_zero *l0, struct aif_ze_streamer *s)
 {
 	struct aif_ze_reading *r = &s->counting;
+	char others[300] = "";
 
-	if (!functions_are_there(&l0->api) || !s->driver || !aif_ze_counters_find(l0, s)) {
-		refused(s, r, AIF_REASON_ZE_COUNTERS_NONE,
-			l0->metrics.enabled ? "" : "ZET_ENABLE_METRICS=1 was not set", 0);
+	if (!functions_are_there(&l0->api) || !s->driver ||
+	    !aif_ze_counters_find(l0, s, others, sizeof(others))) {
+		refused(s, r,
+			l0->metrics.enabled ? AIF_REASON_ZE_COUNTERS_NONE
+					    : AIF_REASON_ZE_COUNTERS_OFF,
+			l0->metrics.enabled ? others : "", 0);
 		return;
 	}
 	if (!open_reading(l0, s, r, COUNTERS_PERIOD_NS))
@@ -394,23 +401,35 @@ static void streamer_tick(struct aif_level_zero *l0, struct aif_ze_streamer *s, 
 		aif_ze_counters_tell(s);
 }
 
-void aif_ze_metrics_tick(struct aif_level_zero *l0, uint64_t now)
+/* Which devices the recorder lets us read; true: not the same as when it was last looked. */
+static bool look(struct aif_ze_metrics *m)
 {
 	const struct aif_session *session = &aif_agent.session;
 	const struct aif_shm *shm = session->shm;
-	struct aif_ze_metrics *m = &l0->metrics;
 	uint64_t stalls = 0, counting = 0;
+	bool is_new;
 
 	if (shm && session->stall_rate)
 		stalls = atomic_load_explicit(&shm->streamers, memory_order_acquire);
 	if (shm && *session->counters)
 		counting = atomic_load_explicit(&shm->counting, memory_order_acquire);
-	if (!stalls && !counting)
+	is_new = stalls != m->may_stall || counting != m->may_count;
+	m->may_stall = stalls;
+	m->may_count = counting;
+	return is_new;
+}
+
+void aif_ze_metrics_tick(struct aif_level_zero *l0, uint64_t now)
+{
+	struct aif_ze_metrics *m = &l0->metrics;
+
+	(void)look(m);
+	if (!m->may_stall && !m->may_count)
 		return;
 	pthread_mutex_lock(&m->lock);
 	begin_session(m);
 	pthread_mutex_lock(&l0->lock);
-	find_streamers(l0, stalls, counting);
+	find_streamers(l0, m->may_stall, m->may_count);
 	pthread_mutex_unlock(&l0->lock);
 	for (uint32_t i = 0; i < m->len && !has_left(); i++)
 		streamer_tick(l0, &m->streamers[i], now);
@@ -434,11 +453,27 @@ static void read_one(struct aif_level_zero *l0, struct aif_ze_streamer *s, struc
 	r->refused = true;
 }
 
+/* When to look again: a word of the recorder's wakes nobody. */
+static uint64_t next_look(struct aif_ze_metrics *m, uint64_t now)
+{
+	const struct aif_session *session = &aif_agent.session;
+
+	if (m->eager != session->generation) {
+		m->eager = session->generation;
+		m->eager_until = now + EAGER_NS;
+	}
+	return *session->counters && !m->may_count && now < m->eager_until ? now + GLANCE_NS
+									   : UINT64_MAX;
+}
+
 uint64_t aif_ze_metrics_turn(struct aif_level_zero *l0, uint64_t now)
 {
 	struct aif_ze_metrics *m = &l0->metrics;
-	uint64_t next = UINT64_MAX;
+	uint64_t next;
 
+	if (look(m))
+		aif_ze_metrics_tick(l0, now);
+	next = next_look(m, now);
 	pthread_mutex_lock(&m->lock);
 	for (uint32_t i = 0; i < m->len && !has_left(); i++) {
 		struct aif_ze_streamer *s = &m->streamers[i];

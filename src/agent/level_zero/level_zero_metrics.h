@@ -57,6 +57,9 @@ struct aif_ze_metrics {
 	pthread_mutex_t lock; /* of all of it */
 	bool enabled;         /* ZET_ENABLE_METRICS was set when the driver looked */
 	uint32_t session;
+	/* What the recorder lets us, as it was last looked at; until when that is looked at often, and in which session. */
+	uint64_t may_stall, may_count, eager_until;
+	uint32_t eager;
 	/* Who last told the reasons, and in which session: another thread's ring may be read before its. */
 	const struct aif_thread *told_by;
 	uint32_t told;
@@ -102,8 +105,10 @@ bool aif_ze_stalls_read(struct aif_level_zero *l0, struct aif_ze_streamer *s);
 /* Ends the window. */
 void aif_ze_stalls_tell(struct aif_level_zero *l0, struct aif_ze_streamer *s);
 
-/* The group that has most of what is asked for becomes .counting.group. False: none has any of it. */
-bool aif_ze_counters_find(struct aif_level_zero *l0, struct aif_ze_streamer *s);
+/* The group that has most of what is asked for becomes .counting.group. False: none has any of it; what there is
+ * instead is in the text, if anything could be found out. */
+bool aif_ze_counters_find(struct aif_level_zero *l0, struct aif_ze_streamer *s, char *ret_others,
+			  size_t size);
 bool aif_ze_counters_read(struct aif_level_zero *l0, struct aif_ze_streamer *s);
 /* What was lost. */
 void aif_ze_counters_tell(struct aif_ze_streamer *s);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/base.h"
+#include "base/ze_metrics.h"
 
 /*
  * What the adapter needs of Level Zero's binary interface (specification 1.0 to 1.13, unchanged in all of
  * them), in our own words. Handles are void *, results uint32_t. So aiflame builds where there are no Level
- * Zero headers; where there are, a test compares sizes, offsets and values with them.
+ * Zero headers; where there are, a test compares sizes, offsets and values with them. What others ask drivers for, too, is
+ * in base/ze_metrics.h.
  */
 
-#define AIF_ZE_SUCCESS       0u
 #define AIF_ZE_NOT_READY     1u
 #define AIF_ZE_UNINITIALIZED 0x78000001u
 #define AIF_ZE_UNSUPPORTED   0x78000003u
@@ -20,7 +20,6 @@
 #define AIF_ZE_HANDLE_KERNEL 11 /* for zelLoaderTranslateHandle() */
 #define AIF_ZE_TRACER_DESC   1
 #define AIF_ZE_DRIVER_PROPS  0x1
-#define AIF_ZE_DEVICE_PROPS  0x20006 /* those of 1.2: ticks are told in Hz */
 #define AIF_ZE_POOL_DESC     0x10
 #define AIF_ZE_EVENT_DESC    0x11
 #define AIF_ZE_MEMORY_PROPS  0x17
@@ -28,7 +27,6 @@
 #define AIF_ZE_EVENTS_IPC    2u
 #define AIF_ZE_EVENTS_TIMED  4u
 #define AIF_ZE_EVENT_TO_HOST 4u /* scope of an event */
-#define AIF_ZE_DEVICE_GPU    1
 #define AIF_ZE_DEVICE_CPU    2
 #define AIF_ZE_DEVICE_FPGA   3
 #define AIF_ZE_DEVICE_MCA    4
@@ -41,20 +39,7 @@
 #define AIF_ZE_PCI_PROPS     0x10008
 #define AIF_ZE_FORMAT_SPIRV  0 /* of a module's input */
 /* Of the tools' half (zet). */
-#define AIF_ZE_GROUP_PROPS   0x1
-#define AIF_ZE_METRIC_PROPS  0x2
 #define AIF_ZE_STREAMER_DESC 0x3
-#define AIF_ZE_TIME_BASED    2u /* flag of a metric group: it can be streamed */
-#define AIF_ZE_METRIC_EVENT  1
-#define AIF_ZE_METRIC_RANGE  2 /* an event with a range */
-#define AIF_ZE_METRIC_TIME   4 /* a stamp */
-#define AIF_ZE_METRIC_RAW    7
-#define AIF_ZE_METRIC_IP     0x7ffffffe /* in units of 8 bytes; experimental in all versions */
-#define AIF_ZE_VALUE_32      0
-#define AIF_ZE_VALUE_64      1
-#define AIF_ZE_VALUE_FLOAT   2
-#define AIF_ZE_VALUE_DOUBLE  3
-#define AIF_ZE_VALUE_BOOL    4
 
 struct aif_ze_tracer_desc {
 	uint32_t stype;
@@ -67,19 +52,6 @@ struct aif_ze_driver_properties {
 	void *next;
 	uint8_t uuid[16];
 	uint32_t version;
-};
-
-struct aif_ze_device_properties {
-	uint32_t stype;
-	void *next;
-	uint32_t type, vendor, device, flags, subdevice, clock_mhz;
-	uint64_t max_alloc;
-	uint32_t contexts, priority, threads_per_eu, simd, eus_per_subslice, subslices_per_slice,
-		slices;
-	uint64_t timer_resolution; /* Hz, before 1.2 ns of a tick */
-	uint32_t timestamp_bits, kernel_timestamp_bits;
-	uint8_t uuid[16];
-	char name[256];
 };
 
 struct aif_ze_group_count {
@@ -150,21 +122,6 @@ struct aif_ze_pci_properties {
 	uint32_t domain, bus, device, function;
 	int32_t generation, lanes;
 	int64_t bandwidth;
-};
-
-struct aif_ze_group_properties {
-	uint32_t stype;
-	void *next;
-	char name[256], description[256];
-	uint32_t sampling, domain, metrics;
-};
-
-struct aif_ze_metric_properties {
-	uint32_t stype;
-	void *next;
-	char name[256], description[256], component[256];
-	uint32_t tier, type, result;
-	char units[256];
 };
 
 struct aif_ze_streamer_desc {

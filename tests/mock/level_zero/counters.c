@@ -81,7 +81,11 @@ void mock_counters_properties(const void *group, zet_metric_group_properties_t *
 	const struct mock_counters *g = group;
 
 	snprintf(p->name, sizeof(p->name), "%s", g->name);
+	snprintf(p->description, sizeof(p->description), "what %s\tis\nfor", g->name);
 	p->samplingType = ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_TIME_BASED;
+	if (g == &groups[1])
+		p->samplingType |= ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_EVENT_BASED;
+	p->domain = (uint32_t)(g - groups) + 1;
 	p->metricCount = g->metrics;
 }
 
@@ -99,6 +103,7 @@ void mock_counters_metric(const void *metric, zet_metric_properties_t *p)
 	const struct kind *k = metric;
 
 	snprintf(p->name, sizeof(p->name), "%s", k->name);
+	snprintf(p->description, sizeof(p->description), "%s of the GPU", k->name);
 	snprintf(p->resultUnits, sizeof(p->resultUnits), "%s", k->units);
 	p->metricType = k->type;
 	p->resultType = k->result;

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
  *
  * ZE_MOCK holds words: module_fails, kernel_fails, launch_fails, no_address, no_binary, no_times (events are never
  * signalled), no_pools (none with times), no_clock, late_binary (bytes that are no ELF file), instant (commands take
- * no time), late_return (of a launch with an event: when another thread has reset that), slow (250 times as long), two_devices, no_pci (addresses on the bus); those of metrics.c.
+ * no time), late_return (of a launch with an event: when another thread has reset that), slow (250 times as long), two_devices, no_pci (addresses on the bus), metrics_crash (when it is started with ZET_ENABLE_METRICS=1); those of metrics.c.
  * With ZE_MOCK_REAL=PATH it hands on that driver's tables instead: a second driver that is the same; with the word
  * metrics it has our metrics.
  */
@@ -105,7 +106,11 @@ static int bases[2][64]; /* in use: addresses come back, and are the same on eac
 
 static ze_result_t init(ze_init_flags_t flags)
 {
+	const char *metrics = getenv("ZET_ENABLE_METRICS");
+
 	(void)flags;
+	if (has("metrics_crash") && metrics && !strcmp(metrics, "1"))
+		raise(SIGSEGV);
 	return has("init_fails") ? ZE_RESULT_ERROR_UNINITIALIZED : ZE_RESULT_SUCCESS;
 }
 

@@ -163,6 +163,7 @@ static ze_result_t group_properties(zet_metric_group_handle_t h, zet_metric_grou
 	}
 	snprintf(p->name, sizeof(p->name), "%s", g->name);
 	p->samplingType = g->sampling;
+	p->domain = 100;
 	p->metricCount = METRICS;
 	return ZE_RESULT_SUCCESS;
 }
