@@ -50,6 +50,7 @@ struct session {
 	bool shares_terminal; /* the command's standard output is the terminal that the live line is on */
 	bool is_delayed; /* --delay is not over, nor has `ctl` asked for something else */
 	bool has_collected;
+	bool set_metrics; /* ZET_ENABLE_METRICS=1 for the command, which had not said anything of it */
 	struct aif_strangers strangers;
 	int interrupts, status;
 	uint64_t start_ns, kill_at_ns;
@@ -406,17 +407,38 @@ static uint64_t capture_quantile(const struct aif_drain_stats *st, double q)
 			  (double)(aif_shm_time_from(i + 1) - aif_shm_time_from(i)));
 }
 
+/* What ends a program that its driver has led astray; NULL: anything else. A shell tells of its command's as a status. */
+static const char *crash(const struct session *s)
+{
+	static const struct {
+		int signal;
+		const char *name;
+	} signals[] = {{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},
+		       {SIGILL, "SIGILL"},   {SIGFPE, "SIGFPE"},   {SIGTRAP, "SIGTRAP"},
+		       {SIGSYS, "SIGSYS"}};
+
+	for (size_t i = 0; s->child_ended && i < AIF_ARRAY_LEN(signals); i++)
+		if (s->result->exit_code == 128 + signals[i].signal)
+			return signals[i].name;
+	return NULL;
+}
+
 static void describe_end(struct session *s, const struct aif_drain_stats *st)
 {
+	bool has_launched = st->launches || st->execs || st->uncaptured;
+
 	struct rusage own, children;
 	pid_t left = 0;
 
 	/* A look costs 50 us a process: only where it may be the answer. */
-	if (s->child_ended && !st->launches && !st->execs && !st->uncaptured)
+	if (s->child_ended && !has_launched)
 		left = aif_strangers_left(s->desk.socket);
 	getrusage(RUSAGE_SELF, &own);
 	getrusage(RUSAGE_CHILDREN, &children);
 	pthread_mutex_lock(&s->store.lock);
+	if (s->set_metrics && !has_launched && crash(s))
+		aif_store_loss(&s->store, AIF_REASON_ZE_METRICS_SIGNAL, AIF_NONE,
+			       aif_store_puts(&s->store, crash(s)), 1);
 	if (s->child_ended)
 		meta_printf(s, "exit_status", "%d", s->result->exit_code);
 	if (left)
@@ -559,6 +581,7 @@ static int start(struct session *s, struct aif_err *err)
 	env.token = s->desk.token;
 	env.runtime = s->opts->runtime == AIF_RECORD_OPENCL ? "opencl" : NULL;
 	env.metrics = (s->opts->device_rate || s->opts->counters) && s->opts->can_have_metrics;
+	s->set_metrics = env.metrics && !getenv("ZET_ENABLE_METRICS");
 	env.ignore_sigchld = s->old_chld.sa_handler == SIG_IGN;
 	r = aif_spawn(s->opts->argv, &env, &s->old_mask, nofile, &s->child, &s->result->exit_code,
 		      err);
