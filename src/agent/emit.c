@@ -88,7 +88,7 @@ bool aif_emit_stream(struct aif_thread *t, uint32_t id, uint32_t device, uint32_
 }
 
 bool aif_emit_program(struct aif_thread *t, uint32_t id, const char *options, const char *source,
-		      size_t source_len)
+		      size_t source_len, uint64_t il)
 {
 	size_t len = AIF_MIN(strlen(options), 16384);
 	struct aif_wire_program *r = RESERVE(t, PROGRAM, program, len, id);
@@ -98,6 +98,7 @@ bool aif_emit_program(struct aif_thread *t, uint32_t id, const char *options, co
 	source_len = AIF_MIN(source_len, AIF_EMIT_SOURCE_MAX);
 	r->source_len = (uint32_t)source_len;
 	r->options_len = (uint32_t)len;
+	r->il = il;
 	memcpy(r + 1, options, len);
 	aif_ring_commit(&t->ring);
 	for (size_t at = 0; at < source_len; at += TEXT_PIECE) {

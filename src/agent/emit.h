@@ -28,10 +28,10 @@ bool aif_emit_stream(struct aif_thread *t, uint32_t id, uint32_t device, uint32_
 		     bool out_of_order);
 
 /* Options as the application gave them. The source's text, which need not be terminated, follows in
- * pieces, up to AIF_EMIT_SOURCE_MAX bytes of it. */
+ * pieces, up to AIF_EMIT_SOURCE_MAX bytes of it. `il`: as struct aif_wire_program has it. */
 #define AIF_EMIT_SOURCE_MAX (1u << 20)
 bool aif_emit_program(struct aif_thread *t, uint32_t id, const char *options, const char *source,
-		      size_t source_len);
+		      size_t source_len, uint64_t il);
 
 bool aif_emit_kernel(struct aif_thread *t, uint32_t id, uint32_t program, const char *name);
 

@@ -508,6 +508,8 @@ static void kernels_column(struct aif_query *q, size_t row, int column, sqlite3_
 		return str(q, ctx, k->name);
 	case 2:
 		return str(q, ctx, k->short_name == AIF_NONE ? k->name : k->short_name);
+	case 4:
+		return id(ctx, k->program);
 	default: /* the module that holds it, where one module holds one kernel */
 		for (size_t i = 0; i < q->p->modules_len; i++)
 			if (q->p->modules[i].kernel == row)
@@ -686,7 +688,7 @@ static void programs_column(struct aif_query *q, size_t row, int column, sqlite3
 	const struct aif_program *p = &q->p->programs[row];
 
 	if (column >= 2)
-		str(q, ctx, column == 2 ? p->options : p->source);
+		str(q, ctx, column == 2 ? p->options : column == 3 ? p->source : p->source_name);
 	else
 		id(ctx, column ? p->process : (uint32_t)row);
 }
@@ -752,7 +754,7 @@ const struct aif_query_table aif_query_tables[] = {
 	BY_ID(frames, "id, kind, module, address, function, line"),
 	SMALL(frame_names, "frame, inline_depth, name, file, line"),
 	BY_ID(stacks, "id, parent, frame, depth, flags"),
-	BY_ID(kernels, "id, name, short, module"),
+	BY_ID(kernels, "id, name, short, module, program"),
 	BY_ID(modules, "id, kind, path, build_id, kernel"),
 	BY_ID(processes,
 	      "id, pid, ppid, exe, cmdline, host, start_ns, end_ns, agent, runtime, exit_status"),
@@ -761,7 +763,7 @@ const struct aif_query_table aif_query_tables[] = {
 	SMALL(clocks, "clock, process, before_ns, after_ns, value"),
 	SMALL(losses, "reason, name, count, process, thread, detail"),
 	SMALL(meta, "key, value"),
-	BY_ID(programs, "id, process, options, source"),
+	BY_ID(programs, "id, process, options, source, source_name"),
 	SMALL(codes, "module, address, size, name, arch, bytes"),
 	{0},
 };

@@ -41,6 +41,7 @@ struct aif_device_names {
 	struct function *functions;
 	size_t functions_len, functions_cap;
 	struct aif_map object_ids, by_module; /* hash -> object; module -> function */
+	struct aif_map programs;              /* hash -> 1: was asked for */
 	uint64_t held;
 	struct aif_buf text; /* of the last answer, each string terminated */
 };
@@ -77,6 +78,7 @@ void aif_device_names_free(struct aif_device_names *d)
 	free(d->functions);
 	aif_map_finish(&d->object_ids);
 	aif_map_finish(&d->by_module);
+	aif_map_finish(&d->programs);
 	aif_buf_finish(&d->text);
 	free(d);
 }
@@ -309,5 +311,24 @@ int aif_device_names_spirv(struct aif_device_names *d, uint32_t module, uint8_t 
 	*ret = bytes;
 	*ret_size = n;
 	*ret_hash = o->hash;
+	return 0;
+}
+
+int aif_device_names_program(struct aif_device_names *d, uint64_t hash, uint8_t **ret,
+			     size_t *ret_size)
+{
+	uint8_t *bytes;
+	size_t n = 0;
+
+	if (d->dir < 0 || aif_map_get(&d->programs, hash, NULL) ||
+	    aif_map_put(&d->programs, hash, 1) < 0)
+		return -ENOENT;
+	bytes = read_object(d->dir, aif_object_source(hash), &n);
+	if (!bytes || !aif_spirv_is(bytes, n)) {
+		free(bytes);
+		return -ENOENT;
+	}
+	*ret = bytes;
+	*ret_size = n;
 	return 0;
 }

@@ -37,3 +37,6 @@ int aif_device_names_code(struct aif_device_names *d, uint32_t module, struct ai
  * object's. -ENOENT: there is none, or it was given before; -ENOMEM. */
 int aif_device_names_spirv(struct aif_device_names *d, uint32_t module, uint8_t **ret,
 			   size_t *ret_size, uint64_t *ret_hash);
+/* The same of a program that is no object here: by its own hash. */
+int aif_device_names_program(struct aif_device_names *d, uint64_t hash, uint8_t **ret,
+			     size_t *ret_size);

@@ -11,6 +11,7 @@
 #include "symbolize/pocl.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -196,7 +197,7 @@ static void program_done(struct aif_drainer *d, struct aif_target *t, struct aif
 	struct aif_program row = {.process = t->process,
 				  .source = AIF_NONE,
 				  .options = p->options,
-				  .source_name = AIF_NONE};
+				  .source_name = p->source_name};
 
 	if (p->source.len && !d->opts->no_source)
 		row.source = aif_store_str(d->store, p->source.data, p->source.len);
@@ -218,11 +219,18 @@ static void on_program(struct aif_ingest *in, const struct aif_wire_program *r)
 	struct aif_target_program p = {
 		.id = AIF_NONE,
 		.source_len = AIF_MIN(r->source_len, MAX_SOURCE),
-		.options = aif_store_str(in->drainer->store, r + 1, r->options_len)};
+		.options = aif_store_str(in->drainer->store, r + 1, r->options_len),
+		.source_name = AIF_NONE};
+	char name[AIF_SPIRV_NAME_MAX];
 
 	if (!aif_store_pay_own(in->drainer->store, PROGRAM_COST) ||
 	    aif_grow(&t->program, &t->program_cap, t->program_len + 1, sizeof(p)) < 0)
 		return;
+	if (r->il && !in->drainer->opts->no_code) {
+		snprintf(name, sizeof(name), AIF_SPIRV_NAME, r->il);
+		p.source_name = aif_store_puts(in->drainer->store, name);
+		aif_modfiles_add_spirv(in->drainer->files, r->il);
+	}
 	t->program[t->program_len] = p;
 	aif_ingest_put(in->drainer->store, &t->programs, r->head.aux, (uint32_t)t->program_len);
 	if (!p.source_len)

@@ -59,7 +59,7 @@ static int add(struct aif_modfiles *f, struct aif_modfile *file)
 	int r = 0;
 
 	pthread_mutex_lock(&f->lock);
-	if ((!file->path && !file->function) ||
+	if ((!file->path && !file->function && !file->spirv) ||
 	    aif_grow(&f->files, &f->files_cap, f->files_len + 1, sizeof(*file)) < 0)
 		r = -ENOMEM;
 	else
@@ -96,6 +96,13 @@ int aif_modfiles_add_perf_map(struct aif_modfiles *f, uint32_t module, int fd)
 {
 	struct aif_modfile file = {
 		.module = module, .fd = fd, .path = strdup("[jit]"), .is_perf_map = true};
+
+	return add(f, &file);
+}
+
+int aif_modfiles_add_spirv(struct aif_modfiles *f, uint64_t hash)
+{
+	struct aif_modfile file = {.module = UINT32_MAX, .fd = -1, .spirv = hash};
 
 	return add(f, &file);
 }

@@ -3,6 +3,7 @@
 
 #include "base/base.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 
 /*
@@ -19,7 +20,12 @@ struct aif_modfile {
 	char *function;
 	uint64_t object; /* hash (wire/handshake.h), 0 = not kept */
 	uint32_t symbol;
+	uint64_t spirv; /* != 0: what a program was made of, left under aif_object_source() of it */
 };
+
+/* What modules of it are called. */
+#define AIF_SPIRV_NAME     "spirv %016" PRIx64
+#define AIF_SPIRV_NAME_MAX 32
 struct aif_modfiles {
 	pthread_mutex_t lock;
 	struct aif_modfile *files; /* not yet taken */
@@ -41,6 +47,7 @@ int aif_modfiles_add(struct aif_modfiles *f, uint32_t module, int fd, const char
 int aif_modfiles_add_function(struct aif_modfiles *f, uint32_t module, const char *name, size_t len,
 			      uint64_t object, uint32_t symbol);
 int aif_modfiles_add_perf_map(struct aif_modfiles *f, uint32_t module, int fd);
+int aif_modfiles_add_spirv(struct aif_modfiles *f, uint64_t hash);
 /* Moves one file to *ret; its fd and strings are then the caller's. False if there is none. */
 bool aif_modfiles_take(struct aif_modfiles *f, struct aif_modfile *ret);
 void aif_modfile_finish(struct aif_modfile *file);

@@ -140,6 +140,57 @@ static void learn_perf_map(struct aif_naming *n, const struct aif_modfile *file)
 	aif_map_finish(&wanted.frames);
 }
 
+/* Takes code->bytes. */
+static void put_code(struct aif_naming *n, struct aif_code *code, const char *name,
+		     const char *arch)
+{
+	aif_store_lock_as(n->store, &n->account);
+	code->name = aif_store_puts(n->store, name);
+	code->arch = aif_store_puts(n->store, arch);
+	aif_store_code(n->store, code);
+	aif_store_unlock_as(n->store);
+}
+
+/* What device code was compiled from is a module of its own. Takes the bytes. */
+static void put_spirv(struct aif_naming *n, uint64_t hash, uint8_t *bytes, size_t size)
+{
+	struct aif_code code = {.bytes = bytes, .size = size};
+	char path[AIF_SPIRV_NAME_MAX], id[32];
+
+	if (size > MAX_SPIRV_SIZE) {
+		free(bytes);
+		return;
+	}
+	aif_store_lock_as(n->store, &n->account);
+	code.module =
+		aif_store_module(n->store, AIF_MODULE_DEVICE, path,
+				 (size_t)snprintf(path, sizeof(path), AIF_SPIRV_NAME, hash), id,
+				 (size_t)snprintf(id, sizeof(id), "%016" PRIx64 ".spirv", hash));
+	aif_store_unlock_as(n->store);
+	put_code(n, &code, "SPIR-V", "spirv");
+}
+
+/* Beside the modules of its functions. */
+static void keep_spirv(struct aif_naming *n, uint32_t function)
+{
+	uint8_t *bytes;
+	uint64_t hash;
+	size_t size;
+
+	if (n->keep_code && aif_device_names_spirv(n->devices, function, &bytes, &size, &hash) == 0)
+		put_spirv(n, hash, bytes, size);
+}
+
+/* Of a program that has been launched, whose code nobody has shown. */
+static void keep_program(struct aif_naming *n, uint64_t hash)
+{
+	uint8_t *bytes;
+	size_t size;
+
+	if (n->keep_code && aif_device_names_program(n->devices, hash, &bytes, &size) == 0)
+		put_spirv(n, hash, bytes, size);
+}
+
 static void learn_files(struct aif_naming *n)
 {
 	struct aif_modfile file;
@@ -147,6 +198,11 @@ static void learn_files(struct aif_naming *n)
 	while (aif_modfiles_take(n->files, &file)) {
 		if (file.function) {
 			aif_device_names_add(n->devices, &file);
+			aif_modfile_finish(&file);
+			continue;
+		}
+		if (file.spirv) {
+			keep_program(n, file.spirv);
 			aif_modfile_finish(&file);
 			continue;
 		}
@@ -200,42 +256,6 @@ static size_t take_jobs(struct aif_naming *n, struct job *jobs)
 	}
 	pthread_mutex_unlock(&n->store->lock);
 	return len;
-}
-
-/* Takes code->bytes. */
-static void put_code(struct aif_naming *n, struct aif_code *code, const char *name,
-		     const char *arch)
-{
-	aif_store_lock_as(n->store, &n->account);
-	code->name = aif_store_puts(n->store, name);
-	code->arch = aif_store_puts(n->store, arch);
-	aif_store_code(n->store, code);
-	aif_store_unlock_as(n->store);
-}
-
-/* What a device's code was compiled from is a module of its own, beside those of its functions. */
-static void keep_spirv(struct aif_naming *n, uint32_t function)
-{
-	struct aif_code code = {.module = AIF_NONE};
-	char path[32], id[32];
-	uint8_t *bytes;
-	uint64_t hash;
-
-	if (!n->keep_code ||
-	    aif_device_names_spirv(n->devices, function, &bytes, &code.size, &hash) < 0)
-		return;
-	if (code.size > MAX_SPIRV_SIZE) {
-		free(bytes);
-		return;
-	}
-	code.bytes = bytes;
-	aif_store_lock_as(n->store, &n->account);
-	code.module = aif_store_module(
-		n->store, AIF_MODULE_DEVICE, path,
-		(size_t)snprintf(path, sizeof(path), "spirv %016" PRIx64, hash), id,
-		(size_t)snprintf(id, sizeof(id), "%016" PRIx64 ".spirv", hash));
-	aif_store_unlock_as(n->store);
-	put_code(n, &code, "SPIR-V", "spirv");
 }
 
 /* The same of a device's own function, which is a module. */

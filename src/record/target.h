@@ -58,7 +58,7 @@ struct aif_target_counter {
 struct aif_target_program {
 	uint32_t id; /* of the store once whole, else AIF_NONE */
 	struct aif_buf source;
-	uint32_t source_len, options;
+	uint32_t source_len, options, source_name;
 };
 
 struct aif_target {

@@ -24,7 +24,8 @@
  * Beside the socket an agent leaves objects of device code that it was shown for a moment only, each once,
  * in a file named by its hash (struct aif_wire_code). It is written under another name first, so that
  * what has this name is whole. The recorder removes them in the end.
- * What an object was compiled from (SPIR-V) lies under a hash that follows from the object's.
+ * What an object was compiled from (SPIR-V) lies under a hash that follows from the object's; without an object from
+ * its own.
  */
 #define AIF_OBJECT_SUFFIX   ".object"
 #define AIF_OBJECT_NAME     "%016" PRIx64 AIF_OBJECT_SUFFIX

@@ -107,7 +107,8 @@ struct aif_wire_program {
 	struct aif_wire_head head; /* aux: program id (process) */
 	uint32_t source_len;       /* bytes of source text that TEXT records bring, 0 = none */
 	uint32_t options_len;
-	uint64_t zero;
+	uint64_t
+		il; /* what it was made of instead (SPIR-V): aif_object_source() of this was left, 0 = none */
 };
 
 /* A piece of a program's source text. */

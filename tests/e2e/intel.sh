@@ -73,6 +73,31 @@ check "the SPIR-V that it was compiled from is kept" spirv
 check "beside the code of its kernel" is 1 ze_app "SELECT count(*) FROM codes c JOIN modules m ON m.id = c.module JOIN modules s ON s.path = replace(m.path, 'zebin', 'spirv') WHERE m.path LIKE 'zebin %'"
 without() { timeout 60 "$fakexe" pvc.card "$aiflame" record -q --no-code -o without.data "$mock/ze_app" "$module" mm a pause a pause >without.out 2>&1 && is 0 without "SELECT count(*) FROM codes WHERE arch = 'spirv'"; }
 check "not with --no-code" without
+# The same of an OpenCL program, which Intel's OpenCL driver takes, too; below us a layer keeps everybody from waiting for
+# a GPU that is not there. What was launched counts: of these devices nobody has samples.
+icd=$(find /usr/lib /usr/lib64 /usr/local/lib -name libigdrcl.so 2>/dev/null | head -n 1)
+no_gpu=$build/tests/mock/libcl_no_gpu.so
+# opencl NAME OPTION...
+opencl() {
+	name=$1
+	shift
+	OCL_ICD_VENDORS=$work/intel.icd timeout -k 5 60 "$aiflame" record -q --all-launches "$@" -o "$name.data" \
+		sh -c 'OPENCL_LAYERS=$0:$OPENCL_LAYERS exec "$@"' "$no_gpu" "$build/tests/e2e/il_app" "$module" mm >"$name.out" 2>&1 || { cat "$name.out"; return 1; }
+}
+given() {
+	opencl given && is 2 given 'SELECT count(*) FROM launches' && is 1 given 'SELECT count(*) FROM kernels k JOIN programs p ON p.id = k.program' || return 1
+	ask given "SELECT DISTINCT hex(c.bytes) FROM codes c JOIN modules m ON m.id = c.module JOIN programs p ON p.source_name = m.path JOIN kernels k ON k.program = p.id
+		WHERE c.arch = 'spirv' AND k.name = 'mm'" >given.hex
+	[ "$(wc -l <given.hex)" = 1 ] && [ "$(cat given.hex)" = "$(od -An -v -tx1 "$module" | tr -d ' \n' | tr a-f A-F)" ] && is 1 given "SELECT count(*) FROM codes"
+}
+given_without() { opencl given_without --no-code && is '0,0' given_without 'SELECT (SELECT count(*) FROM codes), (SELECT count(source_name) FROM programs)' && is 2 given_without 'SELECT count(*) FROM launches'; }
+echo "$icd" >intel.icd
+if [ -n "$icd" ] && [ -e "$no_gpu" ] && OCL_ICD_VENDORS=$work/intel.icd timeout -k 5 20 "$build/tests/e2e/il_app" "$module" mm >il.out 2>&1; then
+	check "an OpenCL program's SPIR-V, once for two programs of it" given
+	check "nor that with --no-code" given_without
+else
+	skip "an OpenCL program's SPIR-V" "Intel's OpenCL driver, or a header of layers, is not here"
+fi
 towers() { "$aiflame" flame --by samples --leaf stall --detail full -o towers.folded "$1" && sed 's/;[^;]*\.cl:[0-9]*_\[g\]//; s/_\[i\];/;/g' towers.folded | LC_ALL=C sort; }
 goes_round() {
 	"$aiflame" export --detail full --format iaprof -o t.iaprof ze_app.data && "$aiflame" import -q t.iaprof -o again.data &&

@@ -634,10 +634,31 @@ static void counted_samples_of_no_window_are_refused(void **state)
 	assert_int_equal(w->t->slots[2].drain.bad, 1);
 }
 
+static void what_a_program_was_made_of_has_a_name(void **state)
+{
+	struct world *w = *state;
+	const struct aif_profile *p = &w->store.p;
+	struct aif_modfile file;
+
+	PUT(w, 0, PROGRAM, program, NULL, .head.aux = 7, .il = 0x1234);
+	aif_target_drain(&w->d, w->t);
+	assert_string_equal(aif_profile_str(p, p->programs[0].source_name),
+			    "spirv 0000000000001234");
+	assert_true(aif_modfiles_take(&w->files, &file));
+	assert_int_equal(file.spirv, 0x1234);
+	aif_modfile_finish(&file);
+	w->opts.no_code = true;
+	PUT(w, 0, PROGRAM, program, NULL, .head.aux = 8, .il = 0x1235);
+	aif_target_drain(&w->d, w->t);
+	assert_int_equal(p->programs[1].source_name, AIF_NONE);
+	assert_false(aif_modfiles_take(&w->files, &file));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+		TEST(what_a_program_was_made_of_has_a_name),
 		TEST(places_are_of_known_code),
 		TEST(records_become_rows),
 		TEST(definitions_may_come_from_a_later_ring),

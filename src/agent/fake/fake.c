@@ -80,7 +80,7 @@ static void kernel_tell(struct aif_thread *t, struct object *k)
 	struct object *p = &FAKE->programs[k->order.program];
 
 	if (!is_told(p, t) && aif_emit_program(t, p->order.id, p->order.options, p->order.source,
-					       strlen(p->order.source)))
+					       strlen(p->order.source), 0))
 		p->told = t->generation;
 	if (!is_told(k, t) && aif_emit_kernel(t, k->order.id, k->order.program, k->order.name))
 		k->told = t->generation;

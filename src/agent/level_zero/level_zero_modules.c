@@ -371,7 +371,7 @@ static void kernel_tell(struct aif_level_zero *l0, struct aif_thread *t, struct 
 
 	if (atomic_load_explicit(&m->told, memory_order_relaxed) != t->generation) {
 		keep(l0, t, m);
-		if (!aif_emit_program(t, m->id, m->flags, NULL, 0))
+		if (!aif_emit_program(t, m->id, m->flags, NULL, 0, 0))
 			return;
 		atomic_store_explicit(&m->told, t->generation, memory_order_relaxed);
 	}

@@ -277,6 +277,7 @@ static_assert(AIF_CL_ENTRIES == 149, "the dispatch table of OpenCL 3.0");
 	X(PROGRAM_NUM_DEVICES, 0x1162)                 \
 	X(PROGRAM_DEVICES, 0x1163)                     \
 	X(PROGRAM_SOURCE, 0x1164)                      \
+	X(PROGRAM_IL, 0x1169)                          \
 	X(PROGRAM_BUILD_OPTIONS, 0x1182)               \
 	X(KERNEL_FUNCTION_NAME, 0x1190)                \
 	X(KERNEL_PROGRAM, 0x1194)                      \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/opencl/opencl.h"
 
+#include "agent/objects.h"
+
 #include <string.h>
 #include <sys/mman.h>
 
@@ -254,11 +256,34 @@ static void options_of(void *program, char *text, size_t size)
 	text[size - 1] = '\0';
 }
 
+/* Of a program that was made of SPIR-V, which the driver knows as long as the program is there: it is left for the
+ * recorder. 0: it was made of something else, or the driver is older than OpenCL 2.1. */
+static uint64_t il_of(void *program)
+{
+	size_t size = 0;
+	uint64_t hash = 0;
+	uint8_t *il;
+
+	if (TARGET->clGetProgramInfo(program, AIF_CL_PROGRAM_IL, 0, NULL, &size) < 0 || !size ||
+	    size > AIF_OBJECT_MAX)
+		return 0;
+	il = aif_pages(size);
+	if (!il)
+		return 0;
+	if (TARGET->clGetProgramInfo(program, AIF_CL_PROGRAM_IL, size, il, NULL) >= 0)
+		hash = aif_hash_bytes(il, size);
+	if (hash && !aif_object_keep(aif_object_source(hash), il, size))
+		hash = 0;
+	munmap(il, size);
+	return hash;
+}
+
 static void program_tell(struct aif_thread *t, struct aif_cl_program *p)
 {
 	char options[4096];
 	char *source = NULL;
 	size_t size = 0;
+	uint64_t il;
 
 	if (!p->app_options)
 		options_of(p->handle, options, sizeof(options));
@@ -269,8 +294,9 @@ static void program_tell(struct aif_thread *t, struct aif_cl_program *p)
 	if (source &&
 	    TARGET->clGetProgramInfo(p->handle, AIF_CL_PROGRAM_SOURCE, size, source, NULL) < 0)
 		source[0] = '\0';
+	il = source ? 0 : il_of(p->handle);
 	if (aif_emit_program(t, p->id, p->app_options ? p->app_options : options, source,
-			     source ? strnlen(source, size) : 0))
+			     source ? strnlen(source, size) : 0, il))
 		p->told = t->generation;
 	if (source)
 		munmap(source, size);
