@@ -583,7 +583,7 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 		return text;
 	}
 	if (has_loss(p, AIF_REASON_ZE_METRICS_SIGNAL))
-		return "the command ended by a signal before it had launched anything, see below";
+		return "the command ended before it had launched anything, see below";
 	if (runtimes && was_paused(p))
 		return "the program launched nothing while it was collected: see --delay, aiflame ctl";
 	if (runtimes && has_loss(p, AIF_REASON_NO_TIMES))

@@ -407,8 +407,9 @@ static uint64_t capture_quantile(const struct aif_drain_stats *st, double q)
 			  (double)(aif_shm_time_from(i + 1) - aif_shm_time_from(i)));
 }
 
-/* What ends a program that its driver has led astray; NULL: anything else. A shell tells of its command's as a status. */
-static const char *crash(const struct session *s)
+/* Did it end as a program does that its driver has led astray? By which signal then; a shell tells of its command's
+ * as a status. */
+static bool has_crashed(const struct session *s, char text[64])
 {
 	static const struct {
 		int signal;
@@ -417,15 +418,23 @@ static const char *crash(const struct session *s)
 		       {SIGILL, "SIGILL"},   {SIGFPE, "SIGFPE"},   {SIGTRAP, "SIGTRAP"},
 		       {SIGSYS, "SIGSYS"}};
 
-	for (size_t i = 0; s->child_ended && i < AIF_ARRAY_LEN(signals); i++)
-		if (s->result->exit_code == 128 + signals[i].signal)
-			return signals[i].name;
-	return NULL;
+	for (size_t i = 0; s->child_ended && i < AIF_ARRAY_LEN(signals); i++) {
+		if (s->result->exit_code != 128 + signals[i].signal)
+			continue;
+		if (WIFSIGNALED(s->status))
+			snprintf(text, 64, "by %s", signals[i].name);
+		else
+			snprintf(text, 64, "with %d, as shells tell of %s", s->result->exit_code,
+				 signals[i].name);
+		return true;
+	}
+	return false;
 }
 
 static void describe_end(struct session *s, const struct aif_drain_stats *st)
 {
 	bool has_launched = st->launches || st->execs || st->uncaptured;
+	char how[64];
 
 	struct rusage own, children;
 	pid_t left = 0;
@@ -436,9 +445,9 @@ static void describe_end(struct session *s, const struct aif_drain_stats *st)
 	getrusage(RUSAGE_SELF, &own);
 	getrusage(RUSAGE_CHILDREN, &children);
 	pthread_mutex_lock(&s->store.lock);
-	if (s->set_metrics && !has_launched && crash(s))
+	if (s->set_metrics && !has_launched && has_crashed(s, how))
 		aif_store_loss(&s->store, AIF_REASON_ZE_METRICS_SIGNAL, AIF_NONE,
-			       aif_store_puts(&s->store, crash(s)), 1);
+			       aif_store_puts(&s->store, how), 1);
 	if (s->child_ended)
 		meta_printf(s, "exit_status", "%d", s->result->exit_code);
 	if (left)

@@ -197,23 +197,23 @@ with() { attached with counted --metrics && ! grep -q ZET_ENABLE with.out && bas
 check 'one that was started with aiflame env --metrics has its counters' with
 
 # ---- a driver that crashes because of it ----
-# crashed NAME COMMAND...
+# crashed NAME HOW COMMAND...
 crashed() {
-	name=$1
-	shift
+	name=$1 how=$2
+	shift 2
 	$by $with_library "$aiflame" record -o "$name.data" "$@" >"$name.out" 2>&1
-	[ $? = 139 ] && reason "$name" 1223 1 && grep -q '^reason   the command ended by a signal before it had launched anything' "$name.out" &&
-		grep -q 'launched anything (SIGSEGV); .*ZET_ENABLE_METRICS=0 aiflame record' "$name.out" || { cat "$name.out"; return 1; }
+	[ $? = 139 ] && reason "$name" 1223 1 && grep -q '^reason   the command ended before it had launched anything' "$name.out" &&
+		grep -q "launched anything ($how); .*ZET_ENABLE_METRICS=0 aiflame record" "$name.out" || { cat "$name.out"; return 1; }
 }
-check 'a driver that crashes at its start: how to go without is said' crashed crash env ZE_MOCK=metrics_crash "$mock/ze_app" mm.bin mm a
-check 'below a shell' crashed shell sh -c 'ZE_MOCK=metrics_crash "$0" mm.bin mm a; exit $?' "$mock/ze_app"
+check 'a driver that crashes at its start: how to go without is said' crashed crash 'by SIGSEGV' env ZE_MOCK=metrics_crash "$mock/ze_app" mm.bin mm a
+check 'below a shell' crashed shell 'with 139, as shells tell of SIGSEGV' sh -c 'ZE_MOCK=metrics_crash "$0" mm.bin mm a; exit $?' "$mock/ze_app"
 not_ours() { # nothing was set for it; or it did launch
 	! "$aiflame" record -q -o ours.data sh -c 'kill -SEGV $$' && reason ours 1223 0 && ! $with_library "$aiflame" record -q -o own.data "$mock/ze_app" mm.bin mm a nonsense && reason own 1223 0 &&
 		! $with_library "$aiflame" record -q -o ended.data sh -c 'kill -TERM $$' && reason ended 1223 0
 }
 check 'it is not said of other ends' not_ours
 aub="env NEOReadDebugKeys=1 SetCommandStreamReceiver=1 ProductFamilyOverride=pvc HardwareInfoOverride=1x8x8 AUBDumpCaptureFileName=/dev/null"
-real() { unset ZE_ENABLE_ALT_DRIVERS; crashed real $aub "$mock/ze_app" mm.bin mm a; r=$?; export ZE_ENABLE_ALT_DRIVERS="$mock/libze_mock.so"; return $r; }
+real() { unset ZE_ENABLE_ALT_DRIVERS; crashed real 'by SIGSEGV' $aub "$mock/ze_app" mm.bin mm a; r=$?; export ZE_ENABLE_ALT_DRIVERS="$mock/libze_mock.so"; return $r; }
 if (unset ZE_ENABLE_ALT_DRIVERS; $aub ZET_ENABLE_METRICS=1 "$mock/ze_app" mm.bin mm; [ $? = 139 ]) >/dev/null 2>&1; then
 	check "as Intel's own does without a GPU" real
 else
