@@ -89,7 +89,7 @@ void aif_counters_device(struct aif_drainer *d, struct aif_target *t, uint32_t d
 static bool is_read(const struct aif_drainer *d, const struct aif_target *but, uint32_t pci)
 {
 	for (const struct aif_target *t = d->targets; t; t = t->next)
-		for (uint32_t i = 0; t != but && !t->ended && t->counting >> i; i++)
+		for (uint32_t i = 0; i < 64 && t != but && !t->ended && t->counting >> i; i++)
 			if ((t->counting >> i & 1) && get(&t->device_pci, i) == pci)
 				return true;
 	return false;

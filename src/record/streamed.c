@@ -156,7 +156,7 @@ static void allow(struct aif_drainer *d, struct aif_target *t)
 	/* The recorder would find the device taken when it goes on. */
 	if (d->xe_rests)
 		return;
-	for (uint32_t i = 0; open >> i; i++) {
+	for (uint32_t i = 0; i < 64 && open >> i; i++) {
 		uint32_t pci = get(&t->device_pci, i);
 
 		if (!(open >> i & 1) ||

@@ -95,23 +95,26 @@ static void one_process_reads_a_device(void **state)
 	    .name_len = 3, .runtime_len = 10);
 	/* Of another runtime. */
 	PUT(w, 0, DEVICE, device, "cuda", .head.aux = 8, .kind = AIF_DEVICE_GPU, .runtime_len = 4);
+	put_gpu(w, 63, "last", 0);
 	put_gpu(w, 64, "far", 0);
 	aif_target_drain(&w->d, w->t);
 	w->d.targets = w->t;
 	w->t->next = &other;
-	/* The same card; and one whose place nobody knows. */
+	/* The same card; one whose place nobody knows; and one that nobody else has. */
 	aif_counters_device(&w->d, &other, 1, AIF_DEVICE_GPU);
 	aif_counters_device(&w->d, &other, 2, AIF_DEVICE_GPU);
+	aif_counters_device(&w->d, &other, 3, AIF_DEVICE_GPU);
 	assert_int_equal(aif_map_put(&other.device_pci, 1, 0x300), 0);
+	assert_int_equal(aif_map_put(&other.device_pci, 3, 0x400), 0);
 	aif_counters_follow(&w->d);
 	assert_int_equal(w->shm->counting, 0); /* nobody asked */
 	w->opts.counters = "default";
 	aif_counters_follow(&w->d);
-	assert_int_equal(w->shm->counting, 1 << 5 | 1 << 6);
-	assert_int_equal(other.shm->counting, 1 << 2);
+	assert_true(w->shm->counting == (UINT64_C(1) << 63 | 1 << 5 | 1 << 6));
+	assert_int_equal(other.shm->counting, 1 << 2 | 1 << 3);
 	w->t->ended = true;
 	aif_counters_follow(&w->d);
-	assert_int_equal(other.shm->counting, 1 << 1 | 1 << 2);
+	assert_int_equal(other.shm->counting, 1 << 1 | 1 << 2 | 1 << 3);
 	w->t->next = w->d.targets = NULL;
 	aif_map_finish(&other.device_pci);
 	free(other.shm);
