@@ -120,17 +120,22 @@ static void busy_row(struct aif_drainer *d, const struct aif_xe_batch *b, uint32
 {
 	struct aif_store *s = d->store;
 	uint32_t device = aif_card_known(d, pci);
-	struct aif_counter_row *row = device == AIF_NONE || !total
-					      ? NULL
-					      : aif_batches_row(&s->batches, AIF_BATCH_COUNTER);
+	struct aif_counter_row *row;
 
-	if (row)
-		*row = (struct aif_counter_row){.time = b->end,
-						.value = 100 * ((double)cycles / (double)total),
-						.device = device,
-						.name = aif_store_puts(s, "busy"),
-						.unit = aif_store_puts(s, "%"),
-						.process = process};
+	if (device == AIF_NONE || !total)
+		return;
+	row = aif_batches_row(&s->batches, AIF_BATCH_COUNTER);
+	if (!row) {
+		aif_store_loss(s, AIF_REASON_WRITER_BEHIND, process,
+			       aif_store_puts(s, "values of counters"), 1);
+		return;
+	}
+	*row = (struct aif_counter_row){.time = b->end,
+					.value = 100 * ((double)cycles / (double)total),
+					.device = device,
+					.name = aif_store_puts(s, "busy"),
+					.unit = aif_store_puts(s, "%"),
+					.process = process};
 }
 
 /* How busy cards were, as the OS kernel counts: in all, and with each process that is recorded. */

@@ -324,6 +324,14 @@ static void how_busy_is_a_counter(void **state)
 	assert_string_equal(aif_profile_str(&w->s.p, b->counters[0].unit), "%");
 	assert_int_equal(b->counters[1].process, process);
 	assert_true(b->counters[1].value == 12.5);
+	/* For which there is no room: counted. */
+	aif_batches_flush(&w->s.batches);
+	w->s.batches.made = AIF_BATCH_MAX;
+	aif_xe_join(&w->d, w->b);
+	assert_null(w->s.batches.open[AIF_BATCH_COUNTER]);
+	assert_int_equal(w->s.p.losses_len, 2); /* in all, and with the process */
+	assert_int_equal(w->s.p.losses[0].reason, AIF_REASON_WRITER_BEHIND);
+	assert_int_equal(w->s.p.losses[0].count + w->s.p.losses[1].count, 2);
 }
 
 /* A card that is sampled before anybody tells of it is the one that is told of later: a device, not two. */
