@@ -253,7 +253,6 @@ static void what_is_cheap_is_captured_once_that_is_known(void **state)
 		fail_msg("slowdown %.4f, %.3f of launches captured", o.slowdown, o.on_share);
 }
 
-/* And when it becomes dear, that is noticed. */
 /* That recording looks faster than none, for once, is the host's doing. */
 static void noise_is_no_room(void **state)
 {
@@ -266,6 +265,7 @@ static void noise_is_no_room(void **state)
 	assert_true(share < 0.25); /* 0.08; 0.51 where a negative cost counts as one */
 }
 
+/* And when what was cheap becomes dear, that is noticed. */
 static void trust_ends(void **state)
 {
 	uint64_t now = 1, on = 0, all = 0;
