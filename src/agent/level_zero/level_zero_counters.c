@@ -23,6 +23,7 @@
 #define MORE_THAN_SOME 1000000
 
 struct aif_ze_counters {
+	uint32_t session;       /* that asked for them */
 	uint32_t metrics, time; /* of a row; which is its stamp, or `metrics`: none is */
 	uint32_t len, first;    /* told; the first one's id: those of each set follow one another */
 	uint32_t sets;          /* that have been told, to: */
@@ -138,7 +139,8 @@ static void take_metrics(struct aif_level_zero *l0, struct aif_ze_counters *c,
 {
 	struct aif_ze_metric_properties m;
 
-	*c = (struct aif_ze_counters){.first = l0->metrics.counters};
+	*c = (struct aif_ze_counters){.session = l0->metrics.session,
+				      .first = l0->metrics.counters};
 	c->metrics = metrics_get(l0, of->group, metrics);
 	c->time = c->metrics;
 	for (uint32_t i = 0; i < c->metrics; i++) {
@@ -157,7 +159,7 @@ static void take_metrics(struct aif_level_zero *l0, struct aif_ze_counters *c,
 	l0->metrics.counters += c->len * SETS_MAX;
 }
 
-/* Names that nothing in the group has: it is said once. */
+/* Names that nothing in the group has. */
 static void tell_missing(struct aif_ze_streamer *s, const struct candidate *of)
 {
 	const char *at = aif_agent.session.counters;
@@ -211,8 +213,8 @@ static void name_groups(struct aif_level_zero *l0, void **groups, uint32_t n,
 		snprintf(ret, size, "has none");
 }
 
-bool aif_ze_counters_find(struct aif_level_zero *l0, struct aif_ze_streamer *s, char *ret_others,
-			  size_t size)
+static void find(struct aif_level_zero *l0, struct aif_ze_streamer *s, char *ret_others,
+		 size_t size)
 {
 	void **metrics = aif_pages(METRICS_MAX * sizeof(*metrics)), **groups = NULL;
 	struct candidate best = {.group = NULL};
@@ -239,6 +241,14 @@ bool aif_ze_counters_find(struct aif_level_zero *l0, struct aif_ze_streamer *s, 
 		munmap(metrics, METRICS_MAX * sizeof(*metrics));
 	if (s->counting.group)
 		tell_missing(s, &best);
+}
+
+bool aif_ze_counters_find(struct aif_level_zero *l0, struct aif_ze_streamer *s, char *ret_others,
+			  size_t size)
+{
+	/* Where another process has them, opening is tried again each second. */
+	if (!s->counting.group || s->counters->session != l0->metrics.session)
+		find(l0, s, ret_others, size);
 	return s->counting.group;
 }
 
@@ -294,10 +304,10 @@ static void take(struct aif_level_zero *l0, struct aif_ze_streamer *s, struct ai
 	const struct aif_ze_value *last;
 	double v[COUNTERS_MAX];
 
-	if (!rows || set.index >= SETS_MAX)
+	if (!rows)
 		return;
 	t = aif_thread_enter();
-	if (!t || !aif_ze_metrics_device_told(l0, t, s->device) ||
+	if (!t || set.index >= SETS_MAX || !aif_ze_metrics_device_told(l0, t, s->device) ||
 	    !tell_names(s, t, AIF_MIN(set.of, (uint32_t)SETS_MAX))) {
 		s->counting.lost += rows;
 		rows = 0;

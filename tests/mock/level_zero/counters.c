@@ -12,8 +12,9 @@
  * the streamer is open. It makes ZE_MOCK_STALLS's SCRIPT.counting.DEVICE, in which its period is, and SCRIPT.counted.DEVICE
  * when it has given all.
  *
- * ZE_MOCK's words: no_counters (no such group), counters_alone (not beside stalls), counters_denied, counters_fail (to be
- * read), no_stamps, counters_tiles (each report is of two tiles, of which the second has one more of everything).
+ * ZE_MOCK's words: no_counters (no such group), counters_alone (not beside stalls), counters_denied, counters_busy (twice),
+ * counters_fail (to be read), no_stamps, counters_tiles (each report is of two tiles, of which the second has one more of
+ * everything).
  */
 enum { MOST = 7, REPORTS = 4000 };
 
@@ -145,10 +146,11 @@ ze_result_t mock_counters_open(unsigned device, void *group, zet_metric_streamer
 			       zet_metric_streamer_handle_t *ret)
 {
 	struct stream *s = &streams[device];
+	static int busy = 2;
 
 	if (mock_has("counters_denied"))
 		return ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS;
-	if (s->open)
+	if (s->open || (mock_has("counters_busy") && busy && busy--))
 		return ZE_RESULT_ERROR_NOT_AVAILABLE;
 	*s = (struct stream){.open = 1, .device = device, .group = group};
 	read_script(s);
