@@ -2,19 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Performance counters of GPUs through Level Zero's metrics streamer: the real loader, below it a SIMULATED driver with
 # metrics (tests/mock/level_zero/counters.c). No hardware is in it.
-here=$(cd "$(dirname "$0")" && pwd)
-. "$here/tap.sh"
-mock=$build/tests/mock/level_zero
-[ -x "$mock/ze_app" ] || { echo "1..0 # SKIP the tests were built without Level Zero's headers (libze-dev)"; exit 0; }
-AIFLAME_STANDBY=$work/standby
-ZE_ENABLE_ALT_DRIVERS=$mock/libze_mock.so
-export AIFLAME_STANDBY ZE_ENABLE_ALT_DRIVERS
-unset ZE_ENABLE_TRACING_LAYER ZE_ENABLE_LOADER_INTERCEPT ZET_ENABLE_METRICS ZE_MOCK ZE_MOCK_STALLS
-printf 'no code at all, but two kernels of it' >mm.bin
-# What record looks for before it asks a driver for metrics.
-mkdir lib && echo 'int nothing;' | cc -shared -x c -o lib/libigdmd.so.1 - || exit 1
-with_library="env LD_LIBRARY_PATH=$work/lib"
-by='timeout -k 5 120'
+. "$(dirname "$0")/tap.sh"
+. "$root/tests/e2e/ze_mock.sh"
 
 # Reports 10 ms apart by the device's own clock, one of which was dropped.
 cat >counters <<'EOF'
@@ -33,16 +22,6 @@ rec() {
 	ZE_MOCK="$faults" ZE_MOCK_STALLS=$work/$name.stalls ZE_MOCK_COUNTERS=$work/counters $by $with_library \
 		"$aiflame" record -q --all-launches $options ${list:+--counters "$list"} -o "$name.data" "$mock/ze_app" mm.bin mm "$@" >"$name.out" 2>&1 || { cat "$name.out"; return 1; }
 }
-options=
-ask() { "$aiflame" query --format csv "$1.data" "$2" | tail -n +2; }
-# are NAME SQL ROW...: exactly these rows
-are() {
-	name=$1 sql=$2
-	shift 2
-	ask "$name" "$sql" >rows.txt
-	printf '%s\n' "$@" | diff - rows.txt
-}
-reason() { are "$1" "SELECT coalesce(sum(count), 0) FROM losses WHERE reason = $2" "$3"; }
 in_order="group_concat(value, ' ') OVER (PARTITION BY device, name ORDER BY time_ns ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
 values="SELECT DISTINCT name, unit, $in_order FROM counters ORDER BY 1"
 basic() { are "$1" "$values" 'AvgGpuCoreFrequencyMHz,MHz,1550.0 1600.0 300.0' 'GpuBusy,%,12.5 100.0 50.0' 'GpuTime,ns,1000.0 2000.0 3000.0' 'Stalled,,1.0 0.0 0.0' 'XveActive,%,0.1 99.75 7.0'; }
@@ -59,7 +38,7 @@ check 'nothing else is wrong' are plain 'SELECT count(*) FROM losses WHERE reaso
 check 'the period is 10 ms' test "$(cat plain.stalls.counting.0)" = 10000000
 check 'it adds up' says 'everything adds up' "$aiflame" info plain.data
 check 'as a table' says 'Simulated GPU  AvgGpuCoreFrequencyMHz  MHz        3   300    1550   1600      1150' "$aiflame" report --counters plain.data
-exported() { "$aiflame" export --format "$1" -o "plain.$1" plain.data && python3 "$here/export_check.py" "$aiflame" plain.data "$1" "plain.$1"; }
+exported() { "$aiflame" export --format "$1" -o "plain.$1" plain.data && python3 "$root/tests/e2e/export_check.py" "$aiflame" plain.data "$1" "plain.$1"; }
 check 'in chrome' exported chrome
 check 'in perfetto' exported perfetto
 check "in iaprof's text" exported iaprof

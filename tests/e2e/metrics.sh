@@ -3,17 +3,8 @@
 # EU-stall samples through Level Zero's metrics streamer: the real loader, below it a SIMULATED driver with metrics
 # (tests/mock/level_zero/metrics.c). No hardware is in it.
 . "$(dirname "$0")/tap.sh"
-mock=$build/tests/mock/level_zero
-[ -x "$mock/ze_app" ] || { echo "1..0 # SKIP the tests were built without Level Zero's headers (libze-dev)"; exit 0; }
+. "$root/tests/e2e/ze_mock.sh"
 fakexe=$build/tests/mock/xe/fakexe
-AIFLAME_STANDBY=$work/standby
-ZE_ENABLE_ALT_DRIVERS=$mock/libze_mock.so
-export AIFLAME_STANDBY ZE_ENABLE_ALT_DRIVERS
-unset ZE_ENABLE_TRACING_LAYER ZE_ENABLE_LOADER_INTERCEPT ZET_ENABLE_METRICS ZE_MOCK ZE_MOCK_STALLS
-printf 'no code at all, but two kernels of it' >mm.bin
-# What record looks for before it asks a driver for metrics.
-mkdir lib && echo 'int nothing;' | cc -shared -x c -o lib/libigdmd.so.1 - || exit 1
-with_library="env LD_LIBRARY_PATH=$work/lib"
 
 # Where mm and add lie: the simulated driver's addresses.
 cat >stalls <<'EOF'
@@ -33,17 +24,6 @@ rec() {
 	ZE_MOCK="$faults" ZE_MOCK_STALLS=$work/$name.stalls $by $with_library "$aiflame" record -q --all-launches $options -o "$name.data" "$mock/${app:-ze_app}" \
 		mm.bin mm,add "$@" >"$name.out" 2>&1 || { cat "$name.out"; return 1; }
 }
-by='timeout -k 5 120'
-options=
-ask() { "$aiflame" query --format csv "$1.data" "$2" | tail -n +2; }
-# are NAME SQL ROW...: exactly these rows
-are() {
-	name=$1 sql=$2
-	shift 2
-	ask "$name" "$sql" >rows.txt
-	printf '%s\n' "$@" | diff - rows.txt
-}
-reason() { are "$1" "SELECT coalesce(sum(count), 0) FROM losses WHERE reason = $2" "$3"; }
 adds_up() { says 'everything adds up' "$aiflame" info "$1.data"; }
 all='SELECT k.name, s.pc, s.reason, sum(s.count) FROM samples s LEFT JOIN kernels k ON k.id = s.kernel GROUP BY 1, 2, 3 ORDER BY 1, 2, 3'
 # Six of the eleven reasons at two addresses of one kernel: 8 is the low half of mm's, as hardware tells it.
