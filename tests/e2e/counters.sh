@@ -211,6 +211,6 @@ check 'not beside samples: these go first' refusal counters_alone 1347 'zetConte
 check 'that cannot be read' refusal counters_fail 1347 'zetMetricStreamerReadData'
 busy() { rec counters_busy 'GpuBusy,Nothing' counters_busy a counting1 counted1 && are counters_busy "$values" 'GpuBusy,%,12.5 100.0 50.0' && reason counters_busy 1347 1 && reason counters_busy 1348 1; }
 check 'another process has them: when it lets go the values come, and what is missing is told once' busy
-off() { with_library='env ZET_ENABLE_METRICS=0' && rec off default '' a pause; r=$?; with_library="env LD_LIBRARY_PATH=$work/lib"; [ $r = 0 ] && reason off 1372 1 && says 'record COMMAND then sets ZET_ENABLE_METRICS=1' "$aiflame" info off.data; }
+off() { with_library='env ZET_ENABLE_METRICS=0' && rec off default '' a asked pause; r=$?; with_library="env LD_LIBRARY_PATH=$work/lib"; [ $r = 0 ] && reason off 1372 1 && says 'record COMMAND then sets ZET_ENABLE_METRICS=1' "$aiflame" info off.data; }
 check 'metrics are off' off
 done_testing
