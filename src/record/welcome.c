@@ -355,6 +355,7 @@ static void give_memory(struct aif_welcome_desk *w, int sock, int pid, uint32_t 
 		       (w->opts->no_python ? AIF_OPTION_NO_PYTHON : 0);
 	shm->device_rate = aif_record_rate(w->opts);
 	shm->stall_rate = w->opts->device_rate;
+	static_assert(AIF_RECORD_COUNTERS == AIF_SHM_COUNTERS, "no name is cut");
 	if (w->opts->counters)
 		snprintf(shm->counters, sizeof(shm->counters), "%s", w->opts->counters);
 	shm->cpu_rate = w->opts->cpu_rate;
