@@ -80,6 +80,26 @@ static void put(const char *path, const char *text)
 	fclose(f);
 }
 
+static struct {
+	char dir[32], before[4096];
+} place;
+
+static int enter(void **state)
+{
+	(void)state;
+	strcpy(place.dir, "/tmp/xe_clients_XXXXXX");
+	return getcwd(place.before, sizeof(place.before)) && mkdtemp(place.dir) &&
+			       chdir(place.dir) == 0
+		       ? mkdir("proc", 0700)
+		       : -1;
+}
+
+static int leave(void **state)
+{
+	(void)state;
+	return chdir(place.before) == 0 ? nftw(place.dir, forget, 8, FTW_DEPTH | FTW_PHYS) : -1;
+}
+
 /* proc/PID with a file of a card (fd 5) and others. */
 static void process(int pid, const char *name, const char *node, unsigned client, unsigned cycles)
 {
@@ -112,14 +132,9 @@ static void what_was_used_since_the_look_before(void **state)
 {
 	struct aif_xe_clients c = {.pids_len = 0};
 	struct aif_xe_use u[4];
-	char dir[] = "/tmp/xe_clients_XXXXXX", here[4096];
 	uint64_t now = 100 * AIF_NS_PER_S;
 
 	(void)state;
-	assert_non_null(getcwd(here, sizeof(here)));
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(chdir(dir), 0);
-	mkdir("proc", 0700);
 	mkdir("proc/self", 0700);
 	process(10, "game", "/dev/dri/renderD128", 1, 1000);
 	process(11, "idle", "/dev/dri/card0", 2, 5);
@@ -154,8 +169,6 @@ static void what_was_used_since_the_look_before(void **state)
 	assert_int_equal(aif_xe_clients_look(&c, "proc", now, u, 1), 1);
 	assert_int_equal(aif_xe_clients_look(&c, "nowhere", now + 10 * AIF_NS_PER_S, u, 4), 0);
 	aif_xe_clients_finish(&c);
-	assert_int_equal(chdir(here), 0);
-	assert_int_equal(nftw(dir, forget, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 /* Of many processes some are looked at each time, until all were. */
@@ -164,14 +177,10 @@ static void many_are_looked_at_by_and_by(void **state)
 	enum { MANY = 2 * AIF_XE_CLIENTS_AT_ONCE };
 	struct aif_xe_clients c = {.pids_len = 0};
 	struct aif_xe_use u[4];
-	char dir[] = "/tmp/xe_clients_XXXXXX", here[4096], path[64];
 	uint64_t now = 100 * AIF_NS_PER_S;
+	char path[64];
 
 	(void)state;
-	assert_non_null(getcwd(here, sizeof(here)));
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(chdir(dir), 0);
-	mkdir("proc", 0700);
 	for (int i = 0; i < MANY; i++) {
 		snprintf(path, sizeof(path), "proc/%d", 1000000 + i);
 		mkdir(path, 0700);
@@ -198,16 +207,14 @@ static void many_are_looked_at_by_and_by(void **state)
 	assert_int_equal(aif_xe_clients_look(&c, "proc", ++now, u, 4), 0);
 	assert_int_equal(c.pids_len, 1);
 	aif_xe_clients_finish(&c);
-	assert_int_equal(chdir(here), 0);
-	assert_int_equal(nftw(dir, forget, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_says_card_client_and_cycles),
-		cmocka_unit_test(what_was_used_since_the_look_before),
-		cmocka_unit_test(many_are_looked_at_by_and_by),
+		cmocka_unit_test_setup_teardown(what_was_used_since_the_look_before, enter, leave),
+		cmocka_unit_test_setup_teardown(many_are_looked_at_by_and_by, enter, leave),
 	};
 
 	return cmocka_run_group_tests_name("xe_clients", tests, NULL, NULL);
