@@ -72,9 +72,8 @@ timed() {
 check "  each as long as CUDA's events say, within 2 %" timed
 cat check.out 2>/dev/null | sed 's/^/#   /'
 check "  both are sampled" is 2 t.data "SELECT count(*) FROM (SELECT device FROM samples GROUP BY device HAVING sum(count) > 10000)"
-check "  each kernel where it ran" is '1,1' t.data "SELECT count(DISTINCT device), count(DISTINCT device) =
-	(SELECT count(DISTINCT s.device) FROM samples s JOIN kernels k ON k.id = s.kernel WHERE $name = 'on_second')
-	FROM samples s JOIN kernels k ON k.id = s.kernel WHERE $name = 'on_first'"
+on() { echo "SELECT count(DISTINCT s.device) FROM samples s JOIN kernels k ON k.id = s.kernel WHERE $name = '$1'"; }
+check "  each kernel where it ran" is '1,1' t.data "SELECT ($(on on_first)) AS first, ($(on on_second)) AS second"
 check "  with instructions below the towers of both" is 2 t.data "SELECT count(DISTINCT device) FROM attributed WHERE pc IS NOT NULL AND count > 0"
 check "  99 % of the samples are in towers" is 1 t.data "SELECT sum(count) >= 0.99 * (SELECT sum(count) FROM samples) FROM attributed"
 check "  of 64 MiB of each GPU" is 134217728 t.data "SELECT value FROM meta WHERE key = 'cost.device_bytes'"
@@ -143,12 +142,17 @@ if python3 -c 'import torch; assert torch.cuda.device_count() >= 2' 2>/dev/null;
 	same() { sums plain.out >want.out && sums "$1" >got.out && [ "$(wc -l <want.out)" = 2 ] && diff want.out got.out; }
 	check "  compute what they do without" same r.out
 	# The kernel that is launched most is add_'s.
-	most="(SELECT kernel FROM attributed GROUP BY kernel ORDER BY sum(launches) DESC LIMIT 1)"
+	most="(SELECT kernel FROM attributed WHERE kernel IS NOT NULL GROUP BY kernel ORDER BY sum(launches) DESC LIMIT 1)"
 	each() { # DATA OUT PERCENT: of each rank, as it counted itself
 		ask "$1" "SELECT CAST(round(sum(launches)) AS INTEGER) FROM attributed WHERE kernel = $most GROUP BY process ORDER BY 1" >got.out
 		sed -n 's/^in all [01] //p' "$2" | sort -n | paste -d' ' - got.out >pairs.out
 		[ "$(wc -l <pairs.out)" = 2 ] || { cat pairs.out got.out; return 1; }
-		while read -r counted mine; do within "$3" "$mine" "$counted" || return 1; done <pairs.out
+		while read -r counted mine; do
+			within "$3" "$mine" "$counted" || {
+				ask "$1" "SELECT process, kernel, sum(launches) FROM attributed GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 9"
+				return 1
+			}
+		done <pairs.out
 	}
 	check "  each launch of both" each r.data r.out 0
 	nccl() { is 2 "$1" "SELECT count(*) FROM (SELECT e.process, e.device FROM executions e JOIN kernels k ON k.id = e.kernel WHERE k.name LIKE '%nccl%' GROUP BY 1, 2)"; }
