@@ -7,10 +7,14 @@
  *     cc -O2 -pthread -o sampling sampling.c -I$CUDA/include -L$CUDA/lib64 -lcupti -lcuda
  *     for call in $(./sampling); do ./sampling $call; done
  *
+ * May it be switched on where kernel records have just gone off, which some launches that are under way still get?
+ * ("records")
+ *
  * And may CUPTI be sent away, by cuptiFinalize(), after records were on, and after sampling was? ("finalize")
  *
  * Where a call is "gated", it is not begun while sampling is switched, and sampling is not switched before all that
- * were begun have returned. A run ends after 5 s, or when nobody has got on for 3 s.
+ * were begun have returned. A run ends after 5 s (or so many as are said behind its name), or when nobody has got on
+ * for 3 s.
  */
 #include <cuda.h>
 #include <cupti.h>
@@ -44,7 +48,9 @@ static struct {
 		FINALIZES,
 		FINALIZES_ONCE,
 		FINALIZES_INSIDE,
-		SAMPLES_AND_FINALIZES
+		SAMPLES_AND_FINALIZES,
+		AFTER_RECORDS,
+		AFTER_RECORDS_IDLE
 	} does;
 	_Atomic int gate, under_way, over, due; /* due: to be finalized */
 	_Atomic unsigned cycles;
@@ -134,7 +140,7 @@ static void drain(void)
 
 static void between(void (*what)(void))
 {
-	double *slowest = &it.slowest[what == enable], begin;
+	double *slowest = &it.slowest[what != disable], begin;
 
 	it.gate = 1;
 	while (it.is_gated && it.under_way)
@@ -191,6 +197,14 @@ static void subscribe(void)
 	must("records", (int)cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
 }
 
+static void from_records(void)
+{
+	cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	if (it.does == AFTER_RECORDS_IDLE)
+		must("idle", (int)cuCtxSynchronize());
+	enable();
+}
+
 static void *switching(void *unused)
 {
 	must("context", (int)cuCtxSetCurrent(it.context));
@@ -224,6 +238,17 @@ static void *switching(void *unused)
 			usleep(20000);
 			for (it.due = 1; it.due && !it.over;)
 				usleep(1000);
+			break;
+		case AFTER_RECORDS:
+		case AFTER_RECORDS_IDLE:
+			if (!it.cycles)
+				subscribe();
+			usleep(20000);
+			between(from_records);
+			usleep(20000);
+			between(disable);
+			must("records",
+			     (int)cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
 			break;
 		case SAMPLES_AND_FINALIZES:
 			subscribe();
@@ -500,6 +525,11 @@ static const struct {
 	{"finalize-sampled", launch, true, SAMPLES_AND_FINALIZES},
 	{"finalize-sampled-graphs", launch_graph, true, SAMPLES_AND_FINALIZES},
 	{"finalize-sampled-waits", wait_for, true, SAMPLES_AND_FINALIZES},
+	{"records", launch, true, AFTER_RECORDS},
+	{"records-idle", launch, true, AFTER_RECORDS_IDLE},
+	{"records-waits", wait_for, true, AFTER_RECORDS},
+	{"records-loads", library_lazily, true, AFTER_RECORDS},
+	{"records-graphs", launch_graph, true, AFTER_RECORDS},
 	{"graph", launch_graph, false, SWITCHES},
 	{"graph-gated", launch_graph, true, SWITCHES},
 	{"wait-gated", wait_for, true, SWITCHES},
@@ -562,7 +592,7 @@ int main(int argc, char **argv)
 	pthread_t threads[WORKERS + 1];
 	unsigned cycles = 0, i;
 	uint64_t calls = 0;
-	double begin, moved;
+	double begin, moved, seconds = argc > 2 ? atof(argv[2]) : SECONDS;
 
 	for (i = 0; i < sizeof(tries) / sizeof(*tries); i++) {
 		if (argc < 2)
@@ -579,9 +609,9 @@ int main(int argc, char **argv)
 	for (unsigned k = 1; k <= WORKERS; k++)
 		pthread_create(&threads[k], NULL, worker, (void *)(uintptr_t)&tries[i].call);
 	begin = moved = now();
-	while (now() - begin < SECONDS + STUCK && now() - moved < STUCK) {
+	while (now() - begin < seconds + STUCK && now() - moved < STUCK) {
 		usleep(50000);
-		if (now() - begin > SECONDS)
+		if (now() - begin > seconds)
 			it.over = 1;
 		if (cycles != it.cycles && calls != it.calls)
 			moved = now();

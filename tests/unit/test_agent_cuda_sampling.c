@@ -532,6 +532,22 @@ static void a_context_goes_beside_a_busy_device(void **state)
 	assert_int_equal(it.disabled, 2);
 }
 
+/* Records were on until a moment ago, which kernels under way still get. */
+static void not_before_the_last_record(void **state)
+{
+	struct aif_cuda *c = &it.cuda;
+
+	(void)state;
+	aif_cuda_context(c, (void *)1);
+	c->blocks.mode = AIF_CUDA_SAMPLES;
+	it.busy[1] = true;
+	assert_false(aif_cuda_sampling(c, true));
+	assert_false(it.sampled[1]);
+	it.busy[1] = false;
+	assert_true(aif_cuda_sampling(c, true));
+	assert_true(it.sampled[1]);
+}
+
 /* Who switches waits for this thread: it goes on, and nobody uses its context any more. */
 static void a_destroyer_does_not_wait(void **state)
 {
@@ -632,6 +648,7 @@ int main(void)
 		TEST(one_context_of_a_device),
 		TEST(a_destroyer_does_not_wait),
 		TEST(a_context_goes_beside_a_busy_device),
+		TEST(not_before_the_last_record),
 		TEST(two_kinds_of_device),
 		TEST(not_beside_records),
 		TEST(an_old_one_says_what_it_cannot_do),
