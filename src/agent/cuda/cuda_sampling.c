@@ -328,8 +328,8 @@ bool aif_cuda_sampling(struct aif_cuda *cuda, bool on)
 		return true;
 	/* Where records have just gone off, kernels under way still get theirs; what CUPTI refuses the other way round is
 	 * not asked of it in that moment. */
-	if (!aif_cuda_gate_shut(cuda, ends || (cuda->blocks.mode == AIF_CUDA_SAMPLES &&
-					       cuda->api.can_record)))
+	if (!aif_cuda_gate_shut(
+		    cuda, ends || (cuda->blocks.mode == AIF_CUDA_SAMPLES && cuda->api.can_record)))
 		return false;
 	t = aif_thread_enter();
 	for (c = first; c < first + AIF_CUDA_CONTEXTS; c++) {
