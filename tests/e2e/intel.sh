@@ -95,6 +95,8 @@ echo "$icd" >intel.icd
 if [ -n "$icd" ] && [ -e "$no_gpu" ] && OCL_ICD_VENDORS=$work/intel.icd timeout -k 5 20 "$build/tests/e2e/il_app" "$module" mm >il.out 2>&1; then
 	check "an OpenCL program's SPIR-V, once for two programs of it" given
 	check "nor that with --no-code" given_without
+	alone() { OCL_ICD_VENDORS=$work/intel.icd timeout -k 5 60 "$aiflame" record -q --all-launches -o alone.data "$build/tests/e2e/il_app" "$module" mm >alone.out 2>&1 && is 2 alone 'SELECT count(*) FROM launches'; }
+	check "who does not wait for a device that never answers is not made to" alone
 else
 	skip "an OpenCL program's SPIR-V" "Intel's OpenCL driver, or a header of layers, is not here"
 fi

@@ -83,7 +83,7 @@ typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 	X(clReleaseEvent, int32_t, (void *event)) \
 	X(clGetEventProfilingInfo, int32_t, (void *event, uint32_t name, size_t size, void \
 	  *value, size_t *ret_size)) \
-	U(clFlush) \
+	X(clFlush, int32_t, (void *queue)) \
 	X(clFinish, int32_t, (void *queue)) \
 	X(clEnqueueReadBuffer, int32_t, (void *queue, void *buffer, uint32_t blocking, \
 	  size_t offset, size_t size, void *to, uint32_t nwait, const void *wait, void \
@@ -282,6 +282,7 @@ static_assert(AIF_CL_ENTRIES == 149, "the dispatch table of OpenCL 3.0");
 	X(KERNEL_FUNCTION_NAME, 0x1190)                \
 	X(KERNEL_PROGRAM, 0x1194)                      \
 	X(EVENT_COMMAND_QUEUE, 0x11d0)                 \
+	X(EVENT_COMMAND_EXECUTION_STATUS, 0x11d3)      \
 	X(PROFILING_COMMAND_QUEUED, 0x1280)            \
 	X(PROFILING_COMMAND_START, 0x1282)             \
 	X(PROFILING_COMMAND_END, 0x1283)               \

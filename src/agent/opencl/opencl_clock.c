@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/opencl/opencl.h"
 
+#include <errno.h>
+
 /*
  * A driver that stamps with a host clock is found out when an application makes its first queue on a
  * device: three markers in a queue of our own, each between two readings of all clocks. That costs
- * about as much as a queue does, once per device, outside of any launch. All other drivers' times are
+ * about as much as a queue does, once per device, outside of any launch. A device that does not come to them in a
+ * tenth of a second (another process's kernel runs there, or nothing does at all) is not waited for: it counts as
+ * one of the others, and what was asked of it is left, since giving it back may wait, too. All other drivers' times are
  * recorded as they are, as ticks of the device's own clock, with pairs that tie it to the host's: from
  * clGetDeviceAndHostTimer each second, else from launches (before, QUEUED, after), at most ten a
  * second.
  */
 
 #define PROBES          3
+#define PROBES_NS       (AIF_NS_PER_S / 10)
+#define PROBE_STEP_NS   50000
 #define TIMER_EACH_NS   AIF_NS_PER_S
 #define BRACKET_EACH_NS (AIF_NS_PER_S / 10)
 
@@ -27,17 +33,35 @@ static void read_clocks(uint64_t now[AIF_CL_HOST_CLOCKS])
 		now[i] = aif_clock_ns(ids[i]);
 }
 
-static bool probe_once(void *queue, struct aif_cl_probe *p)
+/* False: not until then. */
+static bool ends(void *event, uint64_t until)
+{
+	const struct timespec step = {.tv_nsec = PROBE_STEP_NS};
+	int32_t status;
+
+	while (TARGET->clGetEventInfo(event, AIF_CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status),
+				      &status, NULL) == 0 &&
+	       status > AIF_CL_COMPLETE) {
+		if (aif_now_ns() > until)
+			return false;
+		nanosleep(&step, NULL);
+	}
+	return true;
+}
+
+/* 1, 0: nothing was learnt; -EBUSY: nor will be. */
+static int probe_once(void *queue, struct aif_cl_probe *p, uint64_t until)
 {
 	void *event = NULL;
 	bool good;
 
 	read_clocks(p->before);
 	if (TARGET->clEnqueueMarker(queue, &event) < 0)
-		return false;
+		return 0;
 	read_clocks(p->after);
-	good = TARGET->clWaitForEvents(1, &event) == 0 &&
-	       TARGET->clGetEventProfilingInfo(event, AIF_CL_PROFILING_COMMAND_QUEUED,
+	if (TARGET->clFlush(queue) < 0 || !ends(event, until))
+		return -EBUSY;
+	good = TARGET->clGetEventProfilingInfo(event, AIF_CL_PROFILING_COMMAND_QUEUED,
 					       sizeof(p->queued), &p->queued, NULL) == 0;
 	TARGET->clReleaseEvent(event);
 	return good;
@@ -46,9 +70,12 @@ static bool probe_once(void *queue, struct aif_cl_probe *p)
 uint32_t aif_cl_clock_probe(void *context, void *device)
 {
 	struct aif_cl_probe probes[PROBES];
+	const int saved = errno;
 	unsigned n = 0;
+	uint64_t until;
 	int32_t error;
 	void *queue;
+	int r = 0;
 
 	if (!TARGET->clCreateCommandQueue || !TARGET->clEnqueueMarker)
 		return AIF_WIRE_NONE;
@@ -56,9 +83,12 @@ uint32_t aif_cl_clock_probe(void *context, void *device)
 					     &error);
 	if (!queue)
 		return AIF_WIRE_NONE;
-	while (n < PROBES && probe_once(queue, &probes[n]))
+	until = aif_now_ns() + PROBES_NS;
+	while (n < PROBES && (r = probe_once(queue, &probes[n], until)) > 0)
 		n++;
-	TARGET->clReleaseCommandQueue(queue);
+	if (r >= 0)
+		TARGET->clReleaseCommandQueue(queue);
+	errno = saved;
 	return n == PROBES ? aif_cl_clock_of(probes, n) : AIF_WIRE_NONE;
 }
 
