@@ -208,6 +208,14 @@ static bool is_drained(const struct aif_target *t)
 	return true;
 }
 
+/* It has not done yet what we told it to: what was under way comes before it says that it has stopped. */
+static bool collects(const struct aif_target *t)
+{
+	uint64_t began = atomic_load_explicit(&t->shm->began_ns, memory_order_acquire);
+
+	return began && began >= atomic_load_explicit(&t->shm->stopped_ns, memory_order_acquire);
+}
+
 /* A gap (gaps.c) is in no window of sampling. */
 static void follow_gaps(struct aif_drainer *d, struct aif_target *t, uint64_t now, bool each_second)
 {
@@ -509,18 +517,22 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 		look_for_end(t);
 	}
 	/* The writer goes on taking batches, so a full ring empties in a few rounds; a slow disk has a
-	 * minute. Who lives may go on filling it. */
+	 * minute. Who lives may go on filling it, and has two seconds for its last words. */
 	for (int round = 0;; round++) {
 		struct timespec pause = {.tv_nsec = BUSY_NS};
 
 		any_left = false;
 		pthread_mutex_lock(&s->lock);
 		for (struct aif_target *t = dt->d.targets; t; t = t->next) {
-			bool busy = drain_target(&dt->d, t) > BUSY_BYTES ||
-				    !aif_batches_room(&s->batches);
+			/* In this order: what it wrote before is drained afterwards. */
+			bool lives = !t->ended && collects(t), busy;
 
-			any_left |=
-				t->ended ? !is_drained(t) && round < 12000 : busy && round < 200;
+			if (lives)
+				look_for_end(t);
+			busy = drain_target(&dt->d, t) > BUSY_BYTES ||
+			       !aif_batches_room(&s->batches);
+			any_left |= t->ended ? !is_drained(t) && round < 12000
+					     : (busy || lives) && round < 400;
 		}
 		pthread_mutex_unlock(&s->lock);
 		if (!any_left)

@@ -207,6 +207,7 @@ again() {
 }
 check "another recording after that" again
 check "  gets launches" is 1 next "SELECT count(*) > 100 FROM launches WHERE kind = 'kernel'"
+check "  to the last: none is in flight at its end" is 0 next "SELECT count(*) FROM launches LEFT JOIN executions e USING (launch) WHERE launches.kind = 'kernel' AND e.launch IS NULL"
 check "  with samples" sampled next
 check "  of known code, by our hash" is 0 next "SELECT count(*) FROM samples JOIN frames f ON f.id = frame WHERE f.module IS NULL"
 check "  it adds up" adds_up next

@@ -165,10 +165,13 @@ static void fall_silent(struct aif_cuda *cuda, bool pause)
 	uint64_t now = aif_now_ns();
 
 	aif_cuda_gate_tick(cuda, now);
-	if (pause)
+	if (pause) {
 		(void)end_sampling(cuda, aif_cuda_gate_may_try(cuda, now));
-	else if (end_sampling(cuda, LAST_TRIES))
+	} else if (end_sampling(cuda, LAST_TRIES)) {
+		/* What was under way is over now: for that it was waited. */
+		flush_and_tell(cuda, true);
 		listen(cuda, false);
+	}
 }
 
 /*
