@@ -47,6 +47,25 @@ static void put_total_error(const struct aif_attribution *a, struct aif_buf *out
 	aif_buf_putc(out, ')');
 }
 
+/* Launches that the others do not stand for, and that are none of the profile's. */
+static void put_missing(const struct aif_profile *p, const struct aif_conservation *c,
+			struct aif_buf *out)
+{
+	uint64_t missing = 0;
+
+	for (size_t i = 0; i < p->losses_len; i++) {
+		uint32_t reason = p->losses[i].reason;
+
+		if (reason == AIF_REASON_CUDA_CONFUSED || reason == AIF_REASON_NO_SLOT ||
+		    reason == AIF_REASON_AFTER_FORK)
+			missing += p->losses[i].count;
+	}
+	if (missing < (c->launches + missing) / 1000 || !missing)
+		return;
+	aif_human_share(out, aif_share_ppm(missing, c->launches + missing));
+	aif_buf_puts(out, " of all launches are missing, ");
+}
+
 void aif_summary_quality(const struct aif_profile *p, const struct aif_attribution *a,
 			 struct aif_buf *out)
 {
@@ -63,6 +82,7 @@ void aif_summary_quality(const struct aif_profile *p, const struct aif_attributi
 		aif_buf_puts(out, "stacks with lengths: when and how often is not known");
 		return;
 	}
+	put_missing(p, c, out);
 	if (c->uncaptured) {
 		aif_human_share(out, aif_share_ppm(c->launches - c->uncaptured, c->launches));
 		aif_buf_puts(out, " of launches captured");

@@ -351,6 +351,7 @@ check "  we had stood up before" seat
 check "  and sit down again" test "$(grep -c ' subscribe refused=0' profiler.log)" -ge 3
 counted() { confused profiler && [ "$lost" -gt 0 ] && [ "$got" -gt 0 ]; }
 check "  launches of threads that CUPTI has confused are counted" counted
+check "  and the first screen says what share is missing" says '% of all launches are missing' "$aiflame" report profiler.data
 check "  it adds up" adds_up profiler
 check "  no execution has another's launch" right_joins profiler
 check "  in order" order profiler
