@@ -8,7 +8,7 @@
 #include "export/imported.h"
 #include "export/summary.h"
 #include "export/table.h"
-#include "profile/outside.h"
+#include "profile/timeless.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -173,6 +173,7 @@ static int of_device(const struct values *v, const struct aif_profile *p,
 	struct aif_tree t = {0};
 	struct aif_buf sub = {0}, told = {0};
 	int r = aif_attribution_compute(p, which, &a, err);
+	bool has_nothing = !a.rows_len && !a.unmatched_len && v->by == NOT_GIVEN;
 
 	if (!r && v->by == NOT_GIVEN && aif_attribution_is_untimed(&a)) {
 		now.by = AIF_BY_SAMPLES;
@@ -181,8 +182,13 @@ static int of_device(const struct values *v, const struct aif_profile *p,
 		      stderr);
 	}
 	/* They have no executions: only their number can be drawn. */
-	if (!r && o->by == AIF_BY_LAUNCHES)
-		r = aif_outside_add(p, which, &a, err);
+	if (!r && (o->by == AIF_BY_LAUNCHES || has_nothing))
+		r = aif_timeless_add(p, which, &a, err);
+	if (!r && has_nothing && a.rows_len) {
+		now.by = AIF_BY_LAUNCHES;
+		fputs("aiflame: it has launches and no times: drawn is what --by launches draws\n",
+		      stderr);
+	}
 	/* Nor have these: only samples. */
 	if (!r && o->by == AIF_BY_SAMPLES && aif_attribution_take_unmatched(&a) < 0)
 		r = aif_err_set(err, -ENOMEM, "flame: out of memory");
@@ -238,7 +244,7 @@ static bool has_cpu_alone(const struct values *v, const struct aif_profile *p,
 	bool is_time = v->by == NOT_GIVEN || v->by == AIF_BY_WALL || v->by == AIF_BY_TIME;
 
 	if (v->of == NOT_GIVEN && v->leaf == NOT_GIVEN && is_time && !v->choice.kernel &&
-	    !v->choice.device && !p->devices_len)
+	    !v->choice.device && !p->devices_len && (aif_is_imported(p) || !aif_timeless_count(p)))
 		has = aif_cpu_totals(p, which, &cpu, NULL) == 0 && cpu.samples;
 	aif_cpu_totals_finish(&cpu);
 	return has;
@@ -369,7 +375,7 @@ const struct aif_command aif_command_flame = {
 		"back. With --of cpu it draws where the threads of programs that use a device were on CPUs and,\n"
 		"as [waiting: CALL], how long they waited for the device in calls of its runtime. A profile in which\n"
 		"no device was opened is drawn so without being asked, and this is said; so is one by samples\n"
-		"whose device gave samples and no times.\n"
+		"whose device gave samples and no times, and one by launches where there is nothing else.\n"
 		"PyTorch's backward stands on the forward that made it, as [backward] and the node's name.\n"
 		"That is inferred from the order of operators; --detail full shows what was recorded.\n"
 		"FILE may be folded text of any tool (`frame;frame count`), or - for standard input.",

@@ -11,6 +11,7 @@
 #include "export/stack_names.h"
 #include "profile/file.h"
 #include "profile/gaps.h"
+#include "profile/timeless.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -586,8 +587,6 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 		return "the command ended before it had launched anything, see below";
 	if (runtimes && was_paused(p))
 		return "the program launched nothing while it was collected: see --delay, aiflame ctl";
-	if (runtimes && has_loss(p, AIF_REASON_NO_TIMES))
-		return "the program launched work, but the driver gave no times, see below";
 	if (runtimes)
 		return "the program opened a device but launched nothing";
 	if (!strcmp(attached, "all"))
@@ -610,6 +609,24 @@ static void put_dropped(const struct aif_profile *p, struct aif_buf *out)
 	aif_buf_puts(out, p->dropped_launches == 1 ? " was" : " were");
 	aif_buf_puts(out,
 		     " recorded and dropped by --max-size or --keep: record with a larger one");
+}
+
+/* Launches of which nobody knows when they ran, and what shows them. */
+static void timeless(const struct aif_profile *p, const struct aif_attribution *a, uint64_t n,
+		     const char *path, struct aif_buf *out)
+{
+	aif_buf_puts(out, "launches ");
+	aif_human_count(out, n);
+	aif_buf_puts(out, ", times not known");
+	if (a->conservation.outside == n)
+		aif_buf_puts(out,
+			     ", as they were seen from outside: only an agent knows kernels and "
+			     "times, see aiflame help env");
+	else if (!has_loss(p, AIF_REASON_NO_TIMES) && !aif_is_imported(p))
+		aif_buf_puts(out, ", as the program or the recording ended before they were read");
+	aif_buf_puts(out, ": ");
+	put_command(out, "aiflame flame --by launches", path);
+	aif_buf_putc(out, '\n');
 }
 
 /* Nothing ran on any device, or nothing is left of it: say what there was, and the likely reason. */
@@ -664,8 +681,8 @@ static bool has_operators(const struct aif_profile *p)
 }
 
 /* The commands that have something to show. */
-static void put_next(const struct aif_profile *p, bool has_kernels, bool has_device, bool has_cpu,
-		     const char *path, struct aif_buf *out)
+static void put_next(const struct aif_profile *p, bool has_kernels, bool has_device,
+		     bool has_timeless, bool has_cpu, const char *path, struct aif_buf *out)
 {
 	const struct {
 		bool is_there;
@@ -673,6 +690,8 @@ static void put_next(const struct aif_profile *p, bool has_kernels, bool has_dev
 	} next[] = {
 		{has_device, "aiflame flame"},
 		{has_kernels, "aiflame report --kernels"},
+		{!has_device && has_timeless, "aiflame flame --by launches"},
+		{!has_device && has_timeless, "aiflame report --launches"},
 		{!has_device && has_cpu, "aiflame flame --of cpu"},
 		{aif_is_imported(p) && has_operators(p), "aiflame report --ops"},
 	};
@@ -691,13 +710,16 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 		       const char *path, struct aif_buf *out)
 {
 	bool is_empty = !a->conservation.joined && !a->rows_len, has_cpu;
+	uint64_t timeless_len = aif_timeless_count(p);
 	struct aif_buf broken = {0};
 	struct stat st;
 
 	ran(p, out);
-	if (is_empty) {
+	if (timeless_len)
+		timeless(p, a, timeless_len, path, out);
+	if (is_empty && !timeless_len) {
 		nothing(p, out);
-	} else {
+	} else if (!is_empty) {
 		devices(p, a, out);
 		/* All in all it has room for so many lines. */
 		top_kernels(p, a, processes(p, a, out) ? TOP_KERNELS - 1 : TOP_KERNELS, out);
@@ -719,5 +741,5 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 	if (stat(path, &st) == 0)
 		aif_human_bytes(out, (uint64_t)st.st_size);
 	aif_buf_puts(out, "; next: ");
-	put_next(p, !is_empty, !is_empty || a->unmatched_len, has_cpu, path, out);
+	put_next(p, !is_empty, !is_empty || a->unmatched_len, timeless_len, has_cpu, path, out);
 }

@@ -6,6 +6,7 @@
 #include "export/imported.h"
 #include "export/report.h"
 #include "profile/backward.h"
+#include "profile/timeless.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -421,6 +422,10 @@ static int nothing(const struct towers *t, const struct aif_attribution *a, stru
 			err, -ENODATA,
 			"flame: nothing but samples that no launch explains, which have no "
 			"times; draw them with --by samples");
+	if (!a->rows_len && aif_timeless_count(t->p))
+		return aif_err_set(err, -ENODATA,
+				   "flame: its launches have no times; draw them with --by "
+				   "launches");
 	if (!a->rows_len)
 		return aif_err_set(err, -ENODATA,
 				   "flame: no device activity in this profile or time; draw where "

@@ -10,8 +10,3 @@
 
 /* Is it one? They name no device and no stream, and their stack is one along frame pointers. */
 bool aif_outside_is(const struct aif_profile *p, const struct aif_launch_row *row);
-
-/* Adds a row for each of their stacks to what was computed for `which` (NULL: all): a number of launches, without
- * time. 0 or -errno with *err. */
-int aif_outside_add(const struct aif_profile *p, const struct aif_attribution_opts *which,
-		    struct aif_attribution *a, struct aif_err *err);

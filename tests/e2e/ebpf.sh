@@ -136,6 +136,12 @@ for how in one all; do
 	check "each launch is there" between 1200 "$(number l.data "SELECT count(*) FROM launches JOIN processes ON processes.id = process WHERE pid = $target")" 1200
 	check "with its caller, which is on no frame pointer's way" \
 		sh -c "grep -qE 'main;launch;train_step;cuLaunchKernel;.unknown kernel._.g. 600$' l.folded && grep -qE 'launch;infer;cuLaunchKernel;.unknown kernel._.g. 300$' l.folded"
+	led_to() {
+		"$aiflame" report l.data >first && grep -q '^launches 1,200, times not known, as they were seen from outside.*: aiflame flame --by launches l.data$' first &&
+			! grep 'nothing was executed' first && says "launches and no times" "$aiflame" flame -o l2.folded l.data && cmp l.folded l2.folded
+	}
+	# Of other programs with -a, there may be times, too.
+	[ $how = all ] || check "the first screen leads to them" led_to
 	check "of Level Zero, too" grep -qE 'launch;infer;zeCommandListAppendLaunchKernel;.unknown kernel._.g. 300$' l.folded
 done
 # With -a those of other programs, too.

@@ -63,7 +63,17 @@ for app in ze_app ze_app_dlopen; do
 			grep -q '100.0 % of stacks complete' first && ! grep -E '0 ns in|active from' first && "$aiflame" report --kernels $app.data >first && ! grep -w ns first && grep -q '440  mm' first || { cat unasked.err first; return 1; }
 	}
 	check "without times samples are what is drawn and told" untimed
+	check "the launches are drawn where they are asked for" says "launches 13, times not known: aiflame flame --by launches" sh -c \
+		"'$aiflame' report $app.data && '$aiflame' flame --by launches -o l.folded $app.data && grep -q 'path_a;zeCommandListAppendLaunchKernel;mm_.g. 10$' l.folded && grep -q 'path_b;.* 3$' l.folded"
 done
+# Without samples there are launches alone.
+alone() {
+	timeout 60 "$aiflame" record --all-launches -o alone.data "$mock/ze_app" "$module" mm a b a >alone.out 2>&1 || { cat alone.out; return 1; }
+	says "launches 3, times not known: aiflame flame --by launches alone.data" cat alone.out && ! grep 'nothing was executed' alone.out &&
+		says "launches and no times" "$aiflame" flame -o alone.folded alone.data && grep -q 'path_a;zeCommandListAppendLaunchKernel;mm_.g. 2$' alone.folded &&
+		says "have no times; draw them with --by launches" sh -c "! '$aiflame' flame --by wall -o no.svg alone.data"
+}
+check "launches alone are drawn, and said to be there" alone
 # What the application gave the driver, once: Intel's own compiler made the code from it.
 spirv() {
 	ask ze_app "SELECT hex(c.bytes) FROM codes c JOIN modules m ON m.id = c.module WHERE c.arch = 'spirv' AND m.path LIKE 'spirv %'" >kept.hex

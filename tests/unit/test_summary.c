@@ -2,6 +2,8 @@
 /* What the first screen says of estimates and of what capture cost. */
 #include "export/summary.h"
 #include "profile/file.h"
+#include "profile/timeless.h"
+#include "fixture_profile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -189,6 +191,116 @@ static void summary_of_nothing(size_t launches_len, const char *attached, struct
 	unlink(path);
 }
 
+static struct aif_launch_row launch_of(uint64_t launch, uint32_t thread, uint32_t stack)
+{
+	return (struct aif_launch_row){.launch = launch,
+				       .time = 10 * MS,
+				       .thread = thread,
+				       .kernel = AIF_NONE,
+				       .device = AIF_NONE,
+				       .stream = AIF_NONE,
+				       .stack = stack,
+				       .shape = AIF_NONE};
+}
+
+/* Two processes of two launches each; the driver gives none of the first one's times, and one of the
+ * second's, whose other is `lost` or else in flight. Of the rest `is_outside`: a third's, seen from outside. */
+static void timeless(bool first, bool second, bool is_lost, bool is_outside,
+		     struct aif_profile *read)
+{
+	struct aif_profile made = {.start_ns = 1};
+	struct aif_launch_row launches[] = {launch_of(1, 0, AIF_NONE), launch_of(2, 0, AIF_NONE),
+					    launch_of(3, 1, AIF_NONE), launch_of(4, 1, AIF_NONE),
+					    launch_of(5, 2, 0)};
+	struct aif_exec_row exec = {.launch = 3,
+				    .start = 11 * MS,
+				    .end = 12 * MS,
+				    .clock = AIF_CLOCK_MONOTONIC,
+				    .process = 1,
+				    .kernel = AIF_NONE,
+				    .device = 0,
+				    .stream = AIF_NONE};
+	struct aif_writer *w;
+	struct aif_err err;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/aiflame-summary-%d", (int)getpid());
+	add_meta(&made, "command", "x");
+	for (uint32_t i = 0; i < 3; i++) {
+		FIXTURE_ADD(&made, processes, .pid = i + 1, .exe = AIF_NONE, .host = AIF_NONE,
+			    .cmdline = aif_strset_puts(&made.strings, "x"));
+		FIXTURE_ADD(&made, threads, .process = i, .tid = i + 1, .name = AIF_NONE);
+	}
+	FIXTURE_ADD(&made, devices, .name = aif_strset_puts(&made.strings, "D"), .vendor = AIF_NONE,
+		    .driver = AIF_NONE, .clock = AIF_CLOCK_MONOTONIC,
+		    .runtime = aif_strset_puts(&made.strings, "x"));
+	FIXTURE_ADD(&made, frames, .kind = AIF_FRAME_MARK, .module = AIF_NONE,
+		    .address = aif_strset_puts(&made.strings, "f"));
+	FIXTURE_ADD(&made, stacks, .parent = AIF_NONE, .frame = 0, .depth = 1,
+		    .flags = AIF_STACK_FRAME_POINTERS);
+	if (is_lost)
+		FIXTURE_ADD(&made, losses, .reason = AIF_REASON_NO_TIMES, .process = 1,
+			    .thread = AIF_NONE, .count = 1, .detail = AIF_NONE);
+	assert_int_equal(aif_writer_new(path, made.start_ns, &w, NULL), 0);
+	assert_int_equal(aif_writer_tables(w, &made, NULL), 0);
+	if (first)
+		assert_int_equal(aif_writer_launches(w, launches, 2, NULL), 0);
+	if (second) {
+		assert_int_equal(aif_writer_launches(w, launches + 2, 2, NULL), 0);
+		assert_int_equal(aif_writer_execs(w, &exec, 1, NULL), 0);
+	}
+	if (is_outside)
+		assert_int_equal(aif_writer_launches(w, launches + 4, 1, NULL), 0);
+	assert_int_equal(aif_writer_finish(w, 1 + 100 * MS, NULL), 0);
+	assert_ok(aif_profile_open(path, read, &err), &err);
+	aif_profile_finish(&made);
+	unlink(path);
+}
+
+static void launches_without_times_are_counted(void **state)
+{
+	static const struct {
+		bool first, second, is_lost, is_outside;
+		uint64_t n;
+		const char *said;
+	} cases[] = {
+		{true, false, false, false, 2,
+		 "launches 2, times not known, as the program or the recording ended before they were read: "
+		 "aiflame flame --by launches p.data\n"},
+		{true, true, false, false, 2, "launches 2, times not known, as the program"},
+		{false, true, false, false, 0, NULL}, /* in flight */
+		{false, true, true, false, 1, "launches 1, times not known: aiflame flame"},
+		{false, false, false, true, 1,
+		 "launches 1, times not known, as they were seen from outside"},
+		{true, true, true, true, 4, "launches 4, times not known: aiflame flame"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_attribution a = {0};
+		struct aif_buf screen = {0};
+		struct aif_profile p;
+
+		timeless(cases[i].first, cases[i].second, cases[i].is_lost, cases[i].is_outside,
+			 &p);
+		assert_int_equal(aif_timeless_count(&p), cases[i].n);
+		assert_int_equal(aif_attribution_compute(&p, NULL, &a, NULL), 0);
+		aif_summary_write(&p, &a, "p.data", &screen);
+		if (cases[i].said) {
+			has(&screen, cases[i].said);
+			assert_null(strstr(aif_buf_str(&screen), "nothing was executed"));
+		} else {
+			assert_null(strstr(aif_buf_str(&screen), "times not known"));
+		}
+		if (!cases[i].second)
+			has(&screen, "next: aiflame flame --by launches p.data, aiflame report "
+				     "--launches p.data");
+		aif_buf_finish(&screen);
+		aif_attribution_finish(&a);
+		aif_profile_finish(&p);
+	}
+}
+
 static void what_was_dropped_is_the_reason(void **state)
 {
 	struct aif_buf screen = {0};
@@ -231,6 +343,7 @@ int main(void)
 		cmocka_unit_test(estimates_say_how_sure_they_are),
 		cmocka_unit_test(without_times_samples_tell),
 		cmocka_unit_test(too_few_blocks_are_called_that),
+		cmocka_unit_test(launches_without_times_are_counted),
 		cmocka_unit_test(what_was_dropped_is_the_reason),
 		cmocka_unit_test(what_ran_already_was_recorded),
 	};
