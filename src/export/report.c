@@ -303,9 +303,21 @@ static const struct aif_table_column kernel_columns[] = {
 	{"operator", AIF_TABLE_TEXT},    {"caller", AIF_TABLE_TEXT},
 };
 
-static int kernels(struct report *r)
+/* Without times, without their columns. */
+static int sort_by_width(struct report *r)
 {
 	static const char *const timed[] = {"wall_share", "wall", "time", "launches", "average"};
+
+	if (!r->have_samples)
+		hide(r, "samples");
+	for (size_t i = 0; r->is_untimed && i < AIF_ARRAY_LEN(timed); i++)
+		if (has_column(r->t->columns, r->t->width, timed[i]))
+			hide(r, timed[i]);
+	return aif_table_sort(r->t, aif_table_column(r->t, r->is_untimed ? "samples" : "wall"));
+}
+
+static int kernels(struct report *r)
+{
 	struct sums *s;
 	size_t n;
 	int e = sum_up(r, kernel_key, &s, &n);
@@ -329,16 +341,12 @@ static int kernels(struct report *r)
 	}
 	if (!r->have_callers)
 		hide(r, "caller");
-	if (!r->have_samples)
-		hide(r, "samples");
 	if (!r->have_operators)
 		hide(r, "operator");
 	if (!r->have_errors)
 		hide(r, "error");
-	for (size_t i = 0; r->is_untimed && i < AIF_ARRAY_LEN(timed); i++)
-		hide(r, timed[i]);
 	free(s);
-	return aif_table_sort(r->t, aif_table_column(r->t, r->is_untimed ? "samples" : "wall"));
+	return sort_by_width(r);
 }
 
 /* Of a long stack its middle is left out: what launched, and the program's outermost function. */
@@ -375,9 +383,11 @@ static void elide(struct aif_buf *line)
 }
 
 static const struct aif_table_column stack_columns[] = {
-	{"wall_share", AIF_TABLE_SHARE}, {"wall", AIF_TABLE_NS},        {"time", AIF_TABLE_NS},
-	{"error", AIF_TABLE_NS},         {"launches", AIF_TABLE_COUNT}, {"process", AIF_TABLE_ID},
-	{"kernel", AIF_TABLE_TEXT},      {"stack", AIF_TABLE_TEXT},
+	{"wall_share", AIF_TABLE_SHARE}, {"wall", AIF_TABLE_NS},
+	{"time", AIF_TABLE_NS},          {"error", AIF_TABLE_NS},
+	{"launches", AIF_TABLE_COUNT},   {"samples", AIF_TABLE_COUNT},
+	{"process", AIF_TABLE_ID},       {"kernel", AIF_TABLE_TEXT},
+	{"stack", AIF_TABLE_TEXT},
 };
 
 static int stacks(struct report *r)
@@ -396,6 +406,8 @@ static int stacks(struct report *r)
 		aif_table_number(r->t, s[i].time);
 		error_cell(r, s[i].variance);
 		aif_table_number(r->t, s[i].launches);
+		aif_table_number(r->t, s[i].samples);
+		r->have_samples |= s[i].samples > 0;
 		process_cell(r, s[i].process);
 		kernel_cell(r, s[i].kind, s[i].kernel);
 		aif_buf_clear(&r->text);
@@ -407,7 +419,7 @@ static int stacks(struct report *r)
 	if (!r->have_errors)
 		hide(r, "error");
 	free(s);
-	return e ? e : aif_table_sort(r->t, 1);
+	return e ? e : sort_by_width(r);
 }
 
 static const struct aif_table_column copy_columns[] = {

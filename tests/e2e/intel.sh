@@ -60,7 +60,8 @@ for app in ze_app ze_app_dlopen; do
 	untimed() {
 		"$aiflame" flame --leaf stall -o unasked.folded $app.data 2>unasked.err && cmp $app.folded unasked.folded && grep -q 'no times' unasked.err &&
 			"$aiflame" report $app.data >first && grep -q '^kernels   100.0 %  mm     440 samples  path_a, waits: sbid 68.2 %$' first &&
-			grep -q '100.0 % of stacks complete' first && ! grep -E '0 ns in|active from' first && "$aiflame" report --kernels $app.data >first && ! grep -w ns first && grep -q '440  mm' first || { cat unasked.err first; return 1; }
+			grep -q '100.0 % of stacks complete' first && ! grep -E '0 ns in|active from' first && "$aiflame" report --kernels $app.data >first && ! grep -w ns first && grep -q '440  mm' first &&
+			"$aiflame" report --stacks $app.data >first && ! grep -w ns first && grep -qE '^ *(9[89]|10[0-4])  mm  .*path_b' first || { cat unasked.err first; return 1; }
 	}
 	check "without times samples are what is drawn and told" untimed
 	check "the launches are drawn where they are asked for" says "launches 13, times not known: aiflame flame --by launches" sh -c \

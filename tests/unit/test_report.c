@@ -77,7 +77,8 @@ static void callers_of_inlined_functions_are_in_the_stack(void **state)
 	char *text = report(AIF_REPORT_STACKS);
 
 	(void)state;
-	assert_non_null(strstr(text, "wall_share,wall,time,error,launches,process,kernel,stack\n"));
+	assert_non_null(
+		strstr(text, "wall_share,wall,time,error,launches,samples,process,kernel,stack\n"));
 	assert_non_null(strstr(text, ",kernel_0,inner < outer < main < [truncated]\n"));
 	free(text);
 }
