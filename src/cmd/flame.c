@@ -175,12 +175,18 @@ static int of_device(const struct values *v, const struct aif_profile *p,
 	int r = aif_attribution_compute(p, which, &a, err);
 	bool has_nothing = !a.rows_len && !a.unmatched_len && v->by == NOT_GIVEN;
 
-	if (!r && v->by == NOT_GIVEN && aif_attribution_is_untimed(&a)) {
+	if (!r && v->by == NOT_GIVEN && aif_is_untimed(p, &a)) {
 		now.by = AIF_BY_SAMPLES;
 		fputs("aiflame: it has samples of a device and no times: drawn is what --by "
 		      "samples draws\n",
 		      stderr);
 	}
+	if (!r && aif_is_lengths(p) && aif_is_untimed(p, &a) &&
+	    (v->by == AIF_BY_WALL || v->by == AIF_BY_TIME))
+		r = aif_err_set(
+			err, -ENODATA,
+			"flame: no times in it: the imported file has samples; draw them "
+			"with --by samples, or say what one stands for with import --count");
 	/* They have no executions: only their number can be drawn. */
 	if (!r && (o->by == AIF_BY_LAUNCHES || has_nothing))
 		r = aif_timeless_add(p, which, &a, err);

@@ -167,6 +167,9 @@ static void summary(const struct aif_builder *b, const char *path)
 	uint64_t kernels = 0, kernel_ns = 0, copy_ns = 0, cpu_ns = 0, losses = 0;
 	const char *read = aif_profile_meta(&b->p, "imported.events");
 	bool is_lengths = aif_is_lengths(&b->p);
+	bool is_samples = is_lengths && aif_has_sample_numbers(&b->p) &&
+			  !*aif_profile_meta(&b->p, "imported.count_ns");
+	uint64_t samples = 0;
 
 	for (size_t i = 0; i < b->execs_len; i++) {
 		bool is_kernel = b->execs[i].kind == AIF_LAUNCH_KERNEL;
@@ -180,10 +183,16 @@ static void summary(const struct aif_builder *b, const char *path)
 		losses += b->p.losses[i].count;
 	aif_buf_puts(&out, path);
 	aif_buf_puts(&out, ": ");
-	aif_human_ns(&out, b->p.end_ns - b->p.start_ns);
+	for (size_t i = 0; i < b->samples_len; i++)
+		samples += b->samples[i].count;
+	if (is_samples)
+		aif_human_counted(&out, samples, "sample");
+	else
+		aif_human_ns(&out, b->p.end_ns - b->p.start_ns);
 	aif_buf_puts(&out, " of ");
 	aif_human_count(&out, b->p.processes_len);
-	aif_buf_puts(&out, b->p.processes_len == 1 ? " process: " : " processes: ");
+	aif_buf_puts(&out, b->p.processes_len == 1 ? " process" : " processes");
+	aif_buf_puts(&out, is_samples && !cpu_ns ? "" : ": ");
 	if (!is_lengths && (b->ops_len || b->execs_len)) {
 		aif_human_count(&out, b->ops_len);
 		aif_buf_puts(&out, b->ops_len == 1 ? " operator or call" : " operators and calls");
@@ -198,14 +207,14 @@ static void summary(const struct aif_builder *b, const char *path)
 		aif_buf_puts(&out,
 			     b->execs_len - kernels == 1 ? " copy or fill" : " copies and fills");
 	}
-	if (is_lengths && b->execs_len) {
+	if (is_lengths && !is_samples && b->execs_len) {
 		aif_human_ns(&out, kernel_ns);
 		aif_buf_puts(&out, " of kernels, ");
 		aif_human_ns(&out, copy_ns);
 		aif_buf_puts(&out, " of copies and fills");
 	}
 	if (cpu_ns) {
-		if (b->ops_len || b->execs_len)
+		if (!is_samples && (b->ops_len || b->execs_len))
 			aif_buf_puts(&out, ", ");
 		put_cpu(&b->p, cpu_ns, &out);
 	}

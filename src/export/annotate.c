@@ -92,7 +92,7 @@ static int put_head(struct listing *l)
 	const struct aif_kernel *kernel = &l->p->kernels[k->kernel];
 	const char *name = aif_profile_str(l->p, kernel->name);
 	struct aif_buf *b = l->out;
-	bool is_untimed = aif_attribution_is_untimed(l->a);
+	bool is_untimed = aif_is_untimed(l->p, l->a);
 
 	if (kernel->short_name != AIF_NONE &&
 	    strcmp(aif_profile_str(l->p, kernel->short_name), name))

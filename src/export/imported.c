@@ -20,6 +20,12 @@ bool aif_has_sample_numbers(const struct aif_profile *p)
 	return strcmp(aif_profile_meta(p, "imported.rows"), "lengths") != 0;
 }
 
+bool aif_is_untimed(const struct aif_profile *p, const struct aif_attribution *a)
+{
+	return aif_attribution_is_untimed(a) || (aif_is_lengths(p) && aif_has_sample_numbers(p) &&
+						 !*aif_profile_meta(p, "imported.count_ns"));
+}
+
 enum aif_cpu_weights aif_cpu_weights(const struct aif_profile *p)
 {
 	static const char *const words[] = {

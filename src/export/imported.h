@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "profile/model.h"
+#include "profile/attribution.h"
 
 /* What a profile's rows are that import made of another profiler's file: they do not know all that a recording does. */
 
@@ -11,6 +11,9 @@ bool aif_is_imported(const struct aif_profile *p);
 bool aif_is_lengths(const struct aif_profile *p);
 /* And of samples? Where the lengths are numbers of samples, as in iaprof's text, and where there are no such rows. */
 bool aif_has_sample_numbers(const struct aif_profile *p);
+/* Is its device time no time? Drivers that give none (aif_attribution_is_untimed), and such rows of samples of which
+ * nobody has said how long one stands for (import --count): views go by samples. */
+bool aif_is_untimed(const struct aif_profile *p, const struct aif_attribution *a);
 
 /* What the weights of its CPU samples are. */
 enum aif_cpu_weights {

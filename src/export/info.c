@@ -100,8 +100,8 @@ static void notes(const struct aif_profile *p, struct aif_buf *out)
 {
 	if (aif_is_lengths(p) && aif_has_sample_numbers(p))
 		aif_buf_puts(out,
-			     "\nstacks of samples: the numbers of launches below are of rows that "
-			     "were made of them, and mean nothing else\n");
+			     "\nstacks of samples: the numbers of launches and the times below are "
+			     "of rows that were made of them, and mean nothing else\n");
 	else if (aif_is_lengths(p))
 		aif_buf_puts(out,
 			     "\nstacks with lengths: the numbers of launches and samples below are "

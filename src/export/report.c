@@ -571,7 +571,7 @@ void aif_report_processes(const struct aif_profile *p, const struct aif_attribut
 			  const struct aif_process_names *names, struct aif_buf *out)
 {
 	struct share *shares = calloc(p->processes_len + 1, sizeof(*shares));
-	bool is_untimed = aif_attribution_is_untimed(a);
+	bool is_untimed = aif_is_untimed(p, a);
 	uint64_t whole = 0;
 	size_t n = 0;
 
@@ -705,7 +705,7 @@ int aif_report_write(const struct aif_profile *p, const struct aif_attribution *
 			   .o = opts,
 			   .t = &t,
 			   .is_lengths = aif_is_lengths(p),
-			   .is_untimed = aif_attribution_is_untimed(a),
+			   .is_untimed = aif_is_untimed(p, a),
 			   .has_samples = aif_has_sample_numbers(p)};
 	bool is_empty;
 	int e = aif_regex_init(&r.kernel, "--kernel", opts->kernel, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/stalls.h"
 
+#include "export/imported.h"
 #include "export/report.h"
 #include "export/stall_rules.h"
 
@@ -220,7 +221,7 @@ static void print_kernel(const struct aif_stall_kernel *k, const struct aif_stal
 	aif_buf_puts(out, (detail == AIF_NAME_FULL ? aif_report_kernel : aif_report_kernel_short)(
 				  s->p, AIF_LAUNCH_KERNEL, k->kernel, space));
 	aif_buf_puts(out, ": ");
-	if (!aif_attribution_is_untimed(a)) {
+	if (!aif_is_untimed(s->p, a)) {
 		aif_human_share(out, aif_share_ppm(k->wall_ns, a->conservation.busy_ns));
 		aif_buf_puts(out, " of busy time, ");
 		aif_human_ns(out, k->wall_ns);

@@ -84,7 +84,7 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 		    struct aif_buf *out)
 {
 	const struct aif_conservation *c = &a->conservation;
-	bool is_untimed = aif_attribution_is_untimed(a);
+	bool is_untimed = aif_is_untimed(p, a);
 
 	for (size_t i = 0; i < p->devices_len && i < TOP_DEVICES; i++) {
 		const struct aif_device *d = &p->devices[i];
@@ -305,7 +305,7 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 	struct aif_stack_names *names = NULL;
 	struct aif_stalls stalls;
 	struct tops t = {.rows = calloc(AIF_MAX(a->rows_len, 1), sizeof(*t.rows)),
-			 .is_untimed = aif_attribution_is_untimed(a)};
+			 .is_untimed = aif_is_untimed(p, a)};
 	struct top *tops = t.rows;
 	struct aif_err err;
 	struct top_texts texts = {0};

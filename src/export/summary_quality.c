@@ -10,7 +10,7 @@
 /* Time, or samples without times, whose stack is complete, in 1/1,000,000. */
 static uint64_t complete_ppm(const struct aif_profile *p, const struct aif_attribution *a)
 {
-	bool is_untimed = aif_attribution_is_untimed(a);
+	bool is_untimed = aif_is_untimed(p, a);
 	uint64_t whole = 0, complete = 0;
 
 	for (size_t i = 0; i < a->rows_len; i++) {

@@ -41,7 +41,7 @@ struct towers {
 	struct aif_attribution_row *shares;
 	size_t shares_cap;
 	/* Of imported ones: what is not known, or no time. */
-	bool is_lengths, has_samples, is_spans, is_counts;
+	bool is_lengths, has_samples, is_spans, is_counts, is_untimed;
 };
 
 const char *aif_flame_unit(enum aif_flame_by by)
@@ -388,7 +388,7 @@ static int share_add(struct towers *t, const struct aif_attribution_row *row,
 	    __builtin_add_overflow(d->bytes, row->bytes, &d->bytes))
 		return -EOVERFLOW;
 	d = &t->tree->details[at.node];
-	if (__builtin_add_overflow(d->time_ns, row->time_ns, &d->time_ns) ||
+	if (__builtin_add_overflow(d->time_ns, t->is_untimed ? 0 : row->time_ns, &d->time_ns) ||
 	    __builtin_add_overflow(d->samples, t->has_samples ? row->samples : 0, &d->samples))
 		return -EOVERFLOW;
 	if (value)
@@ -439,7 +439,7 @@ static int nothing(const struct towers *t, const struct aif_attribution *a, stru
 				   "flame: no device samples in this profile; leave out --by "
 				   "samples, the times are there");
 	return aif_err_set(err, -ENODATA, "flame: nothing to draw: all times are 0%s",
-			   aif_attribution_is_untimed(a) ? "; draw samples with --by samples" : "");
+			   aif_is_untimed(t->p, a) ? "; draw samples with --by samples" : "");
 }
 
 /* Before the first stack is placed. */
@@ -505,7 +505,8 @@ int aif_towers_build(const struct aif_profile *p, const struct aif_attribution *
 			   .o = o,
 			   .tree = &tree,
 			   .is_lengths = aif_is_lengths(p),
-			   .has_samples = aif_has_sample_numbers(p)};
+			   .has_samples = aif_has_sample_numbers(p),
+			   .is_untimed = aif_is_untimed(p, a)};
 
 	return finish(&t, rows_add(&t, a, err), ret);
 }

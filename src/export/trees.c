@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/trees.h"
 
+#include "export/imported.h"
 #include "export/towers.h"
 
 #include <errno.h>
@@ -135,7 +136,7 @@ int aif_trees_device(const struct aif_export *x, struct aif_tree *ret, struct ai
 	int r = aif_attribution_compute(x->profile, &x->which, &a, err);
 
 	aif_export_damaged(x, a.conservation.damaged);
-	if (!r && aif_attribution_is_untimed(&a)) { /* as aiflame flame does */
+	if (!r && aif_is_untimed(x->profile, &a)) { /* as aiflame flame does */
 		o.by = AIF_BY_SAMPLES;
 		r = aif_attribution_take_unmatched(&a);
 	}

@@ -312,6 +312,8 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 		r = (int)n;
 	if (!r)
 		tell(&x, &reader);
+	if (!r && s->opts->count_ns) /* else nobody knows */
+		aif_builder_meta(b, "imported.count_ns", "%" PRIu64, s->opts->count_ns);
 	if (!r && !reader.good)
 		r = aif_err_set(err, -EBADMSG, "%s: no line in it is one of iaprof's text%s",
 				aif_input_name(s->input),
