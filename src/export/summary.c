@@ -389,21 +389,35 @@ static void grades(const struct aif_attribution *a, struct aif_buf *out)
 		}
 }
 
-/* Where the host's time went, if it was sampled: then true. */
-static bool cpu(const struct aif_profile *p, const char *path, struct aif_buf *out)
+#define OF_CPU     "aiflame flame --of cpu"
+#define OF_OFF_CPU "aiflame flame --of off-cpu"
+
+/* What there is to be looked at. */
+struct there {
+	bool kernels, device, timeless, cpu, off_cpu;
+};
+
+/* Where the host's time went, if it was sampled. */
+static void cpu(const struct aif_profile *p, const char *path, struct there *there,
+		struct aif_buf *out)
 {
 	struct aif_cpu_totals t = {0};
 	bool has = aif_cpu_totals(p, NULL, &t, NULL) == 0 && t.stacks_len;
 
+	there->off_cpu = has && t.off_cpu_ns;
+	there->cpu = has && (t.samples || t.waiting_ns || !t.off_cpu_ns);
 	if (has) {
 		aif_buf_puts(out, "cpu      ");
 		aif_cpu_totals_say(p, &t, out);
 		aif_buf_puts(out, ": ");
-		put_command(out, "aiflame flame --of cpu", path);
+		if (there->cpu)
+			put_command(out, OF_CPU, path);
+		aif_buf_puts(out, there->cpu && there->off_cpu ? ", " : "");
+		if (there->off_cpu)
+			put_command(out, OF_OFF_CPU, path);
 		aif_buf_putc(out, '\n');
 	}
 	aif_cpu_totals_finish(&t);
-	return has;
 }
 
 static uint64_t meta_number(const struct aif_profile *p, const char *key)
@@ -681,18 +695,19 @@ static bool has_operators(const struct aif_profile *p)
 }
 
 /* The commands that have something to show. */
-static void put_next(const struct aif_profile *p, bool has_kernels, bool has_device,
-		     bool has_timeless, bool has_cpu, const char *path, struct aif_buf *out)
+static void put_next(const struct aif_profile *p, const struct there *there, const char *path,
+		     struct aif_buf *out)
 {
 	const struct {
 		bool is_there;
 		const char *command;
 	} next[] = {
-		{has_device, "aiflame flame"},
-		{has_kernels, "aiflame report --kernels"},
-		{!has_device && has_timeless, "aiflame flame --by launches"},
-		{!has_device && has_timeless, "aiflame report --launches"},
-		{!has_device && has_cpu, "aiflame flame --of cpu"},
+		{there->device, "aiflame flame"},
+		{there->kernels, "aiflame report --kernels"},
+		{!there->device && there->timeless, "aiflame flame --by launches"},
+		{!there->device && there->timeless, "aiflame report --launches"},
+		{!there->device && there->cpu, OF_CPU},
+		{!there->device && there->off_cpu, OF_OFF_CPU},
 		{aif_is_imported(p) && has_operators(p), "aiflame report --ops"},
 	};
 
@@ -709,8 +724,11 @@ static void put_next(const struct aif_profile *p, bool has_kernels, bool has_dev
 void aif_summary_write(const struct aif_profile *p, const struct aif_attribution *a,
 		       const char *path, struct aif_buf *out)
 {
-	bool is_empty = !a->conservation.joined && !a->rows_len, has_cpu;
+	bool is_empty = !a->conservation.joined && !a->rows_len;
 	uint64_t timeless_len = aif_timeless_count(p);
+	struct there there = {.kernels = !is_empty,
+			      .device = !is_empty || a->unmatched_len,
+			      .timeless = timeless_len};
 	struct aif_buf broken = {0};
 	struct stat st;
 
@@ -729,7 +747,7 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 			grades(a, out);
 		aif_buf_putc(out, '\n');
 	}
-	has_cpu = cpu(p, path, out);
+	cpu(p, path, &there, out);
 	if (!is_empty && !aif_is_imported(p))
 		cost(p, a, out);
 	if (!aif_conservation_check(&a->conservation, &broken))
@@ -741,5 +759,5 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 	if (stat(path, &st) == 0)
 		aif_human_bytes(out, (uint64_t)st.st_size);
 	aif_buf_puts(out, "; next: ");
-	put_next(p, !is_empty, !is_empty || a->unmatched_len, timeless_len, has_cpu, path, out);
+	put_next(p, &there, path, out);
 }

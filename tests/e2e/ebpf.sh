@@ -81,6 +81,10 @@ sleeps() {
 		between "$least" "$(sum_of s.folded 'nanosleep.*off CPU]')" "$most"
 }
 check "time off CPU is as long as the program slept" sleeps
+leads_off_cpu() {
+	"$aiflame" report s.data >first && grep -q '^cpu .* off CPU.*: .*aiflame flame --of off-cpu s.data$' first && grep -q 'next: .*aiflame flame --of off-cpu s.data' first || { cat first; return 1; }
+}
+check "the first screen leads to it" leads_off_cpu
 check "it is no time on CPU" sh -c "! '$aiflame' flame --of cpu -o /dev/stdout --format folded s.data | grep -q 'off CPU'"
 check "nor waiting for devices" sh -c "! '$aiflame' info s.data | grep -q 'waiting for devices'"
 check "without --off-cpu there is none" says "record with --ebpf --off-cpu" "$aiflame" flame --of off-cpu -o n.svg c.data
