@@ -20,9 +20,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define TOP_KERNELS 5
-#define TOP_TROUBLE 3
-#define TOP_DEVICES 2
+#define TOP_KERNELS   5
+#define TOP_TROUBLE   3
+#define TOP_DEVICES   2
+#define TOP_PROCESSES 4
 /* A line has 38 columns beside these two: callers end within 100 where that leaves kernels' names readable. */
 #define BOTH_COLUMNS       62
 #define KERNEL_MIN_COLUMNS 28
@@ -603,6 +604,8 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 		return "the program launched nothing while it was collected: see --delay, aiflame ctl";
 	if (runtimes)
 		return "the program opened a device but launched nothing";
+	if (!strcmp(attached, "all") && *aif_profile_meta(p, "ebpf"))
+		return "in no process a launch was seen, with an agent or from outside";
 	if (!strcmp(attached, "all"))
 		return "no process on standby has started an accelerator runtime; see aiflame ctl "
 		       "status";
@@ -662,12 +665,14 @@ static void nothing(const struct aif_profile *p, struct aif_buf *out)
 	aif_human_counted(out, p->processes_len, "process");
 	aif_buf_printf(out, " seen, %zu carried the agent, %zu started a runtime\n", agents,
 		       runtimes);
-	for (size_t i = 0; i < p->processes_len && i < 4; i++)
+	for (size_t i = 0; i < p->processes_len && i < TOP_PROCESSES; i++)
 		aif_buf_printf(out, "         %" PRIu32 " %.80s%s\n", p->processes[i].pid,
 			       aif_profile_str(p, p->processes[i].cmdline),
 			       p->processes[i].flags & AIF_PROCESS_RUNTIME ? ": runtime started"
 			       : p->processes[i].flags & AIF_PROCESS_AGENT ? ": agent loaded"
 									   : ": no agent");
+	if (p->processes_len > TOP_PROCESSES)
+		aif_buf_printf(out, "         and %zu more\n", p->processes_len - TOP_PROCESSES);
 	aif_buf_puts(out, "reason   ");
 	if (p->dropped_launches)
 		put_dropped(p, out);

@@ -356,7 +356,8 @@ static void describe(struct session *s)
 	for (const char *const *p = s->opts->pids; *p; p++)
 		aif_buf_printf(&command, "%s%s", p == s->opts->pids ? "process " : ", ", *p);
 	if (s->opts->all_processes)
-		aif_buf_puts(&command, "all processes on standby");
+		aif_buf_puts(&command,
+			     s->opts->ebpf ? "all processes" : "all processes on standby");
 	for (char *const *a = s->opts->argv; a && *a; a++) {
 		bool quote = !**a || strpbrk(*a, " \t\n'\"\\$;&|<>()*?");
 

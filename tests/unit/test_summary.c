@@ -322,6 +322,42 @@ static void what_was_dropped_is_the_reason(void **state)
 	aif_buf_finish(&screen);
 }
 
+/* Of all processes BPF programs see more than those on standby; of many some are named. */
+static void of_all_processes_some_are_named(void **state)
+{
+	static const char reason[] =
+		"reason   in no process a launch was seen, with an agent or from outside\n";
+
+	(void)state;
+	for (uint32_t n = 4; n <= 6; n++) {
+		struct aif_profile p = {.start_ns = 1};
+		struct aif_attribution a = {0};
+		struct aif_buf screen = {0};
+
+		add_meta(&p, "command", "all processes");
+		add_meta(&p, "attached", "all");
+		if (n > 4)
+			add_meta(&p, "ebpf", "all");
+		for (uint32_t i = 0; i < n; i++)
+			FIXTURE_ADD(&p, processes, .pid = 100 + i, .exe = AIF_NONE,
+				    .host = AIF_NONE, .cmdline = aif_strset_puts(&p.strings, "x"));
+		aif_summary_write(&p, &a, "p.data", &screen);
+		has(&screen, "103 x: no agent\n");
+		assert_null(strstr(aif_buf_str(&screen), "104 x"));
+		if (n > 4)
+			has(&screen,
+			    n == 5 ? "         and 1 more\nreason" : "         and 2 more\nreason");
+		else
+			assert_null(strstr(aif_buf_str(&screen), " more\nreason"));
+		if (n > 4)
+			has(&screen, reason);
+		else
+			has(&screen, "reason   no process on standby has");
+		aif_buf_finish(&screen);
+		aif_profile_finish(&p);
+	}
+}
+
 static void what_ran_already_was_recorded(void **state)
 {
 	static const char *const cases[][2] = {
@@ -345,6 +381,7 @@ int main(void)
 		cmocka_unit_test(too_few_blocks_are_called_that),
 		cmocka_unit_test(launches_without_times_are_counted),
 		cmocka_unit_test(what_was_dropped_is_the_reason),
+		cmocka_unit_test(of_all_processes_some_are_named),
 		cmocka_unit_test(what_ran_already_was_recorded),
 	};
 
