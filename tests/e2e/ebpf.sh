@@ -81,6 +81,13 @@ sleeps() {
 		between "$least" "$(sum_of s.folded 'nanosleep.*off CPU]')" "$most"
 }
 check "time off CPU is as long as the program slept" sleeps
+# In one table of 16384 places some 11 of so many stacks have none.
+have_stacks() {
+	"$aiflame" record -q --ebpf --off-cpu -o w.data "$app" ways 600 && "$aiflame" flame --of off-cpu --detail full -o w.folded w.data &&
+		lost=$(number w.data "SELECT coalesce(sum(count), 0) FROM losses WHERE name = 'EBPF_OFF_STACKS'") &&
+		kept=$(grep -c 'ways;fork_at;.*nanosleep.*off CPU]' w.folded) && echo "$kept stacks, lost $lost" && [ "$kept" -ge 595 ] && [ "$lost" -le 2 ]
+}
+check "hundreds of stacks off CPU are all kept" have_stacks
 leads_off_cpu() {
 	"$aiflame" report s.data >first && grep -q '^cpu .* off CPU.*: .*aiflame flame --of off-cpu s.data$' first && grep -q 'next: .*aiflame flame --of off-cpu s.data' first || { cat first; return 1; }
 }

@@ -4,6 +4,7 @@
  *   ebpf_app calls SECONDS     system calls all the time
  *   ebpf_app burn SECONDS      none
  *   ebpf_app sleep             sleeps, and says for how long, by its own measure (at least, at most)
+ *   ebpf_app ways N            sleeps N times, at most 1024, with another stack each time
  *   ebpf_app launch N          waits for SIGUSR1, then calls cuLaunchKernel and zeCommandListAppendLaunchKernel
  */
 #include <errno.h>
@@ -81,6 +82,46 @@ static OWN int nap(void)
 	return 0;
 }
 
+static OWN int left(int depth, unsigned way);
+static OWN int right(int depth, unsigned way);
+
+/* Each way has a stack of its own. */
+static OWN int fork_at(int depth, unsigned way)
+{
+	struct timespec t = {0, 1000};
+	int r = !depth    ? nanosleep(&t, NULL)
+		: way & 1 ? right(depth - 1, way >> 1)
+			  : left(depth - 1, way >> 1);
+
+	KEEP;
+	return r;
+}
+
+static OWN int left(int depth, unsigned way)
+{
+	int r = fork_at(depth, way);
+
+	KEEP;
+	return r;
+}
+
+static OWN int right(int depth, unsigned way)
+{
+	int r = fork_at(depth, way);
+
+	__asm__ volatile("nop"); /* or it would be the same function */
+	return r;
+}
+
+static OWN int ways(int n)
+{
+	int r = 0;
+
+	for (int i = 0; i < n; i++)
+		r |= fork_at(10, (unsigned)i);
+	return r;
+}
+
 static OWN int train_step(void)
 {
 	int r = cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
@@ -132,6 +173,8 @@ int main(int argc, char **argv)
 		r = burn(n);
 	else if (!strcmp(what, "sleep"))
 		r = nap();
+	else if (!strcmp(what, "ways"))
+		r = ways((int)n);
 	else if (!strcmp(what, "launch"))
 		r = launch((int)n);
 	KEEP;

@@ -35,6 +35,13 @@ struct aif_ebpf_event {
 #define AIF_EBPF_WANTED   1
 #define AIF_EBPF_CHILDREN 2 /* not itself: the recorder */
 
+/* Stacks lie in several tables (offcpu.bpf.c): which one is in a number's upper bits. */
+#define AIF_EBPF_STACK_TABLES  4
+#define AIF_EBPF_TABLE_SHIFT   20
+#define AIF_EBPF_STACKS_FIRST  16384
+#define AIF_EBPF_STACKS_SECOND 4096
+#define AIF_EBPF_STACKS_OTHERS 1024
+
 /* Time that a thread did not run, by where it gave its CPU away. */
 struct aif_ebpf_off_key {
 	__u32 pid, tid;
@@ -59,6 +66,6 @@ enum aif_ebpf_loss {
 	AIF_EBPF_LOST_SAMPLES,    /* the ring was full */
 	AIF_EBPF_LOST_LAUNCHES,   /* the same */
 	AIF_EBPF_LOST_OFF,        /* times off CPU: no room for another stack */
-	AIF_EBPF_LOST_OFF_STACKS, /* that took the place of another: their time has no stack */
+	AIF_EBPF_LOST_OFF_STACKS, /* whose places others have: their time lacks a stack */
 	AIF_EBPF_LOSSES
 };

@@ -9,10 +9,12 @@
 
 static uint32_t stack_of(const struct aif_off_cpu *o, int32_t id, uint64_t *pcs)
 {
-	uint32_t n = 0, key = (uint32_t)id;
+	uint32_t n = 0, key = (uint32_t)id & ((1u << AIF_EBPF_TABLE_SHIFT) - 1),
+		 table = (uint32_t)id >> AIF_EBPF_TABLE_SHIFT;
 
 	/* The kernel fills what is behind the last with zeros. */
-	if (id < 0 || bpf_map_lookup_elem(o->stacks, &key, pcs) < 0)
+	if (id < 0 || table >= AIF_EBPF_STACK_TABLES ||
+	    bpf_map_lookup_elem(o->stacks[table], &key, pcs) < 0)
 		return 0;
 	while (n < AIF_EBPF_FRAMES && pcs[n])
 		n++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "record/ebpf/event_read.h"
 #include "record/ebpf/processes.h"
 
 /*
@@ -9,7 +10,7 @@
  * are added then.
  */
 struct aif_off_cpu {
-	int sums, stacks, left; /* maps */
+	int sums, left, stacks[AIF_EBPF_STACK_TABLES]; /* maps */
 	struct aif_ebpf_processes *processes;
 	uint64_t since, now; /* of the last fetch, of this one */
 	bool collect;        /* else it is only emptied */

@@ -24,12 +24,20 @@ struct {
 	__type(value, struct aif_ebpf_off_value);
 } aif_off SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
-	__uint(max_entries, 16384);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, AIF_EBPF_FRAMES * sizeof(__u64));
-} aif_off_stacks SEC(".maps");
+/* In such a table a stack has one place, by its hash, and if another is there it has none: of 400 stacks in 16384
+ * places some 5. They go to the next table, which is almost empty. */
+#define AIF_STACK_TABLE(name, n)                                     \
+	struct {                                                     \
+		__uint(type, BPF_MAP_TYPE_STACK_TRACE);              \
+		__uint(max_entries, n);                              \
+		__uint(key_size, sizeof(__u32));                     \
+		__uint(value_size, AIF_EBPF_FRAMES * sizeof(__u64)); \
+	} name SEC(".maps")
+AIF_STACK_TABLE(aif_off_stacks, AIF_EBPF_STACKS_FIRST);
+AIF_STACK_TABLE(aif_off_stacks_2, AIF_EBPF_STACKS_SECOND);
+AIF_STACK_TABLE(aif_off_stacks_3, AIF_EBPF_STACKS_OTHERS);
+AIF_STACK_TABLE(aif_off_stacks_4, AIF_EBPF_STACKS_OTHERS);
+#define NO_PLACE (-17) /* -EEXIST */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -82,6 +90,26 @@ static __always_inline void aif_came_back(__u32 tid, __u64 now)
 	l->since = 0;
 }
 
+static __always_inline __s32 aif_in_table(long id, __u32 table)
+{
+	return id < 0 ? (__s32)id : (__s32)((__u32)id | table << AIF_EBPF_TABLE_SHIFT);
+}
+
+static __always_inline __s32 aif_stack(void *ctx, __u64 flags)
+{
+	long id = bpf_get_stackid(ctx, &aif_off_stacks, flags);
+
+	if (id != NO_PLACE)
+		return (__s32)id;
+	id = bpf_get_stackid(ctx, &aif_off_stacks_2, flags);
+	if (id != NO_PLACE)
+		return aif_in_table(id, 1);
+	id = bpf_get_stackid(ctx, &aif_off_stacks_3, flags);
+	if (id != NO_PLACE)
+		return aif_in_table(id, 2);
+	return aif_in_table(bpf_get_stackid(ctx, &aif_off_stacks_4, flags), 3);
+}
+
 static __always_inline unsigned int aif_state(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
@@ -108,10 +136,9 @@ int BPF_PROG(aif_switch, int preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	l.key.runnable = preempt || !state;
 	l.since = now;
-	l.key.user = bpf_get_stackid(ctx, &aif_off_stacks, BPF_F_USER_STACK);
-	l.key.kernel = bpf_get_stackid(ctx, &aif_off_stacks, OWN_FRAMES);
-	/* -EEXIST: another stack has its place. */
-	if (l.key.user == -17 || l.key.kernel == -17)
+	l.key.user = aif_stack(ctx, BPF_F_USER_STACK);
+	l.key.kernel = aif_stack(ctx, OWN_FRAMES);
+	if (l.key.user == NO_PLACE || l.key.kernel == NO_PLACE)
 		aif_count_lost(AIF_EBPF_LOST_OFF_STACKS);
 	bpf_get_current_comm(l.comm, sizeof(l.comm));
 	bpf_map_update_elem(&aif_left, &out, &l, BPF_ANY);

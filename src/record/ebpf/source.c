@@ -91,6 +91,9 @@ static int programs_load(struct aif_ebpf *e)
 	if (!e->opts->off_cpu) {
 		/* 20 MB that nobody would use. */
 		bpf_map__set_max_entries(p->maps.aif_off_stacks, 1);
+		bpf_map__set_max_entries(p->maps.aif_off_stacks_2, 1);
+		bpf_map__set_max_entries(p->maps.aif_off_stacks_3, 1);
+		bpf_map__set_max_entries(p->maps.aif_off_stacks_4, 1);
 		bpf_map__set_max_entries(p->maps.aif_left, 1);
 		bpf_map__set_max_entries(p->maps.aif_off, 1);
 		bpf_map__set_max_entries(p->maps.aif_wanted, 1);
@@ -386,7 +389,10 @@ static void fetch_off_cpu(struct aif_drainer *d, struct aif_ebpf *e, uint64_t no
 {
 	struct aif_off_cpu o = {
 		.sums = bpf_map__fd(e->programs->maps.aif_off),
-		.stacks = bpf_map__fd(e->programs->maps.aif_off_stacks),
+		.stacks = {bpf_map__fd(e->programs->maps.aif_off_stacks),
+			   bpf_map__fd(e->programs->maps.aif_off_stacks_2),
+			   bpf_map__fd(e->programs->maps.aif_off_stacks_3),
+			   bpf_map__fd(e->programs->maps.aif_off_stacks_4)},
 		.left = bpf_map__fd(e->programs->maps.aif_left),
 		.processes = &e->processes,
 		.since = e->off_since,
