@@ -35,16 +35,6 @@ static void put_share(struct aif_buf *b, uint64_t part, uint64_t whole)
 	aif_human_share(b, aif_share_ppm(part, whole));
 }
 
-/* A command to type next, about this file. */
-static void put_command(struct aif_buf *out, const char *command, const char *path)
-{
-	aif_buf_puts(out, command);
-	if (!strcmp(path, AIF_DEFAULT_FILE))
-		return;
-	aif_buf_putc(out, ' ');
-	aif_buf_shell_path(out, path);
-}
-
 /* What import writes before the files' names. */
 #define IMPORTED "imported from "
 
@@ -412,10 +402,10 @@ static void cpu(const struct aif_profile *p, const char *path, struct there *the
 		aif_cpu_totals_say(p, &t, out);
 		aif_buf_puts(out, ": ");
 		if (there->cpu)
-			put_command(out, OF_CPU, path);
+			aif_summary_command(out, OF_CPU, path);
 		aif_buf_puts(out, there->cpu && there->off_cpu ? ", " : "");
 		if (there->off_cpu)
-			put_command(out, OF_OFF_CPU, path);
+			aif_summary_command(out, OF_OFF_CPU, path);
 		aif_buf_putc(out, '\n');
 	}
 	aif_cpu_totals_finish(&t);
@@ -519,50 +509,6 @@ static void cost(const struct aif_profile *p, const struct aif_attribution *a, s
 	aif_buf_puts(out, " of CPU beside it\n");
 }
 
-static int by_count(const void *a, const void *b)
-{
-	const struct aif_loss *x = *(const struct aif_loss *const *)a,
-			      *y = *(const struct aif_loss *const *)b;
-
-	return x->count > y->count ? -1 : x->count < y->count;
-}
-
-/* What did not work, or was lost: the greatest first, with what helps. */
-static void trouble(const struct aif_profile *p, const char *path, struct aif_buf *out)
-{
-	const struct aif_loss **sorted = calloc(AIF_MAX(p->losses_len, 1), sizeof(*sorted));
-
-	if (!sorted)
-		return;
-	for (size_t i = 0; i < p->losses_len; i++)
-		sorted[i] = &p->losses[i];
-	qsort(sorted, p->losses_len, sizeof(*sorted), by_count);
-	for (size_t i = 0; i < p->losses_len; i++) {
-		const struct aif_reason_info *info = aif_reason_info((int)sorted[i]->reason);
-		const char *detail =
-			sorted[i]->detail == AIF_NONE ? "" : aif_profile_str(p, sorted[i]->detail);
-
-		if (i == TOP_TROUBLE && p->losses_len > TOP_TROUBLE) {
-			aif_buf_printf(out, "         and %zu more: ", p->losses_len - TOP_TROUBLE);
-			put_command(out, "aiflame info", path);
-			aif_buf_putc(out, '\n');
-			break;
-		}
-		aif_buf_puts(out, i ? "         " : "trouble  ");
-		if (info && info->is_loss) {
-			aif_human_count(out, sorted[i]->count);
-			aif_buf_putc(out, ' ');
-		}
-		if (info)
-			aif_reason_say(info, sorted[i]->count, out);
-		else
-			aif_buf_puts(out, "unknown reason");
-		aif_buf_printf(out, "%s%s%s%s%s\n", *detail ? " (" : "", detail, *detail ? ")" : "",
-			       info && *info->fix ? "; " : "", info ? info->fix : "");
-	}
-	free(sorted);
-}
-
 static bool has_loss(const struct aif_profile *p, enum aif_reason reason)
 {
 	for (size_t i = 0; i < p->losses_len; i++)
@@ -639,10 +585,12 @@ static void timeless(const struct aif_profile *p, const struct aif_attribution *
 		aif_buf_puts(out,
 			     ", as they were seen from outside: only an agent knows kernels and "
 			     "times, see aiflame help env");
-	else if (!has_loss(p, AIF_REASON_NO_TIMES) && !aif_is_imported(p))
+	else if (has_loss(p, AIF_REASON_NO_TIMES))
+		aif_buf_puts(out, ", as the driver gave none");
+	else if (!aif_is_imported(p))
 		aif_buf_puts(out, ", as the program or the recording ended before they were read");
 	aif_buf_puts(out, ": ");
-	put_command(out, "aiflame flame --by launches", path);
+	aif_summary_command(out, "aiflame flame --by launches", path);
 	aif_buf_putc(out, '\n');
 }
 
@@ -719,10 +667,10 @@ static void put_next(const struct aif_profile *p, const struct there *there, con
 	for (size_t i = 0; i < AIF_ARRAY_LEN(next); i++) {
 		if (!next[i].is_there)
 			continue;
-		put_command(out, next[i].command, path);
+		aif_summary_command(out, next[i].command, path);
 		aif_buf_puts(out, ", ");
 	}
-	put_command(out, "aiflame info", path);
+	aif_summary_command(out, "aiflame info", path);
 	aif_buf_putc(out, '\n');
 }
 
@@ -759,7 +707,7 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 		aif_buf_printf(out, "BROKEN   this profile does not add up: %s\n",
 			       aif_buf_str(&broken));
 	aif_buf_finish(&broken);
-	trouble(p, path, out);
+	aif_summary_trouble(p, timeless_len, path, out);
 	aif_buf_printf(out, "file     %s, ", path);
 	if (stat(path, &st) == 0)
 		aif_human_bytes(out, (uint64_t)st.st_size);

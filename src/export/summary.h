@@ -9,6 +9,13 @@
 void aif_summary_write(const struct aif_profile *p, const struct aif_attribution *a,
 		       const char *path, struct aif_buf *out);
 
+/* What did not work, or was lost, a line each: what was refused first, then the greatest. `has_told`: that the driver gave
+ * no times is told elsewhere. */
+void aif_summary_trouble(const struct aif_profile *p, bool has_told, const char *path,
+			 struct aif_buf *out);
+/* A command to type next, about this file. */
+void aif_summary_command(struct aif_buf *out, const char *command, const char *path);
+
 /* One line about quality, for a picture's subtitle: what is missing, or what all is there. */
 void aif_summary_quality(const struct aif_profile *p, const struct aif_attribution *a,
 			 struct aif_buf *out);

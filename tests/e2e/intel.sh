@@ -64,13 +64,13 @@ for app in ze_app ze_app_dlopen; do
 			"$aiflame" report --stacks $app.data >first && ! grep -w ns first && grep -qE '^ *(9[89]|10[0-4])  mm  .*path_b' first || { cat unasked.err first; return 1; }
 	}
 	check "without times samples are what is drawn and told" untimed
-	check "the launches are drawn where they are asked for" says "launches 13, times not known: aiflame flame --by launches" sh -c \
+	check "the launches are drawn where they are asked for" says "launches 13, times not known, as the driver gave none: aiflame flame --by launches" sh -c \
 		"'$aiflame' report $app.data && '$aiflame' flame --by launches -o l.folded $app.data && grep -q 'path_a;zeCommandListAppendLaunchKernel;mm_.g. 10$' l.folded && grep -q 'path_b;.* 3$' l.folded"
 done
 # Without samples there are launches alone.
 alone() {
 	timeout 60 "$aiflame" record --all-launches -o alone.data "$mock/ze_app" "$module" mm a b a >alone.out 2>&1 || { cat alone.out; return 1; }
-	says "launches 3, times not known: aiflame flame --by launches alone.data" cat alone.out && ! grep 'nothing was executed' alone.out &&
+	says "launches 3, times not known, as the driver gave none: aiflame flame --by launches alone.data" cat alone.out && ! grep 'nothing was executed' alone.out &&
 		says "launches and no times" "$aiflame" flame -o alone.folded alone.data && grep -q 'path_a;zeCommandListAppendLaunchKernel;mm_.g. 2$' alone.folded &&
 		says "have no times; draw them with --by launches" sh -c "! '$aiflame' flame --by wall -o no.svg alone.data"
 }

@@ -269,10 +269,12 @@ static void launches_without_times_are_counted(void **state)
 		 "aiflame flame --by launches p.data\n"},
 		{true, true, false, false, 2, "launches 2, times not known, as the program"},
 		{false, true, false, false, 0, NULL}, /* in flight */
-		{false, true, true, false, 1, "launches 1, times not known: aiflame flame"},
+		{false, true, true, false, 1,
+		 "launches 1, times not known, as the driver gave none: aiflame flame"},
 		{false, false, false, true, 1,
 		 "launches 1, times not known, as they were seen from outside"},
-		{true, true, true, true, 4, "launches 4, times not known: aiflame flame"},
+		{true, true, true, true, 4,
+		 "launches 4, times not known, as the driver gave none: aiflame flame"},
 	};
 
 	(void)state;
@@ -320,6 +322,55 @@ static void what_was_dropped_is_the_reason(void **state)
 	has(&screen, "nothing was executed on any device: of 1 process seen, ");
 	has(&screen, "reason   the program opened a device but launched nothing");
 	aif_buf_finish(&screen);
+}
+
+static void trouble_of(const uint32_t *reasons, size_t n, bool has_told, struct aif_buf *out)
+{
+	struct aif_profile p = {0};
+
+	for (size_t i = 0; i < n; i++)
+		FIXTURE_ADD(&p, losses, .reason = reasons[i], .process = AIF_NONE,
+			    .thread = AIF_NONE, .detail = AIF_NONE, .count = 10 + i);
+	aif_buf_clear(out);
+	aif_summary_trouble(&p, has_told, "p.data", out);
+	aif_profile_finish(&p);
+}
+
+static void before(struct aif_buf *b, const char *first, const char *then)
+{
+	has(b, first);
+	has(b, then);
+	if (strstr(aif_buf_str(b), first) > strstr(aif_buf_str(b), then))
+		fail_msg("'%s' behind '%s' in: %s", first, then, aif_buf_str(b));
+}
+
+static void what_was_refused_comes_first(void **state)
+{
+	static const uint32_t reasons[] = {AIF_REASON_XE_DENIED,     AIF_REASON_COUNTERS_NO_GPU,
+					   AIF_REASON_XE_DENIED,     AIF_REASON_ZE_METRICS_OFF,
+					   AIF_REASON_CLOCK_UNKNOWN, AIF_REASON_RING_FULL,
+					   AIF_REASON_ZE_NO_TIMES,   AIF_REASON_NO_TIMES};
+	static const uint32_t none[] = {AIF_REASON_ZE_NO_TIMES};
+	struct aif_buf out = {0};
+
+	(void)state;
+	trouble_of(reasons, AIF_ARRAY_LEN(reasons), false, &out);
+	before(&out, "trouble  no EU stalls through Level Zero",
+	       "keeps them for administrators; sysctl");
+	before(&out, "keeps them for administrators", "17 launches for which");
+	before(&out, "no counters: nothing", "17 launches for which");
+	/* Of one reason one is told first; and the other number of the same, not. */
+	has(&out, "and 3 more: aiflame info p.data\n");
+	assert_null(strstr(aif_buf_str(&out), "executions of command lists"));
+	trouble_of(reasons, AIF_ARRAY_LEN(reasons), true, &out);
+	before(&out, "keeps them for administrators", "15 records dropped");
+	assert_null(strstr(aif_buf_str(&out), "gave no times"));
+	trouble_of(reasons + 4, 3, false, &out);
+	has(&out, "12 executions of command lists for which");
+	has(&out, "could not be mapped");
+	trouble_of(none, 1, true, &out);
+	assert_int_equal(out.len, 0);
+	aif_buf_finish(&out);
 }
 
 /* Of all processes BPF programs see more than those on standby; of many some are named. */
@@ -381,6 +432,7 @@ int main(void)
 		cmocka_unit_test(too_few_blocks_are_called_that),
 		cmocka_unit_test(launches_without_times_are_counted),
 		cmocka_unit_test(what_was_dropped_is_the_reason),
+		cmocka_unit_test(what_was_refused_comes_first),
 		cmocka_unit_test(of_all_processes_some_are_named),
 		cmocka_unit_test(what_ran_already_was_recorded),
 	};
