@@ -41,6 +41,8 @@ const struct aif_command aif_command_info = {
 		"conservation report (what went in equals what is drawn), losses and their fixes, whose\n"
 		"numbers are all in aiflame-reasons(7).\n"
 		"\n"
+		"launches: calls that were recorded. executions: what they ran; a graph or a command list that\n"
+		"runs again has more of them, and the tables' column `launches` counts these.\n"
 		"idle: nothing of the recorded processes is known to have run on the device; what others\n"
 		"did with it is not seen. not collected: the same, but in a pause (--delay, ctl), before a\n"
 		"running process was met or after it was told to stop, or while queues still worked on\n"

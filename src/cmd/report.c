@@ -145,7 +145,8 @@ const struct aif_command aif_command_report = {
 	.description =
 		"Prints a table of a profile; without a choice, the summary that `record` ended with.\n"
 		"`time` sums durations, `wall` shares each moment among what ran in it: its sum, of which\n"
-		"`wall_share` is a share, is the time in which the device was busy. `error` is the standard\n"
+		"`wall_share` is a share, is the time in which the device was busy. `launches` of kernels and\n"
+		"stacks are executions: of a graph or command list that runs again, each time. `error` is the standard\n"
 		"error of `time`, where launches were left out (record --overhead). Where several processes\n"
 		"worked on devices, `process` tells their rows apart: by number, or where ranks in containers\n"
 		"have the same one by name, which --process takes, too. `caller` is the application's function\n"

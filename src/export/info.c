@@ -30,7 +30,24 @@ static void line_recorded(struct aif_buf *b, bool is_imported, const char *name,
 		line_count(b, name, n);
 }
 
-static void conservation(const struct aif_conservation *c, bool is_imported, struct aif_buf *out)
+static int count_rows(void *sum, const struct aif_exec_row *rows, size_t n)
+{
+	(void)rows;
+	*(uint64_t *)sum += n;
+	return 0;
+}
+
+/* A graph, or a list of commands, is launched once and executes many things, and may do so again. */
+static uint64_t executions(const struct aif_profile *p)
+{
+	uint64_t n = 0;
+
+	aif_profile_execs(p, count_rows, &n, NULL);
+	return n;
+}
+
+static void conservation(const struct aif_profile *p, const struct aif_conservation *c,
+			 bool is_imported, struct aif_buf *out)
 {
 	struct aif_buf broken = {0};
 
@@ -61,7 +78,8 @@ static void conservation(const struct aif_conservation *c, bool is_imported, str
 	line_recorded(out, is_imported, "  + lost", c->lost);
 	line_recorded(out, is_imported, "  + left out (--overhead)", c->uncaptured);
 	line_recorded(out, is_imported, "  + seen from outside (--ebpf)", c->outside);
-	line_count(out, "executions without launch", c->executions_unjoined);
+	line_count(out, "executions", executions(p));
+	line_count(out, "  without launch", c->executions_unjoined);
 	line_count(out, "started before their launch", c->started_before_launch);
 	if (aif_conservation_check(c, &broken))
 		aif_buf_puts(out, "  everything adds up\n");
@@ -245,7 +263,7 @@ void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a
 	line_count(out, "stacks", p->stacks_len);
 	line_recorded(out, is_imported, "functions with code", functions(p));
 	line_recorded(out, is_imported, "clock pairs", p->clock_pairs_len);
-	conservation(&a->conservation, is_imported, out);
+	conservation(p, &a->conservation, is_imported, out);
 	backward(p, a, out);
 	losses(p, out);
 }

@@ -50,6 +50,10 @@ check "registers and shared bytes, where they are known" are \
 	"SELECT DISTINCT name, registers, shared_bytes FROM executions e JOIN kernels k ON k.id = kernel ORDER BY 1, 2" \
 	matmul,168,49152 norm,, norm,32,0
 check "everything adds up" says "everything adds up" "$aiflame" info a.data
+# number NAME: of a line of info
+number() { "$aiflame" info a.data | sed -n "s/^  $1  *//p"; }
+check "info tells calls from what they ran, as tables count it" \
+	test "$(number launches),$(number executions),$("$aiflame" report --kernels --format csv a.data | awk -F, 'NR > 1 { n += $5 } END { print n }')" = 6,12,12
 check "export has them" sh -c "
 	'$aiflame' export -i a.data -o x.sqlite && [ \"\$(sqlite3 x.sqlite 'SELECT sum(graph), sum(registers) FROM executions')\" = '51|936' ]"
 
