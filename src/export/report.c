@@ -8,6 +8,7 @@
 #include "export/stack_names.h"
 #include "export/stalls.h"
 #include "profile/file.h"
+#include "profile/timeless.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -623,7 +624,12 @@ static void nothing(const struct report *r, struct aif_buf *out)
 							     : "device activity";
 	bool has_kernel = r->kernel.is_set, has_part = aif_report_is_part(r->o->which);
 
-	if (has_kernel && !has_part)
+	if (!has_kernel && !has_part && r->o->kind != AIF_REPORT_LAUNCHES &&
+	    r->o->kind != AIF_REPORT_COPIES && aif_timeless_count(r->p))
+		aif_buf_puts(
+			out,
+			"its launches have no times; see report --launches, flame --by launches\n");
+	else if (has_kernel && !has_part)
 		aif_buf_printf(out, "--kernel '%s': no %s of what matches\n", r->o->kernel, of);
 	else if (has_part)
 		aif_buf_printf(out, "no %s in what %s" AIF_REPORT_CHOOSES " leave; loosen them\n",

@@ -72,6 +72,7 @@ alone() {
 	timeout 60 "$aiflame" record --all-launches -o alone.data "$mock/ze_app" "$module" mm a b a >alone.out 2>&1 || { cat alone.out; return 1; }
 	says "launches 3, times not known, as the driver gave none: aiflame flame --by launches alone.data" cat alone.out && ! grep 'nothing was executed' alone.out &&
 		says "launches and no times" "$aiflame" flame -o alone.folded alone.data && grep -q 'path_a;zeCommandListAppendLaunchKernel;mm_.g. 2$' alone.folded &&
+		says "its launches have no times; see report --launches" "$aiflame" report --kernels alone.data &&
 		says "have no times; draw them with --by launches" sh -c "! '$aiflame' flame --by wall -o no.svg alone.data"
 }
 check "launches alone are drawn, and said to be there" alone
