@@ -587,7 +587,7 @@ static void timeless(const struct aif_profile *p, const struct aif_attribution *
 			     "times, see aiflame help env");
 	else if (has_loss(p, AIF_REASON_NO_TIMES))
 		aif_buf_puts(out, ", as the driver gave none");
-	else if (!aif_is_imported(p))
+	else if (a->conservation.unread + a->conservation.unfinished >= n)
 		aif_buf_puts(out, ", as the program or the recording ended before they were read");
 	aif_buf_puts(out, ": ");
 	aif_summary_command(out, "aiflame flame --by launches", path);
@@ -678,7 +678,9 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 		       const char *path, struct aif_buf *out)
 {
 	bool is_empty = !a->conservation.joined && !a->rows_len;
-	uint64_t timeless_len = aif_timeless_count(p);
+	const struct aif_conservation *c = &a->conservation;
+	/* Of millions they are not looked for where all have times. */
+	uint64_t timeless_len = c->launches > c->joined + c->uncaptured ? aif_timeless_count(p) : 0;
 	struct there there = {.kernels = !is_empty,
 			      .device = !is_empty || a->unmatched_len,
 			      .timeless = timeless_len};
