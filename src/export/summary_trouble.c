@@ -81,10 +81,27 @@ static size_t collect(const struct aif_profile *p, bool has_told, struct trouble
 	return n;
 }
 
-static void put(const struct aif_profile *p, const struct aif_loss *l, struct aif_buf *out)
+/* What helps is long: where the same helps as before, that is said. */
+static const char *fix_of(const struct trouble *all, size_t i)
 {
+	const struct aif_reason_info *info = aif_reason_info((int)all[i].loss->reason);
+
+	for (size_t k = 0; k < i && info && *info->fix; k++) {
+		const struct aif_reason_info *before = aif_reason_info((int)all[k].loss->reason);
+
+		if (before && !strcmp(before->fix, info->fix))
+			return "the same helps";
+	}
+	return info ? info->fix : "";
+}
+
+static void put(const struct aif_profile *p, const struct trouble *all, size_t i,
+		struct aif_buf *out)
+{
+	const struct aif_loss *l = all[i].loss;
 	const struct aif_reason_info *info = aif_reason_info((int)l->reason);
-	const char *detail = l->detail == AIF_NONE ? "" : aif_profile_str(p, l->detail);
+	const char *detail = l->detail == AIF_NONE ? "" : aif_profile_str(p, l->detail),
+		   *fix = fix_of(all, i);
 
 	if (info && info->is_loss) {
 		aif_human_count(out, l->count);
@@ -95,7 +112,7 @@ static void put(const struct aif_profile *p, const struct aif_loss *l, struct ai
 	else
 		aif_buf_puts(out, "unknown reason");
 	aif_buf_printf(out, "%s%s%s%s%s\n", *detail ? " (" : "", detail, *detail ? ")" : "",
-		       info && *info->fix ? "; " : "", info ? info->fix : "");
+		       *fix ? "; " : "", fix);
 }
 
 void aif_summary_trouble(const struct aif_profile *p, bool has_told, const char *path,
@@ -110,7 +127,7 @@ void aif_summary_trouble(const struct aif_profile *p, bool has_told, const char 
 	shown = AIF_MIN(n, AIF_MAX(AIF_MIN(refused, TOP_REFUSED) + 1, (size_t)TOP_TROUBLE));
 	for (size_t i = 0; i < shown; i++) {
 		aif_buf_puts(out, i ? "         " : "trouble  ");
-		put(p, all[i].loss, out);
+		put(p, all, i, out);
 	}
 	if (shown < n) {
 		aif_buf_printf(out, "         and %zu more: ", n - shown);

@@ -127,6 +127,7 @@ void aif_counters_note(struct aif_target *t, uint32_t reason)
 {
 	t->counters_refused |=
 		reason == AIF_REASON_ZE_COUNTERS_NONE || reason == AIF_REASON_ZE_COUNTERS_OFF ||
+		reason == AIF_REASON_ZE_METRICS_UNWANTED ||
 		reason == AIF_REASON_ZE_COUNTERS_FAILED || reason == AIF_REASON_ZE_COUNTERS_LOST ||
 		reason == AIF_REASON_ZE_METRICS_LAST;
 }

@@ -211,6 +211,20 @@ check 'not beside samples: these go first' refusal counters_alone 1347 'zetConte
 check 'that cannot be read' refusal counters_fail 1347 'zetMetricStreamerReadData'
 busy() { rec counters_busy 'GpuBusy,Nothing' counters_busy a counting1 counted1 && are counters_busy "$values" 'GpuBusy,%,12.5 100.0 50.0' && reason counters_busy 1347 1 && reason counters_busy 1348 1; }
 check 'another process has them: when it lets go the values come, and what is missing is told once' busy
-off() { with_library='env ZET_ENABLE_METRICS=0' && rec off default '' a asked pause; r=$?; with_library="env LD_LIBRARY_PATH=$work/lib"; [ $r = 0 ] && reason off 1372 1 && says 'record COMMAND then sets ZET_ENABLE_METRICS=1' "$aiflame" info off.data; }
-check 'metrics are off' off
+# Both kinds are wanted: said(): the first screen has TEXT so many times
+said() { [ "$(grep -cF -- "$2" "$3.out")" = "$1" ] || { echo "not $1 times: $2"; cat "$3.out"; return 1; }; }
+screen() {
+	name=$1
+	shift
+	cp stalls "$name.stalls"
+	ZE_MOCK_STALLS=$work/$name.stalls ZE_MOCK_COUNTERS=$work/counters $by "$@" "$aiflame" record --all-launches --counters default -o "$name.data" "$mock/ze_app" mm.bin mm a asked pause >"$name.out" 2>&1
+}
+off() { screen off env && reason off 1340 1 && reason off 1372 1 && said 1 'record COMMAND then sets ZET_ENABLE_METRICS=1' off && said 1 '; the same helps' off; }
+check 'metrics are off: what helps is said once' off
+unwanted() {
+	screen unwanted $with_library "ZET_ENABLE_METRICS=$1" && reason unwanted 1373 1 && reason unwanted 1340 0 && reason unwanted 1372 0 && reason unwanted 1370 0 &&
+		said 1 "(Simulated GPU: ZET_ENABLE_METRICS=$1); unset ZET_ENABLE_METRICS" unwanted && said 0 'install Intel' unwanted
+}
+check 'they are switched off: that is the reason, once for both' unwanted 0
+check 'by nothing, too' unwanted ''
 done_testing

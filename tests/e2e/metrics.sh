@@ -116,8 +116,10 @@ refusal() {
 	rec "$1" "$1" a asked pause && are "$1" "SELECT count(*) FROM losses WHERE reason = $2" 1 && are "$1" 'SELECT count(*) FROM samples' 0 &&
 		are "$1" 'SELECT count(*) FROM launches' 1 && adds_up "$1" && says "$3" "$aiflame" info "$1.data"
 }
-off() { with_library='env ZET_ENABLE_METRICS=0' && refusal off 1340 'record COMMAND then sets ZET_ENABLE_METRICS=1' ; r=$?; with_library="env LD_LIBRARY_PATH=$work/lib"; return $r; }
+off() { with_library=env && refusal off 1340 'record COMMAND then sets ZET_ENABLE_METRICS=1' ; r=$?; with_library="env LD_LIBRARY_PATH=$work/lib"; return $r; }
 check 'metrics are off' off
+unwanted() { with_library='env ZET_ENABLE_METRICS=0' && refusal unwanted 1373 'unset ZET_ENABLE_METRICS' ; r=$?; with_library="env LD_LIBRARY_PATH=$work/lib"; return $r; }
+check 'they are switched off by the user' unwanted
 check 'no such group' refusal no_metrics 1341 'compute runtime'
 check 'not permitted' refusal metrics_denied 1342 'sysctl dev.xe.observation_paranoid=0 or dev.i915.perf_stream_paranoid=0'
 check 'an error that is not known' refusal metrics_odd 1344 'zetMetricStreamerOpen: 0x78765432'

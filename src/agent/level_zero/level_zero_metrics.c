@@ -33,6 +33,8 @@ void aif_ze_metrics_init(struct aif_ze_metrics *m)
 	pthread_mutex_init(&m->lock, NULL);
 	/* In the thread that initialises the driver, which reads it, too. */
 	m->enabled = set && !strcmp(set, "1");
+	m->disabled = set && !m->enabled;
+	snprintf(m->value, sizeof(m->value), "%s", set ? set : "");
 }
 
 static bool has_left(void)
@@ -103,6 +105,18 @@ static void failed(struct aif_ze_streamer *s, struct aif_ze_reading *r, const ch
 			? ""
 			: what,
 		error);
+}
+
+/* `reason` where nobody has said anything of it. What the user has set is one reason for both kinds, told once. */
+static void switched_off(const struct aif_ze_metrics *m, struct aif_ze_streamer *s,
+			 struct aif_ze_reading *r, enum aif_reason reason)
+{
+	char set[64];
+
+	snprintf(set, sizeof(set), "ZET_ENABLE_METRICS=%s", m->value);
+	r->said |= m->disabled && (s->stalls.said || s->counting.said);
+	refused(s, r, m->disabled ? AIF_REASON_ZE_METRICS_UNWANTED : reason, m->disabled ? set : "",
+		0);
 }
 
 /* ---- the group ------------------------------------------------------------------------------- */
@@ -303,10 +317,10 @@ static void open_stalls(struct aif_level_zero *l0, struct aif_ze_streamer *s)
 	struct aif_ze_reading *r = &s->stalls;
 
 	if (!functions_are_there(&l0->api) || !s->driver || !find_group(l0, s)) {
-		refused(s, r,
-			l0->metrics.enabled ? AIF_REASON_ZE_METRICS_NONE
-					    : AIF_REASON_ZE_METRICS_OFF,
-			"", 0);
+		if (l0->metrics.enabled)
+			refused(s, r, AIF_REASON_ZE_METRICS_NONE, "", 0);
+		else
+			switched_off(&l0->metrics, s, r, AIF_REASON_ZE_METRICS_OFF);
 		return;
 	}
 	if (!s->sums)
@@ -328,10 +342,10 @@ static void open_counters(struct aif_level_zero *l0, struct aif_ze_streamer *s)
 
 	if (!functions_are_there(&l0->api) || !s->driver ||
 	    !aif_ze_counters_find(l0, s, others, sizeof(others))) {
-		refused(s, r,
-			l0->metrics.enabled ? AIF_REASON_ZE_COUNTERS_NONE
-					    : AIF_REASON_ZE_COUNTERS_OFF,
-			l0->metrics.enabled ? others : "", 0);
+		if (l0->metrics.enabled)
+			refused(s, r, AIF_REASON_ZE_COUNTERS_NONE, others, 0);
+		else
+			switched_off(&l0->metrics, s, r, AIF_REASON_ZE_COUNTERS_OFF);
 		return;
 	}
 	if (!open_reading(l0, s, r, COUNTERS_PERIOD_NS))

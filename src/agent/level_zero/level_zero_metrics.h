@@ -55,7 +55,9 @@ struct aif_ze_streamer {
 
 struct aif_ze_metrics {
 	pthread_mutex_t lock; /* of all of it */
-	bool enabled;         /* ZET_ENABLE_METRICS was set when the driver looked */
+	bool enabled;         /* ZET_ENABLE_METRICS was 1 when the driver looked */
+	bool disabled;        /* it was something else, */
+	char value[16];       /* which began so */
 	uint32_t session;
 	/* What the recorder lets us, as it was last looked at; until when that is looked at often, and in which session. */
 	uint64_t may_stall, may_count, eager_until;
