@@ -178,6 +178,35 @@ static int unknown(const struct aif_command *cmd, const char *word, size_t len, 
 			   (int)len + 2, word, cmd->name);
 }
 
+/* A value that was forgotten would swallow the next option, and that option's value would be run as a command. */
+static bool is_option(const struct aif_command *cmd, const char *word)
+{
+	if (word[0] != '-' || !word[1])
+		return false;
+	return word[1] == '-' || word[1] == 'h' || find_letter(cmd, word[1]);
+}
+
+/* The value of `o` is the next word, on which *i is put. */
+static int next_value(const struct aif_command *cmd, const struct aif_opt *o, bool is_long,
+		      char **argv, int argc, int *i, struct aif_err *err)
+{
+	const char *dashes = is_long ? "--" : "-";
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", is_long ? 63 : 1, is_long ? o->name : &o->letter);
+	if (*i + 1 >= argc)
+		return aif_err_set(err, -EINVAL, "%s: %s%s wants an argument: %s", cmd->name,
+				   dashes, name, o->arg);
+	if (is_option(cmd, argv[*i + 1]))
+		return aif_err_set(err, -EINVAL,
+				   "%s: %s%s wants an argument: %s, not the option '%s'; give "
+				   "%s%s%s%s if that is meant",
+				   cmd->name, dashes, name, o->arg, argv[*i + 1], dashes, name,
+				   is_long ? "=" : "", argv[*i + 1]);
+	++*i;
+	return 0;
+}
+
 /* "--name", "--name=ARG", "--name ARG". Moves *i over what was used. */
 static int parse_long(const struct aif_command *cmd, char **argv, int argc, int *i, void *values,
 		      struct aif_err *err)
@@ -194,10 +223,9 @@ static int parse_long(const struct aif_command *cmd, char **argv, int argc, int 
 					   o->name);
 		return store(cmd, o, NULL, values, err);
 	}
-	if (!eq && *i + 1 >= argc)
-		return aif_err_set(err, -EINVAL, "%s: --%s wants an argument: %s", cmd->name,
-				   o->name, o->arg);
-	return store(cmd, o, eq ? eq + 1 : argv[++*i], values, err);
+	if (!eq && next_value(cmd, o, true, argv, argc, i, err) < 0)
+		return -EINVAL;
+	return store(cmd, o, eq ? eq + 1 : argv[*i], values, err);
 }
 
 /* "-x", "-xyz", "-xARG", "-x ARG". */
@@ -212,10 +240,9 @@ static int parse_letters(const struct aif_command *cmd, char **argv, int argc, i
 			return aif_err_set(err, -EINVAL,
 					   "%s: unknown option '-%c'; see aiflame %s -h", cmd->name,
 					   *p, cmd->name);
-		if (o->arg && !p[1] && *i + 1 >= argc)
-			return aif_err_set(err, -EINVAL, "%s: -%c wants an argument: %s", cmd->name,
-					   *p, o->arg);
-		r = store(cmd, o, !o->arg ? NULL : p[1] ? p + 1 : argv[++*i], values, err);
+		if (o->arg && !p[1] && next_value(cmd, o, false, argv, argc, i, err) < 0)
+			return -EINVAL;
+		r = store(cmd, o, !o->arg ? NULL : p[1] ? p + 1 : argv[*i], values, err);
 		if (r < 0 || o->arg)
 			return r;
 	}

@@ -12,6 +12,14 @@ check "the command's exit code is ours" status_is 7 "$aiflame" record -q sh -c '
 check "a signal is 128 + its number" status_is 137 "$aiflame" record -q sh -c 'kill -9 $$'
 check "an unknown option ends with 2" status_is 2 "$aiflame" record --no-such-option true
 check "and proposes the nearest" says "did you mean --device-rate" "$aiflame" record --device-rat 9 true
+check "a value that was forgotten is not the next option" says "record: --counters wants an argument: LIST, not the option '-o'; give --counters=-o if that is meant" \
+	"$aiflame" record --counters -o c.data touch ran
+check "nor one that is misspelt" says "not the option '--durtion'" "$aiflame" record --counters --durtion 1 touch ran
+check "nor what ends them" status_is 2 "$aiflame" record -o -- touch ran
+check "of a letter" says "-o wants an argument: FILE, not the option '-q'; give -o-q if that is meant" "$aiflame" record -o -q touch ran
+check "and nothing is run" test ! -e ran -a ! -e c.data
+dashed() { "$aiflame" record --name=-q -o-q.data true && [ -e ./-q.data ] && "$aiflame" record -q --name -z1 -o z.data true && ! "$aiflame" record --duration -5 true 2>dashed.err && grep -q "'-5' is not understood" dashed.err; }
+check "values that begin so can be given, and are judged" dashed
 check "an unwritable output is said before the command runs" sh -c "
 	! '$aiflame' record -q -o /nowhere/x.data touch ran && [ ! -e ran ]"
 check "a program without a device gets a reason" says "reason" "$aiflame" record -o none.data true
