@@ -49,8 +49,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	struct aif_view view = {0};
 	struct aif_buf out = {0};
 	struct disassemblers d = {.nvdisasm.p = &view.profile, .iga.p = &view.profile};
-	struct aif_annotate_opts o = {
-		.kernel = words[0], .min_ppm = v->min_ppm, .disassemble = disassemble, .arg = &d};
+	struct aif_annotate_opts o = {.kernel = words[0],
+				      .min_ppm = v->min_ppm,
+				      .columns = aif_view_columns(),
+				      .disassemble = disassemble,
+				      .arg = &d};
 	const char *path = aif_view_path(v->input, words + 1, words_len - 1, err);
 	int status = AIF_EXIT_FAILURE;
 
@@ -90,7 +93,7 @@ const struct aif_command aif_command_annotate = {
 		"Operands of NVIDIA's instructions are shown where nvdisasm is found: in $PATH, $CUDA_HOME/bin,\n"
 		"/usr/local/cuda/bin, or in the Triton package of a Python in $PATH; what it says is kept in the\n"
 		"profile. Without it there are names only. Those of Intel's come from IGA (libiga64), a part of Intel's\n"
-		"graphics compiler, in the same way.",
+		"graphics compiler, in the same way. Long lines are cut where a terminal ends, not in pipes and files.",
 	.examples =
 		"aiflame annotate matmul\tthe kernels with matmul in their names\n"
 		"aiflame annotate '^gemm$' run.data --min 0\tone kernel, each of its instructions\n",

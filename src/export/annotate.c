@@ -16,13 +16,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A line is about 100 columns, of which the text of an instruction takes at most these. */
+/* What a GPU's instruction has at least, however narrow the terminal is. */
 #define TEXT_COLUMNS   36
 #define GEN_COLUMNS    44 /* of Intel's: operands have types and regions */
 #define TEXT_LEAST     11 /* a name and its guard: a kernel's functions look alike */
-#define SOURCE_COLUMNS 72
+#define TEXT_ALIGNED   64 /* what stands behind longer ones stands behind them at once */
+#define SOURCE_COLUMNS 24
 #define BAR_COLUMNS    6
 #define SHARE_COLUMNS  7
+#define PLACE_COLUMNS  (SHARE_COLUMNS + 2 + BAR_COLUMNS + 11) /* in front of an instruction */
 
 /* Behind the names of functions whose lines are those of a twin that was compiled with line information. */
 #define LINE_MATCHED " (line matched)"
@@ -49,6 +51,7 @@ struct listing {
 	struct aif_disasm *disasm;
 	struct line *lines;
 	size_t lines_len, lines_cap;
+	size_t text_max;     /* columns that an instruction's text may have */
 	struct aif_buf full; /* the disassembler's text */
 	struct aif_sass_line *texts;
 	size_t texts_len;
@@ -123,9 +126,10 @@ static int put_head(struct listing *l)
 
 /* ---- source -------------------------------------------------------------------------------------- */
 
-static void put_source(struct listing *l, const struct aif_source_line *s)
+/* The place and, as far as the terminal is wide, the text, behind `used` columns. */
+static void put_source(struct listing *l, const struct aif_source_line *s, size_t used)
 {
-	size_t len;
+	size_t len, room;
 	const char *text = aif_source_text(l->p, s, &len);
 
 	aif_source_place(l->p, s, &l->cell);
@@ -134,14 +138,17 @@ static void put_source(struct listing *l, const struct aif_source_line *s)
 
 		aif_buf_puts(&l->cell, "  ");
 		begin = l->cell.len;
+		used += begin;
+		room = l->o->columns > used + SOURCE_COLUMNS ? l->o->columns - used
+							     : SOURCE_COLUMNS;
 		for (size_t i = 0; i < len; i++) {
 			if (text[i] == '\t')
 				aif_buf_puts(&l->cell, "    ");
 			else
 				aif_buf_putc(&l->cell, text[i]);
 		}
-		if (l->cell.len - begin > SOURCE_COLUMNS)
-			aif_name_cut(&l->cell, begin, SOURCE_COLUMNS);
+		if (l->o->columns && l->cell.len - begin > room)
+			aif_name_cut(&l->cell, begin, room);
 	}
 	aif_buf_printf(l->out, "%s\n", aif_buf_str(&l->cell));
 	aif_buf_clear(&l->cell);
@@ -167,7 +174,7 @@ static int put_lines(struct listing *l)
 		aif_buf_puts(l->out, "  ");
 		put_bar(l, lines[i].samples);
 		aif_buf_puts(l->out, "  ");
-		put_source(l, &lines[i]);
+		put_source(l, &lines[i], SHARE_COLUMNS + 2 + BAR_COLUMNS + 2);
 	}
 	if (r == 0)
 		free(lines);
@@ -277,9 +284,25 @@ static void choose(struct listing *l)
 			l->lines[i].is_shown = true;
 }
 
-static size_t columns_max(const struct listing *l)
+/* What the terminal leaves beside the reasons; without one there is no end. */
+static size_t text_max(struct listing *l)
 {
-	return l->waits.gen ? GEN_COLUMNS : TEXT_COLUMNS;
+	size_t used = 0, least = l->waits.gen ? GEN_COLUMNS : TEXT_COLUMNS;
+
+	for (size_t i = 0; i < l->lines_len && l->o->columns; i++) {
+		struct aif_waits w;
+
+		if (!l->lines[i].is_shown || !l->lines[i].samples)
+			continue;
+		waits_of(l, &l->lines[i], &w);
+		aif_waits_put(&w, l->lines[i].samples, &l->cell);
+		used = AIF_MAX(used, l->cell.len);
+		aif_buf_clear(&l->cell);
+	}
+	used += PLACE_COLUMNS + (used ? 2 : 0);
+	if (!l->o->columns)
+		return SIZE_MAX;
+	return l->o->columns > used + least ? l->o->columns - used : least;
 }
 
 /* What an imported file calls the place: an instruction, or names of functions, outermost first. */
@@ -326,8 +349,8 @@ static void insn_text(struct listing *l, const struct line *line, struct aif_buf
 		told_text(l, line, ret);
 	}
 	/* Without reasons behind it, it may take the rest of the line. */
-	if (l->unit && ret->len - begin > columns_max(l))
-		aif_name_cut(ret, begin, columns_max(l));
+	if (l->unit && ret->len - begin > l->text_max)
+		aif_name_cut(ret, begin, l->text_max);
 }
 
 static size_t text_columns(struct listing *l)
@@ -341,7 +364,7 @@ static size_t text_columns(struct listing *l)
 		columns = AIF_MAX(columns, l->cell.len);
 		aif_buf_clear(&l->cell);
 	}
-	return AIF_MIN(columns, columns_max(l));
+	return AIF_MIN(columns, AIF_MIN(l->text_max, (size_t)TEXT_ALIGNED));
 }
 
 static void put_insn(struct listing *l, const struct line *line, size_t columns)
@@ -389,8 +412,10 @@ static void put_hidden(struct listing *l, size_t from, size_t to)
 static void put_code(struct listing *l)
 {
 	struct aif_source_line at = {.file = AIF_NONE}, now;
-	size_t columns = text_columns(l);
+	size_t columns;
 
+	l->text_max = text_max(l);
+	columns = text_columns(l);
 	for (size_t i = 0; i < l->lines_len; i++) {
 		const struct line *line = &l->lines[i];
 		size_t hidden = i;
@@ -405,7 +430,7 @@ static void put_code(struct listing *l)
 		if (line->hits_len && aif_source_of(l->p, l->h->hits[line->hit].frame, &now) &&
 		    !aif_source_same(&now, &at)) {
 			at = now;
-			put_source(l, &at);
+			put_source(l, &at, 0);
 		}
 		put_insn(l, line, columns);
 	}

@@ -10,6 +10,7 @@ struct aif_annotate_opts {
 	const char *kernel; /* expression: the kernels, by their names in full or in short */
 	uint32_t
 		min_ppm; /* instructions with less of their kernel's samples are left out; 0: none */
+	uint32_t columns; /* of the terminal; 0: no end */
 	/* Appends what a disassembler says of a GPU's function (sass_text.h), or nothing. NULL: there is none. */
 	void (*disassemble)(void *arg, const struct aif_code *code, const char *arch,
 			    struct aif_buf *ret);

@@ -133,31 +133,11 @@ check "ctl says what is missing" says "ctl: start|pause|stop|status is missing; 
 check "annotate too" says "annotate: KERNEL is missing; " "$aiflame" annotate
 check "query too" says "query: SQL is missing; " "$aiflame" query
 check "the first screen says what the grades are of" says "; of the busy time " "$aiflame" report m.data
-cat >terminal.py <<'END'
-import fcntl, os, pty, struct, sys, termios
-ours, theirs = pty.openpty()
-fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
-if not os.fork():
-    os.dup2(theirs, 1)
-    os.execv(sys.argv[2], sys.argv[2:])
-os.close(theirs)
-out = b""
-while True:
-    try:
-        part = os.read(ours, 65536)
-    except OSError:
-        break
-    if not part:
-        break
-    out += part
-os.wait()
-print(max(len(line) for line in out.decode().splitlines()))
-END
 unset COLUMNS
 long="SELECT printf('%.300c', 'x') AS x, 1 AS n FROM meta LIMIT 1"
-check "no line of a table with stacks is longer than its terminal" test "$(python3 terminal.py 100 "$aiflame" report --stacks m.data)" -le 100
-check "a query's table is cut to it" test "$(python3 terminal.py 70 "$aiflame" query m.data "$long")" = 70
-check "COLUMNS overrides it" test "$(COLUMNS=50 python3 terminal.py 70 "$aiflame" query m.data "$long")" = 50
+check "no line of a table with stacks is longer than its terminal" test "$(python3 "$root/tests/e2e/terminal.py" 100 "$aiflame" report --stacks m.data)" -le 100
+check "a query's table is cut to it" test "$(python3 "$root/tests/e2e/terminal.py" 70 "$aiflame" query m.data "$long")" = 70
+check "COLUMNS overrides it" test "$(COLUMNS=50 python3 "$root/tests/e2e/terminal.py" 70 "$aiflame" query m.data "$long")" = 50
 check "what programs read is not cut" sh -c "[ \$(COLUMNS=50 '$aiflame' query m.data \"$long\" | wc -L) -gt 300 ]"
 "$aiflame" record -q --all-launches --delay 600ms -o late.data "$matmul" 256 60 >/dev/null
 check "a picture says what was not collected" sh -c "'$aiflame' flame late.data -o - | grep -q '; [0-9.]* m*s not collected'"

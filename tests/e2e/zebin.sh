@@ -93,7 +93,12 @@ check "annotate: the instruction, what it waits for, and which message that is" 
 	grep -Eq "^ *80.0 %  #+ +\+0x0*${sqrt#0x}  math.sqt .*  sbid 75 % waits for \+0x0*$source send.ugm\$" full.txt
 check "annotate: with operands, by IGA" sh -c "grep -q 'math.sqt (32|M0) r' full.txt && ! grep -q IGA full.err"
 check "annotate: the message by its meaning" grep -Eq "^ *20.0 % .*  load.ugm.d32.a64 .*  send 100 %\$" full.txt
-check "no line is longer than 116 columns" awk 'length($0) > 116 { exit 1 }' full.txt
+check "annotate: operands are whole where no terminal ends" sh -c "'$aiflame' annotate --min 0 matmul k.data >whole.txt && grep -q '{.*}\$' whole.txt && ! grep -Eq '[+]0x.*[.][.][.]|…' whole.txt"
+# wide COLUMNS: its longest line on a terminal so wide
+wide() { COLUMNS='' python3 "$root/tests/e2e/terminal.py" "$1" "$aiflame" annotate --min 0 matmul k.data; }
+whole=$(wc -L <whole.txt)
+check "annotate: on a terminal that is wide enough, too" test "$(wide 300)" = "$whole"
+check "annotate: and cut to one that is not" test "$(wide $((whole - 5)))" -le $((whole - 5))
 check "what IGA said is kept in the profile" grep -aq 'iga\.xe_hpc\.' k.data
 check "flame: instructions by name and offset, on their lines" sh -c "
 	'$aiflame' flame k.data -o i.folded && grep -Eq ';matmul_\[g\];weigh_\[g\]_\[i\];zebin.cl:${line}_\[g\];math.sqt \\+$sqrt' i.folded"

@@ -497,6 +497,68 @@ static void golden_listing(void *arg, const struct aif_code *code, const char *a
 	fclose(f);
 }
 
+#define LONG_OPERANDS "R9, R9, 3.000000000000000000000, R10.reuse, P0.and.not.P1.and.P2"
+/* The same with an instruction that is too long for a terminal. */
+static void long_listing(void *arg, const struct aif_code *code, const char *arch,
+			 struct aif_buf *ret)
+{
+	static const char was[] = "R9, R9, 3 ";
+	struct aif_buf golden = {0};
+	const char *at;
+
+	golden_listing(arg, code, arch, &golden);
+	at = golden.len ? strstr(aif_buf_str(&golden), was) : NULL;
+	if (at)
+		aif_buf_printf(ret, "%.*s" LONG_OPERANDS " %s",
+			       (int)(at - (const char *)golden.data), (const char *)golden.data,
+			       at + strlen(was));
+	aif_buf_finish(&golden);
+}
+
+/* The longest line, in bytes. */
+static size_t widest_line(const char *text)
+{
+	size_t widest = 0;
+
+	for (size_t n; *text; text += n + (text[n] == '\n')) {
+		n = strcspn(text, "\n");
+		widest = AIF_MAX(widest, n);
+	}
+	return widest;
+}
+
+/* Cut for a terminal only, and only as far as that is narrow. */
+static void test_annotate_columns(void **state)
+{
+	struct world w;
+	char *text, *at;
+
+	(void)state;
+	world_init(&w);
+	samples(&w);
+	text = annotate(&w, (struct aif_annotate_opts){.disassemble = long_listing});
+	assert_non_null(strstr(text, "FMUL " LONG_OPERANDS "  long_scoreboard 95 %"));
+	/* The others' reasons are not pushed away by it. */
+	at = strstr(text, "+0x00f0  LDG");
+	assert_non_null(at);
+	assert_in_range(strstr(at, "barrier") - at, 20, 80);
+	free(text);
+	text = annotate(&w,
+			(struct aif_annotate_opts){.disassemble = long_listing, .columns = 200});
+	assert_non_null(strstr(text, "FMUL " LONG_OPERANDS "  long_scoreboard 95 %"));
+	free(text);
+	text = annotate(&w,
+			(struct aif_annotate_opts){.disassemble = long_listing, .columns = 120});
+	assert_null(strstr(text, LONG_OPERANDS));
+	assert_non_null(strstr(text, "FMUL R9, R9, 3.00000000000000000000"));
+	assert_true(widest_line(text) <= 124); /* a cut is three bytes */
+	free(text);
+	text = annotate(&w, (struct aif_annotate_opts){.disassemble = long_listing, .columns = 20});
+	assert_non_null(strstr(text, "FMUL R9, R9, 3.0000"));
+	free(text);
+	world_finish(&w);
+}
+
 static void test_annotate(void **state)
 {
 	struct world w;
@@ -637,11 +699,12 @@ static void test_listing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_towers),          cmocka_unit_test(test_called_function),
-		cmocka_unit_test(test_tooltip),         cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_stalls),          cmocka_unit_test(test_legend),
-		cmocka_unit_test(test_annotate),        cmocka_unit_test(test_annotate_odd),
-		cmocka_unit_test(test_annotate_source), cmocka_unit_test(test_listing),
+		cmocka_unit_test(test_towers),       cmocka_unit_test(test_called_function),
+		cmocka_unit_test(test_tooltip),      cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_stalls),       cmocka_unit_test(test_legend),
+		cmocka_unit_test(test_annotate),     cmocka_unit_test(test_annotate_columns),
+		cmocka_unit_test(test_annotate_odd), cmocka_unit_test(test_annotate_source),
+		cmocka_unit_test(test_listing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
