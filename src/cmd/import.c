@@ -96,6 +96,7 @@ static void next(const struct aif_builder *b, const char *path, struct aif_buf *
 		{has_device, "aiflame report --kernels"},
 		{has_operators, "aiflame report --ops"},
 		{!has_device && has_cpu, "aiflame flame --of cpu"},
+		{b->counters_len, "aiflame report --counters"},
 		{!has_device && !has_operators, "aiflame info"},
 	};
 

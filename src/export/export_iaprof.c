@@ -13,7 +13,7 @@
 /*
  * iaprof's text (base/iaprof_text.h): the samples that devices took, by process, launch stack, kernel, instruction and
  * reason; also those that no launch explains. It has no place for times, source lines and inlined functions: these are
- * left out. All samples are of one interval, the last: counters' values come before it, as no interval may end before
+ * left out. All samples, if there are any, are of one interval, the last: counters' values come before it, as no interval may end before
  * the one that it follows. A kernel's address, of which the profile knows nothing, is a number that tells kernels apart.
  */
 
@@ -317,7 +317,8 @@ static int put_all(struct iaprof *x, struct aif_out *out)
 	int r = metrics_put(x, out, &interval, &end_ns);
 
 	/* A counter may have been read after all else. */
-	aif_iaprof_write_interval(&x->w, interval, AIF_MAX(end_ns, x->x->profile->end_ns));
+	if (x->places_len)
+		aif_iaprof_write_interval(&x->w, interval, AIF_MAX(end_ns, x->x->profile->end_ns));
 	for (size_t i = 0; i < x->places_len && !r && !out->error; i++) {
 		r = place_put(x, &x->places[i]);
 		if (aif_buf_failed(&x->w.out))
@@ -341,16 +342,16 @@ static int write_all(struct iaprof *x, struct aif_out *out, struct aif_err *err)
 	for (size_t i = 0; i < a.rows_len && !r; i++)
 		r = take(x, &a.rows[i]);
 	aif_attribution_finish(&a);
-	if (!r && !x->places_len)
-		return aif_err_set(
-			err, -ENODATA,
-			"export: iaprof's text is of samples that a device took, and there "
-			"are none in this profile, or of what was asked for; see aiflame "
-			"info");
 	if (!r)
 		r = merge(x);
 	if (!r && !x->kernel.is_set)
 		r = aif_counters_read(x->x->profile, &x->x->which, &x->counters);
+	if (!r && !x->places_len && !x->counters.values_len)
+		return aif_err_set(
+			err, -ENODATA,
+			"export: iaprof's text is of samples that a device took, and of its "
+			"counters, and there are none in this profile, or of what was asked for; "
+			"see aiflame info");
 	if (!r)
 		r = put_all(x, out);
 	return r < 0 ? aif_err_set(err, r, "export: %s", strerror(-r)) : 0;

@@ -24,7 +24,7 @@ struct iaprof_sample {
 };
 /* Its device may come only later. */
 struct iaprof_metric {
-	uint64_t at;
+	uint64_t at, end_ns; /* where it is laid beside samples; when its interval ended */
 	double value;
 	uint32_t name, unit;
 };
@@ -227,6 +227,7 @@ static int on_metric(void *arg, const struct aif_iaprof_metric *m)
 	x->metrics_interval = m->interval;
 	x->metrics[x->metrics_len++] = (struct iaprof_metric){
 		.at = x->laid.at,
+		.end_ns = m->end_ns,
 		.value = (double)m->value,
 		.name = aif_builder_puts(b, m->name),
 		.unit = *unit ? aif_builder_puts(b, strcmp(unit, "percent") != 0 ? unit : "%")
@@ -245,7 +246,8 @@ static int probe(const uint8_t *head, size_t len)
 	return 0;
 }
 
-static void tell(struct iaprof *x, const struct aif_iaprof_reader *reader)
+/* `has_samples`: what is in the file has no times of its own then. */
+static void tell(struct iaprof *x, const struct aif_iaprof_reader *reader, bool has_samples)
 {
 	struct aif_builder *b = x->laid.b;
 	const char *name = aif_input_name(x->source->input);
@@ -260,17 +262,27 @@ static void tell(struct iaprof *x, const struct aif_iaprof_reader *reader)
 	aif_builder_loss(b, AIF_REASON_IMPORT_EVENT, AIF_NONE, file, x->too_many);
 	aif_builder_loss(b, AIF_REASON_IMPORT_TORN, AIF_NONE, file,
 			 aif_input_is_torn(x->source->input));
-	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE, file, 1);
+	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE, file, has_samples);
 }
 
-static int metrics_put(struct iaprof *x)
+/* Where nothing is laid beside them they have the times of their intervals. */
+static int metrics_put(struct iaprof *x, bool is_alone)
 {
+	uint64_t at = 0, first = x->metrics_len ? x->metrics[0].end_ns : 0;
+	int r = 0;
+
+	if (x->metrics_len && x->device == AIF_NONE)
+		r = process_switch(x, 0, "");
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < x->metrics_len; i++) {
 		struct aif_counter_row *row = aif_builder_counter(x->laid.b);
 
 		if (!row)
 			return -ENOMEM;
-		*row = (struct aif_counter_row){.time = x->metrics[i].at,
+		if (x->metrics[i].end_ns > first)
+			at = AIF_MAX(at, AIF_MIN(x->metrics[i].end_ns - first, AIF_LAID_MAX));
+		*row = (struct aif_counter_row){.time = is_alone ? at : x->metrics[i].at,
 						.value = x->metrics[i].value,
 						.device = x->device,
 						.name = x->metrics[i].name,
@@ -286,6 +298,7 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	struct iaprof x = {.laid = {.b = b}, .source = s, .device = AIF_NONE};
 	struct aif_iaprof_reader reader = {.sink = {on_sample, on_metric, &x}};
 	uint8_t block[16384];
+	size_t before = b->execs_len;
 	ssize_t n;
 	int r = 0, r2;
 
@@ -305,21 +318,22 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	if (!r && n >= 0)
 		r = r2 < 0 ? r2 : flush(&x);
 	if (!r && n >= 0)
-		r = metrics_put(&x);
+		r = metrics_put(&x, !b->execs_len);
 	if (r < 0)
 		aif_err_set(err, r, "%s: %s", aif_input_name(s->input), strerror(-r));
 	if (n < 0)
 		r = (int)n;
 	if (!r)
-		tell(&x, &reader);
+		tell(&x, &reader, b->execs_len > before || !x.metrics_len);
 	if (!r && s->opts->count_ns) /* else nobody knows */
 		aif_builder_meta(b, "imported.count_ns", "%" PRIu64, s->opts->count_ns);
 	if (!r && !reader.good)
 		r = aif_err_set(err, -EBADMSG, "%s: no line in it is one of iaprof's text%s",
 				aif_input_name(s->input),
 				s->opts->from ? "; leave out --from, or say what else it is" : "");
-	else if (!r && !b->execs_len)
-		r = aif_err_set(err, -ENODATA, "%s: no sample in it; was a GPU at work?",
+	else if (!r && !b->execs_len && !b->counters_len)
+		r = aif_err_set(err, -ENODATA,
+				"%s: no sample in it, and no metric; was a GPU at work?",
 				aif_input_name(s->input));
 	aif_laid_finish(&x.laid);
 	aif_strset_finish(&x.texts);
