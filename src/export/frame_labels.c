@@ -4,6 +4,7 @@
 #include "export/codes.h"
 #include "export/disasm.h"
 #include "export/frame_type.h"
+#include "export/insn_start.h"
 #include "export/kernel_names.h"
 #include "export/process_names.h"
 #include "export/stall_rules.h"
@@ -27,6 +28,7 @@ struct aif_frame_labels {
 	struct aif_codes codes;
 	bool has_python;
 	bool *cxx_modules; /* that have a C++ function among the named ones */
+	struct aif_insn_starts starts;
 	struct aif_disasm *disasm;
 	uint32_t disasm_arch; /* string; what .disasm is for, NULL if there is none for it */
 	struct aif_buf label, full, place, renamed;
@@ -151,6 +153,7 @@ void aif_frame_labels_free(struct aif_frame_labels *l)
 	free(l->names);
 	free(l->labels);
 	aif_codes_finish(&l->codes);
+	aif_insn_starts_finish(&l->starts);
 	free(l->cxx_modules);
 	free(l);
 }
@@ -398,7 +401,7 @@ static int instruction_add(struct aif_frame_labels *l, const struct aif_frame *f
 		place_put(&l->label, l->p, f);
 		return label_add(l, AIF_TREE_INSTRUCTION, AIF_FOLD_SHOW);
 	}
-	offset = f->address - c->address;
+	offset = aif_insn_start(&l->starts, l->p, c, f->address - c->address);
 	if (l->disasm_arch != c->arch) {
 		aif_disasm_free(l->disasm);
 		if (aif_disasm_new(aif_profile_str(l->p, c->arch), &l->disasm) < 0)
@@ -406,7 +409,8 @@ static int instruction_add(struct aif_frame_labels *l, const struct aif_frame *f
 		l->disasm_arch = c->arch;
 	}
 	if (c->bytes && l->disasm) {
-		aif_disasm_one(l->disasm, c->bytes + offset, c->size - offset, f->address, &insn);
+		aif_disasm_one(l->disasm, c->bytes + offset, c->size - offset, c->address + offset,
+			       &insn);
 		aif_buf_printf(&l->label, "%s +0x%llx", insn.mnemonic, (unsigned long long)offset);
 		aif_buf_printf(&l->full, "%s%s%s%s%s  +0x%llx", insn.guard, *insn.guard ? " " : "",
 			       insn.mnemonic, *insn.operands ? " " : "", insn.operands,

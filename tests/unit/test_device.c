@@ -245,6 +245,25 @@ static void test_towers(void **state)
 	world_finish(&w);
 }
 
+/* A sample in the middle of an instruction is that instruction's, in all views. */
+static void test_inside_of_instruction(void **state)
+{
+	struct world w;
+	struct aif_flame_opts o = {
+		.leaf = AIF_LEAF_INSTRUCTION, .by = AIF_BY_SAMPLES, .detail = AIF_NAME_NORMAL};
+	char *text;
+
+	(void)state;
+	world_init(&w);
+	row(&w, w.shared, frame(&w, w.shared_module, SHARED, 0x140), "wait", 2);
+	row(&w, w.shared, frame(&w, w.shared_module, SHARED, 0x14f), "wait", 3);
+	check_folded(&w, &o, INNER ";FMUL +0x140_[g] 5\n");
+	text = annotate(&w, (struct aif_annotate_opts){.min_ppm = 10000});
+	assert_non_null(strstr(text, "100.0 %  ######  +0x0140  FMUL"));
+	free(text);
+	world_finish(&w);
+}
+
 /* A function that is called, not inlined, in its kernel's code. */
 static void test_called_function(void **state)
 {
@@ -699,11 +718,17 @@ static void test_listing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_towers),       cmocka_unit_test(test_called_function),
-		cmocka_unit_test(test_tooltip),      cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_stalls),       cmocka_unit_test(test_legend),
-		cmocka_unit_test(test_annotate),     cmocka_unit_test(test_annotate_columns),
-		cmocka_unit_test(test_annotate_odd), cmocka_unit_test(test_annotate_source),
+		cmocka_unit_test(test_towers),
+		cmocka_unit_test(test_inside_of_instruction),
+		cmocka_unit_test(test_called_function),
+		cmocka_unit_test(test_tooltip),
+		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_stalls),
+		cmocka_unit_test(test_legend),
+		cmocka_unit_test(test_annotate),
+		cmocka_unit_test(test_annotate_columns),
+		cmocka_unit_test(test_annotate_odd),
+		cmocka_unit_test(test_annotate_source),
 		cmocka_unit_test(test_listing),
 	};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/gen.h"
+#include "export/insn_start.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -190,6 +191,56 @@ static void producers(void **state)
 	aif_gen_producers(code, 0, AIF_GEN_XE_HPC, at);
 }
 
+/* Which instruction covers a place: of Intel's by all before it, of NVIDIA's by size, of a CPU's each for itself. */
+static void starts(void **state)
+{
+	static const uint8_t code[] = {
+		0x31, 0xc4, 0, 0,    0, 0, 0, 0, 0,    0, 0, 0xf0, 0, 0, 0, 0, /* 0 */
+		0x40, 0x85, 0, 0x20, 0, 0, 0, 0,                               /* 16: short */
+		0x31, 0xc4, 0, 0,    0, 0, 0, 0, 0x24, 0, 0, 0xf0, 0, 0, 0, 0, /* 24 */
+		0x40, 0x85, 0, 0x20, 0, 0, 0, 0, 0,    0 /* 40: short; two bytes */
+	};
+	static const struct {
+		const char *arch;
+		uint64_t offset, start;
+	} cases[] = {
+		{"xe_hpc", 0, 0},   {"xe_hpc", 15, 0},  {"xe_hpc", 16, 16},     {"xe_hpc", 20, 16},
+		{"xe_hpc", 24, 24}, {"xe_hpc", 32, 24}, {"xe_hpc", 39, 24},     {"xe_hpc", 47, 40},
+		{"xe_hpc", 49, 49}, {"xe_hpc", 50, 50}, {"xe_hpc", 1000, 1000}, {"sm_90", 17, 16},
+		{"sm_90", 32, 32},  {"sm_90", 47, 32},  {"sm_90", 49, 49},      {"x86_64", 17, 17},
+		{"", 17, 17},
+	};
+	struct aif_profile p = {0};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_code codes[] = {
+			{.arch = aif_strset_puts(&p.strings, ""), .size = 8, .bytes = code},
+			{.arch = aif_strset_puts(&p.strings, cases[i].arch),
+			 .size = sizeof(code),
+			 .bytes = code},
+			{.arch = aif_strset_puts(&p.strings, cases[i].arch),
+			 .size = 32,
+			 .bytes = code + 16},
+			{.arch = aif_strset_puts(&p.strings, cases[i].arch), .size = sizeof(code)},
+		};
+		struct aif_insn_starts s = {0};
+
+		p.codes = codes;
+		p.codes_len = AIF_ARRAY_LEN(codes);
+		for (unsigned twice = 0; twice < 2; twice++)
+			assert_int_equal(aif_insn_start(&s, &p, &codes[1], cases[i].offset),
+					 cases[i].start);
+		assert_int_equal(aif_insn_start(&s, &p, &codes[3], cases[i].offset),
+				 cases[i].offset);
+		/* The next function's bits lie behind. */
+		if (!strcmp(cases[i].arch, "xe_hpc"))
+			assert_int_equal(aif_insn_start(&s, &p, &codes[2], 16), 8);
+		aif_insn_starts_finish(&s);
+	}
+	aif_strset_finish(&p.strings);
+}
+
 static void generations(void **state)
 {
 	(void)state;
@@ -206,7 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(instructions),        cmocka_unit_test(scoreboards),
 		cmocka_unit_test(scoreboards_of_dpas), cmocka_unit_test(producers),
-		cmocka_unit_test(generations),
+		cmocka_unit_test(generations),         cmocka_unit_test(starts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
