@@ -138,7 +138,7 @@ static int on_eustall(struct aif_iaprof_reader *r, const struct field *f)
 	s->stack = text_of(r, r->names[STACK], &is_missed);
 	s->file = text_of(r, r->names[FILE_NAME], &is_missed);
 	s->symbol = text_of(r, r->names[SYMBOL], &is_missed);
-	r->nameless += is_missed;
+	s->is_nameless = is_missed;
 	return r->sink.sample(r->sink.arg, s);
 }
 

@@ -26,6 +26,7 @@ struct aif_iaprof_sample {
 	uint64_t interval, end_ns; /* of the interval; 0 before the first */
 	const char *comm, *stack, *file, *symbol, *instruction;
 	uint64_t address, offset, pid;
+	bool is_nameless; /* one of its IDs, or of its kernel's, was not told before it */
 	uint64_t counts[AIF_IAPROF_COUNTS];
 };
 struct aif_iaprof_metric {
@@ -53,7 +54,6 @@ struct aif_iaprof_reader {
 	uint64_t lines, bad,
 		good; /* bad: not understood, and left out; good: what is neither bad nor empty */
 	uint64_t first_bad; /* its number, from 1 */
-	uint64_t nameless;  /* eustall lines with an ID that was not told before them */
 };
 /* The next bytes, as many as there are. 0, -ENOMEM or what a sink returned. */
 int aif_iaprof_read(struct aif_iaprof_reader *r, const void *bytes, size_t n);

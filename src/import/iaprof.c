@@ -38,7 +38,7 @@ struct iaprof {
 	struct aif_strset texts, places;
 	struct aif_map frames; /* of .places -> frame */
 	AIF_TABLE(iaprof_metric, metrics);
-	uint64_t metrics_interval, too_many;
+	uint64_t metrics_interval, too_many, nameless; /* nameless: samples */
 	uint32_t device;
 	struct aif_map *files; /* by kernel, of all files of the run */
 };
@@ -204,6 +204,7 @@ static int on_sample(void *arg, const struct aif_iaprof_sample *s)
 			return -ENOMEM;
 		x->samples[x->samples_len++] = sample;
 		x->total += sample.count;
+		x->nameless += s->is_nameless ? sample.count : 0;
 	}
 	return 0;
 }
@@ -258,7 +259,7 @@ static void tell(struct iaprof *x, const struct aif_iaprof_reader *reader, bool 
 	if (reader->bad)
 		aif_builder_loss(b, AIF_REASON_IMPORT_LINE, AIF_NONE, aif_builder_puts(b, text),
 				 reader->bad);
-	aif_builder_loss(b, AIF_REASON_IMPORT_NAME, AIF_NONE, file, reader->nameless);
+	aif_builder_loss(b, AIF_REASON_IMPORT_NAME, AIF_NONE, file, x->nameless);
 	aif_builder_loss(b, AIF_REASON_IMPORT_EVENT, AIF_NONE, file, x->too_many);
 	aif_builder_loss(b, AIF_REASON_IMPORT_TORN, AIF_NONE, file,
 			 aif_input_is_torn(x->source->input));

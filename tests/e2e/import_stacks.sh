@@ -174,8 +174,12 @@ check "iaprof: but not of a kernel" says 'there are none in this profile, or of 
 check "iaprof: text with neither is not" says 'none.txt: no sample in it, and no metric' sh -c "
 	printf 'interval\t0\t1\nstring\t1\tx\n' >'$work/none.txt'; '$aiflame' import -q '$work/none.txt' -o '$work/n.data'"
 check "iaprof: texts that are missing are counted" sh -c "
-	sed '/^string.4/d; /^string.7/d' '$work/iaprof.txt' >'$work/missed.txt' && '$aiflame' import -q '$work/missed.txt' -o '$work/s.data' && '$aiflame' info '$work/s.data' | grep -E ' IMPORT_NAME +3 ' &&
+	sed '/^string.4/d; /^string.7/d' '$work/iaprof.txt' >'$work/missed.txt' && '$aiflame' import -q '$work/missed.txt' -o '$work/s.data' && '$aiflame' info '$work/s.data' | grep -E ' IMPORT_NAME +45 ' &&
 	'$aiflame' flame --by samples --leaf kernel -o '$work/s.folded' '$work/s.data' && [ \"\$(awk '{ n += \$NF } END { print n }' '$work/s.folded')\" = 45 ]"
+# A kernel line's counts for all samples below it; a line without samples for none, one that lacks two texts once.
+printf '%b' 'string\t1\tk\ninterval\t0\t1\nkernel\t0x10\t1\t7\t0\t0\t9\neustall\t0x8\t0\t3\t0\t0\t0\t0\t0\t0\t0\t0\t0\neustall\t0x10\t9\t0\t0\t0\t0\t0\t0\t0\t0\t0\t4\n' \
+	'kernel\t0x20\t1\t7\t0\t0\t1\neustall\t0x8\t0\t50\t0\t0\t0\t0\t0\t0\t0\t0\t0\neustall\t0x8\t9\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\n' >"$work/nameless.txt"
+check "iaprof: by their samples" sh -c "'$aiflame' import -q '$work/nameless.txt' -o '$work/n.data' && '$aiflame' info '$work/n.data' | grep -E ' IMPORT_NAME +7  samples '"
 check "iaprof: no text at all, 0, is nothing that is missing" sh -c "! '$aiflame' info '$work/bare.data' | grep IMPORT_NAME"
 check "iaprof: a line that is not understood is told" says "1712 IMPORT_LINE" sh -c "{ cat '$work/iaprof.txt'; echo nonsense; } >'$work/bad.txt' && '$aiflame' import -q '$work/bad.txt' -o '$work/i.data' && '$aiflame' info '$work/i.data'"
 done_testing
