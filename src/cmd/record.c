@@ -194,8 +194,16 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 	if (o.counters && aif_counters_check(o.counters, err) < 0)
 		return AIF_EXIT_USAGE;
-	if (o.counters && aif_counters_is_help(o.counters))
-		return aif_counters_help(o.counters, err);
+	if (o.counters && aif_counters_is_help(o.counters)) {
+		if (!words_len && !o.pids[0] && !o.all_processes)
+			return aif_counters_help(o.counters, err);
+		aif_err_set(
+			err, -1,
+			"record: --counters %s lists what there is and records nothing; leave out the "
+			"command, -p and -a, or name counters",
+			o.counters);
+		return AIF_EXIT_USAGE;
+	}
 	if (!are_processes_right(&o, words_len, err) || !are_windows_right(&o, err))
 		return AIF_EXIT_USAGE;
 	if (o.device_rate > MAX_DEVICE_RATE) {

@@ -103,6 +103,11 @@ check 'no library of metrics' unlisted 'no metric groups, as libigdmd.so.1 is no
 check 'metrics are switched off' unlisted 'no metric groups, as ZET_ENABLE_METRICS=0 is set; unset it' $with_library ZET_ENABLE_METRICS=0
 check 'no driver' unlisted "no driver of Level Zero's starts here (zeInit: 0x78000001)" $with_library ZE_ENABLE_ALT_DRIVERS=/nowhere
 check 'a driver that crashes' unlisted "Level Zero's driver has crashed when it was started with ZET_ENABLE_METRICS=1" $with_library ZE_MOCK=metrics_crash
+for arguments in 'help touch ran' 'help,ComputeBasic -a' "list -p $$"; do
+	check "what it would not record is refused: $arguments" status_is 2 "$aiflame" record --counters $arguments
+done
+check 'which is said' says 'record: --counters help lists what there is and records nothing; leave out the command' "$aiflame" record --counters help touch ran
+check 'and nothing is run' test ! -e ran
 check 'doctor and the help lead there' says 'record --counters help' "$aiflame" record -h
 
 # ---- clocks, tiles, devices ----
