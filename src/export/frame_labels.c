@@ -27,6 +27,7 @@ struct aif_frame_labels {
 	size_t labels_len, labels_cap;
 	struct aif_codes codes;
 	bool has_python;
+	uint8_t *owners;   /* by stack */
 	bool *cxx_modules; /* that have a C++ function among the named ones */
 	struct aif_insn_starts starts;
 	struct aif_disasm *disasm;
@@ -36,7 +37,7 @@ struct aif_frame_labels {
 
 /* ---- a stack's walk ----------------------------------------------------------------------------- */
 
-const char *aif_stack_mark(unsigned flags)
+const char *aif_stack_mark(unsigned flavour)
 {
 	static const char *const marks[AIF_STACK_FLAVOURS] = {
 		[AIF_STACK_TRUNCATED] = "[truncated]",
@@ -47,9 +48,26 @@ const char *aif_stack_mark(unsigned flags)
 		[AIF_STACK_GUESSED | AIF_STACK_FRAME_POINTERS] = "[frame pointers, guessed]",
 		[AIF_STACK_TRUNCATED | AIF_STACK_GUESSED | AIF_STACK_FRAME_POINTERS] =
 			"[frame pointers, truncated, guessed]",
+		[AIF_STACK_FLAGS + AIF_OWNER_CUPTI] = "[threads of CUPTI]",
+		[AIF_STACK_FLAGS + AIF_OWNER_AIFLAME] = "[threads of aiflame]",
 	};
 
-	return marks[flags & (AIF_STACK_FLAVOURS - 1)];
+	return flavour < AIF_STACK_FLAVOURS ? marks[flavour] : NULL;
+}
+
+const char *aif_stack_mark_full(unsigned flavour)
+{
+	return flavour == AIF_STACK_FLAGS + AIF_OWNER_CUPTI
+		       ? "not the program's: CUPTI starts them for whoever has it measure, as "
+			 "aiflame does"
+		       : NULL;
+}
+
+unsigned aif_frame_labels_flavour(const struct aif_frame_labels *l, uint32_t stack)
+{
+	unsigned flags = l->p->stacks[stack].flags & (AIF_STACK_FLAGS - 1);
+
+	return flags || !l->owners[stack] ? flags : AIF_STACK_FLAGS + l->owners[stack];
 }
 
 void aif_unmatched_owner(const struct aif_profile *p, uint32_t process, struct aif_buf *ret)
@@ -130,7 +148,8 @@ int aif_frame_labels_new(const struct aif_profile *p, struct aif_tree *t,
 		l->has_python = p->frames[i].kind == AIF_FRAME_PYTHON;
 	l->frames = calloc(p->frames_len + 1, sizeof(*l->frames));
 	l->cxx_modules = calloc(p->modules_len + 1, sizeof(*l->cxx_modules));
-	if (!l->frames || !l->cxx_modules || names_index(l) < 0 ||
+	l->owners = aif_stack_owners(p);
+	if (!l->frames || !l->cxx_modules || !l->owners || names_index(l) < 0 ||
 	    aif_codes_init(&l->codes, p) < 0) {
 		aif_frame_labels_free(l);
 		return -ENOMEM;
@@ -155,6 +174,7 @@ void aif_frame_labels_free(struct aif_frame_labels *l)
 	aif_codes_finish(&l->codes);
 	aif_insn_starts_finish(&l->starts);
 	free(l->cxx_modules);
+	free(l->owners);
 	free(l);
 }
 

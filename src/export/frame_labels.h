@@ -2,6 +2,7 @@
 #pragma once
 
 #include "export/fold_rules.h"
+#include "export/stack_owner.h"
 #include "export/tree.h"
 #include "profile/backward.h"
 
@@ -29,9 +30,13 @@ struct aif_frame_fold {
 enum aif_fold_action aif_frame_fold(struct aif_frame_fold *f, const struct aif_frame_label *l,
 				    unsigned type);
 
-/* Stacks that are not exact stand on a word that says so: by enum aif_stack_flag, NULL = exact. */
-#define AIF_STACK_FLAVOURS 8
-const char *aif_stack_mark(unsigned flags);
+/* Stacks that are not exact stand on a word that says so, and those of others' threads on whose they are: by flavour,
+ * enum aif_stack_flag or AIF_STACK_FLAGS + enum aif_stack_owner. NULL: neither. */
+#define AIF_STACK_FLAGS    8u
+#define AIF_STACK_FLAVOURS (AIF_STACK_FLAGS + AIF_OWNER_COUNT)
+const char *aif_stack_mark(unsigned flavour);
+/* What the mark means, NULL where it says it all. */
+const char *aif_stack_mark_full(unsigned flavour);
 #define AIF_STACK_UNKNOWN "[no stack]"
 
 /* What stands in place of the stack of samples that no launch explains, and of their kernel where it is not known. */
@@ -49,6 +54,9 @@ struct aif_frame_labels_opts {
 int aif_frame_labels_new(const struct aif_profile *p, struct aif_tree *t,
 			 const struct aif_frame_labels_opts *o, struct aif_frame_labels **ret);
 void aif_frame_labels_free(struct aif_frame_labels *l);
+
+/* The flavour of a stack, which is not AIF_NONE. */
+unsigned aif_frame_labels_flavour(const struct aif_frame_labels *l, uint32_t stack);
 
 /* The labels of a frame, outermost first. A host frame has its function and what is inlined into it; a
  * device frame its function and what is inlined into it, its source line, if known, and its instruction. At

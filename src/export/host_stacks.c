@@ -149,7 +149,7 @@ uint32_t aif_host_stacks_node(struct aif_host_stacks *h, uint32_t stack)
 
 	if (stack == AIF_NONE)
 		return aif_host_stacks_mark(h, 0, AIF_STACK_UNKNOWN);
-	flavour = stacks[stack].flags & (AIF_STACK_FLAVOURS - 1);
+	flavour = aif_frame_labels_flavour(h->labels, stack);
 	if (!h->places[flavour])
 		h->places[flavour] = calloc(h->p->stacks_len, sizeof(*places));
 	places = h->places[flavour];

@@ -178,7 +178,7 @@ int aif_stack_names_line(struct aif_stack_names *s, uint32_t stack, struct aif_b
 	struct aif_frame_fold fold = AIF_FRAME_FOLD_ROOT;
 	const char *mark = stack == AIF_NONE ? AIF_STACK_UNKNOWN
 			   : part            ? NULL
-					     : aif_stack_mark(s->p->stacks[stack].flags);
+				  : aif_stack_mark(aif_frame_labels_flavour(s->labels, stack));
 	size_t n = 0, len;
 	int r = part ? part_show(s, part, &fold, &n) : frames_show(s, stack, AIF_NONE, &fold, &n);
 

@@ -31,8 +31,7 @@ struct towers {
 	struct aif_filter filter;
 	struct aif_regex kernel;
 	struct aif_map label_hits; /* by name and full name */
-	/* By stack; NULL until one is needed. Stacks that are not exact stand on a mark: their callers are
-	 * placed apart. */
+	/* By stack; NULL until one is needed. Where a stack stands on a mark, its callers are placed apart. */
 	struct place *places[AIF_STACK_FLAVOURS];
 	uint32_t *path; /* stacks to place, innermost first */
 	size_t path_cap;
@@ -157,13 +156,18 @@ static int note_place(struct towers *t, struct aif_buf *text, struct place *at)
 	return l.name == AIF_STR_NONE ? -ENOMEM : label_place(t, &l, at);
 }
 
-/* What a tower begins with, in place of or before its stack. */
-static int mark_place(struct towers *t, const char *text, struct place *ret)
+/* What a tower begins with, in place of or before its stack. full: what that means, or NULL. */
+static int mark_place(struct towers *t, const char *text, const char *full, struct place *ret)
 {
 	struct aif_frame_label l = {.full = AIF_STR_NONE, .module = AIF_NONE};
 
 	l.name = aif_tree_name(t->tree, AIF_TREE_MARK, text, strlen(text));
 	*ret = (struct place){.fold = AIF_FRAME_FOLD_ROOT, .is_known = true};
+	if (full) {
+		l.full = aif_strset_puts(&t->tree->full, full);
+		if (l.full == AIF_STR_NONE)
+			return -ENOMEM;
+	}
 	return l.name == AIF_STR_NONE ? -ENOMEM : label_place(t, &l, ret);
 }
 
@@ -190,8 +194,8 @@ static int stack_place(struct towers *t, uint32_t stack, struct place *ret)
 	int r;
 
 	if (stack == AIF_NONE)
-		return mark_place(t, AIF_STACK_UNKNOWN, ret);
-	flavour = stacks[stack].flags & (AIF_STACK_FLAVOURS - 1);
+		return mark_place(t, AIF_STACK_UNKNOWN, NULL, ret);
+	flavour = aif_frame_labels_flavour(t->labels, stack);
 	if (!t->places[flavour])
 		t->places[flavour] = calloc(t->p->stacks_len, sizeof(*places));
 	places = t->places[flavour];
@@ -205,7 +209,7 @@ static int stack_place(struct towers *t, uint32_t stack, struct place *ret)
 	if (stack != AIF_NONE) {
 		at = places[stack];
 	} else if (aif_stack_mark(flavour)) {
-		r = mark_place(t, aif_stack_mark(flavour), &at);
+		r = mark_place(t, aif_stack_mark(flavour), aif_stack_mark_full(flavour), &at);
 		if (r < 0)
 			return r;
 		at.fold.is_started = false;
@@ -240,7 +244,7 @@ static int part_place(struct towers *t, const struct aif_backward_part *part, st
 		return 0;
 	}
 	if (part->forward == AIF_NONE)
-		r = mark_place(t, "[backward]", &at);
+		r = mark_place(t, "[backward]", NULL, &at);
 	else
 		r = stack_place(t, part->forward, &at);
 	if (r == 0 && (part->forward != AIF_NONE || part->name != AIF_STR_NONE)) {

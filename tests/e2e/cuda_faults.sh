@@ -110,6 +110,17 @@ check "records before samples, nothing launched beside a switch" order plain
 check "both throughout" throughout plain
 check "all is off at the end" off plain
 
+# ---- CUPTI's own threads ----
+worked() {
+	begin worked work=3000 -t 2 $until_done
+	soon 60 grep -q ' worked$' worked.log
+	ok=$?
+	finish && [ $ok -eq 0 ]
+}
+check "a thread that CUPTI starts uses CPU time" worked
+check "its tower stands on whose it is" sh -c '"$1" flame --of cpu --format folded -o - worked.data >worked.cpu && grep -q "^\[threads of CUPTI\];" worked.cpu' - "$aiflame"
+check "and nothing else does" sh -c '! grep CUPTI worked.cpu | grep -v "^\[threads of CUPTI\];work[ ;]"'
+
 # ---- two devices ----
 check "4 threads on two devices" rec two '' -t 4 -d 2 -n 2000
 check "all is there, and joined" complete two

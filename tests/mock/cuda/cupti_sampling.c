@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cupti.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,8 @@ static struct {
 	_Atomic int on;
 	aif_cupti_hash_fn *hash;
 	bool full, held, denied, taken;
+	long work_ms;
+	_Atomic bool works;
 } sampling = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void mock_sampling_init(void)
@@ -67,6 +70,7 @@ void mock_sampling_init(void)
 	sampling.held = mock_option("held");
 	sampling.denied = mock_option("denied");
 	sampling.taken = mock_option("taken");
+	sampling.work_ms = mock_option("work");
 }
 
 bool mock_sampling_is_on(void)
@@ -228,6 +232,32 @@ static struct sampled *of(size_t size, size_t wanted, void *context, const char 
 	return s;
 }
 
+/* As the real one's does who decodes samples. */
+static void *work(void *arg)
+{
+	struct timespec used = {0};
+	sigset_t none;
+
+	(void)arg;
+	sigemptyset(&none);
+	pthread_sigmask(SIG_SETMASK, &none, NULL);
+	while (!mock_cupti.over && used.tv_sec * 1000 + used.tv_nsec / 1000000 < sampling.work_ms)
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	mock_log("worked");
+	return NULL;
+}
+
+static void work_begin(void)
+{
+	pthread_t thread;
+
+	if (!sampling.work_ms || atomic_exchange(&sampling.works, true))
+		return;
+	if (pthread_create(&thread, NULL, work, NULL))
+		abort();
+	pthread_detach(thread);
+}
+
 /* ---- what others call ---- */
 
 int cuptiPCSamplingEnable(struct aif_cupti_context_params *p)
@@ -257,6 +287,7 @@ int cuptiPCSamplingEnable(struct aif_cupti_context_params *p)
 		atomic_fetch_add(&sampling.on, 1);
 	}
 	unlock_both();
+	work_begin();
 	log_switch("on", r, beside);
 	return r;
 }

@@ -30,6 +30,7 @@
  *     timeless=N               each Nth record has no times
  *     foreign=N                each Nth record has a number that no launch had
  *     crowded                  cuptiSubscribe finds another
+ *     work=MS                  a thread of libcupti's uses so much CPU time, from the first sampling on
  *
  * MOCK_LOG=FILE: each switching, in order, "NS THREAD WHAT name=value...". A line with BAD is a call that must
  * not be made.

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/stack_owner.h"
+
+#include "export/glob.h"
+
+#include <string.h>
+
+/* ---- by stack ------------------------------------------------------------------------------------ */
+
+/* How far a walk from the root has got: at most two frames of the C library are between a thread's start and its function,
+ * so that what it calls at a thread's end, destructors of libraries, is not taken for that. */
+enum step {
+	AT_ROOT = AIF_OWNER_COUNT,
+	IN_LIBC,        /* clone */
+	IN_LIBC_TWICE,  /* start_thread */
+	IN_CXX_LIBRARY, /* std::thread's */
+	STEP_COUNT
+};
+
+enum place { ELSEWHERE, LIBC, CXX_LIBRARY, CUPTI, AGENT };
+
+static enum place place_of(const char *path)
+{
+	static const struct {
+		enum place place;
+		const char *pattern;
+	} rules[] = {
+		{LIBC, "libc.so*"},        {LIBC, "libc-*.so"},
+		{LIBC, "libpthread*.so*"}, {CXX_LIBRARY, "libstdc++.so*"},
+		{CUPTI, "libcupti*.so*"},  {AGENT, "libaiflame-agent*.so"},
+	};
+	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(rules); i++)
+		if (aif_glob(rules[i].pattern, file, strlen(file), NULL))
+			return rules[i].place;
+	return ELSEWHERE;
+}
+
+static uint8_t step_into(uint8_t from, enum place place)
+{
+	if (from < AIF_OWNER_COUNT) /* the thread's function was met */
+		return from;
+	if (place == LIBC)
+		return from == AT_ROOT   ? IN_LIBC
+		       : from == IN_LIBC ? IN_LIBC_TWICE
+					 : AIF_OWNER_PROGRAM;
+	if (from == AT_ROOT)
+		return AIF_OWNER_PROGRAM;
+	if (place == CXX_LIBRARY)
+		return from == IN_CXX_LIBRARY ? AIF_OWNER_PROGRAM : IN_CXX_LIBRARY;
+	return place == CUPTI   ? AIF_OWNER_CUPTI
+	       : place == AGENT ? AIF_OWNER_AIFLAME
+				: AIF_OWNER_PROGRAM;
+}
+
+static enum place frame_place(const struct aif_profile *p, const uint8_t *modules, uint32_t frame)
+{
+	const struct aif_frame *f = &p->frames[frame];
+
+	return f->kind == AIF_FRAME_NATIVE && f->module < p->modules_len ? modules[f->module]
+									 : ELSEWHERE;
+}
+
+uint8_t *aif_stack_owners(const struct aif_profile *p)
+{
+	uint8_t *steps = malloc(p->stacks_len + 1), *modules = malloc(p->modules_len + 1);
+
+	if (!steps || !modules) {
+		free(steps);
+		free(modules);
+		return NULL;
+	}
+	for (size_t i = 0; i < p->modules_len; i++)
+		modules[i] = (uint8_t)place_of(aif_profile_str(p, p->modules[i].path));
+	for (size_t i = 0; i < p->stacks_len; i++) {
+		const struct aif_stack *s = &p->stacks[i]; /* callers come before */
+		uint8_t from = s->parent == AIF_NONE ? AT_ROOT
+			       : s->parent < i       ? steps[s->parent]
+						     : AIF_OWNER_PROGRAM;
+
+		steps[i] = s->frame == AIF_NONE
+				   ? from
+				   : step_into(from, frame_place(p, modules, s->frame));
+	}
+	for (size_t i = 0; i < p->stacks_len; i++)
+		if (steps[i] >= AIF_OWNER_COUNT || p->stacks[i].flags)
+			steps[i] = AIF_OWNER_PROGRAM;
+	free(modules);
+	return steps;
+}

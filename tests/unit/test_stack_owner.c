@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose thread a stack is of. */
+#include "export/stack_owner.h"
+
+#include "export/flame.h"
+#include "fixture_profile.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define LIBC  "/lib/x86_64-linux-gnu/libc.so.6"
+#define CUPTI "/usr/local/cuda/lib64/libcupti.so.13"
+#define CXX   "/lib/x86_64-linux-gnu/libstdc++.so.6.0.33"
+#define AGENT "/opt/aiflame/lib/libaiflame-agent.so"
+#define APP   "/bin/other"
+
+/* Adds a stack of a frame in each of these files, outermost first; returns the innermost. */
+static uint32_t stack_of(struct aif_profile *p, const char *const *files, uint32_t flags)
+{
+	uint32_t stack = AIF_NONE;
+
+	for (; *files; files++) {
+		FIXTURE_ADD(p, modules, .kind = AIF_MODULE_ELF,
+			    .path = aif_strset_puts(&p->strings, *files), .build_id = AIF_NONE,
+			    .kernel = AIF_NONE, .program = AIF_NONE);
+		FIXTURE_ADD(p, frames, .kind = AIF_FRAME_NATIVE,
+			    .module = (uint32_t)p->modules_len - 1, .address = 0x100);
+		FIXTURE_ADD(p, stacks, .parent = stack, .frame = (uint32_t)p->frames_len - 1,
+			    .depth = 1, .flags = files[1] ? 0 : flags);
+		stack = (uint32_t)p->stacks_len - 1;
+	}
+	return stack;
+}
+
+static void the_start_of_a_thread_tells(void **state)
+{
+	static const struct {
+		const char *files[6];
+		enum aif_stack_owner owner;
+		uint32_t flags;
+	} cases[] = {
+		{{LIBC, LIBC, CUPTI}, AIF_OWNER_CUPTI, 0},
+		{{LIBC, LIBC, CUPTI, "/usr/lib/libnvperf_host.so", LIBC}, AIF_OWNER_CUPTI, 0},
+		{{"/lib/libc-2.28.so", "/lib/libpthread-2.28.so", CUPTI}, AIF_OWNER_CUPTI, 0},
+		{{LIBC, LIBC, CXX, CUPTI}, AIF_OWNER_CUPTI, 0},
+		{{LIBC, LIBC, AGENT, CUPTI}, AIF_OWNER_AIFLAME, 0},
+		/* The program's thread that calls CUPTI, or is on its way out of it. */
+		{{LIBC, LIBC, APP, CUPTI}, AIF_OWNER_PROGRAM, 0},
+		{{LIBC, LIBC, LIBC, CUPTI}, AIF_OWNER_PROGRAM, 0},
+		{{APP, LIBC, LIBC, CUPTI}, AIF_OWNER_PROGRAM, 0},
+		{{"/lib64/ld-linux-x86-64.so.2", CUPTI}, AIF_OWNER_PROGRAM, 0},
+		/* Where nobody knows what is below. */
+		{{CUPTI}, AIF_OWNER_PROGRAM, 0},
+		{{LIBC, LIBC}, AIF_OWNER_PROGRAM, 0},
+		{{LIBC, LIBC, CUPTI}, AIF_OWNER_PROGRAM, AIF_STACK_TRUNCATED},
+		{{LIBC, LIBC, CUPTI}, AIF_OWNER_PROGRAM, AIF_STACK_FRAME_POINTERS},
+		/* What only looks like it. */
+		{{LIBC, LIBC, "/usr/lib/libcupti_mine/app"}, AIF_OWNER_PROGRAM, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_profile p;
+		uint8_t *owners;
+		uint32_t stack;
+
+		fixture_profile(&p);
+		stack = stack_of(&p, cases[i].files, cases[i].flags);
+		owners = aif_stack_owners(&p);
+		assert_non_null(owners);
+		if (owners[stack] != cases[i].owner)
+			fail_msg("case %zu: %u", i, owners[stack]);
+		assert_int_equal(owners[0], AIF_OWNER_PROGRAM);
+		free(owners);
+		aif_profile_finish(&p);
+	}
+}
+
+static void frames_that_are_not_native_begin_no_thread(void **state)
+{
+	struct aif_profile p;
+	uint8_t *owners;
+	uint32_t stack;
+
+	(void)state;
+	fixture_profile(&p);
+	stack = stack_of(&p, (const char *const[]){LIBC, LIBC, CUPTI, NULL}, 0);
+	p.frames[p.stacks[stack].frame].kind = AIF_FRAME_PYTHON;
+	owners = aif_stack_owners(&p);
+	assert_non_null(owners);
+	assert_int_equal(owners[stack], AIF_OWNER_PROGRAM);
+	free(owners);
+	aif_profile_finish(&p);
+}
+
+/* ---- a profile with CPU samples ------------------------------------------------------------------ */
+
+/* Thread 0, of process 0, is CUPTI's for 3 ms and waits; thread 1, of process 1, for 5 ms; in main() both are for 1 ms. */
+static void recorded(const char *runtime, uint32_t reason, uint32_t process, const char *imported,
+		     struct aif_profile *ret)
+{
+	struct aif_err err = {0};
+	struct aif_writer *w;
+	struct aif_profile p;
+	uint32_t cupti;
+	char path[64];
+
+	fixture_profile(&p);
+	cupti = stack_of(&p, (const char *const[]){LIBC, LIBC, CUPTI, NULL}, 0);
+	p.devices[0].runtime = aif_strset_puts(&p.strings, runtime);
+	if (reason)
+		FIXTURE_ADD(&p, losses, .reason = reason, .process = process, .thread = AIF_NONE,
+			    .detail = AIF_NONE, .count = 1);
+	if (imported)
+		FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, imported),
+			    aif_strset_puts(&p.strings, "x"));
+	const struct aif_cpu_row rows[] = {
+		{FIXTURE_START + 100, 3000000, 0, 0, cupti},
+		{FIXTURE_START + 200, 5000000, 0, 1, cupti},
+		{FIXTURE_START + 300, 1000000, 0, 0, 0},
+		{FIXTURE_START + 400, 1000000, 0, 1, 0},
+		{FIXTURE_START + 500, 0, 70000000, 0, cupti},
+		{FIXTURE_START + 600, 90000000, 0, AIF_NONE, cupti},
+		{FIXTURE_START + 700, 90000000, 0, 0, AIF_NONE},
+	};
+
+	snprintf(path, sizeof(path), "/tmp/aiflame-owner-%d", (int)getpid());
+	unlink(path);
+	assert_ok(aif_writer_new(path, p.start_ns, &w, &err), &err);
+	assert_ok(aif_writer_tables(w, &p, &err), &err);
+	assert_ok(aif_writer_cpu(w, rows, AIF_ARRAY_LEN(rows), &err), &err);
+	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
+	aif_profile_finish(&p);
+	assert_ok(aif_profile_open(path, ret, &err), &err);
+	unlink(path);
+}
+
+static void draws(const struct aif_profile *p, enum aif_name_detail detail, const char *wanted)
+{
+	char path[] = "/tmp/aiflame-test-owner-out.XXXXXX", text[1024] = "";
+	struct aif_flame_opts o = {.detail = detail, .focus = "[threads of CUPTI]"};
+	struct aif_cpu_totals t;
+	struct aif_err err = {0};
+	struct aif_tree tree;
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	close(fd);
+	assert_ok(aif_cpu_totals(p, NULL, &t, &err), &err);
+	assert_ok(aif_towers_build_cpu(p, &t, &o, &tree, &err), &err);
+	assert_ok(aif_flame_write(&tree, AIF_FLAME_FOLDED, NULL, path, &err), &err);
+	fd = open(path, O_RDONLY); /* another file by now */
+	assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	unlink(path);
+	assert_string_equal(text, wanted);
+	aif_tree_finish(&tree);
+	aif_cpu_totals_finish(&t);
+}
+
+static void towers_stand_on_whose_they_are(void **state)
+{
+	struct aif_profile p;
+
+	(void)state;
+	recorded("cuda", 0, 0, NULL, &p);
+	draws(&p, AIF_NAME_NORMAL,
+	      "[threads of CUPTI];[libcupti.so.13+0x100] 98000000\n"
+	      "[threads of CUPTI];[libcupti.so.13+0x100];[waiting: [libcupti.so.13+0x100]] "
+	      "70000000\n");
+	draws(&p, AIF_NAME_FULL,
+	      "[threads of CUPTI];[libc.so.6+0x100];[libc.so.6+0x100];[libcupti.so.13+0x100] "
+	      "98000000\n"
+	      "[threads of CUPTI];[libc.so.6+0x100];[libc.so.6+0x100];[libcupti.so.13+0x100];"
+	      "[waiting: [libcupti.so.13+0x100]] 70000000\n");
+	aif_profile_finish(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_start_of_a_thread_tells),
+		cmocka_unit_test(frames_that_are_not_native_begin_no_thread),
+		cmocka_unit_test(towers_stand_on_whose_they_are),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
