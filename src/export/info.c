@@ -2,6 +2,7 @@
 #include "export/info.h"
 
 #include "export/imported.h"
+#include "export/stack_owner.h"
 #include "export/table.h"
 #include "profile/backward.h"
 #include "profile/file.h"
@@ -231,6 +232,7 @@ static void meta(const struct aif_profile *p, struct aif_buf *out)
 			aif_buf_puts(out, value);
 		aif_buf_putc(out, '\n');
 	}
+	aif_cupti_cpu_say(p, "  CPU of CUPTI's threads          ", ", by CPU samples\n", out);
 }
 
 /* What they were compiled from is no function. */

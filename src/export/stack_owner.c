@@ -2,7 +2,11 @@
 #include "export/stack_owner.h"
 
 #include "export/glob.h"
+#include "export/imported.h"
+#include "export/table.h"
+#include "profile/file.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* ---- by stack ------------------------------------------------------------------------------------ */
@@ -88,4 +92,91 @@ uint8_t *aif_stack_owners(const struct aif_profile *p)
 			steps[i] = AIF_OWNER_PROGRAM;
 	free(modules);
 	return steps;
+}
+
+/* ---- CUPTI's CPU time ---------------------------------------------------------------------------- */
+
+enum use { UNUSED, OURS, SHARED };
+
+struct sum {
+	const struct aif_profile *p;
+	uint8_t *owners, *uses; /* by stack; by process */
+	struct aif_cupti_cpu *to;
+};
+
+/* Who had CUPTI work in each process. */
+static void uses_find(const struct aif_profile *p, uint8_t *uses)
+{
+	for (size_t i = 0; i < p->streams_len; i++) {
+		const struct aif_stream *s = &p->streams[i];
+
+		if (s->process < p->processes_len && s->device < p->devices_len &&
+		    !strcmp(aif_profile_str(p, p->devices[s->device].runtime), "cuda"))
+			uses[s->process] = OURS;
+	}
+	for (size_t i = 0; i < p->losses_len; i++) {
+		const struct aif_loss *l = &p->losses[i];
+
+		if (l->reason != AIF_REASON_CUDA_YIELDED && l->reason != AIF_REASON_CUDA_REFUSED)
+			continue;
+		for (uint32_t at = 0; at < p->processes_len; at++)
+			if (uses[at] == OURS && (l->process == at || l->process == AIF_NONE))
+				uses[at] = SHARED;
+	}
+}
+
+static int rows_add(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	struct sum *s = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_cpu_row *r = &rows[i];
+		uint32_t process =
+			r->thread < s->p->threads_len ? s->p->threads[r->thread].process : AIF_NONE;
+		uint64_t *ns;
+
+		if (r->waiting || r->stack >= s->p->stacks_len || process >= s->p->processes_len ||
+		    s->owners[r->stack] != AIF_OWNER_CUPTI || s->uses[process] == UNUSED)
+			continue;
+		ns = s->uses[process] == OURS ? &s->to->ours_ns : &s->to->shared_ns;
+		if (__builtin_add_overflow(*ns, r->weight, ns))
+			return -EOVERFLOW;
+	}
+	return 0;
+}
+
+int aif_cupti_cpu(const struct aif_profile *p, struct aif_cupti_cpu *ret)
+{
+	struct sum s = {.p = p, .to = ret};
+	uint64_t damaged;
+	int r = 0;
+
+	*ret = (struct aif_cupti_cpu){0};
+	if (aif_is_imported(p))
+		return 0;
+	s.owners = aif_stack_owners(p);
+	s.uses = calloc(p->processes_len + 1, 1);
+	if (s.owners && s.uses) {
+		uses_find(p, s.uses);
+		if (memchr(s.owners, AIF_OWNER_CUPTI, p->stacks_len))
+			r = aif_profile_cpu(p, rows_add, &s, &damaged);
+	} else {
+		r = -ENOMEM;
+	}
+	free(s.owners);
+	free(s.uses);
+	return r;
+}
+
+void aif_cupti_cpu_say(const struct aif_profile *p, const char *before, const char *after,
+		       struct aif_buf *out)
+{
+	struct aif_cupti_cpu t;
+	uint64_t ns;
+
+	if (aif_cupti_cpu(p, &t) < 0 || __builtin_add_overflow(t.ours_ns, t.shared_ns, &ns) || !ns)
+		return;
+	aif_buf_printf(out, "%s%s ", before, t.shared_ns ? "at most" : "about");
+	aif_human_ns(out, ns);
+	aif_buf_puts(out, after);
 }

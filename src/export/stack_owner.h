@@ -16,3 +16,15 @@ enum aif_stack_owner {
 
 /* By stack; for free(). NULL when memory runs out. */
 uint8_t *aif_stack_owners(const struct aif_profile *p);
+
+/* CPU time of CUPTI's threads, by CPU samples, in processes whose launches it told aiflame. */
+struct aif_cupti_cpu {
+	uint64_t ours_ns; /* where nobody else is known to have had it work */
+	uint64_t
+		shared_ns; /* where somebody else did, too, or tried: at most this was for aiflame */
+};
+/* Nothing in imported profiles. 0 or -errno. */
+int aif_cupti_cpu(const struct aif_profile *p, struct aif_cupti_cpu *ret);
+/* "about 1.71 s" or "at most 1.71 s" between the two; nothing where there is none. */
+void aif_cupti_cpu_say(const struct aif_profile *p, const char *before, const char *after,
+		       struct aif_buf *out);

@@ -9,6 +9,7 @@
 #include "export/report.h"
 #include "export/stalls.h"
 #include "export/stack_names.h"
+#include "export/stack_owner.h"
 #include "profile/file.h"
 #include "profile/gaps.h"
 #include "profile/timeless.h"
@@ -506,7 +507,9 @@ static void cost(const struct aif_profile *p, const struct aif_attribution *a, s
 	vendor_cost(p, out);
 	aif_buf_puts(out, "; ");
 	aif_human_ns(out, recorder + meta_number(p, "cost.helper_cpu_ns"));
-	aif_buf_puts(out, " of CPU beside it\n");
+	aif_buf_puts(out, " of CPU beside it");
+	aif_cupti_cpu_say(p, ", and ", " in threads of CUPTI", out);
+	aif_buf_putc(out, '\n');
 }
 
 static bool has_loss(const struct aif_profile *p, enum aif_reason reason)

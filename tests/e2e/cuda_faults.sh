@@ -120,6 +120,8 @@ worked() {
 check "a thread that CUPTI starts uses CPU time" worked
 check "its tower stands on whose it is" sh -c '"$1" flame --of cpu --format folded -o - worked.data >worked.cpu && grep -q "^\[threads of CUPTI\];" worked.cpu' - "$aiflame"
 check "and nothing else does" sh -c '! grep CUPTI worked.cpu | grep -v "^\[threads of CUPTI\];work[ ;]"'
+check "its time is in the cost, told apart" sh -c '"$1" report worked.data >worked.out && grep "^cost .* of CPU beside it, and about [0-9.]* m*s in threads of CUPTI$" worked.out' - "$aiflame"
+check "and in info" sh -c '"$1" info worked.data | grep "CPU of CUPTI.s threads  *about"' - "$aiflame"
 
 # ---- two devices ----
 check "4 threads on two devices" rec two '' -t 4 -d 2 -n 2000

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose thread a stack is of. */
+/* Whose thread a stack is of, and what that costs. */
 #include "export/stack_owner.h"
 
 #include "export/flame.h"
+#include "export/info.h"
+#include "export/summary.h"
 #include "fixture_profile.h"
 
 #include <fcntl.h>
@@ -141,6 +143,74 @@ static void recorded(const char *runtime, uint32_t reason, uint32_t process, con
 	unlink(path);
 }
 
+static void time_is_counted_where_aiflame_has_it_spent(void **state)
+{
+	static const struct {
+		const char *runtime;
+		uint32_t reason, process;
+		const char *imported;
+		struct aif_cupti_cpu wanted;
+		const char *said;
+	} cases[] = {
+		{"cuda", 0, 0, NULL, {8000000, 0}, "about 8.0 ms"},
+		/* Somebody else's, too. */
+		{"cuda", AIF_REASON_CUDA_YIELDED, 1, NULL, {3000000, 5000000}, "at most 8.0 ms"},
+		{"cuda", AIF_REASON_CUDA_REFUSED, 0, NULL, {5000000, 3000000}, "at most 8.0 ms"},
+		{"cuda", AIF_REASON_CUDA_YIELDED, AIF_NONE, NULL, {0, 8000000}, "at most 8.0 ms"},
+		{"cuda", AIF_REASON_CUDA_NO_SAMPLING, 0, NULL, {8000000, 0}, "about 8.0 ms"},
+		/* Not ours: CUPTI told us nothing. */
+		{"opencl", 0, 0, NULL, {0, 0}, NULL},
+		{"cuda", 0, 0, "imported", {0, 0}, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_profile p;
+		struct aif_cupti_cpu t;
+		struct aif_buf b = {0}, info = {0};
+		char line[80];
+
+		recorded(cases[i].runtime, cases[i].reason, cases[i].process, cases[i].imported,
+			 &p);
+		assert_int_equal(aif_cupti_cpu(&p, &t), 0);
+		if (t.ours_ns != cases[i].wanted.ours_ns ||
+		    t.shared_ns != cases[i].wanted.shared_ns)
+			fail_msg("case %zu: %llu, %llu", i, (unsigned long long)t.ours_ns,
+				 (unsigned long long)t.shared_ns);
+		aif_cupti_cpu_say(&p, "<", ">", &b);
+		snprintf(line, sizeof(line), "<%s>", cases[i].said ? cases[i].said : "");
+		assert_string_equal(aif_buf_str(&b), cases[i].said ? line : "");
+		aif_info_write(&p, &(struct aif_attribution){0}, "x", &info);
+		snprintf(line, sizeof(line), "\n  CPU of CUPTI's threads          %s, ",
+			 cases[i].said ? cases[i].said : "");
+		assert_int_equal(strstr(aif_buf_str(&info), line) != NULL, cases[i].said != NULL);
+		aif_buf_finish(&b);
+		aif_buf_finish(&info);
+		aif_profile_finish(&p);
+	}
+}
+
+static void the_first_screen_has_it_in_the_cost(void **state)
+{
+	struct aif_attribution_row row = {.device = AIF_NONE,
+					  .kind = AIF_LAUNCH_WRITE,
+					  .kernel = AIF_NONE,
+					  .stack = AIF_NONE,
+					  .frame = AIF_NONE,
+					  .launches = 1};
+	struct aif_attribution a = {.rows = &row, .rows_len = 1};
+	struct aif_profile p;
+	struct aif_buf b = {0};
+
+	(void)state;
+	recorded("cuda", 0, 0, NULL, &p);
+	aif_summary_write(&p, &a, "x", &b);
+	if (!strstr(aif_buf_str(&b), " of CPU beside it, and about 8.0 ms in threads of CUPTI\n"))
+		fail_msg("%s", aif_buf_str(&b));
+	aif_buf_finish(&b);
+	aif_profile_finish(&p);
+}
+
 static void draws(const struct aif_profile *p, enum aif_name_detail detail, const char *wanted)
 {
 	char path[] = "/tmp/aiflame-test-owner-out.XXXXXX", text[1024] = "";
@@ -187,6 +257,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_start_of_a_thread_tells),
 		cmocka_unit_test(frames_that_are_not_native_begin_no_thread),
+		cmocka_unit_test(time_is_counted_where_aiflame_has_it_spent),
+		cmocka_unit_test(the_first_screen_has_it_in_the_cost),
 		cmocka_unit_test(towers_stand_on_whose_they_are),
 	};
 
