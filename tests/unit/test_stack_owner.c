@@ -127,7 +127,7 @@ static void recorded(const char *runtime, uint32_t reason, uint32_t process, con
 		{FIXTURE_START + 200, 5000000, 0, 1, cupti},
 		{FIXTURE_START + 300, 1000000, 0, 0, 0},
 		{FIXTURE_START + 400, 1000000, 0, 1, 0},
-		{FIXTURE_START + 500, 0, 70000000, 0, cupti},
+		{FIXTURE_START + 500, 1000000, 70000000, 0, cupti},
 		{FIXTURE_START + 600, 90000000, 0, AIF_NONE, cupti},
 		{FIXTURE_START + 700, 90000000, 0, 0, AIF_NONE},
 	};
