@@ -643,15 +643,15 @@ static void tables_name_operators_and_forwards(void **state)
 		"1.000000,229000,229000,0,7,32714,0,7,k,aten::mm,mlp (model.py) [backward]\n");
 	table_is(
 		m, AIF_REPORT_STACKS,
-		"wall_share,wall,time,error,launches,process,kernel,stack\n"
-		"0.873362,200000,200000,0,2,7,k,cudaLaunchKernel < aten::mm < [backward] AddmmBackward0 < "
+		"wall_share,wall,time,error,launches,samples,process,kernel,stack\n"
+		"0.873362,200000,200000,0,2,0,7,k,cudaLaunchKernel < aten::mm < [backward] AddmmBackward0 < "
 		"mlp (model.py) < train (model.py) < main\n"
-		"0.087336,20000,20000,0,1,7,k,f < aten::sum < [backward] AddBackward0\n"
-		"0.026200,6000,6000,0,2,7,k,cudaLaunchKernel < aten::mm < [backward] AddmmBackward0 < "
+		"0.087336,20000,20000,0,1,0,7,k,f < aten::sum < [backward] AddBackward0\n"
+		"0.026200,6000,6000,0,2,0,7,k,cudaLaunchKernel < aten::mm < [backward] AddmmBackward0 < "
 		"head (model.py) < train (model.py) < main\n"
-		"0.008733,2000,2000,0,1,7,k,cudaLaunchKernel < aten::addmm < aten::linear < "
+		"0.008733,2000,2000,0,1,0,7,k,cudaLaunchKernel < aten::addmm < aten::linear < "
 		"head (model.py) < train (model.py) < main\n"
-		"0.004366,1000,1000,0,1,7,k,cudaLaunchKernel < aten::addmm < aten::linear < "
+		"0.004366,1000,1000,0,1,0,7,k,cudaLaunchKernel < aten::addmm < aten::linear < "
 		"mlp (model.py) < train (model.py) < main\n");
 }
 
