@@ -168,7 +168,7 @@ static void summary(const struct aif_builder *b, const char *path)
 	uint64_t kernels = 0, kernel_ns = 0, copy_ns = 0, cpu_ns = 0, losses = 0;
 	const char *read = aif_profile_meta(&b->p, "imported.events");
 	bool is_lengths = aif_is_lengths(&b->p);
-	bool is_samples = is_lengths && aif_has_sample_numbers(&b->p) &&
+	bool is_samples = is_lengths && b->samples_len && aif_has_sample_numbers(&b->p) &&
 			  !*aif_profile_meta(&b->p, "imported.count_ns");
 	uint64_t samples = 0;
 

@@ -22,8 +22,9 @@ bool aif_has_sample_numbers(const struct aif_profile *p)
 
 bool aif_is_untimed(const struct aif_profile *p, const struct aif_attribution *a)
 {
-	return aif_attribution_is_untimed(a) || (aif_is_lengths(p) && aif_has_sample_numbers(p) &&
-						 !*aif_profile_meta(p, "imported.count_ns"));
+	return aif_attribution_is_untimed(a) ||
+	       (a->rows_len && aif_is_lengths(p) && aif_has_sample_numbers(p) &&
+		!*aif_profile_meta(p, "imported.count_ns"));
 }
 
 enum aif_cpu_weights aif_cpu_weights(const struct aif_profile *p)

@@ -167,6 +167,7 @@ printf '%s\n' busy-percent,7.0,0 frequency-MHz,300.0,0 busy-percent,0.0,12500000
 alone() { "$aiflame" query --format csv "$1" 'SELECT name, value, time_ns FROM counters ORDER BY time_ns, name' | tail -n +2 | diff "$work/alone.rows" -; }
 check "iaprof: metrics alone are a profile" sh -c "'$aiflame' import '$work/alone.txt' -o '$work/alone.data' >'$work/alone.out' 2>&1 && grep -q 'Next: aiflame report --counters ' '$work/alone.out' && '$aiflame' info '$work/alone.data' >'$work/alone.info' && grep -q 'everything adds up' '$work/alone.info' && ! grep -q IMPORT_UNTIMED '$work/alone.info'"
 check "iaprof: with its times" alone "$work/alone.data"
+check "iaprof: of no samples none are told" sh -c "! grep samples '$work/alone.out' && ! '$aiflame' flame -o '$work/no.svg' '$work/alone.data' 2>'$work/no.err' && ! grep 'it has samples' '$work/no.err'"
 check "iaprof: a table of them" says 'Intel GPU  frequency-MHz  MHz        1  300' "$aiflame" report --counters "$work/alone.data"
 check "iaprof: and text of them alone" sh -c "'$aiflame' export -o '$work/alone.iaprof' '$work/alone.data' && '$aiflame' import -q '$work/alone.iaprof' -o '$work/alone2.data' && grep -v ^interval '$work/alone.iaprof' | diff - '$work/alone.txt' | grep -c '^[<>]' | grep -qx 2"
 check "iaprof: which comes back" alone "$work/alone2.data"
