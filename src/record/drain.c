@@ -246,6 +246,7 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 		d->store->p.processes[t->process].end_ns = t->ended_ns ? t->ended_ns : now;
 	aif_places_end(&d->places, t->process, t->ended_ns ? t->ended_ns : now);
 	aif_counters_end(d, t);
+	aif_streamed_end(d, t);
 	add_stats(&dt->ended, t);
 	for (unsigned i = 0; i < AIF_SHM_TIMES; i++)
 		dt->ended.capture_times[i] +=
@@ -563,6 +564,7 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 	ret_stats->sampled_by_timer = dt->d.sampled_by_timer > 0;
 	aif_pycodes_finish(&dt->d.pycodes);
 	aif_places_finish(&dt->d.places);
+	aif_map_finish(&dt->d.read_cards);
 	close(dt->ends);
 	free(dt->d.scratch);
 	pthread_mutex_destroy(&dt->lock);

@@ -8,6 +8,7 @@
 #include "record/gpu_users.h"
 #include "record/marks.h"
 #include "record/modfiles.h"
+#include "record/streamed.h"
 #include "symbolize/pocl.h"
 
 #include <inttypes.h>
@@ -696,6 +697,7 @@ static void on_note(struct aif_ingest *in, const struct aif_wire_note *r)
 	aif_store_loss(s, (enum aif_reason)r->head.aux, in->target->process, detail,
 		       AIF_MAX(r->count, 1));
 	aif_counters_note(in->target, r->head.aux);
+	aif_streamed_note(in->target, r->head.aux);
 }
 
 void aif_ingest_record(void *ingest, const void *record)

@@ -44,6 +44,7 @@ void aif_streamed_window(struct aif_ingest *in, const struct aif_wire_window *r,
 	struct aif_streamed **at = &d->streamed, *w;
 	unsigned n = 0;
 
+	aif_streamed_read(d, pci == AIF_NONE ? 0 : pci);
 	for (; *at; n++)
 		at = &(*at)->next;
 	w = n < MAX_WINDOWS ? calloc(1, sizeof(*w)) : NULL;
@@ -159,8 +160,16 @@ static void allow(struct aif_drainer *d, struct aif_target *t)
 	for (uint32_t i = 0; i < 64 && open >> i; i++) {
 		uint32_t pci = get(&t->device_pci, i);
 
-		if (!(open >> i & 1) ||
-		    (d->xe && aif_xe_samples(d->xe, pci == AIF_NONE ? 0 : pci) != AIF_XE_NO))
+		enum aif_xe_samples by_xe = AIF_XE_NO;
+
+		if (!(open >> i & 1))
+			continue;
+		pci = pci == AIF_NONE ? 0 : pci;
+		if (d->xe)
+			by_xe = aif_xe_samples(d->xe, pci);
+		if (by_xe == AIF_XE_YES)
+			aif_streamed_read(d, pci);
+		if (by_xe != AIF_XE_NO)
 			continue;
 		t->streamers |= UINT64_C(1) << i;
 		d->any_streamer = true;
@@ -184,9 +193,63 @@ void aif_streamed_follow(struct aif_drainer *d, uint64_t now)
 	}
 }
 
+/* ---- whose card nobody has read ------------------------------------------------------------------ */
+
+void aif_streamed_note(struct aif_target *t, uint32_t reason)
+{
+	t->stalls_refused |=
+		(reason >= AIF_REASON_ZE_METRICS_OFF && reason <= AIF_REASON_ZE_METRICS_FAILED) ||
+		reason == AIF_REASON_ZE_METRICS_UNWANTED || reason == AIF_REASON_ZE_METRICS_LAST;
+}
+
+void aif_streamed_read(struct aif_drainer *d, uint32_t pci)
+{
+	(void)aif_map_put(&d->read_cards, pci, 0);
+}
+
+void aif_streamed_end(struct aif_drainer *d, struct aif_target *t)
+{
+	/* What has counters is Level Zero's: no other runtime's agent can sample. */
+	uint64_t devices = t->streamers_wanted & t->counting_wanted;
+
+	/* Who has collected nothing is told of elsewhere. */
+	if (!d->opts->device_rate || !t->shm || t->stalls_refused ||
+	    !atomic_load_explicit(&t->shm->began_ns, memory_order_relaxed))
+		return;
+	for (uint32_t i = 0; i < 64 && devices >> i; i++) {
+		uint32_t device = get(&t->devices, i), pci = get(&t->device_pci, i);
+		struct aif_over_soon *o = d->over_soon, *end = o + d->over_soon_len;
+
+		if (!(devices >> i & 1) || device == AIF_NONE)
+			continue;
+		pci = pci == AIF_NONE ? 0 : pci;
+		while (o < end && o->pci != pci)
+			o++;
+		if (o == d->over_soon + AIF_CARDS)
+			return;
+		if (o == end)
+			d->over_soon[d->over_soon_len++] =
+				(struct aif_over_soon){.pci = pci, .device = device};
+		o->processes++;
+		return;
+	}
+}
+
 void aif_streamed_last(struct aif_drainer *d)
 {
 	take(d, UINT64_MAX);
+	for (unsigned i = 0; i < d->over_soon_len; i++) {
+		const struct aif_over_soon *o = &d->over_soon[i];
+		bool is_read = o->pci ? aif_map_get(&d->read_cards, o->pci, NULL) ||
+						aif_map_get(&d->read_cards, 0, NULL)
+				      : d->read_cards.len || d->read_cards.has_zero;
+
+		if (!is_read)
+			aif_store_loss(d->store, AIF_REASON_STALLS_SHORT, AIF_NONE,
+				       d->store->p.devices[o->device].name, o->processes);
+	}
+	d->over_soon_len = 0;
+	aif_map_clear(&d->read_cards);
 }
 
 uint64_t aif_streamed_since(const struct aif_drainer *d, uint64_t since)

@@ -23,6 +23,12 @@ void aif_streamed_pc(struct aif_ingest *in, const struct aif_wire_pc *r);
 
 /* The process has told of code on that device of its: its agent may sample it if the recorder cannot. */
 void aif_streamed_wanted(struct aif_target *t, uint32_t device);
+/* Its agent has told why something is missing. */
+void aif_streamed_note(struct aif_target *t, uint32_t reason);
+/* Somebody reads samples of that card (wire.h; 0: of one that is not known). */
+void aif_streamed_read(struct aif_drainer *d, uint32_t pci);
+/* The process has ended. Where nobody has read its card's samples it was over too soon, which aif_streamed_last() says. */
+void aif_streamed_end(struct aif_drainer *d, struct aif_target *t);
 /* Says who may, and joins what is old enough. */
 void aif_streamed_follow(struct aif_drainer *d, uint64_t now);
 /* The recording ends: joins the rest. */

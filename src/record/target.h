@@ -112,6 +112,7 @@ struct aif_target {
 	bool sampling_decided;           /* a CPU device was seen, and who samples it is settled */
 	/* streamed.h: its devices, by the agent's ids, that have code; those that it may sample itself. */
 	uint64_t streamers_wanted, streamers;
+	bool stalls_refused; /* its agent has said why it has none */
 	/* counters.h: agent's id -> index; its devices that have counters, those whose it may read. */
 	struct aif_map counters;
 	struct aif_target_counter *counter;
@@ -156,6 +157,12 @@ struct aif_drainer {
 	struct aif_streamed *streamed; /* streamed.h: what is to be joined; samples in all of it */
 	size_t streamed_len;
 	bool any_streamer;
+	struct aif_map read_cards; /* of which somebody has read samples, by pci */
+	struct aif_over_soon {     /* processes that were over before, by device */
+		uint32_t pci, device;
+		uint64_t processes;
+	} over_soon[AIF_CARDS];
+	unsigned over_soon_len;
 	bool any_counting;     /* counters.h: a process had a device that may have some */
 	struct aif_ebpf *ebpf; /* ebpf/ebpf.h; NULL: was not asked for */
 };

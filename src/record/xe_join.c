@@ -174,6 +174,8 @@ void aif_xe_join(struct aif_drainer *d, struct aif_xe_batch *b)
 	for (unsigned i = 0; i < b->windows_len; i++) {
 		struct aif_xe_window *w = &b->windows[i];
 
+		if (w->counts.len)
+			aif_streamed_read(d, w->pci);
 		aif_stall_join_window(
 			&j, &(struct aif_stall_window){.pci = w->pci,
 						       .period_ns = w->period_ps / 1000,

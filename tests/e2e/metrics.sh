@@ -105,6 +105,11 @@ check 'without samples asked for it is not opened' none
 variable() { # what the program sees
 	seen=$($1 "$aiflame" record -q $2 -o variable.data sh -c 'echo "${ZET_ENABLE_METRICS-unset}"') && [ "$seen" = "$3" ] || { echo "$seen"; return 1; }
 }
+# One that is over at once has samples, was read without any, or the reason why not.
+soon() { rec soon '' a && are soon 'SELECT (SELECT count(*) > 0 FROM windows) OR (SELECT sum(count) = 1 FROM losses WHERE reason IN (1338, 1339))' 1; }
+check 'a program that is over at once has been sampled, or the reason why not' soon
+off_soon() { with_library=env && rec off_soon '' a; r=$?; with_library="env LD_LIBRARY_PATH=$work/lib"; [ $r = 0 ] && are off_soon 'SELECT sum(count) FROM losses WHERE reason IN (1339, 1340)' 1; }
+check 'without metrics, too' off_soon
 check 'metrics are asked for where their library is' variable "$with_library" '' 1
 check 'not where it is not: the driver would not start' variable env '' unset
 check 'nor without samples' variable "$with_library" '--device-rate 0' unset

@@ -163,6 +163,7 @@ static void stop(struct world *w)
 	}
 	must(w->store.paid <= AIF_ACCOUNTS_MAX);
 	aif_places_finish(&w->d.places);
+	aif_map_finish(&w->d.read_cards);
 	aif_modfiles_finish(&w->files);
 	aif_pycodes_finish(&w->d.pycodes);
 	aif_store_finish(&w->store);

@@ -114,6 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		abort();
 	aif_xe_batch_free(b);
 	aif_places_finish(&d.places);
+	aif_map_finish(&d.read_cards);
 	aif_store_finish(&store);
 	return 0;
 }

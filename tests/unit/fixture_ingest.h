@@ -57,6 +57,7 @@ static inline int tear_down(void **state)
 		aif_batches_give(&w->store.batches, w->held[--w->held_len]);
 	aif_target_free(&w->d, w->t);
 	aif_places_finish(&w->d.places);
+	aif_map_finish(&w->d.read_cards);
 	assert_true(w->store.paid <= AIF_ACCOUNTS_MAX);
 	aif_modfiles_finish(&w->files);
 	aif_pycodes_finish(&w->d.pycodes);

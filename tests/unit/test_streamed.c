@@ -177,6 +177,81 @@ static void who_may_sample_is_said(void **state)
 	w->d.targets = NULL;
 }
 
+static uint64_t over_soon(struct world *w)
+{
+	const struct aif_profile *p = &w->store.p;
+	uint64_t n = 0;
+
+	aif_streamed_last(&w->d);
+	for (size_t i = 0; i < p->losses_len; i++)
+		if (p->losses[i].reason == AIF_REASON_STALLS_SHORT)
+			n += p->losses[i].count;
+	return n;
+}
+
+/* code() of Level Zero's. */
+static void zero_code(struct world *w)
+{
+	code(w);
+	PUT(w, 0, DEVICE, device, "onelevel zero", .head.aux = 5, .kind = AIF_DEVICE_GPU,
+	    .name_len = 3, .runtime_len = 10);
+	aif_target_drain(&w->d, w->t);
+}
+
+static void who_is_over_too_soon_is_counted(void **state)
+{
+	struct world *w = *state;
+
+	code(w);
+	aif_target_drain(&w->d, w->t);
+	w->shm->began_ns = 1;
+	w->opts.device_rate = 999;
+	aif_streamed_end(&w->d, w->t);
+	assert_int_equal(over_soon(w), 0); /* no agent can */
+	w->opts.device_rate = 0;
+	zero_code(w);
+	aif_streamed_end(&w->d, w->t);
+	assert_int_equal(over_soon(w), 0); /* nobody asked */
+	w->opts.device_rate = 999;
+	aif_streamed_end(&w->d, w->t);
+	aif_streamed_end(&w->d, w->t);
+	assert_int_equal(over_soon(w), 2);
+	/* Who collected nothing had not to tell any. */
+	w->shm->began_ns = 0;
+	aif_streamed_end(&w->d, w->t);
+	assert_int_equal(over_soon(w), 2);
+	w->shm->began_ns = 1;
+	/* Somebody has read the card, if there was nothing to be read. */
+	window(w, 1, 5, 0, 0);
+	aif_target_drain(&w->d, w->t);
+	aif_streamed_end(&w->d, w->t);
+	assert_int_equal(over_soon(w), 2);
+	aif_streamed_end(&w->d, w->t);
+	aif_streamed_read(&w->d, 0x400); /* some card: this one's place is not known */
+	assert_int_equal(over_soon(w), 2);
+	/* Its agent has said why. */
+	PUT(w, 0, NOTE, note, NULL, .head.aux = AIF_REASON_ZE_METRICS_OFF, .count = 1);
+	aif_target_drain(&w->d, w->t);
+	aif_streamed_end(&w->d, w->t);
+	assert_int_equal(over_soon(w), 2);
+}
+
+static void of_another_card_nobody_has_read(void **state)
+{
+	struct world *w = *state;
+
+	w->opts.device_rate = 999;
+	w->shm->began_ns = 1;
+	zero_code(w);
+	assert_int_equal(aif_map_put(&w->t->device_pci, 5, 0x300), 0);
+	aif_streamed_end(&w->d, w->t);
+	aif_streamed_read(&w->d, 0x400);
+	assert_int_equal(over_soon(w), 1);
+	aif_streamed_end(&w->d, w->t);
+	aif_streamed_read(&w->d, 0x300);
+	assert_int_equal(over_soon(w), 1);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -185,6 +260,8 @@ int main(void)
 		TEST(a_device_is_another_than_its_neighbour),
 		TEST(memory_is_bounded),
 		TEST(who_may_sample_is_said),
+		TEST(who_is_over_too_soon_is_counted),
+		TEST(of_another_card_nobody_has_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

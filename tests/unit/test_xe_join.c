@@ -40,6 +40,7 @@ static int stop(void **state)
 
 	aif_xe_batch_free(w->b);
 	aif_places_finish(&w->d.places);
+	aif_map_finish(&w->d.read_cards);
 	aif_store_finish(&w->s);
 	free(w);
 	return 0;
