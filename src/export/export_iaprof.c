@@ -342,7 +342,7 @@ static int write_all(struct iaprof *x, struct aif_out *out, struct aif_err *err)
 	for (size_t i = 0; i < a.rows_len && !r; i++)
 		r = take(x, &a.rows[i]);
 	aif_attribution_finish(&a);
-	if (!r)
+	if (!r && x->places_len)
 		r = merge(x);
 	if (!r && !x->kernel.is_set)
 		r = aif_counters_read(x->x->profile, &x->x->which, &x->counters);
