@@ -522,8 +522,9 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 	for (int round = 0;; round++) {
 		struct timespec pause = {.tv_nsec = BUSY_NS};
 
-		any_left = false;
 		pthread_mutex_lock(&s->lock);
+		/* What the BPF programs tell is taken below, once. */
+		any_left = dt->d.ebpf && !aif_batches_room(&s->batches) && round < 12000;
 		for (struct aif_target *t = dt->d.targets; t; t = t->next) {
 			/* In this order: what it wrote before is drained afterwards. */
 			bool lives = !t->ended && collects(t), busy;
