@@ -6,6 +6,7 @@
 #include "cmd/output.h"
 #include "cmd/profile_arg.h"
 #include "export/imported.h"
+#include "export/no_samples.h"
 #include "export/summary.h"
 #include "export/table.h"
 #include "profile/timeless.h"
@@ -89,10 +90,36 @@ static void subtitle_begin(const struct aif_profile *p, struct aif_buf *b)
 		aif_buf_puts(b, ", cut short");
 }
 
+/* Is there something to do for instruction samples? */
+static bool is_mendable(const struct aif_profile *p)
+{
+	struct aif_buf why = {0};
+	bool is = *aif_no_samples_say(p, &why);
+
+	aif_buf_finish(&why);
+	return is;
+}
+
+/* Without reasons --leaf stall draws no other picture than --leaf instruction. */
+static void tell_no_stalls(const struct aif_profile *p, const struct aif_attribution *a)
+{
+	struct aif_buf why = {0};
+
+	for (size_t i = 0; i < a->rows_len; i++)
+		if (a->rows[i].reason != AIF_NONE)
+			return;
+	aif_no_samples_because(p, &why);
+	fprintf(stderr, "aiflame: no stall reasons: drawn is what --leaf instruction draws%s\n",
+		aif_buf_str(&why));
+	aif_buf_finish(&why);
+}
+
 /* What a picture must say when it is found alone. */
 static void quality(const struct aif_profile *p, const struct aif_attribution *a, struct aif_buf *b)
 {
 	aif_summary_quality(p, a, b);
+	if (!a->conservation.samples && is_mendable(p))
+		aif_buf_puts(b, "; aiflame info says what to do");
 	if (a->conservation.uncollected_ns) {
 		aif_buf_puts(b, "; ");
 		aif_human_ns(b, a->conservation.uncollected_ns);
@@ -198,6 +225,8 @@ static int of_device(const struct values *v, const struct aif_profile *p,
 	/* Nor have these: only samples. */
 	if (!r && o->by == AIF_BY_SAMPLES && aif_attribution_take_unmatched(&a) < 0)
 		r = aif_err_set(err, -ENOMEM, "flame: out of memory");
+	if (!r && v->leaf == AIF_LEAF_STALL && a.rows_len)
+		tell_no_stalls(p, &a);
 	if (!r)
 		r = aif_towers_build(p, &a, o, &t, err);
 	if (!r) {

@@ -5,6 +5,7 @@
 #include "export/annotate_waits.h"
 #include "export/disasm.h"
 #include "export/names.h"
+#include "export/no_samples.h"
 #include "export/gen.h"
 #include "export/imported.h"
 #include "export/sass.h"
@@ -118,8 +119,12 @@ static int put_head(struct listing *l)
 		aif_buf_putc(b, '\n');
 	} else {
 		aif_buf_puts(b, is_untimed ? "" : "; ");
-		aif_buf_puts(b, "no instruction samples, so there is nothing to list; see aiflame "
-				"info\n");
+		aif_buf_puts(b, "no instruction samples, so there is nothing to list");
+		if (l->a->conservation.samples)
+			aif_buf_puts(b, "; other kernels have some");
+		else
+			aif_no_samples_because(l->p, b);
+		aif_buf_putc(b, '\n');
 	}
 	return aif_waits_head(l->p, l->h, k, b);
 }

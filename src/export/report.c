@@ -4,6 +4,7 @@
 #include "export/cut.h"
 #include "export/filter.h"
 #include "export/imported.h"
+#include "export/no_samples.h"
 #include "export/process_names.h"
 #include "export/stack_names.h"
 #include "export/stalls.h"
@@ -646,6 +647,19 @@ static int is_answer(const struct report *r, struct aif_err *err)
 	return !r->a->rows_len || is_all ? aif_report_left_out(r->a, "report", err) : 0;
 }
 
+static int say_no_stalls(const struct aif_profile *p, struct aif_err *err)
+{
+	struct aif_buf why = {0};
+
+	aif_no_samples_because(p, &why);
+	aif_err_set(err, -ENODATA,
+		    "report: no stall reasons in this profile: they come with a GPU's "
+		    "instruction samples%s",
+		    aif_buf_str(&why));
+	aif_buf_finish(&why);
+	return -ENODATA;
+}
+
 static int stalls(struct report *r, struct aif_buf *out, struct aif_err *err)
 {
 	struct aif_stalls s;
@@ -669,9 +683,7 @@ static int stalls(struct report *r, struct aif_buf *out, struct aif_err *err)
 				" leave; loosen them, "
 				"or see aiflame info");
 	else if (!s.kernels_len)
-		e = aif_err_set(err, -ENODATA,
-				"report: no stall reasons in this profile: they come with a GPU's "
-				"instruction samples; see aiflame info");
+		e = say_no_stalls(r->p, err);
 	else if (out->len == before && !r->t->width)
 		nothing(r, out);
 	aif_stalls_finish(&s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/imported.h"
+#include "export/no_samples.h"
 #include "export/summary.h"
 #include "export/table.h"
 
@@ -103,6 +104,6 @@ void aif_summary_quality(const struct aif_profile *p, const struct aif_attributi
 		aif_human_counted(out, inside, "sample");
 		aif_buf_puts(out, " attributed");
 	} else {
-		aif_buf_puts(out, "no instruction samples");
+		(void)aif_no_samples_say(p, out);
 	}
 }

@@ -274,6 +274,28 @@ refused() {
 	check "  in order" order "$1"
 }
 refused denied denied 1305 "no privilege"
+# The views say why, and what to do.
+says() { # WORDS COMMAND...
+	words=$1
+	shift
+	"$@" >said.out 2>&1
+	grep -qF -- "$words" said.out || { cat said.out; return 1; }
+}
+in_picture() { "$aiflame" flame -o - "$1.data" >"$1.svg" && grep -qF "no instruction samples$2" "$1.svg"; }
+no_stalls() { # the same picture, and a word on it
+	"$aiflame" flame --leaf stall -o stall.svg "$1.data" 2>stall.err && "$aiflame" flame -o plain.svg "$1.data" && cmp plain.svg stall.svg &&
+		grep -qF "no stall reasons: drawn is what --leaf instruction draws; no instruction samples$2" stall.err || { cat stall.err; return 1; }
+}
+denied=' of the GPU: its counters are for administrators only here'
+check "  a picture says why" in_picture denied "$denied; aiflame info says what to do"
+check "  so does one of stalls, on the terminal" no_stalls denied "$denied; as root, options nvidia"
+check "  so do reports of them" says "$denied; as root" "$aiflame" report --stalls denied.data
+check "  and listings" says "$denied; as root" "$aiflame" annotate calls denied.data
+how='--all-launches --device-rate 0'
+check "nothing is to be sampled" rec unasked '' -t 2 -n 500
+how=--all-launches
+check "  a picture says it" in_picture unasked ': --device-rate was 0; aiflame info says what to do'
+check "  so do reports of stalls" says 'record without --device-rate 0' "$aiflame" report --stalls unasked.data
 cp "$(command -v sleep)" nv-hostengine
 ./nv-hostengine 60 &
 holder=$!
