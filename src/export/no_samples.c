@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/no_samples.h"
 
+#include "base/human.h"
 #include "base/reasons.h"
 
 #include <string.h>
@@ -11,14 +12,12 @@
 
 /* What samples them refuses before what launched is not seen at all. */
 static const enum aif_reason reasons[] = {
-	AIF_REASON_CUDA_COUNTERS,     AIF_REASON_CUDA_COUNTERS_HELD,
-	AIF_REASON_CUDA_NO_SAMPLING,  AIF_REASON_XE_DENIED,
-	AIF_REASON_XE_BUSY,           AIF_REASON_XE_FAILED,
-	AIF_REASON_ZE_METRICS_DENIED, AIF_REASON_ZE_METRICS_BUSY,
-	AIF_REASON_ZE_METRICS_OFF,    AIF_REASON_ZE_METRICS_NONE,
-	AIF_REASON_ZE_METRICS_FAILED, AIF_REASON_SAMPLES_NONE,
-	AIF_REASON_SAMPLES_DEVICE,    AIF_REASON_CUDA_YIELDED,
-	AIF_REASON_CUDA_REFUSED,      AIF_REASON_CUDA_NO_CUPTI,
+	AIF_REASON_CUDA_COUNTERS,  AIF_REASON_CUDA_COUNTERS_HELD, AIF_REASON_CUDA_NO_SAMPLING,
+	AIF_REASON_CUDA_SHORT,     AIF_REASON_XE_DENIED,          AIF_REASON_XE_BUSY,
+	AIF_REASON_XE_FAILED,      AIF_REASON_ZE_METRICS_DENIED,  AIF_REASON_ZE_METRICS_BUSY,
+	AIF_REASON_ZE_METRICS_OFF, AIF_REASON_ZE_METRICS_NONE,    AIF_REASON_ZE_METRICS_FAILED,
+	AIF_REASON_SAMPLES_NONE,   AIF_REASON_SAMPLES_DEVICE,     AIF_REASON_CUDA_YIELDED,
+	AIF_REASON_CUDA_REFUSED,   AIF_REASON_CUDA_NO_CUPTI,
 };
 
 static const struct aif_loss *find(const struct aif_profile *p)
@@ -40,6 +39,10 @@ static void put_reason(const struct aif_profile *p, const struct aif_loss *l,
 {
 	const char *detail = l->detail == AIF_NONE ? "" : aif_profile_str(p, l->detail);
 
+	if (info->is_loss) {
+		aif_human_count(out, l->count);
+		aif_buf_putc(out, ' ');
+	}
 	aif_reason_say(info, l->count, out);
 	/* Of this one CUPTI's name for the error tells nobody more. */
 	if (*detail && l->reason != AIF_REASON_CUDA_COUNTERS)

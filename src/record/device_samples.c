@@ -133,6 +133,7 @@ static void on_window(struct aif_ingest *in, const struct aif_wire_window *r)
 		aif_streamed_window(in, r, w->device);
 		return;
 	}
+	in->target->was_sampled = true;
 	w->window = d->windows++;
 	row = aif_batches_row(&d->store->batches, AIF_BATCH_WINDOW);
 	if (row)
@@ -237,4 +238,35 @@ void aif_device_samples_last(struct aif_drainer *d, struct aif_target *t)
 {
 	for (size_t i = 0; i < t->code_len; i++)
 		find_kernel(d, t, &t->code[i]);
+}
+
+void aif_device_samples_note(struct aif_target *t, uint32_t reason)
+{
+	t->samples_refused |=
+		reason == AIF_REASON_CUDA_NO_CUPTI || reason == AIF_REASON_CUDA_REFUSED ||
+		reason == AIF_REASON_CUDA_YIELDED || reason == AIF_REASON_CUDA_COUNTERS ||
+		reason == AIF_REASON_CUDA_COUNTERS_HELD || reason == AIF_REASON_CUDA_NO_SAMPLING;
+}
+
+static bool has_cuda(const struct aif_drainer *d, const struct aif_target *t)
+{
+	for (uint32_t i = 0; i < 64; i++) {
+		uint32_t device = get(&t->devices, i), runtime;
+
+		if (device == AIF_NONE)
+			continue;
+		runtime = d->store->p.devices[device].runtime;
+		if (runtime != AIF_NONE && !strcmp(aif_profile_str(&d->store->p, runtime), "cuda"))
+			return true;
+	}
+	return false;
+}
+
+void aif_device_samples_end(struct aif_drainer *d, const struct aif_target *t)
+{
+	/* Memory of the device's is taken where sampling begins: then the kernels were too few to be met. */
+	if (!d->opts->device_rate || !t->shm || !t->execs || t->was_sampled || t->samples_refused ||
+	    atomic_load_explicit(&t->shm->device_bytes, memory_order_relaxed) || !has_cuda(d, t))
+		return;
+	aif_store_loss(d->store, AIF_REASON_CUDA_SHORT, t->process, AIF_NONE, 1);
 }

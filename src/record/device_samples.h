@@ -13,3 +13,7 @@
 void aif_device_samples_record(struct aif_ingest *in, const void *record);
 /* The process has ended: which kernels its sampled functions are, as far as that came late. */
 void aif_device_samples_last(struct aif_drainer *d, struct aif_target *t);
+/* The agent has told a reason. */
+void aif_device_samples_note(struct aif_target *t, uint32_t reason);
+/* Last words of the target: one that was let go before sampling began is counted. */
+void aif_device_samples_end(struct aif_drainer *d, const struct aif_target *t);

@@ -247,6 +247,7 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 	aif_places_end(&d->places, t->process, t->ended_ns ? t->ended_ns : now);
 	aif_counters_end(d, t);
 	aif_streamed_end(d, t);
+	aif_device_samples_end(d, t);
 	add_stats(&dt->ended, t);
 	for (unsigned i = 0; i < AIF_SHM_TIMES; i++)
 		dt->ended.capture_times[i] +=

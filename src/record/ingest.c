@@ -698,6 +698,7 @@ static void on_note(struct aif_ingest *in, const struct aif_wire_note *r)
 		       AIF_MAX(r->count, 1));
 	aif_counters_note(in->target, r->head.aux);
 	aif_streamed_note(in->target, r->head.aux);
+	aif_device_samples_note(in->target, r->head.aux);
 }
 
 void aif_ingest_record(void *ingest, const void *record)

@@ -86,6 +86,8 @@ struct aif_target {
 	struct aif_map codes, stalls; /* agent's id -> index of `code`; -> string of the store */
 	struct aif_target_code *code;
 	size_t code_len, code_cap;
+	bool was_sampled,
+		samples_refused;     /* its GPU, by itself; its agent has said why it was not */
 	uint32_t cpu_device;         /* store id of the process's CPU device, AIF_NONE = none */
 	struct aif_map kernel_named; /* name string -> kernel, to find a kernel by its module */
 

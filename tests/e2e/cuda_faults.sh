@@ -224,6 +224,24 @@ check "  to the last: none is in flight at its end" is 0 next "SELECT count(*) F
 check "  with samples" sampled next
 check "  of known code, by our hash" is 0 next "SELECT count(*) FROM samples JOIN frames f ON f.id = frame WHERE f.module IS NULL"
 check "  it adds up" adds_up next
+brief() { # too brief for samples, unless the machine is very slow
+	begin brief '' -t 2 $until_done
+	sleep 0.3
+	"$aiflame" ctl stop brief && soon 9 sent_away brief 1
+	ok=$?
+	pid=$(pgrep -f -- "$until_done")
+	"$aiflame" record -q $how --duration 1 -o short.data -p "$pid" || ok=1
+	"$aiflame" record -q $how --delay 0.2 --duration 0.2 --repeat 3 -o shorter.data -p "$pid" || ok=1
+	finish
+	[ $ok -eq 0 ]
+}
+check "recordings that are over before sampling begins" brief
+missing() { # NAME TIMES
+	[ "$(ask "$1" 'SELECT coalesce(sum(count), 0) FROM samples')" -gt 0 ] && return
+	[ "$(reason 1309 "$1")" = "$2" ] && "$aiflame" report --stalls "$1.data" 2>&1 | grep -q 'before sampling had begun; record for longer'
+}
+check "  say so" missing short 1
+check "  so do those in parts" missing shorter 1
 early() {
 	begin early version=26 -t 2 $until_done
 	sleep 0.7
