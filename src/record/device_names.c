@@ -23,6 +23,7 @@ struct object {
 	uint64_t hash;
 	struct aif_device_object *held; /* NULL: not held */
 	bool missing;
+	bool is_absent; /* nobody left it */
 	bool is_unread; /* it is there, in a form that is not read */
 	bool told;      /* that it has no lines */
 	bool spirv_given;
@@ -42,17 +43,19 @@ struct aif_device_names {
 	size_t functions_len, functions_cap;
 	struct aif_map object_ids, by_module; /* hash -> object; module -> function */
 	struct aif_map programs;              /* hash -> 1: was asked for */
+	bool is_attached;
 	uint64_t held;
 	struct aif_buf text; /* of the last answer, each string terminated */
 };
 
-int aif_device_names_new(int dir, struct aif_device_names **ret)
+int aif_device_names_new(int dir, bool is_attached, struct aif_device_names **ret)
 {
 	struct aif_device_names *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return -ENOMEM;
 	d->dir = dir;
+	d->is_attached = is_attached;
 	*ret = d;
 	return 0;
 }
@@ -92,7 +95,8 @@ static int object_of(struct aif_device_names *d, uint64_t hash, uint32_t *ret)
 		if (aif_grow(&d->objects, &d->objects_cap, id + 1, sizeof(*d->objects)) < 0 ||
 		    aif_map_put(&d->object_ids, hash, id) < 0)
 			return -ENOMEM;
-		d->objects[d->objects_len++] = (struct object){.hash = hash, .missing = !hash};
+		d->objects[d->objects_len++] =
+			(struct object){.hash = hash, .missing = !hash, .is_absent = !hash};
 	}
 	*ret = (uint32_t)id;
 	return 0;
@@ -162,6 +166,7 @@ static struct object *hold(struct aif_device_names *d, uint32_t id)
 		r = aif_device_object_new(bytes, n, &o->held);
 	if (r < 0) {
 		o->missing = true;
+		o->is_absent = !bytes;
 		o->is_unread = r == -ENOTSUP;
 		return NULL;
 	}
@@ -204,7 +209,8 @@ static size_t put_name(struct aif_device_names *d, const char *name, size_t len)
 }
 
 /* Why the function shows less than it could, if that was not said yet. */
-static uint32_t loss_of(struct object *o, struct function *f, bool is_read)
+static uint32_t loss_of(const struct aif_device_names *d, struct object *o, struct function *f,
+			bool is_read)
 {
 	enum aif_device_lines lines;
 
@@ -212,7 +218,10 @@ static uint32_t loss_of(struct object *o, struct function *f, bool is_read)
 		if (f->told)
 			return AIF_NONE;
 		f->told = true;
-		return o->is_unread ? AIF_REASON_CODE_FORMAT : AIF_REASON_NO_CODE;
+		/* What is loaded while an agent looks leaves its object. */
+		return o->is_unread                     ? AIF_REASON_CODE_FORMAT
+		       : o->is_absent && d->is_attached ? AIF_REASON_CODE_BEFORE
+							: AIF_REASON_NO_CODE;
 	}
 	/* NVIDIA's libraries have none, and there is nothing that their users could do. */
 	if (o->told || !aif_device_object_is_intel(o->held))
@@ -238,7 +247,7 @@ int aif_device_names_resolve(struct aif_device_names *d, uint32_t module, uint64
 	if (!f)
 		return -ENOENT;
 	d->text.len = 0;
-	*ret_loss = loss_of(&d->objects[f->object], f, in != NULL);
+	*ret_loss = loss_of(d, &d->objects[f->object], f, in != NULL);
 	at = in ? aif_device_elf_find(aif_device_object_elf(o->held), in->symbol, address, NULL)
 		: NULL;
 	if (in)

@@ -10,8 +10,8 @@
  */
 struct aif_device_names;
 
-/* dir: where the objects are, -1 = nowhere; stays the caller's. */
-int aif_device_names_new(int dir, struct aif_device_names **ret);
+/* dir: where the objects are, -1 = nowhere; stays the caller's. is_attached: programs ran before anybody looked. */
+int aif_device_names_new(int dir, bool is_attached, struct aif_device_names **ret);
 void aif_device_names_free(struct aif_device_names *d);
 
 /* Makes a function known, one that a module is; takes file->function. */

@@ -332,8 +332,8 @@ static void name_device_frame(struct aif_naming *n, uint32_t id, const struct ai
 	if (len > 0)
 		put_names(n, id, sym, len);
 	if (loss != AIF_NONE) {
-		bool is_named =
-			loss == AIF_REASON_CODE_NO_LINES || loss == AIF_REASON_CODE_LOST_LINES;
+		bool is_named = loss == AIF_REASON_CODE_NO_LINES ||
+				loss == AIF_REASON_CODE_LOST_LINES || loss == AIF_REASON_NO_CODE;
 
 		aif_store_lock_as(n->store, &n->account);
 		aif_store_loss(n->store, loss, AIF_NONE,
@@ -485,7 +485,7 @@ int aif_naming_new(struct aif_store *s, struct aif_modfiles *files,
 	pthread_condattr_destroy(&monotonic);
 	r = aif_symbols_new(&n->symbols);
 	if (!r)
-		r = aif_device_names_new(files->objects, &n->devices);
+		r = aif_device_names_new(files->objects, !opts->argv, &n->devices);
 	if (!r)
 		r = -pthread_create(&n->thread, NULL, naming_main, n);
 	if (r < 0) {

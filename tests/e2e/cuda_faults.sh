@@ -224,6 +224,7 @@ check "  to the last: none is in flight at its end" is 0 next "SELECT count(*) F
 check "  with samples" sampled next
 check "  of known code, by our hash" is 0 next "SELECT count(*) FROM samples JOIN frames f ON f.id = frame WHERE f.module IS NULL"
 check "  it adds up" adds_up next
+check "  code from before it is told apart" is 1 next "SELECT sum(count) > 0 FROM losses WHERE reason = 1505"
 brief() { # too brief for samples, unless the machine is very slow
 	begin brief '' -t 2 $until_done
 	sleep 0.3

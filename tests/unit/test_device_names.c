@@ -38,7 +38,7 @@ static int set_up(void **state)
 	assert_non_null(mkdtemp(w->path));
 	w->dir = open(w->path, O_RDONLY | O_DIRECTORY);
 	assert_true(w->dir >= 0);
-	assert_int_equal(aif_device_names_new(w->dir, &w->names), 0);
+	assert_int_equal(aif_device_names_new(w->dir, false, &w->names), 0);
 	*state = w;
 	return 0;
 }
@@ -143,6 +143,24 @@ static void without_an_object_the_name_is_left(void **state)
 	assert_int_equal(resolve(w, 2, 16), -ENOENT);
 }
 
+static void code_that_was_there_before_us_is_told_apart(void **state)
+{
+	struct world *w = *state;
+	char name[AIF_OBJECT_NAME_MAX];
+
+	aif_device_names_free(w->names);
+	assert_int_equal(aif_device_names_new(w->dir, true, &w->names), 0);
+	know(w, 0, "_Z1fv", HASH, 3);
+	assert_int_equal(resolve(w, 0, 16), 1);
+	assert_int_equal(w->loss, AIF_REASON_CODE_BEFORE);
+	/* One that came, and has not that function. */
+	object_name(HASH + 1, name);
+	leave_golden(w, name);
+	know(w, 1, "_Z1gv", HASH + 1, 3);
+	assert_int_equal(resolve(w, 1, 16), 1);
+	assert_int_equal(w->loss, AIF_REASON_NO_CODE);
+}
+
 static void intels_code(void **state)
 {
 	static const uint8_t patchtokens[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1, [16] = 4, 0xff};
@@ -227,6 +245,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_lines_and_code_come_from_the_object, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(without_an_object_the_name_is_left, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(code_that_was_there_before_us_is_told_apart, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(intels_code, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_object_is_not_read, set_up, tear_down),
