@@ -551,6 +551,10 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 		return "the command ended before it had launched anything, see below";
 	if (runtimes && was_paused(p))
 		return "the program launched nothing while it was collected: see --delay, aiflame ctl";
+	if (has_loss(p, AIF_REASON_CUDA_CROWDED) || has_loss(p, AIF_REASON_CUDA_REFUSED))
+		return "what the program launched is not known: CUPTI refused to tell, see below";
+	if (has_loss(p, AIF_REASON_CUDA_NO_CUPTI))
+		return "what the program launched is not known: there is no CUPTI, see below";
 	if (runtimes)
 		return "the program opened a device but launched nothing";
 	if (!strcmp(attached, "all") && *aif_profile_meta(p, "ebpf"))

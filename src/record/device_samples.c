@@ -243,9 +243,10 @@ void aif_device_samples_last(struct aif_drainer *d, struct aif_target *t)
 void aif_device_samples_note(struct aif_target *t, uint32_t reason)
 {
 	t->samples_refused |=
-		reason == AIF_REASON_CUDA_NO_CUPTI || reason == AIF_REASON_CUDA_REFUSED ||
-		reason == AIF_REASON_CUDA_YIELDED || reason == AIF_REASON_CUDA_COUNTERS ||
-		reason == AIF_REASON_CUDA_COUNTERS_HELD || reason == AIF_REASON_CUDA_NO_SAMPLING;
+		reason == AIF_REASON_CUDA_NO_CUPTI || reason == AIF_REASON_CUDA_CROWDED ||
+		reason == AIF_REASON_CUDA_REFUSED || reason == AIF_REASON_CUDA_YIELDED ||
+		reason == AIF_REASON_CUDA_COUNTERS || reason == AIF_REASON_CUDA_COUNTERS_HELD ||
+		reason == AIF_REASON_CUDA_NO_SAMPLING;
 }
 
 static bool has_cuda(const struct aif_drainer *d, const struct aif_target *t)

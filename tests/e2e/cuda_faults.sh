@@ -343,12 +343,12 @@ how='--overhead 2'
 check "the same, with a budget, and smaller records" apart smaller version=18
 check "  samples, in their turn" sampled smaller
 check "  records, too" is 1 smaller "SELECT count(*) > 1000 FROM executions"
-check "  nothing is refused" is 0 smaller "SELECT count(*) FROM losses WHERE reason IN (1211, 1305, 1306, 1308)"
+check "  nothing is refused" is 0 smaller "SELECT count(*) FROM losses WHERE reason IN (1211, 1214, 1305, 1306, 1308)"
 check "  it adds up" adds_up smaller
 check "  in order" order smaller
 check "one whose version does not tell" apart apart version=26,apart
 check "  samples, in their turn" sampled apart
-check "  nothing is refused" is 0 apart "SELECT count(*) FROM losses WHERE reason IN (1211, 1305, 1306, 1308)"
+check "  nothing is refused" is 0 apart "SELECT count(*) FROM losses WHERE reason IN (1211, 1214, 1305, 1306, 1308)"
 check "  in order" order apart
 how=--all-launches
 check "sampling's buffer is full" rec full full -t 2 -n 6000
@@ -358,7 +358,12 @@ check "  samples go on, less often" is '2,1' full \
 check "  all is there" complete full
 check "  in order" order full
 check "another has the seat" rec crowded crowded -t 2 -n 500
-check "  it is said" once 1211 crowded
+check "  it is said" once 1214 crowded
+first_screen() { MOCK_CUPTI=$1 $by "$aiflame" record $how -o screen.data "$mock/app" -n 20 "$cubin" 2>&1 | tee screen.out; }
+check "  the first screen does not claim to know what it launched" says "what the program launched is not known: CUPTI refused" first_screen crowded
+check "  and names what helps" says "another profiler in the same process has CUPTI (subscribing: MOCK_MULTIPLE_SUBSCRIBERS); run without it" cat screen.out
+check "CUPTI will not have anybody" says "what the program launched is not known: CUPTI refused" first_screen unwilling
+check "  that is no other profiler's fault" says "CUPTI has refused something (subscribing: MOCK_UNKNOWN); aiflame doctor" cat screen.out
 check "  the program ran" test "$(truth launches crowded)" = 1000
 
 # ---- records ----

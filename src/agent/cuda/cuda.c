@@ -114,7 +114,10 @@ static void sit(struct aif_cuda *cuda)
 			cuda->subscriber = NULL;
 			cuda->taken = true;
 			cuda->refused = aif_agent.session.generation;
-			aif_cuda_refused(AIF_REASON_CUDA_REFUSED, "subscribing", r);
+			aif_cuda_refused(r == AIF_CUPTI_MULTIPLE_SUBSCRIBERS
+						 ? AIF_REASON_CUDA_CROWDED
+						 : AIF_REASON_CUDA_REFUSED,
+					 "subscribing", r);
 			return;
 		}
 		/* Another subscriber's numbers begin anew; and contexts may have gone unseen. */

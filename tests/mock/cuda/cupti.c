@@ -236,11 +236,11 @@ int cuptiGetResultString(int result, const char **text)
 
 int cuptiSubscribe(void **subscriber, aif_cupti_callback_fn *callback, void *user)
 {
-	bool refused;
+	bool refused, unwilling = mock_option("unwilling");
 
 	mock_alive(__func__);
 	pthread_mutex_lock(&mock_cupti.lock);
-	refused = mock_cupti.callback || mock_option("crowded");
+	refused = mock_cupti.callback || mock_option("crowded") || unwilling;
 	if (!refused) {
 		mock_cupti.callback = callback;
 		mock_cupti.user = user;
@@ -250,7 +250,7 @@ int cuptiSubscribe(void **subscriber, aif_cupti_callback_fn *callback, void *use
 	}
 	pthread_mutex_unlock(&mock_cupti.lock);
 	mock_log("subscribe refused=%d", refused);
-	return refused ? AIF_CUPTI_MULTIPLE_SUBSCRIBERS : 0;
+	return unwilling ? AIF_CUPTI_UNKNOWN : refused ? AIF_CUPTI_MULTIPLE_SUBSCRIBERS : 0;
 }
 
 int cuptiUnsubscribe(void *subscriber)

@@ -29,7 +29,7 @@
  *     strange                  between records lie some of a kind that nobody knows
  *     timeless=N               each Nth record has no times
  *     foreign=N                each Nth record has a number that no launch had
- *     crowded                  cuptiSubscribe finds another
+ *     crowded, unwilling       cuptiSubscribe finds another; gives CUPTI_ERROR_UNKNOWN
  *     work=MS                  a thread of libcupti's uses so much CPU time, from the first sampling on
  *
  * MOCK_LOG=FILE: each switching, in order, "NS THREAD WHAT name=value...". A line with BAD is a call that must
