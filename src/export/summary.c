@@ -477,6 +477,11 @@ static void cost(const struct aif_profile *p, const struct aif_attribution *a, s
 		 measured = meta_number(p, "overhead.cost_ppm");
 
 	aif_buf_puts(out, "cost     ");
+	/* It is written down at the end. */
+	if (p->notes & AIF_NOTE_CUT_SHORT && !recorder) {
+		aif_buf_puts(out, "not known: it is written down at a recording's end\n");
+		return;
+	}
 	if (agent) {
 		aif_buf_puts(out, "capture ");
 		put_share(out, agent, p->end_ns - p->start_ns);

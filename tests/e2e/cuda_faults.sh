@@ -28,6 +28,12 @@ truth() { sed -n "s/^.*\b$1=\([0-9]*\).*/\1/p" "$2.out" | tail -n 1; }
 # reason NUMBER NAME: how often
 reason() { n_reason=$(ask "$2" "SELECT sum(count) FROM losses WHERE reason = $1"); echo "${n_reason:-0}"; }
 
+says() { # WORDS COMMAND...
+	words=$1
+	shift
+	"$@" >said.out 2>&1
+	grep -qF -- "$words" said.out || { cat said.out; return 1; }
+}
 adds_up() {
 	"$aiflame" info "$1.data" >info.out && grep -q 'everything adds up' info.out &&
 		grep -qE 'started before their launch +0$' info.out || { cat info.out; return 1; }
@@ -264,6 +270,7 @@ died() {
 	[ $ok -eq 0 ] && order died && adds_up died
 }
 check "the recorder killed: all is off, too, and the program runs on" died
+check "  the first screen does not claim to know what that cost" says 'cost     not known: the recording was cut short' "$aiflame" report died.data
 
 silent() {
 	begin_alone silent call=1000000 -t 4 $until_done
@@ -294,12 +301,6 @@ refused() {
 }
 refused denied denied 1305 "no privilege"
 # The views say why, and what to do.
-says() { # WORDS COMMAND...
-	words=$1
-	shift
-	"$@" >said.out 2>&1
-	grep -qF -- "$words" said.out || { cat said.out; return 1; }
-}
 in_picture() { "$aiflame" flame -o - "$1.data" >"$1.svg" && grep -qF "no instruction samples$2" "$1.svg"; }
 no_stalls() { # the same picture, and a word on it
 	"$aiflame" flame --leaf stall -o stall.svg "$1.data" 2>stall.err && "$aiflame" flame -o plain.svg "$1.data" && cmp plain.svg stall.svg &&
