@@ -14,6 +14,7 @@
 #include "profile/gaps.h"
 #include "profile/timeless.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -659,16 +660,49 @@ static bool has_operators(const struct aif_profile *p)
 	return found;
 }
 
-/* The commands that have something to show. */
-static void put_next(const struct aif_profile *p, const struct there *there, const char *path,
-		     struct aif_buf *out)
+/* "aiflame annotate KERNEL", of the kernel with the most time of those that have stall reasons, by as much of its name
+ * as is no expression. False: there is none. */
+static bool put_annotate(const struct aif_profile *p, const struct aif_stalls *stalls,
+			 struct aif_buf *out)
 {
+	struct aif_buf name = {0};
+	const char *text;
+	size_t len = 0;
+	uint32_t kernel;
+	char space[64];
+	bool has;
+
+	if (!stalls->kernels_len)
+		return false;
+	kernel = stalls->kernels[0].kernel;
+	text = aif_report_kernel_short(p, AIF_LAUNCH_KERNEL, kernel, space);
+	while (isalnum((unsigned char)text[len]) || (text[len] && strchr("_:", text[len])))
+		len++;
+	aif_buf_append(&name, text, len);
+	/* Short names may be ours. */
+	has = len && strstr(aif_profile_str(p, p->kernels[kernel].name), aif_buf_str(&name));
+	aif_buf_printf(out, "aiflame annotate %s", aif_buf_str(&name));
+	aif_buf_finish(&name);
+	return has;
+}
+
+/* The commands that have something to show. */
+static void put_next(const struct aif_profile *p, const struct aif_attribution *a,
+		     const struct there *there, const char *path, struct aif_buf *out)
+{
+	struct aif_buf annotate = {0};
+	struct aif_stalls stalls;
+	bool known = there->kernels && aif_stalls_init(&stalls, p, a) == 0,
+	     has_stalls = known && stalls.kernels_len,
+	     has_listing = has_stalls && put_annotate(p, &stalls, &annotate);
 	const struct {
 		bool is_there;
 		const char *command;
 	} next[] = {
 		{there->device, "aiflame flame"},
 		{there->kernels, "aiflame report --kernels"},
+		{has_stalls, "aiflame report --stalls"},
+		{has_listing, aif_buf_str(&annotate)},
 		{!there->device && there->timeless, "aiflame flame --by launches"},
 		{!there->device && there->timeless, "aiflame report --launches"},
 		{!there->device && there->cpu, OF_CPU},
@@ -684,6 +718,9 @@ static void put_next(const struct aif_profile *p, const struct there *there, con
 	}
 	aif_summary_command(out, "aiflame info", path);
 	aif_buf_putc(out, '\n');
+	aif_buf_finish(&annotate);
+	if (known)
+		aif_stalls_finish(&stalls);
 }
 
 void aif_summary_write(const struct aif_profile *p, const struct aif_attribution *a,
@@ -726,5 +763,5 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 	if (stat(path, &st) == 0)
 		aif_human_bytes(out, (uint64_t)st.st_size);
 	aif_buf_puts(out, "; next: ");
-	put_next(p, &there, path, out);
+	put_next(p, a, &there, path, out);
 }

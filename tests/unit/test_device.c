@@ -457,6 +457,8 @@ static void test_stalls(void **state)
 	w.a.conservation.joined = 1;
 	aif_summary_write(&w.p, &w.a, "p", &top);
 	assert_non_null(strstr(aif_buf_str(&top), "main, waits: long_scoreboard 55.5 %\n"));
+	assert_non_null(strstr(aif_buf_str(&top),
+			       "aiflame report --stalls p, aiflame annotate shared_sum p, "));
 	/* none known */
 	for (size_t i = 0; i < w.a.rows_len; i++)
 		w.a.rows[i].reason = AIF_NONE;
