@@ -49,14 +49,17 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	struct aif_view view = {0};
 	struct aif_buf out = {0};
 	struct disassemblers d = {.nvdisasm.p = &view.profile, .iga.p = &view.profile};
-	struct aif_annotate_opts o = {.kernel = words[0],
-				      .min_ppm = v->min_ppm,
+	struct aif_annotate_opts o = {.min_ppm = v->min_ppm,
 				      .columns = aif_view_columns(),
 				      .disassemble = disassemble,
 				      .arg = &d};
-	const char *path = aif_view_path(v->input, words + 1, words_len - 1, err);
+	const char *path;
 	int status = AIF_EXIT_FAILURE;
 
+	if (words_len == 2)
+		aif_view_put_in_order(&words[1], &words[0]);
+	o.kernel = words[0];
+	path = aif_view_path(v->input, words + 1, words_len - 1, err);
 	if (!path)
 		return AIF_EXIT_USAGE;
 	if (aif_view_open(&view, path, err) == 0) {

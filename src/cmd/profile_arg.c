@@ -50,6 +50,34 @@ const char *aif_view_path(const char *option, char **words, int words_len, struc
 	return option ? option : words_len ? words[0] : AIF_DEFAULT_FILE;
 }
 
+static bool is_database(const char *path)
+{
+	static const char begin[] = "SQLite format 3";
+	char head[sizeof(begin)] = "";
+	struct stat st;
+	FILE *f;
+	bool is;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	f = fopen(path, "re");
+	is = f && fread(head, 1, sizeof(head), f) == sizeof(head) &&
+	     !memcmp(head, begin, sizeof(begin));
+	if (f)
+		fclose(f);
+	return is;
+}
+
+void aif_view_put_in_order(char **file, char **other)
+{
+	char *given = *file;
+
+	if (access(given, F_OK) == 0 || !is_database(*other))
+		return;
+	*file = *other;
+	*other = given;
+}
+
 int aif_view_open(struct aif_view *v, const char *path, struct aif_err *err)
 {
 	int r = open_named(path, &v->profile, err);

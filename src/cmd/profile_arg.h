@@ -8,6 +8,9 @@
  * where both are given, which is misuse. */
 const char *aif_view_path(const char *option, char **words, int words_len, struct aif_err *err);
 
+/* Of a FILE and another word: where only the other one is a profile, they are taken the other way round. */
+void aif_view_put_in_order(char **file, char **other);
+
 /* A whole profile and its attribution. A zeroed struct may be finished. */
 struct aif_view {
 	struct aif_profile profile;

@@ -28,13 +28,16 @@ static const struct values defaults = {.output = "-"};
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
-	const char *path = aif_view_path(v->input, words, words_len - 1, err);
 	struct aif_query *q = NULL;
 	struct aif_profile p = {0};
-	const char *sql = words[words_len - 1];
+	const char *path, *sql;
 	struct aif_out out;
 	int status = AIF_EXIT_FAILURE;
 
+	if (words_len == 2)
+		aif_view_put_in_order(&words[0], &words[1]);
+	path = aif_view_path(v->input, words, words_len - 1, err);
+	sql = words[words_len - 1];
 	if (!path)
 		return AIF_EXIT_USAGE;
 	if (aif_view_is_same_file(path, v->output)) {

@@ -105,6 +105,9 @@ check "waits that nobody hides are told apart" is 1 plain "SELECT abs((SELECT su
 check "and what is sampled has its source line" is 1 plain "SELECT count(*) > 0 FROM frames WHERE kind = 'device' AND line > 0"
 next_step() { "$aiflame" $("$aiflame" report plain.data | sed -n 's/.*aiflame \(annotate [^,]*\),.*/\1/p') >listing.out && grep -q '+0x' listing.out; }
 check "the first screen names a listing that is there" next_step
+check "query has its words in either order" says 4 "$aiflame" query --format csv 'SELECT 2 + 2' plain.data
+check "so has annotate" says 'calls(float*' "$aiflame" annotate plain.data calls
+check "where neither is a profile it says so" says 'cannot open nowhere.data' "$aiflame" annotate calls nowhere.data
 check "nothing is lost" is 0 plain "SELECT count(*) FROM losses WHERE name NOT LIKE 'CPU%'"
 check "what launches and samples cost is said" is "67108864,1" plain "SELECT (SELECT value FROM meta WHERE key = 'cost.device_bytes'),
 	(SELECT CAST(value AS INTEGER) BETWEEN 400 * n AND 1100 * n FROM meta, (SELECT count(*) n FROM launches) WHERE key = 'cost.callbacks_ns')"
