@@ -417,6 +417,36 @@ static int row_add(struct towers *t, const struct aif_attribution_row *row)
 	return r;
 }
 
+#define NO_DEVICE                                                                                      \
+	"CPU samples are of processes that use a device, and none in this profile has opened one; to " \
+	"draw a program that uses CPUs alone record it with --ebpf, as root"
+
+static bool any_runtime(const struct aif_profile *p)
+{
+	for (size_t i = 0; i < p->processes_len; i++)
+		if (p->processes[i].flags & AIF_PROCESS_RUNTIME)
+			return true;
+	return false;
+}
+
+static int no_activity(const struct towers *t, struct aif_err *err)
+{
+	struct aif_cpu_totals cpu = {0};
+	bool has_cpu = aif_cpu_totals(t->p, t->o->which, &cpu, err) == 0 && cpu.stacks_len;
+
+	aif_cpu_totals_finish(&cpu);
+	if (has_cpu || aif_is_imported(t->p))
+		return aif_err_set(err, -ENODATA,
+				   "flame: no device activity in this profile or time; draw where "
+				   "threads were with --of cpu, or see aiflame info");
+	if (!any_runtime(t->p))
+		return aif_err_set(err, -ENODATA,
+				   "flame: no device activity and no CPU samples: " NO_DEVICE);
+	return aif_err_set(err, -ENODATA,
+			   "flame: no device activity and no CPU samples in this profile or time; "
+			   "aiflame report says why");
+}
+
 static int nothing(const struct towers *t, const struct aif_attribution *a, struct aif_err *err)
 {
 	if (!a->rows_len && aif_report_left_out(a, "flame", err) < 0)
@@ -431,9 +461,7 @@ static int nothing(const struct towers *t, const struct aif_attribution *a, stru
 				   "flame: its launches have no times; draw them with --by "
 				   "launches");
 	if (!a->rows_len)
-		return aif_err_set(err, -ENODATA,
-				   "flame: no device activity in this profile or time; draw where "
-				   "threads were with --of cpu, or see aiflame info");
+		return no_activity(t, err);
 	if (aif_filter_is_set(&t->filter) || t->kernel.is_set)
 		return aif_err_set(err, -ENODATA,
 				   "flame: no stack is left by --focus, --ignore and --kernel; "
@@ -558,22 +586,17 @@ static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
 static int no_cpu(const struct aif_profile *p, const struct aif_cpu_totals *cpu, bool off_cpu,
 		  bool is_part, struct aif_err *err)
 {
-	bool have_runtime = *aif_profile_meta(p, "ebpf") != '\0';
+	bool have_runtime = *aif_profile_meta(p, "ebpf") != '\0' || any_runtime(p);
 
 	if (off_cpu && !cpu->off_cpu_ns)
 		return aif_err_set(err, -ENODATA,
 				   "flame: no times off CPU in this profile, time, process or "
 				   "thread; record with --ebpf --off-cpu");
-	for (size_t i = 0; i < p->processes_len; i++)
-		have_runtime |= (p->processes[i].flags & AIF_PROCESS_RUNTIME) != 0;
 	if (off_cpu || cpu->samples)
 		return aif_err_set(err, -ENODATA,
 				   "flame: no stack is left by --focus and --ignore; loosen them");
 	if (!have_runtime && !aif_is_imported(p))
-		return aif_err_set(
-			err, -ENODATA,
-			"flame: no CPU samples: they are of processes that use a device, "
-			"and none in this profile has opened one; see aiflame info");
+		return aif_err_set(err, -ENODATA, "flame: no CPU samples: " NO_DEVICE);
 	if (!strcmp(aif_profile_meta(p, "cpu_rate"), "0"))
 		return aif_err_set(err, -ENODATA,
 				   "flame: no CPU samples: recorded with --cpu-rate 0; leave that "

@@ -49,6 +49,11 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups test -r "$build/sr
 			'SELECT count FROM losses WHERE reason = 1409' | tail -1) = \$((\$(wc -l <u.txt) - 1)) ]"
 fi
 
+# Nothing on a device, and nothing of CPUs: one message, with what to do, whatever is asked for.
+"$aiflame" record -q -o cpus.data sh -c : 2>/dev/null
+check "what used no device cannot be drawn, and why" says "no device activity and no CPU samples: CPU samples are of processes that use a device" "$aiflame" flame -o no.svg cpus.data
+check "nor its CPU time, with what to do" says "record it with --ebpf" "$aiflame" flame --of cpu -o no.svg cpus.data
+
 # The live line, in a terminal of its own.
 in_terminal() {
 	script -qec "stty cols 120; $*" /dev/null </dev/null | tr -d '\r' >screen
