@@ -157,10 +157,21 @@ static bool is_terminal_ours(struct session *s)
 	return known && !written;
 }
 
+/* In a line that is too narrow the last parts are left out: what wraps stays on the screen for good. */
+static int live_length(const char *text, int len, int columns)
+{
+	while (columns && len >= columns) {
+		do
+			len--;
+		while (len > 0 && text[len] != ',');
+	}
+	return len;
+}
+
 static void draw_live(struct session *s)
 {
 	struct aif_drain_stats st;
-	struct winsize size;
+	struct winsize size = {0};
 	char text[128];
 	int len;
 
@@ -174,9 +185,12 @@ static void draw_live(struct session *s)
 		"aiflame: %.0f s, %u process%s, %" PRIu64 " launches, %" PRIu64 " samples, %.1f MB",
 		(double)(aif_now_ns() - s->start_ns) / 1e9, st.targets, st.targets == 1 ? "" : "es",
 		st.launches, st.samples, (double)aif_writer_thread_size(s->writer) / 1e6);
-	if (!s->shares_terminal)
-		fprintf(stderr, "\r%s \033[K", text);
-	else if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > len)
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0)
+		size.ws_col = 0;
+	if (!s->shares_terminal) /* and the cursor behind it */
+		fprintf(stderr, "\r%.*s \033[K",
+			live_length(text, len, size.ws_col ? size.ws_col - 1 : 0), text);
+	else if (size.ws_col > len)
 		/* At the right, and the cursor at the left, where the command will write. */
 		fprintf(stderr, "\r\033[K\033[%dG%s\r", size.ws_col - len, text);
 	fflush(stderr);

@@ -63,6 +63,12 @@ check "the live line shows while a quiet command runs" sh -c "$(in_terminal "'$a
 check "until the command writes" sh -c "$(in_terminal "'$aiflame' record -o l.data python3 -c 'import time; print(\"first\", flush=True); time.sleep(0.8); print(\"last\")'")
 	! sed '1,/first/d; /last/q' screen | grep -q 'aiflame:'"
 check "and not with -q" sh -c "$(in_terminal "'$aiflame' record -q -o l.data sleep 0.7") ! grep -q aiflame: screen"
+narrow() { # at 50 columns, of which the last is the cursor's
+	AIFLAME_STANDBY=$work/standby script -qec "stty cols 50; '$aiflame' record -a -o l.data --duration 0.7" /dev/null </dev/null | tr '\r' '\n' >screen
+	sed -n 's/ .\[K$//; /^aiflame: [0-9]* s,/p' screen >drawn
+	grep -q ' launches, [0-9]* samples$' drawn && ! grep -q MB drawn || { cat -v screen; return 1; }
+}
+check "in a narrow terminal it does not wrap" narrow
 else
 	n=$((n + 1))
 	echo "ok $n - the live line # SKIP no pseudo-terminals here"
