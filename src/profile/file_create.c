@@ -104,6 +104,13 @@ int aif_profile_check_place(const char *path, struct aif_err *err)
 	return r;
 }
 
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 || errno != ENOENT;
+}
+
 /* path -> path.old, with the journal of a recording that was killed: without it the old file
  * could not be repaired, and with it the new one would be "repaired" with the old one's pages. */
 int aif_profile_move_away(const char *path, struct aif_err *err)
@@ -131,6 +138,9 @@ int aif_profile_move_away(const char *path, struct aif_err *err)
 		/* No journal: that of an older .old must not stay beside the new .old. */
 		if (r < 0 && e == ENOENT && to)
 			unlink(to);
+		/* A file system that may not be written says so even of what it does not have. */
+		if (r < 0 && from && !is_there(from))
+			e = ENOENT;
 		free(from);
 		free(to);
 		if (r < 0 && e != ENOENT)

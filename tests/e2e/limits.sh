@@ -52,6 +52,9 @@ if [ -n "${LIMITS_OWN_MOUNTS:-}" ] && mount -t tmpfs -o size=1500k none small 2>
 	check "a disk that is full from the start: the command does not run" \
 		fails 125 "No space left on device" rec -o small/b.data touch ran
 	check "and nothing is left" sh -c '[ ! -e ran ] && [ "$(ls small)" = fill ]'
+	mount -o remount,ro small
+	check "a file system that may not be written: that is said, and no file that is not there" \
+		fails 125 "cannot write small/c.data: Read-only file system" rec -o small/c.data touch ran
 else
 	n=$((n + 1))
 	echo "ok $n - a full disk # SKIP no tmpfs can be mounted here"
