@@ -150,12 +150,19 @@ static const struct {
 	const char *of; /* what there is none of, if it is empty */
 	bool needs_no_ops;
 	const char *no_kernel; /* why --kernel is not for it */
+	const char *source;    /* what they come from; NULL: info tells what is there */
 } tables[AIF_REPORT_COUNT] = {
 	[AIF_REPORT_OPS] = {operators, "operators", false, NULL},
-	[AIF_REPORT_RANGES] = {aif_ranges_table, "ranges that the program marked", false, NULL},
-	[AIF_REPORT_STEPS] = {aif_steps_table, "steps", false, IDLE},
+	[AIF_REPORT_RANGES] =
+		{aif_ranges_table, "ranges that the program marked", false, NULL,
+		 "programs mark them with aiflame.h or aiflame.py (docs/program.md), traces that are imported may have some"},
+	[AIF_REPORT_STEPS] =
+		{aif_steps_table, "steps", false, IDLE,
+		 "programs tell them with aiflame.h or aiflame.py (docs/program.md), traces that are imported may have some"},
 	[AIF_REPORT_BREAKDOWN] = {aif_breakdown_table, "device activity", true, IDLE},
-	[AIF_REPORT_COMM] = {aif_comm_table, "kernels of communication", true, NULL},
+	[AIF_REPORT_COMM] =
+		{aif_comm_table, "kernels of communication", true, NULL,
+		 "they are those of NCCL, RCCL, oneCCL and the like, known by their names"},
 	[AIF_REPORT_IDLE] = {aif_idle_table, "idle time between executions", false, IDLE},
 	[AIF_REPORT_STREAMS] = {aif_streams_table, "device activity", false, IDLE},
 	[AIF_REPORT_COUNTERS] = {aif_counters_table, "counters", true,
@@ -172,7 +179,9 @@ static void nothing(const struct aif_timed_report *r, struct aif_buf *out)
 			out, "no %s in what --kernel, " AIF_REPORT_CHOOSES " leave; loosen them\n",
 			of);
 	else
-		aif_buf_printf(out, "no %s in this profile; see aiflame info\n", of);
+		aif_buf_printf(out, "no %s in this profile; %s\n", of,
+			       tables[r->o->kind].source ? tables[r->o->kind].source
+							 : "see aiflame info");
 }
 
 int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_opts *opts,

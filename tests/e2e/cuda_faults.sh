@@ -108,6 +108,8 @@ check "the first screen names a listing that is there" next_step
 check "query has its words in either order" says 4 "$aiflame" query --format csv 'SELECT 2 + 2' plain.data
 check "so has annotate" says 'calls(float*' "$aiflame" annotate plain.data calls
 check "where neither is a profile it says so" says 'cannot open nowhere.data' "$aiflame" annotate calls nowhere.data
+check "where no steps are it says where they come from" says 'no steps in this profile; programs tell them with aiflame.h' "$aiflame" report --steps plain.data
+check "so with communication" says 'they are those of NCCL' "$aiflame" report --comm plain.data
 check "nothing is lost" is 0 plain "SELECT count(*) FROM losses WHERE name NOT LIKE 'CPU%'"
 check "what launches and samples cost is said" is "67108864,1" plain "SELECT (SELECT value FROM meta WHERE key = 'cost.device_bytes'),
 	(SELECT CAST(value AS INTEGER) BETWEEN 400 * n AND 1100 * n FROM meta, (SELECT count(*) n FROM launches) WHERE key = 'cost.callbacks_ns')"
