@@ -9,6 +9,7 @@
 #include "export/stack_names.h"
 #include "export/stalls.h"
 #include "profile/file.h"
+#include "profile/occupancy.h"
 #include "profile/timeless.h"
 
 #include <errno.h>
@@ -54,6 +55,7 @@ struct report {
 	struct aif_buf text;
 	struct aif_strset lines;   /* of stacks */
 	struct aif_map attributes; /* launch -> see add_attributes() */
+	struct aif_map devices;    /* launch -> device, of those that have attributes */
 	struct aif_map bytes;      /* launch -> what its execution moved */
 	bool have_operators, have_errors, have_samples, has_shapes;
 	bool have_callers; /* other ones than the operators */
@@ -459,7 +461,7 @@ static const struct aif_table_column launch_columns[] = {
 	{"time", AIF_TABLE_AT},     {"process", AIF_TABLE_ID},      {"tid", AIF_TABLE_ID},
 	{"kind", AIF_TABLE_TEXT},   {"bytes", AIF_TABLE_BYTES},     {"grid", AIF_TABLE_TEXT},
 	{"block", AIF_TABLE_TEXT},  {"registers", AIF_TABLE_COUNT}, {"shared", AIF_TABLE_BYTES},
-	{"kernel", AIF_TABLE_TEXT}, {"caller", AIF_TABLE_TEXT},
+	{"kernel", AIF_TABLE_TEXT}, {"caller", AIF_TABLE_TEXT},     {"occupancy", AIF_TABLE_SHARE},
 };
 
 /* What launches do not know of themselves: registers of a thread << 32 | bytes that a block shares, and with
@@ -473,8 +475,9 @@ static int add_attributes(void *arg, const struct aif_exec_row *rows, size_t n)
 		if (rows[i].graph)
 			continue;
 		if (rows[i].registers &&
-		    aif_map_put(&r->attributes, rows[i].launch,
-				(uint64_t)rows[i].registers << 32 | rows[i].shared_bytes) < 0)
+		    (aif_map_put(&r->attributes, rows[i].launch,
+				 (uint64_t)rows[i].registers << 32 | rows[i].shared_bytes) < 0 ||
+		     aif_map_put(&r->devices, rows[i].launch, rows[i].device) < 0))
 			return -ENOMEM;
 		if (rows[i].bytes && aif_map_put(&r->bytes, rows[i].launch, rows[i].bytes) < 0)
 			return -ENOMEM;
@@ -488,6 +491,19 @@ static void shape_cell(struct report *r, const uint32_t v[3])
 	if (v && v[0])
 		aif_buf_printf(&r->text, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, v[0], v[1], v[2]);
 	aif_table_text(r->t, aif_buf_str(&r->text));
+}
+
+/* The theoretical one; 0 where it is not known, of graphs for example. */
+static void occupancy_cell(struct report *r, const struct aif_launch_row *row, uint64_t attributes)
+{
+	uint64_t device = AIF_NONE;
+	struct aif_exec_row exec = {.kind = row->kind,
+				    .registers = (uint32_t)(attributes >> 32),
+				    .shared_bytes = (uint32_t)attributes};
+
+	aif_map_get(&r->devices, row->launch, &device);
+	exec.device = (uint32_t)device;
+	aif_table_number(r->t, (uint64_t)(1e6 * aif_exec_occupancy(r->p, &exec, row)));
 }
 
 static bool is_kept(const bool *keep, uint32_t id)
@@ -539,6 +555,7 @@ static int add_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 		aif_table_number(r->t, (uint32_t)attributes);
 		kernel_cell(r, row->kind, row->kernel);
 		caller_cell(r, row->stack);
+		occupancy_cell(r, row, attributes);
 	}
 	return r->t->failed ? -ENOMEM : 0;
 }
@@ -551,6 +568,7 @@ static int launches(struct report *r)
 	/* For programs only: lines for people are long enough. */
 	hide(r, "registers");
 	hide(r, "shared");
+	hide(r, "occupancy");
 	e = aif_profile_execs(r->p, add_attributes, r, NULL);
 	return e ? e : aif_profile_launches(r->p, add_launches, r, NULL);
 }
@@ -763,6 +781,7 @@ int aif_report_write(const struct aif_profile *p, const struct aif_attribution *
 	aif_process_names_finish(&r.processes);
 	aif_strset_finish(&r.lines);
 	aif_map_finish(&r.attributes);
+	aif_map_finish(&r.devices);
 	aif_map_finish(&r.bytes);
 	aif_buf_finish(&r.text);
 	return e == -ENOMEM ? aif_err_set(err, e, "out of memory") : e;

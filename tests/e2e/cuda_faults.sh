@@ -100,6 +100,11 @@ check "all is there, and joined" complete plain
 check "so are the copies" is "$(truth copies plain)" plain "SELECT count(*) FROM copies WHERE bytes = 65536"
 check "registers and shared bytes of each kernel" is '40,1024' plain "SELECT DISTINCT registers, shared_bytes FROM executions JOIN launches USING (launch) WHERE launches.kind = 'kernel'"
 check "and how full its blocks of one thread can make a multiprocessor" is '90,0.5' plain "SELECT DISTINCT arch, occupancy FROM executions e JOIN devices d ON d.id = e.device"
+in_launches() { # columns are found by their names
+	"$aiflame" report --launches --limit 0 --format csv plain.data >launches.csv &&
+		python3 -c 'import csv; r = {x["occupancy"] for x in csv.DictReader(open("launches.csv")) if x["kind"] == "kernel"}; assert {float(x) for x in r} == {0.5}, r'
+}
+check "report --launches has that, too" in_launches
 check "with samples of two functions" is 2 plain 'SELECT count(DISTINCT build_id) FROM samples JOIN frames f ON f.id = frame JOIN modules m ON m.id = f.module'
 check "waits that nobody hides are told apart" is 1 plain "SELECT abs((SELECT sum(count) FROM samples WHERE reason = 'long_scoreboard_not_issued') * 2.0 / sum(count) - 1) < 0.02 FROM samples WHERE reason = 'long_scoreboard'"
 check "and what is sampled has its source line" is 1 plain "SELECT count(*) > 0 FROM frames WHERE kind = 'device' AND line > 0"
