@@ -4,6 +4,7 @@
 #include "record/ingest.h"
 #include "record/modfiles.h"
 #include "record/target.h"
+#include "record/xe_stream.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,6 +59,7 @@ static inline int tear_down(void **state)
 	aif_target_free(&w->d, w->t);
 	aif_places_finish(&w->d.places);
 	aif_map_finish(&w->d.read_cards);
+	aif_xe_free(w->d.xe);
 	assert_true(w->store.paid <= AIF_ACCOUNTS_MAX);
 	aif_modfiles_finish(&w->files);
 	aif_pycodes_finish(&w->d.pycodes);
