@@ -117,7 +117,8 @@ static void uses_find(const struct aif_profile *p, uint8_t *uses)
 	for (size_t i = 0; i < p->losses_len; i++) {
 		const struct aif_loss *l = &p->losses[i];
 
-		if (l->reason != AIF_REASON_CUDA_YIELDED && l->reason != AIF_REASON_CUDA_REFUSED)
+		if (l->reason != AIF_REASON_CUDA_YIELDED && l->reason != AIF_REASON_CUDA_REFUSED &&
+		    l->reason != AIF_REASON_CUDA_CROWDED)
 			continue;
 		for (uint32_t at = 0; at < p->processes_len; at++)
 			if (uses[at] == OURS && (l->process == at || l->process == AIF_NONE))

@@ -156,6 +156,7 @@ static void time_is_counted_where_aiflame_has_it_spent(void **state)
 		/* Somebody else's, too. */
 		{"cuda", AIF_REASON_CUDA_YIELDED, 1, NULL, {3000000, 5000000}, "at most 8.0 ms"},
 		{"cuda", AIF_REASON_CUDA_REFUSED, 0, NULL, {5000000, 3000000}, "at most 8.0 ms"},
+		{"cuda", AIF_REASON_CUDA_CROWDED, 0, NULL, {5000000, 3000000}, "at most 8.0 ms"},
 		{"cuda", AIF_REASON_CUDA_YIELDED, AIF_NONE, NULL, {0, 8000000}, "at most 8.0 ms"},
 		{"cuda", AIF_REASON_CUDA_NO_SAMPLING, 0, NULL, {8000000, 0}, "about 8.0 ms"},
 		/* Not ours: CUPTI told us nothing. */
