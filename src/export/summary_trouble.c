@@ -32,7 +32,8 @@ static bool is_refused(const struct aif_reason_info *info)
 {
 	return info &&
 	       ((!info->is_loss && *info->fix) || info->number == AIF_REASON_COUNTERS_NO_GPU ||
-		info->number == AIF_REASON_COUNTERS_SHORT);
+		info->number == AIF_REASON_COUNTERS_SHORT ||
+		info->number == AIF_REASON_STALLS_SHORT || info->number == AIF_REASON_CUDA_SHORT);
 }
 
 static int in_order(const void *a, const void *b)

@@ -125,6 +125,7 @@ off() { with_library=env && refusal off 1340 'record COMMAND then sets ZET_ENABL
 check 'metrics are off' off
 unwanted() { with_library='env ZET_ENABLE_METRICS=0' && refusal unwanted 1373 'unset ZET_ENABLE_METRICS' ; r=$?; with_library="env LD_LIBRARY_PATH=$work/lib"; return $r; }
 check 'they are switched off by the user' unwanted
+check 'which stall reports name, too' sh -c '"$1" report --stalls unwanted.data 2>&1 | grep -q "unset ZET_ENABLE_METRICS"' - "$aiflame"
 check 'no such group' refusal no_metrics 1341 'compute runtime'
 check 'not permitted' refusal metrics_denied 1342 'sysctl dev.xe.observation_paranoid=0 or dev.i915.perf_stream_paranoid=0'
 check 'an error that is not known' refusal metrics_odd 1344 'zetMetricStreamerOpen: 0x78765432'
