@@ -82,6 +82,16 @@ def counted(what, products):
     print("  in a second of %s: %d records, %d samples" % (what, lab.lab_get(RECORDS) - before[0], lab.lab_get(SAMPLES) - before[1]), flush=True)
 
 
+def start_and_stop(products):
+    """Of what is enabled."""
+    started = Switch(lambda on: lab.lab_start(int(on)))
+    compare("started, against enabled", products, started, 0.2)
+    started(True)
+    counted("started", products)
+    started(False)
+    counted("stopped", products)
+
+
 def main():
     sizes = {n: Products(n) for n in (1024, 4096, 8192)}
     p = sizes[4096]
@@ -100,12 +110,7 @@ def main():
     enabled = sampling()
     compare("enabled, not started", p, enabled, 0.8)
     enabled(True)
-    started = Switch(lambda on: lab.lab_start(int(on)))
-    compare("started, against enabled", p, started, 0.2)
-    started(True)
-    counted("started", p)
-    started(False)
-    counted("stopped", p)
+    start_and_stop(p)
     enabled(False)
     print("records first:")
     lab.lab_activity(KERNEL, 1)
@@ -114,11 +119,7 @@ def main():
         compare("sampling besides, products of %d" % size, products, sampling(), 0.8)
     lab.lab_way(1, 0)
     enabled(True)
-    compare("started, against enabled", p, started, 0.2)
-    started(True)
-    counted("started", p)
-    started(False)
-    counted("stopped", p)
+    start_and_stop(p)
     enabled(False)
     counted("records alone", p)
 
