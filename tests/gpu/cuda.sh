@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # NVIDIA, on a real GPU: `make gpu-test`. Needs nvcc; with PyTorch and transformers more is tested.
-#   AIFLAME=PATH tests/gpu/cuda.sh      another aiflame than that of the build directory
+#   AIFLAME=PATH [KEEP=DIRECTORY] tests/gpu/cuda.sh      another aiflame than that of the build directory; its profiles are kept
 . "$(dirname "$0")/../e2e/tap.sh"
 here=$root/tests/gpu
 aiflame=${AIFLAME:-$aiflame}
@@ -201,4 +201,5 @@ if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 	triton() { "$aiflame" flame k.data --leaf line --kernel scale -o k.folded && grep -q 'kernels.py:[0-9]*_\[g\]' k.folded; }
 	check "Triton's kernel has its Python lines" triton
 fi
+[ -z "${KEEP:-}" ] || cp -- *.data "$KEEP"
 done_testing

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# NVIDIA, with an older libcupti than the toolkit's, on a real GPU. Needs nvcc.
-#   CUPTI_DIR=DIRECTORY [AIFLAME=PATH] tests/gpu/old_cupti.sh
+# NVIDIA, with an older libcupti than the toolkit's, on a real GPU. Needs nvcc, or the programs.
+#   CUPTI_DIR=DIRECTORY [PROGRAMS=DIRECTORY] [AIFLAME=PATH] tests/gpu/old_cupti.sh
 # The directory has libcupti.so.12 or libcupti.so.11.8, and the libnvperf_host.so of the same release. The program gets that
-# copy first, and the agent takes what is loaded.
+# copy first, and the agent takes what is loaded. PROGRAMS has examples/cuda/matmul.cu (-lineinfo) and tests/gpu/work.cu, compiled
+# with a toolkit of that release: CUPTI 11.8 knows nothing of what the runtime of CUDA 13 calls.
 : "${CUPTI_DIR:?a directory with an older libcupti}"
 CUPTI_DIR=$(cd "$CUPTI_DIR" && pwd) || exit 1
 . "$(dirname "$0")/../e2e/tap.sh"
@@ -37,8 +38,11 @@ early() { ! grep -E 'started before their launch +[1-9]' info.out; }
 folded() { "$aiflame" flame "$1" -o "$1.folded" && grep -q -- "$2" "$1.folded"; }
 losses() { ask "$1" "SELECT reason, name, count, detail FROM losses WHERE reason >= 1200 AND name NOT LIKE 'CPU%'" | sed 's/^/# /'; }
 
-nvcc -O2 -lineinfo -o matmul "$root/examples/cuda/matmul.cu" &&
-	nvcc -O2 -o work "$here/work.cu" || { echo "not ok 1 - the programs compile"; exit 1; }
+if [ "${PROGRAMS:-}" ]; then
+	cp "$PROGRAMS/matmul" "$PROGRAMS/work" .
+else
+	nvcc -O2 -lineinfo -o matmul "$root/examples/cuda/matmul.cu" && nvcc -O2 -o work "$here/work.cu"
+fi || { echo "not ok 1 - the programs compile"; exit 1; }
 
 copy() { # of libcupti, in the program
 	rec i.data --all-launches -- ./work idle 6 &

@@ -59,7 +59,11 @@ NOINLINE static cudaGraphExec_t capture(cudaStream_t stream, float *x, int nodes
 	for (int i = 0; i < nodes; i++)
 		add<100><<<4, 256, 0, stream>>>(x);
 	check(cudaStreamEndCapture(stream, &graph), "end capture");
+#if CUDART_VERSION < 12000
+	check(cudaGraphInstantiate(&exec, graph, NULL, NULL, 0), "cudaGraphInstantiate");
+#else
 	check(cudaGraphInstantiate(&exec, graph, 0), "cudaGraphInstantiate");
+#endif
 	return exec;
 }
 
