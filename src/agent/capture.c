@@ -13,8 +13,10 @@
  *     Python frames   a hash of the thread's Python stack; its frames only when that hash is new
  *     both            interleaved in their true order, once per new pair
  *
- * Two keys lead to one stack id in the thread's table. The short one, (number in the memo, hash of the
- * Python stack), is what a repeated launch has after 0.1 to 0.3 us. The long one is a hash of the
+ * Three keys lead to one stack id. A note in the memo (memo.h) is what a repeated launch has: there the Python
+ * stack is a hash of addresses, which is had without looking a single function up, and holds until a code
+ * object dies or ids begin anew. The other two are in the thread's table: the short one, (number in the memo, hash of the
+ * Python stack by numbers), where no note is; the long one with a hash of the
  * return addresses in place of the number: the memo forgets and gives new numbers, and what it
  * refuses (code without a module, which may be another function by now; coroutines' stacks) has none.
  *
@@ -105,6 +107,29 @@ static struct key long_key(const struct native *n, uint64_t python)
 	return (struct key){aif_mix64(aif_idtable_hash(n->pcs, n->depth) + python) | 1,
 			    n->depth << 10 | (n->guessed ? 512u : 0) | (n->no_python ? 256u : 0) |
 				    n->stop};
+}
+
+/* The Python stack by the addresses of its functions. */
+struct places {
+	uint64_t hash, deaths;
+	bool known; /* else there is no such hash */
+};
+
+static struct places python_places(void)
+{
+	struct aif_python *py = aif_agent.python;
+	struct places p = {.deaths = aif_python_deaths(py)}; /* before the hash */
+
+	p.known = aif_python_hash_places(py, AIF_THREAD_PYTHON, &p.hash);
+	return p;
+}
+
+/* Not 0. */
+static uint64_t note_key(const struct aif_thread *t, const struct places *p)
+{
+	return aif_mix64(p->hash + p->deaths * UINT64_C(0x9e3779b97f4a7c15) +
+			 t->stacks.clears * UINT64_C(0xc2b2ae3d27d4eb4f)) |
+	       1;
 }
 
 /* Publishes the functions of this stack that have no number yet. False: it cannot be named. */
@@ -255,13 +280,13 @@ uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,
 		     const struct aif_emit_api *api)
 {
 	struct aif_unwinder *u = aif_agent.session.unwinder;
+	const struct places places = python_places();
 	struct aif_python_stack py;
 	struct aif_id_entry *e;
 	struct native n = {0};
 	struct key key = {0};
 	uint32_t id;
 
-	aif_python_hash(aif_agent.python, AIF_PYTHON_AT_CALL, AIF_THREAD_PYTHON, &py);
 	native_stack(t, regs, false, &n);
 	/* The code may be of a module that was loaded a moment ago, or was compiled then. */
 	if (aif_unlikely(!n.hit && n.foreign) && aif_unwinder_stale(u, n.pcs[n.depth - 1]) &&
@@ -272,11 +297,21 @@ uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,
 		t->unwind_generation = aif_unwinder_generation(u);
 		aif_idtable_clear(&t->stacks);
 	}
+	if (aif_likely(n.hit && places.known)) {
+		id = aif_memo_noted(t->memo, n.memo, note_key(t, &places));
+		if (aif_likely(id != AIF_MEMO_NOT_NOTED))
+			return id;
+	}
+	aif_python_hash(aif_agent.python, AIF_PYTHON_AT_CALL, AIF_THREAD_PYTHON, &py);
 	if (aif_likely(n.hit && !py.unknown)) {
 		key = short_key(n.memo->number, py.hash);
 		e = aif_idtable_find(&t->stacks, key.hash, key.check);
-		if (aif_likely(e->hash))
-			return e->id;
+		if (aif_likely(e->hash)) {
+			id = e->id;
+			if (places.known)
+				aif_memo_note(t->memo, n.memo, note_key(t, &places), id);
+			return id;
+		}
 	}
 	if (n.hit)
 		native_stack(t, regs, true, &n);
@@ -290,6 +325,8 @@ uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,
 		e = aif_idtable_find(&t->stacks, key.hash, key.check);
 		if (!e->hash)
 			aif_idtable_also(&t->stacks, e, key.hash, key.check, id);
+		if (places.known)
+			aif_memo_note(t->memo, n.memo, note_key(t, &places), id);
 	}
 	return id;
 }

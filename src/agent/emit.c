@@ -164,16 +164,28 @@ bool aif_emit_stack_record(struct aif_thread *t, uint32_t id, const uint64_t *en
 	return true;
 }
 
+static uint64_t shape_hash(const struct aif_emit_shape *shape)
+{
+	uint64_t words[3];
+
+	static_assert(sizeof(words) == sizeof(*shape), "three pairs");
+	memcpy(words, shape, sizeof(words));
+	return aif_idtable_hash(words, AIF_ARRAY_LEN(words)) | 1;
+}
+
+void aif_emit_shape_soon(const struct aif_thread *t, const struct aif_emit_shape *shape)
+{
+	__builtin_prefetch(
+		&t->shapes.memory[t->shapes.cap + (shape_hash(shape) & (t->shapes.cap - 1))]);
+}
+
 uint32_t aif_emit_shape(struct aif_thread *t, const struct aif_emit_shape *shape)
 {
-	uint64_t words[3], hash;
+	const uint64_t hash = shape_hash(shape);
 	uint32_t id;
 	struct aif_id_entry *e;
 	struct aif_wire_shape *r;
 
-	static_assert(sizeof(words) == sizeof(*shape), "three pairs");
-	memcpy(words, shape, sizeof(words));
-	hash = aif_idtable_hash(words, AIF_ARRAY_LEN(words)) | 1;
 	e = aif_idtable_find(&t->shapes, hash, 0);
 	if (aif_likely(e->hash))
 		return e->id;

@@ -68,6 +68,8 @@ struct aif_emit_shape {
 };
 /* After the stack of the same launch, which may make slot-scoped ids start anew. */
 uint32_t aif_emit_shape(struct aif_thread *t, const struct aif_emit_shape *shape);
+/* It will be asked for in a moment. */
+void aif_emit_shape_soon(const struct aif_thread *t, const struct aif_emit_shape *shape);
 
 /* Is the launch that happens now to be captured? Asked once for each; false: it is counted, and nothing
  * more is to be done for it. */

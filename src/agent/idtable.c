@@ -14,6 +14,7 @@ void aif_idtable_clear(struct aif_idtable *t)
 	memset(t->memory + t->min, 0, (size_t)(2 * t->cap - t->min) * sizeof(*t->memory));
 	t->cap = t->min;
 	t->len = 0;
+	t->clears++;
 }
 
 static void grow(struct aif_idtable *t)

@@ -23,7 +23,8 @@ struct aif_idtable {
 	struct aif_id_entry *memory;
 	uint32_t min, max; /* entries, powers of two */
 	uint32_t cap, len;
-	uint32_t next; /* the next new id */
+	uint32_t next;   /* the next new id */
+	uint32_t clears; /* times that entries were forgotten */
 };
 
 static inline size_t aif_idtable_bytes(uint32_t max)

@@ -70,17 +70,29 @@ struct aif_memo_result aif_memo_capture(struct aif_memo *m, const struct aif_reg
 /* It will be captured in a moment: what that is likely to read is on its way to the cache. */
 void aif_memo_soon(const struct aif_memo *m, const struct aif_regs *regs);
 
+/*
+ * A stack means different things with different Python stacks, say. What it meant the last times can be noted with it,
+ * under a key of the caller's (not 0), for a few keys; a note may be gone at any time. Both are for the stack that
+ * the capture just before answered. Notes also tell what is captured next, after the same stack with the same key:
+ * that is fetched from memory in the time between.
+ */
+/* The id that was noted, or AIF_MEMO_NOT_NOTED. */
+#define AIF_MEMO_NOT_NOTED UINT32_MAX
+uint32_t aif_memo_noted(struct aif_memo *m, struct aif_memo_stack *stack, uint64_t key);
+void aif_memo_note(struct aif_memo *m, struct aif_memo_stack *stack, uint64_t key, uint32_t id);
+
 /* Always a fresh unwind, with pcs and frames; not remembered (`stack` is NULL), not counted. For who needs the
  * frames of a hit: the stack that the capture just before answered stays valid. */
 struct aif_memo_result aif_memo_unwind(struct aif_memo *m, const struct aif_regs *regs);
 
 /* Since the memory was zeroed. captures = predicted + found + missed + refused + passed. */
 struct aif_memo_counts {
-	uint64_t predicted; /* hits: the stack that followed the last two the last time */
-	uint64_t found;     /* hits: by registers and the innermost return addresses */
-	uint64_t missed;    /* new, remembered */
-	uint64_t refused;   /* must not or cannot be remembered */
-	uint64_t passed;    /* plain unwinds while the memo does not pay */
-	uint64_t cleared;   /* times that all was forgotten */
+	uint64_t
+		predicted; /* hits: the stack that followed the last two, or the last note, the last time */
+	uint64_t found;   /* hits: by registers and the innermost return addresses */
+	uint64_t missed;  /* new, remembered */
+	uint64_t refused; /* must not or cannot be remembered */
+	uint64_t passed;  /* plain unwinds while the memo does not pay */
+	uint64_t cleared; /* times that all was forgotten */
 };
 void aif_memo_counts(const struct aif_memo *m, struct aif_memo_counts *ret);

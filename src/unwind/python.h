@@ -111,6 +111,26 @@ void aif_python_walk(struct aif_python *py, enum aif_python_context context,
 		     struct aif_stack_bounds bounds, struct aif_python_frame *frames, unsigned max,
 		     struct aif_python_stack *ret);
 
+/* Whether a launch has a Python stack that was seen before, in less time: a hash of (address of the code object, lasti,
+ * segments), for who keeps what it led to. Of two launches for which it is true and that have the same hash and the same
+ * aif_python_deaths(), aif_python_hash() says the same if it knew all functions for one of them. False: ask
+ * aif_python_hash(). */
+bool aif_python_hash_places_slow(struct aif_python *py, unsigned max, uint64_t *ret);
+
+static inline bool aif_python_hash_places(struct aif_python *py, unsigned max, uint64_t *ret)
+{
+	if (aif_python_state(py) == AIF_PYTHON_ON || aif_python_state(py) == AIF_PYTHON_CHECKING)
+		return aif_python_hash_places_slow(py, max, ret);
+	*ret = 0;
+	return true;
+}
+
+/* Code objects that had a number and have died; to be read before the hash. */
+static inline uint64_t aif_python_deaths(const struct aif_python *py)
+{
+	return atomic_load_explicit(&py->codes.deaths, memory_order_acquire);
+}
+
 static inline void aif_python_hash(struct aif_python *py, enum aif_python_context context,
 				   unsigned max, struct aif_python_stack *ret)
 {

@@ -49,9 +49,11 @@ void aif_python_codes_remove(struct aif_python_codes *c, uint64_t code)
 
 		if (key == 0)
 			break;
-		if (key == code)
+		if (key == code) {
 			atomic_store_explicit(&node->key, AIF_PYTHON_CODES_GRAVE,
 					      memory_order_release);
+			atomic_fetch_add(&c->deaths, 1);
+		}
 	}
 }
 
@@ -65,4 +67,5 @@ void aif_python_codes_clear(struct aif_python_codes *c)
 			atomic_compare_exchange_strong(&c->nodes[i].key, &key,
 						       AIF_PYTHON_CODES_GRAVE);
 	}
+	atomic_fetch_add(&c->deaths, 1);
 }

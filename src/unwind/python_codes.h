@@ -17,6 +17,9 @@
  * not become 0 again while anybody looks, so a look-up ends at a 0. Nobody waits: two threads that meet
  * one new code object at once may both enter it. It then has two numbers, which say the same, and its
  * death removes both.
+ *
+ * Who keeps what a list of addresses meant (capture.c) keeps `deaths` with it: as long as that is the same, each
+ * address that had a number then has the same now.
  */
 
 /* 512 KB, of which only what is hashed to is touched. A PyTorch process that trains and decodes
@@ -36,6 +39,8 @@ struct aif_python_codes {
 		_Alignas(16) _Atomic uint64_t key;
 		_Atomic uint32_t id;
 	} nodes[AIF_PYTHON_CODES_LEN];
+	_Alignas(64) _Atomic uint64_t
+		deaths; /* of code objects that had a number, and times that all were forgotten */
 };
 
 static inline uint32_t aif_python_codes_first(uint64_t code)

@@ -64,6 +64,7 @@ struct walk {
 	struct aif_python_reader *reader;
 	uint64_t lo, room; /* where a frame may begin: [lo, lo + room] */
 	bool probe;
+	bool places;                     /* hash addresses of code objects, not their numbers */
 	struct aif_python_frame *frames; /* NULL: hash only */
 	unsigned max;
 	struct aif_stack_bounds bounds;
@@ -93,6 +94,15 @@ INLINE uint64_t mix_frame(uint64_t hash, uint32_t id, int32_t lasti)
 	return (hash ^ m) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
+INLINE uint64_t mix_place(uint64_t hash, uint64_t code, int32_t lasti)
+{
+	uint64_t m = code * UINT64_C(0xbf58476d1ce4e5b9);
+
+	m ^= m >> 32;
+	m += (uint32_t)lasti * UINT64_C(0xc2b2ae3d27d4eb4f);
+	return (hash ^ m) * UINT64_C(0x9E3779B97F4A7C15);
+}
+
 #define SEGMENT_END UINT64_C(0x94d049bb133111eb)
 
 INLINE uint64_t mix_end(uint64_t hash)
@@ -102,8 +112,15 @@ INLINE uint64_t mix_end(uint64_t hash)
 
 INLINE void take(const struct walk *w, struct sums *s, uint64_t code, int32_t lasti)
 {
-	uint32_t id = aif_python_codes_find(w->codes, code);
+	uint32_t id;
 
+	if (w->places) {
+		s->hash = mix_place(s->hash, code, lasti);
+		s->depth++;
+		s->open = true;
+		return;
+	}
+	id = aif_python_codes_find(w->codes, code);
 	if (aif_unlikely(id <= AIF_PYTHON_ID_SKIP)) {
 		if (id == AIF_PYTHON_ID_SKIP)
 			return;
@@ -321,7 +338,7 @@ uint64_t aif_python_thread(const struct aif_python *py, struct aif_python_reader
 }
 
 /* `probe`: as r->probe, but known when this is compiled, if the caller does. */
-INLINE void walk(const struct aif_python *py, struct aif_python_reader *r, bool probe,
+INLINE void walk(const struct aif_python *py, struct aif_python_reader *r, bool probe, bool places,
 		 uint64_t thread, struct aif_stack_bounds bounds, struct aif_python_frame *frames,
 		 unsigned max, struct aif_python_stack *ret)
 {
@@ -341,6 +358,7 @@ INLINE void walk(const struct aif_python *py, struct aif_python_reader *r, bool 
 		.lo = r->lo,
 		.room = r->span - AIF_PYTHON_FRAME_BYTES, /* the thread's state has as much */
 		.probe = probe,
+		.places = places,
 		.frames = frames,
 		.max = max,
 		.bounds = bounds,
@@ -360,11 +378,12 @@ void aif_python_walk_thread(const struct aif_python *py, struct aif_python_reade
 			    uint64_t thread, struct aif_python_frame *frames, unsigned max,
 			    struct aif_python_stack *ret)
 {
-	walk(py, r, r->probe, thread, (struct aif_stack_bounds){0}, frames, max, ret);
+	walk(py, r, r->probe, false, thread, (struct aif_stack_bounds){0}, frames, max, ret);
 }
 
-INLINE void walk_here(struct aif_python *py, bool probe, struct aif_stack_bounds bounds,
-		      struct aif_python_frame *frames, unsigned max, struct aif_python_stack *ret)
+INLINE void walk_here(struct aif_python *py, bool probe, bool places,
+		      struct aif_stack_bounds bounds, struct aif_python_frame *frames, unsigned max,
+		      struct aif_python_stack *ret)
 {
 	struct aif_python_reader r;
 	uint64_t thread;
@@ -377,21 +396,31 @@ INLINE void walk_here(struct aif_python *py, bool probe, struct aif_stack_bounds
 	/* A thread of another interpreter stays native: what its code objects are, and when they die, is
 	 * between that interpreter and its own lock. */
 	if (thread && aif_python_u64(thread, py->layout.ts_interp) == py->main_interpreter)
-		walk(py, &r, probe, thread, bounds, frames, max, ret);
+		walk(py, &r, probe, places, thread, bounds, frames, max, ret);
 }
 
 void aif_python_hash_slow(struct aif_python *py, enum aif_python_context context, unsigned max,
 			  struct aif_python_stack *ret)
 {
 	if (context == AIF_PYTHON_AT_CALL)
-		walk_here(py, false, (struct aif_stack_bounds){0}, NULL, max, ret);
+		walk_here(py, false, false, (struct aif_stack_bounds){0}, NULL, max, ret);
 	else
-		walk_here(py, true, (struct aif_stack_bounds){0}, NULL, max, ret);
+		walk_here(py, true, false, (struct aif_stack_bounds){0}, NULL, max, ret);
+}
+
+bool aif_python_hash_places_slow(struct aif_python *py, unsigned max, uint64_t *ret)
+{
+	struct aif_python_stack stack;
+
+	walk_here(py, false, true, (struct aif_stack_bounds){0}, NULL, max, &stack);
+	*ret = stack.hash;
+	/* Frames that are left out count here: where it was cut, the other may see further. */
+	return stack.stop == AIF_PYTHON_STOP_END;
 }
 
 void aif_python_walk(struct aif_python *py, enum aif_python_context context,
 		     struct aif_stack_bounds bounds, struct aif_python_frame *frames, unsigned max,
 		     struct aif_python_stack *ret)
 {
-	walk_here(py, context == AIF_PYTHON_IN_SIGNAL, bounds, frames, max, ret);
+	walk_here(py, context == AIF_PYTHON_IN_SIGNAL, false, bounds, frames, max, ret);
 }

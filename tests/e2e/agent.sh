@@ -72,6 +72,24 @@ anew() {
 		[ "$("$aiflame" query --format csv anew.data "SELECT count(*) FROM launches WHERE grid IS NOT NULL" | tail -1)" = 100000 ]
 }
 check "and no launch loses its shape by that" anew
+# What the memo has noted of one stack is of no use when ids have begun anew.
+cat >noted.py <<'END'
+import ctypes
+fake = ctypes.CDLL(None)
+many = b"generate launches=50000 rate=100000 stacks=1000000 depth=20"
+assert fake.aif_fake_run(many) == 0
+for i in range(12):
+    fake.aif_fake_launch(7, 7)
+    if i % 4 == 3:
+        assert fake.aif_fake_run(many) == 0
+END
+noted() {
+	"$aiflame" record -q --all-launches --cpu-rate 0 -o noted.data /usr/bin/python3 noted.py &&
+		[ "$("$aiflame" query --format csv noted.data "SELECT count(*), count(DISTINCT l.stack), max(function) FROM launches l
+			JOIN executions e USING (launch) JOIN stacks s ON s.id = l.stack JOIN frames f ON f.id = s.frame
+			WHERE e.kernel IS NULL" | tail -1)" = 12,1,aif_fake_launch ]
+}
+check "one stack is one stack, whatever came between" noted
 
 # CUDA's driver calls InitializeInjection() of the library that a variable names. Here there is no driver:
 # the program runs on, the profile says why nothing came.

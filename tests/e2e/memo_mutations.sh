@@ -82,6 +82,12 @@ without "that a record may be overwritten" memo 's/m->head - position <= LINES/p
 without "that positions wrap around" memo 's/m->head == 0 || m->head > UINT32_MAX - 4 \* LINES/m->head == 0/'
 without "that hints are older than positions that wrap around" memo 's/memset(m->follows.*;/;/'
 without "that buckets are, too" memo 's/memset(m->buckets.*;/;/'
+# notes
+without "that a note is for its key" memo 's/if (notes\[i\].key != key)/if (!notes[i].key)/'
+without "that a new record has no notes" memo 's/memset(r->notes.*;/;/'
+without "that what has the last note may be overwritten" memo 's/m->noted \&\& is_whole(m, m->noted_in)/m->noted/'
+without "that what is expected may be overwritten" memo 's/is_whole(m, m->expected) \&\& //'
+without "what came after a note" memo 's/m->noted->then = position;/;/'
 # what makes it fast
 without "the record before the last" memo 's/(position + m->last \*/(position + 0 */'
 without "standing aside" memo 's/m->wasted > WINDOW \/ 2/0/'

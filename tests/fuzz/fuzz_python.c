@@ -157,12 +157,14 @@ static void walk(unsigned max)
 	static struct aif_python_frame frames[MAX + 1];
 	struct aif_stack_bounds bounds = fake_bounds(&fake);
 	struct aif_python_stack stack, hash;
+	uint64_t places;
 
 	memset(frames, 0xaa, sizeof(frames));
 	aif_python_walk(py, AIF_PYTHON_AT_CALL, bounds, frames, max, &stack);
 	aif_python_hash(py, AIF_PYTHON_AT_CALL, max, &hash);
 	expect(stack.hash == hash.hash && stack.depth == hash.depth && stack.stop == hash.stop &&
 	       stack.segments == hash.segments && stack.unknown == hash.unknown);
+	expect(!aif_python_hash_places(py, max, &places) || stack.stop == AIF_PYTHON_STOP_END);
 	expect(stack.depth <= max && stack.segments <= stack.depth && stack.unknown <= stack.depth);
 	expect(frames[max].code == UINT64_C(0xaaaaaaaaaaaaaaaa));
 	for (unsigned i = 0; i < stack.depth; i++) {

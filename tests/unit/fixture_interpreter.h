@@ -81,6 +81,11 @@ static void (**dealloc(void))(void *)
 enum { MEMORY = 1 << 20 };
 
 /* An interpreter 3.`minor` without frames, not yet detected. */
+static struct {
+	uint64_t places, deaths, hash;
+} seen[256];
+static unsigned turn;
+
 static void begin(unsigned minor)
 {
 	static char text[32], *memory;
@@ -112,6 +117,7 @@ static void begin(unsigned minor)
 	assert_non_null(py);
 	*dealloc() = plain_dealloc;
 	memset(py, 0, sizeof(*py));
+	memset(seen, 0, sizeof(seen));
 }
 
 static void end(void)
@@ -125,6 +131,22 @@ enum { MAX = 64 };
 static struct aif_python_frame frames[MAX];
 static struct aif_python_stack stack;
 
+/* What was hashed by addresses before is now what it was then, while nobody has died: `stack` again. */
+static void expect_places(unsigned max)
+{
+	const uint64_t deaths = aif_python_deaths(py);
+	uint64_t places;
+
+	if (!aif_python_hash_places(py, max, &places))
+		return;
+	assert_int_equal(stack.stop, AIF_PYTHON_STOP_END);
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(seen) && !stack.unknown; i++)
+		if (seen[i].hash && seen[i].places == places && seen[i].deaths == deaths)
+			assert_int_equal(seen[i].hash, stack.hash);
+	if (!stack.unknown)
+		seen[turn++ % AIF_ARRAY_LEN(seen)] = (typeof(seen[0])){places, deaths, stack.hash};
+}
+
 static void walk(unsigned max)
 {
 	struct aif_python_stack hash;
@@ -135,6 +157,7 @@ static void walk(unsigned max)
 	assert_memory_equal(&stack, &hash, sizeof(hash));
 	aif_python_hash(py, AIF_PYTHON_IN_SIGNAL, max, &hash);
 	assert_memory_equal(&stack, &hash, sizeof(hash));
+	expect_places(max);
 	/* nothing is written beyond */
 	for (unsigned i = stack.depth; i < MAX; i++)
 		assert_int_equal(frames[i].code, 0xaaaaaaaaaaaaaaaa);

@@ -20,6 +20,9 @@ struct audit {
 	uint64_t *hash_of; /* by a stack's number: hash of its addresses, its depth and stop */
 	uint32_t numbers;
 	uint64_t captures, hits, wrong;
+	uint64_t key;   /* of a note with each; 0: none */
+	bool many_keys; /* a few in turn */
+	uint64_t notes_found;
 	struct aif_memo_result last; /* its pcs are gone */
 	uint64_t fresh[AIF_MEMO_MAX_DEPTH];
 	struct aif_unwind_result fresh_result;
@@ -60,6 +63,23 @@ static inline uint64_t audit_hash(const uint64_t *pcs, unsigned depth, enum aif_
 	return h | 1;
 }
 
+/* What is noted follows from stack and key. True: it is that, or nothing. */
+static inline bool audit_note(struct audit *a, struct aif_memo_stack *stack, uint64_t hash)
+{
+	const uint64_t key = a->many_keys ? aif_mix64(a->captures % 5) | 1 : a->key;
+	const uint32_t id = (uint32_t)(aif_mix64(hash + key) >> 33);
+	uint32_t noted;
+
+	if (!stack || !key)
+		return true;
+	noted = aif_memo_noted(a->memo, stack, key);
+	if (noted == AIF_MEMO_NOT_NOTED)
+		aif_memo_note(a->memo, stack, key, id);
+	else
+		a->notes_found++;
+	return noted == id || noted == AIF_MEMO_NOT_NOTED;
+}
+
 /* True: the answer was the unwinder's. */
 static inline bool audit_capture(struct audit *a, const struct aif_regs *regs)
 {
@@ -85,6 +105,7 @@ static inline bool audit_capture(struct audit *a, const struct aif_regs *regs)
 			r.stack->value = hash ^ r.stack->number;
 		}
 	}
+	right = audit_note(a, r.stack, hash) && right;
 	a->wrong += !right;
 	a->last = r;
 	a->fresh_result = f;

@@ -54,6 +54,11 @@ uint32_t aif_emit_shape(struct aif_thread *t, const struct aif_emit_shape *shape
 	return 0;
 }
 
+void aif_emit_shape_soon(const struct aif_thread *t, const struct aif_emit_shape *shape)
+{
+	(void)t, (void)shape;
+}
+
 bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, const char *detail)
 {
 	(void)t, (void)reason, (void)n, (void)detail;

@@ -221,6 +221,7 @@ static void run(struct machine *m, struct audit *a, unsigned max_depth, unsigned
 		}
 		if (below(m, 1024) == 0)
 			make_snapshot(m, s, at_least);
+		a->many_keys = round / 4096 % 2;
 		if (!audit_capture(a, &regs))
 			print_error("round %u: depth %u (%s), unwound %u (%s), hit %d\n", round,
 				    a->last.depth, aif_unwind_stop_name(a->last.stop),

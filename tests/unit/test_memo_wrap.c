@@ -52,6 +52,7 @@ static void test_positions_begin_anew(void **state)
 	assert_int_equal(aif_stack_bounds_here(&bounds), 0);
 	assert_true(audit_begin(&audit, u, bounds, AIF_MEMO_MAX_DEPTH));
 	m = audit.memo;
+	audit.many_keys = true;
 	for (unsigned i = 0; i < 500; i++)
 		capture_at(40, i);
 	assert_int_equal(m->counts.cleared, 0);
@@ -81,10 +82,46 @@ static void test_positions_begin_anew(void **state)
 	munmap(u, aif_unwinder_size());
 }
 
+/* The ring has gone round, and what is new takes the place of the record that was answered last, which has the
+ * last note: that of which is told what came next. */
+static void test_noted_and_overwritten(void **state)
+{
+	static const struct {
+		unsigned depth;
+		bool hit, goes_round; /* before it is captured */
+	} steps[] = {{20, false, false},
+		     {40, false, false},
+		     {40, true, true},
+		     {90, false, false},
+		     {90, true, false}};
+	struct aif_unwinder *u = audit_pages(aif_unwinder_size());
+	struct aif_stack_bounds bounds;
+	uint32_t first = 0;
+
+	(void)state;
+	assert_non_null(u);
+	assert_int_equal(aif_unwinder_init(u), 0);
+	assert_int_equal(aif_stack_bounds_here(&bounds), 0);
+	assert_true(audit_begin(&audit, u, bounds, AIF_MEMO_MAX_DEPTH));
+	audit.key = 1;
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(steps); i++) {
+		if (i == 0)
+			first = audit.memo->head;
+		if (steps[i].goes_round)
+			audit.memo->head = first + LINES;
+		capture_at(steps[i].depth, 0);
+		assert_int_equal(audit.last.hit, steps[i].hit);
+	}
+	assert_int_equal(audit.wrong, 0);
+	audit_end(&audit);
+	munmap(u, aif_unwinder_size());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_positions_begin_anew),
+		cmocka_unit_test(test_noted_and_overwritten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

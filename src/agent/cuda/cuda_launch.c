@@ -22,6 +22,7 @@ static AIF_NOINLINE void launch(struct aif_cuda *cuda, struct aif_thread *t,
 				    .shape = AIF_WIRE_NONE};
 	static const struct aif_emit_api none;
 	struct aif_emit_shape shape;
+	const bool has_shape = aif_cuda_shape(call, cb->parameters, &shape);
 	struct aif_cuda_kernel *k;
 	struct aif_emit_cost cost;
 	uint64_t number;
@@ -29,6 +30,8 @@ static AIF_NOINLINE void launch(struct aif_cuda *cuda, struct aif_thread *t,
 	aif_emit_cost_begin(t, &cost, now);
 	aif_cuda_correlation_soon(cuda, cb->correlation);
 	aif_capture_soon(t, regs);
+	if (has_shape)
+		aif_emit_shape_soon(t, &shape);
 	aif_cuda_context(cuda, cb->context);
 	if (call->kind == AIF_EMIT_KERNEL && cb->symbol) {
 		k = aif_cuda_kernel_called(cuda, cb->symbol);
@@ -36,7 +39,7 @@ static AIF_NOINLINE void launch(struct aif_cuda *cuda, struct aif_thread *t,
 	}
 	l.stack = aif_capture(t, regs, &none);
 	/* After the stack, which may start the ring's ids anew. */
-	if (aif_cuda_shape(call, cb->parameters, &shape))
+	if (has_shape)
 		l.shape = aif_emit_shape(t, &shape);
 	if (aif_emit_launch(t, &l, &number))
 		aif_cuda_correlate(cuda, cb->correlation, number);
