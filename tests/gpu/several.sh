@@ -13,9 +13,9 @@ export CUDA_DEVICE_ORDER=PCI_BUS_ID
 unset CUDA_VISIBLE_DEVICES AIFLAME_NO_COUNTERS
 # rec SECONDS FILE OPTIONS...: no longer than that
 rec() {
-	most=$1 to=$2
+	limit=$1 to=$2
 	shift 2
-	timeout -k 5 "$most" "$aiflame" record -q -o "$to" "$@"
+	timeout -k 5 "$limit" "$aiflame" record -q -o "$to" "$@"
 }
 ask() { "$aiflame" query --format csv "$1" "$2" | tail -n +2 | tr -d '"'; }
 # is N DATA SQL: that is what it answers
