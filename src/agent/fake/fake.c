@@ -178,6 +178,7 @@ void aif_fake_launch(uint32_t stream, uint32_t kernel)
 		return;
 	}
 	aif_emit_cost_begin(t, &cost, l.time);
+	aif_capture_soon(t, &regs);
 	tell(t, &FAKE->streams[stream % OBJECTS], &FAKE->kernels[kernel % OBJECTS]);
 	l.stack = aif_capture(t, &regs, &api);
 	l.shape = aif_emit_shape(t, &shape);

@@ -16,6 +16,9 @@ static AIF_NOINLINE void launch(struct aif_level_zero *l0, struct aif_thread *t,
 	struct aif_emit_cost cost;
 
 	aif_emit_cost_begin(t, &cost, now);
+	aif_capture_soon(t, regs);
+	if (c->kind == AIF_EMIT_KERNEL)
+		aif_emit_shape_soon(t, &c->shape);
 	if (c->stream) {
 		aif_ze_stream_tell(l0, t, c->stream);
 		l.stream = c->stream->id;

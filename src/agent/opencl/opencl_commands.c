@@ -65,6 +65,9 @@ static void launch(struct command *c, const struct aif_emit_api *api, struct aif
 	c->number = atomic_fetch_add_explicit(&c->queue->launched, 1, memory_order_relaxed) + 1;
 	l->time = c->time;
 	aif_emit_cost_begin(t, &c->cost, l->time);
+	aif_capture_soon(t, &c->regs);
+	if (shape)
+		aif_emit_shape_soon(t, shape);
 	aif_cl_queue_tell(t, c->queue);
 	l->stream = c->queue->id;
 	l->stack = c->stack = aif_capture(t, &c->regs, api);
