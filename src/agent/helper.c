@@ -146,6 +146,8 @@ static struct look attend(struct aif_attachment *a, uint64_t now)
 	/* What is under way is told while entries still may. */
 	if (!collect)
 		switch_runtimes(false);
+	else if (aif_python_state(aif_agent.python) == AIF_PYTHON_STOPPED)
+		watch_python(true); /* before the first launch, which has Python frames, too */
 	atomic_store_explicit(&s->armed->on, collect, memory_order_release);
 	if (collect) {
 		switch_runtimes(true);
