@@ -402,8 +402,23 @@ def threads():
         t.join()
 
 
+def renamed():
+    note(here()); call(*one)
+
+
 def churn():
     """Functions that live for one launch, at the same few addresses, of the same size and place."""
+    places = set()
+    for i in range(400):  # the one before dies when the next is there: two addresses in turn
+        name = "g%06d" % i
+        code = renamed.__code__
+        renamed.__code__ = code.replace(
+            co_name=name, **({"co_qualname": name} if hasattr(code, "co_qualname") else {})
+        )
+        del code
+        places.add(id(renamed.__code__))
+        renamed()
+    assert len(places) < 40, len(places)
     for i in range(2000):
         names = {"note": note, "here": here, "call": call, "one": one}
         text = "def f%06d(): note(here()); call(*one)\nf%06d()\n" % (i, i)

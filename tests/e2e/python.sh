@@ -28,7 +28,7 @@ all_parts() {
 	check "$3: 900 calls deep" agree "$1" "$2" deep 1 100
 	check "$3: new functions, 300 times in one stack, 400 in one stack" agree "$1" "$2" sudden 1 18
 	check "$3: threads" agree "$1" "$2" threads 4 $((2000 * $4))
-	check "$3: 2,000 functions that come and go" agree "$1" "$2" churn 1 $((2400 * $4))
+	check "$3: 2,400 functions that come and go" agree "$1" "$2" churn 1 $((2800 * $4))
 	check "$3: fork, and multiprocessing's fork and spawn" agree "$1" "$2" forks 1 $((2000 * $4))
 }
 
