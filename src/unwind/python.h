@@ -12,7 +12,9 @@
  * thread and to see whether Python is ending. python_walk.c opens with the essay.
  *
  *	aif_python_detect()                where dlsym may be called: is there an interpreter?
- *	aif_python_hash()                  each launch: a number for the thread's Python stack
+ *	aif_python_hash_places()           each launch: a number for the thread's Python stack, until a death
+ *	  ... not seen since the last death:
+ *	aif_python_hash()                  one that stays
  *	  ... a number not seen before:
  *	aif_python_walk()                  its frames
  *	  ... a frame with id 0:

@@ -39,10 +39,12 @@
  * when the innermost frame is being freed (3.11 unlinks it after its memory was given back), so
  * in handlers each page is probed before it is read (python_read.h).
  *
- * What is found is a list of (code object, instruction). Code objects are known by number, never by
+ * What is found is a list of (code object, instruction). Code objects are known by number, not by
  * address (python_codes.h), because addresses are reused at once; python_death.c sees each death. The
  * hash is taken over (number, instruction) and the ends of segments, so equal hashes are equal
- * stacks, for the process's life, but for a chance of 2^-64 a pair. A memo that verifies the last
+ * stacks, for the process's life, but for a chance of 2^-64 a pair. A second hash, of (address,
+ * instruction), needs no look-up; it says as much only until the next death, so who keeps one keeps
+ * the count of deaths with it. A memo that verifies the last
  * walk instead of walking was measured: no faster, since it must follow the same pointers.
  *
  * Frames that are no functions are left out, as the interpreter's own tracebacks do: marks, and code

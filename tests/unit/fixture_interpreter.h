@@ -80,12 +80,13 @@ static void (**dealloc(void))(void *)
 
 enum { MEMORY = 1 << 20 };
 
-/* An interpreter 3.`minor` without frames, not yet detected. */
+/* For expect_places(). */
 static struct {
 	uint64_t places, deaths, hash;
 } seen[256];
 static unsigned turn;
 
+/* An interpreter 3.`minor` without frames, not yet detected. */
 static void begin(unsigned minor)
 {
 	static char text[32], *memory;

@@ -214,7 +214,6 @@ static void test_sequences_are_predicted(void **state)
 	assert_int_equal(counts().predicted - learned, 17 * strlen(sequence));
 }
 
-/* The same code and the same words, but another library's rows. */
 /* After the one stack twice comes a second, a third, or the same again: the last two do not tell which, the key
  * does. The stack pointer tells nothing. */
 static void test_notes_predict(void **state)
@@ -281,6 +280,7 @@ static void test_notes_are_by_key(void **state)
 	assert_int_equal(audit.wrong, 0);
 }
 
+/* The same code and the same words, but another library's rows. */
 static void test_library_replaced_at_its_address(void **state)
 {
 	unsigned at_same_address = 0;
