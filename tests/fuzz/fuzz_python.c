@@ -10,7 +10,8 @@
  * outside, comes to an end, and what it tells holds together.
  *
  * The first byte is the version and whether the description of that version's layout (3.13 and newer) is to
- * be changed as well; then come changes to a sound interpreter, each of a place, a kind and a value.
+ * be changed as well; then come changes to a sound interpreter, each of a place, a kind and a value: half of
+ * them before it is looked at, half when all of its functions are known.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -191,9 +192,20 @@ static bool begin(void)
 	return mprotect(memory, MEMORY, PROT_READ | PROT_WRITE) == 0;
 }
 
+/* Of the stack as it is: false if it is cut or not all is known. */
+static bool both_hashes(uint64_t *places, uint64_t *hash)
+{
+	struct aif_python_stack stack;
+
+	aif_python_hash(py, AIF_PYTHON_AT_CALL, MAX, &stack);
+	*hash = stack.hash;
+	return aif_python_hash_places(py, MAX, places) && !stack.unknown;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct input in = {data, data + size};
+	struct input in = {data, data + size}, later;
+	uint64_t places[2], hash[2];
 	unsigned first = (unsigned)take(&in, 1), minor = 8 + (first & 127) % 7;
 	struct aif_python_layout l;
 
@@ -222,6 +234,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	py->type_code = fake.type_code;
 	py->type_str = fake.type_str;
 	py->type_bytes = fake.type_bytes;
+	later = (struct input){in.p + (in.end - in.p) / 2, in.end};
+	in.end = later.p;
 	change(&in, memory, MEMORY);
 	/* the start-up check, which may turn it off; then as if it had not */
 	atomic_store(&py->state, AIF_PYTHON_CHECKING);
@@ -230,5 +244,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	walk(MAX);
 	walk(MAX); /* of what is known now */
 	walk(3);
+	if (!both_hashes(&places[0], &hash[0]))
+		return 0;
+	/* Another stack, of which all is known and nobody has died: what has the same places is the same. */
+	change(&later, memory, MEMORY);
+	if (both_hashes(&places[1], &hash[1]))
+		expect(places[0] != places[1] || hash[0] == hash[1]);
 	return 0;
 }
