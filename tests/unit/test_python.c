@@ -57,7 +57,7 @@ static void test_hash_tells_stacks_apart(void **state)
 {
 	(void)state;
 	for (unsigned minor = 8; minor <= 14; minor++) {
-		uint64_t first, code, hash;
+		uint64_t first, code, hash, frame;
 		struct calls s;
 
 		begin(minor);
@@ -95,10 +95,19 @@ static void test_hash_tells_stacks_apart(void **state)
 		learn_all();
 		assert_true(stack.hash != first);
 		hash = stack.hash;
-		fake_push(&fake, s.b, 2, true, NULL);
+		frame = fake_push(&fake, s.b, 2, true, NULL);
 		walk(MAX);
 		assert_true(stack.hash != hash);
 		assert_int_equal(stack.depth, 6);
+		hash = stack.hash;
+		/* another one that is known, at the same instruction */
+		put64(frame, fake.l.f_code, aif_python_u64(frame, fake.l.f_code) + s.a - s.b);
+		if (fake.l.instr == AIF_PYTHON_INSTR_PTR)
+			put64(frame, fake.l.f_instr,
+			      aif_python_u64(frame, fake.l.f_instr) + s.a - s.b);
+		walk(MAX);
+		assert_int_equal(stack.unknown, 0);
+		assert_true(stack.hash != hash);
 		end();
 	}
 }
