@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture_interpreter.h"
 
+#include <pthread.h>
+
 /* When there is an interpreter that can be believed, and when there is not; who hears of deaths. */
 
 static void test_no_python_no_frames(void **state)
@@ -250,6 +252,47 @@ static void test_others_wrap_too(void **state)
 	end();
 }
 
+/* Launches that began before a pause and end while the watch begins anew: no function that died then is known. */
+static atomic_bool passing_by;
+static _Atomic uint64_t passed;
+#define PASSED_AT UINT64_C(0x7f0000000000)
+
+static void *pass_by(void *arg)
+{
+	while (atomic_load(&passing_by)) {
+		uint64_t code = PASSED_AT + 512 * atomic_load(&passed);
+
+		aif_python_codes_insert(&py->codes, code, 7);
+		__atomic_load_n(dealloc(), __ATOMIC_SEQ_CST)((void *)(uintptr_t)code);
+		atomic_fetch_add(&passed, 1);
+	}
+	return arg;
+}
+
+static void test_nobody_dies_unseen(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	begin(12);
+	five_calls();
+	aif_python_detect(py);
+	for (unsigned round = 0; round < 50; round++) {
+		aif_python_stop(py);
+		atomic_store(&passed, 0);
+		atomic_store(&passing_by, true);
+		assert_int_equal(pthread_create(&thread, NULL, pass_by, NULL), 0);
+		while (!atomic_load(&passed))
+			;
+		aif_python_detect(py);
+		atomic_store(&passing_by, false);
+		pthread_join(thread, NULL);
+		for (uint64_t i = 0; i < passed; i++)
+			assert_int_equal(aif_python_codes_find(&py->codes, PASSED_AT + 512 * i), 0);
+	}
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +303,7 @@ int main(void)
 		cmocka_unit_test(test_unreadable_for_good),
 		cmocka_unit_test(test_several_interpreters_are_told),
 		cmocka_unit_test(test_others_wrap_too),
+		cmocka_unit_test(test_nobody_dies_unseen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
