@@ -12,11 +12,11 @@ uint32_t aif_python_codes_find_more(const struct aif_python_codes *c, uint64_t c
 {
 	for (unsigned i = 0; i < AIF_PYTHON_CODES_PROBES; i++) {
 		const struct aif_python_code_node *node = &c->nodes[place(code, i)];
-		uint64_t key = atomic_load_explicit(&node->key, memory_order_acquire);
+		uint32_t id = aif_python_codes_at(node, code);
 
-		if (key == code)
-			return atomic_load_explicit(&node->id, memory_order_relaxed);
-		if (key == 0)
+		if (id)
+			return id;
+		if (atomic_load_explicit(&node->key, memory_order_relaxed) == 0)
 			break;
 	}
 	return 0;
@@ -34,7 +34,7 @@ int aif_python_codes_insert(struct aif_python_codes *c, uint64_t code, uint32_t 
 			    &node->key, &key, AIF_PYTHON_CODES_BUSY, memory_order_acquire,
 			    memory_order_relaxed))
 			continue;
-		atomic_store_explicit(&node->id, id, memory_order_relaxed);
+		atomic_store_explicit(&node->id, id, memory_order_release); /* BUSY is seen first */
 		atomic_store_explicit(&node->key, code, memory_order_release);
 		return 0;
 	}

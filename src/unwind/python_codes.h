@@ -48,16 +48,28 @@ static inline uint32_t aif_python_codes_first(uint64_t code)
 	return (uint32_t)((code * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - AIF_PYTHON_CODES_BITS));
 }
 
+/* The number in this node if it is that of `code`, else 0. All may be cleared, and the node be another's, while we
+ * look. */
+static inline uint32_t aif_python_codes_at(const struct aif_python_code_node *node, uint64_t code)
+{
+	uint32_t id;
+
+	if (aif_unlikely(atomic_load_explicit(&node->key, memory_order_acquire) != code))
+		return 0;
+	id = atomic_load_explicit(&node->id, memory_order_acquire);
+	if (aif_unlikely(atomic_load_explicit(&node->key, memory_order_relaxed) != code))
+		return 0;
+	return id;
+}
+
 uint32_t aif_python_codes_find_more(const struct aif_python_codes *c, uint64_t code);
 
 /* The number of the live code object at `code`, or 0. */
 static inline uint32_t aif_python_codes_find(const struct aif_python_codes *c, uint64_t code)
 {
-	const struct aif_python_code_node *node = &c->nodes[aif_python_codes_first(code)];
+	uint32_t id = aif_python_codes_at(&c->nodes[aif_python_codes_first(code)], code);
 
-	if (aif_likely(atomic_load_explicit(&node->key, memory_order_acquire) == code))
-		return atomic_load_explicit(&node->id, memory_order_relaxed);
-	return aif_python_codes_find_more(c, code);
+	return aif_likely(id) ? id : aif_python_codes_find_more(c, code);
 }
 
 /* `code` is alive, held by a frame of the calling thread, and was not found. 0 or -ENOSPC. */

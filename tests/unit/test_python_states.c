@@ -293,6 +293,48 @@ static void test_nobody_dies_unseen(void **state)
 	end();
 }
 
+/* Two addresses that begin at one node, which takes them in turn. */
+static uint64_t turns[2];
+
+static void *take_turns(void *arg)
+{
+	while (atomic_load(&passing_by)) {
+		for (uint32_t i = 0; i < 2; i++) {
+			aif_python_codes_insert(&py->codes, turns[i], 7 + i);
+			aif_python_codes_remove(&py->codes, turns[i]);
+		}
+		atomic_fetch_add(&passed, 1);
+	}
+	return arg;
+}
+
+static void test_a_number_is_of_its_address(void **state)
+{
+	pthread_t thread;
+	uint32_t id;
+
+	(void)state;
+	begin(12);
+	turns[0] = turns[1] = PASSED_AT;
+	do
+		turns[1] += 512;
+	while (aif_python_codes_first(turns[1]) != aif_python_codes_first(turns[0]));
+	for (unsigned round = 0; round < 20; round++) {
+		atomic_store(&passed, 0);
+		atomic_store(&passing_by, true);
+		assert_int_equal(pthread_create(&thread, NULL, take_turns, NULL), 0);
+		while (!atomic_load(&passed))
+			;
+		id = 0;
+		for (unsigned i = 0; i < 2000000 && id != 8; i++)
+			id = aif_python_codes_find(&py->codes, turns[0]);
+		atomic_store(&passing_by, false);
+		pthread_join(thread, NULL);
+		assert_int_not_equal(id, 8);
+	}
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_several_interpreters_are_told),
 		cmocka_unit_test(test_others_wrap_too),
 		cmocka_unit_test(test_nobody_dies_unseen),
+		cmocka_unit_test(test_a_number_is_of_its_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
