@@ -81,7 +81,8 @@ static bool is_called(const struct aif_wait *w, const char *name)
 static unsigned producers(const struct aif_wait *w)
 {
 	if (is_called(w, "long_scoreboard"))
-		return 1u << AIF_SASS_GLOBAL | 1u << AIF_SASS_LOCAL;
+		return 1u << AIF_SASS_GLOBAL | 1u << AIF_SASS_LOCAL |
+		       1u << AIF_SASS_BARRIER; /* SYNCS: of an mbarrier */
 	if (is_called(w, "short_scoreboard"))
 		return 1u << AIF_SASS_SHARED | 1u << AIF_SASS_MATH | 1u << AIF_SASS_CONSTANT |
 		       1u << AIF_SASS_OTHER;

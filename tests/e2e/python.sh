@@ -73,6 +73,47 @@ if [ -n "$opencl" ]; then
 	count() { "$aiflame" query --format csv "$1" "$2" | tail -n 1; }
 	check "--no-python: no frame of Python" test "$(count no.data "SELECT count(*) FROM frames WHERE kind = 'python'")" = 0
 	check "but every launch" test "$(count no.data 'SELECT count(*) FROM launches')" = "$(count k.data 'SELECT count(*) FROM launches')"
+	# Collected from later on, or again: each launch has its Python frames from the first on.
+	cat >steps.py <<END
+import sys, time
+sys.path.insert(0, "$root/python")
+import aiflame
+import pyopencl as cl
+context = cl.create_some_context(interactive=False)
+queue = cl.CommandQueue(context)
+kernel = cl.Kernel(cl.Program(context, "__kernel void f(__global float *a) { a[get_global_id(0)] += 1; }").build(), "f")
+buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4096)
+kernel.set_arg(0, buffer)
+def launch():
+    cl.enqueue_nd_range_kernel(queue, kernel, (64,), None)
+for i in range(60):
+    aiflame.step()
+    if sys.argv[1] == "turns" and i % 20 == 10:
+        assert aiflame.start()
+        while not aiflame.recording():
+            time.sleep(0.001)
+    for _ in range(10):
+        launch()
+    queue.finish()
+    time.sleep(0.01)
+    if sys.argv[1] == "turns" and i % 20 == 19:
+        aiflame.pause()
+        time.sleep(1.2) # until the interpreter is let go of
+END
+	late() { # HOW OPTIONS...: none without a Python frame
+		how=$1
+		shift
+		"$aiflame" record -q --all-launches "$@" -o late.data "$opencl" steps.py "$how" &&
+			count late.data "WITH RECURSIVE up(stack, frame, parent, top) AS (
+				SELECT id, frame, parent, id FROM stacks WHERE id IN (SELECT stack FROM launches) UNION ALL
+				SELECT s.id, s.frame, s.parent, up.top FROM stacks s JOIN up ON s.id = up.parent),
+				python AS (SELECT top, max(f.kind = 'python') AS has FROM up JOIN frames f ON f.id = up.frame GROUP BY 1)
+				SELECT count(*) >= 20, sum(NOT has) FROM launches JOIN python ON top = launches.stack" >late.out
+		cat late.out
+		[ "$(cat late.out)" = 1,0 ]
+	}
+	check "--steps: each launch with Python frames" late steps --steps 30:33
+	check "start() and pause() in the program: each launch" late turns --delay 1000000
 	# A comparison that cannot fail would say nothing.
 	sed '/^key\t/s/[0-9]*$/1/' k.txt >other.txt
 	check "the comparison sees a wrong line" sh -c '! "$1" "$2" "$3" k.data other.txt' sh "$opencl" "$here/python_compare.py" "$aiflame"

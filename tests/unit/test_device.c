@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/demangle.h"
 #include "export/annotate.h"
+#include "export/annotate_waits.h"
 #include "export/flame.h"
 #include "export/palette.h"
 #include "export/report.h"
@@ -580,6 +581,40 @@ static void test_annotate_columns(void **state)
 	world_finish(&w);
 }
 
+/* Two instructions by what control bits say: the first sets scoreboard 0, the second waits for it. */
+static void put_sass(uint8_t *to, uint64_t opcode, uint64_t control)
+{
+	const uint64_t words[2] = {opcode, control << 41};
+
+	memcpy(to, words, sizeof(words));
+}
+
+/* So matrix products of Hopper's wait for what is copied meanwhile: they try an mbarrier, and sleep a little. */
+static void test_waits_for_an_mbarrier(void **state)
+{
+	enum { SYNCS = 0x5b2, NOP = 0x918, NO_SCOREBOARDS = 7 << 5 | 7 << 8 };
+	struct aif_waits_code c;
+	struct aif_waits waits;
+	struct aif_hit hit = {.offset = 16, .samples = 100};
+	struct aif_code code;
+	uint8_t bytes[32];
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	put_sass(bytes, SYNCS, 0 << 5 | 7 << 8);
+	put_sass(bytes + 16, NOP, NO_SCOREBOARDS | 1 << 11);
+	code = (struct aif_code){.bytes = bytes, .size = sizeof(bytes), .arch = str(&w, "sm_90a")};
+	hit.reason = str(&w, "long_scoreboard");
+	assert_int_equal(aif_waits_code_init(&c, &w.p, &code), 0);
+	aif_waits_find(&w.p, &hit, 1, &c, 16, &waits);
+	assert_int_equal(waits.sources_len, 1);
+	assert_int_equal(waits.sources[0], 0);
+	assert_string_equal(waits.names[0], "SYNCS");
+	aif_waits_code_finish(&c);
+	world_finish(&w);
+}
+
 static void test_annotate(void **state)
 {
 	struct world w;
@@ -728,6 +763,7 @@ int main(void)
 		cmocka_unit_test(test_stalls),
 		cmocka_unit_test(test_legend),
 		cmocka_unit_test(test_annotate),
+		cmocka_unit_test(test_waits_for_an_mbarrier),
 		cmocka_unit_test(test_annotate_columns),
 		cmocka_unit_test(test_annotate_odd),
 		cmocka_unit_test(test_annotate_source),
