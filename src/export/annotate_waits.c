@@ -199,7 +199,7 @@ void aif_waits_find(const struct aif_profile *p, const struct aif_hit *hits, siz
 	}
 	for (const struct aif_wait *w = next_most(&r, NULL); w && ret->len < AIF_WAITS_MAX;
 	     w = next_most(&r, w)) {
-		if (aif_share_ppm(w->samples, all) < WORTH_PPM && ret->len)
+		if (aif_share_ppm(w->samples, all) < (ret->len ? WORTH_PPM : HEAD_PPM))
 			break;
 		if (aif_stall_find(w->reason, w->len)->of != AIF_STALL_ISSUE)
 			ret->top[ret->len++] = *w;
