@@ -100,6 +100,8 @@ static int row_add(struct totals *t, const struct aif_cpu_row *row)
 	s->samples += !waiting;
 	s->weight_ns += ns;
 	to->samples += !waiting;
+	if (!t->which && !waiting && (!to->first_ns || row->time < to->first_ns))
+		to->first_ns = row->time;
 	sum = s->off_cpu ? &to->off_cpu_ns : waiting ? &to->waiting_ns : &to->weight_ns;
 	if (__builtin_add_overflow(*sum, ns, sum) ||
 	    __builtin_add_overflow(to->waiting_ns, to->weight_ns, &both))
@@ -139,6 +141,9 @@ void aif_cpu_totals_finish(struct aif_cpu_totals *t)
 	*t = (struct aif_cpu_totals){0};
 }
 
+/* Later than that the first sample is worth a word. */
+#define LATE_NS AIF_NS_PER_S
+
 void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals *t,
 			struct aif_buf *out)
 {
@@ -167,6 +172,12 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 		}
 		if (*aif_profile_meta(p, "cpu_rate")) /* imported ones do not say */
 			aif_buf_printf(out, " at %s Hz", aif_profile_meta(p, "cpu_rate"));
+		if (*aif_profile_meta(p, "cpu_rate") && t->first_ns > p->start_ns &&
+		    t->first_ns - p->start_ns >= LATE_NS) {
+			aif_buf_puts(out, ", from ");
+			aif_human_ns(out, t->first_ns - p->start_ns);
+			aif_buf_puts(out, " on");
+		}
 	}
 	if (t->off_cpu_ns) {
 		aif_buf_puts(out, t->samples ? "; " : "");

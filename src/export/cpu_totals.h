@@ -28,6 +28,9 @@ struct aif_cpu_totals {
 	uint64_t off_cpu_ns;
 	size_t threads;
 	uint64_t damaged; /* chunks that could not be read */
+	/* When the first sample was taken, CLOCK_MONOTONIC; 0: there is none, or not all were asked for. A process is sampled from
+	 * where it opens a device: what it did before is missing. */
+	uint64_t first_ns;
 };
 
 /* Of the processes, threads and times that `which` (NULL: all) names. *ret is finished by the caller, also
@@ -36,7 +39,7 @@ int aif_cpu_totals(const struct aif_profile *p, const struct aif_attribution_opt
 		   struct aif_cpu_totals *ret, struct aif_err *err);
 void aif_cpu_totals_finish(struct aif_cpu_totals *t);
 
-/* "3.2 s on CPU in 4 threads, 317 samples at 99 Hz; 1.5 s waiting for devices": how it was measured belongs
+/* "3.2 s on CPU in 4 threads, 317 samples at 99 Hz, from 16.6 s on; 1.5 s waiting for devices": how it was measured belongs
  * to what was. "1.5 s waiting for devices in 4 threads" where there are no samples. */
 void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals *t,
 			struct aif_buf *out);

@@ -178,6 +178,42 @@ static void what_was_counted_is_said(void **state)
 	}
 }
 
+/* What a program did before it opened a device was not sampled. */
+static void a_late_beginning_is_said(void **state)
+{
+	static const struct {
+		uint64_t first_ns;
+		const char *wanted;
+	} cases[] = {
+		{0, "1.00 s on CPU in 1 thread, 99 samples at 99 Hz"},
+		{FIXTURE_START + 900000000, "1.00 s on CPU in 1 thread, 99 samples at 99 Hz"},
+		{FIXTURE_START + UINT64_C(16600000000),
+		 "1.00 s on CPU in 1 thread, 99 samples at 99 Hz, from 16.60 s on"},
+	};
+	struct world *w = *state;
+	struct aif_cpu_totals t;
+
+	FIXTURE_ADD(&w->p, meta, aif_strset_puts(&w->p.strings, "cpu_rate"),
+		    aif_strset_puts(&w->p.strings, "99"));
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_buf b = {0};
+
+		t = (struct aif_cpu_totals){.weight_ns = 1000000000,
+					    .samples = 99,
+					    .threads = 1,
+					    .first_ns = cases[i].first_ns};
+		aif_cpu_totals_say(&w->p, &t, &b);
+		assert_string_equal(aif_buf_str(&b), cases[i].wanted);
+		aif_buf_finish(&b);
+	}
+	assert_int_equal(aif_cpu_totals(&w->p, NULL, &t, NULL), 0);
+	assert_true(t.first_ns == FIXTURE_START - 50);
+	aif_cpu_totals_finish(&t);
+	assert_int_equal(aif_cpu_totals(&w->p, &(struct aif_attribution_opts){0}, &t, NULL), 0);
+	assert_true(t.first_ns == 0);
+	aif_cpu_totals_finish(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +221,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stacks_become_towers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nothing_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_was_counted_is_said, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_late_beginning_is_said, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
