@@ -58,6 +58,38 @@ static uint32_t tell_code(struct aif_cpu *c, struct aif_thread *self, uint32_t i
 	return number;
 }
 
+/*
+ * Other threads' stacks. What they were in may be unloaded at this moment, and headers and notes of a module that goes
+ * cannot be read: so it is held.
+ */
+struct looking {
+	struct aif_thread *self;
+	const uint64_t *pcs;
+	unsigned depth;
+	bool stale;
+};
+
+static void announce(void *arg)
+{
+	struct looking *l = arg;
+
+	aif_announce_modules(l->self, l->pcs, l->depth);
+}
+
+static void look_stale(void *arg)
+{
+	struct looking *l = arg;
+
+	l->stale = aif_unwinder_stale(aif_agent.session.unwinder, l->pcs[0] - 1);
+}
+
+/* Where the loader may be locked for good, in a forked child at first, hardly anything can be unloaded. */
+static void hold(struct looking *l, void (*look)(void *))
+{
+	if (!aif_unwinder_hold(aif_agent.session.unwinder, look, l))
+		look(l);
+}
+
 /* Tells the ring of a stack that it does not know. */
 static uint32_t tell_stack(struct aif_cpu *c, struct aif_thread *self, uint64_t hash,
 			   uint32_t check, const struct aif_cpu_sample *s)
@@ -85,7 +117,7 @@ static uint32_t tell_stack(struct aif_cpu *c, struct aif_thread *self, uint64_t 
 		}
 		self->entries[i] = entry;
 	}
-	aif_announce_modules(self, self->scratch.sps, native);
+	hold(&(struct looking){.self = self, .pcs = self->scratch.sps, .depth = native}, announce);
 	e = aif_idtable_find(&self->stacks, hash, check);
 	id = self->stacks.next;
 	if (!aif_emit_stack_record(self, id, self->entries, s->len, stop))
@@ -104,9 +136,13 @@ static uint32_t stack_of(struct aif_cpu *c, struct aif_thread *self, const struc
 	if (!s->len || s->len > AIF_WIRE_MAX_DEPTH)
 		return AIF_WIRE_NONE;
 	/* The code may be of a module that was loaded a moment ago: the next samples shall know it. */
-	if ((s->stop & 0xff) == AIF_STOP_NO_MODULE && !(s->entries[s->len - 1] & AIF_WIRE_PYTHON) &&
-	    aif_unwinder_stale(u, s->entries[s->len - 1] - 1))
-		aif_session_refresh(aif_now_ns());
+	if ((s->stop & 0xff) == AIF_STOP_NO_MODULE && !(s->entries[s->len - 1] & AIF_WIRE_PYTHON)) {
+		struct looking l = {.pcs = &s->entries[s->len - 1]};
+
+		hold(&l, look_stale);
+		if (l.stale)
+			aif_session_refresh(aif_now_ns());
+	}
 	if (self->unwind_generation != aif_unwinder_generation(u)) {
 		self->unwind_generation = aif_unwinder_generation(u);
 		aif_idtable_clear(&self->stacks);

@@ -144,6 +144,37 @@ bool aif_modules_find(const struct aif_modules *m, uint64_t pc, struct aif_modul
 	return true;
 }
 
+bool aif_modules_has(const struct aif_modules *m, uint64_t pc)
+{
+	struct aif_module module;
+	struct aif_dl_object o;
+
+	return m->find_object ? !m->find_object((void *)(uintptr_t)pc, &o)
+			      : find_in_snapshot(m, pc, &module);
+}
+
+struct held {
+	void (*do_it)(void *);
+	void *arg;
+};
+
+static int do_held(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct held *held = arg;
+
+	(void)info, (void)size;
+	held->do_it(held->arg);
+	return 1;
+}
+
+/* dlclose() unmaps with the lock that dl_iterate_phdr() holds around its callbacks. */
+bool aif_modules_hold(const struct aif_modules *m, void (*do_it)(void *), void *arg)
+{
+	struct held held = {do_it, arg};
+
+	return !aif_modules_closed(m) && dl_iterate_phdr(do_held, &held) == 1;
+}
+
 bool aif_modules_stale(const struct aif_modules *m, uint64_t pc)
 {
 	struct aif_module module;

@@ -81,10 +81,17 @@ bool aif_modules_changed(const struct aif_modules *m, struct aif_module_counts *
  * from here on other threads are told that nothing changed. Takes the loader's lock. */
 void aif_modules_update(struct aif_modules *m, const struct aif_module_counts *now);
 
-/* Lock-free. */
+/* Lock-free. Reads the module's headers: it must be unable to go meanwhile, since pc is on the calling thread's stack, or by
+ * aif_modules_hold(). */
 bool aif_modules_find(const struct aif_modules *m, uint64_t pc, struct aif_module *ret);
 
-/* Might a refresh make pc known? */
+/* Is pc in a module at all? Lock-free; of any address. */
+bool aif_modules_has(const struct aif_modules *m, uint64_t pc);
+
+/* do_it(arg) while no module can go, by the loader's lock. False, and no call: the loader's list is out of reach. */
+bool aif_modules_hold(const struct aif_modules *m, void (*do_it)(void *), void *arg);
+
+/* Might a refresh make pc known? As aif_modules_find(). */
 bool aif_modules_stale(const struct aif_modules *m, uint64_t pc);
 
 /* The module's unwind tables. 0, -ENOENT (it has none) or as aif_ehframe_init(). */

@@ -184,6 +184,11 @@ bool aif_unwinder_jit_symbol(struct aif_unwinder *u, uint64_t pc, struct aif_jit
 	return aif_jit_symbol(&u->jit, pc, ret);
 }
 
+bool aif_unwinder_hold(const struct aif_unwinder *u, void (*do_it)(void *), void *arg)
+{
+	return aif_modules_hold(&u->modules, do_it, arg);
+}
+
 bool aif_unwinder_module(struct aif_unwinder *u, uint64_t pc, struct aif_unwind_module *ret)
 {
 	struct aif_module module;

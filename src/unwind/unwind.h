@@ -39,7 +39,7 @@ void aif_unwinder_refresh(struct aif_unwinder *u);
 void aif_unwinder_forget(struct aif_unwinder *u);
 
 /* After a `foreign` result whose last address is pc: might a refresh help? For code in no module only if a JIT
- * compiler may have told of it meanwhile. Lock-free. */
+ * compiler may have told of it meanwhile. As aif_unwinder_module(). */
 bool aif_unwinder_stale(const struct aif_unwinder *u, uint64_t pc);
 
 /* Of the helper thread, now and then: looks for code of JIT compilers if a stack met any that is not known
@@ -127,8 +127,12 @@ aif_unwind_interrupted_frames(struct aif_unwinder *u, const struct aif_regs *reg
 			      const struct aif_regs_more *more, struct aif_stack_bounds bounds,
 			      uint64_t *pcs, unsigned max, struct aif_unwind_frame *frames);
 
+/* do_it(arg) while no module can be unloaded: with the loader's lock, so shortly. For what asks about code that is not on the
+ * calling thread's stack. False, and no call: in a forked child the loader may be locked for good. */
+bool aif_unwinder_hold(const struct aif_unwinder *u, void (*do_it)(void *), void *arg);
+
 /* The loaded module that holds pc. `path` is "" for the main program; it and the addresses stay
- * valid until the module is unloaded. Lock-free on glibc >= 2.35. */
+ * valid until the module is unloaded, which must not be possible meanwhile. Lock-free on glibc >= 2.35. */
 struct aif_unwind_module {
 	uint64_t base;     /* load bias: pc - base is the address in the ELF file */
 	uint64_t lo, hi;   /* executable range */

@@ -133,6 +133,58 @@ static void test_modules_come_and_go(void **state)
 	free(old);
 }
 
+static struct {
+	const struct aif_modules *m;
+	_Atomic uint64_t pc; /* in a module that comes and goes */
+	_Atomic bool over;
+} coming;
+
+static void *come_and_go(void *arg)
+{
+	(void)arg;
+	for (unsigned i = 0; i < 3000; i++) {
+		struct tiny_elf opts = {.frame = 1048};
+		void *handle = tiny_elf_open(&opts);
+
+		atomic_store(&coming.pc, (uint64_t)(uintptr_t)dlsym(handle, "entry"));
+		dlclose(handle);
+	}
+	atomic_store(&coming.over, true);
+	return NULL;
+}
+
+static void look_at_it(void *arg)
+{
+	struct aif_ehframe frames;
+	struct aif_module found;
+
+	if (!aif_modules_find(coming.m, atomic_load(&coming.pc), &found))
+		return;
+	assert_int_equal(aif_module_ehframe(&found, &frames), 0);
+	assert_true(strlen(found.path) > 0);
+	++*(unsigned *)arg;
+}
+
+/* Of another thread's module: it is there while it is looked at, or is not found. */
+static void test_modules_are_held(void **state)
+{
+	struct aif_modules *m = new_modules(true);
+	unsigned found = 0, asked = 0;
+	pthread_t thread;
+
+	(void)state;
+	coming.m = m;
+	assert_int_equal(pthread_create(&thread, NULL, come_and_go, NULL), 0);
+	while (!atomic_load(&coming.over)) {
+		assert_true(aif_modules_hold(m, look_at_it, &found));
+		asked += aif_modules_has(m, atomic_load(&coming.pc));
+	}
+	pthread_join(thread, NULL);
+	if (loader_answers())
+		assert_true(found && asked);
+	free(m);
+}
+
 /* Tools that rewrite binaries move the program headers; then the snapshot must know the module. */
 static void test_headers_not_at_start(void **state)
 {
@@ -363,6 +415,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_modules_are_found),
 		cmocka_unit_test(test_modules_come_and_go),
+		cmocka_unit_test(test_modules_are_held),
 		cmocka_unit_test(test_headers_not_at_start),
 		cmocka_unit_test(test_module_without_tables),
 		cmocka_unit_test(test_segments_outside_the_module),
