@@ -154,7 +154,7 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 		[AIF_CPU_WEIGHTS_COUNTS] = " in ",
 	};
 	enum aif_cpu_weights weights = aif_cpu_weights(p);
-	const char *counts = aif_cpu_counts(p);
+	const char *counts = aif_cpu_counts(p), *rate = aif_profile_meta(p, "cpu_rate");
 
 	/* Without samples there is nothing to be said of CPUs: no threads of 0 ns. */
 	if (t->samples) {
@@ -170,10 +170,9 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 			aif_buf_puts(out, ", ");
 			aif_human_counted(out, t->samples, "sample");
 		}
-		if (*aif_profile_meta(p, "cpu_rate")) /* imported ones do not say */
-			aif_buf_printf(out, " at %s Hz", aif_profile_meta(p, "cpu_rate"));
-		if (*aif_profile_meta(p, "cpu_rate") && t->first_ns > p->start_ns &&
-		    t->first_ns - p->start_ns >= LATE_NS) {
+		if (*rate) /* imported ones do not say */
+			aif_buf_printf(out, " at %s Hz", rate);
+		if (*rate && t->first_ns >= p->start_ns + LATE_NS) {
 			aif_buf_puts(out, ", from ");
 			aif_human_ns(out, t->first_ns - p->start_ns);
 			aif_buf_puts(out, " on");

@@ -22,14 +22,15 @@ static AIF_NOINLINE void launch(struct aif_cuda *cuda, struct aif_thread *t,
 				    .shape = AIF_WIRE_NONE};
 	static const struct aif_emit_api none;
 	struct aif_emit_shape shape;
-	const bool has_shape = aif_cuda_shape(call, cb->parameters, &shape);
 	struct aif_cuda_kernel *k;
 	struct aif_emit_cost cost;
 	uint64_t number;
+	bool has_shape;
 
 	aif_emit_cost_begin(t, &cost, now);
 	aif_cuda_correlation_soon(cuda, cb->correlation);
 	aif_capture_soon(t, regs);
+	has_shape = aif_cuda_shape(call, cb->parameters, &shape);
 	if (has_shape)
 		aif_emit_shape_soon(t, &shape);
 	aif_cuda_context(cuda, cb->context);
