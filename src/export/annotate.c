@@ -441,14 +441,6 @@ static void put_code(struct listing *l)
 	}
 }
 
-static bool has_loss(const struct aif_profile *p, enum aif_reason reason)
-{
-	for (size_t i = 0; i < p->losses_len; i++)
-		if (p->losses[i].reason == (uint32_t)reason)
-			return true;
-	return false;
-}
-
 static void function_head(struct listing *l)
 {
 	const struct aif_hit_function *f = l->function;
@@ -470,7 +462,7 @@ static void function_head(struct listing *l)
 		aif_buf_puts(b, " bytes");
 	}
 	if (!c || !c->bytes)
-		aif_buf_puts(b, has_loss(l->p, AIF_REASON_CODE_BEFORE)
+		aif_buf_puts(b, aif_profile_loss(l->p, AIF_REASON_CODE_BEFORE)
 					? "; its code is not in the profile: it was loaded before "
 					  "the recording was attached"
 					: "; its code is not in the profile");

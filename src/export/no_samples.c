@@ -23,11 +23,11 @@ static const enum aif_reason reasons[] = {
 
 static const struct aif_loss *find(const struct aif_profile *p)
 {
-	for (size_t i = 0; i < AIF_ARRAY_LEN(reasons); i++)
-		for (size_t j = 0; j < p->losses_len; j++)
-			if (p->losses[j].reason == (uint32_t)reasons[i])
-				return &p->losses[j];
-	return NULL;
+	const struct aif_loss *l = NULL;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(reasons) && !l; i++)
+		l = aif_profile_loss(p, reasons[i]);
+	return l;
 }
 
 static bool is_switched_off(const struct aif_profile *p)

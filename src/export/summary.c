@@ -518,14 +518,6 @@ static void cost(const struct aif_profile *p, const struct aif_attribution *a, s
 	aif_buf_putc(out, '\n');
 }
 
-static bool has_loss(const struct aif_profile *p, enum aif_reason reason)
-{
-	for (size_t i = 0; i < p->losses_len; i++)
-		if (p->losses[i].reason == (uint32_t)reason)
-			return true;
-	return false;
-}
-
 static bool was_paused(const struct aif_profile *p)
 {
 	struct aif_gaps gaps;
@@ -542,9 +534,10 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 	const char *attached = aif_profile_meta(p, "attached"),
 		   *left = aif_profile_meta(p, "left_running");
 
-	if (has_loss(p, AIF_REASON_HANDSHAKE_FAILED) || has_loss(p, AIF_REASON_WIRE_VERSION))
+	if (aif_profile_loss(p, AIF_REASON_HANDSHAKE_FAILED) ||
+	    aif_profile_loss(p, AIF_REASON_WIRE_VERSION))
 		return "an agent got no memory from the recorder, see below";
-	if (!runtimes && has_loss(p, AIF_REASON_NOT_COVERED_USER))
+	if (!runtimes && aif_profile_loss(p, AIF_REASON_NOT_COVERED_USER))
 		return "the program ran as another user than the recorder, see below";
 	if (*left) {
 		snprintf(text, 160,
@@ -553,13 +546,14 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 			 left);
 		return text;
 	}
-	if (has_loss(p, AIF_REASON_ZE_METRICS_SIGNAL))
+	if (aif_profile_loss(p, AIF_REASON_ZE_METRICS_SIGNAL))
 		return "the command ended before it had launched anything, see below";
 	if (runtimes && was_paused(p))
 		return "the program launched nothing while it was collected: see --delay, aiflame ctl";
-	if (has_loss(p, AIF_REASON_CUDA_CROWDED) || has_loss(p, AIF_REASON_CUDA_REFUSED))
+	if (aif_profile_loss(p, AIF_REASON_CUDA_CROWDED) ||
+	    aif_profile_loss(p, AIF_REASON_CUDA_REFUSED))
 		return "what the program launched is not known: CUPTI refused to tell, see below";
-	if (has_loss(p, AIF_REASON_CUDA_NO_CUPTI))
+	if (aif_profile_loss(p, AIF_REASON_CUDA_NO_CUPTI))
 		return "what the program launched is not known: there is no CUPTI, see below";
 	if (runtimes)
 		return "the program opened a device but launched nothing";
@@ -598,7 +592,7 @@ static void timeless(const struct aif_profile *p, const struct aif_attribution *
 		aif_buf_puts(out,
 			     ", as they were seen from outside: only an agent knows kernels and "
 			     "times, see aiflame help env");
-	else if (has_loss(p, AIF_REASON_NO_TIMES))
+	else if (aif_profile_loss(p, AIF_REASON_NO_TIMES))
 		aif_buf_puts(out, ", as the driver gave none");
 	else if (a->conservation.unread + a->conservation.unfinished >= n)
 		aif_buf_puts(out, ", as the program or the recording ended before they were read");

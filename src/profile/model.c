@@ -33,6 +33,14 @@ const char *aif_profile_str(const struct aif_profile *p, uint32_t id)
 	return aif_strset_get(&p->strings, id, NULL);
 }
 
+const struct aif_loss *aif_profile_loss(const struct aif_profile *p, uint32_t reason)
+{
+	for (size_t i = 0; i < p->losses_len; i++)
+		if (p->losses[i].reason == reason)
+			return &p->losses[i];
+	return NULL;
+}
+
 const char *aif_profile_meta(const struct aif_profile *p, const char *key)
 {
 	uint32_t id = aif_strset_find(&p->strings, key, strlen(key));

@@ -283,6 +283,8 @@ struct aif_profile {
 
 /* "" if there is none; the value is a string that stays valid as long as no string is added. */
 const char *aif_profile_meta(const struct aif_profile *p, const char *key);
+/* The first one with this number (base/reasons.def), or NULL. */
+const struct aif_loss *aif_profile_loss(const struct aif_profile *p, uint32_t reason);
 const char *aif_profile_str(const struct aif_profile *p, uint32_t id);
 /* The innermost of a frame's names, or NULL when it has none. */
 const struct aif_frame_name *aif_profile_frame_name(const struct aif_profile *p, uint32_t frame);
