@@ -59,6 +59,21 @@ enum aif_shm_option {
 	AIF_OPTION_NO_PYTHON = 4,    /* no Python frames */
 };
 
+/*
+ * How much CUPTI is asked to do, from most to least. What it may be asked follows from what is known of its build: a later
+ * entry asks for less that could end the program.
+ */
+enum aif_cupti_use {
+	AIF_CUPTI_USE_AUTO, /* not chosen: the agent takes what is proven for its CUPTI */
+	AIF_CUPTI_USE_BLOCKS, /* kernel records are switched by the overhead budget's blocks, samples in turn */
+	AIF_CUPTI_USE_THROUGHOUT, /* records and samples are switched on once, and off at the end */
+	AIF_CUPTI_USE_RECORDS,    /* records throughout, no instruction samples */
+	AIF_CUPTI_USE_LAUNCHES,   /* callbacks only: launches and stacks without times */
+	AIF_CUPTI_USE_COUNT
+};
+#define AIF_SHM_CUPTI_ID      20 /* bytes of a build id; shorter ones are padded with zeros */
+#define AIF_SHM_CUPTI_CRASHES 8
+
 struct aif_shm {
 	/* set before the target sees it, constant afterwards */
 	uint32_t magic, version;
@@ -71,7 +86,12 @@ struct aif_shm {
 	uint32_t steps_from, steps_to;
 	uint32_t
 		stall_rate; /* samples a second and unit of devices that sample themselves in their own steps; 0 = none */
-	uint32_t zero[4];
+	uint32_t cupti; /* enum aif_cupti_use */
+	/* Builds of CUPTI in which recordings of this user have ended, and the most that was asked of each then. */
+	struct {
+		uint8_t id[AIF_SHM_CUPTI_ID];
+		uint32_t use; /* enum aif_cupti_use; 0 = free entry */
+	} cupti_crashes[AIF_SHM_CUPTI_CRASHES];
 	/* The counters of devices that are asked for, names with commas between; terminated. "": none. */
 	char counters[AIF_SHM_COUNTERS];
 
@@ -101,6 +121,10 @@ struct aif_shm {
 	/* What a vendor's part costs launching threads, whether capture is on or off; and the most memory of
 	 * devices that was taken at a time. */
 	_Atomic uint64_t spent_ns, device_bytes;
+	/* CUPTI, once it is in use: its build id, what cuptiGetVersion() said, and, written last, what it is asked
+	 * (enum aif_cupti_use); 0 = not in use, or not any more. */
+	uint8_t cupti_id[AIF_SHM_CUPTI_ID];
+	_Atomic uint32_t cupti_version, cupti_use;
 	/* Threads that are ready for AIF_SHM_CPU_SIGNAL, as the target sees them; 0 = free place. */
 	alignas(64) _Atomic uint32_t cpu_tids[AIF_SHM_CPU_THREADS];
 };
