@@ -17,6 +17,7 @@
 #define AIF_ARRAY_LEN(a)          (sizeof(a) / sizeof((a)[0]))
 #define AIF_MIN(a, b)             ((a) < (b) ? (a) : (b))
 #define AIF_MAX(a, b)             ((a) > (b) ? (a) : (b))
+#define AIF_CLAMP(a, low, high)   AIF_MIN(AIF_MAX(a, low), high)
 #define AIF_ALIGN_UP(x, pow2)     (((x) + ((pow2)-1)) & ~((__typeof__(x))(pow2)-1))
 #define AIF_PRINTF(fmt, args)     __attribute__((format(printf, fmt, args)))
 #define AIF_NOINLINE              __attribute__((noinline))

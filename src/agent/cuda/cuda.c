@@ -10,6 +10,9 @@
 /* To end sampling. Each takes a quarter of a second. */
 #define LAST_TRIES 12
 #define OPEN_NS    5000000
+/* To end records: a call that lasts is waited for. The helper tries again later; another user of CUPTI takes them over. */
+#define RECORDS_END_NS   (AIF_NS_PER_S / 4)
+#define RECORDS_YIELD_NS (3 * AIF_NS_PER_S)
 
 void aif_cuda_refused_in(struct aif_thread *t, enum aif_reason reason, const char *what, int error)
 {
@@ -122,11 +125,14 @@ static void sit(struct aif_cuda *cuda)
 		}
 		/* Another subscriber's numbers begin anew; and contexts may have gone unseen. */
 		aif_cuda_forget(cuda);
+		cuda->records = (struct aif_cuda_records){0};
 		if (!aif_cuda_is_sampling(cuda))
 			aif_cuda_sampling_forget(cuda);
 		atomic_store(&cuda->captures, 0);
 		aif_cuda_watch(cuda);
 	}
+	aif_cuda_use_choose(cuda);
+	aif_cuda_use_publish(cuda, true);
 	/* Each recording is told what it does not get. */
 	if (aif_agent.session.device_rate)
 		aif_cuda_sampling_init(cuda);
@@ -152,6 +158,9 @@ static void stand_up(struct aif_cuda *cuda)
 	/* While we sample, CUPTI refuses the other's records. */
 	if (!end_sampling(cuda, LAST_TRIES))
 		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, "the end of sampling", 0);
+	if (!aif_cuda_records_end(cuda, RECORDS_YIELD_NS))
+		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, "the end of records", 0);
+	aif_cuda_use_publish(cuda, false);
 	if (cuda->subscriber) {
 		/* No buffer of ours may come back to the other's function. */
 		flush_and_tell(cuda, true);
@@ -170,10 +179,12 @@ static void fall_silent(struct aif_cuda *cuda, bool pause)
 	aif_cuda_gate_tick(cuda, now);
 	if (pause) {
 		(void)end_sampling(cuda, aif_cuda_gate_may_try(cuda, now));
-	} else if (end_sampling(cuda, LAST_TRIES)) {
+		(void)aif_cuda_records_settle(cuda, now);
+	} else if (end_sampling(cuda, LAST_TRIES) && aif_cuda_records_end(cuda, RECORDS_END_NS)) {
 		/* What was under way is over now: for that it was waited. */
 		flush_and_tell(cuda, true);
 		listen(cuda, false);
+		aif_cuda_use_publish(cuda, false);
 	}
 }
 
@@ -188,8 +199,9 @@ static void send_away(struct aif_cuda *cuda)
 {
 	const struct timespec under_way = {.tv_nsec = UNDER_WAY_NS};
 
-	if (!cuda->subscriber || cuda->on || cuda->listens || aif_cuda_is_sampling(cuda) ||
-	    atomic_load(&cuda->has_graphs) || cuda->version < AIF_CUPTI_VERSION_13_0)
+	if (!cuda->subscriber || cuda->on || cuda->listens || cuda->records.on ||
+	    aif_cuda_is_sampling(cuda) || atomic_load(&cuda->has_graphs) ||
+	    cuda->version < AIF_CUPTI_VERSION_13_0)
 		return;
 	/* Who is in a callback gets out of it. */
 	nanosleep(&under_way, NULL);
@@ -224,7 +236,8 @@ static void collect(bool on)
 		cuda->taken = false;
 	}
 	if (!cuda || (on && (cuda->on || cuda->taken || cuda->left)) ||
-	    (!on && !cuda->on && (pause || !cuda->listens) && !aif_cuda_is_sampling(cuda)))
+	    (!on && !cuda->on && (pause || !cuda->listens) && !aif_cuda_is_sampling(cuda) &&
+	     cuda->records.on == cuda->records.wanted))
 		return;
 	pthread_mutex_lock(&cuda->switching);
 	if (on)
@@ -326,6 +339,8 @@ static int begin(void)
 		aif_cuda_refused(AIF_REASON_CUDA_NO_CUPTI, "", 0);
 		return r; /* nobody sees it */
 	}
+	aif_cuda_use_init(cuda);
+	cuda->use = AIF_CUPTI_USE_THROUGHOUT;
 	if (!atomic_compare_exchange_strong(&aif_agent.cuda, &none, cuda))
 		return -EALREADY;
 	aif_agent_leave_before_driver();

@@ -15,8 +15,10 @@
  *     cuda_library.c    which libcupti, and its functions
  *     cuda_launch.c     the driver's calls, seen as CUPTI's callbacks: LAUNCH records
  *     cuda_activity.c   what CUPTI tells when it is over: EXEC records
+ *     cuda_records.c    kernel records are switched on, and off when that is safe
+ *     cuda_use.c        how much this libcupti may be asked
  *     cuda_blocks.c     the overhead budget's blocks: what is switched when
- *     cuda_gate.c       who switches sampling is alone with the driver
+ *     cuda_gate.c       who switches records or sampling is alone with the driver
  *     cuda_sampling.c   instruction samples: which contexts, begin and end, when CUPTI is asked
  *     cuda_sampling_setup.c  buffers and configuration, and whether it is allowed
  *     cuda_samples.c    what it answers, in our words: WINDOW, CODE, REASON, PC records
@@ -77,6 +79,13 @@ enum aif_cuda_mode {
 	AIF_CUDA_SAMPLES,  /* samples only */
 };
 
+/* Under `switching`. */
+struct aif_cuda_records {
+	bool on, wanted; /* CUPTI makes them; somebody needs them */
+	uint64_t again_at,
+		again_ns; /* the next try to switch them off, and how long after the last */
+};
+
 /* Under `switching`, but for the atomics. */
 struct aif_cuda_blocks {
 	enum aif_cuda_mode mode;
@@ -89,6 +98,7 @@ struct aif_cuda_blocks {
 	uint64_t captured_before, left_out_before, began_with;
 	uint64_t spent_for; /* launches, of which it is told what they cost anyway */
 	bool interrupted;   /* something else took time in the block */
+	bool has_stray;     /* records could not be switched off where the block began */
 	double rate;        /* launches a second, lately */
 	uint64_t mode_since, samples_next, samples_until;
 };
@@ -149,7 +159,8 @@ struct aif_cuda_sampling {
 
 /* Under `switching`, but for the atomics. */
 struct aif_cuda_gate {
-	_Atomic uint64_t who;   /* pthread_self() of who switches sampling; 0 = nobody */
+	_Atomic uint64_t who;   /* pthread_self() of who switches; 0 = nobody */
+	_Atomic uint32_t held;  /* threads that wait at the gate */
 	_Atomic uint32_t epoch; /* of counting */
 	bool counts_self;       /* who switches is inside a call that is counted */
 	bool is_settled;        /* all that are inside such a call are counted */
@@ -164,8 +175,11 @@ struct aif_cuda_gate {
 
 struct aif_cuda {
 	struct aif_cupti api;
-	void *library;    /* libcupti */
-	uint32_t version; /* of CUPTI */
+	void *library;        /* libcupti */
+	uint32_t version;     /* of CUPTI */
+	uint32_t use;         /* enum aif_cupti_use, never AUTO */
+	uint32_t use_session; /* the generation for which it was chosen */
+	uint8_t id[AIF_SHM_CUPTI_ID];
 	void *subscriber; /* NULL: the seat is not ours; under `switching` */
 
 	_Atomic int captures; /* streams that are being captured into graphs */
@@ -190,6 +204,7 @@ struct aif_cuda {
 	_Atomic bool has_graphs;
 	uint32_t refused; /* the session in which CUPTI would not have us; 0 = none */
 	struct aif_cuda_gate gate;
+	struct aif_cuda_records records;
 	struct aif_cuda_blocks blocks;
 	struct aif_cuda_sampling sampling;
 	uint64_t pair_ns; /* when the clocks were last compared */
@@ -224,11 +239,25 @@ int aif_cuda_launches(struct aif_cuda *cuda, bool on);
 /* Which calls launch nothing, contexts and modules are watched for as long as the seat is ours. */
 void aif_cuda_watch(struct aif_cuda *cuda);
 
-/* Records on or off. 0 or CUPTI's error. */
+/* Switches all kinds of records, now. Off only with the gate shut: aif_cuda_records_want(). 0 or CUPTI's error. */
 int aif_cuda_activity(struct aif_cuda *cuda, bool on);
 int aif_cuda_activity_init(struct aif_cuda *cuda);
 /* What is complete is told now. `last`: waits, not for long, until all of it is told. */
 void aif_cuda_flush(struct aif_cuda *cuda, bool last);
+
+/* Under `switching`, as the next two. Switches records on at once, or off as soon as no call is under way. */
+void aif_cuda_records_want(struct aif_cuda *cuda, bool on);
+/* Tries again what was not possible then. True if records are as they were wanted. */
+bool aif_cuda_records_settle(struct aif_cuda *cuda, uint64_t now);
+/* Switches records off, and waits so long at most until that is possible. False: they are on. */
+bool aif_cuda_records_end(struct aif_cuda *cuda, uint64_t within_ns);
+
+/* Finds the build id of libcupti. */
+void aif_cuda_use_init(struct aif_cuda *cuda);
+/* Under `switching`, as the next: chooses how much CUPTI is asked in this session, once. */
+void aif_cuda_use_choose(struct aif_cuda *cuda);
+/* Lets the recorder know which CUPTI is in use from now on, or that it is not any more. */
+void aif_cuda_use_publish(const struct aif_cuda *cuda, bool is_used);
 
 /* Under `switching`. We begin to record; we stop. Launches call back before and after. */
 void aif_cuda_blocks_begin(struct aif_cuda *cuda, uint64_t now);
@@ -257,7 +286,7 @@ void aif_cuda_sampling_forget(struct aif_cuda *cuda);
 /* Under `switching`: tells what was sampled since the last time. */
 void aif_cuda_sampling_tick(struct aif_cuda *cuda);
 
-/* Around a call that must not meet a switch of sampling. The first may wait for one. */
+/* Around a call that must not meet a switch of records or sampling. The first may wait for one. */
 void aif_cuda_gate_enter(struct aif_cuda *cuda);
 void aif_cuda_gate_leave(struct aif_cuda *cuda);
 /* Before callbacks are switched on: nobody is counted. */
@@ -267,6 +296,9 @@ void aif_cuda_gate_settle(struct aif_cuda *cuda);
 /* Under `switching`, as the next three: nobody is inside such a call, nor will be until it is opened; and with `idle` no
  * context has anything to do. Takes a quarter of a second at most. False: it is not so, and the gate is open. */
 bool aif_cuda_gate_shut(struct aif_cuda *cuda, bool idle);
+/* The same for some microseconds' work, which a running device does not mind: waits until no call is under way, for 5 ms at
+ * most, and for 0.2 ms once a thread waits at the gate. */
+bool aif_cuda_gate_shut_briefly(struct aif_cuda *cuda);
 void aif_cuda_gate_open(struct aif_cuda *cuda);
 /* Some time since it was tried in vain? */
 bool aif_cuda_gate_may_try(const struct aif_cuda *cuda, uint64_t now);

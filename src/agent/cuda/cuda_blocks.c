@@ -9,6 +9,9 @@
  * (measured: 500 of 500). The helper turns the blocks. Their launches are counted for the process
  * (AIF_WIRE_BLOCK_PROCESS).
  *
+ * So it is where CUPTI may be asked to switch records (AIF_CUPTI_USE_BLOCKS, cuda_use.c). Else they are on from beginning to
+ * end, beside samples where these are wanted, and blocks switch the stacks only.
+ *
  * The callbacks stay on, in pauses, too (cuda.c): by them launches are counted, and held while sampling is switched.
  * What records leave behind is spent whether they are on or not, and taken off what the budget may spend.
  *
@@ -109,12 +112,13 @@ static void measure_rate(struct aif_cuda_blocks *b, uint64_t now)
 	b->rate = b->rate * fade + (1 - fade) * (double)(launches(b) - b->began_with) / ns * 1e9;
 }
 
-static void records(struct aif_cuda *cuda, bool on)
+static bool needs_records(const struct aif_cuda *cuda)
 {
-	int r = aif_cuda_activity(cuda, on);
+	const struct aif_cuda_blocks *b = &cuda->blocks;
 
-	if (r)
-		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, on ? "records" : "records' end", r);
+	if (cuda->use != AIF_CUPTI_USE_BLOCKS)
+		return cuda->use < AIF_CUPTI_USE_LAUNCHES;
+	return b->mode == AIF_CUDA_TOGETHER || (b->mode == AIF_CUDA_RECORDS && b->on);
 }
 
 /* Records are on before the first launch that is captured, and off after the last. */
@@ -125,22 +129,21 @@ static void apply(struct aif_cuda *cuda, bool on)
 	if (b->on == on)
 		return;
 	b->on = on;
-	if (on && b->mode == AIF_CUDA_RECORDS)
-		records(cuda, true);
+	if (on)
+		aif_cuda_records_want(cuda, needs_records(cuda));
 	atomic_store(&b->capture, on && b->mode != AIF_CUDA_SAMPLES);
-	if (!on && b->mode == AIF_CUDA_RECORDS)
-		records(cuda, false);
+	if (!on)
+		aif_cuda_records_want(cuda, needs_records(cuda));
 }
 
-static bool has_records(const struct aif_cuda_blocks *b)
+/* What records leave behind is spent in any case, and while records are on throughout, they are, too. */
+static double each_ns(const struct aif_cuda *cuda)
 {
-	return b->mode == AIF_CUDA_TOGETHER || (b->mode == AIF_CUDA_RECORDS && b->on);
-}
+	bool throughout = cuda->blocks.mode == AIF_CUDA_TOGETHER ||
+			  cuda->use == AIF_CUPTI_USE_THROUGHOUT ||
+			  cuda->use == AIF_CUPTI_USE_RECORDS;
 
-/* What records leave behind is spent in any case, and while records and samples are on throughout, they are, too. */
-static double each_ns(const struct aif_cuda_blocks *b)
-{
-	return CALLBACK_NS + (b->mode == AIF_CUDA_TOGETHER ? THROUGHOUT_NS : 0);
+	return CALLBACK_NS + (throughout ? THROUGHOUT_NS : 0);
 }
 
 void aif_cuda_blocks_spent(struct aif_cuda *cuda)
@@ -149,7 +152,7 @@ void aif_cuda_blocks_spent(struct aif_cuda *cuda)
 	uint64_t n = launches(b);
 
 	atomic_fetch_add(&aif_agent.session.spent_ns,
-			 (uint64_t)((double)(n - b->spent_for) * each_ns(b)));
+			 (uint64_t)((double)(n - b->spent_for) * each_ns(cuda)));
 	b->spent_for = n;
 }
 
@@ -157,7 +160,6 @@ void aif_cuda_blocks_spent(struct aif_cuda *cuda)
 static bool enter_mode(struct aif_cuda *cuda, enum aif_cuda_mode mode, uint64_t now)
 {
 	struct aif_cuda_blocks *b = &cuda->blocks;
-	bool had_records = has_records(b);
 
 	if (b->mode == mode)
 		return true;
@@ -177,8 +179,7 @@ static bool enter_mode(struct aif_cuda *cuda, enum aif_cuda_mode mode, uint64_t 
 		b->on = false;
 		b->since = now;
 	}
-	if (has_records(b) != had_records)
-		records(cuda, !had_records);
+	aif_cuda_records_want(cuda, needs_records(cuda));
 	/* If not now, then at a tick. */
 	if (mode != AIF_CUDA_RECORDS)
 		(void)aif_cuda_sampling(cuda, true);
@@ -217,7 +218,10 @@ static void choose_mode(struct aif_cuda *cuda, uint64_t now)
 
 	if (!aif_cuda_gate_may_try(cuda, now))
 		return;
-	if (!aif_cuda_sampling_wanted(cuda)) {
+	if (cuda->use != AIF_CUPTI_USE_BLOCKS) {
+		if (!aif_cuda_sampling_wanted(cuda))
+			(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
+	} else if (!aif_cuda_sampling_wanted(cuda)) {
 		(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
 	} else if (b->mode == AIF_CUDA_TOGETHER) {
 		if (now - b->mode_since > SETTLE_NS && (apart || (too_dear(b) && !trusted)) &&
@@ -239,7 +243,8 @@ void aif_cuda_blocks_begin(struct aif_cuda *cuda, uint64_t now)
 	struct aif_cuda_blocks *b = &cuda->blocks;
 	struct aif_budget *budget = &aif_agent.budget;
 	/* After a pause what was dear still is. */
-	bool dear = b->rate > 0 && too_dear(b) && budget->asked_ppm,
+	bool dear = b->rate > 0 && too_dear(b) && budget->asked_ppm &&
+		    cuda->use == AIF_CUPTI_USE_BLOCKS,
 	     beside = aif_cuda_sampling_wanted(cuda) && !cuda->sampling.apart && !dear;
 
 	aif_budget_resume(budget, now);
@@ -257,7 +262,7 @@ void aif_cuda_blocks_begin(struct aif_cuda *cuda, uint64_t now)
 		(void)aif_cuda_blocks_calm(cuda, now);
 	if (b->mode == AIF_CUDA_TOGETHER || (b->mode == AIF_CUDA_RECORDS && beside)) {
 		b->mode = AIF_CUDA_TOGETHER;
-		records(cuda, true);
+		aif_cuda_records_want(cuda, needs_records(cuda));
 		/* Contexts that are there. New ones are sampled as they come. */
 		(void)aif_cuda_sampling(cuda, true);
 	}
@@ -298,10 +303,10 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 		(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
 	if (b->interrupted)
 		now = aif_now_ns();
-	else
+	else if (!b->has_stray)
 		aif_budget_add(budget, b->block, launches(b) - b->began_with);
 	measure_rate(b, now);
-	aif_budget_spend(budget, b->rate * each_ns(b) / 1e9);
+	aif_budget_spend(budget, b->rate * each_ns(cuda) / 1e9);
 	/* Sampling has just begun: for as long as that lasts nothing is captured. */
 	if (!was_on || b->mode != AIF_CUDA_SAMPLES ||
 	    !aif_budget_hold(budget, now, b->samples_until))
@@ -314,6 +319,7 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 	b->began = b->since = now;
 	b->began_with = launches(b);
 	b->interrupted = false;
+	b->has_stray = cuda->records.on != cuda->records.wanted;
 	b->block = budget->block;
 	b->duty_ppm = aif_budget_duty(budget, b->block);
 }
@@ -331,6 +337,8 @@ uint64_t aif_cuda_turn(struct aif_cuda *cuda, uint64_t now)
 	if (cuda->on && (now >= atomic_load(&budget->until) || cuda->blocks.interrupted))
 		next_block(cuda, now);
 	until = atomic_load(&budget->until);
+	if (!aif_cuda_records_settle(cuda, now))
+		until = AIF_MIN(until, cuda->records.again_at);
 	pthread_mutex_unlock(&cuda->switching);
 	return until;
 }

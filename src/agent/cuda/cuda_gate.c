@@ -4,17 +4,22 @@
 #include <errno.h>
 
 /*
- * Who switches instruction sampling is alone with the driver
- * ==========================================================
+ * Who switches records or sampling is alone with the driver
+ * =========================================================
  *
- * cuptiPCSamplingEnable and Disable hold a lock of CUPTI's while they wait for one of the driver's. Launches, also
+ * Records. cuptiActivityDisable() beside a thread that is inside a copy's or a fill's call leaves libcupti's list of pending
+ * records broken: its worker or a launching thread ends the process by SIGSEGV some milliseconds later (CUPTI 13.0; measured by
+ * bench/gpu/toggle.c: 1 of 230 such calls in a CuPy program; none of 15,000 where no call was under way). cuptiActivityEnable()
+ * may meet any call.
+ *
+ * Sampling.  * cuptiPCSamplingEnable and Disable hold a lock of CUPTI's while they wait for one of the driver's. Launches, also
  * of graphs, and the unloading of what was launched hold the driver's and wait for CUPTI's: at the first
  * such meeting both wait for ever, and the program with them (measured: bench/gpu/sampling.c, and what of
  * the driver's other calls may go on: copies, memory, streams, loading, waiting). Disable, moreover, waits until
  * the device is idle, and what runs there may be waiting for a launch that is yet to come: NCCL's kernels do, here for
  * another device's of this process, or for one of another process, whose gate may be closed, too. So nobody
  * disables before his own device is idle; nothing comes to it then that could wait for others (streams that wait for values
- * and host functions are held like launches; copies are not); and who waits for that in vain lets go. Of ranks that
+ * and host functions are held like launches, and so are copies); and who waits for that in vain lets go. Of ranks that
  * all close their gates at once the hindmost is idle, for what it waits for was launched before.
  *
  * So such calls are counted from their first callback to their second, and who wants to switch
@@ -38,6 +43,12 @@
 
 #define GATE_NS  (AIF_NS_PER_S / 4)
 #define QUIET_NS AIF_NS_PER_S
+/* To switch records: how long the gate is shut at most, and once somebody waits at it. A call that takes longer is waited for
+ * with the gate open. */
+#define BRIEF_NS (5 * UINT64_C(1000000))
+#define HELD_NS  UINT64_C(200000)
+/* A thread that waits, or that waits for calls to end, looks so often before it sleeps: some 10 us. */
+#define LOOKS 200
 /* After a try in vain, doubled each time. */
 #define AGAIN_NS      AIF_NS_PER_S
 #define AGAIN_MAX_NS  (32 * AIF_NS_PER_S)
@@ -66,6 +77,15 @@ static void sleep_a_little(void)
 	nanosleep(&step, NULL);
 }
 
+static void relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 /* ---- who calls ---- */
 
 void aif_cuda_gate_leave(struct aif_cuda *cuda)
@@ -79,8 +99,13 @@ static AIF_NOINLINE void wait_at_gate(struct aif_cuda *cuda)
 {
 	int saved = errno;
 
-	while (atomic_load(&cuda->gate.who))
-		sleep_a_little();
+	atomic_fetch_add(&cuda->gate.held, 1);
+	for (int i = 0; atomic_load(&cuda->gate.who); i++)
+		if (i < LOOKS)
+			relax();
+		else
+			sleep_a_little();
+	atomic_fetch_sub(&cuda->gate.held, 1);
 	errno = saved;
 }
 
@@ -203,18 +228,25 @@ static bool is_alone(struct aif_cuda *cuda, bool idle)
 	return !atomic_load(&cuda->captures) && (!idle || becomes_idle(cuda, until));
 }
 
-bool aif_cuda_gate_shut(struct aif_cuda *cuda, bool idle)
+static void shut(struct aif_cuda *cuda)
 {
 	struct aif_cuda_gate *g = &cuda->gate;
 	const bool was_counted = counted; /* within cuCtxDestroy, for instance */
+
+	atomic_store(&g->who, (uint64_t)pthread_self());
+	aif_cuda_gate_leave(cuda);
+	g->counts_self = was_counted;
+}
+
+bool aif_cuda_gate_shut(struct aif_cuda *cuda, bool idle)
+{
+	struct aif_cuda_gate *g = &cuda->gate;
 	uint64_t now;
 
 	/* Without callbacks nobody is counted, or waits. */
 	if (!cuda->listens || (!g->is_settled && aif_now_ns() < g->again_at))
 		return false;
-	atomic_store(&g->who, (uint64_t)pthread_self());
-	aif_cuda_gate_leave(cuda);
-	g->counts_self = was_counted;
+	shut(cuda);
 	if (is_alone(cuda, idle || !g->is_settled)) {
 		aif_cuda_gate_settle(cuda);
 		return true;
@@ -223,6 +255,43 @@ bool aif_cuda_gate_shut(struct aif_cuda *cuda, bool idle)
 	now = aif_now_ns();
 	g->again_ns = AIF_MIN(AIF_MAX(2 * g->again_ns, AGAIN_NS), AGAIN_MAX_NS);
 	g->again_at = now + g->again_ns;
+	return false;
+}
+
+/* False: a call lasts, and somebody waits for its end. */
+static bool is_alone_soon(struct aif_cuda *cuda)
+{
+	uint64_t now = aif_now_ns(), until = now + BRIEF_NS;
+	bool held = false;
+
+	for (int i = 0; calls_are_under_way(cuda); i++) {
+		if (i < LOOKS) {
+			relax();
+			continue;
+		}
+		sleep_a_little();
+		now = aif_now_ns();
+		if (!held && atomic_load(&cuda->gate.held)) {
+			held = true;
+			until = AIF_MIN(until, now + HELD_NS);
+		}
+		if (now > until)
+			return false;
+	}
+	return true;
+}
+
+bool aif_cuda_gate_shut_briefly(struct aif_cuda *cuda)
+{
+	if (!cuda->listens)
+		return false;
+	/* Calls that were begun before callbacks came are not counted. */
+	if (!cuda->gate.is_settled)
+		return aif_cuda_gate_shut(cuda, true);
+	shut(cuda);
+	if (is_alone_soon(cuda))
+		return true;
+	aif_cuda_gate_open(cuda);
 	return false;
 }
 

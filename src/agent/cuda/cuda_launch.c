@@ -74,6 +74,8 @@ static void begin(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 	struct aif_thread *t = aif_thread_enter();
 
 	if (!t) {
+		/* Its record may come nevertheless. */
+		aif_cuda_correlate(cuda, cb->correlation, AIF_CUDA_NOT_CAPTURED);
 		aif_emit_missed();
 		return;
 	}
@@ -110,8 +112,7 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 
 	if (cb->site == AIF_CUPTI_ENTER) {
 		aif_thread_soon();
-		if (call->kind == AIF_EMIT_KERNEL)
-			aif_cuda_gate_enter(cuda);
+		aif_cuda_gate_enter(cuda);
 		*began = 0;
 		if (aif_likely(!atomic_load_explicit(&cuda->captures, memory_order_relaxed))) {
 			begin(cuda, call, cb, regs, 0);
@@ -131,8 +132,7 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 	else if (*began && aif_self && aif_self->graph_call == cb->correlation &&
 		 !aif_self->graph_nodes) /* else callbacks were switched on meanwhile */
 		begin(cuda, call, cb, regs, *began);
-	if (call->kind == AIF_EMIT_KERNEL)
-		aif_cuda_gate_leave(cuda);
+	aif_cuda_gate_leave(cuda);
 }
 
 static void called_aside(struct aif_cuda *cuda, uint32_t id, const struct aif_cupti_callback *cb)

@@ -23,6 +23,8 @@
 
 #define OUT_OF_REACH \
 	"CUPTI before 12.8 samples only without kernel records: leave out --all-launches"
+#define NOT_IN_TURNS \
+	"CUPTI before 12.8 samples only in turns with kernel records: --cupti blocks takes turns"
 /* A second process on the GPU meets only errors. */
 #define ERRORS_MAX 3
 
@@ -32,9 +34,10 @@ static void on_hash(const void *cubin, size_t size, uint64_t *hash)
 }
 
 /* Records are to be on throughout, and samples cannot be taken then. */
-static bool is_out_of_reach(const struct aif_cuda_sampling *s)
+static bool is_out_of_reach(const struct aif_cuda *cuda)
 {
-	return s->apart && !aif_agent.budget.asked_ppm;
+	return cuda->sampling.apart &&
+	       (!aif_agent.budget.asked_ppm || cuda->use != AIF_CUPTI_USE_BLOCKS);
 }
 
 bool aif_cuda_sampling_wanted(const struct aif_cuda *cuda)
@@ -42,7 +45,8 @@ bool aif_cuda_sampling_wanted(const struct aif_cuda *cuda)
 	const struct aif_cuda_sampling *s = &cuda->sampling;
 	bool refused = false;
 
-	if (!s->pc_size || !aif_agent.session.device_rate || is_out_of_reach(s))
+	if (!s->pc_size || !aif_agent.session.device_rate || cuda->use >= AIF_CUPTI_USE_RECORDS ||
+	    is_out_of_reach(cuda))
 		return false;
 	for (const struct aif_cuda_sampled *c = s->contexts; c < s->contexts + AIF_CUDA_CONTEXTS;
 	     c++) {
@@ -96,8 +100,9 @@ void aif_cuda_sampling_init(struct aif_cuda *cuda)
 		s->pc_size = AIF_CUPTI_PC_SIZE(cuda->version);
 		s->apart = cuda->version < AIF_CUPTI_VERSION_12_8;
 	}
-	if (s->pc_size && is_new && is_out_of_reach(s))
-		aif_cuda_refused(AIF_REASON_CUDA_NO_SAMPLING, OUT_OF_REACH, 0);
+	if (s->pc_size && is_new && is_out_of_reach(cuda))
+		aif_cuda_refused(AIF_REASON_CUDA_NO_SAMPLING,
+				 aif_agent.budget.asked_ppm ? NOT_IN_TURNS : OUT_OF_REACH, 0);
 }
 
 /* ---- a context ---- */
@@ -146,7 +151,8 @@ static bool is_to_begin(const struct aif_cuda *cuda, const struct aif_cuda_sampl
 
 	if (s->apart && cuda->blocks.mode == AIF_CUDA_TOGETHER)
 		return false;
-	return aif_cuda_is_there(c) && !c->refused && (c->again || !c->on) && is_first(s, c);
+	return s->pc_size && aif_cuda_is_there(c) && !c->refused && (c->again || !c->on) &&
+	       is_first(s, c);
 }
 
 /* Is it refused for the records' sake? 12.8's first release has the number of its second, which can do both. */
@@ -381,8 +387,6 @@ void aif_cuda_context(struct aif_cuda *cuda, void *context)
 	struct aif_cuda_sampled *free = NULL;
 	uint32_t device;
 
-	if (!s->pc_size)
-		return;
 	for (unsigned i = 0; i < AIF_CUDA_CONTEXTS; i++) {
 		void *known = atomic_load_explicit(&s->contexts[i].context, memory_order_relaxed);
 

@@ -248,7 +248,8 @@ typedef void aif_cupti_hash_fn(const void *cubin, size_t size, uint64_t *hash);
 	  (void *context, uint32_t stream, size_t *dropped))                                       \
 	X(cuptiFinalize, int, (void))                                                              \
 	X(cuptiGetTimestamp, int, (uint64_t * now))                                                \
-	X(cuptiGetResultString, int, (int result, const char **text))
+	X(cuptiGetResultString, int, (int result, const char **text))                              \
+	X(cuptiGetDeviceId, int, (void *context, uint32_t *device))
 
 /* Without these there are no instruction samples. */
 #define AIF_CUPTI_SAMPLING_FUNCTIONS(X)                                                           \
@@ -259,8 +260,7 @@ typedef void aif_cupti_hash_fn(const void *cubin, size_t size, uint64_t *hash);
 	X(cuptiPCSamplingGetNumStallReasons, int, (struct aif_cupti_reasons_len_params * p))      \
 	X(cuptiPCSamplingGetStallReasons, int, (struct aif_cupti_reasons_params * p))             \
 	X(cuptiPCSamplingGetData, int, (struct aif_cupti_samples_params * p))                     \
-	X(cuptiRegisterComputeCrcCallback, int, (aif_cupti_hash_fn * fn))                         \
-	X(cuptiGetDeviceId, int, (void *context, uint32_t *device))
+	X(cuptiRegisterComputeCrcCallback, int, (aif_cupti_hash_fn * fn))
 
 #define AIF_CUDA_FUNCTIONS(X)                                                 \
 	X(cuDeviceGet, int, (int *device, int ordinal))                       \

@@ -64,6 +64,15 @@ unsigned mock_launching(void)
 	return n;
 }
 
+unsigned mock_in_driver(void)
+{
+	unsigned n = 0;
+
+	for (struct mock_thread *t = mock_cupti.threads; t; t = t->next)
+		n += t != self && t->in_driver;
+	return n;
+}
+
 void mock_watched(int step)
 {
 	unsigned before = mock_cupti.watched, lost = 0;
@@ -143,6 +152,7 @@ static void enter(struct mock_call *call)
 	call_back_of(call, AIF_CUPTI_ENTER);
 	pthread_mutex_lock(&mock_cupti.lock);
 	t->launches = call->id == MOCK_LAUNCH;
+	t->in_driver = true;
 	pthread_mutex_unlock(&mock_cupti.lock);
 }
 
@@ -157,7 +167,7 @@ static void leave(struct mock_call *call)
 	struct mock_thread *t = mock_thread();
 
 	pthread_mutex_lock(&mock_cupti.lock);
-	t->launches = false;
+	t->launches = t->in_driver = false;
 	pthread_mutex_unlock(&mock_cupti.lock);
 	call_back_of(call, AIF_CUPTI_EXIT);
 	pthread_mutex_lock(&mock_cupti.lock);
@@ -308,5 +318,17 @@ int cuptiEnableCallback(uint32_t on, void *subscriber, uint32_t domain, uint32_t
 		}
 	}
 	pthread_mutex_unlock(&mock_cupti.lock);
+	return 0;
+}
+
+int cuptiGetDeviceId(void *context, uint32_t *device)
+{
+	struct mock_context *c = context;
+
+	if (!c || atomic_load(&c->gone)) {
+		mock_log("BAD device of a context that is gone");
+		return CUPTI_INVALID_CONTEXT;
+	}
+	*device = c->device;
 	return 0;
 }

@@ -27,6 +27,7 @@ struct mock_thread {
 	uint32_t stuck;       /* not 0: of all its calls from now on */
 	unsigned inside;      /* of one of its own callbacks */
 	bool launches;        /* a kernel: between its callbacks */
+	bool in_driver;       /* between the callbacks of whatever call */
 };
 
 struct mock_cupti {
@@ -51,6 +52,8 @@ extern struct mock_cupti mock_cupti __attribute__((visibility("hidden")));
 struct mock_thread *mock_thread(void);
 /* Others that are launching a kernel. */
 unsigned mock_launching(void);
+/* Under the lock: others that are inside a call. */
+unsigned mock_in_driver(void);
 /* Under the lock: something was switched. When nothing is on any more, calls that are under way are lost. */
 void mock_watched(int step);
 unsigned mock_callbacks_on(void);

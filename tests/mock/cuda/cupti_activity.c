@@ -266,6 +266,10 @@ static int switch_kind(uint32_t kind, bool on)
 	/* The first that was measured of CUPTI. */
 	refused = on && kind == AIF_CUPTI_KIND_CONCURRENT_KERNEL && mock_sampling_is_on() &&
 		  !mock_cupti.recorded[kind];
+	/* CUPTI 13.0 ends the program some ms later if the call is a copy's. The program's own profiler, which has no
+	 * `user`, does it all the same. */
+	if (!on && mock_cupti.recorded[kind] && mock_cupti.user && mock_in_driver())
+		mock_log("BAD activity kind=%u off beside=%u", kind, mock_in_driver());
 	if (!refused && mock_cupti.recorded[kind] != on) {
 		mock_cupti.recorded[kind] = on;
 		mock_watched(on ? 1 : -1);

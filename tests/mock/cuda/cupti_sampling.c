@@ -432,15 +432,3 @@ int cuptiRegisterComputeCrcCallback(aif_cupti_hash_fn *fn)
 	sampling.hash = fn;
 	return 0;
 }
-
-int cuptiGetDeviceId(void *context, uint32_t *device)
-{
-	struct mock_context *c = context;
-
-	if (!c || atomic_load(&c->gone)) {
-		mock_log("BAD device of a context that is gone");
-		return CUPTI_INVALID_CONTEXT;
-	}
-	*device = c->device;
-	return 0;
-}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does a program survive kernel records that are switched on and off while it launches? Tried here apart from aiflame:
+ * a library that the driver loads into any program, a thread of which switches. Built where it runs:
+ *
+ *     cc -shared -fPIC -O2 -pthread -o toggle.so toggle.c -I$CUDA/include -L$CUDA/lib64 -lcupti -lcuda
+ *     TOGGLE=on=20,off=60 CUDA_INJECTION64_PATH=$PWD/toggle.so python3 program.py
+ *
+ * TOGGLE is a list of NAME=NUMBER; `options` below has them with what they are without. What was done is printed when the
+ * program ends; if it ends by SIGSEGV, where.
+ */
+#define _GNU_SOURCE
+#include <cuda.h>
+#include <cupti.h>
+#include <cupti_pcsampling.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define PCS     16384
+#define REASONS 128
+#define BUFFERS 4096
+
+static struct option {
+	const char *name;
+	int value;
+} options[] = {
+#define ON 0 /* ms that records are on; 0: always */
+	{"on", 20},
+#define OFF 1 /* ms that they are off */
+	{"off", 60},
+#define SAMPLING 2 /* 0 never; 1 from the context's creation to `until`; 2 for good; 3 at times for `until` (records off) */
+	{"sampling", 0},
+#define UNTIL 3 /* ms */
+	{"until", 1000},
+#define FLUSH 4 /* ms between two flushes; 0: none */
+	{"flush", 250},
+#define REUSE 5 /* buffers: 0 malloc and free, 1 the last that came back, 2 the first, 3 never */
+	{"reuse", 1},
+#define KB 6 /* of a buffer */
+	{"kb", 2048},
+#define KINDS 7 /* 1 kernels, 2 and copies and fills; 3: copies and fills only are toggled, 4: kernels only, the others stay */
+	{"kinds", 2},
+#define HOW 8 /* before records go off: 1 flush, 2 the gate is shut, 4 the context is idle, 8 flush after, 16 forced after; 32 the gate is shut before they go on */
+	{"how", 0},
+#define CALLBACKS 9
+	{"callbacks", 1},
+#define READ 10
+	{"read", 1},
+#define DELAY 11 /* ms before the first switch */
+	{"delay", 1000},
+#define PER_THREAD 12 /* -1: as CUPTI has it */
+	{"per_thread", -1},
+#define POOL 13 /* MB of device buffers preallocated; 0: as CUPTI has it */
+	{"pool", 0},
+#define NAP 14 /* ms between the flush and the switch */
+	{"nap", 0},
+#define STRADDLE 15 /* a launching thread is inside its call while records go: 1 off, 2 on; 4: at its end, not its beginning */
+	{"straddle", 0},
+#define COPIES 16 /* copies and fills call back, too */
+	{"copies", 0},
+};
+
+static struct {
+	CUpti_SubscriberHandle subscriber;
+	CUcontext context;
+	pthread_t thread;
+	bool sampled;
+	CUpti_PCSamplingData *data, *out;
+	_Atomic int gate, under_way, stop, parked; /* parked: 1 somebody is to be, 2 is */
+	_Atomic uint64_t straddled;
+	_Atomic uint64_t switches, records, samples, launches, zeros, completed, refused;
+	pthread_mutex_t lock;
+	uint8_t *free[BUFFERS], *all[BUFFERS];
+	unsigned first, last, made;
+} it = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static const uint32_t kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+				 CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMCPY2};
+
+static int opt(unsigned i)
+{
+	return options[i].value;
+}
+
+static void parse(void)
+{
+	char *text = strdup(getenv("TOGGLE") ? getenv("TOGGLE") : ""), *at = text, *one;
+
+	while ((one = strsep(&at, ","))) {
+		char *value = strchr(one, '=');
+		bool known = !*one;
+
+		if (value)
+			*value++ = 0;
+		for (unsigned i = 0; i < sizeof(options) / sizeof(*options) && value; i++)
+			if (!strcmp(options[i].name, one)) {
+				options[i].value = atoi(value);
+				known = true;
+			}
+		if (!known) {
+			fprintf(stderr, "toggle: no option %s\n", one);
+			_exit(2);
+		}
+	}
+	free(text);
+}
+
+static int say(const char *what, int r)
+{
+	const char *why = "?";
+
+	if (r) {
+		cuptiGetResultString((CUptiResult)r, &why);
+		fprintf(stderr, "toggle: %s: %s\n", what, why);
+	}
+	return r;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* ---- buffers ---- */
+
+static void CUPTIAPI request(uint8_t **buffer, size_t *size, size_t *max)
+{
+	const size_t bytes = (size_t)opt(KB) << 10;
+
+	*size = bytes;
+	*max = 0;
+	pthread_mutex_lock(&it.lock);
+	if (!opt(REUSE)) {
+		*buffer = malloc(bytes);
+	} else if (it.first != it.last && opt(REUSE) == 1) {
+		*buffer = it.free[--it.last % BUFFERS];
+	} else if (it.last - it.first > 8 && opt(REUSE) == 2) {
+		*buffer = it.free[it.first++ % BUFFERS];
+	} else {
+		*buffer = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (it.made < BUFFERS)
+			it.all[it.made++] = *buffer;
+	}
+	pthread_mutex_unlock(&it.lock);
+}
+
+static void CUPTIAPI complete(CUcontext c, uint32_t s, uint8_t *buffer, size_t size, size_t valid)
+{
+	CUpti_Activity *r = NULL;
+
+	(void)c, (void)s, (void)size;
+	it.completed++;
+	while (opt(READ) && cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS) {
+		it.records++;
+		if (r->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
+		    !((CUpti_ActivityKernel5 *)(void *)r)->end)
+			it.zeros++;
+	}
+	pthread_mutex_lock(&it.lock);
+	if (!opt(REUSE))
+		free(buffer);
+	else if (opt(REUSE) != 3)
+		it.free[it.last++ % BUFFERS] = buffer;
+	pthread_mutex_unlock(&it.lock);
+}
+
+/* ---- where it died ---- */
+
+static void where(const char *name, uintptr_t at)
+{
+	char line[512], text[640];
+	FILE *maps;
+	Dl_info info;
+	int n = snprintf(text, sizeof(text), "toggle:   %s %#lx", name, (unsigned long)at);
+
+	for (unsigned i = 0; i < it.made; i++)
+		if (at - (uintptr_t)it.all[i] < (uintptr_t)opt(KB) << 10)
+			n += snprintf(text + n, sizeof(text) - (size_t)n, " buffer %u+%#lx", i,
+				      (unsigned long)(at - (uintptr_t)it.all[i]));
+	if (dladdr((void *)at, &info) && info.dli_fname)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, " %s+%#lx", strrchr(info.dli_fname, '/'),
+			      (unsigned long)(at - (uintptr_t)info.dli_fbase));
+	maps = fopen("/proc/self/maps", "re");
+	while (maps && fgets(line, sizeof(line), maps)) {
+		unsigned long from, to;
+
+		if (sscanf(line, "%lx-%lx", &from, &to) == 2 && at >= from && at < to) {
+			line[strcspn(line, "\n")] = 0;
+			n += snprintf(text + n, sizeof(text) - (size_t)n, " [%s]", line);
+		}
+	}
+	if (maps)
+		fclose(maps);
+	fprintf(stderr, "%.600s\n", text);
+}
+
+static void died(int signal, siginfo_t *info, void *context)
+{
+	static _Atomic int once;
+	const greg_t *g = ((ucontext_t *)context)->uc_mcontext.gregs;
+	void *frames[32];
+	int n;
+
+	if (!once++) {
+		fprintf(stderr, "toggle: signal %d at %p, code %d, %lu switches\n", signal, info->si_addr, info->si_code,
+			(unsigned long)it.switches);
+		where("rip", (uintptr_t)g[REG_RIP]);
+		for (n = REG_R8; n <= REG_RSP; n++) {
+			static const char *const names[] = {"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+							    "rdi", "rsi", "rbp", "rbx", "rdx", "rax", "rcx", "rsp"};
+
+			where(names[n], (uintptr_t)g[n]);
+		}
+		n = backtrace(frames, 32);
+		for (int i = 0; i < n; i++)
+			where("frame", (uintptr_t)frames[i]);
+	}
+	sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	raise(signal);
+}
+
+/* ---- sampling ---- */
+
+static CUpti_PCSamplingData *new_data(void)
+{
+	CUpti_PCSamplingData *b = calloc(1, sizeof(*b));
+
+	b->size = sizeof(*b);
+	b->collectNumPcs = PCS;
+	b->pPcData = calloc(PCS, sizeof(*b->pPcData));
+	for (unsigned i = 0; i < PCS; i++) {
+		b->pPcData[i].size = sizeof(b->pPcData[i]);
+		b->pPcData[i].stallReason = calloc(REASONS, sizeof(*b->pPcData[i].stallReason));
+	}
+	return b;
+}
+
+static void sample(bool on)
+{
+	CUpti_PCSamplingEnableParams e = {.size = CUpti_PCSamplingEnableParamsSize, .ctx = it.context};
+	CUpti_PCSamplingDisableParams d = {.size = CUpti_PCSamplingDisableParamsSize, .ctx = it.context};
+	CUpti_PCSamplingConfigurationInfo info[] = {
+		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE},
+		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER},
+		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD},
+		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE},
+		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE},
+		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN}};
+	CUpti_PCSamplingConfigurationInfoParams c = {.size = CUpti_PCSamplingConfigurationInfoParamsSize,
+						     .ctx = it.context,
+						     .numAttributes = 6,
+						     .pPCSamplingConfigurationInfo = info};
+
+	if (!on) {
+		it.sampled = false;
+		say("disable", (int)cuptiPCSamplingDisable(&d));
+		return;
+	}
+	if (!it.data)
+		it.data = new_data();
+	if (!it.out)
+		it.out = new_data();
+	info[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+	info[1].attributeData.samplingDataBufferData.samplingDataBuffer = it.data;
+	info[2].attributeData.samplingPeriodData.samplingPeriod = 18;
+	info[3].attributeData.hardwareBufferSizeData.hardwareBufferSize = 64 << 20;
+	info[4].attributeData.scratchBufferSizeData.scratchBufferSize = 16 << 20;
+	info[5].attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan = 50;
+	it.sampled = !say("enable", (int)cuptiPCSamplingEnable(&e)) &&
+		     !say("configure", (int)cuptiPCSamplingSetConfigurationAttribute(&c));
+}
+
+static void drain(void)
+{
+	CUpti_PCSamplingGetDataParams p = {
+		.size = CUpti_PCSamplingGetDataParamsSize, .ctx = it.context, .pcSamplingData = it.out};
+
+	do {
+		it.out->totalNumPcs = 0;
+		it.out->totalSamples = 0;
+		if (cuptiPCSamplingGetData(&p))
+			return;
+		it.samples += it.out->totalSamples;
+	} while (it.out->remainingNumPcs && it.out->totalNumPcs);
+}
+
+/* ---- switching ---- */
+
+/* Nobody launches; and nothing runs. */
+static void shut(bool idle)
+{
+	CUcontext none;
+
+	it.gate = 1;
+	while (it.under_way)
+		usleep(10);
+	if (idle && !cuCtxPushCurrent(it.context)) {
+		cuCtxSynchronize();
+		cuCtxPopCurrent(&none);
+	}
+}
+
+static void switch_records(bool on)
+{
+	unsigned first = opt(KINDS) == 3, last = opt(KINDS) == 1 || (opt(KINDS) == 4) ? 1 : 4;
+	CUcontext none;
+
+	if (!on && (opt(HOW) & 1))
+		cuptiActivityFlushAll(0);
+	if (opt(NAP))
+		usleep((useconds_t)opt(NAP) * 1000);
+	if (!on && (opt(HOW) & 2))
+		shut(opt(HOW) & 4);
+	else if (!on && (opt(HOW) & 4) && !cuCtxPushCurrent(it.context)) {
+		cuCtxSynchronize();
+		cuCtxPopCurrent(&none);
+	}
+	if (on && (opt(HOW) & 32))
+		shut(false);
+	if (opt(STRADDLE) & (on ? 2 : 1)) {
+		it.parked = 1;
+		for (int i = 0; i < 5000 && it.parked != 2; i++)
+			usleep(10);
+		it.straddled += it.parked == 2;
+	}
+	for (unsigned i = first; i < last; i++) {
+		if (on)
+			it.refused += cuptiActivityEnable((CUpti_ActivityKind)kinds[i]) && i < 3;
+		else
+			cuptiActivityDisable((CUpti_ActivityKind)kinds[i]);
+	}
+	it.gate = it.parked = 0;
+	if (!on && (opt(HOW) & 24))
+		cuptiActivityFlushAll(opt(HOW) & 16 ? 1 : 0);
+	it.switches++;
+}
+
+static void *switching(void *none)
+{
+	uint64_t begin = now_ms(), flushed = begin, drained = begin, next = begin + (uint64_t)opt(DELAY);
+	bool on = true;
+	unsigned seed = (unsigned)getpid();
+
+	while (!it.stop) {
+		uint64_t now = now_ms();
+
+		usleep(1000);
+		if (opt(FLUSH) && now >= flushed + (uint64_t)opt(FLUSH)) {
+			cuptiActivityFlushAll(0);
+			flushed = now;
+		}
+		if (it.sampled && now >= drained + 250) {
+			drain();
+			drained = now;
+		}
+		if (it.sampled && opt(SAMPLING) == 1 && now >= begin + (uint64_t)opt(UNTIL)) {
+			shut(true);
+			drain();
+			sample(false);
+			it.gate = 0;
+		}
+		if (opt(ON) && now >= next && (opt(SAMPLING) != 1 || !it.sampled)) {
+			on = !on;
+			switch_records(on);
+			next = now + (uint64_t)(on ? opt(ON) : opt(OFF)) / 2 +
+			       (uint64_t)rand_r(&seed) % (uint64_t)(on ? opt(ON) : opt(OFF));
+		}
+	}
+	return none;
+}
+
+static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
+{
+	const CUpti_CallbackData *call = data;
+
+	(void)user;
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+		if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED && !it.context) {
+			it.context = ((const CUpti_ResourceData *)data)->context;
+			if (opt(SAMPLING))
+				sample(true);
+			pthread_create(&it.thread, NULL, switching, NULL);
+		}
+		return;
+	}
+	if ((call->callbackSite == CUPTI_API_ENTER) == !(opt(STRADDLE) & 4)) {
+		int one = 1;
+
+		if (it.parked == 1 && atomic_compare_exchange_strong(&it.parked, &one, 2))
+			while (it.parked)
+				usleep(10);
+	}
+	if (call->callbackSite == CUPTI_API_ENTER) {
+		for (it.under_way++; it.gate && !pthread_equal(pthread_self(), it.thread); it.under_way++) {
+			it.under_way--;
+			usleep(20);
+		}
+		it.launches++;
+	} else {
+		it.under_way--;
+	}
+}
+
+static void over(void)
+{
+	it.stop = 1;
+	fprintf(stderr, "toggle: %lu switches, %lu launches, %lu records (%lu unfinished) in %lu buffers, %lu samples, %lu refused, %lu straddled\n",
+		(unsigned long)it.switches, (unsigned long)it.launches, (unsigned long)it.records, (unsigned long)it.zeros,
+		(unsigned long)it.completed, (unsigned long)it.samples, (unsigned long)it.refused, (unsigned long)it.straddled);
+}
+
+int InitializeInjection(void)
+{
+	static const CUpti_CallbackId launches[] = {307, 442, 477, 478, 652, 653, 514, 515};
+	/* cuMemcpy*, cuMemset* */
+	static const CUpti_CallbackId copies[][2] = {{216, 227}, {249, 255}, {276, 294}, {305, 307}};
+	size_t size = 1, mb;
+	uint8_t each = (uint8_t)opt(PER_THREAD);
+
+	parse();
+	sigaction(SIGSEGV, &(struct sigaction){.sa_sigaction = died, .sa_flags = SA_SIGINFO | SA_ONSTACK}, NULL);
+	if (opt(PER_THREAD) >= 0) {
+		each = (uint8_t)opt(PER_THREAD);
+		say("per thread", (int)cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER,
+								 &size, &each));
+	}
+	if (opt(POOL)) {
+		mb = (size_t)opt(POOL) << 20;
+		size = sizeof(mb);
+		say("pool", (int)cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, &size, &mb));
+	}
+	say("subscribe", (int)cuptiSubscribe(&it.subscriber, callback, NULL));
+	say("buffers", (int)cuptiActivityRegisterCallbacks(request, complete));
+	cuptiEnableCallback(1, it.subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+	for (unsigned i = 0; i < sizeof(launches) / sizeof(*launches) && opt(CALLBACKS); i++)
+		cuptiEnableCallback(1, it.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i]);
+	for (unsigned i = 0; i < sizeof(copies) / sizeof(*copies) && opt(COPIES); i++)
+		for (CUpti_CallbackId k = copies[i][0]; k < copies[i][1]; k++)
+			cuptiEnableCallback(1, it.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, k);
+	for (unsigned i = 0; i < (opt(KINDS) == 1 ? 1u : 4u); i++)
+		cuptiActivityEnable((CUpti_ActivityKind)kinds[i]);
+	atexit(over);
+	return 1;
+}

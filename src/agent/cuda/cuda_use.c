@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cuda/cuda.h"
+
+#include "base/build_id.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * How much libcupti is asked to do (enum aif_cupti_use of wire/shm.h).
+ *
+ * A fault in libcupti ends the program that is watched. So the agent asks of a build only what is known to end nothing: to
+ * switch records and samples in turns of those versions that `bench/gpu/survive` has tried (bench/results/), of others to
+ * switch them on once; and less after a recording of this user has ended in that build. The user may choose otherwise
+ * (--cupti).
+ */
+
+/* cuptiGetVersion() of the versions that survived. 13.0: 130000, its update 130001. */
+static const uint32_t proven[] = {130000, 130001};
+
+static bool is_proven(uint32_t version)
+{
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(proven); i++)
+		if (proven[i] == version)
+			return true;
+	return false;
+}
+
+struct search {
+	uintptr_t base;
+	uint8_t *id; /* AIF_SHM_CUPTI_ID */
+};
+
+static int find_id(struct dl_phdr_info *info, size_t size, void *user)
+{
+	const struct search *s = user;
+
+	(void)size;
+	if (info->dlpi_addr != s->base)
+		return 0;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		const uint8_t *id;
+		size_t len;
+
+		if (ph->p_type != PT_NOTE)
+			continue;
+		id = aif_build_id_find((const void *)(s->base + ph->p_vaddr), ph->p_filesz, &len);
+		if (!id)
+			continue;
+		memcpy(s->id, id, AIF_MIN(len, (size_t)AIF_SHM_CUPTI_ID));
+		return 1;
+	}
+	return 1;
+}
+
+void aif_cuda_use_init(struct aif_cuda *cuda)
+{
+	struct link_map *map = NULL;
+	struct search s = {.id = cuda->id};
+
+	if (dlinfo(cuda->library, RTLD_DI_LINKMAP, &map) || !map)
+		return;
+	s.base = map->l_addr;
+	dl_iterate_phdr(find_id, &s);
+}
+
+/* What was asked of this build in a recording that ended in it; 0 = there is none. */
+static uint32_t crashed_with(const struct aif_cuda *cuda, const struct aif_shm *shm)
+{
+	static const uint8_t none[AIF_SHM_CUPTI_ID];
+	uint32_t use = 0;
+
+	if (!memcmp(cuda->id, none, sizeof(none)))
+		return 0;
+	for (unsigned i = 0; i < AIF_SHM_CUPTI_CRASHES; i++)
+		if (!memcmp(shm->cupti_crashes[i].id, cuda->id, sizeof(cuda->id)))
+			use = AIF_MAX(use, shm->cupti_crashes[i].use);
+	return use;
+}
+
+/* Says why less is asked than could be. */
+static void report(const struct aif_cuda *cuda, uint32_t crashed)
+{
+	static const char *const uses[AIF_CUPTI_USE_COUNT] = {"auto", "blocks", "throughout",
+							      "records", "launches"};
+	char text[160];
+
+	if (crashed)
+		snprintf(text, sizeof(text),
+			 "a recording with this libcupti has ended by a signal; now --cupti %s",
+			 uses[cuda->use]);
+	else
+		snprintf(text, sizeof(text),
+			 "version %u; --cupti blocks switches them all the same", cuda->version);
+	aif_cuda_refused(crashed ? AIF_REASON_CUDA_CRASHED : AIF_REASON_CUDA_UNPROVEN, text, 0);
+}
+
+void aif_cuda_use_choose(struct aif_cuda *cuda)
+{
+	struct aif_shm *shm = aif_agent.session.shm;
+	uint32_t crashed, use;
+
+	if (!shm || cuda->use_session == aif_agent.session.generation)
+		return;
+	cuda->use_session = aif_agent.session.generation;
+	crashed = crashed_with(cuda, shm);
+	use = shm->cupti;
+	if (use == AIF_CUPTI_USE_AUTO || use >= AIF_CUPTI_USE_COUNT) {
+		use = is_proven(cuda->version) ? AIF_CUPTI_USE_BLOCKS : AIF_CUPTI_USE_THROUGHOUT;
+		use = AIF_MIN(AIF_MAX(use, crashed ? crashed + 1 : 0), AIF_CUPTI_USE_LAUNCHES);
+		cuda->use = use;
+		/* Without a budget nothing is switched anyway. */
+		if (crashed || (use != AIF_CUPTI_USE_BLOCKS && aif_agent.budget.asked_ppm))
+			report(cuda, crashed);
+	}
+	cuda->use = use;
+}
+
+void aif_cuda_use_publish(const struct aif_cuda *cuda, bool is_used)
+{
+	struct aif_shm *shm = aif_agent.session.shm;
+	uint32_t use = cuda->use;
+
+	if (!shm)
+		return;
+	/* Without a budget records stay on, as with --cupti throughout. */
+	if (!aif_agent.budget.asked_ppm)
+		use = AIF_MAX(use, AIF_CUPTI_USE_THROUGHOUT);
+	memcpy(shm->cupti_id, cuda->id, sizeof(shm->cupti_id));
+	atomic_store(&shm->cupti_version, cuda->version);
+	atomic_store(&shm->cupti_use, is_used ? use : 0);
+}
