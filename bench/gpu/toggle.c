@@ -418,6 +418,8 @@ static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 static void over(void)
 {
 	it.stop = 1;
+	if (it.context)
+		pthread_join(it.thread, NULL);
 	fprintf(stderr, "toggle: %lu switches, %lu launches, %lu records (%lu unfinished) in %lu buffers, %lu samples, %lu refused, %lu straddled\n",
 		(unsigned long)it.switches, (unsigned long)it.launches, (unsigned long)it.records, (unsigned long)it.zeros,
 		(unsigned long)it.completed, (unsigned long)it.samples, (unsigned long)it.refused, (unsigned long)it.straddled);

@@ -9,6 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 143' HUP INT TERM # so that the time limit leaves nothing behind either
 cd "$work" || exit 1
+export AIFLAME_SAMPLING_KEY=$$ # the GPUs of this test are no other's
 n=0 failed=0
 # OpenCL means PoCL here: other drivers that are installed take time to say that they have no device, and Intel's is
 # loaded in a way (RTLD_DEEPBIND) that sanitizers refuse.

@@ -16,8 +16,10 @@ static struct {
 	struct aif_thread thread;
 	uint64_t now;
 	bool no_ring;
+	bool is_shut;
 	bool records, sampled, refuse_sampling, refuse_records;
 	bool refuse_beside; /* samples, where there are records */
+	bool in_call;       /* a call lasts */
 	bool busy, waits;   /* somebody is always inside the driver; it was tried in vain lately */
 	uint64_t captured, left_out;           /* what was launched */
 	uint64_t told_captured, told_left_out; /* what the blocks say */
@@ -80,6 +82,8 @@ int aif_cuda_activity(struct aif_cuda *cuda, bool on)
 	(void)cuda;
 	if (on && (it.sampled || it.refuse_records))
 		return AIF_CUPTI_NOT_COMPATIBLE;
+	/* Off only with nobody in a call, and nothing sampled. */
+	assert_true(on || (it.is_shut && !it.sampled));
 	it.records = on;
 	return 0;
 }
@@ -113,6 +117,19 @@ bool aif_cuda_sampling(struct aif_cuda *cuda, bool on)
 void aif_cuda_sampling_tick(struct aif_cuda *cuda)
 {
 	(void)cuda;
+}
+
+bool aif_cuda_gate_shut_briefly(struct aif_cuda *cuda)
+{
+	(void)cuda;
+	it.is_shut = !it.in_call;
+	return it.is_shut;
+}
+
+void aif_cuda_gate_open(struct aif_cuda *cuda)
+{
+	(void)cuda;
+	it.is_shut = false;
 }
 
 bool aif_cuda_gate_may_try(const struct aif_cuda *cuda, uint64_t now)
@@ -172,6 +189,7 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&it, 0, sizeof(it));
+	it.cuda.use = AIF_CUPTI_USE_BLOCKS;
 	memset(&aif_agent, 0, sizeof(aif_agent));
 	it.now = UINT64_C(1000000000000);
 	pthread_mutex_init(&it.cuda.switching, NULL);
@@ -438,7 +456,77 @@ static void an_exit_waits_for_nobody(void **state)
 	assert_true(it.now - before < AIF_NS_PER_S);
 	pthread_mutex_unlock(&it.cuda.switching);
 	aif_cuda_leave(&it.cuda);
-	assert_false(it.cuda.on || it.records || it.sampled);
+	/* libcupti may have ended: records are left alone. */
+	assert_true(it.records);
+	assert_false(it.cuda.on || it.sampled);
+}
+
+/* Records go off when the call is over, and nothing is captured from the block's end on. */
+static void records_stay_while_a_call_lasts(void **state)
+{
+	uint64_t end;
+
+	(void)state;
+	it.refuse_sampling = true;
+	start(20000);
+	while (atomic_load(&it.cuda.blocks.capture))
+		run_for(0.01, 13000);
+	assert_false(it.records);
+	while (!atomic_load(&it.cuda.blocks.capture))
+		run_for(0.001, 13000);
+	it.in_call = true;
+	while (atomic_load(&it.cuda.blocks.capture))
+		run_for(0.001, 13000);
+	end = it.now;
+	run_for(0.02, 13000);
+	assert_true(it.records);
+	it.in_call = false;
+	while (it.records && it.now < end + AIF_NS_PER_S)
+		run_for(0.001, 13000);
+	assert_false(it.records);
+	assert_true(it.now < end + AIF_NS_PER_S / 5);
+	stop();
+}
+
+/* Where CUPTI may not be asked to switch: records and samples are on throughout, whatever that costs. */
+static void throughout_nothing_is_switched(void **state)
+{
+	unsigned off = 0;
+
+	(void)state;
+	it.cuda.use = AIF_CUPTI_USE_THROUGHOUT;
+	start(20000);
+	for (int i = 0; i < 2000; i++) {
+		run_for(0.01, 13000);
+		assert_true(it.records && it.sampled);
+		off += !atomic_load(&it.cuda.blocks.capture);
+	}
+	assert_true(off > 1000); /* the stacks are */
+	assert_int_equal(it.switched, 1);
+	it.cuda.on = false;
+	aif_cuda_blocks_end(&it.cuda, it.now);
+	/* A pause ends samples; records would have to be first again. */
+	assert_true(it.records && !it.sampled);
+	aif_cuda_blocks_begin(&it.cuda, it.now);
+	assert_true(it.records && it.sampled);
+}
+
+static void without_records_launches_are_all(void **state)
+{
+	(void)state;
+	it.cuda.use = AIF_CUPTI_USE_LAUNCHES;
+	it.refuse_sampling = true;
+	start(20000);
+	for (int i = 0; i < 100; i++) {
+		uint64_t from = it.now;
+
+		while (it.now < from + 10000000) {
+			it.now += 13000;
+			if (it.now % 7 == 0)
+				(void)aif_cuda_turn(&it.cuda, it.now);
+		}
+		assert_false(it.records || it.sampled);
+	}
 }
 
 int main(void)
@@ -450,6 +538,9 @@ int main(void)
 		cmocka_unit_test_setup(what_was_launched_in_a_pause_is_not_told, setup),
 		cmocka_unit_test_setup(refused_sampling_takes_no_time, setup),
 		cmocka_unit_test_setup(refused_records_are_told, setup),
+		cmocka_unit_test_setup(records_stay_while_a_call_lasts, setup),
+		cmocka_unit_test_setup(throughout_nothing_is_switched, setup),
+		cmocka_unit_test_setup(without_records_launches_are_all, setup),
 		cmocka_unit_test_setup(blocks_without_a_ring_are_counted, setup),
 		cmocka_unit_test_setup(what_launches_cost_anyway_is_told, setup),
 		cmocka_unit_test_setup(records_and_samples_in_turn, setup),

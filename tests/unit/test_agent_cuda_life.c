@@ -139,6 +139,33 @@ uint64_t aif_cuda_turn(struct aif_cuda *cuda, uint64_t now)
 	return now;
 }
 
+bool aif_cuda_records_settle(struct aif_cuda *cuda, uint64_t now)
+{
+	(void)cuda, (void)now;
+	return true;
+}
+
+bool aif_cuda_records_end(struct aif_cuda *cuda, uint64_t within_ns)
+{
+	(void)cuda, (void)within_ns;
+	return true;
+}
+
+void aif_cuda_use_init(struct aif_cuda *cuda)
+{
+	(void)cuda;
+}
+
+void aif_cuda_use_choose(struct aif_cuda *cuda)
+{
+	cuda->use = AIF_CUPTI_USE_BLOCKS;
+}
+
+void aif_cuda_use_publish(const struct aif_cuda *cuda, bool is_used)
+{
+	(void)cuda, (void)is_used;
+}
+
 bool aif_cuda_is_sampling(const struct aif_cuda *cuda)
 {
 	(void)cuda;

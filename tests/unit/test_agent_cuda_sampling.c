@@ -202,6 +202,18 @@ struct aif_thread *aif_thread_enter_slow(void)
 	return it.no_ring ? NULL : &it.thread;
 }
 
+bool aif_cuda_claim(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
+{
+	(void)cuda;
+	c->claim = 1;
+	return true;
+}
+
+void aif_cuda_unclaim(struct aif_cuda_sampled *c)
+{
+	c->claim = 0;
+}
+
 bool aif_emit_code(struct aif_thread *t, uint32_t id, uint64_t hash, uint32_t symbol,
 		   const char *name)
 {
@@ -315,6 +327,7 @@ static int setup(void **state)
 
 	(void)state;
 	memset(&it, 0, sizeof(it));
+	it.cuda.use = AIF_CUPTI_USE_BLOCKS;
 	memset(&aif_agent, 0, sizeof(aif_agent));
 	it.gate_closed = true;
 	it.thread.generation = aif_agent.session.generation = 1;
@@ -608,7 +621,7 @@ static void a_new_session_tries_again(void **state)
 	assert_true(it.sampled[1]);
 }
 
-/* Another process has the unit: three errors, then never again. */
+/* Another process has the unit: three errors, then nothing more is asked of CUPTI, not even to end it. */
 static void errors_in_a_row(void **state)
 {
 	(void)state;
@@ -620,10 +633,18 @@ static void errors_in_a_row(void **state)
 	tick();
 	assert_int_equal(it.refused, 1);
 	assert_int_equal(it.why, AIF_REASON_CUDA_COUNTERS_HELD);
-	assert_false(it.sampled[1]);
+	assert_true(it.cuda.sampling.is_stranded);
+	assert_false(aif_cuda_is_sampling(&it.cuda) || aif_cuda_sampling_wanted(&it.cuda));
 	it.data_error = 0;
 	tick();
 	assert_int_equal(it.windows, 0);
+	aif_cuda_sampling(&it.cuda, false);
+	aif_agent.session.generation++;
+	aif_cuda_sampling_init(&it.cuda);
+	tick();
+	assert_true(it.sampled[1]);
+	assert_int_equal(it.disabled, 0);
+	it.disabled = it.enabled;
 }
 
 static void more_that_never_comes(void **state)

@@ -200,7 +200,7 @@ static void send_away(struct aif_cuda *cuda)
 	const struct timespec under_way = {.tv_nsec = UNDER_WAY_NS};
 
 	if (!cuda->subscriber || cuda->on || cuda->listens || cuda->records.on ||
-	    aif_cuda_is_sampling(cuda) || atomic_load(&cuda->has_graphs) ||
+	    cuda->sampling.is_stranded || aif_cuda_is_sampling(cuda) || atomic_load(&cuda->has_graphs) ||
 	    cuda->version < AIF_CUPTI_VERSION_13_0)
 		return;
 	/* Who is in a callback gets out of it. */
@@ -237,7 +237,7 @@ static void collect(bool on)
 	}
 	if (!cuda || (on && (cuda->on || cuda->taken || cuda->left)) ||
 	    (!on && !cuda->on && (pause || !cuda->listens) && !aif_cuda_is_sampling(cuda) &&
-	     cuda->records.on == cuda->records.wanted))
+	     (cuda->records.on == cuda->records.wanted || cuda->sampling.is_stranded)))
 		return;
 	pthread_mutex_lock(&cuda->switching);
 	if (on)

@@ -18,6 +18,7 @@
  *     cuda_records.c    kernel records are switched on, and off when that is safe
  *     cuda_use.c        how much this libcupti may be asked
  *     cuda_blocks.c     the overhead budget's blocks: what is switched when
+ *     cuda_claim.c      one process samples a GPU
  *     cuda_gate.c       who switches records or sampling is alone with the driver
  *     cuda_sampling.c   instruction samples: which contexts, begin and end, when CUPTI is asked
  *     cuda_sampling_setup.c  buffers and configuration, and whether it is allowed
@@ -125,6 +126,7 @@ struct aif_cuda_sampled {
 	uint32_t device;
 	bool on, refused; /* refused: never again */
 	bool again;       /* disable it, and unless refused, begin anew */
+	int claim;        /* on the GPU's sampling unit: the semaphore + 1; 0 = none */
 	uint32_t told;    /* the reasons' names */
 	/* By CUPTI's number, which is the device's: the place in reasons of struct aif_cuda_sampling, + 1; 0 = none. */
 	uint8_t reasons[AIF_CUDA_REASONS];
@@ -152,6 +154,8 @@ struct aif_cuda_sampling {
 	struct aif_handles codes;
 	uint32_t codes_len, windows;
 	uint32_t session; /* the generation that contexts were last tried in */
+	/* Another process has the unit, though this one was let in: CUPTI switches nothing off any more without harm. */
+	bool is_stranded;
 };
 
 #define AIF_CUDA_SHARDS_BITS 6
@@ -304,6 +308,12 @@ void aif_cuda_gate_open(struct aif_cuda *cuda);
 bool aif_cuda_gate_may_try(const struct aif_cuda *cuda, uint64_t now);
 /* The helper, four times a second while anything may be sampled: does anybody call? */
 void aif_cuda_gate_tick(struct aif_cuda *cuda, uint64_t now);
+
+/* Claims the sampling unit of a context's GPU for this process. False: another process has it. */
+bool aif_cuda_claim(struct aif_cuda *cuda, struct aif_cuda_sampled *c);
+void aif_cuda_unclaim(struct aif_cuda_sampled *c);
+/* Where a GPU is: domain << 16 | bus << 8 | device << 3; 0 = not known. */
+uint32_t aif_cuda_bus_address(struct aif_cuda *cuda, uint32_t ordinal);
 
 /* What a launch came through; any thread. */
 void aif_cuda_context(struct aif_cuda *cuda, void *context);

@@ -141,7 +141,7 @@ static double each_ns(const struct aif_cuda *cuda)
 {
 	bool throughout = cuda->blocks.mode == AIF_CUDA_TOGETHER ||
 			  cuda->use == AIF_CUPTI_USE_THROUGHOUT ||
-			  cuda->use == AIF_CUPTI_USE_RECORDS;
+			  cuda->use == AIF_CUPTI_USE_RECORDS || cuda->sampling.is_stranded;
 
 	return CALLBACK_NS + (throughout ? THROUGHOUT_NS : 0);
 }

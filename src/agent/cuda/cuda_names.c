@@ -103,15 +103,22 @@ static uint32_t attribute(struct aif_cuda *cuda, int device, int which)
 
 /* Ordinals are the process's own (CUDA_VISIBLE_DEVICES): where a GPU is says which it is. Instances of one (MIG) share
  * its place, and are told apart by nothing else that all versions of the driver say. */
-static uint32_t bus_address(struct aif_cuda *cuda, int device, const char *name)
+static uint32_t address(struct aif_cuda *cuda, int device)
 {
 	uint32_t domain = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_PCI_DOMAIN),
 		 bus = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_PCI_BUS),
 		 slot = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_PCI_SLOT);
 
-	if (domain > 0xffff || bus > 0xff || slot > 0x1f || strstr(name, " MIG "))
+	if (domain > 0xffff || bus > 0xff || slot > 0x1f)
 		return 0;
 	return domain << 16 | bus << 8 | slot << 3;
+}
+
+uint32_t aif_cuda_bus_address(struct aif_cuda *cuda, uint32_t ordinal)
+{
+	int device;
+
+	return cuda->api.cuDeviceGet(&device, (int)ordinal) ? 0 : address(cuda, device);
 }
 
 /* CUPTI's clock is one for all devices. The first is told a pair: without, its first times could not be mapped. */
@@ -142,7 +149,7 @@ bool aif_cuda_device_tell(struct aif_thread *t, struct aif_cuda *cuda, uint32_t 
 		return true;
 	if (!cuda->api.cuDeviceGet(&device, (int)ordinal)) {
 		cuda->api.cuDeviceGetName(name, sizeof(name), device);
-		desc.pci = bus_address(cuda, device, name);
+		desc.pci = strstr(name, " MIG ") ? 0 : address(cuda, device);
 		desc.units = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_MULTIPROCESSORS);
 		desc.arch = 10 * attribute(cuda, device, AIF_CUDA_ATTRIBUTE_MAJOR) +
 			    attribute(cuda, device, AIF_CUDA_ATTRIBUTE_MINOR);

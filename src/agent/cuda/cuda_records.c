@@ -8,6 +8,10 @@
  * meanwhile (cuda_gate.c), so it is called only with the gate shut. Where calls last, a synchronous copy for instance, that is
  * not possible at once: records then stay on, though nothing is captured any more, and the helper tries again. A launch whose
  * record comes although nobody wants it is dropped (exec() in cuda_activity.c).
+ *
+ * Nor is it called while a context is sampled, or where sampling could not be ended (cuda_claim.c).
+ *
+ * When the process exits records stay on: libcupti may have ended already.
  */
 
 /* After a try in vain, doubled each time. */
@@ -34,10 +38,16 @@ static void disable(struct aif_cuda *cuda)
 		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, "records' end", r);
 }
 
+/* True if there is nothing to do, or never will be. */
+static bool is_settled(const struct aif_cuda *cuda)
+{
+	return cuda->records.on == cuda->records.wanted || cuda->sampling.is_stranded || cuda->left;
+}
+
 /* Calls cuptiActivityDisable() if no call is under way. */
 static bool try_to_disable(struct aif_cuda *cuda)
 {
-	if (!aif_cuda_gate_shut_briefly(cuda))
+	if (aif_cuda_is_sampling(cuda) || !aif_cuda_gate_shut_briefly(cuda))
 		return false;
 	disable(cuda);
 	aif_cuda_gate_open(cuda);
@@ -60,8 +70,10 @@ bool aif_cuda_records_settle(struct aif_cuda *cuda, uint64_t now)
 {
 	struct aif_cuda_records *r = &cuda->records;
 
-	if (r->on == r->wanted || now < r->again_at)
-		return r->on == r->wanted;
+	if (is_settled(cuda))
+		return true;
+	if (now < r->again_at)
+		return false;
 	if (try_to_disable(cuda))
 		return true;
 	r->again_ns = AIF_CLAMP(2 * r->again_ns, AGAIN_NS, AGAIN_MAX_NS);
@@ -75,7 +87,7 @@ bool aif_cuda_records_end(struct aif_cuda *cuda, uint64_t within_ns)
 	const uint64_t until = aif_now_ns() + within_ns;
 
 	cuda->records.wanted = false;
-	while (cuda->records.on && !try_to_disable(cuda) && aif_now_ns() < until)
+	while (!is_settled(cuda) && !try_to_disable(cuda) && aif_now_ns() < until)
 		nanosleep(&step, NULL);
-	return !cuda->records.on;
+	return is_settled(cuda);
 }

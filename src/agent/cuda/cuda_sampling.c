@@ -15,7 +15,8 @@
  *
  * What is known of CUPTI's manners (measured; CUDA 13.0, H100): enabling takes 150 ms once and 1 ms afterwards, the
  * next launches 0.1 to 0.3 s; disabling 40 to 90 ms. Code that was loaded before is sampled as well. A second process on the
- * GPU is let in and then gets CUPTI_ERROR_UNKNOWN for data, the first is undisturbed.
+ * GPU is let in and then gets CUPTI_ERROR_UNKNOWN for data, the first is undisturbed. The second must not switch anything off
+ * any more (cuda_claim.c): what it has on stays on.
  *
  * CUPTI's own hash of a cubin reads some 30 bytes of it, and kernels that differ in a constant get the same;
  * so CUPTI is given ours (cuptiRegisterComputeCrcCallback), which comes back with each sample.
@@ -45,8 +46,8 @@ bool aif_cuda_sampling_wanted(const struct aif_cuda *cuda)
 	const struct aif_cuda_sampling *s = &cuda->sampling;
 	bool refused = false;
 
-	if (!s->pc_size || !aif_agent.session.device_rate || cuda->use >= AIF_CUPTI_USE_RECORDS ||
-	    is_out_of_reach(cuda))
+	if (!s->pc_size || s->is_stranded || !aif_agent.session.device_rate ||
+	    cuda->use >= AIF_CUPTI_USE_RECORDS || is_out_of_reach(cuda))
 		return false;
 	for (const struct aif_cuda_sampled *c = s->contexts; c < s->contexts + AIF_CUDA_CONTEXTS;
 	     c++) {
@@ -100,6 +101,8 @@ void aif_cuda_sampling_init(struct aif_cuda *cuda)
 		s->pc_size = AIF_CUPTI_PC_SIZE(cuda->version);
 		s->apart = cuda->version < AIF_CUPTI_VERSION_12_8;
 	}
+	if (s->is_stranded && is_new)
+		aif_cuda_refused(AIF_REASON_CUDA_COUNTERS_HELD, "since an earlier recording", 0);
 	if (s->pc_size && is_new && is_out_of_reach(cuda))
 		aif_cuda_refused(AIF_REASON_CUDA_NO_SAMPLING,
 				 aif_agent.budget.asked_ppm ? NOT_IN_TURNS : OUT_OF_REACH, 0);
@@ -169,6 +172,10 @@ static void begin(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 
 	if (c->on || !is_to_begin(cuda, c))
 		return;
+	if (!aif_cuda_claim(cuda, c)) {
+		give_up(NULL, c, AIF_CUPTI_HARDWARE_BUSY);
+		return;
+	}
 	r = aif_cuda_sampling_prepare(cuda, c);
 	if (!r)
 		r = cuda->api.cuptiPCSamplingEnable(&p);
@@ -184,6 +191,8 @@ static void begin(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 	}
 	if (r) {
 		give_up(NULL, c, r);
+		if (!c->on)
+			aif_cuda_unclaim(c);
 		return;
 	}
 	c->since = aif_now_ns();
@@ -255,20 +264,27 @@ static void end(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_th
 	c->config->len = 0;
 	c->config->total = 0;
 	cuda->api.cuptiPCSamplingDisable(&p);
+	aif_cuda_unclaim(c);
 	/* What was under way. */
 	if (c->config->total && c->config->len)
 		tell(cuda, c, t, c->config, aif_now_ns());
 }
 
 /* After CUPTI's buffer was full nothing comes any more: less often, from the beginning. */
-static void recover(struct aif_cuda_sampled *c, struct aif_thread *t)
+static void recover(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_thread *t)
 {
 	int error = c->failed;
 
 	if (!error)
 		return;
 	c->failed = 0;
-	if (error != AIF_CUPTI_OUT_OF_MEMORY || c->period + 2 > AIF_CUDA_PERIOD_MAX) {
+	if (error != AIF_CUPTI_OUT_OF_MEMORY) {
+		give_up(t, c, error);
+		cuda->sampling.is_stranded = true;
+		c->on = c->again = false;
+		return;
+	}
+	if (c->period + 2 > AIF_CUDA_PERIOD_MAX) {
 		give_up(t, c, error);
 		return;
 	}
@@ -290,6 +306,7 @@ static void forget(struct aif_cuda_sampled *c)
 {
 	c->on = c->again = false;
 	c->event = NULL; /* went with it */
+	aif_cuda_unclaim(c);
 	c->period = 0;
 	c->told = 0;
 	memset(c->reasons, 0, sizeof(c->reasons));
@@ -369,7 +386,7 @@ void aif_cuda_sampling_tick(struct aif_cuda *cuda)
 	     c < cuda->sampling.contexts + AIF_CUDA_CONTEXTS; c++) {
 		if (c->on && !c->again) {
 			drain(cuda, c, t);
-			recover(c, t);
+			recover(cuda, c, t);
 		}
 		new |= c->again || is_to_begin(cuda, c);
 	}
