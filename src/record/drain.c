@@ -226,6 +226,18 @@ static void follow_gaps(struct aif_drainer *d, struct aif_target *t, uint64_t no
 		turn_window(d, t, now, collected);
 }
 
+static void note_cupti(struct aif_drain_stats *to, const struct aif_target *t)
+{
+	if (t->cupti.use == AIF_CUPTI_USE_AUTO)
+		return;
+	if (to->cupti_len == AIF_DRAIN_CUPTIS)
+		memmove(to->cupti, to->cupti + 1, --to->cupti_len * sizeof(*to->cupti));
+	to->cupti[to->cupti_len++] = (struct aif_drain_cupti){.its = t->cupti,
+							      .pid = t->pid,
+							      .process = t->process,
+							      .ended = t->ended && t->ended_ns};
+}
+
 /* Last words of a target: everything that it wrote is in the memory that we hold. One that lives was told
  * `now`; the recording goes on until `end`. */
 static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64_t now,
@@ -249,6 +261,8 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 	aif_streamed_end(d, t);
 	aif_device_samples_end(d, t);
 	add_stats(&dt->ended, t);
+	aif_target_cupti(t);
+	note_cupti(&dt->ended, t);
 	for (unsigned i = 0; i < AIF_SHM_TIMES; i++)
 		dt->ended.capture_times[i] +=
 			atomic_load_explicit(&t->shm->capture_times[i], memory_order_relaxed);
@@ -349,6 +363,7 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 			aif_perf_threads(t->perf, t->pid);
 		if (each_second)
 			aif_target_losses(d, t);
+		aif_target_cupti(t);
 		follow_gaps(d, t, now, each_second);
 		add_stats(&stats, t);
 		stats.targets++;

@@ -11,6 +11,15 @@
  */
 struct aif_drain_thread;
 
+/* A process that has used CUPTI. */
+struct aif_drain_cupti {
+	struct aif_target_cupti its;
+	int pid;
+	uint32_t process; /* of the store */
+	bool ended;       /* before the recording */
+};
+#define AIF_DRAIN_CUPTIS 16
+
 /* What the live line and the end need to know. */
 struct aif_drain_stats {
 	uint64_t launches, execs, samples;
@@ -28,6 +37,9 @@ struct aif_drain_stats {
 	uint32_t cost_ppm, cost_error_ppm;
 	uint64_t drain_cpu_ns; /* CPU time of the drain thread itself */
 	uint64_t end_ns;       /* of the recording; 0 while it lasts */
+	/* The last processes that had CUPTI in use, in the order in which they ended. */
+	struct aif_drain_cupti cupti[AIF_DRAIN_CUPTIS];
+	unsigned cupti_len;
 };
 
 int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/record.h"
 
+#include "base/signals.h"
 #include "record/coverage.h"
+#include "record/cupti_crashes.h"
 #include "record/drain.h"
 #include "record/ebpf/ebpf.h"
+#include "record/ending.h"
 #include "record/naming.h"
 #include "record/outname.h"
 #include "record/spawn.h"
@@ -53,6 +56,7 @@ struct session {
 	bool set_metrics; /* ZET_ENABLE_METRICS=1 for the command, which had not said anything of it */
 	struct aif_strangers strangers;
 	int interrupts, status;
+	int kernel_log; /* cupti_crashes.h */
 	uint64_t start_ns, kill_at_ns;
 	uint64_t delay_from_ns; /* --delay counts from here */
 	uint32_t windows;       /* --repeat: that are over */
@@ -422,33 +426,36 @@ static uint64_t capture_quantile(const struct aif_drain_stats *st, double q)
 			  (double)(aif_shm_time_from(i + 1) - aif_shm_time_from(i)));
 }
 
-/* Did it end as a program does that its driver has led astray? By which signal then; a shell tells of its command's
- * as a status. */
-static bool has_crashed(const struct session *s, char text[64])
+static struct aif_ending ending_of(const struct session *s)
 {
-	static const struct {
-		int signal;
-		const char *name;
-	} signals[] = {{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},
-		       {SIGILL, "SIGILL"},   {SIGFPE, "SIGFPE"},   {SIGTRAP, "SIGTRAP"},
-		       {SIGSYS, "SIGSYS"}};
+	int number = s->child_ended && WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0;
 
-	for (size_t i = 0; s->child_ended && i < AIF_ARRAY_LEN(signals); i++) {
-		if (s->result->exit_code != 128 + signals[i].signal)
-			continue;
-		if (WIFSIGNALED(s->status))
-			snprintf(text, 64, "by %s", signals[i].name);
-		else
-			snprintf(text, 64, "with %d, as shells tell of %s", s->result->exit_code,
-				 signals[i].name);
-		return true;
-	}
-	return false;
+	return (struct aif_ending){.has_ended = s->child_ended,
+				   .status = s->status,
+				   .pid = s->child,
+				   .by_kill = s->kill_at_ns &&
+					      (number == SIGTERM || number == SIGKILL),
+				   .kernel_log = s->kernel_log};
+}
+
+/* True if the command ended as a program does whose driver has a defect; how: by which signal. */
+static bool has_crashed(const struct session *s, char how[64])
+{
+	const struct aif_ending e = ending_of(s);
+	int crash = aif_ending_crash(&e);
+
+	if (crash && WIFSIGNALED(s->status))
+		snprintf(how, 64, "by %s", aif_signal_name(crash));
+	else if (crash)
+		snprintf(how, 64, "with %d, as shells tell of %s", aif_ending_code(&e),
+			 aif_signal_name(crash));
+	return crash;
 }
 
 static void describe_end(struct session *s, const struct aif_drain_stats *st)
 {
 	bool has_launched = st->launches || st->execs || st->uncaptured;
+	const struct aif_ending e = ending_of(s);
 	char how[64];
 
 	struct rusage own, children;
@@ -459,12 +466,11 @@ static void describe_end(struct session *s, const struct aif_drain_stats *st)
 		left = aif_strangers_left(s->desk.socket);
 	getrusage(RUSAGE_SELF, &own);
 	getrusage(RUSAGE_CHILDREN, &children);
+	aif_ending_describe(&e, &s->store, st);
 	pthread_mutex_lock(&s->store.lock);
 	if (s->set_metrics && !has_launched && has_crashed(s, how))
 		aif_store_loss(&s->store, AIF_REASON_ZE_METRICS_SIGNAL, AIF_NONE,
 			       aif_store_puts(&s->store, how), 1);
-	if (s->child_ended)
-		meta_printf(s, "exit_status", "%d", s->result->exit_code);
 	if (left)
 		meta_printf(s, "left_running", "%d", (int)left);
 	meta_printf(s, "sampling", "%s",
@@ -500,13 +506,6 @@ static void describe_end(struct session *s, const struct aif_drain_stats *st)
 		meta_printf(s, "cost.capture_p99_ns", "%" PRIu64, capture_quantile(st, 0.99));
 	}
 	pthread_mutex_unlock(&s->store.lock);
-}
-
-static int exit_code_of(const struct session *s)
-{
-	if (!s->child_ended)
-		return 0;
-	return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
 }
 
 static void note_coverage(struct session *s)
@@ -601,6 +600,7 @@ static int start(struct session *s, struct aif_err *err)
 			(void)aif_welcome_stranger(&s->desk, s->attach.wish[i].pid);
 	if (!s->opts->argv)
 		return 0;
+	s->kernel_log = aif_kernel_log_open();
 	env.socket = s->desk.socket;
 	env.token = s->desk.token;
 	env.runtime = s->opts->runtime == AIF_RECORD_OPENCL ? "opencl" : NULL;
@@ -648,6 +648,8 @@ static int finish(struct session *s, struct aif_err *err)
 		r = aif_writer_thread_finish(s->writer, end_ns, err);
 		s->result->have_profile = !r;
 	}
+	if (s->kernel_log >= 0)
+		close(s->kernel_log);
 	aif_strangers_finish(&s->strangers);
 	aif_welcome_close(&s->desk);
 	aif_attach_close(&s->attach);
@@ -669,9 +671,11 @@ int aif_record_run(const struct aif_record_opts *opts, struct aif_record_result 
 	struct session s = {.opts = opts,
 			    .result = ret,
 			    .signals = -1,
+			    .kernel_log = -1,
 			    .desk = {.fd = -1, .listener = -1},
 			    .attach = {.dir = -1, .about = -1}};
 	struct aif_err finish_err = {0};
+	struct aif_ending e;
 	int r, r2;
 
 	*ret = (struct aif_record_result){.exit_code = 125};
@@ -687,7 +691,8 @@ int aif_record_run(const struct aif_record_opts *opts, struct aif_record_result 
 	r = start(&s, err);
 	if (!r) {
 		r = loop(&s, err);
-		ret->exit_code = r < 0 ? 125 : exit_code_of(&s);
+		e = ending_of(&s);
+		ret->exit_code = r < 0 ? 125 : aif_ending_code(&e);
 	}
 	if (r < 0 && s.child <= 0 && s.writer) {
 		/* The command never ran: no profile is better than an empty one. */

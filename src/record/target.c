@@ -5,6 +5,7 @@
 #include "record/ingest.h"
 #include "record/perf_source.h"
 
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -143,4 +144,16 @@ void aif_target_losses(struct aif_drainer *d, struct aif_target *t)
 	n = more(&t->shm->no_slot, &t->no_slot);
 	if (n)
 		aif_store_loss(s, AIF_REASON_NO_SLOT, t->process, AIF_NONE, n);
+}
+
+void aif_target_cupti(struct aif_target *t)
+{
+	uint32_t use = atomic_load_explicit(&t->shm->cupti_use, memory_order_acquire);
+
+	t->cupti.in_use = use != AIF_CUPTI_USE_AUTO && use < AIF_CUPTI_USE_COUNT;
+	if (!t->cupti.in_use)
+		return;
+	t->cupti.use = use;
+	t->cupti.version = atomic_load_explicit(&t->shm->cupti_version, memory_order_relaxed);
+	memcpy(t->cupti.id, t->shm->cupti_id, sizeof(t->cupti.id));
 }

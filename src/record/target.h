@@ -61,6 +61,13 @@ struct aif_target_program {
 	uint32_t source_len, options, source_name;
 };
 
+/* What a process has said of its CUPTI. Hostile: a use is one of the enum, all else may be anything. */
+struct aif_target_cupti {
+	uint8_t id[AIF_SHM_CUPTI_ID];
+	uint32_t version, use; /* use: when it was last in use; AIF_CUPTI_USE_AUTO: never */
+	bool in_use;           /* now, or at the end of the process */
+};
+
 struct aif_target {
 	struct aif_target *next;
 	uint32_t process; /* of the store */
@@ -123,6 +130,7 @@ struct aif_target {
 	uint64_t counted,
 		counted_by_others; /* that have told some; that another process has read */
 	bool counters_refused;     /* its agent has said why there are none */
+	struct aif_target_cupti cupti;
 };
 
 /* A GPU (cards.h). */
@@ -189,6 +197,9 @@ void aif_target_last_gap(struct aif_drainer *d, struct aif_target *t, uint64_t t
 
 /* Counts what the target says it lost, since the last call. Holds the store's lock. */
 void aif_target_losses(struct aif_drainer *d, struct aif_target *t);
+
+/* Reads what the target says of its CUPTI. */
+void aif_target_cupti(struct aif_target *t);
 
 /* ranges.c: the module and address of a pc; reads /proc/PID/maps when it is unknown. */
 const struct aif_range *aif_target_range(struct aif_drainer *d, struct aif_target *t, uint64_t pc,

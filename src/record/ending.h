@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "record/drain.h"
+
+/*
+ * How the command of a recording ended. What the profile says of it (table `meta`):
+ *
+ *     exit_status     as a shell has it
+ *     end.signal      the number of the signal that ended it
+ *     end.by          "--kill": record sent that signal
+ *     end.in          the library in which it ended, by the kernel's log
+ *     end.remembered  "libcupti": it ended in CUPTI, which is written down for the next recordings (cupti_crashes.h);
+ *                     "suspected": the kernel's log does not say where
+ *     cupti.use, cupti.version, cupti.id  of the process that ended so, else of the last one that had CUPTI
+ */
+struct aif_ending {
+	bool has_ended; /* else nothing of it is known */
+	int status;     /* as waitpid() tells it */
+	int pid;
+	bool by_kill;   /* record itself has sent the signal */
+	int kernel_log; /* since before it began; negative: may not be read */
+};
+
+/* For `record` to end with: the command's, or 128 and its signal. */
+int aif_ending_code(const struct aif_ending *e);
+/* The signal that ended it, or after which a shell ended so; 0: none of those that a program's own error raises. */
+int aif_ending_crash(const struct aif_ending *e);
+
+/* Writes that into the profile, and the user's file. Takes the store's lock. */
+void aif_ending_describe(const struct aif_ending *e, struct aif_store *s,
+			 const struct aif_drain_stats *st);
