@@ -45,6 +45,11 @@ static const struct aif_opt opts[] = {
 	 "device samples a second and thread, on GPUs a second and SM, 0 for none (999; on GPUs about a "
 	 "million a second in all); 20000 at most, but on Intel's GPUs, which take 0.8 to 6 million a "
 	 "second and EU, whatever comes nearest"},
+	{0, "cupti", "auto|blocks|throughout|records|launches", AIF_OPT_CHOICE, AT(cupti), 0,
+	 "what NVIDIA's CUPTI is asked for, from most to least: blocks, times switched on and off to keep "
+	 "--overhead, and instruction samples in turns; throughout, both switched on once; records, no "
+	 "instruction samples; launches, no times; auto, what is proven for the libcupti that is there, "
+	 "less where a recording has crashed in it"},
 	{0, "counters", "LIST", AIF_OPT_STRING, AT(counters), 0,
 	 "read a GPU's counters, 100 times a second: names of metrics or of a metric group, with commas "
 	 "between, or default; through Level Zero (docs/counters.md). --counters help lists the groups, "

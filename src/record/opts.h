@@ -29,6 +29,7 @@ struct aif_record_opts {
 	bool kill;                     /* --kill: end the command after the duration */
 	uint64_t keep_ns;              /* --keep: 0 = everything */
 	uint64_t max_size;             /* --max-size in bytes: 0 = no limit */
+	int cupti;                     /* --cupti (enum aif_cupti_use) */
 	bool device_lines;             /* --device-lines */
 	bool no_python;                /* --no-python */
 	bool no_source;                /* --no-source */

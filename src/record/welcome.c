@@ -91,6 +91,7 @@ int aif_welcome_open(struct aif_welcome_desk *w, struct aif_store *s,
 
 	*w = (struct aif_welcome_desk){
 		.fd = -1, .listener = -1, .store = s, .opts = opts, .attach = attach};
+	w->crashes_len = aif_cupti_crashes_load(w->crashes, AIF_ARRAY_LEN(w->crashes));
 	r = make_token(w->token);
 	if (!r)
 		r = aif_attach_as_owner(attach);
@@ -362,6 +363,11 @@ static void give_memory(struct aif_welcome_desk *w, int sock, int pid, uint32_t 
 	shm->steps_from = w->opts->steps_from;
 	shm->steps_to = w->opts->steps_to;
 	shm->overhead_ppm = w->opts->all_launches ? 0 : w->opts->overhead_ppm;
+	shm->cupti = (uint32_t)w->opts->cupti;
+	for (size_t i = 0; i < w->crashes_len; i++) {
+		memcpy(shm->cupti_crashes[i].id, w->crashes[i].id, AIF_SHM_CUPTI_ID);
+		shm->cupti_crashes[i].use = w->crashes[i].use;
+	}
 	r = aif_drain_thread_add(w->drain, pid, pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,
 				 process, shm, AIF_SHM_SLOTS, AIF_SHM_RING_SIZE);
 	if (r == 0)

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "record/attach.h"
+#include "record/cupti_crashes.h"
 #include "record/drain.h"
 #include "wire/handshake.h"
 
@@ -33,6 +34,8 @@ struct aif_welcome_desk {
 	struct aif_attach *attach;
 	struct aif_map by_pid;      /* pid -> process of the store */
 	struct aif_account account; /* of what processes say of themselves */
+	struct aif_cupti_crash crashes[AIF_SHM_CUPTI_CRASHES];
+	size_t crashes_len;
 	unsigned refused;
 	enum aif_control control; /* what `ctl` has asked for last; 0 = nothing */
 };

@@ -87,7 +87,8 @@ struct aif_shm {
 	uint32_t
 		stall_rate; /* samples a second and unit of devices that sample themselves in their own steps; 0 = none */
 	uint32_t cupti; /* enum aif_cupti_use */
-	/* Builds of CUPTI in which recordings of this user have ended, and the most that was asked of each then. */
+	/* Builds of CUPTI in which recordings of this user have ended, and of the times when one ended the least that was asked of
+	 * it: less is to be asked. */
 	struct {
 		uint8_t id[AIF_SHM_CUPTI_ID];
 		uint32_t use; /* enum aif_cupti_use; 0 = free entry */

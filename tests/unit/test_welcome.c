@@ -247,6 +247,60 @@ static void an_end_is_seen_at_once(void **state)
 
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
 
+/* It is told what CUPTI may be asked, tells what it asks, and ends. False: it was told something else. */
+static bool uses_cupti(struct world *w)
+{
+	struct aif_hello hello = {
+		.magic = AIF_WIRE_MAGIC, .version = AIF_WIRE_VERSION, .kind = AIF_HELLO_RUNTIME};
+	struct aif_shm *shm;
+	uint64_t size;
+	int fd;
+
+	memcpy(hello.token, w->desk.token, sizeof(hello.token));
+	if (aif_hello_send(w->desk.socket, &hello, 10000, &fd) < 0 ||
+	    aif_shm_map(fd, &shm, &size) < 0)
+		return false;
+	if (shm->cupti != AIF_CUPTI_USE_THROUGHOUT || shm->cupti_crashes[0].id[0] != 0xab ||
+	    shm->cupti_crashes[0].use != AIF_CUPTI_USE_BLOCKS || shm->cupti_crashes[1].use)
+		return false;
+	shm->cupti_id[19] = 0xcd;
+	shm->cupti_version = 130000;
+	shm->cupti_use = AIF_CUPTI_USE_THROUGHOUT;
+	return true;
+}
+
+static void what_cupti_is_asked_goes_to_and_fro(void **state)
+{
+	struct world *w = *state;
+	struct aif_drain_stats stats;
+	siginfo_t info = {0};
+	pid_t pid;
+
+	w->opts.cupti = AIF_CUPTI_USE_THROUGHOUT;
+	w->desk.crashes[0] = (struct aif_cupti_crash){.id = {0xab}, .use = AIF_CUPTI_USE_BLOCKS};
+	w->desk.crashes_len = 1;
+	pid = fork();
+	if (pid == 0)
+		_exit(uses_cupti(w) ? 0 : 1);
+	assert_true(pid > 0);
+	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && !info.si_pid) {
+		poll(&(struct pollfd){.fd = w->desk.fd, .events = POLLIN}, 1, 10);
+		aif_welcome_accept(&w->desk);
+	}
+	assert_int_equal(info.si_status, 0);
+	end_of(w, 0);
+	waitpid(pid, NULL, 0);
+	aif_drain_thread_finish(w->desk.drain, &stats);
+	assert_int_equal(aif_drain_thread_new(&w->store, &w->files, &w->opts, &w->desk.drain), 0);
+	assert_int_equal(stats.cupti_len, 1);
+	assert_int_equal(stats.cupti[0].pid, pid);
+	assert_int_equal(stats.cupti[0].process, 0);
+	assert_true(stats.cupti[0].ended && stats.cupti[0].its.in_use);
+	assert_int_equal(stats.cupti[0].its.use, AIF_CUPTI_USE_THROUGHOUT);
+	assert_int_equal(stats.cupti[0].its.version, 130000);
+	assert_int_equal(stats.cupti[0].its.id[19], 0xcd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,7 +309,10 @@ int main(void)
 		TEST(who_does_not_wait_for_the_answer_is_counted),
 		TEST(who_never_speaks_is_counted),
 		TEST(an_end_is_seen_at_once),
+		TEST(what_cupti_is_asked_goes_to_and_fro),
 	};
+
+	setenv("XDG_STATE_HOME", "/nowhere", 1); /* the user's own is not read */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
