@@ -217,12 +217,37 @@ static void sampling(const struct aif_profile *p, const char *recorder, struct a
 	free(rates);
 }
 
+/* As cuptiGetVersion() tells it: 130000 is CUDA 13.0, a small number counts versions of CUPTI itself. */
+static void cupti(const struct aif_profile *p, struct aif_buf *out)
+{
+	const char *use = aif_profile_meta(p, "cupti.use"), *id = aif_profile_meta(p, "cupti.id");
+	unsigned long version = strtoul(aif_profile_meta(p, "cupti.version"), NULL, 10);
+
+	if (!*use)
+		return;
+	aif_buf_printf(out, "  %-32s", "CUPTI");
+	if (version >= 10000)
+		aif_buf_printf(out, "%lu.%lu", version / 10000, version % 10000 / 100);
+	else
+		aif_buf_printf(out, "API version %lu", version);
+	if (*id)
+		aif_buf_printf(out, " (build %s)", id);
+	aif_buf_printf(out, ", used: %s\n", use);
+}
+
+static bool is_of_cupti(const struct aif_profile *p, const struct aif_meta *m)
+{
+	return !strncmp(aif_profile_str(p, m->key), "cupti.", 6);
+}
+
 static void meta(const struct aif_profile *p, struct aif_buf *out)
 {
 	for (size_t i = 0; i < p->meta_len; i++) {
 		const char *key = aif_profile_str(p, p->meta[i].key),
 			   *value = aif_profile_str(p, p->meta[i].value);
 
+		if (is_of_cupti(p, &p->meta[i]))
+			continue; /* a line for all of them, below */
 		aif_buf_printf(out, "  %-32s", key);
 		if (!strcmp(key, "sampling"))
 			sampling(p, value, out);
@@ -232,6 +257,7 @@ static void meta(const struct aif_profile *p, struct aif_buf *out)
 			aif_buf_puts(out, value);
 		aif_buf_putc(out, '\n');
 	}
+	cupti(p, out);
 	aif_cupti_cpu_say(p, "  CPU of CUPTI's threads          ", ", by CPU samples\n", out);
 }
 

@@ -728,6 +728,7 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 			      .device = !is_empty || a->unmatched_len,
 			      .timeless = timeless_len};
 	struct aif_buf broken = {0};
+	size_t lines = aif_summary_end(p, out);
 	struct stat st;
 
 	ran(p, out);
@@ -738,7 +739,8 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 	} else if (!is_empty) {
 		devices(p, a, out);
 		/* All in all it has room for so many lines. */
-		top_kernels(p, a, processes(p, a, out) ? TOP_KERNELS - 1 : TOP_KERNELS, out);
+		lines += processes(p, a, out);
+		top_kernels(p, a, lines + 2 < TOP_KERNELS ? TOP_KERNELS - lines : 2, out);
 		aif_buf_puts(out, "quality  ");
 		aif_summary_quality(p, a, out);
 		if (!aif_is_lengths(p))

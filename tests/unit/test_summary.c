@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the first screen says of estimates and of what capture cost. */
+#include "export/info.h"
 #include "export/summary.h"
 #include "profile/file.h"
 #include "profile/timeless.h"
@@ -9,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -424,6 +426,171 @@ static void what_ran_already_was_recorded(void **state)
 	aif_buf_finish(&screen);
 }
 
+/* The first lines of a recording that ended so; meta: pairs of keys and values. */
+static void screen_of_end(const char *const *meta, struct aif_buf *screen)
+{
+	struct aif_attribution a = {0};
+	struct aif_profile p = {.start_ns = 1, .end_ns = 1 + 4300 * MS};
+
+	add_meta(&p, "command", "python3 cupy_mix.py");
+	for (; *meta; meta += 2)
+		add_meta(&p, meta[0], meta[1]);
+	aif_buf_clear(screen);
+	aif_summary_write(&p, &a, "x.data", screen);
+	aif_profile_finish(&p);
+}
+
+#define SCREEN(screen, ...) screen_of_end((const char *const[]){__VA_ARGS__, NULL}, screen)
+
+static void begins(struct aif_buf *b, const char *what)
+{
+	if (strncmp(aif_buf_str(b), what, strlen(what)) != 0)
+		fail_msg("not '%s' first in: %s", what, aif_buf_str(b));
+}
+
+static void an_end_by_a_signal_comes_first(void **state)
+{
+	static const struct {
+		const char *signal, *line;
+	} signals[] = {
+		{"11",
+		 "python3 cupy_mix.py was ended by SIGSEGV (signal 11) after 4.30 s; what was "
+		 "recorded until then is kept\nran      python3"},
+		{"2", "python3 cupy_mix.py was stopped by SIGINT (signal 2) after 4.30 s; what was "
+		      "recorded until then is kept\nran      python3"},
+		{"9",
+		 "python3 cupy_mix.py was stopped by SIGKILL (signal 9) after 4.30 s, likely by "
+		 "the kernel's out-of-memory killer (see dmesg), unless you sent it; what"},
+		{"34", "python3 cupy_mix.py was ended by signal 34 after 4.30 s; what"},
+		{"0", "ran      "},
+		{"-11", "ran      "},
+		{"65", "ran      "},
+		{"x", "ran      "},
+	};
+	struct aif_buf screen = {0};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(signals); i++) {
+		SCREEN(&screen, "end.signal", signals[i].signal);
+		begins(&screen, signals[i].line);
+	}
+	SCREEN(&screen, "end.signal", "11", "end.in", "libcupti.so.2025.3.1");
+	begins(&screen, "python3 cupy_mix.py was ended by SIGSEGV (signal 11) in "
+			"libcupti.so.2025.3.1 after 4.30 s; what");
+	SCREEN(&screen, "end.signal", "15", "exit_status", "143", "end.by", "--kill");
+	begins(&screen, "ran      ");
+	aif_buf_finish(&screen);
+}
+
+/* A shell's, and what recordings of before have. */
+static void a_status_after_a_signal_comes_first(void **state)
+{
+	static const struct {
+		const char *status, *line;
+	} statuses[] = {
+		{"139",
+		 "python3 cupy_mix.py exited with status 139, as after SIGSEGV, after 4.30 s; what "},
+		{"134",
+		 "python3 cupy_mix.py exited with status 134, as after SIGABRT, after 4.30 s; what "},
+		{"135",
+		 "python3 cupy_mix.py exited with status 135, as after SIGBUS, after 4.30 s; what "},
+		{"132",
+		 "python3 cupy_mix.py exited with status 132, as after SIGILL, after 4.30 s; what "},
+		{"136",
+		 "python3 cupy_mix.py exited with status 136, as after SIGFPE, after 4.30 s; what "},
+		{"130",
+		 "python3 cupy_mix.py exited with status 130, as after SIGINT, after 4.30 s; what "},
+		{"137",
+		 "python3 cupy_mix.py exited with status 137, as after SIGKILL, after 4.30 s, likely "},
+		{"129", "ran      "},
+		{"128", "ran      "},
+		{"255", "ran      "},
+		{"-2147483648", "ran      "},
+		{"99999999999999999999", "ran      "},
+		{"1", "ran      "},
+		{"0", "ran      "},
+	};
+	struct aif_buf screen = {0};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(statuses); i++) {
+		SCREEN(&screen, "exit_status", statuses[i].status);
+		begins(&screen, statuses[i].line);
+		assert_null(strstr(aif_buf_str(&screen), "--cupti"));
+	}
+	aif_buf_finish(&screen);
+}
+
+static void what_cupti_may_be_asked_instead_is_said(void **state)
+{
+	char home[] = "/tmp/aiflame-state-XXXXXX", path[128];
+	struct aif_buf screen = {0};
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(home));
+	setenv("XDG_STATE_HOME", home, 1);
+	SCREEN(&screen, "end.signal", "11", "cupti.use", "blocks", "end.remembered", "libcupti");
+	has(&screen,
+	    "kept\ntry      does it also end without aiflame? If not, in this order: record "
+	    "--cupti throughout, --device-rate 0, --all-launches; and please report it\nran ");
+	/* The file has gone. */
+	assert_null(strstr(aif_buf_str(&screen), "forget"));
+	snprintf(path, sizeof(path), "%s/aiflame", home);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/aiflame/cupti-crashes", home);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fclose(f);
+	SCREEN(&screen, "exit_status", "139", "cupti.use", "blocks", "end.remembered", "suspected");
+	has(&screen, "\n         the next recording with this libcupti asks less of it (--cupti "
+		     "throughout); forget it with: rm /tmp/aiflame-state-");
+	SCREEN(&screen, "end.signal", "6", "cupti.use", "launches", "end.remembered", "suspected");
+	has(&screen,
+	    "If not, please report it\n         the next recording with this libcupti asks no "
+	    "more of it; forget");
+	/* Nothing was remembered; somebody has sent the signal; a use that nobody knows. */
+	SCREEN(&screen, "end.signal", "11", "cupti.use", "records");
+	has(&screen, "record --cupti launches; and please");
+	assert_null(strstr(aif_buf_str(&screen), "forget"));
+	SCREEN(&screen, "end.signal", "15", "cupti.use", "blocks", "end.remembered", "libcupti");
+	assert_null(strstr(aif_buf_str(&screen), "--cupti"));
+	SCREEN(&screen, "end.signal", "11", "cupti.use", "all of it", "end.remembered", "libcupti");
+	assert_null(strstr(aif_buf_str(&screen), "try "));
+	unlink(path);
+	*strrchr(path, '/') = '\0';
+	rmdir(path);
+	rmdir(home);
+	unsetenv("XDG_STATE_HOME");
+	aif_buf_finish(&screen);
+}
+
+static void info_has_a_line_of_cupti(void **state)
+{
+	static const char *const versions[][2] = {
+		{"130000", "  CUPTI                           13.0 (build 1a2b), used: blocks\n"},
+		{"120900", "  CUPTI                           12.9 (build 1a2b), used: blocks\n"},
+		{"24",
+		 "  CUPTI                           API version 24 (build 1a2b), used: blocks\n"}};
+	struct aif_attribution a = {0};
+	struct aif_buf text = {0};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(versions); i++) {
+		struct aif_profile p = {.start_ns = 1, .end_ns = 2};
+
+		add_meta(&p, "cupti.use", "blocks");
+		add_meta(&p, "cupti.version", versions[i][0]);
+		add_meta(&p, "cupti.id", "1a2b");
+		aif_buf_clear(&text);
+		aif_info_write(&p, &a, "x.data", &text);
+		has(&text, versions[i][1]);
+		assert_null(strstr(aif_buf_str(&text), "cupti."));
+		aif_profile_finish(&p);
+	}
+	aif_buf_finish(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -435,6 +602,10 @@ int main(void)
 		cmocka_unit_test(what_was_refused_comes_first),
 		cmocka_unit_test(of_all_processes_some_are_named),
 		cmocka_unit_test(what_ran_already_was_recorded),
+		cmocka_unit_test(an_end_by_a_signal_comes_first),
+		cmocka_unit_test(a_status_after_a_signal_comes_first),
+		cmocka_unit_test(what_cupti_may_be_asked_instead_is_said),
+		cmocka_unit_test(info_has_a_line_of_cupti),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
