@@ -191,11 +191,11 @@ const struct aif_command aif_command_doctor = {
 	.description =
 		"Tries what a recording needs, one line each, with the exact fix where something is\n"
 		"missing, and says which privilege brings which frames. Where NVIDIA's driver is, also:\n"
-		"its GPUs, which libcupti there are, whether instructions may be sampled and who else may\n"
-		"hold the GPU's counters, nvdisasm. Where an Intel GPU is: its driver and kernel, whether\n"
-		"EU stalls may be sampled, Level Zero's loader, tracing layer and driver, the metrics\n"
-		"library, libiga64. Nothing of CUDA or Level Zero is started for that. Ends with 1 if\n"
-		"anything is missing.",
+		"its GPUs, which libcupti there are, which of them recordings have crashed in, whether\n"
+		"instructions may be sampled and who else may hold the GPU's counters, nvdisasm. Where an\n"
+		"Intel GPU is: its driver and kernel, whether EU stalls may be sampled, Level Zero's loader,\n"
+		"tracing layer and driver, the metrics library, libiga64. Nothing of CUDA or Level Zero is\n"
+		"started for that. Ends with 1 if anything is missing.",
 	.examples =
 		"aiflame doctor\tbefore the first recording\naiflame doctor | grep MISSING\tonly "
 		"what to mend\n",

@@ -6,6 +6,7 @@
 #include "base/proc.h"
 #include "cmd/nvdisasm.h"
 #include "cmd/places.h"
+#include "export/names.h"
 #include "record/gpu_users.h"
 
 #include <ctype.h>
@@ -100,6 +101,8 @@ void aif_nvidia_init(struct aif_nvidia *n)
 				 .admin = aif_proc_is_admin(),
 				 .libcupti = libcupti_find(),
 				 .nvdisasm = aif_nvdisasm_find()};
+	if (aif_state_file(&n->crashes_file, AIF_STATE_CUPTI_CRASHES))
+		n->crashes_len = aif_cupti_crashes_load(n->crashes, AIF_ARRAY_LEN(n->crashes));
 }
 
 void aif_nvidia_finish(struct aif_nvidia *n)
@@ -252,6 +255,30 @@ static void say_shares(const struct aif_nvidia *n, const struct devices *d, aif_
 		    "instructions only where its host sets the plugin's enable_profiling=1", "");
 }
 
+/* Nothing is missing for that: recordings ask less of such a build. */
+static void say_crashes(const struct aif_nvidia *n, aif_doctor_say *say)
+{
+	struct aif_buf text = {0};
+
+	for (size_t i = 0; i < n->crashes_len; i++) {
+		const struct aif_cupti_crash *c = &n->crashes[i];
+		char id[AIF_CUPTI_ID_TEXT];
+
+		aif_cupti_id_text(c->id, id);
+		aif_buf_clear(&text);
+		aif_buf_printf(&text,
+			       "build %s, used as --cupti %s, ended a program by %s on %s: ", id,
+			       aif_cupti_use_name(c->use), c->signal, c->date);
+		aif_name_sanitize(c->command, strlen(c->command), &text);
+		if (i + 1 == n->crashes_len) {
+			aif_buf_puts(&text, "; forget all with: rm ");
+			aif_buf_shell_path(&text, n->crashes_file.path);
+		}
+		say(true, "CUPTI crashes", aif_buf_str(&text), "");
+	}
+	aif_buf_finish(&text);
+}
+
 bool aif_doctor_nvidia(const struct aif_nvidia *n, aif_doctor_say *say)
 {
 	char version[LINE];
@@ -266,6 +293,7 @@ bool aif_doctor_nvidia(const struct aif_nvidia *n, aif_doctor_say *say)
 	ok &= say(n->libcupti, "libcupti", n->libcupti ? n->libcupti : "was not found",
 		  "install the CUDA toolkit, or nvidia-cuda-cupti (nvidia-cuda-cupti-cu12) into "
 		  "the program's Python: without it launches are not recorded");
+	say_crashes(n, say);
 	if (*version)
 		ok &= say_counters(n, say);
 	say_shares(n, &d, say);

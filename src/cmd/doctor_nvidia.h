@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/base.h"
+#include "base/state.h"
+#include "record/cupti_crashes.h"
 
 /* Prints a line and returns `ok`: what was looked for, what was found, and what to do unless ok. */
 typedef bool aif_doctor_say(bool ok, const char *what, const char *found, const char *fix);
@@ -13,6 +14,10 @@ struct aif_nvidia {
 	bool admin;       /* we have CAP_SYS_ADMIN */
 	char *libcupti;   /* all that there are, ", " between them; NULL: none */
 	char *nvdisasm;   /* NULL: none */
+	/* Builds of CUPTI that ended a recorded program, and the file that remembers them. */
+	struct aif_cupti_crash crashes[AIF_SHM_CUPTI_CRASHES];
+	size_t crashes_len;
+	struct aif_state_file crashes_file;
 };
 void aif_nvidia_init(struct aif_nvidia *n); /* looks at this machine */
 void aif_nvidia_finish(struct aif_nvidia *n);

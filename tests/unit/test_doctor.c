@@ -178,6 +178,33 @@ static void libcupti_is_found_in_packages(void **state)
 	aif_nvidia_finish(&n);
 }
 
+static void crashes_are_listed_with_the_file(void **state)
+{
+	struct aif_nvidia n = {.root = *state,
+			       .libcuda = true,
+			       .libcupti = (char[]){"/x/libcupti.so.13"},
+			       .crashes = {{.id = {0x1a, 0x2b},
+					    .use = AIF_CUPTI_USE_BLOCKS,
+					    .date = "2026-11-20",
+					    .signal = "SIGSEGV",
+					    .command = "python3 a.py"},
+					   {.id = {0xff},
+					    .use = AIF_CUPTI_USE_RECORDS,
+					    .date = "2026-11-19",
+					    .signal = "SIGABRT",
+					    .command = "x"}},
+			       .crashes_len = 2,
+			       .crashes_file = {.path = "/home/a b/cupti-crashes"}};
+
+	put_driver(*state, "0");
+	aif_buf_clear(&said);
+	assert_true(aif_doctor_nvidia(&n, say));
+	has("ok CUPTI crashes: build 1a2b000000000000000000000000000000000000, used as --cupti blocks, "
+	    "ended a program by SIGSEGV on 2026-11-20: python3 a.py\n");
+	has("used as --cupti records, ended a program by SIGABRT on 2026-11-19: x; forget all with: "
+	    "rm '/home/a b/cupti-crashes'\n");
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -187,6 +214,7 @@ int main(void)
 		CASE(who_may_sample_instructions),
 		CASE(halves_of_a_driver),
 		CASE(others_and_shares_are_named),
+		CASE(crashes_are_listed_with_the_file),
 		CASE(files_are_found_in_places),
 		CASE(libcupti_is_found_in_packages),
 	};
