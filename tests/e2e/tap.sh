@@ -13,6 +13,8 @@ export AIFLAME_SAMPLING_KEY=$$ # the GPUs of this test are no other's
 n=0 failed=0
 # OpenCL means PoCL here: other drivers that are installed take time to say that they have no device, and Intel's is
 # loaded in a way (RTLD_DEEPBIND) that sanitizers refuse.
+# What one recording leaves for the next is no other test's, nor the user's.
+export XDG_STATE_HOME="$work/state"
 [ ! -e /etc/OpenCL/vendors/pocl.icd ] || export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd
 
 # check WHAT COMMAND...: a case, by the command's status
