@@ -57,7 +57,8 @@ static void launch(CUstream stream, CUdeviceptr at, uint64_t ns, unsigned blocks
 {
 	void *parameters[] = {&ns, &at};
 
-	must("launch", cuLaunchKernel(it.spin, blocks, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
+	must("launch",
+	     cuLaunchKernel(it.spin, blocks, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
 }
 
 static CUgraphExec new_graph(CUstream stream, CUdeviceptr at)
@@ -75,7 +76,8 @@ static CUgraphExec new_graph(CUstream stream, CUdeviceptr at)
 
 static void *run(void *unused)
 {
-	static const uint64_t lengths[] = {2000, 5000, 2000, 50000, 2000, 2000, 10000, 300000, 2000, 20000};
+	static const uint64_t lengths[] = {2000, 5000,  2000,   50000, 2000,
+					   2000, 10000, 300000, 2000,  20000};
 	char bytes[BYTES] = {0};
 	unsigned sum = 0, expected = 0;
 	CUgraphExec graph;
@@ -107,7 +109,8 @@ static void *run(void *unused)
 			expected += 80;
 			if (*what == 'm') {
 				must("fill", cuMemsetD8Async(at + BYTES, 1, BYTES, stream));
-				must("copy", cuMemcpyDtoDAsync(at + 2 * BYTES, at + BYTES, BYTES, stream));
+				must("copy",
+				     cuMemcpyDtoDAsync(at + 2 * BYTES, at + BYTES, BYTES, stream));
 			}
 		}
 		if (round % 50 == 0)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does a program survive kernel records that are switched on and off while it launches? Tried here apart from aiflame:
- * a library that the driver loads into any program, a thread of which switches. Built where it runs:
+ * What ends a program when CUPTI's records are switched on and off while it launches? A library that the driver loads into any
+ * program; a thread of it switches. It has nothing of aiflame. Built where it runs (bench/gpu/protocol toggle):
  *
  *     cc -shared -fPIC -O2 -pthread -o toggle.so toggle.c -I$CUDA/include -L$CUDA/lib64 -lcupti -lcuda
- *     TOGGLE=on=20,off=60 CUDA_INJECTION64_PATH=$PWD/toggle.so python3 program.py
+ *     TOGGLE=on=5,off=10 CUDA_INJECTION64_PATH=$PWD/toggle.so python3 tests/gpu/scenes/cupy_mix.py
  *
- * TOGGLE is a list of NAME=NUMBER; `options` below has them with what they are without. What was done is printed when the
- * program ends; if it ends by SIGSEGV, where.
+ * TOGGLE is a list of NAME=NUMBER; `options` below explains them and has the defaults. When the program ends the library prints
+ * what it did; if the program ends by SIGSEGV, in which function of which library, and which registers point into records'
+ * buffers. Results: bench/results/h100-survive.md.
  */
 #define _GNU_SOURCE
 #include <cuda.h>
@@ -40,7 +41,8 @@ static struct option {
 	{"on", 20},
 #define OFF 1 /* ms that they are off */
 	{"off", 60},
-#define SAMPLING 2 /* 0 never; 1 from the context's creation to `until`; 2 for good; 3 at times for `until` (records off) */
+#define SAMPLING \
+	2 /* 0 never; 1 from the context's creation to `until`; 2 for good; 3 at times for `until` (records off) */
 	{"sampling", 0},
 #define UNTIL 3 /* ms */
 	{"until", 1000},
@@ -50,9 +52,11 @@ static struct option {
 	{"reuse", 1},
 #define KB 6 /* of a buffer */
 	{"kb", 2048},
-#define KINDS 7 /* 1 kernels, 2 and copies and fills; 3: copies and fills only are toggled, 4: kernels only, the others stay */
+#define KINDS \
+	7 /* 1 kernels, 2 and copies and fills; 3: copies and fills only are toggled, 4: kernels only, the others stay */
 	{"kinds", 2},
-#define HOW 8 /* before records go off: 1 flush, 2 the gate is shut, 4 the context is idle, 8 flush after, 16 forced after; 32 the gate is shut before they go on */
+#define HOW \
+	8 /* before records go off: 1 flush, 2 the gate is shut, 4 the context is idle, 8 flush after, 16 forced after; 32 the gate is shut before they go on */
 	{"how", 0},
 #define CALLBACKS 9
 	{"callbacks", 1},
@@ -66,7 +70,8 @@ static struct option {
 	{"pool", 0},
 #define NAP 14 /* ms between the flush and the switch */
 	{"nap", 0},
-#define STRADDLE 15 /* a launching thread is inside its call while records go: 1 off, 2 on; 4: at its end, not its beginning */
+#define STRADDLE \
+	15 /* a launching thread is inside its call while records go: 1 off, 2 on; 4: at its end, not its beginning */
 	{"straddle", 0},
 #define COPIES 16 /* copies and fills call back, too */
 	{"copies", 0},
@@ -151,7 +156,8 @@ static void CUPTIAPI request(uint8_t **buffer, size_t *size, size_t *max)
 	} else if (it.last - it.first > 8 && opt(REUSE) == 2) {
 		*buffer = it.free[it.first++ % BUFFERS];
 	} else {
-		*buffer = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		*buffer = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
 		if (it.made < BUFFERS)
 			it.all[it.made++] = *buffer;
 	}
@@ -192,7 +198,8 @@ static void where(const char *name, uintptr_t at)
 			n += snprintf(text + n, sizeof(text) - (size_t)n, " buffer %u+%#lx", i,
 				      (unsigned long)(at - (uintptr_t)it.all[i]));
 	if (dladdr((void *)at, &info) && info.dli_fname)
-		n += snprintf(text + n, sizeof(text) - (size_t)n, " %s+%#lx", strrchr(info.dli_fname, '/'),
+		n += snprintf(text + n, sizeof(text) - (size_t)n, " %s+%#lx",
+			      strrchr(info.dli_fname, '/'),
 			      (unsigned long)(at - (uintptr_t)info.dli_fbase));
 	maps = fopen("/proc/self/maps", "re");
 	while (maps && fgets(line, sizeof(line), maps)) {
@@ -216,12 +223,13 @@ static void died(int signal, siginfo_t *info, void *context)
 	int n;
 
 	if (!once++) {
-		fprintf(stderr, "toggle: signal %d at %p, code %d, %lu switches\n", signal, info->si_addr, info->si_code,
-			(unsigned long)it.switches);
+		fprintf(stderr, "toggle: signal %d at %p, code %d, %lu switches\n", signal,
+			info->si_addr, info->si_code, (unsigned long)it.switches);
 		where("rip", (uintptr_t)g[REG_RIP]);
 		for (n = REG_R8; n <= REG_RSP; n++) {
-			static const char *const names[] = {"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-							    "rdi", "rsi", "rbp", "rbx", "rdx", "rax", "rcx", "rsp"};
+			static const char *const names[] = {
+				"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15",
+				"rdi", "rsi", "rbp", "rbx", "rdx", "rax", "rcx", "rsp"};
 
 			where(names[n], (uintptr_t)g[n]);
 		}
@@ -251,19 +259,23 @@ static CUpti_PCSamplingData *new_data(void)
 
 static void sample(bool on)
 {
-	CUpti_PCSamplingEnableParams e = {.size = CUpti_PCSamplingEnableParamsSize, .ctx = it.context};
-	CUpti_PCSamplingDisableParams d = {.size = CUpti_PCSamplingDisableParamsSize, .ctx = it.context};
+	CUpti_PCSamplingEnableParams e = {.size = CUpti_PCSamplingEnableParamsSize,
+					  .ctx = it.context};
+	CUpti_PCSamplingDisableParams d = {.size = CUpti_PCSamplingDisableParamsSize,
+					   .ctx = it.context};
 	CUpti_PCSamplingConfigurationInfo info[] = {
 		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE},
 		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER},
 		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD},
 		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE},
 		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE},
-		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN}};
-	CUpti_PCSamplingConfigurationInfoParams c = {.size = CUpti_PCSamplingConfigurationInfoParamsSize,
-						     .ctx = it.context,
-						     .numAttributes = 6,
-						     .pPCSamplingConfigurationInfo = info};
+		{.attributeType =
+			 CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN}};
+	CUpti_PCSamplingConfigurationInfoParams c = {
+		.size = CUpti_PCSamplingConfigurationInfoParamsSize,
+		.ctx = it.context,
+		.numAttributes = 6,
+		.pPCSamplingConfigurationInfo = info};
 
 	if (!on) {
 		it.sampled = false;
@@ -274,7 +286,8 @@ static void sample(bool on)
 		it.data = new_data();
 	if (!it.out)
 		it.out = new_data();
-	info[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+	info[0].attributeData.collectionModeData.collectionMode =
+		CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
 	info[1].attributeData.samplingDataBufferData.samplingDataBuffer = it.data;
 	info[2].attributeData.samplingPeriodData.samplingPeriod = 18;
 	info[3].attributeData.hardwareBufferSizeData.hardwareBufferSize = 64 << 20;
@@ -286,8 +299,9 @@ static void sample(bool on)
 
 static void drain(void)
 {
-	CUpti_PCSamplingGetDataParams p = {
-		.size = CUpti_PCSamplingGetDataParamsSize, .ctx = it.context, .pcSamplingData = it.out};
+	CUpti_PCSamplingGetDataParams p = {.size = CUpti_PCSamplingGetDataParamsSize,
+					   .ctx = it.context,
+					   .pcSamplingData = it.out};
 
 	do {
 		it.out->totalNumPcs = 0;
@@ -351,7 +365,8 @@ static void switch_records(bool on)
 
 static void *switching(void *none)
 {
-	uint64_t begin = now_ms(), flushed = begin, drained = begin, next = begin + (uint64_t)opt(DELAY);
+	uint64_t begin = now_ms(), flushed = begin, drained = begin,
+		 next = begin + (uint64_t)opt(DELAY);
 	bool on = true;
 	unsigned seed = (unsigned)getpid();
 
@@ -383,7 +398,8 @@ static void *switching(void *none)
 	return none;
 }
 
-static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
+static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+			      const void *data)
 {
 	const CUpti_CallbackData *call = data;
 
@@ -405,7 +421,8 @@ static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 				usleep(10);
 	}
 	if (call->callbackSite == CUPTI_API_ENTER) {
-		for (it.under_way++; it.gate && !pthread_equal(pthread_self(), it.thread); it.under_way++) {
+		for (it.under_way++; it.gate && !pthread_equal(pthread_self(), it.thread);
+		     it.under_way++) {
 			it.under_way--;
 			usleep(20);
 		}
@@ -420,34 +437,42 @@ static void over(void)
 	it.stop = 1;
 	if (it.context)
 		pthread_join(it.thread, NULL);
-	fprintf(stderr, "toggle: %lu switches, %lu launches, %lu records (%lu unfinished) in %lu buffers, %lu samples, %lu refused, %lu straddled\n",
-		(unsigned long)it.switches, (unsigned long)it.launches, (unsigned long)it.records, (unsigned long)it.zeros,
-		(unsigned long)it.completed, (unsigned long)it.samples, (unsigned long)it.refused, (unsigned long)it.straddled);
+	fprintf(stderr,
+		"toggle: %lu switches, %lu launches, %lu records (%lu unfinished) in %lu buffers, %lu samples, %lu refused, %lu straddled\n",
+		(unsigned long)it.switches, (unsigned long)it.launches, (unsigned long)it.records,
+		(unsigned long)it.zeros, (unsigned long)it.completed, (unsigned long)it.samples,
+		(unsigned long)it.refused, (unsigned long)it.straddled);
 }
 
 int InitializeInjection(void)
 {
 	static const CUpti_CallbackId launches[] = {307, 442, 477, 478, 652, 653, 514, 515};
 	/* cuMemcpy*, cuMemset* */
-	static const CUpti_CallbackId copies[][2] = {{216, 227}, {249, 255}, {276, 294}, {305, 307}};
+	static const CUpti_CallbackId copies[][2] = {
+		{216, 227}, {249, 255}, {276, 294}, {305, 307}};
 	size_t size = 1, mb;
 	uint8_t each = (uint8_t)opt(PER_THREAD);
 
 	parse();
-	sigaction(SIGSEGV, &(struct sigaction){.sa_sigaction = died, .sa_flags = SA_SIGINFO | SA_ONSTACK}, NULL);
+	sigaction(SIGSEGV,
+		  &(struct sigaction){.sa_sigaction = died, .sa_flags = SA_SIGINFO | SA_ONSTACK},
+		  NULL);
 	if (opt(PER_THREAD) >= 0) {
 		each = (uint8_t)opt(PER_THREAD);
-		say("per thread", (int)cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER,
-								 &size, &each));
+		say("per thread",
+		    (int)cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER,
+						   &size, &each));
 	}
 	if (opt(POOL)) {
 		mb = (size_t)opt(POOL) << 20;
 		size = sizeof(mb);
-		say("pool", (int)cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, &size, &mb));
+		say("pool", (int)cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE,
+							   &size, &mb));
 	}
 	say("subscribe", (int)cuptiSubscribe(&it.subscriber, callback, NULL));
 	say("buffers", (int)cuptiActivityRegisterCallbacks(request, complete));
-	cuptiEnableCallback(1, it.subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+	cuptiEnableCallback(1, it.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+			    CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
 	for (unsigned i = 0; i < sizeof(launches) / sizeof(*launches) && opt(CALLBACKS); i++)
 		cuptiEnableCallback(1, it.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i]);
 	for (unsigned i = 0; i < sizeof(copies) / sizeof(*copies) && opt(COPIES); i++)

@@ -585,10 +585,14 @@ static void put_dropped(const struct aif_profile *p, struct aif_buf *out)
 static void timeless(const struct aif_profile *p, const struct aif_attribution *a, uint64_t n,
 		     const char *path, struct aif_buf *out)
 {
+	const char *use = aif_profile_meta(p, "cupti.use");
+
 	aif_buf_puts(out, "launches ");
 	aif_human_count(out, n);
 	aif_buf_puts(out, ", times not known");
-	if (a->conservation.outside == n)
+	if (use && !strcmp(use, "launches"))
+		aif_buf_puts(out, ", as CUPTI was asked for launches only (--cupti launches)");
+	else if (a->conservation.outside == n)
 		aif_buf_puts(out,
 			     ", as they were seen from outside: only an agent knows kernels and "
 			     "times, see aiflame help env");

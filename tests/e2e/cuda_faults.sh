@@ -120,7 +120,9 @@ check "what launches and samples cost is said" is "67108864,1" plain "SELECT (SE
 	(SELECT CAST(value AS INTEGER) BETWEEN 400 * n AND 1100 * n FROM meta, (SELECT count(*) n FROM launches) WHERE key = 'cost.callbacks_ns')"
 check "records before samples, nothing launched beside a switch" order plain
 check "both throughout" throughout plain
-check "all is off at the end" off plain
+# libcupti may have ended by then: nothing of records is switched.
+at_exit() { [ "$(state plain)" = "0 3 0" ] || { state plain; return 1; }; }
+check "callbacks and samples are off when it exits" at_exit
 
 # ---- CUPTI's own threads ----
 worked() {
@@ -346,7 +348,7 @@ apart() {
 	ok=$?
 	finish && [ $ok -eq 0 ] || { cat "$1.log"; return 1; }
 }
-how='--overhead 2'
+how='--overhead 2 --cupti blocks'
 check "the same, with a budget, and smaller records" apart smaller version=18
 check "  samples, in their turn" sampled smaller
 check "  records, too" is 1 smaller "SELECT count(*) > 1000 FROM executions"
@@ -454,6 +456,54 @@ beside() {
 check "sampling is switched off beside four threads that launch all the time" beside
 check "  it adds up" adds_up beside
 check "  in order" order beside
+# ---- how much CUPTI is asked ----
+never_off() { # records go off once, at the end
+	awk '/ activity kind=10 on=0 / { off++ } / activity kind=10 on=1 / { on++; if (off) bad = 1 } END { exit bad || on != 1 }' "$1.log" || { cat "$1.log"; return 1; }
+}
+use() { is "$2" "$1" "SELECT value FROM meta WHERE key = 'cupti.use'"; }
+dearly="callback=400,record=2000"
+check "a libcupti of which nothing is known, --overhead 2" rec unknown "$dearly,version=130100" -n 100000 -b 20000 -g 0
+check "  its records are on throughout" never_off unknown
+check "  so are samples" throughout unknown
+check "  stacks are taken in blocks" is 1 unknown "SELECT count(*) < $(truth launches unknown) AND count(*) > 100 FROM launches"
+check "  it is said, with what switches all the same" is 1 unknown "SELECT count(*) FROM losses WHERE reason = 1215 AND detail LIKE '%--cupti blocks%'"
+check "  and what was asked" use unknown throughout
+check "  it adds up" adds_up unknown
+check "  in order" order unknown
+how='--overhead 2 --cupti records'
+check "--cupti records" rec records "$dearly" -n 100000 -b 20000 -g 0
+check "  on throughout" never_off records
+check "  without samples" none records
+check "  it adds up" adds_up records
+how='--overhead 2 --cupti launches'
+check "--cupti launches" rec launches "$dearly" -t 2 -n 2000
+check "  CUPTI makes no records" sh -c '! grep -E " activity .* on=1| sampling on" launches.log'
+check "  the launches are there" is 1 launches "SELECT count(*) > 1000 FROM launches"
+check "  the summary says why there are no times" says 'cupti launches' "$aiflame" report launches.data
+how='--overhead 2'
+mkdir -p "$XDG_STATE_HOME/aiflame"
+chmod 700 "$XDG_STATE_HOME/aiflame"
+readelf -n "$mock/libcupti.so.13" | sed -n 's/.*Build ID: \([0-9a-f]*\)$/\1 blocks 2026-01-01 SIGSEGV python3 x.py/p' >"$XDG_STATE_HOME/aiflame/cupti-crashes"
+chmod 600 "$XDG_STATE_HOME/aiflame/cupti-crashes"
+check "after a recording that ended in this libcupti" rec after "$dearly" -n 100000 -b 20000 -g 0
+check "  less is asked of it" use after throughout
+check "  it is said" once 1216 after
+check "  records are on throughout" never_off after
+sed -i 's/ blocks / throughout /' "$XDG_STATE_HOME/aiflame/cupti-crashes"
+check "after another" rec after2 "$dearly" -n 100000 -b 20000 -g 0
+check "  less still" use after2 records
+rm "$XDG_STATE_HOME/aiflame/cupti-crashes"
+sharing() { # a process that has the unit, and one that comes later
+	rm -f done
+	MOCK_LOG=$work/sharing.log MOCK_CUPTI='' $by "$aiflame" record -q --all-launches -o sharing.data sh -c '"$1" -t 2 -f "$2" "$3" & while ! grep -q "sampling on" sharing.log; do sleep 0.1; done; "$1" -n 500 "$3"; : >"$2"; wait' - "$mock/app" "$work/done" "$cubin"
+}
+check "two processes that share a GPU" sharing
+check "  one of them is sampled" is 1 sharing 'SELECT count(DISTINCT process) FROM samples'
+check "  CUPTI is not asked for the other" test "$(grep -c 'sampling on' sharing.log)" = 1
+check "  it is said" once 1306 sharing
+check "  the launches of both are there" is 2 sharing 'SELECT count(DISTINCT process) FROM executions'
+check "  it adds up" adds_up sharing
+
 # ---- ranks that wait for each other ----
 # switched N NAME: sampling was switched off and, later, on again, each N times
 switched() { [ -s "$2.log" ] && [ "$(grep -c ' sampling off result=0' "$2.log")" -ge "$1" ] && [ "$(awk '/ sampling off result=0/ { off = 1 } off && / sampling on result=0/' "$2.log" | wc -l)" -ge "$1" ]; }

@@ -79,7 +79,7 @@ check "the three towers" rec m.data --all-launches -- ./matmul 2048 20
 check "  C++ frames below each" folded m.data 'multiply_tile_by_tile;launch_tiled;'
 
 # Records and samples in turn: the first samples come after some seconds.
-turns() { rec s.data --overhead 2 --duration 14 --kill -- ./work endless; [ -s s.data ]; }
+turns() { rec s.data --overhead 2 --cupti blocks --duration 14 --kill -- ./work endless; [ -s s.data ]; }
 check "14 s with --overhead 2" turns
 check "  records" is 1 s.data 'SELECT count(*) > 1000 FROM executions WHERE dur_ns > 0'
 losses s.data
@@ -90,7 +90,7 @@ samples() {
 check "  samples, or why there are none" samples
 check "  nothing else is refused" is 0 s.data 'SELECT count(*) FROM losses WHERE reason = 1211'
 check "  it adds up" adds_up s.data
-turns_matmul() { rec t.data --overhead 2 -- ./matmul 2048 1500; }
+turns_matmul() { rec t.data --overhead 2 --cupti blocks -- ./matmul 2048 1500; }
 check "matrix products for some seconds with --overhead 2" turns_matmul
 losses t.data
 echo "# samples: $(ask t.data 'SELECT sum(count), count(DISTINCT pc) FROM samples'), in towers: $(ask t.data 'SELECT sum(count) FROM attributed WHERE pc IS NOT NULL')"

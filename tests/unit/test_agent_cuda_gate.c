@@ -94,6 +94,85 @@ static void *launching(void *unused)
 	return unused;
 }
 
+/* Records are switched beside launching threads, again and again, with nobody inside. */
+static void a_brief_moment_is_alone(void **state)
+{
+	pthread_t threads[THREADS];
+	unsigned shut = 0;
+
+	(void)state;
+	it.busy[1] = it.busy[2] = 1000000; /* the devices never are idle */
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, launching, NULL), 0);
+	for (unsigned i = 0; i < 300; i++) {
+		uint64_t before;
+
+		if (!aif_cuda_gate_shut_briefly(&it.cuda)) {
+			assert_int_equal(atomic_load(&it.cuda.gate.who), 0);
+			continue;
+		}
+		shut++;
+		before = atomic_load(&it.calls);
+		for (unsigned k = 0; k < 100; k++)
+			assert_int_equal(atomic_load(&it.inside), 0);
+		assert_int_equal(atomic_load(&it.calls), before);
+		aif_cuda_gate_open(&it.cuda);
+		usleep(100);
+	}
+	atomic_store(&it.over, 1);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_true(shut > 0);
+	assert_int_equal(it.events, 0);
+	assert_int_equal(atomic_load(&it.cuda.gate.held), 0);
+}
+
+static void *calling(void *unused)
+{
+	aif_cuda_gate_enter(&it.cuda);
+	atomic_fetch_add(&it.inside, 1);
+	while (!atomic_load(&it.over))
+		usleep(1000);
+	atomic_fetch_sub(&it.inside, 1);
+	aif_cuda_gate_leave(&it.cuda);
+	return unused;
+}
+
+/* A call that lasts: nobody else is kept waiting for it, and it is tried in vain without harm to later tries. */
+static void a_call_that_lasts_is_not_waited_for(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, calling, NULL), 0);
+	while (!atomic_load(&it.inside))
+		usleep(100);
+	assert_false(aif_cuda_gate_shut_briefly(&it.cuda));
+	assert_int_equal(atomic_load(&it.cuda.gate.who), 0);
+	assert_true(aif_cuda_gate_may_try(&it.cuda, aif_now_ns()));
+	atomic_store(&it.over, 1);
+	pthread_join(thread, NULL);
+	assert_true(aif_cuda_gate_shut_briefly(&it.cuda));
+	aif_cuda_gate_open(&it.cuda);
+}
+
+/* Before callbacks came nobody was counted: the first switch needs an idle device, too. */
+static void the_first_switch_waits_for_the_device(void **state)
+{
+	(void)state;
+	aif_cuda_gate_begin(&it.cuda);
+	assert_false(aif_cuda_gate_shut_briefly(&it.cuda));
+	it.cuda.gate.again_at = 0;
+	it.busy[1] = 1000000;
+	assert_false(aif_cuda_gate_shut_briefly(&it.cuda));
+	it.busy[1] = 0;
+	it.cuda.gate.again_at = 0;
+	assert_true(aif_cuda_gate_shut_briefly(&it.cuda));
+	aif_cuda_gate_open(&it.cuda);
+	it.cuda.listens = false;
+	assert_false(aif_cuda_gate_shut_briefly(&it.cuda));
+}
+
 static void nobody_is_inside(void **state)
 {
 	pthread_t threads[THREADS];
@@ -294,6 +373,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(nobody_is_inside, setup),
+		cmocka_unit_test_setup(a_brief_moment_is_alone, setup),
+		cmocka_unit_test_setup(a_call_that_lasts_is_not_waited_for, setup),
+		cmocka_unit_test_setup(the_first_switch_waits_for_the_device, setup),
 		cmocka_unit_test_setup(somebody_stays_inside, setup),
 		cmocka_unit_test_setup(a_device_must_be_idle, setup),
 		cmocka_unit_test_setup(an_old_driver, setup),

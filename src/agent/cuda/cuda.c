@@ -200,8 +200,8 @@ static void send_away(struct aif_cuda *cuda)
 	const struct timespec under_way = {.tv_nsec = UNDER_WAY_NS};
 
 	if (!cuda->subscriber || cuda->on || cuda->listens || cuda->records.on ||
-	    cuda->sampling.is_stranded || aif_cuda_is_sampling(cuda) || atomic_load(&cuda->has_graphs) ||
-	    cuda->version < AIF_CUPTI_VERSION_13_0)
+	    cuda->sampling.is_stranded || aif_cuda_is_sampling(cuda) ||
+	    atomic_load(&cuda->has_graphs) || cuda->version < AIF_CUPTI_VERSION_13_0)
 		return;
 	/* Who is in a callback gets out of it. */
 	nanosleep(&under_way, NULL);

@@ -134,6 +134,7 @@ struct aif_cuda_sampled {
 	double hertz;
 	uint64_t period_ps, since;
 	unsigned errors;       /* in a row */
+	int error;             /* of the last try to get data; 0 = none */
 	int failed;            /* CUPTI's error that ends it; 0 = none */
 	uint64_t device_bytes; /* that CUPTI takes of the device, where it is known */
 	struct aif_cupti_samples *config, *out;

@@ -7,9 +7,9 @@
 #include <sys/sem.h>
 
 /*
- * A GPU has one sampling unit, and one process can have it. CUPTI lets a second one in, and then fails: no data, a
- * cuptiPCSamplingDisable() that never returns, a crash in the next cuptiActivityDisable() (13.0; bench/gpu/toggle.c with
- * sampling=2 in several processes). So a process claims the unit of a GPU before it asks CUPTI for it.
+ * A GPU has one sampling unit, and one process can have it. CUPTI lets a second one in, and then fails: no data, calls
+ * that never return, a crash in the next cuptiActivityDisable() (13.0; bench/gpu/toggle.c with sampling=1 and 2 in several
+ * processes). So a process claims the unit of a GPU before it asks CUPTI for it.
  *
  * The claim is a System V semaphore: it needs no descriptor in a process that is not ours, is undone by the kernel whatever the
  * process dies of, and is the machine's (an IPC namespace's). Its value is 1 while it is claimed. Where there are no
@@ -22,7 +22,8 @@ static key_t key_of(uint32_t pci)
 {
 	const char *salt =
 		getenv("AIFLAME_SAMPLING_KEY"); /* for tests: other processes' GPUs are others */
-	uint32_t k = KEY ^ (pci >> 3) ^ (pci >> 23) ^ (salt ? (uint32_t)atoi(salt) << 8 : 0);
+	uint32_t k =
+		KEY ^ (pci >> 3) ^ (pci >> 23) ^ (salt ? ((uint32_t)atoi(salt) & 0xfff) << 8 : 0);
 
 	return (key_t)k;
 }

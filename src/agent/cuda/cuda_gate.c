@@ -9,7 +9,7 @@
  *
  * Records. cuptiActivityDisable() beside a thread that is inside a copy's or a fill's call leaves libcupti's list of pending
  * records broken: its worker or a launching thread ends the process by SIGSEGV some milliseconds later (CUPTI 13.0; measured by
- * bench/gpu/toggle.c: 1 of 230 such calls in a CuPy program; none of 15,000 where no call was under way). cuptiActivityEnable()
+ * bench/gpu/toggle.c: some 1 of 450 such calls in a CuPy program; none of 13,000 where no call was under way). cuptiActivityEnable()
  * may meet any call.
  *
  * Sampling.  * cuptiPCSamplingEnable and Disable hold a lock of CUPTI's while they wait for one of the driver's. Launches, also

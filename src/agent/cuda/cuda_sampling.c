@@ -197,7 +197,7 @@ static void begin(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 	}
 	c->since = aif_now_ns();
 	c->errors = 0;
-	c->failed = 0;
+	c->error = c->failed = 0;
 }
 
 /* The most memory of devices that sampling had at a time in this session. */
@@ -250,6 +250,16 @@ static void drain(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_
 	} while (c->out->remaining && c->out->len);
 	if (r && (++c->errors >= ERRORS_MAX || r == AIF_CUPTI_OUT_OF_MEMORY))
 		c->failed = r;
+	c->error = r;
+}
+
+/* Another process has the unit, and CUPTI has let this one in: leaves all as it is (cuda_claim.c). */
+static void strand(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_thread *t)
+{
+	give_up(t, c, c->error);
+	cuda->sampling.is_stranded = true;
+	c->on = c->again = false;
+	c->failed = 0;
 }
 
 static void end(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_thread *t)
@@ -258,8 +268,13 @@ static void end(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_th
 
 	if (!c->on)
 		return;
-	if (!c->again)
+	if (!c->again) {
 		drain(cuda, c, t);
+		if (c->error && c->error != AIF_CUPTI_OUT_OF_MEMORY) {
+			strand(cuda, c, t);
+			return;
+		}
+	}
 	c->on = false;
 	c->config->len = 0;
 	c->config->total = 0;
@@ -277,13 +292,11 @@ static void recover(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct ai
 
 	if (!error)
 		return;
-	c->failed = 0;
 	if (error != AIF_CUPTI_OUT_OF_MEMORY) {
-		give_up(t, c, error);
-		cuda->sampling.is_stranded = true;
-		c->on = c->again = false;
+		strand(cuda, c, t);
 		return;
 	}
+	c->failed = 0;
 	if (c->period + 2 > AIF_CUDA_PERIOD_MAX) {
 		give_up(t, c, error);
 		return;

@@ -433,4 +433,26 @@ enum aif_cupti_resource_event {
 	X(667, cuStreamBatchMemOp_v2, 0)                       \
 	X(668, cuStreamBatchMemOp_v2_ptsz, 0)                  \
 	X(492, cuWaitExternalSemaphoresAsync, 0)               \
-	X(493, cuWaitExternalSemaphoresAsync_ptsz, 0)
+	X(493, cuWaitExternalSemaphoresAsync_ptsz, 0)          \
+	X(18, cuModuleLoad, 0)                                 \
+	X(19, cuModuleLoadData, 0)                             \
+	X(20, cuModuleLoadDataEx, 0)                           \
+	X(21, cuModuleLoadFatBinary, 0)                        \
+	X(23, cuModuleGetFunction, 0)                          \
+	X(678, cuLibraryLoadData, 0)                           \
+	X(679, cuLibraryLoadFromFile, 0)                       \
+	X(682, cuLibraryGetModule, 0)                          \
+	X(683, cuKernelGetFunction, 0)                         \
+	X(742, cuFuncLoad, 0)                                  \
+	X(513, cuGraphInstantiate, 0)                          \
+	X(578, cuGraphInstantiate_v2, 0)                       \
+	X(643, cuGraphInstantiateWithFlags, 0)                 \
+	X(656, cuGraphInstantiateWithParams, 0)                \
+	X(657, cuGraphInstantiateWithParams_ptsz, 0)           \
+	X(561, cuGraphExecUpdate, 0)                           \
+	X(696, cuGraphExecUpdate_v2, 0)                        \
+	X(516, cuGraphExecDestroy, 0)                          \
+	X(467, cuMemPrefetchAsync, 0)                          \
+	X(468, cuMemPrefetchAsync_ptsz, 0)                     \
+	X(716, cuMemPrefetchAsync_v2, 0)                       \
+	X(717, cuMemPrefetchAsync_v2_ptsz, 0)
