@@ -291,6 +291,9 @@ static void *helper(void *arg)
 				watch_python(look.collect);
 			if (is_last())
 				return NULL; /* the C library then ends the process, as without us */
+			/* What could not be switched off yet. */
+			if (!atomic_load(&s->attached) && s->generation)
+				end_runtimes();
 			if (*env->standby)
 				aif_standby_check(&s->standby, env->standby, env->level,
 						  aif_session_runtime(), now);

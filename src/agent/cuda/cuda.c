@@ -10,9 +10,8 @@
 /* To end sampling. Each takes a quarter of a second. */
 #define LAST_TRIES 12
 #define OPEN_NS    5000000
-/* To end records: a call that lasts is waited for. The helper tries again later; another user of CUPTI takes them over. */
-#define RECORDS_END_NS   (AIF_NS_PER_S / 4)
-#define RECORDS_YIELD_NS (3 * AIF_NS_PER_S)
+/* To end records: a call that lasts is waited for, and after an attach the gate's first 3 s. */
+#define RECORDS_END_NS (4 * AIF_NS_PER_S)
 
 void aif_cuda_refused_in(struct aif_thread *t, enum aif_reason reason, const char *what, int error)
 {
@@ -158,7 +157,7 @@ static void stand_up(struct aif_cuda *cuda)
 	/* While we sample, CUPTI refuses the other's records. */
 	if (!end_sampling(cuda, LAST_TRIES))
 		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, "the end of sampling", 0);
-	if (!aif_cuda_records_end(cuda, RECORDS_YIELD_NS))
+	if (!aif_cuda_records_end(cuda, RECORDS_END_NS))
 		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, "the end of records", 0);
 	aif_cuda_use_publish(cuda, false);
 	if (cuda->subscriber) {
@@ -180,9 +179,11 @@ static void fall_silent(struct aif_cuda *cuda, bool pause)
 	if (pause) {
 		(void)end_sampling(cuda, aif_cuda_gate_may_try(cuda, now));
 		(void)aif_cuda_records_settle(cuda, now);
-	} else if (end_sampling(cuda, LAST_TRIES) && aif_cuda_records_end(cuda, RECORDS_END_NS)) {
+	} else if (end_sampling(cuda, LAST_TRIES)) {
 		/* What was under way is over now: for that it was waited. */
 		flush_and_tell(cuda, true);
+		if (!aif_cuda_records_end(cuda, RECORDS_END_NS))
+			return;
 		listen(cuda, false);
 		aif_cuda_use_publish(cuda, false);
 	}
@@ -219,6 +220,8 @@ static void over(void)
 	if (!cuda || cuda->left)
 		return;
 	pthread_mutex_lock(&cuda->switching);
+	if (!cuda->on && cuda->listens)
+		fall_silent(cuda, false);
 	send_away(cuda);
 	pthread_mutex_unlock(&cuda->switching);
 }

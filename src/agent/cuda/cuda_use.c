@@ -17,8 +17,8 @@
  * (--cupti).
  */
 
-/* cuptiGetVersion() of the versions that survived. 13.0: 130000, its update 130001. */
-static const uint32_t proven[] = {130000, 130001};
+/* cuptiGetVersion() of the versions that survived: of CUDA 13.0, with driver 580. */
+static const uint32_t proven[] = {130001};
 
 static bool is_proven(uint32_t version)
 {

@@ -199,7 +199,7 @@ __attribute__((constructor)) static void init(void)
 	static const struct mock_hooks hooks = {enter, executed, leave, resource, over};
 	long version = mock_option("version");
 
-	mock_cupti.version = version ? (uint32_t)version : 130000;
+	mock_cupti.version = version ? (uint32_t)version : 130001;
 	mock_cupti.callback_ns = (uint64_t)mock_option("callback");
 	mock_cupti.record_ns = (uint64_t)mock_option("record");
 	mock_activity_init();
