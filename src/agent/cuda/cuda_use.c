@@ -3,7 +3,6 @@
 
 #include "base/build_id.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,16 +28,27 @@ static bool is_proven(uint32_t version)
 }
 
 struct search {
-	uintptr_t base;
-	uint8_t *id; /* AIF_SHM_CUPTI_ID */
+	uintptr_t inside; /* an address of libcupti's */
+	uint8_t *id;      /* AIF_SHM_CUPTI_ID */
 };
+
+static bool holds(const struct dl_phdr_info *info, uintptr_t at)
+{
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		if (ph->p_type == PT_LOAD && at - info->dlpi_addr - ph->p_vaddr < ph->p_memsz)
+			return true;
+	}
+	return false;
+}
 
 static int find_id(struct dl_phdr_info *info, size_t size, void *user)
 {
 	const struct search *s = user;
 
 	(void)size;
-	if (info->dlpi_addr != s->base)
+	if (!holds(info, s->inside))
 		return 0;
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
@@ -47,7 +57,8 @@ static int find_id(struct dl_phdr_info *info, size_t size, void *user)
 
 		if (ph->p_type != PT_NOTE)
 			continue;
-		id = aif_build_id_find((const void *)(s->base + ph->p_vaddr), ph->p_filesz, &len);
+		id = aif_build_id_find((const void *)(info->dlpi_addr + ph->p_vaddr), ph->p_filesz,
+				       &len);
 		if (!id)
 			continue;
 		memcpy(s->id, id, AIF_MIN(len, (size_t)AIF_SHM_CUPTI_ID));
@@ -58,12 +69,9 @@ static int find_id(struct dl_phdr_info *info, size_t size, void *user)
 
 void aif_cuda_use_init(struct aif_cuda *cuda)
 {
-	struct link_map *map = NULL;
-	struct search s = {.id = cuda->id};
+	/* No dlinfo(): its newest name is of glibc 2.34, and the agent must load in older processes. */
+	struct search s = {.inside = (uintptr_t)cuda->api.cuptiGetVersion, .id = cuda->id};
 
-	if (dlinfo(cuda->library, RTLD_DI_LINKMAP, &map) || !map)
-		return;
-	s.base = map->l_addr;
 	dl_iterate_phdr(find_id, &s);
 }
 
