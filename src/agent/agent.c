@@ -92,6 +92,9 @@ __attribute__((destructor)) static void leave(void)
 	if (atomic_exchange(&aif_agent.left, true))
 		return;
 	aif_session_leave();
+	for (unsigned i = 0; aif_runtimes[i]; i++)
+		if ((s->runtimes & 1u << i) && aif_runtimes[i]->exits)
+			aif_runtimes[i]->exits();
 	if (!s->armed || !atomic_load_explicit(&s->armed->on, memory_order_acquire))
 		return;
 	for (unsigned i = 0; aif_runtimes[i]; i++)

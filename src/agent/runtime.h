@@ -28,6 +28,9 @@ struct aif_runtime {
 	void (*over)(void);
 	/* Helper thread: does what is due, and says when there is more to do; UINT64_MAX: never. */
 	uint64_t (*turn)(uint64_t now);
+	/* The process calls exit(), whether we collect or not, before leave(): the helper asks nothing of the vendor any
+	 * more, whose library may be gone in a moment. Waits for 0.1 s at most. */
+	void (*exits)(void);
 	void (*leave)(void);  /* the process calls exit(): what is cheap; the vendor may be gone */
 	void (*forked)(void); /* in a child, before its new session: locks may be held by nobody */
 };

@@ -4,6 +4,7 @@
 #include "base/signals.h"
 #include "record/cupti_crashes.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -136,7 +137,10 @@ void aif_ending_describe(const struct aif_ending *e, struct aif_store *s,
 
 	if (process != AIF_NONE)
 		place = find_place(e, s, process, library);
-	is_remembered = crashed && place != AIF_FAULT_ELSEWHERE && remember(e, s, crashed);
+	/* The kernel's log never has an abort, which mostly is the program's own: an exception that nobody caught. */
+	is_remembered = crashed && place != AIF_FAULT_ELSEWHERE &&
+			(place != AIF_FAULT_UNKNOWN || aif_ending_crash(e) != SIGABRT) &&
+			remember(e, s, crashed);
 	pthread_mutex_lock(&s->lock);
 	if (crashed || last)
 		describe_cupti(s, crashed ? crashed : last);

@@ -59,12 +59,12 @@ check "in a file of the user's alone" test "$(stat -c %a "$crashes" "$XDG_STATE_
 check "the next program is told of it" sh -c "'$aiflame' record -q -o n.data '$app' 2 0 | grep -qx '0 ab-1'"
 check "and of what is asked" sh -c "'$aiflame' record -q --cupti throughout -o n.data '$app' 2 0 | grep -qx '2 ab-1'"
 check "a word that is none is refused" status_is 2 "$aiflame" record --cupti less -o n.data true
-check "a shell's command that ends by SIGABRT" rec shell 134 sh -c "'$app' 3 6; exit \$?"
-check "is told" begins shell "sh -c .* exited with status 134, as after SIGABRT, after .*$kept"
+check "a shell's command that ends by SIGBUS" rec shell 135 sh -c "'$app' 3 7; exit \$?"
+check "is told" begins shell "sh -c .* exited with status 135, as after SIGBUS, after .*$kept"
 check "and remembered" sh -c "[ \$(wc -l <'$crashes') = 2 ] && '$aiflame' record -q -o n.data '$app' 1 0 | grep -qx '0 ab-3'"
 doctor_lists() { # with a libcuda: elsewhere nothing of NVIDIA is said
 	LD_LIBRARY_PATH=$build/tests/mock/cuda "$aiflame" doctor >doctor.out
-	grep 'CUPTI crashes .*build \(ab\)\{20\}, used as --cupti records, ended a program by SIGABRT on ' doctor.out | grep -qF "forget all with: rm $crashes"
+	grep 'CUPTI crashes .*build \(ab\)\{20\}, used as --cupti records, ended a program by SIGBUS on ' doctor.out | grep -qF "forget all with: rm $crashes"
 }
 check "doctor lists it" doctor_lists
 : >"$crashes"

@@ -132,6 +132,13 @@ void aif_cuda_gate_open(struct aif_cuda *cuda)
 	it.is_shut = false;
 }
 
+void aif_cuda_sleep(long ns)
+{
+	const struct timespec t = {.tv_nsec = ns};
+
+	nanosleep(&t, NULL);
+}
+
 bool aif_cuda_gate_may_try(const struct aif_cuda *cuda, uint64_t now)
 {
 	(void)cuda, (void)now;

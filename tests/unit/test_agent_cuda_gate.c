@@ -85,7 +85,7 @@ static bool can_shut(bool idle)
 static void *launching(void *unused)
 {
 	while (!atomic_load(&it.over)) {
-		aif_cuda_gate_enter(&it.cuda);
+		aif_cuda_gate_enter(&it.cuda, false);
 		atomic_fetch_add(&it.inside, 1);
 		atomic_fetch_add(&it.calls, 1);
 		atomic_fetch_sub(&it.inside, 1);
@@ -129,7 +129,7 @@ static void a_brief_moment_is_alone(void **state)
 
 static void *calling(void *unused)
 {
-	aif_cuda_gate_enter(&it.cuda);
+	aif_cuda_gate_enter(&it.cuda, false);
 	atomic_fetch_add(&it.inside, 1);
 	while (!atomic_load(&it.over))
 		usleep(1000);
@@ -203,7 +203,7 @@ static void nobody_is_inside(void **state)
 
 static void *inside_for_long(void *unused)
 {
-	aif_cuda_gate_enter(&it.cuda);
+	aif_cuda_gate_enter(&it.cuda, false);
 	atomic_store(&it.inside, 1);
 	while (!atomic_load(&it.over))
 		usleep(100);
@@ -268,12 +268,12 @@ static void an_old_driver(void **state)
 	(void)state;
 	it.cuda.api.can_record = false;
 	assert_false(can_shut(true));
-	aif_cuda_gate_enter(&it.cuda);
+	aif_cuda_gate_enter(&it.cuda, false);
 	aif_cuda_gate_leave(&it.cuda);
 	aif_cuda_gate_tick(&it.cuda, now - 2 * AIF_NS_PER_S);
 	aif_cuda_gate_tick(&it.cuda, now);
 	assert_true(can_shut(true));
-	aif_cuda_gate_enter(&it.cuda);
+	aif_cuda_gate_enter(&it.cuda, false);
 	aif_cuda_gate_leave(&it.cuda);
 	assert_false(can_shut(true));
 	aif_cuda_gate_tick(&it.cuda, now);
@@ -307,7 +307,7 @@ static void who_switches_may_be_inside(void **state)
 	void *could;
 
 	(void)state;
-	aif_cuda_gate_enter(&it.cuda);
+	aif_cuda_gate_enter(&it.cuda, false);
 	assert_true(can_shut(false));
 	it.busy[1] = UINT32_MAX;
 	assert_false(can_shut(true)); /* and stays counted */
@@ -318,7 +318,7 @@ static void who_switches_may_be_inside(void **state)
 	assert_true(can_shut(false));
 	/* CUPTI's own calls, while it switches. */
 	assert_true(aif_cuda_gate_shut(&it.cuda, false));
-	aif_cuda_gate_enter(&it.cuda);
+	aif_cuda_gate_enter(&it.cuda, false);
 	aif_cuda_gate_leave(&it.cuda);
 	aif_cuda_gate_open(&it.cuda);
 	assert_true(can_shut(false));
@@ -326,7 +326,7 @@ static void who_switches_may_be_inside(void **state)
 
 static void *never_leaves(void *unused)
 {
-	aif_cuda_gate_enter(&it.cuda);
+	aif_cuda_gate_enter(&it.cuda, false);
 	return unused;
 }
 

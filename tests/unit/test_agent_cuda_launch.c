@@ -100,9 +100,9 @@ void aif_cuda_context(struct aif_cuda *c, void *context)
 	(void)c, (void)context;
 }
 
-void aif_cuda_gate_enter(struct aif_cuda *c)
+void aif_cuda_gate_enter(struct aif_cuda *c, bool loads)
 {
-	(void)c;
+	(void)c, (void)loads;
 }
 
 void aif_cuda_gate_leave(struct aif_cuda *c)
@@ -142,8 +142,11 @@ static uint64_t meant(uint32_t correlation)
 
 static int setup(void **state)
 {
+	static struct aif_armed armed = {.generation = 1};
+
 	(void)state;
 	memset(&cuda, 0, sizeof(cuda));
+	atomic_store(&aif_agent.session.armed, &armed);
 	memset(correlations, 0, sizeof(correlations));
 	memset(threads, 0, sizeof(threads));
 	told = 0;

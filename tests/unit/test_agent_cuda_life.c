@@ -151,6 +151,16 @@ bool aif_cuda_records_end(struct aif_cuda *cuda, uint64_t within_ns)
 	return true;
 }
 
+bool aif_cuda_lock_soon(struct aif_cuda *cuda)
+{
+	return !pthread_mutex_trylock(&cuda->switching);
+}
+
+void aif_cuda_claim_init(struct aif_cuda *cuda)
+{
+	(void)cuda;
+}
+
 void aif_cuda_use_init(struct aif_cuda *cuda)
 {
 	(void)cuda;
@@ -195,6 +205,13 @@ void aif_cuda_gate_begin(struct aif_cuda *cuda)
 void aif_cuda_gate_settle(struct aif_cuda *cuda)
 {
 	(void)cuda;
+}
+
+void aif_cuda_sleep(long ns)
+{
+	const struct timespec t = {.tv_nsec = ns};
+
+	nanosleep(&t, NULL);
 }
 
 bool aif_cuda_gate_may_try(const struct aif_cuda *cuda, uint64_t now)

@@ -141,11 +141,9 @@ static void sit(struct aif_cuda *cuda)
  * what they were about to launch. */
 static bool end_sampling(struct aif_cuda *cuda, int tries)
 {
-	const struct timespec open = {.tv_nsec = OPEN_NS};
-
-	while (aif_cuda_is_sampling(cuda) && tries-- > 0)
+	while (aif_cuda_is_sampling(cuda) && tries-- > 0 && !cuda->left)
 		if (!aif_cuda_blocks_calm(cuda, aif_now_ns()) && tries)
-			nanosleep(&open, NULL);
+			aif_cuda_sleep(OPEN_NS);
 	return !aif_cuda_is_sampling(cuda);
 }
 
@@ -175,6 +173,8 @@ static void fall_silent(struct aif_cuda *cuda, bool pause)
 {
 	uint64_t now = aif_now_ns();
 
+	if (cuda->left)
+		return;
 	aif_cuda_gate_tick(cuda, now);
 	if (pause) {
 		(void)end_sampling(cuda, aif_cuda_gate_may_try(cuda, now));
@@ -182,7 +182,7 @@ static void fall_silent(struct aif_cuda *cuda, bool pause)
 	} else if (end_sampling(cuda, LAST_TRIES)) {
 		/* What was under way is over now: for that it was waited. */
 		flush_and_tell(cuda, true);
-		if (!aif_cuda_records_end(cuda, RECORDS_END_NS))
+		if (!aif_cuda_records_end(cuda, RECORDS_END_NS) || cuda->left)
 			return;
 		listen(cuda, false);
 		aif_cuda_use_publish(cuda, false);
@@ -206,6 +206,8 @@ static void send_away(struct aif_cuda *cuda)
 		return;
 	/* Who is in a callback gets out of it. */
 	nanosleep(&under_way, NULL);
+	if (cuda->left)
+		return;
 	aif_cuda_flush(cuda, true);
 	cuda->api.cuptiUnsubscribe(cuda->subscriber);
 	cuda->subscriber = NULL;
@@ -220,9 +222,12 @@ static void over(void)
 	if (!cuda || cuda->left)
 		return;
 	pthread_mutex_lock(&cuda->switching);
-	if (!cuda->on && cuda->listens)
+	/* The helper comes each second: one try. */
+	if (!cuda->on && cuda->listens && !aif_cuda_is_sampling(cuda) &&
+	    aif_cuda_records_end(cuda, 0))
 		fall_silent(cuda, false);
-	send_away(cuda);
+	if (!cuda->left)
+		send_away(cuda);
 	pthread_mutex_unlock(&cuda->switching);
 }
 
@@ -243,6 +248,10 @@ static void collect(bool on)
 	     (cuda->records.on == cuda->records.wanted || cuda->sampling.is_stranded)))
 		return;
 	pthread_mutex_lock(&cuda->switching);
+	if (cuda->left) {
+		pthread_mutex_unlock(&cuda->switching);
+		return;
+	}
 	if (on)
 		sit(cuda);
 	switch_to(cuda, on);
@@ -298,6 +307,18 @@ static uint64_t turn(uint64_t now)
 	return CUDA ? aif_cuda_turn(CUDA, now) : UINT64_MAX;
 }
 
+/* Who is switching gets out of CUPTI. */
+static void exits(void)
+{
+	struct aif_cuda *cuda = CUDA;
+
+	if (!cuda)
+		return;
+	cuda->left = true;
+	if (aif_cuda_lock_soon(cuda))
+		pthread_mutex_unlock(&cuda->switching);
+}
+
 static void leave(void)
 {
 	struct aif_cuda *cuda = CUDA;
@@ -343,6 +364,7 @@ static int begin(void)
 		return r; /* nobody sees it */
 	}
 	aif_cuda_use_init(cuda);
+	aif_cuda_claim_init(cuda);
 	cuda->use = AIF_CUPTI_USE_THROUGHOUT;
 	if (!atomic_compare_exchange_strong(&aif_agent.cuda, &none, cuda))
 		return -EALREADY;
@@ -389,6 +411,7 @@ const struct aif_runtime aif_runtime_cuda = {
 	.tick = tick,
 	.turn = turn,
 	.over = over,
+	.exits = exits,
 	.leave = leave,
 	.forked = forked,
 };

@@ -164,17 +164,18 @@ struct aif_cuda_sampling {
 
 /* Under `switching`, but for the atomics. */
 struct aif_cuda_gate {
-	_Atomic uint64_t who;   /* pthread_self() of who switches; 0 = nobody */
-	_Atomic uint32_t held;  /* threads that wait at the gate */
-	_Atomic uint32_t epoch; /* of counting */
-	bool counts_self;       /* who switches is inside a call that is counted */
-	bool is_settled;        /* all that are inside such a call are counted */
+	_Atomic uint64_t who;     /* pthread_self() of who switches; 0 = nobody */
+	_Atomic bool holds_loads; /* calls that load code wait, too: records are switched */
+	_Atomic uint32_t held;    /* threads that wait at the gate */
+	_Atomic uint32_t epoch;   /* of counting */
+	bool counts_self;         /* who switches is inside a call that is counted */
+	bool is_settled;          /* all that are inside such a call are counted */
 	/* After a try in vain: when the next one may be, and how long that was; 0 = it was not. */
 	uint64_t again_at, again_ns;
 	uint64_t seen, quiet_since; /* so many had been begun by then, and still have */
 	struct {
-		/* Calls: the lower half are under way, the upper were begun, ever. */
-		_Alignas(64) _Atomic uint64_t n;
+		/* Calls, and of these the ones that load: the lower half are under way, the upper were begun, ever. */
+		_Alignas(64) _Atomic uint64_t n[2];
 	} calls[AIF_CUDA_SHARDS];
 };
 
@@ -210,6 +211,7 @@ struct aif_cuda {
 	uint32_t refused; /* the session in which CUPTI would not have us; 0 = none */
 	struct aif_cuda_gate gate;
 	struct aif_cuda_records records;
+	uint32_t claim_salt;
 	struct aif_cuda_blocks blocks;
 	struct aif_cuda_sampling sampling;
 	uint64_t pair_ns; /* when the clocks were last compared */
@@ -291,8 +293,10 @@ void aif_cuda_sampling_forget(struct aif_cuda *cuda);
 /* Under `switching`: tells what was sampled since the last time. */
 void aif_cuda_sampling_tick(struct aif_cuda *cuda);
 
+/* Sleeps less than a second, and is no point at which a thread is cancelled. */
+void aif_cuda_sleep(long ns);
 /* Around a call that must not meet a switch of records or sampling. The first may wait for one. */
-void aif_cuda_gate_enter(struct aif_cuda *cuda);
+void aif_cuda_gate_enter(struct aif_cuda *cuda, bool loads);
 void aif_cuda_gate_leave(struct aif_cuda *cuda);
 /* Before callbacks are switched on: nobody is counted. */
 void aif_cuda_gate_begin(struct aif_cuda *cuda);
@@ -310,6 +314,8 @@ bool aif_cuda_gate_may_try(const struct aif_cuda *cuda, uint64_t now);
 /* The helper, four times a second while anything may be sampled: does anybody call? */
 void aif_cuda_gate_tick(struct aif_cuda *cuda, uint64_t now);
 
+/* Once, before threads. */
+void aif_cuda_claim_init(struct aif_cuda *cuda);
 /* Claims the sampling unit of a context's GPU for this process. False: another process has it. */
 bool aif_cuda_claim(struct aif_cuda *cuda, struct aif_cuda_sampled *c);
 void aif_cuda_unclaim(struct aif_cuda_sampled *c);

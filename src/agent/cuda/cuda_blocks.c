@@ -346,12 +346,10 @@ uint64_t aif_cuda_turn(struct aif_cuda *cuda, uint64_t now)
 
 bool aif_cuda_lock_soon(struct aif_cuda *cuda)
 {
-	const struct timespec step = {.tv_nsec = 100000};
-
 	for (int i = 0; pthread_mutex_trylock(&cuda->switching); i++) {
 		if (i > 1000)
 			return false;
-		nanosleep(&step, NULL);
+		aif_cuda_sleep(100000);
 	}
 	return true;
 }

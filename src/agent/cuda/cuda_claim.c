@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/ipc.h>
 #include <sys/sem.h>
+#include <unistd.h>
 
 /*
  * A GPU has one sampling unit, and one process can have it. CUPTI lets a second one in, and then fails: no data, calls
@@ -18,31 +19,51 @@
 
 #define KEY UINT32_C(0xa1f00000)
 
-static key_t key_of(uint32_t pci)
+/* Read once: an application may set variables while the helper runs. */
+void aif_cuda_claim_init(struct aif_cuda *cuda)
 {
-	const char *salt =
-		getenv("AIFLAME_SAMPLING_KEY"); /* for tests: other processes' GPUs are others */
-	uint32_t k =
-		KEY ^ (pci >> 3) ^ (pci >> 23) ^ (salt ? ((uint32_t)atoi(salt) & 0xfff) << 8 : 0);
+	/* For tests: the GPUs of processes with another number are others. */
+	const char *salt = getenv("AIFLAME_SAMPLING_KEY");
 
-	return (key_t)k;
+	cuda->claim_salt = salt ? (uint32_t)atoi(salt) & 0xfff : 0;
+}
+
+static key_t key_of(const struct aif_cuda *cuda, uint32_t pci)
+{
+	return (key_t)(KEY ^ (pci >> 3) ^ (pci >> 23) ^ cuda->claim_salt << 8);
+}
+
+static bool has_claim(const struct aif_cuda *cuda, int set)
+{
+	for (unsigned i = 0; i < AIF_CUDA_CONTEXTS; i++)
+		if (cuda->sampling.contexts[i].claim == set + 1)
+			return true;
+	return false;
 }
 
 bool aif_cuda_claim(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 {
 	struct sembuf take[] = {{.sem_op = 0, .sem_flg = IPC_NOWAIT},
 				{.sem_op = 1, .sem_flg = IPC_NOWAIT | SEM_UNDO}};
+	bool has = false, is_taken = false;
 	int saved = errno, set;
-	bool ok;
 
 	if (c->claim)
 		return true;
-	set = semget(key_of(aif_cuda_bus_address(cuda, c->device)), 1, IPC_CREAT | 0666);
-	ok = set < 0 || !semop(set, take, AIF_ARRAY_LEN(take)) || errno != EAGAIN;
-	if (ok && set >= 0)
+	set = semget(key_of(cuda, aif_cuda_bus_address(cuda, c->device)), 1, IPC_CREAT | 0666);
+	if (set >= 0) {
+		has = !semop(set, take, AIF_ARRAY_LEN(take));
+		is_taken = !has && errno == EAGAIN;
+	}
+	/* By the program that this process was before execve(): it still is this process's. */
+	if (is_taken && !has_claim(cuda, set) && semctl(set, 0, GETPID) == getpid()) {
+		has = true;
+		is_taken = false;
+	}
+	if (has)
 		c->claim = set + 1;
 	errno = saved;
-	return ok;
+	return !is_taken;
 }
 
 void aif_cuda_unclaim(struct aif_cuda_sampled *c)

@@ -2,6 +2,8 @@
 #include "agent/cuda/cuda.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /*
  * Who switches records or sampling is alone with the driver
@@ -12,15 +14,15 @@
  * bench/gpu/toggle.c: some 1 of 450 such calls in a CuPy program; none of 13,000 where no call was under way). cuptiActivityEnable()
  * may meet any call.
  *
- * Sampling.  * cuptiPCSamplingEnable and Disable hold a lock of CUPTI's while they wait for one of the driver's. Launches, also
- * of graphs, and the unloading of what was launched hold the driver's and wait for CUPTI's: at the first
- * such meeting both wait for ever, and the program with them (measured: bench/gpu/sampling.c, and what of
- * the driver's other calls may go on: copies, memory, streams, loading, waiting). Disable, moreover, waits until
- * the device is idle, and what runs there may be waiting for a launch that is yet to come: NCCL's kernels do, here for
- * another device's of this process, or for one of another process, whose gate may be closed, too. So nobody
- * disables before his own device is idle; nothing comes to it then that could wait for others (streams that wait for values
- * and host functions are held like launches, and so are copies); and who waits for that in vain lets go. Of ranks that
- * all close their gates at once the hindmost is idle, for what it waits for was launched before.
+ * Sampling. cuptiPCSamplingEnable and Disable hold a lock of CUPTI's while they wait for one of the driver's. Launches, also of
+ * graphs, and the unloading of what was launched hold the driver's and wait for CUPTI's: at the first such meeting both wait for
+ * ever, and the program with them (measured: bench/gpu/sampling.c). Copies, memory, streams, loading and waiting may go on; copies
+ * are held all the same, since records may be on beside samples, and loading is not, since CUPTI may load a library of its
+ * own meanwhile. Disable, moreover, waits until the device is idle, and what runs there may be waiting for a launch that is yet to
+ * come: NCCL's kernels do, here for another device's of this process, or for one of another process, whose gate may be
+ * closed, too. So nobody disables before his own device is idle; nothing comes to it then that could wait for others (streams
+ * that wait for values and host functions are held like launches); and who waits for that in vain lets go. Of ranks that all
+ * close their gates at once the hindmost is idle, for what it waits for was launched before.
  *
  * So such calls are counted from their first callback to their second, and who wants to switch
  *
@@ -30,7 +32,7 @@
  *     3. opens the gate again if that takes too long, and tries at another time;
  *     4. else switches, and opens the gate.
  *
- * While a stream is captured nothing is switched: it would end the capture. So no capture begins meanwhile.
+ * While a stream is captured sampling is not switched: it would end the capture. So no capture begins meanwhile.
  *
  * Calls and captures that were begun before callbacks came are not counted. So at first it takes some seconds, longer than
  * they last, and an idle device: who is inside the driver for longer waits for the device or has its lock,
@@ -59,22 +61,29 @@
 
 /* The epoch in which this thread is counted; 0 = it is not. */
 static __thread uint32_t counted __attribute__((tls_model("initial-exec")));
+static __thread bool counted_loads __attribute__((tls_model("initial-exec")));
 
 #define UNDER_WAY UINT64_C(0xffffffff)
 #define BEGUN     (UINT64_C(1) << 32)
 
-static _Atomic uint64_t *shard(struct aif_cuda *cuda)
+static _Atomic uint64_t *shard(struct aif_cuda *cuda, bool loads)
 {
 	uint64_t hash = ((uint64_t)(uintptr_t)&counted >> 6) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return &cuda->gate.calls[hash >> (64 - AIF_CUDA_SHARDS_BITS)].n;
+	return &cuda->gate.calls[hash >> (64 - AIF_CUDA_SHARDS_BITS)].n[loads];
+}
+
+/* nanosleep() is a point at which threads are cancelled: the gate would stay shut. */
+void aif_cuda_sleep(long ns)
+{
+	const struct timespec step = {.tv_nsec = ns};
+
+	(void)syscall(SYS_nanosleep, &step, NULL);
 }
 
 static void sleep_a_little(void)
 {
-	const struct timespec step = {.tv_nsec = STEP_NS};
-
-	nanosleep(&step, NULL);
+	aif_cuda_sleep(STEP_NS);
 }
 
 static void relax(void)
@@ -91,16 +100,21 @@ static void relax(void)
 void aif_cuda_gate_leave(struct aif_cuda *cuda)
 {
 	if (counted && counted == atomic_load_explicit(&cuda->gate.epoch, memory_order_relaxed))
-		atomic_fetch_sub(shard(cuda), 1);
+		atomic_fetch_sub(shard(cuda, counted_loads), 1);
 	counted = 0;
 }
 
-static AIF_NOINLINE void wait_at_gate(struct aif_cuda *cuda)
+static bool is_held(struct aif_cuda *cuda, bool loads)
+{
+	return atomic_load(&cuda->gate.who) && (!loads || atomic_load(&cuda->gate.holds_loads));
+}
+
+static AIF_NOINLINE void wait_at_gate(struct aif_cuda *cuda, bool loads)
 {
 	int saved = errno;
 
 	atomic_fetch_add(&cuda->gate.held, 1);
-	for (int i = 0; atomic_load(&cuda->gate.who); i++)
+	for (int i = 0; is_held(cuda, loads); i++)
 		if (i < LOOKS)
 			relax();
 		else
@@ -109,7 +123,7 @@ static AIF_NOINLINE void wait_at_gate(struct aif_cuda *cuda)
 	errno = saved;
 }
 
-void aif_cuda_gate_enter(struct aif_cuda *cuda)
+void aif_cuda_gate_enter(struct aif_cuda *cuda, bool loads)
 {
 	struct aif_cuda_gate *g = &cuda->gate;
 	const uint64_t self = (uint64_t)pthread_self();
@@ -122,13 +136,15 @@ void aif_cuda_gate_enter(struct aif_cuda *cuda)
 		counted = atomic_load_explicit(&g->epoch, memory_order_relaxed);
 		if (aif_unlikely(!counted))
 			return;
-		atomic_fetch_add(shard(cuda), BEGUN + 1);
+		counted_loads = loads;
+		atomic_fetch_add(shard(cuda, loads), BEGUN + 1);
 		/* After it was counted: else who switches would miss it, and it the gate. */
 		who = atomic_load(&g->who);
-		if (aif_likely(!who) || who == self) /* self: by CUPTI, while it switches */
+		if (aif_likely(!who) || who == self || /* self: by CUPTI, while it switches */
+		    !is_held(cuda, loads))
 			return;
 		aif_cuda_gate_leave(cuda);
-		wait_at_gate(cuda);
+		wait_at_gate(cuda, loads);
 	}
 }
 
@@ -140,7 +156,8 @@ void aif_cuda_gate_begin(struct aif_cuda *cuda)
 
 	atomic_store(&g->epoch, AIF_MAX(atomic_load(&g->epoch) + 1, 1u));
 	for (unsigned i = 0; i < AIF_CUDA_SHARDS; i++)
-		atomic_store(&g->calls[i].n, 0);
+		for (unsigned loads = 0; loads < 2; loads++)
+			atomic_store(&g->calls[i].n[loads], 0);
 	g->again_at = aif_now_ns() + SETTLE_NS;
 	g->again_ns = SETTLE_NS / 2;
 	g->is_settled = false;
@@ -152,10 +169,11 @@ void aif_cuda_gate_settle(struct aif_cuda *cuda)
 	cuda->gate.again_ns = 0;
 }
 
-static bool calls_are_under_way(struct aif_cuda *cuda)
+static bool calls_are_under_way(struct aif_cuda *cuda, bool loads)
 {
 	for (unsigned i = 0; i < AIF_CUDA_SHARDS; i++)
-		if (atomic_load(&cuda->gate.calls[i].n) & UNDER_WAY)
+		if ((atomic_load(&cuda->gate.calls[i].n[0]) & UNDER_WAY) ||
+		    (loads && (atomic_load(&cuda->gate.calls[i].n[1]) & UNDER_WAY)))
 			return true;
 	return false;
 }
@@ -166,7 +184,7 @@ static uint64_t begun(struct aif_cuda *cuda)
 	uint64_t n = 0;
 
 	for (unsigned i = 0; i < AIF_CUDA_SHARDS; i++)
-		n += atomic_load(&cuda->gate.calls[i].n) / BEGUN;
+		n += atomic_load(&cuda->gate.calls[i].n[0]) / BEGUN;
 	return n;
 }
 
@@ -195,11 +213,22 @@ static bool record(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 	return c->event && !cuda->api.cuCtxRecordEvent(c->context, c->event);
 }
 
+/* Whose calls began before callbacks came may be in one that no callback has told of yet. */
+static bool knows_a_context(const struct aif_cuda *cuda)
+{
+	for (unsigned i = 0; i < AIF_CUDA_CONTEXTS; i++)
+		if (aif_cuda_is_there(&cuda->sampling.contexts[i]))
+			return true;
+	return false;
+}
+
 static bool becomes_idle(struct aif_cuda *cuda, uint64_t until)
 {
 	struct aif_cuda_sampled *first = cuda->sampling.contexts, *c;
 	int r;
 
+	if (!cuda->gate.is_settled && !knows_a_context(cuda))
+		return false;
 	if (!cuda->api.can_record)
 		return begun(cuda) == cuda->gate.seen && cuda->gate.quiet_since &&
 		       aif_now_ns() - cuda->gate.quiet_since > QUIET_NS;
@@ -220,7 +249,7 @@ static bool is_alone(struct aif_cuda *cuda, bool idle)
 {
 	uint64_t until = aif_now_ns() + GATE_NS;
 
-	while (calls_are_under_way(cuda)) {
+	while (calls_are_under_way(cuda, !cuda->gate.is_settled)) {
 		if (aif_now_ns() > until)
 			return false;
 		sleep_a_little();
@@ -228,11 +257,12 @@ static bool is_alone(struct aif_cuda *cuda, bool idle)
 	return !atomic_load(&cuda->captures) && (!idle || becomes_idle(cuda, until));
 }
 
-static void shut(struct aif_cuda *cuda)
+static void shut(struct aif_cuda *cuda, bool loads)
 {
 	struct aif_cuda_gate *g = &cuda->gate;
 	const bool was_counted = counted; /* within cuCtxDestroy, for instance */
 
+	atomic_store(&g->holds_loads, loads);
 	atomic_store(&g->who, (uint64_t)pthread_self());
 	aif_cuda_gate_leave(cuda);
 	g->counts_self = was_counted;
@@ -246,7 +276,7 @@ bool aif_cuda_gate_shut(struct aif_cuda *cuda, bool idle)
 	/* Without callbacks nobody is counted, or waits. */
 	if (!cuda->listens || (!g->is_settled && aif_now_ns() < g->again_at))
 		return false;
-	shut(cuda);
+	shut(cuda, false);
 	if (is_alone(cuda, idle || !g->is_settled)) {
 		aif_cuda_gate_settle(cuda);
 		return true;
@@ -264,7 +294,7 @@ static bool is_alone_soon(struct aif_cuda *cuda)
 	uint64_t now = aif_now_ns(), until = now + BRIEF_NS;
 	bool held = false;
 
-	for (int i = 0; calls_are_under_way(cuda); i++) {
+	for (int i = 0; calls_are_under_way(cuda, true); i++) {
 		if (i < LOOKS) {
 			relax();
 			continue;
@@ -287,8 +317,8 @@ bool aif_cuda_gate_shut_briefly(struct aif_cuda *cuda)
 		return false;
 	/* Calls that were begun before callbacks came are not counted. */
 	if (!cuda->gate.is_settled)
-		return aif_cuda_gate_shut(cuda, true);
-	shut(cuda);
+		return cuda->api.can_record && aif_cuda_gate_shut(cuda, true);
+	shut(cuda, true);
 	if (is_alone_soon(cuda))
 		return true;
 	aif_cuda_gate_open(cuda);
@@ -298,7 +328,7 @@ bool aif_cuda_gate_shut_briefly(struct aif_cuda *cuda)
 void aif_cuda_gate_open(struct aif_cuda *cuda)
 {
 	if (cuda->gate.counts_self)
-		aif_cuda_gate_enter(cuda);
+		aif_cuda_gate_enter(cuda, counted_loads);
 	atomic_store(&cuda->gate.who, 0);
 }
 

@@ -33,7 +33,6 @@ static AIF_NOINLINE void launch(struct aif_cuda *cuda, struct aif_thread *t,
 	has_shape = aif_cuda_shape(call, cb->parameters, &shape);
 	if (has_shape)
 		aif_emit_shape_soon(t, &shape);
-	aif_cuda_context(cuda, cb->context);
 	if (call->kind == AIF_EMIT_KERNEL && cb->symbol) {
 		k = aif_cuda_kernel_called(cuda, cb->symbol);
 		l.kernel = k ? aif_cuda_kernel_tell(t, k) : AIF_WIRE_NONE;
@@ -112,7 +111,8 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 
 	if (cb->site == AIF_CUPTI_ENTER) {
 		aif_thread_soon();
-		aif_cuda_gate_enter(cuda);
+		aif_cuda_gate_enter(cuda, false);
+		aif_cuda_context(cuda, cb->context);
 		*began = 0;
 		if (aif_likely(!atomic_load_explicit(&cuda->captures, memory_order_relaxed))) {
 			begin(cuda, call, cb, regs, 0);
@@ -135,6 +135,19 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 	aif_cuda_gate_leave(cuda);
 }
 
+/* A capture that has become invalid ends with an error. One that began before callbacks came was not counted. */
+static void count_capture(struct aif_cuda *cuda, int step, int result)
+{
+	int n = atomic_load(&cuda->captures);
+
+	if (step == 1 && !result)
+		atomic_fetch_add(&cuda->captures, 1);
+	else if (step == -1 && (!result || result == AIF_CUDA_CAPTURE_INVALIDATED ||
+				result == AIF_CUDA_CAPTURE_UNJOINED))
+		while (n > 0 && !atomic_compare_exchange_weak(&cuda->captures, &n, n - 1))
+			;
+}
+
 static void called_aside(struct aif_cuda *cuda, uint32_t id, const struct aif_cupti_callback *cb)
 {
 	int step = aif_cuda_aside_step(id);
@@ -143,11 +156,10 @@ static void called_aside(struct aif_cuda *cuda, uint32_t id, const struct aif_cu
 	if (step == AIF_CUDA_UNLOADS)
 		aif_cuda_names_go(cuda);
 	if (cb->site == AIF_CUPTI_ENTER) {
-		aif_cuda_gate_enter(cuda);
+		aif_cuda_gate_enter(cuda, step == AIF_CUDA_LOADS);
 		return;
 	}
-	if (!*cb->result && step != AIF_CUDA_UNLOADS)
-		atomic_fetch_add(&cuda->captures, step);
+	count_capture(cuda, step, *cb->result);
 	aif_cuda_gate_leave(cuda);
 }
 
@@ -159,6 +171,11 @@ void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *dat
 	struct aif_regs regs;
 
 	AIF_REGS_HERE(&regs);
+	/* In a forked child nobody opens the gate. */
+	if (aif_unlikely(!aif_agent.session.armed ||
+			 !atomic_load_explicit(&aif_agent.session.armed->generation,
+					       memory_order_relaxed)))
+		return;
 	if (domain == AIF_CUPTI_DOMAIN_RESOURCE) {
 		if (id != AIF_CUPTI_GRAPHNODE_CREATED) {
 			aif_cuda_resource(cuda, id, data);

@@ -83,11 +83,15 @@ bool aif_cuda_records_settle(struct aif_cuda *cuda, uint64_t now)
 
 bool aif_cuda_records_end(struct aif_cuda *cuda, uint64_t within_ns)
 {
-	const struct timespec step = {.tv_nsec = STEP_NS};
 	const uint64_t until = aif_now_ns() + within_ns;
+	uint64_t step = STEP_NS;
 
 	cuda->records.wanted = false;
-	while (!is_settled(cuda) && !try_to_disable(cuda) && aif_now_ns() < until)
-		nanosleep(&step, NULL);
+	/* Each try may hold launching threads for a moment. */
+	for (; !is_settled(cuda) && !try_to_disable(cuda); step = AIF_MIN(2 * step, AGAIN_MAX_NS)) {
+		if (aif_now_ns() >= until)
+			break;
+		aif_cuda_sleep((long)step);
+	}
 	return is_settled(cuda);
 }

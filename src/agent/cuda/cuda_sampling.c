@@ -137,6 +137,15 @@ static void give_up(struct aif_thread *t, struct aif_cuda_sampled *c, int error)
 	c->again = c->on;
 }
 
+/* Another process has the unit, and CUPTI has let this one in: leaves all as it is (cuda_claim.c). */
+static void strand(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_thread *t)
+{
+	give_up(t, c, c->error);
+	cuda->sampling.is_stranded = true;
+	c->on = c->again = false;
+	c->failed = 0;
+}
+
 /* One context of a device can be sampled: the one that is, else the first. */
 static bool is_first(const struct aif_cuda_sampling *s, const struct aif_cuda_sampled *c)
 {
@@ -172,6 +181,9 @@ static void begin(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 
 	if (c->on || !is_to_begin(cuda, c))
 		return;
+	/* Later, when they are off. */
+	if (cuda->sampling.apart && cuda->records.on)
+		return;
 	if (!aif_cuda_claim(cuda, c)) {
 		give_up(NULL, c, AIF_CUPTI_HARDWARE_BUSY);
 		return;
@@ -187,6 +199,13 @@ static void begin(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 		r = aif_cuda_sampling_configure(cuda, c);
 	if (is_beside_records(cuda, r)) {
 		cuda->sampling.apart = true; /* what was not known of its version */
+		if (!c->on)
+			aif_cuda_unclaim(c);
+		return;
+	}
+	if (r && c->on && reason_of(r) == AIF_REASON_CUDA_COUNTERS_HELD) {
+		c->error = r;
+		strand(cuda, c, NULL);
 		return;
 	}
 	if (r) {
@@ -253,21 +272,16 @@ static void drain(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_
 	c->error = r;
 }
 
-/* Another process has the unit, and CUPTI has let this one in: leaves all as it is (cuda_claim.c). */
-static void strand(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_thread *t)
-{
-	give_up(t, c, c->error);
-	cuda->sampling.is_stranded = true;
-	c->on = c->again = false;
-	c->failed = 0;
-}
-
 static void end(struct aif_cuda *cuda, struct aif_cuda_sampled *c, struct aif_thread *t)
 {
 	struct aif_cupti_context_params p = {.size = sizeof(p), .context = c->context};
 
 	if (!c->on)
 		return;
+	if (cuda->sampling.is_stranded) {
+		c->on = c->again = false;
+		return;
+	}
 	if (!c->again) {
 		drain(cuda, c, t);
 		if (c->error && c->error != AIF_CUPTI_OUT_OF_MEMORY) {
