@@ -526,9 +526,19 @@ static void an_end_that_nobody_saw_is_suspected(void **state)
 {
 	struct world *w = *state;
 
-	assert_int_equal(end(w, SIGABRT, AIF_CUPTI_USE_RECORDS, true, PID, NULL), 1);
+	assert_int_equal(end(w, SIGSEGV, AIF_CUPTI_USE_RECORDS, true, PID, NULL), 1);
 	assert_string_equal(meta(w, "end.remembered"), "suspected");
 	assert_string_equal(meta(w, "end.in"), "");
+}
+
+/* The kernel's log never has one, and mostly it is the program's own. */
+static void an_abort_is_not(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(end(w, SIGABRT, AIF_CUPTI_USE_RECORDS, true, PID, NULL), 0);
+	assert_string_equal(meta(w, "end.remembered"), "");
+	assert_string_equal(meta(w, "cupti.use"), "records");
 }
 
 static void an_end_that_a_shell_tells_of_is_remembered(void **state)
@@ -590,6 +600,7 @@ int main(void)
 						tear_down),
 		END(an_end_in_cupti_is_remembered),
 		END(an_end_that_nobody_saw_is_suspected),
+		END(an_abort_is_not),
 		END(an_end_that_a_shell_tells_of_is_remembered),
 		END(other_ends_are_not),
 	};
