@@ -307,12 +307,12 @@ static uint64_t turn(uint64_t now)
 	return CUDA ? aif_cuda_turn(CUDA, now) : UINT64_MAX;
 }
 
-/* Who is switching gets out of CUPTI. */
+/* Makes the helper leave CUPTI, and waits until it has. A forked child has no helper, but perhaps its parent's lock. */
 static void exits(void)
 {
 	struct aif_cuda *cuda = CUDA;
 
-	if (!cuda)
+	if (!cuda || !atomic_load(&aif_agent.session.armed->generation))
 		return;
 	cuda->left = true;
 	if (aif_cuda_lock_soon(cuda))

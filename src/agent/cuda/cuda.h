@@ -174,7 +174,7 @@ struct aif_cuda_gate {
 	uint64_t again_at, again_ns;
 	uint64_t seen, quiet_since; /* so many had been begun by then, and still have */
 	struct {
-		/* Calls, and of these the ones that load: the lower half are under way, the upper were begun, ever. */
+		/* Calls that load code [1], and all others [0]: the lower half are under way, the upper were begun, ever. */
 		_Alignas(64) _Atomic uint64_t n[2];
 	} calls[AIF_CUDA_SHARDS];
 };

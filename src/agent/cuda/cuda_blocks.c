@@ -219,11 +219,10 @@ static void choose_mode(struct aif_cuda *cuda, uint64_t now)
 
 	if (!aif_cuda_gate_may_try(cuda, now))
 		return;
-	if (cuda->use != AIF_CUPTI_USE_BLOCKS) {
-		if (!aif_cuda_sampling_wanted(cuda))
-			(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
-	} else if (!aif_cuda_sampling_wanted(cuda)) {
+	if (!aif_cuda_sampling_wanted(cuda)) {
 		(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
+	} else if (cuda->use != AIF_CUPTI_USE_BLOCKS) {
+		return; /* nothing is switched */
 	} else if (b->mode == AIF_CUDA_TOGETHER) {
 		if (now - b->mode_since > SETTLE_NS && (apart || (too_dear(b) && !trusted)) &&
 		    enter_mode(cuda, AIF_CUDA_RECORDS, now))

@@ -315,9 +315,13 @@ bool aif_cuda_gate_shut_briefly(struct aif_cuda *cuda)
 {
 	if (!cuda->listens)
 		return false;
-	/* Calls that were begun before callbacks came are not counted. */
-	if (!cuda->gate.is_settled)
-		return cuda->api.can_record && aif_cuda_gate_shut(cuda, true);
+	/* Calls that were begun before callbacks came are not counted. The gate that waits for their end does not hold calls
+	 * that load code. */
+	if (!cuda->gate.is_settled) {
+		if (!cuda->api.can_record || !aif_cuda_gate_shut(cuda, true))
+			return false;
+		aif_cuda_gate_open(cuda);
+	}
 	shut(cuda, true);
 	if (is_alone_soon(cuda))
 		return true;
