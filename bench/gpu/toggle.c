@@ -37,43 +37,56 @@ static struct option {
 	const char *name;
 	int value;
 } options[] = {
-#define ON 0 /* ms that records are on; 0: always */
+#define ON 0
+	/* Records are on for so many ms at a time; 0: always. */
 	{"on", 20},
-#define OFF 1 /* ms that they are off */
+#define OFF 1
+	/* Records are off for so many ms at a time. */
 	{"off", 60},
-#define SAMPLING \
-	2 /* 0 never; 1 from the context's creation to `until`; 2 for good; 3 at times for `until` (records off) */
+#define SAMPLING 2
+	/* Instruction sampling: 0 never; 1 from the context's creation for UNTIL ms; 2 to the end. */
 	{"sampling", 0},
-#define UNTIL 3 /* ms */
+#define UNTIL 3
 	{"until", 1000},
-#define FLUSH 4 /* ms between two flushes; 0: none */
+#define FLUSH 4
+	/* The time between two flushes in ms; 0: never flush. */
 	{"flush", 250},
-#define REUSE 5 /* buffers: 0 malloc and free, 1 the last that came back, 2 the first, 3 never */
+#define REUSE 5
+	/* Record buffers: 0 malloc and free, 1 reuse the last returned, 2 reuse the first returned, 3 never reuse. */
 	{"reuse", 1},
-#define KB 6 /* of a buffer */
+#define KB 6
+	/* The size of a record buffer in KiB. */
 	{"kb", 2048},
-#define KINDS \
-	7 /* 1 kernels, 2 and copies and fills; 3: copies and fills only are toggled, 4: kernels only, the others stay */
+#define KINDS 7
+	/* 1 kernel records only; 2 kernels, copies and fills; 3 as 2, but kernels stay on; 4 as 2, but copies and fills stay on. */
 	{"kinds", 2},
-#define HOW \
-	8 /* before records go off: 1 flush, 2 the gate is shut, 4 the context is idle, 8 flush after, 16 forced after; 32 the gate is shut before they go on */
+#define HOW 8
+	/* The sum of: before records go off, 1 flush, 2 shut the gate, 4 wait for an idle context; afterwards, 8 flush, 16 flush by
+	 * force; 32 shut the gate before records go on. The gate holds the calls that call back. */
 	{"how", 0},
 #define CALLBACKS 9
+	/* Launches call back. */
 	{"callbacks", 1},
 #define READ 10
+	/* Records are read. */
 	{"read", 1},
-#define DELAY 11 /* ms before the first switch */
+#define DELAY 11
+	/* The time before the first switch in ms. */
 	{"delay", 1000},
-#define PER_THREAD 12 /* -1: as CUPTI has it */
+#define PER_THREAD 12
+	/* One buffer for each thread; -1: CUPTI's default. */
 	{"per_thread", -1},
-#define POOL 13 /* MB of device buffers preallocated; 0: as CUPTI has it */
+#define POOL 13
+	/* The size of CUPTI's device buffers in MB; 0: CUPTI's default. */
 	{"pool", 0},
-#define NAP 14 /* ms between the flush and the switch */
+#define NAP 14
+	/* The time between the flush and the switch in ms. */
 	{"nap", 0},
-#define STRADDLE \
-	15 /* a launching thread is inside its call while records go: 1 off, 2 on; 4: at its end, not its beginning */
+#define STRADDLE 15
+	/* A launching thread waits inside its call while records are switched: 1 off, 2 on; 4: at its end, not its beginning. */
 	{"straddle", 0},
-#define COPIES 16 /* copies and fills call back, too */
+#define COPIES 16
+	/* Copies and fills call back, too. */
 	{"copies", 0},
 };
 
@@ -314,7 +327,7 @@ static void drain(void)
 
 /* ---- switching ---- */
 
-/* Nobody launches; and nothing runs. */
+/* Waits until no counted call is under way, and holds new ones; with `idle`, until the context has nothing to do either. */
 static void shut(bool idle)
 {
 	CUcontext none;

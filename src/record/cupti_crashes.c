@@ -25,19 +25,6 @@ void aif_cupti_id_text(const uint8_t id[AIF_SHM_CUPTI_ID], char ret[AIF_CUPTI_ID
 		snprintf(ret + (size_t)2 * i, 3, "%02x", id[i]);
 }
 
-static const char *const uses[AIF_CUPTI_USE_COUNT] = {
-	[AIF_CUPTI_USE_AUTO] = "auto",
-	[AIF_CUPTI_USE_BLOCKS] = "blocks",
-	[AIF_CUPTI_USE_THROUGHOUT] = "throughout",
-	[AIF_CUPTI_USE_RECORDS] = "records",
-	[AIF_CUPTI_USE_LAUNCHES] = "launches",
-};
-
-const char *aif_cupti_use_name(uint32_t use)
-{
-	return use < AIF_CUPTI_USE_COUNT ? uses[use] : NULL;
-}
-
 static int digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -99,7 +86,7 @@ static bool parse_line(const char *text, size_t len, struct aif_cupti_crash *ret
 		if (*at)
 			*at++ = '\0';
 	}
-	while (use < AIF_CUPTI_USE_COUNT && strcmp(words[1], uses[use]) != 0)
+	while (use < AIF_CUPTI_USE_COUNT && strcmp(words[1], aif_cupti_use_name(use)) != 0)
 		use++;
 	if (use == AIF_CUPTI_USE_COUNT || !parse_id(words[0], ret->id) || !is_date(words[2]) ||
 	    !aif_signal_number(words[3]))

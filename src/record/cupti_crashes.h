@@ -23,8 +23,6 @@ struct aif_cupti_crash {
 
 #define AIF_CUPTI_ID_TEXT (2 * AIF_SHM_CUPTI_ID + 1)
 void aif_cupti_id_text(const uint8_t id[AIF_SHM_CUPTI_ID], char ret[AIF_CUPTI_ID_TEXT]);
-/* "blocks"; NULL: no such use. */
-const char *aif_cupti_use_name(uint32_t use);
 
 /* Of the newest (last) lines: at most `max` different builds, newest first, each with the use of all its lines that asks
  * least. */

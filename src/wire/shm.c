@@ -19,6 +19,18 @@
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
 
+const char *aif_cupti_use_name(uint32_t use)
+{
+	static const char *const names[] = {[AIF_CUPTI_USE_AUTO] = "auto",
+					    [AIF_CUPTI_USE_BLOCKS] = "blocks",
+					    [AIF_CUPTI_USE_THROUGHOUT] = "throughout",
+					    [AIF_CUPTI_USE_RECORDS] = "records",
+					    [AIF_CUPTI_USE_LAUNCHES] = "launches"};
+
+	static_assert(AIF_ARRAY_LEN(names) == AIF_CUPTI_USE_COUNT, "names");
+	return use < AIF_CUPTI_USE_COUNT ? names[use] : NULL;
+}
+
 int aif_shm_create(uint32_t slots, uint64_t ring_size, struct aif_shm **ret, int *ret_fd)
 {
 	uint64_t size = aif_shm_size(slots, ring_size);

@@ -71,6 +71,9 @@ enum aif_cupti_use {
 	AIF_CUPTI_USE_LAUNCHES,   /* callbacks only: launches and stacks without times */
 	AIF_CUPTI_USE_COUNT
 };
+/* As --cupti has it: "blocks". NULL: no such use. */
+const char *aif_cupti_use_name(uint32_t use);
+
 #define AIF_SHM_CUPTI_ID      20 /* bytes of a build id; shorter ones are padded with zeros */
 #define AIF_SHM_CUPTI_CRASHES 8
 

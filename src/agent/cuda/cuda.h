@@ -134,7 +134,7 @@ struct aif_cuda_sampled {
 	double hertz;
 	uint64_t period_ps, since;
 	unsigned errors;       /* in a row */
-	int error;             /* of the last try to get data; 0 = none */
+	int error;             /* what CUPTI answered when it was last asked for data */
 	int failed;            /* CUPTI's error that ends it; 0 = none */
 	uint64_t device_bytes; /* that CUPTI takes of the device, where it is known */
 	struct aif_cupti_samples *config, *out;
@@ -167,8 +167,8 @@ struct aif_cuda_gate {
 	_Atomic uint64_t who;     /* pthread_self() of who switches; 0 = nobody */
 	_Atomic bool holds_loads; /* calls that load code wait, too: records are switched */
 	_Atomic uint32_t held;    /* threads that wait at the gate */
-	_Atomic uint32_t epoch;   /* of counting */
-	bool counts_self;         /* who switches is inside a call that is counted */
+	_Atomic uint32_t epoch;   /* changes when all counts start anew */
+	bool counts_self;         /* the thread that switches is itself inside a counted call */
 	bool is_settled;          /* all that are inside such a call are counted */
 	/* After a try in vain: when the next one may be, and how long that was; 0 = it was not. */
 	uint64_t again_at, again_ns;

@@ -92,14 +92,12 @@ static uint32_t crashed_with(const struct aif_cuda *cuda, const struct aif_shm *
 /* Says why less is asked than could be. */
 static void report(const struct aif_cuda *cuda, uint32_t crashed)
 {
-	static const char *const uses[AIF_CUPTI_USE_COUNT] = {"auto", "blocks", "throughout",
-							      "records", "launches"};
 	char text[160];
 
 	if (crashed)
 		snprintf(text, sizeof(text),
 			 "a recording with this libcupti has ended by a signal; now --cupti %s",
-			 uses[cuda->use]);
+			 aif_cupti_use_name(cuda->use));
 	else
 		snprintf(text, sizeof(text),
 			 "version %u; --cupti blocks switches them all the same", cuda->version);
