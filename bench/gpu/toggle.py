@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who dies of what? Each variant of toggle.c in each program, several at a time.
+"""Runs programs with toggle.c's library, several at a time, and counts which of its variants end them.
 
     toggle.py TOGGLE_SO [-j JOBS] [-n RUNS] [-t SECONDS] [--verbose] -p "PROGRAM" ... -v VARIANT...
 
-Variants are interleaved. Prints for each how many runs there were, and how many ended otherwise than by themselves.
+Interleaves the variants. Prints for each the runs, how many of them ended by a signal or another status than 0, and the switches.
 """
 import argparse
 import collections

@@ -518,22 +518,29 @@ static void throughout_nothing_is_switched(void **state)
 	assert_true(it.records && it.sampled);
 }
 
-static void without_records_launches_are_all(void **state)
+static void launches_alone_need_no_records(void **state)
 {
 	(void)state;
+	unsigned on = 0, off = 0;
+
 	it.cuda.use = AIF_CUPTI_USE_LAUNCHES;
 	it.refuse_sampling = true;
 	start(20000);
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 1000; i++) {
 		uint64_t from = it.now;
 
 		while (it.now < from + 10000000) {
-			it.now += 13000;
-			if (it.now % 7 == 0)
-				(void)aif_cuda_turn(&it.cuda, it.now);
+			bool captures = atomic_load(&it.cuda.blocks.capture);
+
+			atomic_fetch_add(
+				captures ? &it.cuda.blocks.captured : &it.cuda.blocks.left_out, 1);
+			it.now += captures ? 15000 : 13000;
+			(void)aif_cuda_turn(&it.cuda, it.now);
 		}
 		assert_false(it.records || it.sampled);
+		*(atomic_load(&it.cuda.blocks.capture) ? &on : &off) += 1;
 	}
+	assert_true(on && off); /* stacks are taken in blocks all the same */
 }
 
 int main(void)
@@ -547,7 +554,7 @@ int main(void)
 		cmocka_unit_test_setup(refused_records_are_told, setup),
 		cmocka_unit_test_setup(records_stay_while_a_call_lasts, setup),
 		cmocka_unit_test_setup(throughout_nothing_is_switched, setup),
-		cmocka_unit_test_setup(without_records_launches_are_all, setup),
+		cmocka_unit_test_setup(launches_alone_need_no_records, setup),
 		cmocka_unit_test_setup(blocks_without_a_ring_are_counted, setup),
 		cmocka_unit_test_setup(what_launches_cost_anyway_is_told, setup),
 		cmocka_unit_test_setup(records_and_samples_in_turn, setup),

@@ -206,7 +206,7 @@ static uint64_t first_samples(uint64_t now)
 }
 
 /* Do records and samples cost too much to be on throughout? Up to four fifths of what is allowed they do not: to switch sampling
- * costs more in the first minute, 3.5 % of a CuPy program of 8 s against 2.1 % (--overhead 2; H100, 21,000 launches/s). */
+ * costs more in the first minute, 3.3 % of a CuPy program of 8 s against 2.1 % (--overhead 2; H100, 21,000 launches/s). */
 static bool too_dear(const struct aif_cuda_blocks *b)
 {
 	return b->rate * THROUGHOUT_NS / 1e9 > asked() * 4 / 5;
