@@ -3,13 +3,15 @@
 
 #include "profile/attribution.h"
 
-/* The first screen, at most 18 lines: how it ended if that was by a signal, what ran, how busy the devices were, the top kernels, how far
- * the picture can be trusted, what it cost, what did not work and how to mend it, what to do next.
- * `path` is the profile's, for its size and the commands that are proposed. */
+/* The first screen, at most 18 lines: how it ended if that was by a signal, what ran, how busy the
+ * devices were, the top kernels, how far the picture can be trusted, what it cost, what did not
+ * work and how to mend it, what to do next. `path` is the profile's, for its size and the commands
+ * that are proposed. */
 void aif_summary_write(const struct aif_profile *p, const struct aif_attribution *a,
 		       const char *path, struct aif_buf *out);
 
-/* How the program ended if a signal ended it, and what to do about it: lines before all others, or none. Returns how many. */
+/* How the program ended if a signal ended it, and what to do about it: lines before all others, or
+ * none. Returns how many. */
 unsigned aif_summary_end(const struct aif_profile *p, struct aif_buf *out);
 /* What did not work, or was lost, a line each: what was refused first, then the greatest. `has_told`: that the driver gave
  * no times is told elsewhere. */

@@ -15,7 +15,8 @@
 /* The line goes on for some 90 characters. */
 #define COMMAND_COLUMNS 60
 
-/* What CUPTI may be asked instead, in the order in which to try it, and what the next recording asks. */
+/* What CUPTI may be asked instead, in the order in which to try it, and what the next recording
+ * asks. */
 static const struct less {
 	const char *use, *options, *next;
 } less[] = {
@@ -41,7 +42,8 @@ static int meta_byte(const struct aif_profile *p, const char *key)
 	return n <= 255 ? (int)n : 0;
 }
 
-/* The signal that a status of 129 or more stands for where a shell gives it. Some programs use 129 and 141 otherwise. */
+/* The signal that a status of 129 or more stands for where a shell gives it. Some programs use 129
+ * and 141 otherwise. */
 static int signal_of_status(int status)
 {
 	int number = status - 128;
@@ -64,7 +66,8 @@ static void put_command(const struct aif_profile *p, struct aif_buf *out)
 	aif_buf_finish(&cut);
 }
 
-/* "PROGRAM was ended by SIGSEGV (signal 11) in libx.so after 4.3 s; what was recorded until then is kept" */
+/* "PROGRAM was ended by SIGSEGV (signal 11) in libx.so after 4.3 s; what was recorded until then is
+ * kept" */
 static void put_end(const struct aif_profile *p, int number, bool by_signal, struct aif_buf *out)
 {
 	const char *name = aif_signal_name(number), *library = aif_profile_meta(p, "end.in");
@@ -102,7 +105,8 @@ static unsigned put_advice(const struct aif_profile *p, struct aif_buf *out)
 	if (*l->options)
 		aif_buf_printf(out, "in this order: record %s; and ", l->options);
 	aif_buf_puts(out, "please report it\n");
-	/* Elsewhere, or later, it may not be so any more. The file is our own: a profile could name any. */
+	/* Elsewhere, or later, it may not be so any more. The file is our own: a profile could name
+	 * any. */
 	if (!*remembered || !aif_state_file(&file, AIF_STATE_CUPTI_CRASHES) ||
 	    access(file.path, F_OK) < 0)
 		return 1;

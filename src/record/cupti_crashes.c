@@ -14,10 +14,12 @@
 
 #define MAX_FILE ((size_t)64 << 10)
 #define MAX_LINE 512
-/* Of one look at the log: more than a program's end makes, less than a log that grows while it is read. */
+/* Of one look at the log: more than a program's end makes, less than a log that grows while it is
+ * read. */
 #define MAX_RECORDS 10000
 
-/* ---- the file ------------------------------------------------------------------------------------ */
+/* ---- the file
+ * ------------------------------------------------------------------------------------ */
 
 void aif_cupti_id_text(const uint8_t id[AIF_SHM_CUPTI_ID], char ret[AIF_CUPTI_ID_TEXT])
 {
@@ -124,7 +126,8 @@ size_t aif_cupti_crashes_parse(const char *text, size_t len, struct aif_cupti_cr
 	return n;
 }
 
-/* The descriptor if it is of a regular file of the user's, whoever can write to it otherwise; else -1, and it is closed. */
+/* The descriptor if it is of a regular file of the user's, whoever can write to it otherwise; else
+ * -1, and it is closed. */
 static int only_own(int fd, struct stat *ret)
 {
 	if (fd >= 0 && fstat(fd, ret) == 0 && S_ISREG(ret->st_mode) && ret->st_uid == geteuid())
@@ -173,7 +176,8 @@ static bool is_own_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* Makes the directories of the file, each of which must be the user's own from $XDG_STATE_HOME or $HOME on. */
+/* Makes the directories of the file, each of which must be the user's own from $XDG_STATE_HOME or
+ * $HOME on. */
 static bool make_dirs(struct aif_state_file *file)
 {
 	char *at = file->path + file->base_len;
@@ -220,7 +224,8 @@ int aif_cupti_crashes_add(const struct aif_cupti_crash *crash)
 	return r;
 }
 
-/* ---- the kernel's log ---------------------------------------------------------------------------- */
+/* ---- the kernel's log
+ * ---------------------------------------------------------------------------- */
 
 bool aif_is_cupti_library(const char *library)
 {
@@ -232,7 +237,8 @@ bool aif_is_cupti_library(const char *library)
 	return false;
 }
 
-/* "NAME[NUMBER]": where a thread is named; what follows it, or NULL. A name may hold anything, brackets too. */
+/* "NAME[NUMBER]": where a thread is named; what follows it, or NULL. A name may hold anything,
+ * brackets too. */
 static const char *parse_thread(const char *text, struct aif_fault *ret)
 {
 	for (const char *open = strchr(text, '['); open; open = strchr(open + 1, '[')) {
@@ -252,7 +258,8 @@ static const char *parse_thread(const char *text, struct aif_fault *ret)
 }
 
 /*
- * A record is "PRIORITY,SEQUENCE,TIME,FLAGS;TEXT\n", then lines that begin with a blank. Texts of x86 and arm64:
+ * A record is "PRIORITY,SEQUENCE,TIME,FLAGS;TEXT\n", then lines that begin with a blank. Texts of
+ * x86 and arm64:
  *
  *     python3[1234]: segfault at 19 ip 00007f.. sp 00007f.. error 4 in libcupti.so.2025.3.1[7f..+25a000] likely on ...
  *     traps: python3[1234] general protection fault ip:7f.. sp:7f.. error:0 in libc.so.6[7f..+195000]
@@ -305,7 +312,8 @@ int aif_kernel_log_open(void)
 	return fd;
 }
 
-/* Is it of a thread that is looked for? A thread has the name of its program's file, or one of its own. */
+/* Is it of a thread that is looked for? A thread has the name of its program's file, or one of its
+ * own. */
 static bool is_of(const struct aif_fault *f, const struct aif_fault_of *of)
 {
 	for (size_t i = 0; i < of->tids_len; i++)
@@ -344,7 +352,8 @@ enum aif_fault_place aif_kernel_log_find(int log, const struct aif_fault_of *of,
 		if (is_of(&fault, of) && !aif_is_cupti_library(known.library))
 			known = fault;
 	}
-	/* A thread has a name of its own, and numbers are others in a container: who else would end in CUPTI now? */
+	/* A thread has a name of its own, and numbers are others in a container: who else would end
+	 * in CUPTI now? */
 	if (!*known.library)
 		known = cupti;
 	snprintf(library, 64, "%s", known.library);

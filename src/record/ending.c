@@ -24,8 +24,8 @@ int aif_ending_crash(const struct aif_ending *e)
 	return aif_signal_is_crash(number) ? number : 0;
 }
 
-/* The process that ended the command, if it had CUPTI in use then. Its signal ended the command itself, or one of which
- * it tells as shells do: that is the last one. */
+/* The process that ended the command, if it had CUPTI in use then. Its signal ended the command
+ * itself, or one of which it tells as shells do: that is the last one. */
 static const struct aif_drain_cupti *find_crashed(const struct aif_ending *e,
 						  const struct aif_drain_stats *st)
 {
@@ -137,7 +137,8 @@ void aif_ending_describe(const struct aif_ending *e, struct aif_store *s,
 
 	if (process != AIF_NONE)
 		place = find_place(e, s, process, library);
-	/* The kernel's log never has an abort, which mostly is the program's own: an exception that nobody caught. */
+	/* The kernel's log never has an abort, which mostly is the program's own: an exception that
+	 * nobody caught. */
 	is_remembered = crashed && place != AIF_FAULT_ELSEWHERE &&
 			(place != AIF_FAULT_UNKNOWN || aif_ending_crash(e) != SIGABRT) &&
 			remember(e, s, crashed);

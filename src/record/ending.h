@@ -24,7 +24,8 @@ struct aif_ending {
 
 /* For `record` to end with: the command's, or 128 and its signal. */
 int aif_ending_code(const struct aif_ending *e);
-/* The signal that ended it, or after which a shell ended so; 0: none of those that a program's own error raises. */
+/* The signal that ended it, or after which a shell ended so; 0: none of those that a program's own
+ * error raises. */
 int aif_ending_crash(const struct aif_ending *e);
 
 /* Writes that into the profile, and the user's file. Takes the store's lock. */

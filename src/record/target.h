@@ -61,7 +61,8 @@ struct aif_target_program {
 	uint32_t source_len, options, source_name;
 };
 
-/* What a process has said of its CUPTI. Hostile: a use is one of the enum, all else may be anything. */
+/* What a process has said of its CUPTI. Hostile: a use is one of the enum, all else may be
+ * anything. */
 struct aif_target_cupti {
 	uint8_t id[AIF_SHM_CUPTI_ID];
 	uint32_t version, use; /* use: when it was last in use; AIF_CUPTI_USE_AUTO: never */

@@ -60,8 +60,8 @@ enum aif_shm_option {
 };
 
 /*
- * How much CUPTI is asked to do, from most to least. What it may be asked follows from what is known of its build: a later
- * entry asks for less that could end the program.
+ * How much CUPTI is asked to do, from most to least. What it may be asked follows from what is
+ * known of its build: a later entry asks for less that could end the program.
  */
 enum aif_cupti_use {
 	AIF_CUPTI_USE_AUTO, /* not chosen: the agent takes what is proven for its CUPTI */
@@ -90,8 +90,8 @@ struct aif_shm {
 	uint32_t
 		stall_rate; /* samples a second and unit of devices that sample themselves in their own steps; 0 = none */
 	uint32_t cupti; /* enum aif_cupti_use */
-	/* Builds of CUPTI in which recordings of this user have ended, and of the times when one ended the least that was asked of
-	 * it: less is to be asked. */
+	/* Builds of CUPTI in which recordings of this user have ended, and of the times when one
+	 * ended the least that was asked of it: less is to be asked. */
 	struct {
 		uint8_t id[AIF_SHM_CUPTI_ID];
 		uint32_t use; /* enum aif_cupti_use; 0 = free entry */
@@ -125,8 +125,8 @@ struct aif_shm {
 	/* What a vendor's part costs launching threads, whether capture is on or off; and the most memory of
 	 * devices that was taken at a time. */
 	_Atomic uint64_t spent_ns, device_bytes;
-	/* CUPTI, once it is in use: its build id, what cuptiGetVersion() said, and, written last, what it is asked
-	 * (enum aif_cupti_use); 0 = not in use, or not any more. */
+	/* CUPTI, once it is in use: its build id, what cuptiGetVersion() said, and, written last,
+	 * what it is asked (enum aif_cupti_use); 0 = not in use, or not any more. */
 	uint8_t cupti_id[AIF_SHM_CUPTI_ID];
 	_Atomic uint32_t cupti_version, cupti_use;
 	/* Threads that are ready for AIF_SHM_CPU_SIGNAL, as the target sees them; 0 = free place. */

@@ -99,7 +99,7 @@ struct aif_cuda_blocks {
 	uint64_t captured_before, left_out_before, began_with;
 	uint64_t spent_for; /* launches, of which it is told what they cost anyway */
 	bool interrupted;   /* something else took time in the block */
-	bool has_stray;     /* records could not be switched off where the block began */
+	bool not_compared;  /* its launch rate: records could not be switched off where it began */
 	double rate;        /* launches a second, lately */
 	uint64_t mode_since, samples_next, samples_until;
 };
@@ -155,7 +155,8 @@ struct aif_cuda_sampling {
 	struct aif_handles codes;
 	uint32_t codes_len, windows;
 	uint32_t session; /* the generation that contexts were last tried in */
-	/* Another process has the unit, though this one was let in: CUPTI switches nothing off any more without harm. */
+	/* Another process has the unit, though this one was let in: CUPTI switches nothing off any
+	 * more without harm. */
 	bool is_stranded;
 };
 
@@ -174,7 +175,8 @@ struct aif_cuda_gate {
 	uint64_t again_at, again_ns;
 	uint64_t seen, quiet_since; /* so many had been begun by then, and still have */
 	struct {
-		/* Calls that load code [1], and all others [0]: the lower half are under way, the upper were begun, ever. */
+		/* Calls that load code [1], and all others [0]: the lower half are under way, the
+		 * upper were begun, ever. */
 		_Alignas(64) _Atomic uint64_t n[2];
 	} calls[AIF_CUDA_SHARDS];
 };
@@ -246,13 +248,15 @@ int aif_cuda_launches(struct aif_cuda *cuda, bool on);
 /* Which calls launch nothing, contexts and modules are watched for as long as the seat is ours. */
 void aif_cuda_watch(struct aif_cuda *cuda);
 
-/* Switches all kinds of records, now. Off only with the gate shut: aif_cuda_records_want(). 0 or CUPTI's error. */
+/* Switches all kinds of records, now. Off only with the gate shut: aif_cuda_records_want(). 0 or
+ * CUPTI's error. */
 int aif_cuda_activity(struct aif_cuda *cuda, bool on);
 int aif_cuda_activity_init(struct aif_cuda *cuda);
 /* What is complete is told now. `last`: waits, not for long, until all of it is told. */
 void aif_cuda_flush(struct aif_cuda *cuda, bool last);
 
-/* Under `switching`, as the next two. Switches records on at once, or off as soon as no call is under way. */
+/* Under `switching`, as the next two. Switches records on at once, or off as soon as no call is
+ * under way. */
 void aif_cuda_records_want(struct aif_cuda *cuda, bool on);
 /* Tries again what was not possible then. True if records are as they were wanted. */
 bool aif_cuda_records_settle(struct aif_cuda *cuda, uint64_t now);
@@ -305,8 +309,8 @@ void aif_cuda_gate_settle(struct aif_cuda *cuda);
 /* Under `switching`, as the next three: nobody is inside such a call, nor will be until it is opened; and with `idle` no
  * context has anything to do. Takes a quarter of a second at most. False: it is not so, and the gate is open. */
 bool aif_cuda_gate_shut(struct aif_cuda *cuda, bool idle);
-/* The same for some microseconds' work, which a running device does not mind: waits until no call is under way, for 5 ms at
- * most, and for 0.2 ms once a thread waits at the gate. */
+/* The same for some microseconds' work, which a running device does not mind: waits until no call
+ * is under way, for 5 ms at most, and for 0.2 ms once a thread waits at the gate. */
 bool aif_cuda_gate_shut_briefly(struct aif_cuda *cuda);
 void aif_cuda_gate_open(struct aif_cuda *cuda);
 /* Some time since it was tried in vain? */

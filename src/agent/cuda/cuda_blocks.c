@@ -2,18 +2,20 @@
 #include "agent/cuda/cuda.h"
 
 /*
- * What is on, when. Each launch costs 0.5 us for CUPTI's kernel record, 0.4 to 0.8 us for the stack, next to nothing
- * for callbacks, and 0.3 us and more for good once records were on (bench/results/h200-cupti.md); a decode
- * that launches each 13 us was 14 % slower with all of it. So the blocks of the overhead budget (budget.h) switch
- * the stacks and the records; the latter takes 2 to 15 us, and what was launched before is recorded to its end
- * (measured: 500 of 500). The helper turns the blocks. Their launches are counted for the process
- * (AIF_WIRE_BLOCK_PROCESS).
+ * What is on, when. Each launch costs 0.5 us for CUPTI's kernel record, 0.4 to 0.8 us for the
+ * stack, next to nothing for callbacks, and 0.3 us and more for good once records were on
+ * (bench/results/h200-cupti.md); a decode that launches each 13 us was 14 % slower with all of it.
+ * So the blocks of the overhead budget (budget.h) switch the stacks and the records; the latter
+ * takes 2 to 15 us, and what was launched before is recorded to its end (measured: 500 of 500). The
+ * helper turns the blocks. Their launches are counted for the process (AIF_WIRE_BLOCK_PROCESS).
  *
- * So it is where CUPTI may be asked to switch records (AIF_CUPTI_USE_BLOCKS, cuda_use.c). Else they are on from beginning to
- * end, beside samples where these are wanted, and blocks switch the stacks only.
+ * So it is where CUPTI may be asked to switch records (AIF_CUPTI_USE_BLOCKS, cuda_use.c). Else they
+ * are on from beginning to end, beside samples where these are wanted, and blocks switch the stacks
+ * only.
  *
- * The callbacks stay on, in pauses, too (cuda.c): by them launches are counted, and held while sampling is switched.
- * What records leave behind is spent whether they are on or not, and taken off what the budget may spend.
+ * The callbacks stay on, in pauses, too (cuda.c): by them launches are counted, and held while
+ * sampling is switched. What records leave behind is spent whether they are on or not, and taken
+ * off what the budget may spend.
  *
  * Instruction samples. Kernel records cannot be switched on while a context is sampled
  * (CUPTI_ERROR_NOT_COMPATIBLE), but they may be on before, and then stay. Hence three modes:
@@ -25,16 +27,17 @@
  *     samples    for some seconds of each minute: sampling, and no stacks. Switching it on and off takes
  *                0.15 to 0.4 s together, which is paid once a minute.
  *
- * CUPTI before 12.8 has no together: records, and samples in turn; with --all-launches there are no samples then.
+ * CUPTI before 12.8 has no together: records, and samples in turn; with --all-launches there are no
+ * samples then.
  *
- * All processes of a machine sample at the same time: ranks of a job wait for each other, and so for each that is
- * switching; together they wait once.
+ * All processes of a machine sample at the same time: ranks of a job wait for each other, and so
+ * for each that is switching; together they wait once.
  *
- * Only who is alone with the driver may switch sampling, and now and then nobody can be: then what is on stays so
- * for some seconds more (cuda_gate.c).
+ * Only who is alone with the driver may switch sampling, and now and then nobody can be: then what
+ * is on stays so for some seconds more (cuda_gate.c).
  *
- * Times come from records, insides from samples, and where the two are not of the same moment, a profile
- * says so (grade).
+ * Times come from records, insides from samples, and where the two are not of the same moment, a
+ * profile says so (grade).
  */
 
 /* A kernel record and being sampled, for each launch; and what records leave behind, with the callbacks. What being
@@ -136,7 +139,8 @@ static void apply(struct aif_cuda *cuda, bool on)
 		aif_cuda_records_want(cuda, needs_records(cuda));
 }
 
-/* What records leave behind is spent in any case, and while records are on throughout, they are, too. */
+/* What records leave behind is spent in any case, and while records are on throughout, they are,
+ * too. */
 static double each_ns(const struct aif_cuda *cuda)
 {
 	bool throughout = cuda->blocks.mode == AIF_CUDA_TOGETHER ||
@@ -205,8 +209,9 @@ static uint64_t first_samples(uint64_t now)
 	return (now + SAMPLES_FIRST_NS) / AIF_NS_PER_S * AIF_NS_PER_S + AIF_NS_PER_S;
 }
 
-/* Do records and samples cost too much to be on throughout? Up to four fifths of what is allowed they do not: to switch sampling
- * costs more in the first minute, 3.3 % of a CuPy program of 8 s against 2.1 % (--overhead 2; H100, 21,000 launches/s). */
+/* Do records and samples cost too much to be on throughout? Up to four fifths of what is allowed
+ * they do not: to switch sampling costs more in the first minute, 3.3 % of a CuPy program of 8 s
+ * against 2.1 % (--overhead 2; H100, 21,000 launches/s). */
 static bool too_dear(const struct aif_cuda_blocks *b)
 {
 	return b->rate * THROUGHOUT_NS / 1e9 > asked() * 4 / 5;
@@ -303,7 +308,7 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 		(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
 	if (b->interrupted)
 		now = aif_now_ns();
-	else if (!b->has_stray)
+	else if (!b->not_compared)
 		aif_budget_add(budget, b->block, launches(b) - b->began_with);
 	measure_rate(b, now);
 	aif_budget_spend(budget, b->rate * each_ns(cuda) / 1e9);
@@ -319,7 +324,7 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 	b->began = b->since = now;
 	b->began_with = launches(b);
 	b->interrupted = false;
-	b->has_stray = cuda->records.on != cuda->records.wanted;
+	b->not_compared = cuda->records.on != cuda->records.wanted;
 	b->block = budget->block;
 	b->duty_ppm = aif_budget_duty(budget, b->block);
 }

@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 /*
- * A GPU has one sampling unit, and one process can have it. CUPTI lets a second one in, and then fails: no data, calls
- * that never return, a crash in the next cuptiActivityDisable() (13.0; bench/gpu/toggle.c with sampling=1 and 2 in several
- * processes). So a process claims the unit of a GPU before it asks CUPTI for it.
+ * A GPU has one sampling unit, and one process can have it. CUPTI lets a second one in, and then
+ * fails: no data, calls that never return, a crash in the next cuptiActivityDisable() (13.0;
+ * bench/gpu/toggle.c with sampling=1 and 2 in several processes). So a process claims the unit of a
+ * GPU before it asks CUPTI for it.
  *
- * The claim is a System V semaphore: it needs no descriptor in a process that is not ours, is undone by the kernel whatever the
- * process dies of, and is the machine's (an IPC namespace's). Its value is 1 while it is claimed. Where there are no
- * semaphores everybody may sample.
+ * The claim is a System V semaphore: it needs no descriptor in a process that is not ours, is
+ * undone by the kernel whatever the process dies of, and is the machine's (an IPC namespace's). Its
+ * value is 1 while it is claimed. Where there are no semaphores everybody may sample.
  */
 
 #define KEY UINT32_C(0xa1f00000)

@@ -9,20 +9,23 @@
  * Who switches records or sampling is alone with the driver
  * =========================================================
  *
- * Records. cuptiActivityDisable() beside a thread that is inside a copy's or a fill's call leaves libcupti's list of pending
- * records broken: its worker or a launching thread ends the process by SIGSEGV some milliseconds later (CUPTI 13.0; measured by
- * bench/gpu/toggle.c: some 1 of 450 such calls in a CuPy program; none of 13,000 where no call was under way). cuptiActivityEnable()
- * may meet any call.
+ * Records. cuptiActivityDisable() beside a thread that is inside a copy's or a fill's call ends the
+ * program: SIGSEGV in a thread of libcupti's or in a launch, some milliseconds later (CUPTI 13.0;
+ * measured by bench/gpu/toggle.c: some 1 of 450 such calls in a CuPy program; none of 13,000 where
+ * no call was under way). cuptiActivityEnable() may meet any call.
  *
- * Sampling. cuptiPCSamplingEnable and Disable hold a lock of CUPTI's while they wait for one of the driver's. Launches, also of
- * graphs, and the unloading of what was launched hold the driver's and wait for CUPTI's: at the first such meeting both wait for
- * ever, and the program with them (measured: bench/gpu/sampling.c). Copies, memory, streams, loading and waiting may go on; copies
- * are held all the same, since records may be on beside samples, and loading is not, since CUPTI may load a library of its
- * own meanwhile. Disable, moreover, waits until the device is idle, and what runs there may be waiting for a launch that is yet to
- * come: NCCL's kernels do, here for another device's of this process, or for one of another process, whose gate may be
- * closed, too. So nobody disables before his own device is idle; nothing comes to it then that could wait for others (streams
- * that wait for values and host functions are held like launches); and who waits for that in vain lets go. Of ranks that all
- * close their gates at once the hindmost is idle, for what it waits for was launched before.
+ * Sampling. cuptiPCSamplingEnable and Disable hold a lock of CUPTI's while they wait for one of the
+ * driver's. Launches, also of graphs, and the unloading of what was launched hold the driver's and
+ * wait for CUPTI's: at the first such meeting both wait for ever, and the program with them
+ * (measured: bench/gpu/sampling.c). Copies, memory, streams, loading and waiting may go on; copies
+ * are held all the same, since records may be on beside samples, and loading is not, since CUPTI
+ * may load a library of its own meanwhile. Disable, moreover, waits until the device is idle, and
+ * what runs there may be waiting for a launch that is yet to come: NCCL's kernels do, here for
+ * another device's of this process, or for one of another process, whose gate may be closed, too.
+ * So nobody disables before his own device is idle; nothing comes to it then that could wait for
+ * others (streams that wait for values and host functions are held like launches); and who waits
+ * for that in vain lets go. Of ranks that all close their gates at once the hindmost is idle, for
+ * what it waits for was launched before.
  *
  * So such calls are counted from their first callback to their second, and who wants to switch
  *
@@ -32,24 +35,26 @@
  *     3. opens the gate again if that takes too long, and tries at another time;
  *     4. else switches, and opens the gate.
  *
- * While a stream is captured sampling is not switched: it would end the capture. So no capture begins meanwhile.
+ * While a stream is captured sampling is not switched: it would end the capture. So no capture
+ * begins meanwhile.
  *
- * Calls and captures that were begun before callbacks came are not counted. So at first it takes some seconds, longer than
- * they last, and an idle device: who is inside the driver for longer waits for the device or has its lock,
- * which cuCtxRecordEvent takes.
+ * Calls and captures that were begun before callbacks came are not counted. So at first it takes
+ * some seconds, longer than they last, and an idle device: who is inside the driver for longer
+ * waits for the device or has its lock, which cuCtxRecordEvent takes.
  *
- * A thread counts itself in one of some counters, so that threads do not fight for one. It remembers in which epoch:
- * a call whose second callback never came (callbacks were off by then) is forgotten when the thread makes
- * the next, or when callbacks come back.
+ * A thread counts itself in one of some counters, so that threads do not fight for one. It
+ * remembers in which epoch: a call whose second callback never came (callbacks were off by then) is
+ * forgotten when the thread makes the next, or when callbacks come back.
  */
 
 #define GATE_NS  (AIF_NS_PER_S / 4)
 #define QUIET_NS AIF_NS_PER_S
-/* To switch records: how long the gate is shut at most, and once somebody waits at it. A call that takes longer is waited for
- * with the gate open. */
+/* To switch records: how long the gate is shut at most, and once somebody waits at it. A call that
+ * takes longer is waited for with the gate open. */
 #define BRIEF_NS (5 * UINT64_C(1000000))
 #define HELD_NS  UINT64_C(200000)
-/* A thread that waits, or that waits for calls to end, looks so often before it sleeps: some 10 us. */
+/* A thread that waits, or that waits for calls to end, looks so often before it sleeps: some 10
+ * us. */
 #define LOOKS 200
 /* After a try in vain, doubled each time. */
 #define AGAIN_NS      AIF_NS_PER_S
@@ -315,8 +320,8 @@ bool aif_cuda_gate_shut_briefly(struct aif_cuda *cuda)
 {
 	if (!cuda->listens)
 		return false;
-	/* Calls that were begun before callbacks came are not counted. The gate that waits for their end does not hold calls
-	 * that load code. */
+	/* Calls that were begun before callbacks came are not counted. The gate that waits for
+	 * their end does not hold calls that load code. */
 	if (!cuda->gate.is_settled) {
 		if (!cuda->api.can_record || !aif_cuda_gate_shut(cuda, true))
 			return false;

@@ -4,10 +4,11 @@
 /*
  * Kernel, copy and fill records: on, or off, and when they may be switched.
  *
- * cuptiActivityEnable() may be called at any time. cuptiActivityDisable() ends the program if a thread is inside a copy's call
- * meanwhile (cuda_gate.c), so it is called only with the gate shut. Where calls last, a synchronous copy for instance, that is
- * not possible at once: records then stay on, though nothing is captured any more, and the helper tries again. A launch whose
- * record comes although nobody wants it is dropped (exec() in cuda_activity.c).
+ * cuptiActivityEnable() may be called at any time. cuptiActivityDisable() ends the program if a
+ * thread is inside a copy's call meanwhile (cuda_gate.c), so it is called only with the gate shut.
+ * Where calls last, a synchronous copy for instance, that is not possible at once: records then
+ * stay on, though nothing is captured any more, and the helper tries again. A launch whose record
+ * comes although nobody wants it is dropped (exec() in cuda_activity.c).
  *
  * Nor is it called while a context is sampled, or where sampling could not be ended (cuda_claim.c).
  *

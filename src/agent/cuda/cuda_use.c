@@ -10,10 +10,10 @@
 /*
  * How much libcupti is asked to do (enum aif_cupti_use of wire/shm.h).
  *
- * A fault in libcupti ends the program that is watched. So the agent asks of a build only what is known to end nothing: to
- * switch records and samples in turns of those versions that `bench/gpu/survive` has tried (bench/results/), of others to
- * switch them on once; and less after a recording of this user has ended in that build. The user may choose otherwise
- * (--cupti).
+ * A fault in libcupti ends the program that is watched. So the agent asks of a build only what is
+ * known to end nothing: to switch records and samples in turns of those versions that
+ * `bench/gpu/survive` has tried (bench/results/), of others to switch them on once; and less after
+ * a recording of this user has ended in that build. The user may choose otherwise (--cupti).
  */
 
 /* cuptiGetVersion() of the versions that survived: of CUDA 13.0, with driver 580. */
@@ -69,7 +69,8 @@ static int find_id(struct dl_phdr_info *info, size_t size, void *user)
 
 void aif_cuda_use_init(struct aif_cuda *cuda)
 {
-	/* No dlinfo(): its newest name is of glibc 2.34, and the agent must load in older processes. */
+	/* No dlinfo(): its newest name is of glibc 2.34, and the agent must load in older
+	 * processes. */
 	struct search s = {.inside = (uintptr_t)cuda->api.cuptiGetVersion, .id = cuda->id};
 
 	dl_iterate_phdr(find_id, &s);
