@@ -201,6 +201,28 @@ static void nobody_is_inside(void **state)
 	assert_true(shut > 100);
 }
 
+static void *inside_for_a_while(void *unused)
+{
+	aif_cuda_gate_enter(&it.cuda, false);
+	atomic_store(&it.inside, 1);
+	usleep(400000);
+	aif_cuda_gate_leave(&it.cuda);
+	return unused;
+}
+
+/* A thread that waits for a device which others use: nobody loses anything. */
+static void a_long_call_is_waited_for_while_nobody_is_held(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, inside_for_a_while, NULL), 0);
+	while (!atomic_load(&it.inside))
+		usleep(100);
+	assert_true(can_shut(false));
+	pthread_join(thread, NULL);
+}
+
 static void *inside_for_long(void *unused)
 {
 	aif_cuda_gate_enter(&it.cuda, false);
@@ -376,6 +398,7 @@ int main(void)
 		cmocka_unit_test_setup(a_brief_moment_is_alone, setup),
 		cmocka_unit_test_setup(a_call_that_lasts_is_not_waited_for, setup),
 		cmocka_unit_test_setup(the_first_switch_waits_for_the_device, setup),
+		cmocka_unit_test_setup(a_long_call_is_waited_for_while_nobody_is_held, setup),
 		cmocka_unit_test_setup(somebody_stays_inside, setup),
 		cmocka_unit_test_setup(a_device_must_be_idle, setup),
 		cmocka_unit_test_setup(an_old_driver, setup),

@@ -47,7 +47,9 @@
  * forgotten when the thread makes the next, or when callbacks come back.
  */
 
-#define GATE_NS  (AIF_NS_PER_S / 4)
+#define GATE_NS (AIF_NS_PER_S / 4)
+/* While nobody waits at it: a thread that is alone may be inside a call that waits for the device, which others use, too. */
+#define FREE_NS  AIF_NS_PER_S
 #define QUIET_NS AIF_NS_PER_S
 /* To switch records: how long the gate is shut at most, and once somebody waits at it. A call that
  * takes longer is waited for with the gate open. */
@@ -252,14 +254,17 @@ static bool becomes_idle(struct aif_cuda *cuda, uint64_t until)
 
 static bool is_alone(struct aif_cuda *cuda, bool idle)
 {
-	uint64_t until = aif_now_ns() + GATE_NS;
+	const uint64_t begin = aif_now_ns();
 
 	while (calls_are_under_way(cuda, !cuda->gate.is_settled)) {
-		if (aif_now_ns() > until)
+		bool is_free = !atomic_load(&cuda->gate.held) && !cuda->left;
+
+		if (aif_now_ns() - begin > (is_free ? FREE_NS : GATE_NS))
 			return false;
 		sleep_a_little();
 	}
-	return !atomic_load(&cuda->captures) && (!idle || becomes_idle(cuda, until));
+	return !atomic_load(&cuda->captures) &&
+	       (!idle || becomes_idle(cuda, aif_now_ns() + GATE_NS));
 }
 
 static void shut(struct aif_cuda *cuda, bool loads)
