@@ -29,9 +29,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define PCS     16384
-#define REASONS 128
-#define BUFFERS 4096
+#define PCS       16384
+#define REASONS   128
+#define BUFFERS   4096
+#define FUNCTIONS 512
 
 static struct option {
 	const char *name;
@@ -88,6 +89,12 @@ static struct option {
 #define COPIES 16
 	/* Copies and fills call back, too. */
 	{"copies", 0},
+#define DATA 17
+	/* The time between two requests for samples in ms. */
+	{"data", 250},
+#define CRC 18
+	/* CUPTI gets cubins' hashes from this library. */
+	{"crc", 1},
 };
 
 static struct {
@@ -102,6 +109,12 @@ static struct {
 	pthread_mutex_t lock;
 	uint8_t *free[BUFFERS], *all[BUFFERS];
 	unsigned first, last, made;
+	struct {
+		const char *name;
+		uint64_t samples;
+	} functions[FUNCTIONS];
+	unsigned functions_len;
+	uint64_t others, asked, began;
 } it = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static const uint32_t kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
 				 CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMCPY2};
@@ -270,6 +283,15 @@ static CUpti_PCSamplingData *new_data(void)
 	return b;
 }
 
+static void CUPTIAPI hash(const void *cubin, size_t size, uint64_t *hashed)
+{
+	const uint8_t *at = cubin;
+
+	*hashed = 14695981039346656037u; /* FNV-1a */
+	for (size_t i = 0; i < size; i++)
+		*hashed = (*hashed ^ at[i]) * 1099511628211u;
+}
+
 static void sample(bool on)
 {
 	CUpti_PCSamplingEnableParams e = {.size = CUpti_PCSamplingEnableParamsSize,
@@ -290,6 +312,8 @@ static void sample(bool on)
 		.numAttributes = 6,
 		.pPCSamplingConfigurationInfo = info};
 
+	if (opt(CRC))
+		say("hashes", (int)cuptiRegisterComputeCrcCallback(hash));
 	if (!on) {
 		it.sampled = false;
 		say("disable", (int)cuptiPCSamplingDisable(&d));
@@ -310,6 +334,21 @@ static void sample(bool on)
 		     !say("configure", (int)cuptiPCSamplingSetConfigurationAttribute(&c));
 }
 
+static void count_function(const CUpti_PCSamplingPCData *pc)
+{
+	const char *name = pc->functionName ? pc->functionName : "";
+	unsigned i = 0;
+
+	while (i < it.functions_len && strcmp(it.functions[i].name, name))
+		i++;
+	if (i == FUNCTIONS)
+		return;
+	if (i == it.functions_len)
+		it.functions[it.functions_len++].name = name;
+	for (size_t k = 0; k < pc->stallReasonCount; k++)
+		it.functions[i].samples += pc->stallReason[k].samples;
+}
+
 static void drain(void)
 {
 	CUpti_PCSamplingGetDataParams p = {.size = CUpti_PCSamplingGetDataParamsSize,
@@ -319,9 +358,13 @@ static void drain(void)
 	do {
 		it.out->totalNumPcs = 0;
 		it.out->totalSamples = 0;
-		if (cuptiPCSamplingGetData(&p))
+		it.asked++;
+		if (say("data", (int)cuptiPCSamplingGetData(&p)))
 			return;
 		it.samples += it.out->totalSamples;
+		it.others += it.out->nonUsrKernelsTotalSamples;
+		for (size_t i = 0; i < it.out->totalNumPcs; i++)
+			count_function(&it.out->pPcData[i]);
 	} while (it.out->remainingNumPcs && it.out->totalNumPcs);
 }
 
@@ -391,7 +434,7 @@ static void *switching(void *none)
 			cuptiActivityFlushAll(0);
 			flushed = now;
 		}
-		if (it.sampled && now >= drained + 250) {
+		if (it.sampled && now >= drained + (uint64_t)opt(DATA)) {
 			drain();
 			drained = now;
 		}
@@ -420,6 +463,7 @@ static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 	if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
 		if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED && !it.context) {
 			it.context = ((const CUpti_ResourceData *)data)->context;
+			it.began = now_ms();
 			if (opt(SAMPLING))
 				sample(true);
 			pthread_create(&it.thread, NULL, switching, NULL);
@@ -455,6 +499,15 @@ static void over(void)
 		(unsigned long)it.switches, (unsigned long)it.launches, (unsigned long)it.records,
 		(unsigned long)it.zeros, (unsigned long)it.completed, (unsigned long)it.samples,
 		(unsigned long)it.refused, (unsigned long)it.straddled);
+	if (!opt(SAMPLING))
+		return;
+	fprintf(stderr,
+		"toggle: asked %lu times for samples, of %.1f s; %lu are of others' kernels; of %u functions:\n",
+		(unsigned long)it.asked, (double)(now_ms() - it.began) / 1e3,
+		(unsigned long)it.others, it.functions_len);
+	for (unsigned i = 0; i < it.functions_len; i++)
+		fprintf(stderr, "toggle:   %10lu %.100s\n", (unsigned long)it.functions[i].samples,
+			it.functions[i].name);
 }
 
 int InitializeInjection(void)

@@ -19,6 +19,7 @@ with torch.inference_mode():
     for warm_up in range(2):
         model.generate(prompt, max_new_tokens=TOKENS, do_sample=False, pad_token_id=0)
     torch.cuda.synchronize()
+    print("ready", file=sys.stderr, flush=True)
     end = time.time() + seconds
     while time.time() < end:
         start = time.time()
