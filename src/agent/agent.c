@@ -110,7 +110,12 @@ __attribute__((destructor)) static void leave(void)
 void aif_agent_leave_before_driver(void)
 {
 	if (!atomic_exchange(&aif_agent.leaves_early, true))
-		atexit(leave);
+		aif_agent_leave_first();
+}
+
+void aif_agent_leave_first(void)
+{
+	atexit(leave);
 }
 
 /*

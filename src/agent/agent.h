@@ -49,3 +49,6 @@ extern struct aif_agent aif_agent;
 /* A runtime's driver is loaded: what the agent does at exit is to be done before the driver's own exit. Not
  * on a launch path. */
 void aif_agent_leave_before_driver(void);
+/* The same, each time it is called: a library may register more handlers, and destructors of objects that it makes when
+ * they are first needed, after the driver was loaded. The work is done once. Not more than a few times. */
+void aif_agent_leave_first(void);

@@ -366,6 +366,11 @@ check "  samples go on, less often" is '2,1' full \
 	'SELECT count(DISTINCT period), (SELECT period FROM windows ORDER BY start_ns DESC LIMIT 1) > (SELECT period FROM windows ORDER BY start_ns LIMIT 1) FROM windows WHERE period > 0'
 check "  all is there" complete full
 check "  in order" order full
+check "samples in code without a name" rec nameless nameless -t 2 -n 6000
+check "  end nothing, and are counted" once 1310 nameless
+check "  the others are there" sampled nameless
+check "  those have no place" is 0 nameless "SELECT count(*) FROM samples s JOIN kernels k ON k.id = s.kernel WHERE k.name = ''"
+check "  in order" order nameless
 check "another has the seat" rec crowded crowded -t 2 -n 500
 check "  it is said" once 1214 crowded
 first_screen() { MOCK_CUPTI=$1 $by "$aiflame" record $how -o screen.data "$mock/app" -n 20 "$cubin" 2>&1 | tee screen.out; }

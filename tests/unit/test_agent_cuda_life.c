@@ -272,6 +272,10 @@ void aif_agent_leave_before_driver(void)
 {
 }
 
+void aif_agent_leave_first(void)
+{
+}
+
 int aif_session_start(const struct aif_runtime *runtime)
 {
 	(void)runtime;

@@ -41,6 +41,9 @@ static struct {
 	bool busy[CONTEXTS], going[CONTEXTS];
 	uintptr_t event[CONTEXTS];
 	unsigned events;
+	unsigned handlers; /* registered for the exit */
+	bool no_preload, nameless;
+	uint64_t others;
 } it;
 
 static uintptr_t number(const void *context)
@@ -126,7 +129,7 @@ static int data(struct aif_cupti_samples_params *p)
 		return 0;
 	pc->hash = 7;
 	pc->function = 1;
-	pc->name = name;
+	pc->name = it.nameless ? name + 1 : name;
 	pc->reasons_len = AIF_ARRAY_LEN(said);
 	for (size_t i = 0; i < AIF_ARRAY_LEN(said); i++)
 		pc->reasons[i] = (struct aif_cupti_pc_reason){index_of(p->context, said[i].reason),
@@ -238,6 +241,7 @@ bool aif_emit_window(struct aif_thread *t, const struct aif_emit_window *w)
 	(void)t;
 	assert_true(w->end >= w->start && w->samples == 13);
 	it.windows++;
+	it.others += w->others;
 	return true;
 }
 
@@ -284,6 +288,16 @@ bool aif_cuda_lock_soon(struct aif_cuda *cuda)
 {
 	(void)cuda;
 	return !it.locked && !pthread_mutex_trylock(&it.cuda.switching);
+}
+
+void aif_agent_leave_first(void)
+{
+	it.handlers++;
+}
+
+bool aif_cuda_names_are_safe(void)
+{
+	return !it.no_preload;
 }
 
 bool aif_object_keep(uint64_t hash, const void *bytes, size_t n)
@@ -394,6 +408,48 @@ static void reasons_are_disjoint(void **state)
 	tick();
 	assert_int_equal(it.codes, 2);
 	it.thread.generation = 1;
+}
+
+/* Whose code CUPTI does not know, that has no name: not a place in the program. */
+static void nameless_code_is_others(void **state)
+{
+	(void)state;
+	created(1);
+	it.nameless = true;
+	tick();
+	assert_int_equal(it.windows, 1);
+	assert_int_equal(it.pcs, 0);
+	assert_int_equal(it.codes, 0);
+	assert_int_equal(it.others, 13);
+	assert_int_equal(atomic_load(&it.cuda.nameless), 13);
+	assert_int_equal(atomic_load(&it.cuda.unsampled), 0);
+}
+
+/* Then CUPTI may end the program. */
+static void without_preload_nothing_is_sampled(void **state)
+{
+	(void)state;
+	it.no_preload = true;
+	it.cuda.sampling.pc_size = 0;
+	it.cuda.sampling.session = 0;
+	it.refused = 0;
+	aif_cuda_sampling_init(&it.cuda);
+	created(1);
+	assert_int_equal(it.refused, 1);
+	assert_int_equal(it.why, AIF_REASON_CUDA_NO_SAMPLING);
+	assert_int_equal(it.enabled, 0);
+}
+
+/* CUPTI destroys at exit what it made when sampling began. */
+static void the_exit_handler_is_newer_than_sampling(void **state)
+{
+	(void)state;
+	assert_int_equal(it.handlers, 0);
+	created(1);
+	assert_int_equal(it.handlers, 1);
+	aif_cuda_sampling(&it.cuda, false);
+	aif_cuda_sampling(&it.cuda, true);
+	assert_int_equal(it.handlers, 1);
 }
 
 /* What CUPTI gave away while no ring could be had is counted, and told by others. */
@@ -665,6 +721,9 @@ int main(void)
 		TEST(samples_without_a_ring_are_counted),
 		TEST(samples_of_a_full_ring_are_counted),
 		TEST(memory_of_devices_is_told),
+		TEST(nameless_code_is_others),
+		TEST(without_preload_nothing_is_sampled),
+		TEST(the_exit_handler_is_newer_than_sampling),
 		TEST(reasons_are_disjoint),
 		TEST(one_context_of_a_device),
 		TEST(a_destroyer_does_not_wait),

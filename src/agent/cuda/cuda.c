@@ -69,6 +69,7 @@ static void tell_counts(struct aif_cuda *cuda)
 	tell_count(t, &cuda->confused, AIF_REASON_CUDA_CONFUSED);
 	tell_count(t, &cuda->unjoined, AIF_REASON_UNJOINED);
 	tell_count(t, &cuda->unsampled, AIF_REASON_SAMPLE_LOST);
+	tell_count(t, &cuda->nameless, AIF_REASON_CUDA_NAMELESS);
 	aif_thread_leave(t);
 }
 
@@ -287,6 +288,10 @@ static void tick(uint64_t now)
 	if (!cuda || !cuda->on)
 		return;
 	aif_cuda_flush(cuda, false);
+	/* And for the first records; cuInit() has returned, too. */
+	if (!cuda->has_flushed)
+		aif_agent_leave_first();
+	cuda->has_flushed = true;
 	if (!pthread_mutex_trylock(&cuda->switching)) {
 		aif_cuda_gate_tick(cuda, now);
 		aif_cuda_sampling_tick(cuda);
@@ -376,6 +381,8 @@ static int begin(void)
 	/* Nobody has launched anything yet, or made a graph. */
 	aif_cuda_gate_settle(cuda);
 	atomic_store(&cuda->has_graphs, !cuda->subscriber);
+	/* Before what CUPTI made for that is destroyed. */
+	aif_agent_leave_first();
 	return 0;
 }
 

@@ -19,6 +19,7 @@
  *     cuda_use.c        how much this libcupti may be asked
  *     cuda_blocks.c     the overhead budget's blocks: what is switched when
  *     cuda_claim.c      one process samples a GPU
+ *     cuda_nameless.c   samples in code that CUPTI has no name for
  *     cuda_gate.c       who switches records or sampling is alone with the driver
  *     cuda_sampling.c   instruction samples: which contexts, begin and end, when CUPTI is asked
  *     cuda_sampling_setup.c  buffers and configuration, and whether it is allowed
@@ -154,7 +155,8 @@ struct aif_cuda_sampling {
 	bool apart;     /* not beside kernel records */
 	struct aif_handles codes;
 	uint32_t codes_len, windows;
-	uint32_t session; /* the generation that contexts were last tried in */
+	uint32_t session;  /* the generation that contexts were last tried in */
+	bool leaves_first; /* our handler for the exit was registered after sampling had been on */
 	/* Another process has the unit, though this one was let in: CUPTI switches nothing off any
 	 * more without harm. */
 	bool is_stranded;
@@ -208,6 +210,7 @@ struct aif_cuda {
 	pthread_mutex_t switching;
 	_Atomic bool on, taken, left; /* we record; the seat is another's; the process exits */
 	_Atomic bool listens;         /* launches call back */
+	bool has_flushed;             /* the helper, since the program began to use CUDA */
 	/* May there be graphs? Unless the seat has been ours from the beginning, nobody knows. */
 	_Atomic bool has_graphs;
 	uint32_t refused; /* the session in which CUPTI would not have us; 0 = none */
@@ -222,7 +225,7 @@ struct aif_cuda {
 	_Atomic int completing; /* threads that read a buffer */
 	/* Yet untold: executions without times; launches that share a number; executions of launches that
 	 * are not known; samples that no ring had room for. */
-	_Atomic uint64_t timeless, confused, unjoined, unsampled;
+	_Atomic uint64_t timeless, confused, unjoined, unsampled, nameless;
 	pthread_mutex_t buffers_lock;
 	uint8_t *free[AIF_CUDA_BUFFERS];
 	unsigned free_len, made;
@@ -236,6 +239,10 @@ int aif_cuda_library(struct aif_cupti *api, void **ret_library, uint32_t *ret_ve
 /* Somebody else wants CUPTI's seat; does not need it any more. */
 void aif_cuda_yield(struct aif_cuda *cuda);
 void aif_cuda_yielded_back(struct aif_cuda *cuda);
+/* Is this address in the libcupti that we use? */
+bool aif_cuda_is_cupti(const void *caller);
+/* Is CUPTI's strdup() ours? Else it may end the program while it is asked for samples (cuda_nameless.c). */
+bool aif_cuda_names_are_safe(void);
 
 /* CUPTI's callback. */
 void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data);

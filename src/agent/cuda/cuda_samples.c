@@ -132,17 +132,14 @@ static bool tell_reasons(struct aif_thread *t, struct aif_cuda_sampling *s,
 	return true;
 }
 
-/* X without X_not_issued: the two become disjoint. Returns the samples that could not be told. */
-static uint64_t tell_pc(struct aif_thread *t, struct aif_cuda *cuda,
-			const struct aif_cuda_sampled *c, uint32_t window,
-			const struct aif_cupti_pc *pc)
+/* X without X_not_issued: the two become disjoint. Gives out[0..*n), and their sum. */
+static uint64_t take_reasons(const struct aif_cuda_sampling *s, const struct aif_cuda_sampled *c,
+			     const struct aif_cupti_pc *pc,
+			     struct aif_emit_reason out[AIF_CUDA_REASONS], unsigned *n)
 {
-	struct aif_cuda_sampling *s = &cuda->sampling;
-	struct aif_emit_reason out[AIF_CUDA_REASONS];
 	uint64_t sums[AIF_CUDA_REASONS] = {0}, all = 0;
-	struct aif_cuda_code *code = code_of(cuda, pc);
-	unsigned n = 0;
 
+	*n = 0;
 	for (size_t i = 0; i < AIF_MIN(pc->reasons_len, (size_t)AIF_CUDA_REASONS); i++) {
 		uint32_t index = pc->reasons[i].reason;
 
@@ -157,12 +154,54 @@ static uint64_t tell_pc(struct aif_thread *t, struct aif_cuda *cuda,
 	}
 	for (unsigned i = 0; i < s->reasons_len; i++)
 		if (sums[i]) {
-			out[n++] = (struct aif_emit_reason){
+			out[(*n)++] = (struct aif_emit_reason){
 				.reason = i, .samples = (uint32_t)AIF_MIN(sums[i], UINT32_MAX)};
 			all += sums[i];
 		}
+	return all;
+}
+
+static bool is_nameless(const struct aif_cupti_pc *pc)
+{
+	return !pc->name || !*pc->name;
+}
+
+static const struct aif_cupti_pc *pc_of(const struct aif_cuda *cuda,
+					const struct aif_cupti_samples *b, size_t i)
+{
+	return (const void *)((const uint8_t *)b->pcs + i * cuda->sampling.pc_size);
+}
+
+/* Samples in code of which CUPTI does not know the function (cuda_nameless.c). */
+static uint64_t count_nameless(const struct aif_cuda *cuda, const struct aif_cuda_sampled *c,
+			       const struct aif_cupti_samples *b)
+{
+	struct aif_emit_reason out[AIF_CUDA_REASONS];
+	uint64_t all = 0;
+	unsigned n;
+
+	for (size_t i = 0; i < AIF_MIN(b->len, b->cap); i++)
+		if (is_nameless(pc_of(cuda, b, i)))
+			all += take_reasons(&cuda->sampling, c, pc_of(cuda, b, i), out, &n);
+	return all;
+}
+
+/* Returns the samples that could not be told. */
+static uint64_t tell_pc(struct aif_thread *t, struct aif_cuda *cuda,
+			const struct aif_cuda_sampled *c, uint32_t window,
+			const struct aif_cupti_pc *pc)
+{
+	struct aif_emit_reason out[AIF_CUDA_REASONS];
+	struct aif_cuda_code *code;
+	uint64_t all;
+	unsigned n;
+
+	if (is_nameless(pc))
+		return 0;
+	all = take_reasons(&cuda->sampling, c, pc, out, &n);
 	if (!n)
 		return 0;
+	code = code_of(cuda, pc);
 	if (code && code->told != t->generation &&
 	    aif_emit_code(t, code->id, code->hash, code->function, code->name))
 		code->told = t->generation;
@@ -175,7 +214,7 @@ static uint64_t tell_pc(struct aif_thread *t, struct aif_cuda *cuda,
 void aif_cuda_tell_samples(struct aif_thread *t, struct aif_cuda *cuda, struct aif_cuda_sampled *c,
 			   const struct aif_cupti_samples *b, uint64_t until)
 {
-	uint64_t untold = 0;
+	uint64_t untold = 0, nameless = count_nameless(cuda, c, b);
 	struct aif_emit_window w = {.id = cuda->sampling.windows++,
 				    .device = c->device,
 				    .start = c->since,
@@ -183,7 +222,7 @@ void aif_cuda_tell_samples(struct aif_thread *t, struct aif_cuda *cuda, struct a
 				    .period_ps = c->period_ps,
 				    .samples = b->total,
 				    .lost = b->dropped,
-				    .others = b->others};
+				    .others = b->others + nameless};
 
 	c->since = until;
 	if (!aif_cuda_device_tell(t, cuda, c->device) || !tell_reasons(t, &cuda->sampling, c) ||
@@ -191,9 +230,8 @@ void aif_cuda_tell_samples(struct aif_thread *t, struct aif_cuda *cuda, struct a
 		untold = b->total;
 	} else {
 		for (size_t i = 0; i < AIF_MIN(b->len, b->cap); i++)
-			untold += tell_pc(
-				t, cuda, c, w.id,
-				(const void *)((uint8_t *)b->pcs + i * cuda->sampling.pc_size));
+			untold += tell_pc(t, cuda, c, w.id, pc_of(cuda, b, i));
+		atomic_fetch_add(&cuda->nameless, nameless);
 	}
 	/* The ring that had no room for them has none for a note. */
 	atomic_fetch_add(&cuda->unsampled, untold);

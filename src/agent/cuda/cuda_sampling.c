@@ -84,6 +84,10 @@ static bool can_sample(struct aif_cuda *cuda)
 		aif_cuda_refused(AIF_REASON_CUDA_COUNTERS, "", 0);
 		return false;
 	}
+	if (!aif_cuda_names_are_safe()) {
+		aif_cuda_refused(AIF_REASON_CUDA_NO_SAMPLING, "the agent is not in LD_PRELOAD", 0);
+		return false;
+	}
 	r = cuda->api.cuptiRegisterComputeCrcCallback(on_hash);
 	if (r) {
 		aif_cuda_refused(AIF_REASON_CUDA_NO_SAMPLING, "hashes of code", r);
@@ -214,6 +218,10 @@ static void begin(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 			aif_cuda_unclaim(c);
 		return;
 	}
+	/* What CUPTI has made for it is destroyed at exit: we ask for the last samples before. */
+	if (!cuda->sampling.leaves_first)
+		aif_agent_leave_first();
+	cuda->sampling.leaves_first = true;
 	c->since = aif_now_ns();
 	c->errors = 0;
 	c->error = c->failed = 0;

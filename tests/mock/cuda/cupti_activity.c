@@ -33,7 +33,7 @@ static struct {
 		*ready; /* WAITING each; under mock_cupti.lock; under `delivering` */
 	unsigned waiting_len, ready_len;
 	uint64_t written, timeless, foreign;
-	bool strange;
+	bool strange, made, destroyed;
 	_Atomic uint64_t dropped;
 	pthread_mutex_t delivering;
 	uint8_t *buffer;
@@ -254,6 +254,19 @@ int cuptiActivityRegisterCallbacks(aif_cupti_request_fn *request, aif_cupti_comp
 	return 0;
 }
 
+static void destroy_records(void)
+{
+	activity.destroyed = true;
+}
+
+/* Made when they are first wanted, as are its samples. */
+static void make_records(void)
+{
+	if (!activity.made)
+		atexit(destroy_records);
+	activity.made = true;
+}
+
 static int switch_kind(uint32_t kind, bool on)
 {
 	bool refused = false;
@@ -262,6 +275,8 @@ static int switch_kind(uint32_t kind, bool on)
 		return CUPTI_INVALID_PARAMETER;
 	if (kind == AIF_CUPTI_KIND_MEMCPY_PEER)
 		return AIF_CUPTI_NOT_COMPATIBLE; /* there is one device */
+	if (on)
+		make_records();
 	pthread_mutex_lock(&mock_cupti.lock);
 	/* The first that was measured of CUPTI. */
 	refused = on && kind == AIF_CUPTI_KIND_CONCURRENT_KERNEL && mock_sampling_is_on() &&
@@ -296,6 +311,8 @@ int cuptiActivityFlushAll(uint32_t flag)
 {
 	(void)flag;
 	mock_alive(__func__);
+	if (activity.destroyed)
+		mock_log("BAD flush after the records' end");
 	deliver(0, true);
 	return 0;
 }

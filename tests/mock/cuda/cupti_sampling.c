@@ -58,6 +58,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct sampled contexts[CONTEXTS];
 	_Atomic int on;
+	bool made, destroyed, nameless;
 	aif_cupti_hash_fn *hash;
 	bool full, held, denied, taken;
 	long work_ms;
@@ -68,6 +69,7 @@ void mock_sampling_init(void)
 {
 	sampling.full = mock_option("full");
 	sampling.held = mock_option("held");
+	sampling.nameless = mock_option("nameless");
 	sampling.denied = mock_option("denied");
 	sampling.taken = mock_option("taken");
 	sampling.work_ms = mock_option("work");
@@ -158,6 +160,20 @@ static void put(struct aif_cupti_samples *b, const struct mock_function *f, uint
 	b->len++;
 }
 
+/* As CUPTI 13.0 does with code in no function that it knows. */
+static void put_nameless(struct aif_cupti_samples *b)
+{
+	static struct mock_module module;
+	static const struct mock_function nowhere = {.module = &module};
+	const char *volatile unknown = NULL;
+	const struct aif_cupti_pc_reason here = {REASON_GOES, 1};
+	struct aif_cupti_pc *at = (void *)((uint8_t *)b->pcs + b->len * pc_size());
+
+	put(b, &nowhere, 0, &here, 1);
+	at->name = strdup(unknown);
+	b->total++;
+}
+
 /* What was counted goes out. */
 static void fill(struct sampled *s, struct aif_cupti_samples *b)
 {
@@ -182,6 +198,21 @@ static void fill(struct sampled *s, struct aif_cupti_samples *b)
 		put(b, s->functions[i], PC_GOES, there, AIF_ARRAY_LEN(there));
 		b->total += all;
 	}
+	if (sampling.nameless)
+		put_nameless(b);
+}
+
+/* What it needs for samples is made when they are first wanted, and destroyed at exit. */
+static void destroy_samples(void)
+{
+	sampling.destroyed = true;
+}
+
+static void make_samples(void)
+{
+	if (!sampling.made)
+		atexit(destroy_samples);
+	sampling.made = true;
 }
 
 /* Who enables and disables has this library's lock and waits for the driver's; a launch has the driver's and waits for
@@ -216,6 +247,8 @@ static struct sampled *of(size_t size, size_t wanted, void *context, const char 
 	struct sampled *s;
 
 	mock_alive(what);
+	if (sampling.destroyed)
+		mock_log("BAD %s after the samples' end", what);
 	if (size != wanted || !c || atomic_load(&c->gone)) {
 		mock_log("BAD %s size=%zu gone=%d", what, size, c ? atomic_load(&c->gone) : -1);
 		return NULL;
@@ -285,6 +318,7 @@ int cuptiPCSamplingEnable(struct aif_cupti_context_params *p)
 		memset(s->functions, 0, sizeof(s->functions));
 		memset(s->ns, 0, sizeof(s->ns));
 		atomic_fetch_add(&sampling.on, 1);
+		make_samples();
 	}
 	unlock_both();
 	work_begin();
