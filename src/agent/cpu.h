@@ -41,9 +41,10 @@ struct aif_cpu {
 	} at[AIF_SHM_CPU_THREADS];
 	_Atomic uint64_t
 		wait_period_ns; /* of one row about waiting, or AIF_WAIT_SAMPLED (wait.h); 0 = none */
-	_Atomic uint64_t *told;    /* bit: a copy of the code object with this number is made */
-	uint64_t text_lo, text_hi; /* the agent's code */
-	uint64_t stack_top;        /* an address on the main thread's stack, above all frames */
+	_Atomic uint32_t spin_epoch; /* calls that wait and began in another are over (wait.h) */
+	_Atomic uint64_t *told;      /* bit: a copy of the code object with this number is made */
+	uint64_t text_lo, text_hi;   /* the agent's code */
+	uint64_t stack_top;          /* an address on the main thread's stack, above all frames */
 
 	/* The helper's, and at the end of the process its last thread's: who holds the lock. */
 	pthread_mutex_t lock;

@@ -308,6 +308,7 @@ static void sample(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t 
 		flags |= AIF_CPU_WAITING;
 	} else {
 		native_stack(c, t, &regs, &more, bounds, &n);
+		flags |= aif_wait_spins() ? AIF_CPU_WAITING : 0;
 	}
 	if (!python_stack(c, t, bounds, &py)) {
 		flags |= AIF_CPU_NO_CODE;

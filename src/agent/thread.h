@@ -86,7 +86,9 @@ struct aif_thread {
 	uint32_t correlation;         /* of CUDA: the last launch's */
 	struct aif_waiting waiting;
 	struct aif_wait_sum waited;
-	struct aif_wait ze_wait; /* of Level Zero: between a call's two callbacks */
+	struct aif_wait wait; /* of CUDA and Level Zero: between a call's two callbacks */
+	_Atomic uint32_t
+		spins; /* the epoch + 1 in which such a call of CUDA's began; 0 = it is in none */
 	struct aif_stack_bounds bounds;
 	struct aif_idtable stacks, shapes, codes;
 	struct aif_memo *memo;          /* NULL: there are too many */

@@ -97,6 +97,49 @@ uint64_t aif_wait_over(struct aif_wait *w, uint64_t *ret_since)
 	return wall ? (uint64_t)((double)told * ((double)(wall - cpu) / (double)wall)) : 0;
 }
 
+void aif_wait_spin_begin(void)
+{
+	uint64_t period = atomic_load_explicit(&aif_agent.cpu.wait_period_ns, memory_order_relaxed);
+	int saved = errno;
+	struct aif_thread *t = period ? aif_thread_enter() : NULL;
+
+	if (t) {
+		t->wait = (struct aif_wait){.since = 0};
+		if (period != AIF_WAIT_SAMPLED) {
+			t->wait.since = aif_now_ns();
+			t->wait.cpu_ns = cpu_time(t, t->wait.since);
+		}
+		atomic_store_explicit(
+			&t->spins,
+			atomic_load_explicit(&aif_agent.cpu.spin_epoch, memory_order_relaxed) + 1,
+			memory_order_relaxed);
+		aif_thread_leave(t);
+	}
+	errno = saved;
+}
+
+bool aif_wait_spins(void)
+{
+	return aif_self &&
+	       atomic_load_explicit(&aif_self->spins, memory_order_relaxed) ==
+		       atomic_load_explicit(&aif_agent.cpu.spin_epoch, memory_order_relaxed) + 1;
+}
+
+void aif_wait_spins_forget(void)
+{
+	atomic_fetch_add(&aif_agent.cpu.spin_epoch, 1);
+}
+
+void aif_wait_spin_end(const struct aif_regs *regs)
+{
+	static const struct aif_emit_api none;
+
+	if (!aif_self || !aif_wait_spins())
+		return;
+	atomic_store_explicit(&aif_self->spins, 0, memory_order_relaxed);
+	aif_wait_end(&aif_self->wait, regs, &none);
+}
+
 void aif_wait_end_slow(struct aif_wait *w, const struct aif_regs *regs,
 		       const struct aif_emit_api *api)
 {

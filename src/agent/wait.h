@@ -34,6 +34,18 @@ static inline void aif_wait_begin(struct aif_wait *w, const struct aif_regs *reg
 		aif_wait_begin_slow(w, regs, api);
 }
 
+/*
+ * The same for a runtime that may wait by looking again and again, in a call that does nothing else, and that calls back at
+ * its beginning and at its end: CPU samples in between are of waiting, with the stack that they find, and what is told
+ * behind it is what it did not use of a CPU. `regs` are of the second callback.
+ */
+void aif_wait_spin_begin(void);
+void aif_wait_spin_end(const struct aif_regs *regs);
+/* In a signal handler of this thread: it is between the two. */
+bool aif_wait_spins(void);
+/* Ends of calls that are under way may not be told any more. */
+void aif_wait_spins_forget(void);
+
 /* In a signal handler of this thread: the call that it waits in, inside which it is at `sp`; or NULL. */
 const struct aif_waiting *aif_wait_under_way(uint64_t sp);
 

@@ -545,17 +545,43 @@ int aif_towers_build(const struct aif_profile *p, const struct aif_attribution *
 
 /* ---- CPU samples --------------------------------------------------------------------------------- */
 
-/* On top of the runtime's call that waits. */
+/* The label of a native frame of a runtime's library, else NULL. */
+static const struct aif_frame_label *api_label(struct towers *t, uint32_t stack)
+{
+	const struct aif_frame_label *l;
+	size_t n = 0;
+
+	if (t->p->stacks[stack].frame == AIF_NONE)
+		return NULL;
+	l = aif_frame_labels_get(t->labels, t->p->stacks[stack].frame, &n);
+	return l && n && aif_tree_type_of(t->tree, l[n - 1].name) == AIF_TREE_API ? &l[n - 1]
+										  : NULL;
+}
+
+/* The stack of the runtime's call that waits: a sample of one that looks again and again is somewhere inside. */
+static uint32_t waiting_call(struct towers *t, uint32_t stack)
+{
+	for (uint32_t s = stack; s != AIF_NONE; s = t->p->stacks[s].parent)
+		if (api_label(t, s))
+			return s;
+	return stack;
+}
+
+/* On top of it; called as the program calls it. */
 static int waiting_place(struct towers *t, uint32_t stack, struct place *at)
 {
-	const struct aif_frame_label *l = NULL;
+	const struct aif_frame_label *l = NULL, *outer;
 	struct aif_buf text = {0};
 	size_t n = 0, len = 0;
 	const char *call;
 
 	if (stack != AIF_NONE && t->p->stacks[stack].frame != AIF_NONE)
 		l = aif_frame_labels_get(t->labels, t->p->stacks[stack].frame, &n);
-	call = l && n ? aif_tree_text(t->tree, l[n - 1].name, &len) : "";
+	l = l && n ? &l[n - 1] : NULL;
+	for (; stack != AIF_NONE && (outer = api_label(t, stack));
+	     stack = t->p->stacks[stack].parent)
+		l = outer;
+	call = l ? aif_tree_text(t->tree, l->name, &len) : "";
 	aif_buf_printf(&text, len ? "[waiting: %.*s]" : "[waiting]", (int)len, call);
 	return note_place(t, &text, at);
 }
@@ -565,12 +591,14 @@ static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
 	uint64_t value = t->o->by == AIF_BY_SAMPLES ? s->samples : s->weight_ns;
 	struct aif_tree_detail *d;
 	struct place at;
-	int r = s->off_cpu == t->o->off_cpu ? stack_place(t, s->stack, &at) : 0;
+	bool waits = s->waiting && !s->off_cpu;
+	uint32_t stack = waits ? waiting_call(t, s->stack) : s->stack;
+	int r = s->off_cpu == t->o->off_cpu ? stack_place(t, stack, &at) : 0;
 
 	if (!value || s->off_cpu != t->o->off_cpu) /* waits have no samples */
 		return r;
-	if (r == 0 && s->waiting && !s->off_cpu)
-		r = waiting_place(t, s->stack, &at);
+	if (r == 0 && waits)
+		r = waiting_place(t, stack, &at);
 	if (r < 0 || !aif_filter_keeps(&t->filter, at.hits))
 		return r;
 	d = &t->tree->details[at.node];

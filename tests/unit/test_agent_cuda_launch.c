@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which launch an execution's correlation id means. */
 #include "agent/cuda/cuda.h"
+#include "agent/wait.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@ static struct aif_cuda cuda;
 static struct aif_cuda_correlation correlations[AIF_CUDA_CORRELATIONS];
 static struct aif_thread threads[2], *here;
 static uint64_t told; /* launches, numbered from 1 */
+static int waiting, waited, gated;
 
 /* ---- the rest of the agent ---- */
 
@@ -103,11 +105,25 @@ void aif_cuda_context(struct aif_cuda *c, void *context)
 void aif_cuda_gate_enter(struct aif_cuda *c, bool loads)
 {
 	(void)c, (void)loads;
+	gated++;
 }
 
 void aif_cuda_gate_leave(struct aif_cuda *c)
 {
 	(void)c;
+}
+
+void aif_wait_spin_begin(void)
+{
+	assert_int_equal(waiting, 0);
+	waiting++;
+}
+
+void aif_wait_spin_end(const struct aif_regs *regs)
+{
+	assert_true(regs->sp);
+	waiting--;
+	waited++;
 }
 
 void aif_cuda_resource(struct aif_cuda *c, uint32_t event, const struct aif_cupti_resource *data)
@@ -150,6 +166,7 @@ static int setup(void **state)
 	memset(correlations, 0, sizeof(correlations));
 	memset(threads, 0, sizeof(threads));
 	told = 0;
+	waiting = waited = gated = 0;
 	cuda.correlations = correlations;
 	cuda.blocks.capture = true;
 	return 0;
@@ -219,9 +236,10 @@ static void aside(uint32_t id)
 	aif_cuda_callback(&cuda, AIF_CUPTI_DOMAIN_DRIVER, id, &cb);
 }
 
-#define BEGIN_CAPTURE  495
-#define LIBRARY_UNLOAD 680
-#define GRAPH_UPLOAD   580
+#define BEGIN_CAPTURE      495
+#define LIBRARY_UNLOAD     680
+#define GRAPH_UPLOAD       580
+#define STREAM_SYNCHRONIZE 126
 
 static void what_is_unloaded_takes_its_names(void **state)
 {
@@ -235,6 +253,20 @@ static void what_is_unloaded_takes_its_names(void **state)
 	assert_int_equal(cuda.captures, 1);
 }
 
+/* Its two callbacks are the beginning and the end of waiting, and nothing that the gate counts. */
+static void who_synchronizes_waits(void **state)
+{
+	(void)state;
+	aside(STREAM_SYNCHRONIZE);
+	assert_int_equal(waiting, 0);
+	assert_int_equal(waited, 1);
+	assert_int_equal(cuda.blocks.waits, 1);
+	assert_int_equal(gated, 0);
+	aside(GRAPH_UPLOAD);
+	assert_int_equal(waited, 1);
+	assert_int_equal(gated, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +274,7 @@ int main(void)
 		cmocka_unit_test_setup(a_number_of_many_calls_is_nobodys, setup),
 		cmocka_unit_test_setup(nor_is_it_of_who_gets_it_by_counting, setup),
 		cmocka_unit_test_setup(what_is_unloaded_takes_its_names, setup),
+		cmocka_unit_test_setup(who_synchronizes_waits, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

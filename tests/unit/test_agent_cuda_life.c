@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is left on when recordings pause, end and come back, and who has CUPTI's seat. */
 #include "agent/cuda/cuda.h"
+#include "agent/wait.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -269,6 +270,10 @@ bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, con
 }
 
 void aif_agent_leave_before_driver(void)
+{
+}
+
+void aif_wait_spins_forget(void)
 {
 }
 

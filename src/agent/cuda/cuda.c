@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cuda/cuda.h"
 
+#include "agent/wait.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -163,6 +165,7 @@ static void stand_up(struct aif_cuda *cuda)
 		/* No buffer of ours may come back to the other's function. */
 		flush_and_tell(cuda, true);
 		cuda->api.cuptiUnsubscribe(cuda->subscriber);
+		aif_wait_spins_forget();
 	}
 	cuda->subscriber = NULL;
 	cuda->listens = false;
@@ -211,6 +214,7 @@ static void send_away(struct aif_cuda *cuda)
 		return;
 	aif_cuda_flush(cuda, true);
 	cuda->api.cuptiUnsubscribe(cuda->subscriber);
+	aif_wait_spins_forget();
 	cuda->subscriber = NULL;
 	atomic_store(&cuda->has_graphs, true); /* from here on they may be made unseen */
 	cuda->api.cuptiFinalize();

@@ -102,6 +102,10 @@ struct aif_cuda_blocks {
 	bool interrupted;   /* something else took time in the block */
 	bool not_compared;  /* its launch rate: records could not be switched off where it began */
 	double rate;        /* launches a second, lately */
+	/* Calls that wait for the device, ever; and those of which it is told what they cost, and of the last blocks. */
+	_Atomic uint64_t waits;
+	uint64_t spent_for_waits, began_with_waits;
+	double wait_rate; /* a second, lately */
 	uint64_t mode_since, samples_next, samples_until;
 };
 

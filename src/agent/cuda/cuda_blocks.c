@@ -44,6 +44,8 @@
  * sampled costs is within what the measurements scatter by: 200 ns of it are a guess. */
 #define THROUGHOUT_NS 700
 #define CALLBACK_NS   400
+/* Of a call that waits: its two callbacks, and clocks. A guess. */
+#define WAIT_NS 600
 /* Before the launch rate is known. */
 #define SETTLE_NS        (AIF_NS_PER_S)
 #define SAMPLES_FIRST_NS (3 * AIF_NS_PER_S)
@@ -113,6 +115,9 @@ static void measure_rate(struct aif_cuda_blocks *b, uint64_t now)
 	double ns = (double)AIF_MAX(now - b->began, UINT64_C(1)), fade = RATE_NS / (RATE_NS + ns);
 
 	b->rate = b->rate * fade + (1 - fade) * (double)(launches(b) - b->began_with) / ns * 1e9;
+	b->wait_rate =
+		b->wait_rate * fade +
+		(1 - fade) * (double)(atomic_load(&b->waits) - b->began_with_waits) / ns * 1e9;
 }
 
 static bool needs_records(const struct aif_cuda *cuda)
@@ -153,11 +158,13 @@ static double each_ns(const struct aif_cuda *cuda)
 void aif_cuda_blocks_spent(struct aif_cuda *cuda)
 {
 	struct aif_cuda_blocks *b = &cuda->blocks;
-	uint64_t n = launches(b);
+	uint64_t n = launches(b), waits = atomic_load(&b->waits);
 
 	atomic_fetch_add(&aif_agent.session.spent_ns,
-			 (uint64_t)((double)(n - b->spent_for) * each_ns(cuda)));
+			 (uint64_t)((double)(n - b->spent_for) * each_ns(cuda)) +
+				 (waits - b->spent_for_waits) * WAIT_NS);
 	b->spent_for = n;
+	b->spent_for_waits = waits;
 }
 
 /* False: sampling cannot be switched now. */
@@ -260,6 +267,7 @@ void aif_cuda_blocks_begin(struct aif_cuda *cuda, uint64_t now)
 	b->captured_before = atomic_load(&b->captured);
 	b->left_out_before = atomic_load(&b->left_out);
 	b->began_with = b->spent_for = launches(b);
+	b->began_with_waits = b->spent_for_waits = atomic_load(&b->waits);
 	/* Where sampling could not be ended it is still on, with or without records. */
 	if (!aif_cuda_is_sampling(cuda))
 		b->mode = AIF_CUDA_RECORDS;
@@ -311,7 +319,7 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 	else if (!b->not_compared)
 		aif_budget_add(budget, b->block, launches(b) - b->began_with);
 	measure_rate(b, now);
-	aif_budget_spend(budget, b->rate * each_ns(cuda) / 1e9);
+	aif_budget_spend(budget, (b->rate * each_ns(cuda) + b->wait_rate * WAIT_NS) / 1e9);
 	/* Sampling has just begun: for as long as that lasts nothing is captured. */
 	if (!was_on || b->mode != AIF_CUDA_SAMPLES ||
 	    !aif_budget_hold(budget, now, b->samples_until))
@@ -323,6 +331,7 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 	apply(cuda, on);
 	b->began = b->since = now;
 	b->began_with = launches(b);
+	b->began_with_waits = atomic_load(&b->waits);
 	b->interrupted = false;
 	b->not_compared = cuda->records.on != cuda->records.wanted;
 	b->block = budget->block;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cuda/cuda.h"
 
+#include "agent/wait.h"
+
 /*
  * The driver's calls that make a device work. CUPTI calls back at their beginning and at their end, on the
  * launching thread. The application's frames are below those of the driver and of CUPTI.
@@ -148,10 +150,27 @@ static void count_capture(struct aif_cuda *cuda, int step, int result)
 			;
 }
 
-static void called_aside(struct aif_cuda *cuda, uint32_t id, const struct aif_cupti_callback *cb)
+/* It waits for the device, in turns of a loop: its time is waiting, and none of a CPU's that does anything. */
+static void called_to_wait(struct aif_cuda *cuda, const struct aif_cupti_callback *cb,
+			   const struct aif_regs *regs)
+{
+	if (cb->site == AIF_CUPTI_ENTER) {
+		atomic_fetch_add_explicit(&cuda->blocks.waits, 1, memory_order_relaxed);
+		aif_wait_spin_begin();
+	} else {
+		aif_wait_spin_end(regs);
+	}
+}
+
+static void called_aside(struct aif_cuda *cuda, uint32_t id, const struct aif_cupti_callback *cb,
+			 const struct aif_regs *regs)
 {
 	int step = aif_cuda_aside_step(id);
 
+	if (step == AIF_CUDA_WAITS) {
+		called_to_wait(cuda, cb, regs);
+		return;
+	}
 	/* Before and after: who looks a name up meanwhile may see either. */
 	if (step == AIF_CUDA_UNLOADS)
 		aif_cuda_names_go(cuda);
@@ -190,7 +209,7 @@ void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *dat
 	if (aif_likely(call))
 		called(cuda, call, cb, &regs);
 	else
-		called_aside(cuda, id, cb);
+		called_aside(cuda, id, cb, &regs);
 }
 
 int aif_cuda_launches(struct aif_cuda *cuda, bool on)

@@ -398,10 +398,17 @@ enum aif_cupti_resource_event {
 /* Those with AIF_CUDA_LOADS may copy code: records are not switched beside them, but sampling is, for which CUPTI itself may
  * have to load a library. */
 #define AIF_CUDA_LOADS 3
+/* In those with AIF_CUDA_WAITS the thread does nothing but wait for the device. They may meet any switch. */
+#define AIF_CUDA_WAITS 4
 /* CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, _UNJOINED: the capture has ended. */
 #define AIF_CUDA_CAPTURE_INVALIDATED 901
 #define AIF_CUDA_CAPTURE_UNJOINED    904
 #define AIF_CUDA_ASIDES(X)                                        \
+	X(126, cuStreamSynchronize, AIF_CUDA_WAITS)               \
+	X(440, cuStreamSynchronize_ptsz, AIF_CUDA_WAITS)          \
+	X(121, cuEventSynchronize, AIF_CUDA_WAITS)                \
+	X(17, cuCtxSynchronize, AIF_CUDA_WAITS)                   \
+	X(800, cuCtxSynchronize_v2, AIF_CUDA_WAITS)               \
 	X(495, cuStreamBeginCapture, 1)                           \
 	X(496, cuStreamBeginCapture_ptsz, 1)                      \
 	X(539, cuStreamBeginCapture_v2, 1)                        \

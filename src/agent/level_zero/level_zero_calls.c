@@ -243,14 +243,14 @@ static void wait_begin(const struct aif_ze_call *c)
 	aif_wait_begin(&w, c->regs, c->api);
 	if (!w.since || !aif_self)
 		return;
-	aif_self->ze_wait = w;
+	aif_self->wait = w;
 	*c->instance = aif_self;
 }
 
 static void wait_end(const struct aif_ze_call *c)
 {
 	if (*c->instance && *c->instance == aif_self)
-		aif_wait_end(&aif_self->ze_wait, c->regs, c->api);
+		aif_wait_end(&aif_self->wait, c->regs, c->api);
 }
 
 /* ---- callbacks ------------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@
  *       -f FILE        is there
  *       -g US          sleeps between launches (100); 0: none
  *       -b NS          works between launches
+ *       -w LAUNCHES    waits for the device each time after so many
  *       -c             a copy after each tenth launch
  *       -x STATUS      calls exit(STATUS) while the others launch; after -n launches of the first thread
  *       -F             forks after half of the first thread's launches; the child exits with 5
@@ -32,7 +33,7 @@
  */
 
 static struct {
-	unsigned threads, devices, launches, gap_us, work_ns, rank; /* rank + 1; 0: none */
+	unsigned threads, devices, launches, gap_us, work_ns, each, rank; /* rank + 1; 0: none */
 	int status;
 	const char *until;
 	bool copies, exits, forks, destroys, profiles, one_device;
@@ -169,6 +170,8 @@ static void *run(void *arg)
 		    !cuMemcpyHtoDAsync_v2(0, NULL, 65536, (void *)(uintptr_t)(thread + 1)))
 			atomic_fetch_add(&app.copied, 1);
 		mock_spend(app.work_ns);
+		if (app.each && i % app.each == app.each - 1)
+			cuCtxSynchronize();
 		if (app.gap_us)
 			nanosleep(&gap, NULL);
 	}
@@ -179,7 +182,7 @@ static void options(int argc, char **argv)
 {
 	int o;
 
-	while ((o = getopt(argc, argv, "t:d:on:f:g:b:cx:FDPr:")) != -1) {
+	while ((o = getopt(argc, argv, "t:d:on:f:g:b:w:cx:FDPr:")) != -1) {
 		switch (o) {
 		case 't':
 			app.threads = (unsigned)atoi(optarg);
@@ -201,6 +204,9 @@ static void options(int argc, char **argv)
 			break;
 		case 'b':
 			app.work_ns = (unsigned)atoi(optarg);
+			break;
+		case 'w':
+			app.each = (unsigned)atoi(optarg);
 			break;
 		case 'c':
 			app.copies = true;

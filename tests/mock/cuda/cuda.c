@@ -28,6 +28,7 @@ static struct {
 	pthread_mutex_t lock;
 	uint64_t busy[MOCK_STREAMS]; /* until then */
 	uint64_t call_ns;
+	bool spins;
 	uint32_t contexts, modules;
 	pthread_mutex_t driver;
 	_Atomic uint64_t *sums;  /* of both ranks: launched */
@@ -171,6 +172,7 @@ int cuInit(unsigned flags)
 		return mock.pid ? 0 : INVALID;
 	mock.pid = getpid();
 	mock.call_ns = (uint64_t)mock_option("call");
+	mock.spins = mock_option("spin");
 	/* What registers after this is called before it. */
 	atexit(over);
 	if (initialize && initialize() != 1)
@@ -315,13 +317,30 @@ uint64_t mock_cuda_busy(void)
 	return until;
 }
 
-int cuCtxSynchronize(void)
+/* With "spin": by looking again and again, as CUDA's does where it may. */
+static void wait_for_device(void)
 {
-	if (!is_up())
-		return NOT_INITIALIZED;
-	wait_until(mock_cuda_busy());
+	uint64_t until = mock_cuda_busy(), now = mock_now();
+
+	if (!mock.spins)
+		wait_until(until);
+	else if (until > now)
+		mock_spend(until - now);
 	while (mock_sums_wait())
 		wait_until(mock_now() + 100000);
+}
+
+int cuCtxSynchronize(void)
+{
+	struct mock_call call = {.id = MOCK_WAIT, .name = "cuCtxSynchronize", .context = current};
+
+	if (!is_up())
+		return NOT_INITIALIZED;
+	if (mock.hooks.waits && current)
+		mock.hooks.waits(&call, false);
+	wait_for_device();
+	if (mock.hooks.waits && current)
+		mock.hooks.waits(&call, true);
 	return 0;
 }
 

@@ -175,6 +175,12 @@ static void leave(struct mock_call *call)
 	pthread_mutex_unlock(&mock_cupti.lock);
 }
 
+static void waits(struct mock_call *call, bool over)
+{
+	call->correlation = UINT32_MAX;
+	call_back_of(call, over ? AIF_CUPTI_EXIT : AIF_CUPTI_ENTER);
+}
+
 static void resource(uint32_t event, struct mock_context *context, const void *descriptor)
 {
 	struct aif_cupti_resource r = {.context = context, .descriptor = descriptor};
@@ -196,7 +202,7 @@ static void over(void)
 
 __attribute__((constructor)) static void init(void)
 {
-	static const struct mock_hooks hooks = {enter, executed, leave, resource, over};
+	static const struct mock_hooks hooks = {enter, executed, leave, waits, resource, over};
 	long version = mock_option("version");
 
 	mock_cupti.version = version ? (uint32_t)version : 130001;

@@ -77,6 +77,7 @@ struct mock_hooks {
 	void (*enter)(struct mock_call *call);
 	void (*executed)(struct mock_call *call); /* or will be */
 	void (*leave)(struct mock_call *call);
+	void (*waits)(struct mock_call *call, bool over); /* for the device */
 	void (*resource)(uint32_t event, struct mock_context *context, const void *descriptor);
 	void (*over)(void); /* the driver ends */
 };
@@ -99,6 +100,8 @@ void mock_spend(uint64_t ns);
 /* The callbacks of its two calls that make the device work. */
 #define MOCK_LAUNCH 307 /* cuLaunchKernel */
 #define MOCK_COPY   277 /* cuMemcpyHtoDAsync_v2 */
+/* And of the one that waits for it. */
+#define MOCK_WAIT 17 /* cuCtxSynchronize */
 
 /*
  * Kernels that two ranks launch in the same order, and of which each runs until the other's was launched, as those of
