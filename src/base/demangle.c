@@ -6,13 +6,19 @@
 #include <string.h>
 
 /*
- * Two limits of libstdc++'s demangler shape this file. (1) A mangled name of 40 bytes a level can
+ * Three limits of libstdc++'s demangler shape this file. (1) A mangled name of 40 bytes a level can
  * stand for text that doubles with each level, so a hostile file could make __cxa_demangle eat all
  * memory and time. Its sister below hands out the text in pieces, and the callback stops it by a long
  * jump: it holds nothing but its stack frames. (2) It refuses names of more than 1024 bytes
  * (measured; protection of the stack), which heavy templates do reach; of those we give the part
- * that can be read without understanding the template arguments.
+ * that can be read without understanding the template arguments. (3) It knows the mangling of its
+ * day, and of clang's not all: since version 18 clang writes the declared type of a template's
+ * parameter ("Tn" and the type) where the argument alone does not tell it, that is with each
+ * std::enable_if_t<..., int> = 0, of which Abseil has hundreds; C++20's constraints are the next. Of
+ * those we give what stands before.
  */
+
+enum { MAX_DEMANGLED = 1024, MAX_BEGINNINGS = 64 };
 
 /* In libsupc++; declared in no header that C can read. */
 int __gcclibcxx_demangle_callback(const char *mangled, void (*fn)(const char *, size_t, void *),
@@ -87,6 +93,65 @@ static size_t digits(const char *p)
 	return strspn(p, "0123456789");
 }
 
+/* The length of what stands at p, which is no operator or type of one letter: an identifier, a number, or a
+ * reference to what came before. 0: none of them. */
+static size_t token_len(const char *p)
+{
+	size_t n = 1 + strspn(p + 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"), len = 0;
+
+	if ((*p == 'S' || *p == 'T') && p[n] == '_')
+		return n + 1; /* S1_, T0_ */
+	if ((*p == 'C' || *p == 'D') && digits(p + 1))
+		return 2; /* a constructor */
+	if (*p == 'A' && p[1 + digits(p + 1)] == '_')
+		return 2 + digits(p + 1); /* an array's length */
+	if (*p == 'L' && p[1] >= 'a' && p[1] <= 'z')
+		return 2 + digits(p + 2); /* a number as an argument */
+	if (!digits(p))
+		return 0;
+	for (n = 0; n < digits(p) && len < AIF_NAME_MAX; n++)
+		len = len * 10 + (size_t)(p[n] - '0');
+	return n + strnlen(p + n, len);
+}
+
+/* As much of the name as the demangler reads: up to the arguments of a template, or the parameters, that it does
+ * not. A prefix that ends inside of an argument is no name, and refused. */
+static bool demangle_beginning(const char *name, size_t max, struct aif_buf *ret)
+{
+	size_t ends[MAX_BEGINNINGS], n = 0, begin = ret->len;
+	bool nested = name[2] == 'N', done = false;
+	struct aif_buf prefix = {0};
+
+	for (const char *p = name + 2; *p && n < MAX_BEGINNINGS && p < name + MAX_DEMANGLED;) {
+		size_t len = token_len(p);
+
+		if (!len && (*p == 'I' || *p == 'E'))
+			ends[n++] = (size_t)(p - name);
+		p += AIF_MAX(len, 1);
+	}
+	while (n-- && !done) {
+		const char *text;
+
+		aif_buf_clear(&prefix);
+		aif_buf_append(&prefix, name, ends[n]);
+		aif_buf_puts(&prefix, nested ? "Ev" : "v");
+		ret->len = begin;
+		done = !aif_buf_failed(&prefix) && demangle_whole(aif_buf_str(&prefix), max, ret) &&
+		       !ret->failed;
+		/* the parameters that were added */
+		text = done ? memrchr(ret->data + begin, '(', ret->len - begin) : NULL;
+		done = text && text != (const char *)ret->data + begin;
+		if (!done)
+			continue;
+		ret->len = (size_t)((const uint8_t *)text - ret->data);
+		aif_buf_puts(ret, name[ends[n]] != 'I' ? "(...)"
+				  : nested             ? "<...>..."
+						       : "<...>(...)");
+	}
+	aif_buf_finish(&prefix);
+	return done;
+}
+
 /* The length of `name` without the suffixes of split-off copies. */
 static size_t without_suffixes(const char *name, size_t n)
 {
@@ -133,7 +198,8 @@ void aif_demangle_part(const char *name, size_t max, struct aif_buf *ret)
 
 		if (!done) {
 			ret->len = begin;
-			done = n > 1024 && demangle_outline(own, ret);
+			done = n > MAX_DEMANGLED ? demangle_outline(own, ret)
+						 : demangle_beginning(own, max, ret);
 		}
 		free(own);
 		if (done)

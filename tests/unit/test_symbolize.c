@@ -619,6 +619,23 @@ static void names_of_all_lengths(void **state)
 		{"_Zfoo", "_Zfoo"},
 		{"_ZN3std3fmt5write17h0123456789abcdefE", "std::fmt::write::h0123456789abcdef"},
 		{"", ""},
+		/* clang 18 and later write the declared types of template parameters */
+		{"_Z13is_power_of_2IlTnNSt9enable_ifIXcvbsr3std11is_integralIT_EE5valueEiE4typeELi0EEbS1_",
+		 "is_power_of_2<...>(...)"},
+		{"_ZNSt4pairIllEC2IRKliTnNSt9enable_ifIXaaclsr5_PCCPE22_MoveConstructiblePairIT_T0_EE"
+		 "clsr5_PCCPE30_ImplicitlyMoveConvertiblePairIS5_S6_EEEbE4typeELb1EEEOS5_OS6_.llvm.8143",
+		 "std::pair<long, long>::pair<...>..."},
+		{"_ZN4absl7debian218FormatSpecTemplateIJLi4EEEC2EUa9enable_ifIXLb1EEEPKc",
+		 "absl::debian2::FormatSpecTemplate<4>::FormatSpecTemplate(...)"},
+		{"_Z1fIiQ1CIT_EEvv", "f<...>(...)"},
+		{"_ZNK1a1bITkSt8integraliE1cEv", "a::b<...>..."},
+		{"_ZN3abcI", "abc<...>..."}, /* cut off */
+		/* what is no name stays */
+		{"_ZN3abc", "_ZN3abc"},
+		{"_ZN3abcTn", "_ZN3abcTn"},
+		{"_ZN3abI", "_ZN3abI"},
+		{"_ZIE", "_ZIE"},
+		{"_ZEEEEI", "_ZEEEEI"},
 	};
 	struct aif_buf out = {0};
 	char *name;
