@@ -105,10 +105,14 @@ static void caller_cell(struct report *r, uint32_t stack)
 /* Beside the operator people need not read it twice. */
 static void other_caller_cell(struct report *r, uint32_t stack)
 {
-	const char *caller = aif_stack_names_caller(r->names, stack),
-		   *op = aif_stack_names_operator(r->names, stack);
-	bool is_other = !caller || !op || strcmp(caller, op) != 0;
+	const char *caller = aif_stack_names_caller(r->names, stack), *op;
+	bool is_other;
 
+	/* The operator may be written where the caller is. */
+	aif_buf_clear(&r->text);
+	aif_buf_puts(&r->text, caller ? caller : "");
+	op = aif_stack_names_operator(r->names, stack);
+	is_other = !caller || !op || strcmp(aif_buf_str(&r->text), op) != 0;
 	r->have_callers |= is_other;
 	if (is_other || r->o->format != AIF_TABLE_PLAIN)
 		caller_cell(r, stack);

@@ -610,25 +610,33 @@ static void what_says_nothing_is_folded_away(void **state)
 		"main;train (model.py)_[p];head (model.py)_[p];aten::add_;cudaLaunchKernel;k_[g] 1000\n");
 }
 
-static void table_is(struct model *m, enum aif_report_kind kind, const char *expected)
+static void table_write(struct model *m, enum aif_report_kind kind, enum aif_table_format format,
+			struct aif_buf *ret)
 {
 	struct aif_report_opts o = {
-		.kind = kind, .format = AIF_TABLE_CSV, .detail = AIF_NAME_NORMAL, .sort = "time"};
+		.kind = kind, .format = format, .detail = AIF_NAME_NORMAL, .sort = "time"};
 	struct aif_attribution a = {0};
-	struct aif_buf out = {0};
 	struct aif_err err;
 
 	assert_ok(aif_attribution_compute(&m->opened, NULL, &a, &err), &err);
-	assert_ok(aif_report_write(&m->opened, &a, &o, &out, &err), &err);
+	assert_ok(aif_report_write(&m->opened, &a, &o, ret, &err), &err);
+	aif_attribution_finish(&a);
+}
+
+static void table_is(struct model *m, enum aif_report_kind kind, const char *expected)
+{
+	struct aif_buf out = {0};
+
+	table_write(m, kind, AIF_TABLE_CSV, &out);
 	assert_string_equal(aif_buf_str(&out), expected);
 	aif_buf_finish(&out);
-	aif_attribution_finish(&a);
 }
 
 /* The innermost operator, and of a backward the forward's caller. */
 static void tables_name_operators_and_forwards(void **state)
 {
 	struct model *m = *state;
+	struct aif_buf plain = {0};
 
 	forward(m, "py:mlp at::_ops::linear::call(int)", "addmm");
 	launch(m, MAIN, 2,
@@ -641,6 +649,9 @@ static void tables_name_operators_and_forwards(void **state)
 		m, AIF_REPORT_KERNELS,
 		"wall_share,wall,time,error,launches,average,samples,process,kernel,operator,caller\n"
 		"1.000000,229000,229000,0,7,32714,0,7,k,aten::mm,mlp (model.py) [backward]\n");
+	table_write(m, AIF_REPORT_KERNELS, AIF_TABLE_PLAIN, &plain);
+	assert_non_null(strstr(aif_buf_str(&plain), "aten::mm  mlp (model.py) [backward]\n"));
+	aif_buf_finish(&plain);
 	table_is(
 		m, AIF_REPORT_STACKS,
 		"wall_share,wall,time,error,launches,samples,process,kernel,stack\n"
