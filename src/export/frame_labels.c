@@ -27,8 +27,10 @@ struct aif_frame_labels {
 	size_t labels_len, labels_cap;
 	struct aif_codes codes;
 	bool has_python;
-	uint8_t *owners;   /* by stack */
-	bool *cxx_modules; /* that have a C++ function among the named ones */
+	uint8_t *owners;         /* by stack */
+	bool *cxx_modules;       /* that have a C++ function among the named ones */
+	struct aif_strset brief; /* names of kernels in brief detail */
+	uint32_t *brief_of;      /* by kernel; NULL in other details */
 	struct aif_insn_starts starts;
 	struct aif_disasm *disasm;
 	uint32_t disasm_arch; /* string; what .disasm is for, NULL if there is none for it */
@@ -150,7 +152,9 @@ int aif_frame_labels_new(const struct aif_profile *p, struct aif_tree *t,
 	l->cxx_modules = calloc(p->modules_len + 1, sizeof(*l->cxx_modules));
 	l->owners = aif_stack_owners(p);
 	if (!l->frames || !l->cxx_modules || !l->owners || names_index(l) < 0 ||
-	    aif_codes_init(&l->codes, p) < 0) {
+	    aif_codes_init(&l->codes, p) < 0 ||
+	    (o->detail == AIF_NAME_BRIEF &&
+	     aif_kernel_names_brief(p, &l->brief, &l->brief_of) < 0)) {
 		aif_frame_labels_free(l);
 		return -ENOMEM;
 	}
@@ -175,6 +179,8 @@ void aif_frame_labels_free(struct aif_frame_labels *l)
 	aif_insn_starts_finish(&l->starts);
 	free(l->cxx_modules);
 	free(l->owners);
+	aif_strset_finish(&l->brief);
+	free(l->brief_of);
 	free(l);
 }
 
@@ -597,6 +603,9 @@ int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigne
 			aif_buf_puts(&l->label, aif_profile_str(p, k->short_name));
 		else if (l->opts.detail == AIF_NAME_NORMAL)
 			aif_kernel_name(name, strlen(name), 0, &l->label);
+		else if (l->brief_of)
+			aif_buf_puts(&l->label,
+				     aif_strset_get(&l->brief, l->brief_of[kernel], NULL));
 		else
 			aif_name_short(name, strlen(name), l->opts.detail, &l->label);
 		aif_buf_puts(&l->full, name);

@@ -432,3 +432,70 @@ int aif_kernel_names_make(struct aif_profile *p)
 	aif_map_finish(&taken);
 	return r;
 }
+
+static uint32_t name_put(struct aif_strset *names, const struct aif_buf *b)
+{
+	return b->failed ? AIF_STR_NONE : aif_strset_put(names, b->data, b->len);
+}
+
+/* Without arguments the name is that of a template around kernels. */
+static bool is_wrapper(const char *name, size_t n)
+{
+	for (size_t i = 0; i < AIF_ARRAY_LEN(unwrapped); i++) {
+		size_t len = strlen(unwrapped[i]);
+
+		if (n > len && begins(name, n, unwrapped[i]) && name[len] == '<')
+			return true;
+	}
+	return false;
+}
+
+int aif_kernel_names_brief(const struct aif_profile *p, struct aif_strset *names, uint32_t **ret)
+{
+	uint32_t *brief = malloc((p->kernels_len + 1) * sizeof(*brief));
+	struct aif_map by = {0}; /* brief name -> full name, or AIF_NONE if there are several */
+	struct aif_buf b = {0};
+	int r = brief ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < p->kernels_len && !r; i++) {
+		const struct aif_kernel *k = &p->kernels[i];
+		uint64_t other;
+		size_t n;
+		const char *name = aif_strset_get(&p->strings, k->name, &n);
+
+		aif_buf_clear(&b);
+		aif_name_short(name, n, AIF_NAME_BRIEF, &b);
+		brief[i] = name_put(names, &b);
+		if (brief[i] == AIF_STR_NONE)
+			r = -ENOMEM;
+		else if (is_wrapper((const char *)b.data, b.len))
+			r = aif_map_put(&by, brief[i], AIF_NONE);
+		else if (!aif_map_get(&by, brief[i], &other) || other == k->name)
+			r = aif_map_put(&by, brief[i], k->name);
+		else
+			r = aif_map_put(&by, brief[i], AIF_NONE);
+	}
+	for (size_t i = 0; i < p->kernels_len && !r; i++) {
+		const struct aif_kernel *k = &p->kernels[i];
+		uint64_t name = 0;
+		size_t n;
+		const char *full = aif_strset_get(&p->strings, k->name, &n);
+
+		if (aif_map_get(&by, brief[i], &name) && name != AIF_NONE)
+			continue;
+		aif_buf_clear(&b);
+		if (k->short_name != AIF_NONE)
+			aif_buf_puts(&b, aif_profile_str(p, k->short_name));
+		else
+			aif_kernel_name(full, n, AIF_KERNEL_ROOMS - 1, &b);
+		brief[i] = name_put(names, &b);
+		r = brief[i] == AIF_STR_NONE ? -ENOMEM : 0;
+	}
+	aif_map_finish(&by);
+	aif_buf_finish(&b);
+	if (r < 0)
+		free(brief);
+	else
+		*ret = brief;
+	return r;
+}

@@ -21,3 +21,8 @@ bool aif_kernel_is_itself(const char *function, const char *kernel);
  * ones: with more room, or in the end by a mark that is always the same for the same kernel. 0 or
  * -ENOMEM. */
 int aif_kernel_names_make(struct aif_profile *p);
+
+/* The briefest names that still tell the profile's kernels apart: *ret[i] is kernel i's, a string of *names; without any
+ * template arguments where no other kernel is called like that, else its short name. *ret is for free(), *names is
+ * finished by the caller, also after a failure. 0 or -ENOMEM. */
+int aif_kernel_names_brief(const struct aif_profile *p, struct aif_strset *names, uint32_t **ret);

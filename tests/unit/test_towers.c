@@ -302,6 +302,32 @@ static void test_libraries(void **state)
 	world_finish(&w);
 }
 
+/* Of a template brief has no arguments, unless they are what tells two kernels apart. */
+static void test_brief_kernels(void **state)
+{
+	static const char *const names[] = {
+		"void cutlass::Kernel2<cutlass_80_tensorop_f16_s16816gemm_f16_256x128>(Params)",
+		"void cutlass::Kernel2<cutlass_80_tensorop_f16_s16816gemm_f16_128x128>(Params)",
+		"void at::native::vectorized_elementwise_kernel<4, add<float> >(int)",
+		"void at::native::vectorized_elementwise_kernel<4, add<float> >(int)",
+		"plain",
+		"void cutlass::Kernel<cutlass_80_alone>(Params)",
+	};
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(names); i++)
+		row(&w, AIF_NONE, kernel(&w, names[i]), 1 + i);
+	check(&w, &(struct aif_flame_opts){.detail = AIF_NAME_BRIEF},
+	      "[no stack];at::native::vectorized_elementwise_kernel<...>_[g] 7\n"
+	      "[no stack];cutlass_80_alone_[g] 6\n"
+	      "[no stack];cutlass_80_tensorop_f16_s16816gemm_f16_128x128_[g] 2\n"
+	      "[no stack];cutlass_80_tensorop_f16_s16816gemm_f16_256x128_[g] 1\n"
+	      "[no stack];plain_[g] 5\n");
+	world_finish(&w);
+}
+
 static unsigned type_of_main(const char *file, const char *callee)
 {
 	struct world w;
@@ -781,6 +807,7 @@ int main(void)
 		cmocka_unit_test(test_a_line_is_said_once),
 		cmocka_unit_test(test_operators),
 		cmocka_unit_test(test_libraries),
+		cmocka_unit_test(test_brief_kernels),
 		cmocka_unit_test(test_main_has_its_language),
 		cmocka_unit_test(test_inside),
 		cmocka_unit_test(test_code_without_bytes),
