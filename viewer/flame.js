@@ -5,7 +5,9 @@
 // is monospaced, so that a new view is one pass that only sets attributes.
 //
 // Each frame is <g data-v="DEPTH START WIDTH NAMES"><title/><rect/>[<text/>]</g>, callers first, left to
-// right; START and WIDTH are billionths of the whole, NAMES is how many lines of the title name it.
+// right; START and WIDTH are billionths of the whole, NAMES is how many lines of the title name it. What is
+// too narrow to draw is in <metadata id="narrow"> (export/flame_narrow.h says how): a search counts it, and
+// where somebody zooms in it is drawn, too. What has no room even then is a hatched hole.
 "use strict";
 (() => {
 	const NS = "http://www.w3.org/2000/svg";
@@ -18,35 +20,137 @@
 	const PAD = +layer.dataset.pad, CHAR = +layer.dataset.char, ALL = 1e9;
 	const fluid = layer.dataset.fluid === "1" && svg === document.documentElement;
 	const inverted = layer.dataset.inverted === "1";
-	let width = +svg.getAttribute("width");
+	const ROW = +layer.dataset.row, MAX = +layer.dataset.max, MIN = +layer.dataset.min, MIN_HOLE = 3;
+	const holes = $("holes");
+	const HEIGHT = +svg.getAttribute("height"); // as the file has it
+	let width = +svg.getAttribute("width"), height = HEIGHT;
 
 	// ---- the frames, read once; index 0 is the root ------------------------------------------
-	const groups = [...layer.children], n = groups.length;
-	const rects = groups.map((g) => g.querySelector("rect"));
-	const texts = groups.map((g) => g.querySelector("text"));
-	const titles = groups.map((g) => g.firstElementChild.textContent.split("\n"));
+	const drawn = [...layer.children], narrow = narrow_read();
+	const n = drawn.length + narrow.frames.length;
+	const groups = new Array(n).fill(null), rects = new Array(n), texts = new Array(n).fill(null);
+	const titles = new Array(n).fill(null);
+	const name_of = new Int32Array(n).fill(-1); // of narrow ones: in narrow.names; 0: the file has its width alone
+	const count = new Map(); // of those without a name: how many frames they are
 	const depth = new Uint32Array(n), start = new Float64Array(n), size = new Float64Array(n);
 	const parent = new Int32Array(n), end = new Uint32Array(n); // end: first index behind the subtree
 	const names = new Uint8Array(n);
 	const index = new Map();
-	const shown = new Uint8Array(n).fill(1), labels = new Array(n).fill(null);
+	const shown = new Uint8Array(n), labels = new Array(n).fill(null);
+	const deepest = +layer.dataset.rows - 1; // of the rows that the file's picture has
+	let root_y = 0;
+
+	function narrow_read() {
+		const ret = { names: [null], frames: [] };
+		const lines = $("narrow") ? $("narrow").textContent.split("\n") : [];
+		let i = 1; // the first one is empty
+		for (; i < lines.length && lines[i]; i++) {
+			const [look, ...said] = lines[i].split("\t"), space = look.indexOf(" ");
+			ret.names.push({ look: look.slice(0, space), kind: look.slice(space + 1), said });
+		}
+		for (i++; i < lines.length; i++)
+			if (lines[i])
+				ret.frames.push(lines[i].split(" ").map(Number));
+		return ret;
+	}
+
+	function read_drawn(i, g) {
+		const v = g.dataset.v.split(" ");
+		groups[i] = g;
+		rects[i] = g.querySelector("rect");
+		texts[i] = g.querySelector("text");
+		titles[i] = g.firstElementChild.textContent.split("\n");
+		depth[i] = v[0];
+		start[i] = v[1];
+		size[i] = v[2];
+		names[i] = v[3];
+		shown[i] = 1;
+		index.set(g, i);
+	}
+
+	function read_narrow(i, frame, at) {
+		depth[i] = frame[1];
+		start[i] = at;
+		size[i] = frame[2];
+		name_of[i] = frame[3];
+		names[i] = frame[3] ? narrow.names[frame[3]].said.length : 0;
+		if (!frame[3])
+			count.set(i, frame[4]);
+	}
 
 	function read() {
-		const open = [];
+		const open = [], next = [0]; // next: by depth, where the next frame begins
+		let d = 0, m = 0, since = 0;
 		for (let i = 0; i < n; i++) {
-			const v = groups[i].dataset.v.split(" ");
-			depth[i] = v[0];
-			start[i] = v[1];
-			size[i] = v[2];
-			names[i] = v[3];
+			const frame = narrow.frames[m];
+			if (frame && since === frame[0]) {
+				read_narrow(i, frame, next[frame[1]]);
+				m++;
+				since = 0;
+			} else {
+				read_drawn(i, drawn[d++]);
+				since++;
+			}
+			next[depth[i]] = start[i] + size[i];
+			next[depth[i] + 1] = start[i];
 			while (open.length > depth[i])
 				end[open.pop()] = i;
 			parent[i] = open.length ? open[open.length - 1] : -1;
 			open.push(i);
-			index.set(groups[i], i);
 		}
 		for (const i of open)
 			end[i] = n;
+		root_y = n ? +rects[0].getAttribute("y") : 0;
+	}
+
+	const row_y = (d) => root_y + (inverted ? d : -d) * ROW;
+
+	// ---- frames that are drawn where somebody zooms in -------------------------------------------
+	function counted(v) { // as base/human.c
+		const unit = layer.dataset.unit;
+		if (unit !== "ns")
+			return v.toLocaleString("en-US", { maximumFractionDigits: v < 1000 ? 2 : 0 }) + " " + unit;
+		for (const [below, by, digits, word] of [[1e3, 1, 0, "ns"], [1e5, 1e3, 1, "us"], [1e6, 1e3, 0, "us"],
+			[1e8, 1e6, 1, "ms"], [1e9, 1e6, 0, "ms"], [172800e9, 1e9, 2, "s"]])
+			if (v < below)
+				return (v / by).toFixed(digits) + " " + word;
+		return (v / 86400e9).toFixed(1) + " days";
+	}
+
+	function share_said(part, all, of) {
+		const percent = 100 * part / all;
+		return (percent < 0.01 ? "< 0.01" : percent.toFixed(2)) + " % of " + of;
+	}
+
+	const value_said = (v) => counted(v / ALL * +layer.dataset.total) + " \u00b7 " + share_said(v, ALL, "all");
+
+	function element(name, to, attributes) {
+		const e = document.createElementNS(NS, name);
+		for (const key in attributes)
+			e.setAttribute(key, attributes[key]);
+		to.append(e);
+		return e;
+	}
+
+	function make(i) {
+		const name = narrow.names[name_of[i]], g = element("g", layer, { class: name.look });
+		titles[i] = [...name.said,
+			value_said(size[i]) + " \u00b7 " + share_said(size[i], size[parent[i]], "its caller"), name.kind];
+		element("title", g, {}).textContent = titles[i].join("\n");
+		rects[i] = element("rect", g, { y: row_y(depth[i]), height: rects[0].getAttribute("height"), rx: 2 });
+		g.classList.toggle("hit", !!hits[i]);
+		groups[i] = g;
+		shown[i] = 1;
+		index.set(g, i);
+	}
+
+	function unmake(i) {
+		if (here === i)
+			leave();
+		index.delete(groups[i]);
+		groups[i].remove();
+		groups[i] = texts[i] = labels[i] = titles[i] = null;
+		shown[i] = 0;
 	}
 
 	// ---- one view: a frame as wide as the picture, what it calls above it, its callers faded ---
@@ -85,7 +189,7 @@
 			return;
 		if (!texts[i]) {
 			texts[i] = document.createElementNS(NS, "text");
-			texts[i].setAttribute("y", +rects[i].getAttribute("y") + 13);
+			texts[i].setAttribute("y", row_y(depth[i]) + 13);
 			groups[i].append(texts[i]);
 		}
 		if (labels[i] !== s) {
@@ -111,18 +215,99 @@
 		groups[i].style.display = on ? "" : "none";
 	}
 
+	// The least width of narrow frames at which there are not too many.
+	function least_width(k) {
+		let room = MAX, least = MIN;
+		for (let i = zoomed; i < end[zoomed]; i++)
+			room -= name_of[i] < 0;
+		for (;; least *= 2) {
+			let some = 0;
+			for (let i = zoomed; i < end[zoomed]; i++)
+				some += name_of[i] > 0 && size[i] * k >= least;
+			if (some <= room)
+				return least;
+		}
+	}
+
+	function hole_put(hole, k) {
+		const w = hole.size * k, x = PAD + (hole.start - start[zoomed]) * k;
+		if (w < MIN_HOLE)
+			return 0;
+		const g = element("g", holes, hole.hit ? { class: "hit" } : {}), many = hole.count.toLocaleString("en-US") + (hole.count === 1 ? " frame" : " frames");
+		const what = many + (hole.known ? " too narrow to draw" : " that this file does not have");
+		element("title", g, {}).textContent = what + "\n" + value_said(hole.size);
+		element("rect", g, { x: x.toFixed(2), y: row_y(hole.depth), width: (w - 0.5).toFixed(2),
+			height: rects[0].getAttribute("height"), rx: 2, fill: "url(#hatch)" });
+		const s = fit(what, Math.floor((w - 6) / CHAR));
+		if (s)
+			element("text", g, { x: (x + 4).toFixed(1), y: row_y(hole.depth) + 13 }).textContent = s;
+		return hole.depth;
+	}
+
+	// Of what has no frame, though its caller has one. How deep they are.
+	function holes_draw(k) {
+		let hole = null, top = 0;
+		holes.replaceChildren();
+		for (let i = zoomed; i < end[zoomed]; i++) {
+			if (groups[i] && shown[i])
+				continue;
+			const known = name_of[i] !== 0;
+			if (!hole || hole.end !== i || hole.parent !== parent[i]) {
+				if (hole)
+					top = Math.max(top, hole_put(hole, k));
+				hole = { parent: parent[i], depth: depth[i], start: start[i], size: 0, count: 0, known: true };
+			}
+			hole.size += size[i];
+			for (let c = i; c < end[i] && !hole.hit; c++)
+				hole.hit = !!hits[c];
+			hole.known = hole.known && known;
+			for (let c = i; c < end[i]; c++)
+				hole.count += count.get(c) || 1;
+			hole.end = end[i];
+			i = end[i] - 1;
+		}
+		return hole ? Math.max(top, hole_put(hole, k)) : top;
+	}
+
 	function draw() {
-		const room = width - 2 * PAD, k = room / size[zoomed];
+		const room = width - 2 * PAD, k = room / size[zoomed], least = least_width(k);
+		let top = deepest;
 		for (let i = 0; i < n; i++) {
 			const inside = i >= zoomed && i < end[zoomed];
 			const above = i < zoomed && end[i] >= end[zoomed];
-			show(i, inside || above);
+			if (name_of[i] < 0) {
+				show(i, inside || above);
+			} else {
+				const wanted = above || i === zoomed || (inside && name_of[i] > 0 && size[i] * k >= least);
+				if (wanted && !groups[i])
+					make(i);
+				else if (!wanted && groups[i])
+					unmake(i);
+				if (!wanted)
+					continue;
+			}
 			if (inside)
 				place(i, PAD + (start[i] - start[zoomed]) * k, size[i] * k, false);
 			else if (above)
 				place(i, PAD, room, true);
+			if (inside)
+				top = Math.max(top, depth[i]);
 		}
+		grow(Math.max(top, holes_draw(k)));
 		reset.hidden = zoomed === 0;
+	}
+
+	// The picture has the rows that the widest frames need; a narrow tower may need more.
+	function grow(top) {
+		const more = (top - deepest) * ROW, was = height;
+		if (HEIGHT + more === was)
+			return;
+		height = HEIGHT + more;
+		for (const g of [layer, holes])
+			g.setAttribute("transform", `translate(0 ${inverted ? 0 : more})`);
+		resize();
+		if (!inverted && svg === document.documentElement)
+			window.scrollBy(0, height - was);
 	}
 
 	function zoom(i) {
@@ -136,45 +321,52 @@
 	const bar = $("bar");
 
 	function tell(i) {
-		const t = i < 0 ? "" : [titles[i][0], ...titles[i].slice(names[i])].join(" · ");
+		const t = i < 0 || !titles[i] ? "" : [titles[i][0], ...titles[i].slice(names[i])].join(" · ");
 		details.textContent = fit(t, Math.floor((width - 2 * PAD) / CHAR) - 16);
 		note.style.display = t || matched.textContent ? "none" : "";
 	}
 
 	function bar_move() {
-		const height = +svg.getAttribute("height");
+		const down = svg === document.documentElement ? window.scrollY : 0;
 		const up = svg === document.documentElement
-			? Math.max(0, height - window.innerHeight - window.scrollY) : 0;
-		bar.setAttribute("transform", `translate(0 ${-up})`);
+			? Math.max(0, height - window.innerHeight - down) : 0;
+		bar.setAttribute("transform", `translate(0 ${height - HEIGHT - up})`);
+		tools.setAttribute("y", 4 + down);
+		box.classList.toggle("afloat", down > 0);
 	}
 
 	// ---- search: the share of all time under at least one frame that matches -------------------
 	let pattern = "", hits = [];
 
+	// What matches, and what may: frames whose names the file does not have.
 	function share(from, to) {
-		let sum = 0;
+		let sum = 0, maybe = 0;
 		for (let i = from; i < to;) {
 			if (hits[i]) {
 				sum += size[i];
 				i = end[i];
 			} else {
+				maybe += name_of[i] === 0 ? size[i] : 0;
 				i++;
 			}
 		}
-		return sum;
+		return [sum, maybe];
 	}
 
 	function tell_matched() {
 		if (!pattern) {
 			matched.textContent = "";
 		} else {
-			const percent = (part, all) => (100 * part / all).toFixed(2) + " %";
+			const percent = ([part, maybe], all) => {
+				const least = (100 * part / all).toFixed(2), most = (100 * (part + maybe) / all).toFixed(2);
+				return (least === most ? least : least + " to " + most) + " %";
+			};
 			let s = "matched " + percent(share(0, n), ALL) + " of all";
 			if (zoomed) {
 				let inside = share(zoomed, end[zoomed]);
 				for (let i = parent[zoomed]; i >= 0; i = parent[i])
 					if (hits[i])
-						inside = size[zoomed];
+						inside = [size[zoomed], 0];
 				s += ", " + percent(inside, size[zoomed]) + " of this frame";
 			}
 			matched.textContent = s;
@@ -197,13 +389,17 @@
 		input.title = "";
 		pattern = re ? text : "";
 		hits = new Uint8Array(n);
+		const named = narrow.names.map((name) => !!re && !!name && name.said.some((s) => re.test(s)));
 		for (let i = 0; i < n; i++) {
-			for (let k = 0; re && k < names[i] && !hits[i]; k++)
+			if (name_of[i] >= 0)
+				hits[i] = named[name_of[i]];
+			for (let k = 0; re && name_of[i] < 0 && k < names[i] && !hits[i]; k++)
 				hits[i] = re.test(titles[i][k]);
-			if (groups[i].classList.contains("hit") !== !!hits[i])
+			if (groups[i] && groups[i].classList.contains("hit") !== !!hits[i])
 				groups[i].classList.toggle("hit", !!hits[i]);
 		}
 		layer.classList.toggle("searching", !!re);
+		holes_draw((width - 2 * PAD) / size[zoomed]);
 		tell_matched();
 		remember();
 	}
@@ -223,7 +419,7 @@
 	function recall() {
 		for (const part of location.hash.slice(1).split("&")) {
 			const value = part.slice(2);
-			if (part.startsWith("z=") && +value > 0 && +value < n)
+			if (part.startsWith("z=") && +value > 0 && +value < n && name_of[Math.floor(+value)] !== 0)
 				zoomed = Math.floor(+value);
 			if (part.startsWith("s=")) {
 				try {
@@ -236,8 +432,18 @@
 		const z = zoomed;
 		if (input.value)
 			search(input.value);
-		if (z || fluid)
+		if (n)
 			zoom(z);
+	}
+
+	// A picture that is taller than the window opens at its root, not at the thin ends of its towers.
+	function to_root() {
+		if (svg !== document.documentElement || height <= window.innerHeight || window.scrollY)
+			return;
+		if (!inverted)
+			window.scrollTo(0, height);
+		if (zoomed)
+			groups[zoomed].scrollIntoView({ block: "nearest" });
 	}
 
 	// ---- tools -----------------------------------------------------------------------------------
@@ -271,9 +477,11 @@
 		if (fluid)
 			width = Math.max(640, document.documentElement.clientWidth || window.innerWidth);
 		svg.setAttribute("width", width);
-		svg.setAttribute("viewBox", `0 0 ${width} ${svg.getAttribute("height")}`);
+		svg.setAttribute("height", height);
+		svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
 		for (const r of svg.querySelectorAll(".paper, .bar rect"))
 			r.setAttribute("width", width);
+		svg.querySelector(".paper").setAttribute("height", height);
 		for (const t of [matched, note])
 			t.setAttribute("x", width - PAD);
 		told.forEach((t, i) => {
@@ -286,13 +494,18 @@
 	// ---- keyboard: a frame that is "here" moves through the tree -----------------------------------
 	let here = -1;
 
-	function go(i) {
-		if (i < 0 || i >= n)
-			return;
+	function leave() {
 		if (here >= 0) {
 			groups[here].classList.remove("here");
 			groups[here].removeAttribute("id");
 		}
+		here = -1;
+	}
+
+	function go(i) {
+		if (i < 0 || i >= n || !groups[i])
+			return;
+		leave();
 		here = i;
 		const g = groups[i];
 		g.classList.add("here");
@@ -308,7 +521,7 @@
 	function widest_child(i) {
 		let best = -1;
 		for (let c = i + 1; c < end[i]; c = end[c])
-			if (best < 0 || size[c] > size[best])
+			if (shown[c] && (best < 0 || size[c] > size[best]))
 				best = c;
 		return best;
 	}
@@ -428,4 +641,5 @@
 		}, 60);
 	});
 	recall();
+	to_root();
 })();

@@ -5,48 +5,56 @@
 
 #include <errno.h>
 
-struct wide_enough {
-	const struct aif_tree *tree;
-	uint64_t min_value;
-	uint32_t max_depth;
-};
-
-/* All boxes that are wide enough, without recursion: stacks may be very deep. */
-static int boxes_collect(const struct wide_enough *w, struct aif_flame_layout *l)
+int aif_flame_walk_next(struct aif_flame_walk *w, bool inside)
 {
 	const struct aif_tree_node *nodes = w->tree->nodes;
-	uint64_t *starts = NULL, start = 0; /* starts: of the callers, by depth */
-	size_t starts_cap = 0, cap = 0;
-	uint32_t n = 0, depth = 0;
-	int r = -ENOMEM;
+	struct aif_flame_box *at = &w->at;
 
-	for (;;) {
-		bool is_wide = nodes[n].total >= w->min_value && depth < w->max_depth;
-
-		if (is_wide) {
-			if (aif_grow(&l->boxes, &cap, l->len + 1, sizeof(*l->boxes)) < 0)
-				goto done;
-			l->boxes[l->len++] = (struct aif_flame_box){n, depth, start};
-		}
-		if (is_wide && nodes[n].first) {
-			if (aif_grow(&starts, &starts_cap, depth + 1, sizeof(*starts)) < 0)
-				goto done;
-			starts[depth++] = start;
-			n = nodes[n].first;
-			continue;
-		}
-		while (n && !nodes[n].next) {
-			n = nodes[n].parent;
-			start = starts[--depth];
-		}
-		if (!n)
-			break;
-		start += nodes[n].total;
-		n = nodes[n].next;
+	if (inside && nodes[at->node].first) {
+		if (aif_grow(&w->starts, &w->starts_cap, at->depth + 1, sizeof(*w->starts)) < 0)
+			return -ENOMEM;
+		w->starts[at->depth++] = at->start;
+		at->node = nodes[at->node].first;
+		return 1;
 	}
-	r = 0;
-done:
-	free(starts);
+	while (at->node && !nodes[at->node].next) {
+		at->node = nodes[at->node].parent;
+		at->start = w->starts[--at->depth];
+	}
+	if (!at->node)
+		return 0;
+	at->start += nodes[at->node].total;
+	at->node = nodes[at->node].next;
+	return 1;
+}
+
+void aif_flame_walk_finish(struct aif_flame_walk *w)
+{
+	free(w->starts);
+	w->starts = NULL;
+	w->starts_cap = 0;
+}
+
+/* All boxes that are wide enough. */
+static int boxes_collect(const struct aif_tree *t, uint64_t min_value, uint32_t max_depth,
+			 struct aif_flame_layout *l)
+{
+	struct aif_flame_walk w = aif_flame_walk_begin(t);
+	size_t cap = 0;
+	bool is_wide;
+	int r;
+
+	do {
+		is_wide = t->nodes[w.at.node].total >= min_value && w.at.depth < max_depth;
+		if (is_wide && aif_grow(&l->boxes, &cap, l->len + 1, sizeof(*l->boxes)) < 0)
+			r = -ENOMEM;
+		else {
+			if (is_wide)
+				l->boxes[l->len++] = w.at;
+			r = aif_flame_walk_next(&w, is_wide);
+		}
+	} while (r > 0);
+	aif_flame_walk_finish(&w);
 	return r;
 }
 
@@ -94,12 +102,11 @@ static int boxes_limit(const struct aif_tree *t, size_t max, struct aif_flame_la
 int aif_flame_layout(const struct aif_tree *t, uint64_t min_value, size_t max_boxes,
 		     uint32_t max_depth, struct aif_flame_layout *ret)
 {
-	struct wide_enough w = {t, AIF_MAX(min_value, 1), max_depth};
 	struct aif_flame_layout l = {0};
 	int r;
 
 	assert(t->sealed && max_boxes);
-	r = boxes_collect(&w, &l);
+	r = boxes_collect(t, AIF_MAX(min_value, 1), max_depth, &l);
 	if (r == 0 && l.len > max_boxes)
 		r = boxes_limit(t, max_boxes, &l);
 	if (r < 0) {

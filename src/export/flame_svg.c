@@ -3,6 +3,7 @@
 
 #include "export/cut.h"
 #include "export/flame_layout.h"
+#include "export/flame_narrow.h"
 #include "export/folded.h"
 #include "export/palette.h"
 #include "export/svg_text.h"
@@ -24,6 +25,7 @@ static const char js[] =
 /* Rows of a recursion gone wrong: browsers draw no picture of 100,000 px. */
 #define MAX_ROWS      1000
 #define MIN_WIDTH_PX  0.1
+#define MIN_HOLE_PX   3.0 /* a narrower hole between frames is not seen */
 #define DEFAULT_WIDTH 1200
 #define LEAST_WIDTH   300
 
@@ -51,7 +53,10 @@ struct picture {
 	const struct aif_svg_opts *opts;
 	struct aif_out *out;
 	struct aif_flame_layout layout;
-	uint64_t total;
+	uint64_t total, missing; /* missing: frames of which the file has the width alone */
+	struct aif_flame_hole *holes;
+	size_t holes_len;
+	uint32_t rows;               /* of frames and holes */
 	uint32_t width, height, top; /* top: of the uppermost row */
 };
 
@@ -194,7 +199,7 @@ static void head_put(struct picture *p, struct aif_buf *b)
 	y += has_line ? 2 * LINE + 3 : LINE + 6;
 	y = legend_put(p, &legend, y + (has_two_lines(p) ? SECOND : 0));
 	p->top = y + 17;
-	p->height = p->top + p->layout.depth * ROW + 8 + BAR;
+	p->height = p->top + p->rows * ROW + 8 + BAR;
 	aif_buf_printf(b,
 		       "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
 		       "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%u\" "
@@ -337,14 +342,62 @@ static void title_put(const struct picture *p, struct aif_buf *b, const struct a
 	}
 }
 
+static uint32_t row_y(const struct picture *p, uint32_t depth)
+{
+	return p->top + (p->opts->inverted ? depth : p->rows - 1 - depth) * ROW;
+}
+
+static double px_per_value(const struct picture *p)
+{
+	return ((double)p->width - 2 * PAD) / (double)p->total;
+}
+
+static int holes_find(struct picture *p)
+{
+	int r;
+
+	p->rows = p->layout.depth;
+	if (!p->total)
+		return 0;
+	r = aif_flame_holes(p->tree, &p->layout, (uint64_t)(MIN_HOLE_PX / px_per_value(p)),
+			    &p->holes, &p->holes_len);
+	for (size_t i = 0; i < p->holes_len; i++)
+		p->rows = AIF_MAX(p->rows, p->holes[i].depth + 1);
+	return r;
+}
+
+/* Where frames are too narrow to draw, that they are there. The script draws its own. */
+static void holes_put(const struct picture *p, struct aif_buf *b)
+{
+	double scale = px_per_value(p);
+
+	aif_buf_puts(
+		b, "<pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+		   "<path d=\"M-1 7L7-1M-1 1L1-1M5 7L7 5\"/></pattern>\n<g id=\"holes\">\n");
+	for (size_t i = 0; i < p->holes_len; i++) {
+		const struct aif_flame_hole *hole = &p->holes[i];
+
+		aif_buf_puts(b, "<g><title>");
+		aif_human_counted(b, hole->frames, "frame");
+		aif_buf_puts(b, " too narrow to draw\n");
+		value_put(p, b, hole->value);
+		share_put(b, hole->value, p->total, "all");
+		aif_buf_printf(b,
+			       "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" "
+			       "rx=\"2\" fill=\"url(#hatch)\"/></g>\n",
+			       PAD + scale * (double)hole->start, row_y(p, hole->depth),
+			       scale * (double)hole->value - 0.5, BOX);
+	}
+	aif_buf_puts(b, "</g>\n");
+}
+
 static void box_put(const struct picture *p, struct aif_buf *b, struct aif_buf *title,
 		    const struct aif_flame_box *box)
 {
 	const struct aif_tree_node *node = &p->tree->nodes[box->node];
 	double all = (double)p->total, room = (double)p->width - 2 * PAD;
 	double x = PAD + room * (double)box->start / all, w = room * (double)node->total / all;
-	uint32_t row = p->opts->inverted ? box->depth : p->layout.depth - 1 - box->depth;
-	uint32_t y = p->top + row * ROW;
+	uint32_t y = row_y(p, box->depth);
 	size_t len, colours, columns = columns_of(w - 6, CHAR_PX);
 	const char *text = aif_tree_text(p->tree, node->name, &len);
 	unsigned names;
@@ -388,6 +441,10 @@ static void tail_put(const struct picture *p, struct aif_buf *b)
 		aif_buf_puts(b, p->layout.depth < MAX_ROWS ? " too narrow to draw"
 							   : " too narrow or too deep to draw");
 	}
+	if (p->missing) {
+		aif_buf_puts(b, ", of which this file has ");
+		aif_human_count(b, p->layout.left_out - p->missing);
+	}
 	aif_buf_puts(b, "</text></g>\n<script><![CDATA[\n");
 	aif_buf_puts(b, js);
 	aif_buf_puts(b, "]]></script>\n</svg>\n");
@@ -407,18 +464,28 @@ int aif_svg_write(const struct aif_tree *t, const struct aif_svg_opts *o, struct
 			     MAX_ROWS, &p.layout);
 	if (r < 0)
 		return r;
+	r = holes_find(&p);
 	head_put(&p, b);
-	aif_buf_printf(b,
-		       "<g id=\"frames\" data-pad=\"%d\" data-char=\"%.2f\" data-fluid=\"%d\" "
-		       "data-inverted=\"%d\">\n",
-		       PAD, CHAR_PX, !o->width, o->inverted);
+	holes_put(&p, b);
+	aif_buf_printf(
+		b,
+		"<g id=\"frames\" data-pad=\"%d\" data-char=\"%.2f\" data-fluid=\"%d\" "
+		"data-inverted=\"%d\" data-row=\"%d\" data-rows=\"%u\" data-max=\"%d\" data-min=\"%.1f\" "
+		"data-total=\"%.9g\" data-unit=\"",
+		PAD, CHAR_PX, !o->width, o->inverted, ROW, p.rows, MAX_BOXES, MIN_WIDTH_PX,
+		(double)p.total / t->scale);
+	aif_svg_text(b, o->unit ? o->unit : "ns", o->unit ? strlen(o->unit) : 2, NAME_COLUMNS);
+	aif_buf_puts(b, "\">\n");
 	for (size_t i = 0; i < p.layout.len; i++) {
 		box_put(&p, b, &title, &p.layout.boxes[i]);
 		aif_out_flush_if_full(out);
 	}
 	aif_buf_puts(b, "</g>\n");
+	if (r == 0)
+		r = aif_flame_narrow_put(t, &p.layout, MAX_ROWS, out, &p.missing);
 	tail_put(&p, b);
 	aif_buf_finish(&title);
+	free(p.holes);
 	aif_flame_layout_finish(&p.layout);
-	return aif_buf_failed(b) ? -ENOMEM : 0;
+	return aif_buf_failed(b) ? -ENOMEM : r;
 }

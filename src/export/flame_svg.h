@@ -7,7 +7,8 @@
 /*
  * A flame graph as one SVG file that needs nothing else: complete as a picture, and in a browser with
  * zoom, search, tooltips and keyboard (viewer/flame.js is inside). At most 10,000 frames are drawn, none
- * narrower than 0.1 px: what is left out is said at the lower edge, and never changes a width.
+ * narrower than 0.1 px: what is left out is said at the lower edge, and never changes a width; the script finds it,
+ * and draws it where somebody zooms in (flame_narrow.h).
  */
 struct aif_svg_opts {
 	const char *title, *subtitle; /* any bytes; "" for none */

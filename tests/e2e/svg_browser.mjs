@@ -51,6 +51,15 @@ function large(frames) {
 	return lines.join("\n") + "\n";
 }
 
+// 30 frames of 4 px, each with 100 callees that are too narrow to draw, half of them with callees of their own; widths
+// are millionths.
+function narrow() {
+	const lines = ["main;wide 887500"];
+	for (let i = 0; i < 3000; i++)
+		lines.push(`main;m${i % 30};FFMA_${i}${i % 60 < 30 ? ";deep;deeper;<&>" : ""} ${i % 4 === 1 ? 30 : 40}`);
+	return lines.join("\n") + "\n";
+}
+
 // ---- what a page shows ------------------------------------------------------------------------------
 const state = (page) => page.evaluate(() => [...document.querySelectorAll("#frames > g")].map((g) => {
 	const rect = g.querySelector("rect"), text = g.querySelector("text");
@@ -93,6 +102,12 @@ const twice = flame("twice", SMALL); // a second line below it
 writeFileSync(join(work, "twice.svg"), readFileSync(join(work, "told.svg"), "utf8")
 	.replace("</title><text id=\"subtitle\"", "\n64 of 64 attributed</title><text id=\"quality\" class=\"subtitle\" x=\"12\" y=\"69\"/><text id=\"subtitle\""));
 const fixed = flame("fixed", SMALL, "--width", "800");
+const thin = flame("thin", narrow());
+const crowd = flame("crowd", Array.from({ length: 250000 }, (_, i) => `main;a${i % 50};leaf_${i} 10\n`).join(""));
+const tower = "main;" + Array.from({ length: 100 }, (_, i) => "f" + i).join(";");
+const tall = flame("tall", `main;other 990\n${tower} 10\n`);
+const tall_inverted = flame("tall_inverted", `main;other 990\n${tower} 10\n`, "--inverted");
+const sprout = flame("sprout", `main;wide 1000000\nmain;narrow;${tower} 50\nmain;other 100000\n`);
 
 test("it is complete without scripts", small, { javaScriptEnabled: false }, async (page) => {
 	const rects = await page.locator("#frames > g > rect").count();
@@ -266,6 +281,106 @@ test("names cannot break it", hostile, {}, async (page) => {
 	await click(page, "]]>");
 	await page.fill("#search", "alert\\(1\\)");
 	assert.match(await content(page, "matched"), /^matched 14\.29 % of all, 0\.00 % of this frame$/);
+});
+
+const holes = (page) => page.evaluate(() => [...document.querySelectorAll("#holes > g")].map((g) => ({
+	title: g.querySelector("title").textContent, label: (g.querySelector("text") || { textContent: "" }).textContent,
+	x: +g.querySelector("rect").getAttribute("x"), w: +g.querySelector("rect").getAttribute("width"),
+})));
+
+test("a search counts what is too narrow to draw", thin, {}, async (page) => {
+	assert.equal((await state(page)).filter((f) => /^FFMA/.test(f.name)).length, 0);
+	await page.fill("#search", "^FFMA_");
+	assert.match(await content(page, "matched"), /^matched 11\.25 % of all$/);
+	assert.equal(await page.locator("#holes > .hit").count(), 30);
+	await page.fill("#search", "^FFMA_(7|8)$");
+	assert.equal(await page.locator("#holes > .hit").count(), 2);
+	await page.fill("#search", "deep|^<&>$"); // one half; frames inside frames count once
+	assert.match(await content(page, "matched"), /^matched 5\.60 % of all$/);
+	await page.fill("#search", "^FFMA_7$");
+	await click(page, "m7"); // 100 frames, of 30 and 40: each 7, 37, 67...
+	assert.match(await content(page, "matched"), /^matched 0\.00 % of all, 1\.14 % of this frame$/);
+});
+
+test("what is too narrow to draw is drawn where one zooms in", thin, {}, async (page) => {
+	const before = await state(page), there = await holes(page);
+	assert.equal(there.length, 30); // in place of the callees of each
+	assert.match(there[7].title, /^250 frames too narrow to draw\n/);
+	await click(page, "m7");
+	let s = await state(page), inside = s.filter((f) => /^FFMA/.test(f.name));
+	assert.equal(inside.length, 100);
+	assert.equal(named(s, "<&>").length, 50);
+	assert.ok(inside.every((f, i) => i === 0 || f.x > inside[i - 1].x));
+	assert.ok(Math.abs(inside.reduce((w, f) => w + f.w + 0.5, 0) - 1176) < 1);
+	assert.deepEqual(await holes(page), []);
+	await click(page, "FFMA_37");
+	s = await state(page);
+	assert.equal(named(s, "FFMA_37")[0].w, 1175.5);
+	assert.equal(named(s, "FFMA_37")[0].label, "FFMA_37");
+	assert.ok(named(s, "m7")[0].up);
+	await frame(page, "FFMA_37").hover();
+	assert.match(await content(page, "details"), /^FFMA_37 · 30 samples · < 0\.01 % of all · 0\.\d\d % of its caller · C$/);
+	await page.keyboard.press("ArrowUp");
+	assert.equal((await state(page)).find((f) => f.here).name, "FFMA_37");
+	const address = page.url();
+	await page.keyboard.press("Escape");
+	assert.deepEqual(await state(page), before);
+	assert.deepEqual(await holes(page), there);
+	await page.goto("about:blank");
+	await page.goto(address);
+	assert.equal(named(await state(page), "FFMA_37")[0].w, 1175.5);
+});
+
+test("what has no room even then is said to be there", crowd, {}, async (page) => {
+	await click(page, "main");
+	const there = await holes(page);
+	assert.equal(there.length, 50);
+	assert.equal(await page.locator("#frames > g").count(), 52);
+	assert.match(there[3].title, /^5,000 frames (too narrow to draw|that this file does not have)\n50,000 samples · 2\.00 % of all$/);
+	await page.fill("#search", "^leaf_"); // 200,000 of 250,000 have names
+	assert.match(await content(page, "matched"), /^matched 80\.00 to 100\.00 % of all/);
+	await page.fill("#search", "main"); // nothing is open there
+	assert.match(await content(page, "matched"), /^matched 100\.00 % of all/);
+	assert.match(await content(page, "note"), /250,000 frames too narrow to draw, of which this file has 200,000$/);
+});
+
+test("holes are there without scripts", thin, { javaScriptEnabled: false }, async (page) => {
+	assert.equal(await page.locator("#holes > g > rect").count(), 30);
+	assert.match(await page.locator("#holes > g > title").nth(7).textContent(), /^250 frames too narrow to draw\n3,500 samples · 0\.35 % of all$/);
+});
+
+test("a picture that is taller than the window opens at its root", tall, { viewport: { width: 1000, height: 600 } }, async (page) => {
+	const box = (css) => page.evaluate((c) => document.querySelector(c).getBoundingClientRect().toJSON(), css);
+	let root = await box("#frames > g > rect"), search = await box("#search");
+	assert.ok(root.top > 0 && root.bottom < 600, `the root is seen: ${root.top}`);
+	assert.ok(search.top >= 0 && search.bottom < 100, `and the search box: ${search.top}`);
+	await page.evaluate(() => window.scrollTo(0, 0));
+	await page.waitForFunction(() => document.getElementById("search").getBoundingClientRect().top >= 0 &&
+		document.querySelector("#frames > g > rect").getBoundingClientRect().top > 1000);
+	search = await box("#search");
+	assert.ok(search.top >= 0 && search.bottom < 100);
+	await page.goto(tall_inverted);
+	root = await box("#frames > g > rect");
+	assert.ok(root.top > 0 && root.bottom < 600 && await page.evaluate(() => window.scrollY) === 0);
+});
+
+test("a narrow tower has its rows where one zooms in", sprout, { viewport: { width: 1000, height: 600 } }, async (page) => {
+	const height = () => page.evaluate(() => +document.documentElement.getAttribute("height"));
+	const before = await state(page), low = await height();
+	assert.equal(named(before, "f0").length, 0);
+	await page.fill("#search", "narrow");
+	await page.goto(page.url().replace(/#.*/, "") + "#z=2"); // main's first callee
+	await page.reload();
+	const s = await state(page);
+	assert.equal(named(s, "narrow")[0].w, named(s, "all")[0].w);
+	assert.equal(named(s, "f99").length, 1);
+	assert.ok(await height() > low + 99 * 18);
+	const [top, root] = await page.evaluate(() => [[...document.querySelectorAll("#frames > g")].find((g) =>
+		g.textContent.startsWith("f99\n")), document.querySelector("#frames > g")].map((g) => g.getBoundingClientRect().top + window.scrollY));
+	assert.ok(top > 60 && root > top && root < await height());
+	await page.click("#reset");
+	assert.equal(await height(), low);
+	assert.deepEqual(await state(page), before);
 });
 
 test("ten thousand frames, without measuring text", many, {}, async (page) => {
