@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/flame.h"
 
+#include "base/human.h"
 #include "cmd/choice.h"
 #include "cmd/command.h"
 #include "cmd/output.h"
@@ -141,6 +142,41 @@ static const char *cxx_word(const struct aif_profile *p)
 	return !operators ? NULL : functions ? "C++, operator" : "operator";
 }
 
+static void part_time_say(const struct aif_opt_span *time, struct aif_buf *b)
+{
+	aif_buf_puts(b, "--time ");
+	if (time->from_ns)
+		aif_human_ns(b, time->from_ns);
+	aif_buf_putc(b, ',');
+	if (time->to_ns)
+		aif_human_ns(b, time->to_ns);
+}
+
+/* What the picture is not the whole of: "only --kernel gemm, --time 1.00 s,2.00 s; ". Its shares are of that. */
+static void part_say(const struct values *v, struct aif_buf *b)
+{
+	const struct {
+		const char *option, *value;
+	} said[] = {
+		{"--kernel", v->choice.kernel}, {"--process", v->choice.process},
+		{"--tid", v->choice.tid},       {"--device", v->choice.device},
+		{"--focus", v->flame.focus},    {"--ignore", v->flame.ignore},
+	};
+	const char *between = "only ";
+
+	if (v->choice.time.from_ns || v->choice.time.to_ns) {
+		aif_buf_puts(b, between);
+		part_time_say(&v->choice.time, b);
+		between = ", ";
+	}
+	for (size_t i = 0; i < AIF_ARRAY_LEN(said); i++) {
+		if (!said[i].value)
+			continue;
+		aif_buf_printf(b, "%s%s %s", between, said[i].option, said[i].value);
+		between = ", ";
+	}
+}
+
 static const char *title_of(const struct values *v, const struct aif_profile *p)
 {
 	if (v->of == OF_OFF_CPU)
@@ -160,9 +196,9 @@ static const char *title_of(const struct values *v, const struct aif_profile *p)
 static int draw(const struct values *v, const struct aif_profile *p, const struct aif_tree *t,
 		const char *sub, const char *quality, const char *unit, struct aif_err *err)
 {
+	struct aif_buf said = {0};
 	struct aif_svg_opts svg = {.title = v->title ? v->title : title_of(v, p),
 				   .subtitle = sub,
-				   .quality = quality,
 				   .unit = unit,
 				   .cxx = p ? cxx_word(p) : NULL,
 				   .width = v->width == UINT32_MAX ? 0 : v->width,
@@ -170,9 +206,16 @@ static int draw(const struct values *v, const struct aif_profile *p, const struc
 	enum aif_flame_format format = (enum aif_flame_format)v->format;
 	int r = 0;
 
+	part_say(v, &said);
+	if (quality && *quality)
+		aif_buf_printf(&said, "%s%s", said.len ? "; " : "", quality);
+	svg.quality = aif_buf_str(&said);
 	if (v->format == FORMAT_BY_SUFFIX)
 		r = aif_flame_format_of(v->output, &format, err);
-	return r ? r : aif_flame_write(t, format, &svg, v->output, err);
+	if (!r)
+		r = aif_flame_write(t, format, &svg, v->output, err);
+	aif_buf_finish(&said);
+	return r;
 }
 
 static int from_folded(const struct values *v, const char *path, struct aif_err *err)

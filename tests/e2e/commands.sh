@@ -142,6 +142,10 @@ check "what programs read is not cut" sh -c "[ \$(COLUMNS=50 '$aiflame' query m.
 "$aiflame" record -q --all-launches --delay 600ms -o late.data "$matmul" 256 60 >/dev/null
 check "a picture says what was not collected" sh -c "'$aiflame' flame late.data -o - | grep -q '; [0-9.]* m*s not collected'"
 check "if anything" sh -c "! '$aiflame' flame m.data -o - | grep -q 'not collected'"
+check "and what it is not the whole of" sh -c "
+	'$aiflame' flame --kernel '^multiply' --focus main --time 1ms, -o - m.data | grep -qF '>only --time 1.0 ms,, --kernel ^multiply, --focus main; '"
+check "of other tools' stacks, too" sh -c "'$aiflame' flame --ignore c -o - t.folded | grep -qF '>only --ignore c<'"
+check "if it is not" sh -c "! '$aiflame' flame m.data -o - | grep -qE '>only --|; only --'"
 check "info says what sampled" sh -c "'$aiflame' info late.data | grep -Eq '^  sampling +opencl by (perf|timer): every [0-9.]+ [mu]s a thread\$'"
 check "a caller is a function of the program" sh -c "
 	'$aiflame' report --copies --format csv two.data | tail -n +2 >c.txt && [ -s c.txt ] && ! grep -vE 'Matrices|run|main|enqueue|Enqueue' c.txt"
