@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+enum { BY_THREAD_YES, BY_THREAD_NO };
 enum { OF_DEVICE, OF_CPU, OF_OFF_CPU };
 enum { FORMAT_BY_SUFFIX = -1, NOT_GIVEN = -1 };
 /* 300 is the least that is drawn; more than 100000 px no viewer shows. */
@@ -25,6 +26,7 @@ enum { WIDTH_MIN = 300, WIDTH_MAX = 100000 };
 struct values {
 	const char *input, *output, *title;
 	int of, leaf, by, detail; /* NOT_GIVEN, or what they are */
+	int by_thread;            /* NOT_GIVEN or BY_THREAD_... */
 	int format;               /* FORMAT_BY_SUFFIX or enum aif_flame_format */
 	bool inverted;
 	uint32_t width;
@@ -49,6 +51,8 @@ static const struct aif_opt opts[] = {
 	 "what widths are: time shared where work overlaps, durations, or counts (wall)"},
 	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
 	 "how much to show: brief has of libraries only what was called, full has all (normal)"},
+	{0, "by-thread", "yes|no", AIF_OPT_CHOICE, AT(by_thread), 0,
+	 "with --of cpu and off-cpu: each thread on its name (yes; of imported files and -a --ebpf no)"},
 	{0, "lines", NULL, AIF_OPT_FLAG, AT(flame.lines), 0,
 	 "tell frames of one function apart by line"},
 	{0, "focus", "RE", AIF_OPT_STRING, AT(flame.focus), 0,
@@ -68,6 +72,7 @@ static const struct values defaults = {
 	.leaf = NOT_GIVEN,
 	.by = NOT_GIVEN,
 	.detail = NOT_GIVEN,
+	.by_thread = NOT_GIVEN,
 	.width = UINT32_MAX,
 };
 
@@ -296,7 +301,7 @@ static int of_cpu(const struct values *v, const struct aif_profile *p,
 	struct aif_buf sub = {0}, told = {0};
 	int r;
 
-	r = aif_cpu_totals(p, which, &cpu, err);
+	r = (o->by_thread ? aif_cpu_totals_by_thread : aif_cpu_totals)(p, which, &cpu, err);
 	if (!r)
 		r = aif_towers_build_cpu(p, &cpu, o, &t, err);
 	if (!r) {
@@ -348,6 +353,13 @@ static int check_lengths(const struct aif_profile *p, const struct aif_flame_opt
 		aif_flame_unit(o->by));
 }
 
+/* Other tools' stacks begin as those have them, and a whole machine's with the program's name: it has thousands of
+ * threads. */
+static bool threads_are_apart(const struct aif_profile *p)
+{
+	return !aif_is_imported(p) && strncmp(aif_profile_meta(p, "ebpf"), "all", 3) != 0;
+}
+
 static int from_profile(const struct values *given, const char *path, struct aif_err *err)
 {
 	struct values now = *given;
@@ -372,6 +384,8 @@ static int from_profile(const struct values *given, const char *path, struct aif
 		      stderr);
 	}
 	o.off_cpu = v->of == OF_OFF_CPU;
+	o.by_thread = v->by_thread == NOT_GIVEN ? !r && threads_are_apart(&p)
+						: v->by_thread == BY_THREAD_YES;
 	if (!r)
 		r = v->of == OF_CPU || v->of == OF_OFF_CPU ? of_cpu(v, &p, &c.which, &o, err)
 							   : of_device(v, &p, &c.which, &o, err);
@@ -397,6 +411,10 @@ static int check_options(const struct values *v, const char *path, struct aif_er
 		return aif_err_set(err, -EINVAL,
 				   "flame: --leaf, --kernel, --device and --by launches are about "
 				   "device time; leave them out with --of cpu and off-cpu");
+	if (v->by_thread != NOT_GIVEN && v->of != OF_CPU && v->of != OF_OFF_CPU)
+		return aif_err_set(err, -EINVAL,
+				   "flame: --by-thread is about CPU time; leave it out, or say "
+				   "--of cpu or off-cpu");
 	if (aif_flame_is_folded(path) &&
 	    (v->of != NOT_GIVEN || v->leaf != NOT_GIVEN || v->by != NOT_GIVEN ||
 	     v->detail != NOT_GIVEN || v->flame.lines || aif_choice_is_set(&v->choice)))
@@ -450,10 +468,12 @@ const struct aif_command aif_command_flame = {
 	.description =
 		"Draws where device time went: each stack that launched work, its kernels, their instructions.\n"
 		"The wider, the longer. The SVG opens in any browser: click to zoom, / to search, Esc to go\n"
-		"back. With --of cpu it draws where the threads of programs that use a device were on CPUs and,\n"
-		"as [waiting: CALL], how long they waited for the device in calls of its runtime. A profile in which\n"
-		"no device was opened is drawn so without being asked, and this is said; so is one by samples\n"
-		"whose device gave samples and no times, and one by launches where there is nothing else.\n"
+		"back. What is too narrow to draw is found, too, and drawn where you zoom in.\n"
+		"With --of cpu it draws where the threads of programs that use a device were on CPUs and, as\n"
+		"[waiting: CALL], how long they waited for the device in calls of its runtime; each thread stands\n"
+		"on its name where there are several. A profile in which no device was opened is drawn so\n"
+		"without being asked, and this is said; so is one by samples whose device gave samples and no\n"
+		"times, and one by launches where there is nothing else.\n"
 		"PyTorch's backward stands on the forward that made it, as [backward] and the node's name.\n"
 		"That is inferred from the order of operators; --detail full shows what was recorded.\n"
 		"FILE may be folded text of any tool (`frame;frame count`), or - for standard input.",

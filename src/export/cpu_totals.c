@@ -13,7 +13,8 @@ struct totals {
 	const struct aif_profile *p;
 	const struct aif_attribution_opts *which;
 	struct aif_cpu_totals *to;
-	struct aif_map stacks;  /* stack | waiting << 32 -> index */
+	bool by_thread;
+	struct aif_map stacks;  /* stack | waiting << 32 | (thread + 1) << 33 -> index */
 	struct aif_map threads; /* those that were met */
 };
 
@@ -85,6 +86,9 @@ static int row_add(struct totals *t, const struct aif_cpu_row *row)
 		 key = row->stack | (uint64_t)waiting << 32;
 	struct aif_cpu_stack *s;
 
+	if (t->by_thread)
+		key |= (uint64_t)(row->thread + 1) << 33; /* AIF_NONE + 1 is 0 */
+
 	if (!aif_map_get(&t->stacks, key, &i)) {
 		if (aif_grow(&to->stacks, &to->stacks_cap, to->stacks_len + 1, sizeof(*s)) < 0 ||
 		    aif_map_put(&t->stacks, key, to->stacks_len) < 0)
@@ -92,6 +96,7 @@ static int row_add(struct totals *t, const struct aif_cpu_row *row)
 		i = to->stacks_len++;
 		to->stacks[i] = (struct aif_cpu_stack){
 			.stack = row->stack,
+			.thread = t->by_thread ? row->thread : AIF_NONE,
 			.waiting = waiting,
 			.off_cpu = waiting && is_off_cpu(t->p, row->stack),
 		};
@@ -121,10 +126,10 @@ static int rows_add(void *arg, const struct aif_cpu_row *rows, size_t n)
 	return r;
 }
 
-int aif_cpu_totals(const struct aif_profile *p, const struct aif_attribution_opts *which,
-		   struct aif_cpu_totals *ret, struct aif_err *err)
+static int totals_find(const struct aif_profile *p, const struct aif_attribution_opts *which,
+		       bool by_thread, struct aif_cpu_totals *ret, struct aif_err *err)
 {
-	struct totals t = {.p = p, .which = which, .to = ret};
+	struct totals t = {.p = p, .which = which, .to = ret, .by_thread = by_thread};
 	int r;
 
 	*ret = (struct aif_cpu_totals){0};
@@ -133,6 +138,33 @@ int aif_cpu_totals(const struct aif_profile *p, const struct aif_attribution_opt
 	aif_map_finish(&t.stacks);
 	aif_map_finish(&t.threads);
 	return r < 0 ? aif_err_set(err, r, "reading CPU samples: %s", strerror(-r)) : 0;
+}
+
+int aif_cpu_totals(const struct aif_profile *p, const struct aif_attribution_opts *which,
+		   struct aif_cpu_totals *ret, struct aif_err *err)
+{
+	return totals_find(p, which, false, ret, err);
+}
+
+static int by_thread_compare(const void *pa, const void *pb)
+{
+	const struct aif_cpu_stack *a = pa, *b = pb;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	return a->waiting - b->waiting;
+}
+
+int aif_cpu_totals_by_thread(const struct aif_profile *p, const struct aif_attribution_opts *which,
+			     struct aif_cpu_totals *ret, struct aif_err *err)
+{
+	int r = totals_find(p, which, true, ret, err);
+
+	if (ret->stacks_len)
+		qsort(ret->stacks, ret->stacks_len, sizeof(*ret->stacks), by_thread_compare);
+	return r;
 }
 
 void aif_cpu_totals_finish(struct aif_cpu_totals *t)

@@ -14,8 +14,9 @@ bool aif_cpu_part(const struct aif_profile *p, const struct aif_attribution_opts
 
 /* What CPU samples add up to, by stack; and what threads waited for devices, which no sample has seen. */
 struct aif_cpu_stack {
-	uint32_t stack; /* AIF_NONE: not known */
-	bool waiting;   /* for a device; of .off_cpu, whatever for */
+	uint32_t stack;  /* AIF_NONE: not known */
+	uint32_t thread; /* of totals by thread; AIF_NONE: not known */
+	bool waiting;    /* for a device; of .off_cpu, whatever for */
 	bool off_cpu; /* record --off-cpu: another view, whose time has been in part seen as waiting for devices */
 	uint64_t weight_ns, samples; /* on CPUs, or waiting, which has no samples */
 };
@@ -37,6 +38,9 @@ struct aif_cpu_totals {
  * after a failure. 0 or -errno with *err. */
 int aif_cpu_totals(const struct aif_profile *p, const struct aif_attribution_opts *which,
 		   struct aif_cpu_totals *ret, struct aif_err *err);
+/* The same with each thread's stacks apart, one thread after the other. */
+int aif_cpu_totals_by_thread(const struct aif_profile *p, const struct aif_attribution_opts *which,
+			     struct aif_cpu_totals *ret, struct aif_err *err);
 void aif_cpu_totals_finish(struct aif_cpu_totals *t);
 
 /* "3.2 s on CPU in 4 threads, 317 samples at 99 Hz, from 16.6 s on; 1.5 s waiting for devices": how it was measured belongs

@@ -4,6 +4,7 @@
 #include "export/filter.h"
 #include "export/frame_labels.h"
 #include "export/imported.h"
+#include "export/process_names.h"
 #include "export/report.h"
 #include "profile/backward.h"
 #include "profile/timeless.h"
@@ -19,8 +20,8 @@
 struct place {
 	uint32_t node;
 	struct aif_frame_fold fold;
-	uint8_t hits; /* enum aif_filter_hit */
-	bool is_known;
+	uint8_t hits;      /* enum aif_filter_hit */
+	uint32_t known_on; /* in which of towers.on, from 1; 0: it has no place */
 };
 
 struct towers {
@@ -39,9 +40,13 @@ struct towers {
 	struct place *part_places; /* by part of .backward */
 	struct aif_attribution_row *shares;
 	size_t shares_cap;
+	/* What stacks stand on: the root, or one thread after the other. */
+	struct place on;
 	/* Of imported ones: what is not known, or no time. */
 	bool is_lengths, has_samples, is_spans, is_counts, is_untimed;
 };
+
+#define ON_ROOT ((struct place){.fold = AIF_FRAME_FOLD_ROOT, .known_on = 1})
 
 const char *aif_flame_unit(enum aif_flame_by by)
 {
@@ -126,7 +131,7 @@ static int label_place(struct towers *t, const struct aif_frame_label *l, struct
 	if (action == AIF_FOLD_START)
 		return 0;
 	if (action == AIF_FOLD_HIDE)
-		return at->node ? label_full_add(t, at->node, l, false) : 0;
+		return at->node != t->on.node ? label_full_add(t, at->node, l, false) : 0;
 	node = aif_tree_child(t->tree, at->node, l->name);
 	if (!node)
 		return -ENOMEM;
@@ -162,7 +167,7 @@ static int mark_place(struct towers *t, const char *text, const char *full, stru
 	struct aif_frame_label l = {.full = AIF_STR_NONE, .module = AIF_NONE};
 
 	l.name = aif_tree_name(t->tree, AIF_TREE_MARK, text, strlen(text));
-	*ret = (struct place){.fold = AIF_FRAME_FOLD_ROOT, .is_known = true};
+	*ret = t->on;
 	if (full) {
 		l.full = aif_strset_puts(&t->tree->full, full);
 		if (l.full == AIF_STR_NONE)
@@ -179,7 +184,7 @@ static int kept_place(struct towers *t, uint32_t stack, struct place *at)
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	at->node = aif_tree_child(t->tree, 0, kept.name);
+	at->node = aif_tree_child(t->tree, t->on.node, kept.name);
 	return at->node ? label_full_add(t, at->node, &kept, true) : -ENOMEM;
 }
 
@@ -188,7 +193,7 @@ static int stack_place(struct towers *t, uint32_t stack, struct place *ret)
 {
 	const struct aif_stack *stacks = t->p->stacks;
 	unsigned flavour;
-	struct place at = {.fold = AIF_FRAME_FOLD_ROOT, .is_known = true}, *places;
+	struct place at = t->on, *places;
 	uint32_t given = stack;
 	size_t n = 0;
 	int r;
@@ -201,7 +206,8 @@ static int stack_place(struct towers *t, uint32_t stack, struct place *ret)
 	places = t->places[flavour];
 	if (!places)
 		return -ENOMEM;
-	for (; stack != AIF_NONE && !places[stack].is_known; stack = stacks[stack].parent) {
+	for (; stack != AIF_NONE && places[stack].known_on != t->on.known_on;
+	     stack = stacks[stack].parent) {
 		if (aif_grow(&t->path, &t->path_cap, n + 1, sizeof(*t->path)) < 0)
 			return -ENOMEM;
 		t->path[n++] = stack;
@@ -225,7 +231,7 @@ static int stack_place(struct towers *t, uint32_t stack, struct place *ret)
 	}
 	*ret = at;
 	/* Not where its callees look: these may show more. */
-	return at.node ? 0 : kept_place(t, given, ret);
+	return at.node != t->on.node ? 0 : kept_place(t, given, ret);
 }
 
 /* ---- the backward -------------------------------------------------------------------------------- */
@@ -239,7 +245,7 @@ static int part_place(struct towers *t, const struct aif_backward_part *part, st
 	size_t n = 0;
 	int r = 0;
 
-	if (known->is_known) {
+	if (known->known_on) {
 		*ret = *known;
 		return 0;
 	}
@@ -286,7 +292,7 @@ static int owner_place(struct towers *t, uint32_t process, struct place *at)
 {
 	struct aif_buf text = {0};
 
-	*at = (struct place){.fold = AIF_FRAME_FOLD_ROOT, .is_known = true};
+	*at = t->on;
 	aif_unmatched_owner(t->p, process, &text);
 	return note_place(t, &text, at);
 }
@@ -536,6 +542,7 @@ int aif_towers_build(const struct aif_profile *p, const struct aif_attribution *
 	struct towers t = {.p = p,
 			   .o = o,
 			   .tree = &tree,
+			   .on = ON_ROOT,
 			   .is_lengths = aif_is_lengths(p),
 			   .has_samples = aif_has_sample_numbers(p),
 			   .is_untimed = aif_is_untimed(p, a)};
@@ -584,6 +591,30 @@ static int waiting_place(struct towers *t, uint32_t stack, struct place *at)
 	call = l ? aif_tree_text(t->tree, l->name, &len) : "";
 	aif_buf_printf(&text, len ? "[waiting: %.*s]" : "[waiting]", (int)len, call);
 	return note_place(t, &text, at);
+}
+
+/* From now on stacks stand on the thread. */
+static int thread_begin(struct towers *t, uint32_t thread)
+{
+	const struct aif_thread *th = thread == AIF_NONE ? NULL : &t->p->threads[thread];
+	const char *process =
+		th && th->process != AIF_NONE ? aif_process_name(t->p, th->process) : NULL;
+	bool is_main = th && th->process != AIF_NONE && t->p->processes[th->process].pid == th->tid;
+	struct aif_buf text = {0};
+	int r;
+
+	aif_buf_printf(&text, "[%s%s%sthread", process ? process : "", process ? ", " : "",
+		       is_main ? "main " : "");
+	if (th && th->name != AIF_NONE && *aif_profile_str(t->p, th->name))
+		aif_buf_printf(&text, " %s", aif_profile_str(t->p, th->name));
+	if (th)
+		aif_buf_printf(&text, " %" PRIu32 "]", th->tid);
+	else
+		aif_buf_puts(&text, " unknown]");
+	t->on = (struct place){.fold = AIF_FRAME_FOLD_ROOT, .known_on = t->on.known_on + 1};
+	r = note_place(t, &text, &t->on);
+	t->on.fold = AIF_FRAME_FOLD_ROOT;
+	return r;
 }
 
 static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
@@ -643,8 +674,14 @@ static int cpu_add(struct towers *t, const struct aif_cpu_totals *cpu, struct ai
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; r == 0 && i < cpu->stacks_len; i++)
-		r = cpu_stack_add(t, &cpu->stacks[i]);
+	for (size_t i = 0; r == 0 && i < cpu->stacks_len; i++) {
+		const struct aif_cpu_stack *s = &cpu->stacks[i];
+
+		if (t->o->by_thread && cpu->threads > 1 && (!i || s->thread != s[-1].thread))
+			r = thread_begin(t, s->thread);
+		if (r == 0)
+			r = cpu_stack_add(t, s);
+	}
 	if (r == 0)
 		r = aif_tree_seal(t->tree);
 	if (r < 0)
@@ -661,6 +698,7 @@ int aif_towers_build_cpu(const struct aif_profile *p, const struct aif_cpu_total
 	struct towers t = {.p = p,
 			   .o = o,
 			   .tree = &tree,
+			   .on = ON_ROOT,
 			   .is_lengths = aif_is_lengths(p),
 			   .has_samples = aif_has_sample_numbers(p),
 			   .is_spans = aif_cpu_weights(p) == AIF_CPU_WEIGHTS_SPANS,

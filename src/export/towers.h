@@ -30,8 +30,9 @@ struct aif_flame_opts {
 	enum aif_flame_leaf leaf;
 	enum aif_flame_by by;
 	enum aif_name_detail detail;
-	bool off_cpu;               /* of CPU samples: times off CPU instead */
-	bool lines;                 /* tell frames of one function apart by line */
+	bool off_cpu;   /* of CPU samples: times off CPU instead */
+	bool by_thread; /* of CPU samples by thread: where there are several, each on its name */
+	bool lines;     /* tell frames of one function apart by line */
 	const char *focus, *ignore; /* keep, drop stacks with a frame that matches; or NULL */
 	const char *kernel;         /* only kernels that match; or NULL */
 	const struct aif_attribution_opts

@@ -122,6 +122,7 @@ check "so is a time without copies" says "no copies in what --time, " "$aiflame"
 check "--kernel '[write]' is that mark" sh -c "
 	'$aiflame' report --kernels --kernel '[write]' --format csv m.data | tail -n +2 >w.txt && grep -q ,.write., w.txt && ! grep -q multiply w.txt"
 check "flame --leaf is not of CPUs" status_is 2 "$aiflame" flame --of cpu --leaf kernel -o x.svg m.data
+check "and --by-thread is of nothing else" says "leave it out, or say --of cpu or off-cpu" "$aiflame" flame --by-thread no -o x.svg m.data
 check "flame --width has bounds" says "300 to 100000 are possible" "$aiflame" flame --width 299 -o x.svg m.data
 check "which it says" says "300 to 100000" "$aiflame" flame -h
 echo "a;b 3" >t.folded

@@ -45,6 +45,10 @@ check "64 threads with stacks of 120 frames are recorded" "$aiflame" record -q -
 check "each of them was sampled" between 64 "$(number many.data 'SELECT count(DISTINCT tid) FROM cpu_samples')" 65
 check "all of their time" is_sampled many.data 5.4 6.3
 check "and nothing was lost" is_lossless many.data
+check "each of them has its own towers" sh -c "'$aiflame' flame --of cpu -o many.folded many.data &&
+	[ \$(cut -d';' -f1 many.folded | sort -u | grep -c '^.thread .*[0-9].') -ge 64 ] && ! grep -Ev '^.(main )?thread ' many.folded"
+check "or none" sh -c "'$aiflame' flame --of cpu --by-thread no -o one.folded many.data && ! grep -Eq '^.(main )?thread ' one.folded &&
+	[ \$(awk '{ n += \$NF } END { print n }' one.folded) = \$(awk '{ n += \$NF } END { print n }' many.folded) ]"
 
 check "a thread that hardly ever runs" sh -c "'$aiflame' record -q -o rare.data '$app' rarely 6 >rarely"
 check "is sampled all the same" is_sampled rare.data 0.03 "$(awk '{ print $2 + 0.01 }' rarely)"

@@ -132,7 +132,7 @@ worked() {
 	finish && [ $ok -eq 0 ]
 }
 check "a thread that CUPTI starts uses CPU time" worked
-check "its tower stands on whose it is" sh -c '"$1" flame --of cpu --format folded -o - worked.data >worked.cpu && grep -q "^\[threads of CUPTI\];" worked.cpu' - "$aiflame"
+check "its tower stands on whose it is" sh -c '"$1" flame --of cpu --by-thread no --format folded -o - worked.data >worked.cpu && grep -q "^\[threads of CUPTI\];" worked.cpu' - "$aiflame"
 check "and nothing else does" sh -c '! grep CUPTI worked.cpu | grep -v "^\[threads of CUPTI\];work[ ;]"'
 check "its time is in the cost, told apart" sh -c '"$1" report worked.data >worked.out && grep "^cost .* of CPU beside it, and about [0-9.]* m*s in threads of CUPTI$" worked.out' - "$aiflame"
 check "and in info" sh -c '"$1" info worked.data | grep "CPU of CUPTI.s threads  *about"' - "$aiflame"

@@ -37,7 +37,7 @@ is_announced() {
 # Against perf, which samples the same run.
 agrees_with_perf() {
 	"$aiflame" record -q --ebpf -F 997 -o k.data perf record -q -B -g -e cpu-clock -F 1307 -o perf.data "$app" calls 4 >/dev/null &&
-		"$aiflame" flame --of cpu --by samples --detail full -o k.folded k.data &&
+		"$aiflame" flame --of cpu --by-thread no --by samples --detail full -o k.folded k.data &&
 		perf script -i perf.data -F comm,ip,sym,dso >perf.txt 2>/dev/null &&
 		python3 "$here/ebpf_compare.py" k.folded perf.txt ebpf_app
 }
@@ -46,7 +46,7 @@ if perf record -q -B -g -e cpu-clock -o perf.data true >/dev/null 2>&1; then
 else
 	skip "OS kernel functions have perf's shares" "perf does not work here"
 	"$aiflame" record -q --ebpf -F 997 -o k.data "$app" calls 4
-	"$aiflame" flame --of cpu --by samples --detail full -o k.folded k.data
+	"$aiflame" flame --of cpu --by-thread no --by samples --detail full -o k.folded k.data
 fi
 # libc's functions keep no frame pointer: their caller is passed over.
 check "the program's part is in front, the kernel's behind" grep -qE \
@@ -65,7 +65,7 @@ check "CPU time is what the program used" cpu_time_is_all_there
 # Where the agent samples, nobody else does.
 agent_alone() {
 	"$aiflame" record -q --ebpf -F 499 -o a.data "$build/tests/e2e/cpu_app" shares 3 >shares &&
-		"$aiflame" flame --of cpu -o a.folded a.data &&
+		"$aiflame" flame --of cpu --by-thread no -o a.folded a.data &&
 		used=$(sed -n 's/^sum //p' shares) &&
 		between "$(awk "BEGIN { print 0.9 * $used }")" "$(number a.data 'SELECT sum(weight_ns) / 1e9 FROM cpu_samples')" \
 			"$(awk "BEGIN { print 1.1 * $used + 0.2 }")" &&

@@ -94,7 +94,8 @@ static void samples_are_chosen(void **state)
 	expect(w, &(struct aif_attribution_opts){.to_ns = 200}, 17000, 2, 2, 2, 0);
 }
 
-static void folded(struct world *w, const struct aif_flame_opts *o, const char *wanted)
+static void folded_of(struct world *w, const struct aif_attribution_opts *which,
+		      const struct aif_flame_opts *o, const char *wanted)
 {
 	char path[] = "/tmp/aiflame-test-cpu-out.XXXXXX", text[1024] = "";
 	struct aif_cpu_totals t;
@@ -103,7 +104,9 @@ static void folded(struct world *w, const struct aif_flame_opts *o, const char *
 	int fd = mkstemp(path);
 
 	assert_true(fd >= 0);
-	assert_int_equal(aif_cpu_totals(&w->p, NULL, &t, NULL), 0);
+	assert_int_equal(
+		(o->by_thread ? aif_cpu_totals_by_thread : aif_cpu_totals)(&w->p, which, &t, NULL),
+		0);
 	assert_int_equal(aif_towers_build_cpu(&w->p, &t, o, &tree, &err), 0);
 	assert_int_equal(aif_flame_write(&tree, AIF_FLAME_FOLDED, NULL, path, &err), 0);
 	close(fd);
@@ -114,6 +117,11 @@ static void folded(struct world *w, const struct aif_flame_opts *o, const char *
 	assert_string_equal(text, wanted);
 	aif_tree_finish(&tree);
 	aif_cpu_totals_finish(&t);
+}
+
+static void folded(struct world *w, const struct aif_flame_opts *o, const char *wanted)
+{
+	folded_of(w, NULL, o, wanted);
 }
 
 static void stacks_become_towers(void **state)
@@ -130,6 +138,30 @@ static void stacks_become_towers(void **state)
 	folded(w, &(struct aif_flame_opts){.ignore = "waiting", .focus = "outer"},
 	       "main;outer 3000\n");
 	folded(w, &(struct aif_flame_opts){.ignore = "outer|no stack"}, "main 20000\n");
+}
+
+/* Of several threads each has its own towers, and the same stack stands on each that was there. */
+static void threads_stand_apart(void **state)
+{
+	struct world *w = *state;
+
+	w->p.threads[0].name = aif_strset_puts(&w->p.strings, "python3");
+	w->p.threads[1].name = AIF_NONE;
+	w->p.threads[0].tid = 11;
+	w->p.threads[1].tid = w->p.processes[w->p.threads[1].process].pid = 12;
+	folded(w, &(struct aif_flame_opts){.by_thread = true},
+	       "[main thread 12];[no stack] 8000\n[main thread 12];[no stack];[waiting] 64000\n"
+	       "[main thread 12];main 4000\n"
+	       "[thread python3 11];main;outer 3000\n"
+	       "[thread python3 11];main;outer;[waiting: inner] 32000\n"
+	       "[thread unknown];main 16000\n");
+	folded(w, &(struct aif_flame_opts){.by_thread = true, .focus = "python3"},
+	       "[thread python3 11];main;outer 3000\n"
+	       "[thread python3 11];main;outer;[waiting: inner] 32000\n");
+	/* one alone has nothing to be told from */
+	folded_of(w, &(struct aif_attribution_opts){.threads = (const bool[]){true, false}},
+		  &(struct aif_flame_opts){.by_thread = true},
+		  "main;outer 3000\nmain;outer;[waiting: inner] 32000\n");
 }
 
 static void nothing_is_said(void **state)
@@ -219,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(samples_are_chosen, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stacks_become_towers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(threads_stand_apart, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nothing_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_was_counted_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_late_beginning_is_said, set_up, tear_down),
