@@ -14,6 +14,7 @@ enum aif_fold_action {
 	AIF_FOLD_INSIDE, /* the same, if the caller that is shown is of the same type */
 	AIF_FOLD_INSIDE_MODULE, /* the same, if it is in the same module */
 	AIF_FOLD_RENAME,        /* shown under the rule's label */
+	AIF_FOLD_GENERATED,     /* hidden, if a Python function of another file has called it */
 };
 
 /* Or-ed to the type: the profile has Python frames. */

@@ -98,6 +98,10 @@ enum aif_fold_action aif_frame_fold(struct aif_frame_fold *f, const struct aif_f
 		return AIF_FOLD_START;
 	/* A word of ours is not what the process began with. */
 	f->is_started |= type != AIF_TREE_MARK;
+	if (l->action == AIF_FOLD_GENERATED && f->file && f->file != l->file)
+		return AIF_FOLD_HIDE;
+	if (l->file)
+		f->file = l->file;
 	if (l->action == AIF_FOLD_HIDE || (l->action == AIF_FOLD_INSIDE && f->type == type) ||
 	    (l->action == AIF_FOLD_INSIDE_MODULE && f->module == l->module))
 		return AIF_FOLD_HIDE;
@@ -285,6 +289,7 @@ static void python_name_put(struct aif_buf *b, const char *name, uint32_t line_b
 static int python_add(struct aif_frame_labels *l, const struct aif_frame_name *n)
 {
 	const char *name = aif_profile_str(l->p, n->name), *file = aif_profile_str(l->p, n->file);
+	int r;
 
 	label_begin(l);
 	python_name_put(&l->label, name, *file && l->opts.lines ? n->line : 0);
@@ -297,9 +302,12 @@ static int python_add(struct aif_frame_labels *l, const struct aif_frame_name *n
 		aif_buf_putc(&l->label, ')');
 		aif_buf_putc(&l->full, ')');
 	}
-	return label_add(
+	r = label_add(
 		l, AIF_TREE_PYTHON,
 		label_fold(l, AIF_TREE_PYTHON, (const char *)l->label.data, l->label.len, ""));
+	if (r == 0 && *file)
+		l->labels[l->labels_len - 1].file = n->file + 1;
+	return r;
 }
 
 /* Not every function of C++ shows it in its name: main(), and what is extern "C". */

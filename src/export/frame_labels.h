@@ -15,6 +15,7 @@ struct aif_frame_label {
 	uint32_t name; /* in the tree */
 	uint32_t full; /* in tree->full: the name in full, AIF_STR_NONE if the label says it all */
 	uint32_t module; /* of native code, else AIF_NONE */
+	uint32_t file;   /* of Python's, 1 + a string of the profile, else 0 */
 	enum aif_fold_action action;
 };
 
@@ -22,6 +23,7 @@ struct aif_frame_label {
 struct aif_frame_fold {
 	uint32_t module; /* of the last frame that is shown, AIF_NONE if it is not native code */
 	unsigned type;   /* its enum aif_tree_type; AIF_TREE_ROOT: nothing is shown yet */
+	uint32_t file;   /* of the last Python frame that is not generated, as a label has it */
 	bool is_started; /* something but the start of a process or thread was there */
 };
 #define AIF_FRAME_FOLD_ROOT ((struct aif_frame_fold){.module = AIF_NONE, .type = AIF_TREE_ROOT})

@@ -2,6 +2,7 @@
 #include "export/names.h"
 
 #include "base/utf8.h"
+#include "export/cython_names.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -346,7 +347,8 @@ void aif_name_short(const char *name, size_t n, enum aif_name_detail detail, str
 		aif_buf_append(ret, name, n);
 		return;
 	}
-	aif_name_bare(name, n, &bare);
+	if (!aif_cython_name(name, n, &bare))
+		aif_name_bare(name, n, &bare);
 	t = (struct text){(char *)bare.data, bare.len};
 	close = find_closings(t);
 	if (close && !bare.failed) {

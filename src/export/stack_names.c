@@ -246,7 +246,7 @@ static enum answer answer_of(const struct aif_stack_names *s, uint32_t frame,
 	switch (type) {
 	case AIF_TREE_PYTHON:
 		name = aif_profile_frame_name(s->p, frame);
-		if (l->action == AIF_FOLD_HIDE)
+		if (l->action == AIF_FOLD_HIDE || l->action == AIF_FOLD_GENERATED)
 			return PYTHON_LIBRARY;
 		return python_answer(name ? aif_profile_str(s->p, name->file) : "");
 	case AIF_TREE_C:

@@ -1,164 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/frame_type.h"
-#include "export/flame.h"
-#include "export/fold_rules.h"
-#include "export/folded.h"
-#include "export/towers.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-/* ---- a profile that lives in memory -------------------------------------------------------------- */
-
-#define ADD(p, table, ...)                                                                      \
-	({                                                                                      \
-		assert_int_equal(aif_grow(&(p)->table, &(p)->table##_cap, (p)->table##_len + 1, \
-					  sizeof(*(p)->table)),                                 \
-				 0);                                                            \
-		(p)->table[(p)->table##_len] = (__typeof__(*(p)->table)){__VA_ARGS__};          \
-		(uint32_t)(p)->table##_len++;                                                   \
-	})
-
-struct world {
-	struct aif_profile p;
-	struct aif_attribution a;
-	size_t rows_cap;
-	uint32_t app, libc, runtime, driver, torch, script, device;
-};
-
-static uint32_t str(struct world *w, const char *s)
-{
-	return aif_strset_puts(&w->p.strings, s);
-}
-
-static uint32_t module(struct world *w, unsigned kind, const char *path)
-{
-	return ADD(&w->p, modules, .kind = kind, .path = str(w, path), .build_id = AIF_NONE,
-		   .kernel = AIF_NONE, .program = AIF_NONE);
-}
-
-static uint32_t frame(struct world *w, unsigned kind, uint32_t in, const char *name,
-		      const char *file, uint32_t line)
-{
-	uint32_t f = ADD(&w->p, frames, .kind = kind, .module = in,
-			 .address = 0x1000 + w->p.frames_len * 16);
-
-	if (name)
-		ADD(&w->p, frame_names, .frame = f, .name = str(w, name),
-		    .file = file ? str(w, file) : AIF_NONE, .line = line);
-	return f;
-}
-
-static void inlined(struct world *w, uint32_t f, uint32_t depth, const char *name)
-{
-	ADD(&w->p, frame_names, .frame = f, .inline_depth = depth, .name = str(w, name),
-	    .file = AIF_NONE);
-}
-
-static uint32_t push(struct world *w, uint32_t caller, uint32_t f)
-{
-	return ADD(&w->p, stacks, .parent = caller, .frame = f, .depth = 1);
-}
-
-static uint32_t kernel(struct world *w, const char *name)
-{
-	return ADD(&w->p, kernels, .name = str(w, name), .short_name = AIF_NONE,
-		   .program = AIF_NONE);
-}
-
-static struct aif_attribution_row *row(struct world *w, uint32_t stack, uint32_t k, uint64_t ns)
-{
-	struct aif_attribution_row *r;
-
-	assert_int_equal(aif_grow(&w->a.rows, &w->rows_cap, w->a.rows_len + 1, sizeof(*r)), 0);
-	r = &w->a.rows[w->a.rows_len++];
-	*r = (struct aif_attribution_row){.kernel = k,
-					  .stack = stack,
-					  .frame = AIF_NONE,
-					  .reason = AIF_NONE,
-					  .wall_ns = ns,
-					  .time_ns = ns * 2,
-					  .launches = 1};
-	return r;
-}
-
-static void world_init(struct world *w)
-{
-	*w = (struct world){0};
-	w->app = module(w, AIF_MODULE_ELF, "/opt/app/bin/app");
-	w->libc = module(w, AIF_MODULE_ELF, "/lib/x86_64-linux-gnu/libc.so.6");
-	w->runtime = module(w, AIF_MODULE_ELF, "/usr/lib/libOpenCL.so.1.0.0");
-	w->driver = module(w, AIF_MODULE_ELF, "/usr/lib/libpocl.so.2.10.0");
-	w->torch = module(w, AIF_MODULE_ELF, "/venv/torch/lib/libtorch_cpu.so");
-	w->script = module(w, AIF_MODULE_SOURCE, "/home/u/train.py");
-	w->device = module(w, AIF_MODULE_DEVICE_ELF, "/cache/gemm.so");
-}
-
-static void world_finish(struct world *w)
-{
-	free(w->a.rows);
-	aif_profile_finish(&w->p);
-}
-
-/* _start -> [libc] -> __libc_start_main -> main -> run(int) [step() inlined] -> clEnqueue... -> pocl */
-static uint32_t host_stack(struct world *w)
-{
-	uint32_t s = AIF_NONE, f;
-
-	s = push(w, s, frame(w, AIF_FRAME_NATIVE, w->app, "_start", NULL, 0));
-	s = push(w, s, frame(w, AIF_FRAME_NATIVE, w->libc, "__libc_start_main_impl", NULL, 0));
-	s = push(w, s, frame(w, AIF_FRAME_NATIVE, w->libc, NULL, NULL, 0));
-	s = push(w, s, frame(w, AIF_FRAME_NATIVE, w->app, "main", "/src/app/main.c", 12));
-	f = frame(w, AIF_FRAME_NATIVE, w->app, "app::run(std::vector<int> const&)",
-		  "/src/app/run.cc", 40);
-	inlined(w, f, 1, "step(int)");
-	s = push(w, s, f);
-	s = push(w, s, frame(w, AIF_FRAME_NATIVE, w->runtime, "clEnqueueNDRangeKernel", NULL, 0));
-	return push(w, s,
-		    frame(w, AIF_FRAME_NATIVE, w->driver, "POclEnqueueNDRangeKernel", NULL, 0));
-}
-
-/* ---- what is drawn, as folded text --------------------------------------------------------------- */
-
-static char *folded(const struct aif_tree *t)
-{
-	char name[] = "/tmp/test_towers.XXXXXX", *text = calloc(1, 10000);
-	int fd = mkstemp(name);
-	struct aif_err err;
-
-	assert_true(fd >= 0);
-	assert_int_equal(aif_flame_write(t, AIF_FLAME_FOLDED, NULL, name, &err), 0);
-	close(fd);
-	fd = open(name, O_RDONLY);
-	assert_true(read(fd, text, 9999) >= 0);
-	close(fd);
-	unlink(name);
-	return text;
-}
-
-static void check(const struct world *w, const struct aif_flame_opts *o, const char *expected)
-{
-	struct aif_tree t;
-	struct aif_err err = {0};
-	char *text;
-
-	if (aif_towers_build(&w->p, &w->a, o, &t, &err) < 0)
-		fail_msg("%s", err.text);
-	text = folded(&t);
-	assert_string_equal(text, expected);
-	free(text);
-	aif_tree_finish(&t);
-}
-
-static const struct aif_flame_opts normal = {.leaf = AIF_LEAF_INSTRUCTION,
-					     .detail = AIF_NAME_NORMAL};
+#include "fixture_towers.h"
 
 static void test_details(void **state)
 {
@@ -203,38 +44,6 @@ static void test_a_line_is_said_once(void **state)
 	check(&w, &o,
 	      "f.<locals>.<lambda> (a.py:12)_[p];f.<locals>.<genexpr>:12 (a.py:13)_[p];k_[g] "
 	      "100\n");
-	world_finish(&w);
-}
-
-/* What is hidden is named where it went, and a frame of libc inside the program is none of the start. */
-static void test_hidden_frames_are_told(void **state)
-{
-	struct world w;
-	struct aif_tree t;
-	struct aif_err err;
-	uint32_t s, n;
-	const char *full;
-
-	(void)state;
-	world_init(&w);
-	row(&w, host_stack(&w), kernel(&w, "gemm"), 100);
-	assert_int_equal(aif_towers_build(&w.p, &w.a, &normal, &t, &err), 0);
-	for (n = 0; t.nodes[n].first; n = t.nodes[n].first)
-		if (aif_tree_type_of(&t, t.nodes[n].name) == AIF_TREE_API)
-			break;
-	full = aif_strset_get(&t.full, t.details[n].full, NULL);
-	assert_string_equal(full, "POclEnqueueNDRangeKernel");
-	n = t.nodes[t.nodes[0].first].first;
-	assert_string_equal(aif_strset_get(&t.full, t.details[n].full, NULL),
-			    "app::run(std::vector<int> const&)");
-	aif_tree_finish(&t);
-	world_finish(&w);
-
-	world_init(&w);
-	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
-	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.libc, NULL, NULL, 0)); /* qsort, say */
-	row(&w, s, kernel(&w, "k"), 1);
-	check(&w, &normal, "main;[libc.so.6+0x1010];k_[g] 1\n");
 	world_finish(&w);
 }
 
@@ -559,53 +368,6 @@ static void test_graphs(void **state)
 	world_finish(&w);
 }
 
-/* A stack of which folding leaves nothing is not drawn as if nobody had been there. */
-static void test_folded_away(void **state)
-{
-	struct world w;
-	struct aif_tree t;
-	struct aif_err err;
-	uint32_t s, k, python;
-
-	(void)state;
-	world_init(&w);
-	k = kernel(&w, "k");
-	python = module(&w, AIF_MODULE_ELF, "/usr/bin/python3.12");
-	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "_start", NULL, 0));
-	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.libc, NULL, NULL, 0));
-	row(&w, s, k, 1);
-	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, python, "Py_RunMain", NULL, 0));
-	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, python, "_PyEval_Vector", NULL, 0));
-	row(&w, s, k, 2);
-	/* its callees show more than it does */
-	s = push(&w, s, frame(&w, AIF_FRAME_PYTHON, w.script, "f", "/home/u/train.py", 1));
-	row(&w, s, k, 4);
-	check(&w, &normal, "Py_RunMain;k_[g] 2\n_start;k_[g] 1\nf (train.py)_[p];k_[g] 4\n");
-	assert_int_equal(aif_towers_build(&w.p, &w.a, &normal, &t, &err), 0);
-	assert_int_equal(t.nodes[0].total, 7);
-	aif_tree_finish(&t);
-	world_finish(&w);
-}
-
-/* cudart is linked into most programs: its functions are the runtime's all the same. */
-static void test_static_runtime(void **state)
-{
-	struct world w;
-	uint32_t s;
-
-	(void)state;
-	world_init(&w);
-	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
-	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "cudaMemcpy", NULL, 0));
-	row(&w, s, kernel(&w, "k"), 1);
-	assert_int_equal(aif_frame_type_native("cudaMemcpy", 10, "/x/app"), AIF_TREE_API);
-	assert_int_equal(aif_frame_type_native("cuda_mm", 7, "/x/app"), AIF_TREE_C);
-	assert_int_equal(aif_frame_type_native("clone", 5, "/x/app"), AIF_TREE_C);
-	assert_int_equal(aif_frame_type_native("cuMul(int)", 10, "/x/app"), AIF_TREE_CXX);
-	check(&w, &normal, "main;cudaMemcpy;k_[g] 1\n");
-	world_finish(&w);
-}
-
 /* ---- filters ------------------------------------------------------------------------------------- */
 
 static void test_filters(void **state)
@@ -757,53 +519,10 @@ static void test_totals_never_change(void **state)
 	world_finish(&w);
 }
 
-/* python -X perf: beside the Python frame that it is for, a trampoline says nothing; alone it is all that there is. */
-static void test_trampolines(void **state)
-{
-	static const char name[] = "[jit] py::f:/x/train.py";
-	const size_t len = sizeof(name) - 1;
-	const unsigned beside = AIF_TREE_C | AIF_FOLD_WITH_PYTHON;
-	struct aif_buf label = {0};
-
-	(void)state;
-	assert_int_equal(aif_fold(AIF_NAME_NORMAL, beside, name, len, "[jit]", &label),
-			 AIF_FOLD_HIDE);
-	assert_int_equal(aif_fold(AIF_NAME_NORMAL, AIF_TREE_C, name, len, "[jit]", &label),
-			 AIF_FOLD_SHOW);
-	assert_int_equal(aif_fold(AIF_NAME_FULL, beside, name, len, "[jit]", &label),
-			 AIF_FOLD_SHOW);
-	aif_buf_finish(&label);
-}
-
-/* What nvcc puts between <<<...>>> and the runtime, in whatever namespace; not what is only called like it. */
-static void test_device_stubs(void **state)
-{
-	static const struct {
-		const char *name;
-		enum aif_fold_action action;
-	} cases[] = {
-		{"__device_stub__Z4gemmPfi(float*, int)", AIF_FOLD_HIDE},
-		{"__wrapper__device_stub_gemm(float*&, int&)", AIF_FOLD_HIDE},
-		{"void at::native::__wrapper__device_stub_fill<4>(int&)", AIF_FOLD_HIDE},
-		{"at::native::__device_stub__ZN2at4fillEi(int)", AIF_FOLD_HIDE},
-		{"make_device_stub(int)", AIF_FOLD_SHOW},
-	};
-	struct aif_buf label = {0};
-
-	(void)state;
-	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++)
-		assert_int_equal(aif_fold(AIF_NAME_NORMAL, AIF_TREE_CXX, cases[i].name,
-					  strlen(cases[i].name), "app", &label),
-				 cases[i].action);
-	aif_buf_finish(&label);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_device_stubs),
 		cmocka_unit_test(test_details),
-		cmocka_unit_test(test_hidden_frames_are_told),
 		cmocka_unit_test(test_a_line_is_said_once),
 		cmocka_unit_test(test_operators),
 		cmocka_unit_test(test_libraries),
@@ -814,12 +533,9 @@ int main(void)
 		cmocka_unit_test(test_tooltips_sum_up),
 		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_graphs),
-		cmocka_unit_test(test_folded_away),
-		cmocka_unit_test(test_static_runtime),
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_totals_never_change),
-		cmocka_unit_test(test_trampolines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/fold_rules.h"
+#include "export/frame_type.h"
+#include "export/stack_names.h"
+#include "fixture_towers.h"
+
+/* What is hidden is named where it went, and a frame of libc inside the program is none of the start. */
+static void test_hidden_frames_are_told(void **state)
+{
+	struct world w;
+	struct aif_tree t;
+	struct aif_err err;
+	uint32_t s, n;
+	const char *full;
+
+	(void)state;
+	world_init(&w);
+	row(&w, host_stack(&w), kernel(&w, "gemm"), 100);
+	assert_int_equal(aif_towers_build(&w.p, &w.a, &normal, &t, &err), 0);
+	for (n = 0; t.nodes[n].first; n = t.nodes[n].first)
+		if (aif_tree_type_of(&t, t.nodes[n].name) == AIF_TREE_API)
+			break;
+	full = aif_strset_get(&t.full, t.details[n].full, NULL);
+	assert_string_equal(full, "POclEnqueueNDRangeKernel");
+	n = t.nodes[t.nodes[0].first].first;
+	assert_string_equal(aif_strset_get(&t.full, t.details[n].full, NULL),
+			    "app::run(std::vector<int> const&)");
+	aif_tree_finish(&t);
+	world_finish(&w);
+
+	world_init(&w);
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.libc, NULL, NULL, 0)); /* qsort, say */
+	row(&w, s, kernel(&w, "k"), 1);
+	check(&w, &normal, "main;[libc.so.6+0x1010];k_[g] 1\n");
+	world_finish(&w);
+}
+
+/* A stack of which folding leaves nothing is not drawn as if nobody had been there. */
+static void test_folded_away(void **state)
+{
+	struct world w;
+	struct aif_tree t;
+	struct aif_err err;
+	uint32_t s, k, python;
+
+	(void)state;
+	world_init(&w);
+	k = kernel(&w, "k");
+	python = module(&w, AIF_MODULE_ELF, "/usr/bin/python3.12");
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "_start", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.libc, NULL, NULL, 0));
+	row(&w, s, k, 1);
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, python, "Py_RunMain", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, python, "_PyEval_Vector", NULL, 0));
+	row(&w, s, k, 2);
+	/* its callees show more than it does */
+	s = push(&w, s, frame(&w, AIF_FRAME_PYTHON, w.script, "f", "/home/u/train.py", 1));
+	row(&w, s, k, 4);
+	check(&w, &normal, "Py_RunMain;k_[g] 2\n_start;k_[g] 1\nf (train.py)_[p];k_[g] 4\n");
+	assert_int_equal(aif_towers_build(&w.p, &w.a, &normal, &t, &err), 0);
+	assert_int_equal(t.nodes[0].total, 7);
+	aif_tree_finish(&t);
+	world_finish(&w);
+}
+
+/* cudart is linked into most programs: its functions are the runtime's all the same. */
+/* The interpreter's end has no Python frames: what it does is not Py_BytesMain's. */
+static void test_interpreters_end(void **state)
+{
+	struct world w;
+	uint32_t s, k, python, in_main;
+
+	(void)state;
+	world_init(&w);
+	k = kernel(&w, "k");
+	python = module(&w, AIF_MODULE_ELF, "/usr/bin/python3.11");
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, python, "Py_BytesMain", NULL, 0));
+	in_main = push(&w, s, frame(&w, AIF_FRAME_NATIVE, python, "Py_RunMain", NULL, 0));
+	s = push(&w, in_main, frame(&w, AIF_FRAME_NATIVE, python, "Py_FinalizeEx", NULL, 0));
+	row(&w, push(&w, s, frame(&w, AIF_FRAME_NATIVE, python, "PyGC_Collect", NULL, 0)), k, 2);
+	s = push(&w, in_main, frame(&w, AIF_FRAME_NATIVE, python, "_Py_Finalize", NULL, 0));
+	row(&w, push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.driver, "cuCtxDestroy", NULL, 0)), k, 4);
+	row(&w, push(&w, in_main, frame(&w, AIF_FRAME_PYTHON, w.script, "f", "/u/a.py", 1)), k, 1);
+	check(&w, &normal,
+	      "Py_FinalizeEx;k_[g] 2\n_Py_Finalize;cuCtxDestroy;k_[g] 4\nf (a.py)_[p];k_[g] 1\n");
+	world_finish(&w);
+}
+
+/* A framework's launcher is in no file and says nothing; what somebody typed is the program. */
+static void test_generated_launchers(void **state)
+{
+	struct world w;
+	uint32_t s, typed, k;
+	struct aif_stack_names *names;
+
+	(void)state;
+	world_init(&w);
+	k = kernel(&w, "k");
+	s = push(&w, AIF_NONE,
+		 frame(&w, AIF_FRAME_PYTHON, w.script, "step", "/home/u/train.py", 3));
+	s = push(&w, s,
+		 frame(&w, AIF_FRAME_PYTHON, w.script, "CachingAutotuner.run",
+		       "/v/site-packages/torch/_inductor/runtime/triton_heuristics.py", 9));
+	s = push(&w, s, frame(&w, AIF_FRAME_PYTHON, w.script, "launcher", "<string>", 2));
+	row(&w, s, k, 2);
+	typed = push(&w, AIF_NONE,
+		     frame(&w, AIF_FRAME_PYTHON, w.script, "<module>", "<string>", 1));
+	typed = push(&w, typed, frame(&w, AIF_FRAME_PYTHON, w.script, "launcher", "<string>", 1));
+	row(&w, typed, k, 1);
+	check(&w, &normal,
+	      "<module> (<string>)_[p];launcher (<string>)_[p];k_[g] 1\n"
+	      "step (train.py)_[p];CachingAutotuner.run (triton_heuristics.py)_[p];k_[g] 2\n");
+	assert_int_equal(aif_stack_names_new(&w.p, AIF_NAME_NORMAL, &names), 0);
+	assert_string_equal(aif_stack_names_caller(names, s), "step (train.py)");
+	aif_stack_names_free(names);
+	world_finish(&w);
+}
+
+static void test_static_runtime(void **state)
+{
+	struct world w;
+	uint32_t s;
+
+	(void)state;
+	world_init(&w);
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "cudaMemcpy", NULL, 0));
+	row(&w, s, kernel(&w, "k"), 1);
+	assert_int_equal(aif_frame_type_native("cudaMemcpy", 10, "/x/app"), AIF_TREE_API);
+	assert_int_equal(aif_frame_type_native("cuda_mm", 7, "/x/app"), AIF_TREE_C);
+	assert_int_equal(aif_frame_type_native("clone", 5, "/x/app"), AIF_TREE_C);
+	assert_int_equal(aif_frame_type_native("cuMul(int)", 10, "/x/app"), AIF_TREE_CXX);
+	check(&w, &normal, "main;cudaMemcpy;k_[g] 1\n");
+	world_finish(&w);
+}
+
+/* python -X perf: beside the Python frame that it is for, a trampoline says nothing; alone it is all that there is. */
+static void test_trampolines(void **state)
+{
+	static const char name[] = "[jit] py::f:/x/train.py";
+	const size_t len = sizeof(name) - 1;
+	const unsigned beside = AIF_TREE_C | AIF_FOLD_WITH_PYTHON;
+	struct aif_buf label = {0};
+
+	(void)state;
+	assert_int_equal(aif_fold(AIF_NAME_NORMAL, beside, name, len, "[jit]", &label),
+			 AIF_FOLD_HIDE);
+	assert_int_equal(aif_fold(AIF_NAME_NORMAL, AIF_TREE_C, name, len, "[jit]", &label),
+			 AIF_FOLD_SHOW);
+	assert_int_equal(aif_fold(AIF_NAME_FULL, beside, name, len, "[jit]", &label),
+			 AIF_FOLD_SHOW);
+	aif_buf_finish(&label);
+}
+
+/* What nvcc puts between <<<...>>> and the runtime, in whatever namespace; not what is only called like it. */
+static void test_device_stubs(void **state)
+{
+	static const struct {
+		const char *name;
+		enum aif_fold_action action;
+	} cases[] = {
+		{"__device_stub__Z4gemmPfi(float*, int)", AIF_FOLD_HIDE},
+		{"__wrapper__device_stub_gemm(float*&, int&)", AIF_FOLD_HIDE},
+		{"void at::native::__wrapper__device_stub_fill<4>(int&)", AIF_FOLD_HIDE},
+		{"at::native::__device_stub__ZN2at4fillEi(int)", AIF_FOLD_HIDE},
+		{"make_device_stub(int)", AIF_FOLD_SHOW},
+	};
+	struct aif_buf label = {0};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++)
+		assert_int_equal(aif_fold(AIF_NAME_NORMAL, AIF_TREE_CXX, cases[i].name,
+					  strlen(cases[i].name), "app", &label),
+				 cases[i].action);
+	aif_buf_finish(&label);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hidden_frames_are_told),
+		cmocka_unit_test(test_folded_away),
+		cmocka_unit_test(test_interpreters_end),
+		cmocka_unit_test(test_generated_launchers),
+		cmocka_unit_test(test_static_runtime),
+		cmocka_unit_test(test_trampolines),
+		cmocka_unit_test(test_device_stubs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
