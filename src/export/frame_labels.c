@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/frame_labels.h"
 
+#include "base/demangle.h"
 #include "export/codes.h"
 #include "export/disasm.h"
 #include "export/frame_type.h"
@@ -12,6 +13,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+/* A mangled name of a file's may stand for a text without end. */
+#define DEMANGLED_MAX 4096
 
 struct labelled {
 	uint32_t first, len; /* in .labels; len 0: not looked at yet */
@@ -34,7 +38,7 @@ struct aif_frame_labels {
 	struct aif_insn_starts starts;
 	struct aif_disasm *disasm;
 	uint32_t disasm_arch; /* string; what .disasm is for, NULL if there is none for it */
-	struct aif_buf label, full, place, renamed;
+	struct aif_buf label, full, place, renamed, plain;
 };
 
 /* ---- a stack's walk ----------------------------------------------------------------------------- */
@@ -176,6 +180,7 @@ void aif_frame_labels_free(struct aif_frame_labels *l)
 	aif_buf_finish(&l->full);
 	aif_buf_finish(&l->place);
 	aif_buf_finish(&l->renamed);
+	aif_buf_finish(&l->plain);
 	free(l->frames);
 	free(l->names);
 	free(l->labels);
@@ -319,9 +324,20 @@ static bool is_cxx(const struct aif_frame_labels *l, const struct aif_frame *f, 
 		l->cxx_modules[f->module]);
 }
 
-static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, const char *name,
+/* A name that was kept mangled, as other tools' are and those that no demangler read when it was recorded. */
+static const char *name_read(struct aif_frame_labels *l, const char *name)
+{
+	if (name[0] != '_' || name[1] != 'Z')
+		return name;
+	aif_buf_clear(&l->plain);
+	aif_demangle_part(name, DEMANGLED_MAX, &l->plain);
+	return aif_buf_str(&l->plain);
+}
+
+static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, const char *mangled,
 		      const struct aif_frame_name *n, bool is_inlined)
 {
+	const char *name = name_read(l, mangled);
 	size_t len = strlen(name);
 	unsigned type = f->kind == AIF_FRAME_OS
 				? AIF_TREE_OS
@@ -345,7 +361,7 @@ static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, con
 		file_put(&l->label, base_name(file), n->line, true);
 		aif_buf_putc(&l->label, ')');
 	}
-	aif_buf_append(&l->full, name, len);
+	aif_buf_puts(&l->full, mangled);
 	r = label_add(l, type, action);
 	if (r == 0)
 		l->labels[l->labels_len - 1].module = f->module;

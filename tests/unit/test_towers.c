@@ -111,6 +111,22 @@ static void test_libraries(void **state)
 	world_finish(&w);
 }
 
+/* Names that were kept as the linker has them. */
+static void test_mangled_names(void **state)
+{
+	struct world w;
+	uint32_t s;
+
+	(void)state;
+	world_init(&w);
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "_ZN4absl3runEv", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "_ZN2at4_ops2mm4callEi", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "_Zwhat", NULL, 0));
+	row(&w, s, kernel(&w, "k"), 5);
+	check(&w, &normal, "absl::run;aten::mm;_Zwhat;k_[g] 5\n");
+	world_finish(&w);
+}
+
 /* Of a template brief has no arguments, unless they are what tells two kernels apart. */
 static void test_brief_kernels(void **state)
 {
@@ -527,6 +543,7 @@ int main(void)
 		cmocka_unit_test(test_operators),
 		cmocka_unit_test(test_libraries),
 		cmocka_unit_test(test_brief_kernels),
+		cmocka_unit_test(test_mangled_names),
 		cmocka_unit_test(test_main_has_its_language),
 		cmocka_unit_test(test_inside),
 		cmocka_unit_test(test_code_without_bytes),
