@@ -74,6 +74,9 @@ check "what a kernel needs" is 1 m.data \
 	"SELECT min(registers) >= 8 AND max(registers) < 256 AND max(shared_bytes) >= 1024 AND count(graph) = 0 FROM executions"
 check "C++ frames below each" folded m.data 'multiply_tile_by_tile;launch_tiled;'
 
+waits() { "$aiflame" flame --of cpu m.data -o cpu.folded && grep -q 'waiting: cuda[A-Za-z]*Synchronize' cpu.folded; }
+check "the thread waits in a call that synchronizes" waits
+
 # ---- insides: instructions and what they wait for ----
 check "99 % of the samples are in a kernel's tower" is 1 m.data \
 	'SELECT sum(count) >= 0.99 * (SELECT sum(count) FROM samples) AND sum(count) > 10000 FROM attributed'
