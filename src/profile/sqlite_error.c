@@ -46,7 +46,7 @@ const char *aif_sqlite_why(sqlite3 *db)
 
 	/* SQLite's own words for these are "disk I/O error" and "unable to open database file". */
 	return r == -ENOSPC || r == -EFBIG || r == -EDQUOT || r == -EACCES || r == -EROFS ||
-			       r == -ENOENT || r == -ENOTDIR
+			       r == -ENOENT || r == -ENOTDIR || r == -EMFILE || r == -ENFILE
 		       ? strerror(-r)
 		       : sqlite3_errmsg(db);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/attach_dir.h"
 
+#include "base/open_regular.h"
 #include "wire/handshake.h"
 
 #include <dirent.h>
@@ -101,9 +102,8 @@ static bool read_page(int dir, const char *name, struct aif_standby_entry *e)
 	    strcmp(name + len - suffix, AIF_STANDBY_SUFFIX) != 0)
 		return false;
 	memcpy(e->name, name, len + 1);
-	/* NONBLOCK: it might be a pipe. */
-	e->fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (e->fd < 0 || fstat(e->fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	e->fd = aif_open_regular(dir, name, O_RDWR | O_NOFOLLOW);
+	if (e->fd < 0 || fstat(e->fd, &st) < 0 ||
 	    pread(e->fd, &e->page, sizeof(e->page), 0) != (ssize_t)sizeof(e->page) ||
 	    e->page.magic != AIF_STANDBY_MAGIC)
 		return false;
@@ -163,7 +163,7 @@ static bool read_recording(int dir, const char *name, struct aif_standby_found *
 		return false;
 	snprintf(f->name, sizeof(f->name), "%s", name);
 	snprintf(path, sizeof(path), "%s/about", name);
-	fd = openat(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	fd = aif_open_regular(dir, path, O_RDONLY | O_NOFOLLOW);
 	if (fd < 0)
 		return false;
 	n = pread(fd, a, sizeof(*a), 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/coverage.h"
 
+#include "base/open_regular.h"
 #include "base/reasons.h"
 #include "record/elf_peek.h"
 
@@ -63,10 +64,10 @@ int aif_coverage_check(const char *command, char *file, size_t size)
 
 	if (!find_command(command, file, size))
 		return 0; /* exec will say what is wrong */
-	fd = open(file, O_RDONLY | O_CLOEXEC);
+	fd = aif_open_regular(AT_FDCWD, file, O_RDONLY);
 	if (fd >= 0 && interpreter_of(fd, file, size)) {
 		close(fd);
-		fd = open(file, O_RDONLY | O_CLOEXEC);
+		fd = aif_open_regular(AT_FDCWD, file, O_RDONLY);
 	}
 	if (fd < 0)
 		return 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/cpu.h"
 
+#include "base/open_regular.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -46,8 +48,9 @@ static int event_open(uint32_t tid, uint32_t rate)
 	struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = (pid_t)tid};
 	int fd = (int)syscall(SYS_perf_event_open, &a, (pid_t)tid, -1, -1, PERF_FLAG_FD_CLOEXEC), r;
 
+	fd = aif_open_spare(fd < 0 ? -errno : fd);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	/* Without a buffer: the overflow is all that is wanted. */
 	if (fcntl(fd, F_SETSIG, AIF_SHM_CPU_SIGNAL) < 0 || fcntl(fd, F_SETOWN_EX, &owner) < 0 ||
 	    fcntl(fd, F_SETFL, O_ASYNC) < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0) {
@@ -103,6 +106,16 @@ static uint32_t inner_tid(int pid, uint32_t tid)
 	return inner;
 }
 
+static void lose(struct aif_drainer *d, const struct aif_target *t, enum aif_reason reason,
+		 int error)
+{
+	bool lacks = aif_open_lacks_descriptors(error);
+
+	aif_store_loss(
+		d->store, lacks ? AIF_REASON_NO_DESCRIPTORS : reason, t->process,
+		aif_store_puts(d->store, lacks ? "CPU samples of a thread" : strerror(-error)), 1);
+}
+
 /* Place i's thread, as we know it. */
 static void sample_thread(struct aif_drainer *d, struct aif_target *t, size_t i, uint32_t tid)
 {
@@ -110,8 +123,7 @@ static void sample_thread(struct aif_drainer *d, struct aif_target *t, size_t i,
 
 	t->cpu->at[i].fd = fd;
 	if (fd < 0 && fd != -ESRCH)
-		aif_store_loss(d->store, AIF_REASON_CPU_TOO_MANY, t->process,
-			       aif_store_puts(d->store, strerror(-fd)), 1);
+		lose(d, t, AIF_REASON_CPU_TOO_MANY, fd);
 }
 
 /* The places that wait for it get their threads, found by what the target calls these: in one go, since each
@@ -156,8 +168,7 @@ void aif_cpu_start(struct aif_drainer *d, struct aif_target *t)
 	if (fd == -ESRCH)
 		return; /* it was over before anybody could look */
 	if (fd < 0) {
-		aif_store_loss(d->store, AIF_REASON_CPU_NO_PERF, t->process,
-			       aif_store_puts(d->store, strerror(-fd)), 1);
+		lose(d, t, AIF_REASON_CPU_NO_PERF, fd);
 		return;
 	}
 	close(fd);

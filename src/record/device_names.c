@@ -3,6 +3,7 @@
 
 #include "base/demangle.h"
 #include "base/map.h"
+#include "base/open_regular.h"
 #include "base/reasons.h"
 #include "profile/model.h"
 #include "symbolize/device_object.h"
@@ -137,8 +138,7 @@ static uint8_t *read_object(int dir, uint64_t hash, size_t *ret_n)
 	int fd;
 
 	snprintf(name, sizeof(name), AIF_OBJECT_NAME, hash);
-	/* NONBLOCK: it might be a pipe. */
-	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	fd = aif_open_regular(dir, name, O_RDONLY | O_NOFOLLOW);
 	if (fd < 0)
 		return NULL;
 	if (fstat(fd, &st) == 0 && is_acceptable(dir, &st))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/drain.h"
 
+#include "base/open_regular.h"
 #include "record/counters.h"
 #include "record/cpu.h"
 #include "record/device_samples.h"
@@ -164,8 +165,21 @@ static void start_sampling(struct aif_drainer *d, struct aif_target *t, uint64_t
 	if (r == -ESRCH && t->pid > 0)
 		return; /* it is ending, or was over before anybody could look */
 	atomic_store(&t->shm->sampling, AIF_SAMPLING_TIMERS);
-	aif_store_loss(d->store, AIF_REASON_SAMPLES_NO_PERF, t->process,
-		       aif_store_puts(d->store, strerror(-r)), 1);
+	if (aif_open_lacks_descriptors(r))
+		aif_store_loss(d->store, AIF_REASON_NO_DESCRIPTORS, t->process,
+			       aif_store_puts(d->store, "device samples come from timers"), 1);
+	else
+		aif_store_loss(d->store, AIF_REASON_SAMPLES_NO_PERF, t->process,
+			       aif_store_puts(d->store, strerror(-r)), 1);
+}
+
+static void follow_threads(struct aif_drainer *d, struct aif_target *t)
+{
+	if (!aif_open_lacks_descriptors(aif_perf_threads(t->perf, t->pid)) || t->perf_lacks)
+		return;
+	t->perf_lacks = true;
+	aif_store_loss(d->store, AIF_REASON_NO_DESCRIPTORS, t->process,
+		       aif_store_puts(d->store, "device samples of some threads"), 1);
 }
 
 static void add_stats(struct aif_drain_stats *to, const struct aif_target *t)
@@ -360,7 +374,7 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 		if (t->cpu)
 			aif_cpu_follow(d, t, now);
 		if (look_at_threads && t->perf)
-			aif_perf_threads(t->perf, t->pid);
+			follow_threads(d, t);
 		if (each_second)
 			aif_target_losses(d, t);
 		aif_target_cupti(t);

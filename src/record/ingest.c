@@ -140,8 +140,7 @@ static void on_module(struct aif_ingest *in, const struct aif_wire_module *r)
 	if (fd >= 0 || r->head.aux)
 		aif_modfiles_add(d->files, range.module, fd, path, build_id);
 	else
-		aif_store_loss(d->store, AIF_REASON_MODULE_GONE, in->target->process,
-			       aif_store_puts(d->store, path), 1);
+		aif_target_no_file(d, in->target, path, fd);
 }
 
 static void on_device(struct aif_ingest *in, const struct aif_wire_device *r)

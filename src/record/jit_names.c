@@ -2,6 +2,7 @@
 #include "record/jit_names.h"
 
 #include "base/clock.h"
+#include "base/open_regular.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,14 +41,13 @@ static int own_number(int pid, uid_t *ret_uid)
 	return number;
 }
 
-/* A plain file of that user or root's: /tmp is everybody's. */
+/* Opens a file of that user or root's: everybody can write to /tmp. */
 static int open_map(const char *path, uid_t uid)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	int fd = aif_open_spare(aif_open_regular(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW));
 	struct stat st;
 
-	if (fd >= 0 &&
-	    (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (st.st_uid != uid && st.st_uid != 0))) {
+	if (fd >= 0 && (fstat(fd, &st) < 0 || (st.st_uid != uid && st.st_uid != 0))) {
 		close(fd);
 		return -1;
 	}

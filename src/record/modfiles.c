@@ -2,6 +2,7 @@
 #include "record/modfiles.h"
 
 #include "base/buf.h"
+#include "base/open_regular.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,23 +36,28 @@ void aif_modfiles_finish(struct aif_modfiles *f)
 	pthread_mutex_destroy(&f->lock);
 }
 
+/* Another way to the same file would end the same. */
+static bool is_final(int error)
+{
+	return error == -EINVAL || aif_open_lacks_descriptors(error);
+}
+
 int aif_modfile_open(int pid, uint64_t lo, uint64_t hi, const char *path)
 {
-	char name[4200], root[32];
+	char name[96], root[32];
 	int fd;
 
 	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, lo, hi);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 || path[0] != '/')
-		return fd >= 0 ? fd : -ENOENT;
-	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, path);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	/* Not allowed to look through its root, or it has ended by now: the same file here? Whoever
-	 * takes it compares build ids. */
-	snprintf(root, sizeof(root), "/proc/%d/root", pid);
-	if (fd < 0 && (errno != ENOENT || access(root, F_OK) < 0))
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return fd >= 0 ? fd : -errno;
+	fd = aif_open_regular(AT_FDCWD, name, O_RDONLY);
+	if (fd < 0 && path[0] == '/' && !is_final(fd)) {
+		fd = aif_open_regular_of(pid, path);
+		/* Not allowed to look through its root, or it has ended by now: the same file here?
+		 * Whoever takes it compares build ids. */
+		snprintf(root, sizeof(root), "/proc/%d/root", pid);
+		if (fd < 0 && !is_final(fd) && (fd != -ENOENT || access(root, F_OK) < 0))
+			fd = aif_open_regular(AT_FDCWD, path, O_RDONLY);
+	}
+	return aif_open_spare(fd);
 }
 
 static int add(struct aif_modfiles *f, struct aif_modfile *file)

@@ -38,7 +38,8 @@ void aif_modfiles_finish(struct aif_modfiles *f); /* closes what nobody took */
 
 /* Opens the file that process `pid` has mapped at [lo, hi) under `path`: through
  * /proc/PID/map_files where the kernel lets us (right even for deleted files), else through the
- * process's own root directory. -errno when it cannot be opened. */
+ * process's own root directory. -errno when it cannot be opened: -EINVAL if it is not a regular file,
+ * -EMFILE also while the last descriptors are kept for others. */
 int aif_modfile_open(int pid, uint64_t lo, uint64_t hi, const char *path);
 
 /* Takes fd. 0 or -ENOMEM (fd is closed then). */

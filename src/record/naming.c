@@ -35,6 +35,8 @@
 #define PAUSE_EACH_NS (2 * 1000 * 1000) /* less than the kernel's slices of 3 ms */
 #define PAUSE_TIMES   9
 #define PAUSE_MAX_NS  AIF_NS_PER_S
+/* After which a thread that was told to end is given up. */
+#define CANCEL_NS (2 * AIF_NS_PER_S)
 
 struct aif_naming {
 	struct aif_store *store;
@@ -47,13 +49,16 @@ struct aif_naming {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	bool stop;
-	uint64_t used_ns;           /* CPU time of the thread, and how often it was taken off its */
-	long preempted;             /* CPU, when it last looked whether to pause */
-	size_t next;                /* frame */
-	struct aif_map known;       /* modules that the symbolizer knows */
-	unsigned named;             /* modules without lines */
-	struct aif_map coded;       /* functions whose code is kept: module << 48 | start */
+	bool stop, has_ended;
+	atomic_bool cancel;   /* what has no name so far gets none */
+	uint64_t cancelled;   /* frames that got none for it */
+	struct aif_map slow;  /* modules of which it was said that their files take too long */
+	uint64_t used_ns;     /* CPU time of the thread, and how often it was taken off its */
+	long preempted;       /* CPU, when it last looked whether to pause */
+	size_t next;          /* frame */
+	struct aif_map known; /* modules that the symbolizer knows */
+	unsigned named;       /* modules without lines */
+	struct aif_map coded; /* functions whose code is kept: module << 48 | start */
 	struct aif_account account; /* the files are the targets' */
 };
 
@@ -128,7 +133,8 @@ static void learn_perf_map(struct aif_naming *n, const struct aif_modfile *file)
 	find_frames(n, file->module, &wanted);
 	if (m && wanted.len) {
 		aif_perf_map_init(m, wanted.wants, wanted.len);
-		while (left && (r = read(file->fd, bytes, AIF_MIN(sizeof(bytes), left))) > 0 &&
+		while (left && !atomic_load(&n->cancel) &&
+		       (r = read(file->fd, bytes, AIF_MIN(sizeof(bytes), left))) > 0 &&
 		       aif_perf_map_feed(m, bytes, (size_t)r))
 			left -= (uint64_t)r;
 		aif_perf_map_end(m);
@@ -373,6 +379,22 @@ static void name_os_frame(struct aif_naming *n, uint32_t id, const struct aif_fr
 	put_names(n, id, &sym, 1);
 }
 
+static bool is_cancelled(const struct aif_naming *n)
+{
+	return atomic_load_explicit(&n->cancel, memory_order_relaxed);
+}
+
+/* Says once of a module that the names of its functions take too long. */
+static void tell_slow(struct aif_naming *n, uint32_t module)
+{
+	if (aif_map_get(&n->slow, module, NULL) || aif_map_put(&n->slow, module, 1) < 0)
+		return;
+	aif_store_lock_as(n->store, &n->account);
+	aif_store_loss(n->store, AIF_REASON_NAMES_SLOW, AIF_NONE, n->store->p.modules[module].path,
+		       1);
+	aif_store_unlock_as(n->store);
+}
+
 static void name_frame(struct aif_naming *n, uint32_t id, struct job *j)
 {
 	struct aif_symbol sym[MAX_INLINED];
@@ -382,6 +404,10 @@ static void name_frame(struct aif_naming *n, uint32_t id, struct job *j)
 	if (j->frame.module == AIF_NONE || j->module_kind == AIF_MODULE_ANON ||
 	    j->module_kind == AIF_MODULE_SOURCE)
 		return;
+	if (is_cancelled(n)) {
+		n->cancelled++;
+		return;
+	}
 	if (j->module_kind == AIF_MODULE_OS) {
 		name_os_frame(n, id, &j->frame);
 		return;
@@ -399,6 +425,8 @@ static void name_frame(struct aif_naming *n, uint32_t id, struct job *j)
 	len = aif_symbols_resolve(n->symbols, j->frame.module, j->frame.address, sym, MAX_INLINED);
 	if (len < 0)
 		return;
+	if (aif_symbols_is_slow(n->symbols, j->frame.module) && !is_cancelled(n))
+		tell_slow(n, j->frame.module);
 	put_names(n, id, sym, len);
 	if (j->frame.kind == AIF_FRAME_DEVICE)
 		keep_code(n, j);
@@ -452,17 +480,19 @@ static void *naming_main(void *arg)
 {
 	struct aif_naming *n = arg;
 
-	for (;;) {
-		bool worked = round_of_names(n), stop;
-
+	for (bool stop = false, worked = true; worked || !stop;) {
 		pthread_mutex_lock(&n->lock);
 		if (!worked)
 			wait_for(n, POLL_NS);
-		stop = n->stop;
+		stop = n->stop; /* asked before the round: nothing comes after it */
 		pthread_mutex_unlock(&n->lock);
-		if (stop)
-			return NULL;
+		worked = round_of_names(n);
 	}
+	pthread_mutex_lock(&n->lock);
+	n->has_ended = true;
+	pthread_cond_signal(&n->wake);
+	pthread_mutex_unlock(&n->lock);
+	return NULL;
 }
 
 int aif_naming_new(struct aif_store *s, struct aif_modfiles *files,
@@ -485,6 +515,8 @@ int aif_naming_new(struct aif_store *s, struct aif_modfiles *files,
 	pthread_condattr_destroy(&monotonic);
 	r = aif_symbols_new(&n->symbols);
 	if (!r)
+		aif_symbols_cancel_by(n->symbols, &n->cancel);
+	if (!r)
 		r = aif_device_names_new(files->objects, !opts->argv, &n->devices);
 	if (!r)
 		r = -pthread_create(&n->thread, NULL, naming_main, n);
@@ -498,23 +530,59 @@ int aif_naming_new(struct aif_store *s, struct aif_modfiles *files,
 	return 0;
 }
 
-void aif_naming_finish(struct aif_naming *n)
+/* Waits for the thread's end. False if it does not end although it was cancelled. */
+static bool await_end(struct aif_naming *n, const atomic_bool *is_impatient)
 {
-	if (!n)
-		return;
+	uint64_t cancelled_ns = 0;
+	bool has_ended;
+
 	pthread_mutex_lock(&n->lock);
 	n->stop = true;
 	pthread_cond_signal(&n->wake);
+	while (!n->has_ended) {
+		uint64_t now = aif_now_ns(), until = now + POLL_NS;
+		struct timespec t = {.tv_sec = (time_t)(until / AIF_NS_PER_S),
+				     .tv_nsec = (long)(until % AIF_NS_PER_S)};
+
+		if (atomic_load(is_impatient) && !cancelled_ns) {
+			cancelled_ns = now;
+			atomic_store(&n->cancel, true);
+		}
+		if (cancelled_ns && now - cancelled_ns >= CANCEL_NS)
+			break;
+		pthread_cond_timedwait(&n->wake, &n->lock, &t);
+	}
+	has_ended = n->has_ended;
 	pthread_mutex_unlock(&n->lock);
+	return has_ended;
+}
+
+bool aif_naming_finish(struct aif_naming *n, const atomic_bool *is_impatient)
+{
+	if (!n)
+		return true;
+	if (!await_end(n, is_impatient)) {
+		pthread_mutex_lock(&n->store->lock);
+		aif_store_loss(n->store, AIF_REASON_NAMES_STOPPED, AIF_NONE, AIF_NONE,
+			       n->store->p.frames_len - n->next);
+		pthread_mutex_unlock(&n->store->lock);
+		return false;
+	}
 	pthread_join(n->thread, NULL);
-	while (round_of_names(n)) /* without a pause: the user waits */
-		;
+	if (n->cancelled) {
+		pthread_mutex_lock(&n->store->lock);
+		aif_store_loss(n->store, AIF_REASON_NAMES_STOPPED, AIF_NONE, AIF_NONE,
+			       n->cancelled);
+		pthread_mutex_unlock(&n->store->lock);
+	}
 	aif_symbols_free(n->symbols);
 	aif_device_names_free(n->devices);
 	aif_kallsyms_finish(&n->kernel);
 	aif_map_finish(&n->known);
 	aif_map_finish(&n->coded);
+	aif_map_finish(&n->slow);
 	pthread_cond_destroy(&n->wake);
 	pthread_mutex_destroy(&n->lock);
 	free(n);
+	return true;
 }

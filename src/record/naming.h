@@ -5,6 +5,8 @@
 #include "record/opts.h"
 #include "record/store.h"
 
+#include <stdatomic.h>
+
 /*
  * The naming thread gives names to frames as they are first seen, and keeps the machine code of device
  * functions that were sampled. Where others want its CPU it gives way. It owns the symbolizer.
@@ -13,5 +15,7 @@ struct aif_naming;
 
 int aif_naming_new(struct aif_store *s, struct aif_modfiles *files,
 		   const struct aif_record_opts *opts, struct aif_naming **ret);
-/* Names what is left, without giving way, and ends. Free: NULL is fine. */
-void aif_naming_finish(struct aif_naming *n);
+/* Names what is left, without giving way, ends, and frees: NULL is fine. Once *is_impatient is true what is left
+ * gets no names, and is counted. False if even then the thread does not end, inside a library that cannot be
+ * interrupted: it goes on using the store and the files, which must stay until the process ends. */
+bool aif_naming_finish(struct aif_naming *n, const atomic_bool *is_impatient);

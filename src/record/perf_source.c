@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/perf_source.h"
 
-#include "record/perf_pace.h"
-
 #include "base/clock.h"
+#include "base/open_regular.h"
+#include "record/perf_pace.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -60,7 +60,7 @@ static int event_open(uint32_t tid, uint32_t rate, bool is_on)
 	};
 	long fd = syscall(SYS_perf_event_open, &a, (pid_t)tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
-	return fd < 0 ? -errno : (int)fd;
+	return aif_open_spare(fd < 0 ? -errno : (int)fd);
 }
 
 int aif_perf_probe(void)
@@ -147,21 +147,22 @@ static void count_switches(struct aif_perf *p, int pid)
 	aif_perf_pace_rate(&p->pace, busiest);
 }
 
-void aif_perf_threads(struct aif_perf *p, int pid)
+int aif_perf_threads(struct aif_perf *p, int pid)
 {
 	char path[64];
 	struct dirent *e;
+	int r = 0;
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
 	if (!dir)
-		return;
-	while ((e = readdir(dir)) != NULL) {
+		return -errno;
+	while (!aif_open_lacks_descriptors(r) && (e = readdir(dir)) != NULL) {
 		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
 
 		if (tid && p->threads_len < MAX_THREADS && !thread_find(p, tid))
-			thread_open(p, tid);
+			r = thread_open(p, tid);
 	}
 	closedir(dir);
 	/* An event of a thread that has ended is in error state; its last samples were drained. */
@@ -180,6 +181,7 @@ void aif_perf_threads(struct aif_perf *p, int pid)
 	}
 	if (p->pace.allowed_ppm && p->threads_len)
 		count_switches(p, pid);
+	return aif_open_lacks_descriptors(r) ? r : 0;
 }
 
 int aif_perf_new(int pid, uint32_t rate, uint32_t allowed_ppm, struct aif_perf **ret)

@@ -16,8 +16,9 @@ struct aif_perf;
 int aif_perf_new(int pid, uint32_t rate, uint32_t allowed_ppm, struct aif_perf **ret);
 void aif_perf_free(struct aif_perf *p);
 
-/* Looks for new threads. A thread ends by itself: its descriptor is closed once it is empty. */
-void aif_perf_threads(struct aif_perf *p, int pid);
+/* Looks for new threads. A thread ends by itself: its descriptor is closed once it is empty. 0 or -errno; -EMFILE and
+ * -ENFILE: threads are left out for want of descriptors. */
+int aif_perf_threads(struct aif_perf *p, int pid);
 
 /* Hands all samples to aif_target_sample, holding the store's lock. */
 void aif_perf_drain(struct aif_drainer *d, struct aif_target *t);

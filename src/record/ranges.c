@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/target.h"
 
+#include "base/open_regular.h"
 #include "record/elf_peek.h"
 #include "record/modfiles.h"
 #include "symbolize/pocl.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,6 +88,8 @@ bool aif_target_range_of_file(struct aif_drainer *d, struct aif_target *t, struc
 
 	range->is_kernel = aif_pocl_is_kernel_path(path);
 	fd = aif_modfile_open(t->pid, range->lo, range->hi, path);
+	if (aif_open_lacks_descriptors(fd))
+		aif_target_no_file(d, t, path, fd);
 	if (fd < 0 || aif_elf_peek(fd, &elf) < 0 ||
 	    !aif_elf_bias(&elf, range->lo, offset, &range->base)) {
 		if (fd >= 0)
@@ -109,6 +113,20 @@ bool aif_target_range_of_file(struct aif_drainer *d, struct aif_target *t, struc
 	else
 		close(fd);
 	return true;
+}
+
+void aif_target_no_file(struct aif_drainer *d, const struct aif_target *t, const char *path,
+			int error)
+{
+	bool lacks = aif_open_lacks_descriptors(error);
+
+	/* Without descriptors all modules that come are lost: they are counted, not named. */
+	aif_store_loss(d->store,
+		       lacks              ? AIF_REASON_NO_DESCRIPTORS
+		       : error == -EINVAL ? AIF_REASON_MODULE_NO_FILE
+					  : AIF_REASON_MODULE_GONE,
+		       t->process,
+		       aif_store_puts(d->store, lacks ? "names of a module's functions" : path), 1);
 }
 
 uint32_t aif_target_jit(struct aif_drainer *d, struct aif_target *t, unsigned layer)

@@ -7,6 +7,7 @@
 #include "record/drain.h"
 #include "record/ebpf/ebpf.h"
 #include "record/ending.h"
+#include "record/finish_signals.h"
 #include "record/naming.h"
 #include "record/outname.h"
 #include "record/spawn.h"
@@ -55,6 +56,7 @@ struct session {
 	bool has_collected;
 	bool set_metrics; /* ZET_ENABLE_METRICS=1 for the command, which had not said anything of it */
 	struct aif_strangers strangers;
+	bool is_held; /* by a naming thread that does not end: it stays until the process ends */
 	int interrupts, status;
 	int kernel_log; /* cupti_crashes.h */
 	uint64_t start_ns, kill_at_ns;
@@ -621,16 +623,18 @@ static int finish(struct session *s, struct aif_err *err)
 {
 	struct aif_drain_stats st = {0};
 	struct signalfd_siginfo si;
+	struct aif_finish_signals listener;
 	uint64_t end_ns;
 	int r = 0;
 
+	aif_finish_signals_begin(&listener, s->signals, (unsigned)s->interrupts, s->desk.dir);
 	if (s->live_drawn && is_terminal_ours(s))
 		fputs("\r\033[K", stderr);
 	if (s->drain)
 		aif_drain_thread_finish(s->drain, &st);
 	/* Naming may take seconds more, in which nothing is collected. */
 	end_ns = st.end_ns ? st.end_ns : aif_now_ns();
-	aif_naming_finish(s->naming);
+	s->is_held = !aif_naming_finish(s->naming, &listener.is_impatient);
 	describe_end(s, &st);
 	pthread_mutex_lock(&s->store.lock);
 	/* The last one of that number: a program that calls exec is another process in the profile. */
@@ -648,6 +652,7 @@ static int finish(struct session *s, struct aif_err *err)
 		r = aif_writer_thread_finish(s->writer, end_ns, err);
 		s->result->have_profile = !r;
 	}
+	aif_finish_signals_end(&listener);
 	if (s->kernel_log >= 0)
 		close(s->kernel_log);
 	aif_strangers_finish(&s->strangers);
@@ -660,53 +665,70 @@ static int finish(struct session *s, struct aif_err *err)
 		close(s->signals);
 		sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
 	}
-	aif_modfiles_finish(&s->files);
-	aif_store_finish(&s->store);
+	if (!s->is_held) {
+		aif_modfiles_finish(&s->files);
+		aif_store_finish(&s->store);
+	}
+	return r;
+}
+
+static int run(struct session *s, struct aif_err *err)
+{
+	const struct aif_record_opts *opts = s->opts;
+	struct aif_record_result *ret = s->result;
+	struct aif_err finish_err = {0};
+	struct aif_ending e;
+	int r, r2;
+
+	s->start_ns = s->delay_from_ns = aif_now_ns();
+	s->counted_ns = opts->pids[0] || opts->delay_ns ? 0 : s->start_ns;
+	s->live = !opts->quiet && isatty(STDERR_FILENO);
+	s->shares_terminal = opts->argv && isatty(STDOUT_FILENO);
+	r = aif_store_init(&s->store, s->start_ns);
+	if (!r)
+		r = aif_modfiles_init(&s->files);
+	if (r < 0)
+		return aif_err_set(err, r, "out of memory");
+	r = start(s, err);
+	if (!r) {
+		r = loop(s, err);
+		e = ending_of(s);
+		ret->exit_code = r < 0 ? 125 : aif_ending_code(&e);
+	}
+	if (r < 0 && s->child <= 0 && s->writer) {
+		/* The command never ran: no profile is better than an empty one. */
+		finish(s, NULL);
+		unlink(ret->path);
+		ret->path[0] = '\0';
+		ret->have_profile = false;
+		return r;
+	}
+	r2 = finish(s, &finish_err);
+	if (!r && r2 < 0) {
+		r = r2;
+		if (err)
+			*err = finish_err;
+	}
 	return r;
 }
 
 int aif_record_run(const struct aif_record_opts *opts, struct aif_record_result *ret,
 		   struct aif_err *err)
 {
-	struct session s = {.opts = opts,
-			    .result = ret,
-			    .signals = -1,
-			    .kernel_log = -1,
-			    .desk = {.fd = -1, .listener = -1},
-			    .attach = {.dir = -1, .about = -1}};
-	struct aif_err finish_err = {0};
-	struct aif_ending e;
-	int r, r2;
+	struct session *s = malloc(sizeof(*s));
+	int r;
 
 	*ret = (struct aif_record_result){.exit_code = 125};
-	s.start_ns = s.delay_from_ns = aif_now_ns();
-	s.counted_ns = opts->pids[0] || opts->delay_ns ? 0 : s.start_ns;
-	s.live = !opts->quiet && isatty(STDERR_FILENO);
-	s.shares_terminal = opts->argv && isatty(STDOUT_FILENO);
-	r = aif_store_init(&s.store, s.start_ns);
-	if (!r)
-		r = aif_modfiles_init(&s.files);
-	if (r < 0)
-		return aif_err_set(err, r, "out of memory");
-	r = start(&s, err);
-	if (!r) {
-		r = loop(&s, err);
-		e = ending_of(&s);
-		ret->exit_code = r < 0 ? 125 : aif_ending_code(&e);
-	}
-	if (r < 0 && s.child <= 0 && s.writer) {
-		/* The command never ran: no profile is better than an empty one. */
-		finish(&s, NULL);
-		unlink(ret->path);
-		ret->path[0] = '\0';
-		ret->have_profile = false;
-		return r;
-	}
-	r2 = finish(&s, &finish_err);
-	if (!r && r2 < 0) {
-		r = r2;
-		if (err)
-			*err = finish_err;
-	}
+	if (!s)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	*s = (struct session){.opts = opts,
+			      .result = ret,
+			      .signals = -1,
+			      .kernel_log = -1,
+			      .desk = {.fd = -1, .listener = -1},
+			      .attach = {.dir = -1, .about = -1}};
+	r = run(s, err);
+	if (!s->is_held)
+		free(s);
 	return r;
 }

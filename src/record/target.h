@@ -111,6 +111,7 @@ struct aif_target {
 	uint64_t launches, execs;
 	uint64_t uncaptured;        /* launches that the overhead budget left out */
 	struct aif_perf *perf;      /* perf_source.h; NULL = not sampled by the recorder */
+	bool perf_lacks;            /* that threads had no descriptors for it has been said */
 	struct aif_cpu_events *cpu; /* cpu.h; NULL = its threads get no signals from the recorder */
 	bool cpu_decided;           /* whether they shall */
 	uint32_t window;            /* id of the window under way */
@@ -211,6 +212,9 @@ uint32_t aif_target_jit(struct aif_drainer *d, struct aif_target *t, unsigned la
  * whose file is kept for names. False: no memory. Needs the store's lock. */
 bool aif_target_range_of_file(struct aif_drainer *d, struct aif_target *t, struct aif_range *range,
 			      uint64_t offset, const char *path);
+/* Counts a module of the target whose file could not be opened; error: -errno. Needs the store's lock. */
+void aif_target_no_file(struct aif_drainer *d, const struct aif_target *t, const char *path,
+			int error);
 void aif_ranges_remove(struct aif_ranges *r, uint64_t lo, uint64_t hi);
 /* What was mapped there before is gone. */
 void aif_ranges_add(struct aif_ranges *r, const struct aif_range *range);

@@ -2,12 +2,18 @@
 #define _GNU_SOURCE
 #include "symbolize/debugfile.h"
 
+#include "base/open_regular.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Debug files that are found by a checksum only are of programs without a build-id: old, and small. Of browsers they
+ * had 2 GB. */
+#define MAX_SUMMED (UINT64_C(4) << 30)
 
 /* CRC-32 (IEEE 802.3), as .gnu_debuglink wants it. */
 static uint32_t crc32_of(const struct aif_elf *e, int *ret_error)
@@ -42,24 +48,30 @@ static bool belongs(const struct aif_elf *elf, const struct aif_elf *debug, cons
 	if (elf->build_id_len)
 		return debug->build_id_len == elf->build_id_len &&
 		       !memcmp(debug->build_id, elf->build_id, elf->build_id_len);
-	return crc && crc32_of(debug, &error) == *crc && error == 0;
+	return crc && debug->size <= MAX_SUMMED && crc32_of(debug, &error) == *crc && error == 0;
 }
 
-/* O_NONBLOCK: the name comes from the file, and may lead to a FIFO. */
 static bool try_open(const struct aif_elf *elf, const char *path, const uint32_t *crc,
 		     struct aif_elf *ret)
 {
 	struct aif_elf debug;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = aif_open_regular(AT_FDCWD, path, O_RDONLY);
 
 	if (fd < 0 || aif_elf_init(&debug, fd, 0) < 0)
 		return false;
+	debug.effort = elf->effort;
 	if (!belongs(elf, &debug, crc)) {
 		aif_elf_finish(&debug);
 		return false;
 	}
 	*ret = debug;
 	return true;
+}
+
+static void hex_of(const uint8_t *id, size_t len, char *to)
+{
+	for (size_t i = 0; i < len; i++)
+		snprintf(to + 2 * i, 3, "%02x", id[i]);
 }
 
 static bool by_build_id(const struct aif_elf *elf, const char *debug_dir, struct aif_elf *ret)
@@ -69,8 +81,7 @@ static bool by_build_id(const struct aif_elf *elf, const char *debug_dir, struct
 
 	if (elf->build_id_len < 2)
 		return false;
-	for (size_t i = 0; i < elf->build_id_len; i++)
-		snprintf(hex + 2 * i, 3, "%02x", elf->build_id[i]);
+	hex_of(elf->build_id, elf->build_id_len, hex);
 	n = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", debug_dir, hex, hex + 2);
 	return n > 0 && (size_t)n < sizeof(path) && try_open(elf, path, NULL, ret);
 }
@@ -100,6 +111,49 @@ static bool by_link(const struct aif_elf *elf, const char *file, const char *deb
 			try_open(elf, path, &crc, ret);
 	}
 	return found;
+}
+
+static bool try_alt(struct aif_effort *effort, const char *path, const void *id, size_t id_len,
+		    struct aif_elf *ret)
+{
+	int fd = aif_open_regular(AT_FDCWD, path, O_RDONLY);
+	struct aif_elf alt;
+
+	if (fd < 0 || aif_elf_init(&alt, fd, 0) < 0)
+		return false;
+	alt.effort = effort;
+	if (alt.build_id_len != id_len || memcmp(alt.build_id, id, id_len) != 0) {
+		aif_elf_finish(&alt);
+		return false;
+	}
+	*ret = alt;
+	return true;
+}
+
+int aif_debugfile_find_alt(const struct aif_elf *debug, const char *name, const void *id,
+			   size_t id_len, struct aif_elf *ret)
+{
+	char path[PATH_MAX], hex[2 * sizeof(debug->build_id) + 1], link[32];
+	ssize_t n;
+
+	if (id_len < 2 || id_len > sizeof(debug->build_id))
+		return -ENOENT;
+	hex_of(id, id_len, hex);
+	snprintf(path, sizeof(path), AIF_DEBUG_DIR "/.build-id/%.2s/%s.debug", hex, hex + 2);
+	if (try_alt(debug->effort, path, id, id_len, ret) ||
+	    (name[0] == '/' && try_alt(debug->effort, name, id, id_len, ret)))
+		return 0;
+	if (name[0] == '/' || debug->fd < 0)
+		return -ENOENT;
+	/* Relative to where the file lies that names it. */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", debug->fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	while (n > 0 && path[n - 1] != '/')
+		n--;
+	if (n <= 0 || (size_t)n + strlen(name) >= sizeof(path))
+		return -ENOENT;
+	strcpy(path + n, name);
+	return try_alt(debug->effort, path, id, id_len, ret) ? 0 : -ENOENT;
 }
 
 int aif_debugfile_find(const struct aif_elf *elf, const char *path, const char *debug_dir,

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbolize/dwarf.h"
 
-#include "symbolize/dwarf_scope.h"
 #include "base/buf.h"
+#include "symbolize/debugfile.h"
+#include "symbolize/dwarf_scope.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <libelf.h>
 #include <string.h>
@@ -34,6 +36,11 @@ enum {
 	LINE_BYTES = 64, /* what libdw keeps of a line, and a bit */
 	WALK_BYTES = 24, /* what a walked entry costs: its share of decoded abbreviations */
 	MAX_UNITS_RANGES = 1 << 20,
+	MAX_UNITS = 1 << 20,
+	MAX_LINES =
+		4
+		<< 20, /* bytes of one unit's lines, of which each may make a row; LLVM's have 1 MB */
+	ENTRY_COST = 256,   /* of a walked entry, as reading bytes goes (effort.h) */
 	MAX_WALK = 8 << 20, /* the largest unit of LLVM has 0.6 million entries */
 	MAX_DEPTH = 128,
 };
@@ -48,12 +55,14 @@ struct ranges {
 };
 struct unit {
 	Dwarf_Off die;
+	bool has_lines; /* that libdw may decode */
 	struct ranges functions;
 };
 struct aif_dwarf {
 	const struct aif_elf *file;
-	Elf *elf;
-	Dwarf *dwarf;
+	Elf *elf, *alt_elf;
+	Dwarf *dwarf, *alt;
+	struct aif_elf alt_file; /* what several debug files share (dwz); fd -1 if there is none */
 	struct ranges units;
 	struct unit *walked; /* units whose functions are known */
 	size_t walked_len, walked_cap;
@@ -98,13 +107,14 @@ static const struct range *ranges_find(const struct ranges *s, uint64_t address)
 }
 
 /* All address ranges of a DIE. 0 or -ENOMEM. */
-static int ranges_add(struct ranges *s, Dwarf_Die *die, size_t max)
+static int ranges_add(struct ranges *s, struct aif_effort *effort, Dwarf_Die *die, size_t max)
 {
 	Dwarf_Addr base, lo, hi;
 	ptrdiff_t at = 0;
 	int r;
 
-	while (s->len < max && (at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
+	while (s->len < max && !aif_effort_spend(effort, ENTRY_COST) &&
+	       (at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
 		if (lo >= hi || !lo) /* 0: a function that the linker threw away */
 			continue;
 		r = aif_grow(&s->r, &s->cap, s->len + 1, sizeof(*s->r));
@@ -158,8 +168,41 @@ static void close_handle(struct aif_dwarf *d)
 		dwarf_end(d->dwarf);
 	if (d->elf)
 		elf_end(d->elf);
-	d->dwarf = NULL;
-	d->elf = NULL;
+	if (d->alt)
+		dwarf_end(d->alt);
+	if (d->alt_elf)
+		elf_end(d->alt_elf);
+	aif_elf_finish(&d->alt_file);
+	d->dwarf = d->alt = NULL;
+	d->elf = d->alt_elf = NULL;
+}
+
+static Elf *open_elf(const struct aif_elf *e, uint64_t in_file)
+{
+	return e->fd < 0
+		       ? elf_memory((char *)e->bytes, e->size)
+		       : elf_begin(e->fd, in_file > MAX_READ ? ELF_C_READ_MMAP : ELF_C_READ, NULL);
+}
+
+/* What libdw itself notes of a file whose shared debug information was looked for and not found. Without
+ * it libdw opens, at some reference in the file, whatever path the file names. */
+#define NO_ALT ((Dwarf *)-1)
+
+static void open_alt(struct aif_dwarf *d)
+{
+	uint64_t in_file = 0, inflated = 0;
+	const char *name;
+	const void *id;
+	ssize_t id_len = dwelf_dwarf_gnu_debugaltlink(d->dwarf, &name, &id);
+
+	if (id_len > 0 &&
+	    aif_debugfile_find_alt(d->file, name, id, (size_t)id_len, &d->alt_file) == 0 &&
+	    debug_size(&d->alt_file, &in_file, &inflated) == 0) {
+		d->alt_elf = open_elf(&d->alt_file, in_file);
+		d->alt = d->alt_elf ? dwarf_begin_elf(d->alt_elf, DWARF_C_READ, NULL) : NULL;
+	}
+	dwarf_setalt(d->dwarf, d->alt ? d->alt : NO_ALT);
+	d->cached += inflated + (in_file > MAX_READ ? 0 : in_file);
 }
 
 static int open_handle(struct aif_dwarf *d)
@@ -170,29 +213,27 @@ static int open_handle(struct aif_dwarf *d)
 	if (r < 0)
 		return r;
 	elf_version(EV_CURRENT);
-	if (d->file->fd < 0)
-		d->elf = elf_memory((char *)d->file->bytes, d->file->size);
-	else
-		d->elf = elf_begin(d->file->fd, in_file > MAX_READ ? ELF_C_READ_MMAP : ELF_C_READ,
-				   NULL);
+	d->elf = open_elf(d->file, in_file);
 	d->dwarf = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
 	if (!d->dwarf) {
 		close_handle(d);
 		return -ENODATA;
 	}
 	d->cached = inflated + (in_file > MAX_READ ? 0 : in_file);
+	open_alt(d);
 	return 0;
 }
 
 static int read_units(struct aif_dwarf *d)
 {
 	Dwarf_CU *unit = NULL;
+	unsigned n = 0;
 	Dwarf_Off last = 0;
 	Dwarf_Die die;
 	uint8_t type;
 	int r = 0;
 
-	while (r == 0 && d->units.len < MAX_UNITS_RANGES &&
+	while (r == 0 && d->units.len < MAX_UNITS_RANGES && n++ < MAX_UNITS &&
 	       dwarf_get_units(d->dwarf, unit, &unit, NULL, &type, &die, NULL) == 0) {
 		Dwarf_Off at = dwarf_dieoffset(&die);
 
@@ -200,7 +241,7 @@ static int read_units(struct aif_dwarf *d)
 			break;
 		last = at;
 		if (dwarf_tag(&die) == DW_TAG_compile_unit)
-			r = ranges_add(&d->units, &die, MAX_UNITS_RANGES);
+			r = ranges_add(&d->units, d->file->effort, &die, MAX_UNITS_RANGES);
 	}
 	ranges_sort(&d->units);
 	return r;
@@ -214,6 +255,7 @@ int aif_dwarf_new(const struct aif_elf *elf, struct aif_dwarf **ret)
 	if (!d)
 		return -ENOMEM;
 	d->file = elf;
+	d->alt_file.fd = -1;
 	r = open_handle(d);
 	if (r == 0)
 		r = read_units(d);
@@ -273,7 +315,8 @@ static bool next_sibling(Dwarf_Die *die)
 }
 
 /* One walk over a unit: the ranges of all its functions. */
-static int walk_unit(Dwarf_Die *unit, struct ranges *ret, size_t *ret_seen)
+static int walk_unit(struct aif_effort *effort, Dwarf_Die *unit, struct ranges *ret,
+		     size_t *ret_seen)
 {
 	Dwarf_Die level[MAX_DEPTH];
 	size_t depth = 0, seen = 0;
@@ -281,11 +324,11 @@ static int walk_unit(Dwarf_Die *unit, struct ranges *ret, size_t *ret_seen)
 
 	if (dwarf_child(unit, &level[0]) != 0)
 		return 0;
-	while (r == 0 && seen++ < MAX_WALK) {
+	while (r == 0 && seen++ < MAX_WALK && !aif_effort_spend(effort, ENTRY_COST)) {
 		int tag = dwarf_tag(&level[depth]);
 
 		if (tag == DW_TAG_subprogram)
-			r = ranges_add(ret, &level[depth], MAX_WALK);
+			r = ranges_add(ret, effort, &level[depth], MAX_WALK);
 		if (may_hold_functions(tag) && depth + 1 < MAX_DEPTH &&
 		    dwarf_child(&level[depth], &level[depth + 1]) == 0 &&
 		    dwarf_dieoffset(&level[depth + 1]) > dwarf_dieoffset(&level[depth])) {
@@ -301,6 +344,28 @@ out:
 	*ret_seen = seen;
 	ranges_sort(ret);
 	return r;
+}
+
+/* Libdw decodes the lines of a unit in one go, which nothing interrupts and only their bytes bound. */
+static bool may_read_lines(const struct aif_dwarf *d, Dwarf_Die *unit)
+{
+	const struct aif_elf_section *s = aif_elf_section(d->file, ".debug_line");
+	uint64_t offset, size = 0;
+	Dwarf_Attribute attr;
+	Dwarf_Word at;
+	uint32_t narrow;
+
+	if (!s || !dwarf_attr(unit, DW_AT_stmt_list, &attr) || dwarf_formudata(&attr, &at) != 0)
+		return false;
+	if (s->flags & SHF_COMPRESSED) /* MAX_INFLATED bounds them */
+		return true;
+	if (at >= s->size || __builtin_add_overflow(s->offset, at, &offset) ||
+	    aif_elf_read(d->file, offset, &narrow, sizeof(narrow)) < 0)
+		return false;
+	size = narrow;
+	if (narrow == UINT32_MAX && aif_elf_read(d->file, offset + 4, &size, sizeof(size)) < 0)
+		return false;
+	return size <= MAX_LINES;
 }
 
 static int unit_of(struct aif_dwarf *d, Dwarf_Off offset, Dwarf_Die *die, const struct unit **ret)
@@ -321,10 +386,11 @@ static int unit_of(struct aif_dwarf *d, Dwarf_Off offset, Dwarf_Die *die, const 
 		return r;
 	u = &d->walked[d->walked_len++];
 	*u = (struct unit){.die = offset};
-	r = walk_unit(die, &u->functions, &seen);
+	u->has_lines = may_read_lines(d, die);
+	r = walk_unit(d->file->effort, die, &u->functions, &seen);
 	if (r < 0)
 		return r;
-	if (dwarf_getsrclines(die, &lines, &lines_n) != 0)
+	if (u->has_lines && dwarf_getsrclines(die, &lines, &lines_n) != 0)
 		lines_n = 0;
 	d->cached += lines_n * LINE_BYTES + seen * WALK_BYTES +
 		     u->functions.cap * sizeof(*u->functions.r);
@@ -353,7 +419,8 @@ static void name_of(struct aif_dwarf *d, Dwarf_Die *die, struct aif_dwarf_level 
 	}
 }
 
-static void call_site(Dwarf_Die *unit, Dwarf_Die *inlined, struct aif_dwarf_level *caller)
+static void call_site(Dwarf_Die *unit, bool has_lines, Dwarf_Die *inlined,
+		      struct aif_dwarf_level *caller)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Files *files;
@@ -362,8 +429,9 @@ static void call_site(Dwarf_Die *unit, Dwarf_Die *inlined, struct aif_dwarf_leve
 
 	caller->file = NULL;
 	caller->line = 0;
-	if (dwarf_attr(inlined, DW_AT_call_file, &attr) && dwarf_formudata(&attr, &value) == 0 &&
-	    dwarf_getsrcfiles(unit, &files, &n) == 0 && value < n)
+	if (has_lines && dwarf_attr(inlined, DW_AT_call_file, &attr) &&
+	    dwarf_formudata(&attr, &value) == 0 && dwarf_getsrcfiles(unit, &files, &n) == 0 &&
+	    value < n)
 		caller->file = dwarf_filesrc(files, value, NULL, NULL);
 	if (dwarf_attr(inlined, DW_AT_call_line, &attr) && dwarf_formudata(&attr, &value) == 0 &&
 	    value <= UINT32_MAX)
@@ -383,7 +451,7 @@ static void line_of(Dwarf_Die *unit, uint64_t address, struct aif_dwarf_level *l
 }
 
 /* Steps from a function or block to its child that holds the address. */
-static bool step_in(Dwarf_Die *die, uint64_t address, size_t *budget)
+static bool step_in(struct aif_effort *effort, Dwarf_Die *die, uint64_t address, size_t *budget)
 {
 	Dwarf_Die child;
 
@@ -398,7 +466,8 @@ static bool step_in(Dwarf_Die *die, uint64_t address, size_t *budget)
 			*die = child;
 			return true;
 		}
-	} while (*budget && (*budget)-- && next_sibling(&child));
+	} while (*budget && (*budget)-- && !aif_effort_spend(effort, ENTRY_COST) &&
+		 next_sibling(&child));
 	return false;
 }
 
@@ -430,18 +499,20 @@ int aif_dwarf_resolve(struct aif_dwarf *d, uint64_t address, struct aif_dwarf_le
 	function = ranges_find(&u->functions, address);
 	if (function && dwarf_offdie(d->dwarf, function->die, &die)) {
 		name_of(d, &die, &ret[0], &made[0]);
-		for (size_t depth = 0; depth < MAX_DEPTH && step_in(&die, address, &budget);
+		for (size_t depth = 0;
+		     depth < MAX_DEPTH && step_in(d->file->effort, &die, address, &budget);
 		     depth++) {
 			if (dwarf_tag(&die) != DW_TAG_inlined_subroutine)
 				continue;
 			if (n < max) {
-				call_site(&unit, &die, &ret[n - 1]);
+				call_site(&unit, u->has_lines, &die, &ret[n - 1]);
 				ret[n++] = (struct aif_dwarf_level){0};
 			}
 			name_of(d, &die, &ret[n - 1], &made[n - 1]);
 		}
 	}
-	line_of(&unit, address, &ret[n - 1]);
+	if (u->has_lines)
+		line_of(&unit, address, &ret[n - 1]);
 	for (unsigned i = 0; i < n; i++)
 		if (made[i] && !d->names.failed)
 			ret[i].name = (const char *)d->names.data + made[i] - 1;

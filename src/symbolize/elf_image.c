@@ -27,6 +27,8 @@ int aif_elf_read(const struct aif_elf *e, uint64_t offset, void *to, size_t n)
 
 	if (offset > e->size || n > e->size - offset)
 		return -ENODATA;
+	if (aif_effort_spend(e->effort, n))
+		return -ETIMEDOUT;
 	if (e->fd < 0) {
 		if (n)
 			memcpy(to, e->bytes + offset, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/base.h"
+#include "symbolize/effort.h"
 
 #include <elf.h>
 #include <sys/types.h>
@@ -29,7 +29,8 @@ struct aif_elf {
 	size_t sections_len;
 	char *section_names;
 	uint8_t build_id[64];
-	size_t build_id_len; /* 0 = none */
+	size_t build_id_len;       /* 0 = none */
+	struct aif_effort *effort; /* the owner's, set after aif_elf_init; NULL: without a limit */
 };
 
 /* Takes fd, also on failure. A file of at most `keep` bytes is read whole and fd closed at once.
@@ -38,7 +39,8 @@ int aif_elf_init(struct aif_elf *e, int fd, size_t keep);
 int aif_elf_init_bytes(struct aif_elf *e, const void *bytes, size_t n); /* copied */
 void aif_elf_finish(struct aif_elf *e);
 
-/* All n bytes at a file offset, or at an address of the file's own numbering. 0 or -errno. */
+/* All n bytes at a file offset, or at an address of the file's own numbering. 0 or -errno; -ETIMEDOUT when the
+ * file has used up its time. */
 int aif_elf_read(const struct aif_elf *e, uint64_t offset, void *to, size_t n);
 int aif_elf_read_at(const struct aif_elf *e, uint64_t address, void *to, size_t n);
 

@@ -14,7 +14,10 @@
  * wins; of several at one address the one that a person would write (see `is_better`).
  */
 
-enum { MAX_SYMBOLS = 4 << 20 }; /* libtorch_cuda has 0.5 million; this is 100 MB while building */
+enum {
+	MAX_SYMBOLS = 4 << 20, /* libtorch_cuda has 0.5 million; this is 100 MB while building */
+	MAX_ENTRIES = 16 << 20 /* of the table: what is no function, too */
+};
 
 struct candidate {
 	uint64_t start, end;
@@ -156,7 +159,7 @@ static int add_symbol(struct builder *b, const Elf64_Sym *sym)
 static int read_symbols(struct builder *b, const struct aif_elf_section *table)
 {
 	Elf64_Sym block[1024];
-	uint64_t n = table->size / sizeof(*block);
+	uint64_t n = AIF_MIN(table->size / sizeof(*block), MAX_ENTRIES);
 	int r = 0;
 
 	for (uint64_t at = 0; r == 0 && at < n && b->c_len < MAX_SYMBOLS;) {

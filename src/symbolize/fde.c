@@ -14,6 +14,10 @@
 
 enum {
 	MAX_EH_FRAME = 256 << 20, /* libtorch_cpu's is 11 MB */
+	/* Of a CIE, which each FDE may have of its own. */
+	MAX_LEB_BITS = 70,
+	MAX_AUGMENTATION = 16, /* characters; five are known */
+	ENTRY_COST = 256,      /* of sorting it, too */
 	PE_ABSPTR = 0x00,
 	PE_UDATA2 = 0x02,
 	PE_UDATA4 = 0x03,
@@ -60,6 +64,7 @@ static uint64_t take_leb(struct cursor *c)
 		if (shift < 64)
 			v |= (byte & 0x7f) << shift;
 		shift += 7;
+		c->bad |= shift > MAX_LEB_BITS;
 	} while (byte & 0x80 && !c->bad);
 	return v;
 }
@@ -89,9 +94,10 @@ static unsigned cie_encoding(struct cursor *c)
 {
 	unsigned version = (unsigned)take(c, 1), encoding = PE_ABSPTR;
 	const char *augmentation = (const char *)c->data + c->at;
+	size_t end = c->at + MAX_AUGMENTATION;
 
 	while (take(c, 1))
-		;
+		c->bad |= c->at > end;
 	if (c->bad || augmentation[0] != 'z')
 		return encoding;
 	take_leb(c); /* code alignment */
@@ -137,13 +143,14 @@ static int add_fde(struct aif_fdes *f, struct cursor *c, uint64_t section, unsig
 	return r;
 }
 
-static int scan(struct aif_fdes *f, const uint8_t *data, size_t n, uint64_t section)
+static int scan(struct aif_fdes *f, struct aif_effort *effort, const uint8_t *data, size_t n,
+		uint64_t section)
 {
 	size_t at = 0, known_cie = SIZE_MAX;
 	unsigned encoding = PE_ABSPTR;
 	int r = 0;
 
-	while (r == 0 && n - at >= 4) {
+	while (r == 0 && n - at >= 4 && !aif_effort_spend(effort, ENTRY_COST)) {
 		struct cursor c = {.data = data, .at = at, .end = n};
 		uint64_t length = take(&c, 4), id;
 		size_t id_at;
@@ -202,7 +209,7 @@ int aif_fdes_init(struct aif_fdes *f, const struct aif_elf *elf)
 	r = aif_elf_load(elf, section, MAX_EH_FRAME, &data, &n);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
-	r = scan(f, data, n, section->addr);
+	r = scan(f, elf->effort, data, n, section->addr);
 	free(data);
 	if (r < 0)
 		aif_fdes_finish(f);

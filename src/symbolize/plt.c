@@ -10,6 +10,8 @@
  * indirect branch tracking) it pushes the number of its relocation.
  */
 
+#define MAX_RELOCATIONS (UINT64_C(4) << 20) /* libtorch_cuda has 0.7 million */
+
 static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
 static int32_t s32(const uint8_t *p)
@@ -26,7 +28,7 @@ static ssize_t relocation_name(const struct aif_elf *elf, const struct aif_elf_s
 {
 	const struct aif_elf_section *symbols;
 	Elf64_Rela block[256];
-	uint64_t n = rela->size / sizeof(*block);
+	uint64_t n = AIF_MIN(rela->size / sizeof(*block), MAX_RELOCATIONS);
 	Elf64_Sym sym;
 
 	if (rela->type != SHT_RELA || rela->link >= elf->sections_len)

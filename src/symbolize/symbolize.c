@@ -20,12 +20,21 @@ enum {
 	KEEP_IN_ALL = 64 << 20,
 };
 
+/*
+ * CPU time that one file may take. libLLVM with its debug information takes 1.5 s. Who has one file that takes too
+ * long may have thousands: each such file halves what others may take.
+ */
+#define FILE_NS     (10 * AIF_NS_PER_S)
+#define FILE_MIN_NS (AIF_NS_PER_S / 10)
+
 struct aif_symbols {
 	char *debug_dir;
 	struct aif_map by_id;
 	struct aif_symbols_module **modules;
 	size_t modules_len, modules_cap;
-	size_t kept; /* bytes of files in memory */
+	size_t kept;       /* bytes of files in memory */
+	unsigned slow_len; /* modules that took too long */
+	const atomic_bool *cancel;
 	struct aif_naming_result result;
 	size_t levels_cap;
 };
@@ -43,6 +52,11 @@ int aif_symbols_new(struct aif_symbols **ret)
 	else
 		*ret = s;
 	return r;
+}
+
+void aif_symbols_cancel_by(struct aif_symbols *s, const atomic_bool *cancel)
+{
+	s->cancel = cancel;
 }
 
 int aif_symbols_debug_dir(struct aif_symbols *s, const char *dir)
@@ -170,6 +184,7 @@ int aif_symbols_module(struct aif_symbols *s, uint32_t module, int fd, const cha
 	}
 	if (m->elf.bytes)
 		s->kept += m->elf.size;
+	m->elf.effort = &m->effort;
 	m->have_elf = true;
 	return 0;
 }
@@ -277,6 +292,29 @@ static void bound_memory(struct aif_symbols *s)
 			aif_dwarf_drop(s->modules[i]->dwarf);
 }
 
+static void begin(const struct aif_symbols *s, struct aif_symbols_module *m)
+{
+	m->effort.cancel = s->cancel;
+	m->effort.limit_ns = AIF_MAX(FILE_NS >> AIF_MIN(s->slow_len, 32u), FILE_MIN_NS);
+	aif_effort_begin(&m->effort);
+}
+
+static void end(struct aif_symbols *s, struct aif_symbols_module *m)
+{
+	bool was_over = m->is_slow;
+
+	aif_effort_end(&m->effort);
+	m->is_slow = m->effort.is_over;
+	s->slow_len += m->is_slow && !was_over;
+}
+
+bool aif_symbols_is_slow(const struct aif_symbols *s, uint32_t module)
+{
+	const struct aif_symbols_module *m = find_module(s, module);
+
+	return m && m->is_slow;
+}
+
 /* Into s->result. */
 static int resolve(struct aif_symbols *s, struct aif_symbols_module *m, uint64_t address,
 		   unsigned max)
@@ -291,8 +329,14 @@ static int resolve(struct aif_symbols *s, struct aif_symbols_module *m, uint64_t
 	res->n = 0;
 	res->max = max;
 	res->named = true;
-	for (size_t i = 0; r == 0 && aif_symbolizers[i]; i++)
+	begin(s, m);
+	for (size_t i = 0; r == 0 && aif_symbolizers[i]; i++) {
+		/* The last one needs no file. */
+		if (m->effort.is_over && aif_symbolizers[i + 1])
+			continue;
 		r = aif_symbolizers[i]->resolve(m, address, res);
+	}
+	end(s, m);
 	if (m->dwarf)
 		bound_memory(s);
 	if (r < 0)
@@ -333,13 +377,15 @@ int aif_symbols_function(struct aif_symbols *s, uint32_t module, uint64_t addres
 {
 	struct aif_symbols_module *m = find_module(s, module);
 	struct aif_symbol symbols[2]; /* with one only, the innermost would be it */
-	uint64_t start, end;
+	uint64_t start, stop;
 	int r = 0;
 
 	if (!m)
 		return -ENOENT;
-	for (size_t i = 0; r == 0 && aif_symbolizers[i]; i++)
-		r = aif_symbolizers[i]->extent(m, address, &start, &end);
+	begin(s, m);
+	for (size_t i = 0; r == 0 && aif_symbolizers[i] && !m->effort.is_over; i++)
+		r = aif_symbolizers[i]->extent(m, address, &start, &stop);
+	end(s, m);
 	if (r == 0)
 		return -ENOENT;
 	if (r > 0)
@@ -347,7 +393,7 @@ int aif_symbols_function(struct aif_symbols *s, uint32_t module, uint64_t addres
 	if (r < 0)
 		return r;
 	*ret_start = start;
-	*ret_size = end - start;
+	*ret_size = stop - start;
 	*ret_name = symbols[0].name;
 	return 0;
 }

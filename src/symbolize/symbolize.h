@@ -3,6 +3,8 @@
 
 #include "base/buf.h"
 
+#include <stdatomic.h>
+
 /*
  * Addresses of machine code -> names. One instance serves one thread. Files are read lazily and
  * piecewise; what is kept is the sorted symbols of each module that was asked for (about 40 bytes a
@@ -21,6 +23,9 @@ int aif_symbols_new(struct aif_symbols **ret);
 void aif_symbols_free(struct aif_symbols *s);
 /* Where separate debug files are looked for, instead of /usr/lib/debug. */
 int aif_symbols_debug_dir(struct aif_symbols *s, const char *dir);
+
+/* From when *cancel is true on nothing is read any more: what is asked then is answered by addresses. */
+void aif_symbols_cancel_by(struct aif_symbols *s, const atomic_bool *cancel);
 
 /*
  * Makes module number `module` known: the file behind `fd`, which is taken in all cases (small files
@@ -44,6 +49,9 @@ int aif_symbols_image(struct aif_symbols *s, uint32_t module, const void *bytes,
  */
 int aif_symbols_resolve(struct aif_symbols *s, uint32_t module, uint64_t address,
 			struct aif_symbol *ret, unsigned max);
+
+/* True if the module's file took too long, or was cancelled: its functions are addresses from then on. */
+bool aif_symbols_is_slow(const struct aif_symbols *s, uint32_t module);
 
 /* The extent of the function at an address, and its name as aif_symbols_resolve gives it.
  * -ENOENT if nothing tells where it begins. */

@@ -20,7 +20,9 @@ struct aif_symbols_module {
 	const char *label;      /* its last part, without " (deleted)": for made-up names */
 	size_t label_len;
 	bool is_kernel; /* PoCL's, by its path */
+	bool is_slow;   /* it took too long: no more is read of it */
 	bool have_elf, have_symbols, have_fdes, tried_debug, tried_dwarf;
+	struct aif_effort effort;  /* of all that is read of it */
 	struct aif_elf elf, debug; /* debug: the separate debug file, fd -1 and size 0 if none */
 	struct aif_elf_symbols symbols;
 	struct aif_fdes fdes;

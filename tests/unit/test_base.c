@@ -4,11 +4,13 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "base/open_regular.h"
 #include "base/proc.h"
 #include "base/reasons.h"
 #include "base/utf8.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -16,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -330,6 +333,73 @@ static void any_bytes_become_utf8(void **state)
 	assert_true(aif_utf8_is_text(NULL, 0));
 }
 
+/* Whoever opens a terminal or a FIFO, or reads a file of the kernel's, does something to others. */
+static void only_regular_files_are_opened(void **state)
+{
+	char dir[] = "/tmp/aif-test-XXXXXX", bytes[8];
+	int at, fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(at >= 0);
+	fd = openat(at, "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, "text", 4), 4);
+	close(fd);
+	assert_int_equal(mkfifoat(at, "fifo", 0600), 0);
+	assert_int_equal(symlinkat("file", at, "link"), 0);
+	assert_int_equal(symlinkat("fifo", at, "to_fifo"), 0);
+	for (int i = 0; i < 2; i++) {
+		fd = aif_open_regular(at, i ? "link" : "file", O_RDONLY);
+		assert_true(fd >= 0);
+		assert_int_equal(read(fd, bytes, sizeof(bytes)), 4);
+		close(fd);
+	}
+	fd = aif_open_regular(at, "file", O_RDWR | O_NOFOLLOW);
+	assert_int_equal(write(fd, "more", 4), 4);
+	close(fd);
+	assert_int_equal(aif_open_regular(at, "link", O_RDONLY | O_NOFOLLOW), -EINVAL);
+	assert_int_equal(aif_open_regular(at, "fifo", O_RDONLY), -EINVAL);
+	assert_int_equal(aif_open_regular(at, "to_fifo", O_RDONLY), -EINVAL);
+	assert_int_equal(aif_open_regular(at, ".", O_RDONLY), -EINVAL);
+	assert_int_equal(aif_open_regular(at, "none", O_RDONLY), -ENOENT);
+	assert_int_equal(aif_open_regular(AT_FDCWD, "/dev/null", O_RDONLY), -EINVAL);
+	assert_int_equal(aif_open_regular(AT_FDCWD, "/dev/ptmx", O_RDONLY), -EINVAL);
+	assert_int_equal(aif_open_regular(AT_FDCWD, "/proc/self/stat", O_RDONLY), -EINVAL);
+	fd = aif_open_regular_of(getpid(), "/proc/self/exe");
+	assert_true(fd < 0); /* what the kernel makes up is no path of a program's */
+	unlinkat(at, "file", 0);
+	unlinkat(at, "fifo", 0);
+	unlinkat(at, "link", 0);
+	unlinkat(at, "to_fifo", 0);
+	close(at);
+	rmdir(dir);
+}
+
+static void the_last_descriptors_are_kept(void **state)
+{
+	struct rlimit limit, low;
+	int fd, n = 0, fds[64];
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = limit;
+	low.rlim_cur = 64;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	while ((fd = aif_open_spare(open("/dev/null", O_RDONLY | O_CLOEXEC))) >= 0)
+		fds[n++] = fd;
+	assert_int_equal(fd, -EMFILE);
+	assert_true(n > 0);
+	assert_true(fds[n - 1] < 56);
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* there are some left */
+	assert_true(fd >= 0);
+	close(fd);
+	while (n)
+		close(fds[--n]);
+	assert_int_equal(aif_open_spare(-ENOENT), -ENOENT);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +416,8 @@ int main(void)
 		cmocka_unit_test(root_of_a_user_namespace_is_no_administrator),
 		cmocka_unit_test(a_clock_is_read_until_it_was_quick),
 		cmocka_unit_test(any_bytes_become_utf8),
+		cmocka_unit_test(only_regular_files_are_opened),
+		cmocka_unit_test(the_last_descriptors_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

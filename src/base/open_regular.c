@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/open_regular.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#ifdef SYS_openat2
+#include <linux/openat2.h>
+#endif
+
+/* The profile, its journal and its directory; a connection, its memory and its process; a file of /proc. */
+#define KEPT_DESCRIPTORS 12
+
+#ifndef CONFIGFS_MAGIC
+#define CONFIGFS_MAGIC 0x62656570
+#endif
+
+/* Their files are no storage: reading one asks the kernel something, or takes it away from another. */
+static bool is_of_the_kernel(int fd)
+{
+	static const unsigned long kernels[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,      DEBUGFS_MAGIC,
+						TRACEFS_MAGIC,    SECURITYFS_MAGIC, CONFIGFS_MAGIC};
+	struct statfs s;
+
+	if (fstatfs(fd, &s) < 0)
+		return true;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(kernels); i++)
+		if ((unsigned long)s.f_type == kernels[i])
+			return true;
+	return false;
+}
+
+/* Opens what an O_PATH descriptor stands for, if it is a regular file. Takes the descriptor, or -errno. */
+static int open_handle(int handle, int access)
+{
+	char path[32];
+	struct stat st;
+	int fd;
+
+	if (handle < 0)
+		return handle;
+	if (fstat(handle, &st) < 0) {
+		fd = -errno;
+	} else if (!S_ISREG(st.st_mode) || is_of_the_kernel(handle)) {
+		fd = -EINVAL;
+	} else {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
+		fd = open(path, access | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (fd < 0)
+			fd = -errno;
+	}
+	close(handle);
+	return fd;
+}
+
+static int handle_at(int dirfd, const char *path, int flags)
+{
+	int handle = openat(dirfd, path, O_PATH | O_CLOEXEC | flags);
+
+	return handle < 0 ? -errno : handle;
+}
+
+int aif_open_regular(int dirfd, const char *path, int flags)
+{
+	return open_handle(handle_at(dirfd, path, flags & O_NOFOLLOW), flags & O_ACCMODE);
+}
+
+/* -ENOSYS before Linux 5.6, -EPERM where a filter of system calls does not know it. */
+static int handle_in(int root, const char *path)
+{
+#ifdef SYS_openat2
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+	long handle = syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	return handle < 0 ? -errno : (int)handle;
+#else
+	(void)root, (void)path;
+	return -ENOSYS;
+#endif
+}
+
+int aif_open_regular_of(int pid, const char *path)
+{
+	char name[4200];
+	int root, handle;
+
+	snprintf(name, sizeof(name), "/proc/%d/root", pid);
+	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	handle = handle_in(root, path);
+	close(root);
+	if (handle == -ENOSYS || handle == -EPERM) {
+		snprintf(name, sizeof(name), "/proc/%d/root%s", pid, path);
+		handle = handle_at(AT_FDCWD, name, 0);
+	}
+	return open_handle(handle, O_RDONLY);
+}
+
+int aif_open_spare(int fd)
+{
+	struct rlimit limit;
+
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+	    (rlim_t)fd + KEPT_DESCRIPTORS < limit.rlim_cur)
+		return fd;
+	close(fd);
+	return -EMFILE;
+}
+
+bool aif_open_lacks_descriptors(int error)
+{
+	return error == -EMFILE || error == -ENFILE;
+}

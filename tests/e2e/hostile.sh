@@ -1,0 +1,106 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What a hostile target, or an odd file of one, does to the recorder and to the targets beside it.
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/hostile_app
+fake=$build/tests/mock/fake_app
+mkdir tmp
+export TMPDIR="$work/tmp" app fake aiflame
+unset XDG_RUNTIME_DIR
+
+# has DATA REASON [DETAIL]: a row of its losses
+has() {
+	"$aiflame" query --format csv "$1" "SELECT name, detail FROM losses" >has.out &&
+		grep -q "^$2,.*${3:-}" has.out || { cat has.out; return 1; }
+}
+hasnt() { ! has "$@"; }
+
+# ---- paths ----
+# Without a terminal, as a service is.
+check "a terminal that is called a module does not become the recorder's" \
+	status_is 5 setsid -w "$aiflame" record -q -o terminal.data "$app" terminal
+check "nor is it opened, which is said" has terminal.data MODULE_NO_FILE /dev/pts/
+mkfifo fifo
+ln -s fifo link
+mkdir dir
+check "nothing but regular files is opened" status_is 5 \
+	timeout 60 "$aiflame" record -q -o odd.data "$app" module "$work/fifo" "$work/link" "$work/dir" /dev/null /proc/kmsg
+for f in fifo link dir null kmsg; do
+	check "$f is said" has odd.data MODULE_NO_FILE "$f"
+done
+check "what is not there is said to be gone" sh -c '
+	"$aiflame" record -q -o gone.data "$app" module /no/such; [ $? = 5 ]'
+check "and not to be no file" has gone.data MODULE_GONE /no/such
+
+# ---- files that take long to read ----
+cat >small.c <<'END'
+__attribute__((noinline)) int small(int x) { return x * 3; }
+int other(int x) { return small(x) + 1; }
+END
+# Where hostile_app says it is: its code begins at 0x1000.
+gcc -g -O1 -shared -fPIC -nostdlib -Wl,--build-id=none -Wl,-z,separate-code -o linked.so small.c
+objcopy --only-keep-debug linked.so linked.debug
+objcopy --strip-all --add-gnu-debuglink=linked.debug linked.so
+cp linked.so table.so
+cat >grow.py <<'END'
+"""Makes the symbol table of an ELF file one of SIZE bytes: grow.py FROM TO SECTION SIZE"""
+import os
+import struct
+import sys
+
+source, to, name, size = sys.argv[1:4] + [int(sys.argv[4])]
+b = bytearray(open(source, 'rb').read())
+at, = struct.unpack_from('<Q', b, 0x28)
+entry, count, names = struct.unpack_from('<HHH', b, 0x3a)
+text, = struct.unpack_from('<Q', b, at + names * entry + 24)
+for i in range(count):
+    s = at + i * entry
+    begin = text + struct.unpack_from('<I', b, s)[0]
+    if b[begin:b.index(b'\0', begin)].decode() == name:
+        struct.pack_into('<QQ', b, s + 24, 1 << 20, size)
+open(to, 'wb').write(b)
+os.truncate(to, (1 << 20) + size)
+END
+if truncate -s 4T linked.debug 2>/dev/null; then
+	check "a debug file of 4 TB without a build-id is not summed up" \
+		status_is 5 timeout -k 5 120 "$aiflame" record -q -o sparse.data "$app" module "$work/linked.so"
+	check "its functions are addresses" sh -c '
+		"$aiflame" query --format csv sparse.data "SELECT name FROM frame_names" | grep -q "^\[linked.so+0x"'
+else
+	skip "a debug file of 4 TB" "this file system has no such files"
+fi
+gcc -g -O1 -shared -fPIC -nostdlib -Wl,-z,separate-code -o whole.so small.c
+if python3 grow.py whole.so table.so .symtab 24000000000 2>/dev/null; then
+	check "a symbol table of 24 GB is not read to its end" \
+		status_is 5 timeout -k 5 120 "$aiflame" record -q -o table.data "$app" module "$work/table.so"
+	check "what came of it is a profile" says "everything adds up" "$aiflame" info table.data
+else
+	skip "a symbol table of 24 GB" "this file system has no such files"
+fi
+# As long as may be summed up: each takes its time. Two of them, or the time of one would have ended it.
+truncate -s 4G linked.debug
+for i in 1 2 3 4 5 6 7 8; do cp linked.so linked$i.so; done
+# stop TIMES: so many signals to a recorder whose command has ended, once names are looked up
+stop() {
+	timeout -s KILL 120 "$aiflame" record -q -o stop.data sh -c '"$app" module "$work"/linked*.so; echo >ended' &
+	timer=$!
+	while [ ! -e ended ]; do sleep 0.1; done
+	recorder=$(cat /proc/$timer/task/$timer/children)
+	# It names: no process is its child any more.
+	while [ -n "$(cat /proc/${recorder% }/task/${recorder% }/children 2>/dev/null)" ]; do sleep 0.1; done
+	for i in $(seq "$1"); do
+		kill -INT $recorder
+		sleep 0.5
+	done
+	wait $timer
+	got=$?
+	rm -f ended
+	return $got
+}
+export work
+check "a second signal ends a recorder that looks for names" status_is 0 stop 2
+check "it says what that cost" has stop.data NAMES_STOPPED
+check "its profile is whole" says "everything adds up" "$aiflame" info stop.data
+
+check "nothing is left in TMPDIR" sh -c '[ -z "$(ls -A "$TMPDIR")" ]'
+done_testing
