@@ -26,6 +26,8 @@
 #define BUSY_NS    (5 * 1000 * 1000)
 #define IDLE_NS    (20 * 1000 * 1000)
 #define BUSY_BYTES 65536
+/* Where targets had more to say than their turns allowed: others get the store's lock meanwhile. */
+#define CUT_NS (1000 * 1000)
 /* The rings of the BPF programs and of perf_event's side-band hold more than a tenth of a second of a busy machine. */
 #define EBPF_NS (50 * 1000 * 1000)
 
@@ -216,8 +218,7 @@ static size_t drain_target(struct aif_drainer *d, struct aif_target *t)
 static bool is_drained(const struct aif_target *t)
 {
 	for (uint32_t i = 0; i < t->slots_len; i++)
-		if (atomic_load_explicit(&aif_shm_slot(t->shm, i)->head, memory_order_relaxed) !=
-		    t->slots[i].drain.tail)
+		if (aif_target_unread(t, i))
 			return false;
 	return true;
 }
@@ -252,6 +253,17 @@ static void note_cupti(struct aif_drain_stats *to, const struct aif_target *t)
 							      .ended = t->ended && t->ended_ns};
 }
 
+/* What one that lives has written and nobody has read, because it wrote more than its turns. */
+static void lose_unread(struct aif_drainer *d, struct aif_target *t)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < t->slots_len; i++)
+		bytes += AIF_MIN(aif_target_unread(t, i), t->ring_size);
+	if (bytes)
+		aif_store_loss(d->store, AIF_REASON_RING_UNREAD, t->process, AIF_NONE, bytes);
+}
+
 /* Last words of a target: everything that it wrote is in the memory that we hold. One that lives was told
  * `now`; the recording goes on until `end`. */
 static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64_t now,
@@ -260,6 +272,7 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 	struct aif_drainer *d = &dt->d;
 
 	drain_target(d, t);
+	lose_unread(d, t);
 	aif_ingest_deferred(d, t, t->deferred_len);
 	aif_device_samples_last(d, t);
 	aif_ingest_last_blocks(d, t, now);
@@ -412,6 +425,14 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 	return bytes;
 }
 
+static bool any_cut(const struct aif_drainer *d)
+{
+	for (const struct aif_target *t = d->targets; t; t = t->next)
+		if (t->is_cut)
+			return true;
+	return false;
+}
+
 static void *drain_main(void *arg)
 {
 	struct aif_drain_thread *dt = arg;
@@ -437,10 +458,11 @@ static void *drain_main(void *arg)
 			return NULL;
 		}
 		bytes = step(dt, now, threads, second, flush);
-		await_end(dt, bytes > BUSY_BYTES ? BUSY_NS
-			      : dt->d.targets    ? 2 * BUSY_NS
-			      : dt->d.ebpf       ? EBPF_NS
-						 : IDLE_NS);
+		await_end(dt, any_cut(&dt->d)      ? CUT_NS
+			      : bytes > BUSY_BYTES ? BUSY_NS
+			      : dt->d.targets      ? 2 * BUSY_NS
+			      : dt->d.ebpf         ? EBPF_NS
+						   : IDLE_NS);
 	}
 }
 

@@ -82,6 +82,8 @@ struct aif_target {
 	uint32_t slots_len;
 	uint64_t ring_size;
 	struct aif_target_slot *slots;
+	uint32_t first_slot; /* whose ring is read first, the next time */
+	bool is_cut;         /* there may be more in its rings than its turn allowed to read */
 
 	struct aif_account account;   /* of what it has made us remember */
 	struct aif_map threads;       /* tid -> thread of the store */
@@ -186,8 +188,11 @@ struct aif_target *aif_target_new(struct aif_drainer *d, int pid, uint32_t proce
 /* Needs the store's lock. */
 void aif_target_free(struct aif_drainer *d, struct aif_target *t);
 
-/* Drains all rings once; holds the store's lock. Returns bytes drained. */
+/* Drains the rings, as far as the target's turn goes; needs the store's lock. Returns bytes drained. */
 size_t aif_target_drain(struct aif_drainer *d, struct aif_target *t);
+
+/* Bytes that wait in a ring; nonsense if the target is hostile. */
+uint64_t aif_target_unread(const struct aif_target *t, uint32_t slot);
 
 /* gaps.c: tells the target that we are there. */
 void aif_target_beat(struct aif_target *t, uint64_t now);

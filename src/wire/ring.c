@@ -32,12 +32,12 @@ static size_t parse(struct aif_drain *d, const uint8_t *p, size_t len, size_t ri
 }
 
 size_t aif_ring_drain(struct aif_drain *d, struct aif_slot *slot, const uint8_t *body,
-		      uint64_t size, void *scratch, size_t max,
+		      uint64_t size, void *scratch, size_t max, uint64_t limit,
 		      void (*fn)(void *arg, const void *record), void *arg)
 {
 	uint64_t head = atomic_load_explicit(&slot->head, memory_order_acquire), start = d->tail;
 
-	while (head != d->tail) {
+	while (head != d->tail && d->tail - start < limit) {
 		uint64_t avail = head - d->tail, at = d->tail & (size - 1);
 		size_t contiguous = (size_t)AIF_MIN(avail, size - at),
 		       len = AIF_MIN(contiguous, max);

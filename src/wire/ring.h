@@ -90,7 +90,8 @@ struct aif_drain {
 /* Copies out what is there, at most `max` bytes at a time, and calls fn for each valid record (PAD
  * is skipped). Nonsense (a head out of range, a malformed record) skips to the head and counts one
  * in d->bad: the producer goes on unharmed. `scratch` holds at least `max` bytes, 8-byte aligned;
- * max is at least AIF_WIRE_MAX_RECORD. Returns bytes consumed. */
+ * max is at least AIF_WIRE_MAX_RECORD. Copies nothing more once `limit` bytes are consumed: a producer that is as
+ * quick as we are does not keep us. Returns bytes consumed. */
 size_t aif_ring_drain(struct aif_drain *d, struct aif_slot *slot, const uint8_t *body,
-		      uint64_t size, void *scratch, size_t max,
+		      uint64_t size, void *scratch, size_t max, uint64_t limit,
 		      void (*fn)(void *arg, const void *record), void *arg);

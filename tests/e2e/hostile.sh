@@ -102,5 +102,22 @@ check "a second signal ends a recorder that looks for names" status_is 0 stop 2
 check "it says what that cost" has stop.data NAMES_STOPPED
 check "its profile is whole" says "everything adds up" "$aiflame" info stop.data
 
+# ---- one that floods, and a neighbour ----
+export steady='generate launches=100000 rate=25000 stacks=40 depth=40 kernels=20 streams=3'
+check "a target that floods the recorder, and a neighbour that does not" status_is 0 timeout -k 5 120 \
+	"$aiflame" record -q --all-launches -o flood.data sh -c '"$app" flood 4 & "$fake" "$steady"; got=$?; wait $!; exit $got'
+# of PROGRAM SQL: about the rows of that process
+of() {
+	"$aiflame" query --format csv flood.data "SELECT $2 process = (SELECT id FROM processes WHERE exe LIKE '%$1' AND agent
+		ORDER BY id DESC LIMIT 1)" | tail -1
+}
+whole() { [ "$(of fake_app 'count(*) FROM executions WHERE')" = 100000 ] && [ "$(of fake_app 'count(*) FROM launches WHERE')" = 100000 ]; }
+check "the neighbour loses nothing" whole
+lost() { [ "$(of "$1" "count(*) FROM losses WHERE name IN ('RING_FULL', 'RECORDER_SILENT', 'RING_UNREAD', 'DEFINITIONS_FULL') AND")" -gt 0 ]; }
+neighbour_lost() { lost fake_app; }
+check "the one that floods does" lost hostile_app
+check "and the neighbour was never left alone" status_is 1 neighbour_lost
+check "everything adds up" says "everything adds up" "$aiflame" info flood.data
+
 check "nothing is left in TMPDIR" sh -c '[ -z "$(ls -A "$TMPDIR")" ]'
 done_testing

@@ -32,7 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Mostly a head that is in range, so that records are looked at. */
 	d.tail = words[0] & (RING_SIZE - 8);
 	slot.head = words[1] & 1 ? words[1] : d.tail + AIF_MIN(size & ~(size_t)7, sizeof(body));
-	aif_ring_drain(&d, &slot, body, RING_SIZE, scratch, sizeof(scratch), dump, &text);
+	aif_ring_drain(&d, &slot, body, RING_SIZE, scratch, sizeof(scratch), UINT64_MAX, dump,
+		       &text);
 	if (d.tail != slot.head)
 		abort(); /* the drain always ends where the target's head was */
 	return 0;

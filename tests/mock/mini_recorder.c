@@ -98,7 +98,8 @@ static void drain(struct recorder *r)
 		for (; at.slot < r->slots; at.slot++)
 			aif_ring_drain(&p->drains[at.slot], aif_shm_slot(p->shm, at.slot),
 				       aif_shm_ring(p->shm, r->slots, r->ring_size, at.slot),
-				       r->ring_size, scratch, sizeof(scratch), on_record, &at);
+				       r->ring_size, scratch, sizeof(scratch), UINT64_MAX,
+				       on_record, &at);
 		if (!within(r->silence, p->start_ns, now))
 			p->shm->heartbeat_ns = now;
 		p->shm->command =

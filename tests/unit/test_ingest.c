@@ -506,6 +506,62 @@ static void a_slow_writer_leaves_records_in_the_ring(void **state)
 	assert_int_equal(loss_of(&w->store.p, AIF_REASON_WRITER_BEHIND), 0);
 }
 
+/* Shapes until the ring is full; how many. */
+static uint32_t fill_ring(struct world *w, unsigned slot)
+{
+	struct aif_wire_shape *s;
+	uint32_t n = 0;
+
+	while ((s = aif_ring_reserve(&w->ring[slot], AIF_WIRE_SHAPE, sizeof(*s))) != NULL) {
+		*s = (struct aif_wire_shape){.head = s->head, .grid = {n}};
+		s->head.aux = n++;
+		aif_ring_commit(&w->ring[slot]);
+	}
+	return n;
+}
+
+/* Who fills all its rings all the time gets its turn and no more, and each of its threads gets its own. */
+static void a_target_that_floods_has_a_turn(void **state)
+{
+	struct world *w = *state;
+	size_t bytes;
+
+	PUT(w, 2, THREAD, thread, NULL, .head.aux = 77, .name = "worker");
+	for (int round = 0; round < 4; round++) {
+		for (unsigned slot = 0; slot < SLOTS; slot++)
+			assert_true(fill_ring(w, slot) || round);
+		bytes = aif_target_drain(&w->d, w->t);
+		assert_true(bytes >= RING_SIZE);
+		assert_true(bytes < RING_SIZE + 2 * AIF_DRAIN_SCRATCH);
+		assert_true(w->t->is_cut);
+		assert_int_equal(w->t->slots[2].thread != AIF_NONE, round >= 1);
+	}
+	while (aif_target_drain(&w->d, w->t))
+		;
+	assert_false(w->t->is_cut);
+	for (uint32_t slot = 0; slot < SLOTS; slot++)
+		assert_int_equal(aif_target_unread(w->t, slot), 0);
+}
+
+/* While the rings that have a launch's kernel and stream are not read, the launch waits for them. */
+static void what_waits_in_a_ring_is_waited_for(void **state)
+{
+	struct world *w = *state;
+	struct aif_batch *b;
+
+	launch(w, 0, 9);
+	fill_ring(w, 0);
+	fill_ring(w, 1);
+	define(w, 2);
+	while (aif_target_drain(&w->d, w->t))
+		;
+	b = take(w, AIF_BATCH_LAUNCH);
+	assert_non_null(b);
+	assert_int_equal(b->len, 1);
+	assert_true(b->launches->kernel != AIF_NONE);
+	assert_true(b->launches->stream != AIF_NONE);
+}
+
 static uint64_t loss_with(const struct aif_profile *p, uint32_t reason, const char *detail)
 {
 	uint64_t n = 0;
@@ -535,7 +591,7 @@ static void rows_without_room_are_told_apart(void **state)
 	PUT(w, 0, CPU_SAMPLE, cpu_sample, NULL, .time = 1, .weight = 1);
 	aif_ring_drain(&in.slot->drain, aif_shm_slot(w->shm, 0),
 		       aif_shm_ring(w->shm, SLOTS, RING_SIZE, 0), RING_SIZE, w->d.scratch,
-		       AIF_DRAIN_SCRATCH, aif_ingest_record, &in);
+		       AIF_DRAIN_SCRATCH, UINT64_MAX, aif_ingest_record, &in);
 	assert_int_equal(loss_with(&w->store.p, AIF_REASON_WRITER_BEHIND, "launches"), 1);
 	assert_int_equal(loss_with(&w->store.p, AIF_REASON_WRITER_BEHIND, "executions"), 2);
 	assert_int_equal(loss_with(&w->store.p, AIF_REASON_WRITER_BEHIND, "windows"), 1);
@@ -675,6 +731,8 @@ int main(void)
 		TEST(a_threads_tables_are_paid_back),
 		TEST(a_slow_writer_leaves_records_in_the_ring),
 		TEST(rows_without_room_are_told_apart),
+		TEST(a_target_that_floods_has_a_turn),
+		TEST(what_waits_in_a_ring_is_waited_for),
 		cmocka_unit_test_setup_teardown(counted_samples_become_rows_of_their_window, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(counted_samples_of_no_window_are_refused, set_up,

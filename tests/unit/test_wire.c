@@ -100,7 +100,7 @@ static size_t drain(struct memory *m, struct counted *c)
 {
 	return aif_ring_drain(&m->drain, aif_shm_slot(m->shm, 1),
 			      aif_shm_ring(m->shm, SLOTS, RING_SIZE, 1), RING_SIZE, m->scratch,
-			      sizeof(m->scratch), count, c);
+			      sizeof(m->scratch), UINT64_MAX, count, c);
 }
 
 static void records_come_out_in_order_over_many_wraps(void **state)
