@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -20,6 +21,11 @@
 
 /* Process numbers take 15 bits of a launch's number (wire.h: slot and sequence take 48). */
 #define MAX_PROCESSES 32767
+/* Places for processes without a runtime: a script has a hundred thousand of them, and the one that uses the device comes
+ * last. */
+#define MAX_CARRIERS 8192
+/* A number is not given again within a second: that takes as many processes as there are numbers. */
+#define SWEEP_NS AIF_NS_PER_S
 /* Descriptors, memory: the most that are recorded at the same time by one recorder. */
 #define MAX_RUNTIMES 1024
 /* Between connecting and its hello a process waits for a CPU only. With 30 runnable processes on two CPUs
@@ -89,8 +95,12 @@ int aif_welcome_open(struct aif_welcome_desk *w, struct aif_store *s,
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	int r;
 
-	*w = (struct aif_welcome_desk){
-		.fd = -1, .listener = -1, .store = s, .opts = opts, .attach = attach};
+	*w = (struct aif_welcome_desk){.fd = -1,
+				       .listener = -1,
+				       .store = s,
+				       .opts = opts,
+				       .attach = attach,
+				       .carriers_max = MAX_CARRIERS};
 	w->crashes_len = aif_cupti_crashes_load(w->crashes, AIF_ARRAY_LEN(w->crashes));
 	r = make_token(w->token);
 	if (!r)
@@ -144,6 +154,7 @@ void aif_welcome_close(struct aif_welcome_desk *w)
 		aif_attach_as_ourselves();
 	}
 	aif_map_finish(&w->by_pid);
+	aif_map_finish(&w->starts);
 	w->fd = w->listener = -1;
 	w->dir[0] = '\0';
 }
@@ -188,29 +199,99 @@ static void fill_process(struct aif_store *s, struct aif_process *p)
 	p->ppid = (uint32_t)parent;
 }
 
+static uint64_t start_of(int pid)
+{
+	uint64_t start;
+	int parent;
+
+	return aif_proc_stat(pid, &parent, &start) ? start : 0;
+}
+
+/* The process of the store that has this number now, or AIF_NONE: numbers are used again. Needs the store's lock. */
+static uint32_t find_process(struct aif_welcome_desk *w, int pid)
+{
+	uint64_t id, known, start;
+	struct aif_process *p;
+
+	if (pid <= 0 || !aif_map_get(&w->by_pid, (uint64_t)pid, &id) || id == AIF_NONE)
+		return AIF_NONE;
+	p = &w->store->p.processes[id];
+	if (p->end_ns)
+		return AIF_NONE;
+	start = start_of(pid);
+	if (!start || !aif_map_get(&w->starts, id, &known) || known == start)
+		return (uint32_t)id;
+	p->end_ns = aif_now_ns();
+	return AIF_NONE;
+}
+
+static void know_process(struct aif_welcome_desk *w, int pid, uint32_t id)
+{
+	uint64_t start = start_of(pid);
+
+	aif_map_put(&w->by_pid, (uint64_t)pid, id);
+	if (start)
+		aif_map_put(&w->starts, id, start);
+}
+
+/* Notes the end of processes that have no memory, which the drain thread does not look at. */
+static void sweep(struct aif_welcome_desk *w, uint64_t now)
+{
+	struct aif_profile *p = &w->store->p;
+	uint64_t id;
+
+	if (now - w->swept_ns < SWEEP_NS)
+		return;
+	w->swept_ns = now;
+	pthread_mutex_lock(&w->store->lock);
+	for (size_t i = 0; i < p->processes_len; i++) {
+		struct aif_process *at = &p->processes[i];
+
+		if (!at->end_ns && !(at->flags & AIF_PROCESS_RUNTIME) &&
+		    aif_map_get(&w->by_pid, at->pid, &id) && id == i &&
+		    kill((pid_t)at->pid, 0) < 0 && errno == ESRCH)
+			at->end_ns = now;
+	}
+	pthread_mutex_unlock(&w->store->lock);
+}
+
+/* Whether one more process can be listed; who cannot is counted. Needs the store's lock. */
+static bool has_place(struct aif_welcome_desk *w, bool has_runtime)
+{
+	if (has_runtime)
+		return w->store->p.processes_len < MAX_PROCESSES;
+	if (w->store->p.processes_len < MAX_PROCESSES && w->carriers < w->carriers_max) {
+		w->carriers++;
+		return true;
+	}
+	aif_store_loss(w->store, AIF_REASON_PROCESSES_UNLISTED, AIF_NONE, AIF_NONE, 1);
+	return false;
+}
+
 /* The process `pid`, made known to the store if it is new. 0 is each one of a namespace that we do not see into. */
-static uint32_t process_get(struct aif_welcome_desk *w, int pid)
+static uint32_t process_get(struct aif_welcome_desk *w, int pid, bool has_runtime)
 {
 	struct aif_process p = {.pid = (uint32_t)pid, .start_ns = aif_now_ns(), .exit_status = -1};
 	char host[256] = "";
 	uint64_t id;
 
 	aif_store_lock_as(w->store, &w->account);
-	if (pid > 0 && aif_map_get(&w->by_pid, (uint64_t)pid, &id) && id != AIF_NONE) {
+	id = find_process(w, pid);
+	if (id != AIF_NONE) {
 		aif_store_unlock_as(w->store);
 		return (uint32_t)id;
 	}
 	/* It may have been sampled before (ebpf/ebpf.h). */
 	id = pid > 0 ? aif_store_process_alive(w->store, (uint32_t)pid) : AIF_NONE;
 	if (id != AIF_NONE) {
-		aif_map_put(&w->by_pid, (uint64_t)pid, id);
-	} else if (w->store->p.processes_len < MAX_PROCESSES) {
+		know_process(w, pid, (uint32_t)id);
+	} else if (has_place(w, has_runtime)) {
 		gethostname(host, sizeof(host) - 1);
 		p.host = aif_store_puts(w->store, host);
 		fill_process(w->store, &p);
 		id = aif_store_process(w->store, &p);
 		if (id != AIF_NONE && pid > 0)
-			aif_map_put(&w->by_pid, (uint64_t)pid, id);
+			know_process(w, pid, (uint32_t)id);
 	}
 	aif_store_unlock_as(w->store);
 	return (uint32_t)id;
@@ -218,7 +299,7 @@ static uint32_t process_get(struct aif_welcome_desk *w, int pid)
 
 void aif_welcome_command(struct aif_welcome_desk *w, int pid, char *const argv[])
 {
-	uint32_t id = process_get(w, pid);
+	uint32_t id = process_get(w, pid, false);
 	struct aif_buf command = {0};
 	struct aif_process *p;
 
@@ -255,7 +336,7 @@ static void introduce(struct aif_welcome_desk *w, uint32_t id, struct aif_hello 
 /* A pid that says hello again after its runtime's has called exec: from here on it is another program. */
 static uint32_t process_of(struct aif_welcome_desk *w, int pid, bool carrier)
 {
-	uint32_t id = process_get(w, pid);
+	uint32_t id = process_get(w, pid, !carrier);
 	struct aif_process *p;
 	bool again;
 
@@ -269,6 +350,8 @@ static uint32_t process_of(struct aif_welcome_desk *w, int pid, bool carrier)
 	/* It was still the parent's image when it was first seen; or one that was named has called exec since. */
 	else if (!again && (carrier || aif_attach_wished(w->attach, pid)))
 		fill_process(w->store, p);
+	if (!again && !carrier && w->carriers && (p->flags & AIF_PROCESS_AGENT))
+		w->carriers--;
 	if (!again)
 		p->flags |= AIF_PROCESS_AGENT | (carrier ? 0 : AIF_PROCESS_RUNTIME);
 	aif_store_unlock_as(w->store);
@@ -308,7 +391,7 @@ void aif_welcome_renew(struct aif_welcome_desk *w, int pid)
 
 bool aif_welcome_stranger(struct aif_welcome_desk *w, int pid)
 {
-	uint32_t id = process_get(w, pid);
+	uint32_t id = process_get(w, pid, false);
 	struct aif_process *p;
 	bool met = false;
 
@@ -486,4 +569,5 @@ void aif_welcome_accept(struct aif_welcome_desk *w)
 	if (errno == EMFILE || errno == ENFILE)
 		nanosleep(&(struct timespec){.tv_nsec = NO_FILES_NS}, NULL);
 	hear_guests(w, now);
+	sweep(w, now);
 }

@@ -32,7 +32,11 @@ struct aif_welcome_desk {
 	struct aif_drain_thread *drain;
 	const struct aif_record_opts *opts;
 	struct aif_attach *attach;
-	struct aif_map by_pid;      /* pid -> process of the store */
+	struct aif_map by_pid; /* pid -> process of the store, the last one of that number */
+	struct aif_map starts; /* process of the store -> when it started, ticks since boot */
+	unsigned carriers;     /* processes of the store that have no runtime, as far as we know */
+	unsigned carriers_max; /* others that have none are counted, not listed */
+	uint64_t swept_ns;     /* when processes were last looked for that have ended */
 	struct aif_account account; /* of what processes say of themselves */
 	struct aif_cupti_crash crashes[AIF_SHM_CUPTI_CRASHES];
 	size_t crashes_len;

@@ -2,12 +2,14 @@
 #include "record/modfiles.h"
 #include "record/welcome.h"
 
+#include <linux/sched.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -301,6 +303,108 @@ static void what_cupti_is_asked_goes_to_and_fro(void **state)
 	assert_int_equal(stats.cupti[0].its.id[19], 0xcd);
 }
 
+/* A process that says hello and lives until it is killed; with the number `wanted`, if that is not 0. */
+static pid_t says_and_lives(struct world *w, uint32_t kind, pid_t wanted)
+{
+	struct clone_args args = {
+		.exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&wanted, .set_tid_size = 1};
+	struct aif_hello hello = {
+		.magic = AIF_WIRE_MAGIC, .version = AIF_WIRE_VERSION, .kind = kind};
+	int said[2], fd, sock;
+	pid_t pid;
+	char one;
+
+	assert_int_equal(pipe(said), 0);
+	pid = wanted ? (pid_t)syscall(SYS_clone3, &args, sizeof(args)) : fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		memcpy(hello.token, w->desk.token, sizeof(hello.token));
+		if (kind == AIF_HELLO_RUNTIME) {
+			aif_hello_send(w->desk.socket, &hello, 10000, &fd);
+		} else {
+			sock = comes(w);
+			says(w, sock, kind);
+		}
+		_exit(write(said[1], "", 1) != 1 || pause());
+	}
+	close(said[1]);
+	for (ssize_t n = -1; pid > 0 && n < 0;) {
+		aif_welcome_accept(&w->desk);
+		n = poll(&(struct pollfd){.fd = said[0], .events = POLLIN}, 1, 1) == 1
+			    ? read(said[0], &one, 1)
+			    : -1;
+	}
+	close(said[0]);
+	aif_welcome_accept(&w->desk);
+	return pid;
+}
+
+static void ends(pid_t pid)
+{
+	assert_true(pid > 1); /* else it would be others */
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static uint64_t unlisted(struct world *w)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < w->store.p.losses_len; i++)
+		if (w->store.p.losses[i].reason == AIF_REASON_PROCESSES_UNLISTED)
+			n += w->store.p.losses[i].count;
+	return n;
+}
+
+/* A script's many processes leave a place for the one that uses the device. */
+static void who_has_no_device_takes_no_place_of_who_has(void **state)
+{
+	struct world *w = *state;
+	pid_t pid;
+
+	w->desk.carriers_max = 3;
+	for (int i = 0; i < 5; i++)
+		ends(says_and_lives(w, AIF_HELLO_CARRIER, 0));
+	assert_int_equal(aif_welcome_processes(&w->desk), 3);
+	assert_int_equal(unlisted(w), 2);
+	pid = says_and_lives(w, AIF_HELLO_RUNTIME, 0);
+	assert_int_equal(aif_welcome_processes(&w->desk), 4);
+	assert_int_equal(w->store.p.processes[3].pid, pid);
+	assert_true(w->store.p.processes[3].flags & AIF_PROCESS_RUNTIME);
+	ends(pid);
+	assert_int_equal(unlisted(w), 2);
+}
+
+/* The kernel gives a number to another process when the first one is gone. */
+static void a_number_that_is_used_again_is_another_process(void **state)
+{
+	struct world *w = *state;
+	pid_t pid = says_and_lives(w, AIF_HELLO_CARRIER, 0), again;
+
+	assert_int_equal(aif_welcome_processes(&w->desk), 1);
+	ends(pid);
+	/* It starts at another tick of the clock that numbers go with. */
+	usleep(20 * 1000);
+	w->desk.swept_ns = aif_now_ns(); /* not asked whether it has ended */
+	again = says_and_lives(w, AIF_HELLO_CARRIER, pid);
+	if (again < 0)
+		skip(); /* only administrators choose numbers */
+	assert_int_equal(again, pid);
+	assert_int_equal(aif_welcome_processes(&w->desk), 2);
+	assert_true(w->store.p.processes[0].end_ns);
+	assert_false(w->store.p.processes[1].end_ns);
+	ends(pid);
+	/* Its end is noted, so that nothing need be compared. */
+	w->desk.swept_ns = 0;
+	aif_welcome_accept(&w->desk);
+	assert_true(w->store.p.processes[1].end_ns);
+	aif_map_finish(&w->desk.starts);
+	again = says_and_lives(w, AIF_HELLO_CARRIER, pid);
+	assert_int_equal(again, pid);
+	assert_int_equal(aif_welcome_processes(&w->desk), 3);
+	ends(again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +414,8 @@ int main(void)
 		TEST(who_never_speaks_is_counted),
 		TEST(an_end_is_seen_at_once),
 		TEST(what_cupti_is_asked_goes_to_and_fro),
+		TEST(who_has_no_device_takes_no_place_of_who_has),
+		TEST(a_number_that_is_used_again_is_another_process),
 	};
 
 	setenv("XDG_STATE_HOME", "/nowhere", 1); /* the user's own is not read */
