@@ -26,9 +26,12 @@ void aif_view_tell_cut(const char *path, const struct aif_profile *p)
 {
 	if (p->notes & AIF_NOTE_CUT_SHORT)
 		fprintf(stderr,
-			"aiflame: %s: the recording was cut short: what came after its last commit is "
+			"aiflame: %s: the recording was cut short%s: what came after its last commit is "
 			"missing\n",
-			path);
+			path,
+			p->notes & AIF_NOTE_NO_LOCKS
+				? ", or goes on (its file system has no locks, which would tell)"
+				: "");
 }
 
 int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_err *err)

@@ -131,6 +131,9 @@ static void notes(const struct aif_profile *p, struct aif_buf *out)
 		aif_buf_puts(
 			out,
 			"\nthe recorder was killed in a commit that could not be undone here\n");
+	if (p->notes & AIF_NOTE_NO_LOCKS)
+		aif_buf_puts(out, "\nits file system has no locks: whether it is being recorded "
+				  "could not be asked\n");
 	if (p->notes & AIF_NOTE_TRIMMED) {
 		aif_buf_puts(out, "\nold rows were dropped (--keep, --max-size): ");
 		if (p->kept_ns < p->end_ns) {

@@ -148,7 +148,8 @@ void aif_attribution_cache_put(const struct aif_profile *p, const struct aif_att
 	char name[32];
 
 	/* A recording that was cut short is still its recorder's. */
-	if (!p->file || p->notes & (AIF_NOTE_CUT_SHORT | AIF_NOTE_NO_ROLLBACK) ||
+	if (!p->file ||
+	    p->notes & (AIF_NOTE_CUT_SHORT | AIF_NOTE_NO_ROLLBACK | AIF_NOTE_NO_LOCKS) ||
 	    a->rows_len > MAX_ROWS || a->unmatched_len > MAX_ROWS - a->rows_len)
 		return;
 	k.zstd = ZSTD_createCCtx();

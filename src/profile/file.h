@@ -56,6 +56,8 @@ int aif_writer_commit(struct aif_writer *w, struct aif_err *err);
 int aif_writer_trim(struct aif_writer *w, uint64_t max_bytes, uint64_t keep_ns, uint64_t now_ns,
 		    struct aif_err *err);
 
+/* False: its file system has no locks, so that nothing keeps others from using the file meanwhile. */
+bool aif_writer_has_locks(const struct aif_writer *w);
 uint64_t aif_writer_size(const struct aif_writer *w); /* bytes of the file so far */
 
 /* Last commit, then closed and freed, whatever the result. A recording cut short before this is a

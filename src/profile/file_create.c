@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/file_writer.h"
 
+#include "profile/sqlite_locks.h"
 #include "profile/sqlite_path.h"
 
 #include <errno.h>
@@ -159,6 +160,7 @@ static int create(struct aif_writer *w, struct aif_err *err)
 	if (fd < 0)
 		return aif_err_set(err, -e, "cannot write %s: %s; choose a writable place with -o",
 				   w->path, strerror(e));
+	w->has_locks = aif_sqlite_has_locks(fd);
 	close(fd);
 	/* As a path, not as ":memory:" or a URI. */
 	if (w->path[0] != '/') {
@@ -172,7 +174,7 @@ static int create(struct aif_writer *w, struct aif_err *err)
 	if (sqlite3_open_v2(w->path, &w->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX |
 				    SQLITE_OPEN_EXRESCODE,
-			    NULL) != SQLITE_OK)
+			    aif_sqlite_vfs(w->has_locks)) != SQLITE_OK)
 		return aif_writer_fail(w, err);
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "profile/file_internal.h"
 #include "profile/schema.h"
 #include "profile/sqlite_hostile.h"
+#include "profile/sqlite_locks.h"
 #include "profile/sqlite_path.h"
 
 #include <errno.h>
@@ -37,15 +38,20 @@ static int damaged(const char *path, const char *what, const char *why, struct a
 	return aif_err_set(err, -EBADMSG, "%s is damaged: %s: %s", path, what, why);
 }
 
+static int is_recorded(const char *path, struct aif_err *err)
+{
+	return aif_err_set(err, -EBUSY,
+			   "cannot open %s: it is being recorded; wait until the recording has "
+			   "ended, or stop it",
+			   path);
+}
+
 static int sqlite_failed(sqlite3 *db, const char *path, struct aif_err *err)
 {
 	int code = aif_sqlite_errno(db);
 
 	if (code == -EBUSY)
-		return aif_err_set(err, code,
-				   "cannot open %s: it is being recorded; wait until the recording "
-				   "has ended, or stop it",
-				   path);
+		return is_recorded(path, err);
 	/* EINVAL: SQL of ours that does not fit the tables. */
 	if (code == -EBADMSG || code == -EINVAL)
 		return damaged(path, "database", sqlite3_errmsg(db), err);
@@ -81,7 +87,8 @@ static int check_header(const char *path, const uint8_t *h, ssize_t n, struct ai
 	return 0;
 }
 
-static int check_file(const char *path, uint64_t *ret_size, struct aif_err *err)
+static int check_file(const char *path, uint64_t *ret_size, bool *ret_has_locks,
+		      struct aif_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), e = errno;
 	uint8_t header[100];
@@ -94,6 +101,7 @@ static int check_file(const char *path, uint64_t *ret_size, struct aif_err *err)
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		n = pread(fd, header, sizeof(header), 0);
 		e = errno;
+		*ret_has_locks = aif_sqlite_has_locks(fd);
 	} else {
 		e = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
 	}
@@ -139,7 +147,7 @@ static int check_journal(const char *path, struct aif_err *err)
 static const struct aif_sqlite_limits limits = {
 	.value = MAX_VALUE, .sql = 100000, .columns = 100, .pattern = 50};
 
-static int connect(const char *path, bool immutable, sqlite3 **ret)
+static int connect(const char *path, bool immutable, bool has_locks, sqlite3 **ret)
 {
 	char *name = NULL;
 	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE, r;
@@ -155,7 +163,7 @@ static int connect(const char *path, bool immutable, sqlite3 **ret)
 	}
 	if (!name)
 		return SQLITE_NOMEM;
-	r = sqlite3_open_v2(name, ret, flags, NULL);
+	r = sqlite3_open_v2(name, ret, flags, aif_sqlite_vfs(has_locks));
 	free(name);
 	if (r != SQLITE_OK)
 		return r;
@@ -168,7 +176,7 @@ static int connect(const char *path, bool immutable, sqlite3 **ret)
 			    NULL, NULL, NULL);
 }
 
-static int open_file(const char *path, struct aif_profile *p, struct aif_err *err)
+static int open_file(const char *path, bool has_locks, struct aif_profile *p, struct aif_err *err)
 {
 	struct aif_file *f = calloc(1, sizeof(*f));
 	int r;
@@ -176,7 +184,7 @@ static int open_file(const char *path, struct aif_profile *p, struct aif_err *er
 	if (!f)
 		return aif_err_set(err, -ENOMEM, "cannot open %s: out of memory", path);
 	p->file = f;
-	r = connect(path, false, &f->db);
+	r = connect(path, false, has_locks, &f->db);
 	if (r == SQLITE_OK)
 		return 0;
 	/* A journal in a directory that we cannot write to. */
@@ -184,7 +192,7 @@ static int open_file(const char *path, struct aif_profile *p, struct aif_err *er
 		sqlite3_close(f->db);
 		f->db = NULL;
 		p->notes |= AIF_NOTE_NO_ROLLBACK;
-		r = connect(path, true, &f->db);
+		r = connect(path, true, has_locks, &f->db);
 	}
 	return r == SQLITE_OK ? 0 : sqlite_failed(f->db, path, err);
 }
@@ -579,16 +587,21 @@ int aif_profile_open(const char *path, struct aif_profile *ret, struct aif_err *
 	struct aif_profile p = {0};
 	struct loader l = {.path = path, .p = &p, .err = err};
 	uint64_t size = 0;
-	int r = check_file(path, &size, err);
+	bool has_locks = true;
+	int r = check_file(path, &size, &has_locks, err);
 
 	if (r < 0)
 		return r;
 	r = aif_sqlite_path_check(path, "open", "move it to a directory with a shorter name", err);
 	if (!r)
 		r = check_journal(path, err);
+	if (!r && !has_locks && aif_sqlite_journal_lives(path))
+		r = is_recorded(path, err);
 	if (r < 0)
 		return r;
-	r = open_file(path, &p, err);
+	if (!has_locks)
+		p.notes |= AIF_NOTE_NO_LOCKS;
+	r = open_file(path, has_locks, &p, err);
 	l.db = p.file ? p.file->db : NULL;
 	l.bytes_left = size;
 	if (p.file)

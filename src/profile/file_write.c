@@ -260,6 +260,11 @@ int aif_writer_commit(struct aif_writer *w, struct aif_err *err)
 	return 0;
 }
 
+bool aif_writer_has_locks(const struct aif_writer *w)
+{
+	return w->has_locks;
+}
+
 uint64_t aif_writer_size(const struct aif_writer *w)
 {
 	return w->size;

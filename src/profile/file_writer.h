@@ -21,6 +21,7 @@ struct aif_writer {
 	sqlite3 *db;
 	char *path;
 	bool in_transaction;
+	bool has_locks;       /* the file system has: another recording cannot use the file */
 	bool is_made;         /* the file has its tables: what is committed is a profile */
 	struct aif_err error; /* what stopped the writing: all later calls say the same */
 	sqlite3_stmt *insert[AIF_TABLE_COUNT], *insert_string, *insert_chunk, *delete_chunk, *drop,

@@ -249,6 +249,7 @@ enum aif_profile_note {
 	AIF_NOTE_CUT_SHORT = 1,   /* the recorder did not finish it: it ends at the last commit */
 	AIF_NOTE_NO_ROLLBACK = 2, /* it was killed in a commit, which could not be undone here */
 	AIF_NOTE_TRIMMED = 4,     /* old rows were dropped (--keep, --max-size): see losses */
+	AIF_NOTE_NO_LOCKS = 8,    /* its file system has none: it may be in use by others */
 };
 
 #define AIF_TABLE(type, name) \

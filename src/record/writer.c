@@ -199,6 +199,11 @@ int aif_writer_thread_new(struct aif_store *s, const struct aif_record_opts *opt
 	r = aif_writer_new(path, s->p.start_ns, &w->file, err);
 	if (r < 0)
 		goto fail;
+	if (!aif_writer_has_locks(w->file)) {
+		pthread_mutex_lock(&s->lock);
+		aif_store_loss(s, AIF_REASON_NO_LOCKS, AIF_NONE, AIF_NONE, 1);
+		pthread_mutex_unlock(&s->lock);
+	}
 	if (stat(path, &w->is) < 0)
 		w->is = (struct stat){0};
 	r = -pthread_create(&w->thread, NULL, writer_main, w);

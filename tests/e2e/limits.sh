@@ -103,6 +103,62 @@ check "all is as it was" sh -c 'grep -q precious notes.txt && [ -L notes.link ] 
 : >empty.data
 check "an empty file is no one's" rec -o empty.data true
 
+# ---- file systems without locks ----
+cat >nolocks.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#define WRAP(name)                                                                         \
+	int name(int fd, int what, ...)                                                    \
+	{                                                                                  \
+		int (*real)(int, int, ...) = (int (*)(int, int, ...))dlsym(RTLD_NEXT, #name); \
+		va_list ap;                                                                \
+		void *arg;                                                                 \
+		va_start(ap, what);                                                        \
+		arg = va_arg(ap, void *);                                                  \
+		va_end(ap);                                                                \
+		if (what != F_SETLK && what != F_SETLKW && what != F_GETLK)                \
+			return real(fd, what, arg);                                        \
+		errno = atoi(getenv("NO_LOCKS"));                                          \
+		return -1;                                                                 \
+	}
+WRAP(fcntl)
+WRAP(fcntl64)
+int flock(int fd, int what)
+{
+	(void)fd, (void)what;
+	errno = atoi(getenv("NO_LOCKS"));
+	return -1;
+}
+END
+gcc -shared -fPIC -o nolocks.so nolocks.c
+"$aiflame" record -q -o locks.data "$fake" "$few"
+for e in 37 38 95; do # ENOLCK, ENOSYS, EOPNOTSUPP
+	without() { NO_LOCKS=$e LD_PRELOAD="$work/nolocks.so" "$@"; }
+	check "no locks, error $e: it is recorded" without "$aiflame" record -q --all-launches -o without.data "$fake" "$few"
+	check "the profile is whole" has 2000 without.data
+	check "and says that it had none" says NO_LOCKS "$aiflame" info without.data
+	check "it can be seen, which is said" says "its file system has no locks" without "$aiflame" info without.data
+	check "so can one that was recorded with locks" says "everything adds up" without "$aiflame" info locks.data
+done
+check "with locks nothing is said of them" status_is 1 says "no locks" "$aiflame" info locks.data
+# The recorder stands still within a transaction, as often as not.
+going_on() {
+	without "$aiflame" record -q --all-launches -o going.data "$fake" 'generate launches=300000 rate=100000 stacks=40 depth=40 kernels=20 streams=3' &
+	while [ ! -s going.data ]; do sleep 0.1; done
+	sleep 1
+	without "$aiflame" info going.data >going.txt 2>&1
+	grep -qE 'it is being recorded|cut short' going.txt
+	seen=$?
+	wait $!
+	got=$?
+	[ $seen = 0 ] && [ $got = 0 ] && has 300000 going.data || { echo "$seen $got"; cat going.txt; return 1; }
+}
+check "one that is being recorded is not damaged by who looks" going_on
+
 # ---- the size ----
 trimmed() {
 	# The few rows above are windows, which are dropped and counted, too.
