@@ -102,6 +102,19 @@ check "a second signal ends a recorder that looks for names" status_is 0 stop 2
 check "it says what that cost" has stop.data NAMES_STOPPED
 check "its profile is whole" says "everything adds up" "$aiflame" info stop.data
 
+# ---- descriptors ----
+# Large files stay open until the end.
+head -c 400000 /dev/zero >>whole.so
+mkdir many
+for i in $(seq 80); do ln -s ../whole.so "many/$i.so"; done
+check "64 descriptors, and more modules than that" status_is 5 \
+	sh -c 'ulimit -n 64; "$aiflame" record -q --all-launches -o few.data sh -c "\"$app\" module $PWD/many/*.so; got=\$?; \"$fake\"; exit \$got"'
+check "what was missing is said" has few.data NO_DESCRIPTORS "names of a module"
+check "nothing else is blamed" sh -c '
+	"$aiflame" query --format csv few.data "SELECT name, detail FROM losses" >few.txt
+	grep -E "MODULE_GONE|MODULE_NO_FILE|NO_PERF|HANDSHAKE|CPU_TOO_MANY" few.txt && exit 1; cat few.txt'
+check "everything adds up in what was recorded" says "everything adds up" "$aiflame" info few.data
+
 # ---- one that floods, and a neighbour ----
 export steady='generate launches=100000 rate=25000 stacks=40 depth=40 kernels=20 streams=3'
 check "a target that floods the recorder, and a neighbour that does not" status_is 0 timeout -k 5 120 \
