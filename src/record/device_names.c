@@ -17,12 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Objects that are held at the same time; a frame of another reads its object anew. */
-#define MAX_HELD (UINT64_C(256) << 20)
+/* Objects that are held at the same time, those used last; a frame of another reads its object anew. */
+#define MAX_HELD (UINT64_C(80) << 20)
 
 struct object {
 	uint64_t hash;
 	struct aif_device_object *held; /* NULL: not held */
+	uint64_t used;                  /* when last, in uses of all */
 	bool missing;
 	bool is_absent; /* nobody left it */
 	bool is_unread; /* it is there, in a form that is not read */
@@ -45,7 +46,7 @@ struct aif_device_names {
 	struct aif_map object_ids, by_module; /* hash -> object; module -> function */
 	struct aif_map programs;              /* hash -> 1: was asked for */
 	bool is_attached;
-	uint64_t held;
+	uint64_t held, uses, drops;
 	struct aif_buf text; /* of the last answer, each string terminated */
 };
 
@@ -151,6 +152,26 @@ static uint8_t *read_object(int dir, uint64_t hash, size_t *ret_n)
 	return bytes;
 }
 
+static bool let_go_oldest(struct aif_device_names *d, const struct object *but)
+{
+	struct object *oldest = NULL;
+
+	for (size_t i = 0; i < d->objects_len; i++) {
+		struct object *o = &d->objects[i];
+
+		if (o != but && o->held && (!oldest || o->used < oldest->used))
+			oldest = o;
+	}
+	if (oldest)
+		let_go(d, oldest);
+	return oldest;
+}
+
+uint64_t aif_device_names_drops(const struct aif_device_names *d)
+{
+	return d->drops;
+}
+
 static struct object *hold(struct aif_device_names *d, uint32_t id)
 {
 	struct object *o = &d->objects[id];
@@ -158,8 +179,10 @@ static struct object *hold(struct aif_device_names *d, uint32_t id)
 	size_t n = 0;
 	int r = -ENOENT;
 
-	if (o->held || o->missing)
+	if (o->held || o->missing) {
+		o->used = ++d->uses;
 		return o->held ? o : NULL;
+	}
 	if (d->dir >= 0)
 		bytes = read_object(d->dir, o->hash, &n);
 	if (bytes)
@@ -171,9 +194,9 @@ static struct object *hold(struct aif_device_names *d, uint32_t id)
 		return NULL;
 	}
 	d->held += aif_device_object_size(o->held);
-	for (size_t i = 0; i < d->objects_len && d->held > MAX_HELD; i++)
-		if (i != id)
-			let_go(d, &d->objects[i]);
+	o->used = ++d->uses;
+	while (d->held > MAX_HELD && let_go_oldest(d, o))
+		d->drops++;
 	return o;
 }
 

@@ -13,6 +13,8 @@ struct aif_device_names;
 /* dir: where the objects are, -1 = nowhere; stays the caller's. is_attached: programs ran before anybody looked. */
 int aif_device_names_new(int dir, bool is_attached, struct aif_device_names **ret);
 void aif_device_names_free(struct aif_device_names *d);
+/* How often an object was let go for another, to be read anew when it is asked for. */
+uint64_t aif_device_names_drops(const struct aif_device_names *d);
 
 /* Makes a function known, one that a module is; takes file->function. */
 void aif_device_names_add(struct aif_device_names *d, struct aif_modfile *file);

@@ -15,8 +15,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Frames named in one go between two takings of the store's lock. */
-#define ROUND          512
+/*
+ * Frames named in one go, module by module: the debug information of all modules of a large program does not fit
+ * into what the symbolizer may keep, and reading it anew takes milliseconds. Where that happens new frames are left
+ * to come together for a while.
+ */
+#define ROUND          4096
+#define GATHER_NS      AIF_NS_PER_S
 #define MAX_INLINED    32
 #define POLL_NS        (50 * 1000 * 1000)
 #define MAX_CODE_SIZE  (1u << 20)
@@ -55,6 +60,7 @@ struct aif_naming {
 	struct aif_map slow;  /* modules of which it was said that their files take too long */
 	uint64_t used_ns;     /* CPU time of the thread, and how often it was taken off its */
 	long preempted;       /* CPU, when it last looked whether to pause */
+	struct job *jobs;     /* ROUND of them */
 	size_t next;          /* frame */
 	struct aif_map known; /* modules that the symbolizer knows */
 	unsigned named;       /* modules without lines */
@@ -64,6 +70,7 @@ struct aif_naming {
 
 /* What a round needs to know of a frame, copied under the lock. */
 struct job {
+	uint32_t id;
 	struct aif_frame frame;
 	uint32_t module_kind;
 	char *path; /* of a module that has no file: the symbolizer wants at least its name */
@@ -250,7 +257,8 @@ static size_t take_jobs(struct aif_naming *n, struct job *jobs)
 	while (len < ROUND && n->next + len < p->frames_len) {
 		struct job *j = &jobs[len];
 
-		*j = (struct job){.frame = p->frames[n->next + len]};
+		*j = (struct job){.id = (uint32_t)(n->next + len),
+				  .frame = p->frames[n->next + len]};
 		if (j->frame.module != AIF_NONE) {
 			const struct aif_module *m = &p->modules[j->frame.module];
 
@@ -459,16 +467,27 @@ static void give_way(struct aif_naming *n)
 	n->preempted = usage.ru_nivcsw;
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct job *x = a, *y = b;
+
+	if (x->frame.module != y->frame.module)
+		return x->frame.module > y->frame.module ? 1 : -1;
+	return (x->frame.address > y->frame.address) - (x->frame.address < y->frame.address);
+}
+
 /* Returns whether there was anything to do. */
 static bool round_of_names(struct aif_naming *n)
 {
-	struct job jobs[ROUND];
+	struct job *jobs = n->jobs;
 	size_t len = take_jobs(n, jobs);
 
 	/* After the frames: the file behind a frame's module was added before the frame was. */
 	learn_files(n);
+	if (len)
+		qsort(jobs, len, sizeof(*jobs), by_place);
 	for (size_t i = 0; i < len; i++) {
-		name_frame(n, (uint32_t)(n->next + i), &jobs[i]);
+		name_frame(n, jobs[i].id, &jobs[i]);
 		free(jobs[i].path);
 		give_way(n);
 	}
@@ -476,14 +495,23 @@ static bool round_of_names(struct aif_naming *n)
 	return len > 0;
 }
 
+/* How often what was read of a file had to give way to what another has. */
+static uint64_t drops_of(const struct aif_naming *n)
+{
+	return aif_symbols_drops(n->symbols) + aif_device_names_drops(n->devices);
+}
+
 static void *naming_main(void *arg)
 {
 	struct aif_naming *n = arg;
 
+	uint64_t drops = 0;
+
 	for (bool stop = false, worked = true; worked || !stop;) {
 		pthread_mutex_lock(&n->lock);
-		if (!worked)
-			wait_for(n, POLL_NS);
+		if (!worked || drops_of(n) != drops)
+			wait_for(n, worked ? GATHER_NS : POLL_NS);
+		drops = drops_of(n);
 		stop = n->stop; /* asked before the round: nothing comes after it */
 		pthread_mutex_unlock(&n->lock);
 		worked = round_of_names(n);
@@ -513,7 +541,8 @@ int aif_naming_new(struct aif_store *s, struct aif_modfiles *files,
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&n->wake, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	r = aif_symbols_new(&n->symbols);
+	n->jobs = calloc(ROUND, sizeof(*n->jobs));
+	r = n->jobs ? aif_symbols_new(&n->symbols) : -ENOMEM;
 	if (!r)
 		aif_symbols_cancel_by(n->symbols, &n->cancel);
 	if (!r)
@@ -523,6 +552,7 @@ int aif_naming_new(struct aif_store *s, struct aif_modfiles *files,
 	if (r < 0) {
 		aif_symbols_free(n->symbols);
 		aif_device_names_free(n->devices);
+		free(n->jobs);
 		free(n);
 		return r;
 	}
@@ -581,6 +611,7 @@ bool aif_naming_finish(struct aif_naming *n, const atomic_bool *is_impatient)
 	aif_map_finish(&n->known);
 	aif_map_finish(&n->coded);
 	aif_map_finish(&n->slow);
+	free(n->jobs);
 	pthread_cond_destroy(&n->wake);
 	pthread_mutex_destroy(&n->lock);
 	free(n);

@@ -66,8 +66,8 @@ struct aif_dwarf {
 	struct ranges units;
 	struct unit *walked; /* units whose functions are known */
 	size_t walked_len, walked_cap;
-	size_t cached;        /* estimate, bytes */
-	struct aif_buf names; /* those made up for the present call, terminated */
+	size_t cached, opened; /* estimates, bytes; opened: when the handle was new */
+	struct aif_buf names;  /* those made up for the present call, terminated */
 };
 
 static int by_lo(const void *pa, const void *pb)
@@ -221,6 +221,7 @@ static int open_handle(struct aif_dwarf *d)
 	}
 	d->cached = inflated + (in_file > MAX_READ ? 0 : in_file);
 	open_alt(d);
+	d->opened = d->cached;
 	return 0;
 }
 
@@ -281,6 +282,11 @@ void aif_dwarf_free(struct aif_dwarf *d)
 void aif_dwarf_drop(struct aif_dwarf *d)
 {
 	close_handle(d);
+}
+
+size_t aif_dwarf_opened(const struct aif_dwarf *d)
+{
+	return d->opened;
 }
 
 size_t aif_dwarf_cached(const struct aif_dwarf *d)

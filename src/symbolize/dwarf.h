@@ -21,6 +21,8 @@ void aif_dwarf_free(struct aif_dwarf *d);
 
 /* Bytes that it keeps (an estimate), and giving them back; the next use reads the file again. */
 size_t aif_dwarf_cached(const struct aif_dwarf *d);
+/* How many of those it kept when it had just opened the file. */
+size_t aif_dwarf_opened(const struct aif_dwarf *d);
 void aif_dwarf_drop(struct aif_dwarf *d);
 
 /*

@@ -215,6 +215,15 @@ static size_t close_until(struct aif_elf_symbols *s, const uint32_t *open, size_
 	return depth;
 }
 
+/* Gives back what an array turned out not to need. */
+static void shrink(void *array, size_t size)
+{
+	void **at = array, *smaller = size ? realloc(*at, size) : NULL;
+
+	if (smaller)
+		*at = smaller;
+}
+
 static int sweep(struct aif_elf_symbols *s, struct builder *b)
 {
 	size_t depth = 0;
@@ -244,6 +253,8 @@ static int sweep(struct aif_elf_symbols *s, struct builder *b)
 	}
 	close_until(s, open, depth, UINT64_MAX);
 	free(open);
+	shrink(&s->functions, s->functions_len * sizeof(*s->functions));
+	shrink(&s->stretches, s->stretches_len * sizeof(*s->stretches));
 	return 0;
 }
 

@@ -13,7 +13,9 @@
 
 enum {
 	MAX_CODE = 16 << 20,
-	MAX_DWARF_CACHED = 384 << 20, /* over all modules; see dwarf.c */
+	/* What libdw keeps in memory, over all modules (dwarf.c). Whoever asks for the addresses of one module after
+	 * another needs it of one. */
+	MAX_DWARF_CACHED = 64 << 20,
 	/* Files up to this size are read whole, so that their descriptors can be closed: PoCL makes one
 	 * of 10 to 40 KiB for each kernel. So many bytes in all, then descriptors stay open. */
 	KEEP_FILE = 256 << 10,
@@ -32,7 +34,9 @@ struct aif_symbols {
 	struct aif_map by_id;
 	struct aif_symbols_module **modules;
 	size_t modules_len, modules_cap;
-	size_t kept;       /* bytes of files in memory */
+	size_t kept;         /* bytes of files in memory */
+	size_t dwarf_cached; /* bytes, of all modules */
+	uint64_t uses, drops;
 	unsigned slow_len; /* modules that took too long */
 	const atomic_bool *cancel;
 	struct aif_naming_result result;
@@ -279,17 +283,44 @@ int aif_module_dwarf(struct aif_symbols_module *m, struct aif_dwarf **ret)
 	return 0;
 }
 
-/* Libdw's memory over all modules is bounded by dropping it all, which is rare. */
-static void bound_memory(struct aif_symbols *s)
+/* The module whose libdw was not used for the longest time, `but` excepted. NULL: no other has any. */
+static struct aif_symbols_module *find_oldest(const struct aif_symbols *s,
+					      const struct aif_symbols_module *but)
 {
-	size_t cached = 0;
+	struct aif_symbols_module *oldest = NULL;
 
-	for (size_t i = 0; i < s->modules_len; i++)
-		if (s->modules[i]->dwarf)
-			cached += aif_dwarf_cached(s->modules[i]->dwarf);
-	for (size_t i = 0; cached > MAX_DWARF_CACHED && i < s->modules_len; i++)
-		if (s->modules[i]->dwarf)
-			aif_dwarf_drop(s->modules[i]->dwarf);
+	for (size_t i = 0; i < s->modules_len; i++) {
+		struct aif_symbols_module *m = s->modules[i];
+
+		if (m != but && m->dwarf && aif_dwarf_cached(m->dwarf) &&
+		    (!oldest || m->used < oldest->used))
+			oldest = m;
+	}
+	return oldest;
+}
+
+/* Libdw keeps what it has decoded: its handles are dropped, the one in use last, and that only if it has decoded as much
+ * since it was opened. */
+static void bound_memory(struct aif_symbols *s, struct aif_symbols_module *now)
+{
+	size_t own = aif_dwarf_cached(now->dwarf);
+	struct aif_symbols_module *m;
+
+	s->dwarf_cached += own;
+	s->dwarf_cached -= now->dwarf_cached;
+	now->dwarf_cached = own;
+	now->used = ++s->uses;
+	while (s->dwarf_cached > MAX_DWARF_CACHED && (m = find_oldest(s, now)) != NULL) {
+		aif_dwarf_drop(m->dwarf);
+		s->dwarf_cached -= m->dwarf_cached;
+		m->dwarf_cached = 0;
+		s->drops++;
+	}
+	if (own - AIF_MIN(own, aif_dwarf_opened(now->dwarf)) > MAX_DWARF_CACHED) {
+		aif_dwarf_drop(now->dwarf);
+		s->dwarf_cached -= own;
+		now->dwarf_cached = 0;
+	}
 }
 
 static void begin(const struct aif_symbols *s, struct aif_symbols_module *m)
@@ -306,6 +337,11 @@ static void end(struct aif_symbols *s, struct aif_symbols_module *m)
 	aif_effort_end(&m->effort);
 	m->is_slow = m->effort.is_over;
 	s->slow_len += m->is_slow && !was_over;
+}
+
+uint64_t aif_symbols_drops(const struct aif_symbols *s)
+{
+	return s->drops;
 }
 
 bool aif_symbols_is_slow(const struct aif_symbols *s, uint32_t module)
@@ -338,7 +374,7 @@ static int resolve(struct aif_symbols *s, struct aif_symbols_module *m, uint64_t
 	}
 	end(s, m);
 	if (m->dwarf)
-		bound_memory(s);
+		bound_memory(s, m);
 	if (r < 0)
 		return r;
 	return res->text.failed ? -ENOMEM : 0;

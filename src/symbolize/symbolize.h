@@ -50,6 +50,9 @@ int aif_symbols_image(struct aif_symbols *s, uint32_t module, const void *bytes,
 int aif_symbols_resolve(struct aif_symbols *s, uint32_t module, uint64_t address,
 			struct aif_symbol *ret, unsigned max);
 
+/* How often debug information was dropped for that of another module, to be read anew when it is asked for. */
+uint64_t aif_symbols_drops(const struct aif_symbols *s);
+
 /* True if the module's file took too long, or was cancelled: its functions are addresses from then on. */
 bool aif_symbols_is_slow(const struct aif_symbols *s, uint32_t module);
 

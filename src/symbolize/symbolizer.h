@@ -26,6 +26,8 @@ struct aif_symbols_module {
 	struct aif_elf elf, debug; /* debug: the separate debug file, fd -1 and size 0 if none */
 	struct aif_elf_symbols symbols;
 	struct aif_fdes fdes;
+	uint64_t used;           /* when libdw was asked last, in questions */
+	size_t dwarf_cached;     /* part of the owner's sum */
 	struct aif_dwarf *dwarf; /* NULL until tried, or if there is none */
 	struct aif_module_twin { /* a PoCL kernel's two work group functions */
 		uint64_t start;

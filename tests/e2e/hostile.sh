@@ -115,6 +115,17 @@ check "nothing else is blamed" sh -c '
 	grep -E "MODULE_GONE|MODULE_NO_FILE|NO_PERF|HANDSHAKE|CPU_TOO_MANY" few.txt && exit 1; cat few.txt'
 check "everything adds up in what was recorded" says "everything adds up" "$aiflame" info few.data
 
+# ---- the recorder's memory ----
+# 60 files whose debug information takes 11 MB each when all of it is decoded: 19,200 frames of them, one after another.
+for i in $(seq 60); do ln -s "$aiflame" "many/program$i.so"; done
+check "a program with 19,200 frames in 60 modules with debug information" \
+	status_is 5 "$aiflame" record -q --all-launches -o memory.data "$app" frames "$PWD"/many/program*.so
+check "each has its name" sh -c '
+	[ "$("$aiflame" query --format csv memory.data "SELECT count(DISTINCT frame) FROM frame_names" | tail -1)" = 19200 ]'
+check "the recorder took less than 200 MB" sh -c '
+	rss=$("$aiflame" query --format csv memory.data "SELECT value FROM meta WHERE key = '"'cost.recorder_rss_kb'"'" | tail -1)
+	echo "$rss KB"; [ "$rss" -gt 1000 ] && [ "$rss" -lt 200000 ]'
+
 # ---- one that floods, and a neighbour ----
 export steady='generate launches=100000 rate=25000 stacks=40 depth=40 kernels=20 streams=3'
 check "a target that floods the recorder, and a neighbour that does not" status_is 0 timeout -k 5 120 \

@@ -12,12 +12,15 @@
  * A target that speaks the agent's protocol itself, to say what no agent says.
  *
  *     hostile_app module PATH...    launches once from each of those files, at file address 0x1000 + 1
+ *     hostile_app frames PATH...    launches from 19,200 places in those files, between 0x40000 and 0xbd000
  *     hostile_app terminal          calls a terminal of its own a module. 9 if that has become the recorder's
  *                                   controlling terminal
  *     hostile_app flood SECONDS     fills all its rings, all the time, with stacks never seen before
  */
 
-#define SECOND_US 1000000
+#define SECOND_US   1000000
+#define FRAMES      19200
+#define MODULE_SIZE UINT64_C(0x200000)
 
 static struct aif_shm *shm;
 static struct aif_ring ring;
@@ -77,7 +80,7 @@ static void put_module(uint64_t base, const char *path)
 	struct aif_wire_module *m = begin(AIF_WIRE_MODULE, sizeof(*m), strlen(path));
 
 	m->base = m->lo = base;
-	m->hi = base + 0x10000;
+	m->hi = base + MODULE_SIZE;
 	m->path_len = (uint16_t)strlen(path);
 	memcpy(m + 1, path, m->path_len);
 	aif_ring_commit(&ring);
@@ -113,12 +116,32 @@ static int modules(int n, char **paths)
 	take_slot(0);
 	put_thread();
 	for (int i = 0; i < n; i++) {
-		uint64_t base = UINT64_C(0x100000) * (uint64_t)(i + 1);
+		uint64_t base = MODULE_SIZE * (uint64_t)(i + 1);
 
 		put_module(base, paths[i]);
 		put_launch((uint32_t)i, base + 0x1000 + 1);
 	}
 	return is_read() ? 5 : 8;
+}
+
+static int frames(int n, char **paths)
+{
+	const uint32_t places = FRAMES / (uint32_t)n;
+
+	take_slot(0);
+	put_thread();
+	for (int i = 0; i < n; i++)
+		put_module(MODULE_SIZE * (uint64_t)(i + 1), paths[i]);
+	/* As programs do: now here, now there. */
+	for (uint32_t place = 0; place < places; place++) {
+		for (int i = 0; i < n; i++)
+			put_launch(place * (uint32_t)n + (uint32_t)i,
+				   MODULE_SIZE * (uint64_t)(i + 1) + 0x40000 +
+					   512000 / places * place + 1);
+		if (place % 100 == 99 && !is_read())
+			return 8;
+	}
+	return 5;
 }
 
 /* The number of a process's controlling terminal, 0 = none. */
@@ -190,6 +213,8 @@ int main(int argc, char **argv)
 		return 6;
 	if (!strcmp(argv[1], "module"))
 		return modules(argc - 2, argv + 2);
+	if (!strcmp(argv[1], "frames"))
+		return frames(argc - 2, argv + 2);
 	if (!strcmp(argv[1], "terminal"))
 		return terminal();
 	if (!strcmp(argv[1], "flood") && argc > 2)
