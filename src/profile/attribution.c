@@ -223,8 +223,6 @@ static int load_exec(struct loading *l, const struct aif_exec_row *e)
 	if (r < 0)
 		return r;
 	w->runs[w->runs_len++] = run;
-	w->c.first_start_ns = AIF_MIN(w->c.first_start_ns, run.start);
-	w->c.last_end_ns = AIF_MAX(w->c.last_end_ns, run.end);
 	w->c.joined += launch && !launch->joined;
 	if (launch)
 		launch->joined = true;
@@ -474,7 +472,7 @@ static void count_filtered(struct loading *l)
 	c->outside = 0;
 }
 
-/* What was left out ran, too: between which times, its blocks tell. */
+/* What was left out ran, too: between which times, its blocks tell, where nothing else does. */
 static void count_left_out(struct aif_attribution_work *w)
 {
 	uint64_t start = w->p->start_ns;
@@ -487,8 +485,10 @@ static void count_left_out(struct aif_attribution_work *w)
 			       w->opts->threads, &blank))
 		return;
 	w->c.left_out = (uint64_t)ceil(blank.launches);
-	w->c.first_start_ns = AIF_MIN(w->c.first_start_ns, blank.from - start);
-	w->c.last_end_ns = AIF_MAX(w->c.last_end_ns, blank.to - start);
+	if (!w->runs_len) {
+		w->c.first_start_ns = blank.from - start;
+		w->c.last_end_ns = blank.to - start;
+	}
 }
 
 static int load(struct loading *l, struct aif_err *err)
@@ -527,8 +527,6 @@ static int load(struct loading *l, struct aif_err *err)
 	c->elapsed_ns = l->w->to - l->w->from;
 	c->damaged = bad[0] + bad[1] + bad[2] + bad[3];
 	count_left_out(l->w);
-	if (c->first_start_ns == UINT64_MAX)
-		c->first_start_ns = 0;
 	return 0;
 }
 
@@ -707,7 +705,6 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 	first = p->kept_ns > p->start_ns ? p->kept_ns - p->start_ns : 0;
 	w.from = AIF_MIN(AIF_MAX(w.opts->from_ns, first), length);
 	w.to = w.opts->to_ns ? AIF_MAX(AIF_MIN(w.opts->to_ns, length), w.from) : length;
-	w.c.first_start_ns = UINT64_MAX;
 	r = load(&l, err);
 	finish_loading(&l);
 	if (!r) {
@@ -720,6 +717,9 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 			sort_insides(&w);
 			if (!r)
 				r = emit(&w, &a);
+			a.conservation = w.c;
+			if (!r)
+				r = aif_attribution_emit_devices(&w, &a);
 			a.unmatched = w.unmatched;
 			a.unmatched_len = w.unmatched_len;
 			w.unmatched = NULL;
@@ -727,8 +727,10 @@ int aif_attribution_compute(const struct aif_profile *p, const struct aif_attrib
 		if (r < 0)
 			aif_err_set(err, r, "attribution: %s", strerror(-r));
 	}
-	a.conservation = w.c;
 	finish_sources(&w);
+	for (size_t i = 0; w.devices && i < p->devices_len; i++)
+		aif_estimate_finish(&w.devices[i].busy);
+	free(w.devices);
 	free(w.groups);
 	free(w.insides);
 	free(w.cycle_sums);
@@ -777,5 +779,6 @@ void aif_attribution_finish(struct aif_attribution *a)
 {
 	free(a->rows);
 	free(a->unmatched);
+	free(a->devices);
 	*a = (struct aif_attribution){0};
 }

@@ -10,7 +10,7 @@
  */
 
 /* Change when the rules change: cached attributions of other versions are computed anew. */
-#define AIF_ATTRIBUTION_VERSION 15
+#define AIF_ATTRIBUTION_VERSION 16
 
 enum aif_grade {
 	AIF_GRADE_EXACT =
@@ -34,16 +34,31 @@ struct aif_attribution_row {
 		launches; /* executions; carried by one row of each (stack, kernel), 0 in the others */
 	uint64_t bytes; /* of copies, like launches */
 	uint64_t
-		error_ns; /* standard error of the time of this (stack, kernel), like launches; 0 where
-			    * every launch was captured */
+		error_ns; /* standard error of the time of this (stack, kernel), like launches; 0: it is
+			    * exact */
+};
+
+/* What a device did from the first to the last moment that was asked for: startup + busy + idle + not collected +
+ * tail. Busy and idle are those of [first_ns, last_ns), from the beginning of its first work to the end of its last;
+ * blocks next to it in which launches were left out belong to it (weights.h). */
+struct aif_device_time {
+	uint64_t device;
+	uint64_t first_ns, last_ns;   /* since the recording's start */
+	uint64_t startup_ns, tail_ns; /* before the first, after the last work */
+	uint64_t busy_ns, idle_ns, uncollected_ns;
+	uint64_t kernel_ns, copy_ns; /* of busy: with a kernel; with copies only */
+	/* Standard errors of busy and idle; 0: exact. That of idle also knows how well .last_ns is known. */
+	uint64_t error_ns, idle_error_ns;
 };
 
 /* Everything in ns or counts. The four equalities of DESIGN section 4 are checked by
  * aif_conservation_check(). */
 struct aif_conservation {
-	/* elapsed x devices = busy + idle + not collected: nothing is known to have run on the device, but
-	 * a process that uses it was not collected then (gaps.h). */
-	uint64_t elapsed_ns, devices, busy_ns, idle_ns, uncollected_ns;
+	/* elapsed x devices = start-up + busy + idle + not collected + tail: sums of struct aif_device_time. Not
+	 * collected: nothing is known to have run on the device, but a process that uses it was not
+	 * collected then (gaps.h), whenever that was. */
+	uint64_t elapsed_ns, devices, startup_ns, busy_ns, idle_ns, uncollected_ns, tail_ns;
+	uint64_t error_ns, idle_error_ns;  /* standard errors of busy and idle, of all devices */
 	uint64_t durations_ns, overlap_ns; /* durations = busy + overlap */
 	uint64_t samples, sampled_attributed, sampled_unmatched, samples_dropped, samples_outside;
 	/* samples = attributed + unmatched + dropped + outside + off + in flight. Outside: on a device's
@@ -75,6 +90,8 @@ struct aif_attribution {
 	 * of .sampled_unmatched was counted so, but for a selection of threads, which has none. */
 	struct aif_attribution_row *unmatched;
 	size_t unmatched_len;
+	struct aif_device_time *devices; /* those that executed something, by id */
+	size_t devices_len;
 	struct aif_conservation conservation;
 };
 

@@ -9,11 +9,10 @@
 #include <zstd.h>
 
 /*
- * The blob: one zstd frame (with its checksum) of u64 words, little-endian: the number of rows, of those unmatched, the
- * recording's length, the conservation report's fields, then the rows column by column (a column compresses well), and the
- * unmatched ones likewise. Like
- * the rest of a file it may be anybody's: what does not fit the tables, or does not add up, is
- * computed anew.
+ * The blob: one zstd frame (with its checksum) of u64 words, little-endian: the numbers of rows, of those unmatched and of
+ * devices, the recording's length, the conservation report's fields, the devices' times, then the rows column by
+ * column (a column compresses well), and the unmatched ones likewise. Like the rest of a file it may be anybody's:
+ * what does not fit the tables, or does not add up, is computed anew.
  */
 
 #define ROW_FIELDS(X) \
@@ -38,10 +37,13 @@
 enum {
 	ROW_WORDS = 0 ROW_FIELDS(COUNT),
 	REPORT_WORDS = sizeof(struct aif_conservation) / sizeof(uint64_t),
-	HEAD_WORDS = 3 + REPORT_WORDS,
+	DEVICE_WORDS = sizeof(struct aif_device_time) / sizeof(uint64_t),
+	HEAD_WORDS = 4 + REPORT_WORDS,
 };
 static_assert(sizeof(struct aif_attribution_row) == 10 * 4 + 6 * 8, "a field is not listed");
-static_assert(sizeof(struct aif_conservation) % sizeof(uint64_t) == 0, "all fields are u64");
+static_assert(sizeof(struct aif_conservation) % sizeof(uint64_t) == 0 &&
+		      sizeof(struct aif_device_time) % sizeof(uint64_t) == 0,
+	      "all fields are u64");
 
 #define MAX_ROWS   (UINT64_C(1) << 26)
 #define ZSTD_LEVEL 1
@@ -142,7 +144,8 @@ static uint64_t length_of(const struct aif_profile *p)
 
 void aif_attribution_cache_put(const struct aif_profile *p, const struct aif_attribution *a)
 {
-	const uint64_t *report = (const uint64_t *)(const void *)&a->conservation;
+	const uint64_t *report = (const uint64_t *)(const void *)&a->conservation,
+		       *devices = (const uint64_t *)(const void *)a->devices;
 	struct aif_buf packed = {0};
 	struct packer k = {.to = &packed};
 	char name[32];
@@ -157,13 +160,17 @@ void aif_attribution_cache_put(const struct aif_profile *p, const struct aif_att
 		return;
 	ZSTD_CCtx_setParameter(k.zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
 	ZSTD_CCtx_setParameter(k.zstd, ZSTD_c_checksumFlag, 1);
-	ZSTD_CCtx_setPledgedSrcSize(
-		k.zstd, (HEAD_WORDS + (a->rows_len + a->unmatched_len) * ROW_WORDS) * 8);
+	ZSTD_CCtx_setPledgedSrcSize(k.zstd, (HEAD_WORDS + a->devices_len * DEVICE_WORDS +
+					     (a->rows_len + a->unmatched_len) * ROW_WORDS) *
+						    8);
 	put(&k, a->rows_len);
 	put(&k, a->unmatched_len);
+	put(&k, a->devices_len);
 	put(&k, length_of(p));
 	for (size_t i = 0; i < REPORT_WORDS; i++)
 		put(&k, report[i]);
+	for (size_t i = 0; i < a->devices_len * DEVICE_WORDS; i++)
+		put(&k, devices[i]);
 #define COLUMN(field)                            \
 	for (size_t i = 0; i < a->rows_len; i++) \
 		put(&k, a->rows[i].field);
@@ -200,23 +207,30 @@ static int read_all(const struct aif_profile *p, struct unpacker *k, uint64_t wo
 		    struct aif_attribution *ret)
 {
 	struct aif_attribution a = {0};
-	uint64_t *report = (uint64_t *)(void *)&a.conservation, wall = 0;
+	uint64_t *report = (uint64_t *)(void *)&a.conservation, *devices, wall = 0, busy = 0;
 	bool fits;
 
 	a.rows_len = get(k);
 	a.unmatched_len = get(k);
+	a.devices_len = get(k);
 	if (a.rows_len > MAX_ROWS || a.unmatched_len > MAX_ROWS - a.rows_len ||
-	    words != HEAD_WORDS + (a.rows_len + a.unmatched_len) * ROW_WORDS ||
+	    a.devices_len > p->devices_len ||
+	    words != HEAD_WORDS + a.devices_len * DEVICE_WORDS +
+			     (a.rows_len + a.unmatched_len) * ROW_WORDS ||
 	    get(k) != length_of(p))
 		return -EBADMSG;
 	a.rows = calloc(a.rows_len + 1, sizeof(*a.rows));
 	a.unmatched = calloc(a.unmatched_len + 1, sizeof(*a.unmatched));
-	if (!a.rows || !a.unmatched) {
+	a.devices = calloc(a.devices_len + 1, sizeof(*a.devices));
+	if (!a.rows || !a.unmatched || !a.devices) {
 		aif_attribution_finish(&a);
 		return -ENOMEM;
 	}
+	devices = (uint64_t *)(void *)a.devices;
 	for (size_t i = 0; i < REPORT_WORDS; i++)
 		report[i] = get(k);
+	for (size_t i = 0; i < a.devices_len * DEVICE_WORDS; i++)
+		devices[i] = get(k);
 #define READ(field)                             \
 	for (size_t i = 0; i < a.rows_len; i++) \
 		a.rows[i].field = (__typeof__(a.rows[i].field))get(k);
@@ -232,7 +246,11 @@ static int read_all(const struct aif_profile *p, struct unpacker *k, uint64_t wo
 	}
 	for (size_t i = 0; i < a.unmatched_len && fits; i++)
 		fits = row_fits(p, &a.unmatched[i], AIF_GRADE_UNMATCHED) && !a.unmatched[i].wall_ns;
-	if (!fits || wall != a.conservation.busy_ns) {
+	for (size_t i = 0; i < a.devices_len && fits; i++) {
+		busy += a.devices[i].busy_ns;
+		fits = a.devices[i].device < p->devices_len;
+	}
+	if (!fits || wall != a.conservation.busy_ns || busy != wall) {
 		aif_attribution_finish(&a);
 		return -EBADMSG;
 	}
@@ -255,7 +273,7 @@ int aif_attribution_cache_get(const struct aif_profile *p, struct aif_attributio
 	size = ZSTD_getFrameContentSize(packed.data, packed.len);
 	r = -EBADMSG;
 	if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR || size % 8 ||
-	    size > (HEAD_WORDS + MAX_ROWS * ROW_WORDS) * 8 ||
+	    size > (HEAD_WORDS + p->devices_len * DEVICE_WORDS + MAX_ROWS * ROW_WORDS) * 8 ||
 	    size > (packed.len + HEAD_WORDS * 8) * MAX_RATIO)
 		goto out;
 	k.in = (ZSTD_inBuffer){packed.data, packed.len, 0};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "profile/attribution.h"
+#include "profile/estimate.h"
 #include "profile/in_flight.h"
 #include "profile/time.h"
 #include "profile/weights.h"
@@ -15,6 +16,7 @@ struct aif_run { /* one execution, in ns since the recording's start, clipped to
 	uint64_t start, end;
 	uint32_t group, process, device, kernel_name; /* name: string, AIF_NONE for copies */
 	uint64_t weight; /* executions that it stands for, in AIF_WEIGHT_ONE */
+	uint32_t cycle;  /* of the overhead budget; AIF_NONE: it stands for itself */
 	aif_fraction with_kernel, copies_only; /* of struct active, when it began */
 };
 struct aif_group { /* executions of one kernel from one stack, in one graph or none, on one stream */
@@ -29,6 +31,13 @@ struct aif_group { /* executions of one kernel from one stack, in one graph or n
 struct aif_cycle_sum { /* weighted time of a group in a cycle of the overhead budget */
 	uint32_t group, cycle;
 	double ns;
+};
+struct aif_device_sum { /* what is known of a device's time */
+	struct aif_device_time t;
+	aif_fraction more_kernel, more_copy; /* unions, as the groups' more_wall */
+	struct aif_estimate busy;
+	double fits; /* so much of what is estimated has room */
+	bool is_used;
 };
 struct aif_inside { /* where the samples of a group were */
 	uint32_t group, frame, reason;
@@ -69,7 +78,7 @@ struct aif_attribution_work {
 	size_t cycle_sums_len, cycle_sums_cap;
 	struct aif_attribution_row *unmatched;
 	size_t unmatched_len, unmatched_cap;
-	aif_fraction more_kernel, more_copy; /* unions, as the groups' more_wall */
+	struct aif_device_sum *devices; /* by id */
 	struct aif_conservation c;
 };
 
@@ -79,6 +88,8 @@ int aif_attribution_weigh(struct aif_attribution_work *w, struct aif_run *run, u
 			  uint64_t time, uint64_t bytes);
 /* After the sweep: what was estimated joins what was seen, and gets its standard errors. 0 or -ENOMEM. */
 int aif_attribution_settle(struct aif_attribution_work *w);
+/* Gives the result the times of its devices, and the first and the last of all. 0 or -ENOMEM. */
+int aif_attribution_emit_devices(const struct aif_attribution_work *w, struct aif_attribution *a);
 
 /* Walks all runs and samples of each device in order of time: wall time to groups, samples to
  * insides, unions to the conservation report. Sorts runs and samples. 0 or -ENOMEM. */

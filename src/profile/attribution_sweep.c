@@ -15,6 +15,8 @@ struct active {
 	/* What a run would have had that was there from the beginning: while kernels ran, and while
 	 * there were copies only. A run's share is the difference between its end and its start. */
 	aif_fraction with_kernel, copies_only;
+	struct aif_device_sum *device;
+	uint64_t *nothing; /* of the device's: where time goes in which nothing runs */
 	/* When a process that uses the device was not collected: from the first that is not over. */
 	const struct aif_gap *gaps;
 	size_t gaps_len;
@@ -79,17 +81,22 @@ static aif_fraction weighted_more(aif_fraction share, const struct aif_run *run)
 }
 
 /* The run has ended: its share of what passed since it began. */
-static void settle(struct aif_attribution_work *w, const struct active *act,
-		   const struct aif_run *run)
+static int settle(struct aif_attribution_work *w, const struct active *act,
+		  const struct aif_run *run)
 {
 	struct aif_group *g = &w->groups[run->group];
+	struct aif_device_sum *d = act->device;
 	aif_fraction kernel = act->with_kernel - run->with_kernel,
 		     copy = act->copies_only - run->copies_only;
 
 	g->wall += kernel + copy;
 	g->more_wall += weighted_more(kernel + copy, run);
-	w->more_kernel += weighted_more(kernel, run);
-	w->more_copy += weighted_more(copy, run);
+	if (run->weight == AIF_WEIGHT_ONE)
+		return 0;
+	d->more_kernel += weighted_more(kernel, run);
+	d->more_copy += weighted_more(copy, run);
+	return aif_estimate_add(&d->busy, w->weights, run->cycle,
+				(double)(kernel + copy) / (double)(1u << AIF_FRACTION_BITS));
 }
 
 /* How much of a time in which nothing is known to run was not collected. */
@@ -105,27 +112,32 @@ static uint64_t not_collected(struct active *act, uint64_t from, uint64_t to)
 }
 
 /* Time goes from *now to `to`, with no run beginning in between: what runs shares each ns. */
-static void advance(struct aif_attribution_work *w, struct active *act, uint64_t *now, uint64_t to)
+static int advance(struct aif_attribution_work *w, struct active *act, uint64_t *now, uint64_t to)
 {
+	struct aif_device_time *t = &act->device->t;
 	uint64_t unknown;
+	int r = 0;
 
-	while (act->len && *now < to) {
+	while (act->len && *now < to && !r) {
 		uint64_t until = AIF_MIN(to, act->runs[0]->end), ns = until - *now;
 
 		*(act->kernels ? &act->with_kernel : &act->copies_only) +=
 			((aif_fraction)ns << AIF_FRACTION_BITS) / act->len;
-		w->c.busy_ns += ns;
+		t->busy_ns += ns;
 		w->c.overlap_ns += ns * (act->len - 1);
-		*(act->kernels ? &w->c.busy_kernel_ns : &w->c.busy_copy_ns) += ns;
+		*(act->kernels ? &t->kernel_ns : &t->copy_ns) += ns;
 		*now = until;
-		while (act->len && act->runs[0]->end <= until)
-			settle(w, act, pop(act));
+		while (act->len && act->runs[0]->end <= until && !r)
+			r = settle(w, act, pop(act));
 	}
+	if (*now >= to)
+		return r;
 	/* Nothing runs any more. */
-	unknown = *now < to ? not_collected(act, *now, to) : 0;
-	w->c.uncollected_ns += unknown;
-	w->c.idle_ns += to - *now - unknown;
+	unknown = not_collected(act, *now, to);
+	t->uncollected_ns += unknown;
+	*act->nothing += to - *now - unknown;
 	*now = to;
+	return r;
 }
 
 static bool is_kept(const struct aif_attribution_work *w, uint32_t process)
@@ -182,24 +194,71 @@ static int device_gaps(const struct aif_attribution_work *w, const struct aif_ru
 	return r;
 }
 
+/* The device's first and last moment of work: of what is known, and of blocks in which launches were left out. */
+static int find_reach(const struct aif_attribution_work *w, const struct aif_run *runs, size_t n,
+		      struct aif_device_time *t)
+{
+	uint64_t start = w->p->start_ns;
+	size_t processes = w->p->processes_len;
+	struct aif_weights_span most = {w->from + start, w->to + start, 0},
+				*by = malloc((processes + 1) * sizeof(*by));
+
+	if (!by)
+		return -ENOMEM;
+	for (size_t i = 0; i <= processes; i++)
+		by[i] = (struct aif_weights_span){UINT64_MAX, 0, 0};
+	for (size_t i = 0; i < n; i++) {
+		struct aif_weights_span *of = &by[AIF_MIN(runs[i].process, processes)];
+
+		of->from = AIF_MIN(of->from, runs[i].start + start);
+		of->to = AIF_MAX(of->to, runs[i].end + start);
+	}
+	t->first_ns = w->to;
+	t->last_ns = w->from;
+	for (uint32_t i = 0; i <= processes; i++) {
+		if (by[i].from > by[i].to)
+			continue;
+		aif_weights_reach(w->weights, i < processes ? i : AIF_NONE, most, &by[i]);
+		t->first_ns = AIF_MIN(t->first_ns, by[i].from - start);
+		if (by[i].to - start >= t->last_ns) {
+			t->last_ns = by[i].to - start;
+			t->idle_error_ns = by[i].error; /* and that of busy, when it is known */
+		}
+	}
+	free(by);
+	return 0;
+}
+
 static int sweep_device(struct aif_attribution_work *w, struct aif_run *runs, size_t n)
 {
-	struct active act = {0};
+	struct aif_device_sum *d = &w->devices[runs->device];
+	struct active act = {.device = d, .nothing = &d->t.startup_ns};
 	struct aif_gaps gaps = {0};
 	uint64_t now = w->from;
 	int r = device_gaps(w, runs, n, &gaps);
 
+	d->is_used = true;
+	d->t.device = runs->device;
 	act.gaps = gaps.at;
 	act.gaps_len = gaps.len;
+	if (!r)
+		r = find_reach(w, runs, n, &d->t);
+	if (!r)
+		r = advance(w, &act, &now, d->t.first_ns);
+	act.nothing = &d->t.idle_ns;
 	for (size_t i = 0; i < n && !r; i++) {
-		advance(w, &act, &now, runs[i].start);
-		if (runs[i].start == runs[i].end)
+		r = advance(w, &act, &now, runs[i].start);
+		if (r || runs[i].start == runs[i].end)
 			continue; /* took no time that the clock could show */
 		runs[i].with_kernel = act.with_kernel;
 		runs[i].copies_only = act.copies_only;
 		r = push(&act, &runs[i]);
 	}
-	advance(w, &act, &now, w->to);
+	if (!r)
+		r = advance(w, &act, &now, d->t.last_ns);
+	act.nothing = &d->t.tail_ns;
+	if (!r)
+		r = advance(w, &act, &now, w->to);
 	free(act.runs);
 	aif_gaps_finish(&gaps);
 	return r;
@@ -333,6 +392,9 @@ int aif_attribution_sweep(struct aif_attribution_work *w)
 	size_t i = 0;
 	int r = 0;
 
+	w->devices = calloc(w->p->devices_len + 1, sizeof(*w->devices));
+	if (!w->devices)
+		return -ENOMEM;
 	if (w->runs_len)
 		qsort(w->runs, w->runs_len, sizeof(*w->runs), by_device_and_start);
 	if (w->samples_len)

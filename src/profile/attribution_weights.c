@@ -34,6 +34,7 @@ int aif_attribution_weigh(struct aif_attribution_work *w, struct aif_run *run, u
 	uint64_t ns = run->end - run->start, weighted;
 	size_t n;
 
+	run->cycle = AIF_NONE;
 	run->weight = c ? c->weight : AIF_WEIGHT_ONE;
 	/* No recording is years long: these weights are nonsense, and sums must not wrap. */
 	if (ns > (UINT64_C(1) << 42) || w->c.durations_ns > (UINT64_C(1) << 62) ||
@@ -49,8 +50,8 @@ int aif_attribution_weigh(struct aif_attribution_work *w, struct aif_run *run, u
 	if (!c || run->weight == AIF_WEIGHT_ONE)
 		return 0;
 	g->sampled = true;
-	return add_to_cycle(w, run->group, (uint32_t)(c - aif_weights_cycles(w->weights, &n)),
-			    weighted);
+	run->cycle = (uint32_t)(c - aif_weights_cycles(w->weights, &n));
+	return add_to_cycle(w, run->group, run->cycle, weighted);
 }
 
 static int by_group(const void *a, const void *b)
@@ -60,48 +61,6 @@ static int by_group(const void *a, const void *b)
 	if (x->group != y->group)
 		return x->group < y->group ? -1 : 1;
 	return x->cycle < y->cycle ? -1 : x->cycle > y->cycle;
-}
-
-/* The variance of what a group has in one pool (weights.h). `sums`: where it has anything, by cycle. */
-static double pool_variance(const struct aif_weights_cycle *pool, size_t first,
-			    const struct aif_cycle_sum *sums, size_t n)
-{
-	double weight = (double)pool->weight / AIF_WEIGHT_ONE, whole = 0, captured = 0, before = 0,
-	       squares = 0;
-	size_t m = pool->pool_len, at = 0;
-
-	for (size_t i = 0; i < n; i++)
-		whole += sums[i].ns / weight;
-	if (m < 2) /* nothing to compare with: nothing is known */
-		return whole * whole * weight * (weight - 1);
-	for (size_t i = 0; i < m; i++)
-		captured += pool[i].captured;
-	for (size_t i = 0; i < m; i++) {
-		bool is_there = at < n && sums[at].cycle == first + i;
-		double here = (is_there ? sums[at++].ns / weight : 0) -
-			      pool[i].captured * whole / AIF_MAX(captured, 1.0);
-
-		if (i)
-			squares += (here - before) * (here - before);
-		before = here;
-	}
-	return weight * (weight - 1) * (double)m / (double)(m - 1) * squares / 2;
-}
-
-/* sums[0..n): of one group. */
-static double variance(const struct aif_weights_cycle *cycles, const struct aif_cycle_sum *sums,
-		       size_t n)
-{
-	double var = 0;
-
-	for (size_t i = 0, j; i < n; i = j) {
-		size_t first = cycles[sums[i].cycle].pool;
-
-		for (j = i; j < n && cycles[sums[j].cycle].pool == first;)
-			j++;
-		var += pool_variance(&cycles[first], first, sums + i, j - i);
-	}
-	return var;
 }
 
 /* What each process launched while it was not captured, beside what was. */
@@ -127,42 +86,52 @@ static int find_unseen(const struct aif_attribution_work *w, struct unseen *ret)
 	return 0;
 }
 
+/* Variances of the groups' times, by group. */
+static int find_variances(struct aif_attribution_work *w, double *var)
+{
+	size_t n = w->cycle_sums_len;
+	struct aif_estimate_part *parts = malloc((n + 1) * sizeof(*parts));
+
+	if (!parts)
+		return -ENOMEM;
+	if (n)
+		qsort(w->cycle_sums, n, sizeof(*w->cycle_sums), by_group);
+	for (size_t i = 0; i < n; i++)
+		parts[i] = (struct aif_estimate_part){w->cycle_sums[i].cycle, w->cycle_sums[i].ns};
+	for (size_t i = 0, j; i < n; i = j) {
+		for (j = i; j < n && w->cycle_sums[j].group == w->cycle_sums[i].group;)
+			j++;
+		var[w->cycle_sums[i].group] = aif_estimate_variance(w->weights, parts + i, j - i);
+	}
+	free(parts);
+	return 0;
+}
+
 static int estimate_errors(struct aif_attribution_work *w)
 {
-	size_t len;
-	const struct aif_weights_cycle *cycles = aif_weights_cycles(w->weights, &len);
 	double *var = calloc(w->groups_len + 1, sizeof(*var));
-	struct unseen u;
+	struct unseen u = {0};
+	int r = var ? find_variances(w, var) : -ENOMEM;
 
-	if (!var || find_unseen(w, &u) < 0) {
-		free(var);
-		return -ENOMEM;
-	}
-	if (w->cycle_sums_len)
-		qsort(w->cycle_sums, w->cycle_sums_len, sizeof(*w->cycle_sums), by_group);
-	for (size_t i = 0, j; i < w->cycle_sums_len; i = j) {
-		for (j = i;
-		     j < w->cycle_sums_len && w->cycle_sums[j].group == w->cycle_sums[i].group;)
-			j++;
-		var[w->cycle_sums[i].group] = variance(cycles, w->cycle_sums + i, j - i);
-	}
-	for (size_t i = 0; i < w->groups_len; i++) {
+	if (!r)
+		r = find_unseen(w, &u);
+	for (size_t i = 0; i < w->groups_len && !r; i++) {
 		struct aif_group *g = &w->groups[i];
 		uint32_t process = g->process;
 
-		if (process != AIF_NONE && u.left_out[process] > 0 && g->executions) {
+		/* What was met only while nothing was left out is exact. */
+		if (g->sampled && process != AIF_NONE && u.left_out[process] > 0 && g->executions) {
 			double one = (double)g->seen / (double)g->executions,
 			       more = AIF_MIN(u.left_out[process] / u.executions[process] * one,
 					      u.off_ns[process]);
 
 			var[i] += more * more;
-			g->sampled = true;
 		}
 		g->error = var[i] > 0 && var[i] < 1e36 ? (uint64_t)ceil(sqrt(var[i])) : 0;
 	}
 	free(u.left_out);
 	free(var);
-	return 0;
+	return r;
 }
 
 struct stream_time {
@@ -207,33 +176,94 @@ static int fit_streams(struct aif_attribution_work *w)
 	return 0;
 }
 
+/* What is estimated of a device fits in the time in which it was not seen to work. */
+static void fit_device(struct aif_attribution_work *w, struct aif_device_sum *d)
+{
+	struct aif_device_time *t = &d->t;
+	aif_fraction more = d->more_kernel + d->more_copy,
+		     room = (aif_fraction)t->idle_ns << AIF_FRACTION_BITS;
+	double error = aif_estimate_error(&d->busy, w->weights);
+	uint64_t kernel, copy;
+
+	t->error_ns = (uint64_t)ceil(AIF_MIN(error, (double)t->idle_ns));
+	t->idle_error_ns = (uint64_t)ceil(hypot((double)t->error_ns, (double)t->idle_error_ns));
+	d->fits = more > room ? (double)room / (double)more : 1;
+	kernel = (uint64_t)((aif_fraction)((double)d->more_kernel * d->fits) >> AIF_FRACTION_BITS);
+	copy = (uint64_t)((aif_fraction)((double)d->more_copy * d->fits) >> AIF_FRACTION_BITS);
+	kernel = AIF_MIN(kernel, t->idle_ns);
+	copy = AIF_MIN(copy, t->idle_ns - kernel);
+	t->kernel_ns += kernel;
+	t->copy_ns += copy;
+	t->busy_ns += kernel + copy;
+	t->idle_ns -= kernel + copy;
+}
+
+static void sum_up(struct aif_attribution_work *w)
+{
+	struct aif_conservation *c = &w->c;
+	double variance = 0, idle_variance = 0;
+
+	for (size_t i = 0; i < w->p->devices_len; i++) {
+		const struct aif_device_time *t = &w->devices[i].t;
+
+		c->startup_ns += t->startup_ns;
+		c->busy_ns += t->busy_ns;
+		c->idle_ns += t->idle_ns;
+		c->uncollected_ns += t->uncollected_ns;
+		c->tail_ns += t->tail_ns;
+		c->busy_kernel_ns += t->kernel_ns;
+		c->busy_copy_ns += t->copy_ns;
+		variance += (double)t->error_ns * (double)t->error_ns;
+		idle_variance += (double)t->idle_error_ns * (double)t->idle_error_ns;
+	}
+	c->error_ns = (uint64_t)ceil(sqrt(variance));
+	c->idle_error_ns = (uint64_t)ceil(sqrt(idle_variance));
+}
+
 int aif_attribution_settle(struct aif_attribution_work *w)
 {
 	struct aif_conservation *c = &w->c;
-	aif_fraction more = w->more_kernel + w->more_copy,
-		     room = (aif_fraction)c->idle_ns << AIF_FRACTION_BITS;
-	double fits = more > room ? (double)room / (double)more : 1;
-	uint64_t kernel, copy;
-	int r;
+	int r = 0;
 
+	if (w->weights)
+		r = estimate_errors(w);
+	if (w->weights && !r)
+		r = fit_streams(w);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < w->p->devices_len; i++)
+		fit_device(w, &w->devices[i]);
+	for (size_t i = 0; i < w->groups_len; i++) {
+		struct aif_group *g = &w->groups[i];
+
+		if (g->more_wall)
+			g->wall +=
+				(aif_fraction)((double)g->more_wall * w->devices[g->device].fits);
+	}
+	sum_up(w);
 	if (!w->weights)
 		return 0;
-	r = estimate_errors(w);
-	if (!r)
-		r = fit_streams(w);
-	if (r < 0 || !more)
-		return r;
-	for (size_t g = 0; g < w->groups_len; g++)
-		w->groups[g].wall += (aif_fraction)((double)w->groups[g].more_wall * fits);
-	kernel = (uint64_t)((aif_fraction)((double)w->more_kernel * fits) >> AIF_FRACTION_BITS);
-	copy = (uint64_t)((aif_fraction)((double)w->more_copy * fits) >> AIF_FRACTION_BITS);
-	kernel = AIF_MIN(kernel, c->idle_ns);
-	copy = AIF_MIN(copy, c->idle_ns - kernel);
-	c->busy_kernel_ns += kernel;
-	c->busy_copy_ns += copy;
-	c->busy_ns += kernel + copy;
-	c->idle_ns -= kernel + copy;
 	c->durations_ns = AIF_MAX(c->durations_ns, c->busy_ns);
 	c->overlap_ns = c->durations_ns - c->busy_ns;
+	return 0;
+}
+
+int aif_attribution_emit_devices(const struct aif_attribution_work *w, struct aif_attribution *a)
+{
+	struct aif_conservation *c = &a->conservation;
+
+	a->devices = calloc(w->p->devices_len + 1, sizeof(*a->devices));
+	if (!a->devices)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->p->devices_len; i++) {
+		const struct aif_device_time *t = &w->devices[i].t;
+
+		if (!w->devices[i].is_used)
+			continue;
+		c->first_start_ns =
+			a->devices_len ? AIF_MIN(c->first_start_ns, t->first_ns) : t->first_ns;
+		c->last_end_ns = AIF_MAX(c->last_end_ns, t->last_ns);
+		a->devices[a->devices_len++] = *t;
+	}
 	return 0;
 }

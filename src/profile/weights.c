@@ -5,6 +5,8 @@
 #include "profile/gaps.h"
 
 #include <errno.h>
+#include <math.h>
+#include <string.h>
 
 /* Whose launches a block counts: a thread's, or where the runtime counts them itself, a process's. */
 static uint64_t key_of(uint32_t thread, uint32_t process)
@@ -27,9 +29,21 @@ struct aif_weights {
 	size_t cycles_len, cycles_cap;
 	/* When any thread of a process was without capture; in CLOCK_MONOTONIC, as blocks are. */
 	struct aif_gaps off;
+	/* When any thread of a process launched something in a block without capture, and in one with. */
+	struct aif_gaps worked_off, worked_on;
+	uint64_t *off_launches;   /* of each in worked_off */
+	uint64_t *off_end_errors; /* and how well its end is known */
+	uint64_t *sampled;        /* by process: when a window of a device's samples last ended */
 	uint64_t uncaptured, from;
 	bool has_grown; /* a block has */
 };
+
+/* CUPTI's windows are written only where they have samples: the device worked in each. */
+static bool is_of_work(const struct aif_profile *p, const struct aif_window_row *r)
+{
+	return r->device != AIF_NONE && r->process != AIF_NONE && r->held &&
+	       !strcmp(aif_profile_str(p, p->devices[r->device].runtime), "cuda");
+}
 
 static int load(void *arg, const struct aif_window_row *rows, size_t n)
 {
@@ -40,6 +54,8 @@ static int load(void *arg, const struct aif_window_row *rows, size_t n)
 
 		if (r->end <= w->from)
 			continue; /* its launches were dropped */
+		if (is_of_work(w->p, r))
+			w->sampled[r->process] = AIF_MAX(w->sampled[r->process], r->end);
 
 		/* More launches than ns are not a count, but would make sums wrap. */
 		if (r->device != AIF_NONE || r->end <= r->start || r->process == AIF_NONE ||
@@ -177,20 +193,106 @@ static int make_cycles(struct aif_weights *w, size_t first, size_t end)
 	return 0;
 }
 
-static int find_off(struct aif_weights *w)
+static int add_times(struct aif_gaps *to, const struct block *b)
 {
-	struct aif_gaps *off = &w->off;
+	if (aif_grow(&to->at, &to->cap, to->len + 1, sizeof(*to->at)) < 0)
+		return -ENOMEM;
+	to->at[to->len++] = (struct aif_gap){b->start, b->end, b->process};
+	return 0;
+}
 
+static int find_times(struct aif_weights *w)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < w->blocks_len && !r; i++) {
+		const struct block *b = &w->blocks[i];
+
+		if (!b->on)
+			r = add_times(&w->off, b);
+		if (b->launches && !r)
+			r = add_times(b->on ? &w->worked_on : &w->worked_off, b);
+	}
+	aif_gaps_unite(&w->off);
+	aif_gaps_unite(&w->worked_on);
+	aif_gaps_unite(&w->worked_off);
+	return r;
+}
+
+/* The index of the first of the process's that begins after `at`, or is of a later process. */
+static size_t first_after(const struct aif_gaps *g, uint32_t process, uint64_t at)
+{
+	size_t lo = 0, hi = g->len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (g->at[mid].process < process ||
+		    (g->at[mid].process == process && g->at[mid].start <= at))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* How long the launches of a time without capture took, as long as those before it did; and the standard error of one. */
+static double expected_ns(const struct aif_weights *w, size_t i, double *ret_error)
+{
+	const struct aif_gap *at = w->worked_off.at;
+	double launches = 0, ns = 0, squares = 0, n = 0, each;
+
+	for (size_t j = i;
+	     j-- > 0 && i - j <= AIF_WEIGHTS_POOL && at[j].process == at[i].process;) {
+		launches += (double)w->off_launches[j];
+		ns += (double)(at[j].end - at[j].start);
+		n++;
+	}
+	if (n < 2)
+		return INFINITY;
+	each = ns / launches;
+	for (size_t j = i - (size_t)n; j < i; j++) {
+		double off = (double)(at[j].end - at[j].start) / (double)w->off_launches[j] - each;
+
+		squares += off * off;
+	}
+	*ret_error = (double)w->off_launches[i] * sqrt(squares / (n - 1));
+	return (double)w->off_launches[i] * each;
+}
+
+/* The last block of a process goes on after its last launch: finds its end. */
+static void end_last_block(struct aif_weights *w, size_t i)
+{
+	struct aif_gap *gap = &w->worked_off.at[i];
+	double length = (double)(gap->end - gap->start), error = 0, ns;
+
+	if (w->sampled[gap->process] > gap->start) {
+		gap->end = AIF_MIN(gap->end, w->sampled[gap->process]);
+		return;
+	}
+	ns = expected_ns(w, i, &error);
+	if (ns < length)
+		gap->end = gap->start + (uint64_t)ns;
+	w->off_end_errors[i] = (uint64_t)AIF_MIN(error, length);
+}
+
+static int end_last_blocks(struct aif_weights *w)
+{
+	const struct aif_gaps *off = &w->worked_off;
+
+	w->off_launches = calloc(off->len + 1, sizeof(*w->off_launches));
+	w->off_end_errors = calloc(off->len + 1, sizeof(*w->off_end_errors));
+	if (!w->off_launches || !w->off_end_errors)
+		return -ENOMEM;
 	for (size_t i = 0; i < w->blocks_len; i++) {
 		const struct block *b = &w->blocks[i];
 
-		if (b->on)
-			continue;
-		if (aif_grow(&off->at, &off->cap, off->len + 1, sizeof(*off->at)) < 0)
-			return -ENOMEM;
-		off->at[off->len++] = (struct aif_gap){b->start, b->end, b->process};
+		if (!b->on && b->launches)
+			w->off_launches[first_after(off, b->process, b->start) - 1] += b->launches;
 	}
-	aif_gaps_unite(off);
+	for (size_t i = 0; i < off->len; i++)
+		if (i + 1 == off->len || off->at[i + 1].process != off->at[i].process)
+			end_last_block(w, i);
 	return 0;
 }
 
@@ -278,7 +380,8 @@ int aif_weights_new(const struct aif_profile *p, struct aif_weights **ret)
 		return -ENOMEM;
 	w->p = p;
 	w->from = p->kept_ns;
-	r = aif_profile_windows(p, load, w, NULL);
+	w->sampled = calloc(p->processes_len + 1, sizeof(*w->sampled));
+	r = w->sampled ? aif_profile_windows(p, load, w, NULL) : -ENOMEM;
 	if (!r && !w->blocks_len) {
 		aif_weights_free(w);
 		*ret = NULL;
@@ -294,7 +397,9 @@ int aif_weights_new(const struct aif_profile *p, struct aif_weights **ret)
 	if (!r && w->has_grown)
 		r = aif_profile_launches(p, count_grown, w, NULL);
 	if (!r)
-		r = find_off(w);
+		r = find_times(w);
+	if (!r)
+		r = end_last_blocks(w);
 	if (r < 0) {
 		aif_weights_free(w);
 		return r;
@@ -311,6 +416,11 @@ void aif_weights_free(struct aif_weights *w)
 	free(w->blocks);
 	free(w->cycles);
 	aif_gaps_finish(&w->off);
+	aif_gaps_finish(&w->worked_on);
+	aif_gaps_finish(&w->worked_off);
+	free(w->off_launches);
+	free(w->off_end_errors);
+	free(w->sampled);
 	free(w);
 }
 
@@ -320,6 +430,65 @@ const struct aif_weights_cycle *aif_weights_at(const struct aif_weights *w, uint
 	const struct block *b = w ? block_of(w, thread, time) : NULL;
 
 	return b && time < b->end && b->on && b->cycle != AIF_NONE ? &w->cycles[b->cycle] : NULL;
+}
+
+uint32_t aif_weights_cycle_at(const struct aif_weights *w, uint32_t thread, uint64_t time)
+{
+	const struct aif_weights_cycle *c = aif_weights_at(w, thread, time);
+
+	return c ? (uint32_t)(c - w->cycles) : AIF_NONE;
+}
+
+double aif_weights_factor(const struct aif_weights *w, uint32_t cycle)
+{
+	return cycle == AIF_NONE ? 1 : (double)w->cycles[cycle].weight / AIF_WEIGHT_ONE;
+}
+
+/* The index behind the last of the process's that ends before `at`, or is of an earlier process. */
+static size_t behind_before(const struct aif_gaps *g, uint32_t process, uint64_t at)
+{
+	size_t i = first_after(g, process, at);
+
+	return i && g->at[i - 1].process == process && g->at[i - 1].end >= at ? i - 1 : i;
+}
+
+/* Of the process's first that begins at `at` or later. */
+static uint64_t next_start(const struct aif_gaps *g, uint32_t process, uint64_t at)
+{
+	size_t i = at ? first_after(g, process, at - 1) : first_after(g, process, 0);
+
+	return i < g->len && g->at[i].process == process ? g->at[i].start : UINT64_MAX;
+}
+
+/* Of the process's last that ends at `at` or earlier. */
+static uint64_t last_end(const struct aif_gaps *g, uint32_t process, uint64_t at)
+{
+	size_t i = behind_before(g, process, at + 1);
+
+	return i && g->at[i - 1].process == process ? g->at[i - 1].end : 0;
+}
+
+void aif_weights_reach(const struct aif_weights *w, uint32_t process, struct aif_weights_span most,
+		       struct aif_weights_span *span)
+{
+	const struct aif_gaps *off = w ? &w->worked_off : NULL;
+
+	if (!off || !off->len || process == AIF_NONE)
+		return;
+	/* From a time in one of them to its end, and to those that follow before anything is captured again. */
+	for (size_t i = behind_before(off, process, span->to);
+	     i < off->len && off->at[i].process == process && off->at[i].start < most.to &&
+	     off->at[i].start <= next_start(&w->worked_on, process, span->to);
+	     i++) {
+		if (off->at[i].end > span->to)
+			span->error = w->off_end_errors[i];
+		span->to = AIF_MAX(span->to, AIF_MIN(off->at[i].end, most.to));
+	}
+	for (size_t i = first_after(off, process, span->from);
+	     i && off->at[i - 1].process == process && off->at[i - 1].end > most.from &&
+	     off->at[i - 1].end >= last_end(&w->worked_on, process, span->from);
+	     i--)
+		span->from = AIF_MIN(span->from, AIF_MAX(off->at[i - 1].start, most.from));
 }
 
 bool aif_weights_off(const struct aif_weights *w, uint32_t process, uint64_t time)

@@ -36,12 +36,14 @@
  * the successive difference estimator (Wolter, Introduction to Variance Estimation, chapter 8) of the
  * linearised ratio. It does not take a program's phases for noise.
  *
- * That says nothing of what was not seen to vary: a stack met in blocks certain to be on only, or none of whose
- * launches fell in an off-block by what is known. Of n launches that were captured, one more could have
- * been its: with nothing seen in n, a rate has the posterior (of a flat prior) of mean and standard
- * deviation 1 / n, three of which are the rule of three (Hanley and Lippman-Hand, If Nothing Goes Wrong,
- * Is Everything All Right?, JAMA 249, 1983). So launches left out / n of its launches are added to each
- * standard error, in squares, but not more time than there was without capture.
+ * That says nothing of what was not seen to vary: a stack that each cycle has as often as the others. Of n launches
+ * that were captured, one more could have been its: with nothing seen in n, a rate has the posterior (of a
+ * flat prior) of mean and standard deviation 1 / n, three of which are the rule of three (Hanley and
+ * Lippman-Hand, If Nothing Goes Wrong, Is Everything All Right?, JAMA 249, 1983). So launches left out / n
+ * of its launches are added to the standard error of each stack that stands for more than itself, in squares,
+ * but not more time than there was without capture. One that was met only while nothing was left out stands for
+ * itself: it is exact, and has no error. A total over all stacks has the error of its own sums by cycle, as
+ * what one stack has more in a cycle another has less.
  */
 
 /* A ratio of fewer is worth little: cycles with fewer grow. */
@@ -71,6 +73,21 @@ void aif_weights_free(struct aif_weights *w); /* NULL is fine */
 /* The cycle of a launch of `thread` at `time` (CLOCK_MONOTONIC), or NULL: it stands for itself only. */
 const struct aif_weights_cycle *aif_weights_at(const struct aif_weights *w, uint32_t thread,
 					       uint64_t time);
+/* The same cycle as a number, AIF_NONE in place of NULL; and how often what was launched in it counts, 1 for AIF_NONE. */
+uint32_t aif_weights_cycle_at(const struct aif_weights *w, uint32_t thread, uint64_t time);
+double aif_weights_factor(const struct aif_weights *w, uint32_t cycle);
+/*
+ * When a device first and last worked, by what was captured of a process on it: `span`, CLOCK_MONOTONIC. Grows within
+ * `most` by the blocks next to it in which launches were left out: it may have worked in them, up to where the
+ * process is known to have launched other things. A process's last block goes on after its last launch: it counts
+ * for as long as the device was sampled in it, or else as its launches took in the blocks before, at the
+ * most AIF_WEIGHTS_POOL; `error` is then the standard error of .to. For w NULL nothing happens.
+ */
+struct aif_weights_span {
+	uint64_t from, to, error;
+};
+void aif_weights_reach(const struct aif_weights *w, uint32_t process, struct aif_weights_span most,
+		       struct aif_weights_span *span);
 /* Was any thread of the process in a block without capture then? */
 bool aif_weights_off(const struct aif_weights *w, uint32_t process, uint64_t time);
 

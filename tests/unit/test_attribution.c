@@ -43,6 +43,11 @@ static void begin(struct recording *w, uint32_t clock)
 	FIXTURE_ADD(&w->p, stacks, .parent = 0, .frame = 2, .depth = 2);
 }
 
+static uint32_t device_of(const struct recording *w, uint32_t stream)
+{
+	return stream < w->p.streams_len ? w->p.streams[stream].device : 0;
+}
+
 /* A launch at `at` and, unless end is 0, its execution; times are ns since the start. */
 static void launch(struct recording *w, uint64_t id, uint64_t at, uint32_t stack, uint32_t kernel,
 		   uint32_t stream, uint64_t start, uint64_t end)
@@ -52,7 +57,7 @@ static void launch(struct recording *w, uint64_t id, uint64_t at, uint32_t stack
 				   .thread = 0,
 				   .kind = AIF_LAUNCH_KERNEL,
 				   .kernel = kernel,
-				   .device = 0,
+				   .device = device_of(w, stream),
 				   .stream = stream,
 				   .stack = stack,
 				   .shape = AIF_NONE};
@@ -63,7 +68,7 @@ static void launch(struct recording *w, uint64_t id, uint64_t at, uint32_t stack
 				 .process = 0,
 				 .kind = AIF_LAUNCH_KERNEL,
 				 .kernel = kernel,
-				 .device = 0,
+				 .device = device_of(w, stream),
 				 .stream = stream};
 
 	assert_int_equal(aif_writer_launches(w->writer, &l, 1, NULL), 0);
@@ -131,7 +136,9 @@ static void widths_are_times_and_insides_are_samples(void **state)
 	assert_int_equal(row(&w, 2, 0, 6)->wall_ns, 75);
 	assert_int_equal(row(&w, 2, 0, 4)->grade, AIF_GRADE_EXACT);
 	assert_int_equal(w.a.conservation.busy_ns, 400);
-	assert_int_equal(w.a.conservation.idle_ns, 600);
+	assert_int_equal(w.a.conservation.idle_ns, 0);
+	assert_int_equal(w.a.conservation.startup_ns, 100);
+	assert_int_equal(w.a.conservation.tail_ns, 500);
 	assert_int_equal(w.a.conservation.sampled_attributed, 5);
 	assert_int_equal(w.a.conservation.sampled_unmatched, 1);
 	assert_int_equal(w.a.conservation.samples_outside, 1);
@@ -283,9 +290,11 @@ static void the_conservation_report_catches_what_is_missing(void **state)
 {
 	struct aif_conservation good = {.elapsed_ns = 10,
 					.devices = 2,
+					.startup_ns = 1,
 					.busy_ns = 15,
-					.idle_ns = 4,
+					.idle_ns = 1,
 					.uncollected_ns = 1,
+					.tail_ns = 2,
 					.busy_kernel_ns = 12,
 					.busy_copy_ns = 3,
 					.durations_ns = 17,
@@ -303,13 +312,25 @@ static void the_conservation_report_catches_what_is_missing(void **state)
 					.untold = 7,
 					.outside = 6,
 					.lost = 1};
-	uint64_t *each[] = {
-		&good.idle_ns,         &good.uncollected_ns, &good.samples_in_flight,
-		&good.untold,          &good.busy_kernel_ns, &good.durations_ns,
-		&good.overlap_ns,      &good.samples,        &good.sampled_unmatched,
-		&good.samples_dropped, &good.launches,       &good.unfinished,
-		&good.unread,          &good.lost,           &good.started_before_launch,
-		&good.outside,         &good.damaged};
+	uint64_t *each[] = {&good.startup_ns,
+			    &good.tail_ns,
+			    &good.idle_ns,
+			    &good.uncollected_ns,
+			    &good.samples_in_flight,
+			    &good.untold,
+			    &good.busy_kernel_ns,
+			    &good.durations_ns,
+			    &good.overlap_ns,
+			    &good.samples,
+			    &good.sampled_unmatched,
+			    &good.samples_dropped,
+			    &good.launches,
+			    &good.unfinished,
+			    &good.unread,
+			    &good.lost,
+			    &good.started_before_launch,
+			    &good.outside,
+			    &good.damaged};
 
 	(void)state;
 	assert_true(aif_conservation_check(&good, NULL));
@@ -352,8 +373,47 @@ static void a_pause_is_not_idle(void **state)
 	end(&w, 1000, NULL);
 	assert_int_equal(w.a.conservation.busy_ns, 150 + 20 + 70 + 100);
 	assert_int_equal(w.a.conservation.uncollected_ns, 50 + 260 + 100);
-	assert_int_equal(w.a.conservation.idle_ns, 100 + 50 + 100);
+	assert_int_equal(w.a.conservation.idle_ns, 50);
+	assert_int_equal(w.a.conservation.startup_ns, 100);
+	assert_int_equal(w.a.conservation.tail_ns, 100);
 	over(&w);
+}
+
+/* A program loads for half of its life, works, and ends slowly. That is no idle device; what is between two of its
+ * works is. Each device has times of its own, and what was asked for counts alone. */
+static void busy_and_idle_are_of_the_time_of_work(void **state)
+{
+	static const struct {
+		struct aif_attribution_opts which;
+		/* device, first, last, start-up, tail, busy, idle, not collected, kernels */
+		struct aif_device_time times[2];
+	} cases[] = {
+		{{0},
+		 {{0, 500, 700, 500, 300, 150, 50, 0, 150, 0, 0, 0},
+		  {1, 100, 900, 100, 100, 20, 780, 0, 20, 0, 0, 0}}},
+		{{.from_ns = 550, .to_ns = 895},
+		 {{0, 550, 700, 0, 195, 100, 50, 0, 100, 0, 0, 0},
+		  {1, 890, 895, 340, 0, 5, 0, 0, 5, 0, 0, 0}}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct recording w;
+
+		begin(&w, AIF_CLOCK_MONOTONIC);
+		FIXTURE_ADD(&w.p, devices, .kind = AIF_DEVICE_GPU, .clock = AIF_CLOCK_MONOTONIC);
+		FIXTURE_ADD(&w.p, streams, .process = 0, .device = 1);
+		launch(&w, 1, 10, 1, 0, 0, 500, 600);
+		launch(&w, 2, 20, 1, 0, 0, 650, 700);
+		launch(&w, 3, 90, 1, 0, 2, 100, 110);
+		launch(&w, 4, 880, 1, 0, 2, 890, 900);
+		end(&w, 1000, &cases[i].which);
+		assert_int_equal(w.a.devices_len, 2);
+		assert_memory_equal(w.a.devices, cases[i].times, sizeof(cases[i].times));
+		assert_int_equal(w.a.conservation.idle_ns,
+				 cases[i].times[0].idle_ns + cases[i].times[1].idle_ns);
+		over(&w);
+	}
 }
 
 /* Queues that are still busy with what was launched in the pause are not idle when it is over. */
@@ -553,7 +613,8 @@ static void time_that_was_dropped_is_not_idle(void **state)
 	assert_int_equal(w.a.conservation.launches, 1);
 	assert_int_equal(w.a.conservation.elapsed_ns, 500);
 	assert_int_equal(w.a.conservation.busy_ns, 200);
-	assert_int_equal(w.a.conservation.idle_ns, 300);
+	assert_int_equal(w.a.conservation.startup_ns, 200);
+	assert_int_equal(w.a.conservation.tail_ns, 100);
 	over(&w);
 }
 
@@ -717,6 +778,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_clock_is_caught),
 		cmocka_unit_test(the_conservation_report_catches_what_is_missing),
 		cmocka_unit_test(a_pause_is_not_idle),
+		cmocka_unit_test(busy_and_idle_are_of_the_time_of_work),
 		cmocka_unit_test(the_backlog_of_a_pause_is_not_idle),
 		cmocka_unit_test(a_pause_of_any_user_counts),
 		cmocka_unit_test(what_is_in_flight_at_an_edge_is_no_error),
