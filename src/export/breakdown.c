@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 
 static void parts_cells(struct aif_timed_report *r, const struct aif_work_parts *x)
 {
@@ -16,18 +17,19 @@ static void parts_cells(struct aif_timed_report *r, const struct aif_work_parts 
 	aif_table_number(r->t, x->not_collected);
 }
 
-static uint64_t hidden_communication(const struct aif_device_work *d)
-{
-	return aif_spans_total(&d->compute) + aif_spans_total(&d->communication) -
-	       aif_spans_total(&d->either);
-}
-
 #define PARTS                                                             \
 	{"compute", AIF_TABLE_NS}, {"communication_alone", AIF_TABLE_NS}, \
 		{"memory_alone", AIF_TABLE_NS}, {"idle", AIF_TABLE_NS},   \
 	{                                                                 \
 		"not_collected", AIF_TABLE_NS                             \
 	}
+
+static uint64_t hidden_communication(const struct aif_device_work *d)
+{
+	const struct aif_work_whole *x = &d->whole;
+
+	return x->communication - AIF_MIN(x->parts.communication_alone, x->communication);
+}
 
 /* ---- --breakdown ----------------------------------------------------------------------------- */
 
@@ -36,6 +38,11 @@ static const struct aif_table_column breakdown_columns[] = {
 	{"busy_share", AIF_TABLE_SHARE},
 	{"compute_share", AIF_TABLE_SHARE},
 	PARTS,
+	{"error", AIF_TABLE_NS}, /* of busy */
+	{"idle_error", AIF_TABLE_NS},
+	{"compute_error", AIF_TABLE_NS},
+	{"communication_error", AIF_TABLE_NS},
+	{"memory_error", AIF_TABLE_NS},
 	{"host_wait", AIF_TABLE_NS},
 	{"kernel_wait", AIF_TABLE_NS},
 	{"other_wait", AIF_TABLE_NS},
@@ -47,20 +54,23 @@ static const struct aif_table_column breakdown_columns[] = {
 };
 
 /* Gaps between what ran on the device, whatever the stream, by cause: their sum is idle. */
-static void add_waits(const struct aif_timed *t, const struct aif_work *w,
-		      const struct aif_device_work *d, uint64_t ret[AIF_IDLE_COUNT])
+static void find_waits(const struct aif_timed *t, const struct aif_work *w,
+		       const struct aif_device_work *d, uint64_t ret[AIF_IDLE_COUNT])
 {
 	int64_t end = t->execs[w->order[d->first]].start;
+	struct aif_work_waits waits = {0};
 
 	for (size_t i = d->first; i < d->end; i++) {
 		const struct aif_timed_exec *x = &t->execs[w->order[i]];
 
-		if (x->start > end)
-			ret[aif_idle_of(t, x, end)] +=
-				(uint64_t)x->start - (uint64_t)end -
-				aif_spans_covered(&d->not_collected, end, x->start);
+		if (x->start > end) {
+			struct aif_work_gap gap = aif_work_gap(t, d, end, x);
+
+			aif_work_waits_add(&waits, x, &gap);
+		}
 		end = AIF_MAX(end, x->end);
 	}
+	aif_work_waits_split(&waits, d->whole.parts.idle, ret);
 }
 
 int aif_breakdown_table(struct aif_timed_report *r, struct aif_err *err)
@@ -72,20 +82,23 @@ int aif_breakdown_table(struct aif_timed_report *r, struct aif_err *err)
 	aif_table_init(r->t, breakdown_columns, AIF_ARRAY_LEN(breakdown_columns));
 	for (size_t i = 0; i < w.len && !e; i++) {
 		const struct aif_device_work *d = &w.devices[i];
-		struct aif_work_parts parts = aif_work_parts(d, d->from, d->to);
-		uint64_t waits[AIF_IDLE_COUNT] = {0}, span = (uint64_t)d->to - (uint64_t)d->from,
-			 known = span - parts.not_collected;
+		const struct aif_work_whole *x = &d->whole;
+		uint64_t waits[AIF_IDLE_COUNT], known = x->span - x->parts.not_collected;
 
-		add_waits(r->timed, &w, d, waits);
-		aif_table_number(r->t, span);
-		aif_table_number(r->t, aif_share_ppm(aif_spans_total(&d->busy), known));
-		aif_table_number(r->t, aif_share_ppm(parts.compute, known));
-		parts_cells(r, &parts);
+		find_waits(r->timed, &w, d, waits);
+		aif_table_number(r->t, x->span);
+		aif_table_number(r->t, aif_share_ppm(x->busy, known));
+		aif_table_number(r->t, aif_share_ppm(x->parts.compute, known));
+		parts_cells(r, &x->parts);
+		aif_table_number(r->t, x->error);
+		aif_table_number(r->t, x->idle_error);
+		aif_table_number(r->t, x->compute_error);
+		aif_table_number(r->t, x->communication_error);
+		aif_table_number(r->t, x->memory_error);
 		for (size_t k = 0; k < AIF_IDLE_COUNT; k++)
 			aif_table_number(r->t, waits[k]);
-		aif_table_number(r->t, aif_spans_total(&d->communication));
-		aif_table_number(r->t, aif_share_ppm(hidden_communication(d),
-						     aif_spans_total(&d->communication)));
+		aif_table_number(r->t, x->communication);
+		aif_table_number(r->t, aif_share_ppm(hidden_communication(d), x->communication));
 		aif_timed_report_process_cell(r, d->process);
 		aif_timed_report_device_cell(r, d->device);
 	}
@@ -96,13 +109,14 @@ int aif_breakdown_table(struct aif_timed_report *r, struct aif_err *err)
 /* ---- --comm ---------------------------------------------------------------------------------- */
 
 static const struct aif_table_column comm_columns[] = {
-	{"time", AIF_TABLE_NS},     {"calls", AIF_TABLE_COUNT},         {"average", AIF_TABLE_NS},
-	{"alone", AIF_TABLE_NS},    {"overlap_share", AIF_TABLE_SHARE}, {"process", AIF_TABLE_ID},
-	{"device", AIF_TABLE_TEXT}, {"kernel", AIF_TABLE_TEXT},
+	{"time", AIF_TABLE_NS},    {"error", AIF_TABLE_NS},    {"calls", AIF_TABLE_COUNT},
+	{"average", AIF_TABLE_NS}, {"alone", AIF_TABLE_NS},    {"overlap_share", AIF_TABLE_SHARE},
+	{"process", AIF_TABLE_ID}, {"device", AIF_TABLE_TEXT}, {"kernel", AIF_TABLE_TEXT},
 };
 
 struct comm {
-	uint64_t time, calls, alone;
+	struct aif_estimate time;
+	double calls, alone; /* weighted */
 	uint32_t kernel;
 };
 
@@ -120,10 +134,11 @@ static int add_comm(struct aif_timed_report *r, const struct aif_device_work *d,
 			return -ENOMEM;
 		(*sums)[(*len)++] = (struct comm){.kernel = x->kernel};
 	}
-	(*sums)[id].time += aif_timed_ns(x);
-	(*sums)[id].calls++;
-	(*sums)[id].alone += aif_timed_ns(x) - aif_spans_covered(&d->compute, x->start, x->end);
-	return 0;
+	(*sums)[id].calls += aif_timed_whole(x, 1);
+	(*sums)[id].alone += aif_timed_whole(
+		x, aif_timed_ns(x) - aif_spans_covered(&d->compute, x->start, x->end));
+	return aif_estimate_add(&(*sums)[id].time, r->timed->weights, x->cycle,
+				(double)aif_timed_ns(x));
 }
 
 static int comm_of(struct aif_timed_report *r, const struct aif_work *w,
@@ -142,13 +157,16 @@ static int comm_of(struct aif_timed_report *r, const struct aif_work *w,
 			e = add_comm(r, d, x, &ids, &sums, &len, &cap);
 	}
 	for (size_t i = 0; i < len && !e; i++) {
-		const struct comm *c = &sums[i];
+		struct comm *c = &sums[i];
+		uint64_t time = aif_timed_rounded(c->time.whole),
+			 alone = aif_timed_rounded(c->alone);
 
-		aif_table_number(r->t, c->time);
-		aif_table_number(r->t, c->calls);
-		aif_table_number(r->t, c->time / c->calls);
-		aif_table_number(r->t, c->alone);
-		aif_table_number(r->t, aif_share_ppm(c->time - c->alone, c->time));
+		aif_table_number(r->t, time);
+		aif_table_number(r->t, aif_work_error(&c->time, r->timed->weights, INFINITY));
+		aif_table_number(r->t, aif_timed_rounded(c->calls));
+		aif_table_number(r->t, aif_timed_rounded(floor(c->time.whole / c->calls)));
+		aif_table_number(r->t, alone);
+		aif_table_number(r->t, aif_share_ppm(time - alone, time));
 		aif_timed_report_process_cell(r, d->process);
 		aif_timed_report_device_cell(r, d->device);
 		aif_timed_report_kernel_cell(r, AIF_LAUNCH_KERNEL, c->kernel);
@@ -163,12 +181,14 @@ static int comm_of(struct aif_timed_report *r, const struct aif_work *w,
 			       d->device == AIF_NONE
 				       ? "a device"
 				       : aif_profile_str(r->p, r->p->devices[d->device].name));
-		aif_human_ns(r->after, aif_spans_total(&d->communication));
+		aif_human_ns(r->after, d->whole.communication);
 		aif_buf_puts(r->after, " with communication, of which ");
-		aif_human_share(r->after, aif_share_ppm(hidden_communication(d),
-							aif_spans_total(&d->communication)));
+		aif_human_share(r->after,
+				aif_share_ppm(hidden_communication(d), d->whole.communication));
 		aif_buf_puts(r->after, " hidden behind computation\n");
 	}
+	for (size_t i = 0; i < len; i++)
+		aif_estimate_finish(&sums[i].time);
 	aif_map_finish(&ids);
 	free(sums);
 	return e;
@@ -256,6 +276,7 @@ int aif_steps_table(struct aif_timed_report *r, struct aif_err *err)
 		else
 			others_ns += ops->others[i].ns; /* which has its children's */
 	}
+	aif_timed_report_say_part(r, "; time in which launches were left out is not_collected:");
 	aif_table_init(r->t, step_columns, AIF_ARRAY_LEN(step_columns));
 	for (size_t i = 0; i < ops->len && !e; i++) {
 		const struct aif_op *o = &ops->ops[i];

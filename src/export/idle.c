@@ -14,16 +14,15 @@ static const struct aif_table_column idle_columns[] = {
 static void idle_row(struct aif_timed_report *r, const struct aif_device_work *d,
 		     const struct aif_timed_exec *before, const struct aif_timed_exec *after)
 {
-	uint64_t idle = (uint64_t)after->start - (uint64_t)before->end -
-			aif_spans_covered(&d->not_collected, before->end, after->start);
+	struct aif_work_gap gap = aif_work_gap(r->timed, d, before->end, after);
 	uint32_t op = aif_op_tree_of(r->ops, after);
 	uint32_t name = op == AIF_NONE ? AIF_NONE : r->ops->ops[op].name;
 
-	if (!idle)
+	if (!gap.ns || gap.is_cut)
 		return;
 	aif_table_number(r->t, before->end > 0 ? (uint64_t)before->end : 0);
-	aif_table_number(r->t, idle);
-	aif_table_text(r->t, aif_idle_name(aif_idle_of(r->timed, after, before->end)));
+	aif_table_number(r->t, gap.ns);
+	aif_table_text(r->t, aif_idle_name(gap.cause));
 	aif_timed_report_process_cell(r, d->process);
 	aif_timed_report_device_cell(r, d->device);
 	aif_table_text(r->t, name == AIF_NONE ? "" : aif_profile_str(r->p, name));
@@ -37,6 +36,7 @@ int aif_idle_table(struct aif_timed_report *r, struct aif_err *err)
 	int e = aif_work_make(r->p, r->timed, &w);
 
 	(void)err;
+	aif_timed_report_say_part(r, ":");
 	aif_table_init(r->t, idle_columns, AIF_ARRAY_LEN(idle_columns));
 	for (size_t k = 0; k < w.len && !e; k++) {
 		const struct aif_device_work *d = &w.devices[k];

@@ -15,6 +15,7 @@
 #include "export/timed_report.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ struct sums {
 	 * too: modulo 2^64. */
 	uint64_t self_cpu;
 	uint64_t cpu, self_device, device, calls;
+	double executions; /* of a device's work: as often as they stand for others, .calls in the end */
 	uint32_t process, by; /* by: string of .texts, or AIF_NONE */
 	uint32_t name;        /* of an operator: a string; AIF_NONE: of all steps */
 	uint32_t kind;        /* of an operator; 0 of a device's work */
@@ -148,7 +150,7 @@ static int add_exec(struct table *t, const struct aif_timed_exec *x)
 	s->exec_kind = x->kind;
 	s->self_device += ns;
 	s->device += ns;
-	s->calls++;
+	s->executions += aif_timed_whole(x, 1);
 	return 0;
 }
 
@@ -163,6 +165,9 @@ static int add_all(struct table *t)
 	for (size_t i = 0; i < r->timed->execs_len && !e; i++)
 		if (aif_timed_report_keeps(r, &r->timed->execs[i]))
 			e = add_exec(t, &r->timed->execs[i]);
+	for (size_t i = 0; i < t->len && !e; i++)
+		if (!t->sums[i].kind)
+			t->sums[i].calls = (uint64_t)llround(t->sums[i].executions);
 	return e;
 }
 

@@ -9,11 +9,13 @@
 #include "profile/torch_names.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 struct sums {
 	uint64_t self_device, device, launches;
+	double variance;        /* of device */
 	uint32_t name, process; /* name: of .names, or beyond them of a kernel or a copy */
 	uint32_t kind, kernel;
 	bool is_work; /* the device's own */
@@ -98,6 +100,7 @@ static struct sums *kernel_row_of(struct table *t, const struct aif_attribution_
 static void add(struct sums *s, const struct aif_attribution_row *row, bool is_self)
 {
 	s->device += row->time_ns;
+	s->variance += (double)row->error_ns * (double)row->error_ns;
 	if (!is_self)
 		return;
 	s->self_device += row->time_ns;
@@ -132,7 +135,7 @@ static int add_row(struct table *t, const struct aif_attribution_row *row)
 	return 0;
 }
 
-enum { NAME, PROCESS, TYPE, SELF_DEVICE, SELF_DEVICE_SHARE, DEVICE, LAUNCHES, COLUMNS };
+enum { NAME, PROCESS, TYPE, SELF_DEVICE, SELF_DEVICE_SHARE, DEVICE, ERROR, LAUNCHES, COLUMNS };
 static const struct aif_table_column columns[] = {
 	{"name", AIF_TABLE_TEXT},
 	{"process", AIF_TABLE_ID},
@@ -140,13 +143,14 @@ static const struct aif_table_column columns[] = {
 	{"self_device", AIF_TABLE_NS},
 	{"self_device_share", AIF_TABLE_SHARE},
 	{"device_total", AIF_TABLE_NS},
+	{"error", AIF_TABLE_NS}, /* of device_total */
 	{"launches", AIF_TABLE_COUNT},
 };
 
 static void make_titles(struct aif_timed_report *r)
 {
-	static const char *const titles[COLUMNS] = {"Name", "Process", "Type",         "",
-						    "",     "",        "# of Launches"};
+	static const char *const titles[COLUMNS] = {"Name", "Process", "Type",  "",
+						    "",     "",        "Error", "# of Launches"};
 	char word[16], (*space)[AIF_TITLE_MAX] = r->title_space;
 
 	memcpy(r->titles, titles, sizeof(titles));
@@ -164,9 +168,10 @@ static int print(struct table *t)
 {
 	struct aif_timed_report *r = t->r;
 	uint64_t all = 0;
-	bool several = false;
+	bool several = false, have_errors = false;
 
 	for (size_t i = 0; i < t->len; i++) {
+		have_errors |= t->sums[i].variance > 0;
 		all += t->sums[i].is_work ? t->sums[i].device : 0;
 		several |= t->sums[i].process != t->sums[0].process;
 	}
@@ -175,6 +180,8 @@ static int print(struct table *t)
 	aif_timed_report_hide(r, "type");
 	if (!several)
 		aif_timed_report_hide(r, "process");
+	if (!have_errors)
+		aif_timed_report_hide(r, "error");
 	for (size_t i = 0; i < t->len; i++) {
 		const struct sums *s = &t->sums[i];
 
@@ -187,6 +194,7 @@ static int print(struct table *t)
 		aif_table_number(r->t, s->self_device);
 		aif_table_number(r->t, aif_share_ppm(s->self_device, all));
 		aif_table_number(r->t, s->device);
+		aif_table_number(r->t, (uint64_t)sqrt(s->variance));
 		aif_table_number(r->t, s->launches);
 	}
 	aif_buf_puts(r->after,

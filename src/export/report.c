@@ -57,6 +57,7 @@ struct report {
 	struct aif_map attributes; /* launch -> see add_attributes() */
 	struct aif_map devices;    /* launch -> device, of those that have attributes */
 	struct aif_map bytes;      /* launch -> what its execution moved */
+	uint64_t asked_launches;   /* of --launches: of the time, processes and threads asked for */
 	bool have_operators, have_errors, have_samples, has_shapes;
 	bool have_callers; /* other ones than the operators */
 	bool is_lengths;   /* launches are not known, and 0 here */
@@ -431,9 +432,13 @@ static int stacks(struct report *r)
 }
 
 static const struct aif_table_column copy_columns[] = {
-	{"time", AIF_TABLE_NS},     {"copies", AIF_TABLE_COUNT},
-	{"bytes", AIF_TABLE_BYTES}, {"bytes_per_second", AIF_TABLE_BYTES},
-	{"process", AIF_TABLE_ID},  {"kind", AIF_TABLE_TEXT},
+	{"time", AIF_TABLE_NS},
+	{"error", AIF_TABLE_NS},
+	{"copies", AIF_TABLE_COUNT},
+	{"bytes", AIF_TABLE_BYTES},
+	{"bytes_per_second", AIF_TABLE_BYTES},
+	{"process", AIF_TABLE_ID},
+	{"kind", AIF_TABLE_TEXT},
 	{"caller", AIF_TABLE_TEXT},
 };
 
@@ -448,6 +453,7 @@ static int copies(struct report *r)
 	init(r, copy_columns, AIF_ARRAY_LEN(copy_columns));
 	for (size_t i = 0; i < n; i++) {
 		aif_table_number(r->t, s[i].time);
+		error_cell(r, s[i].variance);
 		aif_table_number(r->t, s[i].launches);
 		aif_table_number(r->t, s[i].bytes);
 		aif_table_number(
@@ -457,6 +463,8 @@ static int copies(struct report *r)
 		aif_table_text(r->t, aif_launch_kind_name(s[i].kind));
 		caller_cell(r, s[i].stack);
 	}
+	if (!r->have_errors)
+		hide(r, "error");
 	free(s);
 	return aif_table_sort(r->t, 0);
 }
@@ -516,16 +524,17 @@ static bool is_kept(const bool *keep, uint32_t id)
 }
 
 /* By the moment of the call: a launch has no other. */
-static bool is_asked_launch(const struct report *r, const struct aif_launch_row *row, uint64_t at)
+static bool is_asked_launch(struct report *r, const struct aif_launch_row *row, uint64_t at)
 {
 	const struct aif_attribution_opts *w = r->o->which;
 	uint32_t process = row->thread == AIF_NONE ? AIF_NONE : r->p->threads[row->thread].process;
 
-	if (!is_asked_kernel(r, row->kind, row->kernel))
+	if (w &&
+	    (!is_kept(w->processes, process) || !is_kept(w->threads, row->thread) ||
+	     !is_kept(w->devices, row->device) || at < w->from_ns || (w->to_ns && at >= w->to_ns)))
 		return false;
-	return !w || (is_kept(w->processes, process) && is_kept(w->threads, row->thread) &&
-		      is_kept(w->devices, row->device) && at >= w->from_ns &&
-		      (!w->to_ns || at < w->to_ns));
+	r->asked_launches++;
+	return is_asked_kernel(r, row->kind, row->kernel);
 }
 
 static int add_launches(void *arg, const struct aif_launch_row *rows, size_t n)
@@ -626,16 +635,6 @@ void aif_report_processes(const struct aif_profile *p, const struct aif_attribut
 	if (n > SHOWN_PROCESSES)
 		aif_buf_printf(out, ", and %zu more", n - SHOWN_PROCESSES);
 	free(shares);
-}
-
-int aif_report_left_out(const struct aif_attribution *a, const char *what, struct aif_err *err)
-{
-	return !a->conservation.left_out
-		       ? 0
-		       : aif_err_set(err, -ENODATA,
-				     "%s: launches were left out in this span (--overhead), and "
-				     "none was captured; record with --all-launches",
-				     what);
 }
 
 /* No rows are an answer: in words for people, to whom an empty table would tell nothing. */
@@ -765,6 +764,11 @@ int aif_report_write(const struct aif_profile *p, const struct aif_attribution *
 		e = is_answer(&r, err);
 	t.columns_max = opts->columns;
 	t.text_max = opts->detail == AIF_NAME_FULL ? 0 : AIF_REPORT_TEXT_COLUMNS;
+	if (!e && t.cells_len && opts->kind == AIF_REPORT_LAUNCHES && a->conservation.left_out &&
+	    opts->format == AIF_TABLE_PLAIN) {
+		aif_report_say_part(r.asked_launches, a->conservation.left_out, out);
+		aif_buf_puts(out, ":\n");
+	}
 	if (!e && is_empty && opts->format == AIF_TABLE_PLAIN)
 		nothing(&r, out);
 	/* Those in the kernels' order were counted in kernels. */

@@ -67,5 +67,8 @@ const char *aif_report_kernel_short(const struct aif_profile *p, uint32_t kind, 
 void aif_report_processes(const struct aif_profile *p, const struct aif_attribution *a,
 			  const struct aif_process_names *names, struct aif_buf *out);
 
+/* "of what was captured, 7.22 % of the launches" */
+void aif_report_say_part(uint64_t captured, uint64_t left_out, struct aif_buf *out);
+
 /* -ENODATA with *err, if there is nothing because the overhead budget left it out; else 0. `what` begins it. */
 int aif_report_left_out(const struct aif_attribution *a, const char *what, struct aif_err *err);

@@ -29,3 +29,20 @@ int aif_report_sort(struct aif_table *t, const struct aif_report_opts *opts, str
 		return 0;
 	return column < 0 ? unknown_column(t, opts->sort, err) : aif_table_sort(t, column);
 }
+
+void aif_report_say_part(uint64_t captured, uint64_t left_out, struct aif_buf *out)
+{
+	aif_buf_puts(out, "of what was captured, ");
+	aif_human_share(out, aif_share_ppm(captured, captured + left_out));
+	aif_buf_puts(out, " of the launches");
+}
+
+int aif_report_left_out(const struct aif_attribution *a, const char *what, struct aif_err *err)
+{
+	return !a->conservation.left_out
+		       ? 0
+		       : aif_err_set(err, -ENODATA,
+				     "%s: launches were left out in this span (--overhead), and "
+				     "none was captured; record with --all-launches",
+				     what);
+}

@@ -14,11 +14,16 @@
  *                 where CUDA's next launch blocks
  *
  * A graph's launch is one, and begins to run with its first node.
+ *
+ * Where launches were left out, each execution and launch counts as often as it stands for others, and waits are shared out
+ * as those are that were seen whole; what is of single launches or of all at once (the longest delay, the
+ * queue's length) is of what was captured.
  */
 #include "export/timed_report.h"
 #include "export/work.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #define SLOW_CALL_NS UINT64_C(50000)
@@ -28,6 +33,7 @@
 static const struct aif_table_column columns[] = {
 	{"executions", AIF_TABLE_COUNT},
 	{"busy", AIF_TABLE_NS},
+	{"error", AIF_TABLE_NS}, /* of busy */
 	{"host_wait", AIF_TABLE_NS},
 	{"kernel_wait", AIF_TABLE_NS},
 	{"other_wait", AIF_TABLE_NS},
@@ -59,10 +65,11 @@ static int by_time(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static void measure_queue(struct queue *q)
+static void measure_queue(const struct aif_device_work *d, struct queue *q)
 {
 	size_t in = 0, out = 0;
 	unsigned __int128 sum = 0;
+	uint64_t whole = 0; /* time */
 	int64_t at;
 
 	q->average = q->max = q->full = 0;
@@ -76,6 +83,9 @@ static void measure_queue(struct queue *q)
 		int64_t next = is_call ? q->calls[in] : q->starts[out];
 		uint64_t ns = (uint64_t)next - (uint64_t)at, length = in > out ? in - out : 0;
 
+		/* How long it was while launches were left out is not known. */
+		ns -= aif_spans_covered(&d->not_collected, at, next);
+		whole += at >= q->calls[0] ? ns : 0;
 		sum += (unsigned __int128)ns * length;
 		q->full += length >= QUEUE_FULL ? ns : 0;
 		at = next;
@@ -83,15 +93,17 @@ static void measure_queue(struct queue *q)
 		out += !is_call;
 		q->max = AIF_MAX(q->max, in > out ? in - out : 0);
 	}
-	if (at > q->calls[0])
-		q->average = (uint64_t)((sum + ((uint64_t)at - (uint64_t)q->calls[0]) / 2) /
-					((uint64_t)at - (uint64_t)q->calls[0]));
+	if (whole)
+		q->average = (uint64_t)((sum + whole / 2) / whole);
 }
 
+/* Numbers are weighted. */
 struct stream {
-	uint64_t executions, waits[AIF_IDLE_COUNT], short_ones, slow_calls, late, delay_max;
-	unsigned __int128 delays;
-	struct aif_spans busy;
+	double executions, launches, short_ones, slow_calls, late, delays;
+	uint64_t delay_max;
+	int64_t from, to;
+	struct aif_work_waits waits;
+	struct aif_estimate busy;
 };
 
 static void add_launch(struct aif_timed_report *r, const struct aif_timed_exec *x, struct stream *s,
@@ -106,43 +118,58 @@ static void add_launch(struct aif_timed_report *r, const struct aif_timed_exec *
 		uint64_t ns = aif_op_ns(&r->ops->ops[call]);
 
 		end = r->ops->ops[call].end;
-		s->short_ones += aif_timed_ns(x) < ns;
-		s->slow_calls += ns > SLOW_CALL_NS;
+		s->short_ones += aif_timed_whole(x, aif_timed_ns(x) < ns);
+		s->slow_calls += aif_timed_whole(x, ns > SLOW_CALL_NS);
 	}
 	delay = x->start > end ? (uint64_t)x->start - (uint64_t)end : 0;
-	s->late += delay > LATE_NS;
-	s->delays += delay;
+	s->launches += aif_timed_whole(x, 1);
+	s->late += aif_timed_whole(x, delay > LATE_NS);
+	s->delays += aif_timed_whole(x, delay);
 	s->delay_max = AIF_MAX(s->delay_max, delay);
 	q->calls[q->len] = l->at;
 	q->starts[q->len++] = x->start;
 }
 
+/* In order of start. */
 static int add_exec(struct aif_timed_report *r, const struct aif_device_work *d,
 		    const struct aif_timed_exec *x, struct stream *s)
 {
-	const struct aif_spans *busy = &s->busy;
-	int64_t end = busy->len ? busy->at[busy->len - 1].end : x->start;
+	int64_t from = AIF_MAX(x->start, s->to);
 
-	if (x->start > end)
-		s->waits[aif_idle_of(r->timed, x, end)] +=
-			(uint64_t)x->start - (uint64_t)end -
-			aif_spans_covered(&d->not_collected, end, x->start);
-	s->executions++;
-	return aif_spans_add(&s->busy, x->start, x->end);
+	if (x->start > s->to) {
+		struct aif_work_gap gap = aif_work_gap(r->timed, d, s->to, x);
+
+		aif_work_waits_add(&s->waits, x, &gap);
+	}
+	s->executions += aif_timed_whole(x, 1);
+	s->to = AIF_MAX(s->to, x->end);
+	return x->end <= from ? 0
+			      : aif_estimate_add(&s->busy, r->timed->weights, x->cycle,
+						 (double)((uint64_t)x->end - (uint64_t)from));
 }
 
 static void put_row(struct aif_timed_report *r, const struct aif_device_work *d, uint32_t stream,
-		    const struct stream *s, const struct queue *q)
+		    struct stream *s, const struct queue *q)
 {
-	aif_table_number(r->t, s->executions);
-	aif_table_number(r->t, aif_spans_total(&s->busy));
+	uint64_t waits[AIF_IDLE_COUNT], span, busy;
+	double room;
+
+	(void)aif_work_reach(r->p, r->timed, d->process, &s->from, &s->to);
+	span = (uint64_t)s->to - (uint64_t)s->from - aif_spans_covered(&d->paused, s->from, s->to);
+	room = (double)span - s->busy.seen;
+	busy = aif_work_estimate(&s->busy, aif_work_fits(&s->busy, room));
+	aif_work_waits_split(&s->waits, span - AIF_MIN(busy, span), waits);
+	aif_table_number(r->t, aif_timed_rounded(s->executions));
+	aif_table_number(r->t, busy);
+	aif_table_number(r->t, aif_work_error(&s->busy, r->timed->weights, room));
 	for (size_t i = 0; i < AIF_IDLE_COUNT; i++)
-		aif_table_number(r->t, s->waits[i]);
-	aif_table_number(r->t, q->len);
-	aif_table_number(r->t, s->short_ones);
-	aif_table_number(r->t, s->slow_calls);
-	aif_table_number(r->t, s->late);
-	aif_table_number(r->t, q->len ? (uint64_t)(s->delays / q->len) : 0);
+		aif_table_number(r->t, waits[i]);
+	aif_table_number(r->t, aif_timed_rounded(s->launches));
+	aif_table_number(r->t, aif_timed_rounded(s->short_ones));
+	aif_table_number(r->t, aif_timed_rounded(s->slow_calls));
+	aif_table_number(r->t, aif_timed_rounded(s->late));
+	aif_table_number(r->t,
+			 s->launches > 0 ? aif_timed_rounded(floor(s->delays / s->launches)) : 0);
 	aif_table_number(r->t, s->delay_max);
 	aif_table_number(r->t, q->average);
 	aif_table_number(r->t, q->max);
@@ -170,10 +197,11 @@ static int add_stream(struct aif_timed_report *r, const struct aif_work *w,
 		      struct queue *q)
 {
 	const struct aif_timed_exec *execs = r->timed->execs;
-	struct stream s = {0};
+	struct stream s = {.from = execs[w->order[first]].start};
 	int e = 0;
 
 	q->len = 0;
+	s.to = s.from;
 	for (size_t i = first; i < end && !e; i++) {
 		const struct aif_timed_exec *x = &execs[w->order[i]];
 
@@ -183,10 +211,10 @@ static int add_stream(struct aif_timed_report *r, const struct aif_work *w,
 			add_launch(r, x, &s, q);
 		}
 	}
-	measure_queue(q);
+	measure_queue(d, q);
 	if (!e)
 		put_row(r, d, execs[w->order[first]].stream, &s, q);
-	aif_spans_finish(&s.busy);
+	aif_estimate_finish(&s.busy);
 	return e;
 }
 
@@ -200,6 +228,7 @@ int aif_streams_table(struct aif_timed_report *r, struct aif_err *err)
 	int e = q.calls && q.starts && seen ? aif_work_make(r->p, t, &w) : -ENOMEM;
 
 	(void)err;
+	aif_timed_report_say_part(r, ": delay_max, queue_average, queue_max, full");
 	aif_table_init(r->t, columns, AIF_ARRAY_LEN(columns));
 	for (size_t k = 0; k < w.len && !e; k++) {
 		struct aif_device_work *d = &w.devices[k];

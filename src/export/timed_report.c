@@ -82,6 +82,14 @@ void aif_timed_report_say_others(struct aif_timed_report *r, const char *what, u
 		what, what);
 }
 
+void aif_timed_report_say_part(struct aif_timed_report *r, const char *rest)
+{
+	if (!r->timed->left_out)
+		return;
+	aif_report_say_part(r->timed->captured, r->timed->left_out, r->before);
+	aif_buf_printf(r->before, "%s\n", rest);
+}
+
 bool aif_timed_report_keeps(const struct aif_timed_report *r, const struct aif_timed_exec *x)
 {
 	return !r->kernel->is_set || aif_filter_kernel(r->kernel, r->p, x->kind, x->kernel);
@@ -190,7 +198,7 @@ int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_
 	struct aif_timed timed = {0};
 	struct aif_op_tree ops = {0};
 	struct aif_table t = {0};
-	struct aif_buf after = {0};
+	struct aif_buf before = {0}, after = {0};
 	struct aif_regex kernel = {0};
 	struct aif_process_names processes = {0};
 	struct aif_timed_report r = {.p = p,
@@ -200,6 +208,7 @@ int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_
 				     .kernel = &kernel,
 				     .processes = &processes,
 				     .t = &t,
+				     .before = &before,
 				     .after = &after};
 	int e = aif_regex_init(&kernel, "--kernel", opts->kernel, err);
 
@@ -210,6 +219,9 @@ int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_
 		e = aif_process_names_init(&processes, p);
 	if (!e)
 		e = aif_timed_read(p, opts->which, &timed);
+	/* What is told of each step is its own. */
+	if (!e && opts->kind == AIF_REPORT_STEPS)
+		aif_timed_unweigh(&timed);
 	if (!e && !tables[opts->kind].needs_no_ops)
 		e = aif_op_tree_make(
 			p, opts->which, &timed,
@@ -222,6 +234,8 @@ int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_
 		e = aif_report_sort(&t, opts, err);
 	t.columns_max = opts->columns;
 	t.text_max = opts->detail == AIF_NAME_FULL ? 0 : AIF_REPORT_TEXT_COLUMNS;
+	if (!e && t.cells_len && opts->format == AIF_TABLE_PLAIN)
+		aif_buf_append(out, before.data, before.len);
 	if (!e && !t.cells_len && opts->format == AIF_TABLE_PLAIN)
 		nothing(&r, out);
 	else if (!e)
@@ -230,6 +244,7 @@ int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_
 		aif_buf_append(out, after.data, after.len);
 	if (!e && opts->format == AIF_TABLE_PLAIN && timed.damaged + ops.damaged)
 		aif_table_say_damaged(timed.damaged + ops.damaged, out);
+	aif_buf_finish(&before);
 	aif_buf_finish(&after);
 	aif_table_finish(&t);
 	aif_op_tree_finish(&ops);

@@ -25,7 +25,7 @@ struct aif_timed_report {
 	const struct aif_regex *kernel;
 	const struct aif_process_names *processes;
 	struct aif_table *t;
-	struct aif_buf *after; /* lines below a plain table */
+	struct aif_buf *before, *after; /* lines above and below a plain table */
 	const char *titles[AIF_TITLES_MAX];
 	char title_space[4][AIF_TITLE_MAX];
 };
@@ -53,6 +53,9 @@ int aif_counters_table(struct aif_timed_report *r, struct aif_err *err);
 
 /* Says below the table what its column other_threads has, if it has anything. what: "step", "range". */
 void aif_timed_report_say_others(struct aif_timed_report *r, const char *what, uint64_t ns);
+
+/* Says above the table that it is "of what was captured, 7.2 % of the launches", where some were left out; `rest` goes on. */
+void aif_timed_report_say_part(struct aif_timed_report *r, const char *rest);
 
 /* Is the execution one of what --kernel asks for? */
 bool aif_timed_report_keeps(const struct aif_timed_report *r, const struct aif_timed_exec *x);

@@ -101,7 +101,7 @@ static int64_t stamp(uint64_t ns)
 }
 
 /* The gaps of its process but for what was busy there all the same. Both are in order. */
-static int add_gaps(const struct aif_gaps *g, struct aif_device_work *d)
+static int add_gaps(const struct aif_gaps *g, const struct aif_device_work *d, struct aif_spans *to)
 {
 	const struct aif_spans *busy = &d->busy;
 	size_t lo = 0, hi = g->len, next = 0;
@@ -121,13 +121,13 @@ static int add_gaps(const struct aif_gaps *g, struct aif_device_work *d)
 		while (next < busy->len && busy->at[next].end <= from)
 			next++;
 		for (; !r && next < busy->len && busy->at[next].start < end; next++) {
-			r = aif_spans_add(&d->not_collected, from, busy->at[next].start);
+			r = aif_spans_add(to, from, busy->at[next].start);
 			from = AIF_MAX(from, busy->at[next].end);
 			if (busy->at[next].end > end)
 				break; /* the next gap may begin in it */
 		}
 		if (!r)
-			r = aif_spans_add(&d->not_collected, from, end);
+			r = aif_spans_add(to, from, end);
 	}
 	return r;
 }
@@ -150,7 +150,7 @@ static int add_exec(struct aif_device_work *d, const struct aif_timed_exec *x,
 int aif_work_make(const struct aif_profile *p, const struct aif_timed *t, struct aif_work *ret)
 {
 	struct aif_device_work *d = NULL;
-	struct aif_gaps gaps = {0};
+	struct aif_gaps gaps = {0}, pauses = {0};
 	int r;
 
 	*ret = (struct aif_work){0};
@@ -158,6 +158,8 @@ int aif_work_make(const struct aif_profile *p, const struct aif_timed *t, struct
 		return -ENOMEM;
 	ret->order = malloc((t->execs_len + 1) * sizeof(*ret->order));
 	r = ret->order ? aif_gaps_init_with_off(&gaps, p) : -ENOMEM;
+	if (!r)
+		r = aif_gaps_init(&pauses, p);
 	if (!r)
 		r = classify(p, t, ret);
 	for (uint32_t i = 0; i < t->execs_len && !r; i++)
@@ -184,9 +186,16 @@ int aif_work_make(const struct aif_profile *p, const struct aif_timed *t, struct
 		if (!r)
 			r = add_exec(d, x, ret->classes[ret->order[i]]);
 	}
-	for (size_t i = 0; i < ret->len && !r; i++)
-		r = add_gaps(&gaps, &ret->devices[i]);
+	for (size_t i = 0; i < ret->len && !r; i++) {
+		d = &ret->devices[i];
+		r = add_gaps(&gaps, d, &d->not_collected);
+		if (!r)
+			r = add_gaps(&pauses, d, &d->paused);
+		if (!r)
+			r = aif_work_whole(p, t, ret, d);
+	}
 	aif_gaps_finish(&gaps);
+	aif_gaps_finish(&pauses);
 	return r;
 }
 
@@ -200,6 +209,7 @@ void aif_work_finish(struct aif_work *w)
 		aif_spans_finish(&d->communication);
 		aif_spans_finish(&d->either);
 		aif_spans_finish(&d->not_collected);
+		aif_spans_finish(&d->paused);
 	}
 	free(w->devices);
 	free(w->order);

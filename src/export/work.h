@@ -2,6 +2,7 @@
 #pragma once
 
 #include "export/spans.h"
+#include "profile/estimate.h"
 #include "profile/timed.h"
 
 /*
@@ -19,9 +20,25 @@
  *                  of communication
  *
  * Classes of kernels: work_rules.def, where HTA has two expressions.
+ *
+ * Where launches were left out, what was captured stands for the whole (profile/weights.h): each execution has the
+ * time that it adds to the union of its kind, and this counts as often as its launch does. The span then reaches into
+ * the blocks beside the first and the last execution. A part of it, a step or a gap, is told as it was captured;
+ * time without capture is not collected there.
  */
 enum aif_work_class { AIF_WORK_COMPUTE, AIF_WORK_COMMUNICATION, AIF_WORK_MEMORY };
 
+/* What a part of a span holds: compute + communication + memory + idle + not_collected is its length. */
+struct aif_work_parts {
+	uint64_t compute, communication_alone, memory_alone, idle, not_collected;
+};
+/* The same of the whole span, with standard errors. */
+struct aif_work_whole {
+	struct aif_work_parts parts; /* not_collected: without what the overhead budget left out */
+	uint64_t span, busy, communication;
+	uint64_t error, idle_error;                                /* of busy and idle */
+	uint64_t compute_error, communication_error, memory_error; /* of the parts */
+};
 struct aif_device_work {
 	uint32_t process, device;
 	size_t first, end;     /* of .order */
@@ -30,6 +47,8 @@ struct aif_device_work {
 	struct aif_spans compute, communication;
 	struct aif_spans either;        /* compute or communication */
 	struct aif_spans not_collected; /* and not busy */
+	struct aif_spans paused;        /* of this, what is not for the overhead budget */
+	struct aif_work_whole whole;
 };
 struct aif_work {
 	struct aif_device_work *devices; /* by process, device */
@@ -44,11 +63,21 @@ void aif_work_finish(struct aif_work *w);
 
 enum aif_work_class aif_work_class_of(const char *kernel);
 
-/* What a part of a span holds: compute + communication + memory + idle + not_collected is its length. */
-struct aif_work_parts {
-	uint64_t compute, communication_alone, memory_alone, idle, not_collected;
-};
+/* As it was captured. */
 struct aif_work_parts aif_work_parts(const struct aif_device_work *w, int64_t from, int64_t to);
+
+/* work_whole.c: what is estimated of a device, from its spans. 0 or -ENOMEM. */
+int aif_work_whole(const struct aif_profile *p, const struct aif_timed *t, const struct aif_work *w,
+		   struct aif_device_work *d);
+/* From the first to the last execution of a process, with the blocks beside them in which launches were left out. Returns
+ * the standard error of *to. */
+uint64_t aif_work_reach(const struct aif_profile *p, const struct aif_timed *t, uint32_t process,
+			int64_t *from, int64_t *to);
+/* So much of what an estimate has beside what was seen (1 = all) fits into `room` ns. */
+double aif_work_fits(const struct aif_estimate *e, double room);
+/* What the estimate says, of what fits; and its standard error, which is no more than the room. */
+uint64_t aif_work_estimate(const struct aif_estimate *e, double fits);
+uint64_t aif_work_error(struct aif_estimate *e, const struct aif_weights *w, double room);
 
 /* Why a stream or a device was idle before an execution, as HTA's get_idle_time_breakdown() has it. */
 enum aif_idle {
@@ -63,5 +92,23 @@ enum aif_idle {
 
 /* x: what ended a gap that began at `from`. */
 enum aif_idle aif_idle_of(const struct aif_timed *t, const struct aif_timed_exec *x, int64_t from);
+/* A gap of a device or stream: its length but for what was not collected, and why it was. is_cut: launches were left
+ * out in it, so that neither its length nor what ended it is known. */
+struct aif_work_gap {
+	uint64_t ns;
+	enum aif_idle cause;
+	bool is_cut;
+};
+struct aif_work_gap aif_work_gap(const struct aif_timed *t, const struct aif_device_work *d,
+				 int64_t from, const struct aif_timed_exec *x);
+/* Idle time by cause: of all gaps, as those that were seen whole have it. */
+struct aif_work_waits {
+	uint64_t seen[AIF_IDLE_COUNT];
+	double whole[AIF_IDLE_COUNT];
+};
+void aif_work_waits_add(struct aif_work_waits *w, const struct aif_timed_exec *x,
+			const struct aif_work_gap *gap);
+void aif_work_waits_split(const struct aif_work_waits *w, uint64_t idle,
+			  uint64_t ret[AIF_IDLE_COUNT]);
 const char *
 aif_idle_name(enum aif_idle cause); /* "host wait", "kernel wait", "other", "not known" */

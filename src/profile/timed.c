@@ -3,7 +3,6 @@
 
 #include "profile/file.h"
 #include "profile/time.h"
-#include "profile/weights.h"
 
 #include <errno.h>
 
@@ -11,10 +10,17 @@ struct reading {
 	const struct aif_profile *p;
 	const struct aif_attribution_opts *which;
 	struct aif_timeline *timeline;
-	struct aif_weights *weights;
 	struct aif_timed *t;
 	size_t next; /* the launch after the one that was last asked for: they come in one order */
 };
+
+/* By the moment of the call. */
+static bool is_asked(const struct aif_attribution_opts *w, const struct aif_timed_launch *l,
+		     uint32_t process)
+{
+	return !w || (aif_timed_keeps(w->processes, process) &&
+		      aif_timed_keeps(w->threads, l->thread) && aif_timed_in_span(w, l->at));
+}
 
 static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 {
@@ -34,6 +40,7 @@ static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 					       rows[i].time, NULL),
 			.thread = thread,
 			.kind = rows[i].kind};
+		t->captured += is_asked(r->which, &t->launches[t->launches_len - 1], process);
 	}
 	return 0;
 }
@@ -79,16 +86,6 @@ static uint32_t find_launch(struct reading *r, uint64_t launch)
 	return (uint32_t)lo;
 }
 
-static uint64_t weight_of(const struct reading *r, const struct aif_timed_launch *l)
-{
-	const struct aif_weights_cycle *c;
-
-	if (!r->weights || !l)
-		return AIF_WEIGHT_ONE;
-	c = aif_weights_at(r->weights, l->thread, r->p->start_ns + (uint64_t)l->at);
-	return c ? c->weight : AIF_WEIGHT_ONE;
-}
-
 static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 {
 	struct reading *r = arg;
@@ -101,6 +98,10 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 		const struct aif_exec_row *x = &rows[i];
 		uint32_t at = find_launch(r, x->launch);
 		const struct aif_timed_launch *l = at == AIF_NONE ? NULL : &t->launches[at];
+		const struct aif_weights_cycle *c =
+			l ? aif_weights_at(t->weights, l->thread, r->p->start_ns + (uint64_t)l->at)
+			  : NULL;
+		size_t cycles;
 		int64_t start = aif_timeline_map_after(r->timeline, x->clock, x->process, x->start,
 						       l ? l->at : 0, NULL);
 		int64_t end = aif_timeline_map_after(r->timeline, x->clock, x->process, x->end,
@@ -115,7 +116,9 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 			.start = start,
 			.end = AIF_MAX(start, end),
 			.bytes = x->bytes,
-			.weight = weight_of(r, l),
+			.weight = c ? c->weight : AIF_WEIGHT_ONE,
+			.cycle = c ? (uint32_t)(c - aif_weights_cycles(t->weights, &cycles))
+				   : AIF_NONE,
 			.launch = at,
 			.process = x->process,
 			.device = x->device,
@@ -125,6 +128,20 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 		};
 	}
 	return 0;
+}
+
+/* What was left out of what was asked for. */
+static void count_left_out(struct reading *r)
+{
+	const struct aif_attribution_opts *w = r->which;
+	struct aif_timed *t = r->t;
+	struct aif_weights_blank blank;
+
+	t->span.from = r->p->start_ns + (w ? w->from_ns : 0);
+	t->span.to = w && w->to_ns ? r->p->start_ns + w->to_ns : r->p->end_ns;
+	if (aif_weights_blank(t->weights, t->span.from, t->span.to, w ? w->processes : NULL,
+			      w ? w->threads : NULL, &blank))
+		t->left_out = aif_timed_rounded(blank.launches);
 }
 
 int aif_timed_read(const struct aif_profile *p, const struct aif_attribution_opts *which,
@@ -137,16 +154,15 @@ int aif_timed_read(const struct aif_profile *p, const struct aif_attribution_opt
 	*ret = (struct aif_timed){0};
 	e = aif_timeline_new(p, &r.timeline);
 	if (!e)
-		e = aif_weights_new(p, &r.weights);
+		e = aif_weights_new(p, &ret->weights);
 	if (!e)
 		e = aif_profile_launches(p, take_launches, &r, &bad[0]);
 	if (!e) {
 		sort_launches(ret);
 		e = aif_profile_execs(p, take_execs, &r, &bad[1]);
 	}
-	ret->left_out = aif_weights_uncaptured(r.weights);
+	count_left_out(&r);
 	ret->damaged = bad[0] + bad[1];
-	aif_weights_free(r.weights);
 	aif_timeline_free(r.timeline);
 	return e;
 }
@@ -155,5 +171,14 @@ void aif_timed_finish(struct aif_timed *t)
 {
 	free(t->launches);
 	free(t->execs);
+	aif_weights_free(t->weights);
 	*t = (struct aif_timed){0};
+}
+
+void aif_timed_unweigh(struct aif_timed *t)
+{
+	for (size_t i = 0; i < t->execs_len; i++) {
+		t->execs[i].weight = AIF_WEIGHT_ONE;
+		t->execs[i].cycle = AIF_NONE;
+	}
 }

@@ -2,10 +2,11 @@
 #pragma once
 
 #include "profile/attribution.h"
+#include "profile/weights.h"
 
 /*
  * Launches and executions with mapped times, each execution beside its launch: what the tables of operators,
- * steps and idle time are made from. All of them in memory: 24 and 56 bytes each.
+ * steps and idle time are made from. All of them in memory: 24 and 64 bytes each.
  *
  * Times are ns since the recording's start; an end is never before its start.
  */
@@ -18,6 +19,7 @@ struct aif_timed_exec {
 	int64_t start, end;
 	uint64_t bytes;
 	uint64_t weight; /* in AIF_WEIGHT_ONE: how many it stands for (weights.h) */
+	uint32_t cycle;  /* by which it does; AIF_NONE: for itself */
 	uint32_t launch; /* index of .launches, AIF_NONE if it was lost */
 	uint32_t process, device, stream, kind, kernel;
 };
@@ -26,8 +28,12 @@ struct aif_timed {
 	size_t launches_len, launches_cap;
 	struct aif_timed_exec *execs; /* in the order of the file */
 	size_t execs_len, execs_cap;
-	uint64_t left_out; /* launches that the overhead budget left out of the whole recording */
-	uint64_t damaged;  /* chunks that could not be read */
+	struct aif_weights *weights; /* NULL: nothing was left out */
+	/* CLOCK_MONOTONIC: what was asked for. */
+	struct aif_weights_span span;
+	/* Launches of what was asked for (of all devices): in the file; left out by the overhead budget. */
+	uint64_t captured, left_out;
+	uint64_t damaged; /* chunks that could not be read */
 };
 
 /* Reads those of the processes, threads, devices and span that `which` (NULL: all) names: launches and executions
@@ -36,10 +42,24 @@ struct aif_timed {
 int aif_timed_read(const struct aif_profile *p, const struct aif_attribution_opts *which,
 		   struct aif_timed *ret);
 void aif_timed_finish(struct aif_timed *t);
+/* For views of single moments: each execution stands for itself from here on. */
+void aif_timed_unweigh(struct aif_timed *t);
 
 static inline uint64_t aif_timed_ns(const struct aif_timed_exec *x)
 {
 	return (uint64_t)x->end - (uint64_t)x->start;
+}
+
+/* A number of them, or a time of one, times what it stands for. */
+static inline double aif_timed_whole(const struct aif_timed_exec *x, uint64_t amount)
+{
+	return (double)amount * (double)x->weight / AIF_WEIGHT_ONE;
+}
+
+/* To the nearest whole number, of what no cell can hold the greatest that it can. */
+static inline uint64_t aif_timed_rounded(double n)
+{
+	return n >= 0x1p63 ? UINT64_C(1) << 63 : n > 0 ? (uint64_t)(n + 0.5) : 0;
 }
 
 /* Is a row of `id` asked for? */

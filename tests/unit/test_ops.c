@@ -340,18 +340,20 @@ static void dispatchers_frames_are_operators(void **state)
 	f.stack = 0;
 	ops_exec(&f, 0, 80, 0, 1060, 1080, NULL);
 	ops_read(&f);
-	assert_report(&f, o,
-		      "name,process,type,self_device,self_device_share,device_total,launches\n"
-		      "gemm,100,kernel,50,0.625000,50,2\n"
-		      "aten::addmm,100,operator,50,0.625000,50,2\n"
-		      "[write],100,write,20,0.250000,20,1\n"
-		      "aten::linear,100,operator,10,0.125000,60,1\n"
-		      "bias,100,kernel,10,0.125000,10,1\n");
+	assert_report(
+		&f, o,
+		"name,process,type,self_device,self_device_share,device_total,error,launches\n"
+		"gemm,100,kernel,50,0.625000,50,0,2\n"
+		"aten::addmm,100,operator,50,0.625000,50,0,2\n"
+		"[write],100,write,20,0.250000,20,0,1\n"
+		"aten::linear,100,operator,10,0.125000,60,0,1\n"
+		"bias,100,kernel,10,0.125000,10,0,1\n");
 	o.kernel = "bias";
-	assert_report(&f, o,
-		      "name,process,type,self_device,self_device_share,device_total,launches\n"
-		      "bias,100,kernel,10,1.000000,10,1\n"
-		      "aten::linear,100,operator,10,1.000000,10,1\n");
+	assert_report(
+		&f, o,
+		"name,process,type,self_device,self_device_share,device_total,error,launches\n"
+		"bias,100,kernel,10,1.000000,10,0,1\n"
+		"aten::linear,100,operator,10,1.000000,10,0,1\n");
 	o.format = AIF_TABLE_PLAIN;
 	text = ops_report(&f, o);
 	assert_non_null(strstr(text, "Self CUDA  Self CUDA %  CUDA total  # of Launches\n"));

@@ -50,11 +50,11 @@ static void time_is_broken_down(void **state)
 	assert_report(
 		&f, csv(AIF_REPORT_BREAKDOWN),
 		"span,busy_share,compute_share,compute,communication_alone,memory_alone,idle,"
-		"not_collected,host_wait,kernel_wait,other_wait,unknown_wait,communication,overlap_share,process,"
+		"not_collected,error,idle_error,compute_error,communication_error,memory_error,host_wait,"
+		"kernel_wait,other_wait,unknown_wait,communication,overlap_share,process,device\n"
+		"108000,0.537037,0.351851,38000,10000,10000,50000,0,0,0,0,0,0,30000,20000,0,0,25000,0.600000,100,"
 		"device\n"
-		"108000,0.537037,0.351851,38000,10000,10000,50000,0,30000,20000,0,0,25000,0.600000,100,"
-		"device\n"
-		"1000,1.000000,1.000000,1000,0,0,0,0,0,0,0,0,0,0.000000,101,device\n");
+		"1000,1.000000,1.000000,1000,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0.000000,101,device\n");
 	ops_end(&f);
 }
 
@@ -67,8 +67,8 @@ static void communication_is_hidden_or_not(void **state)
 	(void)state;
 	a_device(&f);
 	assert_report(&f, o,
-		      "time,calls,average,alone,overlap_share,process,device,kernel\n"
-		      "25000,1,25000,10000,0.600000,100,device,ncclDevKernel_AllReduce\n");
+		      "time,error,calls,average,alone,overlap_share,process,device,kernel\n"
+		      "25000,0,1,25000,10000,0.600000,100,device,ncclDevKernel_AllReduce\n");
 	o.format = AIF_TABLE_PLAIN;
 	text = ops_report(&f, o);
 	assert_non_null(strstr(
@@ -192,9 +192,9 @@ static void causes_may_not_be_known(void **state)
 	assert_report(
 		&f, csv(AIF_REPORT_BREAKDOWN),
 		"span,busy_share,compute_share,compute,communication_alone,memory_alone,idle,"
-		"not_collected,host_wait,kernel_wait,other_wait,unknown_wait,communication,"
-		"overlap_share,process,device\n"
-		"31000,0.516129,0.516129,16000,0,0,15000,0,0,10000,0,5000,0,0.000000,100,device\n");
+		"not_collected,error,idle_error,compute_error,communication_error,memory_error,host_wait,"
+		"kernel_wait,other_wait,unknown_wait,communication,overlap_share,process,device\n"
+		"31000,0.516129,0.516129,16000,0,0,15000,0,0,0,0,0,0,0,10000,0,5000,0,0.000000,100,device\n");
 	ops_end(&f);
 }
 
@@ -207,11 +207,11 @@ static void streams_have_queues(void **state)
 	a_device(&f);
 	assert_report(
 		&f, csv(AIF_REPORT_STREAMS),
-		"executions,busy,host_wait,kernel_wait,other_wait,unknown_wait,launches,short,slow_calls,late,"
+		"executions,busy,error,host_wait,kernel_wait,other_wait,unknown_wait,launches,short,slow_calls,late,"
 		"delay_average,delay_max,queue_average,queue_max,full,process,stream,device\n"
-		"4,38000,55000,15000,0,0,4,0,0,0,15000,35000,1,2,0,100,7,device\n"
-		"2,35000,0,25000,0,0,2,0,0,0,30500,54000,1,2,0,100,20,device\n"
-		"1,1000,0,0,0,0,1,0,0,0,4000,4000,1,1,0,101,7,device\n");
+		"4,38000,0,55000,15000,0,0,4,0,0,0,15000,35000,1,2,0,100,7,device\n"
+		"2,35000,0,0,25000,0,0,2,0,0,0,30500,54000,1,2,0,100,20,device\n"
+		"1,1000,0,0,0,0,0,1,0,0,0,4000,4000,1,1,0,101,7,device\n");
 	ops_end(&f);
 }
 
@@ -234,9 +234,9 @@ static void limits_are_those_of_hta(void **state)
 	/* Waits: 250 us other; 25 us and 1,099 of 1 ns kernel. Delays: 1, 200, and 220 us and i ns. Full from where
 	 * 1,023 wait behind the late one to where 77 of them have begun, 81,022 to 300,152 ns. */
 	text = ops_report(&f, csv(AIF_REPORT_STREAMS));
-	assert_non_null(strstr(text,
-			       "\n1102,20100,0,26099,250000,0,1102,1,1,1101,220331,221099,817,1101,"
-			       "219130,100,7,device\n"));
+	assert_non_null(
+		strstr(text, "\n1102,20100,0,0,26099,250000,0,1102,1,1,1101,220331,221099,817,1101,"
+			     "219130,100,7,device\n"));
 	free(text);
 	ops_end(&f);
 }
@@ -337,6 +337,108 @@ static void parts_are_what_each_moment_is(void **state)
 	}
 }
 
+/* ---- launches that were left out --------------------------------------------------------------- */
+
+static void add_block(struct ops_fixture *f, uint64_t from, uint64_t to, bool is_on)
+{
+	struct aif_window_row block = {.start = OPS_START + from,
+				       .end = OPS_START + to,
+				       .device = AIF_NONE,
+				       .process = 0,
+				       .held = is_on,
+				       .launches = 40,
+				       .thread = 0,
+				       .p_ppm = 200000};
+	struct aif_err err = {0};
+
+	assert_ok(aif_writer_windows(f->w, &block, 1, &err), &err);
+}
+
+/* 40 us of which every other 10 are captured. A launch each 250 ns, which runs for 100 ns in the first captured block
+ * and for 120 in the second; each fourth communicates. */
+static void half_of_the_launches(struct ops_fixture *f)
+{
+	enum { US = 1000, EACH = 40 };
+
+	ops_begin(f, NULL, "cuda");
+	ops_add(f, 0, 0, 40 * US, AIF_OP_STEP, "ProfilerStep#0");
+	for (uint64_t b = 0; b < 4; b++) {
+		add_block(f, b * 10 * US, (b + 1) * 10 * US, b % 2 == 0);
+		for (uint64_t i = 0; i < EACH && b % 2 == 0; i++) {
+			uint64_t at = b * 10 * US + i * 250;
+
+			ops_exec(f, 0, at, 0, at + 10, at + 110 + 10 * b,
+				 i % 4 == 3 ? "ncclDevKernel_AllReduce" : "gemm");
+		}
+	}
+	ops_read(f);
+}
+
+static void what_was_captured_stands_for_the_whole(void **state)
+{
+	struct aif_report_opts o = csv(AIF_REPORT_COMM);
+	struct ops_fixture f;
+	char *text;
+
+	(void)state;
+	half_of_the_launches(&f);
+	/* 8,800 ns were seen, of which 2,200 of communication: twice that, from the first start to the end of the block
+	 * behind the last. Standard errors: sqrt(2 * squared difference of the two blocks). */
+	assert_report(
+		&f, csv(AIF_REPORT_BREAKDOWN),
+		"span,busy_share,compute_share,compute,communication_alone,memory_alone,idle,"
+		"not_collected,error,idle_error,compute_error,communication_error,"
+		"memory_error,host_wait,kernel_wait,other_wait,unknown_wait,communication,"
+		"overlap_share,process,device\n"
+		"39990,0.440110,0.330082,13200,4400,0,22390,0,1132,1132,849,283,0,22390,0,0,0,"
+		"4400,0.000000,100,device\n");
+	assert_report(&f, csv(AIF_REPORT_STREAMS),
+		      "executions,busy,error,host_wait,kernel_wait,other_wait,unknown_wait,"
+		      "launches,short,slow_calls,late,delay_average,delay_max,queue_average,"
+		      "queue_max,full,process,stream,device\n"
+		      "160,17600,1132,22390,0,0,0,160,0,0,0,10,10,0,1,0,100,7,device\n");
+	assert_report(&f, o,
+		      "time,error,calls,average,alone,overlap_share,process,device,kernel\n"
+		      "4400,283,40,110,4400,0.000000,100,device,ncclDevKernel_AllReduce\n");
+	o.format = AIF_TABLE_PLAIN;
+	text = ops_report(&f, o);
+	assert_non_null(strstr(text, ": 4.4 us with communication"));
+	free(text);
+	ops_end(&f);
+}
+
+/* A step or a gap has what was seen of it, and says of how much. The gap in which launches were left out is none. */
+static void single_moments_stand_for_themselves(void **state)
+{
+	static const enum aif_report_kind kinds[] = {AIF_REPORT_IDLE, AIF_REPORT_STEPS,
+						     AIF_REPORT_STREAMS};
+	static const char part[] = "of what was captured, 50.0 % of the launches";
+	struct ops_fixture f;
+	size_t lines = 0;
+	char *text;
+
+	(void)state;
+	half_of_the_launches(&f);
+	assert_report(
+		&f, csv(AIF_REPORT_STEPS),
+		"start,time,busy_share,compute,communication_alone,memory_alone,idle,not_collected,"
+		"device_total,other_threads,launches,process,device,step\n"
+		"0,40000,0.440000,6600,2200,0,11200,20000,8800,0,80,100,device,ProfilerStep#0\n");
+	text = ops_report(&f, csv(AIF_REPORT_IDLE));
+	for (const char *at = text; *at; at++)
+		lines += *at == '\n';
+	assert_int_equal(lines, 1 + 39 + 39);
+	free(text);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(kinds); i++) {
+		struct aif_report_opts o = {.kind = kinds[i], .format = AIF_TABLE_PLAIN};
+
+		text = ops_report(&f, o);
+		assert_int_equal(strncmp(text, part, strlen(part)), 0);
+		free(text);
+	}
+	ops_end(&f);
+}
+
 /* ---- rows that contradict everything --------------------------------------------------------- */
 
 static uint64_t odd(uint64_t *r)
@@ -428,6 +530,8 @@ int main(void)
 		cmocka_unit_test(streams_have_queues),
 		cmocka_unit_test(limits_are_those_of_hta),
 		cmocka_unit_test(kernels_have_classes),
+		cmocka_unit_test(what_was_captured_stands_for_the_whole),
+		cmocka_unit_test(single_moments_stand_for_themselves),
 		cmocka_unit_test(parts_are_what_each_moment_is),
 		cmocka_unit_test(odd_rows_do_no_harm),
 	};
