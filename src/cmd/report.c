@@ -59,11 +59,10 @@ static const struct aif_opt opts[] = {
 };
 static const struct values defaults = {.limit = NO_LIMIT_GIVEN, .detail = AIF_NAME_NORMAL};
 
-/* The summary is of all there is. */
 static bool is_for_tables(const struct values *v)
 {
 	return v->sort || v->format != AIF_TABLE_PLAIN || v->limit != NO_LIMIT_GIVEN ||
-	       v->detail != AIF_NAME_NORMAL || v->by || aif_choice_is_set(&v->choice);
+	       v->detail != AIF_NAME_NORMAL || v->by || v->choice.kernel;
 }
 
 static int table(const struct values *v, const struct aif_profile *p, struct aif_buf *out,
@@ -93,15 +92,21 @@ static int table(const struct values *v, const struct aif_profile *p, struct aif
 	return r;
 }
 
-static int summary(const char *path, const struct aif_profile *p, struct aif_buf *out,
-		   struct aif_err *err)
+static int summary(const struct values *v, const char *path, const struct aif_profile *p,
+		   struct aif_buf *out, struct aif_err *err)
 {
+	struct aif_choice choice = {0};
 	struct aif_attribution a = {0};
-	int r = aif_attribution_compute(p, NULL, &a, err);
+	int r = aif_choice_make(&v->choice, p, &choice, err);
 
 	if (!r)
+		r = aif_attribution_compute(p, &choice.which, &a, err);
+	if (!r && aif_choice_is_set(&v->choice))
+		aif_summary_part(p, &a, &choice.which, path, out);
+	else if (!r)
 		aif_summary_write(p, &a, path, out);
 	aif_attribution_finish(&a);
+	aif_choice_finish(&choice);
 	return r;
 }
 
@@ -118,8 +123,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (!v->kind && is_for_tables(v)) {
 		aif_err_set(
 			err, -EINVAL,
-			"report: --sort, --limit, --format, --detail and what chooses a part of "
-			"the profile are for tables; choose one: --kernels, --stalls, --stacks, "
+			"report: --sort, --limit, --format, --detail, --by and --kernel are for "
+			"tables; choose one: --kernels, --stalls, --stacks, "
 			"--copies, --launches, --ops, --ranges, --steps, --breakdown, --comm, --idle, "
 			"--streams or --counters");
 		return AIF_EXIT_USAGE;
@@ -129,7 +134,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		return AIF_EXIT_USAGE;
 	}
 	if (aif_view_profile(path, &p, err) == 0 &&
-	    (v->kind ? table(v, &p, &out, err) : summary(path, &p, &out, err)) == 0)
+	    (v->kind ? table(v, &p, &out, err) : summary(v, path, &p, &out, err)) == 0)
 		status = v->kind && v->format != AIF_TABLE_PLAIN ? aif_view_print(&out, err)
 								 : aif_view_print_text(&out, err);
 	aif_buf_finish(&out);
@@ -143,11 +148,16 @@ const struct aif_command aif_command_report = {
 	.summary =
 		"tables: kernels, stalls, stacks, copies, launches, operators, steps, idle time, counters",
 	.description =
-		"Prints a table of a profile; without a choice, the summary that `record` ended with.\n"
+		"Prints a table of a profile; without a choice, the summary that `record` ended with, or with\n"
+		"--time, --process, --tid or --device that of a part. There busy and idle are of the time from the\n"
+		"first to the last work of a device; what it waited before and after is start-up and tail.\n"
 		"`time` sums durations, `wall` shares each moment among what ran in it: its sum, of which\n"
 		"`wall_share` is a share, is the time in which the device was busy. `launches` of kernels and\n"
-		"stacks are executions: of a graph or command list that runs again, each time. `error` is the standard\n"
-		"error of `time`, where launches were left out (record --overhead). Where several processes\n"
+		"stacks are executions: of a graph or command list that runs again, each time. Where launches were\n"
+		"left out (record --overhead), what was captured stands for the rest, and `error` is the standard\n"
+		"error: of `time`, of --breakdown's busy time and idle time, of --streams' `busy`; 0 is exact. What\n"
+		"cannot stand for more than itself (a gap, a step, a launch) says above the table of how much of\n"
+		"the launches it is. Where several processes\n"
 		"worked on devices, `process` tells their rows apart: by number, or where ranks in containers\n"
 		"have the same one by name, which --process takes, too. `caller` is the application's function\n"
 		"that launched most of it, `operator` PyTorch's innermost one, as torch.profiler has it; of a\n"

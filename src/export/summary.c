@@ -17,7 +17,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -114,22 +113,7 @@ static void devices(const struct aif_profile *p, const struct aif_attribution *a
 		aif_buf_puts(out, ")\n");
 		return;
 	}
-	put_share(out, c->busy_ns, c->busy_ns + c->idle_ns);
-	aif_buf_puts(out, c->uncollected_ns ? " of the time that was collected (kernels "
-					    : " of the time (kernels ");
-	aif_human_ns(out, c->busy_kernel_ns);
-	aif_buf_puts(out, ", copies alone ");
-	aif_human_ns(out, c->busy_copy_ns);
-	aif_buf_puts(out, "), idle ");
-	aif_human_ns(out, c->idle_ns);
-	if (c->uncollected_ns) {
-		aif_buf_puts(out, "; not collected ");
-		aif_human_ns(out, c->uncollected_ns);
-	}
-	if (c->overlap_ns) {
-		aif_buf_puts(out, "; overlapping ");
-		aif_human_ns(out, c->overlap_ns);
-	}
+	aif_summary_busy(c, out);
 	aif_buf_putc(out, '\n');
 }
 
@@ -277,23 +261,9 @@ static void put_kernel(const struct top_texts *x, const char *name, struct aif_b
 	aif_buf_printf(out, "%s%*s", text, (int)(x->kernel_width - aif_cut_width(text, len)), "");
 }
 
-/* How far an estimate may be off: its standard error in the unit of `of`, which has `time` of its own; nothing where
- * there is none. As much as half of it is no estimate any more. */
-static void put_error(double variance, uint64_t time, uint64_t of, struct aif_buf *out)
-{
-	double part = time ? sqrt(variance) / (double)time : 0;
-
-	if (part <= 0)
-		return;
-	aif_buf_puts(out, " \u00b1");
-	aif_human_ns(out, (uint64_t)(part * (double)of));
-	if (part > 0.5)
-		aif_buf_puts(out, " (too few blocks to tell)");
-}
-
 /* The kernels with the most time, each with the stack that most of it came from. */
-static void top_kernels(const struct aif_profile *p, const struct aif_attribution *a, size_t most,
-			struct aif_buf *out)
+static void top_kernels(const struct aif_profile *p, const struct aif_attribution *a,
+			const struct aif_attribution_opts *part, size_t most, struct aif_buf *out)
 {
 	struct aif_stack_names *names = NULL;
 	struct aif_stalls stalls;
@@ -309,7 +279,7 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 	char space[64];
 
 	if (named)
-		aif_stack_names_join(names, NULL, &err);
+		aif_stack_names_join(names, part, &err);
 	for (size_t i = 0; named && i < a->rows_len; i++) {
 		size_t n;
 		const struct aif_attribution_row *shares =
@@ -342,7 +312,7 @@ static void top_kernels(const struct aif_profile *p, const struct aif_attributio
 		else
 			aif_human_ns(&cell, tops[i].width);
 		aif_buf_printf(out, " %8s", aif_buf_str(&cell));
-		put_error(tops[i].variance, tops[i].time, tops[i].width, out);
+		aif_summary_error(tops[i].variance, tops[i].time, tops[i].width, out);
 		if (!aif_is_lengths(p) && !t.is_untimed)
 			aif_buf_printf(out, " in %4" PRIu64, tops[i].launches);
 		put_who(names, tops[i].stack, &who);
@@ -391,11 +361,11 @@ struct there {
 };
 
 /* Where the host's time went, if it was sampled. */
-static void cpu(const struct aif_profile *p, const char *path, struct there *there,
-		struct aif_buf *out)
+static void cpu(const struct aif_profile *p, const struct aif_attribution_opts *part,
+		const char *path, struct there *there, struct aif_buf *out)
 {
 	struct aif_cpu_totals t = {0};
-	bool has = aif_cpu_totals(p, NULL, &t, NULL) == 0 && t.stacks_len;
+	bool has = aif_cpu_totals(p, part, &t, NULL) == 0 && t.stacks_len;
 
 	there->off_cpu = has && t.off_cpu_ns;
 	there->cpu = has && (t.samples || t.waiting_ns || !t.off_cpu_ns);
@@ -721,6 +691,62 @@ static void put_next(const struct aif_profile *p, const struct aif_attribution *
 		aif_stalls_finish(&stalls);
 }
 
+/* Nothing of what was asked for ran on a device, or what did was left out. */
+static void nothing_there(const struct aif_attribution *a, struct aif_buf *out)
+{
+	if (a->conservation.left_out) {
+		aif_buf_puts(out, "device   not known: ");
+		aif_human_counted(out, a->conservation.left_out, "launch");
+		aif_buf_puts(out, a->conservation.left_out == 1 ? " was" : " were");
+		aif_buf_puts(out,
+			     " left out in this span (--overhead), and none was captured; record "
+			     "with --all-launches\n");
+	} else {
+		aif_buf_puts(out,
+			     "device   no activity in what " AIF_REPORT_CHOOSES " leave; loosen "
+			     "them\n");
+	}
+}
+
+static void shown(const struct aif_profile *p, const struct aif_attribution_opts *part,
+		  struct aif_buf *out)
+{
+	uint64_t length = p->end_ns - p->start_ns;
+
+	aif_buf_puts(out, "shown    what ran from ");
+	aif_human_ns(out, AIF_MIN(part->from_ns, length));
+	aif_buf_puts(out, " to ");
+	aif_human_ns(out, part->to_ns ? AIF_MIN(part->to_ns, length) : length);
+	if (part->processes || part->threads || part->devices)
+		aif_buf_puts(out, ", of what --process, --tid and --device leave");
+	aif_buf_putc(out, '\n');
+}
+
+void aif_summary_part(const struct aif_profile *p, const struct aif_attribution *a,
+		      const struct aif_attribution_opts *part, const char *path,
+		      struct aif_buf *out)
+{
+	struct there there = {.kernels = a->rows_len, .device = a->rows_len || a->unmatched_len};
+
+	ran(p, out);
+	shown(p, part, out);
+	if (a->rows_len) {
+		devices(p, a, out);
+		(void)processes(p, a, out);
+		top_kernels(p, a, part, TOP_KERNELS, out);
+		aif_buf_puts(out, "quality  ");
+		aif_summary_quality(p, a, out);
+		if (!aif_is_lengths(p))
+			grades(a, out);
+		aif_buf_putc(out, '\n');
+	} else {
+		nothing_there(a, out);
+	}
+	if (!part->devices)
+		cpu(p, part, path, &there, out);
+	aif_buf_printf(out, "file     %s\n", path);
+}
+
 void aif_summary_write(const struct aif_profile *p, const struct aif_attribution *a,
 		       const char *path, struct aif_buf *out)
 {
@@ -744,14 +770,14 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 		devices(p, a, out);
 		/* All in all it has room for so many lines. */
 		lines += processes(p, a, out);
-		top_kernels(p, a, lines + 2 < TOP_KERNELS ? TOP_KERNELS - lines : 2, out);
+		top_kernels(p, a, NULL, lines + 2 < TOP_KERNELS ? TOP_KERNELS - lines : 2, out);
 		aif_buf_puts(out, "quality  ");
 		aif_summary_quality(p, a, out);
 		if (!aif_is_lengths(p))
 			grades(a, out);
 		aif_buf_putc(out, '\n');
 	}
-	cpu(p, path, &there, out);
+	cpu(p, NULL, path, &there, out);
 	if (!is_empty && !aif_is_imported(p))
 		cost(p, a, out);
 	if (!aif_conservation_check(&a->conservation, &broken))

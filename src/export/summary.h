@@ -10,6 +10,18 @@
 void aif_summary_write(const struct aif_profile *p, const struct aif_attribution *a,
 		       const char *path, struct aif_buf *out);
 
+/* The same of a part of the recording, without what is known of the whole only: what it cost, what did not work. */
+void aif_summary_part(const struct aif_profile *p, const struct aif_attribution *a,
+		      const struct aif_attribution_opts *part, const char *path,
+		      struct aif_buf *out);
+
+/* "99.0 % of the time from the first to the last device work (kernels 2.0 s, copies alone 3 ms), idle 20 ms; start-up
+ * 3.1 s; tail 1 ms", with standard errors where launches were left out. */
+void aif_summary_busy(const struct aif_conservation *c, struct aif_buf *out);
+/* " ±20 ms": how far an estimate may be off: its standard error in the unit of `of`, which has `time` of its own;
+ * nothing where it is exact. As much as half of it is no estimate any more. */
+void aif_summary_error(double variance, uint64_t time, uint64_t of, struct aif_buf *out);
+
 /* How the program ended if a signal ended it, and what to do about it: lines before all others, or
  * none. Returns how many. */
 unsigned aif_summary_end(const struct aif_profile *p, struct aif_buf *out);

@@ -4,8 +4,6 @@
 #include "export/summary.h"
 #include "export/table.h"
 
-#include <math.h>
-
 /* How much of what ran was captured, timed, and has a complete stack: a line of the first screen, and of pictures. */
 
 /* Time, or samples without times, whose stack is complete, in 1/1,000,000. */
@@ -27,24 +25,17 @@ static uint64_t complete_ppm(const struct aif_profile *p, const struct aif_attri
 	return aif_share_ppm(complete, whole);
 }
 
-/* The errors of the stacks, as if they did not make up for each other. */
-static void put_total_error(const struct aif_attribution *a, struct aif_buf *out)
+/* Of busy, which is the total of all. */
+static void put_total_error(const struct aif_conservation *c, struct aif_buf *out)
 {
-	double variance = 0;
-	uint64_t whole = 0;
-
-	for (size_t i = 0; i < a->rows_len; i++) {
-		variance += (double)a->rows[i].error_ns * (double)a->rows[i].error_ns;
-		whole += a->rows[i].time_ns;
-	}
-	if (variance <= 0 || !whole)
+	if (!c->error_ns)
 		return;
-	if (sqrt(variance) > (double)whole / 2) {
+	if (c->error_ns > c->busy_ns / 2) {
 		aif_buf_puts(out, " (too few blocks to tell totals)");
 		return;
 	}
 	aif_buf_puts(out, " (totals \u00b1");
-	aif_human_share(out, (uint64_t)(1e6 * sqrt(variance) / (double)whole));
+	aif_human_share(out, aif_share_ppm(c->error_ns, c->busy_ns));
 	aif_buf_putc(out, ')');
 }
 
@@ -71,7 +62,10 @@ void aif_summary_quality(const struct aif_profile *p, const struct aif_attributi
 			 struct aif_buf *out)
 {
 	const struct aif_conservation *c = &a->conservation;
-	uint64_t inside = c->sampled_attributed + c->sampled_unmatched + c->samples_dropped;
+	uint64_t inside = c->sampled_attributed + c->sampled_unmatched + c->samples_dropped,
+		 captured = c->launches - c->uncaptured,
+		 /* Of a part of the recording only captured launches are counted as its own. */
+		left_out = c->uncaptured ? c->uncaptured : c->left_out;
 
 	if (aif_is_lengths(p) && aif_has_sample_numbers(p)) {
 		aif_buf_puts(out, "stacks of ");
@@ -84,17 +78,17 @@ void aif_summary_quality(const struct aif_profile *p, const struct aif_attributi
 		return;
 	}
 	put_missing(p, c, out);
-	if (c->uncaptured) {
-		aif_human_share(out, aif_share_ppm(c->launches - c->uncaptured, c->launches));
+	if (left_out) {
+		aif_human_share(out, aif_share_ppm(captured, captured + left_out));
 		aif_buf_puts(out, " of launches captured");
-		put_total_error(a, out);
+		put_total_error(c, out);
 		aif_buf_puts(out, ", ");
 	}
 	if (!c->launches) { /* a trace of a device alone */
 		aif_buf_puts(out, "no launches known, so no stacks, ");
 	} else {
-		aif_human_share(out, aif_share_ppm(c->joined, c->launches - c->uncaptured));
-		aif_buf_puts(out, c->uncaptured ? " of them timed, " : " of launches timed, ");
+		aif_human_share(out, aif_share_ppm(c->joined, captured));
+		aif_buf_puts(out, left_out ? " of them timed, " : " of launches timed, ");
 		aif_human_share(out, complete_ppm(p, a));
 		aif_buf_puts(out, " of stacks complete, ");
 	}

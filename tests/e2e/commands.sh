@@ -111,7 +111,9 @@ check "--kernel chooses launches" sh -c "
 	[ -s k.txt ] && ! grep -v ,multiply_basic, k.txt"
 check "--time, too" test "$("$aiflame" report --launches --time 1000, --format csv two.data | wc -l)" = 1
 check "--device that there is none of is named" says "--device 'nothing'" "$aiflame" report --kernels --device nothing two.data
-check "the summary is of all" status_is 2 "$aiflame" report --process 1 two.data
+check "--kernel is for tables" status_is 2 "$aiflame" report --kernel x two.data
+check "the summary of a part says which" says "shown    what ran from 0 ns to 100 ms" "$aiflame" report --time 0,0.1 two.data
+check "and what there is not" says "no activity in what --time, --process, --tid and --device leave" "$aiflame" report --time 1000, two.data
 check "--kernel that nothing matches is said to people" says "no device activity of what matches" "$aiflame" report --kernels --kernel nosuch m.data
 check "and is no failure" "$aiflame" report --kernels --kernel nosuch m.data
 for f in table csv json; do

@@ -79,6 +79,8 @@ static void summary(uint64_t error_ns, const char *cost_ppm, struct aif_buf *scr
 						     .devices = 1,
 						     .busy_ns = 400 * MS,
 						     .idle_ns = 600 * MS,
+						     .error_ns = error_ns,
+						     .idle_error_ns = error_ns,
 						     .durations_ns = 400 * MS,
 						     .launches = 40,
 						     .joined = 10,
@@ -101,6 +103,9 @@ static void estimates_say_how_sure_they_are(void **state)
 	summary(20 * MS, "100000", &screen, &quality);
 	has(&screen, "100 ms \u00b120.0 ms in   30");
 	has(&screen, "300 ms in   10"); /* no estimate */
+	has(&screen,
+	    "busy     40.0 % \u00b12.00 % of the time from the first to the last device work");
+	has(&screen, "idle 600 ms \u00b120.0 ms\n");
 	has(&screen, "25.0 % of launches captured (totals \u00b15.00 %), 100.0 % of them timed");
 	has(&quality, "25.0 % of launches captured (totals \u00b15.00 %), ");
 	has(&screen,
