@@ -77,8 +77,8 @@ const struct aif_command aif_command_query = {
 	.summary = "SQL over a profile",
 	.description =
 		"Runs one SELECT over the profile's tables: launches, executions, copies, ops, samples,\n"
-		"cpu_samples, windows, attributed, counters, kernels, stacks, frames, frame_names, modules,\n"
-		"processes, threads, devices, clocks, losses, meta, strings, programs, codes, and the view\n"
+		"cpu_samples, windows, attributed, device_times, counters, kernels, stacks, frames, frame_names,\n"
+		"modules, processes, threads, devices, clocks, losses, meta, strings, programs, codes, and the view\n"
 		"kernel_times. Times are ns since the recording began. docs/FORMAT.md lists the columns.",
 	.examples =
 		"aiflame query 'SELECT * FROM kernel_times'\ttime by kernel\n"

@@ -226,6 +226,8 @@ static void copies_column(struct aif_query *q, size_t row, int column, sqlite3_c
 		return number(ctx, r->bytes ? r->bytes : l ? l->bytes : 0);
 	case 8:
 		return executions_column(q, row, 7, ctx);
+	case 11:
+		return executions_column(q, row, 8, ctx);
 	default: /* the places are the same */
 		return executions_column(q, row, column, ctx);
 	}
@@ -349,6 +351,20 @@ static void attributed_column(struct aif_query *q, size_t row, int column, sqlit
 	default:
 		return sqlite3_result_text(ctx, aif_launch_kind_name(r->kind), -1, SQLITE_STATIC);
 	}
+}
+
+static size_t device_times_rows(const struct aif_query *q)
+{
+	return q->attribution.devices_len;
+}
+static void device_times_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_device_time *t = &q->attribution.devices[row];
+	const uint64_t values[] = {t->device,   t->first_ns,      t->last_ns,        t->startup_ns,
+				   t->busy_ns,  t->idle_ns,       t->uncollected_ns, t->tail_ns,
+				   t->error_ns, t->idle_error_ns, t->kernel_ns,      t->copy_ns};
+
+	number(ctx, values[column]);
 }
 
 BULK_ROWS(cpu)
@@ -733,8 +749,9 @@ const struct aif_query_table aif_query_tables[] = {
 	 NEEDS_LAUNCHES | NEEDS_EXECS | NEEDS_WEIGHTS, execs_rows, is_kernel, executions_column,
 	 AIF_KEY_EXEC},
 	{"copies",
-	 "launch, start_ns, dur_ns, process, device, stream, kind, bytes, stack, graph, node",
-	 NEEDS_LAUNCHES | NEEDS_EXECS, execs_rows, is_copy, copies_column, AIF_KEY_EXEC},
+	 "launch, start_ns, dur_ns, process, device, stream, kind, bytes, stack, graph, node, weight",
+	 NEEDS_LAUNCHES | NEEDS_EXECS | NEEDS_WEIGHTS, execs_rows, is_copy, copies_column,
+	 AIF_KEY_EXEC},
 	{"windows",
 	 "window, start_ns, end_ns, device, process, period, held, p, lost, thread, launches",
 	 NEEDS_WINDOWS, windows_rows, NULL, windows_column, AIF_KEY_OTHER},
@@ -744,6 +761,10 @@ const struct aif_query_table aif_query_tables[] = {
 	 "window, process, device, stack, kernel, pc, reason, count, weight_ns, grade, time_ns, launches, "
 	 "frame, kind, error_ns, graph",
 	 NEEDS_ATTRIBUTION, attributed_rows, NULL, attributed_column, AIF_KEY_OTHER},
+	{"device_times",
+	 "device, first_ns, last_ns, startup_ns, busy_ns, idle_ns, not_collected_ns, tail_ns, error_ns, "
+	 "idle_error_ns, kernel_ns, copy_ns",
+	 NEEDS_ATTRIBUTION, device_times_rows, NULL, device_times_column, AIF_KEY_OTHER},
 	{"cpu_samples", "time_ns, process, tid, stack, weight_ns, waiting_ns", NEEDS_CPU, cpu_rows,
 	 NULL, cpu_column, AIF_KEY_OTHER},
 	{"ops", "start_ns, dur_ns, process, tid, kind, name, shapes, stack, id, sequence",
