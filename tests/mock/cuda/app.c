@@ -20,8 +20,12 @@
  *       -f FILE        is there
  *       -g US          sleeps between launches (100); 0: none
  *       -b NS          works between launches
- *       -w LAUNCHES    waits for the device each time after so many
+ *       -y LAUNCHES    waits for the device each time after so many
  *       -c             a copy after each tenth launch
+ *       -l             a copy of 100 MB first
+ *       -k             of the first thread, each third launch is of another kernel
+ *       -w LAUNCHES    as many first, of the first thread, with 1 ms between them: a warm-up
+ *       -s MS          sleeps before the first and after the last work
  *       -x STATUS      calls exit(STATUS) while the others launch; after -n launches of the first thread
  *       -F             forks after half of the first thread's launches; the child exits with 5
  *       -D             destroys its context after half of them, and makes another (of the first thread alone)
@@ -29,17 +33,19 @@
  *       -P             uses CUPTI itself for the second quarter of them (only app_profiler)
  *
  * A launch can be told from each other one nearby by its grid, and its execution by its time: see launch().
- * Prints "launches=N copies=N kernel_ns=N ..." when it is over.
+ * Prints "launches=N copies=N kernel_ns=N ..." when it is over: how much there was of each, how long kernels (of the
+ * first function: chain_ns) and copies ran, and how long it took from before the first work to the last's end.
  */
 
 static struct {
 	unsigned threads, devices, launches, gap_us, work_ns, each, rank; /* rank + 1; 0: none */
+	unsigned warmup, sleep_ms;
 	int status;
 	const char *until;
-	bool copies, exits, forks, destroys, profiles, one_device;
+	bool copies, large, kernels, exits, forks, destroys, profiles, one_device;
 	void *contexts[2], *functions[2][2]; /* of each device */
 	const char *cubin;
-	_Atomic uint64_t launched, copied, ns, failed;
+	_Atomic uint64_t launched, copied, ns, chain_ns, copy_ns, failed;
 } app = {.threads = 1, .devices = 1, .launches = 1000, .gap_us = 100};
 
 #define TURNS 50
@@ -60,14 +66,25 @@ static void setup(unsigned device)
 static AIF_NOINLINE void launch_as(unsigned thread, unsigned i, struct mock_sum *sum)
 {
 	unsigned grid = 1 + thread * TURNS + i % TURNS;
+	unsigned function = app.kernels && !thread ? i % 3 == 2 : thread % 2;
 
-	if (cuLaunchKernel(app.functions[thread % app.devices][thread % 2], grid, 1, 1, 1, 1, 1, 0,
+	if (cuLaunchKernel(app.functions[thread % app.devices][function], grid, 1, 1, 1, 1, 1, 0,
 			   (void *)(uintptr_t)(thread + 1), NULL, (void **)sum)) {
 		atomic_fetch_add(&app.failed, 1);
 		return;
 	}
 	atomic_fetch_add(&app.launched, 1);
 	atomic_fetch_add(&app.ns, MOCK_KERNEL_NS + (uint64_t)grid * MOCK_BLOCK_NS);
+	if (!function)
+		atomic_fetch_add(&app.chain_ns, MOCK_KERNEL_NS + (uint64_t)grid * MOCK_BLOCK_NS);
+}
+
+static void copy(unsigned thread, size_t bytes)
+{
+	if (cuMemcpyHtoDAsync_v2(0, NULL, bytes, (void *)(uintptr_t)(thread + 1)))
+		return;
+	atomic_fetch_add(&app.copied, 1);
+	atomic_fetch_add(&app.copy_ns, MOCK_KERNEL_NS + bytes / MOCK_COPY_BYTES);
 }
 
 #define EACH_SUM 5
@@ -166,9 +183,8 @@ static void *run(void *arg)
 		if (!thread && i == app.launches / 2)
 			halfway();
 		launch(thread, i);
-		if (app.copies && i % 10 == 9 &&
-		    !cuMemcpyHtoDAsync_v2(0, NULL, 65536, (void *)(uintptr_t)(thread + 1)))
-			atomic_fetch_add(&app.copied, 1);
+		if (app.copies && i % 10 == 9)
+			copy(thread, 65536);
 		mock_spend(app.work_ns);
 		if (app.each && i % app.each == app.each - 1)
 			cuCtxSynchronize();
@@ -178,11 +194,28 @@ static void *run(void *arg)
 	return NULL;
 }
 
+static void sleep_ms(unsigned ms)
+{
+	nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
+}
+
+/* What a program does once, and slowly. */
+static void warm_up(void)
+{
+	cuCtxSetCurrent(app.contexts[0]);
+	if (app.large)
+		copy(0, 100000000);
+	for (unsigned i = 0; i < app.warmup; i++) {
+		launch(0, i);
+		sleep_ms(1);
+	}
+}
+
 static void options(int argc, char **argv)
 {
 	int o;
 
-	while ((o = getopt(argc, argv, "t:d:on:f:g:b:w:cx:FDPr:")) != -1) {
+	while ((o = getopt(argc, argv, "t:d:on:f:g:b:y:clkw:s:x:FDPr:")) != -1) {
 		switch (o) {
 		case 't':
 			app.threads = (unsigned)atoi(optarg);
@@ -205,11 +238,23 @@ static void options(int argc, char **argv)
 		case 'b':
 			app.work_ns = (unsigned)atoi(optarg);
 			break;
-		case 'w':
+		case 'y':
 			app.each = (unsigned)atoi(optarg);
 			break;
 		case 'c':
 			app.copies = true;
+			break;
+		case 'l':
+			app.large = true;
+			break;
+		case 'k':
+			app.kernels = true;
+			break;
+		case 'w':
+			app.warmup = (unsigned)atoi(optarg);
+			break;
+		case 's':
+			app.sleep_ms = (unsigned)atoi(optarg);
 			break;
 		case 'x':
 			app.exits = true;
@@ -240,6 +285,7 @@ static void options(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	pthread_t threads[MOCK_STREAMS];
+	uint64_t began;
 
 	options(argc, argv);
 	if (cuInit(0))
@@ -247,6 +293,9 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < app.devices; i++)
 		setup(i);
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	sleep_ms(app.sleep_ms);
+	began = mock_now();
+	warm_up();
 	for (unsigned i = 1; i < app.threads; i++)
 		if (pthread_create(&threads[i], NULL, run, (void *)(uintptr_t)i))
 			return 1;
@@ -260,8 +309,11 @@ int main(int argc, char **argv)
 	if (app.rank == 3)
 		mock_sum_over(1);
 	cuCtxSynchronize();
-	printf("launches=%llu copies=%llu kernel_ns=%llu failed=%llu\n",
+	printf("launches=%llu copies=%llu kernel_ns=%llu failed=%llu chain_ns=%llu copy_ns=%llu span_ns=%llu\n",
 	       (unsigned long long)app.launched, (unsigned long long)app.copied,
-	       (unsigned long long)app.ns, (unsigned long long)app.failed);
+	       (unsigned long long)app.ns, (unsigned long long)app.failed,
+	       (unsigned long long)app.chain_ns, (unsigned long long)app.copy_ns,
+	       (unsigned long long)(mock_now() - began));
+	sleep_ms(app.sleep_ms);
 	return 0;
 }

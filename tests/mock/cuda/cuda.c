@@ -504,7 +504,6 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
 	return work(&call, MOCK_KERNEL_NS + (uint64_t)gx * gy * gz * MOCK_BLOCK_NS);
 }
 
-/* 10 bytes in each nanosecond. */
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
 {
 	struct mock_call call = {.id = MOCK_COPY,
@@ -514,5 +513,5 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
 				 .bytes = bytes};
 
 	(void)to, (void)from;
-	return work(&call, MOCK_KERNEL_NS + bytes / 10);
+	return work(&call, MOCK_KERNEL_NS + bytes / MOCK_COPY_BYTES);
 }

@@ -93,9 +93,11 @@ void mock_spend(uint64_t ns);
 /* How long a kernel takes: each block of its grid, and in all. */
 #define MOCK_BLOCK_NS  100
 #define MOCK_KERNEL_NS 5000
-#define MOCK_UNITS     4       /* multiprocessors */
-#define MOCK_KHZ       1000000 /* cycles are ns */
-#define MOCK_STREAMS   64
+/* A copy takes as long as a kernel without blocks, and a ns for so many bytes. */
+#define MOCK_COPY_BYTES 10
+#define MOCK_UNITS      4       /* multiprocessors */
+#define MOCK_KHZ        1000000 /* cycles are ns */
+#define MOCK_STREAMS    64
 
 /* The callbacks of its two calls that make the device work. */
 #define MOCK_LAUNCH 307 /* cuLaunchKernel */

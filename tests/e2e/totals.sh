@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Where launches are left out (the default), every table, export and SQL says the same of the whole: busy, idle, time by
+# kernel, launches, copies; and what the program knows of itself. CUDA on a mock of libcuda and libcupti
+# (tests/mock/cuda/mock.h), whose executions take as long as they were asked to.
+. "$(dirname "$0")/tap.sh"
+mock=$build/tests/mock/cuda
+cubin=$root/tests/golden/cubin/kernels_sm90a.cubin
+AIFLAME_STANDBY=$work/standby
+export AIFLAME_STANDBY
+unset CUDA_INJECTION64_PATH AIFLAME_NO_COUNTERS
+
+# rec NAME OPTIONS...: a program that loads, warms up slowly and then launches all the time
+rec() {
+	name=$1
+	shift
+	LD_LIBRARY_PATH=$mock MOCK_CUPTI=callback=400,record=2000 timeout -k 5 120 "$aiflame" record -q --overhead 2 --cpu-rate 0 -o "$name.data" \
+		"$mock/app" "$@" "$cubin" >"$name.out"
+}
+ask() { "$aiflame" query --format csv "$1.data" "$2" | tail -n +2; }
+left_out() { [ "$(ask "$1" 'SELECT 2 * sum(CASE held WHEN 0 THEN launches ELSE 0 END) > sum(launches) FROM windows WHERE device IS NULL')" = 1 ]; }
+agree() { python3 "$here/totals.py" "$aiflame" "$1.data" "$1.out" "$work/$1"; }
+here=$root/tests/e2e
+
+# One stream: busy is the sum of what ran. The large copy is over before the first launch is left out.
+check "a warm-up, then 350,000 launches of two kernels and copies" rec loop -g 0 -b 10000 -c -l -k -w 600 -s 700 -n 350000
+check "most launches are left out" left_out loop
+check "every table, export and SQL says the same, and what is true" agree loop
+sed -n 's/^#\?/# /p' loop/table.txt 2>/dev/null
+exact() { # the time of the first copy is known to the nanosecond
+	ask loop "SELECT error_ns, grade, time_ns FROM attributed WHERE kind = 'write' AND time_ns > 10000000 AND launches = 1" >exact.out
+	cat exact.out
+	[ "$(cat exact.out)" = "0,exact,10005000" ]
+}
+check "what was captured before is exact, and has no error" exact
+starts() { # within 20 ms: what the program needs until it sleeps
+	"$aiflame" report loop.data | sed -n 's/.*; start-up \([0-9]*\) ms.*/\1/p' >start.out
+	[ "$(cat start.out)" -ge 700 ] && [ "$(cat start.out)" -le 2000 ]
+}
+check "the time until the first work is start-up, not idle" starts
+part() { # of a second in which it warms up: each launch was captured there, each is 5 to 10 us, about 1 ms apart
+	"$aiflame" report --time 0.9,1.1 loop.data >part.out && cat part.out &&
+		grep -q '^shown    what ran from 900 ms to 1.10 s$' part.out && grep -q '^busy     0\.[0-9]* % of the time from the first to the last device work' part.out
+}
+check "the summary takes --time" part
+captured=$(ask loop 'SELECT round(100.0 * (SELECT count(*) FROM launches) / ((SELECT count(*) FROM launches) + sum(launches)), 2) FROM windows WHERE device IS NULL AND held = 0')
+says_part() { # TABLE: its first line says of how much it is
+	"$aiflame" report "$1" --limit 3 loop.data >part.out
+	head -n 1 part.out | sed -n 's/.*of what was captured, \([0-9.]*\) % of the launches.*/\1/p' >of.out
+	cat part.out of.out
+	awk -v is="$captured" '{ d = $1 - is; n++ } END { exit !(n == 1 && d < 0.1 && d > -0.1) }' of.out
+}
+check "single gaps say of how much they are" says_part --idle
+check "so do single launches" says_part --launches
+check "and what a queue's length is of" says_part --streams
+
+# Two devices, with a thread and a stream each.
+check "two devices" rec two -g 0 -b 10000 -c -t 2 -d 2 -n 200000
+check "most launches are left out" left_out two
+check "every table, export and SQL says the same, and what is true" agree two
+
+# Where all is captured, all is exact.
+rec_all() { LD_LIBRARY_PATH=$mock timeout -k 5 60 "$aiflame" record -q --all-launches --cpu-rate 0 -o all.data "$mock/app" -g 50 -c -k -l -n 3000 "$cubin" >all.out; }
+check "all launches" rec_all
+check "every table, export and SQL says the same, and what is true" agree all
+check "nothing has an error" sh -c '! grep -q "±" all/table.txt && ! "$1" report all.data | grep -q "±" && ! "$1" report --idle all.data | grep -q "of what was captured"' - "$aiflame"
+done_testing
