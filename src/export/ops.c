@@ -15,7 +15,6 @@
 #include "export/timed_report.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +26,7 @@ struct sums {
 	 * too: modulo 2^64. */
 	uint64_t self_cpu;
 	uint64_t cpu, self_device, device, calls;
+	uint64_t error; /* of .device */
 	double executions; /* of a device's work: as often as they stand for others, .calls in the end */
 	uint32_t process, by; /* by: string of .texts, or AIF_NONE */
 	uint32_t name;        /* of an operator: a string; AIF_NONE: of all steps */
@@ -43,6 +43,7 @@ struct table {
 	struct aif_map by_stack;          /* stack -> text */
 	struct aif_stack_names *stack_names;
 	struct aif_buf line;
+	uint32_t *row_of_op, *row_of_exec;
 	uint8_t *name_is; /* by string: 0 not looked at yet, NAME_PLAIN, NAME_STEP */
 };
 enum { NAME_PLAIN = 1, NAME_STEP };
@@ -112,7 +113,7 @@ static int by_of(struct table *t, const struct aif_op *o, uint32_t *ret)
 	return 0;
 }
 
-static int add_op(struct table *t, const struct aif_op *o)
+static int add_op(struct table *t, const struct aif_op *o, uint32_t *ret_row)
 {
 	uint32_t process = o->thread == AIF_NONE ? AIF_NONE : t->r->p->threads[o->thread].process;
 	uint32_t name = is_step(t, o->name) ? AIF_NONE : o->name, by;
@@ -131,11 +132,12 @@ static int add_op(struct table *t, const struct aif_op *o)
 	s->self_device += o->device_ns;
 	s->device += o->device_all_ns;
 	s->calls++;
+	*ret_row = (uint32_t)(s - t->sums);
 	return 0;
 }
 
 /* Kernels of one name are one, whichever program each is of. */
-static int add_exec(struct table *t, const struct aif_timed_exec *x)
+static int add_exec(struct table *t, const struct aif_timed_exec *x, uint32_t *ret_row)
 {
 	const struct aif_profile *p = t->r->p;
 	bool is_kernel = x->kind == AIF_LAUNCH_KERNEL && x->kernel != AIF_NONE;
@@ -151,7 +153,20 @@ static int add_exec(struct table *t, const struct aif_timed_exec *x)
 	s->self_device += ns;
 	s->device += ns;
 	s->executions += aif_timed_whole(x, 1);
+	*ret_row = (uint32_t)(s - t->sums);
 	return 0;
+}
+
+static int find_errors(struct table *t)
+{
+	uint64_t *errors = calloc(t->len + 1, sizeof(*errors));
+	int e = errors ? aif_op_errors(t->r, t->row_of_op, t->row_of_exec, t->len, errors)
+		       : -ENOMEM;
+
+	for (size_t i = 0; i < t->len && !e; i++)
+		t->sums[i].error = errors[i];
+	free(errors);
+	return e;
 }
 
 static int add_all(struct table *t)
@@ -159,15 +174,25 @@ static int add_all(struct table *t)
 	const struct aif_timed_report *r = t->r;
 	int e = 0;
 
-	for (size_t i = 0; i < r->ops->len && !e; i++)
+	t->row_of_op = malloc((r->ops->len + 1) * sizeof(*t->row_of_op));
+	t->row_of_exec = malloc((r->timed->execs_len + 1) * sizeof(*t->row_of_exec));
+	if (!t->row_of_op || !t->row_of_exec)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->ops->len && !e; i++) {
+		t->row_of_op[i] = AIF_NONE;
 		if (r->ops->ops[i].twin == AIF_NONE)
-			e = add_op(t, &r->ops->ops[i]);
-	for (size_t i = 0; i < r->timed->execs_len && !e; i++)
+			e = add_op(t, &r->ops->ops[i], &t->row_of_op[i]);
+	}
+	for (size_t i = 0; i < r->timed->execs_len && !e; i++) {
+		t->row_of_exec[i] = AIF_NONE;
 		if (aif_timed_report_keeps(r, &r->timed->execs[i]))
-			e = add_exec(t, &r->timed->execs[i]);
+			e = add_exec(t, &r->timed->execs[i], &t->row_of_exec[i]);
+	}
+	if (!e)
+		e = find_errors(t);
 	for (size_t i = 0; i < t->len && !e; i++)
 		if (!t->sums[i].kind)
-			t->sums[i].calls = (uint64_t)llround(t->sums[i].executions);
+			t->sums[i].calls = aif_timed_rounded(t->sums[i].executions);
 	return e;
 }
 
@@ -186,6 +211,7 @@ enum {
 	SELF_DEVICE_SHARE,
 	DEVICE,
 	DEVICE_AVERAGE,
+	ERROR,
 	CALLS,
 	BY,
 	COLUMNS
@@ -197,7 +223,7 @@ enum {
 		{"cpu_total_share", AIF_TABLE_SHARE}, {"cpu_total", AIF_TABLE_NS},      \
 		{"cpu_average", AIF_TABLE_NS}, {"self_device", AIF_TABLE_NS},           \
 		{"self_device_share", AIF_TABLE_SHARE}, {"device_total", AIF_TABLE_NS}, \
-		{"device_average", AIF_TABLE_NS},                                       \
+		{"device_average", AIF_TABLE_NS}, {"error", AIF_TABLE_NS},              \
 	{                                                                               \
 		"calls", AIF_TABLE_COUNT                                                \
 	}
@@ -209,13 +235,9 @@ static const struct aif_table_column columns_by_stack[] = {COMMON, {"stack", AIF
 static void make_titles(struct aif_timed_report *r)
 {
 	static const char *const titles[COLUMNS] = {
-		"Name",       "Process",
-		"Type",       "Self CPU %",
-		"Self CPU",   "CPU total %",
-		"CPU total",  "CPU time avg",
-		"",           "",
-		"",           "",
-		"# of Calls", "",
+		"Name",      "Process",      "Type", "Self CPU %", "Self CPU", "CPU total %",
+		"CPU total", "CPU time avg", "",     "",           "",         "",
+		"Error",     "# of Calls",   "",
 	};
 	char word[16], (*space)[AIF_TITLE_MAX] = r->title_space;
 
@@ -269,6 +291,7 @@ static void put_rows(struct table *t, uint64_t all_cpu, uint64_t all_device)
 		aif_table_number(to, aif_share_ppm(s->self_device, all_device));
 		aif_table_number(to, s->device);
 		aif_table_number(to, s->device / s->calls);
+		aif_table_number(to, s->error);
 		aif_table_number(to, s->calls);
 		if (t->r->o->by != AIF_REPORT_BY_NAME)
 			text_cell(t->r,
@@ -324,9 +347,10 @@ static int print(struct table *t)
 	struct aif_timed_report *r = t->r;
 	uint64_t all_cpu = 0, all_device = 0;
 	uint32_t process = t->len ? t->sums[0].process : AIF_NONE;
-	bool several = false;
+	bool several = false, have_errors = false;
 
 	for (size_t i = 0; i < t->len; i++) {
+		have_errors |= t->sums[i].error > 0;
 		all_cpu += t->sums[i].self_cpu;
 		all_device += t->sums[i].kind ? 0 : t->sums[i].self_device;
 		several |= t->sums[i].process != process;
@@ -343,6 +367,8 @@ static int print(struct table *t)
 	aif_timed_report_hide(r, "type");
 	if (!several)
 		aif_timed_report_hide(r, "process");
+	if (!have_errors)
+		aif_timed_report_hide(r, "error");
 	for (int c = SELF_DEVICE; c <= DEVICE_AVERAGE && !all_device; c++)
 		aif_timed_report_hide(r, columns[c].name);
 	put_rows(t, all_cpu, all_device);
@@ -372,6 +398,8 @@ int aif_ops_table(struct aif_timed_report *r, struct aif_err *err)
 	aif_map_finish(&t.by_stack);
 	aif_strset_finish(&t.texts);
 	aif_buf_finish(&t.line);
+	free(t.row_of_op);
+	free(t.row_of_exec);
 	free(t.name_is);
 	free(t.sums);
 	return e;

@@ -8,7 +8,8 @@ static const struct aif_table_column columns[] = {
 	{"cpu_total", AIF_TABLE_NS},      {"calls", AIF_TABLE_COUNT},
 	{"cpu_average", AIF_TABLE_NS},    {"cpu_min", AIF_TABLE_NS},
 	{"cpu_max", AIF_TABLE_NS},        {"device_total", AIF_TABLE_NS},
-	{"device_average", AIF_TABLE_NS}, {"other_threads", AIF_TABLE_NS}, /* of device_total */
+	{"device_average", AIF_TABLE_NS}, {"error", AIF_TABLE_NS}, /* of device_total */
+	{"other_threads", AIF_TABLE_NS},                           /* of it */
 	{"process", AIF_TABLE_ID},        {"range", AIF_TABLE_TEXT},
 };
 
@@ -25,11 +26,14 @@ int aif_ranges_table(struct aif_timed_report *r, struct aif_err *err)
 	struct sums *sums = NULL;
 	uint64_t others_ns = 0;
 	size_t len = 0, cap = 0;
-	int e = 0;
+	uint32_t *row_of = malloc((r->ops->len + 1) * sizeof(*row_of));
+	uint64_t *errors = NULL;
+	int e = row_of ? 0 : -ENOMEM;
 
 	(void)err;
 	aif_op_tree_add_device(r->ops, r->timed, keep, r);
-	e = aif_op_tree_add_others(r->ops, r->p, r->timed, AIF_OP_RANGE, keep, r);
+	if (!e)
+		e = aif_op_tree_add_others(r->ops, r->p, r->timed, AIF_OP_RANGE, keep, r);
 	for (size_t i = 0; i < r->ops->len && !e; i++)
 		if (r->ops->ops[i].parent == AIF_NONE)
 			others_ns += r->ops->others[i].ns;
@@ -40,6 +44,7 @@ int aif_ranges_table(struct aif_timed_report *r, struct aif_err *err)
 			o->thread == AIF_NONE ? AIF_NONE : r->p->threads[o->thread].process;
 		uint64_t key = (uint64_t)process << 32 | o->name, id, ns = aif_op_ns(o);
 
+		row_of[i] = AIF_NONE;
 		if (o->kind != AIF_OP_RANGE || o->twin != AIF_NONE)
 			continue;
 		if (!aif_map_get(&ids, key, &id)) {
@@ -52,6 +57,7 @@ int aif_ranges_table(struct aif_timed_report *r, struct aif_err *err)
 			sums[len++] = (struct sums){
 				.min = UINT64_MAX, .name = o->name, .process = process};
 		}
+		row_of[i] = (uint32_t)id;
 		sums[id].cpu += ns;
 		sums[id].calls++;
 		sums[id].min = AIF_MIN(sums[id].min, ns);
@@ -59,6 +65,9 @@ int aif_ranges_table(struct aif_timed_report *r, struct aif_err *err)
 		sums[id].device += o->device_all_ns + r->ops->others[i].ns;
 		sums[id].others += r->ops->others[i].ns;
 	}
+	errors = calloc(len + 1, sizeof(*errors));
+	if (!e)
+		e = errors ? aif_op_errors(r, row_of, NULL, len, errors) : -ENOMEM;
 	aif_table_init(r->t, columns, AIF_ARRAY_LEN(columns));
 	for (size_t i = 0; i < len && !e; i++) {
 		const struct sums *s = &sums[i];
@@ -70,11 +79,14 @@ int aif_ranges_table(struct aif_timed_report *r, struct aif_err *err)
 		aif_table_number(r->t, s->max);
 		aif_table_number(r->t, s->device);
 		aif_table_number(r->t, s->device / s->calls);
+		aif_table_number(r->t, errors[i]);
 		aif_table_number(r->t, s->others);
 		aif_timed_report_process_cell(r, s->process);
 		aif_table_text(r->t, s->name == AIF_NONE ? "" : aif_profile_str(r->p, s->name));
 	}
 	aif_map_finish(&ids);
 	free(sums);
+	free(row_of);
+	free(errors);
 	return e ? e : aif_table_sort(r->t, 0);
 }

@@ -51,6 +51,11 @@ int aif_idle_table(struct aif_timed_report *r, struct aif_err *err);
 int aif_streams_table(struct aif_timed_report *r, struct aif_err *err);
 int aif_counters_table(struct aif_timed_report *r, struct aif_err *err);
 
+/* Standard errors of what rows have of the device's time: by operator the row that has its time and its children's (AIF_NONE:
+ * none), and by execution, NULL or the row that has its own. 0 or -ENOMEM. */
+int aif_op_errors(const struct aif_timed_report *r, const uint32_t *row_of_op,
+		  const uint32_t *row_of_exec, size_t rows, uint64_t *ret);
+
 /* Says below the table what its column other_threads has, if it has anything. what: "step", "range". */
 void aif_timed_report_say_others(struct aif_timed_report *r, const char *what, uint64_t ns);
 

@@ -217,6 +217,6 @@ int aif_op_tree_add_others(struct aif_op_tree *tree, const struct aif_profile *p
 	free(o.edges);
 	free(o.around);
 	free(o.calls);
-	free(o.of);
+	tree->of_other = o.of;
 	return r;
 }

@@ -351,6 +351,7 @@ void aif_op_tree_finish(struct aif_op_tree *t)
 	free(t->of_launch);
 	free(t->calls);
 	free(t->others);
+	free(t->of_other);
 	*t = (struct aif_op_tree){0};
 }
 

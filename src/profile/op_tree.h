@@ -39,7 +39,9 @@ struct aif_op_tree {
 	uint64_t damaged;    /* chunks that could not be read */
 	struct aif_op_others {
 		uint64_t ns, launches;
-	} * others;         /* by operator; NULL until they were added */
+	} * others; /* by operator; NULL until they were added */
+	uint32_t *
+		of_other; /* by index of the launches: the operator of another thread that .others counts it to */
 	bool any;           /* the profile has rows for it, whatever was asked for */
 	bool has_operators; /* among them operators */
 };

@@ -8,7 +8,7 @@
 
 #define HEADER                                                                             \
 	"name,process,type,self_cpu_share,self_cpu,cpu_total_share,cpu_total,cpu_average," \
-	"self_device,self_device_share,device_total,device_average,calls\n"
+	"self_device,self_device_share,device_total,device_average,error,calls\n"
 
 static const struct aif_report_opts as_csv = {.kind = AIF_REPORT_OPS, .format = AIF_TABLE_CSV};
 
@@ -31,13 +31,14 @@ static void times_go_up_the_tree(void **state)
 	ops_begin(&f, NULL, "cuda");
 	linear(&f);
 	ops_read(&f);
-	assert_report(&f, as_csv,
-		      HEADER
-		      "aten::addmm,100,operator,0.450000,45,0.500000,50,50,40,0.800000,40,40,1\n"
-		      "gemm,100,kernel,0.000000,0,0.000000,0,0,40,0.800000,40,40,1\n"
-		      "aten::linear,100,operator,0.450000,45,1.000000,100,100,10,0.200000,50,50,1\n"
-		      "bias,100,kernel,0.000000,0,0.000000,0,0,10,0.200000,10,10,1\n"
-		      "cudaLaunchKernel,100,runtime,0.100000,10,0.100000,10,5,0,0.000000,0,0,2\n");
+	assert_report(
+		&f, as_csv,
+		HEADER
+		"aten::addmm,100,operator,0.450000,45,0.500000,50,50,40,0.800000,40,40,0,1\n"
+		"gemm,100,kernel,0.000000,0,0.000000,0,0,40,0.800000,40,40,0,1\n"
+		"aten::linear,100,operator,0.450000,45,1.000000,100,100,10,0.200000,50,50,0,1\n"
+		"bias,100,kernel,0.000000,0,0.000000,0,0,10,0.200000,10,10,0,1\n"
+		"cudaLaunchKernel,100,runtime,0.100000,10,0.100000,10,5,0,0.000000,0,0,0,2\n");
 	ops_end(&f);
 }
 
@@ -109,10 +110,10 @@ static void twins_are_one_call(void **state)
 	ops_add(&f, 0, 130, 135, AIF_OP_OPERATOR, "empty");
 	ops_read(&f);
 	assert_report(&f, as_csv,
-		      HEADER "mm,100,operator,0.420000,42,0.500000,50,50,7,1.000000,7,7,1\n"
-			     "gemm,100,kernel,0.000000,0,0.000000,0,0,7,1.000000,7,7,1\n"
-			     "empty,100,operator,0.130000,13,0.130000,13,6,0,0.000000,0,0,2\n"
-			     "copy,100,operator,0.450000,45,0.600000,60,30,0,0.000000,0,0,2\n");
+		      HEADER "mm,100,operator,0.420000,42,0.500000,50,50,7,1.000000,7,7,0,1\n"
+			     "gemm,100,kernel,0.000000,0,0.000000,0,0,7,1.000000,7,7,0,1\n"
+			     "empty,100,operator,0.130000,13,0.130000,13,6,0,0.000000,0,0,0,2\n"
+			     "copy,100,operator,0.450000,45,0.600000,60,30,0,0.000000,0,0,0,2\n");
 	ops_end(&f);
 }
 
@@ -130,11 +131,11 @@ static void only_what_lies_in_another_is_its_child(void **state)
 	ops_add(&f, 1, 0, 100, AIF_OP_OPERATOR, "e"); /* another thread's */
 	ops_read(&f);
 	assert_report(&f, as_csv,
-		      HEADER "e,100,operator,0.555555,100,0.555555,100,100,0,0.000000,0,0,1\n"
-			     "a,100,operator,0.222222,40,0.222222,40,40,0,0.000000,0,0,1\n"
-			     "b,100,operator,0.166666,30,0.166666,30,30,0,0.000000,0,0,1\n"
-			     "d,100,operator,0.055555,10,0.055555,10,10,0,0.000000,0,0,1\n"
-			     "c,100,operator,0.000000,0,0.055555,10,10,0,0.000000,0,0,1\n");
+		      HEADER "e,100,operator,0.555555,100,0.555555,100,100,0,0.000000,0,0,0,1\n"
+			     "a,100,operator,0.222222,40,0.222222,40,40,0,0.000000,0,0,0,1\n"
+			     "b,100,operator,0.166666,30,0.166666,30,30,0,0.000000,0,0,0,1\n"
+			     "d,100,operator,0.055555,10,0.055555,10,10,0,0.000000,0,0,0,1\n"
+			     "c,100,operator,0.000000,0,0.055555,10,10,0,0.000000,0,0,0,1\n");
 	ops_end(&f);
 }
 
@@ -155,10 +156,11 @@ static void steps_are_one_row_and_bookkeeping_none(void **state)
 	ops_exec(&f, AIF_NONE, 0, 0, 1015, 1016, NULL);
 	ops_read(&f);
 	assert_report(&f, as_csv,
-		      HEADER "[write],100,write,0.000000,0,0.000000,0,0,16,1.000000,16,5,3\n"
-			     "ProfilerStep*,100,step,0.900000,90,1.000000,100,50,0,0.000000,0,0,2\n"
-			     "same,100,operator,0.050000,5,0.050000,5,5,0,0.000000,0,0,1\n"
-			     "same,100,range,0.050000,5,0.050000,5,5,0,0.000000,0,0,1\n");
+		      HEADER
+		      "[write],100,write,0.000000,0,0.000000,0,0,16,1.000000,16,5,0,3\n"
+		      "ProfilerStep*,100,step,0.900000,90,1.000000,100,50,0,0.000000,0,0,0,2\n"
+		      "same,100,operator,0.050000,5,0.050000,5,5,0,0.000000,0,0,0,1\n"
+		      "same,100,range,0.050000,5,0.050000,5,5,0,0.000000,0,0,0,1\n");
 	ops_end(&f);
 }
 
@@ -179,13 +181,13 @@ static void ranges_own_where_nothing_else_does(void **state)
 			&f, as_csv,
 			has_operators ? HEADER
 				"aten::mm,100,operator,0.500000,50,1.000000,100,100,40,"
-				"1.000000,40,40,1\n"
-				"gemm,100,kernel,0.000000,0,0.000000,0,0,40,1.000000,40,40,1\n"
-				"inside,100,range,0.500000,50,0.500000,50,50,0,0.000000,0,0,1\n"
+				"1.000000,40,40,0,1\n"
+				"gemm,100,kernel,0.000000,0,0.000000,0,0,40,1.000000,40,40,0,1\n"
+				"inside,100,range,0.500000,50,0.500000,50,50,0,0.000000,0,0,0,1\n"
 				      : HEADER
 				"inside,100,range,1.000000,50,1.000000,50,50,40,1.000000,40,"
-				"40,1\n"
-				"gemm,100,kernel,0.000000,0,0.000000,0,0,40,1.000000,40,40,1\n");
+				"40,0,1\n"
+				"gemm,100,kernel,0.000000,0,0.000000,0,0,40,1.000000,40,40,0,1\n");
 		ops_end(&f);
 	}
 }
@@ -212,10 +214,10 @@ static void shapes_tell_operators_apart(void **state)
 	assert_report(
 		&f, o,
 		"name,process,type,self_cpu_share,self_cpu,cpu_total_share,cpu_total,cpu_average,"
-		"self_device,self_device_share,device_total,device_average,calls,shapes\n"
-		"mm,100,operator,0.500000,20,0.500000,20,10,0,0.000000,0,0,2,\"[[2, 2]]\"\n"
-		"mm,100,operator,0.250000,10,0.250000,10,10,0,0.000000,0,0,1,\"[[4, 4]]\"\n"
-		"mm,100,operator,0.250000,10,0.250000,10,10,0,0.000000,0,0,1,\n");
+		"self_device,self_device_share,device_total,device_average,error,calls,shapes\n"
+		"mm,100,operator,0.500000,20,0.500000,20,10,0,0.000000,0,0,0,2,\"[[2, 2]]\"\n"
+		"mm,100,operator,0.250000,10,0.250000,10,10,0,0.000000,0,0,0,1,\"[[4, 4]]\"\n"
+		"mm,100,operator,0.250000,10,0.250000,10,10,0,0.000000,0,0,0,1,\n");
 	ops_end(&f);
 }
 
@@ -274,22 +276,22 @@ static void parts_can_be_chosen(void **state)
 	o.which = &which;
 	assert_report(&f, o,
 		      HEADER
-		      "aten::relu,101,operator,1.000000,10,1.000000,10,10,20,1.000000,20,20,1\n"
-		      "relu,101,kernel,0.000000,0,0.000000,0,0,20,1.000000,20,20,1\n");
+		      "aten::relu,101,operator,1.000000,10,1.000000,10,10,20,1.000000,20,20,0,1\n"
+		      "relu,101,kernel,0.000000,0,0.000000,0,0,20,1.000000,20,20,0,1\n");
 	which = (struct aif_attribution_opts){.from_ns = 65, .to_ns = 1045};
 	assert_report(&f, o,
 		      HEADER
-		      "gemm,100,kernel,0.000000,0,0.000000,0,0,40,0.571428,40,40,1\n"
-		      "relu,101,kernel,0.000000,0,0.000000,0,0,20,0.285714,20,20,1\n"
-		      "bias,100,kernel,0.000000,0,0.000000,0,0,10,0.142857,10,10,1\n"
-		      "cudaLaunchKernel,100,runtime,1.000000,5,1.000000,5,5,0,0.000000,0,0,1\n");
+		      "gemm,100,kernel,0.000000,0,0.000000,0,0,40,0.571428,40,40,0,1\n"
+		      "relu,101,kernel,0.000000,0,0.000000,0,0,20,0.285714,20,20,0,1\n"
+		      "bias,100,kernel,0.000000,0,0.000000,0,0,10,0.142857,10,10,0,1\n"
+		      "cudaLaunchKernel,100,runtime,1.000000,5,1.000000,5,5,0,0.000000,0,0,0,1\n");
 	which = (struct aif_attribution_opts){0};
 	o.kernel = "bias";
 	o.limit = 1;
 	assert_report(
 		&f, o,
 		HEADER
-		"aten::linear,100,operator,0.409090,45,0.909090,100,100,10,1.000000,10,10,1\n");
+		"aten::linear,100,operator,0.409090,45,0.909090,100,100,10,1.000000,10,10,0,1\n");
 	/* Nothing is left. */
 	which.threads = thread;
 	o.kernel = NULL;
@@ -526,7 +528,7 @@ static void add_found(char *csv, struct aif_buf *out)
 		char name[8];
 
 		if (sscanf(line,
-			   "%7[op0-9],100,operator,%*f,%llu,%*f,%llu,%*u,%llu,%*f,%llu,%*u,%llu",
+			   "%7[op0-9],100,operator,%*f,%llu,%*f,%llu,%*u,%llu,%*f,%llu,%*u,%*u,%llu",
 			   name, &self, &cpu, &self_device, &device, &calls) == 6)
 			aif_buf_printf(out, "%s %llu %llu %llu %llu %llu\n", name, self, cpu,
 				       self_device, device, calls);

@@ -104,10 +104,11 @@ static void steps_have_their_parts(void **state)
 		"device_total,other_threads,launches,process,device,step\n"
 		"0,58000,0.655172,28000,10000,0,20000,0,63000,0,5,100,device,ProfilerStep#0\n"
 		"58000,62000,0.322580,10000,0,10000,42000,0,10000,0,1,100,device,ProfilerStep#1\n");
-	assert_report(&f, csv(AIF_REPORT_RANGES),
-		      "cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,"
-		      "other_threads,process,range\n"
-		      "49000,2,24500,1000,48000,45000,22500,0,100,forward\n");
+	assert_report(
+		&f, csv(AIF_REPORT_RANGES),
+		"cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,error,"
+		"other_threads,process,range\n"
+		"49000,2,24500,1000,48000,45000,22500,0,0,100,forward\n");
 	ops_end(&f);
 }
 
@@ -142,12 +143,13 @@ static void other_threads_are_of_the_step_that_runs(void **state)
 		"0,50000,0.300000,15000,0,0,35000,0,20000,10000,4,100,device,ProfilerStep#0\n"
 		"60000,30000,0.600000,18000,0,0,12000,0,11000,11000,1,100,device,ProfilerStep#1\n"
 		"0,100000,0.010000,1000,0,0,99000,0,1000,0,1,101,device,ProfilerStep#0\n");
-	assert_report(&f, csv(AIF_REPORT_RANGES),
-		      "cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,"
-		      "other_threads,process,range\n"
-		      "35000,1,35000,35000,35000,12000,12000,2000,100,train\n"
-		      "20000,1,20000,20000,20000,2000,2000,2000,100,backward\n"
-		      "4000,1,4000,4000,4000,3000,3000,0,100,hook\n");
+	assert_report(
+		&f, csv(AIF_REPORT_RANGES),
+		"cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,error,"
+		"other_threads,process,range\n"
+		"35000,1,35000,35000,35000,12000,12000,0,2000,100,train\n"
+		"20000,1,20000,20000,20000,2000,2000,0,2000,100,backward\n"
+		"4000,1,4000,4000,4000,3000,3000,0,0,100,hook\n");
 	ops_end(&f);
 }
 
@@ -165,11 +167,12 @@ static void of_two_threads_steps_it_is_neither(void **state)
 	ops_exec(&f, 1, 95 * US, 0, 95 * US, 99 * US, "gemm");
 	ops_exec(&f, 0, 70 * US, 0, 70 * US, 75 * US, "gemm"); /* thread 1 alone */
 	ops_read(&f);
-	assert_report(&f, csv(AIF_REPORT_RANGES),
-		      "cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,"
-		      "other_threads,process,range\n"
-		      "70000,1,70000,70000,70000,5000,5000,5000,100,b\n"
-		      "50000,1,50000,50000,50000,2000,2000,2000,100,a\n");
+	assert_report(
+		&f, csv(AIF_REPORT_RANGES),
+		"cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,error,"
+		"other_threads,process,range\n"
+		"70000,1,70000,70000,70000,5000,5000,0,5000,100,b\n"
+		"50000,1,50000,50000,50000,2000,2000,0,2000,100,a\n");
 	ops_end(&f);
 }
 
@@ -362,6 +365,7 @@ static void half_of_the_launches(struct ops_fixture *f)
 
 	ops_begin(f, NULL, "cuda");
 	ops_add(f, 0, 0, 40 * US, AIF_OP_STEP, "ProfilerStep#0");
+	ops_add(f, 0, 0, 39 * US, AIF_OP_RANGE, "train");
 	for (uint64_t b = 0; b < 4; b++) {
 		add_block(f, b * 10 * US, (b + 1) * 10 * US, b % 2 == 0);
 		for (uint64_t i = 0; i < EACH && b % 2 == 0; i++) {
@@ -400,6 +404,16 @@ static void what_was_captured_stands_for_the_whole(void **state)
 	assert_report(&f, o,
 		      "time,error,calls,average,alone,overlap_share,process,device,kernel\n"
 		      "4400,283,40,110,4400,0.000000,100,device,ncclDevKernel_AllReduce\n");
+	assert_report(
+		&f, csv(AIF_REPORT_RANGES),
+		"cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,error,"
+		"other_threads,process,range\n"
+		"39000,1,39000,39000,39000,17600,17600,1132,0,100,train\n");
+	text = ops_report(&f, csv(AIF_REPORT_OPS));
+	assert_non_null(strstr(text, "\ngemm,100,kernel,0.000000,0,0.000000,0,0,13200,0.750000,"
+				     "13200,110,849,120\n"));
+	assert_non_null(strstr(text, ",17600,17600,1132,1\n"));
+	free(text);
 	o.format = AIF_TABLE_PLAIN;
 	text = ops_report(&f, o);
 	assert_non_null(strstr(text, ": 4.4 us with communication"));
