@@ -272,9 +272,14 @@ static int load_samples(void *arg, const struct aif_sample_row *rows, size_t n)
 	return 0;
 }
 
+static bool is_part(const struct aif_attribution_opts *o)
+{
+	return o->from_ns || o->to_ns;
+}
+
 static bool is_filtered(const struct aif_attribution_opts *o)
 {
-	return o->from_ns || o->to_ns || o->processes || o->threads || o->devices;
+	return is_part(o) || o->processes || o->threads || o->devices;
 }
 
 static uint64_t family_key(uint32_t process, uint32_t device, uint32_t name)
@@ -501,7 +506,12 @@ static int load(struct loading *l, struct aif_err *err)
 	l->devices = calloc(AIF_MAX(p->devices_len, 1), sizeof(*l->devices));
 	r = l->devices ? aif_timeline_new(p, &l->timeline) : -ENOMEM;
 	if (!r)
-		r = aif_weights_new(p, &l->w->weights);
+		r = is_part(l->w->opts) ? aif_weights_new_part(p,
+							       (struct aif_weights_span){
+								       p->start_ns + l->w->from,
+								       p->start_ns + l->w->to, 0},
+							       &l->w->weights)
+					: aif_weights_new(p, &l->w->weights);
 	if (!r)
 		r = aif_gaps_init(&l->w->gaps, p);
 	if (!r)

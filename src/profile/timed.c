@@ -137,8 +137,6 @@ static void count_left_out(struct reading *r)
 	struct aif_timed *t = r->t;
 	struct aif_weights_blank blank;
 
-	t->span.from = r->p->start_ns + (w ? w->from_ns : 0);
-	t->span.to = w && w->to_ns ? r->p->start_ns + w->to_ns : r->p->end_ns;
 	if (aif_weights_blank(t->weights, t->span.from, t->span.to, w ? w->processes : NULL,
 			      w ? w->threads : NULL, &blank))
 		t->left_out = aif_timed_rounded(blank.launches);
@@ -151,10 +149,14 @@ int aif_timed_read(const struct aif_profile *p, const struct aif_attribution_opt
 	uint64_t bad[2] = {0};
 	int e;
 
-	*ret = (struct aif_timed){0};
+	*ret = (struct aif_timed){
+		.span = {.from = p->start_ns + (which ? which->from_ns : 0),
+			 .to = which && which->to_ns ? p->start_ns + which->to_ns : p->end_ns}};
 	e = aif_timeline_new(p, &r.timeline);
 	if (!e)
-		e = aif_weights_new(p, &ret->weights);
+		e = which && (which->from_ns || which->to_ns)
+			    ? aif_weights_new_part(p, ret->span, &ret->weights)
+			    : aif_weights_new(p, &ret->weights);
 	if (!e)
 		e = aif_profile_launches(p, take_launches, &r, &bad[0]);
 	if (!e) {

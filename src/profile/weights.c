@@ -34,7 +34,9 @@ struct aif_weights {
 	uint64_t *off_launches;   /* of each in worked_off */
 	uint64_t *off_end_errors; /* and how well its end is known */
 	uint64_t *sampled;        /* by process: when a window of a device's samples last ended */
-	uint64_t uncaptured, from;
+	bool *goes_on;            /* by process: it launched something after .to */
+	uint64_t uncaptured, from, to;
+	uint64_t part;  /* blocks of before are not there; 0: none is missing */
 	bool has_grown; /* a block has */
 };
 
@@ -45,12 +47,21 @@ static bool is_of_work(const struct aif_profile *p, const struct aif_window_row 
 	       !strcmp(aif_profile_str(p, p->devices[r->device].runtime), "cuda");
 }
 
+/* Of launches in [start, end), evenly, those in [from, to). */
+static uint64_t in_part(uint64_t launches, uint64_t start, uint64_t end, uint64_t from, uint64_t to)
+{
+	return from == start && to == end
+		       ? launches
+		       : (uint64_t)((double)launches * (double)(to - from) / (double)(end - start));
+}
+
 static int load(void *arg, const struct aif_window_row *rows, size_t n)
 {
 	struct aif_weights *w = arg;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_window_row *r = &rows[i];
+		uint64_t start = AIF_MAX(r->start, w->part), end = AIF_MIN(r->end, w->to);
 
 		if (r->end <= w->from)
 			continue; /* its launches were dropped */
@@ -62,17 +73,20 @@ static int load(void *arg, const struct aif_window_row *rows, size_t n)
 		    (r->thread == AIF_NONE && !r->p_ppm) /* gaps.h */ ||
 		    r->launches > r->end - r->start)
 			continue;
+		w->goes_on[r->process] |= r->end > w->to && r->launches;
+		if (start >= end)
+			continue;
 		if (aif_grow(&w->blocks, &w->blocks_cap, w->blocks_len + 1, sizeof(*w->blocks)) < 0)
 			return -ENOMEM;
-		w->blocks[w->blocks_len++] =
-			(struct block){.start = r->start,
-				       .end = r->end,
-				       .launches = r->launches,
-				       .key = key_of(r->thread, r->process),
-				       .process = r->process,
-				       .cycle = AIF_NONE,
-				       .on = r->held,
-				       .certain = r->held && r->p_ppm >= 1000000};
+		w->blocks[w->blocks_len++] = (struct block){
+			.start = start,
+			.end = end,
+			.launches = in_part(r->launches, r->start, r->end, start, end),
+			.key = key_of(r->thread, r->process),
+			.process = r->process,
+			.cycle = AIF_NONE,
+			.on = r->held,
+			.certain = r->held && r->p_ppm >= 1000000};
 	}
 	return 0;
 }
@@ -291,7 +305,8 @@ static int end_last_blocks(struct aif_weights *w)
 			w->off_launches[first_after(off, b->process, b->start) - 1] += b->launches;
 	}
 	for (size_t i = 0; i < off->len; i++)
-		if (i + 1 == off->len || off->at[i + 1].process != off->at[i].process)
+		if (!w->goes_on[off->at[i].process] &&
+		    (i + 1 == off->len || off->at[i + 1].process != off->at[i].process))
 			end_last_block(w, i);
 	return 0;
 }
@@ -373,15 +388,24 @@ static int count_grown(void *arg, const struct aif_launch_row *rows, size_t n)
 
 int aif_weights_new(const struct aif_profile *p, struct aif_weights **ret)
 {
+	return aif_weights_new_part(p, (struct aif_weights_span){0, UINT64_MAX, 0}, ret);
+}
+
+int aif_weights_new_part(const struct aif_profile *p, struct aif_weights_span part,
+			 struct aif_weights **ret)
+{
 	struct aif_weights *w = calloc(1, sizeof(*w));
 	int r;
 
 	if (!w)
 		return -ENOMEM;
 	w->p = p;
-	w->from = p->kept_ns;
+	w->part = part.from;
+	w->from = AIF_MAX(p->kept_ns, part.from);
+	w->to = part.to;
+	w->goes_on = calloc(p->processes_len + 1, sizeof(*w->goes_on));
 	w->sampled = calloc(p->processes_len + 1, sizeof(*w->sampled));
-	r = w->sampled ? aif_profile_windows(p, load, w, NULL) : -ENOMEM;
+	r = w->sampled && w->goes_on ? aif_profile_windows(p, load, w, NULL) : -ENOMEM;
 	if (!r && !w->blocks_len) {
 		aif_weights_free(w);
 		*ret = NULL;
@@ -421,7 +445,31 @@ void aif_weights_free(struct aif_weights *w)
 	free(w->off_launches);
 	free(w->off_end_errors);
 	free(w->sampled);
+	free(w->goes_on);
 	free(w);
+}
+
+static const struct aif_weights_cycle *first_cycle(const struct aif_weights *w, uint32_t thread)
+{
+	uint64_t keys[2] = {thread, UINT64_MAX};
+
+	if (thread < w->p->threads_len)
+		keys[1] = key_of(AIF_NONE, w->p->threads[thread].process);
+	for (size_t k = 0; k < AIF_ARRAY_LEN(keys); k++) {
+		size_t lo = 0, hi = w->cycles_len; /* by key */
+
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+
+			if (w->cycles[mid].key < keys[k])
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (lo < w->cycles_len && w->cycles[lo].key == keys[k])
+			return &w->cycles[lo];
+	}
+	return NULL;
 }
 
 const struct aif_weights_cycle *aif_weights_at(const struct aif_weights *w, uint32_t thread,
@@ -429,6 +477,9 @@ const struct aif_weights_cycle *aif_weights_at(const struct aif_weights *w, uint
 {
 	const struct block *b = w ? block_of(w, thread, time) : NULL;
 
+	/* What was launched before the part, and runs in it, is like the first that was launched in it. */
+	if (!b && w && time < w->part)
+		return first_cycle(w, thread);
 	return b && time < b->end && b->on && b->cycle != AIF_NONE ? &w->cycles[b->cycle] : NULL;
 }
 

@@ -68,6 +68,13 @@ struct aif_weights;
 
 /* NULL in *ret: nothing was left out, all weights are one. 0 or -ENOMEM. */
 int aif_weights_new(const struct aif_profile *p, struct aif_weights **ret);
+struct aif_weights_span {
+	uint64_t from, to, error; /* CLOCK_MONOTONIC; the standard error of .to */
+};
+/* The same for a part of the recording: of its blocks what lies in it, so that what was captured there stands for what was
+ * left out there. */
+int aif_weights_new_part(const struct aif_profile *p, struct aif_weights_span part,
+			 struct aif_weights **ret);
 void aif_weights_free(struct aif_weights *w); /* NULL is fine */
 
 /* The cycle of a launch of `thread` at `time` (CLOCK_MONOTONIC), or NULL: it stands for itself only. */
@@ -81,11 +88,8 @@ double aif_weights_factor(const struct aif_weights *w, uint32_t cycle);
  * `most` by the blocks next to it in which launches were left out: it may have worked in them, up to where the
  * process is known to have launched other things. A process's last block goes on after its last launch: it counts
  * for as long as the device was sampled in it, or else as its launches took in the blocks before, at the
- * most AIF_WEIGHTS_POOL; `error` is then the standard error of .to. For w NULL nothing happens.
+ * most AIF_WEIGHTS_POOL; span->error is then set. For w NULL nothing happens.
  */
-struct aif_weights_span {
-	uint64_t from, to, error;
-};
 void aif_weights_reach(const struct aif_weights *w, uint32_t process, struct aif_weights_span most,
 		       struct aif_weights_span *span);
 /* Was any thread of the process in a block without capture then? */
