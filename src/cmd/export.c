@@ -19,6 +19,7 @@ struct values {
 	const char *input, *output;
 	int format, detail;
 	struct aif_choice_values choice;
+	uint64_t max_bytes;
 };
 
 #define FORMATS_WORD(name)       "|" #name
@@ -39,6 +40,7 @@ static const struct aif_opt opts[] = {
 	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
 	 "how much of stacks to show, as in aiflame flame (normal)"},
 	AIF_CHOICE_OPTS(CHOICE_AT),
+	AIF_VIEW_MAX_SIZE_OPT(AT(max_bytes)),
 	{0},
 };
 static const struct values defaults = {.format = FORMAT_BY_SUFFIX, .detail = AIF_NAME_NORMAL};
@@ -78,6 +80,7 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 	struct aif_export x = {.profile = &p,
 			       .kernel = v->choice.kernel,
 			       .detail = (enum aif_name_detail)v->detail,
+			       .max_bytes = v->max_bytes ? v->max_bytes : aif_view_max_size(path),
 			       .stopped = stopped,
 			       .ret_damaged = &damaged,
 			       .scratch = aif_stop_scratch()};

@@ -32,6 +32,7 @@ struct values {
 	uint32_t width;
 	struct aif_choice_values choice;
 	struct aif_flame_opts flame;
+	uint64_t max_bytes;
 };
 
 #define AT(field)        offsetof(struct values, field)
@@ -64,6 +65,7 @@ static const struct aif_opt opts[] = {
 	{0, "title", "TEXT", AIF_OPT_STRING, AT(title), 0, "the picture's title"},
 	{0, "width", "PX", AIF_OPT_COUNT, AT(width), 0,
 	 "the picture's width, 300 to 100000 (1200, in a browser its own)"},
+	AIF_VIEW_MAX_SIZE_OPT(AT(max_bytes)),
 	{0},
 };
 static const struct values defaults = {
@@ -218,7 +220,7 @@ static int draw(const struct values *v, const struct aif_profile *p, const struc
 	if (v->format == FORMAT_BY_SUFFIX)
 		r = aif_flame_format_of(v->output, &format, err);
 	if (!r)
-		r = aif_flame_write(t, format, &svg, v->output, err);
+		r = aif_flame_write_bounded(t, format, &svg, v->output, v->max_bytes, err);
 	aif_buf_finish(&said);
 	return r;
 }
@@ -456,6 +458,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		return AIF_EXIT_USAGE;
 	if (aif_output_check(v->output, err) < 0)
 		return AIF_EXIT_FAILURE;
+	if (!given.max_bytes)
+		given.max_bytes = aif_view_max_size(path);
 	r = aif_flame_is_folded(path) ? from_folded(v, path, err) : from_profile(v, path, err);
 
 	return r ? AIF_EXIT_FAILURE : AIF_EXIT_OK;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/human.h"
 #include "cmd/command.h"
+#include "cmd/profile_arg.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,6 +106,22 @@ static void wrong_words(const struct aif_command *cmd, int words_len)
 		*cmd->words ? " " : "", cmd->words);
 }
 
+/* Where it was our own bound that was met: what it is for. */
+static void explain_memory(void)
+{
+	struct aif_buf size = {0};
+	uint64_t bytes;
+
+	if (!aif_view_memory_bound(&bytes))
+		return;
+	aif_human_bytes(&size, bytes);
+	fprintf(stderr,
+		"aiflame: memory is bounded at %s, by what profiles of this size need; choose a part "
+		"of it with --time, --process, --kernel or --limit\n",
+		aif_buf_str(&size));
+	aif_buf_finish(&size);
+}
+
 static int run(const struct aif_command *cmd, int argc, char **argv)
 {
 	struct aif_err err = {0};
@@ -136,6 +154,8 @@ static int run(const struct aif_command *cmd, int argc, char **argv)
 		}
 		if (err.code)
 			fprintf(stderr, "aiflame: %s\n", err.text);
+		if (err.code == -ENOMEM)
+			explain_memory();
 	}
 	free(values);
 	return status;

@@ -10,12 +10,55 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+static uint64_t file_size(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+}
+
+uint64_t aif_view_max_size(const char *path)
+{
+	return AIF_MAX(AIF_VIEW_OUTPUT, file_size(path) * AIF_VIEW_OUTPUT_PER_BYTE);
+}
+
+bool aif_view_memory_bound(uint64_t *ret_bytes)
+{
+	struct rlimit limit;
+
+	*ret_bytes = getrlimit(RLIMIT_DATA, &limit) < 0 ? RLIM_INFINITY : limit.rlim_cur;
+	return *ret_bytes != RLIM_INFINITY;
+}
+
+/* Sanitizers reserve terabytes. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SHADOW_MEMORY 1
+#else
+#define HAS_SHADOW_MEMORY 0
+#endif
+
+/* A lower bound of the user's own stays, as it does for every program. */
+static void bound_memory(const char *path)
+{
+	uint64_t bytes = AIF_VIEW_MEMORY + file_size(path) * AIF_VIEW_MEMORY_PER_BYTE;
+	struct rlimit limit;
+
+	if (HAS_SHADOW_MEMORY || getrlimit(RLIMIT_DATA, &limit) < 0 || limit.rlim_cur <= bytes)
+		return;
+	limit.rlim_cur = bytes;
+	setrlimit(RLIMIT_DATA, &limit);
+}
+
 static int open_named(const char *path, struct aif_profile *ret, struct aif_err *err)
 {
-	int r = aif_profile_open(path, ret, err);
+	int r;
+
+	bound_memory(path);
+	r = aif_profile_open(path, ret, err);
 
 	if (!r && aif_kernel_names_make(ret) < 0)
 		r = aif_err_set(err, -ENOMEM, "out of memory");
@@ -32,6 +75,11 @@ void aif_view_tell_cut(const char *path, const struct aif_profile *p)
 			p->notes & AIF_NOTE_NO_LOCKS
 				? ", or goes on (its file system has no locks, which would tell)"
 				: "");
+	if (p->notes & AIF_NOTE_DEEP_NAMES)
+		fprintf(stderr,
+			"aiflame: %s: more than %d functions are inlined at one place: the innermost are "
+			"left out\n",
+			path, AIF_FRAME_NAMES_MAX);
 }
 
 int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_err *err)

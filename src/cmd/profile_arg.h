@@ -8,6 +8,32 @@
  * where both are given, which is misuse. */
 const char *aif_view_path(const char *option, char **words, int words_len, struct aif_err *err);
 
+/*
+ * A profile may come from anywhere, and a small one can stand for much: identical rows, a name in every stack. What a view
+ * of it takes is bounded in proportion to the file.
+ *
+ *   memory   AIF_VIEW_MEMORY and AIF_VIEW_MEMORY_PER_BYTE times the file, kept by the kernel (RLIMIT_DATA) from the moment
+ *            on that the profile is opened. Of recordings views take up to 45 times the file: 458 MB for 10.9 MB with
+ *            1.5 million launches.
+ *   output   AIF_VIEW_OUTPUT or AIF_VIEW_OUTPUT_PER_BYTE times the file, whichever is more, unless --max-size allows
+ *            another size. That recording as Chrome's JSON, the longest of all formats, is 56 times the file.
+ */
+#define AIF_VIEW_MEMORY          ((uint64_t)1 << 30)
+#define AIF_VIEW_MEMORY_PER_BYTE 128
+#define AIF_VIEW_OUTPUT          ((uint64_t)1 << 30)
+#define AIF_VIEW_OUTPUT_PER_BYTE 256
+
+/* What --max-size is where it is not given, bytes. */
+uint64_t aif_view_max_size(const char *path);
+#define AIF_VIEW_MAX_SIZE_OPT(at)                                                                \
+	{                                                                                        \
+		0, "max-size", "BYTES", AIF_OPT_BYTES, at, 1,                                    \
+			"stop where the output gets larger (256 times the profile, at least 1G)" \
+	}
+
+/* True, with what the bound on memory was, if there is one: for who says that memory ran out. */
+bool aif_view_memory_bound(uint64_t *ret_bytes);
+
 /* Of a FILE and another word: where only the other one is a profile, they are taken the other way round. */
 void aif_view_put_in_order(char **file, char **other);
 

@@ -19,7 +19,7 @@ static int sqlite_write(const struct aif_export *x, const char *path, struct aif
 	int r = aif_query_new(x->profile, &q, err);
 
 	if (!r)
-		r = aif_query_export(q, path, x->stopped, x->scratch, err);
+		r = aif_query_export(q, path, x->max_bytes, x->stopped, x->scratch, err);
 	aif_export_damaged(x, q ? aif_query_damaged(q) : 0);
 	aif_query_free(q);
 	return r;
@@ -92,6 +92,7 @@ static int csv_table(struct aif_query *q, const char *table, const char *dir,
 	else
 		r = aif_out_open_stoppable(&out, aif_buf_str(&path), x->stopped, x->scratch, err);
 	if (!r) {
+		out.max = x->max_bytes;
 		r = rows_put(q, s, &out, err);
 		if (r < 0) {
 			aif_out_abort(&out);

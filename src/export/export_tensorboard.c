@@ -463,6 +463,7 @@ static int tensorboard_write(const struct aif_export *x, const char *dir, struct
 	keep = is_new ? 0 : strlen(dir);
 	directories_tell(x->scratch, &path, keep, aif_scratch_put);
 	if (!r) {
+		out.max = x->max_bytes;
 		r = write_space(x, &out, err);
 		if (r < 0)
 			aif_out_abort(&out);

@@ -21,6 +21,7 @@ struct aif_export {
 	struct aif_attribution_opts which; /* zeroes: all of it */
 	const char *kernel; /* only kernels that match, a POSIX extended expression, or NULL */
 	enum aif_name_detail detail;
+	uint64_t max_bytes; /* of each file before it is compressed, 0: no end; -EFBIG beyond */
 	const volatile sig_atomic_t
 		*stopped;            /* nonzero: stop, and leave nothing behind; NULL: never */
 	struct aif_scratch *scratch; /* for what is not whole yet; NULL: none */

@@ -78,6 +78,7 @@ int aif_export_write(const struct aif_exporter *e, const struct aif_export *x, c
 	r = aif_out_open_stoppable(&out, path, x->stopped, x->scratch, err);
 	if (r < 0)
 		return r;
+	out.max = x->max_bytes;
 	if (e->is_gzip || is_gz(path))
 		r = aif_out_gzip(&out);
 	if (r < 0)

@@ -96,14 +96,16 @@ int aif_flame_read_folded(const char *path, const char *focus, const char *ignor
 	return r;
 }
 
-int aif_flame_write(const struct aif_tree *t, enum aif_flame_format format,
-		    const struct aif_svg_opts *svg, const char *path, struct aif_err *err)
+int aif_flame_write_bounded(const struct aif_tree *t, enum aif_flame_format format,
+			    const struct aif_svg_opts *svg, const char *path, uint64_t max_bytes,
+			    struct aif_err *err)
 {
 	struct aif_out out;
 	int r = aif_out_open(&out, path, err);
 
 	if (r < 0)
 		return r;
+	out.max = max_bytes;
 	if (format == AIF_FLAME_FOLDED)
 		aif_folded_write(t, &out);
 	else

@@ -20,7 +20,14 @@ bool aif_flame_is_folded(const char *path);
 int aif_flame_read_folded(const char *path, const char *focus, const char *ignore,
 			  struct aif_tree *ret, struct aif_buf *ret_warning, struct aif_err *err);
 
-/* Writes the sealed tree; svg is not looked at for folded text. There is no partial file under the
- * name, whatever happens. 0 or -errno with *err. */
-int aif_flame_write(const struct aif_tree *t, enum aif_flame_format format,
-		    const struct aif_svg_opts *svg, const char *path, struct aif_err *err);
+/* Writes the sealed tree, at most so many bytes (0: no end), else -EFBIG; svg is not looked at for folded text. There is
+ * no partial file under the name, whatever happens. 0 or -errno with *err. */
+int aif_flame_write_bounded(const struct aif_tree *t, enum aif_flame_format format,
+			    const struct aif_svg_opts *svg, const char *path, uint64_t max_bytes,
+			    struct aif_err *err);
+static inline int aif_flame_write(const struct aif_tree *t, enum aif_flame_format format,
+				  const struct aif_svg_opts *svg, const char *path,
+				  struct aif_err *err)
+{
+	return aif_flame_write_bounded(t, format, svg, path, 0, err);
+}

@@ -90,6 +90,8 @@ void aif_folded_write(const struct aif_tree *t, struct aif_out *out)
 			aif_folded_count(b, node->self, t->scale);
 			aif_buf_putc(b, '\n');
 			aif_out_flush_if_full(out);
+			if (out->error)
+				break;
 		}
 		if (node->first) {
 			n = node->first;

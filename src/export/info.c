@@ -136,6 +136,12 @@ static void notes(const struct aif_profile *p, struct aif_buf *out)
 	if (p->notes & AIF_NOTE_NO_LOCKS)
 		aif_buf_puts(out, "\nits file system has no locks: whether it is being recorded "
 				  "could not be asked\n");
+	if (p->notes & AIF_NOTE_DEEP_NAMES)
+		aif_buf_printf(
+			out,
+			"\nmore than %d functions are inlined at one place: the innermost are "
+			"left out\n",
+			AIF_FRAME_NAMES_MAX);
 	if (p->notes & AIF_NOTE_TRIMMED) {
 		aif_buf_puts(out, "\nold rows were dropped (--keep, --max-size): ");
 		if (p->kept_ns < p->end_ns) {

@@ -2,6 +2,7 @@
 #include "export/out.h"
 
 #include "base/clock.h"
+#include "base/human.h"
 #include "base/map.h"
 #include "base/scratch.h"
 
@@ -82,9 +83,28 @@ in_place:
 	return o->fd < 0 ? -errno : 0;
 }
 
+static const char *out_name(const char *path)
+{
+	return !strcmp(path, "-") ? "standard output" : path;
+}
+
+int aif_out_say_over(const char *path, uint64_t max, struct aif_err *err)
+{
+	struct aif_buf size = {0};
+	int r;
+
+	aif_human_bytes(&size, max);
+	r = aif_err_set(err, -EFBIG,
+			"%s: stopped: it would be more than %s; choose a part of the profile, or "
+			"allow more with --max-size",
+			out_name(path), aif_buf_str(&size));
+	aif_buf_finish(&size);
+	return r;
+}
+
 static int failed(const char *path, int r, struct aif_err *err)
 {
-	const char *what = !strcmp(path, "-") ? "standard output" : path;
+	const char *what = out_name(path);
 
 	switch (-r) {
 	case ENOSPC:
@@ -193,6 +213,11 @@ static void write_gzip(struct aif_out *o, bool is_end)
 
 static void flush(struct aif_out *o, bool is_end)
 {
+	o->made += o->buf.len;
+	if (o->max && o->made > o->max && !o->error) {
+		o->error = -EFBIG;
+		o->is_over = true;
+	}
 	if (o->gzip)
 		write_gzip(o, is_end);
 	else
@@ -225,7 +250,10 @@ int aif_out_commit(struct aif_out *o, struct aif_err *err)
 	if (r == 0 && o->temp_path && rename(o->temp_path, o->final_path) < 0)
 		r = -errno;
 	if (r < 0) {
-		failed(o->path, r, err);
+		if (o->is_over)
+			aif_out_say_over(o->path, o->max, err);
+		else
+			failed(o->path, r, err);
 		aif_out_abort(o);
 		return r;
 	}

@@ -21,6 +21,8 @@ struct aif_out {
 	char *final_path, *temp_path; /* NULL: written in place */
 	struct aif_buf buf;
 	uint64_t written;
+	uint64_t made, max;      /* bytes before compression; beyond `max` -EFBIG, 0: no end */
+	bool is_over;            /* of `max`, which the commit says */
 	struct z_stream_s *gzip; /* NULL: bytes are written as they are */
 	const volatile sig_atomic_t
 		*stopped;            /* nonzero: -EINTR instead of more bytes; NULL: never */
@@ -49,3 +51,5 @@ void aif_out_flush_if_full(struct aif_out *o);
  * before. 0 or -errno with *err. */
 int aif_out_commit(struct aif_out *o, struct aif_err *err);
 void aif_out_abort(struct aif_out *o); /* no output; a finished o is allowed */
+/* -EFBIG with *err: `path` was stopped at `max` bytes. */
+int aif_out_say_over(const char *path, uint64_t max, struct aif_err *err);

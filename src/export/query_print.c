@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What is held at a time: columns of a plain table are aligned within these many rows. */
@@ -18,6 +19,9 @@
 
 /* The database that is exported into. */
 #define OTHER "exported"
+
+#define PAGE_BYTES      16384 /* as write_tables() asks for */
+#define UNWRITTEN_BYTES ((uint64_t)8 << 20)
 
 /* Instructions of SQLite's machine between two looks at whether it is to stop: under a millisecond. */
 #define STOP_STEPS 10000
@@ -161,13 +165,41 @@ static int attach(sqlite3 *db, const char *path)
 	return r == SQLITE_DONE ? SQLITE_OK : r;
 }
 
-static int write_tables(sqlite3 *db)
+/* SQLite is full at so many pages, as it is where the disk is. */
+static int bound_pages(sqlite3 *db, uint64_t max_bytes)
+{
+	struct aif_buf sql = {0};
+	int r;
+
+	aif_buf_printf(&sql, "PRAGMA " OTHER ".max_page_count=%" PRIu64,
+		       AIF_MIN(max_bytes / PAGE_BYTES + 1, (uint64_t)INT32_MAX));
+	r = aif_buf_failed(&sql) ? SQLITE_NOMEM
+				 : sqlite3_exec(db, aif_buf_str(&sql), NULL, NULL, NULL);
+	aif_buf_finish(&sql);
+	return r;
+}
+
+/* What SQLite still held back when it was full is a few megabytes. */
+static bool is_over(const char *path, uint64_t max_bytes)
+{
+	struct stat st;
+
+	return max_bytes && stat(path, &st) == 0 &&
+	       (uint64_t)st.st_size + UNWRITTEN_BYTES >= max_bytes;
+}
+
+static int write_tables(sqlite3 *db, uint64_t max_bytes)
 {
 	int r = sqlite3_exec(db,
 			     "PRAGMA " OTHER ".page_size=16384; PRAGMA " OTHER ".journal_mode=OFF; "
 			     "PRAGMA " OTHER ".synchronous=OFF; PRAGMA " OTHER
-			     ".locking_mode=EXCLUSIVE; BEGIN",
+			     ".locking_mode=EXCLUSIVE",
 			     NULL, NULL, NULL);
+
+	if (r == SQLITE_OK && max_bytes)
+		r = bound_pages(db, max_bytes);
+	if (r == SQLITE_OK)
+		r = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
 
 	for (size_t i = 0; r == SQLITE_OK && aif_query_table(i); i++)
 		r = copy_table(db, aif_query_table(i));
@@ -182,7 +214,7 @@ static int is_stopped(void *stopped)
 }
 
 /* Into the file `temp`, which is there and empty. The query is good for nothing else then. */
-static int export_to(struct aif_query *q, const char *temp, const char *path,
+static int export_to(struct aif_query *q, const char *temp, const char *path, uint64_t max_bytes,
 		     const volatile sig_atomic_t *stopped, struct aif_err *err)
 {
 	sqlite3 *db = aif_query_db(q);
@@ -195,11 +227,13 @@ static int export_to(struct aif_query *q, const char *temp, const char *path,
 	sqlite3_set_authorizer(db, NULL, NULL); /* what is run from here on is ours */
 	r = attach(db, temp);
 	if (r == SQLITE_OK)
-		r = write_tables(db);
+		r = write_tables(db, max_bytes);
 	if (r == SQLITE_OK)
 		r = sqlite3_exec(db, "DETACH " OTHER, NULL, NULL, NULL);
 	if ((r & 0xff) == SQLITE_INTERRUPT)
 		return aif_err_set(err, -EINTR, "%s: stopped", path);
+	if ((r & 0xff) == SQLITE_FULL && is_over(temp, max_bytes))
+		return aif_out_say_over(path, max_bytes, err);
 	if ((r & 0xff) == SQLITE_FULL)
 		return aif_err_set(err, -ENOSPC,
 				   "%s: the disk is full; free space or write elsewhere", path);
@@ -234,8 +268,9 @@ static int copy_to_stdout(int fd, const volatile sig_atomic_t *stopped, struct a
 }
 
 /* SQLite writes files only: one without a name any more. */
-static int export_to_stdout(struct aif_query *q, const volatile sig_atomic_t *stopped,
-			    struct aif_scratch *scratch, struct aif_err *err)
+static int export_to_stdout(struct aif_query *q, uint64_t max_bytes,
+			    const volatile sig_atomic_t *stopped, struct aif_scratch *scratch,
+			    struct aif_err *err)
 {
 	const char *dir = getenv("TMPDIR");
 	char *temp = NULL;
@@ -255,7 +290,7 @@ static int export_to_stdout(struct aif_query *q, const volatile sig_atomic_t *st
 				temp, strerror(errno));
 	if (r == 0) {
 		aif_scratch_put(scratch, temp);
-		r = export_to(q, temp, temp, stopped, err);
+		r = export_to(q, temp, temp, max_bytes, stopped, err);
 		unlink(temp);
 		aif_scratch_take(scratch, temp);
 	}
@@ -267,14 +302,15 @@ static int export_to_stdout(struct aif_query *q, const volatile sig_atomic_t *st
 	return r;
 }
 
-int aif_query_export(struct aif_query *q, const char *path, const volatile sig_atomic_t *stopped,
-		     struct aif_scratch *scratch, struct aif_err *err)
+int aif_query_export(struct aif_query *q, const char *path, uint64_t max_bytes,
+		     const volatile sig_atomic_t *stopped, struct aif_scratch *scratch,
+		     struct aif_err *err)
 {
 	struct aif_out out;
 	int r;
 
 	if (!strcmp(path, "-"))
-		return export_to_stdout(q, stopped, scratch, err);
+		return export_to_stdout(q, max_bytes, stopped, scratch, err);
 	r = aif_out_open_stoppable(&out, path, stopped, scratch, err);
 	if (r < 0)
 		return r;
@@ -284,7 +320,7 @@ int aif_query_export(struct aif_query *q, const char *path, const volatile sig_a
 				"use -o -",
 				path);
 	else
-		r = export_to(q, out.temp_path, path, stopped, err);
+		r = export_to(q, out.temp_path, path, max_bytes, stopped, err);
 	if (r < 0) {
 		aif_out_abort(&out);
 		return r;

@@ -28,10 +28,10 @@
 /* The longest string or chunk: sources and device code are megabytes at most. */
 #define MAX_VALUE (256 << 20)
 
-/* Rows of one kind: what is noise takes a byte a row at least, so that more than a few million rows at
- * this rate are a bomb. */
-#define MIN_ROWS          (UINT64_C(1) << 22)
-#define MAX_ROWS_PER_BYTE 16
+/* Rows of one kind: of recordings a byte of the file holds a seventh of one, as times are noise that does not shrink. A
+ * million rows may be as regular as they like; more than one a byte beyond that are a bomb. */
+#define MIN_ROWS          (UINT64_C(1) << 20)
+#define MAX_ROWS_PER_BYTE 1
 
 static int damaged(const char *path, const char *what, const char *why, struct aif_err *err)
 {
@@ -479,6 +479,23 @@ static void sort_names(struct aif_profile *p)
 		}
 }
 
+/* Of sorted names, those that are too deep at one frame. */
+static void drop_deep_names(struct aif_profile *p)
+{
+	struct aif_frame_name *names = p->frame_names;
+	size_t kept = 0, first = 0; /* first: of the frame at hand, among those that are kept */
+
+	for (size_t i = 0; i < p->frame_names_len; i++) {
+		if (!i || names[i].frame != names[i - 1].frame)
+			first = kept;
+		if (kept - first < AIF_FRAME_NAMES_MAX)
+			names[kept++] = names[i];
+	}
+	if (kept < p->frame_names_len)
+		p->notes |= AIF_NOTE_DEEP_NAMES;
+	p->frame_names_len = kept;
+}
+
 static int load_recording(const struct loader *l)
 {
 	static const char *const names[] = {"start_ns", "end_ns", "complete"};
@@ -633,6 +650,7 @@ int aif_profile_open(const char *path, struct aif_profile *ret, struct aif_err *
 	sqlite3_exec(l.db, "COMMIT", NULL, NULL, NULL);
 	check_marks(&p);
 	sort_names(&p);
+	drop_deep_names(&p);
 	*ret = p;
 	return 0;
 }

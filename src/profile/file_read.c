@@ -115,6 +115,7 @@ static int each_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, row
 {
 	struct aif_chunk_decoder *d;
 	uint64_t bad = 0, rows_left;
+	bool is_full = false;
 	int r = 0;
 
 	if (ret_bad)
@@ -129,10 +130,12 @@ static int each_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, row
 		const void *rows;
 		size_t n;
 
-		r = aif_file_read_chunk(p, kind, i, d, &rows, &n);
+		/* What follows is not even decoded, which takes longest. */
+		r = is_full ? -EBADMSG : aif_file_read_chunk(p, kind, i, d, &rows, &n);
 		if (r == -ENOMEM)
 			break;
-		if (r < 0 || n > rows_left) {
+		is_full = is_full || (r == 0 && n > rows_left);
+		if (r < 0 || is_full) {
 			bad++;
 			r = 0;
 			continue;

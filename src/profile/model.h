@@ -116,6 +116,9 @@ struct aif_frame {
 struct aif_frame_name {
 	uint32_t frame, inline_depth, name, file, line;
 };
+/* A reader keeps so many of a frame, from the outermost on: four times what the recorder writes. Each stands in every
+ * stack that the frame is in, so that a small file could have views write gigabytes of them. */
+#define AIF_FRAME_NAMES_MAX 128
 /* A stack is its innermost frame plus its caller's stack. */
 struct aif_stack {
 	uint32_t parent, frame, depth; /* parent AIF_NONE at the root; depth 1 at the root */
@@ -250,6 +253,7 @@ enum aif_profile_note {
 	AIF_NOTE_NO_ROLLBACK = 2, /* it was killed in a commit, which could not be undone here */
 	AIF_NOTE_TRIMMED = 4,     /* old rows were dropped (--keep, --max-size): see losses */
 	AIF_NOTE_NO_LOCKS = 8,    /* its file system has none: it may be in use by others */
+	AIF_NOTE_DEEP_NAMES = 16, /* a frame had more names than AIF_FRAME_NAMES_MAX */
 };
 
 #define AIF_TABLE(type, name) \

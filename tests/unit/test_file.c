@@ -380,10 +380,12 @@ static pid_t start_recorder(int *ret_pipe)
 		for (uint8_t commits = 1; commits; commits++) {
 			char name[32];
 
+			FIXTURE_ADD(&p, frames, .kind = AIF_FRAME_NATIVE, .module = 0,
+				    .address = 0x2000 + commits);
 			for (int i = 0; i < 50; i++) {
 				snprintf(name, sizeof(name), "name %u.%d", commits, i);
-				FIXTURE_ADD(&p, frame_names, .frame = 0,
-					    .inline_depth = (uint32_t)p.frame_names_len,
+				FIXTURE_ADD(&p, frame_names, .frame = (uint32_t)p.frames_len - 1,
+					    .inline_depth = (uint32_t)i,
 					    .name = aif_strset_puts(&p.strings, name));
 			}
 			p.processes[0].end_ns++;
@@ -407,6 +409,38 @@ static uint8_t commits_told(int fd, uint8_t commits)
 	while (told < commits && read(fd, &next, 1) == 1)
 		told = next;
 	return told;
+}
+
+/* The outermost of a frame's names are kept, however many there are, and all of the others'. */
+static void test_deep_names(void **state)
+{
+	struct aif_profile p, got;
+	struct aif_err err = {0};
+	struct aif_writer *w;
+	char name[32];
+
+	(void)state;
+	fixture_profile(&p);
+	p.frame_names_len = 0;
+	for (uint32_t i = AIF_FRAME_NAMES_MAX + 10; i--;) /* in any order */
+		for (uint32_t frame = 0; frame < 3; frame++) {
+			snprintf(name, sizeof(name), "name %u.%u", frame, i);
+			FIXTURE_ADD(&p, frame_names, .frame = frame, .inline_depth = i,
+				    .name = aif_strset_puts(&p.strings, name), .file = AIF_NONE);
+		}
+	unlink("p");
+	assert_ok(aif_writer_new("p", p.start_ns, &w, &err), &err);
+	assert_ok(aif_writer_tables(w, &p, &err), &err);
+	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
+	assert_ok(aif_profile_open("p", &got, &err), &err);
+	assert_int_equal(got.notes, AIF_NOTE_DEEP_NAMES);
+	assert_int_equal(got.frame_names_len, 3 * AIF_FRAME_NAMES_MAX);
+	for (uint32_t i = 0; i < got.frame_names_len; i++) {
+		assert_int_equal(got.frame_names[i].frame, i / AIF_FRAME_NAMES_MAX);
+		assert_int_equal(got.frame_names[i].inline_depth, i % AIF_FRAME_NAMES_MAX);
+	}
+	aif_profile_finish(&got);
+	aif_profile_finish(&p);
 }
 
 static void test_killed(void **state)
@@ -741,14 +775,23 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, enter_directory, leave_directory)
 	const struct CMUnitTest tests[] = {
-		TEST(test_round_trip),       TEST(test_ops),
-		TEST(test_counters),         TEST(test_empty),
-		TEST(test_sorted_and_cut),   TEST(test_rewritten_rows),
-		TEST(test_names_are_sorted), TEST(test_old_is_kept),
-		TEST(test_unwritable),       TEST(test_long_names),
-		TEST(test_killed),           TEST(test_busy),
-		TEST(test_hot_journal),      TEST(test_read_only),
-		TEST(test_disk_full),        TEST(test_cache),
+		TEST(test_round_trip),
+		TEST(test_ops),
+		TEST(test_counters),
+		TEST(test_empty),
+		TEST(test_sorted_and_cut),
+		TEST(test_rewritten_rows),
+		TEST(test_names_are_sorted),
+		TEST(test_old_is_kept),
+		TEST(test_unwritable),
+		TEST(test_long_names),
+		TEST(test_deep_names),
+		TEST(test_killed),
+		TEST(test_busy),
+		TEST(test_hot_journal),
+		TEST(test_read_only),
+		TEST(test_disk_full),
+		TEST(test_cache),
 		TEST(test_stop_and_ids),
 	};
 

@@ -161,6 +161,38 @@ static void test_large(void **state)
 	assert_int_equal(st.st_size, 1000000);
 }
 
+static void write_bounded(uint64_t max, bool is_gzip, int wanted)
+{
+	struct aif_out o;
+	struct aif_err err;
+	int r;
+
+	unlink(path);
+	assert_int_equal(aif_out_open(&o, path, &err), 0);
+	o.max = max;
+	if (is_gzip)
+		assert_int_equal(aif_out_gzip(&o), 0);
+	for (unsigned i = 0; i < 100000; i++) {
+		aif_buf_puts(aif_out_buf(&o), "0123456789");
+		aif_out_flush_if_full(&o);
+	}
+	r = aif_out_commit(&o, &err);
+	assert_int_equal(r, wanted);
+	assert_int_equal(access(path, F_OK), r ? -1 : 0);
+	if (r)
+		assert_non_null(strstr(err.text, "more than 976.6 KiB; choose a part"));
+	assert_int_equal(files_here(), r ? 0 : 1);
+}
+
+static void test_bound(void **state)
+{
+	(void)state;
+	write_bounded(999999, false, -EFBIG);
+	write_bounded(999999, true, -EFBIG); /* it is of what comes out of it again */
+	write_bounded(1000000, false, 0);
+	write_bounded(1000000, true, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +201,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_no_file),
 		cmocka_unit_test(test_errors_say_what_to_do),
 		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_bound),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

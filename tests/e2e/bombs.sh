@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Profiles of a megabyte that a careless view would make gigabytes of (bombs.c).
+. "$(dirname "$0")/tap.sh"
+for kind in rows inlined deep long product; do
+	"$build/tests/e2e/bombs" $kind $kind.data || { echo "1..0 # SKIP no profiles"; exit 1; }
+done
+# bounded KIND OUT COMMAND...
+bounded() {
+	profile=$1 out=$2
+	shift 2
+	check "$profile: $*" python3 "$root/tests/e2e/bombs.py" "$aiflame" "$profile.data" "$out" "$@"
+	rm -rf "$out"
+}
+bounded rows - info
+bounded rows - query "SELECT count(*) FROM launches"
+bounded rows out.json export --format chrome
+bounded rows out.sqlite export --format sqlite
+bounded inlined out.svg flame
+bounded inlined out.folded flame --detail full --lines
+bounded inlined - report --stacks
+bounded inlined out.pb.gz export --format pprof
+bounded inlined out.json export --format chrome
+bounded inlined out.firefox.json export --format firefox
+bounded deep out.folded flame
+bounded deep - report --stacks
+bounded deep out.pftrace export --format perfetto
+bounded long out.folded flame
+bounded long out.json export --format chrome
+bounded product - info
+bounded product out.svg flame
+
+# What is kept can be looked at, and what is left out is said.
+names() { [ "$("$aiflame" query --format csv inlined.data 'SELECT count(*) FROM frame_names' 2>/dev/null | tail -1)" = 128 ]; }
+check "of 60,000 inlined names of a function 128 are kept" names
+check "which is said" says "the innermost are left out" "$aiflame" info inlined.data
+check "rows beyond what a file of its size can hold are said" says "are missing above" \
+	"$aiflame" query rows.data "SELECT count(*) FROM launches"
+
+# --max-size
+check "--max-size stops a picture" says "a.svg: stopped: it would be more than 1.0 KiB" \
+	"$aiflame" flame --max-size 1K -o a.svg deep.data
+check "a folded text" status_is 1 "$aiflame" flame --max-size 1K -o a.folded long.data
+check "an export" status_is 1 "$aiflame" export --max-size 10K --format chrome -o a.json long.data
+check "one that is compressed, by its size before" status_is 1 \
+	"$aiflame" export --max-size 10M --format chrome -o a.json.gz long.data
+check "a database" says "a.sqlite: stopped: it would be more than 64.0 KiB" \
+	"$aiflame" export --max-size 64K --format sqlite -o a.sqlite long.data
+check "and a folder" status_is 1 "$aiflame" export --max-size 10K --format csv -o a.csv long.data
+nothing() { for f in a.*; do [ ! -e "$f" ] || { echo "$f"; return 1; }; done; }
+check "nothing is left of them" nothing
+check "what fits is written" status_is 0 "$aiflame" flame --leaf kernel --max-size 10M -o a.svg deep.data
+done_testing
