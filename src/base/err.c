@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/err.h"
 
+#include "base/name_sanitize.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -15,9 +17,7 @@ int aif_err_set(struct aif_err *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	/* Names in it may come from a hostile file: one line, and no orders to a terminal. */
-	for (char *c = err->text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
+	/* Names in it may come from a hostile file. */
+	aif_name_sanitize_in_place(err->text);
 	return code;
 }

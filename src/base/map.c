@@ -133,6 +133,32 @@ uint32_t aif_strset_find(const struct aif_strset *s, const void *p, size_t n)
 	return s->slots_cap ? *strset_slot(s, p, n) - 1 : AIF_STR_NONE;
 }
 
+/* Room for n more bytes and the zero behind them. */
+static bool has_room(struct aif_strset *s, size_t n)
+{
+	return n < UINT32_MAX - s->bytes_len - 1 &&
+	       aif_grow(&s->bytes, &s->bytes_cap, s->bytes_len + n + 1, 1) == 0;
+}
+
+static struct aif_str_at append(struct aif_strset *s, const void *p, size_t n)
+{
+	struct aif_str_at at = {.at = (uint32_t)s->bytes_len, .len = (uint32_t)n};
+
+	if (n)
+		memcpy(s->bytes + s->bytes_len, p, n);
+	s->bytes[s->bytes_len + n] = 0;
+	s->bytes_len += n + 1;
+	return at;
+}
+
+int aif_strset_set(struct aif_strset *s, uint32_t id, const void *p, size_t n)
+{
+	if (!has_room(s, n))
+		return -ENOMEM;
+	s->str[id] = append(s, p, n);
+	return 0;
+}
+
 uint32_t aif_strset_put(struct aif_strset *s, const void *p, size_t n)
 {
 	uint32_t *slot;
@@ -142,15 +168,10 @@ uint32_t aif_strset_put(struct aif_strset *s, const void *p, size_t n)
 	slot = strset_slot(s, p, n);
 	if (*slot)
 		return *slot - 1;
-	if (n >= UINT32_MAX - s->bytes_len - 1 || s->len >= UINT32_MAX - 1 ||
-	    aif_grow(&s->bytes, &s->bytes_cap, s->bytes_len + n + 1, 1) < 0 ||
+	if (s->len >= UINT32_MAX - 1 || !has_room(s, n) ||
 	    aif_grow(&s->str, &s->str_cap, s->len + 1, sizeof(*s->str)) < 0)
 		return AIF_STR_NONE;
-	if (n)
-		memcpy(s->bytes + s->bytes_len, p, n);
-	s->bytes[s->bytes_len + n] = 0;
-	s->str[s->len] = (struct aif_str_at){.at = (uint32_t)s->bytes_len, .len = (uint32_t)n};
-	s->bytes_len += n + 1;
+	s->str[s->len] = append(s, p, n);
 	*slot = (uint32_t)++s->len;
 	return *slot - 1;
 }

@@ -40,6 +40,8 @@ void aif_strset_finish(struct aif_strset *s);
 uint32_t aif_strset_put(struct aif_strset *s, const void *p, size_t n);
 uint32_t aif_strset_puts(struct aif_strset *s, const char *str);
 uint32_t aif_strset_find(const struct aif_strset *s, const void *p, size_t n);
+/* Other bytes for an id that is there; it is not found by them. 0 or -ENOMEM. */
+int aif_strset_set(struct aif_strset *s, uint32_t id, const void *p, size_t n);
 /* The bytes of id, terminated by a zero byte that is not part of *ret_len. Valid until the next
  * put. */
 const char *aif_strset_get(const struct aif_strset *s, uint32_t id, size_t *ret_len);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
+#include "base/name_sanitize.h"
 #include "cmd/command.h"
 #include "record/attach_dir.h"
 
@@ -113,12 +114,14 @@ static int tell(int dir, const char *path, const struct search *s, enum aif_cont
 
 static bool print_recording(void *arg, const struct aif_standby_found *f)
 {
-	const struct aif_standby_recording *a = &f->about;
+	struct aif_standby_recording about = f->about, *a = &about;
 	static const char *const wants[] = {"", "processes that were named", "all on standby"};
 	uint64_t now = aif_clock_ns(CLOCK_REALTIME);
 
 	if (f->has_ended)
 		return true;
+	aif_name_sanitize_in_place(a->call.name);
+	aif_name_sanitize_in_place(a->command);
 	if (!(*(unsigned *)arg)++)
 		printf("%-20s %8s %8s  %-10s %s\n", "RECORDING", "PROCESS", "SECONDS", "STATE",
 		       "OF");
@@ -143,8 +146,9 @@ static void command_line(int pid, char text[64])
 	while (n && !text[n - 1])
 		n--;
 	for (size_t i = 0; i < n; i++)
-		text[i] = (unsigned char)text[i] < ' ' ? ' ' : text[i];
+		text[i] = text[i] ? text[i] : ' ';
 	text[n] = '\0';
+	aif_name_sanitize_in_place(text);
 }
 
 static void print_process_head(unsigned *printed)
@@ -161,6 +165,9 @@ static bool print_process(void *arg, struct aif_standby_entry *e)
 
 	print_process_head(arg);
 	command_line(e->pid, command);
+	aif_name_sanitize_in_place(e->page.runtime);
+	aif_name_sanitize_in_place(e->page.version);
+	aif_name_sanitize_in_place(e->page.call.name);
 	/* Of another namespace: only its own number is known. */
 	snprintf(pid, sizeof(pid), e->pid ? "%" PRIu32 : "(%" PRIu32 ")", e->page.pid);
 	printf("%-10s %-10s %-8s %-20s %s\n", pid, e->page.runtime, e->page.version,

@@ -4,6 +4,7 @@
 #include "cmd/output.h"
 #include "cmd/profile_arg.h"
 #include "cmd/stop.h"
+#include "cmd/tell.h"
 #include "export/exporter.h"
 
 #include <errno.h>
@@ -91,15 +92,14 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 	x.which = c.which;
 	if (!r)
 		r = aif_export_write(e, &x, output, err);
-	if (damaged && r != -EINTR) { /* as query has it */
-		fprintf(stderr, "aiflame: %s: %" PRIu64 " %s missing", path, damaged,
-			damaged == 1 ? "part of it is damaged: what it held is"
-				     : "parts of it are damaged: what they held is");
-		if (!r)
-			fprintf(stderr, " in %s",
-				strcmp(output, "-") ? output : "what was written");
-		fputc('\n', stderr);
-	}
+	if (damaged && r != -EINTR) /* as query has it */
+		aif_tell("%s: %" PRIu64 " %s missing%s%s", path, damaged,
+			 damaged == 1 ? "part of it is damaged: what it held is"
+				      : "parts of it are damaged: what they held is",
+			 r ? "" : " in ",
+			 r                     ? ""
+			 : strcmp(output, "-") ? output
+					       : "what was written");
 	aif_choice_finish(&c);
 	aif_profile_finish(&p);
 	return r;

@@ -6,6 +6,7 @@
 #include "cmd/command.h"
 #include "cmd/output.h"
 #include "cmd/profile_arg.h"
+#include "cmd/tell.h"
 #include "export/imported.h"
 #include "export/no_samples.h"
 #include "export/summary.h"
@@ -117,8 +118,7 @@ static void tell_no_stalls(const struct aif_profile *p, const struct aif_attribu
 		if (a->rows[i].reason != AIF_NONE)
 			return;
 	aif_no_samples_because(p, &why);
-	fprintf(stderr, "aiflame: no stall reasons: drawn is what --leaf instruction draws%s\n",
-		aif_buf_str(&why));
+	aif_tell("no stall reasons: drawn is what --leaf instruction draws%s", aif_buf_str(&why));
 	aif_buf_finish(&why);
 }
 
@@ -233,7 +233,7 @@ static int from_folded(const struct values *v, const char *path, struct aif_err 
 
 	if (!r) {
 		if (warning.len)
-			fprintf(stderr, "aiflame: %s\n", aif_buf_str(&warning));
+			aif_tell("%s", aif_buf_str(&warning));
 		r = draw(v, NULL, &t, "", NULL, "samples", err);
 	}
 	aif_buf_finish(&warning);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/name_sanitize.h"
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
 #include "cmd/stop.h"
@@ -59,6 +60,7 @@ struct live {
 static int progress(void *arg, const struct aif_import_progress *p)
 {
 	struct live *live = arg;
+	struct aif_buf file = {0};
 	uint64_t now;
 
 	if (*live->stopped)
@@ -70,12 +72,14 @@ static int progress(void *arg, const struct aif_import_progress *p)
 		return 0;
 	live->next_ns = now + REDRAW_NS;
 	live->is_drawn = true;
+	aif_name_sanitize(p->file, strlen(p->file), &file);
 	if (p->size)
-		fprintf(stderr, "\raiflame: %s: %" PRIu64 " %%, %" PRIu64 " events\033[K", p->file,
-			p->done * 100 / p->size, p->events);
+		fprintf(stderr, "\raiflame: %s: %" PRIu64 " %%, %" PRIu64 " events\033[K",
+			aif_buf_str(&file), p->done * 100 / p->size, p->events);
 	else
-		fprintf(stderr, "\raiflame: %s: %" PRIu64 " MB, %" PRIu64 " events\033[K", p->file,
-			p->done >> 20, p->events);
+		fprintf(stderr, "\raiflame: %s: %" PRIu64 " MB, %" PRIu64 " events\033[K",
+			aif_buf_str(&file), p->done >> 20, p->events);
+	aif_buf_finish(&file);
 	fflush(stderr);
 	return 0;
 }
@@ -161,10 +165,20 @@ static void put_cpu(const struct aif_profile *p, uint64_t weight, struct aif_buf
 									      : " of CPU time");
 }
 
+/* What the file says may be of several lines. */
+static void put_fact(const char *of, const char *key, const char *value, struct aif_buf *out)
+{
+	aif_buf_printf(out, "  %s", of);
+	aif_name_sanitize(key, strlen(key), out);
+	aif_buf_puts(out, ": ");
+	aif_name_sanitize(value, strlen(value), out);
+	aif_buf_putc(out, '\n');
+}
+
 /* What came of it, and what to look at next: on standard error, as after a recording. */
 static void summary(const struct aif_builder *b, const char *path)
 {
-	struct aif_buf out = {0};
+	struct aif_buf out = {0}, shown = {0};
 	uint64_t kernels = 0, kernel_ns = 0, copy_ns = 0, cpu_ns = 0, losses = 0;
 	const char *read = aif_profile_meta(&b->p, "imported.events");
 	bool is_lengths = aif_is_lengths(&b->p);
@@ -182,7 +196,7 @@ static void summary(const struct aif_builder *b, const char *path)
 		cpu_ns += b->waits[i].weight;
 	for (size_t i = 0; i < b->p.losses_len; i++)
 		losses += b->p.losses[i].count;
-	aif_buf_puts(&out, path);
+	aif_name_sanitize(path, strlen(path), &out);
 	aif_buf_puts(&out, ": ");
 	for (size_t i = 0; i < b->samples_len; i++)
 		samples += b->samples[i].count;
@@ -224,12 +238,12 @@ static void summary(const struct aif_builder *b, const char *path)
 		const char *key = aif_profile_str(&b->p, b->p.meta[i].key);
 
 		if (!strncmp(key, "aiu.", 4))
-			aif_buf_printf(&out, "  AIU runtime, %s: %s\n", key + 4,
-				       aif_profile_str(&b->p, b->p.meta[i].value));
+			put_fact("AIU runtime, ", key + 4,
+				 aif_profile_str(&b->p, b->p.meta[i].value), &out);
 	}
 	left_out(&b->p, &out);
 	if (strstr(read, " of other kinds ("))
-		aif_buf_printf(&out, "  events: %s\n", read);
+		put_fact("", "events", read, &out);
 	warn(&b->p, &out);
 	if (losses) {
 		aif_buf_puts(&out, "Not all was whole and clear: aiflame info ");
@@ -237,7 +251,9 @@ static void summary(const struct aif_builder *b, const char *path)
 		aif_buf_putc(&out, '\n');
 	}
 	next(b, path, &out);
-	fputs(aif_buf_str(&out), stderr);
+	aif_name_sanitize_lines(out.data, out.len, &shown);
+	fputs(aif_buf_str(&shown), stderr);
+	aif_buf_finish(&shown);
 	aif_buf_finish(&out);
 }
 

@@ -20,11 +20,14 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	struct aif_buf out = {0};
 	const char *path = aif_view_path(v->input, words, words_len, err);
 	int status = AIF_EXIT_FAILURE;
+	char *shown;
 
 	if (!path)
 		return AIF_EXIT_USAGE;
 	if (aif_view_open(&view, path, err) == 0) {
-		aif_info_write(&view.profile, &view.attribution, path, &out);
+		shown = aif_view_path_for_people(path);
+		aif_info_write(&view.profile, &view.attribution, shown ? shown : "", &out);
+		free(shown);
 		status = aif_view_print_text(&out, err);
 	}
 	aif_buf_finish(&out);

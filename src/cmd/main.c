@@ -2,6 +2,7 @@
 #include "base/human.h"
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
+#include "cmd/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -115,10 +116,9 @@ static void explain_memory(void)
 	if (!aif_view_memory_bound(&bytes))
 		return;
 	aif_human_bytes(&size, bytes);
-	fprintf(stderr,
-		"aiflame: memory is bounded at %s, by what profiles of this size need; choose a part "
-		"of it with --time, --process, --kernel or --limit\n",
-		aif_buf_str(&size));
+	aif_tell("memory is bounded at %s, by what profiles of this size need; choose a part of it "
+		 "with --time, --process, --kernel or --limit",
+		 aif_buf_str(&size));
 	aif_buf_finish(&size);
 }
 
@@ -153,7 +153,7 @@ static int run(const struct aif_command *cmd, int argc, char **argv)
 			status = AIF_EXIT_FAILURE;
 		}
 		if (err.code)
-			fprintf(stderr, "aiflame: %s\n", err.text);
+			aif_tell("%s", err.text);
 		if (err.code == -ENOMEM)
 			explain_memory();
 	}
@@ -194,9 +194,8 @@ int main(int argc, char **argv)
 		return run(cmd, argc - 1, argv + 1);
 	near = aif_nearest(argv[1], nth_command, NULL);
 	if (near)
-		fprintf(stderr, "aiflame: unknown command '%s'; did you mean '%s'?\n", argv[1],
-			near);
+		aif_tell("unknown command '%s'; did you mean '%s'?", argv[1], near);
 	else
-		fprintf(stderr, "aiflame: unknown command '%s'; see aiflame help\n", argv[1]);
+		aif_tell("unknown command '%s'; see aiflame help", argv[1]);
 	return AIF_EXIT_USAGE;
 }

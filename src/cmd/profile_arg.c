@@ -5,6 +5,7 @@
 #include "export/names.h"
 
 #include "cmd/command.h"
+#include "cmd/tell.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -68,17 +69,15 @@ static int open_named(const char *path, struct aif_profile *ret, struct aif_err 
 void aif_view_tell_cut(const char *path, const struct aif_profile *p)
 {
 	if (p->notes & AIF_NOTE_CUT_SHORT)
-		fprintf(stderr,
-			"aiflame: %s: the recording was cut short%s: what came after its last commit is "
-			"missing\n",
-			path,
-			p->notes & AIF_NOTE_NO_LOCKS
-				? ", or goes on (its file system has no locks, which would tell)"
-				: "");
+		aif_tell("%s: the recording was cut short%s: what came after its last commit is "
+			 "missing",
+			 path,
+			 p->notes & AIF_NOTE_NO_LOCKS
+				 ? ", or goes on (its file system has no locks, which would tell)"
+				 : "");
 	if (p->notes & AIF_NOTE_DEEP_NAMES)
-		fprintf(stderr,
-			"aiflame: %s: more than %d functions are inlined at one place: the innermost are "
-			"left out\n",
+		aif_tell(
+			"%s: more than %d functions are inlined at one place: the innermost are left out",
 			path, AIF_FRAME_NAMES_MAX);
 }
 
@@ -129,9 +128,59 @@ void aif_view_put_in_order(char **file, char **other)
 	*other = given;
 }
 
+static bool is_source(const struct aif_profile *p, uint32_t string)
+{
+	for (size_t i = 0; i < p->programs_len; i++)
+		if (p->programs[i].source == string)
+			return true;
+	return false;
+}
+
+/* So that no name is more than a line, wherever it is written; but programs' sources, which are several. */
+static int sanitize_names(struct aif_profile *p)
+{
+	struct aif_buf clean = {0};
+	int r = 0;
+
+	for (uint32_t i = 0; i < p->strings.len && r == 0; i++) {
+		size_t len;
+		const char *name = aif_strset_get(&p->strings, i, &len);
+
+		aif_buf_clear(&clean);
+		aif_name_sanitize(name, len, &clean);
+		if (aif_buf_failed(&clean))
+			r = -ENOMEM;
+		else if ((clean.len != len || memcmp(clean.data, name, len)) && !is_source(p, i))
+			r = aif_strset_set(&p->strings, i, clean.data, clean.len);
+	}
+	aif_buf_finish(&clean);
+	return r;
+}
+
+int aif_view_profile_for_people(const char *path, struct aif_profile *ret, struct aif_err *err)
+{
+	int r = aif_view_profile(path, ret, err);
+
+	if (!r && sanitize_names(ret) < 0)
+		r = aif_err_set(err, -ENOMEM, "out of memory");
+	return r;
+}
+
+char *aif_view_path_for_people(const char *path)
+{
+	char *shown = strdup(path);
+
+	if (shown)
+		aif_name_sanitize_in_place(shown);
+	return shown;
+}
+
 int aif_view_open(struct aif_view *v, const char *path, struct aif_err *err)
 {
 	int r = open_named(path, &v->profile, err);
+
+	if (!r && sanitize_names(&v->profile) < 0)
+		r = aif_err_set(err, -ENOMEM, "out of memory");
 
 	return r ? r : aif_attribution_compute(&v->profile, NULL, &v->attribution, err);
 }
@@ -160,7 +209,7 @@ uint32_t aif_view_columns(void)
 		return 0;
 	if (!given || aif_parse_count(given, &columns) < 0 || !columns)
 		columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-	return columns;
+	return columns ? columns : UINT16_MAX; /* one that does not say it */
 }
 
 int aif_view_print(const struct aif_buf *b, struct aif_err *err)

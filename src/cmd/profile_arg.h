@@ -37,7 +37,7 @@ bool aif_view_memory_bound(uint64_t *ret_bytes);
 /* Of a FILE and another word: where only the other one is a profile, they are taken the other way round. */
 void aif_view_put_in_order(char **file, char **other);
 
-/* A whole profile and its attribution. A zeroed struct may be finished. */
+/* A whole profile and its attribution, for people. A zeroed struct may be finished. */
 struct aif_view {
 	struct aif_profile profile;
 	struct aif_attribution attribution;
@@ -52,6 +52,10 @@ bool aif_view_is_same_file(const char *a, const char *b);
 
 /* A profile with short names for its kernels; tells (aif_view_tell_cut). 0 or -errno with *err. */
 int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_err *err);
+/* The same, each name one line that a terminal may be sent. */
+int aif_view_profile_for_people(const char *path, struct aif_profile *ret, struct aif_err *err);
+/* The profile's path as people are shown it; for free(), NULL when memory runs out. */
+char *aif_view_path_for_people(const char *path);
 /* Says on standard error that a recording was cut short, where it was. */
 void aif_view_tell_cut(const char *path, const struct aif_profile *p);
 

@@ -3,6 +3,7 @@
 
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
+#include "cmd/tell.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -62,10 +63,9 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			status = AIF_EXIT_OK;
 	}
 	if (q && aif_query_damaged(q))
-		fprintf(stderr, "aiflame: %s: %" PRIu64 " %s missing above\n", path,
-			aif_query_damaged(q),
-			aif_query_damaged(q) == 1 ? "part of it is damaged: its rows are"
-						  : "parts of it are damaged: their rows are");
+		aif_tell("%s: %" PRIu64 " %s missing above", path, aif_query_damaged(q),
+			 aif_query_damaged(q) == 1 ? "part of it is damaged: its rows are"
+						   : "parts of it are damaged: their rows are");
 	aif_query_free(q);
 	aif_profile_finish(&p);
 	return status;

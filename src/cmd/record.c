@@ -5,6 +5,7 @@
 #include "cmd/command.h"
 #include "cmd/counters_help.h"
 #include "cmd/profile_arg.h"
+#include "cmd/tell.h"
 #include "export/names.h"
 #include "export/summary.h"
 #include "profile/attribution.h"
@@ -96,16 +97,18 @@ static void first_screen(const char *path)
 	struct aif_attribution attribution = {0};
 	struct aif_profile p = {0};
 	struct aif_buf text = {0}, shown = {0};
+	char *name = aif_view_path_for_people(path);
 	struct aif_err err = {0};
 
-	if (aif_view_profile(path, &p, &err) < 0 ||
+	if (aif_view_profile_for_people(path, &p, &err) < 0 ||
 	    aif_attribution_compute(&p, NULL, &attribution, &err) < 0) {
-		fprintf(stderr, "aiflame: %s\n", err.text);
+		aif_tell("%s", err.text);
 	} else {
-		aif_summary_write(&p, &attribution, path, &text);
+		aif_summary_write(&p, &attribution, name ? name : "", &text);
 		aif_name_sanitize_lines(text.data, text.len, &shown);
 		fwrite(shown.data, 1, shown.len, stderr);
 	}
+	free(name);
 	aif_buf_finish(&text);
 	aif_buf_finish(&shown);
 	aif_attribution_finish(&attribution);
@@ -184,10 +187,10 @@ static void warn_of_counters(const struct aif_record_opts *o)
 {
 	for (const char *const *p = o->pids; *p && o->counters && !o->quiet; p++)
 		if (!was_started_with_metrics(*p))
-			fprintf(stderr,
-				"aiflame: process %s was not started with ZET_ENABLE_METRICS=1: unless it has "
+			aif_tell(
+				"process %s was not started with ZET_ENABLE_METRICS=1: unless it has "
 				"set that itself, its counters cannot be read; start it anew with what aiflame "
-				"env --metrics prints, or by record\n",
+				"env --metrics prints, or by record",
 				*p);
 }
 

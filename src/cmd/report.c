@@ -97,17 +97,24 @@ static int summary(const struct values *v, const char *path, const struct aif_pr
 {
 	struct aif_choice choice = {0};
 	struct aif_attribution a = {0};
+	char *shown = aif_view_path_for_people(path);
 	int r = aif_choice_make(&v->choice, p, &choice, err);
 
 	if (!r)
 		r = aif_attribution_compute(p, &choice.which, &a, err);
 	if (!r && aif_choice_is_set(&v->choice))
-		aif_summary_part(p, &a, &choice.which, path, out);
+		aif_summary_part(p, &a, &choice.which, shown ? shown : "", out);
 	else if (!r)
-		aif_summary_write(p, &a, path, out);
+		aif_summary_write(p, &a, shown ? shown : "", out);
+	free(shown);
 	aif_attribution_finish(&a);
 	aif_choice_finish(&choice);
 	return r;
+}
+
+static bool is_for_people(const struct values *v)
+{
+	return !v->kind || v->format == AIF_TABLE_PLAIN;
 }
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
@@ -133,10 +140,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		aif_err_set(err, -EINVAL, "report: --by is for --ops");
 		return AIF_EXIT_USAGE;
 	}
-	if (aif_view_profile(path, &p, err) == 0 &&
+	if ((is_for_people(v) ? aif_view_profile_for_people : aif_view_profile)(path, &p, err) ==
+		    0 &&
 	    (v->kind ? table(v, &p, &out, err) : summary(v, path, &p, &out, err)) == 0)
-		status = v->kind && v->format != AIF_TABLE_PLAIN ? aif_view_print(&out, err)
-								 : aif_view_print_text(&out, err);
+		status = is_for_people(v) ? aif_view_print_text(&out, err)
+					  : aif_view_print(&out, err);
 	aif_buf_finish(&out);
 	aif_profile_finish(&p);
 	return status;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/name_sanitize.h"
 
 /* Names of functions and kernels for labels. The rules are data: name_rules.def. */
 enum aif_name_detail {
@@ -23,11 +24,3 @@ uint32_t *aif_name_closings(const char *name, size_t n);
 
 /* Cuts the text from `begin` on to `max` bytes, not within a character. */
 void aif_name_cut(struct aif_buf *b, size_t begin, size_t max);
-
-/* Appends any bytes as valid UTF-8 that shows on one line: invalid bytes become U+FFFD, control
- * characters their pictures (U+2400...), characters that change the direction of text or break
- * lines U+FFFD. What XML forbids is not among the result. */
-void aif_name_sanitize(const void *bytes, size_t n, struct aif_buf *ret);
-
-/* The same for a text of several lines, which stay lines: what a terminal may be sent. */
-void aif_name_sanitize_lines(const void *bytes, size_t n, struct aif_buf *ret);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/human.h"
 #include "base/map.h"
+#include "base/name_sanitize.h"
 #include "base/scratch.h"
 
 #include <errno.h>
@@ -141,10 +142,12 @@ int aif_out_open_stoppable(struct aif_out *o, const char *path,
 	o->path = strdup(path);
 	if (!o->path)
 		r = -ENOMEM;
-	else if ((o->is_stdout = !strcmp(path, "-")))
+	else if ((o->is_stdout = !strcmp(path, "-"))) {
 		o->fd = STDOUT_FILENO;
-	else
+		o->is_terminal = isatty(STDOUT_FILENO);
+	} else {
 		r = file_open(o);
+	}
 	if (r < 0) {
 		aif_out_abort(o);
 		return failed(path, r, err);
@@ -211,18 +214,41 @@ static void write_gzip(struct aif_out *o, bool is_end)
 		o->error = -EIO;
 }
 
+/* Text of any format, sanitized. What is not a whole line yet may end within a character: it waits. */
+static void write_terminal(struct aif_out *o, bool is_end)
+{
+	const uint8_t *end = o->buf.len ? memrchr(o->buf.data, '\n', o->buf.len) : NULL;
+	size_t whole = is_end ? o->buf.len : end ? (size_t)(end - o->buf.data) + 1 : 0;
+	struct aif_buf text = {0};
+
+	aif_name_sanitize_lines(o->buf.data, whole, &text);
+	if (aif_buf_failed(&text))
+		o->error = -ENOMEM;
+	write_all(o, text.data, text.len);
+	aif_buf_finish(&text);
+	o->buf.len -= whole;
+	if (o->buf.len)
+		memmove(o->buf.data, o->buf.data + whole, o->buf.len);
+}
+
 static void flush(struct aif_out *o, bool is_end)
 {
-	o->made += o->buf.len;
-	if (o->max && o->made > o->max && !o->error) {
+	size_t before = o->buf.len;
+
+	if (o->max && o->made + before > o->max && !o->error) {
 		o->error = -EFBIG;
 		o->is_over = true;
 	}
-	if (o->gzip)
-		write_gzip(o, is_end);
-	else
-		write_all(o, o->buf.data, o->buf.len);
-	o->buf.len = 0;
+	if (o->is_terminal && !o->gzip) {
+		write_terminal(o, is_end);
+	} else {
+		if (o->gzip)
+			write_gzip(o, is_end);
+		else
+			write_all(o, o->buf.data, o->buf.len);
+		o->buf.len = 0;
+	}
+	o->made += before - o->buf.len;
 }
 
 void aif_out_flush_if_full(struct aif_out *o)

@@ -16,7 +16,7 @@ struct aif_scratch;
 struct aif_out {
 	int fd; /* -1: not open */
 	int error;
-	bool is_stdout;
+	bool is_stdout, is_terminal;
 	char *path;                   /* as given, for messages */
 	char *final_path, *temp_path; /* NULL: written in place */
 	struct aif_buf buf;

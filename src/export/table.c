@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/table.h"
 
+#include "base/name_sanitize.h"
 #include "base/utf8.h"
 #include "export/cut.h"
 
@@ -149,13 +150,6 @@ static const char *cell_text(const struct aif_table *t, size_t i, size_t *len)
 	return aif_strset_get(&t->text, (uint32_t)t->cells[i], len);
 }
 
-/* Text for a terminal: one line, no control characters. */
-static void plain_text(struct aif_buf *b, const char *s, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		aif_buf_putc(b, (uint8_t)s[i] < ' ' || s[i] == 127 ? '?' : s[i]);
-}
-
 static void plain_cell(const struct aif_table *t, size_t i, struct aif_buf *b)
 {
 	const char *s;
@@ -164,11 +158,11 @@ static void plain_cell(const struct aif_table *t, size_t i, struct aif_buf *b)
 	switch (t->columns[i % t->width].type) {
 	case AIF_TABLE_TEXT:
 		s = cell_text(t, i, &len);
-		plain_text(b, s, len);
+		aif_name_sanitize(s, len, b);
 		break;
 	case AIF_TABLE_ANY:
 		s = cell_text(t, i, &len);
-		plain_text(b, s + 1, len - 1);
+		aif_name_sanitize(s + 1, len - 1, b);
 		break;
 	case AIF_TABLE_COUNT:
 		aif_human_count(b, t->cells[i]);
@@ -176,7 +170,7 @@ static void plain_cell(const struct aif_table *t, size_t i, struct aif_buf *b)
 	case AIF_TABLE_ID:
 		if (t->cells[i] & NAMED) {
 			s = cell_text(t, i, &len);
-			plain_text(b, s, len);
+			aif_name_sanitize(s, len, b);
 		} else {
 			aif_buf_printf(b, "%" PRIu64, t->cells[i]);
 		}
@@ -468,6 +462,22 @@ static bool is_infinite(const char *number, size_t len)
 	return memchr(number, 'I', len) != NULL;
 }
 
+/* For programs as it is; on a terminal it is people who read it. */
+static void raw_text(const struct aif_table *t, const char *s, size_t len, struct aif_buf *out,
+		     void (*text)(struct aif_buf *, const char *, size_t))
+{
+	struct aif_buf clean = {0};
+
+	if (!t->columns_max) {
+		text(out, s, len);
+		return;
+	}
+	aif_name_sanitize(s, len, &clean);
+	out->failed |= aif_buf_failed(&clean);
+	text(out, aif_buf_str(&clean), clean.len);
+	aif_buf_finish(&clean);
+}
+
 static void raw_cell(const struct aif_table *t, size_t i, struct aif_buf *out,
 		     void (*text)(struct aif_buf *, const char *, size_t))
 {
@@ -477,12 +487,12 @@ static void raw_cell(const struct aif_table *t, size_t i, struct aif_buf *out,
 	switch (t->columns[i % t->width].type) {
 	case AIF_TABLE_TEXT:
 		s = cell_text(t, i, &len);
-		text(out, s, len);
+		raw_text(t, s, len, out, text);
 		break;
 	case AIF_TABLE_ANY:
 		s = cell_text(t, i, &len);
 		if (*s == 't')
-			text(out, s + 1, len - 1);
+			raw_text(t, s + 1, len - 1, out, text);
 		else if (text == json_text && (*s == '0' || is_infinite(s + 1, len - 1)))
 			aif_buf_puts(out, "null"); /* JSON has no word for it */
 		else if (*s == 'n')
@@ -494,7 +504,7 @@ static void raw_cell(const struct aif_table *t, size_t i, struct aif_buf *out,
 	case AIF_TABLE_ID:
 		if (t->cells[i] & NAMED) {
 			s = cell_text(t, i, &len);
-			text(out, s, len);
+			raw_text(t, s, len, out, text);
 			break;
 		}
 		aif_buf_printf(out, "%" PRIu64, t->cells[i]);

@@ -33,7 +33,8 @@ struct aif_table {
 	struct aif_strset text;
 	uint64_t hidden; /* bits of columns that the plain format leaves out; never all */
 	bool failed;     /* memory ran out: nothing is printed */
-	size_t columns_max; /* of a terminal: long texts of the plain format are cut to it; 0 = never */
+	size_t columns_max; /* of the terminal it is for: long texts of the plain format are cut to it, those of the others
+			     * sanitized; 0 = none */
 	const char *
 		folds; /* where it would cut the last column's, that goes on lines of its own instead, broken
 			     * behind these; NULL = never */

@@ -71,6 +71,15 @@ static void strset_gives_dense_ids_once(void **state)
 	assert_int_equal(aif_strset_put(&s, NULL, 0), 5002);
 	assert_string_equal(aif_strset_get(&s, 99999, &len), "");
 	assert_int_equal(len, 0);
+	assert_int_equal(aif_strset_set(&s, 4321, "longer than it was", 18), 0);
+	assert_string_equal(aif_strset_get(&s, 4321, &len), "longer than it was");
+	assert_int_equal(len, 18);
+	for (int i = 0; i < 5000; i++) { /* all others are where they were */
+		int n = snprintf(text, sizeof(text), "name%d", i);
+
+		assert_int_equal(aif_strset_find(&s, text, (size_t)n),
+				 i == 4321 ? AIF_STR_NONE : (uint32_t)i);
+	}
 	aif_strset_finish(&s);
 }
 

@@ -206,6 +206,7 @@ static void sanitized(void **state)
 		{"\xc2\x85", 2, "\ufffd"},
 		{"\xe2\x80\xa8", 3, "\ufffd"},
 		{"\xe2\x80\xae", 3, "\ufffd"},
+		{"\xd8\x9c", 2, "\ufffd"},
 		{"\xef\xbf\xbe", 3, "\ufffd"},
 		{"\xef\xbf\xbf", 3, "\ufffd"},
 		{"\xef\xbf\xbd", 3, "\ufffd"},
@@ -222,13 +223,22 @@ static void sanitized(void **state)
 	}
 }
 
+static void sanitized_in_place(void **state)
+{
+	char text[] = "a\nb\tc\r\033[1m\302\233\xff\342\200\256\xc3\xa4\x7f\xe2\x82";
+
+	(void)state;
+	aif_name_sanitize_in_place(text);
+	/* What begins a character and is no whole one is a '?' for each byte. */
+	assert_string_equal(text, "a b c ?[1m???\xc3\xa4???");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions),
-		cmocka_unit_test(long_names_are_cut),
-		cmocka_unit_test(hostile_names),
-		cmocka_unit_test(sanitized),
+		cmocka_unit_test(functions),          cmocka_unit_test(long_names_are_cut),
+		cmocka_unit_test(hostile_names),      cmocka_unit_test(sanitized),
+		cmocka_unit_test(sanitized_in_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
