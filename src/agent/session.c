@@ -131,6 +131,18 @@ static uint64_t bound_ns(void)
 	return ns;
 }
 
+/* Tells the recorder that has given its memory in vain: the process would be one that launches nothing. */
+static void report_failure(const struct aif_call *call, int r, int timeout_ms)
+{
+	struct aif_hello hello = {.magic = AIF_WIRE_MAGIC,
+				  .version = AIF_WIRE_VERSION,
+				  .kind = AIF_HELLO_FAILED,
+				  .error = (uint32_t)-r};
+
+	memcpy(hello.token, call->token, sizeof(hello.token));
+	(void)aif_hello_send(call->path, &hello, timeout_ms, NULL);
+}
+
 /* Meets a recorder and takes its memory. Nobody collects yet: arm(). -EBUSY: not now. */
 static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 {
@@ -153,12 +165,15 @@ static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 		return r == -EBUSY ? -EIO : r;
 	r = aif_shm_map(fd, &shm, &size);
 	close(fd);
-	if (r < 0)
+	if (r < 0) {
+		report_failure(call, r, timeout_ms);
 		return r;
+	}
 	/* A child must not write into its parent's rings. */
 	if (madvise(shm, size, MADV_DONTFORK) < 0) {
 		r = -errno;
 		munmap(shm, size);
+		report_failure(call, r, timeout_ms);
 		return r;
 	}
 	*a = (struct aif_attachment){.shm = shm,
@@ -273,6 +288,7 @@ static int begin(const struct aif_call *first, int timeout_ms, bool after_fork)
 		if (a) {
 			munmap(a->shm, a->size); /* nobody has collected */
 			*a = (struct aif_attachment){0};
+			report_failure(&s->met.call, r2, timeout_ms);
 		}
 		aif_standby_hide(&s->standby, env->standby);
 		return r2;
@@ -292,10 +308,9 @@ static const struct aif_call *own_recorder(struct aif_call *call)
 	return *env->socket ? call : NULL;
 }
 
-static int first_start(struct aif_session *s)
+/* What the agent needs before it meets anybody. */
+static int make_own(struct aif_session *s, struct aif_armed **ret_armed)
 {
-	struct aif_armed *armed = NULL;
-	struct aif_call call;
 	int r;
 
 	s->unwinder = aif_pages(aif_unwinder_size());
@@ -305,10 +320,20 @@ static int first_start(struct aif_session *s)
 	r = aif_unwinder_init(s->unwinder);
 	if (r == 0)
 		r = aif_threads_init(&aif_agent.threads);
-	if (r == 0)
-		r = armed_new(&armed);
-	if (r < 0)
+	return r ? r : armed_new(ret_armed);
+}
+
+static int first_start(struct aif_session *s)
+{
+	struct aif_armed *armed = NULL;
+	struct aif_call call;
+	int r = make_own(s, &armed);
+
+	if (r < 0) {
+		if (own_recorder(&call))
+			report_failure(&call, r, START_TIMEOUT_MS);
 		return r;
+	}
 	/* Entries must find the page before it says anything but zero. */
 	s->armed = armed;
 	r = begin(own_recorder(&call), START_TIMEOUT_MS, false);

@@ -507,6 +507,8 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 	if (aif_profile_loss(p, AIF_REASON_HANDSHAKE_FAILED) ||
 	    aif_profile_loss(p, AIF_REASON_WIRE_VERSION))
 		return "an agent got no memory from the recorder, see below";
+	if (aif_profile_loss(p, AIF_REASON_TIME_NAMESPACE))
+		return "the program ran in a time namespace of its own, see below";
 	if (!runtimes && aif_profile_loss(p, AIF_REASON_NOT_COVERED_USER))
 		return "the program ran as another user than the recorder, see below";
 	if (*left) {

@@ -31,6 +31,8 @@
 /* Between connecting and its hello a process waits for a CPU only. With 30 runnable processes on two CPUs
  * about one of 30 waited for more than 100 ms. */
 #define HELLO_NS (10 * AIF_NS_PER_S)
+/* The greatest that Linux has. */
+#define ERRNO_MAX 4095
 /* Out of descriptors: until the next attempt. */
 #define NO_FILES_NS (20 * 1000 * 1000)
 
@@ -497,8 +499,14 @@ static void answer(struct aif_welcome_desk *w, int sock, struct aif_hello *h, ss
 	} else if (h->kind == AIF_HELLO_CONTROL) {
 		w->control = (enum aif_control)h->control;
 		aif_welcome_send(sock, AIF_WELCOME_DONE, -1);
+	} else if (h->kind == AIF_HELLO_FAILED) {
+		loss(w, AIF_REASON_HANDSHAKE_FAILED, process_get(w, cred.pid),
+		     strerror((int)AIF_MIN(h->error, (uint32_t)ERRNO_MAX)));
 	} else if (h->kind == AIF_HELLO_RUNTIME &&
 		   !aif_attach_wanted(w->attach, cred.pid, h->after_fork)) {
+		aif_welcome_send(sock, AIF_WELCOME_UNWANTED, -1);
+	} else if (h->kind == AIF_HELLO_RUNTIME && aif_proc_has_other_clock(cred.pid)) {
+		loss(w, AIF_REASON_TIME_NAMESPACE, process_of(w, cred.pid, false), NULL);
 		aif_welcome_send(sock, AIF_WELCOME_UNWANTED, -1);
 	} else if (h->kind == AIF_HELLO_RUNTIME) {
 		give_memory(w, sock, cred.pid, process_of(w, cred.pid, false));

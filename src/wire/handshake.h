@@ -45,6 +45,8 @@ enum aif_hello_kind {
 	AIF_HELLO_CARRIER = 1, /* a process carries the agent; no answer */
 	AIF_HELLO_RUNTIME = 2, /* a runtime was initialised: asks for the memory */
 	AIF_HELLO_CONTROL = 3, /* `aiflame ctl`; the answer says that it was understood */
+	/* What it was given, or what it needs itself, it could not take: nothing will come from it. No answer. */
+	AIF_HELLO_FAILED = 4,
 };
 enum aif_control {
 	AIF_CONTROL_STOP = 1, /* write and end */
@@ -58,6 +60,7 @@ struct aif_hello {
 		uint32_t after_fork; /* RUNTIME: a forked child asks anew */
 		uint32_t control;    /* CONTROL: enum aif_control */
 		uint32_t text_len;   /* CARRIER */
+		uint32_t error;      /* FAILED: errno */
 	};
 	char token[AIF_TOKEN_LEN];
 	char runtime[16]; /* terminated */

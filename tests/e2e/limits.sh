@@ -224,6 +224,24 @@ check "little memory for the rings: the command runs, the profile says why" sh -
 	(ulimit -v 200000; exec timeout 20 "$aiflame" record -q -o v.data "$fake" "$few") &&
 	"$aiflame" info v.data | grep -q "Cannot allocate memory"'
 
+tight() {
+	rec -o t.data sh -c 'ulimit -v 250000; exec "$fake" "$few"' && "$aiflame" info t.data >t.info &&
+		grep -q 'HANDSHAKE_FAILED .*(Cannot allocate memory)' t.info || { cat t.info; return 1; }
+}
+check "little memory for the command alone: so it does then" tight
+check "and the summary does not say that it launched nothing" says "an agent got no memory from the recorder" \
+	"$aiflame" report t.data
+if unshare -T true 2>/dev/null; then
+	elsewhen() { rec -o n.data unshare -T "$@" "$fake" "$few"; }
+	check "a time namespace with a clock of its own runs" elsewhen --monotonic 86400
+	check "and is a reason" says "TIME_NAMESPACE" "$aiflame" info n.data
+	check "which the summary has" says "the program ran in a time namespace of its own" "$aiflame" report n.data
+	check "one with this machine's clock is recorded" elsewhen
+	check "whole" has 2000 n.data
+else
+	skip "time namespaces" "none can be made here"
+fi
+
 # ---- commands ----
 if (ulimit -s 65536) 2>/dev/null; then
 	check "five megabytes of arguments" sh -c '

@@ -2,6 +2,7 @@
 #include "record/modfiles.h"
 #include "record/welcome.h"
 
+#include <errno.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -131,6 +132,31 @@ static void who_is_slow_to_speak_is_waited_for(void **state)
 	assert_int_equal(w->store.p.losses_len, 0);
 	close(slow);
 	close(quick);
+}
+
+/* It was given the memory and could not map it. */
+static void what_an_agent_could_not_do_is_a_reason(void **state)
+{
+	struct world *w = *state;
+	struct aif_hello hello = {.magic = AIF_WIRE_MAGIC,
+				  .version = AIF_WIRE_VERSION,
+				  .kind = AIF_HELLO_FAILED,
+				  .error = ENOMEM};
+	int given = comes(w);
+
+	says_hello(w, given);
+	aif_welcome_accept(&w->desk);
+	assert_true(has_answer(given));
+	close(given);
+	memcpy(hello.token, w->desk.token, sizeof(hello.token));
+	assert_int_equal(aif_hello_send(w->desk.socket, &hello, 10000, NULL), 0);
+	aif_welcome_accept(&w->desk);
+	assert_int_equal(failed(w, "Cannot allocate memory"), 1);
+	assert_int_equal(w->store.p.processes_len, 1);
+	hello.error = UINT32_MAX; /* nonsense is a number, and no more */
+	assert_int_equal(aif_hello_send(w->desk.socket, &hello, 10000, NULL), 0);
+	aif_welcome_accept(&w->desk);
+	assert_int_equal(failed(w, "Unknown error 4095"), 1);
 }
 
 /* Its first hello is read late, when it has said the second: it is one process, and stays the one it was. */
@@ -409,6 +435,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(who_is_slow_to_speak_is_waited_for),
+		TEST(what_an_agent_could_not_do_is_a_reason),
 		TEST(two_hellos_of_a_process_are_heard_in_order),
 		TEST(who_does_not_wait_for_the_answer_is_counted),
 		TEST(who_never_speaks_is_counted),
