@@ -49,6 +49,7 @@ int aif_event_load_init(struct aif_event_load *l, const struct aif_events *e, ui
 {
 	uint64_t length = (uint64_t)e->end_ns - (uint64_t)e->start_ns;
 	struct load from = {0};
+	size_t track, end;
 	int r = 0;
 
 	*l = (struct aif_event_load){
@@ -61,9 +62,10 @@ int aif_event_load_init(struct aif_event_load *l, const struct aif_events *e, ui
 	from.wait = calloc(l->len + 1, sizeof(*from.wait));
 	if (!l->running || !l->queued || !from.partial || !from.full || !from.wait)
 		r = -ENOMEM;
-	for (size_t i = 0; i < e->execs_len && !r; i++)
-		if (e->tracks[e->execs[i].track].device == device)
-			exec_add(l, e, &from, &e->execs[i]);
+	track = aif_event_device_tracks(e, device, &end);
+	for (; track < end && !r; track++)
+		for (size_t i = 0; i < e->tracks[track].len; i++)
+			exec_add(l, e, &from, &e->execs[e->tracks[track].first + i]);
 	for (size_t i = 0; i < e->launches_len && !r; i++) {
 		const struct aif_event_launch *by = &e->launches[i];
 

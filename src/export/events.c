@@ -350,6 +350,21 @@ static int streams_order(struct aif_events *e)
 	return 0;
 }
 
+/* Tracks are in the order of devices, then processes. */
+static void tracks_look_around(struct aif_events *e)
+{
+	for (size_t i = 0, end; i < e->tracks_len; i = end) {
+		struct aif_event_track *t = e->tracks;
+		bool is_of_several;
+
+		for (end = i + 1; end < e->tracks_len && t[end].device == t[i].device;)
+			end++;
+		is_of_several = t[i].process != t[end - 1].process;
+		for (size_t k = i; k < end; k++)
+			t[k].is_of_several = is_of_several;
+	}
+}
+
 static int tracks_make(struct aif_events *e)
 {
 	struct aif_event_track *tracks = NULL;
@@ -377,6 +392,7 @@ static int tracks_make(struct aif_events *e)
 		if (!t->len++)
 			t->first = i;
 	}
+	tracks_look_around(e);
 	return 0;
 }
 
@@ -449,19 +465,36 @@ bool aif_event_cpu_part(const struct aif_export *x, const struct aif_cpu_row *ro
 	return aif_cpu_part(x->profile, &x->which, row, ret);
 }
 
-void aif_event_track_name(const struct aif_events *e, const struct aif_event_track *t,
+/* The first track of this device or of one behind it. */
+static size_t first_track(const struct aif_events *e, uint64_t device)
+{
+	size_t lo = 0, hi = e->tracks_len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (e->tracks[mid].device < device)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+size_t aif_event_device_tracks(const struct aif_events *e, uint32_t device, size_t *ret_end)
+{
+	*ret_end = first_track(e, (uint64_t)device + 1);
+	return first_track(e, device);
+}
+
+void aif_event_track_name(const struct aif_profile *p, const struct aif_event_track *t,
 			  struct aif_buf *out)
 {
-	const struct aif_profile *p = e->p;
-	bool of_several = false;
-
-	for (size_t i = 0; i < e->tracks_len && !of_several; i++)
-		of_several = e->tracks[i].device == t->device && e->tracks[i].process != t->process;
 	if (t->stream == AIF_NONE)
 		aif_buf_puts(out, "no stream");
 	else
 		aif_buf_printf(out, "stream %" PRIu32, p->streams[t->stream].ordinal);
-	if (of_several && t->process != AIF_NONE)
+	if (t->is_of_several && t->process != AIF_NONE)
 		aif_buf_printf(out, " of %" PRIu32, p->processes[t->process].pid);
 	if (t->lane)
 		aif_buf_printf(out, " (%" PRIu32 ")", t->lane + 1);

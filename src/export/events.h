@@ -36,6 +36,7 @@ struct aif_event_exec {
 struct aif_event_track {
 	uint32_t process, device, stream; /* AIF_NONE: not known */
 	uint32_t lane;                    /* of that stream, from 0 */
+	bool is_of_several;               /* the device has tracks of other processes, too */
 	size_t first, len;                /* executions */
 };
 
@@ -65,8 +66,13 @@ static inline bool aif_event_track_is_first(const struct aif_events *e, size_t t
 bool aif_event_cpu_part(const struct aif_export *x, const struct aif_cpu_row *row,
 			struct aif_cpu_row *ret, uint32_t *ret_process);
 
-/* "stream 7", "stream 7 of 1234 (2)": its process's number where streams are of several, then the lane. */
-void aif_event_track_name(const struct aif_events *e, const struct aif_event_track *t,
+/* The tracks of a device are next to each other: *ret_end is the one behind the last. Equal to the result: it has none.
+ * O(log n). */
+size_t aif_event_device_tracks(const struct aif_events *e, uint32_t device, size_t *ret_end);
+
+/* "stream 7", "stream 7 of 1234 (2)": its process's number where streams are of several, then the lane. A stream may have
+ * as many tracks as executions: of other tracks this looks at none. */
+void aif_event_track_name(const struct aif_profile *p, const struct aif_event_track *t,
 			  struct aif_buf *out);
 
 /*

@@ -138,7 +138,7 @@ static void device_tracks(struct chrome *c)
 			meta_put(c, "process_name", pid, 0, &name, NULL, 0);
 			order_put(c, "process_sort_index", pid, 0, pid);
 		}
-		aif_event_track_name(e, &e->tracks[i], &name);
+		aif_event_track_name(e->p, &e->tracks[i], &name);
 		meta_put(c, "thread_name", pid, (uint32_t)i + 1, &name, NULL, 0);
 		order_put(c, "thread_sort_index", pid, (uint32_t)i + 1, i + 1);
 		aif_out_flush_if_full(c->out);
@@ -519,10 +519,10 @@ static void counter_device_put(struct chrome *c, uint32_t device)
 {
 	uint32_t pid = aif_track_id_device(device);
 	struct aif_buf name = {0};
+	size_t end;
 
-	for (size_t i = 0; i < c->events.tracks_len; i++)
-		if (c->events.tracks[i].device == device)
-			return;
+	if (aif_event_device_tracks(&c->events, device, &end) < end)
+		return;
 	aif_export_device_name(c->p, device, &name);
 	meta_put(c, "process_name", pid, 0, &name, NULL, 0);
 	order_put(c, "process_sort_index", pid, 0, pid);

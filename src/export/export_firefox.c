@@ -432,9 +432,10 @@ static void thread_put(struct firefox *w, uint32_t pid, struct aif_buf *process,
 		aif_buf_clear(&w->columns[i]);
 	w->samples = w->stack_rows = w->frame_rows = w->func_rows = w->resource_rows = w->markers =
 		0;
-	aif_map_clear(&w->known_stacks);
-	aif_map_clear(&w->known_funcs);
-	aif_map_clear(&w->known_resources);
+	/* Not cleared, which would cost each later thread what the widest one has had. */
+	aif_map_finish(&w->known_stacks);
+	aif_map_finish(&w->known_funcs);
+	aif_map_finish(&w->known_resources);
 	aif_strset_finish(&w->strings);
 }
 
@@ -456,7 +457,7 @@ static int track_put(struct firefox *w, uint32_t track)
 			marker_add(w, name_id, x);
 	}
 	aif_export_device_name(w->p, t->device, &process);
-	aif_event_track_name(&w->events, t, &name);
+	aif_event_track_name(w->p, t, &name);
 	thread_put(w, aif_track_id_device(t->device), &process, track + 1, &name,
 		   !track || t[-1].device != t->device);
 	return r;

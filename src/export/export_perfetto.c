@@ -427,10 +427,9 @@ static void device_track(struct perfetto *w, uint32_t device)
 
 static bool has_track(const struct aif_events *e, uint32_t device)
 {
-	for (size_t i = 0; i < e->tracks_len; i++)
-		if (e->tracks[i].device == device)
-			return true;
-	return false;
+	size_t end;
+
+	return aif_event_device_tracks(e, device, &end) < end;
 }
 
 static void counters_put(struct perfetto *w)
@@ -472,7 +471,7 @@ static int device_tracks(struct perfetto *w)
 			r = load_put(w, device);
 		}
 		aif_buf_clear(&name);
-		aif_event_track_name(e, &e->tracks[i], &name);
+		aif_event_track_name(e->p, &e->tracks[i], &name);
 		track_end(w, track_begin(w, track_of(OF_STREAM, i), track_of(OF_DEVICE, device),
 					 &name));
 	}

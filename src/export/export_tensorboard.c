@@ -75,7 +75,7 @@ static void plane_begin(struct tensorboard *w, uint32_t id, const char *name)
 		aif_proto_end_small(w->b, value);
 		aif_proto_end_small(w->b, entry);
 	}
-	aif_map_clear(&w->names);
+	aif_map_finish(&w->names); /* not cleared, at the cost of the widest plane before */
 	w->used_len = 0;
 }
 
@@ -178,7 +178,7 @@ static int track_put(struct tensorboard *w, uint32_t track)
 	size_t line;
 	int r = 0;
 
-	aif_event_track_name(&w->events, t, &name);
+	aif_event_track_name(w->p, t, &name);
 	line = line_begin(w, track + 1, aif_buf_str(&name));
 	aif_buf_finish(&name);
 	for (size_t i = t->first; i < t->first + t->len && !r; i++) {

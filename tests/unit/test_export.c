@@ -281,6 +281,48 @@ static void test_lanes(void **state)
 	aif_profile_finish(&p);
 }
 
+/* A stream with as many lanes as executions: what it costs to name a track must not hang on how many others there are. */
+static void test_many_lanes(void **state)
+{
+	static struct aif_exec_row x[ROWS];
+	struct aif_profile p;
+	struct aif_export e = {.profile = &p, .detail = AIF_NAME_NORMAL};
+	struct aif_err err = {0};
+	struct aif_events ev;
+	size_t end;
+
+	(void)state;
+	for (size_t i = 0; i < ROWS; i++) {
+		x[i] = execs[i];
+		x[i].end = execs[ROWS - 1].end + i;
+		x[i].process = x[i].stream = i % 2; /* two processes share the device */
+	}
+	profile_write(launches, ROWS, x, ROWS, NULL, 0, NULL, 0, &p);
+	assert_ok(aif_events_init(&ev, &e, &err), &err);
+	assert_int_equal(ev.tracks_len, ROWS);
+	assert_int_equal(aif_event_device_tracks(&ev, 0, &end), 0);
+	assert_int_equal(end, ROWS);
+	assert_int_equal(aif_event_device_tracks(&ev, 1, &end), ROWS);
+	assert_int_equal(end, ROWS);
+	for (size_t i = 0; i < ROWS; i++) {
+		/* A track alone: without those beside it. */
+		struct aif_event_track alone = ev.tracks[i];
+		struct aif_buf name = {0}, expected = {0};
+		unsigned of = i >= ROWS / 2, lane = (unsigned)(i % (ROWS / 2));
+
+		aif_event_track_name(&p, &alone, &name);
+		aif_buf_printf(&expected, "stream %u of %u", of, 100 + of);
+		if (lane)
+			aif_buf_printf(&expected, " (%u)", lane + 1);
+		assert_string_equal(aif_buf_str(&name), aif_buf_str(&expected));
+		assert_int_equal(ev.tracks[i].len, 1);
+		aif_buf_finish(&name);
+		aif_buf_finish(&expected);
+	}
+	aif_events_finish(&ev);
+	aif_profile_finish(&p);
+}
+
 /* ---- what a damaged or hostile profile may hold -------------------------------------------------- */
 
 static int forget(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -437,6 +479,7 @@ int main(void)
 		cmocka_unit_test(test_call_categories),
 		cmocka_unit_test_setup_teardown(test_gzip, enter_directory, leave_directory),
 		cmocka_unit_test_setup_teardown(test_lanes, enter_directory, leave_directory),
+		cmocka_unit_test_setup_teardown(test_many_lanes, enter_directory, leave_directory),
 		cmocka_unit_test_setup_teardown(test_hostile, enter_directory, leave_directory),
 		cmocka_unit_test_setup_teardown(test_stopped, enter_directory, leave_directory),
 	};
