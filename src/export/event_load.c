@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/events.h"
+#include "export/spans.h"
 
 #include <errno.h>
 
@@ -7,21 +8,29 @@
 #define INTERVAL_MIN_NS 10000
 
 struct load {
-	uint64_t *partial;    /* ns in intervals that an execution is in for a part */
-	int64_t *full, *wait; /* changes from one interval to the next */
+	const struct aif_events *e;
+	struct aif_spans gaps; /* of any process that the device has tracks of */
+	uint64_t *partial;     /* ns in intervals that an execution is in for a part */
+	int64_t *full, *wait;  /* changes from one interval to the next */
 };
 
-static size_t interval_of(const struct aif_event_load *l, const struct aif_events *e, int64_t at)
+/* How much time until `at` was collected: what intervals are parts of. */
+static uint64_t collected(const struct load *from, int64_t at)
 {
-	return AIF_MIN((uint64_t)(at - e->start_ns) / l->interval_ns, l->len - 1);
+	return (uint64_t)(at - from->e->start_ns) -
+	       aif_spans_covered(&from->gaps, from->e->start_ns, at);
 }
 
-static void exec_add(const struct aif_event_load *l, const struct aif_events *e, struct load *to,
+static size_t interval_of(const struct aif_event_load *l, uint64_t at)
+{
+	return AIF_MIN(at / l->interval_ns, l->len - 1);
+}
+
+static void exec_add(const struct aif_event_load *l, struct load *to,
 		     const struct aif_event_exec *x)
 {
-	int64_t end = x->start + (int64_t)x->dur;
-	size_t a = interval_of(l, e, x->start), b = interval_of(l, e, end);
-	uint64_t from = (uint64_t)(x->start - e->start_ns), until = (uint64_t)(end - e->start_ns);
+	uint64_t from = collected(to, x->start), until = collected(to, x->start + (int64_t)x->dur);
+	size_t a = interval_of(l, from), b = interval_of(l, until);
 
 	if (a == b) {
 		to->partial[a] += until - from;
@@ -45,13 +54,83 @@ static void sum_up(struct aif_event_load *l, const struct load *from)
 	}
 }
 
-int aif_event_load_init(struct aif_event_load *l, const struct aif_events *e, uint32_t device)
+/* When nothing is known of some of what the device does: in the gaps of any of its processes. */
+static int gaps_make(struct load *to, size_t track, size_t end)
 {
-	uint64_t length = (uint64_t)e->end_ns - (uint64_t)e->start_ns;
-	struct load from = {0};
-	size_t track, end;
+	const struct aif_events *e = to->e;
+	bool *keep = calloc(e->p->processes_len + 1, sizeof(*keep));
+	struct aif_gaps gaps = {0};
+	int r = keep ? 0 : -ENOMEM;
+
+	for (; track < end && !r; track++)
+		if (e->tracks[track].process != AIF_NONE)
+			keep[e->tracks[track].process] = true;
+	if (!r)
+		r = aif_gaps_of(&e->gaps, keep, NULL, &gaps);
+	for (size_t i = 0; i < gaps.len && !r; i++)
+		r = aif_spans_add(&to->gaps, (int64_t)gaps.at[i].start, (int64_t)gaps.at[i].end);
+	aif_gaps_finish(&gaps);
+	free(keep);
+	return r;
+}
+
+static int point_add(struct aif_event_load *l, int64_t at, bool is_known, size_t interval)
+{
+	if (aif_grow(&l->points, &l->points_cap, l->points_len + 1, sizeof(*l->points)) < 0)
+		return -ENOMEM;
+	l->points[l->points_len++] = (struct aif_event_load_point){
+		.at = at,
+		.is_known = is_known,
+		.running = is_known ? l->running[interval] : 0,
+		.queued = is_known ? l->queued[interval] : 0,
+	};
+	return 0;
+}
+
+/* An interval begins behind the gaps at its place; those further on interrupt it. */
+static int points_make(struct aif_event_load *l, const struct load *from)
+{
+	const struct aif_spans *gaps = &from->gaps;
+	size_t gap = 0;
 	int r = 0;
 
+	for (size_t i = 0; i < l->len && !r; i++) {
+		uint64_t begin = i * l->interval_ns;
+		int64_t at = from->e->start_ns + (int64_t)begin;
+		bool is_begun = false;
+
+		if (gap)
+			at += (int64_t)aif_spans_total(
+				&(struct aif_spans){.at = gaps->at, .len = gap});
+		for (; gap < gaps->len && !r; gap++) {
+			const struct aif_span *g = &gaps->at[gap];
+			uint64_t place = (uint64_t)(g->start - from->e->start_ns) - g->before;
+
+			if (place >= begin + l->interval_ns && i + 1 < l->len)
+				break;
+			if (place > begin && !is_begun)
+				r = point_add(l, at, true, i);
+			is_begun |= place > begin;
+			at = g->end;
+			if (!r)
+				r = point_add(l, g->start, false, i);
+			if (!r && is_begun && at < from->e->end_ns)
+				r = point_add(l, at, true, i);
+		}
+		if (!r && !is_begun && (!gap || at < from->e->end_ns))
+			r = point_add(l, at, true, i);
+	}
+	return r;
+}
+
+int aif_event_load_init(struct aif_event_load *l, const struct aif_events *e, uint32_t device)
+{
+	struct load from = {.e = e};
+	size_t end, first = aif_event_device_tracks(e, device, &end);
+	uint64_t length;
+	int r = gaps_make(&from, first, end);
+
+	length = collected(&from, e->end_ns);
 	*l = (struct aif_event_load){
 		.interval_ns = AIF_MAX(length / AIF_EVENT_LOAD_POINTS + 1, INTERVAL_MIN_NS)};
 	l->len = length / l->interval_ns + 1;
@@ -62,23 +141,25 @@ int aif_event_load_init(struct aif_event_load *l, const struct aif_events *e, ui
 	from.wait = calloc(l->len + 1, sizeof(*from.wait));
 	if (!l->running || !l->queued || !from.partial || !from.full || !from.wait)
 		r = -ENOMEM;
-	track = aif_event_device_tracks(e, device, &end);
-	for (; track < end && !r; track++)
-		for (size_t i = 0; i < e->tracks[track].len; i++)
-			exec_add(l, e, &from, &e->execs[e->tracks[track].first + i]);
+	for (size_t t = first; t < end && !r; t++)
+		for (size_t i = 0; i < e->tracks[t].len; i++)
+			exec_add(l, &from, &e->execs[e->tracks[t].first + i]);
 	for (size_t i = 0; i < e->launches_len && !r; i++) {
 		const struct aif_event_launch *by = &e->launches[i];
 
 		if (!by->is_kept || by->device != device || by->first_start == INT64_MAX)
 			continue;
-		from.wait[interval_of(l, e, by->time)]++;
-		from.wait[interval_of(l, e, AIF_MAX(by->first_start, by->time))]--;
+		from.wait[interval_of(l, collected(&from, by->time))]++;
+		from.wait[interval_of(l, collected(&from, AIF_MAX(by->first_start, by->time)))]--;
 	}
-	if (!r)
+	if (!r) {
 		sum_up(l, &from);
+		r = points_make(l, &from);
+	}
 	free(from.partial);
 	free(from.full);
 	free(from.wait);
+	aif_spans_finish(&from.gaps);
 	return r;
 }
 
@@ -86,5 +167,6 @@ void aif_event_load_finish(struct aif_event_load *l)
 {
 	free(l->running);
 	free(l->queued);
+	free(l->points);
 	*l = (struct aif_event_load){0};
 }

@@ -396,6 +396,61 @@ static int tracks_make(struct aif_events *e)
 	return 0;
 }
 
+/* ---- gaps ---------------------------------------------------------------------------------------- */
+
+/* What was asked for of the profile's. */
+static int gaps_take(struct aif_events *e, const struct aif_attribution_opts *w)
+{
+	uint64_t to = w->to_ns ? w->to_ns : (uint64_t)AIF_EVENT_TIME_MAX;
+	size_t n = 0;
+	int r = aif_gaps_init_with_off(&e->gaps, e->p);
+
+	for (size_t i = 0; i < e->gaps.len; i++) {
+		struct aif_gap g = e->gaps.at[i];
+
+		g.start = AIF_MAX(g.start, w->from_ns);
+		g.end = AIF_MIN(g.end, AIF_MIN(to, (uint64_t)AIF_EVENT_TIME_MAX));
+		if (g.start < g.end && is_row_asked(w->processes, g.process))
+			e->gaps.at[n++] = g;
+	}
+	e->gaps.len = n;
+	return r;
+}
+
+const struct aif_gap *aif_event_gaps(const struct aif_events *e, uint32_t process, size_t *ret_len)
+{
+	const struct aif_gap *at = e->gaps.at;
+	size_t lo = 0, hi = e->gaps.len, end;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (at[mid].process < process)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (end = lo; end < e->gaps.len && at[end].process == process;)
+		end++;
+	*ret_len = end - lo;
+	return end > lo ? at + lo : NULL;
+}
+
+/* A device's time line is as long as what is shown of it. */
+static void gaps_bound(struct aif_events *e)
+{
+	for (size_t i = 0; i < e->tracks_len; i++) {
+		const struct aif_gap *gaps;
+		size_t n;
+
+		if (!aif_event_track_has_gaps(e, i))
+			continue;
+		gaps = aif_event_gaps(e, e->tracks[i].process, &n);
+		if (n)
+			e->end_ns = AIF_MAX(e->end_ns, (int64_t)gaps[n - 1].end);
+	}
+}
+
 /* ---- all ----------------------------------------------------------------------------------------- */
 
 static int load(struct loading *l)
@@ -426,7 +481,12 @@ static int load(struct loading *l)
 			e->end_ns = AIF_MAX(e->end_ns, by->time);
 		}
 	}
-	return tracks_make(e);
+	r = tracks_make(e);
+	if (!r)
+		r = gaps_take(e, &l->x->which);
+	if (!r)
+		gaps_bound(e);
+	return r;
 }
 
 int aif_events_init(struct aif_events *e, const struct aif_export *x, struct aif_err *err)
@@ -451,6 +511,7 @@ int aif_events_init(struct aif_events *e, const struct aif_export *x, struct aif
 
 void aif_events_finish(struct aif_events *e)
 {
+	aif_gaps_finish(&e->gaps);
 	free(e->launches);
 	free(e->execs);
 	free(e->tracks);
@@ -487,6 +548,13 @@ size_t aif_event_device_tracks(const struct aif_events *e, uint32_t device, size
 	return first_track(e, device);
 }
 
+static void process_put(const struct aif_profile *p, const struct aif_event_track *t,
+			struct aif_buf *out)
+{
+	if (t->is_of_several && t->process != AIF_NONE)
+		aif_buf_printf(out, " of %" PRIu32, p->processes[t->process].pid);
+}
+
 void aif_event_track_name(const struct aif_profile *p, const struct aif_event_track *t,
 			  struct aif_buf *out)
 {
@@ -494,8 +562,14 @@ void aif_event_track_name(const struct aif_profile *p, const struct aif_event_tr
 		aif_buf_puts(out, "no stream");
 	else
 		aif_buf_printf(out, "stream %" PRIu32, p->streams[t->stream].ordinal);
-	if (t->is_of_several && t->process != AIF_NONE)
-		aif_buf_printf(out, " of %" PRIu32, p->processes[t->process].pid);
+	process_put(p, t, out);
 	if (t->lane)
 		aif_buf_printf(out, " (%" PRIu32 ")", t->lane + 1);
+}
+
+void aif_event_gaps_name(const struct aif_profile *p, const struct aif_event_track *t,
+			 struct aif_buf *out)
+{
+	aif_buf_puts(out, AIF_EVENT_GAP);
+	process_put(p, t, out);
 }

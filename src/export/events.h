@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "export/exporter.h"
+#include "profile/gaps.h"
 
 /*
  * A profile's launches and executions with times mapped, as the formats that show a time line need them: launches
@@ -48,6 +49,9 @@ struct aif_events {
 	size_t execs_len, execs_cap;
 	struct aif_event_track *tracks; /* by device, process, stream, lane */
 	size_t tracks_len, tracks_cap;
+	/* When nothing was captured in a process: pauses, and where the overhead budget left launches out. Within the
+	 * time that was asked for, of the processes that were. Such time of a device is not known to be idle. */
+	struct aif_gaps gaps;
 	int64_t start_ns; /* no event is earlier: 0, or before the recording's start */
 	int64_t end_ns;   /* none is later */
 };
@@ -61,6 +65,19 @@ static inline bool aif_event_track_is_first(const struct aif_events *e, size_t t
 {
 	return !track || e->tracks[track].device != e->tracks[track - 1].device;
 }
+
+/* Is it the first of its device's and process's? What the process's gaps left out of the device is shown beside it. */
+static inline bool aif_event_track_has_gaps(const struct aif_events *e, size_t track)
+{
+	return aif_event_track_is_first(e, track) ||
+	       e->tracks[track].process != e->tracks[track - 1].process;
+}
+/* A process's, by start; they do not touch. NULL: none. */
+const struct aif_gap *aif_event_gaps(const struct aif_events *e, uint32_t process, size_t *ret_len);
+#define AIF_EVENT_GAP "not collected"
+/* What a track for them is called: AIF_EVENT_GAP, "not collected of 1234". */
+void aif_event_gaps_name(const struct aif_profile *p, const struct aif_event_track *t,
+			 struct aif_buf *out);
 
 /* aif_cpu_part() of what is asked for. *ret_process: its process, or AIF_NONE. */
 bool aif_event_cpu_part(const struct aif_export *x, const struct aif_cpu_row *row,
@@ -77,12 +94,19 @@ void aif_event_track_name(const struct aif_profile *p, const struct aif_event_tr
 
 /*
  * A device's load over time, in equal intervals: how many executions ran in it on average, in hundredths, and how many
- * launches had been made and not yet started when it ended.
+ * launches had been made and not yet started when it ended. Time in the gaps of any of the device's processes is of no
+ * interval; there the load is not known. What is drawn are points, which hold until the next one.
  */
 struct aif_event_load {
 	uint64_t interval_ns;
 	size_t len;
 	uint64_t *running, *queued;
+	struct aif_event_load_point {
+		int64_t at; /* ns since the recording's start */
+		uint64_t running, queued;
+		bool is_known;
+	} * points;
+	size_t points_len, points_cap;
 };
 #define AIF_EVENT_LOAD_POINTS 4096
 /* 0 or -ENOMEM. */

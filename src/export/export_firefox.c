@@ -5,16 +5,17 @@
 #include "export/json.h"
 #include "export/track_ids.h"
 #include "profile/file.h"
+#include "profile/weights.h"
 
 #include <errno.h>
 #include <string.h>
 
 /*
  * Firefox Profiler's processed profile, preprocessedProfileVersion 48 (firefox-devtools/profiler,
- * docs-developer/CHANGELOG-formats.md): later viewers upgrade it as they load it. A lane of a device's stream is a thread:
- * each execution is a sample of its launch stack and kernel that weighs its duration, and a marker from its start to its
- * end. Threads with CPU samples are threads; operators, ranges and calls are markers of theirs. Times are ms since the
- * start.
+ * docs-developer/CHANGELOG-formats.md): later viewers upgrade it as they load it. A lane of a device's stream is a
+ * thread: each execution is a sample of its launch stack and kernel, and a marker from its start to its end. The sample
+ * weighs the execution's duration, as often as it counts for those that the overhead budget left out. Threads with CPU
+ * samples are threads; operators, ranges and calls are markers of theirs. Times are ms since the start.
  *
  * A thread has all tables of its own, as columns; they are put together beside each other and written one
  * after another.
@@ -57,6 +58,7 @@ struct firefox {
 	struct aif_events events;
 	struct aif_event_ops ops;
 	struct aif_track_ids ids;
+	struct aif_weights *weights; /* NULL: nothing was left out */
 	struct aif_host_stacks stacks;
 	struct aif_cpu_row *cpus; /* by thread, then time */
 	size_t cpus_len, cpus_cap;
@@ -294,6 +296,26 @@ static int op_add(struct firefox *w, const struct aif_event_op *o)
 	return 0;
 }
 
+/* When nothing was captured, on the first track of its device and process. */
+static int gaps_add(struct firefox *w, const struct aif_event_track *t)
+{
+	size_t n;
+	const struct aif_gap *gaps = aif_event_gaps(&w->events, t->process, &n);
+	uint32_t name = n ? string_of(w, AIF_EVENT_GAP, strlen(AIF_EVENT_GAP)) : 0;
+
+	if (name == AIF_STR_NONE)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		number_put(w, MARKER_NAME, name);
+		ms_put(w, MARKER_START, (int64_t)gaps[i].start - w->events.start_ns);
+		ms_put(w, MARKER_END, (int64_t)gaps[i].end - w->events.start_ns);
+		number_put(w, MARKER_CATEGORY, OTHER);
+		AIF_JSON_LIT(cell(w, MARKER_DATA), "{\"type\":\"" AIF_EVENT_GAP "\"}");
+		w->markers++;
+	}
+	return 0;
+}
+
 static void marker_add(struct firefox *w, uint32_t name, const struct aif_event_exec *x)
 {
 	struct aif_buf *data = cell(w, MARKER_DATA);
@@ -439,11 +461,23 @@ static void thread_put(struct firefox *w, uint32_t pid, struct aif_buf *process,
 	aif_strset_finish(&w->strings);
 }
 
+/* Its duration, as often as its launch counts. */
+static uint64_t exec_weight(const struct firefox *w, const struct aif_event_exec *x)
+{
+	const struct aif_event_launch *by = x->by == AIF_NONE ? NULL : &w->events.launches[x->by];
+	const struct aif_weights_cycle *c =
+		by ? aif_weights_at(w->weights, by->thread, w->p->start_ns + (uint64_t)by->time)
+		   : NULL;
+
+	return c ? (uint64_t)((double)x->dur * (double)c->weight / (double)AIF_WEIGHT_ONE + 0.5)
+		 : x->dur;
+}
+
 static int track_put(struct firefox *w, uint32_t track)
 {
 	const struct aif_event_track *t = &w->events.tracks[track];
 	struct aif_buf name = {0}, process = {0};
-	int r = 0;
+	int r = aif_event_track_has_gaps(&w->events, track) ? gaps_add(w, t) : 0;
 
 	for (size_t i = t->first; i < t->first + t->len && !r; i++) {
 		const struct aif_event_exec *x = &w->events.execs[i];
@@ -452,7 +486,7 @@ static int track_put(struct firefox *w, uint32_t track)
 
 		if (node)
 			node = aif_host_stacks_kernel(&w->stacks, node, x->kernel, x->kind);
-		r = sample_add(w, node, x->start, x->dur, &name_id);
+		r = sample_add(w, node, x->start, exec_weight(w, x), &name_id);
 		if (!r)
 			marker_add(w, name_id, x);
 	}
@@ -574,7 +608,10 @@ static void meta_put(struct firefox *w)
 		"{\"key\":\"registers\",\"label\":\"Registers\",\"format\":\"integer\"}]},"
 		"{\"name\":\"transfer\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],"
 		"\"data\":[{\"key\":\"launch\",\"label\":\"Launch\",\"format\":\"integer\"},"
-		"{\"key\":\"bytes\",\"label\":\"Bytes\",\"format\":\"bytes\"}]}");
+		"{\"key\":\"bytes\",\"label\":\"Bytes\",\"format\":\"bytes\"}]},"
+		"{\"name\":\"" AIF_EVENT_GAP
+		"\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],"
+		"\"data\":[]}");
 	for (unsigned kind = 1; kind < AIF_OP_KIND_COUNT; kind++)
 		aif_buf_printf(
 			w->b,
@@ -647,7 +684,10 @@ static int firefox_write(const struct aif_export *x, struct aif_out *out, struct
 	if (!r)
 		r = aif_host_stacks_init(&w.stacks, w.p, x->detail);
 	if (!r)
+		r = aif_weights_new(w.p, &w.weights);
+	if (!r)
 		r = write_all(&w, err);
+	aif_weights_free(w.weights);
 	aif_event_ops_finish(&w.ops);
 	aif_events_finish(&w.events);
 	aif_host_stacks_finish(&w.stacks);

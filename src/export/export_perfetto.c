@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/counters.h"
-#include "export/event_ops.h"
-#include "export/exporter.h"
-#include "export/host_stacks.h"
-#include "export/perfetto_fields.h"
-#include "export/proto.h"
-#include "export/track_ids.h"
+#include "export/perfetto.h"
 #include "profile/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,74 +15,7 @@
  * thread, another a slice, and each flows into what it launched. Names, frames and stacks are interned once. Time is
  * CLOCK_MONOTONIC, as the recording's.
  */
-/* Numbers of interned categories and names of arguments. */
-enum {
-	CATEGORY_LAUNCH = 1,
-	CATEGORY_KERNEL,
-	CATEGORY_COPY,
-	CATEGORY_OPERATOR,
-	CATEGORY_RANGE,
-	CATEGORY_PYTHON,
-	CATEGORY_CALL,
-	CATEGORY_COUNT
-};
-enum {
-	ARG_LAUNCH = 1,
-	ARG_BYTES,
-	ARG_GRID,
-	ARG_BLOCK,
-	ARG_REGISTERS,
-	ARG_SHARED,
-	ARG_GRAPH,
-	ARG_NODE,
-	ARG_SHAPES,
-	ARG_COUNT
-};
-/* Whose track it is: the upper half of a track's number. */
-enum { OF_PROCESS = 1, OF_THREAD, OF_DEVICE, OF_STREAM, OF_RUNNING, OF_QUEUED, OF_COUNTER };
-
-struct perfetto {
-	const struct aif_export *x;
-	const struct aif_profile *p;
-	struct aif_out *out;
-	struct aif_buf *b;
-	struct aif_events events;
-	struct aif_event_ops ops;
-	struct aif_counters counters;
-	struct aif_track_ids ids;
-	struct aif_host_stacks stacks;
-	struct aif_buf interned; /* entries that no packet has yet */
-	struct aif_map known;    /* table << 32 | number: it is interned */
-	size_t packet;
-	uint64_t given; /* launches, operators, executions, samples, counters */
-};
-
 /* ---- packets ------------------------------------------------------------------------------------- */
-
-static void packet_begin(struct perfetto *w)
-{
-	w->packet = aif_proto_begin(w->b, PACKET);
-	aif_proto_u64(w->b, SEQUENCE_ID, SEQUENCE);
-	aif_proto_u64(w->b, SEQUENCE_FLAGS, FLAG_NEEDS_STATE);
-}
-
-static void packet_end(struct perfetto *w)
-{
-	aif_proto_end(w->b, w->packet);
-	aif_out_flush_if_full(w->out);
-}
-
-/* Before a packet that needs it. */
-static void interned_flush(struct perfetto *w)
-{
-	if (!w->interned.len)
-		return;
-	packet_begin(w);
-	aif_proto_bytes(w->b, INTERNED_DATA, w->interned.data, w->interned.len);
-	packet_end(w);
-	w->b->failed |= aif_buf_failed(&w->interned);
-	aif_buf_clear(&w->interned);
-}
 
 static uint64_t stamp(const struct perfetto *w, int64_t at)
 {
@@ -101,7 +29,7 @@ static size_t event_begin(struct perfetto *w, int64_t at, uint64_t track, unsign
 {
 	size_t event;
 
-	packet_begin(w);
+	perfetto_packet_begin(w);
 	aif_proto_u64(w->b, TIMESTAMP, stamp(w, at));
 	event = aif_proto_begin_small(w->b, TRACK_EVENT);
 	aif_proto_u64(w->b, TYPE, type);
@@ -112,178 +40,12 @@ static size_t event_begin(struct perfetto *w, int64_t at, uint64_t track, unsign
 static void event_end(struct perfetto *w, size_t event)
 {
 	aif_proto_end_small(w->b, event);
-	packet_end(w);
+	perfetto_packet_end(w);
 }
 
 static uint64_t track_of(unsigned whose, uint32_t id)
 {
 	return (uint64_t)whose << 32 | id;
-}
-
-/* ---- what is interned ---------------------------------------------------------------------------- */
-
-/* True if it has to be, now. */
-static bool is_new(struct perfetto *w, unsigned table, uint32_t number)
-{
-	uint64_t key = (uint64_t)table << 32 | number, known;
-
-	if (aif_map_get(&w->known, key, &known))
-		return false;
-	if (aif_map_put(&w->known, key, 0) < 0)
-		w->b->failed = true;
-	return true;
-}
-
-static void intern(struct perfetto *w, unsigned table, uint64_t iid, const char *text, size_t len)
-{
-	size_t at = aif_proto_begin(&w->interned, table);
-
-	aif_proto_u64(&w->interned, 1, iid);
-	aif_proto_string(&w->interned, 2, text, len);
-	aif_proto_end(&w->interned, at);
-}
-
-/* A string of the profile in a table of strings; 0 if there is none. */
-static uint64_t string_iid(struct perfetto *w, unsigned table, uint32_t string)
-{
-	size_t len;
-	const char *text;
-
-	if (string == AIF_NONE)
-		return 0;
-	if (is_new(w, table, string)) {
-		text = aif_strset_get(&w->p->strings, string, &len);
-		intern(w, table, (uint64_t)string + 1, text, len);
-	}
-	return (uint64_t)string + 1;
-}
-
-/* A string as the name of an event. Those of the stacks' tree have numbers of 32 bits. */
-static uint64_t string_event_iid(struct perfetto *w, uint32_t string)
-{
-	enum { STRINGS = EVENT_NAMES + 1000 }; /* of .known */
-	uint64_t iid = (UINT64_C(1) << 32) + string;
-	const char *text = string == AIF_NONE ? "" : aif_profile_str(w->p, string);
-
-	if (is_new(w, STRINGS, string))
-		intern(w, EVENT_NAMES, iid, text, strlen(text));
-	return iid;
-}
-
-/* A name of the stacks' tree, as that of events or of functions. */
-static uint64_t name_iid(struct perfetto *w, unsigned table, uint32_t name)
-{
-	size_t len;
-	const char *text;
-
-	if (is_new(w, table, name)) {
-		text = aif_tree_text(&w->stacks.tree, name, &len);
-		intern(w, table, (uint64_t)name + 1, text, len);
-	}
-	return (uint64_t)name + 1;
-}
-
-static uint64_t mapping_iid(struct perfetto *w, uint32_t module)
-{
-	const struct aif_module *m;
-	uint64_t build_id, path;
-	size_t at;
-
-	if (module == AIF_NONE)
-		return 0;
-	if (!is_new(w, MAPPINGS, module))
-		return (uint64_t)module + 1;
-	m = &w->p->modules[module];
-	build_id = string_iid(w, BUILD_IDS, m->build_id);
-	path = string_iid(w, MAPPING_PATHS, m->path);
-	at = aif_proto_begin_small(&w->interned, MAPPINGS);
-	aif_proto_u64(&w->interned, 1, (uint64_t)module + 1);
-	if (build_id)
-		aif_proto_u64(&w->interned, 2, build_id);
-	if (path)
-		aif_proto_u64(&w->interned, 7, path);
-	aif_proto_end_small(&w->interned, at);
-	return (uint64_t)module + 1;
-}
-
-/* For colours: Frame.kind_str takes any word. */
-static const char *kind_of(enum aif_tree_type type)
-{
-	switch (type) {
-	case AIF_TREE_PYTHON:
-		return "interpreted";
-	case AIF_TREE_OS:
-		return "kernel";
-	case AIF_TREE_API:
-		return "runtime";
-	default:
-		return "native";
-	}
-}
-
-static void frame_intern(struct perfetto *w, uint32_t node)
-{
-	const struct aif_host_stacks *h = &w->stacks;
-	const struct aif_host_node *n = &h->nodes[node];
-	uint64_t function = name_iid(w, FUNCTION_NAMES, n->name),
-		 mapping = mapping_iid(w, aif_host_module(h, node)),
-		 source = n->row == AIF_NONE
-				  ? 0
-				  : string_iid(w, SOURCE_PATHS, w->p->frame_names[n->row].file);
-	size_t at = aif_proto_begin_small(&w->interned, FRAMES);
-
-	aif_proto_u64(&w->interned, 1, node);
-	aif_proto_u64(&w->interned, 2, function);
-	if (mapping) {
-		aif_proto_u64(&w->interned, 3, mapping);
-		aif_proto_u64(&w->interned, 4, w->p->frames[n->frame].address);
-	}
-	if (source)
-		aif_proto_u64(&w->interned, 5, source);
-	if (aif_host_line(h, node))
-		aif_proto_u64(&w->interned, 6, aif_host_line(h, node));
-	aif_proto_text(&w->interned, 8, kind_of(aif_host_type(h, node)));
-	aif_proto_end_small(&w->interned, at);
-}
-
-/* The stack that ends at a node; its number is the node's, and so are those of its frames. */
-static int callstack_intern(struct perfetto *w, uint32_t node)
-{
-	const struct aif_host_stacks *h = &w->stacks;
-	uint32_t depth = h->nodes[node].depth, *path;
-	size_t at;
-
-	if (!is_new(w, CALLSTACKS, node))
-		return 0;
-	path = calloc((size_t)depth + 1, sizeof(*path));
-	if (!path)
-		return -ENOMEM;
-	for (uint32_t n = node, i = depth; n && i; n = h->nodes[n].parent) {
-		path[--i] = n;
-		if (is_new(w, FRAMES, n))
-			frame_intern(w, n);
-	}
-	at = aif_proto_begin(&w->interned, CALLSTACKS);
-	aif_proto_u64(&w->interned, 1, node);
-	for (uint32_t i = 0; i < depth; i++)
-		aif_proto_u64(&w->interned, 2, path[i]);
-	aif_proto_end(&w->interned, at);
-	free(path);
-	return 0;
-}
-
-static void constants_intern(struct perfetto *w)
-{
-	static const char *const categories[CATEGORY_COUNT] = {
-		NULL, "launch", "kernel", "copy", "operator", "range", "python", "call"};
-	static const char *const args[ARG_COUNT] = {NULL,    "launch",    "bytes",  "grid",
-						    "block", "registers", "shared", "graph",
-						    "node",  "shapes"};
-
-	for (unsigned i = 1; i < CATEGORY_COUNT; i++)
-		intern(w, CATEGORIES, i, categories[i], strlen(categories[i]));
-	for (unsigned i = 1; i < ARG_COUNT; i++)
-		intern(w, ANNOTATION_NAMES, i, args[i], strlen(args[i]));
 }
 
 /* ---- the beginning ------------------------------------------------------------------------------- */
@@ -326,7 +88,7 @@ static size_t track_begin(struct perfetto *w, uint64_t uuid, uint64_t parent, st
 {
 	size_t at;
 
-	packet_begin(w);
+	perfetto_packet_begin(w);
 	at = aif_proto_begin(w->b, TRACK_DESCRIPTOR);
 	aif_proto_u64(w->b, 1, uuid);
 	if (name)
@@ -339,7 +101,7 @@ static size_t track_begin(struct perfetto *w, uint64_t uuid, uint64_t parent, st
 static void track_end(struct perfetto *w, size_t at)
 {
 	aif_proto_end(w->b, at);
-	packet_end(w);
+	perfetto_packet_end(w);
 }
 
 static void host_tracks(struct perfetto *w)
@@ -384,32 +146,43 @@ static void counter_track(struct perfetto *w, uint64_t track, uint32_t device, s
 	aif_buf_finish(name);
 }
 
-/* The device's curves: a point where a value changes. */
+static void running_put(struct perfetto *w, uint32_t device, int64_t at, double v)
+{
+	size_t event = event_begin(w, at, track_of(OF_RUNNING, device), TYPE_COUNTER);
+
+	aif_proto_double(w->b, DOUBLE_COUNTER_VALUE, v);
+	event_end(w, event);
+}
+
+static void queued_put(struct perfetto *w, uint32_t device, int64_t at, double v)
+{
+	size_t event = event_begin(w, at, track_of(OF_QUEUED, device), TYPE_COUNTER);
+
+	aif_proto_double(w->b, DOUBLE_COUNTER_VALUE, v);
+	event_end(w, event);
+}
+
+/* The device's curves: a point where a value changes. Where nothing was collected it is no number, which SQL has as
+ * NULL. */
 static int load_put(struct perfetto *w, uint32_t device)
 {
-	const struct aif_events *e = &w->events;
 	struct aif_buf name = {0};
 	struct aif_event_load l;
-	int r = aif_event_load_init(&l, e, device);
+	int r = aif_event_load_init(&l, &w->events, device);
 
 	aif_buf_puts(&name, "running");
 	counter_track(w, track_of(OF_RUNNING, device), device, &name, "executions");
 	aif_buf_puts(&name, "queued");
 	counter_track(w, track_of(OF_QUEUED, device), device, &name, "launches");
-	for (size_t i = 0; i < l.len && !r; i++) {
-		int64_t at = e->start_ns + (int64_t)(i * l.interval_ns);
-		size_t event;
+	for (size_t i = 0; i < l.points_len && !r; i++) {
+		const struct aif_event_load_point *at = &l.points[i], *was = i ? at - 1 : NULL;
+		bool is_new = !was || at->is_known != was->is_known;
 
-		if (!i || l.running[i] != l.running[i - 1]) {
-			event = event_begin(w, at, track_of(OF_RUNNING, device), TYPE_COUNTER);
-			aif_proto_double(w->b, DOUBLE_COUNTER_VALUE, (double)l.running[i] / 100);
-			event_end(w, event);
-		}
-		if (!i || l.queued[i] != l.queued[i - 1]) {
-			event = event_begin(w, at, track_of(OF_QUEUED, device), TYPE_COUNTER);
-			aif_proto_u64(w->b, COUNTER_VALUE, l.queued[i]);
-			event_end(w, event);
-		}
+		if (is_new || at->running != was->running)
+			running_put(w, device, at->at,
+				    at->is_known ? (double)at->running / 100 : NAN);
+		if (is_new || at->queued != was->queued)
+			queued_put(w, device, at->at, at->is_known ? (double)at->queued : NAN);
 	}
 	aif_event_load_finish(&l);
 	return r;
@@ -457,6 +230,29 @@ static void counters_put(struct perfetto *w)
 	}
 }
 
+/* When nothing was captured: slices of a track of their own. */
+static void gaps_put(struct perfetto *w, uint32_t track)
+{
+	const struct aif_event_track *t = &w->events.tracks[track];
+	uint64_t uuid = track_of(OF_GAPS, track);
+	struct aif_buf name = {0};
+	size_t n, event;
+	const struct aif_gap *gaps = aif_event_gaps(&w->events, t->process, &n);
+
+	if (!n)
+		return;
+	aif_event_gaps_name(w->p, t, &name);
+	track_end(w, track_begin(w, uuid, track_of(OF_DEVICE, t->device), &name));
+	aif_buf_finish(&name);
+	for (size_t i = 0; i < n; i++) {
+		event = event_begin(w, (int64_t)gaps[i].start, uuid, TYPE_BEGIN);
+		aif_proto_u64(w->b, NAME_IID, GAP_NAME);
+		aif_proto_u64(w->b, CATEGORY_IIDS, CATEGORY_GAP);
+		event_end(w, event);
+		event_end(w, event_begin(w, (int64_t)gaps[i].end, uuid, TYPE_END));
+	}
+}
+
 static int device_tracks(struct perfetto *w)
 {
 	const struct aif_events *e = &w->events;
@@ -470,6 +266,8 @@ static int device_tracks(struct perfetto *w)
 			device_track(w, device);
 			r = load_put(w, device);
 		}
+		if (aif_event_track_has_gaps(e, i))
+			gaps_put(w, i);
 		aif_buf_clear(&name);
 		aif_event_track_name(e->p, &e->tracks[i], &name);
 		track_end(w, track_begin(w, track_of(OF_STREAM, i), track_of(OF_DEVICE, device),
@@ -489,7 +287,7 @@ static int launch_put(struct perfetto *w, uint32_t i)
 	uint32_t name;
 	size_t event;
 
-	if (!node || callstack_intern(w, node) < 0)
+	if (!node || perfetto_callstack(w, node) < 0)
 		return -ENOMEM;
 	name = w->stacks.nodes[node].name;
 	if (aif_host_type(&w->stacks, node) != AIF_TREE_API) {
@@ -497,8 +295,8 @@ static int launch_put(struct perfetto *w, uint32_t i)
 			return -ENOMEM;
 		name = label.name;
 	}
-	name_iid(w, EVENT_NAMES, name);
-	interned_flush(w);
+	perfetto_name(w, EVENT_NAMES, name);
+	perfetto_interned_flush(w);
 	w->given++;
 	event = event_begin(w, l->time, l->thread == AIF_NONE ? 0 : track_of(OF_THREAD, l->thread),
 			    TYPE_INSTANT);
@@ -555,12 +353,12 @@ static int op_begin(struct perfetto *w, const struct aif_event_op *o)
 	const struct aif_event_launch *l =
 		o->launch == AIF_NONE ? NULL : &w->events.launches[o->launch];
 	uint32_t node = aif_host_stacks_node(&w->stacks, l ? l->stack : o->stack);
-	uint64_t name = string_event_iid(w, o->name);
+	uint64_t name = perfetto_string(w, o->name);
 	size_t event;
 
-	if (!node || callstack_intern(w, node) < 0)
+	if (!node || perfetto_callstack(w, node) < 0)
 		return -ENOMEM;
-	interned_flush(w);
+	perfetto_interned_flush(w);
 	event = event_begin(w, o->start, track_of(OF_THREAD, o->thread), TYPE_BEGIN);
 	aif_proto_u64(w->b, NAME_IID, name);
 	if (l)
@@ -666,8 +464,8 @@ static int execs_put(struct perfetto *w)
 			r = aif_frame_labels_kernel(w->stacks.labels, x->kernel, x->kind, &l);
 			if (r < 0)
 				break;
-			names[which] = name_iid(w, EVENT_NAMES, l.name);
-			interned_flush(w);
+			names[which] = perfetto_name(w, EVENT_NAMES, l.name);
+			perfetto_interned_flush(w);
 		}
 		r = exec_put(w, x, names[which]);
 	}
@@ -686,11 +484,11 @@ static int cpu_put(struct perfetto *w, const struct aif_cpu_row *row)
 	    !aif_event_cpu_part(w->x, row, &part, &process))
 		return 0;
 	node = aif_host_stacks_node(&w->stacks, row->stack);
-	if (!node || callstack_intern(w, node) < 0)
+	if (!node || perfetto_callstack(w, node) < 0)
 		return -ENOMEM;
-	interned_flush(w);
+	perfetto_interned_flush(w);
 	w->given++;
-	packet_begin(w);
+	perfetto_packet_begin(w);
 	aif_proto_u64(w->b, TIMESTAMP, part.time);
 	sample = aif_proto_begin_small(w->b, PERF_SAMPLE);
 	aif_proto_u64(w->b, 2, aif_track_id_process(&w->ids, process));
@@ -698,7 +496,7 @@ static int cpu_put(struct perfetto *w, const struct aif_cpu_row *row)
 	aif_proto_u64(w->b, 4, node);
 	aif_proto_u64(w->b, 5, 2); /* user mode */
 	aif_proto_end_small(w->b, sample);
-	packet_end(w);
+	perfetto_packet_end(w);
 	return w->out->error;
 }
 
@@ -720,8 +518,8 @@ static int write_all(struct perfetto *w, struct aif_err *err)
 	if (r)
 		return r;
 	first_packets(w);
-	constants_intern(w);
-	interned_flush(w);
+	perfetto_constants(w);
+	perfetto_interned_flush(w);
 	host_tracks(w);
 	r = device_tracks(w);
 	if (!r && !w->x->kernel)

@@ -194,6 +194,31 @@ static int track_put(struct tensorboard *w, uint32_t track)
 	return r;
 }
 
+/* When nothing was captured: a line of its own beside the streams. */
+static int gaps_put(struct tensorboard *w, uint32_t track)
+{
+	const struct aif_event_track *t = &w->events.tracks[track];
+	struct aif_buf name = {0};
+	size_t n, line;
+	const struct aif_gap *gaps = aif_event_gaps(&w->events, t->process, &n);
+	uint32_t text;
+	int r = 0;
+
+	if (!n)
+		return 0;
+	text = aif_tree_name(&w->stacks.tree, AIF_TREE_MARK, AIF_EVENT_GAP, strlen(AIF_EVENT_GAP));
+	if (text == AIF_STR_NONE)
+		return -ENOMEM;
+	aif_event_gaps_name(w->p, t, &name);
+	line = line_begin(w, (uint32_t)w->events.tracks_len + track + 1, aif_buf_str(&name));
+	aif_buf_finish(&name);
+	for (size_t i = 0; i < n && !r; i++)
+		r = event_put(w, text, (int64_t)gaps[i].start, gaps[i].end - gaps[i].start,
+			      NO_CORRELATION, 0);
+	aif_proto_end(w->b, line);
+	return r;
+}
+
 static int devices_put(struct tensorboard *w)
 {
 	const struct aif_events *e = &w->events;
@@ -209,7 +234,10 @@ static int devices_put(struct tensorboard *w)
 		aif_buf_finish(&name);
 		for (; i < e->tracks_len && e->tracks[i].device == device && !r; i++) {
 			w->given += e->tracks[i].len;
-			r = track_put(w, i);
+			if (aif_event_track_has_gaps(e, i))
+				r = gaps_put(w, i);
+			if (!r)
+				r = track_put(w, i);
 		}
 		plane_end(w);
 	}

@@ -88,6 +88,26 @@ for f in chrome perfetto firefox tensorboard; do
 	check "$f of it" "$aiflame" export --format $f -o trace.$f trace.data
 	check "$f has its operators, ranges and calls" python3 "$here/export_check.py" "$aiflame" trace.data $f trace.$f
 done
+# Where launches were left out, and in pauses, nothing is known of a device: it is not drawn as an idle one.
+cuda=$build/tests/mock/cuda
+dense() { # NAME OPTIONS...: of many launches, dear ones, so that the budget leaves some out
+	name=$1
+	shift
+	LD_LIBRARY_PATH=$cuda MOCK_CUPTI=callback=400,record=2000 timeout -k 5 60 "$aiflame" record -q -o "$name.data" "$@" \
+		"$cuda/app" -t 2 -c -g 0 -b 20000 -n 60000 "$root/tests/golden/cubin/kernels_sm90a.cubin"
+}
+gap_sum() { "$aiflame" query --format csv "$1.data" "SELECT coalesce(sum(end_ns - start_ns), 0) FROM windows WHERE device IS NULL AND NOT held" | tail -1; }
+check "a recording that leaves launches out" dense left
+check "has times without" test "$(gap_sum left)" -gt 500000000
+check "one that begins late" dense late --delay 0.5 --all-launches
+check "has a pause" test "$(gap_sum late)" -gt 300000000
+for data in left late; do
+	for f in chrome perfetto firefox tensorboard; do
+		check "$f of $data.data" "$aiflame" export --format $f -o $data.$f $data.data
+		check "$f shows what was not collected, and no curve there" python3 "$here/export_check.py" "$aiflame" $data.data $f $data.$f
+	done
+done
+check "of a part, what lies in it" test "$("$aiflame" export --format chrome --time 1,1.2 -o - left.data | grep -c '"cat":"not_collected"')" -ge 1
 # Its readers go by whole names.
 name='void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)'
 printf '[{"ph":"X","pid":0,"tid":7,"cat":"kernel","name":"%s","ts":1,"dur":2,"args":{"device":0,"stream":7}}]' "$name" >whole.json

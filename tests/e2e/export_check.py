@@ -111,6 +111,41 @@ def durations():
     return number("SELECT (SELECT coalesce(sum(dur_ns), 0) FROM executions) + (SELECT coalesce(sum(dur_ns), 0) FROM copies)")
 
 
+def gaps():
+    """When nothing was captured, of each device and process that something ran on, by their numbers and pid."""
+    of = {}
+    for process, start, end in query("SELECT process, start_ns, end_ns FROM windows WHERE device IS NULL AND NOT held ORDER BY 1, 2"):
+        spans = of.setdefault(process, [])
+        if spans and int(start) <= spans[-1][1]:
+            spans[-1][1] = max(spans[-1][1], int(end))
+        else:
+            spans.append([int(start), int(end)])
+    pairs = query("SELECT DISTINCT device, process FROM (SELECT device, process FROM executions UNION SELECT device, process FROM copies)")
+    return sorted(tuple(span) for device, process in pairs for span in of.get(process, []))
+
+
+def same_gaps(got):
+    same("not collected", sorted(got), gaps())
+
+
+def within_gaps(at):
+    """Ends of gaps are outside of them."""
+    return any(start <= at < end for start, end in gaps_now)
+
+
+def united(spans):
+    out = []
+    for start, end in sorted(spans):
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(out[-1][1], end))
+        else:
+            out.append((start, end))
+    return out
+
+
+gaps_now = gaps()
+
+
 def pprof():
     p = message(read())
     strings = [s.decode() for s in p[6]]
@@ -237,12 +272,20 @@ def chrome():
     p = json.loads(read(), parse_float=str, parse_int=str)
     tracks, flows, launched = {}, {"out": set(), "in": set()}, 0
     named = {(e["pid"], e["tid"]) for e in p["traceEvents"] if e["ph"] == "M" and e["name"] == "thread_name"}
-    got, ops, hosts, values = 0, {}, set(), []
+    got, ops, hosts, values, blank, curves = 0, {}, set(), [], [], {}
+    zero = min(number("SELECT min(0, coalesce(min(start_ns), 0)) FROM executions"), number("SELECT min(0, coalesce(min(start_ns), 0)) FROM ops"))
     for e in p["traceEvents"]:
         if e["ph"] == "C":
             must(all(float(v) >= 0 for v in e["args"].values()), "a counter")
             if e["name"] not in ("running", "queued"):
                 values += [(e["name"], float(v)) for v in e["args"].values()]
+            else:
+                must(within_gaps(ns(e["ts"]) + zero) == (not e["args"]), "a curve's value where nothing was collected", e)
+                curves.setdefault(e["name"], []).append((ns(e["ts"]) + zero, e["args"]))
+        if e.get("cat") == "not_collected":
+            must(e["name"] == "not collected" and (e["pid"], e["tid"]) in named, "a gap", e)
+            blank.append((ns(e["ts"]) + zero, ns(e["ts"]) + ns(e["dur"]) + zero))
+            continue
         if e["ph"] != "X":
             continue
         key = (e["pid"], e["tid"])
@@ -274,6 +317,9 @@ def chrome():
          [tuple(row) for row in query("SELECT name, coalesce(units, 0) FROM devices ORDER BY id")])
     for frame in p["stackFrames"].values():
         must("parent" not in frame or frame["parent"] in p["stackFrames"], "a caller")
+    same_gaps(blank)
+    for name, points in curves.items(): # each gap interrupts it
+        must([at for at, args in points if not args] == [start for start, _ in united(gaps_now)], name)
     must(flows["in"] == flows["out"], "arrows", flows["in"] ^ flows["out"])
     same("executions", launched, executions())
     same("their time", got, durations())
@@ -284,7 +330,7 @@ def chrome():
 def perfetto():
     ops = {}
     tracks, open_, spans, launches, seen, samples, of_threads = {}, {}, {}, 0, {}, 0, {}
-    values = []
+    values, curves, clock = [], {}, None
     for packet in message(read())[1]:
         packet = message(packet)
         must(one(packet, 10) == 1, "the sequence")
@@ -301,6 +347,8 @@ def perfetto():
                     must(5 not in row or one(row, 5) in seen[18], "a frame's file")
                 if table == 19:
                     must(all(x in seen[17] for x in row[7]) and (2 not in row or one(row, 2) in seen[16]), "a mapping")
+        for snapshot in packet.get(6, []):
+            clock = one(message(message(snapshot)[1][0]), 2) # the recording's start
         for track in packet.get(60, []):
             track = message(track)
             tracks[one(track, 1)] = track
@@ -315,6 +363,10 @@ def perfetto():
             if one(e, 9) == 4 and 44 in e and uuid >> 32 == 7:
                 name = one(tracks[uuid], 2).decode()
                 values.append((name, struct.unpack("<d", struct.pack("<Q", one(e, 44)))[0]))
+            if one(e, 9) == 4 and uuid >> 32 in (5, 6):
+                value = struct.unpack("<d", struct.pack("<Q", one(e, 44)))[0]
+                must(within_gaps(at - clock) == (value != value), "a curve's value where nothing was collected", value)
+                curves.setdefault(uuid, []).append((at - clock, value))
             if one(e, 9) in (1, 3):
                 must(one(e, 10) in seen[2], "a name")
             if uuid >> 32 == 2 and one(e, 9) in (1, 2):
@@ -340,6 +392,10 @@ def perfetto():
         "SELECT CASE kind WHEN 'operator' THEN 4 ELSE 5 END, sum(dur_ns) FROM ops WHERE kind <> 'runtime' GROUP BY 1")})
     for uuid, of in spans.items():
         no_overlap(of, uuid)
+    same_gaps((a - clock, b - clock) for uuid, of in spans.items() if uuid >> 32 == 8 for a, b in of)
+    spans = {uuid: of for uuid, of in spans.items() if uuid >> 32 != 8}
+    for uuid, points in curves.items():
+        must([at for at, value in points if value != value] == [start for start, _ in united(gaps_now)], "a curve")
     same("executions", sum(map(len, spans.values())), executions())
     same("their time", sum(b - a for of in spans.values() for a, b in of), durations())
     same("launches", launches, number("SELECT count(*) FROM launches"))
@@ -351,7 +407,8 @@ def firefox():
     p = json.loads(read(), parse_float=str)
     same("version", p["meta"]["preprocessedProfileVersion"], 48)
     must(any(c["color"] == "grey" for c in p["meta"]["categories"]), "the usual category")
-    categories, device, cpu, markers, ops = len(p["meta"]["categories"]), 0, 0, 0, {}
+    categories, device, cpu, markers, ops, times_, blank = len(p["meta"]["categories"]), 0, 0, 0, {}, 0, []
+    zero = min(number("SELECT min(0, coalesce(min(start_ns), 0)) FROM executions"), number("SELECT min(0, coalesce(min(start_ns), 0)) FROM ops"))
     columns = {
         "samples": "stack time weight", "stackTable": "frame prefix category subcategory",
         "frameTable": "address inlineDepth category subcategory func nativeSymbol innerWindowID implementation line column",
@@ -383,10 +440,13 @@ def firefox():
         took = [ms(b) - ms(a) for a, b in zip(t["markers"]["startTime"], t["markers"]["endTime"])]
         types = [d["type"] for d in t["markers"]["data"]]
         must(all(ns >= 0 for ns in took) and set(types) <= {s["name"] for s in p["meta"]["markerSchema"]}, "a marker")
-        if types and types[0] in ("kernel", "transfer"):
+        if {"kernel", "transfer"} & set(types):
+            is_gap = [t == "not collected" for t in types]
+            starts = [ms(a) + zero for a in t["markers"]["startTime"]]
+            blank += [(at, at + ns) for at, ns, gap in zip(starts, took, is_gap) if gap]
             device += weight
-            markers += len(types)
-            must(weight == sum(took), "markers")
+            markers += is_gap.count(False)
+            times_ += sum(ns for ns, gap in zip(took, is_gap) if not gap)
             continue
         cpu += weight
         for type_, name, ns in zip(types, t["markers"]["name"], took):
@@ -396,7 +456,10 @@ def firefox():
     same("operators, ranges and calls", ops, {(kind, name): [int(n), int(ns)] for kind, name, n, ns in query(
         "SELECT kind, name, count(*), sum(dur_ns) FROM ops GROUP BY 1, 2")})
     same("executions", markers, executions())
-    same("their time", device, durations())
+    same("their time", times_, durations())
+    same_gaps(blank)
+    whole = totals()["device_duration"]
+    must(abs(device - whole) <= markers, "weights", device, whole)
     same("CPU time", cpu, totals()["cpu"] + totals()["device_wait"])
 
 
@@ -405,7 +468,8 @@ def tensorboard():
     must(len(files) == 1, "files", files)
     with open(files[0], "rb") as f:
         space = message(f.read())
-    device, count, launches = 0, 0, 0
+    device, count, launches, blank = 0, 0, 0, []
+    start_ns = number("SELECT value FROM meta WHERE key = 'start_realtime_ns'")
     wanted = {name: [int(n), int(ns)] for name, n, ns in query(
         "SELECT name, count(*), sum(dur_ns) FROM ops WHERE kind <> 'runtime' GROUP BY 1")}
     ops = {}
@@ -421,7 +485,10 @@ def tensorboard():
                 must(one(e, 1) in names, "a name")
                 must(all(one(message(s), 1) in stats for s in e.get(4, [])), "a stat")
                 spans.append((one(e, 2), one(e, 2) + one(e, 3)))
-                if is_device:
+                if is_device and names[one(e, 1)] == "not collected":
+                    at = one(message(line), 3) - start_ns + one(e, 2) // 1000
+                    blank.append((at, at + one(e, 3) // 1000))
+                elif is_device:
                     device += one(e, 3) // 1000
                     count += 1
                 else:
@@ -441,6 +508,7 @@ def tensorboard():
             must([s for s, _ in spans] == sorted(s for s, _ in spans), "order")
     same("operators and ranges", ops, wanted)
     same("executions", count, executions())
+    same_gaps(blank)
     same("their time", device, durations())
     same("launches", launches, number("SELECT count(*) FROM launches"))
 

@@ -188,6 +188,8 @@ static void test_gzip(void **state)
 /* Of the next profile. */
 static struct aif_counter_row counters[40];
 static size_t counters_len;
+static struct aif_window_row blocks[8]; /* beside `windows` */
+static size_t blocks_len;
 
 static void profile_write(const struct aif_launch_row *l, size_t l_len,
 			  const struct aif_exec_row *x, size_t x_len, const struct aif_cpu_row *c,
@@ -206,6 +208,7 @@ static void profile_write(const struct aif_launch_row *l, size_t l_len,
 	assert_ok(aif_writer_execs(w, x, x_len, &err), &err);
 	assert_ok(aif_writer_samples(w, samples, AIF_MIN(l_len, (size_t)ROWS), &err), &err);
 	assert_ok(aif_writer_windows(w, windows, WINDOWS, &err), &err);
+	assert_ok(aif_writer_windows(w, blocks, blocks_len, &err), &err);
 	assert_ok(aif_writer_cpu(w, c, c_len, &err), &err);
 	assert_ok(aif_writer_ops(w, o, o_len, &err), &err);
 	assert_ok(aif_writer_counters(w, counters, counters_len, &err), &err);
@@ -321,6 +324,117 @@ static void test_many_lanes(void **state)
 	}
 	aif_events_finish(&ev);
 	aif_profile_finish(&p);
+}
+
+#define AT(us) ((int64_t)(us)*1000)
+
+static void block_add(uint32_t process, uint64_t from_us, uint64_t to_us, bool is_pause)
+{
+	blocks[blocks_len++] = (struct aif_window_row){
+		.start = FIXTURE_START + from_us * 1000,
+		.end = FIXTURE_START + to_us * 1000,
+		.device = AIF_NONE,
+		.process = process,
+		.thread = AIF_NONE,
+		.launches = is_pause ? 0 : 9,
+		.p_ppm = is_pause ? 0 : 500000,
+	};
+}
+
+/* The value of a curve at a time: false, it has none. */
+static bool load_at(const struct aif_event_load *l, int64_t at, struct aif_event_load_point *ret)
+{
+	size_t i = 0;
+
+	assert_true(l->points_len && l->points[0].at <= at);
+	while (i + 1 < l->points_len && l->points[i + 1].at <= at)
+		i++;
+	*ret = l->points[i];
+	return ret->is_known;
+}
+
+/* Nothing is known of a device where nothing was captured in a process that uses it. */
+static void test_gaps(void **state)
+{
+	struct aif_profile p;
+	struct aif_export e = {.profile = &p, .detail = AIF_NAME_NORMAL};
+	bool only_first[] = {true, false};
+	static struct aif_exec_row x[3];
+	struct aif_err err = {0};
+	struct aif_events ev;
+	struct aif_event_load load;
+	struct aif_event_load_point at;
+	struct aif_buf name = {0};
+	const struct aif_gap *gaps;
+	uint64_t running = 0;
+	size_t n;
+
+	(void)state;
+	/* Of two processes; the second one runs into a gap of the first process, in which the third runs. */
+	for (uint32_t i = 0; i < 3; i++) {
+		x[i] = execs[i];
+		x[i].process = x[i].stream = i == 2;
+		x[i].start = FIXTURE_START + (1 + 2 * i) * 1000000;
+		x[i].end = x[i].start + 1500000;
+	}
+	block_add(0, 4000, 6000, false); /* 500 us of the second execution are in it */
+	block_add(0, 6000, 7000, false); /* touches the one before */
+	block_add(0, 20000, 30000, true);
+	block_add(1, 0, 500, true);
+	profile_write(launches, 3, x, 3, NULL, 0, NULL, 0, &p);
+	assert_ok(aif_events_init(&ev, &e, &err), &err);
+	assert_int_equal(ev.tracks_len, 2);
+	gaps = aif_event_gaps(&ev, 0, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(gaps[0].start, AT(4000));
+	assert_int_equal(gaps[0].end, AT(7000));
+	assert_int_equal(gaps[1].end, AT(30000));
+	assert_non_null(aif_event_gaps(&ev, 1, &n));
+	assert_int_equal(n, 1);
+	assert_null(aif_event_gaps(&ev, 2, &n));
+	assert_int_equal(ev.end_ns, AT(30000)); /* what is not known is shown to its end */
+	assert_true(aif_event_track_has_gaps(&ev, 1));
+	aif_event_gaps_name(&p, &ev.tracks[1], &name);
+	assert_text(&name, "not collected of 101");
+
+	/* The curve has no value in any process's; what ran there does not count elsewhere. */
+	assert_int_equal(aif_event_load_init(&load, &ev, 0), 0);
+	assert_false(load_at(&load, 0, &at));
+	assert_false(load_at(&load, AT(499), &at));
+	assert_true(load_at(&load, AT(500), &at));
+	assert_int_equal(at.running, 0);
+	assert_true(load_at(&load, AT(1200), &at));
+	assert_int_equal(at.running, 100);
+	assert_true(load_at(&load, AT(3999), &at));
+	assert_int_equal(at.running, 100);
+	assert_false(load_at(&load, AT(4000), &at));
+	assert_false(load_at(&load, AT(6999), &at));
+	assert_true(load_at(&load, AT(7000), &at));
+	assert_int_equal(at.running, 0);
+	assert_true(load_at(&load, AT(19999), &at));
+	assert_false(load_at(&load, AT(20000), &at));
+	assert_false(load_at(&load, AT(29999), &at));
+	for (size_t i = 0; i < load.len; i++)
+		running += load.running[i] * load.interval_ns / 100;
+	/* 1.5 ms of the first, 1 ms of the second, none of the third. */
+	assert_in_range(running, 2500000 - load.len * load.interval_ns / 100, 2500000);
+	for (size_t i = 1; i < load.points_len; i++)
+		assert_true(load.points[i - 1].at < load.points[i].at);
+	aif_event_load_finish(&load);
+	aif_events_finish(&ev);
+
+	/* Of a part of it, those within. */
+	e.which = (struct aif_attribution_opts){
+		.processes = only_first, .from_ns = AT(5000), .to_ns = AT(25000)};
+	assert_ok(aif_events_init(&ev, &e, &err), &err);
+	assert_null(aif_event_gaps(&ev, 1, &n));
+	gaps = aif_event_gaps(&ev, 0, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(gaps[0].start, AT(5000));
+	assert_int_equal(gaps[1].end, AT(25000));
+	aif_events_finish(&ev);
+	aif_profile_finish(&p);
+	blocks_len = 0;
 }
 
 /* ---- what a damaged or hostile profile may hold -------------------------------------------------- */
@@ -480,6 +594,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gzip, enter_directory, leave_directory),
 		cmocka_unit_test_setup_teardown(test_lanes, enter_directory, leave_directory),
 		cmocka_unit_test_setup_teardown(test_many_lanes, enter_directory, leave_directory),
+		cmocka_unit_test_setup_teardown(test_gaps, enter_directory, leave_directory),
 		cmocka_unit_test_setup_teardown(test_hostile, enter_directory, leave_directory),
 		cmocka_unit_test_setup_teardown(test_stopped, enter_directory, leave_directory),
 	};
