@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/exporter.h"
+#include "export/imported.h"
 #include "export/locations.h"
 #include "export/proto.h"
 #include "export/weighted.h"
@@ -116,6 +117,40 @@ static int sample_take(void *arg, const struct aif_weighted *s)
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
+/* What was counted, which stores name a profile by: without a type of period, and a period other than 0, they refuse it
+ * (Pyroscope, pkg/ingester/otlp/convert.go; Parca, pkg/normalizer/otel.go). Each value is of single ns or events. */
+static const char *period_type(unsigned type)
+{
+	return type == AIF_WEIGHTED_CPU || type == AIF_WEIGHTED_WAITING ? "cpu" : "device";
+}
+
+static void value_type_put(struct otlp *w, uint32_t field, const char *type, const char *unit)
+{
+	size_t at = aif_proto_begin_small(w->b, field);
+
+	aif_proto_u64(w->b, 1, aif_locations_string(&w->locations, type));
+	aif_proto_u64(w->b, 2, aif_locations_string(&w->locations, unit));
+	aif_proto_end_small(w->b, at);
+}
+
+/* The file that the command runs, or its first process; as OpenTelemetry's SDKs have it where neither is known. */
+static void service_name(const struct aif_profile *p, struct aif_buf *out)
+{
+	const char *from = aif_is_imported(p) ? "" : aif_profile_meta(p, "command"), *slash;
+	size_t len = strcspn(from, " "), at;
+
+	if (!len && p->processes_len) {
+		from = aif_export_process_own(p, 0);
+		len = strcspn(from, " ");
+	}
+	slash = len ? memrchr(from, '/', len) : NULL;
+	at = slash ? (size_t)(slash + 1 - from) : 0;
+	if (at < len)
+		aif_buf_append(out, from + at, len - at);
+	else
+		aif_buf_puts(out, "unknown_service");
+}
+
 /* KeyValue of common.v1, its key a string; `field` of the message that has it. */
 static void key_value(struct aif_buf *b, uint32_t field, const char *key, const char *value)
 {
@@ -154,17 +189,16 @@ static void profile_put(struct otlp *w, unsigned type)
 	const struct samples *s = &w->samples[type];
 	uint64_t words[2] = {aif_mix64(aif_export_unix_start(p) ^ aif_mix64(p->start_ns)),
 			     aif_mix64(p->end_ns + type + 1)};
-	size_t at = aif_proto_begin(w->b, 2), inner;
+	size_t at = aif_proto_begin(w->b, 2);
 
-	inner = aif_proto_begin_small(w->b, 1);
-	aif_proto_u64(w->b, 1, aif_locations_string(&w->locations, aif_weighted_types[type].type));
-	aif_proto_u64(w->b, 2, aif_locations_string(&w->locations, aif_weighted_types[type].unit));
-	aif_proto_end_small(w->b, inner);
+	value_type_put(w, 1, aif_weighted_types[type].type, aif_weighted_types[type].unit);
 	for (size_t i = 0; i < s->len; i++)
 		sample_put(w, &s->at[i]);
 	if (aif_export_unix_start(p))
 		aif_proto_fixed64(w->b, 3, aif_export_unix_start(p));
 	aif_proto_u64(w->b, 4, p->end_ns - p->start_ns);
+	value_type_put(w, 5, period_type(type), "nanoseconds");
+	aif_proto_u64(w->b, 6, 1);
 	aif_proto_bytes(w->b, 7, words, sizeof(words)); /* profile_id: any 16 bytes, not all 0 */
 	aif_proto_end(w->b, at);
 }
@@ -173,8 +207,12 @@ static void resource_put(struct otlp *w)
 {
 	const struct aif_profile *p = w->x->profile;
 	size_t at = aif_proto_begin(w->b, RESOURCE_PROFILES), inner, scope;
+	struct aif_buf service = {0};
 
 	inner = aif_proto_begin(w->b, 1);
+	service_name(p, &service);
+	key_value(w->b, 1, "service.name", aif_buf_str(&service));
+	aif_buf_finish(&service);
 	key_value(w->b, 1, "host.name", aif_profile_meta(p, "host"));
 	key_value(w->b, 1, "process.command_line", aif_profile_meta(p, "command"));
 	aif_proto_end(w->b, inner);

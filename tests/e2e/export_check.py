@@ -186,12 +186,22 @@ def otlp():
         must(d[table][0] == b"", "a table's first entry")
     must(strings[0] == "", "the first string")
     got, ids = {}, set()
+    resource = message(one(message(one(p, 1)), 1))
+    attributes = {one(message(kv), 1).decode(): one(message(one(message(kv), 2)), 1).decode() for kv in resource[1]}
+    must(len(attributes) == len(resource[1]) and attributes.get("service.name"), "attributes of the resource", attributes)
+    command = query("SELECT value FROM meta WHERE key = 'command' AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'imported')")
+    must(not command or attributes["service.name"] == os.path.basename(command[0][0].split(" ")[0]), "service.name", attributes)
     scope = message(one(message(one(p, 1)), 2))
     for profile_ in scope[2]:
         q = message(profile_)
         must(len(one(q, 7)) == 16 and one(q, 7) not in ids, "profile_id")
         ids.add(one(q, 7))
         name = strings[one(message(one(q, 1)), 1)]
+        # What Parca (pkg/normalizer/otel.go) and Pyroscope (pkg/ingester/otlp/convert.go) ask for: they refuse others.
+        must(5 in q and one(q, 6) != 0, "a profile without a period")
+        period = [strings[one(message(one(q, 5)), i)] for i in (1, 2)]
+        must(period == [{"cpu": "cpu", "device_wait": "cpu"}.get(name, "device"), "nanoseconds"], "a period's type", period)
+        must(all(len(packed(one(message(s), 4))) == 1 for s in q[2]), "values of a sample")
         for s in q[2]:
             s = message(s)
             must(0 < one(s, 1) < len(d[7]), "a stack")
