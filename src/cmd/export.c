@@ -77,13 +77,14 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 {
 	struct aif_profile p = {0};
 	struct aif_choice c = {0};
-	uint64_t damaged = 0;
+	uint64_t damaged = 0, left_out = 0;
 	struct aif_export x = {.profile = &p,
 			       .kernel = v->choice.kernel,
 			       .detail = (enum aif_name_detail)v->detail,
 			       .max_bytes = v->max_bytes ? v->max_bytes : aif_view_max_size(path),
 			       .stopped = stopped,
 			       .ret_damaged = &damaged,
+			       .ret_left_out = &left_out,
 			       .scratch = aif_stop_scratch()};
 	int r = aif_view_profile(path, &p, err);
 
@@ -100,6 +101,10 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 			 r                     ? ""
 			 : strcmp(output, "-") ? output
 					       : "what was written");
+	if (left_out && !r)
+		aif_tell("%s: %" PRIu64
+			 " launches were left out (--overhead): %s has those that were captured only",
+			 path, left_out, strcmp(output, "-") ? output : "what was written");
 	aif_choice_finish(&c);
 	aif_profile_finish(&p);
 	return r;

@@ -19,7 +19,8 @@ struct chrome {
 	struct aif_event_ops ops;
 	struct aif_counters counters;
 	struct aif_track_ids ids;
-	struct aif_host_stacks stacks;
+	struct aif_host_stacks stacks, full; /* full: with the frames that --detail leaves out */
+	bool has_full;                       /* else `stacks` has all of them */
 	struct aif_timeline *timeline;
 	struct aif_buf names;    /* of kernels and of transfers, in quotes */
 	size_t *names_at;        /* by kernel, then by kind, then the end of all */
@@ -75,5 +76,10 @@ void chrome_device_tracks(struct chrome *c); /* with what was not collected of e
 int chrome_load_put(struct chrome *c);
 void chrome_counters_put(struct chrome *c);
 
-/* The entries of stackFrames, when all are known. */
+/* Where a stack is among the frames: ,"sf":N and, with what --detail leaves out, ,"asf":N. 0 or -ENOMEM. *ret_node: in
+ * c->stacks. */
+int chrome_stack_put(struct chrome *c, uint32_t stack, uint32_t *ret_node);
+/* The tables of frames, when all are known: aiflameStackFrames, stackFrames. */
 void chrome_stacks_put(struct chrome *c);
+/* aiflameBlocks, where there are any. 0 or -errno. */
+int chrome_blocks_put(struct chrome *c);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/chrome.h"
 
+#include <errno.h>
+
 /* What import reads again: the label alone does not say what it is of. */
-static void frame_put(struct chrome *c, uint32_t node)
+static void frame_put(struct chrome *c, const struct aif_host_stacks *h, uint32_t node)
 {
 	static const char *const kinds[] = {
 		[AIF_FRAME_NATIVE] = "native", [AIF_FRAME_OS] = "os", [AIF_FRAME_PYTHON] = "python",
 		[AIF_FRAME_MARK] = "mark",     [AIF_FRAME_OP] = "op", [AIF_FRAME_RANGE] = "range",
 		[AIF_FRAME_CALL] = "call",
 	};
-	const struct aif_host_node *n = &c->stacks.nodes[node];
+	const struct aif_host_node *n = &h->nodes[node];
 	uint32_t kind = n->frame == AIF_NONE ? AIF_FRAME_MARK : c->p->frames[n->frame].kind;
 
 	AIF_JSON_LIT(c->b, ",\"kind\":\"");
@@ -20,22 +22,23 @@ static void frame_put(struct chrome *c, uint32_t node)
 		aif_buf_puts(c->b,
 			     kind < AIF_ARRAY_LEN(kinds) && kinds[kind] ? kinds[kind] : "native");
 	AIF_JSON_LIT(c->b, "\"");
+	/* Calls at two places of a function are two. */
+	if (kind == AIF_FRAME_NATIVE && n->frame != AIF_NONE)
+		chrome_u64_put(c, ",\"address\":", c->p->frames[n->frame].address);
 	if (n->row == AIF_NONE)
 		return;
 	AIF_JSON_LIT(c->b, ",\"function\":");
 	aif_out_json_text(c->b, aif_profile_str(c->p, c->p->frame_names[n->row].name));
-	if (*aif_host_file(&c->stacks, node)) {
+	if (*aif_host_file(h, node)) {
 		AIF_JSON_LIT(c->b, ",\"file\":");
-		aif_out_json_text(c->b, aif_host_file(&c->stacks, node));
+		aif_out_json_text(c->b, aif_host_file(h, node));
 	}
-	if (aif_host_line(&c->stacks, node))
-		chrome_u64_put(c, ",\"line\":", aif_host_line(&c->stacks, node));
+	if (aif_host_line(h, node))
+		chrome_u64_put(c, ",\"line\":", aif_host_line(h, node));
 }
 
-void chrome_stacks_put(struct chrome *c)
+static void frames_put(struct chrome *c, const struct aif_host_stacks *h)
 {
-	const struct aif_host_stacks *h = &c->stacks;
-
 	c->is_first = true;
 	for (uint32_t i = 1; i < h->len; i++) {
 		uint32_t module = aif_host_module(h, i);
@@ -51,10 +54,38 @@ void chrome_stacks_put(struct chrome *c)
 				  module == AIF_NONE
 					  ? ""
 					  : aif_profile_str(c->p, c->p->modules[module].path));
-		frame_put(c, i);
+		frame_put(c, h, i);
 		if (h->nodes[i].parent)
 			chrome_u64_put(c, ",\"parent\":", h->nodes[i].parent);
 		aif_buf_putc(c->b, '}');
 		aif_out_flush_if_full(c->out);
 	}
+}
+
+int chrome_stack_put(struct chrome *c, uint32_t stack, uint32_t *ret_node)
+{
+	uint32_t full;
+
+	*ret_node = aif_host_stacks_node(&c->stacks, stack);
+	full = c->has_full ? aif_host_stacks_node(&c->full, stack) : AIF_NONE;
+	if (!*ret_node || !full)
+		return -ENOMEM;
+	if (stack == AIF_NONE)
+		return 0;
+	chrome_u64_put(c, ",\"sf\":", *ret_node);
+	if (full != AIF_NONE)
+		chrome_u64_put(c, ",\"asf\":", full);
+	return 0;
+}
+
+void chrome_stacks_put(struct chrome *c)
+{
+	if (c->has_full) {
+		AIF_JSON_LIT(c->b, ",\n\"aiflameStackFrames\":{\n");
+		frames_put(c, &c->full);
+		AIF_JSON_LIT(c->b, "}");
+	}
+	AIF_JSON_LIT(c->b, ",\n\"stackFrames\":{\n");
+	frames_put(c, &c->stacks);
+	AIF_JSON_LIT(c->b, "}");
 }

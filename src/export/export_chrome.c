@@ -131,6 +131,7 @@ static int launch_put(struct chrome *c, uint32_t i, int64_t next)
 	uint32_t call = c->ops.calls[i];
 	const char *name;
 	size_t len;
+	int r;
 
 	if (!node)
 		return -ENOMEM;
@@ -155,8 +156,9 @@ static int launch_put(struct chrome *c, uint32_t i, int64_t next)
 		aif_out_json_string(c->b, name, len);
 	else
 		name_put(c, l->kind, l->kernel);
-	if (l->stack != AIF_NONE)
-		chrome_u64_put(c, ",\"sf\":", node);
+	r = chrome_stack_put(c, l->stack, &node);
+	if (r < 0)
+		return r;
 	flow_out_put(c, i);
 	AIF_JSON_LIT(c->b, ",\"args\":{");
 	correlation_put(c, i);
@@ -173,10 +175,8 @@ static bool is_call(const struct chrome *c, uint32_t call)
 static int op_put(struct chrome *c, const struct aif_event_op *o)
 {
 	const char *name = op_name(c, o), *before = "";
-	uint32_t node = aif_host_stacks_node(&c->stacks, o->stack);
+	uint32_t node;
 
-	if (!node)
-		return -ENOMEM;
 	c->given++;
 	CHROME_EVENT(c, "{\"ph\":\"X\",\"pid\":");
 	chrome_ids_put(c, aif_track_id_process(&c->ids, c->p->threads[o->thread].process),
@@ -192,8 +192,8 @@ static int op_put(struct chrome *c, const struct aif_event_op *o)
 					  chrome_runtime_of(c, c->p->devices_len ? 0 : AIF_NONE))
 				: "user_annotation");
 	aif_out_json_text(c->b, name);
-	if (o->stack != AIF_NONE)
-		chrome_u64_put(c, ",\"sf\":", node);
+	if (chrome_stack_put(c, o->stack, &node) < 0)
+		return -ENOMEM;
 	if (o->launch != AIF_NONE)
 		flow_out_put(c, o->launch);
 	AIF_JSON_LIT(c->b, ",\"args\":{");
@@ -462,9 +462,10 @@ static int write_all(struct chrome *c, struct aif_err *err)
 		AIF_JSON_LIT(c->b, "]");
 	if (!r && !c->given)
 		return aif_export_nothing(err);
-	AIF_JSON_LIT(c->b, ",\n\"stackFrames\":{\n");
+	if (!r)
+		r = chrome_blocks_put(c);
 	chrome_stacks_put(c);
-	AIF_JSON_LIT(c->b, "}}\n");
+	AIF_JSON_LIT(c->b, "}\n");
 	return r;
 }
 
@@ -475,6 +476,9 @@ static int chrome_write(const struct aif_export *x, struct aif_out *out, struct 
 
 	if (!r)
 		r = aif_host_stacks_init(&c.stacks, c.p, x->detail);
+	c.has_full = x->detail != AIF_NAME_FULL;
+	if (!r && c.has_full)
+		r = aif_host_stacks_init(&c.full, c.p, AIF_NAME_FULL);
 	if (!r)
 		r = aif_timeline_new(c.p, &c.timeline);
 	if (!r)
@@ -484,6 +488,7 @@ static int chrome_write(const struct aif_export *x, struct aif_out *out, struct 
 	aif_counters_finish(&c.counters);
 	aif_events_finish(&c.events);
 	aif_host_stacks_finish(&c.stacks);
+	aif_host_stacks_finish(&c.full);
 	aif_track_ids_finish(&c.ids);
 	aif_buf_finish(&c.names);
 	free(c.names_at);

@@ -537,6 +537,8 @@ static int write_all(struct perfetto *w, struct aif_err *err)
 		r = execs_put(w);
 	if (!r && !w->x->which.devices && !w->x->kernel)
 		r = aif_export_cpu(w->x, cpus_put, w);
+	if (!r)
+		r = aif_export_is_captured_only(w->x);
 	return r || w->given ? r : aif_export_nothing(err);
 }
 

@@ -383,6 +383,8 @@ static int write_space(const struct aif_export *x, struct aif_out *out, struct a
 		r = devices_put(&w);
 	if (!r)
 		r = host_put(&w);
+	if (!r)
+		r = aif_export_is_captured_only(x);
 	if (!r && !w.given)
 		r = aif_export_nothing(err);
 	aif_proto_text(w.b, XSPACE_HOSTNAMES, aif_profile_meta(w.p, "host"));

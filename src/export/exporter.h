@@ -27,6 +27,8 @@ struct aif_export {
 	struct aif_scratch *scratch; /* for what is not whole yet; NULL: none */
 	uint64_t *
 		ret_damaged; /* parts of the file that could not be read are added; NULL: nobody asks */
+	uint64_t *
+		ret_left_out; /* launches that the overhead budget left out and the export does not stand for are added */
 };
 
 static inline void aif_export_damaged(const struct aif_export *x, uint64_t parts)
@@ -63,6 +65,8 @@ int aif_export_write(const struct aif_exporter *e, const struct aif_export *x, c
 /* aif_profile_cpu(), whose damage is told to who asked for the export. */
 int aif_export_cpu(const struct aif_export *x,
 		   int (*fn)(void *arg, const struct aif_cpu_row *rows, size_t n), void *arg);
+/* Tells who asked for the export that it has only what was captured. 0 or -ENOMEM. */
+int aif_export_is_captured_only(const struct aif_export *x);
 /* Where there is no event or sample to write: a file without any would be taken for a profile. -ENODATA with *err. */
 int aif_export_nothing(struct aif_err *err);
 

@@ -2,6 +2,7 @@
 #include "export/exporter.h"
 
 #include "profile/file.h"
+#include "profile/weights.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -99,6 +100,17 @@ int aif_export_cpu(const struct aif_export *x,
 	int r = aif_profile_cpu(x->profile, fn, arg, &bad);
 
 	aif_export_damaged(x, bad);
+	return r;
+}
+
+int aif_export_is_captured_only(const struct aif_export *x)
+{
+	struct aif_weights *w;
+	int r = aif_weights_new(x->profile, &w);
+
+	if (!r && x->ret_left_out)
+		*x->ret_left_out += aif_weights_uncaptured(w);
+	aif_weights_free(w);
 	return r;
 }
 

@@ -286,6 +286,8 @@ void aif_builder_bound(struct aif_builder *b)
 		WITHIN(b->ops[i].start, b->ops[i].end);
 	for (size_t i = 0; i < b->counters_len; i++)
 		WITHIN(b->counters[i].time, b->counters[i].time);
+	for (size_t i = 0; i < b->windows_len; i++)
+		WITHIN(b->windows[i].start, b->windows[i].end);
 #undef WITHIN
 	b->p.start_ns = from == UINT64_MAX ? 0 : from;
 	b->p.kept_ns = b->p.start_ns;

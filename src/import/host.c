@@ -47,7 +47,9 @@ static uint32_t frame_of(struct aif_host *h, struct aif_host_frame f)
 	row.module = f.kind == AIF_FRAME_PYTHON ? module_of(h, f.kind, f.file)
 						: module_of(h, f.kind, f.module);
 	/* No address of one's own: that which is known of is the name. */
-	row.address = f.kind == AIF_FRAME_PYTHON ? (uint64_t)f.name << 32 | f.line : f.name;
+	row.address = f.address                    ? f.address
+		      : f.kind == AIF_FRAME_PYTHON ? (uint64_t)f.name << 32 | f.line
+						   : f.name;
 	/* A mark is its own text. */
 	f.frame = f.kind == AIF_FRAME_MARK
 			  ? aif_builder_frame(h->b, &row)
@@ -67,10 +69,21 @@ uint32_t aif_host_frame(struct aif_host *h, enum aif_frame_kind kind, uint32_t m
 			.kind = kind, .module = module, .name = name, .file = file, .line = line});
 }
 
-uint32_t aif_host_inlined(struct aif_host *h, uint32_t module, uint32_t name, uint32_t file,
-			  uint32_t line)
+uint32_t aif_host_native(struct aif_host *h, uint32_t module, uint32_t name, uint32_t file,
+			 uint32_t line, uint64_t address)
 {
 	return frame_of(h, (struct aif_host_frame){.kind = AIF_FRAME_NATIVE,
+						   .module = module,
+						   .name = name,
+						   .file = file,
+						   .line = line,
+						   .address = address});
+}
+
+uint32_t aif_host_inlined(struct aif_host *h, enum aif_frame_kind kind, uint32_t module,
+			  uint32_t name, uint32_t file, uint32_t line)
+{
+	return frame_of(h, (struct aif_host_frame){.kind = kind,
 						   .module = module,
 						   .name = name,
 						   .file = file,

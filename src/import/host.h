@@ -5,14 +5,16 @@
 
 /*
  * What a host was in, as other profilers tell it: functions by their names, threads by their numbers. The same name in
- * the same module is one frame, wherever in the function a sample was.
+ * the same module is one frame, wherever in the function a sample was, but where an address is told.
  */
 struct aif_host {
 	struct aif_builder *b;
 	struct aif_map frames, processes, threads;
 	/* inside */
 	struct aif_host_frame {
-		uint32_t kind, module, name, file, line, is_inlined, frame;
+		uint32_t kind, module, name, file, line, is_inlined;
+		uint64_t address; /* 0: not known */
+		uint32_t frame;
 	} * known;
 	size_t known_len, known_cap;
 	struct aif_host_thread {
@@ -26,9 +28,12 @@ void aif_host_finish(struct aif_host *h); /* not the builder */
 /* Strings of the profile; module: its path, file: of the source; AIF_NONE where not known. line 0 = not known. */
 uint32_t aif_host_frame(struct aif_host *h, enum aif_frame_kind kind, uint32_t module,
 			uint32_t name, uint32_t file, uint32_t line);
-/* The same of native code that the compiler put into its caller. */
-uint32_t aif_host_inlined(struct aif_host *h, uint32_t module, uint32_t name, uint32_t file,
-			  uint32_t line);
+/* The same of native code that is at an address, which tells it from others of its name; 0: not known. */
+uint32_t aif_host_native(struct aif_host *h, uint32_t module, uint32_t name, uint32_t file,
+			 uint32_t line, uint64_t address);
+/* The same of native code, or the OS kernel's, that the compiler put into its caller. */
+uint32_t aif_host_inlined(struct aif_host *h, enum aif_frame_kind kind, uint32_t module,
+			  uint32_t name, uint32_t file, uint32_t line);
 /* Code whose name nobody knows: drawn as [module+0xADDRESS]. */
 uint32_t aif_host_unnamed(struct aif_host *h, uint32_t module, uint64_t address);
 

@@ -62,6 +62,7 @@ void kineto_free(struct kineto *k)
 	free(k->chains);
 	free(k->chain_frames);
 	free(k->told);
+	free(k->blocks);
 	aif_host_finish(&k->told_frames);
 	free(k->open);
 	aif_map_finish(&k->open_tops);
@@ -214,7 +215,11 @@ static int read_member(struct kineto *k, struct aif_import_source *source)
 	} else if (AIF_JSON_IS(j, "deviceProperties")) {
 		read_properties(k);
 	} else if (AIF_JSON_IS(j, "stackFrames")) {
-		return kineto_told_read(k);
+		return kineto_told_read(k, false);
+	} else if (AIF_JSON_IS(j, "aiflameStackFrames")) {
+		return kineto_told_read(k, true);
+	} else if (AIF_JSON_IS(j, "aiflameBlocks")) {
+		return kineto_blocks_read(k);
 	} else if (AIF_JSON_IS(j, "distributedInfo")) {
 		read_distributed(k);
 	} else if (AIF_JSON_IS(j, "host_name")) {
@@ -377,6 +382,8 @@ int kineto_build(struct kineto *k, void **state, struct aif_err *err)
 		r = kineto_stacks(k);
 	if (!r)
 		r = kineto_execs(k);
+	if (!r)
+		r = kineto_blocks(k);
 	if (!r && (k->is_failed || k->b->failed))
 		r = -ENOMEM;
 	if (r < 0)

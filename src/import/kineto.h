@@ -34,6 +34,7 @@ enum kineto_class {
 	KINETO_FILL,
 	KINETO_COMMUNICATION,
 	KINETO_OVERHEAD,
+	KINETO_BLANK, /* what an export of ours draws where nothing was captured: kineto_blocks() knows it */
 	KINETO_OTHER, /* a span of a category that nobody here knows: of another program's trace */
 };
 
@@ -63,6 +64,7 @@ struct kineto_event {
 	int64_t device, stream, sequence;
 	uint32_t python; /* 0 = none */
 	uint32_t told;   /* `sf`: its stack among stackFrames; 0: none */
+	uint32_t full;   /* `asf`: among aiflameStackFrames, which have more */
 	uint32_t graph, node, registers, shared_bytes;
 	uint32_t chain; /* as kineto_call has it */
 	uint32_t grid[3], block[3];
@@ -98,6 +100,13 @@ struct kineto_chain {
 
 struct kineto_told {          /* a place of a stack that the file has in full */
 	uint32_t stack, name; /* of the profile; the string of the innermost frame */
+};
+
+struct kineto_block { /* when an export of ours says that launches were captured, or not */
+	uint64_t start, dur, launches;
+	int64_t pid, tid;
+	uint32_t ppm;
+	bool has_tid, is_held;
 };
 
 struct kineto_exec { /* something that a device did */
@@ -223,6 +232,8 @@ struct kineto {
 	uint32_t *chain_frames; /* frames of the profile */
 	size_t chain_frames_len, chain_frames_cap;
 	AIF_TABLE(kineto_told, told); /* by number, from 1 on */
+	bool has_full, is_full_read;  /* spans have numbers of aiflameStackFrames; .told is those */
+	AIF_TABLE(kineto_block, blocks);
 	struct aif_host told_frames;
 	AIF_TABLE(kineto_open, open); /* "B" without an "E" yet, and places that are free */
 	struct aif_map open_tops;     /* of a thread: place of its innermost + 1; 0: it has none */
@@ -284,8 +295,12 @@ void kineto_leave_out(struct kineto_left_out *l, const char *what, size_t len, u
 /* The number of a thread's spans: KINETO_THREADS_MAX when there are too many. */
 uint32_t kineto_thread(struct kineto *k, struct kineto_id pid, struct kineto_id tid);
 
-/* The value of stackFrames, which comes next: .told. 0 or -ENOMEM; what is no table of ours is passed. */
-int kineto_told_read(struct kineto *k);
+/* The value of stackFrames, or of aiflameStackFrames, which comes next: .told. 0 or -ENOMEM; what is no table of ours is
+ * passed. */
+int kineto_told_read(struct kineto *k, bool is_full);
+/* The value of aiflameBlocks, which comes next, and its rows. 0 or -ENOMEM; what is wrong there is passed. */
+int kineto_blocks_read(struct kineto *k);
+int kineto_blocks(struct kineto *k);
 /* What the file says of the span's stack, AIF_NONE: that there is none; false: nothing. An operator's is that of its callers,
  * as a call's that launched nothing; one that launched something (it has a correlation) is in its own. */
 bool kineto_told(const struct kineto *k, const struct kineto_span *s, struct kineto_told *ret);

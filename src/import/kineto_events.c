@@ -250,6 +250,8 @@ static bool field(struct aif_json *j, struct kineto_event *e)
 	case 3:
 		if (IS("cat"))
 			return text(j, &e->cat);
+		if (IS("asf"))
+			return small_number(j, &e->full);
 		if (IS("pid"))
 			return id(j, &e->pid);
 		if (IS("tid"))

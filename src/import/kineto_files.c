@@ -10,7 +10,8 @@
 
 struct kineto_rows kineto_rows_of(const struct aif_builder *b)
 {
-	return (struct kineto_rows){b->launches_len, b->execs_len, b->waits_len, b->ops_len};
+	return (struct kineto_rows){b->launches_len, b->execs_len, b->waits_len, b->ops_len,
+				    b->windows_len};
 }
 
 bool kineto_file_span(const struct aif_builder *b, const struct kineto_file *f, uint64_t *ret_from,
@@ -54,6 +55,10 @@ void kineto_file_move(struct aif_builder *b, const struct kineto_file *f, int64_
 	for (size_t i = f->from.ops; i < f->to.ops; i++) {
 		b->ops[i].start -= (uint64_t)by;
 		b->ops[i].end -= (uint64_t)by;
+	}
+	for (size_t i = f->from.windows; i < f->to.windows; i++) {
+		b->windows[i].start -= (uint64_t)by;
+		b->windows[i].end -= (uint64_t)by;
 	}
 }
 

@@ -10,7 +10,7 @@
  * and two numbers of ranks.
  */
 struct kineto_rows { /* how many a builder had */
-	size_t launches, execs, waits, ops;
+	size_t launches, execs, waits, ops, windows;
 };
 struct kineto_file {
 	char name[256];

@@ -212,9 +212,10 @@ static int take_span(struct kineto *k, uint32_t name)
 				.thread = thread,
 				.class = e->class,
 				.ref = AIF_NONE,
-				.told = e->told};
+				.told = e->full ? e->full : e->told};
 	int r = 0;
 
+	k->has_full |= e->full != 0;
 	if (thread == KINETO_THREADS_MAX)
 		return -ENOMEM;
 	if (e->class == KINETO_PYTHON) {
@@ -384,6 +385,8 @@ static int take_whole(struct kineto *k)
 		kept = name_classify(k, name, len);
 	if (e->class == KINETO_NOT_KEPT && !k->is_known && !e->is_sum)
 		e->class = KINETO_OTHER;
+	if (e->class == KINETO_BLANK)
+		return 0;
 	/* Traces of 2021 have steps among the operators. */
 	if (e->class == KINETO_OP && len > 13 && !memcmp(name, "ProfilerStep#", 13))
 		e->class = KINETO_RANGE;

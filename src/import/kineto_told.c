@@ -8,7 +8,8 @@
  * Stacks that a trace has in full: `stackFrames`, a tree of frames by number, whose numbers events have as `sf`. The
  * layout is Trace Event Format's ("Stack frames"). aiflame's own export says in further keys of a frame what a name
  * alone does not: `kind`, and `function`, `file` and `line` in place of a label. Frames of others are of their CPU
- * samples only, and are passed.
+ * samples only, and are passed. What --detail left out of the export is in `aiflameStackFrames`, which has all frames,
+ * and whose numbers events have as `asf`: by these a backward's launches are found their forward.
  *
  * Ours are numbered from 1 on, callers first. So nothing of a damaged table makes a cycle, or more memory than its text.
  */
@@ -34,7 +35,7 @@ static const struct {
 /* A frame as it stands in the file. */
 struct frame {
 	struct aif_buf name, category, kind, function, file;
-	uint64_t parent, line;
+	uint64_t parent, line, address;
 };
 
 static uint32_t str(struct kineto *k, const struct aif_buf *b)
@@ -64,13 +65,17 @@ static int frame_take(struct kineto *k, const struct frame *f)
 			return -ENOMEM;
 		frame = kineto_frame(k, id, (enum kineto_class)kinds[i].class);
 	} else if (kinds[i].is_inlined) {
-		frame = aif_host_inlined(&k->told_frames, str(k, &f->category), told.name,
-					 str(k, &f->file), (uint32_t)AIF_MIN(f->line, UINT32_MAX));
+		frame = aif_host_inlined(&k->told_frames, AIF_FRAME_NATIVE, str(k, &f->category),
+					 told.name, str(k, &f->file),
+					 (uint32_t)AIF_MIN(f->line, UINT32_MAX));
+	} else if (kinds[i].frame == AIF_FRAME_NATIVE) {
+		frame = aif_host_native(&k->told_frames, str(k, &f->category), told.name,
+					str(k, &f->file), (uint32_t)AIF_MIN(f->line, UINT32_MAX),
+					f->address);
 	} else {
-		frame = aif_host_frame(
-			&k->told_frames, (enum aif_frame_kind)kinds[i].frame,
-			kinds[i].frame == AIF_FRAME_NATIVE ? str(k, &f->category) : AIF_NONE,
-			told.name, str(k, &f->file), (uint32_t)AIF_MIN(f->line, UINT32_MAX));
+		frame = aif_host_frame(&k->told_frames, (enum aif_frame_kind)kinds[i].frame,
+				       AIF_NONE, told.name, str(k, &f->file),
+				       (uint32_t)AIF_MIN(f->line, UINT32_MAX));
 	}
 	if (parent != AIF_NONE && k->b->p.stacks[parent].depth >= DEPTH_MAX) {
 		told.stack = parent;
@@ -96,7 +101,7 @@ static bool frame_read(struct aif_json *j, struct frame *f)
 		{"name", &f->name, NULL},     {"category", &f->category, NULL},
 		{"kind", &f->kind, NULL},     {"function", &f->function, NULL},
 		{"file", &f->file, NULL},     {"line", NULL, &f->line},
-		{"parent", NULL, &f->parent},
+		{"parent", NULL, &f->parent}, {"address", NULL, &f->address},
 	};
 	enum aif_json_token t;
 
@@ -118,7 +123,7 @@ static bool frame_read(struct aif_json *j, struct frame *f)
 	return t == AIF_JSON_CLOSE;
 }
 
-int kineto_told_read(struct kineto *k)
+int kineto_told_read(struct kineto *k, bool is_full)
 {
 	struct aif_json *j = &k->json;
 	unsigned depth = aif_json_depth(j);
@@ -127,6 +132,9 @@ int kineto_told_read(struct kineto *k)
 	bool is_table = t == AIF_JSON_OBJECT;
 	int r = 0;
 
+	/* Numbers are of one table: of the one with all frames, if events have them. */
+	is_table &= is_full == k->has_full && !k->is_full_read;
+	k->is_full_read |= is_full && is_table;
 	while (!r && t != AIF_JSON_ERROR && aif_json_depth(j) > depth) {
 		uint64_t id = 0;
 
@@ -142,7 +150,7 @@ int kineto_told_read(struct kineto *k)
 		aif_buf_clear(&f.kind);
 		aif_buf_clear(&f.function);
 		aif_buf_clear(&f.file);
-		f.parent = f.line = 0;
+		f.parent = f.line = f.address = 0;
 		if (!frame_read(j, &f))
 			t = AIF_JSON_ERROR;
 		else if (f.kind.len && id == k->told_len + 1)

@@ -107,7 +107,14 @@ for data in left late; do
 		check "$f shows what was not collected, and no curve there" python3 "$here/export_check.py" "$aiflame" $data.data $f $data.$f
 	done
 done
-check "of a part, what lies in it" test "$("$aiflame" export --format chrome --time 1,1.2 -o - left.data | grep -c '"cat":"not_collected"')" -ge 1
+inside=$("$aiflame" query --format csv left.data "SELECT ((start_ns - 2000000) / 1e9) || ',' || ((end_ns - 1000000) / 1e9) FROM windows
+	WHERE device IS NULL AND NOT held ORDER BY end_ns - start_ns DESC LIMIT 1" | tail -1 | tr -d '"')
+spans_of() { "$aiflame" export --format chrome --time "$1" -o - left.data | grep '"cat":"not_collected"'; }
+part_is() { [ "$(spans_of "$1" | wc -l)" = 1 ] && spans_of "$1" | python3 -c "
+import json, sys
+start, end = map(float, '$1'.split(','))
+assert abs(json.loads(sys.stdin.read().strip().rstrip(','))['dur'] / 1e6 - (end - start - 0.002)) < 1e-6"; }
+check "of a part, what lies in it" part_is "$inside"
 # Its readers go by whole names.
 name='void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)'
 printf '[{"ph":"X","pid":0,"tid":7,"cat":"kernel","name":"%s","ts":1,"dur":2,"args":{"device":0,"stream":7}}]' "$name" >whole.json
@@ -127,6 +134,26 @@ comes_back() { # DATA DETAIL
 }
 for d in normal full; do
 	check "chrome and back, $d: towers are equal" comes_back trace $d
+done
+# With what the budget left out: launches stand for as many as before, and that time is no idle one.
+stands_for() {
+	"$aiflame" query --format csv "$1" "SELECT count(*), sum(dur_ns), round(sum(dur_ns * weight)) FROM executions" &&
+		"$aiflame" query --format csv "$1" "SELECT k.name, a.kind, sum(a.time_ns), sum(a.launches) FROM attributed a LEFT JOIN kernels k ON k.id = a.kernel GROUP BY 1, 2 ORDER BY 1, 2" &&
+		"$aiflame" query --format csv "$1" "SELECT count(*), sum(end_ns - start_ns), sum(launches) FROM windows WHERE device IS NULL" &&
+		"$aiflame" report --kernels --format json "$1" | python3 -c "import json, sys; print(sorted((r['kernel'], r['caller'], r['launches'], r['time'], r['error']) for r in json.load(sys.stdin)))"
+}
+back_stands_for() {
+	"$aiflame" export --format chrome -o again.json "$1.data" 2>said.txt && [ ! -s said.txt ] && "$aiflame" import -q -o again.data again.json &&
+		stands_for "$1.data" >stands.txt && stands_for again.data >back.txt && [ -s stands.txt ] && diff stands.txt back.txt
+}
+for data in left late; do
+	check "chrome and back, of $data.data: it stands for as much, by the same callers" back_stands_for $data
+done
+check "of some kernels that is not known, which is said" says "launches were left out (--overhead): again.json has those that were captured only" \
+	"$aiflame" export --format chrome --kernel chain -o again.json left.data
+check "what was not collected is known again" sh -c "'$aiflame' import -q -o again.data again.json && '$aiflame' info again.data | grep -q 'not collected'"
+for f in perfetto tensorboard; do
+	check "said of $f, too" says "launches were left out (--overhead): left.$f has" "$aiflame" export --format $f -o left.$f left.data
 done
 check "they have Python frames and operators" sh -c "grep -q 'main (train.py)_\[p\].*;aten::mm;cudaLaunchKernel;' back.folded"
 names_of trace.data >names.txt && names_of back.data >back.txt

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "export/exporter.h"
 #include "export/flame.h"
+#include "export/kernel_names.h"
 #include "export/report.h"
 #include "export/summary.h"
 #include "export/towers.h"
+#include "import/import.h"
 #include "profile/backward.h"
 
 #include <fcntl.h>
@@ -15,6 +18,8 @@
 #include <cmocka.h>
 
 #include "fixture_profile.h"
+
+extern const struct aif_exporter aif_exporter_chrome;
 
 /* ---- recordings ---------------------------------------------------------------------------------- */
 
@@ -248,7 +253,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-static void joined_is(struct model *m, const char *expected)
+static void opened_is(struct model *m, const char *expected)
 {
 	char lines[64][160];
 	struct aif_buf all = {0};
@@ -257,7 +262,6 @@ static void joined_is(struct model *m, const char *expected)
 	struct aif_backward b;
 	struct aif_err err;
 
-	record(m);
 	assert_ok(aif_backward_find(&m->opened, NULL, &b, &err), &err);
 	for (size_t i = 0; i < b.parts_len; i++) {
 		const struct aif_backward_part *part = &b.parts[i];
@@ -289,6 +293,48 @@ static void joined_is(struct model *m, const char *expected)
 	aif_backward_finish(&b);
 	assert_string_equal(aif_buf_str(&all), expected);
 	aif_buf_finish(&all);
+}
+
+static void joined_is(struct model *m, const char *expected)
+{
+	record(m);
+	opened_is(m, expected);
+}
+
+/* Through an export of what views show, which leaves out what tells of a backward. */
+static void come_back(struct model *m)
+{
+	struct aif_export x = {.profile = &m->opened, .detail = AIF_NAME_NORMAL};
+	const struct aif_import_opts opts = {.limit = 0};
+	char json[80];
+	const char *const files[] = {json};
+	struct aif_err err = {0};
+
+	snprintf(json, sizeof(json), "%s.json", m->path);
+	assert_int_equal(aif_kernel_names_make(&m->opened), 0);
+	assert_ok(aif_export_write(&aif_exporter_chrome, &x, json, &err), &err);
+	aif_profile_finish(&m->opened);
+	m->opened = (struct aif_profile){0};
+	unlink(m->path);
+	assert_ok(aif_import_files(files, 1, m->path, &opts, NULL, &err), &err);
+	unlink(json);
+	assert_ok(aif_profile_open(m->path, &m->opened, &err), &err);
+}
+
+static void an_export_that_is_imported_has_it(void **state)
+{
+	static const char joined[] = "MmBackward0 > attention 60\nMmBackward0 > mlp 2400\n";
+	struct model *m = *state;
+
+	forward(m, "py:attention", "mm");
+	forward(m, "py:mlp", "mm");
+	forward(m, "py:mlp@2", "mm");
+	node(m, "MmBackward0", 1000);
+	node(m, "MmBackward0", 200);
+	node(m, "MmBackward0", 30);
+	joined_is(m, joined);
+	come_back(m);
+	opened_is(m, joined);
 }
 
 static void each_node_gets_to_its_own_function(void **state)
@@ -731,6 +777,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RECORDED(each_node_gets_to_its_own_function),
 		RECORDED(launches_in_two_chunks_are_in_order),
+		RECORDED(an_export_that_is_imported_has_it),
 		RECORDED(nodes_without_an_operator_lie_between),
 		RECORDED(passes_find_their_own_forward),
 		RECORDED(operators_that_are_done_with_are_forgotten),
