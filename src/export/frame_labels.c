@@ -505,17 +505,41 @@ static int line_add(struct aif_frame_labels *l, uint32_t first, uint32_t end)
 	return *between ? label_add(l, AIF_TREE_LINE, AIF_FOLD_SHOW) : 0;
 }
 
+/* Of a place of which names are all that is known, as imported stacks have them. */
+static int names_add(struct aif_frame_labels *l, uint32_t first, uint32_t end)
+{
+	unsigned type = AIF_TREE_KERNEL;
+	int r = 0;
+
+	for (uint32_t i = first; r == 0 && i < end; i++) {
+		const struct aif_frame_name *n = &l->p->frame_names[i];
+		const char *name = aif_profile_str(l->p, n->name);
+
+		type = aif_frame_type_inside(name, strlen(name), type);
+		if (type == AIF_TREE_KERNEL) {
+			r = function_add(l, n);
+			continue;
+		}
+		label_begin(l);
+		aif_buf_puts(&l->label, name);
+		r = label_add(l, type, AIF_FOLD_SHOW);
+	}
+	return r == 0 ? line_add(l, first, end) : r;
+}
+
 static int device_add(struct aif_frame_labels *l, uint32_t frame)
 {
 	const char *name = aif_codes_told(&l->codes, frame);
 	uint32_t first = l->names[frame] + (name != NULL), end = l->names[frame + 1];
 	int r = 0;
 
+	if (l->p->frames[frame].address == AIF_ADDRESS_UNKNOWN)
+		return names_add(l, first, end);
 	for (uint32_t i = first; r == 0 && i < end; i++)
 		r = function_add(l, &l->p->frame_names[i]);
 	if (r == 0)
 		r = line_add(l, first, end);
-	if (r < 0 || l->p->frames[frame].address == AIF_ADDRESS_UNKNOWN)
+	if (r < 0)
 		return r;
 	return instruction_add(l, &l->p->frames[frame], name);
 }

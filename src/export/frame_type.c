@@ -103,3 +103,12 @@ unsigned aif_frame_type_guess(const char *name, size_t len)
 		return AIF_TREE_MARK;
 	return is_cxx(name, len) ? AIF_TREE_CXX : AIF_TREE_C;
 }
+
+unsigned aif_frame_type_inside(const char *name, size_t len, unsigned before)
+{
+	if (aif_glob("*+0x*", name, len, NULL) || aif_glob("0x*", name, len, NULL))
+		return AIF_TREE_INSTRUCTION;
+	if (aif_glob("*:[0-9]*", name, len, NULL))
+		return AIF_TREE_LINE;
+	return before == AIF_TREE_INSTRUCTION ? AIF_TREE_STALL : AIF_TREE_KERNEL;
+}

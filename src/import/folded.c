@@ -153,7 +153,7 @@ static struct aif_stacked_frame frame_of(struct text s, bool as_cpu)
 	struct aif_stacked_frame f = {
 		.kind = AIF_FRAME_NATIVE, .module = AIF_NONE, .file = AIF_NONE};
 
-	aif_laid_cut_suffix(s.p, &s.len, 'i');
+	f.is_inlined = aif_laid_cut_suffix(s.p, &s.len, 'i');
 	if (aif_laid_cut_suffix(s.p, &s.len, 'g') || aif_laid_cut_suffix(s.p, &s.len, 'G'))
 		f.kind = as_cpu ? AIF_FRAME_NATIVE : AIF_FRAME_DEVICE;
 	else if (aif_laid_cut_suffix(s.p, &s.len, 'p'))

@@ -186,7 +186,7 @@ static int on_sample(void *arg, const struct aif_iaprof_sample *s)
 	/* Where not even that is known. */
 	frame = *s->symbol || *s->instruction || s->offset
 			? place_of(x, name, s->offset, s->instruction)
-			: aif_laid_inside(&x->laid, name, "", 0);
+			: aif_laid_inside(&x->laid, name, "", 0, false);
 	if (r < 0 || frame == AIF_NONE || x->laid.b->failed)
 		return r < 0 ? r : -ENOMEM;
 	for (unsigned i = 0; i < AIF_IAPROF_COUNTS; i++) {

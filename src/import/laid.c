@@ -142,11 +142,24 @@ int aif_laid_device(struct aif_laid *l, uint32_t stack, enum aif_launch_kind kin
 	return 0;
 }
 
-uint32_t aif_laid_inside(struct aif_laid *l, uint32_t kernel, const char *names, size_t len)
+static uint32_t inlined_frame(struct aif_builder *b, const struct aif_frame *f, uint32_t name,
+			      bool is_inlined)
+{
+	uint32_t frame = aif_builder_named_frame(b, f, name, AIF_NONE, 0);
+
+	if (is_inlined && frame != AIF_NONE && b->p.frame_names_len)
+		b->p.frame_names[b->p.frame_names_len - 1].inline_depth = 1;
+	return frame;
+}
+
+uint32_t aif_laid_inside(struct aif_laid *l, uint32_t kernel, const char *names, size_t len,
+			 bool is_inlined)
 {
 	struct aif_frame f = {.kind = AIF_FRAME_DEVICE, .address = AIF_ADDRESS_UNKNOWN};
 	uint32_t all = aif_builder_str(l->b, names, len);
-	uint64_t key = UINT64_C(1) << 63 | (uint64_t)kernel << 32 | all, frame = AIF_NONE;
+	uint64_t key = UINT64_C(1) << 63 | (uint64_t)is_inlined << 62 | (uint64_t)kernel << 32 |
+		       all,
+		 frame = AIF_NONE;
 	const char *end = names + len;
 
 	if (aif_map_get(&l->frames, key, &frame))
@@ -160,7 +173,7 @@ uint32_t aif_laid_inside(struct aif_laid *l, uint32_t kernel, const char *names,
 
 		name = aif_builder_str(l->b, at, (size_t)((semicolon ? semicolon : end) - at));
 		if (at == names)
-			frame = aif_builder_named_frame(l->b, &f, name, AIF_NONE, 0);
+			frame = inlined_frame(l->b, &f, name, is_inlined);
 		else if (frame != AIF_NONE)
 			aif_builder_name(l->b, (uint32_t)frame, name);
 		at = semicolon ? semicolon + 1 : end;

@@ -39,7 +39,8 @@ int aif_laid_device(struct aif_laid *l, uint32_t stack, enum aif_launch_kind kin
 /* Samples inside of the kernel that was laid last: a frame of aif_laid_inside() and a reason, or AIF_NONE. */
 int aif_laid_sample(struct aif_laid *l, uint32_t frame, uint32_t reason, uint64_t count);
 /* A place in a kernel (a string) that is known by the names of what is there, the outermost first, ';' between; "": the
- * kernel itself. */
-uint32_t aif_laid_inside(struct aif_laid *l, uint32_t kernel, const char *names, size_t len);
+ * kernel itself. is_inlined: the first of them is, into the kernel; those that follow it are in any case. */
+uint32_t aif_laid_inside(struct aif_laid *l, uint32_t kernel, const char *names, size_t len,
+			 bool is_inlined);
 
 #define AIF_LAID_MAX (UINT64_C(1) << 60) /* ns: 36 years */

@@ -33,12 +33,14 @@ int aif_stacked_of(struct aif_laid *l, struct aif_host *h, const struct aif_stac
 	for (size_t i = 0; i < device; i++) {
 		const struct aif_stacked_frame *f = &frames[i];
 		enum aif_frame_kind kind = f->kind == AIF_FRAME_DEVICE ? AIF_FRAME_NATIVE : f->kind;
-		uint32_t name = aif_builder_str(b, f->name, f->len);
+		uint32_t name = aif_builder_str(b, f->name, f->len), frame;
 
 		if (name == AIF_NONE)
 			return -ENOMEM;
-		s.stack = aif_builder_stack(
-			b, s.stack, aif_host_frame(h, kind, f->module, name, f->file, f->line), 0);
+		frame = f->is_inlined && (kind == AIF_FRAME_NATIVE || kind == AIF_FRAME_OS)
+				? aif_host_inlined(h, kind, f->module, name, f->file, f->line)
+				: aif_host_frame(h, kind, f->module, name, f->file, f->line);
+		s.stack = aif_builder_stack(b, s.stack, frame, 0);
 	}
 	if (device < n) {
 		s.is_device = true;
@@ -50,7 +52,8 @@ int aif_stacked_of(struct aif_laid *l, struct aif_host *h, const struct aif_stac
 		}
 		if (s.kind == AIF_LAUNCH_KERNEL) {
 			s.kernel = aif_builder_str(b, frames[device].name, frames[device].len);
-			s.place = aif_laid_inside(l, s.kernel, aif_buf_str(&inside), inside.len);
+			s.place = aif_laid_inside(l, s.kernel, aif_buf_str(&inside), inside.len,
+						  device + 1 < n && frames[device + 1].is_inlined);
 		}
 	}
 	b->failed |= aif_buf_failed(&inside);

@@ -15,6 +15,7 @@ struct aif_stacked_frame {
 	size_t len;
 	uint32_t kind;               /* enum aif_frame_kind; AIF_FRAME_DEVICE: of the device */
 	uint32_t module, file, line; /* as aif_host_frame() has them */
+	bool is_inlined;             /* into its caller */
 };
 struct aif_stacked {
 	uint32_t stack, kernel, place; /* kernel: a string; place: a frame in it */

@@ -23,6 +23,18 @@ check "folded: device time comes back" goes_round "$work/device.folded" "$work/o
 check "folded: CPU time comes back" goes_round "$work/cpu.folded" "$work/out.folded"
 check "folded: it is told that there are no times" says "IMPORT_UNTIMED" "$aiflame" info "$work/in.data"
 check "folded: everything adds up" says "everything adds up" "$aiflame" info "$work/in.data"
+# Inlined functions of both sides, places in device code that are no functions; _[G] is the device, too, in stacks of 2025.
+printf '%s\n' 'main;push_[i];cuLaunchKernel;gemm_[g];inner_[g]_[i];deeper_[g]_[i];gemm.cu:12_[g];FMA +0x10_[g];long_scoreboard_[g] 61' 'main;push_[i];cuLaunchKernel;gemm_[g];called_[g];STG +0x40_[g] 31' 'main;a (a.py)_[p];gemm_[g];inner_[g]_[i] 7' >"$work/device.folded"
+printf '%s\n' 'main;write_[i];vfs_write_[k]_[i] 78' 'main;write;inner_[i];innermost_[i] 5' >"$work/cpu.folded"
+cat "$work/device.folded" "$work/cpu.folded" >"$work/kinds.folded"
+check "folded: import of every kind of frame" "$aiflame" import -q "$work/kinds.folded" -o "$work/kinds.data"
+"$aiflame" flame --detail full -o "$work/out.folded" "$work/kinds.data"
+check "folded: what is inlined and what is no function come back, in device code" goes_round "$work/device.folded" "$work/out.folded"
+"$aiflame" flame --of cpu --detail full -o "$work/out.folded" "$work/kinds.data"
+check "folded: and on CPUs" goes_round "$work/cpu.folded" "$work/out.folded"
+printf 'app;7;main;run;-;mm.cpp_[G];mm_[G];mad (16) r1_[g];sbid_[g];0x1f0_[g] 5\n' >"$work/G.folded"
+check "folded: _[G] is read" says 'app;7;main;run;-;mm.cpp_[g];mm_[g];' sh -c "
+	'$aiflame' import -q '$work/G.folded' -o '$work/s.data' && '$aiflame' flame --detail full --format folded -o - '$work/s.data'"
 lines() { # TEXT TAKEN BAD ARGS...: what of it is taken, and how many lines are told to be damaged
 	printf '%b' "$1" >"$work/lines.folded"
 	"$aiflame" import -q "$work/lines.folded" -o "$work/s.data" && "$aiflame" flame --of cpu --detail full -o "$work/s.folded" "$work/s.data" || return 1
