@@ -9,7 +9,7 @@
 #define MAX_LINE   (4u << 20)
 #define MAX_FIELDS 16
 
-enum { COMM, STACK, FILE_NAME, SYMBOL, INSTRUCTION };
+enum { COMM, STACK, FILE_NAME, SYMBOL, INSTRUCTION, OS_STACK };
 
 const char *aif_iaprof_count_name(unsigned column)
 {
@@ -142,6 +142,90 @@ static int on_eustall(struct aif_iaprof_reader *r, const struct field *f)
 	return r->sink.sample(r->sink.arg, s);
 }
 
+/* ---- as of 2025 ---- */
+
+static bool hexadecimal(const struct field *f, uint64_t *ret)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < f->len; i++) {
+		uint64_t d = (uint64_t)digit(f->at[i]);
+
+		if (d > 15 || v >> 60)
+			return false;
+		v = v << 4 | d;
+	}
+	*ret = v;
+	return f->len > 0;
+}
+
+/* What is not known has a text of its own there. */
+static const char *known(const char *text, const char *unknown)
+{
+	return strcmp(text, unknown) != 0 ? text : "";
+}
+
+static unsigned count_of(const char *reason)
+{
+	for (unsigned i = 0; i < AIF_IAPROF_COUNTS; i++)
+		if (!strcmp(reason, aif_iaprof_count_name(i)))
+			return i;
+	return count_of("other");
+}
+
+static int on_e(struct aif_iaprof_reader *r, const struct field *f)
+{
+	struct aif_iaprof_sample *s = &r->at;
+	uint64_t stack, reason, count;
+	bool is_missed = false;
+
+	if (!number(&f[0], &stack) || !number(&f[1], &reason) || !hexadecimal(&f[2], &s->offset) ||
+	    !number(&f[3], &count))
+		return -EINVAL;
+	memset(s->counts, 0, sizeof(s->counts));
+	s->counts[count_of(text_of(r, reason, &is_missed))] = count;
+	aif_buf_clear(&r->stack);
+	aif_buf_puts(&r->stack, text_of(r, r->names[STACK], &is_missed));
+	aif_buf_putc(&r->stack, ';');
+	aif_buf_puts(&r->stack, text_of(r, r->names[OS_STACK], &is_missed));
+	if (aif_buf_failed(&r->stack))
+		return -ENOMEM;
+	s->stack = aif_buf_str(&r->stack);
+	s->comm = text_of(r, r->names[COMM], &is_missed);
+	s->file = known(text_of(r, r->names[FILE_NAME], &is_missed), "[unknown file]");
+	s->symbol = text_of(r, r->names[SYMBOL], &is_missed);
+	s->instruction = known(text_of(r, r->names[INSTRUCTION], &is_missed), "[failed decode]");
+	s->is_nameless = is_missed;
+	return r->sink.sample(r->sink.arg, s);
+}
+
+/* What the samples that follow have in common; -ENOENT: it is no such line. */
+static int on_state(struct aif_iaprof_reader *r, const struct field *f, size_t n)
+{
+	static const struct {
+		const char *word;
+		int name;
+	} names[] = {
+		{"proc_name", COMM},     {"ustack", STACK},      {"kstack", OS_STACK},
+		{"gpu_file", FILE_NAME}, {"gpu_symbol", SYMBOL}, {"insn_text", INSTRUCTION},
+	};
+	uint64_t v;
+
+	if (is(&f[0], "interval_end") && n == 1)
+		return 0;
+	if (is(&f[0], "interval_start") && n == 3)
+		return number(&f[1], &r->at.interval) && seconds(&f[2], &r->at.end_ns) ? 0
+										       : -EINVAL;
+	if (n != 2)
+		return -ENOENT;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(names); i++)
+		if (is(&f[0], names[i].word))
+			return number(&f[1], &r->names[names[i].name]) ? 0 : -EINVAL;
+	if (is(&f[0], "pid"))
+		return number(&f[1], &r->at.pid) ? 0 : -EINVAL;
+	return is(&f[0], "shader_type") && number(&f[1], &v) ? 0 : -ENOENT;
+}
+
 static int on_metric(struct aif_iaprof_reader *r, const struct field *f)
 {
 	struct aif_iaprof_metric m = {.interval = r->at.interval, .end_ns = r->at.end_ns};
@@ -174,6 +258,7 @@ static int on_line(struct aif_iaprof_reader *r, const char *line, size_t len)
 	const char *end = line + len, *at = line;
 	struct field f[MAX_FIELDS];
 	size_t n = 0;
+	int r2;
 
 	while (n < MAX_FIELDS) {
 		const char *tab = memchr(at, '\t', (size_t)(end - at));
@@ -193,7 +278,10 @@ static int on_line(struct aif_iaprof_reader *r, const char *line, size_t len)
 		return on_eustall(r, f + 1);
 	if (is(&f[0], "metric") && n == 3)
 		return on_metric(r, f + 1);
-	return -EINVAL;
+	if (is(&f[0], "e") && n == 5)
+		return on_e(r, f + 1);
+	r2 = on_state(r, f, n);
+	return r2 == -ENOENT ? -EINVAL : r2;
 }
 
 /* A sink's own -EINVAL counts as a bad line, too. */
@@ -248,6 +336,7 @@ int aif_iaprof_read_end(struct aif_iaprof_reader *r)
 	if (r->line.len || r->skipping)
 		r2 = end_line(r, (const char *)r->line.data, r->line.len);
 	aif_buf_finish(&r->line);
+	aif_buf_finish(&r->stack);
 	aif_strset_finish(&r->texts);
 	aif_map_finish(&r->ids);
 	return r2;

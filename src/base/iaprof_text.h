@@ -13,6 +13,13 @@
  *     eustall   0xOFFSET  INSTRUCTION  and ten counts, of the last kernel line
  *     metric    frequency-MHz|busy-percent  N
  *
+ * Read, too, is what it wrote in 2025 (tag `tiber`, its src/printers/interval): what changes from one sample to the next
+ * has a line of its own, and each reason a sample:
+ *
+ *     interval_start  N  SECONDS              up to interval_end, which has no fields
+ *     proc_name ID, pid N, ustack ID, kstack ID, shader_type N, gpu_file ID, gpu_symbol ID, insn_text ID
+ *     e         ID  REASON  OFFSET  COUNT     ID: all of it as a stack; REASON: an ID; OFFSET: hexadecimal, without 0x
+ *
  * COMM, STACK, FILE, SYMBOL and INSTRUCTION are IDs of strings, from 1 on, or 0 for none; a stack has its root first, ';' between frames. Seconds
  * are CLOCK_MONOTONIC. Strings may come anywhere, also between a kernel and its eustall lines.
  */
@@ -49,7 +56,9 @@ struct aif_iaprof_reader {
 	struct aif_strset texts;
 	struct aif_map ids; /* of the file -> of `texts` */
 	struct aif_iaprof_sample at;
-	uint64_t names[5]; /* IDs of comm, stack, file, symbol, instruction */
+	uint64_t names
+		[6]; /* IDs of comm, stack, file, symbol, instruction; of the OS kernel's part of the stack */
+	struct aif_buf stack; /* of both parts */
 	bool has_kernel;
 	uint64_t lines, bad,
 		good; /* bad: not understood, and left out; good: what is neither bad nor empty */

@@ -238,8 +238,8 @@ static int on_metric(void *arg, const struct aif_iaprof_metric *m)
 
 static int probe(const uint8_t *head, size_t len)
 {
-	static const char *const words[] = {"string\t", "interval\t", "kernel\t", "eustall\t",
-					    "metric\t"};
+	static const char *const words[] = {"string\t", "interval\t",       "kernel\t", "eustall\t",
+					    "metric\t", "interval_start\t", "e\t"};
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(words); i++)
 		if (len > strlen(words[i]) && !memcmp(head, words[i], strlen(words[i])))

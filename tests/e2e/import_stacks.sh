@@ -91,6 +91,21 @@ main;forward;mm_[g];mad +0x278_[g];tdr_[g] 2
 main;forward;mm_[g];send.ugm +0x228_[g];sbid_[g] 5
 main;forward;mm_[g];send.ugm +0x228_[g];send_[g] 7
 END
+# As it was written in 2025: what changes has a line of its own, and each reason a sample.
+printf '%b' 'string\t1\t[unknown file]\nstring\t2\t[failed decode]\nstring\t3\tactive\nstring\t4\tsbid\nstring\t5\tunknown\nstring\t6\tapp\n' \
+	'string\t7\tmain;run;\nstring\t8\tioctl_[k];\nstring\t9\tmm\nstring\t10\tmad (16) r1\nstring\t11\tapp;7;main;run;ioctl_[k];-;x\n' \
+	'interval_start\t1\t1000.25\nproc_name\t6\npid\t7\nustack\t7\nkstack\t8\nshader_type\t2\ngpu_file\t1\ngpu_symbol\t9\ninsn_text\t10\n' \
+	'e\t11\t3\t1f0\t5\ne\t11\t4\t1f0\t7\ninsn_text\t2\ne\t11\t5\t200\t11\nkstack\t0\ne\t11\t4\t200\t13\ninterval_end\n' >"$work/e.txt"
+cat >"$work/e.folded" <<'END'
+main;run;ioctl_[k];mm_[g];+0x200_[g];other_[g] 11
+main;run;ioctl_[k];mm_[g];mad (16) r1 +0x1f0_[g];active_[g] 5
+main;run;ioctl_[k];mm_[g];mad (16) r1 +0x1f0_[g];sbid_[g] 7
+main;run;mm_[g];+0x200_[g];sbid_[g] 13
+END
+check "iaprof, of 2025: import" "$aiflame" import -q "$work/e.txt" -o "$work/e.data"
+"$aiflame" flame --detail full --leaf stall -o "$work/out.folded" "$work/e.data"
+check "iaprof, of 2025: every count, under its own stack" goes_round "$work/e.folded" "$work/out.folded"
+check "iaprof, of 2025: no line is left out" sh -c "! '$aiflame' info '$work/e.data' | grep IMPORT_"LINE
 check "iaprof: import" "$aiflame" import -q "$work/iaprof.txt" -o "$work/i.data"
 "$aiflame" flame --by samples --leaf stall -o "$work/out.folded" "$work/i.data"
 sed -i 's/;zeLaunch//' "$work/out.folded"
