@@ -44,6 +44,7 @@ static int names_make(struct chrome *c)
 		[AIF_LAUNCH_READ] = "Memcpy DtoH",
 		[AIF_LAUNCH_WRITE] = "Memcpy HtoD",
 		[AIF_LAUNCH_COPY] = "Memcpy DtoD",
+		[AIF_LAUNCH_PEER] = "Memcpy PtoP",
 		[AIF_LAUNCH_FILL] = "Memset (Device)",
 		[AIF_LAUNCH_ALLOCATE] = "Memory (Allocation)",
 		[AIF_LAUNCH_RELEASE] = "Memory (Release)",

@@ -72,6 +72,8 @@ enum aif_launch_kind kineto_copy_kind(const char *name, size_t len)
 	for (size_t i = 0; i < AIF_ARRAY_LEN(reads); i++)
 		if (has(name, len, reads[i]))
 			return AIF_LAUNCH_READ;
+	if (has(name, len, "PtoP") || has(name, len, "PeerToPeer"))
+		return AIF_LAUNCH_PEER;
 	return AIF_LAUNCH_COPY;
 }
 

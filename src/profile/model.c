@@ -13,6 +13,7 @@ const char *aif_launch_kind_name(unsigned kind)
 		[AIF_LAUNCH_FILL] = "fill",         [AIF_LAUNCH_MAP] = "map",
 		[AIF_LAUNCH_UNMAP] = "unmap",       [AIF_LAUNCH_MIGRATE] = "migrate",
 		[AIF_LAUNCH_ALLOCATE] = "allocate", [AIF_LAUNCH_RELEASE] = "release",
+		[AIF_LAUNCH_PEER] = "peer",
 	};
 
 	return kind < AIF_LAUNCH_KIND_COUNT ? names[kind] : "?";

@@ -38,17 +38,18 @@ enum aif_launch_kind {
 	AIF_LAUNCH_KERNEL = 0,
 	AIF_LAUNCH_READ = 1,  /* device to host */
 	AIF_LAUNCH_WRITE = 2, /* host to device */
-	AIF_LAUNCH_COPY = 3,  /* device to device */
+	AIF_LAUNCH_COPY = 3,  /* within a device, or to which one is not known */
 	AIF_LAUNCH_FILL = 4,  /* memset */
 	AIF_LAUNCH_MAP = 5,
 	AIF_LAUNCH_UNMAP = 6,
 	AIF_LAUNCH_MIGRATE = 7,
 	AIF_LAUNCH_ALLOCATE = 8, /* of device memory, where the device takes part in it (AIU) */
 	AIF_LAUNCH_RELEASE = 9,
+	AIF_LAUNCH_PEER = 10, /* a copy from one device to another */
 	AIF_LAUNCH_KIND_COUNT
 };
-/* "kernel", "read", "write", "copy", "fill", "map", "unmap", "migrate", "allocate", "release"; "?"
- * for others. */
+/* "kernel", "read", "write", "copy", "fill", "map", "unmap", "migrate", "allocate", "release",
+ * "peer"; "?" for others. */
 const char *aif_launch_kind_name(unsigned kind);
 
 enum aif_process_flag {

@@ -122,6 +122,17 @@ printf '[{"ph":"X","pid":0,"tid":7,"cat":"kernel","name":"%s","ts":1,"dur":2,"ar
 for d in brief normal full; do
 	check "chrome, $d: a kernel's name is the trace's" says "\"cat\":\"kernel\",\"name\":\"$name\"" "$aiflame" export --detail $d --format chrome -o - whole.data
 done
+# A copy between devices is none within one.
+cat >peer.json <<'END'
+[{"ph":"X","cat":"cuda_runtime","name":"cudaMemcpyPeerAsync","pid":1,"tid":1,"ts":1,"dur":5,"args":{"correlation":1}},
+{"ph":"X","cat":"gpu_memcpy","name":"Memcpy PtoP (Device -> Device)","pid":0,"tid":7,"ts":10,"dur":30,"args":{"device":0,"stream":7,"correlation":1,"bytes":4096}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaMemcpyAsync","pid":1,"tid":1,"ts":50,"dur":5,"args":{"correlation":2}},
+{"ph":"X","cat":"gpu_memcpy","name":"Memcpy DtoD (Device -> Device)","pid":0,"tid":7,"ts":60,"dur":30,"args":{"device":0,"stream":7,"correlation":2,"bytes":4096}}]
+END
+"$aiflame" import -q -o peer.data peer.json
+copies_of() { "$aiflame" export --format chrome -o - peer.data | sed -n 's/.*"cat":"gpu_memcpy","name":"\([^"]*\)".*/\1/p' | sort | tr '\n' ,; }
+check "chrome: copies between devices, and within one" test "$(copies_of)" = "Memcpy DtoD,Memcpy PtoP,"
+check "tables tell them apart, too" says peer "$aiflame" report --copies peer.data
 # What goes out for Chrome comes in again: stacks, names, and a second time the same.
 towers() { "$aiflame" flame --detail "$1" --leaf kernel --format folded -o - "$2"; }
 names_of() {

@@ -41,7 +41,9 @@ def copy_kind(name):
         return "allocate"
     if re.search("HtoD|HostToDevice|H2D|DmaI$", name):
         return "write"
-    return "read" if re.search("DtoH|DeviceToHost|D2H|DmaO$", name) else "copy"
+    if re.search("DtoH|DeviceToHost|D2H|DmaO$", name):
+        return "read"
+    return "peer" if "PtoP" in name else "copy"
 
 
 def of_traces(paths):
