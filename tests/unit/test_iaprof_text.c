@@ -94,6 +94,34 @@ static void every_count_is_read(void **state)
 	}
 }
 
+/* As of 2025: what changes has a line of its own, each reason is a sample; what is not known has texts. */
+static void samples_of_2025_are_read(void **state)
+{
+	static const char text[] =
+		"string\t1\t[unknown file]\nstring\t2\t[failed decode]\nstring\t3\tactive\n"
+		"string\t4\tunknown\nstring\t5\tapp\nstring\t6\tmain;run;\nstring\t7\tioctl_[k];\n"
+		"string\t8\tmm\nstring\t9\tmad (16)\n"
+		"interval_start\t3\t1000.25\nproc_name\t5\npid\t7\nustack\t6\nkstack\t7\n"
+		"shader_type\t2\ngpu_file\t1\ngpu_symbol\t8\ninsn_text\t9\n"
+		"e\t11\t3\t1f0\t5\ninsn_text\t2\nkstack\t0\ne\t11\t4\t200\t11\ninterval_end\n"
+		"e\t11\t4\t0x200\t11\ne\t11\t4\t10000000000000000\t1\ne\t11\t4\t1\n"
+		"pid\tx\ninterval_end\t1\n";
+	struct aif_iaprof_reader r;
+
+	(void)state;
+	for (size_t step = 1; step < sizeof(text); step += 13) {
+		char *got = read_all(text, step, &r);
+
+		assert_string_equal(got,
+				    "3 1000250000000 app[7] main;run;;ioctl_[k];||mm|mad (16) "
+				    "0+0x1f0 active=5\n"
+				    "3 1000250000000 app[7] main;run;;||mm| 0+0x200 other=11\n");
+		assert_int_equal(r.bad, 5);
+		assert_int_equal(r.first_bad, 24);
+		free(got);
+	}
+}
+
 static void what_is_torn_or_wrong_is_counted(void **state)
 {
 	static const struct {
@@ -193,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_count_is_read),
+		cmocka_unit_test(samples_of_2025_are_read),
 		cmocka_unit_test(what_is_torn_or_wrong_is_counted),
 		cmocka_unit_test(a_line_without_end_is_left_out),
 		cmocka_unit_test(it_goes_round),

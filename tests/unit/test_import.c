@@ -176,6 +176,77 @@ static void test_hostile(void **state)
 	}
 }
 
+static int take_windows(void *arg, const struct aif_window_row *rows, size_t n)
+{
+	struct aif_window_row *first = arg;
+
+	uint32_t seen = first->window;
+
+	if (!seen && n)
+		*first = rows[0];
+	first->window = seen + (uint32_t)n; /* counts */
+	return 0;
+}
+
+#define BLOCK(start, dur, more) \
+	"{\"pid\":1,\"start_ns\":" start ",\"dur_ns\":" dur ",\"held\":0," more "}"
+#define COUNTS "\"launches\":9,\"ppm\":500000"
+
+/* What an export of ours says of launches that were left out; what is wrong there is counted, and costs itself. */
+static void test_blocks(void **state)
+{
+	static const struct {
+		const char *what, *blocks;
+		uint32_t windows, bad;
+	} blocks[] = {
+		{"two", BLOCK("1000", "500", COUNTS) "," BLOCK("2000", "1", COUNTS ",\"tid\":2"), 2,
+		 0},
+		{"without counts", BLOCK("1000", "500", "\"launches\":9"), 0, 1},
+		{"without a length", BLOCK("1000", "0", COUNTS), 0, 1},
+		{"a negative time", BLOCK("-1", "5", COUNTS), 0, 1},
+		{"a time far away", BLOCK("18446744073709551615", "5", COUNTS), 0, 1},
+		{"a length without room", BLOCK("5", "18446744073709551616", COUNTS), 0, 1},
+		{"more than all of the time", BLOCK("5", "5", "\"launches\":1,\"ppm\":1000001"), 0,
+		 1},
+		{"texts", BLOCK("\"5\"", "5", COUNTS), 0, 1},
+		{"objects", BLOCK("{\"a\":[1]}", "5", COUNTS) "," BLOCK("7", "5", COUNTS), 1, 1},
+		{"what is no block", "1,[[],{}],\"x\",null," BLOCK("7", "5", COUNTS), 1, 0},
+		{"nothing", "", 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(blocks); i++) {
+		struct aif_window_row first = {0};
+		struct aif_buf text = {0};
+		struct aif_err err = {0};
+		struct aif_profile p;
+		struct seen s;
+
+		aif_buf_printf(&text, "{\"aiflameBlocks\":[%s],\"traceEvents\":[%s]}",
+			       blocks[i].blocks, GOOD);
+		if (import_text((const char *)text.data, text.len, 0, &err) < 0)
+			fail_msg("%s: %s", blocks[i].what, err.text);
+		aif_buf_finish(&text);
+		see(&s);
+		assert_int_equal(s.execs, 1);
+		assert_int_equal(aif_profile_open(output, &p, &err), 0);
+		assert_int_equal(aif_profile_windows(&p, take_windows, &first, NULL), 0);
+		if (first.window != blocks[i].windows ||
+		    s.losses[AIF_REASON_IMPORT_EVENT] != blocks[i].bad)
+			fail_msg("%s: %u windows, %u wrong", blocks[i].what, first.window,
+				 (unsigned)s.losses[AIF_REASON_IMPORT_EVENT]);
+		if (!i) {
+			assert_int_equal(first.start, 1000);
+			assert_int_equal(first.end, 1500);
+			assert_int_equal(first.launches, 9);
+			assert_int_equal(first.p_ppm, 500000);
+			assert_int_equal(first.device, AIF_NONE);
+			assert_int_equal(first.process, 0);
+		}
+		aif_profile_finish(&p);
+	}
+}
+
 /* Wherever a file ends, what is whole before is there. */
 static void test_torn(void **state)
 {
@@ -274,6 +345,7 @@ static void test_aiu_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hostile),   cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_hostile),   cmocka_unit_test(test_torn),
 		cmocka_unit_test(test_nesting),   cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_aiu_names),
