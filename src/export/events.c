@@ -71,6 +71,7 @@ static int launch_add(struct loading *l, const struct aif_launch_row *row)
 		.kind = row->kind,
 		.kernel = row->kernel,
 		.device = row->device,
+		.stream = row->stream,
 		.stack = row->stack,
 		.shape = row->shape,
 		.is_kept = is_row_asked(w->threads, row->thread) &&

@@ -24,7 +24,7 @@ struct aif_event_launch {
 	int64_t time; /* ns since the recording's start: the call began; its end is not recorded */
 	int64_t first_start; /* of the first execution that is exported; INT64_MAX: it has none */
 	uint64_t launch, bytes;
-	uint32_t thread, kind, kernel, device, stack, shape;
+	uint32_t thread, kind, kernel, device, stream, stack, shape;
 	bool is_kept; /* false: it is not to be exported, and here only for what it launched */
 };
 struct aif_event_exec {

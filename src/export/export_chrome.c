@@ -124,6 +124,17 @@ static void flow_out_put(struct chrome *c, uint32_t launch)
 	AIF_JSON_LIT(c->b, "\",\"flow_out\":true");
 }
 
+/* What was launched, where no execution says it: import has launches without times, too. */
+static void untimed_put(struct chrome *c, const struct aif_event_launch *l)
+{
+	chrome_u64_put(c, ",\"launched\":", l->kind);
+	AIF_JSON_LIT(c->b, ",\"name\":");
+	name_put(c, l->kind, l->kernel);
+	chrome_u64_put(c, ",\"device\":", l->device == AIF_NONE ? 0 : l->device);
+	chrome_u64_put(
+		c, ",\"stream\":", l->stream == AIF_NONE ? 0 : c->p->streams[l->stream].ordinal);
+}
+
 static int launch_put(struct chrome *c, uint32_t i, int64_t next)
 {
 	const struct aif_event_launch *l = &c->events.launches[i];
@@ -163,6 +174,8 @@ static int launch_put(struct chrome *c, uint32_t i, int64_t next)
 	flow_out_put(c, i);
 	AIF_JSON_LIT(c->b, ",\"args\":{");
 	correlation_put(c, i);
+	if (l->first_start == INT64_MAX)
+		untimed_put(c, l);
 	AIF_JSON_LIT(c->b, "}}");
 	aif_out_flush_if_full(c->out);
 	return c->out->error;

@@ -63,6 +63,7 @@ void kineto_free(struct kineto *k)
 	free(k->chain_frames);
 	free(k->told);
 	free(k->blocks);
+	free(k->untimed);
 	aif_host_finish(&k->told_frames);
 	free(k->open);
 	aif_map_finish(&k->open_tops);
@@ -417,7 +418,7 @@ static int read_file(struct aif_import_source *source, struct aif_builder *b, vo
 		aif_err_set(err, r, "%s: %s", k.file, strerror(-r));
 	} else {
 		k.is_torn |= aif_input_is_torn(source->input);
-		k.is_spent = !k.is_known || !k.execs_len;
+		k.is_spent = !k.is_known || (!k.execs_len && !k.untimed_len);
 		if (k.is_spent)
 			aif_builder_meta(b, "cpu_sampling", "spans");
 		if (!k.is_known)

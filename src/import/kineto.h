@@ -67,6 +67,9 @@ struct kineto_event {
 	uint32_t full;   /* `asf`: among aiflameStackFrames, which have more */
 	uint32_t graph, node, registers, shared_bytes;
 	uint32_t chain; /* as kineto_call has it */
+	uint32_t
+		launched; /* of a call that launched something without times, in our own export: its kind */
+	bool has_launched;
 	uint32_t grid[3], block[3];
 	struct aif_buf name, cat, shapes,
 		text; /* text: of metadata: "name" or "labels" of its args */
@@ -100,6 +103,13 @@ struct kineto_chain {
 
 struct kineto_told {          /* a place of a stack that the file has in full */
 	uint32_t stack, name; /* of the profile; the string of the innermost frame */
+};
+
+struct kineto_untimed { /* what a call launched, by our own export, without times */
+	int64_t device, stream;
+	uint32_t call; /* of .calls: in their order */
+	uint32_t name; /* in .names */
+	uint8_t kind;  /* enum aif_launch_kind */
 };
 
 struct kineto_block { /* when an export of ours says that launches were captured, or not */
@@ -234,6 +244,7 @@ struct kineto {
 	AIF_TABLE(kineto_told, told); /* by number, from 1 on */
 	bool has_full, is_full_read;  /* spans have numbers of aiflameStackFrames; .told is those */
 	AIF_TABLE(kineto_block, blocks);
+	AIF_TABLE(kineto_untimed, untimed);
 	struct aif_host told_frames;
 	AIF_TABLE(kineto_open, open); /* "B" without an "E" yet, and places that are free */
 	struct aif_map open_tops;     /* of a thread: place of its innermost + 1; 0: it has none */

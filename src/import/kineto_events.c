@@ -176,6 +176,10 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 		}
 		if (IS("graph id"))
 			return small_number(j, &e->graph);
+		if (IS("launched")) {
+			e->has_launched = true;
+			return small_number(j, &e->launched);
+		}
 		break;
 	case 9:
 		if (IS("Python id"))

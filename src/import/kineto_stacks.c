@@ -226,6 +226,44 @@ static int launched(struct kineto *k, const struct kineto_span *s, uint32_t firs
 	return 0;
 }
 
+/* What our own export says that the call launched, of which no execution tells: NULL, nothing. */
+static const struct kineto_untimed *untimed_of(const struct kineto *k, uint32_t call)
+{
+	size_t lo = 0, hi = k->untimed_len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (k->untimed[mid].call < call)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < k->untimed_len && k->untimed[lo].call == call ? &k->untimed[lo] : NULL;
+}
+
+static int launched_untimed(struct kineto *k, const struct kineto_span *s,
+			    const struct kineto_untimed *u, uint32_t stack)
+{
+	struct aif_launch_row *l = aif_builder_launch(k->b);
+	uint64_t number = k->b->launches_len;
+
+	if (!l)
+		return -ENOMEM;
+	*l = (struct aif_launch_row){.launch = number,
+				     .time = (uint64_t)s->start,
+				     .thread = kineto_thread_row(k, s->thread),
+				     .kind = u->kind,
+				     .kernel = AIF_NONE,
+				     .device = kineto_device(k, u->device),
+				     .stream = kineto_stream(k, u->device, u->stream),
+				     .stack = stack,
+				     .shape = AIF_NONE};
+	if (u->kind == AIF_LAUNCH_KERNEL)
+		l->kernel = kineto_kernel(k, u->name);
+	return 0;
+}
+
 /* The span itself, on the stack of its callers. */
 static uint32_t stack_with(struct kineto *k, const struct kineto_span *s, uint32_t callers)
 {
@@ -289,8 +327,13 @@ static int call_add(struct kineto_walk *w, const struct kineto_span *s, uint32_t
 					     .thread = kineto_thread_row(k, s->thread),
 					     .stack = stack};
 	}
-	if (!c->has_correlation || !aif_map_get(&k->by_correlation, c->correlation, &first))
+	if (!c->has_correlation)
 		return 0;
+	if (!aif_map_get(&k->by_correlation, c->correlation, &first)) {
+		const struct kineto_untimed *u = untimed_of(k, s->ref);
+
+		return u ? launched_untimed(k, s, u, stack) : 0;
+	}
 	if (k->execs[first].launch) {
 		k->duplicates++;
 		return 0;

@@ -204,6 +204,23 @@ static int take_exec(struct kineto *k, uint32_t name, enum aif_launch_kind kind)
 	return PUSH(k, execs, x);
 }
 
+/* Of the next call. */
+static int take_untimed(struct kineto *k)
+{
+	struct kineto_event *e = &k->event;
+	struct kineto_untimed u = {.device = e->device,
+				   .stream = e->stream,
+				   .call = (uint32_t)k->calls_len,
+				   .kind = (uint8_t)e->launched};
+
+	if (e->launched >= AIF_LAUNCH_KIND_COUNT || !e->has_device || !e->has_stream) {
+		k->bad++;
+		return 0;
+	}
+	u.name = kineto_name(k, aif_buf_str(&e->text), e->text.len);
+	return u.name == AIF_STR_NONE ? -ENOMEM : PUSH(k, untimed, u);
+}
+
 static int take_span(struct kineto *k, uint32_t name)
 {
 	const struct kineto_event *e = &k->event;
@@ -228,7 +245,9 @@ static int take_span(struct kineto *k, uint32_t name)
 					.has_correlation = e->has_correlation};
 
 		s.ref = (uint32_t)k->calls_len;
-		r = PUSH(k, calls, c);
+		r = e->has_launched ? take_untimed(k) : 0;
+		if (!r)
+			r = PUSH(k, calls, c);
 	} else {
 		struct kineto_op o = {.external = e->has_external ? e->external : 0,
 				      .sequence = e->sequence,

@@ -160,6 +160,13 @@ back_stands_for() {
 for data in left late; do
 	check "chrome and back, of $data.data: it stands for as much, by the same callers" back_stands_for $data
 done
+check "a recording without times" dense timeless --cupti launches
+launches_of() { "$aiflame" flame --by launches --format folded -o - "$1" && "$aiflame" query --format csv "$1" "SELECT kind, kernel, count(*), count(DISTINCT stack) FROM launches GROUP BY 1, 2 ORDER BY 1, 2"; }
+launches_come_back() {
+	"$aiflame" export --format chrome -o again.json timeless.data && "$aiflame" import -q -o again.data again.json &&
+		launches_of timeless.data >launches.txt && launches_of again.data >back.txt && [ "$(wc -l <launches.txt)" -ge 5 ] && diff launches.txt back.txt
+}
+check "chrome and back: launches without times are launches" launches_come_back
 check "of some kernels that is not known, which is said" says "launches were left out (--overhead): again.json has those that were captured only" \
 	"$aiflame" export --format chrome --kernel chain -o again.json left.data
 check "what was not collected is known again" sh -c "'$aiflame' import -q -o again.data again.json && '$aiflame' info again.data | grep -q 'not collected'"
