@@ -102,9 +102,10 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 			 : strcmp(output, "-") ? output
 					       : "what was written");
 	if (left_out && !r)
-		aif_tell("%s: %" PRIu64
-			 " launches were left out (--overhead): %s has those that were captured only",
-			 path, left_out, strcmp(output, "-") ? output : "what was written");
+		aif_tell(
+			"%s: %" PRIu64
+			" launches were left out (--overhead): %s has those that were captured only",
+			path, left_out, strcmp(output, "-") ? output : "what was written");
 	aif_choice_finish(&c);
 	aif_profile_finish(&p);
 	return r;

@@ -500,7 +500,7 @@ static void answer(struct aif_welcome_desk *w, int sock, struct aif_hello *h, ss
 		w->control = (enum aif_control)h->control;
 		aif_welcome_send(sock, AIF_WELCOME_DONE, -1);
 	} else if (h->kind == AIF_HELLO_FAILED) {
-		loss(w, AIF_REASON_HANDSHAKE_FAILED, process_get(w, cred.pid),
+		loss(w, AIF_REASON_HANDSHAKE_FAILED, process_get(w, cred.pid, true),
 		     strerror((int)AIF_MIN(h->error, (uint32_t)ERRNO_MAX)));
 	} else if (h->kind == AIF_HELLO_RUNTIME &&
 		   !aif_attach_wanted(w->attach, cred.pid, h->after_fork)) {
