@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs, inside one process: PyTorch work in segments with the recording off, on, on, off.
 
-    aiflame record --name x --delay 1000000 [OPTIONS] -o x.data python3 bench/gpu/abba.py decode|compute|power [SECONDS [SEGMENT [SETTLE]]]
+    aiflame record --name x --delay 1000000 [OPTIONS] -o x.data python3 bench/gpu/abba.py decode|slow|compute|power [SECONDS [SEGMENT [SETTLE]]]
 
 Each four of segments gives three ratios of on to off: of the mean step, of the median step, which a host that is shared disturbs
 less, and of the launching thread's CPU time, which knows nothing of other programs, nor of what the device loses. Printed are the
@@ -10,6 +10,7 @@ comes on late counts only in segments that are longer than that: sampling is fir
 callbacks. SETTLE seconds of each segment are left out.
 
     decode   a token of a small Llama, eager, launch-bound; a step is a token
+    slow     the same with 90 us of Python before each of its modules: some 40 us a launch in place of 13
     compute  the three products of examples/cuda/matmul.cu (THREE=three.so, see three.cu), bound by the GPU
     power    PyTorch's products of matrices of 4096 in three types, which take all the power that the board may take
 
@@ -28,11 +29,20 @@ import torch  # noqa: E402
 import aiflame  # noqa: E402
 
 
-def decoding():
+def spend(us):
+    until = time.perf_counter() + us / 1e6
+    while time.perf_counter() < until:
+        pass
+
+
+def decoding(us=0):
     from decode import make_model, step
 
     torch.manual_seed(1)
     model = make_model()
+    for m in model.modules() if us else ():
+        if not list(m.children()):
+            m.register_forward_pre_hook(lambda *_: spend(us))
     prompt = torch.randint(0, 32000, (1, 16), device="cuda")
     state = {"n": 0}
 
@@ -119,7 +129,8 @@ def bootstrap(values, rounds=2000):
 def main():
     what = sys.argv[1] if len(sys.argv) > 1 else ""
     seconds, length, settle = (float(sys.argv[i]) if len(sys.argv) > i else d for i, d in ((2, 60), (3, 1.0), (4, 0.2)))
-    work = {"decode": decoding, "compute": computing, "power": products_of_all_types}[what]()
+    kinds = {"decode": decoding, "slow": lambda: decoding(90), "compute": computing, "power": products_of_all_types}
+    work = kinds[what]()
     for _ in range(50):
         work()
     of = {"by the mean step": lambda v: statistics.fmean(w for w, _ in v), "by the median step": lambda v: statistics.median(w for w, _ in v),
