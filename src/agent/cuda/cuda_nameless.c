@@ -2,7 +2,6 @@
 #include "agent/cuda/cuda.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -15,17 +14,26 @@
  */
 
 AIF_PUBLIC char *strdup(const char *s);
+/* glibc's own other name of it. musl has none, which loads us into programs in which we do nothing else. */
+extern char *__strdup(const char *s) __attribute__((weak));
+
+/* As any C library's. */
+static char *copy_text(const char *s)
+{
+	void *(*allocate)(size_t) = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "malloc");
+	size_t n = strlen(s) + 1;
+	char *copy = allocate ? allocate(n) : NULL;
+
+	return copy ? memcpy(copy, s, n) : NULL;
+}
+
 char *strdup(const char *s)
 {
 	const char *volatile from = s;
-	char *copy;
-	size_t n;
 
 	if (!from && aif_cuda_is_cupti(__builtin_return_address(0)))
 		from = "";
-	n = strlen(from) + 1;
-	copy = malloc(n);
-	return copy ? memcpy(copy, from, n) : NULL;
+	return __strdup ? __strdup(from) : copy_text(from);
 }
 
 bool aif_cuda_names_are_safe(void)
