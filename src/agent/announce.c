@@ -2,6 +2,7 @@
 #include "agent/announce.h"
 
 #include "agent/emit.h"
+#include "agent/sandbox.h"
 #include "base/build_id.h"
 #include "unwind/jit_elf.h"
 
@@ -42,9 +43,12 @@ static bool tell(struct aif_thread *t, const struct aif_unwind_module *m)
 {
 	char build_id[129], exe[4096];
 	const char *path = m->path;
-	bool is_vdso = !strncmp(path, "linux-vdso", 10) || !strncmp(path, "linux-gate", 10);
+	bool is_vdso = !strncmp(path, "linux-vdso", 10) || !strncmp(path, "linux-gate", 10),
+	     may_call = !aif_sandbox_may_be_on();
 
-	if (!*path) {
+	if (!may_call) {
+		; /* as it is, though that may be less than its path */
+	} else if (!*path) {
 		/* By way of this thread: a main thread that has ended has no link any more. */
 		ssize_t n = readlink("/proc/thread-self/exe", exe, sizeof(exe) - 1);
 

@@ -318,6 +318,18 @@ static void stop(struct aif_cpu *c)
 	c->mode = AIF_CPU_NONE;
 }
 
+void aif_cpu_hush(struct aif_cpu *c)
+{
+	uint32_t len = atomic_load_explicit(&c->len, memory_order_relaxed);
+
+	atomic_store_explicit(&c->wait_period_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->on, false, memory_order_release);
+	/* Timers go on; their signals find nothing to do. */
+	for (uint32_t i = 0; i < len && c->mode == AIF_CPU_RECORDER; i++)
+		if (c->at[i].thread)
+			list(c, i, false);
+}
+
 /* Another recorder, another list. */
 static void begin_session(struct aif_cpu *c)
 {

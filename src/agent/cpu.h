@@ -61,6 +61,9 @@ struct aif_cpu {
 
 /* Helper thread, each 250 ms. */
 void aif_cpu_tick(struct aif_cpu *c, bool collect);
+/* Helper thread: from now on no thread is signalled, and what is in the buffers is lost; makes no system
+ * call. */
+void aif_cpu_hush(struct aif_cpu *c);
 /* The process ends: what is in the buffers goes to the ring of this thread. */
 void aif_cpu_last(struct aif_cpu *c);
 void aif_cpu_forked(struct aif_cpu *c);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/emit.h"
 
+#include "agent/sandbox.h"
 #include "base/map.h"
 
 #include <string.h>
@@ -536,14 +537,20 @@ bool aif_emit_mark(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32_t 
 void aif_emit_missed(void)
 {
 	struct aif_session *s = &aif_agent.session;
+	_Atomic uint64_t *const refused[] = {[AIF_REFUSED_SLOT] = &s->no_slot,
+					     [AIF_REFUSED_MEMORY] = &s->no_memory,
+					     [AIF_REFUSED_CALLS] = &s->no_calls};
 
 	if (!s->armed || (aif_self && aif_thread_busy(aif_self)))
 		return; /* hidden on purpose */
 	/* Into our own memory: the session's may go at any moment. */
 	if (aif_self && aif_self->refused)
-		atomic_fetch_add_explicit(&s->no_slot, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(refused[aif_self->refused], 1, memory_order_relaxed);
 	else if (!atomic_load_explicit(&s->armed->generation, memory_order_relaxed))
 		atomic_fetch_add_explicit(&s->before_attach, 1, memory_order_relaxed);
+	else if (!aif_self && atomic_load_explicit(&s->armed->on, memory_order_relaxed))
+		atomic_fetch_add_explicit(aif_sandbox_may_be_on() ? &s->no_calls : &s->no_memory, 1,
+					  memory_order_relaxed);
 }
 
 void aif_emit_cost_begin(struct aif_thread *t, struct aif_emit_cost *c, uint64_t now)

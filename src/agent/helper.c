@@ -3,6 +3,7 @@
 
 #include "agent/emit.h"
 #include "agent/runtime.h"
+#include "agent/sandbox.h"
 #include "base/clock.h"
 #include "base/proc.h"
 
@@ -107,8 +108,33 @@ static void publish(struct aif_attachment *a)
 			      memory_order_relaxed);
 }
 
+/* Takes a ring while that may be: under a filter the helper writes what threads without one would have. */
+static void take_ring(void)
+{
+	struct aif_thread *t = aif_thread_enter();
+
+	if (t)
+		aif_thread_leave(t);
+}
+
+/* Samples from signals and what else needs system calls. */
+static void tick_callers(const struct aif_attachment *a, bool alive, bool collect, uint64_t now)
+{
+	if (aif_sandbox_begin(a, alive)) {
+		if (collect)
+			take_ring();
+		aif_sampler_tick(&aif_agent.sampler, collect, now);
+		aif_cpu_tick(&aif_agent.cpu, collect);
+		if (collect)
+			aif_unwinder_look(aif_agent.session.unwinder);
+		aif_sandbox_end();
+	} else if (aif_sandbox_is_on()) {
+		aif_cpu_hush(&aif_agent.cpu);
+	}
+}
+
 /* Ends the session; the memory stays until aif_session_reclaim(). */
-static void retire(struct aif_attachment *a, uint64_t now)
+static void retire(struct aif_attachment *a, bool alive, uint64_t now)
 {
 	struct aif_session *s = &aif_agent.session;
 
@@ -116,8 +142,7 @@ static void retire(struct aif_attachment *a, uint64_t now)
 	atomic_store(&s->armed->recorder_alive, 0);
 	watch_python(false);
 	switch_runtimes(false);
-	aif_sampler_tick(&aif_agent.sampler, false, now);
-	aif_cpu_tick(&aif_agent.cpu, false);
+	tick_callers(a, alive, false, now);
 	atomic_store(&s->armed->generation, AIF_GENERATION_DORMANT);
 	atomic_store(&s->attached, NULL);
 	s->shm = NULL;
@@ -154,13 +179,14 @@ static struct look attend(struct aif_attachment *a, uint64_t now)
 		tick_runtimes(now);
 	}
 	aif_session_tell(a->shm, collect, collect ? aif_now_ns() : now);
-	aif_sampler_tick(&aif_agent.sampler, collect, now);
-	aif_cpu_tick(&aif_agent.cpu, collect);
-	if (collect)
-		aif_unwinder_look(s->unwinder);
+	/* Steps are short, and asking takes longer. */
+	if (!aif_session_awaits_steps() || now - s->called_ns >= HELPER_PERIOD_NS) {
+		s->called_ns = now;
+		tick_callers(a, alive, collect, now);
+	}
 	publish(a);
 	if (command == AIF_COMMAND_END || (s->standby.shown && now - s->alive_ns >= GONE_NS)) {
-		retire(a, now);
+		retire(a, alive, now);
 		end_runtimes();
 	} else if (!alive && now - s->alive_ns >= OVER_NS) {
 		end_runtimes();
@@ -182,7 +208,7 @@ static void answer(uint64_t now)
 	if (!s->answers)
 		return;
 	if (a)
-		retire(a, now);
+		retire(a, false, now);
 	/* Nothing is waited for here: threads that are inside an entry are met again at the next try. */
 	s->answers = aif_session_meet() == -EBUSY ? s->answers - 1 : 0;
 }
@@ -229,7 +255,9 @@ static bool rest(const struct aif_attachment *a, const struct look *look, uint64
 static bool has_new_order(const struct aif_attachment *a, const struct look *look)
 {
 	return a && look->alive &&
-	       atomic_load_explicit(&a->shm->command, memory_order_relaxed) != look->command;
+	       (atomic_load_explicit(&a->shm->command, memory_order_relaxed) != look->command ||
+		(atomic_load_explicit(&a->shm->filter, memory_order_relaxed) &&
+		 !aif_sandbox_is_on()));
 }
 
 /* Until the time is over or the recorder wants something else. Meanwhile runtimes do what is due more
@@ -251,6 +279,25 @@ static bool wait_and_turn(const struct look *look, uint64_t period)
 			return true;
 		now = aif_now_ns();
 	} while (now < until && !has_new_order(a, look));
+	return false;
+}
+
+/* True if this is the last thread. */
+static bool look_each_second(const struct look *look, uint64_t now)
+{
+	struct aif_session *s = &aif_agent.session;
+	const struct aif_environment *env = &aif_agent.env;
+
+	if (atomic_load(&s->attached))
+		watch_python(look->collect);
+	if (is_last())
+		return true;
+	/* What could not be switched off yet. */
+	if (!atomic_load(&s->attached) && s->generation)
+		end_runtimes();
+	if (*env->standby)
+		aif_standby_check(&s->standby, env->standby, env->level, aif_session_runtime(),
+				  now);
 	return false;
 }
 
@@ -284,27 +331,25 @@ static void *helper(void *arg)
 			if (aif_session_awaits_steps())
 				period = STEP_PERIOD_NS;
 		}
-		nothing_left = aif_session_reclaim(aif_now_ns());
-		if (now - looked >= LAST_LOOK_NS) {
+		nothing_left = !aif_sandbox_is_on() && aif_session_reclaim(aif_now_ns());
+		/* Under a filter the recorder looks whether this is the last thread. Without one we sleep
+		 * for ever: to end a thread takes system calls, too. */
+		if (aif_sandbox_is_on() && atomic_load(&s->attached) == a && a &&
+		    atomic_load(&a->shm->filter) == AIF_FILTER_LAST)
+			return NULL;
+		if (now - looked >= LAST_LOOK_NS && aif_sandbox_begin(a, look.alive)) {
 			looked = now;
-			if (atomic_load(&s->attached))
-				watch_python(look.collect);
-			if (is_last())
+			if (look_each_second(&look, now))
 				return NULL; /* the C library then ends the process, as without us */
-			/* What could not be switched off yet. */
-			if (!atomic_load(&s->attached) && s->generation)
-				end_runtimes();
-			if (*env->standby)
-				aif_standby_check(&s->standby, env->standby, env->level,
-						  aif_session_runtime(), now);
+			aif_sandbox_end();
 		}
 		if (!atomic_load(&s->attached)) {
 			if (nothing_left && !*env->standby)
 				return NULL; /* nobody can come any more */
-			if (!nothing_left || s->answers)
+			if ((!nothing_left && !aif_sandbox_is_on()) || s->answers)
 				period = EARLY_PERIOD_NS;
 		}
-		if (wait_and_turn(&look, period) || s->answers)
+		if ((wait_and_turn(&look, period) || s->answers) && !aif_sandbox_is_on())
 			answer(aif_now_ns());
 	}
 }

@@ -7,14 +7,35 @@
 
 #define CHUNK (64u << 10)
 
+/* Large tables, few of which are ever full: after mlockall(MCL_FUTURE) the kernel would fill all of what may
+ * be accessed when it is mapped. */
+#define SPARSE (4u << 20)
+
+static void *map(size_t size, int access)
+{
+	void *p = mmap(NULL, size, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void *map_sparse(size_t size)
+{
+	void *p = map(size, PROT_NONE);
+
+	if (p && (munlock(p, size) < 0 || mprotect(p, size, PROT_READ | PROT_WRITE) < 0)) {
+		munmap(p, size);
+		return NULL;
+	}
+	return p;
+}
+
 void *aif_pages(size_t size)
 {
 	int saved = errno;
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = size < SPARSE ? map(size, PROT_READ | PROT_WRITE) : map_sparse(size);
 
 	errno = saved;
-	return p == MAP_FAILED ? NULL : p;
+	return p;
 }
 
 bool aif_pages_shared(const size_t *bytes, void **ret, size_t n)

@@ -5,6 +5,7 @@
 #include "agent/helper.h"
 #include "agent/memory.h"
 #include "agent/runtime.h"
+#include "agent/sandbox.h"
 #include "base/clock.h"
 
 #include <dlfcn.h>
@@ -69,6 +70,15 @@ const char *aif_session_runtime(void)
 	return "";
 }
 
+static void unmap(struct aif_attachment *a)
+{
+	for (uint32_t i = 0; i < a->slots; i++)
+		if (a->ring[i])
+			munmap(a->ring[i], a->ring_size);
+	munmap(a->shm, a->size);
+	*a = (struct aif_attachment){0};
+}
+
 bool aif_session_reclaim(uint64_t now)
 {
 	struct aif_session *s = &aif_agent.session;
@@ -82,8 +92,7 @@ bool aif_session_reclaim(uint64_t now)
 		if (a->retired_ns && now - a->retired_ns >= SETTLE_NS &&
 		    !atomic_load(&s->leaving) &&
 		    !aif_threads_use(&aif_agent.threads, a->generation, true)) {
-			munmap(a->shm, a->size);
-			*a = (struct aif_attachment){0};
+			unmap(a);
 		} else {
 			left = true;
 		}
@@ -169,13 +178,6 @@ static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 		report_failure(call, r, timeout_ms);
 		return r;
 	}
-	/* A child must not write into its parent's rings. */
-	if (madvise(shm, size, MADV_DONTFORK) < 0) {
-		r = -errno;
-		munmap(shm, size);
-		report_failure(call, r, timeout_ms);
-		return r;
-	}
 	*a = (struct aif_attachment){.shm = shm,
 				     .size = size,
 				     .slots = shm->slots,
@@ -197,6 +199,8 @@ static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 	if (!(s->options & AIF_OPTION_NO_PYTHON) && !after_fork)
 		aif_python_detect(aif_agent.python);
 	atomic_store(&s->no_slot, 0);
+	atomic_store(&s->no_memory, 0);
+	atomic_store(&s->no_calls, 0);
 	atomic_store(&s->spent_ns, 0);
 	atomic_store(&s->device_bytes, 0);
 	atomic_store(&aif_agent.objects_bytes, 0);
@@ -286,8 +290,7 @@ static int begin(const struct aif_call *first, int timeout_ms, bool after_fork)
 		a = atomic_load(&s->attached);
 		atomic_store(&s->attached, NULL);
 		if (a) {
-			munmap(a->shm, a->size); /* nobody has collected */
-			*a = (struct aif_attachment){0};
+			unmap(a); /* nobody has collected */
 			report_failure(&s->met.call, r2, timeout_ms);
 		}
 		aif_standby_hide(&s->standby, env->standby);
@@ -393,7 +396,8 @@ bool aif_session_rearm(void)
 	s->answers = 0;
 	s->standby = (struct aif_standby){.shown = false};
 	aif_unwinder_forked(s->unwinder);
-	if (begin(recorded ? &s->met.call : own_recorder(&call), FORK_TIMEOUT_MS, true) < 0) {
+	if (aif_sandbox_is_on() ||
+	    begin(recorded ? &s->met.call : own_recorder(&call), FORK_TIMEOUT_MS, true) < 0) {
 		atomic_store(&s->armed->on, 0);
 		atomic_store(&s->armed->generation, AIF_GENERATION_LOST);
 	}
@@ -491,6 +495,10 @@ void aif_session_publish(struct aif_shm *shm)
 
 	atomic_fetch_add_explicit(&shm->no_slot, atomic_exchange(&s->no_slot, 0),
 				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&shm->no_calls, atomic_exchange(&s->no_calls, 0),
+				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&shm->no_memory, atomic_exchange(&s->no_memory, 0),
+				  memory_order_relaxed);
 	atomic_store_explicit(&shm->spent_ns, atomic_load(&s->spent_ns), memory_order_relaxed);
 	atomic_store_explicit(&shm->device_bytes, atomic_load(&s->device_bytes),
 			      memory_order_relaxed);
@@ -505,5 +513,6 @@ void aif_session_leave(void)
 	a = atomic_load(&s->attached);
 	if (a && atomic_load(&s->armed->generation) == a->generation)
 		aif_session_publish(a->shm);
-	aif_standby_hide(&s->standby, aif_agent.env.standby);
+	if (!aif_sandbox_is_on())
+		aif_standby_hide(&s->standby, aif_agent.env.standby);
 }

@@ -73,6 +73,8 @@ struct aif_attachment {
 	uint64_t size, ring_size;
 	uint32_t slots, generation;
 	uint64_t retired_ns; /* when its session ended; 0 = it has not */
+	/* Mapped so far; one that is not is written by the thread that has the slot. */
+	uint8_t *ring[AIF_SHM_SLOTS];
 };
 #define AIF_ATTACHMENTS 4
 
@@ -82,10 +84,16 @@ struct aif_session {
 	uint32_t generation; /* outlives forks */
 	uint32_t runtimes;   /* bit i: aif_runtimes[i] has started */
 	struct aif_standby standby;
-	struct aif_call_slot met;    /* the last recorder that was met */
-	unsigned answers;            /* it has rung: how often it is still tried */
-	uint64_t alive_ns;           /* when its heart was last seen to beat */
-	uint64_t born_ns;            /* when the first runtime started, here or after the fork */
+	struct aif_call_slot met; /* the last recorder that was met */
+	unsigned answers;         /* it has rung: how often it is still tried */
+	uint64_t called_ns;       /* when the helper last did what needs system calls */
+	uint64_t alive_ns;        /* when its heart was last seen to beat */
+	uint64_t born_ns;         /* when the first runtime started, here or after the fork */
+	/* The program has installed a seccomp filter (shm.h); its children have it, too. */
+	atomic_bool filtered;
+	/* The program is about to: helper.c. */
+	_Atomic uint64_t quiet_until_ns;
+	atomic_bool calling;
 	atomic_bool helped, leaving; /* the helper was started; the process exits */
 	struct aif_attachment place[AIF_ATTACHMENTS];
 	_Atomic(struct aif_attachment *) attached; /* NULL: nobody records */
@@ -95,7 +103,9 @@ struct aif_session {
 	uint32_t device_rate, stall_rate, cpu_rate, steps_from, steps_to;
 	char counters[AIF_SHM_COUNTERS]; /* asked for; "": none */
 	int python_reason;               /* that was told */
-	_Atomic uint64_t no_slot; /* launches of threads that found no free slot, yet untold */
+	/* Launches of threads that found no free slot, or got no memory, yet untold. */
+	_Atomic uint64_t no_slot, no_memory;
+	_Atomic uint64_t no_calls; /* or would have needed system calls that they may not make */
 	_Atomic uint64_t spent_ns, device_bytes; /* as in struct aif_shm, of this session */
 	struct aif_unwinder *unwinder;
 	_Atomic uint64_t refreshed_ns;  /* when a launch last refreshed the unwinder */

@@ -3,6 +3,7 @@
 
 #include "agent/emit.h"
 #include "agent/memory.h"
+#include "agent/sandbox.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -149,6 +150,23 @@ static bool claim_from(struct aif_thread *t, uint32_t first)
 	return false;
 }
 
+static void give_back_slot(struct aif_thread *t)
+{
+	atomic_store_explicit(&t->slot->owner, 0, memory_order_release);
+	t->slot = NULL;
+}
+
+/* The ring of the slot that is this thread's now. NULL: no address space. */
+static uint8_t *ring_of(struct aif_thread *t)
+{
+	struct aif_attachment *a = t->joined;
+	uint8_t **ring = &a->ring[t->slot_index];
+
+	if (!*ring)
+		*ring = aif_shm_map_ring(a->shm, a->slots, a->ring_size, t->slot_index);
+	return *ring;
+}
+
 /* Threads that ended without their destructors (exit by system call) left slots behind. */
 static bool scavenge(const struct aif_attachment *a)
 {
@@ -215,20 +233,30 @@ static bool join_session(struct aif_thread *t)
 {
 	struct aif_session *s = &aif_agent.session;
 	const struct aif_attachment *a;
+	uint8_t *ring;
 
 	t->slot = NULL; /* of an older session, whose memory may have gone */
+	if (aif_sandbox_may_be_on()) {
+		t->refused = AIF_REFUSED_CALLS;
+		return false;
+	}
 	if (!hold_session(t))
 		return false;
 	a = t->joined;
 	t->tid = (uint32_t)syscall(SYS_gettid);
 	/* The slot that this memory had last is likely free, and its ring's pages are there. */
 	if (!claim_from(t, t->slot_index) && !(scavenge(a) && claim_from(t, 0))) {
-		t->refused = true;
+		t->refused = AIF_REFUSED_SLOT;
+		return false;
+	}
+	ring = ring_of(t);
+	if (!ring) {
+		give_back_slot(t);
+		t->refused = AIF_REFUSED_MEMORY;
 		return false;
 	}
 	atomic_fetch_add_explicit(&t->slot->claims, 1, memory_order_relaxed);
-	aif_ring_init(&t->ring, t->slot,
-		      aif_shm_ring(a->shm, a->slots, a->ring_size, t->slot_index), a->ring_size);
+	aif_ring_init(&t->ring, t->slot, ring, a->ring_size);
 	aif_idtable_clear(&t->stacks);
 	aif_idtable_clear(&t->shapes);
 	aif_idtable_clear(&t->codes);
@@ -241,8 +269,7 @@ static bool join_session(struct aif_thread *t)
 	/* Any phase, so that first launches, which are dear, are measured as often as they occur. */
 	t->countdown = (uint32_t)aif_mix64(t->tid) % AIF_EMIT_COST_EACH;
 	if (!aif_thread_announce(t)) {
-		atomic_store_explicit(&t->slot->owner, 0, memory_order_release);
-		t->slot = NULL;
+		give_back_slot(t);
 		return false;
 	}
 	return true;
@@ -256,15 +283,15 @@ static struct aif_thread *enter_slow(void)
 	if (!armed || (t && aif_thread_busy(t)))
 		return NULL;
 	if (t)
-		t->refused = false;
+		t->refused = AIF_REFUSED_NOT;
 	if (!atomic_load_explicit(&armed->on, memory_order_acquire) && !aif_session_rearm())
+		return NULL;
+	if (!t && aif_sandbox_may_be_on())
 		return NULL;
 	if (!t) {
 		t = from_pool();
-		if (!t) {
-			atomic_fetch_add(&aif_agent.session.no_slot, 1);
+		if (!t)
 			return NULL;
-		}
 		/* From here on an entry from within what we call sees a thread that is busy. */
 		aif_thread_set_busy(t, AIF_BUSY_ENTRY);
 		aif_self = t;

@@ -45,6 +45,13 @@ enum aif_busy {
 	AIF_BUSY_VENDOR = 2, /* an entry has called the vendor: callbacks may use the ring */
 };
 
+enum aif_refused {
+	AIF_REFUSED_NOT = 0,
+	AIF_REFUSED_SLOT = 1,   /* none was free */
+	AIF_REFUSED_MEMORY = 2, /* its ring could not be mapped */
+	AIF_REFUSED_CALLS = 3,  /* the program's seccomp filter may end it at what that needs */
+};
+
 struct aif_emit_api;
 
 /* wait.h: one that is under way. */
@@ -69,7 +76,7 @@ struct aif_thread {
 	_Atomic uint8_t busy; /* enum aif_busy; written by the thread, read by the helper */
 	/* The session that it is in, or is about to join; with `busy` it says what memory must stay. */
 	_Atomic uint32_t generation;
-	bool refused;                  /* its last entry found no free slot */
+	uint8_t refused;               /* enum aif_refused: why its last entry got no ring */
 	struct aif_attachment *joined; /* that of `generation` */
 	struct aif_ring ring;
 	struct aif_slot *slot;

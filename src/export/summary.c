@@ -527,6 +527,9 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 		return "what the program launched is not known: CUPTI refused to tell, see below";
 	if (aif_profile_loss(p, AIF_REASON_CUDA_NO_CUPTI))
 		return "what the program launched is not known: there is no CUPTI, see below";
+	if (aif_profile_loss(p, AIF_REASON_NO_MEMORY))
+		return "what the program launched could not be written down: the agent got no "
+		       "memory in it, see below";
 	if (runtimes)
 		return "the program opened a device but launched nothing";
 	if (!strcmp(attached, "all") && *aif_profile_meta(p, "ebpf"))

@@ -49,7 +49,7 @@ static void put_missing(const struct aif_profile *p, const struct aif_conservati
 		uint32_t reason = p->losses[i].reason;
 
 		if (reason == AIF_REASON_CUDA_CONFUSED || reason == AIF_REASON_NO_SLOT ||
-		    reason == AIF_REASON_AFTER_FORK)
+		    reason == AIF_REASON_SECCOMP_THREADS || reason == AIF_REASON_AFTER_FORK)
 			missing += p->losses[i].count;
 	}
 	if (missing < (c->launches + missing) / 1000 || !missing)

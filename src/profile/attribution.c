@@ -436,7 +436,11 @@ static void count_lost(struct loading *l, uint64_t untold, uint64_t unread)
 			lost_execs += !strcmp(detail, "executions") ? loss->count : 0;
 			c->samples_dropped += !strcmp(detail, "samples") ? loss->count : 0;
 			break;
+		case AIF_REASON_NO_MEMORY:
+			lost_launches += !strcmp(detail, "launches") ? loss->count : 0;
+			break;
 		case AIF_REASON_NO_SLOT:
+		case AIF_REASON_SECCOMP_THREADS:
 		case AIF_REASON_BEFORE_ATTACH:
 		case AIF_REASON_AFTER_FORK:
 			lost_launches += loss->count;

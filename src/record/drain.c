@@ -206,6 +206,7 @@ static size_t drain_target(struct aif_drainer *d, struct aif_target *t)
 {
 	size_t bytes = aif_target_drain(d, t);
 
+	aif_filter_look(d, t, false);
 	if (t->perf) {
 		d->store->payer = &t->account;
 		aif_perf_drain(d, t);
@@ -370,8 +371,10 @@ static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threa
 			await_end(dt, 0);
 		aif_shm_order(t->shm, command);
 		/* Asked before the last drain, so that nothing can come after it. */
-		if (look_at_threads)
+		if (look_at_threads) {
 			look_for_end(t);
+			aif_filter_look(d, t, true);
+		}
 		bytes += drain_target(d, t);
 		if (t->ended && is_drained(t)) {
 			*at = t->next;

@@ -33,6 +33,7 @@ struct aif_target *aif_target_new(struct aif_drainer *d, int pid, uint32_t proce
 	t->cpu_device = AIF_NONE;
 	t->window = d->windows++;
 	aif_jit_names_init(&t->jit);
+	aif_filter_begin(t);
 	return t;
 }
 
@@ -184,6 +185,13 @@ void aif_target_losses(struct aif_drainer *d, struct aif_target *t)
 	n = more(&t->shm->no_slot, &t->no_slot);
 	if (n)
 		aif_store_loss(s, AIF_REASON_NO_SLOT, t->process, AIF_NONE, n);
+	n = more(&t->shm->no_calls, &t->no_calls);
+	if (n)
+		aif_store_loss(s, AIF_REASON_SECCOMP_THREADS, t->process, AIF_NONE, n);
+	n = more(&t->shm->no_memory, &t->no_memory);
+	if (n)
+		aif_store_loss(s, AIF_REASON_NO_MEMORY, t->process, aif_store_puts(s, "launches"),
+			       n);
 }
 
 void aif_target_cupti(struct aif_target *t)

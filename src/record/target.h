@@ -109,7 +109,7 @@ struct aif_target {
 	struct aif_deferred *deferred; /* records that name a definition still under way */
 	size_t deferred_len, deferred_cap;
 
-	uint64_t before_attach, no_slot; /* already counted */
+	uint64_t before_attach, no_slot, no_memory, no_calls; /* already counted */
 	uint64_t launches, execs;
 	uint64_t uncaptured;        /* launches that the overhead budget left out */
 	struct aif_perf *perf;      /* perf_source.h; NULL = not sampled by the recorder */
@@ -135,6 +135,8 @@ struct aif_target {
 		counted_by_others; /* that have told some; that another process has read */
 	bool counters_refused;     /* its agent has said why there are none */
 	struct aif_target_cupti cupti;
+	uint64_t filters; /* filter.c: that it had at first */
+	bool is_filtered; /* it has installed one since */
 };
 
 /* A GPU (cards.h). */
@@ -201,6 +203,12 @@ void aif_target_beat(struct aif_target *t, uint64_t now);
 void aif_target_gaps(struct aif_drainer *d, struct aif_target *t, bool each_second);
 /* Its last: one that lives was told to stop at `told`, and the recording ends at `end`. */
 void aif_target_last_gap(struct aif_drainer *d, struct aif_target *t, uint64_t told, uint64_t end);
+
+/* filter.c: the seccomp filters that a new target has are no news. */
+void aif_filter_begin(struct aif_target *t);
+/* Tells the target whether it has installed one since, if its agent asks or it is due. Needs the store's
+ * lock. */
+void aif_filter_look(struct aif_drainer *d, struct aif_target *t, bool is_due);
 
 /* Counts what the target says it lost, since the last call. Holds the store's lock. */
 void aif_target_losses(struct aif_drainer *d, struct aif_target *t);

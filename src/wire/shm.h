@@ -18,6 +18,11 @@
  * never reads a size or an offset back from here. A thread of the target claims a slot, writes its
  * ring as the only producer, and gives the slot back when it ends; the recorder is the only
  * consumer. Words that one side writes lie on other cache lines than those of the other side.
+ *
+ * The target maps the two tables, and a ring when a thread first needs it: a program may limit its
+ * address space, or keep all that it maps in memory (mlockall). It has no descriptor any more by then,
+ * so it keeps an anchor for each ring, its first page mapped without access, which takes no memory;
+ * mremap() makes the whole ring from that.
  */
 
 #define AIF_SHM_VERSION AIF_WIRE_VERSION
@@ -52,6 +57,11 @@ enum aif_shm_cpu { /* whose signals sample the threads that the agent lists in c
 		   AIF_CPU_NONE = 0,
 		   AIF_CPU_RECORDER = 1, /* perf_event, from outside (record/cpu.h) */
 		   AIF_CPU_WALL = 2,     /* --wall: the agent's wall-clock timers */
+};
+enum aif_shm_filter { /* has the target installed a seccomp filter since this memory was given? */
+		      AIF_FILTER_NONE = 0,
+		      AIF_FILTER_ON = 1,   /* the agent makes no system calls but futex and clock */
+		      AIF_FILTER_LAST = 2, /* and the helper is its last thread, which shall end */
 };
 enum aif_shm_option {
 	AIF_OPTION_DEVICE_LINES = 1, /* ask the device compiler for line information */
@@ -107,17 +117,22 @@ struct aif_shm {
 	_Atomic uint64_t
 		streamers; /* bit i: the agent may sample its device i itself, the recorder cannot */
 	_Atomic uint64_t counting; /* bit i: it may read the counters of its device i */
+	_Atomic uint32_t filter;   /* enum aif_shm_filter */
+	_Atomic uint32_t answered; /* `asked`, as it was when `filter` was last found out */
 
 	/* written by the target */
 	alignas(64) _Atomic uint64_t no_slot; /* launches of threads that found no free slot */
-	_Atomic uint64_t before_attach;       /* launches made before this memory was had */
-	_Atomic uint64_t helper_cpu_ns;       /* CPU time of the agent's helper thread */
+	_Atomic uint64_t no_memory;     /* launches of threads that got no memory for a ring */
+	_Atomic uint64_t no_calls;      /* of threads that were new under a filter */
+	_Atomic uint64_t before_attach; /* launches made before this memory was had */
+	_Atomic uint64_t helper_cpu_ns; /* CPU time of the agent's helper thread */
 	_Atomic uint64_t capture_ns,
 		captures; /* time inside our hooks, measured on a sample of them */
 	_Atomic uint32_t capture_times[AIF_SHM_TIMES]; /* how many took so long: aif_shm_time() */
 	/* When collecting last began and last stopped, CLOCK_MONOTONIC; 0 = never. Before it began for
 	 * the first time: since when launches may have been missed. */
 	_Atomic uint64_t began_ns, stopped_ns;
+	_Atomic uint32_t asked;      /* how often the helper wanted to know `filter` */
 	_Atomic uint32_t helper_tid; /* as the target sees it */
 	/* Of the overhead budget: the share of time that is on; how much longer launch intervals are
 	 * then, with its standard error (0 = unknown). */
@@ -189,11 +204,20 @@ static inline uint8_t *aif_shm_ring(struct aif_shm *shm, uint32_t slots, uint64_
 
 /* Recorder: a new sealed memfd, mapped; *ret_fd is the caller's. 0 or -errno. */
 int aif_shm_create(uint32_t slots, uint64_t ring_size, struct aif_shm **ret, int *ret_fd);
-/* Agent: maps a received memfd after checking that it is what the wire version promises: size, seals,
- * magic, version. The fd stays the caller's to close. 0, -EPROTO or -errno. */
+/* Agent: maps the tables and the anchors of a received memfd after checking that it is what the wire
+ * version promises: size, seals, magic, version. *ret_size: of what is mapped, for munmap(). The fd
+ * stays the caller's to close. 0, -EPROTO or -errno. */
 int aif_shm_map(int fd, struct aif_shm **ret, uint64_t *ret_size);
+/* Agent: maps ring i, `ring_size` bytes that are the caller's to unmap; slots, ring_size as they were when
+ * `shm` was mapped. A child of a fork does not have it. NULL: no address space. */
+uint8_t *aif_shm_map_ring(struct aif_shm *shm, uint32_t slots, uint64_t ring_size, uint32_t i);
 
 /* Recorder: what the target is to do; its helper learns of it at once. */
 void aif_shm_order(struct aif_shm *shm, enum aif_shm_command command);
+/* Agent: asks for the filter as it is now, waits for the answer at most so long. False: there was none. */
+bool aif_shm_ask(struct aif_shm *shm, uint64_t ns);
+/* Recorder: is the helper waiting for an answer? What it is; a new filter wakes it in any case. */
+bool aif_shm_is_asked(const struct aif_shm *shm);
+void aif_shm_answer(struct aif_shm *shm, enum aif_shm_filter filter);
 /* Agent: waits until the command is another than `seen`, or until the time is over. May return early. */
 void aif_shm_await_order(struct aif_shm *shm, uint32_t seen, uint64_t ns);

@@ -4,10 +4,18 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -303,6 +311,105 @@ static void case_busy(unsigned ms)
 	}
 }
 
+static void *launch_thread(void *arg)
+{
+	launches();
+	return arg;
+}
+
+/* On a small stack of its own: what is left of the address space is not asked for one. */
+static void launch_in_thread(void)
+{
+	static _Alignas(4096) char stack[1 << 20];
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	CHECK(pthread_attr_init(&attr) == 0);
+	CHECK(pthread_attr_setstack(&attr, stack, sizeof(stack)) == 0);
+	CHECK(pthread_create(&thread, &attr, launch_thread, NULL) == 0);
+	CHECK(pthread_join(thread, NULL) == 0);
+}
+
+/* A sandbox that ends the program at the first call of a kind that it does not make itself any more. For all
+ * threads of the process, or for this one and those that it makes. */
+static void case_sandbox(bool whole)
+{
+	static const int forbidden[] = {
+		SYS_openat, SYS_getdents64, SYS_rt_sigaction, SYS_prctl,   SYS_readlink,
+		SYS_socket, SYS_connect,    SYS_timer_create, SYS_munlock, SYS_timer_delete};
+	enum { N = sizeof(forbidden) / sizeof(forbidden[0]) };
+	struct sock_filter f[2 * N + 2] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+	struct sock_fprog program = {.len = sizeof(f) / sizeof(f[0]), .filter = f};
+
+	for (unsigned i = 0; i < N; i++) {
+		f[1 + 2 * i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+							    (unsigned)forbidden[i], 0, 1);
+		f[2 + 2 * i] =
+			(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	}
+	f[2 * N + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	launches();
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, whole ? SECCOMP_FILTER_FLAG_TSYNC : 0,
+		      &program) == 0);
+	for (int i = 0; i < 24; i++) {
+		target_launch(t.queue, kernel, ITEMS);
+		CHECK(clFinish(t.queue) == CL_SUCCESS);
+		nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+	}
+	launch_in_thread();
+	nanosleep(&(struct timespec){.tv_nsec = 800000000},
+		  NULL); /* the agent counts each 250 ms */
+	_exit(0);        /* the driver's own exit opens files */
+}
+
+/* All that is mapped stays in memory: how much of that is the rings. Exit status 1: more than is used. */
+static int case_locked(void)
+{
+	char line[512];
+	long kib = 0, of_rings = 0, n;
+	bool is_ring = false;
+	FILE *f;
+
+	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
+		return 77;
+	open_all();
+	launches();
+	f = fopen("/proc/self/smaps", "r");
+	CHECK(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (line[0] >= 'A' && line[0] <= 'Z') {
+			if (sscanf(line, "Rss: %ld", &n) == 1) {
+				kib += n;
+				of_rings += is_ring ? n : 0;
+			}
+		} else {
+			is_ring = strstr(line, "/memfd:aiflame");
+		}
+	}
+	fclose(f);
+	printf("rings %ld KiB of %ld\n", of_rings, kib);
+	return of_rings > 16 << 10;
+}
+
+/* No more address space from here on, for a thread that has no ring yet. */
+static void case_space(void)
+{
+	struct rlimit limit;
+	long pages;
+	FILE *f;
+
+	launches();
+	f = fopen("/proc/self/statm", "r");
+	CHECK(f && fscanf(f, "%ld", &pages) == 1);
+	fclose(f);
+	limit.rlim_cur = limit.rlim_max = (rlim_t)(pages * sysconf(_SC_PAGESIZE)) + (1 << 19);
+	CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+	launches();
+	launch_in_thread();
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -320,6 +427,8 @@ int main(int argc, char **argv)
 		case_exit_compiling();
 		return 0;
 	}
+	if (!strcmp(name, "locked"))
+		return case_locked();
 	open_all();
 	if (!strcmp(name, "fork"))
 		case_fork();
@@ -351,6 +460,12 @@ int main(int argc, char **argv)
 		case_rate(n);
 	else if (!strcmp(name, "busy"))
 		case_busy(n);
+	else if (!strcmp(name, "sandbox"))
+		case_sandbox(true);
+	else if (!strcmp(name, "sandbox_thread"))
+		case_sandbox(false);
+	else if (!strcmp(name, "space"))
+		case_space();
 	else
 		return 2;
 	return 0;

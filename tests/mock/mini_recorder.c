@@ -104,6 +104,7 @@ static void drain(struct recorder *r)
 			p->shm->heartbeat_ns = now;
 		p->shm->command =
 			within(r->stop, p->start_ns, now) ? AIF_COMMAND_STOP : AIF_COMMAND_RUN;
+		aif_shm_answer(p->shm, AIF_FILTER_NONE);
 	}
 }
 

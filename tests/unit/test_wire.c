@@ -247,7 +247,18 @@ static void memory_cannot_be_resized(void **state)
 	assert_int_equal(errno, EPERM);
 	assert_int_equal(ftruncate(m.fd, 1 << 30), -1);
 	assert_int_equal(aif_shm_map(m.fd, &again, &size), 0);
-	assert_int_equal(size, aif_shm_size(SLOTS, RING_SIZE));
+	assert_true(size < RING_SIZE + aif_shm_rings_at(SLOTS)); /* the tables, no ring */
+	memset(aif_shm_ring(m.shm, SLOTS, RING_SIZE, 1), 'r', RING_SIZE);
+	for (int twice = 0; twice < 2; twice++) {
+		uint8_t *ring = aif_shm_map_ring(again, SLOTS, RING_SIZE, 1);
+
+		assert_non_null(ring);
+		assert_int_equal(ring[0], 'r');
+		assert_int_equal(ring[RING_SIZE - 1], 'r');
+		ring[RING_SIZE / 2] = 'w';
+		assert_int_equal(aif_shm_ring(m.shm, SLOTS, RING_SIZE, 1)[RING_SIZE / 2], 'w');
+		munmap(ring, RING_SIZE);
+	}
 	munmap(again, size);
 	m.shm->slots = 1000; /* disagrees with the file's size */
 	assert_int_equal(aif_shm_map(m.fd, &again, &size), -EPROTO);
