@@ -509,6 +509,8 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 		return "an agent got no memory from the recorder, see below";
 	if (aif_profile_loss(p, AIF_REASON_TIME_NAMESPACE))
 		return "the program ran in a time namespace of its own, see below";
+	if (!agents && aif_profile_loss(p, AIF_REASON_NOT_COVERED_ASAN))
+		return "the program's AddressSanitizer does not let it begin with the agent, see below";
 	if (!runtimes && aif_profile_loss(p, AIF_REASON_NOT_COVERED_USER))
 		return "the program ran as another user than the recorder, see below";
 	if (*left) {

@@ -56,6 +56,15 @@ static bool is_32bit(int fd)
 	       !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
 }
 
+/* A sanitizer that ends the program if another library was loaded before it, as a preloaded one is. */
+static bool has_jealous_sanitizer(int fd, const struct aif_elf_peek *elf)
+{
+	const char *options = getenv("ASAN_OPTIONS");
+
+	return !(options && strstr(options, "verify_asan_link_order=0")) &&
+	       (aif_elf_needs(fd, elf, "libasan.so") || aif_elf_needs(fd, elf, "libclang_rt.asan"));
+}
+
 int aif_coverage_check(const char *command, char *file, size_t size)
 {
 	struct aif_elf_peek elf;
@@ -81,6 +90,8 @@ int aif_coverage_check(const char *command, char *file, size_t size)
 		r = AIF_REASON_NOT_COVERED_STATIC;
 	else if (r == 0 && !strstr(elf.interp, "/ld-linux"))
 		r = AIF_REASON_NOT_COVERED_LIBC;
+	else if (r == 0 && has_jealous_sanitizer(fd, &elf))
+		r = AIF_REASON_NOT_COVERED_ASAN;
 	close(fd);
 	return r < 0 ? 0 : r;
 }

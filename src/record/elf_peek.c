@@ -51,6 +51,9 @@ int aif_elf_peek(int fd, struct aif_elf_peek *ret)
 				e.interp[0] = '\0';
 		} else if (ph.p_type == PT_NOTE && !e.build_id[0]) {
 			read_build_id(fd, &ph, &e);
+		} else if (ph.p_type == PT_DYNAMIC) {
+			e.dynamic_at = ph.p_offset;
+			e.dynamic_size = ph.p_filesz;
 		} else if (ph.p_type == PT_LOAD && e.loads_len < AIF_ARRAY_LEN(e.loads)) {
 			e.loads[e.loads_len].offset = ph.p_offset;
 			e.loads[e.loads_len].filesz = ph.p_filesz;
@@ -61,6 +64,35 @@ int aif_elf_peek(int fd, struct aif_elf_peek *ret)
 	e.interp[sizeof(e.interp) - 1] = '\0';
 	*ret = e;
 	return 0;
+}
+
+/* The place in the file of what lies at `vaddr`; UINT64_MAX: it has none. */
+static uint64_t offset_of(const struct aif_elf_peek *e, uint64_t vaddr)
+{
+	for (unsigned i = 0; i < e->loads_len; i++)
+		if (vaddr >= e->loads[i].vaddr && vaddr - e->loads[i].vaddr < e->loads[i].filesz)
+			return e->loads[i].offset + (vaddr - e->loads[i].vaddr);
+	return UINT64_MAX;
+}
+
+bool aif_elf_needs(int fd, const struct aif_elf_peek *e, const char *name)
+{
+	Elf64_Dyn dyn[512];
+	size_t n = AIF_MIN(e->dynamic_size, sizeof(dyn)) / sizeof(dyn[0]), len = strlen(name);
+	uint64_t strings = UINT64_MAX;
+	char text[64];
+
+	if (!n || len > sizeof(text) || read_at(fd, dyn, n * sizeof(dyn[0]), e->dynamic_at) < 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (dyn[i].d_tag == DT_STRTAB)
+			strings = offset_of(e, dyn[i].d_un.d_ptr);
+	for (size_t i = 0; i < n && strings != UINT64_MAX; i++)
+		if (dyn[i].d_tag == DT_NEEDED && dyn[i].d_un.d_val <= UINT64_MAX - strings &&
+		    read_at(fd, text, len, strings + dyn[i].d_un.d_val) == 0 &&
+		    !memcmp(text, name, len))
+			return true;
+	return false;
 }
 
 bool aif_elf_bias(const struct aif_elf_peek *e, uint64_t start, uint64_t offset, uint64_t *ret)

@@ -274,6 +274,17 @@ uncovered() {
 	check "$1: so it does below a recorded shell" status_is 9 rec -o us.data sh -c './nine; exit $?'
 	check "$1: the profile says why there is nothing" says "$2" "$aiflame" info u.data
 }
+if gcc -fsanitize=address -o asan nine.c 2>/dev/null && ASAN_OPTIONS=detect_leaks=0 ./asan; [ $? = 9 ]; then
+	check "AddressSanitizer ends a program that begins with the agent" status_is 1 rec -o asan.data ./asan
+	check "which is said" says "NOT_COVERED_ASAN" "$aiflame" info asan.data
+	check "as the reason why there is nothing, too" says "AddressSanitizer does not let it begin" "$aiflame" report asan.data
+	check "with what helps the program runs and carries the agent" sh -c '
+		ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 "$aiflame" record -q -o asan.data ./asan; [ $? = 9 ] &&
+		! "$aiflame" info asan.data | grep NOT_COVERED &&
+		[ "$("$aiflame" query --format csv asan.data "SELECT count(*) FROM processes WHERE agent" | tail -1)" = 1 ]'
+else
+	skip "a program built with AddressSanitizer" "it cannot be built here"
+fi
 gcc -static -o nine nine.c 2>/dev/null && uncovered "a static program" "statically linked"
 command -v musl-gcc >/dev/null && musl-gcc -o nine nine.c && uncovered "a musl program" "another C library"
 gcc -m32 -o nine nine.c 2>/dev/null && uncovered "a 32-bit program" "32-bit program"
