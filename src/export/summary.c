@@ -530,8 +530,7 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 	if (aif_profile_loss(p, AIF_REASON_CUDA_NO_CUPTI))
 		return "what the program launched is not known: there is no CUPTI, see below";
 	if (aif_profile_loss(p, AIF_REASON_NO_MEMORY))
-		return "what the program launched could not be written down: the agent got no "
-		       "memory in it, see below";
+		return "the agent got no memory in the program for what it launched, see below";
 	if (runtimes)
 		return "the program opened a device but launched nothing";
 	if (!strcmp(attached, "all") && *aif_profile_meta(p, "ebpf"))
@@ -785,6 +784,7 @@ void aif_summary_write(const struct aif_profile *p, const struct aif_attribution
 		aif_buf_putc(out, '\n');
 	}
 	cpu(p, NULL, path, &there, out);
+	aif_summary_others(p, out);
 	if (!is_empty && !aif_is_imported(p))
 		cost(p, a, out);
 	if (!aif_conservation_check(&a->conservation, &broken))

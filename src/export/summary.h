@@ -32,6 +32,9 @@ void aif_summary_trouble(const struct aif_profile *p, bool has_told, const char 
 /* A command to type next, about this file. */
 void aif_summary_command(struct aif_buf *out, const char *command, const char *path);
 
+/* A line about processes that used no device, where they had a twentieth of all CPU time. */
+void aif_summary_others(const struct aif_profile *p, struct aif_buf *out);
+
 /* One line about quality, for a picture's subtitle: what is missing, or what all is there. */
 void aif_summary_quality(const struct aif_profile *p, const struct aif_attribution *a,
 			 struct aif_buf *out);

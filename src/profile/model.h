@@ -62,6 +62,7 @@ struct aif_process {
 	uint64_t start_ns, end_ns;   /* CLOCK_MONOTONIC; end 0 = still alive at the end */
 	uint32_t flags;
 	int32_t exit_status; /* wait status if known, else -1 */
+	uint64_t cpu_ns;     /* of all its threads, when it was last looked at; 0 = not known */
 };
 struct aif_thread {
 	uint32_t process, tid, name;

@@ -589,9 +589,11 @@ static void processes_column(struct aif_query *q, size_t row, int column, sqlite
 		return sqlite3_result_int(ctx, (p->flags & AIF_PROCESS_AGENT) != 0);
 	case 9:
 		return sqlite3_result_int(ctx, (p->flags & AIF_PROCESS_RUNTIME) != 0);
-	default:
+	case 10:
 		return p->exit_status < 0 ? sqlite3_result_null(ctx)
 					  : sqlite3_result_int(ctx, exit_number(p->exit_status));
+	default:
+		return p->cpu_ns ? number(ctx, p->cpu_ns) : sqlite3_result_null(ctx);
 	}
 }
 
@@ -778,7 +780,7 @@ const struct aif_query_table aif_query_tables[] = {
 	BY_ID(kernels, "id, name, short, module, program"),
 	BY_ID(modules, "id, kind, path, build_id, kernel"),
 	BY_ID(processes,
-	      "id, pid, ppid, exe, cmdline, host, start_ns, end_ns, agent, runtime, exit_status"),
+	      "id, pid, ppid, exe, cmdline, host, start_ns, end_ns, agent, runtime, exit_status, cpu_ns"),
 	BY_ID(threads, "id, process, tid, name"),
 	BY_ID(devices, "id, name, vendor, driver, runtime, kind, units, arch, pci"),
 	SMALL(clocks, "clock, process, before_ns, after_ns, value"),

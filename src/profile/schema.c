@@ -37,6 +37,7 @@ static const struct aif_schema_column process_columns[] = {
 	U32(aif_process, pid),     U32(aif_process, ppid),  STR(aif_process, exe),
 	STR(aif_process, cmdline), STR(aif_process, host),  U64(aif_process, start_ns),
 	U64(aif_process, end_ns),  U32(aif_process, flags), I32(aif_process, exit_status),
+	U64(aif_process, cpu_ns),
 };
 static const struct aif_schema_column thread_columns[] = {
 	REF(aif_thread, process, PROCESS),

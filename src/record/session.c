@@ -7,6 +7,7 @@
 #include "record/drain.h"
 #include "record/ebpf/ebpf.h"
 #include "record/ending.h"
+#include "record/family.h"
 #include "record/finish_signals.h"
 #include "record/naming.h"
 #include "record/outname.h"
@@ -57,6 +58,7 @@ struct session {
 	bool set_metrics; /* ZET_ENABLE_METRICS=1 for the command, which had not said anything of it */
 	struct aif_strangers strangers;
 	bool is_held; /* by a naming thread that does not end: it stays until the process ends */
+	struct aif_family family;
 	int interrupts, status;
 	int kernel_log; /* cupti_crashes.h */
 	uint64_t start_ns, kill_at_ns;
@@ -330,6 +332,7 @@ static int loop(struct session *s, struct aif_err *err)
 			collect(s, true);
 		if (geteuid() == 0 && s->child > 0)
 			aif_strangers_look(&s->strangers, now, on_stranger, s);
+		aif_family_look(&s->family, now);
 		check_duration(s, now);
 		if (s->live && now >= next_live) {
 			next_live = now + LIVE_NS;
@@ -587,6 +590,7 @@ static int start(struct session *s, struct aif_err *err)
 			"(ulimit -v, ulimit -u)",
 			strerror(-r));
 	s->desk.drain = s->drain;
+	s->family = (struct aif_family){.desk = &s->desk};
 	r = s->opts->ebpf ? start_ebpf(s, err) : 0;
 	if (r < 0)
 		return r;
@@ -635,6 +639,10 @@ static int finish(struct session *s, struct aif_err *err)
 	/* Naming may take seconds more, in which nothing is collected. */
 	end_ns = st.end_ns ? st.end_ns : aif_now_ns();
 	s->is_held = !aif_naming_finish(s->naming, &listener.is_impatient);
+	/* Those that ended since the last look. */
+	s->family.next_ns = 0;
+	if (s->family.desk)
+		aif_family_look(&s->family, end_ns);
 	describe_end(s, &st);
 	pthread_mutex_lock(&s->store.lock);
 	/* The last one of that number: a program that calls exec is another process in the profile. */
@@ -656,6 +664,7 @@ static int finish(struct session *s, struct aif_err *err)
 	if (s->kernel_log >= 0)
 		close(s->kernel_log);
 	aif_strangers_finish(&s->strangers);
+	aif_family_finish(&s->family);
 	aif_welcome_close(&s->desk);
 	aif_attach_close(&s->attach);
 	if (s->signals >= 0) {

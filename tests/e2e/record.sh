@@ -121,6 +121,33 @@ mv "$long/d.data" d.data
 check "and one to export to" says "is longer than 504 bytes" "$aiflame" export -o "$long/e.sqlite" d.data
 check "which is not left there" sh -c "[ \$(ls '$long') = x.data ]"
 
+# Workers that are forked and never call exec, as those of data loaders: no agent of theirs says a word.
+cat >workers.py <<'EOF'
+import multiprocessing, time
+def work(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        time.sleep(0)
+if __name__ == "__main__":
+    fork = multiprocessing.get_context("fork")
+    workers = [fork.Process(target=work, args=(1,)) for _ in range(3)]
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join()
+EOF
+"$aiflame" record -q -o workers.data "$(python3 -c 'import sys; print(sys.executable)')" workers.py
+workers="FROM processes c JOIN processes p ON c.ppid = p.pid WHERE p.id = 0 AND c.agent AND NOT c.runtime"
+# counts N SQL: what it counts in workers.data
+counts() {
+	[ "$("$aiflame" query --format csv workers.data "SELECT count(*) $2" | tail -1)" = "$1" ] ||
+		{ "$aiflame" query workers.data "SELECT * FROM processes"; return 1; }
+}
+check "forked workers are listed, with CPU time" counts 3 "$workers AND c.cpu_ns > 0"
+check "and an end" counts 3 "$workers AND c.end_ns > c.start_ns"
+check "the summary says what processes without a device computed" \
+	says "4 processes without a device: " "$aiflame" report workers.data
+
 # A target that is killed: what it did until then is there.
 "$aiflame" record -q -o k.data "$matmul" 512 1000 >/dev/null &
 recorder=$!

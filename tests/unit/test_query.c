@@ -134,7 +134,7 @@ static void every_contract_table_has_its_columns(void **state)
 		{"strings", ""},
 		{"modules", ""},
 		{"processes",
-		 "id,pid,ppid,exe,cmdline,host,start_ns,end_ns,agent,runtime,exit_status"},
+		 "id,pid,ppid,exe,cmdline,host,start_ns,end_ns,agent,runtime,exit_status,cpu_ns"},
 		{"threads", ""},
 		{"devices", ""},
 		{"clocks", ""},

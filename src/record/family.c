@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/family.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/proc.h"
+#include "record/attach_dir.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A look reads a file for each process of the machine, some 10 us: at most 1 % of a core. */
+#define PERIOD_NS     (AIF_NS_PER_S / 5)
+#define COST_SHARE    100
+#define MAX_PERIOD_NS (5 * AIF_NS_PER_S)
+/* Beyond so many those that are found later are not listed. */
+#define MEMBERS_MAX 4096
+
+/* What /proc/PID/stat says. */
+struct seen {
+	uint32_t pid, parent;
+	uint64_t start, cpu_ns;
+};
+
+void aif_family_finish(struct aif_family *f)
+{
+	free(f->members);
+	aif_map_finish(&f->once);
+	f->members = NULL;
+	f->len = f->cap = 0;
+}
+
+static uint64_t number(const char *stat, int field)
+{
+	const char *at = aif_proc_stat_field(stat, field);
+
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static bool see(uint32_t pid, struct seen *ret)
+{
+	const uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK);
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+	if (aif_proc_read(path, text, sizeof(text)) <= 0)
+		return false;
+	*ret = (struct seen){.pid = pid,
+			     .parent = (uint32_t)number(text, 4),
+			     .start = number(text, 22),
+			     .cpu_ns = (number(text, 14) + number(text, 15)) *
+				       (AIF_NS_PER_S / AIF_MAX(ticks, 1))};
+	return true;
+}
+
+/* The listed process that has this number, or AIF_NONE. Needs the store's lock. */
+static uint32_t listed(const struct aif_family *f, uint32_t pid)
+{
+	uint64_t id;
+
+	if (!aif_map_get(&f->desk->by_pid, pid, &id) || id == AIF_NONE ||
+	    f->desk->store->p.processes[id].end_ns)
+		return AIF_NONE;
+	return (uint32_t)id;
+}
+
+static void add_member(struct aif_family *f, uint32_t pid)
+{
+	struct aif_store *s = f->desk->store;
+	uint32_t id;
+
+	if (f->len == MEMBERS_MAX || !aif_welcome_stranger(f->desk, (int)pid) ||
+	    aif_grow(&f->members, &f->cap, f->len + 1, sizeof(*f->members)) < 0)
+		return;
+	pthread_mutex_lock(&s->lock);
+	id = listed(f, pid);
+	pthread_mutex_unlock(&s->lock);
+	if (id != AIF_NONE)
+		f->members[f->len++] =
+			(struct aif_family_member){.pid = pid, .process = id, .lives = true};
+}
+
+/* Seen twice: who is about to call exec says hello by itself, and is another program then. */
+static bool is_old_enough(struct aif_family *f, const struct seen *p)
+{
+	uint64_t start;
+	bool again = aif_map_get(&f->once, p->pid, &start) && start == p->start;
+
+	aif_map_put(&f->once, p->pid, p->start);
+	return again;
+}
+
+static bool carries_agent(uint32_t pid)
+{
+	struct aif_standby_maps maps;
+
+	return aif_standby_maps((int)pid, 0, &maps) == 0 && maps.has_agent;
+}
+
+static void look_at(struct aif_family *f, uint32_t pid)
+{
+	struct aif_store *s = f->desk->store;
+	uint32_t id, parent;
+	struct seen p;
+
+	if (!see(pid, &p))
+		return;
+	pthread_mutex_lock(&s->lock);
+	id = listed(f, pid);
+	parent = id == AIF_NONE ? listed(f, p.parent) : AIF_NONE;
+	if (id != AIF_NONE)
+		s->p.processes[id].cpu_ns = AIF_MAX(s->p.processes[id].cpu_ns, p.cpu_ns);
+	pthread_mutex_unlock(&s->lock);
+	for (size_t i = 0; i < f->len && id != AIF_NONE; i++)
+		if (f->members[i].process == id)
+			f->members[i].lives = true;
+	if (parent != AIF_NONE && is_old_enough(f, &p) && carries_agent(pid))
+		add_member(f, pid);
+}
+
+/* Nobody else notes when they end; those that use a device are the drain thread's. */
+static void note_ends(struct aif_family *f, uint64_t now)
+{
+	struct aif_store *s = f->desk->store;
+	size_t left = 0;
+
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < f->len; i++) {
+		struct aif_process *p = &s->p.processes[f->members[i].process];
+
+		if (f->members[i].lives)
+			f->members[left++] = f->members[i];
+		else if (!p->end_ns && !(p->flags & AIF_PROCESS_RUNTIME))
+			p->end_ns = now;
+	}
+	f->len = left;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void aif_family_look(struct aif_family *f, uint64_t now)
+{
+	uint64_t cost = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	struct dirent *e;
+	uint32_t pid;
+	DIR *proc;
+
+	if (now < f->next_ns)
+		return;
+	for (size_t i = 0; i < f->len; i++)
+		f->members[i].lives = false;
+	proc = opendir("/proc");
+	if (!proc)
+		return;
+	/* In the order of their numbers: mostly parents come first. */
+	while ((e = readdir(proc)) != NULL)
+		if (sscanf(e->d_name, "%" SCNu32, &pid) == 1)
+			look_at(f, pid);
+	closedir(proc);
+	note_ends(f, now);
+	cost = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cost;
+	f->next_ns = now + AIF_MIN(AIF_MAX(PERIOD_NS, cost * COST_SHARE), MAX_PERIOD_NS);
+}
