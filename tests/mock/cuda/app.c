@@ -45,7 +45,7 @@ static struct {
 	bool copies, large, kernels, exits, forks, destroys, profiles, one_device;
 	void *contexts[2], *functions[2][2]; /* of each device */
 	const char *cubin;
-	_Atomic uint64_t launched, copied, ns, chain_ns, copy_ns, failed;
+	_Atomic uint64_t launched, copied, ns, chain_ns, copy_ns, wait_ns, failed;
 } app = {.threads = 1, .devices = 1, .launches = 1000, .gap_us = 100};
 
 #define TURNS 50
@@ -170,6 +170,14 @@ static bool goes_on(unsigned i)
 	return app.until ? access(app.until, F_OK) != 0 : i < app.launches;
 }
 
+static void wait_for_all(void)
+{
+	uint64_t from = mock_now();
+
+	cuCtxSynchronize();
+	atomic_fetch_add(&app.wait_ns, mock_now() - from);
+}
+
 static void *run(void *arg)
 {
 	unsigned thread = (unsigned)(uintptr_t)arg;
@@ -187,7 +195,7 @@ static void *run(void *arg)
 			copy(thread, 65536);
 		mock_spend(app.work_ns);
 		if (app.each && i % app.each == app.each - 1)
-			cuCtxSynchronize();
+			wait_for_all();
 		if (app.gap_us)
 			nanosleep(&gap, NULL);
 	}
@@ -308,12 +316,12 @@ int main(int argc, char **argv)
 		mock_sum_over(app.rank < 3 ? app.rank - 1 : 0);
 	if (app.rank == 3)
 		mock_sum_over(1);
-	cuCtxSynchronize();
-	printf("launches=%llu copies=%llu kernel_ns=%llu failed=%llu chain_ns=%llu copy_ns=%llu span_ns=%llu\n",
+	wait_for_all();
+	printf("launches=%llu copies=%llu kernel_ns=%llu failed=%llu chain_ns=%llu copy_ns=%llu span_ns=%llu wait_ns=%llu\n",
 	       (unsigned long long)app.launched, (unsigned long long)app.copied,
 	       (unsigned long long)app.ns, (unsigned long long)app.failed,
 	       (unsigned long long)app.chain_ns, (unsigned long long)app.copy_ns,
-	       (unsigned long long)(mock_now() - began));
+	       (unsigned long long)(mock_now() - began), (unsigned long long)app.wait_ns);
 	sleep_ms(app.sleep_ms);
 	return 0;
 }
