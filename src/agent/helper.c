@@ -34,6 +34,13 @@
 /* A look costs 15 us. */
 #define LAST_LOOK_NS AIF_NS_PER_S
 
+static __thread bool is_here __attribute__((tls_model("initial-exec")));
+
+bool aif_helper_is_here(void)
+{
+	return is_here;
+}
+
 static void switch_runtimes(bool collect)
 {
 	for (unsigned i = 0; aif_runtimes[i]; i++)
@@ -309,6 +316,7 @@ static void *helper(void *arg)
 	uint32_t generation = 0;
 
 	(void)arg;
+	is_here = true;
 	prctl(PR_SET_NAME, "aiflame");
 	if (aif_unwinder_closed(s->unwinder))
 		(void)thread_start(reopen, s->unwinder);

@@ -7,5 +7,10 @@
  * sessions begin and end in it alone (session.h).
  */
 
+#include <stdbool.h>
+
 /* 0 or -errno. */
 int aif_helper_start(void);
+
+/* Is the caller the helper, for which no thread of the target's waits? */
+bool aif_helper_is_here(void);

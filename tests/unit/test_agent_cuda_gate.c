@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who switches sampling is alone, or does not switch. */
 #include "agent/cuda/cuda.h"
+#include "agent/helper.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,14 @@ static struct {
 	unsigned busy[CONTEXTS + 1]; /* so often asked, they are not done */
 	unsigned events;
 	int record_error;
+	bool is_program;   /* it is a thread of the program's own that switches */
+	_Atomic uint64_t idle_at; /* devices are busy until then */
 } it;
+
+bool aif_helper_is_here(void)
+{
+	return !it.is_program;
+}
 
 static int push(void *context)
 {
@@ -51,7 +59,7 @@ static int event_query(void *event)
 
 	assert_in_range((uintptr_t)event, 1, CONTEXTS);
 	*busy -= *busy > 0;
-	return *busy ? NOT_READY : 0;
+	return *busy || aif_now_ns() < atomic_load(&it.idle_at) ? NOT_READY : 0;
 }
 
 static int setup(void **state)
@@ -221,6 +229,57 @@ static void a_long_call_is_waited_for_while_nobody_is_held(void **state)
 		usleep(100);
 	assert_true(can_shut(false));
 	pthread_join(thread, NULL);
+}
+
+/* A thread of the program's own that makes or destroys a context is itself kept waiting. */
+static void a_thread_of_the_program_does_not_wait_so_long(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	it.is_program = true;
+	assert_int_equal(pthread_create(&thread, NULL, inside_for_a_while, NULL), 0);
+	while (!atomic_load(&it.inside))
+		usleep(100);
+	assert_false(can_shut(false));
+	pthread_join(thread, NULL);
+}
+
+/* Leaves 150 ms after another has come to the gate; the device is idle 240 ms later. */
+static void *inside_while_another_is_held(void *unused)
+{
+	aif_cuda_gate_enter(&it.cuda, false);
+	atomic_store(&it.inside, 1);
+	while (!atomic_load(&it.cuda.gate.held))
+		usleep(100);
+	usleep(150000);
+	atomic_store(&it.idle_at, aif_now_ns() + 240000000);
+	aif_cuda_gate_leave(&it.cuda);
+	return unused;
+}
+
+static void *launching_once_it_is_shut(void *unused)
+{
+	while (!atomic_load(&it.cuda.gate.who))
+		usleep(100);
+	aif_cuda_gate_enter(&it.cuda, false);
+	aif_cuda_gate_leave(&it.cuda);
+	return unused;
+}
+
+/* Who is held waits for a quarter of a second in all: for calls to end, and then for the device. */
+static void nobody_is_held_for_long(void **state)
+{
+	pthread_t inside, held;
+
+	(void)state;
+	assert_int_equal(pthread_create(&inside, NULL, inside_while_another_is_held, NULL), 0);
+	while (!atomic_load(&it.inside))
+		usleep(100);
+	assert_int_equal(pthread_create(&held, NULL, launching_once_it_is_shut, NULL), 0);
+	assert_false(can_shut(true));
+	pthread_join(inside, NULL);
+	pthread_join(held, NULL);
 }
 
 static void *inside_for_long(void *unused)
@@ -399,6 +458,8 @@ int main(void)
 		cmocka_unit_test_setup(a_call_that_lasts_is_not_waited_for, setup),
 		cmocka_unit_test_setup(the_first_switch_waits_for_the_device, setup),
 		cmocka_unit_test_setup(a_long_call_is_waited_for_while_nobody_is_held, setup),
+		cmocka_unit_test_setup(a_thread_of_the_program_does_not_wait_so_long, setup),
+		cmocka_unit_test_setup(nobody_is_held_for_long, setup),
 		cmocka_unit_test_setup(somebody_stays_inside, setup),
 		cmocka_unit_test_setup(a_device_must_be_idle, setup),
 		cmocka_unit_test_setup(an_old_driver, setup),

@@ -24,7 +24,7 @@ static struct {
 	uint64_t timeless_at_the_end; /* of what is flushed last */
 	int subscribe_error, init_error;
 	bool sampled, may_try; /* sampling is still on, where it could not be ended */
-	unsigned tries, calm_after;
+	unsigned tries, calm_after, try_ms;
 } it;
 
 /* ---- CUPTI ---- */
@@ -188,6 +188,7 @@ bool aif_cuda_blocks_calm(struct aif_cuda *cuda, uint64_t now)
 	(void)cuda, (void)now;
 	assert_true(it.listens);
 	it.tries++;
+	aif_cuda_sleep(it.try_ms * 1000000L);
 	it.sampled = it.tries < it.calm_after;
 	return !it.sampled;
 }
@@ -514,6 +515,14 @@ static void sampling_that_does_not_end_is_tried_again(void **state)
 	/* Another's seat comes first all the same. */
 	aif_cuda_yield(aif_agent.cuda);
 	assert_false(it.subscribed);
+
+	/* Where each try takes long there are fewer: who stops a recording waits for them. */
+	setup(NULL);
+	it.sampled = true;
+	it.calm_after = 100;
+	it.try_ms = 900;
+	collect(false, false);
+	assert_true(it.listens && it.sampled && it.tries < 8);
 }
 
 int main(void)

@@ -2,6 +2,7 @@
 /* Instruction samples of the CUDA adapter, from a CUPTI of our own. */
 #include "agent/cuda/cuda.h"
 
+#include "agent/helper.h"
 #include "agent/objects.h"
 
 #include <setjmp.h>
@@ -293,6 +294,11 @@ bool aif_cuda_lock_soon(struct aif_cuda *cuda)
 void aif_agent_leave_first(void)
 {
 	it.handlers++;
+}
+
+bool aif_helper_is_here(void)
+{
+	return true;
 }
 
 bool aif_cuda_names_are_safe(void)

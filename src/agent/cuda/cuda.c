@@ -9,8 +9,10 @@
 
 /* What is launched is executed after this time, mostly. */
 #define UNDER_WAY_NS 20000000
-/* To end sampling. Each takes a quarter of a second. */
+/* To end sampling: tries, of which each takes a quarter of a second, or a second while it holds nobody; and how long
+ * they go on. */
 #define LAST_TRIES 12
+#define LAST_NS    (3 * AIF_NS_PER_S)
 #define OPEN_NS    5000000
 /* To end records: a call that lasts is waited for, and after an attach the gate's first 3 s. */
 #define RECORDS_END_NS (4 * AIF_NS_PER_S)
@@ -144,7 +146,10 @@ static void sit(struct aif_cuda *cuda)
  * what they were about to launch. */
 static bool end_sampling(struct aif_cuda *cuda, int tries)
 {
-	while (aif_cuda_is_sampling(cuda) && tries-- > 0 && !cuda->left)
+	const uint64_t begin = aif_now_ns();
+
+	while (aif_cuda_is_sampling(cuda) && tries-- > 0 && !cuda->left &&
+	       aif_now_ns() - begin < LAST_NS)
 		if (!aif_cuda_blocks_calm(cuda, aif_now_ns()) && tries)
 			aif_cuda_sleep(OPEN_NS);
 	return !aif_cuda_is_sampling(cuda);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cuda/cuda.h"
 
+#include "agent/helper.h"
+
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -47,8 +49,9 @@
  * forgotten when the thread makes the next, or when callbacks come back.
  */
 
+/* The longest that a thread waits for one try, at the gate or because it switches itself. */
 #define GATE_NS (AIF_NS_PER_S / 4)
-/* While nobody waits at it: a thread that is alone may be inside a call that waits for the device, which others use, too. */
+/* While none does: a thread that is alone may be inside a call that waits for the device, which others use, too. */
 #define FREE_NS  AIF_NS_PER_S
 #define QUIET_NS AIF_NS_PER_S
 /* To switch records: how long the gate is shut at most, and once somebody waits at it. A call that
@@ -254,17 +257,26 @@ static bool becomes_idle(struct aif_cuda *cuda, uint64_t until)
 
 static bool is_alone(struct aif_cuda *cuda, bool idle)
 {
-	const uint64_t begin = aif_now_ns();
+	uint64_t begin = aif_now_ns(), soon = begin + GATE_NS,
+		 until = aif_helper_is_here() ? begin + FREE_NS : soon;
 
 	while (calls_are_under_way(cuda, !cuda->gate.is_settled)) {
-		bool is_free = !atomic_load(&cuda->gate.held) && !cuda->left;
+		uint64_t now = aif_now_ns();
 
-		if (aif_now_ns() - begin > (is_free ? FREE_NS : GATE_NS))
+		if (cuda->left)
+			until = AIF_MIN(until, soon);
+		else if (atomic_load(&cuda->gate.held)) /* from now on, at the latest */
+			until = AIF_MIN(until, now + GATE_NS);
+		if (now > until)
 			return false;
 		sleep_a_little();
 	}
-	return !atomic_load(&cuda->captures) &&
-	       (!idle || becomes_idle(cuda, aif_now_ns() + GATE_NS));
+	/* Who comes while it is idled for is held, too. */
+	if (aif_helper_is_here()) {
+		soon = aif_now_ns() + GATE_NS;
+		until = atomic_load(&cuda->gate.held) ? AIF_MIN(until, soon) : soon;
+	}
+	return !atomic_load(&cuda->captures) && (!idle || becomes_idle(cuda, until));
 }
 
 static void shut(struct aif_cuda *cuda, bool loads)
