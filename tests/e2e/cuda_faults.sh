@@ -371,6 +371,8 @@ check "  end nothing, and are counted" once 1310 nameless
 check "  the others are there" sampled nameless
 check "  those have no place" is 0 nameless "SELECT count(*) FROM samples s JOIN kernels k ON k.id = s.kernel WHERE k.name = ''"
 check "  in order" order nameless
+check "  while another thread loads a library" rec loading nameless,loading -n 3000
+check "  which need not end first" order loading
 # The thread that waits looks again and again: 4 of 5 parts of its time, which are no work.
 for words in spin sleep; do
 	check "a program that waits for the device: $words" rec waits $words -n 40000 -g 0 -b 1000 -y 50

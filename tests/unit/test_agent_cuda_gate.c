@@ -19,7 +19,7 @@ static struct {
 	unsigned busy[CONTEXTS + 1]; /* so often asked, they are not done */
 	unsigned events;
 	int record_error;
-	bool is_program;   /* it is a thread of the program's own that switches */
+	bool is_program;          /* it is a thread of the program's own that switches */
 	_Atomic uint64_t idle_at; /* devices are busy until then */
 } it;
 

@@ -77,6 +77,11 @@ int aif_cuda_library(struct aif_cupti *api, void **ret_library, uint32_t *ret_ve
 	return 0;
 }
 
+void aif_cuda_library_bounds(uintptr_t inside, uintptr_t *ret_lo, uintptr_t *ret_hi)
+{
+	(void)inside, (void)ret_lo, (void)ret_hi;
+}
+
 void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)
 {
 	(void)user, (void)domain, (void)id, (void)data;

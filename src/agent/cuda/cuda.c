@@ -377,6 +377,7 @@ static int begin(void)
 		aif_cuda_refused(AIF_REASON_CUDA_NO_CUPTI, "", 0);
 		return r; /* nobody sees it */
 	}
+	aif_cuda_library_bounds((uintptr_t)cuda->api.cuptiGetVersion, &cuda->lo, &cuda->hi);
 	aif_cuda_use_init(cuda);
 	aif_cuda_claim_init(cuda);
 	cuda->use = AIF_CUPTI_USE_THROUGHOUT;

@@ -190,6 +190,7 @@ struct aif_cuda_gate {
 struct aif_cuda {
 	struct aif_cupti api;
 	void *library;        /* libcupti */
+	uintptr_t lo, hi;     /* where it lies; 0 = not known */
 	uint32_t version;     /* of CUPTI */
 	uint32_t use;         /* enum aif_cupti_use, never AUTO */
 	uint32_t use_session; /* the generation for which it was chosen */
@@ -240,10 +241,13 @@ struct aif_cuda {
 /* Finds libcupti: the copy that the process has, else the one that it would get. 0, or -ENOENT. */
 int aif_cuda_library(struct aif_cupti *api, void **ret_library, uint32_t *ret_version);
 
+/* Where the module with this address lies. */
+void aif_cuda_library_bounds(uintptr_t inside, uintptr_t *ret_lo, uintptr_t *ret_hi);
+
 /* Somebody else wants CUPTI's seat; does not need it any more. */
 void aif_cuda_yield(struct aif_cuda *cuda);
 void aif_cuda_yielded_back(struct aif_cuda *cuda);
-/* Is this address in the libcupti that we use? */
+/* Is this address in the libcupti that we use? Takes no lock: CUPTI may have its own. */
 bool aif_cuda_is_cupti(const void *caller);
 /* Is CUPTI's strdup() ours? Else it may end the program while it is asked for samples (cuda_nameless.c). */
 bool aif_cuda_names_are_safe(void);

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,6 +65,40 @@ static void *open_cupti(void)
 	for (unsigned i = 0; !lib && i < AIF_ARRAY_LEN(aif_cupti_in_toolkits); i++)
 		lib = dlopen(aif_cupti_in_toolkits[i], RTLD_LAZY | RTLD_LOCAL);
 	return lib;
+}
+
+struct bounds {
+	uintptr_t inside, lo, hi;
+};
+
+static int find_bounds(struct dl_phdr_info *info, size_t size, void *user)
+{
+	struct bounds *b = user, of = {.lo = UINTPTR_MAX};
+	bool holds = false;
+
+	(void)size;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uintptr_t lo = info->dlpi_addr + ph->p_vaddr;
+
+		if (ph->p_type != PT_LOAD)
+			continue;
+		of.lo = AIF_MIN(of.lo, lo);
+		of.hi = AIF_MAX(of.hi, lo + ph->p_memsz);
+		holds |= b->inside - lo < ph->p_memsz;
+	}
+	if (holds)
+		*b = of;
+	return holds;
+}
+
+void aif_cuda_library_bounds(uintptr_t inside, uintptr_t *ret_lo, uintptr_t *ret_hi)
+{
+	struct bounds b = {.inside = inside};
+
+	dl_iterate_phdr(find_bounds, &b);
+	*ret_lo = b.lo;
+	*ret_hi = b.hi;
 }
 
 int aif_cuda_library(struct aif_cupti *api, void **ret_library, uint32_t *ret_version)

@@ -10,6 +10,9 @@
  * of sampling (bench/results/h100-survive.md). So, preloaded, this is everybody's strdup(), which differs in that one case:
  * CUPTI's code without a name has an empty one.
  *
+ * CUPTI may hold its lock then, and who is loading a library the loader's, and be about to ask CUPTI. So the loader is not
+ * asked here who calls.
+ *
  * Called by anybody else it is the C library's, and ends the program where that does.
  */
 

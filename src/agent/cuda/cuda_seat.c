@@ -30,11 +30,9 @@ static void *real(const void *caller, const char *name)
 
 bool aif_cuda_is_cupti(const void *caller)
 {
-	void *lib = CUDA ? CUDA->library : NULL;
-	Dl_info at, its;
+	const struct aif_cuda *cuda = CUDA;
 
-	return lib && dladdr(caller, &at) && dladdr(dlsym(lib, "cuptiGetVersion"), &its) &&
-	       at.dli_fbase == its.dli_fbase;
+	return cuda && (uintptr_t)caller >= cuda->lo && (uintptr_t)caller < cuda->hi;
 }
 
 /* A forked child, which has no use of its parent's CUDA, has also its parent's locks, as they were. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cupti.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +60,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct sampled contexts[CONTEXTS];
 	_Atomic int on;
-	bool made, destroyed, nameless;
+	bool made, destroyed, nameless, loading;
 	aif_cupti_hash_fn *hash;
 	bool full, held, denied, taken;
 	long work_ms;
@@ -70,6 +72,7 @@ void mock_sampling_init(void)
 	sampling.full = mock_option("full");
 	sampling.held = mock_option("held");
 	sampling.nameless = mock_option("nameless");
+	sampling.loading = mock_option("loading");
 	sampling.denied = mock_option("denied");
 	sampling.taken = mock_option("taken");
 	sampling.work_ms = mock_option("work");
@@ -160,6 +163,40 @@ static void put(struct aif_cupti_samples *b, const struct mock_function *f, uint
 	b->len++;
 }
 
+/* A thread that loads a library, whose constructor lasts until it is told. */
+static _Atomic enum { LOADED, LOADING } loader;
+
+void mock_loading(void)
+{
+	const struct timespec step = {.tv_nsec = 1000000};
+
+	atomic_store(&loader, LOADING);
+	for (unsigned i = 0; i < 5000 && atomic_load(&loader) == LOADING; i++)
+		nanosleep(&step, NULL);
+	if (atomic_exchange(&loader, LOADED) == LOADING)
+		mock_log("BAD asked for a name, the loader is waited for");
+}
+
+static void *load(void *unused)
+{
+	if (!dlopen("libmock_loading.so", RTLD_NOW))
+		mock_log("BAD %s", dlerror());
+	return unused;
+}
+
+static void begin_to_load(void)
+{
+	const struct timespec step = {.tv_nsec = 1000000};
+	pthread_t thread;
+
+	if (!sampling.loading || pthread_create(&thread, NULL, load, NULL))
+		return;
+	pthread_detach(thread);
+	sampling.loading = false;
+	for (unsigned i = 0; i < 5000 && atomic_load(&loader) != LOADING; i++)
+		nanosleep(&step, NULL);
+}
+
 /* As CUPTI 13.0 does with code in no function that it knows. */
 static void put_nameless(struct aif_cupti_samples *b)
 {
@@ -170,7 +207,9 @@ static void put_nameless(struct aif_cupti_samples *b)
 	struct aif_cupti_pc *at = (void *)((uint8_t *)b->pcs + b->len * pc_size());
 
 	put(b, &nowhere, 0, &here, 1);
+	begin_to_load();
 	at->name = strdup(unknown);
+	atomic_store(&loader, LOADED);
 	b->total++;
 }
 

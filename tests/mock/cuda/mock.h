@@ -29,6 +29,10 @@
  *     strange                  between records lie some of a kind that nobody knows
  *     timeless=N               each Nth record has no times
  *     foreign=N                each Nth record has a number that no launch had
+ *     nameless                 some samples are in code without a function: CUPTI copies their name, which is NULL
+ *     loading                  a library is being loaded when the first such name is copied
+ *     spin                     who waits for a device looks again and again
+ *     quit                     the first thread that waits for a device ends meanwhile
  *     crowded, unwilling       cuptiSubscribe finds another; gives CUPTI_ERROR_UNKNOWN
  *     work=MS                  a thread of libcupti's uses so much CPU time, from the first sampling on
  *
@@ -89,6 +93,9 @@ void mock_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 uint64_t mock_now(void);
 /* As work does. */
 void mock_spend(uint64_t ns);
+
+/* Called by libmock_loading.so, while it is loaded. */
+void mock_loading(void);
 
 /* How long a kernel takes: each block of its grid, and in all. */
 #define MOCK_BLOCK_NS  100
