@@ -25,6 +25,8 @@ static void give_back(void *arg)
 
 	aif_self = NULL;
 	atomic_store_explicit(&t->waiting.api, NULL, memory_order_relaxed);
+	/* It may have been cancelled in a call. */
+	atomic_store_explicit(&t->spins, 0, memory_order_relaxed);
 	aif_thread_set_busy(t, AIF_BUSY_ENTRY);
 	generation = atomic_load(&aif_agent.session.armed->generation);
 	/* A child that has not met the recorder again: no slot is there, and a thread that is not may hold

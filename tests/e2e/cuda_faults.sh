@@ -380,6 +380,8 @@ for words in spin sleep; do
 	check "  it is what it waited" is 1 waits "SELECT sum(waiting_ns) BETWEEN 0.8 * $(truth wait_ns waits) - 2e7 AND 1.2 * $(truth wait_ns waits) + 2e7 FROM cpu_samples"
 	check "  under the call that waits" says '[waiting: cuCtxSynchronize]' "$aiflame" flame --of cpu --format folded -o - waits.data
 done
+check "a thread that ends while it waits" rec quits quit -q -t 2 -n 20000 -g 0 -b 100000
+check "  does not wait for ever in the next one's place" is 1 quits 'SELECT 4 * coalesce(sum(waiting_ns), 0) < sum(weight_ns) FROM cpu_samples'
 check "another has the seat" rec crowded crowded -t 2 -n 500
 check "  it is said" once 1214 crowded
 first_screen() { MOCK_CUPTI=$1 $by "$aiflame" record $how -o screen.data "$mock/app" -n 20 "$cubin" 2>&1 | tee screen.out; }

@@ -267,6 +267,20 @@ static void who_synchronizes_waits(void **state)
 	assert_int_equal(gated, 1);
 }
 
+/* Who launches does not wait any more, whether that call has come back or was left by longjmp(). */
+static void who_launches_does_not_wait(void **state)
+{
+	(void)state;
+	atomic_store(&threads[0].spins, 1);
+	atomic_store(&threads[1].spins, 1);
+	call(0, 1);
+	assert_int_equal(threads[0].spins, 0);
+	assert_int_equal(threads[1].spins, 1);
+	cuda.blocks.capture = false;
+	call(1, 2);
+	assert_int_equal(threads[1].spins, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +289,7 @@ int main(void)
 		cmocka_unit_test_setup(nor_is_it_of_who_gets_it_by_counting, setup),
 		cmocka_unit_test_setup(what_is_unloaded_takes_its_names, setup),
 		cmocka_unit_test_setup(who_synchronizes_waits, setup),
+		cmocka_unit_test_setup(who_launches_does_not_wait, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

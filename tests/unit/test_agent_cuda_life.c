@@ -16,7 +16,7 @@ __thread struct aif_thread *aif_self __attribute__((tls_model("initial-exec")));
 static struct aif_armed armed;
 static struct {
 	bool subscribed, watched, listens, blocks, flushed;
-	unsigned subscriptions, inits, finalized, forgotten;
+	unsigned subscriptions, inits, finalized, forgotten, ends_forgotten;
 	uint32_t version;
 	struct aif_thread thread;
 	bool ring_full;
@@ -281,6 +281,8 @@ void aif_agent_leave_before_driver(void)
 
 void aif_wait_spins_forget(void)
 {
+	assert_false(it.subscribed);
+	it.ends_forgotten++;
 }
 
 void aif_agent_leave_first(void)
@@ -362,7 +364,7 @@ static void cupti_goes_for_good(void **state)
 	collect(false, false);
 	aif_runtime_cuda.over();
 	aif_runtime_cuda.over();
-	assert_true(it.finalized == 1 && !it.subscribed);
+	assert_true(it.finalized == 1 && !it.subscribed && it.ends_forgotten == 1);
 	collect(true, true);
 	assert_true(it.subscriptions == 2 && it.watched && it.listens && it.blocks);
 	assert_int_equal(it.forgotten, 2); /* contexts may have gone meanwhile */
@@ -412,6 +414,7 @@ static void another_profiler_goes_first(void **state)
 	(void)state;
 	aif_cuda_yield(aif_agent.cuda);
 	assert_false(it.subscribed || it.blocks);
+	assert_int_equal(it.ends_forgotten, 1); /* of calls that are under way */
 	collect(true, true);
 	assert_false(it.subscribed);
 	aif_cuda_yielded_back(aif_agent.cuda);

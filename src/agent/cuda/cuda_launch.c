@@ -90,6 +90,9 @@ static void begin(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 		aif_cuda_correlate(cuda, cb->correlation, AIF_CUDA_NOT_CAPTURED);
 	}
 	t->correlation = cb->correlation;
+	/* A call that waits was left by longjmp(). */
+	if (aif_unlikely(atomic_load_explicit(&t->spins, memory_order_relaxed)))
+		atomic_store_explicit(&t->spins, 0, memory_order_relaxed);
 	aif_thread_leave(t);
 }
 

@@ -26,6 +26,7 @@
  *       -k             of the first thread, each third launch is of another kernel
  *       -w LAUNCHES    as many first, of the first thread, with 1 ms between them: a warm-up
  *       -s MS          sleeps before the first and after the last work
+ *       -q             before, a thread waits for the device
  *       -x STATUS      calls exit(STATUS) while the others launch; after -n launches of the first thread
  *       -F             forks after half of the first thread's launches; the child exits with 5
  *       -D             destroys its context after half of them, and makes another (of the first thread alone)
@@ -42,7 +43,7 @@ static struct {
 	unsigned warmup, sleep_ms;
 	int status;
 	const char *until;
-	bool copies, large, kernels, exits, forks, destroys, profiles, one_device;
+	bool copies, large, kernels, quits, exits, forks, destroys, profiles, one_device;
 	void *contexts[2], *functions[2][2]; /* of each device */
 	const char *cubin;
 	_Atomic uint64_t launched, copied, ns, chain_ns, copy_ns, wait_ns, failed;
@@ -207,10 +208,22 @@ static void sleep_ms(unsigned ms)
 	nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
 }
 
+static void *wait_once(void *unused)
+{
+	cuCtxSetCurrent(app.contexts[0]);
+	launch(0, 0);
+	cuCtxSynchronize();
+	return unused;
+}
+
 /* What a program does once, and slowly. */
 static void warm_up(void)
 {
+	pthread_t thread;
+
 	cuCtxSetCurrent(app.contexts[0]);
+	if (app.quits && !pthread_create(&thread, NULL, wait_once, NULL))
+		pthread_join(thread, NULL);
 	if (app.large)
 		copy(0, 100000000);
 	for (unsigned i = 0; i < app.warmup; i++) {
@@ -223,7 +236,7 @@ static void options(int argc, char **argv)
 {
 	int o;
 
-	while ((o = getopt(argc, argv, "t:d:on:f:g:b:y:clkw:s:x:FDPr:")) != -1) {
+	while ((o = getopt(argc, argv, "t:d:on:f:g:b:y:clkqw:s:x:FDPr:")) != -1) {
 		switch (o) {
 		case 't':
 			app.threads = (unsigned)atoi(optarg);
@@ -257,6 +270,9 @@ static void options(int argc, char **argv)
 			break;
 		case 'k':
 			app.kernels = true;
+			break;
+		case 'q':
+			app.quits = true;
 			break;
 		case 'w':
 			app.warmup = (unsigned)atoi(optarg);

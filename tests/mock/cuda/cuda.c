@@ -29,6 +29,7 @@ static struct {
 	uint64_t busy[MOCK_STREAMS]; /* until then */
 	uint64_t call_ns;
 	bool spins;
+	_Atomic bool quits;
 	uint32_t contexts, modules;
 	pthread_mutex_t driver;
 	_Atomic uint64_t *sums;  /* of both ranks: launched */
@@ -173,6 +174,7 @@ int cuInit(unsigned flags)
 	mock.pid = getpid();
 	mock.call_ns = (uint64_t)mock_option("call");
 	mock.spins = mock_option("spin");
+	mock.quits = mock_option("quit");
 	/* What registers after this is called before it. */
 	atexit(over);
 	if (initialize && initialize() != 1)
@@ -338,6 +340,8 @@ int cuCtxSynchronize(void)
 		return NOT_INITIALIZED;
 	if (mock.hooks.waits && current)
 		mock.hooks.waits(&call, false);
+	if (atomic_exchange(&mock.quits, false))
+		pthread_exit(NULL);
 	wait_for_device();
 	if (mock.hooks.waits && current)
 		mock.hooks.waits(&call, true);
