@@ -373,6 +373,9 @@ check "  those have no place" is 0 nameless "SELECT count(*) FROM samples s JOIN
 check "  in order" order nameless
 check "  while another thread loads a library" rec loading nameless,loading -n 3000
 check "  which need not end first" order loading
+check "  where CUPTI does not find our strdup()" rec deep nameless -n 3000 -B
+check "  nothing is sampled" none deep
+check "  it is said" once 1308 deep
 # The thread that waits looks again and again: 4 of 5 parts of its time, which are no work.
 for words in spin sleep; do
 	check "a program that waits for the device: $words" rec waits $words -n 40000 -g 0 -b 1000 -y 50

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mock.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@
  *       -w LAUNCHES    as many first, of the first thread, with 1 ms between them: a warm-up
  *       -s MS          sleeps before the first and after the last work
  *       -q             before, a thread waits for the device
+ *       -B             opens libcupti for its own dependencies first, before all else
  *       -x STATUS      calls exit(STATUS) while the others launch; after -n launches of the first thread
  *       -F             forks after half of the first thread's launches; the child exits with 5
  *       -D             destroys its context after half of them, and makes another (of the first thread alone)
@@ -236,7 +238,7 @@ static void options(int argc, char **argv)
 {
 	int o;
 
-	while ((o = getopt(argc, argv, "t:d:on:f:g:b:y:clkqw:s:x:FDPr:")) != -1) {
+	while ((o = getopt(argc, argv, "t:d:on:f:g:b:y:clkqBw:s:x:FDPr:")) != -1) {
 		switch (o) {
 		case 't':
 			app.threads = (unsigned)atoi(optarg);
@@ -270,6 +272,10 @@ static void options(int argc, char **argv)
 			break;
 		case 'k':
 			app.kernels = true;
+			break;
+		case 'B':
+			if (!dlopen("libcupti.so.13", RTLD_LAZY | RTLD_DEEPBIND))
+				exit(1);
 			break;
 		case 'q':
 			app.quits = true;

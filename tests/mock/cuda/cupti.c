@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cupti.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,6 +206,9 @@ __attribute__((constructor)) static void init(void)
 	static const struct mock_hooks hooks = {enter, executed, leave, waits, resource, over};
 	long version = mock_option("version");
 
+	/* As CUPTI does, long before samples: by then it is bound. */
+	if (!dlsym(RTLD_DEFAULT, "exit"))
+		abort();
 	mock_cupti.version = version ? (uint32_t)version : 130001;
 	mock_cupti.callback_ns = (uint64_t)mock_option("callback");
 	mock_cupti.record_ns = (uint64_t)mock_option("record");
