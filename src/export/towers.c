@@ -561,8 +561,10 @@ static const struct aif_frame_label *api_label(struct towers *t, uint32_t stack)
 	if (t->p->stacks[stack].frame == AIF_NONE)
 		return NULL;
 	l = aif_frame_labels_get(t->labels, t->p->stacks[stack].frame, &n);
-	return l && n && aif_tree_type_of(t->tree, l[n - 1].name) == AIF_TREE_API ? &l[n - 1]
-										  : NULL;
+	/* The function itself, whatever is inlined there. */
+	return l && n && aif_tree_base_type(aif_tree_type_of(t->tree, l[0].name)) == AIF_TREE_API
+		       ? &l[0]
+		       : NULL;
 }
 
 /* The stack of the runtime's call that waits: a sample of one that looks again and again is somewhere inside. */
@@ -577,18 +579,19 @@ static uint32_t waiting_call(struct towers *t, uint32_t stack)
 /* On top of it; called as the program calls it. */
 static int waiting_place(struct towers *t, uint32_t stack, struct place *at)
 {
-	const struct aif_frame_label *l = NULL, *outer;
+	const struct aif_frame_label *l = NULL;
+	uint32_t name = AIF_STR_NONE;
 	struct aif_buf text = {0};
 	size_t n = 0, len = 0;
 	const char *call;
 
 	if (stack != AIF_NONE && t->p->stacks[stack].frame != AIF_NONE)
 		l = aif_frame_labels_get(t->labels, t->p->stacks[stack].frame, &n);
-	l = l && n ? &l[n - 1] : NULL;
-	for (; stack != AIF_NONE && (outer = api_label(t, stack));
-	     stack = t->p->stacks[stack].parent)
-		l = outer;
-	call = l ? aif_tree_text(t->tree, l->name, &len) : "";
+	for (l = l && n ? &l[n - 1] : NULL; l; l = stack == AIF_NONE ? NULL : api_label(t, stack)) {
+		name = l->name;
+		stack = t->p->stacks[stack].parent;
+	}
+	call = name != AIF_STR_NONE ? aif_tree_text(t->tree, name, &len) : "";
 	aif_buf_printf(&text, len ? "[waiting: %.*s]" : "[waiting]", (int)len, call);
 	return note_place(t, &text, at);
 }
