@@ -18,6 +18,10 @@ def poison(source, to):
     for number, value in db.execute("SELECT id, value FROM string").fetchall():
         if number not in keys:
             db.execute("UPDATE string SET value = CAST(? AS TEXT) WHERE id = ?", (value + TAIL, number))
+    # A name may be the same string as a program's source, which has several lines.
+    first = db.execute("SELECT count(*) FROM program").fetchone()[0]
+    numbers = [row[0] for row in db.execute("SELECT id FROM string") if row[0] not in keys]
+    db.executemany("INSERT INTO program (id, source) VALUES (?, ?)", enumerate(numbers, first))
     db.execute("DELETE FROM cache")
     db.commit()
     db.close()
