@@ -2,6 +2,7 @@
 #include "export/exporter.h"
 
 #include "profile/file.h"
+#include "profile/timed.h"
 #include "profile/weights.h"
 
 #include <errno.h>
@@ -105,11 +106,17 @@ int aif_export_cpu(const struct aif_export *x,
 
 int aif_export_is_captured_only(const struct aif_export *x)
 {
+	const struct aif_attribution_opts *o = &x->which;
+	const struct aif_profile *p = x->profile;
+	struct aif_weights_blank blank;
 	struct aif_weights *w;
-	int r = aif_weights_new(x->profile, &w);
+	int r = aif_weights_new(p, &w);
 
-	if (!r && x->ret_left_out)
-		*x->ret_left_out += aif_weights_uncaptured(w);
+	if (!r && x->ret_left_out &&
+	    aif_weights_blank(w, p->start_ns + o->from_ns,
+			      o->to_ns ? p->start_ns + o->to_ns : p->end_ns, o->processes,
+			      o->threads, &blank))
+		*x->ret_left_out += aif_timed_rounded(blank.launches);
 	aif_weights_free(w);
 	return r;
 }

@@ -43,6 +43,14 @@ part() { # of a second in which it warms up: each launch was captured there, eac
 		grep -q '^shown    what ran from 900 ms to 1.10 s$' part.out && grep -q '^busy     0\.[0-9]* % of the time from the first to the last device work' part.out
 }
 check "the summary takes --time" part
+# counted FROM,TO: launches of which a time line of that part says that they were left out
+counted() { "$aiflame" export --format perfetto --time "$1" -o part.pftrace loop.data 2>&1 | sed -n 's/.*: \([0-9]*\) launches were left out.*/\1/p'; }
+of_parts() { # in which all were captured; in which none nearly was; and both
+	some=$(counted 2,3) all=$(counted 0,100)
+	echo "$(counted 0.9,1.1) $some $all"
+	[ -z "$(counted 0.9,1.1)" ] && [ "$some" -gt 0 ] && [ "$all" -gt $((2 * some)) ]
+}
+check "a time line says of its part how many launches were left out" of_parts
 captured=$(ask loop 'SELECT round(100.0 * (SELECT count(*) FROM launches) / ((SELECT count(*) FROM launches) + sum(launches)), 2) FROM windows WHERE device IS NULL AND held = 0')
 says_part() { # TABLE: its first line says of how much it is
 	"$aiflame" report "$1" --limit 3 loop.data >part.out
