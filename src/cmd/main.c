@@ -107,19 +107,34 @@ static void wrong_words(const struct aif_command *cmd, int words_len)
 		*cmd->words ? " " : "", cmd->words);
 }
 
-/* Where it was our own bound that was met: what it is for. */
-static void explain_memory(void)
+/* Options of the command that choose a part of a profile: "; choose a part of it with --time, --process". */
+static void put_part_options(const struct aif_command *cmd, struct aif_buf *to)
 {
-	struct aif_buf size = {0};
+	static const char *const parts[] = {"time", "process", "kernel", "limit"};
+	const char *before = "; choose a part of it with --";
+
+	for (const struct aif_opt *o = cmd->opts; o && o->name; o++)
+		for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++)
+			if (!strcmp(o->name, parts[i])) {
+				aif_buf_printf(to, "%s%s", before, o->name);
+				before = ", --";
+			}
+}
+
+/* Where it was our own bound that was met: what it is for. */
+static void explain_memory(const struct aif_command *cmd)
+{
+	struct aif_buf size = {0}, parts = {0};
 	uint64_t bytes;
 
 	if (!aif_view_memory_bound(&bytes))
 		return;
 	aif_human_bytes(&size, bytes);
-	aif_tell("memory is bounded at %s, by what profiles of this size need; choose a part of it "
-		 "with --time, --process, --kernel or --limit",
-		 aif_buf_str(&size));
+	put_part_options(cmd, &parts);
+	aif_tell("memory is bounded at %s, by what profiles of this size need%s",
+		 aif_buf_str(&size), aif_buf_str(&parts));
 	aif_buf_finish(&size);
+	aif_buf_finish(&parts);
 }
 
 static int run(const struct aif_command *cmd, int argc, char **argv)
@@ -155,7 +170,7 @@ static int run(const struct aif_command *cmd, int argc, char **argv)
 		if (err.code)
 			aif_tell("%s", err.text);
 		if (err.code == -ENOMEM)
-			explain_memory();
+			explain_memory(cmd);
 	}
 	free(values);
 	return status;

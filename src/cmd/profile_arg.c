@@ -28,12 +28,12 @@ uint64_t aif_view_max_size(const char *path)
 	return AIF_MAX(AIF_VIEW_OUTPUT, file_size(path) * AIF_VIEW_OUTPUT_PER_BYTE);
 }
 
+static uint64_t memory_bound; /* 0: none of ours */
+
 bool aif_view_memory_bound(uint64_t *ret_bytes)
 {
-	struct rlimit limit;
-
-	*ret_bytes = getrlimit(RLIMIT_DATA, &limit) < 0 ? RLIM_INFINITY : limit.rlim_cur;
-	return *ret_bytes != RLIM_INFINITY;
+	*ret_bytes = memory_bound;
+	return memory_bound != 0;
 }
 
 /* Sanitizers reserve terabytes. */
@@ -52,7 +52,8 @@ static void bound_memory(const char *path)
 	if (HAS_SHADOW_MEMORY || getrlimit(RLIMIT_DATA, &limit) < 0 || limit.rlim_cur <= bytes)
 		return;
 	limit.rlim_cur = bytes;
-	setrlimit(RLIMIT_DATA, &limit);
+	if (setrlimit(RLIMIT_DATA, &limit) == 0)
+		memory_bound = bytes;
 }
 
 static int open_named(const char *path, struct aif_profile *ret, struct aif_err *err)

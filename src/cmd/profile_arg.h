@@ -31,7 +31,7 @@ uint64_t aif_view_max_size(const char *path);
 			"stop where the output gets larger (256 times the profile, at least 1G)" \
 	}
 
-/* True, with what the bound on memory was, if there is one: for who says that memory ran out. */
+/* True, with what the bound on memory is, if it is this one and none of the user's own: for who says that memory ran out. */
 bool aif_view_memory_bound(uint64_t *ret_bytes);
 
 /* Of a FILE and another word: where only the other one is a profile, they are taken the other way round. */

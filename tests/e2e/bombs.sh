@@ -37,6 +37,22 @@ check "which is said" says "the innermost are left out" "$aiflame" info inlined.
 check "rows beyond what a file of its size can hold are said" says "are missing above" \
 	"$aiflame" query rows.data "SELECT count(*) FROM launches"
 
+# What is said of memory: whose bound it was, and what can be done about it with this command.
+there() { # only options that it has
+	"$aiflame" export --format pprof -o a.pb.gz inlined.data 2>&1 | grep 'memory is bounded at' >said.out
+	cat said.out
+	grep -q -- --time said.out && ! grep -q -- --limit said.out
+}
+check "options are named that the command has" there
+awk 'BEGIN { for (i = 0; i < 200000; i++) print "main;f" i ";g" i " 1" }' >large.folded
+own() {
+	(ulimit -d 8000 && "$aiflame" import -o a.data large.folded) >own.out 2>&1
+	status=$?
+	cat own.out
+	[ $status -ne 0 ] && ! grep -q 'memory is bounded' own.out
+}
+check "a limit of the user's own is not taken for ours" own
+
 # --max-size
 check "--max-size stops a picture" says "a.svg: stopped: it would be more than 1.0 KiB" \
 	"$aiflame" flame --max-size 1K -o a.svg deep.data
