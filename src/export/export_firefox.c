@@ -5,7 +5,7 @@
 #include "export/json.h"
 #include "export/track_ids.h"
 #include "profile/file.h"
-#include "profile/weights.h"
+#include "profile/timed.h"
 
 #include <errno.h>
 #include <string.h>
@@ -684,7 +684,7 @@ static int firefox_write(const struct aif_export *x, struct aif_out *out, struct
 	if (!r)
 		r = aif_host_stacks_init(&w.stacks, w.p, x->detail);
 	if (!r)
-		r = aif_weights_new(w.p, &w.weights);
+		r = aif_timed_weights(w.p, &x->which, &w.weights);
 	if (!r)
 		r = write_all(&w, err);
 	aif_weights_free(w.weights);

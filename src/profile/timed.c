@@ -142,6 +142,22 @@ static void count_left_out(struct reading *r)
 		t->left_out = aif_timed_rounded(blank.launches);
 }
 
+static struct aif_weights_span span_of(const struct aif_profile *p,
+				       const struct aif_attribution_opts *which)
+{
+	return (struct aif_weights_span){.from = p->start_ns + (which ? which->from_ns : 0),
+					 .to = which && which->to_ns ? p->start_ns + which->to_ns
+								     : p->end_ns};
+}
+
+int aif_timed_weights(const struct aif_profile *p, const struct aif_attribution_opts *which,
+		      struct aif_weights **ret)
+{
+	return which && (which->from_ns || which->to_ns)
+		       ? aif_weights_new_part(p, span_of(p, which), ret)
+		       : aif_weights_new(p, ret);
+}
+
 int aif_timed_read(const struct aif_profile *p, const struct aif_attribution_opts *which,
 		   struct aif_timed *ret)
 {
@@ -149,14 +165,10 @@ int aif_timed_read(const struct aif_profile *p, const struct aif_attribution_opt
 	uint64_t bad[2] = {0};
 	int e;
 
-	*ret = (struct aif_timed){
-		.span = {.from = p->start_ns + (which ? which->from_ns : 0),
-			 .to = which && which->to_ns ? p->start_ns + which->to_ns : p->end_ns}};
+	*ret = (struct aif_timed){.span = span_of(p, which)};
 	e = aif_timeline_new(p, &r.timeline);
 	if (!e)
-		e = which && (which->from_ns || which->to_ns)
-			    ? aif_weights_new_part(p, ret->span, &ret->weights)
-			    : aif_weights_new(p, &ret->weights);
+		e = aif_timed_weights(p, which, &ret->weights);
 	if (!e)
 		e = aif_profile_launches(p, take_launches, &r, &bad[0]);
 	if (!e) {

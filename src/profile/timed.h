@@ -42,6 +42,10 @@ struct aif_timed {
 int aif_timed_read(const struct aif_profile *p, const struct aif_attribution_opts *which,
 		   struct aif_timed *ret);
 void aif_timed_finish(struct aif_timed *t);
+/* How often what was captured in the span that `which` (NULL: all) names counts: for what was left out in that span. For
+ * aif_weights_free(); NULL in *ret: nothing was left out. 0 or -ENOMEM. */
+int aif_timed_weights(const struct aif_profile *p, const struct aif_attribution_opts *which,
+		      struct aif_weights **ret);
 /* For views of single moments: each execution stands for itself from here on. */
 void aif_timed_unweigh(struct aif_timed *t);
 

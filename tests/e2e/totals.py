@@ -227,6 +227,11 @@ def exports():
             got[kernel_of(kernel)] = got.get(kernel_of(kernel), 0) + weight
     table["speedscope"] = got
 
+    # CPU samples there are none of. Milliseconds with six digits.
+    run("export", "--format", "firefox", "-o", where + "/x.firefox", profile)
+    p = json.load(open(where + "/x.firefox"))
+    table["firefox, its durations"] = {"busy": round(1e6 * sum(sum(t["samples"]["weight"]) for t in p["threads"] if t["samples"].get("weight")))}
+
 
 tables()
 texts()

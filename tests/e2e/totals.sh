@@ -43,6 +43,15 @@ part() { # of a second in which it warms up: each launch was captured there, eac
 		grep -q '^shown    what ran from 900 ms to 1.10 s$' part.out && grep -q '^busy     0\.[0-9]* % of the time from the first to the last device work' part.out
 }
 check "the summary takes --time" part
+weigh() { # what was captured in a part stands for what was left out in it, wherever it is shown
+	"$aiflame" flame --format folded --time 1,6 -o part.folded loop.data && "$aiflame" export --format firefox --time 1,6 -o part.json loop.data &&
+		python3 -c 'import json
+a = sum(float(line.rsplit(" ", 1)[1]) for line in open("part.folded"))
+b = 1e6 * sum(sum(t["samples"]["weight"]) for t in json.load(open("part.json"))["threads"] if t["samples"].get("weight"))
+print(a, b)
+assert abs(a - b) < 1e-5 * a'
+}
+check "a picture and a time line of a part weigh the same" weigh
 # counted FROM,TO: launches of which a time line of that part says that they were left out
 counted() { "$aiflame" export --format perfetto --time "$1" -o part.pftrace loop.data 2>&1 | sed -n 's/.*: \([0-9]*\) launches were left out.*/\1/p'; }
 of_parts() { # in which all were captured; in which none nearly was; and both
