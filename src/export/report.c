@@ -665,7 +665,9 @@ static int is_answer(const struct report *r, struct aif_err *err)
 {
 	bool is_all = r->o->kind == AIF_REPORT_LAUNCHES && !r->kernel.is_set;
 
-	return !r->a->rows_len || is_all ? aif_report_left_out(r->a, "report", err) : 0;
+	return !r->a->rows_len || is_all
+		       ? aif_report_left_out(r->a->conservation.left_out, "report", err)
+		       : 0;
 }
 
 static int say_no_stalls(const struct aif_profile *p, struct aif_err *err)
@@ -696,7 +698,7 @@ static int stalls(struct report *r, struct aif_buf *out, struct aif_err *err)
 				 r->t);
 	else
 		aif_stalls_print(&s, r->a, &r->kernel, r->o->limit, r->o->detail, out);
-	if (!r->a->rows_len && aif_report_left_out(r->a, "report", err) < 0)
+	if (!r->a->rows_len && aif_report_left_out(r->a->conservation.left_out, "report", err) < 0)
 		e = -ENODATA;
 	else if (!s.kernels_len && aif_report_is_part(r->o->which))
 		e = aif_err_set(err, -ENODATA,

@@ -71,4 +71,4 @@ void aif_report_processes(const struct aif_profile *p, const struct aif_attribut
 void aif_report_say_part(uint64_t captured, uint64_t left_out, struct aif_buf *out);
 
 /* -ENODATA with *err, if there is nothing because the overhead budget left it out; else 0. `what` begins it. */
-int aif_report_left_out(const struct aif_attribution *a, const char *what, struct aif_err *err);
+int aif_report_left_out(uint64_t left_out, const char *what, struct aif_err *err);

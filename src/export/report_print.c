@@ -37,12 +37,11 @@ void aif_report_say_part(uint64_t captured, uint64_t left_out, struct aif_buf *o
 	aif_buf_puts(out, " of the launches");
 }
 
-int aif_report_left_out(const struct aif_attribution *a, const char *what, struct aif_err *err)
+int aif_report_left_out(uint64_t left_out, const char *what, struct aif_err *err)
 {
-	return !a->conservation.left_out
-		       ? 0
-		       : aif_err_set(err, -ENODATA,
-				     "%s: launches were left out in this span (--overhead), and "
-				     "none was captured; record with --all-launches",
-				     what);
+	return !left_out ? 0
+			 : aif_err_set(err, -ENODATA,
+				       "%s: launches were left out in this span (--overhead), and "
+				       "none was captured; record with --all-launches",
+				       what);
 }

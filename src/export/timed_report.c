@@ -177,15 +177,25 @@ static const struct {
 				 "what a counter counts is not told by kernel"},
 };
 
+/* Where launches were left out it is not known that devices did nothing; of which devices they were is not known. */
+static int is_answer(const struct aif_timed_report *r, struct aif_err *err)
+{
+	bool is_of_devices = r->o->kind == AIF_REPORT_BREAKDOWN || r->o->kind == AIF_REPORT_COMM ||
+			     r->o->kind == AIF_REPORT_IDLE || r->o->kind == AIF_REPORT_STREAMS;
+
+	return is_of_devices && !r->timed->execs_len && !(r->o->which && r->o->which->devices)
+		       ? aif_report_left_out(r->timed->left_out, "report", err)
+		       : 0;
+}
+
 /* No rows are an answer: in words for people, to whom an empty table would tell nothing. */
 static void nothing(const struct aif_timed_report *r, struct aif_buf *out)
 {
 	const char *of = tables[r->o->kind].of;
 
 	if (aif_report_is_part(r->o->which) || r->kernel->is_set)
-		aif_buf_printf(
-			out, "no %s in what --kernel, " AIF_REPORT_CHOOSES " leave; loosen them\n",
-			of);
+		aif_buf_printf(out, "no %s in what %s" AIF_REPORT_CHOOSES " leave; loosen them\n",
+			       of, r->kernel->is_set ? "--kernel, " : "");
 	else
 		aif_buf_printf(out, "no %s in this profile; %s\n", of,
 			       tables[r->o->kind].source ? tables[r->o->kind].source
@@ -228,6 +238,8 @@ int aif_timed_report_write(const struct aif_profile *p, const struct aif_report_
 			opts->kind == AIF_REPORT_OPS ? AIF_OWNERS_OPERATORS : AIF_OWNERS_ALL, &ops);
 	if (!e)
 		e = tables[opts->kind].fill(&r, err);
+	if (!e)
+		e = is_answer(&r, err);
 	if (!e && opts->kind != AIF_REPORT_OPS)
 		aif_timed_report_hide_empty(&r);
 	if (!e)

@@ -455,7 +455,7 @@ static int no_activity(const struct towers *t, struct aif_err *err)
 
 static int nothing(const struct towers *t, const struct aif_attribution *a, struct aif_err *err)
 {
-	if (!a->rows_len && aif_report_left_out(a, "flame", err) < 0)
+	if (!a->rows_len && aif_report_left_out(a->conservation.left_out, "flame", err) < 0)
 		return -ENODATA;
 	if (!a->rows_len && a->unmatched_len)
 		return aif_err_set(

@@ -60,6 +60,15 @@ of_parts() { # in which all were captured; in which none nearly was; and both
 	[ -z "$(counted 0.9,1.1)" ] && [ "$some" -gt 0 ] && [ "$all" -gt $((2 * some)) ]
 }
 check "a time line says of its part how many launches were left out" of_parts
+blank=$(ask loop "SELECT printf('%.6f %.6f', (2 * start_ns + end_ns) / 3e9, (start_ns + 2 * end_ns) / 3e9) FROM windows
+	WHERE device IS NULL AND held = 0 AND launches > 100 ORDER BY end_ns - start_ns DESC LIMIT 1" | tr ' ' ,)
+unknown() { # no table says of it that nothing ran
+	for table in kernels stacks copies launches stalls breakdown comm idle streams; do
+		"$aiflame" report --$table --time "$blank" loop.data >blank.out 2>&1
+		[ $? -eq 1 ] && grep -q 'launches were left out in this span' blank.out || { echo "$table $blank" && cat blank.out && return 1; }
+	done
+}
+check "what ran where all launches were left out is not known" unknown
 captured=$(ask loop 'SELECT round(100.0 * (SELECT count(*) FROM launches) / ((SELECT count(*) FROM launches) + sum(launches)), 2) FROM windows WHERE device IS NULL AND held = 0')
 says_part() { # TABLE: its first line says of how much it is
 	"$aiflame" report "$1" --limit 3 loop.data >part.out
