@@ -101,7 +101,12 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 			 r                     ? ""
 			 : strcmp(output, "-") ? output
 					       : "what was written");
-	if (left_out && !r)
+	if (left_out && r == -ENODATA)
+		aif_tell("%s: %" PRIu64
+			 " launches were left out (--overhead), and none was captured; record with "
+			 "--all-launches",
+			 path, left_out);
+	else if (left_out && !r)
 		aif_tell(
 			"%s: %" PRIu64
 			" launches were left out (--overhead): %s has those that were captured only",

@@ -81,5 +81,7 @@ void chrome_counters_put(struct chrome *c);
 int chrome_stack_put(struct chrome *c, uint32_t stack, uint32_t *ret_node);
 /* The tables of frames, when all are known: aiflameStackFrames, stackFrames. */
 void chrome_stacks_put(struct chrome *c);
+/* False: of what is asked for it is not known how many launches were left out. */
+bool chrome_has_blocks(const struct aif_export *x);
 /* aiflameBlocks, where there are any. 0 or -errno. */
 int chrome_blocks_put(struct chrome *c);

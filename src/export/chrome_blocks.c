@@ -69,6 +69,11 @@ static void gaps_put(struct chrome *c)
 	}
 }
 
+bool chrome_has_blocks(const struct aif_export *x)
+{
+	return !x->kernel && !x->which.devices && !x->which.threads;
+}
+
 int chrome_blocks_put(struct chrome *c)
 {
 	const struct aif_attribution_opts *w = &c->x->which;
@@ -84,12 +89,10 @@ int chrome_blocks_put(struct chrome *c)
 		return 0;
 	AIF_JSON_LIT(c->b, ",\n\"aiflameBlocks\":[\n");
 	c->is_first = true;
-	if (c->x->kernel || w->devices || w->threads) {
+	if (!chrome_has_blocks(c->x))
 		gaps_put(c);
-		r = aif_export_is_captured_only(c->x);
-	} else {
+	else
 		r = aif_profile_windows(c->p, blocks_take, &b, NULL);
-	}
 	AIF_JSON_LIT(c->b, "]");
 	return r;
 }

@@ -497,6 +497,10 @@ static int chrome_write(const struct aif_export *x, struct aif_out *out, struct 
 		r = aif_timeline_new(c.p, &c.timeline);
 	if (!r)
 		r = write_all(&c, err);
+	/* Without a device there is nothing that blocks are of. */
+	if ((!r || r == -ENODATA) && (!chrome_has_blocks(x) || !c.events.execs_len) &&
+	    aif_export_is_captured_only(x) < 0)
+		r = -ENOMEM;
 	aif_timeline_free(c.timeline);
 	aif_event_ops_finish(&c.ops);
 	aif_counters_finish(&c.counters);

@@ -687,6 +687,8 @@ static int firefox_write(const struct aif_export *x, struct aif_out *out, struct
 		r = aif_timed_weights(w.p, &x->which, &w.weights);
 	if (!r)
 		r = write_all(&w, err);
+	if ((!r || r == -ENODATA) && !w.events.execs_len && aif_export_is_captured_only(x) < 0)
+		r = -ENOMEM;
 	aif_weights_free(w.weights);
 	aif_event_ops_finish(&w.ops);
 	aif_events_finish(&w.events);

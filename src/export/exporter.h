@@ -37,6 +37,13 @@ static inline void aif_export_damaged(const struct aif_export *x, uint64_t parts
 		*x->ret_damaged += parts;
 }
 
+/* Of an attribution's rows each stands for what was left out beside it; where there is none, nothing does. */
+static inline void aif_export_rows(const struct aif_export *x, const struct aif_attribution *a)
+{
+	if (x->ret_left_out && !a->rows_len)
+		*x->ret_left_out += a->conservation.left_out;
+}
+
 struct aif_exporter {
 	const char *name;   /* of --format */
 	const char *output; /* what is written if no name is given */

@@ -114,6 +114,7 @@ int aif_trees_each(const struct aif_export *x,
 	int r = aif_attribution_compute(x->profile, &x->which, &a, err);
 
 	aif_export_damaged(x, a.conservation.damaged);
+	aif_export_rows(x, &a);
 	if (!r)
 		r = devices(&t, &a, err);
 	aif_attribution_finish(&a);
@@ -136,6 +137,7 @@ int aif_trees_device(const struct aif_export *x, struct aif_tree *ret, struct ai
 	int r = aif_attribution_compute(x->profile, &x->which, &a, err);
 
 	aif_export_damaged(x, a.conservation.damaged);
+	aif_export_rows(x, &a);
 	if (!r && aif_is_untimed(x->profile, &a)) { /* as aiflame flame does */
 		o.by = AIF_BY_SAMPLES;
 		r = aif_attribution_take_unmatched(&a);

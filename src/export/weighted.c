@@ -130,6 +130,7 @@ static int give_all(struct each *e, struct aif_err *err)
 	int r = aif_attribution_compute(e->x->profile, &e->x->which, &a, err);
 
 	aif_export_damaged(e->x, a.conservation.damaged);
+	aif_export_rows(e->x, &a);
 	for (size_t i = 0; i < a.rows_len && !r; i++)
 		r = row_give(e, &a.rows[i]);
 	aif_attribution_finish(&a);

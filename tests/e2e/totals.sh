@@ -69,6 +69,13 @@ unknown() { # no table says of it that nothing ran
 	done
 }
 check "what ran where all launches were left out is not known" unknown
+silent() { # nor does an export
+	for format in pprof otlp speedscope chrome firefox perfetto; do
+		"$aiflame" export --format $format --time "$blank" -o blank.$format loop.data >blank.out 2>&1
+		grep -q 'launches were left out' blank.out || { echo "$format $blank" && cat blank.out && return 1; }
+	done
+}
+check "and no export is silent about it" silent
 captured=$(ask loop 'SELECT round(100.0 * (SELECT count(*) FROM launches) / ((SELECT count(*) FROM launches) + sum(launches)), 2) FROM windows WHERE device IS NULL AND held = 0')
 says_part() { # TABLE: its first line says of how much it is
 	"$aiflame" report "$1" --limit 3 loop.data >part.out
