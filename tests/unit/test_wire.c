@@ -234,6 +234,16 @@ static void two_threads_agree(void **state)
 	memory_close(&m);
 }
 
+/* Linux can map a page's file once more; qemu, which runs programs of other processors, cannot. */
+static bool can_map_again(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *again = mremap(page, 0, 4096, MREMAP_MAYMOVE);
+
+	munmap(page, 4096);
+	return again != MAP_FAILED && munmap(again, 4096) == 0;
+}
+
 static void memory_cannot_be_resized(void **state)
 {
 	static struct memory m;
@@ -249,7 +259,7 @@ static void memory_cannot_be_resized(void **state)
 	assert_int_equal(aif_shm_map(m.fd, &again, &size), 0);
 	assert_true(size < RING_SIZE + aif_shm_rings_at(SLOTS)); /* the tables, no ring */
 	memset(aif_shm_ring(m.shm, SLOTS, RING_SIZE, 1), 'r', RING_SIZE);
-	for (int twice = 0; twice < 2; twice++) {
+	for (int twice = 0; twice < 2 && can_map_again(); twice++) {
 		uint8_t *ring = aif_shm_map_ring(again, SLOTS, RING_SIZE, 1);
 
 		assert_non_null(ring);
