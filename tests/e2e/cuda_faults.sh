@@ -373,9 +373,16 @@ check "  those have no place" is 0 nameless "SELECT count(*) FROM samples s JOIN
 check "  in order" order nameless
 check "  while another thread loads a library" rec loading nameless,loading -n 3000
 check "  which need not end first" order loading
-check "  where CUPTI does not find our strdup()" rec deep nameless -n 3000 -B
-check "  nothing is sampled" none deep
-check "  it is said" once 1308 deep
+check "  where CUPTI was opened for its own dependencies first" rec deep nameless -n 3000 -B
+check "  end nothing, either" once 1310 deep
+export LD_BIND_NOW=1
+check "  where all is bound at once" rec bound nameless -n 3000
+unset LD_BIND_NOW
+check "  end nothing" once 1310 bound
+LD_LIBRARY_PATH=$mock/locked:$mock
+check "  where its imports are read-only" rec locked nameless -n 3000
+LD_LIBRARY_PATH=$mock
+check "  end nothing" once 1310 locked
 # The thread that waits looks again and again: 4 of 5 parts of its time, which are no work.
 for words in spin sleep; do
 	check "a program that waits for the device: $words" rec waits $words -n 40000 -g 0 -b 1000 -y 50

@@ -249,7 +249,8 @@ void aif_cuda_yield(struct aif_cuda *cuda);
 void aif_cuda_yielded_back(struct aif_cuda *cuda);
 /* Is this address in the libcupti that we use? Takes no lock: CUPTI may have its own. */
 bool aif_cuda_is_cupti(const void *caller);
-/* Is CUPTI's strdup() ours? Else it may end the program while it is asked for samples (cuda_nameless.c). */
+/* Makes the strdup() that CUPTI calls ours. False: it cannot be, and CUPTI may end the program while it is asked for samples
+ * (cuda_nameless.c). */
 bool aif_cuda_names_are_safe(void);
 
 /* CUPTI's callback. */

@@ -85,8 +85,7 @@ static bool can_sample(struct aif_cuda *cuda)
 		return false;
 	}
 	if (!aif_cuda_names_are_safe()) {
-		aif_cuda_refused(AIF_REASON_CUDA_NO_SAMPLING,
-				 "CUPTI's strdup() is not that of the agent (LD_PRELOAD)", 0);
+		aif_cuda_refused(AIF_REASON_CUDA_NO_SAMPLING, "its strdup() cannot be replaced", 0);
 		return false;
 	}
 	r = cuda->api.cuptiRegisterComputeCrcCallback(on_hash);
