@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,12 +28,16 @@ static struct aif_ring ring;
 
 static void take_slot(uint32_t i)
 {
+	static uint8_t *rings[AIF_SHM_SLOTS];
 	struct aif_slot *slot = aif_shm_slot(shm, i);
 
+	if (!rings[i])
+		rings[i] = aif_shm_map_ring(shm, shm->slots, shm->ring_size, i);
+	if (!rings[i])
+		exit(1);
 	slot->owner = (uint32_t)getpid();
 	slot->claims++;
-	aif_ring_init(&ring, slot, aif_shm_ring(shm, shm->slots, shm->ring_size, i),
-		      shm->ring_size);
+	aif_ring_init(&ring, slot, rings[i], shm->ring_size);
 }
 
 static bool connect_to_recorder(void)
