@@ -49,11 +49,11 @@ finish() {
 	esac
 	wait "$(pid "$1")"
 }
-# recorded PID [SECONDS]: until it is
+# recorded PID [SECONDS]: until it is. Its helper looks four times a second, and may first wait 0.1 s for a recorder that has died.
 recorded() {
 	for _ in $(seq 200); do
 		"$aiflame" ctl status | awk -v pid="$1" '$1 == pid && $4 != "-" { ok = 1 } END { exit !ok }' &&
-			sleep 0.3 && return 0
+			sleep 0.6 && return 0
 		sleep 0.05
 	done
 	"$aiflame" ctl status
