@@ -42,7 +42,7 @@ struct aif_cpu {
 	_Atomic uint64_t
 		wait_period_ns; /* of one row about waiting, or AIF_WAIT_SAMPLED (wait.h); 0 = none */
 	_Atomic uint32_t spin_epoch; /* calls that wait and began in another are over (wait.h) */
-	_Atomic uint64_t *told;      /* bit: a copy of the code object with this number is made */
+	_Atomic uint64_t *told;      /* bitmap by number: code objects that were copied */
 	uint64_t text_lo, text_hi;   /* the agent's code */
 	uint64_t stack_top;          /* an address on the main thread's stack, above all frames */
 

@@ -102,7 +102,7 @@ struct aif_cuda_blocks {
 	bool interrupted;   /* something else took time in the block */
 	bool not_compared;  /* its launch rate: records could not be switched off where it began */
 	double rate;        /* launches a second, lately */
-	/* Calls that wait for the device, ever; and those of which it is told what they cost, and of the last blocks. */
+	/* Synchronizing calls: all so far; at the last accounting of their cost; at the block's beginning. */
 	_Atomic uint64_t waits;
 	uint64_t spent_for_waits, began_with_waits;
 	double wait_rate; /* a second, lately */
@@ -247,8 +247,6 @@ void aif_cuda_library_bounds(uintptr_t inside, uintptr_t *ret_lo, uintptr_t *ret
 /* Somebody else wants CUPTI's seat; does not need it any more. */
 void aif_cuda_yield(struct aif_cuda *cuda);
 void aif_cuda_yielded_back(struct aif_cuda *cuda);
-/* Is this address in the libcupti that we use? Takes no lock: CUPTI may have its own. */
-bool aif_cuda_is_cupti(const void *caller);
 /* Makes the strdup() that CUPTI calls ours. False: it cannot be, and CUPTI may end the program while it is asked for samples
  * (cuda_nameless.c). */
 bool aif_cuda_names_are_safe(void);

@@ -8,8 +8,8 @@
 
 /*
  * CUPTI copies the name of the function that a sample is in, and where it knows none it ends the program: it calls
- * strdup(NULL) inside cuptiPCSamplingGetData(). That was met where several processes share a GPU, in 13.0 once in some 200 s
- * of sampling (bench/results/h100-survive.md). So, before it is first asked to sample, the entry of strdup() in libcupti's
+ * strdup(NULL) inside cuptiPCSamplingGetData(). 13.0 did so in 3 of 89 sampled recordings of processes that
+ * share a GPU (bench/results/h100-survive.md). So, before it is first asked to sample, the entry of strdup() in libcupti's
  * table of imported functions becomes ours, which gives it an empty name where it has none. No other library's
  * changes.
  */

@@ -28,7 +28,7 @@ static void *real(const void *caller, const char *name)
 	return fn ? fn : dlsym(RTLD_NEXT, name);
 }
 
-bool aif_cuda_is_cupti(const void *caller)
+static bool is_cupti(const void *caller)
 {
 	const struct aif_cuda *cuda = CUDA;
 
@@ -40,7 +40,7 @@ static bool is_ours(const void *caller)
 {
 	const struct aif_armed *armed = aif_agent.session.armed;
 
-	return CUDA && atomic_load(&armed->generation) && !aif_cuda_is_cupti(caller);
+	return CUDA && atomic_load(&armed->generation) && !is_cupti(caller);
 }
 
 static void yield(const void *caller)
