@@ -6,7 +6,7 @@ REPETITIONS ?= 12
 SECONDS ?= 60
 WERROR ?= true
 
-.PHONY: all demo test gpu-test bench fuzz bundle bundle-test install format clean deps
+.PHONY: all demo check test torture gpu-test bench fuzz bundle bundle-test install format clean deps
 
 all: deps $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -25,9 +25,18 @@ demo:
 	$(BUILD)/src/aiflame flame -i demo.data -o demo.svg --title "Three matrix products on PoCL"
 	@echo "Open demo.svg in a browser: click a frame to zoom, / to search."
 
+# T=PATTERN: every test, of all kinds, whose name matches.
+check:
+	@scripts/install-deps test
+	@scripts/check $(if $(T),'$(T)')
+
 test:
 	@scripts/install-deps test
 	@scripts/test-all
+
+# Views and imports with each of their allocations and system calls failing, one after the other: half an hour.
+torture: all
+	@TORTURE_MOST=0 tests/e2e/torture.sh
 
 # On a machine with an NVIDIA GPU and CUDA's compiler. What needs two GPUs says so where there is one.
 gpu-test: all

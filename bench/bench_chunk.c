@@ -78,7 +78,7 @@ static void load_init(struct load *w, double busy, uint64_t grain, uint64_t star
 	}
 }
 
-/* As the device's clock shows it. */
+/* Returns time t as the device's clock shows it: at its grain, with jitter. */
 static uint64_t stamp(struct load *w, uint64_t t)
 {
 	return w->grain == 1 ? t : t / w->grain * w->grain - 1 + next(&w->rng) % 3;

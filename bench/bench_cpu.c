@@ -5,9 +5,9 @@
 #include <time.h>
 
 /*
- * What a CPU sample costs in its thread: cpu.sh loads this into a Python program that is recorded. The agent's
- * handler is called from a handler of ours, in which a signal of ours has interrupted the program 40 native
- * frames deep, with cold caches; the kernel's part, which an empty handler has too, is not in it.
+ * Measures what a CPU sample costs its thread: cpu.sh loads this into a Python program that is recorded. The agent's
+ * handler is called from a handler of ours, in which a signal of ours has interrupted the program 40 native frames
+ * deep, with cold caches; the kernel's part, which an empty handler has too, is not in it.
  */
 
 #define NOINLINE  __attribute__((noinline, noclone))

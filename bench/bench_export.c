@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
 #include "export/exporter.h"
-#include "export/kernel_names.h"
 #include "profile/file.h"
 
 #include <dirent.h>
@@ -211,11 +210,12 @@ static void format(const struct aif_exporter *e, const char *profile, const char
 	if (!pid) {
 		struct aif_profile p;
 		struct aif_err err = {0};
-		struct aif_export x = {.profile = &p, .detail = AIF_NAME_NORMAL};
+		struct aif_names names;
+		struct aif_export x = {.profile = &p, .names = &names, .detail = AIF_NAME_NORMAL};
 		uint64_t n = 0;
 
 		must(aif_profile_open(profile, &p, &err), &err);
-		must(aif_kernel_names_make(&p), &err);
+		must(aif_names_make(&names, &p), &err);
 		if (e) {
 			must(aif_export_write(e, &x, to, &err), &err);
 		} else {

@@ -217,7 +217,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_memo [rounds]\n");
 		return 2;
 	}
-	/* By name from libc itself: libunwind has a backtrace() too. */
+	/* backtrace() is looked up in libc itself: libunwind has one too. */
 	b.glibc = (backtrace_fn *)dlsym(libc, "backtrace");
 	if (unw)
 		b.libunwind = (backtrace_fn *)dlsym(unw, "unw_backtrace");

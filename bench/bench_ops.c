@@ -6,7 +6,7 @@
  * the other tables.
  */
 #include "base/clock.h"
-#include "export/timed_report.h"
+#include "report/report.h"
 #include "profile/file.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ static void add_tables(struct aif_profile *p)
 	}
 }
 
-/* One launch with what it is in: 2 us for each level. */
+/* Makes launch i and the nested operators around it, 2 us for each level. */
 static void add_launch(uint64_t i, uint32_t first_name, struct aif_op_row *ops,
 		       struct aif_launch_row *l, struct aif_exec_row *x)
 {
@@ -171,17 +171,17 @@ static double floor_ms(const char *path, uint64_t *ret_events)
 	return (double)(aif_clock_ns(AIF_CLOCK_MONOTONIC) - begun) / 1e6;
 }
 
-static double report_ms(const char *path, enum aif_report_kind kind)
+static double report_ms(const char *path, const struct aif_report_table *table)
 {
 	uint64_t begun = aif_clock_ns(AIF_CLOCK_MONOTONIC);
-	struct aif_report_opts o = {.kind = kind, .limit = 40};
+	struct aif_report_opts o = {.table = table, .limit = 40};
 	struct aif_buf out = {0};
 	struct aif_profile p;
 	struct aif_err err = {0};
 
 	if (aif_profile_open(path, &p, &err) < 0)
 		die(err.text);
-	if (aif_timed_report_write(&p, &o, &out, &err) < 0)
+	if (aif_report_write(AIF_NAMES_OF(&p), NULL, &o, &out, &err) < 0)
 		die(err.text);
 	aif_profile_finish(&p);
 	aif_buf_finish(&out);
@@ -204,13 +204,13 @@ static double median(double *v)
 int main(int argc, char **argv)
 {
 	static const struct {
-		enum aif_report_kind kind;
+		const struct aif_report_table *table;
 		const char *name;
-	} tables[] = {{AIF_REPORT_OPS, "ops"},
-		      {AIF_REPORT_BREAKDOWN, "breakdown"},
-		      {AIF_REPORT_COMM, "comm"},
-		      {AIF_REPORT_IDLE, "idle"},
-		      {AIF_REPORT_STREAMS, "streams"}};
+	} tables[] = {{&aif_report_table_ops, "ops"},
+		      {&aif_report_table_breakdown, "breakdown"},
+		      {&aif_report_table_comm, "comm"},
+		      {&aif_report_table_idle, "idle"},
+		      {&aif_report_table_streams, "streams"}};
 	const char *path = argc > 1 ? argv[1] : "/tmp/aiflame-bench-ops";
 	double bare[ROUNDS], took[AIF_ARRAY_LEN(tables)][ROUNDS], least;
 	uint64_t events = 0;
@@ -219,7 +219,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < ROUNDS; i++) {
 		bare[i] = floor_ms(path, &events);
 		for (size_t k = 0; k < AIF_ARRAY_LEN(tables); k++)
-			took[k][i] = report_ms(path, tables[k].kind);
+			took[k][i] = report_ms(path, tables[k].table);
 	}
 	least = median(bare);
 	printf("%llu events; opened and decoded: %.0f ms\n", (unsigned long long)events, least);

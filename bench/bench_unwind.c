@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_unwind [rounds [paths]]\n");
 		return 2;
 	}
-	/* By name from libc itself: libunwind has a backtrace() too. */
+	/* backtrace() is looked up in libc itself: libunwind has one too. */
 	methods.glibc = (backtrace_fn *)dlsym(libc, "backtrace");
 	if (unw)
 		methods.libunwind = (backtrace_fn *)dlsym(unw, "unw_backtrace");

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
-#include "record/xe_join.h"
+#include "record/sources/device_code.h"
+#include "record/sources/sources.h"
+#include "record/sources/xe_join.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /*
- * How fast EU-stall records become rows: decoding, beside a loop that only touches each record (the floor: memory);
- * summing up; and the whole way of 10 million records over 10,000 kernels, in windows as the thread makes them.
- * Buffers are as large as one read. Prints medians of 9 rounds, both loops in turn.
+ * Measures how fast EU-stall records become rows: decoding, beside a loop that only touches each record (the floor:
+ * memory); summing up; and the whole way of 10 million records over 10,000 kernels, in windows as the thread makes
+ * them. Buffers are as large as one read. Prints medians of 9 rounds, both loops in turn.
  */
 #define BUFFER  (2u << 20)
 #define RECORDS (BUFFER / AIF_XE_RECORD)
@@ -108,14 +110,15 @@ static void join(unsigned ips, uint64_t n)
 
 	aif_store_init(&w.store, 0);
 	w.d = (struct aif_drainer){.store = &w.store, .opts = &w.opts};
+	aif_sources_init(&w.d, aif_sources, AIF_SOURCE_COUNT, NULL);
 	*b = (struct aif_xe_batch){.start = 1, .end = 2, .windows_len = 1};
 	for (uint32_t i = 0; i < KERNELS; i++) {
-		struct aif_place p = {.address = (uint64_t)i * SIZE, .size = SIZE, .code = i};
+		struct aif_code_range p = {.address = (uint64_t)i * SIZE, .size = SIZE, .code = i};
 		int len = snprintf(name, sizeof(name), "kernel_%u", i);
 
 		p.module = aif_store_module(&w.store, AIF_MODULE_DEVICE, name, (size_t)len, name,
 					    (size_t)len);
-		aif_places_put(&w.d.places, &w.store, &p);
+		aif_code_map_put(aif_device_code_map(&w.d), &w.store, &p);
 	}
 	while (n) {
 		size_t some = AIF_MIN(n, AIF_ARRAY_LEN(records)), at = 0;
@@ -139,7 +142,7 @@ static void join(unsigned ips, uint64_t n)
 	       (unsigned long)w.rows);
 	aif_xe_counts_finish(&b->windows[0].counts);
 	free(b);
-	aif_places_finish(&w.d.places);
+	aif_sources_finish(&w.d);
 	aif_store_finish(&w.store);
 }
 

@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <yajl/yajl_parse.h>
 
-/* What yajl takes to read a text in parts of 256 KiB and do nothing with it: bench/import.sh. */
+/* Measures how long yajl takes to read a text in parts of 256 KiB and do nothing with it:
+ * bench/import.sh. */
 static int on_text(void *sum, const unsigned char *p, size_t n)
 {
 	(void)p;

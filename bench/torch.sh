@@ -23,8 +23,8 @@ cc=${CC:-cc}
 	flags="-std=gnu17 -O2 -g -fPIC -shared -fvisibility=hidden -D_GNU_SOURCE= -I$root/src"
 	$cc $flags -o "$work/hook.so" "$root/tests/e2e/torch_hook.c" "$root"/src/unwind/*.c -ldl -pthread
 	# The agent as it is, and a way into its capture.
-	sources=$(sed -n "s|^  '\(.*\.c\)',\$|$root/src/agent/\1|p" "$root/src/agent/meson.build")
-	$cc $flags -include agent/oldglibc.h -fno-math-errno -Wl,-z,nodelete -Wl,--no-undefined -o "$work/agent.so" \
+	sources=$(cd "$root/src/agent" && grep -o "'[a-z0-9_/.]*\.c'" meson.build */meson.build | sed "s|^meson.build:|$root/src/agent/|; s|^\([a-z_]*\)/meson.build:|$root/src/agent/\1/|; s|'||g")
+	$cc $flags -include unwind/oldglibc.h -fno-math-errno -Wl,-z,nodelete -Wl,--no-undefined -o "$work/agent.so" \
 		"$root/bench/bench_capture.c" $sources -ldl -pthread
 }
 LD_PRELOAD="$work/hook.so" AIFLAME_AGENT="$work/agent.so" "$aiflame" record -q --all-launches -o "$work/t.data" \

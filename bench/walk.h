@@ -133,7 +133,8 @@ static inline void make_paths(uint16_t *paths, unsigned n, unsigned len)
 	}
 }
 
-/* What a program does between launches: it takes the caches for itself. */
+/* Memory that pollute() walks through to take the caches for itself, as a program does between
+ * launches. */
 struct pollution {
 	uint64_t *words;
 	unsigned kb;

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * What a program may tell aiflame: which part of its work it is in (ranges), where its loop begins anew (steps), and
+ * Tells aiflame from inside a program which part of its work it is in (ranges), where its loop begins anew (steps), and
  * when it wants to be recorded. C and C++, this header alone: nothing is linked. In a process that does not carry
- * aiflame's agent (`aiflame record`, `aiflame env`) each call is one comparison; where nobody records,
- * some nanoseconds; else a record of 32 bytes and the name, in the calling thread.
+ * aiflame's agent (`aiflame record`, `aiflame env`) each call is one comparison; where nobody records, some
+ * nanoseconds; else a record of 32 bytes and the name, in the calling thread.
  *
  *     aiflame_range_begin("prefill");
  *     ...
@@ -38,8 +38,8 @@ enum {
 	AIFLAME_RECORDING = 7,
 };
 
-/* Of the agent: what the functions below call. `name` as UTF-8, terminated, or NULL; the first 1,000 bytes of it are
- * kept. What it does not know it answers with -38 (-ENOSYS). */
+/* Entry point of the agent that the functions below call. `name` is UTF-8, terminated, or NULL; its first 1,000 bytes
+ * are kept. Returns -38 (-ENOSYS) for a `what` that the agent does not know. */
 __attribute__((weak)) int aiflame_call(uint32_t what, const char *name);
 
 static inline int aiflame_tell(uint32_t what, const char *name)
@@ -69,9 +69,9 @@ static inline void aiflame_steps_end(void)
 	aiflame_tell(AIFLAME_STEPS_END, 0);
 }
 
-/* As `aiflame ctl start` and `ctl pause` for whoever records this process now, with all its processes; collecting
- * begins and ends within milliseconds. Waits for the recorder's answer, a second at most. 0, or -errno: -3
- * (-ESRCH) when nobody records. */
+/* Starts and pauses collecting like `aiflame ctl start` and `ctl pause`, for whoever records this process now, with all
+ * its processes; takes effect within milliseconds. Waits for the recorder's answer, a second at most. Returns 0, or
+ * -errno: -3 (-ESRCH) when nobody records. */
 static inline int aiflame_start(void)
 {
 	return aiflame_tell(AIFLAME_START, 0);

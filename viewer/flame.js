@@ -6,7 +6,7 @@
 //
 // Each frame is <g data-v="DEPTH START WIDTH NAMES"><title/><rect/>[<text/>]</g>, callers first, left to
 // right; START and WIDTH are billionths of the whole, NAMES is how many lines of the title name it. What is
-// too narrow to draw is in <metadata id="narrow"> (export/flame_narrow.h says how): a search counts it, and
+// too narrow to draw is in <metadata id="narrow"> (flame/narrow.h says how): a search counts it, and
 // where somebody zooms in it is drawn, too. What has no room even then is a hatched hole.
 "use strict";
 (() => {
@@ -156,7 +156,7 @@
 	// ---- one view: a frame as wide as the picture, what it calls above it, its callers faded ---
 	let zoomed = 0;
 
-	function columns(c) { // as in export/svg_text.c
+	function columns(c) { // as in text/svg_text.c
 		if (c >= 0x300 && c <= 0x36f)
 			return 0;
 		return c >= 0x1100 && (c <= 0x115f || (c >= 0x2e80 && c <= 0xa4cf) ||

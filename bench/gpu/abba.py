@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs, inside one process: PyTorch work in segments with the recording off, on, on, off.
 
-    aiflame record --name x --delay 1000000 [OPTIONS] -o x.data python3 bench/gpu/abba.py decode|slow|compute|power [SECONDS [SEGMENT [SETTLE]]]
+    aiflame record --name x --delay 1000000 [OPTIONS] -o x.data python3 bench/gpu/abba.py decode|slow|compute|power [SECONDS [SEGMENT [SETTLE [null]]]]
 
 Each four of segments gives three ratios of on to off: of the mean step, of the median step, which a host that is shared disturbs
 less, and of the launching thread's CPU time, which knows nothing of other programs, nor of what the device loses. Printed are the
 medians of these over all fours with a bootstrap 95 % interval, the mean of all steps, and the 99th percentiles. What
 comes on late counts only in segments that are longer than that: sampling is first switched 3 s after
-callbacks. SETTLE seconds of each segment are left out.
+callbacks. SETTLE seconds of each segment are left out. With `null` nothing is ever switched on: what is printed then is what the
+host alone does to these numbers.
 
     decode   a token of a small Llama, eager, launch-bound; a step is a token
     slow     the same with 90 us of Python before each of its modules: some 40 us a launch in place of 13
@@ -129,6 +130,7 @@ def bootstrap(values, rounds=2000):
 def main():
     what = sys.argv[1] if len(sys.argv) > 1 else ""
     seconds, length, settle = (float(sys.argv[i]) if len(sys.argv) > i else d for i, d in ((2, 60), (3, 1.0), (4, 0.2)))
+    null = sys.argv[5:] == ["null"]
     kinds = {"decode": decoding, "slow": lambda: decoding(90), "compute": computing, "power": products_of_all_types}
     work = kinds[what]()
     for _ in range(50):
@@ -140,7 +142,7 @@ def main():
     while time.perf_counter() < end or not steps[True]:
         four = {False: [], True: []}
         for on in (False, True, True, False):
-            switch(on)
+            switch(on and not null)
             four[on] += segment(work, length, settle, meter, reads[on])
         if not four[True] or not four[False]:
             continue

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a thread is, so many times a second of its CPU time, in whatever code it is: our own, too, which aiflame's
- * CPU samples leave out.  ips THREAD SECONDS HZ FILE: pairs of CLOCK_MONOTONIC ns and address, 8 bytes each. Needs root, or
- * kernel.perf_event_paranoid of 1.
+ * Samples the address at which a thread runs, so many times a second of its CPU time, in any code: also in aiflame's
+ * own, which aiflame's CPU samples leave out. ips THREAD SECONDS HZ FILE: pairs of CLOCK_MONOTONIC ns and address, 8
+ * bytes each. Needs root, or kernel.perf_event_paranoid of 1.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>

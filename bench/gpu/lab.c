@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each part of CUPTI costs, switched on and off inside one process by the process itself (lab.py, by
- * ctypes). Nothing of aiflame runs here: these are the floors that the adapter stands on. Built where it runs,
- * with the vendor's headers:
+ * Measures what each part of CUPTI costs, switched on and off inside one process by the process itself (lab.py, by
+ * ctypes). Nothing of aiflame runs here: these are the floors that the adapter stands on. Built where it runs, with the
+ * vendor's headers:
  *
  *     cc -shared -fPIC -O2 -o lab.so lab.c -I$CUDA/include -L$CUDA/lib64 -lcupti
  *     CUDA_INJECTION64_PATH=$PWD/lab.so python3 lab.py
@@ -163,7 +163,8 @@ out:
 	return r;
 }
 
-/* Of what is enabled next: does it wait for lab_start()? Is nothing taken from CUPTI before its end? */
+/* Sets two modes of the sampling that is enabled next: start_stop, it waits for lab_start(); keeps, nothing is taken
+ * from CUPTI before its end. */
 void lab_way(int start_stop, int keeps)
 {
 	lab.start_stop = start_stop;

@@ -167,7 +167,7 @@ static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 	int due = 1;
 
 	(void)user, (void)domain, (void)id;
-	/* As NVIDIA's documentation has it: at the end of a call. */
+	/* NVIDIA's documentation asks for cuptiFinalize() at the end of a call. */
 	if (call->callbackSite == CUPTI_API_EXIT && it.due == 1 &&
 	    atomic_compare_exchange_strong(&it.due, &due, 2)) {
 		finalize();
@@ -382,7 +382,8 @@ static void load(void)
 	must("unload", (int)cuModuleUnload(module));
 }
 
-/* What is gated, each a bit: 1 looking up, 2 unloading, 4 loading. */
+/* Loads a module, looks a function up and unloads the module; the bits of `gated` say which of
+ * these passes the gate: 1 looking up, 2 unloading, 4 loading. */
 static void loaded(unsigned gated, bool launches)
 {
 	CUmodule module;
@@ -439,7 +440,7 @@ static void loaded_7(void)
 	loaded(7, true);
 }
 
-/* As CUDA's runtime does. */
+/* Loads, launches from and unloads a library, by the calls that CUDA's runtime makes. */
 static void library(void)
 {
 	CUlibrary l;

@@ -253,7 +253,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What one launch costs the thread that launches, ns. */
+/* Returns the cost of one launch for the thread that launches, ns. */
 static double cost(void)
 {
 	uint64_t ns = 0, begin_ns;
@@ -267,7 +267,7 @@ static double cost(void)
 	return (double)ns / COST_OF;
 }
 
-/* As an empty recording has it: sampling, once. */
+/* Switches sampling on and off once, as an empty recording does. */
 static void sample_once(void)
 {
 	static CUpti_PCSamplingPCData pcs[64];
@@ -307,7 +307,7 @@ static void resources(void)
 		cuptiEnableCallback(1, it.subscriber, CUPTI_CB_DOMAIN_RESOURCE, events[i]);
 }
 
-/* What is on, each a bit; or was, before. */
+/* Parts of CUPTI that are on, and those that were on before (AFTER_*). */
 enum {
 	SUBSCRIBED = 1,
 	CALLBACKS = 2,
@@ -366,8 +366,8 @@ static void print_cost(const char *name, double ns[ROUNDS])
 	fflush(stdout);
 }
 
-/* What CUPTI costs once it is in the process, for good or until cuptiFinalize(). One after the other: the first can
- * be had only once. */
+/* Measures what CUPTI costs once it is in the process, for good or until cuptiFinalize(). The four states follow one
+ * another, as the first can be had only once. */
 static void lasting(void)
 {
 	static const char *const names[] = {"before CUPTI", "after unsubscribing",

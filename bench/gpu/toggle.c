@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ends a program when CUPTI's records are switched on and off while it launches? A library that the driver loads into any
- * program; a thread of it switches. It has nothing of aiflame. Built where it runs (bench/gpu/protocol toggle):
+ * Finds what ends a program when CUPTI's records are switched on and off while it launches: a library that the driver
+ * loads into any program, with a thread that switches. It has nothing of aiflame. Built where it runs
+ * (bench/gpu/protocol toggle):
  *
  *     cc -shared -fPIC -O2 -pthread -o toggle.so toggle.c -I$CUDA/include -L$CUDA/lib64 -lcupti -lcuda
  *     TOGGLE=on=5,off=10 CUDA_INJECTION64_PATH=$PWD/toggle.so python3 tests/gpu/scenes/cupy_mix.py

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent.h"
 
+#include "agent/children.h"
+#include "agent/helper.h"
 #include "agent/runtime.h"
 
 #include <dlfcn.h>
@@ -10,13 +12,11 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-struct aif_agent aif_agent;
-
 /* The recorder hears of a process that carries the agent; waiting longer for a busy one would be
  * noticed where a script runs thousands of commands. */
 #define CARRIER_TIMEOUT_MS 100
 
-/* What a second copy of this library finds of the first. */
+/* Symbol by which a second copy of this library finds the first. */
 AIF_PUBLIC extern const char aif_agent_here[];
 const char aif_agent_here[] = AIF_VERSION;
 
@@ -32,7 +32,7 @@ static bool read_environment(struct aif_environment *env)
 {
 	const char *path = getenv(AIF_ENV_SOCKET), *token = getenv(AIF_ENV_TOKEN),
 		   *runtime = getenv(AIF_ENV_RUNTIME), *standby = getenv(AIF_ENV_STANDBY),
-		   *level = getenv(AIF_ENV_LEVEL);
+		   *level = getenv(AIF_ENV_LEVEL), *children = getenv(AIF_ENV_CHILDREN);
 
 	if (path && token && strlen(path) < sizeof(env->socket) &&
 	    strlen(token) == sizeof(env->token)) {
@@ -42,6 +42,7 @@ static bool read_environment(struct aif_environment *env)
 	if (standby && *standby == '/' && strlen(standby) < sizeof(env->standby))
 		strcpy(env->standby, standby);
 	env->level = level && !strcmp(level, "off") ? AIF_LEVEL_OFF : AIF_LEVEL_GRAPHS;
+	env->children = children && !strcmp(children, "1");
 	strncpy(env->runtime, runtime ? runtime : "", sizeof(env->runtime) - 1);
 	return *env->socket || *env->standby;
 }
@@ -78,9 +79,35 @@ __attribute__((constructor)) static void arrive(void)
 		introduce(&hello);
 		/* A recorder that has gone costs nothing: the runtime's hello will fail, too. */
 		(void)aif_hello_send(env->socket, &hello, CARRIER_TIMEOUT_MS, &fd);
+		if (env->children) {
+			aif_children_join_soon();
+			aif_children_watch_forks();
+		}
 	}
 out:
 	errno = saved;
+}
+
+static void after_fork(void)
+{
+	aif_sampler_after_fork(&aif_agent.sampler);
+	aif_cpu_after_fork(&aif_agent.cpu);
+	aif_runtimes_after_fork();
+}
+
+static const struct aif_session_hooks hooks = {
+	.start_helper = aif_helper_start,
+	.after_fork = after_fork,
+};
+
+int aif_agent_start(enum aif_runtime_id runtime)
+{
+	return aif_session_start(runtime, &hooks);
+}
+
+int aif_agent_start_without_device(void)
+{
+	return aif_session_start_without_device(&hooks);
 }
 
 /* Shared memory needs no flushing, and the recorder sees our end by itself. Once: by the handler, else by
@@ -91,15 +118,11 @@ __attribute__((destructor)) static void leave(void)
 
 	if (atomic_exchange(&aif_agent.left, true))
 		return;
-	aif_session_leave();
-	for (unsigned i = 0; aif_runtimes[i]; i++)
-		if ((s->runtimes & 1u << i) && aif_runtimes[i]->exits)
-			aif_runtimes[i]->exits();
+	aif_session_at_exit();
+	aif_runtimes_before_exit();
 	if (!s->armed || !atomic_load_explicit(&s->armed->on, memory_order_acquire))
 		return;
-	for (unsigned i = 0; aif_runtimes[i]; i++)
-		if ((s->runtimes & 1u << i) && aif_runtimes[i]->leave)
-			aif_runtimes[i]->leave();
+	aif_runtimes_at_exit();
 	aif_cpu_last(&aif_agent.cpu);
 }
 
@@ -137,8 +160,8 @@ int dlclose(void *handle)
 			return -1;
 		atomic_store_explicit(&aif_agent.real_dlclose, real, memory_order_release);
 	}
-	counted = aif_session_modules_go();
+	counted = aif_session_unload_begin();
 	r = real(handle);
-	aif_session_modules_gone(counted);
+	aif_session_unload_end(counted);
 	return r;
 }

@@ -4,13 +4,14 @@
 #include "agent/announce.h"
 #include "agent/budget.h"
 #include "agent/cpu.h"
+#include "agent/runtime.h"
 #include "agent/sampling.h"
 #include "agent/session.h"
 #include "agent/thread.h"
 
 /*
  * The agent: a library inside somebody else's process. LD_PRELOAD brings it into every child of
- * `aiflame record`; where no accelerator runtime starts it says one hello and is never heard of again.
+ * `aiflame record`; where no accelerator runtime starts it says one hello and is never heard of again, but for --children (children.h).
  * OPENCL_LAYERS names the same file: then it is also a layer between application and OpenCL driver
  * (opencl/opencl.c).
  *
@@ -22,7 +23,7 @@
 
 /* The one mutable global. */
 struct aif_agent {
-	void *real_dlsym;           /* the C library's; first, for level_zero/level_zero_dlsym.S */
+	void *real_dlsym;           /* the C library's; first, for level_zero/dlsym.S */
 	struct aif_environment env; /* constant after the constructor */
 	_Atomic(int (*)(void *)) real_dlclose;
 	struct aif_session session;
@@ -32,19 +33,24 @@ struct aif_agent {
 	struct aif_sampler sampler;
 	atomic_bool leaves_early, left;
 	struct aif_cpu cpu;
-	_Atomic uint64_t steps_begun;        /* by the program (program.c) */
-	_Atomic uint64_t objects_bytes;      /* objects.h: left for this recorder so far */
-	_Atomic(struct aif_opencl *) opencl; /* opencl/opencl.h; NULL until the loader calls */
-	_Atomic(struct aif_cuda *) cuda;     /* cuda/cuda.h; NULL until the driver starts */
-	_Atomic(struct aif_level_zero *)
-		level_zero;   /* level_zero/level_zero.h; NULL until it starts */
-	atomic_bool ze_begun; /* level_zero/level_zero.c */
-	/* The loader's zeInit(), zeInitDrivers(), as we have met them. */
-	_Atomic(void *) ze_init[2];
-	_Atomic(struct aif_fake *) fake; /* fake/fake.c; NULL until the fake runtime starts */
+	_Atomic uint64_t steps_begun;   /* by the program (program.c) */
+	_Atomic uint64_t objects_bytes; /* objects.h: left for this recorder so far */
+	struct aif_runtime_slot runtime[AIF_RUNTIMES];
 };
 
 extern struct aif_agent aif_agent;
+
+/* The state of a runtime, of type `struct type *`, or NULL. */
+#define AIF_RUNTIME_STATE(id, type)                                                        \
+	((struct type *)atomic_load_explicit(&aif_agent.runtime[AIF_RUNTIME_ID(id)].state, \
+					     memory_order_acquire))
+
+/* A runtime has initialised: meets the recorder if that has not happened. Waits up to 1 s. 0 (also on
+ * standby), -ENOENT (no recorder wanted) or -errno. */
+int aif_agent_start(enum aif_runtime_id runtime);
+
+/* The same without a runtime, for CPU samples (children.h). Waits up to 1 s. */
+int aif_agent_start_without_device(void);
 
 /* A runtime's driver is loaded: what the agent does at exit is to be done before the driver's own exit. Not
  * on a launch path. */

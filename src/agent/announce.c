@@ -39,7 +39,7 @@ static const char *absolute(const char *path, char *to, size_t size)
 	return to;
 }
 
-static bool tell(struct aif_thread *t, const struct aif_unwind_module *m)
+static bool announce(struct aif_thread *t, const struct aif_unwind_module *m)
 {
 	char build_id[129], exe[4096];
 	const char *path = m->path;
@@ -49,7 +49,8 @@ static bool tell(struct aif_thread *t, const struct aif_unwind_module *m)
 	if (!may_call) {
 		; /* as it is, though that may be less than its path */
 	} else if (!*path) {
-		/* By way of this thread: a main thread that has ended has no link any more. */
+		/* The link of this thread is read: a main thread that has ended has none any
+		 * more. */
 		ssize_t n = readlink("/proc/thread-self/exe", exe, sizeof(exe) - 1);
 
 		exe[n < 0 ? 0 : n] = '\0';
@@ -61,7 +62,7 @@ static bool tell(struct aif_thread *t, const struct aif_unwind_module *m)
 	return aif_emit_module(t, m, path, is_vdso, build_id);
 }
 
-static bool is_told(const struct aif_announced *a, const struct aif_unwind_module *m)
+static bool is_announced(const struct aif_announced *a, const struct aif_unwind_module *m)
 {
 	for (uint32_t i = 0; i < a->len; i++)
 		if (a->module[i].lo == m->lo && a->module[i].hi == m->hi)
@@ -101,7 +102,7 @@ void aif_announce_modules(struct aif_thread *t, const uint64_t *pcs, unsigned de
 			announce_jit(t, pc);
 			continue;
 		}
-		if (!is_told(a, &m) && tell(t, &m) && a->len < AIF_ARRAY_LEN(a->module))
+		if (!is_announced(a, &m) && announce(t, &m) && a->len < AIF_ARRAY_LEN(a->module))
 			a->module[a->len++] = (struct aif_announced_module){.lo = m.lo, .hi = m.hi};
 	}
 }

@@ -3,9 +3,9 @@
 
 #include "base/base.h"
 
-/* Which modules this thread's ring told the recorder about. Each ring for itself, and no record refers to
- * another's: rings are read one after the other, and where libraries come and go at the same addresses, what
- * one ring says of them may be older or newer than a stack in another. Only new stacks come here. */
+/* Modules that this thread's ring has reported to the recorder. Each ring reports its own, and no record refers to
+ * another ring's: rings are read one after the other, and where libraries come and go at the same addresses, what one
+ * ring says of them may be older or newer than a stack in another. Only new stacks come here. */
 
 struct aif_thread;
 

@@ -142,7 +142,7 @@ static void charge(struct aif_budget *b, const struct aif_budget_block *k, uint6
 	b->debt_ns -= (double)b->asked_ppm / 1e6 * (double)(now - b->began);
 	if (b->debt_ns < 0)
 		b->debt_ns = 0;
-	/* What is being left out needs no account; back from there half of it is left. */
+	/* While launches are left out there is no account; it is half full when that ends. */
 	if (b->duty < 1)
 		b->debt_ns = (double)b->asked_ppm / 1e6 * AIF_BUDGET_DEBT_NS / 2;
 }
@@ -258,7 +258,7 @@ void aif_budget_turn(struct aif_budget *b, uint64_t now)
 		if (b->last[(n - 2) % 4].length_ns)
 			decide(b, &b->last[(n - 2) % 4], now);
 	}
-	/* Where leaving out begins, what comes next is drawn too: so it is as if it had gone on before. */
+	/* The first block after leaving out has begun is drawn at random, too, as all later ones are. */
 	again = aif_budget_is_on(n) &&
 		(b->duty >= 1 || (b->last[n % 4].duty_ppm == 1000000 && uniform(b) < b->duty));
 	next = again ? n + 2 : n + 1;

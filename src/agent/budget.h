@@ -33,7 +33,7 @@
  *
  * Lengths are random, those of off-blocks exponential, so that when the next on-block comes hangs on
  * nothing, and no loop of the application can run in step with it. What was captured stands for what was not by ratio: the thread's launches in a
- * stretch of time, counted in all blocks, over those in its on-blocks (profile/weights.h).
+ * stretch of time, counted in all blocks, over those in its on-blocks (analysis/weights.h).
  *
  * Thread safety: any launching thread calls aif_budget_turn(); one of them wins.
  */
@@ -43,17 +43,17 @@
 #define AIF_BUDGET_ON_MIN_NS  UINT64_C(10000000)
 #define AIF_BUDGET_OFF_MIN_NS UINT64_C(5000000)
 #define AIF_BUDGET_CYCLE_NS   UINT64_C(200000000)
-/* What the account may hold: what the budget pays off in this time. A short run may so become slower by
- * 2.5 s of it (50 ms at 2 %). */
+/* Most that the account may hold: what the budget pays off in this time. A short run may so become slower by 2.5 s of
+ * it (50 ms at 2 %). */
 #define AIF_BUDGET_DEBT_NS  2.5e9
 #define AIF_BUDGET_TRUST_NS (30 * UINT64_C(1000000000))
-/* What was spent too much or too little in this time is made up for, in this much longer. */
+/* Too much or too little spent in the first time is made up for in the second. */
 #define AIF_BUDGET_LATELY_NS   10e9
 #define AIF_BUDGET_CATCH_UP_NS 3e9
 /* With everything on, how often the launch rate is looked at, at least. */
 #define AIF_BUDGET_LOOK_NS UINT64_C(100000000)
 
-/* One of the last four blocks. */
+/* Counts of one of the last four blocks. */
 struct aif_budget_block {
 	_Atomic uint64_t launches; /* of all threads that have met a later block */
 	_Atomic uint64_t busiest;  /* of the thread with most of them */
@@ -63,7 +63,7 @@ struct aif_budget_block {
 };
 
 struct aif_budget {
-	/* What every launch reads. */
+	/* Read by every launch. */
 	_Atomic uint64_t until; /* CLOCK_MONOTONIC ns: the block ends; UINT64_MAX: never */
 	_Atomic uint32_t block; /* its number, which grows by 1 or 2; odd = on */
 
@@ -99,9 +99,9 @@ void aif_budget_turn_at(struct aif_budget *b, uint64_t now);
 /* The same, and the next is an off-block until then, which is no part of what is asked for or known of costs: neither
  * that it was off nor what was launched in it counts. False: not now. */
 bool aif_budget_hold(struct aif_budget *b, uint64_t now, uint64_t until);
-/* So much slower is the program in off-blocks, too: of what was asked, three quarters at most go there. */
+/* Sets by how much the program is slower in off-blocks, too, which takes at most three quarters of the budget. */
 void aif_budget_spend(struct aif_budget *b, double slowdown);
-/* Nobody collected until now: the block begins anew, and is not compared with others. */
+/* Begins the block anew after a time in which nobody collected; it is not compared with others. */
 void aif_budget_resume(struct aif_budget *b, uint64_t now);
 /* Was capture measured to be well within the budget? */
 bool aif_budget_trusts(const struct aif_budget *b, uint64_t now);

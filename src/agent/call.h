@@ -22,7 +22,7 @@ static inline void aif_call_set(struct aif_call_slot *s, const struct aif_call *
 	uint8_t *to = (uint8_t *)&s->call;
 	uint32_t changes = atomic_load_explicit(&s->changes, memory_order_relaxed);
 
-	/* Who sees a byte of the new one sees that it is being changed. No fences: TSan knows none. */
+	/* A reader that sees a byte of the new call sees that it is being changed. No fences: TSan knows none. */
 	atomic_store_explicit(&s->changes, changes | 1, memory_order_relaxed);
 	for (size_t i = 0; i < sizeof(*call); i++)
 		__atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);

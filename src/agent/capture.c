@@ -179,7 +179,7 @@ static bool python_stack(struct aif_thread *t, struct aif_python_stack *py)
 }
 
 /* Tells this ring of a function. Its number here, or AIF_WIRE_NONE. */
-static uint32_t tell_code(struct aif_thread *t, const struct aif_python_frame *f)
+static uint32_t define_code(struct aif_thread *t, const struct aif_python_frame *f)
 {
 	uint64_t hash = aif_mix64(f->id) | 1;
 	struct aif_id_entry *e = aif_idtable_find(&t->codes, hash, f->id);
@@ -230,7 +230,7 @@ static unsigned interleave(struct aif_thread *t, const struct native *n,
 			t->entries[i] = n->pcs[at];
 			continue;
 		}
-		code = tell_code(t, &t->scratch.python[at]);
+		code = define_code(t, &t->scratch.python[at]);
 		if (code == AIF_WIRE_NONE)
 			return 0;
 		t->entries[i] = AIF_WIRE_PYTHON | (uint64_t)code << 32 |
@@ -269,11 +269,11 @@ static uint32_t stack_id(struct aif_thread *t, struct key key, const struct nati
 	return id;
 }
 
-void aif_capture_soon(const struct aif_thread *t, const struct aif_regs *regs)
+void aif_capture_prefetch(const struct aif_thread *t, const struct aif_regs *regs)
 {
-	aif_ring_soon(&t->ring);
+	aif_ring_prefetch(&t->ring);
 	if (t->memo)
-		aif_memo_soon(t->memo, regs);
+		aif_memo_prefetch(t->memo, regs);
 }
 
 uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,

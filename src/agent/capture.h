@@ -8,6 +8,6 @@
  * kept. On launch paths only. */
 uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,
 		     const struct aif_emit_api *api);
-/* It will be asked for in a moment: what it reads, and where a launch is written, is on its way. Between two launches a
- * program goes through more memory than caches hold. */
-void aif_capture_soon(const struct aif_thread *t, const struct aif_regs *regs);
+/* Prefetches what a capture that follows at once reads, and where its launch is written. Between two launches a program
+ * goes through more memory than caches hold. */
+void aif_capture_prefetch(const struct aif_thread *t, const struct aif_regs *regs);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 /*
- * fstat() for older C libraries, see oldglibc.h. Which of the two names a caller uses depends on the
+ * fstat() for older C libraries, see unwind/oldglibc.h. Which of the two names a caller uses depends on the
  * file offset size; on 64-bit machines both mean the kernel's own struct stat. Hidden, so nobody but
  * the agent meets them. Declared by symbol name, because the header redirects one to the other.
  */

@@ -24,7 +24,7 @@
 /* Threads whose signal mask is looked at in each visit: 20 us each. */
 #define LOOKS 8
 
-/* As in linux/posix-timers.h: the CPU clock of one thread. */
+/* Clock id of one thread's CPU clock, as in linux/posix-timers.h. */
 #define THREAD_CPU_CLOCK(tid) ((clockid_t)(~(tid) << 3 | 6))
 
 static struct aif_cpu_thread *thread_new(uint32_t rate)
@@ -58,13 +58,14 @@ static bool is_ours(void)
 	       sa.sa_sigaction == aif_cpu_on_signal;
 }
 
-/* Once installed it stays: signals may be on their way. What the application installs later wins. */
+/* Once installed it stays: signals may be on their way. A handler that the application installs later wins; the default,
+ * which some set when they restore all signals, ignores this one as ours does. */
 static bool install(struct aif_cpu *c)
 {
 	struct sigaction sa = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK}, old;
 
-	if (c->installed)
-		return is_ours();
+	if (c->installed && is_ours())
+		return true;
 	if (sigaction(AIF_SHM_CPU_SIGNAL, NULL, &old) < 0 || (old.sa_flags & SA_SIGINFO) ||
 	    (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN))
 		return false;
@@ -116,14 +117,14 @@ static void timer_start(struct aif_cpu_thread *t)
 /* From now on the thread is signalled, or no more. */
 static void list(struct aif_cpu *c, uint32_t i, bool wanted)
 {
-	_Atomic uint32_t *told = &aif_agent.session.shm->cpu_tids[i];
+	_Atomic uint32_t *copied = &aif_agent.session.shm->cpu_tids[i];
 	struct aif_cpu_thread *t = c->at[i].thread;
 
 	if (wanted == t->is_listed)
 		return;
 	t->is_listed = wanted;
 	if (c->mode == AIF_CPU_RECORDER) {
-		atomic_store_explicit(told, wanted ? t->tid : 0, memory_order_release);
+		atomic_store_explicit(copied, wanted ? t->tid : 0, memory_order_release);
 	} else if (wanted) {
 		timer_start(t);
 	} else if (t->timer >= 0) {
@@ -174,7 +175,7 @@ static void look(struct aif_cpu *c, uint32_t i)
 	list(c, i, !blocks);
 }
 
-/* What it did while nobody sampled it, or sampled it otherwise, is not its next sample's. */
+/* Begins sampling a thread: time before that does not count for its first sample. */
 static void thread_begin(const struct aif_cpu *c, struct aif_cpu_thread *t)
 {
 	t->period_ns = AIF_NS_PER_S / c->rate;
@@ -214,7 +215,8 @@ static void thread_add(struct aif_cpu *c, uint32_t tid)
 		atomic_store_explicit(&c->len, len + 1, memory_order_release);
 }
 
-/* Its samples were carried, and it has ended: no handler uses the memory. */
+/* Forgets a thread that has ended and whose samples were carried: no handler uses its memory any
+ * more. */
 static void thread_remove(struct aif_cpu *c, uint32_t i)
 {
 	struct aif_cpu_thread *t = c->at[i].thread;
@@ -277,11 +279,11 @@ static bool prepare(struct aif_cpu *c)
 
 	if (c->ready)
 		return true;
-	if (!c->told)
-		c->told = aif_pages(AIF_CPU_CODES / 8);
+	if (!c->copied)
+		c->copied = aif_pages(AIF_CPU_CODES / 8);
 	if (!c->codes)
 		c->codes = aif_pages(AIF_CPU_CODES * sizeof(c->codes[0]));
-	if (!c->told || !c->codes ||
+	if (!c->copied || !c->codes ||
 	    !aif_unwinder_module(aif_agent.session.unwinder, (uint64_t)(uintptr_t)aif_cpu_on_signal,
 				 &m))
 		return false;
@@ -299,9 +301,9 @@ static void carry(struct aif_cpu *c)
 	if (!self)
 		return;
 	/* Samples' modules are those of other threads' stacks, which may have returned from them by now. */
-	if (aif_session_modules_look()) {
+	if (aif_session_modules_pin()) {
 		aif_cpu_carry(c, self);
-		aif_session_modules_looked();
+		aif_session_modules_unpin();
 	}
 	aif_thread_leave(self);
 }
@@ -318,7 +320,7 @@ static void stop(struct aif_cpu *c)
 	c->mode = AIF_CPU_NONE;
 }
 
-void aif_cpu_hush(struct aif_cpu *c)
+void aif_cpu_stop_signals(struct aif_cpu *c)
 {
 	uint32_t len = atomic_load_explicit(&c->len, memory_order_relaxed);
 
@@ -414,14 +416,14 @@ void aif_cpu_last(struct aif_cpu *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-void aif_cpu_forked(struct aif_cpu *c)
+void aif_cpu_after_fork(struct aif_cpu *c)
 {
 	/* The threads, their timers and events are the parent's. What was copied but not yet kept is told
 	 * again by whoever finds it. */
-	*c = (struct aif_cpu){.installed = c->installed, .told = c->told, .codes = c->codes};
+	*c = (struct aif_cpu){.installed = c->installed, .copied = c->copied, .codes = c->codes};
 	pthread_mutex_init(&c->lock, NULL);
-	if (c->told)
-		madvise((void *)c->told, AIF_CPU_CODES / 8, MADV_DONTNEED);
+	if (c->copied)
+		madvise((void *)c->copied, AIF_CPU_CODES / 8, MADV_DONTNEED);
 	if (c->codes)
 		madvise(c->codes, AIF_CPU_CODES * sizeof(c->codes[0]), MADV_DONTNEED);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "agent/memory.h"
+#include "agent/memory/pages.h"
 #include "wire/shm.h"
 
 #include <pthread.h>
 #include <signal.h>
 
 /*
- * Where the target's threads are on their CPUs: native and Python stacks of all threads of a process in
- * which an accelerator runtime has started, --cpu-rate times for each second of a thread's CPU time.
+ * CPU samples of the target: native and Python stacks of all threads of a process in which an accelerator runtime has
+ * started, --cpu-rate times for each second of a thread's CPU time.
  *
  *     recorder: perf_event of the thread -- SIGURG --> cpu_sample.c: the thread unwinds itself
  *     (or --wall: a timer of ours)                     into memory that is its own
@@ -17,7 +17,7 @@
  *                      ring <-- cpu_carry.c, each 250 ms <-+
  *
  * The helper thread lists the threads that have such memory in the shared page, and the recorder lets the
- * kernel signal these (record/cpu.h says why no system call of theirs is interrupted). Not listed: the
+ * kernel signal these (record/sources/cpu.h says why no system call of theirs is interrupted). Not listed: the
  * helper; a CPU device's workers, whose time is device time and is sampled as such; threads that
  * block the signal, which could read it from sigwait() or a signalfd.
  *
@@ -32,7 +32,7 @@ struct aif_cpu_code;
 #define AIF_CPU_CODES (1u << 20)
 
 struct aif_cpu {
-	/* What the handler reads. A thread that has gone leaves its place to another. */
+	/* Read by the handler. A thread that has gone leaves its place to another. */
 	atomic_bool on;
 	_Atomic uint32_t len;
 	struct aif_cpu_place {
@@ -42,7 +42,7 @@ struct aif_cpu {
 	_Atomic uint64_t
 		wait_period_ns; /* of one row about waiting, or AIF_WAIT_SAMPLED (wait.h); 0 = none */
 	_Atomic uint32_t spin_epoch; /* calls that wait and began in another are over (wait.h) */
-	_Atomic uint64_t *told;      /* bitmap by number: code objects that were copied */
+	_Atomic uint64_t *copied;    /* bitmap by number: code objects that were copied */
 	uint64_t text_lo, text_hi;   /* the agent's code */
 	uint64_t stack_top;          /* an address on the main thread's stack, above all frames */
 
@@ -63,7 +63,7 @@ struct aif_cpu {
 void aif_cpu_tick(struct aif_cpu *c, bool collect);
 /* Helper thread: from now on no thread is signalled, and what is in the buffers is lost; makes no system
  * call. */
-void aif_cpu_hush(struct aif_cpu *c);
+void aif_cpu_stop_signals(struct aif_cpu *c);
 /* The process ends: what is in the buffers goes to the ring of this thread. */
 void aif_cpu_last(struct aif_cpu *c);
-void aif_cpu_forked(struct aif_cpu *c);
+void aif_cpu_after_fork(struct aif_cpu *c);

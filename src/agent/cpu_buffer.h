@@ -4,8 +4,8 @@
 #include "agent/agent.h"
 
 /*
- * What a sampled thread has to itself: a queue of words that its signal handler writes and the helper
- * reads, and the handler's scratch, since the thread's stack may be small.
+ * Memory of one sampled thread: a queue of words that its signal handler writes and the helper reads, and the handler's
+ * scratch, since the thread's stack may be small.
  *
  * An item is a header (kind << 32 | words) and what it says, in one piece: where it would wrap, a PAD
  * fills the end. An empty queue begins at its first word again, so that memory is touched only as far as it
@@ -34,9 +34,12 @@ struct aif_cpu_code {
 	char text[]; /* name, file, line table */
 };
 
-/* Beside enum aif_wire_stack_flag. */
+/* Flags of a sample's stack, beside enum aif_wire_stack_flag. */
 #define AIF_CPU_NO_CODE 1024u /* without Python frames: one of their functions could not be told */
-#define AIF_CPU_WAITING 2048u /* of the call that the thread waits in */
+#define AIF_CPU_WAITING 4096u /* the stack is that of a call that waits for a device */
+static_assert(!((AIF_CPU_NO_CODE | AIF_CPU_WAITING) &
+		(0xffu | AIF_WIRE_STACK_CUT | AIF_WIRE_STACK_BLOCK | AIF_WIRE_STACK_GUESSED)),
+	      "flags of their own");
 
 struct aif_cpu_thread {
 	struct aif_cpu_thread *next; /* spare */

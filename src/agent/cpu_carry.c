@@ -24,7 +24,7 @@ static void keep_code(struct aif_cpu *c, const struct aif_cpu_code *item)
 }
 
 /* The number in self's ring of the function with this number in the process, or AIF_WIRE_NONE. */
-static uint32_t tell_code(struct aif_cpu *c, struct aif_thread *self, uint32_t id)
+static uint32_t define_code(struct aif_cpu *c, struct aif_thread *self, uint32_t id)
 {
 	uint64_t hash = aif_mix64(id) | 1;
 	struct aif_id_entry *e = aif_idtable_find(&self->codes, hash, id);
@@ -59,8 +59,8 @@ static uint32_t tell_code(struct aif_cpu *c, struct aif_thread *self, uint32_t i
 }
 
 /*
- * Other threads' stacks. What they were in may be unloaded at this moment, and headers and notes of a module that goes
- * cannot be read: so it is held.
+ * Modules of other threads' stacks may be unloaded at this moment, and headers and notes of a module that goes cannot
+ * be read: so the loader is held meanwhile.
  */
 struct looking {
 	struct aif_thread *self;
@@ -83,7 +83,8 @@ static void look_stale(void *arg)
 	l->stale = aif_unwinder_stale(aif_agent.session.unwinder, l->pcs[0] - 1);
 }
 
-/* Where the loader may be locked for good, in a forked child at first, hardly anything can be unloaded. */
+/* Calls look() while nothing can be unloaded. Where the loader may be locked for good, as in a forked child at first,
+ * hardly anything is unloaded, and look() is called all the same. */
 static void hold(struct looking *l, void (*look)(void *))
 {
 	if (!aif_unwinder_hold(aif_agent.session.unwinder, look, l))
@@ -91,8 +92,8 @@ static void hold(struct looking *l, void (*look)(void *))
 }
 
 /* Tells the ring of a stack that it does not know. */
-static uint32_t tell_stack(struct aif_cpu *c, struct aif_thread *self, uint64_t hash,
-			   uint32_t check, const struct aif_cpu_sample *s)
+static uint32_t report_stack(struct aif_cpu *c, struct aif_thread *self, uint64_t hash,
+			     uint32_t check, const struct aif_cpu_sample *s)
 {
 	unsigned stop = s->stop & ~(AIF_CPU_NO_CODE | AIF_CPU_WAITING), native = 0;
 	struct aif_id_entry *e;
@@ -107,7 +108,7 @@ static uint32_t tell_stack(struct aif_cpu *c, struct aif_thread *self, uint64_t 
 
 		if (entry & AIF_WIRE_PYTHON) {
 			uint32_t code =
-				tell_code(c, self, (uint32_t)((entry & ~AIF_WIRE_PYTHON) >> 32));
+				define_code(c, self, (uint32_t)((entry & ~AIF_WIRE_PYTHON) >> 32));
 
 			if (code == AIF_WIRE_NONE)
 				return AIF_WIRE_NONE;
@@ -130,7 +131,7 @@ static uint32_t stack_of(struct aif_cpu *c, struct aif_thread *self, const struc
 {
 	struct aif_unwinder *u = aif_agent.session.unwinder;
 	uint64_t hash;
-	uint32_t check = s->len << 12 | (s->stop & 0xfff & ~AIF_CPU_WAITING);
+	uint32_t check = s->len << 12 | (s->stop & 0xfff);
 	struct aif_id_entry *e;
 
 	if (!s->len || s->len > AIF_WIRE_MAX_DEPTH)
@@ -149,11 +150,11 @@ static uint32_t stack_of(struct aif_cpu *c, struct aif_thread *self, const struc
 	}
 	hash = aif_mix64(aif_idtable_hash(s->entries, s->len) + 1) | 1;
 	e = aif_idtable_find(&self->stacks, hash, check);
-	return e->hash ? e->id : tell_stack(c, self, hash, check, s);
+	return e->hash ? e->id : report_stack(c, self, hash, check, s);
 }
 
-static void tell_sample(struct aif_cpu *c, struct aif_cpu_thread *t, struct aif_thread *self,
-			const struct aif_cpu_sample *s)
+static void report_sample(struct aif_cpu *c, struct aif_cpu_thread *t, struct aif_thread *self,
+			  const struct aif_cpu_sample *s)
 {
 	/* Caught while the interpreter gave a frame's memory back (unwind/python_walk.c), or entered one. */
 	if (s->stop & AIF_WIRE_STACK_BLOCK)
@@ -183,7 +184,7 @@ static void carry_samples(struct aif_cpu *c, struct aif_cpu_thread *t, struct ai
 
 	for (; at != t->samples_to; at += (uint32_t)*aif_cpu_word(t, at))
 		if (*aif_cpu_word(t, at) >> 32 == AIF_CPU_SAMPLE)
-			tell_sample(c, t, self, (const void *)aif_cpu_word(t, at));
+			report_sample(c, t, self, (const void *)aif_cpu_word(t, at));
 	atomic_store_explicit(&t->tail, at, memory_order_release);
 	c->lost += atomic_exchange_explicit(&t->lost, 0, memory_order_relaxed);
 }

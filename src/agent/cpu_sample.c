@@ -21,7 +21,7 @@
  *   - calls nothing that locks or allocates: system calls, aif_unwind_interrupted_frames(), the Python
  *     walk (AIF_PYTHON_IN_SIGNAL), memcpy;
  *   - writes only to its thread's struct aif_cpu_thread, to the row map and the map of code objects,
- *     which are lock-free, and to the bits of `told`. Never to a ring, a memo, or a stack table, all of
+ *     which are lock-free, and to the bits of `copied`. Never to a ring, a memo, or a stack table, all of
  *     which the interrupted code may be in the middle of;
  *   - keeps errno, and is masked against all signals while it runs;
  *   - needs less than a page of stack, and takes the alternate one if the thread has it.
@@ -159,10 +159,10 @@ static void waiting_stack(struct aif_cpu *c, struct aif_cpu_thread *t, const str
 	n->depth++;
 }
 
-static bool is_told(const struct aif_cpu *c, uint32_t id)
+static bool is_copied(const struct aif_cpu *c, uint32_t id)
 {
 	return id < AIF_CPU_CODES &&
-	       (atomic_load_explicit(&c->told[id / 64], memory_order_acquire) >> id % 64 & 1);
+	       (atomic_load_explicit(&c->copied[id / 64], memory_order_acquire) >> id % 64 & 1);
 }
 
 /* Copies what is to be told of a frame's function, under the number `id` or (0) a new one. Its number,
@@ -196,7 +196,7 @@ static uint32_t copy_code(struct aif_cpu *c, struct aif_cpu_thread *t, uint64_t 
 				      .minor = code.minor};
 	memcpy(item->text, code.name, len); /* the three lie in a row */
 	aif_cpu_commit(t, item);
-	atomic_fetch_or_explicit(&c->told[code.id / 64], UINT64_C(1) << code.id % 64,
+	atomic_fetch_or_explicit(&c->copied[code.id / 64], UINT64_C(1) << code.id % 64,
 				 memory_order_release);
 	if (!id && aif_python_code_publish(aif_agent.python, &code) < 0)
 		return 0;
@@ -216,13 +216,13 @@ static bool python_stack(struct aif_cpu *c, struct aif_cpu_thread *t,
 		const struct aif_python_frame *f = &t->scratch.python[i];
 		uint32_t id = f->id;
 
-		if (aif_likely(id && is_told(c, id)))
+		if (aif_likely(id && is_copied(c, id)))
 			continue;
 		if (!id) {
 			new = true;
 			/* The same function further in, perhaps. */
 			id = aif_python_codes_find(&python->codes, f->code);
-			if (id && is_told(c, id))
+			if (id && is_copied(c, id))
 				continue;
 		}
 		if (!copy_code(c, t, f->code, id, &hidden) && !hidden)
@@ -281,7 +281,8 @@ static uint64_t weigh(struct aif_cpu_thread *t, int overrun)
 	cpu = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	weight = cpu - t->cpu_ns;
 	t->cpu_ns = cpu;
-	/* What the thread did before it was sampled is not told by where it was found first. */
+	/* The first sample weighs one period at most: it says nothing of what the thread did
+	 * before. */
 	if (!t->has_sample)
 		weight = AIF_MIN(weight, t->period_ns);
 	t->has_sample = true;
@@ -324,7 +325,7 @@ void aif_cpu_on_signal(int signal, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)signal;
-	/* Others' SIGURG would have been ignored without us. */
+	/* SIGURG from others is ignored, as it would be without the agent. */
 	if ((info->si_code == POLL_IN || info->si_code == SI_TIMER) &&
 	    atomic_load_explicit(&c->on, memory_order_acquire)) {
 		t = thread_here(c);

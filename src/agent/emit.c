@@ -174,7 +174,7 @@ static uint64_t shape_hash(const struct aif_emit_shape *shape)
 	return aif_idtable_hash(words, AIF_ARRAY_LEN(words)) | 1;
 }
 
-void aif_emit_shape_soon(const struct aif_thread *t, const struct aif_emit_shape *shape)
+void aif_emit_shape_prefetch(const struct aif_thread *t, const struct aif_emit_shape *shape)
 {
 	__builtin_prefetch(
 		&t->shapes.memory[t->shapes.cap + (shape_hash(shape) & (t->shapes.cap - 1))]);

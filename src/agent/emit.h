@@ -7,9 +7,9 @@
 #include "base/reasons.h"
 
 /*
- * How an adapter speaks. Every function writes one or more records to the ring of the thread `t` (of
- * aif_thread_enter()); none waits or allocates. False means that the ring was full: the loss is
- * counted in the slot; a definition is then to be made again at its next use.
+ * Writing records, for adapters. Every function writes one or more records to the ring of the thread `t` (of
+ * aif_thread_enter()); none waits or allocates. False means that the ring was full: the loss is counted in the slot; a
+ * definition is then to be made again at its next use.
  *
  * Ids of devices, streams, programs and kernels are the adapter's, unique in the process.
  */
@@ -19,7 +19,7 @@ struct aif_emit_device {
 	uint32_t clock; /* enum aif_clock; AIF_CLOCK_DEVICE + id for one of its own */
 	uint32_t pci;   /* as AIF_WIRE_DEVICE has it; 0 = not known */
 	const char *name, *vendor, *driver, *runtime;
-	/* What limits how many blocks run on a unit at once (profile/model.h); 0 = not known. */
+	/* Limits of how many blocks run on a unit at once (profile/model.h); 0 = not known. */
 	uint32_t arch, unit_threads, unit_blocks, unit_registers, unit_shared, block_shared;
 };
 bool aif_emit_device(struct aif_thread *t, const struct aif_emit_device *d);
@@ -68,8 +68,8 @@ struct aif_emit_shape {
 };
 /* After the stack of the same launch, which may make slot-scoped ids start anew. */
 uint32_t aif_emit_shape(struct aif_thread *t, const struct aif_emit_shape *shape);
-/* It will be asked for in a moment. */
-void aif_emit_shape_soon(const struct aif_thread *t, const struct aif_emit_shape *shape);
+/* Prefetches what aif_emit_shape() reads for that shape. */
+void aif_emit_shape_prefetch(const struct aif_thread *t, const struct aif_emit_shape *shape);
 
 /* Is the launch that happens now to be captured? Asked once for each; false: it is counted, and nothing
  * more is to be done for it. */
@@ -132,7 +132,8 @@ struct aif_emit_reason {
 /* At most AIF_WIRE_MAX_REASONS. */
 bool aif_emit_pc(struct aif_thread *t, uint32_t window, uint32_t code, uint64_t pc,
 		 const struct aif_emit_reason *reasons, unsigned n);
-/* Where a function's code lies in a device's memory from `time` on (wire.h); size 0: it is gone. */
+/* Place of a function's code in a device's memory from `time` on (wire.h); size 0: the code is
+ * gone. */
 struct aif_emit_place {
 	uint32_t code, device;
 	uint64_t time, address, size;
@@ -153,7 +154,7 @@ void aif_emit_missed(void);
 /* Own cost, measured on one launch of AIF_EMIT_COST_EACH: call begin with the time that the launch
  * took anyway, pause before the vendor's call, resume after it, end last. */
 #define AIF_EMIT_COST_EACH 64
-/* Where the program says that it is: in so many ranges of its own. False: ring full. */
+/* Writes a mark of the program's own, inside `depth` ranges. False: ring full. */
 bool aif_emit_mark(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32_t depth,
 		   uint64_t number, const char *name);
 

@@ -8,16 +8,16 @@ static inline enum aif_busy aif_thread_busy(const struct aif_thread *t)
 	return (enum aif_busy)atomic_load_explicit(&t->busy, memory_order_relaxed);
 }
 
-/* What was done while busy is done before. What comes after it may not be moved before it by the
- * compiler; that the processor does not is the helper's care. */
+/* Sets the thread's state. Earlier stores are visible before it; the compiler may not move later
+ * accesses before it, and the helper sees to it that the processor does not. */
 static inline void aif_thread_set_busy(struct aif_thread *t, enum aif_busy busy)
 {
 	atomic_store_explicit(&t->busy, (uint8_t)busy, memory_order_release);
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* Nobody collects, and no fork has to be noticed: an entry may forward its call at once. What is left
- * of it then, two loads, is the cost of a dormant agent (bench/standby.sh). */
+/* True if nobody collects and no fork has to be noticed: an entry may forward its call at once. These two loads are the
+ * cost of a dormant agent (bench/standby.sh). */
 static inline bool aif_thread_asleep(void)
 {
 	struct aif_armed *armed =
@@ -26,6 +26,9 @@ static inline bool aif_thread_asleep(void)
 	return armed && !atomic_load_explicit(&armed->on, memory_order_acquire) &&
 	       atomic_load_explicit(&armed->generation, memory_order_relaxed);
 }
+
+/* The slow ways of aif_thread_enter(): first launch, fork, stopped, nested. */
+struct aif_thread *aif_thread_enter_slow(void);
 
 /* The first statement of every entry, and the last; thread.h has the rules. */
 static inline struct aif_thread *aif_thread_enter(void)

@@ -22,16 +22,18 @@
 #define EARLY_PERIOD_NS 25000000
 /* While steps are awaited (--steps): a thousandth of a core. */
 #define STEP_PERIOD_NS 2000000
-/* On standby: one that has been silent for so long is dead. */
-#define GONE_NS (30 * AIF_NS_PER_S)
-/* A recorder that is silent for so long is taken for dead, though it may yet be stopped only. */
-#define OVER_NS (10 * AIF_NS_PER_S)
-/* How often a ring is answered while old entries are under way, then given up. */
+/* On standby, while a recorder has the process: how often the bell is looked at. Each time costs 5 us. */
+#define BELL_EACH_NS (AIF_NS_PER_S / 20)
+/* A recorder that is silent for so long is taken for dead, though it may yet be stopped only: runtimes detach. */
+#define DETACH_NS (10 * AIF_NS_PER_S)
+/* On standby, one that is silent for so long is dead: its session ends. */
+#define RETIRE_NS (30 * AIF_NS_PER_S)
+/* Tries to answer a recorder that has rung while threads are inside entries of an old session. */
 #define ANSWERS 200
 /* The process's static TLS (KiBs in large programs) comes out of this, and once the exit handlers of a
  * program whose other threads have all ended (is_last). */
 #define HELPER_STACK (1u << 20)
-/* A look costs 15 us. */
+/* Between two looks whether this is the last thread, of 15 us each. */
 #define LAST_LOOK_NS AIF_NS_PER_S
 
 static __thread bool is_here __attribute__((tls_model("initial-exec")));
@@ -39,27 +41,6 @@ static __thread bool is_here __attribute__((tls_model("initial-exec")));
 bool aif_helper_is_here(void)
 {
 	return is_here;
-}
-
-static void switch_runtimes(bool collect)
-{
-	for (unsigned i = 0; aif_runtimes[i]; i++)
-		if ((aif_agent.session.runtimes & 1u << i) && aif_runtimes[i]->collect)
-			aif_runtimes[i]->collect(collect);
-}
-
-static void end_runtimes(void)
-{
-	for (unsigned i = 0; aif_runtimes[i]; i++)
-		if ((aif_agent.session.runtimes & 1u << i) && aif_runtimes[i]->over)
-			aif_runtimes[i]->over();
-}
-
-static void tick_runtimes(uint64_t now)
-{
-	for (unsigned i = 0; aif_runtimes[i]; i++)
-		if ((aif_agent.session.runtimes & 1u << i) && aif_runtimes[i]->tick)
-			aif_runtimes[i]->tick(now);
 }
 
 /* A process whose main thread has called pthread_exit() ends with its last other thread. Is that the
@@ -75,8 +56,8 @@ static bool is_last(void)
 	return state && threads && *state == 'Z' && !strncmp(threads, "2 ", 2);
 }
 
-/* An interpreter may be loaded late; and when nobody listens it gets back what we took. */
-static void watch_python(bool collect)
+/* Looks for an interpreter, which may be loaded late; while nobody collects, gives back what was changed in it. */
+static void tick_python(bool collect)
 {
 	struct aif_session *s = &aif_agent.session;
 	struct aif_python *py = aif_agent.python;
@@ -115,7 +96,7 @@ static void publish(struct aif_attachment *a)
 			      memory_order_relaxed);
 }
 
-/* Takes a ring while that may be: under a filter the helper writes what threads without one would have. */
+/* Takes a ring while a system call is allowed: under a filter the helper writes what threads without one would. */
 static void take_ring(void)
 {
 	struct aif_thread *t = aif_thread_enter();
@@ -124,8 +105,8 @@ static void take_ring(void)
 		aif_thread_leave(t);
 }
 
-/* Samples from signals and what else needs system calls. */
-static void tick_callers(const struct aif_attachment *a, bool alive, bool collect, uint64_t now)
+/* Ticks what makes system calls: samplers, and the unwinder. */
+static void tick_samplers(const struct aif_attachment *a, bool alive, bool collect, uint64_t now)
 {
 	if (aif_sandbox_begin(a, alive)) {
 		if (collect)
@@ -136,7 +117,7 @@ static void tick_callers(const struct aif_attachment *a, bool alive, bool collec
 			aif_unwinder_look(aif_agent.session.unwinder);
 		aif_sandbox_end();
 	} else if (aif_sandbox_is_on()) {
-		aif_cpu_hush(&aif_agent.cpu);
+		aif_cpu_stop_signals(&aif_agent.cpu);
 	}
 }
 
@@ -147,9 +128,9 @@ static void retire(struct aif_attachment *a, bool alive, uint64_t now)
 
 	atomic_store(&s->armed->on, 0);
 	atomic_store(&s->armed->recorder_alive, 0);
-	watch_python(false);
-	switch_runtimes(false);
-	tick_callers(a, alive, false, now);
+	tick_python(false);
+	aif_runtimes_enable(false);
+	tick_samplers(a, alive, false, now);
 	atomic_store(&s->armed->generation, AIF_GENERATION_DORMANT);
 	atomic_store(&s->attached, NULL);
 	s->shm = NULL;
@@ -157,7 +138,7 @@ static void retire(struct aif_attachment *a, bool alive, uint64_t now)
 	a->retired_ns = aif_now_ns();
 }
 
-/* What the helper has seen of the recorder. */
+/* The recorder's state at the helper's last look. */
 struct look {
 	bool alive, collect;
 	uint32_t command;
@@ -175,33 +156,33 @@ static struct look attend(struct aif_attachment *a, uint64_t now)
 	if (alive)
 		s->alive_ns = now;
 	atomic_store_explicit(&s->armed->recorder_alive, alive, memory_order_relaxed);
-	/* What is under way is told while entries still may. */
+	/* Launches under way are written while entries still may write. */
 	if (!collect)
-		switch_runtimes(false);
+		aif_runtimes_enable(false);
 	else if (aif_python_state(aif_agent.python) == AIF_PYTHON_STOPPED)
-		watch_python(true); /* before the first launch, which has Python frames, too */
+		tick_python(true); /* before the first launch, which has Python frames, too */
 	atomic_store_explicit(&s->armed->on, collect, memory_order_release);
 	if (collect) {
-		switch_runtimes(true);
-		tick_runtimes(now);
+		aif_runtimes_enable(true);
+		aif_runtimes_tick(now);
 	}
-	aif_session_tell(a->shm, collect, collect ? aif_now_ns() : now);
-	/* Steps are short, and asking takes longer. */
+	aif_session_report_state(a->shm, collect, collect ? aif_now_ns() : now);
+	/* Steps are shorter than asking the recorder takes (aif_sandbox_begin). */
 	if (!aif_session_awaits_steps() || now - s->called_ns >= HELPER_PERIOD_NS) {
 		s->called_ns = now;
-		tick_callers(a, alive, collect, now);
+		tick_samplers(a, alive, collect, now);
 	}
 	publish(a);
-	if (command == AIF_COMMAND_END || (s->standby.shown && now - s->alive_ns >= GONE_NS)) {
+	if (command == AIF_COMMAND_END || (s->standby.shown && now - s->alive_ns >= RETIRE_NS)) {
 		retire(a, alive, now);
-		end_runtimes();
-	} else if (!alive && now - s->alive_ns >= OVER_NS) {
-		end_runtimes();
+		aif_runtimes_detach();
+	} else if (!alive && now - s->alive_ns >= DETACH_NS) {
+		aif_runtimes_detach();
 	}
 	return (struct look){.alive = alive, .collect = collect, .command = command};
 }
 
-/* A recorder has rung. It holds our page's lock, so that whom we had is dead or has let go. */
+/* Answers a recorder that has rung. It holds our page's lock, so that the one before is dead or has let go. */
 static void answer(uint64_t now)
 {
 	struct aif_session *s = &aif_agent.session;
@@ -216,12 +197,11 @@ static void answer(uint64_t now)
 		return;
 	if (a)
 		retire(a, false, now);
-	/* Nothing is waited for here: threads that are inside an entry are met again at the next try. */
-	s->answers = aif_session_meet() == -EBUSY ? s->answers - 1 : 0;
+	/* Does not wait for threads that are inside an entry: there is a next try. */
+	s->answers = aif_session_join() == -EBUSY ? s->answers - 1 : 0;
 }
 
-/* Our threads take none of the target's signals. */
-static int thread_start(void *(*run)(void *), void *arg)
+int aif_helper_thread_start(void *(*run)(void *), void *arg)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
@@ -239,24 +219,39 @@ static int thread_start(void *(*run)(void *), void *arg)
 	return -r;
 }
 
-/* In a forked child: see aif_unwinder_forked(). A thread of its own, since it may be its end. */
-static void *reopen(void *arg)
+void aif_helper_name_thread(void)
 {
 	prctl(PR_SET_NAME, "aiflame");
+}
+
+/* Opens the unwinder in a forked child: see aif_unwinder_after_fork(). In a thread of its own, which may never return. */
+static void *reopen(void *arg)
+{
+	aif_helper_name_thread();
 	aif_unwinder_reopen(arg);
 	return NULL;
 }
 
-/* A thread waits for one word only. While a recorder has us that is its command, since the bell rings for
- * the next one: it is looked at afterwards. True: it has rung. */
+/* Waits for one word, since a thread cannot wait for two: the bell, or while a recorder has the process its
+ * command. The bell then rings if that recorder was killed and another has come, and is looked at in
+ * between. Under a filter of system calls it cannot be answered. True: it has rung. */
 static bool rest(const struct aif_attachment *a, const struct look *look, uint64_t ns)
 {
 	struct aif_standby *standby = &aif_agent.session.standby;
 
+	if (aif_sandbox_is_on()) {
+		if (a && look->alive)
+			aif_shm_await_order(a->shm, look->command, ns);
+		else
+			aif_standby_sleep(ns);
+		return false;
+	}
 	if (!a || !look->alive)
 		return aif_standby_wait(standby, ns);
-	aif_shm_await_order(a->shm, look->command, ns);
-	return standby->shown && aif_standby_wait(standby, 0);
+	if (aif_standby_has_rung(standby))
+		return true;
+	aif_shm_await_order(a->shm, look->command, standby->shown ? AIF_MIN(ns, BELL_EACH_NS) : ns);
+	return false;
 }
 
 static bool has_new_order(const struct aif_attachment *a, const struct look *look)
@@ -267,20 +262,17 @@ static bool has_new_order(const struct aif_attachment *a, const struct look *loo
 		 !aif_sandbox_is_on()));
 }
 
-/* Until the time is over or the recorder wants something else. Meanwhile runtimes do what is due more
- * often than the rest. True: the bell has rung. */
-static bool wait_and_turn(const struct look *look, uint64_t period)
+/* Waits until the time is over or the recorder wants something else. Meanwhile runtimes do what is due more often.
+ * True: the bell has rung. */
+static bool wait_and_poll(const struct look *look, uint64_t period)
 {
-	struct aif_session *s = &aif_agent.session;
-	const struct aif_attachment *a = atomic_load(&s->attached);
+	const struct aif_attachment *a = atomic_load(&aif_agent.session.attached);
 	uint64_t now = aif_now_ns(), until = now + period;
 
 	do {
-		uint64_t next = until;
+		uint64_t next = look->collect ? aif_runtimes_poll(now) : UINT64_MAX;
 
-		for (unsigned i = 0; aif_runtimes[i] && look->collect; i++)
-			if ((s->runtimes & 1u << i) && aif_runtimes[i]->turn)
-				next = AIF_MIN(next, aif_runtimes[i]->turn(now));
+		next = AIF_MIN(next, until);
 		now = aif_now_ns();
 		if (rest(a, look, next > now ? next - now : 0))
 			return true;
@@ -289,23 +281,37 @@ static bool wait_and_turn(const struct look *look, uint64_t period)
 	return false;
 }
 
-/* True if this is the last thread. */
+/* Does what is due each second. True if this is the last thread. */
 static bool look_each_second(const struct look *look, uint64_t now)
 {
 	struct aif_session *s = &aif_agent.session;
 	const struct aif_environment *env = &aif_agent.env;
 
 	if (atomic_load(&s->attached))
-		watch_python(look->collect);
+		tick_python(look->collect);
 	if (is_last())
 		return true;
-	/* What could not be switched off yet. */
+	/* Some of it may not have been possible yet. */
 	if (!atomic_load(&s->attached) && s->generation)
-		end_runtimes();
+		aif_runtimes_detach();
 	if (*env->standby)
-		aif_standby_check(&s->standby, env->standby, env->level, aif_session_runtime(),
-				  now);
+		aif_standby_check(&s->standby, env->standby, env->level, aif_runtimes_first(), now);
 	return false;
+}
+
+/* Returns the time between two looks in a session of this age. */
+static uint64_t attended_period(uint64_t age)
+{
+	if (aif_session_awaits_steps())
+		return STEP_PERIOD_NS;
+	return age < EARLY_NS ? EARLY_PERIOD_NS : HELPER_PERIOD_NS;
+}
+
+/* Under a filter the recorder looks whether this is the last thread. */
+static bool is_last_under_filter(const struct aif_attachment *a)
+{
+	return aif_sandbox_is_on() && atomic_load(&aif_agent.session.attached) == a && a &&
+	       atomic_load(&a->shm->filter) == AIF_FILTER_LAST;
 }
 
 static void *helper(void *arg)
@@ -317,9 +323,9 @@ static void *helper(void *arg)
 
 	(void)arg;
 	is_here = true;
-	prctl(PR_SET_NAME, "aiflame");
+	aif_helper_name_thread();
 	if (aif_unwinder_closed(s->unwinder))
-		(void)thread_start(reopen, s->unwinder);
+		(void)aif_helper_thread_start(reopen, s->unwinder);
 	for (;;) {
 		struct aif_attachment *a = atomic_load(&s->attached);
 		uint64_t now = aif_now_ns(), period = LAST_LOOK_NS;
@@ -335,15 +341,11 @@ static void *helper(void *arg)
 						      memory_order_relaxed);
 			}
 			look = attend(a, now);
-			period = now - began < EARLY_NS ? EARLY_PERIOD_NS : HELPER_PERIOD_NS;
-			if (aif_session_awaits_steps())
-				period = STEP_PERIOD_NS;
+			period = attended_period(now - began);
 		}
 		nothing_left = !aif_sandbox_is_on() && aif_session_reclaim(aif_now_ns());
-		/* Under a filter the recorder looks whether this is the last thread. Without one we sleep
-		 * for ever: to end a thread takes system calls, too. */
-		if (aif_sandbox_is_on() && atomic_load(&s->attached) == a && a &&
-		    atomic_load(&a->shm->filter) == AIF_FILTER_LAST)
+		/* Without a recorder we sleep for ever there: to end a thread takes system calls, too. */
+		if (is_last_under_filter(a))
 			return NULL;
 		if (now - looked >= LAST_LOOK_NS && aif_sandbox_begin(a, look.alive)) {
 			looked = now;
@@ -357,14 +359,14 @@ static void *helper(void *arg)
 			if ((!nothing_left && !aif_sandbox_is_on()) || s->answers)
 				period = EARLY_PERIOD_NS;
 		}
-		if ((wait_and_turn(&look, period) || s->answers) && !aif_sandbox_is_on())
+		if ((wait_and_poll(&look, period) || s->answers) && !aif_sandbox_is_on())
 			answer(aif_now_ns());
 	}
 }
 
 int aif_helper_start(void)
 {
-	int r = thread_start(helper, NULL);
+	int r = aif_helper_thread_start(helper, NULL);
 
 	atomic_store_explicit(&aif_agent.session.helped, !r, memory_order_relaxed);
 	return r;

@@ -3,7 +3,7 @@
 
 /*
  * The thread that looks after the session while the target's threads launch: whether the recorder lives and what it
- * wants, the runtimes, samplers and Python, memory of old sessions; and on standby, who rings. Once it runs,
+ * wants, the runtimes, samplers and Python, memory of old sessions; and on standby, recorders that ring. Once it runs,
  * sessions begin and end in it alone (session.h).
  */
 
@@ -12,5 +12,10 @@
 /* 0 or -errno. */
 int aif_helper_start(void);
 
-/* Is the caller the helper, for which no thread of the target's waits? */
+/* Starts a detached thread of the agent's, which blocks all signals. 0 or -errno. */
+int aif_helper_thread_start(void *(*run)(void *), void *arg);
+/* Gives the calling thread, one of the agent's, its name. */
+void aif_helper_name_thread(void);
+
+/* True in the helper, for which no thread of the target's waits. */
 bool aif_helper_is_here(void);

@@ -26,7 +26,8 @@ static bool write_all(int fd, const uint8_t *bytes, size_t n)
 	return true;
 }
 
-/* What is too much for the rest of it leaves the rest to smaller ones. */
+/* Reserves n bytes of what may be left for the recorder. False: too many; smaller objects may still
+ * fit. */
 static bool take_room(size_t n)
 {
 	if (atomic_fetch_add(&aif_agent.objects_bytes, n) + n <= AIF_OBJECTS_MAX)
@@ -82,7 +83,7 @@ bool aif_object_keep(uint64_t hash, const void *bytes, size_t n)
 	if (dir >= 0) {
 		snprintf(name, sizeof(name), AIF_OBJECT_NAME, hash);
 		done = !faccessat(dir, name, F_OK, 0);
-		/* What is loaded again and again is left once. */
+		/* An object that is loaded again is there already. */
 		if (!done && take_room(n)) {
 			done = keep_in(dir, name, bytes, n);
 			if (!done)

@@ -18,8 +18,8 @@ enum {
 };
 #define CONTROL_TIMEOUT_MS 1000
 
-/* How many ranges the thread is in, also where nobody records: a recorder that comes meanwhile must not
- * take the end of an old one for that of a new one. */
+/* Depth of the program's ranges that the thread is in, also where nobody records: a recorder that comes meanwhile must
+ * not take the end of an old one for that of a new one. */
 static __thread uint32_t depth __attribute__((tls_model("initial-exec")));
 
 static void mark(enum aif_wire_mark_kind kind, uint64_t number, const char *name)
@@ -73,7 +73,7 @@ int aiflame_call(uint32_t what, const char *name)
 	case STEP:
 		/* A child's are counted anew. */
 		if (armed && !atomic_load_explicit(&armed->generation, memory_order_acquire))
-			(void)aif_session_rearm();
+			(void)aif_session_rearm(0);
 		errno = saved;
 		mark(AIF_MARK_STEP, atomic_fetch_add(&aif_agent.steps_begun, 1), NULL);
 		return 0;

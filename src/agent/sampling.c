@@ -3,7 +3,7 @@
 
 #include "agent/dir.h"
 #include "agent/emit.h"
-#include "agent/memory.h"
+#include "agent/memory/pages.h"
 #include "unwind/arch.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define BUFFER_LEN 4096
 #define MAX_RATE   20000
 
-/* As in linux/posix-timers.h: the CPU clock of one thread. */
+/* Clock id of one thread's CPU clock, as in linux/posix-timers.h. */
 #define THREAD_CPU_CLOCK(tid) ((clockid_t)(~(tid) << 3 | 6))
 
 /* Handler and helper share the buffer as a ring does: one writes, one reads. */
@@ -307,7 +307,7 @@ void aif_sampler_tick(struct aif_sampler *s, bool collect, uint64_t now)
 		carry(s->thread[i]);
 }
 
-void aif_sampler_forked(struct aif_sampler *s)
+void aif_sampler_after_fork(struct aif_sampler *s)
 {
 	/* Timers stay with the parent, and the buffers are copies of its. */
 	int signal = s->signal;

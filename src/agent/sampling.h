@@ -6,8 +6,8 @@
 #include <signal.h>
 
 /*
- * Where the threads of a CPU device are: the fallback for when the recorder may not use perf_event.
- * A timer per thread sends a signal to that thread, whose handler notes the interrupted pc.
+ * Samples the threads of a CPU device by timers, where the recorder may not use perf_event. A timer per thread sends a
+ * signal to that thread, whose handler notes the interrupted pc.
  *
  * Two kinds of timer, because a signal to a thread that sleeps in poll() or nanosleep() makes that call
  * fail with EINTR, which a guest must not do to an application's thread:
@@ -56,4 +56,4 @@ void aif_sampler_after(const struct aif_task_list *list);
 
 /* Helper thread, each 250 ms. */
 void aif_sampler_tick(struct aif_sampler *s, bool collect, uint64_t now);
-void aif_sampler_forked(struct aif_sampler *s);
+void aif_sampler_after_fork(struct aif_sampler *s);

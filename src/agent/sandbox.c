@@ -14,6 +14,9 @@
 /* The recorder looks 100 times a second. One that does not answer in time is busy: calls are then left to the
  * next round. */
 #define ASK_NS (AIF_NS_PER_S / 10)
+/* Interval at which the standby bell is looked at meanwhile: a killed recorder never answers, and the next one
+ * waits. */
+#define BELL_EACH_NS (AIF_NS_PER_S / 100)
 /* Programs install their filters within microseconds of what announces them. */
 #define QUIET_NS AIF_NS_PER_S
 /* A round takes a millisecond where there are hundreds of threads, more where there is no CPU for it. */
@@ -33,10 +36,24 @@ bool aif_sandbox_may_be_on(void)
 	return aif_sandbox_is_on() || (until && aif_now_ns() < until);
 }
 
+/* Asks the recorder of `a` for the filter. False: there was no answer in time, or another recorder has rung. */
+static bool ask(const struct aif_attachment *a)
+{
+	struct aif_standby *standby = &aif_agent.session.standby;
+	uint32_t asked = aif_shm_ask(a->shm);
+	uint64_t until = aif_now_ns() + ASK_NS;
+
+	do {
+		if (aif_shm_await_answer(a->shm, asked, BELL_EACH_NS))
+			return true;
+	} while (aif_now_ns() < until && !aif_standby_has_rung(standby));
+	return false;
+}
+
 bool aif_sandbox_begin(const struct aif_attachment *a, bool alive)
 {
 	struct aif_session *s = &aif_agent.session;
-	bool is_answered = !a || !alive || aif_shm_ask(a->shm, ASK_NS);
+	bool is_answered = !a || !alive || ask(a);
 
 	if (a && atomic_load(&a->shm->filter) != AIF_FILTER_NONE)
 		atomic_store(&s->filtered, true);

@@ -7,7 +7,7 @@
  * A program may forbid itself system calls at any time (seccomp), and be ended at one that it never makes
  * itself but our helper does. So calls are made between begin and end only, and not once there is a
  * filter that was not there when the recorder gave its memory. Two know of it:
- *   - the recorder, which looks from outside (record/filter.c) and is asked before each round of calls. What
+ *   - the recorder, which looks from outside (record/ingest/seccomp.c) and is asked before each round of calls. What
  *     installs a filter between its look and our last call may still end the program;
  *   - prctl(), which the agent stands in front of: a program without privileges must say
  *     PR_SET_NO_NEW_PRIVS before it may install a filter. That waits for the round under way, and
@@ -16,8 +16,8 @@
  * it; others get none (thread.c), and children of a fork do not ask for one.
  */
 
-/* Helper thread: may calls be made now? Asks the recorder if it is alive, which takes up to some 10 ms.
- * `a`: its memory, or NULL. If true, aif_sandbox_end() follows. */
+/* Helper thread: may calls be made now? Asks the recorder if it is alive, which takes up to some 10 ms; if it was just
+ * killed, 0.1 s, or until another one rings. `a`: its memory, or NULL. If true, aif_sandbox_end() follows. */
 bool aif_sandbox_begin(const struct aif_attachment *a, bool alive);
 void aif_sandbox_end(void);
 

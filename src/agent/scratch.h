@@ -5,8 +5,8 @@
 #include "unwind/interleave.h"
 #include "unwind/unwind.h"
 
-/* What a stack is made in: of a thread that launches, and of one that is sampled. Its pages are touched when they
- * are needed. */
+/* Scratch memory for making a stack, for a thread that launches and for one that is sampled. Its pages are touched when
+ * they are needed. */
 struct aif_scratch {
 	uint64_t *pcs;                   /* AIF_MEMO_MAX_DEPTH */
 	struct aif_unwind_frame *frames; /* AIF_MEMO_MAX_DEPTH + 1 */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/session.h"
 
+#include "agent/children.h"
 #include "agent/emit.h"
-#include "agent/helper.h"
-#include "agent/memory.h"
+#include "agent/memory/pages.h"
 #include "agent/runtime.h"
 #include "agent/sandbox.h"
 #include "base/clock.h"
@@ -11,8 +11,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,14 +20,14 @@
 #endif
 
 #define START_TIMEOUT_MS 1000
+#define START_LOOK_NS    1000000 /* between looks whether another thread has started the session */
 /* Answers take a millisecond; with 30 runnable processes on two CPUs some take more than 100. */
 #define FORK_TIMEOUT_MS 500
 /* A recording that waits for processes like this one; there may be several. */
 #define OFFER_TIMEOUT_MS 200
 #define OFFERS           8
 /* See session.h: more than any store buffer needs, and than most entries. */
-#define SETTLE_NS       10000000
-#define REFRESH_EACH_NS (AIF_NS_PER_S / 10)
+#define SETTLE_NS 10000000
 
 static void wipe(void)
 {
@@ -41,7 +39,7 @@ static void wipe(void)
 
 /* pthread_atfork() by way of dlsym: it is the only thing that we need and that only glibc has, and musl's
  * loader would end a program that it preloads us into and cannot bind it. */
-static void at_fork(void (*child)(void))
+void aif_session_at_fork(void (*child)(void))
 {
 	typedef int (*register_fn)(void (*)(void), void (*)(void), void (*)(void), void *);
 	register_fn fn = (register_fn)dlsym(RTLD_DEFAULT, "__register_atfork");
@@ -57,17 +55,9 @@ static int armed_new(struct aif_armed **ret)
 	if (!armed)
 		return -ENOMEM;
 	if (madvise(armed, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK) < 0)
-		at_fork(wipe);
+		aif_session_at_fork(wipe);
 	*ret = armed;
 	return 0;
-}
-
-const char *aif_session_runtime(void)
-{
-	for (unsigned i = 0; aif_runtimes[i]; i++)
-		if (aif_agent.session.runtimes & 1u << i)
-			return aif_runtimes[i]->name;
-	return "";
 }
 
 static void unmap(struct aif_attachment *a)
@@ -100,7 +90,7 @@ bool aif_session_reclaim(uint64_t now)
 	return !left;
 }
 
-/* A place for the next session, or NULL while a thread is inside an entry of an old one. */
+/* Finds a place for the next session. NULL while a thread is inside an entry of an old one. */
 static struct aif_attachment *place_of_next(void)
 {
 	struct aif_session *s = &aif_agent.session;
@@ -119,7 +109,7 @@ static struct aif_attachment *place_of_next(void)
 	return found;
 }
 
-void aif_session_tell(struct aif_shm *shm, bool collect, uint64_t now)
+void aif_session_report_state(struct aif_shm *shm, bool collect, uint64_t now)
 {
 	uint64_t began = atomic_load_explicit(&shm->began_ns, memory_order_relaxed),
 		 stopped = atomic_load_explicit(&shm->stopped_ns, memory_order_relaxed);
@@ -129,18 +119,7 @@ void aif_session_tell(struct aif_shm *shm, bool collect, uint64_t now)
 				      memory_order_release);
 }
 
-/* Of the dearest runtime that has started. */
-static uint64_t bound_ns(void)
-{
-	uint64_t ns = 0;
-
-	for (unsigned i = 0; aif_runtimes[i]; i++)
-		if (aif_agent.session.runtimes & 1u << i)
-			ns = AIF_MAX(ns, aif_runtimes[i]->bound_ns);
-	return ns;
-}
-
-/* Tells the recorder that has given its memory in vain: the process would be one that launches nothing. */
+/* Reports to the recorder that its memory is not used: the process would be one that launches nothing. */
 static void report_failure(const struct aif_call *call, int r, int timeout_ms)
 {
 	struct aif_hello hello = {.magic = AIF_WIRE_MAGIC,
@@ -153,13 +132,13 @@ static void report_failure(const struct aif_call *call, int r, int timeout_ms)
 }
 
 /* Meets a recorder and takes its memory. Nobody collects yet: arm(). -EBUSY: not now. */
-static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
+static int meet(const struct aif_call *call, int timeout_ms, uint32_t joins)
 {
 	struct aif_session *s = &aif_agent.session;
 	struct aif_hello hello = {.magic = AIF_WIRE_MAGIC,
 				  .version = AIF_WIRE_VERSION,
 				  .kind = AIF_HELLO_RUNTIME,
-				  .after_fork = after_fork};
+				  .joins = joins};
 	struct aif_attachment *a = place_of_next();
 	struct aif_shm *shm;
 	uint64_t size;
@@ -168,7 +147,7 @@ static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 	if (!a)
 		return -EBUSY;
 	memcpy(hello.token, call->token, sizeof(hello.token));
-	strncpy(hello.runtime, aif_session_runtime(), sizeof(hello.runtime) - 1);
+	strncpy(hello.runtime, aif_runtimes_first(), sizeof(hello.runtime) - 1);
 	r = aif_hello_send(call->path, &hello, timeout_ms, &fd);
 	if (r < 0)
 		return r == -EBUSY ? -EIO : r;
@@ -196,8 +175,10 @@ static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 	s->python_reason = 0;
 	s->alive_ns = aif_now_ns();
 	/* In a child the helper looks for it: the loader may have been locked at the fork. */
-	if (!(s->options & AIF_OPTION_NO_PYTHON) && !after_fork)
+	if (!(s->options & AIF_OPTION_NO_PYTHON) && !(joins & AIF_JOINS_AFTER_FORK))
 		aif_python_detect(aif_agent.python);
+	if (s->options & AIF_OPTION_CHILDREN)
+		aif_children_watch_forks();
 	atomic_store(&s->no_slot, 0);
 	atomic_store(&s->no_memory, 0);
 	atomic_store(&s->no_calls, 0);
@@ -207,17 +188,18 @@ static int meet(const struct aif_call *call, int timeout_ms, bool after_fork)
 	atomic_store_explicit(&shm->stopped_ns, s->born_ns, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shm->before_attach, atomic_exchange(&s->before_attach, 0),
 				  memory_order_relaxed);
-	aif_budget_init(&aif_agent.budget, shm->overhead_ppm, bound_ns(), aif_now_ns(),
+	aif_budget_init(&aif_agent.budget, shm->overhead_ppm, aif_runtimes_bound_ns(), aif_now_ns(),
 			aif_now_ns());
 	atomic_store_explicit(&s->armed->recorder_alive, 1, memory_order_relaxed);
 	atomic_store(&s->attached, a);
-	/* What dlclose() takes away from now on we are told; what it took before is looked up now. */
+	/* Unloading by dlclose() is seen from now on; the unwinder is refreshed for what was
+	 * unloaded before. */
 	if (atomic_exchange(&s->armed->generation, a->generation) == AIF_GENERATION_DORMANT)
 		aif_unwinder_refresh(s->unwinder);
 	return 0;
 }
 
-/* One step early: what is switched on needs a moment. */
+/* True one step before the first that was asked for, too: switching on takes a moment. */
 bool aif_session_is_to_run(const struct aif_attachment *a)
 {
 	const struct aif_session *s = &aif_agent.session;
@@ -245,12 +227,12 @@ static void arm(void)
 		return;
 	atomic_store_explicit(&s->armed->on, collect, memory_order_release);
 	if (collect)
-		aif_session_tell(a->shm, true, aif_now_ns());
+		aif_session_report_state(a->shm, true, aif_now_ns());
 }
 
-int aif_session_meet(void)
+int aif_session_join(void)
 {
-	int r = meet(&aif_agent.session.met.call, START_TIMEOUT_MS, false);
+	int r = meet(&aif_agent.session.met.call, START_TIMEOUT_MS, 0);
 
 	if (r != -EBUSY)
 		arm();
@@ -258,7 +240,7 @@ int aif_session_meet(void)
 }
 
 /* Looks for a recorder, `first` before others, and if there may be one later, waits for it. */
-static int begin(const struct aif_call *first, int timeout_ms, bool after_fork)
+static int begin(const struct aif_call *first, int timeout_ms, uint32_t joins)
 {
 	const struct aif_environment *env = &aif_agent.env;
 	struct aif_session *s = &aif_agent.session;
@@ -269,23 +251,22 @@ static int begin(const struct aif_call *first, int timeout_ms, bool after_fork)
 	/* The runtime starts, or a child's first object is made: nothing was launched before. */
 	s->born_ns = aif_now_ns();
 	if (*env->standby)
-		(void)aif_standby_show(&s->standby, env->standby, env->level,
-				       aif_session_runtime());
+		(void)aif_standby_show(&s->standby, env->standby, env->level, aif_runtimes_first());
 	if (first)
-		r = meet(first, timeout_ms, after_fork);
+		r = meet(first, timeout_ms, joins);
 	for (unsigned i = 0;
 	     r < 0 && s->standby.shown && i < OFFERS && aif_standby_asked(env->standby, i, &call);
 	     i++)
-		r = meet(&call, OFFER_TIMEOUT_MS, after_fork);
+		r = meet(&call, OFFER_TIMEOUT_MS, joins);
 	if (r < 0 && !s->standby.shown)
 		return r;
 	a = atomic_load(&s->attached);
 	if (r < 0)
 		atomic_store(&s->armed->generation, AIF_GENERATION_DORMANT);
 	else if (a && aif_session_is_to_run(a))
-		aif_session_tell(a->shm, true, s->born_ns); /* nothing was missed */
+		aif_session_report_state(a->shm, true, s->born_ns); /* nothing was missed */
 	/* Without the helper nobody would notice that a recorder has come or gone. */
-	r2 = aif_helper_start();
+	r2 = s->hooks->start_helper();
 	if (r2 < 0) {
 		a = atomic_load(&s->attached);
 		atomic_store(&s->attached, NULL);
@@ -311,7 +292,7 @@ static const struct aif_call *own_recorder(struct aif_call *call)
 	return *env->socket ? call : NULL;
 }
 
-/* What the agent needs before it meets anybody. */
+/* Makes what the agent needs before it meets a recorder. */
 static int make_own(struct aif_session *s, struct aif_armed **ret_armed)
 {
 	int r;
@@ -326,7 +307,7 @@ static int make_own(struct aif_session *s, struct aif_armed **ret_armed)
 	return r ? r : armed_new(ret_armed);
 }
 
-static int first_start(struct aif_session *s)
+static int first_start(struct aif_session *s, uint32_t joins)
 {
 	struct aif_armed *armed = NULL;
 	struct aif_call call;
@@ -339,33 +320,80 @@ static int first_start(struct aif_session *s)
 	}
 	/* Entries must find the page before it says anything but zero. */
 	s->armed = armed;
-	r = begin(own_recorder(&call), START_TIMEOUT_MS, false);
+	r = begin(own_recorder(&call), START_TIMEOUT_MS, joins);
 	if (r < 0)
 		atomic_store(&armed->generation, AIF_GENERATION_LOST);
 	return r;
 }
 
-int aif_session_start(const struct aif_runtime *runtime)
+/* Waits for the thread that starts the session. */
+static bool await_start(struct aif_session *s)
+{
+	uint64_t until = aif_now_ns() + START_TIMEOUT_MS * START_LOOK_NS;
+
+	while (!atomic_load(&s->started) && aif_now_ns() < until)
+		aif_standby_sleep(START_LOOK_NS);
+	return atomic_load(&s->started) && s->armed && s->armed->generation != AIF_GENERATION_LOST;
+}
+
+static int start(struct aif_session *s, const struct aif_session_hooks *hooks, uint32_t joins)
+{
+	int r;
+
+	if (atomic_exchange(&s->starting, true))
+		return await_start(s) ? 0 : -EAGAIN;
+	s->hooks = hooks;
+	if (s->is_child_of_start) {
+		aif_threads_after_fork(&aif_agent.threads);
+		hooks->after_fork();
+		joins |= AIF_JOINS_AFTER_FORK;
+	}
+	r = first_start(s, joins);
+	atomic_store(&s->started, true);
+	return r;
+}
+
+int aif_session_start(enum aif_runtime_id runtime, const struct aif_session_hooks *hooks)
 {
 	struct aif_session *s = &aif_agent.session;
-	int saved = errno, r = 0;
+	int saved = errno, r;
 
 	if (!aif_agent.env.carrier ||
-	    (*aif_agent.env.runtime && strcmp(aif_agent.env.runtime, runtime->name)))
+	    (*aif_agent.env.runtime && strcmp(aif_agent.env.runtime, aif_runtime_name(runtime))))
 		return -ENOENT;
-	for (unsigned i = 0; aif_runtimes[i]; i++)
-		if (aif_runtimes[i] == runtime)
-			s->runtimes |= 1u << i;
-	aif_agent.budget.bound_ns = bound_ns();
-	if (!atomic_exchange(&s->starting, true))
-		r = first_start(s);
-	else if (!s->armed || s->armed->generation == AIF_GENERATION_LOST)
-		r = -EAGAIN;
+	s->runtimes |= 1u << runtime;
+	aif_agent.budget.bound_ns = aif_runtimes_bound_ns();
+	r = start(s, hooks, 0);
 	errno = saved;
 	return r;
 }
 
-bool aif_session_rearm(void)
+int aif_session_start_without_device(const struct aif_session_hooks *hooks)
+{
+	struct aif_session *s = &aif_agent.session;
+
+	if (s->armed && !atomic_load(&s->armed->generation))
+		return aif_session_rearm(AIF_JOINS_WITHOUT_DEVICE) ? 0 : -EAGAIN;
+	return start(s, hooks, AIF_JOINS_WITHOUT_DEVICE);
+}
+
+void aif_session_forget_start(void)
+{
+	struct aif_session *s = &aif_agent.session;
+
+	if (!atomic_load(&s->starting) || atomic_load(&s->started) || atomic_load(&s->helped))
+		return;
+	/* The unwinder's pages stay unused: the thread may have left them half made. */
+	memset(s->place, 0, sizeof(s->place));
+	atomic_store(&s->attached, NULL);
+	s->shm = NULL;
+	s->standby = (struct aif_standby){.shown = false};
+	atomic_store(&s->armed, NULL);
+	s->is_child_of_start = true;
+	atomic_store(&s->starting, false);
+}
+
+bool aif_session_rearm(uint32_t joins)
 {
 	struct aif_session *s = &aif_agent.session;
 	struct aif_call call;
@@ -377,27 +405,23 @@ bool aif_session_rearm(void)
 	if (!atomic_load_explicit(&s->helped, memory_order_relaxed) ||
 	    !atomic_compare_exchange_strong(&s->armed->attaching, &idle, 1))
 		return false; /* another thread is at it: this launch is counted */
-	/* It may have been at it, and be done by now. */
+	/* Another thread may have rearmed meanwhile. */
 	if (atomic_load(&s->armed->generation))
 		goto out;
 	/* Only this thread of the parent lives on here; locks are as they were at the fork. */
-	aif_threads_forked(&aif_agent.threads);
-	aif_sampler_forked(&aif_agent.sampler);
-	aif_cpu_forked(&aif_agent.cpu);
-	for (unsigned i = 0; aif_runtimes[i]; i++)
-		if ((s->runtimes & 1u << i) && aif_runtimes[i]->forked)
-			aif_runtimes[i]->forked();
+	aif_threads_after_fork(&aif_agent.threads);
+	s->hooks->after_fork();
 	atomic_store(&aif_agent.steps_begun, 0);
-	/* None of the parent's mappings is here. */
+	/* The parent's mappings of shared memory are not in the child. */
 	recorded = atomic_load(&s->attached);
 	memset(s->place, 0, sizeof(s->place));
 	atomic_store(&s->attached, NULL);
 	s->shm = NULL;
 	s->answers = 0;
 	s->standby = (struct aif_standby){.shown = false};
-	aif_unwinder_forked(s->unwinder);
-	if (aif_sandbox_is_on() ||
-	    begin(recorded ? &s->met.call : own_recorder(&call), FORK_TIMEOUT_MS, true) < 0) {
+	aif_unwinder_after_fork(s->unwinder);
+	if (aif_sandbox_is_on() || begin(recorded ? &s->met.call : own_recorder(&call),
+					 FORK_TIMEOUT_MS, joins | AIF_JOINS_AFTER_FORK) < 0) {
 		atomic_store(&s->armed->on, 0);
 		atomic_store(&s->armed->generation, AIF_GENERATION_LOST);
 	}
@@ -414,7 +438,7 @@ bool aif_session_wanted(void)
 	if (armed && !atomic_load_explicit(&armed->generation, memory_order_acquire)) {
 		int saved = errno;
 
-		aif_session_rearm();
+		aif_session_rearm(0);
 		errno = saved;
 	}
 	if (!armed)
@@ -423,70 +447,6 @@ bool aif_session_wanted(void)
 	       (*aif_agent.env.standby && aif_agent.env.level == AIF_LEVEL_GRAPHS &&
 		atomic_load_explicit(&armed->generation, memory_order_relaxed) !=
 			AIF_GENERATION_LOST);
-}
-
-static bool is_met(const struct aif_session *s)
-{
-	uint32_t generation = s->armed ? atomic_load(&s->armed->generation) : 0;
-
-	return generation && generation != AIF_GENERATION_DORMANT;
-}
-
-bool aif_session_modules_go(void)
-{
-	struct aif_armed *armed = aif_agent.session.armed;
-
-	if (!armed)
-		return false;
-	atomic_fetch_add(&armed->closing, 1);
-	/* Each of the two says what it is about to do before it asks for the other. */
-	while (atomic_load(&armed->looking))
-		sched_yield();
-	if (is_met(&aif_agent.session))
-		aif_unwinder_forget(aif_agent.session.unwinder);
-	return true;
-}
-
-void aif_session_modules_gone(bool was_counted)
-{
-	struct aif_session *s = &aif_agent.session;
-	int saved = errno;
-
-	atomic_thread_fence(memory_order_seq_cst); /* the module went before this look: meet() */
-	if (is_met(s))
-		aif_unwinder_refresh(s->unwinder);
-	/* 0 in a child that a destructor has forked. */
-	if (was_counted && atomic_load(&s->armed->closing))
-		atomic_fetch_sub(&s->armed->closing, 1);
-	errno = saved;
-}
-
-bool aif_session_modules_look(void)
-{
-	struct aif_armed *armed = aif_agent.session.armed;
-
-	atomic_store(&armed->looking, 1);
-	if (!atomic_load(&armed->closing))
-		return true;
-	atomic_store(&armed->looking, 0);
-	return false;
-}
-
-void aif_session_modules_looked(void)
-{
-	atomic_store(&aif_agent.session.armed->looking, 0);
-}
-
-bool aif_session_refresh(uint64_t now)
-{
-	struct aif_session *s = &aif_agent.session;
-	uint64_t last = atomic_load_explicit(&s->refreshed_ns, memory_order_relaxed);
-
-	if (now - last < REFRESH_EACH_NS ||
-	    !atomic_compare_exchange_strong(&s->refreshed_ns, &last, now))
-		return false;
-	aif_unwinder_refresh(s->unwinder);
-	return true;
 }
 
 void aif_session_publish(struct aif_shm *shm)
@@ -504,7 +464,7 @@ void aif_session_publish(struct aif_shm *shm)
 			      memory_order_relaxed);
 }
 
-void aif_session_leave(void)
+void aif_session_at_exit(void)
 {
 	struct aif_session *s = &aif_agent.session;
 	struct aif_attachment *a;

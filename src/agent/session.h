@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent/call.h"
+#include "agent/runtime.h"
 #include "agent/standby.h"
 #include "unwind/unwind.h"
 
@@ -17,7 +18,7 @@
  * rings are not there in a child (MADV_DONTFORK). It is also what the helper clears when the recorder
  * has been silent for 2 s or says stop, and sets when it is back.
  *
- * Fork. A child that never uses the runtime does nothing. One that does finds the page wiped at its
+ * Fork. A child that never uses the runtime does nothing, but for --children (children.h). One that does finds the page wiped at its
  * first call of any hooked function and then asks the recorder for a memory of its own, at once and in
  * that call. That is one wait of about a millisecond, bounded by 500 ms, once in a child's life; in
  * return not a single launch of the child is lost. A helper thread could do it in the background, but
@@ -25,8 +26,8 @@
  * to be made in that call anyway.
  *
  * One session after the other. Each has a generation and a struct aif_attachment; threads join by
- * themselves, at their first entry of a generation that is not theirs, and whatever was told to an older
- * one is told anew. What ends a session is the generation becoming AIF_GENERATION_DORMANT. Threads may
+ * themselves, at their first entry of a generation that is not theirs, and whatever was defined for an older
+ * one is defined anew. What ends a session is the generation becoming AIF_GENERATION_DORMANT. Threads may
  * still be inside an entry then, writing to a ring that nobody reads, some for as long as the vendor's
  * call takes. So:
  *   - a thread that enters becomes busy, then looks at the generation, and leaves if it is not its own
@@ -41,8 +42,6 @@
  * old kernels and some sandboxes do not have. They are empty after less than a microsecond.
  */
 
-struct aif_runtime;
-
 /* From the environment, read once by the constructor. */
 struct aif_environment {
 	bool carrier;     /* the variables are there and we are the copy that acts on them */
@@ -51,6 +50,7 @@ struct aif_environment {
 	char runtime[16];                  /* the only one to listen to; "" = all */
 	char standby[AIF_STANDBY_DIR_MAX]; /* "" = not on standby */
 	enum aif_standby_level level;
+	bool children; /* meet the recorder without a runtime, too */
 };
 
 /* generation: 0 = nothing yet, or a fork has wiped the page. */
@@ -59,8 +59,8 @@ struct aif_environment {
 
 struct aif_armed {
 	_Atomic uint32_t
-		generation;  /* counts attachments: what was told to an older one is untold */
-	_Atomic uint32_t on; /* collect */
+		generation;         /* counts attachments: what an older one knew is defined anew */
+	_Atomic uint32_t on;        /* collect */
 	_Atomic uint32_t attaching; /* one thread is at it */
 	_Atomic uint32_t recorder_alive;
 	/* Threads inside dlclose(); the helper looks at modules of stacks that are not its own. */
@@ -78,11 +78,20 @@ struct aif_attachment {
 };
 #define AIF_ATTACHMENTS 4
 
+/* Callbacks of a session to its user (agent.c). */
+struct aif_session_hooks {
+	int (*start_helper)(void); /* 0 or -errno */
+	/* In a child: nobody holds the locks that look taken, and what was made for threads is the parent's. */
+	void (*after_fork)(void);
+};
+
 struct aif_session {
 	_Atomic(struct aif_armed *) armed; /* NULL until the first runtime starts */
-	atomic_bool starting;
-	uint32_t generation; /* outlives forks */
-	uint32_t runtimes;   /* bit i: aif_runtimes[i] has started */
+	atomic_bool starting, started;
+	bool is_child_of_start; /* forked while a thread of the parent was starting the session */
+	const struct aif_session_hooks *hooks; /* constant once the session has started */
+	uint32_t generation;                   /* outlives forks */
+	uint32_t runtimes;                     /* bit i: enum aif_runtime_id i has started */
 	struct aif_standby standby;
 	struct aif_call_slot met; /* the last recorder that was met */
 	unsigned answers;         /* it has rung: how often it is still tried */
@@ -97,13 +106,13 @@ struct aif_session {
 	atomic_bool helped, leaving; /* the helper was started; the process exits */
 	struct aif_attachment place[AIF_ATTACHMENTS];
 	_Atomic(struct aif_attachment *) attached; /* NULL: nobody records */
-	/* Of `attached`. The helper's, and of those who are inside an entry. */
+	/* Fields of `attached`, for the helper and for threads inside an entry. */
 	struct aif_shm *shm;
 	_Atomic uint32_t options;
 	uint32_t device_rate, stall_rate, cpu_rate, steps_from, steps_to;
 	char counters[AIF_SHM_COUNTERS]; /* asked for; "": none */
-	int python_reason;               /* that was told */
-	/* Launches of threads that found no free slot, or got no memory, yet untold. */
+	int python_reason;               /* that was reported */
+	/* Launches of threads that found no free slot, or got no memory, yet unreported. */
 	_Atomic uint64_t no_slot, no_memory;
 	_Atomic uint64_t no_calls; /* or would have needed system calls that they may not make */
 	_Atomic uint64_t spent_ns, device_bytes; /* as in struct aif_shm, of this session */
@@ -112,51 +121,58 @@ struct aif_session {
 	_Atomic uint64_t before_attach; /* launches while there was no memory */
 };
 
-/* A runtime has initialised: meets the recorder if that has not happened. Waits up to 1 s. 0 (also on
- * standby), -ENOENT (no recorder wanted) or -errno. */
-int aif_session_start(const struct aif_runtime *runtime);
+/* For aif_agent_start(): a runtime has initialised. */
+int aif_session_start(enum aif_runtime_id runtime, const struct aif_session_hooks *hooks);
+/* The same without one, also in a forked child: for CPU samples. 0 or -errno. */
+int aif_session_start_without_device(const struct aif_session_hooks *hooks);
 
-/* What was counted here goes to the recorder. */
+/* In a child, from its fork handler: forgets a start that a thread of the parent had begun and not ended, so that the
+ * child can start by itself. */
+void aif_session_forget_start(void);
+
+/* Registers what fork() calls in the child. */
+void aif_session_at_fork(void (*child)(void));
+
+/* Hands the recorder what was counted here. */
 void aif_session_publish(struct aif_shm *shm);
 
 /* Called where an entry finds the agent not armed: after a fork, meets the recorder again. True when
- * armed afterwards. */
-bool aif_session_rearm(void);
+ * armed afterwards. `joins`: 0 or AIF_JOINS_WITHOUT_DEVICE. */
+bool aif_session_rearm(uint32_t joins);
 
-/* Should new objects be made so that they can be measured? False when the recorder is gone, unless we are
+/* True if new objects should be made so that they can be measured. False when the recorder is gone, unless we are
  * on standby. After a fork it meets the recorder again, as an entry would. */
 bool aif_session_wanted(void);
 
+/* ---- modules (session_modules.c) ---- */
+
 /* Around dlclose(): before, a module may be about to go. Waits while the helper looks at modules: for some
- * microseconds, mostly. What it returns goes to aif_session_modules_gone() afterwards. */
-bool aif_session_modules_go(void);
-void aif_session_modules_gone(bool was_counted);
+ * microseconds, mostly. What it returns goes to aif_session_unload_end() afterwards. */
+bool aif_session_unload_begin(void);
+void aif_session_unload_end(bool was_counted);
 
 /* The same, wanted by a launch that met unknown code: does nothing if done in the last 100 ms. True if
  * it was done. */
 bool aif_session_refresh(uint64_t now);
 
 /* A thread whose own stack does not hold the modules that it looks at keeps them from going meanwhile. False: one
- * is just about to, try again later. Until looked() it waits for nothing. */
-bool aif_session_modules_look(void);
-void aif_session_modules_looked(void);
+ * is just about to, try again later. Until unpin it waits for nothing. */
+bool aif_session_modules_pin(void);
+void aif_session_modules_unpin(void);
 
 /* ---- for the helper thread (helper.h) ---- */
 
 /* Meets the recorder that has rung, `call`, and collects if it says so. -EBUSY: not yet, threads are inside entries of
  * an old session. */
-int aif_session_meet(void);
+int aif_session_join(void);
 /* Unmaps what nobody uses any more. True if nothing is left. */
 bool aif_session_reclaim(uint64_t now);
-/* Tells the recorder since when we collect, or do not, unless that was told. */
-void aif_session_tell(struct aif_shm *shm, bool collect, uint64_t now);
-/* The name of the first runtime that has started. */
-const char *aif_session_runtime(void);
-
-/* May still collect: --steps has more to come. */
+/* Reports since when we collect, or do not, unless the recorder knows. */
+void aif_session_report_state(struct aif_shm *shm, bool collect, uint64_t now);
+/* True while --steps has more to come. */
 bool aif_session_awaits_steps(void);
-/* Is the recorder's word to collect, and is the program in one of the steps that are asked for? */
+/* True if the recorder's command is to collect, and the program is in one of the steps that are asked for. */
 bool aif_session_is_to_run(const struct aif_attachment *a);
 
-/* The process calls exit(). */
-void aif_session_leave(void);
+/* The process calls exit(): publishes what was counted, and leaves standby. */
+void aif_session_at_exit(void);

@@ -18,7 +18,8 @@
 
 /* Cleaners of /tmp take what is days old. */
 #define CHECK_EACH_NS (60 * AIF_NS_PER_S)
-/* What lies there need not be a file: opening a pipe would wait for its other end. */
+/* Flags for opening a path that others may have put there: it need not be a file, and opening a
+ * pipe would wait for its other end. */
 #define OPEN_HOSTILE (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
 static int describe(struct aif_standby_page *page, enum aif_standby_level level,
@@ -45,8 +46,8 @@ static int describe(struct aif_standby_page *page, enum aif_standby_level level,
 	return 0;
 }
 
-/* What the last program of this process left there (exec) is replaced, not written to: a recorder may
- * hold it. */
+/* Makes a new page. One that the process's last program left (exec) is replaced, not written to: a recorder may hold
+ * it. */
 static int page_new(int dir, const char *name)
 {
 	for (int try = 0; try < 2; try++) {
@@ -213,10 +214,25 @@ bool aif_standby_asked(const char *dir, unsigned i, struct aif_call *ret)
 	return found;
 }
 
+static struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(ns / AIF_NS_PER_S),
+				 .tv_nsec = (long)(ns % AIF_NS_PER_S)};
+}
+
+void aif_standby_sleep(uint64_t ns)
+{
+	static const uint32_t never_changes;
+	struct timespec time = timespec_of(ns);
+
+	if (syscall(SYS_futex, &never_changes, FUTEX_WAIT, 0, &time, NULL, 0) < 0 &&
+	    errno != ETIMEDOUT && errno != EINTR)
+		nanosleep(&time, NULL); /* a sandbox that knows no futexes */
+}
+
 bool aif_standby_wait(struct aif_standby *s, uint64_t ns)
 {
-	struct timespec time = {.tv_sec = (time_t)(ns / AIF_NS_PER_S),
-				.tv_nsec = (long)(ns % AIF_NS_PER_S)};
+	struct timespec time = timespec_of(ns);
 
 	if (s->shown) {
 		if (syscall(SYS_futex, s->bell, FUTEX_WAIT, s->answered, &time, NULL, 0) == 0)
@@ -229,6 +245,11 @@ bool aif_standby_wait(struct aif_standby *s, uint64_t ns)
 	}
 	nanosleep(&time, NULL);
 	return false;
+}
+
+bool aif_standby_has_rung(struct aif_standby *s)
+{
+	return s->shown && aif_standby_wait(s, 0);
 }
 
 bool aif_standby_answer(struct aif_standby *s, const char *dir, struct aif_call *ret)

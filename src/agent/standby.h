@@ -6,9 +6,10 @@
 #include <sys/types.h>
 
 /*
- * How a process that no recorder started waits for one (wire/standby.h): it shows a page in the
- * standby directory and its helper thread sleeps on a word of it. No descriptor, no file lock, no
- * socket; of timers only the helper's look, once a second, whether the process has ended around it.
+ * Waiting for a recorder in a process that none started (wire/standby.h): the process shows a page
+ * in the standby directory and its helper thread sleeps on a word of it. No descriptor, no file
+ * lock, no socket; of timers only the helper's look, once a second, whether the process has ended
+ * around it.
  *
  * Belongs to the thread that starts the session, then to the helper.
  */
@@ -40,7 +41,12 @@ bool aif_standby_asked(const char *dir, unsigned i, struct aif_call *ret);
 
 /* Waits until the bell rings or the time is over. True: it has rung. */
 bool aif_standby_wait(struct aif_standby *s, uint64_t ns);
-/* Who has rung. Afterwards aif_standby_wait() waits for the next ring. False: nobody any more. */
+/* The same without waiting. */
+bool aif_standby_has_rung(struct aif_standby *s);
+/* Waits until the time is over, by the same system call, whether the bell rings or not. */
+void aif_standby_sleep(uint64_t ns);
+/* Gets the call of the recorder that has rung; aif_standby_wait() then waits for the next. False:
+ * the recorder is gone. */
 bool aif_standby_answer(struct aif_standby *s, const char *dir, struct aif_call *ret);
 
 /* A page that somebody has cleaned away is made anew. Does nothing most of the time. */

@@ -2,7 +2,7 @@
 #include "agent/thread.h"
 
 #include "agent/emit.h"
-#include "agent/memory.h"
+#include "agent/memory/pages.h"
 #include "agent/sandbox.h"
 #include "base/map.h"
 
@@ -15,8 +15,6 @@
 
 #define FIRST_ENTRIES 256
 
-__thread struct aif_thread *aif_self __attribute__((tls_model("initial-exec")));
-
 static void give_back(void *arg)
 {
 	struct aif_threads *threads = &aif_agent.threads;
@@ -25,7 +23,7 @@ static void give_back(void *arg)
 
 	aif_self = NULL;
 	atomic_store_explicit(&t->waiting.api, NULL, memory_order_relaxed);
-	/* It may have been cancelled in a call. */
+	/* The thread may have been cancelled inside a call that waits. */
 	atomic_store_explicit(&t->spins, 0, memory_order_relaxed);
 	aif_thread_set_busy(t, AIF_BUSY_ENTRY);
 	generation = atomic_load(&aif_agent.session.armed->generation);
@@ -33,7 +31,7 @@ static void give_back(void *arg)
 	 * the lock. */
 	if (!generation)
 		return;
-	/* When nobody records any more, the slot is not there. */
+	/* The slot is there only while the session that it belongs to is recorded. */
 	if (t->slot && t->generation == generation) {
 		aif_emit_block_ended(t, 0, aif_now_ns());
 		atomic_store_explicit(&t->slot->owner, 0, memory_order_release);
@@ -61,7 +59,7 @@ int aif_threads_init(struct aif_threads *threads)
 	return 0;
 }
 
-void aif_threads_forked(struct aif_threads *threads)
+void aif_threads_after_fork(struct aif_threads *threads)
 {
 	pthread_mutex_init(&threads->lock, NULL);
 }
@@ -120,7 +118,7 @@ bool aif_threads_use(struct aif_threads *threads, uint32_t generation, bool with
 	return false;
 }
 
-static struct aif_thread *from_pool(void)
+struct aif_thread *aif_thread_take(void)
 {
 	struct aif_threads *threads = &aif_agent.threads;
 	struct aif_thread *t;
@@ -230,8 +228,7 @@ static bool hold_session(struct aif_thread *t)
 	       t->joined->generation == generation;
 }
 
-/* Takes a slot for this thread. */
-static bool join_session(struct aif_thread *t)
+bool aif_thread_join(struct aif_thread *t)
 {
 	struct aif_session *s = &aif_agent.session;
 	const struct aif_attachment *a;
@@ -275,45 +272,4 @@ static bool join_session(struct aif_thread *t)
 		return false;
 	}
 	return true;
-}
-
-static struct aif_thread *enter_slow(void)
-{
-	struct aif_armed *armed = aif_agent.session.armed;
-	struct aif_thread *t = aif_self;
-
-	if (!armed || (t && aif_thread_busy(t)))
-		return NULL;
-	if (t)
-		t->refused = AIF_REFUSED_NOT;
-	if (!atomic_load_explicit(&armed->on, memory_order_acquire) && !aif_session_rearm())
-		return NULL;
-	if (!t && aif_sandbox_may_be_on())
-		return NULL;
-	if (!t) {
-		t = from_pool();
-		if (!t)
-			return NULL;
-		/* From here on an entry from within what we call sees a thread that is busy. */
-		aif_thread_set_busy(t, AIF_BUSY_ENTRY);
-		aif_self = t;
-		if (pthread_setspecific(aif_agent.threads.key, t) ||
-		    aif_stack_bounds_here(&t->bounds) < 0)
-			t->bounds = (struct aif_stack_bounds){0};
-	}
-	aif_thread_set_busy(t, AIF_BUSY_ENTRY);
-	if (t->generation == armed->generation || join_session(t))
-		return t;
-	t->generation = 0;
-	aif_thread_set_busy(t, AIF_BUSY_NOT);
-	return NULL;
-}
-
-struct aif_thread *aif_thread_enter_slow(void)
-{
-	int saved = errno;
-	struct aif_thread *t = enter_slow();
-
-	errno = saved;
-	return t;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "agent/announce.h"
-#include "agent/idtable.h"
+#include "agent/memory/idtable.h"
 #include "agent/scratch.h"
 #include "unwind/interleave.h"
 #include "unwind/memo.h"
@@ -11,9 +11,9 @@
 #include <pthread.h>
 
 /*
- * What the agent keeps for each thread that launches: its ring, its stack's bounds, its tables of
- * stacks and shapes. Made at the thread's first launch, given back when it ends, then used by the next
- * thread: 10,000 short threads use the memory of as many as are alive together.
+ * State of a thread that launches: its ring, its stack's bounds, its tables of stacks and shapes. Made at the thread's
+ * first launch, given back when it ends, then used by the next thread: 10,000 short threads use the memory of as many
+ * as are alive together.
  *
  * Rules for entries (functions that the target or a vendor's library calls):
  *   1. First statement: t = aif_thread_enter(). NULL: forward the call, do nothing else.
@@ -23,13 +23,13 @@
  *      aif_thread_enter_callback().
  *   3. aif_thread_leave(t) on every way out, on the same thread.
  *   4. errno is as it was: whoever makes a system call restores it.
- *   5. No memory but what t holds; no lock but for a definition that was not told yet.
+ *   5. No memory but what t holds; no lock but for a definition that was not made yet.
  *   6. Between enter and leave the ring is there, whatever becomes of the session (session.h says how);
  *      a child that was forked in between has a t that stays busy, and is silent.
  */
 
 /* A thread with this many different stacks starts its table anew (a new THREAD record): nothing is
- * lost, the recorder is told them again. A training loop has about 100, all of PyTorch's tests less
+ * lost, they are defined again. A training loop has about 100, all of PyTorch's tests less
  * than 10,000. */
 #define AIF_THREAD_STACKS 16384
 #define AIF_THREAD_SHAPES 2048
@@ -61,7 +61,7 @@ struct aif_wait {
 	bool is_shown; /* to samples */
 };
 
-/* wait.h: short waits that are yet untold, and when they will be. */
+/* wait.h: short waits that are yet unreported, and when they will be. */
 struct aif_wait_sum {
 	uint64_t ns, told_at; /* 0 = not begun */
 };
@@ -116,11 +116,13 @@ struct aif_threads {
 	_Atomic uint64_t scavenged_ns;
 };
 
-/* One pointer, initial-exec: a preloaded library has little static TLS. */
+/* The calling thread's state. A single initial-exec pointer: a preloaded library has little static
+ * TLS. */
 extern __thread struct aif_thread *aif_self __attribute__((tls_model("initial-exec")));
 
-/* What an entry uses of it is on its way; but for the first line, which comes first. */
-static inline void aif_thread_soon(void)
+/* Prefetches the part of the thread's state that an entry uses, without its first line, which the
+ * entry reads first. */
+static inline void aif_thread_prefetch(void)
 {
 	const char *t = (const char *)aif_self;
 
@@ -128,18 +130,20 @@ static inline void aif_thread_soon(void)
 		__builtin_prefetch(t + at, 1);
 }
 
-/* The slow ways of aif_thread_enter(): first launch, fork, stopped, nested. */
-struct aif_thread *aif_thread_enter_slow(void);
-
 /* A new session begins: the key exists afterwards. 0 or -errno. */
 int aif_threads_init(struct aif_threads *threads);
 /* In a child: nobody holds the lock. */
-void aif_threads_forked(struct aif_threads *threads);
+void aif_threads_after_fork(struct aif_threads *threads);
 
-/* Is a thread inside an entry of that session; and if `within_vendor`, or in the vendor's call of one? */
+/* True if a thread is inside an entry of that session, or, if `within_vendor`, in the vendor's call of one. */
 bool aif_threads_use(struct aif_threads *threads, uint32_t generation, bool within_vendor);
 
-/* Tells the ring's reader who writes it, and that slot-scoped ids start anew. False: ring full. */
+/* Takes the memory of a thread that has ended, or new memory. NULL: there is none. */
+struct aif_thread *aif_thread_take(void);
+/* Takes a slot of the current session for this thread, which is busy. False: t->refused says why. */
+bool aif_thread_join(struct aif_thread *t);
+
+/* Writes a THREAD record: who writes the ring, and that slot-scoped ids start anew. False: ring full. */
 bool aif_thread_announce(struct aif_thread *t);
-/* A table is full: all of them start anew, as told to the ring's reader. False: ring full. */
+/* Starts all tables anew, since one is full, and says so in the ring. False: ring full. */
 bool aif_thread_start_anew(struct aif_thread *t);

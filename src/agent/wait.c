@@ -77,24 +77,26 @@ void aif_wait_begin_slow(struct aif_wait *w, const struct aif_regs *regs,
 uint64_t aif_wait_over(struct aif_wait *w, uint64_t *ret_since)
 {
 	uint64_t period = atomic_load_explicit(&aif_agent.cpu.wait_period_ns, memory_order_relaxed),
-		 now, wall, cpu, told;
+		 now, wall, cpu, reported;
 	struct aif_wait_sum unknown = {0};
 
 	if (w->is_shown && aif_self)
 		atomic_store_explicit(&aif_self->waiting.api, NULL, memory_order_relaxed);
-	/* It may have ended meanwhile. */
+	/* The session may have ended during the wait. */
 	if (!w->since || !period || period == AIF_WAIT_SAMPLED)
 		return 0;
 	now = aif_now_ns();
 	wall = now - w->since;
-	told = aif_wait_add(aif_self ? &aif_self->waited : &unknown, wall, period, aif_mix64(now));
-	if (!told)
+	reported =
+		aif_wait_add(aif_self ? &aif_self->waited : &unknown, wall, period, aif_mix64(now));
+	if (!reported)
 		return 0;
 	cpu = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	cpu = cpu > w->cpu_ns ? AIF_MIN(cpu - w->cpu_ns, wall) : 0;
 	*ret_since = w->since;
-	/* What those before it used of a CPU is not known: the same part, on average. */
-	return wall ? (uint64_t)((double)told * ((double)(wall - cpu) / (double)wall)) : 0;
+	/* CPU use of the earlier waits of the sum is not known: the same share as in this one, on
+	 * average. */
+	return wall ? (uint64_t)((double)reported * ((double)(wall - cpu) / (double)wall)) : 0;
 }
 
 void aif_wait_spin_begin(void)

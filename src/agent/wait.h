@@ -5,9 +5,9 @@
 #include "base/map.h"
 
 /*
- * What a thread waits for: the time that it spends in a runtime's call that waits for the device, less what
- * it used of a CPU meanwhile, which CPU samples tell of (a runtime may wait by looking again and again). No
- * signal is needed: the stack is captured where the call has come back.
+ * Waiting of threads: the time that a thread spends in a runtime's call that waits for the device, less what it used of
+ * a CPU meanwhile, which CPU samples tell of (a runtime may wait by looking again and again). No signal is needed: the
+ * stack is captured where the call has come back.
  *
  * Rows are as many as CPU samples would be. A wait of a sampling period or more is told as it was. Shorter ones are
  * added up, and the one with which the sum has come to about a period is told with all of it: of a thread as much is
@@ -49,13 +49,13 @@ void aif_wait_spins_forget(void);
 /* In a signal handler of this thread: the call that it waits in, inside which it is at `sp`; or NULL. */
 const struct aif_waiting *aif_wait_under_way(uint64_t sp);
 
-/* Behind it: the time to be told, 0 = none. *ret_since: when it began. */
+/* Ends a wait. Returns the time to be reported, 0 = none. *ret_since: when the wait began. */
 uint64_t aif_wait_over(struct aif_wait *w, uint64_t *ret_since);
 
 void aif_wait_end_slow(struct aif_wait *w, const struct aif_regs *regs,
 		       const struct aif_emit_api *api);
 
-/* Behind it, where no entry is under way. */
+/* Ends a wait and reports it, where no entry is under way. */
 static inline void aif_wait_end(struct aif_wait *w, const struct aif_regs *regs,
 				const struct aif_emit_api *api)
 {
@@ -68,7 +68,7 @@ static inline void aif_wait_end(struct aif_wait *w, const struct aif_regs *regs,
 static inline uint64_t aif_wait_add(struct aif_wait_sum *s, uint64_t ns, uint64_t period_ns,
 				    uint64_t random)
 {
-	uint64_t told = 0;
+	uint64_t reported = 0;
 
 	if (ns >= period_ns)
 		return ns;
@@ -79,8 +79,8 @@ static inline uint64_t aif_wait_add(struct aif_wait_sum *s, uint64_t ns, uint64_
 	s->ns += ns;
 	for (; s->ns >= s->told_at; random = aif_mix64(random)) {
 		s->ns -= s->told_at;
-		told += s->told_at;
+		reported += s->told_at;
 		s->told_at = 1 + period_ns / 2 + random % period_ns;
 	}
-	return told;
+	return reported;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
 
+#include "base/memory.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,6 +41,7 @@ void *aif_buf_reserve(struct aif_buf *b, size_t more)
 	return b->data + b->len;
 fail:
 	b->failed = true;
+	aif_memory_fail();
 	return NULL;
 }
 
@@ -134,8 +137,10 @@ int aif_grow(void *p, size_t *cap, size_t need, size_t size)
 	if (__builtin_mul_overflow(n, size, &bytes))
 		return -ENOMEM;
 	grown = realloc(*array, bytes);
-	if (!grown)
+	if (!grown) {
+		aif_memory_fail();
 		return -ENOMEM;
+	}
 	*array = grown;
 	*cap = n;
 	return 0;

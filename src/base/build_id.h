@@ -3,8 +3,8 @@
 
 #include "base/base.h"
 
-/* The build id among ELF notes (a PT_NOTE segment or a SHT_NOTE section of this machine's byte order, which
- * may hold anything): *ret_len bytes, at least 1, in `notes`. NULL: there is none. */
+/* The build id among ELF notes (a PT_NOTE segment or a SHT_NOTE section of this machine's byte
+ * order, which may hold anything): *ret_len bytes, at least 1, in `notes`. NULL: there is none. */
 const uint8_t *aif_build_id_find(const void *notes, size_t size, size_t *ret_len);
 
 /* The same as hexadecimal digits; "" if there is none, or not that much room. */

@@ -35,7 +35,8 @@ struct aif_clock_reading {
 	uint64_t before, after, value;
 };
 
-/* Of five readings the narrowest: one in which the thread lost its CPU says little of the two clocks, and could be the
- * only one that a short recording has. False: read() fails. */
+/* Takes five readings and returns the narrowest: one in which the thread lost its CPU says
+ * little of the two clocks, and could be the only one that a short recording has. False: read()
+ * fails. */
 bool aif_clock_read(bool (*read)(void *arg, uint64_t *ret_value), void *arg,
 		    struct aif_clock_reading *ret);

@@ -8,14 +8,14 @@
 /*
  * Three limits of libstdc++'s demangler shape this file. (1) A mangled name of 40 bytes a level can
  * stand for text that doubles with each level, so a hostile file could make __cxa_demangle eat all
- * memory and time. Its sister below hands out the text in pieces, and the callback stops it by a long
- * jump: it holds nothing but its stack frames. (2) It refuses names of more than 1024 bytes
+ * memory and time. Its sister below hands out the text in pieces, and the callback stops it by a
+ * long jump: it holds nothing but its stack frames. (2) It refuses names of more than 1024 bytes
  * (measured; protection of the stack), which heavy templates do reach; of those we give the part
  * that can be read without understanding the template arguments. (3) It knows the mangling of its
  * day, and of clang's not all: since version 18 clang writes the declared type of a template's
  * parameter ("Tn" and the type) where the argument alone does not tell it, that is with each
- * std::enable_if_t<..., int> = 0, of which Abseil has hundreds; C++20's constraints are the next. Of
- * those we give what stands before.
+ * std::enable_if_t<..., int> = 0, of which Abseil has hundreds; C++20's constraints are the next.
+ * Of those we give what stands before.
  */
 
 enum { MAX_DEMANGLED = 1024, MAX_BEGINNINGS = 64 };
@@ -93,8 +93,8 @@ static size_t digits(const char *p)
 	return strspn(p, "0123456789");
 }
 
-/* The length of what stands at p, which is no operator or type of one letter: an identifier, a number, or a
- * reference to what came before. 0: none of them. */
+/* The length of what stands at p, which is no operator or type of one letter: an identifier, a
+ * number, or a reference to what came before. 0: none of them. */
 static size_t token_len(const char *p)
 {
 	size_t n = 1 + strspn(p + 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"), len = 0;
@@ -114,8 +114,9 @@ static size_t token_len(const char *p)
 	return n + strnlen(p + n, len);
 }
 
-/* As much of the name as the demangler reads: up to the arguments of a template, or the parameters, that it does
- * not. A prefix that ends inside of an argument is no name, and refused. */
+/* Demangles as much of the name as the demangler reads: up to the arguments of a template, or
+ * the parameters, that it does not. A prefix that ends inside of an argument is no name, and
+ * refused. */
 static bool demangle_beginning(const char *name, size_t max, struct aif_buf *ret)
 {
 	size_t ends[MAX_BEGINNINGS], n = 0, begin = ret->len;

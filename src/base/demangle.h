@@ -12,5 +12,6 @@
  * copies (".cold", ".part.0", ".isra.1", ".llvm.123") are dropped: they are parts of that function.
  */
 void aif_demangle(const char *name, struct aif_buf *ret);
-/* The same, at most `max` bytes of it: a short name may stand for a text without end, of which that much is taken. */
+/* The same, at most `max` bytes of it: a short name may stand for a text without end, of which
+ * that much is taken. */
 void aif_demangle_part(const char *name, size_t max, struct aif_buf *ret);

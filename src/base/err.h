@@ -3,9 +3,9 @@
 
 #include "base/base.h"
 
-/* What went wrong, for a human. Functions return 0 or a negative errno; those whose failure a user
- * may see also fill a caller-owned `struct aif_err`, which may be NULL. Text follows the command
- * line's form "WHAT: WHY; DO THIS", without the leading "aiflame: ". */
+/* An error message for people. Functions return 0 or a negative errno; those whose failure a
+ * user may see also fill a caller-owned `struct aif_err`, which may be NULL. Text follows the
+ * command line's form "WHAT: WHY; DO THIS", without the leading "aiflame: ". */
 struct aif_err {
 	int code; /* negative errno, 0 = none */
 	char text[1000];

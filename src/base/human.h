@@ -5,7 +5,8 @@
 
 /* Numbers for people. */
 
-/* "3.0 days", "1.23 s", "45.6 ms", "789 us", "12 ns"; "4.0 MiB"; "12.3 %"; "1,234,567"; "1 launch", "2 launches". */
+/* "3.0 days", "1.23 s", "45.6 ms", "789 us", "12 ns"; "4.0 MiB"; "12.3 %"; "1,234,567"; "1
+ * launch", "2 launches". */
 void aif_human_ns(struct aif_buf *b, uint64_t ns);
 void aif_human_bytes(struct aif_buf *b, uint64_t bytes);
 void aif_human_share(struct aif_buf *b, uint64_t ppm);

@@ -2,6 +2,7 @@
 #include "base/map.h"
 
 #include "base/buf.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <string.h>
@@ -64,8 +65,10 @@ static int map_grow(struct aif_map *m)
 	bigger.cap = m->cap ? m->cap * 2 : 16;
 
 	bigger.slots = calloc(bigger.cap, sizeof(*bigger.slots));
-	if (!bigger.slots)
+	if (!bigger.slots) {
+		aif_memory_fail();
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < m->cap; i++)
 		if (m->slots[i].key)
 			*map_slot(&bigger, m->slots[i].key) = m->slots[i];
@@ -118,8 +121,10 @@ static int strset_grow(struct aif_strset *s)
 	size_t cap = s->slots_cap ? s->slots_cap * 2 : 64;
 	uint32_t *slots = calloc(cap, sizeof(*slots)), *old = s->slots;
 
-	if (!slots)
+	if (!slots) {
+		aif_memory_fail();
 		return -ENOMEM;
+	}
 	s->slots = slots;
 	s->slots_cap = cap;
 	for (uint32_t id = 0; id < s->len; id++)

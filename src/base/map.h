@@ -16,7 +16,8 @@ struct aif_map {
 void aif_map_finish(struct aif_map *m);
 void aif_map_clear(struct aif_map *m);
 bool aif_map_get(const struct aif_map *m, uint64_t key, uint64_t *ret_value);
-/* The key will be asked for soon: of many at a time, so that their cache misses are waited for once. */
+/* The key will be asked for soon: of many at a time, so that their cache misses are waited for
+ * once. */
 void aif_map_prefetch(const struct aif_map *m, uint64_t key);
 int aif_map_put(struct aif_map *m, uint64_t key, uint64_t value); /* 0 or -ENOMEM; replaces */
 
@@ -40,7 +41,8 @@ void aif_strset_finish(struct aif_strset *s);
 uint32_t aif_strset_put(struct aif_strset *s, const void *p, size_t n);
 uint32_t aif_strset_puts(struct aif_strset *s, const char *str);
 uint32_t aif_strset_find(const struct aif_strset *s, const void *p, size_t n);
-/* Other bytes for an id that is there; it is not found by them. 0 or -ENOMEM. */
+/* Replaces the bytes of an existing id; aif_strset_put() does not find it by the new ones. 0 or
+ * -ENOMEM. */
 int aif_strset_set(struct aif_strset *s, uint32_t id, const void *p, size_t n);
 /* The bytes of id, terminated by a zero byte that is not part of *ret_len. Valid until the next
  * put. */

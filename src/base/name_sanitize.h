@@ -22,5 +22,6 @@ void aif_name_sanitize(const void *bytes, size_t n, struct aif_buf *ret);
 /* The same for a text of several lines, which stay lines: what a terminal may be sent. */
 void aif_name_sanitize_lines(const void *bytes, size_t n, struct aif_buf *ret);
 
-/* The same in place, in a text that may not grow: what it would replace is a '?', and line ends are blanks. */
+/* The same in place, in a text that may not grow: what it would replace is a '?', and line ends
+ * are blanks. */
 void aif_name_sanitize_in_place(char *text);

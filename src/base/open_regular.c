@@ -14,14 +14,16 @@
 #include <linux/openat2.h>
 #endif
 
-/* The profile, its journal and its directory; a connection, its memory and its process; a file of /proc. */
+/* The profile, its journal and its directory; a connection, its memory and its process; a file
+ * of /proc. */
 #define KEPT_DESCRIPTORS 12
 
 #ifndef CONFIGFS_MAGIC
 #define CONFIGFS_MAGIC 0x62656570
 #endif
 
-/* Their files are no storage: reading one asks the kernel something, or takes it away from another. */
+/* Returns true for the kernel's own file systems, whose files are no storage: reading one asks the
+ * kernel something, or takes it away from another. */
 static bool is_of_the_kernel(int fd)
 {
 	static const unsigned long kernels[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,      DEBUGFS_MAGIC,
@@ -36,7 +38,8 @@ static bool is_of_the_kernel(int fd)
 	return false;
 }
 
-/* Opens what an O_PATH descriptor stands for, if it is a regular file. Takes the descriptor, or -errno. */
+/* Opens what an O_PATH descriptor stands for, if it is a regular file. Takes the descriptor, or
+ * -errno. */
 static int open_handle(int handle, int access)
 {
 	char path[32];

@@ -4,22 +4,23 @@
 #include "base/base.h"
 
 /*
- * Opens files whose paths somebody else chose: a recorded program, a file of such a program, whoever writes
- * to a directory that others can write to.
+ * Opens files whose paths somebody else chose: a recorded program, a file of such a program,
+ * whoever writes to a directory that others can write to.
  *
- * Opening a path can be an act. It blocks at a FIFO, makes a terminal the opener's controlling terminal,
- * arms a watchdog; reading a file of tracefs or procfs can take away what another reads. So the path is
- * resolved with O_PATH, which opens nothing, and what it leads to is opened only if it is a regular file of
- * a file system that stores files. No later change of the path can lead elsewhere.
+ * Opening a path can be an act. It blocks at a FIFO, makes a terminal the opener's controlling
+ * terminal, arms a watchdog; reading a file of tracefs or procfs can take away what another reads.
+ * So the path is resolved with O_PATH, which opens nothing, and what it leads to is opened only if
+ * it is a regular file of a file system that stores files. No later change of the path can lead
+ * elsewhere.
  */
 
-/* Opens `path`, relative to `dirfd` as openat() has it. `flags`: O_RDONLY or O_RDWR, and O_NOFOLLOW if it
- * may not be a symbolic link. Returns a descriptor, which the caller closes, or -errno; -EINVAL: it is not
- * a regular file. */
+/* Opens `path`, relative to `dirfd` as openat() has it. `flags`: O_RDONLY or O_RDWR, and
+ * O_NOFOLLOW if it may not be a symbolic link. Returns a descriptor, which the caller closes, or
+ * -errno; -EINVAL: it is not a regular file. */
 int aif_open_regular(int dirfd, const char *path, int flags);
 
-/* Opens for reading what the absolute `path` is for process `pid`, in a container too: absolute symbolic
- * links are the container's, not ours. */
+/* Opens for reading what the absolute `path` is for process `pid`, in a container too: absolute
+ * symbolic links are the container's, not ours. */
 int aif_open_regular_of(int pid, const char *path);
 
 /* Keeps the last descriptors of the limit for what a recording cannot do without. Returns `fd`; or

@@ -5,14 +5,16 @@
 
 #include <sys/types.h>
 
-/* The text of a small file of /proc, as much of it as there is room for, with a terminator. Its length or
- * -errno; then the text is "". No memory is taken, and nothing but system calls is used. */
+/* The text of a small file of /proc, as much of it as there is room for, with a terminator. Its
+ * length or -errno; then the text is "". No memory is taken, and nothing but system calls is
+ * used. */
 ssize_t aif_proc_read(const char *path, char *text, size_t size);
 
-/* The n-th field of a text of /proc/PID/stat, as proc(5) counts them, from the third on; its length ends with a
- * space or the text. NULL: there is none. The name before them may hold anything. */
+/* The n-th field of a text of /proc/PID/stat, as proc(5) counts them, from the third on; its
+ * length ends with a space or the text. NULL: there is none. The name before them may hold
+ * anything. */
 const char *aif_proc_stat_field(const char *text, int n);
 
-/* Is this process the machine's administrator, as drivers ask for it (the kernel's capable())? Root of a user
- * namespace is not. */
+/* Is this process the machine's administrator, as drivers ask for it (the kernel's capable())?
+ * Root of a user namespace is not. */
 bool aif_proc_is_admin(void);

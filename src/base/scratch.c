@@ -11,7 +11,8 @@ void aif_scratch_put(struct aif_scratch *s, const char *path)
 
 	if (!s || !path || strlen(path) >= AIF_SCRATCH_PATH)
 		return;
-	/* Behind all others: a file is put after its directory. */
+	/* Takes the slot behind all that are used: a directory is put before its files, and removed
+	 * after them. */
 	while (at && !s->is_used[at - 1])
 		at--;
 	if (at == AIF_SCRATCH_MAX)

@@ -6,8 +6,9 @@
 #include <signal.h>
 
 /*
- * Files in the making, which a program that is ended by a signal must not leave behind: whoever makes one puts its name
- * here and takes it away again when it is whole or gone. The signal's handler removes what is there.
+ * Files in the making, which a program that is ended by a signal must not leave behind: whoever
+ * makes one puts its name here and takes it away again when it is whole or gone. The signal's
+ * handler removes what is there.
  */
 enum { AIF_SCRATCH_MAX = 48, AIF_SCRATCH_PATH = 4096 };
 
@@ -16,8 +17,8 @@ struct aif_scratch {
 	volatile sig_atomic_t is_used[AIF_SCRATCH_MAX];
 };
 
-/* A file's name, or a directory's, which is removed if nothing else is in it then; s may be NULL. A name that there is no
- * room for is not kept. */
+/* A file's name, or a directory's, which is removed if nothing else is in it then; s may be
+ * NULL. A name that there is no room for is not kept. */
 void aif_scratch_put(struct aif_scratch *s, const char *path);
 void aif_scratch_take(struct aif_scratch *s, const char *path);
 

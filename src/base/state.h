@@ -4,8 +4,9 @@
 #include "base/base.h"
 
 /*
- * Files that one run of aiflame leaves for the next: ${XDG_STATE_HOME:-$HOME/.local/state}/aiflame/NAME. A path is made
- * here and nothing else; the file may be missing.
+ * Files that one run of aiflame leaves for the next:
+ * ${XDG_STATE_HOME:-$HOME/.local/state}/aiflame/NAME. A path is made here and nothing else; the
+ * file may be missing.
  */
 #define AIF_STATE_PATH 4096
 

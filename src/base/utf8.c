@@ -25,7 +25,7 @@ size_t aif_utf8_char(const uint8_t *s, size_t n, uint32_t *ret_code)
 	return len;
 }
 
-/* How many bytes from the start are text as they stand. */
+/* Returns how many bytes from the start are valid UTF-8 without zero bytes. */
 static size_t text_len(const uint8_t *s, size_t n)
 {
 	size_t at = 0;

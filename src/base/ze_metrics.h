@@ -4,8 +4,9 @@
 #include "base/base.h"
 
 /*
- * What Level Zero's drivers tell of their metric groups, in our own words (specification 1.0 to 1.13, ze_api.h and
- * zet_api.h): for the agent, which reads them (agent/level_zero/ze_abi.h), and for who lists them.
+ * Our own declarations of Level Zero's metric groups (specification 1.0 to 1.13, ze_api.h and
+ * zet_api.h), for the agent, which reads them (agent/level_zero/ze_abi.h), and for `record
+ * --counters help`, which lists them.
  */
 #define AIF_ZE_SUCCESS      0u
 #define AIF_ZE_DEVICE_PROPS 0x20006 /* those of 1.2: ticks are told in Hz */
@@ -53,8 +54,8 @@ struct aif_ze_metric_properties {
 	char units[256];
 };
 
-/* A group of counters that can be read over time is one without instructions' addresses; of its metrics, those are
- * counters that have a number. */
+/* A group of counters that can be read over time is one without instructions' addresses; of its
+ * metrics, those are counters that have a number. */
 static inline bool aif_ze_is_number(const struct aif_ze_metric_properties *m)
 {
 	return m->result <= AIF_ZE_VALUE_BOOL;

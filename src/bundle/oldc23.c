@@ -8,7 +8,8 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-/* By their names in the library: the headers would turn them into the new ones. */
+/* Declares the functions by their names in the library: the headers would turn them into the new
+ * ones. */
 #define ALIAS(type, name)                                                        \
 	type first_##name(const char *, char **, int) __asm__(#name);            \
 	HIDDEN type __isoc23_##name(const char *text, char **ret_end, int base); \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What glibc 2.28 does not have and today's objects ask for. Linked into the bundle's binaries only,
- * from an archive that stands where libc_nonshared.a does (scripts/bundle/glibc-stubs), each hidden,
- * so that neither the application nor a driver ever sees them. A new name belongs here when the
- * bundle's link says that it is undefined; it must work on every kernel that 2.28 runs on.
+ * Functions that today's objects ask for and glibc 2.28 does not have. They are linked into the
+ * bundle's binaries only, from an archive that stands where libc_nonshared.a does
+ * (scripts/bundle/glibc-stubs), each hidden, so that neither the application nor a driver ever sees
+ * them. A new name belongs here when the bundle's link says that it is undefined; it must work on
+ * every kernel that 2.28 runs on.
  */
 #include <fcntl.h>
 #include <sys/syscall.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The way into a program on glibc before 2.34. There, the program's own start-up object ran its
- * constructors: it handed __libc_start_main a function that did. Since then the C library runs them,
- * the object hands over NULL, and __libc_start_main has a new version so that such a program does
- * not start on an old library with its constructors left out. This stands between the two: called
- * by today's object, it hands the old version (which every glibc still has) that function.
+ * constructors: it handed __libc_start_main a function that did. Since then the C library runs
+ * them, the object hands over NULL, and __libc_start_main has a new version so that such a program
+ * does not start on an old library with its constructors left out. This stands between the two:
+ * called by today's object, it hands the old version (which every glibc still has) that function.
  */
 #define HIDDEN __attribute__((visibility("hidden")))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/agent_path.h"
 
-#include "record/attach_dir.h"
+#include "record/attach/attach_dir.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,8 @@
 
 #include "base/base.h"
 
-/* Where libaiflame-agent.so lies: $AIFLAME_AGENT; beside this executable (the build directory); or
- * in the library directory that was installed with it. Always a name, in `to`; whether it is there
- * is the caller's to see. Holds neither space nor colon where there is another name without them. */
+/* Finds libaiflame-agent.so: $AIFLAME_AGENT; beside this executable (the build directory); or in
+ * the library directory that was installed with it. Always a name, in `to`; whether it is there
+ * is the caller's to see. Holds neither space nor colon where there is another name without
+ * them. */
 void aif_agent_path(char *to, size_t size);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/annotate.h"
+#include "report/annotate.h"
 
-#include "cmd/choice.h"
+#include "cmd/selection.h"
 #include "cmd/command.h"
 #include "cmd/iga.h"
 #include "cmd/nvdisasm.h"
 #include "cmd/profile_arg.h"
-#include "export/disasm.h"
+#include "isa/disasm.h"
 #include "profile/file.h"
 
 #include <errno.h>
@@ -21,7 +21,8 @@ struct values {
 static const struct aif_opt opts[] = {
 	{'i', "input", "FILE", AIF_OPT_STRING, AT(input), 0, "the profile (aiflame.data)"},
 	{0, "min", "PCT", AIF_OPT_PERCENT, AT(min_ppm), 0,
-	 "leave out what has less of the kernel's samples; 0 shows all (0.5)"},
+	 "hide lines and instructions with a smaller share of the kernel's samples; 0 shows "
+	 "all (0.5)"},
 	{0},
 };
 static const struct values defaults = {.min_ppm = 5000};
@@ -63,18 +64,22 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (!path)
 		return AIF_EXIT_USAGE;
 	if (aif_view_open(&view, path, err) == 0) {
-		aif_view_tell_cut(path, &view.profile);
-		if (aif_annotate_write(&view.profile, &view.attribution, &o, &out, err) == 0)
+		aif_view_report_cut(path, &view.profile);
+		if (aif_annotate_write(&view.names, &view.attribution, &o, &out, err) == 0 &&
+		    aif_profile_check(&view.profile, path, err) == 0)
 			status = aif_view_print_text(&out, err);
 	}
 	if (d.nvdisasm.is_missed && status == AIF_EXIT_OK)
-		fputs("aiflame: names of instructions only: nvdisasm, which tells their operands, was not "
-		      "found; put it into $PATH, it is in CUDA toolkits and in Triton\n",
+		fputs("aiflame: instructions are shown without operands: nvdisasm was not "
+		      "found; put it into $PATH, it is part of CUDA toolkits and of Triton\n",
 		      stderr);
 	if (d.iga.is_missed && status == AIF_EXIT_OK)
-		fputs("aiflame: names of instructions only: IGA, which tells their operands, was not found or does "
-		      "not know this device; install Intel's graphics compiler (Debian: libigc1)\n",
+		fputs("aiflame: instructions are shown without operands: IGA was not found "
+		      "or does not know this device; install Intel's graphics compiler "
+		      "(Debian: libigc1)\n",
 		      stderr);
+	if (status != AIF_EXIT_OK && !err->code)
+		aif_profile_check(&view.profile, path, err);
 	aif_nvdisasm_finish(&d.nvdisasm);
 	aif_buf_finish(&out);
 	aif_view_finish(&view);
@@ -86,17 +91,19 @@ const struct aif_command aif_command_annotate = {
 	.words = "KERNEL [FILE]",
 	.summary = "a kernel's source and instructions with their samples",
 	.description =
-		"Lists the kernels whose name matches the expression KERNEL, most time first: the source lines\n"
-		"that were sampled, then the instructions in the order of their addresses, each with its share of\n"
-		"the kernel's samples and, on NVIDIA's and Intel's GPUs, with what the sampled threads waited for and the\n"
-		"instruction behind that: `long_scoreboard 80 % waits for +0x0120 LDG`. aiflame report --stalls\n"
-		"says what the reasons mean. `...` stands for instructions that have few samples: --min.\n"
-		"\n"
-		"The text of source lines is in the profile for programs that were built from source at run time.\n"
-		"Operands of NVIDIA's instructions are shown where nvdisasm is found: in $PATH, $CUDA_HOME/bin,\n"
-		"/usr/local/cuda/bin, or in the Triton package of a Python in $PATH; what it says is kept in the\n"
-		"profile. Without it there are names only. Those of Intel's come from IGA (libiga64), a part of Intel's\n"
-		"graphics compiler, in the same way. Long lines are cut where a terminal ends, not in pipes and files.",
+		"Lists the kernels whose names match the expression KERNEL, most time first: the\n"
+		"source lines that were sampled, then the instructions by address, each with its\n"
+		"share of the kernel's samples and, on NVIDIA's and Intel's GPUs, what the\n"
+		"sampled threads waited for and the instruction that causes the wait:\n"
+		"`long_scoreboard 80 % waits for +0x0120 LDG`. aiflame report --stalls explains\n"
+		"the reasons. `...` stands for instructions with few samples (--min).\n\n"
+		"The profile has the text of source lines of programs that were built from source\n"
+		"at run time. Operands of NVIDIA's instructions come from nvdisasm, which is\n"
+		"searched in $PATH, $CUDA_HOME/bin, /usr/local/cuda/bin and the Triton package of\n"
+		"a Python in $PATH; its output is kept in the profile. Operands of Intel's come\n"
+		"in the same way from IGA (libiga64), a part of Intel's graphics compiler.\n"
+		"Without these tools only mnemonics are shown. Long lines are cut at the width of\n"
+		"a terminal, not in pipes and files.",
 	.examples =
 		"aiflame annotate matmul\tthe kernels with matmul in their names\n"
 		"aiflame annotate '^gemm$' run.data --min 0\tone kernel, each of its instructions\n",

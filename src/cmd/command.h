@@ -24,7 +24,7 @@ struct aif_command {
 	int (*run)(const void *values, char **words, int words_len, struct aif_err *err);
 };
 
-/* Exit statuses that the command line promises (DESIGN: 0 ok, 1 failure, 2 usage). */
+/* Exit statuses that the command line promises: 0 success, 1 failure, 2 wrong usage. */
 enum { AIF_EXIT_OK = 0, AIF_EXIT_FAILURE = 1, AIF_EXIT_USAGE = 2 };
 
 /* Ends with NULL; the order is that of `aiflame help`. */

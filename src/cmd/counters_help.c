@@ -5,7 +5,7 @@
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
 #include "cmd/tool.h"
-#include "record/opts.h"
+#include "record/ingest/opts.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,10 +19,11 @@
 /* 100 groups of 100 metrics, 200 bytes each, of some kinds of GPUs. */
 #define TEXT_MAX (UINT64_C(16) << 20)
 
-/* ---- the list ------------------------------------------------------------------------------------ */
+/* ---- the list
+ * ------------------------------------------------------------------------------------ */
 
-/* The next name from *at on, without blanks around it; NULL: there is none. As the agent reads them, but with those
- * that are empty. */
+/* The next name from *at on, without blanks around it; NULL: there is none. As the agent reads
+ * them, but with those that are empty. */
 static const char *next_name(const char **at, int *ret_len)
 {
 	const char *s = *at;
@@ -47,15 +48,16 @@ int aif_counters_check(const char *list, struct aif_err *err)
 
 	if (strlen(list) >= AIF_RECORD_COUNTERS)
 		return aif_err_set(err, -EINVAL,
-				   "record: --counters: the list may have %d bytes; name a group "
-				   "instead of many counters (--counters help lists them)",
+				   "record: --counters: the list is longer than %d bytes; "
+				   "name a group instead of many counters (--counters help "
+				   "lists them)",
 				   AIF_RECORD_COUNTERS - 1);
 	while (next_name(&at, &n))
 		if (!n)
 			return aif_err_set(
 				err, -EINVAL,
-				"record: --counters: '%s' has an empty name; names with a comma "
-				"between are wanted: --counters default, or what --counters help "
+				"record: --counters: '%s' has an empty name; give names with "
+				"commas between: --counters default, or what --counters help "
 				"lists",
 				list);
 	return 0;
@@ -74,10 +76,12 @@ bool aif_counters_is_help(const char *list)
 	return s && (is_name(s, n, "help") || is_name(s, n, "list"));
 }
 
-/* ---- in the child -------------------------------------------------------------------------------- */
+/* ---- in the child
+ * -------------------------------------------------------------------------------- */
 
-/* What it prints, a line each: "D device", "G name TAB domain TAB flags TAB use TAB counters TAB description", of the group
- * before it "M name TAB unit TAB type TAB description"; "E why there are none". */
+/* Lines that the child prints: "D device", "G name TAB domain TAB flags TAB use TAB counters TAB
+ * description", of the group before it "M name TAB unit TAB type TAB description"; "E why there
+ * are none". */
 enum use { USE_COUNTERS, USE_STALLS, USE_NONE };
 
 #define FUNCTIONS(X)                                                                       \
@@ -101,7 +105,7 @@ static const char *load(struct api *a)
 	bool all = lib;
 
 	if (!lib)
-		return "libze_loader.so.1 was not found, without which no program uses Level Zero; "
+		return "libze_loader.so.1 was not found, which Level Zero programs need; "
 		       "apt-get install libze1 (level-zero)";
 #define X(name, arguments)                      \
 	*(void **)&a->name = dlsym(lib, #name); \
@@ -140,7 +144,7 @@ static void put_metric(FILE *out, const struct aif_ze_metric_properties *m)
 	put_field(out, m->description, sizeof(m->description), '\n');
 }
 
-/* As the agent chooses. */
+/* Returns the use of a metric group, chosen as the agent does. */
 static enum use use_of(bool over_time, bool has_address, uint32_t numbers)
 {
 	return !over_time || !numbers ? USE_NONE : has_address ? USE_STALLS : USE_COUNTERS;
@@ -225,7 +229,8 @@ static int ask_driver(FILE *out)
 	return fflush(out) == 0 ? 0 : 1;
 }
 
-/* ---- outside of it ------------------------------------------------------------------------------- */
+/* ---- outside of it
+ * ------------------------------------------------------------------------------- */
 
 static int ask(bool has_library, struct aif_buf *ret)
 {
@@ -366,7 +371,7 @@ static void put_line(struct listing *l, char *line, struct aif_err *err)
 	}
 }
 
-/* Why a driver that has started has told of no group. */
+/* Explains why a driver that has started reports no metric group. */
 static void why_none(const struct listing *l, bool has_library, struct aif_err *err)
 {
 	const char *set = getenv("ZET_ENABLE_METRICS");
@@ -418,12 +423,12 @@ int aif_counters_help(const char *names, struct aif_err *err)
 	if (r == -ETIMEDOUT)
 		aif_err_set(err, r, "record: --counters: Level Zero's driver does not answer");
 	else if (r < 0)
-		aif_err_set(
-			err, r, "record: --counters: Level Zero's driver has crashed%s",
-			has_library || getenv("ZET_ENABLE_METRICS")
-				? " when it was started with ZET_ENABLE_METRICS=1, without which it tells "
-				  "of no metrics; another version of it, or of libigdmd.so.1, may not"
-				: "; see aiflame doctor");
+		aif_err_set(err, r, "record: --counters: Level Zero's driver has crashed%s",
+			    has_library || getenv("ZET_ENABLE_METRICS")
+				    ? " when it was started with ZET_ENABLE_METRICS=1, which "
+				      "listing metrics needs; try another version of it, or of "
+				      "libigdmd.so.1"
+				    : "; see aiflame doctor");
 	for (char *line = (char *)aif_buf_str(&text), *end;
 	     !r && (end = strchr(line, '\n')) != NULL; line = end + 1) {
 		*end = '\0';
@@ -434,11 +439,12 @@ int aif_counters_help(const char *names, struct aif_err *err)
 		why_none(&l, has_library, err);
 	if (!err->code) {
 		if (!l.wanted)
-			aif_buf_puts(
-				&l.out,
-				"\n--counters reads a group by its name, or counters of one by "
-				"theirs: --counters help,GROUP lists those.\nSampling `query` is "
-				"around single commands, which aiflame does not.\n");
+			aif_buf_puts(&l.out,
+				     "\n"
+				     "--counters reads a group by its name, or counters of one by "
+				     "theirs: --counters help,GROUP lists those.\n"
+				     "aiflame cannot read groups whose sampling is `query`: they "
+				     "measure single commands.\n");
 		status = aif_view_print_text(&l.out, err);
 	}
 	aif_buf_finish(&text);

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
-#include "record/attach_dir.h"
+#include "record/attach/attach_dir.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* It answers in milliseconds; where 40 processes want two CPUs, some take more than 2 s. */
+/* Time for the recorder's answer. It takes milliseconds; where 40 processes want two CPUs, some
+ * take more than 2 s. */
 #define ANSWER_MS 10000
 /* A recorder that was told to stop drains, names and writes; its end is waited for this long. */
 #define STOP_NS (120 * AIF_NS_PER_S)
@@ -61,8 +62,8 @@ static int find(struct search *s, struct aif_err *err)
 		return 0;
 	if (s->found)
 		return aif_err_set(err, -EEXIST,
-				   "ctl: %u recordings are running%s%s; say which by its name or "
-				   "its recorder's process: aiflame ctl status",
+				   "ctl: %u recordings are running%s%s; give the name or the "
+				   "recorder's process of one: aiflame ctl status",
 				   s->found, s->name ? " as " : "", s->name ? s->name : "");
 	return aif_err_set(err, -ENOENT, "ctl: %s%s; see aiflame ctl status",
 			   s->name ? s->name : "no recording is running",
@@ -103,7 +104,7 @@ static int tell(int dir, const char *path, const struct search *s, enum aif_cont
 		if (aif_now_ns() > until)
 			return aif_err_set(err, -ETIMEDOUT,
 					   "ctl: %s (process %" PRIu32
-					   ") was told to end, and is still writing",
+					   ") was asked to end, and is still writing",
 					   about->call.name, about->pid);
 		nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL);
 	}
@@ -115,7 +116,7 @@ static int tell(int dir, const char *path, const struct search *s, enum aif_cont
 static bool print_recording(void *arg, const struct aif_standby_found *f)
 {
 	struct aif_standby_recording about = f->about, *a = &about;
-	static const char *const wants[] = {"", "processes that were named", "all on standby"};
+	static const char *const wants[] = {"", "named processes", "all on standby"};
 	uint64_t now = aif_clock_ns(CLOCK_REALTIME);
 
 	if (f->has_ended)
@@ -168,14 +169,14 @@ static bool print_process(void *arg, struct aif_standby_entry *e)
 	aif_name_sanitize_in_place(e->page.runtime);
 	aif_name_sanitize_in_place(e->page.version);
 	aif_name_sanitize_in_place(e->page.call.name);
-	/* Of another namespace: only its own number is known. */
+	/* Processes of another PID namespace are known by their number in it only. */
 	snprintf(pid, sizeof(pid), e->pid ? "%" PRIu32 : "(%" PRIu32 ")", e->page.pid);
 	printf("%-10s %-10s %-8s %-20s %s\n", pid, e->page.runtime, e->page.version,
 	       is_free || !e->page.recorder ? "-" : e->page.call.name, command);
 	return true;
 }
 
-/* One whose runtime has not started: until then it leaves nothing in the directory. */
+/* Prints a process whose runtime has not started: until then it leaves nothing in the directory. */
 static void print_waiting(void *arg, int pid)
 {
 	char command[64];
@@ -239,7 +240,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		r = find(&s, err);
 		if (!r)
 			r = tell(s.dir, path, &s, verbs[i].control, err);
-		/* Who did not name it may have meant another. */
+		/* Names the recording where the user did not: another one may have been meant. */
 		if (!r && !s.name)
 			printf("%s: %s (process %" PRIu32 ")\n", words[0], s.at.about.call.name,
 			       s.at.about.pid);
@@ -254,12 +255,13 @@ const struct aif_command aif_command_ctl = {
 	.words = "start|pause|stop|status [NAME|PID]",
 	.summary = "control recordings that run, list processes on standby",
 	.description =
-		"start   a recording collects, now (record --delay) or again\n"
-		"pause   it collects nothing for a while\n"
-		"stop    it ends and writes its profile; this waits for it. What is recorded goes on\n"
+		"start   starts collecting, at first (record --delay) or again\n"
+		"pause   stops collecting for a while\n"
+		"stop    ends the recording and waits for its profile; its processes go on\n"
 		"status  lists recordings, and processes that wait to be recorded\n\n"
-		"A recording is called what `record --name` says, or else like its file; the number of\n"
-		"the recorder's process or of a recorded one does, too. Without NAME: the only one.",
+		"NAME is what `record --name` said, or else the name of the recording's file; PID\n"
+		"is the recorder or one of the processes that it records. Without either: the\n"
+		"only recording.",
 	.examples = "aiflame ctl status\twho records whom\n"
 		    "aiflame ctl stop aiflame.data\tas Ctrl-C in its terminal\n",
 	.min_words = 1,

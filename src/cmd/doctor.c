@@ -3,9 +3,9 @@
 #include "cmd/command.h"
 #include "cmd/doctor_intel.h"
 #include "cmd/doctor_nvidia.h"
-#include "record/cpu.h"
+#include "record/sources/cpu.h"
 #include "record/ebpf/ebpf.h"
-#include "record/perf_source.h"
+#include "record/sources/perf_source.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -90,7 +90,8 @@ static bool probe_drivers(void)
 		say(true, "PoCL", "not installed: no CPU device to sample instructions of", ""));
 }
 
-/* What the kernel says of it, and what helps if it refused (r): its own setting, or a container's filter. */
+/* Reports what the kernel says of perf_event_open and, if it refused (r), what helps: its own
+ * setting, or a container's filter may be why. */
 static bool say_perf(int r, const char *what, const char *instead)
 {
 	char found[160], fix[256], paranoid[16] = "";
@@ -189,13 +190,14 @@ const struct aif_command aif_command_doctor = {
 	.words = "",
 	.summary = "what works here, what does not, and the fix for each",
 	.description =
-		"Tries what a recording needs, one line each, with the exact fix where something is\n"
-		"missing, and says which privilege brings which frames. Where NVIDIA's driver is, also:\n"
-		"its GPUs, which libcupti there are, which of them recordings have crashed in, whether\n"
-		"instructions may be sampled and who else may hold the GPU's counters, nvdisasm. Where an\n"
-		"Intel GPU is: its driver and kernel, whether EU stalls may be sampled, Level Zero's loader,\n"
-		"tracing layer and driver, the metrics library, libiga64. Nothing of CUDA or Level Zero is\n"
-		"started for that. Ends with 1 if anything is missing.",
+		"Tests what a recording needs and prints a line for each, with the exact fix\n"
+		"where something is missing, and which privilege makes which frames available.\n"
+		"With NVIDIA's driver also: its GPUs, the libcupti found, which of them\n"
+		"recordings have crashed in, whether instructions may be sampled and which other\n"
+		"program may use the GPU's counters, nvdisasm. With an Intel GPU also: driver and\n"
+		"kernel, whether EU stalls may be sampled, Level Zero's loader, tracing layer and\n"
+		"driver, the metrics library, libiga64. CUDA and Level Zero are not initialised\n"
+		"for this. Exits with 1 if anything is missing.",
 	.examples =
 		"aiflame doctor\tbefore the first recording\naiflame doctor | grep MISSING\tonly "
 		"what to mend\n",

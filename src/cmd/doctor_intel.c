@@ -14,16 +14,19 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* What the kernel tells in /sys and /proc, and which libraries there are. No driver is initialised, no stream opened. */
+/* Reads what the kernel reports in /sys and /proc, and looks for libraries. No driver is
+ * initialised, no stream opened. */
 
 #define LINE 512
 
 #define CAP_SYS_ADMIN_BIT 21
 #define CAP_PERFMON_BIT   38
 
-/* ---- what lies around ---------------------------------------------------------------------------- */
+/* ---- what lies around
+ * ---------------------------------------------------------------------------- */
 
-/* As the loader finds it by name, with its version: the file behind the links. */
+/* Returns the path of the library that the loader finds by name, with its version: the file behind
+ * the links. */
 static char *library(const char *name, const char *symbol, bool *ret_has_symbol)
 {
 	void *lib = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
@@ -75,7 +78,8 @@ void aif_intel_finish(struct aif_intel *n)
 	free(n->iga);
 }
 
-/* ---- what it means ------------------------------------------------------------------------------- */
+/* ---- what it means
+ * ------------------------------------------------------------------------------- */
 
 struct cards {
 	unsigned xe, i915;
@@ -133,7 +137,8 @@ static void say_cards(const struct aif_intel *n, struct cards *c, aif_doctor_say
 	say(true, "Intel GPUs", text, "");
 }
 
-/* Of another group's nodes nothing works at all. */
+/* Reports whether render nodes can be opened: without the permission of their group nothing works
+ * at all. */
 static bool say_nodes(const struct aif_intel *n, aif_doctor_say *say)
 {
 	char pattern[LINE];
@@ -214,7 +219,7 @@ static bool say_i915(const struct aif_intel *n, aif_doctor_say *say)
 		   "sysctl dev.i915.perf_stream_paranoid=0, or run with CAP_PERFMON");
 }
 
-/* Behind ".so.": "1.8.0". */
+/* Returns the part of the path behind ".so.": "1.8.0". */
 static const char *version_of(const char *path)
 {
 	const char *so = strstr(path, ".so.");

@@ -3,7 +3,8 @@
 
 #include "cmd/doctor_nvidia.h"
 
-/* What this machine has for Intel's GPUs. Strings are freed by aif_intel_finish; NULL: not there. */
+/* Drivers, devices and libraries of this machine for Intel's GPUs. Strings are freed by
+ * aif_intel_finish; NULL: not there. */
 struct aif_intel {
 	const char *root;    /* of /proc, /sys and /dev: "", but for tests */
 	char release[72];    /* of the kernel */

@@ -5,9 +5,9 @@
 #include "base/cupti_places.h"
 #include "base/proc.h"
 #include "cmd/nvdisasm.h"
-#include "cmd/places.h"
-#include "export/names.h"
-#include "record/gpu_users.h"
+#include "cmd/find_file.h"
+#include "names/names.h"
+#include "record/ingest/gpu_users.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -20,13 +20,14 @@
 #include <unistd.h>
 
 /*
- * What the driver tells in /proc, and which libraries there are. Nothing here initialises CUDA: that takes a
- * second and memory of each GPU.
+ * Reads what the driver reports in /proc, and looks for libraries. Nothing here initialises
+ * CUDA: that takes a second and memory of each GPU.
  */
 
 #define LINE 512
 
-/* ---- what lies around ---------------------------------------------------------------------------- */
+/* ---- what lies around
+ * ---------------------------------------------------------------------------- */
 
 /* A file's line that begins with `key`, without it, ':' and blanks; "" if there is none. */
 static void value_in(const char *path, const char *key, char ret[LINE])
@@ -55,7 +56,8 @@ static void add(struct aif_buf *list, char *path)
 	free(path);
 }
 
-/* As the loader finds it by name. It stays loaded, with what its constructors have made. */
+/* Returns the path of the library that the loader finds by name. The library stays loaded, with
+ * what its constructors have made. */
 static char *loadable(const char *name)
 {
 	void *lib = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
@@ -78,16 +80,16 @@ static char *libcupti_find(void)
 	for (size_t i = 0; i < AIF_ARRAY_LEN(aif_cupti_in_packages); i++) {
 		snprintf(pattern, sizeof(pattern), "../lib/python3*/*" AIF_CUPTI_PACKAGES "%s",
 			 aif_cupti_in_packages[i]);
-		add(&list, aif_place_in_path(pattern, R_OK));
+		add(&list, aif_find_file_in_path(pattern, R_OK));
 		snprintf(pattern, sizeof(pattern), ".local/lib/python3*/*" AIF_CUPTI_PACKAGES "%s",
 			 aif_cupti_in_packages[i]);
-		add(&list, home ? aif_place(home, pattern, R_OK) : NULL);
+		add(&list, home ? aif_find_file(home, pattern, R_OK) : NULL);
 	}
 	packages = list.len;
 	for (size_t i = 0; list.len == packages && i < AIF_ARRAY_LEN(aif_cupti_names); i++)
 		add(&list, loadable(aif_cupti_names[i]));
 	for (size_t i = 0; list.len == packages && i < AIF_ARRAY_LEN(aif_cupti_in_toolkits); i++)
-		add(&list, aif_place("/", aif_cupti_in_toolkits[i] + 1, R_OK));
+		add(&list, aif_find_file("/", aif_cupti_in_toolkits[i] + 1, R_OK));
 	if (list.len)
 		result = strdup(aif_buf_str(&list));
 	aif_buf_finish(&list);
@@ -111,7 +113,8 @@ void aif_nvidia_finish(struct aif_nvidia *n)
 	free(n->nvdisasm);
 }
 
-/* ---- what it means ------------------------------------------------------------------------------- */
+/* ---- what it means
+ * ------------------------------------------------------------------------------- */
 
 static const char *at(const struct aif_nvidia *n, const char *path, char space[LINE])
 {
@@ -255,7 +258,8 @@ static void say_shares(const struct aif_nvidia *n, const struct devices *d, aif_
 		    "instructions only where its host sets the plugin's enable_profiling=1", "");
 }
 
-/* Nothing is missing for that: recordings ask less of such a build. */
+/* Lists builds of CUPTI that have crashed. No check fails for that: recordings ask less of such a
+ * build. */
 static void say_crashes(const struct aif_nvidia *n, aif_doctor_say *say)
 {
 	struct aif_buf text = {0};

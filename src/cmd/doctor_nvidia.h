@@ -7,7 +7,8 @@
 /* Prints a line and returns `ok`: what was looked for, what was found, and what to do unless ok. */
 typedef bool aif_doctor_say(bool ok, const char *what, const char *found, const char *fix);
 
-/* What this machine has for NVIDIA's GPUs. Strings are freed by aif_nvidia_finish. */
+/* Drivers, devices and libraries of this machine for NVIDIA's GPUs. Strings are freed by
+ * aif_nvidia_finish. */
 struct aif_nvidia {
 	const char *root; /* of /proc and /dev: "", but for tests */
 	bool libcuda;     /* the loader finds libcuda.so.1 */

@@ -3,7 +3,7 @@
 #include "cmd/command.h"
 #include "cmd/counters_help.h"
 #include "cmd/profile_arg.h"
-#include "record/attach_dir.h"
+#include "record/attach/attach_dir.h"
 #include "wire/handshake.h"
 
 #include <errno.h>
@@ -22,12 +22,13 @@ struct values {
 #define AT(field) offsetof(struct values, field)
 static const struct aif_opt opts[] = {
 	{0, "format", "sh|docker|k8s|slurm|jupyter|systemd", AIF_OPT_CHOICE, AT(format), 0,
-	 "for whom the variables are written (sh)"},
+	 "the syntax to print the variables in (sh)"},
 	{0, "level", "graphs|off", AIF_OPT_CHOICE, AT(level), 0,
-	 "what is done before somebody records: only what cannot be made up for later, or nothing "
-	 "(graphs)"},
+	 "what the sleeping agent prepares: what a later recording could not make up for, or "
+	 "nothing (graphs)"},
 	{0, "metrics", NULL, AIF_OPT_FLAG, AT(metrics), 0,
-	 "with Level Zero's metrics, for record --counters and for EU stalls through Level Zero"},
+	 "enable Level Zero's metrics, for record --counters and for EU stalls through Level "
+	 "Zero"},
 	{0},
 };
 
@@ -70,7 +71,8 @@ static void put_variable_quoted(struct aif_buf *b, struct variable *v)
 	put_quoted(b, aif_buf_str(&v->value), false);
 }
 
-/* What $(...) gives is not looked through for quotes: they are there where a name cannot do without. */
+/* Prints docker's options. Shells do not remove quotes from the output of $(...), so names are
+ * quoted only where needed. */
 static void print_docker(struct aif_buf *b, struct variable *v, const char *agent, const char *dir)
 {
 	aif_buf_puts(b, "--volume ");
@@ -88,13 +90,13 @@ static void print_docker(struct aif_buf *b, struct variable *v, const char *agen
 	aif_buf_putc(b, '\n');
 }
 
-/* Where the agent lies on the node, and in the container. */
+/* Path of the agent on the node, and in the container. */
 struct places {
 	char host[PATH_MAX], inside[PATH_MAX];
 };
 
-/* LD_PRELOAD knows no names with spaces or colons. Those that agent_path.c gives such an agent on this
- * machine lead outside of what is mounted; a container may have it where it likes. */
+/* LD_PRELOAD knows no names with spaces or colons. Those that agent_path.c gives such an agent
+ * on this machine lead outside of what is mounted; a container may have it where it likes. */
 static void places_find(const char *agent, struct places *ret)
 {
 	if (!realpath(agent, ret->host))
@@ -245,14 +247,16 @@ const struct aif_command aif_command_env = {
 	.words = "",
 	.summary = "what to set so that a process can be recorded later",
 	.description =
-		"Prints the variables that bring aiflame's agent into a process that `record` does not\n"
-		"start: a server, a container, a notebook. It sleeps there, at no cost that can be\n"
-		"measured, until `record -p PID` or `record -a` wakes it; afterwards it sleeps again.\n\n"
-		"Level graphs makes OpenCL queues and Level Zero events give times, which cannot be\n"
-		"switched on later, hides that from the program, and remembers what is on Level Zero's\n"
-		"command lists; with off, launches of what was made before the recording have no times\n"
-		"or are not seen. With --metrics a GPU's counters, and EU stalls where the xe driver's stream\n"
-		"cannot be opened, can be had later; without, not. docs/standby.md has the whole story for each format.",
+		"Prints the variables that load aiflame's agent into a process that `record` does\n"
+		"not start: a server, a container, a notebook. The agent sleeps there, at no\n"
+		"measurable cost, until `record -p PID` or `record -a` wakes it, and sleeps again\n"
+		"afterwards.\n\n"
+		"Level graphs makes OpenCL queues and Level Zero events with times, which cannot\n"
+		"be switched on later, hides that from the program, and remembers what is on\n"
+		"Level Zero's command lists. With level off, launches in objects that were made\n"
+		"before the recording have no times or are not seen. Reading a GPU's counters,\n"
+		"and EU stalls where the xe driver's stream cannot be opened, needs --metrics.\n"
+		"docs/standby.md explains each format.",
 	.examples = "eval \"$(aiflame env)\" && ./server &\trun it, sleeping agent included\n"
 		    "docker run $(aiflame env --format docker) image\tthe same in a container\n"
 		    "aiflame env --format systemd\tlines for a unit's drop-in\n",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/choice.h"
+#include "cmd/selection.h"
 #include "cmd/command.h"
 #include "cmd/output.h"
 #include "cmd/profile_arg.h"
 #include "cmd/stop.h"
-#include "cmd/tell.h"
+#include "cmd/message.h"
 #include "export/exporter.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ extern const struct aif_exporter aif_exporter_sqlite;
 struct values {
 	const char *input, *output;
 	int format, detail;
-	struct aif_choice_values choice;
+	struct aif_selection_values choice;
 	uint64_t max_bytes;
 };
 
@@ -37,16 +37,16 @@ static const struct aif_opt opts[] = {
 	{'o', "output", "OUT", AIF_OPT_STRING, AT(output), 0,
 	 "what to write, - is standard output (aiflame and the format's suffix)"},
 	{0, "format", formats, AIF_OPT_CHOICE, AT(format), 0,
-	 "what it is, whatever its name is (by the name; sqlite)"},
+	 "the format, whatever the name (by the name; sqlite)"},
 	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
-	 "how much of stacks to show, as in aiflame flame (normal)"},
+	 "how many frames of stacks to keep, as in aiflame flame (normal)"},
 	AIF_CHOICE_OPTS(CHOICE_AT),
 	AIF_VIEW_MAX_SIZE_OPT(AT(max_bytes)),
 	{0},
 };
 static const struct values defaults = {.format = FORMAT_BY_SUFFIX, .detail = AIF_NAME_NORMAL};
 
-/* Where neither a word nor a name says it. */
+/* Format where neither --format nor the output's name chooses one. */
 static const struct aif_exporter *const usual = &aif_exporter_sqlite;
 
 /* NULL with *err. */
@@ -60,12 +60,13 @@ static const struct aif_exporter *exporter_of(const struct values *v, struct aif
 		e = aif_exporter_of(v->output);
 	if (!e)
 		aif_err_set(err, -EINVAL,
-			    "export: the name %s says no format; choose one with --format %s",
+			    "export: the name %s does not imply a format; choose one with "
+			    "--format %s",
 			    v->output, formats);
 	if (e && e->takes_all && (aif_choice_is_set(&v->choice) || v->detail != AIF_NAME_NORMAL)) {
 		aif_err_set(err, -EINVAL,
-			    "export: %s has always all that was recorded; leave out --detail and "
-			    "what chooses a part",
+			    "export: %s always holds all that was recorded; leave out "
+			    "--detail and the options that select a part",
 			    e->name);
 		return NULL;
 	}
@@ -76,9 +77,11 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 		  const char *output, const volatile sig_atomic_t *stopped, struct aif_err *err)
 {
 	struct aif_profile p = {0};
-	struct aif_choice c = {0};
+	struct aif_names names = {0};
+	struct aif_selection_args c = {0};
 	uint64_t damaged = 0, left_out = 0;
 	struct aif_export x = {.profile = &p,
+			       .names = &names,
 			       .kernel = v->choice.kernel,
 			       .detail = (enum aif_name_detail)v->detail,
 			       .max_bytes = v->max_bytes ? v->max_bytes : aif_view_max_size(path),
@@ -86,32 +89,36 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 			       .ret_damaged = &damaged,
 			       .ret_left_out = &left_out,
 			       .scratch = aif_stop_scratch()};
-	int r = aif_view_profile(path, &p, err);
+	int r = aif_view_profile(path, &p, &names, err);
 
 	if (!r)
-		r = aif_choice_make(&v->choice, &p, &c, err);
-	x.which = c.which;
+		r = aif_selection_args_make(&v->choice, &p, &c, err);
+	x.sel = c.sel;
 	if (!r)
 		r = aif_export_write(e, &x, output, err);
+	if (r && !err->code)
+		aif_profile_check(&p, path, err);
 	if (damaged && r != -EINTR) /* as query has it */
-		aif_tell("%s: %" PRIu64 " %s missing%s%s", path, damaged,
-			 damaged == 1 ? "part of it is damaged: what it held is"
-				      : "parts of it are damaged: what they held is",
-			 r ? "" : " in ",
-			 r                     ? ""
-			 : strcmp(output, "-") ? output
-					       : "what was written");
+		aif_message("%s: %" PRIu64 " %s missing%s%s", path, damaged,
+			    damaged == 1 ? "part of it is damaged: what it held is"
+					 : "parts of it are damaged: what they held is",
+			    r ? "" : " in ",
+			    r                     ? ""
+			    : strcmp(output, "-") ? output
+						  : "what was written");
 	if (left_out && r == -ENODATA)
-		aif_tell("%s: %" PRIu64
-			 " launches were left out (--overhead), and none was captured; record with "
-			 "--all-launches",
-			 path, left_out);
-	else if (left_out && !r)
-		aif_tell(
+		aif_message(
 			"%s: %" PRIu64
-			" launches were left out (--overhead): %s has those that were captured only",
-			path, left_out, strcmp(output, "-") ? output : "what was written");
-	aif_choice_finish(&c);
+			" launches were left out (--overhead), and none was captured; record with "
+			"--all-launches",
+			path, left_out);
+	else if (left_out && !r)
+		aif_message("%s: %" PRIu64
+			    " launches were left out (--overhead): %s has only those that were "
+			    "captured",
+			    path, left_out, strcmp(output, "-") ? output : "what was written");
+	aif_selection_args_finish(&c);
+	aif_names_finish(&names);
 	aif_profile_finish(&p);
 	return r;
 }
@@ -152,8 +159,8 @@ const struct aif_command aif_command_export = {
 	.words = "[FILE]",
 	.summary = "write a profile in another viewer's format",
 	.description =
-		"Writes a profile so that other viewers open it. The name after -o says in which format, or\n"
-		"--format. Stacks with the time attributed to them:\n"
+		"Writes a profile so that other viewers open it. The format follows from the name\n"
+		"after -o, or from --format. Stacks with the time attributed to them:\n"
 		"  pprof        NAME.pb.gz            go tool pprof, Pyroscope\n"
 		"  speedscope   NAME.speedscope.json  speedscope.app\n"
 		"  otlp         NAME.otlp             OpenTelemetry profiles\n"
@@ -163,14 +170,14 @@ const struct aif_command aif_command_export = {
 		"  perfetto     NAME.pftrace          ui.perfetto.dev\n"
 		"  firefox      NAME.firefox.json     profiler.firefox.com\n"
 		"  tensorboard  a log directory       TensorBoard's Profile tab, XProf\n"
-		"What devices sampled, by launch stack, instruction and reason:\n"
+		"Samples of devices, by launch stack, instruction and reason:\n"
 		"  iaprof       NAME.iaprof           readers of iaprof's text\n"
 		"The tables that `aiflame query` shows:\n"
 		"  csv          a directory           pandas, DuckDB, spreadsheets\n"
 		"  sqlite       NAME.sqlite           sqlite3, Grafana, anything that reads SQLite\n\n"
-		"With .gz behind its name a file is compressed; pprof always is. A file is there whole or\n"
-		"not at all; Ctrl-C leaves nothing behind. Over a file that is none of aiflame's pictures and\n"
-		"exports nothing is written. docs/viewers.md says what each has.",
+		"A name with .gz is compressed; pprof always is. A file appears complete or not\n"
+		"at all, also after Ctrl-C. Only pictures and exports of aiflame's are\n"
+		"overwritten, no other file. docs/viewers.md says what each format contains.",
 	.examples =
 		"aiflame export --format pprof\tto aiflame.pb.gz, for go tool pprof -http=:\n"
 		"aiflame export -o run.pftrace\tfor ui.perfetto.dev\n"

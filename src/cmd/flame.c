@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/flame.h"
+#include "flame/flame.h"
 
 #include "base/human.h"
-#include "cmd/choice.h"
+#include "cmd/selection.h"
 #include "cmd/command.h"
 #include "cmd/output.h"
 #include "cmd/profile_arg.h"
-#include "cmd/tell.h"
-#include "export/imported.h"
-#include "export/no_samples.h"
-#include "export/summary.h"
-#include "export/table.h"
-#include "profile/timeless.h"
+#include "cmd/message.h"
+#include "analysis/idle/part.h"
+#include "analysis/traits.h"
+#include "analysis/no_samples.h"
+#include "report/summary/summary.h"
+#include "text/table.h"
+#include "analysis/untimed.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 #include <time.h>
 
 enum { BY_THREAD_YES, BY_THREAD_NO };
-enum { OF_DEVICE, OF_CPU, OF_OFF_CPU };
+enum { OF_DEVICE, OF_CPU, OF_OFF_CPU, OF_IDLE, OF_LOOP };
 enum { FORMAT_BY_SUFFIX = -1, NOT_GIVEN = -1 };
 /* 300 is the least that is drawn; more than 100000 px no viewer shows. */
 enum { WIDTH_MIN = 300, WIDTH_MAX = 100000 };
@@ -31,7 +32,7 @@ struct values {
 	int format;               /* FORMAT_BY_SUFFIX or enum aif_flame_format */
 	bool inverted;
 	uint32_t width;
-	struct aif_choice_values choice;
+	struct aif_selection_values choice;
 	struct aif_flame_opts flame;
 	uint64_t max_bytes;
 };
@@ -42,30 +43,35 @@ static const struct aif_opt opts[] = {
 	{'i', "input", "FILE", AIF_OPT_STRING, AT(input), 0,
 	 "a profile or folded text (aiflame.data)"},
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
-	 "the picture, .svg, or text, .folded or .txt; - is standard output (aiflame.svg)"},
+	 "the file to write: .svg is a picture, .folded and .txt are text, - is standard "
+	 "output (aiflame.svg)"},
 	{0, "format", "svg|folded", AIF_OPT_CHOICE, AT(format), 0,
-	 "what it is, whatever its name is (by the name; - is SVG)"},
-	{0, "of", "device|cpu|off-cpu", AIF_OPT_CHOICE, AT(of), 0,
-	 "what to draw: device time, where threads were on CPUs, or off them (device)"},
+	 "the format, whatever the name (by the name; - is SVG)"},
+	{0, "of", "device|cpu|off-cpu|idle|loop", AIF_OPT_CHOICE, AT(of), 0,
+	 "what to draw: time on devices, time of threads on CPUs, or off CPUs; or the time in which "
+	 "devices were idle, by what the thread did that launched next; or both, as wide as the "
+	 "program's loop, or --time, is long (device)"},
 	{0, "leaf", "kernel|line|instruction|stall", AIF_OPT_CHOICE, AT(leaf), 0,
-	 "where towers end (instruction)"},
+	 "the last frame of each stack (instruction)"},
 	{0, "by", "wall|time|samples|launches", AIF_OPT_CHOICE, AT(by), 0,
-	 "what widths are: time shared where work overlaps, durations, or counts (wall)"},
+	 "what widths mean: time shared where work overlaps, durations, or counts (wall)"},
 	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
-	 "how much to show: brief has of libraries only what was called, full has all (normal)"},
+	 "how many frames to show: brief keeps of each library only the function that was "
+	 "called, full keeps all (normal)"},
 	{0, "by-thread", "yes|no", AIF_OPT_CHOICE, AT(by_thread), 0,
-	 "with --of cpu and off-cpu: each thread on its name (yes; of imported files and -a --ebpf no)"},
+	 "with --of cpu and off-cpu: one tower for each thread (yes; no for imported files "
+	 "and -a --ebpf)"},
 	{0, "lines", NULL, AIF_OPT_FLAG, AT(flame.lines), 0,
-	 "tell frames of one function apart by line"},
+	 "separate frames of one function by line"},
 	{0, "focus", "RE", AIF_OPT_STRING, AT(flame.focus), 0,
 	 "only stacks with a frame that matches"},
 	{0, "ignore", "RE", AIF_OPT_STRING, AT(flame.ignore), 0,
 	 "no stacks with a frame that matches"},
 	AIF_CHOICE_OPTS(CHOICE_AT),
-	{0, "inverted", NULL, AIF_OPT_FLAG, AT(inverted), 0, "callers above callees"},
+	{0, "inverted", NULL, AIF_OPT_FLAG, AT(inverted), 0, "draw callers above callees"},
 	{0, "title", "TEXT", AIF_OPT_STRING, AT(title), 0, "the picture's title"},
 	{0, "width", "PX", AIF_OPT_COUNT, AT(width), 0,
-	 "the picture's width, 300 to 100000 (1200, in a browser its own)"},
+	 "the picture's width, 300 to 100000 (1200; in a browser that of the window)"},
 	AIF_VIEW_MAX_SIZE_OPT(AT(max_bytes)),
 	{0},
 };
@@ -118,11 +124,11 @@ static void tell_no_stalls(const struct aif_profile *p, const struct aif_attribu
 		if (a->rows[i].reason != AIF_NONE)
 			return;
 	aif_no_samples_because(p, &why);
-	aif_tell("no stall reasons: drawn is what --leaf instruction draws%s", aif_buf_str(&why));
+	aif_message("no stall reasons: drawing --leaf instruction%s", aif_buf_str(&why));
 	aif_buf_finish(&why);
 }
 
-/* What a picture must say when it is found alone. */
+/* Appends what a picture must say when it is found alone. */
 static void quality(const struct aif_profile *p, const struct aif_attribution *a, struct aif_buf *b)
 {
 	aif_summary_quality(p, a, b);
@@ -137,7 +143,8 @@ static void quality(const struct aif_profile *p, const struct aif_attribution *a
 		aif_buf_puts(b, "; BROKEN: this profile does not add up, see aiflame info");
 }
 
-/* What takes the colour of C++: a trace's operators, native functions, or both. */
+/* Returns the legend's word for the colour of C++: a trace's operators, native functions, or
+ * both. */
 static const char *cxx_word(const struct aif_profile *p)
 {
 	bool operators = false, functions = false;
@@ -159,7 +166,8 @@ static void part_time_say(const struct aif_opt_span *time, struct aif_buf *b)
 		aif_human_ns(b, time->to_ns);
 }
 
-/* What the picture is not the whole of: "only --kernel gemm, --time 1.00 s,2.00 s; ". Its shares are of that. */
+/* Appends which part the picture shows: "only --kernel gemm, --time 1.00 s,2.00 s; ". Its shares
+ * are of that part. */
 static void part_say(const struct values *v, struct aif_buf *b)
 {
 	const struct {
@@ -190,7 +198,7 @@ static const char *title_of(const struct values *v, const struct aif_profile *p)
 		return "Off-CPU flame graph";
 	if (v->of != OF_CPU)
 		return "AI flame graph";
-	switch (aif_cpu_weights(p)) {
+	switch (p->traits.cpu_weights) {
 	case AIF_CPU_WEIGHTS_SPANS:
 		return "Flame graph of spans";
 	case AIF_CPU_WEIGHTS_COUNTS:
@@ -233,7 +241,7 @@ static int from_folded(const struct values *v, const char *path, struct aif_err 
 
 	if (!r) {
 		if (warning.len)
-			aif_tell("%s", aif_buf_str(&warning));
+			aif_message("%s", aif_buf_str(&warning));
 		r = draw(v, NULL, &t, "", NULL, "samples", err);
 	}
 	aif_buf_finish(&warning);
@@ -241,44 +249,42 @@ static int from_folded(const struct values *v, const char *path, struct aif_err 
 	return r;
 }
 
-static int of_device(const struct values *v, const struct aif_profile *p,
-		     const struct aif_attribution_opts *which, const struct aif_flame_opts *given,
+static int of_device(const struct values *v, const struct aif_names *names,
+		     const struct aif_selection *sel, const struct aif_flame_opts *given,
 		     struct aif_err *err)
 {
+	const struct aif_profile *p = names->p;
 	struct aif_flame_opts now = *given, *o = &now;
 	struct aif_attribution a = {0};
 	struct aif_tree t = {0};
 	struct aif_buf sub = {0}, told = {0};
-	int r = aif_attribution_compute(p, which, &a, err);
+	int r = aif_attribution_compute(p, sel, &a, err);
 	bool has_nothing = !a.rows_len && !a.unmatched_len && v->by == NOT_GIVEN;
 
 	if (!r && v->by == NOT_GIVEN && aif_is_untimed(p, &a)) {
 		now.by = AIF_BY_SAMPLES;
-		fputs("aiflame: it has samples of a device and no times: drawn is what --by "
-		      "samples draws\n",
-		      stderr);
+		fputs("aiflame: samples of a device without times: drawing --by samples\n", stderr);
 	}
-	if (!r && aif_is_lengths(p) && aif_is_untimed(p, &a) &&
+	if (!r && p->traits.is_lengths && aif_is_untimed(p, &a) &&
 	    (v->by == AIF_BY_WALL || v->by == AIF_BY_TIME))
 		r = aif_err_set(
 			err, -ENODATA,
-			"flame: no times in it: the imported file has samples; draw them "
-			"with --by samples, or say what one stands for with import --count");
-	/* They have no executions: only their number can be drawn. */
+			"flame: the imported file has samples without times; draw them with "
+			"--by samples, or give the time of one with import --count");
+	/* Launches without executions: only their number can be drawn. */
 	if (!r && (o->by == AIF_BY_LAUNCHES || has_nothing))
-		r = aif_timeless_add(p, which, &a, err);
+		r = aif_untimed_add(p, sel, &a, err);
 	if (!r && has_nothing && a.rows_len) {
 		now.by = AIF_BY_LAUNCHES;
-		fputs("aiflame: it has launches and no times: drawn is what --by launches draws\n",
-		      stderr);
+		fputs("aiflame: launches without times: drawing --by launches\n", stderr);
 	}
-	/* Nor have these: only samples. */
+	/* Samples that no launch explains: only their number can be drawn. */
 	if (!r && o->by == AIF_BY_SAMPLES && aif_attribution_take_unmatched(&a) < 0)
 		r = aif_err_set(err, -ENOMEM, "flame: out of memory");
 	if (!r && v->leaf == AIF_LEAF_STALL && a.rows_len)
 		tell_no_stalls(p, &a);
 	if (!r)
-		r = aif_towers_build(p, &a, o, &t, err);
+		r = aif_flame_build(names, &a, o, &t, err);
 	if (!r) {
 		subtitle_begin(p, &sub);
 		for (size_t i = 0; i < p->devices_len; i++)
@@ -294,18 +300,19 @@ static int of_device(const struct values *v, const struct aif_profile *p,
 	return r;
 }
 
-static int of_cpu(const struct values *v, const struct aif_profile *p,
-		  const struct aif_attribution_opts *which, const struct aif_flame_opts *o,
+static int of_cpu(const struct values *v, const struct aif_names *names,
+		  const struct aif_selection *sel, const struct aif_flame_opts *o,
 		  struct aif_err *err)
 {
+	const struct aif_profile *p = names->p;
 	struct aif_cpu_totals cpu = {0};
 	struct aif_tree t = {0};
 	struct aif_buf sub = {0}, told = {0};
 	int r;
 
-	r = (o->by_thread ? aif_cpu_totals_by_thread : aif_cpu_totals)(p, which, &cpu, err);
+	r = (o->by_thread ? aif_cpu_totals_by_thread : aif_cpu_totals)(p, sel, &cpu, err);
 	if (!r)
-		r = aif_towers_build_cpu(p, &cpu, o, &t, err);
+		r = aif_flame_build_cpu(names, &cpu, o, &t, err);
 	if (!r) {
 		subtitle_begin(p, &sub);
 		aif_cpu_totals_say(p, &cpu, &told);
@@ -319,9 +326,82 @@ static int of_cpu(const struct values *v, const struct aif_profile *p,
 	return r;
 }
 
-/* Nothing in it can have run on a device, and it has CPU samples: they are what is meant. */
+/* Idle time; with `a` beside the device time that it has. */
+static int draw_idle(const struct values *v, const struct aif_names *names,
+		     const struct aif_idle_part *part, const struct aif_attribution *a,
+		     const struct aif_flame_opts *given, struct aif_err *err)
+{
+	const struct aif_profile *p = names->p;
+	struct aif_flame_opts o = *given;
+	struct aif_tree t = {0};
+	struct aif_buf sub = {0}, told = {0};
+	int r;
+
+	o.idle = a ? &part->blame : NULL;
+	r = a ? aif_flame_build(names, a, &o, &t, err)
+	      : aif_flame_build_idle(names, &part->blame, &o, &t, err);
+	if (!r) {
+		subtitle_begin(p, &sub);
+		aif_idle_blame_say(&part->blame, &told);
+		if (a) {
+			aif_buf_puts(&told, "; ");
+			quality(p, a, &told);
+		} else if (part->t.damaged || part->blame.damaged) {
+			aif_buf_puts(&told,
+				     "; BROKEN: part of the file is damaged: what it held is "
+				     "missing here");
+		}
+		r = draw(v, p, &t, aif_buf_str(&sub), aif_buf_str(&told), NULL, err);
+	}
+	aif_buf_finish(&told);
+	aif_buf_finish(&sub);
+	aif_tree_finish(&t);
+	return r;
+}
+
+static int of_idle(const struct values *v, const struct aif_names *names,
+		   const struct aif_selection *sel, const struct aif_flame_opts *o,
+		   struct aif_err *err)
+{
+	struct aif_attribution a = {0};
+	struct aif_idle_part part;
+	int r = aif_idle_part_read(names->p, sel, &part);
+
+	if (r)
+		aif_err_set(err, r, "flame: %s", strerror(-r));
+	if (!r && v->of == OF_LOOP)
+		r = aif_attribution_compute(names->p, sel, &a, err);
+	if (!r)
+		r = draw_idle(v, names, &part, v->of == OF_LOOP ? &a : NULL, o, err);
+	aif_attribution_finish(&a);
+	aif_idle_part_finish(&part);
+	return r;
+}
+
+/* Chooses the loop where no time is asked for, or all if there is none. */
+static int choose_loop(struct values *v, const struct aif_profile *p,
+		       struct aif_selection_args *ret, struct aif_err *err)
+{
+	bool is_given = v->choice.time.from_ns || v->choice.time.to_ns || v->choice.time.part;
+	int r;
+
+	if (v->of == OF_LOOP && !is_given)
+		v->choice.time.part = AIF_OPT_PART_LOOP;
+	r = aif_selection_args_make(&v->choice, p, ret, err);
+	if (r != -ENODATA || v->of != OF_LOOP || is_given)
+		return r;
+	fputs("aiflame: no step is marked, and no loop was found in the launches: drawing all\n",
+	      stderr);
+	*err = (struct aif_err){0};
+	aif_selection_args_finish(ret);
+	v->choice.time.part = AIF_OPT_PART_NONE;
+	return aif_selection_args_make(&v->choice, p, ret, err);
+}
+
+/* Returns true if nothing in the profile can have run on a device and it has CPU samples: these are
+ * then drawn. */
 static bool has_cpu_alone(const struct values *v, const struct aif_profile *p,
-			  const struct aif_attribution_opts *which)
+			  const struct aif_selection *sel)
 {
 	struct aif_cpu_totals cpu = {0};
 	bool has = false;
@@ -329,37 +409,38 @@ static bool has_cpu_alone(const struct values *v, const struct aif_profile *p,
 	bool is_time = v->by == NOT_GIVEN || v->by == AIF_BY_WALL || v->by == AIF_BY_TIME;
 
 	if (v->of == NOT_GIVEN && v->leaf == NOT_GIVEN && is_time && !v->choice.kernel &&
-	    !v->choice.device && !p->devices_len && (aif_is_imported(p) || !aif_timeless_count(p)))
-		has = aif_cpu_totals(p, which, &cpu, NULL) == 0 && cpu.samples;
+	    !v->choice.device && !p->devices_len &&
+	    (p->traits.is_imported || !aif_untimed_count(p)))
+		has = aif_cpu_totals(p, sel, &cpu, NULL) == 0 && cpu.samples;
 	aif_cpu_totals_finish(&cpu);
 	return has;
 }
 
-/* What a file of stacks with lengths does not say. */
+/* Refuses a unit that a file of stacks with lengths does not have. */
 static int check_lengths(const struct aif_profile *p, const struct aif_flame_opts *o,
 			 struct aif_err *err)
 {
-	if (!aif_is_lengths(p) || (o->by != AIF_BY_SAMPLES && o->by != AIF_BY_LAUNCHES))
+	if (!p->traits.is_lengths || (o->by != AIF_BY_SAMPLES && o->by != AIF_BY_LAUNCHES))
 		return 0;
-	if (o->by == AIF_BY_SAMPLES && aif_has_sample_numbers(p))
+	if (o->by == AIF_BY_SAMPLES && !p->traits.samples_unknown)
 		return 0;
-	if (aif_has_sample_numbers(p))
+	if (!p->traits.samples_unknown)
 		return aif_err_set(
 			err, -ENODATA,
-			"flame: how many launches there were is not known: the imported file has "
+			"flame: the number of launches is not known: the imported file has "
 			"stacks of samples; leave out --by launches");
 	return aif_err_set(
 		err, -ENODATA,
-		"flame: how many launches and samples there were is not known: the imported "
-		"file has stacks and their lengths; leave out --by %s",
+		"flame: the numbers of launches and samples are not known: the imported file "
+		"has stacks with lengths; leave out --by %s",
 		aif_flame_unit(o->by));
 }
 
-/* Other tools' stacks begin as those have them, and a whole machine's with the program's name: it has thousands of
- * threads. */
+/* Returns true if threads are drawn apart. Imported stacks begin as in the tool that wrote
+ * them, and those of a whole machine with the program's name: it has thousands of threads. */
 static bool threads_are_apart(const struct aif_profile *p)
 {
-	return !aif_is_imported(p) && strncmp(aif_profile_meta(p, "ebpf"), "all", 3) != 0;
+	return !p->traits.is_imported && strncmp(aif_profile_meta(p, "ebpf"), "all", 3) != 0;
 }
 
 static int from_profile(const struct values *given, const char *path, struct aif_err *err)
@@ -368,8 +449,9 @@ static int from_profile(const struct values *given, const char *path, struct aif
 	const struct values *v = &now;
 	struct aif_flame_opts o = v->flame;
 	struct aif_profile p = {0};
-	struct aif_choice c = {0};
-	int r = aif_view_profile(path, &p, err);
+	struct aif_names names = {0};
+	struct aif_selection_args c = {0};
+	int r = aif_view_profile(path, &p, &names, err);
 
 	o.kernel = v->choice.kernel;
 	o.leaf = v->leaf == NOT_GIVEN ? AIF_LEAF_INSTRUCTION : (enum aif_flame_leaf)v->leaf;
@@ -378,52 +460,66 @@ static int from_profile(const struct values *given, const char *path, struct aif
 	if (!r)
 		r = check_lengths(&p, &o, err);
 	if (!r)
-		r = aif_choice_make(&v->choice, &p, &c, err);
-	o.which = &c.which;
-	if (!r && has_cpu_alone(v, &p, &c.which)) {
+		r = choose_loop(&now, &p, &c, err);
+	o.sel = &c.sel;
+	if (!r && has_cpu_alone(v, &p, &c.sel)) {
 		now.of = OF_CPU;
-		fputs("aiflame: nothing in it ran on a device: drawn is what --of cpu draws\n",
-		      stderr);
+		fputs("aiflame: nothing ran on a device: drawing --of cpu\n", stderr);
 	}
 	o.off_cpu = v->of == OF_OFF_CPU;
 	o.by_thread = v->by_thread == NOT_GIVEN ? !r && threads_are_apart(&p)
 						: v->by_thread == BY_THREAD_YES;
 	if (!r)
-		r = v->of == OF_CPU || v->of == OF_OFF_CPU ? of_cpu(v, &p, &c.which, &o, err)
-							   : of_device(v, &p, &c.which, &o, err);
-	aif_choice_finish(&c);
+		r = v->of == OF_CPU || v->of == OF_OFF_CPU ? of_cpu(v, &names, &c.sel, &o, err)
+		    : v->of == OF_IDLE || v->of == OF_LOOP ? of_idle(v, &names, &c.sel, &o, err)
+							   : of_device(v, &names, &c.sel, &o, err);
+	if (r && !err->code)
+		aif_profile_check(&p, path, err);
+	aif_selection_args_finish(&c);
+	aif_names_finish(&names);
 	aif_profile_finish(&p);
 	return r;
 }
 
-/* What would change nothing is refused, so that nobody believes that it did. */
+/* Refuses options that would change nothing, so that nobody believes that they did. */
 static int check_options(const struct values *v, const char *path, struct aif_err *err)
 {
 	enum aif_flame_format format = AIF_FLAME_SVG;
 
 	if (v->width != UINT32_MAX && (v->width < WIDTH_MIN || v->width > WIDTH_MAX))
-		return aif_err_set(err, -EINVAL, "flame: --width: %u to %u are possible", WIDTH_MIN,
+		return aif_err_set(err, -EINVAL, "flame: --width: give %u to %u", WIDTH_MIN,
 				   WIDTH_MAX);
 	if (v->of == OF_OFF_CPU && v->by == AIF_BY_SAMPLES)
 		return aif_err_set(err, -EINVAL,
-				   "flame: times off CPU are no samples; leave out --by samples");
+				   "flame: --of off-cpu has times and no samples; leave out "
+				   "--by samples");
 	if ((v->of == OF_CPU || v->of == OF_OFF_CPU) &&
 	    (v->leaf != NOT_GIVEN || v->choice.kernel || v->choice.device ||
 	     v->by == AIF_BY_LAUNCHES))
 		return aif_err_set(err, -EINVAL,
-				   "flame: --leaf, --kernel, --device and --by launches are about "
-				   "device time; leave them out with --of cpu and off-cpu");
+				   "flame: --leaf, --kernel, --device and --by launches "
+				   "apply to device time; leave them out with --of cpu and "
+				   "off-cpu");
+	if (v->of == OF_IDLE && (v->leaf != NOT_GIVEN || v->choice.kernel || v->by != NOT_GIVEN))
+		return aif_err_set(err, -EINVAL,
+				   "flame: --leaf, --kernel and --by apply to the time in which "
+				   "devices work; leave them out with --of idle");
+	if (v->of == OF_LOOP && (v->choice.kernel || v->by != NOT_GIVEN))
+		return aif_err_set(
+			err, -EINVAL,
+			"flame: --kernel and --by apply to the time in which devices work; "
+			"leave them out with --of loop");
 	if (v->by_thread != NOT_GIVEN && v->of != OF_CPU && v->of != OF_OFF_CPU)
 		return aif_err_set(err, -EINVAL,
-				   "flame: --by-thread is about CPU time; leave it out, or say "
-				   "--of cpu or off-cpu");
+				   "flame: --by-thread applies to CPU time; leave it out, or "
+				   "give --of cpu or off-cpu");
 	if (aif_flame_is_folded(path) &&
 	    (v->of != NOT_GIVEN || v->leaf != NOT_GIVEN || v->by != NOT_GIVEN ||
 	     v->detail != NOT_GIVEN || v->flame.lines || aif_choice_is_set(&v->choice)))
 		return aif_err_set(err, -EINVAL,
-				   "flame: %s is folded text, of which --of, --leaf, --by, "
-				   "--detail, --lines and what chooses a part of a profile mean "
-				   "nothing; leave them out",
+				   "flame: %s is folded text, to which --of, --leaf, --by, "
+				   "--detail, --lines and the options that select a part of "
+				   "a profile do not apply; leave them out",
 				   path);
 	if (v->format != FORMAT_BY_SUFFIX)
 		format = (enum aif_flame_format)v->format;
@@ -431,8 +527,8 @@ static int check_options(const struct values *v, const char *path, struct aif_er
 		return err->code;
 	if (format == AIF_FLAME_FOLDED && (v->title || v->inverted || v->width != UINT32_MAX))
 		return aif_err_set(err, -EINVAL,
-				   "flame: --title, --inverted and --width are of a picture; leave "
-				   "them out for folded text");
+				   "flame: --title, --inverted and --width apply to "
+				   "pictures; leave them out for folded text");
 	return 0;
 }
 
@@ -470,17 +566,18 @@ const struct aif_command aif_command_flame = {
 	.words = "[FILE]",
 	.summary = "draw the flame graph: SVG or folded text",
 	.description =
-		"Draws where device time went: each stack that launched work, its kernels, their instructions.\n"
-		"The wider, the longer. The SVG opens in any browser: click to zoom, / to search, Esc to go\n"
-		"back. What is too narrow to draw is found, too, and drawn where you zoom in.\n"
-		"With --of cpu it draws where the threads of programs that use a device were on CPUs and, as\n"
-		"[waiting: CALL], how long they waited for the device in calls of its runtime; each thread stands\n"
-		"on its name where there are several. A profile in which no device was opened is drawn so\n"
-		"without being asked, and this is said; so is one by samples whose device gave samples and no\n"
-		"times, and one by launches where there is nothing else.\n"
-		"PyTorch's backward stands on the forward that made it, as [backward] and the node's name.\n"
-		"That is inferred from the order of operators; --detail full shows what was recorded.\n"
-		"FILE may be folded text of any tool (`frame;frame count`), or - for standard input.",
+		"Draws where device time went: each stack that launched work, its kernels, their\n"
+		"instructions. The wider a frame, the longer. The SVG opens in any browser: click\n"
+		"to zoom, / to search, Esc to go back. Frames that are too narrow to draw are\n"
+		"still found, and drawn when you zoom in.\n\n"
+		"--of cpu draws where threads of programs that use a device were on CPUs and, as\n"
+		"[waiting: CALL], how long they waited for the device in calls of its runtime;\n"
+		"several threads have a tower each. If no device was opened, --of cpu is the\n"
+		"default; if a device gave samples but no times, --by samples is; if there are\n"
+		"only launches, --by launches. A message says so. PyTorch's backward stands on\n"
+		"the forward that made it, as [backward] and the node's name. This is inferred\n"
+		"from the order of operators; --detail full shows what was recorded. FILE may be\n"
+		"folded text of any tool (`frame;frame count`), or - for standard input.",
 	.examples = "aiflame flame\taiflame.data to aiflame.svg\n"
 		    "aiflame flame --leaf kernel --focus multiply\tonly stacks through multiply\n"
 		    "aiflame flame --leaf stall\twhat each instruction waited for\n"

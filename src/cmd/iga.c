@@ -22,8 +22,8 @@
 #define SECONDS_MAX         10
 
 /*
- * Its interface, from iga/kv.h and iga/iga.h of version 1.1.0, which C cannot include. A platform is its major version << 24
- * and a number. `swsb` 0: as the platform has it.
+ * IGA's interface, from iga/kv.h and iga/iga.h of version 1.1.0, which C cannot include. A
+ * platform is its major version << 24 and a number. `swsb` 0: as the platform has it.
  */
 enum {
 	XE_LP = 0x1000000,
@@ -76,7 +76,8 @@ static int platform_of(const char *arch)
 	return -1;
 }
 
-/* ---- in the child -------------------------------------------------------------------------------- */
+/* ---- in the child
+ * -------------------------------------------------------------------------------- */
 
 enum { CHILD_WELL, CHILD_FAILED, CHILD_NO_LIBRARY };
 
@@ -104,7 +105,8 @@ static const char *label(int32_t pc, void *arg)
 	return arg;
 }
 
-/* One instruction's text on one line: without its comment, what aligns it, and that it is a short one. */
+/* Puts an instruction's text on one line: without comment and alignment, and without the mark
+ * of a compacted one. */
 static void tidy(char *text)
 {
 	static const char compacted[] = "Compacted";
@@ -154,7 +156,8 @@ static int disassemble(const struct aif_code *code, int platform, FILE *out)
 	return fflush(out) == 0 ? CHILD_WELL : CHILD_FAILED;
 }
 
-/* ---- outside of it ------------------------------------------------------------------------------- */
+/* ---- outside of it
+ * ------------------------------------------------------------------------------- */
 
 static int ask(const struct aif_code *code, int platform, struct aif_buf *ret)
 {

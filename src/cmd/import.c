@@ -3,8 +3,8 @@
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
 #include "cmd/stop.h"
-#include "export/imported.h"
-#include "export/table.h"
+#include "analysis/traits.h"
+#include "text/table.h"
 #include "import/import.h"
 
 #include <errno.h>
@@ -26,23 +26,26 @@ static const char formats[] = "auto"
 	;
 static const struct aif_opt opts[] = {
 	{'o', "output", "FILE", AIF_OPT_STRING, offsetof(struct values, output), 0,
-	 "the profile to write (aiflame.data); an existing one becomes FILE.old, what is no profile is refused"},
+	 "the profile to write (aiflame.data); an existing profile becomes FILE.old, any "
+	 "other file is refused"},
 	{0, "limit", "SIZE", AIF_OPT_BYTES, offsetof(struct values, limit), 1,
-	 "unpack up to this much of a file, however small it is (64G, and 250 times its size)"},
+	 "the most that a packed file may unpack to (64G, and 250 times its size)"},
 	{0, "as", "marked|cpu|device", AIF_OPT_CHOICE, offsetof(struct values, as), 0,
-	 "what stacks of folded text, speedscope and pprof count: device time where a frame is of the device (folded: it ends "
-	 "with _[g]) and CPU time elsewhere, or one of them; with device, the last frame is the kernel where none is "
-	 "of the device (marked)"},
+	 "what the stacks of folded text, speedscope and pprof count: marked, device time of "
+	 "stacks with a frame of the device (folded: it ends with _[g]) and CPU time of the "
+	 "others; cpu and device, the same for all stacks; with device the last frame is the "
+	 "kernel where no frame is marked (marked)"},
 	{0, "count", "TIME", AIF_OPT_TIME, offsetof(struct values, count_ns), 1,
-	 "what one count, or one sample of iaprof (1ns), of perf or of nsys (what the file says, or seems to) stands for: "
-	 "10ms for samples taken at 100 Hz"},
+	 "the time that one count stands for, or one sample of iaprof (1ns), of perf or of "
+	 "nsys (as the file says or suggests): 10ms for samples taken at 100 Hz"},
 	{0, "from", formats, AIF_OPT_CHOICE, offsetof(struct values, from), 0,
-	 "what the files are, where their content does not tell it: chrome is any trace of that kind, torch.profiler's "
-	 "too; sqlite is of nsys or rocpd (auto)"},
+	 "the format, where it is not recognised: chrome is any Chrome trace, "
+	 "torch.profiler's too; sqlite is nsys's or rocpd's (auto)"},
 	{0, "event", "NAME", AIF_OPT_STRING, offsetof(struct values, event), 0,
-	 "of perf's text with several events, the one that is imported (a clock, else cycles and what else goes with time, else the one with the most samples)"},
+	 "the event to import from perf's text with several (a clock, else cycles or another "
+	 "that follows time, else the one with the most samples)"},
 	{'q', "quiet", NULL, AIF_OPT_FLAG, offsetof(struct values, quiet), 0,
-	 "no progress, and no summary"},
+	 "print no progress and no summary"},
 	{0},
 };
 static const struct values defaults = {.output = AIF_DEFAULT_FILE};
@@ -84,7 +87,7 @@ static int progress(void *arg, const struct aif_import_progress *p)
 	return 0;
 }
 
-/* What shows something of this file. */
+/* Appends the commands that show something of this file. */
 static void next(const struct aif_builder *b, const char *path, struct aif_buf *out)
 {
 	bool has_device = b->execs_len, has_cpu = b->waits_len, has_operators = false;
@@ -116,7 +119,7 @@ static void next(const struct aif_builder *b, const char *path, struct aif_buf *
 	aif_buf_putc(out, '\n');
 }
 
-/* Of files that may not belong together: what else is said of them may be wrong. */
+/* Warns of files that may not belong together: other results from them may be wrong. */
 static void warn(const struct aif_profile *p, struct aif_buf *out)
 {
 	for (size_t i = 0; i < p->losses_len; i++) {
@@ -134,7 +137,7 @@ static void warn(const struct aif_profile *p, struct aif_buf *out)
 	}
 }
 
-/* What the user may have wanted instead. */
+/* Appends the samples of other events, which the user may have wanted instead. */
 static void left_out(const struct aif_profile *p, struct aif_buf *out)
 {
 	for (size_t i = 0; i < p->losses_len; i++) {
@@ -161,11 +164,11 @@ static void put_cpu(const struct aif_profile *p, uint64_t weight, struct aif_buf
 	if (counts)
 		aif_buf_printf(out, " %s", counts);
 	else
-		aif_buf_puts(out, aif_cpu_weights(p) == AIF_CPU_WEIGHTS_SPANS ? " in spans"
-									      : " of CPU time");
+		aif_buf_puts(out, p->traits.cpu_weights == AIF_CPU_WEIGHTS_SPANS ? " in spans"
+										 : " of CPU time");
 }
 
-/* What the file says may be of several lines. */
+/* Appends a fact from the file. Its text may have several lines. */
 static void put_fact(const char *of, const char *key, const char *value, struct aif_buf *out)
 {
 	aif_buf_printf(out, "  %s", of);
@@ -175,15 +178,15 @@ static void put_fact(const char *of, const char *key, const char *value, struct 
 	aif_buf_putc(out, '\n');
 }
 
-/* What came of it, and what to look at next: on standard error, as after a recording. */
+/* Prints what the import has read, and what to look at next: on standard error, as after a
+ * recording. */
 static void summary(const struct aif_builder *b, const char *path)
 {
 	struct aif_buf out = {0}, shown = {0};
 	uint64_t kernels = 0, kernel_ns = 0, copy_ns = 0, cpu_ns = 0, losses = 0;
 	const char *read = aif_profile_meta(&b->p, "imported.events");
-	bool is_lengths = aif_is_lengths(&b->p);
-	bool is_samples = is_lengths && b->samples_len && aif_has_sample_numbers(&b->p) &&
-			  !*aif_profile_meta(&b->p, "imported.count_ns");
+	bool is_lengths = b->p.traits.is_lengths;
+	bool is_samples = b->samples_len && b->p.traits.times_unknown;
 	uint64_t samples = 0;
 
 	for (size_t i = 0; i < b->execs_len; i++) {
@@ -246,7 +249,7 @@ static void summary(const struct aif_builder *b, const char *path)
 		put_fact("", "events", read, &out);
 	warn(&b->p, &out);
 	if (losses) {
-		aif_buf_puts(&out, "Not all was whole and clear: aiflame info ");
+		aif_buf_puts(&out, "Some of it was damaged or ambiguous: aiflame info ");
 		aif_buf_shell_path(&out, path);
 		aif_buf_putc(&out, '\n');
 	}
@@ -267,7 +270,7 @@ static int check(char **words, int n, const char *output, struct aif_err *err)
 	for (int i = 0; i < n; i++) {
 		if (strcmp(words[i], "-") && aif_view_is_same_file(words[i], output))
 			return aif_err_set(err, -EINVAL,
-					   "import: %s would be written over itself; choose "
+					   "import: %s would overwrite itself; choose "
 					   "another -o",
 					   words[i]);
 		for (int j = 0; j < i; j++)
@@ -317,23 +320,25 @@ const struct aif_command aif_command_import = {
 	.words = "FILE...",
 	.summary = "make a profile of another profiler's file",
 	.description =
-		"Reads what torch.profiler wrote (Kineto's JSON: CUDA, ROCm, XPU, HPU, MTIA, and PrivateUse1\n"
-		"devices such as IBM's AIU) and writes a profile for all of aiflame's views. The files may be\n"
-		"plain or packed by gzip or zstd; - is standard input. Several files are the ranks of one job:\n"
-		"they become one profile, with their clocks aligned; --process 'python3 (rank 1)' chooses one.\n\n"
-		"Also, each told by its content:\n"
+		"Makes a profile for all of aiflame's views from what torch.profiler wrote\n"
+		"(Kineto's JSON: CUDA, ROCm, XPU, HPU, MTIA, and PrivateUse1 devices such as\n"
+		"IBM's AIU). Files may be plain or packed by gzip or zstd; - is standard input.\n"
+		"Several files are the ranks of one job: they become one profile with their\n"
+		"clocks aligned; --process 'python3 (rank 1)' selects one of them.\n\n"
+		"Other formats, recognised by their content:\n"
 		"  unitrace's Chrome trace          Level Zero and OpenCL on Intel's GPUs\n"
 		"  nsys's export to SQLite          CUDA calls, kernels, ranges, call chains, CPU samples\n"
-		"  rocprofv3's rocpd (SQLite)       HIP calls, kernels, copies, markers; rpd of before\n"
+		"  rocprofv3's rocpd (SQLite)       HIP calls, kernels, copies, markers; the older rpd\n"
 		"  perf script's text               CPU samples with their stacks\n"
 		"  pprof, speedscope                of any program, and what aiflame export wrote\n"
-		"  Chrome traces of other programs  threads' spans\n"
+		"  Chrome traces of other programs  spans of threads\n"
 		"  folded stacks, iaprof's text     \"frame;frame COUNT\"; EU-stall samples\n\n"
-		"Stacks with counts have no times: widths are right, and when something ran is not known. --as\n"
-		"and --count say what they count. Of perf's events one is imported, and what is left out is said;\n"
-		"--event chooses. Where a file's beginning does not tell what it is, --from does.\n\n"
-		"Files that are torn or damaged are read as far as they are whole; `aiflame info` says what\n"
-		"was lost, and where. Ctrl-C leaves no file behind. Read docs/import.md.",
+		"Stacks with counts have no times: widths are right, but when something ran is\n"
+		"not known. --as and --count say what they count. From perf's text one event is\n"
+		"imported, and a message says what is left out; --event selects another. If a\n"
+		"format is not recognised, name it with --from.\n\n"
+		"Truncated or damaged files are read as far as they are intact; `aiflame info`\n"
+		"says what was lost and where. Ctrl-C leaves no file behind. See docs/import.md.",
 	.examples = "aiflame import trace.json.gz -o run.data\tone trace\n"
 		    "aiflame import rank*.json.gz -o job.data\tthe ranks of a job\n"
 		    "xz -dc trace.json.xz | aiflame import - -o run.data\tfrom another program\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/info.h"
+#include "report/info.h"
 
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
@@ -28,7 +28,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		shown = aif_view_path_for_people(path);
 		aif_info_write(&view.profile, &view.attribution, shown ? shown : "", &out);
 		free(shown);
-		status = aif_view_print_text(&out, err);
+		if (aif_profile_check(&view.profile, path, err) == 0)
+			status = aif_view_print_text(&out, err);
 	}
 	aif_buf_finish(&out);
 	aif_view_finish(&view);
@@ -41,22 +42,24 @@ const struct aif_command aif_command_info = {
 	.summary = "what is in a profile, and whether it adds up",
 	.description =
 		"Prints the machine, the command, how much of everything the profile holds, the\n"
-		"conservation report (what went in equals what is drawn), losses and their fixes, whose\n"
-		"numbers are all in aiflame-reasons(7).\n"
-		"\n"
-		"launches: calls that were recorded. executions: what they ran; a graph or a command list that\n"
-		"runs again has more of them, and the tables' column `launches` counts these.\n"
-		"idle: between the first and the last work of a device nothing of the recorded processes is\n"
-		"known to have run on it; what others did with it is not seen. start-up and tail: the same\n"
-		"before the first and after the last. not collected: the same, but in a pause (--delay, ctl), before a\n"
-		"running process was met or after it was told to stop, or while queues still worked on\n"
-		"what was launched then. in flight: had begun before collection did, or had not ended when\n"
-		"it stopped, at a pause or the end: nothing is wrong with that. unread at its process's end:\n"
-		"the process ended, by _exit() or a signal perhaps, while it ran or before its times were\n"
-		"read. seen from outside: by record --ebpf, in processes without the agent, so that their\n"
-		"executions are not known. never heard of again: a later launch of the same in-order queue has ended. joined\n"
-		"by its neighbours: a node of PyTorch's backward whose operator launched nothing; it\n"
-		"lies between two that did.",
+		"conservation report (what was recorded equals what is drawn), losses and how to\n"
+		"avoid them; aiflame-reasons(7) lists their numbers.\n\n"
+		"launches: calls that were recorded. executions: what they ran; a graph or\n"
+		"command list that runs again has more of them, and the column `launches` of\n"
+		"tables counts these.\n"
+		"busy, idle: of the time from a device's first to its last work; idle is when no\n"
+		"work of the recorded processes is known to have run, work of others is not seen.\n"
+		"start-up and tail: the time before the first and after the last work. not\n"
+		"collected: during a pause (--delay, ctl), before a running process was attached\n"
+		"or after it was asked to stop, or while queues still worked on what was launched\n"
+		"then. in progress at start/stop: executions that began before collection did,\n"
+		"or had not ended when it stopped. unread at its process's end: the process\n"
+		"ended, perhaps by _exit() or a signal, during the execution or before its times\n"
+		"were read. seen from outside: by record --ebpf, in processes without the agent,\n"
+		"whose executions are not known. never heard of again: a later launch of the same\n"
+		"in-order queue has ended.\n"
+		"joined by its neighbours: a node of PyTorch's backward whose operator launched\n"
+		"nothing, between two whose operators did.",
 	.examples = "aiflame info\tof aiflame.data\naiflame info run.data\tof another\n",
 	.opts = opts,
 	.values_size = sizeof(struct values),

@@ -2,7 +2,7 @@
 #include "base/human.h"
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
-#include "cmd/tell.h"
+#include "cmd/message.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -90,7 +90,8 @@ static int usage_error(const char *text)
 	return AIF_EXIT_USAGE;
 }
 
-/* The first of the words that are no option and in no brackets: what is missing where there are too few. */
+/* The first of the words that are no option and in no brackets: what is missing where there are
+ * too few. */
 static void wrong_words(const struct aif_command *cmd, int words_len)
 {
 	const char *word = cmd->words;
@@ -107,11 +108,12 @@ static void wrong_words(const struct aif_command *cmd, int words_len)
 		*cmd->words ? " " : "", cmd->words);
 }
 
-/* Options of the command that choose a part of a profile: "; choose a part of it with --time, --process". */
+/* Options of the command that choose a part of a profile: "; choose a part of it with --time,
+ * --process". */
 static void put_part_options(const struct aif_command *cmd, struct aif_buf *to)
 {
 	static const char *const parts[] = {"time", "process", "kernel", "limit"};
-	const char *before = "; choose a part of it with --";
+	const char *before = "; select a part of it with --";
 
 	for (const struct aif_opt *o = cmd->opts; o && o->name; o++)
 		for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++)
@@ -121,7 +123,7 @@ static void put_part_options(const struct aif_command *cmd, struct aif_buf *to)
 			}
 }
 
-/* Where it was our own bound that was met: what it is for. */
+/* Explains the bound on memory, if aiflame has set one of its own. */
 static void explain_memory(const struct aif_command *cmd)
 {
 	struct aif_buf size = {0}, parts = {0};
@@ -131,8 +133,8 @@ static void explain_memory(const struct aif_command *cmd)
 		return;
 	aif_human_bytes(&size, bytes);
 	put_part_options(cmd, &parts);
-	aif_tell("memory is bounded at %s, by what profiles of this size need%s",
-		 aif_buf_str(&size), aif_buf_str(&parts));
+	aif_message("memory is bounded at %s, by what profiles of this size need%s",
+		    aif_buf_str(&size), aif_buf_str(&parts));
 	aif_buf_finish(&size);
 	aif_buf_finish(&parts);
 }
@@ -144,12 +146,15 @@ static int run(const struct aif_command *cmd, int argc, char **argv)
 	void *values = calloc(1, AIF_MAX(cmd->values_size, 1));
 	int status;
 
-	/* A limit on the size of files is an error of write(2), which is told, and after which nothing is left behind.
-	 * What is run for the user has the signal as it was: record sees to that. */
+	/* A limit on the size of files is an error of write(2), which is told, and after which
+	 * nothing is left behind. What is run for the user has the signal as it was: record sees
+	 * to that. */
 	if (!cmd->runs_command)
 		signal(SIGXFSZ, SIG_IGN);
-	if (!values)
+	if (!values) {
+		aif_message("out of memory");
 		return AIF_EXIT_FAILURE;
+	}
 	if (cmd->defaults)
 		memcpy(values, cmd->defaults, cmd->values_size);
 	if (aif_opts_parse(cmd, argc, argv, values, &words, &err) < 0) {
@@ -168,7 +173,7 @@ static int run(const struct aif_command *cmd, int argc, char **argv)
 			status = AIF_EXIT_FAILURE;
 		}
 		if (err.code)
-			aif_tell("%s", err.text);
+			aif_message("%s", err.text);
 		if (err.code == -ENOMEM)
 			explain_memory(cmd);
 	}
@@ -176,8 +181,9 @@ static int run(const struct aif_command *cmd, int argc, char **argv)
 	return status;
 }
 
-/* A closed standard descriptor's number would be given to the next file, a profile perhaps, and messages
- * written into it. Opened for reading only, it refuses them as before; the command does not inherit it. */
+/* A closed standard descriptor's number would be given to the next file, a profile perhaps, and
+ * messages written into it. Opened for reading only, it refuses them as before; the command does
+ * not inherit it. */
 static void occupy_standard_descriptors(void)
 {
 	for (int fd = 0; fd <= 2; fd++)
@@ -209,8 +215,8 @@ int main(int argc, char **argv)
 		return run(cmd, argc - 1, argv + 1);
 	near = aif_nearest(argv[1], nth_command, NULL);
 	if (near)
-		aif_tell("unknown command '%s'; did you mean '%s'?", argv[1], near);
+		aif_message("unknown command '%s'; did you mean '%s'?", argv[1], near);
 	else
-		aif_tell("unknown command '%s'; see aiflame help", argv[1]);
+		aif_message("unknown command '%s'; see aiflame help", argv[1]);
 	return AIF_EXIT_USAGE;
 }

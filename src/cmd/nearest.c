@@ -50,6 +50,6 @@ const char *aif_nearest(const char *word, const char *(*next)(const void *arg, s
 			best = s;
 		}
 	}
-	/* One slip in a short word, two in a longer one. */
+	/* Allows one slip in a short word, two in a longer one. */
 	return best_distance <= (strlen(word) < 5 ? 1 : 2) ? best : NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/nvdisasm.h"
 
-#include "cmd/places.h"
+#include "cmd/find_file.h"
 #include "cmd/tool.h"
 #include "profile/file.h"
 
@@ -16,37 +16,42 @@
 
 extern char **environ;
 
-/* It takes 20 ms for 640 bytes; without its analysis of data flow, time grows with the size. A function of 4 MiB has 262,144 instructions; the largest of cuBLAS have about 10,000. */
+/* Limit of a function's code. nvdisasm takes 20 ms for 640 bytes; without its analysis of data
+ * flow, time grows with the size. A function of 4 MiB has 262,144 instructions; the largest of
+ * cuBLAS have about 10,000. */
 #define CODE_MAX (UINT64_C(4) << 20)
-/* It prints 40 to 110 bytes for each instruction of 16. */
+/* Limit of the text: nvdisasm prints 40 to 110 bytes for each instruction of 16. */
 #define TEXT_MAX(code_size) ((code_size)*16 + 65536)
-/* From here on a chip has instructions that its successors lack; the name of what may use them ends in "a". */
+/* From here on a chip has instructions that its successors lack; the name of what may use them
+ * ends in "a". */
 #define FIRST_WITH_OWN 90
 #define IN_TRITON      "python3*/*-packages/triton/backends/nvidia/bin/nvdisasm"
 
-/* ---- where it is --------------------------------------------------------------------------------- */
+/* ---- where it is
+ * --------------------------------------------------------------------------------- */
 
 char *aif_nvdisasm_find(void)
 {
 	static const char *const homes[] = {"CUDA_HOME", "CUDA_PATH"};
-	char *found = aif_place_in_path("nvdisasm", X_OK);
+	char *found = aif_find_file_in_path("nvdisasm", X_OK);
 	const char *home;
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(homes) && !found; i++) {
 		home = getenv(homes[i]);
-		found = home ? aif_place(home, "bin/nvdisasm", X_OK) : NULL;
+		found = home ? aif_find_file(home, "bin/nvdisasm", X_OK) : NULL;
 	}
 	if (!found)
-		found = aif_place("/usr/local/cuda", "bin/nvdisasm", X_OK);
+		found = aif_find_file("/usr/local/cuda", "bin/nvdisasm", X_OK);
 	if (!found)
-		found = aif_place_in_path("../lib/" IN_TRITON, X_OK);
+		found = aif_find_file_in_path("../lib/" IN_TRITON, X_OK);
 	home = getenv("HOME");
 	if (!found && home)
-		found = aif_place(home, ".local/lib/" IN_TRITON, X_OK);
+		found = aif_find_file(home, ".local/lib/" IN_TRITON, X_OK);
 	return found;
 }
 
-/* ---- asking it ----------------------------------------------------------------------------------- */
+/* ---- asking it
+ * ----------------------------------------------------------------------------------- */
 
 /* A descriptor that a child inherits, from which it can read the code. */
 static int code_file(const struct aif_code *code)

@@ -4,9 +4,10 @@
 #include "profile/model.h"
 
 /*
- * NVIDIA's disassembler, where the machine has one: in $PATH, of a CUDA toolkit, or inside of the Triton package of a
- * Python in $PATH. It is asked for one function at a time, as that bounds its time whatever the size of the
- * program; what it said is kept in the profile, if that can be written.
+ * NVIDIA's disassembler, where the machine has one: in $PATH, of a CUDA toolkit, or inside of the
+ * Triton package of a Python in $PATH. It is asked for one function at a time, as that bounds its
+ * time whatever the size of the program; what it said is kept in the profile, if that can be
+ * written.
  */
 struct aif_nvdisasm {
 	const struct aif_profile *p;
@@ -15,7 +16,7 @@ struct aif_nvdisasm {
 	bool is_missed; /* it was needed, and there is none */
 };
 
-/* Its path, freed by the caller; NULL: there is none. */
+/* Returns the path of nvdisasm, freed by the caller; NULL: there is none. */
 char *aif_nvdisasm_find(void);
 
 /* For aif_annotate_opts.disassemble: appends what it says of a function for that sm, or nothing. */

@@ -117,12 +117,63 @@ int aif_parse_percent(const char *s, uint32_t *ret_ppm)
 	return 0;
 }
 
+/* "step:3", "steps:3-5" */
+static int parse_steps(const char *s, struct aif_opt_span *ret)
+{
+	struct aif_opt_span span = {.part = AIF_OPT_PART_STEPS};
+	const char *dash = strchr(s, '-');
+	char first[16];
+	int r;
+
+	if (!strncmp(s, "step:", 5)) {
+		r = aif_parse_count(s + 5, &span.first);
+		span.last = span.first;
+	} else {
+		s += strlen("steps:");
+		if (!dash || dash < s || (size_t)(dash - s) >= sizeof(first))
+			return -EINVAL;
+		memcpy(first, s, (size_t)(dash - s));
+		first[dash - s] = '\0';
+		r = aif_parse_count(first, &span.first);
+		if (!r)
+			r = aif_parse_count(dash + 1, &span.last);
+	}
+	if (r < 0 || !span.first || span.last < span.first)
+		return -EINVAL;
+	*ret = span;
+	return 0;
+}
+
+/* Parts by their names. */
+static bool parse_part(const char *s, struct aif_opt_span *ret)
+{
+	static const struct {
+		const char *name;
+		enum aif_opt_part part;
+	} parts[] = {
+		{"startup", AIF_OPT_PART_STARTUP},
+		{"loop", AIF_OPT_PART_LOOP},
+		{"tail", AIF_OPT_PART_TAIL},
+	};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++)
+		if (!strcmp(s, parts[i].name)) {
+			*ret = (struct aif_opt_span){.part = parts[i].part};
+			return true;
+		}
+	return false;
+}
+
 int aif_parse_span(const char *s, struct aif_opt_span *ret)
 {
-	struct aif_opt_span span = {0, 0};
+	struct aif_opt_span span = {0};
 	const char *comma = strchr(s, ',');
 	char from[64];
 
+	if (parse_part(s, ret))
+		return 0;
+	if (!strncmp(s, "step:", 5) || !strncmp(s, "steps:", 6))
+		return parse_steps(s, ret);
 	if (!comma || (size_t)(comma - s) >= sizeof(from))
 		return -EINVAL;
 	memcpy(from, s, (size_t)(comma - s));

@@ -10,6 +10,9 @@ static bool named(const struct aif_opt *o)
 	return o && (o->name || o->letter); /* a command may have no table */
 }
 
+/* Widths of `-h`: the column of options, and the whole line. */
+enum { LEFT_COLUMNS = 26, HELP_COLUMNS = 100 };
+
 /* An option as the user sees it: "--leaf", or "-o" where there is no long form. */
 static const char *shown(const struct aif_opt *o, char text[64])
 {
@@ -51,7 +54,8 @@ static const struct aif_opt *set_before(const struct aif_command *cmd, const str
 	return NULL;
 }
 
-/* What would do nothing, or the contrary of what was meant, is not taken for "without a limit". */
+/* Refuses values that would do nothing, or the contrary of what was meant: 0 is not taken for
+ * "without a limit". */
 static int check_least(const struct aif_command *cmd, const struct aif_opt *o, const char *arg,
 		       uint64_t value, struct aif_err *err)
 {
@@ -96,8 +100,8 @@ static int store(const struct aif_command *cmd, const struct aif_opt *o, const c
 		for (i = 0; i < o->value && ((const char **)to)[i]; i++)
 			;
 		if (i == o->value)
-			return aif_err_set(err, -EINVAL, "%s: %s: at most %d are possible",
-					   cmd->name, shown(o, name), o->value);
+			return aif_err_set(err, -EINVAL, "%s: %s: give at most %d", cmd->name,
+					   shown(o, name), o->value);
 		((const char **)to)[i] = arg;
 		return 0;
 	case AIF_OPT_COUNT:
@@ -122,7 +126,8 @@ static int store(const struct aif_command *cmd, const struct aif_opt *o, const c
 		break;
 	case AIF_OPT_SPAN:
 		if (aif_parse_span(arg, to) < 0)
-			wanted = "two times, FROM,TO, such as 1.5,2 or 10ms,";
+			wanted =
+				"FROM,TO such as 1.5,2 or 10ms, or one of loop, startup, tail, step:3, steps:3-5";
 		break;
 	case AIF_OPT_CHOICE:
 		i = choice_of(o->arg, arg);
@@ -178,7 +183,8 @@ static int unknown(const struct aif_command *cmd, const char *word, size_t len, 
 			   (int)len + 2, word, cmd->name);
 }
 
-/* A value that was forgotten would swallow the next option, and that option's value would be run as a command. */
+/* A value that was forgotten would swallow the next option, and that option's value would be run
+ * as a command. */
 static bool is_option(const struct aif_command *cmd, const char *word)
 {
 	if (word[0] != '-' || !word[1])
@@ -284,6 +290,27 @@ int aif_opts_parse(const struct aif_command *cmd, int argc, char **argv, void *v
 	return 0;
 }
 
+/* Appends an option's left column, then its help beside it, or below where the column is too
+ * narrow, in lines of at most HELP_COLUMNS. */
+static void put_option(const char *left, const char *help, struct aif_buf *out)
+{
+	size_t left_len = strlen(left), at = LEFT_COLUMNS + 3;
+
+	aif_buf_printf(out, "  %-*s", LEFT_COLUMNS, left);
+	if (left_len > LEFT_COLUMNS)
+		aif_buf_printf(out, "\n%*s", LEFT_COLUMNS + 2, "");
+	for (size_t word; *help; help += word + (help[word] == ' ')) {
+		word = strcspn(help, " ");
+		if (at > LEFT_COLUMNS + 3 && at + word > HELP_COLUMNS) {
+			aif_buf_printf(out, "\n%*s", LEFT_COLUMNS + 2, "");
+			at = LEFT_COLUMNS + 3;
+		}
+		aif_buf_printf(out, " %.*s", (int)word, help);
+		at += word + 1;
+	}
+	aif_buf_puts(out, "\n");
+}
+
 void aif_opts_help(const struct aif_command *cmd, struct aif_buf *out)
 {
 	aif_buf_printf(out, "usage: aiflame %s%s%s%s\n\n%s\n", cmd->name,
@@ -302,11 +329,8 @@ void aif_opts_help(const struct aif_command *cmd, struct aif_buf *out)
 		if (o->name)
 			n += snprintf(left + n, sizeof(left) - (size_t)n, "--%s", o->name);
 		if (o->arg)
-			n += snprintf(left + n, sizeof(left) - (size_t)n, " %s", o->arg);
-		if (n > 26)
-			aif_buf_printf(out, "  %s\n  %-26s %s\n", left, "", o->help);
-		else
-			aif_buf_printf(out, "  %-26s %s\n", left, o->help);
+			snprintf(left + n, sizeof(left) - (size_t)n, " %s", o->arg);
+		put_option(left, o->help, out);
 	}
 	aif_buf_puts(out, "\nexamples:\n");
 	for (const char *p = cmd->examples; *p;) {

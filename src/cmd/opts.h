@@ -18,12 +18,23 @@ enum aif_opt_type {
 	AIF_OPT_BYTES,   /* uint64_t: 500, 64K, 2G (powers of 1024) */
 	AIF_OPT_TIME,    /* uint64_t ns: 1.5 (seconds), 10ms, 3us, 7ns, 2m, 1h */
 	AIF_OPT_PERCENT, /* uint32_t in 1/1,000,000: 2, 0.5, 2% */
-	AIF_OPT_SPAN,    /* struct aif_opt_span: FROM,TO, either may be left out */
+	AIF_OPT_SPAN,    /* struct aif_opt_span: FROM,TO, either may be left out; loop, step:3 */
 	AIF_OPT_CHOICE,  /* int: index of the word in .arg, "kernel|line|instruction" */
+};
+
+/* A part of a run that only its profile has times of. */
+enum aif_opt_part {
+	AIF_OPT_PART_NONE,
+	AIF_OPT_PART_STARTUP,
+	AIF_OPT_PART_LOOP,
+	AIF_OPT_PART_TAIL,
+	AIF_OPT_PART_STEPS
 };
 
 struct aif_opt_span {
 	uint64_t from_ns, to_ns; /* to 0: the end */
+	enum aif_opt_part part;  /* in place of these */
+	uint32_t first, last;    /* of AIF_OPT_PART_STEPS, from 1 on */
 };
 
 struct aif_opt {
@@ -38,7 +49,7 @@ struct aif_opt {
 
 struct aif_command;
 
-/* What was found: words that are no options, in order (argv is reordered). */
+/* The result of parsing: words that are no options, in order (argv is reordered). */
 struct aif_words {
 	char **word;
 	int len;
@@ -52,8 +63,8 @@ int aif_opts_parse(const struct aif_command *cmd, int argc, char **argv, void *v
 /* The text of `aiflame NAME -h`. */
 void aif_opts_help(const struct aif_command *cmd, struct aif_buf *out);
 
-/* Of the NULL-terminated strings that next(arg, i) gives, the one nearest to `word`, or NULL if
- * none is near enough to be a slip of the keyboard. */
+/* Returns the string nearest to `word` among those that next(arg, i) gives until NULL, or NULL
+ * if none is near enough to be a typing error. */
 const char *aif_nearest(const char *word, const char *(*next)(const void *arg, size_t i),
 			const void *arg);
 

@@ -11,7 +11,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* The title comes before what says who made an SVG, a stack's names before its count, tables' names behind SQLite's head. */
+/* The title comes before what says who made an SVG, a stack's names before its count, tables'
+ * names behind SQLite's head. */
 #define HEAD_BYTES 65536
 
 static bool begins(const uint8_t *head, size_t n, const char *with)
@@ -82,7 +83,8 @@ int aif_output_check(const char *path, struct aif_err *err)
 	size_t n = 0;
 	int fd, r;
 
-	/* What is wrong with another place is told where it is opened. */
+	/* Only a file with content is checked here: errors of other places are reported when they
+	 * are opened. */
 	if (!strcmp(path, "-") || stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !st.st_size)
 		return 0;
 	head = malloc(HEAD_BYTES);
@@ -92,15 +94,13 @@ int aif_output_check(const char *path, struct aif_err *err)
 		r = -EEXIST;
 	free(head);
 	if (r == -EEXIST)
-		return aif_err_set(
-			err, r,
-			"cannot write %s: it is there and no picture or export of aiflame's; choose "
-			"another name with -o, or move it away",
-			path);
-	return r < 0 ? aif_err_set(
-			       err, r,
-			       "cannot write %s: it is there and cannot be read: %s; choose another name with "
-			       "-o",
-			       path, strerror(-r))
+		return aif_err_set(err, r,
+				   "cannot write %s: it exists and is no picture or export of "
+				   "aiflame's; choose another name with -o, or move it away",
+				   path);
+	return r < 0 ? aif_err_set(err, r,
+				   "cannot write %s: it exists and cannot be read: %s; choose "
+				   "another name with -o",
+				   path, strerror(-r))
 		     : 0;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/profile_arg.h"
 
-#include "export/kernel_names.h"
-#include "export/names.h"
-
+#include "base/memory.h"
+#include "base/name_sanitize.h"
 #include "cmd/command.h"
-#include "cmd/tell.h"
+#include "cmd/message.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -56,39 +55,49 @@ static void bound_memory(const char *path)
 		memory_bound = bytes;
 }
 
-static int open_named(const char *path, struct aif_profile *ret, struct aif_err *err)
+static int open_named(const char *path, struct aif_profile *ret, struct aif_names *names,
+		      struct aif_err *err)
 {
 	int r;
 
 	bound_memory(path);
 	r = aif_profile_open(path, ret, err);
-
-	if (!r && aif_kernel_names_make(ret) < 0)
+	if (!r && aif_names_make(names, ret) < 0)
 		r = aif_err_set(err, -ENOMEM, "out of memory");
 	return r;
 }
 
-void aif_view_tell_cut(const char *path, const struct aif_profile *p)
+/* Names are made before: those that differ only in what is not shown keep different marks. */
+static int sanitize(struct aif_profile *p, struct aif_names *names, struct aif_err *err)
+{
+	if (aif_names_sanitize(names) < 0 || aif_profile_sanitize(p) < 0)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+void aif_view_report_cut(const char *path, const struct aif_profile *p)
 {
 	if (p->notes & AIF_NOTE_CUT_SHORT)
-		aif_tell("%s: the recording was cut short%s: what came after its last commit is "
-			 "missing",
-			 path,
-			 p->notes & AIF_NOTE_NO_LOCKS
-				 ? ", or goes on (its file system has no locks, which would tell)"
-				 : "");
+		aif_message("%s: the recording was cut short%s: data after its last commit are "
+			    "missing",
+			    path,
+			    p->notes & AIF_NOTE_NO_LOCKS
+				    ? ", or is still running (its file system has no locks to "
+				      "tell by)"
+				    : "");
 	if (p->notes & AIF_NOTE_DEEP_NAMES)
-		aif_tell(
+		aif_message(
 			"%s: more than %d functions are inlined at one place: the innermost are left out",
 			path, AIF_FRAME_NAMES_MAX);
 }
 
-int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_err *err)
+int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_names *names,
+		     struct aif_err *err)
 {
-	int r = open_named(path, ret, err);
+	int r = open_named(path, ret, names, err);
 
 	if (!r)
-		aif_view_tell_cut(path, ret);
+		aif_view_report_cut(path, ret);
 	return r;
 }
 
@@ -130,60 +139,12 @@ void aif_view_put_in_order(char **file, char **other)
 	*other = given;
 }
 
-/* Makes one line of a string. *source: the same string if a program's source, else AIF_NONE; then the string that has its
- * text as it was: a source has many lines, and any name may be the same string. */
-static int sanitize_name(struct aif_profile *p, uint32_t id, uint32_t *source)
+int aif_view_profile_for_people(const char *path, struct aif_profile *ret, struct aif_names *names,
+				struct aif_err *err)
 {
-	struct aif_buf clean = {0}, text = {0};
-	size_t len;
-	const char *name = aif_strset_get(&p->strings, id, &len);
-	int r = 0;
+	int r = aif_view_profile(path, ret, names, err);
 
-	aif_name_sanitize(name, len, &clean);
-	if (!aif_buf_failed(&clean) && clean.len == len && (!len || !memcmp(clean.data, name, len)))
-		goto out;
-	if (*source != AIF_NONE)
-		aif_buf_append(&text, name, len);
-	if (aif_buf_failed(&clean) || aif_buf_failed(&text) ||
-	    aif_strset_set(&p->strings, id, clean.data, clean.len) < 0)
-		r = -ENOMEM;
-	if (!r && *source != AIF_NONE) {
-		*source = aif_strset_put(&p->strings, text.data, text.len);
-		r = *source == AIF_STR_NONE ? -ENOMEM : 0;
-	}
-out:
-	aif_buf_finish(&clean);
-	aif_buf_finish(&text);
-	return r;
-}
-
-/* So that no name is more than a line, wherever it is written; but programs' sources, which are several. */
-static int sanitize_names(struct aif_profile *p)
-{
-	uint32_t n = (uint32_t)p->strings.len, *sources = malloc((n + 1) * sizeof(*sources));
-	int r = sources ? 0 : -ENOMEM;
-
-	for (uint32_t i = 0; i < n && !r; i++)
-		sources[i] = AIF_NONE;
-	for (size_t i = 0; i < p->programs_len && !r; i++)
-		if (p->programs[i].source != AIF_NONE)
-			sources[p->programs[i].source] = p->programs[i].source;
-	for (uint32_t i = 0; i < n && !r; i++)
-		r = sanitize_name(p, i, &sources[i]);
-	for (size_t i = 0; i < p->programs_len && !r; i++)
-		if (p->programs[i].source != AIF_NONE)
-			p->programs[i].source = sources[p->programs[i].source];
-	free(sources);
-	return r;
-}
-
-int aif_view_profile_for_people(const char *path, struct aif_profile *ret, struct aif_err *err)
-{
-	int r = aif_view_profile(path, ret, err);
-
-	if (!r && sanitize_names(ret) < 0)
-		r = aif_err_set(err, -ENOMEM, "out of memory");
-	return r;
+	return r ? r : sanitize(ret, names, err);
 }
 
 char *aif_view_path_for_people(const char *path)
@@ -192,22 +153,24 @@ char *aif_view_path_for_people(const char *path)
 
 	if (shown)
 		aif_name_sanitize_in_place(shown);
+	else
+		aif_memory_fail();
 	return shown;
 }
 
 int aif_view_open(struct aif_view *v, const char *path, struct aif_err *err)
 {
-	int r = open_named(path, &v->profile, err);
+	int r = open_named(path, &v->profile, &v->names, err);
 
-	if (!r && sanitize_names(&v->profile) < 0)
-		r = aif_err_set(err, -ENOMEM, "out of memory");
-
+	if (!r)
+		r = sanitize(&v->profile, &v->names, err);
 	return r ? r : aif_attribution_compute(&v->profile, NULL, &v->attribution, err);
 }
 
 void aif_view_finish(struct aif_view *v)
 {
 	aif_attribution_finish(&v->attribution);
+	aif_names_finish(&v->names);
 	aif_profile_finish(&v->profile);
 }
 
@@ -234,7 +197,7 @@ uint32_t aif_view_columns(void)
 
 int aif_view_print(const struct aif_buf *b, struct aif_err *err)
 {
-	if (aif_buf_failed(b)) {
+	if (aif_buf_failed(b) || aif_memory_failed()) {
 		aif_err_set(err, -ENOMEM, "out of memory");
 		return AIF_EXIT_FAILURE;
 	}

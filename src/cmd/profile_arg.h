@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "profile/attribution.h"
+#include "analysis/attribution.h"
+#include "names/profile_names.h"
 #include "profile/file.h"
 
-/* The profile's name: `option` (-i FILE), else the first of the words that are left, else the default. NULL with *err
- * where both are given, which is misuse. */
+/* The profile's name: `option` (-i FILE), else the first of the words that are left, else the
+ * default. NULL with *err where both are given, which is misuse. */
 const char *aif_view_path(const char *option, char **words, int words_len, struct aif_err *err);
 
 /*
@@ -23,23 +24,25 @@ const char *aif_view_path(const char *option, char **words, int words_len, struc
 #define AIF_VIEW_OUTPUT          ((uint64_t)1 << 30)
 #define AIF_VIEW_OUTPUT_PER_BYTE 256
 
-/* What --max-size is where it is not given, bytes. */
+/* Returns the default of --max-size, in bytes. */
 uint64_t aif_view_max_size(const char *path);
 #define AIF_VIEW_MAX_SIZE_OPT(at)                                                                \
 	{                                                                                        \
 		0, "max-size", "BYTES", AIF_OPT_BYTES, at, 1,                                    \
-			"stop where the output gets larger (256 times the profile, at least 1G)" \
+			"stop if the output becomes larger (256 times the profile, at least 1G)" \
 	}
 
-/* True, with what the bound on memory is, if it is this one and none of the user's own: for who says that memory ran out. */
+/* True, with what the bound on memory is, if it is this one and none of the user's own: for who
+ * says that memory ran out. */
 bool aif_view_memory_bound(uint64_t *ret_bytes);
 
-/* Of a FILE and another word: where only the other one is a profile, they are taken the other way round. */
+/* Swaps FILE and another word if only the other one is a profile. */
 void aif_view_put_in_order(char **file, char **other);
 
 /* A whole profile and its attribution, for people. A zeroed struct may be finished. */
 struct aif_view {
 	struct aif_profile profile;
+	struct aif_names names;
 	struct aif_attribution attribution;
 };
 
@@ -50,16 +53,20 @@ void aif_view_finish(struct aif_view *v);
 /* True if both name one regular file: nothing is written over a profile that is read. */
 bool aif_view_is_same_file(const char *a, const char *b);
 
-/* A profile with short names for its kernels; tells (aif_view_tell_cut). 0 or -errno with *err. */
-int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_err *err);
+/* Opens a profile, makes its names, and reports if it was cut short (aif_view_report_cut). Both are finished by the caller
+ * in any case. 0 or -errno with *err. */
+int aif_view_profile(const char *path, struct aif_profile *ret, struct aif_names *names,
+		     struct aif_err *err);
 /* The same, each name one line that a terminal may be sent. */
-int aif_view_profile_for_people(const char *path, struct aif_profile *ret, struct aif_err *err);
+int aif_view_profile_for_people(const char *path, struct aif_profile *ret, struct aif_names *names,
+				struct aif_err *err);
 /* The profile's path as people are shown it; for free(), NULL when memory runs out. */
 char *aif_view_path_for_people(const char *path);
 /* Says on standard error that a recording was cut short, where it was. */
-void aif_view_tell_cut(const char *path, const struct aif_profile *p);
+void aif_view_report_cut(const char *path, const struct aif_profile *p);
 
-/* How wide the terminal is that standard output goes to: $COLUMNS, or what it says itself; 0: it is none. */
+/* Returns the width of the terminal on standard output: $COLUMNS, or the terminal's own; 0: no
+ * terminal. */
 uint32_t aif_view_columns(void);
 
 /* Writes to standard output; an exit status. */

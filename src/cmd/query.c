@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/query_print.h"
+#include "query/print.h"
 
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
-#include "cmd/tell.h"
+#include "cmd/message.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +21,7 @@ static const struct aif_opt opts[] = {
 	{'o', "output", "FILE", AIF_OPT_STRING, offsetof(struct values, output), 0,
 	 "the file to write, - is standard output (-)"},
 	{0, "format", "table|csv|json", AIF_OPT_CHOICE, offsetof(struct values, format), 0,
-	 "for people or for programs"},
+	 "text for people, CSV and JSON for programs"},
 	{0},
 };
 static const struct values defaults = {.output = "-"};
@@ -31,6 +31,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	const struct values *v = values;
 	struct aif_query *q = NULL;
 	struct aif_profile p = {0};
+	struct aif_names names = {0};
 	const char *path, *sql;
 	struct aif_out out;
 	int status = AIF_EXIT_FAILURE;
@@ -49,12 +50,12 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	/* The shortest statement has a space or a bracket. */
 	if (words_len == 1 && (!strpbrk(sql, " \t\n(") || access(sql, F_OK) == 0)) {
 		aif_err_set(err, -EINVAL,
-			    "query: '%s' is no SQL; try aiflame query %s 'SELECT * FROM "
+			    "query: '%s' is not SQL; try aiflame query %s 'SELECT * FROM "
 			    "kernel_times'",
 			    sql, sql);
 		return AIF_EXIT_USAGE;
 	}
-	if (aif_view_profile(path, &p, err) == 0 && aif_query_new(&p, &q, err) == 0 &&
+	if (aif_view_profile(path, &p, &names, err) == 0 && aif_query_new(&names, &q, err) == 0 &&
 	    aif_out_open(&out, v->output, err) == 0) {
 		if (aif_query_print(q, sql, (enum aif_table_format)v->format,
 				    strcmp(v->output, "-") ? 0 : aif_view_columns(), &out, err) < 0)
@@ -63,10 +64,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			status = AIF_EXIT_OK;
 	}
 	if (q && aif_query_damaged(q))
-		aif_tell("%s: %" PRIu64 " %s missing above", path, aif_query_damaged(q),
-			 aif_query_damaged(q) == 1 ? "part of it is damaged: its rows are"
-						   : "parts of it are damaged: their rows are");
+		aif_message("%s: %" PRIu64 " %s missing above", path, aif_query_damaged(q),
+			    aif_query_damaged(q) == 1 ? "part of it is damaged: its rows are"
+						      : "parts of it are damaged: their rows are");
 	aif_query_free(q);
+	aif_names_finish(&names);
 	aif_profile_finish(&p);
 	return status;
 }
@@ -76,10 +78,11 @@ const struct aif_command aif_command_query = {
 	.words = "[FILE] SQL",
 	.summary = "SQL over a profile",
 	.description =
-		"Runs one SELECT over the profile's tables: launches, executions, copies, ops, samples,\n"
-		"cpu_samples, windows, attributed, device_times, counters, kernels, stacks, frames, frame_names,\n"
-		"modules, processes, threads, devices, clocks, losses, meta, strings, programs, codes, and the view\n"
-		"kernel_times. Times are ns since the recording began. docs/FORMAT.md lists the columns.",
+		"Runs one SELECT over the profile's tables: launches, executions, copies, ops,\n"
+		"samples, cpu_samples, windows, attributed, device_times, counters, kernels,\n"
+		"stacks, frames, frame_names, modules, processes, threads, devices, clocks,\n"
+		"losses, meta, strings, programs, codes, and the view kernel_times. Times are ns\n"
+		"since the recording began. docs/FORMAT.md lists the columns.",
 	.examples =
 		"aiflame query 'SELECT * FROM kernel_times'\ttime by kernel\n"
 		"aiflame query 'SELECT kind, sum(bytes) FROM copies GROUP BY kind'\tbytes copied\n",

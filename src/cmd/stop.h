@@ -4,12 +4,12 @@
 #include "base/scratch.h"
 
 /*
- * While a file is being made, which is not to be left behind in part: from begin to end SIGINT and SIGTERM only set the
- * flag that begin returns. A second one removes what is in aif_stop_scratch() and ends the program at once. SIGINT stays
- * ignored where it is, as in the background.
+ * While a file is being made, which is not to be left behind in part: from begin to end SIGINT and
+ * SIGTERM only set the flag that begin returns. A second one removes what is in aif_stop_scratch()
+ * and ends the program at once. SIGINT stays ignored where it is, as in the background.
  */
 const volatile sig_atomic_t *aif_stop_begin(void);
-/* Of unfinished files, for whoever makes them. */
+/* Returns the list of unfinished files, for those who write them. */
 struct aif_scratch *aif_stop_scratch(void);
-/* As it was before. The signal that came, or 0. */
+/* Restores the handlers; returns the signal that came, or 0. */
 int aif_stop_end(void);

@@ -5,7 +5,8 @@
 
 #include <sys/types.h>
 
-/* What a child process prints that may hang or print without end. Takes both: `fd`, from which it is read, and the child,
- * which is over afterwards. 0: it ended well and printed something, at most `max` bytes, appended to *ret. -EINVAL: it did
- * not. -ETIMEDOUT: it did not end in time (or never began): do not ask again. On failure *ret is empty. */
+/* Reads what a child process prints that may hang or print without end. Takes over both: `fd`,
+ * from which it is read, and the child, which is over afterwards. 0: it ended well and printed
+ * something, at most `max` bytes, appended to *ret. -EINVAL: it did not. -ETIMEDOUT: it did not
+ * end in time (or never began): do not ask again. On failure *ret is empty. */
 int aif_tool_output(pid_t pid, int fd, size_t max, struct aif_buf *ret);

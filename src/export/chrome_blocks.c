@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/chrome.h"
 #include "profile/file.h"
-#include "profile/weights.h"
+#include "analysis/weights.h"
 
 /*
- * aiflameBlocks: when launches were captured, and how many there were when not (profile/weights.h), for import, so that
+ * aiflameBlocks: when launches were captured, and how many there were when not (analysis/weights.h), for import, so that
  * what comes in again stands for as much as what went out. Times are ns since the trace's own start, whole.
  *
  * Of some kernels, devices or threads the counts are not known: they are of all that a process launched. Then there is
@@ -20,30 +20,30 @@ static void block_put(struct chrome *c, const struct aif_window_row *row, uint64
 		      uint64_t to)
 {
 	uint64_t launches = row->launches;
-	uint64_t zero = c->p->start_ns + (uint64_t)c->events.start_ns;
+	uint64_t zero = c->t.p->start_ns + (uint64_t)c->t.events.start_ns;
 
-	/* Of a part of a block, as many as there are in it on average. */
+	/* A part of a block gets its launches in proportion to the time. */
 	if (to - from < row->end - row->start)
 		launches = (uint64_t)((double)launches * (double)(to - from) /
 					      (double)(row->end - row->start) +
 				      0.5);
 	CHROME_EVENT(c, "{\"pid\":");
-	aif_out_json_u64(c->b, aif_track_id_process(&c->ids, row->process));
+	aif_out_json_u64(c->t.b, aif_track_id_process(&c->t.ids, row->process));
 	if (row->thread != AIF_NONE)
-		chrome_u64_put(c, ",\"tid\":", aif_track_id_thread(&c->ids, row->thread));
+		chrome_u64_put(c, ",\"tid\":", aif_track_id_thread(&c->t.ids, row->thread));
 	chrome_u64_put(c, ",\"start_ns\":", from - zero);
 	chrome_u64_put(c, ",\"dur_ns\":", to - from);
 	chrome_u64_put(c, ",\"held\":", row->held != AIF_NOT_HELD);
 	chrome_u64_put(c, ",\"launches\":", launches);
 	chrome_u64_put(c, ",\"ppm\":", row->p_ppm);
-	aif_buf_putc(c->b, '}');
-	aif_out_flush_if_full(c->out);
+	aif_buf_putc(c->t.b, '}');
+	aif_out_flush_if_full(c->t.out);
 }
 
 static int blocks_take(void *arg, const struct aif_window_row *rows, size_t n)
 {
 	const struct blocks *b = arg;
-	const bool *keep = b->c->x->which.processes;
+	const bool *keep = b->c->t.x->sel.processes;
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t from = AIF_MAX(rows[i].start, b->from), to = AIF_MIN(rows[i].end, b->to);
@@ -53,15 +53,15 @@ static int blocks_take(void *arg, const struct aif_window_row *rows, size_t n)
 			continue;
 		block_put(b->c, &rows[i], from, to);
 	}
-	return b->c->out->error;
+	return b->c->t.out->error;
 }
 
 static void gaps_put(struct chrome *c)
 {
-	for (size_t i = 0; i < c->events.gaps.len; i++) {
-		const struct aif_gap *g = &c->events.gaps.at[i];
-		struct aif_window_row row = {.start = c->p->start_ns + g->start,
-					     .end = c->p->start_ns + g->end,
+	for (size_t i = 0; i < c->t.events.gaps.len; i++) {
+		const struct aif_gap *g = &c->t.events.gaps.at[i];
+		struct aif_window_row row = {.start = c->t.p->start_ns + g->start,
+					     .end = c->t.p->start_ns + g->end,
 					     .process = g->process,
 					     .thread = AIF_NONE};
 
@@ -71,28 +71,28 @@ static void gaps_put(struct chrome *c)
 
 bool chrome_has_blocks(const struct aif_export *x)
 {
-	return !x->kernel && !x->which.devices && !x->which.threads;
+	return !x->kernel && !x->sel.devices && !x->sel.threads;
 }
 
 int chrome_blocks_put(struct chrome *c)
 {
-	const struct aif_attribution_opts *w = &c->x->which;
+	const struct aif_selection *w = &c->t.x->sel;
 	struct blocks b = {
 		.c = c,
-		.from = AIF_MAX(c->p->start_ns + AIF_MIN(w->from_ns, (uint64_t)INT64_MAX),
-				c->p->kept_ns),
-		.to = w->to_ns ? c->p->start_ns + AIF_MIN(w->to_ns, (uint64_t)INT64_MAX)
-			       : c->p->end_ns};
+		.from = AIF_MAX(c->t.p->start_ns + AIF_MIN(w->from_ns, (uint64_t)INT64_MAX),
+				c->t.p->kept_ns),
+		.to = w->to_ns ? c->t.p->start_ns + AIF_MIN(w->to_ns, (uint64_t)INT64_MAX)
+			       : c->t.p->end_ns};
 	int r = 0;
 
-	if (!c->events.gaps.len)
+	if (!c->t.events.gaps.len)
 		return 0;
-	AIF_JSON_LIT(c->b, ",\n\"aiflameBlocks\":[\n");
+	AIF_JSON_LIT(c->t.b, ",\n\"aiflameBlocks\":[\n");
 	c->is_first = true;
-	if (!chrome_has_blocks(c->x))
+	if (!chrome_has_blocks(c->t.x))
 		gaps_put(c);
 	else
-		r = aif_profile_windows(c->p, blocks_take, &b, NULL);
-	AIF_JSON_LIT(c->b, "]");
+		r = aif_profile_windows(c->t.p, blocks_take, &b, NULL);
+	AIF_JSON_LIT(c->t.b, "]");
 	return r;
 }

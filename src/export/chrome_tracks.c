@@ -5,18 +5,18 @@ void chrome_meta_put(struct chrome *c, const char *what, uint32_t pid, uint32_t 
 		     struct aif_buf *name, const char *recorded, uint32_t number)
 {
 	CHROME_EVENT(c, "{\"ph\":\"M\",\"name\":\"");
-	aif_buf_puts(c->b, what);
-	AIF_JSON_LIT(c->b, "\",\"pid\":");
+	aif_buf_puts(c->t.b, what);
+	AIF_JSON_LIT(c->t.b, "\",\"pid\":");
 	chrome_ids_put(c, pid, tid);
-	AIF_JSON_LIT(c->b, ",\"args\":{\"name\":");
-	aif_out_json_text(c->b, aif_buf_str(name));
+	AIF_JSON_LIT(c->t.b, ",\"args\":{\"name\":");
+	aif_out_json_text(c->t.b, aif_buf_str(name));
 	if (recorded) {
-		AIF_JSON_LIT(c->b, ",\"recorded\":");
-		aif_out_json_text(c->b, recorded);
+		AIF_JSON_LIT(c->t.b, ",\"recorded\":");
+		aif_out_json_text(c->t.b, recorded);
 		if (number != (tid ? tid : pid))
 			chrome_u64_put(c, ",\"recorded id\":", number);
 	}
-	AIF_JSON_LIT(c->b, "}}");
+	AIF_JSON_LIT(c->t.b, "}}");
 	aif_buf_finish(name);
 }
 
@@ -24,84 +24,87 @@ void chrome_order_put(struct chrome *c, const char *what, uint32_t pid, uint32_t
 		      uint64_t index)
 {
 	CHROME_EVENT(c, "{\"ph\":\"M\",\"name\":\"");
-	aif_buf_puts(c->b, what);
-	AIF_JSON_LIT(c->b, "\",\"pid\":");
+	aif_buf_puts(c->t.b, what);
+	AIF_JSON_LIT(c->t.b, "\",\"pid\":");
 	chrome_ids_put(c, pid, tid);
 	chrome_u64_put(c, ",\"args\":{\"sort_index\":", index);
-	AIF_JSON_LIT(c->b, "}}");
+	AIF_JSON_LIT(c->t.b, "}}");
 }
 
 /* ---- tracks -------------------------------------------------------------------------------------- */
 
-void chrome_host_tracks(struct chrome *c)
+int chrome_process_put(struct aif_timeline_walk *t, uint32_t process)
 {
-	const struct aif_profile *p = c->p;
+	struct chrome *c = (struct chrome *)t;
+	uint32_t pid = t->ids.processes[process];
 	struct aif_buf name = {0};
 
-	for (uint32_t i = 0; i < p->processes_len; i++) {
-		aif_export_process_name(p, i, &name);
-		chrome_meta_put(c, "process_name", c->ids.processes[i], 0, &name,
-				aif_export_process_own(p, i), p->processes[i].pid);
-		chrome_order_put(c, "process_sort_index", c->ids.processes[i], 0, i);
-	}
-	for (uint32_t i = 0; i < p->threads_len; i++) {
-		aif_export_thread_name(p, i, &name);
-		chrome_meta_put(c, "thread_name",
-				aif_track_id_process(&c->ids, p->threads[i].process),
-				c->ids.threads[i], &name, aif_profile_str(p, p->threads[i].name),
-				p->threads[i].tid);
-		aif_out_flush_if_full(c->out);
-	}
+	aif_export_process_name(t->p, process, &name);
+	chrome_meta_put(c, "process_name", pid, 0, &name, aif_export_process_own(t->p, process),
+			t->p->processes[process].pid);
+	chrome_order_put(c, "process_sort_index", pid, 0, process);
+	return 0;
 }
 
-/* The thread for gaps beside a track. */
-static uint32_t gaps_tid(const struct chrome *c, size_t track)
+int chrome_thread_put(struct aif_timeline_walk *t, uint32_t thread)
 {
-	return (uint32_t)(c->events.tracks_len + track + 1);
-}
-
-static void gaps_put(struct chrome *c, size_t track, uint32_t pid)
-{
-	const struct aif_event_track *t = &c->events.tracks[track];
-	uint32_t tid = gaps_tid(c, track);
+	const struct aif_thread *of = &t->p->threads[thread];
 	struct aif_buf name = {0};
-	size_t n;
-	const struct aif_gap *gaps = aif_event_gaps(&c->events, t->process, &n);
 
-	if (!n)
-		return;
-	aif_event_gaps_name(c->p, t, &name);
+	aif_export_thread_name(t->p, thread, &name);
+	chrome_meta_put((struct chrome *)t, "thread_name",
+			aif_track_id_process(&t->ids, of->process), t->ids.threads[thread], &name,
+			aif_profile_str(t->p, of->name), of->tid);
+	aif_out_flush_if_full(t->out);
+	return 0;
+}
+
+int chrome_device_put(struct aif_timeline_walk *t, uint32_t device)
+{
+	struct chrome *c = (struct chrome *)t;
+	uint32_t pid = aif_track_id_device(device);
+	struct aif_buf name = {0};
+
+	aif_export_device_name(t->p, device, &name);
+	chrome_meta_put(c, "process_name", pid, 0, &name, NULL, 0);
+	chrome_order_put(c, "process_sort_index", pid, 0, pid);
+	return 0;
+}
+
+/* Gaps are a thread of their own beside the track. */
+int chrome_gaps_put(struct aif_timeline_walk *t, uint32_t track, const struct aif_gap *gaps,
+		    size_t n)
+{
+	struct chrome *c = (struct chrome *)t;
+	const struct aif_event_track *of = &t->events.tracks[track];
+	uint32_t pid = aif_track_id_device(of->device),
+		 tid = (uint32_t)t->events.tracks_len + track + 1;
+	struct aif_buf name = {0};
+
+	aif_event_gaps_name(t->p, of, &name);
 	chrome_meta_put(c, "thread_name", pid, tid, &name, NULL, 0);
-	chrome_order_put(c, "thread_sort_index", pid, tid, 2 * track + 1);
+	chrome_order_put(c, "thread_sort_index", pid, tid, 2 * (uint64_t)track + 1);
 	for (size_t i = 0; i < n; i++) {
 		CHROME_EVENT(c, "{\"ph\":\"X\",\"pid\":");
 		chrome_ids_put(c, pid, tid);
 		chrome_time_put(c, (int64_t)gaps[i].start);
-		AIF_JSON_LIT(c->b, ",\"dur\":");
-		aif_out_json_decimal(c->b, (int64_t)(gaps[i].end - gaps[i].start), 3);
-		AIF_JSON_LIT(c->b, ",\"cat\":\"not_collected\",\"name\":\"" AIF_EVENT_GAP "\"}");
-		aif_out_flush_if_full(c->out);
+		AIF_JSON_LIT(t->b, ",\"dur\":");
+		aif_out_json_decimal(t->b, (int64_t)(gaps[i].end - gaps[i].start), 3);
+		AIF_JSON_LIT(t->b, ",\"cat\":\"not_collected\",\"name\":\"" AIF_EVENT_GAP "\"}");
+		aif_out_flush_if_full(t->out);
 	}
+	return 0;
 }
 
-void chrome_device_tracks(struct chrome *c)
+int chrome_track_put(struct aif_timeline_walk *t, uint32_t track)
 {
-	const struct aif_events *e = &c->events;
+	struct chrome *c = (struct chrome *)t;
+	uint32_t pid = aif_track_id_device(t->events.tracks[track].device);
 	struct aif_buf name = {0};
 
-	for (size_t i = 0; i < e->tracks_len; i++) {
-		uint32_t device = e->tracks[i].device, pid = aif_track_id_device(device);
-
-		if (aif_event_track_is_first(e, i)) {
-			aif_export_device_name(c->p, device, &name);
-			chrome_meta_put(c, "process_name", pid, 0, &name, NULL, 0);
-			chrome_order_put(c, "process_sort_index", pid, 0, pid);
-		}
-		if (aif_event_track_has_gaps(e, i))
-			gaps_put(c, i, pid);
-		aif_event_track_name(e->p, &e->tracks[i], &name);
-		chrome_meta_put(c, "thread_name", pid, (uint32_t)i + 1, &name, NULL, 0);
-		chrome_order_put(c, "thread_sort_index", pid, (uint32_t)i + 1, 2 * i + 2);
-		aif_out_flush_if_full(c->out);
-	}
+	aif_event_track_name(t->p, &t->events.tracks[track], &name);
+	chrome_meta_put(c, "thread_name", pid, track + 1, &name, NULL, 0);
+	chrome_order_put(c, "thread_sort_index", pid, track + 1, 2 * (uint64_t)track + 2);
+	aif_out_flush_if_full(t->out);
+	return 0;
 }

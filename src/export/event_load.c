@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/events.h"
-#include "export/spans.h"
+#include "analysis/spans.h"
 
 #include <errno.h>
 
@@ -14,7 +14,7 @@ struct load {
 	int64_t *full, *wait;  /* changes from one interval to the next */
 };
 
-/* How much time until `at` was collected: what intervals are parts of. */
+/* Returns how much time until `at` was collected: intervals are parts of that time. */
 static uint64_t collected(const struct load *from, int64_t at)
 {
 	return (uint64_t)(at - from->e->start_ns) -
@@ -54,7 +54,8 @@ static void sum_up(struct aif_event_load *l, const struct load *from)
 	}
 }
 
-/* When nothing is known of some of what the device does: in the gaps of any of its processes. */
+/* Unites the gaps of all processes on the device: in each, part of what the device does is not
+ * known. */
 static int gaps_make(struct load *to, size_t track, size_t end)
 {
 	const struct aif_events *e = to->e;

@@ -2,7 +2,7 @@
 #include "export/event_ops.h"
 
 #include "profile/file.h"
-#include "profile/time.h"
+#include "analysis/time.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static bool is_asked(const bool *keep, uint32_t id)
 
 static int add(struct loading *l, const struct aif_op_row *row)
 {
-	const struct aif_attribution_opts *w = &l->x->which;
+	const struct aif_selection *w = &l->x->sel;
 	const struct aif_profile *p = l->x->profile;
 	uint32_t process = row->thread == AIF_NONE ? AIF_NONE : p->threads[row->thread].process;
 	struct aif_event_ops *o = l->o;
@@ -31,9 +31,9 @@ static int add(struct loading *l, const struct aif_op_row *row)
 	if (!row->kind || row->kind >= AIF_OP_KIND_COUNT || row->thread == AIF_NONE ||
 	    !is_asked(w->threads, row->thread) || !is_asked(w->processes, process))
 		return 0;
-	start = aif_event_time(
+	start = aif_time_clamp(
 		aif_timeline_map(l->timeline, row->clock, process, row->start, NULL));
-	end = aif_event_time(aif_timeline_map(l->timeline, row->clock, process, row->end, NULL));
+	end = aif_time_clamp(aif_timeline_map(l->timeline, row->clock, process, row->end, NULL));
 	end = AIF_MAX(start, end);
 	if (o->len + 1 >= AIF_NONE || aif_grow(&o->ops, &o->cap, o->len + 1, sizeof(*o->ops)) < 0)
 		return -ENOMEM;
@@ -77,7 +77,8 @@ static int by_place(const void *a, const void *b)
 	return x->launch < y->launch ? -1 : x->launch > y->launch;
 }
 
-/* Of those that begin with the launch, which are from *next on: the call, else the innermost operator. */
+/* Returns the call among the ops that begin with the launch, from *next on, else the innermost
+ * operator. */
 static uint32_t call_of(const struct aif_event_ops *o, const struct aif_event_launch *l,
 			size_t *next)
 {
@@ -115,7 +116,7 @@ static void join(struct aif_event_ops *o, const struct aif_events *e)
 
 int aif_event_ops_init(struct aif_event_ops *o, struct aif_events *e, const struct aif_export *x)
 {
-	struct loading l = {.o = o, .x = x, .are_shown = !x->which.devices && !x->kernel};
+	struct loading l = {.o = o, .x = x, .are_shown = !x->sel.devices && !x->kernel};
 	uint64_t bad = 0;
 	int r = aif_timeline_new(x->profile, &l.timeline);
 

@@ -18,7 +18,7 @@ struct aif_event_op {
 struct aif_event_ops {
 	struct aif_event_op *ops; /* by thread, then start, of equal ones the outer one first */
 	size_t len, cap;
-	/* By launch: its call, an index; AIF_NONE: not known. Or the operator that is all that is known of who
+	/* Call of each launch, an index; AIF_NONE: not known. An operator, if nothing more is known of who
 	 * launched it: the call is not in the profile. */
 	uint32_t *calls;
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/events.h"
 
-#include "export/cpu_totals.h"
-#include "export/filter.h"
+#include "analysis/cpu_totals.h"
+#include "names/filter.h"
 #include "profile/file.h"
-#include "profile/launch_index.h"
-#include "profile/time.h"
+#include "analysis/launch_index.h"
+#include "analysis/time.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,8 +32,8 @@ static bool is_kernel_asked(struct loading *l, uint32_t kind, uint32_t kernel)
 	if (known && *known)
 		return *known == 2;
 	if (!known)
-		return aif_filter_kernel(&l->kernel, l->x->profile, kind, kernel);
-	*known = aif_filter_kernel(&l->kernel, l->x->profile, kind, kernel) ? 2 : 1;
+		return aif_filter_kernel(&l->kernel, l->x->names, kind, kernel);
+	*known = aif_filter_kernel(&l->kernel, l->x->names, kind, kernel) ? 2 : 1;
 	return *known == 2;
 }
 
@@ -43,7 +43,7 @@ static bool is_row_asked(const bool *keep, uint32_t id)
 }
 
 /* Does [from, to) touch the time that was asked for? */
-static bool is_time_asked(const struct aif_attribution_opts *w, int64_t from, int64_t to)
+static bool is_time_asked(const struct aif_selection *w, int64_t from, int64_t to)
 {
 	return to >= (int64_t)AIF_MIN(w->from_ns, INT64_MAX) &&
 	       (!w->to_ns || from < (int64_t)AIF_MIN(w->to_ns, INT64_MAX));
@@ -51,10 +51,10 @@ static bool is_time_asked(const struct aif_attribution_opts *w, int64_t from, in
 
 static int launch_add(struct loading *l, const struct aif_launch_row *row)
 {
-	const struct aif_attribution_opts *w = &l->x->which;
+	const struct aif_selection *w = &l->x->sel;
 	const struct aif_profile *p = l->x->profile;
 	struct aif_events *e = l->e;
-	int64_t at = aif_event_time(
+	int64_t at = aif_time_clamp(
 		aif_timeline_map(l->timeline, AIF_CLOCK_MONOTONIC, AIF_NONE, row->time, NULL));
 	uint32_t process = row->thread == AIF_NONE ? AIF_NONE : p->threads[row->thread].process;
 
@@ -175,7 +175,7 @@ struct execs_loading {
 static int exec_add(struct execs_loading *el, const struct aif_exec_row *row)
 {
 	struct loading *l = el->l;
-	const struct aif_attribution_opts *w = &l->x->which;
+	const struct aif_selection *w = &l->x->sel;
 	struct aif_events *e = l->e;
 	struct aif_event_launch *by = NULL;
 	struct aif_event_exec *to;
@@ -184,9 +184,9 @@ static int exec_add(struct execs_loading *el, const struct aif_exec_row *row)
 
 	if (at != AIF_NONE)
 		by = &e->launches[at];
-	start = aif_event_time(aif_timeline_map_after(l->timeline, row->clock, row->process,
+	start = aif_time_clamp(aif_timeline_map_after(l->timeline, row->clock, row->process,
 						      row->start, by ? by->time : 0, NULL));
-	end = aif_event_time(aif_timeline_map_after(l->timeline, row->clock, row->process, row->end,
+	end = aif_time_clamp(aif_timeline_map_after(l->timeline, row->clock, row->process, row->end,
 						    start, NULL));
 	end = AIF_MAX(end, start); /* a damaged file's */
 	if (!is_row_asked(w->processes, row->process) || !is_row_asked(w->devices, row->device) ||
@@ -299,7 +299,8 @@ static int lanes_give(struct aif_event_exec *x, size_t n, uint32_t *lane_of, uin
 	return r;
 }
 
-/* Which tracks a stream becomes: .track of its executions is from `base` on. */
+/* Splits a stream into tracks of executions that do not overlap, and sets .track of its
+ * executions. */
 static int stream_split(struct aif_events *e, uint32_t stream_track_id,
 			struct aif_event_track **tracks, size_t *len, size_t *cap, size_t first,
 			size_t n)
@@ -399,10 +400,10 @@ static int tracks_make(struct aif_events *e)
 
 /* ---- gaps ---------------------------------------------------------------------------------------- */
 
-/* What was asked for of the profile's. */
-static int gaps_take(struct aif_events *e, const struct aif_attribution_opts *w)
+/* Takes the profile's gaps, cut to the time and the processes that were asked for. */
+static int gaps_take(struct aif_events *e, const struct aif_selection *w)
 {
-	uint64_t to = w->to_ns ? w->to_ns : (uint64_t)AIF_EVENT_TIME_MAX;
+	uint64_t to = w->to_ns ? w->to_ns : (uint64_t)AIF_TIME_MAX;
 	size_t n = 0;
 	int r = aif_gaps_init_with_off(&e->gaps, e->p);
 
@@ -410,7 +411,7 @@ static int gaps_take(struct aif_events *e, const struct aif_attribution_opts *w)
 		struct aif_gap g = e->gaps.at[i];
 
 		g.start = AIF_MAX(g.start, w->from_ns);
-		g.end = AIF_MIN(g.end, AIF_MIN(to, (uint64_t)AIF_EVENT_TIME_MAX));
+		g.end = AIF_MIN(g.end, AIF_MIN(to, (uint64_t)AIF_TIME_MAX));
 		if (g.start < g.end && is_row_asked(w->processes, g.process))
 			e->gaps.at[n++] = g;
 	}
@@ -484,7 +485,7 @@ static int load(struct loading *l)
 	}
 	r = tracks_make(e);
 	if (!r)
-		r = gaps_take(e, &l->x->which);
+		r = gaps_take(e, &l->x->sel);
 	if (!r)
 		gaps_bound(e);
 	return r;
@@ -524,7 +525,7 @@ bool aif_event_cpu_part(const struct aif_export *x, const struct aif_cpu_row *ro
 {
 	*ret_process =
 		row->thread == AIF_NONE ? AIF_NONE : x->profile->threads[row->thread].process;
-	return aif_cpu_part(x->profile, &x->which, row, ret);
+	return aif_cpu_part(x->profile, &x->sel, row, ret);
 }
 
 /* The first track of this device or of one behind it. */

@@ -3,7 +3,8 @@
 
 #include "base/err.h"
 #include "export/exporter.h"
-#include "profile/gaps.h"
+#include "analysis/gaps.h"
+#include "analysis/time.h"
 
 /*
  * A profile's launches and executions with times mapped, as the formats that show a time line need them: launches
@@ -12,13 +13,6 @@
  * of it, so that those of a track never overlap. All of it is in memory, about 130 bytes for a launch with its
  * execution.
  */
-
-/* Times of a damaged file are brought within this: sums and differences of two do not overflow. 73 years. */
-#define AIF_EVENT_TIME_MAX (INT64_C(1) << 61)
-static inline int64_t aif_event_time(int64_t at)
-{
-	return AIF_MAX(-AIF_EVENT_TIME_MAX, AIF_MIN(at, AIF_EVENT_TIME_MAX));
-}
 
 struct aif_event_launch {
 	int64_t time; /* ns since the recording's start: the call began; its end is not recorded */
@@ -49,8 +43,9 @@ struct aif_events {
 	size_t execs_len, execs_cap;
 	struct aif_event_track *tracks; /* by device, process, stream, lane */
 	size_t tracks_len, tracks_cap;
-	/* When nothing was captured in a process: pauses, and where the overhead budget left launches out. Within the
-	 * time that was asked for, of the processes that were. Such time of a device is not known to be idle. */
+	/* Times in which nothing was captured in a process: pauses, and where the overhead budget left launches out.
+	 * Within the time that was asked for, of the processes that were. Such time of a device is not known to be
+	 * idle. */
 	struct aif_gaps gaps;
 	int64_t start_ns; /* no event is earlier: 0, or before the recording's start */
 	int64_t end_ns;   /* none is later */
@@ -75,7 +70,7 @@ static inline bool aif_event_track_has_gaps(const struct aif_events *e, size_t t
 /* A process's, by start; they do not touch. NULL: none. */
 const struct aif_gap *aif_event_gaps(const struct aif_events *e, uint32_t process, size_t *ret_len);
 #define AIF_EVENT_GAP "not collected"
-/* What a track for them is called: AIF_EVENT_GAP, "not collected of 1234". */
+/* Appends the name of the track of a process's gaps: AIF_EVENT_GAP, "not collected of 1234". */
 void aif_event_gaps_name(const struct aif_profile *p, const struct aif_event_track *t,
 			 struct aif_buf *out);
 

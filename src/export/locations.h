@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "export/host_stacks.h"
+#include "names/host_stacks.h"
 
 /*
  * Stacks as lists of locations, and these as lists of lines of functions, as pprof and OTLP have them: a location is an
@@ -35,7 +35,8 @@ void aif_locations_finish(struct aif_locations *l);
 const uint32_t *aif_locations_get(struct aif_locations *l, uint32_t node, size_t *ret_len);
 
 struct aif_location_function aif_locations_function(const struct aif_locations *l, uint32_t i);
-/* Its frame, and its lines, which are as aligned as bytes: read by aif_locations_line(). */
+/* Returns a location's frame and the number of its lines, which are stored unaligned:
+ * aif_locations_line() reads them. */
 uint32_t aif_locations_frame(const struct aif_locations *l, uint32_t location, size_t *ret_lines);
 struct aif_location_line aif_locations_line(const struct aif_locations *l, uint32_t location,
 					    size_t i);

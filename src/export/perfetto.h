@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "export/counters.h"
-#include "export/event_ops.h"
-#include "export/exporter.h"
-#include "export/host_stacks.h"
 #include "export/perfetto_fields.h"
-#include "export/proto.h"
-#include "export/track_ids.h"
+#include "export/timeline.h"
+#include "text/proto.h"
 
 /* Inside the exporter of Perfetto's trace: packets, and what they name by number. */
 
@@ -37,7 +33,7 @@ enum {
 };
 /* The number of a name that is in no table of the profile, whose numbers are below. */
 #define GAP_NAME (UINT64_C(1) << 33)
-/* Whose track it is: the upper half of a track's number. */
+/* Kinds of tracks: the upper half of a track's number. */
 enum {
 	OF_PROCESS = 1,
 	OF_THREAD,
@@ -50,32 +46,23 @@ enum {
 };
 
 struct perfetto {
-	const struct aif_export *x;
-	const struct aif_profile *p;
-	struct aif_out *out;
-	struct aif_buf *b;
-	struct aif_events events;
-	struct aif_event_ops ops;
-	struct aif_counters counters;
-	struct aif_track_ids ids;
-	struct aif_host_stacks stacks;
+	struct aif_timeline_walk t;
 	struct aif_buf interned; /* entries that no packet has yet */
 	struct aif_map known;    /* table << 32 | number: it is interned */
 	size_t packet;
-	uint64_t given; /* launches, operators, executions, samples, counters */
 };
 
 static inline void perfetto_packet_begin(struct perfetto *w)
 {
-	w->packet = aif_proto_begin(w->b, PACKET);
-	aif_proto_u64(w->b, SEQUENCE_ID, SEQUENCE);
-	aif_proto_u64(w->b, SEQUENCE_FLAGS, FLAG_NEEDS_STATE);
+	w->packet = aif_proto_begin(w->t.b, PACKET);
+	aif_proto_u64(w->t.b, SEQUENCE_ID, SEQUENCE);
+	aif_proto_u64(w->t.b, SEQUENCE_FLAGS, FLAG_NEEDS_STATE);
 }
 
 static inline void perfetto_packet_end(struct perfetto *w)
 {
-	aif_proto_end(w->b, w->packet);
-	aif_out_flush_if_full(w->out);
+	aif_proto_end(w->t.b, w->packet);
+	aif_out_flush_if_full(w->t.out);
 }
 
 /* Writes what was interned, before a packet that needs it. */

@@ -9,9 +9,9 @@ void perfetto_interned_flush(struct perfetto *w)
 	if (!w->interned.len)
 		return;
 	perfetto_packet_begin(w);
-	aif_proto_bytes(w->b, INTERNED_DATA, w->interned.data, w->interned.len);
+	aif_proto_bytes(w->t.b, INTERNED_DATA, w->interned.data, w->interned.len);
 	perfetto_packet_end(w);
-	w->b->failed |= aif_buf_failed(&w->interned);
+	w->t.b->failed |= aif_buf_failed(&w->interned);
 	aif_buf_clear(&w->interned);
 }
 
@@ -23,7 +23,7 @@ static bool is_new(struct perfetto *w, unsigned table, uint32_t number)
 	if (aif_map_get(&w->known, key, &known))
 		return false;
 	if (aif_map_put(&w->known, key, 0) < 0)
-		w->b->failed = true;
+		w->t.b->failed = true;
 	return true;
 }
 
@@ -45,7 +45,7 @@ static uint64_t string_iid(struct perfetto *w, unsigned table, uint32_t string)
 	if (string == AIF_NONE)
 		return 0;
 	if (is_new(w, table, string)) {
-		text = aif_strset_get(&w->p->strings, string, &len);
+		text = aif_strset_get(&w->t.p->strings, string, &len);
 		intern(w, table, (uint64_t)string + 1, text, len);
 	}
 	return (uint64_t)string + 1;
@@ -56,7 +56,7 @@ uint64_t perfetto_string(struct perfetto *w, uint32_t string)
 {
 	enum { STRINGS = EVENT_NAMES + 1000 }; /* of .known */
 	uint64_t iid = (UINT64_C(1) << 32) + string;
-	const char *text = string == AIF_NONE ? "" : aif_profile_str(w->p, string);
+	const char *text = string == AIF_NONE ? "" : aif_profile_str(w->t.p, string);
 
 	if (is_new(w, STRINGS, string))
 		intern(w, EVENT_NAMES, iid, text, strlen(text));
@@ -70,7 +70,7 @@ uint64_t perfetto_name(struct perfetto *w, unsigned table, uint32_t name)
 	const char *text;
 
 	if (is_new(w, table, name)) {
-		text = aif_tree_text(&w->stacks.tree, name, &len);
+		text = aif_tree_text(&w->t.stacks.tree, name, &len);
 		intern(w, table, (uint64_t)name + 1, text, len);
 	}
 	return (uint64_t)name + 1;
@@ -86,7 +86,7 @@ static uint64_t mapping_iid(struct perfetto *w, uint32_t module)
 		return 0;
 	if (!is_new(w, MAPPINGS, module))
 		return (uint64_t)module + 1;
-	m = &w->p->modules[module];
+	m = &w->t.p->modules[module];
 	build_id = string_iid(w, BUILD_IDS, m->build_id);
 	path = string_iid(w, MAPPING_PATHS, m->path);
 	at = aif_proto_begin_small(&w->interned, MAPPINGS);
@@ -116,20 +116,20 @@ static const char *kind_of(enum aif_tree_type type)
 
 static void frame_intern(struct perfetto *w, uint32_t node)
 {
-	const struct aif_host_stacks *h = &w->stacks;
+	const struct aif_host_stacks *h = &w->t.stacks;
 	const struct aif_host_node *n = &h->nodes[node];
 	uint64_t function = perfetto_name(w, FUNCTION_NAMES, n->name),
 		 mapping = mapping_iid(w, aif_host_module(h, node)),
 		 source = n->row == AIF_NONE
 				  ? 0
-				  : string_iid(w, SOURCE_PATHS, w->p->frame_names[n->row].file);
+				  : string_iid(w, SOURCE_PATHS, w->t.p->frame_names[n->row].file);
 	size_t at = aif_proto_begin_small(&w->interned, FRAMES);
 
 	aif_proto_u64(&w->interned, 1, node);
 	aif_proto_u64(&w->interned, 2, function);
 	if (mapping) {
 		aif_proto_u64(&w->interned, 3, mapping);
-		aif_proto_u64(&w->interned, 4, w->p->frames[n->frame].address);
+		aif_proto_u64(&w->interned, 4, w->t.p->frames[n->frame].address);
 	}
 	if (source)
 		aif_proto_u64(&w->interned, 5, source);
@@ -142,7 +142,7 @@ static void frame_intern(struct perfetto *w, uint32_t node)
 /* The stack that ends at a node; its number is the node's, and so are those of its frames. */
 int perfetto_callstack(struct perfetto *w, uint32_t node)
 {
-	const struct aif_host_stacks *h = &w->stacks;
+	const struct aif_host_stacks *h = &w->t.stacks;
 	uint32_t depth = h->nodes[node].depth, *path;
 	size_t at;
 

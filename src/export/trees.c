@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/trees.h"
 
-#include "export/imported.h"
-#include "export/towers.h"
+#include "analysis/traits.h"
+#include "flame/build.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static struct aif_flame_opts flame_opts(const struct aif_export *x)
 				       .by = AIF_BY_WALL,
 				       .detail = x->detail,
 				       .kernel = x->kernel,
-				       .which = &x->which};
+				       .sel = &x->sel};
 }
 
 static int by_device(const void *a, const void *b)
@@ -68,7 +68,7 @@ static int devices(struct trees *t, struct aif_attribution *a, struct aif_err *e
 		aif_export_device_name(p, a->rows[i].device, &t->name);
 		aif_buf_puts(&t->name, ": ");
 		aif_export_process_name(p, a->rows[i].process, &t->name);
-		r = give(t, aif_towers_build(p, &part, &o, &tree, err), &tree, err);
+		r = give(t, aif_flame_build(t->x->names, &part, &o, &tree, err), &tree, err);
 	}
 	return r;
 }
@@ -77,7 +77,7 @@ static int cpus(struct trees *t, struct aif_err *err)
 {
 	const struct aif_profile *p = t->x->profile;
 	struct aif_flame_opts o = flame_opts(t->x);
-	struct aif_attribution_opts which = t->x->which;
+	struct aif_selection sel = t->x->sel;
 	bool *only = calloc(p->processes_len + 1, sizeof(*only));
 	uint64_t damaged = 0; /* each time the same */
 	int r = only ? 0 : -ENOMEM;
@@ -86,17 +86,18 @@ static int cpus(struct trees *t, struct aif_err *err)
 		struct aif_cpu_totals cpu = {0};
 		struct aif_tree tree;
 
-		if (t->x->which.processes && !t->x->which.processes[i])
+		if (t->x->sel.processes && !t->x->sel.processes[i])
 			continue;
 		only[i] = true;
-		which.processes = only;
-		r = aif_cpu_totals(p, &which, &cpu, err);
+		sel.processes = only;
+		r = aif_cpu_totals(p, &sel, &cpu, err);
 		damaged = AIF_MAX(damaged, cpu.damaged);
 		aif_buf_clear(&t->name);
 		aif_buf_puts(&t->name, "CPU: ");
 		aif_export_process_name(p, i, &t->name);
 		if (!r)
-			r = give(t, aif_towers_build_cpu(p, &cpu, &o, &tree, err), &tree, err);
+			r = give(t, aif_flame_build_cpu(t->x->names, &cpu, &o, &tree, err), &tree,
+				 err);
 		aif_cpu_totals_finish(&cpu);
 		only[i] = false;
 	}
@@ -111,19 +112,19 @@ int aif_trees_each(const struct aif_export *x,
 {
 	struct trees t = {.x = x, .fn = fn, .arg = arg};
 	struct aif_attribution a = {0};
-	int r = aif_attribution_compute(x->profile, &x->which, &a, err);
+	int r = aif_attribution_compute(x->profile, &x->sel, &a, err);
 
 	aif_export_damaged(x, a.conservation.damaged);
 	aif_export_rows(x, &a);
 	if (!r)
 		r = devices(&t, &a, err);
 	aif_attribution_finish(&a);
-	if (!r && !x->which.devices && !x->kernel)
+	if (!r && !x->sel.devices && !x->kernel)
 		r = cpus(&t, err);
 	aif_buf_finish(&t.name);
 	if (!r && !t.given)
 		return aif_err_set(err, -ENODATA,
-				   "export: nothing in this profile, or of what was asked for; see "
+				   "export: the profile, or the selected part, is empty; see "
 				   "aiflame info");
 	if (r < 0 && !err->code)
 		aif_err_set(err, r, "export: %s", strerror(-r));
@@ -134,7 +135,7 @@ int aif_trees_device(const struct aif_export *x, struct aif_tree *ret, struct ai
 {
 	struct aif_flame_opts o = flame_opts(x);
 	struct aif_attribution a = {0};
-	int r = aif_attribution_compute(x->profile, &x->which, &a, err);
+	int r = aif_attribution_compute(x->profile, &x->sel, &a, err);
 
 	aif_export_damaged(x, a.conservation.damaged);
 	aif_export_rows(x, &a);
@@ -143,7 +144,7 @@ int aif_trees_device(const struct aif_export *x, struct aif_tree *ret, struct ai
 		r = aif_attribution_take_unmatched(&a);
 	}
 	if (!r)
-		r = aif_towers_build(x->profile, &a, &o, ret, err);
+		r = aif_flame_build(x->names, &a, &o, ret, err);
 	aif_attribution_finish(&a);
 	return r;
 }

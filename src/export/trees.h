@@ -2,7 +2,7 @@
 #pragma once
 
 #include "export/exporter.h"
-#include "export/tree.h"
+#include "names/tree.h"
 
 /* A profile as trees, as `aiflame flame` draws them: of each device and process with device time, then of each process
  * with CPU samples. fn returns 0, or -errno to stop. 0; -ENODATA when there is none; *err is set. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/weighted.h"
 
-#include "export/cpu_totals.h"
-#include "export/filter.h"
+#include "analysis/cpu_totals.h"
+#include "names/filter.h"
 #include "profile/file.h"
 
 #include <errno.h>
@@ -47,8 +47,7 @@ static int row_give(struct each *e, const struct aif_attribution_row *row)
 				 .frame = row->frame,
 				 .reason = row->reason};
 
-	if (e->kernel.is_set &&
-	    !aif_filter_kernel(&e->kernel, e->x->profile, row->kind, row->kernel))
+	if (e->kernel.is_set && !aif_filter_kernel(&e->kernel, e->x->names, row->kind, row->kernel))
 		return 0;
 	w.values[AIF_WEIGHTED_DEVICE_TIME] = row->wall_ns;
 	w.values[AIF_WEIGHTED_DURATION] = row->time_ns;
@@ -96,7 +95,7 @@ static int cpus_add(void *arg, const struct aif_cpu_row *rows, size_t n)
 	int r = 0;
 
 	for (size_t i = 0; i < n && !r; i++)
-		if (aif_cpu_part(e->x->profile, &e->x->which, &rows[i], &part))
+		if (aif_cpu_part(e->x->profile, &e->x->sel, &rows[i], &part))
 			r = cpu_add(e, &part);
 	return r;
 }
@@ -127,15 +126,15 @@ static int cpu_give(struct each *e, const struct cpu_sum *s)
 static int give_all(struct each *e, struct aif_err *err)
 {
 	struct aif_attribution a = {0};
-	int r = aif_attribution_compute(e->x->profile, &e->x->which, &a, err);
+	int r = aif_attribution_compute(e->x->profile, &e->x->sel, &a, err);
 
 	aif_export_damaged(e->x, a.conservation.damaged);
 	aif_export_rows(e->x, &a);
 	for (size_t i = 0; i < a.rows_len && !r; i++)
 		r = row_give(e, &a.rows[i]);
 	aif_attribution_finish(&a);
-	/* Of a device or a kernel no CPU sample is. */
-	if (!r && !e->x->which.devices && !e->kernel.is_set)
+	/* CPU samples are of no device and no kernel. */
+	if (!r && !e->x->sel.devices && !e->kernel.is_set)
 		r = aif_export_cpu(e->x, cpus_add, e);
 	for (size_t i = 0; i < e->sums_len && !r; i++)
 		r = cpu_give(e, &e->sums[i]);

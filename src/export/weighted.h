@@ -2,7 +2,7 @@
 #pragma once
 
 #include "export/exporter.h"
-#include "export/host_stacks.h"
+#include "names/host_stacks.h"
 
 /* A profile as stacks with values: what pprof and OTLP have in place of a time line. Device time comes from the
  * attribution, CPU time and waiting from CPU samples, by thread. */

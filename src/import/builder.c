@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/builder.h"
 
+#include "base/memory.h"
 #include "base/scratch.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ void aif_builder_finish(struct aif_builder *b)
 	*b = (struct aif_builder){0};
 }
 
-/* Whoever shows a string ends it at its first zero byte: U+FFFD stands for each. */
+/* Adds a string with U+FFFD for each zero byte, at which readers of strings would end it. */
 static uint32_t put_without_zeros(struct aif_builder *b, const uint8_t *p, size_t n)
 {
 	struct aif_buf text = {0};
@@ -336,7 +337,7 @@ int aif_builder_write(struct aif_builder *b, const char *path, struct aif_err *e
 	int r, r2;
 
 	aif_builder_bound(b);
-	if (b->failed)
+	if (b->failed || aif_memory_failed())
 		return aif_err_set(err, -ENOMEM, "%s: out of memory", path);
 	if ((size_t)snprintf(part, sizeof(part), "%s.part%d", path, (int)getpid()) >=
 	    sizeof(part) - 8)
@@ -353,16 +354,17 @@ int aif_builder_write(struct aif_builder *b, const char *path, struct aif_err *e
 			if (err)
 				*err = finish_err;
 		}
+		if (!r && aif_memory_failed())
+			r = aif_err_set(err, -ENOMEM, "%s: out of memory", path);
 		if (!r)
 			r = put_in_place(part, path, err);
 	}
-	if (r < 0) {
+	if (r < 0)
 		unlink(part);
-		unlink(journal);
-	}
+	unlink(journal); /* SQLite leaves it where it could not remove it */
 	aif_scratch_take(b->scratch, journal);
 	aif_scratch_take(b->scratch, part);
-	/* What a recording would be told: that its beginning is saved. */
+	/* Replaces the message for recordings, which says that their beginning is saved. */
 	if (r == -ENOSPC || r == -EDQUOT || r == -EFBIG)
 		aif_err_set(err, r, "%s: %s; free space or write elsewhere", path,
 			    r == -EFBIG ? strerror(EFBIG) : "the disk is full");

@@ -40,7 +40,7 @@ uint32_t aif_builder_frame(struct aif_builder *b, const struct aif_frame *frame)
 /* A frame with a name of its own, a new one each time. Strings, AIF_NONE where unknown. */
 uint32_t aif_builder_named_frame(struct aif_builder *b, const struct aif_frame *frame,
 				 uint32_t name, uint32_t file, uint32_t line);
-/* One more name of the newest frame. */
+/* Adds a name to the newest frame. */
 void aif_builder_name(struct aif_builder *b, uint32_t frame, uint32_t name);
 uint32_t aif_builder_stack(struct aif_builder *b, uint32_t parent, uint32_t frame, uint32_t flags);
 uint32_t aif_builder_kernel(struct aif_builder *b, uint32_t name);
@@ -61,7 +61,7 @@ struct aif_sample_row *aif_builder_sample(struct aif_builder *b);
 struct aif_window_row *aif_builder_window(struct aif_builder *b);
 struct aif_counter_row *aif_builder_counter(struct aif_builder *b);
 
-/* When all rows are there: the profile's beginning and end. */
+/* Sets the profile's beginning and end from its rows; call it when all are there. */
 void aif_builder_bound(struct aif_builder *b);
 
 /* Writes a profile that begins with the first time of any row and ends with the last, under another name until it is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/lines.h"
-#include "import/stacked.h"
+#include "import/weighted_stacks.h"
 
 #include <errno.h>
 #include <string.h>
@@ -37,7 +37,8 @@ static bool parse_count(struct text s, uint64_t unit, uint64_t *ret)
 	if (i < s.len && s.p[i] == '.')
 		for (i++; i < s.len && is_digit(s.p[i]); i++, digit /= 10)
 			part += (s.p[i] - '0') * digit;
-	if (i < s.len || __builtin_mul_overflow(whole, unit, &whole) || whole > AIF_LAID_MAX)
+	if (i < s.len || __builtin_mul_overflow(whole, unit, &whole) ||
+	    whole > AIF_SYNTHETIC_TIMELINE_MAX)
 		return false;
 	*ret = whole + (uint64_t)(part * (double)unit + 0.5);
 	return true;
@@ -63,7 +64,7 @@ static bool is_comment(struct text line)
 	return line.len > 1 && line.p[0] == '#' && line.p[1] == ' ';
 }
 
-/* What the lines of a file's beginning are. */
+/* Counts of the lines at a file's beginning, by what they are. */
 struct seen {
 	unsigned good, bad;
 	unsigned stacks, pairs; /* of the good: with more than one frame, with two counts */
@@ -88,7 +89,7 @@ static bool is_pair(struct text stack)
 	return split(stack, &first, &count) && parse_count(count, 1, &n);
 }
 
-static void look(const uint8_t *head, size_t len, struct seen *ret)
+static void lines_count(const uint8_t *head, size_t len, struct seen *ret)
 {
 	const char *at = (const char *)head, *end = at + len;
 
@@ -124,41 +125,43 @@ static int probe(const uint8_t *head, size_t len)
 {
 	struct seen seen = {0};
 
-	look(head, len, &seen);
+	lines_count(head, len, &seen);
 	return seen.stacks || seen.damaged ? seen.good + seen.damaged > seen.bad
 					   : seen.good && !seen.bad;
 }
 
-/* Of a difference of two profiles: each line has both counts. One line alone may be a name that ends so. */
+/* Returns true for a difference of two profiles: each line has both counts. A single line may be a name
+ * that ends so. */
 static bool has_pairs(const struct aif_import_source *s)
 {
 	struct seen seen = {0};
 
-	look(s->head, s->head_len, &seen);
+	lines_count(s->head, s->head_len, &seen);
 	return seen.good > 1 && seen.pairs == seen.good;
 }
 
 struct folded {
-	struct aif_laid laid;
+	struct aif_synthetic_timeline timeline;
 	struct aif_host host;
 	const struct aif_import_opts *opts;
 	bool has_pairs; /* the first of two counts is not the stack's */
-	uint64_t taken;
-	AIF_TABLE(aif_stacked_frame, frames); /* of the line at hand */
+	uint64_t added;
+	AIF_TABLE(aif_weighted_frame, frames); /* of the line at hand */
 };
 
 /* A name and what its suffix says of it. */
-static struct aif_stacked_frame frame_of(struct text s, bool as_cpu)
+static struct aif_weighted_frame frame_of(struct text s, bool as_cpu)
 {
-	struct aif_stacked_frame f = {
+	struct aif_weighted_frame f = {
 		.kind = AIF_FRAME_NATIVE, .module = AIF_NONE, .file = AIF_NONE};
 
-	f.is_inlined = aif_laid_cut_suffix(s.p, &s.len, 'i');
-	if (aif_laid_cut_suffix(s.p, &s.len, 'g') || aif_laid_cut_suffix(s.p, &s.len, 'G'))
+	f.is_inlined = aif_synthetic_timeline_cut_suffix(s.p, &s.len, 'i');
+	if (aif_synthetic_timeline_cut_suffix(s.p, &s.len, 'g') ||
+	    aif_synthetic_timeline_cut_suffix(s.p, &s.len, 'G'))
 		f.kind = as_cpu ? AIF_FRAME_NATIVE : AIF_FRAME_DEVICE;
-	else if (aif_laid_cut_suffix(s.p, &s.len, 'p'))
+	else if (aif_synthetic_timeline_cut_suffix(s.p, &s.len, 'p'))
 		f.kind = AIF_FRAME_PYTHON;
-	else if (aif_laid_cut_suffix(s.p, &s.len, 'k'))
+	else if (aif_synthetic_timeline_cut_suffix(s.p, &s.len, 'k'))
 		f.kind = AIF_FRAME_OS;
 	else if (s.p[0] == '[' && s.p[s.len - 1] == ']')
 		f.kind = AIF_FRAME_MARK;
@@ -169,11 +172,11 @@ static struct aif_stacked_frame frame_of(struct text s, bool as_cpu)
 	return f;
 }
 
-/* 0: it is taken or bad; -errno. */
-static int take(struct folded *f, struct aif_lines *lines, struct text line)
+/* Adds a line; a bad one is counted. 0 or -errno. */
+static int line_add(struct folded *f, struct aif_lines *lines, struct text line)
 {
 	struct text stack, count;
-	struct aif_stacked stacked;
+	struct aif_weighted_stack weighted;
 	size_t frames = 0;
 	uint64_t ns;
 	int r;
@@ -203,32 +206,33 @@ static int take(struct folded *f, struct aif_lines *lines, struct text line)
 		return 0;
 	}
 	lines->source->events++;
-	r = aif_stacked_of(&f->laid, &f->host, f->frames, frames, f->opts->folded, &stacked);
+	r = aif_weighted_stack_split(&f->timeline, &f->host, f->frames, frames, f->opts->folded,
+				     &weighted);
 	if (!r)
-		r = aif_stacked_put(&f->laid, &stacked, ns);
-	f->taken += r == 0;
+		r = aif_weighted_stack_put(&f->timeline, &weighted, ns);
+	f->added += r == 0;
 	if (r == -ERANGE) {
 		aif_lines_bad(lines);
 		r = 0;
 	}
-	return f->laid.b->failed ? -ENOMEM : r;
+	return f->timeline.b->failed ? -ENOMEM : r;
 }
 
 static int read_file(struct aif_import_source *s, struct aif_builder *b, void **state,
 		     struct aif_err *err)
 {
 	struct aif_lines lines = {.source = s};
-	struct folded f = {.laid = {.b = b}, .host = {.b = b}, .opts = s->opts};
+	struct folded f = {.timeline = {.b = b}, .host = {.b = b}, .opts = s->opts};
 	struct text line;
 	char *p;
 	int r;
 
 	(void)state;
 	for (size_t i = 0; i < b->execs_len; i++) /* of the files before it */
-		f.laid.at = AIF_MAX(f.laid.at, b->execs[i].end);
+		f.timeline.at = AIF_MAX(f.timeline.at, b->execs[i].end);
 	for (size_t i = 0; i < b->waits_len; i++)
-		f.laid.at = AIF_MAX(f.laid.at, b->waits[i].time + b->waits[i].weight);
-	aif_laid_begin(&f.laid, aif_input_name(s->input));
+		f.timeline.at = AIF_MAX(f.timeline.at, b->waits[i].time + b->waits[i].weight);
+	aif_synthetic_timeline_begin(&f.timeline, aif_input_name(s->input));
 	f.has_pairs = has_pairs(s);
 	if (f.has_pairs)
 		aif_builder_loss(b, AIF_REASON_IMPORT_PAIRS, AIF_NONE,
@@ -239,19 +243,19 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 			line.p += 3;
 			line.len -= 3;
 		}
-		r = line.len && !is_comment(line) ? take(&f, &lines, line) : 0;
+		r = line.len && !is_comment(line) ? line_add(&f, &lines, line) : 0;
 		if (r < 0) {
 			aif_err_set(err, r, "%s: %s", aif_input_name(s->input), strerror(-r));
 			break;
 		}
 	}
-	if (!r && !f.taken)
+	if (!r && !f.added)
 		r = aif_err_set(err, -ENODATA, "%s: no line \"frame;frame COUNT\" in it",
 				aif_input_name(s->input));
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE,
 			 aif_builder_puts(b, aif_input_name(s->input)), 1);
 	aif_lines_finish(&lines, b);
-	aif_laid_finish(&f.laid);
+	aif_synthetic_timeline_finish(&f.timeline);
 	aif_host_finish(&f.host);
 	free(f.frames);
 	return r;
@@ -263,5 +267,5 @@ const struct aif_importer aif_importer_folded = {
 	.uses = AIF_IMPORT_USES_AS | AIF_IMPORT_USES_COUNT,
 	.probe = probe,
 	.read = read_file,
-	.finish = aif_stacked_finish,
+	.finish = aif_weighted_stacks_finish,
 };

@@ -181,13 +181,14 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-uint64_t aif_host_usual_gap(const struct aif_builder *b, size_t first)
+uint64_t aif_host_usual_gap(struct aif_builder *b, size_t first)
 {
 	size_t rows = b->waits_len - first, n = 0;
 	uint64_t *gaps = malloc((rows + 1) * sizeof(*gaps)),
 		 *counts = calloc(b->p.threads_len + 1, sizeof(*counts)), last = 0, gap = 0;
 	uint32_t busiest = 0;
 
+	b->failed |= !gaps || !counts;
 	for (size_t i = first; counts && i < b->waits_len; i++)
 		counts[b->waits[i].thread]++;
 	for (uint32_t t = 0; counts && t < b->p.threads_len; t++)

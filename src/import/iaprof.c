@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/iaprof_text.h"
+#include "text/iaprof_text.h"
 #include "import/import.h"
-#include "import/laid.h"
+#include "import/synthetic_timeline.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,14 +22,14 @@ struct iaprof_sample {
 	uint32_t frame, reason;
 	uint64_t count;
 };
-/* Its device may come only later. */
+/* A value of a counter. The counter's device may follow only later. */
 struct iaprof_metric {
-	uint64_t at, end_ns; /* where it is laid beside samples; when its interval ended */
+	uint64_t at, end_ns; /* where it is placed beside samples; when its interval ended */
 	double value;
 	uint32_t name, unit;
 };
 struct iaprof {
-	struct aif_laid laid;
+	struct aif_synthetic_timeline timeline;
 	struct aif_import_source *source;
 	AIF_TABLE(iaprof_process, processes);
 	AIF_TABLE(iaprof_sample, samples); /* of the kernel at hand */
@@ -51,8 +51,9 @@ static uint32_t stack_of(struct iaprof *x, const char *text)
 		size_t n = strcspn(text, ";");
 
 		if (n)
-			at = aif_builder_stack(x->laid.b, at,
-					       aif_laid_host_frame(&x->laid, text, n), 0);
+			at = aif_builder_stack(
+				x->timeline.b, at,
+				aif_synthetic_timeline_host_frame(&x->timeline, text, n), 0);
 		text += n + (text[n] == ';');
 	}
 	return at;
@@ -60,7 +61,7 @@ static uint32_t stack_of(struct iaprof *x, const char *text)
 
 static int process_switch(struct iaprof *x, uint64_t pid, const char *comm)
 {
-	struct aif_laid *l = &x->laid;
+	struct aif_synthetic_timeline *l = &x->timeline;
 	struct iaprof_process *p = NULL;
 	struct aif_stream stream = {.device = x->device};
 
@@ -79,13 +80,13 @@ static int process_switch(struct iaprof *x, uint64_t pid, const char *comm)
 	}
 	if (aif_grow(&x->processes, &x->processes_cap, x->processes_len + 1, sizeof(*p)) < 0)
 		return -ENOMEM;
-	aif_laid_begin(l, *comm ? comm : "[unknown process]");
+	aif_synthetic_timeline_begin(l, *comm ? comm : "[unknown process]");
 	if (l->b->failed)
 		return -ENOMEM;
 	l->b->p.processes[l->process].pid = (uint32_t)pid;
 	l->b->p.threads[l->thread].tid = (uint32_t)pid;
 	if (x->device == AIF_NONE) {
-		aif_laid_make_device(l, "Intel GPU");
+		aif_synthetic_timeline_make_device(l, "Intel GPU");
 		x->device = l->device;
 	} else {
 		stream.process = l->process;
@@ -112,28 +113,30 @@ static int flush(struct iaprof *x)
 	text = aif_strset_get(&x->texts, x->stack, &len);
 	stack = stack_of(x, text);
 	text = aif_strset_get(&x->texts, x->kernel, &len);
-	kernel = aif_builder_str(x->laid.b, text, len);
+	kernel = aif_builder_str(x->timeline.b, text, len);
 	if (__builtin_mul_overflow(x->total, o->count_ns ? o->count_ns : 1, &ns))
 		r = -ERANGE;
 	else
-		r = aif_laid_device(&x->laid, stack, AIF_LAUNCH_KERNEL, kernel, ns);
+		r = aif_synthetic_timeline_device(&x->timeline, stack, AIF_LAUNCH_KERNEL, kernel,
+						  ns);
 	if (r == -ERANGE) {
 		x->too_many++;
 		r = 0;
 	} else {
 		for (size_t i = 0; !r && i < x->samples_len; i++)
-			r = aif_laid_sample(&x->laid, x->samples[i].frame, x->samples[i].reason,
-					    x->samples[i].count);
+			r = aif_synthetic_timeline_sample(&x->timeline, x->samples[i].frame,
+							  x->samples[i].reason,
+							  x->samples[i].count);
 	}
 	x->samples_len = 0;
 	x->total = 0;
 	return r;
 }
 
-/* The first file that was told of a kernel; program_of() makes it what the kernel was built from. */
+/* The first file that a kernel was found in; program_of() makes it what the kernel was built from. */
 static void file_of(struct iaprof *x, uint32_t name, const char *file)
 {
-	struct aif_builder *b = x->laid.b;
+	struct aif_builder *b = x->timeline.b;
 	uint32_t kernel = aif_builder_kernel(b, name);
 
 	if (*file && !aif_map_get(x->files, kernel, NULL))
@@ -143,13 +146,14 @@ static void file_of(struct iaprof *x, uint32_t name, const char *file)
 /* An instruction of a kernel: its text is the frame's name. */
 static uint32_t place_of(struct iaprof *x, uint32_t kernel, uint64_t offset, const char *text)
 {
-	struct aif_builder *b = x->laid.b;
+	struct aif_builder *b = x->timeline.b;
 	uint32_t name = aif_builder_puts(b, text), id;
 	struct aif_frame f = {.kind = AIF_FRAME_DEVICE};
 	char key[64];
 	uint64_t frame;
 
-	/* What is at an address is an instruction, not the function of that name. */
+	/* Keeps the offset below AIF_ADDRESS_UNKNOWN, which would make the frame the function of
+	 * that name. */
 	offset = AIF_MIN(offset, AIF_ADDRESS_UNKNOWN - 1);
 	snprintf(key, sizeof(key), "%" PRIu32 " %" PRIx64 " %" PRIu32, kernel, offset, name);
 	id = aif_strset_puts(&x->places, key);
@@ -181,13 +185,13 @@ static int on_sample(void *arg, const struct aif_iaprof_sample *s)
 		x->address = s->address;
 	}
 	x->source->events++;
-	name = aif_builder_puts(x->laid.b, symbol);
+	name = aif_builder_puts(x->timeline.b, symbol);
 	file_of(x, name, s->file);
-	/* Where not even that is known. */
+	/* A sample of a kernel without name, instruction and offset has no place in it. */
 	frame = *s->symbol || *s->instruction || s->offset
 			? place_of(x, name, s->offset, s->instruction)
-			: aif_laid_inside(&x->laid, name, "", 0, false);
-	if (r < 0 || frame == AIF_NONE || x->laid.b->failed)
+			: aif_synthetic_timeline_inside(&x->timeline, name, "", 0, false);
+	if (r < 0 || frame == AIF_NONE || x->timeline.b->failed)
 		return r < 0 ? r : -ENOMEM;
 	for (unsigned i = 0; i < AIF_IAPROF_COUNTS; i++) {
 		struct iaprof_sample sample = {.frame = frame, .count = s->counts[i]};
@@ -199,7 +203,7 @@ static int on_sample(void *arg, const struct aif_iaprof_sample *s)
 			x->too_many++;
 			continue;
 		}
-		sample.reason = aif_builder_puts(x->laid.b, aif_iaprof_count_name(i));
+		sample.reason = aif_builder_puts(x->timeline.b, aif_iaprof_count_name(i));
 		if (aif_grow(&x->samples, &x->samples_cap, x->samples_len + 1, sizeof(sample)) < 0)
 			return -ENOMEM;
 		x->samples[x->samples_len++] = sample;
@@ -213,7 +217,7 @@ static int on_metric(void *arg, const struct aif_iaprof_metric *m)
 {
 	struct iaprof *x = arg;
 	const char *dash = strrchr(m->name, '-'), *unit = dash ? dash + 1 : "";
-	struct aif_builder *b = x->laid.b;
+	struct aif_builder *b = x->timeline.b;
 	uint64_t last = x->metrics_len ? x->metrics[x->metrics_len - 1].at : 0;
 	int r = flush(x);
 
@@ -221,13 +225,13 @@ static int on_metric(void *arg, const struct aif_iaprof_metric *m)
 		r = aif_grow(&x->metrics, &x->metrics_cap, x->metrics_len + 1, sizeof(*x->metrics));
 	if (r < 0)
 		return r;
-	/* Intervals without a sample between them are told apart. */
+	/* Intervals without a sample between them stay two. */
 	if (x->metrics_len)
-		x->laid.at =
-			AIF_MAX(x->laid.at, last + (m->interval != x->metrics_interval ? 1 : 0));
+		x->timeline.at = AIF_MAX(x->timeline.at,
+					 last + (m->interval != x->metrics_interval ? 1 : 0));
 	x->metrics_interval = m->interval;
 	x->metrics[x->metrics_len++] = (struct iaprof_metric){
-		.at = x->laid.at,
+		.at = x->timeline.at,
 		.end_ns = m->end_ns,
 		.value = (double)m->value,
 		.name = aif_builder_puts(b, m->name),
@@ -248,9 +252,10 @@ static int probe(const uint8_t *head, size_t len)
 }
 
 /* `has_samples`: what is in the file has no times of its own then. */
-static void tell(struct iaprof *x, const struct aif_iaprof_reader *reader, bool has_samples)
+static void losses_report(struct iaprof *x, const struct aif_iaprof_reader *reader,
+			  bool has_samples)
 {
-	struct aif_builder *b = x->laid.b;
+	struct aif_builder *b = x->timeline.b;
 	const char *name = aif_input_name(x->source->input);
 	uint32_t file = aif_builder_puts(b, name);
 	char text[400];
@@ -266,7 +271,7 @@ static void tell(struct iaprof *x, const struct aif_iaprof_reader *reader, bool 
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE, file, has_samples);
 }
 
-/* Where nothing is laid beside them they have the times of their intervals. */
+/* Adds counters: without samples beside them they have the times of their intervals. */
 static int metrics_put(struct iaprof *x, bool is_alone)
 {
 	uint64_t at = 0, first = x->metrics_len ? x->metrics[0].end_ns : 0;
@@ -277,12 +282,13 @@ static int metrics_put(struct iaprof *x, bool is_alone)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < x->metrics_len; i++) {
-		struct aif_counter_row *row = aif_builder_counter(x->laid.b);
+		struct aif_counter_row *row = aif_builder_counter(x->timeline.b);
 
 		if (!row)
 			return -ENOMEM;
 		if (x->metrics[i].end_ns > first)
-			at = AIF_MAX(at, AIF_MIN(x->metrics[i].end_ns - first, AIF_LAID_MAX));
+			at = AIF_MAX(at, AIF_MIN(x->metrics[i].end_ns - first,
+						 AIF_SYNTHETIC_TIMELINE_MAX));
 		*row = (struct aif_counter_row){.time = is_alone ? at : x->metrics[i].at,
 						.value = x->metrics[i].value,
 						.device = x->device,
@@ -296,7 +302,7 @@ static int metrics_put(struct iaprof *x, bool is_alone)
 static int read_file(struct aif_import_source *s, struct aif_builder *b, void **state,
 		     struct aif_err *err)
 {
-	struct iaprof x = {.laid = {.b = b}, .source = s, .device = AIF_NONE};
+	struct iaprof x = {.timeline = {.b = b}, .source = s, .device = AIF_NONE};
 	struct aif_iaprof_reader reader = {.sink = {on_sample, on_metric, &x}};
 	uint8_t block[16384];
 	size_t before = b->execs_len;
@@ -309,7 +315,7 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	if (!x.files)
 		return aif_err_set(err, -ENOMEM, "%s: out of memory", aif_input_name(s->input));
 	for (size_t i = 0; i < b->execs_len; i++) /* of the files before it */
-		x.laid.at = AIF_MAX(x.laid.at, b->execs[i].end);
+		x.timeline.at = AIF_MAX(x.timeline.at, b->execs[i].end);
 	while ((n = aif_import_read(s, block, sizeof(block), err)) > 0) {
 		r = aif_iaprof_read(&reader, block, (size_t)n);
 		if (r < 0)
@@ -325,18 +331,18 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	if (n < 0)
 		r = (int)n;
 	if (!r)
-		tell(&x, &reader, b->execs_len > before || !x.metrics_len);
+		losses_report(&x, &reader, b->execs_len > before || !x.metrics_len);
 	if (!r && s->opts->count_ns) /* else nobody knows */
 		aif_builder_meta(b, "imported.count_ns", "%" PRIu64, s->opts->count_ns);
 	if (!r && !reader.good)
-		r = aif_err_set(err, -EBADMSG, "%s: no line in it is one of iaprof's text%s",
+		r = aif_err_set(err, -EBADMSG, "%s: none of its lines is iaprof's text%s",
 				aif_input_name(s->input),
-				s->opts->from ? "; leave out --from, or say what else it is" : "");
+				s->opts->from ? "; leave out --from, or give another format" : "");
 	else if (!r && !b->execs_len && !b->counters_len)
 		r = aif_err_set(err, -ENODATA,
-				"%s: no sample in it, and no metric; was a GPU at work?",
+				"%s: it has no sample and no metric; was a GPU at work?",
 				aif_input_name(s->input));
-	aif_laid_finish(&x.laid);
+	aif_synthetic_timeline_finish(&x.timeline);
 	aif_strset_finish(&x.texts);
 	aif_strset_finish(&x.places);
 	aif_map_finish(&x.frames);

@@ -14,25 +14,6 @@ const struct aif_importer *const aif_importers[] = {
 	NULL,
 };
 
-ssize_t aif_import_read(void *arg, void *buf, size_t n, struct aif_err *err)
-{
-	struct aif_import_source *s = arg;
-	struct aif_import_progress p = {.events = s->events, .file = aif_input_name(s->input)};
-	size_t left = AIF_MIN(s->head_len - s->head_at, n);
-
-	if (left) {
-		memcpy(buf, s->head + s->head_at, left);
-		s->head_at += left;
-		return (ssize_t)left;
-	}
-	if (s->opts->progress) {
-		aif_input_progress(s->input, &p.done, &p.size);
-		if (s->opts->progress(s->opts->arg, &p))
-			return aif_err_set(err, -EINTR, "%s: stopped", p.file);
-	}
-	return aif_input_read(s->input, buf, n, err);
-}
-
 static const struct aif_importer *find(const uint8_t *head, size_t len)
 {
 	const struct aif_importer *best = NULL;
@@ -89,8 +70,9 @@ static int unknown(const char *name, const uint8_t *head, size_t len, struct aif
 			name, name);
 	if (by)
 		return aif_err_set(err, -EBADMSG,
-				   "%s: is packed in a way that is not read here; unpack it (an "
-				   "archive file by file): %s %s | aiflame import - -o FILE",
+				   "%s: is packed in a format that is not supported; unpack "
+				   "it (an archive file by file): %s %s | aiflame import - "
+				   "-o FILE",
 				   name, by, is_stdin ? "FILE" : name);
 	return aif_err_set(
 		err, -EBADMSG,
@@ -102,7 +84,7 @@ static int unknown(const char *name, const uint8_t *head, size_t len, struct aif
 		name);
 }
 
-/* What would change nothing is refused, so that nobody believes that it did. */
+/* Refuses options that would change nothing, so that nobody believes that they did. */
 static int check_uses(const char *name, const struct aif_importer *importer,
 		      const struct aif_import_opts *o, struct aif_err *err)
 {
@@ -122,7 +104,7 @@ static int check_uses(const char *name, const struct aif_importer *importer,
 		if (options[i].is_set && !(importer->uses & options[i].use))
 			return aif_err_set(
 				err, -ENOTSUP,
-				"%s: is a file of %s, of which %s means nothing: it is for "
+				"%s: is a file of %s, to which %s does not apply: it is for "
 				"%s; leave it out",
 				name, importer->name, options[i].option, options[i].needs);
 	return 0;
@@ -154,8 +136,8 @@ static int read_file(const char *path, const struct aif_import_opts *opts, struc
 		r = unknown(aif_input_name(s.input), head, s.head_len, err);
 	if (!r && *used && importer != *used)
 		r = aif_err_set(err, -EINVAL,
-				"%s: is a file of %s, those before it are of %s; import each kind "
-				"by itself",
+				"%s: is a file of %s, the files before it are of %s; import "
+				"each kind by itself",
 				aif_input_name(s.input), importer->name, (*used)->name);
 	if (!r)
 		r = check_uses(aif_input_name(s.input), importer, opts, err);
@@ -187,6 +169,7 @@ static void describe(struct aif_builder *b, const char *const *files, size_t n,
 	if (b->p.processes_len && b->p.processes[0].host != AIF_NONE)
 		aif_builder_meta(b, "host", "%s", aif_profile_str(&b->p, b->p.processes[0].host));
 	aif_buf_finish(&names);
+	b->p.traits = aif_traits_of(&b->p);
 }
 
 int aif_import_files(const char *const *files, size_t n, const char *output,

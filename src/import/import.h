@@ -5,8 +5,8 @@
 #include "import/input.h"
 
 /*
- * Other profilers' files become profiles. To add a format: one file with a `const struct aif_importer`, and a line in
- * importers.def; the command's help and manual list it.
+ * Importers turn other profilers' files into profiles. To add a format: one file with a `const
+ * struct aif_importer`, and a line in importers.def; the command's help and manual list it.
  */
 
 struct aif_import_progress {
@@ -15,7 +15,7 @@ struct aif_import_progress {
 	const char *file;
 };
 
-/* What stacks with counts are: folded ones, speedscope's, pprof's. */
+/* The meanings of stacks with counts: folded ones, speedscope's, pprof's. */
 enum aif_import_as {
 	AIF_IMPORT_AS_MARKED, /* device time where a frame says so, else CPU time */
 	AIF_IMPORT_AS_CPU,
@@ -28,7 +28,7 @@ struct aif_import_opts {
 		count_ns; /* what one of its counts or samples stands for; 0: 1 ns, or what the file says */
 	uint64_t limit;                  /* see input.h; 0: the default */
 	const char *event;               /* of perf, by its name; NULL: a clock, if there is one */
-	const struct aif_importer *from; /* what the files are; NULL: told by their content */
+	const struct aif_importer *from; /* what the files are; NULL: found by their content */
 	/* Called now and then; nonzero stops the import with -EINTR. May be NULL. */
 	int (*progress)(void *arg, const struct aif_import_progress *p);
 	void *arg;

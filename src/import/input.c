@@ -29,7 +29,7 @@ static ssize_t read_some(struct aif_input *in, void *buf, size_t n, struct aif_e
 {
 	ssize_t got = read(in->fd, buf, n);
 
-	/* Nobody handles a signal here but who wants to stop this. */
+	/* Only the handler that stops the import interrupts a read. */
 	if (got < 0 && errno == EINTR)
 		return aif_err_set(err, -EINTR, "%s: stopped", in->name);
 	if (got < 0)
@@ -174,11 +174,10 @@ static int bomb(const struct aif_input *in, struct aif_err *err)
 	if (by_ratio)
 		return aif_err_set(err, -EFBIG,
 				   "%s: unpacks to more than %d times its size, more than %" PRIu64
-				   " MB: no trace does; if it is one, say how much is right with "
-				   "--limit",
+				   " MB: no trace does; if it is one, allow more with --limit",
 				   in->name, AIF_INPUT_RATIO, in->out >> 20);
 	return aif_err_set(err, -EFBIG,
-			   "%s: holds more than %" PRIu64 " bytes; raise --limit if it is right",
+			   "%s: holds more than %" PRIu64 " bytes; raise --limit if that is right",
 			   in->name, in->limit);
 }
 

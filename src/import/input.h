@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 /*
- * The bytes of a file, unpacked: plain, gzip or zstd, told by their first bytes, in one pass and with bounded memory.
+ * The bytes of a file, unpacked: plain, gzip or zstd, known by their first bytes, in one pass and with bounded memory.
  *
  * Few bytes can be packed to unpack to any number of them. So there is a limit on what comes out: `limit`, and where
  * the user has not set it also AIF_INPUT_RATIO times of what went in. (Traces: 10 to 40 times; gzip reaches 1,032.)
@@ -27,7 +27,8 @@ ssize_t aif_input_read(struct aif_input *in, void *buf, size_t n, struct aif_err
 bool aif_input_is_torn(const struct aif_input *in);
 
 const char *aif_input_name(const struct aif_input *in); /* for messages */
-/* Of a file that is plain: what else can be opened; NULL: it is packed, or no file. Valid as long as the caller's. */
+/* Returns the path of a plain file, for libraries that open files themselves; NULL: it is
+ * packed, or no file. Valid as long as the caller's. */
 const char *aif_input_path(const struct aif_input *in);
 /* Bytes of the file that were read, and its size: 0, not known. */
 void aif_input_progress(const struct aif_input *in, uint64_t *ret_done, uint64_t *ret_size);

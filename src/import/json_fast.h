@@ -42,7 +42,7 @@ static inline bool aif_json_is_digit(uint8_t c)
 	return c >= '0' && c <= '9';
 }
 
-/* Behind such a key: its value. */
+/* Reads the value behind such a key. */
 static inline enum aif_json_token aif_json_value(struct aif_json *j)
 {
 	const uint8_t *p = j->at, *q;

@@ -105,7 +105,7 @@ static enum aif_json_token at_zero(struct aif_json *j, const char *why)
 
 /* ---- tokens -------------------------------------------------------------------------------------- */
 
-/* Of n >= 2 bytes, how many the UTF-8 character at p has; 0: it is none. */
+/* Returns the length of the UTF-8 character at p, which has n >= 2 bytes; 0: it is none. */
 static unsigned utf8_len(const uint8_t *p, size_t n)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -168,7 +168,7 @@ static bool string_check(struct aif_json *j)
 	if (p == end)
 		return true;
 	j->why_at = j->base + (uint64_t)(p - j->buf);
-	j->why = "a string with what no string may have";
+	j->why = "a string with a forbidden character";
 	return false;
 }
 
@@ -249,9 +249,9 @@ static AIF_NOINLINE enum aif_json_token number(struct aif_json *j)
 	j->text = j->keep;
 	j->len = (size_t)(j->at - j->keep);
 	j->keep = NULL;
-	/* Who wants its value finds out whether it has one. */
+	/* Outside of strict mode the number is checked only by those who read its value. */
 	if (aif_unlikely(j->why != NULL) || (j->strict && !number_check(j->text, j->len)))
-		return fail(j, "a number that is none");
+		return fail(j, "a malformed number");
 	return AIF_JSON_NUMBER;
 }
 
@@ -279,7 +279,7 @@ static enum aif_json_token word(struct aif_json *j)
 		j->at += words[i].len;
 		return words[i].token;
 	}
-	return j->at[0] == '-' && !j->why ? number(j) : fail(j, "what is no value");
+	return j->at[0] == '-' && !j->why ? number(j) : fail(j, "not a value");
 }
 
 static enum aif_json_token enter(struct aif_json *j, bool is_array)
@@ -331,7 +331,7 @@ static inline __attribute__((always_inline)) enum aif_json_token key(struct aif_
 	bool escaped;
 
 	if (c != '"')
-		return c ? fail(j, "what is no key") : at_zero(j, "the text ends in an object");
+		return c ? fail(j, "not a key") : at_zero(j, "the text ends in an object");
 	j->at++;
 	if (!string(j))
 		return AIF_JSON_ERROR;
@@ -366,7 +366,8 @@ static enum aif_json_token close_it(struct aif_json *j)
 	return AIF_JSON_CLOSE;
 }
 
-/* To where a key, a value or a close is: a comma is taken. The byte there; 0 with an error set or at the end. */
+/* Moves to the next key, value or close and takes a comma. Returns the byte there; 0 with an error set or at the
+ * end. */
 static inline __attribute__((always_inline)) uint8_t advance(struct aif_json *j)
 {
 	uint8_t c = peek(j);
@@ -407,7 +408,7 @@ enum aif_json_token aif_json_next(struct aif_json *j)
 	case AIF_JSON_VALUE_OR_CLOSE:
 		return c == ']' ? close_it(j) : value(j, c);
 	case AIF_JSON_DONE:
-		return c || j->at < j->end ? fail(j, "something behind the end") : AIF_JSON_END;
+		return c || j->at < j->end ? fail(j, "data behind the end") : AIF_JSON_END;
 	default:
 		return value(j, c);
 	}
@@ -462,7 +463,8 @@ static bool nested_pass(struct aif_json *j)
 				c = peek(j);
 				if (c != ',' && c != ':' && c != ']' && c != '}') {
 					if (c)
-						fail(j, "what does not belong behind a string");
+						fail(j, "a string is followed by neither comma nor "
+							"end");
 					else
 						at_zero(j, "the text ends in an object");
 					return false;

@@ -28,10 +28,10 @@ enum aif_json_token {
 };
 
 #define AIF_JSON_TOKEN_MAX (1u << 20)
-/* What is entered; what is skipped may be nested to any depth unless strict. */
+/* The depth that may be entered; skipped values may be nested to any depth unless strict. */
 #define AIF_JSON_DEPTH_MAX 256
 
-/* What may come next; inside. */
+/* The tokens that may come next; internal. */
 enum aif_json_state {
 	AIF_JSON_VALUE,
 	AIF_JSON_VALUE_OR_CLOSE,
@@ -53,8 +53,8 @@ struct aif_json {
 	size_t len;
 	bool escaped;
 
-	/* Of an error: what, and the byte of the text that it was found at. A `read` that failed: io is its
-	 * result and err its words. */
+	/* The error, and the byte of the text where it was found. A `read` that failed: io is
+	 * its result and err its words. */
 	const char *why;
 	uint64_t why_at;
 	int io;
@@ -76,8 +76,8 @@ void aif_json_finish(struct aif_json *j);
 
 enum aif_json_token aif_json_next(struct aif_json *j);
 
-/* What the next value is, skipped as a whole: OBJECT and ARRAY with all that is in them. CLOSE or END if there is
- * none any more. */
+/* Skips the next value as a whole and returns its type: OBJECT and ARRAY with all that is in
+ * them. CLOSE or END if there is none left. */
 enum aif_json_token aif_json_skip(struct aif_json *j);
 /* The same, and its text in .text and .len: an ERROR if that is longer than AIF_JSON_TOKEN_MAX. */
 enum aif_json_token aif_json_raw(struct aif_json *j);

@@ -15,7 +15,8 @@ void aif_perf_events_finish(struct aif_perf_events *e)
 	*e = (struct aif_perf_events){0};
 }
 
-/* By perf's own names (perf list); raw and vendors' ones are taken to go with time, as most do that are sampled. */
+/* Returns the kind of an event by perf's own names (perf list); raw and vendors' ones are taken to go with time, as
+ * most do that are sampled. */
 static enum aif_perf_event_kind kind_of(struct aif_perf_text name)
 {
 	static const char *const counts[] = {"faults",   "switches",   "migrations", "instructions",
@@ -39,7 +40,7 @@ int aif_perf_event(struct aif_perf_events *e, struct aif_perf_text name, uint32_
 	size_t len = AIF_MIN(name.len, sizeof(clean));
 	uint32_t id;
 
-	/* It is printed. */
+	/* Replaces bytes that are not printable: the name is shown. */
 	for (size_t i = 0; i < len; i++)
 		clean[i] = name.p[i] > ' ' && name.p[i] < 0x7f ? name.p[i] : '?';
 	id = aif_strset_put(&e->names, clean, len);

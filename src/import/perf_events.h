@@ -25,7 +25,7 @@ struct aif_perf_events {
 };
 
 void aif_perf_events_finish(struct aif_perf_events *e);
-/* Its number. 0 or -ENOMEM. */
+/* Finds or adds an event; its number. 0 or -ENOMEM. */
 int aif_perf_event(struct aif_perf_events *e, struct aif_perf_text name, uint32_t *ret);
 /* Not empty. Valid until the next one is added. */
 const char *aif_perf_event_name(const struct aif_perf_events *e, const struct aif_perf_event *of);
@@ -37,7 +37,8 @@ const struct aif_perf_event *aif_perf_events_choose(struct aif_perf_events *e, c
 uint64_t aif_perf_events_others(const struct aif_perf_events *e, const struct aif_perf_event *kept,
 				struct aif_buf *out);
 
-/* What a sample stands for, in ns, or in what it counts; 0: by_gap. count_ns: what the user says that it does, or 0. */
+/* Returns what a sample stands for, in ns or in the unit that its event counts; 0: by_gap.
+ * count_ns: the user's value, or 0. */
 uint64_t aif_perf_event_weight(const struct aif_perf_event *of, bool has_period, uint64_t period,
 			       uint64_t count_ns);
 /* Do its samples not say it? */

@@ -10,11 +10,12 @@
 #include <string.h>
 
 /*
- * What `perf script` prints becomes CPU samples. Which event counts, and what a program is called after its exec, is known
- * when all lines were read: until then samples are numbers of threads, events and nodes (stacks), each of which is kept once.
+ * Makes CPU samples of what `perf script` prints. The event that counts, and a program's name after its exec, are known
+ * when all lines were read: until then samples are numbers of threads, events and nodes (stacks), each of which is kept
+ * once.
  */
 #define DEPTH_MAX 4096 /* perf's own limit is 127, or what kernel.perf_event_max_stack says */
-/* What stands for a sample where there are not two: perf's own rate is 4,000 Hz. */
+/* Time of a sample where it cannot be measured between two: perf's own rate is 4,000 Hz. */
 #define DEFAULT_NS UINT64_C(250000)
 #define CLOCK_MAX  (UINT64_C(3600) * AIF_NS_PER_S) /* no sample of a clock stands for more */
 
@@ -124,7 +125,7 @@ static struct perf_frame python_frame(struct perf *x, struct aif_perf_text name)
 						 : AIF_NONE};
 }
 
-/* What a CPU runs that has nothing to do. */
+/* Returns true for functions that a CPU runs when it has nothing to do. */
 static bool is_idle(struct aif_perf_text name)
 {
 	static const char *const words[] = {"cpuidle", "idle_call", "native_safe_halt", "do_idle",
@@ -136,7 +137,7 @@ static bool is_idle(struct aif_perf_text name)
 	return false;
 }
 
-static void take_frame(struct perf *x, const struct aif_perf_frame *f)
+static void frame_add(struct perf *x, const struct aif_perf_frame *f)
 {
 	bool is_os = aif_host_is_os(f->module.p, f->module.len) || f->ip >> 63;
 	struct perf_frame row = {.kind = is_os ? AIF_FRAME_OS : AIF_FRAME_NATIVE,
@@ -168,10 +169,11 @@ static void take_frame(struct perf *x, const struct aif_perf_frame *f)
 
 /* ---- samples ------------------------------------------------------------------------------------- */
 
-/* Its name is that of its first thread, if that was seen, and the last one: before it, it was a shell's perhaps. */
+/* Returns the thread's process. A process has the last name of its first thread, if that was seen: an earlier one
+ * may be a shell's. */
 static uint32_t process_of(struct perf *x, const struct perf_thread *t)
 {
-	/* Without a process's number, a process is what has the same name: it is told at the end. */
+	/* Without a process's number, a process is what has the same name: that is known at the end. */
 	uint64_t key = t->has_pid ? t->pid : UINT64_C(1) << 32 | t->name, id;
 	bool is_main = t->has_pid && t->pid == t->tid;
 
@@ -243,7 +245,7 @@ static int flush(struct perf *x)
 	return 0;
 }
 
-static int take_header(struct perf *x, const struct aif_perf_header *h)
+static int header_add(struct perf *x, const struct aif_perf_header *h)
 {
 	struct aif_perf_frame f;
 	int r = flush(x);
@@ -265,11 +267,11 @@ static int take_header(struct perf *x, const struct aif_perf_header *h)
 					 .thread = thread_of(x, h)};
 	r = aif_perf_event(&x->events, h->event, &x->sample.event);
 	if (!r && h->rest.len && aif_perf_frame(h->rest, &f))
-		take_frame(x, &f);
+		frame_add(x, &f);
 	return x->is_memory ? -ENOMEM : r;
 }
 
-static int take(struct perf *x, struct aif_perf_text line)
+static int line_add(struct perf *x, struct aif_perf_text line)
 {
 	struct aif_perf_header h;
 
@@ -283,14 +285,14 @@ static int take(struct perf *x, struct aif_perf_text line)
 		bool is_frame = aif_perf_frame(line, &f);
 
 		if (!(is_frame && line.p[line.len - 1] == ')') && aif_perf_header(line, &h))
-			return take_header(x, &h);
+			return header_add(x, &h);
 		/* Source lines, which perf puts between frames if it is asked to, begin with no number. */
 		if (is_frame)
-			take_frame(x, &f);
+			frame_add(x, &f);
 		return x->is_memory ? -ENOMEM : 0;
 	}
 	if (aif_perf_header(line, &h))
-		return take_header(x, &h);
+		return header_add(x, &h);
 	/* A record may have more lines than one. */
 	if (!x->is_record || !aif_perf_blank(*line.p))
 		aif_lines_bad(&x->lines);
@@ -441,7 +443,7 @@ static void weigh(struct perf *x, const struct aif_perf_event *event, size_t fir
 		b->waits[i].weight = each;
 }
 
-static void tell(struct perf *x, const struct aif_perf_event *event, uint64_t count_ns)
+static void losses_report(struct perf *x, const struct aif_perf_event *event, uint64_t count_ns)
 {
 	struct aif_builder *b = x->b;
 	const char *file = aif_input_name(x->lines.source->input);
@@ -470,7 +472,7 @@ static void tell(struct perf *x, const struct aif_perf_event *event, uint64_t co
 
 /* ---- the file ------------------------------------------------------------------------------------ */
 
-/* What perf says before its first sample, and half of a stack, may stand before a header and its frames. */
+/* Looks for a header and its frames. Messages of perf, and half of a stack, may stand before them. */
 static int probe(const uint8_t *head, size_t len)
 {
 	const char *at = (const char *)head, *end = at + len;
@@ -551,7 +553,7 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	x->lines.source = s;
 	while ((r = aif_lines_next(&x->lines, &p, &line.len, err)) > 0) {
 		line.p = p;
-		r = take(x, line);
+		r = line_add(x, line);
 		if (r < 0)
 			goto memory;
 	}
@@ -568,7 +570,7 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 		goto memory;
 	if (!s->opts->count_ns && aif_perf_event_by_gap(event))
 		weigh(x, event, first);
-	tell(x, event, s->opts->count_ns);
+	losses_report(x, event, s->opts->count_ns);
 	goto out;
 memory:
 	aif_err_set(err, r, "%s: %s", aif_input_name(s->input), strerror(-r));

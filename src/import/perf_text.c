@@ -155,7 +155,8 @@ struct aif_perf_text aif_perf_event_base(struct aif_perf_text e)
 
 #define RECORD "PERF_RECORD_"
 
-/* Behind the time. Without an event's name nothing else may be there but a period, and a frame. */
+/* Parses what follows the time. Without an event's name nothing else may be there but a period, and
+ * a frame. */
 static bool parse_event(struct aif_perf_text left, struct aif_perf_header *ret)
 {
 	struct aif_perf_text all = left, w;

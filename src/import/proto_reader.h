@@ -3,7 +3,7 @@
 
 #include "base/base.h"
 
-/* Protobuf's encoding (protobuf.dev/programming-guides/encoding), field by field, in memory. Hostile bytes are told, nothing
+/* Protobuf's encoding (protobuf.dev/programming-guides/encoding), field by field, in memory. Hostile bytes are reported, nothing
  * is read past the end. Groups, which nobody has written for 15 years, are damage. */
 struct aif_proto_in {
 	const uint8_t *at, *end;

@@ -31,8 +31,8 @@ struct aif_chunk_encoder;
 struct aif_chunk_encoder *aif_chunk_encoder_new(void);
 void aif_chunk_encoder_free(struct aif_chunk_encoder *e);
 
-/* Appends one chunk to *ret: rows[order[0]], rows[order[1]], ... rows[order[n - 1]], in this order; order
- * NULL means 0, 1, 2, ... n is 1 to AIF_CHUNK_MAX_ROWS. 0, -EINVAL or -ENOMEM. */
+/* Appends one chunk to *ret: rows[order[0]], rows[order[1]], ... rows[order[n - 1]], in this
+ * order; order NULL means 0, 1, 2, ... n is 1 to AIF_CHUNK_MAX_ROWS. 0, -EINVAL or -ENOMEM. */
 int aif_chunk_encode(struct aif_chunk_encoder *e, enum aif_chunk_kind kind, const void *rows,
 		     const uint32_t *order, size_t n, struct aif_buf *ret);
 

@@ -266,7 +266,7 @@ static int parse(struct aif_chunk_decoder *d, const struct aif_chunk_layout *l,
 
 /* ---- residuals -> values --------------------------------------------------------------------- */
 
-/* These are called with a constant n for full blocks, so that the compiler makes vectors of them. */
+/* Called with a constant n for full blocks, so that the compiler makes vectors of the loops. */
 static inline __attribute__((always_inline)) void put_first(uint64_t *restrict v, uint64_t constant,
 							    const uint8_t *restrict plane,
 							    unsigned shift, size_t n)
@@ -304,8 +304,8 @@ static bool is_zero(const uint8_t *p, size_t n)
 	return !any;
 }
 
-/* Fills c->v with the residuals of n rows from `from`, and returns true; or returns false when all of
- * them are zero, which is most common. */
+/* Fills c->v with the residuals of n rows from `from`, and returns true; or returns false when
+ * all of them are zero, which is most common. */
 static bool get_residuals(struct column *c, size_t from, size_t n)
 {
 	const uint8_t *planes[8];
@@ -378,7 +378,8 @@ static const uint16_t *get_contexts(const struct aif_chunk_decoder *d, struct co
 
 enum keyed { NOT_KEYED, BY_SELF, BY_COLUMN };
 
-/* One loop, compiled once for each use below with its arguments constant. */
+/* Undoes the residuals of a column: one loop, compiled once for each use below with its arguments
+ * constant. */
 static inline __attribute__((always_inline)) void
 undo(struct column *c, size_t n, enum aif_chunk_base base, enum keyed base_keyed, bool has_mean,
      bool mean_keyed, const uint16_t *restrict base_at, const uint16_t *restrict mean_at,

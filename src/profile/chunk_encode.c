@@ -198,7 +198,8 @@ static struct aif_chunk_coding choose(struct aif_chunk_encoder *e, const struct 
 		uint64_t bits;
 
 		take_residuals(e, &c->candidates[i], v, tried);
-		/* What it costs to learn the contexts counts for less than in all rows. */
+		/* Leaves out the first rows, in which contexts are learned: in all rows that costs
+		 * less. */
 		bits = cost(e->residuals, from, tried);
 		if (bits < least) {
 			least = bits;

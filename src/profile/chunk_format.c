@@ -147,8 +147,8 @@ static const struct aif_chunk_column op_columns[] = {
 	OP(10, sequence, U64, UINT64_MAX, RAW, P(ONE), P(OP_NAME), P(OP_THREAD)),
 };
 
-/* All counters of a device are read at the same times; a value is like its counter's before it. Values are the bits of
- * IEEE 754's doubles. */
+/* All counters of a device are read at the same times; a value is like its counter's before it.
+ * Values are the bits of IEEE 754's doubles. */
 static const struct aif_chunk_column counter_columns[] = {
 	COUNTER(3, device, U32, AIF_NONE, RAW, P(ONE), P(SELF)),
 	COUNTER(4, name, U32, AIF_NONE, RAW, P(ONE), EACH_LAST(P, SELF)),

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * How bulk rows become few bytes, and come back at tens of millions a second.
+ * The codec that turns bulk rows into few bytes, and back at tens of millions a second.
  *
  * A chunk is columnar. Each column is turned into residuals, small numbers where the data is
  * predictable; residuals are cut into byte planes (plane 0 has the lowest byte of every row); each
@@ -57,8 +57,8 @@
 
 enum aif_chunk_base { AIF_BASE_NONE = 0, AIF_BASE_PREV = 1, AIF_BASE_AFTER = 2 };
 
-/* A key is a place in the chunk's list of columns, of an earlier column, and above that how many of its
- * values count: 1 << order. */
+/* A key is a place in the chunk's list of columns, of an earlier column, and above that how many
+ * of its values count: 1 << order. */
 #define AIF_KEY_NONE           30 /* one context for all rows */
 #define AIF_KEY_SELF           31 /* this column, from one row before backwards */
 #define AIF_KEY_PLACE(key)     ((key)&31)
@@ -75,7 +75,7 @@ struct aif_chunk_coding {
 
 enum aif_plane_coding { AIF_PLANE_CONST = 0, AIF_PLANE_RAW = 1, AIF_PLANE_ZSTD = 2 };
 
-/* How a row's field becomes a column's number. */
+/* Conversions of a row's field to a column's number. */
 enum aif_column_form {
 	AIF_FORM_U64 = 0,
 	AIF_FORM_U32 = 1,  /* plus 1 modulo 2^32: AIF_NONE, the usual exception, is 0 */
@@ -101,8 +101,9 @@ struct aif_chunk_layout {
 /* NULL for an unknown kind. */
 const struct aif_chunk_layout *aif_chunk_layout(enum aif_chunk_kind kind);
 
-/* Where a key's context is: `history` goes through all rows, from 0, with each row's value. Of 64 bits
- * each row shifts some out, so that a value is forgotten after 1 << order rows. */
+/* Returns the history after one more value; its upper bits choose a key's context. It starts
+ * with 0 and takes in each row's value. Each row shifts some of the 64 bits out, so that a value
+ * is forgotten after 1 << order rows. */
 static inline uint64_t aif_chunk_history(uint64_t history, uint64_t value, unsigned order)
 {
 	return order == 0 ? value : history << (64 >> order) ^ value * UINT64_C(0x9e3779b97f4a7c15);
@@ -114,7 +115,8 @@ static inline size_t aif_chunk_context(uint64_t history, unsigned order)
 			  : history >> (64 - AIF_CHUNK_CONTEXT_BITS);
 }
 
-/* A running mean is kept in eighths; 0 is also "none yet". `mean` is that of struct aif_chunk_coding. */
+/* A running mean is kept in eighths; 0 is also "none yet". `mean` is that of struct
+ * aif_chunk_coding. */
 static inline uint64_t aif_chunk_mean(uint64_t eighths, unsigned mean)
 {
 	uint64_t grain = UINT64_C(1) << (mean - 1);

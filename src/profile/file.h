@@ -13,21 +13,21 @@
 
 struct aif_writer;
 
-/* May a profile be written here? Not over what is no profile, nor with such a one as path.old; "-" is no place. An empty
- * file is nobody's. 0 or -errno with *err. */
+/* May a profile be written here? Not over what is no profile, nor with such a one as path.old;
+ * "-" is no place. An empty file is nobody's. 0 or -errno with *err. */
 int aif_profile_check_place(const char *path, struct aif_err *err);
 
-/* What is at `path` becomes path.old, with its journal; nothing there is fine. Only of profiles, and not while somebody
- * records into it. 0 or -errno with *err. */
+/* Renames the profile at `path` to path.old, with its journal; succeeds if there is none.
+ * Refuses other files, and a profile that is being recorded. 0 or -errno with *err. */
 int aif_profile_move_away(const char *path, struct aif_err *err);
 
 /* Creates `path` (mode 0600). An existing file becomes path.old. 0 or -errno with *err. */
 int aif_writer_new(const char *path, uint64_t start_ns, struct aif_writer **ret,
 		   struct aif_err *err);
 
-/* Appends the rows of *p's tables that were not written yet. The tables only grow at their ends, but
- * for these whose rows may change, which are rewritten then: processes, devices, modules, losses, meta. Cheap
- * when nothing is new. Not part of a commit of its own. */
+/* Appends the rows of *p's tables that were not written yet. The tables only grow at their ends,
+ * but for these whose rows may change, which are rewritten then: processes, devices, modules,
+ * losses, meta. Cheap when nothing is new. Not part of a commit of its own. */
 int aif_writer_tables(struct aif_writer *w, const struct aif_profile *p, struct aif_err *err);
 
 /* Bulk rows, about a second's worth each; any order, any number of rows (0: nothing is done). They
@@ -66,15 +66,23 @@ int aif_writer_finish(struct aif_writer *w, uint64_t end_ns, struct aif_err *err
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* What every command takes when no file is named. */
+/* The default profile of every command. */
 #define AIF_DEFAULT_FILE "aiflame.data"
 
 /* Opens and checks `path`, loads all tables into *ret, which is finished by aif_profile_finish. */
 int aif_profile_open(const char *path, struct aif_profile *ret, struct aif_err *err);
 
-/* Calls fn for each chunk's rows, chunks in order of time. fn returns 0, or nonzero to stop, which is
- * then the result. A damaged chunk is skipped and counted in *ret_bad (may be NULL). Rows are valid
- * during the call. Ids in rows have been checked against the tables: each is in range or AIF_NONE. */
+/* Notes a failure (-errno) behind which what a view found is less than the profile has, where it
+ * cannot be handed on: the first counts. Reading rows notes its own. */
+void aif_profile_fail(const struct aif_profile *p, int error);
+/* 0, or the failure that was noted, with *err: nothing that was made of the profile may be shown
+ * then. */
+int aif_profile_check(const struct aif_profile *p, const char *path, struct aif_err *err);
+
+/* Calls fn for each chunk's rows, chunks in order of time. fn returns 0, or nonzero to stop,
+ * which is then the result. A damaged chunk is skipped and counted in *ret_bad (may be NULL).
+ * Rows are valid during the call. Ids in rows have been checked against the tables: each is in
+ * range or AIF_NONE. */
 int aif_profile_launches(const struct aif_profile *p,
 			 int (*fn)(void *arg, const struct aif_launch_row *rows, size_t n),
 			 void *arg, uint64_t *ret_bad);

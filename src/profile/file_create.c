@@ -40,8 +40,9 @@ static pid_t file_writer(const char *path)
 
 #define OLD ".old"
 
-/* Whatever else lies there is somebody's: it is neither moved nor, at the next time, lost as .old. A recording that was
- * killed at its first breath left nothing, or a profile's header. A link to nothing points to nobody's file. */
+/* Refuses a path where something other than a profile lies: it is neither moved nor, at the
+ * next time, lost as .old. A recording that was killed right after its start left an empty
+ * file, or a profile's header. A link to nothing points to nobody's file. */
 static int check_is_ours(const char *path, struct aif_err *err)
 {
 	static const uint8_t id[] = {
@@ -61,16 +62,16 @@ static int check_is_ours(const char *path, struct aif_err *err)
 		return 0;
 	} else {
 		return aif_err_set(err, -e,
-				   "cannot write %s: it is there and cannot be read: %s; choose "
-				   "another name with -o",
+				   "cannot write %s: it exists and cannot be read: %s; "
+				   "choose another name with -o",
 				   path, strerror(e));
 	}
 	if (!n || (n == sizeof(head) && !memcmp(head, "SQLite format 3", 16) &&
 		   !memcmp(head + 68, id, sizeof(id))))
 		return 0;
 	return aif_err_set(err, -EEXIST,
-			   "cannot write %s: it is there and no aiflame profile; choose another "
-			   "name with -o, or move it away",
+			   "cannot write %s: it exists and is no aiflame profile; choose "
+			   "another name with -o, or move it away",
 			   path);
 }
 
@@ -160,9 +161,10 @@ static int create(struct aif_writer *w, struct aif_err *err)
 	if (fd < 0)
 		return aif_err_set(err, -e, "cannot write %s: %s; choose a writable place with -o",
 				   w->path, strerror(e));
+	w->is_there = true;
 	w->has_locks = aif_sqlite_has_locks(fd);
 	close(fd);
-	/* As a path, not as ":memory:" or a URI. */
+	/* Makes SQLite take the name as a path, not as ":memory:" or a URI. */
 	if (w->path[0] != '/') {
 		char *there = join("./", w->path);
 
@@ -209,11 +211,26 @@ static int make_tables(struct aif_writer *w, struct aif_err *err)
 	return r;
 }
 
+/* No half a profile under the final name, nor a journal of it, which SQLite leaves where it
+ * cannot read it. */
+static void remove_half(struct aif_writer *w)
+{
+	char *journal = w->is_there ? join(w->path, "-journal") : NULL;
+
+	if (w->is_there)
+		unlink(w->path);
+	sqlite3_close(w->db);
+	w->db = NULL;
+	if (journal)
+		unlink(journal);
+	free(journal);
+}
+
 int aif_writer_new(const char *path, uint64_t start_ns, struct aif_writer **ret,
 		   struct aif_err *err)
 {
 	struct aif_writer *w;
-	/* It shall still open when it is the old one. */
+	/* The name must still be short enough with .old behind it. */
 	int r = aif_sqlite_path_check_new(path, OLD, "choose a shorter one with -o", err);
 
 	if (!r)
@@ -234,10 +251,9 @@ int aif_writer_new(const char *path, uint64_t start_ns, struct aif_writer **ret,
 	if (r == 0) {
 		r = make_tables(w, err);
 		w->is_made = r == 0;
-		if (r < 0) /* no half a profile under the final name */
-			unlink(w->path);
 	}
 	if (r < 0) {
+		remove_half(w);
 		aif_writer_free(w);
 		return r;
 	}

@@ -5,7 +5,7 @@
 #include "profile/file.h"
 #include "profile/sqlite_error.h"
 
-/* What the units of the profile file share; not for others. */
+/* Shared by the files that read and write profiles; not for others. */
 
 /* A chunk as the file's index describes it. All of it may be wrong in a hostile file: it serves to
  * skip chunks, never to size memory or to index. */
@@ -20,6 +20,7 @@ struct aif_file {
 	sqlite3 *db;
 	sqlite3_stmt *get_chunk;
 	uint64_t max_rows; /* of a kind; chunks beyond are taken for damage */
+	int error;         /* of aif_profile_fail() */
 	struct aif_file_chunks {
 		struct aif_file_chunk *chunk;
 		size_t len, cap;

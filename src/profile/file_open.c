@@ -28,8 +28,9 @@
 /* The longest string or chunk: sources and device code are megabytes at most. */
 #define MAX_VALUE (256 << 20)
 
-/* Rows of one kind: of recordings a byte of the file holds a seventh of one, as times are noise that does not shrink. A
- * million rows may be as regular as they like; more than one a byte beyond that are a bomb. */
+/* Rows of one kind: of recordings a byte of the file holds a seventh of one, as times are noise
+ * that does not shrink. A million rows may be as regular as they like; more than one a byte
+ * beyond that are a bomb. */
 #define MIN_ROWS          (UINT64_C(1) << 20)
 #define MAX_ROWS_PER_BYTE 1
 
@@ -168,8 +169,9 @@ static int connect(const char *path, bool immutable, bool has_locks, sqlite3 **r
 	if (r != SQLITE_OK)
 		return r;
 	aif_sqlite_harden(*ret, &limits);
-	/* Reads the first page: everything that can fail at opening fails here. All tables are read in
-	 * one transaction, as looking for a journal at each of them takes a third of the time. */
+	/* Reads the first page: everything that can fail at opening fails here. All tables are
+	 * read in one transaction, as looking for a journal at each of them takes a third of the
+	 * time. */
 	return sqlite3_exec(*ret,
 			    "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA query_only=ON;"
 			    "BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1",
@@ -236,7 +238,7 @@ static int prepare_questions(struct loader *l)
 	return r;
 }
 
-/* Which of `names` are columns of `table`, which must be a plain table. */
+/* Finds which of `names` are columns of `table`, which must be a plain table. */
 static int find_columns(const struct loader *l, const char *table, const char *const *names,
 			size_t n, bool *ret_present)
 {
@@ -479,7 +481,7 @@ static void sort_names(struct aif_profile *p)
 		}
 }
 
-/* Of sorted names, those that are too deep at one frame. */
+/* Drops names beyond AIF_FRAME_NAMES_MAX of a frame; names are sorted. */
 static void drop_deep_names(struct aif_profile *p)
 {
 	struct aif_frame_name *names = p->frame_names;
@@ -651,6 +653,7 @@ int aif_profile_open(const char *path, struct aif_profile *ret, struct aif_err *
 	check_marks(&p);
 	sort_names(&p);
 	drop_deep_names(&p);
+	p.traits = aif_traits_of(&p);
 	*ret = p;
 	return 0;
 }

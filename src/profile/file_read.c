@@ -88,15 +88,20 @@ int aif_file_read_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, s
 	sqlite3_stmt *s = f->get_chunk;
 	const void *rows;
 	size_t n;
-	int r = -EBADMSG;
+	int r = -EBADMSG, step;
 
 	sqlite3_bind_int64(s, 1, f->kinds[kind].chunk[index].id);
-	if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_type(s, 0) == SQLITE_BLOB) {
+	step = sqlite3_step(s);
+	if (step == SQLITE_ROW && sqlite3_column_type(s, 0) == SQLITE_BLOB) {
 		const void *data = sqlite3_column_blob(s, 0);
 
-		r = data ? aif_chunk_decode(d, kind, data, (size_t)sqlite3_column_bytes(s, 0),
-					    &rows, &n)
-			 : -EBADMSG;
+		if (data)
+			r = aif_chunk_decode(d, kind, data, (size_t)sqlite3_column_bytes(s, 0),
+					     &rows, &n);
+		else if (sqlite3_errcode(f->db) == SQLITE_NOMEM)
+			r = -ENOMEM;
+	} else if (step != SQLITE_ROW && step != SQLITE_DONE) {
+		r = aif_sqlite_errno(f->db);
 	}
 	sqlite3_reset(s);
 	if (r < 0)
@@ -106,6 +111,21 @@ int aif_file_read_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, s
 	*ret_rows = rows;
 	*ret_n = n;
 	return 0;
+}
+
+void aif_profile_fail(const struct aif_profile *p, int error)
+{
+	if (p->file && !p->file->error)
+		p->file->error = error;
+}
+
+int aif_profile_check(const struct aif_profile *p, const char *path, struct aif_err *err)
+{
+	int r = p->file ? p->file->error : 0;
+
+	if (r == -ENOMEM)
+		return aif_err_set(err, r, "%s: out of memory", path);
+	return r ? aif_err_set(err, r, "cannot read %s: %s; try again", path, strerror(-r)) : 0;
 }
 
 typedef int rows_fn(void *arg, const void *rows, size_t n);
@@ -123,17 +143,22 @@ static int each_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, row
 	if (!p->file)
 		return 0;
 	d = aif_chunk_decoder_new();
-	if (!d)
+	if (!d) {
+		aif_profile_fail(p, -ENOMEM);
 		return -ENOMEM;
+	}
 	rows_left = p->file->max_rows;
 	for (size_t i = 0; i < p->file->kinds[kind].len && r == 0; i++) {
 		const void *rows;
 		size_t n;
 
-		/* What follows is not even decoded, which takes longest. */
+		/* Chunks beyond the limit are not even decoded, which takes longest. */
 		r = is_full ? -EBADMSG : aif_file_read_chunk(p, kind, i, d, &rows, &n);
-		if (r == -ENOMEM)
+		/* A chunk that is damaged is left out; one that cannot be read may be good. */
+		if (r < 0 && r != -EBADMSG && r != -EPROTONOSUPPORT) {
+			aif_profile_fail(p, r);
 			break;
+		}
 		is_full = is_full || (r == 0 && n > rows_left);
 		if (r < 0 || is_full) {
 			bad++;
@@ -149,7 +174,7 @@ static int each_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, row
 	return r;
 }
 
-/* One per kind, so that callers' functions have their own row's type. */
+/* Defines a function per kind, so that callers' functions have their own row's type. */
 #define EACH(kind, name, row)                                                                     \
 	struct name##_call {                                                                      \
 		int (*fn)(void *arg, const struct row *rows, size_t n);                           \
@@ -180,16 +205,33 @@ EACH(AIF_CHUNK_COUNTERS, counters, aif_counter_row)
 
 /* ---- cached results -------------------------------------------------------------------------- */
 
+/* The text of a vendor's tool is nowhere else: a cache that cannot be read is not one that lacks it. */
+static int cache_failed(const struct aif_profile *p)
+{
+	int code = sqlite3_errcode(p->file->db) & 0xff;
+
+	if (code == SQLITE_NOMEM || code == SQLITE_IOERR)
+		aif_profile_fail(p, aif_sqlite_errno(p->file->db));
+	return -ENOENT;
+}
+
 int aif_profile_cache_get(const struct aif_profile *p, const char *name, struct aif_buf *ret)
 {
 	sqlite3_stmt *s = NULL;
-	int r = -ENOENT;
+	int r = -ENOENT, step;
 
-	if (!p->file || sqlite3_prepare_v2(p->file->db, "SELECT data FROM main.cache WHERE name=?",
-					   -1, &s, NULL) != SQLITE_OK)
+	if (!p->file)
 		return -ENOENT;
+	if (sqlite3_prepare_v2(p->file->db, "SELECT data FROM main.cache WHERE name=?", -1, &s,
+			       NULL) != SQLITE_OK)
+		return cache_failed(p);
 	sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
-	if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_type(s, 0) == SQLITE_BLOB) {
+	/* Busy is also what SQLite makes of a lock that a signal interrupts. */
+	for (unsigned again = 0; (step = sqlite3_step(s)) == SQLITE_BUSY && again < 3; again++)
+		sqlite3_reset(s);
+	if (step != SQLITE_ROW && step != SQLITE_DONE)
+		cache_failed(p);
+	if (step == SQLITE_ROW && sqlite3_column_type(s, 0) == SQLITE_BLOB) {
 		const void *data = sqlite3_column_blob(s, 0);
 
 		aif_buf_append(ret, data, data ? (size_t)sqlite3_column_bytes(s, 0) : 0);

@@ -87,7 +87,7 @@ static int write_strings(struct aif_writer *w, const struct aif_profile *p, stru
 		const char *s = aif_strset_get(&p->strings, (uint32_t)w->strings_written, &n);
 
 		sqlite3_bind_int64(w->insert_string, 1, (sqlite3_int64)w->strings_written);
-		/* What is no text for everybody is a BLOB. */
+		/* Text that is not valid UTF-8 is a BLOB. */
 		if (aif_utf8_is_text(s, n))
 			sqlite3_bind_text64(w->insert_string, 2, s, n, SQLITE_STATIC, SQLITE_UTF8);
 		else

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bulk rows -> chunks. Rows are sorted before they are compressed: launches and executions by launch
- * number, which puts each thread's calls in their order (a predictable sequence); samples of devices
- * and CPUs, and operators, by thread and time; counters by device and time. They are cut where a reader would otherwise have to decode chunks in vain: executions
- * and operators by the clock of their times (a chunk has one range of times), launches and executions where
- * launch numbers jump (a chunk has one narrow range of launches, by which the two find each other).
+ * Bulk rows -> chunks. Rows are sorted before they are compressed: launches and executions by
+ * launch number, which puts each thread's calls in their order (a predictable sequence); samples of
+ * devices and CPUs, and operators, by thread and time; counters by device and time. They are cut
+ * where a reader would otherwise have to decode chunks in vain: executions and operators by the
+ * clock of their times (a chunk has one range of times), launches and executions where launch
+ * numbers jump (a chunk has one narrow range of launches, by which the two find each other).
  */
 #include "profile/file_writer.h"
 
@@ -14,7 +15,7 @@
 /* Launch numbers further apart than this come from different counters. */
 #define LAUNCH_JUMP (UINT64_C(1) << 32)
 
-/* Of a chunk with times of another clock, until the trimming that follows it. */
+/* Value of .until for a chunk with times of another clock, until the trimming that follows it. */
 #define UNTIL_UNKNOWN 0
 
 /* With more counters than this active in a second, small chunks would cost more than they save. */
@@ -107,7 +108,7 @@ static bool cut_before(enum aif_chunk_kind kind, const struct aif_sort_key *k, b
 	return at_jumps && is_jump(k - 1);
 }
 
-/* What the file's index says of a chunk. */
+/* Entry of the file's index for a chunk. */
 struct summary {
 	uint32_t clock, process;
 	uint64_t start, end, launch_min, launch_max, total;
@@ -209,8 +210,9 @@ static int insert_chunk(struct aif_writer *w, enum aif_chunk_kind kind, const st
 
 /* ---- which launches are still needed ---------------------------------------------------------- */
 
-/* How far back the launch of an execution is looked for (a minute of 130 chunks a second), and how often in
- * vain for the executions of one chunk: those of launches that were lost must not cost more. */
+/* Limits of the search for an execution's launch: chunks to look back (a minute at 130 a
+ * second), and searches in vain for one chunk, as executions of lost launches must not cost
+ * more. */
 #define LOOK_BACK 8192
 #define IN_VAIN   16
 
@@ -380,13 +382,13 @@ static int drop_chunk(struct aif_writer *w, const struct aif_written_chunk *c, s
 	return aif_writer_step(w, w->drop, err);
 }
 
-/* Launches may be older than what is kept, and their executions not: those would be left without a stack.
- * Not all that never end can be waited for. */
+/* Launches may be older than what is kept, and their executions not: those would be left without
+ * a stack. Not all that never end can be waited for. */
 #define MAX_HELD      64
 #define HELD_OF_BYTES 8 /* of max_bytes, one part in so many */
 
-/* Drops those before `end` but for launches that are needed by what comes from there on, which move up to
- * it. */
+/* Drops those before `end` but for launches that are needed by what comes from there on, which
+ * move up to it. */
 static int drop_until(struct aif_writer *w, size_t end, uint64_t max_bytes, struct aif_err *err)
 {
 	uint64_t held_bytes = 0;
@@ -421,7 +423,8 @@ int aif_writer_trim(struct aif_writer *w, uint64_t max_bytes, uint64_t keep_ns, 
 	size_t end = w->chunks_first;
 	int r = 0;
 
-	/* What was written since the last time had happened by now, whatever its clock says. */
+	/* Chunks without a known time, written since the last call, had happened by now, whatever
+	 * their clock says. */
 	for (size_t i = w->chunks_timed; i < w->chunks_len; i++)
 		if (w->chunks[i].until == UNTIL_UNKNOWN)
 			w->chunks[i].until = now_ns;
@@ -436,7 +439,7 @@ int aif_writer_trim(struct aif_writer *w, uint64_t max_bytes, uint64_t keep_ns, 
 	}
 	if (end > w->chunks_first)
 		r = drop_until(w, end, max_bytes, err);
-	/* What is held takes the place of others. */
+	/* Launches that are held take room, too: drops further chunks until the rest fits. */
 	while (r == 0 && max_bytes && w->chunks_bytes > max_bytes && end < w->chunks_len)
 		r = drop_until(w, ++end, max_bytes, err);
 	/* The list of dropped chunks must not grow for ever. */

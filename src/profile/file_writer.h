@@ -12,7 +12,7 @@ struct aif_written_chunk {
 	uint64_t bytes, rows, total;
 	uint64_t until; /* CLOCK_MONOTONIC: its rows are not younger */
 	uint32_t kind;
-	/* Of launches: how many have no execution in the file yet, and the last chunk with one. */
+	/* Launches: how many have no execution in the file yet, and the last chunk with one. */
 	uint64_t launch_min, launch_max, open;
 	int64_t last_exec;
 };
@@ -22,6 +22,7 @@ struct aif_writer {
 	char *path;
 	bool in_transaction;
 	bool has_locks;       /* the file system has: another recording cannot use the file */
+	bool is_there;        /* the file was made: it is no other's */
 	bool is_made;         /* the file has its tables: what is committed is a profile */
 	struct aif_err error; /* what stopped the writing: all later calls say the same */
 	sqlite3_stmt *insert[AIF_TABLE_COUNT], *insert_string, *insert_chunk, *delete_chunk, *drop,

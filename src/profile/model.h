@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/reasons.h"
+#include "profile/traits.h"
 
 /*
  * The model: what a profile remembers. Small facts are the tables below, held in memory whole; bulk
@@ -13,7 +14,7 @@
  *
  * All ids are dense u32 indexes from 0 into their table, the same in memory and in the file; the
  * value AIF_NONE means "none". Strings are ids in aif_profile.strings. Times in the tables and rows
- * are RAW stamps of the clock that their comment names; profile/time.h maps them to ns since the
+ * are RAW stamps of the clock that their comment names; analysis/time.h maps them to ns since the
  * recording started.
  */
 
@@ -27,8 +28,8 @@ enum aif_frame_kind {
 	AIF_FRAME_DEVICE = 4, /* an instruction of a device kernel: device module + address */
 	AIF_FRAME_MARK =
 		5, /* a word of ours in the stack, e.g. "[truncated]": address = string id */
-	/* What traces tell of (src/import): known by name, not by place. address = string id of it; module: which part
-	 * of a runtime a call is of, or none. */
+	/* Frames of traces (src/import): known by name, not by address. address = string id of
+	 * it; module: which part of a runtime a call is of, or none. */
 	AIF_FRAME_OP = 6,    /* a framework's operator */
 	AIF_FRAME_RANGE = 7, /* a range that the program marked */
 	AIF_FRAME_CALL = 8,  /* a call of a runtime or a driver */
@@ -55,6 +56,8 @@ const char *aif_launch_kind_name(unsigned kind);
 enum aif_process_flag {
 	AIF_PROCESS_AGENT = 1,   /* carried the agent */
 	AIF_PROCESS_RUNTIME = 2, /* an accelerator runtime was initialised in it */
+	AIF_PROCESS_JOINED =
+		4, /* its agent met the recorder: because of that, or with --children */
 };
 struct aif_process {
 	uint32_t pid, ppid;          /* as the recorder sees them */
@@ -77,7 +80,7 @@ struct aif_device {
 	uint32_t name, vendor, driver, runtime; /* strings; runtime: "opencl", "fake", ... */
 	uint32_t kind, units;                   /* enum aif_device_kind; compute units, 0 unknown */
 	uint32_t clock; /* enum aif_clock of this device's execution times */
-	/* What limits how many blocks run on a unit at once (occupancy.h); 0 = not known. */
+	/* Limits on how many blocks run on a unit at once (occupancy.h); 0 = not known. */
 	uint32_t arch; /* NVIDIA's compute capability, 10 * major + minor */
 	uint32_t unit_threads, unit_blocks, unit_registers, unit_shared; /* shared: bytes */
 	uint32_t block_shared; /* bytes that each block takes beside its own */
@@ -105,8 +108,9 @@ struct aif_module {
 	uint32_t kernel;  /* DEVICE modules that hold one kernel: that kernel, else AIF_NONE */
 	uint32_t program; /* the program it was built from, or AIF_NONE */
 };
-/* Address: in ELF modules the address in the file's own numbering (run-time address - load bias). For
- * callers it is a point INSIDE the call instruction (return address - 1), ready to be looked up. */
+/* Address: in ELF modules the address in the file's own numbering (run-time address - load
+ * bias). For callers it is a point INSIDE the call instruction (return address - 1), ready to be
+ * looked up. */
 #define AIF_ADDRESS_UNKNOWN UINT64_MAX /* of a place in a kernel that is known by its name only */
 struct aif_frame {
 	uint32_t kind, module;
@@ -118,8 +122,9 @@ struct aif_frame {
 struct aif_frame_name {
 	uint32_t frame, inline_depth, name, file, line;
 };
-/* A reader keeps so many of a frame, from the outermost on: four times what the recorder writes. Each stands in every
- * stack that the frame is in, so that a small file could have views write gigabytes of them. */
+/* A reader keeps so many of a frame, from the outermost on: four times what the recorder writes.
+ * Each stands in every stack that the frame is in, so that a small file could have views write
+ * gigabytes of them. */
 #define AIF_FRAME_NAMES_MAX 128
 /* A stack is its innermost frame plus its caller's stack. */
 struct aif_stack {
@@ -132,12 +137,13 @@ enum aif_stack_flag {
 	/* Taken by the OS kernel along frame pointers: callers may be missing where code has none. */
 	AIF_STACK_FRAME_POINTERS = 4,
 };
-/* How the mark of a node of a backward begins that stands on a forward; the node's name follows, behind a blank. */
+/* The beginning of the mark of a backward's node that stands on a forward; a blank and the
+ * node's name follow. */
 #define AIF_BACKWARD_MARK "[backward]"
 /* The path of the module AIF_MODULE_OS. */
 #define AIF_OS_KERNEL "kernel"
-/* How the innermost frame, a mark, of a row of CPU samples begins whose `waiting` is time off CPU: blocked, or
- * waiting for a CPU. */
+/* The beginning of the innermost frame, a mark, of CPU rows whose `waiting` is time off CPU:
+ * blocked, or waiting for a CPU. */
 #define AIF_OFF_CPU          "[off CPU"
 #define AIF_OFF_CPU_BLOCKED  AIF_OFF_CPU "]"
 #define AIF_OFF_CPU_RUNNABLE AIF_OFF_CPU ", runnable]"
@@ -147,7 +153,8 @@ struct aif_program {              /* what kernels were built from */
 	uint32_t source_name;     /* the file name that line tables use for it, or AIF_NONE */
 };
 struct aif_kernel {
-	uint32_t name, short_name, program; /* strings, short_name made by the rules of names.c */
+	/* Strings. short_name: as the file has it; ours have none, and views make their own (names/profile_names.h). */
+	uint32_t name, short_name, program;
 };
 struct aif_shape {
 	uint32_t grid[3], block[3]; /* work items in all / per group; 0 = not given */
@@ -177,7 +184,8 @@ struct aif_exec_row {
 	uint64_t launch, start, end; /* raw stamps of `clock` */
 	uint32_t clock, process, kind, kernel, device, stream;
 	uint64_t bytes;
-	/* The device graph whose replay it was part of, a number of its process, and which node of it; 0 = none. */
+	/* The device graph whose replay it was part of, a number of its process, and which node
+	 * of it; 0 = none. */
 	uint32_t graph, node;
 	uint32_t registers,
 		shared_bytes; /* of a thread, of a block; registers 0 = neither is known */
@@ -188,14 +196,15 @@ struct aif_sample_row {
 	uint64_t count; /* samples, 1 where each has its own time */
 	uint32_t thread, process, device, frame, reason, window; /* reason: string or AIF_NONE */
 };
-/* What was being looked at, from when to when. With a device: its sampling in a process, one row a
- * second. With a thread or, without, with p_ppm: a block of the overhead budget (profile/weights.h), in which
- * all of the thread's or process's launches were captured (held 1) or none (held 0). */
+/* A span of time in which something was observed. With a device: its sampling in a process, one
+ * row a second. With a thread or, without, with p_ppm: a block of the overhead budget
+ * (analysis/weights.h), in which all of the thread's or process's launches were captured (held
+ * 1) or none (held 0). */
 enum aif_held {
 	AIF_NOT_HELD = 0,
 	AIF_HELD = 1,
-	/* Sampled, but another process may have caused the samples: they were shared with it. There is a row
-	 * of the same times for those that are certain. */
+	/* Sampled, but another process may have caused the samples: they were shared with it.
+	 * There is a row of the same times for those that are certain. */
 	AIF_HELD_AMBIGUOUS = 2,
 };
 struct aif_window_row {
@@ -207,7 +216,8 @@ struct aif_window_row {
 	uint64_t launches;      /* that the thread made in it */
 	uint32_t thread, p_ppm; /* share of time that is held on average */
 };
-/* Where a thread was on a CPU; or, with `waiting`, where from `time` on it waited for a device. */
+/* A stack of a thread on a CPU or, with `waiting`, of one that waited for a device from `time`
+ * on. */
 struct aif_cpu_row {
 	uint64_t time;    /* CLOCK_MONOTONIC ns */
 	uint64_t weight;  /* ns of CPU time that it stands for */
@@ -215,7 +225,8 @@ struct aif_cpu_row {
 	uint32_t thread, stack;
 };
 
-/* What a host thread was in, as the program or its framework tells: from traces (src/import) and ranges. */
+/* Operators, ranges and calls that a host thread was in, as the program or its framework reports
+ * them: from traces (src/import) and ranges. */
 enum aif_op_kind {
 	AIF_OP_OPERATOR = 1, /* a framework's operator: cpu_op */
 	AIF_OP_RANGE = 2,    /* a range that the program marked: record_function, NVTX */
@@ -226,8 +237,8 @@ enum aif_op_kind {
 };
 /* "operator", "range", "step", "runtime", "python"; "?" for others. */
 const char *aif_op_kind_name(unsigned kind);
-/* Nesting is not stored: of one thread's rows, one whose time lies in another's is inside of it. Of rows with
- * the same time the outer one comes first. */
+/* Nesting is not stored: of one thread's rows, one whose time lies in another's is inside of it.
+ * Of rows with the same time the outer one comes first. */
 struct aif_op_row {
 	uint64_t start, end; /* raw stamps of `clock` */
 	uint32_t clock, thread, name, kind;
@@ -238,7 +249,8 @@ struct aif_op_row {
 	int64_t sequence; /* autograd's: a forward and its backward have the same; -1 = none */
 };
 
-/* A value of a device that was measured at times: a performance counter, a frequency, how busy it was. */
+/* A value of a device that was measured at times: a performance counter, a frequency, how busy
+ * it was. */
 struct aif_counter_row {
 	uint64_t time; /* CLOCK_MONOTONIC ns: the end of what it was measured over */
 	double value;
@@ -283,6 +295,7 @@ struct aif_profile {
 	AIF_TABLE(aif_code, codes);
 	AIF_TABLE(aif_clock_pair, clock_pairs);
 	AIF_TABLE(aif_loss, losses);
+	struct aif_traits traits;
 	unsigned notes; /* enum aif_profile_note: what a view should say about the file */
 	/* The file, for bulk rows; NULL for a profile that lives in memory only (profile/file.h). */
 	struct aif_file *file;
@@ -295,4 +308,7 @@ const struct aif_loss *aif_profile_loss(const struct aif_profile *p, uint32_t re
 const char *aif_profile_str(const struct aif_profile *p, uint32_t id);
 /* The innermost of a frame's names, or NULL when it has none. */
 const struct aif_frame_name *aif_profile_frame_name(const struct aif_profile *p, uint32_t frame);
+/* Makes one line of each string, but of programs' sources, so that a terminal may be sent any name. Part of opening a
+ * profile: views take it const. 0 or -ENOMEM. */
+int aif_profile_sanitize(struct aif_profile *p);
 void aif_profile_finish(struct aif_profile *p); /* frees all tables; closes p->file */

@@ -141,8 +141,8 @@ const struct aif_schema_table aif_schema_tables[AIF_TABLE_COUNT] = {
 	TABLE(LOSS, aif_loss, losses, loss, true),
 };
 
-/* The tables that are not rows of the model. In chunk, data comes last: it lies on pages of its own,
- * which reading the other columns does not touch. */
+/* The tables that are not rows of the model. In chunk, data comes last: it lies on pages of its
+ * own, which reading the other columns does not touch. */
 static const char other_sql[] =
 	"CREATE TABLE recording(id INTEGER PRIMARY KEY, start_ns, end_ns, complete);\n"
 	"CREATE TABLE string(id INTEGER PRIMARY KEY, value);\n"

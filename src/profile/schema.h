@@ -10,8 +10,8 @@
 
 #define AIF_FILE_APPLICATION_ID 0x41694631 /* "AiF1" */
 
-/* The version that this aiflame writes, and the newest that it reads. 0 = the format may still change
- * without notice. */
+/* The version that this aiflame writes, and the newest that it reads. 0 = the format may still
+ * change without notice. */
 #define AIF_FILE_VERSION 0
 
 enum aif_schema_type {
@@ -62,7 +62,7 @@ struct aif_schema_table {
 
 extern const struct aif_schema_table aif_schema_tables[AIF_TABLE_COUNT];
 
-/* What creates everything in an empty file: several statements. */
+/* Appends the SQL that creates all tables in an empty file, several statements. */
 void aif_schema_sql(struct aif_buf *ret);
 
 static inline void *aif_schema_rows(const struct aif_profile *p, const struct aif_schema_table *t)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define JOURNAL "-journal" /* SQLite makes it beside the file */
-/* What is shown of such a path: its end. */
+/* Characters of such a path that are shown: its end. */
 #define SHOWN 40
 /* Longer than what the kernel takes, twice: where we stand, and where a link leads. */
 #define FULL_SIZE (2 * PATH_MAX + 2)
@@ -17,11 +17,12 @@ static size_t longest(void)
 {
 	const sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
 
-	/* None: SQLite had no memory to begin with, which opening tells. */
+	/* Without memory SQLite has no VFS, which opening reports. */
 	return vfs ? (size_t)vfs->mxPathname - strlen(JOURNAL) : SIZE_MAX;
 }
 
-/* As SQLite makes it of `path`; 0: it leads nowhere, as whoever opens it will tell. */
+/* Returns the length of the full path that SQLite makes of `path`; 0: it leads nowhere, which
+ * opening reports. */
 static size_t full_length(const char *path)
 {
 	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);

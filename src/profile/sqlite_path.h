@@ -4,9 +4,10 @@
 #include "base/err.h"
 
 /*
- * SQLite opens no file whose full path, symbolic links followed, and "-journal" behind it are longer than
- * its own limit of about 500 bytes, wherever the process stands; nor does it write one whose name leaves no
- * room for that in 255 bytes. It says that the file cannot be opened, by when what was there is moved away.
+ * SQLite opens no file whose full path, symbolic links followed, and "-journal" behind it are
+ * longer than its own limit of about 500 bytes, wherever the process stands; nor does it write one
+ * whose name leaves no room for that in 255 bytes. It says that the file cannot be opened, by when
+ * what was there is moved away.
  */
 
 /* 0, or -ENAMETOOLONG with words, "cannot CANNOT ...; DO THIS": for a file that exists. */

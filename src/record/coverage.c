@@ -3,7 +3,7 @@
 
 #include "base/open_regular.h"
 #include "base/reasons.h"
-#include "record/elf_peek.h"
+#include "record/ingest/elf_peek.h"
 
 #include <elf.h>
 #include <fcntl.h>

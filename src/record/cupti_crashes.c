@@ -14,8 +14,8 @@
 
 #define MAX_FILE ((size_t)64 << 10)
 #define MAX_LINE 512
-/* Of one look at the log: more than a program's end makes, less than a log that grows while it is
- * read. */
+/* Records of one look at the log: more than a program's end makes, less than a log that grows while
+ * it is read. */
 #define MAX_RECORDS 10000
 
 /* ---- the file

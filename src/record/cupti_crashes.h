@@ -26,8 +26,8 @@ struct aif_cupti_crash {
 #define AIF_CUPTI_ID_TEXT (2 * AIF_SHM_CUPTI_ID + 1)
 void aif_cupti_id_text(const uint8_t id[AIF_SHM_CUPTI_ID], char ret[AIF_CUPTI_ID_TEXT]);
 
-/* Of the newest (last) lines: at most `max` different builds, newest first, each with the use of
- * all its lines that asks least. */
+/* Parses the log from its end. Returns at most `max` different builds, newest first, each with the
+ * use of all its lines that asks least. */
 size_t aif_cupti_crashes_parse(const char *text, size_t len, struct aif_cupti_crash *ret,
 			       size_t max);
 /* The same of the user's file, of which the last 64 KiB are read. 0 if there is none, or if it is
@@ -52,8 +52,8 @@ bool aif_is_cupti_library(const char *library);
 
 /* The kernel's log from now on, a descriptor; -errno where it may not be read. */
 int aif_kernel_log_open(void);
-/* Whom to look for: threads by number, which the log has only outside of containers, and files that
- * the process was started from. */
+/* Threads to look for, by number, which the log has only outside of containers, and files that the
+ * process was started from. */
 struct aif_fault_of {
 	const uint32_t *tids;
 	size_t tids_len;

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/drain.h"
 
-#include "base/open_regular.h"
-#include "record/counters.h"
-#include "record/cpu.h"
-#include "record/device_samples.h"
-#include "record/ebpf/ebpf.h"
-#include "record/ingest.h"
-#include "record/marks.h"
-#include "record/perf_source.h"
-#include "record/streamed.h"
-#include "record/xe_join.h"
+#include "record/ingest/launches.h"
+#include "record/ingest/program_ranges.h"
+#include "record/sources/sources.h"
+#include "record/thread_error.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -26,15 +20,17 @@
 #define BUSY_NS    (5 * 1000 * 1000)
 #define IDLE_NS    (20 * 1000 * 1000)
 #define BUSY_BYTES 65536
-/* Where targets had more to say than their turns allowed: others get the store's lock meanwhile. */
+/* Pause after targets had more to say than their turns allowed: others get the store's lock
+ * meanwhile. */
 #define CUT_NS (1000 * 1000)
-/* The rings of the BPF programs and of perf_event's side-band hold more than a tenth of a second of a busy machine. */
-#define EBPF_NS (50 * 1000 * 1000)
+/* Rings that the OS kernel fills for BPF programs hold more than a tenth of a second of a busy machine. */
+#define KERNEL_NS (50 * 1000 * 1000)
 
 #define BEAT_NS    (50 * 1000 * 1000)
 #define THREADS_NS (100 * 1000 * 1000) /* how soon a new thread is sampled */
 #define SECOND_NS  AIF_NS_PER_S
-/* What is older than a second survives our death: with the writer's 20 ms and its work. */
+/* Rows older than a second survive the recorder's death: the rest of the second is the writer's 20
+ * ms and its work. */
 #define FLUSH_NS (900 * 1000 * 1000)
 
 struct aif_drain_thread {
@@ -45,11 +41,11 @@ struct aif_drain_thread {
 	int forget[64];
 	unsigned forget_len;
 	bool stop;
-	struct aif_drain_stats stats, ended; /* ended: of targets that are gone */
+	struct aif_drain_progress progress;
 	enum aif_shm_command command;
-	struct aif_ebpf *ebpf; /* not yet the thread's */
-	int ends;              /* epoll: pidfds of targets, each until it has told */
-	atomic_uint held;      /* targets, from their hello until their last words */
+	struct aif_drain_stats ended; /* the thread's: of targets that have ended */
+	int ends;                     /* epoll: pidfds of targets, each until it has fired */
+	atomic_uint held;             /* targets, from their hello until their last records */
 };
 
 static bool read_clock(void *arg, uint64_t *ret_value)
@@ -82,35 +78,6 @@ static void sample_clocks(struct aif_store *s)
 	}
 }
 
-/* Closes the window under way and opens the next. */
-static void turn_window(struct aif_drainer *d, struct aif_target *t, uint64_t now, bool collected)
-{
-	struct aif_window_row *row;
-	uint32_t sampling = atomic_load_explicit(&t->shm->sampling, memory_order_relaxed),
-		 share = t->perf ? aif_perf_share(t->perf) : 0;
-
-	if (t->cpu_device != AIF_NONE && t->window_start && collected &&
-	    (row = aif_batches_row(&d->store->batches, AIF_BATCH_WINDOW)) != NULL)
-		*row = (struct aif_window_row){
-			.start = t->window_start,
-			.end = now,
-			.window = t->window,
-			.device = t->cpu_device,
-			.process = t->process,
-			.held = sampling != AIF_SAMPLING_NONE,
-			.period_ns =
-				d->opts->device_rate ? AIF_NS_PER_S / aif_record_rate(d->opts) : 0,
-			.lost = t->window_lost,
-			.thread = AIF_NONE,
-			.p_ppm = t->perf                         ? share
-				 : sampling != AIF_SAMPLING_NONE ? 1000000
-								 : 0,
-		};
-	t->window = d->windows++;
-	t->window_start = now;
-	t->window_lost = 0;
-}
-
 static void note_end(struct aif_target *t)
 {
 	t->ended = true;
@@ -126,7 +93,7 @@ static void look_for_end(struct aif_target *t)
 		note_end(t);
 }
 
-/* Waits that long, and notes when processes end: nothing else keeps the time of that. */
+/* Waits that long, and notes when processes end: nobody else knows that time. */
 static void await_end(struct aif_drain_thread *dt, uint64_t ns)
 {
 	uint64_t now = aif_now_ns(), until = now + ns;
@@ -142,48 +109,6 @@ static void await_end(struct aif_drain_thread *dt, uint64_t ns)
 	} while (now < until);
 }
 
-/* Beside --overhead, which is capture's: what sampling CPU devices may cost. */
-static uint32_t sampling_ppm(const struct aif_record_opts *o)
-{
-	return o->all_launches ? 0 : AIF_MAX(o->overhead_ppm / 2, 1);
-}
-
-/* A CPU device has appeared: sample its process, or let the agent do it. */
-static void start_sampling(struct aif_drainer *d, struct aif_target *t, uint64_t now)
-{
-	int r;
-
-	t->sampling_decided = true;
-	if (!d->opts->device_rate)
-		return;
-	t->window_start = now;
-	r = t->pid > 0 ? aif_perf_new(t->pid, aif_record_rate(d->opts), sampling_ppm(d->opts),
-				      &t->perf)
-		       : -ESRCH;
-	if (!r) {
-		atomic_store(&t->shm->sampling, AIF_SAMPLING_RECORDER);
-		return;
-	}
-	if (r == -ESRCH && t->pid > 0)
-		return; /* it is ending, or was over before anybody could look */
-	atomic_store(&t->shm->sampling, AIF_SAMPLING_TIMERS);
-	if (aif_open_lacks_descriptors(r))
-		aif_store_loss(d->store, AIF_REASON_NO_DESCRIPTORS, t->process,
-			       aif_store_puts(d->store, "device samples come from timers"), 1);
-	else
-		aif_store_loss(d->store, AIF_REASON_SAMPLES_NO_PERF, t->process,
-			       aif_store_puts(d->store, strerror(-r)), 1);
-}
-
-static void follow_threads(struct aif_drainer *d, struct aif_target *t)
-{
-	if (!aif_open_lacks_descriptors(aif_perf_threads(t->perf, t->pid)) || t->perf_lacks)
-		return;
-	t->perf_lacks = true;
-	aif_store_loss(d->store, AIF_REASON_NO_DESCRIPTORS, t->process,
-		       aif_store_puts(d->store, "device samples of some threads"), 1);
-}
-
 static void add_stats(struct aif_drain_stats *to, const struct aif_target *t)
 {
 	to->launches += t->launches;
@@ -197,7 +122,6 @@ static void add_stats(struct aif_drain_stats *to, const struct aif_target *t)
 	}
 	to->agent_cpu_ns += atomic_load_explicit(&t->shm->helper_cpu_ns, memory_order_relaxed);
 	to->spent_ns += atomic_load_explicit(&t->shm->spent_ns, memory_order_relaxed);
-	to->sampling_ns += t->perf ? aif_perf_cost_ns(t->perf) : 0;
 	to->capture_ns += atomic_load_explicit(&t->shm->capture_ns, memory_order_relaxed);
 	to->captures += atomic_load_explicit(&t->shm->captures, memory_order_relaxed);
 }
@@ -207,15 +131,13 @@ static size_t drain_target(struct aif_drainer *d, struct aif_target *t)
 	size_t bytes = aif_target_drain(d, t);
 
 	aif_filter_look(d, t, false);
-	if (t->perf) {
-		d->store->payer = &t->account;
-		aif_perf_drain(d, t);
-		d->store->payer = NULL;
-	}
+	d->store->payer = &t->quota;
+	AIF_SOURCES_CALL(d, target_drain, d, t);
+	d->store->payer = NULL;
 	return bytes;
 }
 
-/* False while the writer is so far behind that rings wait. Who has ended writes no more. */
+/* True if the rings of a target that has ended are empty. They are not while the writer is far behind. */
 static bool is_drained(const struct aif_target *t)
 {
 	for (uint32_t i = 0; i < t->slots_len; i++)
@@ -224,7 +146,7 @@ static bool is_drained(const struct aif_target *t)
 	return true;
 }
 
-/* It has not done yet what we told it to: what was under way comes before it says that it has stopped. */
+/* True until the target says that it has stopped; the records of what was under way come before that. */
 static bool collects(const struct aif_target *t)
 {
 	uint64_t began = atomic_load_explicit(&t->shm->began_ns, memory_order_acquire);
@@ -232,14 +154,14 @@ static bool collects(const struct aif_target *t)
 	return began && began >= atomic_load_explicit(&t->shm->stopped_ns, memory_order_acquire);
 }
 
-/* A gap (gaps.c) is in no window of sampling. */
+/* Follows when the target does not collect (gaps.c); no window of a source extends into a gap. */
 static void follow_gaps(struct aif_drainer *d, struct aif_target *t, uint64_t now, bool each_second)
 {
 	bool collected = !t->gap_since;
 
 	aif_target_gaps(d, t, each_second);
 	if (each_second || collected != !t->gap_since)
-		turn_window(d, t, now, collected);
+		AIF_SOURCES_CALL(d, target_window, d, t, now, collected);
 }
 
 static void note_cupti(struct aif_drain_stats *to, const struct aif_target *t)
@@ -254,7 +176,7 @@ static void note_cupti(struct aif_drain_stats *to, const struct aif_target *t)
 							      .ended = t->ended && t->ended_ns};
 }
 
-/* What one that lives has written and nobody has read, because it wrote more than its turns. */
+/* Counts what a target that still lives has written beyond what its turns allowed to read. */
 static void lose_unread(struct aif_drainer *d, struct aif_target *t)
 {
 	uint64_t bytes = 0;
@@ -265,8 +187,8 @@ static void lose_unread(struct aif_drainer *d, struct aif_target *t)
 		aif_store_loss(d->store, AIF_REASON_RING_UNREAD, t->process, AIF_NONE, bytes);
 }
 
-/* Last words of a target: everything that it wrote is in the memory that we hold. One that lives was told
- * `now`; the recording goes on until `end`. */
+/* Reads what a target has written last, which is in its rings even after its end, and frees the target. One that lives
+ * was told to end at `now`; the recording goes on until `end`. */
 static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64_t now,
 		       uint64_t end)
 {
@@ -274,20 +196,16 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 
 	drain_target(d, t);
 	lose_unread(d, t);
-	aif_ingest_deferred(d, t, t->deferred_len);
-	aif_device_samples_last(d, t);
+	aif_launches_deferred(d, t, t->deferred_len);
 	aif_ingest_last_blocks(d, t, now);
-	aif_marks_last(d, t, t->ended && t->ended_ns ? t->ended_ns : now);
+	aif_program_ranges_last(d, t, t->ended && t->ended_ns ? t->ended_ns : now);
 	aif_target_losses(d, t);
 	follow_gaps(d, t, now, true);
 	aif_target_last_gap(d, t, now, end);
 	aif_jit_names_last(&t->jit, t->pid, d->files);
 	if (t->ended && d->store->p.processes[t->process].end_ns == 0)
 		d->store->p.processes[t->process].end_ns = t->ended_ns ? t->ended_ns : now;
-	aif_places_end(&d->places, t->process, t->ended_ns ? t->ended_ns : now);
-	aif_counters_end(d, t);
-	aif_streamed_end(d, t);
-	aif_device_samples_end(d, t);
+	AIF_SOURCES_CALL(d, target_end, d, t, now);
 	add_stats(&dt->ended, t);
 	aif_target_cupti(t);
 	note_cupti(&dt->ended, t);
@@ -308,7 +226,6 @@ static enum aif_shm_command take_incoming(struct aif_drain_thread *dt)
 
 	pthread_mutex_lock(&dt->lock);
 	command = dt->command;
-	dt->d.ebpf = dt->ebpf;
 	for (unsigned i = 0; i < dt->forget_len; i++)
 		for (struct aif_target *t = dt->d.targets; t; t = t->next)
 			t->ended |= t->pid == dt->forget[i];
@@ -317,7 +234,7 @@ static enum aif_shm_command take_incoming(struct aif_drain_thread *dt)
 		struct aif_target *t = dt->incoming;
 		struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.ptr = t};
 
-		/* Where this fails its end is looked for. */
+		/* Without this event look_for_end() finds the end. */
 		if (t->pidfd >= 0)
 			epoll_ctl(dt->ends, EPOLL_CTL_ADD, t->pidfd, &event);
 		dt->incoming = t->next;
@@ -328,7 +245,8 @@ static enum aif_shm_command take_incoming(struct aif_drain_thread *dt)
 	return command;
 }
 
-/* Tells all that we are there. With many targets and little CPU one look takes seconds: not only before it. */
+/* Renews the heartbeat of all targets. With many targets and little CPU one turn takes seconds, so it is called within
+ * the turn, too. */
 static bool beat(struct aif_drainer *d, uint64_t *beaten)
 {
 	uint64_t now = aif_now_ns();
@@ -341,7 +259,7 @@ static bool beat(struct aif_drainer *d, uint64_t *beaten)
 	return true;
 }
 
-/* Processes that follow one another have not their memory at the same time. */
+/* Measures what all targets together hold of devices' memory: the most at a time. */
 static void measure_device_bytes(struct aif_drain_thread *dt)
 {
 	uint64_t bytes = 0;
@@ -351,80 +269,70 @@ static void measure_device_bytes(struct aif_drain_thread *dt)
 	dt->ended.device_bytes = AIF_MAX(dt->ended.device_bytes, bytes);
 }
 
-/* One look at everything. Returns the bytes that came. */
-static size_t step(struct aif_drain_thread *dt, uint64_t now, bool look_at_threads,
-		   bool each_second, bool flush)
+/* The turn of one target. False: it has ended, and is to be freed. */
+static bool turn_target(struct aif_drainer *d, struct aif_target *t, const struct aif_turn *turn,
+			size_t *bytes)
+{
+	/* Asked before the last drain, so that nothing can come after it. */
+	if (turn->new_threads) {
+		look_for_end(t);
+		aif_filter_look(d, t, true);
+	}
+	*bytes += drain_target(d, t);
+	if (t->ended && is_drained(t))
+		return false;
+	AIF_SOURCES_CALL(d, target_step, d, t, turn);
+	if (turn->each_second)
+		aif_target_losses(d, t);
+	aif_target_cupti(t);
+	follow_gaps(d, t, turn->now, turn->each_second);
+	return true;
+}
+
+static void set_progress(struct aif_drain_thread *dt)
+{
+	const struct aif_drainer *d = &dt->d;
+	struct aif_drain_progress p = {.launches = dt->ended.launches + d->agentless_launches,
+				       .samples = d->samples};
+
+	for (const struct aif_target *t = d->targets; t; t = t->next) {
+		p.launches += t->launches;
+		p.targets++;
+	}
+	pthread_mutex_lock(&dt->lock);
+	dt->progress = p;
+	pthread_mutex_unlock(&dt->lock);
+}
+
+/* The turn of all targets and sources. Returns the bytes that came. */
+static size_t step(struct aif_drain_thread *dt, struct aif_turn *turn, bool flush)
 {
 	struct aif_drainer *d = &dt->d;
-	struct aif_drain_stats stats = {0};
-	enum aif_shm_command command;
+	enum aif_shm_command command = take_incoming(dt);
 	uint64_t beaten = 0;
 	size_t bytes = 0;
 
-	command = take_incoming(dt);
+	turn->collects = command == AIF_COMMAND_RUN;
 	measure_device_bytes(dt);
 	pthread_mutex_lock(&d->store->lock);
-	if (each_second)
+	if (turn->each_second)
 		sample_clocks(d->store);
 	for (struct aif_target **at = &d->targets, *t; (t = *at) != NULL;) {
 		if (beat(d, &beaten))
 			await_end(dt, 0);
 		aif_shm_order(t->shm, command);
-		/* Asked before the last drain, so that nothing can come after it. */
-		if (look_at_threads) {
-			look_for_end(t);
-			aif_filter_look(d, t, true);
-		}
-		bytes += drain_target(d, t);
-		if (t->ended && is_drained(t)) {
-			*at = t->next;
-			end_target(dt, t, now, now);
+		if (turn_target(d, t, turn, &bytes)) {
+			at = &t->next;
 			continue;
 		}
-		if (t->cpu_device != AIF_NONE && !t->sampling_decided)
-			start_sampling(d, t, now);
-		if (!t->cpu_decided) {
-			t->cpu_decided = true;
-			aif_cpu_start(d, t);
-		}
-		if (t->cpu)
-			aif_cpu_follow(d, t, now);
-		if (look_at_threads && t->perf)
-			follow_threads(d, t);
-		if (each_second)
-			aif_target_losses(d, t);
-		aif_target_cupti(t);
-		follow_gaps(d, t, now, each_second);
-		add_stats(&stats, t);
-		stats.targets++;
-		at = &t->next;
+		*at = t->next;
+		end_target(dt, t, turn->now, turn->now);
 	}
-	aif_xe_follow(d, now, command == AIF_COMMAND_RUN);
-	aif_streamed_follow(d, now);
-	aif_counters_follow(d);
-	if (d->ebpf)
-		aif_ebpf_drain(d, d->ebpf, now, command == AIF_COMMAND_RUN, each_second);
+	AIF_SOURCES_CALL(d, step, d, turn);
 	if (flush)
 		aif_batches_flush(&d->store->batches);
 	pthread_mutex_unlock(&d->store->lock);
-
-	stats.launches += dt->ended.launches;
-	stats.execs += dt->ended.execs;
-	stats.agent_cpu_ns += dt->ended.agent_cpu_ns;
-	stats.capture_ns += dt->ended.capture_ns;
-	stats.captures += dt->ended.captures;
-	stats.sampling_ns += dt->ended.sampling_ns;
-	stats.spent_ns += dt->ended.spent_ns;
-	stats.samples = d->samples;
-	if (d->ebpf) {
-		stats.samples += aif_ebpf_samples(d->ebpf);
-		stats.launches += aif_ebpf_launches(d->ebpf);
-	}
-	stats.sampled_by_perf = d->sampled_by_perf > 0;
-	stats.sampled_by_timer = d->sampled_by_timer > 0;
-	pthread_mutex_lock(&dt->lock);
-	dt->stats = stats;
-	pthread_mutex_unlock(&dt->lock);
+	set_progress(dt);
 	return bytes;
 }
 
@@ -443,13 +351,15 @@ static void *drain_main(void *arg)
 
 	for (;;) {
 		uint64_t now = aif_now_ns();
-		bool threads = now >= next_threads, second = now >= next_second,
-		     flush = now >= next_flush, stop;
+		struct aif_turn turn = {.now = now,
+					.new_threads = now >= next_threads,
+					.each_second = now >= next_second};
+		bool flush = now >= next_flush, stop;
 		size_t bytes;
 
-		if (threads)
+		if (turn.new_threads)
 			next_threads = now + THREADS_NS;
-		if (second)
+		if (turn.each_second)
 			next_second = now + SECOND_NS;
 		if (flush)
 			next_flush = now + FLUSH_NS;
@@ -460,38 +370,50 @@ static void *drain_main(void *arg)
 			dt->ended.drain_cpu_ns = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 			return NULL;
 		}
-		bytes = step(dt, now, threads, second, flush);
-		await_end(dt, any_cut(&dt->d)      ? CUT_NS
-			      : bytes > BUSY_BYTES ? BUSY_NS
-			      : dt->d.targets      ? 2 * BUSY_NS
-			      : dt->d.ebpf         ? EBPF_NS
-						   : IDLE_NS);
+		bytes = step(dt, &turn, flush);
+		await_end(dt, any_cut(&dt->d)          ? CUT_NS
+			      : bytes > BUSY_BYTES     ? BUSY_NS
+			      : dt->d.targets          ? 2 * BUSY_NS
+			      : dt->d.has_kernel_rings ? KERNEL_NS
+						       : IDLE_NS);
 	}
 }
 
+static void drain_thread_free(struct aif_drain_thread *dt)
+{
+	aif_sources_finish(&dt->d);
+	aif_pycodes_finish(&dt->d.pycodes);
+	if (dt->ends >= 0)
+		close(dt->ends);
+	free(dt->d.scratch);
+	pthread_mutex_destroy(&dt->lock);
+	free(dt);
+}
+
 int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
-			 const struct aif_record_opts *opts, struct aif_drain_thread **ret)
+			 const struct aif_record_opts *opts, struct aif_drain_thread **ret,
+			 struct aif_err *err)
 {
 	struct aif_drain_thread *dt = calloc(1, sizeof(*dt));
 	int r;
 
 	if (!dt)
-		return -ENOMEM;
+		return aif_thread_error(err, -ENOMEM);
 	dt->d = (struct aif_drainer){.store = s, .files = files, .opts = opts};
 	dt->command = AIF_COMMAND_RUN;
-	dt->d.scratch = malloc(AIF_DRAIN_SCRATCH);
 	pthread_mutex_init(&dt->lock, NULL);
+	dt->d.scratch = malloc(AIF_DRAIN_SCRATCH);
 	dt->ends = epoll_create1(EPOLL_CLOEXEC);
-	if (dt->ends < 0)
-		r = -errno;
+	if (dt->ends < 0 || !dt->d.scratch)
+		r = aif_thread_error(err, dt->ends < 0 ? -errno : -ENOMEM);
 	else
-		r = dt->d.scratch ? -pthread_create(&dt->thread, NULL, drain_main, dt) : -ENOMEM;
+		r = aif_sources_init(&dt->d, aif_sources, AIF_SOURCE_COUNT, err);
+	if (!r) {
+		r = -pthread_create(&dt->thread, NULL, drain_main, dt);
+		r = r < 0 ? aif_thread_error(err, r) : 0;
+	}
 	if (r < 0) {
-		if (dt->ends >= 0)
-			close(dt->ends);
-		free(dt->d.scratch);
-		pthread_mutex_destroy(&dt->lock);
-		free(dt);
+		drain_thread_free(dt);
 		return r;
 	}
 	*ret = dt;
@@ -499,7 +421,8 @@ int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
 }
 
 int aif_drain_thread_add(struct aif_drain_thread *dt, int pid, int pidfd, uint32_t process,
-			 struct aif_shm *shm, uint32_t slots, uint64_t ring_size)
+			 const struct aif_proc_clocks *clocks, struct aif_shm *shm, uint32_t slots,
+			 uint64_t ring_size)
 {
 	struct aif_target *t = aif_target_new(&dt->d, pid, process, shm, slots, ring_size);
 
@@ -510,6 +433,7 @@ int aif_drain_thread_add(struct aif_drain_thread *dt, int pid, int pidfd, uint32
 		return -ENOMEM;
 	}
 	t->pidfd = pidfd;
+	aif_target_set_clocks(t, clocks);
 	aif_target_beat(t, aif_now_ns());
 	pthread_mutex_lock(&dt->lock);
 	atomic_store(&shm->command, dt->command);
@@ -540,18 +464,22 @@ void aif_drain_thread_command(struct aif_drain_thread *dt, enum aif_shm_command 
 	pthread_mutex_unlock(&dt->lock);
 }
 
-void aif_drain_thread_stats(struct aif_drain_thread *dt, struct aif_drain_stats *ret)
+void aif_drain_thread_progress(struct aif_drain_thread *dt, struct aif_drain_progress *ret)
 {
 	pthread_mutex_lock(&dt->lock);
-	*ret = dt->stats;
+	*ret = dt->progress;
 	pthread_mutex_unlock(&dt->lock);
 }
 
-void aif_drain_thread_ebpf(struct aif_drain_thread *dt, struct aif_ebpf *ebpf)
+/* Returns when the last source has stopped sampling. */
+static uint64_t stop_sources(struct aif_drainer *d, bool collects)
 {
-	pthread_mutex_lock(&dt->lock);
-	dt->ebpf = ebpf;
-	pthread_mutex_unlock(&dt->lock);
+	uint64_t end = aif_now_ns();
+
+	for (unsigned i = 0; i < d->sources_len; i++)
+		if (d->sources[i]->stop)
+			end = AIF_MAX(end, d->sources[i]->stop(d, collects));
+	return end;
 }
 
 void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats *ret_stats)
@@ -578,8 +506,9 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 		struct timespec pause = {.tv_nsec = BUSY_NS};
 
 		pthread_mutex_lock(&s->lock);
-		/* What the BPF programs tell is taken below, once. */
-		any_left = dt->d.ebpf && !aif_batches_room(&s->batches) && round < 12000;
+		/* Records in the OS kernel's rings are taken below, once. */
+		any_left =
+			dt->d.has_kernel_rings && !aif_batches_room(&s->batches) && round < 12000;
 		for (struct aif_target *t = dt->d.targets; t; t = t->next) {
 			/* In this order: what it wrote before is drained afterwards. */
 			bool lives = !t->ended && collects(t), busy;
@@ -598,31 +527,21 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 	}
 	pthread_mutex_lock(&s->lock);
 	sample_clocks(s);
-	aif_xe_last(&dt->d);
-	end = aif_now_ns();
-	if (dt->d.ebpf)
-		aif_ebpf_last(&dt->d, dt->d.ebpf, end, command == AIF_COMMAND_RUN);
+	end = stop_sources(&dt->d, command == AIF_COMMAND_RUN);
 	while (dt->d.targets) {
 		struct aif_target *t = dt->d.targets;
 
 		dt->d.targets = t->next;
 		end_target(dt, t, now, end);
 	}
-	aif_streamed_last(&dt->d);
-	aif_counters_last(&dt->d);
+	AIF_SOURCES_CALL(&dt->d, last, &dt->d);
 	aif_batches_flush(&s->batches);
-	aif_ebpf_free(&dt->d, dt->d.ebpf);
+	aif_sources_finish(&dt->d);
 	pthread_mutex_unlock(&s->lock);
 	*ret_stats = dt->ended;
 	ret_stats->end_ns = end;
-	ret_stats->samples = dt->d.samples;
-	ret_stats->sampled_by_perf = dt->d.sampled_by_perf > 0;
-	ret_stats->sampled_by_timer = dt->d.sampled_by_timer > 0;
-	aif_pycodes_finish(&dt->d.pycodes);
-	aif_places_finish(&dt->d.places);
-	aif_map_finish(&dt->d.read_cards);
-	close(dt->ends);
-	free(dt->d.scratch);
-	pthread_mutex_destroy(&dt->lock);
-	free(dt);
+	ret_stats->sampling_ns = dt->d.sampling_ns;
+	ret_stats->sampled_by_perf = dt->d.sampled_by_perf;
+	ret_stats->sampled_by_timer = dt->d.sampled_by_timer;
+	drain_thread_free(dt);
 }

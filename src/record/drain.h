@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "record/modfiles.h"
-#include "record/target.h"
+#include "record/ingest/modfiles.h"
+#include "record/ingest/target.h"
 
 /*
  * The drain thread: empties rings and perf buffers into the store, keeps the targets' heartbeat
@@ -20,10 +20,15 @@ struct aif_drain_cupti {
 };
 #define AIF_DRAIN_CUPTIS 16
 
-/* What the live line and the end need to know. */
+/* Progress of a recording. */
+struct aif_drain_progress {
+	uint64_t launches, samples;
+	unsigned targets; /* processes that are recorded now */
+};
+
+/* Totals for the end of a recording. */
 struct aif_drain_stats {
-	uint64_t launches, execs, samples;
-	unsigned targets;
+	uint64_t launches, execs;
 	bool sampled_by_perf, sampled_by_timer;
 	uint64_t agent_cpu_ns, capture_ns, captures;
 	uint64_t capture_times[AIF_SHM_TIMES]; /* of those that have ended */
@@ -31,8 +36,8 @@ struct aif_drain_stats {
 	uint64_t device_bytes;                 /* of all processes together, the most at a time */
 	uint64_t sampling_ns; /* about what sampling the threads of CPU devices cost them */
 	uint64_t uncaptured;  /* launches that the overhead budget left out */
-	/* Of the process that launched most: what capture cost it while it was on, and the standard
-	 * error of that, in 1/1,000,000; 0 = not measured. */
+	/* Launches of the process that launched most, what capture cost it while it was on, and the
+	 * standard error of that, in 1/1,000,000; 0 = not measured. */
 	uint64_t most_launches;
 	uint32_t cost_ppm, cost_error_ppm;
 	uint64_t drain_cpu_ns; /* CPU time of the drain thread itself */
@@ -42,14 +47,14 @@ struct aif_drain_stats {
 	unsigned cupti_len;
 };
 
+/* Starts the sources and the thread. */
 int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
-			 const struct aif_record_opts *opts, struct aif_drain_thread **ret);
-/* Hands over another source (ebpf/ebpf.h), before the first process. */
-void aif_drain_thread_ebpf(struct aif_drain_thread *d, struct aif_ebpf *ebpf);
-
+			 const struct aif_record_opts *opts, struct aif_drain_thread **ret,
+			 struct aif_err *err);
 /* Hands over a process that was given `shm`. Takes shm and pidfd (may be -1), also on failure. */
 int aif_drain_thread_add(struct aif_drain_thread *d, int pid, int pidfd, uint32_t process,
-			 struct aif_shm *shm, uint32_t slots, uint64_t ring_size);
+			 const struct aif_proc_clocks *clocks, struct aif_shm *shm, uint32_t slots,
+			 uint64_t ring_size);
 
 /* Processes that were handed over and have not ended. */
 unsigned aif_drain_thread_targets(struct aif_drain_thread *d);
@@ -60,7 +65,7 @@ void aif_drain_thread_forget(struct aif_drain_thread *d, int pid);
 /* Whether targets collect, those of now and those to come: AIF_COMMAND_RUN (at first) or STOP. */
 void aif_drain_thread_command(struct aif_drain_thread *d, enum aif_shm_command command);
 
-void aif_drain_thread_stats(struct aif_drain_thread *d, struct aif_drain_stats *ret);
+void aif_drain_thread_progress(struct aif_drain_thread *d, struct aif_drain_progress *ret);
 
 /* Tells all targets to stop, drains what is there, ends the thread and frees. */
 void aif_drain_thread_finish(struct aif_drain_thread *d, struct aif_drain_stats *ret_stats);

@@ -42,7 +42,7 @@ static const struct aif_drain_cupti *find_crashed(const struct aif_ending *e,
 
 #define MAX_TIDS 256
 
-/* Where the kernel says that the process ended. */
+/* Returns the place in which the process ended, by the kernel's log. */
 static enum aif_fault_place find_place(const struct aif_ending *e, struct aif_store *s,
 				       uint32_t process, char library[64])
 {

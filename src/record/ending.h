@@ -4,7 +4,7 @@
 #include "record/drain.h"
 
 /*
- * How the command of a recording ended. What the profile says of it (table `meta`):
+ * End of a recording's command. The profile's table `meta` has:
  *
  *     exit_status     as a shell has it
  *     end.signal      the number of the signal that ended it

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/proc.h"
-#include "record/attach_dir.h"
+#include "record/attach/attach_dir.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -16,10 +16,10 @@
 #define PERIOD_NS     (AIF_NS_PER_S / 5)
 #define COST_SHARE    100
 #define MAX_PERIOD_NS (5 * AIF_NS_PER_S)
-/* Beyond so many those that are found later are not listed. */
-#define MEMBERS_MAX 4096
+/* Flag in `once`: the process is not tried again. Ticks since boot never grow that far. */
+#define GIVEN_UP (UINT64_C(1) << 63)
 
-/* What /proc/PID/stat says. */
+/* Content of /proc/PID/stat. */
 struct seen {
 	uint32_t pid, parent;
 	uint64_t start, cpu_ns;
@@ -61,36 +61,51 @@ static uint32_t listed(const struct aif_family *f, uint32_t pid)
 {
 	uint64_t id;
 
-	if (!aif_map_get(&f->desk->by_pid, pid, &id) || id == AIF_NONE ||
-	    f->desk->store->p.processes[id].end_ns)
+	if (!aif_map_get(&f->listener->by_pid, pid, &id) || id == AIF_NONE ||
+	    f->listener->store->p.processes[id].end_ns)
 		return AIF_NONE;
 	return (uint32_t)id;
 }
 
-static void add_member(struct aif_family *f, uint32_t pid)
+void aif_family_init(struct aif_family *f, struct aif_listener *listener)
 {
-	struct aif_store *s = f->desk->store;
+	*f = (struct aif_family){.listener = listener, .members_max = AIF_FAMILY_MEMBERS};
+}
+
+/* Lists one more. False: there are too many, which was counted. */
+static bool add_member(struct aif_family *f, uint32_t pid)
+{
+	struct aif_store *s = f->listener->store;
 	uint32_t id;
 
-	if (f->len == MEMBERS_MAX || !aif_welcome_stranger(f->desk, (int)pid) ||
-	    aif_grow(&f->members, &f->cap, f->len + 1, sizeof(*f->members)) < 0)
-		return;
+	if (f->len >= f->members_max ||
+	    aif_grow(&f->members, &f->cap, f->len + 1, sizeof(*f->members)) < 0) {
+		pthread_mutex_lock(&s->lock);
+		aif_store_loss(s, AIF_REASON_PROCESSES_UNLISTED, AIF_NONE, AIF_NONE, 1);
+		pthread_mutex_unlock(&s->lock);
+		return false;
+	}
+	if (!aif_listener_add_process(f->listener, (int)pid))
+		return true;
 	pthread_mutex_lock(&s->lock);
 	id = listed(f, pid);
 	pthread_mutex_unlock(&s->lock);
 	if (id != AIF_NONE)
 		f->members[f->len++] =
 			(struct aif_family_member){.pid = pid, .process = id, .lives = true};
+	return id != AIF_NONE;
 }
 
-/* Seen twice: who is about to call exec says hello by itself, and is another program then. */
+/* Seen twice, and not given up: who is about to call exec says hello by itself, and is another program then. */
 static bool is_old_enough(struct aif_family *f, const struct seen *p)
 {
 	uint64_t start;
-	bool again = aif_map_get(&f->once, p->pid, &start) && start == p->start;
+	bool again = aif_map_get(&f->once, p->pid, &start) && (start & ~GIVEN_UP) == p->start;
 
+	if (again)
+		return !(start & GIVEN_UP);
 	aif_map_put(&f->once, p->pid, p->start);
-	return again;
+	return false;
 }
 
 static bool carries_agent(uint32_t pid)
@@ -102,7 +117,7 @@ static bool carries_agent(uint32_t pid)
 
 static void look_at(struct aif_family *f, uint32_t pid)
 {
-	struct aif_store *s = f->desk->store;
+	struct aif_store *s = f->listener->store;
 	uint32_t id, parent;
 	struct seen p;
 
@@ -117,14 +132,14 @@ static void look_at(struct aif_family *f, uint32_t pid)
 	for (size_t i = 0; i < f->len && id != AIF_NONE; i++)
 		if (f->members[i].process == id)
 			f->members[i].lives = true;
-	if (parent != AIF_NONE && is_old_enough(f, &p) && carries_agent(pid))
-		add_member(f, pid);
+	if (parent != AIF_NONE && is_old_enough(f, &p) && carries_agent(pid) && !add_member(f, pid))
+		aif_map_put(&f->once, pid, p.start | GIVEN_UP);
 }
 
-/* Nobody else notes when they end; those that use a device are the drain thread's. */
+/* Notes the ends of members; those of processes that use a device are noted by the drain thread. */
 static void note_ends(struct aif_family *f, uint64_t now)
 {
-	struct aif_store *s = f->desk->store;
+	struct aif_store *s = f->listener->store;
 	size_t left = 0;
 
 	pthread_mutex_lock(&s->lock);
@@ -133,7 +148,7 @@ static void note_ends(struct aif_family *f, uint64_t now)
 
 		if (f->members[i].lives)
 			f->members[left++] = f->members[i];
-		else if (!p->end_ns && !(p->flags & AIF_PROCESS_RUNTIME))
+		else if (!p->end_ns && !(p->flags & AIF_PROCESS_JOINED))
 			p->end_ns = now;
 	}
 	f->len = left;

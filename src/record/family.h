@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "record/welcome.h"
+#include "record/listener.h"
 
 /*
  * Processes that a recorded one has forked and that never call exec, as the workers of a data loader. Their
- * agent says nothing before they use a device, so the recorder finds them by their parents. Also the CPU time
+ * agent says nothing before they use a device (but for --children), so the recorder finds them by their parents. Also the CPU time
  * of all processes that are listed, as of the last look at them.
  */
 struct aif_family_member {
@@ -14,12 +14,15 @@ struct aif_family_member {
 };
 
 struct aif_family {
-	struct aif_welcome_desk *desk;
+	struct aif_listener *listener;
 	struct aif_family_member *members; /* that were found so */
 	size_t len, cap;
-	struct aif_map once; /* pid and start: seen once, not listed yet */
+	size_t members_max;  /* at a time; others are counted, not listed */
+	struct aif_map once; /* pid and start: seen once, not listed yet, or never */
 	uint64_t next_ns;
 };
+#define AIF_FAMILY_MEMBERS 4096
+void aif_family_init(struct aif_family *f, struct aif_listener *listener);
 void aif_family_finish(struct aif_family *f);
 
 /* Looks again if it is time to. Takes the store's lock. */

@@ -2,7 +2,7 @@
 #include "record/finish_signals.h"
 
 #include "base/clock.h"
-#include "record/attach_dir.h"
+#include "record/attach/attach_dir.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Who has asked twice before the end began waits for names so long: most are found in a second. */
+/* Time to wait for names if two signals came before the end began: most are found in a second. */
 #define NAMES_MS 10000
 
 static bool asks_for_the_end(int sig)

@@ -2,8 +2,8 @@
 #include "record/naming.h"
 
 #include "base/clock.h"
-#include "record/device_names.h"
-#include "record/jit_names.h"
+#include "record/ingest/device_names.h"
+#include "record/ingest/jit_names.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/perf_map.h"
 #include "symbolize/symbolize.h"
@@ -26,9 +26,10 @@
 #define POLL_NS        (50 * 1000 * 1000)
 #define MAX_CODE_SIZE  (1u << 20)
 #define MAX_SPIRV_SIZE (UINT64_C(16) << 20)
-/* Of modules without lines that many are told by a kernel in them, the others are counted. */
+/* Modules without lines that are named, each by a kernel in it; the others are counted. */
 #define MAX_NAMED 8
-/* Of a server that compiles for weeks: 10 million functions. Read in some seconds. */
+/* Largest perf map: 10 million functions, of a server that compiles for weeks, read in some
+ * seconds. */
 #define MAX_PERF_MAP (UINT64_C(1) << 30)
 /*
  * The target's CPUs are the target's: where this thread was taken off its CPU for another, it pauses for nine
@@ -55,20 +56,20 @@ struct aif_naming {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stop, has_ended;
-	atomic_bool cancel;   /* what has no name so far gets none */
-	uint64_t cancelled;   /* frames that got none for it */
-	struct aif_map slow;  /* modules of which it was said that their files take too long */
-	uint64_t used_ns;     /* CPU time of the thread, and how often it was taken off its */
-	long preempted;       /* CPU, when it last looked whether to pause */
-	struct job *jobs;     /* ROUND of them */
-	size_t next;          /* frame */
-	struct aif_map known; /* modules that the symbolizer knows */
-	unsigned named;       /* modules without lines */
-	struct aif_map coded; /* functions whose code is kept: module << 48 | start */
-	struct aif_account account; /* the files are the targets' */
+	atomic_bool cancel;     /* what has no name so far gets none */
+	uint64_t cancelled;     /* frames that got none for it */
+	struct aif_map slow;    /* modules of which it was said that their files take too long */
+	uint64_t used_ns;       /* CPU time of the thread, and how often it was taken off its */
+	long preempted;         /* CPU, when it last looked whether to pause */
+	struct job *jobs;       /* ROUND of them */
+	size_t next;            /* frame */
+	struct aif_map known;   /* modules that the symbolizer knows */
+	unsigned named;         /* modules without lines */
+	struct aif_map coded;   /* functions whose code is kept: module << 48 | start */
+	struct aif_quota quota; /* the files are the targets' */
 };
 
-/* What a round needs to know of a frame, copied under the lock. */
+/* A frame of one round, copied under the lock. */
 struct job {
 	uint32_t id;
 	struct aif_frame frame;
@@ -112,7 +113,7 @@ static void store_names(struct aif_naming *n, const struct aif_perf_map *m,
 {
 	uint64_t frame;
 
-	aif_store_lock_as(n->store, &n->account);
+	aif_store_lock_as(n->store, &n->quota);
 	for (size_t i = 0; i < m->wants_len; i++) {
 		const struct aif_perf_map_want *w = &m->wants[i];
 		struct aif_frame_name name = {.file = AIF_NONE};
@@ -157,14 +158,15 @@ static void learn_perf_map(struct aif_naming *n, const struct aif_modfile *file)
 static void put_code(struct aif_naming *n, struct aif_code *code, const char *name,
 		     const char *arch)
 {
-	aif_store_lock_as(n->store, &n->account);
+	aif_store_lock_as(n->store, &n->quota);
 	code->name = aif_store_puts(n->store, name);
 	code->arch = aif_store_puts(n->store, arch);
 	aif_store_code(n->store, code);
 	aif_store_unlock_as(n->store);
 }
 
-/* What device code was compiled from is a module of its own. Takes the bytes. */
+/* Puts the SPIR-V that device code was compiled from into the store, as a module of its own. Takes
+ * the bytes. */
 static void put_spirv(struct aif_naming *n, uint64_t hash, uint8_t *bytes, size_t size)
 {
 	struct aif_code code = {.bytes = bytes, .size = size};
@@ -174,7 +176,7 @@ static void put_spirv(struct aif_naming *n, uint64_t hash, uint8_t *bytes, size_
 		free(bytes);
 		return;
 	}
-	aif_store_lock_as(n->store, &n->account);
+	aif_store_lock_as(n->store, &n->quota);
 	code.module =
 		aif_store_module(n->store, AIF_MODULE_DEVICE, path,
 				 (size_t)snprintf(path, sizeof(path), AIF_SPIRV_NAME, hash), id,
@@ -183,7 +185,7 @@ static void put_spirv(struct aif_naming *n, uint64_t hash, uint8_t *bytes, size_
 	put_code(n, &code, "SPIR-V", "spirv");
 }
 
-/* Beside the modules of its functions. */
+/* Keeps the SPIR-V of a function's object. */
 static void keep_spirv(struct aif_naming *n, uint32_t function)
 {
 	uint8_t *bytes;
@@ -194,7 +196,7 @@ static void keep_spirv(struct aif_naming *n, uint32_t function)
 		put_spirv(n, hash, bytes, size);
 }
 
-/* Of a program that has been launched, whose code nobody has shown. */
+/* Keeps the SPIR-V of a program whose code no agent could get. */
 static void keep_program(struct aif_naming *n, uint64_t hash)
 {
 	uint8_t *bytes;
@@ -321,7 +323,7 @@ static void keep_code(struct aif_naming *n, const struct job *j)
 
 static void put_names(struct aif_naming *n, uint32_t id, const struct aif_symbol *sym, int len)
 {
-	aif_store_lock_as(n->store, &n->account);
+	aif_store_lock_as(n->store, &n->quota);
 	for (int i = 0; i < len; i++) {
 		struct aif_frame_name name = {
 			.frame = id,
@@ -349,7 +351,7 @@ static void name_device_frame(struct aif_naming *n, uint32_t id, const struct ai
 		bool is_named = loss == AIF_REASON_CODE_NO_LINES ||
 				loss == AIF_REASON_CODE_LOST_LINES || loss == AIF_REASON_NO_CODE;
 
-		aif_store_lock_as(n->store, &n->account);
+		aif_store_lock_as(n->store, &n->quota);
 		aif_store_loss(n->store, loss, AIF_NONE,
 			       is_named && len > 0 && n->named++ < MAX_NAMED
 				       ? aif_store_puts(n->store, sym[0].name)
@@ -397,7 +399,7 @@ static void tell_slow(struct aif_naming *n, uint32_t module)
 {
 	if (aif_map_get(&n->slow, module, NULL) || aif_map_put(&n->slow, module, 1) < 0)
 		return;
-	aif_store_lock_as(n->store, &n->account);
+	aif_store_lock_as(n->store, &n->quota);
 	aif_store_loss(n->store, AIF_REASON_NAMES_SLOW, AIF_NONE, n->store->p.modules[module].path,
 		       1);
 	aif_store_unlock_as(n->store);
@@ -495,7 +497,7 @@ static bool round_of_names(struct aif_naming *n)
 	return len > 0;
 }
 
-/* How often what was read of a file had to give way to what another has. */
+/* Returns how often the data of one file were dropped for those of another. */
 static uint64_t drops_of(const struct aif_naming *n)
 {
 	return aif_symbols_drops(n->symbols) + aif_device_names_drops(n->devices);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "record/modfiles.h"
-#include "record/opts.h"
-#include "record/store.h"
+#include "record/ingest/modfiles.h"
+#include "record/ingest/opts.h"
+#include "record/ingest/store.h"
 
 #include <stdatomic.h>
 

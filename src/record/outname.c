@@ -71,7 +71,7 @@ int aif_outname(const char *pattern, char *ret, size_t size, struct aif_err *err
 
 			if (!end || (size_t)(end - p - 2) >= sizeof(name)) {
 				r = aif_err_set(err, -EINVAL,
-						"-o: %%q wants a variable; write %%q{NAME}");
+						"-o: %%q needs a variable; write %%q{NAME}");
 				goto out;
 			}
 			memcpy(name, p + 2, (size_t)(end - p - 2));

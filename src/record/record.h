@@ -2,19 +2,39 @@
 #pragma once
 
 #include "base/err.h"
-#include "record/opts.h"
+#include "record/ingest/opts.h"
 
-/* What became of a recording. */
+/* Progress of a recording. */
+struct aif_record_progress {
+	uint64_t elapsed_ns, launches, samples;
+	uint64_t bytes;     /* of the profile's file */
+	unsigned targets;   /* processes that are recorded now */
+	unsigned processes; /* the command and its children so far, with an agent or without */
+	int command;        /* its process number; 0 = there is none */
+	bool is_over;       /* nothing is collected any more: the last call */
+};
+
+/* Is told how a recording goes on, on the thread that called aif_record_run(); a function may be NULL. */
+struct aif_record_observer {
+	void *arg;
+	/* Is called four times a second. */
+	void (*progress)(void *arg, const struct aif_record_progress *p);
+	/* Process `pid` (-p) has no accelerator runtime yet: recording it begins when one starts. */
+	void (*awaits)(void *arg, int pid);
+};
+
+/* Result of a recording. */
 struct aif_record_result {
 	int exit_code;   /* for `record` to end with: the command's, 128 + signal, or 125 to 127 */
 	char path[4096]; /* of the profile, "" if none was written */
 	bool have_profile; /* the file is complete and can be opened */
+	bool goes_on;      /* the command was left running */
 };
 
 /*
  * Runs the command under the profiler until it ends, the duration is over, or a second Ctrl-C.
- * Prints only the live line (stderr, when it is a terminal and stdout is not). Returns 0 when there
- * is a result, even if the command failed; else -errno with *err and ret->exit_code (125, 126, 127).
+ * Prints nothing; `observer` may be NULL. Returns 0 when there is a result, even if the command
+ * failed; else -errno with *err and ret->exit_code (125, 126, 127).
  */
-int aif_record_run(const struct aif_record_opts *opts, struct aif_record_result *ret,
-		   struct aif_err *err);
+int aif_record_run(const struct aif_record_opts *opts, const struct aif_record_observer *observer,
+		   struct aif_record_result *ret, struct aif_err *err);

@@ -4,16 +4,17 @@
 #include "base/signals.h"
 #include "record/coverage.h"
 #include "record/cupti_crashes.h"
+#include "record/describe.h"
 #include "record/drain.h"
-#include "record/ebpf/ebpf.h"
 #include "record/ending.h"
 #include "record/family.h"
 #include "record/finish_signals.h"
 #include "record/naming.h"
 #include "record/outname.h"
-#include "record/spawn.h"
-#include "record/strangers.h"
-#include "record/welcome.h"
+#include "record/attach/spawn.h"
+#include "record/attach/foreign_uid.h"
+#include "record/listener.h"
+#include "record/thread_error.h"
 #include "record/writer.h"
 
 #include <errno.h>
@@ -22,23 +23,21 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /*
- * One recording, from the command line to the closed file. Four threads: this one (signals, hellos,
- * the command's end, the live line), the drain thread, the writer thread, the naming thread. Without a
- * command (-p, -a) it is attach.h that brings the processes.
+ * A recording, from the command line to the closed file. Four threads: this one (signals, hellos, the command's end,
+ * the observer), the drain thread, the writer thread, the naming thread. Without a command (-p, -a) it is attach.h that
+ * brings the processes.
  */
 struct session {
 	const struct aif_record_opts *opts;
+	const struct aif_record_observer *observer;
 	struct aif_record_result *result;
 	struct aif_store store;
 	struct aif_modfiles files;
@@ -46,17 +45,16 @@ struct session {
 	struct aif_naming *naming;
 	struct aif_writer_thread *writer;
 	struct aif_attach attach;
-	struct aif_welcome_desk desk;
+	struct aif_listener listener;
 	sigset_t old_mask;
 	struct sigaction old_chld;
 	int signals;
 	pid_t child;
-	bool child_ended, stop, live, live_drawn;
-	bool shares_terminal; /* the command's standard output is the terminal that the live line is on */
+	bool child_ended, stop;
 	bool is_delayed; /* --delay is not over, nor has `ctl` asked for something else */
 	bool has_collected;
 	bool set_metrics; /* ZET_ENABLE_METRICS=1 for the command, which had not said anything of it */
-	struct aif_strangers strangers;
+	struct aif_foreign_uid foreign_uid;
 	bool is_held; /* by a naming thread that does not end: it stays until the process ends */
 	struct aif_family family;
 	int interrupts, status;
@@ -69,9 +67,9 @@ struct session {
 };
 
 /* Connections, signals and what has its time wake it; the rest is looked after this often. */
-#define LOOK_NS  (100 * 1000 * 1000)
-#define LIVE_NS  (250 * 1000 * 1000)
-#define GRACE_NS (5 * AIF_NS_PER_S) /* between --kill's SIGTERM and SIGKILL */
+#define LOOK_NS     (100 * 1000 * 1000)
+#define PROGRESS_NS (250 * 1000 * 1000)
+#define GRACE_NS    (5 * AIF_NS_PER_S) /* between --kill's SIGTERM and SIGKILL */
 /* A process that is rung answers within milliseconds, unless it is stopped or its machine is very busy. */
 #define ANSWER_NS (3 * AIF_NS_PER_S)
 
@@ -98,7 +96,8 @@ static int block_signals(struct session *s)
 	sigset_t set;
 
 	sigemptyset(&set);
-	/* What we were told to ignore (nohup; & in a script) must not count as the user's wish. */
+	/* Signals that we were told to ignore (nohup; & in a script) must not count as the user's
+	 * wish. */
 	for (size_t i = 0; i < AIF_ARRAY_LEN(caught); i++)
 		if (sigaction(caught[i], NULL, &old) < 0 || old.sa_handler != SIG_IGN)
 			sigaddset(&set, caught[i]);
@@ -143,66 +142,22 @@ static void on_signal(struct session *s, const struct signalfd_siginfo *si)
 		s->stop = true;
 }
 
-/* Where the command has the terminal too, we keep off it from its first word on, or its first child: whoever
- * has written something may have written there. */
-static bool is_terminal_ours(struct session *s)
+static void show_progress(struct session *s, bool is_over)
 {
-	unsigned long long written = 0;
-	char path[64], line[128];
-	bool known = false;
-	FILE *f;
+	const struct aif_record_observer *o = s->observer;
+	struct aif_record_progress p = {
+		.elapsed_ns = aif_now_ns() - s->start_ns, .command = s->child, .is_over = is_over};
+	struct aif_drain_progress now;
 
-	if (!s->shares_terminal)
-		return true;
-	if (aif_welcome_processes(&s->desk) > 1)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/io", s->child);
-	f = fopen(path, "re");
-	while (f && !known && fgets(line, sizeof(line), f))
-		known = sscanf(line, "wchar: %llu", &written) == 1;
-	if (f)
-		fclose(f);
-	return known && !written;
-}
-
-/* In a line that is too narrow the last parts are left out: what wraps stays on the screen for good. */
-static int live_length(const char *text, int len, int columns)
-{
-	while (columns && len >= columns) {
-		do
-			len--;
-		while (len > 0 && text[len] != ',');
-	}
-	return len;
-}
-
-static void draw_live(struct session *s)
-{
-	struct aif_drain_stats st;
-	struct winsize size = {0};
-	char text[128];
-	int len;
-
-	if (!is_terminal_ours(s)) {
-		s->live = s->live_drawn = false;
+	if (!o || !o->progress || !s->drain || !s->writer)
 		return;
-	}
-	aif_drain_thread_stats(s->drain, &st);
-	len = snprintf(
-		text, sizeof(text),
-		"aiflame: %.0f s, %u process%s, %" PRIu64 " launches, %" PRIu64 " samples, %.1f MB",
-		(double)(aif_now_ns() - s->start_ns) / 1e9, st.targets, st.targets == 1 ? "" : "es",
-		st.launches, st.samples, (double)aif_writer_thread_size(s->writer) / 1e6);
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0)
-		size.ws_col = 0;
-	if (!s->shares_terminal) /* and the cursor behind it */
-		fprintf(stderr, "\r%.*s \033[K",
-			live_length(text, len, size.ws_col ? size.ws_col - 1 : 0), text);
-	else if (size.ws_col > len)
-		/* At the right, and the cursor at the left, where the command will write. */
-		fprintf(stderr, "\r\033[K\033[%dG%s\r", size.ws_col - len, text);
-	fflush(stderr);
-	s->live_drawn = true;
+	aif_drain_thread_progress(s->drain, &now);
+	p.targets = now.targets;
+	p.launches = now.launches;
+	p.samples = now.samples;
+	p.processes = aif_listener_processes(&s->listener);
+	p.bytes = aif_writer_thread_size(s->writer);
+	o->progress(o->arg, &p);
 }
 
 static void collect(struct session *s, bool wanted)
@@ -238,12 +193,12 @@ static void check_duration(struct session *s, uint64_t now)
 	}
 }
 
-/* What `aiflame ctl` asks for. */
+/* Obeys `aiflame ctl`. */
 static void obey(struct session *s)
 {
-	enum aif_control control = s->desk.control;
+	enum aif_control control = s->listener.control;
 
-	s->desk.control = 0;
+	s->listener.control = 0;
 	if (control == AIF_CONTROL_STOP)
 		s->stop = true;
 	else if (control == AIF_CONTROL_HOLD || control == AIF_CONTROL_RUN)
@@ -253,6 +208,7 @@ static void obey(struct session *s)
 /* Processes that we did not start. */
 static void look_after_attached(struct session *s, uint64_t now)
 {
+	const struct aif_record_observer *o = s->observer;
 	int pid;
 
 	aif_attach_look(&s->attach, now);
@@ -262,11 +218,9 @@ static void look_after_attached(struct session *s, uint64_t now)
 		pthread_mutex_unlock(&s->store.lock);
 	}
 	s->attach.old_agents = 0;
-	while (!s->opts->quiet && (pid = aif_attach_awaited(&s->attach)) != 0)
-		fprintf(stderr,
-			"aiflame: process %d: waiting for an accelerator runtime to start in it\n",
-			pid);
-	if (aif_attach_over(&s->attach) && !aif_drain_thread_targets(s->drain))
+	while (o && o->awaits && (pid = aif_attach_awaited(&s->attach)) != 0)
+		o->awaits(o->arg, pid);
+	if (aif_attach_all_ended(&s->attach) && !aif_drain_thread_targets(s->drain))
 		s->stop = true;
 }
 
@@ -278,10 +232,10 @@ static void on_stranger(void *arg, pid_t pid, uid_t uid, bool again)
 	char text[32];
 
 	if (again) {
-		aif_welcome_renew(&s->desk, pid);
+		aif_listener_update_process(&s->listener, pid);
 		return;
 	}
-	if (!aif_welcome_stranger(&s->desk, pid))
+	if (!aif_listener_add_process(&s->listener, pid))
 		return;
 	user = getpwuid(uid);
 	snprintf(text, sizeof(text), "user %u", (unsigned)uid);
@@ -298,7 +252,7 @@ static void wait_until(uint64_t due, uint64_t *wait_ns)
 	*wait_ns = AIF_MIN(*wait_ns, due > now ? due - now : 0);
 }
 
-/* How long nothing is due, in ms. */
+/* Returns the time until something is due, in ms. */
 static int patience(const struct session *s)
 {
 	uint64_t ns = LOOK_NS;
@@ -312,11 +266,11 @@ static int patience(const struct session *s)
 
 static int loop(struct session *s, struct aif_err *err)
 {
-	uint64_t next_live = 0;
+	uint64_t next_progress = 0;
 
 	while (!s->stop) {
 		struct pollfd fds[] = {{.fd = s->signals, .events = POLLIN},
-				       {.fd = s->desk.fd, .events = POLLIN}};
+				       {.fd = s->listener.fd, .events = POLLIN}};
 		struct signalfd_siginfo si;
 		uint64_t now;
 
@@ -324,111 +278,22 @@ static int loop(struct session *s, struct aif_err *err)
 			return aif_err_set(err, -errno, "poll: %s", strerror(errno));
 		while (read(s->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
 			on_signal(s, &si);
-		aif_welcome_accept(&s->desk);
+		aif_listener_accept(&s->listener);
 		now = aif_now_ns();
 		obey(s);
 		look_after_attached(s, now);
 		if (s->is_delayed && now - s->delay_from_ns >= s->opts->delay_ns)
 			collect(s, true);
 		if (geteuid() == 0 && s->child > 0)
-			aif_strangers_look(&s->strangers, now, on_stranger, s);
+			aif_foreign_uid_poll(&s->foreign_uid, now, on_stranger, s);
 		aif_family_look(&s->family, now);
 		check_duration(s, now);
-		if (s->live && now >= next_live) {
-			next_live = now + LIVE_NS;
-			draw_live(s);
+		if (now >= next_progress) {
+			next_progress = now + PROGRESS_NS;
+			show_progress(s, false);
 		}
 	}
 	return 0;
-}
-
-static void meta_printf(struct session *s, const char *key, const char *fmt, ...) AIF_PRINTF(3, 4);
-static void meta_printf(struct session *s, const char *key, const char *fmt, ...)
-{
-	char text[8192];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	aif_store_meta(&s->store, key, text);
-}
-
-static void cpu_model(char *ret, size_t size)
-{
-	FILE *f = fopen("/proc/cpuinfo", "re");
-	char line[512];
-
-	ret[0] = '\0';
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "model name", 10) && strchr(line, ':')) {
-			line[strcspn(line, "\n")] = '\0';
-			snprintf(ret, size, "%s", strchr(line, ':') + 2);
-			break;
-		}
-	if (f)
-		fclose(f);
-}
-
-static void describe(struct session *s)
-{
-	struct aif_buf command = {0};
-	struct utsname un;
-	char cpu[256];
-
-	for (const char *const *p = s->opts->pids; *p; p++)
-		aif_buf_printf(&command, "%s%s", p == s->opts->pids ? "process " : ", ", *p);
-	if (s->opts->all_processes)
-		aif_buf_puts(&command,
-			     s->opts->ebpf ? "all processes" : "all processes on standby");
-	for (char *const *a = s->opts->argv; a && *a; a++) {
-		bool quote = !**a || strpbrk(*a, " \t\n'\"\\$;&|<>()*?");
-
-		aif_buf_printf(&command, quote ? "%s'%s'" : "%s%s", a == s->opts->argv ? "" : " ",
-			       *a);
-	}
-	cpu_model(cpu, sizeof(cpu));
-	uname(&un);
-	pthread_mutex_lock(&s->store.lock);
-	aif_store_meta(&s->store, "command", aif_buf_str(&command));
-	if (!s->opts->argv)
-		aif_store_meta(&s->store, "attached", s->opts->all_processes ? "all" : "named");
-	meta_printf(s, "host", "%s", un.nodename);
-	meta_printf(s, "kernel", "%s %s", un.sysname, un.release);
-	meta_printf(s, "cpu", "%s, %ld cores", cpu, sysconf(_SC_NPROCESSORS_ONLN));
-	meta_printf(s, "recorder_version", "%s", AIF_VERSION);
-	meta_printf(s, "device_rate", "%u", s->opts->device_rate);
-	meta_printf(s, "cpu_rate", "%u", s->opts->cpu_rate);
-	if (s->opts->ebpf)
-		meta_printf(s, "ebpf", "%s%s", s->opts->all_processes ? "all" : "processes",
-			    s->opts->off_cpu ? ", off CPU" : "");
-	meta_printf(s, "cpu_sampling", "%s", s->opts->wall ? "wall" : "cpu");
-	meta_printf(s, "start_realtime_ns", "%" PRIu64, aif_clock_ns(CLOCK_REALTIME));
-	pthread_mutex_unlock(&s->store.lock);
-	aif_buf_finish(&command);
-}
-
-static uint64_t timeval_ns(struct timeval tv)
-{
-	return (uint64_t)tv.tv_sec * AIF_NS_PER_S + (uint64_t)tv.tv_usec * 1000;
-}
-
-/* Of fewer a median says little. */
-#define ENOUGH_CAPTURES 16
-
-/* Of the times of captures, in ns: within its range by how many are below it. */
-static uint64_t capture_quantile(const struct aif_drain_stats *st, double q)
-{
-	double n = 0, below = 0;
-	unsigned i = 0;
-
-	for (unsigned k = 0; k < AIF_SHM_TIMES; k++)
-		n += (double)st->capture_times[k];
-	while (i < AIF_SHM_TIMES - 1 && below + (double)st->capture_times[i] < q * n)
-		below += (double)st->capture_times[i++];
-	return aif_shm_time_from(i) +
-	       (uint64_t)((q * n - below) / AIF_MAX((double)st->capture_times[i], 1) *
-			  (double)(aif_shm_time_from(i + 1) - aif_shm_time_from(i)));
 }
 
 static struct aif_ending ending_of(const struct session *s)
@@ -461,56 +326,22 @@ static void describe_end(struct session *s, const struct aif_drain_stats *st)
 {
 	bool has_launched = st->launches || st->execs || st->uncaptured;
 	const struct aif_ending e = ending_of(s);
-	char how[64];
-
-	struct rusage own, children;
+	char how[64], text[16];
 	pid_t left = 0;
 
 	/* A look costs 50 us a process: only where it may be the answer. */
 	if (s->child_ended && !has_launched)
-		left = aif_strangers_left(s->desk.socket);
-	getrusage(RUSAGE_SELF, &own);
-	getrusage(RUSAGE_CHILDREN, &children);
+		left = aif_foreign_uid_count(s->listener.socket);
 	aif_ending_describe(&e, &s->store, st);
 	pthread_mutex_lock(&s->store.lock);
 	if (s->set_metrics && !has_launched && has_crashed(s, how))
 		aif_store_loss(&s->store, AIF_REASON_ZE_METRICS_SIGNAL, AIF_NONE,
 			       aif_store_puts(&s->store, how), 1);
+	snprintf(text, sizeof(text), "%d", (int)left);
 	if (left)
-		meta_printf(s, "left_running", "%d", (int)left);
-	meta_printf(s, "sampling", "%s",
-		    st->sampled_by_perf    ? "perf"
-		    : st->sampled_by_timer ? "timer"
-					   : "none");
-	meta_printf(s, "cost.recorder_cpu_ns", "%" PRIu64,
-		    timeval_ns(own.ru_utime) + timeval_ns(own.ru_stime));
-	meta_printf(s, "cost.drain_cpu_ns", "%" PRIu64, st->drain_cpu_ns);
-	meta_printf(s, "cost.recorder_rss_kb", "%ld", own.ru_maxrss);
-	meta_printf(s, "cost.target_cpu_ns", "%" PRIu64,
-		    timeval_ns(children.ru_utime) + timeval_ns(children.ru_stime));
-	meta_printf(s, "cost.helper_cpu_ns", "%" PRIu64, st->agent_cpu_ns);
-	meta_printf(s, "overhead.asked_ppm", "%" PRIu32,
-		    s->opts->all_launches ? 0 : s->opts->overhead_ppm);
-	meta_printf(s, "overhead.uncaptured", "%" PRIu64, st->uncaptured);
-	if (st->cost_error_ppm) {
-		meta_printf(s, "overhead.cost_ppm", "%" PRIu32, st->cost_ppm);
-		meta_printf(s, "overhead.cost_error_ppm", "%" PRIu32, st->cost_error_ppm);
-	}
-	if (st->sampled_by_perf)
-		meta_printf(s, "cost.sampling_ns", "%" PRIu64, st->sampling_ns);
-	if (st->spent_ns)
-		meta_printf(s, "cost.callbacks_ns", "%" PRIu64, st->spent_ns);
-	if (st->device_bytes)
-		meta_printf(s, "cost.device_bytes", "%" PRIu64, st->device_bytes);
-	if (st->captures) /* measured on some launches, told for all */
-		meta_printf(s, "cost.agent_ns", "%" PRIu64,
-			    (uint64_t)((double)st->capture_ns / (double)st->captures *
-				       (double)st->launches));
-	if (st->captures >= ENOUGH_CAPTURES) {
-		meta_printf(s, "cost.capture_median_ns", "%" PRIu64, capture_quantile(st, 0.5));
-		meta_printf(s, "cost.capture_p99_ns", "%" PRIu64, capture_quantile(st, 0.99));
-	}
+		aif_store_meta(&s->store, "left_running", text);
 	pthread_mutex_unlock(&s->store.lock);
+	aif_describe_costs(&s->store, s->opts, st);
 }
 
 static void note_coverage(struct session *s)
@@ -540,17 +371,6 @@ static unsigned long raise_nofile(void)
 	return was;
 }
 
-/* Before the command, so that none of its children is missed. */
-static int start_ebpf(struct session *s, struct aif_err *err)
-{
-	struct aif_ebpf *ebpf;
-	int r = aif_ebpf_new(s->opts, &ebpf, err);
-
-	if (r == 0)
-		aif_drain_thread_ebpf(s->drain, ebpf);
-	return r;
-}
-
 static int start(struct session *s, struct aif_err *err)
 {
 	struct aif_spawn_env env = {.agent = s->opts->agent};
@@ -570,46 +390,45 @@ static int start(struct session *s, struct aif_err *err)
 		return aif_err_set(err, r, "signalfd: %s", strerror(-r));
 	r = aif_attach_open(&s->attach, s->opts, err);
 	if (!r)
-		r = aif_welcome_open(&s->desk, &s->store, s->opts, &s->attach, err);
+		r = aif_listener_open(&s->listener, &s->store, s->opts, &s->attach, err);
 	if (r < 0)
 		return r;
-	s->files.objects = open(s->desk.dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	describe(s);
+	s->files.objects = open(s->listener.dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	aif_describe_recording(&s->store, s->opts);
 	note_coverage(s);
 	/* The file first: an unwritable name must be said before the command runs. */
 	r = aif_writer_thread_new(&s->store, s->opts, s->result->path, &s->writer, err);
 	if (r < 0)
 		return r;
-	r = aif_drain_thread_new(&s->store, &s->files, s->opts, &s->drain);
-	if (!r)
-		r = aif_naming_new(&s->store, &s->files, s->opts, &s->naming);
-	if (r < 0)
-		return aif_err_set(
-			err, r,
-			"starting a thread: %s; raise the limits on memory and processes "
-			"(ulimit -v, ulimit -u)",
-			strerror(-r));
-	s->desk.drain = s->drain;
-	s->family = (struct aif_family){.desk = &s->desk};
-	r = s->opts->ebpf ? start_ebpf(s, err) : 0;
+	/* Before the command: sources must not miss its children. */
+	r = aif_drain_thread_new(&s->store, &s->files, s->opts, &s->drain, err);
 	if (r < 0)
 		return r;
+	r = aif_naming_new(&s->store, &s->files, s->opts, &s->naming);
+	if (r < 0)
+		return aif_thread_error(err, r);
+	s->listener.drain = s->drain;
+	aif_family_init(&s->family, &s->listener);
 	s->is_delayed = s->opts->delay_ns;
 	if (s->is_delayed)
 		aif_drain_thread_command(s->drain, AIF_COMMAND_STOP);
-	r = aif_attach_announce(&s->attach, &s->desk, s->opts, s->result->path);
+	r = s->listener.in_standby
+		    ? aif_attach_announce(&s->attach, s->listener.dir, s->listener.token, s->opts,
+					  s->result->path)
+		    : 0;
 	if (r < 0 && !s->opts->argv)
 		return aif_err_set(err, r, "%s: %s", s->attach.shown, strerror(-r));
 	/* Seen, even if none of them ever starts a runtime. */
-	for (unsigned i = 0; i < s->attach.wishes; i++)
-		if (!s->attach.wish[i].no_agent)
-			(void)aif_welcome_stranger(&s->desk, s->attach.wish[i].pid);
+	for (unsigned i = 0; i < s->attach.requests; i++)
+		if (!s->attach.request[i].no_agent)
+			(void)aif_listener_add_process(&s->listener, s->attach.request[i].pid);
 	if (!s->opts->argv)
 		return 0;
 	s->kernel_log = aif_kernel_log_open();
-	env.socket = s->desk.socket;
-	env.token = s->desk.token;
-	env.runtime = s->opts->runtime == AIF_RECORD_OPENCL ? "opencl" : NULL;
+	env.socket = s->listener.socket;
+	env.token = s->listener.token;
+	env.children = s->opts->children;
+	env.runtime = s->opts->runtime;
 	env.metrics = (s->opts->device_rate || s->opts->counters) && s->opts->can_have_metrics;
 	s->set_metrics = env.metrics && !getenv("ZET_ENABLE_METRICS");
 	env.ignore_sigchld = s->old_chld.sa_handler == SIG_IGN;
@@ -617,8 +436,9 @@ static int start(struct session *s, struct aif_err *err)
 		      err);
 	if (r < 0)
 		return r;
-	aif_welcome_command(&s->desk, s->child, s->opts->argv);
-	s->strangers = (struct aif_strangers){.socket = s->desk.socket, .command = s->child};
+	aif_listener_add_command(&s->listener, s->child, s->opts->argv);
+	s->foreign_uid =
+		(struct aif_foreign_uid){.socket = s->listener.socket, .command = s->child};
 	return 0;
 }
 
@@ -631,19 +451,19 @@ static int finish(struct session *s, struct aif_err *err)
 	uint64_t end_ns;
 	int r = 0;
 
-	aif_finish_signals_begin(&listener, s->signals, (unsigned)s->interrupts, s->desk.dir);
-	if (s->live_drawn && is_terminal_ours(s))
-		fputs("\r\033[K", stderr);
+	aif_finish_signals_begin(&listener, s->signals, (unsigned)s->interrupts, s->listener.dir);
+	show_progress(s, true);
 	if (s->drain)
 		aif_drain_thread_finish(s->drain, &st);
 	/* Naming may take seconds more, in which nothing is collected. */
 	end_ns = st.end_ns ? st.end_ns : aif_now_ns();
 	s->is_held = !aif_naming_finish(s->naming, &listener.is_impatient);
-	/* Those that ended since the last look. */
+	/* A last look notes the processes that have ended since the one before. */
 	s->family.next_ns = 0;
-	if (s->family.desk)
+	if (s->family.listener)
 		aif_family_look(&s->family, end_ns);
 	describe_end(s, &st);
+	s->result->goes_on = s->opts->argv && !s->child_ended;
 	pthread_mutex_lock(&s->store.lock);
 	/* The last one of that number: a program that calls exec is another process in the profile. */
 	for (size_t i = s->child_ended ? s->store.p.processes_len : 0; i-- > 0;) {
@@ -663,12 +483,13 @@ static int finish(struct session *s, struct aif_err *err)
 	aif_finish_signals_end(&listener);
 	if (s->kernel_log >= 0)
 		close(s->kernel_log);
-	aif_strangers_finish(&s->strangers);
+	aif_foreign_uid_finish(&s->foreign_uid);
 	aif_family_finish(&s->family);
-	aif_welcome_close(&s->desk);
+	aif_listener_close(&s->listener);
 	aif_attach_close(&s->attach);
 	if (s->signals >= 0) {
-		/* What came meanwhile has asked for what is done now: it shall not end us instead. */
+		/* Signals that came meanwhile asked for the end, which is done now: once unblocked they would end us
+		 * instead. */
 		while (read(s->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
 			;
 		close(s->signals);
@@ -691,8 +512,6 @@ static int run(struct session *s, struct aif_err *err)
 
 	s->start_ns = s->delay_from_ns = aif_now_ns();
 	s->counted_ns = opts->pids[0] || opts->delay_ns ? 0 : s->start_ns;
-	s->live = !opts->quiet && isatty(STDERR_FILENO);
-	s->shares_terminal = opts->argv && isatty(STDOUT_FILENO);
 	r = aif_store_init(&s->store, s->start_ns);
 	if (!r)
 		r = aif_modfiles_init(&s->files);
@@ -721,8 +540,8 @@ static int run(struct session *s, struct aif_err *err)
 	return r;
 }
 
-int aif_record_run(const struct aif_record_opts *opts, struct aif_record_result *ret,
-		   struct aif_err *err)
+int aif_record_run(const struct aif_record_opts *opts, const struct aif_record_observer *observer,
+		   struct aif_record_result *ret, struct aif_err *err)
 {
 	struct session *s = malloc(sizeof(*s));
 	int r;
@@ -731,10 +550,11 @@ int aif_record_run(const struct aif_record_opts *opts, struct aif_record_result 
 	if (!s)
 		return aif_err_set(err, -ENOMEM, "out of memory");
 	*s = (struct session){.opts = opts,
+			      .observer = observer,
 			      .result = ret,
 			      .signals = -1,
 			      .kernel_log = -1,
-			      .desk = {.fd = -1, .listener = -1},
+			      .listener = {.fd = -1, .sock = -1},
 			      .attach = {.dir = -1, .about = -1}};
 	r = run(s, err);
 	if (!s->is_held)

@@ -2,6 +2,7 @@
 #include "record/writer.h"
 
 #include "profile/file.h"
+#include "record/thread_error.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -208,10 +209,7 @@ int aif_writer_thread_new(struct aif_store *s, const struct aif_record_opts *opt
 		w->is = (struct stat){0};
 	r = -pthread_create(&w->thread, NULL, writer_main, w);
 	if (r < 0) {
-		aif_err_set(err, r,
-			    "starting a thread: %s; raise the limits on memory and processes "
-			    "(ulimit -v, ulimit -u)",
-			    strerror(-r));
+		aif_thread_error(err, r);
 		aif_writer_finish(w->file, s->p.start_ns, NULL);
 		goto fail;
 	}
@@ -241,7 +239,8 @@ uint64_t aif_writer_thread_size(struct aif_writer_thread *w)
 	return w->size;
 }
 
-/* What is written to a file that was removed meanwhile goes nowhere, and SQLite does not mind. */
+/* Fails if the file was removed or moved meanwhile: SQLite goes on writing to it without an
+ * error. */
 static int check_place(const struct aif_writer_thread *w, struct aif_err *err)
 {
 	struct stat st;
@@ -249,11 +248,10 @@ static int check_place(const struct aif_writer_thread *w, struct aif_err *err)
 	if (!w->is.st_ino ||
 	    (stat(w->path, &st) == 0 && st.st_ino == w->is.st_ino && st.st_dev == w->is.st_dev))
 		return 0;
-	return aif_err_set(
-		err, -ENOENT,
-		"%s: was removed or moved while it was recorded; if it was moved it is whole, "
-		"else record again",
-		w->path);
+	return aif_err_set(err, -ENOENT,
+			   "%s: was removed or moved during the recording; if it was moved, it is "
+			   "complete, else record again",
+			   w->path);
 }
 
 int aif_writer_thread_finish(struct aif_writer_thread *w, uint64_t end_ns, struct aif_err *err)

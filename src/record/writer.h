@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/err.h"
-#include "record/opts.h"
-#include "record/store.h"
+#include "record/ingest/opts.h"
+#include "record/ingest/store.h"
 
 /*
  * The writer thread: once a second it copies what is new in the store's tables (under the lock, a

@@ -7,10 +7,12 @@
 #include <string.h>
 
 /*
- * Functions that were not inlined are local symbols $KERNEL$FUNCTION in the section of the kernel that calls them
- * (each caller has its copy), or have a section of their own (separate compilation).
+ * Functions that were not inlined are local symbols $KERNEL$FUNCTION in the section of the kernel
+ * that calls them (each caller has its copy), or have a section of their own (separate
+ * compilation).
  *
- * The sm stands in e_flags: the lowest byte up to ABI version 7, the second one from version 8 (CUDA 12.8).
+ * The sm stands in e_flags: the lowest byte up to ABI version 7, the second one from version 8
+ * (CUDA 12.8).
  */
 
 enum {

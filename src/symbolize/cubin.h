@@ -12,6 +12,6 @@ struct aif_cubin {
 
 enum { AIF_CUBIN_MACHINE = 190 };
 
-/* As aif_device_elf_init(). */
+/* Opens a cubin; see aif_device_elf_init(). */
 int aif_cubin_init(struct aif_cubin *c, const void *bytes, size_t n);
 void aif_cubin_finish(struct aif_cubin *c);

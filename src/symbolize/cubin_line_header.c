@@ -5,8 +5,9 @@
 #include <string.h>
 
 /*
- * ptxas writes DWARF 2 (CUDA 11 to 13.0): zero-terminated lists of directories and files, both counted from
- * 1. DWARF 5 describes its entries: pairs of (what it is, how it is written), and counts from 0.
+ * ptxas writes DWARF 2 (CUDA 11 to 13.0): zero-terminated lists of directories and files, both
+ * counted from 1. DWARF 5 describes its entries: pairs of (what it is, how it is written), and
+ * counts from 0.
  */
 
 enum {

@@ -12,10 +12,11 @@ int aif_cubin_lines_new(const struct aif_cubin *c, struct aif_cubin_lines **ret)
 void aif_cubin_lines_free(struct aif_cubin_lines *l);
 
 /*
- * The functions at the place `pc` bytes into symbol's function: [0] the one that really stands there, then
- * those inlined into it, inwards; `line` is the place inside that function: of all but the last, where it
- * calls the next. With more than `max` (> 0, or AIF_DEVICE_MAX_LEVELS) of them the innermost takes the last
- * place. Returns their number, 0 if no line is known, or -ENOMEM. Strings are valid until the next call.
+ * The functions at the place `pc` bytes into symbol's function: [0] the one that really stands
+ * there, then those inlined into it, inwards; `line` is the place inside that function: of all but
+ * the last, where it calls the next. With more than `max` (> 0, or AIF_DEVICE_MAX_LEVELS) of them
+ * the innermost takes the last place. Returns their number, 0 if no line is known, or -ENOMEM.
+ * Strings are valid until the next call.
  */
 int aif_cubin_lines_resolve(struct aif_cubin_lines *l, uint32_t symbol, uint64_t pc,
 			    struct aif_device_level *ret, unsigned max);

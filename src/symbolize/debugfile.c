@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Debug files that are found by a checksum only are of programs without a build-id: old, and small. Of browsers they
- * had 2 GB. */
+/* Debug files that are found by a checksum only are of programs without a build-id: old, and
+ * small. Of browsers they had 2 GB. */
 #define MAX_SUMMED (UINT64_C(4) << 30)
 
 /* CRC-32 (IEEE 802.3), as .gnu_debuglink wants it. */

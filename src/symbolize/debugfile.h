@@ -15,8 +15,8 @@ int aif_debugfile_find(const struct aif_elf *elf, const char *path, const char *
 		       struct aif_elf *ret);
 
 /*
- * The file that holds what `debug` shares with other debug files (dwz): by build-id under AIF_DEBUG_DIR, else by
- * its name, as .gnu_debugaltlink has both. -ENOENT if there is none.
+ * The file that holds what `debug` shares with other debug files (dwz): by build-id under
+ * AIF_DEBUG_DIR, else by its name, as .gnu_debugaltlink has both. -ENOENT if there is none.
  */
 int aif_debugfile_find_alt(const struct aif_elf *debug, const char *name, const void *id,
 			   size_t id_len, struct aif_elf *ret);

@@ -9,9 +9,9 @@
 #include <string.h>
 
 /*
- * What differs from the host's ELF files: each kernel has a section of its own, .text.KERNEL, all of them
- * at address 0, and its symbol covers the whole section; other functions may lie in it too. So functions nest, and
- * the innermost names a place.
+ * Reads devices' ELF files. Unlike in the host's, each kernel has a section of its own,
+ * .text.KERNEL, all of them at address 0, and its symbol covers the whole section; other functions
+ * may lie in it too. So functions nest, and the innermost names a place.
  */
 
 enum {
@@ -61,8 +61,9 @@ static const char *text_at(const struct aif_device_section *s, uint64_t offset, 
 	return memchr(text, 0, AIF_MIN(s->size - offset, max)) ? text : "";
 }
 
-/* Bytes that names out of one table may have together. Those of a sound table do not overlap much; those of a
- * hostile one could each be the whole table, and comparing them would take for ever. */
+/* Bytes that names out of one table may have together. Those of a sound table do not overlap
+ * much; those of a hostile one could each be the whole table, and comparing them would take for
+ * ever. */
 static size_t names_allowed(const struct aif_device_section *texts)
 {
 	return AIF_MIN(2 * texts->size, (size_t)MAX_NAMES);
@@ -78,7 +79,8 @@ static int read_sections(struct aif_device_elf *e, const uint8_t *bytes, size_t 
 	if (FIELD16(bytes, Elf64_Ehdr, e_shentsize) != sizeof(Elf64_Shdr) || at > n)
 		return -ENOEXEC;
 	table = bytes + at;
-	/* The count of an image with 65,280 sections or more (a kernel has five) is in the first one. */
+	/* The count of an image with 65,280 sections or more (a kernel has five) is in the first
+	 * one. */
 	if (count == 0 && n - at >= sizeof(Elf64_Shdr))
 		count = AIF_MIN(FIELD64(table, Elf64_Shdr, sh_size), (uint64_t)n);
 	if (names == SHN_XINDEX && n - at >= sizeof(Elf64_Shdr))
@@ -212,7 +214,8 @@ static int by_name(const void *pa, const void *pb, void *arg)
 	return r ? r : (a->symbol > b->symbol) - (a->symbol < b->symbol);
 }
 
-/* By place; of several that begin at one place the largest first, the last one lies innermost. */
+/* Orders functions by place; of several that begin at one place the largest comes first, so that
+ * the last one lies innermost. */
 static int by_place(const void *pa, const void *pb, void *arg)
 {
 	const struct aif_device_function *a = at(arg, *(const uint32_t *)pa),
@@ -227,7 +230,7 @@ static int by_place(const void *pa, const void *pb, void *arg)
 	return (a->symbol > b->symbol) - (a->symbol < b->symbol);
 }
 
-/* Of stretches that begin at one place the last holds. */
+/* Appends a stretch; of those that begin at one place the last holds. */
 static void emit(struct aif_device_elf *e, uint32_t section, uint64_t start, uint32_t function)
 {
 	e->stretches[e->stretches_len++] = (struct aif_device_stretch){section, function, start};
@@ -423,8 +426,8 @@ const struct aif_device_function *aif_device_elf_find(const struct aif_device_el
 		else
 			to = mid;
 	}
-	/* There is one: a stretch begins where outer does. Nobody's is where outer runs out of a function
-	 * that it began in. */
+	/* There is one: a stretch begins where outer does. Nobody's is where outer runs out of a
+	 * function that it began in. */
 	found = e->stretches[from - 1].function;
 	f = found == (uint32_t)NO_FUNCTION ? outer : at(e, found);
 	if (ret_offset)

@@ -4,13 +4,14 @@
 #include "base/base.h"
 
 /*
- * Device code as an ELF image in memory, of which a hostile target may have chosen every byte: what the vendors'
- * (cubin.h, zebin.h) have in common. Nothing is copied: the bytes must outlive the reader. About 40 bytes a
- * function, found by its number, its name or a place inside it; everything is indexed once, in init.
+ * Device code as an ELF image in memory, of which a hostile target may have chosen every byte: what
+ * the vendors' (cubin.h, zebin.h) have in common. Nothing is copied: the bytes must outlive the
+ * reader. About 40 bytes a function, found by its number, its name or a place inside it; everything
+ * is indexed once, in init.
  */
 struct aif_device_function {
-	/* Its number in .symtab (CUPTI's functionIndex); of one without a symbol that table's length + the number of
-	 * its section. */
+	/* The symbol's number in .symtab (CUPTI's functionIndex); for a function without a
+	 * symbol, that table's length + the number of its section. */
 	uint32_t symbol;
 	uint32_t section; /* number of the section with its code */
 	uint64_t start;   /* where it begins in that section */
@@ -29,11 +30,11 @@ struct aif_device_section {
 
 #define AIF_DEVICE_TEXT ".text." /* a kernel's section is called that and its name */
 
-/* What differs between vendors. */
+/* The differences between vendors. */
 struct aif_device_elf_kind {
 	uint16_t machine; /* e_machine */
-	/* Of a symbol for code, whose name is the whole one: makes the name and .kernel what they should be. False: it is
-	 * no function. */
+	/* Completes the name and .kernel of a symbol for code, whose name is the full one.
+	 * False: it is no function. */
 	bool (*accept)(struct aif_device_function *f, uint8_t st_other,
 		       const struct aif_device_section *in);
 	/* A section .text.NAME is a function of that name, also where no symbol says so. */
@@ -67,11 +68,12 @@ void aif_device_elf_finish(struct aif_device_elf *e);
 /* Each NULL if there is none. */
 const struct aif_device_function *aif_device_elf_by_symbol(const struct aif_device_elf *e,
 							   uint32_t symbol);
-/* By its mangled name; of several the kernel. */
+/* Finds a function by its mangled name; among several, the kernel. */
 const struct aif_device_function *aif_device_elf_by_name(const struct aif_device_elf *e,
 							 const char *name);
-/* The innermost function around the place `pc` bytes into symbol's function: itself, or one that the
- * compiler put into its section. *ret_offset (may be NULL): the place from that one's beginning. */
+/* The innermost function around the place `pc` bytes into symbol's function: itself, or one that
+ * the compiler put into its section. *ret_offset (may be NULL): the place from that one's
+ * beginning. */
 const struct aif_device_function *aif_device_elf_find(const struct aif_device_elf *e,
 						      uint32_t symbol, uint64_t pc,
 						      uint64_t *ret_offset);
@@ -90,7 +92,7 @@ const char *aif_device_elf_symbol_name(const struct aif_device_elf *e, uint32_t 
 
 #define AIF_DEVICE_MAX_LEVELS 64
 
-/* One of the functions at a place: itself, or what is inlined into it. */
+/* A function at an address: the function itself, or one that is inlined into it. */
 struct aif_device_level {
 	const char *name; /* mangled, NULL = unknown */
 	const char *file; /* NULL = unknown */

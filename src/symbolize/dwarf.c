@@ -13,21 +13,21 @@
 #include <string.h>
 
 /*
- * libdw reads; the indexes are ours, because its own need .debug_aranges (clang writes none) and walk
- * a whole unit for each address.
+ * libdw reads; the indexes are ours, because its own need .debug_aranges (clang writes none) and
+ * walk a whole unit for each address.
  *
  *     address --(unit ranges: built once, from the units' headers)--> unit
  *             --(function ranges: built at a unit's first use, one walk)--> function
  *             --(its children that hold the address)--> inlined functions
  *
- * Bounds. libdw keeps for ever what it has decoded (lines above all), so its memory is estimated, and
- * when that is too much for the owner it drops the whole handle, which opens itself anew at the next
- * use: a rare pause instead of memory that grows with the number of different addresses. A hostile
- * file is met by: decompressed sizes checked before libdw inflates anything; walks with a budget of
- * entries and a depth; siblings that must come later in the file. Sections come from read(), not
- * from a mapping, up to MAX_READ, so that a file truncated meanwhile gives an error and not SIGBUS;
- * larger debug information (libtorch's is gigabytes) is mapped. Split DWARF (.dwo) is not followed:
- * its file names come from the target, and opening them could block.
+ * Bounds. libdw keeps for ever what it has decoded (lines above all), so its memory is estimated,
+ * and when that is too much for the owner it drops the whole handle, which opens itself anew at the
+ * next use: a rare pause instead of memory that grows with the number of different addresses. A
+ * hostile file is met by: decompressed sizes checked before libdw inflates anything; walks with a
+ * budget of entries and a depth; siblings that must come later in the file. Sections come from
+ * read(), not from a mapping, up to MAX_READ, so that a file truncated meanwhile gives an error and
+ * not SIGBUS; larger debug information (libtorch's is gigabytes) is mapped. Split DWARF (.dwo) is
+ * not followed: its file names come from the target, and opening them could block.
  */
 
 enum {
@@ -125,7 +125,7 @@ static int ranges_add(struct ranges *s, struct aif_effort *effort, Dwarf_Die *di
 	return 0;
 }
 
-/* What the debug sections of a file will take: 0 or -errno if libdw should not see it. */
+/* Sums up the size of a file's debug sections: 0, or -errno if libdw should not see it. */
 static int debug_size(const struct aif_elf *e, uint64_t *ret_in_file, uint64_t *ret_inflated)
 {
 	uint64_t in_file = 0, inflated = 0;
@@ -184,8 +184,9 @@ static Elf *open_elf(const struct aif_elf *e, uint64_t in_file)
 		       : elf_begin(e->fd, in_file > MAX_READ ? ELF_C_READ_MMAP : ELF_C_READ, NULL);
 }
 
-/* What libdw itself notes of a file whose shared debug information was looked for and not found. Without
- * it libdw opens, at some reference in the file, whatever path the file names. */
+/* Value that libdw itself stores for a file whose shared debug information was looked for and
+ * not found. Without it libdw opens, at some reference in the file, whatever path the file
+ * names. */
 #define NO_ALT ((Dwarf *)-1)
 
 static void open_alt(struct aif_dwarf *d)
@@ -320,7 +321,7 @@ static bool next_sibling(Dwarf_Die *die)
 	return true;
 }
 
-/* One walk over a unit: the ranges of all its functions. */
+/* Collects the ranges of all functions in one walk over a unit. */
 static int walk_unit(struct aif_effort *effort, Dwarf_Die *unit, struct ranges *ret,
 		     size_t *ret_seen)
 {

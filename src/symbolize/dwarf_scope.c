@@ -5,9 +5,9 @@
 #include <string.h>
 
 /*
- * DWARF stores no parents. But entries lie in the file in the order of the tree, so the way down from
- * the unit to an entry is found by taking, at each level, the last child that begins at or before
- * it: a look at the siblings of a few levels and not at the whole unit.
+ * DWARF stores no parents. But entries lie in the file in the order of the tree, so the way down
+ * from the unit to an entry is found by taking, at each level, the last child that begins at or
+ * before it: a look at the siblings of a few levels and not at the whole unit.
  */
 
 enum {

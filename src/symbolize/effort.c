@@ -5,7 +5,7 @@
 
 /* The clock takes as long as reading some kilobytes: it is read once in so much work. */
 #define CLOCK_EACH (256 * 1024)
-/* What a read costs beside its bytes. */
+/* Cost of a read beside its bytes. */
 #define READ_COST 1024
 
 void aif_effort_begin(struct aif_effort *e)

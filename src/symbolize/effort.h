@@ -6,10 +6,10 @@
 #include <stdatomic.h>
 
 /*
- * Bounds the time that one file may take, in the thread that reads it. Files are hostile: a sparse file of 4 TB
- * is to be summed up, a table of 24 GB to be searched. Every loop over a file's contents reads through
- * aif_elf_read(), which asks here, or asks itself; when the time is used up, or everything is to end, all
- * reads of the file fail from then on.
+ * Bounds the time that one file may take, in the thread that reads it. Files are hostile: a sparse
+ * file of 4 TB is to be summed up, a table of 24 GB to be searched. Every loop over a file's
+ * contents reads through aif_elf_read(), which asks here, or asks itself; when the time is used up,
+ * or everything is to end, all reads of the file fail from then on.
  */
 struct aif_effort {
 	const atomic_bool *cancel; /* everything is to end; NULL: nobody says so */
@@ -24,5 +24,6 @@ struct aif_effort {
 void aif_effort_begin(struct aif_effort *e);
 void aif_effort_end(struct aif_effort *e);
 
-/* Notes work as great as reading so many bytes. True if there shall be no more of it. e may be NULL. */
+/* Notes work as great as reading so many bytes. True if there shall be no more of it. e may be
+ * NULL. */
 bool aif_effort_spend(struct aif_effort *e, uint64_t bytes);

@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 /*
- * An ELF file, read piecewise. Files are hostile and may be rewritten or truncated while we look: so
- * nothing is mapped (a truncated mapping kills its reader with SIGBUS), every read is bounded and may
- * fail. 64-bit files in this machine's byte order only.
+ * An ELF file, read piecewise. Files are hostile and may be rewritten or truncated while we look:
+ * so nothing is mapped (a truncated mapping kills its reader with SIGBUS), every read is bounded
+ * and may fail. 64-bit files in this machine's byte order only.
  */
 struct aif_elf_section {
 	const char *name; /* "" if it has none */
@@ -39,8 +39,8 @@ int aif_elf_init(struct aif_elf *e, int fd, size_t keep);
 int aif_elf_init_bytes(struct aif_elf *e, const void *bytes, size_t n); /* copied */
 void aif_elf_finish(struct aif_elf *e);
 
-/* All n bytes at a file offset, or at an address of the file's own numbering. 0 or -errno; -ETIMEDOUT when the
- * file has used up its time. */
+/* All n bytes at a file offset, or at an address of the file's own numbering. 0 or -errno;
+ * -ETIMEDOUT when the file has used up its time. */
 int aif_elf_read(const struct aif_elf *e, uint64_t offset, void *to, size_t n);
 int aif_elf_read_at(const struct aif_elf *e, uint64_t address, void *to, size_t n);
 

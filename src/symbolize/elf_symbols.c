@@ -73,8 +73,8 @@ static unsigned underscores(const char *name)
 	return n;
 }
 
-/* Of two names for one function the one that a person would write: `write`, not `__write`;
- * `printf`, not `_IO_printf`. */
+/* Returns true if `a` is the name that a person would write for the function of both: `write`,
+ * not `__write`; `printf`, not `_IO_printf`. */
 static bool is_better(const struct candidate *a, const char *na, const struct candidate *b,
 		      const char *nb)
 {

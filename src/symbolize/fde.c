@@ -7,14 +7,14 @@
 #include <string.h>
 
 /*
- * One pass over the section. Only the two address fields of each FDE are wanted, so of a CIE only the
- * encoding of FDE pointers ('R' in its augmentation) is read, and remembered for the CIE last seen:
- * FDEs that share one follow each other.
+ * Passes once over the section. Only the two address fields of each FDE are wanted, so of a CIE
+ * only the encoding of FDE pointers ('R' in its augmentation) is read, and remembered for the CIE
+ * last seen: FDEs that share one follow each other.
  */
 
 enum {
 	MAX_EH_FRAME = 256 << 20, /* libtorch_cpu's is 11 MB */
-	/* Of a CIE, which each FDE may have of its own. */
+	/* Limits of a CIE, which each FDE may have of its own. */
 	MAX_LEB_BITS = 70,
 	MAX_AUGMENTATION = 16, /* characters; five are known */
 	ENTRY_COST = 256,      /* of sorting it, too */

@@ -4,8 +4,8 @@
 #include "symbolize/elf_image.h"
 
 /*
- * Where functions begin and end, by the unwind tables (.eh_frame), which even stripped files keep:
- * what a function without a symbol is called by. 16 bytes a function.
+ * Extents of functions from the unwind tables (.eh_frame), which even stripped files keep. They
+ * name functions without a symbol. 16 bytes a function.
  */
 struct aif_fdes {
 	struct aif_fde {

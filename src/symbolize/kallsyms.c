@@ -44,7 +44,8 @@ int aif_kallsyms_line(struct aif_kallsyms *k, const char *line)
 	return 0;
 }
 
-/* Of names for one address the first in the file is taken: a stable choice. */
+/* Orders symbols by address, and those of one address by first appearance in the file: a stable
+ * choice. */
 static int by_address(const void *a, const void *b)
 {
 	const struct aif_kallsym *x = a, *y = b;
@@ -96,7 +97,7 @@ const struct aif_kallsym *aif_kallsyms_find(const struct aif_kallsyms *k, uint64
 	}
 	if (!lo)
 		return NULL;
-	/* Behind the kernel's own code there is none, until that of modules begins. */
+	/* Addresses between the end of the kernel's own code and that of modules have no symbol. */
 	if (is_end(aif_strset_get(&k->strings, k->at[lo - 1].name, NULL)))
 		return NULL;
 	/* The first of those that share the address. */

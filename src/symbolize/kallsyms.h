@@ -5,9 +5,10 @@
 #include "base/map.h"
 
 /*
- * The running kernel's functions, from /proc/kallsyms: a line for each symbol, "ADDRESS TYPE NAME" and, of a
- * module's, a tab and "[MODULE]". Code is of type t, T, w or W. Where the kernel hides its addresses
- * (kernel.kptr_restrict) all of them are 0. Sizes are not said: a function ends where the next begins.
+ * The running kernel's functions, from /proc/kallsyms: a line for each symbol, "ADDRESS TYPE NAME"
+ * and, of a module's, a tab and "[MODULE]". Code is of type t, T, w or W. Where the kernel hides
+ * its addresses (kernel.kptr_restrict) all of them are 0. Sizes are not said: a function ends where
+ * the next begins.
  *
  * Looked up is what a frame keeps of a kernel address: its low 48 bits.
  */
@@ -23,10 +24,11 @@ struct aif_kallsyms {
 	bool is_hidden; /* lines were there, addresses were not */
 };
 
-/* One line, without its end; what is no line of code is left out. 0 or -ENOMEM. */
+/* Adds a line, without its end; lines that describe no code are skipped. 0 or -ENOMEM. */
 int aif_kallsyms_line(struct aif_kallsyms *k, const char *line);
 void aif_kallsyms_seal(struct aif_kallsyms *k);
-/* The whole file. 0, -EACCES where its addresses are hidden, or -errno. *k is finished by the caller in any case. */
+/* The whole file. 0, -EACCES where its addresses are hidden, or -errno. *k is finished by the
+ * caller in any case. */
 int aif_kallsyms_read(struct aif_kallsyms *k, const char *path);
 /* The function that holds the address, or NULL. */
 const struct aif_kallsym *aif_kallsyms_find(const struct aif_kallsyms *k, uint64_t address);

@@ -3,8 +3,8 @@
 
 #include "base/base.h"
 
-/* Reading little-endian numbers from bytes that end somewhere. Past the end everything is 0, and `failed`
- * stays set: so it need not be asked for after each number. */
+/* Reading little-endian numbers from bytes that end somewhere. Past the end everything is 0, and
+ * `failed` stays set: so it need not be asked for after each number. */
 struct line_cursor {
 	const uint8_t *at, *end;
 	bool failed;
@@ -91,7 +91,8 @@ static inline uint64_t line_uleb(struct line_cursor *p)
 	return line_leb(p, &bits, &negative);
 }
 
-/* What does not fit is UINT32_MAX, which no table has an entry for. */
+/* Reads a ULEB128; a value that does not fit 32 bits becomes UINT32_MAX, for which no table has
+ * an entry. */
 static inline uint32_t line_uleb32(struct line_cursor *p)
 {
 	uint64_t v = line_uleb(p);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Names given to wanted addresses, and bytes of names. A V8 process writes some 100,000 lines in a day; each
- * wanted address is in a few of them. */
+/* Names given to wanted addresses, and bytes of names. A V8 process writes some 100,000 lines in
+ * a day; each wanted address is in a few of them. */
 #define WORK      (UINT64_C(1) << 26)
 #define MAX_NAMES (UINT64_C(64) << 20)
 

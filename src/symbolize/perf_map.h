@@ -4,12 +4,12 @@
 #include "base/buf.h"
 
 /*
- * The names that JIT compilers write for perf: a line for each function, "START SIZE NAME", numbers in
- * hexadecimal. Such a file may have any size and any bytes; what is kept are the names of the wanted
- * addresses only.
+ * The names that JIT compilers write for perf: a line for each function, "START SIZE NAME", numbers
+ * in hexadecimal. Such a file may have any size and any bytes; what is kept are the names of the
+ * wanted addresses only.
  *
- * Code comes to lie where other code was. The file does not say when, so the latest line that holds an address
- * names it.
+ * Code comes to lie where other code was. The file does not say when, so the latest line that holds
+ * an address names it.
  */
 
 struct aif_perf_map_want {
@@ -30,7 +30,8 @@ struct aif_perf_map {
 
 void aif_perf_map_init(struct aif_perf_map *m, struct aif_perf_map_want *wants, size_t wants_len);
 
-/* The file's next bytes. False: it asks for too much work (no real one does), what is known so far stands. */
+/* The file's next bytes. False: it asks for too much work (no real one does), what is known so
+ * far stands. */
 bool aif_perf_map_feed(struct aif_perf_map *m, const char *bytes, size_t len);
 
 /* After the last bytes: a line without end counts. */

@@ -5,9 +5,9 @@
 #include <string.h>
 
 /*
- * No symbol names a PLT stub. What it jumps to follows from its instructions: either it jumps through
- * a slot of the global offset table, which a relocation fills with a symbol, or (lazy binding with
- * indirect branch tracking) it pushes the number of its relocation.
+ * No symbol names a PLT stub. What it jumps to follows from its instructions: either it jumps
+ * through a slot of the global offset table, which a relocation fills with a symbol, or (lazy
+ * binding with indirect branch tracking) it pushes the number of its relocation.
  */
 
 #define MAX_RELOCATIONS (UINT64_C(4) << 20) /* libtorch_cuda has 0.7 million */

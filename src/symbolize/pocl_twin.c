@@ -2,7 +2,7 @@
 #include "symbolize/pocl_twin.h"
 
 #include "base/buf.h"
-#include "base/x86_vector.h"
+#include "isa/x86_vector.h"
 
 #include <capstone/capstone.h>
 #include <elf.h>
@@ -26,7 +26,8 @@ struct aif_pocl_twin {
 	uint64_t end; /* of what decodes */
 };
 
-/* What capstone does not know goes by its encoding. Returns 0 where nothing does. */
+/* Returns the next instruction's id, by its encoding if capstone does not know it; 0 if nothing
+ * does. */
 static uint32_t next(csh handle, bool is_x86, cs_insn *insn, const struct aif_pocl_code *code,
 		     size_t at, size_t *ret_size)
 {
@@ -73,8 +74,8 @@ static int decode(csh handle, bool is_x86, const struct aif_pocl_code *code, str
 
 enum step { BOTH, CODE, TWIN };
 
-/* The longest common subsequence of opcodes, from the end; steps[i * twins + j]: what to do at code i
- * and twin j. Returns its length. */
+/* The longest common subsequence of opcodes, from the end; steps[i * twins + j]: what to do at
+ * code i and twin j. Returns its length. */
 static size_t common(const struct list *code, const struct list *twin, uint8_t *steps,
 		     uint16_t *lengths)
 {

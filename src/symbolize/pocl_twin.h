@@ -6,13 +6,13 @@
 /*
  * Line information for optimised kernels of PoCL 3.
  *
- * What runs is the work group's function, into which the kernel's is inlined. PoCL 3 makes it without a
- * DISubprogram, so that LLVM drops the lines of all that is inlined into it; but the kernel's own
- * function stays in the file, as it must be exported, with its lines. It is the same code, optimised
- * the same way: of its instructions nine in ten stand in the work group's function in the same order
- * (138 of 151, 246 of 270 and 245 of 259 in examples/matmul). So the two are aligned, and an
- * instruction has the line of its twin. One without a twin has none. As this is inference, such lines
- * stand under the kernel's name with AIF_POCL_MATCHED behind it.
+ * What runs is the work group's function, into which the kernel's is inlined. PoCL 3 makes it
+ * without a DISubprogram, so that LLVM drops the lines of all that is inlined into it; but the
+ * kernel's own function stays in the file, as it must be exported, with its lines. It is the same
+ * code, optimised the same way: of its instructions nine in ten stand in the work group's function
+ * in the same order (138 of 151, 246 of 270 and 245 of 259 in examples/matmul). So the two are
+ * aligned, and an instruction has the line of its twin. One without a twin has none. As this is
+ * inference, such lines stand under the kernel's name with AIF_POCL_MATCHED behind it.
  */
 #define AIF_POCL_MATCHED " (line matched)"
 

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* A header of five words, then instructions: their number of words << 16 | what they are. SPIR-V specification 2.3, 3.42. */
+/* A header of five words, then instructions: their number of words << 16 | what they are. SPIR-V
+ * specification 2.3, 3.42. */
 enum {
 	MAGIC = 0x07230203,
 	HEADER_WORDS = 5,

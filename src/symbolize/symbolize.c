@@ -13,18 +13,19 @@
 
 enum {
 	MAX_CODE = 16 << 20,
-	/* What libdw keeps in memory, over all modules (dwarf.c). Whoever asks for the addresses of one module after
-	 * another needs it of one. */
+	/* Bytes that libdw may keep in memory, over all modules (dwarf.c). Callers that ask for
+	 * the addresses of one module after another need those of one. */
 	MAX_DWARF_CACHED = 64 << 20,
-	/* Files up to this size are read whole, so that their descriptors can be closed: PoCL makes one
-	 * of 10 to 40 KiB for each kernel. So many bytes in all, then descriptors stay open. */
+	/* Files up to this size are read whole, so that their descriptors can be closed: PoCL
+	 * makes one of 10 to 40 KiB for each kernel. So many bytes in all, then descriptors stay
+	 * open. */
 	KEEP_FILE = 256 << 10,
 	KEEP_IN_ALL = 64 << 20,
 };
 
 /*
- * CPU time that one file may take. libLLVM with its debug information takes 1.5 s. Who has one file that takes too
- * long may have thousands: each such file halves what others may take.
+ * CPU time that one file may take. libLLVM with its debug information takes 1.5 s. Who has one file
+ * that takes too long may have thousands: each such file halves what others may take.
  */
 #define FILE_NS     (10 * AIF_NS_PER_S)
 #define FILE_MIN_NS (AIF_NS_PER_S / 10)
@@ -299,8 +300,8 @@ static struct aif_symbols_module *find_oldest(const struct aif_symbols *s,
 	return oldest;
 }
 
-/* Libdw keeps what it has decoded: its handles are dropped, the one in use last, and that only if it has decoded as much
- * since it was opened. */
+/* Libdw keeps what it has decoded: its handles are dropped, the one in use last, and that only
+ * if it has decoded as much since it was opened. */
 static void bound_memory(struct aif_symbols *s, struct aif_symbols_module *now)
 {
 	size_t own = aif_dwarf_cached(now->dwarf);

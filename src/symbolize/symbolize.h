@@ -21,18 +21,20 @@ struct aif_symbol {
 
 int aif_symbols_new(struct aif_symbols **ret);
 void aif_symbols_free(struct aif_symbols *s);
-/* Where separate debug files are looked for, instead of /usr/lib/debug. */
+/* Sets the directory of separate debug files, instead of /usr/lib/debug. */
 int aif_symbols_debug_dir(struct aif_symbols *s, const char *dir);
 
-/* From when *cancel is true on nothing is read any more: what is asked then is answered by addresses. */
+/* From when *cancel is true on nothing is read any more: what is asked then is answered by
+ * addresses. */
 void aif_symbols_cancel_by(struct aif_symbols *s, const atomic_bool *cancel);
 
 /*
- * Makes module number `module` known: the file behind `fd`, which is taken in all cases (small files
- * are read and closed at once, others stay open). path, as the target names it, is for labels,
- * separate debug files and PoCL's kernels. build_id (hexadecimal, may be NULL) must match the file's.
- * Returns -EEXIST, -ENOMEM, or the reason why the file is of no use (-ENOEXEC, -ESTALE: another
- * build-id, ...): the module is known then all the same, by its path only. fd -1: by path only.
+ * Makes module number `module` known: the file behind `fd`, which is taken in all cases (small
+ * files are read and closed at once, others stay open). path, as the target names it, is for
+ * labels, separate debug files and PoCL's kernels. build_id (hexadecimal, may be NULL) must match
+ * the file's. Returns -EEXIST, -ENOMEM, or the reason why the file is of no use (-ENOEXEC, -ESTALE:
+ * another build-id, ...): the module is known then all the same, by its path only. fd -1: by path
+ * only.
  */
 int aif_symbols_module(struct aif_symbols *s, uint32_t module, int fd, const char *path,
 		       const char *build_id);
@@ -41,19 +43,21 @@ int aif_symbols_image(struct aif_symbols *s, uint32_t module, const void *bytes,
 		      const char *path);
 
 /*
- * The functions at an address of the file's own numbering, a point inside an instruction: [0] the one
- * that really stands there, then those inlined into it, inwards; `line` is the place inside that
- * function: of all but the last, where it calls the next. With more than `max` (> 0) of them the
- * innermost takes the last place. Returns their number, at least 1, or -ENOENT for an unknown
+ * The functions at an address of the file's own numbering, a point inside an instruction: [0] the
+ * one that really stands there, then those inlined into it, inwards; `line` is the place inside
+ * that function: of all but the last, where it calls the next. With more than `max` (> 0) of them
+ * the innermost takes the last place. Returns their number, at least 1, or -ENOENT for an unknown
  * module, -ENOMEM. Strings are valid until the next call.
  */
 int aif_symbols_resolve(struct aif_symbols *s, uint32_t module, uint64_t address,
 			struct aif_symbol *ret, unsigned max);
 
-/* How often debug information was dropped for that of another module, to be read anew when it is asked for. */
+/* Returns how often debug information was dropped to make room for another module's, to be read
+ * again when needed. */
 uint64_t aif_symbols_drops(const struct aif_symbols *s);
 
-/* True if the module's file took too long, or was cancelled: its functions are addresses from then on. */
+/* True if the module's file took too long, or was cancelled: its functions are addresses from
+ * then on. */
 bool aif_symbols_is_slow(const struct aif_symbols *s, uint32_t module);
 
 /* The extent of the function at an address, and its name as aif_symbols_resolve gives it.

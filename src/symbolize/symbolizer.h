@@ -8,9 +8,9 @@
 #include "base/buf.h"
 
 /*
- * The seam inside `symbolize`: ways to name an address, asked in order until one knows it. To add one:
- * a file with a `const struct aif_symbolizer`, and a line in the table of symbolizers.c, before
- * those that know less.
+ * The seam inside `symbolize`: ways to name an address, asked in order until one knows it. To add
+ * one: a file with a `const struct aif_symbolizer`, and a line in the table of symbolizers.c,
+ * before those that know less.
  */
 
 /* A module with what has been read of it; each part at its first use. */
@@ -36,7 +36,7 @@ struct aif_symbols_module {
 	size_t twins_len;
 };
 
-/* What is known of an address. Texts lie in `text`, because it moves while they are added. */
+/* The names found for an address. Texts lie in `text`, because it moves while they are added. */
 struct aif_naming_result {
 	struct aif_buf text;
 	struct aif_naming_level {
@@ -54,7 +54,7 @@ struct aif_symbolizer {
 	/* Fills ret->levels[0..n). 1 = it knows; 0 = it does not, ret untouched; or -ENOMEM. */
 	int (*resolve)(struct aif_symbols_module *m, uint64_t address,
 		       struct aif_naming_result *ret);
-	/* Where the function begins and ends: 1, 0 or -ENOMEM. */
+	/* Finds the extent of the function: 1, 0 or -ENOMEM. */
 	int (*extent)(struct aif_symbols_module *m, uint64_t address, uint64_t *ret_start,
 		      uint64_t *ret_end);
 };

@@ -8,8 +8,9 @@
 #include <string.h>
 
 /*
- * A kernel is section .text.KERNEL, with a symbol KERNEL at its beginning. "_entry" is a place in it: where a thread
- * begins whose payload the hardware has loaded already. Not all linkers write a symbol for each section.
+ * A kernel is section .text.KERNEL, with a symbol KERNEL at its beginning. "_entry" is a place in
+ * it: where a thread begins whose payload the hardware has loaded already. Not all linkers write a
+ * symbol for each section.
  */
 
 enum {
@@ -59,7 +60,7 @@ static const char *ip_name(uint32_t version)
 	return NULL;
 }
 
-/* Of several notes the last that says something known. */
+/* Returns the architecture from the last of several notes that has a known one. */
 static const char *read_notes(const struct aif_device_section *s)
 {
 	struct line_cursor p = line_cursor(s->bytes, s->size);

@@ -3,7 +3,8 @@
 
 #include "symbolize/device_elf.h"
 
-/* Intel's device code: a zebin, the ELF image that IGC makes and the Level Zero and OpenCL drivers load. */
+/* Intel's device code: a zebin, the ELF image that IGC makes and the Level Zero and OpenCL
+ * drivers load. */
 struct aif_zebin {
 	struct aif_device_elf elf;
 	char arch[16];                          /* zebin_families.def: "xe_hpc" */
@@ -12,10 +13,10 @@ struct aif_zebin {
 
 enum { AIF_ZEBIN_MACHINE = 205 };
 
-/* Of a product that is not known. */
+/* The architecture of an unknown product. */
 #define AIF_ZEBIN_ARCH_UNKNOWN "intel_gpu"
 
-/* As aif_device_elf_init(). */
+/* Opens a zebin; see aif_device_elf_init(). */
 int aif_zebin_init(struct aif_zebin *z, const void *bytes, size_t n);
 void aif_zebin_finish(struct aif_zebin *z);
 

@@ -9,14 +9,15 @@
 #include <string.h>
 
 /*
- * A zebin is not linked: each kernel's section is at address 0, and what its debug data say of addresses waits for
- * relocations. elfutils does not know this machine's, so they are applied here, to a copy: each section of code gets
- * a range of addresses of its own, and what comes out is a file that libdw reads as it reads every other.
+ * A zebin is not linked: each kernel's section is at address 0, and what its debug data say of
+ * addresses waits for relocations. elfutils does not know this machine's, so they are applied here,
+ * to a copy: each section of code gets a range of addresses of its own, and what comes out is a
+ * file that libdw reads as it reads every other.
  *
- * Two kinds of relocations are there, a 64-bit and a 32-bit number. Those that concern code are against symbols that
- * are called like a section of code; IGC (1.0.12504) gives them the number of another section, so the name counts.
- * All others are offsets within other debug sections, whose symbols are at 0 and may have any name; they are left
- * alone but for their addend.
+ * Two kinds of relocations are there, a 64-bit and a 32-bit number. Those that concern code are
+ * against symbols that are called like a section of code; IGC (1.0.12504) gives them the number of
+ * another section, so the name counts. All others are offsets within other debug sections, whose
+ * symbols are at 0 and may have any name; they are left alone but for their addend.
  */
 
 enum {

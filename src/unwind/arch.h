@@ -6,24 +6,25 @@
 #include <ucontext.h>
 
 /*
- * What differs between processors: all of it that is more than a number in a table. There are two.
+ * The differences between the two processors, beyond numbers in tables.
  *
  * x86-64: a call pushes the return address, so it always lies just below the CFA.
  *
- * aarch64: a call leaves it in x30; a function that calls others saves it, mostly beside x29 at the lower end
- * of its frame. So a row says where (row.h), and a function that was interrupted may not have saved it
- * yet. It may be signed: a code is kept in its upper bits, and the word is an address without them.
+ * aarch64: a call leaves it in x30; a function that calls others saves it, mostly beside x29 at the
+ * lower end of its frame. So a row says where (row.h), and a function that was interrupted may not
+ * have saved it yet. It may be signed: a code is kept in its upper bits, and the word is an address
+ * without them.
  */
 
-/* The registers that unwinding needs, and how to take them where the caller stands. `bp` is the frame
- * pointer: rbp, x29. */
+/* The registers that unwinding needs, and how to take them where the caller stands. `bp` is the
+ * frame pointer: rbp, x29. */
 struct aif_regs {
 	uint64_t pc, sp, bp;
 };
 
 #if defined(__x86_64__)
 
-/* What is needed besides where a function was interrupted. */
+/* Registers needed in addition where a signal interrupted a function. */
 struct aif_regs_more {
 	uint64_t r10, r13;
 };
@@ -41,7 +42,7 @@ struct aif_regs_more {
 	__asm__ volatile("movq %%rbp, %2\n\tmovq %%rsp, %1\n\tleaq 0(%%rip), %0\n\tnop" \
 			 : "=r"((regs)->pc), "=r"((regs)->sp), "=r"((regs)->bp))
 
-/* Where a signal struck. */
+/* Reads the registers of the function that a signal interrupted. */
 static inline void aif_regs_of_ucontext(const ucontext_t *uc, struct aif_regs *ret,
 					struct aif_regs_more *ret_more)
 {
@@ -61,8 +62,8 @@ struct aif_regs_more {
 #define AIF_ARCH_LINK         1
 #define AIF_ARCH_RED_ZONE     0
 
-/* As above. That it clobbers x30 makes the compiler save it before: a return address that is only in the
- * register could not be found. */
+/* Reads the registers here, as on x86-64. That it clobbers x30 makes the compiler save it
+ * before: a return address that is only in the register could not be found. */
 #define AIF_REGS_HERE(regs)                                                     \
 	__asm__ volatile("mov %2, x29\n\tmov %1, sp\n\tadr %0, . + 4\n\tnop"    \
 			 : "=r"((regs)->pc), "=r"((regs)->sp), "=r"((regs)->bp) \
@@ -93,8 +94,9 @@ static inline uint64_t aif_regs_link(const struct aif_regs_more *more)
 #endif
 }
 
-/* The address in a word that the unwinder read: all of it, or what is left without a signature. It follows
- * nothing else of any word, so that words which are equal so far are equal to it (memo.c). */
+/* The address in a word that the unwinder read: all of it, or what is left without a signature.
+ * It follows nothing else of any word, so that words which are equal so far are equal to it
+ * (memo.c). */
 static inline uint64_t aif_arch_address(uint64_t word)
 {
 	return AIF_ARCH_LINK ? word & ((UINT64_C(1) << AIF_ARCH_ADDRESS_BITS) - 1) : word;

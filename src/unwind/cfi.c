@@ -2,10 +2,10 @@
 #include "unwind/cfi.h"
 
 /*
- * Running call frame instructions for three registers: CFA, frame pointer (rbp, x29), return address. The program is a
- * list of "from here on, register R is saved there" and "move on by N bytes", so it is run from the
- * function's start until it would pass the wanted pc; what holds then is the row. (ehframe.c has the
- * wider picture.)
+ * Running call frame instructions for three registers: CFA, frame pointer (rbp, x29), return
+ * address. The program is a list of "from here on, register R is saved there" and "move on by N
+ * bytes", so it is run from the function's start until it would pass the wanted pc; what holds then
+ * is the row. (ehframe.c has the wider picture.)
  */
 
 /* The instructions (DW_CFA_*). */
@@ -109,8 +109,8 @@ static int64_t scale(const struct aif_cfi_cie *c, uint64_t v)
 	return (int64_t)(v * (uint64_t)c->data_factor);
 }
 
-/* Runs r's program, which starts at *loc, until it passes pc. `initial` is what restore goes back to
- * (NULL in a CIE). Returns false if the program is malformed. */
+/* Runs r's program, which starts at *loc, until it passes pc. `initial` is what restore goes
+ * back to (NULL in a CIE). Returns false if the program is malformed. */
 static bool run(struct aif_eh_reader r, const struct aif_cfi_cie *c, const struct state *initial,
 		uint64_t loc, uint64_t pc, struct state *s)
 {
@@ -346,8 +346,9 @@ static uint64_t row_of(const struct state *s, bool signal_frame)
 		if (s->cfa_reg == AIF_CFI_REG_R10 || s->cfa_reg == AIF_CFI_REG_R13)
 			return aif_row_make(AIF_ROW_REG, bp, (int16_t)s->cfa_reg, (int32_t)cfa_off);
 		if (bp == AIF_ROW_BP_AT_BP) {
-			/* gcc, at the `ret` of an over-aligned function: it forgot to say that rbp has
-			 * been restored, which it has, as only the return address is left. */
+			/* gcc, at the `ret` of an over-aligned function: it forgot to say that
+			 * rbp has been restored, which it has, as only the return address is
+			 * left. */
 			if (s->cfa_reg != AIF_CFI_REG_SP || cfa_off != 8)
 				return bad_row(AIF_ROW_BAD_BP);
 			bp = 0;
@@ -369,8 +370,8 @@ static uint64_t row_of(const struct state *s, bool signal_frame)
 
 #else /* aarch64 */
 
-/* The kernel's trampoline is known by its instructions (stub.h). What it had as rules up to Linux 5.7
- * leaves out the function that was interrupted. */
+/* The kernel's trampoline is known by its instructions (stub.h). What it had as rules up to
+ * Linux 5.7 leaves out the function that was interrupted. */
 static uint64_t row_of(const struct state *s, bool signal_frame)
 {
 	int64_t cfa_off = (int64_t)s->cfa_off, ra = 0, bp = 0;

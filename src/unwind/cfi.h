@@ -21,7 +21,7 @@ enum {
 #endif
 };
 
-/* What the functions of one CIE share. */
+/* The parameters of one CIE, shared by its functions. */
 struct aif_cfi_cie {
 	uint64_t code_factor;
 	int64_t data_factor;

@@ -10,25 +10,26 @@
  * Reading .eh_frame: one function, one row
  * ========================================
  *
- * Compilers describe, for each instruction, where the caller's registers are, so that C++ can throw.
- * On x86-64 all code has this, C too, and it survives strip, so it is what makes stacks possible on
- * stock binaries without frame pointers. It comes in two pieces:
+ * Compilers describe, for each instruction, where the caller's registers are, so that C++ can
+ * throw. On x86-64 all code has this, C too, and it survives strip, so it is what makes stacks
+ * possible on stock binaries without frame pointers. It comes in two pieces:
  *
  *     .eh_frame_hdr   version, encodings, -> .eh_frame, sorted pairs (function start, -> FDE)
  *     .eh_frame       CIE FDE FDE FDE CIE FDE ... 0
  *
- * An FDE (frame description entry) covers one function: its range, and a small program. A CIE (common
- * information entry) holds what FDEs share: how pointers are encoded, factors, and the program's
- * first instructions. Running the program from the function's start up to the wanted pc yields the
- * rule for each register there. We follow three of them only: CFA (the frame's upper end), rbp, and
- * the return address, because the CFA of all but exotic code is computed from rsp or rbp.
+ * An FDE (frame description entry) covers one function: its range, and a small program. A CIE
+ * (common information entry) holds what FDEs share: how pointers are encoded, factors, and the
+ * program's first instructions. Running the program from the function's start up to the wanted pc
+ * yields the rule for each register there. We follow three of them only: CFA (the frame's upper
+ * end), rbp, and the return address, because the CFA of all but exotic code is computed from rsp or
+ * rbp.
  *
  * No table is built. The header is a sorted index already, and one look-up (binary search, then one
- * FDE interpreted) costs 0.2 to 0.8 us, once per distinct pc: a PyTorch process needed 257 of them. A
- * table of all rows would cost 5 to 11 MB per big library and process.
+ * FDE interpreted) costs 0.2 to 0.8 us, once per distinct pc: a PyTorch process needed 257 of them.
+ * A table of all rows would cost 5 to 11 MB per big library and process.
  *
- * What a row can hold covers 98.3 to 100 % of the rows of libc, libstdc++, python, libLLVM, libtorch
- * and CUDA's libraries. The special shapes, each recognised byte for byte:
+ * What a row can hold covers 98.3 to 100 % of the rows of libc, libstdc++, python, libLLVM,
+ * libtorch and CUDA's libraries. The special shapes, each recognised byte for byte:
  *
  *   - PLT stubs: an expression that compares the low bits of rip ("has the index been pushed?");
  *   - functions with over-aligned locals: the CFA was saved in the frame, `*(rbp - 8)`;
@@ -145,7 +146,8 @@ static bool parse_cie(const uint8_t *p, const uint8_t *limit, struct aif_cfi_cie
 	return true;
 }
 
-/* What follows an FDE's pointer to its CIE, which is in f. Its bytes were copied from `moved` bytes further on. */
+/* Parses what follows an FDE's pointer to its CIE, which is in f. The bytes were copied from
+ * `moved` bytes further on. */
 static bool parse_function(struct aif_eh_reader r, uint64_t moved, struct fde *f)
 {
 	const uint8_t enc = f->cie.pointer_enc;
@@ -204,7 +206,7 @@ static uint64_t search_table(const struct aif_ehframe *e, uint64_t pc)
 	}
 	if (lo == 0)
 		return aif_row_make(AIF_ROW_NONE, 0, 0, 0);
-	/* As integers: the sum may point anywhere, parse_fde() judges it. */
+	/* Adds as integers: the sum may point anywhere, parse_fde() judges it. */
 	if (!parse_fde(e,
 		       (const uint8_t *)((uintptr_t)e->hdr +
 					 (uintptr_t)(intptr_t)table_value(e, lo - 1, 1)),

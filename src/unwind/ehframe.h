@@ -5,8 +5,8 @@
 
 /*
  * One row of unwinding for one pc, read from .eh_frame where it lies in memory. Pure: no state, no
- * allocation, no library call but memcpy and memcmp; every byte that is read lies in the spans given
- * to aif_ehframe_init(), whatever the tables say. ehframe.c opens with the essay.
+ * allocation, no library call but memcpy and memcmp; every byte that is read lies in the spans
+ * given to aif_ehframe_init(), whatever the tables say. ehframe.c opens with the essay.
  */
 
 /* Readable bytes, [lo, hi). */
@@ -14,7 +14,7 @@ struct aif_span {
 	const uint8_t *lo, *hi;
 };
 
-/* One module's unwind tables, found and bounded. */
+/* The unwind tables of a module, found and bounded. */
 struct aif_ehframe {
 	struct aif_span frames; /* from the first entry of .eh_frame to the end of its segment */
 	const uint8_t *hdr;     /* .eh_frame_hdr: the sorted table's values are relative to it */
@@ -32,9 +32,9 @@ int aif_ehframe_init(struct aif_ehframe *e, const uint8_t *hdr, size_t len,
 uint64_t aif_ehframe_row(const struct aif_ehframe *e, uint64_t pc);
 
 /*
- * An .eh_frame that may vanish is copied before it is read. *at: where the next entry begins in the copy,
- * 0 at first; `moved`: the original's address less the copy's. False: no more functions. What is malformed
- * is left out.
+ * An .eh_frame that may vanish is copied before it is read. *at: where the next entry begins in the
+ * copy, 0 at first; `moved`: the original's address less the copy's. False: no more functions. What
+ * is malformed is left out.
  */
 struct aif_ehframe_function {
 	uint64_t start, end;

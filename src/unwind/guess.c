@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/guess.h"
 
-/* Bytes of `call *...` (0xff with 2 in the middle of the second byte) with this second byte; 0: it is no
- * such call, or jumps. `third` is a SIB byte if the second asks for one. */
+/* Bytes of `call *...` (0xff with 2 in the middle of the second byte) with this second byte; 0:
+ * it is no such call, or jumps. `third` is a SIB byte if the second asks for one. */
 static unsigned call_len(uint8_t second, uint8_t third)
 {
 	unsigned mod = second >> 6, rm = second & 7, len = 2;

@@ -4,8 +4,8 @@
 #include "unwind/row.h"
 
 /*
- * What instructions tell where no table does. x86-64 only: on aarch64 a frame pointer does not tell where its
- * frame ends, which the rows of the frames above need.
+ * Guesses a caller from instructions where there is no table. x86-64 only: on aarch64 a frame
+ * pointer does not show where its frame ends, which the rows of the frames above need.
  */
 #define AIF_GUESSES (!AIF_ARCH_LINK)
 
@@ -17,8 +17,8 @@
 /* Do the bytes before a return address end with a call? Of any bytes one in 50 does. */
 bool aif_guess_is_after_call(const uint8_t bytes[AIF_GUESS_BEFORE]);
 
-/* The row at a return address whose function does nothing more but return, as trampolines do: not a guess,
- * since what the next instructions are is what will happen. NONE if it is none. */
+/* The row at a return address whose function does nothing more but return, as trampolines do:
+ * not a guess, since what the next instructions are is what will happen. NONE if it is none. */
 uint64_t aif_guess_row_of_end(const uint8_t bytes[AIF_GUESS_AFTER]);
 
 /* The row of a function that keeps a frame pointer and is not at its beginning or end. */

@@ -11,14 +11,15 @@
  *	eval loop        <---   main, <module>          main, <module>, eval loop
  *	main                                            main
  *
- * Frame i owns the stack from its own pointer to its caller's, [sps[i], sps[i + 1]); of the outermost
- * native frame the end is not known. Both lists are in order, and so is each pass over them. The
- * answer by address is taken only if all of it holds: the segments' addresses grow, and no two lie in
- * one C frame.
+ * Frame i owns the stack from its own pointer to its caller's, [sps[i], sps[i + 1]); of the
+ * outermost native frame the end is not known. Both lists are in order, and so is each pass over
+ * them. The answer by address is taken only if all of it holds: the segments' addresses grow, and
+ * no two lie in one C frame.
  *
- * By symbol less is seen: the loop's cold part may lie elsewhere (Debian's 3.11, while tracing), and from
- * 3.14 on the loop may be a function per opcode, which all jump to each other. By address the segment
- * is then put inside the C frame that holds its mark, which is the one that entered the loop.
+ * By symbol less is seen: the loop's cold part may lie elsewhere (Debian's 3.11, while tracing),
+ * and from 3.14 on the loop may be a function per opcode, which all jump to each other. By address
+ * the segment is then put inside the C frame that holds its mark, which is the one that entered the
+ * loop.
  */
 
 struct output {
@@ -97,7 +98,7 @@ static bool by_symbol(const struct aif_interleave *in, uint32_t *ret)
 		segments++;
 	for (unsigned i = 0; i < in->native_len; i++)
 		evals += is_eval(in, i);
-	/* What is cut off is cut off at the outer end. */
+	/* Stacks that were cut lack their outer end: only then may the numbers differ. */
 	if ((segments > evals && !in->native_cut) || (segments < evals && !in->python_cut))
 		return false;
 	k = 0;

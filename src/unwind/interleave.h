@@ -4,12 +4,12 @@
 #include "unwind/python.h"
 
 /*
- * One stack from two: native frames and Python frames in their true order.
+ * Makes one stack of two: native frames and Python frames in their true order.
  *
- * An evaluation loop is one C frame and runs one segment of Python frames, so a segment belongs just
- * inside its C frame. Which one that is shows by address: CPython keeps a structure of the segment in
- * that C frame (3.10 and newer). Where there is none, by the address range of the evaluation
- * function. Pure.
+ * An evaluation loop is one C frame and runs one segment of Python frames, so a segment belongs
+ * just inside its C frame. Which one that is shows by address: CPython keeps a structure of the
+ * segment in that C frame (3.10 and newer). Where there is none, by the address range of the
+ * evaluation function. Pure.
  */
 
 struct aif_interleave {
@@ -33,6 +33,6 @@ enum aif_interleave_how {
 /* An element of the result: an index into pcs, or with this bit into frames. */
 #define AIF_INTERLEAVE_PYTHON (UINT32_C(1) << 31)
 
-/* Writes native_len + python_len elements, innermost first. Segments whose C frames are cut off come
- * last. */
+/* Writes native_len + python_len elements, innermost first. Segments whose C frames are cut off
+ * come last. */
 enum aif_interleave_how aif_interleave(const struct aif_interleave *in, uint32_t *ret);

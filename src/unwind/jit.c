@@ -61,7 +61,7 @@
 /* After so many objects the helper rests for a tick, so that it takes 0.3 % of a processor at most. */
 #define EACH_TICK 64
 
-/* One CIE or FDE: compilers' have 20 to 150 bytes. */
+/* Limit of a CIE or an FDE: compilers' have 20 to 150 bytes. */
 #define ENTRY_BYTES 384
 
 #define DESCRIPTOR "__jit_debug_descriptor"
@@ -75,17 +75,17 @@ struct entry {
 	uint64_t next, prev, object, size;
 };
 
-/* May a filter of system calls kill who asks for one that it does not expect? Asked each time, 0.1 us: a program
- * may set it up when it has started. */
+/* May a filter of system calls kill who asks for one that it does not expect? Asked each time,
+ * 0.1 us: a program may set it up when it has started. */
 static bool is_filtered(void)
 {
 	return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) > 0;
 }
 
-/* By way of a file, with calls that every program makes. */
+/* Reads pieces of memory through a file, with calls that every program makes. */
 static bool read_by_file(const struct iovec *to, const struct iovec *from, unsigned n)
 {
-	/* Of this thread: a main thread that has ended has no memory any more. */
+	/* Opens this thread's memory: a main thread that has ended has none any more. */
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/mem", O_RDONLY | O_CLOEXEC);
 	bool ok = fd >= 0;
 
@@ -123,7 +123,8 @@ bool aif_jit_read(uint64_t at, void *to, size_t len)
 	return at >= LO && at < HI && len <= HI - at && read_pieces(&local, &remote, 1);
 }
 
-/* Can the page be read now? rt_sigprocmask() copies the mask in before it looks at what it is asked to do. */
+/* Can the page be read now? rt_sigprocmask() copies the mask in before it looks at what it is
+ * asked to do. */
 static bool probe(uint64_t page)
 {
 	int saved = errno;
@@ -139,7 +140,7 @@ AIF_READS_FRAMES static void copy(uint8_t *to, uint64_t at, size_t len)
 		to[i] = ((const volatile uint8_t *)(uintptr_t)at)[i];
 }
 
-/* Of what nobody takes away now. */
+/* Copies memory that nobody unmaps now, once its pages were found readable. */
 static bool read_live(uint64_t at, void *to, size_t len)
 {
 	if (at < LO || at >= HI || len > HI - at)
@@ -159,7 +160,7 @@ static bool read_here(void *arg, uint64_t at, void *to, size_t len)
 
 static const struct aif_jit_memory here = {.read = read_here};
 
-void aif_jit_forked(struct aif_jit *j)
+void aif_jit_after_fork(struct aif_jit *j)
 {
 	atomic_store(&j->busy, false);
 }
@@ -358,7 +359,8 @@ static bool read_dynamic(const struct dl_phdr_info *info, struct dynamic *ret)
 		for (size_t k = 0; k < n && dyn[k].d_tag != DT_NULL; k++) {
 			uint64_t at = dyn[k].d_un.d_ptr;
 
-			/* The loader has made them addresses, but for those of what it may not write. */
+			/* The loader has made them addresses, but for those of what it may not
+			 * write. */
 			if (at < info->dlpi_addr)
 				at += info->dlpi_addr;
 			if (dyn[k].d_tag == DT_GNU_HASH)
@@ -551,7 +553,7 @@ static void sort(struct aif_jit_hint *h, uint32_t n)
 	}
 }
 
-/* Of two that overlap the newer one is right: the older one's code is gone. */
+/* Drops hints that a newer one overlaps: their code is gone. */
 static void drop_overlapped(struct aif_jit *j)
 {
 	uint32_t n = 0;

@@ -6,9 +6,9 @@
 #include <elf.h>
 
 /*
- * An ELF object that a JIT compiler shows to debuggers (jit.h), read where it lies in memory. It may be
- * anything, and may be freed meanwhile: each byte comes by a read that fails instead of faulting, and is judged
- * after it was copied.
+ * An ELF object that a JIT compiler shows to debuggers (jit.h), read where it lies in memory. It
+ * may be anything, and may be freed meanwhile: each byte comes by a read that fails instead of
+ * faulting, and is judged after it was copied.
  */
 
 struct aif_jit_memory {
@@ -32,7 +32,8 @@ struct aif_jit_elf {
 int aif_jit_elf_open(struct aif_jit_elf *e, struct aif_jit_memory memory, uint64_t at,
 		     uint64_t size);
 
-/* Its .eh_frame, where it is in force: where it was loaded, if it was, else in the object. False: none. */
+/* Finds the .eh_frame that is in force: at its load address if it was loaded, else in the
+ * object. False: none. */
 bool aif_jit_elf_tables(const struct aif_jit_elf *e, uint64_t *ret_at, uint64_t *ret_len);
 
 /* The code of section i, where it runs. False: that section is none. */

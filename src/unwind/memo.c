@@ -89,23 +89,25 @@
 #define LINE  64u
 #define LINES 16384u /* 1 MB: 1,100 records of 80 frames */
 
-/* Places for what came next. In a sequence of 1,000 stacks (PyTorch's decode has 127 pairs) single hints
- * push each other out so often that a quarter of predictions fail; with pairs it is one of forty. */
+/* Places for what came next. In a sequence of 1,000 stacks (PyTorch's decode has 127 pairs)
+ * single hints push each other out so often that a quarter of predictions fail; with pairs it is
+ * one of forty. */
 #define HINTS_BITS 12
 #define HINTS      (1u << HINTS_BITS)
 
-/* As many as there are records, and more. */
+/* Buckets of keys: as many as there are records, and more. */
 #define BUCKETS 4096u
 
-/* Addresses in the key. Too few, and what calls launches from everywhere gives many stacks one key: with 3 a
- * third of 1,000 stacks are no longer found. 4 and 6 take 170 to 180 ns, 12 take 270. */
+/* Addresses in the key. Too few, and what calls launches from everywhere gives many stacks one
+ * key: with 3 a third of 1,000 stacks are no longer found. 4 and 6 take 170 to 180 ns, 12 take
+ * 270. */
 #define KEY_FRAMES 6
 
 /* Candidates of one key that are tried: after these a stack is unwound and remembered once more. */
 #define TRIES 8
 
-/* Captures over which is counted. At 80 frames a hit saves 0.75 us and a miss costs 0.65 us in addition to a
- * plain unwind: it pays from half of each on. */
+/* Captures over which is counted. At 80 frames a hit saves 0.75 us and a miss costs 0.65 us in
+ * addition to a plain unwind: it pays from half of each on. */
 #define WINDOW 1024
 
 /* Windows to stand aside: doubled each time up to the most. 64 are a second of a busy launcher. */
@@ -115,8 +117,9 @@
 /* Eight words are compared at a time, so that their loads run side by side: a line of the ring. */
 #define BLOCK 8
 
-/* A word of the read set, its place and its value: bits 0 to 15, in words from sp, so that a stack may span
- * 512 KB; bits 16 to 63, since what the unwinder goes on with is an address of user space. */
+/* A word of the read set, its place and its value: bits 0 to 15, in words from sp, so that a
+ * stack may span 512 KB; bits 16 to 63, since what the unwinder goes on with is an address of
+ * user space. */
 #define CHECK_AT(check)    ((check)&0xffff)
 #define CHECK_VALUE(check) ((check) >> 16)
 #define AT_MOST            UINT64_C(0xffff)
@@ -175,8 +178,8 @@ struct aif_memo {
 	uint32_t buckets[BUCKETS];
 	_Alignas(64) uint8_t ring[LINES * LINE];
 
-	/* Of the last unwind: one more than the depth, to know where a cut stack goes on, and the 0 that
-	 * ends a stack. */
+	/* Frames of the last unwind: one more than the depth, to know where a cut stack goes
+	 * on, and the 0 that ends a stack. */
 	uint64_t pcs[AIF_MEMO_MAX_DEPTH + 2];
 	struct aif_unwind_frame frames[AIF_MEMO_MAX_DEPTH + 2];
 	struct aif_memo_read reads[AIF_MEMO_READS_MAX];
@@ -261,7 +264,8 @@ AIF_READS_FRAMES static bool holds(const struct record *r, const struct aif_regs
 /* May this result be given again? */
 static bool can_be_remembered(const struct aif_memo_result *r)
 {
-	/* Code in no module may be in one tomorrow, or be other code. Out of bounds: a coroutine, or damage. */
+	/* Code in no module may be in one tomorrow, or be other code. Out of bounds: a
+	 * coroutine, or damage. */
 	return !r->foreign && r->stop != AIF_STOP_BAD_STACK;
 }
 
@@ -287,7 +291,8 @@ static void fill(struct record *r, uint64_t sp, const struct aif_memo_read *read
 	}
 }
 
-/* Of the unwind that lies in m->pcs and m->frames, `steps` steps. 0: it cannot be. */
+/* Records the unwind of `steps` steps that lies in m->pcs and m->frames. Returns its position, or
+ * 0: it cannot be recorded. */
 static uint32_t remember(struct aif_memo *m, const struct aif_regs *regs, uint32_t key,
 			 unsigned steps, const struct aif_memo_result *result)
 {
@@ -322,7 +327,7 @@ static uint32_t remember(struct aif_memo *m, const struct aif_regs *regs, uint32
 
 /* ---- capturing ---- */
 
-/* Where it is said which record came next, last time. */
+/* Returns the hint that says which record came next, the last time. */
 static struct hint *successor(struct aif_memo *m, uint64_t sp)
 {
 	return &m->follows[((sp ^ m->lately) * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - HINTS_BITS)];
@@ -490,7 +495,7 @@ struct aif_memo_result aif_memo_capture(struct aif_memo *m, const struct aif_reg
 /* The hardware fetches the lines after these by itself. */
 #define LINES_SOON (HEAD_LINES + 7)
 
-void aif_memo_soon(const struct aif_memo *m, const struct aif_regs *regs)
+void aif_memo_prefetch(const struct aif_memo *m, const struct aif_regs *regs)
 {
 	uint32_t position = m->expected;
 

@@ -22,10 +22,11 @@ static void put(struct set *s, uint64_t at, uint64_t value)
 }
 
 /*
- * One step, from frame *f to its caller, whose pc, sp and bp are known: what did it read that
- * mattered? `bp_matters` says whether the caller's rbp did; answered is whether this frame's does.
+ * Adds what mattered of the words read by a step from frame *f to its caller, whose pc, sp and bp
+ * are known. `bp_matters` says whether the caller's rbp did; returns whether this frame's does.
  *
- * The values are those that the unwinder used, not read again: all of them are some frame's pc, sp or bp.
+ * The values are those that the unwinder used, not read again: all of them are some frame's pc, sp
+ * or bp.
  */
 static bool put_step(struct set *s, const struct aif_unwind_frame *f, uint64_t caller_pc,
 		     const struct aif_unwind_frame *caller, bool bp_matters)
@@ -68,7 +69,8 @@ int aif_memo_reads(const uint64_t *pcs, const struct aif_unwind_frame *frames, u
 	struct set s = {.reads = reads, .first = AIF_MEMO_READS_MAX};
 	bool bp_matters = false; /* nobody asks what it was in the outermost frame */
 
-	/* But where there was no row: had it been another, the guess might not have been refused. */
+	/* A guess that was refused depends on rbp and on the word read there: with others the stack
+	 * might have gone on. */
 	if (AIF_GUESSES && aif_row_kind(frames[steps].row) == AIF_ROW_NONE) {
 		bp_matters = true;
 		if (frames[steps + 1].bp)

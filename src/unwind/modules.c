@@ -21,14 +21,14 @@
  * segment really maps the file's start there). Tools that rewrite binaries may move them; then the
  * snapshot knows.
  *
- * The snapshot is a pair of lists, written in turns. `snapshot` counts; its low bit says which list is
- * in use. A reader notes the count, reads, and looks again: the list that it read is rewritten only
- * after the count has moved on. Nothing is ever freed, so a reader that was overtaken reads stale
- * words but never bad memory, and tries again.
+ * The snapshot is a pair of lists, written in turns. `snapshot` counts; its low bit says which list
+ * is in use. A reader notes the count, reads, and looks again: the list that it read is rewritten
+ * only after the count has moved on. Nothing is ever freed, so a reader that was overtaken reads
+ * stale words but never bad memory, and tries again.
  */
 
-/* What _dl_find_object fills in (glibc's <dlfcn.h> since 2.35; x86-64). Declared here because the
- * build machine's glibc may be older than the target's. */
+/* Layout of what _dl_find_object fills in (glibc's <dlfcn.h> since 2.35; x86-64). Declared here
+ * because the build machine's glibc may be older than the target's. */
 struct aif_dl_object {
 	unsigned long long flags;
 	void *map_start, *map_end;
@@ -75,9 +75,10 @@ static bool headers_at_start(struct aif_module *module)
 	return false;
 }
 
-/* Of what the kernel mapped, the main program and the loader, glibc answers with the code's end if the segments
- * do not touch (aarch64: they begin at multiples of 64 KB). The loader's tables lie before that; a program's
- * need not. */
+/* Extends a module to the end of its segments. For modules that the kernel mapped, the main
+ * program and the loader, glibc returns the code's end if the segments do not touch (aarch64:
+ * they begin at multiples of 64 KB). The loader's tables lie before that; a program's need
+ * not. */
 static void extend_to_segments(struct aif_module *module)
 {
 	for (unsigned i = 0; i < module->phnum; i++) {
@@ -248,7 +249,7 @@ bool aif_modules_changed(const struct aif_modules *m, struct aif_module_counts *
 	uint64_t adds = atomic_load(&m->adds), subs = atomic_load(&m->subs);
 	struct aif_module_counts now;
 
-	/* One callback only: 26 ns. */
+	/* Stops at the first callback: 26 ns. */
 	if (dl_iterate_phdr(take_counts, &now) != 1 || (now.adds == adds && now.subs == subs))
 		return false;
 	*ret_now = now;
@@ -271,7 +272,7 @@ void aif_modules_update(struct aif_modules *m, const struct aif_module_counts *n
 
 	raise(&m->adds, now->adds);
 	raise(&m->subs, now->subs);
-	/* Nobody waits: who comes while another is at work leaves the wish behind. */
+	/* A thread that comes while another is at work does not wait: it leaves its request. */
 	atomic_fetch_add(&m->wanted, 1);
 	do {
 		wanted = atomic_load(&m->wanted);
@@ -302,11 +303,11 @@ int aif_modules_init(struct aif_modules *m, bool use_loader)
 	return 0;
 }
 
-void aif_modules_forked(struct aif_modules *m)
+void aif_modules_after_fork(struct aif_modules *m)
 {
 	atomic_store(&m->closed, true);
-	/* The list in use is whole; a thread of the parent may have been at work on the other. With no
-	 * counts the next look finds a change for sure. */
+	/* The list in use is whole; a thread of the parent may have been at work on the other.
+	 * With no counts the next look finds a change for sure. */
 	atomic_store(&m->busy, false);
 	atomic_store(&m->adds, 0);
 	atomic_store(&m->subs, 0);

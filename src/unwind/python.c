@@ -13,17 +13,18 @@
 #include <string.h>
 
 /*
- * Whether Python frames can be had, and how: finding the interpreter, its version and layout, and the
- * check before any of it is believed.
+ * Whether Python frames can be had, and how: finding the interpreter, its version and layout, and
+ * the check before any of it is believed.
  *
  *	ABSENT --detect--> CHECKING --first stack--> ON --stop--> STOPPED --detect--> CHECKING
  *	                      \__________\___ reason __> OFF
  *
- * The check takes the first stack with Python frames, reads it with every page probed, and demands that
- * the chain ends, that each code object, name, path and table has the type that its field must have,
- * that each instruction lies in its bytecode, and that the thread belongs to the main interpreter. The
- * types' addresses come from the dynamic symbols and so are independent of the offsets. A wrong
- * offset does not get through that; what would is caught where code objects are first read.
+ * The check takes the first stack with Python frames, reads it with every page probed, and demands
+ * that the chain ends, that each code object, name, path and table has the type that its field must
+ * have, that each instruction lies in its bytecode, and that the thread belongs to the main
+ * interpreter. The types' addresses come from the dynamic symbols and so are independent of the
+ * offsets. A wrong offset does not get through that; what would is caught where code objects are
+ * first read.
  */
 
 /* User addresses; the zero page is nobody's. (More bits than these are given out on request only.) */
@@ -43,9 +44,9 @@ static int is_libpython(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* Where the interpreter's symbols are: in the program or a library that all see, or in a library that was
- * loaded for one user only (an embedder's plug-in). That one's handle is kept, so that it is not
- * unloaded while we hold its addresses. */
+/* Finds where the interpreter's symbols are: in the program or a library that all see, or in a
+ * library that was loaded for one user only (an embedder's plug-in). Such a library's handle is
+ * kept, so that it is not unloaded while we hold its addresses. */
 static bool find_library(void **ret)
 {
 	char path[PATH_MAX];
@@ -188,7 +189,7 @@ void aif_python_stop(struct aif_python *py)
 	aif_python_death_stop(py);
 }
 
-/* Of a deeper stack the innermost frames are looked at. */
+/* Frames of a stack that are looked at, from the innermost on. */
 #define CHECKED_DEPTH 32
 
 static enum aif_reason examine(struct aif_python *py, const struct aif_python_frame *frames,

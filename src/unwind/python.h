@@ -7,9 +7,9 @@
 #include "unwind/unwind.h"
 
 /*
- * Who called, in Python: the frames of the current thread, from the memory of a stock CPython 3.8 to
- * 3.14. No GIL, no lock, no allocation, nothing changed; two small functions are called, to find the
- * thread and to see whether Python is ending. python_walk.c opens with the essay.
+ * Walks the Python frames of the current thread, from the memory of a stock CPython 3.8 to 3.14. No
+ * GIL, no lock, no allocation, nothing changed; two small functions are called, to find the thread
+ * and to see whether Python is ending. python_walk.c opens with the essay.
  *
  *	aif_python_detect()                where dlsym may be called: is there an interpreter?
  *	aif_python_hash_places()           each launch: a number for the thread's Python stack, until a death
@@ -31,8 +31,8 @@ enum aif_python_state {
 	AIF_PYTHON_OFF,     /* for good, see reason */
 };
 
-/* Process-wide; memory is the caller's, zeroed, alive as long as the process (the interpreter may keep a
- * pointer to the wrapper of python_death.c). Fields are for src/unwind and its tests. */
+/* Process-wide; memory is the caller's, zeroed, alive as long as the process (the interpreter
+ * may keep a pointer to the wrapper of python_death.c). Fields are for src/unwind and its tests. */
 struct aif_python {
 	_Alignas(64) _Atomic uint32_t state; /* enum aif_python_state */
 	_Atomic uint32_t reason;             /* enum aif_reason, 0 none; of OFF, or a restriction */
@@ -48,9 +48,10 @@ struct aif_python {
 	struct aif_python_codes codes;
 };
 
-/* Looks for an interpreter, unless one was found. Cheap if none is there (some dlsym), but it takes the
- * loader's lock and may allocate: not on a launch path, not in a signal handler. Call it at start, and
- * again after modules were loaded while aif_python_wanted(). Callers take turns. */
+/* Looks for an interpreter, unless one was found. Cheap if none is there (some dlsym), but it
+ * takes the loader's lock and may allocate: not on a launch path, not in a signal handler. Call
+ * it at start, and again after modules were loaded while aif_python_wanted(). Callers take
+ * turns. */
 void aif_python_detect(struct aif_python *py);
 
 /* Deaths of code objects are no longer watched; from here on no stack has Python frames until
@@ -70,7 +71,7 @@ static inline bool aif_python_wanted(const struct aif_python *py)
 	return state == AIF_PYTHON_ABSENT || state == AIF_PYTHON_STOPPED;
 }
 
-/* Why there are no Python frames, or not all: 0 or an enum aif_reason. */
+/* Returns why Python frames are missing: 0 if none are, or an enum aif_reason. */
 static inline int aif_python_reason(const struct aif_python *py)
 {
 	return (int)atomic_load_explicit(&py->reason, memory_order_relaxed);
@@ -104,19 +105,20 @@ enum aif_python_context {
 	AIF_PYTHON_IN_SIGNAL, /* anywhere: each page is probed by a system call before it is read */
 };
 
-/* The Python stack of this thread, innermost first: its hash only, or its frames too. Both say the same.
- * `bounds`: this thread's stack; {0, 0} if not known, then no frame has an address on it. At most `max`
- * frames are looked at. A few ns where there is no Python, or none in this thread. */
+/* The Python stack of this thread, innermost first: its hash only, or its frames too. Both say
+ * the same. `bounds`: this thread's stack; {0, 0} if not known, then no frame has an address on
+ * it. At most `max` frames are looked at. A few ns where there is no Python, or none in this
+ * thread. */
 void aif_python_hash_slow(struct aif_python *py, enum aif_python_context context, unsigned max,
 			  struct aif_python_stack *ret);
 void aif_python_walk(struct aif_python *py, enum aif_python_context context,
 		     struct aif_stack_bounds bounds, struct aif_python_frame *frames, unsigned max,
 		     struct aif_python_stack *ret);
 
-/* Whether a launch has a Python stack that was seen before, in less time: a hash of (address of the code object, lasti,
- * segments), for who keeps what it led to. Of two launches for which it is true and that have the same hash and the same
- * aif_python_deaths(), aif_python_hash() says the same if it knew all functions for one of them. False: ask
- * aif_python_hash(). */
+/* Whether a launch has a Python stack that was seen before, in less time: a hash of (address of
+ * the code object, lasti, segments), for who keeps what it led to. Of two launches for which it
+ * is true and that have the same hash and the same aif_python_deaths(), aif_python_hash() says
+ * the same if it knew all functions for one of them. False: ask aif_python_hash(). */
 bool aif_python_hash_places_slow(struct aif_python *py, unsigned max, uint64_t *ret);
 
 static inline bool aif_python_hash_places(struct aif_python *py, unsigned max, uint64_t *ret)
@@ -142,8 +144,8 @@ static inline void aif_python_hash(struct aif_python *py, enum aif_python_contex
 		*ret = (struct aif_python_stack){0};
 }
 
-/* What is told once of a code object. Texts are UTF-8 without terminator and, like the table, lie in the
- * caller's buffer. */
+/* The description of a code object, which is recorded once. Texts are UTF-8 without terminator
+ * and, like the table, lie in the caller's buffer. */
 struct aif_python_code {
 	uint64_t code;
 	uint32_t id;
@@ -162,12 +164,14 @@ struct aif_python_code {
 /* A buffer of this size holds all but the longest line tables. */
 #define AIF_PYTHON_CODE_BUFFER 16384u
 
-/* Copies what is to be told of the code object of one of this thread's frames, found without id, and
- * takes a number for it. 0, -EEXIST (not to be shown: walks leave it out from now on), -EINVAL (no code
- * object), -ENOBUFS (`size` is below the two maxima above). Usable in signal handlers. */
+/* Copies what is to be told of the code object of one of this thread's frames, found without id,
+ * and takes a number for it. 0, -EEXIST (not to be shown: walks leave it out from now on),
+ * -EINVAL (no code object), -ENOBUFS (`size` is below the two maxima above). Usable in signal
+ * handlers. */
 int aif_python_code_read(struct aif_python *py, uint64_t code, void *buffer, size_t size,
 			 struct aif_python_code *ret);
 
-/* From now on walks know it, by this number unless it had one already. Call it while the frame lives, after
- * it is certain that the recorder will be told. 0, or -ENOSPC: there is no room, the frame stays unknown. */
+/* From now on walks know it, by this number unless it had one already. Call it while the frame
+ * lives, after it is certain that the recorder will be told. 0, or -ENOSPC: there is no room,
+ * the frame stays unknown. */
 int aif_python_code_publish(struct aif_python *py, const struct aif_python_code *code);

@@ -4,15 +4,15 @@
 #include <string.h>
 
 /*
- * What is told once of a code object: raw copies, decoded later by the recorder. The object is one of this
- * thread's frames' and so is alive, and its names and tables never change; still each pointer is checked
- * for its type, and each page probed, because this is the place where a wrong offset would first show,
- * and it is not a hot one.
+ * Describes a code object, once: raw copies, decoded later by the recorder. The object is one of
+ * this thread's frames' and so is alive, and its names and tables never change; still each pointer
+ * is checked for its type, and each page probed, because this is the place where a wrong offset
+ * would first show, and it is not a hot one.
  */
 
-/* No reference count of a live object is outside of [1, 2^33): immortal ones are near 2^32. The freed
- * memory of one begins with a link of the allocator's list, or zero. (3.14 keeps flags in the top
- * 16 bits.) */
+/* No reference count of a live object is outside of [1, 2^33): immortal ones are near 2^32. The
+ * freed memory of one begins with a link of the allocator's list, or zero. (3.14 keeps flags in
+ * the top 16 bits.) */
 #define REFCOUNT_MASK ((UINT64_C(1) << 48) - 1)
 #define REFCOUNT_END  (UINT64_C(1) << 33)
 
@@ -66,7 +66,7 @@ static bool find_text(const struct aif_python *py, struct aif_python_reader *r, 
 /* Half of a surrogate pair stands for a byte that was no UTF-8, or for nothing sensible. */
 #define REPLACEMENT 0xfffd
 
-/* As UTF-8, at most `max` bytes of whole characters. */
+/* Copies the text as UTF-8, at most `max` bytes of whole characters. */
 static size_t copy_text(const struct text *t, char *to, size_t max)
 {
 	size_t n = 0;
@@ -167,8 +167,8 @@ bool aif_python_code_valid(const struct aif_python *py, struct aif_python_reader
 	       (lasti < 0 || (uint64_t)lasti < found.code_len) && found.first_line >= 0;
 }
 
-/* A stack with such a frame costs some system calls each time. Once in ten thousand signals this is a frame
- * that was caught between two states; on launch paths it should not be at all. */
+/* A stack with such a frame costs some system calls each time. Once in ten thousand signals this
+ * is a frame that was caught between two states; on launch paths it should not be at all. */
 #define UNREADABLE_MAX 100000
 
 static int unreadable(struct aif_python *py)

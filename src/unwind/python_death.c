@@ -73,14 +73,15 @@ int aif_python_death_start(struct aif_python *py)
 		return -EINVAL;
 	atomic_store(&watching, py);
 	now = atomic_load(dealloc_of(py));
-	/* Left there by stop(), below another's wrapper; unless that one took ours away with its own. */
+	/* Left there by stop(), below another's wrapper; unless that one took ours away with its
+	 * own. */
 	if (!atomic_exchange(&in_place, true) || now == atomic_load(&next_destructor)) {
 		do
 			atomic_store(&next_destructor, now);
 		while (!atomic_compare_exchange_weak(dealloc_of(py), &now, code_died));
 	}
-	/* Nothing that was entered while nobody watched may be believed. Last: a launch that began before a pause may
-	 * enter something at any moment. */
+	/* Drops codes that were entered while no destructor watched. Last: a launch that began
+	 * before a pause may enter something at any moment. */
 	aif_python_codes_clear(&py->codes);
 	return 0;
 }

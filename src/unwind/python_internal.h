@@ -3,7 +3,7 @@
 
 #include "unwind/python_read.h"
 
-/* What the files of the Python walker share. */
+/* Shared by the files of the Python walker. */
 
 /* Numbers of code objects below this one say something else. */
 #define AIF_PYTHON_ID_SKIP  1u /* not shown */
@@ -39,7 +39,7 @@ void aif_python_turn_off(struct aif_python *py, enum aif_python_state from, enum
 bool aif_python_code_valid(const struct aif_python *py, struct aif_python_reader *r, uint64_t code,
 			   int32_t lasti);
 
-/* The watch over the deaths of code objects. One process has one. start: 0 or -EINVAL (PyCode_Type is
- * not as expected); again after stop, or twice, is fine. */
+/* The watch over the deaths of code objects. One process has one. start: 0 or -EINVAL
+ * (PyCode_Type is not as expected); again after stop, or twice, is fine. */
 int aif_python_death_start(struct aif_python *py);
 void aif_python_death_stop(struct aif_python *py);

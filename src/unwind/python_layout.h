@@ -4,19 +4,20 @@
 #include "base/base.h"
 
 /*
- * Where CPython keeps what we read, as data: one table row per version, or, from 3.13 on, what the
- * interpreter says about itself. Offsets are bytes from the start of the structure.
+ * The layout of CPython's structures that we read, as data: one table row per version, or, from
+ * 3.13 on, what the interpreter says about itself. Offsets are bytes from the start of the
+ * structure.
  */
 
-/* How the frames of a thread are linked, and how one sees that the C frame of the evaluation loop, which
- * may run several Python frames, ends. */
+/* The kinds of links between the frames of a thread, and of marks for the end of an evaluation
+ * loop's C frame, which may run several Python frames. */
 enum aif_python_kind {
 	AIF_PYTHON_OBJECTS, /* 3.8 to 3.10: frame objects; each has an evaluation loop of its own */
 	AIF_PYTHON_IS_ENTRY,    /* 3.11: the last frame of a loop says so */
 	AIF_PYTHON_ENTRY_FRAME, /* 3.12 and newer: a mark frame, within the loop's C frame */
 };
 
-/* How a frame tells which instruction it is at. */
+/* The ways in which a frame stores its current instruction. */
 enum aif_python_instr {
 	AIF_PYTHON_INSTR_BYTES, /* 3.8, 3.9: i32, bytes into the bytecode */
 	AIF_PYTHON_INSTR_UNITS, /* 3.10: i32, in units of two bytes */
@@ -39,8 +40,8 @@ struct aif_python_layout {
 	uint16_t f_code, f_previous, f_instr, f_mark;
 	uint8_t owner_entry; /* owners from this one on are marks, not Python frames */
 
-	/* code object; co_code is the bytes object with the bytecode (3.8 to 3.10), or where the bytecode
-	 * itself begins. co_firsttraceable and co_qualname since 3.11. */
+	/* code object; co_code is the bytes object with the bytecode (3.8 to 3.10), or where the
+	 * bytecode itself begins. co_firsttraceable and co_qualname since 3.11. */
 	uint16_t co_code, co_name, co_qualname, co_filename, co_firstline, co_linetable;
 	uint16_t co_firsttraceable;
 
@@ -56,8 +57,8 @@ struct aif_python_layout {
 /* The layout of version 3.`minor`, 3.8 to 3.12. False: not one of these. */
 bool aif_python_layout_known(unsigned minor, struct aif_python_layout *ret);
 
-/* The layout that a runtime (`_PyRuntime`, of which `size` bytes may be read) describes: 3.13 and 3.14.
- * 0, -ENOSYS (a version whose description we do not know), -ENOTSUP (free-threaded), or -EINVAL (not
- * what this version's description looks like). */
+/* The layout that a runtime (`_PyRuntime`, of which `size` bytes may be read) describes: 3.13
+ * and 3.14. 0, -ENOSYS (a version whose description we do not know), -ENOTSUP (free-threaded),
+ * or -EINVAL (not what this version's description looks like). */
 int aif_python_layout_described(unsigned minor, const void *runtime, size_t size,
 				struct aif_python_layout *ret);

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 /*
- * The one way in which the walker reads the interpreter's memory. A place may be read when it lies where
- * pointers may point (user addresses; in tests, a piece of fake memory) and is aligned as its field
- * is. On a launch path that is enough, for the reasons in python_walk.c; elsewhere the reader also
- * asks the kernel about each page that it comes to.
+ * The one way in which the walker reads the interpreter's memory. A place may be read when it lies
+ * where pointers may point (user addresses; in tests, a piece of fake memory) and is aligned as its
+ * field is. On a launch path that is enough, for the reasons in python_walk.c; elsewhere the reader
+ * also asks the kernel about each page that it comes to.
  */
 struct aif_python_reader {
 	uint64_t lo, span; /* [lo, lo + span) */
@@ -32,8 +32,9 @@ static inline void aif_python_reader_init(struct aif_python_reader *r, const str
 
 #define AIF_PYTHON_PAGE UINT64_C(4096)
 
-/* rt_sigprocmask copies the new mask in before it looks at what it is asked to do, and so tells with
- * EFAULT that a place cannot be read, changing nothing. (mincore knows nothing of protections.) */
+/* rt_sigprocmask copies the new mask in before it looks at what it is asked to do, and so tells
+ * with EFAULT that a place cannot be read, changing nothing. (mincore knows nothing of
+ * protections.) */
 static AIF_NOINLINE bool aif_python_probe_page(struct aif_python_reader *r, uint64_t page)
 {
 	int saved = errno;
@@ -64,7 +65,7 @@ static inline bool aif_python_readable(struct aif_python_reader *r, uint64_t at,
 	return !aif_unlikely(r->probe) || aif_python_probe(r, at, len);
 }
 
-/* As above, for the start of an object. */
+/* True if an object may start at this address, by the same checks. */
 static inline bool aif_python_object(struct aif_python_reader *r, uint64_t at, uint64_t len)
 {
 	return !aif_unlikely(at & 7) && aif_python_readable(r, at, len);

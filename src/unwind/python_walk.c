@@ -54,8 +54,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* What does not change during a walk, and what does. Both are passed to inlined functions only: a loop whose
- * sums live in memory takes twice as long. */
+/* Constants of a walk; struct sums has what changes. Both are passed to inlined functions only:
+ * a loop whose sums live in memory takes twice as long. */
 struct walk {
 	const struct aif_python_layout *layout;
 	/* of the layout, what each frame needs: else it is loaded anew for each */
@@ -84,8 +84,9 @@ struct sums {
  * end. Between two frames there is at most one of each. */
 #define STEPS_PER_FRAME 3
 
-/* `m` does not depend on the frames before, so that a step adds 4 cycles only, as many as the load of the
- * next frame's address. Each part is a bijection: stacks that differ in one frame never collide. */
+/* `m` does not depend on the frames before, so that a step adds 4 cycles only, as many as the
+ * load of the next frame's address. Each part is a bijection: stacks that differ in one frame
+ * never collide. */
 INLINE uint64_t mix_frame(uint64_t hash, uint32_t id, int32_t lasti)
 {
 	uint64_t m = (uint64_t)id << 32 | (uint32_t)lasti;
@@ -174,8 +175,8 @@ static uint64_t believed(struct aif_python_reader *r, struct aif_stack_bounds bo
 	return at;
 }
 
-/* The list of CFrames, of which each evaluation loop has one (3.10, 3.11). Gives the one of the segment at
- * hand, 0 if not known; *cframe becomes the next. */
+/* The list of CFrames, of which each evaluation loop has one (3.10, 3.11). Gives the one of the
+ * segment at hand, 0 if not known; *cframe becomes the next. */
 static uint64_t next_cframe(const struct aif_python_layout *l, struct aif_python_reader *r,
 			    struct aif_stack_bounds bounds, uint64_t *cframe)
 {
@@ -395,8 +396,8 @@ INLINE void walk_here(struct aif_python *py, bool probe, bool places,
 		return;
 	aif_python_reader_init(&r, py, probe);
 	thread = aif_python_thread(py, &r);
-	/* A thread of another interpreter stays native: what its code objects are, and when they die, is
-	 * between that interpreter and its own lock. */
+	/* A thread of another interpreter stays native: what its code objects are, and when they
+	 * die, is between that interpreter and its own lock. */
 	if (thread && aif_python_u64(thread, py->layout.ts_interp) == py->main_interpreter)
 		walk(py, &r, probe, places, thread, bounds, frames, max, ret);
 }

@@ -13,11 +13,12 @@
  * `bp` says where the caller's rbp was saved: 0 = it was not, AIF_ROW_BP_AT_BP = at the address in
  * rbp, else at CFA + 8 * bp (for SIGNAL: at rsp + 8 * bp).
  *
- * aarch64: the same with x29 and sp, but the return address lies at CFA + 8 * aux, and x29 at that + 8 * bp:
- * frames may have 256 KB, and the two words lie side by side. (LR has no aux, its x29 lies at CFA + 8 * bp.)
+ * aarch64: the same with x29 and sp, but the return address lies at CFA + 8 * aux, and x29 at that
+ * + 8 * bp: frames may have 256 KB, and the two words lie side by side. (LR has no aux, its x29
+ * lies at CFA + 8 * bp.)
  *
- * REG: while an over-aligned function sets up or takes down its frame its CFA is in a register that only
- * an interruption tells (aif_unwind_interrupted); gcc takes r10, and r13 where r10 is needed.
+ * REG: while an over-aligned function sets up or takes down its frame its CFA is in a register that
+ * only an interruption tells (aif_unwind_interrupted); gcc takes r10, and r13 where r10 is needed.
  */
 enum aif_row_kind {
 	AIF_ROW_RSP,       /* CFA = rsp + off */
@@ -69,8 +70,8 @@ static inline int32_t aif_row_off(uint64_t row)
 	return (int32_t)(row >> 32);
 }
 
-/* Where the return address lies, and the caller's frame pointer if it was saved relative to the CFA; not for
- * LR, SIGNAL. */
+/* Returns the address of the return address; the next function, of the caller's frame pointer if
+ * it was saved relative to the CFA. Not for LR, SIGNAL. */
 static inline uint64_t aif_row_ra_at(uint64_t row, uint64_t cfa)
 {
 	return AIF_ARCH_LINK ? cfa + 8 * (uint64_t)(int64_t)aif_row_aux(row) : cfa - 8;

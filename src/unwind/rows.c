@@ -5,8 +5,8 @@ static_assert(sizeof(struct aif_row_node) == 16, "four nodes a cache line, none 
 
 #define BUSY UINT64_C(1)
 
-/* A key has this many places, neighbours: 4 cache lines. With all taken (the map is nearly full: tens
- * of thousands of rows) its row is computed each time, 0.5 us. */
+/* A key has this many places, neighbours: 4 cache lines. With all taken (the map is nearly full:
+ * tens of thousands of rows) its row is computed each time, 0.5 us. */
 #define PLACES 16
 
 static uint32_t first_place(uint64_t key)

@@ -8,14 +8,15 @@
 #define SVC           0xd4000001
 
 /*
- * The frame that the kernel pushes (linux/arch/arm64/include/uapi/asm/sigcontext.h, ucontext.h): siginfo (128
- * bytes), ucontext: flags, link, stack (40), mask (8, and 120 reserved), 8 to align; mcontext: the fault's
- * address, x0 to x30, sp, pc.
+ * The frame that the kernel pushes (linux/arch/arm64/include/uapi/asm/sigcontext.h, ucontext.h):
+ * siginfo (128 bytes), ucontext: flags, link, stack (40), mask (8, and 120 reserved), 8 to align;
+ * mcontext: the fault's address, x0 to x30, sp, pc.
  */
 #define REGISTER(n) (128 + 40 + 128 + 8 + 8 + 8 * (n))
 enum { SAVED_X29 = REGISTER(29), SAVED_SP = REGISTER(31), SAVED_PC = REGISTER(32) };
 
-/* adrp x16, page; ldr x17, [x16, at]; add x16, x16, at; br x17. The branch may have a landing pad before. */
+/* adrp x16, page; ldr x17, [x16, at]; add x16, x16, at; br x17. The branch may have a landing
+ * pad before. */
 static const struct {
 	uint32_t mask, value;
 } plt[] = {

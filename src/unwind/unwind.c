@@ -30,45 +30,46 @@
  *
  * (The picture is of x86-64; arch.h says what differs.)
  *
- * One step: find the row of pc (row.h: "CFA is rsp + 56, rbp was saved at CFA - 16"), compute the CFA,
- * load the return address below it and the caller's rbp where the row says. Then pc is the return
- * address, sp the CFA, and so on until a row says END. 80 frames take about 1 us this way, where
- * glibc's backtrace() takes 20 us, because it looks up the module, the function and its program at
- * each frame anew. (Most of that is one chain: sp, return address, row, next sp.)
+ * One step: find the row of pc (row.h: "CFA is rsp + 56, rbp was saved at CFA - 16"), compute the
+ * CFA, load the return address below it and the caller's rbp where the row says. Then pc is the
+ * return address, sp the CFA, and so on until a row says END. 80 frames take about 1 us this way,
+ * where glibc's backtrace() takes 20 us, because it looks up the module, the function and its
+ * program at each frame anew. (Most of that is one chain: sp, return address, row, next sp.)
  *
  * Where rows come from: the process-wide map by address (rows.h), or else the module's .eh_frame
  * (ehframe.c), 0.2 to 0.8 us; the row is then kept in the map. Not kept: rows of interrupted
  * instructions (any pc may be sampled: they would fill the map), and the answer "no module", which
  * a later dlopen makes wrong.
  *
- * A return address points after its call, which may be the last instruction of its function, so it is
- * looked up at pc - 1. An interrupted instruction is looked up at pc: the first one if the caller says
- * so (`pc_is_exact`), and the one above a signal's trampoline. Its function may keep rbp in the red
- * zone, 128 bytes below sp (x86-64); elsewhere nothing below sp is alive.
+ * A return address points after its call, which may be the last instruction of its function, so it
+ * is looked up at pc - 1. An interrupted instruction is looked up at pc: the first one if the
+ * caller says so (`pc_is_exact`), and the one above a signal's trampoline. Its function may keep
+ * rbp in the red zone, 128 bytes below sp (x86-64); elsewhere nothing below sp is alive.
  *
- * Nothing is believed. Each stack word that is read lies in the bounds, above what is dead; the return
- * address lies at or above sp, so sp grows at each step, but for a function of aarch64 that was interrupted before
- * it had a frame, which is the first one or next to a signal's. Reads of tables are bounded by ehframe.c. What
- * the rows cannot tell ends the stack with a reason.
+ * Nothing is believed. Each stack word that is read lies in the bounds, above what is dead; the
+ * return address lies at or above sp, so sp grows at each step, but for a function of aarch64 that
+ * was interrupted before it had a frame, which is the first one or next to a signal's. Reads of
+ * tables are bounded by ehframe.c. What the rows cannot tell ends the stack with a reason.
  *
- * Where there is no row: code in no module may be a JIT compiler's that tells debuggers of it (jit.c), or a
- * trampoline that does nothing more but return (guess.h). Else, and in a module's code without tables, there
- * is a guess (x86-64): if the frame pointer points into this stack, and the word above what it points to is
- * the address after a call in known code, then that is the caller. It holds for code that keeps a frame
- * pointer; else frames may be left out. Who called by way of a guess is counted as `guessed`, never silently.
+ * Where there is no row: code in no module may be a JIT compiler's that tells debuggers of it
+ * (jit.c), or a trampoline that does nothing more but return (guess.h). Else, and in a module's
+ * code without tables, there is a guess (x86-64): if the frame pointer points into this stack, and
+ * the word above what it points to is the address after a call in known code, then that is the
+ * caller. It holds for code that keeps a frame pointer; else frames may be left out. Who called by
+ * way of a guess is counted as `guessed`, never silently.
  *
- * Rows are facts about code, so only the unloading of a module can make them wrong: another may come
- * to lie at its addresses. aif_unwinder_refresh() then begins a new generation, which is part of
- * each row's key. Its caller must refresh after each dlclose: another thread that loads and enters a
- * library at the same place before that could still meet an old row. An unwind that began before the
- * change ends with the old rows, which were right for the frames that it can meet.
+ * Rows are facts about code, so only the unloading of a module can make them wrong: another may
+ * come to lie at its addresses. aif_unwinder_refresh() then begins a new generation, which is part
+ * of each row's key. Its caller must refresh after each dlclose: another thread that loads and
+ * enters a library at the same place before that could still meet an old row. An unwind that began
+ * before the change ends with the old rows, which were right for the frames that it can meet.
  *
- * One window in which no unwinder is right: while libgcc transfers control to an exception's handler it
- * overwrites, for some instructions, the return address that it is about to leave. Only a signal can
- * look at the stack then.
+ * One window in which no unwinder is right: while libgcc transfers control to an exception's
+ * handler it overwrites, for some instructions, the return address that it is about to leave. Only
+ * a signal can look at the stack then.
  *
- * What this file reads besides rows and registers are the words of aif_peek(): a memo of whole stacks
- * needs no more than these to be exact.
+ * What this file reads besides rows and registers are the words of aif_peek(): a memo of whole
+ * stacks needs no more than these to be exact.
  */
 
 #define NO_MODULE (aif_row_make(AIF_ROW_NONE, 0, 1, 0))
@@ -84,8 +85,8 @@ struct aif_unwinder {
 	_Alignas(64) struct aif_jit jit;
 };
 
-/* A frame while its caller is looked for. pc, sp and bp are kept apart: side by side, gcc moves them as
- * one vector, and the loop below takes twice as long. */
+/* A frame while its caller is looked for. pc, sp and bp are kept apart: side by side, gcc moves
+ * them as one vector, and the loop below takes twice as long. */
 struct frame {
 	uint64_t pc;
 	uint64_t limit; /* the highest address of a word within the stack */
@@ -108,8 +109,8 @@ int aif_unwinder_init(struct aif_unwinder *u)
 	return aif_modules_init(&u->modules, true);
 }
 
-/* If another thread changes the generation at the same time, its change does for ours: it comes after we
- * were called. */
+/* If another thread changes the generation at the same time, its change does for ours: it comes
+ * after we were called. */
 static void begin_generation(struct aif_unwinder *u)
 {
 	uint32_t old = atomic_load(&u->generation), next = old + 1;
@@ -120,10 +121,10 @@ static void begin_generation(struct aif_unwinder *u)
 	atomic_compare_exchange_strong(&u->generation, &old, next);
 }
 
-void aif_unwinder_forked(struct aif_unwinder *u)
+void aif_unwinder_after_fork(struct aif_unwinder *u)
 {
-	aif_modules_forked(&u->modules);
-	aif_jit_forked(&u->jit);
+	aif_modules_after_fork(&u->modules);
+	aif_jit_after_fork(&u->jit);
 	/* Another thread of the parent may have unloaded a module and not come to say so. */
 	begin_generation(u);
 }
@@ -269,7 +270,8 @@ static inline bool readable(const struct frame *f, uint64_t at)
 	return at >= f->floor && at <= f->limit;
 }
 
-/* Is a return address at ra_at none of this frame's? The CFA must be above sp and in the stack, too. */
+/* Is a return address at ra_at none of this frame's? The CFA must be above sp and in the stack,
+ * too. */
 static inline bool outside(uint64_t sp, uint64_t limit, uint64_t cfa, uint64_t ra_at)
 {
 	return cfa - 8 < sp || cfa - 8 > limit || ra_at < sp || ra_at > limit;
@@ -292,19 +294,19 @@ static bool cfa_from_register(const struct frame *f, uint64_t row, uint64_t *ret
 	return false;
 }
 
-/* May pc be an address of code? What is called through a null pointer is interrupted near 0; nothing returns
- * there. */
+/* May pc be an address of code? What is called through a null pointer is interrupted near 0;
+ * nothing returns there. */
 static inline bool is_code(uint64_t pc, bool exact)
 {
 	return pc && pc < END_ADDRESS && (exact || pc >= FIRST_ADDRESS);
 }
 
-/* What became of frames without a row. */
+/* State of frames without a row. */
 struct beyond {
 	bool foreign;      /* the last one depends on code in no module */
 	bool guessed;      /* the last one's caller is a guess */
 	uint64_t at, word; /* what the guess has read; 0 */
-	/* So many addresses lie before the first one of which that is true. */
+	/* Number of addresses before the first one of which that is true. */
 	unsigned foreign_from, guessed_from;
 };
 
@@ -355,7 +357,7 @@ static AIF_NOINLINE uint64_t beyond_tables(struct aif_unwinder *u, const struct 
 	return AIF_GUESS_ROW;
 }
 
-/* One step by any row. Returns AIF_STOP_COUNT to go on. */
+/* Makes one step by any row. Returns AIF_STOP_COUNT to go on. */
 static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 {
 	uint64_t cfa, bp_at, sp;
@@ -420,8 +422,8 @@ static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 	if (aif_row_kind(row) != AIF_ROW_LR &&
 	    outside(f->sp, f->limit, cfa, aif_row_ra_at(row, cfa)))
 		return AIF_STOP_BAD_STACK;
-	/* gcc does not say at which instruction of an epilogue rbp is restored. The function's own points
-	 * into its frame; the caller's, if it is an address in this stack, above. */
+	/* gcc does not say at which instruction of an epilogue rbp is restored. The function's
+	 * own points into its frame; the caller's, if it is an address in this stack, above. */
 	if (aif_row_bp(row) &&
 	    !(aif_row_kind(row) == AIF_ROW_REG && aif_row_bp(row) == AIF_ROW_BP_AT_BP &&
 	      (f->bp < f->floor || f->bp >= cfa))) {
@@ -534,7 +536,8 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 			frames[depth] = (struct aif_unwind_frame){sp, bp, row};
 		if (aif_unlikely(pc - FIRST_ADDRESS >= END_ADDRESS - FIRST_ADDRESS) &&
 		    !is_code(pc, exact)) {
-			/* Hand-made stacks (coroutines) end with a zero, or with what others have left there. */
+			/* Hand-made stacks (coroutines) end with a zero, or with what others
+			 * have left there. */
 			stop = pc == 0 ? AIF_STOP_END : AIF_STOP_BAD_STACK;
 			break;
 		}

@@ -6,7 +6,7 @@
 struct aif_jit_symbol;
 
 /*
- * Who called: the native stack of the current thread, from .eh_frame, on stock binaries.
+ * Unwinds the native stack of the current thread, from .eh_frame, on stock binaries.
  *
  * aif_unwind() is pure and bounded: registers, bounds and the process's unwind tables in, return
  * addresses and the reason for stopping out. It allocates nothing, takes no lock, calls no libc
@@ -24,30 +24,32 @@ size_t aif_unwinder_size(void);
 /* Takes the first module snapshot. Not in a signal handler. 0 or -errno. */
 int aif_unwinder_init(struct aif_unwinder *u);
 
-/* In a forked child, before it unwinds: goes on with the parent's. Takes no lock, and none of the loader's is
- * taken from here on (closed), until a thread that may hang forever has called reopen() and was lucky. */
-void aif_unwinder_forked(struct aif_unwinder *u);
+/* In a forked child, before it unwinds: goes on with the parent's. Takes no lock, and none of
+ * the loader's is taken from here on (closed), until a thread that may hang forever has called
+ * reopen() and was lucky. */
+void aif_unwinder_after_fork(struct aif_unwinder *u);
 bool aif_unwinder_closed(const struct aif_unwinder *u);
 void aif_unwinder_reopen(struct aif_unwinder *u);
 
-/* Modules came or went (after dlclose; or when an unknown pc was seen on a launch path): takes a new
- * snapshot, and when one went away drops all rows (a new generation). Not in a signal handler. */
+/* Modules came or went (after dlclose; or when an unknown pc was seen on a launch path): takes a
+ * new snapshot, and when one went away drops all rows (a new generation). Not in a signal
+ * handler. */
 void aif_unwinder_refresh(struct aif_unwinder *u);
 
-/* A module may be about to go: drops all rows before another can be mapped in its place, which may happen
- * before aif_unwinder_refresh() is called. Lock-free. */
+/* A module may be about to go: drops all rows before another can be mapped in its place, which
+ * may happen before aif_unwinder_refresh() is called. Lock-free. */
 void aif_unwinder_forget(struct aif_unwinder *u);
 
-/* After a `foreign` result whose last address is pc: might a refresh help? For code in no module only if a JIT
- * compiler may have told of it meanwhile. As aif_unwinder_module(). */
+/* After a `foreign` result whose last address is pc: might a refresh help? For code in no module
+ * only if a JIT compiler may have told of it meanwhile. As aif_unwinder_module(). */
 bool aif_unwinder_stale(const struct aif_unwinder *u, uint64_t pc);
 
-/* Of the helper thread, now and then: looks for code of JIT compilers if a stack met any that is not known
- * (jit.h). aif_unwinder_refresh() does so as far as a launch path may. */
+/* Called by the helper thread now and then: looks for code of JIT compilers if a stack met
+ * unknown code (jit.h). aif_unwinder_refresh() does so as far as a launch path may. */
 void aif_unwinder_look(struct aif_unwinder *u);
 
-/* Changes when JIT compilers were found to have made or removed code. Where `foreign` results of two values
- * are equal their functions may differ. */
+/* Changes when JIT compilers were found to have made or removed code. Where `foreign` results of
+ * two values are equal their functions may differ. */
 uint32_t aif_unwinder_jit_epoch(const struct aif_unwinder *u);
 
 /* The function of a JIT compiler at pc, which is in no module (jit.h). Not in a signal handler. */
@@ -80,9 +82,9 @@ enum aif_unwind_stop {
 struct aif_unwind_result {
 	unsigned depth;            /* addresses written */
 	enum aif_unwind_stop stop; /* anything but END means: truncated, and marked so */
-	/* Of these addresses, how many there are from the first one on that follows from a guess by frame
-	 * pointer (marked, too), and from the first one in code of no module: there tomorrow's answer may be
-	 * another. */
+	/* Counts of these addresses: those from the first that follows from a guess by frame
+	 * pointer (marked, too), and those from the first in code of no module, for which a
+	 * later answer may differ. */
 	unsigned guessed, foreign;
 };
 
@@ -90,16 +92,17 @@ const char *aif_unwind_stop_name(enum aif_unwind_stop stop);
 
 /*
  * The stack of *regs, innermost first: pcs[0] = regs->pc, then return addresses. All but pcs[0]
- * (and the frame interrupted by a signal) point after a call: look up pc - 1. All but pcs[0] are user
- * addresses, so that bit 63 may say of an entry that it is something else. `pc_is_exact` says
+ * (and the frame interrupted by a signal) point after a call: look up pc - 1. All but pcs[0] are
+ * user addresses, so that bit 63 may say of an entry that it is something else. `pc_is_exact` says
  * that regs->pc is an instruction about to run (a signal's), not a return address.
  */
 struct aif_unwind_result aif_unwind(struct aif_unwinder *u, const struct aif_regs *regs,
 				    bool pc_is_exact, struct aif_stack_bounds bounds, uint64_t *pcs,
 				    unsigned max);
 
-/* The stack of an interrupted point, as aif_unwind() with `pc_is_exact`, but it can also be told if the point is
- * where a function that aligns its frame sets it up or takes it down: *more is of the same point. */
+/* The stack of an interrupted point, as aif_unwind() with `pc_is_exact`, but it can also be told
+ * if the point is where a function that aligns its frame sets it up or takes it down: *more is
+ * of the same point. */
 struct aif_unwind_result aif_unwind_interrupted(struct aif_unwinder *u, const struct aif_regs *regs,
 						const struct aif_regs_more *more,
 						struct aif_stack_bounds bounds, uint64_t *pcs,
@@ -112,10 +115,10 @@ struct aif_unwind_frame {
 	uint64_t row; /* the rule by which its caller was looked for (row.h) */
 };
 
-/* The same, and frames[max + 1]: frames[i] is that of pcs[i]; the one after the last, frames[depth], has
- * the sp above the last frame if that is known, else the last frame's own. `max` is at least 1. Where the
- * stack ends without a row, the one after the last tells by bp and row which word a guess by frame pointer
- * has read (0: none) and refused. */
+/* The same, and frames[max + 1]: frames[i] is that of pcs[i]; the one after the last,
+ * frames[depth], has the sp above the last frame if that is known, else the last frame's own.
+ * `max` is at least 1. Where the stack ends without a row, the one after the last tells by bp
+ * and row which word a guess by frame pointer has read (0: none) and refused. */
 struct aif_unwind_result aif_unwind_frames(struct aif_unwinder *u, const struct aif_regs *regs,
 					   bool pc_is_exact, struct aif_stack_bounds bounds,
 					   uint64_t *pcs, unsigned max,
@@ -127,12 +130,14 @@ aif_unwind_interrupted_frames(struct aif_unwinder *u, const struct aif_regs *reg
 			      const struct aif_regs_more *more, struct aif_stack_bounds bounds,
 			      uint64_t *pcs, unsigned max, struct aif_unwind_frame *frames);
 
-/* do_it(arg) while no module can be unloaded: with the loader's lock, so shortly. For what asks about code that is not on the
- * calling thread's stack. False, and no call: in a forked child the loader may be locked for good. */
+/* do_it(arg) while no module can be unloaded: with the loader's lock, so shortly. For what asks
+ * about code that is not on the calling thread's stack. False, and no call: in a forked child
+ * the loader may be locked for good. */
 bool aif_unwinder_hold(const struct aif_unwinder *u, void (*do_it)(void *), void *arg);
 
 /* The loaded module that holds pc. `path` is "" for the main program; it and the addresses stay
- * valid until the module is unloaded, which must not be possible meanwhile. Lock-free on glibc >= 2.35. */
+ * valid until the module is unloaded, which must not be possible meanwhile. Lock-free on glibc
+ * >= 2.35. */
 struct aif_unwind_module {
 	uint64_t base;     /* load bias: pc - base is the address in the ELF file */
 	uint64_t lo, hi;   /* executable range */

@@ -38,7 +38,7 @@ static int receive_welcome(int sock, int *ret_fd)
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(int))];
 	} control;
-	struct aif_welcome w;
+	struct aif_hello_reply w;
 	struct iovec iov = {.iov_base = &w, .iov_len = sizeof(w)};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
@@ -57,8 +57,8 @@ static int receive_welcome(int sock, int *ret_fd)
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
 	    c->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	if (n == (ssize_t)sizeof(w) && w.magic == AIF_WIRE_MAGIC && w.status == AIF_WELCOME_OK &&
-	    w.version == AIF_WIRE_VERSION && fd >= 0 && ret_fd) {
+	if (n == (ssize_t)sizeof(w) && w.magic == AIF_WIRE_MAGIC &&
+	    w.status == AIF_HELLO_REPLY_OK && w.version == AIF_WIRE_VERSION && fd >= 0 && ret_fd) {
 		*ret_fd = fd;
 		return 0;
 	}
@@ -66,11 +66,11 @@ static int receive_welcome(int sock, int *ret_fd)
 		close(fd);
 	if (n != (ssize_t)sizeof(w) || w.magic != AIF_WIRE_MAGIC)
 		return -EPROTO;
-	return w.status == AIF_WELCOME_DONE       ? (ret_fd ? -EPROTO : 0)
-	       : w.status == AIF_WELCOME_TOKEN    ? -EACCES
-	       : w.status == AIF_WELCOME_FULL     ? -EUSERS
-	       : w.status == AIF_WELCOME_UNWANTED ? -ENOENT
-						  : -EPROTO;
+	return w.status == AIF_HELLO_REPLY_DONE       ? (ret_fd ? -EPROTO : 0)
+	       : w.status == AIF_HELLO_REPLY_TOKEN    ? -EACCES
+	       : w.status == AIF_HELLO_REPLY_FULL     ? -EUSERS
+	       : w.status == AIF_HELLO_REPLY_UNWANTED ? -ENOENT
+						      : -EPROTO;
 }
 
 int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_ms, int *ret_fd)
@@ -91,13 +91,13 @@ int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_
 	return r;
 }
 
-int aif_welcome_send(int sock, enum aif_welcome_status status, int fd)
+int aif_hello_reply_send(int sock, enum aif_hello_status status, int fd)
 {
 	union {
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(int))];
 	} control = {.space = {0}};
-	struct aif_welcome w = {
+	struct aif_hello_reply w = {
 		.magic = AIF_WIRE_MAGIC, .version = AIF_WIRE_VERSION, .status = status};
 	struct iovec iov = {.iov_base = &w, .iov_len = sizeof(w)};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};

@@ -7,24 +7,28 @@
 #include <inttypes.h>
 
 /*
- * How agent and recorder meet: a SOCK_SEQPACKET socket at a path in a 0700 directory, named with
- * the token of this recording by the first two environment variables below. The agent says hello; to a
- * hello of kind RUNTIME the recorder answers with the memory's descriptor. Both then close the
- * socket: nothing stays open in the target.
+ * The handshake of agent and recorder: over a SOCK_SEQPACKET socket at a path in a 0700 directory,
+ * named with the token of this recording by the first two environment variables below. The agent
+ * says hello; to a hello of kind RUNTIME the recorder answers with the memory's descriptor. Both
+ * then close the socket: nothing stays open in the target.
  */
 #define AIF_ENV_SOCKET "AIFLAME_SOCKET"
 #define AIF_ENV_TOKEN  "AIFLAME_TOKEN"
-/* CUDA's driver opens one library that listens to it; one that was wanted before us is opened by the agent. */
+/* CUDA's driver opens one library that listens to it; one that was wanted before us is opened by
+ * the agent. */
 #define AIF_ENV_CUDA        "CUDA_INJECTION64_PATH"
 #define AIF_ENV_CUDA_BEFORE "AIFLAME_CUDA_INJECTION"
 /* Listen to this runtime only. */
 #define AIF_ENV_RUNTIME "AIFLAME_RUNTIME"
 
+/* Set to 1 (record --children): meet the recorder without a runtime. */
+#define AIF_ENV_CHILDREN "AIFLAME_CHILDREN"
+
 /*
- * Beside the socket an agent leaves objects of device code that it was shown for a moment only, each once,
- * in a file named by its hash (struct aif_wire_code). It is written under another name first, so that
- * what has this name is whole. The recorder removes them in the end.
- * What an object was compiled from (SPIR-V) lies under a hash that follows from the object's; without an object from
+ * Device code that a runtime shows to the agent for a moment only is left beside the socket, each
+ * once, in a file named by its hash (struct aif_wire_code). It is written under another name first,
+ * so that what has this name is whole. The recorder removes them in the end. What an object was
+ * compiled from (SPIR-V) lies under a hash that follows from the object's; without an object from
  * its own.
  */
 #define AIF_OBJECT_SUFFIX   ".object"
@@ -43,9 +47,10 @@ static inline uint64_t aif_object_source(uint64_t hash)
 
 enum aif_hello_kind {
 	AIF_HELLO_CARRIER = 1, /* a process carries the agent; no answer */
-	AIF_HELLO_RUNTIME = 2, /* a runtime was initialised: asks for the memory */
+	AIF_HELLO_RUNTIME = 2, /* asks for the memory: mostly because a runtime was initialised */
 	AIF_HELLO_CONTROL = 3, /* `aiflame ctl`; the answer says that it was understood */
-	/* What it was given, or what it needs itself, it could not take: nothing will come from it. No answer. */
+	/* The agent could not use what it was given, or lacks what it needs: it will send
+	 * nothing. No answer. */
 	AIF_HELLO_FAILED = 4,
 };
 enum aif_control {
@@ -53,38 +58,42 @@ enum aif_control {
 	AIF_CONTROL_HOLD = 2, /* collect nothing for now */
 	AIF_CONTROL_RUN = 3,
 };
+enum aif_hello_joins {
+	AIF_JOINS_AFTER_FORK = 1,     /* a forked child asks anew */
+	AIF_JOINS_WITHOUT_DEVICE = 2, /* no runtime was initialised: for CPU samples */
+};
 struct aif_hello {
 	uint32_t magic, version;
 	uint32_t kind;
 	union {
-		uint32_t after_fork; /* RUNTIME: a forked child asks anew */
-		uint32_t control;    /* CONTROL: enum aif_control */
-		uint32_t text_len;   /* CARRIER */
-		uint32_t error;      /* FAILED: errno */
+		uint32_t joins;    /* RUNTIME: enum aif_hello_joins */
+		uint32_t control;  /* CONTROL: enum aif_control */
+		uint32_t text_len; /* CARRIER */
+		uint32_t error;    /* FAILED: errno */
 	};
 	char token[AIF_TOKEN_LEN];
 	char runtime[16]; /* terminated */
-	/* CARRIER: the program's path, 0, its arguments with a 0 behind each, perhaps cut: the process may be
-	 * over before the recorder can look. What is not used is not sent. */
+	/* CARRIER: the program's path, 0, its arguments with a 0 behind each, perhaps cut: the
+	 * process may be over before the recorder can look. What is not used is not sent. */
 	char text[AIF_HELLO_TEXT];
 };
 #define AIF_HELLO_FIXED offsetof(struct aif_hello, text)
-enum aif_welcome_status {
-	AIF_WELCOME_OK = 0, /* a descriptor comes with it */
-	AIF_WELCOME_TOKEN = 1,
-	AIF_WELCOME_VERSION = 2,
-	AIF_WELCOME_FULL = 3,     /* too many processes */
-	AIF_WELCOME_UNWANTED = 4, /* others are recorded */
-	AIF_WELCOME_DONE = 5,     /* to CONTROL: it will be */
+enum aif_hello_status {
+	AIF_HELLO_REPLY_OK = 0, /* a descriptor comes with it */
+	AIF_HELLO_REPLY_TOKEN = 1,
+	AIF_HELLO_REPLY_VERSION = 2,
+	AIF_HELLO_REPLY_FULL = 3,     /* too many processes */
+	AIF_HELLO_REPLY_UNWANTED = 4, /* others are recorded */
+	AIF_HELLO_REPLY_DONE = 5,     /* to CONTROL: it will be */
 };
-struct aif_welcome {
+struct aif_hello_reply {
 	uint32_t magic, version, status, zero;
 };
 
-/* Agent: connects to `path` and says hello, waiting at most timeout_ms for the answer. For RUNTIME,
- * *ret_fd is the memory's descriptor, the caller's. 0; -EACCES, -EPROTO, -EUSERS, -ENOENT (unwanted) as
- * the recorder refused; or -errno. Leaves no descriptor behind. */
+/* Agent: connects to `path` and says hello, waiting at most timeout_ms for the answer. For
+ * RUNTIME, *ret_fd is the memory's descriptor, the caller's. 0; -EACCES, -EPROTO, -EUSERS,
+ * -ENOENT (unwanted) as the recorder refused; or -errno. Leaves no descriptor behind. */
 int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_ms, int *ret_fd);
 
 /* Recorder: answers on an accepted socket; fd -1 sends none. 0 or -errno. */
-int aif_welcome_send(int sock, enum aif_welcome_status status, int fd);
+int aif_hello_reply_send(int sock, enum aif_hello_status status, int fd);

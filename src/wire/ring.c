@@ -3,13 +3,13 @@
 
 /* Parses `len` bytes of our own copy. Returns the bytes of whole records, or 0 with *bad set when
  * the first thing in it cannot be one. */
-static size_t parse(struct aif_drain *d, const uint8_t *p, size_t len, size_t ring_left, bool *bad,
+static size_t parse(struct aif_drain *d, uint8_t *p, size_t len, size_t ring_left, bool *bad,
 		    void (*fn)(void *, const void *), void *arg)
 {
 	size_t at = 0;
 
 	while (len - at >= sizeof(struct aif_wire_head)) {
-		const struct aif_wire_head *h = (const void *)(p + at);
+		struct aif_wire_head *h = (void *)(p + at);
 		size_t size = aif_wire_size(h);
 
 		if (size < sizeof(*h) || size > ring_left - at || size > AIF_WIRE_MAX_RECORD) {
@@ -23,6 +23,8 @@ static size_t parse(struct aif_drain *d, const uint8_t *p, size_t len, size_t ri
 			break;
 		}
 		if (h->type != AIF_WIRE_PAD) {
+			if (d->shift)
+				aif_wire_shift(h, d->shift);
 			fn(arg, h);
 			d->consumed++;
 		}

@@ -45,7 +45,7 @@ static inline bool aif_ring_room(struct aif_ring *r, uint64_t need)
 }
 
 /* The next record will be written. */
-static inline void aif_ring_soon(const struct aif_ring *r)
+static inline void aif_ring_prefetch(const struct aif_ring *r)
 {
 	__builtin_prefetch(r->body + (r->head & (r->size - 1)), 1);
 }
@@ -83,15 +83,16 @@ static inline void aif_ring_commit(struct aif_ring *r)
 
 struct aif_drain {
 	uint64_t tail;     /* its own: the shared one is only told */
+	uint64_t shift;    /* what makes the producer's stamps the consumer's: aif_wire_shift() */
 	uint64_t bad;      /* times that the ring held nonsense and was skipped to its head */
 	uint64_t consumed; /* records */
 };
 
-/* Copies out what is there, at most `max` bytes at a time, and calls fn for each valid record (PAD
- * is skipped). Nonsense (a head out of range, a malformed record) skips to the head and counts one
- * in d->bad: the producer goes on unharmed. `scratch` holds at least `max` bytes, 8-byte aligned;
- * max is at least AIF_WIRE_MAX_RECORD. Copies nothing more once `limit` bytes are consumed: a producer that is as
- * quick as we are does not keep us. Returns bytes consumed. */
+/* Copies out what is there, at most `max` bytes at a time, and calls fn for each valid record
+ * (PAD is skipped). Nonsense (a head out of range, a malformed record) skips to the head and
+ * counts one in d->bad: the producer goes on unharmed. `scratch` holds at least `max` bytes,
+ * 8-byte aligned; max is at least AIF_WIRE_MAX_RECORD. Copies nothing more once `limit` bytes
+ * are consumed: a producer that is as quick as we are does not keep us. Returns bytes consumed. */
 size_t aif_ring_drain(struct aif_drain *d, struct aif_slot *slot, const uint8_t *body,
 		      uint64_t size, void *scratch, size_t max, uint64_t limit,
 		      void (*fn)(void *arg, const void *record), void *arg);

@@ -93,8 +93,8 @@ static int map_parts(int fd, const struct aif_shm *like, struct aif_shm **ret, u
 			 MAP_SHARED | MAP_FIXED, fd,
 			 (off_t)(rings_at + i * like->ring_size)) == MAP_FAILED)
 			goto fail;
-	/* A child must not write into its parent's rings. What is made from an anchor is as the anchor
-	 * is; and after mlockall(MCL_FUTURE) that would be locked. */
+	/* A child must not write into its parent's rings. What is made from an anchor is as the
+	 * anchor is; and after mlockall(MCL_FUTURE) that would be locked. */
 	if (madvise(range, size, MADV_DONTFORK) < 0)
 		goto fail;
 	munlock(range, size);
@@ -163,10 +163,15 @@ void aif_shm_await_order(struct aif_shm *shm, uint32_t seen, uint64_t ns)
 	await(&shm->command, seen, ns);
 }
 
-bool aif_shm_ask(struct aif_shm *shm, uint64_t ns)
+uint32_t aif_shm_ask(struct aif_shm *shm)
 {
-	uint32_t asked = atomic_fetch_add(&shm->asked, 1) + 1, seen;
+	return atomic_fetch_add(&shm->asked, 1) + 1;
+}
+
+bool aif_shm_await_answer(struct aif_shm *shm, uint32_t asked, uint64_t ns)
+{
 	uint64_t now = aif_now_ns(), until = now + ns;
+	uint32_t seen;
 
 	while ((seen = atomic_load(&shm->answered)) != asked && now < until) {
 		await(&shm->answered, seen, until - now);
@@ -185,7 +190,8 @@ void aif_shm_answer(struct aif_shm *shm, enum aif_shm_filter filter)
 {
 	uint32_t asked = atomic_load(&shm->asked);
 
-	/* It waits for one of the two words. */
+	/* The agent's helper waits for a change of one of the two words, `command` or
+	 * `answered`. */
 	if (atomic_exchange(&shm->filter, filter) != (uint32_t)filter)
 		syscall(SYS_futex, &shm->command, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	if (atomic_exchange(&shm->answered, asked) != asked)

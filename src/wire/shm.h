@@ -20,14 +20,14 @@
  * consumer. Words that one side writes lie on other cache lines than those of the other side.
  *
  * The target maps the two tables, and a ring when a thread first needs it: a program may limit its
- * address space, or keep all that it maps in memory (mlockall). It has no descriptor any more by then,
- * so it keeps an anchor for each ring, its first page mapped without access, which takes no memory;
- * mremap() makes the whole ring from that.
+ * address space, or keep all that it maps in memory (mlockall). It has no descriptor any more by
+ * then, so it keeps an anchor for each ring, its first page mapped without access, which takes no
+ * memory; mremap() makes the whole ring from that.
  */
 
 #define AIF_SHM_VERSION AIF_WIRE_VERSION
-/* 96 threads may launch at the same time; 4 MiB hold 40 ms of 1.2 M launches and executions a second
- * (88 bytes together), and cost no memory until they are used. */
+/* 96 threads may launch at the same time; 4 MiB hold 40 ms of 1.2 M launches and executions a
+ * second (88 bytes together), and cost no memory until they are used. */
 #define AIF_SHM_SLOTS     96
 #define AIF_SHM_RING_SIZE (UINT64_C(4) << 20)
 #define AIF_SHM_ALIGN     4096
@@ -55,7 +55,7 @@ enum aif_shm_sampling { /* who samples the threads of a CPU device */
 };
 enum aif_shm_cpu { /* whose signals sample the threads that the agent lists in cpu_tids */
 		   AIF_CPU_NONE = 0,
-		   AIF_CPU_RECORDER = 1, /* perf_event, from outside (record/cpu.h) */
+		   AIF_CPU_RECORDER = 1, /* perf_event, from outside (record/sources/cpu.h) */
 		   AIF_CPU_WALL = 2,     /* --wall: the agent's wall-clock timers */
 };
 enum aif_shm_filter { /* has the target installed a seccomp filter since this memory was given? */
@@ -67,11 +67,12 @@ enum aif_shm_option {
 	AIF_OPTION_DEVICE_LINES = 1, /* ask the device compiler for line information */
 	AIF_OPTION_NO_SOURCE = 2,    /* do not send source text */
 	AIF_OPTION_NO_PYTHON = 4,    /* no Python frames */
+	AIF_OPTION_CHILDREN = 8,     /* forked children are recorded without a device, too */
 };
 
 /*
- * How much CUPTI is asked to do, from most to least. What it may be asked follows from what is
- * known of its build: a later entry asks for less that could end the program.
+ * The uses of CUPTI, from most to least. What is known of a libcupti's build limits them: a later
+ * entry uses less that could end the program.
  */
 enum aif_cupti_use {
 	AIF_CUPTI_USE_AUTO, /* not chosen: the agent takes what is proven for its CUPTI */
@@ -81,7 +82,7 @@ enum aif_cupti_use {
 	AIF_CUPTI_USE_LAUNCHES,   /* callbacks only: launches and stacks without times */
 	AIF_CUPTI_USE_COUNT
 };
-/* As --cupti has it: "blocks". NULL: no such use. */
+/* Returns the word of --cupti, such as "blocks". NULL: no such use. */
 const char *aif_cupti_use_name(uint32_t use);
 
 #define AIF_SHM_CUPTI_ID      20 /* bytes of a build id; shorter ones are padded with zeros */
@@ -95,7 +96,8 @@ struct aif_shm {
 	uint32_t device_rate;  /* Hz, for the timer fallback */
 	uint32_t overhead_ppm; /* the slowdown that is allowed; 0: capture everything */
 	uint32_t cpu_rate;     /* CPU samples a second and thread, 0 = none */
-	/* Collect from when so many of the program's steps have begun until more than so many have; to 0: always. */
+	/* Collect from when so many of the program's steps have begun until more than so many
+	 * have; to 0: always. */
 	uint32_t steps_from, steps_to;
 	uint32_t
 		stall_rate; /* samples a second and unit of devices that sample themselves in their own steps; 0 = none */
@@ -106,7 +108,8 @@ struct aif_shm {
 		uint8_t id[AIF_SHM_CUPTI_ID];
 		uint32_t use; /* enum aif_cupti_use; 0 = free entry */
 	} cupti_crashes[AIF_SHM_CUPTI_CRASHES];
-	/* The counters of devices that are asked for, names with commas between; terminated. "": none. */
+	/* The counters of devices that are asked for, names with commas between; terminated. "":
+	 * none. */
 	char counters[AIF_SHM_COUNTERS];
 
 	/* written by the recorder */
@@ -129,16 +132,16 @@ struct aif_shm {
 	_Atomic uint64_t capture_ns,
 		captures; /* time inside our hooks, measured on a sample of them */
 	_Atomic uint32_t capture_times[AIF_SHM_TIMES]; /* how many took so long: aif_shm_time() */
-	/* When collecting last began and last stopped, CLOCK_MONOTONIC; 0 = never. Before it began for
-	 * the first time: since when launches may have been missed. */
+	/* The last begin and the last stop of collecting, CLOCK_MONOTONIC; 0 = never. Before the
+	 * first begin: the time since when launches may have been missed. */
 	_Atomic uint64_t began_ns, stopped_ns;
 	_Atomic uint32_t asked;      /* how often the helper wanted to know `filter` */
 	_Atomic uint32_t helper_tid; /* as the target sees it */
-	/* Of the overhead budget: the share of time that is on; how much longer launch intervals are
-	 * then, with its standard error (0 = unknown). */
+	/* The overhead budget's state: the share of time that is on; how much longer launch
+	 * intervals are then, with its standard error (0 = unknown). */
 	_Atomic uint32_t duty_ppm, cost_ppm, cost_error_ppm;
-	/* What a vendor's part costs launching threads, whether capture is on or off; and the most memory of
-	 * devices that was taken at a time. */
+	/* Time that a vendor's library costs launching threads, whether capture is on or off;
+	 * and the most device memory that was taken at a time. */
 	_Atomic uint64_t spent_ns, device_bytes;
 	/* CUPTI, once it is in use: its build id, what cuptiGetVersion() said, and, written last,
 	 * what it is asked (enum aif_cupti_use); 0 = not in use, or not any more. */
@@ -148,15 +151,15 @@ struct aif_shm {
 	alignas(64) _Atomic uint32_t cpu_tids[AIF_SHM_CPU_THREADS];
 };
 
-/* What a sample of a thread's CPU time begins with. SIGURG, and no other, because this signal can do no
- * harm where nobody expects it any more: by default it is ignored, so one that comes after exec() or
- * a reset of its handler is nothing; it does not queue, so a thread that blocks it collects one at
- * most (a queue of real-time signals that is full makes the kernel send SIGIO instead, which ends
- * the process); and what it was made for, urgent data on sockets, hardly anybody uses. */
+/* The signal that starts a sample of a thread's CPU time. SIGURG can do no harm in a process
+ * that no longer expects it: by default it is ignored, so one that comes after exec() or a reset
+ * of its handler is nothing; it does not queue, so a thread that blocks it collects one at most
+ * (a queue of real-time signals that is full makes the kernel send SIGIO instead, which ends the
+ * process); and what it was made for, urgent data on sockets, hardly anybody uses. */
 #define AIF_SHM_CPU_SIGNAL SIGURG
 
-/* Of the times in AIF_SHM_TIMES ranges, four an octave, the one that `ns` is in; and where range i begins. The first
- * begins at 0 and the last has no end. */
+/* Returns the range of a histogram of times (AIF_SHM_TIMES ranges, four an octave) that `ns` is
+ * in; the next function, where range i begins. The first begins at 0 and the last has no end. */
 static inline unsigned aif_shm_time(uint64_t ns)
 {
 	unsigned octave = ns < 32 ? 5 : 63 - (unsigned)__builtin_clzll(ns);
@@ -176,7 +179,7 @@ struct aif_slot {
 	_Atomic uint32_t claims;           /* times the slot was claimed */
 	_Atomic uint64_t launches;         /* sequence numbers given out, never reset */
 	_Atomic uint64_t lost_launches, lost_execs, lost_samples, lost_others; /* ring was full */
-	/* What a BLOCK record would say of the block that the owner is in. */
+	/* The BLOCK record of the block that the owner is in, as far as it is known now. */
 	_Atomic uint64_t block_start, block_launches;
 	_Atomic uint32_t block;
 	/* written by the recorder */
@@ -204,20 +207,23 @@ static inline uint8_t *aif_shm_ring(struct aif_shm *shm, uint32_t slots, uint64_
 
 /* Recorder: a new sealed memfd, mapped; *ret_fd is the caller's. 0 or -errno. */
 int aif_shm_create(uint32_t slots, uint64_t ring_size, struct aif_shm **ret, int *ret_fd);
-/* Agent: maps the tables and the anchors of a received memfd after checking that it is what the wire
- * version promises: size, seals, magic, version. *ret_size: of what is mapped, for munmap(). The fd
- * stays the caller's to close. 0, -EPROTO or -errno. */
+/* Agent: maps the tables and the anchors of a received memfd after checking that it is what the
+ * wire version promises: size, seals, magic, version. *ret_size: of what is mapped, for
+ * munmap(). The fd stays the caller's to close. 0, -EPROTO or -errno. */
 int aif_shm_map(int fd, struct aif_shm **ret, uint64_t *ret_size);
-/* Agent: maps ring i, `ring_size` bytes that are the caller's to unmap; slots, ring_size as they were when
- * `shm` was mapped. A child of a fork does not have it. NULL: no address space. */
+/* Agent: maps ring i, `ring_size` bytes that are the caller's to unmap; slots, ring_size as they
+ * were when `shm` was mapped. A child of a fork does not have it. NULL: no address space. */
 uint8_t *aif_shm_map_ring(struct aif_shm *shm, uint32_t slots, uint64_t ring_size, uint32_t i);
 
 /* Recorder: what the target is to do; its helper learns of it at once. */
 void aif_shm_order(struct aif_shm *shm, enum aif_shm_command command);
-/* Agent: asks for the filter as it is now, waits for the answer at most so long. False: there was none. */
-bool aif_shm_ask(struct aif_shm *shm, uint64_t ns);
+/* Agent: asks for the filter as it is now. Returns the question's number. */
+uint32_t aif_shm_ask(struct aif_shm *shm);
+/* Agent: waits for the answer to that question, `ns` at most. False: there was none. */
+bool aif_shm_await_answer(struct aif_shm *shm, uint32_t asked, uint64_t ns);
 /* Recorder: is the helper waiting for an answer? What it is; a new filter wakes it in any case. */
 bool aif_shm_is_asked(const struct aif_shm *shm);
 void aif_shm_answer(struct aif_shm *shm, enum aif_shm_filter filter);
-/* Agent: waits until the command is another than `seen`, or until the time is over. May return early. */
+/* Agent: waits until the command is another than `seen`, or until the time is over. May return
+ * early. */
 void aif_shm_await_order(struct aif_shm *shm, uint32_t seen, uint64_t ns);

@@ -4,8 +4,8 @@
 #include "wire/handshake.h"
 
 /*
- * How a recorder finds a process that it did not start. `aiflame env` prints the name of a directory,
- * 0700 and its user's own, in which lie
+ * The directory through which a recorder finds a process that it did not start. `aiflame env`
+ * prints the name of a directory, 0700 and its user's own, in which lie
  *
  *     PID-STARTED-NAMESPACE.agent   a page per process in which a runtime has started (below)
  *     r-XXXXXX/agent                the socket of a recording, where agents say hello
@@ -47,7 +47,7 @@ struct aif_standby_page {
 	uint32_t magic, wire_version;
 	uint32_t pid; /* in the namespace below */
 	uint32_t level;
-	uint64_t started; /* clock ticks since boot, as in /proc/PID/stat */
+	uint64_t started; /* clock ticks since boot, as the process sees it in /proc/PID/stat */
 	uint64_t pid_namespace;
 	char runtime[16], version[16];
 	uint8_t zero[64];
@@ -65,7 +65,8 @@ enum aif_standby_wants {
 };
 enum aif_standby_state { AIF_STATE_RUN = 0, AIF_STATE_HELD = 1 };
 
-/* Whoever may read it may attach and control: the token is in it. Locked while the recorder lives. */
+/* A recording as its file describes it. The token is in it, so a reader may attach and control.
+ * Locked while the recorder lives. */
 struct aif_standby_recording {
 	uint32_t magic, wire_version;
 	uint32_t pid, wants;
@@ -75,8 +76,8 @@ struct aif_standby_recording {
 	char command[256], output[256]; /* terminated */
 };
 
-/* Opens a directory of that sort; `make` makes it. -EPERM: it is a link, somebody else's, or open to
- * others. The descriptor or -errno. */
+/* Opens a directory of that sort; `make` makes it. -EPERM: it is a link, somebody else's, or
+ * open to others. The descriptor or -errno. */
 int aif_standby_open(const char *path, uid_t owner, bool make);
 
 /* The field `started` of a process: "self" or its number in `pid`. 0 or -errno. */

@@ -93,6 +93,53 @@ bool aif_wire_valid(const void *record, size_t len)
 	return AIF_ALIGN_UP(records[h->type].size + variable_len(h), 8) == len;
 }
 
+void aif_wire_shift(void *record, uint64_t ns)
+{
+	const struct aif_wire_head *h = record;
+
+	switch ((enum aif_wire_type)h->type) {
+	case AIF_WIRE_THREAD:
+		((struct aif_wire_thread *)record)->time += ns;
+		break;
+	case AIF_WIRE_LAUNCH:
+		((struct aif_wire_launch *)record)->time += ns;
+		break;
+	case AIF_WIRE_CLOCK:
+		((struct aif_wire_clock *)record)->before += ns;
+		((struct aif_wire_clock *)record)->after += ns;
+		break;
+	case AIF_WIRE_SAMPLE:
+		((struct aif_wire_sample *)record)->time += ns;
+		break;
+	case AIF_WIRE_CPU_SAMPLE:
+		((struct aif_wire_cpu_sample *)record)->time += ns;
+		break;
+	case AIF_WIRE_BLOCK:
+		((struct aif_wire_block *)record)->start += ns;
+		((struct aif_wire_block *)record)->end += ns;
+		break;
+	case AIF_WIRE_WINDOW:
+		((struct aif_wire_window *)record)->start += ns;
+		((struct aif_wire_window *)record)->end += ns;
+		break;
+	case AIF_WIRE_PLACE:
+		((struct aif_wire_place *)record)->time += ns;
+		break;
+	case AIF_WIRE_MARK: {
+		struct aif_wire_mark *m = record;
+		m->time += ns;
+		if (h->aux == AIF_MARK_CALL)
+			m->number += ns;
+		break;
+	}
+	case AIF_WIRE_VALUES:
+		((struct aif_wire_values *)record)->time += ns;
+		break;
+	default:
+		break;
+	}
+}
+
 int aif_wire_dump(const void *record, char *text, size_t size)
 {
 	const struct aif_wire_head *h = record;

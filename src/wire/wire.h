@@ -4,9 +4,9 @@
 #include "base/base.h"
 
 /*
- * What crosses from the agent to the recorder. Every record that a ring may hold is listed once, in
- * AIF_WIRE_RECORDS; enum, sizes, names, validation and dump follow from the list. Records are
- * multiples of 8 bytes, host byte order (both sides run on one machine), and carry no pointer.
+ * The records that the agent sends to the recorder. Every record that a ring may hold is listed
+ * once, in AIF_WIRE_RECORDS; enum, sizes, names, validation and dump follow from the list. Records
+ * are multiples of 8 bytes, host byte order (both sides run on one machine), and carry no pointer.
  *
  * Ids. Scope "process": unique in the target process for its life (devices, streams, programs,
  * kernels). Scope "slot": unique in one ring slot since its last THREAD record (stacks, shapes); no
@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    11
+#define AIF_WIRE_VERSION    12
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
@@ -91,7 +91,7 @@ struct aif_wire_device {
 	uint32_t kind, units;      /* enum aif_device_kind of profile/model.h; compute units */
 	uint32_t clock;            /* enum aif_clock of the times of its executions */
 	uint16_t name_len, vendor_len, driver_len, runtime_len;
-	/* As in struct aif_device of profile/model.h; 0 = not known. */
+	/* Same meaning as in struct aif_device of profile/model.h; 0 = not known. */
 	uint32_t arch, unit_threads, unit_blocks, unit_registers, unit_shared, block_shared;
 	/* domain << 16 | bus << 8 | device << 3 | function; 0 = not known, or on no bus */
 	uint32_t pci;
@@ -132,8 +132,8 @@ struct aif_wire_shape {
 	uint64_t zero;
 };
 
-/* A Python function, before the first stack with it. Strings: name (qualified since 3.11), file, line
- * table as the interpreter has it (symbolize/pylines.h), perhaps cut. */
+/* A Python function, before the first stack with it. Strings: name (qualified since 3.11), file,
+ * line table as the interpreter has it (symbolize/pylines.h), perhaps cut. */
 struct aif_wire_pycode {
 	struct aif_wire_head head; /* aux: code id (slot), less than AIF_WIRE_PYCODES */
 	int32_t first_line;
@@ -143,10 +143,10 @@ struct aif_wire_pycode {
 };
 #define AIF_WIRE_PYCODES (UINT32_C(1) << 31)
 
-/* A stack, innermost first. An entry is an address of native code, and all but the first are return
- * addresses; or, with bit 63, a Python frame: code id << 32 | instruction (bytes into the bytecode, as
- * int32_t). `stop` is enum aif_unwind_stop (anything but 0, AIF_STOP_END, means truncated) with
- * enum aif_wire_stack_flag. */
+/* A stack, innermost first. An entry is an address of native code, and all but the first are
+ * return addresses; or, with bit 63, a Python frame: code id << 32 | instruction (bytes into the
+ * bytecode, as int32_t). `stop` is enum aif_unwind_stop (anything but 0, AIF_STOP_END, means
+ * truncated) with enum aif_wire_stack_flag. */
 struct aif_wire_stack {
 	struct aif_wire_head head; /* aux: stack id (slot) */
 	uint32_t depth, stop;
@@ -202,17 +202,18 @@ struct aif_wire_sample {
 	uint64_t count;            /* samples that this one stands for (timer overruns) */
 };
 
-/* Where a thread was on a CPU (agent/cpu.h); written by the agent's helper, so that tid is not the ring's.
- * Or, `waiting`, where it waited for a device from `time` on (agent/wait.h). */
+/* The stack of a thread on a CPU (agent/cpu.h), or, with `waiting`, of a thread that waited for
+ * a device from `time` on (agent/wait.h). The agent's helper writes it, so tid is not that of
+ * the ring. */
 struct aif_wire_cpu_sample {
 	struct aif_wire_head head; /* aux: tid */
 	uint64_t time, weight;     /* CLOCK_MONOTONIC ns; ns that it stands for */
 	uint32_t stack, waiting;   /* slot; 0, 1 */
 };
 
-/* A block of the overhead budget, as this thread met it (agent/budget.h): between its first launch in
- * it and its first in another it made `launches`, all of them captured (ON) or none. Or, as a runtime has
- * counted it that counts them itself, of all threads of the PROCESS. aux: */
+/* A block of the overhead budget, as this thread met it (agent/budget.h): between its first
+ * launch in it and its first in another it made `launches`, all of them captured (ON) or none.
+ * Or, as a runtime has counted it that counts them itself, of all threads of the PROCESS. aux: */
 enum aif_wire_block_flag { AIF_WIRE_BLOCK_ON = 1, AIF_WIRE_BLOCK_PROCESS = 2 };
 struct aif_wire_block {
 	struct aif_wire_head head;
@@ -243,7 +244,8 @@ struct aif_wire_code {
 };
 #define AIF_WIRE_SYMBOL_BY_NAME UINT32_MAX /* the runtime (Level Zero) tells names only */
 
-/* Why a device's threads stood still, before its first sample. Strings: name. */
+/* A stall reason of a device's threads, defined before the first sample that has it. Strings:
+ * name. */
 struct aif_wire_reason {
 	struct aif_wire_head head; /* aux: reason id (process) */
 	uint32_t name_len, zero;
@@ -265,8 +267,9 @@ enum aif_wire_window_flag {
 	AIF_WIRE_WINDOW_TILES = 2, /* and of all devices that are parts of that one */
 };
 
-/* How often the instruction `pc` bytes into a function was hit, by reason: reason id << 32 | samples. In a window of
- * ADDRESSES code is AIF_WIRE_NONE and pc an address in the device's memory: 64 bits, or the lowest 32 of them. */
+/* The number of samples at the instruction `pc` bytes into a function, by reason: reason id <<
+ * 32 | samples. In a window of ADDRESSES code is AIF_WIRE_NONE and pc an address in the device's
+ * memory: 64 bits, or the lowest 32 of them. */
 struct aif_wire_pc {
 	struct aif_wire_head head; /* aux: window id */
 	uint32_t code, count;      /* count: of entries */
@@ -275,7 +278,8 @@ struct aif_wire_pc {
 };
 #define AIF_WIRE_MAX_REASONS 256
 
-/* The program says where it is (include/aiflame.h); or what it called. Strings: the range's or the call's name. */
+/* The program says where it is (include/aiflame.h); or what it called. Strings: the range's or
+ * the call's name. */
 enum aif_wire_mark_kind {
 	AIF_MARK_BEGIN = 1,
 	AIF_MARK_END = 2,
@@ -286,11 +290,12 @@ enum aif_wire_mark_kind {
 struct aif_wire_mark {
 	struct aif_wire_head head; /* aux: enum aif_wire_mark_kind */
 	uint64_t time, number;     /* CLOCK_MONOTONIC ns; of a step; of a call: when it began */
-	/* Ranges that the thread is in, this one not counted; of a call its stack (slot), AIF_WIRE_NONE = unknown. */
+	/* Ranges that the thread is in, this one not counted; of a call its stack (slot),
+	 * AIF_WIRE_NONE = unknown. */
 	uint32_t depth, name_len;
 };
 
-/* Where a device function's code lies in a device's memory from `time` on. */
+/* The address of a device function's code in a device's memory, from `time` on. */
 struct aif_wire_place {
 	struct aif_wire_head head; /* aux: code id (process) */
 	uint64_t time;             /* CLOCK_MONOTONIC ns */
@@ -300,8 +305,8 @@ struct aif_wire_place {
 	uint64_t zero2;
 };
 
-/* A counter of a device, before its first value: those that are told together have consecutive ids. Strings: name, unit
- * ("" for a number). */
+/* A counter of a device, before its first value: those that are told together have consecutive
+ * ids. Strings: name, unit ("" for a number). */
 struct aif_wire_counter {
 	struct aif_wire_head head; /* aux: counter id (process) */
 	uint32_t device;
@@ -309,7 +314,7 @@ struct aif_wire_counter {
 	uint64_t zero;
 };
 
-/* What counters were, measured over the time that ended then; one that is not a finite number is none. */
+/* Values of counters, measured over the time that ended then; one that is not finite is missing. */
 struct aif_wire_values {
 	struct aif_wire_head head; /* aux: the first one's id */
 	uint64_t time;             /* CLOCK_MONOTONIC ns */
@@ -336,6 +341,10 @@ const char *aif_wire_name(unsigned type); /* "launch"; "?" when unknown */
  * its type and length fields ask for. Ids and times are not judged. `record` is 8-byte aligned and
  * must be the caller's own copy, not shared memory. */
 bool aif_wire_valid(const void *record, size_t len);
+
+/* Adds `ns` to each CLOCK_MONOTONIC stamp of a valid record. An execution's are of its device's
+ * clock and stay. */
+void aif_wire_shift(void *record, uint64_t ns);
 
 /* One line of text about a valid record, for debugging and golden tests; returns snprintf's count. */
 int aif_wire_dump(const void *record, char *text, size_t size);

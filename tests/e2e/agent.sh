@@ -38,9 +38,13 @@ check "shows fifteen names at most" sh -c "[ \$(nm -D --defined-only '$agent' | 
 check "does not take memory from the target's malloc" sh -c "
 	! nm -D --undefined-only '$agent' | grep -E ' (malloc|calloc|realloc|free|abort|exit|_exit)(@|\$)'"
 
-check "a script becomes these records" sh -c "
-	'$mini' -a '$agent' '$fake' '$root/tests/golden/fake_basic.script' |
-	grep -v '^#' | sed 's/tid=[0-9]*/tid=T/' >fake.dump; diff '$root/tests/golden/fake_basic.dump' fake.dump"
+# The helper may have taken a ring before the program did.
+one_script() {
+	"$mini" -a "$agent" "$fake" "$root/tests/golden/fake_basic.script" | grep -v '^#\|name=aiflame$' |
+		sed 's/tid=[0-9]*/tid=T/; s|^0/[0-9]* |0/0 |' >fake.dump
+	diff "$root/tests/golden/fake_basic.dump" fake.dump
+}
+check "a script becomes these records" one_script
 check "without a recorder nothing is kept and nothing breaks" \
 	env LD_PRELOAD="$agent" OPENCL_LAYERS="$agent" "$fake" -b 10
 check "a recorder that has gone is not waited for" \
@@ -83,11 +87,15 @@ for i in range(12):
     if i % 4 == 3:
         assert fake.aif_fake_run(many) == 0
 END
-noted() {
-	"$aiflame" record -q --all-launches --cpu-rate 0 -o noted.data /usr/bin/python3 noted.py &&
-		[ "$("$aiflame" query --format csv noted.data "SELECT count(*), count(DISTINCT l.stack), max(function) FROM launches l
-			JOIN executions e USING (launch) JOIN stacks s ON s.id = l.stack JOIN frames f ON f.id = s.frame
-			WHERE e.kernel IS NULL" | tail -1)" = 12,1,aif_fake_launch ]
+noted() { # a recorder that gets no CPU for long loses launches, and says so: then once more
+	for _ in 1 2 3 4; do
+		"$aiflame" record -q --all-launches --cpu-rate 0 -o noted.data /usr/bin/python3 noted.py || return 1
+		[ "$("$aiflame" query --format csv noted.data "SELECT count(*) FROM losses WHERE name = 'RING_FULL'" | tail -1)" != 0 ] || break
+	done
+	"$aiflame" query --format csv noted.data "SELECT count(*), count(DISTINCT l.stack), max(function) FROM launches l
+		JOIN executions e USING (launch) JOIN stacks s ON s.id = l.stack JOIN frames f ON f.id = s.frame WHERE e.kernel IS NULL" >noted.out
+	cat noted.out
+	[ "$(tail -1 noted.out)" = 12,1,aif_fake_launch ]
 }
 check "one stack is one stack, whatever came between" noted
 

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the OpenCL targets of these tests share. They check what an application sees, so each must pass
- * without the agent and with it. */
+/* Helpers of the OpenCL targets. These targets check what an application sees, so each must pass without the agent and
+ * with it. */
 
 #define CHECK(condition)                                                                \
 	do {                                                                            \

@@ -177,7 +177,7 @@ static void events(struct target *t)
 	CHECK(called == 1 && references(first) == 1);
 	CHECK(clReleaseEvent(first) == CL_SUCCESS && clReleaseEvent(second) == CL_SUCCESS);
 
-	/* One with profiling gives them. */
+	/* A queue with profiling gives times. */
 	queue = clCreateCommandQueueWithProperties(t->context, t->devices[0], list, &error);
 	CHECK(error == CL_SUCCESS);
 	CHECK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL, &first) ==

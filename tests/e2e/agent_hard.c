@@ -102,7 +102,8 @@ static void case_close_all(void)
 	launches();
 	for (int fd = 3; fd < 1024; fd++)
 		close(fd);
-	/* Their numbers are ours now: nobody else may touch them. */
+	/* The agent's closed descriptors have numbers that are ours now: nobody else may touch
+	 * them. */
 	null = open("/dev/null", O_WRONLY);
 	CHECK(null == 3);
 	for (int i = 0; i < 3; i++)

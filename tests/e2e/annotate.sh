@@ -39,7 +39,7 @@ cp nv.data triton.data
 check "without nvdisasm there are names or numbers" \
 	sh -c "'$aiflame' annotate basic nv.data | grep -Eq '  \+0x[0-9a-f]{3}0  (@[!UP0-9T]* )?[A-Z0-9a-fx_]+( |\$)'"
 check "one line says where there is more" sh -c "
-	'$aiflame' annotate basic nv.data 2>hint.txt >hinted.txt && [ \$(wc -l <hint.txt) = 1 ] && grep -q 'nvdisasm, which tells their operands' hint.txt"
+	'$aiflame' annotate basic nv.data 2>hint.txt >hinted.txt && [ \$(wc -l <hint.txt) = 1 ] && grep -q 'nvdisasm was not found' hint.txt"
 check "but not where all is there" sh -c "'$aiflame' annotate basic m.data 2>&1 >none.txt | [ \$(wc -c) = 0 ]"
 check "how lines were found stands apart from the name" sh -c "! grep -q '(line matched)' basic.txt"
 tool() { # tool DIRECTORY LINE...

@@ -49,11 +49,11 @@ finish() {
 	esac
 	wait "$(pid "$1")"
 }
-# recorded PID [SECONDS]: until it is. Its helper looks four times a second, and may first wait 0.1 s for a recorder that has died.
+# recorded PID [SECONDS]: until it is. Its helper looks at the bell each 0.05 s.
 recorded() {
 	for _ in $(seq 200); do
 		"$aiflame" ctl status | awk -v pid="$1" '$1 == pid && $4 != "-" { ok = 1 } END { exit !ok }' &&
-			sleep 0.6 && return 0
+			sleep 0.3 && return 0
 		sleep 0.05
 	done
 	"$aiflame" ctl status
@@ -340,7 +340,7 @@ check "a process's child that runs already" recorded_are child 100
 finish a
 start a "$app" 1
 tell a title >/dev/null
-check "a title took the environment's place" says "a title was written over" "$aiflame" record -q -o x.data -p "$(pid a)"
+check "a title took the environment's place" says "overwritten them with a title" "$aiflame" record -q -o x.data -p "$(pid a)"
 tell a begin >/dev/null
 recorder titled -p "$(pid a)"
 check "when its runtime has started it is recorded" recorded "$(pid a)"
@@ -350,7 +350,7 @@ sleep 0.3
 status_of titled
 check "with its launches, too" recorded_are titled 50
 finish a
-check "no such process" says "there is none" "$aiflame" record -q -p 4194303
+check "no such process" says "does not exist" "$aiflame" record -q -p 4194303
 # Its parent never asks how it ended.
 python3 -c '
 import os, sys, time
@@ -425,7 +425,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 
 		"$aiflame" ctl stop inner_all
 		status_of inner_all
 		check "and by record -a" recorded_are inner_all 100
-		check "a recorder in there does not know ours" says "there is none" \
+		check "a recorder in there does not know ours" says "does not exist" \
 			unshare -p -f --mount-proc "$aiflame" record -q -o x.data -p "$inner"
 		finish a
 		# From where neither has a number.

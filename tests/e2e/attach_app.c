@@ -163,7 +163,7 @@ static void make_child(uint64_t n)
 	if (!child) {
 		for (uint64_t i = 0; i < n; i++)
 			launch(MAX_THREADS);
-		/* It lives until its recorder has seen it. */
+		/* The child lives until its recorder has seen it. */
 		nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
 		_exit(0);
 	}

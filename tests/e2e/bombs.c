@@ -33,7 +33,8 @@ static uint32_t str(const char *s)
 	return aif_strset_puts(&p.strings, s);
 }
 
-/* One process, device, queue and kernel; frame 0 is a function, `device_frames` more are places in the kernel. */
+/* Begins a profile of one process, device, queue and kernel; frame 0 is a function, `device_frames` more are places in
+ * the kernel. */
 static void begin(uint32_t device_frames)
 {
 	p.start_ns = START;

@@ -54,13 +54,13 @@ own() {
 check "a limit of the user's own is not taken for ours" own
 
 # --max-size
-check "--max-size stops a picture" says "a.svg: stopped: it would be more than 1.0 KiB" \
+check "--max-size stops a picture" says "a.svg: stopped: it would become larger than 1.0 KiB" \
 	"$aiflame" flame --max-size 1K -o a.svg deep.data
 check "a folded text" status_is 1 "$aiflame" flame --max-size 1K -o a.folded long.data
 check "an export" status_is 1 "$aiflame" export --max-size 10K --format chrome -o a.json long.data
 check "one that is compressed, by its size before" status_is 1 \
 	"$aiflame" export --max-size 10M --format chrome -o a.json.gz long.data
-check "a database" says "a.sqlite: stopped: it would be more than 64.0 KiB" \
+check "a database" says "a.sqlite: stopped: it would become larger than 64.0 KiB" \
 	"$aiflame" export --max-size 64K --format sqlite -o a.sqlite long.data
 check "and a folder" status_is 1 "$aiflame" export --max-size 10K --format csv -o a.csv long.data
 nothing() { for f in a.*; do [ ! -e "$f" ] || { echo "$f"; return 1; }; done; }

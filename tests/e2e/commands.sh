@@ -5,14 +5,17 @@
 
 commands=$("$aiflame" help | sed -n '/^commands:/,$p' | sed -n 's/^  \([a-z]*\)  *[a-zA-Z].*/\1/p')
 check "there are commands" test -n "$commands"
-"$aiflame" help | tail -n +3 | sed 's/^/    /; s/ *$//' >help.txt
-check "aiflame(1) lists them" sh -c "tail -n +5 '$root/docs/man/aiflame.md' | diff - help.txt"
+"$aiflame" help | tail -n +3 | sed '/^commands:/,/^$/{/^  /d}' | sed 's/^/    /; s/ *$//' >help.txt
+check "aiflame(1) agrees with the help" sh -c "tail -n +5 '$root/docs/man/aiflame.md' | diff - help.txt"
 check "in a part of its own" sh -c "sed -n '/^.SH COMMANDS/,/^.SH FILES/p' '$build/docs/man/aiflame.1' | grep -q '^.fBannotate'"
 for c in $commands; do
 	check "$c -h works" says "usage: aiflame $c" "$aiflame" "$c" -h
 	check "$c has a manual page" test -s "$root/docs/man/aiflame-$c.md"
 	"$aiflame" "$c" -h | sed 's/^/    /; s/ *$//' >help.txt
 	check "which agrees with -h" sh -c "tail -n +5 '$root/docs/man/aiflame-$c.md' | diff - help.txt"
+	summary=$("$aiflame" help | sed -n "/^commands:/,\$s/^  $c  *//p")
+	check "and with the list of commands" test "$(sed -n 3p "$root/docs/man/aiflame-$c.md")" = "aiflame $c - $summary"
+	check "aiflame(1) lists it" sh -c "sed -n '/^.SH COMMANDS/,/^.SH FILES/p' '$build/docs/man/aiflame.1' | grep -qx '^.fB$c.fR'"
 	check "which becomes a page for man" grep -q "^.SH SYNOPSIS" "$build/docs/man/aiflame-$c.1"
 	check "$c refuses unknown options with 2" status_is 2 "$aiflame" "$c" --no-such-option
 done
@@ -71,7 +74,7 @@ check "and what its name is" sh -c "'$aiflame' flame -i m.data --format folded &
 check "text may be called .txt, too, as -h says" sh -c "
 	'$aiflame' flame -i m.data -o f.txt && ! grep -q svg f.txt && grep -q ' [0-9]*\$' f.txt && '$aiflame' flame -h | grep -q '\.txt'"
 check "another name is not" says "use .svg, .folded or .txt" "$aiflame" flame -i m.data -o f.png
-check "query without SQL says so" says "is no SQL; try aiflame query m.data 'SELECT" "$aiflame" query m.data
+check "query without SQL says so" says "is not SQL; try aiflame query m.data 'SELECT" "$aiflame" query m.data
 check "and is misuse" status_is 2 "$aiflame" query m.data
 check "two files are misuse" status_is 2 "$aiflame" query -i m.data m.data "SELECT 1"
 # 500 MB of text must pass by.
@@ -113,19 +116,19 @@ check "--time, too" test "$("$aiflame" report --launches --time 1000, --format c
 check "--device that there is none of is named" says "--device 'nothing'" "$aiflame" report --kernels --device nothing two.data
 check "--kernel is for tables" status_is 2 "$aiflame" report --kernel x two.data
 check "the summary of a part says which" says "shown    what ran from 0 ns to 100 ms" "$aiflame" report --time 0,0.1 two.data
-check "and what there is not" says "no activity in what --time, --process, --tid and --device leave" "$aiflame" report --time 1000, two.data
-check "--kernel that nothing matches is said to people" says "no device activity of what matches" "$aiflame" report --kernels --kernel nosuch m.data
+check "and what there is not" says "no activity matching --time, --process, --tid and --device; widen" "$aiflame" report --time 1000, two.data
+check "--kernel that nothing matches is said to people" says "no device activity matching --kernel" "$aiflame" report --kernels --kernel nosuch m.data
 check "and is no failure" "$aiflame" report --kernels --kernel nosuch m.data
 for f in table csv json; do
 	check "nor is it one, as $f, that nothing communicates" "$aiflame" report --comm --format $f m.data
 	check "but that there are no samples to tell stalls, as $f, is" status_is 1 "$aiflame" report --stalls --format $f m.data
 done
-check "so is a time without copies" says "no copies in what --time, " "$aiflame" report --copies --time 1000, m.data
+check "so is a time without copies" says "no copies matching --time, " "$aiflame" report --copies --time 1000, m.data
 check "--kernel '[write]' is that mark" sh -c "
 	'$aiflame' report --kernels --kernel '[write]' --format csv m.data | tail -n +2 >w.txt && grep -q ,.write., w.txt && ! grep -q multiply w.txt"
 check "flame --leaf is not of CPUs" status_is 2 "$aiflame" flame --of cpu --leaf kernel -o x.svg m.data
-check "and --by-thread is of nothing else" says "leave it out, or say --of cpu or off-cpu" "$aiflame" flame --by-thread no -o x.svg m.data
-check "flame --width has bounds" says "300 to 100000 are possible" "$aiflame" flame --width 299 -o x.svg m.data
+check "and --by-thread is of nothing else" says "leave it out, or give --of cpu or off-cpu" "$aiflame" flame --by-thread no -o x.svg m.data
+check "flame --width has bounds" says "give 300 to 100000" "$aiflame" flame --width 299 -o x.svg m.data
 check "which it says" says "300 to 100000" "$aiflame" flame -h
 echo "a;b 3" >t.folded
 check "folded text has no lines" status_is 2 "$aiflame" flame --lines -o x.svg t.folded

@@ -61,7 +61,7 @@ check 'what that group does not have is named' part
 for list in '' , ' ' 'GpuBusy,,XveActive' 'GpuBusy, ' ,GpuBusy help,; do
 	check "a list with an empty name: '$list'" status_is 2 "$aiflame" record --counters "$list" true
 done
-check 'which is said' says "',' has an empty name; names with a comma between are wanted: --counters default, or what --counters help lists" "$aiflame" record --counters , true
+check 'which is said' says "',' has an empty name; give names with commas between: --counters default, or what --counters help lists" "$aiflame" record --counters , true
 check 'a list that is too long' status_is 2 "$aiflame" record --counters "$(printf '%600s' x)" true
 
 # ---- what there is ----
@@ -106,7 +106,7 @@ check 'a driver that crashes' unlisted "Level Zero's driver has crashed when it 
 for arguments in 'help touch ran' 'help,ComputeBasic -a' "list -p $$"; do
 	check "what it would not record is refused: $arguments" status_is 2 "$aiflame" record --counters $arguments
 done
-check 'which is said' says 'record: --counters help lists what there is and records nothing; leave out the command' "$aiflame" record --counters help touch ran
+check 'which is said' says 'record: --counters help lists counters and records nothing; leave out the command' "$aiflame" record --counters help touch ran
 check 'and nothing is run' test ! -e ran
 check 'doctor and the help lead there' says 'record --counters help' "$aiflame" record -h
 
@@ -216,6 +216,8 @@ check 'not beside samples: these go first' refusal counters_alone 1347 'zetConte
 check 'that cannot be read' refusal counters_fail 1347 'zetMetricStreamerReadData'
 busy() { rec counters_busy 'GpuBusy,Nothing' counters_busy a counting1 counted1 && are counters_busy "$values" 'GpuBusy,%,12.5 100.0 50.0' && reason counters_busy 1347 1 && reason counters_busy 1348 1; }
 check 'another process has them: when it lets go the values come, and what is missing is told once' busy
+unlisted_groups() { rec groups_fail default groups_fail a pause && reason groups_fail 1346 1 && reason groups_fail 1341 1 && says 'everything adds up' "$aiflame" info groups_fail.data; }
+check 'a driver that counts its groups and does not list them' unlisted_groups
 # Both kinds are wanted: said(): the first screen has TEXT so many times
 said() { [ "$(grep -cF -- "$2" "$3.out")" = "$1" ] || { echo "not $1 times: $2"; cat "$3.out"; return 1; }; }
 screen() {

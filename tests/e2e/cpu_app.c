@@ -285,7 +285,7 @@ static void on_urgent(int sig, siginfo_t *info, void *context)
 	strangers += info->si_code != SI_TKILL && info->si_code != SI_USER;
 }
 
-/* Its own profiler goes on ticking. */
+/* Checks that a program's own SIGPROF profiler goes on ticking. */
 static int profiler(void)
 {
 	struct sigaction sa = {.sa_handler = on_prof, .sa_flags = SA_RESTART}, seen;
@@ -298,7 +298,8 @@ static int profiler(void)
 	return 0;
 }
 
-/* Its own SIGURG: it gets what it sends itself, and nothing else. */
+/* Checks that a program with its own SIGURG handler gets the signals it sends itself, and no
+ * others. */
 static int urgent(void)
 {
 	struct sigaction sa = {.sa_sigaction = on_urgent, .sa_flags = SA_SIGINFO | SA_RESTART};
@@ -309,6 +310,22 @@ static int urgent(void)
 	raise(SIGURG);
 	burn_for(seconds / 2);
 	CHECK(urgents == 1 && strangers == 0);
+	return 0;
+}
+
+static NOINLINE void after_restoring(void)
+{
+	burn_for(seconds / 2);
+	launch(0);
+}
+
+/* Restores the signal's default, as programs do that restore all. */
+static int restores(void)
+{
+	launch(0);
+	burn_for(seconds / 2);
+	CHECK(signal(SIGURG, SIG_DFL) != SIG_ERR);
+	after_restoring();
 	return 0;
 }
 
@@ -422,6 +439,8 @@ int main(int argc, char **argv)
 		return blocked();
 	if (!strcmp(what, "urgent"))
 		return urgent();
+	if (!strcmp(what, "restores"))
+		return restores();
 	if (!strcmp(what, "burn")) {
 		burn_for(seconds);
 		return 0;

@@ -23,7 +23,7 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
 int zeCommandListAppendLaunchKernel(void *list, void *kernel, const void *groups, void *signal,
 				    unsigned waits, void **wait);
 
-/* Nothing is a tail call, so that each function has its frame. */
+/* Prevents tail calls, so that each function has its frame. */
 #define KEEP __asm__ volatile("")
 #define OWN  __attribute__((noinline))
 
@@ -54,7 +54,7 @@ static OWN int calls(double seconds)
 	static char buf[16384];
 	int zero = open("/dev/zero", O_RDONLY), bad = zero < 0;
 
-	/* Its own CPU time, so that a busy machine gives as many samples as an idle one. */
+	/* CPU time of the process, so that a busy machine gives as many samples as an idle one. */
 	while (!bad && now(CLOCK_PROCESS_CPUTIME_ID) < seconds)
 		bad = many_calls(zero, buf, sizeof(buf));
 	return bad;
@@ -88,7 +88,8 @@ static OWN int right(int depth, unsigned way);
 /* Each way has a stack of its own. */
 static OWN int fork_at(int depth, unsigned way)
 {
-	struct timespec t = {0, 1000};
+	/* Long enough that it does not end before the thread has given up its CPU. */
+	struct timespec t = {0, 1000000};
 	int r = !depth    ? nanosleep(&t, NULL)
 		: way & 1 ? right(depth - 1, way >> 1)
 			  : left(depth - 1, way >> 1);

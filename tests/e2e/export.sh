@@ -167,7 +167,7 @@ launches_come_back() {
 		launches_of timeless.data >launches.txt && launches_of again.data >back.txt && [ "$(wc -l <launches.txt)" -ge 5 ] && diff launches.txt back.txt
 }
 check "chrome and back: launches without times are launches" launches_come_back
-check "of some kernels that is not known, which is said" says "launches were left out (--overhead): again.json has those that were captured only" \
+check "of some kernels that is not known, which is said" says "launches were left out (--overhead): again.json has only those that were captured" \
 	"$aiflame" export --format chrome --kernel chain -o again.json left.data
 check "what was not collected is known again" sh -c "'$aiflame' import -q -o again.data again.json && '$aiflame' info again.data | grep -q 'not collected'"
 for f in perfetto tensorboard; do
@@ -250,7 +250,7 @@ check "and packed, and pictures" sh -c "
 somebodys() { # FILE ARGS...: is not written over
 	kept=$1
 	shift
-	cp "$kept" somebodys && ! "$aiflame" "$@" -o somebodys fake.data 2>e.txt && grep -q "^aiflame: cannot write somebodys: it is there and no picture or export of aiflame's; " e.txt && cmp "$kept" somebodys
+	cp "$kept" somebodys && ! "$aiflame" "$@" -o somebodys fake.data 2>e.txt && grep -q "^aiflame: cannot write somebodys: it exists and is no picture or export of aiflame's; " e.txt && cmp "$kept" somebodys
 }
 printf '# Notes\nto be kept\n' >notes.txt
 printf '{\n  "schemaVersion": 1,\n  "traceEvents": []}\n' | gzip >torch.json.gz

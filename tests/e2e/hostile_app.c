@@ -137,7 +137,7 @@ static int frames(int n, char **paths)
 	put_thread();
 	for (int i = 0; i < n; i++)
 		put_module(MODULE_SIZE * (uint64_t)(i + 1), paths[i]);
-	/* As programs do: now here, now there. */
+	/* Launches alternate between the modules, as in real programs. */
 	for (uint32_t place = 0; place < places; place++) {
 		for (int i = 0; i < n; i++)
 			put_launch(place * (uint32_t)n + (uint32_t)i,
@@ -179,7 +179,7 @@ static int terminal(void)
 	return write(master, "\x03\x03", 2) == 2 ? r : 7;
 }
 
-/* As many as the ring takes. */
+/* Fills the ring with stacks until no more fit. */
 static void put_stacks(uint64_t *random)
 {
 	enum { DEPTH = 2040 };

@@ -132,7 +132,7 @@ check "the first screen, too" says "nothing in it ran on a device" "$aiflame" re
 check "which names what draws it" says "; next: aiflame flame --of cpu '$work/a host.data'" "$aiflame" report "$work/a host.data"
 check "and it tells of no agents" sh -c "! '$aiflame' report '$work/a host.data' | grep -E 'agent|recorded|capture|report --kernels'"
 check "a device alone: no launches are known" says "no launches known" "$aiflame" report "$work/flex.data"
-check "nor what it waited for" says "not known" "$aiflame" report --idle "$work/flex.data"
+check "nor what it waited for" says "not known" "$aiflame" report --gaps "$work/flex.data"
 check "nor how many units it has" sh -c "! '$aiflame' report '$work/flex.data' | grep -w units"
 
 # PyTorch's backward stands on its forward, as arrows say.
@@ -224,10 +224,10 @@ check "a process's, too" test "$(rows --process python3)" -gt 0 -a "$(rows --pro
 
 # Files that are of no one job: told, and the time between them is not idle.
 "$aiflame" import -o "$work/apart.data" "$work/same0.json" "$work/later.json" 2>"$work/apart.out"
-check "days apart: a warning that names them" grep -q "Warning: files that were not traced at the same time.*rank 1 ($work/later.json) begins 3.0 days after rank 0 ($work/same0.json) has ended.*import what is of another job by itself" "$work/apart.out"
+check "days apart: a warning that names them" grep -q "Warning: files that were not traced at the same time.*rank 1 ($work/later.json) begins 3.0 days after rank 0 ($work/same0.json) has ended.*import the files of each job by themselves" "$work/apart.out"
 check "days apart: in the first screen, too" says "begins 3.0 days after" "$aiflame" report "$work/apart.data"
 check "days apart: no idle time between them" sh -c "'$aiflame' report '$work/apart.data' | grep -q 'of the time that was collected.*idle 1[0-9][.]. ms; not collected 6.0 days'"
-check "days apart: nor in the tables" sh -c "! '$aiflame' report --idle --format csv '$work/apart.data' | awk -F, 'NR > 1 && \$2 > 10000000' | grep ."
+check "days apart: nor in the tables" sh -c "! '$aiflame' report --gaps --format csv '$work/apart.data' | awk -F, 'NR > 1 && \$2 > 10000000' | grep ."
 check "days apart: everything adds up" says "everything adds up" "$aiflame" info "$work/apart.data"
 check "days apart: they are not aligned" sh -c "! '$aiflame' info '$work/apart.data' | grep RANK_CLOCK"
 "$aiflame" import -o "$work/again.data" "$work/same0.json" "$work/same1.json" "$work/same0_again.json" 2>"$work/again.out"
@@ -304,7 +304,7 @@ check "nor is standard output" says "cannot go to standard output" sh -c "cd '$w
 check "by which nothing is made" test ! -e "$work/-"
 echo precious >"$work/notes.txt"
 for again in "" " again"; do
-	check "somebody's file is not put aside$again" says "it is there and no aiflame profile" "$aiflame" import "$work/cuda.json" -o "$work/notes.txt"
+	check "somebody's file is not put aside$again" says "it exists and is no aiflame profile" "$aiflame" import "$work/cuda.json" -o "$work/notes.txt"
 	check "but refused$again" status_is 2 "$aiflame" import "$work/cuda.json" -o "$work/notes.txt"
 	check "nor is a trace in place of -o's name$again" status_is 2 "$aiflame" import -o "$work/rank0.json" "$work/rank1.json"
 done

@@ -70,7 +70,7 @@ check "what nobody knows is not said: tables" sh -c "'$aiflame' report --kernels
 	'$aiflame' report --kernels --format csv '$work/in.data' | grep ',1875,1875,0,0,0,0,0,gemm,'"
 check "what nobody knows is not said: launches" says "launches are not known" sh -c "'$aiflame' report --launches '$work/in.data'; true"
 check "what nobody knows is not said: info's numbers are of rows" says "mean nothing else" "$aiflame" info "$work/in.data"
-check "what nobody knows is not drawn" says "is not known: the imported file has stacks and their lengths; leave out --by launches" sh -c "'$aiflame' flame --by launches -o '$work/no.svg' '$work/in.data'; true"
+check "what nobody knows is not drawn" says "are not known: the imported file has stacks with lengths; leave out --by launches" sh -c "'$aiflame' flame --by launches -o '$work/no.svg' '$work/in.data'; true"
 check "a picture says lengths, no samples and launches" sh -c "'$aiflame' flame -o '$work/l.svg' '$work/in.data' && grep -q 'stacks with lengths' '$work/l.svg' && ! grep -E '[0-9] (samples?|launch(es)?)\\>' '$work/l.svg'"
 
 # iaprof's text, by its rules: zeros in the first columns, one kernel from two stacks.
@@ -140,7 +140,7 @@ untimed() { # FILE: there is no time of it anywhere
 }
 cp "$work/i.data" mm.data
 check "iaprof: samples are no times" untimed mm.data
-check "iaprof: nor drawn as such" says "no times in it: the imported file has samples; draw them with --by samples" sh -c "! '$aiflame' flame --by wall -o no.svg mm.data"
+check "iaprof: nor drawn as such" says "the imported file has samples without times; draw them with --by samples" sh -c "! '$aiflame' flame --by wall -o no.svg mm.data"
 check "iaprof: but with what one stands for" sh -c "'$aiflame' import -q --count 10ms '$work/iaprof.txt' -o c.data && '$aiflame' report c.data | grep -q 'busy     450 ms (kernels 450 ms' && '$aiflame' flame --by wall -o c.svg c.data"
 # Two rows of one stack here, one when it comes back: neither is a number of kernels.
 printf '%b' 'string\t1\tp\nstring\t2\tmain\nstring\t3\tf\nstring\t4\tk\nstring\t5\tmad\ninterval\t0\t1\nkernel\t0x1000\t1\t7\t2\t3\t4\neustall\t0x8\t5\t0\t0\t0\t7\t0\t0\t0\t0\t0\t0\n' \
@@ -186,7 +186,7 @@ check "iaprof: what is no EU's reason is other" sh -c "
 	printf 'main;k_[g];a_[g] 5\nmain;k_[g] 2\n' >'$work/n.folded' && '$aiflame' import -q '$work/n.folded' -o '$work/n.data' &&
 	'$aiflame' export --format iaprof -o - '$work/n.data' | awk -F'\t' '\$1 == \"eustall\" { n += \$12; all += \$4 + \$5 + \$6 + \$7 + \$8 + \$9 + \$10 + \$11 + \$13 }
 		END { exit n != 7 || all != 0 }'"
-check "iaprof: what is another file is said to be that" says 'junk.txt: no line in it is one of iaprof'"'"'s text; leave out --from' sh -c "
+check "iaprof: what is another file is said to be that" says 'junk.txt: none of its lines is iaprof'"'"'s text; leave out --from' sh -c "
 	printf 'hello\n\nworld 5\n' >'$work/junk.txt'; '$aiflame' import -q --from iaprof '$work/junk.txt' -o '$work/n.data'"
 # Counters alone have the times of their intervals, and come back with them.
 printf '%b' 'interval\t0\t1000.5\nmetric\tbusy-percent\t7\nmetric\tfrequency-MHz\t300\ninterval\t1\t1001.75\nmetric\tbusy-percent\t0\n' >"$work/alone.txt"
@@ -198,8 +198,8 @@ check "iaprof: of no samples none are told" sh -c "! grep samples '$work/alone.o
 check "iaprof: a table of them" says 'Intel GPU  frequency-MHz  MHz        1  300' "$aiflame" report --counters "$work/alone.data"
 check "iaprof: and text of them alone" sh -c "'$aiflame' export -o '$work/alone.iaprof' '$work/alone.data' && '$aiflame' import -q '$work/alone.iaprof' -o '$work/alone2.data' && grep -v ^interval '$work/alone.iaprof' | diff - '$work/alone.txt' | grep -c '^[<>]' | grep -qx 2"
 check "iaprof: which comes back" alone "$work/alone2.data"
-check "iaprof: but not of a kernel" says 'there are none in this profile, or of what was asked for' sh -c "'$aiflame' export --kernel x -o '$work/no.iaprof' '$work/alone.data'; true"
-check "iaprof: text with neither is not" says 'none.txt: no sample in it, and no metric' sh -c "
+check "iaprof: but not of a kernel" says 'the profile, or the selected part, has none' sh -c "'$aiflame' export --kernel x -o '$work/no.iaprof' '$work/alone.data'; true"
+check "iaprof: text with neither is not" says 'none.txt: it has no sample and no metric' sh -c "
 	printf 'interval\t0\t1\nstring\t1\tx\n' >'$work/none.txt'; '$aiflame' import -q '$work/none.txt' -o '$work/n.data'"
 check "iaprof: texts that are missing are counted" sh -c "
 	sed '/^string.4/d; /^string.7/d' '$work/iaprof.txt' >'$work/missed.txt' && '$aiflame' import -q '$work/missed.txt' -o '$work/s.data' && '$aiflame' info '$work/s.data' | grep -E ' IMPORT_NAME +45 ' &&

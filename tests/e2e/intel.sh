@@ -58,7 +58,7 @@ for app in ze_app ze_app_dlopen; do
 	}
 	check "two ways to launch it keep their shares" shares
 	untimed() {
-		"$aiflame" flame --leaf stall -o unasked.folded $app.data 2>unasked.err && cmp $app.folded unasked.folded && grep -q 'no times' unasked.err &&
+		"$aiflame" flame --leaf stall -o unasked.folded $app.data 2>unasked.err && cmp $app.folded unasked.folded && grep -q 'without times' unasked.err &&
 			"$aiflame" report $app.data >first && grep -q '^kernels   100.0 %  mm     440 samples  path_a, waits: sbid 68.2 %$' first &&
 			grep -q '100.0 % of stacks complete' first && ! grep -E '0 ns in|active from' first && "$aiflame" report --kernels $app.data >first && ! grep -w ns first && grep -q '440  mm' first &&
 			"$aiflame" report --stacks $app.data >first && ! grep -w ns first && grep -qE '^ *(9[89]|10[0-4])  mm  .*path_b' first || { cat unasked.err first; return 1; }
@@ -71,8 +71,8 @@ done
 alone() {
 	timeout 60 "$aiflame" record --all-launches -o alone.data "$mock/ze_app" "$module" mm a b a >alone.out 2>&1 || { cat alone.out; return 1; }
 	says "launches 3, times not known, as the driver gave none: aiflame flame --by launches alone.data" cat alone.out && ! grep 'nothing was executed' alone.out &&
-		says "launches and no times" "$aiflame" flame -o alone.folded alone.data && grep -q 'path_a;zeCommandListAppendLaunchKernel;mm_.g. 2$' alone.folded &&
-		says "its launches have no times; see report --launches" "$aiflame" report --kernels alone.data &&
+		says "launches without times" "$aiflame" flame -o alone.folded alone.data && grep -q 'path_a;zeCommandListAppendLaunchKernel;mm_.g. 2$' alone.folded &&
+		says "launches without times; see report --launches" "$aiflame" report --kernels alone.data &&
 		says "have no times; draw them with --by launches" sh -c "! '$aiflame' flame --by wall -o no.svg alone.data"
 }
 check "launches alone are drawn, and said to be there" alone

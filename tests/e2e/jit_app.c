@@ -130,7 +130,7 @@ struct object {
 	char strings[96];
 };
 
-/* Where the loaded .eh_frame lies: near the code, as its pointers want it. */
+/* Address of the loaded .eh_frame: near the code, as its relative pointers require. */
 #define tables (code + 2048)
 
 static size_t put32(uint8_t *to, int64_t v)
@@ -328,7 +328,7 @@ static void write_map(void)
 	f = fopen(path, "w");
 	if (!f)
 		exit(3);
-	/* What was there before comes first. */
+	/* The code that lay there before comes first. */
 	fprintf(f, "%lx 1000 older code\n", (unsigned long)(uintptr_t)code);
 	fprintf(f, "%lx 100 mapped name (with blanks)\n", (unsigned long)(uintptr_t)code);
 	fprintf(f, "%lx 100 inner::name\nnonsense\n\nffffffffffffffff ffffffffffffffff x\n",

@@ -94,7 +94,7 @@ echo precious >notes.txt
 ln -s notes.txt notes.link
 truncate -s 1M zeros
 for f in notes.txt notes.link zeros "$aiflame"; do
-	check "what is no profile is not moved away: ${f##*/}" fails 125 "it is there and no aiflame profile" rec -o "$f" touch ran
+	check "what is no profile is not moved away: ${f##*/}" fails 125 "it exists and is no aiflame profile" rec -o "$f" touch ran
 done
 "$aiflame" record -q -o p.data true
 cp notes.txt p.data.old
@@ -237,12 +237,79 @@ check "little memory for the command alone: so it does then" tight
 check "and the summary does not say that it launched nothing" says "an agent got no memory from the recorder" \
 	"$aiflame" report t.data
 if unshare -T true 2>/dev/null; then
-	elsewhen() { rec -o n.data unshare -T "$@" "$fake" "$few"; }
-	check "a time namespace with a clock of its own runs" elsewhen --monotonic 86400
-	check "and is a reason" says "TIME_NAMESPACE" "$aiflame" info n.data
-	check "which the summary has" says "the program ran in a time namespace of its own" "$aiflame" report n.data
-	check "one with this machine's clock is recorded" elsewhen
+	elsewhen() { rec -o n.data unshare -T "$@"; }
+	# Launches, executions, ranges and what was collected lie within the recording; each execution follows its launch.
+	in_time() {
+		"$aiflame" info n.data >in_time.out
+		[ "$("$aiflame" query --format csv n.data "
+			SELECT (SELECT count(*) FROM launches) = $1 AND (SELECT count(*) FROM executions) = $1 AND
+				(SELECT min(time_ns) > 0 AND max(time_ns) < 60000000000 FROM launches) AND
+				(SELECT min(start_ns) > 0 AND max(start_ns + dur_ns) < 60000000000 FROM executions) AND
+				(SELECT min(e.start_ns - l.time_ns) >= 0 AND max(e.start_ns - l.time_ns) < 60000000000
+					FROM executions e JOIN launches l USING (launch)) AND
+				NOT EXISTS (SELECT * FROM windows WHERE start_ns < 0 OR end_ns > 60000000000) AS ok" | tail -1)" = 1 ] &&
+			grep -q 'everything adds up' in_time.out && ! grep -q TIME_NAMESPACE in_time.out && return 0
+		"$aiflame" query n.data "SELECT min(time_ns), max(time_ns) FROM launches"
+		"$aiflame" query n.data "SELECT min(start_ns), max(dur_ns) FROM executions"
+		"$aiflame" query n.data "SELECT * FROM windows LIMIT 5"
+		cat in_time.out
+		return 1
+	}
+	cat >clocks.py <<-'END'
+		import time
+		for i, (name, clock) in enumerate((("monotonic", 1), ("raw", 4), ("realtime", 0), ("boottime", 7), ("own", 1))):
+		    now, value = time.clock_gettime_ns(1), time.clock_gettime_ns(clock)
+		    if name == "own":
+		        value = 123456789
+		        for n in (0, 1000000):
+		            print(f"clock device={i} before={now + n} after={now + n + 100} value={value + n}")
+		    print(f'device {i} name="{name}" clock={name}\nstream {i} device={i}\nkernel {i} name={name}')
+		    print(f"launch stream={i} kernel={i} time={now} stack=0x401000 start={value + 100000} end={value + 200000}")
+	END
+	found_elsewhen() {
+		mkdir -p -m 700 elsewhen
+		AIFLAME_STANDBY=$work/elsewhen LD_PRELOAD=$build/src/agent/libaiflame-agent.so unshare -T --fork --kill-child --monotonic "$1" --boottime "$1" \
+			"$fake" 'generate launches=10
+			sleep time=20000000000' &
+		away=$!
+		for _ in $(seq 200); do
+			AIFLAME_STANDBY=$work/elsewhen "$aiflame" ctl status >status.txt
+			grep -q 'fake.* - .*fake_app' status.txt && break
+			sleep 0.05
+		done
+		there=$(awk '/fake_app/ { print $1 }' status.txt)
+		AIFLAME_STANDBY=$work/elsewhen rec -o n.data -p "$there" --duration 0.5
+		"$aiflame" report n.data >found.txt
+		[ "${there:-0}" -gt 1 ] && kill "$there"
+		wait "$away" 2>/dev/null
+		grep -q "1 started a runtime" found.txt || { cat status.txt found.txt; return 1; }
+	}
+	# No clock may be below zero.
+	back=$(awk '{ print $1 < 1000 ? int($1 / 2) : 500 }' /proc/uptime)
+	for offset in 1000 "-$back"; do
+		check "a program in a time namespace $offset s away runs" elsewhen --monotonic "$offset" "$fake" "$few"
+		check "its times are this machine's" in_time 2000
+		check "one with five clocks runs" elsewhen --monotonic "$offset" --boottime "$((offset * 2 / 3))" \
+			sh -c 'python3 clocks.py >clocks.txt && exec "$fake" clocks.txt'
+		check "executions of each clock that a device may have are in this time, too" in_time 5
+		check "its standby page is found" found_elsewhen "$offset"
+	done
+	check "one with this machine's clock is recorded" elsewhen "$fake" "$few"
 	check "whole" has 2000 n.data
+	apart() { rec -o n.data unshare -T --monotonic 1000 unshare -T --monotonic 5000 sh -c '"$fake" "$few"'; }
+	check "a time namespace inside of another" apart
+	check "is recorded, too" in_time 2000
+	# What /proc says is of its children's namespace, which is another than its own.
+	cat >unread.py <<-'END'
+		import ctypes
+		here = ctypes.CDLL(None)
+		if here.unshare(0x80):
+		    raise SystemExit(4)
+		here.aif_fake_run(b"generate launches=10")
+	END
+	check "a program whose namespace's offset cannot be read runs" elsewhen --monotonic 1000 python3 unread.py
+	check "that is a reason" says TIME_NAMESPACE "$aiflame" info n.data
+	check "which the summary has" says "the program ran in a time namespace of its own" "$aiflame" report n.data
 else
 	skip "time namespaces" "none can be made here"
 fi

@@ -10,13 +10,13 @@ mkdir unwind # before src/unwind
 for f in bounds cfi ehframe guess jit jit_elf modules rows stub unwind memo memo_reads; do
 	${CC:-cc} $flags -c "$root/src/unwind/$f.c" || exit 1
 done
-for t in test_memo test_memo_random; do
+for t in test_memo test_memo_stacks test_memo_random; do
 	${CC:-cc} $flags -c "$root/tests/unit/$t.c" || exit 1
 done
 
 # passes: all programs, from the objects that are there and ./unwind
 passes() {
-	for t in test_memo_random test_memo; do
+	for t in test_memo_random test_memo test_memo_stacks; do
 		${CC:-cc} -o $t $t.o memo.o $objects $libs || exit 2
 		timeout 60 ./$t || return 1
 	done

@@ -89,7 +89,7 @@ static char *dup_text(const char *p, size_t n)
 	return copy;
 }
 
-/* What the agent and the recorder do between them. */
+/* Reads a code object and remembers its names: the agent's and the recorder's part in one. */
 static int learn(uint64_t code)
 {
 	static _Thread_local char buffer[1 << 20];
@@ -165,7 +165,7 @@ static int native_marks(struct capture *c, struct aif_buf *text)
 {
 	uint64_t call = (uint64_t)(uintptr_t)pw_call;
 
-	/* Where our own callback function stands among the Python frames. */
+	/* pw_call() is our own callback: notes its place among the Python frames. */
 	for (unsigned i = 0, k = 0; i < c->unwound.depth + c->stack.depth; i++) {
 		if (c->order[i] & AIF_INTERLEAVE_PYTHON)
 			k++;

@@ -51,8 +51,8 @@ fi
 
 # Nothing on a device, and nothing of CPUs: one message, with what to do, whatever is asked for.
 "$aiflame" record -q -o cpus.data sh -c : 2>/dev/null
-check "what used no device cannot be drawn, and why" says "no device activity and no CPU samples: CPU samples are of processes that use a device" "$aiflame" flame -o no.svg cpus.data
-check "nor its CPU time, with what to do" says "record it with --ebpf" "$aiflame" flame --of cpu -o no.svg cpus.data
+check "what used no device cannot be drawn, and why" says "no device activity and no CPU samples: only processes that use a device are sampled" "$aiflame" flame -o no.svg cpus.data
+check "nor its CPU time, with what to do" says "without a device with --children" "$aiflame" flame --of cpu -o no.svg cpus.data
 
 # The live line, in a terminal of its own.
 in_terminal() {

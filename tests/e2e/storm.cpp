@@ -40,7 +40,7 @@ struct walk {
 #define TOUCH(p) __asm__ volatile("" ::"r"(p) : "memory")
 
 #ifdef PLUGIN
-/* One of the libraries: all of the same size, with other frames. */
+/* Entry of one library: the libraries are of the same size, with frames of different sizes. */
 extern "C" __attribute__((visibility("default"))) void PLUGIN(struct walk *w)
 {
 	char frame[FRAME];
@@ -335,7 +335,7 @@ static uint32_t next_random(uint32_t *seed)
 	return *seed >> 8;
 }
 
-/* One of 300 different walks. */
+/* Chooses one of 300 different walks. */
 static void walk_init(struct walk *w, uint32_t random)
 {
 	uint32_t seed = random % 300;
@@ -406,7 +406,7 @@ SITE void *site_short(void *arg)
 	return NULL;
 }
 
-/* Of this process, without what it shares: KB. */
+/* Returns the process's anonymous resident memory, without what it shares, in KB. */
 static long resident(void)
 {
 	FILE *f = fopen("/proc/self/status", "r");

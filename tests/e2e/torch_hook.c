@@ -133,7 +133,7 @@ static unsigned python_frames(struct py_frame *frames)
 	while (frame && n < DEPTH) {
 		void *back = hook.py.back(frame);
 
-		/* Its reference is kept: the address stays this function's. */
+		/* The reference to the code object is kept: its address stays this function's. */
 		frames[n].code = hook.py.code(frame);
 		frames[n++].line = hook.py.line(frame);
 		hook.py.decref(frame);

@@ -4,10 +4,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One kernel, launched from two functions, of which the second asks for three times the work: two
- * towers whose shares the runtime's own times tell. With `two`, on two queues at once; with `wait`, some
- * time after the device was opened; with `finish`, each by itself, printing the wall time of each enqueue
- * and clFinish in ns, first of the one site, then of the other. */
+/* Launches one kernel from two functions, of which the second asks for three times the work: two stacks whose shares
+ * the runtime's own times tell. With `two`, on two queues at once; with `wait`, some time after the device was opened;
+ * with `finish`, each by itself, printing the wall time of each enqueue and clFinish in ns, first of the one site, then
+ * of the other. */
 
 __attribute__((noinline)) static void small_site(cl_command_queue q, cl_kernel k)
 {

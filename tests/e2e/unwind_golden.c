@@ -31,7 +31,7 @@ struct image {
 	struct aif_ehframe frames;
 };
 
-/* What readelf says of one row; `bp` and `ra` as text. */
+/* Row of readelf's output; `bp` and `ra` as text. */
 struct golden {
 	char cfa[32], bp[16], ra[16];
 	bool signal;

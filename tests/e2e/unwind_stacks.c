@@ -32,7 +32,7 @@
 void unwind_workload(unsigned seed, int throws);
 void unwind_point(void);
 
-/* One thread and its signal handler. */
+/* State of the one thread that runs and of its signal handler. */
 static struct {
 	struct aif_unwinder *u;
 	struct aif_stack_bounds bounds;
@@ -118,7 +118,7 @@ static void on_timer(int number, siginfo_t *info, void *context)
 	    (*pc == lea[4] && memcmp(pc - 4, lea, sizeof(lea)) == 0))
 		return;
 #endif
-	/* What cannot be followed is said, not guessed. */
+	/* A frame that cannot be followed is reported as such, not guessed. */
 	if (r.stop == AIF_STOP_BAD_ROW && r.depth < n) {
 		t.not_followed++;
 		n = r.depth;

@@ -100,7 +100,7 @@ check "times that are all 0" record untimed untimed.script
 check "the first screen goes by samples" sh -c "'$aiflame' report untimed.data >first && grep -q '^busy     not known' first && grep -qE '^kernels    80.0 %  mm +400 samples  ' first &&
 	grep -q '100.0 % of stacks complete' first && ! grep -E 'active from| in +[0-9]' first || { cat first; exit 1; }"
 check "so does the table of kernels" sh -c "'$aiflame' report --kernels untimed.data >table && grep -q '^samples  kernel' table && sed -n 2p table | grep -q '400  mm' || { cat table; exit 1; }"
-check "and the picture, unasked" sh -c "'$aiflame' flame -o s.folded untimed.data 2>s.err && grep -q 'no times' s.err && [ \"\$(awk '{ n += \$NF } END { print n }' s.folded)\" = 500 ]"
+check "and the picture, unasked" sh -c "'$aiflame' flame -o s.folded untimed.data 2>s.err && grep -q 'without times' s.err && [ \"\$(awk '{ n += \$NF } END { print n }' s.folded)\" = 500 ]"
 check "but not where a time is asked for" says "all times are 0; draw samples with --by samples" "$aiflame" flame --by time -o s.folded untimed.data
 
 cp two.card fast.card
@@ -192,7 +192,7 @@ check "are an unknown shader" sh -c "
 check "without them there is no picture of time" says "draw them with --by samples" "$aiflame" flame --by wall -o s.folded all.data
 check "so what is drawn unasked are samples, and it is said" sh -c "
 	'$aiflame' flame --leaf stall -o s.folded all.data 2>s.err && [ \"\$(cat s.folded)\" = '[unknown process];[unknown shader]_[g];send_[g] 6' ] &&
-	grep -q 'samples of a device and no times' s.err"
+	grep -q 'samples of a device without times' s.err"
 check "and exported as folded text" sh -c "'$aiflame' export -o e.folded all.data && '$aiflame' flame -o s.folded all.data && cmp e.folded s.folded"
 check "and the first screen names that command" says "next: aiflame flame all.data" "$aiflame" report all.data
 check "nobody's launches are missing" adds_up all

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is read from a zebin: zebin_see FILE KERNEL CODE. A line "kernel NAME ARCH SIZE", then one for each instruction: its
- * offset, its name, its size, the scoreboard that it marks and the set that it waits for, the source line of the innermost function. The
- * instructions themselves go to the file CODE. */
+/* Prints what is read from a zebin: zebin_see FILE KERNEL CODE. A line "kernel NAME ARCH SIZE", then one for each
+ * instruction: its offset, its name, its size, the scoreboard that it marks and the set that it waits for, the source
+ * line of the innermost function. The instructions themselves go to the file CODE. */
 #include "base/buf.h"
-#include "export/gen.h"
+#include "isa/intel_eu.h"
 #include "symbolize/device_object.h"
 
 #include <inttypes.h>
@@ -13,10 +13,10 @@
 static void see(struct aif_device_object *o, const struct aif_device_function *f, FILE *to)
 {
 	const char *arch = aif_device_object_arch(o);
-	enum aif_gen gen = aif_gen_of(arch);
+	enum aif_intel_eu gen = aif_intel_eu_of(arch);
 	struct aif_device_level levels[8];
-	char text[AIF_GEN_TEXT];
-	struct aif_gen_insn i;
+	char text[AIF_INTEL_EU_TEXT];
+	struct aif_intel_eu_insn i;
 	const uint8_t *code;
 	size_t n;
 
@@ -26,8 +26,8 @@ static void see(struct aif_device_object *o, const struct aif_device_function *f
 	for (size_t at = 0; at < n; at += i.size) {
 		int depth = aif_device_object_resolve(o, f->symbol, at, levels, 8);
 
-		aif_gen_decode(code + at, n - at, gen, &i);
-		aif_gen_text(&i, text);
+		aif_intel_eu_decode(code + at, n - at, gen, &i);
+		aif_intel_eu_text(&i, text);
 		printf("%zx %s %u %d %x %" PRIu32 "\n", at, text, i.size, i.marks, i.waits,
 		       depth > 0 ? levels[depth - 1].line : 0);
 	}

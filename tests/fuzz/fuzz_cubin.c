@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbolize/cubin.h"
 #include "symbolize/cubin_lines.h"
-#include "export/sass.h"
+#include "isa/sass.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What record --ebpf reads: records of the side-band and the processes that they make, events of the BPF programs,
- * lines of /proc/kallsyms. The first byte says which; what was read lies within what was given. */
+/* Feeds the input of record --ebpf: records of the side-band and the processes that they make, events of the BPF
+ * programs, lines of /proc/kallsyms. The first byte says which; what was read lies within what was given. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void sideband(struct aif_drainer *d, struct aif_ebpf_processes *ps, const uint8_t *data,
@@ -26,7 +26,7 @@ static void sideband(struct aif_drainer *d, struct aif_ebpf_processes *ps, const
 			if (path < record || path + strlen(s.path) >= record + len || s.lo >= s.hi)
 				abort();
 		}
-		aif_ebpf_processes_tell(d, ps, &s);
+		aif_ebpf_processes_report(d, ps, &s);
 		free(record);
 		data += 2 + len;
 		size -= 2 + len;

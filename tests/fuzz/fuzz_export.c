@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/iaprof_text.h"
-#include "export/folded.h"
-#include "export/json.h"
-#include "export/names.h"
-#include "export/proto.h"
+#include "text/iaprof_text.h"
+#include "flame/folded.h"
+#include "text/json.h"
+#include "names/names.h"
+#include "text/proto.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -166,7 +166,7 @@ static void iaprof_check(const uint8_t *data, size_t size)
 {
 	struct aif_buf stack = {0};
 	struct aif_tree t;
-	struct aif_iaprof_writer w = {.told = 0};
+	struct aif_iaprof_writer w = {.written = 0};
 	struct aif_iaprof_sample s = {.comm = "", .file = "", .symbol = "", .instruction = ""};
 	struct came_back back = {0};
 	struct aif_iaprof_reader r = {.sink = {.sample = on_sample, .arg = &back}};

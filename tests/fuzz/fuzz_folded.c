@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/flame.h"
-#include "export/folded.h"
+#include "flame/flame.h"
+#include "flame/folded.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/iaprof_text.h"
+#include "text/iaprof_text.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/import.h"
-#include "profile/attribution.h"
+#include "analysis/attribution.h"
 
 #include <errno.h>
 #include <fcntl.h>

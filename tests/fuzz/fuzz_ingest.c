@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/counters.h"
-#include "record/device_samples.h"
-#include "record/marks.h"
-#include "record/modfiles.h"
-#include "record/streamed.h"
-#include "record/target.h"
+#include "record/ingest/launches.h"
+#include "record/ingest/program_ranges.h"
+#include "record/ingest/modfiles.h"
+#include "record/sources/sources.h"
+#include "record/ingest/target.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,11 +61,13 @@ static void start(struct world *w)
 {
 	must(aif_store_init(&w->store, 0) == 0 && aif_modfiles_init(&w->files) == 0);
 	w->opts.counters = "default";
-	/* Nobody looks through /proc for who holds a GPU. */
+	/* The far gpu_users_ns keeps the drainer from searching /proc for processes that hold a
+	 * GPU. */
 	w->d = (struct aif_drainer){.store = &w->store,
 				    .files = &w->files,
 				    .opts = &w->opts,
 				    .gpu_users_ns = UINT64_MAX / 2};
+	must(aif_sources_init(&w->d, aif_sources, AIF_SOURCE_COUNT, NULL) == 0);
 	w->d.scratch = malloc(AIF_DRAIN_SCRATCH);
 	w->d.targets = target_new(w, 0);
 	w->d.targets->next = target_new(w, 1);
@@ -140,30 +141,28 @@ static void step(struct world *w)
 		aif_target_drain(&w->d, t);
 	/* While records are taken the xe driver is not asked for a stream. */
 	w->opts.device_rate = 999;
-	aif_streamed_follow(&w->d, aif_now_ns());
+	AIF_SOURCES_CALL(&w->d, step, &w->d, &(struct aif_turn){.now = aif_now_ns()});
 	w->opts.device_rate = 0;
-	aif_counters_follow(&w->d);
 	check_rows(w);
 }
 
 static void stop(struct world *w)
 {
 	for (struct aif_target *t = w->d.targets; t; t = t->next) {
-		aif_ingest_deferred(&w->d, t, t->deferred_len);
-		aif_device_samples_last(&w->d, t);
+		aif_launches_deferred(&w->d, t, t->deferred_len);
 		aif_ingest_last_blocks(&w->d, t, aif_now_ns());
-		aif_marks_last(&w->d, t, aif_now_ns());
+		aif_program_ranges_last(&w->d, t, aif_now_ns());
 		aif_target_losses(&w->d, t);
+		AIF_SOURCES_CALL(&w->d, target_end, &w->d, t, aif_now_ns());
 	}
-	aif_streamed_last(&w->d);
+	AIF_SOURCES_CALL(&w->d, last, &w->d);
 	check_rows(w);
 	for (struct aif_target *t = w->d.targets, *next; t; t = next) {
 		next = t->next;
 		aif_target_free(&w->d, t);
 	}
-	must(w->store.paid <= AIF_ACCOUNTS_MAX);
-	aif_places_finish(&w->d.places);
-	aif_map_finish(&w->d.read_cards);
+	must(w->store.paid <= AIF_QUOTAS_MAX);
+	aif_sources_finish(&w->d);
 	aif_modfiles_finish(&w->files);
 	aif_pycodes_finish(&w->d.pycodes);
 	aif_store_finish(&w->store);

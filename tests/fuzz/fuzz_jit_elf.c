@@ -82,7 +82,8 @@ static void look(const uint8_t *data, size_t size)
 	}
 }
 
-/* What no luck finds: a sound head, and sections of the kinds that are looked at, the last with their names. */
+/* Writes a sound head and sections of the kinds that are looked at, the last with their names: mutations do not find
+ * these by luck. */
 static void make_sound(uint8_t *p, size_t size, uint8_t sections)
 {
 	static const uint32_t types[] = {SHT_SYMTAB, SHT_PROGBITS, SHT_STRTAB, 0x70000001};

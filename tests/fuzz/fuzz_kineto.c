@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/exporter.h"
-#include "export/kernel_names.h"
-#include "export/timed_report.h"
+#include "report/report.h"
+#include "report/why/why.h"
 #include "import/import.h"
-#include "profile/attribution.h"
+#include "analysis/attribution.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,18 +16,45 @@
  * which there are tables and a time line for other viewers. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void show(struct aif_profile *p)
+/* The parts sum to the whole whatever the rows say. */
+static void bounds(const struct aif_names *names)
 {
-	const struct aif_export x = {.profile = p, .detail = AIF_NAME_FULL};
+	struct aif_buf text = {0}, json = {0};
+	struct aif_err err = {0};
+	struct aif_why w;
+	uint64_t sum = 0, idle = 0;
+
+	if (aif_why_measure(names, NULL, &w, &err) < 0) {
+		if (!*err.text)
+			abort();
+	} else {
+		for (size_t i = 0; i < AIF_WHY_GROUPS; i++)
+			sum += w.of_group[i];
+		for (size_t i = 0; i < w.owners_len; i++)
+			idle += w.owners[i].ns;
+		if (sum != w.time_ns || idle != w.idle_ns)
+			abort();
+		aif_why_say(names, &w, "", 80, &text);
+		aif_why_json(names, &w, &json);
+	}
+	aif_buf_finish(&text);
+	aif_buf_finish(&json);
+	aif_why_finish(&w);
+}
+
+static void show(const struct aif_names *names)
+{
+	const struct aif_export x = {.profile = names->p, .names = names, .detail = AIF_NAME_FULL};
 	struct aif_err err = {0};
 
-	for (int kind = AIF_REPORT_OPS; kind < AIF_REPORT_COUNT; kind++) {
-		const struct aif_report_opts o = {.kind = (enum aif_report_kind)kind,
+	for (size_t i = 0; aif_report_tables[i]; i++) {
+		const struct aif_report_opts o = {.table = aif_report_tables[i],
 						  .format = AIF_TABLE_CSV,
 						  .by = AIF_REPORT_BY_SHAPE};
 		struct aif_buf out = {0};
 
-		if (aif_timed_report_write(p, &o, &out, &err) < 0 && !*err.text)
+		if (!aif_report_needs_attribution(o.table) &&
+		    aif_report_write(names, NULL, &o, &out, &err) < 0 && !*err.text)
 			abort();
 		aif_buf_finish(&out);
 	}
@@ -44,15 +71,16 @@ static void show(struct aif_profile *p)
 		}
 }
 
-static void tables(const struct aif_profile *p, const struct aif_attribution *a)
+static void tables(const struct aif_names *names, const struct aif_attribution *a)
 {
-	for (int kind = AIF_REPORT_KERNELS; kind <= AIF_REPORT_LAUNCHES; kind++) {
-		const struct aif_report_opts o = {.kind = (enum aif_report_kind)kind,
+	for (size_t i = 0; aif_report_tables[i]; i++) {
+		const struct aif_report_opts o = {.table = aif_report_tables[i],
 						  .detail = AIF_NAME_NORMAL};
 		struct aif_err err = {0};
 		struct aif_buf out = {0};
 
-		if (aif_report_write(p, a, &o, &out, &err) < 0 && !*err.text)
+		if (aif_report_needs_attribution(o.table) &&
+		    aif_report_write(names, a, &o, &out, &err) < 0 && !*err.text)
 			abort();
 		aif_buf_finish(&out);
 	}
@@ -70,7 +98,7 @@ static int file_of(const uint8_t *data, size_t size, char path[64])
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* What is behind it is another rank's. */
+	/* Separates the input of this rank from another rank's. */
 	static const char next[] = "\0rank";
 	const uint8_t *end = size ? memmem(data, size, next, sizeof(next)) : NULL;
 	size_t first = end ? (size_t)(end - data) : size;
@@ -80,6 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd = file_of(data, first, path),
 	    other_fd = end ? file_of(end + sizeof(next), size - first - sizeof(next), other) : -1,
 	    r;
+	struct aif_names names;
 	struct aif_profile p;
 	struct aif_attribution a;
 	struct aif_err err = {0};
@@ -95,11 +124,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			fprintf(stderr, "%s\n", err.text);
 			abort();
 		}
-		if (aif_kernel_names_make(&p) < 0)
+		if (aif_names_make(&names, &p) < 0)
 			abort();
-		tables(&p, &a);
+		tables(&names, &a);
 		aif_attribution_finish(&a);
-		show(&p);
+		bounds(&names);
+		show(&names);
+		aif_names_finish(&names);
 		aif_profile_finish(&p);
 		unlink(output);
 	}

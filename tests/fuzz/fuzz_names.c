@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/kernel_names.h"
-#include "export/names.h"
+#include "names/kernel_names.h"
+#include "names/names.h"
 
 #include <stdlib.h>
 

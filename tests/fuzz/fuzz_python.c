@@ -192,7 +192,7 @@ static bool begin(void)
 	return mprotect(memory, MEMORY, PROT_READ | PROT_WRITE) == 0;
 }
 
-/* Of the stack as it is: false if it is cut or not all is known. */
+/* Hashes the current stack in both ways; returns false if it is cut or not all of it is known. */
 static bool both_hashes(uint64_t *places, uint64_t *hash)
 {
 	struct aif_python_stack stack;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/sass_text.h"
+#include "isa/sass_text.h"
 
 #include <stdlib.h>
 

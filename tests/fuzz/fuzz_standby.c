@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/standby.h"
-#include "record/attach_dir.h"
+#include "record/attach/attach_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* What another process can write where recorder and agent meet: a page, a recording's description, and the
- * answer to a hello. The first byte says how long the first of them is, whether they begin well, and whether a
- * descriptor comes with the answer; each is read by all that read it. */
+/* Feeds what another process can write where recorder and agent meet: a page, a recording's description, and the answer
+ * to a hello. The first byte says how long the first of them is, whether they begin well, and whether a descriptor
+ * comes with the answer; each is read by all that read it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
@@ -25,7 +25,7 @@ static char dir[] = "/tmp/fuzz-standby-XXXXXX", path[64];
 static int dirfd, listener, null;
 static pthread_t server;
 
-/* What the next who connects is answered. Ours: the server may still be at it when the input goes. */
+/* Answer to whoever connects next: a copy, as the server may still be sending it when the input goes. */
 static uint8_t answer[128];
 static size_t answer_len;
 static bool with_fd;
@@ -211,9 +211,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	aif_standby_recordings(dirfd, see_recording, NULL);
 	for (unsigned i = 0; aif_standby_asked(dir, i, &call); i++)
 		see_call(&call);
-	answer_len =
-		AIF_MIN(dress(text, whole, data, size, sizeof(struct aif_welcome), AIF_WIRE_MAGIC),
-			sizeof(answer));
+	answer_len = AIF_MIN(
+		dress(text, whole, data, size, sizeof(struct aif_hello_reply), AIF_WIRE_MAGIC),
+		sizeof(answer));
 	memcpy(answer, text, sizeof(answer));
 	hear_answer();
 	return 0;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/xe_join.h"
+#include "record/sources/device_code.h"
+#include "record/sources/sources.h"
+#include "record/sources/xe_join.h"
 
 #include <string.h>
 
 /*
- * What a card's stream holds, and what processes say of their code's places, in any order: records decode, are summed
- * up and joined. Samples are neither lost nor made.
+ * Feeds a card's stream, and what processes say of their code's places, in any order: records decode, are summed up and
+ * joined. Samples are neither lost nor made.
  *
  * The input: a byte of options, then places (24 bytes each), then records.
  */
@@ -27,25 +29,27 @@ static uint64_t take(struct input *in, size_t n)
 
 static void put_places(struct input *in, struct aif_drainer *d, unsigned n, uint32_t device)
 {
+	struct aif_code_map *map = aif_device_code_map(d);
+
 	for (unsigned i = 0; i < n; i++) {
-		struct aif_place p = {.address = take(in, 8),
-				      .size = take(in, 4),
-				      .from = take(in, 2),
-				      .process = (uint32_t)take(in, 1) % 8,
-				      .code = (uint32_t)take(in, 1) % 16,
-				      .device = device,
-				      .pci = (uint32_t)take(in, 1) % 3};
+		struct aif_code_range p = {.address = take(in, 8),
+					   .size = take(in, 4),
+					   .from = take(in, 2),
+					   .process = (uint32_t)take(in, 1) % 8,
+					   .code = (uint32_t)take(in, 1) % 16,
+					   .device = device,
+					   .pci = (uint32_t)take(in, 1) % 3};
 		uint8_t verb = (uint8_t)take(in, 1);
 
 		p.name = p.module = p.code;
-		aif_places_put(&d->places, d->store, &p);
-		aif_places_ran(&d->places, p.process, p.name, take(in, 6));
+		aif_code_map_put(map, d->store, &p);
+		aif_code_map_ran(map, p.process, p.name, take(in, 6));
 		if (verb == 1)
-			aif_places_end(&d->places, p.process, p.from);
+			aif_code_map_end(map, p.process, p.from);
 		else if (verb == 2)
-			aif_places_forget(&d->places, d->store, p.from);
+			aif_code_map_forget(map, d->store, p.from);
 		else if (verb == 3)
-			aif_places_turn(&d->places);
+			aif_code_map_turn(map, p.from);
 	}
 }
 
@@ -64,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct input in = {data, len};
 	struct aif_store store;
-	struct aif_account account = {0};
+	struct aif_quota account = {0};
 	struct aif_record_opts opts = {0};
 	struct aif_drainer d = {.store = &store, .opts = &opts};
 	struct aif_device device = {.kind = AIF_DEVICE_GPU};
@@ -82,7 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (in.left)
 		memcpy(text, in.at, AIF_MIN(in.left, sizeof(text) - 1));
 	aif_xe_client_parse(text, &client);
-	if (aif_store_init(&store, 0) < 0)
+	if (aif_store_init(&store, 0) < 0 ||
+	    aif_sources_init(&d, aif_sources, AIF_SOURCE_COUNT, NULL) < 0)
 		abort();
 	for (unsigned i = 0; i < 16; i++) {
 		char name[] = {(char)('a' + i), '\0'};
@@ -113,8 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (rows_of(&store) != told)
 		abort();
 	aif_xe_batch_free(b);
-	aif_places_finish(&d.places);
-	aif_map_finish(&d.read_cards);
+	aif_sources_finish(&d);
 	aif_store_finish(&store);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/level_zero/level_zero_samples.h"
+#include "agent/level_zero/samples.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/level_zero/level_zero_translate.h"
+#include "agent/level_zero/translate.h"
 
 #include <stdlib.h>
 

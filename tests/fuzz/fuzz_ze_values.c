@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/level_zero/level_zero_values.h"
+#include "agent/level_zero/values.h"
 
 #include <math.h>
 #include <stdlib.h>

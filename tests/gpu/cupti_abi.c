@@ -98,7 +98,7 @@ MEMSET(correlation, correlationId);
 MEMSET(graph_node, graphNodeId);
 MEMSET(graph, graphId);
 
-/* What CUPTI 11.8 writes. */
+/* Records that CUPTI 11.8 writes. */
 #define OLD(ours, mine, theirs, member) \
 	SAME(struct aif_cupti_##ours, mine, CUpti_Activity##theirs, member)
 OLD(kernel, registers, Kernel8, registersPerThread);

@@ -39,6 +39,7 @@ def main():
         return
     prompt = torch.randint(0, 32000, (1, 16), device="cuda")
     decode(model, prompt, 20)
+    print("ready", file=sys.stderr, flush=True)
     begin = time.perf_counter()
     for _ in range(0, tokens, 100):
         decode(model, prompt, min(tokens, 100))

@@ -136,9 +136,9 @@ static void answer(struct recorder *r)
 		p->pid = cred.pid;
 		p->drains = calloc(r->slots, sizeof(*p->drains));
 		fprintf(r->out, "# hello %u runtime=%s after_fork=%u\n", r->len, hello.runtime,
-			hello.after_fork);
+			hello.joins & AIF_JOINS_AFTER_FORK);
 		r->len++;
-		aif_welcome_send(sock, AIF_WELCOME_OK, fd);
+		aif_hello_reply_send(sock, AIF_HELLO_REPLY_OK, fd);
 		close(fd);
 	}
 	close(sock);

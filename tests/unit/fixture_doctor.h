@@ -44,7 +44,7 @@ static int stop(void **state)
 	return 0;
 }
 
-/* Of a path below `root`; its directories are made. */
+/* Writes a file at a path below `root` and makes its directories. */
 static void put(const char *root, const char *path, const char *text)
 {
 	char whole[512];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "record/ingest.h"
-#include "record/modfiles.h"
-#include "record/target.h"
-#include "record/xe_stream.h"
+#include "record/ingest/ingest.h"
+#include "record/ingest/modfiles.h"
+#include "record/ingest/target.h"
+#include "record/sources/sources.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,6 +38,7 @@ static inline int set_up(void **state)
 	assert_int_equal(aif_modfiles_init(&w->files), 0);
 	w->d = (struct aif_drainer){.store = &w->store, .files = &w->files, .opts = &w->opts};
 	w->d.scratch = malloc(AIF_DRAIN_SCRATCH);
+	assert_int_equal(aif_sources_init(&w->d, aif_sources, AIF_SOURCE_COUNT, NULL), 0);
 	assert_int_equal(aif_shm_create(SLOTS, RING_SIZE, &w->shm, &fd), 0);
 	close(fd);
 	for (uint32_t i = 0; i < SLOTS; i++)
@@ -57,10 +58,8 @@ static inline int tear_down(void **state)
 	while (w->held_len)
 		aif_batches_give(&w->store.batches, w->held[--w->held_len]);
 	aif_target_free(&w->d, w->t);
-	aif_places_finish(&w->d.places);
-	aif_map_finish(&w->d.read_cards);
-	aif_xe_free(w->d.xe);
-	assert_true(w->store.paid <= AIF_ACCOUNTS_MAX);
+	aif_sources_finish(&w->d);
+	assert_true(w->store.paid <= AIF_QUOTAS_MAX);
 	aif_modfiles_finish(&w->files);
 	aif_pycodes_finish(&w->d.pycodes);
 	aif_store_finish(&w->store);

@@ -132,7 +132,8 @@ enum { MAX = 64 };
 static struct aif_python_frame frames[MAX];
 static struct aif_python_stack stack;
 
-/* What was hashed by addresses before is now what it was then, while nobody has died: `stack` again. */
+/* Checks that a hash by places which was seen before still stands for the same `stack`, as long as no code object has
+ * died. */
 static void expect_places(unsigned max)
 {
 	const uint64_t deaths = aif_python_deaths(py);

@@ -3,9 +3,10 @@
 
 /* A profile of operators, launches and executions with times that a test names: ns since the recording's start. */
 
-#include "export/timed_report.h"
+#include "report/report.h"
 #include "fixture_profile.h"
 #include "profile/file.h"
+#include "temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +36,7 @@ static inline void ops_begin(struct ops_fixture *f, const char *vendor, const ch
 	struct aif_profile *p = &f->made;
 
 	*f = (struct ops_fixture){.stack = AIF_NONE};
-	snprintf(f->path, sizeof(f->path), "/tmp/aiflame-ops-%d", (int)getpid());
+	snprintf(f->path, sizeof(f->path), "%s/aiflame-ops-%d", temp_dir(), (int)getpid());
 	*p = (struct aif_profile){.start_ns = OPS_START, .end_ns = OPS_START + 1000000000};
 	for (uint32_t i = 0; i < 3; i++) {
 		if (i < 2)
@@ -139,7 +140,7 @@ static inline char *ops_report(struct ops_fixture *f, struct aif_report_opts o)
 	struct aif_err err = {0};
 	char *text;
 
-	assert_ok(aif_timed_report_write(&f->p, &o, &out, &err), &err);
+	assert_ok(aif_report_write(AIF_NAMES_OF(&f->p), NULL, &o, &out, &err), &err);
 	text = strdup(aif_buf_str(&out));
 	aif_buf_finish(&out);
 	return text;

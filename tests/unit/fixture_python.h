@@ -36,7 +36,7 @@ static inline void put8(uint64_t at, uint16_t offset, uint8_t v)
 	memcpy((void *)(uintptr_t)(at + offset), &v, sizeof(v));
 }
 
-/* What 3.13 and 3.14 say of themselves, in words. */
+/* Length in words of the description that 3.13 and 3.14 keep of their own layout. */
 enum { FAKE_WORDS = 96 };
 
 static inline void fake_describe(unsigned minor, uint64_t *word)

@@ -4,7 +4,8 @@
 /* A recording that a test makes by hand, and reads through the real file. */
 
 #include "fixture_profile.h"
-#include "profile/attribution.h"
+#include "analysis/attribution.h"
+#include "temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,7 @@ static inline void recording_begin(struct recording *r, uint64_t start_ns)
 {
 	memset(r, 0, sizeof(*r));
 	r->p.start_ns = start_ns;
-	snprintf(r->path, sizeof(r->path), "/tmp/aiflame-recording-%d", (int)getpid());
+	snprintf(r->path, sizeof(r->path), "%s/aiflame-recording-%d", temp_dir(), (int)getpid());
 	assert_int_equal(aif_writer_new(r->path, start_ns, &r->writer, NULL), 0);
 }
 
@@ -53,7 +54,7 @@ static inline void recording_open(struct recording *r, uint64_t end_ns)
 	assert_ok(aif_profile_open(r->path, &r->read, &err), &err);
 }
 
-static inline void recording_attribute(struct recording *r, const struct aif_attribution_opts *opts)
+static inline void recording_attribute(struct recording *r, const struct aif_selection *opts)
 {
 	struct aif_err err = {0};
 

@@ -6,6 +6,7 @@
 #include "fixture_profile.h"
 
 #include "profile/file_writer.h"
+#include "temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,11 +23,12 @@ static struct aif_window_row windows[WINDOWS];
 
 static inline int enter_directory(void **state)
 {
-	char *dir = strdup("/tmp/aiflame-test-XXXXXX");
+	char *dir = NULL;
 
-	*state = dir;
-	if (!dir || !mkdtemp(dir) || chdir(dir) < 0)
+	if (asprintf(&dir, "%s/aiflame-test-XXXXXX", temp_dir()) < 0 || !mkdtemp(dir) ||
+	    chdir(dir) < 0)
 		return -1;
+	*state = dir;
 	for (uint64_t i = 0; i < ROWS; i++) {
 		launches[i] = fixture_launch(i);
 		execs[i] = fixture_exec(i);
@@ -119,4 +121,75 @@ static inline uint64_t sql_number(const char *sql)
 	sqlite3_finalize(s);
 	sqlite3_close(db);
 	return v;
+}
+
+static inline void assert_rows(const struct aif_profile *p, enum aif_chunk_kind kind,
+			       const void *want, size_t n)
+{
+	struct all_rows all = read_all(p, kind);
+
+	assert_int_equal(all.len, n);
+	if (n)
+		assert_memory_equal(all.rows, want, n * all.row_size);
+	free(all.rows);
+}
+
+static inline void write_rows(struct aif_writer *w, struct aif_err *err)
+{
+	assert_ok(aif_writer_launches(w, launches, ROWS, err), err);
+	assert_ok(aif_writer_execs(w, execs, ROWS, err), err);
+	assert_ok(aif_writer_samples(w, samples, ROWS, err), err);
+	assert_ok(aif_writer_windows(w, windows, WINDOWS, err), err);
+}
+
+static inline void write_profile(const char *path, const struct aif_profile *p)
+{
+	struct aif_err err = {0};
+	struct aif_writer *w;
+
+	assert_ok(aif_writer_new(path, p->start_ns, &w, &err), &err);
+	assert_ok(aif_writer_tables(w, p, &err), &err);
+	write_rows(w, &err);
+	assert_ok(aif_writer_commit(w, &err), &err);
+	assert_true(aif_writer_size(w) > 4096);
+	assert_ok(aif_writer_finish(w, p->end_ns, &err), &err);
+}
+
+/* Every field of every table, found through the schema; the bytes of code apart. */
+static inline void assert_tables_equal(const struct aif_profile *a, const struct aif_profile *b)
+{
+	assert_int_equal(a->strings.len, b->strings.len);
+	for (uint32_t i = 0; i < a->strings.len; i++) {
+		size_t n, m;
+		const char *s = aif_strset_get(&a->strings, i, &n);
+		const char *t = aif_strset_get(&b->strings, i, &m);
+
+		assert_int_equal(n, m);
+		assert_memory_equal(s, t, n);
+	}
+	for (size_t i = 0; i < AIF_TABLE_COUNT; i++) {
+		const struct aif_schema_table *t = &aif_schema_tables[i];
+		size_t n = *aif_schema_len(a, t);
+
+		if (n == 0)
+			fail_msg("the fixture has no row in %s", t->name);
+		assert_int_equal(n, *aif_schema_len(b, t));
+		for (size_t row = 0; row < n; row++)
+			for (size_t c = 0; c < t->columns_len; c++) {
+				size_t at = row * t->row_size + t->columns[c].offset;
+				size_t size = t->columns[c].type == AIF_TYPE_U64 ? 8 : 4;
+
+				if (t->columns[c].type == AIF_TYPE_BYTES)
+					continue;
+				assert_memory_equal((uint8_t *)aif_schema_rows(a, t) + at,
+						    (uint8_t *)aif_schema_rows(b, t) + at, size);
+			}
+	}
+	for (size_t i = 0; i < a->codes_len; i++) {
+		assert_int_equal(!a->codes[i].bytes, !b->codes[i].bytes);
+		if (a->codes[i].bytes)
+			assert_memory_equal(a->codes[i].bytes, b->codes[i].bytes, a->codes[i].size);
+	}
+	for (size_t i = 0; i < a->stacks_len; i++)
+		assert_int_equal(a->stacks[i].depth, b->stacks[i].depth);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "export/flame_svg.h"
+#include "flame/svg.h"
 
 #include <expat.h>
 #include <fcntl.h>

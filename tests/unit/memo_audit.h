@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* One thread's memo, and what it answered. */
+/* State of one thread's memo, and what it answered. */
 struct audit {
 	struct aif_memo *memo;
 	struct aif_unwinder *u;
@@ -63,7 +63,8 @@ static inline uint64_t audit_hash(const uint64_t *pcs, unsigned depth, enum aif_
 	return h | 1;
 }
 
-/* What is noted follows from stack and key. True: it is that, or nothing. */
+/* Checks a stack's note, which follows from stack and key, and notes it if there is none. False:
+ * another note was there. */
 static inline bool audit_note(struct audit *a, struct aif_memo_stack *stack, uint64_t hash)
 {
 	const uint64_t key = a->many_keys ? aif_mix64(a->captures % 5) | 1 : a->key;

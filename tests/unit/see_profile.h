@@ -5,7 +5,7 @@
  * points nowhere. After cmocka.h. */
 
 #include "base/map.h"
-#include "profile/attribution.h"
+#include "analysis/attribution.h"
 #include "profile/file.h"
 #include "profile/schema.h"
 
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As an attacker would: nothing switched off. */
+/* Runs SQL as an attacker would, without SQLite's defensive mode. */
 static inline void run_sql(const char *path, const char *sql)
 {
 	sqlite3 *db;
@@ -221,7 +221,7 @@ static void see_tables(const struct aif_profile *p)
 	assert_non_null(aif_profile_meta(p, "host"));
 }
 
-static void see_attribution(const struct aif_profile *p, const struct aif_attribution_opts *opts)
+static void see_attribution(const struct aif_profile *p, const struct aif_selection *opts)
 {
 	struct aif_attribution a;
 	struct aif_err err = {0};
@@ -246,8 +246,8 @@ static void see_attribution(const struct aif_profile *p, const struct aif_attrib
 
 static inline void see_everything(const struct aif_profile *p, struct seen *s)
 {
-	/* As much as there is, but computed even where the cache has it. */
-	static const struct aif_attribution_opts computed = {.from_ns = 1};
+	/* Selects all there is, but computes it even where the cache has it. */
+	static const struct aif_selection computed = {.from_ns = 1};
 
 	*s = (struct seen){.p = p};
 	see_tables(p);

@@ -131,7 +131,7 @@ static void the_slowdown_is_what_was_asked(void **state)
 		}
 }
 
-/* What is captured before anything is known must not outweigh the rest of a run of seconds. */
+/* The blocks captured before the cost is known must not outweigh the rest of a run of seconds. */
 static void a_short_run_is_not_slower(void **state)
 {
 	enum { SEEDS = 20 };
@@ -207,7 +207,7 @@ static void blocks_may_be_turned_by_a_helper(void **state)
 		fail_msg("c %.3f", b.cost_ppm / 1e6);
 }
 
-/* What else goes on in a held block may be dear, or cheap: what was launched there says nothing about capture. */
+/* Launches of a held block say nothing about capture: other work goes on there, dear or cheap. */
 static void what_was_held_is_not_compared(void **state)
 {
 	uint64_t now = UINT64_C(1000000000), length = 20000000;
@@ -253,7 +253,8 @@ static void what_is_cheap_is_captured_once_that_is_known(void **state)
 		fail_msg("slowdown %.4f, %.3f of launches captured", o.slowdown, o.on_share);
 }
 
-/* That recording looks faster than none, for once, is the host's doing. */
+/* Noise of the host may make captured blocks look faster than others; that does not make capture
+ * cheap. */
 static void noise_is_no_room(void **state)
 {
 	const struct loop l = {.interval_ns = 20000, .host = 1.9, .cost_ns = 500, .seconds = 60};
@@ -265,7 +266,7 @@ static void noise_is_no_room(void **state)
 	assert_true(share < 0.25); /* 0.08; 0.51 where a negative cost counts as one */
 }
 
-/* And when what was cheap becomes dear, that is noticed. */
+/* Capture that was cheap and becomes dear is noticed. */
 static void trust_ends(void **state)
 {
 	uint64_t now = 1, on = 0, all = 0;

@@ -85,7 +85,7 @@ static void items_come_out_whole_and_in_order(void **state)
 	free(q);
 }
 
-/* Whatever was in it before, an empty queue has all of its room, and begins with its first pages again. */
+/* An empty queue has all of its room, whatever was in it before, and begins with its first pages again. */
 static void an_empty_queue_is_as_new(void **state)
 {
 	struct queue *q = calloc(1, sizeof(*q));
@@ -107,7 +107,7 @@ static void an_empty_queue_is_as_new(void **state)
 	free(q);
 }
 
-/* What is waited is told, up to what is yet to be; and what is long, as it was. */
+/* Short waits add up to rows, but for less than a period; a long wait is a row as it is. */
 static void waits_add_up(void **state)
 {
 	const uint64_t lengths[] = {1, 1000, 300000, 9999999}, period = 10000000;
@@ -115,7 +115,7 @@ static void waits_add_up(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < AIF_ARRAY_LEN(lengths); i++) {
-		uint64_t told = 0, waited = 0, rows = 0;
+		uint64_t defined_gen = 0, waited = 0, rows = 0;
 		struct aif_wait_sum s = {0};
 
 		for (unsigned k = 0; k < 4000000; k++) {
@@ -124,10 +124,10 @@ static void waits_add_up(void **state)
 			random = aif_mix64(random + 1);
 			w = aif_wait_add(&s, lengths[i], period, random);
 			waited += lengths[i];
-			told += w;
+			defined_gen += w;
 			rows += w != 0;
 		}
-		assert_in_range(told + period, waited > period ? waited - period : 0,
+		assert_in_range(defined_gen + period, waited > period ? waited - period : 0,
 				waited + 2 * period);
 		assert_true(rows < 2 + waited / (period / 2));
 		assert_int_equal(aif_wait_add(&s, period, period, random), period);
@@ -141,21 +141,21 @@ static void waits_add_up(void **state)
 static void no_loop_runs_in_step(void **state)
 {
 	const uint64_t lengths[] = {1000, 9000, 90000}, period = 10000000;
-	double told[3] = {0}, waited = 0;
+	double defined_gen[3] = {0}, waited = 0;
 	struct aif_wait_sum s = {0};
 	uint64_t random = 3;
 
 	(void)state;
 	for (unsigned k = 0; k < 3000000; k++) {
 		random = aif_mix64(random + 1);
-		told[k % 3] += (double)aif_wait_add(&s, lengths[k % 3], period, random);
+		defined_gen[k % 3] += (double)aif_wait_add(&s, lengths[k % 3], period, random);
 		waited += (double)lengths[k % 3];
 	}
-	/* Of 10,000 rows; five standard errors. */
+	/* Five standard errors of 10,000 rows. */
 	for (unsigned i = 0; i < 3; i++) {
 		double part = (double)lengths[i] / 100000;
 
-		assert_true(__builtin_fabs(told[i] / waited - part) <
+		assert_true(__builtin_fabs(defined_gen[i] / waited - part) <
 			    5 * __builtin_sqrt(part * (1 - part) / 10000));
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/cuda/cuda_translate.h"
+#include "agent/cuda/translate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,8 @@ static void test_kernel_record(void **state)
 	assert_string_equal(r.name, "");
 }
 
-/* What launches do not say: what a kernel needs of its processor, and which node of a graph it was. */
+/* Execution records have attributes that launches lack: what a kernel needs of its processor, and which node of a graph
+ * it was. */
 static void test_attributes(void **state)
 {
 	const uint64_t node = UINT64_C(7) << 32 | 21; /* as CUPTI packs it */

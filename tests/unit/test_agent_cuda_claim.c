@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One process has a GPU's sampling unit, and it is free again whatever that process dies of. */
+/* A GPU's sampling unit has one process, and is free again whatever that process dies of. */
 #include "agent/cuda/cuda.h"
+
+#include "agent/cuda/claim.h"
+#include "agent/cuda/names.h"
 
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/sem.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,10 +25,10 @@ uint32_t aif_cuda_bus_address(struct aif_cuda *cuda, uint32_t ordinal)
 	return pci + (ordinal << 8);
 }
 
+static struct aif_cuda cuda;
+
 static bool claims(struct aif_cuda_sampled *c)
 {
-	static struct aif_cuda cuda;
-
 	return aif_cuda_claim(&cuda, c);
 }
 
@@ -39,6 +43,7 @@ static pid_t child(bool *ret_has)
 	assert_int_equal(pipe(fds), 0);
 	pid = fork();
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also after a failed assertion */
 		has = claims(&c) ? 1 : 0;
 		(void)!write(fds[1], &has, 1);
 		for (;;)
@@ -99,7 +104,10 @@ static int setup(void **state)
 
 	(void)state;
 	snprintf(key, sizeof(key), "%d", (int)getpid());
-	return setenv("AIFLAME_SAMPLING_KEY", key, 1);
+	if (setenv("AIFLAME_SAMPLING_KEY", key, 1) < 0)
+		return -1;
+	aif_cuda_claim_init(&cuda);
+	return 0;
 }
 
 int main(void)

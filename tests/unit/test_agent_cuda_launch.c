@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which launch an execution's correlation id means. */
+/* Tests which launch an execution's correlation id means. */
 #include "agent/cuda/cuda.h"
+
+#include "agent/capture.h"
+#include "agent/cuda/correlation.h"
+#include "agent/cuda/launch.h"
+#include "agent/cuda/names.h"
+#include "agent/cuda/quiesce.h"
+#include "agent/cuda/sampling.h"
+#include "agent/emit.h"
 #include "agent/wait.h"
 
 #include <setjmp.h>
@@ -17,7 +25,7 @@ __thread struct aif_thread *aif_self __attribute__((tls_model("initial-exec")));
 static struct aif_cuda cuda;
 static struct aif_cuda_correlation correlations[AIF_CUDA_CORRELATIONS];
 static struct aif_thread threads[2], *here;
-static uint64_t told; /* launches, numbered from 1 */
+static uint64_t defined_gen; /* launches, numbered from 1 */
 static int waiting, waited, gated;
 
 /* ---- the rest of the agent ---- */
@@ -46,7 +54,7 @@ void aif_emit_cost_end(struct aif_emit_cost *c)
 bool aif_emit_launch(struct aif_thread *t, const struct aif_emit_launch *l, uint64_t *ret_number)
 {
 	(void)t, (void)l;
-	*ret_number = ++told;
+	*ret_number = ++defined_gen;
 	return true;
 }
 
@@ -56,7 +64,7 @@ uint32_t aif_emit_shape(struct aif_thread *t, const struct aif_emit_shape *shape
 	return 0;
 }
 
-void aif_emit_shape_soon(const struct aif_thread *t, const struct aif_emit_shape *shape)
+void aif_emit_shape_prefetch(const struct aif_thread *t, const struct aif_emit_shape *shape)
 {
 	(void)t, (void)shape;
 }
@@ -75,40 +83,40 @@ uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,
 	return 0;
 }
 
-void aif_capture_soon(const struct aif_thread *t, const struct aif_regs *regs)
+void aif_capture_prefetch(const struct aif_thread *t, const struct aif_regs *regs)
 {
 	(void)t, (void)regs;
 }
 
-void aif_cuda_names_go(struct aif_cuda *c)
+void aif_cuda_names_invalidate(struct aif_cuda *c)
 {
 	atomic_fetch_add(&c->names_epoch, 1);
 }
 
-struct aif_cuda_kernel *aif_cuda_kernel_called(struct aif_cuda *c, const char *name)
+struct aif_cuda_kernel *aif_cuda_kernel_launched(struct aif_cuda *c, const char *name)
 {
 	(void)c, (void)name;
 	return NULL;
 }
 
-uint32_t aif_cuda_kernel_tell(struct aif_thread *t, struct aif_cuda_kernel *k)
+uint32_t aif_cuda_kernel_define(struct aif_thread *t, struct aif_cuda_kernel *k)
 {
 	(void)t, (void)k;
 	return 0;
 }
 
-void aif_cuda_context(struct aif_cuda *c, void *context)
+void aif_cuda_context_used(struct aif_cuda *c, void *context)
 {
 	(void)c, (void)context;
 }
 
-void aif_cuda_gate_enter(struct aif_cuda *c, bool loads)
+void aif_cuda_quiesce_enter(struct aif_cuda *c, bool loads)
 {
 	(void)c, (void)loads;
 	gated++;
 }
 
-void aif_cuda_gate_leave(struct aif_cuda *c)
+void aif_cuda_quiesce_leave(struct aif_cuda *c)
 {
 	(void)c;
 }
@@ -126,7 +134,8 @@ void aif_wait_spin_end(const struct aif_regs *regs)
 	waited++;
 }
 
-void aif_cuda_resource(struct aif_cuda *c, uint32_t event, const struct aif_cupti_resource *data)
+void aif_cuda_resource_event(struct aif_cuda *c, uint32_t event,
+			     const struct aif_cupti_resource *data)
 {
 	(void)c, (void)event, (void)data;
 }
@@ -137,7 +146,7 @@ void aif_cuda_resource(struct aif_cuda *c, uint32_t event, const struct aif_cupt
 static uint64_t call(unsigned thread, uint32_t correlation)
 {
 	static const uint8_t parameters[256];
-	uint64_t data, before = told;
+	uint64_t data, before = defined_gen;
 	struct aif_cupti_callback cb = {.site = AIF_CUPTI_ENTER,
 					.parameters = parameters,
 					.data = &data,
@@ -145,15 +154,15 @@ static uint64_t call(unsigned thread, uint32_t correlation)
 
 	here = &threads[thread];
 	aif_cuda_callback(&cuda, AIF_CUPTI_DOMAIN_DRIVER, LAUNCH_KERNEL, &cb);
-	return told > before ? told : 0;
+	return defined_gen > before ? defined_gen : 0;
 }
 
-/* What an execution with this number is of: a launch's, or AIF_CUDA_*; 0 = nothing that is known. */
+/* Returns the launch of an execution with this number, or AIF_CUDA_*; 0 = nothing that is known. */
 static uint64_t meant(uint32_t correlation)
 {
 	uint64_t launch;
 
-	return aif_cuda_correlated(&cuda, correlation, &launch) ? launch : 0;
+	return aif_cuda_correlation_get(cuda.correlations, correlation, &launch) ? launch : 0;
 }
 
 static int setup(void **state)
@@ -165,10 +174,10 @@ static int setup(void **state)
 	atomic_store(&aif_agent.session.armed, &armed);
 	memset(correlations, 0, sizeof(correlations));
 	memset(threads, 0, sizeof(threads));
-	told = 0;
+	defined_gen = 0;
 	waiting = waited = gated = 0;
 	cuda.correlations = correlations;
-	cuda.blocks.capture = true;
+	cuda.duty.capture = true;
 	return 0;
 }
 
@@ -181,7 +190,7 @@ static void each_number_is_a_launch(void **state)
 	assert_int_equal(meant(1), 1);
 	assert_int_equal(meant(3), 3);
 	assert_int_equal(meant(4), 0);
-	cuda.blocks.capture = false;
+	cuda.duty.capture = false;
 	assert_int_equal(call(0, 4), 0);
 	assert_int_equal(meant(4), AIF_CUDA_NOT_CAPTURED);
 	assert_int_equal(cuda.confused, 0);
@@ -196,7 +205,7 @@ static void a_number_of_many_calls_is_nobodys(void **state)
 		assert_int_equal(meant(7), AIF_CUDA_CONFUSED);
 		assert_int_equal(cuda.confused, i);
 	}
-	/* Others count on. */
+	/* Numbers of other threads count on. */
 	assert_int_equal(call(1, 8), 2);
 	assert_int_equal(meant(8), 2);
 }
@@ -212,13 +221,14 @@ static void nor_is_it_of_who_gets_it_by_counting(void **state)
 	assert_int_equal(call(1, 7), 0);
 	assert_int_equal(meant(7), AIF_CUDA_CONFUSED);
 	assert_int_equal(cuda.confused, 2);
-	cuda.blocks.capture = false;
+	cuda.duty.capture = false;
 	assert_int_equal(call(1, 6), 0);
 	assert_int_equal(call(1, 7), 0);
 	assert_int_equal(meant(7), AIF_CUDA_CONFUSED);
-	/* One more subscriber. */
-	cuda.blocks.capture = true;
-	aif_cuda_forget(&cuda);
+	/* The next subscriber. */
+	cuda.duty.capture = true;
+	cuda.any_confused = false;
+	aif_cuda_correlations_clear(cuda.correlations);
 	assert_int_equal(meant(7), 0);
 	assert_int_equal(call(1, 6), 3);
 	assert_int_equal(call(1, 7), 4);
@@ -253,21 +263,23 @@ static void what_is_unloaded_takes_its_names(void **state)
 	assert_int_equal(cuda.captures, 1);
 }
 
-/* Its two callbacks are the beginning and the end of waiting, and nothing that the gate counts. */
+/* The two callbacks of a synchronization are the beginning and the end of waiting, and nothing that
+ * the gate counts. */
 static void who_synchronizes_waits(void **state)
 {
 	(void)state;
 	aside(STREAM_SYNCHRONIZE);
 	assert_int_equal(waiting, 0);
 	assert_int_equal(waited, 1);
-	assert_int_equal(cuda.blocks.waits, 1);
+	assert_int_equal(cuda.duty.waits, 1);
 	assert_int_equal(gated, 0);
 	aside(GRAPH_UPLOAD);
 	assert_int_equal(waited, 1);
 	assert_int_equal(gated, 1);
 }
 
-/* Who launches does not wait any more, whether that call has come back or was left by longjmp(). */
+/* A thread that launches does not wait any more, whether its waiting call has come back or was left
+ * by longjmp(). */
 static void who_launches_does_not_wait(void **state)
 {
 	(void)state;
@@ -276,7 +288,7 @@ static void who_launches_does_not_wait(void **state)
 	call(0, 1);
 	assert_int_equal(threads[0].spins, 0);
 	assert_int_equal(threads[1].spins, 1);
-	cuda.blocks.capture = false;
+	cuda.duty.capture = false;
 	call(1, 2);
 	assert_int_equal(threads[1].spins, 0);
 }

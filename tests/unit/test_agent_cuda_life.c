@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is left on when recordings pause, end and come back, and who has CUPTI's seat. */
+/* Tests what is left on when recordings pause, end and come back, and who is the subscriber of
+ * CUPTI. */
 #include "agent/cuda/cuda.h"
+
+#include "agent/cuda/activity.h"
+#include "agent/cuda/claim.h"
+#include "agent/cuda/duty.h"
+#include "agent/cuda/launch.h"
+#include "agent/cuda/library.h"
+#include "agent/cuda/lock.h"
+#include "agent/cuda/names.h"
+#include "agent/cuda/quiesce.h"
+#include "agent/cuda/records.h"
+#include "agent/cuda/sampling.h"
+#include "agent/cuda/use.h"
+#include "agent/emit.h"
 #include "agent/wait.h"
 
 #include <errno.h>
@@ -15,7 +29,7 @@ __thread struct aif_thread *aif_self __attribute__((tls_model("initial-exec")));
 
 static struct aif_armed armed;
 static struct {
-	bool subscribed, watched, listens, blocks, flushed;
+	bool subscribed, watched, callbacks_on, blocks, flushed;
 	unsigned subscriptions, inits, finalized, forgotten, ends_forgotten;
 	uint32_t version;
 	struct aif_thread thread;
@@ -24,7 +38,7 @@ static struct {
 	uint64_t timeless_at_the_end; /* of what is flushed last */
 	int subscribe_error, init_error;
 	bool sampled, may_try; /* sampling is still on, where it could not be ended */
-	unsigned tries, calm_after, try_ms;
+	unsigned tries, ends_after, try_ms;
 } it;
 
 /* ---- CUPTI ---- */
@@ -46,7 +60,7 @@ static int unsubscribe(void *subscriber)
 	assert_ptr_equal(subscriber, &it);
 	/* Buffers that CUPTI still had would come back to somebody else. */
 	assert_true(it.flushed || it.init_error);
-	it.subscribed = it.watched = it.listens = false;
+	it.subscribed = it.watched = it.callbacks_on = false;
 	return 0;
 }
 
@@ -66,7 +80,7 @@ static int text(int result, const char **ret)
 
 /* ---- the rest of the adapter ---- */
 
-int aif_cuda_library(struct aif_cupti *api, void **ret_library, uint32_t *ret_version)
+int aif_cuda_library_open(struct aif_cupti *api, void **ret_library, uint32_t *ret_version)
 {
 	api->cuptiGetResultString = text;
 	api->cuptiSubscribe = subscribe;
@@ -87,15 +101,15 @@ void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *dat
 	(void)user, (void)domain, (void)id, (void)data;
 }
 
-int aif_cuda_launches(struct aif_cuda *cuda, bool on)
+int aif_cuda_callbacks_switch(struct aif_cuda *cuda, bool on)
 {
 	(void)cuda;
 	assert_true(it.subscribed);
-	it.listens = on;
+	it.callbacks_on = on;
 	return 0;
 }
 
-void aif_cuda_watch(struct aif_cuda *cuda)
+void aif_cuda_callbacks_subscribe(struct aif_cuda *cuda)
 {
 	(void)cuda;
 	it.watched = true;
@@ -107,39 +121,39 @@ int aif_cuda_activity_init(struct aif_cuda *cuda)
 	return it.init_error;
 }
 
-void aif_cuda_flush(struct aif_cuda *cuda, bool last)
+void aif_cuda_activity_flush(struct aif_cuda *cuda, bool last)
 {
 	it.flushed = last;
 	if (!cuda->on)
 		atomic_fetch_add(&cuda->timeless, it.timeless_at_the_end);
 }
 
-void aif_cuda_blocks_begin(struct aif_cuda *cuda, uint64_t now)
+void aif_cuda_duty_begin(struct aif_cuda *cuda, uint64_t now)
 {
 	(void)cuda, (void)now;
-	/* What is recorded must be known by its callback. */
-	assert_true(it.listens && !it.blocks);
+	/* Records need callbacks: a recorded launch must be known by its callback. */
+	assert_true(it.callbacks_on && !it.blocks);
 	it.blocks = true;
 }
 
-void aif_cuda_blocks_end(struct aif_cuda *cuda, uint64_t now)
+void aif_cuda_duty_end(struct aif_cuda *cuda, uint64_t now)
 {
 	(void)cuda, (void)now;
-	assert_true(it.listens && it.blocks);
+	assert_true(it.callbacks_on && it.blocks);
 	it.blocks = false;
 }
 
-void aif_cuda_blocks_spent(struct aif_cuda *cuda)
+void aif_cuda_duty_charge(struct aif_cuda *cuda)
 {
 	(void)cuda;
 }
 
-void aif_cuda_leave(struct aif_cuda *cuda)
+void aif_cuda_duty_at_exit(struct aif_cuda *cuda)
 {
 	(void)cuda;
 }
 
-uint64_t aif_cuda_turn(struct aif_cuda *cuda, uint64_t now)
+uint64_t aif_cuda_duty_poll(struct aif_cuda *cuda, uint64_t now)
 {
 	(void)cuda;
 	return now;
@@ -157,7 +171,7 @@ bool aif_cuda_records_end(struct aif_cuda *cuda, uint64_t within_ns)
 	return true;
 }
 
-bool aif_cuda_lock_soon(struct aif_cuda *cuda)
+bool aif_cuda_trylock_briefly(struct aif_cuda *cuda)
 {
 	return !pthread_mutex_trylock(&cuda->switching);
 }
@@ -188,28 +202,28 @@ bool aif_cuda_is_sampling(const struct aif_cuda *cuda)
 	return it.sampled;
 }
 
-bool aif_cuda_blocks_calm(struct aif_cuda *cuda, uint64_t now)
+bool aif_cuda_duty_records_only(struct aif_cuda *cuda, uint64_t now)
 {
 	(void)cuda, (void)now;
-	assert_true(it.listens);
+	assert_true(it.callbacks_on);
 	it.tries++;
 	aif_cuda_sleep(it.try_ms * 1000000L);
-	it.sampled = it.tries < it.calm_after;
+	it.sampled = it.tries < it.ends_after;
 	return !it.sampled;
 }
 
-void aif_cuda_names_go(struct aif_cuda *cuda)
+void aif_cuda_names_invalidate(struct aif_cuda *cuda)
 {
 	(void)cuda;
 }
 
-void aif_cuda_gate_begin(struct aif_cuda *cuda)
+void aif_cuda_quiesce_begin(struct aif_cuda *cuda)
 {
 	(void)cuda;
-	assert_false(it.listens);
+	assert_false(it.callbacks_on);
 }
 
-void aif_cuda_gate_settle(struct aif_cuda *cuda)
+void aif_cuda_quiesce_settle(struct aif_cuda *cuda)
 {
 	(void)cuda;
 }
@@ -221,13 +235,13 @@ void aif_cuda_sleep(long ns)
 	nanosleep(&t, NULL);
 }
 
-bool aif_cuda_gate_may_try(const struct aif_cuda *cuda, uint64_t now)
+bool aif_cuda_quiesce_may_try(const struct aif_cuda *cuda, uint64_t now)
 {
 	(void)cuda, (void)now;
 	return it.may_try;
 }
 
-void aif_cuda_gate_tick(struct aif_cuda *cuda, uint64_t now)
+void aif_cuda_quiesce_tick(struct aif_cuda *cuda, uint64_t now)
 {
 	(void)cuda, (void)now;
 }
@@ -242,7 +256,7 @@ void aif_cuda_sampling_forget(struct aif_cuda *cuda)
 {
 	(void)cuda;
 	/* Before threads are in our callbacks. */
-	assert_false(it.listens || it.watched || it.sampled);
+	assert_false(it.callbacks_on || it.watched || it.sampled);
 	it.forgotten++;
 }
 
@@ -289,7 +303,7 @@ void aif_agent_leave_first(void)
 {
 }
 
-int aif_session_start(const struct aif_runtime *runtime)
+int aif_agent_start(enum aif_runtime_id runtime)
 {
 	(void)runtime;
 	return 0;
@@ -299,11 +313,11 @@ int aif_session_start(const struct aif_runtime *runtime)
 
 int InitializeInjection(void);
 
-/* As the helper does (helper.c). */
-static void collect(bool on, bool alive)
+/* Turns the runtime on and off as the helper does (helper.c). */
+static void enable(bool on, bool alive)
 {
 	atomic_store(&armed.recorder_alive, alive);
-	aif_runtime_cuda.collect(on);
+	aif_runtime_cuda.enable(on);
 	atomic_store(&armed.on, on);
 }
 
@@ -326,146 +340,146 @@ static int setup(void **state)
 static void callbacks_stay_in_a_pause(void **state)
 {
 	(void)state;
-	assert_true(it.subscribed && it.watched && it.listens && it.blocks);
-	collect(false, true);
+	assert_true(it.subscribed && it.watched && it.callbacks_on && it.blocks);
+	enable(false, true);
 	assert_false(it.blocks);
-	assert_true(it.listens);
-	collect(false, true);
-	collect(true, true);
-	assert_true(it.listens && it.blocks);
+	assert_true(it.callbacks_on);
+	enable(false, true);
+	enable(true, true);
+	assert_true(it.callbacks_on && it.blocks);
 	assert_int_equal(it.subscriptions, 1);
 }
 
-/* Nobody will ask any more: nothing that costs stays, but the seat, which knows contexts and modules. */
+/* A recorder that has gone will not ask again: nothing stays, and callbacks end with the
+ * subscription (cuda.c). */
 static void nothing_stays_when_the_recorder_has_gone(void **state)
 {
 	(void)state;
-	collect(false, false);
-	assert_false(it.listens || it.blocks);
-	assert_true(it.subscribed && it.watched);
+	enable(false, false);
+	assert_false(it.callbacks_on || it.blocks || it.subscribed);
 	/* Back again, or the next. */
-	collect(true, true);
-	assert_true(it.listens && it.blocks);
-	/* It is told what it does not get. */
+	enable(true, true);
+	assert_true(it.callbacks_on && it.blocks);
+	/* The new recorder is told what it does not get. */
 	assert_int_equal(it.inits, 2);
 	/* First a pause, then the end. */
-	collect(false, true);
-	assert_true(it.listens);
-	collect(false, false);
-	assert_false(it.listens);
+	enable(false, true);
+	assert_true(it.callbacks_on);
+	enable(false, false);
+	assert_false(it.callbacks_on);
 }
 
-/* What CUPTI leaves in the way of each launch goes with it, and another recording begins with another seat. */
+/* Ending CUPTI takes its part of each launch away, and another recording subscribes anew. */
 static void cupti_goes_for_good(void **state)
 {
 	(void)state;
-	aif_runtime_cuda.over(); /* not while it records */
+	aif_runtime_cuda.detach(); /* not while it records */
 	assert_true(it.blocks && !it.finalized);
-	collect(false, false);
-	aif_runtime_cuda.over();
-	aif_runtime_cuda.over();
+	enable(false, false);
+	aif_runtime_cuda.detach();
+	aif_runtime_cuda.detach();
 	assert_true(it.finalized == 1 && !it.subscribed && it.ends_forgotten == 1);
-	collect(true, true);
-	assert_true(it.subscriptions == 2 && it.watched && it.listens && it.blocks);
+	enable(true, true);
+	assert_true(it.subscriptions == 2 && it.watched && it.callbacks_on && it.blocks);
 	assert_int_equal(it.forgotten, 2); /* contexts may have gone meanwhile */
 	/* Meanwhile graphs may have been made: with those it would be a crash. */
-	collect(false, false);
-	aif_runtime_cuda.over();
-	assert_true(it.finalized == 1 && it.subscribed);
+	enable(false, false);
+	aif_runtime_cuda.detach();
+	assert_true(it.finalized == 1 && !it.subscribed);
 
 	setup(NULL);
-	atomic_store(&aif_agent.cuda->has_graphs, true);
-	collect(false, false);
-	aif_runtime_cuda.over();
-	assert_true(it.subscribed && !it.finalized);
+	atomic_store(&CUDA->has_graphs, true);
+	enable(false, false);
+	aif_runtime_cuda.detach();
+	assert_true(!it.subscribed && !it.finalized);
 
-	/* Another has had the seat meanwhile. */
+	/* Another has subscribed meanwhile. */
 	setup(NULL);
-	aif_cuda_yield(aif_agent.cuda);
-	aif_cuda_yielded_back(aif_agent.cuda);
-	collect(false, false);
-	aif_runtime_cuda.over();
-	assert_true(it.subscribed && !it.finalized);
+	aif_cuda_subscriber_release(CUDA);
+	aif_cuda_subscriber_reclaim(CUDA);
+	enable(false, false);
+	aif_runtime_cuda.detach();
+	assert_true(!it.subscribed && !it.finalized);
 
 	/* Sampling that could not be ended. */
 	setup(NULL);
 	it.sampled = true;
-	it.calm_after = 100;
-	collect(false, false);
-	aif_runtime_cuda.over();
+	it.ends_after = 100;
+	enable(false, false);
+	aif_runtime_cuda.detach();
 	assert_true(it.subscribed && !it.finalized);
 
-	/* Where another has the seat CUPTI is the other's. */
+	/* CUPTI is not ours to end while another has subscribed. */
 	setup(NULL);
-	aif_cuda_yield(aif_agent.cuda);
-	collect(false, false);
-	aif_runtime_cuda.over();
+	aif_cuda_subscriber_release(CUDA);
+	enable(false, false);
+	aif_runtime_cuda.detach();
 	assert_false(it.finalized);
 
 	setup(NULL);
-	aif_agent.cuda->version = AIF_CUPTI_VERSION_12_4;
-	collect(false, false);
-	aif_runtime_cuda.over();
-	assert_true(it.subscribed && !it.finalized);
+	CUDA->version = AIF_CUPTI_VERSION_12_4;
+	enable(false, false);
+	aif_runtime_cuda.detach();
+	assert_true(!it.subscribed && !it.finalized);
 }
 
 static void another_profiler_goes_first(void **state)
 {
 	(void)state;
-	aif_cuda_yield(aif_agent.cuda);
+	aif_cuda_subscriber_release(CUDA);
 	assert_false(it.subscribed || it.blocks);
 	assert_int_equal(it.ends_forgotten, 1); /* of calls that are under way */
-	collect(true, true);
+	enable(true, true);
 	assert_false(it.subscribed);
-	aif_cuda_yielded_back(aif_agent.cuda);
-	assert_true(it.subscribed && it.listens && it.blocks);
-	/* And in a pause. */
-	collect(false, true);
-	aif_cuda_yield(aif_agent.cuda);
+	aif_cuda_subscriber_reclaim(CUDA);
+	assert_true(it.subscribed && it.callbacks_on && it.blocks);
+	/* The same in a pause. */
+	enable(false, true);
+	aif_cuda_subscriber_release(CUDA);
 	assert_false(it.subscribed);
-	aif_cuda_yielded_back(aif_agent.cuda);
+	aif_cuda_subscriber_reclaim(CUDA);
 	assert_false(it.subscribed);
-	collect(false, true);
-	collect(true, true);
-	assert_true(it.subscribed && it.listens && it.blocks);
+	enable(false, true);
+	enable(true, true);
+	assert_true(it.subscribed && it.callbacks_on && it.blocks);
 }
 
-/* What was subscribed and cannot be used is given back. */
-static void half_a_seat_is_none(void **state)
+/* A subscription that cannot be used is given back. */
+static void half_a_subscription_is_none(void **state)
 {
 	(void)state;
-	aif_cuda_yield(aif_agent.cuda);
+	aif_cuda_subscriber_release(CUDA);
 	it.init_error = AIF_CUPTI_UNKNOWN;
-	aif_cuda_yielded_back(aif_agent.cuda);
+	aif_cuda_subscriber_reclaim(CUDA);
 	assert_int_equal(it.subscriptions, 2);
-	assert_false(it.subscribed || it.listens || it.blocks);
+	assert_false(it.subscribed || it.callbacks_on || it.blocks);
 }
 
-static void the_seat_may_be_taken(void **state)
+static void another_may_have_subscribed(void **state)
 {
 	(void)state;
-	collect(false, true);
-	aif_cuda_yield(aif_agent.cuda);
+	enable(false, true);
+	aif_cuda_subscriber_release(CUDA);
 	it.subscribe_error = AIF_CUPTI_MULTIPLE_SUBSCRIBERS;
 	armed.on = 1;
-	aif_cuda_yielded_back(aif_agent.cuda);
-	assert_false(it.subscribed || it.listens || it.blocks);
-	collect(true, true);
-	collect(false, false);
-	assert_false(it.subscribed || it.listens || it.blocks);
-	/* Whoever had it may have gone by the next recording. */
+	aif_cuda_subscriber_reclaim(CUDA);
+	assert_false(it.subscribed || it.callbacks_on || it.blocks);
+	enable(true, true);
+	enable(false, false);
+	assert_false(it.subscribed || it.callbacks_on || it.blocks);
+	/* The other subscriber may have gone by the next recording. */
 	it.subscribe_error = 0;
-	collect(true, true);
+	enable(true, true);
 	assert_false(it.subscribed);
-	collect(false, false);
+	enable(false, false);
 	aif_agent.session.generation++;
-	collect(true, true);
-	assert_true(it.subscribed && it.listens && it.blocks);
+	enable(true, true);
+	assert_true(it.subscribed && it.callbacks_on && it.blocks);
 }
 
 static void losses_are_told_once(void **state)
 {
-	struct aif_cuda *cuda = aif_agent.cuda;
+	struct aif_cuda *cuda = CUDA;
 
 	(void)state;
 	atomic_store(&cuda->confused, 5);
@@ -477,20 +491,22 @@ static void losses_are_told_once(void **state)
 	aif_runtime_cuda.tick(3);
 	assert_true(it.confused == 5 && it.timeless == 3);
 	atomic_store(&cuda->confused, 2);
-	aif_runtime_cuda.leave();
+	aif_runtime_cuda.at_exit();
 	assert_int_equal(it.confused, 7);
 }
 
-/* After the end, or once another has the seat, no tick tells any more. */
+/* After the end, or once another has subscribed, no tick reports any more. */
 static void what_the_last_buffers_lack_is_told(void **state)
 {
 	(void)state;
 	it.timeless_at_the_end = 2;
-	collect(false, false);
-	assert_int_equal(it.timeless, 4); /* two flushes: the second when the device is idle */
-	collect(true, true);
-	aif_cuda_yield(aif_agent.cuda);
-	assert_int_equal(it.timeless, 8);
+	enable(false, false);
+	assert_int_equal(
+		it.timeless,
+		6); /* three flushes: then, when the device is idle, before it unsubscribes */
+	enable(true, true);
+	aif_cuda_subscriber_release(CUDA);
+	assert_int_equal(it.timeless, 10);
 }
 
 /* Callbacks are what ends it: they stay until it has ended. */
@@ -498,39 +514,39 @@ static void sampling_that_does_not_end_is_tried_again(void **state)
 {
 	(void)state;
 	it.sampled = true;
-	it.calm_after = 2;
-	collect(false, true); /* nothing is tried again at once */
+	it.ends_after = 2;
+	enable(false, true); /* nothing is tried again at once */
 	assert_int_equal(it.tries, 0);
 	it.may_try = true;
-	collect(false, true);
+	enable(false, true);
 	assert_true(it.sampled && it.tries == 1);
-	collect(false, true);
+	enable(false, true);
 	assert_false(it.sampled);
-	collect(false, true);
-	assert_true(it.listens && it.tries == 2);
+	enable(false, true);
+	assert_true(it.callbacks_on && it.tries == 2);
 
 	setup(NULL);
 	it.sampled = true;
-	it.calm_after = 5;
-	collect(false, false);
-	assert_false(it.listens || it.sampled);
+	it.ends_after = 5;
+	enable(false, false);
+	assert_false(it.callbacks_on || it.sampled);
 
 	setup(NULL);
 	it.sampled = true;
-	it.calm_after = 100;
-	collect(false, false);
-	assert_true(it.listens && it.sampled && it.tries < 20);
-	/* Another's seat comes first all the same. */
-	aif_cuda_yield(aif_agent.cuda);
+	it.ends_after = 100;
+	enable(false, false);
+	assert_true(it.callbacks_on && it.sampled && it.tries < 20);
+	/* Another subscriber comes first all the same. */
+	aif_cuda_subscriber_release(CUDA);
 	assert_false(it.subscribed);
 
-	/* Where each try takes long there are fewer: who stops a recording waits for them. */
+	/* Tries that take long are fewer: whoever stops a recording waits for them. */
 	setup(NULL);
 	it.sampled = true;
-	it.calm_after = 100;
+	it.ends_after = 100;
 	it.try_ms = 900;
-	collect(false, false);
-	assert_true(it.listens && it.sampled && it.tries < 8);
+	enable(false, false);
+	assert_true(it.callbacks_on && it.sampled && it.tries < 8);
 }
 
 int main(void)
@@ -540,8 +556,8 @@ int main(void)
 		cmocka_unit_test_setup(nothing_stays_when_the_recorder_has_gone, setup),
 		cmocka_unit_test_setup(cupti_goes_for_good, setup),
 		cmocka_unit_test_setup(another_profiler_goes_first, setup),
-		cmocka_unit_test_setup(half_a_seat_is_none, setup),
-		cmocka_unit_test_setup(the_seat_may_be_taken, setup),
+		cmocka_unit_test_setup(half_a_subscription_is_none, setup),
+		cmocka_unit_test_setup(another_may_have_subscribed, setup),
 		cmocka_unit_test_setup(losses_are_told_once, setup),
 		cmocka_unit_test_setup(what_the_last_buffers_lack_is_told, setup),
 		cmocka_unit_test_setup(sampling_that_does_not_end_is_tried_again, setup),

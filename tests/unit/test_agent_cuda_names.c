@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernel a pointer to a name means. */
+/* Tests which kernel a pointer to a name means. */
 #include "agent/cuda/cuda.h"
+
+#include "agent/cuda/names.h"
+#include "agent/emit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,14 +62,14 @@ static void a_name_is_one_kernel(void **state)
 	struct aif_cuda_kernel *k;
 
 	(void)state;
-	k = aif_cuda_kernel_called(&cuda, a);
+	k = aif_cuda_kernel_launched(&cuda, a);
 	assert_string_equal(k->name, "add");
 	for (unsigned i = 0; i < 2; i++) {
-		assert_ptr_equal(aif_cuda_kernel_called(&cuda, b), k);
-		assert_ptr_equal(aif_cuda_kernel_called(&cuda, a), k);
+		assert_ptr_equal(aif_cuda_kernel_launched(&cuda, b), k);
+		assert_ptr_equal(aif_cuda_kernel_launched(&cuda, a), k);
 		assert_ptr_equal(aif_cuda_kernel(&cuda, b), k);
 	}
-	assert_ptr_not_equal(aif_cuda_kernel_called(&cuda, c), k);
+	assert_ptr_not_equal(aif_cuda_kernel_launched(&cuda, c), k);
 	assert_int_equal(cuda.kernels_len, 2);
 }
 
@@ -76,32 +79,32 @@ static void another_may_come_to_its_place(void **state)
 	struct aif_cuda_kernel *add, *mul;
 
 	(void)state;
-	add = aif_cuda_kernel_called(&cuda, name);
-	assert_ptr_equal(aif_cuda_kernel_called(&cuda, name), add);
-	aif_cuda_names_go(&cuda);
+	add = aif_cuda_kernel_launched(&cuda, name);
+	assert_ptr_equal(aif_cuda_kernel_launched(&cuda, name), add);
+	aif_cuda_names_invalidate(&cuda);
 	strcpy(name, "mul");
-	mul = aif_cuda_kernel_called(&cuda, name);
+	mul = aif_cuda_kernel_launched(&cuda, name);
 	assert_string_equal(mul->name, "mul");
-	/* And back, to the kernel of before. */
-	aif_cuda_names_go(&cuda);
+	/* The first name again: the kernel of before. */
+	aif_cuda_names_invalidate(&cuda);
 	strcpy(name, "add");
-	assert_ptr_equal(aif_cuda_kernel_called(&cuda, name), add);
+	assert_ptr_equal(aif_cuda_kernel_launched(&cuda, name), add);
 	/* A record tells its name whenever it likes. */
 	strcpy(name, "mul");
 	assert_ptr_equal(aif_cuda_kernel(&cuda, name), mul);
 }
 
-/* What was known 2^16 times of unloading ago. */
+/* A name known 2^16 times of unloading ago is not trusted. */
 static void also_after_a_long_time(void **state)
 {
 	char name[] = "add";
 
 	(void)state;
-	aif_cuda_kernel_called(&cuda, name);
+	aif_cuda_kernel_launched(&cuda, name);
 	for (unsigned i = 0; i < 1u << 16; i++)
-		aif_cuda_names_go(&cuda);
+		aif_cuda_names_invalidate(&cuda);
 	strcpy(name, "mul");
-	assert_string_equal(aif_cuda_kernel_called(&cuda, name)->name, "mul");
+	assert_string_equal(aif_cuda_kernel_launched(&cuda, name)->name, "mul");
 }
 
 int main(void)

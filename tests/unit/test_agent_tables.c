@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/call.h"
-#include "agent/fake/fake_script.h"
-#include "agent/handles.h"
-#include "agent/idtable.h"
-#include "agent/memory.h"
+#include "agent/fake/script.h"
+#include "agent/memory/handles.h"
+#include "agent/memory/idtable.h"
+#include "agent/memory/pages.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -107,6 +109,34 @@ static void handles_are_replaced_when_reused(void **state)
 	assert_int_equal(h.table->len, 1);
 	assert_int_equal(aif_handles_put(&h, &key, NULL), 0);
 	assert_null(aif_handles_get(&h, &key));
+}
+
+/* A destroyed handle is forgotten although there is no memory for a larger table. */
+static void known_handles_need_no_memory(void **state)
+{
+	struct rlimit limit, none;
+	struct aif_handles h = {0};
+	void *page;
+	int a = 0, r, r_new;
+
+	(void)state;
+	for (uintptr_t k = 1; k <= 128; k++)
+		assert_int_equal(aif_handles_put(&h, (void *)(k * 64), &a), 0);
+	assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
+	none = (struct rlimit){.rlim_cur = 4096, .rlim_max = limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+	page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	r = aif_handles_put(&h, (void *)64, NULL);
+	r_new = aif_handles_put(&h, (void *)(129 * 64), &a);
+	assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+	assert_int_equal(r, 0);
+	if (page != MAP_FAILED) { /* emulators take the limit for their own */
+		munmap(page, 4096);
+		skip();
+	}
+	assert_int_equal(r_new, -ENOMEM);
+	assert_null(aif_handles_get(&h, (void *)64));
+	assert_int_equal(h.table->cap, 256);
 }
 
 #define HANDLES 20000
@@ -225,7 +255,7 @@ static void who_was_met_is_read_whole(void **state)
 	(void)state;
 	assert_true(aif_call_get(&met, &call));
 	assert_memory_equal(&call, &none, sizeof(call));
-	/* Its writer was stopped in the middle. */
+	/* The writer was stopped in the middle. */
 	met.changes = 7;
 	assert_false(aif_call_get(&met, &call));
 	aif_call_set(&met, &none);
@@ -249,6 +279,7 @@ int main(void)
 		cmocka_unit_test(an_id_may_have_two_names),
 		cmocka_unit_test(one_hash_with_two_depths_is_two_ids),
 		cmocka_unit_test(handles_are_replaced_when_reused),
+		cmocka_unit_test(known_handles_need_no_memory),
 		cmocka_unit_test(readers_see_whole_entries_while_it_grows),
 		cmocka_unit_test(arenas_give_zeroed_aligned_memory),
 		cmocka_unit_test(who_was_met_is_read_whole),

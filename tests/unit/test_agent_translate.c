@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/opencl/opencl_translate.h"
+#include "agent/opencl/translate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -21,7 +21,7 @@ static struct {
 	struct aif_thread thread;
 	struct aif_regs regs;
 	unsigned rows;
-	uint64_t told;
+	uint64_t reported;
 } it;
 
 struct aif_thread *aif_thread_enter_slow(void)
@@ -34,7 +34,7 @@ void aif_emit_wait(struct aif_thread *t, uint64_t since, uint64_t weight, uint32
 	assert_ptr_equal(t, &it.thread);
 	assert_true(since && weight && stack == 7);
 	it.rows++;
-	it.told += weight;
+	it.reported += weight;
 }
 
 uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,
@@ -87,7 +87,7 @@ static void samples_between_the_two_are_of_waiting(void **state)
 	}
 }
 
-/* What samples tell of is not told again. */
+/* CPU time is left to the samples: the row has only the time asleep. */
 static void what_was_used_of_a_cpu_is_not_told(void **state)
 {
 	uint64_t begin = aif_now_ns(), wall, cpu = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -100,9 +100,9 @@ static void what_was_used_of_a_cpu_is_not_told(void **state)
 	wall = aif_now_ns() - begin;
 	cpu = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	assert_int_equal(it.rows, 1);
-	assert_true(it.told >= 40000000);
-	assert_true(it.told + cpu <= wall + 1000000);
-	/* One end is of one beginning. */
+	assert_true(it.reported >= 40000000);
+	assert_true(it.reported + cpu <= wall + 1000000);
+	/* Each end belongs to one beginning: a second end is no row. */
 	aif_wait_spin_end(&it.regs);
 	assert_int_equal(it.rows, 1);
 }
@@ -118,7 +118,7 @@ static void samples_tell_it(void **state)
 	aif_wait_spin_end(&it.regs);
 	assert_false(aif_wait_spins());
 	assert_int_equal(it.rows, 0);
-	/* Nor is what began before the samples did told as if it had. */
+	/* A wait that began before its rows were asked for is no row either. */
 	atomic_store(&aif_agent.cpu.wait_period_ns, 1000000);
 	aif_wait_spin_end(&it.regs);
 	assert_int_equal(it.rows, 0);
@@ -139,7 +139,8 @@ static void ends_that_do_not_come_are_forgotten(void **state)
 	assert_false(aif_wait_spins());
 }
 
-/* Nobody records; within an entry of ours; a thread that has not launched anything, and gets no place. */
+/* Waits are not told when nobody records, within an entry of ours, and of a thread that has not launched anything and
+ * gets no place. */
 static void where_nothing_is_told(void **state)
 {
 	(void)state;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the overhead budget left out, estimated from what it captured: simulated programs in blocks of
- * the real controller, written to a file and attributed. */
+/* Estimates what the overhead budget left out from what it captured: simulated programs in blocks of the real
+ * controller, written to a file and attributed. */
 #include "agent/budget.h"
 #include "base/map.h"
 #include "fixture_recording.h"
-#include "profile/query.h"
-#include "profile/weights.h"
+#include "query/query.h"
+#include "analysis/weights.h"
 
 #include <math.h>
 
@@ -34,14 +34,15 @@ static uint32_t mixed(uint64_t i, uint64_t random)
 				   : 4;
 }
 
-/* Its period is the cycle's mean length, and what it launches hangs on where in the period it is. */
+/* Returns a stack by the place in a period that is as long as the mean cycle. */
 static uint32_t in_step(uint64_t i, uint64_t random)
 {
 	(void)random;
 	return (uint32_t)(i * INTERVAL_NS % AIF_BUDGET_CYCLE_NS * STACKS / AIF_BUDGET_CYCLE_NS);
 }
 
-/* One of 2000 launches takes longer than most on-blocks last, and the program waits for it. */
+/* Returns, once in 2000 launches, a stack that takes longer than most on-blocks last, and for which
+ * the program waits. */
 static uint32_t rare(uint64_t i, uint64_t random)
 {
 	return random % 2000 == 0 ? 4 : (uint32_t)(i % 4);
@@ -149,10 +150,10 @@ static struct totals record(program *which, uint64_t seed)
 	}
 	assert_int_equal(rec.a.devices_len, 1);
 	assert_int_equal(rec.a.devices[0].error_ns, rec.a.conservation.error_ns);
-	assert_int_equal(aif_attribution_compute(&rec.read,
-						 &(struct aif_attribution_opts){
-							 .from_ns = PART_FROM, .to_ns = PART_TO},
-						 &part, NULL),
+	assert_int_equal(aif_attribution_compute(
+				 &rec.read,
+				 &(struct aif_selection){.from_ns = PART_FROM, .to_ns = PART_TO},
+				 &part, NULL),
 			 0);
 	t.part = part.conservation;
 	aif_attribution_finish(&part);
@@ -175,7 +176,7 @@ static double busy_is_off(const struct totals *t)
 	return (double)t->c.busy_ns - truth;
 }
 
-/* How far a total is off, over SEEDS recordings, and what its standard error says. */
+/* Error of a total over SEEDS recordings, and the standard error that it states. */
 struct off {
 	const char *what;
 	double sum, squares, errors;
@@ -230,14 +231,15 @@ static void agrees(program *which, const char *what)
 	off_check(&part, what);
 	for (int s = 0; s < STACKS; s++) {
 		double error = sqrt(errors[s]) / SEEDS, spread = sqrt(squares[s] / SEEDS),
-		       told = sqrt(errors[s] / SEEDS);
+		       defined_gen = sqrt(errors[s] / SEEDS);
 
 		if (fabs(sum[s] / SEEDS) > 2 * error)
 			fail_msg("%s, stack %d: off by %.0f of %.0f ns, standard error %.0f", what,
 				 s, sum[s] / SEEDS, t.truth[s], error);
 		/* The standard errors that are told are those that are seen. */
-		if (told < spread / 2 || told > spread * 3)
-			fail_msg("%s, stack %d: spread %.0f ns, told %.0f", what, s, spread, told);
+		if (defined_gen < spread / 2 || defined_gen > spread * 3)
+			fail_msg("%s, stack %d: spread %.0f ns, told %.0f", what, s, spread,
+				 defined_gen);
 	}
 }
 
@@ -373,7 +375,7 @@ static void compute(const struct small *small, struct aif_attribution *ret, doub
 	recording_open(&rec, small->end);
 	recording_attribute(&rec, NULL);
 	recording_adds_up(&rec);
-	assert_ok(aif_query_new(&rec.read, &q, &err), &err);
+	assert_ok(aif_query_new(AIF_NAMES_OF(&rec.read), &q, &err), &err);
 	assert_int_equal(sqlite3_prepare_v2(aif_query_db(q),
 					    "select sum(dur_ns * weight) from executions", -1,
 					    &stmt, NULL),
@@ -405,8 +407,8 @@ static uint64_t launches_of(const struct aif_attribution *a, uint32_t stack, uin
 	return n;
 }
 
-/* Of all that was captured before anything was left out, the recorder tells only the last block: 10 launches
- * here. They are not more like the rest than the 290 before them. */
+/* The recorder tells only the last block, 10 launches here, of all that was captured before anything was left out. They
+ * are not more like the rest than the 290 before them. */
 static void certain_blocks_stand_in_with_all_that_they_had(void **state)
 {
 	static const struct aif_window_row blocks[] = {BLOCK(300001, 310001, 1, 1000000, 10),
@@ -488,7 +490,7 @@ static void an_estimate_fits_in_its_queue(void **state)
 	aif_attribution_finish(&a);
 }
 
-/* What was met only before the first off-block was captured whole: it is exact, beside what is estimated. */
+/* A stack met only before the first off-block was captured whole: it is exact, beside what is estimated. */
 static void what_was_captured_whole_is_exact(void **state)
 {
 	static const struct aif_window_row blocks[] = {
@@ -560,7 +562,7 @@ static void time_without_capture_is_not_idle(void **state)
 		BLOCK(50001, 60001, 1, 200000, 40), BLOCK(60001, 90001, 0, 200000, 60)};
 	static const bool none[1] = {false}, all[1] = {true};
 	static const struct {
-		struct aif_attribution_opts which;
+		struct aif_selection which;
 		uint64_t left_out, first, last;
 		size_t rows;
 	} cases[] = {

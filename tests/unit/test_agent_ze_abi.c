@@ -157,7 +157,7 @@ static void the_table_has_the_same_order(void **state)
 #undef N
 }
 
-/* Which argument is what, where level_zero_calls.c and its like name one by its number. */
+/* The index of each argument must be the one that agent/level_zero/calls.c and its like use. */
 static void arguments_have_the_same_order(void **state)
 {
 	(void)state;

@@ -38,13 +38,13 @@ void aif_ze_append_end(const struct aif_ze_call *c)
 static unsigned barriers;
 static const char *barrier_named;
 
-void aif_ze_barrier_begins(const struct aif_ze_call *c)
+void aif_ze_barrier_begin(const struct aif_ze_call *c)
 {
 	(void)c;
 	barriers++;
 }
 
-void aif_ze_barrier_ends(const struct aif_ze_call *c, const char *name)
+void aif_ze_barrier_end(const struct aif_ze_call *c, const char *name)
 {
 	(void)c;
 	barrier_named = name;
@@ -75,21 +75,21 @@ void aif_ze_execute_end(const struct aif_ze_call *c)
 		(void)c;                       \
 		fail();                        \
 	}
-NOT_CALLED(aif_ze_list_goes)
-NOT_CALLED(aif_ze_list_gone)
+NOT_CALLED(aif_ze_list_destroy_begin)
+NOT_CALLED(aif_ze_list_destroy_end)
 NOT_CALLED(aif_ze_list_reset)
 NOT_CALLED(aif_ze_queue_created)
 NOT_CALLED(aif_ze_execute_begin)
-NOT_CALLED(aif_ze_pool_creates)
+NOT_CALLED(aif_ze_pool_create_begin)
 NOT_CALLED(aif_ze_pool_created)
 NOT_CALLED(aif_ze_app_event_created)
-NOT_CALLED(aif_ze_app_event_destroys)
+NOT_CALLED(aif_ze_app_event_destroy_begin)
 NOT_CALLED(aif_ze_module_created)
-NOT_CALLED(aif_ze_module_destroys)
+NOT_CALLED(aif_ze_module_destroy_begin)
 NOT_CALLED(aif_ze_kernel_created)
-NOT_CALLED(aif_ze_kernel_destroys)
+NOT_CALLED(aif_ze_kernel_destroy_begin)
 NOT_CALLED(aif_ze_group_size)
-NOT_CALLED(aif_ze_context_goes)
+NOT_CALLED(aif_ze_context_destroy_begin)
 
 void aif_ze_list_created(const struct aif_ze_call *c, bool immediate)
 {
@@ -103,7 +103,7 @@ struct aif_ze_list *aif_ze_list_get(struct aif_level_zero *l0, void *list)
 	return NULL;
 }
 
-void aif_ze_app_event_goes(struct aif_level_zero *l0, void *event, bool keeps)
+void aif_ze_app_event_reuse(struct aif_level_zero *l0, void *event, bool keeps)
 {
 	(void)l0, (void)event, (void)keeps;
 	fail();
@@ -164,7 +164,7 @@ static struct aif_level_zero *adapter(void)
 
 	l0.library = dlopen(NULL, RTLD_NOW);
 	aif_agent.session.armed = &armed;
-	atomic_store(&aif_agent.level_zero, &l0);
+	atomic_store(&L0_SLOT->state, &l0);
 	assert_int_equal(aif_ze_calls_register(&l0), 0);
 	return &l0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/level_zero/level_zero_samples.h"
+#include "agent/level_zero/samples.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -109,11 +109,12 @@ static void what_cannot_be_is_counted(void **state)
 	assert_int_equal(s->samples, 0);
 }
 
-/* It says so, and goes on when it was emptied: no row is lost, and none is taken twice. */
+/* A full table says so, and goes on when it was emptied: no row is lost, and none is taken
+ * twice. */
 static void a_full_table_takes_no_more(void **state)
 {
 	struct aif_ze_sums *s = sums();
-	uint64_t told = 0;
+	uint64_t defined_gen = 0;
 	struct aif_ze_value v[4];
 
 	(void)state;
@@ -121,18 +122,18 @@ static void a_full_table_takes_no_more(void **state)
 		row(v, ip, 1, 1);
 		if (aif_ze_sums_add(s, &layout, v, 4))
 			continue;
-		told += s->samples;
+		defined_gen += s->samples;
 		aif_ze_sums_clear(s);
 		assert_int_equal(aif_ze_sums_add(s, &layout, v, 4), 4);
 	}
-	assert_int_equal(told + s->samples, 6 * AIF_ZE_SUMS);
-	/* Nor does a sum wrap. */
+	assert_int_equal(defined_gen + s->samples, 6 * AIF_ZE_SUMS);
+	/* Sums do not wrap, either. */
 	s = sums();
-	told = 0;
+	defined_gen = 0;
 	row(v, 1, UINT32_MAX / AIF_ZE_METRICS_MAX, 0);
 	while (aif_ze_sums_add(s, &layout, v, 4))
-		told++;
-	assert_int_equal(s->samples, told * (UINT32_MAX / AIF_ZE_METRICS_MAX));
+		defined_gen++;
+	assert_int_equal(s->samples, defined_gen * (UINT32_MAX / AIF_ZE_METRICS_MAX));
 	assert_int_equal(at(s, 1)->counts[0], s->samples);
 }
 

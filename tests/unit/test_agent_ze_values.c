@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/level_zero/level_zero_values.h"
+#include "agent/level_zero/values.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-/* What metric groups of counters say. */
+/* Values, names and times of metric groups that hold counters. */
 
 static void values_are_numbers(void **state)
 {
@@ -86,12 +86,12 @@ static void reports_have_times(void **state)
 		assert_in_range(aif_ze_report_time(&c, 270 * MS + i * 1000 * MS - i * MS / 10, at),
 				at - 40 * MS, at);
 	}
-	/* It has come around, or was set anew. */
+	/* The counter of the reports has wrapped, or was set anew. */
 	now += 2000000 * MS;
 	aif_ze_report_read(&c, 5, now);
 	assert_int_equal(aif_ze_report_time(&c, 5, now), now);
 	assert_int_equal(aif_ze_report_time(&c, 6, now), now);
-	/* What cannot be is when it was read. */
+	/* An impossible report time is replaced by the time of reading. */
 	assert_int_equal(aif_ze_report_time(&c, UINT64_MAX / 2, now), now);
 }
 

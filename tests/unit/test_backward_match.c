@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profile/backward_match.h"
-#include "profile/torch_names.h"
+#include "analysis/backward_match.h"
+#include "analysis/torch_names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-/* What the names of PyTorch's functions say, and the alignment of a backward with its forward. */
+/* Tests the meaning of PyTorch's function names, and the alignment of a backward with its
+ * forward. */
 
 /* ---- names --------------------------------------------------------------------------------------- */
 

@@ -150,7 +150,7 @@ static void reasons_are_said_of_one_and_of_many(void **state)
 		aif_reason_say(info, 2, &two);
 		assert_null(strpbrk(aif_buf_str(&one), "{|}"));
 		assert_null(strpbrk(aif_buf_str(&two), "{|}"));
-		/* What is counted is told apart, and nothing else. */
+		/* Losses, and nothing else, have another text for two than for one. */
 		assert_int_equal(info->is_loss, strcmp(aif_buf_str(&one), aif_buf_str(&two)) != 0);
 		aif_buf_finish(&one);
 		aif_buf_finish(&two);
@@ -278,7 +278,7 @@ static void root_of_a_user_namespace_is_no_administrator(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* What reading a clock did: the second time it was quick. */
+/* Simulated clock, of which only the second read is quick. */
 struct slow_clock {
 	unsigned reads, fails_at;
 };
@@ -343,7 +343,7 @@ static void any_bytes_become_utf8(void **state)
 	assert_true(aif_utf8_is_text(NULL, 0));
 }
 
-/* Whoever opens a terminal or a FIFO, or reads a file of the kernel's, does something to others. */
+/* Opening a terminal or a FIFO, or reading a kernel's file, has side effects on others. */
 static void only_regular_files_are_opened(void **state)
 {
 	char dir[] = "/tmp/aif-test-XXXXXX", bytes[8];
@@ -377,7 +377,7 @@ static void only_regular_files_are_opened(void **state)
 	assert_int_equal(aif_open_regular(AT_FDCWD, "/dev/ptmx", O_RDONLY), -EINVAL);
 	assert_int_equal(aif_open_regular(AT_FDCWD, "/proc/version", O_RDONLY), -EINVAL);
 	fd = aif_open_regular_of(getpid(), "/proc/self/exe");
-	/* What the kernel makes up is no path of a program's, where it can be asked (openat2). */
+	/* Magic links of /proc are refused where openat2() exists. */
 	assert_true(fd < 0 || syscall(SYS_openat2, -1, "", NULL, 0) < 0);
 	assert_true(fd < 0 || errno == ENOSYS);
 	unlinkat(at, "file", 0);

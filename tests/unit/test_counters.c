@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture_ingest.h"
 
-#include "record/counters.h"
-
-/* What agents read of devices' counters, from their rings to the rows; and who may read. */
+/* Device counters that agents read, from their rings to the rows; and who may read. */
 
 static void values(struct world *w, uint32_t first, uint64_t time, const double *v, uint32_t n)
 {
@@ -16,6 +14,16 @@ static void values(struct world *w, uint32_t first, uint64_t time, const double 
 	r->count = n;
 	memcpy(r->values, v, n * sizeof(*v));
 	aif_ring_commit(&w->ring[0]);
+}
+
+static void step(struct world *w)
+{
+	aif_source_counters.step(&w->d, &(struct aif_turn){.now = 1});
+}
+
+static void ended(struct world *w)
+{
+	aif_source_counters.target_end(&w->d, w->t, 1);
 }
 
 static void put_gpu(struct world *w, uint32_t id, const char *name, uint32_t pci)
@@ -65,7 +73,7 @@ static void what_is_no_value_is_no_row(void **state)
 	struct world *w = *state;
 	struct aif_batch *b;
 
-	/* Of a device that nobody told of; its values are nobody's. */
+	/* A counter of a device that nobody told of; its values are nobody's. */
 	PUT(w, 0, COUNTER, counter, "lost", .head.aux = 1, .device = 9, .name_len = 4);
 	values(w, 1, 1000, (double[]){1}, 1);
 	define_counters(w);
@@ -82,45 +90,69 @@ static void what_is_no_value_is_no_row(void **state)
 	assert_string_equal(aif_profile_str(&w->store.p, b->counters[0].name), "GpuBusy");
 }
 
+static struct aif_target *other_new(struct world *w)
+{
+	struct aif_target *t;
+	struct aif_shm *shm;
+	int fd;
+
+	assert_int_equal(aif_shm_create(1, RING_SIZE, &shm, &fd), 0);
+	close(fd);
+	t = aif_target_new(&w->d, 2, 0, shm, 1, RING_SIZE);
+	assert_non_null(t);
+	return t;
+}
+
+/* A GPU of Level Zero's that another process than w->t defines. */
+static void define_other(struct world *w, struct aif_target *t, uint32_t id, uint32_t pci)
+{
+	struct aif_ingest in = {.drainer = &w->d, .target = t, .slot = &t->slots[0]};
+	struct {
+		struct aif_wire_device device;
+		char tail[16];
+	} r = {.device = {.head = {.type = AIF_WIRE_DEVICE, .aux = id},
+			  .kind = AIF_DEVICE_GPU,
+			  .pci = pci,
+			  .runtime_len = 10},
+	       .tail = "level zero"};
+
+	aif_ingest_record(&in, &r);
+}
+
 static void one_process_reads_a_device(void **state)
 {
 	struct world *w = *state;
-	struct aif_target other = {.shm = aligned_alloc(64, sizeof(struct aif_shm))};
+	struct aif_target *other = other_new(w);
 
-	assert_non_null(other.shm);
-	memset(other.shm, 0, sizeof(*other.shm));
 	define_counters(w);
 	put_gpu(w, 6, "two", 0);
 	PUT(w, 0, DEVICE, device, "cpulevel zero", .head.aux = 7, .kind = AIF_DEVICE_CPU,
 	    .name_len = 3, .runtime_len = 10);
-	/* Of another runtime. */
+	/* A device of another runtime. */
 	PUT(w, 0, DEVICE, device, "cuda", .head.aux = 8, .kind = AIF_DEVICE_GPU, .runtime_len = 4);
 	put_gpu(w, 63, "last", 0);
 	put_gpu(w, 64, "far", 0);
 	aif_target_drain(&w->d, w->t);
 	w->d.targets = w->t;
-	w->t->next = &other;
+	w->t->next = other;
 	/* The same card; one whose place nobody knows; and one that nobody else has. */
-	aif_counters_device(&w->d, &other, 1, AIF_DEVICE_GPU);
-	aif_counters_device(&w->d, &other, 2, AIF_DEVICE_GPU);
-	aif_counters_device(&w->d, &other, 3, AIF_DEVICE_GPU);
-	assert_int_equal(aif_map_put(&other.device_pci, 1, 0x300), 0);
-	assert_int_equal(aif_map_put(&other.device_pci, 3, 0x400), 0);
-	aif_counters_follow(&w->d);
+	define_other(w, other, 1, 0x300);
+	define_other(w, other, 2, 0);
+	define_other(w, other, 3, 0x400);
+	step(w);
 	assert_int_equal(w->shm->counting, 0); /* nobody asked */
 	w->opts.counters = "default";
-	aif_counters_follow(&w->d);
+	step(w);
 	assert_true(w->shm->counting == (UINT64_C(1) << 63 | 1 << 5 | 1 << 6));
-	assert_int_equal(other.shm->counting, 1 << 2 | 1 << 3);
+	assert_int_equal(other->shm->counting, 1 << 2 | 1 << 3);
 	w->t->ended = true;
-	aif_counters_follow(&w->d);
-	assert_int_equal(other.shm->counting, 1 << 1 | 1 << 2 | 1 << 3);
+	step(w);
+	assert_int_equal(other->shm->counting, 1 << 1 | 1 << 2 | 1 << 3);
 	w->t->next = w->d.targets = NULL;
-	aif_map_finish(&other.device_pci);
-	free(other.shm);
+	aif_target_free(&w->d, other);
 }
 
-/* How many of that reason have been counted, and with what name. */
+/* Returns the number of losses with this reason; checks their detail. */
 static uint64_t losses(struct world *w, enum aif_reason reason, const char *detail)
 {
 	const struct aif_profile *p = &w->store.p;
@@ -143,55 +175,59 @@ static void who_is_over_too_soon_is_counted(void **state)
 	put_gpu(w, 5, "one", 0x300);
 	aif_target_drain(&w->d, w->t);
 	w->shm->began_ns = 1;
-	aif_counters_end(&w->d, w->t);
+	ended(w);
 	assert_int_equal(losses(w, AIF_REASON_COUNTERS_SHORT, NULL), 0); /* nobody asked */
 	w->opts.counters = "default";
-	aif_counters_end(&w->d, w->t);
-	aif_counters_end(&w->d, w->t);
+	ended(w);
+	ended(w);
 	assert_int_equal(losses(w, AIF_REASON_COUNTERS_SHORT, "one"), 2);
-	/* Who collected nothing had not to tell any. */
+	/* A process that collected nothing is not counted. */
 	w->shm->began_ns = 0;
-	aif_counters_end(&w->d, w->t);
+	ended(w);
 	w->shm->began_ns = 1;
 	/* A part of the device is read with it. */
 	put_gpu(w, 4, "one, tile 0", 0x300);
 	define_counters(w);
 	aif_target_drain(&w->d, w->t);
-	aif_counters_end(&w->d, w->t);
-	/* One was read, the other was not. */
+	ended(w);
+	/* The first device was read, the second one is not. */
 	assert_int_equal(losses(w, AIF_REASON_COUNTERS_SHORT, "one"), 2);
 	put_gpu(w, 6, "one", 0x400);
 	aif_target_drain(&w->d, w->t);
-	aif_counters_end(&w->d, w->t);
+	ended(w);
 	assert_int_equal(losses(w, AIF_REASON_COUNTERS_SHORT, "one"), 3);
-	/* Its agent has said why. */
+	/* The agent's note has said why. */
 	PUT(w, 0, NOTE, note, NULL, .head.aux = AIF_REASON_ZE_COUNTERS_FAILED, .count = 1);
 	aif_target_drain(&w->d, w->t);
-	aif_counters_end(&w->d, w->t);
+	ended(w);
 	assert_int_equal(losses(w, AIF_REASON_COUNTERS_SHORT, "one"), 3);
-	aif_counters_last(&w->d);
+	aif_source_counters.last(&w->d);
 	assert_int_equal(losses(w, AIF_REASON_COUNTERS_NO_GPU, NULL), 0);
 }
 
 static void another_process_has_read_them(void **state)
 {
 	struct world *w = *state;
-	struct aif_target other = {.counting = 1 << 1};
+	struct aif_target *other = other_new(w);
 
 	w->opts.counters = "default";
 	w->shm->began_ns = 1;
 	put_gpu(w, 5, "one", 0x300);
 	aif_target_drain(&w->d, w->t);
-	assert_int_equal(aif_map_put(&other.device_pci, 1, 0x300), 0);
-	w->t->next = &other;
+	define_other(w, other, 1, 0x300);
+	w->d.targets = other;
+	step(w);
+	assert_int_equal(other->shm->counting, 1 << 1);
+	w->t->next = other;
 	w->d.targets = w->t;
-	aif_counters_end(&w->d, w->t);
-	aif_counters_follow(&w->d);
-	other.ended = true;
-	aif_counters_end(&w->d, w->t);
+	ended(w);
+	step(w);
+	assert_int_equal(w->shm->counting, 0);
+	other->ended = true;
+	ended(w);
 	assert_int_equal(losses(w, AIF_REASON_COUNTERS_SHORT, NULL), 0);
 	w->t->next = w->d.targets = NULL;
-	aif_map_finish(&other.device_pci);
+	aif_target_free(&w->d, other);
 }
 
 static void without_a_gpu_there_are_none(void **state)
@@ -200,10 +236,10 @@ static void without_a_gpu_there_are_none(void **state)
 
 	PUT(w, 0, DEVICE, device, "cuda", .head.aux = 8, .kind = AIF_DEVICE_GPU, .runtime_len = 4);
 	aif_target_drain(&w->d, w->t);
-	aif_counters_last(&w->d);
+	aif_source_counters.last(&w->d);
 	assert_int_equal(losses(w, AIF_REASON_COUNTERS_NO_GPU, NULL), 0); /* nobody asked */
 	w->opts.counters = "default";
-	aif_counters_last(&w->d);
+	aif_source_counters.last(&w->d);
 	assert_int_equal(losses(w, AIF_REASON_COUNTERS_NO_GPU, NULL), 1);
 }
 

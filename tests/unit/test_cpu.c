@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/flame.h"
+#include "flame/flame.h"
 #include "fixture_profile.h"
 
 #include <errno.h>
@@ -65,12 +65,12 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void expect(struct world *w, const struct aif_attribution_opts *which, uint64_t weight,
+static void expect(struct world *w, const struct aif_selection *sel, uint64_t weight,
 		   uint64_t samples, size_t threads, size_t stacks, uint64_t waiting)
 {
 	struct aif_cpu_totals t;
 
-	assert_int_equal(aif_cpu_totals(&w->p, which, &t, NULL), 0);
+	assert_int_equal(aif_cpu_totals(&w->p, sel, &t, NULL), 0);
 	assert_int_equal(t.weight_ns, weight);
 	assert_int_equal(t.waiting_ns, waiting);
 	assert_int_equal(t.samples, samples);
@@ -85,16 +85,15 @@ static void samples_are_chosen(void **state)
 	struct world *w = *state;
 
 	expect(w, NULL, 31000, 5, 3, 5, 96000);
-	expect(w, &(struct aif_attribution_opts){0}, 31000, 5, 3, 5, 96000);
-	expect(w, &(struct aif_attribution_opts){.processes = first}, 3000, 2, 1, 2, 32000);
-	expect(w, &(struct aif_attribution_opts){.threads = first}, 3000, 2, 1, 2, 32000);
-	expect(w, &(struct aif_attribution_opts){.threads = none}, 0, 0, 0, 0, 0);
-	expect(w, &(struct aif_attribution_opts){.from_ns = 200, .to_ns = 400}, 6000, 2, 2, 3,
-	       32000);
-	expect(w, &(struct aif_attribution_opts){.to_ns = 200}, 17000, 2, 2, 2, 0);
+	expect(w, &(struct aif_selection){0}, 31000, 5, 3, 5, 96000);
+	expect(w, &(struct aif_selection){.processes = first}, 3000, 2, 1, 2, 32000);
+	expect(w, &(struct aif_selection){.threads = first}, 3000, 2, 1, 2, 32000);
+	expect(w, &(struct aif_selection){.threads = none}, 0, 0, 0, 0, 0);
+	expect(w, &(struct aif_selection){.from_ns = 200, .to_ns = 400}, 6000, 2, 2, 3, 32000);
+	expect(w, &(struct aif_selection){.to_ns = 200}, 17000, 2, 2, 2, 0);
 }
 
-static void folded_of(struct world *w, const struct aif_attribution_opts *which,
+static void folded_of(struct world *w, const struct aif_selection *sel,
 		      const struct aif_flame_opts *o, const char *wanted)
 {
 	char path[] = "/tmp/aiflame-test-cpu-out.XXXXXX", text[1024] = "";
@@ -105,9 +104,9 @@ static void folded_of(struct world *w, const struct aif_attribution_opts *which,
 
 	assert_true(fd >= 0);
 	assert_int_equal(
-		(o->by_thread ? aif_cpu_totals_by_thread : aif_cpu_totals)(&w->p, which, &t, NULL),
+		(o->by_thread ? aif_cpu_totals_by_thread : aif_cpu_totals)(&w->p, sel, &t, NULL),
 		0);
-	assert_int_equal(aif_towers_build_cpu(&w->p, &t, o, &tree, &err), 0);
+	assert_int_equal(aif_flame_build_cpu(AIF_NAMES_OF(&w->p), &t, o, &tree, &err), 0);
 	assert_int_equal(aif_flame_write(&tree, AIF_FLAME_FOLDED, NULL, path, &err), 0);
 	close(fd);
 	fd = open(path, O_RDONLY);
@@ -140,7 +139,8 @@ static void stacks_become_towers(void **state)
 	folded(w, &(struct aif_flame_opts){.ignore = "outer|no stack"}, "main 20000\n");
 }
 
-/* Of several threads each has its own towers, and the same stack stands on each that was there. */
+/* Stacks of several threads are drawn apart, and the same stack stands on each thread that was
+ * there. */
 static void threads_stand_apart(void **state)
 {
 	struct world *w = *state;
@@ -159,7 +159,7 @@ static void threads_stand_apart(void **state)
 	       "[thread python3 11];main;outer 3000\n"
 	       "[thread python3 11];main;outer;[waiting: inner] 32000\n");
 	/* one alone has nothing to be told from */
-	folded_of(w, &(struct aif_attribution_opts){.threads = (const bool[]){true, false}},
+	folded_of(w, &(struct aif_selection){.threads = (const bool[]){true, false}},
 		  &(struct aif_flame_opts){.by_thread = true},
 		  "main;outer 3000\nmain;outer;[waiting: inner] 32000\n");
 }
@@ -171,12 +171,13 @@ static void nothing_is_said(void **state)
 	struct aif_err err = {0};
 	struct aif_tree tree;
 
-	assert_int_equal(aif_towers_build_cpu(&w->p, &t, &(struct aif_flame_opts){0}, &tree, &err),
+	assert_int_equal(aif_flame_build_cpu(AIF_NAMES_OF(&w->p), &t, &(struct aif_flame_opts){0},
+					     &tree, &err),
 			 -ENODATA);
 	assert_non_null(strstr(err.text, "processes that use a device"));
 	assert_int_equal(aif_cpu_totals(&w->p, NULL, &t, NULL), 0);
-	assert_int_equal(aif_towers_build_cpu(&w->p, &t, &(struct aif_flame_opts){.focus = "zzz"},
-					      &tree, &err),
+	assert_int_equal(aif_flame_build_cpu(AIF_NAMES_OF(&w->p), &t,
+					     &(struct aif_flame_opts){.focus = "zzz"}, &tree, &err),
 			 -ENODATA);
 	assert_non_null(strstr(err.text, "--focus"));
 	aif_cpu_totals_finish(&t);
@@ -210,7 +211,7 @@ static void what_was_counted_is_said(void **state)
 	}
 }
 
-/* What a program did before it opened a device was not sampled. */
+/* CPU time before a program opened a device was not sampled. */
 static void a_late_beginning_is_said(void **state)
 {
 	static const struct {
@@ -220,7 +221,7 @@ static void a_late_beginning_is_said(void **state)
 		{0, "1.00 s on CPU in 1 thread, 99 samples at 99 Hz"},
 		{FIXTURE_START + 900000000, "1.00 s on CPU in 1 thread, 99 samples at 99 Hz"},
 		{FIXTURE_START + UINT64_C(16600000000),
-		 "1.00 s on CPU in 1 thread, 99 samples at 99 Hz, from 16.60 s on"},
+		 "1.00 s on CPU in 1 thread, 99 samples at 99 Hz, the first at 16.60 s"},
 	};
 	struct world *w = *state;
 	struct aif_cpu_totals t;
@@ -241,7 +242,7 @@ static void a_late_beginning_is_said(void **state)
 	assert_int_equal(aif_cpu_totals(&w->p, NULL, &t, NULL), 0);
 	assert_true(t.first_ns == FIXTURE_START - 50);
 	aif_cpu_totals_finish(&t);
-	assert_int_equal(aif_cpu_totals(&w->p, &(struct aif_attribution_opts){0}, &t, NULL), 0);
+	assert_int_equal(aif_cpu_totals(&w->p, &(struct aif_selection){0}, &t, NULL), 0);
 	assert_true(t.first_ns == 0);
 	aif_cpu_totals_finish(&t);
 }

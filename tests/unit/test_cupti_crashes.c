@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is remembered of programs that ended inside CUPTI: the file, the kernel's log, the end of a recording. */
+/* Tests the memory of programs that ended inside CUPTI: the file, the kernel's log, the end of a recording. */
 #include "fixture_ingest.h"
 
 #include "base/state.h"
@@ -286,7 +286,7 @@ static void other_things_than_files_are_left_alone(void **state)
 		assert_int_equal(chown(h->file, 12345, (gid_t)-1), 0);
 		assert_int_equal(aif_cupti_crashes_load(c, MAX), 0);
 		assert_int_equal(aif_cupti_crashes_add(&one), -EACCES);
-		/* As sudo has it where it keeps HOME. */
+		/* A home of another user's, as sudo has it where it keeps HOME. */
 		unlink(h->file);
 		assert_int_equal(chown(h->dir, 12345, (gid_t)-1), 0);
 		assert_int_equal(aif_cupti_crashes_add(&one), -EACCES);
@@ -310,7 +310,7 @@ static void there_may_be_no_home(void **state)
 	setenv("HOME", path, 1);
 	assert_int_equal(aif_cupti_crashes_add(&one), -EACCES);
 	assert_int_equal(access(path, F_OK), -1);
-	/* One of state may be made. */
+	/* The state directory may be made. */
 	setenv("XDG_STATE_HOME", path, 1);
 	assert_int_equal(aif_cupti_crashes_add(&one), 0);
 	assert_int_equal(aif_cupti_crashes_load(c, MAX), 1);
@@ -408,13 +408,13 @@ static void the_log_says_where_it_ended(void **state)
 			 AIF_FAULT_CUPTI);
 	assert_int_equal(find(FAULT("pt_autograd_0[13]", "libtorch.so"), NULL, "libtorch.so"),
 			 AIF_FAULT_ELSEWHERE);
-	/* Of another namespace of numbers. */
+	/* A thread's number of another PID namespace. */
 	assert_int_equal(
 		find(FAULT("python3[900]", "libnvperf_host.so"), NULL, "libnvperf_host.so"),
 		AIF_FAULT_CUPTI);
 	assert_int_equal(find(FAULT("thread[900]", "libcuda.so.580.1"), NULL, "libcuda.so.580.1"),
 			 AIF_FAULT_CUPTI);
-	/* Others' say nothing of it, and do not hide its own. */
+	/* Lines of other programs say nothing of it, and do not hide its own. */
 	assert_int_equal(find(FAULT("bash[900]", "libc.so.6"), NULL, ""), AIF_FAULT_UNKNOWN);
 	assert_int_equal(
 		find(FAULT("x[12]", "libx.so"), FAULT("bash[900]", "libc.so.6"), "libx.so"),

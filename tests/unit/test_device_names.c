@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/device_names.h"
+#include "record/ingest/device_names.h"
 #include "base/reasons.h"
 #include "profile/model.h"
 #include "wire/handshake.h"
@@ -153,7 +153,7 @@ static void code_that_was_there_before_us_is_told_apart(void **state)
 	know(w, 0, "_Z1fv", HASH, 3);
 	assert_int_equal(resolve(w, 0, 16), 1);
 	assert_int_equal(w->loss, AIF_REASON_CODE_BEFORE);
-	/* One that came, and has not that function. */
+	/* Code that came later, and lacks that function. */
 	object_name(HASH + 1, name);
 	leave_golden(w, name);
 	know(w, 1, "_Z1gv", HASH + 1, 3);

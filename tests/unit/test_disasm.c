@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "export/disasm.h"
+#include "isa/disasm.h"
 
 #include "symbolize/symbolize.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor says of machines with NVIDIA's GPUs: the driver's files are made here. */
+/* Tests doctor on machines with NVIDIA's GPUs: the driver's files are made here. */
 #include "fixture_doctor.h"
 
 #include "cmd/doctor_nvidia.h"
-#include "cmd/places.h"
+#include "cmd/find_file.h"
 
 static void put_driver(const char *root, const char *admin_only)
 {
@@ -138,20 +138,20 @@ static void files_are_found_in_places(void **state)
 	put(*state, "/a[1]/lib/python3.12/site-packages/nvidia/x.so", "");
 	put(*state, "/a[1]/bin/tool", "");
 	snprintf(dir, sizeof(dir), "%s/a[1]/bin", (char *)*state);
-	found = aif_place(dir, "tool", R_OK);
+	found = aif_find_file(dir, "tool", R_OK);
 	assert_non_null(found);
 	free(found);
-	assert_null(aif_place(dir, "tool", X_OK));
-	assert_null(aif_place("relative", "tool", F_OK));
+	assert_null(aif_find_file(dir, "tool", X_OK));
+	assert_null(aif_find_file("relative", "tool", F_OK));
 	put(*state, "/b/lib/python3.12/dist-packages/nvidia/x.so", "");
 	snprintf(dir, sizeof(dir), "%s/b/lib", (char *)*state);
-	found = aif_place(dir, "python3*/*-packages/nvidia/x.so", R_OK);
+	found = aif_find_file(dir, "python3*/*-packages/nvidia/x.so", R_OK);
 	assert_non_null(found);
 	assert_non_null(strstr(found, "/python3.12/dist-packages/"));
 	free(found);
 }
 
-/* Where `pip install` puts it; but a package that lacks it is no place. */
+/* `pip install` puts libcupti there; but a package that lacks it is no place. */
 static void libcupti_is_found_in_packages(void **state)
 {
 	char dir[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor says of machines with Intel's GPUs: the kernel's files are made here. */
+/* Tests doctor on machines with Intel's GPUs: the kernel's files are made here. */
 #include "fixture_doctor.h"
 
 #include "cmd/doctor_intel.h"

@@ -213,7 +213,7 @@ static int tear_down(void **state)
 
 static void tell(struct world *w, struct aif_sideband s)
 {
-	aif_ebpf_processes_tell(&w->d, &w->ps, &s);
+	aif_ebpf_processes_report(&w->d, &w->ps, &s);
 }
 
 static bool is_wanted(struct world *w, uint32_t pid)
@@ -243,7 +243,7 @@ static void test_children_of_the_wanted_are_wanted(void **state)
 	tell(w, task(PERF_RECORD_EXIT, B, A, B, 14));
 	tell(w, task(PERF_RECORD_FORK, B, 77, B, 15));
 	assert_false(is_wanted(w, B));
-	/* Who has ended is forgotten, after a while. */
+	/* A process that has ended is forgotten, after a while. */
 	tell(w, task(PERF_RECORD_EXIT, A, 5, A, 20));
 	aif_ebpf_processes_tidy(&w->d, &w->ps, 20);
 	assert_true(is_wanted(w, A));
@@ -294,7 +294,7 @@ static void test_a_stack_has_the_kernel_on_top(void **state)
 	tell(w, task(PERF_RECORD_FORK, A, 5, A, 10));
 	tell(w, map(A, 0x5000, 0x2000, "//anon", 11));
 	s = sample(w, A, user, 3, kernel, 2);
-	/* Where the chain has left all code it is cut, and that is said. */
+	/* The chain is cut, and marked so, where it leaves all code. */
 	assert_int_equal(p->stacks[s].depth, 4);
 	assert_int_equal(p->stacks[s].flags, AIF_STACK_FRAME_POINTERS | AIF_STACK_TRUNCATED);
 	assert_int_equal(p->frames[p->stacks[s].frame].kind, AIF_FRAME_OS);

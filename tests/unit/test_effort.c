@@ -77,7 +77,7 @@ static const char shared_name[] =
 	".quad lonely,.Lend-lonely\n.long 11\n.byte 0\n.Lstop:\n"
 	".section .gnu_debugaltlink,\"\",%%progbits\n.asciz \"%s/fifo\"\n.quad 1,2\n.long 3\n";
 
-/* What such a file calls the other is a path of a program's: at a FIFO the reader would wait for ever. */
+/* The alternate file that such a file names is a path of a program's: at a FIFO the reader would wait for ever. */
 static void a_file_does_not_say_what_is_opened(void **state)
 {
 	struct aif_symbols *s;
@@ -97,7 +97,7 @@ static void a_file_does_not_say_what_is_opened(void **state)
 	aif_symbols_free(s);
 }
 
-/* What is asked after the end was wanted is not read from files. */
+/* Names asked for after a cancellation are not read from files. */
 static void names_can_be_cancelled(void **state)
 {
 	struct aif_symbols *s = open_module("fix");

@@ -38,7 +38,7 @@ static uint8_t *put(uint8_t *p, uint64_t v, size_t n)
 	return p + n;
 }
 
-/* What all CIEs here have: factors 1 and -8, the return address's register, sp + 8, ra at CFA - 8. */
+/* Common parts of all CIEs here: factors 1 and -8, the return address's register, sp + 8, ra at CFA - 8. */
 #if defined(__x86_64__)
 #define RA          "\x10"
 #define CIE_PROGRAM "\x0c\x07\x08\x90\x01"

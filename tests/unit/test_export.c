@@ -3,9 +3,8 @@
 
 #include "export/event_ops.h"
 #include "export/exporter.h"
-#include "export/json.h"
-#include "export/kernel_names.h"
-#include "export/proto.h"
+#include "text/json.h"
+#include "text/proto.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +80,7 @@ static void test_proto(void **state)
 	aif_proto_end(&b, inner);
 	aif_proto_end_small(&b, at);
 	assert_bytes(&b, "\xe2\x03\x89\x00\x1a\x83\x80\x80\x80\x00\x08\x96\x01", 13);
-	/* What is not small after all is refused, not cut. */
+	/* A message too long for its small length is refused, not cut. */
 	at = aif_proto_begin_small(&b, 1);
 	assert_non_null(aif_buf_reserve(&b, 20000));
 	memset(b.data + b.len, 'x', 20000);
@@ -120,7 +119,7 @@ static void test_suffixes(void **state)
 		else
 			assert_string_equal(e->name, names[i][1]);
 	}
-	/* What is written without a name is what the name says. */
+	/* The default output name of each exporter selects that exporter. */
 	for (size_t i = 0; aif_exporters[i]; i++)
 		if (*aif_exporters[i]->suffixes)
 			assert_ptr_equal(aif_exporter_of(aif_exporters[i]->output),
@@ -185,7 +184,10 @@ static void test_gzip(void **state)
 
 /* ---- a time line --------------------------------------------------------------------------------- */
 
-/* Of the next profile. */
+/* Names of the profile that was opened last. */
+static struct aif_names names;
+
+/* Rows of the next profile. */
 static struct aif_counter_row counters[40];
 static size_t counters_len;
 static struct aif_window_row blocks[8]; /* beside `windows` */
@@ -215,7 +217,8 @@ static void profile_write(const struct aif_launch_row *l, size_t l_len,
 	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
 	aif_profile_finish(&p);
 	assert_ok(aif_profile_open("p", ret, &err), &err);
-	assert_int_equal(aif_kernel_names_make(ret), 0);
+	aif_names_finish(&names);
+	assert_int_equal(aif_names_make(&names, ret), 0);
 }
 
 /* Executions that overlap in every way, on two streams. */
@@ -223,7 +226,7 @@ static void test_lanes(void **state)
 {
 	static struct aif_exec_row x[ROWS];
 	struct aif_profile p;
-	struct aif_export e = {.profile = &p, .detail = AIF_NAME_NORMAL};
+	struct aif_export e = {.profile = &p, .names = &names, .detail = AIF_NAME_NORMAL};
 	struct aif_err err = {0};
 	struct aif_events ev;
 	struct aif_event_load load;
@@ -289,7 +292,7 @@ static void test_many_lanes(void **state)
 {
 	static struct aif_exec_row x[ROWS];
 	struct aif_profile p;
-	struct aif_export e = {.profile = &p, .detail = AIF_NAME_NORMAL};
+	struct aif_export e = {.profile = &p, .names = &names, .detail = AIF_NAME_NORMAL};
 	struct aif_err err = {0};
 	struct aif_events ev;
 	size_t end;
@@ -353,11 +356,11 @@ static bool load_at(const struct aif_event_load *l, int64_t at, struct aif_event
 	return ret->is_known;
 }
 
-/* Nothing is known of a device where nothing was captured in a process that uses it. */
+/* A device's activity is unknown where nothing was captured in a process that uses it. */
 static void test_gaps(void **state)
 {
 	struct aif_profile p;
-	struct aif_export e = {.profile = &p, .detail = AIF_NAME_NORMAL};
+	struct aif_export e = {.profile = &p, .names = &names, .detail = AIF_NAME_NORMAL};
 	bool only_first[] = {true, false};
 	static struct aif_exec_row x[3];
 	struct aif_err err = {0};
@@ -370,7 +373,7 @@ static void test_gaps(void **state)
 	size_t n;
 
 	(void)state;
-	/* Of two processes; the second one runs into a gap of the first process, in which the third runs. */
+	/* Executions of two processes: the second runs into a gap of the first process, in which the third runs. */
 	for (uint32_t i = 0; i < 3; i++) {
 		x[i] = execs[i];
 		x[i].process = x[i].stream = i == 2;
@@ -423,8 +426,8 @@ static void test_gaps(void **state)
 	aif_event_load_finish(&load);
 	aif_events_finish(&ev);
 
-	/* Of a part of it, those within. */
-	e.which = (struct aif_attribution_opts){
+	/* A selection has only the gaps within it. */
+	e.sel = (struct aif_selection){
 		.processes = only_first, .from_ns = AT(5000), .to_ns = AT(25000)};
 	assert_ok(aif_events_init(&ev, &e, &err), &err);
 	assert_null(aif_event_gaps(&ev, 1, &n));
@@ -465,7 +468,7 @@ static bool is_utf8_text(const char *text, size_t len)
 	struct aif_buf clean = {0};
 	bool same;
 
-	/* What sanitizing changes is not fit to be shown; lines are. */
+	/* Text that sanitizing changes is not fit to be shown; lines are. */
 	aif_name_sanitize_lines(text, len, &clean);
 	same = clean.len == len && !memcmp(clean.data, text, len);
 	aif_buf_finish(&clean);
@@ -482,7 +485,7 @@ static void test_hostile(void **state)
 	static const uint64_t stamps[] = {0,         1,         FIXTURE_START, FIXTURE_START + 5,
 					  INT64_MAX, UINT64_MAX};
 	struct aif_profile p;
-	struct aif_export e = {.profile = &p};
+	struct aif_export e = {.profile = &p, .names = &names};
 	size_t written = 0;
 
 	(void)state;
@@ -543,7 +546,7 @@ static void test_hostile(void **state)
 			if (aif_exporters[i]->is_text) {
 				text = content("q", &len);
 				assert_true(len > 0);
-				/* Where its fields are between tabs. */
+				/* iaprof separates its fields by tabs. */
 				for (size_t k = 0;
 				     !strcmp(aif_exporters[i]->name, "iaprof") && k < len; k++)
 					text[k] = text[k] == '\t' ? ' ' : text[k];
@@ -569,7 +572,8 @@ static void test_stopped(void **state)
 {
 	volatile sig_atomic_t stopped = SIGINT;
 	struct aif_profile p;
-	struct aif_export e = {.profile = &p, .detail = AIF_NAME_NORMAL, .stopped = &stopped};
+	struct aif_export e = {
+		.profile = &p, .names = &names, .detail = AIF_NAME_NORMAL, .stopped = &stopped};
 
 	(void)state;
 	profile_write(launches, ROWS, execs, ROWS, NULL, 0, NULL, 0, &p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/flame_narrow.h"
+#include "flame/narrow.h"
 #include "fixture_svg.h"
 
 #include <limits.h>
@@ -99,7 +99,7 @@ static void test_narrow(void **state)
 	free(r);
 }
 
-/* Beyond 200,000 frames that are not drawn there are the widths of the narrowest. */
+/* More than 200,000 frames that are not drawn leave only the widths of the narrowest. */
 static void test_too_many_narrow(void **state)
 {
 	struct narrow_reader *r = malloc(sizeof(*r));
@@ -147,7 +147,7 @@ static void test_too_many_narrow(void **state)
 	free(r);
 }
 
-/* What no frame is drawn of is a hole under its caller, whole and once. */
+/* Width of which no frame is drawn is a hole under its caller, whole and once. */
 static void test_holes(void **state)
 {
 	struct aif_flame_layout l;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/flame.h"
-#include "export/folded.h"
+#include "flame/flame.h"
+#include "flame/folded.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -146,7 +146,7 @@ static void test_counts_with_decimals(void **state)
 	check("a 0\nb 1\n", "b 1\n");
 	/* No room for decimals. */
 	check("a 18446744073709551000\nb 0.5\nc 7\n", "a 18446744073709551000\nc 7\n");
-	/* What is left out takes no room. */
+	/* A line that is left out takes no room. */
 	check(";; 18446744073709551615\na 0.5\n", "a 0.5\n");
 }
 
@@ -215,7 +215,7 @@ static void test_what_is_not_folded_text(void **state)
 	aif_buf_finish(&text);
 }
 
-/* As import has it: nothing is left out, not even what looks like a stack. */
+/* Import passes comments: nothing is left out, not even what looks like a stack. */
 static void test_comments_are_passed(void **state)
 {
 	static const char in[] = "# interval: 100\na;b 1\r\n# how it was run\n#c;d 2\n# \n";
@@ -232,7 +232,7 @@ static void test_comments_are_passed(void **state)
 	assert_false(aif_folded_warning(&stats, "x.folded", &text));
 	aif_buf_finish(&text);
 	aif_tree_finish(&t);
-	/* What is written is none of them, whatever a name is. */
+	/* Output has no comments, whatever a name is. */
 	check("#\t 5\n#\001x;b 2\na;# c 1\n#d 1\n", "#_ 5\n#_x;b 2\n#d 1\na;#_c 1\n");
 }
 
@@ -322,7 +322,7 @@ static void test_kinds(void **state)
 		{"x_[g];ld.e +0x10_[g] 1\n", AIF_TREE_INSTRUCTION},
 		{"x_[g];ld.e +0x10_[g];barrier_[g] 1\n", AIF_TREE_STALL},
 		{"x_[G];HMMA_[g] 1\n", AIF_TREE_STALL},
-		{"x;- 1\n", AIF_TREE_MARK},
+		{"x;- 1\n", AIF_TREE_SYNTHETIC},
 	};
 
 	(void)state;

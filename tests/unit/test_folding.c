@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/fold_rules.h"
-#include "export/frame_type.h"
-#include "export/stack_names.h"
-#include "fixture_towers.h"
+#include "names/fold_rules.h"
+#include "names/frame_type.h"
+#include "names/stack_names.h"
+#include "fixture_flame.h"
 
-/* What is hidden is named where it went, and a frame of libc inside the program is none of the start. */
+/* Hidden frames are named where they went, and a frame of libc inside the program is none of the start. */
 static void test_hidden_frames_are_told(void **state)
 {
 	struct world w;
@@ -16,7 +16,7 @@ static void test_hidden_frames_are_told(void **state)
 	(void)state;
 	world_init(&w);
 	row(&w, host_stack(&w), kernel(&w, "gemm"), 100);
-	assert_int_equal(aif_towers_build(&w.p, &w.a, &normal, &t, &err), 0);
+	assert_int_equal(aif_flame_build(AIF_NAMES_OF(&w.p), &w.a, &normal, &t, &err), 0);
 	for (n = 0; t.nodes[n].first; n = t.nodes[n].first)
 		if (aif_tree_type_of(&t, t.nodes[n].name) == AIF_TREE_API)
 			break;
@@ -58,7 +58,7 @@ static void test_folded_away(void **state)
 	s = push(&w, s, frame(&w, AIF_FRAME_PYTHON, w.script, "f", "/home/u/train.py", 1));
 	row(&w, s, k, 4);
 	check(&w, &normal, "Py_RunMain;k_[g] 2\n_start;k_[g] 1\nf (train.py)_[p];k_[g] 4\n");
-	assert_int_equal(aif_towers_build(&w.p, &w.a, &normal, &t, &err), 0);
+	assert_int_equal(aif_flame_build(AIF_NAMES_OF(&w.p), &w.a, &normal, &t, &err), 0);
 	assert_int_equal(t.nodes[0].total, 7);
 	aif_tree_finish(&t);
 	world_finish(&w);
@@ -111,7 +111,7 @@ static void test_generated_launchers(void **state)
 	check(&w, &normal,
 	      "<module> (<string>)_[p];launcher (<string>)_[p];k_[g] 1\n"
 	      "step (train.py)_[p];CachingAutotuner.run (triton_heuristics.py)_[p];k_[g] 2\n");
-	assert_int_equal(aif_stack_names_new(&w.p, AIF_NAME_NORMAL, &names), 0);
+	assert_int_equal(aif_stack_names_new(AIF_NAMES_OF(&w.p), AIF_NAME_NORMAL, &names), 0);
 	assert_string_equal(aif_stack_names_caller(names, s), "step (train.py)");
 	aif_stack_names_free(names);
 	world_finish(&w);
@@ -153,7 +153,8 @@ static void test_trampolines(void **state)
 	aif_buf_finish(&label);
 }
 
-/* What nvcc puts between <<<...>>> and the runtime, in whatever namespace; not what is only called like it. */
+/* Stubs that nvcc puts between <<<...>>> and the runtime are hidden, in whatever namespace; functions only called like
+ * them are not. */
 static void test_device_stubs(void **state)
 {
 	static const struct {

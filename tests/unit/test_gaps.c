@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/file.h"
-#include "record/target.h"
+#include "record/ingest/target.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-/* What an agent says of when it collected, and what the recorder writes down of it. */
+/* Tests the recorder's gaps, which follow from the times at which an agent says that it
+ * collected. */
 #define RING_SIZE (UINT64_C(1) << 16)
 
 struct world {
@@ -81,7 +82,7 @@ static const char *written(struct world *w, struct aif_buf *b)
 	return aif_buf_str(b);
 }
 
-/* Its runtime starts: nothing was launched before. */
+/* An agent whose runtime starts has launched nothing before. */
 static void one_that_starts_has_no_gap(void **state)
 {
 	struct world *w = *state;
@@ -95,7 +96,7 @@ static void one_that_starts_has_no_gap(void **state)
 	aif_buf_finish(&b);
 }
 
-/* How often it stopped because we were silent. */
+/* Returns how often an agent stopped because the recorder was silent. */
 static uint64_t silences(const struct world *w)
 {
 	for (size_t i = 0; i < w->store.p.losses_len; i++)
@@ -104,7 +105,7 @@ static uint64_t silences(const struct world *w)
 	return 0;
 }
 
-/* It stopped by itself, as the recorder had no CPU: that is said. A pause that was asked for is not. */
+/* An agent that stopped by itself, as the recorder had no CPU, is counted. A pause that was asked for is not. */
 static void one_that_misses_us_is_counted(void **state)
 {
 	struct world *w = *state;
@@ -134,7 +135,7 @@ static void one_that_misses_us_is_counted(void **state)
 	aif_buf_finish(&b);
 }
 
-/* It ran before: since when does not matter, as the recording began later. */
+/* An agent that ran before has a gap from the recording's start, however early it stopped. */
 static void one_that_is_met_later_has_one(void **state)
 {
 	struct world *w = *state;
@@ -195,7 +196,8 @@ static void a_long_one_is_written_in_pieces(void **state)
 	aif_buf_finish(&b);
 }
 
-/* Who lives on when the recording ends may have worked until its end; who has ended has not. */
+/* A process that lives on when the recording ends may have worked until its end; one that has ended
+ * has not. */
 static void the_end(void **state)
 {
 	struct world *w = *state;
@@ -214,7 +216,7 @@ static void the_end(void **state)
 	aif_buf_finish(&b);
 }
 
-/* What it says may be anything. */
+/* An agent's times may be anything. */
 static void nonsense_stays_within_the_recording(void **state)
 {
 	static const uint64_t odd[] = {1, UINT64_MAX, UINT64_MAX / 2, 0};

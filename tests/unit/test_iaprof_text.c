@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/iaprof_text.h"
+#include "text/iaprof_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,8 @@
 /* after those */
 #include <cmocka.h>
 
-/* As iaprof writes it: strings when they are first needed, zeros in the first columns, two launches' stacks. */
+/* Recording in iaprof's format: strings when they are first needed, zeros in the first columns, two launches'
+ * stacks. */
 static const char recording[] = "string\t1\tpython3\n"
 				"string\t2\tmain;forward;zeCommandListAppendLaunchKernel\n"
 				"string\t3\tmm.cl\n"
@@ -94,7 +95,7 @@ static void every_count_is_read(void **state)
 	}
 }
 
-/* As of 2025: what changes has a line of its own, each reason is a sample; what is not known has texts. */
+/* iaprof's format of 2025 has a line for each change, and a sample for each reason; unknown values are texts. */
 static void samples_of_2025_are_read(void **state)
 {
 	static const char text[] =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/aiu.h"
+#include "import/kineto/aiu.h"
 #include "import/import.h"
-#include "profile/attribution.h"
+#include "analysis/attribution.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -192,7 +192,7 @@ static int take_windows(void *arg, const struct aif_window_row *rows, size_t n)
 	"{\"pid\":1,\"start_ns\":" start ",\"dur_ns\":" dur ",\"held\":0," more "}"
 #define COUNTS "\"launches\":9,\"ppm\":500000"
 
-/* What an export of ours says of launches that were left out; what is wrong there is counted, and costs itself. */
+/* Blocks in an export of ours say which launches were left out; a wrong one is counted, and costs itself. */
 static void test_blocks(void **state)
 {
 	static const struct {
@@ -247,7 +247,7 @@ static void test_blocks(void **state)
 	}
 }
 
-/* Wherever a file ends, what is whole before is there. */
+/* A file that ends anywhere is read up to its last whole part. */
 static void test_torn(void **state)
 {
 	static const char text[] = "{\"schemaVersion\":1,\"traceEvents\":[\n" GOOD

@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-/* What this program shows to debuggers: jit.c finds it among the program's dynamic symbols. */
+/* Data that this program shows to debuggers: jit.c finds it among the program's dynamic symbols. */
 struct entry {
 	struct entry *next, *prev;
 	const void *object;
@@ -187,7 +187,7 @@ static int32_t frame_at(uint64_t pc)
 {
 	uint64_t row = aif_jit_row(&jit, pc, true);
 
-	/* However it is read. */
+	/* The row is the same however it is read. */
 	assert_int_equal(aif_jit_row(&jit, pc, false), row);
 
 	if (aif_row_kind(row) == AIF_ROW_NONE)
@@ -356,7 +356,7 @@ static void test_executable_memory(void **state)
 
 static void test_calls(void **state)
 {
-	/* As assemblers write them, with a byte or more before. */
+	/* Calls as assemblers write them, with a byte or more before. */
 	static const struct {
 		uint8_t bytes[AIF_GUESS_BEFORE];
 		bool is_call;
@@ -401,7 +401,7 @@ static void test_calls(void **state)
 	}
 }
 
-/* As a service manager does it: whoever debugs is killed. */
+/* Makes the kernel kill whoever debugs, as a service manager may do. */
 static bool forbid_debugging(void)
 {
 	struct sock_filter code[] = {

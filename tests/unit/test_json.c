@@ -101,7 +101,7 @@ static bool read_all(const char *at, size_t len, size_t part, bool strict, bool 
 	}
 	is_behind_end = false;
 	if (token == AIF_JSON_ERROR) {
-		is_behind_end = !strcmp(j.why, "something behind the end");
+		is_behind_end = !strcmp(j.why, "data behind the end");
 		assert_non_null(j.why);
 		assert_true(j.why_at <= len);
 	}
@@ -160,7 +160,7 @@ static bool read_by_yajl(const char *at, size_t len, struct aif_buf *ret)
 	return ok;
 }
 
-/* What the two judge differently on purpose. */
+/* Returns true for texts that the two parsers judge differently on purpose. */
 static bool is_beyond_yajl(const char *at, size_t len)
 {
 	unsigned depth = 0;
@@ -222,7 +222,7 @@ static void test_as_yajl(void **state)
 			valid++;
 			assert_int_equal(mine.len, theirs.len);
 			assert_memory_equal(mine.data, theirs.data, mine.len);
-			/* What is right reads the same without strictness, and the fast way. */
+			/* A valid text reads the same without strictness, and the fast way. */
 			assert_true(read_all(text, len, part, false, true, &again));
 			assert_int_equal(again.len, mine.len);
 			assert_memory_equal(again.data, mine.data, mine.len);
@@ -332,7 +332,7 @@ static bool is_a(const uint8_t *key, size_t len)
 	return len == 1 && *key == 'a';
 }
 
-/* Behind damage the next element is found, and nothing that only looks like one. */
+/* The next element behind damage is found, and nothing that only looks like one. */
 static void test_resync(void **state)
 {
 	static const char text[] =

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/kernel_names.h"
+#include "names/kernel_names.h"
+#include "names/profile_names.h"
 
 #include "fixture_names.h"
 #include "fixture_profile.h"
@@ -29,7 +30,7 @@
 	"cutlass::bfloat16_t> >, false, false, false, false, true, true, " last          \
 	">(flash::Flash_fwd_params)"
 
-/* As PyTorch, its libraries and compilers name them. */
+/* Names as PyTorch, its libraries and compilers make them. */
 static const struct {
 	const char *name, *short_name;
 } cases[] = {
@@ -102,9 +103,9 @@ static void kernel_add(struct aif_profile *p, const char *name)
 		    .program = AIF_NONE);
 }
 
-static const char *short_of(const struct aif_profile *p, size_t kernel)
+static const char *short_of(const struct aif_names *n, size_t kernel)
 {
-	return aif_profile_str(p, p->kernels[kernel].short_name);
+	return aif_names_short(n, (uint32_t)kernel);
 }
 
 /* Two that have the same name with the least room get more of it, and a mark where all they show is the
@@ -131,61 +132,68 @@ static void kernels_are_told_apart(void **state)
 		{COPY("7", "float", "LoadWithoutCast"), NULL},
 	};
 	struct aif_profile p = {0};
+	struct aif_names n;
 
 	(void)state;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(names); i++)
 		kernel_add(&p, names[i][0]);
-	assert_int_equal(aif_kernel_names_make(&p), 0);
+	assert_int_equal(aif_names_make(&n, &p), 0);
 	for (size_t i = 0; i < AIF_ARRAY_LEN(names); i++) {
 		if (names[i][1])
-			assert_string_equal(short_of(&p, i), names[i][1]);
+			assert_string_equal(short_of(&n, i), names[i][1]);
 		for (size_t j = 0; j < i; j++)
-			assert_int_equal(!strcmp(short_of(&p, i), short_of(&p, j)),
+			assert_int_equal(!strcmp(short_of(&n, i), short_of(&n, j)),
 					 !strcmp(names[i][0], names[j][0]));
-		assert_in_range(strlen(short_of(&p, i)), 1, 300);
+		assert_in_range(strlen(short_of(&n, i)), 1, 300);
 	}
-	/* Nothing but parameters differs; addresses are behind what there is most room for. */
+	/* Kernels that differ in nothing but parameters get an address, behind the part with the
+	 * most room. */
 	for (size_t i = 0; i < AIF_ARRAY_LEN(names); i++)
-		assert_int_equal(strchr(short_of(&p, i), '~') != NULL,
+		assert_int_equal(strchr(short_of(&n, i), '~') != NULL,
 				 !strncmp(names[i][0], "k(", 2) ||
 					 strstr(names[i][0], "{lambda()#7}") != NULL);
+	aif_names_finish(&n);
 	aif_profile_finish(&p);
 }
 
 static void names_of_the_file_are_kept(void **state)
 {
 	struct aif_profile p = {0};
+	struct aif_names n;
 
 	(void)state;
 	fixture_profile(&p);
 	kernel_add(&p, "kernel_9");
-	assert_int_equal(aif_kernel_names_make(&p), 0);
-	assert_string_equal(short_of(&p, 0), "0");
-	assert_string_equal(short_of(&p, FIXTURE_KERNELS), "kernel_9");
+	assert_int_equal(aif_names_make(&n, &p), 0);
+	assert_string_equal(short_of(&n, 0), "0");
+	assert_string_equal(short_of(&n, FIXTURE_KERNELS), "kernel_9");
+	aif_names_finish(&n);
 	aif_profile_finish(&p);
 }
 
-/* What a trace has as the linker knows it is shown as it was written; the name itself stays what it is. */
+/* Mangled names of a trace are shown demangled; the name itself stays. */
 static void linkers_names_are_read(void **state)
 {
 	static const char *const names[] = {
 		"_ZN2at6native29vectorized_elementwise_kernelILi4EfEEvPf", "_Z4gemmPfS_i", "_Zwhat",
 		"_Z1gIiEvT_" /* and the next are the same to who reads them */, "void g<int>(int)"};
 	struct aif_profile p = {0};
+	struct aif_names n;
 
 	(void)state;
 	fixture_profile(&p);
 	for (size_t i = 0; i < AIF_ARRAY_LEN(names); i++)
 		kernel_add(&p, names[i]);
-	assert_int_equal(aif_kernel_names_make(&p), 0);
-	assert_string_equal(short_of(&p, FIXTURE_KERNELS),
+	assert_int_equal(aif_names_make(&n, &p), 0);
+	assert_string_equal(short_of(&n, FIXTURE_KERNELS),
 			    "vectorized_elementwise_kernel<4, float>");
-	assert_string_equal(short_of(&p, FIXTURE_KERNELS + 1), "gemm");
-	assert_string_equal(short_of(&p, FIXTURE_KERNELS + 2), "_Zwhat");
-	assert_int_equal(strncmp(short_of(&p, FIXTURE_KERNELS + 3), "g<int> ~", 8), 0);
-	assert_int_equal(strncmp(short_of(&p, FIXTURE_KERNELS + 4), "g<int> ~", 8), 0);
+	assert_string_equal(short_of(&n, FIXTURE_KERNELS + 1), "gemm");
+	assert_string_equal(short_of(&n, FIXTURE_KERNELS + 2), "_Zwhat");
+	assert_int_equal(strncmp(short_of(&n, FIXTURE_KERNELS + 3), "g<int> ~", 8), 0);
+	assert_int_equal(strncmp(short_of(&n, FIXTURE_KERNELS + 4), "g<int> ~", 8), 0);
 	assert_string_equal(aif_profile_str(&p, p.kernels[FIXTURE_KERNELS + 1].name),
 			    "_Z4gemmPfS_i");
+	aif_names_finish(&n);
 	aif_profile_finish(&p);
 }
 

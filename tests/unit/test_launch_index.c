@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profile/launch_index.h"
+#include "analysis/launch_index.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,88 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#include "memo_audit.h"
-#if defined(__x86_64__)
-#include "memo_functions_x86_64.h"
-#else
-#include "memo_functions_aarch64.h"
-#endif
-#include "signal_action.h"
+/* Tests what the memo of stacks answers, keeps and forgets. Other stacks and threads: test_memo_stacks.c. */
+#include "fixture_memo.h"
 #include "tiny_elf.h"
 
-#include <alloca.h>
-#include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <sys/mman.h>
-#include <ucontext.h>
-
-#include <cmocka.h>
-
-/* One for each thread: code that is called from assembly or from a library takes no argument. */
-static _Thread_local struct audit audit;
-
-static AIF_NOINLINE void use(void *p)
-{
-	__asm__ volatile("" : : "r"(p) : "memory");
-}
-
-void memo_hook(void);
-
-AIF_NOINLINE void memo_hook(void)
-{
-	struct aif_regs regs;
-
-	AIF_REGS_HERE(&regs);
-	audit_capture(&audit, &regs);
-	use(&regs);
-}
-
-static struct aif_memo_counts counts(void)
-{
-	struct aif_memo_counts c;
-
-	aif_memo_counts(audit.memo, &c);
-	return c;
-}
-
-static int setup(void **state)
-{
-	struct aif_unwinder *u = audit_pages(aif_unwinder_size());
-	struct aif_stack_bounds bounds;
-
-	*state = NULL;
-	if (!u || aif_unwinder_init(u) || aif_stack_bounds_here(&bounds))
-		return -1;
-	return audit_begin(&audit, u, bounds, AIF_MEMO_MAX_DEPTH) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	munmap(audit.u, aif_unwinder_size());
-	audit_end(&audit);
-	return 0;
-}
-
 /* ---- what it answers ---- */
-
-/* `sp` moves with the size: another stack for each. */
-static AIF_NOINLINE void plain(unsigned depth, unsigned size)
-{
-	char *p = alloca(32 + (size_t)size * 32); /* sanitizers make it a multiple of 32 */
-
-	p[0] = 1;
-	use(p);
-	if (depth)
-		plain(depth - 1, 0);
-	else
-		memo_hook();
-	use(p);
-}
 
 static void test_hit_after_miss(void **state)
 {
@@ -269,7 +190,7 @@ static void test_notes_are_by_key(void **state)
 				 i == 1 ? AIF_MEMO_NOT_NOTED : 120);
 	}
 	assert_ptr_equal(stacks[2], stacks[0]);
-	/* What is learned anew, at the same place too, has none. */
+	/* Stacks that are learned anew, at the same place too, have no note. */
 	for (unsigned i = 0; i < 10000; i++) {
 		if (i % 500 == 0)
 			aif_memo_clear(m);
@@ -437,228 +358,6 @@ static void test_deep_stacks_are_cut(void **state)
 	assert_int_equal(audit.hits, 2 * AIF_ARRAY_LEN(depths) + 10);
 }
 
-/* ---- other stacks ---- */
-
-static ucontext_t main_context, coroutine_context[2];
-
-static void coroutine(int me)
-{
-	for (int i = 0;; i++) {
-		plain((unsigned)(i % 3), 0);
-		swapcontext(&coroutine_context[me], &main_context);
-	}
-}
-
-static AIF_NOINLINE void make_coroutine(int i, char *stack, size_t size)
-{
-	void (*takes_int)(int) = coroutine;
-	void (*start)(void);
-
-	memcpy(&start, &takes_int, sizeof(start)); /* makecontext's own way to pass arguments */
-	getcontext(&coroutine_context[i]);
-	coroutine_context[i].uc_stack.ss_sp = stack;
-	coroutine_context[i].uc_stack.ss_size = size;
-	makecontext(&coroutine_context[i], start, 1, i);
-}
-
-static void test_coroutines(void **state)
-{
-	size_t size = 128 * 1024;
-	char *stacks = audit_pages(2 * size);
-
-	(void)state;
-	assert_non_null(stacks);
-	for (int i = 0; i < 2; i++)
-		make_coroutine(i, stacks + (size_t)i * size, size);
-	for (int i = 0; i < 50; i++) {
-		plain(2, 0);
-		assert_non_null(audit.last.stack);
-		swapcontext(&main_context, &coroutine_context[i % 2]);
-		assert_null(audit.last.stack);
-		assert_int_equal(audit.last.stop, AIF_STOP_BAD_STACK);
-		assert_int_equal(audit.last.depth, 1);
-	}
-	assert_int_equal(audit.wrong, 0);
-	assert_int_equal(audit.hits, 49);
-	assert_int_equal(counts().refused, 50);
-
-	/* With one's own bounds a stack is remembered; with other bounds again it is not used. */
-	for (int i = 0; i < 2; i++) {
-		uint64_t lo = (uint64_t)(uintptr_t)stacks + (uint64_t)i * size;
-
-		audit.bounds = (struct aif_stack_bounds){lo, lo + size};
-		aif_memo_init(audit.memo, audit.u, audit.bounds, AIF_MEMO_MAX_DEPTH);
-		for (int k = 0; k < 9; k++) {
-			swapcontext(&main_context, &coroutine_context[i]);
-			assert_non_null(audit.last.stack);
-			assert_int_equal(audit.last.hit, k >= 3);
-		}
-	}
-	assert_int_equal(audit.wrong, 0);
-	munmap(stacks, 2 * size);
-}
-
-static void on_signal(int number)
-{
-	(void)number;
-	memo_hook();
-}
-
-static AIF_NOINLINE void raises(unsigned depth)
-{
-	volatile char frame[24];
-
-	frame[depth % 24] = 1;
-	if (depth)
-		raises(depth - 1);
-	else
-		raise(SIGUSR1);
-	use((void *)frame);
-}
-
-static void test_from_a_signal_handler(void **state)
-{
-	struct sigaction action = {.sa_handler = on_signal};
-
-	(void)state;
-	assert_int_equal(signal_action(SIGUSR1, &action), 0);
-	for (int i = 0; i < 40; i++) {
-		raises((unsigned)(i % 4));
-		assert_int_equal(audit.last.stop, AIF_STOP_END);
-		plain(2, 0);
-	}
-	assert_int_equal(audit.wrong, 0);
-	assert_int_equal(audit.hits, 80 - 5);
-	signal(SIGUSR1, SIG_DFL);
-}
-
-static void test_alternate_signal_stack(void **state)
-{
-	stack_t alternate = {.ss_size = 128 * 1024}, old;
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
-
-	(void)state;
-	alternate.ss_sp = audit_pages(alternate.ss_size);
-	assert_non_null(alternate.ss_sp);
-	assert_int_equal(sigaltstack(&alternate, &old), 0);
-	assert_int_equal(signal_action(SIGUSR1, &action), 0);
-	for (int i = 0; i < 10; i++) {
-		raises(3);
-		assert_null(audit.last.stack);
-		assert_int_equal(audit.last.stop, AIF_STOP_BAD_STACK);
-	}
-	assert_int_equal(audit.wrong, 0);
-	assert_int_equal(counts().refused, 10);
-	signal(SIGUSR1, SIG_DFL);
-	sigaltstack(&old, NULL);
-	munmap(alternate.ss_sp, alternate.ss_size);
-}
-
-static jmp_buf jump_to;
-static volatile bool jump = true;
-
-static AIF_NOINLINE void jumps(unsigned depth, unsigned from)
-{
-	volatile char frame[40];
-
-	frame[depth % 40] = 1;
-	if (depth == from)
-		memo_hook();
-	if (depth)
-		jumps(depth - 1, from);
-	else if (jump)
-		longjmp(jump_to, 1);
-	use((void *)frame);
-}
-
-static AIF_NOINLINE void lands(unsigned depth, unsigned from)
-{
-	if (setjmp(jump_to) == 0)
-		jumps(depth, from);
-	memo_hook();
-}
-
-static void test_longjmp(void **state)
-{
-	(void)state;
-	for (unsigned i = 0; i < 120; i++) {
-		lands(2 + i % 6, i % 3);
-		plain(i % 5, 0);
-	}
-	assert_int_equal(audit.wrong, 0);
-	assert_true(audit.hits > 120);
-}
-
-/* ---- threads ---- */
-
-#define THREADS 8
-#define ROUNDS  300
-
-struct team {
-	pthread_barrier_t start;
-	struct aif_unwinder *u;
-	atomic_uint failed, captures, hits, left;
-};
-
-static void *member(void *arg)
-{
-	struct team *team = arg;
-	struct aif_stack_bounds bounds;
-
-	if (aif_stack_bounds_here(&bounds) ||
-	    !audit_begin(&audit, team->u, bounds, AIF_MEMO_MAX_DEPTH)) {
-		atomic_fetch_add(&team->failed, 1);
-		pthread_barrier_wait(&team->start);
-		return NULL;
-	}
-	pthread_barrier_wait(&team->start);
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		plain(i % 13, 0);
-		plain(i % 7, i % 3);
-		memo_f(256);
-		memo_h(256 - 112);
-		memo_q(0);
-		memo_p(0);
-	}
-	atomic_fetch_add(&team->failed, (unsigned)audit.wrong);
-	atomic_fetch_add(&team->captures, (unsigned)audit.captures);
-	atomic_fetch_add(&team->hits, (unsigned)audit.hits);
-	audit_end(&audit);
-	atomic_fetch_sub(&team->left, 1);
-	return NULL;
-}
-
-/* All learn the same rows at once, while libraries come and go. */
-static void test_threads(void **state)
-{
-	struct team team = {.u = audit.u, .left = THREADS};
-	pthread_t threads[THREADS];
-	unsigned swaps = 0;
-
-	(void)state;
-	pthread_barrier_init(&team.start, NULL, THREADS);
-	for (int i = 0; i < THREADS; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, member, &team), 0);
-	while (atomic_load(&team.left) && swaps < 5000) {
-		struct tiny_elf opts = {.frame = swaps % 2 ? 1048 : 2072};
-		void *handle = tiny_elf_open(&opts);
-
-		assert_non_null(handle);
-		tiny_elf_entry(handle)(memo_hook);
-		tiny_elf_entry(handle)(memo_hook);
-		dlclose(handle);
-		aif_unwinder_refresh(audit.u);
-		swaps++;
-	}
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	pthread_barrier_destroy(&team.start);
-	assert_int_equal(atomic_load(&team.failed), 0);
-	assert_int_equal(audit.wrong, 0);
-	assert_int_equal(atomic_load(&team.captures), THREADS * ROUNDS * 6);
-	assert_true(atomic_load(&team.hits) > THREADS * ROUNDS);
-}
-
 /* ---- memory, and when it does not pay ---- */
 
 static size_t touched_pages(void)
@@ -724,7 +423,7 @@ static void test_stands_aside_when_it_does_not_pay(void **state)
 	assert_true(counts().predicted - before.predicted > 13 * 1024);
 }
 
-/* So many stacks as fit are no reason to stand aside, even if none repeats for long. */
+/* A number of stacks that fits is no reason to stand aside, even if none repeats for long. */
 static void test_learning_is_not_standing_aside(void **state)
 {
 	(void)state;
@@ -762,11 +461,6 @@ int main(void)
 		TEST(test_unknown_code_is_not_remembered),
 		TEST(test_far_words_are_not_remembered),
 		TEST(test_deep_stacks_are_cut),
-		TEST(test_coroutines),
-		TEST(test_from_a_signal_handler),
-		TEST(test_alternate_signal_stack),
-		TEST(test_longjmp),
-		TEST(test_threads),
 		TEST(test_memory_grows_with_what_is_known),
 		TEST(test_the_ring_goes_round),
 		TEST(test_stands_aside_when_it_does_not_pay),

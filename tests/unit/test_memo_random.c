@@ -79,8 +79,8 @@ static void put(struct machine *m, uint32_t at, uint64_t word)
 		m->stack[at] = word;
 }
 
-/* One frame that can be unwound, if nothing later comes to lie in it: from sp, bp (words in the stack) to
- * its caller's. Returns where its return address lies. */
+/* Lays out a frame that can be unwound, if nothing later comes to lie in it: from sp, bp (words in the stack) to its
+ * caller's. Returns where its return address lies. */
 static uint32_t lay_out(struct machine *m, enum shape shape, uint64_t pc, uint32_t *sp,
 			uint32_t *bp)
 {
@@ -279,7 +279,8 @@ static void test_answers_are_the_unwinders(void **state)
 	}
 }
 
-/* Where a stack is cut the next word matters, if it is 0 or no address of code: all of its bits that are an address. */
+/* The word after the place where a stack is cut matters, if it is 0 or no address of code: all of its bits that are an
+ * address. */
 static void test_word_beyond_the_cut(void **state)
 {
 	enum { DEPTH = 10 };

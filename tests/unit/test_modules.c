@@ -43,7 +43,7 @@ static bool loader_answers(void)
 	return dlsym(RTLD_DEFAULT, "_dl_find_object") != NULL;
 }
 
-/* What the loader's list says, against what we find, at both ends and outside. */
+/* Compares the loader's list with what we find, at both ends and outside. */
 static int check_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const struct aif_modules *m = arg;
@@ -171,7 +171,7 @@ static void look_at_it(void *arg)
 	atomic_store(&coming.found, true);
 }
 
-/* Of another thread's module: it is there while it is looked at, or is not found. */
+/* Another thread's module is there while it is looked at, or is not found. */
 static void test_modules_are_held(void **state)
 {
 	struct aif_modules *m = new_modules(true);
@@ -266,7 +266,7 @@ static void test_segments_outside_the_module(void **state)
 
 /* ---- a loader of our own ---- */
 
-/* As glibc has it. */
+/* Declared as in glibc. */
 struct aif_dl_object {
 	unsigned long long flags;
 	void *map_start, *map_end;
@@ -351,7 +351,8 @@ static void *hold_the_lock(void *arg)
 	return NULL;
 }
 
-/* Of a forked child. Ends with 0 if it is as the loader's lock was; a hang is ended by a signal. */
+/* Runs in a forked child; ends with 0 if the loader's lock was as `locked` says. A hang is ended by
+ * a signal. */
 static void in_the_child(struct aif_modules *m, bool locked)
 {
 	static const char somewhere;
@@ -360,8 +361,8 @@ static void in_the_child(struct aif_modules *m, bool locked)
 	bool ok;
 
 	alarm(2);
-	aif_modules_forked(m);
-	/* What the launch path and the helper ask. */
+	aif_modules_after_fork(m);
+	/* The questions of the launch path and of the helper. */
 	ok = aif_modules_closed(m) && aif_modules_find(m, pc, &found) &&
 	     !aif_modules_stale(m, (uint64_t)(uintptr_t)&somewhere);
 	/* After a dlclose() in it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/names.h"
+#include "names/names.h"
 
 #include "fixture_names.h"
 
@@ -229,7 +229,7 @@ static void sanitized_in_place(void **state)
 
 	(void)state;
 	aif_name_sanitize_in_place(text);
-	/* What begins a character and is no whole one is a '?' for each byte. */
+	/* An incomplete character becomes a '?' for each byte. */
 	assert_string_equal(text, "a b c ?[1m???\xc3\xa4???");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profile/occupancy.h"
+#include "analysis/occupancy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,7 @@
 #include "fixture_ops.h"
 
 #include "base/map.h"
+#include "rounds.h"
 
 #include <errno.h>
 
@@ -10,7 +11,8 @@
 	"name,process,type,self_cpu_share,self_cpu,cpu_total_share,cpu_total,cpu_average," \
 	"self_device,self_device_share,device_total,device_average,error,calls\n"
 
-static const struct aif_report_opts as_csv = {.kind = AIF_REPORT_OPS, .format = AIF_TABLE_CSV};
+static const struct aif_report_opts as_csv = {.table = &aif_report_table_ops,
+					      .format = AIF_TABLE_CSV};
 
 /* linear calls addmm, which launches a kernel; it then launches another one itself. */
 static void linear(struct ops_fixture *f)
@@ -65,7 +67,7 @@ static void titles_are_those_of_torch(void **state)
 		ops_begin(&f, cases[i].vendor, cases[i].runtime);
 		linear(&f);
 		ops_read(&f);
-		text = ops_report(&f, (struct aif_report_opts){.kind = AIF_REPORT_OPS});
+		text = ops_report(&f, (struct aif_report_opts){.table = &aif_report_table_ops});
 		if (strncmp(text,
 			    "Name              Self CPU %  Self CPU  CPU total %  CPU total  CPU time avg",
 			    70) != 0 ||
@@ -86,7 +88,7 @@ static void without_a_device_there_are_no_columns_of_it(void **state)
 	ops_begin(&f, NULL, "cuda");
 	ops_add(&f, 0, 0, 100, AIF_OP_OPERATOR, "aten::linear");
 	ops_read(&f);
-	text = ops_report(&f, (struct aif_report_opts){.kind = AIF_REPORT_OPS});
+	text = ops_report(&f, (struct aif_report_opts){.table = &aif_report_table_ops});
 	assert_null(strstr(text, "CUDA"));
 	assert_non_null(strstr(text, "# of Calls\n"));
 	free(text);
@@ -117,7 +119,8 @@ static void twins_are_one_call(void **state)
 	ops_end(&f);
 }
 
-/* What lies in another in part is none of its own; of the same time the first is the parent. */
+/* An op that lies in another in part is none of its own; of the same time the first is the
+ * parent. */
 static void only_what_lies_in_another_is_its_child(void **state)
 {
 	struct ops_fixture f;
@@ -261,7 +264,7 @@ static void stacks_tell_operators_apart(void **state)
 static void parts_can_be_chosen(void **state)
 {
 	static const bool second[] = {false, true}, thread[] = {false, true, false};
-	struct aif_attribution_opts which = {.processes = second};
+	struct aif_selection sel = {.processes = second};
 	struct aif_report_opts o = as_csv;
 	struct ops_fixture f;
 	struct aif_buf out = {0};
@@ -273,35 +276,35 @@ static void parts_can_be_chosen(void **state)
 	ops_add(&f, 2, 0, 10, AIF_OP_OPERATOR, "aten::relu");
 	ops_exec(&f, 2, 5, 2, 500, 520, "relu");
 	ops_read(&f);
-	o.which = &which;
+	o.sel = &sel;
 	assert_report(&f, o,
 		      HEADER
 		      "aten::relu,101,operator,1.000000,10,1.000000,10,10,20,1.000000,20,20,0,1\n"
 		      "relu,101,kernel,0.000000,0,0.000000,0,0,20,1.000000,20,20,0,1\n");
-	which = (struct aif_attribution_opts){.from_ns = 65, .to_ns = 1045};
+	sel = (struct aif_selection){.from_ns = 65, .to_ns = 1045};
 	assert_report(&f, o,
 		      HEADER
 		      "gemm,100,kernel,0.000000,0,0.000000,0,0,40,0.571428,40,40,0,1\n"
 		      "relu,101,kernel,0.000000,0,0.000000,0,0,20,0.285714,20,20,0,1\n"
 		      "bias,100,kernel,0.000000,0,0.000000,0,0,10,0.142857,10,10,0,1\n"
 		      "cudaLaunchKernel,100,runtime,1.000000,5,1.000000,5,5,0,0.000000,0,0,0,1\n");
-	which = (struct aif_attribution_opts){0};
+	sel = (struct aif_selection){0};
 	o.kernel = "bias";
 	o.limit = 1;
 	assert_report(
 		&f, o,
 		HEADER
 		"aten::linear,100,operator,0.409090,45,0.909090,100,100,10,1.000000,10,10,0,1\n");
-	/* Nothing is left. */
-	which.threads = thread;
+	/* A selection that leaves nothing. */
+	sel.threads = thread;
 	o.kernel = NULL;
 	assert_report(&f, o, HEADER);
 	o.format = AIF_TABLE_PLAIN;
-	assert_ok(aif_timed_report_write(&f.p, &o, &out, &err), &err);
-	assert_non_null(strstr(aif_buf_str(&out), "no operators in what"));
+	assert_ok(aif_report_write(AIF_NAMES_OF(&f.p), NULL, &o, &out, &err), &err);
+	assert_non_null(strstr(aif_buf_str(&out), "no operators matching "));
 	aif_buf_clear(&out);
 	o.sort = "width";
-	assert_int_equal(aif_timed_report_write(&f.p, &o, &out, &err), -EINVAL);
+	assert_int_equal(aif_report_write(AIF_NAMES_OF(&f.p), NULL, &o, &out, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "no column 'width'; use one of name, process,"));
 	assert_int_equal(out.len, 0);
 	aif_buf_finish(&out);
@@ -363,7 +366,7 @@ static void dispatchers_frames_are_operators(void **state)
 	free(text);
 	o.kernel = NULL;
 	o.by = AIF_REPORT_BY_SHAPE;
-	assert_int_equal(aif_timed_report_write(&f.p, &o, &out, &err), -EINVAL);
+	assert_int_equal(aif_report_write(AIF_NAMES_OF(&f.p), NULL, &o, &out, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "--by is for operators of a trace"));
 	ops_end(&f);
 }
@@ -378,7 +381,7 @@ static void without_operators_there_is_no_table(void **state)
 	ops_begin(&f, NULL, "cuda");
 	ops_exec(&f, 0, 20, 0, 1000, 1040, "gemm");
 	ops_read(&f);
-	assert_int_equal(aif_timed_report_write(&f.p, &as_csv, &out, &err), -ENODATA);
+	assert_int_equal(aif_report_write(AIF_NAMES_OF(&f.p), NULL, &as_csv, &out, &err), -ENODATA);
 	assert_non_null(strstr(err.text, "no operators in this profile; import a trace"));
 	assert_int_equal(out.len, 0);
 	ops_end(&f);
@@ -447,7 +450,7 @@ static void find_parents(struct plain *o, int n)
 	}
 }
 
-/* As long as there are any. */
+/* Removes twins as long as there are any. */
 static void remove_twins(struct plain *o, int n)
 {
 	bool again = true;
@@ -478,7 +481,7 @@ static int owner(const struct plain *o, int n, int thread, uint64_t at)
 		if (o[i].thread == thread && o[i].start <= at && at <= o[i].end &&
 		    !(best >= 0 && o[best].start == o[i].start && o[best].end < o[i].end))
 			best = i;
-	/* One that ends as the next begins has given way to it. */
+	/* An op that ends as the next begins has given way to it. */
 	return best;
 }
 
@@ -541,7 +544,7 @@ static void many_are_added_up_by_the_rules(void **state)
 
 	(void)state;
 	o.sort = "name";
-	for (uint64_t seed = 0; seed < 300; seed++) {
+	for (uint64_t seed = 0; seed < rounds(300); seed++) {
 		struct plain ops[MANY];
 		struct aif_buf want = {0}, got = {0};
 		struct ops_fixture f;

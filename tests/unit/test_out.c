@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/out.h"
+#include "text/out.h"
 
 #include <errno.h>
 #include <dirent.h>
@@ -180,7 +180,7 @@ static void write_bounded(uint64_t max, bool is_gzip, int wanted)
 	assert_int_equal(r, wanted);
 	assert_int_equal(access(path, F_OK), r ? -1 : 0);
 	if (r)
-		assert_non_null(strstr(err.text, "more than 976.6 KiB; choose a part"));
+		assert_non_null(strstr(err.text, "larger than 976.6 KiB; select a part"));
 	assert_int_equal(files_here(), r ? 0 : 1);
 }
 

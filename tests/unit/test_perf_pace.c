@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/perf_pace.h"
+#include "record/sources/perf_pace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -90,8 +90,8 @@ static void symbols(void **state)
 	}
 }
 
-/* Of a kernel's library: each instruction of PoCL's functions is named by the kernel; how many of
- * them have a line of the source, and in which lines. */
+/* Counts of a kernel's library: each instruction of PoCL's functions is named by the kernel; how
+ * many of them have a line of the source, and in which lines. */
 struct census {
 	size_t instructions, with_line, in_loop; /* in_loop: of mm_tiled's inner loop */
 	size_t of_groups, matched;               /* of_groups: in what runs a work group */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/process_names.h"
+#include "names/process_names.h"
 
-#include "export/frame_labels.h"
-#include "export/table.h"
+#include "names/frame_labels.h"
+#include "text/table.h"
 #include "fixture_profile.h"
 
 #include <setjmp.h>

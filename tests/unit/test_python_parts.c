@@ -253,7 +253,7 @@ static void test_lines_3_8(void **state)
 	}
 }
 
-/* So many bytes are on this line. */
+/* Each pair of bytes is a number of bytes of code and the difference of their line. */
 static void test_lines_3_10(void **state)
 {
 	(void)state;

@@ -3,7 +3,8 @@
 
 #include <pthread.h>
 
-/* When there is an interpreter that can be believed, and when there is not; who hears of deaths. */
+/* Tests when there is an interpreter that can be believed, and when there is not; and who hears of
+ * deaths. */
 
 static void test_no_python_no_frames(void **state)
 {
@@ -166,7 +167,7 @@ static void test_wrong_layout_is_refused(void **state)
 	}
 }
 
-/* What passed the check and still is not readable, again and again. */
+/* A code object that passed the check and still is not readable, again and again. */
 static void test_unreadable_for_good(void **state)
 {
 	struct aif_python_code c;

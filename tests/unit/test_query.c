@@ -2,7 +2,7 @@
 /* SQL over a profile: the contract's tables and columns, their values, and what is refused. */
 #include "fixture_profile.h"
 
-#include "profile/query.h"
+#include "query/query.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@ enum { ROWS = 3000, WINDOWS = 3 };
 
 struct opened {
 	struct aif_profile p;
+	struct aif_names names;
 	struct aif_query *q;
 	char path[64];
 };
@@ -60,7 +61,8 @@ static int open_fixture(void **state)
 	    aif_writer_ops(w, ops, ROWS, NULL) < 0 ||
 	    aif_writer_counters(w, counters, ROWS, NULL) < 0 ||
 	    aif_writer_tables(w, &made, NULL) < 0 || aif_writer_finish(w, made.end_ns, NULL) < 0 ||
-	    aif_profile_open(o->path, &o->p, NULL) < 0 || aif_query_new(&o->p, &o->q, NULL) < 0)
+	    aif_profile_open(o->path, &o->p, NULL) < 0 || aif_names_make(&o->names, &o->p) < 0 ||
+	    aif_query_new(&o->names, &o->q, NULL) < 0)
 		return -1;
 	aif_profile_finish(&made);
 	*state = o;
@@ -72,6 +74,7 @@ static int close_fixture(void **state)
 	struct opened *o = *state;
 
 	aif_query_free(o->q);
+	aif_names_finish(&o->names);
 	aif_profile_finish(&o->p);
 	unlink(o->path);
 	free(o);
@@ -192,7 +195,7 @@ static void bulk_rows_come_out_as_they_went_in(void **state)
 	assert_int_equal(aif_query_damaged(o->q), 0);
 }
 
-/* What is not known is NULL; the first node of a graph is 0. */
+/* Unknown values are NULL; the first node of a graph is 0. */
 static void graphs_and_attributes_are_told(void **state)
 {
 	assert_answer(*state, "SELECT graph, node, registers, shared_bytes FROM executions LIMIT 3",
@@ -203,7 +206,7 @@ static void graphs_and_attributes_are_told(void **state)
 		      "NULL|2998|179880000\n7|2|120000\n");
 }
 
-/* Of either clock. */
+/* Ops of either clock. */
 static void ops_have_times_and_words(void **state)
 {
 	struct opened *o = *state;
@@ -264,7 +267,7 @@ static void attribution_and_its_view_add_up(void **state)
 		      "kernel_0|900|45000000|45000000\nkernel_1|900|54000000|54000000\n"
 		      "kernel_2|900|63000000|63000000\n");
 	assert_answer(o, "SELECT round(sum(share), 6) FROM kernel_times", "0.9\n");
-	/* What was executed joins to what launched it, row by row. */
+	/* Executions join to their launches, row by row. */
 	assert_answer(o,
 		      "SELECT count(*) FROM launches JOIN executions USING (launch) "
 		      "WHERE start_ns - time_ns = 10000 AND launches.kernel = executions.kernel",
@@ -276,7 +279,7 @@ static void attribution_and_its_view_add_up(void **state)
 		"2\n");
 }
 
-/* What a key answers is what a scan finds. */
+/* A key finds the same rows as a scan. */
 static void keys_find_what_scans_find(void **state)
 {
 	static const char *const tables[][2] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/query_print.h"
-#include "export/report.h"
-#include "export/stack_names.h"
-#include "export/summary.h"
+/* Tests the tables of kernels and stacks, and the summary. How tables are printed: test_report_tables.c. */
+#include "names/stack_names.h"
+#include "report/report.h"
+#include "report/summary/summary.h"
 #include "fixture_profile.h"
 
 #include <errno.h>
@@ -37,13 +37,13 @@ static char *report_of(struct aif_profile *p, struct aif_attribution *a, struct 
 	struct aif_err err = {0};
 	char *text;
 
-	assert_ok(aif_report_write(p, a, &o, &out, &err), &err);
+	assert_ok(aif_report_write(AIF_NAMES_OF(p), a, &o, &out, &err), &err);
 	text = strdup(aif_buf_str(&out));
 	aif_buf_finish(&out);
 	return text;
 }
 
-static char *report(enum aif_report_kind kind)
+static char *report(const struct aif_report_table *table)
 {
 	struct aif_attribution a = {0};
 	struct aif_profile p = {0};
@@ -52,8 +52,9 @@ static char *report(enum aif_report_kind kind)
 	fixture_profile(&p);
 	fixture_attribution(&a);
 	text = report_of(&p, &a,
-			 (struct aif_report_opts){
-				 .kind = kind, .format = AIF_TABLE_CSV, .detail = AIF_NAME_NORMAL});
+			 (struct aif_report_opts){.table = table,
+						  .format = AIF_TABLE_CSV,
+						  .detail = AIF_NAME_NORMAL});
 	aif_attribution_finish(&a);
 	aif_profile_finish(&p);
 	return text;
@@ -61,7 +62,7 @@ static char *report(enum aif_report_kind kind)
 
 static void a_share_stands_beside_what_it_is_of(void **state)
 {
-	char *text = report(AIF_REPORT_KERNELS);
+	char *text = report(&aif_report_table_kernels);
 
 	(void)state;
 	assert_string_equal(
@@ -74,7 +75,7 @@ static void a_share_stands_beside_what_it_is_of(void **state)
 
 static void callers_of_inlined_functions_are_in_the_stack(void **state)
 {
-	char *text = report(AIF_REPORT_STACKS);
+	char *text = report(&aif_report_table_stacks);
 
 	(void)state;
 	assert_non_null(
@@ -83,13 +84,15 @@ static void callers_of_inlined_functions_are_in_the_stack(void **state)
 	free(text);
 }
 
-/* Of a table for people, in which nothing but zeros would take columns from names. */
+/* A table for people has a column of errors only where it is not all zeros, which would take room
+ * from names. */
 static void errors_are_shown_where_there_are_some(void **state)
 {
-	static const enum aif_report_kind kinds[] = {AIF_REPORT_KERNELS, AIF_REPORT_STACKS};
+	static const struct aif_report_table *const tables[] = {&aif_report_table_kernels,
+								&aif_report_table_stacks};
 
 	(void)state;
-	for (size_t i = 0; i < 2 * AIF_ARRAY_LEN(kinds); i++) {
+	for (size_t i = 0; i < 2 * AIF_ARRAY_LEN(tables); i++) {
 		struct aif_attribution a = {0};
 		struct aif_profile p = {0};
 		char *text;
@@ -97,9 +100,9 @@ static void errors_are_shown_where_there_are_some(void **state)
 		fixture_profile(&p);
 		fixture_attribution(&a);
 		a.rows[0].error_ns = i & 1 ? 7 : 0;
-		text = report_of(
-			&p, &a,
-			(struct aif_report_opts){.kind = kinds[i / 2], .detail = AIF_NAME_NORMAL});
+		text = report_of(&p, &a,
+				 (struct aif_report_opts){.table = tables[i / 2],
+							  .detail = AIF_NAME_NORMAL});
 		assert_int_equal(strstr(text, "  error  ") != NULL, i & 1);
 		assert_int_equal(strstr(text, "   7 ns  ") != NULL, i & 1);
 		free(text);
@@ -150,7 +153,7 @@ static void processes_are_told_apart(void **state)
 		else
 			fixture_attribution(&a);
 		text = report_of(&p, &a,
-				 (struct aif_report_opts){.kind = AIF_REPORT_KERNELS,
+				 (struct aif_report_opts){.table = &aif_report_table_kernels,
 							  .format = cases[i].format,
 							  .detail = AIF_NAME_NORMAL});
 		if (!strstr(text, cases[i].has))
@@ -166,8 +169,9 @@ static void processes_are_told_apart(void **state)
 /* Two programs have a kernel of the same name. */
 static void kernels_of_one_name_are_one(void **state)
 {
-	struct aif_report_opts o = {
-		.kind = AIF_REPORT_KERNELS, .format = AIF_TABLE_CSV, .detail = AIF_NAME_NORMAL};
+	struct aif_report_opts o = {.table = &aif_report_table_kernels,
+				    .format = AIF_TABLE_CSV,
+				    .detail = AIF_NAME_NORMAL};
 	struct aif_attribution a = {0};
 	struct aif_profile p = {0};
 	struct aif_buf first = {0};
@@ -180,7 +184,7 @@ static void kernels_of_one_name_are_one(void **state)
 	text = report_of(&p, &a, o);
 	assert_non_null(strstr(text, "1.000000,100,120,0,2,60,0,100,kernel_0,,inner\n"));
 	free(text);
-	aif_summary_write(&p, &a, "aiflame.data", &first);
+	aif_summary_write(AIF_NAMES_OF(&p), &a, "aiflame.data", &first);
 	assert_non_null(strstr(aif_buf_str(&first), "  100.0 %  0 "));
 	aif_buf_finish(&first);
 	aif_attribution_finish(&a);
@@ -189,7 +193,7 @@ static void kernels_of_one_name_are_one(void **state)
 
 static void kernels_are_chosen(void **state)
 {
-	struct aif_report_opts o = {.kind = AIF_REPORT_KERNELS,
+	struct aif_report_opts o = {.table = &aif_report_table_kernels,
 				    .format = AIF_TABLE_CSV,
 				    .detail = AIF_NAME_NORMAL,
 				    .kernel = "_1$"};
@@ -206,38 +210,41 @@ static void kernels_are_chosen(void **state)
 	assert_null(strstr(text, "kernel_0"));
 	assert_non_null(strstr(text, "kernel_1"));
 	free(text);
-	/* To people it is said that nothing is left; to programs no rows say it. Neither is a failure. */
+	/* An empty table is a message for people, and no rows for programs. Neither is a failure. */
 	o.kernel = "nosuch";
 	text = report_of(&p, &a, o);
 	assert_int_equal(strchr(text, '\n') - text, (long)strlen(text) - 1);
 	free(text);
 	o.format = AIF_TABLE_PLAIN;
 	text = report_of(&p, &a, o);
-	assert_string_equal(text, "--kernel 'nosuch': no device activity of what matches\n");
+	assert_string_equal(text, "no device activity matching --kernel 'nosuch'\n");
 	free(text);
-	o.kind = AIF_REPORT_COPIES;
+	o.table = &aif_report_table_copies;
 	o.kernel = NULL;
 	text = report_of(&p, &a, o);
 	assert_string_equal(text, "no copies in this profile; see aiflame info\n");
 	free(text);
-	o.which = &(struct aif_attribution_opts){.to_ns = 1};
+	o.sel = &(struct aif_selection){.to_ns = 1};
 	text = report_of(&p, &a, o);
-	assert_non_null(strstr(text, "no copies in what --time, "));
+	assert_non_null(strstr(text, "no copies matching --time, "));
 	free(text);
-	/* Nor is it nothing where launches were left out, in any table of any format. */
-	for (int i = 0; i < 3 * (AIF_REPORT_STALLS + 1); i++) {
+	/* Left-out launches alone are an error, in any table of any format. */
+	for (size_t i = 0; aif_report_tables[i / 3]; i++) {
 		struct aif_attribution blank = {.conservation = {.left_out = 1234}};
 
-		o.kind = (enum aif_report_kind)(i / 3);
+		if (!aif_report_needs_attribution(aif_report_tables[i / 3]))
+			continue;
+		o.table = aif_report_tables[i / 3];
 		o.format = (enum aif_table_format)(i % 3);
-		assert_int_equal(aif_report_write(&p, &blank, &o, &out, &err), -ENODATA);
+		assert_int_equal(aif_report_write(AIF_NAMES_OF(&p), &blank, &o, &out, &err),
+				 -ENODATA);
 		assert_string_equal(err.text, "report: launches were left out in this span "
 					      "(--overhead), and none was captured; record with "
 					      "--all-launches");
 	}
-	o.kind = AIF_REPORT_KERNELS;
+	o.table = &aif_report_table_kernels;
 	o.format = AIF_TABLE_CSV;
-	o.which = NULL;
+	o.sel = NULL;
 	/* A mark as it is printed is itself, not one of its letters. */
 	a.rows[0].kind = AIF_LAUNCH_WRITE;
 	o.kernel = "[write]";
@@ -250,7 +257,7 @@ static void kernels_are_chosen(void **state)
 	assert_non_null(strstr(text, "kernel_1"));
 	free(text);
 	o.kernel = "(";
-	assert_int_equal(aif_report_write(&p, &a, &o, &out, &err), -EINVAL);
+	assert_int_equal(aif_report_write(AIF_NAMES_OF(&p), &a, &o, &out, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "--kernel '('"));
 	aif_buf_finish(&out);
 	aif_attribution_finish(&a);
@@ -383,7 +390,7 @@ static void callers_are_the_applications(void **state)
 
 		fixture_profile(&p);
 		stack = stack_add(&p, stacks[i].frames);
-		assert_int_equal(aif_stack_names_new(&p, AIF_NAME_NORMAL, &names), 0);
+		assert_int_equal(aif_stack_names_new(AIF_NAMES_OF(&p), AIF_NAME_NORMAL, &names), 0);
 		caller = aif_stack_names_caller(names, stack);
 		if (stacks[i].caller && *stacks[i].caller)
 			assert_string_equal(caller, stacks[i].caller);
@@ -412,7 +419,7 @@ static void stacks_are_folded(void **state)
 
 		fixture_profile(&p);
 		stack = stack_add(&p, stacks[1].frames);
-		assert_int_equal(aif_stack_names_new(&p, details[i], &names), 0);
+		assert_int_equal(aif_stack_names_new(AIF_NAMES_OF(&p), details[i], &names), 0);
 		assert_int_equal(aif_stack_names_line(names, stack, &line), 0);
 		assert_int_equal(strstr(aif_buf_str(&line), "_PyEval_EvalFrameDefault") != NULL,
 				 details[i] == AIF_NAME_FULL);
@@ -434,7 +441,7 @@ static char *summary_of(const char *path, struct aif_attribution *a)
 	char *text;
 
 	fixture_profile(&p);
-	aif_summary_write(&p, a, path, &out);
+	aif_summary_write(AIF_NAMES_OF(&p), a, path, &out);
 	text = strdup(aif_buf_str(&out));
 	aif_buf_finish(&out);
 	aif_attribution_finish(a);
@@ -501,7 +508,7 @@ static void the_summary_cuts_no_two_names_to_one(void **state)
 				"stage3_warpsize2x2x1_ffma_kernel__5x_cublas"
 			      : "sm80_xmma_gemm_f32f32_f32f32_f32_f32f32_nn_n_tilesize256x128x8_"
 				"stage3_warpsize2x2x1_ffma_kernel__5x_cublas");
-	aif_summary_write(&p, &a, "aiflame.data", &out);
+	aif_summary_write(AIF_NAMES_OF(&p), &a, "aiflame.data", &out);
 	if (!strstr(aif_buf_str(&out), "\u2026tn_n_tilesize") ||
 	    !strstr(aif_buf_str(&out), "\u2026nn_n_tilesize"))
 		fail_msg("%s", aif_buf_str(&out));
@@ -511,7 +518,7 @@ static void the_summary_cuts_no_two_names_to_one(void **state)
 	aif_profile_finish(&p);
 }
 
-/* Beside what capture costs, what the vendor's part does. */
+/* The summary has the vendor's part of the cost beside that of capture. */
 static void the_summary_says_what_cupti_costs(void **state)
 {
 	struct aif_attribution a = {0};
@@ -521,15 +528,15 @@ static void the_summary_says_what_cupti_costs(void **state)
 	(void)state;
 	fixture_profile(&p);
 	fixture_attribution(&a);
-	aif_summary_write(&p, &a, "aiflame.data", &out);
+	aif_summary_write(AIF_NAMES_OF(&p), &a, "aiflame.data", &out);
 	assert_null(strstr(aif_buf_str(&out), "CUPTI"));
 	aif_buf_finish(&out);
-	/* Of 4 s. */
+	/* 32 ms of 4 s. */
 	FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, "cost.callbacks_ns"),
 		    aif_strset_puts(&p.strings, "32000000"));
 	FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, "cost.device_bytes"),
 		    aif_strset_puts(&p.strings, "67108864"));
-	aif_summary_write(&p, &a, "aiflame.data", &out);
+	aif_summary_write(AIF_NAMES_OF(&p), &a, "aiflame.data", &out);
 	if (!strstr(aif_buf_str(&out), "; CUPTI itself about 0.80 %; 64 MiB of the GPU's memory; "))
 		fail_msg("%s", aif_buf_str(&out));
 	aif_buf_finish(&out);
@@ -544,171 +551,6 @@ static void the_summary_says_what_grades_are_of(void **state)
 	(void)state;
 	assert_non_null(strstr(text, "; of the busy time 100.0 % "));
 	free(text);
-}
-
-/* ---- tables on terminals ------------------------------------------------------------------------- */
-
-static void long_texts_are_cut_to_the_terminal(void **state)
-{
-	static const struct aif_table_column three[] = {
-		{"n", AIF_TABLE_COUNT}, {"name", AIF_TABLE_ANY}, {"text", AIF_TABLE_TEXT}};
-	static const struct {
-		size_t columns_max;
-		const char *row;
-	} cases[] = {
-		{0, "1,234,567  abcdefghijklmnopqrstuvwxyz  \xc3\xa4\xc3\xb6"
-		    "ABCDEFGHIJKLMNOPQRS\n"},
-		{60, "1,234,567  abcdefghijklmnopqrstuvwxyz  \xc3\xa4\xc3\xb6"
-		     "ABCDEFGHIJKLMNOPQRS\n"},
-		{55, "1,234,567  abcdefghijklmn\u2026uvwxyz  \xc3\xa4\xc3\xb6"
-		     "ABCDEFGHIJKLMNOPQRS\n"},
-		{45, "1,234,567  abcdefghij\u2026vwxyz  \xc3\xa4\xc3\xb6"
-		     "ABCDEFGH\u2026OPQRS\n"},
-		/* numbers stay whole, and a little of each text */
-		{9, "1,234,567  abcdefgh\u2026xyz  \xc3\xa4\xc3\xb6"
-		    "ABCDEF\u2026QRS\n"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
-		struct aif_buf out = {0};
-		struct aif_table t;
-
-		aif_table_init(&t, three, 3);
-		t.columns_max = cases[i].columns_max;
-		aif_table_number(&t, 1234567);
-		aif_table_any(&t, 't', "abcdefghijklmnopqrstuvwxyz", 26);
-		aif_table_text(&t, "\xc3\xa4\xc3\xb6"
-				   "ABCDEFGHIJKLMNOPQRS");
-		assert_int_equal(aif_table_print(&t, AIF_TABLE_PLAIN, 0, &out), 0);
-		if (!strstr(aif_buf_str(&out), cases[i].row))
-			fail_msg("%zu: %s", cases[i].columns_max, aif_buf_str(&out));
-		aif_buf_clear(&out);
-		assert_int_equal(aif_table_print(&t, AIF_TABLE_CSV, 0, &out), 0);
-		assert_null(strstr(aif_buf_str(&out), "\u2026"));
-		aif_buf_finish(&out);
-		aif_table_finish(&t);
-	}
-}
-
-/* Where nothing limits a line, too: what is behind a text would be far away. The last has room. */
-static void long_texts_are_cut_without_a_terminal(void **state)
-{
-	static const struct aif_table_column three[] = {
-		{"n", AIF_TABLE_COUNT}, {"name", AIF_TABLE_TEXT}, {"text", AIF_TABLE_TEXT}};
-	struct aif_buf out = {0};
-	struct aif_table t;
-
-	(void)state;
-	aif_table_init(&t, three, 3);
-	t.text_max = 16;
-	aif_table_number(&t, 1234567);
-	aif_table_text(&t, "abcdefghijklmnopqrstuvwxyz");
-	aif_table_text(&t, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-	assert_int_equal(aif_table_print(&t, AIF_TABLE_PLAIN, 0, &out), 0);
-	assert_string_equal(aif_buf_str(&out), "        n  name              text\n"
-					       "1,234,567  abcdefghij\u2026vwxyz  "
-					       "ABCDEFGHIJKLMNOPQRSTUVWXYZ\n");
-	aif_buf_clear(&out);
-	assert_int_equal(aif_table_print(&t, AIF_TABLE_CSV, 0, &out), 0);
-	assert_null(strstr(aif_buf_str(&out), "\u2026"));
-	aif_buf_finish(&out);
-	aif_table_finish(&t);
-}
-
-/* In a column, but for what was the same before. */
-static void what_is_cut_stays_different(void **state)
-{
-	static const struct aif_table_column one[] = {{"name", AIF_TABLE_TEXT}};
-	static const char *const rows[] = {"gemm_common_prefix_128x256_common_end",
-					   "gemm_common_prefix_256x128_common_end",
-					   "gemm_common_prefix_128x256_common_end", "short"};
-	struct aif_buf out = {0};
-	struct aif_table t;
-
-	(void)state;
-	aif_table_init(&t, one, 1);
-	t.columns_max = 20;
-	for (size_t i = 0; i < AIF_ARRAY_LEN(rows); i++)
-		aif_table_text(&t, rows[i]);
-	assert_int_equal(aif_table_print(&t, AIF_TABLE_PLAIN, 0, &out), 0);
-	assert_string_equal(aif_buf_str(&out), "name\ngemm\u2026128x256_co\u2026_end\n"
-					       "gemm\u2026256x128_co\u2026_end\n"
-					       "gemm\u2026128x256_co\u2026_end\nshort\n");
-	aif_buf_finish(&out);
-	aif_table_finish(&t);
-}
-
-/* What would be cut goes on lines of its own, broken where it may be. */
-static void a_stack_is_folded_under_its_line(void **state)
-{
-	static const struct aif_table_column two[] = {{"name", AIF_TABLE_TEXT},
-						      {"stack", AIF_TABLE_TEXT}};
-	static const struct {
-		size_t columns_max;
-		const char *table;
-	} cases[] = {
-		{0, "name    stack\nkernel  inner < middle < outer < and_so_on\nother   \n"},
-		{52, "name    stack\nkernel  inner < middle < outer < and_so_on\nother   \n"},
-		{40, "name\n            stack\nkernel\n            inner < middle < outer <\n"
-		     "            and_so_on\nother\n"},
-		/* too narrow for that */
-		{30, "name    stack\nkernel  inner < middle\u2026d_so_on\nother   \n"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
-		struct aif_buf out = {0};
-		struct aif_table t;
-
-		aif_table_init(&t, two, 2);
-		t.columns_max = cases[i].columns_max;
-		t.folds = " < ";
-		aif_table_text(&t, "kernel");
-		aif_table_text(&t, "inner < middle < outer < and_so_on");
-		aif_table_text(&t, "other");
-		aif_table_text(&t, "");
-		assert_int_equal(aif_table_print(&t, AIF_TABLE_PLAIN, 0, &out), 0);
-		assert_string_equal(aif_buf_str(&out), cases[i].table);
-		aif_buf_finish(&out);
-		aif_table_finish(&t);
-	}
-}
-
-/* ---- tables in parts ------------------------------------------------------------------------------ */
-
-static const struct aif_table_column columns[] = {{"n", AIF_TABLE_COUNT}, {"t", AIF_TABLE_TEXT}};
-
-static void print(enum aif_table_format format, size_t rows, size_t part, struct aif_buf *out)
-{
-	struct aif_table t;
-
-	aif_table_init(&t, columns, 2);
-	for (size_t i = 0; i < rows; i++) {
-		if (i && i % part == 0)
-			assert_int_equal(aif_table_print_part(&t, format, false, out), 0);
-		aif_table_number(&t, i);
-		aif_table_text(&t, i & 1 ? "odd, \"x\"" : "even");
-	}
-	assert_int_equal(aif_table_print_part(&t, format, true, out), 0);
-	assert_int_equal(t.cells_len, 0);
-	assert_true(t.cells_cap <= AIF_MAX(2 * 2 * part, (size_t)64));
-	aif_table_finish(&t);
-}
-
-static void parts_make_the_same_table(void **state)
-{
-	(void)state;
-	for (enum aif_table_format f = AIF_TABLE_PLAIN; f <= AIF_TABLE_JSON; f++)
-		for (size_t rows = 0; rows < 10; rows++) {
-			struct aif_buf whole = {0}, parts = {0};
-
-			print(f, rows, 100, &whole);
-			print(f, rows, 3, &parts);
-			assert_string_equal(aif_buf_str(&parts), aif_buf_str(&whole));
-			aif_buf_finish(&whole);
-			aif_buf_finish(&parts);
-		}
 }
 
 int main(void)
@@ -727,11 +569,6 @@ int main(void)
 		cmocka_unit_test(the_next_commands_name_the_file),
 		cmocka_unit_test(the_summary_says_what_grades_are_of),
 		cmocka_unit_test(the_summary_cuts_no_two_names_to_one),
-		cmocka_unit_test(what_is_cut_stays_different),
-		cmocka_unit_test(long_texts_are_cut_to_the_terminal),
-		cmocka_unit_test(long_texts_are_cut_without_a_terminal),
-		cmocka_unit_test(a_stack_is_folded_under_its_line),
-		cmocka_unit_test(parts_make_the_same_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/sass.h"
+#include "isa/sass.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +84,7 @@ static void test_table(void **state)
 	{operation, forms, -1, from, to, mnemonic, kind, source},
 #define AIF_SASS_TYPED(operation, forms, type, from, to, mnemonic, kind, source) \
 	{operation, forms, type, from, to, mnemonic, kind, source},
-#include "export/sass_opcodes.def"
+#include "isa/sass_opcodes.def"
 #undef AIF_SASS
 #undef AIF_SASS_TYPED
 	};
@@ -194,8 +194,8 @@ static void test_kinds(void **state)
 
 /* ---- compiled operations ---- */
 
-/* What each operation of the sources must have become, how often; "?" is what is unknown. (Atomics come
- * twice: ptxas combines them over the warp.) */
+/* Counts what each operation of the sources must have become; "?" is what is unknown. (Atomics come twice: ptxas
+ * combines them over the warp.) */
 static void test_operations(void **state)
 {
 	static const struct {

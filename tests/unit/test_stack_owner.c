@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose thread a stack is of, and what that costs. */
-#include "export/stack_owner.h"
+/* Tests whose thread a stack is of, and what that costs. */
+#include "names/stack_owner.h"
 
-#include "export/flame.h"
-#include "export/info.h"
-#include "export/summary.h"
+#include "flame/flame.h"
+#include "report/info.h"
+#include "report/summary/summary.h"
 #include "fixture_profile.h"
 
 #include <fcntl.h>
@@ -57,12 +57,12 @@ static void the_start_of_a_thread_tells(void **state)
 		{{LIBC, LIBC, LIBC, CUPTI}, AIF_OWNER_PROGRAM, 0},
 		{{APP, LIBC, LIBC, CUPTI}, AIF_OWNER_PROGRAM, 0},
 		{{"/lib64/ld-linux-x86-64.so.2", CUPTI}, AIF_OWNER_PROGRAM, 0},
-		/* Where nobody knows what is below. */
+		/* The frames below are not known. */
 		{{CUPTI}, AIF_OWNER_PROGRAM, 0},
 		{{LIBC, LIBC}, AIF_OWNER_PROGRAM, 0},
 		{{LIBC, LIBC, CUPTI}, AIF_OWNER_PROGRAM, AIF_STACK_TRUNCATED},
 		{{LIBC, LIBC, CUPTI}, AIF_OWNER_PROGRAM, AIF_STACK_FRAME_POINTERS},
-		/* What only looks like it. */
+		/* A path that only looks like CUPTI's. */
 		{{LIBC, LIBC, "/usr/lib/libcupti_mine/app"}, AIF_OWNER_PROGRAM, 0},
 	};
 
@@ -178,7 +178,7 @@ static void time_is_counted_where_aiflame_has_it_spent(void **state)
 		    t.shared_ns != cases[i].wanted.shared_ns)
 			fail_msg("case %zu: %llu, %llu", i, (unsigned long long)t.ours_ns,
 				 (unsigned long long)t.shared_ns);
-		aif_cupti_cpu_say(&p, "<", ">", &b);
+		aif_cupti_cpu_describe(&p, "<", ">", &b);
 		snprintf(line, sizeof(line), "<%s>", cases[i].said ? cases[i].said : "");
 		assert_string_equal(aif_buf_str(&b), cases[i].said ? line : "");
 		aif_info_write(&p, &(struct aif_attribution){0}, "x", &info);
@@ -205,7 +205,7 @@ static void the_first_screen_has_it_in_the_cost(void **state)
 
 	(void)state;
 	recorded("cuda", 0, 0, NULL, &p);
-	aif_summary_write(&p, &a, "x", &b);
+	aif_summary_write(AIF_NAMES_OF(&p), &a, "x", &b);
 	if (!strstr(aif_buf_str(&b), " of CPU beside it, and about 8.0 ms in threads of CUPTI\n"))
 		fail_msg("%s", aif_buf_str(&b));
 	aif_buf_finish(&b);
@@ -224,7 +224,7 @@ static void draws(const struct aif_profile *p, enum aif_name_detail detail, cons
 	assert_true(fd >= 0);
 	close(fd);
 	assert_ok(aif_cpu_totals(p, NULL, &t, &err), &err);
-	assert_ok(aif_towers_build_cpu(p, &t, &o, &tree, &err), &err);
+	assert_ok(aif_flame_build_cpu(AIF_NAMES_OF(p), &t, &o, &tree, &err), &err);
 	assert_ok(aif_flame_write(&tree, AIF_FLAME_FOLDED, NULL, path, &err), &err);
 	fd = open(path, O_RDONLY); /* another file by now */
 	assert_true(read(fd, text, sizeof(text) - 1) > 0);

@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture_ingest.h"
 
-#include "record/streamed.h"
+#include "record/sources/streamed.h"
+#include "record/sources/xe_join.h"
 
-/* What agents read off whole devices, from their rings to the rows. */
+/* Windows and samples that agents read off whole devices, from their rings to the rows. */
+
+static void step(struct world *w, uint64_t now)
+{
+	aif_source_streamed.step(&w->d, &(struct aif_turn){.now = now});
+}
+
+static void last(struct world *w)
+{
+	aif_source_streamed.last(&w->d);
+}
+
+static void ended(struct world *w)
+{
+	aif_source_streamed.target_end(&w->d, w->t, 1);
+}
 
 static void pc(struct world *w, int slot, uint32_t window, uint64_t at, uint32_t reason,
 	       uint32_t samples)
@@ -54,34 +70,35 @@ static uint64_t sum(struct world *w, const char *device, uint32_t *ret_rows)
 static void a_window_waits_for_what_is_in_other_rings(void **state)
 {
 	struct world *w = *state;
+	struct aif_streamed *s = w->d.source_state[AIF_SOURCE_STREAMED];
 	uint64_t now = aif_now_ns();
 	uint32_t rows;
 
-	w->d.any_streamer = true;
+	s->any_reader = true;
 	w->d.targets = w->t;
 	code(w);
 	window(w, 1, 5, 0, 30);
 	pc(w, 0, 1, 0x1008, 2, 10);
 	aif_target_drain(&w->d, w->t);
-	aif_streamed_follow(&w->d, now + AIF_NS_PER_S);
+	step(w, now + AIF_NS_PER_S);
 	assert_int_equal(sum(w, "one", &rows), 0); /* it is not whole */
 	pc(w, 0, 1, 0x1010, 2, 20);
 	aif_target_drain(&w->d, w->t);
-	aif_streamed_follow(&w->d, now);
+	step(w, now);
 	assert_int_equal(sum(w, "one", &rows), 0); /* too young */
-	aif_streamed_follow(&w->d, aif_now_ns() + AIF_NS_PER_S);
+	step(w, aif_now_ns() + AIF_NS_PER_S);
 	assert_int_equal(sum(w, "one", &rows), 30);
 	assert_int_equal(rows, 2);
 	assert_int_equal(w->d.samples, 30);
-	assert_int_equal(w->d.streamed_len, 0);
-	assert_null(w->d.streamed);
+	assert_int_equal(s->samples, 0);
+	assert_null(s->windows);
 	/* A ring was full: it is not waited for for ever. */
 	window(w, 2, 5, 0, 30);
 	pc(w, 0, 2, 0x1008, 2, 10);
 	aif_target_drain(&w->d, w->t);
-	aif_streamed_follow(&w->d, aif_now_ns() + 6 * AIF_NS_PER_S);
+	step(w, aif_now_ns() + 6 * AIF_NS_PER_S);
 	assert_int_equal(sum(w, "one", &rows), 10);
-	/* What comes after that is lost, and counted. */
+	/* Samples that come after their window was given up are lost, and counted. */
 	pc(w, 0, 2, 0x1008, 2, 20);
 	aif_target_drain(&w->d, w->t);
 	assert_int_equal(w->store.p.losses[w->store.p.losses_len - 1].reason, AIF_REASON_XE_BEHIND);
@@ -98,7 +115,7 @@ static void a_device_is_another_than_its_neighbour(void **state)
 	window(w, 1, 6, 0, 10);
 	pc(w, 0, 1, 0x1008, 2, 10);
 	aif_target_drain(&w->d, w->t);
-	aif_streamed_last(&w->d);
+	last(w);
 	assert_int_equal(sum(w, "two", &rows), 10);
 	assert_int_equal(rows, 1);
 	/* With 64 bits another place. */
@@ -106,7 +123,7 @@ static void a_device_is_another_than_its_neighbour(void **state)
 	pc(w, 0, 2, UINT64_C(0x400000001008), 2, 10);
 	pc(w, 0, 2, UINT64_C(0x800000001008), 2, 5);
 	aif_target_drain(&w->d, w->t);
-	aif_streamed_last(&w->d);
+	last(w);
 	{
 		struct aif_batch *b = take(w, AIF_BATCH_SAMPLE);
 
@@ -116,11 +133,11 @@ static void a_device_is_another_than_its_neighbour(void **state)
 		assert_int_equal(b->samples[1].count, 5);
 		assert_int_not_equal(b->samples[1].frame, AIF_NONE);
 	}
-	/* Of both, where they may be parts of one: shared. */
+	/* Samples are shared by the code of both devices where these may be parts of one. */
 	window(w, 3, 6, AIF_WIRE_WINDOW_TILES, 1000);
 	pc(w, 0, 3, 0x1008, 2, 1000);
 	aif_target_drain(&w->d, w->t);
-	aif_streamed_last(&w->d);
+	last(w);
 	assert_in_range(sum(w, "one", &rows), 499, 501);
 	assert_int_equal(rows, 2);
 	assert_int_equal(w->store.p.losses[w->store.p.losses_len - 1].reason,
@@ -131,6 +148,7 @@ static void a_device_is_another_than_its_neighbour(void **state)
 static void memory_is_bounded(void **state)
 {
 	struct world *w = *state;
+	struct aif_streamed *s = w->d.source_state[AIF_SOURCE_STREAMED];
 
 	code(w);
 	for (uint32_t i = 0; i < 3000; i++)
@@ -138,23 +156,24 @@ static void memory_is_bounded(void **state)
 	aif_target_drain(&w->d, w->t);
 	assert_int_equal(w->store.p.losses[w->store.p.losses_len - 1].reason, AIF_REASON_NO_MEMORY);
 	assert_int_equal(w->store.p.losses[w->store.p.losses_len - 1].count, 3000 - 1024);
-	/* Its samples are of no window. */
+	/* Samples of a window that was not kept are of no window. */
 	pc(w, 0, 2999, 0x1008, 2, 1);
 	aif_target_drain(&w->d, w->t);
 	assert_int_equal(w->t->slots[0].drain.bad, 1);
-	aif_streamed_last(&w->d);
-	w->d.streamed_len = AIF_STREAMED_MAX;
+	last(w);
+	s->samples = AIF_STREAMED_MAX;
 	window(w, 1, 5, 0, 10);
 	pc(w, 0, 1, 0x1008, 2, 7);
 	aif_target_drain(&w->d, w->t);
 	assert_int_equal(w->store.p.losses[w->store.p.losses_len - 1].reason, AIF_REASON_XE_BEHIND);
 	assert_int_equal(w->store.p.losses[w->store.p.losses_len - 1].count, 7);
-	aif_streamed_last(&w->d);
+	last(w);
 }
 
 static void who_may_sample_is_said(void **state)
 {
 	struct world *w = *state;
+	struct aif_xe_source *xe = w->d.source_state[AIF_SOURCE_XE];
 
 	w->d.targets = w->t;
 	code(w);
@@ -163,16 +182,16 @@ static void who_may_sample_is_said(void **state)
 	    .device = 63);
 	aif_target_drain(&w->d, w->t);
 	/* Not without samples asked for. */
-	aif_streamed_follow(&w->d, aif_now_ns());
+	step(w, aif_now_ns());
 	assert_int_equal(w->shm->streamers, 0);
 	w->opts.device_rate = 999;
-	/* Nor does it while the recorder's stream only rests. */
-	w->d.xe_rests = true;
-	aif_streamed_follow(&w->d, aif_now_ns());
+	/* The agent may not while the recorder's own stream only rests. */
+	xe->rests = true;
+	step(w, aif_now_ns());
 	assert_int_equal(w->shm->streamers, 0);
-	w->d.xe_rests = false;
+	xe->rests = false;
 	/* Without the xe driver's stream the agent may. */
-	aif_streamed_follow(&w->d, aif_now_ns());
+	step(w, aif_now_ns());
 	assert_true(w->shm->streamers == (UINT64_C(1) << 63 | 1 << 5 | 1 << 6));
 	w->d.targets = NULL;
 }
@@ -182,7 +201,7 @@ static uint64_t over_soon(struct world *w)
 	const struct aif_profile *p = &w->store.p;
 	uint64_t n = 0;
 
-	aif_streamed_last(&w->d);
+	last(w);
 	for (size_t i = 0; i < p->losses_len; i++)
 		if (p->losses[i].reason == AIF_REASON_STALLS_SHORT)
 			n += p->losses[i].count;
@@ -206,33 +225,33 @@ static void who_is_over_too_soon_is_counted(void **state)
 	aif_target_drain(&w->d, w->t);
 	w->shm->began_ns = 1;
 	w->opts.device_rate = 999;
-	aif_streamed_end(&w->d, w->t);
+	ended(w);
 	assert_int_equal(over_soon(w), 0); /* no agent can */
 	w->opts.device_rate = 0;
 	zero_code(w);
-	aif_streamed_end(&w->d, w->t);
+	ended(w);
 	assert_int_equal(over_soon(w), 0); /* nobody asked */
 	w->opts.device_rate = 999;
-	aif_streamed_end(&w->d, w->t);
-	aif_streamed_end(&w->d, w->t);
+	ended(w);
+	ended(w);
 	assert_int_equal(over_soon(w), 2);
-	/* Who collected nothing had not to tell any. */
+	/* A process that collected nothing is not counted. */
 	w->shm->began_ns = 0;
-	aif_streamed_end(&w->d, w->t);
+	ended(w);
 	assert_int_equal(over_soon(w), 2);
 	w->shm->began_ns = 1;
 	/* Somebody has read the card, if there was nothing to be read. */
 	window(w, 1, 5, 0, 0);
 	aif_target_drain(&w->d, w->t);
-	aif_streamed_end(&w->d, w->t);
+	ended(w);
 	assert_int_equal(over_soon(w), 2);
-	aif_streamed_end(&w->d, w->t);
+	ended(w);
 	aif_streamed_read(&w->d, 0x400); /* some card: this one's place is not known */
 	assert_int_equal(over_soon(w), 2);
-	/* Its agent has said why. */
+	/* The agent's note has said why. */
 	PUT(w, 0, NOTE, note, NULL, .head.aux = AIF_REASON_ZE_METRICS_OFF, .count = 1);
 	aif_target_drain(&w->d, w->t);
-	aif_streamed_end(&w->d, w->t);
+	ended(w);
 	assert_int_equal(over_soon(w), 2);
 }
 
@@ -244,10 +263,10 @@ static void of_another_card_nobody_has_read(void **state)
 	w->shm->began_ns = 1;
 	zero_code(w);
 	assert_int_equal(aif_map_put(&w->t->device_pci, 5, 0x300), 0);
-	aif_streamed_end(&w->d, w->t);
+	ended(w);
 	aif_streamed_read(&w->d, 0x400);
 	assert_int_equal(over_soon(w), 1);
-	aif_streamed_end(&w->d, w->t);
+	ended(w);
 	aif_streamed_read(&w->d, 0x300);
 	assert_int_equal(over_soon(w), 1);
 }

@@ -9,7 +9,7 @@
 #define NOP 0xd503201f
 #define RET 0xd65f03c0
 
-/* As `ld` and `lld` write them, and as the kernel's vdso has it. */
+/* Stubs as `ld` and `lld` write them, and as the kernel's vdso has it. */
 static const uint32_t code[] = {
 	NOP,        0xd2801168,                         /* 1: mov x8, #139; svc #0 */
 	0xd4000001, RET,        0xb00000f0,             /* 4: adrp, ldr, add, br */
@@ -61,7 +61,7 @@ static void test_rows(void **state)
 	assert_int_equal(aif_stub_row_aarch64(span, at + 16), aif_row_make(AIF_ROW_LR, 0, 0, 0));
 }
 
-/* What would have to be read outside is not there. */
+/* An entry that would have to be read outside is not there. */
 static void test_edges(void **state)
 {
 	(void)state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the first screen says of estimates and of what capture cost. */
-#include "export/info.h"
-#include "export/summary.h"
+/* Tests what the summary says of estimates and of what capture cost. */
+#include "report/info.h"
+#include "report/summary/parts.h"
 #include "profile/file.h"
-#include "profile/timeless.h"
+#include "analysis/untimed.h"
 #include "fixture_profile.h"
 
 #include <setjmp.h>
@@ -42,14 +42,14 @@ static void summary_of(const struct aif_attribution *a, const char *cost_ppm,
 	assert_int_equal(aif_writer_tables(w, &made, NULL), 0);
 	assert_int_equal(aif_writer_finish(w, 1 + 1000 * MS, NULL), 0);
 	assert_int_equal(aif_profile_open(path, &read, NULL), 0);
-	aif_summary_write(&read, a, path, screen);
+	aif_summary_write(AIF_NAMES_OF(&read), a, path, screen);
 	aif_summary_quality(&read, a, quality);
 	aif_profile_finish(&read);
 	aif_profile_finish(&made);
 	unlink(path);
 }
 
-/* Of two copies' times, of which the second has the error. */
+/* Writes the summary of two copies' times, of which the second has the error. */
 static void summary(uint64_t error_ns, const char *cost_ppm, struct aif_buf *screen,
 		    struct aif_buf *quality)
 {
@@ -116,7 +116,7 @@ static void estimates_say_how_sure_they_are(void **state)
 	aif_buf_finish(&quality);
 }
 
-/* As a driver that gives no times leaves them, and devices that sample themselves. */
+/* Rows of a driver that gives no times, and of devices that sample themselves. */
 static void without_times_samples_tell(void **state)
 {
 	struct aif_attribution_row rows[] = {
@@ -192,7 +192,7 @@ static void summary_of_nothing(size_t launches_len, const char *attached, struct
 	}
 	assert_int_equal(aif_writer_finish(w, 1 + 10 * MS, NULL), 0);
 	assert_int_equal(aif_profile_open(path, &read, NULL), 0);
-	aif_summary_write(&read, &a, path, screen);
+	aif_summary_write(AIF_NAMES_OF(&read), &a, path, screen);
 	aif_profile_finish(&read);
 	aif_profile_finish(&made);
 	unlink(path);
@@ -292,9 +292,9 @@ static void launches_without_times_are_counted(void **state)
 
 		timeless(cases[i].first, cases[i].second, cases[i].is_lost, cases[i].is_outside,
 			 &p);
-		assert_int_equal(aif_timeless_count(&p), cases[i].n);
+		assert_int_equal(aif_untimed_count(&p), cases[i].n);
 		assert_int_equal(aif_attribution_compute(&p, NULL, &a, NULL), 0);
-		aif_summary_write(&p, &a, "p.data", &screen);
+		aif_summary_write(AIF_NAMES_OF(&p), &a, "p.data", &screen);
 		if (cases[i].said) {
 			has(&screen, cases[i].said);
 			assert_null(strstr(aif_buf_str(&screen), "nothing was executed"));
@@ -363,14 +363,15 @@ static void what_was_refused_comes_first(void **state)
 	(void)state;
 	trouble_of(reasons, AIF_ARRAY_LEN(reasons), false, &out);
 	before(&out, "trouble  no EU stalls through Level Zero",
-	       "keeps them for administrators; sysctl");
-	before(&out, "keeps them for administrators", "17 launches for which");
+	       "only administrators may read them; sysctl");
+	before(&out, "only administrators may read them", "17 launches for which");
 	before(&out, "no counters: nothing", "17 launches for which");
-	/* Of one reason one is told first; and the other number of the same, not. */
-	has(&out, "and 3 more: aiflame info p.data\n");
+	/* Each reason comes first once; ZE_NO_TIMES, another number for the launches of NO_TIMES,
+	 * is left out. */
+	has(&out, "and 2 more: aiflame info p.data\n");
 	assert_null(strstr(aif_buf_str(&out), "executions of command lists"));
 	trouble_of(reasons, AIF_ARRAY_LEN(reasons), true, &out);
-	before(&out, "keeps them for administrators", "15 records dropped");
+	before(&out, "only administrators may read them", "15 records dropped");
 	assert_null(strstr(aif_buf_str(&out), "gave no times"));
 	trouble_of(reasons + 4, 3, false, &out);
 	has(&out, "12 executions of command lists for which");
@@ -380,7 +381,7 @@ static void what_was_refused_comes_first(void **state)
 	aif_buf_finish(&out);
 }
 
-/* Of all processes BPF programs see more than those on standby; of many some are named. */
+/* BPF programs see more processes than those on standby; of many some are named. */
 static void of_all_processes_some_are_named(void **state)
 {
 	static const char reason[] =
@@ -399,7 +400,7 @@ static void of_all_processes_some_are_named(void **state)
 		for (uint32_t i = 0; i < n; i++)
 			FIXTURE_ADD(&p, processes, .pid = 100 + i, .exe = AIF_NONE,
 				    .host = AIF_NONE, .cmdline = aif_strset_puts(&p.strings, "x"));
-		aif_summary_write(&p, &a, "p.data", &screen);
+		aif_summary_write(AIF_NAMES_OF(&p), &a, "p.data", &screen);
 		has(&screen, "103 x: no agent\n");
 		assert_null(strstr(aif_buf_str(&screen), "104 x"));
 		if (n > 4)
@@ -441,7 +442,7 @@ static void screen_of_end(const char *const *meta, struct aif_buf *screen)
 	for (; *meta; meta += 2)
 		add_meta(&p, meta[0], meta[1]);
 	aif_buf_clear(screen);
-	aif_summary_write(&p, &a, "x.data", screen);
+	aif_summary_write(AIF_NAMES_OF(&p), &a, "x.data", screen);
 	aif_profile_finish(&p);
 }
 
@@ -554,7 +555,7 @@ static void what_cupti_may_be_asked_instead_is_said(void **state)
 	has(&screen,
 	    "If not, please report it\n         the next recording with this libcupti asks no "
 	    "more of it; forget");
-	/* Nothing was remembered; somebody has sent the signal; a use that nobody knows. */
+	/* Three cases: nothing was remembered; somebody has sent the signal; the use is unknown. */
 	SCREEN(&screen, "end.signal", "11", "cupti.use", "records");
 	has(&screen, "record --cupti launches; and please");
 	assert_null(strstr(aif_buf_str(&screen), "forget"));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/flame_layout.h"
-#include "profile/attribution.h"
-#include "export/glob.h"
-#include "export/palette.h"
-#include "export/svg_text.h"
+#include "flame/layout.h"
+#include "analysis/attribution.h"
+#include "base/glob.h"
+#include "flame/palette.h"
+#include "text/svg_text.h"
 #include "fixture_svg.h"
 
 #include <math.h>
@@ -234,7 +234,7 @@ static void test_grades(void **state)
 	}
 }
 
-/* What there is no room for is in the tooltip, and in wider windows. */
+/* A subtitle that there is no room for is in the tooltip, and in wider windows. */
 static void test_subtitle(void **state)
 {
 	struct aif_svg_opts o = {.title = "T", .width = 300};
@@ -255,7 +255,7 @@ static void test_subtitle(void **state)
 	aif_tree_finish(&t);
 }
 
-/* What stands behind a long subtitle has a line of its own; behind a short one it is on the same. */
+/* The quality stands behind a short subtitle on its line, and behind a long one on its own. */
 static void test_quality(void **state)
 {
 	static const struct {

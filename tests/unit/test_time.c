@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profile/time.h"
+#include "analysis/time.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -206,7 +206,7 @@ static void a_slope_is_taken_where_it_is_known(void **state)
 	(void)state;
 	for (int64_t s = 0; s < 3; s++)
 		pair(&c, CLOCK, s * SECOND, 5000 + (uint64_t)(s * SECOND * 12 / 625));
-	/* One tick too late; it is 1 of 19,200. */
+	/* The last pair is one tick too late, 1 of 19,200. */
 	pair(&c, CLOCK, 2 * SECOND + 1000000, 5000 + last + 19200 + 1);
 	ready(&c);
 	assert_near(map(&c, 5000 + last + 19200 * 100), 2 * SECOND + 100000000);

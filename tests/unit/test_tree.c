@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/tree.h"
+#include "names/tree.h"
 
 #include <errno.h>
 #include <setjmp.h>

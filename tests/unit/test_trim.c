@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --keep and --max-size drop, and what they do not. */
+/* Tests what --keep and --max-size drop, and what they do not. */
 #include "fixture_rows.h"
 
 static void test_trim(void **state)

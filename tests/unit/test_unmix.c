@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/map.h"
-#include "profile/attribution_unmix.h"
+#include "analysis/attribution/unmix.h"
 
 #include <errno.h>
 #include <math.h>
@@ -88,7 +88,8 @@ static void count_samples(struct world *w, double rate)
 		}
 }
 
-/* What of stack g is at the first half of the places, which only stack 0 passes. */
+/* Returns the part of stack g that is at the first half of the places, which only stack 0
+ * passes. */
 static double not_its_own(const struct world *w, size_t g)
 {
 	double sum = 0, first = 0;
@@ -137,8 +138,8 @@ static void two_stacks(struct world *w, uint64_t seed, double ratio, double spre
 	count_samples(w, rate / 1e9);
 }
 
-/* What the first stack waits for at its instructions hangs on how much of the second there is: by place its
- * samples seem to be the second's. By instruction they are not. */
+/* The reasons at the first stack's instructions change with the amount of the second: by place its samples seem to be
+ * the second's, by instruction they do not. */
 static void instructions_are_told_apart_though_their_reasons_change(void **state)
 {
 	uint32_t instruction[PLACES];
@@ -203,11 +204,11 @@ static void a_mix_that_stays_the_same_is_not(void **state)
 		two_stacks(&w, seed, 10, 0, 1e6);
 		assert_int_equal(solve(&w), -ENODATA);
 		over(&w);
-		/* What differs by a hair is lost in noise. */
+		/* A mix that differs by a hair is lost in noise. */
 		two_stacks(&w, seed, 1, 0.01, 1e6);
 		assert_int_equal(solve(&w), -ENODATA);
 		over(&w);
-		/* And so is everything with few samples. */
+		/* Any mix is lost in noise with few samples. */
 		two_stacks(&w, seed, 10, 0.45, 50);
 		assert_int_equal(solve(&w), -ENODATA);
 		over(&w);

@@ -466,7 +466,7 @@ static void test_library_replaced_at_its_address(void **state)
 		at_same_address += entry == last;
 		last = entry;
 		tiny_elf_entry(handle)(capture);
-		/* Where the loader does not answer by itself, an unknown module asks for a refresh. */
+		/* An unknown module asks for a refresh, where the loader does not answer by itself. */
 		if (seen.result.stop == AIF_STOP_NO_MODULE) {
 			assert_true(aif_unwinder_stale(seen.u, seen.ours[seen.result.depth - 1]));
 			aif_unwinder_refresh(seen.u);

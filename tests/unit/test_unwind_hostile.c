@@ -110,7 +110,7 @@ static void test_garbage_stacks_never_fault(void **state)
 	munmap(area, 3 * page);
 }
 
-/* One function with a rule of our choice, one page of stack between two that cannot be read. */
+/* A function with a rule of our choice, and a page of stack between two that cannot be read. */
 struct made {
 	void *handle;
 	uint64_t entry;
@@ -247,8 +247,8 @@ static void test_hand_made_signal_frame(void **state)
 }
 #endif
 
-/* What others have left beyond a coroutine's first frame is no caller. With bit 63, as CPython's counts of
- * arguments have it, it would be read as a Python function (AIF_WIRE_PYTHON). */
+/* Words left beyond a coroutine's first frame are no caller. With bit 63, as CPython's counts of arguments have it, one
+ * would be read as a Python function (AIF_WIRE_PYTHON). */
 static void test_return_address_that_is_none(void **state)
 {
 	static const uint64_t none[] = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture_recording.h"
 
-#include "profile/attribution_cache.h"
+#include "analysis/attribution/cache.h"
+#include "rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static double uniform(struct world *w)
 	return ((double)(w->state >> 11) + 0.5) / (double)(UINT64_C(1) << 53);
 }
 
-/* So many in all. */
+/* Adds stacks until there are n. */
 static void stacks_to(struct world *w, uint32_t n)
 {
 	for (uint32_t i = (uint32_t)w->r.p.stacks_len; i < n; i++)
@@ -238,7 +239,7 @@ static void windows_without_executions_go_by_the_whole(void **state)
 	over(&w);
 }
 
-/* Its driver gives no times: launches are all that there is. */
+/* A driver that gives no times leaves only launches to count. */
 static void without_times_launches_count(void **state)
 {
 	struct world w;
@@ -258,7 +259,7 @@ static void without_times_launches_count(void **state)
 
 			assert_int_equal(aif_writer_launches(w.r.writer, &l, 1, NULL), 0);
 		}
-		/* Of this one there are times: its launches without are no reason. */
+		/* Kernel G has times, so its launches are not counted instead. */
 		run(&w, G, 2, 1, 0, 50 * MS);
 		counted(&w, a, 0, place(F, 1), 400);
 		counted(&w, a, 0, place(G, 1), 10);
@@ -269,7 +270,7 @@ static void without_times_launches_count(void **state)
 		assert_int_equal(samples_of(&w, G, 2, place(G, 1)), 10);
 		assert_int_equal(grade_of(&w, G, 2, place(G, 1)), AIF_GRADE_EXACT);
 		if (!told) {
-			/* They may come yet. */
+			/* The times may come yet. */
 			assert_int_equal(w.r.a.conservation.sampled_attributed, 10);
 		} else {
 			assert_int_equal(samples_of(&w, F, 0, place(F, 1)), 300);
@@ -331,7 +332,7 @@ static void what_no_launch_explains_is_not_attributed(void **state)
 	assert_int_equal(w.r.a.conservation.sampled_attributed, 5);
 	assert_int_equal(w.r.a.conservation.sampled_unmatched, 18);
 	assert_int_equal(w.r.a.conservation.samples_outside, 13);
-	/* They are rows of their own, which have samples only. */
+	/* Unmatched samples are rows of their own, which have samples only. */
 	assert_int_equal(w.r.a.unmatched_len, 2);
 	for (size_t i = 0; i < 2; i++) {
 		const struct aif_attribution_row *row = &w.r.a.unmatched[i];
@@ -401,7 +402,7 @@ static void simulate(struct world *w, uint64_t seed, double spread, double error
 static void stacks_whose_mix_differs_are_told_apart(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+	for (uint64_t seed = 1; seed <= rounds(SEEDS); seed++) {
 		struct world w;
 		double error[2];
 		int grade[2];
@@ -422,7 +423,7 @@ static void stacks_whose_mix_differs_are_told_apart(void **state)
 	}
 }
 
-/* What was unmixed where executions are known helps where none are. */
+/* Rates that were unmixed where executions are known help where none are. */
 static void what_was_found_is_used_where_nothing_runs(void **state)
 {
 	struct world w;
@@ -488,8 +489,8 @@ static void what_a_place_has_stays_there(void **state)
 /* A span of time that a window reaches out of has its part of the samples, of what ran in it. */
 static void a_part_of_a_window_has_its_part(void **state)
 {
-	static const struct aif_attribution_opts parts[] = {{.to_ns = 40 * MS},
-							    {.from_ns = 40 * MS, .to_ns = 90 * MS}};
+	static const struct aif_selection parts[] = {{.to_ns = 40 * MS},
+						     {.from_ns = 40 * MS, .to_ns = 90 * MS}};
 	static const uint64_t expected[] = {400, 500};
 	struct aif_attribution all;
 	struct world w;

@@ -147,7 +147,7 @@ static void a_full_ring_refuses_and_recovers(void **state)
 	memory_close(&m);
 }
 
-/* What a hostile target may write. Each must be survived, counted, and left behind. */
+/* Records of a hostile target: each must be survived, counted, and left behind. */
 static void nonsense_is_skipped_and_counted(void **state)
 {
 	static struct memory m;
@@ -313,7 +313,7 @@ static void every_record_is_judged_by_its_size(void **state)
 
 struct door {
 	int listener, fd;
-	enum aif_welcome_status status;
+	enum aif_hello_status status;
 	struct aif_hello got;
 	ssize_t len;
 };
@@ -324,7 +324,7 @@ static void *answer(void *arg)
 	int sock = accept(d->listener, NULL, NULL);
 
 	d->len = recv(sock, &d->got, sizeof(d->got), 0);
-	aif_welcome_send(sock, d->status, d->status == AIF_WELCOME_OK ? d->fd : -1);
+	aif_hello_reply_send(sock, d->status, d->status == AIF_HELLO_REPLY_OK ? d->fd : -1);
 	close(sock);
 	return NULL;
 }
@@ -367,12 +367,12 @@ static void hello_brings_the_memory(void **state)
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	close(fd);
 
-	d.status = AIF_WELCOME_TOKEN;
+	d.status = AIF_HELLO_REPLY_TOKEN;
 	pthread_create(&t, NULL, answer, &d);
 	assert_int_equal(aif_hello_send(addr.sun_path, &hello, 5000, &fd), -EACCES);
 	pthread_join(t, NULL);
 
-	/* Who only says that he is there says who he is. */
+	/* A hello without a request names the process, too. */
 	hello.kind = AIF_HELLO_CARRIER;
 	memcpy(hello.text, "/bin/x\0x\0y", 11);
 	hello.text_len = 11;
@@ -383,7 +383,7 @@ static void hello_brings_the_memory(void **state)
 	assert_memory_equal(d.got.text, hello.text, 11);
 	hello.kind = AIF_HELLO_RUNTIME;
 
-	/* Nobody answers: the wait is bounded, and no descriptor stays. */
+	/* Without an answer the wait is bounded, and no descriptor stays. */
 	assert_int_equal(aif_hello_send(addr.sun_path, &hello, 50, &fd), -EAGAIN);
 	assert_int_equal(highest_fd(), before);
 	close(d.listener);
@@ -436,6 +436,62 @@ static void times_have_ranges(void **state)
 	assert_int_equal(aif_shm_time_from(4 * 5 + 1), 1280);
 }
 
+static void stamps_are_shifted_and_nothing_else(void **state)
+{
+	struct aif_wire_launch launch = {
+		.head = {.type = AIF_WIRE_LAUNCH}, .time = 500, .launch = 7, .bytes = 9};
+	struct aif_wire_clock clock = {
+		.head = {.type = AIF_WIRE_CLOCK}, .before = 1, .after = 2, .value = 3};
+	struct aif_wire_exec exec = {
+		.head = {.type = AIF_WIRE_EXEC}, .launch = 7, .start = 10, .end = 20};
+	struct aif_wire_mark step = {.head = {.type = AIF_WIRE_MARK, .aux = AIF_MARK_STEP},
+				     .time = 500,
+				     .number = 4},
+			     call = step;
+
+	(void)state;
+	call.head.aux = AIF_MARK_CALL;
+	aif_wire_shift(&launch, (uint64_t)-100);
+	assert_int_equal(launch.time, 400);
+	assert_int_equal(launch.launch, 7);
+	assert_int_equal(launch.bytes, 9);
+	aif_wire_shift(&clock, 100);
+	assert_int_equal(clock.before, 101);
+	assert_int_equal(clock.after, 102);
+	assert_int_equal(clock.value, 3);
+	aif_wire_shift(&exec, 100);
+	assert_int_equal(exec.start, 10);
+	assert_int_equal(exec.end, 20);
+	aif_wire_shift(&step, 100);
+	assert_int_equal(step.time, 600);
+	assert_int_equal(step.number, 4);
+	aif_wire_shift(&call, 100);
+	assert_int_equal(call.number, 104);
+}
+
+static uint64_t taken_time;
+
+static void take_time(void *arg, const void *record)
+{
+	(void)arg;
+	taken_time = ((const struct aif_wire_launch *)record)->time;
+}
+
+/* A drain that knows how far the producer's clock is away. */
+static void drained_stamps_are_the_consumers(void **state)
+{
+	struct memory m;
+
+	(void)state;
+	memory_open(&m);
+	m.drain.shift = 1000;
+	assert_true(put_launch(&m.ring, 5));
+	aif_ring_drain(&m.drain, aif_shm_slot(m.shm, 1), aif_shm_ring(m.shm, SLOTS, RING_SIZE, 1),
+		       RING_SIZE, m.scratch, sizeof(m.scratch), UINT64_MAX, take_time, state);
+	assert_int_equal(taken_time, 1005);
+	memory_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +504,8 @@ int main(void)
 		cmocka_unit_test(hello_brings_the_memory),
 		cmocka_unit_test(an_order_is_learnt_of_at_once),
 		cmocka_unit_test(times_have_ranges),
+		cmocka_unit_test(stamps_are_shifted_and_nothing_else),
+		cmocka_unit_test(drained_stamps_are_the_consumers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/xe_clients.h"
+#include "record/sources/xe_clients.h"
 
 #include "base/clock.h"
 
@@ -14,7 +14,7 @@
 /* after those */
 #include <cmocka.h>
 
-/* As the kernel's drm-usage-stats.rst has it. */
+/* Example of the kernel's drm-usage-stats.rst. */
 static const char file[] = "pos:\t0\nflags:\t02100002\nmnt_id:\t26\nino:\t561\n"
 			   "drm-driver:\txe\n"
 			   "drm-client-id:\t42\n"
@@ -139,7 +139,7 @@ static void what_was_used_since_the_look_before(void **state)
 	process(10, "game", "/dev/dri/renderD128", 1, 1000);
 	process(11, "idle", "/dev/dri/card0", 2, 5);
 	process(12, "other", "/dev/tty", 3, 5);
-	/* Nobody knows when that was. */
+	/* The first look has nothing to compare with. */
 	assert_int_equal(aif_xe_clients_look(&c, "proc", now, u, 4), 0);
 	process(10, "game", "/dev/dri/renderD128", 1, 1250);
 	process(12, "other", "/dev/tty", 3, 50);
@@ -150,7 +150,7 @@ static void what_was_used_since_the_look_before(void **state)
 	assert_int_equal(u[0].cycles, 250);
 	assert_int_equal(u[0].total, 2500);
 	assert_string_equal(u[0].name, "game");
-	/* Its child has the same file. Who is new is seen when all are gone through. */
+	/* A child has the same file. New processes are seen when all are gone through. */
 	process(13, "child", "/dev/dri/renderD128", 1, 1250);
 	process(14, "late", "/dev/dri/renderD128", 4, 77);
 	now += AIF_NS_PER_S;
@@ -171,7 +171,7 @@ static void what_was_used_since_the_look_before(void **state)
 	aif_xe_clients_finish(&c);
 }
 
-/* Of many processes some are looked at each time, until all were. */
+/* Some of many processes are looked at each time, until all were. */
 static void many_are_looked_at_by_and_by(void **state)
 {
 	enum { MANY = 2 * AIF_XE_CLIENTS_AT_ONCE };
@@ -202,7 +202,7 @@ static void many_are_looked_at_by_and_by(void **state)
 	assert_int_equal(aif_xe_clients_look(&c, "proc", ++now, u, 4), 1);
 	assert_int_equal(u[0].pid, 2000000);
 	assert_int_equal(u[0].cycles, 100);
-	/* Who has ended is forgotten. */
+	/* A process that has ended is forgotten. */
 	assert_int_equal(nftw("proc/999999", forget, 8, FTW_DEPTH | FTW_PHYS), 0);
 	assert_int_equal(aif_xe_clients_look(&c, "proc", ++now, u, 4), 0);
 	assert_int_equal(c.pids_len, 1);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/cards.h"
-#include "record/xe_join.h"
+#include "record/ingest/gpus.h"
+#include "record/sources/device_code.h"
+#include "record/sources/sources.h"
+#include "record/sources/streamed.h"
+#include "record/sources/xe_join.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,6 +28,8 @@ static int start(void **state)
 	if (!w || aif_store_init(&w->s, 0) < 0)
 		return -1;
 	w->d = (struct aif_drainer){.store = &w->s, .opts = &w->opts};
+	if (aif_sources_init(&w->d, aif_sources, AIF_SOURCE_COUNT, NULL) < 0)
+		return -1;
 	w->b = calloc(1, sizeof(*w->b) + 2 * sizeof(w->b->windows[0]));
 	w->b->start = 1000;
 	w->b->end = 2000;
@@ -39,8 +44,7 @@ static int stop(void **state)
 	struct world *w = *state;
 
 	aif_xe_batch_free(w->b);
-	aif_places_finish(&w->d.places);
-	aif_map_finish(&w->d.read_cards);
+	aif_sources_finish(&w->d);
 	aif_store_finish(&w->s);
 	free(w);
 	return 0;
@@ -48,16 +52,16 @@ static int stop(void **state)
 
 static void place(struct world *w, uint32_t process, const char *name, uint64_t at, uint64_t size)
 {
-	struct aif_place p = {.address = at,
-			      .size = size,
-			      .process = process,
-			      .device = w->device,
-			      .name = aif_store_puts(&w->s, name)};
+	struct aif_code_range p = {.address = at,
+				   .size = size,
+				   .process = process,
+				   .device = w->device,
+				   .name = aif_store_puts(&w->s, name)};
 
 	p.module =
 		aif_store_module(&w->s, AIF_MODULE_DEVICE, name, strlen(name), name, strlen(name));
 	p.code = p.module;
-	aif_places_put(&w->d.places, &w->s, &p);
+	aif_code_map_put(aif_device_code_map(&w->d), &w->s, &p);
 }
 
 static void tell(struct world *w, uint64_t address, enum aif_xe_reason reason, uint64_t count)
@@ -144,7 +148,7 @@ static void samples_find_their_instruction(void **state)
 	assert_int_equal(samples(w, 1, "rows", 0, "tdr", AIF_HELD), 1);
 	assert_int_equal(samples(w, AIF_NONE, NULL, 0, "send", 0), 7);
 	assert_int_equal(w->d.samples, 311);
-	/* Who had no samples has a window, too. */
+	/* A process without samples has a window, too. */
 	assert_int_equal(windows(w), 3);
 	assert_int_equal(w->s.p.losses_len, 0);
 }
@@ -155,8 +159,8 @@ static void shared_addresses_are_shared_by_time(void **state)
 
 	place(w, 0, "mm", 0x1000, 0x400);
 	place(w, 1, "mn", 0x1000, 0x400);
-	aif_places_ran(&w->d.places, 0, aif_store_puts(&w->s, "mm"), 3000);
-	aif_places_ran(&w->d.places, 1, aif_store_puts(&w->s, "mn"), 1000);
+	aif_code_map_ran(aif_device_code_map(&w->d), 0, aif_store_puts(&w->s, "mm"), 3000);
+	aif_code_map_ran(aif_device_code_map(&w->d), 1, aif_store_puts(&w->s, "mn"), 1000);
 	tell(w, 0x1008, AIF_XE_SYNC, 1000);
 	aif_xe_join(&w->d, w->b);
 	assert_int_equal(samples(w, 0, "mm", 8, "sync", AIF_HELD_AMBIGUOUS), 750);
@@ -173,8 +177,8 @@ static void single_samples_are_shared_fairly(void **state)
 
 	place(w, 0, "mm", 0, 80000);
 	place(w, 1, "mn", 0, 80000);
-	aif_places_ran(&w->d.places, 0, aif_store_puts(&w->s, "mm"), 9000);
-	aif_places_ran(&w->d.places, 1, aif_store_puts(&w->s, "mn"), 1000);
+	aif_code_map_ran(aif_device_code_map(&w->d), 0, aif_store_puts(&w->s, "mm"), 9000);
+	aif_code_map_ran(aif_device_code_map(&w->d), 1, aif_store_puts(&w->s, "mn"), 1000);
 	for (uint64_t i = 0; i < 10000; i++)
 		tell(w, 8 * i, AIF_XE_OTHER, 1);
 	aif_xe_join(&w->d, w->b);
@@ -232,7 +236,7 @@ static void sums_are_exact_and_bounded(void **state)
 			r[i] = (struct aif_xe_record){.ip = aif_mix64(round * 512 + i) % 100000,
 						      .low = 0x0100000000000002, /* 2 and 1 */
 						      .high = i % 2};
-		/* Those without counts are nobody's. */
+		/* Records without counts are nobody's. */
 		r[7].low = r[7].high = 0;
 		n = aif_xe_counts_add(&c, r, AIF_ARRAY_LEN(r));
 		taken += n;
@@ -258,7 +262,8 @@ static void sums_are_exact_and_bounded(void **state)
 	aif_xe_counts_finish(&c);
 }
 
-/* What lies in nobody's code is of the one process that worked on the card and told of none. */
+/* Samples in unknown code are of the only process that used the card, or of the only one of them
+ * that told of no code. */
 static void code_of_nobody_may_have_an_owner(void **state)
 {
 	struct world *w = *state;
@@ -276,7 +281,7 @@ static void code_of_nobody_may_have_an_owner(void **state)
 	aif_xe_join(&w->d, w->b);
 	assert_int_equal(samples(w, AIF_NONE, NULL, 0, "send", 0), 3);
 
-	/* Nobody else was there. */
+	/* Only python3 used this card. */
 	w->b->uses[w->b->uses_len++] = uses[1];
 	w->b->uses[w->b->uses_len++] = uses[3];
 	aif_xe_join(&w->d, w->b);
@@ -292,25 +297,25 @@ static void code_of_nobody_may_have_an_owner(void **state)
 	assert_int_equal(samples(w, game, NULL, 0, "send", 0), 6);
 	assert_int_equal(w->s.p.processes_len, 2);
 
-	/* One of two. */
+	/* Two processes that told of no code used the card: the owner is not known. */
 	w->b->uses[w->b->uses_len++] = uses[2];
 	aif_xe_join(&w->d, w->b);
 	assert_int_equal(samples(w, AIF_NONE, NULL, 0, "send", 0), 6);
 	assert_int_equal(w->s.p.processes_len, 2);
 }
 
-/* How busy a card was is a counter: in all, and with each process that is recorded. */
+/* The use of a card is a counter: in all, and with each process that is recorded. */
 static void how_busy_is_a_counter(void **state)
 {
 	struct world *w = *state;
 	struct aif_process python = {.pid = 1 << 28};
-	uint32_t process = aif_store_process(&w->s, &python), card = aif_card_device(&w->d, 7);
+	uint32_t process = aif_store_process(&w->s, &python), card = aif_gpu_device(&w->d, 7);
 	const struct aif_batch *b;
 
 	w->b->uses[0] = (struct aif_xe_use){.pci = 7, .pid = 1 << 29, .cycles = 250, .total = 1000};
 	w->b->uses[1] = (struct aif_xe_use){.pci = 8, .pid = 1 << 29, .cycles = 9, .total = 10};
 	w->b->uses[2] = (struct aif_xe_use){.pci = 7, .pid = 1 << 28, .cycles = 125, .total = 1000};
-	/* Of this one it is not known in what time. */
+	/* The time in which these cycles were counted is not known. */
 	w->b->uses[3] = (struct aif_xe_use){.pci = 7, .pid = 1 << 28, .cycles = 99};
 	w->b->uses_len = 4;
 	aif_xe_join(&w->d, w->b);
@@ -345,41 +350,41 @@ static void a_card_is_one_device(void **state)
 				  .vendor = aif_store_puts(&w->s, "Intel(R) Corporation"),
 				  .clock = AIF_CLOCK_DEVICE},
 			  tile = real;
-	uint32_t first = aif_card_device(&w->d, 0x300), second = aif_card_device(&w->d, 0x400);
+	uint32_t first = aif_gpu_device(&w->d, 0x300), second = aif_gpu_device(&w->d, 0x400);
 	size_t devices = p->devices_len;
 
 	assert_int_not_equal(first, second);
 	assert_string_equal(aif_profile_str(p, p->devices[second].name),
 			    "Intel GPU at 0000:04:00.0");
-	assert_int_equal(aif_card_known(&w->d, 0x400), second);
-	assert_int_equal(aif_card_known(&w->d, 0x500), AIF_NONE);
-	assert_int_equal(aif_card_told(&w->d, 0x400, &real), second);
+	assert_int_equal(aif_gpu_find(&w->d, 0x400), second);
+	assert_int_equal(aif_gpu_find(&w->d, 0x500), AIF_NONE);
+	assert_int_equal(aif_gpu_define(&w->d, 0x400, &real), second);
 	assert_string_equal(aif_profile_str(p, p->devices[second].name), "Max 1100");
 	assert_int_equal(p->devices_len, devices);
 	/* Another process tells the same; its part is another device. */
-	assert_int_equal(aif_card_told(&w->d, 0x400, &real), second);
-	assert_int_equal(aif_card_device(&w->d, 0x400), second);
+	assert_int_equal(aif_gpu_define(&w->d, 0x400, &real), second);
+	assert_int_equal(aif_gpu_device(&w->d, 0x400), second);
 	tile.units = 5;
-	assert_int_equal(aif_card_told(&w->d, 0x400, &tile), devices);
-	assert_int_equal(aif_card_known(&w->d, 0x400), second);
-	/* Of several cards it is not known which this is. */
+	assert_int_equal(aif_gpu_define(&w->d, 0x400, &tile), devices);
+	assert_int_equal(aif_gpu_find(&w->d, 0x400), second);
+	/* A device without a place becomes a new one beside several cards. */
 	tile.units = 6;
-	assert_int_equal(aif_card_told(&w->d, 0, &tile), devices + 1);
-	/* One that was told of first. */
+	assert_int_equal(aif_gpu_define(&w->d, 0, &tile), devices + 1);
+	/* A device that is defined before its card is seen. */
 	tile.units = 7;
-	assert_int_equal(aif_card_told(&w->d, 0x500, &tile), devices + 2);
-	assert_int_equal(aif_card_device(&w->d, 0x500), devices + 2);
-	/* Of one card it is. */
-	w->d.cards_len = 0;
-	first = aif_card_device(&w->d, 0);
+	assert_int_equal(aif_gpu_define(&w->d, 0x500, &tile), devices + 2);
+	assert_int_equal(aif_gpu_device(&w->d, 0x500), devices + 2);
+	/* The only card, whose place is unknown, is the device that is defined. */
+	w->d.gpus_len = 0;
+	first = aif_gpu_device(&w->d, 0);
 	tile.units = 8;
-	assert_int_equal(aif_card_told(&w->d, 0x600, &tile), first);
-	assert_int_equal(aif_card_known(&w->d, 0x600), first);
-	/* But not another vendor's. */
-	w->d.cards_len = 0;
-	first = aif_card_device(&w->d, 0x700);
+	assert_int_equal(aif_gpu_define(&w->d, 0x600, &tile), first);
+	assert_int_equal(aif_gpu_find(&w->d, 0x600), first);
+	/* A device of another vendor is not the only card. */
+	w->d.gpus_len = 0;
+	first = aif_gpu_device(&w->d, 0x700);
 	tile.vendor = aif_store_puts(&w->s, "NVIDIA");
-	assert_int_not_equal(aif_card_told(&w->d, 0, &tile), first);
+	assert_int_not_equal(aif_gpu_define(&w->d, 0, &tile), first);
 }
 
 /* Sums by their addresses: all of them, each once, in order; or none where these are too far apart. */
@@ -419,7 +424,7 @@ static void sums_come_in_order(void **state)
 				seen[at] = true;
 			}
 		}
-		/* What is reserved is room, and nothing in it. */
+		/* Reserving makes room, and puts nothing in it. */
 		aif_xe_counts_reserve(&like, &c);
 		assert_true(like.slots_cap >= c.len && like.slots_cap <= 4 * c.len + 1024);
 		assert_int_equal(like.len, 0);

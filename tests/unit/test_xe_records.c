@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/xe_records.h"
+#include "record/sources/xe_records.h"
 
 #include "base/hash.h"
 
@@ -105,7 +105,7 @@ static void random_bits_decode_as_the_table_says(void **state)
 		}
 }
 
-/* One field at a time, at its largest: nothing of it is read as another's. */
+/* Sets one field at a time to its largest: nothing of it is read as another's. */
 static void fields_do_not_touch(void **state)
 {
 	(void)state;

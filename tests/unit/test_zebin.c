@@ -198,7 +198,7 @@ static void lines_and_inlined_functions(void **state)
 	}
 }
 
-/* What no relocation places is nobody's. */
+/* Code that no relocation places is nobody's. */
 static void without_relocations_there_are_no_lines(void **state)
 {
 	const struct fake_zebin how = {.dwarf = 4, .drop_relocations = 100};

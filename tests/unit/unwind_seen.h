@@ -18,7 +18,7 @@
 
 #define MAX 512
 
-/* What one capture saw: ours, and glibc's as the oracle. */
+/* Result of one capture: ours, and glibc's as the oracle. */
 struct seen {
 	struct aif_unwinder *u;
 	struct aif_stack_bounds bounds;

@@ -1,61 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cuda/cuda.h"
 
+#include "agent/cuda/activity.h"
+#include "agent/cuda/claim.h"
+#include "agent/cuda/correlation.h"
+#include "agent/cuda/duty.h"
+#include "agent/cuda/errors.h"
+#include "agent/cuda/launch.h"
+#include "agent/cuda/library.h"
+#include "agent/cuda/lock.h"
+#include "agent/cuda/names.h"
+#include "agent/cuda/quiesce.h"
+#include "agent/cuda/records.h"
+#include "agent/cuda/sampling.h"
+#include "agent/cuda/use.h"
+#include "agent/emit.h"
 #include "agent/wait.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 
-/* What is launched is executed after this time, mostly. */
+/* Time after which most of what was launched has been executed. */
 #define UNDER_WAY_NS 20000000
-/* To end sampling: tries, of which each takes a quarter of a second, or a second while it holds nobody; and how long
+/* Ending sampling: the number of tries, each a quarter of a second, or a second while it holds nobody; and for how long
  * they go on. */
 #define LAST_TRIES 12
 #define LAST_NS    (3 * AIF_NS_PER_S)
 #define OPEN_NS    5000000
-/* To end records: a call that lasts is waited for, and after an attach the gate's first 3 s. */
+/* Ending records: calls that last are waited for, and after an attach the gate's first 3 s. */
 #define RECORDS_END_NS (4 * AIF_NS_PER_S)
 
-void aif_cuda_refused_in(struct aif_thread *t, enum aif_reason reason, const char *what, int error)
-{
-	const char *why = NULL;
-	char text[256];
-
-	if (error > 0)
-		CUDA->api.cuptiGetResultString(error, &why);
-	snprintf(text, sizeof(text), "%s%s%s", what, why ? ": " : "", why ? why : "");
-	aif_emit_note(t, reason, 1, text);
-}
-
-void aif_cuda_refused(enum aif_reason reason, const char *what, int error)
-{
-	struct aif_thread *t = aif_thread_enter();
-
-	if (!t)
-		return;
-	aif_cuda_refused_in(t, reason, what, error);
-	aif_thread_leave(t);
-}
-
-/* Under `switching`. Launches call back, or not. */
-static void listen(struct aif_cuda *cuda, bool on)
+/*
+ * Callbacks of launches go on one by one, and off only with the subscription: CUPTI loses count of a thread that is inside
+ * a call whose callback is switched off, which it then calls back no more, or for each call with the same correlation id,
+ * until cuptiFinalize() (bench/results/h100-cupti.md). Unsubscribing does not do that. Under `switching`.
+ */
+static void callbacks_begin(struct aif_cuda *cuda)
 {
 	int r;
 
-	if (cuda->listens == on || !cuda->subscriber)
+	if (cuda->callbacks_on || !cuda->subscriber)
 		return;
-	if (on) {
-		aif_cuda_gate_begin(cuda);
-		aif_cuda_names_go(cuda); /* some went unseen */
-	}
-	r = aif_cuda_launches(cuda, on);
-	cuda->listens = on;
+	aif_cuda_quiesce_begin(cuda);
+	aif_cuda_names_invalidate(cuda); /* some went unseen */
+	r = aif_cuda_callbacks_switch(cuda, true);
+	cuda->callbacks_on = true;
 	if (r)
-		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, on ? "callbacks" : "callbacks' end", r);
+		aif_cuda_report_error(AIF_REASON_CUDA_REFUSED, "callbacks", r);
 }
 
-static void tell_count(struct aif_thread *t, _Atomic uint64_t *n, enum aif_reason reason)
+/* From here on graphs may be made unseen. */
+static void callbacks_end(struct aif_cuda *cuda)
+{
+	cuda->api.cuptiUnsubscribe(cuda->subscriber);
+	aif_wait_spins_forget();
+	cuda->subscriber = NULL;
+	cuda->callbacks_on = false;
+	atomic_store(&cuda->has_graphs, true);
+}
+
+static void report_count(struct aif_thread *t, _Atomic uint64_t *n, enum aif_reason reason)
 {
 	uint64_t k = atomic_exchange(n, 0);
 
@@ -63,52 +68,52 @@ static void tell_count(struct aif_thread *t, _Atomic uint64_t *n, enum aif_reaso
 		atomic_fetch_add(n, k);
 }
 
-static void tell_counts(struct aif_cuda *cuda)
+static void report_counts(struct aif_cuda *cuda)
 {
 	struct aif_thread *t = aif_thread_enter();
 
 	if (!t)
 		return;
-	tell_count(t, &cuda->timeless, AIF_REASON_NO_TIMES);
-	tell_count(t, &cuda->confused, AIF_REASON_CUDA_CONFUSED);
-	tell_count(t, &cuda->unjoined, AIF_REASON_UNJOINED);
-	tell_count(t, &cuda->unsampled, AIF_REASON_SAMPLE_LOST);
-	tell_count(t, &cuda->nameless, AIF_REASON_CUDA_NAMELESS);
+	report_count(t, &cuda->timeless, AIF_REASON_NO_TIMES);
+	report_count(t, &cuda->confused, AIF_REASON_CUDA_CONFUSED);
+	report_count(t, &cuda->unjoined, AIF_REASON_UNJOINED);
+	report_count(t, &cuda->unsampled, AIF_REASON_SAMPLE_LOST);
+	report_count(t, &cuda->nameless, AIF_REASON_CUDA_NAMELESS);
 	aif_thread_leave(t);
 }
 
 /* Before no tick comes any more. */
-static void flush_and_tell(struct aif_cuda *cuda, bool last)
+static void flush_and_report(struct aif_cuda *cuda, bool last)
 {
-	aif_cuda_flush(cuda, last);
-	tell_counts(cuda);
+	aif_cuda_activity_flush(cuda, last);
+	report_counts(cuda);
 }
 
 /* Under `switching`. */
-static void switch_to(struct aif_cuda *cuda, bool on)
+static void switch_recording(struct aif_cuda *cuda, bool on)
 {
 	const struct timespec under_way = {.tv_nsec = UNDER_WAY_NS};
 
 	if (cuda->on == on || !cuda->subscriber)
 		return;
 	if (on)
-		listen(cuda, true);
+		callbacks_begin(cuda);
 	cuda->on = on;
 	if (on) {
-		aif_cuda_blocks_begin(cuda, aif_now_ns());
+		aif_cuda_duty_begin(cuda, aif_now_ns());
 	} else {
-		aif_cuda_blocks_end(cuda, aif_now_ns());
+		aif_cuda_duty_end(cuda, aif_now_ns());
 		nanosleep(&under_way, NULL);
-		flush_and_tell(cuda, false);
+		flush_and_report(cuda, false);
 	}
 }
 
-/* Under `switching`, as the next two. Where the seat is another's we wait until that one stands up. */
-static void sit(struct aif_cuda *cuda)
+/* Subscribes, unless another has. Under `switching`, as the next two. */
+static void subscribe(struct aif_cuda *cuda)
 {
 	int r;
 
-	if (cuda->taken)
+	if (cuda->other_subscribed)
 		return;
 	if (!cuda->subscriber) {
 		r = cuda->api.cuptiSubscribe(&cuda->subscriber, aif_cuda_callback, cuda);
@@ -119,25 +124,26 @@ static void sit(struct aif_cuda *cuda)
 		}
 		if (r) {
 			cuda->subscriber = NULL;
-			cuda->taken = true;
+			cuda->other_subscribed = true;
 			cuda->refused = aif_agent.session.generation;
-			aif_cuda_refused(r == AIF_CUPTI_MULTIPLE_SUBSCRIBERS
-						 ? AIF_REASON_CUDA_CROWDED
-						 : AIF_REASON_CUDA_REFUSED,
-					 "subscribing", r);
+			aif_cuda_report_error(r == AIF_CUPTI_MULTIPLE_SUBSCRIBERS
+						      ? AIF_REASON_CUDA_CROWDED
+						      : AIF_REASON_CUDA_REFUSED,
+					      "subscribing", r);
 			return;
 		}
 		/* Another subscriber's numbers begin anew; and contexts may have gone unseen. */
-		aif_cuda_forget(cuda);
+		atomic_store_explicit(&cuda->any_confused, false, memory_order_relaxed);
+		aif_cuda_correlations_clear(cuda->correlations);
 		cuda->records = (struct aif_cuda_records){0};
 		if (!aif_cuda_is_sampling(cuda))
 			aif_cuda_sampling_forget(cuda);
 		atomic_store(&cuda->captures, 0);
-		aif_cuda_watch(cuda);
+		aif_cuda_callbacks_subscribe(cuda);
 	}
 	aif_cuda_use_choose(cuda);
 	aif_cuda_use_publish(cuda, true);
-	/* Each recording is told what it does not get. */
+	/* Each recording reports what it does not get. */
 	if (aif_agent.session.device_rate)
 		aif_cuda_sampling_init(cuda);
 }
@@ -148,145 +154,137 @@ static bool end_sampling(struct aif_cuda *cuda, int tries)
 {
 	const uint64_t begin = aif_now_ns();
 
-	while (aif_cuda_is_sampling(cuda) && tries-- > 0 && !cuda->left &&
+	while (aif_cuda_is_sampling(cuda) && tries-- > 0 && !cuda->exiting &&
 	       aif_now_ns() - begin < LAST_NS)
-		if (!aif_cuda_blocks_calm(cuda, aif_now_ns()) && tries)
+		if (!aif_cuda_duty_records_only(cuda, aif_now_ns()) && tries)
 			aif_cuda_sleep(OPEN_NS);
 	return !aif_cuda_is_sampling(cuda);
 }
 
-/* Only where somebody else wants the seat: after it threads were seen whose calls all had one correlation id, that of
- * the call that they were in then. */
-static void stand_up(struct aif_cuda *cuda)
+/* Makes room for another subscriber. */
+static void unsubscribe(struct aif_cuda *cuda)
 {
-	switch_to(cuda, false);
+	switch_recording(cuda, false);
 	/* While we sample, CUPTI refuses the other's records. */
 	if (!end_sampling(cuda, LAST_TRIES))
-		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, "the end of sampling", 0);
+		aif_cuda_report_error(AIF_REASON_CUDA_REFUSED, "the end of sampling", 0);
 	if (!aif_cuda_records_end(cuda, RECORDS_END_NS))
-		aif_cuda_refused(AIF_REASON_CUDA_REFUSED, "the end of records", 0);
+		aif_cuda_report_error(AIF_REASON_CUDA_REFUSED, "the end of records", 0);
 	aif_cuda_use_publish(cuda, false);
-	if (cuda->subscriber) {
-		/* No buffer of ours may come back to the other's function. */
-		flush_and_tell(cuda, true);
-		cuda->api.cuptiUnsubscribe(cuda->subscriber);
-		aif_wait_spins_forget();
-	}
-	cuda->subscriber = NULL;
-	cuda->listens = false;
-	atomic_store(&cuda->has_graphs, true);
-}
-
-/* Under `switching`. Callbacks are what makes it possible to end sampling, if that was not possible yet. */
-static void fall_silent(struct aif_cuda *cuda, bool pause)
-{
-	uint64_t now = aif_now_ns();
-
-	if (cuda->left)
+	if (!cuda->subscriber)
 		return;
-	aif_cuda_gate_tick(cuda, now);
-	if (pause) {
-		(void)end_sampling(cuda, aif_cuda_gate_may_try(cuda, now));
-		(void)aif_cuda_records_settle(cuda, now);
-	} else if (end_sampling(cuda, LAST_TRIES)) {
-		/* What was under way is over now: for that it was waited. */
-		flush_and_tell(cuda, true);
-		if (!aif_cuda_records_end(cuda, RECORDS_END_NS) || cuda->left)
-			return;
-		listen(cuda, false);
-		aif_cuda_use_publish(cuda, false);
-	}
+	/* No buffer of ours may come back to the other's function. */
+	flush_and_report(cuda, true);
+	callbacks_end(cuda);
 }
 
 /*
- * The recorder has gone, and nothing of ours is on any more. But each launch costs 0.3 to 1.2 us more for as long as CUPTI is
- * there, once kernel records were on (bench/results/h200-cupti.md): so it is sent away. bench/gpu/sampling.c tried
+ * The recorder has gone, and neither records nor samples are on. But each launch costs 0.3 to 1.2 us more for as long as
+ * CUPTI is there, once kernel records were on (bench/results/h200-cupti.md): so it is finalized. bench/gpu/sampling.c tried
  * that hundreds of times beside threads that launch, wait, copy and load. But where graphs were launched while CUPTI was there
  * the process crashed, whoever finalized and however: so not where there may be graphs; those that are first
  * launched afterwards are fine. Of versions before 13.0 nothing is known, and they stay.
  */
-static void send_away(struct aif_cuda *cuda)
+static void leave(struct aif_cuda *cuda)
 {
 	const struct timespec under_way = {.tv_nsec = UNDER_WAY_NS};
+	bool finalizes = !atomic_load(&cuda->has_graphs) && cuda->version >= AIF_CUPTI_VERSION_13_0;
 
-	if (!cuda->subscriber || cuda->on || cuda->listens || cuda->records.on ||
-	    cuda->sampling.is_stranded || aif_cuda_is_sampling(cuda) ||
-	    atomic_load(&cuda->has_graphs) || cuda->version < AIF_CUPTI_VERSION_13_0)
+	if (!cuda->subscriber || cuda->records.on || cuda->sampling.is_stranded)
 		return;
-	/* Who is in a callback gets out of it. */
+	/* Threads inside a callback get out of it meanwhile. */
 	nanosleep(&under_way, NULL);
-	if (cuda->left)
+	if (cuda->exiting)
 		return;
-	aif_cuda_flush(cuda, true);
-	cuda->api.cuptiUnsubscribe(cuda->subscriber);
-	aif_wait_spins_forget();
-	cuda->subscriber = NULL;
-	atomic_store(&cuda->has_graphs, true); /* from here on they may be made unseen */
-	cuda->api.cuptiFinalize();
+	flush_and_report(cuda, true);
+	/* A graph may have been made meanwhile. */
+	finalizes = finalizes && !atomic_load(&cuda->has_graphs);
+	callbacks_end(cuda);
+	if (finalizes)
+		cuda->api.cuptiFinalize();
 }
 
-static void over(void)
+/* Under `switching`. Callbacks are what makes it possible to end sampling, if that was not possible yet. */
+static void stop_recording(struct aif_cuda *cuda, bool pause)
+{
+	uint64_t now = aif_now_ns();
+
+	if (cuda->exiting)
+		return;
+	aif_cuda_quiesce_tick(cuda, now);
+	if (pause) {
+		(void)end_sampling(cuda, aif_cuda_quiesce_may_try(cuda, now));
+		(void)aif_cuda_records_settle(cuda, now);
+	} else if (end_sampling(cuda, LAST_TRIES)) {
+		/* Work that was under way has ended: end_sampling() waited for it. */
+		flush_and_report(cuda, true);
+		if (!aif_cuda_records_end(cuda, RECORDS_END_NS) || cuda->exiting)
+			return;
+		aif_cuda_use_publish(cuda, false);
+		leave(cuda);
+	}
+}
+
+static void detach(void)
 {
 	struct aif_cuda *cuda = CUDA;
 
-	if (!cuda || cuda->left)
+	if (!cuda || cuda->exiting)
 		return;
 	pthread_mutex_lock(&cuda->switching);
 	/* The helper comes each second: one try. */
-	if (!cuda->on && cuda->listens && !aif_cuda_is_sampling(cuda) &&
+	if (!cuda->on && cuda->callbacks_on && !aif_cuda_is_sampling(cuda) &&
 	    aif_cuda_records_end(cuda, 0))
-		fall_silent(cuda, false);
-	if (!cuda->left)
-		send_away(cuda);
+		stop_recording(cuda, false);
 	pthread_mutex_unlock(&cuda->switching);
 }
 
-/* In a pause callbacks stay on: they cost next to nothing, and who is inside a call stays counted (cuda_gate.c). When
+/* Callbacks stay on in a pause: they cost next to nothing, and calls under way stay counted (quiesce.c). When
  * nobody will ever ask for more, nothing of ours shall be left on. */
-static void collect(bool on)
+static void enable(bool on)
 {
 	struct aif_cuda *cuda = CUDA;
 	bool pause = !on && atomic_load(&aif_agent.session.armed->recorder_alive);
 
-	/* Who has the seat may have left it without our knowing: each recording asks once. */
+	/* The other subscriber may have gone unnoticed: each recording tries once. */
 	if (cuda && on && cuda->refused && cuda->refused != aif_agent.session.generation) {
 		cuda->refused = 0;
-		cuda->taken = false;
+		cuda->other_subscribed = false;
 	}
-	if (!cuda || (on && (cuda->on || cuda->taken || cuda->left)) ||
-	    (!on && !cuda->on && (pause || !cuda->listens) && !aif_cuda_is_sampling(cuda) &&
+	if (!cuda || (on && (cuda->on || cuda->other_subscribed || cuda->exiting)) ||
+	    (!on && !cuda->on && (pause || !cuda->callbacks_on) && !aif_cuda_is_sampling(cuda) &&
 	     (cuda->records.on == cuda->records.wanted || cuda->sampling.is_stranded)))
 		return;
 	pthread_mutex_lock(&cuda->switching);
-	if (cuda->left) {
+	if (cuda->exiting) {
 		pthread_mutex_unlock(&cuda->switching);
 		return;
 	}
 	if (on)
-		sit(cuda);
-	switch_to(cuda, on);
+		subscribe(cuda);
+	switch_recording(cuda, on);
 	if (!on)
-		fall_silent(cuda, pause);
+		stop_recording(cuda, pause);
 	pthread_mutex_unlock(&cuda->switching);
 }
 
-void aif_cuda_yield(struct aif_cuda *cuda)
+void aif_cuda_subscriber_release(struct aif_cuda *cuda)
 {
 	bool had;
 
 	pthread_mutex_lock(&cuda->switching);
 	had = cuda->subscriber;
-	cuda->taken = true;
-	stand_up(cuda);
+	cuda->other_subscribed = true;
+	unsubscribe(cuda);
 	if (had)
-		aif_cuda_refused(AIF_REASON_CUDA_YIELDED, "", 0);
+		aif_cuda_report_error(AIF_REASON_CUDA_YIELDED, "", 0);
 	pthread_mutex_unlock(&cuda->switching);
 }
 
-void aif_cuda_yielded_back(struct aif_cuda *cuda)
+void aif_cuda_subscriber_reclaim(struct aif_cuda *cuda)
 {
-	cuda->taken = false;
-	collect(atomic_load(&aif_agent.session.armed->on));
+	cuda->other_subscribed = false;
+	enable(atomic_load(&aif_agent.session.armed->on));
 }
 
 static void tick(uint64_t now)
@@ -296,19 +294,20 @@ static void tick(uint64_t now)
 
 	if (!cuda || !cuda->on)
 		return;
-	aif_cuda_flush(cuda, false);
-	/* And for the first records; cuInit() has returned, too. */
+	aif_cuda_activity_flush(cuda, false);
+	/* The exit handler is set again once the first records are there, and cuInit() has
+	 * returned. */
 	if (!cuda->has_flushed)
 		aif_agent_leave_first();
 	cuda->has_flushed = true;
 	if (!pthread_mutex_trylock(&cuda->switching)) {
-		aif_cuda_gate_tick(cuda, now);
+		aif_cuda_quiesce_tick(cuda, now);
 		aif_cuda_sampling_tick(cuda);
 		if (cuda->on)
-			aif_cuda_blocks_spent(cuda);
+			aif_cuda_duty_charge(cuda);
 		pthread_mutex_unlock(&cuda->switching);
 	}
-	tell_counts(cuda);
+	report_counts(cuda);
 	t = aif_thread_enter();
 	if (!t)
 		return;
@@ -316,51 +315,52 @@ static void tick(uint64_t now)
 	aif_thread_leave(t);
 }
 
-static uint64_t turn(uint64_t now)
+static uint64_t poll(uint64_t now)
 {
-	return CUDA ? aif_cuda_turn(CUDA, now) : UINT64_MAX;
+	return CUDA ? aif_cuda_duty_poll(CUDA, now) : UINT64_MAX;
 }
 
 /* Makes the helper leave CUPTI, and waits until it has. A forked child has no helper, but perhaps its parent's lock. */
-static void exits(void)
+static void before_exit(void)
 {
 	struct aif_cuda *cuda = CUDA;
 
 	if (!cuda || !atomic_load(&aif_agent.session.armed->generation))
 		return;
-	cuda->left = true;
-	if (aif_cuda_lock_soon(cuda))
+	cuda->exiting = true;
+	if (aif_cuda_trylock_briefly(cuda))
 		pthread_mutex_unlock(&cuda->switching);
 }
 
-static void leave(void)
+static void at_exit(void)
 {
 	struct aif_cuda *cuda = CUDA;
 
 	if (!cuda || !cuda->on)
 		return;
-	aif_cuda_leave(cuda);
-	flush_and_tell(cuda, true);
+	aif_cuda_duty_at_exit(cuda);
+	flush_and_report(cuda, true);
 }
 
 /* A child has no use of its parent's CUDA. */
-static void forked(void)
+static void after_fork(void)
 {
-	atomic_store(&aif_agent.cuda, NULL);
+	atomic_store(&aif_agent.runtime[AIF_RUNTIME_ID(cuda)].state, NULL);
 }
 
-/* With --delay: as in a pause, callbacks are on, and so all calls are counted when it begins (cuda_gate.c). */
+/* With --delay: as in a pause, callbacks are on, and so all calls are counted when it begins (quiesce.c). */
 static void begin_paused(struct aif_cuda *cuda)
 {
 	pthread_mutex_lock(&cuda->switching);
-	sit(cuda);
-	listen(cuda, true);
+	subscribe(cuda);
+	callbacks_begin(cuda);
 	pthread_mutex_unlock(&cuda->switching);
 }
 
 static int begin(void)
 {
-	struct aif_cuda *cuda = aif_pages(sizeof(*cuda)), *none = NULL;
+	struct aif_cuda *cuda = aif_pages(sizeof(*cuda));
+	void *none = NULL;
 	int r;
 
 	if (!cuda)
@@ -372,24 +372,25 @@ static int begin(void)
 	cuda->correlations = aif_pages(sizeof(*cuda->correlations) * AIF_CUDA_CORRELATIONS);
 	if (!cuda->correlations)
 		return -ENOMEM;
-	r = aif_cuda_library(&cuda->api, &cuda->library, &cuda->version);
+	r = aif_cuda_library_open(&cuda->api, &cuda->library, &cuda->version);
 	if (r < 0) {
-		aif_cuda_refused(AIF_REASON_CUDA_NO_CUPTI, "", 0);
+		aif_cuda_report_error(AIF_REASON_CUDA_NO_CUPTI, "", 0);
 		return r; /* nobody sees it */
 	}
 	aif_cuda_library_bounds((uintptr_t)cuda->api.cuptiGetVersion, &cuda->lo, &cuda->hi);
 	aif_cuda_use_init(cuda);
 	aif_cuda_claim_init(cuda);
 	cuda->use = AIF_CUPTI_USE_THROUGHOUT;
-	if (!atomic_compare_exchange_strong(&aif_agent.cuda, &none, cuda))
+	if (!atomic_compare_exchange_strong(&aif_agent.runtime[AIF_RUNTIME_ID(cuda)].state, &none,
+					    cuda))
 		return -EALREADY;
 	aif_agent_leave_before_driver();
 	if (atomic_load(&aif_agent.session.armed->on))
-		collect(true);
+		enable(true);
 	else if (atomic_load(&aif_agent.session.armed->recorder_alive))
 		begin_paused(cuda);
-	/* Nobody has launched anything yet, or made a graph. */
-	aif_cuda_gate_settle(cuda);
+	/* No thread has launched anything yet, or made a graph. */
+	aif_cuda_quiesce_settle(cuda);
 	atomic_store(&cuda->has_graphs, !cuda->subscriber);
 	/* Before what CUPTI made for that is destroyed. */
 	aif_agent_leave_first();
@@ -414,7 +415,7 @@ int InitializeInjection(void)
 {
 	int saved = errno;
 
-	if (!CUDA && aif_session_start(&aif_runtime_cuda) == 0)
+	if (!CUDA && aif_agent_start(AIF_RUNTIME_ID(cuda)) == 0)
 		(void)begin();
 	begin_other();
 	errno = saved;
@@ -422,13 +423,12 @@ int InitializeInjection(void)
 }
 
 const struct aif_runtime aif_runtime_cuda = {
-	.name = "cuda",
 	.bound_ns = 5000, /* 0.4 us for the stack, 1 to 3 us for CUPTI's callbacks and records */
-	.collect = collect,
+	.enable = enable,
 	.tick = tick,
-	.turn = turn,
-	.over = over,
-	.exits = exits,
-	.leave = leave,
-	.forked = forked,
+	.poll = poll,
+	.detach = detach,
+	.before_exit = before_exit,
+	.at_exit = at_exit,
+	.after_fork = after_fork,
 };

@@ -104,8 +104,8 @@ struct aif_cupti_memset {
 	uint32_t graph;
 };
 
-/* What cuLaunchKernel's and cuLaunchCooperativeKernel's parameters begin with; cuLaunchKernelEx's are a
- * pointer to what CUlaunchConfig begins with, and the function. */
+/* First parameters of cuLaunchKernel and cuLaunchCooperativeKernel, behind the function, and first members of
+ * CUlaunchConfig, to which cuLaunchKernelEx has a pointer. */
 struct aif_cuda_geometry {
 	uint32_t grid[3], block[3]; /* in blocks; in threads */
 };
@@ -132,7 +132,7 @@ struct aif_cuda_launch_ex {
 #define AIF_CUDA_ATTRIBUTE_BLOCK_SHARED \
 	111 /* bytes of a block's that the driver keeps; since CUDA 11.1 */
 
-/* What a callback of the resource domain is given; the second is its descriptor, for modules. */
+/* Data of a callback of the resource domain, and its descriptor for modules. */
 struct aif_cupti_resource {
 	void *context, *stream;
 	const void *descriptor;
@@ -383,7 +383,7 @@ enum aif_cuda_form { AIF_CUDA_FORM_OTHER, AIF_CUDA_FORM_LAUNCH, AIF_CUDA_FORM_LA
 	X(433, cuMemsetD2D32Async_ptsz, FILL, OTHER)
 #define AIF_CUDA_CALL_MAX 800
 
-/* Of the resource domain. */
+/* Callback ids of the resource domain. */
 enum aif_cupti_resource_event {
 	AIF_CUPTI_CONTEXT_CREATED = 1,
 	AIF_CUPTI_CONTEXT_DESTROYED = 2, /* it begins to be */
@@ -393,10 +393,10 @@ enum aif_cupti_resource_event {
 
 /* Calls that launch nothing themselves: number, name, step. From step 1 to -1 launches into a stream only make nodes
  * of a graph. With AIF_CUDA_UNLOADS kernels go, and their names. They and the others, which are rare, take the driver's and CUPTI's locks as launches do, or make a stream wait for
- * something that nobody can foresee: a host function, a value that another device or process writes (cuda_gate.c). */
+ * something that nobody can foresee: a host function, a value that another device or process writes (quiesce.c). */
 #define AIF_CUDA_UNLOADS 2
-/* Those with AIF_CUDA_LOADS may copy code: records are not switched beside them, but sampling is, for which CUPTI itself may
- * have to load a library. */
+/* Calls with AIF_CUDA_LOADS may copy code: records are not switched beside them, but sampling is, for which CUPTI
+ * itself may have to load a library. */
 #define AIF_CUDA_LOADS 3
 /* In those with AIF_CUDA_WAITS the thread does nothing but wait for the device. They may meet any switch. */
 #define AIF_CUDA_WAITS 4

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/capture.h"
 #include "agent/emit.h"
-#include "agent/fake/fake_script.h"
-#include "agent/memory.h"
+#include "agent/fake/script.h"
+#include "agent/memory/pages.h"
 #include "agent/objects.h"
 #include "agent/runtime.h"
 #include "base/map.h"
@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 /*
- * A runtime without a device, driven by a script (fake_script.h): golden tests, benches, and the
+ * A runtime without a device, driven by a script (script.h): golden tests, benches, and the
  * template for adding a real one. Its "vendor's library" is the two functions below, which a host
  * program finds with dlsym: tests/mock/fake_app.c.
  */
 
 /* Runs the script in the file of that name; if there is none, `script` itself. 0 or -errno. */
 AIF_PUBLIC int aif_fake_run(const char *script);
-/* One launch with the caller's real stack, which ends at once. The script has made kernel and stream. */
+/* Launches a kernel that ends at once, with the caller's real stack. The script has made kernel and stream. */
 AIF_PUBLIC void aif_fake_launch(uint32_t stream, uint32_t kernel);
 
 #define OBJECTS 256
@@ -31,7 +31,7 @@ AIF_PUBLIC void aif_fake_launch(uint32_t stream, uint32_t kernel);
 struct object { /* a device, stream, program or kernel */
 	struct aif_fake_order order;
 	bool made;
-	_Atomic uint32_t told; /* session generation */
+	_Atomic uint32_t defined_gen; /* session generation */
 };
 
 struct aif_fake {
@@ -40,14 +40,14 @@ struct aif_fake {
 	struct object devices[OBJECTS], streams[OBJECTS], programs[OBJECTS], kernels[OBJECTS];
 };
 
-#define FAKE (atomic_load_explicit(&aif_agent.fake, memory_order_acquire))
+#define FAKE AIF_RUNTIME_STATE(fake, aif_fake)
 
-static bool is_told(struct object *o, const struct aif_thread *t)
+static bool is_defined(struct object *o, const struct aif_thread *t)
 {
-	return atomic_load_explicit(&o->told, memory_order_relaxed) == t->generation;
+	return atomic_load_explicit(&o->defined_gen, memory_order_relaxed) == t->generation;
 }
 
-static void device_tell(struct aif_thread *t, struct object *d)
+static void device_define(struct aif_thread *t, struct object *d)
 {
 	const struct aif_emit_device desc = {
 		.id = d->order.id,
@@ -61,41 +61,41 @@ static void device_tell(struct aif_thread *t, struct object *d)
 		.runtime = "fake",
 	};
 
-	if (!is_told(d, t) && aif_emit_device(t, &desc))
-		d->told = t->generation;
+	if (!is_defined(d, t) && aif_emit_device(t, &desc))
+		d->defined_gen = t->generation;
 }
 
-static void stream_tell(struct aif_thread *t, struct object *s)
+static void stream_define(struct aif_thread *t, struct object *s)
 {
 	struct object *d = &FAKE->devices[s->order.device];
 
-	device_tell(t, d);
-	if (is_told(d, t) && !is_told(s, t) &&
+	device_define(t, d);
+	if (is_defined(d, t) && !is_defined(s, t) &&
 	    aif_emit_stream(t, s->order.id, s->order.device, s->order.id, s->order.out_of_order))
-		s->told = t->generation;
+		s->defined_gen = t->generation;
 }
 
-static void kernel_tell(struct aif_thread *t, struct object *k)
+static void kernel_define(struct aif_thread *t, struct object *k)
 {
 	struct object *p = &FAKE->programs[k->order.program];
 
-	if (!is_told(p, t) && aif_emit_program(t, p->order.id, p->order.options, p->order.source,
-					       strlen(p->order.source), 0))
-		p->told = t->generation;
-	if (!is_told(k, t) && aif_emit_kernel(t, k->order.id, k->order.program, k->order.name))
-		k->told = t->generation;
+	if (!is_defined(p, t) && aif_emit_program(t, p->order.id, p->order.options, p->order.source,
+						  strlen(p->order.source), 0))
+		p->defined_gen = t->generation;
+	if (!is_defined(k, t) && aif_emit_kernel(t, k->order.id, k->order.program, k->order.name))
+		k->defined_gen = t->generation;
 }
 
 /* Lazily, at the launch that needs it; the lock only while something is untold. */
 static void tell(struct aif_thread *t, struct object *stream, struct object *kernel)
 {
-	if (aif_likely(is_told(stream, t) && (!kernel || is_told(kernel, t))))
+	if (aif_likely(is_defined(stream, t) && (!kernel || is_defined(kernel, t))))
 		return;
 	pthread_mutex_lock(&FAKE->lock);
-	if (!is_told(stream, t))
-		stream_tell(t, stream);
-	if (kernel && !is_told(kernel, t))
-		kernel_tell(t, kernel);
+	if (!is_defined(stream, t))
+		stream_define(t, stream);
+	if (kernel && !is_defined(kernel, t))
+		kernel_define(t, kernel);
 	pthread_mutex_unlock(&FAKE->lock);
 }
 
@@ -178,7 +178,7 @@ void aif_fake_launch(uint32_t stream, uint32_t kernel)
 		return;
 	}
 	aif_emit_cost_begin(t, &cost, l.time);
-	aif_capture_soon(t, &regs);
+	aif_capture_prefetch(t, &regs);
 	tell(t, &FAKE->streams[stream % OBJECTS], &FAKE->kernels[kernel % OBJECTS]);
 	l.stack = aif_capture(t, &regs, &api);
 	l.shape = aif_emit_shape(t, &shape);
@@ -313,7 +313,7 @@ static void window(struct aif_thread *t, const struct aif_fake_order *o)
 					  .others = o->others};
 
 	pthread_mutex_lock(&FAKE->lock);
-	device_tell(t, d);
+	device_define(t, d);
 	pthread_mutex_unlock(&FAKE->lock);
 	aif_emit_window(t, &w);
 }
@@ -332,7 +332,7 @@ static void pc(struct aif_thread *t, const struct aif_fake_order *o)
 static void counter(struct aif_thread *t, const struct aif_fake_order *o)
 {
 	pthread_mutex_lock(&FAKE->lock);
-	device_tell(t, &FAKE->devices[o->device % OBJECTS]);
+	device_define(t, &FAKE->devices[o->device % OBJECTS]);
 	pthread_mutex_unlock(&FAKE->lock);
 	aif_emit_counter(t, o->id, o->device, o->name, o->unit);
 }
@@ -355,7 +355,7 @@ static void place(struct aif_thread *t, const struct aif_fake_order *o)
 					 .size = o->size};
 
 	pthread_mutex_lock(&FAKE->lock);
-	device_tell(t, &FAKE->devices[o->device % OBJECTS]);
+	device_define(t, &FAKE->devices[o->device % OBJECTS]);
 	pthread_mutex_unlock(&FAKE->lock);
 	aif_emit_place(t, &p);
 }
@@ -462,7 +462,8 @@ static int obey(struct aif_fake_order *o, uint64_t *last)
 
 static int start(void)
 {
-	struct aif_fake *fake = FAKE, *none = NULL;
+	struct aif_fake *fake = FAKE;
+	void *none = NULL;
 
 	if (fake)
 		return 0;
@@ -470,10 +471,11 @@ static int start(void)
 	if (!fake)
 		return -ENOMEM;
 	pthread_mutex_init(&fake->lock, NULL);
-	if (!atomic_compare_exchange_strong(&aif_agent.fake, &none, fake))
+	if (!atomic_compare_exchange_strong(&aif_agent.runtime[AIF_RUNTIME_ID(fake)].state, &none,
+					    fake))
 		return 0; /* another thread was first */
 	/* Like any vendor's library it works as well where nobody records. */
-	(void)aif_session_start(&aif_runtime_fake);
+	(void)aif_agent_start(AIF_RUNTIME_ID(fake));
 	return 0;
 }
 
@@ -504,14 +506,13 @@ int aif_fake_run(const char *script)
 	return r;
 }
 
-static void forked(void)
+static void after_fork(void)
 {
 	if (FAKE)
 		pthread_mutex_init(&FAKE->lock, NULL);
 }
 
 const struct aif_runtime aif_runtime_fake = {
-	.name = "fake",
 	.bound_ns = 20000, /* its scripts' `vendor` is less */
-	.forked = forked,
+	.after_fork = after_fork,
 };

@@ -6,11 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* While something is awaited, events are asked after as often as this. 64 Ki events of ours then allow 3 million
- * launches a second. */
-#define ASK_NS 20000000
+/* Interval at which the helper looks at events. 64 Ki events of ours then allow 3 million launches a second. */
+#define POLL_NS 20000000
 /* At exit, what the application has waited for has ended: its times are there. */
-#define LAST_ASKS 3
+#define LAST_TRIES 3
 
 static void refused(struct aif_level_zero *l0, uint32_t error)
 {
@@ -23,12 +22,6 @@ static void refused(struct aif_level_zero *l0, uint32_t error)
 	if (aif_emit_note(t, AIF_REASON_ZE_NO_TRACING, 1, text))
 		l0->refused = t->generation;
 	aif_thread_leave(t);
-}
-
-/* The loader's own end may have begun: nothing of it is called any more but by leave(). */
-static bool has_left(void)
-{
-	return atomic_load(&aif_agent.left);
 }
 
 static bool functions_find(struct aif_level_zero *l0)
@@ -47,7 +40,7 @@ static bool functions_find(struct aif_level_zero *l0)
  * must be noticed, and a tracer that is switched off while a thread waits in a call can never be switched on again. */
 static void trace(struct aif_level_zero *l0, bool on)
 {
-	l0->tracing |= on && l0->tracer && !has_left() &&
+	l0->tracing |= on && l0->tracer && !aif_ze_has_left() &&
 		       l0->api.zelTracerSetEnabled(l0->tracer, true) == AIF_ZE_SUCCESS;
 }
 
@@ -84,8 +77,8 @@ static int make(void *function, struct aif_level_zero **ret)
 		return -ENOMEM;
 	pthread_mutex_init(&l0->lock, NULL);
 	aif_ze_metrics_init(&l0->metrics);
-	/* It stays: the application may not keep it. Where somebody stands in between, as we do, it is known by its
-	 * name. */
+	/* The loader is held: the application may close it. Where another library stands in front of it, as we do, it
+	 * is found by name. */
 	l0->library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	if (!l0->library || !dlsym(l0->library, "zelTracerCreate"))
 		l0->library = dlopen("libze_loader.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -110,7 +103,7 @@ static void begin(void *function)
 		aif_ze_calls_find(l0);
 		aif_ze_devices_find(l0);
 	}
-	atomic_store_explicit(&aif_agent.level_zero, l0, memory_order_release);
+	atomic_store_explicit(&L0_SLOT->state, l0, memory_order_release);
 	pthread_mutex_lock(&l0->lock);
 	trace(l0, wanted_asleep() || !aif_thread_asleep());
 	pthread_mutex_unlock(&l0->lock);
@@ -122,14 +115,14 @@ void aif_ze_begin(void *function)
 
 	/* In a child: what it has of its parent's goes first. */
 	if (armed && !atomic_load_explicit(&armed->generation, memory_order_acquire))
-		(void)aif_session_rearm();
+		(void)aif_session_rearm(0);
 	/* The first of several threads, or calls. */
-	if (!L0 && !atomic_exchange(&aif_agent.ze_begun, true) &&
-	    aif_session_start(&aif_runtime_level_zero) == 0)
+	if (!L0 && !atomic_exchange(&L0_SLOT->begun, true) &&
+	    aif_agent_start(AIF_RUNTIME_ID(level_zero)) == 0)
 		begin(function);
 }
 
-static void collect(bool on)
+static void enable(bool on)
 {
 	struct aif_level_zero *l0 = L0;
 
@@ -149,7 +142,7 @@ static void collect(bool on)
 	pthread_mutex_unlock(&l0->lock);
 }
 
-static void tell_count(struct aif_thread *t, _Atomic uint64_t *n, enum aif_reason reason)
+static void report_count(struct aif_thread *t, _Atomic uint64_t *n, enum aif_reason reason)
 {
 	uint64_t k = atomic_exchange(n, 0);
 
@@ -157,11 +150,11 @@ static void tell_count(struct aif_thread *t, _Atomic uint64_t *n, enum aif_reaso
 		atomic_fetch_add(n, k);
 }
 
-static void tell_counts(struct aif_level_zero *l0, struct aif_thread *t)
+static void report_counts(struct aif_level_zero *l0, struct aif_thread *t)
 {
-	tell_count(t, &l0->timeless, AIF_REASON_NO_TIMES);
-	tell_count(t, &l0->timeless_runs, AIF_REASON_ZE_NO_TIMES);
-	tell_count(t, &l0->unknown, AIF_REASON_ZE_UNKNOWN_LIST);
+	report_count(t, &l0->timeless, AIF_REASON_NO_TIMES);
+	report_count(t, &l0->timeless_runs, AIF_REASON_ZE_NO_TIMES);
+	report_count(t, &l0->unknown, AIF_REASON_ZE_UNKNOWN_LIST);
 }
 
 static void tick(uint64_t now)
@@ -175,70 +168,69 @@ static void tick(uint64_t now)
 	if (!t)
 		return;
 	pthread_mutex_lock(&l0->lock);
-	if (!has_left())
+	if (!aif_ze_has_left())
 		aif_ze_clock_tick(l0, t, now, false);
-	aif_ze_gone_tell(l0, t);
+	aif_ze_unloaded_report(l0, t);
 	pthread_mutex_unlock(&l0->lock);
-	tell_counts(l0, t);
+	report_counts(l0, t);
 	aif_thread_leave(t);
 	aif_ze_metrics_tick(l0, now);
 }
 
-static uint64_t turn(uint64_t now)
+static uint64_t poll(uint64_t now)
 {
 	struct aif_level_zero *l0 = L0;
 
 	if (!l0 || !l0->tracer)
 		return UINT64_MAX;
 	pthread_mutex_lock(&l0->lock);
-	if (!has_left())
-		(void)aif_ze_ask(l0);
+	if (!aif_ze_has_left())
+		aif_ze_pending_poll(l0);
 	pthread_mutex_unlock(&l0->lock);
-	return AIF_MIN(now + ASK_NS, aif_ze_metrics_turn(l0, now));
+	return AIF_MIN(now + POLL_NS, aif_ze_metrics_poll(l0, now));
 }
 
 /* The driver is still there (aif_agent_leave_before_driver). What is under way is not waited for. */
-static void leave(void)
+static void at_exit(void)
 {
 	struct aif_level_zero *l0 = L0;
 	struct aif_thread *t;
 
 	if (!l0 || !l0->tracer)
 		return;
-	aif_ze_metrics_leave(l0);
+	aif_ze_metrics_at_exit(l0);
 	/* Another thread may hold it for good. */
 	for (int i = 0; pthread_mutex_trylock(&l0->lock); i++) {
 		const struct timespec step = {.tv_nsec = 1000000};
 
-		if (i == LAST_ASKS)
+		if (i == LAST_TRIES)
 			return;
 		nanosleep(&step, NULL);
 	}
-	(void)aif_ze_ask(l0);
-	aif_ze_last_count(l0);
+	aif_ze_pending_poll(l0);
+	aif_ze_pending_count_lost(l0);
 	t = aif_thread_enter();
 	if (t) {
 		aif_ze_clock_tick(l0, t, aif_now_ns(), true);
-		aif_ze_gone_tell(l0, t);
-		tell_counts(l0, t);
+		aif_ze_unloaded_report(l0, t);
+		report_counts(l0, t);
 		aif_thread_leave(t);
 	}
 	pthread_mutex_unlock(&l0->lock);
 }
 
 /* A child has no use of its parent's driver; what it starts itself is another. */
-static void forked(void)
+static void after_fork(void)
 {
-	atomic_store(&aif_agent.level_zero, NULL);
-	atomic_store(&aif_agent.ze_begun, false);
+	atomic_store(&L0_SLOT->state, NULL);
+	atomic_store(&L0_SLOT->begun, false);
 }
 
 const struct aif_runtime aif_runtime_level_zero = {
-	.name = "level zero",
 	.bound_ns = 3000,
-	.collect = collect,
+	.enable = enable,
 	.tick = tick,
-	.turn = turn,
-	.leave = leave,
-	.forked = forked,
+	.poll = poll,
+	.at_exit = at_exit,
+	.after_fork = after_fork,
 };

@@ -4,10 +4,10 @@
 #include "base/ze_metrics.h"
 
 /*
- * What the adapter needs of Level Zero's binary interface (specification 1.0 to 1.13, unchanged in all of
- * them), in our own words. Handles are void *, results uint32_t. So aiflame builds where there are no Level
- * Zero headers; where there are, a test compares sizes, offsets and values with them. What others ask drivers for, too, is
- * in base/ze_metrics.h.
+ * The part of Level Zero's binary interface that the adapter needs (specification 1.0 to 1.13, unchanged in all of
+ * them), declared by us. Handles are void *, results uint32_t. So aiflame builds where there are no Level Zero headers;
+ * where there are, a test compares sizes, offsets and values with them. The part that the command needs, too, is in
+ * base/ze_metrics.h.
  */
 
 #define AIF_ZE_NOT_READY     1u
@@ -38,7 +38,7 @@
 #define AIF_ZE_CONTEXT_DESC  0xd
 #define AIF_ZE_PCI_PROPS     0x10008
 #define AIF_ZE_FORMAT_SPIRV  0 /* of a module's input */
-/* Of the tools' half (zet). */
+/* Structure type of the tools' half (zet). */
 #define AIF_ZE_STREAMER_DESC 0x3
 
 struct aif_ze_tracer_desc {
@@ -74,7 +74,7 @@ struct aif_ze_event_desc {
 	uint32_t index, signal, wait;
 };
 
-/* Of zeEventQueryKernelTimestamp(): ticks. */
+/* Result of zeEventQueryKernelTimestamp(), ticks. */
 struct aif_ze_kernel_times {
 	uint64_t start, end; /* of the device's clock */
 	uint64_t context_start, context_end;
@@ -144,7 +144,7 @@ struct aif_ze_value {
 /* All traced calls' arguments come as pointers to them, in their order. */
 typedef void aif_ze_callback(void **arguments, uint32_t result, void *user, void **instance);
 
-/* What we call of the loader: X(name, arguments, needed). */
+/* Functions of the loader that the adapter calls: X(name, arguments, needed). */
 #define AIF_ZE_FUNCTIONS(X)                                                                       \
 	X(zelTracerCreate, (const struct aif_ze_tracer_desc *desc, void **ret_tracer), true)      \
 	X(zelTracerSetEnabled, (void *tracer, uint8_t on), true)                                  \

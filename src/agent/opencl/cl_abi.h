@@ -4,10 +4,10 @@
 #include "base/base.h"
 
 /*
- * What the layer needs of OpenCL's binary interface, in our own words: the order of the ICD dispatch
- * table (149 functions, fixed since OpenCL 3.0 and only ever appended to), the signatures of those
- * that we call or replace, and a few constants. Handles are void *. So aiflame builds where there are
- * no OpenCL headers; where there are, a test compares every offset and value with them.
+ * The part of OpenCL's binary interface that the layer needs, declared by us: the order of the ICD dispatch table (149
+ * functions, fixed since OpenCL 3.0 and only ever appended to), the signatures of those that we call or replace, and a
+ * few constants. Handles are void *. So aiflame builds where there are no OpenCL headers; where there are, a test
+ * compares every offset and value with them.
  *
  * X(name, result, arguments): used. U(name): only passed through.
  */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Of 100 us: what an exit is delayed by, at most, and only then. The callback comes at once where the driver's
+/* Steps of 100 us that an exit waits at most for callbacks under way. The callback comes at once where the driver's
  * thread gets a processor; with 14 busy threads on two, 50 steps have been too few. */
 #define LEAVE_STEPS 250
 
@@ -35,8 +35,8 @@ int32_t clGetLayerInfo(uint32_t name, size_t size, void *value, size_t *ret_size
 	return AIF_CL_SUCCESS;
 }
 
-/* Where the application's calls arrive. ocl-icd's functions jump on to the layer, so that they have no
- * frame on the stack; their addresses stand for them (aif_capture). */
+/* Finds the functions that the application calls. ocl-icd's jump on to the layer, so that they have no frame on the
+ * stack; their addresses stand for them (aif_capture). */
 static void find_api(struct aif_opencl *cl, uint64_t return_address)
 {
 	struct aif_unwind_module m;
@@ -69,7 +69,7 @@ static int layer_init(uint32_t n, const struct aif_cl_dispatch *target, uint64_t
 	r = aif_cl_pool_init(&cl->pool);
 	if (r < 0)
 		return r;
-	r = aif_session_start(&aif_runtime_opencl);
+	r = aif_agent_start(AIF_RUNTIME_ID(opencl));
 	if (r < 0)
 		return r;
 	find_api(cl, return_address);
@@ -80,7 +80,8 @@ static int layer_init(uint32_t n, const struct aif_cl_dispatch *target, uint64_t
 	for (unsigned i = 0; i < AIF_CL_ENTRIES; i++)
 		if (!((void **)&cl->target)[i])
 			((void **)&cl->layer)[i] = NULL;
-	atomic_store_explicit(&aif_agent.opencl, cl, memory_order_release);
+	atomic_store_explicit(&aif_agent.runtime[AIF_RUNTIME_ID(opencl)].state, cl,
+			      memory_order_release);
 	return 0;
 }
 
@@ -96,7 +97,8 @@ int32_t clInitLayer(uint32_t n, const struct aif_cl_dispatch *target, uint32_t *
 		*ret_n = (uint32_t)AIF_MIN(n, AIF_CL_ENTRIES);
 		*ret = &CL->layer;
 	} else {
-		/* Nobody records, or we are a layer already: pass everything through. */
+		/* Calls pass through unchanged where nobody records, or the agent is a layer
+		 * already. */
 		*ret_n = n;
 		*ret = target;
 	}
@@ -127,7 +129,7 @@ static void tick(uint64_t now)
  * once would lose that one: wait a moment, in steps. But only for what the application has waited for,
  * too: a driver that is still at work now, compiling perhaps, is falling apart under the exit, and each
  * moment that the process lives on makes it likelier to crash. */
-static void leave(void)
+static void at_exit(void)
 {
 	const struct timespec step = {.tv_nsec = 100000};
 	struct aif_thread *t;
@@ -147,7 +149,7 @@ static void leave(void)
 	}
 }
 
-static void forked(void)
+static void after_fork(void)
 {
 	if (!CL)
 		return;
@@ -156,9 +158,8 @@ static void forked(void)
 }
 
 const struct aif_runtime aif_runtime_opencl = {
-	.name = "opencl",
 	.bound_ns = 5000, /* on PoCL 0.3 us when hot, with an event and its callback */
 	.tick = tick,
-	.leave = leave,
-	.forked = forked,
+	.at_exit = at_exit,
+	.after_fork = after_fork,
 };

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "agent/emit.h"
-#include "agent/handles.h"
-#include "agent/memory.h"
-#include "agent/opencl/opencl_translate.h"
+#include "agent/memory/handles.h"
+#include "agent/memory/pages.h"
+#include "agent/opencl/translate.h"
 #include "agent/runtime.h"
 #include "agent/wait.h"
 
@@ -16,21 +16,21 @@
  * agent and maps libOpenCL, without a session).
  *
  *     opencl.c           the layer's two entries, the seam
- *     opencl_queues.c    queues: profiling forced on, and hidden from an application that did not ask
- *     opencl_programs.c  programs and kernels: names, source, options
- *     opencl_commands.c  every clEnqueue...: the launch
- *     opencl_pending.c   from a launch to its end: events, callbacks, the execution
- *     opencl_clock.c     which clock the device's times are of
- *     opencl_objects.c   what we know about devices, queues, programs, kernels; telling the recorder
+ *     queues.c    queues: profiling forced on, and hidden from an application that did not ask
+ *     programs.c  programs and kernels: names, source, options
+ *     commands.c  every clEnqueue...: the launch
+ *     pending.c   from a launch to its end: events, callbacks, the execution
+ *     clock.c     which clock the device's times are of
+ *     objects.c   what we know about devices, queues, programs, kernels; telling the recorder
  *
- * Objects live in an arena until the process ends; `told` is the session generation in which the
+ * Objects live in an arena until the process ends; `defined_gen` is the session generation in which the
  * recorder was told about one.
  */
 
 struct aif_cl_device {
 	struct aif_emit_device desc;
 	void *handle;
-	_Atomic uint32_t told;
+	_Atomic uint32_t defined_gen;
 	bool own_clock;           /* its times need pairs */
 	bool has_timer;           /* clGetDeviceAndHostTimer */
 	_Atomic uint64_t pair_ns; /* when the last pair was taken */
@@ -41,10 +41,10 @@ struct aif_cl_device {
 struct aif_cl_queue {
 	uint32_t id, ordinal;
 	struct aif_cl_device *device;
-	_Atomic uint32_t told;
+	_Atomic uint32_t defined_gen;
 	bool out_of_order;
 	bool profiled; /* gives times */
-	/* Captured commands; of these, those which the application has waited for. Only leave() asks, and what
+	/* Captured commands; of these, those which the application has waited for. Only at_exit() asks, and what
 	 * is not captured has no end to be told. */
 	_Atomic uint64_t launched, awaited;
 	/* The last captured command that the application has an event of, and its number. Two stores: where
@@ -61,7 +61,7 @@ struct aif_cl_queue {
 struct aif_cl_program {
 	uint32_t id;
 	void *handle;
-	_Atomic uint32_t told;
+	_Atomic uint32_t defined_gen;
 	char *app_options; /* where the driver was given others: what the application gave */
 	struct aif_cl_kernel *kernels;
 };
@@ -69,7 +69,7 @@ struct aif_cl_program {
 struct aif_cl_kernel {
 	uint32_t id;
 	struct aif_cl_program *program;
-	_Atomic uint32_t told;
+	_Atomic uint32_t defined_gen;
 	char *name;
 	struct aif_cl_kernel *next;
 };
@@ -110,7 +110,7 @@ struct aif_opencl {
 	struct aif_handles queues, programs, kernels;
 };
 
-#define CL        (atomic_load_explicit(&aif_agent.opencl, memory_order_acquire))
+#define CL        AIF_RUNTIME_STATE(opencl, aif_opencl)
 #define TARGET    (&CL->target)
 #define API(name) (&CL->api[offsetof(struct aif_cl_dispatch, name) / sizeof(void *)])
 
@@ -121,7 +121,8 @@ struct aif_cl_queue *aif_cl_queue_new(void *queue, void *context, void *device, 
 				      uint64_t asked, const uint64_t *list, bool has_list);
 /* NULL for what is no queue. Asks the driver about queues that were made behind our back. */
 struct aif_cl_queue *aif_cl_queue_get(void *queue);
-/* Its commands up to `number` have ended: the application has waited for them. */
+/* Notes that the application has waited for the queue's commands up to `number`, which have
+ * ended. */
 void aif_cl_queue_awaited(struct aif_cl_queue *q, uint64_t number);
 struct aif_cl_program *aif_cl_program_new(void *program);
 struct aif_cl_program *aif_cl_program_get(void *program);
@@ -130,8 +131,8 @@ void aif_cl_kernel_forget(void *kernel); /* its address has a new meaning, found
 struct aif_cl_kernel *aif_cl_kernel_get(void *kernel);
 
 /* The recorder knows it afterwards, if the ring had room. */
-void aif_cl_queue_tell(struct aif_thread *t, struct aif_cl_queue *q);
-void aif_cl_kernel_tell(struct aif_thread *t, struct aif_cl_kernel *k);
+void aif_cl_queue_define(struct aif_thread *t, struct aif_cl_queue *q);
+void aif_cl_kernel_define(struct aif_thread *t, struct aif_cl_kernel *k);
 
 /* ---- clock ----------------------------------------------------------------------------------- */
 
@@ -139,7 +140,7 @@ void aif_cl_kernel_tell(struct aif_thread *t, struct aif_cl_kernel *k);
 uint32_t aif_cl_clock_probe(void *context, void *device);
 /* Clock pairs of the devices that have a timer, each second. */
 void aif_cl_clock_tick(struct aif_thread *t, uint64_t now);
-/* Of the others, where a launch brings one. */
+/* Writes the clock pair that a launch brings, for devices without a timer, when one is due. */
 void aif_cl_clock_pair(struct aif_thread *t, const struct aif_cl_pending *p);
 bool aif_cl_clock_pair_wanted(const struct aif_cl_device *d, uint64_t now);
 
@@ -151,8 +152,8 @@ void aif_cl_pending_free(struct aif_cl_pending *p);
 /* The event callback: `data` is the pending command. Gives up our reference of the event. */
 void aif_cl_pending_ended(void *event, int32_t status, void *data);
 void aif_cl_pending_tick(struct aif_thread *t);
-/* How many commands the application has waited for whose end is not told yet; exact when nothing else
- * happens. */
+/* Returns the number of commands that the application has waited for and whose end is not reported yet; exact when
+ * nothing else happens. */
 uint32_t aif_cl_pending_awaited(void);
 
 /* ---- replaced functions ---------------------------------------------------------------------- */

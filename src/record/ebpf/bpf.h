@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * The little of the kernel that the programs need, instead of a vmlinux.h of some ten thousand types made on
- * one machine: nothing of the machine that builds is asked. Of the kernel's own structures only the
- * fields that are read; where these lie is found out when the program is loaded (CO-RE).
+ * The little of the kernel that the programs need, instead of a vmlinux.h of some ten thousand
+ * types made on one machine: nothing of the machine that builds is asked. Of the kernel's own
+ * structures only the fields that are read; where these lie is found out when the program is loaded
+ * (CO-RE).
  */
 #include <linux/bpf.h>
 #include <linux/types.h>

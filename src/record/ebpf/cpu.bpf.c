@@ -17,6 +17,6 @@ int aif_cpu_tick(void *ctx)
 	s->event.pid = pid;
 	s->event.tid = tid;
 	s->event.caller = 0;
-	aif_tell(ctx, s, 1, AIF_EBPF_LOST_SAMPLES);
+	aif_message(ctx, s, 1, AIF_EBPF_LOST_SAMPLES);
 	return 0;
 }

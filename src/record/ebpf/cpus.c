@@ -15,12 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Records of mappings are 100 to 200 bytes: 128 KiB hold what 100 new processes map, in 20 ms on one CPU. */
+/* Records of mappings are 100 to 200 bytes: 128 KiB hold what 100 new processes map, in 20 ms on
+ * one CPU. */
 #define RING_PAGES 32
 
-/* Without .build_id, which would name files better than their inodes do: Linux 6.18 then marks the records that go
- * to other people's events as if these had asked for it, too, and a perf record that runs meanwhile writes a
- * file that perf cannot read. */
+/* Without .build_id, which would name files better than their inodes do: Linux 6.18 then marks
+ * the records that go to other people's events as if these had asked for it, too, and a perf
+ * record that runs meanwhile writes a file that perf cannot read. */
 static int event_open(int cpu, uint64_t period_ns)
 {
 	struct perf_event_attr a = {
@@ -151,7 +152,8 @@ void aif_ebpf_cpus_read(struct aif_ebpf_cpus *c,
 	}
 }
 
-/* ---- what is mapped now -------------------------------------------------------------------------- */
+/* ---- what is mapped now
+ * -------------------------------------------------------------------------- */
 
 int aif_ebpf_maps_open(struct aif_ebpf_maps *m)
 {

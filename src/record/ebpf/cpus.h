@@ -7,7 +7,8 @@
 
 struct bpf_program;
 
-/* One perf_event on each CPU: its ticks run the program, and its ring has the side-band (sideband.h). */
+/* The perf_event of one CPU: its ticks run the program, and its ring has the side-band
+ * (sideband.h). */
 struct aif_ebpf_cpu {
 	int fd;
 	struct perf_event_mmap_page *ring;
@@ -19,7 +20,8 @@ struct aif_ebpf_cpus {
 	uint8_t *record; /* AIF_SIDEBAND_RECORD_MAX bytes */
 };
 
-/* A tick each period_ns; program NULL: the side-band only. 0 or -errno; *c is closed by the caller in any case. */
+/* A tick each period_ns; program NULL: the side-band only. 0 or -errno; *c is closed by the
+ * caller in any case. */
 int aif_ebpf_cpus_open(struct aif_ebpf_cpus *c, uint64_t period_ns, struct bpf_program *program);
 /* No more ticks; what is in the rings stays. */
 void aif_ebpf_cpus_stop(struct aif_ebpf_cpus *c);

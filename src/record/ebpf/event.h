@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * What the BPF programs tell the recorder: through a ring, in variables and in maps. Included by both
- * sides, so it includes nothing itself; both have the types of <linux/types.h> before.
+ * The interface between the BPF programs and the recorder: a ring, in variables and in maps.
+ * Included by both sides, so it includes nothing itself; both have the types of <linux/types.h>
+ * before.
  */
 
 enum aif_ebpf_kind {
@@ -27,11 +28,12 @@ struct aif_ebpf_event {
 };
 #define AIF_EBPF_EVENT_MAX (sizeof(struct aif_ebpf_event) + 2 * AIF_EBPF_FRAMES * sizeof(__u64))
 
-/* What is not wanted of a process (map aif_unwanted: its number -> these). */
+/* Flags of what not to record of a process (map aif_unwanted: its number -> these). */
 #define AIF_EBPF_NO_SAMPLES  1 /* its agent takes them */
 #define AIF_EBPF_NO_LAUNCHES 2 /* its agent tells them */
 
-/* Whose times off CPU are wanted (map aif_wanted: process -> one of these); a child is wanted if its parent is in it. */
+/* Flags of processes whose times off CPU are recorded (map aif_wanted: process -> one of these);
+ * a child is wanted if its parent is in it. */
 #define AIF_EBPF_WANTED   1
 #define AIF_EBPF_CHILDREN 2 /* not itself: the recorder */
 
@@ -61,7 +63,7 @@ struct aif_ebpf_left {
 	char comm[AIF_EBPF_COMM];
 };
 
-/* What was lost, by CPU (map aif_lost). */
+/* Kinds of losses, counted by CPU (map aif_lost). */
 enum aif_ebpf_loss {
 	AIF_EBPF_LOST_SAMPLES,    /* the ring was full */
 	AIF_EBPF_LOST_LAUNCHES,   /* the same */

@@ -12,7 +12,8 @@ static_assert(sizeof(struct aif_ebpf_off_key) == 24, "a key of a map");
 static_assert(sizeof(struct aif_ebpf_off_value) == 32, "a value of a map");
 static_assert(sizeof(struct aif_ebpf_left) == 48, "a value of a map");
 
-/* An event of the ring, taken apart. Frames are innermost first, and lie behind the copy of the event. */
+/* An event of the ring, taken apart. Frames are innermost first, and lie behind the copy of the
+ * event. */
 struct aif_ebpf_read {
 	struct aif_ebpf_event e; /* its comm is terminated */
 	const uint64_t *user, *kernel;

@@ -2,8 +2,8 @@
 /* Launches of processes without the agent: runs on entry of a function that launches. */
 #include "record/ebpf/maps.bpf.h"
 
-/* On entry the frame pointer is still the caller's: following it begins with the caller's caller. The caller is
- * where the return will go to. */
+/* On entry the frame pointer is still the caller's: following it begins with the caller's
+ * caller. The caller is where the return will go to. */
 static __always_inline __u64 aif_caller(const struct aif_registers *regs)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -32,6 +32,6 @@ int aif_launch(struct aif_registers *regs)
 	s->event.pid = pid;
 	s->event.tid = tid;
 	s->event.caller = aif_caller(regs);
-	aif_tell(regs, s, 0, AIF_EBPF_LOST_LAUNCHES);
+	aif_message(regs, s, 0, AIF_EBPF_LOST_LAUNCHES);
 	return 0;
 }

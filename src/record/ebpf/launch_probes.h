@@ -4,8 +4,8 @@
 #include "base/base.h"
 
 /*
- * The functions with which programs launch work on devices, by the library that has them. One launch goes through
- * one of them: of CUDA those of the driver, which the runtime calls, too.
+ * The functions with which programs launch work on devices, by the library that has them. One
+ * launch goes through one of them: of CUDA those of the driver, which the runtime calls, too.
  */
 struct aif_launch_probe {
 	const char *library; /* how the file's name begins */

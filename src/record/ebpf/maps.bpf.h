@@ -6,7 +6,8 @@
 
 #include "record/ebpf/event.h"
 
-/* 4 MiB hold 2 s of 64 CPUs at 99 Hz with stacks of 40 frames; the recorder empties it 20 times a second or more often. */
+/* 4 MiB hold 2 s of 64 CPUs at 99 Hz with stacks of 40 frames; the recorder empties it 20 times
+ * a second or more often. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4 << 20);
@@ -26,8 +27,8 @@ struct {
 	__type(value, __u32);
 } aif_unwanted SEC(".maps");
 
-/* An event is put together here: the stack of a program has 512 bytes. Two, since a tick may come while a
- * launch is put together, and a nesting deeper than that does not happen. */
+/* An event is put together here: the stack of a program has 512 bytes. Two, since a tick may
+ * come while a launch is put together, and a nesting deeper than that does not happen. */
 struct aif_scratch {
 	struct aif_ebpf_event event;
 	__u64 frames[2 * AIF_EBPF_FRAMES + 2];
@@ -39,8 +40,8 @@ struct {
 	__type(value, struct aif_scratch);
 } aif_scratch SEC(".maps");
 
-/* Set before the programs are loaded. The recorder's own process, and its namespace of process numbers where
- * that is not the machine's: 0 = it is. */
+/* Set before the programs are loaded. The recorder's own process, and its namespace of process
+ * numbers where that is not the machine's: 0 = it is. */
 AIF_SETTING __u32 aif_own_pid = 0;
 AIF_SETTING __u64 aif_pid_dev = 0, aif_pid_ino = 0;
 
@@ -52,7 +53,8 @@ static __always_inline void aif_count_lost(__u32 what)
 		*n += 1;
 }
 
-/* Process and thread as the recorder sees them; false: it does not see them, or they are idle or its own. */
+/* Process and thread as the recorder sees them; false: it does not see them, or they are idle or
+ * its own. */
 static __always_inline int aif_who(__u32 *pid, __u32 *tid)
 {
 	__u64 both = bpf_get_current_pid_tgid();
@@ -81,7 +83,8 @@ static __always_inline int aif_is_unwanted(__u32 pid, __u32 what)
 }
 
 /* Both stacks behind the event, which goes into the ring. */
-static __always_inline void aif_tell(void *ctx, struct aif_scratch *s, int with_kernel, __u32 loss)
+static __always_inline void aif_message(void *ctx, struct aif_scratch *s, int with_kernel,
+					__u32 loss)
 {
 	struct aif_ebpf_event *e = &s->event;
 	long user, kernel = 0;

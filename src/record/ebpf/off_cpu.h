@@ -5,9 +5,9 @@
 #include "record/ebpf/processes.h"
 
 /*
- * Fetches what offcpu.bpf.c has added up: each second, so that the kernel's tables stay small. A wait is there
- * once it is over, all of it in the second in which it ended; those that last when the recording ends
- * are added then.
+ * Fetches what offcpu.bpf.c has added up: each second, so that the kernel's tables stay small. A
+ * wait is there once it is over, all of it in the second in which it ended; those that last when
+ * the recording ends are added then.
  */
 struct aif_off_cpu {
 	int sums, left, stacks[AIF_EBPF_STACK_TABLES]; /* maps */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Time off CPU: runs at each switch from a thread to another, as the one that leaves. Where it stands then is
- * kept for it; when it comes back, the time between is added there. All sums stay in the kernel, and
- * the recorder fetches them: a busy machine switches 100,000 times a second.
+ * Time off CPU: runs at each switch from a thread to another, as the one that leaves. Where it
+ * stands then is kept for it; when it comes back, the time between is added there. All sums stay in
+ * the kernel, and the recorder fetches them: a busy machine switches 100,000 times a second.
  */
 #include "record/ebpf/maps.bpf.h"
 
@@ -24,8 +24,8 @@ struct {
 	__type(value, struct aif_ebpf_off_value);
 } aif_off SEC(".maps");
 
-/* In such a table a stack has one place, by its hash, and if another is there it has none: of 400 stacks in 16384
- * places some 5. They go to the next table, which is almost empty. */
+/* In such a table a stack has one place, by its hash, and if another is there it has none: of
+ * 400 stacks in 16384 places some 5. They go to the next table, which is almost empty. */
 #define AIF_STACK_TABLE(name, n)                                     \
 	struct {                                                     \
 		__uint(type, BPF_MAP_TYPE_STACK_TRACE);              \
@@ -47,8 +47,8 @@ struct {
 	__type(value, __u32);
 } aif_wanted SEC(".maps");
 
-/* Set before the programs are loaded: not all processes are wanted. The recorder sorts out what it gets, but the
- * tables below are for those only. */
+/* Set before the programs are loaded: not all processes are wanted. The recorder sorts out what
+ * it gets, but the tables below are for those only. */
 AIF_SETTING __u32 aif_some_wanted = 0;
 
 static __always_inline int aif_is_wanted(__u32 pid)
@@ -127,7 +127,7 @@ int BPF_PROG(aif_switch, int preempt, struct task_struct *prev, struct task_stru
 
 	if (in)
 		aif_came_back(in, now);
-	/* What the kernel's own threads wait for says nothing: most of them do nothing else. */
+	/* Waits of the kernel's own threads are left out: most of them do nothing else. */
 	if (!out || (prev->flags & PF_KTHREAD) || !aif_who(&l.key.pid, &l.key.tid) ||
 	    (aif_some_wanted && !aif_is_wanted((__u32)prev->tgid)))
 		return 0;
@@ -141,6 +141,7 @@ int BPF_PROG(aif_switch, int preempt, struct task_struct *prev, struct task_stru
 	if (l.key.user == NO_PLACE || l.key.kernel == NO_PLACE)
 		aif_count_lost(AIF_EBPF_LOST_OFF_STACKS);
 	bpf_get_current_comm(l.comm, sizeof(l.comm));
-	bpf_map_update_elem(&aif_left, &out, &l, BPF_ANY);
+	if (bpf_map_update_elem(&aif_left, &out, &l, BPF_ANY))
+		aif_count_lost(AIF_EBPF_LOST_OFF);
 	return 0;
 }

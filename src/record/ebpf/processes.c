@@ -2,7 +2,7 @@
 #include "record/ebpf/processes.h"
 
 #include "base/proc.h"
-#include "record/proc.h"
+#include "base/process.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -78,7 +78,8 @@ void aif_ebpf_processes_want(struct aif_ebpf_processes *ps, uint32_t pid)
 
 	if (p)
 		p->wanted = true;
-	/* Children are mostly found after their parents; where numbers have wrapped around, in another round. */
+	/* Children are mostly found after their parents; where numbers have wrapped around, in
+	 * another round. */
 	for (int round = 0; more && round < 64; round++) {
 		DIR *proc = opendir("/proc");
 		struct dirent *e;
@@ -104,7 +105,8 @@ void aif_ebpf_processes_want(struct aif_ebpf_processes *ps, uint32_t pid)
 	}
 }
 
-/* ---- what the side-band tells -------------------------------------------------------------------- */
+/* ---- what the side-band tells
+ * -------------------------------------------------------------------- */
 
 static void on_fork(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 		    const struct aif_sideband *s)
@@ -112,7 +114,7 @@ static void on_fork(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 	struct aif_ebpf_process *parent = aif_ebpf_process(ps, s->parent, false), *p;
 	uint64_t i;
 
-	/* One of that number has ended, whatever we know. */
+	/* A process of that number has ended, even if no exit was seen. */
 	if (aif_map_get(&ps->by_pid, s->pid, &i) && i < ps->len && ps->at[i])
 		process_drop(d, ps, i);
 	if (!ps->all && s->parent != ps->own_pid && !(parent && parent->wanted))
@@ -153,7 +155,7 @@ static void on_map(struct aif_ebpf_processes *ps, const struct aif_sideband *s)
 	if (!p)
 		return;
 	if (p->t)
-		aif_ranges_remove(&p->t->ranges, s->lo, s->hi);
+		aif_address_map_remove(&p->t->ranges, s->lo, s->hi);
 	m.path = p->maps_len < AIF_EBPF_MAPS && ps->paths.bytes_len < AIF_EBPF_PATHS
 			 ? aif_strset_puts(&ps->paths, s->path)
 			 : AIF_STR_NONE;
@@ -163,8 +165,8 @@ static void on_map(struct aif_ebpf_processes *ps, const struct aif_sideband *s)
 		p->maps[p->maps_len++] = m;
 }
 
-void aif_ebpf_processes_tell(struct aif_drainer *d, struct aif_ebpf_processes *ps,
-			     const struct aif_sideband *s)
+void aif_ebpf_processes_report(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+			       const struct aif_sideband *s)
 {
 	struct aif_ebpf_process *p;
 
@@ -193,7 +195,8 @@ void aif_ebpf_processes_tell(struct aif_drainer *d, struct aif_ebpf_processes *p
 	}
 }
 
-/* ---- what samples ask ---------------------------------------------------------------------------- */
+/* ---- what samples ask
+ * ---------------------------------------------------------------------------- */
 
 static uint32_t row_of(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 		       const struct aif_ebpf_process *p, const char *comm, uint64_t time)
@@ -234,7 +237,7 @@ static void inherit(struct aif_ebpf_processes *ps, struct aif_ebpf_process *p)
 {
 	struct aif_ebpf_process *parent =
 		p->has_execed ? NULL : aif_ebpf_process(ps, p->parent, false);
-	const struct aif_ranges *from = parent && parent->t ? &parent->t->ranges : NULL;
+	const struct aif_address_map *from = parent && parent->t ? &parent->t->ranges : NULL;
 
 	if (!from || !from->len ||
 	    aif_grow(&p->t->ranges.at, &p->t->ranges.cap, from->len, sizeof(*from->at)) < 0)
@@ -267,8 +270,9 @@ struct aif_target *aif_ebpf_process_target(struct aif_drainer *d, struct aif_ebp
 	return p->t;
 }
 
-/* The path of a process that has ended is taken for one of ours, if it leads to the same file. While it lives its
- * own view leads there (modfiles.h), where inodes may look different: overlayfs. */
+/* The path of a process that has ended is taken for one of ours, if it leads to the same file.
+ * While it lives its own view leads there (modfiles.h), where inodes may look different:
+ * overlayfs. */
 static bool is_there(const struct aif_target *t, const char *path, uint64_t inode)
 {
 	struct stat st;
@@ -283,7 +287,7 @@ static bool mapping_use(struct aif_drainer *d, struct aif_ebpf_processes *ps, st
 			const struct aif_ebpf_mapping *m)
 {
 	const char *path = aif_strset_get(&ps->paths, m->path, NULL);
-	struct aif_range range = {.lo = m->lo, .hi = m->hi, .module = AIF_NONE};
+	struct aif_address_range range = {.lo = m->lo, .hi = m->hi, .module = AIF_NONE};
 
 	if (!strcmp(path, "[vdso]")) {
 		range.base = range.lo;
@@ -297,15 +301,15 @@ static bool mapping_use(struct aif_drainer *d, struct aif_ebpf_processes *ps, st
 	} else if (!aif_target_range_of_file(d, t, &range, m->offset, path)) {
 		return false;
 	}
-	aif_ranges_add(&t->ranges, &range);
+	aif_address_map_add(&t->ranges, &range);
 	return true;
 }
 
-const struct aif_range *aif_ebpf_process_range(struct aif_drainer *d, struct aif_ebpf_processes *ps,
-					       struct aif_ebpf_process *p, struct aif_target *t,
-					       uint64_t pc, uint64_t now)
+const struct aif_address_range *
+aif_ebpf_process_range(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+		       struct aif_ebpf_process *p, struct aif_target *t, uint64_t pc, uint64_t now)
 {
-	const struct aif_range *range = aif_ranges_find(&t->ranges, pc);
+	const struct aif_address_range *range = aif_address_map_find(&t->ranges, pc);
 
 	if (range)
 		return range;
@@ -315,10 +319,11 @@ const struct aif_range *aif_ebpf_process_range(struct aif_drainer *d, struct aif
 
 		if (pc < m.lo || pc >= m.hi)
 			continue;
-		return mapping_use(d, ps, t, &m) ? aif_ranges_find(&t->ranges, pc) : NULL;
+		return mapping_use(d, ps, t, &m) ? aif_address_map_find(&t->ranges, pc) : NULL;
 	}
-	/* What was mapped before the side-band began is read once; what came since it tells. More reading would not
-	 * explain where a frame pointer that was none has led, and took a fifth of the recorder's time. */
+	/* Mappings from before the side-band began are read once; later ones are in it. More
+	 * reading would not explain where a frame pointer that was none has led, and took a fifth
+	 * of the recorder's time. */
 	if (t == p->t && (p->has_execed || t->maps_read_ns))
 		return NULL;
 	return aif_target_range(d, t, pc, now);
@@ -329,7 +334,7 @@ void aif_ebpf_processes_tidy(struct aif_drainer *d, struct aif_ebpf_processes *p
 	for (size_t i = 0; i < ps->len; i++) {
 		struct aif_ebpf_process *p = ps->at[i];
 
-		/* Other threads may live on. */
+		/* A process whose main thread has ended may have other threads that live on. */
 		if (p && p->exit_ns && p->exit_ns < before && p->seen_ns < before)
 			process_drop(d, ps, i);
 	}

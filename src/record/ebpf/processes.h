@@ -2,12 +2,12 @@
 #pragma once
 
 #include "record/ebpf/sideband.h"
-#include "record/target.h"
+#include "record/ingest/target.h"
 
 /*
- * The processes of the machine, as far as the side-band tells of them and samples ask for them. Which code
- * is where comes from the side-band for those that it has seen start, so that one which lives for a
- * millisecond has names too; from /proc/PID/maps for those that ran before.
+ * The processes of the machine, as far as the side-band tells of them and samples ask for them.
+ * Which code is where comes from the side-band for those that it has seen start, so that one which
+ * lives for a millisecond has names too; from /proc/PID/maps for those that ran before.
  */
 struct aif_ebpf_mapping {
 	uint64_t lo, hi, offset, inode;
@@ -39,28 +39,29 @@ struct aif_ebpf_processes {
 	const char *host; /* name of the machine */
 };
 
-/* Beyond them nothing is known of more. A machine has at most 4 million; of 65,536 that live none is idle. */
+/* The limit of processes; more are ignored. A machine has at most 4 million; of 65,536 that live
+ * none is idle. */
 #define AIF_EBPF_PROCESSES 65536
 /* Rows of the store: half of what its launches can name. */
 #define AIF_EBPF_ROWS  16384
 #define AIF_EBPF_MAPS  4096
 #define AIF_EBPF_PATHS (16 << 20) /* bytes */
 
-/* What is known of it; NULL: nothing, and `make` was not said or there is no memory. */
+/* Returns a process; NULL: it is not known, and `make` is false or there is no memory. */
 struct aif_ebpf_process *aif_ebpf_process(struct aif_ebpf_processes *ps, uint32_t pid, bool make);
 /* A process that the user has named, and its children of now. */
 void aif_ebpf_processes_want(struct aif_ebpf_processes *ps, uint32_t pid);
 /* All below need the store's lock. */
-void aif_ebpf_processes_tell(struct aif_drainer *d, struct aif_ebpf_processes *ps,
-			     const struct aif_sideband *s);
-/* The process's target: its agent's if it has one, else ours, made if need be. NULL: there is none to be had.
- * comm: what the kernel calls it now. */
+void aif_ebpf_processes_report(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+			       const struct aif_sideband *s);
+/* The process's target: its agent's if it has one, else ours, made if need be. NULL: there is
+ * none to be had. comm: what the kernel calls it now. */
 struct aif_target *aif_ebpf_process_target(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 					   struct aif_ebpf_process *p, const char *comm,
 					   uint64_t time);
-const struct aif_range *aif_ebpf_process_range(struct aif_drainer *d, struct aif_ebpf_processes *ps,
-					       struct aif_ebpf_process *p, struct aif_target *t,
-					       uint64_t pc, uint64_t now);
+const struct aif_address_range *
+aif_ebpf_process_range(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+		       struct aif_ebpf_process *p, struct aif_target *t, uint64_t pc, uint64_t now);
 /* Forgets who ended before `before` (CLOCK_MONOTONIC ns). */
 void aif_ebpf_processes_tidy(struct aif_drainer *d, struct aif_ebpf_processes *ps, uint64_t before);
 void aif_ebpf_processes_finish(struct aif_drainer *d, struct aif_ebpf_processes *ps);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/ebpf/rows.h"
 
-#include "record/cpu.h"
+#include "record/ingest/ids.h"
+#include "record/sources/cpu.h"
 #include "symbolize/kallsyms.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What a launch's number never has from an agent: it counts each slot's from 0 (wire/wire.h), and there are fewer. */
+/* Bits that mark a launch's number as ours: an agent counts each slot's from 0 (wire/wire.h), and
+ * never that far. */
 #define LAUNCH_OURS   (UINT64_C(0xff) << 40)
 #define LAUNCH_NUMBER ((UINT64_C(1) << 40) - 1)
 
@@ -39,15 +41,16 @@ static uint32_t kernel_frame(struct aif_store *s, uint64_t pc)
 		       : aif_store_frame(s, AIF_FRAME_OS, module, AIF_KALLSYMS_ADDRESS(pc));
 }
 
-/* How many of the program's frames lie in code: where the frame pointer was no frame pointer the chain leads
- * anywhere. Resolves them on the way. */
+/* Resolves the program's frames and returns how many lie in code: where the frame pointer was none
+ * the chain leads anywhere. */
 static uint32_t resolve(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 			struct aif_ebpf_process *p, struct aif_target *t,
 			const struct aif_ebpf_stack *stack, uint32_t *frames, uint64_t now)
 {
 	for (uint32_t i = 0; i < stack->user_len; i++) {
 		uint64_t pc = stack->user[i] - (i > 0); /* inside the call instruction */
-		const struct aif_range *range = aif_ebpf_process_range(d, ps, p, t, pc, now);
+		const struct aif_address_range *range =
+			aif_ebpf_process_range(d, ps, p, t, pc, now);
 
 		if (!range || range->module == AIF_NONE)
 			return i;
@@ -90,7 +93,8 @@ uint32_t aif_ebpf_stack(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 	return at;
 }
 
-/* Where the row of a wanted process goes, with its memory on its own account; NULL: it is not wanted. */
+/* Returns the target to which a wanted process's row goes, charging the process for its memory;
+ * NULL: the process is not wanted. */
 static struct aif_target *payer_of(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 				   uint32_t pid, const char *comm, uint64_t time,
 				   struct aif_ebpf_process **ret)
@@ -100,7 +104,7 @@ static struct aif_target *payer_of(struct aif_drainer *d, struct aif_ebpf_proces
 		p && p->wanted ? aif_ebpf_process_target(d, ps, p, comm, time) : NULL;
 
 	if (t)
-		d->store->payer = &t->account;
+		d->store->payer = &t->quota;
 	*ret = p;
 	return t;
 }
@@ -110,7 +114,7 @@ static void paid(struct aif_drainer *d, struct aif_ebpf_process *p, struct aif_t
 {
 	d->store->payer = NULL;
 	if (t == p->t)
-		aif_store_refused(d->store, &t->account, t->process);
+		aif_store_refused(d->store, &t->quota, t->process);
 }
 
 static bool put_cpu_row(struct aif_drainer *d, struct aif_target *t, const struct aif_cpu_row *from)

@@ -6,7 +6,8 @@
 
 /* Rows of the profile from what the BPF programs tell. All need the store's lock. */
 
-/* The stack, AIF_NONE if nothing of it is known. Frames are innermost first. mark: a frame on top of it, "" = none. */
+/* The stack, AIF_NONE if nothing of it is known. Frames are innermost first. mark: a frame on
+ * top of it, "" = none. */
 struct aif_ebpf_stack {
 	const uint64_t *user, *kernel;
 	uint32_t user_len, kernel_len;
@@ -16,8 +17,8 @@ uint32_t aif_ebpf_stack(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 			struct aif_ebpf_process *p, struct aif_target *t, const char *comm,
 			const struct aif_ebpf_stack *stack, uint64_t now);
 
-/* A sample that stands for `weight` ns of CPU time. False: left out, since it is not wanted or not kept; the
- * latter is counted. */
+/* A sample that stands for `weight` ns of CPU time. False: left out, since it is not wanted or
+ * not kept; the latter is counted. */
 bool aif_ebpf_row_sample(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 			 const struct aif_ebpf_read *r, uint64_t weight);
 /* A launch of a kernel that is not known; its number is made unique with *number, which goes up. */

@@ -4,12 +4,12 @@
 #include "base/base.h"
 
 /*
- * What perf_event tells of all processes beside samples: who was started, which code was mapped where, who runs
- * another program, who ended. Layouts: perf_event_open(2), of events with sample_id_all and a
- * sample type of TID and TIME.
+ * The records of perf_event about all processes beside samples: who was started, which code was
+ * mapped where, who runs another program, who ended. Layouts: perf_event_open(2), of events with
+ * sample_id_all and a sample type of TID and TIME.
  *
- * Chosen over BPF programs for this: it is a documented interface that names the file by path and inode at the
- * moment of mapping; a program would need one of the kernel's inner functions.
+ * Chosen over BPF programs for this: it is a documented interface that names the file by path and
+ * inode at the moment of mapping; a program would need one of the kernel's inner functions.
  */
 enum aif_sideband_kind {
 	AIF_SIDEBAND_NONE = 0, /* of no interest */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/ebpf/ebpf.h"
 
-#include "record/cpu.h"
+#include "record/sources/cpu.h"
 #include "record/ebpf/cpus.h"
 #include "record/ebpf/event_read.h"
 #include "record/ebpf/launch_probes.h"
 #include "record/ebpf/off_cpu.h"
 #include "record/ebpf/processes.h"
 #include "record/ebpf/rows.h"
+#include "record/sources/sources.h"
 
 #include "programs.skel.inc"
 
@@ -20,13 +21,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of one look: more waits for the next. A record of the ring has at most 2 KiB. */
+/* Bytes of one look: more waits for the next. A record of the ring has at most 2 KiB. */
 #define LOOK_BYTES (8u << 20)
 /* Links of uprobes: a machine with 20 containers has 20 copies of a library. */
 #define MAX_LINKS 512
 /* The machine's own namespace of process numbers: a fixed inode in all kernels (PROC_PID_INIT_INO). */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
-/* Who has ended is remembered for what comes late, from other CPUs' rings. */
+/* Processes that have ended are remembered so long, for records that come late from other CPUs'
+ * rings. */
 #define TIDY_NS (5 * AIF_NS_PER_S)
 
 /* Something that is to be looked at in the order of time. */
@@ -50,11 +52,12 @@ struct aif_ebpf {
 	struct bpf_link *links[MAX_LINKS];
 	unsigned links_len;
 	uint64_t lost[AIF_EBPF_LOSSES]; /* already counted */
-	uint64_t samples, launches, number, off_since;
+	uint64_t number, off_since;
 	char host[256];
 };
 
-/* ---- starting ------------------------------------------------------------------------------------ */
+/* ---- starting
+ * ------------------------------------------------------------------------------------ */
 
 static int refused(int r, const char *what, struct aif_err *err)
 {
@@ -156,7 +159,8 @@ static int start(struct aif_ebpf *e, struct aif_err *err)
 	return 0;
 }
 
-/* ---- launches of processes that have no agent ---------------------------------------------------- */
+/* ---- launches of processes that have no agent
+ * ---------------------------------------------------- */
 
 static void probe_file(struct aif_ebpf *e, const char *path)
 {
@@ -190,7 +194,7 @@ static void probe_library(struct aif_ebpf *e, uint32_t pid, const char *path)
 	probe_file(e, access(name, R_OK) == 0 ? name : path);
 }
 
-/* Those that run already. */
+/* Probes the libraries of processes that run already. */
 static void probe_everybody(struct aif_ebpf *e)
 {
 	struct aif_ebpf_maps maps;
@@ -206,36 +210,7 @@ static void probe_everybody(struct aif_ebpf *e)
 	aif_ebpf_maps_close(&maps);
 }
 
-int aif_ebpf_new(const struct aif_record_opts *opts, struct aif_ebpf **ret, struct aif_err *err)
-{
-	struct aif_ebpf *e = calloc(1, sizeof(*e));
-	int r;
-
-	if (!e)
-		return aif_err_set(err, -ENOMEM, "out of memory");
-	e->opts = opts;
-	e->off_since = aif_now_ns();
-	gethostname(e->host, sizeof(e->host) - 1);
-	e->processes.host = e->host;
-	e->processes.all = opts->all_processes;
-	e->processes.own_pid = (uint32_t)getpid();
-	r = start(e, err);
-	if (r < 0) {
-		aif_ebpf_free(NULL, e);
-		return r;
-	}
-	for (const char *const *p = opts->pids; *p; p++)
-		aif_ebpf_processes_want(&e->processes, (uint32_t)strtoul(*p, NULL, 10));
-	for (size_t i = 0; i < e->processes.len; i++)
-		if (e->processes.at[i]->wanted)
-			want(e, e->processes.at[i]->pid, AIF_EBPF_WANTED);
-	if (opts->all_processes || opts->pids[0])
-		probe_everybody(e);
-	*ret = e;
-	return 0;
-}
-
-void aif_ebpf_free(struct aif_drainer *d, struct aif_ebpf *e)
+static void ebpf_free(struct aif_drainer *d, struct aif_ebpf *e)
 {
 	if (!e)
 		return;
@@ -252,18 +227,49 @@ void aif_ebpf_free(struct aif_drainer *d, struct aif_ebpf *e)
 	free(e);
 }
 
+/* Loads and attaches the programs; sampling begins. 0 or -errno with *err. */
+static int ebpf_new(const struct aif_record_opts *opts, struct aif_ebpf **ret, struct aif_err *err)
+{
+	struct aif_ebpf *e = calloc(1, sizeof(*e));
+	int r;
+
+	if (!e)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	e->opts = opts;
+	e->off_since = aif_now_ns();
+	gethostname(e->host, sizeof(e->host) - 1);
+	e->processes.host = e->host;
+	e->processes.all = opts->all_processes;
+	e->processes.own_pid = (uint32_t)getpid();
+	r = start(e, err);
+	if (r < 0) {
+		ebpf_free(NULL, e);
+		return r;
+	}
+	for (const char *const *p = opts->pids; *p; p++)
+		aif_ebpf_processes_want(&e->processes, (uint32_t)strtoul(*p, NULL, 10));
+	for (size_t i = 0; i < e->processes.len; i++)
+		if (e->processes.at[i]->wanted)
+			want(e, e->processes.at[i]->pid, AIF_EBPF_WANTED);
+	if (opts->all_processes || opts->pids[0])
+		probe_everybody(e);
+	*ret = e;
+	return 0;
+}
+
 int aif_ebpf_probe(struct aif_err *err)
 {
 	struct aif_record_opts opts = {.cpu_rate = 1, .off_cpu = true};
 	struct aif_ebpf *e;
-	int r = aif_ebpf_new(&opts, &e, err);
+	int r = ebpf_new(&opts, &e, err);
 
 	if (r == 0)
-		aif_ebpf_free(NULL, e);
+		ebpf_free(NULL, e);
 	return r;
 }
 
-/* ---- draining ------------------------------------------------------------------------------------ */
+/* ---- draining
+ * ------------------------------------------------------------------------------------ */
 
 static void on_record(void *arg, const void *record, size_t len)
 {
@@ -280,7 +286,7 @@ static void on_record(void *arg, const void *record, size_t len)
 		aif_buf_putc(&e->bytes, 0);
 }
 
-/* What the side-band tells comes before a sample of the same moment. */
+/* Orders items by time; events of the side-band come before a sample of the same moment. */
 static int by_time(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
@@ -297,7 +303,7 @@ static void tell_sideband(struct aif_drainer *d, struct aif_ebpf *e, const struc
 	struct aif_sideband s;
 
 	aif_sideband_read(e->bytes.data + i->at, i->len, &s);
-	aif_ebpf_processes_tell(d, &e->processes, &s);
+	aif_ebpf_processes_report(d, &e->processes, &s);
 	if (s.kind == AIF_SIDEBAND_EXIT)
 		bpf_map_delete_elem(bpf_map__fd(e->programs->maps.aif_wanted), &s.pid);
 	if (s.kind == AIF_SIDEBAND_LOST)
@@ -314,12 +320,13 @@ static void tell_event(struct aif_drainer *d, struct aif_ebpf *e, const struct i
 	if (!aif_ebpf_event_read(e->bytes.data + i->at, i->len, &r))
 		return;
 	if (r.e.kind == AIF_EBPF_SAMPLE)
-		e->samples += aif_ebpf_row_sample(d, &e->processes, &r, weight);
+		d->samples += aif_ebpf_row_sample(d, &e->processes, &r, weight);
 	else
-		e->launches += aif_ebpf_row_launch(d, &e->processes, &r, &e->number);
+		d->agentless_launches += aif_ebpf_row_launch(d, &e->processes, &r, &e->number);
 }
 
-/* Who has the agent tells his launches himself, and once he is sampled, his samples. */
+/* Tells the BPF programs which processes have the agent, which reports their launches and, once it
+ * samples, their samples. */
 static void tell_unwanted(struct aif_drainer *d, struct aif_ebpf *e)
 {
 	int fd = bpf_map__fd(e->programs->maps.aif_unwanted);
@@ -338,7 +345,7 @@ static void tell_unwanted(struct aif_drainer *d, struct aif_ebpf *e)
 	}
 }
 
-/* Its number may be another's soon. */
+/* Forgets processes without a target: their number may be another's soon. */
 static void forget_unwanted(struct aif_drainer *d, struct aif_ebpf *e)
 {
 	int fd = bpf_map__fd(e->programs->maps.aif_unwanted);
@@ -408,12 +415,9 @@ static void fetch_off_cpu(struct aif_drainer *d, struct aif_ebpf *e, uint64_t no
 	e->off_since = now;
 }
 
-void aif_ebpf_drain(struct aif_drainer *d, struct aif_ebpf *e, uint64_t now, bool collect,
-		    bool each_second)
+/* Takes what has come since; collects: false while nothing is to be kept. */
+static void read_rings(struct aif_drainer *d, struct aif_ebpf *e, bool collects)
 {
-	tell_unwanted(d, e);
-	if (!aif_batches_room(&d->store->batches))
-		return; /* the writer is behind: what is in the rings waits there */
 	aif_buf_clear(&e->bytes);
 	e->items_len = 0;
 	ring_buffer__consume(e->ring);
@@ -424,31 +428,72 @@ void aif_ebpf_drain(struct aif_drainer *d, struct aif_ebpf *e, uint64_t now, boo
 	for (size_t i = 0; i < e->items_len && !aif_buf_failed(&e->bytes); i++) {
 		if (!e->items[i].is_event)
 			tell_sideband(d, e, &e->items[i]);
-		else if (collect)
+		else if (collects)
 			tell_event(d, e, &e->items[i]);
 	}
-	if (!each_second)
+}
+
+/* ---- the source
+ * ---------------------------------------------------------------------------------- */
+
+static struct aif_ebpf **ebpf_of(const struct aif_drainer *d)
+{
+	return d->source_state[AIF_SOURCE_EBPF];
+}
+
+static int init(struct aif_drainer *d, struct aif_err *err)
+{
+	int r = d->opts->ebpf ? ebpf_new(d->opts, ebpf_of(d), err) : 0;
+
+	d->has_kernel_rings |= *ebpf_of(d) != NULL;
+	return r;
+}
+
+static void step(struct aif_drainer *d, const struct aif_turn *turn)
+{
+	struct aif_ebpf *e = *ebpf_of(d);
+	uint64_t now = turn->now;
+
+	if (!e)
+		return;
+	tell_unwanted(d, e);
+	/* While the writer is behind what is in the rings waits there. */
+	if (!aif_batches_room(&d->store->batches))
+		return;
+	read_rings(d, e, turn->collects);
+	if (!turn->each_second)
 		return;
 	forget_unwanted(d, e);
-	fetch_off_cpu(d, e, now, collect, false);
+	fetch_off_cpu(d, e, now, turn->collects, false);
 	count_losses(d, e);
 	aif_ebpf_processes_tidy(d, &e->processes, now > TIDY_NS ? now - TIDY_NS : 0);
 }
 
-void aif_ebpf_last(struct aif_drainer *d, struct aif_ebpf *e, uint64_t now, bool collect)
+static uint64_t stop(struct aif_drainer *d, bool collects)
 {
+	const struct aif_turn turn = {.now = aif_now_ns(), .collects = collects};
+	struct aif_ebpf *e = *ebpf_of(d);
+
+	if (!e)
+		return turn.now;
 	aif_ebpf_cpus_stop(&e->cpus);
-	aif_ebpf_drain(d, e, now, collect, false);
-	fetch_off_cpu(d, e, now, collect, true);
+	step(d, &turn);
+	/* Also of threads that have not come back. */
+	fetch_off_cpu(d, e, turn.now, collects, true);
 	count_losses(d, e);
+	return turn.now;
 }
 
-uint64_t aif_ebpf_samples(const struct aif_ebpf *e)
+static void finish(struct aif_drainer *d)
 {
-	return e->samples;
+	ebpf_free(d, *ebpf_of(d));
 }
 
-uint64_t aif_ebpf_launches(const struct aif_ebpf *e)
-{
-	return e->launches;
-}
+const struct aif_source aif_source_ebpf = {
+	.name = "ebpf",
+	.state_size = sizeof(struct aif_ebpf *),
+	.init = init,
+	.step = step,
+	.stop = stop,
+	.finish = finish,
+};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several kernels in one module, inlining three deep, a device function of its own. Lines matter:
- * test_cubin.c names them. */
+ * test_cubin_lines.c names them. */
 __device__ __noinline__ float apart(float x, int n)
 {
 	for (int i = 0; i < n; i++)

@@ -218,7 +218,7 @@ static void *wait_once(void *unused)
 	return unused;
 }
 
-/* What a program does once, and slowly. */
+/* Does what a program does once, at its start, and slowly. */
 static void warm_up(void)
 {
 	pthread_t thread;

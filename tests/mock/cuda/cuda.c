@@ -101,7 +101,7 @@ void mock_cuda_hook(const struct mock_hooks *hooks)
 
 /* ---- ranks ---- */
 
-/* So many may one be ahead. */
+/* Number of launches that one rank may be ahead of the other. */
 #define SUMS_AHEAD 16
 
 static _Atomic uint64_t *sums(void)
@@ -175,7 +175,7 @@ int cuInit(unsigned flags)
 	mock.call_ns = (uint64_t)mock_option("call");
 	mock.spins = mock_option("spin");
 	mock.quits = mock_option("quit");
-	/* What registers after this is called before it. */
+	/* Handlers that are registered after this one are called before it. */
 	atexit(over);
 	if (initialize && initialize() != 1)
 		mock_log("BAD injection");
@@ -280,7 +280,7 @@ int cuCtxCreate_v2(void **ret, unsigned flags, int device)
 	return 0;
 }
 
-/* Its memory stays, so that later uses are seen. */
+/* Destroys a context; its memory stays allocated, so that later uses are seen. */
 int cuCtxDestroy_v2(void *context)
 {
 	struct mock_context *c = context;
@@ -353,7 +353,7 @@ struct event {
 	uint64_t busy, sums[2];
 };
 
-/* One deep. */
+/* Makes a context current and remembers the one before: a stack of one entry. */
 int cuCtxPushCurrent_v2(void *context)
 {
 	pushed = current;
@@ -374,7 +374,7 @@ int cuEventCreate(void **ret, unsigned flags)
 	return *ret ? 0 : INVALID;
 }
 
-/* Of all contexts, as streams are. */
+/* Records an event of all contexts, which share the streams of the mock. */
 int cuCtxRecordEvent(void *context, void *event)
 {
 	struct mock_context *c = context;

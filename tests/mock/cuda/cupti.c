@@ -74,16 +74,14 @@ unsigned mock_in_driver(void)
 	return n;
 }
 
-void mock_watched(int step)
+/* Under the lock: the callback of a call is off. CUPTI 13.0 loses count of threads that are inside it, unless records
+ * watch it (bench/results/h100-cupti.md). 0 = all calls. */
+static void unwatched(uint32_t id)
 {
-	unsigned before = mock_cupti.watched, lost = 0;
+	unsigned lost = 0;
 
-	mock_cupti.watched += (unsigned)step;
-	if (!before || mock_cupti.watched)
-		return;
-	/* Their ends are not seen. */
-	for (struct mock_thread *t = mock_cupti.threads; t; t = t->next) {
-		if (t == self || !t->in_call || t->stuck)
+	for (struct mock_thread *t = mock_cupti.threads; t && !mock_records_on(); t = t->next) {
+		if (t == self || !t->in_call || (t->call != id && id) || t->stuck)
 			continue;
 		t->stuck = t->correlation;
 		lost++;
@@ -98,7 +96,8 @@ struct listener {
 	void *user;
 };
 
-/* Who has switched this callback on; it may unsubscribe meanwhile. */
+/* Returns true if this callback is on, and its listener by value, as it may unsubscribe
+ * meanwhile. */
 static bool listens(uint32_t domain, uint32_t id, struct listener *ret)
 {
 	bool wanted;
@@ -144,7 +143,8 @@ static void enter(struct mock_call *call)
 
 	pthread_mutex_lock(&mock_cupti.lock);
 	mock_cupti.calls++;
-	t->in_call = mock_cupti.watched;
+	t->in_call = mock_cupti.called_back[AIF_CUPTI_DOMAIN_DRIVER][call->id] || mock_records_on();
+	t->call = call->id;
 	if (t->in_call)
 		t->correlation = t->stuck ? t->stuck : ++mock_cupti.correlation;
 	call->correlation = t->in_call ? t->correlation : 0;
@@ -206,7 +206,7 @@ __attribute__((constructor)) static void init(void)
 	static const struct mock_hooks hooks = {enter, executed, leave, waits, resource, over};
 	long version = mock_option("version");
 
-	/* As CUPTI does, long before samples: by then it is bound. */
+	/* CUPTI looks exit() up, too, long before it samples: by then it is bound. */
 	if (!dlsym(RTLD_DEFAULT, "exit"))
 		abort();
 	mock_cupti.version = version ? (uint32_t)version : 130001;
@@ -285,10 +285,12 @@ int cuptiUnsubscribe(void *subscriber)
 		return CUPTI_INVALID_PARAMETER;
 	}
 	on = (int)mock_callbacks_on();
+	/* Option "losing": a profiler of the program's has switched its callbacks off before. */
+	if (mock_option("losing"))
+		unwatched(0);
 	memset(mock_cupti.called_back, 0, sizeof(mock_cupti.called_back));
-	mock_watched(-on);
 	mock_cupti.callback = NULL;
-	mock_log("unsubscribe callback_kinds_before=%d record_kinds=%u sampled=%d", on,
+	mock_log("unsubscribe before=%d callback_kinds=0 record_kinds=%u sampled=%d", on,
 		 mock_records_on(), mock_sampling_is_on());
 	pthread_mutex_unlock(&mock_cupti.lock);
 	return 0;
@@ -302,6 +304,8 @@ int cuptiFinalize(void)
 	pthread_mutex_lock(&mock_cupti.lock);
 	bad = mock_cupti.callback || mock_records_on() || mock_sampling_is_on();
 	mock_sampling_forget();
+	for (struct mock_thread *t = mock_cupti.threads; t; t = t->next)
+		t->stuck = 0;
 	mock_log("%sfinalize", bad ? "BAD " : "");
 	pthread_mutex_unlock(&mock_cupti.lock);
 	return 0;
@@ -322,7 +326,8 @@ int cuptiEnableCallback(uint32_t on, void *subscriber, uint32_t domain, uint32_t
 	if (*is != (bool)on) {
 		*is = on;
 		if (launches(domain, id)) {
-			mock_watched(on ? 1 : -1);
+			if (!on)
+				unwatched(id);
 			mock_log("callback on=%u id=%u callback_kinds=%u record_kinds=%u", on, id,
 				 mock_callbacks_on(), mock_records_on());
 		}

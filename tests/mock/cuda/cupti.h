@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-/* What the parts of the mock libcupti know of each other. */
+/* Declarations shared by the parts of the mock libcupti. */
 
 enum {
 	CUPTI_INVALID_PARAMETER = 1,
@@ -23,6 +23,7 @@ enum {
 struct mock_thread {
 	struct mock_thread *next;
 	bool in_call;         /* between ENTER and EXIT, and CUPTI knows */
+	uint32_t call;        /* which */
 	uint32_t correlation; /* of that call */
 	uint32_t stuck;       /* not 0: of all its calls from now on */
 	unsigned inside;      /* of one of its own callbacks */
@@ -38,11 +39,10 @@ struct mock_cupti {
 	uint32_t subscription; /* the handle is its address */
 	bool called_back[MOCK_DOMAINS][MOCK_CALLBACKS];
 	bool recorded[MOCK_KINDS];
-	unsigned watched;     /* callbacks of launching calls, and kinds of records, that are on */
 	uint32_t correlation; /* the last */
 	_Atomic bool over;
 	uint64_t calls, callbacks, records; /* in all */
-	/* What things cost. */
+	/* Costs of a callback and of a record, ns. */
 	uint64_t callback_ns, record_ns;
 	uint32_t version;
 };
@@ -50,12 +50,10 @@ extern struct mock_cupti mock_cupti __attribute__((visibility("hidden")));
 
 /* The calling thread. */
 struct mock_thread *mock_thread(void);
-/* Others that are launching a kernel. */
+/* Returns the number of other threads that are launching a kernel. */
 unsigned mock_launching(void);
 /* Under the lock: others that are inside a call. */
 unsigned mock_in_driver(void);
-/* Under the lock: something was switched. When nothing is on any more, calls that are under way are lost. */
-void mock_watched(int step);
 unsigned mock_callbacks_on(void);
 unsigned mock_records_on(void);
 /* Any call after the driver's end is a fault. */
@@ -66,7 +64,7 @@ void mock_activity_executed(const struct mock_call *call);
 void mock_sampling_init(void);
 void mock_sampling_executed(const struct mock_call *call);
 bool mock_sampling_is_on(void);
-/* What it was told for all contexts. */
+/* Forgets the hash function, which was set for all contexts. */
 void mock_sampling_forget(void);
 
 #define X(name, result, parameters) result name parameters;

@@ -187,7 +187,8 @@ static void write_record(const struct record *r)
 		memcpy(at, &r->copy, sizeof(r->copy));
 }
 
-/* Those that are over, of those that wait. */
+/* Moves the waiting records whose execution has ended to the ready ones, if at least `least`
+ * wait. */
 static void take_ready(unsigned least)
 {
 	uint64_t now = mock_now();
@@ -285,10 +286,8 @@ static int switch_kind(uint32_t kind, bool on)
 	 * `user`, does it all the same. */
 	if (!on && mock_cupti.recorded[kind] && mock_cupti.user && mock_in_driver())
 		mock_log("BAD activity kind=%u off beside=%u", kind, mock_in_driver());
-	if (!refused && mock_cupti.recorded[kind] != on) {
+	if (!refused)
 		mock_cupti.recorded[kind] = on;
-		mock_watched(on ? 1 : -1);
-	}
 	mock_log("activity kind=%u on=%d refused=%d callback_kinds=%u record_kinds=%u sampled=%d",
 		 kind, on, refused, mock_callbacks_on(), mock_records_on(), mock_sampling_is_on());
 	pthread_mutex_unlock(&mock_cupti.lock);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* As a libcupti that cannot sample. */
+/* Hides the sampling functions in the build of a libcupti that cannot sample. */
 #ifdef WITHOUT_SAMPLING
 #define X(name, result, parameters) result name parameters __attribute__((visibility("hidden")));
 #else
@@ -106,7 +106,7 @@ void mock_sampling_executed(const struct mock_call *call)
 	pthread_mutex_unlock(&sampling.lock);
 }
 
-/* What has run until now is counted, the rest stays. */
+/* Counts what has run until now; the rest stays. */
 static void count_runs(struct sampled *s)
 {
 	uint64_t now = mock_now();
@@ -197,7 +197,7 @@ static void begin_to_load(void)
 		nanosleep(&step, NULL);
 }
 
-/* As CUPTI 13.0 does with code in no function that it knows. */
+/* Adds a sample without a name, as CUPTI 13.0 does for code in no function that it knows. */
 static void put_nameless(struct aif_cupti_samples *b)
 {
 	static struct mock_module module;
@@ -213,7 +213,7 @@ static void put_nameless(struct aif_cupti_samples *b)
 	b->total++;
 }
 
-/* What was counted goes out. */
+/* Moves what was counted into the caller's buffer. */
 static void fill(struct sampled *s, struct aif_cupti_samples *b)
 {
 	count_runs(s);
@@ -241,7 +241,7 @@ static void fill(struct sampled *s, struct aif_cupti_samples *b)
 		put_nameless(b);
 }
 
-/* What it needs for samples is made when they are first wanted, and destroyed at exit. */
+/* Destroys at exit what make_samples() made when samples were first wanted. */
 static void destroy_samples(void)
 {
 	sampling.destroyed = true;
@@ -254,9 +254,9 @@ static void make_samples(void)
 	sampling.made = true;
 }
 
-/* Who enables and disables has this library's lock and waits for the driver's; a launch has the driver's and waits for
- * this one's. Long enough for them to meet. Disabling, moreover, waits until the device is idle: here that is only
- * logged. */
+/* Takes both locks. Enabling and disabling hold this library's lock and wait for the driver's, a launch holds the
+ * driver's and waits for this one's; the pause is long enough for them to meet. Disabling, moreover, waits until the
+ * device is idle: here that is only logged. */
 static void lock_both(void)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
@@ -304,7 +304,7 @@ static struct sampled *of(size_t size, size_t wanted, void *context, const char 
 	return s;
 }
 
-/* As the real one's does who decodes samples. */
+/* Uses CPU time like the thread of the real library that decodes samples. */
 static void *work(void *arg)
 {
 	struct timespec used = {0};

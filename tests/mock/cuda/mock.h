@@ -87,17 +87,17 @@ struct mock_hooks {
 };
 void mock_cuda_hook(const struct mock_hooks *hooks);
 
-/* What MOCK_CUPTI says: 0 = not named, 1 = without a number. */
+/* Returns the number of an option in MOCK_CUPTI: 0 = not named, 1 = without a number. */
 long mock_option(const char *word);
 void mock_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 uint64_t mock_now(void);
-/* As work does. */
+/* Keeps the CPU busy for `ns`, as work does. */
 void mock_spend(uint64_t ns);
 
 /* Called by libmock_loading.so, while it is loaded. */
 void mock_loading(void);
 
-/* How long a kernel takes: each block of its grid, and in all. */
+/* Duration of a kernel: for each block of its grid, and in any case. */
 #define MOCK_BLOCK_NS  100
 #define MOCK_KERNEL_NS 5000
 /* A copy takes as long as a kernel without blocks, and a ns for so many bytes. */
@@ -109,7 +109,7 @@ void mock_loading(void);
 /* The callbacks of its two calls that make the device work. */
 #define MOCK_LAUNCH 307 /* cuLaunchKernel */
 #define MOCK_COPY   277 /* cuMemcpyHtoDAsync_v2 */
-/* And of the one that waits for it. */
+/* Callback of the call that waits for the device. */
 #define MOCK_WAIT 17 /* cuCtxSynchronize */
 
 /*

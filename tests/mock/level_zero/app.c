@@ -434,13 +434,38 @@ static void contexts(void)
 	}
 }
 
+/* More contexts at once than the agent has pools of events for; the last one goes on when the others are gone. */
+static void crowd(void)
+{
+	enum { CROWD = 70 };
+	const ze_context_desc_t cd = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+	const ze_command_queue_desc_t qd = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
+					    .mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS};
+	ze_context_handle_t c[CROWD];
+	ze_command_list_handle_t l[CROWD];
+
+	for (unsigned i = 0; i < CROWD; i++) {
+		CHECK(ZE(zeContextCreate)(drivers[0], &cd, &c[i]));
+		CHECK(ZE(zeCommandListCreateImmediate)(c[i], device, &qd, &l[i]));
+		CHECK(ZE(zeCommandListAppendLaunchKernel)(l[i], kernels[0], &groups, NULL, 0,
+							  NULL));
+	}
+	for (unsigned i = 0; i < CROWD; i++) {
+		if (i == CROWD - 1)
+			CHECK(ZE(zeCommandListAppendLaunchKernel)(l[i], kernels[0], &groups, NULL,
+								  0, NULL));
+		CHECK(ZE(zeCommandListDestroy)(l[i]));
+		CHECK(ZE(zeContextDestroy)(c[i]));
+	}
+}
+
 static int by_value(const void *a, const void *b)
 {
 	return (*(const double *)a > *(const double *)b) -
 	       (*(const double *)a < *(const double *)b);
 }
 
-/* What a launch takes: the median of bursts of 100. */
+/* Prints the cost of a launch: the median of bursts of 100. */
 static void rate(void)
 {
 	enum { BURSTS = 1000, BURST = 100 };
@@ -487,7 +512,8 @@ static void threads(void)
 		pthread_join(t[i], NULL);
 }
 
-/* Beside the simulated driver's script: what it and we say to each other (metrics.c). True: it is there. */
+/* Opens a file beside the simulated driver's script, by which this program and metrics.c signal each other. True: the
+ * file exists, or was made. */
 static bool file(const char *what, int device_index, const char *mode)
 {
 	const char *script = getenv("ZE_MOCK_STALLS");
@@ -572,6 +598,8 @@ static void obey(const char *word)
 		exit(errors != 0);
 	} else if (!strcmp(word, "contexts")) {
 		contexts();
+	} else if (!strcmp(word, "crowd")) {
+		crowd();
 	} else if (!strcmp(word, "asked")) { /* for its metric groups */
 		await("asked", 1);
 	} else if (!strncmp(word, "counting", 8)) { /* that many devices */

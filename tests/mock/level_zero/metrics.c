@@ -15,7 +15,7 @@
  * which its period is (groups are asked for: SCRIPT.asked.DEVICE), gives all of its lines when SCRIPT.go.0 is there, and makes SCRIPT.done.DEVICE when it has none
  * left.
  *
- * ZE_MOCK's words: no_metrics (no such group), other_order (of groups), metrics_denied, metrics_busy (twice),
+ * ZE_MOCK's words: no_metrics (no such group), groups_fail (they are counted, but not listed), other_order (of groups), metrics_denied, metrics_busy (twice),
  * metrics_odd (an error that nobody has heard of), read_fails, read_hangs (for ever), calculate_fails, one_set (no function for several sets),
  * drops_in_records, two_sets (as of a device with tiles).
  */
@@ -137,11 +137,13 @@ static ze_result_t group_get(zet_device_handle_t d, uint32_t *n, zet_metric_grou
 		*n = have + counters;
 		return ZE_RESULT_SUCCESS;
 	}
+	if (mock_has("groups_fail"))
+		return ZE_RESULT_ERROR_UNKNOWN;
 	*n = *n < have + counters ? *n : have + counters;
 	for (uint32_t i = 0; i < *n; i++) {
 		struct group *g = &groups[mock_has("other_order") ? have - 1 - i : i];
 
-		/* Behind the others. */
+		/* Groups of counters follow the others. */
 		if (i >= have) {
 			to[i] = mock_counters_group(i - have);
 			continue;
@@ -302,7 +304,7 @@ static void values_of(const struct record *r, zet_typed_value_t v[METRICS])
 		v[i].type = ZET_VALUE_TYPE_UINT64;
 		v[i].value.ui64 = i == IP ? r->ip : i == TIME ? 1234567 : r->counts[i];
 	}
-	/* Whatever the type. */
+	/* Values of other types must be read as well. */
 	v[0].type = ZET_VALUE_TYPE_UINT32;
 	v[0].value.ui32 = r->counts[0];
 	v[1].type = ZET_VALUE_TYPE_FLOAT64;
@@ -334,7 +336,7 @@ static ze_result_t calculate_sets(zet_metric_group_handle_t g,
 		memcpy(&r, raw + (size_t)i * 64, 64);
 		values_of(&r, values + (size_t)i * METRICS);
 	}
-	/* As drivers do whose records say that some before them were dropped. */
+	/* Drivers whose records say that some before them were dropped warn of it here. */
 	if (mock_has("drops_in_records"))
 		r0 = ZE_RESULT_WARNING_DROPPED_DATA;
 	counts[0] = first * METRICS;

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/xe_abi.h"
+#include "record/sources/xe_abi.h"
 
 #define RECORD 64 /* bytes */
 
@@ -143,7 +143,7 @@ static pid_t start(char **argv, int *ret_listener)
 		send_fd(pair[1], listener);
 		close(listener);
 		execvp(argv[0], argv);
-		/* It would be a call to ourselves if anything here opened a file. */
+		/* Exit handlers might open a file, a call that fakexe would have to answer. */
 		_exit(127);
 	}
 	close(pair[1]);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /*
- * What fakexe's card is, and what its streams tell, a line each; '#' begins a comment:
+ * A script for fakexe, a line each for what its card is and what its streams deliver; '#' begins a comment:
  *
  *     node renderD128             the name in /dev/dri that it answers to
  *     driver xe

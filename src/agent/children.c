@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/children.h"
+
+#include "agent/agent.h"
+#include "agent/helper.h"
+#include "agent/sandbox.h"
+
+#include <errno.h>
+
+static void *join(void *arg)
+{
+	(void)arg;
+	aif_helper_name_thread();
+	aif_standby_sleep(AIF_CHILD_AGE_NS);
+	/* A filter of system calls may have come meanwhile. */
+	if (!aif_sandbox_may_be_on())
+		(void)aif_agent_start_without_device();
+	return NULL;
+}
+
+void aif_children_join_soon(void)
+{
+	int saved = errno;
+
+	(void)aif_helper_thread_start(join, NULL);
+	errno = saved;
+}
+
+/* Whether the recorder wants this child. The session is the parent's, which may be too young to have one. */
+static bool is_wanted(const struct aif_session *s)
+{
+	if (atomic_load(&s->attached) && atomic_load(&s->helped))
+		return s->options & AIF_OPTION_CHILDREN;
+	return aif_agent.env.children && !atomic_load(&s->starting);
+}
+
+static void in_child(void)
+{
+	const struct aif_session *s = &aif_agent.session;
+
+	aif_session_forget_start();
+	if (is_wanted(s) && !atomic_load(&s->leaving) && !aif_sandbox_may_be_on())
+		aif_children_join_soon();
+}
+
+void aif_children_watch_forks(void)
+{
+	static atomic_bool watched;
+
+	if (!atomic_exchange(&watched, true))
+		aif_session_at_fork(in_child);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cuda/activity.h"
+
+#include "agent/cuda/correlation.h"
+#include "agent/cuda/cuda.h"
+#include "agent/cuda/names.h"
+#include "agent/cuda/translate.h"
+#include "agent/emit.h"
+
+#include <errno.h>
+#include <string.h>
+
+/*
+ * CUPTI fills buffers of ours with records and gives them back, on a thread of its own or on the one that
+ * flushes (the helper, four times a second). Copies and fills come in buffers of the same kind.
+ */
+
+#define LAST_STEPS 1000 /* of 100 us: what an exit is delayed by at most */
+
+static const uint32_t kinds[] = {AIF_CUPTI_KIND_CONCURRENT_KERNEL, AIF_CUPTI_KIND_MEMCPY,
+				 AIF_CUPTI_KIND_MEMSET, AIF_CUPTI_KIND_MEMCPY_PEER};
+
+static void request(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	struct aif_cuda *cuda = CUDA;
+
+	*buffer = NULL; /* CUPTI counts what it drops */
+	*size = AIF_CUDA_BUFFER;
+	*max_records = 0;
+	pthread_mutex_lock(&cuda->buffers_lock);
+	if (cuda->free_len) {
+		*buffer = cuda->free[--cuda->free_len];
+	} else if (cuda->made < AIF_CUDA_BUFFERS) {
+		*buffer = aif_pages(AIF_CUDA_BUFFER);
+		cuda->made += *buffer != NULL;
+	}
+	pthread_mutex_unlock(&cuda->buffers_lock);
+	if (!*buffer)
+		*size = 0;
+}
+
+static void exec(struct aif_cuda *cuda, struct aif_thread *t, const struct aif_cuda_record *r)
+{
+	struct aif_emit_exec e = {.kind = r->kind,
+				  .start = r->start,
+				  .end = r->end,
+				  .kernel = AIF_WIRE_NONE,
+				  .registers = r->registers,
+				  .shared = r->shared,
+				  .bytes = r->bytes,
+				  .graph = r->graph,
+				  .node = r->node};
+	struct aif_cuda_kernel *k;
+
+	if (!aif_cuda_correlation_get(cuda->correlations, r->correlation, &e.launch)) {
+		atomic_fetch_add_explicit(&cuda->unjoined, 1, memory_order_relaxed);
+		return;
+	}
+	/* Captured launches stand for those that were left out (analysis/weights.h). */
+	if (e.launch == AIF_CUDA_NOT_CAPTURED || e.launch == AIF_CUDA_CONFUSED)
+		return;
+	if (r->name) {
+		k = aif_cuda_kernel(cuda, r->name);
+		e.kernel = k ? aif_cuda_kernel_define(t, k) : AIF_WIRE_NONE;
+	}
+	e.stream = aif_cuda_stream_define(t, cuda, r->device, r->context, r->stream);
+	aif_emit_exec(t, &e);
+}
+
+/* A record of what was asked for. */
+static bool is_known(const void *record)
+{
+	uint32_t kind;
+
+	memcpy(&kind, record, sizeof(kind));
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(kinds); i++)
+		if (kinds[i] == kind)
+			return true;
+	return false;
+}
+
+static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+	struct aif_cuda *cuda = CUDA;
+	struct aif_thread *t = aif_thread_enter();
+	struct aif_cuda_record r;
+	void *record = NULL;
+	size_t dropped = 0;
+	uint64_t timeless = 0;
+	int saved = errno;
+
+	(void)size;
+	atomic_fetch_add(&cuda->completing, 1);
+	while (valid && !cuda->api.cuptiActivityGetNextRecord(buffer, valid, &record)) {
+		if (t && aif_cuda_translate(record, &r))
+			exec(cuda, t, &r);
+		else
+			timeless += is_known(record);
+	}
+	if (!cuda->api.cuptiActivityGetNumDroppedRecords(context, stream, &dropped))
+		timeless += dropped;
+	atomic_fetch_add(&cuda->timeless, timeless);
+	if (t)
+		aif_thread_leave(t);
+	pthread_mutex_lock(&cuda->buffers_lock);
+	cuda->free[cuda->free_len++] = buffer;
+	pthread_mutex_unlock(&cuda->buffers_lock);
+	atomic_fetch_sub(&cuda->completing, 1);
+	errno = saved;
+}
+
+void aif_cuda_activity_flush(struct aif_cuda *cuda, bool last)
+{
+	const struct timespec step = {.tv_nsec = 100000};
+	int i = 0;
+
+	if (!last) {
+		pthread_mutex_lock(&cuda->flushing);
+		cuda->api.cuptiActivityFlushAll(0);
+		pthread_mutex_unlock(&cuda->flushing);
+		return;
+	}
+	/* The helper may have taken a buffer a moment ago, and ends with the process. */
+	while (pthread_mutex_trylock(&cuda->flushing)) {
+		if (++i > LAST_STEPS)
+			return;
+		nanosleep(&step, NULL);
+	}
+	cuda->api.cuptiActivityFlushAll(AIF_CUPTI_FLUSH_FORCED);
+	pthread_mutex_unlock(&cuda->flushing);
+	for (; i < LAST_STEPS && atomic_load(&cuda->completing); i++)
+		nanosleep(&step, NULL);
+}
+
+int aif_cuda_activity_init(struct aif_cuda *cuda)
+{
+	return cuda->api.cuptiActivityRegisterCallbacks(request, complete);
+}
+
+int aif_cuda_activity_switch(struct aif_cuda *cuda, bool on)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(kinds); i++) {
+		int one = on ? cuda->api.cuptiActivityEnable(kinds[i])
+			     : cuda->api.cuptiActivityDisable(kinds[i]);
+
+		/* Copies between devices are refused where there is one device. */
+		if (one && kinds[i] != AIF_CUPTI_KIND_MEMCPY_PEER)
+			r = one;
+	}
+	return r;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cuda/duty.h"
+
+#include "agent/cuda/cuda.h"
+#include "agent/cuda/launch.h"
+#include "agent/cuda/lock.h"
+#include "agent/cuda/quiesce.h"
+#include "agent/cuda/records.h"
+#include "agent/cuda/sampling.h"
+#include "agent/emit.h"
+
+/*
+ * Decides what is on, and when. Each launch costs 0.5 us for CUPTI's kernel record, 0.4 to 0.8 us for the stack, next
+ * to nothing for callbacks, and 0.3 us and more for good once records were on (bench/results/h200-cupti.md); a decode
+ * that launches each 13 us was 14 % slower with all of it. So the blocks of the overhead budget (budget.h) switch the
+ * stacks and the records; the latter takes 2 to 15 us, and what was launched before is recorded to its end (measured:
+ * 500 of 500). The helper turns the blocks. Their launches are counted for the process (AIF_WIRE_BLOCK_PROCESS).
+ *
+ * So it is where CUPTI may be asked to switch records (AIF_CUPTI_USE_BLOCKS, use.c). Else they
+ * are on from beginning to end, beside samples where these are wanted, and blocks switch the stacks
+ * only.
+ *
+ * The callbacks stay on, in pauses, too (cuda.c): by them launches are counted, and held while
+ * sampling is switched. What records leave behind is spent whether they are on or not, and taken
+ * off what the budget may spend.
+ *
+ * Instruction samples. Kernel records cannot be switched on while a context is sampled
+ * (CUPTI_ERROR_NOT_COMPATIBLE), but they may be on before, and then stay. Hence three modes:
+ *
+ *     together   records first, then sampling, both for good: everything is exact. The way it begins, and what
+ *                programs keep that launch so seldom that records cost next to nothing, or whose
+ *                launches are hidden behind their device's work.
+ *     records    records by blocks, no sampling
+ *     samples    for some seconds of each minute: sampling, and no stacks. Switching it on and off takes
+ *                0.15 to 0.4 s together, which is paid once a minute.
+ *
+ * CUPTI before 12.8 has no together: records, and samples in turn; with --all-launches there are no
+ * samples then.
+ *
+ * All processes of a machine sample at the same time: ranks of a job wait for each other, and so
+ * for each that is switching; together they wait once.
+ *
+ * Only who is alone with the driver may switch sampling, and now and then nobody can be: then what
+ * is on stays so for some seconds more (quiesce.c).
+ *
+ * Times come from records, insides from samples, and where the two are not of the same moment, a
+ * profile says so (grade).
+ */
+
+/* A kernel record and being sampled, for each launch; and what records leave behind, with the callbacks. What being
+ * sampled costs is within what the measurements scatter by: 200 ns of it are a guess. */
+#define THROUGHOUT_NS 700
+#define CALLBACK_NS   400
+/* Cost of a call that waits: its two callbacks, and clocks. A guess. */
+#define WAIT_NS 600
+/* Before the launch rate is known. */
+#define SETTLE_NS        (AIF_NS_PER_S)
+#define SAMPLES_FIRST_NS (3 * AIF_NS_PER_S)
+#define SAMPLES_EACH_NS  (60 * AIF_NS_PER_S)
+#define SAMPLES_FOR_NS   (4 * AIF_NS_PER_S)
+/* Back to both when the rate was low, or launches cost nothing, for so long. */
+#define TOGETHER_AGAIN_NS (10 * AIF_NS_PER_S)
+#define LOOK_NS           2000000
+#define RATE_NS           1e9
+#define NEVER             UINT64_MAX
+
+static double allowed(void)
+{
+	return (double)aif_agent.budget.asked_ppm / 1e6;
+}
+
+/* Reports a block. Without a ring nothing stands for the launches of an off-block: they are counted as lost. Those of
+ * an on-block have their own records. */
+static void report_block(const struct aif_emit_block *e)
+{
+	struct aif_thread *t;
+
+	if (!e->launches || !aif_agent.budget.asked_ppm)
+		return;
+	t = aif_thread_enter();
+	if (t) {
+		aif_emit_block(t, e);
+		aif_thread_leave(t);
+	} else if (!e->on) {
+		atomic_fetch_add(&aif_agent.session.no_slot, e->launches);
+	}
+}
+
+/*
+ * The block is over, or what comes of it now is not captured any more: what was launched in it. On-blocks count
+ * what was captured and off-blocks what was not, whatever the clock says: around a switch a thread may do the
+ * one in the other's time. Of what an on-block has left out the next off-block tells.
+ */
+static void block_ended(struct aif_cuda *cuda, uint64_t now, bool next_on)
+{
+	struct aif_cuda_duty *b = &cuda->duty;
+	uint64_t captured = atomic_load(&b->captured), left_out = atomic_load(&b->left_out),
+		 more = captured - b->captured_before;
+	struct aif_emit_block e = {.on = b->on,
+				   .process = true,
+				   .start = b->since,
+				   .end = now,
+				   .launches = b->on ? more : left_out - b->left_out_before,
+				   .block = b->block,
+				   .duty_ppm = b->duty_ppm};
+
+	b->captured_before = captured;
+	if (!b->on)
+		b->left_out_before = left_out;
+	/* Between two on-blocks nothing was launched that was not captured. */
+	if (!(e.on && next_on && b->duty_ppm == 1000000))
+		report_block(&e);
+}
+
+static uint64_t launches(const struct aif_cuda_duty *b)
+{
+	return atomic_load(&b->captured) + atomic_load(&b->left_out);
+}
+
+static void measure_rate(struct aif_cuda_duty *b, uint64_t now)
+{
+	double ns = (double)AIF_MAX(now - b->began, UINT64_C(1)), fade = RATE_NS / (RATE_NS + ns);
+
+	b->rate = b->rate * fade + (1 - fade) * (double)(launches(b) - b->began_with) / ns * 1e9;
+	b->wait_rate =
+		b->wait_rate * fade +
+		(1 - fade) * (double)(atomic_load(&b->waits) - b->began_with_waits) / ns * 1e9;
+}
+
+static bool needs_records(const struct aif_cuda *cuda)
+{
+	const struct aif_cuda_duty *b = &cuda->duty;
+
+	if (cuda->use != AIF_CUPTI_USE_BLOCKS)
+		return cuda->use < AIF_CUPTI_USE_LAUNCHES;
+	return b->mode == AIF_CUDA_TOGETHER || (b->mode == AIF_CUDA_RECORDS && b->on);
+}
+
+/* Records are on before the first launch that is captured, and off after the last. */
+static void apply(struct aif_cuda *cuda, bool on)
+{
+	struct aif_cuda_duty *b = &cuda->duty;
+
+	if (b->on == on)
+		return;
+	b->on = on;
+	if (on)
+		aif_cuda_records_want(cuda, needs_records(cuda));
+	atomic_store(&b->capture, on && b->mode != AIF_CUDA_SAMPLES);
+	if (!on)
+		aif_cuda_records_want(cuda, needs_records(cuda));
+}
+
+/* Returns the cost of each launch that is spent in any case: what records leave behind, and the
+ * records while they are on throughout. */
+static double each_ns(const struct aif_cuda *cuda)
+{
+	bool throughout = cuda->duty.mode == AIF_CUDA_TOGETHER ||
+			  cuda->use == AIF_CUPTI_USE_THROUGHOUT ||
+			  cuda->use == AIF_CUPTI_USE_RECORDS || cuda->sampling.is_stranded;
+
+	return CALLBACK_NS + (throughout ? THROUGHOUT_NS : 0);
+}
+
+void aif_cuda_duty_charge(struct aif_cuda *cuda)
+{
+	struct aif_cuda_duty *b = &cuda->duty;
+	uint64_t n = launches(b), waits = atomic_load(&b->waits);
+
+	atomic_fetch_add(&aif_agent.session.spent_ns,
+			 (uint64_t)((double)(n - b->spent_for) * each_ns(cuda)) +
+				 (waits - b->spent_for_waits) * WAIT_NS);
+	b->spent_for = n;
+	b->spent_for_waits = waits;
+}
+
+/* False: sampling cannot be switched now. */
+static bool enter_mode(struct aif_cuda *cuda, enum aif_cuda_mode mode, uint64_t now)
+{
+	struct aif_cuda_duty *b = &cuda->duty;
+
+	if (b->mode == mode)
+		return true;
+	/* The time that it takes says nothing about launches. */
+	b->interrupted = true;
+	/* Records can be switched on only while nothing is sampled. */
+	if (b->mode != AIF_CUDA_RECORDS && !aif_cuda_sampling_switch(cuda, false))
+		return false;
+	aif_cuda_duty_charge(cuda);
+	b->mode = mode;
+	b->mode_since = now;
+	if (mode == AIF_CUDA_SAMPLES) {
+		atomic_store(&b->capture, false);
+		/* The rest of the block is off. */
+		if (b->on)
+			block_ended(cuda, now, false);
+		b->on = false;
+		b->since = now;
+	}
+	aif_cuda_records_want(cuda, needs_records(cuda));
+	/* If not now, then at a tick. */
+	if (mode != AIF_CUDA_RECORDS)
+		(void)aif_cuda_sampling_switch(cuda, true);
+	atomic_store(&b->capture, b->on && mode != AIF_CUDA_SAMPLES);
+	return true;
+}
+
+bool aif_cuda_duty_records_only(struct aif_cuda *cuda, uint64_t now)
+{
+	return enter_mode(cuda, AIF_CUDA_RECORDS, now);
+}
+
+/* The same for all processes, in a half to one and a half of the time. */
+static uint64_t next_samples(uint64_t now)
+{
+	uint64_t at = (now / SAMPLES_EACH_NS + 1) * SAMPLES_EACH_NS;
+
+	return at - now < SAMPLES_EACH_NS / 2 ? at + SAMPLES_EACH_NS : at;
+}
+
+static uint64_t first_samples(uint64_t now)
+{
+	return (now + SAMPLES_FIRST_NS) / AIF_NS_PER_S * AIF_NS_PER_S + AIF_NS_PER_S;
+}
+
+/* Do records and samples cost too much to be on throughout? Up to four fifths of what is allowed
+ * they do not: to switch sampling costs more in the first minute, 3.3 % of a CuPy program of 8 s
+ * against 2.1 % (--overhead 2; H100, 21,000 launches/s). */
+static bool costs_too_much(const struct aif_cuda_duty *b)
+{
+	return b->rate * THROUGHOUT_NS / 1e9 > allowed() * 4 / 5;
+}
+
+static void choose_mode(struct aif_cuda *cuda, uint64_t now)
+{
+	struct aif_cuda_duty *b = &cuda->duty;
+	bool trusted = aif_budget_trusts(&aif_agent.budget, now), apart = cuda->sampling.apart;
+
+	if (!aif_cuda_quiesce_may_try(cuda, now))
+		return;
+	if (!aif_cuda_sampling_wanted(cuda)) {
+		(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
+	} else if (cuda->use != AIF_CUPTI_USE_BLOCKS) {
+		return; /* nothing is switched */
+	} else if (b->mode == AIF_CUDA_TOGETHER) {
+		if (now - b->mode_since > SETTLE_NS && (apart || (costs_too_much(b) && !trusted)) &&
+		    enter_mode(cuda, AIF_CUDA_RECORDS, now))
+			b->samples_next = first_samples(now);
+	} else if (!apart && b->mode == AIF_CUDA_RECORDS &&
+		   now - b->mode_since > TOGETHER_AGAIN_NS &&
+		   (trusted || b->rate * THROUGHOUT_NS / 1e9 < allowed() / 4)) {
+		(void)enter_mode(cuda, AIF_CUDA_TOGETHER, now);
+	} else if (b->mode == AIF_CUDA_RECORDS && now >= b->samples_next &&
+		   enter_mode(cuda, AIF_CUDA_SAMPLES, now)) {
+		b->samples_until = SAMPLES_FOR_NS +
+				   (now - b->samples_next < AIF_NS_PER_S ? b->samples_next : now);
+		b->samples_next = next_samples(now);
+	}
+}
+
+void aif_cuda_duty_begin(struct aif_cuda *cuda, uint64_t now)
+{
+	struct aif_cuda_duty *b = &cuda->duty;
+	struct aif_budget *budget = &aif_agent.budget;
+	/* After a pause what was dear still is. */
+	bool costly = b->rate > 0 && costs_too_much(b) && budget->asked_ppm &&
+		      cuda->use == AIF_CUPTI_USE_BLOCKS,
+	     beside = aif_cuda_sampling_wanted(cuda) && !cuda->sampling.apart && !costly;
+
+	aif_budget_resume(budget, now);
+	b->on = b->interrupted = false;
+	b->began = b->since = b->mode_since = now;
+	b->block = budget->block;
+	b->duty_ppm = aif_budget_duty(budget, b->block);
+	b->captured_before = atomic_load(&b->captured);
+	b->left_out_before = atomic_load(&b->left_out);
+	b->began_with = b->spent_for = launches(b);
+	b->began_with_waits = b->spent_for_waits = atomic_load(&b->waits);
+	/* Sampling that could not be ended is still on, with or without records. */
+	if (!aif_cuda_is_sampling(cuda))
+		b->mode = AIF_CUDA_RECORDS;
+	if (b->mode == AIF_CUDA_SAMPLES)
+		(void)aif_cuda_duty_records_only(cuda, now);
+	if (b->mode == AIF_CUDA_TOGETHER || (b->mode == AIF_CUDA_RECORDS && beside)) {
+		b->mode = AIF_CUDA_TOGETHER;
+		aif_cuda_records_want(cuda, needs_records(cuda));
+		/* Contexts that are there. New ones are sampled as they come. */
+		(void)aif_cuda_sampling_switch(cuda, true);
+	}
+	if (!b->samples_next)
+		b->samples_next = first_samples(now);
+	apply(cuda, aif_budget_is_on(b->block));
+}
+
+void aif_cuda_duty_end(struct aif_cuda *cuda, uint64_t now)
+{
+	struct aif_cuda_duty *b = &cuda->duty;
+	bool was_on = b->on;
+
+	atomic_store(&b->capture, false);
+	block_ended(cuda, now, false);
+	apply(cuda, false);
+	/* There is no next: a block of as many ns as launches. */
+	if (was_on) {
+		b->since = now;
+		block_ended(cuda, now + (atomic_load(&b->left_out) - b->left_out_before), false);
+	}
+	measure_rate(b, now);
+	aif_cuda_duty_charge(cuda);
+	/* If not now, then at a tick (cuda.c), or never. */
+	(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
+}
+
+/* The block has ended. Its launches are counted before it is compared with its neighbour. */
+static void next_block(struct aif_cuda *cuda, uint64_t now)
+{
+	struct aif_cuda_duty *b = &cuda->duty;
+	struct aif_budget *budget = &aif_agent.budget;
+	bool was_on = aif_budget_is_on(b->block), on;
+
+	if (was_on && b->mode != AIF_CUDA_SAMPLES)
+		choose_mode(cuda, now);
+	else if (!was_on && b->mode == AIF_CUDA_SAMPLES && aif_cuda_quiesce_may_try(cuda, now))
+		(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
+	if (b->interrupted)
+		now = aif_now_ns();
+	else if (!b->not_compared)
+		aif_budget_add(budget, b->block, launches(b) - b->began_with);
+	measure_rate(b, now);
+	aif_budget_spend(budget, (b->rate * each_ns(cuda) + b->wait_rate * WAIT_NS) / 1e9);
+	/* Sampling has just begun: for as long as that lasts nothing is captured. */
+	if (!was_on || b->mode != AIF_CUDA_SAMPLES ||
+	    !aif_budget_hold(budget, now, b->samples_until))
+		aif_budget_turn_at(budget, now);
+	on = aif_budget_is_on(budget->block);
+	if (!on)
+		atomic_store(&b->capture, false);
+	block_ended(cuda, now, on);
+	apply(cuda, on);
+	b->began = b->since = now;
+	b->began_with = launches(b);
+	b->began_with_waits = atomic_load(&b->waits);
+	b->interrupted = false;
+	b->not_compared = cuda->records.on != cuda->records.wanted;
+	b->block = budget->block;
+	b->duty_ppm = aif_budget_duty(budget, b->block);
+}
+
+uint64_t aif_cuda_duty_poll(struct aif_cuda *cuda, uint64_t now)
+{
+	struct aif_budget *budget = &aif_agent.budget;
+	uint64_t until;
+
+	if (!cuda->on || !budget->asked_ppm)
+		return NEVER;
+	/* Somebody else switches, and not for long. */
+	if (pthread_mutex_trylock(&cuda->switching))
+		return now + LOOK_NS;
+	if (cuda->on && (now >= atomic_load(&budget->until) || cuda->duty.interrupted))
+		next_block(cuda, now);
+	until = atomic_load(&budget->until);
+	if (!aif_cuda_records_settle(cuda, now))
+		until = AIF_MIN(until, cuda->records.again_at);
+	pthread_mutex_unlock(&cuda->switching);
+	return until;
+}
+
+void aif_cuda_duty_at_exit(struct aif_cuda *cuda)
+{
+	cuda->exiting = true; /* the helper does not begin again */
+	if (!aif_cuda_trylock_briefly(cuda))
+		return;
+	if (cuda->on) {
+		cuda->on = false;
+		aif_cuda_duty_end(cuda, aif_now_ns());
+		/* Samples taken until now are read. */
+		aif_cuda_sampling_tick(cuda);
+		(void)aif_cuda_callbacks_switch(cuda, false);
+		cuda->callbacks_on = false;
+	}
+	pthread_mutex_unlock(&cuda->switching);
+}

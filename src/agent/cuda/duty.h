@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+#include <stdatomic.h>
+
+struct aif_cuda;
+
+/*
+ * Modes: what is on at a time (duty.c has the reasons). Kernel records and sampling can be on together only if records
+ * were first, and then stay on; before CUPTI 12.8 not at all.
+ */
+enum aif_cuda_mode {
+	AIF_CUDA_TOGETHER, /* records and samples, both throughout; stacks by blocks */
+	AIF_CUDA_RECORDS,  /* records and stacks by blocks */
+	AIF_CUDA_SAMPLES,  /* samples only */
+};
+
+/* Under `switching`, but for the atomics. */
+struct aif_cuda_duty {
+	enum aif_cuda_mode mode;
+	bool on;               /* the block is, as far as it was reported */
+	_Atomic bool capture;  /* launching threads write LAUNCH records */
+	uint64_t began, since; /* the block; and the part of it that is yet unreported */
+	uint32_t block, duty_ppm;
+	/* Launches, ever; and before the block, or before what is yet unreported of them. */
+	_Atomic uint64_t captured, left_out;
+	uint64_t captured_before, left_out_before, began_with;
+	uint64_t spent_for; /* launches whose cost is accounted for */
+	bool interrupted;   /* something else took time in the block */
+	bool not_compared;  /* its launch rate: records could not be switched off where it began */
+	double rate;        /* launches a second, lately */
+	/* Synchronizing calls: all so far; at the last accounting of their cost; at the block's beginning. */
+	_Atomic uint64_t waits;
+	uint64_t spent_for_waits, began_with_waits;
+	double wait_rate; /* a second, lately */
+	uint64_t mode_since, samples_next, samples_until;
+};
+
+/* Under `switching`. Recording begins; it ends. Launches call back before and after. */
+void aif_cuda_duty_begin(struct aif_cuda *cuda, uint64_t now);
+void aif_cuda_duty_end(struct aif_cuda *cuda, uint64_t now);
+/* Under `switching`: accounts for what launches cost whether they were captured or not. */
+void aif_cuda_duty_charge(struct aif_cuda *cuda);
+/* Under `switching`: nothing is sampled from here on. False: not now (quiesce.c). */
+bool aif_cuda_duty_records_only(struct aif_cuda *cuda, uint64_t now);
+/* Does what is due. Returns when there is more: CLOCK_MONOTONIC ns. */
+uint64_t aif_cuda_duty_poll(struct aif_cuda *cuda, uint64_t now);
+/* The process calls exit(): ends recording, with the last samples. Waits for nobody. */
+void aif_cuda_duty_at_exit(struct aif_cuda *cuda);

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cuda/launch.h"
+
+#include "agent/capture.h"
+#include "agent/cuda/correlation.h"
+#include "agent/cuda/cuda.h"
+#include "agent/cuda/names.h"
+#include "agent/cuda/quiesce.h"
+#include "agent/cuda/sampling.h"
+#include "agent/cuda/translate.h"
+#include "agent/emit.h"
+#include "agent/wait.h"
+
+/*
+ * The driver's calls that make a device work. CUPTI calls back at their beginning and at their end, on the
+ * launching thread. The application's frames are below those of the driver and of CUPTI.
+ *
+ * A launch is written at the beginning, so that it is known before its execution can be. But while a stream is
+ * captured, only the end of the call shows whether it has launched anything: then a node of a graph may have
+ * been made instead, on this thread.
+ */
+
+static AIF_NOINLINE void launch(struct aif_cuda *cuda, struct aif_thread *t,
+				const struct aif_cuda_call *call,
+				const struct aif_cupti_callback *cb, const struct aif_regs *regs,
+				uint64_t now)
+{
+	struct aif_emit_launch l = {.kind = call->kind,
+				    .time = now,
+				    .stream = AIF_WIRE_NONE,
+				    .kernel = AIF_WIRE_NONE,
+				    .shape = AIF_WIRE_NONE};
+	static const struct aif_emit_api none;
+	struct aif_emit_shape shape;
+	struct aif_cuda_kernel *k;
+	struct aif_emit_cost cost;
+	uint64_t number;
+	bool has_shape;
+
+	aif_emit_cost_begin(t, &cost, now);
+	aif_cuda_correlation_prefetch(cuda->correlations, cb->correlation);
+	aif_capture_prefetch(t, regs);
+	has_shape = aif_cuda_shape(call, cb->parameters, &shape);
+	if (has_shape)
+		aif_emit_shape_prefetch(t, &shape);
+	if (call->kind == AIF_EMIT_KERNEL && cb->symbol) {
+		k = aif_cuda_kernel_launched(cuda, cb->symbol);
+		l.kernel = k ? aif_cuda_kernel_define(t, k) : AIF_WIRE_NONE;
+	}
+	l.stack = aif_capture(t, regs, &none);
+	/* After the stack, which may start the ring's ids anew. */
+	if (has_shape)
+		l.shape = aif_emit_shape(t, &shape);
+	if (aif_emit_launch(t, &l, &number))
+		aif_cuda_correlation_set(cuda->correlations, cb->correlation, number);
+	aif_emit_cost_end(&cost);
+}
+
+/* CUPTI has lost count of this thread's calls (cuda.c): they all have one number. Or it has lost another
+ * thread's, and has come to that number again by counting. */
+static bool is_confused(struct aif_cuda *cuda, const struct aif_thread *t, uint32_t correlation)
+{
+	uint64_t launch;
+
+	return t->correlation == correlation ||
+	       (atomic_load_explicit(&cuda->any_confused, memory_order_relaxed) &&
+		aif_cuda_correlation_get(cuda->correlations, correlation, &launch) &&
+		launch == AIF_CUDA_CONFUSED);
+}
+
+/* Marks a correlation id that several calls have: an execution under it may belong to any of
+ * them. */
+static AIF_NOINLINE void confused(struct aif_cuda *cuda, uint32_t correlation)
+{
+	atomic_store_explicit(&cuda->any_confused, true, memory_order_relaxed);
+	aif_cuda_correlation_set(cuda->correlations, correlation, AIF_CUDA_CONFUSED);
+	atomic_fetch_add_explicit(&cuda->confused, 1, memory_order_relaxed);
+}
+
+/* The launch of this call, whose registers were taken in the callback, and which began at `time`; 0 = now, which
+ * launches that are left out need not know. */
+static void begin(struct aif_cuda *cuda, const struct aif_cuda_call *call,
+		  const struct aif_cupti_callback *cb, const struct aif_regs *regs, uint64_t time)
+{
+	struct aif_thread *t = aif_thread_enter();
+
+	if (!t) {
+		/* The launch's record may come nevertheless. */
+		aif_cuda_correlation_set(cuda->correlations, cb->correlation,
+					 AIF_CUDA_NOT_CAPTURED);
+		aif_emit_missed();
+		return;
+	}
+	if (aif_unlikely(is_confused(cuda, t, cb->correlation))) {
+		confused(cuda, cb->correlation);
+	} else if (atomic_load_explicit(&cuda->duty.capture, memory_order_relaxed)) {
+		atomic_fetch_add_explicit(&cuda->duty.captured, 1, memory_order_relaxed);
+		launch(cuda, t, call, cb, regs, time ? time : aif_now_ns());
+	} else {
+		atomic_fetch_add_explicit(&cuda->duty.left_out, 1, memory_order_relaxed);
+		aif_cuda_correlation_set(cuda->correlations, cb->correlation,
+					 AIF_CUDA_NOT_CAPTURED);
+	}
+	t->correlation = cb->correlation;
+	/* A call that waits was left by longjmp(). */
+	if (aif_unlikely(atomic_load_explicit(&t->spins, memory_order_relaxed)))
+		atomic_store_explicit(&t->spins, 0, memory_order_relaxed);
+	aif_thread_leave(t);
+}
+
+/* Counts a launch that was refused: nothing will be executed. */
+static void failed(void)
+{
+	struct aif_thread *t = aif_thread_enter();
+
+	if (!t)
+		return;
+	aif_emit_note(t, AIF_REASON_FAILED_COMMAND, 1, "");
+	aif_thread_leave(t);
+}
+
+static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
+		   const struct aif_cupti_callback *cb, const struct aif_regs *regs)
+{
+	/* Shared by the two callbacks of a call: when it began, if that is still to be written. */
+	uint64_t *began = cb->data;
+	struct aif_thread *t;
+
+	if (cb->site == AIF_CUPTI_ENTER) {
+		aif_thread_prefetch();
+		aif_cuda_quiesce_enter(cuda, false);
+		aif_cuda_context_used(cuda, cb->context);
+		*began = 0;
+		if (aif_likely(!atomic_load_explicit(&cuda->captures, memory_order_relaxed))) {
+			begin(cuda, call, cb, regs, 0);
+			return;
+		}
+		*began = aif_now_ns();
+		t = aif_thread_enter();
+		if (t) {
+			t->graph_nodes = 0;
+			t->graph_call = cb->correlation;
+			aif_thread_leave(t);
+		}
+		return;
+	}
+	if (*cb->result)
+		failed();
+	else if (*began && aif_self && aif_self->graph_call == cb->correlation &&
+		 !aif_self->graph_nodes) /* else callbacks were switched on meanwhile */
+		begin(cuda, call, cb, regs, *began);
+	aif_cuda_quiesce_leave(cuda);
+}
+
+/* A capture that has become invalid ends with an error. One that began before callbacks came was not counted. */
+static void count_capture(struct aif_cuda *cuda, int step, int result)
+{
+	int n = atomic_load(&cuda->captures);
+
+	if (step == 1 && !result)
+		atomic_fetch_add(&cuda->captures, 1);
+	else if (step == -1 && (!result || result == AIF_CUDA_CAPTURE_INVALIDATED ||
+				result == AIF_CUDA_CAPTURE_UNJOINED))
+		while (n > 0 && !atomic_compare_exchange_weak(&cuda->captures, &n, n - 1))
+			;
+}
+
+/* Notes a call that waits for the device in a loop: its CPU time counts as waiting. */
+static void called_to_wait(struct aif_cuda *cuda, const struct aif_cupti_callback *cb,
+			   const struct aif_regs *regs)
+{
+	if (cb->site == AIF_CUPTI_ENTER) {
+		atomic_fetch_add_explicit(&cuda->duty.waits, 1, memory_order_relaxed);
+		aif_wait_spin_begin();
+	} else {
+		aif_wait_spin_end(regs);
+	}
+}
+
+static void called_aside(struct aif_cuda *cuda, uint32_t id, const struct aif_cupti_callback *cb,
+			 const struct aif_regs *regs)
+{
+	int step = aif_cuda_aside_step(id);
+
+	if (step == AIF_CUDA_WAITS) {
+		called_to_wait(cuda, cb, regs);
+		return;
+	}
+	/* Before and after: who looks a name up meanwhile may see either. */
+	if (step == AIF_CUDA_UNLOADS)
+		aif_cuda_names_invalidate(cuda);
+	if (cb->site == AIF_CUPTI_ENTER) {
+		aif_cuda_quiesce_enter(cuda, step == AIF_CUDA_LOADS);
+		return;
+	}
+	count_capture(cuda, step, *cb->result);
+	aif_cuda_quiesce_leave(cuda);
+}
+
+void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)
+{
+	struct aif_cuda *cuda = user;
+	const struct aif_cupti_callback *cb = data;
+	const struct aif_cuda_call *call;
+	struct aif_regs regs;
+
+	AIF_REGS_HERE(&regs);
+	/* In a forked child nobody opens the gate. */
+	if (aif_unlikely(!aif_agent.session.armed ||
+			 !atomic_load_explicit(&aif_agent.session.armed->generation,
+					       memory_order_relaxed)))
+		return;
+	if (domain == AIF_CUPTI_DOMAIN_RESOURCE) {
+		if (id != AIF_CUPTI_GRAPHNODE_CREATED) {
+			aif_cuda_resource_event(cuda, id, data);
+			return;
+		}
+		atomic_store_explicit(&cuda->has_graphs, true, memory_order_relaxed);
+		if (aif_self)
+			aif_self->graph_nodes++;
+		return;
+	}
+	call = aif_cuda_call(id);
+	if (aif_likely(call))
+		called(cuda, call, cb, &regs);
+	else
+		called_aside(cuda, id, cb, &regs);
+}
+
+int aif_cuda_callbacks_switch(struct aif_cuda *cuda, bool on)
+{
+	const struct aif_cuda_call *c;
+	int r = 0;
+
+	/* Callbacks are switched one by one: the whole domain would call back for every call of the driver. A number
+	 * that this version of CUPTI does not know is refused, and cannot be called either. */
+	for (unsigned i = 0; (c = aif_cuda_call_at(i)); i++) {
+		int one = cuda->api.cuptiEnableCallback(on, cuda->subscriber,
+							AIF_CUPTI_DOMAIN_DRIVER, c->id);
+
+		if (c->form != AIF_CUDA_FORM_OTHER && one)
+			r = one;
+	}
+	return r;
+}
+
+void aif_cuda_callbacks_subscribe(struct aif_cuda *cuda)
+{
+	static const uint32_t events[] = {AIF_CUPTI_CONTEXT_CREATED, AIF_CUPTI_CONTEXT_DESTROYED,
+					  AIF_CUPTI_MODULE_LOADED, AIF_CUPTI_GRAPHNODE_CREATED};
+
+	for (unsigned i = 0; aif_cuda_aside_at(i); i++)
+		cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_DRIVER,
+					      aif_cuda_aside_at(i));
+	/* Not the whole domain: that would call back for each launch. */
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(events); i++)
+		cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_RESOURCE,
+					      events[i]);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cuda/records.h"
+
+#include "agent/cuda/activity.h"
+#include "agent/cuda/cuda.h"
+#include "agent/cuda/errors.h"
+#include "agent/cuda/quiesce.h"
+#include "agent/cuda/sampling.h"
+#include "base/clock.h"
+
+/*
+ * Kernel, copy and fill records: on, or off, and when they may be switched.
+ *
+ * cuptiActivityEnable() may be called at any time. cuptiActivityDisable() ends the program if a
+ * thread is inside a copy's call meanwhile (quiesce.c), so it is called only with the gate shut.
+ * Where calls last, a synchronous copy for instance, that is not possible at once: records then
+ * stay on, though nothing is captured any more, and the helper tries again. A launch whose record
+ * comes although nobody wants it is dropped (exec() in activity.c).
+ *
+ * Nor is it called while a context is sampled, or where sampling could not be ended (claim.c).
+ *
+ * When the process exits records stay on: libcupti may have ended already.
+ */
+
+/* After a try in vain, doubled each time. */
+#define AGAIN_NS     UINT64_C(2000000)
+#define AGAIN_MAX_NS UINT64_C(64000000)
+/* Before another user of CUPTI takes over, or we leave: how often it is tried. */
+#define STEP_NS UINT64_C(2000000)
+
+static void enable(struct aif_cuda *cuda)
+{
+	int r = aif_cuda_activity_switch(cuda, true);
+
+	cuda->records.on = true;
+	if (r)
+		aif_cuda_report_error(AIF_REASON_CUDA_REFUSED, "records", r);
+}
+
+static void disable(struct aif_cuda *cuda)
+{
+	int r = aif_cuda_activity_switch(cuda, false);
+
+	cuda->records.on = false;
+	if (r)
+		aif_cuda_report_error(AIF_REASON_CUDA_REFUSED, "records' end", r);
+}
+
+/* True if there is nothing to do, or never will be. */
+static bool is_settled(const struct aif_cuda *cuda)
+{
+	return cuda->records.on == cuda->records.wanted || cuda->sampling.is_stranded ||
+	       cuda->exiting;
+}
+
+/* Calls cuptiActivityDisable() if no call is under way. */
+static bool try_to_disable(struct aif_cuda *cuda)
+{
+	if (aif_cuda_is_sampling(cuda) || !aif_cuda_quiesce_shut_briefly(cuda))
+		return false;
+	disable(cuda);
+	aif_cuda_quiesce_open(cuda);
+	return true;
+}
+
+void aif_cuda_records_want(struct aif_cuda *cuda, bool on)
+{
+	struct aif_cuda_records *r = &cuda->records;
+
+	r->wanted = on;
+	r->again_at = r->again_ns = 0;
+	if (on && !r->on)
+		enable(cuda);
+	else
+		(void)aif_cuda_records_settle(cuda, aif_now_ns());
+}
+
+bool aif_cuda_records_settle(struct aif_cuda *cuda, uint64_t now)
+{
+	struct aif_cuda_records *r = &cuda->records;
+
+	if (is_settled(cuda))
+		return true;
+	if (now < r->again_at)
+		return false;
+	if (try_to_disable(cuda))
+		return true;
+	r->again_ns = AIF_CLAMP(2 * r->again_ns, AGAIN_NS, AGAIN_MAX_NS);
+	r->again_at = aif_now_ns() + r->again_ns;
+	return false;
+}
+
+bool aif_cuda_records_end(struct aif_cuda *cuda, uint64_t within_ns)
+{
+	const uint64_t until = aif_now_ns() + within_ns;
+	uint64_t step = STEP_NS;
+
+	cuda->records.wanted = false;
+	/* Each try may hold launching threads for a moment. */
+	for (; !is_settled(cuda) && !try_to_disable(cuda); step = AIF_MIN(2 * step, AGAIN_MAX_NS)) {
+		if (aif_now_ns() >= until)
+			break;
+		aif_cuda_sleep((long)step);
+	}
+	return is_settled(cuda);
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/agent.h"
+
+/* The agent's state: all of it that is mutable, but for some words of threads. */
+
+struct aif_agent aif_agent;
+__thread struct aif_thread *aif_self __attribute__((tls_model("initial-exec")));

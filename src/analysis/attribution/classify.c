@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/attribution/classify.h"
+#include "analysis/attribution/classify_untimed.h"
+
+#include "profile/file.h"
+
+#include <errno.h>
+
+struct classifying {
+	const struct aif_scope *s;
+	const struct aif_loaded *l;
+	struct aif_classified *c;
+	bool *executed, *joined; /* of a launch: it has an execution; one that was asked for */
+	struct aif_map in_cycle; /* group and cycle -> index of cycle_sums */
+};
+
+/* ---- timed ---- */
+
+static int add_to_cycle(struct classifying *x, uint32_t group, uint32_t cycle, uint64_t ns)
+{
+	struct aif_classified *c = x->c;
+	uint64_t key = (uint64_t)group << 32 | cycle, i;
+
+	if (!aif_map_get(&x->in_cycle, key, &i)) {
+		i = c->cycle_sums_len;
+		if (aif_grow(&c->cycle_sums, &c->cycle_sums_cap, i + 1, sizeof(*c->cycle_sums)) <
+			    0 ||
+		    aif_map_put(&x->in_cycle, key, i) < 0)
+			return -ENOMEM;
+		c->cycle_sums[c->cycle_sums_len++] =
+			(struct aif_cycle_sum){.group = group, .cycle = cycle};
+	}
+	c->cycle_sums[i].ns += (double)ns;
+	return 0;
+}
+
+static uint64_t times(uint64_t n, uint64_t weight)
+{
+	return (uint64_t)(((unsigned __int128)n * weight + AIF_WEIGHT_ONE - 1) / AIF_WEIGHT_ONE);
+}
+
+/* Finds the weight of an execution that `thread` launched at `time`, and adds it to its group's
+ * sums. */
+static int weigh(struct classifying *x, struct aif_run *run, uint32_t thread, uint64_t time,
+		 uint64_t bytes)
+{
+	struct aif_weights *weights = x->l->weights;
+	const struct aif_weights_cycle *c = aif_weights_at(weights, thread, time);
+	struct aif_group *g = &x->c->groups.at[run->group];
+	uint64_t ns = run->end - run->start, weighted;
+	size_t n;
+
+	run->cycle = AIF_NONE;
+	run->weight = c ? c->weight : AIF_WEIGHT_ONE;
+	/* No recording is years long: these weights are nonsense, and sums must not wrap. */
+	if (ns > (UINT64_C(1) << 42) || x->c->durations_ns > (UINT64_C(1) << 62) ||
+	    bytes > (UINT64_C(1) << 42) || g->bytes > (UINT64_C(1) << 62))
+		run->weight = AIF_WEIGHT_ONE;
+	weighted = times(ns, run->weight);
+	g->time += weighted;
+	g->seen += ns;
+	g->executions++;
+	g->launches += run->weight;
+	g->bytes += times(bytes, run->weight);
+	x->c->durations_ns += weighted;
+	if (!c || run->weight == AIF_WEIGHT_ONE)
+		return 0;
+	g->sampled = true;
+	run->cycle = (uint32_t)(c - aif_weights_cycles(weights, &n));
+	return add_to_cycle(x, run->group, run->cycle, weighted);
+}
+
+/* Notes for the launches in flight that this one, which may be NULL, has an execution, and when
+ * it started. */
+static int note_execution(struct classifying *x, const struct aif_exec_row *e,
+			  const struct aif_loaded_launch *launch, uint32_t name, uint64_t start)
+{
+	struct aif_in_flight *f = &x->c->in_flight;
+	const struct aif_gaps *gaps = &x->l->gaps;
+	uint64_t at = launch ? aif_scope_since_start(x->s, launch->time) : 0;
+	bool *executed = launch ? &x->executed[launch - x->l->launches] : NULL;
+	int r = 0;
+
+	if (e->process == AIF_NONE)
+		return 0;
+	if (name != AIF_NONE)
+		r = aif_in_flight_began(f, gaps, e->process, name, start);
+	if (!r && launch && e->stream != AIF_NONE)
+		r = aif_in_flight_queued(f, gaps, e->process, e->stream, at, start);
+	if (!r && launch && !*executed && launch->stream != AIF_NONE &&
+	    !x->s->p->streams[launch->stream].out_of_order)
+		r = aif_in_flight_ended(f, gaps, e->process, launch->stream, at);
+	if (launch)
+		*executed = true;
+	return r;
+}
+
+static int add_run(struct classifying *x, const struct aif_exec_row *e,
+		   const struct aif_loaded_launch *launch, struct aif_run *run)
+{
+	struct aif_classified *c = x->c;
+	struct aif_group group = {.process = e->process,
+				  .device = e->device,
+				  .stream = e->stream,
+				  .kind = e->kind,
+				  .kernel = e->kernel == AIF_NONE && launch ? launch->kernel
+									    : e->kernel,
+				  .stack = launch ? launch->stack : AIF_NONE,
+				  .graph = e->graph};
+	int r = aif_groups_find_or_add(&c->groups, &group, &run->group);
+
+	if (!r)
+		r = aif_grow(&c->runs, &c->runs_cap, c->runs_len + 1, sizeof(*run));
+	if (!r)
+		r = weigh(x, run, launch ? launch->thread : AIF_NONE, launch ? launch->time : 0,
+			  e->bytes ? e->bytes
+			  : launch ? launch->bytes
+				   : 0);
+	if (r < 0)
+		return r;
+	c->runs[c->runs_len++] = *run;
+	return 0;
+}
+
+static int classify_execution(struct classifying *x, const struct aif_exec_row *e)
+{
+	const struct aif_scope *s = x->s;
+	const struct aif_loaded *l = x->l;
+	const struct aif_loaded_launch *launch = NULL;
+	struct aif_run run = {.process = e->process, .device = e->device};
+	int64_t start, end, launched_at = 0;
+	uint64_t i;
+	int r;
+
+	if (aif_map_get(&l->by_launch, e->launch, &i)) {
+		launch = &l->launches[i];
+		launched_at = aif_timeline_map(l->timeline, AIF_CLOCK_MONOTONIC, e->process,
+					       launch->time, NULL);
+	}
+	start = aif_timeline_map_after(l->timeline, e->clock, e->process, e->start, launched_at,
+				       NULL);
+	run.kernel_name = aif_scope_launched_name(
+		s, e->kind, e->kernel == AIF_NONE && launch ? launch->kernel : e->kernel);
+	r = note_execution(x, e, launch, run.kernel_name, (uint64_t)AIF_MAX(start, 0));
+	if (r < 0)
+		return r;
+	if (e->device == AIF_NONE || !aif_selection_keeps(s->sel->processes, e->process) ||
+	    !aif_selection_keeps(s->sel->devices, e->device) ||
+	    !aif_selection_keeps(s->sel->threads, launch ? launch->thread : AIF_NONE))
+		return 0;
+	end = aif_timeline_map_after(l->timeline, e->clock, e->process, e->end, start, NULL);
+	x->c->started_before_launch += launch && start < launched_at;
+	run.start = AIF_MIN((uint64_t)AIF_MAX(start, (int64_t)s->from), s->to);
+	run.end = AIF_MIN((uint64_t)AIF_MAX(end, (int64_t)run.start), s->to);
+	/* Skips executions outside of the time asked for; keeps those in it that took no time. */
+	if (run.start == run.end &&
+	    (start != end || start < (int64_t)s->from || start > (int64_t)s->to))
+		return 0;
+	x->c->executions_unjoined += !launch;
+	r = add_run(x, e, launch, &run);
+	if (r < 0)
+		return r;
+	if (launch) {
+		x->c->joined += !x->joined[i];
+		x->joined[i] = true;
+	}
+	return 0;
+}
+
+static int classify_executions(void *arg, const struct aif_exec_row *rows, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++)
+		r = classify_execution(arg, &rows[i]);
+	return r;
+}
+
+/* ---- without an execution ---- */
+
+/* True if the process ended in the span of that time, with nobody told to stop before. */
+static bool is_cut_off(const struct classifying *x, uint32_t process, uint64_t at)
+{
+	uint64_t end = x->s->p->processes[process].end_ns;
+	struct aif_gaps_span span = aif_gaps_at(&x->l->gaps, process, at);
+
+	return end && !span.is_gap && aif_scope_since_start(x->s, end) <= span.end;
+}
+
+/* Notes launches that have no execution as in flight: samples of them may be there. Counts those
+ * that were not, and those whose process ended first, without what --keep dropped. */
+static int classify_others(struct classifying *x)
+{
+	const struct aif_profile *p = x->s->p;
+	const struct aif_gaps *gaps = &x->l->gaps;
+	struct aif_classified *c = x->c;
+	int r = 0;
+
+	for (size_t i = 0; i < x->l->launches_len && !r; i++) {
+		const struct aif_loaded_launch *l = &x->l->launches[i];
+		uint64_t at = aif_scope_since_start(x->s, l->time);
+		uint32_t process = l->thread == AIF_NONE ? AIF_NONE : p->threads[l->thread].process;
+
+		/* Launches whose executions --keep dropped are as gone as those are. */
+		c->launches += x->joined[i] || l->time >= p->kept_ns;
+		if (x->executed[i] || process == AIF_NONE)
+			continue;
+		if (aif_in_flight_overtaken(&c->in_flight, gaps, process, l->stream, at,
+					    p->end_ns - p->start_ns)) {
+			c->unreported += l->time >= p->kept_ns;
+			continue;
+		}
+		c->unread += l->time >= p->kept_ns && is_cut_off(x, process, at);
+		r = aif_in_flight_add(&c->in_flight, gaps, process,
+				      aif_scope_launched_name(x->s, l->kind, l->kernel), at);
+	}
+	return r;
+}
+
+static int by_device_and_start(const void *a, const void *b)
+{
+	const struct aif_run *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
+static int by_group_and_cycle(const void *a, const void *b)
+{
+	const struct aif_cycle_sum *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return x->cycle < y->cycle ? -1 : x->cycle > y->cycle;
+}
+
+static void sort(struct aif_classified *c)
+{
+	if (c->runs_len)
+		qsort(c->runs, c->runs_len, sizeof(*c->runs), by_device_and_start);
+	if (c->cycle_sums_len)
+		qsort(c->cycle_sums, c->cycle_sums_len, sizeof(*c->cycle_sums), by_group_and_cycle);
+}
+
+int aif_classify(const struct aif_scope *s, const struct aif_loaded *l, struct aif_classified *ret)
+{
+	struct classifying x = {.s = s,
+				.l = l,
+				.c = ret,
+				.executed = calloc(l->launches_len + 1, sizeof(*x.executed)),
+				.joined = calloc(l->launches_len + 1, sizeof(*x.joined))};
+	int r = x.executed && x.joined ? 0 : -ENOMEM;
+
+	if (!r)
+		r = aif_profile_execs(s->p, classify_executions, &x, &ret->damaged);
+	if (!r && l->counted.samples_len)
+		r = aif_classify_untimed(s, l, x.executed, &ret->groups);
+	if (!r)
+		r = classify_others(&x);
+	if (!r)
+		sort(ret);
+	aif_groups_seal(&ret->groups);
+	aif_map_finish(&x.in_cycle);
+	free(x.executed);
+	free(x.joined);
+	return r;
+}
+
+void aif_classified_drop_runs(struct aif_classified *c)
+{
+	free(c->runs);
+	c->runs = NULL;
+	c->runs_cap = 0;
+}
+
+void aif_classified_finish(struct aif_classified *c)
+{
+	aif_classified_drop_runs(c);
+	aif_groups_finish(&c->groups);
+	free(c->cycle_sums);
+	aif_in_flight_finish(&c->in_flight);
+	*c = (struct aif_classified){0};
+}

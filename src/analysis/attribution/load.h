@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/attribution/counted.h"
+#include "analysis/gaps.h"
+#include "analysis/weights.h"
+
+/*
+ * Load: the launches and samples of the file, and when it was not collected. Executions are not
+ * kept, as classify.c needs each of them once.
+ */
+
+struct aif_loaded_launch { /* what its executions need of it */
+	uint64_t launch, time, bytes;
+	uint32_t thread, stack, kernel, stream, kind;
+};
+
+struct aif_loaded {
+	struct aif_timeline *timeline;
+	struct aif_weights *weights; /* NULL: everything was captured */
+	struct aif_gaps gaps;
+	AIF_TABLE(aif_loaded_launch, launches);
+	struct aif_map by_launch;           /* launch -> index */
+	AIF_TABLE(aif_sample_row, samples); /* those with a time, in its order */
+	struct aif_counted counted;         /* those without */
+	uint64_t samples_count;             /* both, in the time asked for */
+	uint64_t outside;                   /* launches seen from outside (ebpf_launches.h) */
+	uint64_t damaged;                   /* chunks */
+};
+
+/* 0 or -errno. *ret, which is zeroed, is finished by aif_loaded_finish() in any case. */
+int aif_load(const struct aif_scope *s, struct aif_loaded *ret);
+void aif_loaded_finish(struct aif_loaded *l);
+
+/* Each stage lets go of what the next ones do not need: a profile of 3 million launches takes a
+ * third less. */
+void aif_loaded_drop_launches(struct aif_loaded *l);
+void aif_loaded_drop_samples(struct aif_loaded *l);

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/cpu_totals.h"
+
+#include "analysis/traits.h"
+#include "text/table.h"
+#include "profile/file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+struct totals {
+	const struct aif_profile *p;
+	const struct aif_selection *sel;
+	struct aif_cpu_totals *to;
+	bool by_thread;
+	struct aif_map stacks;  /* stack | waiting << 32 | (thread + 1) << 33 -> index */
+	struct aif_map threads; /* those that were met */
+};
+
+/* A sample is of a moment, and so are the waits of a recording, several of which may be one row; an imported trace tells
+ * where each of its spans and waits ends, and stacks with lengths (speedscope's events among them) lie one behind another. */
+static bool has_end(const struct aif_profile *p, const struct aif_cpu_row *row)
+{
+	return row->waiting
+		       ? p->traits.is_imported
+		       : p->traits.cpu_weights == AIF_CPU_WEIGHTS_SPANS || p->traits.is_lengths;
+}
+
+static uint64_t moment(const struct aif_profile *p, uint64_t ns)
+{
+	uint64_t at;
+
+	return __builtin_add_overflow(p->start_ns, ns, &at) ? UINT64_MAX : at;
+}
+
+/* Cuts the row to the time that is asked for. False: nothing is left. */
+static bool cut(const struct aif_profile *p, const struct aif_selection *w, struct aif_cpu_row *row)
+{
+	uint64_t *ns = row->waiting ? &row->waiting : &row->weight, end;
+	uint64_t from = w->from_ns ? moment(p, w->from_ns) : 0,
+		 to = w->to_ns ? moment(p, w->to_ns) : UINT64_MAX;
+
+	if (from == 0 && to == UINT64_MAX)
+		return true;
+	if (!*ns || !has_end(p, row)) /* saturated: what was before the start is at it */
+		return AIF_MAX(row->time, p->start_ns) >= from &&
+		       AIF_MAX(row->time, p->start_ns) < to;
+	if (__builtin_add_overflow(row->time, *ns, &end))
+		end = UINT64_MAX;
+	if (row->time >= to || end <= from)
+		return false;
+	row->time = AIF_MAX(row->time, from);
+	*ns = AIF_MIN(end, to) - row->time;
+	return true;
+}
+
+bool aif_cpu_part(const struct aif_profile *p, const struct aif_selection *sel,
+		  const struct aif_cpu_row *row, struct aif_cpu_row *ret)
+{
+	uint32_t process = row->thread == AIF_NONE ? AIF_NONE : p->threads[row->thread].process;
+
+	*ret = *row;
+	if (!sel)
+		return true;
+	return (!sel->threads || (row->thread != AIF_NONE && sel->threads[row->thread])) &&
+	       (!sel->processes || (process != AIF_NONE && sel->processes[process])) &&
+	       cut(p, sel, ret);
+}
+
+bool aif_cpu_is_off_cpu(const struct aif_profile *p, uint32_t stack)
+{
+	uint32_t frame = stack < p->stacks_len ? p->stacks[stack].frame : AIF_NONE;
+
+	return frame < p->frames_len && p->frames[frame].kind == AIF_FRAME_MARK &&
+	       p->frames[frame].address < p->strings.len &&
+	       !strncmp(aif_profile_str(p, (uint32_t)p->frames[frame].address), AIF_OFF_CPU,
+			strlen(AIF_OFF_CPU));
+}
+
+static int row_add(struct totals *t, const struct aif_cpu_row *row)
+{
+	struct aif_cpu_totals *to = t->to;
+	bool waiting = row->waiting;
+	uint64_t ns = waiting ? row->waiting : row->weight, *sum, both, i,
+		 key = row->stack | (uint64_t)waiting << 32;
+	struct aif_cpu_stack *s;
+
+	if (t->by_thread)
+		key |= (uint64_t)(row->thread + 1) << 33; /* AIF_NONE + 1 is 0 */
+
+	if (!aif_map_get(&t->stacks, key, &i)) {
+		if (aif_grow(&to->stacks, &to->stacks_cap, to->stacks_len + 1, sizeof(*s)) < 0 ||
+		    aif_map_put(&t->stacks, key, to->stacks_len) < 0)
+			return -ENOMEM;
+		i = to->stacks_len++;
+		to->stacks[i] = (struct aif_cpu_stack){
+			.stack = row->stack,
+			.thread = t->by_thread ? row->thread : AIF_NONE,
+			.waiting = waiting,
+			.off_cpu = waiting && aif_cpu_is_off_cpu(t->p, row->stack),
+		};
+	}
+	s = &to->stacks[i];
+	s->samples += !waiting;
+	s->weight_ns += ns;
+	to->samples += !waiting;
+	if (!t->sel && !waiting && (!to->first_ns || row->time < to->first_ns))
+		to->first_ns = row->time;
+	sum = s->off_cpu ? &to->off_cpu_ns : waiting ? &to->waiting_ns : &to->weight_ns;
+	if (__builtin_add_overflow(*sum, ns, sum) ||
+	    __builtin_add_overflow(to->waiting_ns, to->weight_ns, &both))
+		return -EOVERFLOW;
+	return aif_map_put(&t->threads, row->thread, 1);
+}
+
+static int rows_add(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	struct totals *t = arg;
+	struct aif_cpu_row part;
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++)
+		if (aif_cpu_part(t->p, t->sel, &rows[i], &part))
+			r = row_add(t, &part);
+	return r;
+}
+
+static int totals_find(const struct aif_profile *p, const struct aif_selection *sel, bool by_thread,
+		       struct aif_cpu_totals *ret, struct aif_err *err)
+{
+	struct totals t = {.p = p, .sel = sel, .to = ret, .by_thread = by_thread};
+	int r;
+
+	*ret = (struct aif_cpu_totals){0};
+	r = aif_profile_cpu(p, rows_add, &t, &ret->damaged);
+	ret->threads = t.threads.len;
+	aif_map_finish(&t.stacks);
+	aif_map_finish(&t.threads);
+	return r < 0 ? aif_err_set(err, r, "reading CPU samples: %s", strerror(-r)) : 0;
+}
+
+int aif_cpu_totals(const struct aif_profile *p, const struct aif_selection *sel,
+		   struct aif_cpu_totals *ret, struct aif_err *err)
+{
+	return totals_find(p, sel, false, ret, err);
+}
+
+static int by_thread_compare(const void *pa, const void *pb)
+{
+	const struct aif_cpu_stack *a = pa, *b = pb;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	return a->waiting - b->waiting;
+}
+
+int aif_cpu_totals_by_thread(const struct aif_profile *p, const struct aif_selection *sel,
+			     struct aif_cpu_totals *ret, struct aif_err *err)
+{
+	int r = totals_find(p, sel, true, ret, err);
+
+	if (ret->stacks_len)
+		qsort(ret->stacks, ret->stacks_len, sizeof(*ret->stacks), by_thread_compare);
+	return r;
+}
+
+void aif_cpu_totals_finish(struct aif_cpu_totals *t)
+{
+	free(t->stacks);
+	*t = (struct aif_cpu_totals){0};
+}
+
+/* Later than that the first sample is worth a word. */
+#define LATE_NS AIF_NS_PER_S
+
+void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals *t,
+			struct aif_buf *out)
+{
+	static const char *const in[] = {
+		[AIF_CPU_WEIGHTS_TIME] = " on CPU in ",
+		[AIF_CPU_WEIGHTS_WALL] = " of wall-clock time in ",
+		[AIF_CPU_WEIGHTS_SPANS] = " in spans of ",
+		[AIF_CPU_WEIGHTS_COUNTS] = " in ",
+	};
+	enum aif_cpu_weights weights = p->traits.cpu_weights;
+	const char *counts = aif_cpu_counts(p), *rate = aif_profile_meta(p, "cpu_rate");
+
+	/* Without samples there is nothing to be said of CPUs: no threads of 0 ns. */
+	if (t->samples) {
+		if (counts) {
+			aif_human_count(out, t->weight_ns);
+			aif_buf_printf(out, " %s", counts);
+		} else {
+			aif_human_ns(out, t->weight_ns);
+		}
+		aif_buf_puts(out, in[weights]);
+		aif_human_counted(out, t->threads, "thread");
+		if (weights != AIF_CPU_WEIGHTS_SPANS && !p->traits.is_lengths) {
+			aif_buf_puts(out, ", ");
+			aif_human_counted(out, t->samples, "sample");
+		}
+		if (*rate) /* imported ones do not say */
+			aif_buf_printf(out, " at %s Hz", rate);
+		if (*rate && t->first_ns >= p->start_ns + LATE_NS) {
+			aif_buf_puts(out, ", the first at ");
+			aif_human_ns(out, t->first_ns - p->start_ns);
+		}
+	}
+	if (t->off_cpu_ns) {
+		aif_buf_puts(out, t->samples ? "; " : "");
+		aif_human_ns(out, t->off_cpu_ns);
+		aif_buf_puts(out, " off CPU");
+	}
+	if (t->waiting_ns || (!t->samples && !t->off_cpu_ns)) {
+		aif_buf_puts(out, t->samples || t->off_cpu_ns ? "; " : "");
+		aif_human_ns(out, t->waiting_ns);
+		aif_buf_puts(out, " waiting for devices");
+	}
+	if (!t->samples) {
+		aif_buf_puts(out, " in ");
+		aif_human_counted(out, t->threads, "thread");
+	}
+	if (t->damaged)
+		aif_buf_printf(
+			out,
+			t->damaged == 1
+				? "; BROKEN: %" PRIu64
+				  " part of the file is damaged: what it held is missing here"
+				: "; BROKEN: %" PRIu64
+				  " parts of the file are damaged: what they held is missing here",
+			t->damaged);
+}

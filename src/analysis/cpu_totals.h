@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "analysis/attribution.h"
+
+/*
+ * Cuts a CPU row to the processes, threads and time that `sel` (NULL: all) names: *ret. A sample is kept or not by its
+ * moment; spans and waits of an imported trace, which have a beginning and a length, are cut where the time begins and
+ * ends. False: nothing is left.
+ */
+bool aif_cpu_part(const struct aif_profile *p, const struct aif_selection *sel,
+		  const struct aif_cpu_row *row, struct aif_cpu_row *ret);
+
+/* True if a stack is of time off CPU (record --off-cpu), whatever for. */
+bool aif_cpu_is_off_cpu(const struct aif_profile *p, uint32_t stack);
+
+/* Sums of CPU samples by stack; and of the time that threads waited for devices, which no sample has
+ * seen. */
+struct aif_cpu_stack {
+	uint32_t stack;  /* AIF_NONE: not known */
+	uint32_t thread; /* of totals by thread; AIF_NONE: not known */
+	bool waiting;    /* for a device; of .off_cpu, whatever for */
+	bool off_cpu; /* record --off-cpu: another view, whose time has been in part seen as waiting for devices */
+	uint64_t weight_ns, samples; /* on CPUs, or waiting, which has no samples */
+};
+
+struct aif_cpu_totals {
+	struct aif_cpu_stack *stacks; /* in the order in which they were first met */
+	size_t stacks_len, stacks_cap;
+	uint64_t weight_ns, samples; /* on CPUs */
+	uint64_t waiting_ns;         /* for devices */
+	uint64_t off_cpu_ns;
+	size_t threads;
+	uint64_t damaged; /* chunks that could not be read */
+	/* Time of the first sample, CLOCK_MONOTONIC; 0: there is none, or not all were asked for. A process is sampled
+	 * from where it opens a device: what it did before is missing. */
+	uint64_t first_ns;
+};
+
+/* Sums up the processes, threads and times that `sel` (NULL: all) names. *ret is finished by the caller,
+ * also after a failure. 0 or -errno with *err. */
+int aif_cpu_totals(const struct aif_profile *p, const struct aif_selection *sel,
+		   struct aif_cpu_totals *ret, struct aif_err *err);
+/* The same with each thread's stacks apart, one thread after the other. */
+int aif_cpu_totals_by_thread(const struct aif_profile *p, const struct aif_selection *sel,
+			     struct aif_cpu_totals *ret, struct aif_err *err);
+void aif_cpu_totals_finish(struct aif_cpu_totals *t);
+
+/* "3.2 s on CPU in 4 threads, 317 samples at 99 Hz, from 16.6 s on; 1.5 s waiting for devices": how it was measured belongs
+ * to what was. "1.5 s waiting for devices in 4 threads" where there are no samples. */
+void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals *t,
+			struct aif_buf *out);

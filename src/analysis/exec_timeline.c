@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/exec_timeline.h"
+
+#include "profile/file.h"
+#include "analysis/time.h"
+
+#include <errno.h>
+
+struct reading {
+	const struct aif_profile *p;
+	const struct aif_selection *sel;
+	struct aif_timeline *timeline;
+	struct aif_exec_timeline *t;
+	size_t next; /* the launch after the one that was last asked for: they come in one order */
+};
+
+/* Returns true if a launch is asked for, by the moment of its call. */
+static bool is_asked(const struct aif_selection *w, const struct aif_timeline_launch *l,
+		     uint32_t process)
+{
+	return !w || (aif_selection_keeps(w->processes, process) &&
+		      aif_selection_keeps(w->threads, l->thread) && aif_timed_in_span(w, l->at));
+}
+
+static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
+{
+	struct reading *r = arg;
+	struct aif_exec_timeline *t = r->t;
+
+	if (t->launches_len + n >= AIF_NONE ||
+	    aif_grow(&t->launches, &t->launches_cap, t->launches_len + n, sizeof(*t->launches)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t thread = rows[i].thread;
+		uint32_t process = thread == AIF_NONE ? AIF_NONE : r->p->threads[thread].process;
+
+		t->launches[t->launches_len++] = (struct aif_timeline_launch){
+			.launch = rows[i].launch,
+			.at = aif_timeline_map(r->timeline, AIF_CLOCK_MONOTONIC, process,
+					       rows[i].time, NULL),
+			.thread = thread,
+			.kind = rows[i].kind,
+			.stack = rows[i].stack,
+			.kernel = rows[i].kernel};
+		t->captured += is_asked(r->sel, &t->launches[t->launches_len - 1], process);
+	}
+	return 0;
+}
+
+static int by_launch(const void *a, const void *b)
+{
+	const struct aif_timeline_launch *x = a, *y = b;
+
+	return x->launch < y->launch ? -1 : x->launch > y->launch;
+}
+
+static void sort_launches(struct aif_exec_timeline *t)
+{
+	for (size_t i = 1; i < t->launches_len; i++)
+		if (t->launches[i - 1].launch > t->launches[i].launch) {
+			qsort(t->launches, t->launches_len, sizeof(*t->launches), by_launch);
+			return;
+		}
+}
+
+/* Returns the launch's index or AIF_NONE. Executions come in the order of their launches, but for
+ * jumps. */
+static uint32_t find_launch(struct reading *r, uint64_t launch)
+{
+	const struct aif_timeline_launch *l = r->t->launches;
+	size_t lo = 0, hi = r->t->launches_len;
+
+	for (size_t i = r->next ? r->next - 1 : 0; i < hi && i < r->next + 2; i++)
+		if (l[i].launch == launch) {
+			r->next = i + 1;
+			return (uint32_t)i;
+		}
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l[mid].launch < launch)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == r->t->launches_len || l[lo].launch != launch)
+		return AIF_NONE;
+	r->next = lo + 1;
+	return (uint32_t)lo;
+}
+
+static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
+{
+	struct reading *r = arg;
+	const struct aif_selection *w = r->sel;
+	struct aif_exec_timeline *t = r->t;
+
+	if (aif_grow(&t->execs, &t->execs_cap, t->execs_len + n, sizeof(*t->execs)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_exec_row *x = &rows[i];
+		uint32_t at = find_launch(r, x->launch);
+		const struct aif_timeline_launch *l = at == AIF_NONE ? NULL : &t->launches[at];
+		const struct aif_weights_cycle *c =
+			l ? aif_weights_at(t->weights, l->thread, r->p->start_ns + (uint64_t)l->at)
+			  : NULL;
+		size_t cycles;
+		int64_t start = aif_timeline_map_after(r->timeline, x->clock, x->process, x->start,
+						       l ? l->at : 0, NULL);
+		int64_t end = aif_timeline_map_after(r->timeline, x->clock, x->process, x->end,
+						     start, NULL);
+
+		if (w && (!aif_selection_keeps(w->processes, x->process) ||
+			  !aif_selection_keeps(w->devices, x->device) ||
+			  !aif_selection_keeps(w->threads, l ? l->thread : AIF_NONE) ||
+			  !aif_timed_in_span(w, start)))
+			continue;
+		t->execs[t->execs_len++] = (struct aif_timeline_exec){
+			.start = start,
+			.end = AIF_MAX(start, end),
+			.bytes = x->bytes,
+			.weight = c ? c->weight : AIF_WEIGHT_ONE,
+			.cycle = c ? (uint32_t)(c - aif_weights_cycles(t->weights, &cycles))
+				   : AIF_NONE,
+			.launch = at,
+			.process = x->process,
+			.device = x->device,
+			.stream = x->stream,
+			.kind = x->kind,
+			.kernel = x->kernel,
+		};
+	}
+	return 0;
+}
+
+/* Estimates how many of the launches asked for were left out. */
+static void count_left_out(struct reading *r)
+{
+	const struct aif_selection *w = r->sel;
+	struct aif_exec_timeline *t = r->t;
+	struct aif_weights_blank blank;
+
+	if (aif_weights_blank(t->weights, t->span.from, t->span.to, w ? w->processes : NULL,
+			      w ? w->threads : NULL, &blank))
+		t->left_out = aif_timed_rounded(blank.launches);
+}
+
+static struct aif_weights_span span_of(const struct aif_profile *p, const struct aif_selection *sel)
+{
+	return (struct aif_weights_span){.from = p->start_ns + (sel ? sel->from_ns : 0),
+					 .to = sel && sel->to_ns ? p->start_ns + sel->to_ns
+								 : p->end_ns};
+}
+
+int aif_exec_timeline_weights(const struct aif_profile *p, const struct aif_selection *sel,
+			      struct aif_weights **ret)
+{
+	return aif_weights_new_selected(p, sel, span_of(p, sel), ret);
+}
+
+int aif_exec_timeline_read(const struct aif_profile *p, const struct aif_selection *sel,
+			   struct aif_exec_timeline *ret)
+{
+	struct reading r = {.p = p, .sel = sel, .t = ret};
+	uint64_t bad[2] = {0};
+	int e;
+
+	*ret = (struct aif_exec_timeline){.span = span_of(p, sel)};
+	e = aif_timeline_new(p, &r.timeline);
+	if (!e)
+		e = aif_exec_timeline_weights(p, sel, &ret->weights);
+	if (!e)
+		e = aif_profile_launches(p, take_launches, &r, &bad[0]);
+	if (!e) {
+		sort_launches(ret);
+		e = aif_profile_execs(p, take_execs, &r, &bad[1]);
+	}
+	count_left_out(&r);
+	ret->damaged = bad[0] + bad[1];
+	aif_timeline_free(r.timeline);
+	return e;
+}
+
+void aif_exec_timeline_finish(struct aif_exec_timeline *t)
+{
+	free(t->launches);
+	free(t->execs);
+	aif_weights_free(t->weights);
+	*t = (struct aif_exec_timeline){0};
+}
+
+void aif_exec_timeline_unweigh(struct aif_exec_timeline *t)
+{
+	for (size_t i = 0; i < t->execs_len; i++) {
+		t->execs[i].weight = AIF_WEIGHT_ONE;
+		t->execs[i].cycle = AIF_NONE;
+	}
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/attribution.h"
+#include "analysis/weights.h"
+
+/*
+ * Launches and executions with mapped times, each execution beside its launch: what the tables of operators,
+ * steps and idle time are made from. All of them in memory: 32 and 64 bytes each.
+ *
+ * Times are ns since the recording's start; an end is never before its start.
+ */
+struct aif_timeline_launch {
+	uint64_t launch;
+	int64_t at; /* the call began */
+	uint32_t thread, kind, stack, kernel;
+};
+struct aif_timeline_exec {
+	int64_t start, end;
+	uint64_t bytes;
+	uint64_t weight; /* in AIF_WEIGHT_ONE: how many it stands for (weights.h) */
+	uint32_t cycle;  /* by which it does; AIF_NONE: for itself */
+	uint32_t launch; /* index of .launches, AIF_NONE if it was lost */
+	uint32_t process, device, stream, kind, kernel;
+};
+struct aif_exec_timeline {
+	struct aif_timeline_launch *launches; /* by .launch */
+	size_t launches_len, launches_cap;
+	struct aif_timeline_exec *execs; /* in the order of the file */
+	size_t execs_len, execs_cap;
+	struct aif_weights *weights; /* NULL: nothing was left out */
+	/* CLOCK_MONOTONIC: what was asked for. */
+	struct aif_weights_span span;
+	/* Launches of what was asked for (of all devices): in the file; left out by the overhead budget. */
+	uint64_t captured, left_out;
+	uint64_t damaged; /* chunks that could not be read */
+};
+
+/* Reads those of the processes, threads, devices and span that `sel` (NULL: all) names: launches and executions
+ * that began in the span, executions without a launch only if no threads are asked for. *ret is finished by the
+ * caller, also after a failure. 0 or -errno. */
+int aif_exec_timeline_read(const struct aif_profile *p, const struct aif_selection *sel,
+			   struct aif_exec_timeline *ret);
+void aif_exec_timeline_finish(struct aif_exec_timeline *t);
+/* Makes the weights by which launches captured in the span that `sel` (NULL: all) names stand for those left out in
+ * it. For aif_weights_free(); NULL in *ret: nothing was left out. 0 or -ENOMEM. */
+int aif_exec_timeline_weights(const struct aif_profile *p, const struct aif_selection *sel,
+			      struct aif_weights **ret);
+/* For views of single moments: each execution stands for itself from here on. */
+void aif_exec_timeline_unweigh(struct aif_exec_timeline *t);
+
+static inline uint64_t aif_timed_ns(const struct aif_timeline_exec *x)
+{
+	return (uint64_t)x->end - (uint64_t)x->start;
+}
+
+/* A number of them, or a time of one, times what it stands for. */
+static inline double aif_exec_timeline_whole(const struct aif_timeline_exec *x, uint64_t amount)
+{
+	return (double)amount * (double)x->weight / AIF_WEIGHT_ONE;
+}
+
+/* Rounds to the nearest whole number, at most 2^63, the greatest that a cell can hold. */
+static inline uint64_t aif_timed_rounded(double n)
+{
+	return n >= 0x1p63 ? UINT64_C(1) << 63 : n > 0 ? (uint64_t)(n + 0.5) : 0;
+}
+
+/* True if a time, ns since the recording's start, lies in the span that `w` (NULL: all) names. */
+static inline bool aif_timed_in_span(const struct aif_selection *w, int64_t at)
+{
+	return !w || ((!w->from_ns || (at >= 0 && (uint64_t)at >= w->from_ns)) &&
+		      (!w->to_ns || at < 0 || (uint64_t)at < w->to_ns));
+}

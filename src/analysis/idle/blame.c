@@ -1,0 +1,666 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/idle/blame.h"
+
+#include "analysis/op_tree.h"
+
+#include "analysis/cpu_totals.h"
+#include "analysis/idle/between.h"
+#include "analysis/idle/rules.h"
+#include "analysis/time.h"
+#include "base/human.h"
+#include "base/reasons.h"
+#include "profile/file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static const char *const cause_names[AIF_IDLE_CAUSES] = {
+#define AIF_IDLE_CAUSE(id, name, meaning) name,
+#include "analysis/idle/causes.def"
+#undef AIF_IDLE_CAUSE
+};
+const char *aif_idle_cause_name(enum aif_idle_cause c)
+{
+	return c < AIF_IDLE_CAUSES ? cause_names[c] : "?";
+}
+
+/* The part of a gap before the launch call of what ended it. */
+struct segment {
+	uint32_t thread, bracket;
+	int64_t prev, from, to; /* the thread's launch before; the part */
+	double weight;          /* how many such parts it stands for */
+};
+/* Gaps between launches of the same two stacks. */
+struct bracket {
+	uint32_t process;
+	uint32_t before, after; /* stacks; before AIF_NONE: the thread's first launch */
+	uint32_t thread;        /* AIF_NONE: several */
+	double idle, seen;      /* ns; of this what samples, waits and times off CPU explain */
+	uint32_t drain;         /* stack of the longest wait */
+	double drain_ns;
+};
+/* Activity of threads in a bracket's gaps, by stack. */
+struct share {
+	uint32_t bracket, stack;
+	enum aif_idle_cause cause;
+	double ns;
+};
+
+struct blame {
+	const struct aif_profile *p;
+	const struct aif_exec_timeline *t;
+	struct aif_idle_blame *to;
+	uint32_t *before; /* by launch: the same thread's launch before it, AIF_NONE: none */
+	struct segment *segments;
+	size_t segments_len, segments_cap;
+	struct bracket *brackets;
+	size_t brackets_len, brackets_cap;
+	struct share *shares;
+	size_t shares_len, shares_cap;
+	uint32_t process; /* whose gaps are looked at */
+	/* Looked at, and of the device at hand: INT64_MIN for all between its executions. */
+	int64_t from, end, window_from, window_to;
+	struct aif_map
+		bracket_of;      /* of this process: stack before << 32 | stack after -> bracket */
+	struct aif_map share_of; /* bracket << 36 | cause << 32 | stack -> share */
+	struct aif_map row_of;   /* process << 37 | is_before << 36 | cause << 32 | stack -> row */
+	uint8_t *cause_of_stack; /* 0: not looked at, else 1 + cause */
+	double *row_ns, *row_drained;
+	size_t row_cap, drained_cap;
+	double period_ns; /* between two samples of a thread on a CPU; 0: not known */
+	bool *is_sampled; /* by process: it has CPU samples */
+};
+
+/* ---- launches of a thread, one after the other ------------------------------------------------- */
+
+static int by_thread_time(const void *a, const void *b, void *arg)
+{
+	const struct aif_timeline_launch *l = arg, *x = &l[*(const uint32_t *)a],
+					 *y = &l[*(const uint32_t *)b];
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static int find_before(struct blame *b)
+{
+	const struct aif_exec_timeline *t = b->t;
+	uint32_t *order = malloc((t->launches_len + 1) * sizeof(*order));
+
+	b->before = malloc((t->launches_len + 1) * sizeof(*b->before));
+	if (!order || !b->before) {
+		free(order);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < t->launches_len; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, t->launches_len, sizeof(*order), by_thread_time, t->launches);
+	for (size_t i = 0; i < t->launches_len; i++)
+		b->before[order[i]] =
+			i && t->launches[order[i - 1]].thread == t->launches[order[i]].thread
+				? order[i - 1]
+				: AIF_NONE;
+	free(order);
+	return 0;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+static int row_add(struct blame *b, uint32_t process, enum aif_idle_cause cause, uint32_t stack,
+		   bool is_before, uint32_t thread, double ns, const struct bracket *from)
+{
+	struct aif_idle_blame *to = b->to;
+	uint64_t i, key = (uint64_t)process << 37 | (uint64_t)is_before << 36 |
+			  (uint64_t)cause << 32 | stack;
+	struct aif_idle_row *row;
+
+	if (!(ns > 0))
+		return 0;
+	if (!aif_map_get(&b->row_of, key, &i)) {
+		i = to->len;
+		if (aif_grow(&to->rows, &to->cap, i + 1, sizeof(*to->rows)) < 0 ||
+		    aif_grow(&b->row_ns, &b->row_cap, i + 1, sizeof(*b->row_ns)) < 0 ||
+		    aif_grow(&b->row_drained, &b->drained_cap, i + 1, sizeof(*b->row_drained)) <
+			    0 ||
+		    aif_map_put(&b->row_of, key, i) < 0)
+			return -ENOMEM;
+		to->rows[i] = (struct aif_idle_row){.cause = cause,
+						    .process = process,
+						    .stack = stack,
+						    .is_before = is_before,
+						    .thread = thread,
+						    .drain = AIF_NONE};
+		b->row_ns[i] = b->row_drained[i] = 0;
+		to->len++;
+	}
+	row = &to->rows[i];
+	b->row_ns[i] += ns;
+	if (row->thread != thread)
+		row->thread = AIF_NONE;
+	if (from && from->drain != AIF_NONE) {
+		if (ns > b->row_drained[i])
+			row->drain = from->drain;
+		b->row_drained[i] += ns;
+	}
+	return 0;
+}
+
+/* ---- gaps ------------------------------------------------------------------------------------- */
+
+static int bracket_get(struct blame *b, uint32_t before, uint32_t after, uint32_t thread,
+		       uint32_t *ret)
+{
+	uint64_t key = (uint64_t)before << 32 | after, i;
+
+	if (!aif_map_get(&b->bracket_of, key, &i)) {
+		i = b->brackets_len;
+		if (aif_grow(&b->brackets, &b->brackets_cap, i + 1, sizeof(*b->brackets)) < 0 ||
+		    aif_map_put(&b->bracket_of, key, i) < 0)
+			return -ENOMEM;
+		b->brackets[b->brackets_len++] = (struct bracket){.process = b->process,
+								  .before = before,
+								  .after = after,
+								  .thread = thread,
+								  .drain = AIF_NONE};
+	}
+	if (b->brackets[i].thread != thread)
+		b->brackets[i].thread = AIF_NONE;
+	*ret = (uint32_t)i;
+	return 0;
+}
+
+/* Takes the part of a gap that lies before the launch call. */
+static int segment_add(struct blame *b, uint32_t launch, int64_t from, int64_t to, double weight)
+{
+	const struct aif_timeline_launch *l = &b->t->launches[launch];
+	uint32_t before = b->before[launch], bracket;
+	struct segment *s;
+	int r = bracket_get(b, before == AIF_NONE ? AIF_NONE : b->t->launches[before].stack,
+			    l->stack, l->thread, &bracket);
+
+	if (r < 0 ||
+	    aif_grow(&b->segments, &b->segments_cap, b->segments_len + 1, sizeof(*b->segments)) < 0)
+		return -ENOMEM;
+	s = &b->segments[b->segments_len++];
+	*s = (struct segment){.thread = l->thread,
+			      .bracket = bracket,
+			      .prev = before == AIF_NONE ? from : b->t->launches[before].at,
+			      .from = from,
+			      .to = to,
+			      .weight = weight};
+	b->brackets[bracket].idle += weight * (double)(to - from);
+	return 0;
+}
+
+static int gap_add(struct blame *b, const struct aif_device_utilization *d, int64_t from,
+		   const struct aif_timeline_exec *x)
+{
+	struct aif_utilization_gap gap = aif_utilization_gap(b->t, d, from, x);
+	const struct aif_timeline_launch *l =
+		x->launch == AIF_NONE ? NULL : &b->t->launches[x->launch];
+	double weight = (double)x->weight / AIF_WEIGHT_ONE;
+	enum aif_idle_cause cause = AIF_IDLE_CAUSE_LAUNCH;
+	int64_t call, end = AIF_MIN(x->start, b->window_to);
+	int r = 0;
+
+	if (!gap.ns || gap.is_cut)
+		return 0;
+	/* A pause in the gap is taken from its beginning. */
+	from = x->start - (int64_t)gap.ns;
+	if (l && l->at < from && x->start - from > AIF_IDLE_KERNEL_NS)
+		cause = AIF_IDLE_CAUSE_LATE;
+	from = AIF_MAX(from, b->window_from);
+	if (from >= end)
+		return 0;
+	b->to->gaps++;
+	b->to->captured_ns += (uint64_t)(end - from);
+	if (!l || l->thread == AIF_NONE)
+		return row_add(b, d->process, AIF_IDLE_CAUSE_UNKNOWN, l ? l->stack : AIF_NONE,
+			       false, AIF_NONE, weight * (double)(end - from), NULL);
+	call = AIF_MAX(from, AIF_MIN(l->at, end));
+	if (call > from)
+		r = segment_add(b, x->launch, from, call, weight);
+	if (r == 0)
+		r = row_add(b, d->process, cause, l->stack, false, l->thread,
+			    weight * (double)(end - call), NULL);
+	return r;
+}
+
+struct aif_idle_window aif_idle_window(const struct aif_exec_timeline *t,
+				       const struct aif_utilization *u,
+				       const struct aif_device_utilization *d, int64_t from,
+				       int64_t to)
+{
+	const struct aif_timeline_exec *x = &t->execs[u->order[d->first]];
+	int64_t begin =
+		x->launch == AIF_NONE ? x->start : AIF_MIN(x->start, t->launches[x->launch].at);
+
+	if (from == INT64_MIN)
+		return (struct aif_idle_window){.from = INT64_MIN, .to = INT64_MAX};
+	from = AIF_MAX(from, begin);
+	return (struct aif_idle_window){.from = from, .to = AIF_MAX(from, AIF_MIN(to, d->to))};
+}
+
+static int find_gaps(struct blame *b, const struct aif_utilization *u)
+{
+	int r = 0;
+
+	for (size_t k = 0; k < u->len; k++) {
+		const struct aif_device_utilization *d = &u->devices[k];
+		struct aif_idle_window w = aif_idle_window(b->t, u, d, b->from, b->end);
+		int64_t end = b->from == INT64_MIN ? b->t->execs[u->order[d->first]].end : w.from;
+
+		b->window_from = w.from;
+		b->window_to = w.to;
+
+		/* A forked process has its parent's stacks. */
+		if (d->process != b->process)
+			aif_map_clear(&b->bracket_of);
+		b->process = d->process;
+		b->to->idle_ns += b->from == INT64_MIN
+					  ? d->whole.parts.idle
+					  : aif_utilization_parts(d, w.from, w.to).idle;
+		for (size_t i = d->first; i < d->end && r == 0; i++) {
+			const struct aif_timeline_exec *x = &b->t->execs[u->order[i]];
+
+			if (x->start > end)
+				r = gap_add(b, d, end, x);
+			end = AIF_MAX(end, x->end);
+		}
+	}
+	return r;
+}
+
+/* ---- what threads did -------------------------------------------------------------------------- */
+
+static int by_thread_end(const void *a, const void *b)
+{
+	const struct segment *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* The first segment of the thread that ends behind `at`, or a later one's. */
+static size_t first_segment(const struct blame *b, uint32_t thread, int64_t at)
+{
+	size_t lo = 0, hi = b->segments_len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct segment *s = &b->segments[mid];
+
+		if (s->thread < thread || (s->thread == thread && s->to <= at))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The cause of a stack of a thread on a CPU: that of its innermost function which has one. Looked up once a stack. */
+static enum aif_idle_cause cause_of(struct blame *b, uint32_t stack)
+{
+	const struct aif_profile *p = b->p;
+	enum aif_idle_cause found = AIF_IDLE_CAUSE_CPU;
+	uint32_t s = stack;
+
+	for (bool is_found = false; s != AIF_NONE && !is_found; s = p->stacks[s].parent) {
+		if (b->cause_of_stack[s]) {
+			found = (enum aif_idle_cause)(b->cause_of_stack[s] - 1);
+			break;
+		}
+		is_found = p->stacks[s].frame != AIF_NONE &&
+			   aif_idle_rule_of_frame(p, p->stacks[s].frame, &found);
+	}
+	for (uint32_t k = stack; k != AIF_NONE && k != s; k = p->stacks[k].parent)
+		b->cause_of_stack[k] = (uint8_t)(1 + found);
+	return found;
+}
+
+static int share_add(struct blame *b, const struct segment *s, enum aif_idle_cause cause,
+		     uint32_t stack, double ns)
+{
+	uint64_t key = (uint64_t)s->bracket << 36 | (uint64_t)cause << 32 | stack, i;
+
+	if (!aif_map_get(&b->share_of, key, &i)) {
+		i = b->shares_len;
+		if (aif_grow(&b->shares, &b->shares_cap, i + 1, sizeof(*b->shares)) < 0 ||
+		    aif_map_put(&b->share_of, key, i) < 0)
+			return -ENOMEM;
+		b->shares[b->shares_len++] =
+			(struct share){.bracket = s->bracket, .stack = stack, .cause = cause};
+	}
+	b->shares[i].ns += ns;
+	b->brackets[s->bracket].seen += ns;
+	return 0;
+}
+
+/* A thread that waits launches nothing, so only a damaged file has spans over more launches than this. */
+#define SEGMENTS_OF_SPAN 64
+
+/* Waits and times off CPU have a beginning and a length; several short waits may be one row (agent/wait.h), whose length then
+ * reaches beyond what it is of: its segment's end bounds it. */
+static int span_add(struct blame *b, int64_t at, const struct aif_cpu_row *row)
+{
+	bool off_cpu = aif_cpu_is_off_cpu(b->p, row->stack);
+	int64_t end = at + (int64_t)AIF_MIN(row->waiting, (uint64_t)AIF_TIME_MAX);
+	size_t i = first_segment(b, row->thread, at);
+	int r = 0;
+
+	for (unsigned n = 0; r == 0 && n < SEGMENTS_OF_SPAN && i < b->segments_len &&
+			     b->segments[i].thread == row->thread && b->segments[i].prev < end;
+	     i++, n++) {
+		const struct segment *s = &b->segments[i];
+		struct bracket *to = &b->brackets[s->bracket];
+		int64_t from = AIF_MAX(at, s->from), until = AIF_MIN(end, s->to);
+		double waited = (double)(AIF_MIN(end, s->to) - AIF_MAX(at, s->prev));
+
+		if (!off_cpu && waited > to->drain_ns) {
+			to->drain_ns = waited;
+			to->drain = row->stack;
+		}
+		if (until > from)
+			r = share_add(b, s, off_cpu ? AIF_IDLE_CAUSE_OFF_CPU : AIF_IDLE_CAUSE_WAIT,
+				      row->stack, s->weight * (double)(until - from));
+	}
+	return r;
+}
+
+/* Adds a span of a thread's activity to the segments that it overlaps. */
+static int activity_add(struct blame *b, const struct aif_op *o, enum aif_idle_cause cause)
+{
+	size_t i = first_segment(b, o->thread, o->start);
+	int r = 0;
+
+	for (unsigned n = 0; r == 0 && n < SEGMENTS_OF_SPAN && i < b->segments_len &&
+			     b->segments[i].thread == o->thread && b->segments[i].from < o->end;
+	     i++, n++) {
+		const struct segment *s = &b->segments[i];
+		int64_t from = AIF_MAX(o->start, s->from), until = AIF_MIN(o->end, s->to);
+
+		if (until > from)
+			r = share_add(b, s, cause,
+				      o->stack == AIF_NONE ? b->brackets[s->bracket].after
+							   : o->stack,
+				      s->weight * (double)(until - from));
+	}
+	return r;
+}
+
+/* Takes operators and ranges by their names, the outermost that has a rule: imported traces have no samples. */
+static int take_ops(struct blame *b)
+{
+	struct aif_op_tree ops = {0};
+	bool *has_rule = NULL;
+	int r = aif_op_tree_make(b->p, NULL, b->t, AIF_OWNERS_ALL, &ops);
+
+	if (r == 0) {
+		has_rule = calloc(ops.len + 1, sizeof(*has_rule));
+		r = has_rule ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < ops.len && r == 0; i++) {
+		const struct aif_op *o = &ops.ops[i];
+		bool is_inside = o->parent != AIF_NONE && has_rule[o->parent];
+		enum aif_idle_cause cause;
+
+		has_rule[i] = is_inside;
+		if (is_inside || o->thread == AIF_NONE || o->name == AIF_NONE ||
+		    !aif_idle_rule_of_name(aif_profile_str(b->p, o->name), &cause))
+			continue;
+		has_rule[i] = true;
+		r = activity_add(b, o, cause);
+	}
+	b->to->damaged += ops.damaged;
+	free(has_rule);
+	aif_op_tree_finish(&ops);
+	return r;
+}
+
+static int take_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	struct blame *b = arg;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const struct aif_cpu_row *row = &rows[i];
+		int64_t at = aif_time_clamp((int64_t)(row->time - b->p->start_ns));
+		size_t k;
+
+		if (row->thread == AIF_NONE)
+			continue;
+		if (row->waiting) {
+			r = span_add(b, at, row);
+			continue;
+		}
+		if (b->p->threads[row->thread].process != AIF_NONE)
+			b->is_sampled[b->p->threads[row->thread].process] = true;
+		k = first_segment(b, row->thread, at);
+		if (k < b->segments_len && b->segments[k].thread == row->thread &&
+		    b->segments[k].from <= at)
+			r = share_add(b, &b->segments[k],
+				      row->stack == AIF_NONE ? AIF_IDLE_CAUSE_CPU
+							     : cause_of(b, row->stack),
+				      row->stack, b->segments[k].weight * (double)row->weight);
+	}
+	return r;
+}
+
+/* ---- brackets to rows -------------------------------------------------------------------------- */
+
+static int shares_to_rows(struct blame *b)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < b->shares_len && r == 0; i++) {
+		const struct share *s = &b->shares[i];
+		const struct bracket *of = &b->brackets[s->bracket];
+		double fits = of->seen > of->idle ? of->idle / of->seen : 1;
+
+		r = row_add(b, of->process, s->cause, s->stack, false, of->thread, s->ns * fits,
+			    of);
+	}
+	return r;
+}
+
+static int rest_to_rows(struct blame *b)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < b->brackets_len && r == 0; i++) {
+		const struct bracket *of = &b->brackets[i];
+		double rest = of->idle - of->seen;
+		/* Samples that were refused are none that are missing. */
+		bool is_off = b->period_ns > 0 && of->process != AIF_NONE &&
+			      b->is_sampled[of->process] &&
+			      rest / b->period_ns >= AIF_IDLE_OFF_CPU_SAMPLES;
+		uint32_t stack = aif_idle_function_between(b->p, of->before, of->after);
+
+		r = row_add(b, of->process, is_off ? AIF_IDLE_CAUSE_OFF_CPU : AIF_IDLE_CAUSE_HOST,
+			    stack == AIF_NONE ? of->after : stack, stack == AIF_NONE, of->thread,
+			    rest, of);
+	}
+	return r;
+}
+
+/* Rounds the rows so that they add up to the devices' idle time. */
+static int round_rows(struct blame *b)
+{
+	struct aif_idle_blame *to = b->to;
+	double sum = 0, so_far = 0;
+	uint64_t given = 0;
+
+	for (size_t i = 0; i < to->len; i++)
+		sum += b->row_ns[i];
+	for (size_t i = 0; i < to->len && sum > 0; i++) {
+		double scale = (double)to->idle_ns / sum;
+		uint64_t until;
+
+		so_far += b->row_ns[i];
+		until = i + 1 == to->len ? to->idle_ns
+					 : AIF_MIN(aif_timed_rounded(so_far * scale), to->idle_ns);
+		to->rows[i].ns = until - AIF_MIN(given, until);
+		to->rows[i].drained_ns =
+			AIF_MIN(to->rows[i].ns, aif_timed_rounded(b->row_drained[i] * scale));
+		to->of_cause[to->rows[i].cause] += to->rows[i].ns;
+		given = AIF_MAX(given, until);
+	}
+	/* The cause of all idle time is unknown if no gap was captured whole. */
+	if (to->len || !to->idle_ns)
+		return 0;
+	if (aif_grow(&to->rows, &to->cap, 1, sizeof(*to->rows)) < 0)
+		return -ENOMEM;
+	to->rows[to->len++] = (struct aif_idle_row){.cause = AIF_IDLE_CAUSE_UNKNOWN,
+						    .process = AIF_NONE,
+						    .stack = AIF_NONE,
+						    .thread = AIF_NONE,
+						    .ns = to->idle_ns,
+						    .drain = AIF_NONE};
+	to->of_cause[AIF_IDLE_CAUSE_UNKNOWN] = to->idle_ns;
+	return 0;
+}
+
+static int by_ns(const void *a, const void *b)
+{
+	const struct aif_idle_row *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	if (x->cause != y->cause)
+		return x->cause < y->cause ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+static double period_of(const struct aif_profile *p)
+{
+	double rate = strtod(aif_profile_meta(p, "cpu_rate"), NULL);
+
+	return rate > 0 && isfinite(rate) && p->traits.cpu_weights == AIF_CPU_WEIGHTS_TIME
+		       ? (double)AIF_NS_PER_S / rate
+		       : 0;
+}
+
+/* A process whose threads were to be sampled, and of which nothing says that they were not, was on no CPU where it has no
+ * samples. */
+static void trust_samplers(struct blame *b)
+{
+	const struct aif_profile *p = b->p;
+
+	if (!*aif_profile_meta(p, "cpu_sampling"))
+		return;
+	for (size_t i = 0; i < p->processes_len; i++)
+		b->is_sampled[i] = true;
+	for (size_t i = 0; i < p->losses_len; i++)
+		if (p->losses[i].reason >= AIF_REASON_CPU_LOST &&
+		    p->losses[i].reason <= AIF_REASON_CPU_TOO_MANY)
+			for (size_t k = 0; k < p->processes_len; k++)
+				b->is_sampled[k] &= p->losses[i].process != AIF_NONE &&
+						    p->losses[i].process != k;
+}
+
+static int blame(struct blame *b, const struct aif_utilization *u)
+{
+	int r = find_before(b);
+
+	trust_samplers(b);
+
+	if (r == 0)
+		r = find_gaps(b, u);
+	if (r < 0)
+		return r;
+	if (b->segments_len)
+		qsort(b->segments, b->segments_len, sizeof(*b->segments), by_thread_end);
+	r = aif_profile_cpu(b->p, take_cpu, b, &b->to->damaged);
+	if (r == 0)
+		r = take_ops(b);
+	if (r == 0)
+		r = shares_to_rows(b);
+	if (r == 0)
+		r = rest_to_rows(b);
+	if (r < 0)
+		return r;
+	r = round_rows(b);
+	if (r == 0 && b->to->len)
+		qsort(b->to->rows, b->to->len, sizeof(*b->to->rows), by_ns);
+	return r;
+}
+
+int aif_idle_blame(const struct aif_profile *p, const struct aif_exec_timeline *t,
+		   const struct aif_utilization *u, struct aif_idle_blame *ret)
+{
+	return aif_idle_blame_within(p, t, u, INT64_MIN, INT64_MAX, ret);
+}
+
+int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_timeline *t,
+			  const struct aif_utilization *u, int64_t from, int64_t to,
+			  struct aif_idle_blame *ret)
+{
+	struct blame b = {.p = p,
+			  .t = t,
+			  .to = ret,
+			  .process = AIF_NONE,
+			  .from = from,
+			  .end = to,
+			  .period_ns = period_of(p)};
+	int r;
+
+	*ret = (struct aif_idle_blame){0};
+	b.cause_of_stack = calloc(p->stacks_len + 1, 1);
+	b.is_sampled = calloc(p->processes_len + 1, sizeof(*b.is_sampled));
+	r = b.cause_of_stack && b.is_sampled ? blame(&b, u) : -ENOMEM;
+	free(b.cause_of_stack);
+	free(b.is_sampled);
+	free(b.before);
+	free(b.segments);
+	free(b.brackets);
+	free(b.shares);
+	free(b.row_ns);
+	free(b.row_drained);
+	aif_map_finish(&b.bracket_of);
+	aif_map_finish(&b.share_of);
+	aif_map_finish(&b.row_of);
+	return r;
+}
+
+void aif_idle_blame_say(const struct aif_idle_blame *b, struct aif_buf *out)
+{
+	const char *between = ": ";
+	bool said[AIF_IDLE_CAUSES] = {false};
+
+	aif_human_ns(out, b->idle_ns);
+	aif_buf_puts(out, " idle in ");
+	aif_human_counted(out, b->gaps, "gap");
+	for (;;) {
+		size_t most = AIF_IDLE_CAUSES;
+
+		for (size_t i = 0; i < AIF_IDLE_CAUSES; i++)
+			if (!said[i] && b->of_cause[i] &&
+			    (most == AIF_IDLE_CAUSES || b->of_cause[i] > b->of_cause[most]))
+				most = i;
+		if (most == AIF_IDLE_CAUSES)
+			break;
+		said[most] = true;
+		aif_buf_printf(out, "%s%.1f %% %s", between,
+			       100 * (double)b->of_cause[most] / (double)b->idle_ns,
+			       cause_names[most]);
+		between = ", ";
+	}
+	if (b->captured_ns < b->idle_ns) {
+		aif_buf_puts(out, "; estimated from gaps of ");
+		aif_human_ns(out, b->captured_ns);
+		aif_buf_puts(out, " that were captured whole");
+	}
+}
+
+void aif_idle_blame_finish(struct aif_idle_blame *b)
+{
+	free(b->rows);
+	*b = (struct aif_idle_blame){0};
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/utilization.h"
+
+/*
+ * Blame for idle time: who could have ended each gap of a device, and what it did meanwhile.
+ *
+ * A gap [from, start of X) between two executions of a process on a device was ended by X, whose launch call began at l
+ * on thread T. Only T could have ended it earlier. So the gap is
+ *
+ *   behind l   LAUNCH (X waited for the call and for the device), or LATE if X was launched before the gap began and did not
+ *              start within AIF_IDLE_KERNEL_NS
+ *   before l   what T did: waits for the device, times off CPU, and operators and ranges that have a rule (rules.def), where they
+ *              overlap the gap; else CPU samples of T in it.
+ *
+ * Most gaps are shorter than the time between two samples, so samples are added up by *bracket*: the stacks of T's launch
+ * before and of X's. A bracket's idle time is shared as its samples' weights are, each of which is the CPU time since the
+ * sample before; what they leave over is OFF_CPU where samples should have been seen (OFF_CPU_SAMPLES of them), else HOST.
+ * Both are blamed on the function in which T went on from the one launch to the other further down. Where T went round a
+ * loop, nothing says which function loops: the row has X's stack and .is_before.
+ *
+ * Sums: the rows' times add up to .idle_ns exactly, the devices' idle time (utilization.h). Where launches were left out, a
+ * gap that was captured whole stands for others as its execution does, and .captured_ns is the time of such gaps alone.
+ */
+#define AIF_IDLE_CAUSE(id, name, meaning) AIF_IDLE_CAUSE_##id,
+enum aif_idle_cause {
+#include "analysis/idle/causes.def"
+	AIF_IDLE_CAUSES
+};
+#undef AIF_IDLE_CAUSE
+const char *aif_idle_cause_name(enum aif_idle_cause c);
+
+/* Samples that are expected of a bracket and were not seen: from so many on its thread is taken to have been on no CPU. */
+#define AIF_IDLE_OFF_CPU_SAMPLES 3
+
+struct aif_idle_row {
+	enum aif_idle_cause cause;
+	uint32_t process; /* whose device it was */
+	uint32_t stack;   /* that is blamed; AIF_NONE: none is known */
+	bool is_before; /* it is of the launch that ended the gaps, and the thread was somewhere else before */
+	uint32_t thread; /* T; AIF_NONE: not known, or several */
+	uint64_t ns;
+	/* Part of .ns that lies behind a wait of T's for the device since its launch before; and the stack of the longest
+	 * such wait, or AIF_NONE. */
+	uint64_t drained_ns;
+	uint32_t drain;
+};
+struct aif_idle_blame {
+	struct aif_idle_row *rows; /* by time, longest first */
+	size_t len, cap;
+	uint64_t idle_ns, captured_ns, gaps;
+	uint64_t of_cause[AIF_IDLE_CAUSES];
+	uint64_t damaged; /* chunks that could not be read */
+};
+
+/* Blames the idle time of the devices of `u`, made from `t`. *ret is finished by the caller, also after a failure. 0 or
+ * -errno. */
+int aif_idle_blame(const struct aif_profile *p, const struct aif_exec_timeline *t,
+		   const struct aif_utilization *u, struct aif_idle_blame *ret);
+/* The same of [from, to), ns since the recording's start, where `t` and `u` have all and nothing was left out: gaps are cut
+ * there. A device counts from the launch of its first execution to the end of its last. */
+int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_timeline *t,
+			  const struct aif_utilization *u, int64_t from, int64_t to,
+			  struct aif_idle_blame *ret);
+struct aif_idle_window {
+	int64_t from, to;
+};
+/* Returns the part of [from, to) in which a device counts. */
+struct aif_idle_window aif_idle_window(const struct aif_exec_timeline *t,
+				       const struct aif_utilization *u,
+				       const struct aif_device_utilization *d, int64_t from,
+				       int64_t to);
+/* "12.3 s idle in 41,000 gaps: 60.1 % on CPU, 22.4 % wait, ..." */
+void aif_idle_blame_say(const struct aif_idle_blame *b, struct aif_buf *out);
+void aif_idle_blame_finish(struct aif_idle_blame *b);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/idle/part.h"
+
+#include "analysis/time.h"
+
+int aif_idle_part_read(const struct aif_profile *p, const struct aif_selection *sel,
+		       struct aif_idle_part *ret)
+{
+	struct aif_selection all = sel ? *sel : (struct aif_selection){0};
+	bool is_part = all.from_ns || all.to_ns;
+	int e;
+
+	*ret = (struct aif_idle_part){.from = INT64_MIN, .to = INT64_MAX};
+	all.from_ns = all.to_ns = 0;
+	e = aif_exec_timeline_read(p, &all, &ret->t);
+	ret->is_cut = !e && is_part && !ret->t.weights && !ret->t.left_out;
+	if (ret->is_cut) {
+		ret->from = aif_time_clamp((int64_t)AIF_MIN(sel->from_ns, (uint64_t)AIF_TIME_MAX));
+		ret->to = sel->to_ns ? (int64_t)AIF_MIN(sel->to_ns, (uint64_t)AIF_TIME_MAX)
+				     : AIF_TIME_MAX;
+	} else if (!e && is_part) {
+		aif_exec_timeline_finish(&ret->t);
+		e = aif_exec_timeline_read(p, sel, &ret->t);
+	}
+	if (!e)
+		e = aif_utilization_make(p, &ret->t, &ret->u);
+	if (!e)
+		e = aif_idle_blame_within(p, &ret->t, &ret->u, ret->from, ret->to, &ret->blame);
+	return e;
+}
+
+void aif_idle_part_finish(struct aif_idle_part *i)
+{
+	aif_idle_blame_finish(&i->blame);
+	aif_utilization_finish(&i->u);
+	aif_exec_timeline_finish(&i->t);
+}
+
+struct aif_utilization_parts aif_idle_part_of(const struct aif_idle_part *i, size_t d)
+{
+	const struct aif_device_utilization *of = &i->u.devices[d];
+	struct aif_idle_window w;
+
+	if (!i->is_cut)
+		return of->whole.parts;
+	w = aif_idle_window(&i->t, &i->u, of, i->from, i->to);
+	return aif_utilization_parts(of, w.from, w.to);
+}
+
+uint64_t aif_idle_part_ns(const struct aif_idle_part *i, const struct aif_timeline_exec *x)
+{
+	int64_t from = AIF_MAX(x->start, i->from), to = AIF_MIN(x->end, i->to);
+
+	return to > from ? (uint64_t)to - (uint64_t)from : 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/loop/loop.h"
+
+/* A launch of the thread that is looked at. */
+struct aif_loop_call {
+	int64_t at;
+	uint64_t weight; /* device time, or 1 where no launch has any */
+	uint32_t site;
+	uint32_t span; /* what was collected without a gap: AIF_LOOP_IS_WHOLE(span), ascending */
+};
+#define AIF_LOOP_IS_WHOLE(span) ((span)&1)
+
+/* A kernel and the stack that launches it. */
+struct aif_loop_site {
+	uint32_t stack;
+	uint32_t kernel; /* or, from aif_profile.kernels_len on, the kind of what is no kernel */
+};
+
+/* A thread's launches in the order of their calls. */
+struct aif_loop_calls {
+	struct aif_loop_call *at;
+	size_t len, cap;
+	struct aif_loop_site *sites;
+	size_t sites_len, sites_cap;
+	const uint32_t *parent; /* by stack, of those that sites have (aif_loop_merge_stacks) */
+};
+
+/* Sets, by stack, the first that differs from it by numbers of ranges only, which comes no later, and that of its caller.
+ * 0 or -ENOMEM. */
+int aif_loop_merge_stacks(const struct aif_profile *p, uint32_t *ret_same, uint32_t *ret_parent);
+
+struct aif_loop_turn {
+	uint32_t first, next; /* indices of the set of calls */
+};
+
+/* A set of calls, and what they are told apart by. */
+struct aif_loop_set {
+	const struct aif_loop_calls *calls;
+	uint32_t *at; /* indices of calls->at */
+	size_t len;
+	uint32_t *token; /* by site */
+};
+
+/* Sets *ret: do the turns resemble each other? `tokens`: how many tokens alternate. 0 or -ENOMEM. */
+int aif_loop_is_regular(const struct aif_loop_set *s, const struct aif_loop_turn *turns, size_t len,
+			size_t tokens, bool *ret);
+
+/* Finds levels and steps of one thread's launches: ret->levels is 0 if there are none. 0 or -ENOMEM. */
+int aif_loop_recurrence(const struct aif_profile *p, const struct aif_loop_calls *c, bool is_sparse,
+			struct aif_loop *ret);
+
+/* Sorts n times. Returns the median. */
+uint64_t aif_loop_median(uint64_t *ns, size_t n);
+/* Returns the least of n > 0 sorted times that 95 % of them do not exceed. */
+static inline uint64_t aif_loop_p95(const uint64_t *ns, size_t n)
+{
+	return ns[(n * 95 + 99) / 100 - 1];
+}

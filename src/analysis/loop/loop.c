@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The choice of a thread whose launches recur, and statistics of its steps. */
+#include "analysis/loop/internal.h"
+
+#include "analysis/gaps.h"
+#include "analysis/time.h"
+
+#include <errno.h>
+
+/* A thread's launches are looked at if they have a tenth of the device time of the one with the most; of a server with
+ * many, a few. */
+#define MOST_THREADS  8
+#define LEAST_OF_MOST 10
+/* Turns that make a loop of a thread's more likely than one with fewer. */
+#define TURNS_SURE 10
+
+struct reading {
+	const struct aif_profile *p;
+	const struct aif_exec_timeline *t;
+	struct aif_loop *ret;
+	uint64_t *ns;            /* device time by index of t->launches */
+	uint32_t *same, *parent; /* by stack */
+	uint32_t *kernel; /* by kernel: the first of its name, which other programs have, too */
+	struct aif_gaps gaps;
+	bool has_times, is_sparse;
+};
+
+static bool is_in_span(const struct reading *r, int64_t at)
+{
+	const struct aif_weights_span *w = &r->t->span;
+	uint64_t start = r->p->start_ns;
+
+	return (w->from <= start || at >= (int64_t)(w->from - start)) &&
+	       (w->to >= r->p->end_ns || at < (int64_t)(w->to - start));
+}
+
+/* Sets the statistics of the steps. */
+static int sum_up(struct aif_loop *l)
+{
+	uint64_t *ns = malloc(AIF_MAX(l->len, 1) * sizeof(*ns));
+
+	if (!ns)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->len; i++)
+		ns[i] = (uint64_t)(l->steps[i].end - l->steps[i].start);
+	l->median_ns = aif_loop_median(ns, l->len);
+	l->p95_ns = aif_loop_p95(ns, l->len);
+	l->start = l->steps[0].start;
+	l->end = l->steps[l->len - 1].end;
+	free(ns);
+	return 0;
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+/* A launch's kernel, with the merged stack. */
+static struct aif_loop_site site_of(const struct reading *r, const struct aif_timeline_launch *l)
+{
+	uint32_t no_kernel = (uint32_t)r->p->kernels_len;
+
+	return (struct aif_loop_site){
+		.stack = l->stack == AIF_NONE ? AIF_NONE : r->same[l->stack],
+		.kernel = l->kernel != AIF_NONE
+				  ? r->kernel[l->kernel]
+				  : no_kernel + AIF_MIN(l->kind, AIF_LAUNCH_KIND_COUNT)};
+}
+
+static uint64_t time_off(const struct aif_gaps *g)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < g->len; i++)
+		ns += g->at[i].end - g->at[i].start;
+	return ns;
+}
+
+static int read_gaps(struct reading *r)
+{
+	struct aif_gaps pauses;
+	int e = aif_gaps_init_with_off(&r->gaps, r->p);
+
+	if (e)
+		return e;
+	e = aif_gaps_init(&pauses, r->p);
+	r->is_sparse = r->t->weights || time_off(&r->gaps) != time_off(&pauses);
+	aif_gaps_finish(&pauses);
+	return e;
+}
+
+/* Sets *ret, by kernel: the first with its name. A program that is compiled anew in each turn has others each time. */
+static int merge_kernels(const struct aif_profile *p, uint32_t **ret)
+{
+	struct aif_map first = {0};
+	int e = 0;
+
+	*ret = malloc((p->kernels_len + 1) * sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->kernels_len && !e; i++) {
+		uint64_t same = i;
+
+		if (p->kernels[i].name != AIF_NONE &&
+		    !aif_map_get(&first, p->kernels[i].name, &same))
+			e = aif_map_put(&first, p->kernels[i].name, i);
+		(*ret)[i] = (uint32_t)same;
+	}
+	aif_map_finish(&first);
+	return e;
+}
+
+static int read_launches(struct reading *r)
+{
+	const struct aif_exec_timeline *t = r->t;
+	size_t n = t->launches_len + 1;
+	int e;
+
+	r->ns = calloc(n, sizeof(*r->ns));
+	r->same = malloc((r->p->stacks_len + 1) * sizeof(*r->same));
+	r->parent = malloc((r->p->stacks_len + 1) * sizeof(*r->parent));
+	if (!r->ns || !r->same || !r->parent)
+		return -ENOMEM;
+	e = aif_loop_merge_stacks(r->p, r->same, r->parent);
+	if (!e)
+		e = merge_kernels(r->p, &r->kernel);
+	if (!e)
+		e = read_gaps(r);
+	for (size_t i = 0; i < t->execs_len; i++)
+		if (t->execs[i].launch != AIF_NONE) {
+			r->ns[t->execs[i].launch] += aif_timed_ns(&t->execs[i]);
+			r->has_times |= aif_timed_ns(&t->execs[i]) > 0;
+		}
+	return e;
+}
+
+static uint64_t weight_of(const struct reading *r, size_t launch)
+{
+	/* Sums of as many as there may be do not overflow. */
+	return r->has_times ? AIF_MIN(r->ns[launch], UINT64_C(1) << 32) : 1;
+}
+
+static uint32_t span_of(const struct reading *r, uint32_t process, int64_t at)
+{
+	struct aif_gaps_span s = aif_gaps_at(&r->gaps, process, at > 0 ? (uint64_t)at : 0);
+
+	return (uint32_t)s.number * 2 + !s.is_gap;
+}
+
+static int by_call(const void *a, const void *b)
+{
+	const struct aif_loop_call *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static int add_call(struct reading *r, struct aif_loop_calls *c, struct aif_map *sites, size_t i)
+{
+	const struct aif_timeline_launch *l = &r->t->launches[i];
+	struct aif_loop_site site = site_of(r, l);
+	uint64_t key = (uint64_t)site.stack << 32 | site.kernel, known;
+
+	if (!aif_map_get(sites, key, &known)) {
+		known = c->sites_len;
+		if (aif_grow(&c->sites, &c->sites_cap, c->sites_len + 1, sizeof(*c->sites)) < 0 ||
+		    aif_map_put(sites, key, known) < 0)
+			return -ENOMEM;
+		c->sites[c->sites_len++] = site;
+	}
+	c->at[c->len++] = (struct aif_loop_call){
+		.at = aif_time_clamp(l->at),
+		.weight = weight_of(r, i),
+		.site = (uint32_t)known,
+		.span = span_of(r, r->p->threads[l->thread].process, l->at),
+	};
+	return 0;
+}
+
+static int find_in_thread(struct reading *r, uint32_t thread, size_t launches, struct aif_loop *ret)
+{
+	struct aif_loop_calls c = {.at = malloc((launches + 1) * sizeof(*c.at)),
+				   .parent = r->parent};
+	struct aif_map sites = {0};
+	bool is_sorted = true;
+	int e = c.at ? 0 : -ENOMEM;
+
+	*ret = (struct aif_loop){.thread = thread};
+	for (size_t i = 0; i < r->t->launches_len && !e; i++)
+		if (r->t->launches[i].thread == thread && is_in_span(r, r->t->launches[i].at)) {
+			e = add_call(r, &c, &sites, i);
+			is_sorted &= c.len < 2 || c.at[c.len - 2].at <= c.at[c.len - 1].at;
+		}
+	if (!e && !is_sorted)
+		qsort(c.at, c.len, sizeof(*c.at), by_call);
+	if (!e)
+		e = aif_loop_recurrence(r->p, &c, r->is_sparse, ret);
+	if (!e && ret->levels)
+		e = sum_up(ret);
+	aif_map_finish(&sites);
+	free(c.at);
+	free(c.sites);
+	return e;
+}
+
+struct launcher {
+	size_t launches;
+	uint64_t weight;
+	bool is_tried;
+};
+
+/* Returns true if `a` is more likely the program's loop than `b`: it has many turns, and of those fewer, in much of the
+ * time. A thread that runs the backward knows layers, the one that calls it steps. */
+static bool is_outer(const struct aif_loop *a, const struct aif_loop *b)
+{
+	if (!a->levels || !b->levels)
+		return a->levels;
+	if ((a->len >= TURNS_SURE) != (b->len >= TURNS_SURE))
+		return a->len >= TURNS_SURE;
+	return a->len < b->len - b->len / 4 && a->end - a->start > (b->end - b->start) / 2;
+}
+
+/* Takes the outermost loop of the threads, in the order of the device time of their launches. */
+static int find_in_threads(struct reading *r, struct launcher *by_thread)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < r->t->launches_len; i++) {
+		const struct aif_timeline_launch *l = &r->t->launches[i];
+
+		if (l->thread == AIF_NONE || !is_in_span(r, l->at))
+			continue;
+		by_thread[l->thread].launches++;
+		by_thread[l->thread].weight += weight_of(r, i);
+	}
+	for (size_t n = 0; n < MOST_THREADS; n++) {
+		struct launcher *next = NULL;
+		struct aif_loop l;
+		int e;
+
+		for (uint32_t i = 0; i < r->p->threads_len; i++)
+			if (by_thread[i].launches && !by_thread[i].is_tried &&
+			    (!next || by_thread[i].weight > next->weight))
+				next = &by_thread[i];
+		if (!next || next->weight < most / LEAST_OF_MOST)
+			break;
+		next->is_tried = true;
+		most = AIF_MAX(most, next->weight);
+		e = find_in_thread(r, (uint32_t)(next - by_thread), next->launches, &l);
+		if (e < 0) {
+			aif_loop_finish(&l);
+			return e;
+		}
+		if (is_outer(&l, r->ret)) {
+			aif_loop_finish(r->ret);
+			*r->ret = l;
+		} else
+			aif_loop_finish(&l);
+	}
+	return 0;
+}
+
+int aif_loop_find(const struct aif_profile *p, const struct aif_exec_timeline *t,
+		  struct aif_loop *ret)
+{
+	struct reading r = {.p = p, .t = t, .ret = ret};
+	struct launcher *by_thread = calloc(p->threads_len + 1, sizeof(*by_thread));
+	int e = by_thread ? 0 : -ENOMEM;
+
+	*ret = (struct aif_loop){.thread = AIF_NONE};
+	if (!e)
+		e = read_launches(&r);
+	if (!e)
+		e = find_in_threads(&r, by_thread);
+	ret->is_sparse = ret->levels && r.is_sparse;
+	aif_gaps_finish(&r.gaps);
+	free(r.ns);
+	free(r.same);
+	free(r.parent);
+	free(r.kernel);
+	free(by_thread);
+	return e;
+}
+
+void aif_loop_finish(struct aif_loop *l)
+{
+	free(l->steps);
+	*l = (struct aif_loop){.thread = AIF_NONE};
+}

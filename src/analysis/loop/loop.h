@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/exec_timeline.h"
+
+/*
+ * The loop of a program that marks no steps, and its turns: what recurs in its launches.
+ *
+ * A thread's launches, in the order of their calls, are told apart by their host stacks, from the root on. Where all
+ * of them share the frames so far, the next frame of each is its token; a launch whose stack ends there has its kernel
+ * as token. An entry of a token is a launch of it that follows one of another token. Where two tokens or more are
+ * entered AIF_LOOP_ENTRIES times, and have half of the device time, the function that calls them loops: the number of
+ * its turns is how often most of these tokens are entered, and a turn begins where the first of them is. The turns must
+ * resemble each other (regular.c), so that random launches and servers have none. What has one stack alternates
+ * between kernels; one kernel with one stack that recurs makes a turn with each launch. Inner loops are found among
+ * the launches of the token with the most device time.
+ *
+ * A turn ends where the next begins, so the last one, whose end is not known, is none of the steps. Turns in which
+ * nothing was collected for a while are none either.
+ */
+#define AIF_LOOP_ENTRIES 3
+#define AIF_LOOP_LEVELS  8
+
+/* ns since the recording's start: from the first launch call of a turn to that of the next. */
+struct aif_loop_step {
+	int64_t start, end;
+};
+
+/* A period of the launches. */
+struct aif_loop_level {
+	uint32_t stack;     /* in the function whose loop it is; AIF_NONE: kernels recur */
+	uint32_t frame;     /* the innermost of this stack */
+	size_t turns;       /* whole ones */
+	uint64_t launches;  /* in all turns, of what recurs */
+	int64_t start, end; /* of the first and last turn */
+	uint64_t median_ns;
+};
+
+struct aif_loop {
+	uint32_t thread;                              /* whose launches recur; AIF_NONE */
+	struct aif_loop_level level[AIF_LOOP_LEVELS]; /* outermost first */
+	size_t levels;
+	size_t chosen; /* the level that steps are of: the outermost with 10 turns, or else with 3 */
+	struct aif_loop_step *steps; /* in order */
+	size_t len, cap;
+	int64_t start, end; /* of the loop: start-up ends and the tail begins there */
+	uint64_t median_ns, p95_ns;
+	/* Launches were left out by the overhead budget: steps are those seen whole, between two turns captured in
+	 * one block. */
+	bool is_sparse;
+};
+
+/* Finds the loop of the launches of `t`: ret->levels is 0 if there is none. 0 or -errno; *ret is finished by the caller in any case. */
+int aif_loop_find(const struct aif_profile *p, const struct aif_exec_timeline *t,
+		  struct aif_loop *ret);
+void aif_loop_finish(struct aif_loop *l);

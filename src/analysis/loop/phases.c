@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/loop/phases.h"
+
+#include "analysis/loop/internal.h"
+#include "analysis/time.h"
+#include "analysis/utilization.h"
+
+#include <errno.h>
+
+static uint64_t length_of(const struct aif_loop_step *s)
+{
+	return s->end > s->start ? (uint64_t)s->end - (uint64_t)s->start : 0;
+}
+
+/* Returns the median length of `n` steps; `space` has room for them and is left sorted. */
+static uint64_t median_of(const struct aif_loop_step *steps, size_t n, uint64_t *space)
+{
+	for (size_t i = 0; i < n; i++)
+		space[i] = length_of(&steps[i]);
+	return aif_loop_median(space, n);
+}
+
+static int sum_up(struct aif_phases *f)
+{
+	size_t quarter = f->len / 4;
+	uint64_t *ns = malloc((f->len + 1) * sizeof(*ns)), first;
+
+	if (!ns)
+		return -ENOMEM;
+	f->median_ns = median_of(f->steps, f->len, ns);
+	f->p95_ns = aif_loop_p95(ns, f->len);
+	f->start = f->steps[0].start;
+	f->trend = 1;
+	for (size_t i = 0; i < f->len; i++)
+		f->end = i ? AIF_MAX(f->end, f->steps[i].end) : f->steps[i].end;
+	if (f->len >= AIF_PHASES_TREND_STEPS) {
+		first = median_of(f->steps, quarter, ns);
+		if (first)
+			f->trend = (double)median_of(f->steps + f->len - quarter, quarter, ns) /
+				   (double)first;
+	}
+	free(ns);
+	return 0;
+}
+
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+/* A step that is no part of another one. */
+static bool is_step(const struct aif_op_tree *ops, const struct aif_op *o)
+{
+	if (o->kind != AIF_OP_STEP || o->twin != AIF_NONE)
+		return false;
+	for (uint32_t i = o->parent; i != AIF_NONE; i = ops->ops[i].parent)
+		if (ops->ops[i].kind == AIF_OP_STEP)
+			return false;
+	return true;
+}
+
+/* Returns the thread with the most steps, AIF_NONE if there are none. */
+static uint32_t thread_of_marks(const struct aif_op_tree *ops)
+{
+	uint32_t best = AIF_NONE;
+	size_t most = 0, n = 0;
+
+	/* Operators are in the order of their threads. */
+	for (size_t i = 0; i < ops->len; i++) {
+		if (i && ops->ops[i].thread != ops->ops[i - 1].thread)
+			n = 0;
+		n += is_step(ops, &ops->ops[i]);
+		if (n > most) {
+			most = n;
+			best = ops->ops[i].thread;
+		}
+	}
+	return best;
+}
+
+static int take_marks(const struct aif_op_tree *ops, struct aif_phases *f)
+{
+	f->thread = thread_of_marks(ops);
+	for (size_t i = 0; i < ops->len; i++) {
+		const struct aif_op *o = &ops->ops[i];
+
+		if (o->thread != f->thread || !is_step(ops, o))
+			continue;
+		if (aif_grow(&f->steps, &f->cap, f->len + 1, sizeof(*f->steps)) < 0)
+			return -ENOMEM;
+		f->steps[f->len++] = (struct aif_loop_step){.start = aif_time_clamp(o->start),
+							    .end = aif_time_clamp(o->end)};
+	}
+	if (f->len)
+		f->from = AIF_PHASES_MARKS;
+	return 0;
+}
+
+/* Ends the loop with the process's last work: where launches were left out, whole turns are seen only here and there. */
+static void reach_last_work(const struct aif_profile *p, const struct aif_exec_timeline *t,
+			    struct aif_phases *f)
+{
+	uint32_t process = p->threads[f->thread].process;
+	int64_t from = f->start, to = f->end;
+
+	for (size_t i = 0; i < t->execs_len; i++)
+		if (t->execs[i].process == process)
+			to = AIF_MAX(to, t->execs[i].end);
+	(void)aif_utilization_reach(p, t, process, &from, &to);
+	f->end = AIF_MAX(f->end, to);
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+/* Returns the turn in which a launch was made, len: in none. */
+static size_t turn_at(const struct aif_phases *f, int64_t at)
+{
+	size_t lo = 0, hi = f->len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->steps[mid].end <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < f->len && f->steps[lo].start <= at ? lo : f->len;
+}
+
+/* Gives turns the times of their device work if that takes more than twice as long as their launches. */
+static int follow_queue(const struct aif_profile *p, const struct aif_exec_timeline *t,
+			struct aif_phases *f)
+{
+	struct aif_loop_step *work = malloc((f->len + 1) * sizeof(*work));
+	uint32_t process = p->threads[f->thread].process;
+	uint64_t device_ns = 0, calls_ns = 0;
+	size_t n = 0;
+
+	if (!work)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->len; i++) {
+		work[i] = (struct aif_loop_step){.start = INT64_MAX, .end = INT64_MIN};
+		calls_ns += length_of(&f->steps[i]);
+	}
+	for (size_t i = 0; i < t->execs_len; i++) {
+		const struct aif_timeline_exec *x = &t->execs[i];
+		size_t turn = x->launch == AIF_NONE || x->process != process
+				      ? f->len
+				      : turn_at(f, t->launches[x->launch].at);
+
+		if (turn == f->len)
+			continue;
+		work[turn].start = AIF_MIN(work[turn].start, x->start);
+		work[turn].end = AIF_MAX(work[turn].end, x->end);
+		device_ns += aif_timed_ns(x);
+	}
+	f->is_queued = device_ns / 2 > calls_ns;
+	for (size_t i = 0; i < f->len && f->is_queued; i++)
+		if (work[i].start <= work[i].end && (!n || work[i].start > f->steps[n - 1].start)) {
+			if (n)
+				f->steps[n - 1].end = work[i].start;
+			f->steps[n++] = work[i];
+		}
+	f->len = f->is_queued ? n : f->len;
+	free(work);
+	return 0;
+}
+
+static int take_turns(const struct aif_profile *p, const struct aif_exec_timeline *t,
+		      struct aif_phases *f)
+{
+	struct aif_loop loop;
+	int e = aif_loop_find(p, t, &loop);
+
+	if (!e && loop.len) {
+		f->from = AIF_PHASES_TURNS;
+		f->thread = loop.thread;
+		f->stack = loop.level[loop.chosen].stack;
+		f->is_sparse = loop.is_sparse;
+		f->steps = loop.steps;
+		f->len = loop.len;
+		f->cap = loop.cap;
+		loop.steps = NULL;
+	}
+	aif_loop_finish(&loop);
+	if (!e && f->len && f->thread != AIF_NONE)
+		e = follow_queue(p, t, f);
+	return e;
+}
+
+int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel,
+		    const struct aif_exec_timeline *t, struct aif_phases *ret)
+{
+	struct aif_op_tree ops = {0};
+	int e;
+
+	*ret = (struct aif_phases){.thread = AIF_NONE, .stack = AIF_NONE, .trend = 1};
+	e = aif_op_tree_make(p, sel, t, AIF_OWNERS_ALL, &ops);
+	if (!e)
+		e = take_marks(&ops, ret);
+	aif_op_tree_finish(&ops);
+	if (!e && !ret->len)
+		e = take_turns(p, t, ret);
+	if (!e && ret->len)
+		e = sum_up(ret);
+	if (!e && ret->is_sparse && ret->thread != AIF_NONE)
+		reach_last_work(p, t, ret);
+	return e;
+}
+
+void aif_phases_finish(struct aif_phases *f)
+{
+	free(f->steps);
+	*f = (struct aif_phases){.thread = AIF_NONE, .stack = AIF_NONE};
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/loop/loop.h"
+#include "analysis/op_tree.h"
+
+/*
+ * Phases of a run: start-up, which ends where the first step begins, the loop, the tail. Steps are those that the program
+ * or its framework marks, of the thread with the most of them; where none is marked, turns of the loop that recurs in the
+ * launches (loop.h). A program that launches all turns long before they run has them where they run: a turn then begins
+ * where its first work starts on a device.
+ */
+enum aif_phases_from { AIF_PHASES_UNKNOWN, AIF_PHASES_MARKS, AIF_PHASES_TURNS };
+
+/* Steps that a trend is told from. */
+#define AIF_PHASES_TREND_STEPS 12
+
+struct aif_phases {
+	enum aif_phases_from from;
+	uint32_t thread;             /* whose steps they are; AIF_NONE */
+	uint32_t stack;              /* of turns: in the function that loops; AIF_NONE: not known */
+	struct aif_loop_step *steps; /* in order, ns since the recording's start */
+	size_t len, cap;
+	int64_t start, end; /* of the loop */
+	uint64_t median_ns, p95_ns;
+	double trend; /* median of the last quarter of steps by that of the first; 1 for few steps */
+	bool is_sparse; /* of turns: only those captured whole */
+	bool is_queued; /* turns have the times of their device work, not of their launches */
+};
+
+/* Finds the phases of what `t` and `sel` (NULL: all) have: .from tells whether there are any. *ret is finished by the caller in any
+ * case. 0 or -errno. */
+int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel,
+		    const struct aif_exec_timeline *t, struct aif_phases *ret);
+void aif_phases_finish(struct aif_phases *f);

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/op_tree.h"
+
+#include "profile/file.h"
+#include "analysis/time.h"
+#include "analysis/weights.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Operators of profilers themselves; torch leaves the same out of its table. */
+static const char *const left_out[] = {
+	"[memory]",
+	"[OutOfMemory]",
+	"profiler::_record_function_enter",
+	"profiler::_record_function_enter_new",
+	"profiler::_record_function_exit",
+	"aten::is_leaf",
+	"aten::output_nr",
+	"aten::_version",
+};
+
+struct reading {
+	const struct aif_profile *p;
+	const struct aif_selection *sel;
+	struct aif_timeline *timeline;
+	uint32_t left_out[AIF_ARRAY_LEN(left_out)]; /* strings */
+	struct aif_op_tree *t;
+};
+
+static bool is_counted(const struct reading *r, const struct aif_op_row *row)
+{
+	for (size_t i = 0; i < AIF_ARRAY_LEN(left_out); i++)
+		if (row->name == r->left_out[i] && row->name != AIF_NONE)
+			return false;
+	return row->kind && row->kind < AIF_OP_KIND_COUNT && row->kind != AIF_OP_PYTHON;
+}
+
+static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
+{
+	struct reading *r = arg;
+	const struct aif_selection *w = r->sel;
+	struct aif_op_tree *t = r->t;
+
+	if (t->len + n >= AIF_NONE || aif_grow(&t->ops, &t->cap, t->len + n, sizeof(*t->ops)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_op_row *row = &rows[i];
+		uint32_t process =
+			row->thread == AIF_NONE ? AIF_NONE : r->p->threads[row->thread].process;
+		int64_t start, end;
+		uint32_t order;
+
+		if (!is_counted(r, row))
+			continue;
+		t->any = true;
+		t->has_operators |= row->kind == AIF_OP_OPERATOR;
+		if (w && (!aif_selection_keeps(w->processes, process) ||
+			  !aif_selection_keeps(w->threads, row->thread)))
+			continue;
+		start = aif_timeline_map(r->timeline, row->clock, process, row->start, NULL);
+		end = aif_timeline_map(r->timeline, row->clock, process, row->end, NULL);
+		if (!aif_timed_in_span(w, start))
+			continue;
+		order = (uint32_t)t->len;
+		t->ops[t->len++] =
+			(struct aif_op){.start = start,
+					.end = AIF_MAX(start, end),
+					.parent = AIF_NONE,
+					.thread = row->thread,
+					.name = row->name,
+					.kind = row->kind,
+					.shapes = row->shapes,
+					.stack = row->stack,
+					.twin = order}; /* for the sorting: as they came */
+	}
+	return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct aif_op *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->end != y->end)
+		return x->end > y->end ? -1 : 1;
+	return x->twin < y->twin ? -1 : x->twin > y->twin;
+}
+
+/* Chunks have a second of each thread in turns. So with each thread's rows taken together, in the order of the
+ * file, they are in order but for few, which are near their places: a second's edge, or equal starts. */
+static int gather_threads(struct aif_op_tree *t, size_t threads)
+{
+	size_t *next = calloc(threads + 2, sizeof(*next)); /* unknown threads come last */
+	struct aif_op *to = malloc(AIF_MAX(t->len, 1) * sizeof(*to));
+
+	if (!next || !to) {
+		free(next);
+		free(to);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < t->len; i++)
+		next[AIF_MIN(t->ops[i].thread, threads) + 1]++;
+	for (size_t i = 1; i <= threads; i++)
+		next[i + 1] += next[i];
+	for (size_t i = 0; i < t->len; i++)
+		to[next[AIF_MIN(t->ops[i].thread, threads)]++] = t->ops[i];
+	free(next);
+	free(t->ops);
+	t->ops = to;
+	t->cap = t->len;
+	return 0;
+}
+
+static bool is_sorted(const struct aif_op_tree *t)
+{
+	for (size_t i = 1; i < t->len; i++)
+		if (by_place(&t->ops[i - 1], &t->ops[i]) > 0)
+			return false;
+	return true;
+}
+
+/* Sorts by insertion, as long as that moves less than a sort would. False: it moves more. */
+static bool sort_few(struct aif_op_tree *t)
+{
+	size_t moves = 0;
+
+	for (size_t i = 1; i < t->len; i++) {
+		struct aif_op o = t->ops[i];
+		size_t at = i;
+
+		for (; at && by_place(&t->ops[at - 1], &o) > 0 && moves <= 4 * t->len; moves++) {
+			t->ops[at] = t->ops[at - 1];
+			at--;
+		}
+		t->ops[at] = o;
+		if (moves > 4 * t->len)
+			return false;
+	}
+	return true;
+}
+
+static int sort_ops(struct aif_op_tree *t, size_t threads)
+{
+	int r = is_sorted(t) ? 0 : gather_threads(t, threads);
+
+	if (r)
+		return r;
+	if (!sort_few(t))
+		qsort(t->ops, t->len, sizeof(*t->ops), by_place);
+	for (size_t i = 0; i < t->len; i++)
+		t->ops[i].twin = AIF_NONE;
+	return 0;
+}
+
+/* ---- parents --------------------------------------------------------------------------------- */
+
+static int find_parents(struct aif_op_tree *t)
+{
+	uint32_t *open = malloc(AIF_MAX(t->len, 1) * sizeof(*open));
+	size_t depth = 0;
+
+	if (!open)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->len; i++) {
+		struct aif_op *o = &t->ops[i];
+
+		if (i && t->ops[i - 1].thread != o->thread)
+			depth = 0;
+		while (depth) {
+			const struct aif_op *above = &t->ops[open[depth - 1]];
+
+			if (o->start < above->end && o->end <= above->end)
+				break;
+			depth--;
+		}
+		if (depth)
+			o->parent = open[depth - 1];
+		open[depth++] = i;
+	}
+	free(open);
+	return 0;
+}
+
+/* Parents come first: when a row is looked at, its parent has all of its children counted, and is no twin's. */
+static int join_twins(struct aif_op_tree *t)
+{
+	uint32_t *children = calloc(AIF_MAX(t->len, 1), sizeof(*children));
+
+	if (!children)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->len; i++)
+		if (t->ops[i].parent != AIF_NONE)
+			children[t->ops[i].parent]++;
+	for (size_t i = 0; i < t->len; i++) {
+		struct aif_op *o = &t->ops[i], *parent;
+
+		if (o->parent == AIF_NONE)
+			continue;
+		if (t->ops[o->parent].twin != AIF_NONE)
+			o->parent = t->ops[o->parent].twin;
+		parent = &t->ops[o->parent];
+		if (parent->name == o->name && children[o->parent] == 1) {
+			o->twin = o->parent;
+			children[o->parent] = children[i];
+		}
+	}
+	free(children);
+	for (size_t i = 0; i < t->len; i++)
+		if (t->ops[i].twin == AIF_NONE && t->ops[i].parent != AIF_NONE)
+			t->ops[t->ops[i].parent].children_ns += aif_op_ns(&t->ops[i]);
+	return 0;
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+struct call {
+	int64_t at;
+	uint32_t thread, launch;
+};
+
+static int by_call(const void *a, const void *b)
+{
+	const struct call *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->launch < y->launch ? -1 : x->launch > y->launch;
+}
+
+/* Returns the launches by thread, in the order of launch numbers, which is that of time unless several count.
+ * NULL: no memory. */
+static struct call *sorted_calls(const struct aif_exec_timeline *t, size_t threads)
+{
+	struct call *calls = malloc(AIF_MAX(t->launches_len, 1) * sizeof(*calls));
+	size_t *next = calloc(threads + 2, sizeof(*next));
+	bool sorted = true;
+
+	if (!calls || !next) {
+		free(calls);
+		free(next);
+		return NULL;
+	}
+	for (size_t i = 0; i < t->launches_len; i++)
+		next[AIF_MIN(t->launches[i].thread, threads) + 1]++;
+	for (size_t i = 1; i <= threads; i++)
+		next[i + 1] += next[i];
+	for (size_t i = 0; i < t->launches_len; i++)
+		calls[next[AIF_MIN(t->launches[i].thread, threads)]++] =
+			(struct call){t->launches[i].at, t->launches[i].thread, (uint32_t)i};
+	free(next);
+	for (size_t i = 1; i < t->launches_len && sorted; i++)
+		sorted = by_call(&calls[i - 1], &calls[i]) < 0;
+	if (!sorted)
+		qsort(calls, t->launches_len, sizeof(*calls), by_call);
+	return calls;
+}
+
+/* A runtime's call is no owner: who made it is. */
+static bool is_owner(const struct aif_op *o, enum aif_op_owners owners)
+{
+	return o->kind == AIF_OP_OPERATOR ||
+	       (owners == AIF_OWNERS_ALL && o->kind != AIF_OP_RUNTIME);
+}
+
+struct open_op {
+	uint32_t op, owner;
+};
+
+static void place(struct aif_op_tree *t, const struct call *c, const struct open_op *in)
+{
+	uint32_t owner = in ? in->owner : AIF_NONE;
+
+	if (owner != AIF_NONE && t->ops[owner].twin != AIF_NONE)
+		owner = t->ops[owner].twin;
+	t->of_launch[c->launch] = owner;
+	t->calls[c->launch] = in && t->ops[in->op].kind == AIF_OP_RUNTIME ? in->op : AIF_NONE;
+}
+
+/* Both in the order of thread and time: one pass. */
+static int place_launches(struct aif_op_tree *t, const struct aif_exec_timeline *timed,
+			  size_t threads, enum aif_op_owners owners)
+{
+	struct call *calls = sorted_calls(timed, threads);
+	struct open_op *open = malloc(AIF_MAX(t->len, 1) * sizeof(*open));
+	size_t depth = 0, next = 0;
+	int r = calls && open ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < timed->launches_len; i++) {
+		const struct call *c = &calls[i];
+
+		if (i == 0 || calls[i - 1].thread != c->thread)
+			depth = 0;
+		for (; next < t->len; next++) {
+			const struct aif_op *o = &t->ops[next];
+			uint32_t above;
+
+			if (o->thread > c->thread || (o->thread == c->thread && o->start > c->at))
+				break;
+			if (o->thread < c->thread)
+				continue;
+			while (depth && t->ops[open[depth - 1].op].end <= o->start)
+				depth--;
+			above = depth ? open[depth - 1].owner : AIF_NONE;
+			open[depth++] = (struct open_op){
+				(uint32_t)next, is_owner(o, owners) ? (uint32_t)next : above};
+		}
+		while (depth && t->ops[open[depth - 1].op].end < c->at)
+			depth--;
+		place(t, c, depth && c->thread != AIF_NONE ? &open[depth - 1] : NULL);
+	}
+	free(calls);
+	free(open);
+	return r;
+}
+
+int aif_op_tree_make(const struct aif_profile *p, const struct aif_selection *sel,
+		     const struct aif_exec_timeline *t, enum aif_op_owners owners,
+		     struct aif_op_tree *ret)
+{
+	struct reading r = {.p = p, .sel = sel, .t = ret};
+	int e;
+
+	*ret = (struct aif_op_tree){0};
+	for (size_t i = 0; i < AIF_ARRAY_LEN(left_out); i++)
+		r.left_out[i] = aif_strset_find(&p->strings, left_out[i], strlen(left_out[i]));
+	ret->of_launch = malloc(AIF_MAX(t->launches_len, 1) * sizeof(*ret->of_launch));
+	ret->calls = malloc(AIF_MAX(t->launches_len, 1) * sizeof(*ret->calls));
+	e = ret->of_launch && ret->calls ? aif_timeline_new(p, &r.timeline) : -ENOMEM;
+	if (!e)
+		e = aif_profile_ops(p, take_ops, &r, &ret->damaged);
+	aif_timeline_free(r.timeline);
+	if (e)
+		return e;
+	e = sort_ops(ret, p->threads_len);
+	if (!e)
+		e = find_parents(ret);
+	if (!e)
+		e = join_twins(ret);
+	return e ? e
+		 : place_launches(ret, t, p->threads_len,
+				  ret->has_operators ? owners : AIF_OWNERS_ALL);
+}
+
+void aif_op_tree_finish(struct aif_op_tree *t)
+{
+	free(t->ops);
+	free(t->of_launch);
+	free(t->calls);
+	free(t->others);
+	free(t->of_other);
+	*t = (struct aif_op_tree){0};
+}
+
+uint64_t aif_op_tree_device_ns(const struct aif_timeline_exec *x)
+{
+	return x->weight == AIF_WEIGHT_ONE ? aif_timed_ns(x)
+					   : (uint64_t)((unsigned __int128)aif_timed_ns(x) *
+							x->weight / AIF_WEIGHT_ONE);
+}
+
+void aif_op_tree_add_device(struct aif_op_tree *tree, const struct aif_exec_timeline *t,
+			    bool (*keep)(const void *arg, const struct aif_timeline_exec *x),
+			    const void *arg)
+{
+	for (size_t i = 0; i < t->execs_len; i++) {
+		uint32_t op = aif_op_tree_of(tree, &t->execs[i]);
+
+		if (op == AIF_NONE || (keep && !keep(arg, &t->execs[i])))
+			continue;
+		tree->ops[op].device_ns += aif_op_tree_device_ns(&t->execs[i]);
+		tree->ops[op].launches++;
+	}
+	/* Children come after their parents. */
+	for (size_t i = tree->len; i-- > 0;) {
+		struct aif_op *o = &tree->ops[i];
+
+		if (o->twin != AIF_NONE)
+			continue;
+		o->device_all_ns += o->device_ns;
+		if (o->parent != AIF_NONE)
+			tree->ops[o->parent].device_all_ns += o->device_all_ns;
+	}
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/exec_timeline.h"
+
+/*
+ * Operators and ranges as a tree, with the device time that each launched. The rules are those of
+ * torch/autograd/profiler_util.py (EventList), so that the table made from it can be laid beside
+ * key_averages():
+ *
+ *   parents   Of one thread's rows in the order of their starts, of equal ones the longer first: a row is the child of
+ *             the last one that it lies in, [start, end) in [start, end). Rows that lie in each other in part are
+ *             not related.
+ *   twins     An only child with its parent's name is part of it (an operator that calls itself again for
+ *             another backend): its children are its parent's, and it is no call of its own.
+ *   left out  Functions of bookkeeping: aten::is_leaf and the like (op_tree.c has the list), and Python functions.
+ *   device    A launch belongs to the innermost owner that its call began in, on its thread; to this its executions'
+ *             time. Owners are operators, as for torch, which goes by the correlation id that its operators push; or
+ *             ranges and steps, too. Where a parent with launches of its own has a twin, torch forgets the parent's;
+ *             we add them.
+ *
+ * Time is O(n log n), for the sorting only.
+ */
+struct aif_op {
+	int64_t start, end;     /* ns since the recording's start */
+	uint64_t children_ns;   /* of its direct children */
+	uint64_t device_ns;     /* of what it launched itself */
+	uint64_t device_all_ns; /* and of what its children did */
+	uint64_t launches;      /* of these executions */
+	uint32_t parent;        /* index, before its own; AIF_NONE at the top */
+	uint32_t thread, name, kind, shapes, stack;
+	uint32_t twin; /* what it is a part of and has given its times to; AIF_NONE: it counts */
+};
+struct aif_op_tree {
+	struct aif_op *ops; /* by thread, start, end backwards */
+	size_t len, cap;
+	uint32_t *of_launch; /* by index of the launches: the operator, or AIF_NONE */
+	uint32_t *calls;     /* the call of the runtime that made it, or AIF_NONE */
+	uint64_t damaged;    /* chunks that could not be read */
+	struct aif_op_others {
+		uint64_t ns, launches;
+	} * others; /* by operator; NULL until they were added */
+	uint32_t *
+		of_other; /* by index of the launches: the operator of another thread that .others counts it to */
+	bool any;           /* the profile has rows for it, whatever was asked for */
+	bool has_operators; /* among them operators */
+};
+
+enum aif_op_owners {
+	AIF_OWNERS_OPERATORS, /* ranges and steps only where there are no operators */
+	AIF_OWNERS_ALL,
+};
+
+/* Makes the tree of the processes, threads and span (by the op's start) that `sel` (NULL: all) names. `t` has
+ * the launches and executions. *ret is finished by the caller, also after a failure. 0 or -errno. */
+int aif_op_tree_make(const struct aif_profile *p, const struct aif_selection *sel,
+		     const struct aif_exec_timeline *t, enum aif_op_owners owners,
+		     struct aif_op_tree *ret);
+void aif_op_tree_finish(struct aif_op_tree *t);
+
+/* Returns the operator that an execution's time belongs to: an index whose .twin is AIF_NONE, or
+ * AIF_NONE. */
+static inline uint32_t aif_op_tree_of(const struct aif_op_tree *t,
+				      const struct aif_timeline_exec *x)
+{
+	return x->launch == AIF_NONE ? AIF_NONE : t->of_launch[x->launch];
+}
+
+/* Adds the executions' time to their operators; those that keep(arg, exec) refuses are left out (NULL: none). To be
+ * called once. */
+void aif_op_tree_add_device(struct aif_op_tree *tree, const struct aif_exec_timeline *t,
+			    bool (*keep)(const void *arg, const struct aif_timeline_exec *x),
+			    const void *arg);
+
+/*
+ * Adds what other threads launched while a range or a step (`kind`) ran: autograd's thread, while the program's is in
+ * backward(). A launch that is in none of its own thread's is counted to the innermost one of its process that runs
+ * when its call begins, if only one thread of the process is in one then; to .others, and there to those around it,
+ * too. To be called once. 0 or -ENOMEM.
+ */
+int aif_op_tree_add_others(struct aif_op_tree *tree, const struct aif_profile *p,
+			   const struct aif_exec_timeline *t, uint32_t kind,
+			   bool (*keep)(const void *arg, const struct aif_timeline_exec *x),
+			   const void *arg);
+
+/* An execution's time times what it stands for. */
+uint64_t aif_op_tree_device_ns(const struct aif_timeline_exec *x);
+
+static inline uint64_t aif_op_ns(const struct aif_op *o)
+{
+	return (uint64_t)o->end - (uint64_t)o->start;
+}

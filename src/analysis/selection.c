@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/selection.h"
+
+#include <errno.h>
+
+bool aif_selection_is_part(const struct aif_selection *sel)
+{
+	return sel &&
+	       (sel->from_ns || sel->to_ns || sel->processes || sel->threads || sel->devices);
+}
+
+int aif_left_out_error(uint64_t left_out, const char *command, struct aif_err *err)
+{
+	return !left_out ? 0
+			 : aif_err_set(err, -ENODATA,
+				       "%s: launches were left out in this span (--overhead), and "
+				       "none was captured; record with --all-launches",
+				       command);
+}

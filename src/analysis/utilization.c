@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/utilization.h"
+
+#include "base/glob.h"
+#include "analysis/gaps.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Longer names are compared by their beginning. */
+#define NAME_MAX_LEN 512
+
+enum aif_work_class aif_work_class_of(const char *kernel)
+{
+	static const struct {
+		enum aif_work_class of;
+		const char *pattern;
+	} rules[] = {
+#define AIF_WORK(class, pattern) {AIF_WORK_##class, pattern},
+#include "analysis/utilization_rules.def"
+	};
+	char lower[NAME_MAX_LEN];
+	size_t len = strnlen(kernel, sizeof(lower));
+
+	for (size_t i = 0; i < len; i++)
+		lower[i] = kernel[i] >= 'A' && kernel[i] <= 'Z' ? (char)(kernel[i] - 'A' + 'a')
+								: kernel[i];
+	for (size_t i = 0; i < AIF_ARRAY_LEN(rules); i++)
+		if (aif_glob(rules[i].pattern, lower, len, NULL))
+			return rules[i].of;
+	return AIF_WORK_COMPUTE;
+}
+
+const char *aif_idle_name(enum aif_idle cause)
+{
+	static const char *const names[AIF_IDLE_COUNT] = {"host wait", "kernel wait", "other",
+							  "not known"};
+
+	return names[cause];
+}
+
+enum aif_idle aif_idle_of(const struct aif_exec_timeline *t, const struct aif_timeline_exec *x,
+			  int64_t from)
+{
+	if (x->launch == AIF_NONE)
+		return AIF_IDLE_UNKNOWN;
+	if (t->launches[x->launch].at > from)
+		return AIF_IDLE_HOST;
+	return (uint64_t)x->start - (uint64_t)from < AIF_IDLE_KERNEL_NS ? AIF_IDLE_KERNEL
+									: AIF_IDLE_OTHER;
+}
+
+/* Each kernel is looked at once. */
+static int classify(const struct aif_profile *p, const struct aif_exec_timeline *t,
+		    struct aif_utilization *w)
+{
+	enum { NOT_YET = UINT8_MAX };
+	uint8_t *kernels = malloc(p->kernels_len + 1);
+
+	w->classes = malloc(t->execs_len + 1);
+	if (!kernels || !w->classes) {
+		free(kernels);
+		return -ENOMEM;
+	}
+	memset(kernels, NOT_YET, p->kernels_len + 1);
+	for (size_t i = 0; i < t->execs_len; i++) {
+		const struct aif_timeline_exec *x = &t->execs[i];
+
+		if (x->kind != AIF_LAUNCH_KERNEL) {
+			w->classes[i] = AIF_WORK_MEMORY;
+			continue;
+		}
+		w->classes[i] = AIF_WORK_COMPUTE;
+		if (x->kernel == AIF_NONE)
+			continue;
+		if (kernels[x->kernel] == NOT_YET)
+			kernels[x->kernel] = (uint8_t)aif_work_class_of(
+				aif_profile_str(p, p->kernels[x->kernel].name));
+		w->classes[i] = kernels[x->kernel];
+	}
+	free(kernels);
+	return 0;
+}
+
+static int by_start(const void *a, const void *b, void *arg)
+{
+	const struct aif_timeline_exec *execs = arg;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct aif_timeline_exec *x = &execs[i], *y = &execs[j];
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return i < j ? -1 : i > j;
+}
+
+static int64_t stamp(uint64_t ns)
+{
+	return (int64_t)AIF_MIN(ns, (uint64_t)INT64_MAX);
+}
+
+/* The gaps of its process but for what was busy there all the same. Both are in order. */
+static int add_gaps(const struct aif_gaps *g, const struct aif_device_utilization *d,
+		    struct aif_spans *to)
+{
+	const struct aif_spans *busy = &d->busy;
+	size_t lo = 0, hi = g->len, next = 0;
+	int r = 0;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (g->at[mid].process < d->process)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < g->len && g->at[lo].process == d->process && !r; lo++) {
+		int64_t from = stamp(g->at[lo].start), end = stamp(g->at[lo].end);
+
+		while (next < busy->len && busy->at[next].end <= from)
+			next++;
+		for (; !r && next < busy->len && busy->at[next].start < end; next++) {
+			r = aif_spans_add(to, from, busy->at[next].start);
+			from = AIF_MAX(from, busy->at[next].end);
+			if (busy->at[next].end > end)
+				break; /* the next gap may begin in it */
+		}
+		if (!r)
+			r = aif_spans_add(to, from, end);
+	}
+	return r;
+}
+
+static int add_exec(struct aif_device_utilization *d, const struct aif_timeline_exec *x,
+		    enum aif_work_class of)
+{
+	int r = aif_spans_add(&d->busy, x->start, x->end);
+
+	d->from = AIF_MIN(d->from, x->start);
+	d->to = AIF_MAX(d->to, x->end);
+	if (!r && of != AIF_WORK_MEMORY)
+		r = aif_spans_add(&d->either, x->start, x->end);
+	if (!r && of != AIF_WORK_MEMORY)
+		r = aif_spans_add(of == AIF_WORK_COMPUTE ? &d->compute : &d->communication,
+				  x->start, x->end);
+	return r;
+}
+
+int aif_utilization_make(const struct aif_profile *p, const struct aif_exec_timeline *t,
+			 struct aif_utilization *ret)
+{
+	struct aif_device_utilization *d = NULL;
+	struct aif_gaps gaps = {0}, pauses = {0};
+	int r;
+
+	*ret = (struct aif_utilization){0};
+	if (t->execs_len >= AIF_NONE)
+		return -ENOMEM;
+	ret->order = malloc((t->execs_len + 1) * sizeof(*ret->order));
+	r = ret->order ? aif_gaps_init_with_off(&gaps, p) : -ENOMEM;
+	if (!r)
+		r = aif_gaps_init(&pauses, p);
+	if (!r)
+		r = classify(p, t, ret);
+	for (uint32_t i = 0; i < t->execs_len && !r; i++)
+		ret->order[i] = i;
+	if (!r)
+		qsort_r(ret->order, t->execs_len, sizeof(*ret->order), by_start, t->execs);
+	for (size_t i = 0; i < t->execs_len && !r; i++) {
+		const struct aif_timeline_exec *x = &t->execs[ret->order[i]];
+
+		if (!d || d->process != x->process || d->device != x->device) {
+			if (aif_grow(&ret->devices, &ret->cap, ret->len + 1,
+				     sizeof(*ret->devices)) < 0) {
+				r = -ENOMEM;
+				break;
+			}
+			d = &ret->devices[ret->len++];
+			*d = (struct aif_device_utilization){.process = x->process,
+							     .device = x->device,
+							     .first = i,
+							     .from = x->start,
+							     .to = x->end};
+		}
+		d->end = i + 1;
+		if (!r)
+			r = add_exec(d, x, ret->classes[ret->order[i]]);
+	}
+	for (size_t i = 0; i < ret->len && !r; i++) {
+		d = &ret->devices[i];
+		r = add_gaps(&gaps, d, &d->not_collected);
+		if (!r)
+			r = add_gaps(&pauses, d, &d->paused);
+		if (!r)
+			r = aif_utilization_whole(p, t, ret, d);
+	}
+	aif_gaps_finish(&gaps);
+	aif_gaps_finish(&pauses);
+	return r;
+}
+
+void aif_utilization_finish(struct aif_utilization *w)
+{
+	for (size_t i = 0; i < w->len; i++) {
+		struct aif_device_utilization *d = &w->devices[i];
+
+		aif_spans_finish(&d->busy);
+		aif_spans_finish(&d->compute);
+		aif_spans_finish(&d->communication);
+		aif_spans_finish(&d->either);
+		aif_spans_finish(&d->not_collected);
+		aif_spans_finish(&d->paused);
+	}
+	free(w->devices);
+	free(w->order);
+	free(w->classes);
+	*w = (struct aif_utilization){0};
+}
+
+struct aif_utilization_parts aif_utilization_parts(const struct aif_device_utilization *w,
+						   int64_t from, int64_t to)
+{
+	uint64_t busy = aif_spans_covered(&w->busy, from, to),
+		 either = aif_spans_covered(&w->either, from, to);
+	struct aif_utilization_parts r = {.compute = aif_spans_covered(&w->compute, from, to)};
+
+	r.communication_alone = either - r.compute;
+	r.memory_alone = busy - either;
+	r.not_collected = aif_spans_covered(&w->not_collected, from, to);
+	r.idle = from < to ? (uint64_t)to - (uint64_t)from - busy - r.not_collected : 0;
+	return r;
+}

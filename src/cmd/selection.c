@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/selection.h"
+
+#include "analysis/loop/phases.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Texts that a row of a table goes by: its number, if it has one, and a string. */
+struct row {
+	bool has_number;
+	uint32_t number, text;
+};
+
+static struct row process_row(const struct aif_profile *p, size_t i)
+{
+	return (struct row){true, p->processes[i].pid, p->processes[i].cmdline};
+}
+
+static struct row thread_row(const struct aif_profile *p, size_t i)
+{
+	return (struct row){true, p->threads[i].tid, p->threads[i].name};
+}
+
+static struct row device_row(const struct aif_profile *p, size_t i)
+{
+	return (struct row){false, 0, p->devices[i].name};
+}
+
+/* Returns true if the text is digits only: it then means that number and no other. */
+static bool is_number(const char *text, uint64_t *ret)
+{
+	if (!*text || text[strspn(text, "0123456789")])
+		return false;
+	errno = 0;
+	*ret = strtoull(text, NULL, 10);
+	return errno == 0;
+}
+
+static bool row_matches(const struct aif_profile *p, const struct row *row,
+			const struct aif_regex *regex, const char *re)
+{
+	char number[16];
+	uint64_t n;
+
+	if (!row->has_number)
+		return aif_regex_matches(regex, aif_profile_str(p, row->text));
+	if (is_number(re, &n))
+		return row->number == n;
+	snprintf(number, sizeof(number), "%" PRIu32, row->number);
+	return aif_regex_matches(regex, number) ||
+	       aif_regex_matches(regex, aif_profile_str(p, row->text));
+}
+
+/* Returns true if the row has that whole name, as tables show it: "python3 (rank 1)" is an
+ * expression that does not match itself, and "A100" one that matches "A100 (rank 1)", too. */
+static bool row_is(const struct aif_profile *p, const struct row *row, const char *name)
+{
+	return row->text != AIF_NONE && !strcmp(name, aif_profile_str(p, row->text));
+}
+
+/* Every row whose name that is; false: none is. */
+static bool keep_named(const struct aif_profile *p, const char *name, size_t n,
+		       struct row (*row_of)(const struct aif_profile *, size_t), bool *keep)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < n; i++) {
+		struct row row = row_of(p, i);
+
+		keep[i] = row_is(p, &row, name);
+		found |= keep[i];
+	}
+	return found;
+}
+
+/* *ret: by row, whether it matches; NULL if nothing was asked for. */
+static int choose(const char *option, const char *re, const char *help, const struct aif_profile *p,
+		  size_t n, struct row (*row_of)(const struct aif_profile *, size_t), bool **ret,
+		  const bool **ret_view, struct aif_err *err)
+{
+	struct aif_regex regex;
+	bool *keep, some, are_named;
+	int r = aif_regex_init(&regex, option, re, err);
+
+	if (!re)
+		return 0;
+	keep = calloc(n + 1, sizeof(*keep));
+	some = are_named = keep && keep_named(p, re, n, row_of, keep);
+	for (size_t i = 0; keep && i < n && !are_named; i++) {
+		struct row row = row_of(p, i);
+
+		keep[i] = !r && row_matches(p, &row, &regex, re);
+		some |= keep[i];
+	}
+	aif_regex_finish(&regex);
+	*ret = keep;
+	*ret_view = keep;
+	if (!keep)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	if (r < 0 && !some)
+		return r;
+	if (!some)
+		return aif_err_set(err, -EINVAL, "%s '%s': nothing in this profile matches; %s",
+				   option, re, help);
+	return 0;
+}
+
+/* ---- parts of the run ------------------------------------------------------------------------ */
+
+static int no_part(const char *why, struct aif_err *err)
+{
+	return aif_err_set(
+		err, -ENODATA,
+		"--time: %s; see aiflame report --steps, or give two times: --time 1.5,2", why);
+}
+
+static int steps_span(const struct aif_phases *f, const struct aif_opt_span *time, int64_t *from,
+		      int64_t *to, struct aif_err *err)
+{
+	if (time->last > f->len)
+		return aif_err_set(err, -ENODATA,
+				   "--time: there is no step %" PRIu32
+				   "; there are %zu, see aiflame report --steps",
+				   time->last, f->len);
+	*from = f->steps[time->first - 1].start;
+	*to = f->steps[time->last - 1].end;
+	return 0;
+}
+
+static int phase_span(const struct aif_phases *f, const struct aif_opt_span *time,
+		      struct aif_selection *ret, struct aif_err *err)
+{
+	int64_t from = 0, to = 0;
+	int r = 0;
+
+	if (!f->from)
+		return no_part("no step is marked, and no loop was found in the launches", err);
+	if (time->part == AIF_OPT_PART_STEPS) {
+		r = steps_span(f, time, &from, &to, err);
+	} else if (time->part == AIF_OPT_PART_LOOP) {
+		from = f->start;
+		to = f->end;
+	} else if (time->part == AIF_OPT_PART_STARTUP) {
+		to = f->start;
+		if (to <= 0)
+			r = no_part("the loop began before the recording, which has no start-up",
+				    err);
+	} else {
+		from = f->end;
+	}
+	ret->from_ns = from > 0 ? (uint64_t)from : 0;
+	/* 0 would be the end. */
+	ret->to_ns = time->part == AIF_OPT_PART_TAIL ? 0 : to > 0 ? (uint64_t)to : 1;
+	return r;
+}
+
+/* Sets the times of a part of what else was chosen. */
+static int part_span(const struct aif_profile *p, const struct aif_opt_span *time,
+		     struct aif_selection *sel, struct aif_err *err)
+{
+	struct aif_exec_timeline t = {0};
+	struct aif_phases f = {0};
+	int r = aif_exec_timeline_read(p, sel, &t);
+
+	if (!r)
+		r = aif_phases_find(p, sel, &t, &f);
+	if (r)
+		aif_err_set(err, r, "--time: %s", strerror(-r));
+	else
+		r = phase_span(&f, time, sel, err);
+	aif_phases_finish(&f);
+	aif_exec_timeline_finish(&t);
+	return r;
+}
+
+int aif_selection_args_make(const struct aif_selection_values *v, const struct aif_profile *p,
+			    struct aif_selection_args *ret, struct aif_err *err)
+{
+	struct aif_selection_args *c = ret;
+	int r;
+
+	*c = (struct aif_selection_args){
+		.sel = {.from_ns = v->time.from_ns, .to_ns = v->time.to_ns}};
+	r = choose("--process", v->process,
+		   "see aiflame query 'SELECT pid, cmdline FROM processes'", p, p->processes_len,
+		   process_row, &c->processes, &c->sel.processes, err);
+	if (!r)
+		r = choose("--tid", v->tid, "see aiflame query 'SELECT tid, name FROM threads'", p,
+			   p->threads_len, thread_row, &c->threads, &c->sel.threads, err);
+	if (!r)
+		r = choose("--device", v->device, "see aiflame query 'SELECT name FROM devices'", p,
+			   p->devices_len, device_row, &c->devices, &c->sel.devices, err);
+	if (!r && v->time.part)
+		r = part_span(p, &v->time, &c->sel, err);
+	return r;
+}
+
+void aif_selection_args_finish(struct aif_selection_args *c)
+{
+	free(c->processes);
+	free(c->threads);
+	free(c->devices);
+	*c = (struct aif_selection_args){0};
+}

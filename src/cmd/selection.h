@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "cmd/opts.h"
+#include "names/filter.h"
+#include "analysis/attribution.h"
+
+/* The options that say which part of a profile a view is of, the same for all views. */
+
+struct aif_selection_values {
+	const char *process, *tid, *device, *kernel;
+	struct aif_opt_span time;
+};
+
+/* Rows of a table of options; `at(field)` is the offset of a field of struct aif_selection_values. */
+/* clang-format off */
+#define AIF_CHOICE_WHICH_OPTS(at) \
+	{0, "time", "FROM,TO|loop|startup|tail|step:N|steps:N-M", AIF_OPT_SPAN, at(time), 0, \
+	 "only what ran between these times since the start, or in that part of the run; steps are the rows of " \
+	 "report --steps, from 1"}, \
+	{0, "process", "PID|NAME|RE", AIF_OPT_STRING, at(process), 0, \
+	 "only this process, or those whose pid or command matches"}, \
+	{0, "tid", "TID|RE", AIF_OPT_STRING, at(tid), 0, \
+	 "only this thread, or those whose number or name matches"}, \
+	{0, "device", "NAME|RE", AIF_OPT_STRING, at(device), 0, \
+	 "only devices of this name, or whose name matches"}
+#define AIF_CHOICE_OPTS(at) \
+	{0, "kernel", "RE", AIF_OPT_STRING, at(kernel), 0, "only kernels that match"}, \
+	AIF_CHOICE_WHICH_OPTS(at)
+/* clang-format on */
+
+struct aif_selection_args {
+	struct aif_selection sel; /* of the tables below */
+	bool *processes, *threads, *devices;
+};
+
+static inline bool aif_choice_is_set(const struct aif_selection_values *v)
+{
+	return v->process || v->tid || v->device || v->kernel || v->time.from_ns || v->time.to_ns ||
+	       v->time.part;
+}
+
+/* *ret is finished by the caller, also after a failure. 0; -EINVAL with *err for what is no
+ * expression, and for one that no row matches, -ENODATA for a part of the run that it has not, -ENOMEM. Kernels are left to who uses them. */
+int aif_selection_args_make(const struct aif_selection_values *v, const struct aif_profile *p,
+			    struct aif_selection_args *ret, struct aif_err *err);
+void aif_selection_args_finish(struct aif_selection_args *c);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/why/why.h"
+
+#include "cmd/command.h"
+#include "cmd/profile_arg.h"
+#include "cmd/selection.h"
+
+#include <errno.h>
+
+enum { FORMAT_TEXT, FORMAT_JSON };
+
+struct values {
+	const char *input;
+	struct aif_selection_values choice; /* .kernel is not asked for */
+	int format;
+};
+
+#define AT(field)        offsetof(struct values, field)
+#define CHOICE_AT(field) offsetof(struct values, choice.field)
+static const struct aif_opt opts[] = {
+	{'i', "input", "FILE", AIF_OPT_STRING, AT(input), 0, "the profile (aiflame.data)"},
+	AIF_CHOICE_WHICH_OPTS(CHOICE_AT),
+	{0, "format", "text|json", AIF_OPT_CHOICE, AT(format), 0,
+	 "text for people, JSON for programs"},
+	{0},
+};
+
+static int write_answer(const struct values *v, const char *path, const struct aif_names *names,
+			struct aif_buf *out, struct aif_err *err)
+{
+	struct aif_selection_args choice = {0};
+	struct aif_why why = {0};
+	char *shown = aif_view_path_for_people(path);
+	int r = aif_selection_args_make(&v->choice, names->p, &choice, err);
+
+	if (!r)
+		r = aif_why_measure(names, &choice.sel, &why, err);
+	if (!r && v->format == FORMAT_JSON)
+		aif_why_json(names, &why, out);
+	else if (!r)
+		aif_why_say(names, &why, shown ? shown : "", aif_view_columns(), out);
+	free(shown);
+	aif_why_finish(&why);
+	aif_selection_args_finish(&choice);
+	return r;
+}
+
+static int run(const void *values, char **words, int words_len, struct aif_err *err)
+{
+	const struct values *v = values;
+	const char *path = aif_view_path(v->input, words, words_len, err);
+	bool is_for_people = v->format == FORMAT_TEXT;
+	struct aif_profile p = {0};
+	struct aif_names names = {0};
+	struct aif_buf out = {0};
+	int status = AIF_EXIT_FAILURE;
+
+	if (!path)
+		return AIF_EXIT_USAGE;
+	if ((is_for_people ? aif_view_profile_for_people : aif_view_profile)(path, &p, &names,
+									     err) == 0 &&
+	    write_answer(v, path, &names, &out, err) == 0 && aif_profile_check(&p, path, err) == 0)
+		status = is_for_people ? aif_view_print_text(&out, err) : aif_view_print(&out, err);
+	if (status != AIF_EXIT_OK && !err->code)
+		aif_profile_check(&p, path, err);
+	aif_buf_finish(&out);
+	aif_names_finish(&names);
+	aif_profile_finish(&p);
+	return status;
+}
+
+const struct aif_command aif_command_why = {
+	.name = "why",
+	.words = "[FILE]",
+	.summary = "what bounds a program, whose idle time it is, and what to try",
+	.description =
+		"Says in at most 25 lines where the time of a program's loop goes. Steps are those\n"
+		"that the program marks (docs/program.md) or PyTorch's profiler; without any, turns\n"
+		"of the loop that recurs in the launches. Start-up ends with the first step.\n\n"
+		"All shares are of one time: the devices', in the loop, or with --time in that part;\n"
+		"from the first to the last device work where no loop has half of the work since it\n"
+		"began. They sum to 100 %: computing, copying and communicating alone, and idle by\n"
+		"what the thread did that launched next (aiflame report --idle has the causes). `the\n"
+		"host` is its time on CPU, in launches and between them; where it had waited for the\n"
+		"device just before, as much of that as it could have done instead of waiting is\n"
+		"`synchronisation`.\n\n"
+		"`at most 2.5x` is how much faster it would be if that took no time at all; less\n"
+		"comes true, since the next bound comes into sight. A program is bound by what has\n"
+		"40 % of the time, else by nothing alone. Times of kernels are durations: of kernels that\n"
+		"overlap they sum to more than the device was busy.",
+	.examples = "aiflame why\tof the loop in aiflame.data\n"
+		    "aiflame why --time startup run.data\twhat the start-up spends its time on\n"
+		    "aiflame why --time step:120 run.data\tone step: a row of report --steps\n"
+		    "aiflame why --format json run.data | jq .bound_by\tfor programs\n",
+	.opts = opts,
+	.values_size = sizeof(struct values),
+	.max_words = 1,
+	.run = run,
+};

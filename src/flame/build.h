@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "analysis/cpu_totals.h"
+#include "names/names.h"
+#include "names/profile_names.h"
+#include "names/tree.h"
+#include "analysis/attribution.h"
+
+/*
+ * Attributed device time -> the call tree of the AI flame graph: host stack, kernel, source line,
+ * instruction, stall reason.
+ */
+
+enum aif_flame_leaf { /* where towers end */
+		      AIF_LEAF_KERNEL,
+		      AIF_LEAF_LINE,
+		      AIF_LEAF_INSTRUCTION,
+		      AIF_LEAF_STALL,
+};
+
+enum aif_flame_by {              /* what a width is */
+		    AIF_BY_WALL, /* ns, shared where several things ran at once: sums to the busy time */
+		    AIF_BY_TIME, /* ns of durations */
+		    AIF_BY_SAMPLES,
+		    AIF_BY_LAUNCHES,
+};
+
+struct aif_idle_blame;
+
+struct aif_flame_opts {
+	enum aif_flame_leaf leaf;
+	enum aif_flame_by by;
+	enum aif_name_detail detail;
+	bool off_cpu;   /* of CPU samples: times off CPU instead */
+	bool by_thread; /* of CPU samples by thread: where there are several, each on its name */
+	bool lines;     /* tell frames of one function apart by line */
+	const char *focus, *ignore; /* keep, drop stacks with a frame that matches; or NULL */
+	const char *kernel;         /* only kernels that match; or NULL */
+	const struct aif_selection
+		*sel; /* what the attribution is of; NULL: all. For which launches are whose */
+	const struct aif_idle_blame *idle; /* of device time: idle time beside it; or NULL */
+};
+
+/* Returns the unit of the values for aif_svg_opts.unit: NULL for ns. */
+const char *aif_flame_unit(enum aif_flame_by by);
+
+/* *ret is a sealed tree with details, finished by the caller. Expressions are POSIX extended. 0;
+ * -EINVAL for an expression that is none; -ENODATA when nothing is left to draw; *err is set. */
+int aif_flame_build(const struct aif_names *names, const struct aif_attribution *a,
+		    const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err);
+
+/* The same of idle time: the stacks that are blamed for it, each with the cause on top. */
+int aif_flame_build_idle(const struct aif_names *names, const struct aif_idle_blame *idle,
+			 const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err);
+
+/* The same of CPU samples: their stacks, with the time that they weigh or (AIF_BY_SAMPLES) their number.
+ * Options about kernels mean nothing here. */
+int aif_flame_build_cpu(const struct aif_names *names, const struct aif_cpu_totals *cpu,
+			const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "text/out.h"
+#include "names/tree.h"
+
+/*
+ * A flame graph as one SVG file that needs nothing else: complete as a picture, and in a browser
+ * with zoom, search, tooltips and keyboard (viewer/flame.js is inside). At most 10,000 frames are
+ * drawn, none narrower than 0.1 px: what is left out is said at the lower edge, and never changes a
+ * width; the script finds it, and draws it where somebody zooms in (narrow.h).
+ */
+struct aif_svg_opts {
+	const char *title, *subtitle; /* any bytes; "" for none */
+	const char *
+		quality; /* behind the subtitle, or on a line of its own where there is no room; NULL for none */
+	const char *unit; /* what the values count, "samples"; NULL: they are ns */
+	const char *
+		cxx; /* what the legend calls frames of C++; NULL: that. Traces have operators instead */
+	uint32_t width; /* px; 0: 1200, and in a browser as wide as the window */
+	bool inverted;  /* callers above callees */
+};
+
+/* The tree must be sealed. The same tree gives the same bytes. 0 or -ENOMEM; what goes wrong in
+ * writing is told by the commit of `out`. */
+int aif_svg_write(const struct aif_tree *t, const struct aif_svg_opts *o, struct aif_out *out);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/human.h"
+#include "import/kineto/kineto.h"
+
+#include <errno.h>
+
+/* A device's times may be a little off its host's; by more than this something else is wrong. */
+#define LAG_MAX_NS INT64_C(1000000000)
+
+/* ---- who has launched what ----------------------------------------------------------------------- */
+
+static int chain(struct aif_map *m, uint64_t key, uint32_t exec, uint32_t *ret_next)
+{
+	uint64_t first;
+
+	*ret_next = aif_map_get(m, key, &first) ? (uint32_t)first : AIF_NONE;
+	return aif_map_put(m, key, exec);
+}
+
+int kineto_correlate(struct kineto *k)
+{
+	uint64_t first;
+	int r = 0;
+
+	/* From the last on: each chain begins with its first. */
+	for (size_t i = k->execs_len; !r && i-- > 0;)
+		if (k->execs[i].has_correlation)
+			r = chain(&k->execs_by.correlation, k->execs[i].correlation, (uint32_t)i,
+				  &k->execs[i].next);
+	for (size_t i = 0; !r && i < k->calls_len; i++)
+		if (k->calls[i].has_correlation &&
+		    aif_map_get(&k->execs_by.correlation, k->calls[i].correlation, &first))
+			k->execs[first].has_call = true;
+	/* Executions without a call, which was before the window, may still have their operator in
+	 * it. */
+	for (size_t i = k->execs_len; !r && i-- > 0;) {
+		struct kineto_exec *x = &k->execs[i];
+
+		if (x->has_external && x->external &&
+		    !(x->has_correlation &&
+		      aif_map_get(&k->execs_by.correlation, x->correlation, &first) &&
+		      k->execs[first].has_call))
+			r = chain(&k->execs_by.external, x->external, (uint32_t)i,
+				  &x->next_external);
+	}
+	return r;
+}
+
+/* ---- rows of executions --------------------------------------------------------------------------- */
+
+/* A device's clock that is behind its host's: AIU's are known to be. Moved by as much as it takes that nothing starts
+ * before its launch call began. */
+static int find_shifts(struct kineto *k)
+{
+	size_t d;
+
+	for (size_t i = 0; i < k->execs_len; i++) {
+		struct kineto_exec *x = &k->execs[i];
+		int64_t lag;
+
+		if (!x->launch)
+			continue;
+		lag = (int64_t)k->b->launches[x->launch - 1].time - x->start;
+		if (lag <= 0)
+			continue;
+		if (lag > LAG_MAX_NS) {
+			x->launch = 0;
+			k->counts.misjoined++;
+			continue;
+		}
+		kineto_device(k, x->device); /* a launch may be of several */
+		d = 0;
+		while (d < k->machine.devices_len && k->machine.devices[d].number != x->device)
+			d++;
+		if (d == k->machine.devices_len) { /* one too many */
+			x->launch = 0;
+			k->counts.misjoined++;
+			continue;
+		}
+		k->machine.devices[d].early++;
+		k->machine.devices[d].shift = AIF_MAX(k->machine.devices[d].shift, lag);
+	}
+	for (d = 0; d < k->machine.devices_len; d++) {
+		const struct kineto_device *dev = &k->machine.devices[d];
+		struct aif_buf text = {0};
+
+		if (!dev->shift)
+			continue;
+		aif_buf_puts(&text, aif_profile_str(&k->b->p, k->b->p.devices[dev->device].name));
+		aif_buf_puts(&text, ": moved by ");
+		aif_human_ns(&text, (uint64_t)dev->shift);
+		aif_buf_puts(&text, "; ");
+		aif_human_counted(&text, dev->early, "execution");
+		aif_buf_puts(&text, dev->early == 1 ? " began before its launch"
+						    : " began before their launches");
+		aif_builder_loss(k->b, AIF_REASON_IMPORT_CLOCK, AIF_NONE,
+				 aif_builder_puts(k->b, aif_buf_str(&text)), 1);
+		aif_buf_finish(&text);
+	}
+	return 0;
+}
+
+static int64_t shift_of(const struct kineto *k, int64_t device)
+{
+	for (size_t d = 0; d < k->machine.devices_len; d++)
+		if (k->machine.devices[d].number == device)
+			return k->machine.devices[d].shift;
+	return 0;
+}
+
+int kineto_exec_rows(struct kineto *k)
+{
+	int r = find_shifts(k);
+
+	for (size_t i = 0; !r && i < k->execs_len; i++) {
+		const struct kineto_exec *x = &k->execs[i];
+		struct kineto_stream *s = kineto_stream_of(k, x->device, x->stream);
+		struct aif_exec_row *row = aif_builder_exec(k->b);
+		int64_t shift = shift_of(k, x->device);
+
+		if (!s || !row)
+			return -ENOMEM;
+		*row = (struct aif_exec_row){
+			/* Without a launch: a number that none has. */
+			.launch = x->launch ? x->launch : (UINT64_C(1) << 40) + k->b->execs_len,
+			.start = (uint64_t)(x->start + shift),
+			.end = (uint64_t)(x->end + shift),
+			.clock = AIF_CLOCK_MONOTONIC,
+			.process = k->machine.main_process,
+			.kind = x->kind,
+			.kernel =
+				x->kind == AIF_LAUNCH_KERNEL ? kineto_kernel(k, x->name) : AIF_NONE,
+			.device = kineto_device(k, x->device),
+			.stream = s->id,
+			.bytes = x->bytes,
+			.graph = x->graph,
+			.node = x->node,
+			.registers = x->registers,
+			.shared_bytes = x->shared_bytes,
+		};
+		if (x->launch) {
+			uint32_t thread = k->b->launches[x->launch - 1].thread;
+
+			row->process = k->b->p.threads[thread].process;
+		}
+		/* Streams run in order; those that are seen not to do so, or are lanes of several, don't. */
+		if (s->has_last && row->start < s->last_end)
+			k->b->p.streams[s->id].out_of_order = 1;
+		s->has_last = true;
+		s->last_end = AIF_MAX(s->last_end, row->end);
+	}
+	return r;
+}

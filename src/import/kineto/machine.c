@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/kineto/kineto.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* More than any machine has: what is behind them is all one device. */
+#define DEVICES_MAX 4096
+
+struct kineto_pid *kineto_pid_of(struct kineto *k, struct kineto_id pid)
+{
+	for (size_t i = 0; i < k->machine.pids_len; i++)
+		if (kineto_id_is(k->machine.pids[i].pid, pid))
+			return &k->machine.pids[i];
+	if (aif_grow(&k->machine.pids, &k->machine.pids_cap, k->machine.pids_len + 1,
+		     sizeof(*k->machine.pids)) < 0) {
+		k->is_failed = true;
+		return NULL;
+	}
+	k->machine.pids[k->machine.pids_len] = (struct kineto_pid){.pid = pid,
+								   .number = (uint32_t)pid.number,
+								   .name = AIF_NONE,
+								   .labels = AIF_NONE,
+								   .process = AIF_NONE};
+	return &k->machine.pids[k->machine.pids_len++];
+}
+
+uint32_t kineto_process(struct kineto *k, struct kineto_id pid)
+{
+	struct aif_process row = {.exe = AIF_NONE,
+				  .cmdline = AIF_NONE,
+				  .host = k->machine.host,
+				  .flags = AIF_PROCESS_RUNTIME,
+				  .exit_status = -1};
+	struct kineto_pid *p = kineto_pid_of(k, pid);
+
+	if (!p)
+		return AIF_NONE;
+	if (p->process != AIF_NONE)
+		return p->process;
+	row.pid = p->number;
+	row.exe = row.cmdline = p->name;
+	if (k->machine.has_rank) {
+		char text[256];
+
+		if (p->name == AIF_NONE)
+			snprintf(text, sizeof(text), "rank %" PRId64, k->machine.rank);
+		else
+			snprintf(text, sizeof(text), "%.200s (rank %" PRId64 ")",
+				 aif_profile_str(&k->b->p, p->name), k->machine.rank);
+		row.cmdline = aif_builder_puts(k->b, text);
+	}
+	p->process = aif_builder_process(k->b, &row);
+	return p->process;
+}
+
+static enum kineto_family device_family(const struct kineto *k, const char *device)
+{
+	if (k->machine.family != KINETO_UNKNOWN)
+		return k->machine.family;
+	return strstr(device, "NVIDIA") || strstr(device, "Tesla") ? KINETO_CUDA
+	       : strstr(device, "AMD")                             ? KINETO_HIP
+	       : strstr(device, "Intel")                           ? KINETO_XPU
+	       : strstr(device, "AIU")                             ? KINETO_AIU
+								   : KINETO_UNKNOWN;
+}
+
+static void device_name(const struct kineto *k, int64_t number, char *text, size_t size,
+			uint32_t *ret_units)
+{
+	const struct kineto_property *known = NULL;
+	const struct aif_profile *p = &k->b->p;
+	bool alike = true;
+
+	for (size_t i = 0; i < k->machine.properties_len; i++) {
+		if (k->machine.properties[i].number == number)
+			known = &k->machine.properties[i];
+		alike &= k->machine.properties[i].name == k->machine.properties[0].name;
+	}
+	if (!known && k->machine.properties_len &&
+	    alike) /* it is numbered otherwise: all are the same */
+		known = &k->machine.properties[0];
+	*ret_units = known ? known->units : 0;
+	if (known && known->name != AIF_NONE && *aif_profile_str(p, known->name)) {
+		snprintf(text, size, "%s", aif_profile_str(p, known->name));
+		return;
+	}
+	text[0] = '\0';
+	for (size_t i = 0; i < k->machine.pids_len; i++) {
+		const struct kineto_pid *pid = &k->machine.pids[i];
+
+		if (pid->pid.number != number || pid->pid.is_name)
+			continue;
+		if (pid->labels != AIF_NONE)
+			snprintf(text, size, "%s", aif_profile_str(p, pid->labels));
+		else if (k->machine.family == KINETO_ZE &&
+			 pid->name != AIF_NONE) /* a device is a process */
+			snprintf(text, size, "%s", aif_profile_str(p, pid->name));
+	}
+}
+
+uint32_t kineto_device(struct kineto *k, int64_t number)
+{
+	static const struct {
+		const char *runtime, *vendor;
+		uint32_t kind;
+	} families[] = {
+		[KINETO_UNKNOWN] = {"kineto", "", AIF_DEVICE_OTHER},
+		[KINETO_CUDA] = {"cuda", "NVIDIA", AIF_DEVICE_GPU},
+		[KINETO_HIP] = {"hip", "AMD", AIF_DEVICE_GPU},
+		[KINETO_XPU] = {"xpu", "Intel", AIF_DEVICE_GPU},
+		[KINETO_MTIA] = {"mtia", "Meta", AIF_DEVICE_ACCELERATOR},
+		[KINETO_HPU] = {"hpu", "Intel", AIF_DEVICE_ACCELERATOR},
+		[KINETO_PRIVATE] = {"privateuse1", "", AIF_DEVICE_ACCELERATOR},
+		[KINETO_AIU] = {"aiu", "IBM", AIF_DEVICE_ACCELERATOR},
+		[KINETO_ZE] = {"level_zero", "Intel", AIF_DEVICE_GPU},
+	};
+	struct kineto_device d = {.number = number};
+	struct aif_device row = {.clock = AIF_CLOCK_MONOTONIC};
+	enum kineto_family family;
+	char name[256], text[320];
+
+	for (size_t i = 0; i < k->machine.devices_len; i++)
+		if (k->machine.devices[i].number == number)
+			return k->machine.devices[i].device;
+	device_name(k, number, name, sizeof(name), &row.units);
+	family = device_family(k, name);
+	if (!*name)
+		snprintf(name, sizeof(name), "%s %" PRId64,
+			 family == KINETO_AIU       ? "AIU"
+			 : family == KINETO_UNKNOWN ? "device"
+						    : families[family].runtime,
+			 number);
+	snprintf(text, sizeof(text), "%s", name);
+	if (k->machine.has_rank)
+		snprintf(text, sizeof(text), "%s (rank %" PRId64 ")", name, k->machine.rank);
+	row.name = aif_builder_puts(k->b, text);
+	row.vendor = aif_builder_puts(k->b, families[family].vendor);
+	row.driver = aif_builder_puts(k->b, k->machine.driver);
+	row.runtime = aif_builder_puts(k->b, families[family].runtime);
+	row.kind = families[family].kind;
+	d.device = aif_builder_device(k->b, &row);
+	if (k->machine.devices_len >= DEVICES_MAX)
+		return k->machine.devices[0].device;
+	if (aif_grow(&k->machine.devices, &k->machine.devices_cap, k->machine.devices_len + 1,
+		     sizeof(d)) < 0)
+		k->is_failed = true;
+	else
+		k->machine.devices[k->machine.devices_len++] = d;
+	return d.device;
+}
+
+struct kineto_stream *kineto_stream_of(struct kineto *k, int64_t device, int64_t number)
+{
+	uint64_t key = aif_mix64((uint64_t)device) + (uint64_t)number, i;
+	struct kineto_stream s = {.device = device, .stream = number};
+	struct aif_stream row = {.process = k->machine.main_process,
+				 .device = kineto_device(k, device),
+				 .ordinal = (uint32_t)number};
+
+	for (; aif_map_get(&k->machine.stream_ids, key, &i); key++)
+		if (k->machine.streams[i].device == device &&
+		    k->machine.streams[i].stream == number)
+			return &k->machine.streams[i];
+	s.id = aif_builder_stream(k->b, &row);
+	if (aif_grow(&k->machine.streams, &k->machine.streams_cap, k->machine.streams_len + 1,
+		     sizeof(s)) < 0 ||
+	    aif_map_put(&k->machine.stream_ids, key, k->machine.streams_len) < 0) {
+		k->is_failed = true;
+		return NULL;
+	}
+	k->machine.streams[k->machine.streams_len] = s;
+	return &k->machine.streams[k->machine.streams_len++];
+}
+
+uint32_t kineto_stream(struct kineto *k, int64_t device, int64_t number)
+{
+	struct kineto_stream *s = kineto_stream_of(k, device, number);
+
+	return s ? s->id : AIF_NONE;
+}
+
+void kineto_main_process_find(struct kineto *k)
+{
+	struct kineto_id pid = {0};
+	uint64_t *spans = calloc(k->threads.rows_len + 1, sizeof(*spans)), most = 0;
+
+	if (!spans) {
+		k->b->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < k->spans_len; i++)
+		spans[k->spans[i].thread]++;
+	for (size_t t = 0; t < k->threads.rows_len; t++)
+		if (spans[t] > most) {
+			most = spans[t];
+			pid = k->threads.rows[t].pid;
+		}
+	free(spans);
+	k->machine.main_process = kineto_process(k, pid);
+}
+
+int kineto_property_add(struct kineto_machine *m, const struct kineto_property *p)
+{
+	return m->properties_len < DEVICES_MAX ? KINETO_ADD(m, properties, *p) : 0;
+}
+
+void kineto_machine_finish(struct kineto_machine *m)
+{
+	free(m->pids);
+	free(m->devices);
+	free(m->streams);
+	free(m->properties);
+	aif_map_finish(&m->stream_ids);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/map.h"
+#include "import/kineto/events.h"
+#include "profile/model.h"
+
+/* Processes, devices and streams of a trace, and what it says of them. Rows of the profile are made at first use. */
+struct kineto;
+
+struct kineto_pid {
+	struct kineto_id pid;
+	uint32_t number;       /* as of threads */
+	uint32_t name, labels; /* of the profile, AIF_NONE */
+	uint32_t process;
+};
+
+struct kineto_device {
+	int64_t number;
+	uint32_t device; /* of the profile */
+	int64_t shift;   /* ns that its times are moved by */
+	uint64_t early;  /* executions that would start before their launch */
+};
+
+struct kineto_stream {
+	int64_t device, stream;
+	uint32_t id; /* of the profile */
+	uint64_t last_end;
+	bool has_last;
+};
+
+struct kineto_property { /* of deviceProperties */
+	int64_t number;
+	uint32_t name, units; /* string of the profile */
+};
+
+enum kineto_family {
+	KINETO_UNKNOWN,
+	KINETO_CUDA,
+	KINETO_HIP,
+	KINETO_XPU,
+	KINETO_MTIA,
+	KINETO_HPU,
+	KINETO_PRIVATE,
+	KINETO_AIU,
+	KINETO_ZE, /* unitrace: Level Zero and OpenCL on Intel's GPUs */
+};
+
+struct kineto_machine {
+	AIF_TABLE(kineto_pid, pids);
+	AIF_TABLE(kineto_device, devices);
+	AIF_TABLE(kineto_stream, streams);
+	AIF_TABLE(kineto_property, properties);
+	struct aif_map stream_ids;
+	/* The process, of the profile, of a device's work where no launch says whose it is. */
+	uint32_t main_process;
+	uint32_t host; /* string, AIF_NONE */
+	enum kineto_family family;
+	int64_t rank, world; /* of how many it is one */
+	bool has_rank, has_world;
+	char driver[64];
+};
+
+uint32_t kineto_process(struct kineto *k, struct kineto_id pid);
+/* Returns the entry of a process, made at the first time; NULL: out of memory (.is_failed). */
+struct kineto_pid *kineto_pid_of(struct kineto *k, struct kineto_id pid);
+uint32_t kineto_device(struct kineto *k, int64_t number);
+uint32_t kineto_stream(struct kineto *k, int64_t device, int64_t number);
+/* NULL: out of memory (.is_failed). */
+struct kineto_stream *kineto_stream_of(struct kineto *k, int64_t device, int64_t number);
+/* Adds what the file says of a device; no more than a machine may have. 0 or -ENOMEM. */
+int kineto_property_add(struct kineto_machine *m, const struct kineto_property *p);
+/* Sets .main_process: that with most spans. */
+void kineto_main_process_find(struct kineto *k);
+void kineto_machine_finish(struct kineto_machine *m);

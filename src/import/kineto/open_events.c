@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/kineto/kineto.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Begun and not ended: a torn or hostile file has as many as it likes. */
+#define OPEN_MAX (1u << 20)
+/* An "E" names what it ends; of a thread's that many innermost ones are asked. */
+#define OPEN_LOOK 64
+
+static uint64_t thread_key(const struct kineto_event *e)
+{
+	return aif_mix64((uint64_t)e->pid.number) + (uint64_t)e->tid.number;
+}
+
+int kineto_open_begin(struct kineto *k)
+{
+	const struct kineto_event *e = &k->event;
+	struct kineto_open o = {.class = e->class};
+	uint64_t key = thread_key(e), top = 0, at;
+
+	if (!e->has_ts || e->is_bad || k->counts.unended >= OPEN_MAX) {
+		k->counts.bad++;
+		return 0;
+	}
+	o.name = aif_strset_put(&k->names.texts, e->name.data ? e->name.data : (const uint8_t *)"",
+				e->name.len);
+	o.exec.start = e->ts;
+	o.exec.correlation = e->correlation;
+	o.exec.external = e->external;
+	o.exec.bytes = e->bytes;
+	o.exec.has_correlation = e->has_correlation;
+	o.exec.has_external = e->has_external;
+	aif_map_get(&k->open.tops, key, &top);
+	o.below = (uint32_t)top;
+	at = k->open.free ? k->open.free - 1 : k->open.rows_len;
+	if (o.name == AIF_STR_NONE ||
+	    aif_grow(&k->open.rows, &k->open.rows_cap, at + 1, sizeof(*k->open.rows)) < 0 ||
+	    aif_map_put(&k->open.tops, key, at + 1) < 0)
+		return -ENOMEM;
+	if (k->open.free)
+		k->open.free = k->open.rows[at].below;
+	else
+		k->open.rows_len++;
+	k->open.rows[at] = o;
+	k->counts.unended++;
+	return 0;
+}
+
+/* Takes out the innermost open event of the thread that this one ends. */
+static int close_innermost(struct kineto *k, struct kineto_open *ret, bool *ret_found)
+{
+	const struct kineto_event *e = &k->event;
+	uint64_t key = thread_key(e), top = 0;
+	uint32_t above = 0, at;
+
+	*ret_found = false;
+	aif_map_get(&k->open.tops, key, &top);
+	at = (uint32_t)top;
+	for (unsigned looked = 0; at && looked < OPEN_LOOK; looked++) {
+		struct kineto_open *o = &k->open.rows[at - 1];
+		size_t len;
+		const char *name = aif_strset_get(&k->names.texts, o->name, &len);
+
+		if (e->name.len && (e->name.len != len || memcmp(e->name.data, name, len))) {
+			above = at;
+			at = o->below;
+			continue;
+		}
+		if (above)
+			k->open.rows[above - 1].below = o->below;
+		else if (aif_map_put(&k->open.tops, key, o->below) < 0)
+			return -ENOMEM;
+		*ret = *o;
+		*ret_found = true;
+		o->below = k->open.free;
+		k->open.free = at;
+		k->counts.unended--;
+		return 0;
+	}
+	return 0;
+}
+
+int kineto_open_end(struct kineto *k, bool *ret_found)
+{
+	struct kineto_event *e = &k->event;
+	struct kineto_open was;
+	bool is_found = false;
+	size_t len;
+	const char *name;
+
+	if (e->has_ts && close_innermost(k, &was, &is_found) < 0)
+		return -ENOMEM;
+	*ret_found = is_found;
+	if (!is_found)
+		return 0;
+	name = aif_strset_get(&k->names.texts, was.name, &len);
+	aif_buf_clear(&e->name);
+	aif_buf_append(&e->name, name, len);
+	e->class = was.class;
+	e->is_bad |= __builtin_sub_overflow(e->ts, was.exec.start, &e->dur);
+	e->ts = was.exec.start;
+	if (was.exec.has_correlation)
+		e->correlation = was.exec.correlation;
+	if (was.exec.has_external)
+		e->external = was.exec.external;
+	e->has_correlation |= was.exec.has_correlation;
+	e->has_external |= was.exec.has_external;
+	e->bytes = AIF_MAX(e->bytes, was.exec.bytes);
+	return 0;
+}
+
+void kineto_open_finish(struct kineto_open_events *o)
+{
+	free(o->rows);
+	aif_map_finish(&o->tops);
+}

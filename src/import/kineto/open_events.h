@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/map.h"
+#include "import/kineto/events.h"
+#include "import/kineto/spans.h"
+
+/* Events in two parts: "B" begins one, the thread's next "E" of its name ends it. */
+struct kineto;
+
+struct kineto_open {
+	/* Place of the next outer one of its thread, or of the next free one; + 1, 0: none. */
+	uint32_t below;
+	uint32_t name;
+	struct kineto_exec exec; /* what it began with: times and numbers, whatever it is */
+	uint8_t class;
+};
+
+struct kineto_open_events {
+	AIF_TABLE(kineto_open, rows); /* "B" without an "E" yet, and places that are free */
+	struct aif_map tops;          /* of a thread: place of its innermost + 1; 0: it has none */
+	uint32_t free;                /* the first free place + 1 */
+};
+
+/* Opens k->event. 0 or -ENOMEM. */
+int kineto_open_begin(struct kineto *k);
+/* Makes k->event, which ends one, the whole: with its beginning. False in *ret_found: none is open. 0 or -ENOMEM. */
+int kineto_open_end(struct kineto *k, bool *ret_found);
+void kineto_open_finish(struct kineto_open_events *o);

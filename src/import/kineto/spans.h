@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "profile/model.h"
+
+/* Results of reading a trace's events: spans of threads, and executions of devices. */
+
+struct kineto_span { /* something that a host thread was in */
+	int64_t start, end;
+	uint32_t name; /* as kineto_name() numbers it */
+	uint32_t thread : 24, class : 8;
+	uint32_t ref;    /* PYTHON: its id; OP, RANGE: index of .ops; CALL: of .calls; AIF_NONE */
+	uint32_t frames; /* its stack among stackframes.h's, from 1 on; 0: none */
+};
+
+struct kineto_op {
+	uint64_t external;
+	int64_t sequence;
+	uint32_t shapes; /* string of the profile, AIF_NONE */
+	bool is_backward;
+};
+
+struct kineto_call {
+	uint64_t correlation;
+	/* Place in the program that made the call: a row of struct kineto_chains + 1; 0: not
+	 * known. */
+	uint32_t chain;
+	bool has_correlation;
+};
+
+struct kineto_chain {
+	uint32_t first, len; /* in .frames, the innermost first */
+};
+struct kineto_chains { /* where calls were made, of tools that say it */
+	AIF_TABLE(kineto_chain, rows);
+	uint32_t *frames; /* of the profile */
+	size_t frames_len, frames_cap;
+};
+
+struct kineto_untimed { /* what a call launched, by aiflame's own export, without times */
+	int64_t device, stream;
+	uint32_t call; /* of .calls: in their order */
+	uint32_t name;
+	uint8_t kind; /* enum aif_launch_kind */
+};
+
+struct kineto_exec { /* something that a device did */
+	int64_t start, end;
+	uint64_t correlation, external, bytes;
+	int64_t device, stream;
+	uint64_t launch; /* 0: not yet known */
+	uint32_t name;
+	uint32_t graph, node, registers, shared_bytes;
+	uint32_t shape; /* of the profile, AIF_NONE */
+	uint32_t next;  /* with the same correlation, or AIF_NONE */
+	uint32_t next_external;
+	uint8_t kind; /* enum aif_launch_kind */
+	bool has_correlation, has_external, has_call;
+};

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "names/filter.h"
+
+#include "names/frame_labels.h"
+#include "base/glob.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Begins with a word of ours as it is printed, "[write]", which as an expression is one of its
+ * letters. */
+static bool is_mark(const char *text)
+{
+	static const char *const patterns[] = {"[[]backward]",       "[[]waiting]",
+					       "[[]waiting: *]",     "[[]unknown kernel]",
+					       "[[]unknown shader]", "[[]* graph [0-9]*]"};
+	const char *end = *text == '[' ? strchr(text, ']') : NULL;
+	size_t len = end ? (size_t)(end - text) + 1 : 0;
+	char kind[64];
+
+	if (!len || (text[len] && text[len] != ' '))
+		return false;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(patterns); i++)
+		if (aif_glob(patterns[i], text, len, NULL))
+			return true;
+	for (unsigned i = 0; i < AIF_STACK_FLAVOURS; i++)
+		if (aif_stack_mark(i) && !strncmp(text, aif_stack_mark(i), len))
+			return true;
+	for (uint32_t i = 0; i < AIF_LAUNCH_KIND_COUNT; i++) {
+		snprintf(kind, sizeof(kind), "[%s]", aif_launch_kind_name(i));
+		if (!strncmp(text, kind, len))
+			return true;
+	}
+	return !strncmp(text, AIF_STACK_UNKNOWN, len);
+}
+
+int aif_regex_init(struct aif_regex *r, const char *option, const char *text, struct aif_err *err)
+{
+	char why[128], *mark = NULL;
+	int e;
+
+	*r = (struct aif_regex){0};
+	if (!text)
+		return 0;
+	if (is_mark(text) && asprintf(&mark, "\\%s", text) < 0)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	e = regcomp(&r->re, mark ? mark : text, REG_EXTENDED | REG_NOSUB);
+	free(mark);
+	if (e != 0) {
+		regerror(e, &r->re, why, sizeof(why));
+		return aif_err_set(err, -EINVAL,
+				   "%s '%s': %s; it takes a POSIX extended regular expression",
+				   option, text, why);
+	}
+	r->is_set = true;
+	return 0;
+}
+
+void aif_regex_finish(struct aif_regex *r)
+{
+	if (r->is_set)
+		regfree(&r->re);
+	r->is_set = false;
+}
+
+bool aif_regex_matches(const struct aif_regex *r, const char *text)
+{
+	return r->is_set && regexec(&r->re, text, 0, NULL, 0) == 0;
+}
+
+bool aif_filter_kernel(const struct aif_regex *r, const struct aif_names *names, uint32_t kind,
+		       uint32_t kernel)
+{
+	const char *name = NULL;
+	char space[64];
+
+	if (kind == AIF_LAUNCH_KERNEL && kernel >= names->p->kernels_len)
+		return false;
+	if (kind == AIF_LAUNCH_KERNEL)
+		name = aif_names_short(names, kernel);
+	return aif_regex_matches(r, aif_names_work_full(names, kind, kernel, space)) ||
+	       (name && aif_regex_matches(r, name));
+}
+
+int aif_filter_init(struct aif_filter *f, const char *focus, const char *ignore,
+		    struct aif_err *err)
+{
+	int r = aif_regex_init(&f->focus, "--focus", focus, err);
+
+	f->ignore = (struct aif_regex){0};
+	if (r == 0)
+		r = aif_regex_init(&f->ignore, "--ignore", ignore, err);
+	if (r < 0)
+		aif_filter_finish(f);
+	return r;
+}
+
+void aif_filter_finish(struct aif_filter *f)
+{
+	aif_regex_finish(&f->focus);
+	aif_regex_finish(&f->ignore);
+}
+
+unsigned aif_filter_hits(const struct aif_filter *f, const char *text)
+{
+	return (aif_regex_matches(&f->focus, text) ? AIF_HIT_FOCUS : 0) |
+	       (aif_regex_matches(&f->ignore, text) ? AIF_HIT_IGNORE : 0);
+}
+
+int aif_filter_tree(const struct aif_filter *f, struct aif_tree *t)
+{
+	uint8_t *names, *nodes;
+	size_t len;
+	int r = -ENOMEM;
+
+	assert(!t->sealed);
+	if (!aif_filter_is_set(f))
+		return 0;
+	names = calloc(t->names.len, 1);
+	nodes = calloc(t->len, 1);
+	if (!names || !nodes)
+		goto done;
+	/* Name 0 is the root's, which is in no stack. */
+	for (uint32_t i = 1; i < t->names.len; i++)
+		names[i] = (uint8_t)aif_filter_hits(f, aif_tree_text(t, i, &len));
+	for (uint32_t n = 0; n < t->len; n++) {
+		nodes[n] = names[t->nodes[n].name] | (n ? nodes[t->nodes[n].parent] : 0);
+		if (!aif_filter_keeps(f, nodes[n]))
+			t->nodes[n].self = 0;
+	}
+	r = 0;
+done:
+	free(names);
+	free(nodes);
+	return r;
+}

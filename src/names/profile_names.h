@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/map.h"
+#include "profile/model.h"
+
+/*
+ * The names that views of a profile show: short names of kernels, made once when the profile is opened. A profile
+ * itself is not written to by any view.
+ */
+struct aif_names {
+	const struct aif_profile *p; /* must outlive it */
+	struct aif_strset strings;
+	uint32_t *kernels; /* by kernel: its short name in .strings; NULL: none was made */
+};
+
+/* Names as the profile has them, without any that are made: for tests, and where names do not
+ * matter. */
+#define AIF_NAMES_OF(profile) (&(struct aif_names){.p = (profile)})
+
+/* Makes a short name for each kernel; one that the file has is kept. Kernels with different names
+ * get different ones: with more room, or in the end by a mark that is always the same for the same
+ * kernel. 0 or -ENOMEM; finished by the caller in any case. */
+int aif_names_make(struct aif_names *n, const struct aif_profile *p);
+void aif_names_finish(struct aif_names *n); /* a zeroed struct is allowed */
+
+/* Makes one line of each name that was made, as aif_profile_sanitize does with the profile's. 0 or
+ * -ENOMEM. */
+int aif_names_sanitize(struct aif_names *n);
+
+/* Returns the short name of a kernel, or NULL if it has none. */
+const char *aif_names_short(const struct aif_names *n, uint32_t kernel);
+
+/* Returns what `kernel` of `kind` is called: the kernel's short name, else its name, or
+ * "[read]". */
+const char *aif_names_work(const struct aif_names *n, uint32_t kind, uint32_t kernel,
+			   char space[64]);
+/* Returns the same with the kernel's name in full. */
+const char *aif_names_work_full(const struct aif_names *n, uint32_t kind, uint32_t kernel,
+				char space[64]);
+
+/* Makes the briefest names that still tell the profile's kernels apart: *ret[i] is kernel i's, a
+ * string of *strings; without any template arguments where no other kernel is called like that,
+ * else its short name. *ret is for free(), *strings is finished by the caller, also after a
+ * failure. 0 or -ENOMEM. */
+int aif_names_brief(const struct aif_names *n, struct aif_strset *strings, uint32_t **ret);

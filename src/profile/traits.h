@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+struct aif_profile;
+
+/* The units of the weights of CPU samples. */
+enum aif_cpu_weights {
+	AIF_CPU_WEIGHTS_TIME,
+	AIF_CPU_WEIGHTS_WALL,
+	AIF_CPU_WEIGHTS_SPANS, /* time of a clock, in what a trace says that a thread was in */
+	AIF_CPU_WEIGHTS_COUNTS /* no time at all: page faults, switches */
+};
+
+/*
+ * Traits of a profile's rows. Rows that import made of another profiler's file lack some of
+ * what a recording's have. A zeroed struct is a recording's.
+ */
+struct aif_traits {
+	bool is_imported;
+	/* Rows of devices and CPUs are stacks with lengths: nobody knows how many launches one
+	 * stands for, nor when that was. */
+	bool is_lengths;
+	/* The number of samples that a length stands for is not known. False where the lengths are numbers of
+	 * samples, as in iaprof's text. */
+	bool samples_unknown;
+	/* The lengths are numbers of samples, and nobody has said how long one stands for
+	 * (import --count). */
+	bool times_unknown;
+	enum aif_cpu_weights cpu_weights;
+};
+
+/* Reads them from the profile's meta: p->traits of a profile that was opened or imported has
+ * them. */
+struct aif_traits aif_traits_of(const struct aif_profile *p);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "base/map.h"
+#include "record/ingest/opts.h"
+#include "wire/standby.h"
+
+#include <sys/types.h>
+
+/*
+ * Recording processes that we did not start: finds their pages, takes their locks, rings. Also where a
+ * recording makes itself known to agents that start later and to `ctl`. Belongs to the main thread.
+ */
+
+/* A process that the user has named. */
+struct aif_attach_request {
+	int pid, pidfd;
+	bool was_announced; /* that it is waited for */
+	bool no_agent;      /* it has none: nothing is waited for (record --ebpf) */
+	bool ended;
+};
+
+/* A page whose lock is ours. */
+struct aif_attach_page {
+	int fd, pid; /* 0: of another namespace */
+	ino_t inode;
+	char name[AIF_STANDBY_NAME_MAX];
+	uint64_t rung_ns;
+	bool joined;
+};
+
+struct aif_attach {
+	int dir;                         /* -1: there is none; then nobody can find us */
+	char path[128];                  /* of it */
+	char shown[AIF_STANDBY_DIR_MAX]; /* the same for people */
+	uid_t owner;
+	enum aif_standby_wants wants;
+	struct aif_attach_request request[AIF_RECORD_PIDS];
+	int pids[AIF_RECORD_PIDS + 1]; /* of the wishes, ends with 0 */
+	unsigned requests;
+	struct aif_attach_page *page;
+	size_t pages, cap;
+	struct aif_map joined;  /* pid -> 1: has our memory */
+	struct aif_map refused; /* inode -> 1: cannot be recorded, and that was said */
+	struct aif_standby_call call;
+	int about; /* -1: not announced yet, nobody is rung */
+	uint64_t looked_ns;
+	char busy[256]; /* why a wish cannot be fulfilled */
+	unsigned old_agents;
+};
+
+/* Finds the processes that are to be recorded; refuses those that cannot be. 0 or -errno with
+ * *err. */
+int aif_attach_open(struct aif_attach *a, const struct aif_record_opts *opts, struct aif_err *err);
+/* Takes the rights of the directory's owner, for this thread, until aif_attach_as_ourselves():
+ * files there are made and removed with these, not root's, since the owner may plant links. 0 or
+ * -EPERM. */
+int aif_attach_as_owner(const struct aif_attach *a);
+void aif_attach_as_ourselves(void);
+/* Recording begins: whoever is found from now on is rung. `dir`: the recording's own, in that of standby processes; `token`:
+ * what agents show there, AIF_TOKEN_LEN bytes and a zero. 0 or -errno. */
+int aif_attach_announce(struct aif_attach *a, const char *dir, const char *token,
+			const struct aif_record_opts *opts, const char *output);
+/* Lets everybody go. */
+void aif_attach_close(struct aif_attach *a);
+
+/* Often: looks for processes, when it is time. */
+void aif_attach_look(struct aif_attach *a, uint64_t now);
+/* A process asks for our memory: shall it get it? */
+bool aif_attach_accepts(const struct aif_attach *a, int pid, bool after_fork);
+/* Is it one that the user has named? */
+bool aif_attach_is_requested(const struct aif_attach *a, int pid);
+/* Notes that a process has joined this recording. */
+void aif_attach_joined(struct aif_attach *a, int pid);
+/* Tells the others whether we collect. */
+void aif_attach_state(struct aif_attach *a, enum aif_standby_state state);
+
+/* All processes that were named have ended. */
+bool aif_attach_all_ended(struct aif_attach *a);
+/* The next process that is waited for because no runtime has started in it; 0: none. Each once. */
+int aif_attach_awaited(struct aif_attach *a);

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/attach/attach_dir.h"
+
+#include "base/open_regular.h"
+#include "base/process.h"
+#include "wire/handshake.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define AGENT "libaiflame-agent"
+
+void aif_standby_default(char path[AIF_STANDBY_DIR_MAX])
+{
+	const char *given = getenv(AIF_ENV_STANDBY), *run = getenv("XDG_RUNTIME_DIR");
+	struct stat st;
+
+	if (given && *given == '/' && strlen(given) < AIF_STANDBY_DIR_MAX)
+		snprintf(path, AIF_STANDBY_DIR_MAX, "%s", given);
+	else if (run && *run == '/' && strlen(run) + 9 < AIF_STANDBY_DIR_MAX &&
+		 stat(run, &st) == 0 && st.st_uid == geteuid())
+		snprintf(path, AIF_STANDBY_DIR_MAX, "%s/aiflame", run);
+	else
+		snprintf(path, AIF_STANDBY_DIR_MAX, "/tmp/aiflame-%u", (unsigned)geteuid());
+}
+
+static uint64_t namespace_of(const char *pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%s/ns/pid", pid);
+	return stat(path, &st) < 0 ? 0 : st.st_ino;
+}
+
+/* Did the process `pid` start when the page says? In another time namespace that is another number, and may be rounded
+ * otherwise. */
+static bool has_started_as(const struct aif_standby_page *page, int pid)
+{
+	const int64_t tick_ns = (int64_t)AIF_NS_PER_S / AIF_MAX(sysconf(_SC_CLK_TCK), 1);
+	struct aif_proc_clocks clocks;
+	char number[16];
+	uint64_t started;
+	int64_t off;
+
+	snprintf(number, sizeof(number), "%d", pid);
+	if (aif_standby_started(number, &started) < 0)
+		return false;
+	if (started == page->started)
+		return true;
+	if (!aif_proc_clocks(pid, &clocks) || !clocks.boottime)
+		return false;
+	off = (int64_t)(started - page->started) - (int64_t)clocks.boottime / tick_ns;
+	return off >= -1 && off <= 1;
+}
+
+/* Is `pid` here what the page calls page->pid in its own namespace? */
+static bool is_process(const struct aif_standby_page *page, int pid)
+{
+	char path[64], number[16], line[256];
+	unsigned inner = 0;
+	FILE *f;
+
+	snprintf(number, sizeof(number), "%d", pid);
+	if (!has_started_as(page, pid) || namespace_of(number) != page->pid_namespace)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "NSpid:", 6) && strrchr(line, '\t'))
+			inner = (unsigned)strtoul(strrchr(line, '\t') + 1, NULL, 10);
+	if (f)
+		fclose(f);
+	return inner == page->pid;
+}
+
+/* False: it has ended. */
+static bool find_process(struct aif_standby_entry *e, uint64_t own_namespace, const int *look_for)
+{
+	const struct aif_standby_page *page = &e->page;
+	struct aif_standby_maps maps;
+
+	if (page->pid_namespace != own_namespace) {
+		for (; look_for && *look_for && !e->pid; look_for++)
+			if (is_process(page, *look_for))
+				e->pid = *look_for;
+		return true;
+	}
+	e->pid = (int)page->pid;
+	/* The number may be another's by now, or the process another program's. */
+	return has_started_as(page, e->pid) &&
+	       (aif_standby_maps(e->pid, e->inode, &maps) < 0 || maps.has_page);
+}
+
+/* A text of another's: it ends, and does nothing to the terminal that it is printed on. */
+static void tame(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 127)
+			*text = '?';
+}
+
+static bool read_page(int dir, const char *name, struct aif_standby_entry *e)
+{
+	size_t len = strlen(name), suffix = sizeof(AIF_STANDBY_SUFFIX) - 1;
+	struct stat st;
+
+	*e = (struct aif_standby_entry){.fd = -1};
+	if (len <= suffix || len >= sizeof(e->name) ||
+	    strcmp(name + len - suffix, AIF_STANDBY_SUFFIX) != 0)
+		return false;
+	memcpy(e->name, name, len + 1);
+	e->fd = aif_open_regular(dir, name, O_RDWR | O_NOFOLLOW);
+	if (e->fd < 0 || fstat(e->fd, &st) < 0 ||
+	    pread(e->fd, &e->page, sizeof(e->page), 0) != (ssize_t)sizeof(e->page) ||
+	    e->page.magic != AIF_STANDBY_MAGIC)
+		return false;
+	e->inode = st.st_ino;
+	e->uid = st.st_uid;
+	tame(e->page.runtime, sizeof(e->page.runtime));
+	tame(e->page.version, sizeof(e->page.version));
+	tame(e->page.call.socket, sizeof(e->page.call.socket));
+	tame(e->page.call.name, sizeof(e->page.call.name));
+	return true;
+}
+
+static DIR *list(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!d && fd >= 0)
+		close(fd);
+	return d;
+}
+
+void aif_standby_pages(int dir, const int *look_for,
+		       bool (*fn)(void *arg, struct aif_standby_entry *entry), void *arg)
+{
+	uint64_t own = namespace_of("self");
+	struct dirent *d;
+	bool more = true;
+	DIR *at = list(dir);
+
+	while (at && more && (d = readdir(at)) != NULL) {
+		struct aif_standby_entry e;
+
+		if (read_page(dir, d->d_name, &e)) {
+			if (find_process(&e, own, look_for))
+				more = fn(arg, &e);
+			else if (flock(e.fd, LOCK_EX | LOCK_NB) == 0)
+				unlinkat(dir, e.name, 0);
+		}
+		if (e.fd >= 0)
+			close(e.fd);
+	}
+	if (at)
+		closedir(at);
+}
+
+static bool read_recording(int dir, const char *name, struct aif_standby_found *f)
+{
+	struct aif_standby_recording *a = &f->about;
+	char path[128];
+	ssize_t n;
+	int fd;
+
+	*f = (struct aif_standby_found){.name = ""};
+	if (strncmp(name, AIF_STANDBY_RECORDING, sizeof(AIF_STANDBY_RECORDING) - 1) != 0 ||
+	    strlen(name) >= sizeof(f->name))
+		return false;
+	snprintf(f->name, sizeof(f->name), "%s", name);
+	snprintf(path, sizeof(path), "%s/about", name);
+	fd = aif_open_regular(dir, path, O_RDONLY | O_NOFOLLOW);
+	if (fd < 0)
+		return false;
+	n = pread(fd, a, sizeof(*a), 0);
+	/* A recorder that lives holds the lock. */
+	f->has_ended = flock(fd, LOCK_SH | LOCK_NB) == 0;
+	close(fd);
+	if (n != (ssize_t)sizeof(*a) || a->magic != AIF_STANDBY_MAGIC)
+		return false;
+	tame(a->call.socket, sizeof(a->call.socket));
+	tame(a->call.name, sizeof(a->call.name));
+	tame(a->command, sizeof(a->command));
+	tame(a->output, sizeof(a->output));
+	return true;
+}
+
+void aif_standby_recordings(int dir, bool (*fn)(void *arg, const struct aif_standby_found *found),
+			    void *arg)
+{
+	struct aif_standby_found found;
+	struct dirent *d;
+	bool more = true;
+	DIR *at = list(dir);
+
+	while (at && more && (d = readdir(at)) != NULL)
+		if (read_recording(dir, d->d_name, &found))
+			more = fn(arg, &found);
+	if (at)
+		closedir(at);
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), m = strlen(end);
+
+	return n >= m && !strcmp(name + n - m, end);
+}
+
+void aif_standby_remove(int dir, const char *recording)
+{
+	static const char *const files[] = {"agent", AIF_STANDBY_ABOUT, AIF_STANDBY_ABOUT_NEW};
+	int fd = openat(dir, recording, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct dirent *d;
+	DIR *at;
+
+	if (fd < 0)
+		return;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(files); i++)
+		unlinkat(fd, files[i], 0);
+	at = list(fd);
+	while (at && (d = readdir(at)) != NULL)
+		if (ends_with(d->d_name, AIF_OBJECT_SUFFIX) ||
+		    ends_with(d->d_name, AIF_OBJECT_PART))
+			unlinkat(fd, d->d_name, 0);
+	if (at)
+		closedir(at);
+	close(fd);
+	unlinkat(dir, recording, AT_REMOVEDIR);
+}
+
+int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret)
+{
+	char path[64], *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	*ret = (struct aif_standby_maps){.has_agent = false};
+	while (getline(&line, &size, f) > 0) {
+		unsigned long inode = 0;
+		const char *path_of = strchr(line, '/'), *file = strrchr(line, '/');
+
+		if (sscanf(line, "%*s %*s %*s %*s %lu", &inode) != 1 || !inode || !file)
+			continue;
+		ret->has_agent |= !strncmp(file + 1, AGENT, sizeof(AGENT) - 1);
+		if ((page && inode != page) || !strstr(file, AIF_STANDBY_SUFFIX))
+			continue;
+		ret->has_page = true;
+		if ((size_t)(file - path_of) < sizeof(ret->dir))
+			snprintf(ret->dir, sizeof(ret->dir), "%.*s", (int)(file - path_of),
+				 path_of);
+	}
+	free(line);
+	fclose(f);
+	return 0;
+}
+
+int aif_standby_environment(int pid, const char *name, char *ret, size_t size)
+{
+	size_t len = strlen(name), cap = 0;
+	char path[64], *entry = NULL;
+	int r = -EAGAIN;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	while (r && getdelim(&entry, &cap, '\0', f) > 0) {
+		r = -ENOENT;
+		if (!strncmp(entry, name, len) && entry[len] == '=' &&
+		    strlen(entry + len + 1) < size) {
+			strcpy(ret, entry + len + 1);
+			r = 0;
+		}
+	}
+	free(entry);
+	fclose(f);
+	return r;
+}
+
+static bool is_waiting(int pid, const struct stat *dir)
+{
+	char standby[AIF_STANDBY_DIR_MAX], path[AIF_STANDBY_DIR_MAX + 32];
+	struct aif_standby_maps maps;
+	struct stat st;
+
+	if (aif_standby_environment(pid, AIF_ENV_STANDBY, standby, sizeof(standby)) < 0)
+		return false;
+	/* The path is the process's own, which may be in a container. */
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, standby);
+	if (*standby != '/' || stat(path, &st) < 0 || st.st_dev != dir->st_dev ||
+	    st.st_ino != dir->st_ino)
+		return false;
+	return aif_standby_maps(pid, 0, &maps) == 0 && maps.has_agent && !maps.has_page;
+}
+
+void aif_standby_waiting(int dir, void (*fn)(void *arg, int pid), void *arg)
+{
+	const struct dirent *d;
+	struct stat st;
+	DIR *proc;
+	char *end;
+
+	if (dir < 0 || fstat(dir, &st) < 0)
+		return;
+	proc = opendir("/proc");
+	while (proc && (d = readdir(proc)) != NULL) {
+		long pid = strtol(d->d_name, &end, 10);
+
+		if (!*end && pid > 0 && pid != getpid() && is_waiting((int)pid, &st))
+			fn(arg, (int)pid);
+	}
+	if (proc)
+		closedir(proc);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/describe.h"
+
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static void meta_printf(struct aif_store *s, const char *key, const char *fmt, ...)
+	AIF_PRINTF(3, 4);
+static void meta_printf(struct aif_store *s, const char *key, const char *fmt, ...)
+{
+	char text[8192];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	aif_store_meta(s, key, text);
+}
+
+static void cpu_model(char *ret, size_t size)
+{
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	char line[512];
+
+	ret[0] = '\0';
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "model name", 10) && strchr(line, ':')) {
+			line[strcspn(line, "\n")] = '\0';
+			snprintf(ret, size, "%s", strchr(line, ':') + 2);
+			break;
+		}
+	if (f)
+		fclose(f);
+}
+
+void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o)
+{
+	struct aif_buf command = {0};
+	struct utsname un;
+	char cpu[256];
+
+	for (const char *const *p = o->pids; *p; p++)
+		aif_buf_printf(&command, "%s%s", p == o->pids ? "process " : ", ", *p);
+	if (o->all_processes)
+		aif_buf_puts(&command, o->ebpf ? "all processes" : "all processes on standby");
+	for (char *const *a = o->argv; a && *a; a++) {
+		bool quote = !**a || strpbrk(*a, " \t\n'\"\\$;&|<>()*?");
+
+		aif_buf_printf(&command, quote ? "%s'%s'" : "%s%s", a == o->argv ? "" : " ", *a);
+	}
+	cpu_model(cpu, sizeof(cpu));
+	uname(&un);
+	pthread_mutex_lock(&s->lock);
+	aif_store_meta(s, "command", aif_buf_str(&command));
+	if (!o->argv)
+		aif_store_meta(s, "attached", o->all_processes ? "all" : "named");
+	meta_printf(s, "host", "%s", un.nodename);
+	meta_printf(s, "kernel", "%s %s", un.sysname, un.release);
+	meta_printf(s, "cpu", "%s, %ld cores", cpu, sysconf(_SC_NPROCESSORS_ONLN));
+	meta_printf(s, "recorder_version", "%s", AIF_VERSION);
+	meta_printf(s, "device_rate", "%u", o->device_rate);
+	meta_printf(s, "cpu_rate", "%u", o->cpu_rate);
+	if (o->ebpf)
+		meta_printf(s, "ebpf", "%s%s", o->all_processes ? "all" : "processes",
+			    o->off_cpu ? ", off CPU" : "");
+	meta_printf(s, "cpu_sampling", "%s", o->wall ? "wall" : "cpu");
+	meta_printf(s, "start_realtime_ns", "%" PRIu64, aif_clock_ns(CLOCK_REALTIME));
+	pthread_mutex_unlock(&s->lock);
+	aif_buf_finish(&command);
+}
+
+static uint64_t timeval_ns(struct timeval tv)
+{
+	return (uint64_t)tv.tv_sec * AIF_NS_PER_S + (uint64_t)tv.tv_usec * 1000;
+}
+
+/* Captures below which a median says little. */
+#define ENOUGH_CAPTURES 16
+
+/* Returns a quantile of the times of captures, ns, interpolated within its range. */
+static uint64_t capture_quantile(const struct aif_drain_stats *st, double q)
+{
+	double n = 0, below = 0;
+	unsigned i = 0;
+
+	for (unsigned k = 0; k < AIF_SHM_TIMES; k++)
+		n += (double)st->capture_times[k];
+	while (i < AIF_SHM_TIMES - 1 && below + (double)st->capture_times[i] < q * n)
+		below += (double)st->capture_times[i++];
+	return aif_shm_time_from(i) +
+	       (uint64_t)((q * n - below) / AIF_MAX((double)st->capture_times[i], 1) *
+			  (double)(aif_shm_time_from(i + 1) - aif_shm_time_from(i)));
+}
+
+void aif_describe_costs(struct aif_store *s, const struct aif_record_opts *o,
+			const struct aif_drain_stats *st)
+{
+	struct rusage own, children;
+
+	getrusage(RUSAGE_SELF, &own);
+	getrusage(RUSAGE_CHILDREN, &children);
+	pthread_mutex_lock(&s->lock);
+	meta_printf(s, "sampling", "%s",
+		    st->sampled_by_perf    ? "perf"
+		    : st->sampled_by_timer ? "timer"
+					   : "none");
+	meta_printf(s, "cost.recorder_cpu_ns", "%" PRIu64,
+		    timeval_ns(own.ru_utime) + timeval_ns(own.ru_stime));
+	meta_printf(s, "cost.drain_cpu_ns", "%" PRIu64, st->drain_cpu_ns);
+	meta_printf(s, "cost.recorder_rss_kb", "%ld", own.ru_maxrss);
+	meta_printf(s, "cost.target_cpu_ns", "%" PRIu64,
+		    timeval_ns(children.ru_utime) + timeval_ns(children.ru_stime));
+	meta_printf(s, "cost.helper_cpu_ns", "%" PRIu64, st->agent_cpu_ns);
+	meta_printf(s, "overhead.asked_ppm", "%" PRIu32, o->all_launches ? 0 : o->overhead_ppm);
+	meta_printf(s, "overhead.uncaptured", "%" PRIu64, st->uncaptured);
+	if (st->cost_error_ppm) {
+		meta_printf(s, "overhead.cost_ppm", "%" PRIu32, st->cost_ppm);
+		meta_printf(s, "overhead.cost_error_ppm", "%" PRIu32, st->cost_error_ppm);
+	}
+	if (st->sampled_by_perf)
+		meta_printf(s, "cost.sampling_ns", "%" PRIu64, st->sampling_ns);
+	if (st->spent_ns)
+		meta_printf(s, "cost.callbacks_ns", "%" PRIu64, st->spent_ns);
+	if (st->device_bytes)
+		meta_printf(s, "cost.device_bytes", "%" PRIu64, st->device_bytes);
+	if (st->captures) /* measured on some launches, told for all */
+		meta_printf(s, "cost.agent_ns", "%" PRIu64,
+			    (uint64_t)((double)st->capture_ns / (double)st->captures *
+				       (double)st->launches));
+	if (st->captures >= ENOUGH_CAPTURES) {
+		meta_printf(s, "cost.capture_median_ns", "%" PRIu64, capture_quantile(st, 0.5));
+		meta_printf(s, "cost.capture_p99_ns", "%" PRIu64, capture_quantile(st, 0.99));
+	}
+	pthread_mutex_unlock(&s->lock);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "record/drain.h"
+
+/* Describes a recording in the profile's table `meta`; how the command ended: ending.h. */
+
+/* Describes the command, the machine and the options, when the recording begins. Takes the store's lock. */
+void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o);
+/* Describes who sampled and what the recording has cost, when it ends. Takes the store's lock. */
+void aif_describe_costs(struct aif_store *s, const struct aif_record_opts *o,
+			const struct aif_drain_stats *st);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+
+/*
+ * The files behind modules, opened at the moment a module is first seen, since they may be gone (or
+ * replaced) when names are wanted. The drain thread adds, the naming thread takes.
+ */
+struct aif_modfile {
+	uint32_t module; /* of the store */
+	int fd;
+	char *path;       /* as the target names it; for messages and separate debug files */
+	char *build_id;   /* hexadecimal, NULL = unknown */
+	bool is_perf_map; /* of a process that has ended: names of its code that is in no file */
+	/* A function of a device's own code: mangled; and where it is, if its object was kept. */
+	char *function;
+	uint64_t object; /* hash (wire/handshake.h), 0 = not kept */
+	uint32_t symbol;
+	uint64_t spirv; /* != 0: what a program was made of, left under aif_object_source() of it */
+};
+
+/* Names of SPIR-V modules. */
+#define AIF_SPIRV_NAME     "spirv %016" PRIx64
+#define AIF_SPIRV_NAME_MAX 32
+struct aif_modfiles {
+	pthread_mutex_t lock;
+	struct aif_modfile *files; /* not yet taken */
+	size_t files_len, files_cap;
+	int objects; /* the directory in which agents leave device code, -1 = none */
+};
+
+int aif_modfiles_init(struct aif_modfiles *f);
+void aif_modfiles_finish(struct aif_modfiles *f); /* closes what nobody took */
+
+/* Opens the file that process `pid` has mapped at [lo, hi) under `path`: through
+ * /proc/PID/map_files where the kernel lets us (right even for deleted files), else through the
+ * process's own root directory. -errno when it cannot be opened: -EINVAL if it is not a regular file,
+ * -EMFILE also while the last descriptors are kept for others. */
+int aif_modfile_open(int pid, uint64_t lo, uint64_t hi, const char *path);
+
+/* Takes fd. 0 or -ENOMEM (fd is closed then). */
+int aif_modfiles_add(struct aif_modfiles *f, uint32_t module, int fd, const char *path,
+		     const char *build_id);
+int aif_modfiles_add_function(struct aif_modfiles *f, uint32_t module, const char *name, size_t len,
+			      uint64_t object, uint32_t symbol);
+int aif_modfiles_add_perf_map(struct aif_modfiles *f, uint32_t module, int fd);
+int aif_modfiles_add_spirv(struct aif_modfiles *f, uint64_t hash);
+/* Moves one file to *ret; its fd and strings are then the caller's. False if there is none. */
+bool aif_modfiles_take(struct aif_modfiles *f, struct aif_modfile *ret);
+void aif_modfile_finish(struct aif_modfile *file);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/* Processes that can be named with -p. */
+#define AIF_RECORD_PIDS 64
+
+/* Options of `aiflame record`. Strings stay the caller's. A zeroed struct with `argv` set (and,
+ * where 0 is not the default, what aif_record_opts_init sets) is a plain recording. */
+struct aif_record_opts {
+	const char *output;   /* -o: pattern with %h %p %r %q{VAR}; default "aiflame.data" */
+	int runtime_choice;   /* --runtime as it was given: 0 = all; it becomes: */
+	const char *runtime;  /* only this one, by its name; NULL = all */
+	const char *agent;    /* path of libaiflame-agent.so */
+	uint32_t device_rate; /* --device-rate Hz, default 999; 0 = no device samples */
+	const char *counters; /* --counters: names with commas between; NULL = none */
+	uint32_t cpu_rate;    /* --cpu-rate Hz, default 99; 0 = no CPU samples */
+	bool ebpf;    /* --ebpf: CPU samples from the kernel, of processes without the agent, too */
+	bool off_cpu; /* --off-cpu: and where threads wait */
+	bool wall;    /* --wall: CPU samples by wall-clock timers in the target */
+	uint32_t overhead_ppm; /* --overhead: the slowdown that is allowed, in 1/1,000,000 */
+	bool all_launches;     /* --all-launches: without a limit */
+	uint64_t duration_ns;  /* --duration: 0 = until the command ends */
+	uint32_t repeat;       /* --repeat: so many times --delay and --duration; 0 = once */
+	const char *steps;     /* --steps as it was given, parsed into: */
+	uint32_t steps_from, steps_to; /* --steps FROM:TO of the program's own; to 0 = all of it */
+	bool kill;                     /* --kill: end the command after the duration */
+	uint64_t keep_ns;              /* --keep: 0 = everything */
+	uint64_t max_size;             /* --max-size in bytes: 0 = no limit */
+	int cupti;                     /* --cupti (enum aif_cupti_use) */
+	bool device_lines;             /* --device-lines */
+	bool no_python;                /* --no-python */
+	bool children;                 /* --children */
+	bool no_source;                /* --no-source */
+	bool no_code;                  /* --no-code */
+	bool quiet;
+	bool can_have_metrics; /* Level Zero's driver starts with ZET_ENABLE_METRICS=1 */
+	const char *name;      /* --name: for `ctl`; default: that of the output */
+	uint64_t delay_ns;     /* --delay: collects nothing before */
+	bool all_processes;    /* -a: those on standby */
+	/* -p: decimal numbers, NULL behind the last */
+	const char *pids[AIF_RECORD_PIDS + 1];
+	char *const *argv; /* NULL-terminated command; NULL: with -a and -p */
+};
+
+#define AIF_RECORD_COUNTERS 512 /* as AIF_SHM_COUNTERS has it */
+
+#define AIF_RECORD_DEFAULT_RATE 999
+/* Highest rate but for hardware that samples itself, in its own steps (xe_card.h). */
+#define AIF_RECORD_MAX_RATE         20000
+#define AIF_RECORD_DEFAULT_CPU_RATE 99
+#define AIF_RECORD_DEFAULT_OVERHEAD 20000
+
+static inline uint32_t aif_record_rate(const struct aif_record_opts *o)
+{
+	return AIF_MIN(o->device_rate, AIF_RECORD_MAX_RATE);
+}

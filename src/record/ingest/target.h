@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "record/ingest/jit_names.h"
+#include "record/ingest/opts.h"
+#include "base/process.h"
+#include "record/ingest/pycode.h"
+#include "record/ingest/store.h"
+#include "wire/ring.h"
+
+/* Sources that there can be (source.h). */
+#define AIF_SOURCES_MAX 16
+
+/*
+ * An attached process: its rings, and the map from its ids to the store's. Belongs to the drain
+ * thread. Everything that comes out of a ring is hostile: ids are looked up, never trusted; tables
+ * per process are bounded.
+ */
+
+/* A piece of the target's address space that holds code. */
+struct aif_address_range {
+	uint64_t lo, hi, base; /* address in the module = pc - base */
+	uint32_t module;
+	bool is_kernel; /* device code that runs on a CPU */
+	uint32_t name;  /* has_name: string of a JIT compiler's function */
+	bool has_name;
+};
+
+/* Sorted ranges of a process's address space. */
+struct aif_address_map {
+	struct aif_address_range *at;
+	size_t len, cap;
+};
+
+struct aif_target_slot {
+	struct aif_drain drain;
+	struct aif_address_map ranges; /* as its ring defines them, in the order of its stacks */
+	uint32_t thread;               /* of the store, AIF_NONE before the first THREAD record */
+	struct aif_map pycodes;        /* agent's id -> number of pycode.h */
+	struct aif_map stacks, shapes;
+	struct aif_program_ranges *program_ranges; /* program_ranges.h; NULL: none */
+	uint64_t lost_launches, lost_execs, lost_samples, lost_others; /* already counted */
+	uint64_t bad;
+};
+
+struct aif_target_program {
+	uint32_t id; /* of the store once whole, else AIF_NONE */
+	struct aif_buf source;
+	uint32_t source_len, options, source_name;
+};
+
+/* State of a process's CUPTI, as its agent reports it. Hostile: a use is one of the enum, all else
+ * may be anything. */
+struct aif_target_cupti {
+	uint8_t id[AIF_SHM_CUPTI_ID];
+	uint32_t version, use; /* use: when it was last in use; AIF_CUPTI_USE_AUTO: never */
+	bool in_use;           /* now, or at the end of the process */
+};
+
+struct aif_target {
+	struct aif_target *next;
+	uint32_t process; /* of the store */
+	int pid;
+	int pidfd; /* -1: death is seen by kill(pid, 0) */
+	bool ended;
+	uint64_t ended_ns; /* when that was seen; 0: another program took its place (exec) */
+	struct aif_proc_clocks clocks; /* what it says of times is shifted by these */
+
+	/* Hostile memory: sizes are those below. NULL: a process without the agent (ebpf/processes.h). */
+	struct aif_shm *shm;
+	uint32_t slots_len;
+	uint64_t ring_size;
+	struct aif_target_slot *slots;
+	uint32_t first_slot; /* whose ring is read first, the next time */
+	bool is_cut;         /* its turn ended before its rings were empty */
+
+	struct aif_quota quota;    /* for what it makes the store remember */
+	struct aif_map threads;    /* tid -> thread of the store */
+	struct aif_map device_pci; /* agent's id -> address on the bus, where it is known */
+	struct aif_map devices, streams, programs,
+		kernels; /* agent's id -> store's; programs -> index */
+	struct aif_target_program *program;
+	size_t program_len, program_cap;
+	struct aif_map kernel_named; /* name string -> kernel, to find a kernel by its module */
+
+	struct aif_address_map ranges; /* as defined last, or found in its maps */
+	uint64_t maps_read_ns;         /* when /proc/PID/maps was last read */
+	bool maps_stale;
+	struct aif_jit_names jit; /* code that is in no file */
+
+	struct aif_deferred *deferred; /* records that name a definition still under way */
+	size_t deferred_len, deferred_cap;
+
+	uint64_t before_attach, no_slot, no_memory, no_calls; /* already counted */
+	uint64_t launches, execs;
+	uint64_t lost_samples; /* that its rings had no room for */
+	uint64_t uncaptured;   /* launches that the overhead budget left out */
+	/* gaps.c: since when it does not collect, 0 = it does; what it reported last. */
+	uint64_t gap_since, began, stopped;
+	uint64_t beat_ns;                /* the recorder's last heartbeat */
+	uint64_t silent_from, silent_to; /* when there was none for too long */
+	struct aif_target_cupti cupti;
+	uint64_t filters;                    /* seccomp.c: that it had at first */
+	bool is_filtered;                    /* it has installed another since */
+	void *source_state[AIF_SOURCES_MAX]; /* source.h */
+};
+
+/* A GPU (record/ingest/gpus.h). */
+struct aif_gpu {
+	uint32_t pci, device; /* wire.h, 0 = not known; of the store */
+	bool is_named;        /* by an agent */
+};
+#define AIF_GPUS 64
+
+struct aif_modfiles;
+struct aif_source;
+
+/* State of the drain thread, and of its sources. */
+struct aif_drainer {
+	struct aif_store *store;
+	struct aif_modfiles *files;
+	const struct aif_record_opts *opts;
+	struct aif_target *targets;
+	void *scratch; /* AIF_DRAIN_SCRATCH bytes */
+	struct aif_pycodes pycodes;
+	uint32_t windows;
+	/* Counts of sources for the live line and the end: samples kept, what sampling CPU devices has cost the
+	 * targets, and by which means they were sampled. */
+	uint64_t samples, sampling_ns;
+	uint64_t agentless_launches; /* of processes without the agent: on the live line only */
+	bool sampled_by_perf, sampled_by_timer;
+	uint64_t gpu_users_ns; /* when they were last looked for */
+	struct aif_gpu gpus[AIF_GPUS];
+	unsigned gpus_len;
+	const struct aif_source *const *sources; /* source.h */
+	unsigned sources_len;
+	/* A source reads rings that the OS kernel fills, also for processes without the agent. */
+	bool has_kernel_rings;
+	uint32_t source_records; /* types that any source asks for: 1 << type */
+	void *source_state[AIF_SOURCES_MAX];
+};
+#define AIF_DRAIN_SCRATCH 65536
+
+/* Makes a target of a process, which owns `shm` from here; shm NULL: it has no agent. NULL: no memory. */
+struct aif_target *aif_target_new(struct aif_drainer *d, int pid, uint32_t process,
+				  struct aif_shm *shm, uint32_t slots, uint64_t ring_size);
+/* Frees a target and its shared memory. Needs the store's lock. */
+void aif_target_free(struct aif_drainer *d, struct aif_target *t);
+
+/* Drains the rings, as far as the target's turn goes; needs the store's lock. Returns bytes drained. */
+size_t aif_target_drain(struct aif_drainer *d, struct aif_target *t);
+
+/* Says how far its clocks are from ours, before anything of it is read. */
+void aif_target_set_clocks(struct aif_target *t, const struct aif_proc_clocks *clocks);
+/* A CLOCK_MONOTONIC stamp of the target's shared page in our time; 0, none, stays 0. */
+static inline uint64_t aif_target_time(const struct aif_target *t, uint64_t stamp)
+{
+	return stamp ? stamp + t->clocks.monotonic : 0;
+}
+/* Returns what to add to stamps of that clock (enum aif_clock) of the target's. */
+uint64_t aif_target_shift(const struct aif_target *t, uint32_t clock);
+
+/* Returns the bytes that wait in a ring; any number if the target is hostile. */
+uint64_t aif_target_unread(const struct aif_target *t, uint32_t slot);
+
+/* gaps.c: renews the recorder's heartbeat in the target. */
+void aif_target_beat(struct aif_target *t, uint64_t now);
+/* gaps.c: makes rows of the times in which the target did not collect; each_second: also of what has
+ * passed of a gap that still lasts. Needs the store's lock. */
+void aif_target_gaps(struct aif_drainer *d, struct aif_target *t, bool each_second);
+/* Makes the row of the last gap: a target that lives was told to stop at `told`; the recording ends at `end`. */
+void aif_target_last_gap(struct aif_drainer *d, struct aif_target *t, uint64_t told, uint64_t end);
+
+/* seccomp.c: remembers the seccomp filters that a new target has. */
+void aif_filter_begin(struct aif_target *t);
+/* Tells the target whether it has installed another since, if its agent asks or a look is due. Needs the
+ * store's lock. */
+void aif_filter_look(struct aif_drainer *d, struct aif_target *t, bool is_due);
+
+/* Counts what the target reports as lost since the last call. Needs the store's lock. */
+void aif_target_losses(struct aif_drainer *d, struct aif_target *t);
+
+/* Reads what the target reports of its CUPTI. */
+void aif_target_cupti(struct aif_target *t);
+
+/* address_map.c: returns the module and address of a pc, or NULL; reads /proc/PID/maps for an unknown one. */
+const struct aif_address_range *aif_target_range(struct aif_drainer *d, struct aif_target *t,
+						 uint64_t pc, uint64_t now_ns);
+/* A module of its code that is in no file; layers: see jit_names.h. */
+uint32_t aif_target_jit(struct aif_drainer *d, struct aif_target *t, unsigned layer);
+/* A file that is mapped executable at [lo, hi) of *range, from `offset` on: fills in the module that it makes,
+ * whose file is kept for names. False: no memory. Needs the store's lock. */
+bool aif_target_range_of_file(struct aif_drainer *d, struct aif_target *t,
+			      struct aif_address_range *range, uint64_t offset, const char *path);
+/* Counts a module of the target whose file could not be opened; error: -errno. Needs the store's lock. */
+void aif_target_no_file(struct aif_drainer *d, const struct aif_target *t, const char *path,
+			int error);
+void aif_address_map_remove(struct aif_address_map *r, uint64_t lo, uint64_t hi);
+/* Adds a range; earlier ranges at the same addresses are removed. */
+void aif_address_map_add(struct aif_address_map *r, const struct aif_address_range *range);
+const struct aif_address_range *aif_address_map_find(const struct aif_address_map *r, uint64_t pc);

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/listener.h"
+
+#include "base/proc.h"
+#include "base/process.h"
+#include "record/attach/attach_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Process numbers take 15 bits of a launch's number (wire.h: slot and sequence take 48). */
+#define MAX_PROCESSES 32767
+/* Places for processes without a runtime: a script has a hundred thousand of them, and the one that uses the device comes
+ * last. */
+#define MAX_CARRIERS 8192
+/* A number is not given again within a second: that takes as many processes as there are numbers. */
+#define SWEEP_NS AIF_NS_PER_S
+/* Descriptors, memory: the most that are recorded at the same time by one recorder. */
+#define MAX_RUNTIMES 1024
+/* Between connecting and its hello a process waits for a CPU only. With 30 runnable processes on two CPUs
+ * about one of 30 waited for more than 100 ms. */
+#define HELLO_NS (10 * AIF_NS_PER_S)
+/* The greatest that Linux has. */
+#define ERRNO_MAX 4095
+/* Out of descriptors: until the next attempt. */
+#define NO_FILES_NS (20 * 1000 * 1000)
+
+static int make_token(char token[AIF_TOKEN_LEN + 1])
+{
+	uint8_t random[AIF_TOKEN_LEN / 2];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -errno;
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(token + 2 * i, 3, "%02x", random[i]);
+	return 0;
+}
+
+/* In the standby directory of its own user, so that `ctl` and other processes' agents find it. */
+static int make_findable_dir(struct aif_listener *w)
+{
+	const struct aif_attach *a = w->attach;
+
+	if (a->dir < 0 || snprintf(w->dir, sizeof(w->dir), "%s/" AIF_STANDBY_RECORDING "XXXXXX",
+				   a->path) >= (int)sizeof(w->dir))
+		return -ENOENT;
+	if (!mkdtemp(w->dir)) {
+		int r = -errno;
+
+		w->dir[0] = '\0';
+		return r;
+	}
+	w->in_standby = true;
+	return 0;
+}
+
+static int make_dir(char *dir, size_t size)
+{
+	const char *bases[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+	int r = -ENOENT;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(bases); i++) {
+		/* A socket's path has at most 107 characters. */
+		if (!bases[i] || bases[i][0] != '/' || strlen(bases[i]) > 60)
+			continue;
+		snprintf(dir, size, "%s/aiflame-XXXXXX", bases[i]);
+		if (mkdtemp(dir))
+			return 0;
+		r = -errno;
+	}
+	dir[0] = '\0';
+	return r;
+}
+
+static int watch(struct aif_listener *w, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(w->fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+int aif_listener_open(struct aif_listener *w, struct aif_store *s,
+		      const struct aif_record_opts *opts, struct aif_attach *attach,
+		      struct aif_err *err)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int r;
+
+	*w = (struct aif_listener){.fd = -1,
+				   .sock = -1,
+				   .store = s,
+				   .opts = opts,
+				   .attach = attach,
+				   .carriers_max = MAX_CARRIERS};
+	w->crashes_len = aif_cupti_crashes_load(w->crashes, AIF_ARRAY_LEN(w->crashes));
+	r = make_token(w->token);
+	if (!r)
+		r = aif_attach_as_owner(attach);
+	if (!r)
+		r = make_findable_dir(w);
+	if (r < 0 && attach->wants != AIF_WANTS_NONE) {
+		aif_attach_as_ourselves();
+		return aif_err_set(
+			err, r,
+			"%s: cannot make a directory for the agents' socket: %s; its owner "
+			"must be able to write there",
+			attach->shown, strerror(-r));
+	}
+	if (r < 0)
+		r = make_dir(w->dir, sizeof(w->dir));
+	if (r < 0)
+		return aif_err_set(err, r,
+				   "cannot make a directory for the agent's socket: %s; set "
+				   "TMPDIR to a writable directory",
+				   strerror(-r));
+	snprintf(w->socket, sizeof(w->socket), "%s/agent", w->dir);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", w->socket);
+	w->fd = epoll_create1(EPOLL_CLOEXEC);
+	w->sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* Access to the socket is decided by the directory, the token and the uid; a target that has dropped root's
+	 * privileges still holds the token but cannot enter the directory. */
+	if (w->fd < 0 || w->sock < 0 || bind(w->sock, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+	    listen(w->sock, 512) < 0 || watch(w, w->sock) < 0)
+		r = -errno;
+	aif_attach_as_ourselves();
+	if (r < 0) {
+		aif_listener_close(w);
+		return aif_err_set(err, r, "%s: %s", w->socket, strerror(-r));
+	}
+	return 0;
+}
+
+void aif_listener_close(struct aif_listener *w)
+{
+	for (unsigned i = 0; i < w->pending_len; i++)
+		close(w->pending[i].sock);
+	w->pending_len = 0;
+	if (w->sock >= 0)
+		close(w->sock);
+	if (w->fd >= 0)
+		close(w->fd);
+	if (w->dir[0] && aif_attach_as_owner(w->attach) == 0) {
+		aif_standby_remove(AT_FDCWD, w->dir);
+		aif_attach_as_ourselves();
+	}
+	aif_map_finish(&w->by_pid);
+	aif_map_finish(&w->starts);
+	w->fd = w->sock = -1;
+	w->dir[0] = '\0';
+}
+
+/* Arguments with a zero byte behind each, as one string. */
+static uint32_t put_arguments(struct aif_store *s, char *text, size_t n)
+{
+	while (n && !text[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		text[i] = text[i] ? text[i] : ' ';
+	return aif_store_str(s, text, n);
+}
+
+static uint32_t proc_arguments(struct aif_store *s, int pid)
+{
+	char path[64], text[16384];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	n = aif_proc_read(path, text, sizeof(text));
+	return put_arguments(s, text, n > 0 ? (size_t)n : 0);
+}
+
+static bool is_blank(const struct aif_store *s, uint32_t text)
+{
+	return !*aif_profile_str(&s->p, text);
+}
+
+static void fill_process(struct aif_store *s, struct aif_process *p)
+{
+	char link[64], exe[4096];
+	uint64_t start;
+	int parent = 0;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%u/exe", p->pid);
+	n = readlink(link, exe, sizeof(exe));
+	p->exe = aif_store_str(s, exe, n > 0 ? (size_t)n : 0);
+	p->cmdline = proc_arguments(s, (int)p->pid);
+	(void)aif_proc_stat((int)p->pid, &parent, &start);
+	p->ppid = (uint32_t)parent;
+}
+
+static uint64_t start_of(int pid)
+{
+	uint64_t start;
+	int parent;
+
+	return aif_proc_stat(pid, &parent, &start) ? start : 0;
+}
+
+/* The process of the store that has this number now, or AIF_NONE: numbers are used again. Needs the store's lock. */
+static uint32_t find_process(struct aif_listener *w, int pid)
+{
+	uint64_t id, known, start;
+	struct aif_process *p;
+
+	if (pid <= 0 || !aif_map_get(&w->by_pid, (uint64_t)pid, &id) || id == AIF_NONE)
+		return AIF_NONE;
+	p = &w->store->p.processes[id];
+	if (p->end_ns)
+		return AIF_NONE;
+	start = start_of(pid);
+	if (!start || !aif_map_get(&w->starts, id, &known) || known == start)
+		return (uint32_t)id;
+	p->end_ns = aif_now_ns();
+	return AIF_NONE;
+}
+
+static void know_process(struct aif_listener *w, int pid, uint32_t id)
+{
+	uint64_t start = start_of(pid);
+
+	aif_map_put(&w->by_pid, (uint64_t)pid, id);
+	if (start)
+		aif_map_put(&w->starts, id, start);
+}
+
+/* Notes the end of processes that have no memory, which the drain thread does not look at. */
+static void sweep(struct aif_listener *w, uint64_t now)
+{
+	struct aif_profile *p = &w->store->p;
+	uint64_t id;
+
+	if (now - w->swept_ns < SWEEP_NS)
+		return;
+	w->swept_ns = now;
+	pthread_mutex_lock(&w->store->lock);
+	for (size_t i = 0; i < p->processes_len; i++) {
+		struct aif_process *at = &p->processes[i];
+
+		if (!at->end_ns && !(at->flags & AIF_PROCESS_JOINED) &&
+		    aif_map_get(&w->by_pid, at->pid, &id) && id == i &&
+		    kill((pid_t)at->pid, 0) < 0 && errno == ESRCH)
+			at->end_ns = now;
+	}
+	pthread_mutex_unlock(&w->store->lock);
+}
+
+/* Whether one more process can be listed, which asks for memory or does not; one that cannot is counted. Needs the store's
+ * lock. */
+static bool has_place(struct aif_listener *w, bool joins)
+{
+	if (joins)
+		return w->store->p.processes_len < MAX_PROCESSES;
+	if (w->store->p.processes_len < MAX_PROCESSES && w->carriers < w->carriers_max) {
+		w->carriers++;
+		return true;
+	}
+	aif_store_loss(w->store, AIF_REASON_PROCESSES_UNLISTED, AIF_NONE, AIF_NONE, 1);
+	return false;
+}
+
+/* The process `pid`, made known to the store if it is new. 0 is each one of a namespace that we do not see into. */
+static uint32_t process_get(struct aif_listener *w, int pid, bool joins)
+{
+	struct aif_process p = {.pid = (uint32_t)pid, .start_ns = aif_now_ns(), .exit_status = -1};
+	char host[256] = "";
+	uint64_t id;
+
+	aif_store_lock_as(w->store, &w->quota);
+	id = find_process(w, pid);
+	if (id != AIF_NONE) {
+		aif_store_unlock_as(w->store);
+		return (uint32_t)id;
+	}
+	/* The process may have been sampled before (ebpf/ebpf.h). */
+	id = pid > 0 ? aif_store_process_alive(w->store, (uint32_t)pid) : AIF_NONE;
+	if (id != AIF_NONE) {
+		know_process(w, pid, (uint32_t)id);
+	} else if (has_place(w, joins)) {
+		gethostname(host, sizeof(host) - 1);
+		p.host = aif_store_puts(w->store, host);
+		fill_process(w->store, &p);
+		id = aif_store_process(w->store, &p);
+		if (id != AIF_NONE && pid > 0)
+			know_process(w, pid, (uint32_t)id);
+	}
+	aif_store_unlock_as(w->store);
+	return (uint32_t)id;
+}
+
+void aif_listener_add_command(struct aif_listener *w, int pid, char *const argv[])
+{
+	uint32_t id = process_get(w, pid, false);
+	struct aif_buf command = {0};
+	struct aif_process *p;
+
+	if (id == AIF_NONE)
+		return;
+	for (char *const *a = argv; *a; a++)
+		aif_buf_append(&command, *a, strlen(*a) + 1);
+	pthread_mutex_lock(&w->store->lock);
+	p = &w->store->p.processes[id];
+	/* The process may be in its exec, or over: then its command line is empty. */
+	if (is_blank(w->store, p->cmdline))
+		p->cmdline = put_arguments(w->store, (char *)command.data, command.len);
+	pthread_mutex_unlock(&w->store->lock);
+	aif_buf_finish(&command);
+}
+
+/* Takes the agent's description of its process where /proc had none any more. */
+static void introduce(struct aif_listener *w, uint32_t id, struct aif_hello *h, size_t len)
+{
+	size_t exe = strnlen(h->text, len);
+	struct aif_process *p;
+
+	if (id == AIF_NONE || exe == len)
+		return;
+	aif_store_lock_as(w->store, &w->quota);
+	p = &w->store->p.processes[id];
+	if (is_blank(w->store, p->exe))
+		p->exe = aif_store_str(w->store, h->text, exe);
+	if (is_blank(w->store, p->cmdline))
+		p->cmdline = put_arguments(w->store, h->text + exe + 1, len - exe - 1);
+	aif_store_unlock_as(w->store);
+}
+
+/* A pid that says hello again after it has met the recorder has called exec: from here on it is another program.
+ * `flags`: enum aif_process_flag. */
+static uint32_t process_of(struct aif_listener *w, int pid, uint32_t flags)
+{
+	bool joins = flags & AIF_PROCESS_JOINED;
+	uint32_t id = process_get(w, pid, joins);
+	struct aif_process *p;
+	bool again;
+
+	if (id == AIF_NONE)
+		return id;
+	aif_store_lock_as(w->store, &w->quota);
+	p = &w->store->p.processes[id];
+	again = p->flags & AIF_PROCESS_JOINED;
+	if (again && !p->end_ns)
+		p->end_ns = aif_now_ns();
+	/* A process that was first seen with its parent's image, or one given with -p that has called exec since, is
+	 * described anew. */
+	else if (!again && (!joins || aif_attach_is_requested(w->attach, pid)))
+		fill_process(w->store, p);
+	if (!again && joins && w->carriers && (p->flags & AIF_PROCESS_AGENT))
+		w->carriers--;
+	if (!again)
+		p->flags |= flags;
+	aif_store_unlock_as(w->store);
+	if (!again)
+		return id;
+	aif_drain_thread_forget(w->drain, pid);
+	aif_map_put(&w->by_pid, (uint64_t)pid, AIF_NONE);
+	return process_of(w, pid, flags);
+}
+
+size_t aif_listener_processes(struct aif_listener *w)
+{
+	size_t n;
+
+	pthread_mutex_lock(&w->store->lock);
+	n = w->store->p.processes_len;
+	pthread_mutex_unlock(&w->store->lock);
+	return n;
+}
+
+void aif_listener_update_process(struct aif_listener *w, int pid)
+{
+	struct aif_process *p;
+	uint32_t arguments;
+	uint64_t id;
+
+	aif_store_lock_as(w->store, &w->quota);
+	if (aif_map_get(&w->by_pid, (uint64_t)pid, &id) && id != AIF_NONE) {
+		p = &w->store->p.processes[id];
+		arguments = proc_arguments(w->store, pid);
+		/* A process that has ended has no arguments. */
+		if (arguments != p->cmdline && !is_blank(w->store, arguments))
+			fill_process(w->store, p);
+	}
+	aif_store_unlock_as(w->store);
+}
+
+bool aif_listener_add_process(struct aif_listener *w, int pid)
+{
+	uint32_t id = process_get(w, pid, false);
+	struct aif_process *p;
+	bool met = false;
+
+	if (id == AIF_NONE)
+		return true;
+	aif_store_lock_as(w->store, &w->quota);
+	p = &w->store->p.processes[id];
+	met = p->flags & AIF_PROCESS_JOINED;
+	if (!met) {
+		fill_process(w->store, p); /* it may be another program by now */
+		p->flags |= AIF_PROCESS_AGENT;
+	}
+	aif_store_unlock_as(w->store);
+	return !met;
+}
+
+/* why: more than the reason says, or NULL. */
+static void loss(struct aif_listener *w, enum aif_reason reason, uint32_t process, const char *why)
+{
+	pthread_mutex_lock(&w->store->lock);
+	aif_store_loss(w->store, reason, process, why ? aif_store_puts(w->store, why) : AIF_NONE,
+		       1);
+	pthread_mutex_unlock(&w->store->lock);
+}
+
+static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t process,
+			const struct aif_proc_clocks *clocks)
+{
+	struct aif_shm *shm;
+	int fd, r;
+
+	if (process == AIF_NONE || aif_drain_thread_targets(w->drain) >= MAX_RUNTIMES) {
+		loss(w, AIF_REASON_TOO_MANY_PROCESSES, AIF_NONE, NULL);
+		aif_hello_reply_send(sock, AIF_HELLO_REPLY_FULL, -1);
+		return;
+	}
+	r = aif_shm_create(AIF_SHM_SLOTS, AIF_SHM_RING_SIZE, &shm, &fd);
+	if (r < 0) {
+		loss(w, AIF_REASON_HANDSHAKE_FAILED, process, strerror(-r));
+		aif_hello_reply_send(sock, AIF_HELLO_REPLY_FULL, -1);
+		return;
+	}
+	shm->options = (w->opts->device_lines ? AIF_OPTION_DEVICE_LINES : 0) |
+		       (w->opts->no_source ? AIF_OPTION_NO_SOURCE : 0) |
+		       (w->opts->no_python ? AIF_OPTION_NO_PYTHON : 0) |
+		       (w->opts->children ? AIF_OPTION_CHILDREN : 0);
+	shm->device_rate = aif_record_rate(w->opts);
+	shm->stall_rate = w->opts->device_rate;
+	static_assert(AIF_RECORD_COUNTERS == AIF_SHM_COUNTERS, "no name is cut");
+	if (w->opts->counters)
+		snprintf(shm->counters, sizeof(shm->counters), "%s", w->opts->counters);
+	shm->cpu_rate = w->opts->cpu_rate;
+	shm->steps_from = w->opts->steps_from;
+	shm->steps_to = w->opts->steps_to;
+	shm->overhead_ppm = w->opts->all_launches ? 0 : w->opts->overhead_ppm;
+	shm->cupti = (uint32_t)w->opts->cupti;
+	for (size_t i = 0; i < w->crashes_len; i++) {
+		memcpy(shm->cupti_crashes[i].id, w->crashes[i].id, AIF_SHM_CUPTI_ID);
+		shm->cupti_crashes[i].use = w->crashes[i].use;
+	}
+	r = aif_drain_thread_add(w->drain, pid, pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,
+				 process, clocks, shm, AIF_SHM_SLOTS, AIF_SHM_RING_SIZE);
+	if (r == 0)
+		r = aif_hello_reply_send(sock, AIF_HELLO_REPLY_OK, fd);
+	if (r == 0)
+		aif_attach_joined(w->attach, pid);
+	if (r < 0)
+		loss(w, AIF_REASON_HANDSHAKE_FAILED, process,
+		     r == -EPIPE ? "it had stopped waiting" : strerror(-r));
+	close(fd);
+}
+
+static bool same_token(const char *a, const char *b)
+{
+	unsigned diff = 0;
+
+	for (size_t i = 0; i < AIF_TOKEN_LEN; i++)
+		diff |= (unsigned)(a[i] ^ b[i]);
+	return diff == 0;
+}
+
+/* Returns what a process is that asks for memory. */
+static uint32_t flags_of(const struct aif_hello *h)
+{
+	return AIF_PROCESS_AGENT | AIF_PROCESS_JOINED |
+	       (h->joins & AIF_JOINS_WITHOUT_DEVICE ? 0 : AIF_PROCESS_RUNTIME);
+}
+
+/* n: bytes of what it said. */
+static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_t n)
+{
+	struct aif_proc_clocks clocks;
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
+	    n < (ssize_t)AIF_HELLO_FIXED || h->magic != AIF_WIRE_MAGIC)
+		return;
+	if (!same_token(h->token, w->token) ||
+	    (cred.uid != geteuid() && geteuid() != 0 && cred.uid != 0)) {
+		w->refused++;
+		aif_hello_reply_send(sock, AIF_HELLO_REPLY_TOKEN, -1);
+		return;
+	}
+	if (h->version != AIF_WIRE_VERSION) {
+		loss(w, AIF_REASON_WIRE_VERSION, AIF_NONE, NULL);
+		aif_hello_reply_send(sock, AIF_HELLO_REPLY_VERSION, -1);
+		return;
+	}
+	if (h->kind == AIF_HELLO_CARRIER) {
+		introduce(w, process_of(w, cred.pid, AIF_PROCESS_AGENT), h,
+			  (size_t)n - AIF_HELLO_FIXED);
+	} else if (h->kind == AIF_HELLO_CONTROL) {
+		w->control = (enum aif_control)h->control;
+		aif_hello_reply_send(sock, AIF_HELLO_REPLY_DONE, -1);
+	} else if (h->kind == AIF_HELLO_FAILED) {
+		loss(w, AIF_REASON_HANDSHAKE_FAILED, process_get(w, cred.pid, true),
+		     strerror((int)AIF_MIN(h->error, (uint32_t)ERRNO_MAX)));
+	} else if (h->kind == AIF_HELLO_RUNTIME &&
+		   !aif_attach_accepts(w->attach, cred.pid, h->joins & AIF_JOINS_AFTER_FORK)) {
+		aif_hello_reply_send(sock, AIF_HELLO_REPLY_UNWANTED, -1);
+	} else if (h->kind == AIF_HELLO_RUNTIME && !aif_proc_clocks(cred.pid, &clocks)) {
+		loss(w, AIF_REASON_TIME_NAMESPACE, process_of(w, cred.pid, flags_of(h)), NULL);
+		aif_hello_reply_send(sock, AIF_HELLO_REPLY_UNWANTED, -1);
+	} else if (h->kind == AIF_HELLO_RUNTIME) {
+		give_memory(w, sock, cred.pid, process_of(w, cred.pid, flags_of(h)), &clocks);
+	}
+}
+
+/* False: it has not said anything so far. */
+static bool welcome(struct aif_listener *w, int sock)
+{
+	struct aif_hello h;
+	ssize_t n = recv(sock, &h, sizeof(h), 0);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	answer(w, sock, &h, n);
+	return true;
+}
+
+/* Guest i leaves. */
+static void see_off(struct aif_listener *w, unsigned i)
+{
+	close(w->pending[i].sock);
+	w->pending_len--;
+	memmove(&w->pending[i], &w->pending[i + 1], (w->pending_len - i) * sizeof(w->pending[i]));
+}
+
+static void see_off_silent(struct aif_listener *w, unsigned i)
+{
+	loss(w, AIF_REASON_HANDSHAKE_FAILED, AIF_NONE, "it connected and said nothing");
+	see_off(w, i);
+}
+
+/* Reads the hellos of connections that came before. */
+static void read_pending(struct aif_listener *w, uint64_t now)
+{
+	for (unsigned i = 0; i < w->pending_len;) {
+		if (welcome(w, w->pending[i].sock))
+			see_off(w, i);
+		else if (now - w->pending[i].since_ns >= HELLO_NS)
+			see_off_silent(w, i);
+		else
+			i++;
+	}
+}
+
+void aif_listener_accept(struct aif_listener *w)
+{
+	uint64_t now = aif_now_ns();
+	int sock, r;
+
+	while ((sock = accept4(w->sock, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+		/* A process says hello as a carrier, then as a runtime: in the other order it would be one that
+		 * has called exec. What it said before it came again is there. */
+		read_pending(w, now);
+		r = welcome(w, sock) ? 1 : watch(w, sock);
+		if (r < 0)
+			loss(w, AIF_REASON_HANDSHAKE_FAILED, AIF_NONE, strerror(-r));
+		if (r) {
+			close(sock);
+			continue;
+		}
+		if (w->pending_len == AIF_PENDING_CONNECTIONS)
+			see_off_silent(w, 0);
+		w->pending[w->pending_len++] =
+			(struct aif_pending_connection){.sock = sock, .since_ns = now};
+	}
+	/* Connections that wait to be accepted make the socket readable all the time. */
+	if (errno == EMFILE || errno == ENFILE)
+		nanosleep(&(struct timespec){.tv_nsec = NO_FILES_NS}, NULL);
+	read_pending(w, now);
+	sweep(w, now);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/sources/cpu.h"
+
+#include "base/open_regular.h"
+#include "record/sources/sources.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Many programs repeat themselves each few milliseconds, and samples that are exactly as far apart would find
+ * some of their functions too often: by 2.5 points of 4 in a loop of 0.7 ms at 999 Hz. So after this many
+ * samples of a thread its period is another, at random within a tenth of what was asked. Setting it makes the
+ * kernel begin a new one, which costs half a sample; a thread that needs longer for a sample than the time
+ * between two changes would never give one. */
+#define SAMPLES_A_PERIOD 100
+
+/* Weight of one sample at most: no thread computes in the kernel for a day. Sums of them do not
+ * overflow. */
+#define MAX_WEIGHT (UINT64_C(86400) * AIF_NS_PER_S)
+
+struct events {
+	uint64_t random, change_ns; /* when it is looked next whose period is to change */
+	bool same_namespace;        /* the target's thread numbers are ours */
+	struct {
+		uint32_t tid;        /* as listed; 0 = none */
+		int fd;              /* -1 = it could not be had */
+		bool is_new;         /* and is to be found */
+		uint64_t changed_ns; /* its CPU time when its period was changed last */
+	} at[AIF_SHM_CPU_THREADS];
+};
+
+struct target_state {
+	bool is_decided;       /* who samples */
+	struct events *events; /* NULL: the threads get no signals from the recorder */
+};
+
+static struct target_state *cpu_of(const struct aif_target *t)
+{
+	return t->source_state[AIF_SOURCE_CPU];
+}
+
+static int event_open(uint32_t tid, uint32_t rate)
+{
+	struct perf_event_attr a = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(a),
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.sample_period = AIF_NS_PER_S / rate,
+		.wakeup_events = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.disabled = 1,
+	};
+	struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = (pid_t)tid};
+	int fd = (int)syscall(SYS_perf_event_open, &a, (pid_t)tid, -1, -1, PERF_FLAG_FD_CLOEXEC), r;
+
+	fd = aif_open_spare(fd < 0 ? -errno : fd);
+	if (fd < 0)
+		return fd;
+	/* Without a buffer: the overflow is all that is wanted. */
+	if (fcntl(fd, F_SETSIG, AIF_SHM_CPU_SIGNAL) < 0 || fcntl(fd, F_SETOWN_EX, &owner) < 0 ||
+	    fcntl(fd, F_SETFL, O_ASYNC) < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
+/* Rate of a probe, whose thread never uses a second of CPU time. */
+#define PROBE_RATE 1
+
+int aif_cpu_probe(void)
+{
+	int fd = event_open((uint32_t)syscall(SYS_gettid), PROBE_RATE);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static bool is_same_namespace(int pid)
+{
+	struct stat ours, theirs;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	return stat("/proc/self/ns/pid", &ours) == 0 && stat(path, &theirs) == 0 &&
+	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+/* The thread's number in its own, innermost namespace. */
+static uint32_t inner_tid(int pid, uint32_t tid)
+{
+	char path[64], line[256];
+	uint32_t inner = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%u/status", pid, tid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, "NSpid:", 6)) {
+			const char *last = strrchr(line, '\t');
+
+			inner = last ? (uint32_t)strtoul(last, NULL, 10) : 0;
+			break;
+		}
+	fclose(f);
+	return inner;
+}
+
+static void lose(struct aif_drainer *d, const struct aif_target *t, enum aif_reason reason,
+		 int error)
+{
+	bool lacks = aif_open_lacks_descriptors(error);
+
+	aif_store_loss(
+		d->store, lacks ? AIF_REASON_NO_DESCRIPTORS : reason, t->process,
+		aif_store_puts(d->store, lacks ? "CPU samples of a thread" : strerror(-error)), 1);
+}
+
+/* Place i's thread, as we know it. */
+static void sample_thread(struct aif_drainer *d, struct aif_target *t, size_t i, uint32_t tid)
+{
+	int fd = event_open(tid, d->opts->cpu_rate);
+
+	cpu_of(t)->events->at[i].fd = fd;
+	if (fd < 0 && fd != -ESRCH)
+		lose(d, t, AIF_REASON_CPU_TOO_MANY, fd);
+}
+
+/* The places that wait for it get their threads, found by what the target calls these: in one go, since each
+ * thread's file must be read. */
+static void find_threads(struct aif_drainer *d, struct aif_target *t)
+{
+	struct events *e = cpu_of(t)->events;
+	struct dirent *entry;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", t->pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)) != NULL) {
+		uint32_t outer = (uint32_t)strtoul(entry->d_name, NULL, 10),
+			 inner = outer ? inner_tid(t->pid, outer) : 0;
+
+		for (size_t i = 0; inner && i < AIF_ARRAY_LEN(e->at); i++)
+			if (e->at[i].is_new && e->at[i].tid == inner) {
+				e->at[i].is_new = false;
+				sample_thread(d, t, i, outer);
+			}
+	}
+	if (dir)
+		closedir(dir);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(e->at); i++)
+		e->at[i].is_new = false; /* ended, or never there, whatever the target says */
+}
+
+/* Decides who samples, and tells the agent. */
+static void start(struct aif_drainer *d, struct aif_target *t)
+{
+	struct events *e;
+	int fd;
+
+	if (!d->opts->cpu_rate || t->pid <= 0)
+		return;
+	if (d->opts->wall) {
+		atomic_store(&t->shm->cpu, AIF_CPU_WALL);
+		return;
+	}
+	fd = event_open((uint32_t)t->pid, PROBE_RATE);
+	if (fd == -ESRCH)
+		return; /* it was over before anybody could look */
+	if (fd < 0) {
+		lose(d, t, AIF_REASON_CPU_NO_PERF, fd);
+		return;
+	}
+	close(fd);
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(e->at); i++)
+		e->at[i].fd = -1;
+	e->random = aif_now_ns();
+	e->same_namespace = is_same_namespace(t->pid);
+	cpu_of(t)->events = e;
+	atomic_store(&t->shm->cpu, AIF_CPU_RECORDER);
+}
+
+static void change_period(struct events *e, uint64_t period)
+{
+	for (size_t i = 0; i < AIF_ARRAY_LEN(e->at); i++) {
+		uint64_t one, used;
+
+		if (e->at[i].fd < 0 || read(e->at[i].fd, &used, sizeof(used)) != sizeof(used) ||
+		    used - e->at[i].changed_ns < SAMPLES_A_PERIOD * period)
+			continue;
+		e->at[i].changed_ns = used;
+		e->random = aif_mix64(e->random + 1);
+		one = period * 9 / 10 + e->random % (period / 5 + 1);
+		ioctl(e->at[i].fd, PERF_EVENT_IOC_PERIOD, &one);
+	}
+}
+
+/* Follows the agent's list of threads. */
+static void follow(struct aif_drainer *d, struct aif_target *t, uint64_t now)
+{
+	uint64_t period = AIF_NS_PER_S / d->opts->cpu_rate;
+	struct events *e = cpu_of(t)->events;
+	bool any_new = false;
+
+	if (now >= e->change_ns) {
+		e->change_ns = now + SAMPLES_A_PERIOD / 2 * period;
+		change_period(e, period);
+	}
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(e->at); i++) {
+		uint32_t tid = atomic_load_explicit(&t->shm->cpu_tids[i], memory_order_acquire);
+		char path[64];
+
+		if (tid == e->at[i].tid)
+			continue;
+		if (e->at[i].fd >= 0)
+			close(e->at[i].fd);
+		e->at[i].tid = tid;
+		e->at[i].fd = -1;
+		e->at[i].changed_ns = 0;
+		e->at[i].is_new = tid && !e->same_namespace;
+		any_new |= e->at[i].is_new;
+		/* Only threads of the process itself are sampled, whatever its agent lists. */
+		snprintf(path, sizeof(path), "/proc/%d/task/%u", t->pid, tid);
+		if (tid && e->same_namespace && access(path, F_OK) == 0)
+			sample_thread(d, t, i, tid);
+	}
+	if (any_new)
+		find_threads(d, t);
+}
+
+bool aif_cpu_is_sampled(const struct aif_target *t)
+{
+	if (atomic_load_explicit(&t->shm->cpu, memory_order_relaxed) == AIF_CPU_NONE)
+		return false;
+	for (size_t i = 0; i < AIF_SHM_CPU_THREADS; i++)
+		if (atomic_load_explicit(&t->shm->cpu_tids[i], memory_order_relaxed))
+			return true;
+	return false;
+}
+
+static void on_record(struct aif_ingest *in, const void *record)
+{
+	const struct aif_wire_cpu_sample *r = record;
+	struct aif_drainer *d = in->drainer;
+	struct aif_cpu_row *row = aif_batches_row(&d->store->batches, AIF_BATCH_CPU);
+	uint64_t weight = AIF_MIN(r->weight, MAX_WEIGHT), stack = AIF_NONE;
+
+	if (!row) {
+		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, in->target->process,
+			       aif_store_puts(d->store, "CPU samples"), 1);
+		return;
+	}
+	aif_map_get(&in->slot->stacks, r->stack, &stack);
+	*row = (struct aif_cpu_row){
+		.time = r->time,
+		.weight = r->waiting ? 0 : weight,
+		.waiting = r->waiting ? weight : 0,
+		.thread = aif_target_thread(d, in->target, r->head.aux, NULL),
+		.stack = (uint32_t)stack,
+	};
+}
+
+static void target_step(struct aif_drainer *d, struct aif_target *t, const struct aif_turn *turn)
+{
+	struct target_state *s = cpu_of(t);
+
+	if (!s->is_decided) {
+		s->is_decided = true;
+		start(d, t);
+	}
+	if (s->events)
+		follow(d, t, turn->now);
+}
+
+static void target_free(struct aif_target *t)
+{
+	struct events *e = cpu_of(t)->events;
+
+	for (size_t i = 0; e && i < AIF_ARRAY_LEN(e->at); i++)
+		if (e->at[i].fd >= 0)
+			close(e->at[i].fd);
+	free(e);
+}
+
+const struct aif_source aif_source_cpu = {
+	.name = "cpu",
+	.target_state_size = sizeof(struct target_state),
+	.records = AIF_SOURCE_RECORD(CPU_SAMPLE),
+	.on_record = on_record,
+	.target_step = target_step,
+	.target_free = target_free,
+};

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/info.h"
+
+#include "names/stack_owner.h"
+#include "text/table.h"
+#include "analysis/backward.h"
+#include "profile/file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static void line_ns(struct aif_buf *b, const char *name, uint64_t ns)
+{
+	aif_buf_printf(b, "  %-32s", name);
+	aif_human_ns(b, ns);
+	aif_buf_putc(b, '\n');
+}
+
+static void line_count(struct aif_buf *b, const char *name, uint64_t n)
+{
+	aif_buf_printf(b, "  %-32s", name);
+	aif_human_count(b, n);
+	aif_buf_putc(b, '\n');
+}
+
+/* Lines of what only recordings can have: of an imported file they are printed where they are not
+ * empty. */
+static void line_recorded(struct aif_buf *b, bool is_imported, const char *name, uint64_t n)
+{
+	if (n || !is_imported)
+		line_count(b, name, n);
+}
+
+static int count_rows(void *sum, const struct aif_exec_row *rows, size_t n)
+{
+	(void)rows;
+	*(uint64_t *)sum += n;
+	return 0;
+}
+
+/* A graph, or a list of commands, is launched once and executes many things, and may do so
+ * again. */
+static uint64_t executions(const struct aif_profile *p)
+{
+	uint64_t n = 0;
+
+	aif_profile_execs(p, count_rows, &n, NULL);
+	return n;
+}
+
+static void conservation(const struct aif_profile *p, const struct aif_conservation *c,
+			 bool is_imported, struct aif_buf *out)
+{
+	struct aif_buf broken = {0};
+
+	aif_buf_puts(out, "\nconservation\n");
+	line_ns(out, "elapsed x devices", c->elapsed_ns * c->devices);
+	line_ns(out, "  = start-up", c->startup_ns);
+	line_ns(out, "  + busy", c->busy_ns);
+	line_ns(out, "  + idle", c->idle_ns);
+	line_ns(out, "  + tail", c->tail_ns);
+	if (c->uncollected_ns || !is_imported)
+		line_ns(out, "  + not collected", c->uncollected_ns);
+	line_ns(out, "sum of durations", c->durations_ns);
+	line_ns(out, "  = busy", c->busy_ns);
+	line_ns(out, "  + overlap", c->overlap_ns);
+	if (c->samples || !is_imported) {
+		line_count(out, "device samples", c->samples);
+		line_count(out, "  = attributed", c->sampled_attributed);
+		line_count(out, "  + unmatched", c->sampled_unmatched);
+		line_count(out, "  + dropped", c->samples_dropped);
+		line_count(out, "  + outside of executions", c->samples_outside);
+		line_recorded(out, is_imported, "  + in what was not captured", c->samples_off);
+		line_recorded(out, is_imported, "  + in progress at start/stop",
+			      c->samples_in_flight);
+	}
+	line_count(out, "launches", c->launches);
+	line_count(out, "  = joined", c->joined);
+	line_recorded(out, is_imported, "  + in progress at the stop", c->unfinished);
+	line_recorded(out, is_imported, "  + unread at its process's end", c->unread);
+	line_recorded(out, is_imported, "  + never heard of again", c->unreported);
+	line_recorded(out, is_imported, "  + lost", c->lost);
+	line_recorded(out, is_imported, "  + left out (--overhead)", c->uncaptured);
+	line_recorded(out, is_imported, "  + seen from outside (--ebpf)", c->outside);
+	line_count(out, "executions", executions(p));
+	line_count(out, "  without launch", c->executions_unjoined);
+	line_count(out, "started before their launch", c->started_before_launch);
+	if (aif_conservation_check(c, &broken))
+		aif_buf_puts(out, "  everything adds up\n");
+	else
+		aif_buf_printf(out, "  BROKEN: %s\n", aif_buf_str(&broken));
+	aif_buf_finish(&broken);
+}
+
+static void losses(const struct aif_profile *p, struct aif_buf *out)
+{
+	aif_buf_puts(out, "\nlosses and degradations\n");
+	if (!p->losses_len)
+		aif_buf_puts(out, "  none\n");
+	for (size_t i = 0; i < p->losses_len; i++) {
+		const struct aif_loss *l = &p->losses[i];
+		const struct aif_reason_info *info = aif_reason_info((int)l->reason);
+
+		aif_buf_printf(out, "  %" PRIu32 " %-20s ", l->reason, info ? info->name : "?");
+		aif_human_count(out, l->count);
+		aif_buf_puts(out, "  ");
+		if (info)
+			aif_reason_say(info, l->count, out);
+		else
+			aif_buf_puts(out, "of a newer aiflame");
+		if (l->process != AIF_NONE)
+			aif_buf_printf(out, ", process %" PRIu32, p->processes[l->process].pid);
+		if (l->detail != AIF_NONE)
+			aif_buf_printf(out, " (%s)", aif_profile_str(p, l->detail));
+		if (info && *info->fix)
+			aif_buf_printf(out, "; %s", info->fix);
+		aif_buf_putc(out, '\n');
+	}
+}
+
+static void notes(const struct aif_profile *p, struct aif_buf *out)
+{
+	if (p->traits.is_lengths && !p->traits.samples_unknown)
+		aif_buf_puts(out,
+			     "\nstacks of samples: the numbers of launches and the times below are "
+			     "of rows that were made of them, and mean nothing else\n");
+	else if (p->traits.is_lengths)
+		aif_buf_puts(out,
+			     "\nstacks with lengths: the numbers of launches and samples below are "
+			     "of rows that were made of them, and mean nothing else\n");
+	if (p->notes & AIF_NOTE_CUT_SHORT)
+		aif_buf_puts(out, "\nthe recording was cut short: it ends at the last commit\n");
+	if (p->notes & AIF_NOTE_NO_ROLLBACK)
+		aif_buf_puts(
+			out,
+			"\nthe recorder was killed in a commit that could not be undone here\n");
+	if (p->notes & AIF_NOTE_NO_LOCKS)
+		aif_buf_puts(out, "\nits file system has no locks: whether it is being recorded "
+				  "could not be asked\n");
+	if (p->notes & AIF_NOTE_DEEP_NAMES)
+		aif_buf_printf(
+			out,
+			"\nmore than %d functions are inlined at one place: the innermost are "
+			"left out\n",
+			AIF_FRAME_NAMES_MAX);
+	if (p->notes & AIF_NOTE_TRIMMED) {
+		aif_buf_puts(out, "\nold rows were dropped (--keep, --max-size): ");
+		if (p->kept_ns < p->end_ns) {
+			aif_buf_puts(out, "only the last ");
+			aif_human_ns(out, p->end_ns - p->kept_ns);
+			aif_buf_puts(out, " are shown\n");
+		} else {
+			aif_buf_puts(out, "all of them, nothing is left\n");
+		}
+	}
+}
+
+/* Prints how many launches of PyTorch's backward were joined to their forward. */
+static void backward(const struct aif_profile *p, const struct aif_attribution *a,
+		     struct aif_buf *out)
+{
+	uint64_t ns[AIF_BACKWARD_HOWS];
+	struct aif_backward b;
+	struct aif_err err;
+	int r = aif_backward_find(p, NULL, &b, &err);
+
+	if (r < 0) {
+		aif_profile_fail(p, r);
+		return;
+	}
+	if (b.parts_len) {
+		aif_backward_sums(&b, a, ns);
+		aif_buf_puts(out, "\nbackward (PyTorch): busy time\n");
+		line_ns(out, "joined to its operator", ns[AIF_BACKWARD_MATCHED]);
+		line_ns(out, "joined by its neighbours", ns[AIF_BACKWARD_BETWEEN]);
+		line_ns(out, "not joined", ns[AIF_BACKWARD_UNJOINED]);
+	}
+	aif_backward_finish(&b);
+}
+
+struct rates {
+	uint64_t least, most; /* ns between two samples of a unit; most 0: not sampled */
+};
+
+static int add_rate(void *arg, const struct aif_window_row *rows, size_t n)
+{
+	struct rates *rates = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		struct rates *r = &rates[rows[i].device == AIF_NONE ? 0 : rows[i].device];
+
+		if (rows[i].device == AIF_NONE || !rows[i].held || !rows[i].period_ns)
+			continue;
+		r->least = r->most ? AIF_MIN(r->least, rows[i].period_ns) : rows[i].period_ns;
+		r->most = AIF_MAX(r->most, rows[i].period_ns);
+	}
+	return 0;
+}
+
+/* Prints what sampled the devices, and how often: GPUs sample themselves, others are sampled by the
+ * recorder. */
+static void sampling(const struct aif_profile *p, const char *recorder, struct aif_buf *out)
+{
+	struct rates *rates = calloc(p->devices_len + 1, sizeof(*rates));
+	bool by_recorder = strcmp(recorder, "none") != 0, any = false;
+
+	if (!rates)
+		aif_profile_fail(p, -ENOMEM);
+	if (!rates || aif_profile_windows(p, add_rate, rates, NULL) < 0) {
+		free(rates);
+		aif_buf_puts(out, recorder);
+		return;
+	}
+	for (uint32_t d = 0; d < p->devices_len; d++) {
+		const char *runtime = aif_profile_str(p, p->devices[d].runtime);
+
+		if (!rates[d].most)
+			continue;
+		aif_buf_printf(out, "%s%s", any ? "; " : "", runtime);
+		if (by_recorder && strcmp(runtime, "cuda"))
+			aif_buf_printf(out, " by %s", recorder);
+		aif_buf_puts(out, ": every ");
+		aif_human_ns(out, rates[d].least);
+		if (rates[d].most != rates[d].least) {
+			aif_buf_puts(out, " to ");
+			aif_human_ns(out, rates[d].most);
+		}
+		aif_buf_puts(out, !strcmp(runtime, "cuda") ? " an SM"
+				  : by_recorder            ? " a thread"
+							   : " a unit");
+		any = true;
+	}
+	if (!any)
+		aif_buf_puts(out, recorder);
+	free(rates);
+}
+
+/* Prints the number of cuptiGetVersion(): 130000 is CUDA 13.0, a small number counts versions of
+ * CUPTI itself. */
+static void cupti(const struct aif_profile *p, struct aif_buf *out)
+{
+	const char *use = aif_profile_meta(p, "cupti.use"), *id = aif_profile_meta(p, "cupti.id");
+	unsigned long version = strtoul(aif_profile_meta(p, "cupti.version"), NULL, 10);
+
+	if (!*use)
+		return;
+	aif_buf_printf(out, "  %-32s", "CUPTI");
+	if (version >= 10000)
+		aif_buf_printf(out, "%lu.%lu", version / 10000, version % 10000 / 100);
+	else
+		aif_buf_printf(out, "API version %lu", version);
+	if (*id)
+		aif_buf_printf(out, " (build %s)", id);
+	aif_buf_printf(out, ", used: %s\n", use);
+}
+
+static bool is_of_cupti(const struct aif_profile *p, const struct aif_meta *m)
+{
+	return !strncmp(aif_profile_str(p, m->key), "cupti.", 6);
+}
+
+static void meta(const struct aif_profile *p, struct aif_buf *out)
+{
+	for (size_t i = 0; i < p->meta_len; i++) {
+		const char *key = aif_profile_str(p, p->meta[i].key),
+			   *value = aif_profile_str(p, p->meta[i].value);
+
+		if (is_of_cupti(p, &p->meta[i]))
+			continue; /* a line for all of them, below */
+		aif_buf_printf(out, "  %-32s", key);
+		if (!strcmp(key, "sampling"))
+			sampling(p, value, out);
+		else if (!strcmp(key, "device_rate"))
+			aif_buf_printf(out, "%s asked for, see sampling", value);
+		else
+			aif_buf_puts(out, value);
+		aif_buf_putc(out, '\n');
+	}
+	cupti(p, out);
+	aif_cupti_cpu_describe(p, "  CPU of CUPTI's threads          ", ", by CPU samples\n", out);
+}
+
+/* Returns the number of functions whose code is kept; the SPIR-V that kernels were compiled from is
+ * none. */
+static size_t functions(const struct aif_profile *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->codes_len; i++)
+		n += strcmp(aif_profile_str(p, p->codes[i].arch), "spirv") != 0;
+	return n;
+}
+
+void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a, const char *path,
+		    struct aif_buf *out)
+{
+	bool is_imported = p->traits.is_imported;
+
+	aif_buf_printf(out, "%s\n", path);
+	meta(p, out);
+	notes(p, out);
+	aif_buf_puts(out, "\ncontents\n");
+	line_ns(out, "length", p->end_ns - p->start_ns);
+	line_count(out, "processes", p->processes_len);
+	line_count(out, "threads", p->threads_len);
+	line_count(out, "devices", p->devices_len);
+	line_count(out, "streams", p->streams_len);
+	line_count(out, "kernels", p->kernels_len);
+	line_recorded(out, is_imported, "modules", p->modules_len);
+	line_count(out, "frames", p->frames_len);
+	line_count(out, "stacks", p->stacks_len);
+	line_recorded(out, is_imported, "functions with code", functions(p));
+	line_recorded(out, is_imported, "clock pairs", p->clock_pairs_len);
+	conservation(p, &a->conservation, is_imported, out);
+	backward(p, a, out);
+	losses(p, out);
+}

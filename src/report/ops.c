@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The operators' table, torch.profiler's key_averages(): rows of one name are added up. First what op_tree.h has of
+ * operators, ranges, steps and runtime calls, then the device's own work, each kernel a row: so a kernel's time
+ * is there twice, in its own row and in that of the operator which launched it, as in torch's table.
+ *
+ *   self_cpu      sum of (duration - durations of its children); self_cpu_share: of the sum of this column
+ *   cpu_total     sum of durations; its share is of the same sum, and with a name that is nested in itself may be
+ *                 more than all
+ *   self_device   of an operator: what it launched itself; of a kernel: its time. Its share is of the kernels' sum
+ *   device_total  of an operator: what its children launched, too
+ *   averages      totals / calls
+ */
+#include "report/ops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STEP      "ProfilerStep#"
+#define STEP_NAME "ProfilerStep*"
+
+struct sums {
+	/* Children that overlap in part can be longer than their parent, which then has less than
+	 * none, for torch too: modulo 2^64. */
+	uint64_t self_cpu;
+	uint64_t cpu, self_device, device, calls;
+	uint64_t error; /* of .device */
+	double executions; /* of a device's work: as often as they stand for others, .calls in the end */
+	uint32_t process, by; /* by: string of .texts, or AIF_NONE */
+	uint32_t name;        /* of an operator: a string; AIF_NONE: of all steps */
+	uint32_t kind;        /* of an operator; 0 of a device's work */
+	uint32_t exec_kind, kernel;
+};
+
+struct table {
+	struct aif_report *r;
+	struct sums *sums;
+	size_t len, cap;
+	struct aif_map names, rests, ids; /* ids: of both, to a row */
+	struct aif_strset texts;          /* shapes and stacks */
+	struct aif_map by_stack;          /* stack -> text */
+	struct aif_stack_names *stack_names;
+	struct aif_buf line;
+	uint32_t *row_of_op, *row_of_exec;
+	uint8_t *name_is; /* by string: 0 not looked at yet, NAME_PLAIN, NAME_STEP */
+};
+enum { NAME_PLAIN = 1, NAME_STEP };
+
+static int number_of(struct aif_map *m, uint64_t key, uint64_t *ret)
+{
+	if (aif_map_get(m, key, ret))
+		return 0;
+	*ret = m->len;
+	return aif_map_put(m, key, *ret);
+}
+
+/* NULL when memory runs out. */
+static struct sums *row_of(struct table *t, uint64_t name, uint32_t process, uint32_t by)
+{
+	uint64_t a, b, id;
+
+	if (number_of(&t->names, name, &a) < 0 ||
+	    number_of(&t->rests, (uint64_t)process << 32 | by, &b) < 0)
+		return NULL;
+	if (aif_map_get(&t->ids, a << 32 | b, &id))
+		return &t->sums[id];
+	if (aif_grow(&t->sums, &t->cap, t->len + 1, sizeof(*t->sums)) < 0 ||
+	    aif_map_put(&t->ids, a << 32 | b, t->len) < 0)
+		return NULL;
+	t->sums[t->len] = (struct sums){.process = process, .by = by};
+	return &t->sums[t->len++];
+}
+
+static bool is_step(struct table *t, uint32_t name)
+{
+	if (name == AIF_NONE)
+		return false;
+	if (!t->name_is[name])
+		t->name_is[name] = !strncmp(aif_profile_str(t->r->p, name), STEP, strlen(STEP))
+					   ? NAME_STEP
+					   : NAME_PLAIN;
+	return t->name_is[name] == NAME_STEP;
+}
+
+static bool is_range(uint32_t kind)
+{
+	return kind == AIF_OP_RANGE || kind == AIF_OP_STEP;
+}
+
+/* Finds the text by which --by tells rows of one name apart. 0 or -ENOMEM. */
+static int by_of(struct table *t, const struct aif_op *o, uint32_t *ret)
+{
+	uint64_t known;
+
+	*ret = AIF_NONE;
+	if (t->r->o->by == AIF_REPORT_BY_SHAPE && o->shapes != AIF_NONE) {
+		*ret = aif_strset_puts(&t->texts, aif_profile_str(t->r->p, o->shapes));
+		return *ret == AIF_STR_NONE ? -ENOMEM : 0;
+	}
+	if (t->r->o->by != AIF_REPORT_BY_STACK || o->stack == AIF_NONE)
+		return 0;
+	if (!aif_map_get(&t->by_stack, o->stack, &known)) {
+		aif_buf_clear(&t->line);
+		if (aif_stack_names_line(t->stack_names, o->stack, &t->line) < 0)
+			return -ENOMEM;
+		known = aif_strset_put(&t->texts, t->line.data, t->line.len);
+		if (known == AIF_STR_NONE || aif_map_put(&t->by_stack, o->stack, known) < 0)
+			return -ENOMEM;
+	}
+	*ret = (uint32_t)known;
+	return 0;
+}
+
+static int add_op(struct table *t, const struct aif_op *o, uint32_t *ret_row)
+{
+	uint32_t process = o->thread == AIF_NONE ? AIF_NONE : t->r->p->threads[o->thread].process;
+	uint32_t name = is_step(t, o->name) ? AIF_NONE : o->name, by;
+	uint64_t ns = aif_op_ns(o);
+	struct sums *s;
+
+	if (by_of(t, o, &by) < 0)
+		return -ENOMEM;
+	s = row_of(t, (uint64_t)name << 1 | is_range(o->kind), process, by);
+	if (!s)
+		return -ENOMEM;
+	s->name = name;
+	s->kind = o->kind;
+	s->self_cpu += ns - o->children_ns;
+	s->cpu += ns;
+	s->self_device += o->device_ns;
+	s->device += o->device_all_ns;
+	s->calls++;
+	*ret_row = (uint32_t)(s - t->sums);
+	return 0;
+}
+
+/* Kernels of one name are one, whichever program each is of. */
+static int add_exec(struct table *t, const struct aif_timeline_exec *x, uint32_t *ret_row)
+{
+	const struct aif_profile *p = t->r->p;
+	bool is_kernel = x->kind == AIF_LAUNCH_KERNEL && x->kernel != AIF_NONE;
+	uint64_t ns = aif_op_tree_device_ns(x),
+		 name = UINT64_C(1) << (is_kernel ? 40 : 41) |
+			(is_kernel ? p->kernels[x->kernel].name : x->kind);
+	struct sums *s = row_of(t, name, x->process, AIF_NONE);
+
+	if (!s)
+		return -ENOMEM;
+	s->kernel = x->kernel;
+	s->exec_kind = x->kind;
+	s->self_device += ns;
+	s->device += ns;
+	s->executions += aif_exec_timeline_whole(x, 1);
+	*ret_row = (uint32_t)(s - t->sums);
+	return 0;
+}
+
+static int find_errors(struct table *t)
+{
+	uint64_t *errors = calloc(t->len + 1, sizeof(*errors));
+	int e = errors ? aif_op_errors(t->r, t->row_of_op, t->row_of_exec, t->len, errors)
+		       : -ENOMEM;
+
+	for (size_t i = 0; i < t->len && !e; i++)
+		t->sums[i].error = errors[i];
+	free(errors);
+	return e;
+}
+
+static int add_all(struct table *t)
+{
+	const struct aif_report *r = t->r;
+	int e = 0;
+
+	t->row_of_op = malloc((r->ops.len + 1) * sizeof(*t->row_of_op));
+	t->row_of_exec = malloc((r->timeline.execs_len + 1) * sizeof(*t->row_of_exec));
+	if (!t->row_of_op || !t->row_of_exec)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->ops.len && !e; i++) {
+		t->row_of_op[i] = AIF_NONE;
+		if (r->ops.ops[i].twin == AIF_NONE)
+			e = add_op(t, &r->ops.ops[i], &t->row_of_op[i]);
+	}
+	for (size_t i = 0; i < r->timeline.execs_len && !e; i++) {
+		t->row_of_exec[i] = AIF_NONE;
+		if (aif_report_has_exec(r, &r->timeline.execs[i]))
+			e = add_exec(t, &r->timeline.execs[i], &t->row_of_exec[i]);
+	}
+	if (!e)
+		e = find_errors(t);
+	for (size_t i = 0; i < t->len && !e; i++)
+		if (!t->sums[i].kind)
+			t->sums[i].calls = aif_timed_rounded(t->sums[i].executions);
+	return e;
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+enum {
+	NAME,
+	PROCESS,
+	TYPE,
+	SELF_CPU_SHARE,
+	SELF_CPU,
+	CPU_SHARE,
+	CPU,
+	CPU_AVERAGE,
+	SELF_DEVICE,
+	SELF_DEVICE_SHARE,
+	DEVICE,
+	DEVICE_AVERAGE,
+	ERROR,
+	CALLS,
+	BY,
+	COLUMNS
+};
+
+#define COMMON                                                                          \
+	{"name", AIF_TABLE_TEXT}, {"process", AIF_TABLE_ID}, {"type", AIF_TABLE_TEXT},  \
+		{"self_cpu_share", AIF_TABLE_SHARE}, {"self_cpu", AIF_TABLE_NS},        \
+		{"cpu_total_share", AIF_TABLE_SHARE}, {"cpu_total", AIF_TABLE_NS},      \
+		{"cpu_average", AIF_TABLE_NS}, {"self_device", AIF_TABLE_NS},           \
+		{"self_device_share", AIF_TABLE_SHARE}, {"device_total", AIF_TABLE_NS}, \
+		{"device_average", AIF_TABLE_NS}, {"error", AIF_TABLE_NS},              \
+	{                                                                               \
+		"calls", AIF_TABLE_COUNT                                                \
+	}
+static const struct aif_table_column columns[] = {COMMON};
+static const struct aif_table_column columns_by_shape[] = {COMMON, {"shapes", AIF_TABLE_TEXT}};
+static const struct aif_table_column columns_by_stack[] = {COMMON, {"stack", AIF_TABLE_TEXT}};
+
+/* Sets torch's titles. */
+static void make_titles(struct aif_report *r)
+{
+	static const char *const titles[COLUMNS] = {
+		"Name",      "Process",      "Type", "Self CPU %", "Self CPU", "CPU total %",
+		"CPU total", "CPU time avg", "",     "",           "",         "",
+		"Error",     "# of Calls",   "",
+	};
+	char word[16], (*space)[AIF_TITLE_MAX] = r->title_space;
+
+	static_assert(COLUMNS <= AIF_TITLES_MAX, "titles have no room");
+	memcpy(r->titles, titles, sizeof(titles));
+	aif_device_word(r->p, word);
+	snprintf(space[0], AIF_TITLE_MAX, "Self %s", word);
+	snprintf(space[1], AIF_TITLE_MAX, "Self %s %%", word);
+	snprintf(space[2], AIF_TITLE_MAX, "%s total", word);
+	snprintf(space[3], AIF_TITLE_MAX, "%s time avg", word);
+	for (size_t i = 0; i < 4; i++)
+		r->titles[SELF_DEVICE + i] = space[i];
+	r->titles[BY] = r->o->by == AIF_REPORT_BY_SHAPE ? "Input Shapes" : "Source Location";
+	r->t.titles = r->titles;
+}
+
+static void text_cell(struct aif_report *r, const char *text)
+{
+	aif_table_text(&r->t, text ? text : "");
+}
+
+static void name_cells(struct aif_report *r, const struct sums *s)
+{
+	if (s->kind)
+		text_cell(r, s->name == AIF_NONE ? STEP_NAME : aif_profile_str(r->p, s->name));
+	else
+		aif_report_kernel_cell(r, s->exec_kind, s->kernel);
+	aif_report_process_cell(r, s->process);
+	text_cell(r, s->kind ? aif_op_kind_name(s->kind) : aif_launch_kind_name(s->exec_kind));
+}
+
+static uint64_t at_least_none(uint64_t ns)
+{
+	return ns > INT64_MAX ? 0 : ns;
+}
+
+static void put_rows(struct table *t, uint64_t all_cpu, uint64_t all_device)
+{
+	struct aif_table *to = &t->r->t;
+
+	for (size_t i = 0; i < t->len; i++) {
+		const struct sums *s = &t->sums[i];
+
+		name_cells(t->r, s);
+		aif_table_number(to, aif_share_ppm(at_least_none(s->self_cpu), all_cpu));
+		aif_table_number(to, at_least_none(s->self_cpu));
+		aif_table_number(to, aif_share_ppm(s->cpu, all_cpu));
+		aif_table_number(to, s->cpu);
+		aif_table_number(to, s->cpu / s->calls);
+		aif_table_number(to, s->self_device);
+		aif_table_number(to, aif_share_ppm(s->self_device, all_device));
+		aif_table_number(to, s->device);
+		aif_table_number(to, s->device / s->calls);
+		aif_table_number(to, s->error);
+		aif_table_number(to, s->calls);
+		if (t->r->o->by != AIF_REPORT_BY_NAME)
+			text_cell(t->r,
+				  s->by == AIF_NONE ? "" : aif_strset_get(&t->texts, s->by, NULL));
+	}
+}
+
+/* Returns the time in which threads were in any operator: spans that overlap in part count once. */
+static uint64_t covered_ns(const struct aif_op_tree *t)
+{
+	uint64_t ns = 0;
+	int64_t end = 0;
+
+	for (size_t i = 0; i < t->len; i++) {
+		const struct aif_op *o = &t->ops[i];
+
+		if (!i || o->thread != t->ops[i - 1].thread || o->start > end)
+			end = o->start;
+		if (o->end > end) {
+			ns += (uint64_t)o->end - (uint64_t)end;
+			end = o->end;
+		}
+	}
+	return ns;
+}
+
+static void note_totals(struct aif_report *r, uint64_t all_cpu, uint64_t all_device)
+{
+	uint64_t covered = covered_ns(&r->ops);
+	char word[16];
+
+	aif_device_word(r->p, word);
+	aif_buf_puts(&r->after, "Self CPU time total: ");
+	aif_human_ns(&r->after, all_cpu);
+	if (covered < all_cpu) {
+		aif_buf_puts(&r->after, ", of which ");
+		aif_human_ns(&r->after, all_cpu - covered);
+		aif_buf_puts(&r->after,
+			     " counted twice, as torch does: spans of one thread overlap in part");
+	}
+	if (all_device) {
+		aif_buf_printf(&r->after, "\nSelf %s time total: ", word);
+		aif_human_ns(&r->after, all_device);
+	}
+	if (r->o->sel && (r->o->sel->from_ns || r->o->sel->to_ns))
+		aif_buf_puts(&r->after,
+			     "\nOf --time: operators that begin in it, each as long as it was");
+	aif_buf_putc(&r->after, '\n');
+}
+
+static int print(struct table *t)
+{
+	struct aif_report *r = t->r;
+	uint64_t all_cpu = 0, all_device = 0;
+	uint32_t process = t->len ? t->sums[0].process : AIF_NONE;
+	bool several = false, have_errors = false;
+
+	for (size_t i = 0; i < t->len; i++) {
+		have_errors |= t->sums[i].error > 0;
+		all_cpu += t->sums[i].self_cpu;
+		all_device += t->sums[i].kind ? 0 : t->sums[i].self_device;
+		several |= t->sums[i].process != process;
+	}
+	all_cpu = at_least_none(all_cpu);
+	aif_table_init(&r->t,
+		       r->o->by == AIF_REPORT_BY_SHAPE   ? columns_by_shape
+		       : r->o->by == AIF_REPORT_BY_STACK ? columns_by_stack
+							 : columns,
+		       r->o->by == AIF_REPORT_BY_NAME ? COLUMNS - 1 : COLUMNS);
+	make_titles(r);
+	r->t.first_max = r->o->detail == AIF_NAME_FULL ? 0 : AIF_OPS_NAME_COLUMNS;
+	r->t.folds = r->o->by == AIF_REPORT_BY_STACK ? " < " : NULL;
+	aif_report_hide(r, "type");
+	if (!several)
+		aif_report_hide(r, "process");
+	if (!have_errors)
+		aif_report_hide(r, "error");
+	for (int c = SELF_DEVICE; c <= DEVICE_AVERAGE && !all_device; c++)
+		aif_report_hide(r, columns[c].name);
+	put_rows(t, all_cpu, all_device);
+	note_totals(r, all_cpu, all_device);
+	return aif_table_sort(&r->t, all_device ? SELF_DEVICE : SELF_CPU);
+}
+
+/* Fills the table from operators' times. */
+static int fill_timed(struct aif_report *r)
+{
+	struct table t = {.r = r, .name_is = calloc(r->p->strings.len + 1, sizeof(*t.name_is))};
+	int e = t.name_is ? 0 : -ENOMEM;
+
+	if (!e && r->o->by == AIF_REPORT_BY_STACK)
+		e = aif_stack_names_new(r->names, r->o->detail, &t.stack_names);
+	if (!e) {
+		aif_op_tree_add_device(&r->ops, &r->timeline,
+				       r->kernel.is_set ? aif_report_has_exec : NULL, r);
+		e = add_all(&t);
+	}
+	if (!e)
+		e = print(&t);
+	aif_stack_names_free(t.stack_names);
+	aif_map_finish(&t.names);
+	aif_map_finish(&t.rests);
+	aif_map_finish(&t.ids);
+	aif_map_finish(&t.by_stack);
+	aif_strset_finish(&t.texts);
+	aif_buf_finish(&t.line);
+	free(t.row_of_op);
+	free(t.row_of_exec);
+	free(t.name_is);
+	free(t.sums);
+	return e;
+}
+
+/* Fills the table from launch stacks where the profile has no operators' times. */
+static int fill(struct aif_report *r, struct aif_err *err)
+{
+	struct aif_err none = {0};
+	int e = r->ops.has_operators ? -ENODATA : aif_ops_stacks_fill(r, &none);
+
+	/* Ranges and steps are rows, too, where there are no operators. */
+	if (e == -ENODATA && r->ops.any)
+		return fill_timed(r);
+	if (e && err)
+		*err = none;
+	return e;
+}
+
+const struct aif_report_table aif_report_table_ops = {
+	.needs = AIF_REPORT_NEEDS_TIMELINE | AIF_REPORT_NEEDS_OPERATORS,
+	.has_by = true,
+	.rows = "operators",
+	.fill = fill,
+};

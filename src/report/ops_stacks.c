@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The operators' table of a recording that has stacks and no operators' times: who was on the launch stacks
+ * (the dispatcher's functions, analysis/torch_names.h). Device times are exact where every launch was captured; how
+ * often an operator was called is not known, only how many executions it launched; nor is the CPU's time.
+ */
+#include "report/ops.h"
+
+#include "analysis/torch_names.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct sums {
+	uint64_t self_device, device, launches;
+	double variance;        /* of device */
+	uint32_t name, process; /* name: of .names, or beyond them of a kernel or a copy */
+	uint32_t kind, kernel;
+	bool is_work; /* the device's own */
+};
+
+struct table {
+	struct aif_report *r;
+	struct aif_strset names;
+	uint32_t *of_frame; /* operator's name, AIF_NONE: it is none */
+	uint64_t *seen;     /* by name: the last row on whose stack it was */
+	uint64_t rows;
+	struct sums *sums;
+	size_t len, cap;
+	struct aif_map ids, works; /* works: a kernel's name, ~kind of a copy -> number */
+	bool have_operators;
+};
+
+static int name_frames(struct table *t)
+{
+	const struct aif_profile *p = t->r->p;
+	struct aif_buf text = {0};
+	int e = 0;
+
+	t->of_frame = malloc((p->frames_len + 1) * sizeof(*t->of_frame));
+	if (!t->of_frame)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->frames_len && !e; i++) {
+		const struct aif_frame_name *n =
+			p->frames[i].kind == AIF_FRAME_NATIVE ? aif_profile_frame_name(p, i) : NULL;
+		const char *name;
+		size_t len;
+
+		t->of_frame[i] = AIF_NONE;
+		if (!n ||
+		    aif_torch_kind(aif_profile_str(p, n->name), &name, &len) != AIF_TORCH_CALL)
+			continue;
+		aif_buf_clear(&text);
+		aif_buf_printf(&text, "aten::%.*s", (int)aif_torch_operator(name, len), name);
+		t->of_frame[i] = aif_strset_put(&t->names, text.data, text.len);
+		e = aif_buf_failed(&text) || t->of_frame[i] == AIF_STR_NONE ? -ENOMEM : 0;
+	}
+	aif_buf_finish(&text);
+	return e;
+}
+
+static struct sums *row_of(struct table *t, uint32_t name, uint32_t process)
+{
+	uint64_t key = (uint64_t)process << 32 | name, id;
+
+	if (aif_map_get(&t->ids, key, &id))
+		return &t->sums[id];
+	if (aif_grow(&t->sums, &t->cap, t->len + 1, sizeof(*t->sums)) < 0 ||
+	    aif_map_put(&t->ids, key, t->len) < 0)
+		return NULL;
+	t->sums[t->len] = (struct sums){.name = name, .process = process};
+	return &t->sums[t->len++];
+}
+
+static struct sums *kernel_row_of(struct table *t, const struct aif_attribution_row *row)
+{
+	uint32_t work = row->kind == AIF_LAUNCH_KERNEL && row->kernel != AIF_NONE
+				? t->r->p->kernels[row->kernel].name
+				: ~row->kind;
+	uint64_t id;
+	struct sums *s;
+
+	/* A number that no operator's name has. */
+	if (!aif_map_get(&t->works, work, &id)) {
+		id = t->works.len;
+		if (aif_map_put(&t->works, work, id) < 0)
+			return NULL;
+	}
+	s = row_of(t, (uint32_t)(t->names.len + id), row->process);
+	if (s) {
+		s->is_work = true;
+		s->kind = row->kind;
+		s->kernel = row->kernel;
+	}
+	return s;
+}
+
+static void add(struct sums *s, const struct aif_attribution_row *row, bool is_self)
+{
+	s->device += row->time_ns;
+	s->variance += (double)row->error_ns * (double)row->error_ns;
+	if (!is_self)
+		return;
+	s->self_device += row->time_ns;
+	s->launches += row->launches;
+}
+
+/* The innermost operator launched it; all others on the stack, each once, had it launched. */
+static int add_row(struct table *t, const struct aif_attribution_row *row)
+{
+	const struct aif_profile *p = t->r->p;
+	struct sums *sums = kernel_row_of(t, row);
+	bool is_innermost = true;
+
+	if (!sums)
+		return -ENOMEM;
+	add(sums, row, true);
+	t->rows++;
+	for (uint32_t s = row->stack; s != AIF_NONE; s = p->stacks[s].parent) {
+		uint32_t frame = p->stacks[s].frame,
+			 name = frame == AIF_NONE ? AIF_NONE : t->of_frame[frame];
+
+		if (name == AIF_NONE || t->seen[name] == t->rows)
+			continue;
+		t->seen[name] = t->rows;
+		sums = row_of(t, name, row->process);
+		if (!sums)
+			return -ENOMEM;
+		add(sums, row, is_innermost);
+		t->have_operators = true;
+		is_innermost = false;
+	}
+	return 0;
+}
+
+enum { NAME, PROCESS, TYPE, SELF_DEVICE, SELF_DEVICE_SHARE, DEVICE, ERROR, LAUNCHES, COLUMNS };
+static const struct aif_table_column columns[] = {
+	{"name", AIF_TABLE_TEXT},
+	{"process", AIF_TABLE_ID},
+	{"type", AIF_TABLE_TEXT},
+	{"self_device", AIF_TABLE_NS},
+	{"self_device_share", AIF_TABLE_SHARE},
+	{"device_total", AIF_TABLE_NS},
+	{"error", AIF_TABLE_NS}, /* of device_total */
+	{"launches", AIF_TABLE_COUNT},
+};
+
+static void make_titles(struct aif_report *r)
+{
+	static const char *const titles[COLUMNS] = {"Name", "Process", "Type",  "",
+						    "",     "",        "Error", "# of Launches"};
+	char word[16], (*space)[AIF_TITLE_MAX] = r->title_space;
+
+	memcpy(r->titles, titles, sizeof(titles));
+	aif_device_word(r->p, word);
+	snprintf(space[0], AIF_TITLE_MAX, "Self %s", word);
+	snprintf(space[1], AIF_TITLE_MAX, "Self %s %%", word);
+	snprintf(space[2], AIF_TITLE_MAX, "%s total", word);
+	for (size_t i = 0; i < 3; i++)
+		r->titles[SELF_DEVICE + i] = space[i];
+	r->t.titles = r->titles;
+	r->t.first_max = r->o->detail == AIF_NAME_FULL ? 0 : AIF_OPS_NAME_COLUMNS;
+}
+
+static int print(struct table *t)
+{
+	struct aif_report *r = t->r;
+	uint64_t all = 0;
+	bool several = false, have_errors = false;
+
+	for (size_t i = 0; i < t->len; i++) {
+		have_errors |= t->sums[i].variance > 0;
+		all += t->sums[i].is_work ? t->sums[i].device : 0;
+		several |= t->sums[i].process != t->sums[0].process;
+	}
+	aif_table_init(&r->t, columns, COLUMNS);
+	make_titles(r);
+	aif_report_hide(r, "type");
+	if (!several)
+		aif_report_hide(r, "process");
+	if (!have_errors)
+		aif_report_hide(r, "error");
+	for (size_t i = 0; i < t->len; i++) {
+		const struct sums *s = &t->sums[i];
+
+		if (s->is_work)
+			aif_report_kernel_cell(r, s->kind, s->kernel);
+		else
+			aif_table_text(&r->t, aif_strset_get(&t->names, s->name, NULL));
+		aif_report_process_cell(r, s->process);
+		aif_table_text(&r->t, s->is_work ? aif_launch_kind_name(s->kind) : "operator");
+		aif_table_number(&r->t, s->self_device);
+		aif_table_number(&r->t, aif_share_ppm(s->self_device, all));
+		aif_table_number(&r->t, s->device);
+		aif_table_number(&r->t, (uint64_t)sqrt(s->variance));
+		aif_table_number(&r->t, s->launches);
+	}
+	aif_buf_puts(&r->after,
+		     "The recording has launch stacks, not operators' times: of calls and of "
+		     "the CPU's time it knows nothing.\n");
+	return aif_table_sort(&r->t, SELF_DEVICE);
+}
+
+int aif_ops_stacks_fill(struct aif_report *r, struct aif_err *err)
+{
+	struct table t = {.r = r};
+	struct aif_attribution a = {0};
+	int e = r->o->by == AIF_REPORT_BY_NAME || r->ops.any
+			? 0
+			: aif_err_set(err, -EINVAL,
+				      "report: --by is for operators of a trace; this profile has "
+				      "launch stacks, see report --stacks");
+
+	if (!e)
+		e = aif_attribution_compute(r->p, r->o->sel, &a, err);
+	if (!e)
+		e = name_frames(&t);
+	if (!e) {
+		t.seen = calloc(t.names.len + 1, sizeof(*t.seen));
+		e = t.seen ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < a.rows_len && !e; i++)
+		if (aif_report_has_kernel(r, a.rows[i].kind, a.rows[i].kernel))
+			e = add_row(&t, &a.rows[i]);
+	if (!e && !t.have_operators)
+		e = aif_err_set(err, -ENODATA,
+				"report: no operators in this profile; import a trace of "
+				"torch.profiler (aiflame import), or record a program that uses "
+				"PyTorch");
+	if (!e)
+		e = print(&t);
+	aif_attribution_finish(&a);
+	aif_map_finish(&t.ids);
+	aif_map_finish(&t.works);
+	aif_strset_finish(&t.names);
+	free(t.of_frame);
+	free(t.seen);
+	free(t.sums);
+	return e;
+}

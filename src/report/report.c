@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/report_table.h"
+
+#include "analysis/untimed.h"
+
+#include <errno.h>
+
+/* The width of texts in front of other columns of plain tables, wherever these go; --detail full
+ * has whole texts. */
+#define TEXT_COLUMNS 64
+
+const struct aif_report_table *const aif_report_tables[] = {
+#define AIF_REPORT(name, help) &aif_report_table_##name,
+#include "report/reports.def"
+	NULL,
+};
+
+bool aif_report_needs_attribution(const struct aif_report_table *t)
+{
+	return t->needs & AIF_REPORT_NEEDS_ATTRIBUTION;
+}
+
+bool aif_report_has_by(const struct aif_report_table *t)
+{
+	return t->has_by;
+}
+
+/* Writes why a plain table has no rows, which is an answer, too. */
+static void describe_empty(const struct aif_report *r, struct aif_buf *out)
+{
+	const struct aif_report_table *t = r->table;
+	bool has_kernel = r->kernel.is_set, has_part = aif_selection_is_part(r->o->sel);
+
+	if (t->wants_times && !has_kernel && !has_part && aif_untimed_count(r->p))
+		aif_buf_puts(
+			out,
+			"launches without times; see report --launches, flame --by launches\n");
+	else if (has_kernel && !has_part && aif_report_needs_attribution(t))
+		aif_buf_printf(out, "no %s matching --kernel '%s'\n", t->rows, r->o->kernel);
+	else if (has_kernel || has_part)
+		aif_buf_printf(out,
+			       "no %s matching %s" AIF_REPORT_CHOOSES "; widen the selection\n",
+			       t->rows, has_kernel ? "--kernel, " : "");
+	else
+		aif_buf_printf(out, "no %s in this profile; %s\n", t->rows,
+			       t->hint ? t->hint : "see aiflame info");
+}
+
+/* Orders the rows by --sort. */
+static int sort(struct aif_table *t, const char *by, struct aif_err *err)
+{
+	int column = by ? aif_table_column(t, by) : 0;
+	struct aif_buf list = {0};
+
+	if (!by)
+		return 0;
+	if (column >= 0)
+		return aif_table_sort(t, column);
+	for (size_t i = 0; i < t->width; i++)
+		aif_buf_printf(&list, "%s%s", i ? ", " : "", t->columns[i].name);
+	aif_err_set(err, -EINVAL, "report: --sort: no column '%s'; use one of %s", by,
+		    aif_buf_str(&list));
+	aif_buf_finish(&list);
+	return -EINVAL;
+}
+
+/* Hides columns of amounts that are 0 in all rows, and of processes if all rows have the same
+ * one. */
+static void hide_zeros(struct aif_report *r)
+{
+	const struct aif_table *t = &r->t;
+	size_t process = (size_t)aif_table_column(t, "process");
+
+	for (size_t c = 0; c + 1 < t->width; c++) {
+		bool is_id = c == process, is_empty = true;
+
+		if (t->columns[c].type == AIF_TABLE_TEXT || t->columns[c].type == AIF_TABLE_AT ||
+		    (t->columns[c].type == AIF_TABLE_ID && !is_id))
+			continue;
+		for (size_t i = c; i < t->cells_len && is_empty; i += t->width)
+			is_empty = t->cells[i] == (is_id ? t->cells[c] : 0);
+		if (is_empty)
+			aif_report_hide(r, t->columns[c].name);
+	}
+}
+
+/* Reads what the table needs. 0 or -errno with *err. */
+static int read_needed(struct aif_report *r, struct aif_err *err)
+{
+	const struct aif_report_table *t = r->table;
+	unsigned needs_ops = t->needs & (AIF_REPORT_NEEDS_OPS | AIF_REPORT_NEEDS_OPERATORS);
+	int e = aif_regex_init(&r->kernel, "--kernel", r->o->kernel, err);
+
+	if (!e && r->kernel.is_set && t->no_kernel)
+		e = aif_err_set(err, -EINVAL, "report: --kernel is not for this table: %s",
+				t->no_kernel);
+	if (!e)
+		e = aif_process_names_init(&r->processes, r->p);
+	if (!e && (t->needs & AIF_REPORT_NEEDS_TIMELINE || needs_ops))
+		e = aif_exec_timeline_read(r->p, r->o->sel, &r->timeline);
+	if (!e && needs_ops)
+		e = aif_op_tree_make(r->p, r->o->sel, &r->timeline,
+				     t->needs & AIF_REPORT_NEEDS_OPERATORS ? AIF_OWNERS_OPERATORS
+									   : AIF_OWNERS_ALL,
+				     &r->ops);
+	return e;
+}
+
+/* Makes the rows. 0 or -errno with *err, -ENODATA where launches that were left out may be
+ * missing. */
+static int make_rows(struct aif_report *r, struct aif_err *err)
+{
+	const struct aif_report_table *t = r->table;
+	int e;
+
+	if (t->columns)
+		aif_table_init(&r->t, t->columns, t->columns_len);
+	e = t->fill(r, err);
+	if (!e && !r->t.cells_len && t->left_out)
+		e = aif_left_out_error(t->left_out(r), "report", err);
+	if (!e && t->hides_zeros)
+		hide_zeros(r);
+	return e ? e : sort(&r->t, r->o->sort, err);
+}
+
+static int print(struct aif_report *r)
+{
+	bool is_plain = r->o->format == AIF_TABLE_PLAIN, has_rows = r->t.cells_len;
+	uint64_t damaged =
+		(r->a ? r->a->conservation.damaged : 0) + r->timeline.damaged + r->ops.damaged;
+	int e = 0;
+
+	r->t.columns_max = r->o->columns;
+	r->t.text_max = r->o->detail == AIF_NAME_FULL ? 0 : TEXT_COLUMNS;
+	if (is_plain && has_rows)
+		aif_buf_append(r->out, r->before.data, r->before.len);
+	if (is_plain && !has_rows && r->t.width)
+		describe_empty(r, r->out);
+	else if (r->t.width)
+		e = aif_table_print(&r->t, r->o->format, r->limit, r->out);
+	if (is_plain && has_rows && !e)
+		aif_buf_append(r->out, r->after.data, r->after.len);
+	if (is_plain && damaged && !e)
+		aif_table_describe_damaged(damaged, r->out);
+	return e;
+}
+
+static void finish(struct aif_report *r)
+{
+	aif_buf_finish(&r->before);
+	aif_buf_finish(&r->after);
+	aif_table_finish(&r->t);
+	aif_op_tree_finish(&r->ops);
+	aif_exec_timeline_finish(&r->timeline);
+	aif_stack_names_free(r->stacks);
+	aif_process_names_finish(&r->processes);
+	aif_regex_finish(&r->kernel);
+}
+
+int aif_report_write(const struct aif_names *names, const struct aif_attribution *a,
+		     const struct aif_report_opts *opts, struct aif_buf *out, struct aif_err *err)
+{
+	struct aif_report r = {.p = names->p,
+			       .names = names,
+			       .o = opts,
+			       .table = opts->table,
+			       .a = a,
+			       .out = out,
+			       .limit = opts->limit};
+	int e = read_needed(&r, err);
+
+	if (!e)
+		e = make_rows(&r, err);
+	if (!e)
+		e = print(&r);
+	finish(&r);
+	return e == -ENOMEM ? aif_err_set(err, e, "out of memory") : e;
+}

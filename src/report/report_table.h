@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "names/filter.h"
+#include "names/stack_names.h"
+#include "report/report.h"
+#include "analysis/op_tree.h"
+
+/*
+ * Definition of a table of reports.def, and the data that its fill function is given. report.c does the rest: reads what
+ * the table needs, sorts, prints, and says why a table has no rows.
+ */
+
+struct aif_report;
+
+enum aif_report_needs {
+	AIF_REPORT_NEEDS_ATTRIBUTION = 1, /* r->a */
+	AIF_REPORT_NEEDS_TIMELINE = 2,    /* r->timeline */
+	AIF_REPORT_NEEDS_OPS = 4, /* r->ops: launches belong to operators, ranges and steps */
+	AIF_REPORT_NEEDS_OPERATORS =
+		8, /* r->ops: launches belong to operators, where there are any */
+};
+
+struct aif_report_table {
+	unsigned needs; /* enum aif_report_needs */
+	bool has_by;    /* --by is for it */
+	bool hides_zeros; /* plain: columns of amounts that are 0 in all rows, and `process` for one process */
+	bool wants_times; /* of an empty one: points to `launches` where launches have no times */
+	const char *rows; /* what an empty one has none of: "copies" */
+	const char *
+		hint; /* where such rows come from, said where there are none; NULL: see aiflame info */
+	const char *no_kernel; /* why --kernel is not for it; NULL: it is */
+	/* The number of launches that were left out and of which an empty table may be missing
+	 * rows; NULL: 0. */
+	uint64_t (*left_out)(const struct aif_report *r);
+	/* NULL: fill calls aif_table_init itself, or writes to r->out and makes no table. */
+	const struct aif_table_column *columns;
+	size_t columns_len;
+	/* Fills r->t, in its own order. 0 or -errno, with *err but for -ENOMEM. */
+	int (*fill)(struct aif_report *r, struct aif_err *err);
+};
+#define AIF_REPORT_COLUMNS(array) .columns = (array), .columns_len = AIF_ARRAY_LEN(array)
+
+#define AIF_TITLES_MAX 16
+#define AIF_TITLE_MAX  32
+
+/* A table in the making. */
+struct aif_report {
+	const struct aif_profile *p;
+	const struct aif_names *names;
+	const struct aif_report_opts *o;
+	const struct aif_report_table *table;
+	const struct aif_attribution *a;
+	struct aif_exec_timeline timeline;
+	struct aif_op_tree ops;
+	struct aif_regex kernel;
+	struct aif_process_names processes;
+	struct aif_stack_names *stacks; /* NULL until aif_report_name_stacks */
+	struct aif_table t;
+	struct aif_buf before, after; /* lines above and below a plain table that has rows */
+	struct aif_buf *out;
+	uint32_t limit; /* rows to print; 0 = all */
+	const char *titles[AIF_TITLES_MAX];
+	char title_space[4][AIF_TITLE_MAX];
+};
+
+/* ---- what is shown --------------------------------------------------------------------------- */
+
+/* True for work that --kernel asks for. */
+bool aif_report_has_kernel(const struct aif_report *r, uint32_t kind, uint32_t kernel);
+/* The same of an execution; `r` is a struct aif_report (aif_op_tree_add_device). */
+bool aif_report_has_exec(const void *r, const struct aif_timeline_exec *x);
+
+/* Makes r->stacks: names of launch stacks in that detail, backwards joined. 0 or -errno with
+ * *err. */
+int aif_report_name_stacks(struct aif_report *r, enum aif_name_detail detail, struct aif_err *err);
+
+/* Implement .left_out: all launches left out if the attribution has no row, or if no device has an
+ * execution. */
+uint64_t aif_report_left_out_rows(const struct aif_report *r);
+uint64_t aif_report_left_out_execs(const struct aif_report *r);
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+/* Appends a process's number or name (process_names.h). */
+void aif_report_put_process(const struct aif_report *r, uint32_t process, struct aif_buf *out);
+
+/* Adds a cell with a process's number or name, or a device's name. */
+void aif_report_process_cell(struct aif_report *r, uint32_t process);
+void aif_report_device_cell(struct aif_report *r, uint32_t device);
+/* Adds a cell with the name of a kernel or transfer: in full for programs, which may look for it in
+ * other tables. */
+void aif_report_kernel_cell(struct aif_report *r, uint32_t kind, uint32_t kernel);
+
+/* Leaves out the middle of a long stack's line: what launched stays, and the program's outermost function. */
+void aif_report_elide_stack(struct aif_buf *line);
+
+/* ---- columns and notes ----------------------------------------------------------------------- */
+
+/* Leaves the column out of the plain table; aif_report_hide_known: if the table has it. */
+void aif_report_hide(struct aif_report *r, const char *column);
+void aif_report_hide_known(struct aif_report *r, const char *column);
+
+/* Appends "of what was captured, 7.22 % of the launches". */
+void aif_report_describe_captured(uint64_t captured, uint64_t left_out, struct aif_buf *out);
+/* Notes that above the table, with `rest` behind it, where launches were left out. */
+void aif_report_note_captured(struct aif_report *r, const char *rest);
+
+/* Notes below the table what its column other_threads counts, if that is anything. what: "step",
+ * "range". */
+void aif_report_note_others(struct aif_report *r, const char *what, uint64_t ns);

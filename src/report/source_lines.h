@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "report/annotate_hits.h"
+
+/* Lines of source that device frames stand on, and their text where the profile keeps it. */
+
+struct aif_source_line {
+	uint32_t file, line; /* string; AIF_NONE: none */
+	uint32_t function;   /* string: whose line it is; AIF_NONE: the kernel's own */
+	uint32_t frame;      /* one that stands on it */
+	uint64_t samples;
+};
+
+/* Finds the line of the innermost function that has one. False if none has. */
+bool aif_source_of(const struct aif_profile *p, uint32_t frame, struct aif_source_line *ret);
+static inline bool aif_source_same(const struct aif_source_line *a, const struct aif_source_line *b)
+{
+	return a->file == b->file && a->line == b->line && a->function == b->function;
+}
+
+/* The lines of the hits, each once, with the sum of samples, by file and line. *ret is freed by the
+ * caller. 0 or -ENOMEM. */
+int aif_source_lines(const struct aif_profile *p, const struct aif_hit *hits, size_t n,
+		     struct aif_source_line **ret, size_t *ret_len);
+
+/* Appends "gemm.cu:12", and " (f)" of what is not the kernel itself. */
+void aif_source_place(const struct aif_profile *p, const struct aif_source_line *s,
+		      struct aif_buf *ret);
+
+/* The line itself, without its end; not terminated. NULL: it is not in the profile. */
+const char *aif_source_text(const struct aif_profile *p, const struct aif_source_line *s,
+			    size_t *ret_len);

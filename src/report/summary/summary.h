@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/attribution.h"
+#include "names/profile_names.h"
+
+/* Appends the summary of a profile, at most 18 lines: how the program ended if that was by a
+ * signal, what ran, how busy the devices were, the kernels with the most time, how far the profile
+ * can be trusted, what recording cost, what did not work and how to mend it, what to do next.
+ * `path` is the profile's, for its size and the proposed commands. */
+void aif_summary_write(const struct aif_names *names, const struct aif_attribution *a,
+		       const char *path, struct aif_buf *out);
+
+/* Appends the summary of a part of the recording, without what is known of the whole only: costs
+ * and troubles. */
+void aif_summary_part(const struct aif_names *names, const struct aif_attribution *a,
+		      const struct aif_selection *part, const char *path, struct aif_buf *out);
+
+/* Appends a line about the quality of the data, also for a picture's subtitle: what is missing, or
+ * that nothing is. */
+void aif_summary_quality(const struct aif_profile *p, const struct aif_attribution *a,
+			 struct aif_buf *out);

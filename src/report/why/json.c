@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The same facts as one JSON object: times in ns, shares in 1/1,000,000. */
+#include "report/why/why.h"
+
+#include "text/json.h"
+
+#include <string.h>
+
+/* The last character; 0 where there is none, or no memory. */
+static uint8_t last(const struct aif_buf *b)
+{
+	return b->len ? b->data[b->len - 1] : 0;
+}
+
+static void key(struct aif_buf *b, const char *name)
+{
+	if (last(b) && last(b) != '{' && last(b) != '[')
+		aif_buf_putc(b, ',');
+	aif_out_json_text(b, name);
+	aif_buf_putc(b, ':');
+}
+
+static void number(struct aif_buf *b, const char *name, uint64_t value)
+{
+	key(b, name);
+	aif_out_json_u64(b, value);
+}
+
+static void text(struct aif_buf *b, const char *name, const char *value)
+{
+	key(b, name);
+	aif_out_json_text(b, value);
+}
+
+static void open(struct aif_buf *b, const char *name, char bracket)
+{
+	key(b, name);
+	aif_buf_putc(b, bracket);
+}
+
+/* Begins an object of a list. */
+static void item(struct aif_buf *b)
+{
+	aif_buf_puts(b, last(b) == '[' ? "{" : ",{");
+}
+
+static void put_phases(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b)
+{
+	static const char *const names[] = {"startup", "loop", "tail"};
+	int64_t end = (int64_t)(p->end_ns - p->start_ns);
+	const int64_t from[] = {0, w->phases.start, w->phases.end};
+	const int64_t to[] = {w->phases.start, w->phases.end, end};
+
+	open(b, "phases", '[');
+	for (unsigned i = 0; w->phases.from && i < AIF_ARRAY_LEN(names); i++) {
+		if (from[i] >= to[i])
+			continue;
+		item(b);
+		text(b, "phase", names[i]);
+		key(b, "from_ns");
+		aif_out_json_i64(b, from[i]);
+		key(b, "to_ns");
+		aif_out_json_i64(b, to[i]);
+		number(b, "busy_ppm", w->phase_busy_ppm[i]);
+		aif_buf_putc(b, '}');
+	}
+	aif_buf_putc(b, ']');
+}
+
+static void put_loop(const struct aif_why *w, struct aif_buf *b)
+{
+	static const char *const from[] = {"none", "marks", "launches"};
+	const struct aif_phases *f = &w->phases;
+
+	open(b, "loop", '{');
+	text(b, "found_by", from[f->from]);
+	if (f->from) {
+		if (w->loop_place != AIF_STR_NONE)
+			text(b, "place", aif_strset_get(&w->places, w->loop_place, NULL));
+		number(b, "steps", f->len);
+		number(b, "median_ns", f->median_ns);
+		number(b, "p95_ns", f->p95_ns);
+		number(b, "trend_ppm", (uint64_t)(AIF_MIN(f->trend, 1e6) * 1e6));
+		number(b, "is_sparse", f->is_sparse);
+	}
+	aif_buf_putc(b, '}');
+}
+
+static void put_groups(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b)
+{
+	enum aif_why_group order[AIF_WHY_GROUPS];
+	size_t n = aif_why_order(w, order);
+
+	open(b, "groups", '[');
+	for (size_t i = 0; i < n; i++) {
+		uint64_t ns = w->of_group[order[i]];
+
+		item(b);
+		text(b, "group", aif_why_group_key(order[i]));
+		number(b, "ns", ns);
+		number(b, "share_ppm", aif_share_ppm(ns, w->time_ns));
+		number(b, "at_most_ppm", (uint64_t)(aif_why_at_most(w, ns) * 1e6));
+		text(b, "try", aif_why_advice(p, w, order[i]));
+		aif_buf_putc(b, '}');
+	}
+	aif_buf_putc(b, ']');
+	open(b, "bound_by", '[');
+	for (size_t i = 0;
+	     i < n && (!i || aif_share_ppm(w->of_group[order[0]], w->time_ns) < AIF_WHY_BOUND_PPM);
+	     i++) {
+		if (i)
+			aif_buf_putc(b, ',');
+		aif_out_json_text(b, aif_why_group_key(order[i]));
+	}
+	aif_buf_putc(b, ']');
+}
+
+static void put_owners(const struct aif_why *w, struct aif_buf *b)
+{
+	open(b, "idle", '[');
+	for (size_t i = 0; i < w->owners_len; i++) {
+		const struct aif_why_owner *o = &w->owners[i];
+
+		item(b);
+		text(b, "group", aif_why_group_key(o->group));
+		text(b, "place", aif_strset_get(&w->places, o->place, NULL));
+		number(b, "is_before", o->is_before);
+		number(b, "ns", o->ns);
+		aif_buf_putc(b, '}');
+	}
+	aif_buf_putc(b, ']');
+}
+
+static void put_kernels(const struct aif_names *names, const struct aif_why *w, struct aif_buf *b)
+{
+	char space[64];
+
+	open(b, "kernels", '[');
+	for (size_t i = 0; i < w->kernels_len; i++) {
+		const struct aif_why_kernel *k = &w->kernels[i];
+
+		item(b);
+		text(b, "kernel", aif_names_work_full(names, k->kind, k->kernel, space));
+		number(b, "ns", k->ns);
+		number(b, "runs", k->runs);
+		aif_buf_putc(b, '}');
+	}
+	aif_buf_putc(b, ']');
+}
+
+void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct aif_buf *out)
+{
+	aif_buf_putc(out, '{');
+	put_phases(names->p, w, out);
+	put_loop(w, out);
+	open(out, "window", '{');
+	text(out, "of", w->is_part ? "asked" : w->is_loop ? "loop" : "all");
+	number(out, "from_ns", w->from > 0 ? (uint64_t)w->from : 0);
+	number(out, "to_ns", w->to > 0 ? (uint64_t)w->to : 0);
+	number(out, "devices", w->devices);
+	aif_buf_putc(out, '}');
+	number(out, "time_ns", w->time_ns);
+	number(out, "idle_ns", w->idle_ns);
+	number(out, "busy_error_ns", w->error_ns);
+	number(out, "not_collected_ns", w->not_collected_ns);
+	number(out, "launches_captured", w->captured);
+	number(out, "launches_left_out", w->left_out);
+	number(out, "ahead_median_ns", w->ahead_ns);
+	put_groups(names->p, w, out);
+	put_owners(w, out);
+	put_kernels(names, w, out);
+	aif_buf_puts(out, "}\n");
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/why/why.h"
+
+#include "analysis/cpu_totals.h"
+#include "names/stack_names.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Launches that the median of times until the start is of, at most. */
+#define MOST_STARTS (1u << 20)
+
+/* ---- the window ------------------------------------------------------------------------------ */
+
+/* Shares of the devices' time in which they were busy, by what was captured. */
+static void measure_phases(const struct aif_utilization *u, const struct aif_profile *p,
+			   struct aif_why *w)
+{
+	int64_t end = (int64_t)(p->end_ns - p->start_ns);
+	const int64_t from[] = {0, w->phases.start, w->phases.end};
+	const int64_t to[] = {w->phases.start, w->phases.end, end};
+
+	uint64_t work = 0, in_loop = 0;
+
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(from); i++) {
+		uint64_t known = 0, busy = 0;
+
+		for (size_t d = 0; d < u->len && from[i] < to[i]; d++) {
+			struct aif_utilization_parts parts =
+				aif_utilization_parts(&u->devices[d], from[i], to[i]);
+			uint64_t all = (uint64_t)(to[i] - from[i]) - parts.not_collected;
+
+			known += all;
+			busy += all - AIF_MIN(parts.idle, all);
+		}
+		w->phase_busy_ppm[i] = aif_share_ppm(busy, known);
+		work += i ? busy : 0; /* start-up has loops of its own: a warm-up */
+		in_loop += i == 1 ? busy : 0;
+	}
+	w->loop_work_ppm = aif_share_ppm(in_loop, work);
+}
+
+/* Finds the phases of all that `sel` chooses, whatever its times. */
+static int find_phases(const struct aif_profile *p, const struct aif_selection *sel,
+		       struct aif_why *w)
+{
+	struct aif_selection all = *sel;
+	struct aif_exec_timeline t = {0};
+	struct aif_utilization u = {0};
+	int e;
+
+	all.from_ns = all.to_ns = 0;
+	e = aif_exec_timeline_read(p, &all, &t);
+	if (!e)
+		e = aif_phases_find(p, &all, &t, &w->phases);
+	aif_exec_timeline_unweigh(&t);
+	if (!e && w->phases.from)
+		e = aif_utilization_make(p, &t, &u);
+	if (!e && w->phases.from)
+		measure_phases(&u, p, w);
+	aif_utilization_finish(&u);
+	aif_exec_timeline_finish(&t);
+	return e;
+}
+
+/* The part that was asked for, else the loop, else all. */
+static struct aif_selection window_of(const struct aif_profile *p, const struct aif_selection *sel,
+				      struct aif_why *w)
+{
+	struct aif_selection part = *sel;
+
+	w->is_part = sel->from_ns || sel->to_ns;
+	w->is_loop = !w->is_part && w->phases.from && w->loop_work_ppm >= AIF_WHY_LOOP_PPM;
+	if (w->is_loop) {
+		part.from_ns = w->phases.start > 0 ? (uint64_t)w->phases.start : 0;
+		part.to_ns = w->phases.end > 0 ? (uint64_t)w->phases.end : 1;
+	}
+	w->from = (int64_t)part.from_ns;
+	w->to = part.to_ns ? (int64_t)part.to_ns : (int64_t)(p->end_ns - p->start_ns);
+	return part;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static void add_devices(const struct aif_idle_part *part, struct aif_why *w)
+{
+	for (size_t i = 0; i < part->u.len; i++) {
+		struct aif_utilization_parts d = aif_idle_part_of(part, i);
+
+		w->of_group[AIF_WHY_COMPUTE] += d.compute;
+		w->of_group[AIF_WHY_COPY] += d.memory_alone;
+		w->of_group[AIF_WHY_COMMUNICATION] += d.communication_alone;
+		w->idle_ns += d.idle;
+		w->not_collected_ns += d.not_collected;
+		w->error_ns += part->is_cut ? 0 : part->u.devices[i].whole.error;
+		w->devices += d.compute + d.memory_alone + d.communication_alone + d.idle > 0;
+	}
+	w->time_ns = w->of_group[AIF_WHY_COMPUTE] + w->of_group[AIF_WHY_COPY] +
+		     w->of_group[AIF_WHY_COMMUNICATION] + w->idle_ns;
+}
+
+static enum aif_why_group group_of(enum aif_idle_cause cause)
+{
+	switch (cause) {
+	case AIF_IDLE_CAUSE_LAUNCH:
+	case AIF_IDLE_CAUSE_HOST:
+	case AIF_IDLE_CAUSE_CPU:
+		return AIF_WHY_HOST;
+	case AIF_IDLE_CAUSE_WAIT:
+		return AIF_WHY_SYNC;
+	case AIF_IDLE_CAUSE_LATE:
+		return AIF_WHY_LATE;
+	case AIF_IDLE_CAUSE_OFF_CPU:
+		return AIF_WHY_OFF_CPU;
+	case AIF_IDLE_CAUSE_COMPILE:
+		return AIF_WHY_COMPILE;
+	case AIF_IDLE_CAUSE_ALLOCATE:
+		return AIF_WHY_ALLOCATE;
+	case AIF_IDLE_CAUSE_COLLECT:
+		return AIF_WHY_COLLECT;
+	case AIF_IDLE_CAUSE_INPUT:
+		return AIF_WHY_INPUT;
+	case AIF_IDLE_CAUSE_GIL:
+		return AIF_WHY_GIL;
+	case AIF_IDLE_CAUSE_UNKNOWN:
+	case AIF_IDLE_CAUSES:
+		break;
+	}
+	return AIF_WHY_UNKNOWN;
+}
+
+struct measuring {
+	const struct aif_profile *p;
+	struct aif_why *w;
+	struct aif_stack_names *stacks;
+	struct aif_buf line;
+	struct aif_map owners; /* group << 33 | before << 32 | place -> owner */
+};
+
+/* Sets *ret, a string of .places: the caller, or else what stands innermost on the stack. 0 or -ENOMEM. */
+static int place_of(struct measuring *m, uint32_t stack, uint32_t *ret)
+{
+	const char *caller = aif_stack_names_caller(m->stacks, stack);
+	size_t len;
+	int e = caller ? 0 : -ENOMEM;
+
+	aif_buf_clear(&m->line);
+	if (!e && !*caller && stack != AIF_NONE) {
+		e = aif_stack_names_line(m->stacks, stack, &m->line);
+		caller = aif_buf_str(&m->line);
+	}
+	if (e)
+		return e;
+	len = strstr(caller, AIF_STACK_CALLED_BY)
+		      ? (size_t)(strstr(caller, AIF_STACK_CALLED_BY) - caller)
+		      : strlen(caller);
+	*ret = aif_strset_put(&m->w->places, caller, len);
+	return *ret == AIF_STR_NONE ? -ENOMEM : 0;
+}
+
+/* Adds idle time of a group to who owns it. */
+static int add_owner(struct measuring *m, enum aif_why_group group, uint32_t stack, bool is_before,
+		     uint64_t ns)
+{
+	struct aif_why *w = m->w;
+	uint32_t place = AIF_STR_NONE;
+	uint64_t key, i;
+
+	if (!ns)
+		return 0;
+	if (place_of(m, stack, &place) < 0)
+		return -ENOMEM;
+	key = (uint64_t)group << 33 | (uint64_t)is_before << 32 | place;
+	w->of_group[group] += ns;
+	if (aif_map_get(&m->owners, key, &i)) {
+		w->owners[i].ns += ns;
+		return 0;
+	}
+	if (aif_grow(&w->owners, &w->owners_cap, w->owners_len + 1, sizeof(*w->owners)) < 0 ||
+	    aif_map_put(&m->owners, key, w->owners_len) < 0)
+		return -ENOMEM;
+	w->owners[w->owners_len++] = (struct aif_why_owner){
+		.group = group, .stack = stack, .is_before = is_before, .ns = ns, .place = place};
+	return 0;
+}
+
+static int by_owner_time(const void *a, const void *b)
+{
+	const struct aif_why_owner *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Idle time behind waits that the host could spend in place of these. */
+static uint64_t hidden_by_waits(const struct aif_idle_blame *b, uint64_t waiting_ns)
+{
+	uint64_t waits = b->of_cause[AIF_IDLE_CAUSE_WAIT];
+
+	return waiting_ns > waits ? waiting_ns - waits : 0;
+}
+
+/* Rows come longest first, so that an owner has the stack of its longest row. */
+static int add_idle(struct measuring *m, const struct aif_idle_blame *b, uint64_t waiting_ns)
+{
+	uint64_t drained = 0, most = hidden_by_waits(b, waiting_ns);
+	double part;
+	int e = 0;
+
+	for (size_t i = 0; i < b->len; i++)
+		drained += group_of(b->rows[i].cause) == AIF_WHY_HOST ? b->rows[i].drained_ns : 0;
+	part = drained > most ? (double)most / (double)drained : 1;
+	for (size_t i = 0; i < b->len && !e; i++) {
+		const struct aif_idle_row *row = &b->rows[i];
+		enum aif_why_group group = group_of(row->cause);
+		uint64_t waited =
+			group == AIF_WHY_HOST ? (uint64_t)((double)row->drained_ns * part) : 0;
+
+		e = add_owner(m, group, row->stack, row->is_before, row->ns - waited);
+		/* The wait itself is what could be left out. */
+		if (!e)
+			e = add_owner(m, AIF_WHY_SYNC,
+				      row->drain == AIF_NONE ? row->stack : row->drain,
+				      row->drain == AIF_NONE && row->is_before, waited);
+	}
+	if (m->w->owners_len)
+		qsort(m->w->owners, m->w->owners_len, sizeof(*m->w->owners), by_owner_time);
+	return e;
+}
+
+/* ---- kernels and launches -------------------------------------------------------------------- */
+
+static int by_kernel_time(const void *a, const void *b)
+{
+	const struct aif_why_kernel *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
+}
+
+/* Kernels of one name are one: programs that are compiled again have others. */
+static uint32_t name_of(const struct aif_profile *p, const struct aif_timeline_exec *x)
+{
+	return x->kernel == AIF_NONE ? AIF_NONE : p->kernels[x->kernel].name;
+}
+
+static int add_kernels(const struct aif_profile *p, const struct aif_idle_part *part,
+		       struct aif_why *w)
+{
+	const struct aif_exec_timeline *t = &part->t;
+	struct aif_map known = {0};
+	double *ns = NULL, *runs = NULL;
+	size_t ns_cap = 0, runs_cap = 0;
+	int e = 0;
+
+	for (size_t i = 0; i < t->execs_len && !e; i++) {
+		const struct aif_timeline_exec *x = &t->execs[i];
+		uint64_t key = (uint64_t)x->kind << 32 | name_of(p, x), k,
+			 in_part = aif_idle_part_ns(part, x);
+
+		if (!in_part)
+			continue;
+		if (!aif_map_get(&known, key, &k)) {
+			k = w->kernels_len;
+			if (aif_grow(&w->kernels, &w->kernels_cap, k + 1, sizeof(*w->kernels)) <
+				    0 ||
+			    aif_grow(&ns, &ns_cap, k + 1, sizeof(*ns)) < 0 ||
+			    aif_grow(&runs, &runs_cap, k + 1, sizeof(*runs)) < 0 ||
+			    aif_map_put(&known, key, k) < 0) {
+				e = -ENOMEM;
+				break;
+			}
+			w->kernels[w->kernels_len++] =
+				(struct aif_why_kernel){.kind = x->kind, .kernel = x->kernel};
+			ns[k] = runs[k] = 0;
+		}
+		ns[k] += aif_exec_timeline_whole(x, in_part);
+		runs[k] += aif_exec_timeline_whole(x, 1);
+	}
+	for (size_t k = 0; k < w->kernels_len && !e; k++) {
+		w->kernels[k].ns = aif_timed_rounded(ns[k]);
+		w->kernels[k].runs = aif_timed_rounded(runs[k]);
+	}
+	if (w->kernels_len)
+		qsort(w->kernels, w->kernels_len, sizeof(*w->kernels), by_kernel_time);
+	free(ns);
+	free(runs);
+	aif_map_finish(&known);
+	return e;
+}
+
+static int by_ns(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Sets the median time from a launch to its start, of at most MOST_STARTS spread over the window. */
+static int measure_ahead(const struct aif_idle_part *part, struct aif_why *w)
+{
+	const struct aif_exec_timeline *t = &part->t;
+	size_t step = t->execs_len / MOST_STARTS + 1, n = 0;
+	uint64_t *ns = malloc((t->execs_len / step + 1) * sizeof(*ns));
+
+	if (!ns)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->execs_len; i += step) {
+		const struct aif_timeline_exec *x = &t->execs[i];
+
+		if (x->launch != AIF_NONE && aif_idle_part_ns(part, x) &&
+		    x->start >= t->launches[x->launch].at)
+			ns[n++] = (uint64_t)(x->start - t->launches[x->launch].at);
+	}
+	if (n) {
+		qsort(ns, n, sizeof(*ns), by_ns);
+		w->ahead_ns = ns[n / 2];
+	}
+	free(ns);
+	return 0;
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+/* PyTorch is a module of the program, or gave names to what it ran. */
+static bool is_torch(const struct aif_profile *p)
+{
+	for (size_t i = 0; i < p->modules_len; i++) {
+		const char *path = aif_profile_str(p, p->modules[i].path);
+
+		if (strstr(path, "libtorch") || strstr(path, "/torch/"))
+			return true;
+	}
+	for (size_t i = 0; i < p->frame_names_len; i++)
+		if (!strncmp(aif_profile_str(p, p->frame_names[i].name), "aten::", 6))
+			return true;
+	return false;
+}
+
+/* Stacks of times off CPU were recorded: each ends in a mark. */
+static bool has_off_cpu(const struct aif_profile *p)
+{
+	for (size_t i = 0; i < p->frames_len; i++)
+		if (p->frames[i].kind == AIF_FRAME_MARK && p->frames[i].address < p->strings.len &&
+		    !strncmp(aif_profile_str(p, (uint32_t)p->frames[i].address), AIF_OFF_CPU,
+			     strlen(AIF_OFF_CPU)))
+			return true;
+	return false;
+}
+
+static int place_loop(struct measuring *m)
+{
+	const char *caller = m->w->phases.stack == AIF_NONE
+				     ? NULL
+				     : aif_stack_names_caller(m->stacks, m->w->phases.stack);
+
+	m->w->loop_place = AIF_STR_NONE;
+	if (!caller || !*caller)
+		return 0;
+	m->w->loop_place = aif_strset_put(&m->w->places, caller, strlen(caller));
+	return m->w->loop_place == AIF_STR_NONE ? -ENOMEM : 0;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static int measure_window(struct measuring *m, const struct aif_selection *sel)
+{
+	struct aif_idle_part part;
+	struct aif_cpu_totals cpu = {0};
+	int e;
+
+	/* Lengths are put one after another and say nothing of idle time. */
+	if (m->p->traits.is_lengths)
+		return 0;
+	e = aif_idle_part_read(m->p, sel, &part);
+	if (!e)
+		e = aif_cpu_totals(m->p, sel, &cpu, NULL);
+	if (!e) {
+		add_devices(&part, m->w);
+		e = add_idle(m, &part.blame, cpu.waiting_ns);
+	}
+	if (!e)
+		e = add_kernels(m->p, &part, m->w);
+	if (!e)
+		e = measure_ahead(&part, m->w);
+	m->w->captured = part.t.captured;
+	m->w->left_out = part.t.left_out;
+	m->w->launches = part.t.captured + part.t.left_out;
+	m->w->damaged = part.t.damaged + part.blame.damaged + cpu.damaged;
+	aif_cpu_totals_finish(&cpu);
+	aif_idle_part_finish(&part);
+	return e;
+}
+
+int aif_why_measure(const struct aif_names *names, const struct aif_selection *sel,
+		    struct aif_why *ret, struct aif_err *err)
+{
+	static const struct aif_selection all;
+	struct measuring m = {.p = names->p, .w = ret};
+	struct aif_selection part;
+	int e;
+
+	*ret = (struct aif_why){.loop_place = AIF_STR_NONE};
+	e = aif_stack_names_new_with_lines(names, &m.stacks);
+	if (!e)
+		e = find_phases(names->p, sel ? sel : &all, ret);
+	if (!e) {
+		part = window_of(names->p, sel ? sel : &all, ret);
+		e = measure_window(&m, &part);
+	}
+	/* The loop's share is known better from estimates than from what was captured of it. */
+	if (!e && ret->is_loop)
+		ret->phase_busy_ppm[1] = aif_share_ppm(ret->time_ns - ret->idle_ns, ret->time_ns);
+	if (!e)
+		e = place_loop(&m);
+	ret->is_torch = is_torch(names->p);
+	ret->has_off_cpu = has_off_cpu(names->p);
+	ret->has_cpu = names->p->traits.is_imported ||
+		       strtod(aif_profile_meta(names->p, "cpu_rate"), NULL) > 0;
+	aif_map_finish(&m.owners);
+	aif_buf_finish(&m.line);
+	aif_stack_names_free(m.stacks);
+	if (e)
+		return aif_err_set(err, e, "why: %s", strerror(-e));
+	return ret->time_ns ? 0 : aif_left_out_error(ret->left_out, "why", err);
+}
+
+void aif_why_finish(struct aif_why *w)
+{
+	aif_phases_finish(&w->phases);
+	free(w->owners);
+	free(w->kernels);
+	aif_strset_finish(&w->places);
+	*w = (struct aif_why){0};
+}
+
+/* ---- groups and advice ----------------------------------------------------------------------- */
+
+struct group_words {
+	const char *key, *name, *evidence;
+};
+
+static const struct group_words *words_of(enum aif_why_group g)
+{
+#define AIF_WHY_GROUP(id, key, name, evidence) {key, name, evidence},
+	static const struct group_words words[] = {
+#include "report/why/groups.def"
+	};
+#undef AIF_WHY_GROUP
+	return &words[g];
+}
+
+const char *aif_why_group_key(enum aif_why_group g)
+{
+	return words_of(g)->key;
+}
+
+const char *aif_why_group_name(enum aif_why_group g)
+{
+	return words_of(g)->name;
+}
+
+const char *aif_why_group_evidence(enum aif_why_group g)
+{
+	return words_of(g)->evidence;
+}
+
+enum program { TORCH, CUDA, OPENCL, LEVEL_ZERO, UNSEEN, ANY };
+
+static bool has_runtime(const struct aif_profile *p, const char *name)
+{
+	for (size_t i = 0; i < p->devices_len; i++)
+		if (!strcmp(aif_profile_str(p, p->devices[i].runtime), name))
+			return true;
+	return false;
+}
+
+static bool fits(const struct aif_profile *p, const struct aif_why *w, enum program program)
+{
+	switch (program) {
+	case TORCH:
+		return w->is_torch;
+	case CUDA:
+		return has_runtime(p, "cuda");
+	case OPENCL:
+		return has_runtime(p, "opencl");
+	case LEVEL_ZERO:
+		return has_runtime(p, "level zero");
+	case UNSEEN:
+		return !w->has_off_cpu;
+	case ANY:
+		break;
+	}
+	return true;
+}
+
+const char *aif_why_advice(const struct aif_profile *p, const struct aif_why *w,
+			   enum aif_why_group g)
+{
+#define AIF_WHY_RULE(group, program, text) {AIF_WHY_##group, program, text},
+	static const struct {
+		enum aif_why_group group;
+		enum program program;
+		const char *text;
+	} rules[] = {
+#include "report/why/rules.def"
+	};
+#undef AIF_WHY_RULE
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(rules); i++)
+		if (rules[i].group == g && fits(p, w, rules[i].program))
+			return rules[i].text;
+	return "";
+}
+
+size_t aif_why_order(const struct aif_why *w, enum aif_why_group order[AIF_WHY_GROUPS])
+{
+	size_t n = 0;
+
+	for (unsigned g = 0; g < AIF_WHY_GROUPS; g++) {
+		size_t at = n;
+
+		if (!w->of_group[g])
+			continue;
+		for (; at && w->of_group[order[at - 1]] < w->of_group[g]; at--)
+			order[at] = order[at - 1];
+		order[at] = (enum aif_why_group)g;
+		n++;
+	}
+	return n;
+}
+
+double aif_why_at_most(const struct aif_why *w, uint64_t ns)
+{
+	double rest = w->time_ns > ns ? (double)(w->time_ns - ns) : 0;
+
+	return rest > (double)w->time_ns / 1000 ? (double)w->time_ns / rest : 1000;
+}

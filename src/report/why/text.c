@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer for people: at most 25 lines. */
+#include "report/why/why.h"
+
+#include "base/human.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_OWNERS  6
+#define MOST_KERNELS 3
+#define MOST_ADVICE  4
+/* Owners and kernels below that are not worth a line: a hundredth, by which a program gets faster at most. */
+#define LEAST_PPM 10000
+/* A bound above that says no more than that the group is nearly all of the time. */
+#define MOST_SPEEDUP 10
+/* A trend is said from a change of a tenth on. */
+#define TREND 0.1
+
+struct saying {
+	const struct aif_names *names;
+	const struct aif_why *w;
+	uint32_t columns;
+	struct aif_buf *out, line;
+};
+
+static uint64_t share(const struct saying *s, uint64_t ns)
+{
+	return aif_share_ppm(ns, s->w->time_ns);
+}
+
+static const char *place(const struct saying *s, uint32_t text)
+{
+	return text == AIF_STR_NONE ? "" : aif_strset_get(&s->w->places, text, NULL);
+}
+
+/* Appends the line that was made, cut to the terminal. */
+static void end_line(struct saying *s)
+{
+	const char *text = aif_buf_str(&s->line);
+	size_t len = strlen(text), max = s->columns;
+
+	if (max && len > max) {
+		while (max && (text[max] & 0xc0) == 0x80)
+			max--;
+		len = max;
+	}
+	aif_buf_append(s->out, text, len);
+	aif_buf_putc(s->out, '\n');
+	aif_buf_clear(&s->line);
+}
+
+/* ---- phases and the loop --------------------------------------------------------------------- */
+
+static void say_phase(struct saying *s, const char *name, unsigned i, int64_t from, int64_t to)
+{
+	const struct aif_profile *p = s->names->p;
+
+	if (to <= from)
+		return;
+	aif_buf_printf(&s->line, "%s%s ", i ? ", " : "", name);
+	aif_human_ns(&s->line, (uint64_t)(to - from));
+	aif_buf_puts(&s->line, " (");
+	aif_human_share(&s->line, aif_share_ppm((uint64_t)(to - from), p->end_ns - p->start_ns));
+	aif_buf_puts(&s->line, ", device busy ");
+	aif_human_share(&s->line, s->w->phase_busy_ppm[i]);
+	aif_buf_putc(&s->line, ')');
+}
+
+static void say_trend(struct saying *s, double trend)
+{
+	if (trend > 1 - TREND && trend < 1 + TREND)
+		return;
+	aif_buf_puts(&s->line, "; the last quarter takes ");
+	aif_human_share(&s->line, (uint64_t)(trend * 1e6));
+	aif_buf_puts(&s->line, " of the first's");
+}
+
+static void say_steps(struct saying *s)
+{
+	const struct aif_phases *f = &s->w->phases;
+	const char *in = place(s, s->w->loop_place);
+	bool is_marked = f->from == AIF_PHASES_MARKS;
+
+	aif_buf_puts(&s->line, "loop     ");
+	aif_human_counted(&s->line, f->len, is_marked ? "step" : "turn");
+	if (f->is_sparse)
+		aif_buf_puts(&s->line, " seen whole");
+	if (is_marked)
+		aif_buf_puts(&s->line, ", as the program marks them");
+	else
+		aif_buf_printf(&s->line, "%s%s, found by launches that recur", *in ? " of " : "",
+			       in);
+	aif_buf_puts(&s->line, ": median ");
+	aif_human_ns(&s->line, f->median_ns);
+	aif_buf_puts(&s->line, ", p95 ");
+	aif_human_ns(&s->line, f->p95_ns);
+	if (!f->is_sparse)
+		say_trend(s, f->trend);
+	end_line(s);
+}
+
+static void say_phases(struct saying *s)
+{
+	const struct aif_phases *f = &s->w->phases;
+	const struct aif_profile *p = s->names->p;
+
+	if (!f->from) {
+		aif_buf_puts(
+			&s->line,
+			"loop     none found: no step is marked, and launches do not recur often or regularly enough");
+		end_line(s);
+		return;
+	}
+	aif_buf_puts(&s->line, "phases   ");
+	say_phase(s, "start-up", 0, 0, f->start);
+	if (f->start <= 0)
+		aif_buf_puts(&s->line, "no start-up");
+	say_phase(s, "loop", 1, f->start, f->end);
+	say_phase(s, "tail", 2, f->end, (int64_t)(p->end_ns - p->start_ns));
+	end_line(s);
+	say_steps(s);
+}
+
+/* ---- what bounds it -------------------------------------------------------------------------- */
+
+static void say_window(struct saying *s)
+{
+	const struct aif_why *w = s->w;
+
+	aif_buf_puts(&s->line, "shares   of ");
+	aif_human_ns(&s->line, w->time_ns);
+	if (w->devices > 1)
+		aif_buf_printf(&s->line, ", the time of %zu devices", w->devices);
+	aif_buf_puts(&s->line, w->is_part   ? " of the part that was asked for"
+			       : w->is_loop ? " of the loop"
+					    : " from the first to the last device work");
+	if (w->phases.from && !w->is_part && !w->is_loop) {
+		aif_buf_puts(&s->line, "; the loop has only ");
+		aif_human_share(&s->line, w->loop_work_ppm);
+		aif_buf_puts(&s->line, " of the work since it began");
+	}
+	if (w->left_out) {
+		aif_buf_puts(&s->line, ", estimated from ");
+		aif_human_share(&s->line, aif_share_ppm(w->captured, w->launches));
+		aif_buf_puts(&s->line, " of the launches (busy time ±");
+		aif_human_share(&s->line, share(s, w->error_ns));
+		aif_buf_putc(&s->line, ')');
+	}
+	if (w->not_collected_ns) {
+		aif_buf_puts(&s->line, "; of ");
+		aif_human_ns(&s->line, w->not_collected_ns);
+		aif_buf_puts(&s->line, " more nothing is known");
+	}
+	end_line(s);
+}
+
+static void say_ahead(struct saying *s)
+{
+	if (!s->w->ahead_ns)
+		return;
+	aif_buf_puts(&s->line, "; work starts ");
+	aif_human_ns(&s->line, s->w->ahead_ns);
+	aif_buf_puts(&s->line, " after its launch (median)");
+}
+
+static void say_bound(struct saying *s, const enum aif_why_group *order, size_t n)
+{
+	const struct aif_why *w = s->w;
+	size_t named = 1;
+
+	aif_buf_puts(&s->line, "bound by ");
+	if (n && share(s, w->of_group[order[0]]) < AIF_WHY_BOUND_PPM) {
+		aif_buf_puts(&s->line, "nothing alone: ");
+		named = AIF_MIN(n, 3);
+		for (size_t i = 0; i < named; i++) {
+			aif_buf_printf(&s->line, "%s%s ", i ? ", " : "",
+				       aif_why_group_name(order[i]));
+			aif_human_share(&s->line, share(s, w->of_group[order[i]]));
+		}
+	} else if (n) {
+		aif_buf_printf(&s->line, "%s: for ", aif_why_group_name(order[0]));
+		aif_human_share(&s->line, share(s, w->of_group[order[0]]));
+		aif_buf_printf(&s->line, " of the time %s", aif_why_group_evidence(order[0]));
+		if (order[0] == AIF_WHY_HOST && !w->has_cpu)
+			aif_buf_puts(&s->line, "; what it did meanwhile was not sampled");
+	}
+	say_ahead(s);
+	end_line(s);
+}
+
+/* ---- who has it ------------------------------------------------------------------------------ */
+
+static void say_owners(struct saying *s)
+{
+	const struct aif_why *w = s->w;
+	size_t shown = 0;
+
+	aif_buf_puts(&s->line, "idle     ");
+	aif_human_share(&s->line, share(s, w->idle_ns));
+	aif_buf_puts(&s->line, w->owners_len && share(s, w->owners[0].ns) >= LEAST_PPM
+				       ? " of the time, with who launches next:"
+				       : " of the time");
+	end_line(s);
+	for (size_t i = 0; i < w->owners_len && shown < MOST_OWNERS; i++) {
+		const struct aif_why_owner *o = &w->owners[i];
+		const char *at = place(s, o->place);
+
+		if (share(s, o->ns) < LEAST_PPM)
+			break;
+		aif_buf_puts(&s->line, "         ");
+		aif_human_share(&s->line, share(s, o->ns));
+		while (s->line.len < 18)
+			aif_buf_putc(&s->line, ' ');
+		aif_buf_printf(&s->line, "%s, %s%s", aif_why_group_name(o->group),
+			       o->is_before ? "before " : "", *at ? at : "place not known");
+		end_line(s);
+		shown++;
+	}
+}
+
+static void say_kernels(struct saying *s)
+{
+	const struct aif_why *w = s->w;
+	uint64_t busy = w->time_ns - w->idle_ns;
+	char space[64];
+
+	aif_buf_puts(&s->line, "busy     ");
+	aif_human_share(&s->line, share(s, busy));
+	aif_buf_puts(&s->line, " of the time");
+	end_line(s);
+	for (size_t i = 0; i < w->kernels_len && i < MOST_KERNELS; i++) {
+		const struct aif_why_kernel *k = &w->kernels[i];
+
+		if (share(s, k->ns) < LEAST_PPM)
+			break;
+		aif_buf_puts(&s->line, "         ");
+		aif_human_share(&s->line, share(s, k->ns));
+		while (s->line.len < 18)
+			aif_buf_putc(&s->line, ' ');
+		aif_buf_printf(&s->line, "%s, ",
+			       aif_names_work(s->names, k->kind, k->kernel, space));
+		aif_human_counted(&s->line, k->runs, "run");
+		end_line(s);
+	}
+}
+
+/* ---- what to try ----------------------------------------------------------------------------- */
+
+static void say_advice(struct saying *s, const enum aif_why_group *order, size_t n)
+{
+	size_t said = 0;
+
+	for (size_t i = 0; i < n && said < MOST_ADVICE; i++) {
+		const char *advice = aif_why_advice(s->names->p, s->w, order[i]);
+		double most = aif_why_at_most(s->w, s->w->of_group[order[i]]);
+
+		if (!*advice || share(s, s->w->of_group[order[i]]) < AIF_WHY_ADVICE_PPM)
+			continue;
+		aif_buf_printf(&s->line, "%s", said++ ? "         " : "try      ");
+		if (order[i] == AIF_WHY_OFF_CPU && !s->w->has_off_cpu) {
+			aif_human_share(&s->line, share(s, s->w->of_group[order[i]]));
+			aif_buf_puts(&s->line, " of the time: ");
+		} else if (most >= MOST_SPEEDUP) {
+			aif_buf_puts(&s->line, "nearly all of the time: ");
+		} else {
+			aif_buf_printf(&s->line, "at most %.2fx: ", most);
+		}
+		aif_buf_puts(&s->line, advice);
+		end_line(s);
+	}
+}
+
+static void say_next(struct saying *s, const char *path)
+{
+	const struct aif_why *w = s->w;
+	char time[64] = "";
+
+	if (w->is_loop)
+		snprintf(time, sizeof(time), " --time loop");
+	else if (w->is_part)
+		snprintf(time, sizeof(time), " --time %.6f,%.6f", (double)w->from / 1e9,
+			 (double)w->to / 1e9);
+	aif_buf_printf(&s->line, "next     aiflame report --idle%s ", time);
+	aif_buf_shell_path(&s->line, path);
+	aif_buf_printf(&s->line, ", aiflame flame --of idle%s ", time);
+	aif_buf_shell_path(&s->line, path);
+}
+
+void aif_why_say_briefly(const struct aif_why *w, struct aif_buf *out)
+{
+	enum aif_why_group order[AIF_WHY_GROUPS];
+	size_t n = aif_why_order(w, order);
+	uint64_t ppm = n ? aif_share_ppm(w->of_group[order[0]], w->time_ns) : 0;
+
+	if (!n)
+		return;
+	aif_buf_printf(out, "%s%s: ", ppm < AIF_WHY_BOUND_PPM ? "nothing alone, most by " : "",
+		       aif_why_group_name(order[0]));
+	aif_human_share(out, ppm);
+	aif_buf_puts(out, w->is_loop ? " of the loop's time" : " of the time");
+	if (!w->is_loop)
+		return;
+	aif_buf_puts(out, "; ");
+	aif_human_counted(out, w->phases.len, w->phases.from == AIF_PHASES_MARKS ? "step" : "turn");
+	if (w->loop_place != AIF_STR_NONE)
+		aif_buf_printf(out, " of %s", aif_strset_get(&w->places, w->loop_place, NULL));
+	aif_buf_puts(out, ", median ");
+	aif_human_ns(out, w->phases.median_ns);
+}
+
+void aif_why_say(const struct aif_names *names, const struct aif_why *w, const char *path,
+		 uint32_t columns, struct aif_buf *out)
+{
+	struct saying s = {.names = names, .w = w, .columns = columns, .out = out};
+	enum aif_why_group order[AIF_WHY_GROUPS];
+	size_t n = aif_why_order(w, order);
+
+	if (!w->time_ns) {
+		aif_buf_puts(
+			out,
+			"bound by what is not known: no device work with times is in it; aiflame flame --of cpu "
+			"shows what threads did, aiflame info what was lost\n");
+		return;
+	}
+	say_phases(&s);
+	say_window(&s);
+	say_bound(&s, order, n);
+	say_owners(&s);
+	say_kernels(&s);
+	say_advice(&s, order, n);
+	say_next(&s, path);
+	end_line(&s);
+	if (w->damaged) {
+		aif_buf_puts(&s.line,
+			     "damaged  part of the file could not be read: times are missing");
+		end_line(&s);
+	}
+	aif_buf_finish(&s.line);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/idle/part.h"
+#include "analysis/loop/phases.h"
+#include "base/map.h"
+#include "text/table.h"
+#include "names/profile_names.h"
+
+/*
+ * Bounds of a program. All shares are of the time of its devices in one window: the part that is asked for, else the loop
+ * (phases.h) if it has half of the devices' work since it began, else from the first to the last device work. Of each device that worked in it:
+ *
+ *   time     from the first start to the last end in the window (utilization.h), without what was not collected
+ *   groups   what it passes in (groups.def): compute, copies alone and communication alone are utilization.h's; idle time
+ *            is divided by its causes (idle/blame.h). SYNC has the cause `wait`, and of the host's time (launch, host, on
+ *            CPU) that behind a wait for the device as much as was waited while the device worked: so much could the host
+ *            have done meanwhile
+ *   at most  the speed-up if a group took no time at all: time / (time - group). An upper bound, since the next bound
+ *            comes into sight; bounds of several groups do not multiply.
+ */
+#define AIF_WHY_GROUP(id, key, name, evidence) AIF_WHY_##id,
+enum aif_why_group {
+#include "report/why/groups.def"
+	AIF_WHY_GROUPS
+};
+#undef AIF_WHY_GROUP
+
+/* From this share of the time on, a group bounds a program by itself. */
+#define AIF_WHY_BOUND_PPM 400000
+/* Advice is given for groups from this share on. */
+#define AIF_WHY_ADVICE_PPM 50000
+
+/* A loop with less of the devices' work is not what the program does. */
+#define AIF_WHY_LOOP_PPM 500000
+
+/* Idle time of one cause in one place. */
+struct aif_why_owner {
+	enum aif_why_group group;
+	uint32_t stack; /* of the row with the most time; AIF_NONE: not known */
+	bool is_before; /* the time before a launch there */
+	uint64_t ns;
+	uint32_t place; /* a string of .places: "f (file.py:12)" */
+};
+
+struct aif_why_kernel {
+	uint32_t kind, kernel;
+	uint64_t ns, runs; /* sums of durations: what overlaps counts twice */
+};
+
+struct aif_why {
+	struct aif_phases phases; /* of the whole run */
+	/* Share of the time of devices in which one was busy, in 1/1,000,000, by phase: start-up, loop, tail. */
+	uint64_t phase_busy_ppm[3];
+	/* Share of the devices' busy time since the loop began that lies in it. Below AIF_WHY_LOOP_PPM the window is not the loop. */
+	uint64_t loop_work_ppm;
+	bool is_loop;     /* the window is the loop */
+	bool is_part;     /* the window is what was asked for, not the loop */
+	int64_t from, to; /* the window */
+	size_t devices;
+	uint64_t time_ns, of_group[AIF_WHY_GROUPS], idle_ns;
+	uint64_t not_collected_ns;
+	uint64_t error_ns; /* standard error of the busy time, where launches were left out */
+	uint64_t captured, left_out, launches;
+	struct aif_why_owner *owners; /* by time, longest first */
+	size_t owners_len, owners_cap;
+	struct aif_strset places;
+	struct aif_why_kernel *kernels; /* by time, longest first */
+	size_t kernels_len, kernels_cap;
+	/* Median time from a launch's call to its start: how far the host is ahead of the devices. 0: not known. */
+	uint64_t ahead_ns;
+	uint32_t loop_place; /* a string of .places: the function that loops; AIF_STR_NONE */
+	bool is_torch, has_off_cpu,
+		has_cpu;  /* PyTorch; times off CPU, and CPU samples, were recorded */
+	uint64_t damaged; /* chunks that could not be read */
+};
+
+/* Measures what `sel` (NULL: all) chooses. *ret is finished by the caller, also after a failure. 0; -ENODATA with *err
+ * where nothing ran on a device in the window, -errno. */
+int aif_why_measure(const struct aif_names *names, const struct aif_selection *sel,
+		    struct aif_why *ret, struct aif_err *err);
+void aif_why_finish(struct aif_why *w);
+
+const char *aif_why_group_key(enum aif_why_group g);
+const char *aif_why_group_name(enum aif_why_group g);
+const char *aif_why_group_evidence(enum aif_why_group g);
+/* Returns what to try against a group in this program. */
+const char *aif_why_advice(const struct aif_profile *p, const struct aif_why *w,
+			   enum aif_why_group g);
+/* Groups with time, most first. Returns their number. */
+size_t aif_why_order(const struct aif_why *w, enum aif_why_group order[AIF_WHY_GROUPS]);
+/* Returns time / (time - ns), at most 1,000. */
+double aif_why_at_most(const struct aif_why *w, uint64_t ns);
+
+/* Appends at most 25 lines of at most `columns` (0: no end) for people. `path` is the profile's. */
+void aif_why_say(const struct aif_names *names, const struct aif_why *w, const char *path,
+		 uint32_t columns, struct aif_buf *out);
+/* Appends the shortest answer: "the host: 84.3 % of the loop's time; 255 turns of f (a.py:12), median 12.1 ms". Nothing where
+ * nothing is known. */
+void aif_why_say_briefly(const struct aif_why *w, struct aif_buf *out);
+/* Appends one JSON object. Times in ns, shares in 1/1,000,000. */
+void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct aif_buf *out);

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Why devices are idle: report --idle and flame --of idle, against a program that knows it.
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/idle_app
+[ -x "$app" ] || { echo "1..0 # SKIP OpenCL was not there at build time"; exit 0; }
+
+record() { "$aiflame" record -q --all-launches -F 999 --device-rate 0 -o idle.data "$app" 200 >idle.out; }
+truth() { sed -n "s/.*\b$1=\([0-9]*\).*/\1/p" idle.out; }
+# blamed CAUSES FUNCTION: ns of these causes (a regular expression) on stacks with the function
+blamed() {
+	python3 - "$1" "$2" <<'EOF'
+import csv, re, sys
+rows = csv.DictReader(open("idle.csv"))
+print(sum(int(r["idle"]) for r in rows if re.fullmatch(sys.argv[1], r["cause"]) and sys.argv[2] in r["stack"]))
+EOF
+}
+# near WHAT CAUSES FUNCTION: of the time that the program says, 85 to 115 %
+near() {
+	is=$(blamed "$2" "$3") was=$(truth "$1")
+	echo "$is ns, truly $was"
+	awk -v a="$is" -v b="$was" 'BEGIN { exit !(a >= 0.85 * b && a <= 1.15 * b) }'
+}
+agrees() {
+	record && "$aiflame" report --idle --format csv --limit 0 idle.data >idle.csv &&
+		near compute_ns 'on CPU' compute_on_host && near compile_ns 'compile|on CPU' compile_on_host && near off_ns 'off CPU|host' main
+}
+check "the right function is to blame for what it did while the device was idle" in_three agrees
+sums() {
+	idle=$(python3 -c 'import csv; print(sum(int(r["idle"]) for r in csv.DictReader(open("idle.csv"))))')
+	whole=$("$aiflame" query --format csv idle.data 'SELECT sum(idle_ns) FROM device_times' | tail -n 1 | tr -d '\r')
+	drawn=$("$aiflame" flame --of idle -o - --format folded idle.data | awk '{ n += $NF } END { printf "%.0f", n }')
+	gaps=$("$aiflame" report --gaps --format csv --limit 0 idle.data | python3 -c 'import csv, sys; print(sum(int(r["idle"]) for r in csv.DictReader(sys.stdin)))')
+	echo "$idle $whole $drawn $gaps"
+	[ "$idle" = "$whole" ] && [ "$idle" = "$drawn" ] && [ "$idle" = "$gaps" ]
+}
+check "table, picture, single gaps and SQL have the same idle time" sums
+check "a picture of it" sh -c "'$aiflame' flame --of idle -o idle.svg idle.data && grep -q 'idle in [0-9]* gaps: ' idle.svg && grep -q '\[idle: on CPU\]' idle.svg"
+check "functions can be looked for" sh -c "'$aiflame' flame --of idle --focus compile_on_host -o - --format folded idle.data >focus.folded && ! grep -v compile_on_host focus.folded"
+check "units of work are refused" status_is 2 "$aiflame" flame --of idle --by launches idle.data
+check "a part of the time" sh -c "[ \$('$aiflame' report --idle --time 0.5,0.6 --format csv --limit 0 idle.data | python3 -c 'import csv, sys; print(sum(int(r[\"idle\"]) for r in csv.DictReader(sys.stdin)))') -le 100000000 ]"
+"$aiflame" record -q -o none.data true 2>/dev/null
+check "nothing ran: the table is empty" sh -c "'$aiflame' report --idle none.data | grep -q '^no idle time'"
+check "and there is no picture" status_is 1 "$aiflame" flame --of idle -o none.svg none.data
+done_testing

@@ -1,0 +1,136 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What bounds a program: aiflame why, and --time loop, startup, tail and step:N, against programs that know it.
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/idle_app
+[ -x "$app" ] || { echo "1..0 # SKIP OpenCL was not there at build time"; exit 0; }
+
+# ask EXPRESSION: of w, the answer as JSON, and of truth, what the program printed
+cat >ask.py <<'EOF'
+import json, re, sys
+w = json.load(open("why.json"))
+truth = {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", open("out").read())}
+group = {g["group"]: g for g in w["groups"]}
+idle = lambda name: sum(i["ns"] for i in w["idle"] if name in i["place"])
+near = lambda a, b, part: abs(a - b) <= part * b
+print({k: g["ns"] for k, g in group.items()}, truth, w["loop"], w["time_ns"])
+sys.exit(not eval("(" + sys.argv[1] + ")"))
+EOF
+ask() { python3 ask.py "$1"; }
+
+# ---- a program that knows why its device is idle: 200 rounds
+record() { "$aiflame" record -q --all-launches -F 999 --device-rate 0 -o idle.data "$app" 200 >out && "$aiflame" why --format json idle.data >why.json; }
+agrees() {
+	record && ask 'near(group["host"]["ns"], truth["compute_ns"], 0.15)' && ask 'near(idle("compute_on_host"), truth["compute_ns"], 0.15)' &&
+		ask 'near(group["compile"]["ns"], truth["compile_ns"], 0.15)' && ask 'near(group["off_cpu"]["ns"], truth["off_ns"], 0.15)'
+}
+check "computing, compiling and sleeping have the time that the program says, in the function that did it" in_three agrees
+check "its loop is found: the end of the last round is not known" \
+	ask 'w["loop"]["found_by"] == "launches" and w["loop"]["steps"] == 199 and "idle_app.c" in w["loop"]["place"]'
+check "  from the first round to the last" \
+	ask 'len(w["phases"]) == 3 and all(a["to_ns"] == b["from_ns"] for a, b in zip(w["phases"], w["phases"][1:]))'
+check "groups sum to the time, owners to the idle time" \
+	ask 'sum(g["ns"] for g in w["groups"]) == w["time_ns"] and sum(i["ns"] for i in w["idle"]) == w["idle_ns"]'
+sum_of_idle() { python3 -c 'import csv, sys; print(sum(int(r["idle"]) for r in csv.DictReader(sys.stdin)))'; }
+idle_of_loop() {
+	table=$("$aiflame" report --idle --time loop --format csv --limit 0 idle.data | sum_of_idle)
+	echo "$table"
+	ask "w['idle_ns'] == $table"
+}
+check "  which report --idle --time loop has, too" idle_of_loop
+check "at most: time / (time - group)" \
+	ask 'all(near(g["at_most_ppm"] / 1e6, w["time_ns"] / (w["time_ns"] - g["ns"]), 0.001) for g in w["groups"])'
+check "most first, and bound by the first if it has 40 %" \
+	ask 'w["groups"] == sorted(w["groups"], key=lambda g: -g["ns"]) and w["bound_by"][0] == w["groups"][0]["group"] and
+		(len(w["bound_by"]) == 1) == (w["groups"][0]["share_ppm"] >= 400000)'
+says_it() {
+	"$aiflame" why idle.data >text || return
+	cat text
+	[ "$(wc -l <text)" -le 25 ] && grep -q '^loop     199 turns of main' text && grep -q '^bound by ' text &&
+		grep -q '^try      at most ' text && grep -q 'compute_on_host (idle_app.c:' text
+}
+check "the same in at most 25 lines" says_it
+
+# ---- parts of the run
+"$aiflame" report --steps --format csv --limit 0 idle.data >steps.csv
+launches() { "$aiflame" report --launches --format csv --limit 0 --time "$1" idle.data | tail -n +2 | wc -l; }
+parts() {
+	all=$("$aiflame" report --launches --format csv --limit 0 idle.data | tail -n +2 | wc -l)
+	of="$(launches startup) $(launches loop) $(launches tail)"
+	echo "$all: $of"
+	[ "$(echo "$of" | awk '{ print $1 + $2 + $3 }')" = "$all" ] && [ "$(launches steps:1-199)" = "$(launches loop)" ]
+}
+check "start-up, loop and tail have all launches, steps those of the loop" parts
+one_step() {
+	"$aiflame" why --format json --time step:7 idle.data >step.json
+	from=$(python3 -c 'import json; print(json.load(open("step.json"))["window"]["from_ns"])')
+	row=$(sed -n 8p steps.csv | cut -d, -f1)
+	echo "$from $row"
+	[ "$from" = "$row" ]
+}
+check "step:7 is the seventh row of report --steps" one_step
+its_row() {
+	"$aiflame" report --steps --time step:7 --format csv idle.data | tail -n +2 | tr -d '\r' >row.csv
+	cat row.csv
+	sed -n 8p steps.csv | tr -d '\r' | cmp - row.csv
+}
+check "  which report --steps --time step:7 has alone" its_row
+check "a picture of three steps" sh -c "'$aiflame' flame --time steps:5-7 -o - --format folded idle.data | grep -q spin"
+whole_loop() {
+	"$aiflame" why --format json idle.data >why.json
+	drawn=$("$aiflame" flame --of loop -o - --format folded idle.data | awk '{ n += $NF } END { printf "%.0f", n }')
+	echo "$drawn"
+	ask "near($drawn, w['time_ns'], 0.001)"
+}
+check "device time and idle time in one picture are as wide as the loop is long" whole_loop
+check "  both on the stacks that have them" sh -c "'$aiflame' flame --of loop -o - --format folded idle.data >loop.folded &&
+	grep -q 'compute_on_host.*\[idle: on CPU\]' loop.folded && grep -q ';spin' loop.folded"
+check "  of a step" sh -c "'$aiflame' flame --of loop --time step:7 -o - --format folded idle.data | grep -q '\[idle'"
+check "  not by samples" status_is 2 "$aiflame" flame --of loop --by samples -o l.svg idle.data
+check "an export of one" sh -c "'$aiflame' export --format folded --time step:5 -o step.folded idle.data && grep -q spin step.folded"
+check "a step that is not there" says "there is no step 500; there are 199" "$aiflame" report --time step:500 idle.data
+for bad in step:0 step: steps:3 steps:5-3 steps:-3 loop:1 steps:1-99999999999; do
+	check "--time $bad is wrong usage" status_is 2 "$aiflame" report --time $bad idle.data
+done
+
+# ---- other programs
+"$aiflame" record -q --all-launches -F 0 --device-rate 0 -o unsampled.data "$app" 50 >/dev/null
+check "a host that was not sampled" says "what it did meanwhile was not sampled" "$aiflame" why unsampled.data
+check "three products of matrices" "$aiflame" record -q --all-launches -o matmul.data "$matmul" 256 12
+"$aiflame" why --format json matmul.data >why.json
+: >out
+check "  are bound by the device" ask 'w["bound_by"] == ["compute"]'
+check "  turns that are queued have the time of their work" ask 'w["loop"]["steps"] >= 4 and w["loop"]["median_ns"] * w["loop"]["steps"] <= 2 * w["time_ns"]'
+"$build/tests/e2e/golden_profiles" full full.data "$root/tests/golden/cubin"
+"$aiflame" why --format json full.data >why.json
+check "steps that are marked" ask 'w["loop"]["found_by"] == "marks" and w["loop"]["steps"] == 4'
+check "a part that is one of them" says "of the part that was asked for" "$aiflame" why --time step:2 full.data
+
+# ---- what cannot be known is said
+"$aiflame" record -q -o none.data true 2>/dev/null
+check "nothing ran on a device" says "no device work with times" "$aiflame" why none.data
+nothing() { "$aiflame" why --format json none.data >why.json && ask 'w["time_ns"] == 0 and w["groups"] == []'; }
+check "  for programs, too" nothing
+check "a loop that is none" says "no step is marked" "$aiflame" report --time loop none.data
+"$aiflame" record -q --all-launches -o one.data "$matmul" 64 1
+check "one turn is no loop" says "loop     none" "$aiflame" why one.data
+check "  and the picture of it is of all" says "no loop was found in the launches: drawing all" "$aiflame" flame --of loop -o one.svg one.data
+cut_short() {
+	"$aiflame" record -q --all-launches -o cut.data "$app" 400 >/dev/null &
+	sleep 3
+	kill -9 $!
+	wait $! 2>/dev/null
+	"$aiflame" why cut.data >cut.out 2>cut.err
+	cat cut.out cut.err
+	grep -q 'cut short' cut.err && grep -q '^bound by ' cut.out
+}
+check "a recorder that is killed: what there is until then" cut_short
+cat >kernels.json <<'EOF'
+{"traceEvents": [
+ {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 5, "args": {"device": 0, "stream": 7}},
+ {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 111, "dur": 5, "args": {"device": 0, "stream": 7}}
+]}
+EOF
+"$aiflame" import -q -o kernels.data kernels.json
+check "kernels without their launches: nobody is blamed" says "bound by what is not known" "$aiflame" why kernels.data
+done_testing

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests who is blamed for a device's idle time: each gap belongs to the thread that launched what ended it. */
+#include "analysis/idle/blame.h"
+
+#include "base/reasons.h"
+#include "fixture_ops.h"
+
+enum { US = 1000, MS = 1000 * US };
+#define RATE   "100" /* CPU samples a second: one each 10 ms */
+#define PERIOD (10 * MS)
+
+/* Stacks of the program: main, and what it calls; LAUNCH_B from a place further down in it. */
+enum { MAIN, FURTHER, LAUNCH_A, LAUNCH_B, COMPUTE, SYNC, COMPILE, LOADER, OFF, STACKS };
+
+static void begin(struct ops_fixture *f)
+{
+	static const struct {
+		const char *name, *file;
+	} frames[STACKS] = {
+		[MAIN] = {"main", "train.py"},
+		[FURTHER] = {"main", "train.py"},
+		[LAUNCH_A] = {"forward", "train.py"},
+		[LAUNCH_B] = {"step", "train.py"},
+		[COMPUTE] = {"tokenize", "text.py"},
+		[SYNC] = {"cudaStreamSynchronize", NULL},
+		[COMPILE] = {"nvrtcCompileProgram", NULL},
+		[LOADER] = {"_next_data", "/venv/torch/utils/data/dataloader.py"},
+		[OFF] = {AIF_OFF_CPU_BLOCKED, NULL},
+	};
+
+	ops_begin(f, NULL, "cuda");
+	FIXTURE_ADD(&f->made, meta, .key = ops_string(f, "cpu_rate"), .value = ops_string(f, RATE));
+	FIXTURE_ADD(&f->made, modules, .kind = AIF_MODULE_ELF, .path = ops_string(f, "/a"),
+		    .build_id = AIF_NONE, .kernel = AIF_NONE, .program = AIF_NONE);
+	for (uint32_t i = 0; i < STACKS; i++) {
+		FIXTURE_ADD(&f->made, frames, .kind = i == OFF ? AIF_FRAME_MARK : AIF_FRAME_NATIVE,
+			    .module = i == OFF ? AIF_NONE : 0,
+			    .address = i == OFF ? ops_string(f, frames[i].name) : 16 * i);
+		if (i != OFF)
+			FIXTURE_ADD(&f->made, frame_names, .frame = i, .inline_depth = 0,
+				    .name = ops_string(f, frames[i].name),
+				    .file = frames[i].file ? ops_string(f, frames[i].file)
+							   : AIF_NONE,
+				    .line = 1);
+		FIXTURE_ADD(&f->made, stacks,
+			    .parent = i <= FURTHER    ? AIF_NONE
+				      : i == LAUNCH_B ? FURTHER
+						      : MAIN,
+			    .frame = i, .depth = i <= FURTHER ? 1 : 2);
+	}
+}
+
+static void cpu(struct ops_fixture *f, uint32_t thread, uint64_t at, uint64_t weight,
+		uint64_t waiting, uint32_t stack)
+{
+	struct aif_err err = {0};
+	struct aif_cpu_row row = {.time = OPS_START + at,
+				  .weight = weight,
+				  .waiting = waiting,
+				  .thread = thread,
+				  .stack = stack};
+
+	assert_ok(aif_writer_cpu(f->w, &row, 1, &err), &err);
+}
+
+/* A kernel that is launched at `at` from `stack`. */
+static void kernel(struct ops_fixture *f, uint64_t at, uint64_t start, uint64_t end, uint32_t stack)
+{
+	f->stack = stack;
+	ops_exec(f, 0, at, 0, start, end, "k");
+}
+
+static void blame(struct ops_fixture *f, struct aif_idle_blame *ret)
+{
+	struct aif_exec_timeline t;
+	struct aif_utilization u;
+	uint64_t sum = 0, of_cause = 0, idle = 0;
+
+	ops_read(f);
+	assert_int_equal(aif_exec_timeline_read(&f->p, NULL, &t), 0);
+	assert_int_equal(aif_utilization_make(&f->p, &t, &u), 0);
+	assert_int_equal(aif_idle_blame(&f->p, &t, &u, ret), 0);
+	for (size_t i = 0; i < ret->len; i++) {
+		sum += ret->rows[i].ns;
+		assert_true(ret->rows[i].drained_ns <= ret->rows[i].ns);
+	}
+	for (size_t i = 0; i < AIF_IDLE_CAUSES; i++)
+		of_cause += ret->of_cause[i];
+	for (size_t i = 0; i < u.len; i++)
+		idle += u.devices[i].whole.parts.idle;
+	/* All of it, once. */
+	assert_int_equal(ret->idle_ns, idle);
+	assert_int_equal(sum, idle);
+	assert_int_equal(of_cause, idle);
+	aif_utilization_finish(&u);
+	aif_exec_timeline_finish(&t);
+}
+
+/* The row of a cause and stack: its time. */
+static uint64_t row(const struct aif_idle_blame *b, enum aif_idle_cause cause, uint32_t stack)
+{
+	for (size_t i = 0; i < b->len; i++)
+		if (b->rows[i].cause == cause && b->rows[i].stack == stack)
+			return b->rows[i].ns;
+	return 0;
+}
+
+static void end(struct ops_fixture *f, struct aif_idle_blame *b)
+{
+	aif_idle_blame_finish(b);
+	ops_end(f);
+}
+
+static void a_gap_is_split_at_its_launch_call(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	kernel(&f, 0, 10 * US, 100 * US, LAUNCH_A);
+	kernel(&f, 160 * US, 165 * US, 200 * US, LAUNCH_B); /* 60 us before the call, 5 us behind */
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_LAUNCH, LAUNCH_B), 5 * US);
+	/* From the one to the other it went on in main. */
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_HOST, FURTHER), 60 * US);
+	assert_int_equal(b.gaps, 1);
+	assert_int_equal(b.rows[0].thread, 0);
+	end(&f, &b);
+}
+
+/* Back from the second place to the first: round a loop, which may be in main or outside of it. */
+static void a_loop_that_is_not_known_is_not_blamed(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	kernel(&f, 0, 10 * US, 100 * US, LAUNCH_B);
+	kernel(&f, 160 * US, 160 * US, 200 * US, LAUNCH_A);
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_HOST, LAUNCH_A), 60 * US);
+	assert_true(b.rows[0].is_before);
+	end(&f, &b);
+}
+
+static void what_was_launched_before_is_late(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	kernel(&f, 0, 10 * US, 100 * US, LAUNCH_A);
+	kernel(&f, 20 * US, 110 * US, 200 * US, LAUNCH_B); /* 10 us: what starting a kernel costs */
+	kernel(&f, 30 * US, 300 * US, 400 * US, LAUNCH_A); /* 100 us: something held it up */
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_LAUNCH, LAUNCH_B), 10 * US);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_LATE, LAUNCH_A), 100 * US);
+	end(&f, &b);
+}
+
+/* 200 steps with a gap of 1 ms, in which main computes: each tenth has a sample that weighs 10 ms. */
+static void samples_of_like_gaps_are_added_up(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint64_t i = 0; i < 200; i++) {
+		uint64_t at = i * 2 * MS;
+
+		kernel(&f, at + MS, at + MS, at + 2 * MS, LAUNCH_A);
+		if (i % 10 == 5)
+			cpu(&f, 0, at + MS / 2, PERIOD, 0, COMPUTE);
+		cpu(&f, 1, at + MS / 2, PERIOD, 0,
+		    COMPILE); /* another thread's, which launches nothing */
+	}
+	blame(&f, &b);
+	assert_int_equal(b.idle_ns, 199 * MS);
+	/* 20 samples say 200 ms of the 199. */
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_CPU, COMPUTE), 199 * MS);
+	assert_int_equal(b.rows[0].thread, 0);
+	end(&f, &b);
+}
+
+/* The same with half as many samples: the thread was on a CPU for half of the time. */
+static void where_samples_are_missing_it_was_on_no_cpu(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint64_t i = 0; i < 200; i++) {
+		uint64_t at = i * 2 * MS;
+
+		kernel(&f, at + MS, at + MS, at + 2 * MS, LAUNCH_A);
+		if (i % 20 == 5)
+			cpu(&f, 0, at + MS / 2, PERIOD, 0, COMPUTE);
+	}
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_CPU, COMPUTE), 100 * MS);
+	/* The loop may be anywhere: the row is of the time before the launch. */
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_OFF_CPU, LAUNCH_A), 99 * MS);
+	for (size_t i = 0; i < b.len; i++)
+		assert_int_equal(b.rows[i].is_before, b.rows[i].cause == AIF_IDLE_CAUSE_OFF_CPU);
+	end(&f, &b);
+}
+
+static void functions_on_the_stack_name_the_cause(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	kernel(&f, 0, 0, 1 * MS, LAUNCH_A);
+	cpu(&f, 0, 15 * MS, 20 * MS, 0, COMPILE);
+	kernel(&f, 21 * MS, 21 * MS, 22 * MS, LAUNCH_B);
+	cpu(&f, 0, 30 * MS, 10 * MS, 0, LOADER);
+	kernel(&f, 32 * MS, 32 * MS, 33 * MS, LAUNCH_A);
+	blame(&f, &b);
+	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_COMPILE], 20 * MS);
+	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_INPUT], 10 * MS);
+	end(&f, &b);
+}
+
+/* Imported traces have operators in place of samples: the outermost that has a rule. */
+static void operators_name_the_cause(void **state)
+{
+	static const char next[] = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	ops_add(&f, 0, 2 * MS, 8 * MS, AIF_OP_STEP, "ProfilerStep#3");
+	ops_add(&f, 0, 3 * MS, 7 * MS, AIF_OP_OPERATOR, next);
+	ops_add(&f, 0, 4 * MS, 5 * MS, AIF_OP_RUNTIME, "cudaMalloc");
+	ops_add(&f, 0, 21 * MS, 23 * MS, AIF_OP_RUNTIME, "cudaMalloc");
+	ops_add(&f, 1, 31 * MS, 38 * MS, AIF_OP_OPERATOR, next); /* another thread's */
+	kernel(&f, 0, 0, 1 * MS, LAUNCH_A);
+	kernel(&f, 10 * MS, 10 * MS, 20 * MS, LAUNCH_B);
+	kernel(&f, 25 * MS, 25 * MS, 30 * MS, LAUNCH_A);
+	kernel(&f, 40 * MS, 40 * MS, 41 * MS, LAUNCH_B);
+	blame(&f, &b);
+	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_INPUT], 4 * MS);
+	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_ALLOCATE], 2 * MS);
+	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_HOST], (9 - 4 + 5 - 2 + 10) * MS);
+	end(&f, &b);
+}
+
+/* A wait that ends in the gap: until then it waited, then it was in no sample; and all of it follows a wait. */
+static void waits_are_a_part_of_the_gap(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	kernel(&f, 0, 0, 40 * MS, LAUNCH_A);
+	cpu(&f, 0, 1 * MS, 0, 41 * MS, SYNC); /* until 42 ms */
+	kernel(&f, 45 * MS, 45 * MS, 50 * MS, LAUNCH_B);
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_WAIT, SYNC), 2 * MS);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_HOST, FURTHER), 3 * MS);
+	for (size_t i = 0; i < b.len; i++) {
+		assert_int_equal(b.rows[i].drained_ns, b.rows[i].ns);
+		assert_int_equal(b.rows[i].drain, SYNC);
+	}
+	end(&f, &b);
+}
+
+static void times_off_cpu_are_known_exactly(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	kernel(&f, 0, 0, 40 * MS, LAUNCH_A);
+	cpu(&f, 0, 50 * MS, 0, 30 * MS, OFF);
+	kernel(&f, 100 * MS, 100 * MS, 110 * MS, LAUNCH_B);
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_OFF_CPU, OFF), 30 * MS);
+	end(&f, &b);
+}
+
+/* A forked process has its parent's stacks: the time of each is its own. */
+static void processes_are_told_apart(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+	uint64_t ns[2] = {0};
+
+	(void)state;
+	begin(&f);
+	f.stack = LAUNCH_A;
+	for (uint32_t i = 0; i < 2; i++) { /* thread 2 and stream 2 are of the second process */
+		ops_exec(&f, 2 * i, 0, 2 * i, 0, 10 * US, "k");
+		ops_exec(&f, 2 * i, 40 * US, 2 * i, 40 * US, 50 * US, "k");
+	}
+	ops_exec(&f, 2, 90 * US, 2, 90 * US, 95 * US, "k");
+	blame(&f, &b);
+	for (size_t i = 0; i < b.len; i++)
+		ns[b.rows[i].process] += b.rows[i].ns;
+	assert_int_equal(ns[0], 30 * US);
+	assert_int_equal(ns[1], 70 * US);
+	end(&f, &b);
+}
+
+/* A stack may be the function in which the thread went on, and that of a launch before which it was elsewhere: two rows. */
+static void before_a_launch_is_not_in_it(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+	uint64_t ns[2] = {0};
+
+	(void)state;
+	begin(&f);
+	kernel(&f, 0, 0, 100 * US, LAUNCH_A);
+	kernel(&f, 160 * US, 160 * US, 200 * US, LAUNCH_B);
+	kernel(&f, 200 * US, 200 * US, 210 * US, FURTHER);
+	kernel(&f, 250 * US, 250 * US, 260 * US, FURTHER);
+	cpu(&f, 1, 0, PERIOD, 0, COMPUTE);
+	blame(&f, &b);
+	for (size_t i = 0; i < b.len; i++)
+		if (b.rows[i].stack == FURTHER)
+			ns[b.rows[i].is_before] += b.rows[i].ns;
+	assert_int_equal(ns[false], 60 * US);
+	assert_int_equal(ns[true], 40 * US);
+	end(&f, &b);
+}
+
+/* Without any sample, samples may have been refused: nobody is known to have been off CPU. */
+static void without_samples_nobody_was_off_cpu(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint64_t i = 0; i < 20; i++)
+		kernel(&f, i * 100 * MS, i * 100 * MS, i * 100 * MS + MS, LAUNCH_A);
+	blame(&f, &b);
+	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_HOST], 19 * 99 * MS);
+	end(&f, &b);
+}
+
+/* A sampler that took no sample of a process saw it on no CPU, unless it was refused. */
+static void sampled_threads_without_samples_were_off_cpu(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	for (int refused = 0; refused < 2; refused++) {
+		begin(&f);
+		FIXTURE_ADD(&f.made, meta, .key = ops_string(&f, "cpu_sampling"),
+			    .value = ops_string(&f, "cpu"));
+		if (refused)
+			FIXTURE_ADD(&f.made, losses, .reason = AIF_REASON_CPU_NO_PERF, .process = 0,
+				    .thread = AIF_NONE, .detail = AIF_NONE, .count = 1);
+		for (uint64_t i = 0; i < 20; i++)
+			kernel(&f, i * 100 * MS, i * 100 * MS, i * 100 * MS + MS, LAUNCH_A);
+		blame(&f, &b);
+		assert_int_equal(b.of_cause[refused ? AIF_IDLE_CAUSE_HOST : AIF_IDLE_CAUSE_OFF_CPU],
+				 19 * 99 * MS);
+		end(&f, &b);
+	}
+}
+
+/* Gaps are cut at the ends of a part of the run, and all parts sum to the whole. */
+static void gaps_are_cut_at_a_part(void **state)
+{
+	uint64_t host = 0, launch = 0;
+	struct aif_exec_timeline t;
+	struct aif_utilization u;
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	kernel(&f, 0, 10 * US, 100 * US, LAUNCH_A);
+	kernel(&f, 160 * US, 165 * US, 200 * US, LAUNCH_B);
+	ops_read(&f);
+	assert_int_equal(aif_exec_timeline_read(&f.p, NULL, &t), 0);
+	assert_int_equal(aif_utilization_make(&f.p, &t, &u), 0);
+	for (int64_t from = 0; from < 200 * US; from += 20 * US) {
+		assert_int_equal(aif_idle_blame_within(&f.p, &t, &u, from, from + 20 * US, &b), 0);
+		host += b.of_cause[AIF_IDLE_CAUSE_HOST];
+		launch += b.of_cause[AIF_IDLE_CAUSE_LAUNCH];
+		aif_idle_blame_finish(&b);
+	}
+	assert_int_equal(host, 60 * US);
+	assert_int_equal(launch, (10 + 5) * US); /* that of the first, too, from its call on */
+	aif_utilization_finish(&u);
+	aif_exec_timeline_finish(&t);
+	ops_end(&f);
+}
+
+static void a_lost_launch_is_nobodys(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	kernel(&f, 0, 0, 10 * US, LAUNCH_A);
+	ops_exec(&f, AIF_NONE, 0, 0, 60 * US, 70 * US, "k");
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_UNKNOWN, AIF_NONE), 50 * US);
+	end(&f, &b);
+}
+
+static void launches_without_stacks_have_causes(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	kernel(&f, 0, 0, 10 * US, AIF_NONE);
+	kernel(&f, 50 * US, 60 * US, 70 * US, AIF_NONE);
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_HOST, AIF_NONE), 40 * US);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_LAUNCH, AIF_NONE), 10 * US);
+	end(&f, &b);
+}
+
+/* Rows that no recorder writes: waits of centuries, over thousands of launches, times before the start. */
+static void hostile_rows_are_bounded(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint64_t i = 0; i < 3000; i++) {
+		kernel(&f, i * 10 * US, i * 10 * US, i * 10 * US + 5 * US, LAUNCH_A);
+		cpu(&f, 0, i * 10 * US, 0, UINT64_MAX, SYNC);
+		cpu(&f, 0, (uint64_t)0 - i, UINT64_MAX, 0, COMPUTE);
+	}
+	blame(&f, &b);
+	assert_int_equal(b.idle_ns, 2999 * 5 * US);
+	end(&f, &b);
+}
+
+static void nothing_ran(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	blame(&f, &b);
+	assert_int_equal(b.idle_ns, 0);
+	assert_int_equal(b.len, 0);
+	end(&f, &b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_gap_is_split_at_its_launch_call),
+		cmocka_unit_test(a_loop_that_is_not_known_is_not_blamed),
+		cmocka_unit_test(what_was_launched_before_is_late),
+		cmocka_unit_test(samples_of_like_gaps_are_added_up),
+		cmocka_unit_test(where_samples_are_missing_it_was_on_no_cpu),
+		cmocka_unit_test(functions_on_the_stack_name_the_cause),
+		cmocka_unit_test(operators_name_the_cause),
+		cmocka_unit_test(waits_are_a_part_of_the_gap),
+		cmocka_unit_test(times_off_cpu_are_known_exactly),
+		cmocka_unit_test(processes_are_told_apart),
+		cmocka_unit_test(before_a_launch_is_not_in_it),
+		cmocka_unit_test(without_samples_nobody_was_off_cpu),
+		cmocka_unit_test(sampled_threads_without_samples_were_off_cpu),
+		cmocka_unit_test(gaps_are_cut_at_a_part),
+		cmocka_unit_test(a_lost_launch_is_nobodys),
+		cmocka_unit_test(launches_without_stacks_have_causes),
+		cmocka_unit_test(hostile_rows_are_bounded),
+		cmocka_unit_test(nothing_ran),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the loop that is found in launches: programs made by hand, whose steps are known. */
+#include "analysis/loop/internal.h"
+#include "fixture_ops.h"
+
+#include "base/map.h"
+#include "rounds.h"
+
+#include <math.h>
+
+enum { US = 1000, MOST_DEPTH = 16 };
+
+/* A program that runs: it is in calls, and launches. A call is 100 times its function plus its line. */
+struct program {
+	struct ops_fixture f;
+	struct aif_exec_timeline t;
+	struct aif_loop l;
+	struct aif_map stacks, frames;
+	struct aif_launch_row *launches;
+	struct aif_exec_row *execs;
+	size_t launches_len, launches_cap, execs_len, execs_cap;
+	uint32_t thread, stack[MOST_DEPTH + 1], depth;
+	uint64_t now, random;
+	/* The true steps. */
+	uint64_t steps, first, last, starts[1024];
+};
+
+static void begin(struct program *g)
+{
+	*g = (struct program){.random = 1, .stack = {AIF_NONE}};
+	ops_begin(&g->f, NULL, "cuda");
+	for (uint32_t i = 0; i < 40; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "kernel_%u", i);
+		assert_int_equal(ops_kernel(&g->f, name), i);
+	}
+}
+
+static uint32_t random_below(struct program *g, uint32_t n)
+{
+	g->random = aif_mix64(g->random + 0x9e3779b97f4a7c15);
+	return (uint32_t)(g->random >> 32) % n;
+}
+
+static void enter(struct program *g, uint32_t call)
+{
+	struct aif_profile *p = &g->f.made;
+	uint32_t parent = g->stack[g->depth];
+	uint64_t frame, stack;
+
+	if (!aif_map_get(&g->frames, call, &frame)) {
+		frame = p->frames_len;
+		FIXTURE_ADD(p, frames, .kind = AIF_FRAME_PYTHON, .module = AIF_NONE,
+			    .address = (uint64_t)(call / 100) << 32 | call % 100);
+		assert_int_equal(aif_map_put(&g->frames, call, frame), 0);
+	}
+	if (!aif_map_get(&g->stacks, (uint64_t)parent << 32 | frame, &stack)) {
+		stack = p->stacks_len;
+		FIXTURE_ADD(p, stacks, .parent = parent, .frame = (uint32_t)frame);
+		assert_int_equal(aif_map_put(&g->stacks, (uint64_t)parent << 32 | frame, stack), 0);
+	}
+	assert_true(g->depth < MOST_DEPTH);
+	g->stack[++g->depth] = (uint32_t)stack;
+}
+
+static void leave(struct program *g)
+{
+	g->depth--;
+}
+
+static void launch(struct program *g, uint32_t kernel, uint64_t ns)
+{
+	struct aif_launch_row l = {.launch = ++g->f.launches,
+				   .time = OPS_START + g->now,
+				   .thread = g->thread,
+				   .kernel = kernel,
+				   .stack = g->stack[g->depth],
+				   .shape = AIF_NONE};
+	struct aif_exec_row x = {.launch = l.launch,
+				 .start = l.time + 1,
+				 .end = l.time + 1 + ns,
+				 .clock = AIF_CLOCK_MONOTONIC,
+				 .kernel = kernel};
+
+	assert_int_equal(aif_grow(&g->launches, &g->launches_cap, g->launches_len + 1, sizeof(l)),
+			 0);
+	assert_int_equal(aif_grow(&g->execs, &g->execs_cap, g->execs_len + 1, sizeof(x)), 0);
+	g->launches[g->launches_len++] = l;
+	if (ns)
+		g->execs[g->execs_len++] = x;
+	g->now += 10 * US;
+}
+
+/* Calls a function that launches one kernel. */
+static void call(struct program *g, uint32_t from, uint32_t kernel, uint64_t ns)
+{
+	enter(g, from);
+	launch(g, kernel, ns);
+	leave(g);
+}
+
+static void step(struct program *g)
+{
+	if (!g->steps++)
+		g->first = g->now;
+	g->last = g->now;
+	g->starts[(g->steps - 1) % AIF_ARRAY_LEN(g->starts)] = g->now;
+}
+
+static void find(struct program *g)
+{
+	struct aif_err err = {0};
+	struct ops_fixture *f = &g->f;
+
+	f->made.end_ns = OPS_START + g->now + 1;
+	assert_ok(aif_writer_launches(f->w, g->launches, g->launches_len, &err), &err);
+	assert_ok(aif_writer_execs(f->w, g->execs, g->execs_len, &err), &err);
+	ops_read(f);
+	assert_int_equal(aif_exec_timeline_read(&f->p, NULL, &g->t), 0);
+	assert_int_equal(aif_loop_find(&f->p, &g->t, &g->l), 0);
+}
+
+static void end(struct program *g)
+{
+	aif_loop_finish(&g->l);
+	aif_exec_timeline_finish(&g->t);
+	aif_map_finish(&g->stacks);
+	aif_map_finish(&g->frames);
+	free(g->launches);
+	free(g->execs);
+	ops_end(&g->f);
+}
+
+/* The last of the true steps has no known end. */
+static void assert_steps(struct program *g)
+{
+	double true_mean = (double)(g->last - g->first) / (double)(g->steps - 1), sum = 0;
+
+	if (fabs((double)g->l.len - (double)(g->steps - 1)) > (double)g->steps / 100)
+		fail_msg("%zu steps, not %d", g->l.len, (int)g->steps - 1);
+	assert_int_equal(g->l.level[g->l.chosen].turns, g->l.len);
+	for (size_t i = 0; i < g->l.len; i++) {
+		sum += (double)(g->l.steps[i].end - g->l.steps[i].start);
+		assert_true(!i || g->l.steps[i].start >= g->l.steps[i - 1].end);
+	}
+	if (fabs(sum / (double)g->l.len / true_mean - 1) > 0.02)
+		fail_msg("steps take %f, not %f", sum / (double)g->l.len, true_mean);
+	assert_true(llabs(g->l.start - (int64_t)g->first) <= (int64_t)true_mean);
+	assert_true(llabs(g->l.end - (int64_t)g->last) <= (int64_t)true_mean);
+}
+
+static void assert_none(struct program *g)
+{
+	if (g->l.levels || g->l.len)
+		fail_msg("%zu steps", g->l.len);
+	assert_int_equal(g->l.thread, AIF_NONE);
+}
+
+static uint32_t function_of(const struct program *g, size_t level)
+{
+	return (uint32_t)(g->f.p.frames[g->l.level[level].frame].address >> 32);
+}
+
+enum { MAIN = 1, TRAIN = 2, MODEL = 3, LAYER = 4, LOSS = 5, SERVE = 6, INIT = 7 };
+
+static void layers(struct program *g, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		enter(g, MODEL * 100 + 2);
+		call(g, LAYER * 100 + 1, 1, 20 * US);
+		call(g, LAYER * 100 + 2, 2, 20 * US);
+		call(g, LAYER * 100 + 3, 1, 20 * US);
+		leave(g);
+	}
+}
+
+static void forward(struct program *g, uint32_t from)
+{
+	enter(g, from);
+	call(g, MODEL * 100 + 1, 0, 1 * US);
+	layers(g, 12);
+	call(g, MODEL * 100 + 3, 3, 1 * US);
+	leave(g);
+}
+
+static void initialise(struct program *g)
+{
+	enter(g, MAIN * 100 + 1);
+	for (uint32_t i = 0; i < 12; i++) {
+		call(g, INIT * 100 + 1, 20, 5 * US);
+		call(g, INIT * 100 + 2, 21, 5 * US);
+	}
+	leave(g);
+}
+
+/* Epochs of 200 steps: forward with 12 layers, loss, optimizer; evaluation every 100th step. */
+static void train(struct program *g, uint32_t epochs, bool has_backward_thread)
+{
+	for (uint32_t e = 0; e < epochs; e++) {
+		enter(g, MAIN * 100 + 2);
+		for (uint32_t i = 0; i < 200; i++) {
+			step(g);
+			forward(g, TRAIN * 100 + 1);
+			call(g, TRAIN * 100 + 2, 4, 2 * US);
+			if (has_backward_thread) {
+				uint32_t depth = g->depth;
+
+				g->thread = 1;
+				g->depth = 0;
+				enter(g, 900);
+				for (uint32_t k = 0; k < 24; k++)
+					call(g, 901 + k % 2, 10 + k % 2, 40 * US);
+				call(g, 903, 12, 40 * US);
+				g->thread = 0;
+				g->depth = depth;
+			}
+			call(g, TRAIN * 100 + 3, 5, 30 * US);
+			g->now += random_below(g, 50) * US;
+			if (i % 100 == 99)
+				forward(g, TRAIN * 100 + 4);
+		}
+		leave(g);
+		call(g, MAIN * 100 + 3, 6, 1 * US);
+		g->now += 1000 * US;
+	}
+}
+
+static void training_is_found(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	initialise(&g);
+	train(&g, 5, false);
+	find(&g);
+	assert_steps(&g);
+	assert_int_equal(g.l.thread, 0);
+	assert_int_equal(function_of(&g, g.l.chosen), TRAIN);
+	/* Epochs, steps, layers. */
+	assert_int_equal(g.l.levels, 3);
+	assert_int_equal(g.l.chosen, 1);
+	assert_int_equal(g.l.level[0].turns, 4);
+	assert_int_equal(function_of(&g, 0), MAIN);
+	assert_int_equal(function_of(&g, 2), LAYER);
+	assert_true(g.l.level[2].turns > 11 * 1000);
+	assert_true(g.l.median_ns <= g.l.p95_ns && !g.l.is_sparse);
+	end(&g);
+}
+
+static void backward_has_a_thread(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	initialise(&g);
+	train(&g, 1, true);
+	find(&g);
+	assert_steps(&g);
+	end(&g);
+}
+
+/* A profiler's range around each step, with its number in the name. */
+static void numbers_of_ranges_make_no_difference(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	for (uint32_t i = 0; i < 50; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "ProfilerStep#%u", i);
+		FIXTURE_ADD(&g.f.made, frames, .kind = AIF_FRAME_RANGE, .module = AIF_NONE,
+			    .address = ops_string(&g.f, name));
+		assert_int_equal(aif_map_put(&g.frames, 10000 + i, g.f.made.frames_len - 1), 0);
+		step(&g);
+		enter(&g, 10000 + i);
+		forward(&g, TRAIN * 100 + 1);
+		call(&g, TRAIN * 100 + 2, 4, 2 * US);
+		leave(&g);
+	}
+	find(&g);
+	assert_steps(&g);
+	assert_int_equal(function_of(&g, g.l.chosen), TRAIN);
+	end(&g);
+}
+
+/* Requests of 10 to 60 tokens each: prefill, decode, detokenise. */
+static void serve(struct program *g, uint32_t requests)
+{
+	enter(g, MAIN * 100 + 3);
+	for (uint32_t i = 0; i < requests; i++) {
+		step(g);
+		forward(g, SERVE * 100 + 1);
+		for (uint32_t n = 10 + random_below(g, 50); n > 0; n--)
+			forward(g, SERVE * 100 + 2);
+		call(g, SERVE * 100 + 3, 7, 1 * US);
+	}
+	leave(g);
+}
+
+static void decodes_vary_in_length(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	initialise(&g);
+	serve(&g, 100);
+	find(&g);
+	assert_steps(&g);
+	assert_int_equal(function_of(&g, 0), SERVE);
+	assert_int_equal(function_of(&g, 1), MODEL);
+	assert_true(g.l.level[1].turns > 20 * 100);
+	end(&g);
+}
+
+static void prefill_and_decode_are_two_tokens(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	enter(&g, MAIN * 100 + 3);
+	for (uint32_t i = 0; i < 100; i++) {
+		step(&g);
+		forward(&g, SERVE * 100 + 1);
+		for (uint32_t n = 10 + random_below(&g, 50); n > 0; n--)
+			forward(&g, SERVE * 100 + 2);
+	}
+	leave(&g);
+	find(&g);
+	assert_steps(&g);
+	end(&g);
+}
+
+/* JAX: one call launches all kernels of a step, of which one runs for each layer. */
+static void kernels_alternate_below_one_call(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	initialise(&g);
+	enter(&g, MAIN * 100 + 2);
+	enter(&g, TRAIN * 100 + 1);
+	for (uint32_t i = 0; i < 300; i++) {
+		step(&g);
+		for (uint32_t k = 0; k < 20; k++) {
+			launch(&g, k, 10 * US);
+			if (k % 5 == 0)
+				launch(&g, 30, 10 * US);
+		}
+		g.now += i * US;
+	}
+	find(&g);
+	assert_steps(&g);
+	assert_int_equal(g.l.level[0].frame, AIF_NONE);
+	end(&g);
+}
+
+static void each_launch_is_a_turn(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	call(&g, MAIN * 100 + 1, 20, 5 * US);
+	for (uint32_t i = 0; i < 200; i++) {
+		step(&g);
+		call(&g, MAIN * 100 + 2, 0, 5 * US);
+	}
+	call(&g, MAIN * 100 + 3, 21, 5 * US);
+	find(&g);
+	assert_steps(&g);
+	assert_int_equal(g.l.levels, 1);
+	end(&g);
+}
+
+static void without_times_launches_count(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	for (uint32_t i = 0; i < 50; i++) {
+		step(&g);
+		for (uint32_t k = 0; k < 4; k++)
+			call(&g, MAIN * 100 + k, k, 0);
+	}
+	find(&g);
+	assert_steps(&g);
+	end(&g);
+}
+
+/* A server: requests of kinds at random, each of which always launches the same. */
+static void randomly(uint32_t sites, uint32_t kernels, uint32_t launches, uint64_t seed)
+{
+	struct program g;
+
+	begin(&g);
+	g.random = seed;
+	for (uint32_t i = 0; i < launches; i++) {
+		uint32_t site = random_below(&g, sites);
+
+		enter(&g, MAIN * 100 + site);
+		for (uint32_t k = 0; k < kernels; k++)
+			call(&g, 300 + k, k, 5 * US);
+		leave(&g);
+		g.now += random_below(&g, 1000) * US;
+	}
+	find(&g);
+	assert_none(&g);
+	end(&g);
+}
+
+static void random_launches_are_no_loop(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= rounds(20); seed++)
+		for (uint32_t launches = 100; launches <= 10000; launches *= 10)
+			for (uint32_t kernels = 1; kernels <= 3; kernels += 2) {
+				randomly(2, kernels, launches, seed);
+				randomly(5, kernels, launches, seed);
+			}
+}
+
+/* Half of the time is off: blocks of 20 ms, of steps of 0.4 ms. */
+static void gaps_interrupt(void **state)
+{
+	enum { BLOCK = 20000 * US };
+	struct aif_err err = {0};
+	struct program g;
+	size_t n = 0, whole = 0;
+
+	(void)state;
+	begin(&g);
+	train(&g, 2, false);
+	for (uint64_t at = 0; at < g.now; at += BLOCK) {
+		struct aif_window_row row = {.start = OPS_START + at,
+					     .end = OPS_START + at + BLOCK,
+					     .device = AIF_NONE,
+					     .held = at / BLOCK % 2 == 0,
+					     .launches = 2000,
+					     .p_ppm = 500000};
+
+		assert_ok(aif_writer_windows(g.f.w, &row, 1, &err), &err);
+	}
+	for (size_t i = 0; i < g.launches_len; i++)
+		if ((g.launches[i].time - OPS_START) / BLOCK % 2 == 0) {
+			g.execs[n] = g.execs[i];
+			g.launches[n++] = g.launches[i];
+		}
+	g.launches_len = g.execs_len = n;
+	find(&g);
+	assert_true(g.l.is_sparse);
+	for (size_t i = 1; i < g.steps; i++)
+		whole += g.starts[i - 1] / BLOCK == g.starts[i] / BLOCK &&
+			 g.starts[i] / BLOCK % 2 == 0;
+	/* A turn that begins with its block is not known to begin there. */
+	assert_true(g.l.len <= whole && g.l.len + 5 >= whole);
+	assert_true(fabs((double)g.l.median_ns / 425e3 - 1) < 0.05);
+	for (size_t i = 0; i < g.l.len; i++) {
+		uint64_t start = (uint64_t)g.l.steps[i].start, stop = (uint64_t)g.l.steps[i].end;
+
+		assert_int_equal(start / BLOCK, (stop - 1) / BLOCK);
+		assert_int_equal(start / BLOCK % 2, 0);
+		assert_true(stop - start >= 400 * US); /* none begins in the middle */
+	}
+	end(&g);
+}
+
+static void little_is_no_loop(void **state)
+{
+	static const uint32_t launches[] = {0, 1, 2, 3, 9};
+
+	(void)state;
+	for (size_t n = 0; n < AIF_ARRAY_LEN(launches); n++) {
+		struct program g;
+
+		begin(&g);
+		for (uint32_t i = 0; i < launches[n]; i++)
+			launch(&g, 0, 5 * US); /* without a stack */
+		find(&g);
+		assert_none(&g);
+		end(&g);
+	}
+}
+
+static void initialisation_is_no_loop(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	for (uint32_t i = 0; i < 12; i++) {
+		call(&g, MAIN * 100 + 1, 20, 5 * US);
+		call(&g, MAIN * 100 + 2, 21, 5 * US);
+		call(&g, MAIN * 100 + 3, 22, 5 * US);
+	}
+	for (uint32_t i = 0; i < 500; i++) {
+		step(&g);
+		call(&g, MAIN * 100 + 4, 0, 5 * US);
+		call(&g, MAIN * 100 + 5, 1, 5 * US);
+	}
+	find(&g);
+	assert_steps(&g);
+	end(&g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(training_is_found),
+		cmocka_unit_test(backward_has_a_thread),
+		cmocka_unit_test(numbers_of_ranges_make_no_difference),
+		cmocka_unit_test(decodes_vary_in_length),
+		cmocka_unit_test(prefill_and_decode_are_two_tokens),
+		cmocka_unit_test(kernels_alternate_below_one_call),
+		cmocka_unit_test(each_launch_is_a_turn),
+		cmocka_unit_test(without_times_launches_count),
+		cmocka_unit_test(random_launches_are_no_loop),
+		cmocka_unit_test(gaps_interrupt),
+		cmocka_unit_test(little_is_no_loop),
+		cmocka_unit_test(initialisation_is_no_loop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
