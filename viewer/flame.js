@@ -481,6 +481,8 @@
 		svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
 		for (const r of svg.querySelectorAll(".paper, .bar rect"))
 			r.setAttribute("width", width);
+		for (const s of svg.querySelectorAll(".strip svg"))
+			s.setAttribute("width", width - 2 * PAD);
 		svg.querySelector(".paper").setAttribute("height", height);
 		for (const t of [matched, note])
 			t.setAttribute("x", width - PAD);

@@ -208,14 +208,18 @@ static const char *title_of(const struct values *v, const struct aif_profile *p)
 	}
 }
 
-static int draw(const struct values *v, const struct aif_profile *p, const struct aif_tree *t,
-		const char *sub, const char *quality, const char *unit, struct aif_err *err)
+static int draw(const struct values *v, const struct aif_profile *p,
+		const struct aif_selection *sel, const struct aif_tree *t, const char *sub,
+		const char *quality, const char *unit, struct aif_err *err)
 {
 	struct aif_buf said = {0};
+	struct aif_strip strip = {0};
 	struct aif_svg_opts svg = {.title = v->title ? v->title : title_of(v, p),
 				   .subtitle = sub,
 				   .unit = unit,
 				   .cxx = p ? cxx_word(p) : NULL,
+				   .strip = &strip,
+				   .profile = p,
 				   .width = v->width == UINT32_MAX ? 0 : v->width,
 				   .inverted = v->inverted};
 	enum aif_flame_format format = (enum aif_flame_format)v->format;
@@ -227,8 +231,14 @@ static int draw(const struct values *v, const struct aif_profile *p, const struc
 	svg.quality = aif_buf_str(&said);
 	if (v->format == FORMAT_BY_SUFFIX)
 		r = aif_flame_format_of(v->output, &format, err);
+	if (!r && p && format == AIF_FLAME_SVG) {
+		r = aif_strip_make(p, sel, &strip);
+		if (r)
+			aif_err_set(err, r, "flame: %s", strerror(-r));
+	}
 	if (!r)
 		r = aif_flame_write_bounded(t, format, &svg, v->output, v->max_bytes, err);
+	aif_strip_finish(&strip);
 	aif_buf_finish(&said);
 	return r;
 }
@@ -242,7 +252,7 @@ static int from_folded(const struct values *v, const char *path, struct aif_err 
 	if (!r) {
 		if (warning.len)
 			aif_message("%s", aif_buf_str(&warning));
-		r = draw(v, NULL, &t, "", NULL, "samples", err);
+		r = draw(v, NULL, NULL, &t, "", NULL, "samples", err);
 	}
 	aif_buf_finish(&warning);
 	aif_tree_finish(&t);
@@ -290,8 +300,8 @@ static int of_device(const struct values *v, const struct aif_names *names,
 		for (size_t i = 0; i < p->devices_len; i++)
 			aif_buf_printf(&sub, ", %s", aif_profile_str(p, p->devices[i].name));
 		quality(p, &a, &told);
-		r = draw(v, p, &t, aif_buf_str(&sub), aif_buf_str(&told), aif_flame_unit(o->by),
-			 err);
+		r = draw(v, p, o->sel, &t, aif_buf_str(&sub), aif_buf_str(&told),
+			 aif_flame_unit(o->by), err);
 	}
 	aif_buf_finish(&told);
 	aif_buf_finish(&sub);
@@ -316,7 +326,7 @@ static int of_cpu(const struct values *v, const struct aif_names *names,
 	if (!r) {
 		subtitle_begin(p, &sub);
 		aif_cpu_totals_say(p, &cpu, &told);
-		r = draw(v, p, &t, aif_buf_str(&sub), aif_buf_str(&told),
+		r = draw(v, p, o->sel, &t, aif_buf_str(&sub), aif_buf_str(&told),
 			 o->by == AIF_BY_SAMPLES ? aif_flame_unit(o->by) : aif_cpu_counts(p), err);
 	}
 	aif_buf_finish(&told);
@@ -351,7 +361,7 @@ static int draw_idle(const struct values *v, const struct aif_names *names,
 				     "; BROKEN: part of the file is damaged: what it held is "
 				     "missing here");
 		}
-		r = draw(v, p, &t, aif_buf_str(&sub), aif_buf_str(&told), NULL, err);
+		r = draw(v, p, given->sel, &t, aif_buf_str(&sub), aif_buf_str(&told), NULL, err);
 	}
 	aif_buf_finish(&told);
 	aif_buf_finish(&sub);
@@ -569,7 +579,9 @@ const struct aif_command aif_command_flame = {
 		"Draws where device time went: each stack that launched work, its kernels, their\n"
 		"instructions. The wider a frame, the longer. The SVG opens in any browser: click\n"
 		"to zoom, / to search, Esc to go back. Frames that are too narrow to draw are\n"
-		"still found, and drawn when you zoom in.\n\n"
+		"still found, and drawn when you zoom in. The strip above them shows when devices\n"
+		"worked over all of the recording: high is busy, grey was not collected, and what\n"
+		"the picture leaves out is faded.\n\n"
 		"--of cpu draws where threads of programs that use a device were on CPUs and, as\n"
 		"[waiting: CALL], how long they waited for the device in calls of its runtime;\n"
 		"several threads have a tower each. If no device was opened, --of cpu is the\n"

@@ -200,6 +200,11 @@ static void head_put(struct picture *p, struct aif_buf *b)
 
 	y += has_line ? 2 * LINE + 3 : LINE + 6;
 	y = legend_put(p, &legend, y + (has_two_lines(p) ? SECOND : 0));
+	if (o->strip && o->strip->len) {
+		aif_strip_put(o->strip, o->profile, PAD, y + 9, p->width - 2 * PAD,
+			      columns_of((double)p->width - 2 * PAD, SANS_PX), &legend);
+		y += (uint32_t)o->strip->len * AIF_STRIP_ROW_PX;
+	}
 	p->top = y + 17;
 	p->height = p->top + p->rows * ROW + 8 + BAR;
 	aif_buf_printf(b,

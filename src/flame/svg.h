@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "flame/strip.h"
 #include "text/out.h"
 #include "names/tree.h"
 
@@ -17,6 +18,8 @@ struct aif_svg_opts {
 	const char *unit; /* what the values count, "samples"; NULL: they are ns */
 	const char *
 		cxx; /* what the legend calls frames of C++; NULL: that. Traces have operators instead */
+	const struct aif_strip *strip; /* above the frames, with its profile; NULL for none */
+	const struct aif_profile *profile;
 	uint32_t width; /* px; 0: 1200, and in a browser as wide as the window */
 	bool inverted;  /* callers above callees */
 };

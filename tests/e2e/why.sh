@@ -47,7 +47,7 @@ says_it() {
 	"$aiflame" why idle.data >text || return
 	cat text
 	[ "$(wc -l <text)" -le 25 ] && grep -q '^loop     199 turns of main' text && grep -q '^bound by ' text &&
-		grep -q '^try      at most ' text && grep -q 'compute_on_host (idle_app.c:' text
+		grep -qE '^(try|   )      at most ' text && grep -q 'compute_on_host (idle_app.c:' text
 }
 check "the same in at most 25 lines" says_it
 
@@ -92,6 +92,23 @@ check "a step that is not there" says "there is no step 500; there are 199" "$ai
 for bad in step:0 step: steps:3 steps:5-3 steps:-3 loop:1 steps:1-99999999999; do
 	check "--time $bad is wrong usage" status_is 2 "$aiflame" report --time $bad idle.data
 done
+# The strip above a picture: a bar M X 100 h WIDTH v -HEIGHT, of 600 by 100, is that much of the recording.
+cat >strip.py <<'EOF'
+import re, sys
+svg, busy, ns = open(sys.argv[1]).read(), int(sys.argv[2]), int(sys.argv[3])
+path = re.search(r'<path d="([^"]*)" class="busy"', svg).group(1)
+area = sum(int(w) * int(h) for w, h in re.findall(r"M\d+ 100h(\d+)v-(\d+)h-\d+z", path))
+said = float(re.search(r'class="strip"><title>[^<]*: busy ([0-9.]+) %', svg).group(1))
+print(area / 60000, said / 100, busy / ns)
+sys.exit(abs(said / 100 - busy / ns) > 0.001 or abs(area / 60000 - busy / ns) > 0.01)
+EOF
+strip() {
+	busy=$("$aiflame" query --format csv idle.data 'SELECT sum(busy_ns) FROM device_times' | tail -1)
+	length=$("$aiflame" query --format csv idle.data 'SELECT last_ns + tail_ns FROM device_times' | tail -1)
+	"$aiflame" flame --time loop -o strip.svg idle.data && python3 strip.py strip.svg "$busy" "$length"
+}
+check "the strip above it has the device's time" strip
+check "  faded where the picture shows nothing" grep -q 'class="faded"' strip.svg
 
 # ---- other programs
 "$aiflame" record -q --all-launches -F 0 --device-rate 0 -o unsampled.data "$app" 50 >/dev/null
