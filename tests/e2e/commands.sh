@@ -145,7 +145,7 @@ check "no line of a table with stacks is longer than its terminal" test "$(pytho
 check "a query's table is cut to it" test "$(python3 "$root/tests/e2e/terminal.py" 70 "$aiflame" query m.data "$long")" = 70
 check "COLUMNS overrides it" test "$(COLUMNS=50 python3 "$root/tests/e2e/terminal.py" 70 "$aiflame" query m.data "$long")" = 50
 check "what programs read is not cut" sh -c "[ \$(COLUMNS=50 '$aiflame' query m.data \"$long\" | wc -L) -gt 300 ]"
-"$aiflame" record -q --all-launches --delay 600ms -o late.data "$matmul" 256 60 >/dev/null
+"$aiflame" record -q --all-launches --delay 300ms -o late.data "$matmul" 256 200 >/dev/null
 check "a picture says what was not collected" sh -c "'$aiflame' flame late.data -o - | grep -q '; [0-9.]* m*s not collected'"
 check "if anything" sh -c "! '$aiflame' flame m.data -o - | grep -q 'not collected'"
 check "and what it is not the whole of" sh -c "
