@@ -19,6 +19,7 @@
 #include <string.h>
 #include <time.h>
 
+enum { PER_STEP };
 enum { BY_THREAD_YES, BY_THREAD_NO };
 enum { OF_DEVICE, OF_CPU, OF_OFF_CPU, OF_IDLE, OF_LOOP };
 enum { FORMAT_BY_SUFFIX = -1, NOT_GIVEN = -1 };
@@ -28,12 +29,14 @@ enum { WIDTH_MIN = 300, WIDTH_MAX = 100000 };
 struct values {
 	const char *input, *output, *title;
 	int of, leaf, by, detail; /* NOT_GIVEN, or what they are */
+	int per;                  /* NOT_GIVEN or PER_STEP */
 	int by_thread;            /* NOT_GIVEN or BY_THREAD_... */
 	int format;               /* FORMAT_BY_SUFFIX or enum aif_flame_format */
 	bool inverted;
 	uint32_t width;
 	struct aif_selection_values choice;
 	struct aif_flame_opts flame;
+	uint64_t steps; /* of --per step; 0: without */
 	uint64_t max_bytes;
 };
 
@@ -55,6 +58,8 @@ static const struct aif_opt opts[] = {
 	 "the last frame of each stack (instruction)"},
 	{0, "by", "wall|time|samples|launches", AIF_OPT_CHOICE, AT(by), 0,
 	 "what widths mean: time shared where work overlaps, durations, or counts (wall)"},
+	{0, "per", "step", AIF_OPT_CHOICE, AT(per), 0,
+	 "numbers of one step in the mean: of the program's loop, or of those that --time chooses"},
 	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
 	 "how many frames to show: brief keeps of each library only the function that was "
 	 "called, full keeps all (normal)"},
@@ -82,6 +87,7 @@ static const struct values defaults = {
 	.by = NOT_GIVEN,
 	.detail = NOT_GIVEN,
 	.by_thread = NOT_GIVEN,
+	.per = NOT_GIVEN,
 	.width = UINT32_MAX,
 };
 
@@ -159,6 +165,23 @@ static const char *cxx_word(const struct aif_profile *p)
 static void part_time_say(const struct aif_opt_span *time, struct aif_buf *b)
 {
 	aif_buf_puts(b, "--time ");
+	switch (time->part) {
+	case AIF_OPT_PART_LOOP:
+		aif_buf_puts(b, "loop");
+		return;
+	case AIF_OPT_PART_STARTUP:
+		aif_buf_puts(b, "startup");
+		return;
+	case AIF_OPT_PART_TAIL:
+		aif_buf_puts(b, "tail");
+		return;
+	case AIF_OPT_PART_STEPS:
+		aif_buf_printf(b, time->first == time->last ? "step:%u" : "steps:%u-%u",
+			       time->first, time->last);
+		return;
+	case AIF_OPT_PART_NONE:
+		break;
+	}
 	if (time->from_ns)
 		aif_human_ns(b, time->from_ns);
 	aif_buf_putc(b, ',');
@@ -179,7 +202,7 @@ static void part_say(const struct values *v, struct aif_buf *b)
 	};
 	const char *between = "only ";
 
-	if (v->choice.time.from_ns || v->choice.time.to_ns) {
+	if (v->choice.time.from_ns || v->choice.time.to_ns || v->choice.time.part) {
 		aif_buf_puts(b, between);
 		part_time_say(&v->choice.time, b);
 		between = ", ";
@@ -220,12 +243,18 @@ static int draw(const struct values *v, const struct aif_profile *p,
 				   .cxx = p ? cxx_word(p) : NULL,
 				   .strip = &strip,
 				   .profile = p,
+				   .steps = v->steps,
 				   .width = v->width == UINT32_MAX ? 0 : v->width,
 				   .inverted = v->inverted};
 	enum aif_flame_format format = (enum aif_flame_format)v->format;
 	int r = 0;
 
 	part_say(v, &said);
+	if (v->steps) {
+		aif_buf_puts(&said, said.len ? ", " : "");
+		aif_buf_printf(&said, "the mean of ");
+		aif_human_counted(&said, v->steps, "step");
+	}
 	if (quality && *quality)
 		aif_buf_printf(&said, "%s%s", said.len ? "; " : "", quality);
 	svg.quality = aif_buf_str(&said);
@@ -388,6 +417,21 @@ static int of_idle(const struct values *v, const struct aif_names *names,
 	return r;
 }
 
+static int choose_steps(struct values *v, const struct aif_selection_args *c, struct aif_err *err)
+{
+	v->steps = c->steps;
+	if (c->steps)
+		return 0;
+	if (v->choice.time.part != AIF_OPT_PART_LOOP && v->choice.time.part != AIF_OPT_PART_STEPS)
+		return aif_err_set(err, -EINVAL,
+				   "flame: --per step needs a part that is made of steps; "
+				   "give --time loop or steps:N-M");
+	return aif_err_set(
+		err, -ENODATA,
+		"flame: --per step: launches were left out (--overhead), so that not all "
+		"steps are known; record with --all-launches");
+}
+
 /* Chooses the loop where no time is asked for, or all if there is none. */
 static int choose_loop(struct values *v, const struct aif_profile *p,
 		       struct aif_selection_args *ret, struct aif_err *err)
@@ -395,10 +439,12 @@ static int choose_loop(struct values *v, const struct aif_profile *p,
 	bool is_given = v->choice.time.from_ns || v->choice.time.to_ns || v->choice.time.part;
 	int r;
 
-	if (v->of == OF_LOOP && !is_given)
+	if ((v->of == OF_LOOP || v->per == PER_STEP) && !is_given)
 		v->choice.time.part = AIF_OPT_PART_LOOP;
 	r = aif_selection_args_make(&v->choice, p, ret, err);
-	if (r != -ENODATA || v->of != OF_LOOP || is_given)
+	if (!r && v->per == PER_STEP)
+		r = choose_steps(v, ret, err);
+	if (r != -ENODATA || v->of != OF_LOOP || v->per == PER_STEP || is_given)
 		return r;
 	fputs("aiflame: no step is marked, and no loop was found in the launches: drawing all\n",
 	      stderr);
@@ -525,19 +571,21 @@ static int check_options(const struct values *v, const char *path, struct aif_er
 				   "give --of cpu or off-cpu");
 	if (aif_flame_is_folded(path) &&
 	    (v->of != NOT_GIVEN || v->leaf != NOT_GIVEN || v->by != NOT_GIVEN ||
-	     v->detail != NOT_GIVEN || v->flame.lines || aif_choice_is_set(&v->choice)))
+	     v->detail != NOT_GIVEN || v->flame.lines || v->per != NOT_GIVEN ||
+	     aif_choice_is_set(&v->choice)))
 		return aif_err_set(err, -EINVAL,
 				   "flame: %s is folded text, to which --of, --leaf, --by, "
-				   "--detail, --lines and the options that select a part of "
+				   "--detail, --lines, --per and the options that select a part of "
 				   "a profile do not apply; leave them out",
 				   path);
 	if (v->format != FORMAT_BY_SUFFIX)
 		format = (enum aif_flame_format)v->format;
 	else if (aif_flame_format_of(v->output, &format, err) < 0)
 		return err->code;
-	if (format == AIF_FLAME_FOLDED && (v->title || v->inverted || v->width != UINT32_MAX))
+	if (format == AIF_FLAME_FOLDED &&
+	    (v->title || v->inverted || v->width != UINT32_MAX || v->per != NOT_GIVEN))
 		return aif_err_set(err, -EINVAL,
-				   "flame: --title, --inverted and --width apply to "
+				   "flame: --title, --inverted, --width and --per apply to "
 				   "pictures; leave them out for folded text");
 	return 0;
 }
@@ -590,12 +638,14 @@ const struct aif_command aif_command_flame = {
 		"the forward that made it, as [backward] and the node's name. This is inferred\n"
 		"from the order of operators; --detail full shows what was recorded. FILE may be\n"
 		"folded text of any tool (`frame;frame count`), or - for standard input.",
-	.examples = "aiflame flame\taiflame.data to aiflame.svg\n"
-		    "aiflame flame --leaf kernel --focus multiply\tonly stacks through multiply\n"
-		    "aiflame flame --leaf stall\twhat each instruction waited for\n"
-		    "aiflame flame --of cpu -o cpu.svg\twhere threads spent CPU time\n"
-		    "aiflame flame --format folded -o - | wc -l\tas text, one line a stack\n"
-		    "aiflame flame out.folded -o out.svg\tother tools' stacks\n",
+	.examples =
+		"aiflame flame\taiflame.data to aiflame.svg\n"
+		"aiflame flame --leaf kernel --focus multiply\tonly stacks through multiply\n"
+		"aiflame flame --per step --of loop\twhat one step of the program's loop takes, idle time included\n"
+		"aiflame flame --leaf stall\twhat each instruction waited for\n"
+		"aiflame flame --of cpu -o cpu.svg\twhere threads spent CPU time\n"
+		"aiflame flame --format folded -o - | wc -l\tas text, one line a stack\n"
+		"aiflame flame out.folded -o out.svg\tother tools' stacks\n",
 	.opts = opts,
 	.defaults = &defaults,
 	.values_size = sizeof(defaults),

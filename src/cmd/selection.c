@@ -130,6 +130,15 @@ static int steps_span(const struct aif_phases *f, const struct aif_opt_span *tim
 	return 0;
 }
 
+static uint64_t steps_of(const struct aif_phases *f, const struct aif_opt_span *time)
+{
+	if (f->is_sparse)
+		return 0;
+	if (time->part == AIF_OPT_PART_STEPS)
+		return time->last - time->first + 1;
+	return time->part == AIF_OPT_PART_LOOP ? f->len : 0;
+}
+
 static int phase_span(const struct aif_phases *f, const struct aif_opt_span *time,
 		      struct aif_selection *ret, struct aif_err *err)
 {
@@ -159,8 +168,9 @@ static int phase_span(const struct aif_phases *f, const struct aif_opt_span *tim
 
 /* Sets the times of a part of what else was chosen. */
 static int part_span(const struct aif_profile *p, const struct aif_opt_span *time,
-		     struct aif_selection *sel, struct aif_err *err)
+		     struct aif_selection_args *c, struct aif_err *err)
 {
+	struct aif_selection *sel = &c->sel;
 	struct aif_exec_timeline t = {0};
 	struct aif_phases f = {0};
 	int r = aif_exec_timeline_read(p, sel, &t);
@@ -171,6 +181,7 @@ static int part_span(const struct aif_profile *p, const struct aif_opt_span *tim
 		aif_err_set(err, r, "--time: %s", strerror(-r));
 	else
 		r = phase_span(&f, time, sel, err);
+	c->steps = r ? 0 : steps_of(&f, time);
 	aif_phases_finish(&f);
 	aif_exec_timeline_finish(&t);
 	return r;
@@ -194,7 +205,7 @@ int aif_selection_args_make(const struct aif_selection_values *v, const struct a
 		r = choose("--device", v->device, "see aiflame query 'SELECT name FROM devices'", p,
 			   p->devices_len, device_row, &c->devices, &c->sel.devices, err);
 	if (!r && v->time.part)
-		r = part_span(p, &v->time, &c->sel, err);
+		r = part_span(p, &v->time, c, err);
 	return r;
 }
 

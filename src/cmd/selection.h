@@ -32,6 +32,8 @@ struct aif_selection_values {
 struct aif_selection_args {
 	struct aif_selection sel; /* of the tables below */
 	bool *processes, *threads, *devices;
+	uint64_t
+		steps; /* of a part that is the loop, or steps of it; 0: another part, or not all of its steps are known */
 };
 
 static inline bool aif_choice_is_set(const struct aif_selection_values *v)

@@ -230,15 +230,28 @@ static void head_put(struct picture *p, struct aif_buf *b)
 	aif_buf_finish(&legend);
 }
 
+/* Appends how many of something there are, in the mean of the steps. */
+static void counted_put(const struct picture *p, struct aif_buf *b, uint64_t n, const char *noun)
+{
+	if (!p->opts->steps)
+		aif_human_counted(b, n, noun);
+	else
+		aif_buf_printf(b, "%.3g %s%s", (double)n / (double)p->opts->steps, noun,
+			       noun[strlen(noun) - 1] == 'h' ? "es" : "s");
+}
+
 static void value_put(const struct picture *p, struct aif_buf *b, uint64_t value)
 {
 	uint32_t scale = p->tree->scale;
+	uint64_t steps = AIF_MAX(p->opts->steps, UINT64_C(1));
 
 	if (!p->opts->unit) {
-		aif_human_ns(b, value / scale);
+		aif_human_ns(b, value / scale / steps);
 		return;
 	}
-	if (value % scale)
+	if (steps > 1)
+		aif_buf_printf(b, "%.4g", (double)value / scale / (double)steps);
+	else if (value % scale)
 		aif_folded_count(b, value, scale);
 	else
 		aif_human_count(b, value / scale);
@@ -266,23 +279,23 @@ static void details_put(const struct picture *p, struct aif_buf *b, uint32_t nod
 		return;
 	if (d->time_ns && (p->opts->unit || d->time_ns != p->tree->nodes[node].total)) {
 		aif_buf_puts(b, between);
-		aif_human_ns(b, d->time_ns);
+		aif_human_ns(b, d->time_ns / AIF_MAX(p->opts->steps, UINT64_C(1)));
 		aif_buf_puts(b, " of durations");
 		between = " \u00b7 ";
 	}
 	if (d->samples) {
 		aif_buf_puts(b, between);
-		aif_human_counted(b, d->samples, "sample");
+		counted_put(p, b, d->samples, "sample");
 		between = " \u00b7 ";
 	}
 	if (d->launches) {
 		aif_buf_puts(b, between);
-		aif_human_counted(b, d->launches, "launch");
+		counted_put(p, b, d->launches, "launch");
 		between = " \u00b7 ";
 	}
 	if (d->bytes) {
 		aif_buf_puts(b, between);
-		aif_human_bytes(b, d->bytes);
+		aif_human_bytes(b, d->bytes / AIF_MAX(p->opts->steps, UINT64_C(1)));
 	}
 }
 
@@ -442,6 +455,8 @@ static void tail_put(const struct picture *p, struct aif_buf *b)
 		       p->width - PAD, y + 20);
 	aif_buf_puts(b, "all ");
 	value_put(p, b, p->total);
+	if (p->opts->steps)
+		aif_buf_puts(b, " a step");
 	if (p->layout.left_out) {
 		aif_buf_puts(b, " \u00b7 ");
 		aif_human_counted(b, p->layout.left_out, "frame");
@@ -480,7 +495,7 @@ int aif_svg_write(const struct aif_tree *t, const struct aif_svg_opts *o, struct
 		"data-inverted=\"%d\" data-row=\"%d\" data-rows=\"%u\" data-max=\"%d\" data-min=\"%.1f\" "
 		"data-total=\"%.9g\" data-unit=\"",
 		PAD, CHAR_PX, !o->width, o->inverted, ROW, p.rows, MAX_BOXES, MIN_WIDTH_PX,
-		(double)p.total / t->scale);
+		(double)p.total / t->scale / (double)AIF_MAX(o->steps, UINT64_C(1)));
 	aif_svg_text(b, o->unit ? o->unit : "ns", o->unit ? strlen(o->unit) : 2, NAME_COLUMNS);
 	aif_buf_puts(b, "\">\n");
 	for (size_t i = 0; i < p.layout.len; i++) {

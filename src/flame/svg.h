@@ -20,6 +20,8 @@ struct aif_svg_opts {
 		cxx; /* what the legend calls frames of C++; NULL: that. Traces have operators instead */
 	const struct aif_strip *strip; /* above the frames, with its profile; NULL for none */
 	const struct aif_profile *profile;
+	uint64_t
+		steps; /* widths stand for all of them, numbers for one in the mean; 0: numbers are whole */
 	uint32_t width; /* px; 0: 1200, and in a browser as wide as the window */
 	bool inverted;  /* callers above callees */
 };

@@ -109,6 +109,17 @@ strip() {
 }
 check "the strip above it has the device's time" strip
 check "  faded where the picture shows nothing" grep -q 'class="faded"' strip.svg
+per_step() {
+	whole=$("$aiflame" flame --of loop -o - --format folded idle.data | awk '{ n += $NF } END { print n / 199 / 1e6 }')
+	"$aiflame" flame --per step --of loop -o step.svg idle.data
+	said=$(sed -n 's/.*>all \([0-9.]*\) ms a step.*/\1/p' step.svg)
+	echo "$whole $said"
+	grep -q 'the mean of 199 steps' step.svg && awk "BEGIN { exit !($said > 0.9 * $whole && $said < 1.1 * $whole) }"
+}
+check "--per step divides by the steps" per_step
+check "  which a part that is none of them has not" says "give --time loop or steps:N-M" "$aiflame" flame --per step --time startup -o p.svg idle.data
+check "  in pictures" status_is 2 "$aiflame" flame --per step --format folded -o - idle.data
+check "a picture says what it is of" sh -c "'$aiflame' flame --time steps:5-7 -o - idle.data | grep -q 'only --time steps:5-7'"
 
 # ---- other programs
 "$aiflame" record -q --all-launches -F 0 --device-rate 0 -o unsampled.data "$app" 50 >/dev/null
