@@ -134,6 +134,18 @@ check "  turns that are queued have the time of their work" ask 'w["loop"]["step
 check "steps that are marked" ask 'w["loop"]["found_by"] == "marks" and w["loop"]["steps"] == 4'
 check "a part that is one of them" says "of the part that was asked for" "$aiflame" why --time step:2 full.data
 
+begins_late() { # OPTIONS...: what is not there is no start-up
+	"$aiflame" record -q --all-launches -F 0 --device-rate 0 -o late.data "$@" "$app" 400 >/dev/null
+	first=$("$aiflame" query --format csv late.data 'SELECT min(start_ns) FROM executions' | tail -1)
+	"$aiflame" why --format json late.data >why.json
+	"$aiflame" why late.data | tee text
+	echo "first $first"
+	ask "0 < $first - w['phases'][0]['from_ns'] < $first / 2"
+}
+check "start-up does not begin before --delay ends" begins_late --delay 0.5
+check "  nor in what was not kept" begins_late --keep 0.5
+check "  which is said" grep -q '^phases .* not kept, ' text
+
 # ---- what cannot be known is said
 "$aiflame" record -q -o none.data true 2>/dev/null
 check "nothing ran on a device" says "no device work with times" "$aiflame" why none.data

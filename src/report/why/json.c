@@ -48,7 +48,7 @@ static void put_phases(const struct aif_profile *p, const struct aif_why *w, str
 {
 	static const char *const names[] = {"startup", "loop", "tail"};
 	int64_t end = (int64_t)(p->end_ns - p->start_ns);
-	const int64_t from[] = {0, w->phases.start, w->phases.end};
+	const int64_t from[] = {w->since, w->phases.start, w->phases.end};
 	const int64_t to[] = {w->phases.start, w->phases.end, end};
 
 	open(b, "phases", '[');

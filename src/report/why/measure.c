@@ -2,6 +2,7 @@
 #include "report/why/why.h"
 
 #include "analysis/cpu_totals.h"
+#include "analysis/gaps.h"
 #include "names/stack_names.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ static void measure_phases(const struct aif_utilization *u, const struct aif_pro
 			   struct aif_why *w)
 {
 	int64_t end = (int64_t)(p->end_ns - p->start_ns);
-	const int64_t from[] = {0, w->phases.start, w->phases.end};
+	const int64_t from[] = {w->since, w->phases.start, w->phases.end};
 	const int64_t to[] = {w->phases.start, w->phases.end, end};
 
 	uint64_t work = 0, in_loop = 0;
@@ -40,6 +41,28 @@ static void measure_phases(const struct aif_utilization *u, const struct aif_pro
 	w->loop_work_ppm = aif_share_ppm(in_loop, work);
 }
 
+/* Time is collected from here on: behind what was dropped, and behind the last pause before the loop. 0 or -ENOMEM. */
+static int find_since(const struct aif_profile *p, const struct aif_exec_timeline *t,
+		      struct aif_why *w)
+{
+	uint32_t process =
+		w->phases.thread == AIF_NONE ? AIF_NONE : p->threads[w->phases.thread].process;
+	struct aif_gaps gaps = {0};
+	int64_t first = w->phases.start;
+	int e = aif_gaps_init(&gaps, p);
+
+	for (size_t i = 0; i < t->launches_len; i++)
+		first = AIF_MIN(first, t->launches[i].at);
+	w->since = (int64_t)(p->kept_ns - p->start_ns);
+	for (size_t i = 0; i < gaps.len && !e; i++)
+		if (gaps.at[i].process == process && first >= 0 &&
+		    gaps.at[i].end <= (uint64_t)first)
+			w->since = AIF_MAX(w->since, (int64_t)gaps.at[i].end);
+	w->since = AIF_MIN(w->since, AIF_MAX(w->phases.start, 0));
+	aif_gaps_finish(&gaps);
+	return e;
+}
+
 /* Finds the phases of all that `sel` chooses, whatever its times. */
 static int find_phases(const struct aif_profile *p, const struct aif_selection *sel,
 		       struct aif_why *w)
@@ -53,6 +76,8 @@ static int find_phases(const struct aif_profile *p, const struct aif_selection *
 	e = aif_exec_timeline_read(p, &all, &t);
 	if (!e)
 		e = aif_phases_find(p, &all, &t, &w->phases);
+	if (!e && w->phases.from)
+		e = find_since(p, &t, w);
 	aif_exec_timeline_unweigh(&t);
 	if (!e && w->phases.from)
 		e = aif_utilization_make(p, &t, &u);

@@ -113,8 +113,13 @@ static void say_phases(struct saying *s)
 		return;
 	}
 	aif_buf_puts(&s->line, "phases   ");
-	say_phase(s, "start-up", 0, 0, f->start);
-	if (f->start <= 0)
+	if (s->w->since > 0) {
+		aif_human_ns(&s->line, (uint64_t)s->w->since);
+		aif_buf_puts(&s->line,
+			     p->notes & AIF_NOTE_TRIMMED ? " not kept, " : " not collected, ");
+	}
+	say_phase(s, "start-up", 0, s->w->since, f->start);
+	if (f->start <= s->w->since)
 		aif_buf_puts(&s->line, "no start-up");
 	say_phase(s, "loop", 1, f->start, f->end);
 	say_phase(s, "tail", 2, f->end, (int64_t)(p->end_ns - p->start_ns));

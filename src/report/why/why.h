@@ -50,6 +50,9 @@ struct aif_why_kernel {
 
 struct aif_why {
 	struct aif_phases phases; /* of the whole run */
+	/* Start-up begins here, ns since the recording's start: not in what was dropped (--keep), nor in what was not collected
+	 * before the loop (--delay). At most .phases.start. */
+	int64_t since;
 	/* Share of the time of devices in which one was busy, in 1/1,000,000, by phase: start-up, loop, tail. */
 	uint64_t phase_busy_ppm[3];
 	/* Share of the devices' busy time since the loop began that lies in it. Below AIF_WHY_LOOP_PPM the window is not the loop. */
