@@ -638,14 +638,13 @@ const struct aif_command aif_command_flame = {
 		"the forward that made it, as [backward] and the node's name. This is inferred\n"
 		"from the order of operators; --detail full shows what was recorded. FILE may be\n"
 		"folded text of any tool (`frame;frame count`), or - for standard input.",
-	.examples =
-		"aiflame flame\taiflame.data to aiflame.svg\n"
-		"aiflame flame --leaf kernel --focus multiply\tonly stacks through multiply\n"
-		"aiflame flame --per step --of loop\twhat one step of the program's loop takes, idle time included\n"
-		"aiflame flame --leaf stall\twhat each instruction waited for\n"
-		"aiflame flame --of cpu -o cpu.svg\twhere threads spent CPU time\n"
-		"aiflame flame --format folded -o - | wc -l\tas text, one line a stack\n"
-		"aiflame flame out.folded -o out.svg\tother tools' stacks\n",
+	.examples = "aiflame flame\taiflame.data to aiflame.svg\n"
+		    "aiflame flame --leaf kernel --focus multiply\tonly stacks through multiply\n"
+		    "aiflame flame --per step --of loop\twhat a step takes, idle time included\n"
+		    "aiflame flame --leaf stall\twhat each instruction waited for\n"
+		    "aiflame flame --of cpu -o cpu.svg\twhere threads spent CPU time\n"
+		    "aiflame flame --format folded -o - | wc -l\tas text, one line a stack\n"
+		    "aiflame flame out.folded -o out.svg\tother tools' stacks\n",
 	.opts = opts,
 	.defaults = &defaults,
 	.values_size = sizeof(defaults),
