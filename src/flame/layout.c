@@ -58,44 +58,88 @@ static int boxes_collect(const struct aif_tree *t, uint64_t min_value, uint32_t 
 	return r;
 }
 
-struct by_width {
-	uint64_t total;
-	uint32_t depth, index;
-};
-
-/* Widest first. A caller is at least as wide as its callees and less deep, so that any first
- * part of this order has the callers of all that it has. */
-static int by_width_compare(const void *pa, const void *pb)
+/* The k-th largest of n values, k from 1: byte by byte from the highest, of those that agree so far. */
+static uint64_t largest(const uint64_t *values, size_t n, size_t k)
 {
-	const struct by_width *a = pa, *b = pb;
+	uint64_t found = 0, known = 0; /* known: the bits that are */
 
-	if (a->total != b->total)
-		return a->total > b->total ? -1 : 1;
-	if (a->depth != b->depth)
-		return a->depth < b->depth ? -1 : 1;
-	return a->index < b->index ? -1 : a->index > b->index;
+	for (unsigned shift = 64; shift;) {
+		size_t count[256] = {0};
+		unsigned byte = 255;
+
+		shift -= 8;
+		for (size_t i = 0; i < n; i++)
+			if ((values[i] & known) == found)
+				count[values[i] >> shift & 255]++;
+		for (; count[byte] < k; byte--)
+			k -= count[byte];
+		found |= (uint64_t)byte << shift;
+		known |= UINT64_C(255) << shift;
+	}
+	return found;
 }
 
-static int boxes_limit(const struct aif_tree *t, size_t max, struct aif_flame_layout *l)
+/* Returns a width that at most about `max` of all nodes reach, with those as wide: others need no box. 0 or -ENOMEM. */
+static int least_find(const struct aif_tree *t, uint64_t min_value, size_t max, uint64_t *ret)
 {
-	struct by_width *order = malloc(l->len * sizeof(*order)), last;
-	size_t kept = 0;
+	uint64_t *totals;
+	size_t n = 0;
 
-	if (!order)
+	*ret = min_value;
+	for (size_t i = 0; i < t->len; i++)
+		n += t->nodes[i].total >= min_value;
+	if (n <= max)
+		return 0;
+	totals = malloc(n * sizeof(*totals));
+	if (!totals)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < l->len; i++)
-		order[i] =
-			(struct by_width){t->nodes[l->boxes[i].node].total, l->boxes[i].depth, i};
-	qsort(order, l->len, sizeof(*order), by_width_compare);
-	last = order[max - 1];
-	for (uint32_t i = 0; i < l->len; i++) {
-		struct by_width b = {t->nodes[l->boxes[i].node].total, l->boxes[i].depth, i};
+	n = 0;
+	for (size_t i = 0; i < t->len; i++)
+		if (t->nodes[i].total >= min_value)
+			totals[n++] = t->nodes[i].total;
+	*ret = largest(totals, n, max);
+	free(totals);
+	return 0;
+}
 
-		if (by_width_compare(&b, &last) <= 0)
+/* Keeps the `max` widest boxes; of equal ones those that are less deep, then those to the left. A caller is at least as wide
+ * as its callees and less deep, so that callers of what is kept are. */
+static int boxes_limit(const struct aif_tree *t, size_t max, uint32_t max_depth,
+		       struct aif_flame_layout *l)
+{
+	uint64_t *totals = malloc(l->len * sizeof(*totals)), least;
+	size_t *equal = calloc(max_depth, sizeof(*equal)); /* by depth, as wide as the least */
+	size_t room = max, kept = 0;
+
+	if (!totals || !equal) {
+		free(totals);
+		free(equal);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < l->len; i++)
+		totals[i] = t->nodes[l->boxes[i].node].total;
+	least = largest(totals, l->len, max);
+	for (size_t i = 0; i < l->len; i++) {
+		room -= totals[i] > least;
+		equal[l->boxes[i].depth] += totals[i] == least;
+	}
+	for (uint32_t d = 0; d < max_depth; d++) {
+		equal[d] = AIF_MIN(equal[d], room);
+		room -= equal[d];
+	}
+	for (size_t i = 0; i < l->len; i++) {
+		bool is_kept = totals[i] > least;
+
+		if (totals[i] == least && equal[l->boxes[i].depth]) {
+			equal[l->boxes[i].depth]--;
+			is_kept = true;
+		}
+		if (is_kept)
 			l->boxes[kept++] = l->boxes[i];
 	}
 	l->len = kept;
-	free(order);
+	free(totals);
+	free(equal);
 	return 0;
 }
 
@@ -103,12 +147,21 @@ int aif_flame_layout(const struct aif_tree *t, uint64_t min_value, size_t max_bo
 		     uint32_t max_depth, struct aif_flame_layout *ret)
 {
 	struct aif_flame_layout l = {0};
+	uint64_t least;
 	int r;
 
 	assert(t->sealed && max_boxes);
-	r = boxes_collect(t, AIF_MAX(min_value, 1), max_depth, &l);
+	min_value = AIF_MAX(min_value, 1);
+	r = least_find(t, min_value, max_boxes, &least);
+	if (r == 0)
+		r = boxes_collect(t, least, max_depth, &l);
+	/* Wide ones were too deep: there is room for others. */
+	if (r == 0 && l.len < max_boxes && least > min_value) {
+		aif_flame_layout_finish(&l);
+		r = boxes_collect(t, min_value, max_depth, &l);
+	}
 	if (r == 0 && l.len > max_boxes)
-		r = boxes_limit(t, max_boxes, &l);
+		r = boxes_limit(t, max_boxes, max_depth, &l);
 	if (r < 0) {
 		aif_flame_layout_finish(&l);
 		return r;

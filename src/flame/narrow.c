@@ -2,10 +2,10 @@
 #include "flame/narrow.h"
 
 #include "flame/palette.h"
+#include "text/json.h"
 #include "text/svg_text.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 /* A server's picture of 140,000 frames takes 4.3 MB and opens in 1.1 s, of which the frames that
@@ -105,12 +105,23 @@ static int64_t name_number(struct narrow *w, uint32_t node)
 	return (int64_t)number;
 }
 
+/* Format strings took a tenth of the time in which a large file becomes a picture of 200,000 frames. */
+static void numbers_put(struct aif_buf *b, const uint64_t *numbers, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		aif_out_json_u64(b, numbers[i]);
+		aif_buf_putc(b, i + 1 < n ? ' ' : '\n');
+	}
+}
+
 static void missing_flush(struct narrow *w)
 {
 	if (!w->missing.frames)
 		return;
-	aif_buf_printf(&w->frames, "%" PRIu32 " %" PRIu32 " %" PRIu64 " 0 %" PRIu64 "\n", w->since,
-		       w->missing.depth, billionths(w, w->missing.value), w->missing.frames);
+	numbers_put(&w->frames,
+		    (const uint64_t[]){w->since, w->missing.depth, billionths(w, w->missing.value),
+				       0, w->missing.frames},
+		    5);
 	w->since = 0;
 	w->missing.frames = 0;
 }
@@ -133,8 +144,10 @@ static int node_put(struct narrow *w, const struct aif_flame_box *at, uint64_t *
 		return -ENOMEM;
 	if (number) {
 		missing_flush(w);
-		aif_buf_printf(&w->frames, "%" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRId64 "\n",
-			       w->since, at->depth, billionths(w, value), number);
+		numbers_put(&w->frames,
+			    (const uint64_t[]){w->since, at->depth, billionths(w, value),
+					       (uint64_t)number},
+			    4);
 		w->since = 0;
 		return 1;
 	}

@@ -60,6 +60,8 @@ static int slots_grow(struct aif_tree *t)
 	if (!slots)
 		return -ENOMEM;
 	for (uint32_t n = 1; n < t->len; n++) {
+		if (t->nodes[t->nodes[n].parent].first == n)
+			continue;
 		i = child_hash(t->nodes[n].parent, t->nodes[n].name) & (cap - 1);
 		while (slots[i])
 			i = (i + 1) & (cap - 1);
@@ -71,18 +73,8 @@ static int slots_grow(struct aif_tree *t)
 	return 0;
 }
 
-uint32_t aif_tree_child(struct aif_tree *t, uint32_t parent, uint32_t name)
+static uint32_t node_make(struct aif_tree *t, uint32_t parent, uint32_t name)
 {
-	size_t i;
-	uint32_t n;
-
-	assert(!t->sealed && parent < t->len && name < t->names.len);
-	if (t->len >= t->slots_cap / 2 && slots_grow(t) < 0)
-		return 0;
-	for (i = child_hash(parent, name) & (t->slots_cap - 1); (n = t->slots[i]) != 0;
-	     i = (i + 1) & (t->slots_cap - 1))
-		if (t->nodes[n].parent == parent && t->nodes[n].name == name)
-			return n;
 	if (t->len >= UINT32_MAX ||
 	    aif_grow(&t->nodes, &t->nodes_cap, t->len + 1, sizeof(*t->nodes)) < 0)
 		return 0;
@@ -92,8 +84,34 @@ uint32_t aif_tree_child(struct aif_tree *t, uint32_t parent, uint32_t name)
 		t->details[t->len] = (struct aif_tree_detail){.full = AIF_STR_NONE};
 	}
 	t->nodes[t->len] = (struct aif_tree_node){.parent = parent, .name = name};
-	t->slots[i] = (uint32_t)t->len;
 	return (uint32_t)t->len++;
+}
+
+uint32_t aif_tree_child(struct aif_tree *t, uint32_t parent, uint32_t name)
+{
+	uint32_t first = t->nodes[parent].first, n;
+	size_t i;
+
+	assert(!t->sealed && parent < t->len && name < t->names.len);
+	if (!first) {
+		n = node_make(t, parent, name);
+		t->nodes[parent].first = n;
+		return n;
+	}
+	if (t->nodes[first].name == name)
+		return first;
+	if (t->slots_len >= t->slots_cap / 2 && slots_grow(t) < 0)
+		return 0;
+	for (i = child_hash(parent, name) & (t->slots_cap - 1); (n = t->slots[i]) != 0;
+	     i = (i + 1) & (t->slots_cap - 1))
+		if (t->nodes[n].parent == parent && t->nodes[n].name == name)
+			return n;
+	n = node_make(t, parent, name);
+	if (n) {
+		t->slots[i] = n;
+		t->slots_len++;
+	}
+	return n;
 }
 
 bool aif_tree_rescale(struct aif_tree *t)
@@ -147,40 +165,63 @@ static int name_ranks(const struct aif_tree *t, uint32_t *ranks)
 	return 0;
 }
 
+/* Returns, for each node, whether it has several children, and takes theirs from .first, where an only child stays. */
+static bool *forks_take(struct aif_tree *t)
+{
+	bool *forks = calloc(t->len, sizeof(*forks));
+
+	for (size_t n = 1; forks && n < t->len; n++)
+		if (t->nodes[t->nodes[n].parent].first != n)
+			forks[t->nodes[n].parent] = true;
+	for (size_t n = 0; forks && n < t->len; n++)
+		if (forks[n])
+			t->nodes[n].first = 0;
+	return forks;
+}
+
 /* Ordering all children of all nodes is one counting sort: visit the nodes from the last name to the
- * first and put each in front of its siblings. */
+ * first and put each in front of its siblings. Nodes without siblings, which most are, need none. */
 static int children_order(struct aif_tree *t)
 {
 	size_t names = t->names.len, at = 0, count;
 	uint32_t *ranks = malloc(names * sizeof(*ranks)),
 		 *places = calloc(names, sizeof(*places)), /* by rank */
-			 *order = malloc(t->len * sizeof(*order));
+			 *order = NULL;
+	bool *forks = NULL;
 	int r = -ENOMEM;
 
-	if (!ranks || !places || !order)
+	if (!ranks || !places)
 		goto done;
 	r = name_ranks(t, ranks);
 	if (r < 0)
 		goto done;
-	for (size_t n = 1; n < t->len; n++)
-		places[ranks[t->nodes[n].name]]++;
+	forks = forks_take(t);
+	for (size_t n = 1; forks && n < t->len; n++)
+		places[ranks[t->nodes[n].name]] += forks[t->nodes[n].parent];
 	for (size_t i = 0; i < names; i++) {
 		count = places[i];
 		places[i] = (uint32_t)at;
 		at += count;
 	}
+	order = malloc((at + 1) * sizeof(*order));
+	if (!forks || !order) {
+		r = -ENOMEM;
+		goto done;
+	}
 	for (uint32_t n = 1; n < t->len; n++)
-		order[places[ranks[t->nodes[n].name]]++] = n;
-	for (size_t i = t->len - 1; i-- > 0;) {
-		struct aif_tree_node *node = &t->nodes[order[i]];
+		if (forks[t->nodes[n].parent])
+			order[places[ranks[t->nodes[n].name]]++] = n;
+	while (at-- > 0) {
+		struct aif_tree_node *node = &t->nodes[order[at]];
 
 		node->next = t->nodes[node->parent].first;
-		t->nodes[node->parent].first = order[i];
+		t->nodes[node->parent].first = order[at];
 	}
 done:
 	free(ranks);
 	free(places);
 	free(order);
+	free(forks);
 	return r;
 }
 
@@ -214,7 +255,7 @@ int aif_tree_seal(struct aif_tree *t)
 	/* The tree grows no more. */
 	free(t->slots);
 	t->slots = NULL;
-	t->slots_cap = 0;
+	t->slots_len = t->slots_cap = 0;
 	t->sealed = true;
 	return 0;
 }

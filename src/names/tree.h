@@ -34,7 +34,8 @@ static inline enum aif_tree_type aif_tree_base_type(unsigned type)
 
 struct aif_tree_node {
 	uint32_t parent, name;
-	uint32_t first, next; /* child, sibling, 0 = none; of a sealed tree, in order of text */
+	uint32_t first,
+		next; /* child, sibling, 0 = none; of a sealed tree, in order of text. Before: the child made first, 0 */
 	uint64_t self, total; /* total: of a sealed tree */
 };
 
@@ -51,8 +52,9 @@ struct aif_tree {
 	struct aif_tree_node *nodes;
 	struct aif_tree_detail *details; /* one for each node, or NULL: none are kept */
 	size_t len, nodes_cap, details_cap;
-	uint32_t *slots; /* node, 0 = free */
-	size_t slots_cap;
+	uint32_t *
+		slots; /* children but those made first: most nodes have but one. A node, 0 = free */
+	size_t slots_len, slots_cap;
 	uint32_t scale; /* one unit of self and total is 1/scale; a power of ten */
 	bool sealed;
 };

@@ -366,6 +366,13 @@ static void test_layout(void **state)
 	}
 	assert_int_equal(aif_flame_layout(&t, 1, SIZE_MAX, 3, &l), 0);
 	assert_int_equal(l.depth, 3);
+	/* Wide frames that are too deep leave their room to others. */
+	for (size_t max = 1, shallow = l.len; max < shallow + 2; max += 1 + shallow / 5) {
+		aif_flame_layout_finish(&l);
+		assert_int_equal(aif_flame_layout(&t, 1, max, 3, &l), 0);
+		assert_int_equal(l.len, AIF_MIN(max, shallow));
+		check_layout(&t, &l, 1);
+	}
 	aif_flame_layout_finish(&l);
 	aif_flame_layout_finish(&all);
 	aif_tree_finish(&t);
