@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "flame/flame.h"
+#include "cmd/flame.h"
 
+#include "flame/flame.h"
 #include "base/human.h"
 #include "cmd/selection.h"
 #include "cmd/command.h"
@@ -617,6 +618,15 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	r = aif_flame_is_folded(path) ? from_folded(v, path, err) : from_profile(v, path, err);
 
 	return r ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+}
+
+int aif_flame_draw(const char *profile, const char *output, struct aif_err *err)
+{
+	struct values v = defaults;
+
+	v.input = profile;
+	v.output = output;
+	return run(&v, NULL, 0, err) == AIF_EXIT_OK ? 0 : -1;
 }
 
 const struct aif_command aif_command_flame = {

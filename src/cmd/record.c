@@ -4,9 +4,12 @@
 #include "cmd/agent_path.h"
 #include "cmd/command.h"
 #include "cmd/counters_help.h"
+#include "cmd/flame.h"
 #include "cmd/live_line.h"
 #include "cmd/profile_arg.h"
 #include "cmd/message.h"
+#include "cmd/output.h"
+#include "flame/flame.h"
 #include "names/names.h"
 #include "report/summary/summary.h"
 #include "analysis/attribution.h"
@@ -24,14 +27,18 @@ enum { LEAST_KEEP_NS = 100000000 };
  * programs 160. */
 enum { LEAST_SIZE = 64 << 10 };
 
-static const struct aif_record_opts defaults = {
-	.output = "aiflame.data",
-	.device_rate = AIF_RECORD_DEFAULT_RATE,
-	.cpu_rate = AIF_RECORD_DEFAULT_CPU_RATE,
-	.overhead_ppm = OVERHEAD_NOT_GIVEN,
+struct values {
+	struct aif_record_opts record;
+	const char *flame; /* the picture to draw at the end; NULL for none */
+};
+static const struct values defaults = {
+	.record = {.output = "aiflame.data",
+		   .device_rate = AIF_RECORD_DEFAULT_RATE,
+		   .cpu_rate = AIF_RECORD_DEFAULT_CPU_RATE,
+		   .overhead_ppm = OVERHEAD_NOT_GIVEN},
 };
 
-#define AT(field) offsetof(struct aif_record_opts, field)
+#define AT(field) offsetof(struct values, record.field)
 /* Intel's GPUs have steps of 0.2 us; others do not go beyond AIF_RECORD_MAX_RATE. */
 #define MAX_DEVICE_RATE 10000000
 
@@ -51,6 +58,8 @@ static const char *const runtime_names[] = {
 static const struct aif_opt opts[] = {
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
 	 "the profile; %h host, %p pid, %r rank, %q{VAR} (aiflame.data)"},
+	{0, "flame", "FILE", AIF_OPT_STRING, offsetof(struct values, flame), 0,
+	 "at the end draw the flame graph, as `aiflame flame -o FILE` does: .svg, or .folded"},
 	{0, "runtime", runtime_choices, AIF_OPT_CHOICE, AT(runtime_choice), 0,
 	 "the accelerator runtimes to record (all)"},
 	{0, "overhead", "PERCENT", AIF_OPT_PERCENT, AT(overhead_ppm), 0,
@@ -136,6 +145,30 @@ static void first_screen(const char *path)
 	aif_profile_finish(&p);
 }
 
+/* Refuses a picture that could not be written before anything is recorded for it. */
+static bool is_flame_right(const struct values *v, struct aif_err *err)
+{
+	enum aif_flame_format format;
+
+	if (!v->flame)
+		return true;
+	if (!strcmp(v->flame, "-"))
+		return aif_err_set(err, -1,
+				   "record: --flame: standard output is the command's; name a "
+				   "file") == 0;
+	return aif_flame_format_of(v->flame, &format, err) == 0 &&
+	       aif_output_check(v->flame, err) == 0;
+}
+
+/* Draws what was recorded. The recording itself has succeeded: trouble here is only said. */
+static void draw(const char *profile, const char *picture)
+{
+	struct aif_err err = {0};
+
+	if (aif_flame_draw(profile, picture, &err) < 0)
+		aif_message("%s", err.text);
+}
+
 /* A command, or processes that run already, but not both. */
 static bool are_processes_right(const struct aif_record_opts *o, int words_len, struct aif_err *err)
 {
@@ -219,7 +252,8 @@ static void say_awaited(void *arg, int pid)
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
-	struct aif_record_opts o = *(const struct aif_record_opts *)values;
+	const struct values *v = values;
+	struct aif_record_opts o = v->record;
 	struct aif_live_line line;
 	const struct aif_record_observer observer = {
 		.arg = &line, .progress = aif_live_line_progress, .awaits = say_awaited};
@@ -237,7 +271,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    o.counters);
 		return AIF_EXIT_USAGE;
 	}
-	if (!are_processes_right(&o, words_len, err) || !are_windows_right(&o, err))
+	if (!are_processes_right(&o, words_len, err) || !are_windows_right(&o, err) ||
+	    !is_flame_right(v, err))
 		return AIF_EXIT_USAGE;
 	if (o.device_rate > MAX_DEVICE_RATE) {
 		aif_err_set(err, -1, "record: --device-rate: give at most %d samples a second",
@@ -279,6 +314,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (aif_record_run(&o, o.quiet ? NULL : &observer, &result, err) == 0 &&
 	    result.have_profile && !o.quiet)
 		first_screen(result.path);
+	if (result.have_profile && v->flame)
+		draw(result.path, v->flame);
 	if (result.goes_on && !o.quiet)
 		aif_message(
 			"the command goes on and is not recorded any more (--kill ends it with --duration)");
@@ -311,6 +348,7 @@ const struct aif_command aif_command_record = {
 		"the command and its children, the processes of -p and their children, or with -a\n"
 		"the whole machine.",
 	.examples = "aiflame record ./matmul\twrites aiflame.data\n"
+		    "aiflame record --flame run.svg ./matmul\tand draws its flame graph\n"
 		    "aiflame record -o run.data --device-rate 4999 ./a.out 512\tmore samples\n"
 		    "aiflame record --counters help\twhat --counters may name here\n"
 		    "aiflame record --children python train.py\tdata loaders' workers, too\n"

@@ -88,6 +88,17 @@ check "patterns name the file" sh -c "
 	RUN=x7 '$aiflame' record -q -o 'p-%q{RUN}.data' true && [ -e p-x7.data ]"
 check "--duration ends the recording" sh -c "
 	'$aiflame' record -q --duration 300ms --kill -o d.data sleep 30; [ -e d.data ]"
+# One command to the picture.
+picture() {
+	"$aiflame" record -q --flame one.svg -o one.data "$matmul" 64 2 >/dev/null && "$aiflame" flame -o two.svg one.data && cmp one.svg two.svg
+}
+check "record --flame draws what flame draws" picture
+check "  of what ends with a signal, too" sh -c "'$aiflame' record -q --flame sig.svg -o sig.data sh -c '\"$matmul\" 64 2; kill -9 \$\$' >/dev/null
+	[ \$? = 137 ] && grep -q multiply_basic sig.svg"
+check "  another suffix is refused before anything runs" sh -c "'$aiflame' record --flame a.png touch ran; [ \$? = 2 ] && [ ! -e ran ]"
+check "  and a file that is somebody's" sh -c "echo mine >mine.svg; '$aiflame' record --flame mine.svg touch ran; [ \$? = 2 ] && [ ! -e ran ]"
+check "  nothing to draw is said, and the status is the command's" says "no device activity" "$aiflame" record -q --flame n.svg -o n.data true
+
 # Nothing is collected before --delay, ever. When it begins is the machine's affair; but a helper that looked four times
 # a second would never begin before 1.25 s here: one of eight attempts does.
 delayed() {
