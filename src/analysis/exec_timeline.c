@@ -11,13 +11,17 @@ struct reading {
 	const struct aif_selection *sel;
 	struct aif_timeline *timeline;
 	struct aif_exec_timeline *t;
+	int64_t kept;
 	size_t next; /* the launch after the one that was last asked for: they come in one order */
 };
 
 /* Returns true if a launch is asked for, by the moment of its call. */
-static bool is_asked(const struct aif_selection *w, const struct aif_timeline_launch *l,
-		     uint32_t process)
+static bool is_asked(const struct reading *r, const struct aif_timeline_launch *l, uint32_t process)
 {
+	const struct aif_selection *w = r->sel;
+
+	if (r->kept && l->at < r->kept)
+		return false;
 	return !w || (aif_selection_keeps(w->processes, process) &&
 		      aif_selection_keeps(w->threads, l->thread) && aif_timed_in_span(w, l->at));
 }
@@ -42,7 +46,7 @@ static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 			.kind = rows[i].kind,
 			.stack = rows[i].stack,
 			.kernel = rows[i].kernel};
-		t->captured += is_asked(r->sel, &t->launches[t->launches_len - 1], process);
+		t->captured += is_asked(r, &t->launches[t->launches_len - 1], process);
 	}
 	return 0;
 }
@@ -115,6 +119,9 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 			  !aif_selection_keeps(w->threads, l ? l->thread : AIF_NONE) ||
 			  !aif_timed_in_span(w, start)))
 			continue;
+		if (r->kept && end <= r->kept)
+			continue;
+		start = r->kept ? AIF_MAX(start, r->kept) : start;
 		t->execs[t->execs_len++] = (struct aif_timeline_exec){
 			.start = start,
 			.end = AIF_MAX(start, end),
@@ -147,9 +154,9 @@ static void count_left_out(struct reading *r)
 
 static struct aif_weights_span span_of(const struct aif_profile *p, const struct aif_selection *sel)
 {
-	return (struct aif_weights_span){.from = p->start_ns + (sel ? sel->from_ns : 0),
-					 .to = sel && sel->to_ns ? p->start_ns + sel->to_ns
-								 : p->end_ns};
+	return (struct aif_weights_span){
+		.from = AIF_MAX(p->start_ns + (sel ? sel->from_ns : 0), p->kept_ns),
+		.to = sel && sel->to_ns ? p->start_ns + sel->to_ns : p->end_ns};
 }
 
 int aif_exec_timeline_weights(const struct aif_profile *p, const struct aif_selection *sel,
@@ -161,7 +168,7 @@ int aif_exec_timeline_weights(const struct aif_profile *p, const struct aif_sele
 int aif_exec_timeline_read(const struct aif_profile *p, const struct aif_selection *sel,
 			   struct aif_exec_timeline *ret)
 {
-	struct reading r = {.p = p, .sel = sel, .t = ret};
+	struct reading r = {.p = p, .sel = sel, .t = ret, .kept = aif_timed_kept(p)};
 	uint64_t bad[2] = {0};
 	int e;
 

@@ -8,7 +8,9 @@
  * Launches and executions with mapped times, each execution beside its launch: what the tables of operators,
  * steps and idle time are made from. All of them in memory: 32 and 64 bytes each.
  *
- * Times are ns since the recording's start; an end is never before its start.
+ * Times are ns since the recording's start; an end is never before its start. Of a file that lost its older rows (--keep)
+ * executions begin where all rows were kept: whether a device was busy before, nobody knows. Launches before are there for
+ * those that they launched.
  */
 struct aif_timeline_launch {
 	uint64_t launch;
@@ -48,6 +50,14 @@ int aif_exec_timeline_weights(const struct aif_profile *p, const struct aif_sele
 			      struct aif_weights **ret);
 /* For views of single moments: each execution stands for itself from here on. */
 void aif_exec_timeline_unweigh(struct aif_exec_timeline *t);
+
+/* Returns from when on a file has all rows, ns since the recording's start. */
+static inline int64_t aif_timed_kept(const struct aif_profile *p)
+{
+	return p->kept_ns > p->start_ns
+		       ? (int64_t)AIF_MIN(p->kept_ns - p->start_ns, (uint64_t)INT64_MAX)
+		       : 0;
+}
 
 static inline uint64_t aif_timed_ns(const struct aif_timeline_exec *x)
 {
