@@ -140,7 +140,7 @@ begins_late() { # OPTIONS...: what is not there is no start-up
 	"$aiflame" why --format json late.data >why.json
 	"$aiflame" why late.data | tee text
 	echo "first $first"
-	ask "0 < $first - w['phases'][0]['from_ns'] < $first / 2"
+	ask "abs($first - w['phases'][0]['from_ns']) < $first / 2"
 }
 check "start-up does not begin before --delay ends" begins_late --delay 0.5
 check "  nor in what was not kept" begins_late --keep 0.5

@@ -55,9 +55,11 @@ static int find_since(const struct aif_profile *p, const struct aif_exec_timelin
 		first = AIF_MIN(first, t->launches[i].at);
 	w->since = (int64_t)(p->kept_ns - p->start_ns);
 	for (size_t i = 0; i < gaps.len && !e; i++)
+		/* The recorder's end of a pause may come after the first launch, which the agent stamps. */
 		if (gaps.at[i].process == process && first >= 0 &&
-		    gaps.at[i].end <= (uint64_t)first)
-			w->since = AIF_MAX(w->since, (int64_t)gaps.at[i].end);
+		    gaps.at[i].start < (uint64_t)first)
+			w->since = AIF_MAX(w->since,
+					   (int64_t)AIF_MIN(gaps.at[i].end, (uint64_t)first));
 	w->since = AIF_MIN(w->since, AIF_MAX(w->phases.start, 0));
 	aif_gaps_finish(&gaps);
 	return e;
