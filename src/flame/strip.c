@@ -79,6 +79,17 @@ static void rows_sum(struct aif_strip *s)
 	}
 }
 
+/* Drops devices whose executions have no times: some drivers give none. */
+static void rows_drop(struct aif_strip *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->len; i++)
+		if (s->rows[i].busy_ns)
+			s->rows[kept++] = s->rows[i];
+	s->len = kept;
+}
+
 int aif_strip_make(const struct aif_profile *p, const struct aif_selection *sel,
 		   struct aif_strip *ret)
 {
@@ -89,6 +100,8 @@ int aif_strip_make(const struct aif_profile *p, const struct aif_selection *sel,
 
 	*ret = (struct aif_strip){.ns = p->end_ns - p->start_ns};
 	ret->from_ns = all.from_ns;
+	if (p->traits.is_lengths)
+		return 0;
 	all.from_ns = all.to_ns = 0;
 	r = aif_exec_timeline_read(p, &all, &t);
 	aif_exec_timeline_unweigh(&t);
@@ -103,6 +116,7 @@ int aif_strip_make(const struct aif_profile *p, const struct aif_selection *sel,
 		r = rows_make(p, &u, ret);
 	if (!r)
 		rows_sum(ret);
+	rows_drop(ret);
 	aif_utilization_finish(&u);
 	aif_exec_timeline_finish(&t);
 	return r;

@@ -26,7 +26,8 @@ struct aif_strip {
 	uint64_t from_ns, to_ns; /* what the picture shows of it */
 };
 
-/* Measures the devices that `sel` (NULL: all) keeps, of its processes and threads. No rows: nothing ran on a device. *ret is
+/* Measures the devices that `sel` (NULL: all) keeps, of its processes and threads. No rows: nothing ran on a
+ * device, or nobody knows when. *ret is
  * finished by the caller in any case. 0 or -errno. */
 int aif_strip_make(const struct aif_profile *p, const struct aif_selection *sel,
 		   struct aif_strip *ret);
