@@ -520,12 +520,18 @@ bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, con
 bool aif_emit_mark(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32_t depth,
 		   uint64_t number, const char *name)
 {
+	return aif_emit_mark_at(t, kind, depth, number, aif_now_ns(), name);
+}
+
+bool aif_emit_mark_at(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32_t depth,
+		      uint64_t number, uint64_t time, const char *name)
+{
 	size_t len = strnlen(name, 1000);
 	struct aif_wire_mark *r = RESERVE(t, MARK, mark, len, (uint32_t)kind);
 
 	if (!r)
 		return false;
-	r->time = aif_now_ns();
+	r->time = time;
 	r->number = number;
 	r->depth = depth;
 	r->name_len = (uint32_t)len;

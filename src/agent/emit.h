@@ -158,6 +158,10 @@ void aif_emit_missed(void);
 bool aif_emit_mark(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32_t depth,
 		   uint64_t number, const char *name);
 
+/* The same at another time than now, CLOCK_MONOTONIC ns. */
+bool aif_emit_mark_at(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32_t depth,
+		      uint64_t number, uint64_t time, const char *name);
+
 struct aif_emit_cost {
 	uint64_t since, ns;  /* since 0 = this one is not measured */
 	struct aif_shm *shm; /* who is told */

@@ -201,6 +201,9 @@ bool aif_thread_announce(struct aif_thread *t)
 	aif_ring_commit(&t->ring);
 	t->stacks.next = t->shapes.next = t->codes.next = 0;
 	t->announced.len = 0;
+	/* Calls that are open have stacks of before. */
+	t->calls.len = 0;
+	atomic_store_explicit(&t->slot->call_since, 0, memory_order_relaxed);
 	return true;
 }
 

@@ -72,6 +72,20 @@ struct aif_waiting {
 	_Atomic(const struct aif_emit_api *) api; /* what it stands for; NULL: it does not wait */
 };
 
+/* calls/host_call.h: calls that have not returned yet, the outermost first. */
+#define AIF_OPEN_CALLS 4
+struct aif_open_call {
+	uint64_t since, sp; /* CLOCK_MONOTONIC ns; of its entry */
+	uint32_t stack, id; /* slot, AIF_WIRE_NONE = not captured yet; enum aif_host_call_id */
+	uint32_t token;
+};
+struct aif_open_calls {
+	struct aif_open_call at[AIF_OPEN_CALLS];
+	uint32_t len, last_token;
+	uint32_t brief; /* that were written since: */
+	uint64_t brief_since;
+};
+
 struct aif_thread {
 	_Atomic uint8_t busy; /* enum aif_busy; written by the thread, read by the helper */
 	/* The session that it is in, or is about to join; with `busy` it says what memory must stay. */
@@ -98,7 +112,9 @@ struct aif_thread {
 		spins; /* the epoch + 1 in which such a call of CUDA's began; 0 = it is in none */
 	struct aif_stack_bounds bounds;
 	struct aif_idtable stacks, shapes, codes;
-	struct aif_memo *memo;          /* NULL: there are too many */
+	struct aif_memo *memo; /* NULL: there are too many */
+	struct aif_open_calls calls;
+	uint32_t call_token;            /* of Level Zero: of a call's two callbacks */
 	struct aif_scratch scratch;     /* pcs and frames without memo */
 	uint64_t *entries;              /* AIF_WIRE_MAX_DEPTH; scratch, too */
 	struct aif_thread *next;        /* in the pool */

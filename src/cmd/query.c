@@ -78,7 +78,7 @@ const struct aif_command aif_command_query = {
 	.words = "[FILE] SQL",
 	.summary = "SQL over a profile",
 	.description =
-		"Runs one SELECT over the profile's tables: launches, executions, copies, ops,\n"
+		"Runs one SELECT over the profile's tables: launches, executions, copies, ops, calls,\n"
 		"samples, cpu_samples, windows, attributed, device_times, counters, kernels,\n"
 		"stacks, frames, frame_names, modules, processes, threads, devices, clocks,\n"
 		"losses, meta, strings, programs, codes, and the view kernel_times. Times are ns\n"

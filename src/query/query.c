@@ -208,6 +208,14 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 		q->damaged += r < 0 ? 0 : bad;
 		q->loaded |= r < 0 ? 0 : NEEDS_OPS;
 	}
+	if (!r && (needs & NEEDS_CALLS)) {
+		r = aif_host_calls_read(q->p, NULL, &q->calls);
+		bad += q->calls.damaged;
+		if (r < 0)
+			aif_host_calls_finish(&q->calls);
+		else
+			q->loaded |= NEEDS_CALLS;
+	}
 	if (!r && (needs & NEEDS_COUNTERS)) {
 		q->counters_len = 0;
 		r = aif_profile_counters(q->p, load_counters, q, &bad);
@@ -418,6 +426,7 @@ void aif_query_free(struct aif_query *q)
 	free(q->windows);
 	free(q->cpu);
 	free(q->ops);
+	aif_host_calls_finish(&q->calls);
 	free(q->counters);
 	free(q);
 }

@@ -360,6 +360,34 @@ static void ops_column(struct aif_query *q, size_t row, int column, sqlite3_cont
 	}
 }
 
+static size_t calls_rows(const struct aif_query *q)
+{
+	return q->calls.len;
+}
+static void calls_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_host_call *r = &q->calls.at[row];
+	const struct aif_thread *t = &q->p->threads[r->thread];
+
+	switch (column) {
+	case 0:
+		return sqlite3_result_int64(ctx, r->start);
+	case 1:
+		return number(ctx, (uint64_t)r->end - (uint64_t)r->start);
+	case 2:
+		return id(ctx, t->process);
+	case 3:
+		return id(ctx, t->tid);
+	case 4:
+		return sqlite3_result_text(ctx, aif_host_call_kind_name(r->kind), -1,
+					   SQLITE_STATIC);
+	case 5:
+		return str(q, ctx, r->name);
+	default:
+		return id(ctx, r->stack);
+	}
+}
+
 BULK_ROWS(counters)
 static void counters_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
@@ -421,6 +449,8 @@ const struct aif_query_table aif_query_tables[] = {
 	 NULL, cpu_column, AIF_KEY_OTHER},
 	{"ops", "start_ns, dur_ns, process, tid, kind, name, shapes, stack, id, sequence",
 	 NEEDS_OPS, ops_rows, NULL, ops_column, AIF_KEY_OTHER},
+	{"calls", "start_ns, dur_ns, process, tid, kind, name, stack", NEEDS_CALLS, calls_rows,
+	 NULL, calls_column, AIF_KEY_OTHER},
 	{"counters", "time_ns, device, name, value, unit, process", NEEDS_COUNTERS, counters_rows,
 	 NULL, counters_column, AIF_KEY_OTHER},
 	BY_ID(strings, "id, text"),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/attribution.h"
+#include "analysis/calls/host_calls.h"
 #include "analysis/launch_index.h"
 #include "query/query.h"
 #include "analysis/time.h"
@@ -22,6 +23,7 @@ struct aif_query {
 	struct aif_cpu_row *cpu;
 	struct aif_op_row *ops;
 	struct aif_counter_row *counters;
+	struct aif_host_calls calls;
 	size_t launches_len, launches_cap, execs_len, execs_cap, samples_len, samples_cap,
 		windows_len, windows_cap, cpu_len, cpu_cap, ops_len, ops_cap, counters_len,
 		counters_cap;
@@ -50,6 +52,7 @@ enum aif_query_needs {
 	NEEDS_WEIGHTS = 64,
 	NEEDS_OPS = 128,
 	NEEDS_COUNTERS = 256,
+	NEEDS_CALLS = 512,
 };
 
 /* Keys in the first column. Joins use them: without it each would be a scan in a scan. */

@@ -70,6 +70,8 @@ void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o
 	if (o->ebpf)
 		meta_printf(s, "ebpf", "%s%s", o->all_processes ? "all" : "processes",
 			    o->off_cpu ? ", off CPU" : "");
+	if (o->calls != AIF_RECORD_CALLS_OFF)
+		meta_printf(s, "calls", "opencl, level zero");
 	meta_printf(s, "cpu_sampling", "%s", o->wall ? "wall" : "cpu");
 	meta_printf(s, "start_realtime_ns", "%" PRIu64, aif_clock_ns(CLOCK_REALTIME));
 	pthread_mutex_unlock(&s->lock);
@@ -123,6 +125,10 @@ void aif_describe_costs(struct aif_store *s, const struct aif_record_opts *o,
 	if (st->cost_error_ppm) {
 		meta_printf(s, "overhead.cost_ppm", "%" PRIu32, st->cost_ppm);
 		meta_printf(s, "overhead.cost_error_ppm", "%" PRIu32, st->cost_error_ppm);
+	}
+	if (st->short_calls) {
+		meta_printf(s, "short_calls", "%" PRIu64, st->short_calls);
+		meta_printf(s, "short_calls_ns", "%" PRIu64, st->short_calls_ns);
 	}
 	if (st->sampled_by_perf)
 		meta_printf(s, "cost.sampling_ns", "%" PRIu64, st->sampling_ns);

@@ -35,7 +35,8 @@ struct aif_drain_stats {
 	uint64_t spent_ns;                     /* of struct aif_shm */
 	uint64_t device_bytes;                 /* of all processes together, the most at a time */
 	uint64_t sampling_ns; /* about what sampling the threads of CPU devices cost them */
-	uint64_t uncaptured;  /* launches that the overhead budget left out */
+	uint64_t short_calls, short_calls_ns; /* that were only counted, and their time */
+	uint64_t uncaptured;                  /* launches that the overhead budget left out */
 	/* Launches of the process that launched most, what capture cost it while it was on, and the
 	 * standard error of that, in 1/1,000,000; 0 = not measured. */
 	uint64_t most_launches;

@@ -68,6 +68,7 @@ enum aif_shm_option {
 	AIF_OPTION_NO_SOURCE = 2,    /* do not send source text */
 	AIF_OPTION_NO_PYTHON = 4,    /* no Python frames */
 	AIF_OPTION_CHILDREN = 8,     /* forked children are recorded without a device, too */
+	AIF_OPTION_CALLS = 16,       /* calls that can hold a thread up (base/host_calls.def) */
 };
 
 /*
@@ -182,6 +183,12 @@ struct aif_slot {
 	/* The BLOCK record of the block that the owner is in, as far as it is known now. */
 	_Atomic uint64_t block_start, block_launches;
 	_Atomic uint32_t block;
+	/* The owner's call that can hold it up and has not returned (base/host_calls.h); since 0 = none. */
+	_Atomic uint32_t call_id, call_stack; /* enum aif_host_call_id; stack id (slot) */
+	_Atomic uint64_t call_since;          /* CLOCK_MONOTONIC ns */
+	/* Number and time, ns, of such calls that were too short to be written, never reset; and number of those that
+	 * were left by longjmp() or an exception. */
+	_Atomic uint64_t short_calls, short_calls_ns, left_calls;
 	/* written by the recorder */
 	alignas(64) _Atomic uint64_t tail; /* bytes ever consumed */
 };

@@ -39,5 +39,5 @@ if p.is_done:
     print("html", p._repr_html_()[:7], "svg" in p.flame(), os.path.getsize(p.flame("own.svg")) > 1000)
     print(p.report("--kernels"))
     print(p.query("SELECT count(*) AS launches FROM launches"))
-    print([d["name"] for d in p.query("SELECT name FROM ops WHERE kind <> 'step' ORDER BY start_ns")])
+    print([d["name"] for d in p.query("SELECT name FROM ops WHERE kind = 'range' ORDER BY start_ns")])
 print(p, "recording", aiflame.recording(), aiflame.pause())

@@ -122,7 +122,9 @@ check "  in pictures" status_is 2 "$aiflame" flame --per step --format folded -o
 check "a picture says what it is of" sh -c "'$aiflame' flame --time steps:5-7 -o - idle.data | grep -q 'only --time steps:5-7'"
 
 # ---- other programs
-"$aiflame" record -q --all-launches -F 0 --device-rate 0 -o unsampled.data "$app" 50 >/dev/null
+"$aiflame" record -q --all-launches -F 0 --device-rate 0 -o calls.data "$app" 50 >/dev/null
+check "a host whose calls are known without samples" says "compiling, compile_on_host" "$aiflame" why calls.data
+"$aiflame" record -q --all-launches -F 0 --device-rate 0 --calls off -o unsampled.data "$app" 50 >/dev/null
 check "a host that was not sampled" says "what it did meanwhile was not sampled" "$aiflame" why unsampled.data
 check "three products of matrices" "$aiflame" record -q --all-launches -o matmul.data "$matmul" 256 12
 "$aiflame" why --format json matmul.data >why.json

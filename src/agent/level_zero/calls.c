@@ -24,6 +24,20 @@ static_assert(CALLS_LEN <=
 
 #define nothing NULL
 
+/* Enum aif_host_call_id by enum call, of calls that can hold a thread up. */
+static const enum aif_host_call_id ids[CALLS_LEN] = {
+	[CommandQueueSynchronize] = AIF_CALL_zeCommandQueueSynchronize,
+	[CommandListHostSynchronize] = AIF_CALL_zeCommandListHostSynchronize,
+	[FenceHostSynchronize] = AIF_CALL_zeFenceHostSynchronize,
+	[EventHostSynchronize] = AIF_CALL_zeEventHostSynchronize,
+	[ModuleCreate] = AIF_CALL_zeModuleCreate,
+	[KernelCreate] = AIF_CALL_zeKernelCreate,
+	[MemAllocShared] = AIF_CALL_zeMemAllocShared,
+	[MemAllocDevice] = AIF_CALL_zeMemAllocDevice,
+	[MemAllocHost] = AIF_CALL_zeMemAllocHost,
+	[MemFree] = AIF_CALL_zeMemFree,
+};
+
 typedef void what(const struct aif_ze_call *c);
 
 /* An append's event is the argument after these. */
@@ -211,12 +225,32 @@ static void list_create_immediate(const struct aif_ze_call *c)
 	aif_ze_list_created(c, true);
 }
 
+/* A call that can hold its thread up (base/host_calls.def). Its two callbacks share the thread, which has the token. */
+static void call_begin(const struct aif_ze_call *c)
+{
+	uint32_t token = aif_host_call_begin(c->id, AIF_OPTION_CALLS, c->regs, c->api);
+
+	if (!aif_self)
+		return;
+	aif_self->wait = (struct aif_wait){.since = 0};
+	aif_self->call_token = token;
+	if (token)
+		*c->instance = aif_self;
+}
+
+static void call_end(const struct aif_ze_call *c)
+{
+	if (*c->instance && *c->instance == aif_self)
+		aif_host_call_end(aif_self->call_token, c->regs, c->api);
+}
+
 /* The prologue's frame is gone while the call waits, so samples in between cannot start from it (--wall): they show
  * the driver's frames. */
 static void wait_begin(const struct aif_ze_call *c)
 {
 	struct aif_wait w = {.since = 0};
 
+	call_begin(c);
 	if (atomic_load_explicit(&aif_agent.cpu.wait_period_ns, memory_order_relaxed) ==
 	    AIF_WAIT_SAMPLED)
 		return;
@@ -229,8 +263,23 @@ static void wait_begin(const struct aif_ze_call *c)
 
 static void wait_end(const struct aif_ze_call *c)
 {
-	if (*c->instance && *c->instance == aif_self)
+	if (!*c->instance || *c->instance != aif_self)
+		return;
+	if (aif_self->wait.since)
 		aif_wait_end(&aif_self->wait, c->regs, c->api);
+	call_end(c);
+}
+
+static void module_create_end(const struct aif_ze_call *c)
+{
+	call_end(c);
+	aif_ze_module_created(c);
+}
+
+static void kernel_create_end(const struct aif_ze_call *c)
+{
+	call_end(c);
+	aif_ze_kernel_created(c);
 }
 
 /* ---- callbacks ------------------------------------------------------------------------------- */
@@ -249,6 +298,7 @@ static AIF_NOINLINE void on_call(enum call which, what *do_it, void **a, uint32_
 	    !atomic_load_explicit(&aif_agent.session.armed->generation, memory_order_acquire))
 		return;
 	c.api = &l0->calls[which];
+	c.id = ids[which];
 	do_it(&c);
 	errno = saved;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/calls/host_call.h"
 #include "agent/capture.h"
 #include "agent/emit.h"
 #include "agent/memory/handles.h"
@@ -254,6 +255,7 @@ struct aif_ze_call {
 	void **instance; /* shared by the two callbacks of a call, NULL before */
 	const struct aif_regs *regs;
 	const struct aif_emit_api *api;
+	enum aif_host_call_id id; /* of calls that can hold a thread up */
 };
 #define AIF_ZE_ARG(call, i, type) (*(type *)(call)->a[i])
 

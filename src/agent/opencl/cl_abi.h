@@ -39,11 +39,11 @@ typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 	  *value, size_t *ret_size)) \
 	X(clSetCommandQueueProperty, int32_t, (void *queue, uint64_t properties, uint32_t \
 	  enable, uint64_t *ret_old)) \
-	U(clCreateBuffer) \
+	X(clCreateBuffer, void *, (void *context, uint64_t flags, size_t size, void *at, int32_t *ret_error)) \
 	U(clCreateImage2D) \
 	U(clCreateImage3D) \
 	U(clRetainMemObject) \
-	U(clReleaseMemObject) \
+	X(clReleaseMemObject, int32_t, (void *mem)) \
 	U(clGetSupportedImageFormats) \
 	X(clGetMemObjectInfo, int32_t, (void *mem, uint32_t name, size_t size, void *value, \
 	  size_t *ret_size)) \
@@ -167,7 +167,7 @@ typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 	U(clCreateSubDevices) \
 	U(clRetainDevice) \
 	U(clReleaseDevice) \
-	U(clCreateImage) \
+	X(clCreateImage, void *, (void *context, uint64_t flags, const void *format, const void *desc, void *at, int32_t *ret_error)) \
 	X(clCreateProgramWithBuiltInKernels, void *, (void *context, uint32_t n, void *const \
 	  *devices, const char *names, int32_t *ret_error)) \
 	X(clCompileProgram, int32_t, (void *program, uint32_t n, void *const *devices, const \
@@ -208,8 +208,8 @@ typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 	  uint64_t *properties, int32_t *ret_error)) \
 	U(clCreatePipe) \
 	U(clGetPipeInfo) \
-	U(clSVMAlloc) \
-	U(clSVMFree) \
+	X(clSVMAlloc, void *, (void *context, uint64_t flags, size_t size, uint32_t alignment)) \
+	X(clSVMFree, void, (void *context, void *at)) \
 	U(clEnqueueSVMFree) \
 	X(clEnqueueSVMMemcpy, int32_t, (void *queue, uint32_t blocking, void *to, const void \
 	  *from, size_t size, uint32_t nwait, const void *wait, void **event)) \
@@ -235,7 +235,7 @@ typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 	U(clSetDefaultDeviceCommandQueue) \
 	U(clSetProgramReleaseCallback) \
 	U(clSetProgramSpecializationConstant) \
-	U(clCreateBufferWithProperties) \
+	X(clCreateBufferWithProperties, void *, (void *context, const uint64_t *properties, uint64_t flags, size_t size, void *at, int32_t *ret_error)) \
 	U(clCreateImageWithProperties) \
 	U(clSetContextDestructorCallback)
 /* clang-format on */

@@ -23,8 +23,10 @@ struct command {
 	void *event;
 	struct aif_regs regs;
 	struct aif_emit_cost cost;
-	uint64_t number; /* among the queue's */
-	bool blocking;   /* the driver's function returns when it is done */
+	uint64_t number;          /* among the queue's */
+	bool blocking;            /* the driver's function returns when it is done */
+	enum aif_host_call_id id; /* if blocking */
+	uint32_t call;            /* token */
 	uint32_t stack;
 	struct aif_wait wait; /* if blocking */
 };
@@ -94,8 +96,12 @@ static void launch(struct command *c, const struct aif_emit_api *api, struct aif
 out:
 	aif_emit_cost_pause(&c->cost);
 	c->wait = (struct aif_wait){.since = 0};
-	if (c->blocking)
+	c->call = 0;
+	if (c->blocking) {
 		aif_wait_begin(&c->wait, &c->regs, api);
+		if (aif_host_call_wanted(AIF_OPTION_CALLS))
+			c->call = aif_host_call_open(t, c->id, l->time, c->regs.sp, c->stack);
+	}
 	aif_thread_vendor(t);
 }
 
@@ -136,6 +142,8 @@ static AIF_NOINLINE int32_t finish(struct command *c, int32_t result, void **eve
 	uint64_t waited, since;
 
 	aif_thread_back(t);
+	if (c->call)
+		aif_host_call_close(t, c->call, NULL, NULL);
 	waited = aif_wait_over(&c->wait, &since);
 	aif_emit_cost_resume(&c->cost);
 	if (waited)
@@ -217,7 +225,7 @@ static inline void left_out(struct command *c, bool blocking, const struct aif_e
 
 /* The replacement of `name`: its parameters, whether it returns when it is done, what it does, and (...) its arguments
  * up to the event. */
-#define COMMAND(name, parameters, blocks, do_launch, ...)                                       \
+#define COMMAND(name, parameters, blocks, call_id, do_launch, ...)                              \
 	static int32_t layer_##name parameters                                                  \
 	{                                                                                       \
 		struct command c;                                                               \
@@ -231,23 +239,25 @@ static inline void left_out(struct command *c, bool blocking, const struct aif_e
 			return r;                                                               \
 		}                                                                               \
 		c.blocking = blocks;                                                            \
+		c.id = call_id;                                                                 \
 		do_launch;                                                                      \
 		return finish(&c, TARGET->name(__VA_ARGS__, nwait, wait, event_for(&c, event)), \
 			      event);                                                           \
 	}
-#define BLOCKING(name, parameters, kind, bytes, ...) \
-	COMMAND(name, parameters, blocking,          \
+#define BLOCKING(name, parameters, kind, bytes, ...)         \
+	COMMAND(name, parameters, blocking, AIF_CALL_##name, \
 		launch_transfer(&c, API(name), AIF_EMIT_##kind, bytes), __VA_ARGS__)
-#define TRANSFER(name, parameters, kind, bytes, ...)                                             \
-	COMMAND(name, parameters, false, launch_transfer(&c, API(name), AIF_EMIT_##kind, bytes), \
-		__VA_ARGS__)
+#define TRANSFER(name, parameters, kind, bytes, ...)     \
+	COMMAND(name, parameters, false, AIF_HOST_CALLS, \
+		launch_transfer(&c, API(name), AIF_EMIT_##kind, bytes), __VA_ARGS__)
 
 COMMAND(clEnqueueNDRangeKernel,
 	(void *queue, void *kernel, uint32_t dims, const size_t *offset, const size_t *global,
 	 const size_t *local, WAIT),
-	false, launch_kernel(&c, API(clEnqueueNDRangeKernel), kernel, dims, global, local), queue,
-	kernel, dims, offset, global, local)
-COMMAND(clEnqueueTask, (void *queue, void *kernel, WAIT), false,
+	false, AIF_HOST_CALLS,
+	launch_kernel(&c, API(clEnqueueNDRangeKernel), kernel, dims, global, local), queue, kernel,
+	dims, offset, global, local)
+COMMAND(clEnqueueTask, (void *queue, void *kernel, WAIT), false, AIF_HOST_CALLS,
 	launch_kernel(&c, API(clEnqueueTask), kernel, 1, NULL, NULL), queue, kernel)
 
 BLOCKING(clEnqueueReadBuffer,
@@ -352,6 +362,7 @@ static void *layer_clEnqueueMapBuffer(void *queue, void *buffer, uint32_t blocki
 		return at;
 	}
 	c.blocking = blocking;
+	c.id = AIF_CALL_clEnqueueMapBuffer;
 	launch_transfer(&c, API(clEnqueueMapBuffer), AIF_EMIT_MAP, size);
 	at = TARGET->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, nwait, wait,
 					event_for(&c, event), &error);
@@ -380,6 +391,7 @@ static void *layer_clEnqueueMapImage(void *queue, void *image, uint32_t blocking
 		return at;
 	}
 	c.blocking = blocking;
+	c.id = AIF_CALL_clEnqueueMapImage;
 	launch_transfer(&c, API(clEnqueueMapImage), AIF_EMIT_MAP,
 			aif_cl_region_bytes(region, element_size(image)));
 	at = TARGET->clEnqueueMapImage(queue, image, blocking, flags, origin, region, ret_row,

@@ -75,6 +75,7 @@ static int layer_init(uint32_t n, const struct aif_cl_dispatch *target, uint64_t
 	find_api(cl, return_address);
 	aif_cl_queues_install(&cl->layer);
 	aif_cl_programs_install(&cl->layer);
+	aif_cl_memory_install(&cl->layer);
 	aif_cl_commands_install(&cl->layer);
 	/* A function that the loader does not have stays absent. */
 	for (unsigned i = 0; i < AIF_CL_ENTRIES; i++)

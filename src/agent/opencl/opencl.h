@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/calls/host_call.h"
 #include "agent/emit.h"
 #include "agent/memory/handles.h"
 #include "agent/memory/pages.h"
@@ -18,6 +19,7 @@
  *     opencl.c           the layer's two entries, the seam
  *     queues.c    queues: profiling forced on, and hidden from an application that did not ask
  *     programs.c  programs and kernels: names, source, options
+ *     memory.c    calls that allocate and free
  *     commands.c  every clEnqueue...: the launch
  *     pending.c   from a launch to its end: events, callbacks, the execution
  *     clock.c     which clock the device's times are of
@@ -114,6 +116,23 @@ struct aif_opencl {
 #define TARGET    (&CL->target)
 #define API(name) (&CL->api[offsetof(struct aif_cl_dispatch, name) / sizeof(void *)])
 
+/* Around a call that can hold the thread up; *regs are of the entry. */
+#define CALL_BEGIN(name, regs) \
+	aif_host_call_begin(AIF_CALL_##name, AIF_OPTION_CALLS, regs, API(name))
+#define CALL_END(name, token, regs) aif_host_call_end(token, regs, API(name))
+/* Calls the driver's function in the same way, for its value of that type. */
+#define CALL_TIMED(type, name, ...)                        \
+	({                                                 \
+		struct aif_regs call_regs;                 \
+		uint32_t call_token;                       \
+		type call_value;                           \
+		AIF_REGS_HERE(&call_regs);                 \
+		call_token = CALL_BEGIN(name, &call_regs); \
+		call_value = TARGET->name(__VA_ARGS__);    \
+		CALL_END(name, call_token, &call_regs);    \
+		call_value;                                \
+	})
+
 /* ---- objects --------------------------------------------------------------------------------- */
 
 /* A queue was made in `context`: replaces what its address meant. */
@@ -160,4 +179,5 @@ uint32_t aif_cl_pending_awaited(void);
 
 void aif_cl_queues_install(struct aif_cl_dispatch *layer);
 void aif_cl_programs_install(struct aif_cl_dispatch *layer);
+void aif_cl_memory_install(struct aif_cl_dispatch *layer);
 void aif_cl_commands_install(struct aif_cl_dispatch *layer);

@@ -28,8 +28,8 @@ static void *with_source(void *context, uint32_t n, const char **strings, const 
 static void *with_binary(void *context, uint32_t n, void *const *devices, const size_t *lengths,
 			 const uint8_t **binaries, int32_t *status, int32_t *ret_error)
 {
-	return created(TARGET->clCreateProgramWithBinary(context, n, devices, lengths, binaries,
-							 status, ret_error));
+	return created(CALL_TIMED(void *, clCreateProgramWithBinary, context, n, devices, lengths,
+				  binaries, status, ret_error));
 }
 
 static void *with_built_in(void *context, uint32_t n, void *const *devices, const char *names,
@@ -48,8 +48,8 @@ static void *link_program(void *context, uint32_t n, void *const *devices, const
 			  uint32_t inputs, void *const *input, aif_cl_program_notify *notify,
 			  void *data, int32_t *ret_error)
 {
-	return created(TARGET->clLinkProgram(context, n, devices, options, inputs, input, notify,
-					     data, ret_error));
+	return created(CALL_TIMED(void *, clLinkProgram, context, n, devices, options, inputs,
+				  input, notify, data, ret_error));
 }
 
 /* The options to give the driver: `options` itself, or a longer text in `buffer`. */
@@ -80,9 +80,8 @@ static int32_t build_program(void *program, uint32_t n, void *const *devices, co
 {
 	char buffer[8192];
 
-	return TARGET->clBuildProgram(program, n, devices,
-				      with_lines(program, options, buffer, sizeof(buffer)), notify,
-				      data);
+	options = with_lines(program, options, buffer, sizeof(buffer));
+	return CALL_TIMED(int32_t, clBuildProgram, program, n, devices, options, notify, data);
 }
 
 static int32_t compile_program(void *program, uint32_t n, void *const *devices, const char *options,
@@ -91,9 +90,9 @@ static int32_t compile_program(void *program, uint32_t n, void *const *devices, 
 {
 	char buffer[8192];
 
-	return TARGET->clCompileProgram(program, n, devices,
-					with_lines(program, options, buffer, sizeof(buffer)),
-					headers, header, header_names, notify, data);
+	options = with_lines(program, options, buffer, sizeof(buffer));
+	return CALL_TIMED(int32_t, clCompileProgram, program, n, devices, options, headers, header,
+			  header_names, notify, data);
 }
 
 static int32_t get_build_info(void *program, void *device, uint32_t name, size_t size, void *value,
@@ -121,7 +120,7 @@ static int32_t get_build_info(void *program, void *device, uint32_t name, size_t
 
 static void *create_kernel(void *program, const char *name, int32_t *ret_error)
 {
-	void *kernel = TARGET->clCreateKernel(program, name, ret_error);
+	void *kernel = CALL_TIMED(void *, clCreateKernel, program, name, ret_error);
 
 	if (kernel)
 		aif_cl_kernel_new(kernel, program, name);

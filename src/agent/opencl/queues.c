@@ -143,12 +143,15 @@ static int32_t finish_queue(void *queue)
 	uint64_t launched = q ? atomic_load_explicit(&q->launched, memory_order_relaxed) : 0;
 	struct aif_wait wait;
 	struct aif_regs regs;
+	uint32_t call;
 	int32_t r;
 
 	AIF_REGS_HERE(&regs);
+	call = CALL_BEGIN(clFinish, &regs);
 	aif_wait_begin(&wait, &regs, API(clFinish));
 	r = TARGET->clFinish(queue);
 	aif_wait_end(&wait, &regs, API(clFinish));
+	CALL_END(clFinish, call, &regs);
 	if (q && r == AIF_CL_SUCCESS)
 		aif_cl_queue_awaited(q, launched);
 	return r;
@@ -181,6 +184,7 @@ static int32_t wait_for_events(uint32_t n, void *const *events)
 	uint32_t len = 0;
 	struct aif_wait wait;
 	struct aif_regs regs;
+	uint32_t call;
 	int32_t r;
 
 	if (aif_thread_asleep())
@@ -190,9 +194,11 @@ static int32_t wait_for_events(uint32_t n, void *const *events)
 		len += last[len].queue != NULL;
 	}
 	AIF_REGS_HERE(&regs);
+	call = CALL_BEGIN(clWaitForEvents, &regs);
 	aif_wait_begin(&wait, &regs, API(clWaitForEvents));
 	r = TARGET->clWaitForEvents(n, events);
 	aif_wait_end(&wait, &regs, API(clWaitForEvents));
+	CALL_END(clWaitForEvents, call, &regs);
 	for (uint32_t i = 0; i < len && r == AIF_CL_SUCCESS; i++)
 		aif_cl_queue_awaited(last[i].queue, last[i].number);
 	return r;

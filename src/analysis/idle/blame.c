@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/idle/blame.h"
 
+#include "analysis/calls/host_calls.h"
 #include "analysis/op_tree.h"
 
 #include "analysis/cpu_totals.h"
 #include "analysis/idle/between.h"
 #include "analysis/idle/rules.h"
 #include "analysis/time.h"
-#include "base/human.h"
 #include "base/reasons.h"
 #include "profile/file.h"
 
@@ -15,21 +15,12 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const cause_names[AIF_IDLE_CAUSES] = {
-#define AIF_IDLE_CAUSE(id, name, meaning) name,
-#include "analysis/idle/causes.def"
-#undef AIF_IDLE_CAUSE
-};
-const char *aif_idle_cause_name(enum aif_idle_cause c)
-{
-	return c < AIF_IDLE_CAUSES ? cause_names[c] : "?";
-}
-
 /* The part of a gap before the launch call of what ended it. */
 struct segment {
 	uint32_t thread, bracket;
 	int64_t prev, from, to; /* the thread's launch before; the part */
 	double weight;          /* how many such parts it stands for */
+	bool is_between_calls;  /* calls that wait are known, and it lies in none */
 };
 /* Gaps between launches of the same two stacks. */
 struct bracket {
@@ -62,7 +53,10 @@ struct blame {
 	/* Looked at, and of the device at hand: INT64_MIN for all between its executions. */
 	int64_t from, end, window_from, window_to;
 	struct aif_map
-		bracket_of;      /* of this process: stack before << 32 | stack after -> bracket */
+		bracket_of; /* of this process: stack before << 32 | stack after -> bracket */
+	struct aif_map drained_of; /* the same of gaps behind a recorded call that waits */
+	struct aif_host_calls calls;
+	bool has_calls;          /* those of the device at hand are recorded */
 	struct aif_map share_of; /* bracket << 36 | cause << 32 | stack -> share */
 	struct aif_map row_of;   /* process << 37 | is_before << 36 | cause << 32 | stack -> row */
 	uint8_t *cause_of_stack; /* 0: not looked at, else 1 + cause */
@@ -152,14 +146,15 @@ static int row_add(struct blame *b, uint32_t process, enum aif_idle_cause cause,
 /* ---- gaps ------------------------------------------------------------------------------------- */
 
 static int bracket_get(struct blame *b, uint32_t before, uint32_t after, uint32_t thread,
-		       uint32_t *ret)
+		       bool is_drained, uint32_t *ret)
 {
+	struct aif_map *map = is_drained ? &b->drained_of : &b->bracket_of;
 	uint64_t key = (uint64_t)before << 32 | after, i;
 
-	if (!aif_map_get(&b->bracket_of, key, &i)) {
+	if (!aif_map_get(map, key, &i)) {
 		i = b->brackets_len;
 		if (aif_grow(&b->brackets, &b->brackets_cap, i + 1, sizeof(*b->brackets)) < 0 ||
-		    aif_map_put(&b->bracket_of, key, i) < 0)
+		    aif_map_put(map, key, i) < 0)
 			return -ENOMEM;
 		b->brackets[b->brackets_len++] = (struct bracket){.process = b->process,
 								  .before = before,
@@ -173,27 +168,86 @@ static int bracket_get(struct blame *b, uint32_t before, uint32_t after, uint32_
 	return 0;
 }
 
+/* Adds a part of a gap that samples are to explain. */
+static int segment_add(struct blame *b, const struct segment *s)
+{
+	if (s->from >= s->to)
+		return 0;
+	if (aif_grow(&b->segments, &b->segments_cap, b->segments_len + 1, sizeof(*b->segments)) < 0)
+		return -ENOMEM;
+	b->segments[b->segments_len++] = *s;
+	b->brackets[s->bracket].idle += s->weight * (double)(s->to - s->from);
+	return 0;
+}
+
+static enum aif_idle_cause cause_of_call(enum aif_host_call_kind kind)
+{
+	switch (kind) {
+	case AIF_HOST_CALL_ALLOCATE:
+	case AIF_HOST_CALL_FREE:
+		return AIF_IDLE_CAUSE_ALLOCATE;
+	case AIF_HOST_CALL_COMPILE:
+	case AIF_HOST_CALL_LOAD:
+		return AIF_IDLE_CAUSE_COMPILE;
+	default:
+		return AIF_IDLE_CAUSE_WAIT;
+	}
+}
+
+/* Divides a part of a gap among the calls that the thread was in, and segments between them. */
+static int divide_among_calls(struct blame *b, struct segment s)
+{
+	const struct aif_host_calls *calls = &b->calls;
+	int64_t to = s.to;
+	int r = 0;
+
+	for (size_t i = aif_host_calls_first(calls, s.thread, s.from);
+	     r == 0 && i < calls->len && calls->at[i].thread == s.thread && calls->at[i].start < to;
+	     i++) {
+		const struct aif_host_call *c = &calls->at[i];
+		int64_t begin = AIF_MAX(s.from, c->start);
+
+		s.to = begin;
+		r = segment_add(b, &s);
+		s.from = AIF_MIN(c->end, to);
+		if (r == 0)
+			r = row_add(b, b->process, cause_of_call(c->kind), c->stack, false,
+				    s.thread, s.weight * (double)(s.from - begin),
+				    &b->brackets[s.bracket]);
+	}
+	s.to = to;
+	return r == 0 ? segment_add(b, &s) : r;
+}
+
 /* Takes the part of a gap that lies before the launch call. */
-static int segment_add(struct blame *b, uint32_t launch, int64_t from, int64_t to, double weight)
+static int before_call_add(struct blame *b, uint32_t launch, int64_t from, int64_t to,
+			   double weight)
 {
 	const struct aif_timeline_launch *l = &b->t->launches[launch];
-	uint32_t before = b->before[launch], bracket;
-	struct segment *s;
-	int r = bracket_get(b, before == AIF_NONE ? AIF_NONE : b->t->launches[before].stack,
-			    l->stack, l->thread, &bracket);
+	uint32_t before = b->before[launch];
+	struct segment s = {.thread = l->thread,
+			    .prev = before == AIF_NONE ? from : b->t->launches[before].at,
+			    .from = from,
+			    .to = to,
+			    .weight = weight,
+			    .is_between_calls = b->has_calls};
+	const struct aif_host_call *wait;
+	struct bracket *of;
+	int64_t waited = 0;
+	int r;
 
-	if (r < 0 ||
-	    aif_grow(&b->segments, &b->segments_cap, b->segments_len + 1, sizeof(*b->segments)) < 0)
-		return -ENOMEM;
-	s = &b->segments[b->segments_len++];
-	*s = (struct segment){.thread = l->thread,
-			      .bracket = bracket,
-			      .prev = before == AIF_NONE ? from : b->t->launches[before].at,
-			      .from = from,
-			      .to = to,
-			      .weight = weight};
-	b->brackets[bracket].idle += weight * (double)(to - from);
-	return 0;
+	wait = b->has_calls ? aif_host_calls_longest_wait(&b->calls, l->thread, s.prev, to, &waited)
+			    : NULL;
+	r = bracket_get(b, before == AIF_NONE ? AIF_NONE : b->t->launches[before].stack, l->stack,
+			l->thread, wait, &s.bracket);
+	if (r < 0)
+		return r;
+	of = &b->brackets[s.bracket];
+	if (wait && (double)waited > of->drain_ns) {
+		of->drain_ns = (double)waited;
+		of->drain = wait->stack;
+	}
+	return b->has_calls ? divide_among_calls(b, s) : segment_add(b, &s);
 }
 
 static int gap_add(struct blame *b, const struct aif_device_utilization *d, int64_t from,
@@ -223,7 +277,7 @@ static int gap_add(struct blame *b, const struct aif_device_utilization *d, int6
 			       false, AIF_NONE, weight * (double)(end - from), NULL);
 	call = AIF_MAX(from, AIF_MIN(l->at, end));
 	if (call > from)
-		r = segment_add(b, x->launch, from, call, weight);
+		r = before_call_add(b, x->launch, from, call, weight);
 	if (r == 0)
 		r = row_add(b, d->process, cause, l->stack, false, l->thread,
 			    weight * (double)(end - call), NULL);
@@ -258,9 +312,12 @@ static int find_gaps(struct blame *b, const struct aif_utilization *u)
 		b->window_to = w.to;
 
 		/* A forked process has its parent's stacks. */
-		if (d->process != b->process)
+		if (d->process != b->process) {
 			aif_map_clear(&b->bracket_of);
+			aif_map_clear(&b->drained_of);
+		}
 		b->process = d->process;
+		b->has_calls = b->calls.len && aif_host_calls_recorded(b->p, d->device);
 		b->to->idle_ns += b->from == INT64_MIN
 					  ? d->whole.parts.idle
 					  : aif_utilization_parts(d, w.from, w.to).idle;
@@ -363,6 +420,9 @@ static int span_add(struct blame *b, int64_t at, const struct aif_cpu_row *row)
 		int64_t from = AIF_MAX(at, s->from), until = AIF_MIN(end, s->to);
 		double waited = (double)(AIF_MIN(end, s->to) - AIF_MAX(at, s->prev));
 
+		/* Rows that were estimated, of calls whose times are known. */
+		if (!off_cpu && s->is_between_calls)
+			continue;
 		if (!off_cpu && waited > to->drain_ns) {
 			to->drain_ns = waited;
 			to->drain = row->stack;
@@ -570,7 +630,9 @@ static int blame(struct blame *b, const struct aif_utilization *u)
 	int r = find_before(b);
 
 	trust_samplers(b);
-
+	if (r == 0 && *aif_profile_meta(b->p, "calls"))
+		r = aif_host_calls_read(b->p, NULL, &b->calls);
+	b->to->damaged += b->calls.damaged;
 	if (r == 0)
 		r = find_gaps(b, u);
 	if (r < 0)
@@ -624,43 +686,9 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 	free(b.row_ns);
 	free(b.row_drained);
 	aif_map_finish(&b.bracket_of);
+	aif_map_finish(&b.drained_of);
+	aif_host_calls_finish(&b.calls);
 	aif_map_finish(&b.share_of);
 	aif_map_finish(&b.row_of);
 	return r;
-}
-
-void aif_idle_blame_say(const struct aif_idle_blame *b, struct aif_buf *out)
-{
-	const char *between = ": ";
-	bool said[AIF_IDLE_CAUSES] = {false};
-
-	aif_human_ns(out, b->idle_ns);
-	aif_buf_puts(out, " idle in ");
-	aif_human_counted(out, b->gaps, "gap");
-	for (;;) {
-		size_t most = AIF_IDLE_CAUSES;
-
-		for (size_t i = 0; i < AIF_IDLE_CAUSES; i++)
-			if (!said[i] && b->of_cause[i] &&
-			    (most == AIF_IDLE_CAUSES || b->of_cause[i] > b->of_cause[most]))
-				most = i;
-		if (most == AIF_IDLE_CAUSES)
-			break;
-		said[most] = true;
-		aif_buf_printf(out, "%s%.1f %% %s", between,
-			       100 * (double)b->of_cause[most] / (double)b->idle_ns,
-			       cause_names[most]);
-		between = ", ";
-	}
-	if (b->captured_ns < b->idle_ns) {
-		aif_buf_puts(out, "; estimated from gaps of ");
-		aif_human_ns(out, b->captured_ns);
-		aif_buf_puts(out, " that were captured whole");
-	}
-}
-
-void aif_idle_blame_finish(struct aif_idle_blame *b)
-{
-	free(b->rows);
-	*b = (struct aif_idle_blame){0};
 }

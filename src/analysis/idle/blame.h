@@ -11,8 +11,9 @@
  *
  *   behind l   LAUNCH (X waited for the call and for the device), or LATE if X was launched before the gap began and did not
  *              start within AIF_IDLE_KERNEL_NS
- *   before l   what T did: waits for the device, times off CPU, and operators and ranges that have a rule (rules.def), where they
- *              overlap the gap; else CPU samples of T in it.
+ *   before l   what T did: the calls that it was in, where they are recorded (calls/host_calls.h), for exactly as long;
+ *              elsewhere estimated waits for the device. Times off CPU, and operators and ranges that have a rule
+ *              (rules.def), where they overlap the gap; else CPU samples of T in it.
  *
  * Most gaps are shorter than the time between two samples, so samples are added up by *bracket*: the stacks of T's launch
  * before and of X's. A bracket's idle time is shared as its samples' weights are, each of which is the CPU time since the

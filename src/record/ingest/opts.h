@@ -6,6 +6,12 @@
 /* Processes that can be named with -p. */
 #define AIF_RECORD_PIDS 64
 
+/* Choice of runtimes whose calls that can hold a thread up are recorded (base/host_calls.def). */
+enum aif_record_calls {
+	AIF_RECORD_CALLS_AUTO, /* of runtimes in which that is measured: OpenCL, Level Zero */
+	AIF_RECORD_CALLS_OFF,
+};
+
 /* Options of `aiflame record`. Strings stay the caller's. A zeroed struct with `argv` set (and,
  * where 0 is not the default, what aif_record_opts_init sets) is a plain recording. */
 struct aif_record_opts {
@@ -30,6 +36,7 @@ struct aif_record_opts {
 	uint64_t max_size;             /* --max-size in bytes: 0 = no limit */
 	int cupti;                     /* --cupti (enum aif_cupti_use) */
 	bool device_lines;             /* --device-lines */
+	int calls;                     /* --calls: enum aif_record_calls */
 	bool no_python;                /* --no-python */
 	bool children;                 /* --children */
 	bool no_source;                /* --no-source */

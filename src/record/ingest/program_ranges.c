@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/ingest/program_ranges.h"
 
+#include "base/host_calls.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +84,10 @@ void aif_program_ranges_record(struct aif_ingest *in, const struct aif_wire_mark
 
 	if (in->slot->thread == AIF_NONE)
 		return;
+	if (r->head.aux == AIF_MARK_CALL) {
+		add_call(in, r);
+		return;
+	}
 	if (!m) {
 		if (!aif_store_charge_own(in->drainer->store, sizeof(*m)))
 			return;
@@ -107,9 +113,6 @@ void aif_program_ranges_record(struct aif_ingest *in, const struct aif_wire_mark
 	case AIF_MARK_STEPS_END:
 		end_step(in, m, r->time);
 		break;
-	case AIF_MARK_CALL:
-		add_call(in, r);
-		break;
 	default:
 		in->slot->drain.bad++;
 		break;
@@ -120,6 +123,25 @@ void aif_program_ranges_forget(struct aif_target_slot *slot)
 {
 	if (slot->program_ranges)
 		*slot->program_ranges = (struct aif_program_ranges){.len = 0};
+}
+
+/* A call that its thread has not come back from. What the slot says is hostile. */
+static void end_call(struct aif_ingest *in, uint64_t end)
+{
+	const struct aif_slot *slot = aif_shm_slot(in->target->shm, in->slot_index);
+	uint64_t stack = AIF_NONE,
+		 since = aif_target_time(
+			 in->target, atomic_load_explicit(&slot->call_since, memory_order_acquire));
+	const char *name =
+		aif_host_call_name(atomic_load_explicit(&slot->call_id, memory_order_relaxed));
+	struct aif_store *s = in->drainer->store;
+
+	if (!since || since >= end || !name || in->slot->thread == AIF_NONE)
+		return;
+	aif_map_get(&in->slot->stacks,
+		    atomic_load_explicit(&slot->call_stack, memory_order_relaxed), &stack);
+	add_row(in, AIF_OP_RUNTIME, aif_store_puts(s, name), since, end, (uint32_t)stack);
+	aif_store_loss(s, AIF_REASON_CALLS_OPEN, in->target->process, AIF_NONE, 1);
 }
 
 void aif_program_ranges_last(struct aif_drainer *d, struct aif_target *t, uint64_t end)
@@ -136,5 +158,7 @@ void aif_program_ranges_last(struct aif_drainer *d, struct aif_target *t, uint64
 		}
 		if (m)
 			end_step(&in, m, end);
+		if (t->shm)
+			end_call(&in, end);
 	}
 }

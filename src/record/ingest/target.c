@@ -166,6 +166,7 @@ void aif_target_losses(struct aif_drainer *d, struct aif_target *t)
 {
 	struct aif_store *s = d->store;
 	uint64_t launches = 0, execs = 0, samples = 0, others = 0, bad = 0, n;
+	uint64_t left = 0;
 
 	for (uint32_t i = 0; i < t->slots_len; i++) {
 		struct aif_slot *shared = aif_shm_slot(t->shm, i);
@@ -175,6 +176,9 @@ void aif_target_losses(struct aif_drainer *d, struct aif_target *t)
 		execs += more(&shared->lost_execs, &slot->lost_execs);
 		samples += more(&shared->lost_samples, &slot->lost_samples);
 		others += more(&shared->lost_others, &slot->lost_others);
+		d->short_calls += more(&shared->short_calls, &slot->short_calls);
+		d->short_calls_ns += more(&shared->short_calls_ns, &slot->short_calls_ns);
+		left += more(&shared->left_calls, &slot->left_calls);
 		bad += slot->drain.bad - slot->bad;
 		slot->bad = slot->drain.bad;
 	}
@@ -189,6 +193,8 @@ void aif_target_losses(struct aif_drainer *d, struct aif_target *t)
 	if (others)
 		aif_store_loss(s, AIF_REASON_RING_FULL, t->process,
 			       aif_store_puts(s, "definitions"), others);
+	if (left)
+		aif_store_loss(s, AIF_REASON_CALLS_LEFT, t->process, AIF_NONE, left);
 	if (bad)
 		aif_store_loss(s, AIF_REASON_RECORD_BAD, t->process, AIF_NONE, bad);
 	aif_store_refused(s, &t->quota, t->process);

@@ -40,6 +40,7 @@ struct aif_target_slot {
 	struct aif_map stacks, shapes;
 	struct aif_program_ranges *program_ranges; /* program_ranges.h; NULL: none */
 	uint64_t lost_launches, lost_execs, lost_samples, lost_others; /* already counted */
+	uint64_t short_calls, short_calls_ns, left_calls;
 	uint64_t bad;
 };
 
@@ -127,6 +128,7 @@ struct aif_drainer {
 	/* Counts of sources for the live line and the end: samples kept, what sampling CPU devices has cost the
 	 * targets, and by which means they were sampled. */
 	uint64_t samples, sampling_ns;
+	uint64_t short_calls, short_calls_ns; /* calls that agents only counted, and their time */
 	uint64_t agentless_launches; /* of processes without the agent: on the live line only */
 	bool sampled_by_perf, sampled_by_timer;
 	uint64_t gpu_users_ns; /* when they were last looked for */

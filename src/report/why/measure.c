@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/why/why.h"
 
+#include "analysis/calls/host_calls.h"
 #include "analysis/cpu_totals.h"
 #include "analysis/gaps.h"
 #include "names/stack_names.h"
@@ -394,10 +395,32 @@ static int place_loop(struct measuring *m)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* Sets *ret to the time that threads waited for devices: recorded calls, where all devices' are, else `estimated`. */
+static int measure_waits(const struct aif_profile *p, const struct aif_selection *sel,
+			 const struct aif_idle_part *part, uint64_t estimated, uint64_t *ret)
+{
+	struct aif_host_calls calls = {0};
+	bool has_calls = part->u.len > 0;
+	int64_t to = sel->to_ns ? (int64_t)AIF_MIN(sel->to_ns, (uint64_t)INT64_MAX) : INT64_MAX;
+	int e = 0;
+
+	for (size_t i = 0; i < part->u.len; i++)
+		has_calls &= aif_host_calls_recorded(p, part->u.devices[i].device);
+	*ret = has_calls ? 0 : estimated;
+	if (has_calls)
+		e = aif_host_calls_read(p, sel, &calls);
+	for (size_t i = 0; i < calls.len && !e; i++)
+		if (aif_host_call_waits(calls.at[i].kind) && calls.at[i].start < to)
+			*ret += (uint64_t)(AIF_MIN(calls.at[i].end, to) - calls.at[i].start);
+	aif_host_calls_finish(&calls);
+	return e;
+}
+
 static int measure_window(struct measuring *m, const struct aif_selection *sel)
 {
 	struct aif_idle_part part;
 	struct aif_cpu_totals cpu = {0};
+	uint64_t waiting_ns = 0;
 	int e;
 
 	/* Lengths are put one after another and say nothing of idle time. */
@@ -406,9 +429,11 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 	e = aif_idle_part_read(m->p, sel, &part);
 	if (!e)
 		e = aif_cpu_totals(m->p, sel, &cpu, NULL);
+	if (!e)
+		e = measure_waits(m->p, sel, &part, cpu.waiting_ns, &waiting_ns);
 	if (!e) {
 		add_devices(&part, m->w);
-		e = add_idle(m, &part.blame, cpu.waiting_ns);
+		e = add_idle(m, &part.blame, waiting_ns);
 	}
 	if (!e)
 		e = add_kernels(m->p, &part, m->w);

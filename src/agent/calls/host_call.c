@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/calls/host_call.h"
+
+#include "agent/capture.h"
+
+#include <errno.h>
+
+static bool is_captured_late(enum aif_host_call_id id)
+{
+	enum aif_host_call_kind kind = aif_host_call_kind(id);
+
+	return kind == AIF_HOST_CALL_ALLOCATE || kind == AIF_HOST_CALL_FREE;
+}
+
+/* Shows the recorder the outermost open call, or that there is none. */
+static void publish(struct aif_thread *t)
+{
+	const struct aif_open_call *c = t->calls.len ? &t->calls.at[0] : NULL;
+
+	if (c) {
+		atomic_store_explicit(&t->slot->call_id, c->id, memory_order_relaxed);
+		atomic_store_explicit(&t->slot->call_stack, c->stack, memory_order_relaxed);
+	}
+	atomic_store_explicit(&t->slot->call_since, c ? c->since : 0, memory_order_release);
+}
+
+static void count(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
+uint32_t aif_host_call_open(struct aif_thread *t, enum aif_host_call_id id, uint64_t since,
+			    uint64_t sp, uint32_t stack)
+{
+	struct aif_open_calls *o = &t->calls;
+	uint32_t was = o->len;
+
+	/* Stacks grow downwards. */
+	while (o->len && o->at[o->len - 1].sp <= sp)
+		o->len--;
+	count(&t->slot->left_calls, was - o->len);
+	if (o->len == AIF_OPEN_CALLS)
+		return 0;
+	o->last_token += 1 + (o->last_token == UINT32_MAX);
+	o->at[o->len++] = (struct aif_open_call){
+		.since = since, .sp = sp, .stack = stack, .id = id, .token = o->last_token};
+	if (o->len == 1)
+		publish(t);
+	return o->last_token;
+}
+
+static bool is_short(struct aif_open_calls *o, uint64_t ns, uint64_t now)
+{
+	if (ns >= AIF_HOST_CALL_BRIEF_NS)
+		return false;
+	if (ns < AIF_HOST_CALL_SHORT_NS)
+		return true;
+	if (now - o->brief_since >= AIF_HOST_CALL_BRIEF_WINDOW_NS) {
+		o->brief_since = now;
+		o->brief = 0;
+	}
+	return o->brief++ >= AIF_HOST_CALL_BRIEF_MANY;
+}
+
+void aif_host_call_close(struct aif_thread *t, uint32_t token, const struct aif_regs *regs,
+			 const struct aif_emit_api *api)
+{
+	uint64_t now = aif_now_ns();
+	struct aif_open_calls *o = &t->calls;
+	struct aif_open_call c;
+	uint32_t i = o->len;
+
+	while (i && o->at[i - 1].token != token)
+		i--;
+	if (!token || !i)
+		return; /* a new session has begun meanwhile, or the thread's tables have */
+	c = o->at[i - 1];
+	count(&t->slot->left_calls, o->len - i);
+	o->len = i - 1;
+	if (!o->len)
+		publish(t);
+	if (is_short(o, now - c.since, now)) {
+		count(&t->slot->short_calls, 1);
+		count(&t->slot->short_calls_ns, now - c.since);
+		return;
+	}
+	if (c.stack == AIF_WIRE_NONE && regs)
+		c.stack = aif_capture(t, regs, api);
+	aif_emit_mark_at(t, AIF_MARK_CALL, c.stack, c.since, now, aif_host_call_name(c.id));
+}
+
+uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, const struct aif_regs *regs,
+				  const struct aif_emit_api *api)
+{
+	int saved = errno;
+	struct aif_thread *t = aif_thread_enter();
+	uint32_t token = 0, stack = AIF_WIRE_NONE;
+	uint64_t now;
+
+	if (t) {
+		now = aif_now_ns();
+		if (aif_budget_is_on(aif_budget_block(&aif_agent.budget, now))) {
+			if (!is_captured_late(id))
+				stack = aif_capture(t, regs, api);
+			token = aif_host_call_open(t, id, now, regs->sp, stack);
+		}
+		aif_thread_leave(t);
+	}
+	errno = saved;
+	return token;
+}
+
+void aif_host_call_end_slow(uint32_t token, const struct aif_regs *regs,
+			    const struct aif_emit_api *api)
+{
+	int saved = errno;
+	struct aif_thread *t = aif_thread_enter();
+
+	if (t) {
+		aif_host_call_close(t, token, regs, api);
+		aif_thread_leave(t);
+	}
+	errno = saved;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/emit.h"
+#include "base/host_calls.h"
+
+/*
+ * Begin and end of calls that can hold a thread up (base/host_calls.def), each written as one MARK record of kind CALL when
+ * it has returned. The stack is captured at its beginning: a call that waits for the device hides that. Of calls that
+ * allocate and free, which are many and short, it is captured at the end, if they are to be written at all.
+ *
+ *   which     those that begin in an on-block of the overhead budget, where the recorder wants them
+ *   short     of those below AIF_HOST_CALL_SHORT_NS only number and time are told (struct aif_slot), and of those below
+ *             AIF_HOST_CALL_BRIEF_NS too where a thread makes more than AIF_HOST_CALL_BRIEF_MANY of them in
+ *             AIF_HOST_CALL_BRIEF_WINDOW_NS: a loop that polls
+ *   open      a call that has not returned when the recording ends is read by the recorder from the thread's slot
+ *   nested    calls that a call makes (callbacks) are written, too, AIF_OPEN_CALLS deep
+ *   left      a call that was left by longjmp() or an exception is told by the next one, which begins further out or at the
+ *             same place; it is not written, since nothing says when that was
+ */
+#define AIF_HOST_CALL_SHORT_NS        1000
+#define AIF_HOST_CALL_BRIEF_NS        10000
+#define AIF_HOST_CALL_BRIEF_MANY      10000
+#define AIF_HOST_CALL_BRIEF_WINDOW_NS 100000000
+
+/* For entries that are in the ring already: a call begins at `since`, whose entry's stack pointer is `sp`. Returns a token
+ * for the next function, 0: it is not recorded. */
+uint32_t aif_host_call_open(struct aif_thread *t, enum aif_host_call_id id, uint64_t since,
+			    uint64_t sp, uint32_t stack);
+/* The call is over; regs: NULL, or where to capture the stack that is not known yet. */
+void aif_host_call_close(struct aif_thread *t, uint32_t token, const struct aif_regs *regs,
+			 const struct aif_emit_api *api);
+
+uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, const struct aif_regs *regs,
+				  const struct aif_emit_api *api);
+void aif_host_call_end_slow(uint32_t token, const struct aif_regs *regs,
+			    const struct aif_emit_api *api);
+
+/* `option`: the bit of enum aif_shm_option that asks for them. */
+static inline bool aif_host_call_wanted(uint32_t option)
+{
+	return !aif_thread_asleep() && aif_agent.session.options & option;
+}
+
+/* Before the vendor's call, outside of an entry. */
+static inline uint32_t aif_host_call_begin(enum aif_host_call_id id, uint32_t option,
+					   const struct aif_regs *regs,
+					   const struct aif_emit_api *api)
+{
+	return aif_host_call_wanted(option) ? aif_host_call_begin_slow(id, regs, api) : 0;
+}
+static inline void aif_host_call_end(uint32_t token, const struct aif_regs *regs,
+				     const struct aif_emit_api *api)
+{
+	if (token)
+		aif_host_call_end_slow(token, regs, api);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/idle/blame.h"
+
+#include "base/human.h"
+
+#include <stdlib.h>
+
+static const char *const cause_names[AIF_IDLE_CAUSES] = {
+#define AIF_IDLE_CAUSE(id, name, meaning) name,
+#include "analysis/idle/causes.def"
+#undef AIF_IDLE_CAUSE
+};
+const char *aif_idle_cause_name(enum aif_idle_cause c)
+{
+	return c < AIF_IDLE_CAUSES ? cause_names[c] : "?";
+}
+
+void aif_idle_blame_say(const struct aif_idle_blame *b, struct aif_buf *out)
+{
+	const char *between = ": ";
+	bool said[AIF_IDLE_CAUSES] = {false};
+
+	aif_human_ns(out, b->idle_ns);
+	aif_buf_puts(out, " idle in ");
+	aif_human_counted(out, b->gaps, "gap");
+	for (;;) {
+		size_t most = AIF_IDLE_CAUSES;
+
+		for (size_t i = 0; i < AIF_IDLE_CAUSES; i++)
+			if (!said[i] && b->of_cause[i] &&
+			    (most == AIF_IDLE_CAUSES || b->of_cause[i] > b->of_cause[most]))
+				most = i;
+		if (most == AIF_IDLE_CAUSES)
+			break;
+		said[most] = true;
+		aif_buf_printf(out, "%s%.1f %% %s", between,
+			       100 * (double)b->of_cause[most] / (double)b->idle_ns,
+			       cause_names[most]);
+		between = ", ";
+	}
+	if (b->captured_ns < b->idle_ns) {
+		aif_buf_puts(out, "; estimated from gaps of ");
+		aif_human_ns(out, b->captured_ns);
+		aif_buf_puts(out, " that were captured whole");
+	}
+}
+
+void aif_idle_blame_finish(struct aif_idle_blame *b)
+{
+	free(b->rows);
+	*b = (struct aif_idle_blame){0};
+}
