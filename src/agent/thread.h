@@ -82,7 +82,8 @@ struct aif_open_call {
 struct aif_open_calls {
 	struct aif_open_call at[AIF_OPEN_CALLS];
 	uint32_t len, last_token;
-	uint32_t brief; /* that were written since: */
+	uint32_t shorts; /* too short to be written, one after another */
+	uint32_t brief;  /* that were written since: */
 	uint64_t brief_since;
 };
 

@@ -124,6 +124,22 @@ static void stacks_of_allocations_are_captured_at_the_end(void **state)
 	assert_int_equal(it.written + it.slot.short_calls, 2);
 }
 
+static void a_thread_that_polls_is_captured_at_the_end(void **state)
+{
+	uint32_t token;
+
+	(void)state;
+	it.thread.calls.shorts = AIF_HOST_CALL_POLLS;
+	token = begin(AIF_CALL_clFinish, 1000);
+	assert_int_equal(it.captured, 0);
+	end(token, 50000);
+	assert_int_equal(it.captured, 1);
+	assert_int_equal(it.stack, 7);
+	assert_int_equal(it.thread.calls.shorts, 0);
+	end(begin(AIF_CALL_clFinish, 1000), 50000);
+	assert_int_equal(it.stack, 8);
+}
+
 static void calls_below_the_threshold_are_counted(void **state)
 {
 	uint64_t counted;
@@ -238,6 +254,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_call_is_written_when_it_returns, setup),
 		cmocka_unit_test_setup(stacks_of_allocations_are_captured_at_the_end, setup),
+		cmocka_unit_test_setup(a_thread_that_polls_is_captured_at_the_end, setup),
 		cmocka_unit_test_setup(calls_below_the_threshold_are_counted, setup),
 		cmocka_unit_test_setup(nested_calls_are_written, setup),
 		cmocka_unit_test_setup(a_call_that_was_left_is_not_written, setup),

@@ -81,10 +81,12 @@ void aif_host_call_close(struct aif_thread *t, uint32_t token, const struct aif_
 	if (!o->len)
 		publish(t);
 	if (is_short(o, now - c.since, now)) {
+		o->shorts++;
 		count(&t->slot->short_calls, 1);
 		count(&t->slot->short_calls_ns, now - c.since);
 		return;
 	}
+	o->shorts = 0;
 	if (c.stack == AIF_WIRE_NONE && regs)
 		c.stack = aif_capture(t, regs, api);
 	aif_emit_mark_at(t, AIF_MARK_CALL, c.stack, c.since, now, aif_host_call_name(c.id));
@@ -101,7 +103,7 @@ uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, const struct aif_reg
 	if (t) {
 		now = aif_now_ns();
 		if (aif_budget_is_on(aif_budget_block(&aif_agent.budget, now))) {
-			if (!is_captured_late(id))
+			if (!is_captured_late(id) && t->calls.shorts < AIF_HOST_CALL_POLLS)
 				stack = aif_capture(t, regs, api);
 			token = aif_host_call_open(t, id, now, regs->sp, stack);
 		}

@@ -7,7 +7,8 @@
 /*
  * Begin and end of calls that can hold a thread up (base/host_calls.def), each written as one MARK record of kind CALL when
  * it has returned. The stack is captured at its beginning: a call that waits for the device hides that. Of calls that
- * allocate and free, which are many and short, it is captured at the end, if they are to be written at all.
+ * allocate and free, which are many and short, and of a thread whose last AIF_HOST_CALL_POLLS calls were short, it is
+ * captured at the end, if they are to be written at all.
  *
  *   which     those that begin in an on-block of the overhead budget, where the recorder wants them
  *   short     of those below AIF_HOST_CALL_SHORT_NS only number and time are told (struct aif_slot), and of those below
@@ -19,6 +20,7 @@
  *             same place; it is not written, since nothing says when that was
  */
 #define AIF_HOST_CALL_SHORT_NS        1000
+#define AIF_HOST_CALL_POLLS           8
 #define AIF_HOST_CALL_BRIEF_NS        10000
 #define AIF_HOST_CALL_BRIEF_MANY      10000
 #define AIF_HOST_CALL_BRIEF_WINDOW_NS 100000000
