@@ -75,7 +75,8 @@ paths() {
 check 'two ways to one kernel keep their shares, also of a list that is executed again' paths
 # Long enough for somebody to look at the events meanwhile, which still tell of the execution before.
 slow() {
-	rec slow "$simulated ZE_MOCK=slow" ze_app thrice event && is 9,9,1 slow 'SELECT count(*), count(DISTINCT start_ns), min(dur_ns) > 49000000 FROM executions' && adds_up slow
+	rec slow "$simulated ZE_MOCK=slow" ze_app thrice event && is 1 slow "SELECT count(*) > 0 AND sum(dur_ns) > 400000000 AND count(stack) = count(*) FROM calls WHERE kind = 'synchronise'" &&
+		is zeModuleCreate,compile slow "SELECT name, kind FROM calls WHERE name = 'zeModuleCreate'" && is 9,9,1 slow 'SELECT count(*), count(DISTINCT start_ns), min(dur_ns) > 49000000 FROM executions' && adds_up slow
 }
 check 'what an event told before is not told again' slow
 # Whatever was looked at in time is told once, with its own times: the last two are from after the mark, and of the three

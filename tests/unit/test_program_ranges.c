@@ -2,6 +2,7 @@
 /* Tests a program's ranges and steps, as its ring brings them: some of it may be lost. */
 #include "fixture_ingest.h"
 
+#include "base/host_calls.h"
 #include "record/ingest/program_ranges.h"
 
 #define MARK(w, kind, t, d, name)                                                         \
@@ -81,12 +82,46 @@ static void a_call_has_its_time_and_stack(void **state)
 	assert_int_equal(b->ops[1].stack, AIF_NONE);
 }
 
+static void a_call_that_has_not_returned_lasts_until_the_end(void **state)
+{
+	struct world *w = *state;
+	struct aif_slot *slot = aif_shm_slot(w->shm, 0);
+	struct aif_batch *b;
+
+	slot->call_id = AIF_CALL_clFinish;
+	slot->call_stack = 4;
+	slot->call_since = 20;
+	aif_program_ranges_last(&w->d, w->t, 50); /* of no known thread */
+	PUT(w, 0, THREAD, thread, NULL, .head.aux = 77, .name = "t");
+	aif_target_drain(&w->d, w->t);
+	assert_int_equal(aif_map_put(&w->t->slots[0].stacks, 4, 3), 0);
+	aif_program_ranges_last(&w->d, w->t, 50);
+	/* Hostile: no such call, one that has not begun. */
+	slot->call_id = AIF_HOST_CALLS;
+	aif_program_ranges_last(&w->d, w->t, 50);
+	slot->call_id = AIF_CALL_clFinish;
+	slot->call_since = 50;
+	aif_program_ranges_last(&w->d, w->t, 50);
+	slot->call_since = UINT64_MAX;
+	aif_program_ranges_last(&w->d, w->t, 50);
+	b = take(w, AIF_BATCH_OP);
+	assert_non_null(b);
+	assert_int_equal(b->len, 1);
+	assert_int_equal(b->ops[0].start, 20);
+	assert_int_equal(b->ops[0].end, 50);
+	assert_int_equal(b->ops[0].stack, 3);
+	assert_string_equal(aif_profile_str(&w->store.p, b->ops[0].name), "clFinish");
+	assert_int_equal(aif_profile_loss(&w->store.p, AIF_REASON_CALLS_OPEN)->count, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_range_whose_end_was_not_heard_of_is_dropped,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_call_has_its_time_and_stack, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_call_that_has_not_returned_lasts_until_the_end,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
