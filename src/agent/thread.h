@@ -115,6 +115,7 @@ struct aif_thread {
 	struct aif_idtable stacks, shapes, codes;
 	struct aif_memo *memo; /* NULL: there are too many */
 	struct aif_open_calls calls;
+	uint64_t copy_token;            /* of CUDA: of a copy's two callbacks */
 	uint32_t call_token;            /* of Level Zero: of a call's two callbacks */
 	struct aif_scratch scratch;     /* pcs and frames without memo */
 	uint64_t *entries;              /* AIF_WIRE_MAX_DEPTH; scratch, too */

@@ -88,9 +88,9 @@ static const struct aif_opt opts[] = {
 	 "CPU samples with OS kernel frames, without the agent; needs root, or CAP_BPF and CAP_PERFMON"},
 	{0, "off-cpu", NULL, AIF_OPT_FLAG, AT(off_cpu), 0,
 	 "with --ebpf: also record where threads are off CPU, for flame --of off-cpu"},
-	{0, "calls", "auto|off", AIF_OPT_CHOICE, AT(calls), 0,
+	{0, "calls", "auto|on|off", AIF_OPT_CHOICE, AT(calls), 0,
 	 "record begin and end of calls that synchronise, allocate, load and compile: of OpenCL "
-	 "and Level Zero (auto), or none"},
+	 "and Level Zero (auto); of CUDA, too, which is not measured on a GPU yet (on); none (off)"},
 	{0, "device-lines", NULL, AIF_OPT_FLAG, AT(device_lines), 0,
 	 "ask the device compiler for line information"},
 	{0, "children", NULL, AIF_OPT_FLAG, AT(children), 0,

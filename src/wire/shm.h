@@ -68,6 +68,7 @@ enum aif_shm_option {
 	AIF_OPTION_NO_SOURCE = 2,    /* do not send source text */
 	AIF_OPTION_NO_PYTHON = 4,    /* no Python frames */
 	AIF_OPTION_CHILDREN = 8,     /* forked children are recorded without a device, too */
+	AIF_OPTION_CUDA_CALLS = 32,  /* those of CUDA, too */
 	AIF_OPTION_CALLS = 16,       /* calls that can hold a thread up (base/host_calls.def) */
 };
 

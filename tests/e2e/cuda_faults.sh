@@ -409,6 +409,11 @@ for words in spin sleep; do
 	check "  it is what it waited" is 1 waits "SELECT sum(waiting_ns) BETWEEN 0.8 * $(truth wait_ns waits) - 2e7 AND 1.2 * $(truth wait_ns waits) + 2e7 FROM cpu_samples"
 	check "  under the call that waits" says '[waiting: cuCtxSynchronize]' "$aiflame" flame --of cpu --format folded -o - waits.data
 done
+how="--all-launches --calls on"
+check "calls that wait, begin and end" rec calls sleep -n 200000 -g 0 -b 1000 -y 50
+check "  each of them, for as long as it waited" is 1 calls "SELECT sum(dur_ns) BETWEEN 0.95 * $(truth wait_ns calls) AND 1.05 * $(truth wait_ns calls) AND min(stack) IS NOT NULL FROM calls WHERE name = 'cuCtxSynchronize'"
+how=--all-launches
+check "  by default none" is 0 waits 'SELECT count(*) FROM calls'
 check "a thread that ends while it waits" rec quits quit -q -t 2 -n 20000 -g 0 -b 100000
 check "  does not wait for ever in the next one's place" is 1 quits 'SELECT 4 * coalesce(sum(waiting_ns), 0) < sum(weight_ns) FROM cpu_samples'
 check "another has the seat" rec crowded crowded -t 2 -n 500

@@ -2,12 +2,14 @@
 /* Tests which launch an execution's correlation id means. */
 #include "agent/cuda/cuda.h"
 
+#include "agent/calls/host_call.h"
 #include "agent/capture.h"
 #include "agent/cuda/correlation.h"
 #include "agent/cuda/launch.h"
 #include "agent/cuda/names.h"
 #include "agent/cuda/quiesce.h"
 #include "agent/cuda/sampling.h"
+#include "agent/cuda/translate.h"
 #include "agent/emit.h"
 #include "agent/wait.h"
 
@@ -67,6 +69,27 @@ uint32_t aif_emit_shape(struct aif_thread *t, const struct aif_emit_shape *shape
 void aif_emit_shape_prefetch(const struct aif_thread *t, const struct aif_emit_shape *shape)
 {
 	(void)t, (void)shape;
+}
+
+static struct {
+	enum aif_host_call_id id;
+	uint32_t begun, ended, token;
+} host_calls;
+
+uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, const struct aif_regs *regs,
+				  const struct aif_emit_api *api)
+{
+	assert_true(regs && api);
+	host_calls.id = id;
+	return ++host_calls.begun;
+}
+
+void aif_host_call_end_slow(uint32_t token, const struct aif_regs *regs,
+			    const struct aif_emit_api *api)
+{
+	assert_true(regs && api);
+	host_calls.ended++;
+	host_calls.token = token;
 }
 
 bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, const char *detail)
@@ -278,6 +301,80 @@ static void who_synchronizes_waits(void **state)
 	assert_int_equal(gated, 1);
 }
 
+static unsigned enabled[1024], enabled_len;
+
+static int enable(uint32_t on, void *subscriber, uint32_t domain, uint32_t id)
+{
+	(void)subscriber;
+	assert_int_equal(on, 1);
+	if (domain == AIF_CUPTI_DOMAIN_DRIVER) {
+		assert_true(id < AIF_ARRAY_LEN(enabled));
+		enabled[id]++;
+		enabled_len++;
+	}
+	return 0;
+}
+
+#define MEM_ALLOC_V2        243
+#define MEMCPY_D_TO_H_V2    278
+#define MEMCPY_D_TO_H_ASYNC 279
+
+/* Begin and end of calls are recorded where that is asked for; else nothing more is watched than without it. */
+static void calls_are_recorded_where_that_is_asked_for(void **state)
+{
+	static const uint32_t recorded[] = {STREAM_SYNCHRONIZE, MEM_ALLOC_V2, LIBRARY_UNLOAD,
+					    MEMCPY_D_TO_H_V2};
+	static const enum aif_host_call_id ids[] = {AIF_CALL_cuStreamSynchronize,
+						    AIF_CALL_cuMemAlloc, AIF_CALL_cuLibraryUnload,
+						    AIF_CALL_cuMemcpyDtoH};
+	unsigned before;
+
+	(void)state;
+	memset(&host_calls, 0, sizeof(host_calls));
+	memset(enabled, 0, sizeof(enabled));
+	enabled_len = 0;
+	here = aif_self = &threads[0];
+	atomic_store(&aif_agent.session.armed->on, 1);
+	cuda.api.cuptiEnableCallback = enable;
+	aif_agent.session.options = AIF_OPTION_CALLS; /* of other runtimes */
+	aif_cuda_callbacks_subscribe(&cuda);
+	before = enabled_len;
+	assert_int_equal(enabled[MEM_ALLOC_V2], 0);
+	assert_int_equal(enabled[STREAM_SYNCHRONIZE], 1);
+	aside(STREAM_SYNCHRONIZE);
+	assert_int_equal(host_calls.begun, 0);
+	aif_agent.session.options |= AIF_OPTION_CUDA_CALLS;
+	enabled_len = 0;
+	aif_cuda_callbacks_subscribe(&cuda);
+	assert_int_equal(enabled[MEM_ALLOC_V2], 1);
+	for (unsigned i = 0; aif_cuda_allocation_at(i); i++)
+		before++;
+	assert_int_equal(enabled_len, before);
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(recorded); i++) {
+		uint64_t data = 77;
+		int result = 0;
+		struct aif_cupti_callback cb = {.site = AIF_CUPTI_ENTER,
+						.result = &result,
+						.data = &data,
+						.correlation = 100 + i};
+
+		aif_cuda_callback(&cuda, AIF_CUPTI_DOMAIN_DRIVER, recorded[i], &cb);
+		assert_int_equal(host_calls.begun, i + 1);
+		assert_int_equal(host_calls.ended, i);
+		assert_int_equal(host_calls.id, ids[i]);
+		cb.site = AIF_CUPTI_EXIT;
+		aif_cuda_callback(&cuda, AIF_CUPTI_DOMAIN_DRIVER, recorded[i], &cb);
+		assert_int_equal(host_calls.ended, i + 1);
+		assert_int_equal(host_calls.token, i + 1);
+	}
+	/* These return at once. */
+	call(0, 200);
+	assert_int_equal(aif_cuda_host_call(MEMCPY_D_TO_H_ASYNC), AIF_HOST_CALLS);
+	assert_int_equal(host_calls.begun, AIF_ARRAY_LEN(recorded));
+	aif_agent.session.options = 0;
+	atomic_store(&aif_agent.session.armed->on, 0);
+}
+
 /* A thread that launches does not wait any more, whether its waiting call has come back or was left
  * by longjmp(). */
 static void who_launches_does_not_wait(void **state)
@@ -301,6 +398,7 @@ int main(void)
 		cmocka_unit_test_setup(nor_is_it_of_who_gets_it_by_counting, setup),
 		cmocka_unit_test_setup(what_is_unloaded_takes_its_names, setup),
 		cmocka_unit_test_setup(who_synchronizes_waits, setup),
+		cmocka_unit_test_setup(calls_are_recorded_where_that_is_asked_for, setup),
 		cmocka_unit_test_setup(who_launches_does_not_wait, setup),
 	};
 

@@ -391,6 +391,54 @@ enum aif_cupti_resource_event {
 	AIF_CUPTI_GRAPHNODE_CREATED = 13,
 };
 
+/* Calls that can hold a thread up (record --calls on): number, which of base/host_calls.def. Allocations are watched for
+ * that alone; the others are watched in any case. */
+#define AIF_CUDA_ALLOCATIONS(X)     \
+	X(29, cuMemAlloc)           \
+	X(243, cuMemAlloc)          \
+	X(31, cuMemAllocPitch)      \
+	X(244, cuMemAllocPitch)     \
+	X(371, cuMemAllocManaged)   \
+	X(37, cuMemAllocHost)       \
+	X(294, cuMemAllocHost)      \
+	X(39, cuMemHostAlloc)       \
+	X(271, cuMemHostAlloc)      \
+	X(301, cuMemHostRegister)   \
+	X(379, cuMemHostRegister)   \
+	X(549, cuMemCreate)         \
+	X(551, cuMemMap)            \
+	X(33, cuMemFree)            \
+	X(245, cuMemFree)           \
+	X(38, cuMemFreeHost)        \
+	X(302, cuMemHostUnregister) \
+	X(552, cuMemUnmap)          \
+	X(550, cuMemRelease)        \
+	X(365, cuLinkComplete)
+#define AIF_CUDA_HOST_CALLS(X)        \
+	X(126, cuStreamSynchronize)   \
+	X(440, cuStreamSynchronize)   \
+	X(121, cuEventSynchronize)    \
+	X(17, cuCtxSynchronize)       \
+	X(800, cuCtxSynchronize)      \
+	X(18, cuModuleLoad)           \
+	X(19, cuModuleLoadData)       \
+	X(20, cuModuleLoadDataEx)     \
+	X(21, cuModuleLoadFatBinary)  \
+	X(22, cuModuleUnload)         \
+	X(678, cuLibraryLoadData)     \
+	X(679, cuLibraryLoadFromFile) \
+	X(680, cuLibraryUnload)       \
+	X(276, cuMemcpyHtoD)          \
+	X(397, cuMemcpyHtoD)          \
+	X(278, cuMemcpyDtoH)          \
+	X(398, cuMemcpyDtoH)          \
+	X(287, cuMemcpy2D)            \
+	X(405, cuMemcpy2D)            \
+	X(290, cuMemcpy3D)            \
+	X(407, cuMemcpy3D)            \
+	X(305, cuMemcpy)              \
+	X(408, cuMemcpy)
+
 /* Calls that launch nothing themselves: number, name, step. From step 1 to -1 launches into a stream only make nodes
  * of a graph. With AIF_CUDA_UNLOADS kernels go, and their names. They and the others, which are rare, take the driver's and CUPTI's locks as launches do, or make a stream wait for
  * something that nobody can foresee: a host function, a value that another device or process writes (quiesce.c). */

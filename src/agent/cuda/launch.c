@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cuda/launch.h"
 
+#include "agent/calls/host_call.h"
 #include "agent/capture.h"
 #include "agent/cuda/correlation.h"
 #include "agent/cuda/cuda.h"
@@ -119,6 +120,27 @@ static void failed(void)
 	aif_thread_leave(t);
 }
 
+/* Begin and end of a call that can hold the thread up (record --calls on). *token lasts from the one callback to the
+ * other. */
+static AIF_NOINLINE void host_call(uint32_t id, const struct aif_cupti_callback *cb,
+				   const struct aif_regs *regs, uint64_t *token)
+{
+	static const struct aif_emit_api none;
+	enum aif_host_call_id call = aif_cuda_host_call(id);
+
+	if (call == AIF_HOST_CALLS)
+		return;
+	if (cb->site == AIF_CUPTI_ENTER)
+		*token = aif_host_call_begin(call, AIF_OPTION_CUDA_CALLS, regs, &none);
+	else
+		aif_host_call_end((uint32_t)*token, regs, &none);
+}
+
+static bool has_host_calls(void)
+{
+	return aif_unlikely(aif_agent.session.options & AIF_OPTION_CUDA_CALLS);
+}
+
 static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 		   const struct aif_cupti_callback *cb, const struct aif_regs *regs)
 {
@@ -126,6 +148,8 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 	uint64_t *began = cb->data;
 	struct aif_thread *t;
 
+	if (call->kind != AIF_EMIT_KERNEL && has_host_calls() && aif_self)
+		host_call(call->id, cb, regs, &aif_self->copy_token);
 	if (cb->site == AIF_CUPTI_ENTER) {
 		aif_thread_prefetch();
 		aif_cuda_quiesce_enter(cuda, false);
@@ -182,6 +206,8 @@ static void called_aside(struct aif_cuda *cuda, uint32_t id, const struct aif_cu
 {
 	int step = aif_cuda_aside_step(id);
 
+	if (has_host_calls())
+		host_call(id, cb, regs, cb->data);
 	if (step == AIF_CUDA_WAITS) {
 		called_to_wait(cuda, cb, regs);
 		return;
@@ -252,6 +278,9 @@ void aif_cuda_callbacks_subscribe(struct aif_cuda *cuda)
 	for (unsigned i = 0; aif_cuda_aside_at(i); i++)
 		cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_DRIVER,
 					      aif_cuda_aside_at(i));
+	for (unsigned i = 0; has_host_calls() && aif_cuda_allocation_at(i); i++)
+		cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_DRIVER,
+					      aif_cuda_allocation_at(i));
 	/* Not the whole domain: that would call back for each launch. */
 	for (unsigned i = 0; i < AIF_ARRAY_LEN(events); i++)
 		cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_RESOURCE,

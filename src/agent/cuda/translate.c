@@ -57,6 +57,34 @@ uint32_t aif_cuda_aside_at(unsigned i)
 	return i < AIF_ARRAY_LEN(asides) ? asides[i].id : 0;
 }
 
+static const struct {
+	uint32_t id;
+	enum aif_host_call_id call;
+} host_calls[] = {
+#define X(number, function) {(number), AIF_CALL_##function},
+	AIF_CUDA_ALLOCATIONS(X) AIF_CUDA_HOST_CALLS(X)
+#undef X
+};
+
+enum aif_host_call_id aif_cuda_host_call(uint32_t id)
+{
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(host_calls); i++)
+		if (host_calls[i].id == id)
+			return host_calls[i].call;
+	return AIF_HOST_CALLS;
+}
+
+uint32_t aif_cuda_allocation_at(unsigned i)
+{
+	static const uint32_t ids[] = {
+#define X(number, function) (number),
+		AIF_CUDA_ALLOCATIONS(X)
+#undef X
+	};
+
+	return i < AIF_ARRAY_LEN(ids) ? ids[i] : 0;
+}
+
 static enum aif_emit_kind copy_kind(unsigned copy)
 {
 	switch (copy) {

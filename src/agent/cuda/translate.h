@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent/cuda/cupti_abi.h"
+#include "base/host_calls.h"
 #include "agent/emit.h"
 
 /* Content of a CUPTI activity record, independent of its version. */
@@ -33,6 +34,11 @@ const struct aif_cuda_call *aif_cuda_call_at(unsigned i);
 int aif_cuda_aside_step(uint32_t id);
 /* The numbers of calls that are watched and launch nothing; 0 after the last. */
 uint32_t aif_cuda_aside_at(unsigned i);
+
+/* The call of base/host_calls.def with this number; AIF_HOST_CALLS: none. */
+enum aif_host_call_id aif_cuda_host_call(uint32_t id);
+/* The numbers of those that are watched for that alone; 0 after the last. */
+uint32_t aif_cuda_allocation_at(unsigned i);
 
 /* Work items in all and per block, as shapes count. False: not a kernel, or no parameters. */
 bool aif_cuda_shape(const struct aif_cuda_call *call, const void *parameters,
