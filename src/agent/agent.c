@@ -3,6 +3,7 @@
 
 #include "agent/children.h"
 #include "agent/helper.h"
+#include "agent/injection.h"
 #include "agent/runtime.h"
 
 #include <dlfcn.h>
@@ -28,11 +29,18 @@ static bool is_first_copy(void)
 	return !first || first == aif_agent_here;
 }
 
+static bool is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && !strcmp(value, "1");
+}
+
 static bool read_environment(struct aif_environment *env)
 {
 	const char *path = getenv(AIF_ENV_SOCKET), *token = getenv(AIF_ENV_TOKEN),
 		   *runtime = getenv(AIF_ENV_RUNTIME), *standby = getenv(AIF_ENV_STANDBY),
-		   *level = getenv(AIF_ENV_LEVEL), *children = getenv(AIF_ENV_CHILDREN);
+		   *level = getenv(AIF_ENV_LEVEL);
 
 	if (path && token && strlen(path) < sizeof(env->socket) &&
 	    strlen(token) == sizeof(env->token)) {
@@ -42,7 +50,7 @@ static bool read_environment(struct aif_environment *env)
 	if (standby && *standby == '/' && strlen(standby) < sizeof(env->standby))
 		strcpy(env->standby, standby);
 	env->level = level && !strcmp(level, "off") ? AIF_LEVEL_OFF : AIF_LEVEL_GRAPHS;
-	env->children = children && !strcmp(children, "1");
+	env->children = is_set(AIF_ENV_CHILDREN);
 	strncpy(env->runtime, runtime ? runtime : "", sizeof(env->runtime) - 1);
 	return *env->socket || *env->standby;
 }
@@ -73,6 +81,8 @@ __attribute__((constructor)) static void arrive(void)
 	if (!getauxval(AT_SECURE) && dlsym(RTLD_DEFAULT, "gnu_get_libc_version") &&
 	    is_first_copy() && read_environment(env)) {
 		env->carrier = true;
+		if (*env->socket && is_set(AIF_ENV_NVTX))
+			aif_injection_set();
 		if (!*env->socket)
 			goto out;
 		memcpy(hello.token, env->token, sizeof(hello.token));

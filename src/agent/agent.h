@@ -21,6 +21,8 @@
  * How to add a runtime: runtime.h.
  */
 
+struct aif_nvtx;
+
 /* The one mutable global. */
 struct aif_agent {
 	void *real_dlsym;           /* the C library's; first, for level_zero/dlsym.S */
@@ -33,8 +35,9 @@ struct aif_agent {
 	struct aif_sampler sampler;
 	atomic_bool leaves_early, left;
 	struct aif_cpu cpu;
-	_Atomic uint64_t steps_begun;   /* by the program (program.c) */
-	_Atomic uint64_t objects_bytes; /* objects.h: left for this recorder so far */
+	_Atomic uint64_t steps_begun;    /* by the program (program.c) */
+	_Atomic(struct aif_nvtx *) nvtx; /* nvtx/ranges.h; NULL: no library has called NVTX */
+	_Atomic uint64_t objects_bytes;  /* objects.h: left for this recorder so far */
 	struct aif_runtime_slot runtime[AIF_RUNTIMES];
 };
 

@@ -517,6 +517,22 @@ bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, con
 	return true;
 }
 
+bool aif_emit_mark_text(struct aif_thread *t, const struct aif_emit_mark *m)
+{
+	struct aif_wire_mark *r = RESERVE(t, MARK, mark, m->text_len, (uint32_t)m->kind);
+
+	if (!r)
+		return false;
+	r->time = m->time;
+	r->number = m->number;
+	r->depth = m->depth;
+	r->name_len = (uint32_t)m->text_len;
+	if (m->text_len)
+		memcpy(r + 1, m->text, m->text_len);
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
 bool aif_emit_mark(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32_t depth,
 		   uint64_t number, const char *name)
 {
@@ -526,14 +542,20 @@ bool aif_emit_mark(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32_t 
 bool aif_emit_mark_at(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32_t depth,
 		      uint64_t number, uint64_t time, const char *name)
 {
-	size_t len = strnlen(name, 1000);
-	struct aif_wire_mark *r = RESERVE(t, MARK, mark, len, (uint32_t)kind);
+	return aif_emit_mark_text(t, &(struct aif_emit_mark){.kind = kind,
+							     .time = time,
+							     .number = number,
+							     .depth = depth,
+							     .text = name,
+							     .text_len = strnlen(name, 1000)});
+}
+
+bool aif_emit_name(struct aif_thread *t, uint32_t id, const char *name, size_t len)
+{
+	struct aif_wire_name *r = RESERVE(t, NAME, name, len, id);
 
 	if (!r)
 		return false;
-	r->time = time;
-	r->number = number;
-	r->depth = depth;
 	r->name_len = (uint32_t)len;
 	memcpy(r + 1, name, len);
 	aif_ring_commit(&t->ring);

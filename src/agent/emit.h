@@ -154,6 +154,17 @@ void aif_emit_missed(void);
 /* Own cost, measured on one launch of AIF_EMIT_COST_EACH: call begin with the time that the launch
  * took anyway, pause before the vendor's call, resume after it, end last. */
 #define AIF_EMIT_COST_EACH 64
+/* Writes a mark as wire.h has it. False: ring full. */
+struct aif_emit_mark {
+	enum aif_wire_mark_kind kind;
+	uint32_t depth;
+	uint64_t time, number;
+	const char *text;
+	size_t text_len; /* at most 1000 */
+};
+bool aif_emit_mark_text(struct aif_thread *t, const struct aif_emit_mark *m);
+/* Writes the name of ranges, at most 2,000 bytes. False: ring full. */
+bool aif_emit_name(struct aif_thread *t, uint32_t id, const char *name, size_t len);
 /* Writes a mark of the program's own, inside `depth` ranges. False: ring full. */
 bool aif_emit_mark(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32_t depth,
 		   uint64_t number, const char *name);

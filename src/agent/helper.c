@@ -2,6 +2,7 @@
 #include "agent/helper.h"
 
 #include "agent/emit.h"
+#include "agent/injection.h"
 #include "agent/runtime.h"
 #include "agent/sandbox.h"
 #include "base/clock.h"
@@ -101,8 +102,10 @@ static void take_ring(void)
 {
 	struct aif_thread *t = aif_thread_enter();
 
-	if (t)
+	if (t) {
+		aif_injection_report(t);
 		aif_thread_leave(t);
+	}
 }
 
 /* Ticks what makes system calls: samplers, and the unwinder. */

@@ -50,7 +50,8 @@ struct aif_environment {
 	char runtime[16];                  /* the only one to listen to; "" = all */
 	char standby[AIF_STANDBY_DIR_MAX]; /* "" = not on standby */
 	enum aif_standby_level level;
-	bool children; /* meet the recorder without a runtime, too */
+	bool children;        /* meet the recorder without a runtime, too */
+	char nvtx_taken[256]; /* injection.h: another tool's library; "" = none, or reported */
 };
 
 /* generation: 0 = nothing yet, or a fork has wiped the page. */

@@ -128,7 +128,11 @@ struct aif_thread *aif_thread_take(void)
 	if (t)
 		threads->pool = t->next;
 	pthread_mutex_unlock(&threads->lock);
-	return t ? t : make();
+	if (!t)
+		t = make();
+	if (t)
+		t->takes++;
+	return t;
 }
 
 static bool claim_from(struct aif_thread *t, uint32_t first)
@@ -204,6 +208,7 @@ bool aif_thread_announce(struct aif_thread *t)
 	/* Calls that are open have stacks of before. */
 	t->calls.len = 0;
 	atomic_store_explicit(&t->slot->call_since, 0, memory_order_relaxed);
+	t->announcements++;
 	return true;
 }
 

@@ -53,6 +53,7 @@ enum aif_refused {
 };
 
 struct aif_emit_api;
+struct aif_nvtx_thread;
 
 /* wait.h: one that is under way. */
 struct aif_wait {
@@ -106,6 +107,9 @@ struct aif_thread {
 	uint32_t graph_nodes;         /* of CUDA: made since its last call began */
 	uint32_t graph_call;          /* that call's number */
 	uint32_t correlation;         /* of CUDA: the last launch's */
+	uint32_t takes;               /* threads that have had this memory */
+	uint32_t announcements; /* THREAD records written: definitions in the ring start anew */
+	struct aif_nvtx_thread *nvtx; /* of agent/nvtx: made at its first range, then kept */
 	struct aif_waiting waiting;
 	struct aif_wait_sum waited;
 	struct aif_wait wait; /* of CUDA and Level Zero: between a call's two callbacks */

@@ -96,6 +96,8 @@ static const struct aif_opt opts[] = {
 	{0, "children", NULL, AIF_OPT_FLAG, AT(children), 0,
 	 "CPU samples also of processes that use no device: programs that the command starts, and what "
 	 "recorded processes fork, such as data loaders' workers"},
+	{0, "nvtx", NULL, AIF_OPT_FLAG, AT(nvtx), 0,
+	 "record the ranges that the command and its libraries mark with NVTX (docs/nvtx.md)"},
 	{'p', "pid", "PID", AIF_OPT_LIST, AT(pids), AIF_RECORD_PIDS,
 	 "record this running process and its children; may be given several times"},
 	{'a', "all", NULL, AIF_OPT_FLAG, AT(all_processes), 0,

@@ -24,6 +24,10 @@
 /* Set to 1 (record --children): meet the recorder without a runtime. */
 #define AIF_ENV_CHILDREN "AIFLAME_CHILDREN"
 
+/* Set to 1 (record --nvtx): have NVTX open the agent. The variable by which it finds its tool. */
+#define AIF_ENV_NVTX           "AIFLAME_NVTX"
+#define AIF_ENV_NVTX_INJECTION "NVTX_INJECTION64_PATH"
+
 /*
  * Device code that a runtime shows to the agent for a moment only is left beside the socket, each
  * once, in a file named by its hash (struct aif_wire_code). It is written under another name first,

@@ -59,6 +59,8 @@ static uint64_t variable_len(const struct aif_wire_head *h)
 		return (uint64_t)((const struct aif_wire_pc *)p)->count * 8;
 	case AIF_WIRE_MARK:
 		return ((const struct aif_wire_mark *)p)->name_len;
+	case AIF_WIRE_NAME:
+		return ((const struct aif_wire_name *)p)->name_len;
 	case AIF_WIRE_COUNTER: {
 		const struct aif_wire_counter *c = p;
 		return (uint64_t)c->name_len + c->unit_len;
@@ -128,7 +130,7 @@ void aif_wire_shift(void *record, uint64_t ns)
 	case AIF_WIRE_MARK: {
 		struct aif_wire_mark *m = record;
 		m->time += ns;
-		if (h->aux == AIF_MARK_CALL)
+		if (h->aux == AIF_MARK_CALL || h->aux == AIF_MARK_CLOSE)
 			m->number += ns;
 		break;
 	}
@@ -291,6 +293,11 @@ int aif_wire_dump(const void *record, char *text, size_t size)
 		const struct aif_wire_mark *m = p;
 		return snprintf(text, size, "%s kind=%" PRIu32 " depth=%" PRIu32 " name=%.*s", name,
 				h->aux, m->depth, (int)m->name_len, tail);
+	}
+	case AIF_WIRE_NAME: {
+		const struct aif_wire_name *q = p;
+		return snprintf(text, size, "%s %" PRIu32 " name=%.*s", name, h->aux,
+				(int)q->name_len, tail);
 	}
 	case AIF_WIRE_PLACE: {
 		const struct aif_wire_place *q = p;

@@ -49,6 +49,7 @@
 	X(PC, pc, 24, 2)                 \
 	X(PLACE, place, 48, 0)           \
 	X(MARK, mark, 32, 1)             \
+	X(NAME, name, 24, 1)             \
 	X(COUNTER, counter, 24, 1)       \
 	X(VALUES, values, 24, 2)
 
@@ -286,6 +287,13 @@ enum aif_wire_mark_kind {
 	AIF_MARK_STEP = 3,      /* begins; the one before is over */
 	AIF_MARK_STEPS_END = 4, /* the last is over */
 	AIF_MARK_CALL = 5,      /* a call of the runtime that launches nothing is over */
+	/* Ranges that libraries mark, too (agent/nvtx): those of one domain nest, those of several
+	 * need not. Strings: what comes with them (a payload), or nothing. */
+	AIF_MARK_OPEN = 6,    /* number: name (process); depth: its place among the thread's */
+	AIF_MARK_CLOSE = 7,   /* number: the time of its OPEN; depth: as there */
+	AIF_MARK_INSTANT = 8, /* a moment; number: name */
+	AIF_MARK_START = 9,   /* of a range that any thread may end; depth: name */
+	AIF_MARK_FINISH = 10, /* of such a range, perhaps in another ring; number: as there */
 };
 struct aif_wire_mark {
 	struct aif_wire_head head; /* aux: enum aif_wire_mark_kind */
@@ -293,6 +301,14 @@ struct aif_wire_mark {
 	/* Ranges that the thread is in, this one not counted; of a call its stack (slot),
 	 * AIF_WIRE_NONE = unknown. */
 	uint32_t depth, name_len;
+};
+
+/* The name of ranges, in each ring before its first use since the ring's last THREAD record.
+ * Strings: name. */
+struct aif_wire_name {
+	struct aif_wire_head head; /* aux: name id (process) */
+	uint32_t name_len, zero;
+	uint64_t zero2;
 };
 
 /* The address of a device function's code in a device's memory, from `time` on. */

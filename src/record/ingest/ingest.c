@@ -61,11 +61,12 @@ static void on_thread(struct aif_ingest *in, const struct aif_wire_thread *r)
 	name[sizeof(r->name)] = '\0';
 	forget(in->drainer->store, &in->slot->stacks);
 	forget(in->drainer->store, &in->slot->shapes);
+	forget(in->drainer->store, &in->slot->names);
 	forget(in->drainer->store, &in->slot->pycodes);
 	forget_ranges(in->drainer->store, &in->slot->ranges);
 	thread = aif_target_thread(in->drainer, in->target, r->head.aux, name);
 	if (thread != in->slot->thread)
-		aif_program_ranges_forget(in->slot);
+		aif_program_ranges_forget(in);
 	in->slot->thread = thread;
 }
 
@@ -141,6 +142,12 @@ static void on_shape(struct aif_ingest *in, const struct aif_wire_shape *r)
 	memcpy(shape.block, r->block, sizeof(shape.block));
 	aif_ingest_put(in->drainer->store, &in->slot->shapes, r->head.aux,
 		       aif_store_shape(in->drainer->store, &shape));
+}
+
+static void on_name(struct aif_ingest *in, const struct aif_wire_name *r)
+{
+	aif_ingest_put(in->drainer->store, &in->slot->names, r->head.aux,
+		       aif_store_str(in->drainer->store, r + 1, r->name_len));
 }
 
 static void on_pycode(struct aif_ingest *in, const struct aif_wire_pycode *r)
@@ -309,6 +316,7 @@ void aif_ingest_record(void *ingest, const void *record)
 		ON(DEVICE, device)
 		ON(SHAPE, shape)
 		ON(PYCODE, pycode)
+		ON(NAME, name)
 		ON(STACK, stack)
 		ON(CLOCK, clock)
 		ON(BLOCK, block)

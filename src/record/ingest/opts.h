@@ -40,6 +40,7 @@ struct aif_record_opts {
 	int calls;                     /* --calls: enum aif_record_calls */
 	bool no_python;                /* --no-python */
 	bool children;                 /* --children */
+	bool nvtx;                     /* --nvtx */
 	bool no_source;                /* --no-source */
 	bool no_code;                  /* --no-code */
 	bool quiet;

@@ -2,13 +2,16 @@
 #include "record/ingest/program_ranges.h"
 
 #include "base/host_calls.h"
+#include "record/ingest/range_spans.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-static void add_row(struct aif_ingest *in, enum aif_op_kind kind, uint32_t name, uint64_t start,
-		    uint64_t end, uint32_t stack)
+/* Returns the next row, with its times and thread filled in; NULL: there is no room, which is counted. */
+static struct aif_op_row *next_row(struct aif_ingest *in, enum aif_op_kind kind, uint32_t thread,
+				   uint64_t start, uint64_t end)
 {
 	struct aif_store *s = in->drainer->store;
 	struct aif_op_row *row = aif_batches_row(&s->batches, AIF_BATCH_OP);
@@ -16,67 +19,145 @@ static void add_row(struct aif_ingest *in, enum aif_op_kind kind, uint32_t name,
 	if (!row) {
 		aif_store_loss(s, AIF_REASON_WRITER_BEHIND, in->target->process,
 			       aif_store_puts(s, "ranges"), 1);
-		return;
+		return NULL;
 	}
 	*row = (struct aif_op_row){.start = start,
 				   .end = AIF_MAX(start, end),
 				   .clock = AIF_CLOCK_MONOTONIC,
-				   .thread = in->slot->thread,
-				   .name = name,
+				   .thread = thread,
+				   .name = AIF_NONE,
 				   .kind = kind,
 				   .shapes = AIF_NONE,
-				   .stack = stack,
+				   .stack = AIF_NONE,
 				   .sequence = -1};
+	return row;
+}
+
+void aif_program_ranges_row(struct aif_ingest *in, uint32_t thread,
+			    const struct aif_open_range *range, uint64_t end)
+{
+	struct aif_op_row *row = next_row(in, AIF_OP_RANGE, thread, range->start, end);
+
+	if (!row)
+		return;
+	row->name = range->name;
+	row->shapes = range->text;
 }
 
 static void add_call(struct aif_ingest *in, const struct aif_wire_mark *r)
 {
 	uint64_t stack = AIF_NONE;
+	struct aif_op_row *row = next_row(in, AIF_OP_RUNTIME, in->slot->thread,
+					  AIF_MIN(r->number, r->time), r->time);
 
+	if (!row)
+		return;
 	aif_map_get(&in->slot->stacks, r->depth, &stack);
-	add_row(in, AIF_OP_RUNTIME, aif_store_str(in->drainer->store, r + 1, r->name_len),
-		AIF_MIN(r->number, r->time), r->time, (uint32_t)stack);
+	row->name = aif_store_str(in->drainer->store, r + 1, r->name_len);
+	row->stack = (uint32_t)stack;
 }
 
 static void end_step(struct aif_ingest *in, struct aif_program_ranges *m, uint64_t end)
 {
+	struct aif_op_row *row;
 	char name[32];
 
 	if (!m->in_step)
 		return;
 	m->in_step = false;
+	row = next_row(in, AIF_OP_STEP, in->slot->thread, m->step_start, end);
+	if (!row)
+		return;
 	snprintf(name, sizeof(name), "step#%" PRIu64, m->step);
-	add_row(in, AIF_OP_STEP, aif_store_puts(in->drainer->store, name), m->step_start, end,
-		AIF_NONE);
+	row->name = aif_store_puts(in->drainer->store, name);
+}
+
+/* Opens a range `depth` deep. NULL: too many are open. */
+static struct aif_open_range *open_range(struct aif_ingest *in, struct aif_open_ranges *o,
+					 const struct aif_wire_mark *r)
+{
+	/* Ends of these were not heard of. */
+	while (o->len && o->at[o->len - 1].depth >= r->depth)
+		o->len--;
+	if (o->len == AIF_PROGRAM_RANGES_OPEN) {
+		aif_store_loss(in->drainer->store, AIF_REASON_RANGES_DEEP, in->target->process,
+			       AIF_NONE, 1);
+		return NULL;
+	}
+	o->at[o->len] = (struct aif_open_range){
+		.start = r->time, .name = AIF_NONE, .depth = r->depth, .text = AIF_NONE};
+	return &o->at[o->len++];
 }
 
 static void begin_range(struct aif_ingest *in, struct aif_program_ranges *m,
 			const struct aif_wire_mark *r)
 {
-	struct aif_store *s = in->drainer->store;
+	struct aif_open_range *range = open_range(in, &m->program, r);
 
-	while (m->len && m->open[m->len - 1].depth >= r->depth)
-		m->len--;
-	if (m->len == AIF_PROGRAM_RANGES_OPEN) {
-		aif_store_loss(s, AIF_REASON_RANGES_DEEP, in->target->process, AIF_NONE, 1);
-		return;
-	}
-	m->open[m->len].start = r->time;
-	m->open[m->len].depth = r->depth;
-	m->open[m->len].name = aif_store_str(s, r + 1, r->name_len);
-	m->len++;
+	if (range)
+		range->name = aif_store_str(in->drainer->store, r + 1, r->name_len);
 }
 
 static void end_range(struct aif_ingest *in, struct aif_program_ranges *m,
 		      const struct aif_wire_mark *r)
 {
-	while (m->len && m->open[m->len - 1].depth > r->depth)
-		m->len--;
-	if (!m->len || m->open[m->len - 1].depth != r->depth)
+	struct aif_open_ranges *o = &m->program;
+
+	while (o->len && o->at[o->len - 1].depth > r->depth)
+		o->len--;
+	if (!o->len || o->at[o->len - 1].depth != r->depth)
 		return;
-	m->len--;
-	add_row(in, AIF_OP_RANGE, m->open[m->len].name, m->open[m->len].start, r->time, AIF_NONE);
+	o->len--;
+	aif_program_ranges_row(in, in->slot->thread, &o->at[o->len], r->time);
 }
+
+/* ---- NVTX ------------------------------------------------------------------------------------ */
+
+static uint32_t text_of(struct aif_ingest *in, const struct aif_wire_mark *r)
+{
+	return r->name_len ? aif_store_str(in->drainer->store, r + 1, r->name_len) : AIF_NONE;
+}
+
+static void open_marked(struct aif_ingest *in, struct aif_program_ranges *m,
+			const struct aif_wire_mark *r)
+{
+	struct aif_open_range *range = open_range(in, &m->marked, r);
+
+	if (!range)
+		return;
+	range->name = aif_ingest_get(&in->slot->names, r->number);
+	range->text = text_of(in, r);
+}
+
+/* Ends a range; one of another domain that is deeper goes on. */
+static void close_marked(struct aif_ingest *in, struct aif_program_ranges *m,
+			 const struct aif_wire_mark *r)
+{
+	struct aif_open_ranges *o = &m->marked;
+	uint32_t i = o->len;
+
+	while (i && o->at[i - 1].depth > r->depth)
+		i--;
+	/* Another range at that depth: the begin of this one was lost. */
+	if (!i || o->at[i - 1].depth != r->depth || o->at[i - 1].start != r->number)
+		return;
+	if (o->at[i - 1].text == AIF_NONE)
+		o->at[i - 1].text = text_of(in, r);
+	aif_program_ranges_row(in, in->slot->thread, &o->at[i - 1], r->time);
+	memmove(&o->at[i - 1], &o->at[i], (o->len - i) * sizeof(o->at[0]));
+	o->len--;
+}
+
+static void on_instant(struct aif_ingest *in, const struct aif_wire_mark *r)
+{
+	struct aif_open_range range = {.start = r->time,
+				       .name = aif_ingest_get(&in->slot->names, r->number),
+				       .text = text_of(in, r)};
+
+	aif_program_ranges_row(in, in->slot->thread, &range, r->time);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
 
 void aif_program_ranges_record(struct aif_ingest *in, const struct aif_wire_mark *r)
 {
@@ -95,6 +176,7 @@ void aif_program_ranges_record(struct aif_ingest *in, const struct aif_wire_mark
 	}
 	if (!m)
 		return;
+	m->last = r->time;
 	switch (r->head.aux) {
 	case AIF_MARK_BEGIN:
 		begin_range(in, m, r);
@@ -113,16 +195,52 @@ void aif_program_ranges_record(struct aif_ingest *in, const struct aif_wire_mark
 	case AIF_MARK_STEPS_END:
 		end_step(in, m, r->time);
 		break;
+	case AIF_MARK_OPEN:
+		open_marked(in, m, r);
+		break;
+	case AIF_MARK_CLOSE:
+		close_marked(in, m, r);
+		break;
+	case AIF_MARK_INSTANT:
+		on_instant(in, r);
+		break;
+	case AIF_MARK_START:
+	case AIF_MARK_FINISH:
+		aif_range_spans_record(in, r);
+		break;
 	default:
 		in->slot->drain.bad++;
 		break;
 	}
 }
 
-void aif_program_ranges_forget(struct aif_target_slot *slot)
+/* Ends ranges whose own end has not come. */
+static void end_open(struct aif_ingest *in, struct aif_open_ranges *o, uint64_t end)
 {
-	if (slot->program_ranges)
-		*slot->program_ranges = (struct aif_program_ranges){.len = 0};
+	while (o->len) {
+		o->len--;
+		aif_program_ranges_row(in, in->slot->thread, &o->at[o->len], end);
+	}
+}
+
+static void count_unended(struct aif_ingest *in, const struct aif_open_ranges *o)
+{
+	if (o->len)
+		aif_store_loss(in->drainer->store, AIF_REASON_RANGES_UNENDED, in->target->process,
+			       AIF_NONE, o->len);
+}
+
+void aif_program_ranges_forget(struct aif_ingest *in)
+{
+	struct aif_program_ranges *m = in->slot->program_ranges;
+
+	if (!m)
+		return;
+	if (in->slot->thread != AIF_NONE) {
+		count_unended(in, &m->marked);
+		end_open(in, &m->marked, m->last);
+	}
+	*m = (struct aif_program_ranges){.in_step = false};
 }
 
 /* A call that its thread has not come back from. What the slot says is hostile. */
@@ -135,12 +253,17 @@ static void end_call(struct aif_ingest *in, uint64_t end)
 	const char *name =
 		aif_host_call_name(atomic_load_explicit(&slot->call_id, memory_order_relaxed));
 	struct aif_store *s = in->drainer->store;
+	struct aif_op_row *row;
 
 	if (!since || since >= end || !name || in->slot->thread == AIF_NONE)
 		return;
 	aif_map_get(&in->slot->stacks,
 		    atomic_load_explicit(&slot->call_stack, memory_order_relaxed), &stack);
-	add_row(in, AIF_OP_RUNTIME, aif_store_puts(s, name), since, end, (uint32_t)stack);
+	row = next_row(in, AIF_OP_RUNTIME, in->slot->thread, since, end);
+	if (row) {
+		row->name = aif_store_puts(s, name);
+		row->stack = (uint32_t)stack;
+	}
 	aif_store_loss(s, AIF_REASON_CALLS_OPEN, in->target->process, AIF_NONE, 1);
 }
 
@@ -151,14 +274,15 @@ void aif_program_ranges_last(struct aif_drainer *d, struct aif_target *t, uint64
 			.drainer = d, .target = t, .slot = &t->slots[i], .slot_index = i};
 		struct aif_program_ranges *m = in.slot->program_ranges;
 
-		while (m && m->len) {
-			m->len--;
-			add_row(&in, AIF_OP_RANGE, m->open[m->len].name, m->open[m->len].start, end,
-				AIF_NONE);
-		}
-		if (m)
-			end_step(&in, m, end);
 		if (t->shm)
 			end_call(&in, end);
+		if (!m)
+			continue;
+		end_open(&in, &m->program, end);
+		if (t->ended)
+			count_unended(&in, &m->marked);
+		end_open(&in, &m->marked, end);
+		end_step(&in, m, end);
 	}
+	aif_range_spans_last(d, t, end);
 }

@@ -4,27 +4,40 @@
 #include "record/ingest/ingest.h"
 
 /*
- * Ranges and steps that the program itself tells of (include/aiflame.h): begins and ends, of one thread each, become
- * rows of ops. What was lost or not collected is recognised by how deep each stands: a range whose end was not
- * heard of is dropped. Runs under the store's lock.
+ * Ranges and steps of programs: those that they tell of by include/aiflame.h, and those that they and their libraries
+ * mark with NVTX. Begins and ends, of one thread each, become rows of ops. What was lost or not collected is recognised
+ * by how deep each stands: a range whose end was not heard of is dropped. Runs under the store's lock.
  */
 
-/* Open ranges of one thread at a time. */
+/* Open ranges of one thread at a time, of each kind. */
 #define AIF_PROGRAM_RANGES_OPEN 64
 
-struct aif_program_ranges {
+struct aif_open_range {
+	uint64_t start;
+	uint32_t name, depth, text; /* text: string of what came with it, or AIF_NONE */
+};
+
+/* Open ranges, outermost first: depths grow. */
+struct aif_open_ranges {
 	uint32_t len;
+	struct aif_open_range at[AIF_PROGRAM_RANGES_OPEN];
+};
+
+struct aif_program_ranges {
 	bool in_step;
 	uint64_t step, step_start;
-	struct {
-		uint64_t start;
-		uint32_t name, depth;
-	} open[AIF_PROGRAM_RANGES_OPEN]; /* depths grow */
+	uint64_t last;                  /* time of the thread's last mark */
+	struct aif_open_ranges program; /* by aiflame.h */
+	struct aif_open_ranges marked;  /* by NVTX: their depths are apart from the others' */
 };
+
+/* Adds a row of ops of `thread`. text: string of its payload, or AIF_NONE. */
+void aif_program_ranges_row(struct aif_ingest *in, uint32_t thread,
+			    const struct aif_open_range *range, uint64_t end);
 
 /* Takes in one valid AIF_WIRE_MARK. */
 void aif_program_ranges_record(struct aif_ingest *in, const struct aif_wire_mark *r);
-/* Another thread has the slot. */
-void aif_program_ranges_forget(struct aif_target_slot *slot);
+/* Another thread is about to have the slot. */
+void aif_program_ranges_forget(struct aif_ingest *in);
 /* The process has ended, or the recording: what is open ends at `end`. */
 void aif_program_ranges_last(struct aif_drainer *d, struct aif_target *t, uint64_t end);

@@ -67,6 +67,7 @@ void aif_target_free(struct aif_drainer *d, struct aif_target *t)
 	for (uint32_t i = 0; i < t->slots_len; i++) {
 		aif_map_finish(&t->slots[i].stacks);
 		aif_map_finish(&t->slots[i].shapes);
+		aif_map_finish(&t->slots[i].names);
 		aif_map_finish(&t->slots[i].pycodes);
 		free(t->slots[i].ranges.at);
 		free(t->slots[i].program_ranges);
@@ -78,6 +79,7 @@ void aif_target_free(struct aif_drainer *d, struct aif_target *t)
 	free(t->program);
 	free(t->slots);
 	free(t->ranges.at);
+	free(t->range_spans);
 	free(t->deferred);
 	aif_jit_names_finish(&t->jit);
 	if (t->pidfd >= 0)

@@ -37,7 +37,7 @@ struct aif_target_slot {
 	struct aif_address_map ranges; /* as its ring defines them, in the order of its stacks */
 	uint32_t thread;               /* of the store, AIF_NONE before the first THREAD record */
 	struct aif_map pycodes;        /* agent's id -> number of pycode.h */
-	struct aif_map stacks, shapes;
+	struct aif_map stacks, shapes, names;      /* names: of ranges */
 	struct aif_program_ranges *program_ranges; /* program_ranges.h; NULL: none */
 	uint64_t lost_launches, lost_execs, lost_samples, lost_others; /* already counted */
 	uint64_t short_calls, short_calls_ns, left_calls;
@@ -83,6 +83,7 @@ struct aif_target {
 	struct aif_target_program *program;
 	size_t program_len, program_cap;
 	struct aif_map kernel_named; /* name string -> kernel, to find a kernel by its module */
+	struct aif_range_spans *range_spans; /* range_spans.h; NULL: none */
 
 	struct aif_address_map ranges; /* as defined last, or found in its maps */
 	uint64_t maps_read_ns;         /* when /proc/PID/maps was last read */

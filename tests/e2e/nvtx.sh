@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Ranges that programs and their libraries mark with NVTX: record --nvtx.
+. "$(dirname "$0")/tap.sh"
+here=$build/tests/e2e
+if [ ! -x "$here/nvtx_app" ]; then
+	echo "1..0 # SKIP no OpenCL to build with"
+	exit 0
+fi
+unset NVTX_INJECTION64_PATH
+sql() { "$aiflame" query --format csv "$1" "$2" | tail -n +2; }
+# is WANTED FILE SQL
+is() { got=$(sql "$2" "$3"); [ "$got" = "$1" ] || { echo "got $got instead of $1"; return 1; }; }
+recorded() { "$aiflame" record -q --all-launches "$@"; }
+
+# With the stand-in for NVTX's headers, and with the real ones where they are.
+for with in "" _real; do
+	app=$here/nvtx_app$with lib=$here/nvtx_lib$with.so
+	of=${with:+, real headers}
+	if [ ! -x "$app" ]; then
+		skip "NVTX's own headers" "not installed"
+		continue
+	fi
+	check "nothing is recorded that is not asked for$of" recorded -o no.data "$app" ranges "$lib"
+	check "no range$of" is 0 no.data "SELECT count(*) FROM ops"
+	check "a program with ranges of all kinds$of" says "levels 0 1 1" recorded --nvtx -o r.data "$app" ranges "$lib"
+	check "each is there, with its domain$of" is "NCCL:crosses,1
+NCCL:ncclAllReduce,1
+a,1
+a moment,1
+across threads,1
+b,1
+crossed,1
+inner,1
+library:work,2
+other thread,1
+outer ä,1
+wide ä€,1" r.data "SELECT name, count(*) FROM ops WHERE kind = 'range' AND name NOT LIKE 'not%' GROUP BY name ORDER BY name"
+	check "a name that is not UTF-8 is shown$of" is 1 r.data "SELECT count(*) FROM ops WHERE name LIKE 'not % utf-8'"
+	check "with what was launched in it$of" is "3|1|2" r.data "SELECT group_concat(n, '|') FROM (SELECT
+		(SELECT count(*) FROM launches l WHERE l.tid = o.tid AND time_ns BETWEEN start_ns AND start_ns + dur_ns) AS n
+		FROM ops o WHERE name IN ('inner', 'NCCL:ncclAllReduce', 'other thread') ORDER BY start_ns)"
+	check "payloads are read by their schemas$of" is '"comm=77, Message size [bytes]=4096, op=Sum, text=a text"' r.data \
+		"SELECT shapes FROM ops WHERE name LIKE '%AllReduce'"
+	check "numbers and categories, too$of" is '"category=loading, payload=-7"' r.data "SELECT shapes FROM ops WHERE name LIKE 'wide%'"
+	check "a range of one domain may end below another's$of" is 1 r.data "SELECT a.start_ns < b.start_ns AND a.start_ns + a.dur_ns < b.start_ns + b.dur_ns
+		FROM ops a, ops b WHERE a.name = 'NCCL:crosses' AND b.name = 'crossed'"
+	check "a range that another thread ends is whole$of" is 1 r.data "SELECT a.start_ns + a.dur_ns BETWEEN b.start_ns AND b.start_ns + b.dur_ns AND a.tid <> b.tid
+		FROM ops a, ops b WHERE a.name = 'across threads' AND b.name = 'other thread'"
+	check "nothing was lost$of" is 0 r.data "SELECT count(*) FROM losses WHERE reason BETWEEN 1450 AND 1459"
+	check "it adds up$of" says "everything adds up" "$aiflame" info r.data
+
+	check "wrong uses$of" recorded --nvtx -o w.data "$app" wrong
+	check "are counted$of" is "1450,6
+1452,2
+1453,5" w.data "SELECT reason, count FROM losses WHERE reason BETWEEN 1450 AND 1459 ORDER BY reason"
+	check "what was open ends with the process$of" is 2 w.data "SELECT count(*) FROM ops WHERE name LIKE 'never ends%' AND start_ns + dur_ns >= (SELECT max(time_ns) FROM launches)"
+	check "100,000 names$of" recorded --nvtx -o n.data "$app" names 100000
+	check "are as many as have room$of" is 1 n.data "SELECT count(DISTINCT name) BETWEEN 65000 AND 65536 FROM ops"
+	check "the others are counted$of" is 1 n.data "SELECT (SELECT count FROM losses WHERE reason = 1451) >= (SELECT count(*) FROM ops WHERE name = '[other names]') AS ok"
+	check "schemas that lie$of" recorded --nvtx -o h.data "$app" hostile
+	check "a payload that is cut off ends where it does$of" is "comm=1" h.data "SELECT shapes FROM ops WHERE shapes <> '' ORDER BY start_ns LIMIT 1"
+	check "threads, a fork, a library that comes and goes$of" recorded --nvtx -o s.data "$app" storm "$lib" 2000
+	check "its launches are there$of" is 1442 s.data "SELECT (SELECT count(*) FROM launches) + (SELECT coalesce(sum(count), 0) FROM losses WHERE reason < 1100)"
+	check "and its ranges$of" is 1 s.data "SELECT count(*) > 40000 FROM ops WHERE name = 'storm' OR name = 'span' OR name LIKE 'storm %'"
+	check "a variable that is taken is left alone$of" env NVTX_INJECTION64_PATH=/nonexistent/libtool.so "$aiflame" record -q --nvtx -o t.data "$app" ranges "$lib"
+	check "no range then$of" is 0 t.data "SELECT count(*) FROM ops"
+	check "and named$of" is /nonexistent/libtool.so t.data "SELECT detail FROM losses WHERE reason = 1454"
+	check "in info$of" says "/nonexistent/libtool.so" "$aiflame" info t.data
+done
+done_testing

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent_cl.h"
+
+#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * A program that marks ranges with NVTX.  nvtx_app WHAT
+ *   ranges LIB     in every form; LIB, with tables of its own, is loaded, called and unloaded
+ *   names N        N different names
+ *   storm LIB N    threads that push, pop, load and unload LIB; a fork
+ *   wrong          pops of nothing, ranges that never end, too deep ones
+ *   hostile        schemas and payloads that lie
+ *   layers N       a model's pass, N times: ranges in ranges, launches within
+ *   cost N         ns of a push and a pop, N times, each form
+ *   hold SECONDS   launches and marks until then, for who attaches
+ */
+
+static struct target t;
+static cl_kernel add_one;
+
+static void launch(int n)
+{
+	while (n--)
+		target_launch(t.queue, add_one, 64);
+	CHECK(clFinish(t.queue) == CL_SUCCESS);
+}
+
+static nvtxEventAttributes_t named(int32_t type)
+{
+	return (nvtxEventAttributes_t){.version = NVTX_VERSION,
+				       .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+				       .messageType = type};
+}
+
+static void with_ascii(nvtxDomainHandle_t d, const char *name)
+{
+	nvtxEventAttributes_t a = named(NVTX_MESSAGE_TYPE_ASCII);
+
+	a.message.ascii = name;
+	nvtxDomainRangePushEx(d, &a);
+}
+
+/* ---- payloads -------------------------------------------------------------------------------- */
+
+#define SCHEMA    ((1 << 24) + 5)
+#define OPERATION ((1 << 24) + 20)
+struct reduce {
+	uint64_t comm;
+	size_t bytes;
+	int op;
+	const char *text;
+};
+
+static void schemas(nvtxDomainHandle_t d)
+{
+	static const nvtxPayloadEnum_t ops[] = {{"Sum", 0, 0}, {"Prod", 1, 0}};
+	const nvtxPayloadEnumAttr_t e = {.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES |
+						      NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES |
+						      NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE |
+						      NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID,
+					 .entries = ops,
+					 .numEntries = 2,
+					 .sizeOfEnum = sizeof(int),
+					 .schemaId = OPERATION};
+	static const nvtxPayloadSchemaEntry_t entries[] = {
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_UINT64, .name = "comm"},
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_SIZE,
+		 .name = "Message size [bytes]",
+		 .offset = offsetof(struct reduce, bytes)},
+		{.type = OPERATION, .name = "op", .offset = offsetof(struct reduce, op)},
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_CSTRING,
+		 .name = "text",
+		 .offset = offsetof(struct reduce, text)},
+	};
+	const nvtxPayloadSchemaAttr_t a = {.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+							NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+							NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+							NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE |
+							NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID,
+					   .type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
+					   .entries = entries,
+					   .numEntries = 4,
+					   .payloadStaticSize = sizeof(struct reduce),
+					   .schemaId = SCHEMA};
+
+	nvtxPayloadEnumRegister(d, &e);
+	nvtxPayloadSchemaRegister(d, &a);
+}
+
+static void reduce(nvtxDomainHandle_t d, nvtxStringHandle_t name, const struct reduce *r,
+		   size_t size)
+{
+	const nvtxPayloadData_t data = {SCHEMA, size, r};
+	nvtxEventAttributes_t a = named(NVTX_MESSAGE_TYPE_REGISTERED);
+
+	a.message.registered = name;
+	a.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+	a.reserved0 = 1;
+	a.payload.ullValue = (uint64_t)(uintptr_t)&data;
+	nvtxDomainRangePushEx(d, &a);
+	launch(1);
+	nvtxDomainRangePop(d);
+}
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+static nvtxRangeId_t across;
+
+static void *end_across(void *arg)
+{
+	(void)arg;
+	nvtxRangePushA("other thread");
+	launch(2);
+	nvtxRangeEnd(across);
+	nvtxRangePop();
+	return NULL;
+}
+
+static void use_library(const char *path)
+{
+	void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	void (*work)(void (*)(int)) =
+		lib ? (void (*)(void (*)(int)))dlsym(lib, "nvtx_lib_work") : NULL;
+
+	CHECK(work);
+	work(launch);
+	CHECK(!dlclose(lib));
+}
+
+static void ranges(const char *library)
+{
+	nvtxDomainHandle_t d;
+	nvtxEventAttributes_t a = named(NVTX_MESSAGE_TYPE_UNICODE);
+	nvtxStringHandle_t all_reduce;
+	struct reduce r = {77, 4096, 0, "a text"};
+	pthread_t thread;
+	int levels[3];
+
+	launch(1);
+	nvtxRangePushA("outer \xc3\xa4");
+	nvtxRangePushA("inner");
+	launch(3);
+	nvtxRangePop();
+	d = nvtxDomainCreateA("NCCL");
+	all_reduce = nvtxDomainRegisterStringA(d, "ncclAllReduce");
+	schemas(d);
+	reduce(d, all_reduce, &r, sizeof(r));
+	/* Domains nest each by itself: this one goes on below. */
+	with_ascii(d, "crosses");
+	nvtxRangePushA("crossed");
+	nvtxDomainRangePop(d);
+	launch(1);
+	nvtxRangePop();
+	a.message.unicode = L"wide \xe4\x20ac";
+	a.category = 3;
+	a.payloadType = NVTX_PAYLOAD_TYPE_INT32;
+	a.payload.iValue = -7;
+	nvtxDomainNameCategoryA(NULL, 3, "loading");
+	nvtxRangePushEx(&a);
+	nvtxMarkA("a moment");
+	nvtxRangePop();
+	nvtxRangePushA("not \xff utf-8");
+	nvtxRangePop();
+	across = nvtxRangeStartA("across threads");
+	CHECK(!pthread_create(&thread, NULL, end_across, NULL));
+	CHECK(!pthread_join(thread, NULL));
+	use_library(library);
+	use_library(library);
+	nvtxRangePop();
+	levels[0] = nvtxRangePushA("a");
+	levels[1] = nvtxRangePushA("b");
+	levels[2] = nvtxRangePop();
+	nvtxRangePop();
+	printf("levels %d %d %d\n", levels[0], levels[1], levels[2]);
+}
+
+static void wrong(void)
+{
+	launch(1);
+	for (int i = 0; i < 5; i++)
+		nvtxRangePop();
+	for (int i = 0; i < 70; i++)
+		nvtxRangePushA("deep");
+	for (int i = 0; i < 70; i++)
+		nvtxRangePop();
+	nvtxRangeEnd(12345);
+	nvtxRangeEnd(0);
+	nvtxRangeStartA("never ends, of two threads");
+	nvtxDomainRangePushEx((nvtxDomainHandle_t)(uintptr_t)0xdeadbeef, NULL);
+	nvtxRangePop();
+	nvtxRangePushEx(NULL);
+	nvtxRangePop();
+	nvtxRangePushA(NULL);
+	nvtxRangePop();
+	nvtxRangePushA("never ends");
+	launch(1);
+}
+
+static void names(int n)
+{
+	char name[32];
+
+	launch(1);
+	for (int i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "name %d", i);
+		nvtxRangePushA(name);
+		nvtxRangePop();
+		if (i % 4096 == 0)
+			usleep(2000); /* the recorder keeps up */
+	}
+}
+
+static void hostile(void)
+{
+	nvtxDomainHandle_t d = nvtxDomainCreateA("NCCL");
+	nvtxStringHandle_t name = nvtxDomainRegisterStringA(d, "call");
+	struct reduce r = {1, 2, 99, (const char *)(uintptr_t)0x1234};
+	nvtxPayloadSchemaEntry_t e[2] = {{.type = SCHEMA, .name = "me", .offset = 0},
+					 {.type = 7777777, .offset = UINT64_MAX - 3}};
+	nvtxPayloadSchemaAttr_t a = {.fieldMask = UINT64_MAX,
+				     .type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
+				     .entries = e,
+				     .numEntries = 2,
+				     .payloadStaticSize = SIZE_MAX,
+				     .schemaId = (1 << 24) + 6};
+
+	launch(1);
+	schemas(d);
+	for (size_t size = 0; size <= sizeof(r); size++)
+		reduce(d, name, &r, size);
+	nvtxPayloadSchemaRegister(d, &a);
+	nvtxPayloadSchemaRegister(d, NULL);
+	nvtxPayloadEnumRegister(d, NULL);
+	e[0].type = (1 << 24) + 6; /* in itself */
+	a.schemaId = 0;
+	nvtxPayloadSchemaRegister(d, &a);
+	for (int i = 0; i < 1000; i++) {
+		nvtxPayloadData_t data = {(1 << 24) + 6, i % 2 ? sizeof(r) : SIZE_MAX, &r};
+
+		with_ascii(d, "pop");
+		data.schemaId += (uint64_t)(i % 3);
+		nvtxRangePopPayload(d, &data, i % 2 ? 1 : 0);
+	}
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static const char *storm_library;
+
+static void *storm_thread(void *arg)
+{
+	int n = *(int *)arg;
+
+	for (int i = 0; i < n; i++) {
+		nvtxRangePushA("storm");
+		for (int k = 0; k < i % 7; k++) {
+			char name[32];
+
+			snprintf(name, sizeof(name), "storm %d", (i * k) % 500);
+			nvtxRangePushA(name);
+			nvtxMarkA(name);
+		}
+		if (i % 50 == 0)
+			target_launch(t.queue, add_one, 64);
+		for (int k = 0; k < i % 7; k++)
+			nvtxRangePop();
+		nvtxRangeEnd(nvtxRangeStartA("span"));
+		if (i % 200 == 199)
+			use_library(storm_library);
+		nvtxRangePop();
+	}
+	return NULL;
+}
+
+static void storm(const char *library, int n)
+{
+	pthread_t threads[8];
+	pid_t child;
+
+	storm_library = library;
+	launch(1);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 8; i++)
+			CHECK(!pthread_create(&threads[i], NULL, storm_thread, &n));
+		child = fork();
+		if (!child) {
+			for (int i = 0; i < 100; i++) {
+				nvtxRangePushA("child");
+				nvtxRangePop();
+			}
+			_exit(0);
+		}
+		CHECK(waitpid(child, NULL, 0) == child);
+		for (int i = 0; i < 8; i++)
+			CHECK(!pthread_join(threads[i], NULL));
+	}
+	launch(1);
+}
+
+/* ---- a model --------------------------------------------------------------------------------- */
+
+__attribute__((noinline)) static void layer(int i)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "layer %d", i);
+	nvtxRangePushA(name);
+	nvtxRangePushA("attention");
+	launch(3);
+	nvtxRangePop();
+	nvtxRangePushA("mlp");
+	launch(2);
+	nvtxRangePop();
+	nvtxRangePop();
+}
+
+static void layers(int n)
+{
+	launch(1);
+	for (int i = 0; i < n; i++) {
+		nvtxRangePushA("forward");
+		for (int k = 0; k < 3; k++)
+			layer(k);
+		nvtxRangePop();
+		nvtxRangePushA("optimizer");
+		launch(1);
+		nvtxRangePop();
+	}
+}
+
+static double ns_since(const struct timespec *from)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - from->tv_sec) * 1e9 + (double)(now.tv_nsec - from->tv_nsec);
+}
+
+static void cost(int n)
+{
+	nvtxDomainHandle_t d = nvtxDomainCreateA("domain");
+	nvtxEventAttributes_t a = named(NVTX_MESSAGE_TYPE_REGISTERED);
+	struct timespec from;
+
+	if (!getenv("NVTX_APP_NO_LAUNCH"))
+		launch(1);
+	a.message.registered = nvtxDomainRegisterStringA(d, "registered");
+	for (int round = 0; round < 5; round++) {
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		for (int i = 0; i < n; i++) {
+			nvtxRangePushA("a name of usual length");
+			nvtxRangePop();
+		}
+		printf("text %.1f", ns_since(&from) / n);
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		for (int i = 0; i < n; i++) {
+			nvtxDomainRangePushEx(d, &a);
+			nvtxDomainRangePop(d);
+		}
+		printf(" registered %.1f\n", ns_since(&from) / n);
+	}
+}
+
+static void hold(int seconds)
+{
+	struct timespec from;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	nvtxRangePushA("before");
+	printf("ready\n");
+	fflush(stdout);
+	while (ns_since(&from) < seconds * 1e9 && access("stop", F_OK)) {
+		nvtxRangePushA("turn");
+		launch(1);
+		nvtxRangePop();
+		usleep(1000);
+	}
+	nvtxRangePop();
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	int n = argc > 2 ? atoi(argv[argc - 1]) : 0;
+
+	if (strcmp(what, "cost") || !getenv("NVTX_APP_NO_LAUNCH")) {
+		target_open(&t);
+		add_one = target_kernel(&t, "add_one", target_buffer(&t, 64), 1);
+	}
+	if (!strcmp(what, "ranges") && argc == 3)
+		ranges(argv[2]);
+	else if (!strcmp(what, "wrong"))
+		wrong();
+	else if (!strcmp(what, "names") && n)
+		names(n);
+	else if (!strcmp(what, "hostile"))
+		hostile();
+	else if (!strcmp(what, "storm") && argc == 4)
+		storm(argv[2], n);
+	else if (!strcmp(what, "layers") && n)
+		layers(n);
+	else if (!strcmp(what, "cost") && n)
+		cost(n);
+	else if (!strcmp(what, "hold") && n)
+		hold(n);
+	else
+		return 2;
+	return 0;
+}
