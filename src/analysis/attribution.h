@@ -29,6 +29,7 @@ struct aif_attribution_row {
 	uint32_t frame, reason; /* AIF_NONE: this part of the time has no sample to say where */
 	uint32_t grade;
 	uint32_t graph;    /* the process's number of what replayed it; 0 = none */
+	uint32_t range;    /* by_range: 1 + the chain of its launch's ranges; 0 = none */
 	uint64_t wall_ns;  /* each ns of a device shared among what ran in it: sums to busy time */
 	uint64_t time_ns;  /* share of the executions' own durations */
 	uint64_t samples;  /* 0 when frame is AIF_NONE */

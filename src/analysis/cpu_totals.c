@@ -14,7 +14,9 @@ struct totals {
 	const struct aif_selection *sel;
 	struct aif_cpu_totals *to;
 	bool by_thread;
-	struct aif_map stacks;  /* stack | waiting << 32 | (thread + 1) << 33 -> index */
+	struct aif_map stacks; /* stack | waiting << 32 | (thread + 1) << 33 -> index */
+	struct aif_map
+		ranges; /* with by_range, stack | range << 32 -> number in place of the stack */
 	struct aif_map threads; /* those that were met */
 };
 
@@ -55,6 +57,11 @@ static bool cut(const struct aif_profile *p, const struct aif_selection *w, stru
 	return true;
 }
 
+static int64_t since_start(const struct aif_profile *p, uint64_t time)
+{
+	return (int64_t)(time - p->start_ns);
+}
+
 bool aif_cpu_part(const struct aif_profile *p, const struct aif_selection *sel,
 		  const struct aif_cpu_row *row, struct aif_cpu_row *ret)
 {
@@ -63,7 +70,7 @@ bool aif_cpu_part(const struct aif_profile *p, const struct aif_selection *sel,
 	*ret = *row;
 	if (!sel)
 		return true;
-	return (!sel->threads || (row->thread != AIF_NONE && sel->threads[row->thread])) &&
+	return aif_selection_keeps_moment(sel, row->thread, since_start(p, row->time)) &&
 	       (!sel->processes || (process != AIF_NONE && sel->processes[process])) &&
 	       cut(p, sel, ret);
 }
@@ -84,8 +91,18 @@ static int row_add(struct totals *t, const struct aif_cpu_row *row)
 	bool waiting = row->waiting;
 	uint64_t ns = waiting ? row->waiting : row->weight, *sum, both, i,
 		 key = row->stack | (uint64_t)waiting << 32;
+	uint32_t range =
+		t->sel ? aif_selection_range(t->sel, row->thread, since_start(t->p, row->time)) : 0;
 	struct aif_cpu_stack *s;
 
+	if (t->sel && t->sel->by_range) {
+		uint64_t pair = row->stack | (uint64_t)range << 32, number = t->ranges.len;
+
+		if (!aif_map_get(&t->ranges, pair, &number) &&
+		    aif_map_put(&t->ranges, pair, number) < 0)
+			return -ENOMEM;
+		key = (uint32_t)number | (uint64_t)waiting << 32;
+	}
 	if (t->by_thread)
 		key |= (uint64_t)(row->thread + 1) << 33; /* AIF_NONE + 1 is 0 */
 
@@ -96,6 +113,7 @@ static int row_add(struct totals *t, const struct aif_cpu_row *row)
 		i = to->stacks_len++;
 		to->stacks[i] = (struct aif_cpu_stack){
 			.stack = row->stack,
+			.range = range,
 			.thread = t->by_thread ? row->thread : AIF_NONE,
 			.waiting = waiting,
 			.off_cpu = waiting && aif_cpu_is_off_cpu(t->p, row->stack),
@@ -136,14 +154,9 @@ static int totals_find(const struct aif_profile *p, const struct aif_selection *
 	r = aif_profile_cpu(p, rows_add, &t, &ret->damaged);
 	ret->threads = t.threads.len;
 	aif_map_finish(&t.stacks);
+	aif_map_finish(&t.ranges);
 	aif_map_finish(&t.threads);
 	return r < 0 ? aif_err_set(err, r, "reading CPU samples: %s", strerror(-r)) : 0;
-}
-
-int aif_cpu_totals(const struct aif_profile *p, const struct aif_selection *sel,
-		   struct aif_cpu_totals *ret, struct aif_err *err)
-{
-	return totals_find(p, sel, false, ret, err);
 }
 
 static int by_thread_compare(const void *pa, const void *pb)
@@ -152,9 +165,21 @@ static int by_thread_compare(const void *pa, const void *pb)
 
 	if (a->thread != b->thread)
 		return a->thread < b->thread ? -1 : 1;
+	if (a->range != b->range)
+		return a->range < b->range ? -1 : 1;
 	if (a->stack != b->stack)
 		return a->stack < b->stack ? -1 : 1;
 	return a->waiting - b->waiting;
+}
+
+int aif_cpu_totals(const struct aif_profile *p, const struct aif_selection *sel,
+		   struct aif_cpu_totals *ret, struct aif_err *err)
+{
+	int r = totals_find(p, sel, false, ret, err);
+
+	if (sel && sel->by_range && ret->stacks_len)
+		qsort(ret->stacks, ret->stacks_len, sizeof(*ret->stacks), by_thread_compare);
+	return r;
 }
 
 int aif_cpu_totals_by_thread(const struct aif_profile *p, const struct aif_selection *sel,

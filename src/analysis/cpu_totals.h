@@ -19,6 +19,7 @@ bool aif_cpu_is_off_cpu(const struct aif_profile *p, uint32_t stack);
  * seen. */
 struct aif_cpu_stack {
 	uint32_t stack;  /* AIF_NONE: not known */
+	uint32_t range;  /* by_range: 1 + the chain of ranges that the thread was in; 0 = none */
 	uint32_t thread; /* of totals by thread; AIF_NONE: not known */
 	bool waiting;    /* for a device; of .off_cpu, whatever for */
 	bool off_cpu; /* record --off-cpu: another view, whose time has been in part seen as waiting for devices */
@@ -26,7 +27,8 @@ struct aif_cpu_stack {
 };
 
 struct aif_cpu_totals {
-	struct aif_cpu_stack *stacks; /* in the order in which they were first met */
+	struct aif_cpu_stack
+		*stacks; /* as they were first met; by_range: one range after the other */
 	size_t stacks_len, stacks_cap;
 	uint64_t weight_ns, samples; /* on CPUs */
 	uint64_t waiting_ns;         /* for devices */

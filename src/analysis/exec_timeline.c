@@ -22,8 +22,9 @@ static bool is_asked(const struct reading *r, const struct aif_timeline_launch *
 
 	if (r->kept && l->at < r->kept)
 		return false;
-	return !w || (aif_selection_keeps(w->processes, process) &&
-		      aif_selection_keeps(w->threads, l->thread) && aif_timed_in_span(w, l->at));
+	return !w ||
+	       (aif_selection_keeps(w->processes, process) &&
+		aif_selection_keeps_moment(w, l->thread, l->at) && aif_timed_in_span(w, l->at));
 }
 
 static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
@@ -116,7 +117,7 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 
 		if (w && (!aif_selection_keeps(w->processes, x->process) ||
 			  !aif_selection_keeps(w->devices, x->device) ||
-			  !aif_selection_keeps(w->threads, l ? l->thread : AIF_NONE) ||
+			  !aif_selection_keeps_moment(w, l ? l->thread : AIF_NONE, l ? l->at : 0) ||
 			  !aif_timed_in_span(w, start)))
 			continue;
 		if (r->kept && end <= r->kept)

@@ -60,7 +60,8 @@ static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
 			continue;
 		start = aif_timeline_map(r->timeline, row->clock, process, row->start, NULL);
 		end = aif_timeline_map(r->timeline, row->clock, process, row->end, NULL);
-		if (!aif_timed_in_span(w, start))
+		if (!aif_timed_in_span(w, start) ||
+		    (w && w->in_ranges && !aif_range_index_keeps(w->ranges, row->thread, start)))
 			continue;
 		order = (uint32_t)t->len;
 		t->ops[t->len++] =

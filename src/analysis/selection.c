@@ -5,8 +5,8 @@
 
 bool aif_selection_is_part(const struct aif_selection *sel)
 {
-	return sel &&
-	       (sel->from_ns || sel->to_ns || sel->processes || sel->threads || sel->devices);
+	return sel && (sel->from_ns || sel->to_ns || sel->processes || sel->threads ||
+		       sel->devices || sel->in_ranges);
 }
 
 int aif_left_out_error(uint64_t left_out, const char *command, struct aif_err *err)

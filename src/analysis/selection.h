@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "profile/model.h"
+#include "analysis/range_index.h"
 
 /* Part of a profile that a view shows. A zeroed struct, like NULL, is all of it. */
 struct aif_selection {
@@ -9,6 +9,10 @@ struct aif_selection {
 	uint64_t from_ns, to_ns;
 	/* Rows kept, by id: true keeps it; NULL: all. */
 	const bool *processes, *threads, *devices;
+	/* The ranges of the profile; NULL unless one of the following is set. */
+	const struct aif_range_index *ranges;
+	bool in_ranges; /* only what threads did and launched in the ranges that .ranges keeps */
+	bool by_range;  /* rows of attribution and of CPU totals are apart by their ranges */
 };
 
 /* False: it is all of the profile. */
@@ -19,6 +23,27 @@ bool aif_selection_is_part(const struct aif_selection *sel);
 static inline bool aif_selection_keeps(const bool *keep, uint32_t id)
 {
 	return !keep || (id != AIF_NONE && keep[id]);
+}
+
+/* True if only some of what threads did is asked for: what is of no known thread is no part of it. */
+static inline bool aif_selection_is_of_threads(const struct aif_selection *sel)
+{
+	return sel->threads || sel->in_ranges;
+}
+
+/* True if what a thread did at a time, ns since the recording's start, is kept by its thread and ranges. */
+static inline bool aif_selection_keeps_moment(const struct aif_selection *sel, uint32_t thread,
+					      int64_t at)
+{
+	return aif_selection_keeps(sel->threads, thread) &&
+	       (!sel->in_ranges || aif_range_index_keeps(sel->ranges, thread, at));
+}
+
+/* The ranges that a thread was in, where rows are apart by them: 1 + a chain of .ranges, or 0. */
+static inline uint32_t aif_selection_range(const struct aif_selection *sel, uint32_t thread,
+					   int64_t at)
+{
+	return sel->by_range ? aif_range_index_at(sel->ranges, thread, at) + 1 : 0;
 }
 
 /* The error of a view that is empty because the overhead budget left out all launches: -ENODATA

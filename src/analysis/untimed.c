@@ -66,14 +66,16 @@ static bool is_asked(const struct adding *s, const struct aif_launch_row *row, u
 		return true;
 	return at >= w->from_ns && (!w->to_ns || at < w->to_ns) &&
 	       (!w->devices || (device != AIF_NONE && w->devices[device])) &&
-	       (!w->threads || (row->thread != AIF_NONE && w->threads[row->thread])) &&
+	       aif_selection_keeps_moment(w, row->thread, (int64_t)at) &&
 	       (!w->processes || (process != AIF_NONE && w->processes[process]));
 }
 
 static int row_add(struct adding *s, const struct aif_launch_row *row, uint32_t process)
 {
-	uint32_t device = device_of(s, row),
-		 words[] = {row->stack, row->kernel, process, device, row->stream, row->kind};
+	uint64_t at = row->time > s->p->start_ns ? row->time - s->p->start_ns : 0;
+	uint32_t range = s->sel ? aif_selection_range(s->sel, row->thread, (int64_t)at) : 0,
+		 device = device_of(s, row), words[] = {row->stack,  row->kernel, process, device,
+							row->stream, row->kind,   range};
 	uint64_t key = aif_hash_bytes(words, sizeof(words)), i;
 
 	for (; aif_map_get(&s->by_stack, key, &i); key++) {
@@ -81,7 +83,8 @@ static int row_add(struct adding *s, const struct aif_launch_row *row, uint32_t 
 
 		if (known->stack == row->stack && known->kernel == row->kernel &&
 		    known->process == process && known->device == device &&
-		    known->stream == row->stream && known->kind == row->kind) {
+		    known->stream == row->stream && known->kind == row->kind &&
+		    known->range == range) {
 			known->launches++;
 			known->bytes += row->bytes;
 			return 0;
@@ -97,6 +100,7 @@ static int row_add(struct adding *s, const struct aif_launch_row *row, uint32_t 
 		.kind = row->kind,
 		.kernel = row->kernel,
 		.stack = row->stack,
+		.range = range,
 		.frame = AIF_NONE,
 		.reason = AIF_NONE,
 		.launches = 1,

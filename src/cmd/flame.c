@@ -32,6 +32,7 @@ struct values {
 	int of, leaf, by, detail; /* NOT_GIVEN, or what they are */
 	int per;                  /* NOT_GIVEN or PER_STEP */
 	int by_thread;            /* NOT_GIVEN or BY_THREAD_... */
+	int range_frames;         /* enum aif_flame_ranges */
 	int format;               /* FORMAT_BY_SUFFIX or enum aif_flame_format */
 	bool inverted;
 	uint32_t width;
@@ -64,6 +65,9 @@ static const struct aif_opt opts[] = {
 	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
 	 "how many frames to show: brief keeps of each library only the function that was "
 	 "called, full keeps all (normal)"},
+	{0, "range-frames", "on|off|only", AIF_OPT_CHOICE, AT(range_frames), 0,
+	 "ranges that the program marked (aiflame.h, record --nvtx, traces) as frames: between the host's "
+	 "frames and what was launched, of CPU samples below them; only hides the host's (on)"},
 	{0, "by-thread", "yes|no", AIF_OPT_CHOICE, AT(by_thread), 0,
 	 "with --of cpu and off-cpu: one tower for each thread (yes; no for imported files "
 	 "and -a --ebpf)"},
@@ -200,6 +204,7 @@ static void part_say(const struct values *v, struct aif_buf *b)
 		{"--kernel", v->choice.kernel}, {"--process", v->choice.process},
 		{"--tid", v->choice.tid},       {"--device", v->choice.device},
 		{"--focus", v->flame.focus},    {"--ignore", v->flame.ignore},
+		{"--range", v->choice.range},
 	};
 	const char *between = "only ";
 
@@ -518,6 +523,10 @@ static int from_profile(const struct values *given, const char *path, struct aif
 		r = check_lengths(&p, &o, err);
 	if (!r)
 		r = choose_loop(&now, &p, &c, err);
+	o.ranges = (enum aif_flame_ranges)v->range_frames;
+	/* An imported trace has its ranges in its stacks. */
+	if (!r && o.ranges != AIF_RANGES_OFF && !p.traits.is_imported)
+		r = aif_selection_args_by_range(&p, &c, err);
 	o.sel = &c.sel;
 	if (!r && has_cpu_alone(v, &p, &c.sel)) {
 		now.of = OF_CPU;

@@ -187,6 +187,56 @@ static int part_span(const struct aif_profile *p, const struct aif_opt_span *tim
 	return r;
 }
 
+/* ---- ranges ------------------------------------------------------------------------------------ */
+
+struct asked_ranges {
+	struct aif_regex regex;
+	bool some;
+};
+
+static bool is_asked_range(void *arg, const char *name)
+{
+	struct asked_ranges *a = arg;
+	bool is = aif_regex_matches(&a->regex, name);
+
+	a->some |= is;
+	return is;
+}
+
+static int choose_ranges(const char *re, const struct aif_profile *p, struct aif_selection_args *c,
+			 struct aif_err *err)
+{
+	struct asked_ranges a = {.some = false};
+	int r = aif_regex_init(&a.regex, "--range", re, err);
+
+	if (!re || r)
+		return r;
+	r = aif_range_index_make(p, is_asked_range, &a, &c->ranges);
+	aif_regex_finish(&a.regex);
+	if (r)
+		return aif_err_set(err, r, "--range: %s", strerror(-r));
+	if (!a.some)
+		return aif_err_set(err, -EINVAL,
+				   "--range '%s': no range in this profile matches; see aiflame "
+				   "report --ranges",
+				   re);
+	c->sel.ranges = &c->ranges;
+	c->sel.in_ranges = true;
+	return 0;
+}
+
+int aif_selection_args_by_range(const struct aif_profile *p, struct aif_selection_args *c,
+				struct aif_err *err)
+{
+	int r = c->sel.ranges ? 0 : aif_range_index_make(p, NULL, NULL, &c->ranges);
+
+	if (r)
+		return aif_err_set(err, r, "reading ranges: %s", strerror(-r));
+	c->sel.ranges = &c->ranges;
+	c->sel.by_range = c->ranges.chains_len;
+	return 0;
+}
+
 int aif_selection_args_make(const struct aif_selection_values *v, const struct aif_profile *p,
 			    struct aif_selection_args *ret, struct aif_err *err)
 {
@@ -204,6 +254,8 @@ int aif_selection_args_make(const struct aif_selection_values *v, const struct a
 	if (!r)
 		r = choose("--device", v->device, "see aiflame query 'SELECT name FROM devices'", p,
 			   p->devices_len, device_row, &c->devices, &c->sel.devices, err);
+	if (!r)
+		r = choose_ranges(v->range, p, c, err);
 	if (!r && v->time.part)
 		r = part_span(p, &v->time, c, err);
 	return r;
@@ -214,5 +266,6 @@ void aif_selection_args_finish(struct aif_selection_args *c)
 	free(c->processes);
 	free(c->threads);
 	free(c->devices);
+	aif_range_index_finish(&c->ranges);
 	*c = (struct aif_selection_args){0};
 }

@@ -8,7 +8,7 @@
 /* The options that say which part of a profile a view is of, the same for all views. */
 
 struct aif_selection_values {
-	const char *process, *tid, *device, *kernel;
+	const char *process, *tid, *device, *kernel, *range;
 	struct aif_opt_span time;
 };
 
@@ -18,6 +18,8 @@ struct aif_selection_values {
 	{0, "time", "FROM,TO|loop|startup|tail|step:N|steps:N-M", AIF_OPT_SPAN, at(time), 0, \
 	 "only what ran between these times since the start, or in that part of the run; steps are the rows of " \
 	 "report --steps, from 1"}, \
+	{0, "range", "RE", AIF_OPT_STRING, at(range), 0, \
+	 "only what threads did and launched in ranges whose name matches, as in report --ranges"}, \
 	{0, "process", "PID|NAME|RE", AIF_OPT_STRING, at(process), 0, \
 	 "only this process, or those whose pid or command matches"}, \
 	{0, "tid", "TID|RE", AIF_OPT_STRING, at(tid), 0, \
@@ -34,16 +36,20 @@ struct aif_selection_args {
 	bool *processes, *threads, *devices;
 	uint64_t
 		steps; /* of a part that is the loop, or steps of it; 0: another part, or not all of its steps are known */
+	struct aif_range_index ranges;
 };
 
 static inline bool aif_choice_is_set(const struct aif_selection_values *v)
 {
-	return v->process || v->tid || v->device || v->kernel || v->time.from_ns || v->time.to_ns ||
-	       v->time.part;
+	return v->process || v->tid || v->device || v->kernel || v->range || v->time.from_ns ||
+	       v->time.to_ns || v->time.part;
 }
 
 /* *ret is finished by the caller, also after a failure. 0; -EINVAL with *err for what is no
  * expression, and for one that no row matches, -ENODATA for a part of the run that it has not, -ENOMEM. Kernels are left to who uses them. */
 int aif_selection_args_make(const struct aif_selection_values *v, const struct aif_profile *p,
 			    struct aif_selection_args *ret, struct aif_err *err);
+/* Has rows be apart by the ranges that threads were in (struct aif_selection). 0 or -ENOMEM with *err. */
+int aif_selection_args_by_range(const struct aif_profile *p, struct aif_selection_args *c,
+				struct aif_err *err);
 void aif_selection_args_finish(struct aif_selection_args *c);

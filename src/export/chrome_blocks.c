@@ -71,7 +71,7 @@ static void gaps_put(struct chrome *c)
 
 bool chrome_has_blocks(const struct aif_export *x)
 {
-	return !x->kernel && !x->sel.devices && !x->sel.threads;
+	return !x->kernel && !x->sel.devices && !aif_selection_is_of_threads(&x->sel);
 }
 
 int chrome_blocks_put(struct chrome *c)

@@ -29,10 +29,12 @@ static int add(struct loading *l, const struct aif_op_row *row)
 	uint32_t order;
 
 	if (!row->kind || row->kind >= AIF_OP_KIND_COUNT || row->thread == AIF_NONE ||
-	    !is_asked(w->threads, row->thread) || !is_asked(w->processes, process))
+	    !is_asked(w->processes, process))
 		return 0;
 	start = aif_time_clamp(
 		aif_timeline_map(l->timeline, row->clock, process, row->start, NULL));
+	if (!aif_selection_keeps_moment(w, row->thread, start))
+		return 0;
 	end = aif_time_clamp(aif_timeline_map(l->timeline, row->clock, process, row->end, NULL));
 	end = AIF_MAX(start, end);
 	if (o->len + 1 >= AIF_NONE || aif_grow(&o->ops, &o->cap, o->len + 1, sizeof(*o->ops)) < 0)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "flame/build.h"
+#include "flame/towers.h"
 
 #include "flame/empty.h"
 
-#include "names/filter.h"
-#include "names/frame_labels.h"
 #include "analysis/traits.h"
 #include "names/process_names.h"
 #include "analysis/backward.h"
@@ -17,40 +15,6 @@
 
 /* Names that are folded into one frame, in its tooltip. */
 #define FOLDED_MAX_BYTES 400
-
-/* Place of a stack in the tree. Callers are shared, so each stack's last frame is placed once. */
-struct place {
-	uint32_t node;
-	struct aif_frame_fold fold;
-	uint8_t hits;      /* enum aif_filter_hit */
-	uint32_t known_on; /* in which of towers.on, from 1; 0: it has no place */
-};
-
-struct towers {
-	const struct aif_profile *p;
-	const struct aif_names *names;
-	const struct aif_flame_opts *o;
-	struct aif_tree *tree;
-	struct aif_frame_labels *labels;
-	struct aif_filter filter;
-	struct aif_regex kernel;
-	struct aif_map label_hits; /* by name and full name */
-	/* Places by stack; NULL until one is needed. Callers of a stack that stands on a mark are placed
-	 * apart. */
-	struct place *places[AIF_STACK_FLAVOURS];
-	uint32_t *path; /* stacks to place, innermost first */
-	size_t path_cap;
-	struct aif_backward backward;
-	struct place *part_places; /* by part of .backward */
-	struct aif_attribution_row *shares;
-	size_t shares_cap;
-	/* Base of the stacks: the root, or one thread after the other. */
-	struct place on;
-	/* True if times are not known, or are none: some imported profiles. */
-	bool is_untimed;
-};
-
-#define ON_ROOT ((struct place){.fold = AIF_FRAME_FOLD_ROOT, .known_on = 1})
 
 const char *aif_flame_unit(enum aif_flame_by by)
 {
@@ -145,17 +109,22 @@ static int label_place(struct towers *t, const struct aif_frame_label *l, struct
 
 static int frame_place(struct towers *t, uint32_t frame, struct place *at)
 {
+	bool is_range = t->p->frames[frame].kind == AIF_FRAME_RANGE;
+	const struct aif_frame_label *l;
 	size_t len;
-	const struct aif_frame_label *l = aif_frame_labels_get(t->labels, frame, &len);
-	int r = l ? 0 : -ENOMEM;
+	int r;
 
+	if (is_range ? t->o->ranges == AIF_RANGES_OFF : t->o->ranges == AIF_RANGES_ONLY)
+		return 0;
+	l = aif_frame_labels_get(t->labels, frame, &len);
+	r = l ? 0 : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < len; i++)
 		r = label_place(t, &l[i], at);
 	return r;
 }
 
 /* A note between frames. *text is finished. */
-static int note_place(struct towers *t, struct aif_buf *text, struct place *at)
+int aif_towers_note(struct towers *t, struct aif_buf *text, struct place *at)
 {
 	struct aif_frame_label l = {.name = AIF_STR_NONE, .full = AIF_STR_NONE, .module = AIF_NONE};
 
@@ -188,14 +157,14 @@ static int kept_place(struct towers *t, uint32_t stack, struct place *at)
 	struct aif_frame_label kept;
 	int r = aif_frame_labels_kept(t->labels, stack, &kept);
 
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
+	if (r < 0 || t->o->ranges == AIF_RANGES_ONLY)
+		return r == -ENOENT || r == 0 ? 0 : r;
 	at->node = aif_tree_child(t->tree, t->on.node, kept.name);
 	return at->node ? label_full_add(t, at->node, &kept, true) : -ENOMEM;
 }
 
 /* Places the stack and all of its callers that have no place yet. */
-static int stack_place(struct towers *t, uint32_t stack, struct place *ret)
+int aif_towers_stack(struct towers *t, uint32_t stack, struct place *ret)
 {
 	const struct aif_stack *stacks = t->p->stacks;
 	unsigned flavour;
@@ -240,6 +209,37 @@ static int stack_place(struct towers *t, uint32_t stack, struct place *ret)
 	return at.node != t->on.node ? 0 : kept_place(t, given, ret);
 }
 
+/* ---- ranges ------------------------------------------------------------------------------------------ */
+
+static int range_place(struct towers *t, const char *name, struct place *at)
+{
+	struct aif_frame_label l = {.module = AIF_NONE};
+	struct aif_buf full = {0};
+
+	l.name = aif_tree_name(t->tree, AIF_TREE_SYNTHETIC, name, strlen(name));
+	aif_buf_printf(&full, "%s: a range that the program marked", name);
+	l.full = aif_buf_failed(&full) ? AIF_STR_NONE
+				       : aif_strset_put(&t->tree->full, full.data, full.len);
+	aif_buf_finish(&full);
+	return l.name == AIF_STR_NONE || l.full == AIF_STR_NONE ? -ENOMEM : label_place(t, &l, at);
+}
+
+int aif_towers_ranges(struct towers *t, uint32_t range, struct place *at)
+{
+	const struct aif_range_index *x = t->o->sel ? t->o->sel->ranges : NULL;
+	uint32_t names[AIF_RANGE_CHAIN], chain = range - 1;
+	unsigned n = 0;
+	int r = 0;
+
+	if (!range || !x || t->o->ranges == AIF_RANGES_OFF)
+		return 0;
+	for (; chain != AIF_NONE && n < AIF_RANGE_CHAIN; chain = x->chains[chain].parent)
+		names[n++] = x->chains[chain].name;
+	while (n && !r)
+		r = range_place(t, aif_strset_get(&x->names, names[--n], NULL), at);
+	return r;
+}
+
 /* ---- the backward -------------------------------------------------------------------------------- */
 
 /* Launches of a node: the forward that made it, the node, and what is inside of it. */
@@ -258,7 +258,7 @@ static int part_place(struct towers *t, const struct aif_backward_part *part, st
 	if (part->forward == AIF_NONE)
 		r = mark_place(t, "[backward]", NULL, &at);
 	else
-		r = stack_place(t, part->forward, &at);
+		r = aif_towers_stack(t, part->forward, &at);
 	if (r == 0 && (part->forward != AIF_NONE || part->name != AIF_STR_NONE)) {
 		r = aif_frame_labels_backward(t->labels, &t->backward, part, &node);
 		r = r < 0 ? r : label_place(t, &node, &at);
@@ -300,7 +300,7 @@ static int owner_place(struct towers *t, uint32_t process, struct place *at)
 
 	*at = t->on;
 	aif_unmatched_owner(t->p, process, &text);
-	return note_place(t, &text, at);
+	return aif_towers_note(t, &text, at);
 }
 
 static int shader_label(struct towers *t, struct aif_frame_label *ret)
@@ -363,7 +363,21 @@ static int graph_place(struct towers *t, const struct aif_attribution_row *row, 
 			       ? "device"
 			       : aif_profile_str(t->p, t->p->devices[row->device].runtime),
 		       row->graph);
-	return note_place(t, &text, at);
+	return aif_towers_note(t, &text, at);
+}
+
+/* Places the stack of a row and its ranges. part: of which part of a backward, or NULL. */
+static int row_place(struct towers *t, const struct aif_attribution_row *row,
+		     const struct aif_backward_part *part, struct place *at)
+{
+	bool is_only = t->o->ranges == AIF_RANGES_ONLY;
+	int r = part && !is_only ? part_place(t, part, at) : aif_towers_stack(t, row->stack, at);
+
+	if (r == 0)
+		r = aif_towers_ranges(t, row->range, at);
+	if (r == 0 && is_only && at->node == t->on.node)
+		r = mark_place(t, "[no range]", "in no range that the program marked", at);
+	return r;
 }
 
 /* part: of which part of a backward, or NULL. */
@@ -387,7 +401,7 @@ static int share_add(struct towers *t, const struct aif_attribution_row *row,
 	if (is_unmatched)
 		r = owner_place(t, row->process, &at);
 	else
-		r = part ? part_place(t, part, &at) : stack_place(t, row->stack, &at);
+		r = row_place(t, row, part, &at);
 	if (r == 0 && row->graph)
 		r = graph_place(t, row, &at);
 	if (r == 0)
@@ -432,7 +446,7 @@ static int row_add(struct towers *t, const struct aif_attribution_row *row)
 }
 
 /* Before the first stack is placed. */
-static int begin(struct towers *t, struct aif_err *err)
+int aif_towers_begin(struct towers *t, struct aif_err *err)
 {
 	struct aif_frame_labels_opts lo = {.detail = t->o->detail, .lines = t->o->lines};
 	int r = aif_filter_init(&t->filter, t->o->focus, t->o->ignore, err);
@@ -453,12 +467,12 @@ static int idle_row_add(struct towers *t, const struct aif_idle_row *row)
 {
 	struct aif_buf text = {0};
 	struct place at;
-	int r = stack_place(t, row->stack, &at);
+	int r = aif_towers_stack(t, row->stack, &at);
 
 	aif_buf_printf(&text, row->is_before ? "[idle before it: %s]" : "[idle: %s]",
 		       aif_idle_cause_name(row->cause));
 	if (r == 0)
-		r = note_place(t, &text, &at);
+		r = aif_towers_note(t, &text, &at);
 	else
 		aif_buf_finish(&text);
 	if (r < 0 || !aif_filter_keeps(&t->filter, at.hits))
@@ -484,7 +498,7 @@ static int idle_rows_add(struct towers *t, const struct aif_idle_blame *idle)
 
 static int rows_add(struct towers *t, const struct aif_attribution *a, struct aif_err *err)
 {
-	int r = begin(t, err);
+	int r = aif_towers_begin(t, err);
 
 	/* In full detail the picture shows what was recorded and nothing that was inferred. */
 	if (r == 0 && t->o->detail != AIF_NAME_FULL)
@@ -507,7 +521,7 @@ static int rows_add(struct towers *t, const struct aif_attribution *a, struct ai
 					 aif_filter_is_set(&t->filter) || t->kernel.is_set, err);
 }
 
-static int finish(struct towers *t, int r, struct aif_tree *ret)
+int aif_towers_finish(struct towers *t, int r, struct aif_tree *ret)
 {
 	aif_filter_finish(&t->filter);
 	aif_regex_finish(&t->kernel);
@@ -538,141 +552,14 @@ int aif_flame_build(const struct aif_names *names, const struct aif_attribution 
 			   .on = ON_ROOT,
 			   .is_untimed = aif_is_untimed(p, a)};
 
-	return finish(&t, rows_add(&t, a, err), ret);
+	return aif_towers_finish(&t, rows_add(&t, a, err), ret);
 }
 
-/* ---- CPU samples --------------------------------------------------------------------------------- */
-
-/* The label of a native frame of a runtime's library, else NULL. */
-static const struct aif_frame_label *api_label(struct towers *t, uint32_t stack)
-{
-	const struct aif_frame_label *l;
-	size_t n = 0;
-
-	if (t->p->stacks[stack].frame == AIF_NONE)
-		return NULL;
-	l = aif_frame_labels_get(t->labels, t->p->stacks[stack].frame, &n);
-	/* The function itself, whatever is inlined there. */
-	return l && n && aif_tree_base_type(aif_tree_type_of(t->tree, l[0].name)) == AIF_TREE_API
-		       ? &l[0]
-		       : NULL;
-}
-
-/* The stack of the runtime's call that waits: a sample of one that looks again and again is somewhere inside. */
-static uint32_t waiting_call(struct towers *t, uint32_t stack)
-{
-	for (uint32_t s = stack; s != AIF_NONE; s = t->p->stacks[s].parent)
-		if (api_label(t, s))
-			return s;
-	return stack;
-}
-
-/* On top of it; called as the program calls it. */
-static int waiting_place(struct towers *t, uint32_t stack, struct place *at)
-{
-	const struct aif_frame_label *l = NULL;
-	uint32_t name = AIF_STR_NONE;
-	struct aif_buf text = {0};
-	size_t n = 0, len = 0;
-	const char *call;
-
-	if (stack != AIF_NONE && t->p->stacks[stack].frame != AIF_NONE)
-		l = aif_frame_labels_get(t->labels, t->p->stacks[stack].frame, &n);
-	for (l = l && n ? &l[n - 1] : NULL; l; l = stack == AIF_NONE ? NULL : api_label(t, stack)) {
-		name = l->name;
-		stack = t->p->stacks[stack].parent;
-	}
-	call = name != AIF_STR_NONE ? aif_tree_text(t->tree, name, &len) : "";
-	aif_buf_printf(&text, len ? "[waiting: %.*s]" : "[waiting]", (int)len, call);
-	return note_place(t, &text, at);
-}
-
-/* From now on stacks stand on the thread. */
-static int thread_begin(struct towers *t, uint32_t thread)
-{
-	const struct aif_thread *th = thread == AIF_NONE ? NULL : &t->p->threads[thread];
-	const char *process =
-		th && th->process != AIF_NONE ? aif_process_name(t->p, th->process) : NULL;
-	bool is_main = th && th->process != AIF_NONE && t->p->processes[th->process].pid == th->tid;
-	struct aif_buf text = {0};
-	int r;
-
-	aif_buf_printf(&text, "[%s%s%sthread", process ? process : "", process ? ", " : "",
-		       is_main ? "main " : "");
-	if (th && th->name != AIF_NONE && *aif_profile_str(t->p, th->name))
-		aif_buf_printf(&text, " %s", aif_profile_str(t->p, th->name));
-	if (th)
-		aif_buf_printf(&text, " %" PRIu32 "]", th->tid);
-	else
-		aif_buf_puts(&text, " unknown]");
-	t->on = (struct place){.fold = AIF_FRAME_FOLD_ROOT, .known_on = t->on.known_on + 1};
-	r = note_place(t, &text, &t->on);
-	t->on.fold = AIF_FRAME_FOLD_ROOT;
-	return r;
-}
-
-static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
-{
-	uint64_t value = t->o->by == AIF_BY_SAMPLES ? s->samples : s->weight_ns;
-	struct aif_tree_detail *d;
-	struct place at;
-	bool waits = s->waiting && !s->off_cpu;
-	uint32_t stack = waits ? waiting_call(t, s->stack) : s->stack;
-	int r = s->off_cpu == t->o->off_cpu ? stack_place(t, stack, &at) : 0;
-
-	if (!value || s->off_cpu != t->o->off_cpu) /* waits have no samples */
-		return r;
-	if (r == 0 && waits)
-		r = waiting_place(t, stack, &at);
-	if (r < 0 || !aif_filter_keeps(&t->filter, at.hits))
-		return r;
-	d = &t->tree->details[at.node];
-	if (__builtin_add_overflow(t->tree->nodes[at.node].self, value,
-				   &t->tree->nodes[at.node].self) ||
-	    (t->p->traits.cpu_weights != AIF_CPU_WEIGHTS_COUNTS &&
-	     __builtin_add_overflow(d->time_ns, s->weight_ns, &d->time_ns)) ||
-	    (t->p->traits.cpu_weights != AIF_CPU_WEIGHTS_SPANS && !t->p->traits.samples_unknown &&
-	     __builtin_add_overflow(d->samples, s->samples, &d->samples)))
-		return -EOVERFLOW;
-	return 0;
-}
-
-static int cpu_add(struct towers *t, const struct aif_cpu_totals *cpu, struct aif_err *err)
-{
-	int r = begin(t, err);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; r == 0 && i < cpu->stacks_len; i++) {
-		const struct aif_cpu_stack *s = &cpu->stacks[i];
-
-		if (t->o->by_thread && cpu->threads > 1 && (!i || s->thread != s[-1].thread))
-			r = thread_begin(t, s->thread);
-		if (r == 0)
-			r = cpu_stack_add(t, s);
-	}
-	if (r == 0)
-		r = aif_tree_seal(t->tree);
-	if (r < 0)
-		return aif_err_set(err, r, "flame: %s", strerror(-r));
-	if (t->tree->nodes[0].total)
-		return 0;
-	return aif_flame_empty_cpu(t->p, cpu, t->o, err);
-}
-
-int aif_flame_build_cpu(const struct aif_names *names, const struct aif_cpu_totals *cpu,
-			const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err)
-{
-	const struct aif_profile *p = names->p;
-	struct aif_tree tree = {0};
-	struct towers t = {.p = p, .names = names, .o = o, .tree = &tree, .on = ON_ROOT};
-
-	return finish(&t, cpu_add(&t, cpu, err), ret);
-}
+/* ---- idle time alone ------------------------------------------------------------------------------ */
 
 static int idle_add(struct towers *t, const struct aif_idle_blame *idle, struct aif_err *err)
 {
-	int r = begin(t, err);
+	int r = aif_towers_begin(t, err);
 
 	if (r < 0)
 		return r;
@@ -690,5 +577,5 @@ int aif_flame_build_idle(const struct aif_names *names, const struct aif_idle_bl
 	struct aif_tree tree = {0};
 	struct towers t = {.p = names->p, .names = names, .o = o, .tree = &tree, .on = ON_ROOT};
 
-	return finish(&t, idle_add(&t, idle, err), ret);
+	return aif_towers_finish(&t, idle_add(&t, idle, err), ret);
 }

@@ -27,12 +27,21 @@ enum aif_flame_by {              /* what a width is */
 		    AIF_BY_LAUNCHES,
 };
 
+/* Ranges that programs mark (aiflame.h, NVTX, imported traces), as frames: of device time between the host's stack and
+ * what was launched, of CPU samples below the stack. */
+enum aif_flame_ranges {
+	AIF_RANGES_ON, /* those by which rows are apart (struct aif_selection), or that are in stacks */
+	AIF_RANGES_OFF,
+	AIF_RANGES_ONLY, /* and no frame of the host */
+};
+
 struct aif_idle_blame;
 
 struct aif_flame_opts {
 	enum aif_flame_leaf leaf;
 	enum aif_flame_by by;
 	enum aif_name_detail detail;
+	enum aif_flame_ranges ranges;
 	bool off_cpu;   /* of CPU samples: times off CPU instead */
 	bool by_thread; /* of CPU samples by thread: where there are several, each on its name */
 	bool lines;     /* tell frames of one function apart by line */

@@ -200,6 +200,10 @@ options flame-time.folded flame --format folded -o - --time 0.1,0.6
 options flame-step.folded flame --format folded -o - --time step:2
 options why-steps.txt why --time steps:2-3
 options why-startup.txt why --time startup
+options flame-ranges-off.folded flame --format folded -o - --range-frames off
+options flame-ranges-only.folded flame --format folded -o - --range-frames only
+options flame-range.folded flame --format folded -o - --range odd
+options report-range.table report --kernels --range odd
 options flame-process.folded flame --format folded -o - --process 4712
 options flame-tid.folded flame --format folded -o - --tid 4730
 options flame-device.folded flame --format folded -o - --device H100

@@ -67,5 +67,18 @@ wide ä€,1" r.data "SELECT name, count(*) FROM ops WHERE kind = 'range' AND na
 	check "no range then$of" is 0 t.data "SELECT count(*) FROM ops"
 	check "and named$of" is /nonexistent/libtool.so t.data "SELECT detail FROM losses WHERE reason = 1454"
 	check "in info$of" says "/nonexistent/libtool.so" "$aiflame" info t.data
+
+	check "a model's layers$of" recorded --nvtx -o l.data "$app" layers 20
+	folded() { "$aiflame" flame --leaf kernel --by launches --format folded -o - "$@" l.data; }
+	check "stand between the host's frames and the kernel$of" says "clEnqueueNDRangeKernel;forward;layer 1;mlp;add_one_[g] 40" folded
+	check "or are not shown$of" status_is 1 sh -c '"$1" flame --leaf kernel --format folded -o - --range-frames off l.data | grep -q forward' - "$aiflame"
+	folded --range-frames only >only.folded
+	check "or without the host's frames$of" grep -qx "forward;layer 2;attention;add_one_\[g\] 60" only.folded
+	check "with what is in none$of" grep -qx "\[no range\];add_one_\[g\] 1" only.folded
+	check "all of it is there$of" awk '{ n += $NF } END { exit n != 1 + 20 * 16 }' only.folded
+	check "a part: --range$of" says "40" sh -c '"$1" report --kernels --format csv --range "^layer 0$" l.data | tail -n 1 | cut -d, -f5 | grep -x 100 && echo 40' - "$aiflame"
+	check "one that is not there$of" says "report --ranges" "$aiflame" report --range nothing l.data
+	check "report --ranges has them$of" says "optimizer" "$aiflame" report --ranges l.data
+	check "a time line has them, with payloads$of" says "Message size [bytes]=4096" "$aiflame" export --format chrome -o - r.data
 done
 done_testing

@@ -367,7 +367,7 @@ static void calls_are_recorded_where_that_is_asked_for(void **state)
 		assert_int_equal(host_calls.ended, i + 1);
 		assert_int_equal(host_calls.token, i + 1);
 	}
-	/* These return at once. */
+	/* Calls that return at once. */
 	call(0, 200);
 	assert_int_equal(aif_cuda_host_call(MEMCPY_D_TO_H_ASYNC), AIF_HOST_CALLS);
 	assert_int_equal(host_calls.begun, AIF_ARRAY_LEN(recorded));

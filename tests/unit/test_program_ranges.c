@@ -114,9 +114,98 @@ static void a_call_that_has_not_returned_lasts_until_the_end(void **state)
 	assert_int_equal(aif_profile_loss(&w->store.p, AIF_REASON_CALLS_OPEN)->count, 1);
 }
 
+#define DEFINE(w, slot, id, text) \
+	PUT(w, slot, NAME, name, text, .head.aux = id, .name_len = (uint32_t)strlen(text))
+#define NVTX(w, slot, kind, t, d, n, text)                                                   \
+	PUT(w, slot, MARK, mark, text, .head.aux = kind, .time = t, .number = n, .depth = d, \
+	    .name_len = (uint32_t)strlen(text))
+
+static void ranges_of_domains_nest_each_by_itself(void **state)
+{
+	static const struct {
+		uint64_t start, end;
+		const char *name, *text;
+	} want[] = {
+		{11, 13, "d:a", "from the end"},
+		{12, 14, "b", "from the begin"},
+		{20, 20, "b", NULL},
+		{23, 30, "d:a", NULL},
+		{40, 60, "b", "other"},
+		{10, 70, "b", NULL},
+		{25, 70, "d:a", NULL},
+	};
+	struct world *w = *state;
+	struct aif_batch *b;
+
+	PUT(w, 0, THREAD, thread, NULL, .head.aux = 77, .name = "t");
+	DEFINE(w, 0, 5, "d:a");
+	DEFINE(w, 0, 6, "b");
+	NVTX(w, 0, AIF_MARK_CLOSE, 5, 0, 4, "");
+	NVTX(w, 0, AIF_MARK_OPEN, 10, 0, 6, "");
+	NVTX(w, 0, AIF_MARK_OPEN, 11, 1, 5, "");
+	NVTX(w, 0, AIF_MARK_OPEN, 12, 2, 6, "from the begin");
+	NVTX(w, 0, AIF_MARK_CLOSE, 13, 1, 11, "from the end");
+	NVTX(w, 0, AIF_MARK_CLOSE, 14, 2, 12, "not heard");
+	NVTX(w, 0, AIF_MARK_INSTANT, 20, 0, 6, "");
+	NVTX(w, 0, AIF_MARK_OPEN, 21, 1, 5, "");
+	NVTX(w, 0, AIF_MARK_CLOSE, 22, 1, 17, ""); /* of another, whose begin was lost */
+	NVTX(w, 0, AIF_MARK_OPEN, 23, 1, 5, "");   /* the end of the one before was lost */
+	NVTX(w, 0, AIF_MARK_CLOSE, 30, 1, 23, "");
+	/* Two rings, in any order. */
+	NVTX(w, 0, AIF_MARK_FINISH, 60, 0, 1001, "other");
+	PUT(w, 1, THREAD, thread, NULL, .head.aux = 78, .name = "u");
+	DEFINE(w, 1, 6, "b");
+	NVTX(w, 1, AIF_MARK_START, 40, 6, 1001, "");
+	NVTX(w, 1, AIF_MARK_FINISH, 61, 0, 1001, ""); /* ended twice */
+	NVTX(w, 1, AIF_MARK_START, 25, 5, 1003, "");  /* a name that this ring has not */
+	aif_target_drain(&w->d, w->t);
+	w->t->ended = true;
+	aif_program_ranges_last(&w->d, w->t, 70);
+	b = take(w, AIF_BATCH_OP);
+	assert_non_null(b);
+	assert_int_equal(b->len, AIF_ARRAY_LEN(want));
+	for (size_t i = 0; i < b->len; i++) {
+		const struct aif_op_row *row = &b->ops[i];
+
+		assert_int_equal(row->start, want[i].start);
+		assert_int_equal(row->end, want[i].end);
+		assert_int_equal(row->kind, AIF_OP_RANGE);
+		if (want[i].start == 25)
+			assert_int_equal(row->name, AIF_NONE);
+		else
+			assert_string_equal(aif_profile_str(&w->store.p, row->name), want[i].name);
+		if (want[i].text)
+			assert_string_equal(aif_profile_str(&w->store.p, row->shapes),
+					    want[i].text);
+		else
+			assert_int_equal(row->shapes, AIF_NONE);
+		assert_int_equal(row->thread, want[i].start == 40 || want[i].start == 25);
+	}
+	assert_int_equal(aif_profile_loss(&w->store.p, AIF_REASON_RANGES_UNENDED)->count, 2);
+}
+
+static void ranges_that_no_thread_ends_are_bounded(void **state)
+{
+	struct world *w = *state;
+
+	PUT(w, 0, THREAD, thread, NULL, .head.aux = 77, .name = "t");
+	DEFINE(w, 0, 6, "b");
+	for (uint64_t i = 0; i < 5000; i++) {
+		NVTX(w, 0, AIF_MARK_START, 40 + i, 6, i << 1 | 1, "");
+		if (i % 500 == 0)
+			aif_target_drain(&w->d, w->t);
+	}
+	aif_target_drain(&w->d, w->t);
+	assert_int_equal(aif_profile_loss(&w->store.p, AIF_REASON_RANGES_MANY)->count, 5000 - 4096);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(ranges_of_domains_nest_each_by_itself, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(ranges_that_no_thread_ends_are_bounded, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_range_whose_end_was_not_heard_of_is_dropped,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_call_has_its_time_and_stack, set_up, tear_down),

@@ -42,7 +42,7 @@ enum aif_nvtx_core2 {
 	AIF_NVTX_CORE2_DOMAIN_CREATE_W = 13,
 };
 
-/* What the loader in each library gives to InitializeInjectionNvtx2(). */
+/* Argument of InitializeInjectionNvtx2(), from the loader in each library. */
 typedef const void *aif_nvtx_get_export_table(uint32_t id);
 #define AIF_NVTX_EXPORT_CALLBACKS 1
 struct aif_nvtx_callbacks {

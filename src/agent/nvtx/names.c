@@ -139,7 +139,7 @@ uint32_t aif_nvtx_name(struct aif_nvtx_tables *t, uint32_t domain, const char *t
 		uint32_t id = atomic_load_explicit(place, memory_order_acquire);
 
 		if (!id) {
-			/* One that another thread overtakes with the same name stays unused. */
+			/* Makes an entry, which stays unused if another thread adds that name first. */
 			if (made == UINT32_MAX)
 				made = name_make(t, hash, domain, text, len);
 			if (made == AIF_NVTX_NAME_OTHER ||

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 /*
- * What a process has told NVTX once: domains, names, categories, schemas. One table for all of its libraries, of
+ * Tables of domains, names, categories and schemas, which a process tells NVTX of once. One table for all of its libraries, of
  * constant size, made when the first of them initialises; entries are added without a lock, never change and never go,
  * so that a handle outlives the library that asked for it. What has no room is called "[other names]", and counted by
  * whom it concerns.

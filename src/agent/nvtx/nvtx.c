@@ -3,7 +3,7 @@
 #include "agent/nvtx/ranges.h"
 
 /*
- * How NVTX meets us. Each library and program that includes NVTX's headers has tables of its own, and at its first call
+ * Initialisation by NVTX. Each library and program that includes NVTX's headers has tables of its own, and at its first call
  * opens the library that NVTX_INJECTION64_PATH names (injection.h) and calls the functions below: so they are called
  * many times, perhaps by several threads at once. Our functions stay in tables until their libraries go.
  */

@@ -41,7 +41,8 @@ enum {
 	DEVICE_WORDS = sizeof(struct aif_device_time) / sizeof(uint64_t),
 	HEAD_WORDS = 4 + REPORT_WORDS,
 };
-static_assert(sizeof(struct aif_attribution_row) == 10 * 4 + 6 * 8, "a field is not listed");
+/* A whole profile's rows are not apart by ranges: .range is 0, and behind it are 4 bytes of padding. */
+static_assert(sizeof(struct aif_attribution_row) == 12 * 4 + 6 * 8, "a field is not listed");
 static_assert(sizeof(struct aif_conservation) % sizeof(uint64_t) == 0 &&
 		      sizeof(struct aif_device_time) % sizeof(uint64_t) == 0,
 	      "all fields are u64");

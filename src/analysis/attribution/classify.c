@@ -96,7 +96,7 @@ static int note_execution(struct classifying *x, const struct aif_exec_row *e,
 }
 
 static int add_run(struct classifying *x, const struct aif_exec_row *e,
-		   const struct aif_loaded_launch *launch, struct aif_run *run)
+		   const struct aif_loaded_launch *launch, uint32_t range, struct aif_run *run)
 {
 	struct aif_classified *c = x->c;
 	struct aif_group group = {.process = e->process,
@@ -106,7 +106,8 @@ static int add_run(struct classifying *x, const struct aif_exec_row *e,
 				  .kernel = e->kernel == AIF_NONE && launch ? launch->kernel
 									    : e->kernel,
 				  .stack = launch ? launch->stack : AIF_NONE,
-				  .graph = e->graph};
+				  .graph = e->graph,
+				  .range = range};
 	int r = aif_groups_find_or_add(&c->groups, &group, &run->group);
 
 	if (!r)
@@ -146,7 +147,7 @@ static int classify_execution(struct classifying *x, const struct aif_exec_row *
 		return r;
 	if (e->device == AIF_NONE || !aif_selection_keeps(s->sel->processes, e->process) ||
 	    !aif_selection_keeps(s->sel->devices, e->device) ||
-	    !aif_selection_keeps(s->sel->threads, launch ? launch->thread : AIF_NONE))
+	    !aif_selection_keeps_moment(s->sel, launch ? launch->thread : AIF_NONE, launched_at))
 		return 0;
 	end = aif_timeline_map_after(l->timeline, e->clock, e->process, e->end, start, NULL);
 	x->c->started_before_launch += launch && start < launched_at;
@@ -157,7 +158,8 @@ static int classify_execution(struct classifying *x, const struct aif_exec_row *
 	    (start != end || start < (int64_t)s->from || start > (int64_t)s->to))
 		return 0;
 	x->c->executions_unjoined += !launch;
-	r = add_run(x, e, launch, &run);
+	r = add_run(x, e, launch,
+		    launch ? aif_selection_range(s->sel, launch->thread, launched_at) : 0, &run);
 	if (r < 0)
 		return r;
 	if (launch) {

@@ -26,6 +26,7 @@ static int add_launch(struct untimed *u, const struct aif_loaded_launch *x, uint
 			      .kernel = x->kernel,
 			      .stack = x->stack,
 			      .stream = x->stream};
+	int64_t at = (int64_t)aif_scope_since_start(s, x->time);
 	uint64_t key = family_key(g.process, device, s->p->kernels[x->kernel].name);
 	uint32_t id;
 	int r;
@@ -34,8 +35,9 @@ static int add_launch(struct untimed *u, const struct aif_loaded_launch *x, uint
 	    aif_map_get(&u->timed, key, NULL) ||
 	    !aif_selection_keeps(s->sel->processes, g.process) ||
 	    !aif_selection_keeps(s->sel->devices, device) ||
-	    !aif_selection_keeps(s->sel->threads, x->thread))
+	    !aif_selection_keeps_moment(s->sel, x->thread, at))
 		return 0;
+	g.range = aif_selection_range(s->sel, x->thread, at);
 	r = aif_groups_find_or_add(u->groups, &g, &id);
 	if (r < 0)
 		return r;

@@ -5,7 +5,7 @@
 int aif_attribution_compute(const struct aif_profile *p, const struct aif_selection *sel,
 			    struct aif_attribution *ret, struct aif_err *err)
 {
-	bool is_whole = !aif_selection_is_part(sel);
+	bool is_whole = !aif_selection_is_part(sel) && !(sel && sel->by_range);
 	int r;
 
 	if (is_whole && aif_attribution_cache_get(p, ret) == 0)

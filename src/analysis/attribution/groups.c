@@ -7,13 +7,13 @@ static bool is_same(const struct aif_group *x, const struct aif_group *y)
 {
 	return x->process == y->process && x->device == y->device && x->stream == y->stream &&
 	       x->kind == y->kind && x->kernel == y->kernel && x->stack == y->stack &&
-	       x->graph == y->graph;
+	       x->graph == y->graph && x->range == y->range;
 }
 
 int aif_groups_find_or_add(struct aif_groups *g, const struct aif_group *like, uint32_t *ret)
 {
-	uint32_t words[7] = {like->process, like->device, like->stream, like->kind,
-			     like->kernel,  like->stack,  like->graph};
+	uint32_t words[8] = {like->process, like->device, like->stream, like->kind,
+			     like->kernel,  like->stack,  like->graph,  like->range};
 	uint64_t key = aif_hash_bytes(words, sizeof(words)), id;
 
 	for (; aif_map_get(&g->ids, key, &id); key++)

@@ -8,7 +8,7 @@
 /* Executions of one kernel from one stack, in one graph or none, on one stream. A group becomes
  * a row of the result, or several where samples say what is inside. */
 struct aif_group {
-	uint32_t process, device, stream, kind, kernel, stack, graph;
+	uint32_t process, device, stream, kind, kernel, stack, graph, range;
 	/* Sums over its executions; of those that stand for others (weights.h), as often as they
 	 * count. */
 	aif_fraction launches; /* in AIF_WEIGHT_ONE */
@@ -24,7 +24,7 @@ struct aif_groups {
 	struct aif_map ids; /* hash of what a group has in common -> index */
 };
 
-/* Finds the group with that process, device, stream, kind, kernel, stack and graph, or adds it.
+/* Finds the group with that process, device, stream, kind, kernel, stack, graph and range, or adds it.
  * 0 or -ENOMEM. */
 int aif_groups_find_or_add(struct aif_groups *g, const struct aif_group *like, uint32_t *ret);
 /* Frees the index, after the last group was added. */

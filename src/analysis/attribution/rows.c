@@ -34,6 +34,7 @@ static struct aif_attribution_row group_row(const struct aif_group *g)
 					    .kernel = g->kernel,
 					    .stack = g->stack,
 					    .graph = g->graph,
+					    .range = g->range,
 					    .frame = AIF_NONE,
 					    .reason = AIF_NONE,
 					    .grade = g->sampled ? AIF_GRADE_SAMPLED

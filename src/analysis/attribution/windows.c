@@ -193,7 +193,7 @@ static int drop(struct windows *x, const struct aif_sample_row *row, uint32_t na
 	*to += row->count;
 	/* Samples without a match are of no known thread: a selection of threads has none of
 	 * them. */
-	return to != &counts->unmatched || x->s->sel->threads
+	return to != &counts->unmatched || aif_selection_is_of_threads(x->s->sel)
 		       ? 0
 		       : aif_unmatched_add(x->unmatched, row);
 }

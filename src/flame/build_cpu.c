@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flame/towers.h"
+
+#include "flame/empty.h"
+#include "names/process_names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* The label of a native frame of a runtime's library, else NULL. */
+static const struct aif_frame_label *api_label(struct towers *t, uint32_t stack)
+{
+	const struct aif_frame_label *l;
+	size_t n = 0;
+
+	if (t->p->stacks[stack].frame == AIF_NONE)
+		return NULL;
+	l = aif_frame_labels_get(t->labels, t->p->stacks[stack].frame, &n);
+	/* The function itself, whatever is inlined there. */
+	return l && n && aif_tree_base_type(aif_tree_type_of(t->tree, l[0].name)) == AIF_TREE_API
+		       ? &l[0]
+		       : NULL;
+}
+
+/* The stack of the runtime's call that waits: a sample of one that looks again and again is somewhere inside. */
+static uint32_t waiting_call(struct towers *t, uint32_t stack)
+{
+	for (uint32_t s = stack; s != AIF_NONE; s = t->p->stacks[s].parent)
+		if (api_label(t, s))
+			return s;
+	return stack;
+}
+
+/* On top of it; called as the program calls it. */
+static int waiting_place(struct towers *t, uint32_t stack, struct place *at)
+{
+	const struct aif_frame_label *l = NULL;
+	uint32_t name = AIF_STR_NONE;
+	struct aif_buf text = {0};
+	size_t n = 0, len = 0;
+	const char *call;
+
+	if (stack != AIF_NONE && t->p->stacks[stack].frame != AIF_NONE)
+		l = aif_frame_labels_get(t->labels, t->p->stacks[stack].frame, &n);
+	for (l = l && n ? &l[n - 1] : NULL; l; l = stack == AIF_NONE ? NULL : api_label(t, stack)) {
+		name = l->name;
+		stack = t->p->stacks[stack].parent;
+	}
+	call = name != AIF_STR_NONE ? aif_tree_text(t->tree, name, &len) : "";
+	aif_buf_printf(&text, len ? "[waiting: %.*s]" : "[waiting]", (int)len, call);
+	return aif_towers_note(t, &text, at);
+}
+
+/* From now on stacks stand on the thread. */
+static int thread_begin(struct towers *t, uint32_t thread)
+{
+	const struct aif_thread *th = thread == AIF_NONE ? NULL : &t->p->threads[thread];
+	const char *process =
+		th && th->process != AIF_NONE ? aif_process_name(t->p, th->process) : NULL;
+	bool is_main = th && th->process != AIF_NONE && t->p->processes[th->process].pid == th->tid;
+	struct aif_buf text = {0};
+	int r;
+
+	aif_buf_printf(&text, "[%s%s%sthread", process ? process : "", process ? ", " : "",
+		       is_main ? "main " : "");
+	if (th && th->name != AIF_NONE && *aif_profile_str(t->p, th->name))
+		aif_buf_printf(&text, " %s", aif_profile_str(t->p, th->name));
+	if (th)
+		aif_buf_printf(&text, " %" PRIu32 "]", th->tid);
+	else
+		aif_buf_puts(&text, " unknown]");
+	t->on = (struct place){.fold = AIF_FRAME_FOLD_ROOT, .known_on = t->on.known_on + 1};
+	r = aif_towers_note(t, &text, &t->on);
+	t->on.fold = AIF_FRAME_FOLD_ROOT;
+	return r;
+}
+
+/* From now on stacks stand on these ranges, which stand on `thread`. */
+static int ranges_begin(struct towers *t, uint32_t range, const struct place *thread)
+{
+	uint32_t known_on = t->on.known_on + 1;
+	int r;
+
+	t->on = *thread;
+	t->on.known_on = known_on;
+	r = aif_towers_ranges(t, range, &t->on);
+	t->on.fold = AIF_FRAME_FOLD_ROOT;
+	return r;
+}
+
+static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
+{
+	uint64_t value = t->o->by == AIF_BY_SAMPLES ? s->samples : s->weight_ns;
+	struct aif_buf none = {0};
+	struct aif_tree_detail *d;
+	struct place at;
+	bool waits = s->waiting && !s->off_cpu;
+	uint32_t stack = waits ? waiting_call(t, s->stack) : s->stack;
+	int r = s->off_cpu == t->o->off_cpu ? aif_towers_stack(t, stack, &at) : 0;
+
+	if (!value || s->off_cpu != t->o->off_cpu) /* waits have no samples */
+		return r;
+	if (r == 0 && t->o->ranges == AIF_RANGES_ONLY && !s->range && at.node == t->on.node) {
+		aif_buf_puts(&none, "[no range]");
+		r = aif_towers_note(t, &none, &at);
+	}
+	if (r == 0 && waits)
+		r = waiting_place(t, stack, &at);
+	if (r < 0 || !aif_filter_keeps(&t->filter, at.hits))
+		return r;
+	d = &t->tree->details[at.node];
+	if (__builtin_add_overflow(t->tree->nodes[at.node].self, value,
+				   &t->tree->nodes[at.node].self) ||
+	    (t->p->traits.cpu_weights != AIF_CPU_WEIGHTS_COUNTS &&
+	     __builtin_add_overflow(d->time_ns, s->weight_ns, &d->time_ns)) ||
+	    (t->p->traits.cpu_weights != AIF_CPU_WEIGHTS_SPANS && !t->p->traits.samples_unknown &&
+	     __builtin_add_overflow(d->samples, s->samples, &d->samples)))
+		return -EOVERFLOW;
+	return 0;
+}
+
+static int cpu_add(struct towers *t, const struct aif_cpu_totals *cpu, struct aif_err *err)
+{
+	struct place thread = t->on;
+	int r = aif_towers_begin(t, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < cpu->stacks_len; i++) {
+		const struct aif_cpu_stack *s = &cpu->stacks[i];
+
+		bool is_new =
+			t->o->by_thread && cpu->threads > 1 && (!i || s->thread != s[-1].thread);
+
+		if (is_new) {
+			r = thread_begin(t, s->thread);
+			thread = t->on;
+		}
+		if (r == 0 && s->range != (is_new || !i ? 0 : s[-1].range))
+			r = ranges_begin(t, s->range, &thread);
+		if (r == 0)
+			r = cpu_stack_add(t, s);
+	}
+	if (r == 0)
+		r = aif_tree_seal(t->tree);
+	if (r < 0)
+		return aif_err_set(err, r, "flame: %s", strerror(-r));
+	if (t->tree->nodes[0].total)
+		return 0;
+	return aif_flame_empty_cpu(t->p, cpu, t->o, err);
+}
+
+int aif_flame_build_cpu(const struct aif_names *names, const struct aif_cpu_totals *cpu,
+			const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err)
+{
+	const struct aif_profile *p = names->p;
+	struct aif_tree tree = {0};
+	struct towers t = {.p = p, .names = names, .o = o, .tree = &tree, .on = ON_ROOT};
+
+	return aif_towers_finish(&t, cpu_add(&t, cpu, err), ret);
+}
