@@ -8,7 +8,8 @@
  * alone, and named in the profile.
  */
 
-/* In the constructor, where the recorder asks for ranges: names this library, unless one is named. */
+/* In the constructor, where the recorder asks for ranges: names this library, unless one is named. The one place where
+ * the target's malloc is used (by setenv): the process has one thread then. */
 void aif_injection_set(void);
 /* Reports once that another library was named. */
 void aif_injection_report(struct aif_thread *t);

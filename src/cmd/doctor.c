@@ -6,6 +6,7 @@
 #include "record/sources/cpu.h"
 #include "record/ebpf/ebpf.h"
 #include "record/sources/perf_source.h"
+#include "wire/handshake.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -152,6 +153,16 @@ static void probe_ebpf(void)
 		    "");
 }
 
+/* Said only where there is something to say: NVTX opens one tool. */
+static void probe_nvtx(void)
+{
+	const char *theirs = getenv(AIF_ENV_NVTX_INJECTION);
+
+	if (theirs && *theirs)
+		printf("no       %-22s %s names %s, which is left alone; unset it for record --nvtx\n",
+		       "NVTX (optional)", AIF_ENV_NVTX_INJECTION, theirs);
+}
+
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	struct aif_nvidia nvidia;
@@ -165,6 +176,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	ok &= probe_perf();
 	ok &= probe_cpu();
 	probe_ebpf();
+	probe_nvtx();
 	aif_nvidia_init(&nvidia);
 	ok &= aif_doctor_nvidia(&nvidia, say);
 	aif_nvidia_finish(&nvidia);

@@ -13,6 +13,9 @@ sql() { "$aiflame" query --format csv "$1" "$2" | tail -n +2; }
 is() { got=$(sql "$2" "$3"); [ "$got" = "$1" ] || { echo "got $got instead of $1"; return 1; }; }
 recorded() { "$aiflame" record -q --all-launches "$@"; }
 
+doctor() { NVTX_INJECTION64_PATH=/nonexistent/libtool.so "$aiflame" doctor; }
+check "doctor names a tool of NVTX that is set" says "NVTX_INJECTION64_PATH names /nonexistent/libtool.so" doctor
+
 # With the stand-in for NVTX's headers, and with the real ones where they are.
 for with in "" _real; do
 	app=$here/nvtx_app$with lib=$here/nvtx_lib$with.so

@@ -321,6 +321,8 @@ size_t aif_nvtx_payload_text(const struct aif_nvtx_world *w, uint32_t domain,
 		d->schema >= AIF_ARRAY_LEN(types) ? w->schema(w->arg, domain, d->schema) : NULL;
 	uint64_t size = d->size;
 
+	if (len < cap)
+		text[len] = '\0';
 	if (size == UINT64_MAX)
 		size = s ? s->size : d->schema < AIF_ARRAY_LEN(types) ? types[d->schema].size : 0;
 	if (!d->data || !size || len >= cap)
