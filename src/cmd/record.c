@@ -189,6 +189,11 @@ static bool are_processes_right(const struct aif_record_opts *o, int words_len, 
 				   "[--] COMMAND [ARGUMENT]..., or -p PID, or -a") == 0;
 	if (!!words_len + !!o->pids[0] + o->all_processes > 1)
 		return aif_err_set(err, -1, "record: give one of a command, -p and -a") == 0;
+	if (o->nvtx && !words_len)
+		return aif_err_set(
+			       err, -1,
+			       "record: --nvtx applies to a COMMAND: NVTX looks for its tool when a "
+			       "program first uses it; leave it out with -p and -a") == 0;
 	if (o->kill && !words_len)
 		return aif_err_set(err, -1,
 				   "record: --kill applies to a COMMAND, not to -p and -a") == 0;

@@ -16,6 +16,8 @@ recorded() { "$aiflame" record -q --all-launches "$@"; }
 doctor() { NVTX_INJECTION64_PATH=/nonexistent/libtool.so "$aiflame" doctor; }
 check "doctor names a tool of NVTX that is set" says "NVTX_INJECTION64_PATH names /nonexistent/libtool.so" doctor
 
+check "a process that runs already cannot have its ranges recorded" status_is 2 "$aiflame" record --nvtx -p $$
+
 # With the stand-in for NVTX's headers, and with the real ones where they are.
 for with in "" _real; do
 	app=$here/nvtx_app$with lib=$here/nvtx_lib$with.so

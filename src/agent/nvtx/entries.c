@@ -183,19 +183,13 @@ static AIF_NOINLINE uint64_t record_event(enum what what, const void *handle, co
 	return r;
 }
 
-/* True if nobody records: these loads are most of what a push or pop costs then (bench/nvtx.sh). */
-static inline bool is_asleep(void)
-{
-	return !atomic_load_explicit(&aif_agent.session.armed, memory_order_acquire) ||
-	       aif_thread_asleep();
-}
-
 static inline uint64_t event(enum what what, const void *handle, const struct form *f)
 {
 	const struct aif_nvtx *x = aif_nvtx_now();
 
-	return is_asleep() ? do_event(what, NULL, aif_nvtx_domain_of(&x->tables, handle), NULL)
-			   : record_event(what, handle, f);
+	return aif_nvtx_is_asleep()
+		       ? do_event(what, NULL, aif_nvtx_domain_of(&x->tables, handle), NULL)
+		       : record_event(what, handle, f);
 }
 
 static int pop(const void *handle, const struct aif_nvtx_data *data, uint64_t n)
@@ -205,7 +199,8 @@ static int pop(const void *handle, const struct aif_nvtx_data *data, uint64_t n)
 	char text[AIF_NVTX_TEXT];
 
 	return aif_nvtx_pop(domain, text,
-			    n && !is_asleep() ? data_text(x, domain, data, n, text, 0) : 0);
+			    n && !aif_nvtx_is_asleep() ? data_text(x, domain, data, n, text, 0)
+						       : 0);
 }
 
 static void end(const void *handle, uint64_t range, const struct aif_nvtx_data *data, uint64_t n)
@@ -214,7 +209,7 @@ static void end(const void *handle, uint64_t range, const struct aif_nvtx_data *
 	char text[AIF_NVTX_TEXT];
 	size_t len = 0;
 
-	if (is_asleep())
+	if (aif_nvtx_is_asleep())
 		return;
 	if (n)
 		len = data_text(x, aif_nvtx_domain_of(&x->tables, handle), data, n, text, 0);

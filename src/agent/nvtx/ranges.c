@@ -3,6 +3,7 @@
 
 #include "agent/emit.h"
 #include "agent/memory/pages.h"
+#include "agent/sandbox.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -48,7 +49,7 @@ static struct aif_nvtx_thread *stack_of(struct aif_thread *t)
 static struct aif_nvtx_thread *stack_make(struct aif_thread *t)
 {
 	if (!t->nvtx) {
-		struct aif_nvtx_thread *s = aif_pages(sizeof(*s));
+		struct aif_nvtx_thread *s = aif_sandbox_may_be_on() ? NULL : aif_pages(sizeof(*s));
 
 		if (!s)
 			return NULL;
@@ -136,7 +137,7 @@ static uint32_t innermost(const struct aif_nvtx_thread *s, uint32_t domain)
 static struct aif_thread *enter(enum aif_busy *ret_was)
 {
 	*ret_was = AIF_BUSY_NOT;
-	return aif_thread_asleep() ? NULL : aif_thread_enter_callback(ret_was);
+	return aif_nvtx_is_asleep() ? NULL : aif_thread_enter_callback(ret_was);
 }
 
 static void count_unbegun(void)
@@ -157,7 +158,6 @@ int aif_nvtx_pop(uint32_t domain, const char *text, size_t text_len)
 	struct aif_nvtx_thread *s = stack_of(aif_self);
 	struct aif_emit_mark m = {.kind = AIF_MARK_CLOSE, .text = text, .text_len = text_len};
 	uint32_t i = s ? innermost(s, domain) : 0;
-	const struct aif_nvtx *x = aif_nvtx_now();
 	struct aif_thread *t;
 	enum aif_busy was;
 	int saved;
@@ -169,8 +169,7 @@ int aif_nvtx_pop(uint32_t domain, const char *text, size_t text_len)
 	if (!s || i == s->len) {
 		if (below)
 			return (int)--below;
-		if (x && !x->is_late)
-			count_unbegun();
+		count_unbegun();
 		return -1;
 	}
 	m.number = s->open[i].start;

@@ -29,7 +29,6 @@ struct aif_nvtx_thread {
 
 struct aif_nvtx {
 	_Atomic uint64_t spans; /* ranges that need not end in their thread, so far */
-	bool is_late;           /* attached to a running program: ranges may have begun before */
 	struct aif_nvtx_tables tables;
 };
 
@@ -39,6 +38,16 @@ struct aif_nvtx *aif_nvtx_get(void);
 static inline struct aif_nvtx *aif_nvtx_now(void)
 {
 	return atomic_load_explicit(&aif_agent.nvtx, memory_order_acquire);
+}
+
+/* True if nobody records: these loads are most of what a push or pop costs then (bench/nvtx.sh). A forked child is not
+ * woken: it meets the recorder when it uses a device. */
+static inline bool aif_nvtx_is_asleep(void)
+{
+	struct aif_armed *armed =
+		atomic_load_explicit(&aif_agent.session.armed, memory_order_acquire);
+
+	return !armed || !atomic_load_explicit(&armed->on, memory_order_acquire);
 }
 
 /* An event as the program gave it. `name` is a name's number. */
