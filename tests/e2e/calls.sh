@@ -49,6 +49,18 @@ END
 }
 check "a device is idle for as long in compiling by --sync as by --idle" compile_is_idle
 check "by line, with its kind" sh -c "'$aiflame' report --sync mix.data | grep -q 'synchronise *clWaitForEvents *wait_for_event (calls_app.c:[0-9]*)'"
+threads_agree() {
+	for mode in threads copy; do
+		waits=$(query $mode.data "SELECT sum(dur_ns) FROM calls WHERE kind IN ('synchronise', 'copy')")
+		for table in threads processes; do
+			sum=$("$aiflame" report --$table --format csv --limit 0 $mode.data | python3 -c 'import csv, sys
+print(sum(int(r["waiting"]) for r in csv.DictReader(sys.stdin)))')
+			echo "$mode $table: $sum, $waits"
+			[ "$sum" = "$waits" ] || return 1
+		done
+	done
+}
+check "threads and processes wait for as long" threads_agree
 record poll 100000
 counted() {
 	rows=$(query poll.data 'SELECT count(*) FROM calls')
