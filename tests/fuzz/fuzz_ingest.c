@@ -193,6 +193,21 @@ static void put(struct world *w, struct aif_ring *ring, const struct aif_wire_he
 	aif_ring_commit(ring);
 }
 
+/* What a slot says of a call that has not returned, and of those that were counted: any words. */
+static void open_call(struct aif_target *t, unsigned i, const uint8_t *words)
+{
+	struct aif_slot *slot = aif_shm_slot(t->shm, i);
+	uint64_t since;
+
+	memcpy(&since, words, sizeof(since));
+	slot->call_since = since;
+	slot->call_id = words[8];
+	slot->call_stack = words[9];
+	slot->short_calls = since * words[10];
+	slot->short_calls_ns = since + words[11];
+	slot->left_calls = since >> (words[12] & 63);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -219,6 +234,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size -= n;
 		if (bits & 4)
 			step(&w);
+		if (bits & 8)
+			open_call(w.d.targets, bits >> 1 & 1, r.bytes + sizeof(r.head));
 		n = length_of(&r.head, fixed[type]);
 		if (n)
 			put(&w, &w.rings[bits & 1][bits >> 1 & 1], &r.head, n);
