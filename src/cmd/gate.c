@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/gate.h"
+
+#include "cmd/command.h"
+#include "cmd/json_value.h"
+#include "cmd/message.h"
+#include "cmd/profile_arg.h"
+#include "cmd/side_arg.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Exit statuses beside those of all commands. */
+enum { EXIT_REGRESSION = 3, EXIT_CANNOT_TELL = 4, EXIT_REQUIRED = 5 };
+enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_JUNIT };
+/* A budget file that is longer is none. */
+#define MOST_BYTES (1 << 20)
+enum { LIST_MAX = 64 };
+
+struct values {
+	const char *budgets, *metric[LIST_MAX + 1], *require[LIST_MAX + 1], *budget[LIST_MAX + 1];
+	int format, unit, cannot_tell;
+	uint32_t margin;
+	bool any_machine, annotations;
+};
+
+#define AT(field) offsetof(struct values, field)
+static const struct aif_opt opts[] = {
+	{0, "budgets", "FILE", AIF_OPT_STRING, AT(budgets), 0,
+	 "what may get worse by how much, a line each (time and device by the margin)"},
+	{0, "budget", "LINE", AIF_OPT_LIST, AT(budget), LIST_MAX,
+	 "one such line: 'kernel:/gemm/ +5% +20us'; may be given several times"},
+	{0, "margin", "PERCENT", AIF_OPT_PERCENT, AT(margin), 0,
+	 "of the budgets that are used when none is given (3 %)"},
+	{0, "metric", "NAME=FILE:.WAY", AIF_OPT_LIST, AT(metric), LIST_MAX,
+	 "a value of each run from a JSON file, {} in FILE being the run's path without its "
+	 "ending: tok_s={}.json:.tok_s"},
+	{0, "require", "NAME|COMMAND", AIF_OPT_LIST, AT(require), LIST_MAX,
+	 "a --metric that each run must have, or a shell command that must succeed; else the "
+	 "exit status is 5 and nothing is judged"},
+	{0, "cannot-tell", "fail|pass", AIF_OPT_CHOICE, AT(cannot_tell), 0,
+	 "exit with 3 or 0 in place of 4 where nobody can tell"},
+	{0, "unit", "auto|step|launch|second|run", AIF_OPT_CHOICE, AT(unit), 0,
+	 "what values are given by (auto: a step where all runs have them, else a run)"},
+	{0, "any-machine", NULL, AIF_OPT_FLAG, AT(any_machine), 0,
+	 "judge though devices or drivers differ"},
+	{0, "annotations", NULL, AIF_OPT_FLAG, AT(annotations), 0,
+	 "also write at most 10 lines ::error and ::warning, which CI shows"},
+	{0, "format", "text|json|md|junit", AIF_OPT_CHOICE, AT(format), 0,
+	 "text for people, JSON, Markdown, or JUnit's XML"},
+	{0},
+};
+static const struct values defaults = {.margin = 30000, .cannot_tell = -1};
+
+/* ---- budgets --------------------------------------------------------------------------------- */
+
+static int read_file(const char *path, struct aif_buf *ret, struct aif_err *err)
+{
+	FILE *f = fopen(path, "re");
+	size_t n = 0;
+	void *room;
+
+	if (!f)
+		return aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	room = aif_buf_reserve(ret, MOST_BYTES + 1);
+	if (room)
+		n = fread(room, 1, MOST_BYTES + 1, f);
+	ret->len += n;
+	if (room && (ferror(f) || n > MOST_BYTES))
+		aif_err_set(err, ferror(f) ? -EIO : -EFBIG, "%s: %s", path,
+			    ferror(f) ? "cannot be read" : "too large for budgets");
+	else if (!room)
+		aif_err_set(err, -ENOMEM, "out of memory");
+	fclose(f);
+	return err->code;
+}
+
+static int read_budgets(const struct values *v, struct aif_budgets *ret, struct aif_err *err)
+{
+	struct aif_buf text = {0};
+	int r = v->budgets ? read_file(v->budgets, &text, err) : 0;
+
+	if (!r)
+		r = aif_budgets_add_text(ret, aif_buf_str(&text), v->budgets ? v->budgets : "",
+					 err);
+	for (size_t i = 0; v->budget[i] && !r; i++)
+		r = aif_budgets_add(ret, v->budget[i], "--budget", err);
+	if (!r && !v->budgets && !v->budget[0]) {
+		aif_buf_clear(&text);
+		aif_buf_printf(&text, "time +%.4g%%\ndevice +%.4g%%", v->margin / 1e4,
+			       v->margin / 1e4);
+		r = aif_budgets_add_text(ret, aif_buf_str(&text), "--margin", err);
+	}
+	if (!r && !ret->len)
+		r = aif_err_set(err, -EINVAL, "%s: no budget in it", v->budgets);
+	aif_buf_finish(&text);
+	return r;
+}
+
+/* ---- values from files ----------------------------------------------------------------------- */
+
+struct outside {
+	char *name;
+	double *values;
+	char *why; /* of the first run that has none; NULL */
+};
+
+/* "{}" stands for the run's path without its part and its ending. */
+static void put_path(const char *file, size_t len, const char *run, struct aif_buf *out)
+{
+	const char *at = strrchr(run, '@'), *dot;
+	size_t n = at && access(run, F_OK) != 0 ? (size_t)(at - run) : strlen(run);
+
+	dot = memrchr(run, '.', n);
+	if (dot && !memchr(dot, '/', n - (size_t)(dot - run)))
+		n = (size_t)(dot - run);
+	for (size_t i = 0; i < len; i++) {
+		if (i + 1 < len && file[i] == '{' && file[i + 1] == '}') {
+			aif_buf_append(out, run, n);
+			i++;
+		} else {
+			aif_buf_putc(out, file[i]);
+		}
+	}
+}
+
+static int read_metric(const char *arg, const struct aif_comparison *c, struct outside *ret,
+		       struct aif_err *err)
+{
+	const char *is = strchr(arg, '='), *colon = is ? strrchr(is, ':') : NULL;
+	size_t n = c->a->len + c->b->len;
+
+	if (!is || is == arg || !colon || colon == is + 1 || (colon[1] != '.' && colon[1] != '['))
+		return aif_err_set(err, -EINVAL,
+				   "--metric '%s': give NAME=FILE:.WAY, as in tok_s={}.json:.tok_s",
+				   arg);
+	*ret = (struct outside){.name = strndup(arg, (size_t)(is - arg)),
+				.values = calloc(n + 1, sizeof(double))};
+	if (!ret->name || !ret->values)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		struct aif_buf path = {0};
+		struct aif_err why = {0};
+
+		put_path(is + 1, (size_t)(colon - is - 1), aif_compare_run(c, i)->path, &path);
+		if (aif_json_value(aif_buf_str(&path), colon + 1, &ret->values[i], &why) < 0) {
+			ret->values[i] = NAN;
+			if (!ret->why)
+				ret->why = strdup(why.text);
+		}
+		aif_buf_finish(&path);
+	}
+	return 0;
+}
+
+static const struct outside *find_outside(const struct outside *o, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(o[i].name, name))
+			return &o[i];
+	return NULL;
+}
+
+/* ---- what is required ------------------------------------------------------------------------ */
+
+/* True if `word` begins a --metric. */
+static bool is_metric(const struct values *v, const char *word)
+{
+	for (size_t i = 0; v->metric[i]; i++)
+		if (!strncmp(v->metric[i], word, strlen(word)) && v->metric[i][strlen(word)] == '=')
+			return true;
+	return false;
+}
+
+/* Runs the commands before anything else. Their output goes to standard error. */
+static int require_commands(const struct values *v)
+{
+	for (size_t i = 0; v->require[i]; i++) {
+		struct aif_buf line = {0};
+		int status;
+
+		if (is_metric(v, v->require[i]))
+			continue;
+		aif_buf_printf(&line, "{ %s\n} >&2", v->require[i]);
+		status = aif_buf_failed(&line) ? -1 : system(aif_buf_str(&line));
+		aif_buf_finish(&line);
+		if (status) {
+			aif_message("gate: --require '%s' failed: nothing is judged",
+				    v->require[i]);
+			return EXIT_REQUIRED;
+		}
+	}
+	return 0;
+}
+
+static int require_metrics(const struct values *v, const struct outside *o, size_t n)
+{
+	for (size_t i = 0; v->require[i]; i++) {
+		const struct outside *of = find_outside(o, n, v->require[i]);
+
+		if (of && of->why) {
+			aif_message("gate: --require %s: %s: nothing is judged", of->name, of->why);
+			return EXIT_REQUIRED;
+		}
+	}
+	return 0;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static int exit_status(const struct values *v, const struct aif_gate *g)
+{
+	switch (g->answer) {
+	case AIF_GATE_KEPT:
+		return AIF_EXIT_OK;
+	case AIF_GATE_EXCEEDED:
+		return EXIT_REGRESSION;
+	case AIF_GATE_UNKNOWN:
+		break;
+	}
+	return v->cannot_tell < 0 ? EXIT_CANNOT_TELL
+	       : v->cannot_tell   ? AIF_EXIT_OK
+				  : EXIT_REGRESSION;
+}
+
+static int print(const struct values *v, const struct aif_gate *g, struct aif_err *err)
+{
+	static void (*const write[])(const struct aif_gate *, struct aif_buf *) = {
+		[FORMAT_TEXT] = aif_gate_text,
+		[FORMAT_JSON] = aif_gate_json,
+		[FORMAT_MARKDOWN] = aif_gate_markdown,
+		[FORMAT_JUNIT] = aif_gate_junit,
+	};
+	struct aif_buf out = {0};
+	int status;
+
+	write[v->format](g, &out);
+	if (v->annotations && v->format == FORMAT_TEXT)
+		aif_gate_annotations(g, &out);
+	status = v->format == FORMAT_TEXT || v->format == FORMAT_MARKDOWN
+			 ? aif_view_print_text(&out, err)
+			 : aif_view_print(&out, err);
+	if (v->annotations && v->format != FORMAT_TEXT) {
+		aif_buf_clear(&out);
+		aif_gate_annotations(g, &out);
+		fwrite(out.data, 1, out.len, stderr);
+	}
+	aif_buf_finish(&out);
+	return status == AIF_EXIT_OK ? exit_status(v, g) : status;
+}
+
+/* Judges what could be compared. Returns an exit status. */
+static int judge(const struct values *v, const struct aif_comparison *c,
+		 const struct aif_budgets *budgets, struct aif_err *err)
+{
+	struct outside outside[LIST_MAX] = {{0}};
+	struct aif_gate_value given[LIST_MAX];
+	struct aif_gate g = {0};
+	size_t n = 0;
+	int r = 0, status = AIF_EXIT_FAILURE;
+
+	for (; v->metric[n] && !r; n++) {
+		r = read_metric(v->metric[n], c, &outside[n], err);
+		given[n] = (struct aif_gate_value){outside[n].name, outside[n].values};
+	}
+	if (!r)
+		status = require_metrics(v, outside, n);
+	if (!r && !status) {
+		r = aif_gate_judge(c, budgets, given, n, &g);
+		status = r ? AIF_EXIT_FAILURE : print(v, &g, err);
+	}
+	if (r && !err->code)
+		aif_err_set(err, r, "gate: %s", strerror(-r));
+	aif_gate_finish(&g);
+	for (size_t i = 0; i < n; i++) {
+		free(outside[i].name);
+		free(outside[i].values);
+		free(outside[i].why);
+	}
+	return r == -EINVAL ? AIF_EXIT_USAGE : status;
+}
+
+/* Says that the sides cannot be compared, in the format that was asked for. */
+static int not_compared(const struct values *v, char **words, struct aif_err *err)
+{
+	struct aif_gate g = {0};
+	int status;
+
+	aif_gate_fail(words[0], words[1], err->text, &g);
+	*err = (struct aif_err){0};
+	status = print(v, &g, err);
+	aif_gate_finish(&g);
+	return status;
+}
+
+static int run(const void *values, char **words, int words_len, struct aif_err *err)
+{
+	const struct values *v = values;
+	const struct aif_compare_opts o = {.unit = (enum aif_compare_unit)v->unit,
+					   .margin = v->margin / 1e6,
+					   .any_machine = v->any_machine};
+	struct aif_budgets budgets = {0};
+	struct aif_side a = {0}, b = {0};
+	struct aif_comparison c = {0};
+	int r, status = AIF_EXIT_USAGE;
+
+	(void)words_len;
+	r = read_budgets(v, &budgets, err);
+	if (!r)
+		status = require_commands(v);
+	if (!r && !status) {
+		r = aif_side_arg(words[0], NULL, &a, err);
+		if (!r)
+			r = aif_side_arg(words[1], NULL, &b, err);
+		if (!r)
+			r = aif_compare(&a, &b, &o, &c, err);
+		status = !r             ? judge(v, &c, &budgets, err)
+			 : r == -ENOMEM ? AIF_EXIT_FAILURE
+					: not_compared(v, words, err);
+	}
+	aif_comparison_finish(&c);
+	aif_side_finish(&a);
+	aif_side_finish(&b);
+	aif_budgets_finish(&budgets);
+	return status;
+}
+
+const struct aif_command aif_command_gate = {
+	.name = "gate",
+	.words = "A B",
+	.summary = "pass or fail a change by budgets, for CI",
+	.description =
+		"Judges side B (after) against side A (before); sides are written as for aiflame\n"
+		"diff. A budget is a metric and how much worse it may get:\n\n"
+		"    time +3%                    device +3% +50us      idle +10ms\n"
+		"    kernel:/gemm/ +5% +20us     stack:/attention/ +5% launches 0\n"
+		"    tok_s -2%                   busy >= 60%           time <= 12ms\n\n"
+		"Where a percentage and an amount are given, both must be exceeded. Metrics are time,\n"
+		"device, idle, communication, copies, launches and bytes, a step or other unit each;\n"
+		"kernel:/RE/ and stack:/RE/, the time of kernels, or under functions, operators or\n"
+		"ranges; busy; and names given by --metric.\n\n"
+		"A budget is exceeded if the change reaches it and is no chance, over all budgets\n"
+		"together (Holm, 5 %); kept if the whole 95 % interval lies below it. Else nobody can\n"
+		"tell, nor where something is missing or empty, runs are fewer than three a side, or\n"
+		"machines differ.\n\n"
+		"The exit status is 0: all are kept; 3: one is exceeded; 4: cannot tell; 5: what\n"
+		"--require names failed.",
+	.examples =
+		"aiflame gate old new\tby the default budgets: time and device +3%\n"
+		"aiflame gate --budgets perf.budgets old new\tby those of a file\n"
+		"aiflame gate --format junit old new >gate.xml\tfor a CI server\n"
+		"aiflame gate --metric r={}.json:.tok_s --budget 'r -2%' old new\twith values from files\n",
+	.opts = opts,
+	.defaults = &defaults,
+	.values_size = sizeof(struct values),
+	.min_words = 2,
+	.max_words = 2,
+	.run = run,
+};

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/side_arg.h"
+
+#include "cmd/message.h"
+#include "cmd/profile_arg.h"
+#include "cmd/selection.h"
+#include "flame/flame.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* More runs are no better known, and their trees are in memory together. */
+#define MOST_RUNS 200
+
+static struct aif_run *new_run(struct aif_side *s, struct aif_err *err)
+{
+	if (s->len == MOST_RUNS) {
+		aif_err_set(err, -E2BIG, "%s: more than %d runs on a side", s->name, MOST_RUNS);
+		return NULL;
+	}
+	if (aif_grow(&s->runs, &s->cap, s->len + 1, sizeof(*s->runs)) < 0) {
+		aif_err_set(err, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	s->runs[s->len] = (struct aif_run){0};
+	return &s->runs[s->len++];
+}
+
+static int read_folded(const char *path, struct aif_run *ret, struct aif_err *err)
+{
+	struct aif_buf warning = {0};
+	struct aif_tree t = {0};
+	int r = aif_flame_read_folded(path, NULL, NULL, &t, &warning, err);
+
+	if (!r && warning.len)
+		aif_message("%s", aif_buf_str(&warning));
+	if (!r)
+		r = aif_run_of_folded(&t, path, ret, err);
+	aif_buf_finish(&warning);
+	aif_tree_finish(&t);
+	return r;
+}
+
+static int read_profile(const char *path, const char *shown, const struct aif_opt_span *time,
+			struct aif_run *ret, struct aif_err *err)
+{
+	const struct aif_selection_values values = {.time = *time};
+	struct aif_selection_args choice = {0};
+	struct aif_profile p = {0};
+	struct aif_names names = {0};
+	int r = aif_view_profile_for_people(path, &p, &names, err);
+
+	if (!r)
+		r = aif_selection_args_make(&values, &p, &choice, err);
+	if (!r)
+		r = aif_run_reduce(&names, &choice.sel, shown, ret, err);
+	if (!r)
+		r = aif_profile_check(&p, path, err);
+	aif_selection_args_finish(&choice);
+	aif_names_finish(&names);
+	aif_profile_finish(&p);
+	return r;
+}
+
+/* Puts the path before an error of the profile's that does not have it. */
+static int with_path(const char *path, int r, struct aif_err *err)
+{
+	struct aif_err why = err ? *err : (struct aif_err){0};
+
+	if (r && *why.text && !strstr(why.text, path))
+		aif_err_set(err, r, "%s: %.800s", path, why.text);
+	return r;
+}
+
+/* A file, with its part behind the last '@' unless a file has that name. */
+static int add_file(struct aif_side *s, const char *word, struct aif_err *err)
+{
+	struct aif_opt_span time = {0};
+	const char *at = access(word, F_OK) == 0 ? NULL : strrchr(word, '@');
+	char *path = at ? strndup(word, (size_t)(at - word)) : strdup(word);
+	struct aif_run *run;
+	int r = 0;
+
+	if (!path)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	if (at && aif_parse_span(at + 1, &time) < 0)
+		r = aif_err_set(err, -EINVAL,
+				"%s: '%s' is no part of a run; give FROM,TO, loop, startup, tail, "
+				"step:N or steps:N-M",
+				path, at + 1);
+	run = r ? NULL : new_run(s, err);
+	if (!r && !run)
+		r = err->code;
+	else if (!r && aif_flame_is_folded(path))
+		r = at ? aif_err_set(err, -EINVAL, "%s: folded text has no times to choose by",
+				     path)
+		       : read_folded(path, run, err);
+	else if (!r)
+		r = with_path(path, read_profile(path, word, &time, run, err), err);
+	free(path);
+	return r;
+}
+
+static int is_run(const struct dirent *d)
+{
+	size_t len = strlen(d->d_name);
+	const char *end = d->d_name + len;
+
+	return d->d_name[0] != '.' && len > 5 && !strcmp(end - 5, ".data");
+}
+
+static int add_directory(struct aif_side *s, const char *path, struct aif_err *err)
+{
+	struct dirent **list = NULL;
+	int n = scandir(path, &list, is_run, alphasort), r = 0;
+
+	if (n < 0)
+		return aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (!n)
+		r = aif_err_set(err, -ENOENT, "%s: no profile (*.data) in this directory", path);
+	for (int i = 0; i < n; i++) {
+		struct aif_buf file = {0};
+
+		aif_buf_printf(&file, "%s/%s", path, list[i]->d_name);
+		if (!r)
+			r = aif_buf_failed(&file) ? aif_err_set(err, -ENOMEM, "out of memory")
+						  : add_file(s, aif_buf_str(&file), err);
+		aif_buf_finish(&file);
+		free(list[i]);
+	}
+	free(list);
+	return r;
+}
+
+static int add_word(struct aif_side *s, const char *word, const char *baselines,
+		    struct aif_err *err)
+{
+	struct stat st;
+
+	(void)baselines;
+	if (!*word)
+		return aif_err_set(err, -EINVAL, "'%s': a name is missing between commas", s->name);
+	if (stat(word, &st) == 0 && S_ISDIR(st.st_mode))
+		return add_directory(s, word, err);
+	return add_file(s, word, err);
+}
+
+/* Returns the end of the first word: a comma that is not that of a part, "run.data@1.5,2". */
+static size_t word_len(const char *spec)
+{
+	size_t len = strcspn(spec, ",");
+	const char *at = memrchr(spec, '@', len);
+
+	if (spec[len] && at && (at + 1 == spec + len || strchr("0123456789.", at[1])))
+		len += 1 + strcspn(spec + len + 1, ",");
+	return len;
+}
+
+int aif_side_arg(const char *spec, const char *baselines, struct aif_side *ret, struct aif_err *err)
+{
+	int r = 0;
+
+	*ret = (struct aif_side){.name = aif_view_path_for_people(spec)};
+	if (!ret->name)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	if (access(spec, F_OK) == 0)
+		return add_word(ret, spec, baselines, err);
+	for (bool more = true; more && !r;) {
+		size_t len = word_len(spec);
+		char *word = strndup(spec, len);
+
+		r = word ? add_word(ret, word, baselines, err)
+			 : aif_err_set(err, -ENOMEM, "out of memory");
+		free(word);
+		more = spec[len] == ',';
+		spec += len + more;
+	}
+	return r;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/budgets.h"
+
+#include "base/memory.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A file with more is none of budgets. */
+#define MOST_BUDGETS 1000
+
+static void budget_finish(struct aif_budget *b)
+{
+	free(b->text);
+	free(b->name);
+	aif_regex_finish(&b->re);
+	*b = (struct aif_budget){0};
+}
+
+void aif_budgets_finish(struct aif_budgets *b)
+{
+	for (size_t i = 0; i < b->len; i++)
+		budget_finish(&b->budget[i]);
+	free(b->budget);
+	*b = (struct aif_budgets){0};
+}
+
+/* Takes the next word of *s, which ends at a blank, or behind the '/' that closes "kernel:/a b/". NULL: there is none. */
+static char *next_word(char **s)
+{
+	char *word = *s + strspn(*s, " \t\r"), *end;
+	char *slash = strstr(word, ":/");
+
+	if (!*word)
+		return NULL;
+	end = word + strcspn(word, " \t\r");
+	if (slash && slash < end) {
+		end = strchr(slash + 2, '/');
+		end = end ? end + strcspn(end, " \t\r") : word + strlen(word);
+	}
+	*s = *end ? end + 1 : end;
+	*end = '\0';
+	return word;
+}
+
+/* Reads "20us", "3%", "60"; *ret_unit: '%', 't' for a time in ns, or 0. */
+static bool read_number(const char *s, double *ret, char *ret_unit)
+{
+	static const struct {
+		const char *name;
+		double factor;
+		char unit;
+	} units[] = {{"", 1, 0},       {"%", 0.01, '%'}, {"ns", 1, 't'},   {"us", 1e3, 't'},
+		     {"ms", 1e6, 't'}, {"s", 1e9, 't'},  {"KiB", 1024, 0}, {"MiB", 1048576, 0}};
+	char *end;
+	double v;
+
+	if (!isdigit((unsigned char)*s) && *s != '.')
+		return false;
+	v = strtod(s, &end);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(units); i++) {
+		if (strcmp(end, units[i].name) || !isfinite(v))
+			continue;
+		*ret = v * units[i].factor;
+		*ret_unit = units[i].unit;
+		return true;
+	}
+	return false;
+}
+
+/* True if values of the budget are times. */
+static bool is_time(const struct aif_budget *b)
+{
+	return b->of == AIF_BUDGET_KERNEL || b->of == AIF_BUDGET_STACK ||
+	       (b->of == AIF_BUDGET_METRIC && aif_metric_is_ns(b->metric));
+}
+
+static int wrong(const char *where, const char *line, const char *why, struct aif_err *err)
+{
+	return aif_err_set(err, -EINVAL, "%s: budget '%.200s': %s", where, line, why);
+}
+
+/* "kernel:/RE/" */
+static int read_expression(struct aif_budget *b, const char *from, const char *where,
+			   struct aif_err *err)
+{
+	size_t len = strlen(from);
+	char *re;
+	int r;
+
+	if (len < 3 || from[0] != '/' || from[len - 1] != '/')
+		return wrong(where, b->name, "an expression stands between slashes: kernel:/gemm/",
+			     err);
+	re = strndup(from + 1, len - 2);
+	r = re ? aif_regex_init(&b->re, b->name, re, err) : -ENOMEM;
+	free(re);
+	return r;
+}
+
+static int read_metric(struct aif_budget *b, const char *where, struct aif_err *err)
+{
+	if (!strncmp(b->name, "kernel:", 7) || !strncmp(b->name, "stack:", 6)) {
+		b->of = *b->name == 'k' ? AIF_BUDGET_KERNEL : AIF_BUDGET_STACK;
+		return read_expression(b, strchr(b->name, ':') + 1, where, err);
+	}
+	b->of = AIF_BUDGET_VALUE;
+	for (unsigned m = 0; m < AIF_METRICS; m++) {
+		if (strcmp(b->name, aif_metric_key((enum aif_metric)m)))
+			continue;
+		b->of = AIF_BUDGET_METRIC;
+		b->metric = (enum aif_metric)m;
+	}
+	if (!strcmp(b->name, "busy"))
+		b->of = AIF_BUDGET_BUSY;
+	return 0;
+}
+
+/* "<= 12ms": the words behind the metric. */
+static int read_limit(struct aif_budget *b, const char *op, char **rest, const char *where,
+		      struct aif_err *err)
+{
+	char *value = op[2] ? (char *)op + 2 : next_word(rest);
+	char unit;
+
+	b->kind = *op == '<' ? AIF_BUDGET_AT_MOST : AIF_BUDGET_AT_LEAST;
+	if (!value || !read_number(value, &b->limit, &unit))
+		return wrong(where, b->text, "a number is missing behind the sign", err);
+	if (is_time(b) != (unit == 't') || (unit == '%') != (b->of == AIF_BUDGET_BUSY))
+		return wrong(where, b->text,
+			     b->of == AIF_BUDGET_BUSY ? "give a share: busy >= 60%"
+			     : is_time(b)             ? "give a time: time <= 12ms"
+						      : "give a number without a unit",
+			     err);
+	return 0;
+}
+
+/* "+5% +20us", "0", "-2%". */
+static int read_changes(struct aif_budget *b, char *word, char **rest, const char *where,
+			struct aif_err *err)
+{
+	bool any_sign = false;
+
+	for (; word; word = next_word(rest)) {
+		bool is_minus = *word == '-', is_signed = is_minus || *word == '+';
+		double v;
+		char unit;
+
+		if (!read_number(word + is_signed, &v, &unit) || (!is_signed && v != 0))
+			return wrong(where, b->text,
+				     "give +3%, -3% where more is better, +20us, 0, <= or >=", err);
+		if (any_sign && is_signed && is_minus != b->more_is_better)
+			return wrong(where, b->text, "both signs in one budget", err);
+		if (unit == 't' && !is_time(b))
+			return wrong(where, b->text, "this is no time", err);
+		any_sign |= is_signed;
+		b->more_is_better = is_minus;
+		if (unit == '%')
+			b->part = v;
+		else
+			b->absolute = v;
+	}
+	if (b->of == AIF_BUDGET_BUSY)
+		return wrong(where, b->text, "give a share: busy >= 60%", err);
+	return 0;
+}
+
+static int read_budget(struct aif_budget *b, char *line, const char *where, struct aif_err *err)
+{
+	char *rest = line, *word = next_word(&rest);
+	int r;
+
+	b->name = strdup(word);
+	if (!b->name)
+		return -ENOMEM;
+	r = read_metric(b, where, err);
+	if (r)
+		return r;
+	word = next_word(&rest);
+	if (!word)
+		return wrong(where, b->text, "how much it may change is missing: +3%", err);
+	if ((*word == '<' || *word == '>') && word[1] == '=') {
+		r = read_limit(b, word, &rest, where, err);
+		return !r && next_word(&rest) ? wrong(where, b->text, "more than a limit", err) : r;
+	}
+	return read_changes(b, word, &rest, where, err);
+}
+
+int aif_budgets_add(struct aif_budgets *b, const char *line, const char *where, struct aif_err *err)
+{
+	struct aif_budget new = {.text = strndup(line, strcspn(line, "#\n"))};
+	char *copy = new.text ? strdup(new.text) : NULL;
+	size_t len = new.text ? strlen(new.text) : 0;
+	int r = 0;
+
+	while (len && isspace((unsigned char)new.text[len - 1]))
+		new.text[--len] = '\0';
+	if (!copy)
+		r = -ENOMEM;
+	else if (!len || strspn(new.text, " \t\r") == len)
+		goto done;
+	else if (b->len == MOST_BUDGETS)
+		r = wrong(where, new.text, "more than 1000 budgets", err);
+	else
+		r = read_budget(&new, copy, where, err);
+	if (!r)
+		r = aif_grow(&b->budget, &b->cap, b->len + 1, sizeof(*b->budget));
+	if (!r) {
+		b->budget[b->len++] = new;
+		new = (struct aif_budget){0};
+	}
+done:
+	free(copy);
+	budget_finish(&new);
+	if (r == -ENOMEM)
+		aif_memory_fail();
+	return r && err && !err->code ? aif_err_set(err, r, "%s: %s", where, strerror(-r)) : r;
+}
+
+int aif_budgets_add_text(struct aif_budgets *b, const char *text, const char *where,
+			 struct aif_err *err)
+{
+	int r = 0;
+
+	while (*text && !r) {
+		r = aif_budgets_add(b, text, where, err);
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	return r;
+}

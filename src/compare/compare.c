@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/compare.h"
+
+#include "base/human.h"
+#include "base/memory.h"
+#include "compare/internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* Steps that were found stand for the same if their numbers of launches differ by less than this factor, or if their numbers
+ * do not differ. */
+#define SAME_STEPS 1.5
+
+void aif_side_finish(struct aif_side *s)
+{
+	for (size_t i = 0; i < s->len; i++)
+		aif_run_finish(&s->runs[i]);
+	free(s->runs);
+	free(s->name);
+	*s = (struct aif_side){0};
+}
+
+void aif_comparison_finish(struct aif_comparison *c)
+{
+	free(c->kernels);
+	free(c->means);
+	free(c->findings);
+	free(c->moves);
+	aif_tree_finish(&c->tree);
+	aif_strset_finish(&c->names);
+	aif_buf_finish(&c->problems);
+	aif_buf_finish(&c->notes);
+	*c = (struct aif_comparison){0};
+}
+
+const char *aif_compare_unit_name(enum aif_compare_unit u)
+{
+	static const char *const names[] = {"auto", "step", "launch", "second", "run"};
+
+	return names[u];
+}
+
+#define AIF_METRIC(id, amount, key, name, is_time) {AIF_RUN_##amount, key, name, is_time},
+static const struct {
+	enum aif_run_amount amount;
+	const char *key, *name;
+	bool is_ns;
+} metrics[] = {
+#include "compare/metrics.def"
+};
+#undef AIF_METRIC
+
+const char *aif_metric_key(enum aif_metric m)
+{
+	return metrics[m].key;
+}
+
+const char *aif_metric_name(enum aif_metric m)
+{
+	return metrics[m].name;
+}
+
+bool aif_metric_is_ns(enum aif_metric m)
+{
+	return metrics[m].is_ns;
+}
+
+double aif_metric_of(const struct aif_run *r, enum aif_metric m)
+{
+	return (double)r->amount[metrics[m].amount];
+}
+
+const struct aif_run *aif_compare_run(const struct aif_comparison *c, size_t i)
+{
+	return i < c->a->len ? &c->a->runs[i] : &c->b->runs[i - c->a->len];
+}
+
+double aif_compare_units_of(const struct aif_comparison *c, const struct aif_run *r)
+{
+	switch (c->unit) {
+	case AIF_UNIT_STEP:
+		return (double)r->steps;
+	case AIF_UNIT_LAUNCH:
+		return (double)r->amount[AIF_RUN_LAUNCHES];
+	case AIF_UNIT_SECOND:
+		return (double)r->amount[AIF_RUN_ELAPSED] / 1e9;
+	case AIF_UNIT_RUN:
+	case AIF_UNIT_AUTO:
+		break;
+	}
+	return 1;
+}
+
+enum aif_change_answer aif_compare_answer(const struct aif_comparison *c,
+					  const struct aif_compared *of)
+{
+	return c->decides ? aif_change_answer(&of->change, of->p) : AIF_CHANGE_UNKNOWN;
+}
+
+/* Mean of the squared relative errors of a side's device time. */
+static double error2_of(const struct aif_side *s)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->len; i++) {
+		const uint64_t *v = s->runs[i].amount;
+		double e = v[AIF_RUN_BUSY] ? (double)v[AIF_RUN_ERROR] / (double)v[AIF_RUN_BUSY] : 0;
+
+		sum += e * e / (double)s->len;
+	}
+	return sum;
+}
+
+struct aif_compared aif_compare_values(const struct aif_comparison *c, const double *values,
+				       bool per_unit)
+{
+	size_t n = aif_compare_runs(c);
+	double *v = aif_memory_calloc(n + 1, sizeof(*v));
+	struct aif_compared ret = {.p = 1};
+	struct aif_change_side a = {v, c->a->len, error2_of(c->a)},
+			       b = {v + c->a->len, c->b->len, error2_of(c->b)};
+
+	for (size_t i = 0; i < n && v; i++)
+		v[i] = per_unit ? values[i] / aif_compare_units_of(c, aif_compare_run(c, i))
+				: values[i];
+	if (!v)
+		return ret; /* noted: nothing is printed */
+	aif_change_measure(&a, &b, c->margin, &ret.change);
+	ret.p = ret.change.p;
+	ret.answer = aif_compare_answer(c, &ret);
+	free(v);
+	return ret;
+}
+
+/* ---- the unit -------------------------------------------------------------------------------- */
+
+static double ratio(double x, double y)
+{
+	return x > y ? x / y : y / x;
+}
+
+/* True if found steps are the same thing in both runs. */
+static bool has_same_steps(const struct aif_run *x, const struct aif_run *y)
+{
+	double steps = ratio((double)x->steps, (double)y->steps);
+	double launches = ratio((double)x->amount[AIF_RUN_LAUNCHES] / (double)x->steps,
+				(double)y->amount[AIF_RUN_LAUNCHES] / (double)y->steps);
+
+	if (x->steps_from == AIF_PHASES_MARKS && y->steps_from == AIF_PHASES_MARKS)
+		return true;
+	return steps < SAME_STEPS || launches < SAME_STEPS;
+}
+
+static enum aif_compare_unit choose_unit(struct aif_comparison *c)
+{
+	size_t n = aif_compare_runs(c);
+	const struct aif_run *first = aif_compare_run(c, 0);
+	bool is_whole = true, has_steps = true, are_same = true;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+
+		is_whole &= !r->is_part;
+		has_steps &= r->steps > 0 && r->amount[AIF_RUN_LAUNCHES];
+	}
+	for (size_t i = 0; i < n && has_steps; i++)
+		are_same &= has_same_steps(first, aif_compare_run(c, i));
+	if (has_steps && are_same)
+		return AIF_UNIT_STEP;
+	if (has_steps)
+		aif_buf_puts(&c->notes, "the loops that were found have steps of different sizes: "
+					"not compared by step\n");
+	return is_whole ? AIF_UNIT_RUN : AIF_UNIT_SECOND;
+}
+
+static int set_unit(struct aif_comparison *c, enum aif_compare_unit unit, struct aif_err *err)
+{
+	size_t n = aif_compare_runs(c);
+
+	c->unit = unit == AIF_UNIT_AUTO ? choose_unit(c) : unit;
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+
+		if (!(aif_compare_units_of(c, r) > 0))
+			return aif_err_set(err, -ENODATA,
+					   "%s: no %s in it to give values by; choose another "
+					   "--unit",
+					   r->path, aif_compare_unit_name(c->unit));
+		if (c->unit == AIF_UNIT_RUN && r->is_loop != aif_compare_run(c, 0)->is_loop) {
+			aif_buf_puts(&c->notes, "of some runs the loop is compared, of others "
+						"the whole: choose with FILE@loop or FILE@0,\n");
+			break;
+		}
+	}
+	return 0;
+}
+
+/* ---- what stands against a verdict ----------------------------------------------------------- */
+
+static void find_problems(struct aif_comparison *c, const struct aif_compare_opts *o)
+{
+	const struct aif_run *first = aif_compare_run(c, 0);
+	size_t n = aif_compare_runs(c), fewest = AIF_MIN(c->a->len, c->b->len);
+	bool has_machine = false, has_driver = false, has_counts = false, has_command = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+		const char *machine = aif_run_text(r, AIF_RUN_MACHINE),
+			   *driver = aif_run_text(r, AIF_RUN_DRIVER);
+		struct aif_buf *b = o->any_machine ? &c->notes : &c->problems;
+
+		if (*aif_run_text(r, AIF_RUN_PROBLEM))
+			aif_buf_printf(&c->problems, "%s: %s\n", r->path,
+				       aif_run_text(r, AIF_RUN_PROBLEM));
+		if (r->is_counts && !has_counts)
+			aif_buf_printf(&c->problems, "%s has counts and no times\n", r->path);
+		has_counts |= r->is_counts;
+		if (strcmp(machine, aif_run_text(first, AIF_RUN_MACHINE)) && !has_machine) {
+			aif_buf_printf(b, "machines differ: %s ran on %s, %s on %s\n", first->path,
+				       aif_run_text(first, AIF_RUN_MACHINE), r->path, machine);
+			has_machine = true;
+		} else if (strcmp(driver, aif_run_text(first, AIF_RUN_DRIVER)) && !has_driver &&
+			   !has_machine) {
+			aif_buf_printf(b, "drivers differ: %s ran with version %s, %s with %s\n",
+				       first->path, aif_run_text(first, AIF_RUN_DRIVER), r->path,
+				       driver);
+			has_driver = true;
+		}
+		if (strcmp(aif_run_text(r, AIF_RUN_COMMAND),
+			   aif_run_text(first, AIF_RUN_COMMAND)) &&
+		    !has_command) {
+			aif_buf_printf(&c->notes, "commands differ: %s; %s\n",
+				       aif_run_text(first, AIF_RUN_COMMAND),
+				       aif_run_text(r, AIF_RUN_COMMAND));
+			has_command = true;
+		}
+	}
+	if (fewest < AIF_CHANGE_RUNS_MIN) {
+		aif_human_counted(&c->problems, fewest, "run");
+		aif_buf_printf(&c->problems,
+			       " on a side: how much runs differ from one another is not known; "
+			       "a verdict needs %d a side, 5 are better (aiflame bench)\n",
+			       AIF_CHANGE_RUNS_MIN);
+	}
+	c->decides = !c->problems.len;
+}
+
+/* ---- metrics --------------------------------------------------------------------------------- */
+
+static int measure_metrics(struct aif_comparison *c)
+{
+	size_t n = aif_compare_runs(c);
+	double *values = calloc(n + 1, sizeof(*values));
+	double busy[2] = {0}, all[2] = {0};
+
+	if (!values)
+		return -ENOMEM;
+	for (unsigned m = 0; m < AIF_METRICS; m++) {
+		bool any = false;
+
+		for (size_t i = 0; i < n; i++) {
+			const struct aif_run *r = aif_compare_run(c, i);
+
+			values[i] = r->is_counts ? 0 : aif_metric_of(r, (enum aif_metric)m);
+			any |= values[i] > 0;
+		}
+		c->metric[m] = aif_compare_values(c, values, true);
+		c->has_metric[m] = any && !(m == AIF_METRIC_TIME && c->unit == AIF_UNIT_SECOND);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+
+		busy[i >= c->a->len] += (double)r->amount[AIF_RUN_BUSY];
+		all[i >= c->a->len] +=
+			(double)r->amount[AIF_RUN_BUSY] + (double)r->amount[AIF_RUN_IDLE];
+	}
+	c->busy_share_a = all[0] > 0 ? busy[0] / all[0] : 0;
+	c->busy_share_b = all[1] > 0 ? busy[1] / all[1] : 0;
+	free(values);
+	return 0;
+}
+
+int aif_compare(const struct aif_side *a, const struct aif_side *b,
+		const struct aif_compare_opts *o, struct aif_comparison *ret, struct aif_err *err)
+{
+	struct aif_map aliases = {0};
+	int e;
+
+	*ret = (struct aif_comparison){.a = a, .b = b, .margin = o->margin};
+	e = set_unit(ret, o->unit, err);
+	if (!e) {
+		find_problems(ret, o);
+		e = measure_metrics(ret);
+	}
+	if (!e)
+		e = aif_compare_kernels(ret, &aliases);
+	if (!e)
+		e = aif_compare_stacks(ret, &aliases);
+	if (!e && (aif_buf_failed(&ret->problems) || aif_buf_failed(&ret->notes)))
+		e = -ENOMEM;
+	aif_map_finish(&aliases);
+	return e && err && !err->code ? aif_err_set(err, e, "%s", strerror(-e)) : e;
+}

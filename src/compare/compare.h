@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "compare/run.h"
+#include "stats/change.h"
+
+/*
+ * Two sets of runs, compared. Everything is given in one unit that all runs have, and never scaled to equal totals, which
+ * would hide that all of it got slower.
+ *
+ *   unit      a step, where all runs have them; else a whole run, where all are whole recordings; else a second of the part
+ *             that was chosen. Steps that were found, not marked, are used only if both sides have about as many launches in
+ *             each: otherwise different loops were found.
+ *   metrics   sums of a run; p adjusted after Holm where a gate decides by several
+ *   kernels   by name; then those of one side only whose names differ in template arguments and numbers alone, then those
+ *             launched as often from the same stack. What has no partner is new or gone. p after Benjamini and Hochberg
+ *   stacks    one tree of both sides' stacks, frames by function and not by line. A change is looked for from the root on: where
+ *             callees change in opposite directions and their caller does not, time has moved between them, which is one
+ *             finding and no regression; else the innermost stack is named that has the change
+ *
+ * Nothing is decided where runs are too few or not comparable: the reasons are in .problems.
+ */
+
+struct aif_side {
+	char *name; /* as it was asked for */
+	struct aif_run *runs;
+	size_t len, cap;
+};
+void aif_side_finish(struct aif_side *s);
+
+enum aif_compare_unit {
+	AIF_UNIT_AUTO,
+	AIF_UNIT_STEP,
+	AIF_UNIT_LAUNCH,
+	AIF_UNIT_SECOND,
+	AIF_UNIT_RUN
+};
+/* "step", "launch", "second", "run". */
+const char *aif_compare_unit_name(enum aif_compare_unit u);
+
+struct aif_compare_opts {
+	enum aif_compare_unit unit;
+	double margin;    /* 0.03: 3 % */
+	bool any_machine; /* machines that differ are compared all the same */
+};
+
+#define AIF_METRIC(id, amount, key, name, is_time) AIF_METRIC_##id,
+enum aif_metric {
+#include "compare/metrics.def"
+	AIF_METRICS
+};
+#undef AIF_METRIC
+const char *aif_metric_key(enum aif_metric m);
+const char *aif_metric_name(enum aif_metric m);
+bool aif_metric_is_ns(enum aif_metric m);
+/* Returns a run's sum. */
+double aif_metric_of(const struct aif_run *r, enum aif_metric m);
+
+struct aif_compared {
+	struct aif_change change;
+	double p; /* adjusted */
+	enum aif_change_answer answer;
+};
+
+enum aif_partner { AIF_PARTNER_SAME, AIF_PARTNER_NAME, AIF_PARTNER_STACK, AIF_PARTNER_NONE };
+
+struct aif_compared_kernel {
+	const char *a, *b;           /* names; NULL: that side does not have it */
+	enum aif_partner matched_by; /* NONE: new or gone */
+	bool is_copy;
+	struct aif_compared time;      /* ns a unit */
+	double a_launches, b_launches; /* a unit */
+};
+
+enum aif_finding_kind {
+	AIF_FINDING_CHANGED,
+	AIF_FINDING_NEW,
+	AIF_FINDING_GONE,
+	AIF_FINDING_MOVED, /* between callees; the caller itself may have changed, too */
+};
+
+struct aif_finding {
+	uint32_t node;  /* of .tree */
+	bool is_idle;   /* idle time that the stack is blamed for */
+	bool is_change; /* it changed itself; else only its callees did, in opposite directions */
+	enum aif_finding_kind kind;
+	struct aif_compared time;
+	double delta;         /* ns a unit: what this stack has more */
+	double often, longer; /* of it: by more launches, by longer ones */
+	double a_launches, b_launches;
+	size_t moves, moves_len; /* of .moves: what it was moved between, largest first */
+};
+struct aif_move {
+	uint32_t node;
+	double delta;
+};
+
+struct aif_comparison {
+	const struct aif_side *a, *b;
+	enum aif_compare_unit unit;
+	double margin;
+	bool has_metric[AIF_METRICS];
+	struct aif_compared metric[AIF_METRICS];
+	double busy_share_a, busy_share_b;   /* 0 to 1 */
+	struct aif_compared_kernel *kernels; /* by the size of the change, largest first */
+	size_t kernels_len, kernels_cap;
+	struct aif_strset names; /* of kernels */
+
+	struct aif_tree tree; /* both sides' stacks; its values are those of .means */
+	double (*means)[2];   /* by node: ns a unit of A, of B; of device and idle time */
+	struct aif_finding
+		*findings; /* changes before moves, the largest first; idle time among them */
+	size_t findings_len, findings_cap;
+	struct aif_move *moves;
+	size_t moves_len, moves_cap;
+
+	struct aif_buf problems; /* a line each: why nothing is decided */
+	struct aif_buf notes;    /* a line each: what is to be known of it */
+	bool decides;
+};
+
+/* Compares. The sides must outlive *ret, which is finished by the caller, also after a failure. 0 or -errno with *err. */
+int aif_compare(const struct aif_side *a, const struct aif_side *b,
+		const struct aif_compare_opts *o, struct aif_comparison *ret, struct aif_err *err);
+void aif_comparison_finish(struct aif_comparison *c);
+
+/* Measures one value of each run, A's before B's, each a sum of the whole part: NAN where a run has none. */
+struct aif_compared aif_compare_values(const struct aif_comparison *c, const double *values,
+				       bool per_unit);
+/* Returns a run of either side, A's first. */
+const struct aif_run *aif_compare_run(const struct aif_comparison *c, size_t i);
+/* Returns how many units a run has. */
+double aif_compare_units_of(const struct aif_comparison *c, const struct aif_run *r);
+/* Answers, UNKNOWN where nothing is decided. */
+enum aif_change_answer aif_compare_answer(const struct aif_comparison *c,
+					  const struct aif_compared *of);
+
+/* "f < g < main": a stack of .tree, innermost first, at most `most` frames (0: all). */
+void aif_compare_stack(const struct aif_comparison *c, uint32_t node, size_t most,
+		       struct aif_buf *out);

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/gate.h"
+
+#include "compare/words.h"
+#include "stats/many.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void aif_gate_finish(struct aif_gate *g)
+{
+	for (size_t i = 0; i < g->len; i++)
+		aif_buf_finish(&g->rows[i].why);
+	free(g->rows);
+	aif_buf_finish(&g->problem);
+	*g = (struct aif_gate){0};
+}
+
+void aif_gate_fail(const char *a, const char *b, const char *why, struct aif_gate *ret)
+{
+	*ret = (struct aif_gate){.a = a, .b = b, .answer = AIF_GATE_UNKNOWN};
+	aif_buf_puts(&ret->problem, why);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Time of the kernels that match, in short or in full; NAN where none does. */
+static double kernel_ns(const struct aif_run *r, const struct aif_regex *re)
+{
+	double ns = NAN;
+
+	for (size_t i = 0; i < r->kernels_len; i++) {
+		const struct aif_run_kernel *k = &r->kernels[i];
+
+		if (aif_regex_matches(re, aif_strset_get(&r->kernel_names, k->name, NULL)) ||
+		    aif_regex_matches(re, aif_strset_get(&r->kernel_names, k->full, NULL)))
+			ns = (isnan(ns) ? 0 : ns) + (double)k->ns;
+	}
+	return ns;
+}
+
+/* Device time under the outermost frames that match; NAN where none does. *ret: 0 or -ENOMEM. */
+static double stack_ns(const struct aif_run *r, const struct aif_regex *re, int *ret)
+{
+	const struct aif_tree *t = &r->tree;
+	uint8_t *is_in = calloc(t->len + 1, 1), *matches = calloc(t->names.len + 1, 1);
+	double ns = NAN;
+
+	*ret = is_in && matches ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < t->names.len && !*ret; i++) {
+		size_t len;
+
+		matches[i] = aif_regex_matches(re, aif_tree_text(t, i, &len));
+	}
+	for (size_t n = 1; n < t->len && !*ret; n++) {
+		const struct aif_tree_node *node = &t->nodes[n];
+
+		is_in[n] = is_in[node->parent] || matches[node->name];
+		if (!is_in[n])
+			continue;
+		ns = isnan(ns) ? 0 : ns;
+		if (!aif_run_is_idle(t, node->name))
+			ns += (double)node->self / (t->scale ? t->scale : 1);
+	}
+	free(is_in);
+	free(matches);
+	return ns;
+}
+
+static double busy_share(const struct aif_run *r)
+{
+	double busy = (double)r->amount[AIF_RUN_BUSY], idle = (double)r->amount[AIF_RUN_IDLE];
+
+	return busy + idle > 0 ? busy / (busy + idle) : NAN;
+}
+
+static const double *value_of(const struct aif_gate_value *v, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(v[i].name, name))
+			return v[i].values;
+	return NULL;
+}
+
+/* Sets values[i] of each run, a unit where the metric is given by unit. */
+static int read_values(const struct aif_comparison *c, const struct aif_budget *b,
+		       const struct aif_gate_value *given, size_t given_len, double *values)
+{
+	const double *outside = value_of(given, given_len, b->name);
+	int e = 0;
+
+	for (size_t i = 0; i < c->a->len + c->b->len && !e; i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+		double units = aif_compare_units_of(c, r);
+
+		switch (b->of) {
+		case AIF_BUDGET_METRIC:
+			values[i] = r->is_counts ? NAN : aif_metric_of(r, b->metric) / units;
+			break;
+		case AIF_BUDGET_KERNEL:
+			values[i] = r->is_counts ? NAN : kernel_ns(r, &b->re) / units;
+			break;
+		case AIF_BUDGET_STACK:
+			values[i] = r->is_counts ? NAN : stack_ns(r, &b->re, &e) / units;
+			break;
+		case AIF_BUDGET_BUSY:
+			values[i] = busy_share(r);
+			break;
+		case AIF_BUDGET_VALUE:
+			values[i] = outside ? outside[i] : NAN;
+			break;
+		}
+	}
+	return e;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void judge_limit(const struct aif_comparison *c, const double *values,
+			struct aif_gate_row *row)
+{
+	const struct aif_budget *b = row->budget;
+	bool is_most = b->kind == AIF_BUDGET_AT_MOST;
+
+	aif_change_interval(values + c->a->len, c->b->len, &row->mean, &row->low, &row->high);
+	if (!c->decides)
+		return;
+	if (is_most ? row->high <= b->limit : row->low >= b->limit)
+		row->answer = AIF_GATE_KEPT;
+	else if (is_most ? row->low > b->limit : row->high < b->limit)
+		row->answer = AIF_GATE_EXCEEDED;
+}
+
+static void measure_change(const struct aif_comparison *c, const double *values,
+			   struct aif_gate_row *row)
+{
+	struct aif_comparison by_part = {
+		.a = c->a, .b = c->b, .margin = row->budget->part, .unit = c->unit};
+
+	by_part.decides = c->decides;
+	row->of = aif_compare_values(&by_part, values, false);
+}
+
+/* Judges by p, which has been adjusted. */
+static void judge_change(const struct aif_comparison *c, struct aif_gate_row *row)
+{
+	const struct aif_budget *b = row->budget;
+	struct aif_change change = row->of.change;
+	double worse = change.b - change.a, most;
+
+	if (!c->decides)
+		return;
+	if (b->more_is_better) {
+		change.delta = -change.delta;
+		worse = -worse;
+	}
+	/* The most that it can have got worse, in its own unit. */
+	most = !change.has_interval ? INFINITY
+	       : b->more_is_better  ? change.a - change.a * (1 + change.low)
+	       : change.is_ratio    ? change.a * (1 + change.high) - change.a
+				    : change.high;
+	if (aif_change_is_no_more(&change) || most <= b->absolute)
+		row->answer = AIF_GATE_KEPT;
+	else if (aif_change_answer(&change, row->of.p) == AIF_CHANGE_UP)
+		row->answer = worse > b->absolute ? AIF_GATE_EXCEEDED : AIF_GATE_UNKNOWN;
+	if (row->answer != AIF_GATE_UNKNOWN)
+		return;
+	if (aif_change_needed(&change) > AIF_MIN(change.a_len, change.b_len))
+		aif_buf_printf(&row->why, "about %zu runs a side would tell",
+			       aif_change_needed(&change));
+	else
+		aif_buf_puts(&row->why, "too close to the budget");
+}
+
+/* Notes runs that lack a value. A kernel that A never had is new, which is no lack; nor is one gone, which is. */
+static void find_missing(const struct aif_comparison *c, double *values, struct aif_gate_row *row)
+{
+	size_t lack[2] = {0};
+
+	for (size_t i = 0; i < c->a->len + c->b->len; i++)
+		lack[i >= c->a->len] += !isfinite(values[i]);
+	if (row->budget->kind != AIF_BUDGET_CHANGE)
+		lack[0] = 0;
+	if ((row->budget->of == AIF_BUDGET_KERNEL || row->budget->of == AIF_BUDGET_STACK) &&
+	    lack[0] == c->a->len && !lack[1])
+		lack[0] = 0;
+	for (size_t i = 0; i < c->a->len + c->b->len; i++)
+		values[i] = isfinite(values[i]) ? values[i] : 0;
+	if (!lack[0] && !lack[1])
+		return;
+	row->is_missing = true;
+	aif_buf_printf(&row->why, "missing in %zu of %zu runs of %c", lack[0] ? lack[0] : lack[1],
+		       lack[0] ? c->a->len : c->b->len, lack[0] ? 'A' : 'B');
+}
+
+static int adjust(struct aif_gate *g)
+{
+	double *p = calloc(g->len + 1, sizeof(*p));
+	size_t n = 0;
+	int e = p ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < g->len && !e; i++)
+		if (!g->rows[i].is_missing && g->rows[i].budget->kind == AIF_BUDGET_CHANGE)
+			p[n++] = g->rows[i].of.change.p;
+	if (!e)
+		e = aif_holm_adjust(p, n);
+	n = 0;
+	for (size_t i = 0; i < g->len && !e; i++)
+		if (!g->rows[i].is_missing && g->rows[i].budget->kind == AIF_BUDGET_CHANGE)
+			g->rows[i].of.p = p[n++];
+	free(p);
+	return e;
+}
+
+int aif_gate_judge(const struct aif_comparison *c, const struct aif_budgets *budgets,
+		   const struct aif_gate_value *values, size_t values_len, struct aif_gate *ret)
+{
+	double *v = calloc(c->a->len + c->b->len + 1, sizeof(*v));
+	struct aif_gate *g = ret;
+	int e;
+
+	*g = (struct aif_gate){.c = c, .a = c->a->name, .b = c->b->name};
+	g->rows = calloc(budgets->len + 1, sizeof(*g->rows));
+	e = v && g->rows ? 0 : -ENOMEM;
+	for (size_t i = 0; i < budgets->len && !e; i++) {
+		struct aif_gate_row *row = &g->rows[g->len++];
+
+		*row = (struct aif_gate_row){.budget = &budgets->budget[i],
+					     .answer = AIF_GATE_UNKNOWN};
+		e = read_values(c, row->budget, values, values_len, v);
+		find_missing(c, v, row);
+		if (e || row->is_missing)
+			continue;
+		if (row->budget->kind == AIF_BUDGET_CHANGE)
+			measure_change(c, v, row);
+		else
+			judge_limit(c, v, row);
+	}
+	if (!e)
+		e = adjust(g);
+	for (size_t i = 0; i < g->len && !e; i++) {
+		struct aif_gate_row *row = &g->rows[i];
+
+		if (!row->is_missing && row->budget->kind == AIF_BUDGET_CHANGE)
+			judge_change(c, row);
+		if (row->answer == AIF_GATE_EXCEEDED || g->answer == AIF_GATE_KEPT)
+			g->answer = row->answer;
+		e = aif_buf_failed(&row->why) ? -ENOMEM : 0;
+	}
+	if (!g->len)
+		g->answer = AIF_GATE_UNKNOWN;
+	free(v);
+	return e;
+}

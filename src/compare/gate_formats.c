@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/gate.h"
+
+#include "base/human.h"
+#include "compare/json.h"
+#include "text/elide.h"
+#include "text/svg_text.h"
+
+#include <math.h>
+#include <string.h>
+
+/* CI shows no more of a kind. */
+#define MOST_ANNOTATIONS 10
+/* Columns of a text in XML. */
+#define MOST_COLUMNS 1000
+
+const char *aif_gate_word(enum aif_gate_answer a)
+{
+	return a == AIF_GATE_KEPT ? "kept" : a == AIF_GATE_EXCEEDED ? "exceeded" : "cannot tell";
+}
+
+static void put_value(const struct aif_budget *b, double v, struct aif_buf *out)
+{
+	if (b->of == AIF_BUDGET_METRIC)
+		aif_words_value(b->metric, v, out);
+	else if (b->of == AIF_BUDGET_BUSY)
+		aif_human_share(out, (uint64_t)(1e6 * AIF_MAX(v, 0)));
+	else if (b->of == AIF_BUDGET_VALUE)
+		aif_buf_printf(out, "%.6g", v);
+	else
+		aif_words_ns(v, out);
+}
+
+static bool is_time(const struct aif_budget *b)
+{
+	return b->of == AIF_BUDGET_KERNEL || b->of == AIF_BUDGET_STACK ||
+	       (b->of == AIF_BUDGET_METRIC && aif_metric_is_ns(b->metric));
+}
+
+static void put_unit(const struct aif_gate *g, const struct aif_budget *b, struct aif_buf *out)
+{
+	if (b->of != AIF_BUDGET_VALUE && b->of != AIF_BUDGET_BUSY)
+		aif_buf_printf(out, " a %s", aif_compare_unit_name(g->c->unit));
+}
+
+static void say_change(const struct aif_gate *g, const struct aif_gate_row *row,
+		       struct aif_buf *out)
+{
+	const struct aif_change *c = &row->of.change;
+
+	enum aif_change_answer a = aif_change_answer(c, row->of.p);
+	bool of_time = is_time(row->budget);
+
+	if (row->answer == AIF_GATE_KEPT && a == AIF_CHANGE_UNKNOWN)
+		aif_buf_puts(out, row->budget->more_is_better ? "not less, "
+				  : of_time                   ? "not slower, "
+							      : "not more, ");
+	else if (row->answer != AIF_GATE_UNKNOWN)
+		aif_buf_printf(out, "%s, ", aif_words_answer(a, of_time));
+	aif_words_change(c, out);
+	aif_buf_puts(out, ": ");
+	put_value(row->budget, c->a, out);
+	aif_buf_puts(out, " -> ");
+	put_value(row->budget, c->b, out);
+	put_unit(g, row->budget, out);
+}
+
+static void say_limit(const struct aif_gate *g, const struct aif_gate_row *row, struct aif_buf *out)
+{
+	put_value(row->budget, row->mean, out);
+	if (row->high > row->low) {
+		aif_buf_puts(out, " (");
+		put_value(row->budget, row->low, out);
+		aif_buf_puts(out, " to ");
+		put_value(row->budget, row->high, out);
+		aif_buf_putc(out, ')');
+	}
+	put_unit(g, row->budget, out);
+}
+
+void aif_gate_say(const struct aif_gate *g, const struct aif_gate_row *row, struct aif_buf *out)
+{
+	if (row->is_missing) {
+		aif_buf_append(out, row->why.data, row->why.len);
+		return;
+	}
+	if (row->budget->kind == AIF_BUDGET_CHANGE)
+		say_change(g, row, out);
+	else
+		say_limit(g, row, out);
+	if (row->why.len) {
+		aif_buf_puts(out, "; ");
+		aif_buf_append(out, row->why.data, row->why.len);
+	}
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void put_lines(const struct aif_buf *lines, const char *before, const char *end,
+		      struct aif_buf *out)
+{
+	for (size_t at = 0, to; at < lines->len; at = to + 1) {
+		for (to = at; to < lines->len && lines->data[to] != '\n'; to++)
+			;
+		aif_buf_puts(out, before);
+		aif_buf_append(out, lines->data + at, to - at);
+		aif_buf_puts(out, end);
+	}
+}
+
+static const char *verdict(const struct aif_gate *g)
+{
+	return g->answer == AIF_GATE_KEPT       ? "fine"
+	       : g->answer == AIF_GATE_EXCEEDED ? "regression"
+						: "cannot tell";
+}
+
+static void put_head(const struct aif_gate *g, const char *end, struct aif_buf *out)
+{
+	if (!g->c) {
+		aif_buf_printf(out, "A  %s%sB  %s%s", g->a, end, g->b, end);
+		put_lines(&g->problem, "not compared: ", end, out);
+		return;
+	}
+	aif_words_side(g->c->a, 'A', out);
+	aif_buf_puts(out, end);
+	aif_words_side(g->c->b, 'B', out);
+	aif_buf_puts(out, end);
+	aif_words_unit(g->c, out);
+	aif_buf_puts(out, end);
+	put_lines(&g->c->problems, "no verdict: ", end, out);
+	put_lines(&g->c->notes, "note: ", end, out);
+}
+
+/* The stack to look at first, where something was exceeded. */
+static void put_first(const struct aif_gate *g, const char *end, struct aif_buf *out)
+{
+	if (!g->c || g->answer != AIF_GATE_EXCEEDED)
+		return;
+	for (size_t i = 0; i < g->c->findings_len; i++) {
+		const struct aif_finding *f = &g->c->findings[i];
+
+		if (f->delta <= 0)
+			continue;
+		aif_buf_puts(out, "look at ");
+		aif_compare_stack(g->c, f->node, 4, out);
+		aif_buf_puts(out, ": ");
+		aif_words_signed_ns(f->delta, out);
+		aif_buf_puts(out, ", ");
+		aif_words_how(g->c, f, out);
+		aif_buf_puts(out, end);
+		return;
+	}
+}
+
+void aif_gate_text(const struct aif_gate *g, struct aif_buf *out)
+{
+	size_t width = 0;
+
+	put_head(g, "\n", out);
+	for (size_t i = 0; i < g->len; i++)
+		width = AIF_MAX(width, strlen(g->rows[i].budget->text));
+	for (size_t i = 0; i < g->len; i++) {
+		const struct aif_gate_row *row = &g->rows[i];
+
+		aif_buf_printf(out, "%-11s  %-*s  ", aif_gate_word(row->answer), (int)width,
+			       row->budget->text);
+		aif_gate_say(g, row, out);
+		aif_buf_putc(out, '\n');
+	}
+	put_first(g, "\n", out);
+	aif_buf_printf(out, "gate: %s\n", verdict(g));
+}
+
+static void put_cell(const char *text, struct aif_buf *out)
+{
+	for (; *text; text++) {
+		if (strchr("|*_`<>\\", *text))
+			aif_buf_putc(out, '\\');
+		aif_buf_putc(out, *text);
+	}
+}
+
+void aif_gate_markdown(const struct aif_gate *g, struct aif_buf *out)
+{
+	struct aif_buf said = {0};
+
+	aif_buf_printf(out, "## aiflame gate: %s\n\n", verdict(g));
+	put_head(g, "  \n", out);
+	if (g->len)
+		aif_buf_puts(out, "\n| | budget | |\n|---|---|---|\n");
+	for (size_t i = 0; i < g->len; i++) {
+		aif_buf_clear(&said);
+		aif_gate_say(g, &g->rows[i], &said);
+		aif_buf_printf(out, "| %s | ", aif_gate_word(g->rows[i].answer));
+		put_cell(g->rows[i].budget->text, out);
+		aif_buf_puts(out, " | ");
+		put_cell(aif_buf_str(&said), out);
+		aif_buf_puts(out, " |\n");
+	}
+	aif_buf_putc(out, '\n');
+	put_first(g, "\n", out);
+	out->failed |= aif_buf_failed(&said);
+	aif_buf_finish(&said);
+}
+
+/* ---- for programs ---------------------------------------------------------------------------- */
+
+static void put_json_row(const struct aif_gate *g, const struct aif_gate_row *row,
+			 struct aif_buf *b)
+{
+	struct aif_buf said = {0};
+
+	aif_gate_say(g, row, &said);
+	aif_buf_puts(b, b->data && b->data[b->len - 1] == '[' ? "{" : ",{");
+	aif_compare_json_text(b, "budget", row->budget->text);
+	aif_compare_json_text(b, "metric", row->budget->name);
+	aif_compare_json_text(b, "result", aif_gate_word(row->answer));
+	aif_compare_json_text(b, "text", aif_buf_str(&said));
+	if (row->is_missing) {
+		aif_compare_json_text(b, "missing", aif_buf_str(&said));
+	} else if (row->budget->kind == AIF_BUDGET_CHANGE) {
+		aif_compare_json_compared(b, &row->of);
+	} else {
+		aif_compare_json_number(b, "b", row->mean);
+		aif_compare_json_number(b, "b_low", row->low);
+		aif_compare_json_number(b, "b_high", row->high);
+		aif_compare_json_number(b, "limit", row->budget->limit);
+	}
+	aif_buf_putc(b, '}');
+	b->failed |= aif_buf_failed(&said);
+	aif_buf_finish(&said);
+}
+
+void aif_gate_json(const struct aif_gate *g, struct aif_buf *out)
+{
+	static const struct aif_buf none;
+
+	aif_buf_puts(out, "{\"version\":1");
+	aif_compare_json_text(out, "result", verdict(g));
+	aif_compare_json_lines(out, "not_compared", &g->problem);
+	aif_compare_json_lines(out, "no_verdict", g->c ? &g->c->problems : &none);
+	aif_compare_json_lines(out, "notes", g->c ? &g->c->notes : &none);
+	if (g->c) {
+		aif_compare_json_side(out, "a", g->c->a);
+		aif_compare_json_side(out, "b", g->c->b);
+		aif_compare_json_text(out, "unit", aif_compare_unit_name(g->c->unit));
+	}
+	aif_compare_json_key(out, "budgets");
+	aif_buf_putc(out, '[');
+	for (size_t i = 0; i < g->len; i++)
+		put_json_row(g, &g->rows[i], out);
+	aif_buf_puts(out, "]}\n");
+}
+
+static void put_attribute(const char *name, const char *value, struct aif_buf *out)
+{
+	struct aif_buf text = {0};
+
+	aif_svg_text(&text, value, strlen(value), MOST_COLUMNS);
+	aif_buf_printf(out, " %s=\"", name);
+	for (size_t i = 0; i < text.len; i++)
+		if (text.data[i] == '"')
+			aif_buf_puts(out, "&quot;");
+		else
+			aif_buf_putc(out, (char)text.data[i]);
+	aif_buf_putc(out, '"');
+	out->failed |= aif_buf_failed(&text);
+	aif_buf_finish(&text);
+}
+
+static size_t count(const struct aif_gate *g, enum aif_gate_answer a)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->len; i++)
+		n += g->rows[i].answer == a;
+	return n;
+}
+
+void aif_gate_junit(const struct aif_gate *g, struct aif_buf *out)
+{
+	bool is_error = g->problem.len || !g->len;
+	struct aif_buf said = {0};
+
+	aif_buf_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite "
+			  "name=\"aiflame gate\"");
+	aif_buf_printf(out, " tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\" errors=\"%d\">\n",
+		       g->len + is_error, count(g, AIF_GATE_EXCEEDED), count(g, AIF_GATE_UNKNOWN),
+		       is_error);
+	if (is_error) {
+		aif_buf_puts(out, "<testcase classname=\"aiflame\" name=\"comparison\"><error");
+		put_attribute("message",
+			      g->problem.len ? aif_buf_str((struct aif_buf *)&g->problem)
+					     : "no budget",
+			      out);
+		aif_buf_puts(out, "/></testcase>\n");
+	}
+	for (size_t i = 0; i < g->len; i++) {
+		const struct aif_gate_row *row = &g->rows[i];
+
+		aif_buf_clear(&said);
+		aif_gate_say(g, row, &said);
+		aif_buf_puts(out, "<testcase classname=\"aiflame\"");
+		put_attribute("name", row->budget->text, out);
+		aif_buf_puts(out, row->answer == AIF_GATE_KEPT       ? "><system-out>"
+				  : row->answer == AIF_GATE_EXCEEDED ? "><failure"
+								     : "><skipped");
+		if (row->answer == AIF_GATE_KEPT) {
+			aif_svg_text(out, aif_buf_str(&said), said.len, MOST_COLUMNS);
+			aif_buf_puts(out, "</system-out></testcase>\n");
+			continue;
+		}
+		put_attribute("message", aif_buf_str(&said), out);
+		aif_buf_puts(out, "/></testcase>\n");
+	}
+	aif_buf_puts(out, "</testsuite>\n</testsuites>\n");
+	out->failed |= aif_buf_failed(&said);
+	aif_buf_finish(&said);
+}
+
+/* A workflow command's text: one line, with the escapes that its reader undoes. */
+static void put_command(const char *kind, const char *title, const char *text, struct aif_buf *out)
+{
+	aif_buf_printf(out, "::%s title=aiflame gate::", kind);
+	for (unsigned part = 0; part < 2; part++) {
+		for (const char *s = part ? text : title; *s; s++) {
+			if (*s == '%')
+				aif_buf_puts(out, "%25");
+			else if (*s == '\n' || *s == '\r')
+				aif_buf_puts(out, *s == '\n' ? "%0A" : "%0D");
+			else
+				aif_buf_putc(out, *s);
+		}
+		aif_buf_puts(out, part ? "\n" : ": ");
+	}
+}
+
+void aif_gate_annotations(const struct aif_gate *g, struct aif_buf *out)
+{
+	static const enum aif_gate_answer order[] = {AIF_GATE_EXCEEDED, AIF_GATE_UNKNOWN};
+	struct aif_buf said = {0};
+	size_t n = 0;
+
+	if (g->problem.len) {
+		put_command("warning", "not compared", aif_buf_str((struct aif_buf *)&g->problem),
+			    out);
+		n++;
+	}
+	for (size_t o = 0; o < AIF_ARRAY_LEN(order); o++)
+		for (size_t i = 0; i < g->len && n < MOST_ANNOTATIONS; i++) {
+			if (g->rows[i].answer != order[o])
+				continue;
+			aif_buf_clear(&said);
+			aif_gate_say(g, &g->rows[i], &said);
+			put_command(order[o] == AIF_GATE_EXCEEDED ? "error" : "warning",
+				    g->rows[i].budget->text, aif_buf_str(&said), out);
+			n++;
+		}
+	out->failed |= aif_buf_failed(&said);
+	aif_buf_finish(&said);
+}

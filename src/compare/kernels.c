@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels of both sides, and which of them are the same under another name. */
+#include "compare/internal.h"
+
+#include "stats/many.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* Kernels under other names that are launched from the same stack are the same if they are launched about as often. */
+#define SAME_LAUNCHES 0.2
+
+struct kernel {
+	uint32_t name; /* of c->names */
+	bool on_a, on_b, is_copy;
+	uint32_t partner; /* of B's: index of A's; AIF_NONE */
+	bool is_taken;    /* of A's: it is somebody's partner */
+	enum aif_partner how;
+	uint64_t stack; /* hash of the stack with most of its time; 0: not known */
+	uint64_t stack_ns;
+	double launches[2]; /* a unit, mean of the side's runs */
+	double *ns;         /* by run, a sum of the whole part */
+};
+
+struct matching {
+	struct aif_comparison *c;
+	struct kernel *k;
+	size_t len, cap;
+	struct aif_map by_name; /* of c->names -> index */
+};
+
+static struct kernel *kernel_of(struct matching *m, const struct aif_run *r,
+				const struct aif_run_kernel *from)
+{
+	struct aif_comparison *c = m->c;
+	size_t len;
+	const char *text = aif_strset_get(&r->kernel_names, from->name, &len);
+	uint32_t name = aif_strset_put(&c->names, text, len);
+	uint64_t i;
+
+	if (name == AIF_STR_NONE)
+		return NULL;
+	if (aif_map_get(&m->by_name, name, &i))
+		return &m->k[i];
+	if (aif_grow(&m->k, &m->cap, m->len + 1, sizeof(*m->k)) < 0 ||
+	    aif_map_put(&m->by_name, name, m->len) < 0)
+		return NULL;
+	m->k[m->len] = (struct kernel){.name = name, .partner = AIF_NONE, .is_copy = from->is_copy};
+	m->k[m->len].ns = calloc(aif_compare_runs(c), sizeof(double));
+	return m->k[m->len].ns ? &m->k[m->len++] : NULL;
+}
+
+static int read_kernels(struct matching *m)
+{
+	struct aif_comparison *c = m->c;
+
+	for (size_t i = 0; i < aif_compare_runs(c); i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+		bool is_b = i >= c->a->len;
+		double side = (double)(is_b ? c->b->len : c->a->len);
+
+		for (size_t j = 0; j < r->kernels_len; j++) {
+			struct kernel *k = kernel_of(m, r, &r->kernels[j]);
+
+			if (!k)
+				return -ENOMEM;
+			*(is_b ? &k->on_b : &k->on_a) = true;
+			k->ns[i] += (double)r->kernels[j].ns;
+			k->launches[is_b] +=
+				(double)r->kernels[j].launches / aif_compare_units_of(c, r) / side;
+		}
+	}
+	return 0;
+}
+
+/* ---- stacks of kernels ----------------------------------------------------------------------- */
+
+/* Sets the stack of each kernel that only one side has, from the runs' trees. */
+static int read_stacks(struct matching *m)
+{
+	struct aif_comparison *c = m->c;
+
+	for (size_t i = 0; i < aif_compare_runs(c); i++) {
+		const struct aif_tree *t = &aif_compare_run(c, i)->tree;
+		uint64_t *hash = calloc(t->len + 1, sizeof(*hash));
+
+		if (!hash)
+			return -ENOMEM;
+		for (size_t n = 1; n < t->len; n++) {
+			const struct aif_tree_node *node = &t->nodes[n];
+			size_t len;
+			const char *text = aif_tree_text(t, node->name, &len);
+			uint32_t name;
+			uint64_t at;
+
+			hash[n] = aif_mix64(hash[node->parent] + aif_hash_bytes(text, len) + 1);
+			if (aif_tree_base_type(aif_tree_type_of(t, node->name)) != AIF_TREE_KERNEL)
+				continue;
+			name = aif_strset_find(&c->names, text, len);
+			if (name == AIF_STR_NONE || !aif_map_get(&m->by_name, name, &at) ||
+			    (m->k[at].on_a && m->k[at].on_b) || m->k[at].stack_ns >= node->total)
+				continue;
+			m->k[at].stack = hash[node->parent];
+			m->k[at].stack_ns = node->total;
+		}
+		free(hash);
+	}
+	return 0;
+}
+
+/* ---- partners -------------------------------------------------------------------------------- */
+
+/* Appends a name without what renames change: template arguments, parameters, numbers. */
+static void put_stem(const char *name, struct aif_buf *b)
+{
+	unsigned depth = 0;
+
+	for (const char *s = name; *s; s++) {
+		if (*s == '<' || *s == '(') {
+			depth++;
+		} else if (*s == '>' || *s == ')') {
+			depth -= depth > 0;
+		} else if (depth) {
+			continue;
+		} else if (*s >= '0' && *s <= '9') {
+			if (!b->len || b->data[b->len - 1] != '#')
+				aif_buf_putc(b, '#');
+		} else {
+			aif_buf_putc(b, *s);
+		}
+	}
+}
+
+static uint64_t stem_of(struct matching *m, size_t i, struct aif_buf *b)
+{
+	aif_buf_clear(b);
+	put_stem(aif_strset_get(&m->c->names, m->k[i].name, NULL), b);
+	return aif_hash_bytes(b->data, b->len);
+}
+
+static bool is_alone(const struct kernel *k, bool is_b)
+{
+	if (k->is_copy || k->on_a == k->on_b)
+		return false;
+	return is_b ? k->on_b && k->partner == AIF_NONE : k->on_a && !k->is_taken;
+}
+
+static bool has_same_launches(const struct kernel *x, const struct kernel *y)
+{
+	double a = x->launches[0], b = y->launches[1];
+
+	return fabs(a - b) <= SAME_LAUNCHES * AIF_MAX(a, b);
+}
+
+/* Pairs kernels of one side only whose keys are equal and which no other kernel of their side shares. key 0: has none. */
+static int pair(struct matching *m, const uint64_t *keys, enum aif_partner how)
+{
+	struct aif_map sides[2] = {{0}, {0}}; /* key -> index + 1; 0: several */
+	int e = 0;
+
+	for (size_t i = 0; i < m->len && !e; i++) {
+		bool is_b = m->k[i].on_b;
+		uint64_t other;
+
+		if (keys[i] && is_alone(&m->k[i], is_b))
+			e = aif_map_put(&sides[is_b], keys[i],
+					aif_map_get(&sides[is_b], keys[i], &other) ? 0 : i + 1);
+	}
+	for (size_t i = 0; i < m->len && !e; i++) {
+		uint64_t mine, other;
+
+		if (!keys[i] || !m->k[i].on_b || !is_alone(&m->k[i], true) ||
+		    !aif_map_get(&sides[1], keys[i], &mine) || mine != i + 1 ||
+		    !aif_map_get(&sides[0], keys[i], &other) || !other)
+			continue;
+		if (how == AIF_PARTNER_STACK && !has_same_launches(&m->k[other - 1], &m->k[i]))
+			continue;
+		m->k[i].partner = (uint32_t)(other - 1);
+		m->k[i].how = how;
+		m->k[other - 1].is_taken = true;
+	}
+	aif_map_finish(&sides[0]);
+	aif_map_finish(&sides[1]);
+	return e;
+}
+
+/* Pairs by name and stack, then by name, then by stack. */
+static int find_partners(struct matching *m)
+{
+	uint64_t *keys = calloc(m->len + 1, sizeof(*keys));
+	struct aif_buf b = {0};
+	int e = keys ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < m->len && !e; i++)
+		keys[i] = m->k[i].stack ? aif_mix64(stem_of(m, i, &b) ^ m->k[i].stack) : 0;
+	if (!e)
+		e = pair(m, keys, AIF_PARTNER_NAME);
+	for (size_t i = 0; i < m->len && !e; i++)
+		keys[i] = stem_of(m, i, &b);
+	if (!e)
+		e = pair(m, keys, AIF_PARTNER_NAME);
+	for (size_t i = 0; i < m->len && !e; i++)
+		keys[i] = m->k[i].stack;
+	if (!e)
+		e = pair(m, keys, AIF_PARTNER_STACK);
+	if (aif_buf_failed(&b))
+		e = -ENOMEM;
+	aif_buf_finish(&b);
+	free(keys);
+	return e;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static int add_row(struct matching *m, size_t i)
+{
+	struct aif_comparison *c = m->c;
+	struct kernel *k = &m->k[i], *a = k->partner == AIF_NONE ? k : &m->k[k->partner];
+	struct aif_compared_kernel *row;
+
+	if (k->is_taken)
+		return 0; /* its partner has the row */
+	for (size_t r = 0; r < aif_compare_runs(c) && a != k; r++)
+		k->ns[r] += a->ns[r];
+	if (aif_grow(&c->kernels, &c->kernels_cap, c->kernels_len + 1, sizeof(*c->kernels)) < 0)
+		return -ENOMEM;
+	row = &c->kernels[c->kernels_len++];
+	*row = (struct aif_compared_kernel){
+		.a = a->on_a ? aif_strset_get(&c->names, a->name, NULL) : NULL,
+		.b = k->on_b ? aif_strset_get(&c->names, k->name, NULL) : NULL,
+		.matched_by = a != k               ? k->how
+			      : k->on_a && k->on_b ? AIF_PARTNER_SAME
+						   : AIF_PARTNER_NONE,
+		.is_copy = k->is_copy,
+		.time = aif_compare_values(c, k->ns, true),
+		.a_launches = a->launches[0],
+		.b_launches = k->launches[1],
+	};
+	return 0;
+}
+
+static double size_of(const struct aif_compared_kernel *k)
+{
+	return fabs(k->time.change.b - k->time.change.a);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct aif_compared_kernel *x = a, *y = b;
+	double p = size_of(x), q = size_of(y);
+
+	return p > q ? -1 : p < q ? 1 : strcmp(x->a ? x->a : x->b, y->a ? y->a : y->b);
+}
+
+static int adjust(struct aif_comparison *c)
+{
+	double *p = calloc(c->kernels_len + 1, sizeof(*p));
+	int e = p ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < c->kernels_len && !e; i++)
+		p[i] = c->kernels[i].time.p;
+	if (!e)
+		e = aif_benjamini_hochberg_adjust(p, c->kernels_len);
+	for (size_t i = 0; i < c->kernels_len && !e; i++) {
+		c->kernels[i].time.p = p[i];
+		c->kernels[i].time.answer = aif_compare_answer(c, &c->kernels[i].time);
+	}
+	free(p);
+	if (!e && c->kernels_len)
+		qsort(c->kernels, c->kernels_len, sizeof(*c->kernels), by_size);
+	return e;
+}
+
+int aif_compare_kernels(struct aif_comparison *c, struct aif_map *aliases)
+{
+	struct matching m = {.c = c};
+	int e = read_kernels(&m);
+
+	if (!e)
+		e = read_stacks(&m);
+	if (!e)
+		e = find_partners(&m);
+	for (size_t i = 0; i < m.len && !e; i++)
+		if (m.k[i].partner != AIF_NONE)
+			e = aif_map_put(aliases, m.k[i].name, m.k[m.k[i].partner].name);
+	for (size_t i = 0; i < m.len && !e; i++)
+		e = add_row(&m, i);
+	if (!e)
+		e = adjust(c);
+	for (size_t i = 0; i < m.len; i++)
+		free(m.k[i].ns);
+	free(m.k);
+	aif_map_finish(&m.by_name);
+	return e;
+}

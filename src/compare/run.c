@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/run.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <string.h>
+
+void aif_run_finish(struct aif_run *r)
+{
+	free(r->path);
+	for (unsigned i = 0; i < AIF_RUN_TEXTS; i++)
+		free(r->text[i]);
+	aif_tree_finish(&r->tree);
+	aif_strset_finish(&r->kernel_names);
+	free(r->kernels);
+	*r = (struct aif_run){0};
+}
+
+const char *aif_run_text(const struct aif_run *r, enum aif_run_text which)
+{
+	return r->text[which] ? r->text[which] : "";
+}
+
+int aif_run_set(struct aif_run *r, enum aif_run_text which, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy) {
+		aif_memory_fail();
+		return -ENOMEM;
+	}
+	free(r->text[which]);
+	r->text[which] = copy;
+	return 0;
+}
+
+bool aif_run_is_idle(const struct aif_tree *t, uint32_t name)
+{
+	size_t len;
+	const char *text = aif_tree_text(t, name, &len);
+
+	return aif_tree_base_type(aif_tree_type_of(t, name)) == AIF_TREE_SYNTHETIC && len > 5 &&
+	       !memcmp(text, "[idle", 5) && (text[5] == ':' || text[5] == ' ');
+}
+
+int aif_run_of_folded(struct aif_tree *t, const char *path, struct aif_run *ret,
+		      struct aif_err *err)
+{
+	*ret = (struct aif_run){.is_counts = true, .tree = *t, .path = strdup(path)};
+	*t = (struct aif_tree){0};
+	return ret->path ? 0 : aif_err_set(err, -ENOMEM, "out of memory");
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/loop/phases.h"
+#include "analysis/selection.h"
+#include "base/err.h"
+#include "names/profile_names.h"
+#include "names/tree.h"
+
+/*
+ * A run, reduced to what comparisons need: sums over the part of it that counts, which is what was asked for, else the loop, else
+ * the time from the first to the last device work (report/why/why.h has the rules). Values are sums of the whole part: they
+ * are divided by the run's units only when it is known in which unit all runs can be given.
+ */
+
+enum aif_run_text {
+	AIF_RUN_COMMAND,
+	AIF_RUN_HOST,
+	AIF_RUN_MACHINE, /* devices by name, with their number where there are several: "2 x NVIDIA H100" */
+	AIF_RUN_DRIVER,  /* the first number of each device's driver version */
+	AIF_RUN_PROBLEM, /* why nothing can be decided by this run; "" */
+	AIF_RUN_LABEL,   /* of a baseline, as it was given; "" */
+	AIF_RUN_TEXTS
+};
+
+enum aif_run_amount {
+	AIF_RUN_ELAPSED, /* ns: length of the part */
+	AIF_RUN_BUSY,    /* ns, of all devices: time with work, each ns once */
+	AIF_RUN_IDLE,
+	AIF_RUN_COPY,          /* of busy: copies alone */
+	AIF_RUN_COMMUNICATION, /* of busy: communication that no computation hides */
+	AIF_RUN_LAUNCHES,      /* executions of kernels */
+	AIF_RUN_BYTES,         /* copied */
+	AIF_RUN_ERROR,         /* ns: standard error of busy, where launches were left out */
+	AIF_RUN_AMOUNTS
+};
+
+struct aif_run_kernel {
+	uint32_t name; /* of .kernel_names: as views shorten it */
+	uint32_t full; /* the same in full */
+	bool is_copy;
+	uint64_t ns, launches;
+};
+
+struct aif_run {
+	char *path; /* as it was given */
+	char *text[AIF_RUN_TEXTS];
+	uint64_t amount[AIF_RUN_AMOUNTS];
+	uint64_t start_s; /* seconds since 1970; 0: not known */
+	enum aif_phases_from steps_from;
+	uint64_t steps; /* in the part; 0: none are known */
+	bool is_part;   /* of a time that was asked for */
+	bool is_loop;
+	bool is_counts; /* folded text, or samples without times: no verdict */
+	/* The devices' time by stack, the kernel innermost; idle time under the stacks to blame, with an innermost frame
+	 * of which aif_run_is_idle() is true. Sealed, with launches in the details. */
+	struct aif_tree tree;
+	struct aif_strset kernel_names;
+	struct aif_run_kernel *kernels; /* by time, longest first */
+	size_t kernels_len, kernels_cap;
+};
+
+void aif_run_finish(struct aif_run *r); /* a zeroed struct is allowed */
+
+/* Reduces what `sel` (NULL: all) chooses of a profile. *ret is finished by the caller, also after a failure. 0; -ENODATA
+ * with *err where nothing ran on a device; -errno with *err. */
+int aif_run_reduce(const struct aif_names *names, const struct aif_selection *sel, const char *path,
+		   struct aif_run *ret, struct aif_err *err);
+
+/* Takes folded text's tree, which is sealed and then the run's. 0 or -ENOMEM with *err. */
+int aif_run_of_folded(struct aif_tree *t, const char *path, struct aif_run *ret,
+		      struct aif_err *err);
+
+/* True for the innermost frame of idle time: "[idle: ...]" or "[idle before it: ...]". */
+bool aif_run_is_idle(const struct aif_tree *t, uint32_t name);
+
+/* Returns one of its texts, "" where it has none. */
+const char *aif_run_text(const struct aif_run *r, enum aif_run_text which);
+/* Sets a text. 0 or -ENOMEM. */
+int aif_run_set(struct aif_run *r, enum aif_run_text which, const char *text);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/words.h"
+
+#include "base/human.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+void aif_words_ns(double ns, struct aif_buf *b)
+{
+	if (ns < 0)
+		aif_buf_putc(b, '-');
+	ns = fabs(ns);
+	if (ns > 0 && ns < 10)
+		aif_buf_printf(b, "%.1f ns", ns);
+	else
+		aif_human_ns(b, ns < 1e18 ? (uint64_t)(ns + 0.5) : UINT64_MAX);
+}
+
+void aif_words_signed_ns(double ns, struct aif_buf *b)
+{
+	if (ns >= 0)
+		aif_buf_putc(b, '+');
+	aif_words_ns(ns, b);
+}
+
+static void put_number(double v, struct aif_buf *b)
+{
+	if (v < 1e6 && fabs(v - rint(v)) > 1e-9)
+		aif_buf_printf(b, "%.*f", v < 10 ? 2 : 1, v);
+	else
+		aif_human_count(b, (uint64_t)(v + 0.5));
+}
+
+void aif_words_value(enum aif_metric m, double value, struct aif_buf *b)
+{
+	if (aif_metric_is_ns(m))
+		aif_words_ns(value, b);
+	else if (m == AIF_METRIC_BYTES)
+		aif_human_bytes(b, (uint64_t)(value + 0.5));
+	else
+		put_number(value, b);
+}
+
+static void put_percent(double part, struct aif_buf *b)
+{
+	double percent = 100 * part;
+
+	if (fabs(percent) < 0.05)
+		aif_buf_puts(b, "0");
+	else
+		aif_buf_printf(b, "%+.*f", fabs(percent) < 100 ? 1 : 0, percent);
+}
+
+void aif_words_change(const struct aif_change *c, struct aif_buf *b)
+{
+	if (!c->is_ratio) {
+		aif_buf_puts(b, c->b > 0 ? "new" : "");
+		return;
+	}
+	if (c->a > 0 && !(c->b > 0)) {
+		aif_buf_puts(b, "gone");
+		return;
+	}
+	put_percent(c->estimate, b);
+	aif_buf_puts(b, " %");
+	if (!c->has_interval || c->low == c->high)
+		return;
+	aif_buf_puts(b, " (");
+	put_percent(c->low, b);
+	aif_buf_puts(b, " to ");
+	put_percent(c->high, b);
+	aif_buf_puts(b, " %)");
+}
+
+const char *aif_words_answer(enum aif_change_answer a, bool is_time)
+{
+	switch (a) {
+	case AIF_CHANGE_SAME:
+		return "the same";
+	case AIF_CHANGE_UP:
+		return is_time ? "slower" : "more";
+	case AIF_CHANGE_DOWN:
+		return is_time ? "faster" : "less";
+	case AIF_CHANGE_UNKNOWN:
+		break;
+	}
+	return "cannot tell";
+}
+
+void aif_words_verdict(const struct aif_comparison *c, const struct aif_compared *of, bool is_time,
+		       struct aif_buf *b)
+{
+	size_t needed;
+
+	if (!c->decides)
+		return;
+	aif_buf_puts(b, aif_words_answer(of->answer, is_time));
+	if (of->answer != AIF_CHANGE_UNKNOWN)
+		return;
+	needed = aif_change_needed(&of->change);
+	if (!needed)
+		aif_buf_printf(b, " (%d runs a side would not)", AIF_CHANGE_RUNS_MAX);
+	else if (needed > AIF_MIN(of->change.a_len, of->change.b_len))
+		aif_buf_printf(b, " (about %zu runs a side would)", needed);
+}
+
+static void put_moves(const struct aif_comparison *c, const struct aif_finding *f,
+		      struct aif_buf *b)
+{
+	for (unsigned up = 0; up < 2; up++) {
+		bool any = false;
+
+		for (size_t i = f->moves; i < f->moves + f->moves_len; i++) {
+			const struct aif_move *m = &c->moves[i];
+			size_t len;
+			const char *text =
+				aif_tree_text(&c->tree, c->tree.nodes[m->node].name, &len);
+
+			if ((m->delta > 0) != up)
+				continue;
+			aif_buf_puts(b, any ? ", " : up ? (b->len ? " to " : "to ") : "from ");
+			aif_buf_append(b, text, len);
+			aif_buf_puts(b, " (");
+			aif_words_signed_ns(m->delta, b);
+			aif_buf_putc(b, ')');
+			any = true;
+		}
+	}
+}
+
+void aif_words_how(const struct aif_comparison *c, const struct aif_finding *f, struct aif_buf *b)
+{
+	bool longer = fabs(f->longer) >= 0.2 * fabs(f->delta),
+	     often = fabs(f->often) >= 0.2 * fabs(f->delta);
+
+	switch (f->kind) {
+	case AIF_FINDING_NEW:
+		aif_buf_puts(b, f->is_idle ? "idle only in B" : "only in B");
+		return;
+	case AIF_FINDING_GONE:
+		aif_buf_puts(b, f->is_idle ? "idle only in A" : "only in A");
+		return;
+	case AIF_FINDING_MOVED:
+		put_moves(c, f, b);
+		return;
+	case AIF_FINDING_CHANGED:
+		break;
+	}
+	if (f->is_idle) {
+		aif_buf_puts(b, f->delta > 0 ? "waits longer: " : "waits less: ");
+		aif_words_ns(f->time.change.a, b);
+		aif_buf_puts(b, " -> ");
+		aif_words_ns(f->time.change.b, b);
+		return;
+	}
+	if (often && f->a_launches > 0) {
+		aif_buf_puts(b, f->often > 0 ? "called more often: " : "called less often: ");
+		put_number(f->a_launches, b);
+		aif_buf_puts(b, " -> ");
+		put_number(f->b_launches, b);
+	}
+	if ((longer || !often) && f->a_launches > 0 && f->b_launches > 0) {
+		aif_buf_puts(b, often ? "; " : "");
+		aif_buf_puts(b, f->longer > 0 ? "takes longer: " : "takes less: ");
+		aif_words_ns(f->time.change.a / f->a_launches, b);
+		aif_buf_puts(b, " -> ");
+		aif_words_ns(f->time.change.b / f->b_launches, b);
+		aif_buf_puts(b, " each");
+	}
+}
+
+static void put_units(const struct aif_comparison *c, const struct aif_side *s, struct aif_buf *b)
+{
+	double least = INFINITY, most = 0;
+
+	for (size_t i = 0; i < s->len; i++) {
+		double n = aif_compare_units_of(c, &s->runs[i]);
+
+		least = AIF_MIN(least, n);
+		most = AIF_MAX(most, n);
+	}
+	put_number(least, b);
+	if (most > least) {
+		aif_buf_puts(b, " to ");
+		put_number(most, b);
+	}
+}
+
+void aif_words_unit(const struct aif_comparison *c, struct aif_buf *b)
+{
+	const struct aif_run *first = aif_compare_run(c, 0);
+
+	switch (c->unit) {
+	case AIF_UNIT_RUN:
+		aif_buf_puts(b, first->is_counts ? "counts"
+				: first->is_loop ? "all of the loop"
+				: first->is_part ? "all of the part"
+						 : "a whole run");
+		return;
+	case AIF_UNIT_SECOND:
+		aif_buf_puts(b, "per second");
+		return;
+	default:
+		break;
+	}
+	aif_buf_printf(b, "per %s: ", aif_compare_unit_name(c->unit));
+	put_units(c, c->a, b);
+	aif_buf_puts(b, " in A, ");
+	put_units(c, c->b, b);
+	aif_buf_puts(b, " in B");
+	if (c->unit == AIF_UNIT_STEP)
+		aif_buf_puts(b, first->steps_from == AIF_PHASES_MARKS
+					? ", marked by the program"
+					: ", turns of the loop that was found");
+}
+
+void aif_words_side(const struct aif_side *s, char letter, struct aif_buf *b)
+{
+	const char *command = aif_run_text(&s->runs[0], AIF_RUN_COMMAND);
+
+	aif_buf_printf(b, "%c  %s, ", letter, s->name);
+	aif_human_counted(b, s->len, "run");
+	if (*command)
+		aif_buf_printf(b, " of %s", command);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "compare/compare.h"
+
+/* Pieces of what is said of a comparison, the same in all formats. */
+
+/* "12.3 ms" of ns a unit; with a sign "+12.3 ms". */
+void aif_words_ns(double ns, struct aif_buf *b);
+void aif_words_signed_ns(double ns, struct aif_buf *b);
+/* A metric's value: ns, bytes or a number. */
+void aif_words_value(enum aif_metric m, double value, struct aif_buf *b);
+/* "+5.1 % (+3.9 to +6.2 %)"; without an interval "+5.1 %"; "new" where A has none. */
+void aif_words_change(const struct aif_change *c, struct aif_buf *b);
+/* "slower", "faster" of times, "more", "less" of numbers; "the same", "cannot tell". */
+const char *aif_words_answer(enum aif_change_answer a, bool is_time);
+/* The same with what would tell: "cannot tell (about 12 runs a side would)". */
+void aif_words_verdict(const struct aif_comparison *c, const struct aif_compared *of, bool is_time,
+		       struct aif_buf *b);
+/* Says how a finding changed: "takes longer: 9.5 -> 10.1 ms a launch". */
+void aif_words_how(const struct aif_comparison *c, const struct aif_finding *f, struct aif_buf *b);
+/* "per step: 100 in A, 100 in B". */
+void aif_words_unit(const struct aif_comparison *c, struct aif_buf *b);
+/* "A  base.data, 5 runs". */
+void aif_words_side(const struct aif_side *s, char letter, struct aif_buf *b);
+
+/* compare/text.c, json.c: the whole comparison. `most`: rows of kernels and findings, 0: all. */
+void aif_comparison_text(const struct aif_comparison *c, size_t most, struct aif_buf *out);
+void aif_comparison_markdown(const struct aif_comparison *c, size_t most, struct aif_buf *out);
+void aif_comparison_json(const struct aif_comparison *c, struct aif_buf *out);

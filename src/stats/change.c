@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stats/change.h"
+
+#include "stats/student.h"
+
+#include <math.h>
+
+struct moments {
+	double mean, variance; /* variance: of one run */
+	size_t len;
+};
+
+static bool is_positive(const struct aif_change_side *s)
+{
+	for (size_t i = 0; i < s->len; i++)
+		if (!(s->values[i] > 0))
+			return false;
+	return s->len > 0;
+}
+
+static bool is_constant(const struct aif_change_side *s)
+{
+	for (size_t i = 1; i < s->len; i++)
+		if (s->values[i] != s->values[0])
+			return false;
+	return s->len > 0;
+}
+
+static struct moments moments_of(const struct aif_change_side *s, bool by_log)
+{
+	struct moments m = {.len = s->len};
+	double known;
+
+	/* Counts that never vary are exact: sums of logarithms would not be. */
+	if (is_constant(s)) {
+		m.mean = by_log ? log(s->values[0]) : s->values[0];
+		goto known;
+	}
+	for (size_t i = 0; i < s->len; i++)
+		m.mean += (by_log ? log(s->values[i]) : s->values[i]) / (double)s->len;
+	for (size_t i = 0; i < s->len && s->len > 1; i++) {
+		double off = (by_log ? log(s->values[i]) : s->values[i]) - m.mean;
+
+		m.variance += off * off / (double)(s->len - 1);
+	}
+known:
+	known = by_log ? s->error2 : s->error2 * m.mean * m.mean;
+	if (m.variance < known)
+		m.variance = known;
+	return m;
+}
+
+/* Degrees of freedom of the difference of two means. */
+static double freedom(const struct moments *a, const struct moments *b)
+{
+	double x = a->variance / (double)a->len, y = b->variance / (double)b->len;
+	double under = x * x / (double)(a->len - 1) + y * y / (double)(b->len - 1);
+
+	return under > 0 ? (x + y) * (x + y) / under : (double)(a->len + b->len - 2);
+}
+
+/* Half of the interval that n runs a side would give. */
+static double half_of(const struct aif_change *c, size_t n)
+{
+	return aif_student_quantile(1 - AIF_CHANGE_ALPHA / 2, 2 * (double)n - 2) *
+	       sqrt(2 * c->variance / (double)n);
+}
+
+static bool would_tell(const struct aif_change *c, size_t n)
+{
+	double half = half_of(c, n), size = fabs(c->delta);
+
+	return size >= c->margin ? half < size : half < c->margin - size;
+}
+
+/* Intervals shrink with each run, so the least number that tells is found by halving. */
+size_t aif_change_needed(const struct aif_change *c)
+{
+	size_t low = AIF_CHANGE_RUNS_MIN - 1, high = AIF_CHANGE_RUNS_MAX;
+
+	if (!c->has_interval || !would_tell(c, high))
+		return 0;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (would_tell(c, middle))
+			high = middle;
+		else
+			low = middle;
+	}
+	return high;
+}
+
+static double shown(const struct aif_change *c, double delta, bool by_log, double scale)
+{
+	return by_log ? expm1(delta) : c->is_ratio ? delta / scale : delta;
+}
+
+void aif_change_measure(const struct aif_change_side *a, const struct aif_change_side *b,
+			double margin, struct aif_change *ret)
+{
+	bool by_log = is_positive(a) && is_positive(b);
+	struct moments x = moments_of(a, by_log), y = moments_of(b, by_log);
+	struct aif_change c = {.a_len = a->len, .b_len = b->len, .p = 1};
+	double error;
+
+	c.a = by_log ? exp(x.mean) : x.mean;
+	c.b = by_log ? exp(y.mean) : y.mean;
+	c.is_ratio = by_log || x.mean > 0;
+	c.margin = by_log ? log1p(margin) : margin * fabs(x.mean);
+	c.delta = y.mean - x.mean;
+	c.has_interval = a->len > 1 && b->len > 1;
+	c.has_answer = a->len >= AIF_CHANGE_RUNS_MIN && b->len >= AIF_CHANGE_RUNS_MIN;
+	c.estimate = c.low = c.high = shown(&c, c.delta, by_log, x.mean);
+	if (c.has_interval) {
+		double df = freedom(&x, &y);
+
+		error = sqrt(x.variance / (double)x.len + y.variance / (double)y.len);
+		c.variance = (x.variance + y.variance) / 2;
+		c.half = aif_student_quantile(1 - AIF_CHANGE_ALPHA / 2, df) * error;
+		c.low = shown(&c, c.delta - c.half, by_log, x.mean);
+		c.high = shown(&c, c.delta + c.half, by_log, x.mean);
+		if (error > 0)
+			c.p = 2 * aif_student_cdf(-fabs(c.delta) / error, df);
+		else
+			c.p = c.delta != 0 ? 0 : 1;
+	}
+	*ret = c;
+}
+
+enum aif_change_answer aif_change_answer(const struct aif_change *c, double p)
+{
+	if (!c->has_answer)
+		return AIF_CHANGE_UNKNOWN;
+	if (p < AIF_CHANGE_ALPHA && c->delta != 0 && fabs(c->delta) >= c->margin)
+		return c->delta > 0 ? AIF_CHANGE_UP : AIF_CHANGE_DOWN;
+	if (fabs(c->delta) + c->half < c->margin || (c->delta == 0 && c->half == 0))
+		return AIF_CHANGE_SAME;
+	return AIF_CHANGE_UNKNOWN;
+}
+
+bool aif_change_is_no_more(const struct aif_change *c)
+{
+	return c->has_answer && (c->delta + c->half < c->margin || (c->delta <= 0 && !c->half));
+}
+
+void aif_change_interval(const double *values, size_t n, double *ret_mean, double *ret_low,
+			 double *ret_high)
+{
+	struct moments m = moments_of(&(struct aif_change_side){values, n, 0}, false);
+	double half = n > 1 ? aif_student_quantile(1 - AIF_CHANGE_ALPHA / 2, (double)n - 1) *
+				      sqrt(m.variance / (double)n)
+			    : 0;
+
+	*ret_mean = m.mean;
+	*ret_low = m.mean - half;
+	*ret_high = m.mean + half;
+}

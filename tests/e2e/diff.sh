@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# diff and gate on recordings of PoCL. Nothing here depends on how long something takes: the machine may be busy.
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/diff_app
+if [ ! -x "$app" ] || [ ! -e /etc/OpenCL/vendors/pocl.icd ]; then
+	echo "1..0 # SKIP no OpenCL here"
+	exit 0
+fi
+record() { # FILE VARIANT
+	"$aiflame" record -o "$1" -- "$app" "$2" 12 2000 >"$work/record.out" 2>&1
+}
+mkdir before after
+for i in 1 2 3; do
+	record before/$i.data base || cat "$work/record.out"
+	record after/$i.data fusion
+done
+
+"$aiflame" diff before/1.data after/1.data >one.txt
+check "one run a side has no verdict, and says why" grep -q '^no verdict: 1 run on a side' one.txt
+check "it has differences all the same" grep -q '^kernels launched *5 *6 *+20' one.txt
+check "steps are the unit" grep -q '^per step: 1[12] in A, 1[12] in B' one.txt
+check "kernels of one side only are not merged" grep -Eq 'new .* shift$' one.txt
+check "three runs a side have verdicts" sh -c "'$aiflame' diff before after >three.txt && ! grep -q '^no verdict' three.txt"
+check "launches that never vary are exact" grep -Eq '^kernels launched +5 +6 +\+20.0 % +more' three.txt
+check "both sides are named" sh -c "grep -q '^A  before, 3 runs of ' three.txt && grep -q '^B  after, 3 runs of ' three.txt"
+check "JSON is JSON" sh -c "'$aiflame' diff --format json before after | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+m = {x[\"metric\"]: x for x in d[\"metrics\"]}
+assert d[\"unit\"] == \"step\" and m[\"launches\"][\"answer\"] == \"up\" and m[\"bytes\"][\"answer\"] == \"same\", m
+k = {x[\"b_kernel\"]: x for x in d[\"kernels\"]}
+assert k[\"shift\"][\"a_kernel\"] is None and k[\"attention\"][\"a_kernel\"] == \"attention\", k
+assert all(s[\"stack\"].endswith(\"main\") or s[\"stack\"] == \"all\" for s in d[\"stacks\"]), d[\"stacks\"]'"
+check "Markdown has tables" sh -c "'$aiflame' diff --format md before after | grep -q '^|  | A | B | change |'"
+check "a part of a run is a side" says 'per step: 4 in A, 4 in B' "$aiflame" diff before/1.data@steps:2-5 before/1.data@steps:6-9
+check "a comma belongs to a time" says '2 runs' "$aiflame" diff before/1.data@0,9,before/2.data after
+check "folded text has no verdict" sh -c "'$aiflame' flame before/1.data -o a.folded && '$aiflame' flame after/1.data -o b.folded &&
+	'$aiflame' diff a.folded b.folded | grep -q 'has counts and no times'"
+
+check "a gate passes what is kept" status_is 0 "$aiflame" gate --budget 'launches +30%' --budget 'bytes 0' before after
+check "a gate fails what is exceeded" status_is 3 "$aiflame" gate --budget 'launches 0' before after
+check "swapped sides are an improvement" status_is 0 "$aiflame" gate --budget 'launches 0' after before
+check "one run a side: cannot tell" status_is 4 "$aiflame" gate before/1.data after/1.data
+check "cannot tell may pass" status_is 0 "$aiflame" gate --cannot-tell pass before/1.data after/1.data
+check "or fail" status_is 3 "$aiflame" gate --cannot-tell fail before/1.data after/1.data
+check "a kernel that is gone is no win" status_is 4 "$aiflame" gate --budget 'kernel:/scale_and_shift/ +3%' before after
+check "a missing file is no win" status_is 4 "$aiflame" gate before nowhere.data
+"$aiflame" record -o empty.data -- true >empty.out 2>&1
+check "an empty run is no win" status_is 4 "$aiflame" gate before empty.data,empty.data,empty.data
+check "and says so" says 'not compared: ' "$aiflame" gate before empty.data,empty.data,empty.data
+check "a budget that is none is misuse" status_is 2 "$aiflame" gate --budget 'launches' before after
+check "what is required and fails: nothing is judged" status_is 5 "$aiflame" gate --require false --budget 'launches +30%' before after
+for side in before after; do
+	for i in 1 2 3; do echo "{\"r\": {\"tok_s\": [0, 10$i]}}" >$side/$i.json; done
+done
+metric="tok_s={}.json:.r.tok_s[1]"
+check "a value of a file" says 'kept         tok_s -5%  the same, 0 % (' "$aiflame" gate --metric "$metric" --require tok_s --budget 'tok_s -5%' before after
+rm after/2.json
+check "which is required" status_is 5 "$aiflame" gate --metric "$metric" --require tok_s --budget 'tok_s -5%' before after
+check "which is missing" status_is 4 "$aiflame" gate --metric "$metric" --budget 'tok_s -5%' before after
+check "JUnit is XML" sh -c "'$aiflame' gate --format junit --budget 'launches 0' --budget 'kernel:/\"<x>\"/ +3%' before after >gate.xml;
+	python3 -c '
+import xml.etree.ElementTree as e
+s = e.parse(\"gate.xml\").getroot()[0]
+assert (s.get(\"tests\"), s.get(\"failures\"), s.get(\"skipped\")) == (\"2\", \"1\", \"1\"), s.attrib
+assert s[1].get(\"name\").startswith(\"kernel:/\\\"<x>\\\"/\"), s[1].attrib'"
+check "annotations" says '::error title=aiflame gate::launches 0: more, +20.0 %25' "$aiflame" gate --annotations --budget 'launches 0' before after
+head -c 60000 before/1.data >half.data
+check "half a file is no win" status_is 4 "$aiflame" gate before half.data,half.data,half.data
+echo "1..$n"
+[ $failed -eq 0 ]

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "compare/compare.h"
+#include "base/hash.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Hand-made runs of comparisons: stacks with times, as text. */
+
+#define RUNS_STEPS 100
+
+struct run_row {
+	const char *stack;   /* "main;f;kernel"; the last one is a kernel, or "[idle: ...]" */
+	double ns, launches; /* a step */
+};
+
+static double runs_uniform(uint64_t *seed)
+{
+	*seed += UINT64_C(0x9e3779b97f4a7c15);
+	return ((double)(aif_mix64(*seed) >> 11) + 0.5) * 0x1p-53;
+}
+
+static inline double runs_normal(uint64_t *seed)
+{
+	double u = runs_uniform(seed), v = runs_uniform(seed);
+
+	return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+static inline void run_add_kernel(struct aif_run *r, const char *name, size_t len, double ns,
+				  double launches)
+{
+	struct aif_run_kernel *k;
+	uint32_t id = aif_strset_put(&r->kernel_names, name, len);
+
+	for (k = r->kernels; k < r->kernels + r->kernels_len && k->name != id; k++)
+		;
+	if (k == r->kernels + r->kernels_len) {
+		assert_int_equal(aif_grow(&r->kernels, &r->kernels_cap, r->kernels_len + 1,
+					  sizeof(*r->kernels)),
+				 0);
+		k = &r->kernels[r->kernels_len++];
+		*k = (struct aif_run_kernel){.name = id, .full = id};
+	}
+	k->ns += (uint64_t)ns;
+	k->launches += (uint64_t)launches;
+}
+
+/* Makes a run of RUNS_STEPS steps; each time is multiplied by a random factor with a standard deviation of `noise`. */
+static inline struct aif_run run_make(const struct run_row *rows, size_t n, double noise,
+				      uint64_t *seed)
+{
+	struct aif_run r = {.path = strdup("run.data"),
+			    .steps_from = AIF_PHASES_MARKS,
+			    .steps = RUNS_STEPS,
+			    .is_loop = true};
+	double all = exp(noise / 2 * runs_normal(seed)); /* of the whole run: a clock */
+
+	assert_int_equal(aif_tree_init(&r.tree, true), 0);
+	assert_int_equal(aif_run_set(&r, AIF_RUN_MACHINE, "card"), 0);
+	for (size_t i = 0; i < n; i++) {
+		double ns = rows[i].ns * RUNS_STEPS * all * exp(noise / 2 * runs_normal(seed));
+		double launches = rows[i].launches * RUNS_STEPS;
+		uint32_t node = 0;
+		const char *s = rows[i].stack;
+
+		for (bool more = true; more;) {
+			size_t len = strcspn(s, ";");
+			unsigned type = *s == '[' ? AIF_TREE_SYNTHETIC
+					: s[len]  ? AIF_TREE_CXX
+						  : AIF_TREE_KERNEL;
+
+			node = aif_tree_child(&r.tree, node, aif_tree_name(&r.tree, type, s, len));
+			assert_true(node);
+			more = s[len] == ';';
+			if (!more && type == AIF_TREE_KERNEL)
+				run_add_kernel(&r, s, len, ns, launches);
+			if (!more)
+				r.amount[type == AIF_TREE_KERNEL ? AIF_RUN_BUSY : AIF_RUN_IDLE] +=
+					(uint64_t)ns;
+			s += len + more;
+		}
+		r.tree.nodes[node].self += (uint64_t)ns;
+		r.tree.details[node].launches += (uint64_t)launches;
+		r.amount[AIF_RUN_LAUNCHES] += (uint64_t)launches;
+	}
+	r.amount[AIF_RUN_ELAPSED] = r.amount[AIF_RUN_BUSY] + r.amount[AIF_RUN_IDLE];
+	assert_int_equal(aif_tree_seal(&r.tree), 0);
+	return r;
+}
+
+static inline struct aif_side side_make(const char *name, const struct run_row *rows, size_t n,
+					size_t runs, double noise, uint64_t seed)
+{
+	struct aif_side s = {.name = strdup(name)};
+
+	assert_int_equal(aif_grow(&s.runs, &s.cap, runs, sizeof(*s.runs)), 0);
+	for (s.len = 0; s.len < runs; s.len++)
+		s.runs[s.len] = run_make(rows, n, noise, &seed);
+	return s;
+}
