@@ -10,6 +10,7 @@
 enum { FORMAT_TABLE, FORMAT_MARKDOWN, FORMAT_JSON };
 
 struct values {
+	const char *baselines;
 	int format, unit;
 	uint32_t margin, limit;
 	bool any_machine;
@@ -21,6 +22,7 @@ static const struct aif_opt opts[] = {
 	 "what values are given by (auto: a step where all runs have them, else a run)"},
 	{0, "margin", "PERCENT", AIF_OPT_PERCENT, AT(margin), 0,
 	 "changes below that are none (3 %)"},
+	AIF_BASELINES_OPT(AT(baselines)),
 	{0, "any-machine", NULL, AIF_OPT_FLAG, AT(any_machine), 0,
 	 "give verdicts though devices or drivers differ"},
 	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0, "rows of each table, 0 for all (10)"},
@@ -58,9 +60,9 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	int r, status = AIF_EXIT_FAILURE;
 
 	(void)words_len;
-	r = aif_side_arg(words[0], NULL, &a, err);
+	r = aif_side_arg(words[0], v->baselines, &a, err);
 	if (!r)
-		r = aif_side_arg(words[1], NULL, &b, err);
+		r = aif_side_arg(words[1], v->baselines, &b, err);
 	if (!r)
 		r = aif_compare(&a, &b, &o, &c, err);
 	if (!r) {
@@ -82,7 +84,8 @@ const struct aif_command aif_command_diff = {
 	.description =
 		"Compares side A (before) with side B (after). A side is one or several, between\n"
 		"commas: profiles, imported ones too; directories of them (*.data); folded text;\n"
-		"FILE@PART, a part of a run as --time takes it: run.data@steps:10-50.\n\n"
+		"FILE@PART, a part of a run as --time takes it: run.data@steps:10-50; baseline:NAME\n"
+		"(aiflame baseline).\n\n"
 		"The run is what varies: three runs a side are the least for a verdict, five are\n"
 		"better. One run a side gives differences and no verdict. There are four answers:\n"
 		"slower, faster, the same (the whole 95 % interval lies within the margin), and\n"

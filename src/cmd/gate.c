@@ -22,6 +22,7 @@ enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_JUNIT };
 enum { LIST_MAX = 64 };
 
 struct values {
+	const char *baselines;
 	const char *budgets, *metric[LIST_MAX + 1], *require[LIST_MAX + 1], *budget[LIST_MAX + 1];
 	int format, unit, cannot_tell;
 	uint32_t margin;
@@ -46,6 +47,7 @@ static const struct aif_opt opts[] = {
 	 "exit with 3 or 0 in place of 4 where nobody can tell"},
 	{0, "unit", "auto|step|launch|second|run", AIF_OPT_CHOICE, AT(unit), 0,
 	 "what values are given by (auto: a step where all runs have them, else a run)"},
+	AIF_BASELINES_OPT(AT(baselines)),
 	{0, "any-machine", NULL, AIF_OPT_FLAG, AT(any_machine), 0,
 	 "judge though devices or drivers differ"},
 	{0, "annotations", NULL, AIF_OPT_FLAG, AT(annotations), 0,
@@ -313,9 +315,9 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (!r)
 		status = require_commands(v);
 	if (!r && !status) {
-		r = aif_side_arg(words[0], NULL, &a, err);
+		r = aif_side_arg(words[0], v->baselines, &a, err);
 		if (!r)
-			r = aif_side_arg(words[1], NULL, &b, err);
+			r = aif_side_arg(words[1], v->baselines, &b, err);
 		if (!r)
 			r = aif_compare(&a, &b, &o, &c, err);
 		status = !r             ? judge(v, &c, &budgets, err)

@@ -4,10 +4,13 @@
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
 #include "cmd/selection.h"
+#include "compare/run_file.h"
 #include "flame/flame.h"
 
 #include <dirent.h>
+#include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,6 +44,42 @@ static int read_folded(const char *path, struct aif_run *ret, struct aif_err *er
 		r = aif_run_of_folded(&t, path, ret, err);
 	aif_buf_finish(&warning);
 	aif_tree_finish(&t);
+	return r;
+}
+
+/* True for a reduced run: by how it begins. */
+static bool is_reduced(const char *path)
+{
+	char begin[sizeof(AIF_RUN_FILE_BEGIN) - 1];
+	FILE *f = fopen(path, "re");
+	bool is = f && fread(begin, 1, sizeof(begin), f) == sizeof(begin) &&
+		  !memcmp(begin, AIF_RUN_FILE_BEGIN, sizeof(begin));
+
+	if (f)
+		fclose(f);
+	return is;
+}
+
+static int read_reduced(const char *path, struct aif_run *ret, struct aif_err *err)
+{
+	FILE *f = fopen(path, "re");
+	struct aif_buf b = {0};
+	void *room = f ? aif_buf_reserve(&b, AIF_RUN_FILE_MAX + 1) : NULL;
+	int r;
+
+	if (!f)
+		return aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (room)
+		b.len = fread(room, 1, AIF_RUN_FILE_MAX + 1, f);
+	if (!room)
+		r = aif_err_set(err, -ENOMEM, "out of memory");
+	else if (ferror(f) || b.len > AIF_RUN_FILE_MAX)
+		r = aif_err_set(err, ferror(f) ? -EIO : -EFBIG, "%s: %s", path,
+				ferror(f) ? "cannot be read" : "too large for a reduced run");
+	else
+		r = aif_run_read((char *)b.data, b.len, path, ret, err);
+	aif_buf_finish(&b);
+	fclose(f);
 	return r;
 }
 
@@ -94,6 +133,11 @@ static int add_file(struct aif_side *s, const char *word, struct aif_err *err)
 	run = r ? NULL : new_run(s, err);
 	if (!r && !run)
 		r = err->code;
+	else if (!r && is_reduced(path))
+		r = at ? aif_err_set(err, -EINVAL,
+				     "%s: a reduced run is that of one part and has no others",
+				     path)
+		       : read_reduced(path, run, err);
 	else if (!r && aif_flame_is_folded(path))
 		r = at ? aif_err_set(err, -EINVAL, "%s: folded text has no times to choose by",
 				     path)
@@ -106,10 +150,10 @@ static int add_file(struct aif_side *s, const char *word, struct aif_err *err)
 
 static int is_run(const struct dirent *d)
 {
-	size_t len = strlen(d->d_name);
-	const char *end = d->d_name + len;
+	const char *dot = strrchr(d->d_name, '.');
 
-	return d->d_name[0] != '.' && len > 5 && !strcmp(end - 5, ".data");
+	return dot && dot != d->d_name && *d->d_name != '.' &&
+	       (!strcmp(dot, ".data") || !strcmp(dot, AIF_BASELINE_SUFFIX));
 }
 
 static int add_directory(struct aif_side *s, const char *path, struct aif_err *err)
@@ -120,7 +164,9 @@ static int add_directory(struct aif_side *s, const char *path, struct aif_err *e
 	if (n < 0)
 		return aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (!n)
-		r = aif_err_set(err, -ENOENT, "%s: no profile (*.data) in this directory", path);
+		r = aif_err_set(err, -ENOENT,
+				"%s: no profile (*.data) and no reduced run in this directory",
+				path);
 	for (int i = 0; i < n; i++) {
 		struct aif_buf file = {0};
 
@@ -140,7 +186,13 @@ static int add_word(struct aif_side *s, const char *word, const char *baselines,
 {
 	struct stat st;
 
-	(void)baselines;
+	if (!strncmp(word, "baseline:", 9)) {
+		char *path = aif_baseline_path(baselines, word + 9, err);
+		int r = path ? add_directory(s, path, err) : err->code;
+
+		free(path);
+		return r;
+	}
 	if (!*word)
 		return aif_err_set(err, -EINVAL, "'%s': a name is missing between commas", s->name);
 	if (stat(word, &st) == 0 && S_ISDIR(st.st_mode))
@@ -179,4 +231,23 @@ int aif_side_arg(const char *spec, const char *baselines, struct aif_side *ret, 
 		spec += len + more;
 	}
 	return r;
+}
+
+char *aif_baseline_path(const char *baselines, const char *name, struct aif_err *err)
+{
+	char *path = NULL;
+	size_t len = strlen(name);
+
+	for (const char *s = name; *s; s++)
+		if (!isalnum((unsigned char)*s) && !strchr("._-", *s))
+			len = 0;
+	if (!len || len > 200 || *name == '.')
+		aif_err_set(err, -EINVAL,
+			    "baseline '%.200s': a name has letters, digits, '.', '_' and '-' only",
+			    name);
+	else if (asprintf(&path, "%s/%s", baselines ? baselines : AIF_BASELINES, name) < 0) {
+		path = NULL;
+		aif_err_set(err, -ENOMEM, "out of memory");
+	}
+	return path;
 }

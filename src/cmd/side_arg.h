@@ -12,7 +12,19 @@
  *   baseline:NAME  the runs of a baseline
  */
 
-/* Reads a side. `baselines`: the directory of baselines. *ret is finished by the caller, also after a failure. 0; -ENODATA
+/* The directory of baselines that is taken if none is named: in the directory where one works. */
+#define AIF_BASELINES       "aiflame.baselines"
+#define AIF_BASELINE_SUFFIX ".run"
+#define AIF_BASELINES_OPT(at)                                            \
+	{                                                                \
+		0, "baselines", "DIR", AIF_OPT_STRING, at, 0,            \
+			"the directory of baselines (" AIF_BASELINES ")" \
+	}
+
+/* Returns a baseline's directory, for free(); NULL with *err. */
+char *aif_baseline_path(const char *baselines, const char *name, struct aif_err *err);
+
+/* Reads a side. `baselines`: their directory, or NULL. *ret is finished by the caller, also after a failure. 0; -ENODATA
  * where a run has nothing to compare, another -errno; *err is set. */
 int aif_side_arg(const char *spec, const char *baselines, struct aif_side *ret,
 		 struct aif_err *err);

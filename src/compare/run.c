@@ -17,6 +17,17 @@ void aif_run_finish(struct aif_run *r)
 	*r = (struct aif_run){0};
 }
 
+const char *aif_run_text_key(enum aif_run_text which)
+{
+	static const char *const keys[AIF_RUN_TEXTS] = {
+		[AIF_RUN_COMMAND] = "command", [AIF_RUN_HOST] = "host",
+		[AIF_RUN_MACHINE] = "machine", [AIF_RUN_DRIVER] = "driver",
+		[AIF_RUN_PROBLEM] = "problem", [AIF_RUN_LABEL] = "label",
+	};
+
+	return keys[which];
+}
+
 const char *aif_run_text(const struct aif_run *r, enum aif_run_text which)
 {
 	return r->text[which] ? r->text[which] : "";

@@ -74,6 +74,8 @@ int aif_run_of_folded(struct aif_tree *t, const char *path, struct aif_run *ret,
 /* True for the innermost frame of idle time: "[idle: ...]" or "[idle before it: ...]". */
 bool aif_run_is_idle(const struct aif_tree *t, uint32_t name);
 
+/* "command", "host", ...: its key in a file. */
+const char *aif_run_text_key(enum aif_run_text which);
 /* Returns one of its texts, "" where it has none. */
 const char *aif_run_text(const struct aif_run *r, enum aif_run_text which);
 /* Sets a text. 0 or -ENOMEM. */

@@ -68,5 +68,34 @@ assert s[1].get(\"name\").startswith(\"kernel:/\\\"<x>\\\"/\"), s[1].attrib'"
 check "annotations" says '::error title=aiflame gate::launches 0: more, +20.0 %25' "$aiflame" gate --annotations --budget 'launches 0' before after
 head -c 60000 before/1.data >half.data
 check "half a file is no win" status_is 4 "$aiflame" gate before half.data,half.data,half.data
+
+check "a baseline is set" says 'main: 3 runs in aiflame.baselines/main' "$aiflame" baseline set main before --label v1
+check "and listed with its label" sh -c "'$aiflame' baseline list | grep -Eq '^main .* v1 '"
+check "each run is one small file" sh -c 'ls aiflame.baselines/main/*.run | wc -l | grep -qx 3 && [ -z "$(find aiflame.baselines -size +100k)" ]'
+check "the same runs are the same files" sh -c "ls aiflame.baselines/main >1.txt && '$aiflame' baseline set main before --label v1 && ls aiflame.baselines/main | cmp - 1.txt"
+check "it is what it was made of" sh -c "'$aiflame' diff baseline:main before >same.txt && ! grep -Eq 'slower|faster|more|less|new|gone' same.txt && grep -q '^none' same.txt"
+check "it is a side of a gate" status_is 3 "$aiflame" gate --budget 'launches 0' baseline:main after
+check "a change is accepted with a reason only" status_is 2 "$aiflame" baseline accept main after
+check "which is kept" sh -c "'$aiflame' baseline accept main after --reason 'two kernels are wanted' && grep -q '3 runs  two kernels are wanted' aiflame.baselines/main/accepted.txt"
+check "and judged by from then on" status_is 0 "$aiflame" gate --budget 'launches 0' baseline:main after
+check "a baseline's name is no path" says "a name has letters" "$aiflame" diff baseline:../x after
+check "one that is not there is no win" status_is 4 "$aiflame" gate baseline:nothing after
+check "a baseline is removed" sh -c "'$aiflame' baseline rm main && [ ! -e aiflame.baselines/main ]"
+golden=$root/tests/golden/reduced-run-1.run
+check "version 1 of a reduced run opens" sh -c "'$aiflame' diff --format json '$golden' before/1.data | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert d[\"a\"][\"runs\"][0][\"steps\"] == 11, d[\"a\"]
+assert {x[\"metric\"]: x[\"a\"] for x in d[\"metrics\"]}[\"launches\"] == 5
+assert any(k[\"a_kernel\"] == \"attention\" and k[\"matched_by\"] == \"same\" for k in d[\"kernels\"])'"
+sed 's/^aiflame-run 1$/aiflame-run 2/' "$golden" >two.run
+check "another version is refused by name" says 'another version than 1' "$aiflame" diff two.run before
+
+"$aiflame" bench -n 3 -o sets --against "$app fusion 12 2000" -- "$app" base 12 2000 >bench.txt 2>bench.err
+check "bench records both sides in turns" sh -c 'grep -o "^[ab] [0-9]" sets/conditions.txt | tr "\n" " " | grep -qx "a 1 b 1 b 2 a 2 a 3 b 3 "'
+check "and compares them" grep -Eq '^kernels launched +5 +6 +\+20.0 % +more' bench.txt
+check "its sets are sides" status_is 3 "$aiflame" gate --budget 'launches 0' sets/a sets/b
+check "what is there is not overwritten" says 'remove it, or give another -o' "$aiflame" bench -o sets -- true
+check "a run that fails is no run" says 'side A ended with status 3' "$aiflame" bench -n 1 --warm-up 0 -o failing -- sh -c 'exit 3'
 echo "1..$n"
 [ $failed -eq 0 ]

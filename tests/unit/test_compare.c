@@ -8,6 +8,7 @@
 #include "fixture_runs.h"
 
 #include "compare/gate.h"
+#include "compare/run_file.h"
 #include "compare/words.h"
 
 #include <errno.h>
@@ -451,6 +452,110 @@ static void budgets_are_read(void **state)
 	aif_budgets_finish(&b);
 }
 
+/* ---- files of reduced runs ------------------------------------------------------------------- */
+
+static void a_reduced_run_is_read_as_it_was_written(void **state)
+{
+	struct aif_buf first = {0}, second = {0};
+	struct aif_err err = {0};
+	struct aif_side a = side_make("a", base, BASE_LEN, 1, NOISE, 1), b = {.name = strdup("b")};
+
+	(void)state;
+	assert_int_equal(aif_run_set(&a.runs[0], AIF_RUN_LABEL, "tab\tline\nback\\slash"), 0);
+	assert_int_equal(aif_run_write(&a.runs[0], &first), 0);
+	assert_int_equal(aif_grow(&b.runs, &b.cap, 1, sizeof(*b.runs)), 0);
+	assert_int_equal(aif_run_read((char *)first.data, first.len, "x", &b.runs[0], &err), 0);
+	b.len = 1;
+	assert_string_equal(aif_run_text(&b.runs[0], AIF_RUN_LABEL), "tab\tline\nback\\slash");
+	assert_memory_equal(a.runs[0].amount, b.runs[0].amount, sizeof(b.runs[0].amount));
+	assert_int_equal(a.runs[0].tree.nodes[0].total, b.runs[0].tree.nodes[0].total);
+	assert_int_equal(aif_run_write(&b.runs[0], &second), 0);
+	assert_int_equal(first.len, second.len);
+	assert_memory_equal(first.data, second.data, first.len);
+	aif_buf_finish(&first);
+	aif_buf_finish(&second);
+	aif_side_finish(&a);
+	aif_side_finish(&b);
+}
+
+/* 60,000 stacks of which few have much: the file is small, its sums are those of the run. */
+static void a_large_run_is_cut_to_the_size_of_a_baseline(void **state)
+{
+	struct aif_run r = {.path = strdup("x")}, back = {0};
+	struct aif_buf out = {0};
+	struct aif_err err = {0};
+	uint64_t idle = 0;
+
+	(void)state;
+	assert_int_equal(aif_tree_init(&r.tree, true), 0);
+	for (int i = 0; i < 60000; i++) {
+		char name[64];
+		uint32_t node =
+			aif_tree_child(&r.tree, 0, aif_tree_name(&r.tree, AIF_TREE_CXX, "main", 4));
+
+		snprintf(name, sizeof(name), "function_%d", i / 3);
+		node = aif_tree_child(&r.tree, node,
+				      aif_tree_name(&r.tree, AIF_TREE_CXX, name, strlen(name)));
+		snprintf(name, sizeof(name), i % 3 ? "kernel_%d" : "[idle: host]", i);
+		node = aif_tree_child(&r.tree, node,
+				      aif_tree_name(&r.tree,
+						    i % 3 ? AIF_TREE_KERNEL : AIF_TREE_SYNTHETIC,
+						    name, strlen(name)));
+		r.tree.nodes[node].self = (uint64_t)(i < 100 ? 1000000 : 1000);
+		r.tree.details[node].launches = i % 3 != 0;
+		idle += i % 3 ? 0 : r.tree.nodes[node].self;
+	}
+	assert_int_equal(aif_tree_seal(&r.tree), 0);
+	assert_int_equal(aif_run_write(&r, &out), 0);
+	assert_true(out.len <= AIF_RUN_FILE_BYTES);
+	assert_true(out.len > 2000);
+	assert_int_equal(aif_run_read((char *)out.data, out.len, "x", &back, &err), 0);
+	assert_int_equal(back.tree.nodes[0].total, r.tree.nodes[0].total);
+	assert_int_equal(back.tree.details[0].launches, 40000);
+	for (size_t n = 1; n < back.tree.len; n++)
+		if (aif_run_is_idle(&back.tree, back.tree.nodes[n].name))
+			idle -= back.tree.nodes[n].self;
+	assert_int_equal(idle, 0);
+	aif_run_finish(&r);
+	aif_run_finish(&back);
+	aif_buf_finish(&out);
+}
+
+static void damaged_reduced_runs_are_refused_or_read(void **state)
+{
+	struct aif_side a = side_make("a", base, BASE_LEN, 1, NOISE, 1);
+	struct aif_buf out = {0};
+	size_t refused = 0;
+
+	(void)state;
+	assert_int_equal(aif_run_write(&a.runs[0], &out), 0);
+	for (size_t i = 0; i < out.len; i++) {
+		static const uint8_t bytes[] = {'9', ' ', '\n', 0, 0xff};
+
+		for (size_t b = 0; b < sizeof(bytes); b++) {
+			struct aif_run r = {0};
+			struct aif_err err = {0};
+			uint8_t was = out.data[i];
+
+			out.data[i] = bytes[b];
+			refused += aif_run_read((char *)out.data, out.len, "x", &r, &err) < 0;
+			assert_true(!err.code || *err.text);
+			out.data[i] = was;
+			aif_run_finish(&r);
+		}
+		if (i + 1 < out.len) {
+			struct aif_run r = {0};
+			struct aif_err err = {0};
+
+			assert_true(aif_run_read((char *)out.data, i, "x", &r, &err) < 0);
+			aif_run_finish(&r);
+		}
+	}
+	assert_true(refused > out.len / 2);
+	aif_buf_finish(&out);
+	aif_side_finish(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -467,6 +572,9 @@ int main(void)
 		cmocka_unit_test(noise_is_no_verdict),
 		cmocka_unit_test(budgets_that_mean_nothing_are_refused),
 		cmocka_unit_test(budgets_are_read),
+		cmocka_unit_test(a_reduced_run_is_read_as_it_was_written),
+		cmocka_unit_test(a_large_run_is_cut_to_the_size_of_a_baseline),
+		cmocka_unit_test(damaged_reduced_runs_are_refused_or_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
