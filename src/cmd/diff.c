@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
+#include "cmd/output.h"
 #include "cmd/side_arg.h"
+#include "cmd/stop.h"
 #include "compare/words.h"
+#include "base/memory.h"
+#include "text/out.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { FORMAT_TABLE, FORMAT_MARKDOWN, FORMAT_JSON };
+enum { FORMAT_TABLE, FORMAT_MARKDOWN, FORMAT_JSON, FORMAT_SVG };
+enum { FORMAT_BY_NAME = -1 };
 
 struct values {
-	const char *baselines;
+	const char *baselines, *output;
 	int format, unit;
 	uint32_t margin, limit;
 	bool any_machine;
@@ -26,26 +31,85 @@ static const struct aif_opt opts[] = {
 	{0, "any-machine", NULL, AIF_OPT_FLAG, AT(any_machine), 0,
 	 "give verdicts though devices or drivers differ"},
 	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0, "rows of each table, 0 for all (10)"},
-	{0, "format", "table|md|json", AIF_OPT_CHOICE, AT(format), 0,
-	 "text for people, Markdown for a summary, JSON for programs"},
+	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
+	 "the file to write: .svg is a picture, .json, .md, others text (standard output)"},
+	{0, "format", "table|md|json|svg", AIF_OPT_CHOICE, AT(format), 0,
+	 "text for people, Markdown for a summary, JSON for programs, or a flame graph, red where B "
+	 "takes longer (by the name; table)"},
 	{0},
 };
-static const struct values defaults = {.margin = 30000, .limit = 10};
+static const struct values defaults = {.margin = 30000, .limit = 10, .format = FORMAT_BY_NAME};
 
-static void write_answer(const struct values *v, const struct aif_comparison *c,
-			 struct aif_buf *out)
+static int format_of(const struct values *v)
 {
-	switch (v->format) {
+	static const struct {
+		const char *end;
+		int format;
+	} by_name[] = {{".svg", FORMAT_SVG}, {".json", FORMAT_JSON}, {".md", FORMAT_MARKDOWN}};
+	const char *end = v->output ? strrchr(v->output, '.') : NULL;
+
+	if (v->format != FORMAT_BY_NAME)
+		return v->format;
+	for (size_t i = 0; end && i < AIF_ARRAY_LEN(by_name); i++)
+		if (!strcmp(end, by_name[i].end))
+			return by_name[i].format;
+	return FORMAT_TABLE;
+}
+
+static int write_answer(const struct values *v, int format, const struct aif_comparison *c,
+			struct aif_out *out)
+{
+	switch (format) {
+	case FORMAT_SVG:
+		return aif_comparison_svg(c, NULL, 0, out);
 	case FORMAT_JSON:
-		aif_comparison_json(c, out);
+		aif_comparison_json(c, aif_out_buf(out));
 		break;
 	case FORMAT_MARKDOWN:
-		aif_comparison_markdown(c, v->limit, out);
+		aif_comparison_markdown(c, v->limit, aif_out_buf(out));
 		break;
 	default:
-		aif_comparison_text(c, v->limit, out);
+		aif_comparison_text(c, v->limit, aif_out_buf(out));
 		break;
 	}
+	return aif_buf_failed(aif_out_buf(out)) ? -ENOMEM : 0;
+}
+
+static int write_file(const struct values *v, const struct aif_comparison *c, struct aif_err *err)
+{
+	struct aif_out out;
+	int r = v->output ? aif_output_check(v->output, err) : 0;
+
+	if (r)
+		return AIF_EXIT_FAILURE;
+	r = aif_out_open_stoppable(&out, v->output ? v->output : "-", aif_stop_begin(),
+				   aif_stop_scratch(), err);
+
+	if (!r) {
+		r = write_answer(v, format_of(v), c, &out);
+		if (r || aif_memory_failed()) {
+			aif_out_abort(&out);
+			r = aif_err_set(err, -ENOMEM, "out of memory");
+		} else {
+			r = aif_out_commit(&out, err);
+		}
+	}
+	aif_stop_end();
+	return r ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+}
+
+static int print(const struct values *v, const struct aif_comparison *c, struct aif_err *err)
+{
+	struct aif_out out = {.fd = -1};
+	int format = format_of(v), status;
+
+	if (write_answer(v, format, c, &out) < 0)
+		aif_buf_clear(&out.buf);
+	status = format == FORMAT_TABLE || format == FORMAT_MARKDOWN
+			 ? aif_view_print_text(&out.buf, err)
+			 : aif_view_print(&out.buf, err);
+	aif_buf_finish(&out.buf);
+	return status;
 }
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
@@ -56,7 +120,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 					   .any_machine = v->any_machine};
 	struct aif_side a = {0}, b = {0};
 	struct aif_comparison c = {0};
-	struct aif_buf out = {0};
+	bool to_file = v->output && strcmp(v->output, "-") != 0;
 	int r, status = AIF_EXIT_FAILURE;
 
 	(void)words_len;
@@ -65,12 +129,9 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		r = aif_side_arg(words[1], v->baselines, &b, err);
 	if (!r)
 		r = aif_compare(&a, &b, &o, &c, err);
-	if (!r) {
-		write_answer(v, &c, &out);
-		status = v->format == FORMAT_JSON ? aif_view_print(&out, err)
-						  : aif_view_print_text(&out, err);
-	}
-	aif_buf_finish(&out);
+	if (!r)
+		status = to_file || format_of(v) == FORMAT_SVG ? write_file(v, &c, err)
+							       : print(v, &c, err);
 	aif_comparison_finish(&c);
 	aif_side_finish(&a);
 	aif_side_finish(&b);
@@ -98,6 +159,7 @@ const struct aif_command aif_command_diff = {
 		"aiflame diff old.data new.data\tdifferences of two runs\n"
 		"aiflame diff old new\tof two directories with five runs each: with verdicts\n"
 		"aiflame diff run.data@steps:10-50 run.data@steps:110-150\tof two parts of a run\n"
+		"aiflame diff old new -o diff.svg\ta flame graph of both: red takes longer\n"
 		"aiflame diff --format md old new\tfor a pull request\n",
 	.opts = opts,
 	.defaults = &defaults,

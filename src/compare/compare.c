@@ -26,6 +26,7 @@ void aif_comparison_finish(struct aif_comparison *c)
 {
 	free(c->kernels);
 	free(c->means);
+	free(c->looks);
 	free(c->findings);
 	free(c->moves);
 	aif_tree_finish(&c->tree);

@@ -95,6 +95,17 @@ struct aif_move {
 	double delta;
 };
 
+/* Says how a frame has changed, with all that it called. */
+enum aif_compare_look {
+	AIF_LOOK_SAME,
+	AIF_LOOK_UNKNOWN, /* cannot tell, or too little time to be tested */
+	AIF_LOOK_UP,
+	AIF_LOOK_DOWN,
+	AIF_LOOK_NEW,
+	AIF_LOOK_GONE,
+	AIF_LOOKS
+};
+
 struct aif_comparison {
 	const struct aif_side *a, *b;
 	enum aif_compare_unit unit;
@@ -106,8 +117,11 @@ struct aif_comparison {
 	size_t kernels_len, kernels_cap;
 	struct aif_strset names; /* of kernels */
 
-	struct aif_tree tree; /* both sides' stacks; its values are those of .means */
-	double (*means)[2];   /* by node: ns a unit of A, of B; of device and idle time */
+	/* Both sides' stacks, sealed. Its values are widths: what a frame takes itself in the side where it takes more, so that
+	 * what is gone is seen; frames too narrow to draw have given theirs to their callers. */
+	struct aif_tree tree;
+	double (*means)[2]; /* by node: ns a unit of A, of B; of device and idle time */
+	uint8_t *looks;     /* by node: enum aif_compare_look */
 	struct aif_finding
 		*findings; /* changes before moves, the largest first; idle time among them */
 	size_t findings_len, findings_cap;

@@ -28,7 +28,7 @@ static void put_value(const struct aif_budget *b, double v, struct aif_buf *out)
 	else if (b->of == AIF_BUDGET_VALUE)
 		aif_buf_printf(out, "%.6g", v);
 	else
-		aif_words_ns(v, out);
+		aif_words_ns(NULL, v, out);
 }
 
 static bool is_time(const struct aif_budget *b)
@@ -145,7 +145,7 @@ static void put_first(const struct aif_gate *g, const char *end, struct aif_buf 
 		aif_buf_puts(out, "look at ");
 		aif_compare_stack(g->c, f->node, 4, out);
 		aif_buf_puts(out, ": ");
-		aif_words_signed_ns(f->delta, out);
+		aif_words_signed_ns(g->c, f->delta, out);
 		aif_buf_puts(out, ", ");
 		aif_words_how(g->c, f, out);
 		aif_buf_puts(out, end);

@@ -379,6 +379,80 @@ static int by_size(const void *a, const void *b, void *arg)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
+/* ---- the picture ----------------------------------------------------------------------------- */
+
+/* A frame narrower than that part of the picture is not drawn. */
+#define NARROW_PART (1.0 / 10000)
+
+static enum aif_compare_look look_of(const struct comparing *s, size_t n)
+{
+	const struct aif_comparison *c = s->c;
+	const struct aif_compared *t = &s->tests[n];
+	double a = c->means[n][0], b = c->means[n][1];
+
+	if (!(a > 0) || !(b > 0))
+		return a > 0 ? AIF_LOOK_GONE : AIF_LOOK_NEW;
+	if (!is_large(s, DEVICE, n))
+		return AIF_LOOK_UNKNOWN;
+	if (c->decides)
+		return t->answer == AIF_CHANGE_UP     ? AIF_LOOK_UP
+		       : t->answer == AIF_CHANGE_DOWN ? AIF_LOOK_DOWN
+		       : t->answer == AIF_CHANGE_SAME ? AIF_LOOK_SAME
+						      : AIF_LOOK_UNKNOWN;
+	if (fabs(t->change.delta) < t->change.margin)
+		return AIF_LOOK_SAME;
+	return b > a ? AIF_LOOK_UP : AIF_LOOK_DOWN;
+}
+
+/* Sets the widths of frames and seals the tree: what is too narrow is its caller's. */
+static int set_widths(struct aif_comparison *c)
+{
+	struct aif_tree *t = &c->tree;
+	double(*own)[2] = calloc(t->len + 1, sizeof(*own)), all = 0;
+	double *width = calloc(t->len + 1, sizeof(*width));
+	int e = own && width ? 0 : -ENOMEM;
+
+	for (size_t n = t->len; n-- > 0 && !e;)
+		for (unsigned side = 0; side < 2; side++) {
+			own[n][side] += c->means[n][side];
+			if (n)
+				own[t->nodes[n].parent][side] -= c->means[n][side];
+		}
+	for (size_t n = t->len; n-- > 0 && !e;) {
+		width[n] += AIF_MAX(AIF_MAX(own[n][0], own[n][1]), 0);
+		if (n)
+			width[t->nodes[n].parent] += width[n];
+		all = width[n];
+	}
+	for (size_t n = t->len; n-- > 0 && !e;) {
+		double self = AIF_MAX(AIF_MAX(own[n][0], own[n][1]), 0);
+		bool is_narrow = n && width[n] < all * NARROW_PART;
+
+		t->nodes[n].self += is_narrow ? 0 : (uint64_t)(self + 0.5);
+		if (is_narrow && width[t->nodes[n].parent] >= all * NARROW_PART)
+			t->nodes[t->nodes[n].parent].self += (uint64_t)(width[n] + 0.5);
+	}
+	free(own);
+	free(width);
+	return e ? e : aif_tree_seal(t);
+}
+
+/* Tests frames with all that they called, device and idle time together. */
+static int look_at(struct comparing *s)
+{
+	struct aif_comparison *c = s->c;
+	size_t cells = c->tree.len * s->runs;
+	int e;
+
+	for (size_t i = 0; i < cells; i++)
+		s->values[DEVICE][i] += s->values[IDLE][i];
+	c->looks = calloc(c->tree.len + 1, sizeof(*c->looks));
+	e = c->looks ? test_nodes(s, DEVICE) : -ENOMEM;
+	for (size_t n = 0; n < c->tree.len && !e; n++)
+		c->looks[n] = (uint8_t)look_of(s, n);
+	return e ? e : set_widths(c);
+}
+
 int aif_compare_stacks(struct aif_comparison *c, const struct aif_map *aliases)
 {
 	struct comparing s = {.c = c, .runs = aif_compare_runs(c)};
@@ -396,6 +470,8 @@ int aif_compare_stacks(struct aif_comparison *c, const struct aif_map *aliases)
 		if (!e)
 			e = visit(&s, k);
 	}
+	if (!e)
+		e = look_at(&s);
 	if (!e && c->findings_len)
 		qsort_r(c->findings, c->findings_len, sizeof(*c->findings), by_size, c);
 	for (unsigned k = 0; k < KINDS; k++) {

@@ -136,6 +136,7 @@ static void put_metrics(const struct aif_comparison *c, bool is_markdown, struct
 		aif_words_change(&of->change, &cells[3]);
 		aif_words_verdict(c, of, aif_metric_is_ns(m), &cells[4]);
 	}
+	aif_buf_puts(out, any ? "\n" : "");
 	g.rows = any ? g.rows : 0;
 	grid_print(&g, out);
 }
@@ -162,7 +163,7 @@ static void put_findings(const struct aif_comparison *c, size_t most, bool is_ma
 		const struct aif_finding *f = &c->findings[i];
 		struct aif_buf *cells = grid_row(&g);
 
-		aif_words_signed_ns(f->delta, &cells[0]);
+		aif_words_signed_ns(c, f->delta, &cells[0]);
 		if (!f->is_change)
 			aif_buf_puts(&cells[1], "moved");
 		else if (c->decides)
@@ -202,9 +203,9 @@ static void put_kernels(const struct aif_comparison *c, size_t most, bool is_mar
 		struct aif_buf *cells = grid_row(&g);
 
 		if (k->a)
-			aif_words_ns(k->time.change.a, &cells[0]);
+			aif_words_ns(c, k->time.change.a, &cells[0]);
 		if (k->b)
-			aif_words_ns(k->time.change.b, &cells[1]);
+			aif_words_ns(c, k->time.change.b, &cells[1]);
 		aif_words_change(&k->time.change, &cells[2]);
 		if (c->decides)
 			aif_buf_puts(&cells[3], aif_words_answer(k->time.answer, true));
@@ -247,7 +248,6 @@ static void put_all(const struct aif_comparison *c, size_t most, bool is_markdow
 	aif_buf_puts(out, end);
 	put_lines(&c->problems, "no verdict: ", out);
 	put_lines(&c->notes, "note: ", out);
-	aif_buf_putc(out, '\n');
 	put_metrics(c, is_markdown, out);
 	put_findings(c, most, is_markdown, out);
 	put_kernels(c, most, is_markdown, out);

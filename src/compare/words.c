@@ -6,24 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-void aif_words_ns(double ns, struct aif_buf *b)
-{
-	if (ns < 0)
-		aif_buf_putc(b, '-');
-	ns = fabs(ns);
-	if (ns > 0 && ns < 10)
-		aif_buf_printf(b, "%.1f ns", ns);
-	else
-		aif_human_ns(b, ns < 1e18 ? (uint64_t)(ns + 0.5) : UINT64_MAX);
-}
-
-void aif_words_signed_ns(double ns, struct aif_buf *b)
-{
-	if (ns >= 0)
-		aif_buf_putc(b, '+');
-	aif_words_ns(ns, b);
-}
-
 static void put_number(double v, struct aif_buf *b)
 {
 	if (v < 1e6 && fabs(v - rint(v)) > 1e-9)
@@ -32,10 +14,30 @@ static void put_number(double v, struct aif_buf *b)
 		aif_human_count(b, (uint64_t)(v + 0.5));
 }
 
+void aif_words_ns(const struct aif_comparison *c, double ns, struct aif_buf *b)
+{
+	if (ns < 0)
+		aif_buf_putc(b, '-');
+	ns = fabs(ns);
+	if (c && aif_compare_run(c, 0)->is_counts)
+		put_number(ns, b);
+	else if (ns > 0 && ns < 10)
+		aif_buf_printf(b, "%.1f ns", ns);
+	else
+		aif_human_ns(b, ns < 1e18 ? (uint64_t)(ns + 0.5) : UINT64_MAX);
+}
+
+void aif_words_signed_ns(const struct aif_comparison *c, double ns, struct aif_buf *b)
+{
+	if (ns >= 0)
+		aif_buf_putc(b, '+');
+	aif_words_ns(c, ns, b);
+}
+
 void aif_words_value(enum aif_metric m, double value, struct aif_buf *b)
 {
 	if (aif_metric_is_ns(m))
-		aif_words_ns(value, b);
+		aif_words_ns(NULL, value, b);
 	else if (m == AIF_METRIC_BYTES)
 		aif_human_bytes(b, (uint64_t)(value + 0.5));
 	else
@@ -122,7 +124,7 @@ static void put_moves(const struct aif_comparison *c, const struct aif_finding *
 			aif_buf_puts(b, any ? ", " : up ? (b->len ? " to " : "to ") : "from ");
 			aif_buf_append(b, text, len);
 			aif_buf_puts(b, " (");
-			aif_words_signed_ns(m->delta, b);
+			aif_words_signed_ns(c, m->delta, b);
 			aif_buf_putc(b, ')');
 			any = true;
 		}
@@ -149,9 +151,9 @@ void aif_words_how(const struct aif_comparison *c, const struct aif_finding *f, 
 	}
 	if (f->is_idle) {
 		aif_buf_puts(b, f->delta > 0 ? "waits longer: " : "waits less: ");
-		aif_words_ns(f->time.change.a, b);
+		aif_words_ns(c, f->time.change.a, b);
 		aif_buf_puts(b, " -> ");
-		aif_words_ns(f->time.change.b, b);
+		aif_words_ns(c, f->time.change.b, b);
 		return;
 	}
 	if (often && f->a_launches > 0) {
@@ -163,9 +165,9 @@ void aif_words_how(const struct aif_comparison *c, const struct aif_finding *f, 
 	if ((longer || !often) && f->a_launches > 0 && f->b_launches > 0) {
 		aif_buf_puts(b, often ? "; " : "");
 		aif_buf_puts(b, f->longer > 0 ? "takes longer: " : "takes less: ");
-		aif_words_ns(f->time.change.a / f->a_launches, b);
+		aif_words_ns(c, f->time.change.a / f->a_launches, b);
 		aif_buf_puts(b, " -> ");
-		aif_words_ns(f->time.change.b / f->b_launches, b);
+		aif_words_ns(c, f->time.change.b / f->b_launches, b);
 		aif_buf_puts(b, " each");
 	}
 }

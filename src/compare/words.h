@@ -5,9 +5,9 @@
 
 /* Pieces of what is said of a comparison, the same in all formats. */
 
-/* "12.3 ms" of ns a unit; with a sign "+12.3 ms". */
-void aif_words_ns(double ns, struct aif_buf *b);
-void aif_words_signed_ns(double ns, struct aif_buf *b);
+/* "12.3 ms" of ns a unit, or a number where the comparison (NULL: of times) is one of counts; with a sign "+12.3 ms". */
+void aif_words_ns(const struct aif_comparison *c, double ns, struct aif_buf *b);
+void aif_words_signed_ns(const struct aif_comparison *c, double ns, struct aif_buf *b);
 /* A metric's value: ns, bytes or a number. */
 void aif_words_value(enum aif_metric m, double value, struct aif_buf *b);
 /* "+5.1 % (+3.9 to +6.2 %)"; without an interval "+5.1 %"; "new" where A has none. */
@@ -28,3 +28,7 @@ void aif_words_side(const struct aif_side *s, char letter, struct aif_buf *b);
 void aif_comparison_text(const struct aif_comparison *c, size_t most, struct aif_buf *out);
 void aif_comparison_markdown(const struct aif_comparison *c, size_t most, struct aif_buf *out);
 void aif_comparison_json(const struct aif_comparison *c, struct aif_buf *out);
+/* compare/svg.c: the differential flame graph. title NULL and width 0: the usual. 0 or -ENOMEM; the caller commits. */
+struct aif_out;
+int aif_comparison_svg(const struct aif_comparison *c, const char *title, uint32_t width,
+		       struct aif_out *out);

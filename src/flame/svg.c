@@ -65,12 +65,21 @@ static size_t columns_of(double px, double column)
 	return px < column ? 0 : (size_t)(px / column);
 }
 
-static void style_put(struct aif_buf *b)
+/* Returns the colours, of which a box has colour_of(). */
+static const struct aif_palette_colour *colours_of(const struct picture *p, size_t *ret_len)
+{
+	if (!p->opts->look)
+		return aif_palette(ret_len);
+	*ret_len = p->opts->look->colours_len;
+	return p->opts->look->colours;
+}
+
+static void style_put(const struct picture *p, struct aif_buf *b)
 {
 	const struct aif_palette_colour *colours;
 	size_t len;
 
-	colours = aif_palette(&len);
+	colours = colours_of(p, &len);
 	aif_buf_puts(b, "<style>\n");
 	aif_buf_puts(b, css);
 	for (size_t i = 0; i < len; i++) {
@@ -92,6 +101,8 @@ static size_t colour_of(const struct picture *p, const struct aif_flame_box *box
 	size_t len;
 	const char *text = aif_tree_text(p->tree, name, &len);
 
+	if (p->opts->look)
+		return p->opts->look->colour_of(p->opts->look->arg, box->node);
 	return aif_palette_of(aif_tree_type_of(p->tree, name), text, len);
 }
 
@@ -113,14 +124,15 @@ static uint32_t legend_put(const struct picture *p, struct aif_buf *b, uint32_t 
 	double x = PAD;
 	size_t len;
 
-	colours = aif_palette(&len);
+	colours = colours_of(p, &len);
 	assert(len <= 64);
 	for (size_t i = 1; i < p->layout.len; i++)
 		used |= UINT64_C(1) << colour_of(p, &p->layout.boxes[i]);
 	aif_buf_puts(b, "<g class=\"legend\">\n");
 	for (size_t i = 0; i < len; i++) {
-		const char *name =
-			i == AIF_TREE_CXX && p->opts->cxx ? p->opts->cxx : colours[i].name;
+		const char *name = i == AIF_TREE_CXX && p->opts->cxx && !p->opts->look
+					   ? p->opts->cxx
+					   : colours[i].name;
 		double width = 19 + word_px(name);
 
 		if (!(used >> i & 1))
@@ -216,7 +228,7 @@ static void head_put(struct picture *p, struct aif_buf *b)
 		       has_two_lines(p) ? " quality" : "");
 	aif_svg_text(b, title, strlen(title), NAME_COLUMNS);
 	aif_buf_puts(b, "</title>\n<!-- made by aiflame " AIF_VERSION " -->\n");
-	style_put(b);
+	style_put(p, b);
 	aif_buf_printf(b,
 		       "<rect class=\"paper\" width=\"%u\" height=\"%u\"/>\n"
 		       "<text id=\"title\" class=\"title\" x=\"%d\" y=\"%u\">",
@@ -331,6 +343,10 @@ static void title_put(const struct picture *p, struct aif_buf *b, const struct a
 		aif_svg_text(b, full, len, NAME_COLUMNS);
 		++*ret_names;
 	}
+	if (p->opts->look) {
+		p->opts->look->tooltip(p->opts->look->arg, box->node, b);
+		return;
+	}
 	aif_buf_putc(b, '\n');
 	value_put(p, b, node->total);
 	share_put(b, node->total, p->total, "all");
@@ -340,7 +356,7 @@ static void title_put(const struct picture *p, struct aif_buf *b, const struct a
 	if (!box->node)
 		return;
 	aif_buf_putc(b, '\n');
-	aif_buf_puts(b, aif_palette(&colours)[colour_of(p, box)].name);
+	aif_buf_puts(b, colours_of(p, &colours)[colour_of(p, box)].name);
 	if (type & AIF_TREE_INLINED)
 		aif_buf_puts(b, ", inlined");
 	/* Executions are measured, what lies inside of a kernel is a share of its samples; that
@@ -426,7 +442,7 @@ static void box_put(const struct picture *p, struct aif_buf *b, struct aif_buf *
 	title_put(p, title, box, text, len, &names);
 	b->failed |= aif_buf_failed(title);
 	aif_buf_printf(b, "<g class=\"%s%u\" data-v=\"%u %.0f %.0f %u\"><title>",
-		       aif_palette(&colours)[colour_of(p, box)].letter,
+		       colours_of(p, &colours)[colour_of(p, box)].letter,
 		       aif_palette_shade(text, len), box->depth, 1e9 * (double)box->start / all,
 		       1e9 * (double)node->total / all, names);
 	aif_buf_append(b, title->data, title->len);
@@ -453,10 +469,14 @@ static void tail_put(const struct picture *p, struct aif_buf *b)
 		       "<text id=\"note\" class=\"note\" x=\"%u\" y=\"%u\">",
 		       y, p->width, BAR, y, p->width, PAD, y + 20, p->width - PAD, y + 20,
 		       p->width - PAD, y + 20);
-	aif_buf_puts(b, "all ");
-	value_put(p, b, p->total);
-	if (p->opts->steps)
-		aif_buf_puts(b, " a step");
+	if (p->opts->look) {
+		aif_svg_text(b, p->opts->look->total, strlen(p->opts->look->total), NAME_COLUMNS);
+	} else {
+		aif_buf_puts(b, "all ");
+		value_put(p, b, p->total);
+		if (p->opts->steps)
+			aif_buf_puts(b, " a step");
+	}
 	if (p->layout.left_out) {
 		aif_buf_puts(b, " \u00b7 ");
 		aif_human_counted(b, p->layout.left_out, "frame");
@@ -503,7 +523,7 @@ int aif_svg_write(const struct aif_tree *t, const struct aif_svg_opts *o, struct
 		aif_out_flush_if_full(out);
 	}
 	aif_buf_puts(b, "</g>\n");
-	if (r == 0)
+	if (r == 0 && !o->look)
 		r = aif_flame_narrow_put(t, &p.layout, MAX_ROWS, out, &p.missing);
 	tail_put(&p, b);
 	aif_buf_finish(&title);

@@ -11,6 +11,19 @@
  * drawn, none narrower than 0.1 px: what is left out is said at the lower edge, and never changes a
  * width; the script finds it, and draws it where somebody zooms in (narrow.h).
  */
+struct aif_palette_colour;
+
+/* Colours and tooltips that say something else than what kind of frame it is. The tree has no frame too narrow to draw. */
+struct aif_svg_look {
+	const struct aif_palette_colour *colours; /* in order of the legend, at most 64 */
+	size_t colours_len;
+	size_t (*colour_of)(const void *arg, uint32_t node);
+	/* Appends the lines of a tooltip behind the frame's name, each after a line end, as XML. */
+	void (*tooltip)(const void *arg, uint32_t node, struct aif_buf *b);
+	const void *arg;
+	const char *total; /* at the lower edge, in place of the root's value */
+};
+
 struct aif_svg_opts {
 	const char *title, *subtitle; /* any bytes; "" for none */
 	const char *
@@ -22,8 +35,9 @@ struct aif_svg_opts {
 	const struct aif_profile *profile;
 	uint64_t
 		steps; /* widths stand for all of them, numbers for one in the mean; 0: numbers are whole */
-	uint32_t width; /* px; 0: 1200, and in a browser as wide as the window */
-	bool inverted;  /* callers above callees */
+	uint32_t width;                  /* px; 0: 1200, and in a browser as wide as the window */
+	bool inverted;                   /* callers above callees */
+	const struct aif_svg_look *look; /* NULL: colours by kind of frame */
 };
 
 /* The tree must be sealed. The same tree gives the same bytes. 0 or -ENOMEM; what goes wrong in

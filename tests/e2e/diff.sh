@@ -38,6 +38,16 @@ check "a comma belongs to a time" says '2 runs' "$aiflame" diff before/1.data@0,
 check "folded text has no verdict" sh -c "'$aiflame' flame before/1.data -o a.folded && '$aiflame' flame after/1.data -o b.folded &&
 	'$aiflame' diff a.folded b.folded | grep -q 'has counts and no times'"
 
+"$aiflame" diff before after -o diff.svg
+check "the picture is XML, with what is gone and what is new" sh -c "python3 -c '
+import xml.etree.ElementTree as e
+t = \"\".join(e.parse(\"diff.svg\").getroot().itertext())
+assert \"A: before (3), B: after (3)\" in t, t[:2000]
+assert \"only in A\" in t and \"only in B\" in t
+for frame in (\"scale_and_shift\", \"shift\", \"attention\"):
+    assert frame in t, frame'"
+check "it is written over, other files are not" sh -c "'$aiflame' diff before after -o diff.svg && echo precious >mine.txt && ! '$aiflame' diff before after -o mine.txt"
+
 check "a gate passes what is kept" status_is 0 "$aiflame" gate --budget 'launches +30%' --budget 'bytes 0' before after
 check "a gate fails what is exceeded" status_is 3 "$aiflame" gate --budget 'launches 0' before after
 check "swapped sides are an improvement" status_is 0 "$aiflame" gate --budget 'launches 0' after before
