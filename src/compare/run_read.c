@@ -225,7 +225,8 @@ int aif_run_read(const char *bytes, size_t n, const char *path, struct aif_run *
 	if (n < sizeof(begin) - 1 || memcmp(bytes, begin, sizeof(begin) - 1) != 0)
 		return aif_err_set(err, -EINVAL,
 				   "%s: a reduced run of another version than 1, or none", path);
-	e = ret->path ? aif_tree_init(&ret->tree, true) : -ENOMEM;
+	/* Names may all be empty. */
+	e = ret->path && aif_buf_reserve(&r.bytes, 1) ? aif_tree_init(&ret->tree, true) : -ENOMEM;
 	if (!e)
 		e = read_lines(&r, bytes, n, path, err);
 	if (!e)

@@ -21,18 +21,16 @@ struct grid {
 	size_t columns, rows, cap;
 	struct cells {
 		struct aif_buf text[COLUMNS_MAX];
-	} * row;
+	} * row, spare; /* spare: takes the cells of rows that there was no memory for */
 	bool failed;
 };
 
-/* Begins a row. Returns its cells; of no table, where memory ran out. */
+/* Begins a row. Returns its cells. */
 static struct aif_buf *grid_row(struct grid *g)
 {
-	static struct cells none;
-
 	if (aif_grow(&g->row, &g->cap, g->rows + 1, sizeof(*g->row)) < 0) {
 		g->failed = true;
-		return none.text;
+		return g->spare.text;
 	}
 	g->row[g->rows] = (struct cells){0};
 	return g->row[g->rows++].text;
@@ -100,6 +98,8 @@ static void grid_print(struct grid *g, struct aif_buf *out)
 			out->failed |= aif_buf_failed(&g->row[r].text[i]);
 			aif_buf_finish(&g->row[r].text[i]);
 		}
+	for (size_t i = 0; i < COLUMNS_MAX; i++)
+		aif_buf_finish(&g->spare.text[i]);
 	out->failed |= g->failed;
 	free(g->row);
 }
@@ -121,6 +121,11 @@ static void put_metrics(const struct aif_comparison *c, bool is_markdown, struct
 	struct grid g = {.is_markdown = is_markdown};
 	bool any = false;
 
+	for (unsigned m = 0; m < AIF_METRICS; m++)
+		any |= c->has_metric[m];
+	if (!any)
+		return;
+	aif_buf_putc(out, '\n');
 	grid_head(&g, titles, AIF_ARRAY_LEN(titles));
 	for (unsigned m = 0; m < AIF_METRICS; m++) {
 		const struct aif_compared *of = &c->metric[m];
@@ -128,7 +133,6 @@ static void put_metrics(const struct aif_comparison *c, bool is_markdown, struct
 
 		if (!c->has_metric[m])
 			continue;
-		any = true;
 		cells = grid_row(&g);
 		aif_buf_puts(&cells[0], aif_metric_name(m));
 		aif_words_value(m, of->change.a, &cells[1]);
@@ -136,8 +140,6 @@ static void put_metrics(const struct aif_comparison *c, bool is_markdown, struct
 		aif_words_change(&of->change, &cells[3]);
 		aif_words_verdict(c, of, aif_metric_is_ns(m), &cells[4]);
 	}
-	aif_buf_puts(out, any ? "\n" : "");
-	g.rows = any ? g.rows : 0;
 	grid_print(&g, out);
 }
 
