@@ -243,6 +243,9 @@ def programs(args):
     add("report of a part", ["report", "--time", "0.1,0.6", "full.data"])
     add("why", ["why", "full.data"])
     add("why as JSON", ["why", "--format", "json", "--time", "steps:2-3", "full.data"])
+    add("diff", ["diff", "full.data", "full.data@steps:2-3"])
+    add("diff as JSON", ["diff", "--format", "json", "--unit", "run", "full.data,full.data", "full.data"])
+    add("diff as a picture", ["diff", "-o", "out.svg", "full.data", "full.data"], makes=["out.svg"])
     add("info", ["info", "full.data"])
     for t in reports:
         add("report --" + t, ["report", "--" + t, "full.data"])
