@@ -20,9 +20,9 @@ struct totals {
 	struct aif_map threads; /* those that were met */
 };
 
-/* A sample is of a moment, and so are the waits of a recording, several of which may be one row; an imported trace tells
- * where each of its spans and waits ends, and stacks with lengths (speedscope's events among them) lie one behind another. */
-static bool has_end(const struct aif_profile *p, const struct aif_cpu_row *row)
+/* An imported trace tells where each of its spans and waits ends, and stacks with lengths (speedscope's events among them)
+ * lie one behind another. */
+bool aif_cpu_has_end(const struct aif_profile *p, const struct aif_cpu_row *row)
 {
 	return row->waiting
 		       ? p->traits.is_imported
@@ -45,7 +45,7 @@ static bool cut(const struct aif_profile *p, const struct aif_selection *w, stru
 
 	if (from == 0 && to == UINT64_MAX)
 		return true;
-	if (!*ns || !has_end(p, row)) /* saturated: what was before the start is at it */
+	if (!*ns || !aif_cpu_has_end(p, row)) /* saturated: what was before the start is at it */
 		return AIF_MAX(row->time, p->start_ns) >= from &&
 		       AIF_MAX(row->time, p->start_ns) < to;
 	if (__builtin_add_overflow(row->time, *ns, &end))

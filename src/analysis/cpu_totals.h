@@ -12,6 +12,10 @@
 bool aif_cpu_part(const struct aif_profile *p, const struct aif_selection *sel,
 		  const struct aif_cpu_row *row, struct aif_cpu_row *ret);
 
+/* True if a row has a beginning and a length: spans and waits of an imported trace. A sample is of a moment, and so are
+ * the waits of a recording, several of which may be one row. */
+bool aif_cpu_has_end(const struct aif_profile *p, const struct aif_cpu_row *row);
+
 /* True if a stack is of time off CPU (record --off-cpu), whatever for. */
 bool aif_cpu_is_off_cpu(const struct aif_profile *p, uint32_t stack);
 

@@ -3,14 +3,11 @@
 
 #include "cmd/selection.h"
 #include "cmd/command.h"
-#include "cmd/iga.h"
-#include "cmd/nvdisasm.h"
+#include "cmd/disassembler.h"
 #include "cmd/profile_arg.h"
-#include "isa/disasm.h"
 #include "profile/file.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 struct values {
 	const char *input;
@@ -27,38 +24,19 @@ static const struct aif_opt opts[] = {
 };
 static const struct values defaults = {.min_ppm = 5000};
 
-struct disassemblers {
-	struct aif_nvdisasm nvdisasm;
-	struct aif_iga iga;
-};
-
-static void disassemble(void *arg, const struct aif_code *code, const char *arch,
-			struct aif_buf *ret)
-{
-	struct disassemblers *d = arg;
-	unsigned sm = aif_disasm_sm(arch);
-
-	if (sm)
-		aif_nvdisasm_text(&d->nvdisasm, code, sm, ret);
-	else
-		aif_iga_text(&d->iga, code, arch, ret);
-}
-
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
 	struct aif_view view = {0};
 	struct aif_buf out = {0};
-	struct disassemblers d = {.nvdisasm.p = &view.profile, .iga.p = &view.profile};
-	struct aif_annotate_opts o = {.min_ppm = v->min_ppm,
-				      .columns = aif_view_columns(),
-				      .disassemble = disassemble,
-				      .arg = &d};
+	struct aif_disassemblers d = {0};
+	struct aif_annotate_opts o = {.min_ppm = v->min_ppm, .columns = aif_view_columns()};
 	const char *path;
 	int status = AIF_EXIT_FAILURE;
 
 	if (words_len == 2)
 		aif_view_put_in_order(&words[1], &words[0]);
+	aif_disassemblers_use(&d, &view.profile, &o);
 	o.kernel = words[0];
 	path = aif_view_path(v->input, words + 1, words_len - 1, err);
 	if (!path)
@@ -69,18 +47,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		    aif_profile_check(&view.profile, path, err) == 0)
 			status = aif_view_print_text(&out, err);
 	}
-	if (d.nvdisasm.is_missed && status == AIF_EXIT_OK)
-		fputs("aiflame: instructions are shown without operands: nvdisasm was not "
-		      "found; put it into $PATH, it is part of CUDA toolkits and of Triton\n",
-		      stderr);
-	if (d.iga.is_missed && status == AIF_EXIT_OK)
-		fputs("aiflame: instructions are shown without operands: IGA was not found "
-		      "or does not know this device; install Intel's graphics compiler "
-		      "(Debian: libigc1)\n",
-		      stderr);
+	if (status == AIF_EXIT_OK)
+		aif_disassemblers_report_missed(&d);
 	if (status != AIF_EXIT_OK && !err->code)
 		aif_profile_check(&view.profile, path, err);
-	aif_nvdisasm_finish(&d.nvdisasm);
+	aif_disassemblers_finish(&d);
 	aif_buf_finish(&out);
 	aif_view_finish(&view);
 	return status;

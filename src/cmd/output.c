@@ -51,6 +51,8 @@ static bool is_ours(const uint8_t *head, size_t n)
 
 	if (begins(head, n, "<?xml"))
 		return has(head, n, "<!-- made by aiflame");
+	if (begins(head, n, "<!doctype html>\n<!-- made by aiflame"))
+		return true;
 	if (begins(head, n, "SQLite format 3")) /* of which a profile is one, too */
 		return n >= 72 && memcmp(head + 68, id, sizeof(id)) != 0 &&
 		       has(head, n, "kernel_times");

@@ -7,7 +7,6 @@
 #include "names/process_names.h"
 #include "analysis/backward.h"
 #include "analysis/idle/blame.h"
-#include "analysis/untimed.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -425,7 +424,8 @@ static int share_add(struct towers *t, const struct aif_attribution_row *row,
 		return -EOVERFLOW;
 	if (value)
 		d->grades |= 1u << (row->grade & 31);
-	return 0;
+	return aif_flame_report_placed(t->o, t->row, at.node, kernel_node, row->wall_ns,
+				       row->samples, row->launches);
 }
 
 static int row_add(struct towers *t, const struct aif_attribution_row *row)
@@ -482,15 +482,15 @@ static int idle_row_add(struct towers *t, const struct aif_idle_row *row)
 	    __builtin_add_overflow(t->tree->details[at.node].time_ns, row->ns,
 				   &t->tree->details[at.node].time_ns))
 		return -EOVERFLOW;
-	return 0;
+	return aif_flame_report_placed(t->o, t->row, at.node, 0, row->ns, 0, 0);
 }
 
 static int idle_rows_add(struct towers *t, const struct aif_idle_blame *idle)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < idle->len; i++)
-		r = idle_row_add(t, &idle->rows[i]);
+	for (t->row = 0; r == 0 && t->row < idle->len; t->row++)
+		r = idle_row_add(t, &idle->rows[t->row]);
 	return r;
 }
 
@@ -507,8 +507,8 @@ static int rows_add(struct towers *t, const struct aif_attribution *a, struct ai
 		return r;
 	t->part_places = calloc(t->backward.parts_len + 1, sizeof(*t->part_places));
 	r = t->part_places ? 0 : -ENOMEM;
-	for (size_t i = 0; r == 0 && i < a->rows_len; i++)
-		r = row_add(t, &a->rows[i]);
+	for (t->row = 0; r == 0 && t->row < a->rows_len; t->row++)
+		r = row_add(t, &a->rows[t->row]);
 	if (r == 0 && t->o->idle)
 		r = idle_rows_add(t, t->o->idle);
 	if (r == 0)

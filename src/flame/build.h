@@ -37,6 +37,14 @@ enum aif_flame_ranges {
 
 struct aif_idle_blame;
 
+/* The place of a row in the tree, and its values. */
+struct aif_flame_placed {
+	size_t row; /* of the attribution, of the CPU totals, or of the idle time */
+	/* The last frame; the kernel's, which has the launches: 0 for idle and CPU time. */
+	uint32_t node, kernel_node;
+	uint64_t ns, samples, launches;
+};
+
 struct aif_flame_opts {
 	enum aif_flame_leaf leaf;
 	enum aif_flame_by by;
@@ -50,7 +58,20 @@ struct aif_flame_opts {
 	const struct aif_selection
 		*sel; /* what the attribution is of; NULL: all. For which launches are whose */
 	const struct aif_idle_blame *idle; /* of device time: idle time beside it; or NULL */
+	/* Is given each row that has a place in the tree, for who needs to know which; NULL: nobody. 0 or -errno, which
+	 * ends it. */
+	int (*placed)(void *arg, const struct aif_flame_placed *placed);
+	void *placed_arg;
 };
+
+static inline int aif_flame_report_placed(const struct aif_flame_opts *o, size_t row, uint32_t node,
+					  uint32_t kernel_node, uint64_t ns, uint64_t samples,
+					  uint64_t launches)
+{
+	struct aif_flame_placed placed = {row, node, kernel_node, ns, samples, launches};
+
+	return o->placed ? o->placed(o->placed_arg, &placed) : 0;
+}
 
 /* Returns the unit of the values for aif_svg_opts.unit: NULL for ns. */
 const char *aif_flame_unit(enum aif_flame_by by);

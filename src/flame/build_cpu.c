@@ -117,7 +117,7 @@ static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
 	    (t->p->traits.cpu_weights != AIF_CPU_WEIGHTS_SPANS && !t->p->traits.samples_unknown &&
 	     __builtin_add_overflow(d->samples, s->samples, &d->samples)))
 		return -EOVERFLOW;
-	return 0;
+	return aif_flame_report_placed(t->o, t->row, at.node, 0, s->weight_ns, s->samples, 0);
 }
 
 static int cpu_add(struct towers *t, const struct aif_cpu_totals *cpu, struct aif_err *err)
@@ -127,17 +127,16 @@ static int cpu_add(struct towers *t, const struct aif_cpu_totals *cpu, struct ai
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; r == 0 && i < cpu->stacks_len; i++) {
-		const struct aif_cpu_stack *s = &cpu->stacks[i];
-
-		bool is_new =
-			t->o->by_thread && cpu->threads > 1 && (!i || s->thread != s[-1].thread);
+	for (t->row = 0; r == 0 && t->row < cpu->stacks_len; t->row++) {
+		const struct aif_cpu_stack *s = &cpu->stacks[t->row];
+		bool is_new = t->o->by_thread && cpu->threads > 1 &&
+			      (!t->row || s->thread != s[-1].thread);
 
 		if (is_new) {
 			r = thread_begin(t, s->thread);
 			thread = t->on;
 		}
-		if (r == 0 && s->range != (is_new || !i ? 0 : s[-1].range))
+		if (r == 0 && s->range != (is_new || !t->row ? 0 : s[-1].range))
 			r = ranges_begin(t, s->range, &thread);
 		if (r == 0)
 			r = cpu_stack_add(t, s);

@@ -39,6 +39,7 @@ struct towers {
 	struct place on;
 	/* True if times are not known, or are none: some imported profiles. */
 	bool is_untimed;
+	size_t row; /* the one that is being placed */
 };
 
 #define ON_ROOT ((struct place){.fold = AIF_FRAME_FOLD_ROOT, .known_on = 1})

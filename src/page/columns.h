@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+
+/*
+ * The columns of a page: arrays of numbers behind one another, and a JSON object that says where each is:
+ * {"NAME":["u32",OFFSET,COUNT],...}. Numbers are little-endian, offsets are multiples of four. What is repetitive
+ * is left to gzip. Types:
+ *
+ *   u8 u16 u32   as they are
+ *   d32          u32, each less the one before: ascending numbers pack better so
+ *   u64          the low halves of all, then the high halves
+ */
+struct aif_page_columns {
+	struct aif_buf bytes;
+	struct aif_buf index; /* JSON without the last brace */
+};
+
+void aif_page_columns_init(struct aif_page_columns *c);
+void aif_page_columns_finish(struct aif_page_columns *c);
+/* Failures of memory are kept in the buffers. Names need no quoting. */
+void aif_page_u8(struct aif_page_columns *c, const char *name, const uint8_t *v, size_t n);
+void aif_page_u16(struct aif_page_columns *c, const char *name, const uint16_t *v, size_t n);
+void aif_page_u32(struct aif_page_columns *c, const char *name, const uint32_t *v, size_t n);
+void aif_page_d32(struct aif_page_columns *c, const char *name, const uint32_t *v, size_t n);
+void aif_page_u64(struct aif_page_columns *c, const char *name, const uint64_t *v, size_t n);
+bool aif_page_columns_failed(const struct aif_page_columns *c);

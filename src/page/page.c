@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "page/page.h"
+
+#include "analysis/time.h"
+#include "base/name_sanitize.h"
+#include "flame/palette.h"
+#include "page/strips.h"
+#include "page/tables.h"
+#include "page/trees.h"
+#include "profile/file.h"
+#include "report/summary/summary.h"
+#include "report/why/why.h"
+#include "text/json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <zlib.h>
+
+static const char script[] =
+#include "page.js.inc"
+	;
+static const char style[] =
+#include "page.css.inc"
+	;
+/* The page runs and shows what has these hashes, and nothing else. */
+static const char script_hash[] =
+#include "page.js.hash.inc"
+	;
+static const char style_hash[] =
+#include "page.css.hash.inc"
+	;
+
+struct page {
+	const struct aif_names *names;
+	const struct aif_page_opts *o;
+	struct aif_attribution a;
+	struct aif_idle_part idle;
+	struct aif_page_grid grid;
+	struct aif_page_names texts;
+	struct aif_page_columns columns;
+	struct aif_buf json, lacks, trees;
+};
+
+void aif_page_lack(struct aif_buf *lacks, const char *text)
+{
+	if (lacks->len)
+		aif_buf_putc(lacks, ',');
+	aif_out_json_text(lacks, text);
+}
+
+int aif_page_tree_add(const struct aif_page_trees *t, const char *key, const char *unit,
+		      struct aif_page_tree *tree, struct aif_err *err)
+{
+	char prefix[32];
+	int r;
+
+	snprintf(prefix, sizeof(prefix), "%s_", key);
+	r = aif_page_tree_write(tree, prefix, t->texts, t->columns);
+	if (r < 0)
+		return aif_err_set(err, r, "view: %s", strerror(-r));
+	aif_buf_printf(t->json, "%s{\"key\":\"%s\",\"unit\":", t->json->len ? "," : "", key);
+	aif_out_json_text(t->json, unit);
+	aif_buf_printf(t->json, ",\"join\":%u,\"joined\":%zu,\"joined_below\":%llu}",
+		       tree->cells ? tree->cells->join : 1, tree->joined,
+		       (unsigned long long)tree->joined_below);
+	return 0;
+}
+
+/* ---- what is read -------------------------------------------------------------------------------- */
+
+static int cpu_end_take(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	uint64_t *end = arg, at;
+
+	for (size_t i = 0; i < n; i++) {
+		if (__builtin_add_overflow(rows[i].time,
+					   rows[i].waiting ? rows[i].waiting : rows[i].weight, &at))
+			at = rows[i].time;
+		*end = AIF_MAX(*end, at);
+	}
+	return 0;
+}
+
+/* The end of the last row. */
+static int end_find(const struct page *g, uint64_t *ret)
+{
+	const struct aif_profile *p = g->names->p;
+	uint64_t cpu = p->start_ns;
+	int r = aif_profile_cpu(p, cpu_end_take, &cpu, NULL);
+
+	*ret = p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0;
+	*ret = AIF_MAX(*ret, cpu - p->start_ns);
+	for (size_t i = 0; i < g->idle.t.execs_len; i++)
+		*ret = AIF_MAX(*ret, (uint64_t)AIF_MAX(g->idle.t.execs[i].end, 0));
+	*ret = AIF_MIN(*ret, (uint64_t)AIF_TIME_MAX);
+	return r;
+}
+
+static int page_read(struct page *g, struct aif_err *err)
+{
+	const struct aif_profile *p = g->names->p;
+	uint64_t end = 0;
+	int r = aif_attribution_compute(p, NULL, &g->a, err);
+
+	if (r < 0)
+		return r;
+	r = aif_idle_part_read(p, NULL, &g->idle);
+	if (r == 0)
+		r = end_find(g, &end);
+	if (r < 0)
+		return aif_err_set(err, r, "view: %s", strerror(-r));
+	g->grid = aif_page_grid_of(end);
+	return 0;
+}
+
+/* ---- the object ---------------------------------------------------------------------------------- */
+
+static void text_put(struct page *g, const char *key, const char *text)
+{
+	aif_buf_printf(&g->json, "\"%s\":", key);
+	aif_out_json_text(&g->json, text);
+	aif_buf_putc(&g->json, ',');
+}
+
+static void head_put(struct page *g)
+{
+	const struct aif_profile *p = g->names->p;
+	time_t start = (time_t)(strtoull(aif_profile_meta(p, "start_realtime_ns"), NULL, 10) /
+				AIF_NS_PER_S);
+	struct aif_buf quality = {0};
+	struct tm tm;
+	char date[32] = "";
+
+	if (start && gmtime_r(&start, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm);
+	text_put(g, "title", g->o->title ? g->o->title : aif_profile_meta(p, "command"));
+	text_put(g, "file", g->o->path);
+	text_put(g, "host", aif_profile_meta(p, "host"));
+	text_put(g, "date", date);
+	text_put(g, "version", AIF_VERSION);
+	text_put(g, "first", g->o->first ? g->o->first : "overview");
+	aif_summary_quality(p, &g->a, &quality);
+	text_put(g, "quality", aif_buf_str(&quality));
+	if (aif_buf_failed(&quality))
+		g->json.failed = true;
+	aif_buf_finish(&quality);
+	aif_buf_printf(
+		&g->json,
+		"\"scope\":%s,\"imported\":%s,\"cell_ns\":%llu,\"cells\":%u,\"end_ns\":%llu,",
+		g->o->is_scope ? "true" : "false", p->traits.is_imported ? "true" : "false",
+		(unsigned long long)g->grid.cell_ns, g->grid.cells,
+		(unsigned long long)g->grid.end_ns);
+	if (p->notes & AIF_NOTE_CUT_SHORT)
+		aif_page_lack(&g->lacks,
+			      "the recording was cut short: what came after its last commit");
+	if (!aif_conservation_check(&g->a.conservation, NULL))
+		aif_page_lack(&g->lacks, "this profile does not add up: aiflame info says where");
+	if (g->idle.t.damaged || g->idle.blame.damaged)
+		aif_page_lack(&g->lacks, "part of the file is damaged: what it held is missing");
+}
+
+/* Operators of a trace have the colour of C++. */
+static const char *colour_name(const struct aif_profile *p, const struct aif_palette_colour *c)
+{
+	if (c == &aif_palette(&(size_t){0})[AIF_TREE_CXX])
+		for (size_t i = 0; i < p->frames_len; i++)
+			if (p->frames[i].kind == AIF_FRAME_OP)
+				return "C++, operator";
+	return c->name;
+}
+
+static void palette_put(struct page *g)
+{
+	size_t len;
+	const struct aif_palette_colour *c = aif_palette(&len);
+
+	aif_buf_puts(&g->json, "\"palette\":[");
+	for (size_t i = 0; i < len; i++)
+		aif_buf_printf(
+			&g->json,
+			"%s{\"name\":\"%s\",\"letter\":\"%s\",\"low\":[%u,%u,%u],\"high\":[%u,%u,%u]}",
+			i ? "," : "", colour_name(g->names->p, &c[i]), c[i].letter, c[i].low[0],
+			c[i].low[1], c[i].low[2], c[i].high[0], c[i].high[1], c[i].high[2]);
+	aif_buf_puts(&g->json, "],");
+}
+
+static int steps_put(struct page *g, const struct aif_phases *f)
+{
+	uint64_t *at = malloc((f->len + 1) * sizeof(*at));
+
+	for (size_t i = 0; at && i < f->len; i++)
+		at[i] = (uint64_t)AIF_MAX(f->steps[i].start, 0);
+	if (at)
+		aif_page_u64(&g->columns, "step_start", at, f->len);
+	for (size_t i = 0; at && i < f->len; i++)
+		at[i] = (uint64_t)AIF_MAX(f->steps[i].end, 0);
+	if (at)
+		aif_page_u64(&g->columns, "step_end", at, f->len);
+	free(at);
+	return at ? 0 : -ENOMEM;
+}
+
+static int why_put(struct page *g, struct aif_err *err)
+{
+	struct aif_why why = {0};
+	struct aif_err reason = {0};
+	int r = aif_why_measure(g->names, NULL, &why, &reason);
+
+	if (r == 0) {
+		struct aif_buf brief = {0};
+
+		aif_buf_puts(&g->json, "\"why\":");
+		aif_why_json(g->names, &why, &g->json);
+		aif_buf_putc(&g->json, ',');
+		aif_why_say_briefly(&why, &brief);
+		text_put(g, "why_brief", aif_buf_str(&brief));
+		aif_buf_finish(&brief);
+		r = steps_put(g, &why.phases);
+	} else if (r != -ENOMEM) {
+		text_put(g, "why_none", reason.text);
+		r = 0;
+	}
+	aif_why_finish(&why);
+	return r < 0 ? aif_err_set(err, r, "view: %s", strerror(-r)) : 0;
+}
+
+static int trees_put(struct page *g, struct aif_err *err)
+{
+	struct aif_page_trees t = {.names = g->names,
+				   .a = &g->a,
+				   .idle = &g->idle,
+				   .grid = &g->grid,
+				   .frames_max = g->o->frames_max,
+				   .texts = &g->texts,
+				   .columns = &g->columns,
+				   .json = &g->trees,
+				   .lacks = &g->lacks};
+	struct aif_err why = {0};
+	int r = aif_page_device_tree(&t, &why);
+
+	if (r == -ENODATA)
+		aif_page_lack(&g->lacks, why.text);
+	else if (r < 0)
+		return aif_err_set(err, r, "%s", why.text);
+	why = (struct aif_err){0};
+	r = aif_page_cpu_trees(&t, &why);
+	if (r == -ENODATA)
+		aif_page_lack(&g->lacks, why.text);
+	else if (r < 0)
+		return aif_err_set(err, r, "%s", why.text);
+	return 0;
+}
+
+static int object_make(struct page *g, struct aif_err *err)
+{
+	int r;
+
+	aif_buf_putc(&g->json, '{');
+	head_put(g);
+	palette_put(g);
+	r = trees_put(g, err);
+	if (r == 0 && aif_page_strips_write(g->names->p, &g->idle.t, &g->idle.u, &g->grid,
+					    &g->columns, &g->json) < 0)
+		r = aif_err_set(err, -ENOMEM, "view: out of memory");
+	aif_buf_putc(&g->json, ',');
+	if (r == 0 && !g->o->is_scope)
+		r = why_put(g, err);
+	if (r == 0 && !g->o->is_scope)
+		r = aif_page_tables_write(g->names, &g->a, &g->json, err);
+	if (r == 0 && !g->o->is_scope)
+		aif_buf_putc(&g->json, ',');
+	if (r == 0 && !g->o->is_scope)
+		r = aif_page_listings_write(g->names, &g->a, &g->o->annotate, &g->json, err);
+	if (r < 0)
+		return r;
+	if (!g->o->is_scope)
+		aif_buf_putc(&g->json, ',');
+	aif_page_names_write(&g->texts, &g->columns, &g->json);
+	aif_buf_puts(&g->json, ",\"trees\":[");
+	aif_buf_append(&g->json, g->trees.data, g->trees.len);
+	aif_buf_puts(&g->json, "],\"lacks\":[");
+	aif_buf_append(&g->json, g->lacks.data, g->lacks.len);
+	aif_buf_puts(&g->json, "],\"columns\":");
+	aif_buf_append(&g->json, g->columns.index.data, g->columns.index.len);
+	aif_buf_puts(&g->json, "}}");
+	return aif_buf_failed(&g->json) || aif_buf_failed(&g->trees) || aif_buf_failed(&g->lacks) ||
+			       aif_page_columns_failed(&g->columns)
+		       ? aif_err_set(err, -ENOMEM, "view: out of memory")
+		       : 0;
+}
+
+/* ---- the file ------------------------------------------------------------------------------------ */
+
+struct packer {
+	z_stream z;
+	struct aif_out *out;
+	uint8_t rest[3]; /* bytes that are no group of base64 yet */
+	unsigned rest_len;
+};
+
+static void base64_put(struct packer *k, const uint8_t *bytes, size_t n, bool is_last)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	struct aif_buf *b = aif_out_buf(k->out);
+
+	for (size_t i = 0; i <= n; i++) {
+		bool is_end = i == n;
+		uint32_t v;
+		char four[4];
+
+		if (!is_end)
+			k->rest[k->rest_len++] = bytes[i];
+		if (k->rest_len < 3 && !(is_end && is_last && k->rest_len))
+			continue;
+		v = (uint32_t)k->rest[0] << 16 | (uint32_t)(k->rest_len > 1 ? k->rest[1] : 0) << 8 |
+		    (k->rest_len > 2 ? k->rest[2] : 0);
+		four[0] = digits[v >> 18];
+		four[1] = digits[v >> 12 & 63];
+		four[2] = k->rest_len > 1 ? digits[v >> 6 & 63] : '=';
+		four[3] = k->rest_len > 2 ? digits[v & 63] : '=';
+		aif_buf_append(b, four, 4);
+		aif_out_flush_if_full(k->out);
+		k->rest_len = 0;
+	}
+}
+
+static int pack(struct packer *k, const void *bytes, size_t n, bool is_last)
+{
+	uint8_t packed[16384];
+	int r = Z_OK;
+
+	k->z.next_in = (void *)bytes;
+	do {
+		if (!k->z.avail_in && n) {
+			k->z.avail_in = (uInt)AIF_MIN(n, (size_t)1 << 30);
+			n -= k->z.avail_in;
+		}
+		k->z.next_out = packed;
+		k->z.avail_out = sizeof(packed);
+		r = deflate(&k->z, is_last && !n ? Z_FINISH : Z_NO_FLUSH);
+		if (r == Z_STREAM_ERROR)
+			return -EIO;
+		base64_put(k, packed, sizeof(packed) - k->z.avail_out, r == Z_STREAM_END);
+	} while (k->z.avail_in || n || !k->z.avail_out || (is_last && r != Z_STREAM_END));
+	return 0;
+}
+
+/* The object's length in four bytes, the object, zeros up to a multiple of four, the columns. */
+static int data_write(const struct page *g, struct aif_out *out)
+{
+	struct packer k = {.out = out};
+	uint32_t len = (uint32_t)g->json.len;
+	uint8_t head[4] = {(uint8_t)len, (uint8_t)(len >> 8), (uint8_t)(len >> 16),
+			   (uint8_t)(len >> 24)};
+	int r;
+
+	if (g->json.len > UINT32_MAX / 2)
+		return -EFBIG;
+	if (deflateInit2(&k.z, 6, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	r = pack(&k, head, sizeof(head), false);
+	if (r == 0)
+		r = pack(&k, g->json.data, g->json.len, false);
+	if (r == 0)
+		r = pack(&k, "\0\0\0", (4 - len % 4) % 4, false);
+	if (r == 0)
+		r = pack(&k, g->columns.bytes.data, g->columns.bytes.len, true);
+	deflateEnd(&k.z);
+	return r;
+}
+
+/* Appends text with HTML's signs escaped. */
+static void html_put(struct aif_buf *b, const char *text)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '&':
+			aif_buf_puts(b, "&amp;");
+			break;
+		case '<':
+			aif_buf_puts(b, "&lt;");
+			break;
+		case '>':
+			aif_buf_puts(b, "&gt;");
+			break;
+		default:
+			aif_buf_putc(b, *text);
+		}
+}
+
+static int file_write(const struct page *g, struct aif_out *out)
+{
+	struct aif_buf *b = aif_out_buf(out), title = {0};
+	const char *command = g->o->title ? g->o->title : aif_profile_meta(g->names->p, "command");
+	int r;
+
+	aif_name_sanitize(command, strlen(command), &title);
+	aif_buf_printf(b,
+		       "<!doctype html>\n<!-- made by aiflame " AIF_VERSION " -->\n"
+		       "<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+		       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		       "script-src 'sha256-%s'; style-src 'sha256-%s'; worker-src blob:; "
+		       "img-src data: blob:; base-uri 'none'; form-action 'none'\">\n"
+		       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+		       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
+		       script_hash, style_hash);
+	html_put(b, aif_buf_str(&title));
+	aif_buf_puts(b, " \xe2\x80\x93 aiflame</title>\n<style>");
+	aif_buf_append(b, style, sizeof(style) - 1);
+	aif_buf_puts(
+		b,
+		"</style></head>\n<body><noscript>This page needs JavaScript: it is in the page, "
+		"and asks for nothing outside it.</noscript>\n"
+		"<script type=\"application/octet-stream\" id=\"data\">");
+	r = data_write(g, out);
+	aif_buf_puts(b, "</script>\n<script>");
+	aif_buf_append(b, script, sizeof(script) - 1);
+	aif_buf_puts(b, "</script></body></html>\n");
+	aif_out_flush_if_full(out);
+	if (aif_buf_failed(&title))
+		r = -ENOMEM;
+	aif_buf_finish(&title);
+	return r;
+}
+
+int aif_page_write(const struct aif_names *names, const struct aif_page_opts *o,
+		   struct aif_out *out, struct aif_err *err)
+{
+	struct page g = {.names = names, .o = o};
+	int r;
+
+	aif_page_columns_init(&g.columns);
+	r = page_read(&g, err);
+	if (r == 0)
+		r = object_make(&g, err);
+	if (r == 0) {
+		r = file_write(&g, out);
+		if (r < 0)
+			aif_err_set(err, r, "view: %s", strerror(-r));
+	}
+	aif_attribution_finish(&g.a);
+	aif_idle_part_finish(&g.idle);
+	aif_page_names_finish(&g.texts);
+	aif_page_columns_finish(&g.columns);
+	aif_buf_finish(&g.json);
+	aif_buf_finish(&g.lacks);
+	aif_buf_finish(&g.trees);
+	return r;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "page/tables.h"
+
+#include "report/report_table.h"
+#include "text/json.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct {
+	const struct aif_report_table *table;
+	const char *name;
+} tables[] = {
+	{&aif_report_table_kernels, "kernels"}, {&aif_report_table_stacks, "stacks"},
+	{&aif_report_table_idle, "idle"},       {&aif_report_table_breakdown, "breakdown"},
+	{&aif_report_table_steps, "steps"},     {&aif_report_table_ranges, "ranges"},
+	{&aif_report_table_ops, "ops"},         {&aif_report_table_copies, "copies"},
+	{&aif_report_table_comm, "comm"},       {&aif_report_table_streams, "streams"},
+	{&aif_report_table_stalls, "stalls"},   {&aif_report_table_counters, "counters"},
+};
+
+static void types_write(const struct aif_report_table *t, struct aif_buf *json)
+{
+	static const char *const names[] = {
+		[AIF_TABLE_TEXT] = "text",   [AIF_TABLE_COUNT] = "count", [AIF_TABLE_NS] = "ns",
+		[AIF_TABLE_BYTES] = "bytes", [AIF_TABLE_SHARE] = "share", [AIF_TABLE_ID] = "id",
+		[AIF_TABLE_AT] = "at",       [AIF_TABLE_ANY] = "any",
+	};
+
+	aif_buf_putc(json, '{');
+	for (size_t i = 0; i < t->columns_len; i++) {
+		if (i)
+			aif_buf_putc(json, ',');
+		aif_out_json_text(json, t->columns[i].name);
+		aif_buf_putc(json, ':');
+		aif_out_json_text(json, names[t->columns[i].type]);
+	}
+	aif_buf_putc(json, '}');
+}
+
+static int table_write(const struct aif_names *names, const struct aif_attribution *a, size_t i,
+		       struct aif_buf *json, struct aif_err *err)
+{
+	struct aif_report_opts o = {.table = tables[i].table,
+				    .format = AIF_TABLE_JSON,
+				    .detail = AIF_NAME_NORMAL,
+				    .limit = AIF_PAGE_ROWS_MAX + 1};
+	struct aif_err why = {0};
+	struct aif_buf rows = {0};
+	int r = aif_report_write(names, a, &o, &rows, &why);
+
+	if (r == -ENOMEM || aif_buf_failed(&rows)) {
+		aif_buf_finish(&rows);
+		return aif_err_set(err, -ENOMEM, "view: out of memory");
+	}
+	aif_out_json_text(json, tables[i].name);
+	aif_buf_puts(json, ":{\"help\":");
+	aif_out_json_text(json, tables[i].table->rows ? tables[i].table->rows : "");
+	if (r < 0) {
+		aif_buf_puts(json, ",\"none\":");
+		aif_out_json_text(json, why.text);
+	} else {
+		aif_buf_puts(json, ",\"types\":");
+		types_write(tables[i].table, json);
+		aif_buf_puts(json, ",\"rows\":");
+		aif_buf_append(json, rows.data, rows.len);
+	}
+	aif_buf_putc(json, '}');
+	aif_buf_finish(&rows);
+	return 0;
+}
+
+int aif_page_tables_write(const struct aif_names *names, const struct aif_attribution *a,
+			  struct aif_buf *json, struct aif_err *err)
+{
+	int r = 0;
+
+	aif_buf_printf(json, "\"rows_max\":%d,\"tables\":{", AIF_PAGE_ROWS_MAX);
+	for (size_t i = 0; r == 0 && i < AIF_ARRAY_LEN(tables); i++) {
+		if (i)
+			aif_buf_putc(json, ',');
+		r = table_write(names, a, i, json, err);
+	}
+	aif_buf_putc(json, '}');
+	return r;
+}
+
+/* ---- listings ------------------------------------------------------------------------------------ */
+
+/* An expression for this name alone. */
+static void put_expression(struct aif_buf *b, const char *name)
+{
+	aif_buf_putc(b, '^');
+	for (; *name; name++) {
+		if (strchr("\\^$.[]()|*+?{}", *name))
+			aif_buf_putc(b, '\\');
+		aif_buf_putc(b, *name);
+	}
+	aif_buf_putc(b, '$');
+}
+
+static int listing_write(const struct aif_names *names, const struct aif_attribution *a,
+			 const struct aif_annotate_opts *given, uint32_t kernel, size_t *n,
+			 struct aif_buf *json)
+{
+	struct aif_annotate_opts o = *given;
+	struct aif_buf expression = {0}, text = {0};
+	struct aif_err why = {0};
+	char space[64];
+	const char *name = aif_names_work(names, AIF_LAUNCH_KERNEL, kernel, space);
+	int r;
+
+	put_expression(&expression, name);
+	o.kernel = aif_buf_str(&expression);
+	r = aif_annotate_write(names, a, &o, &text, &why);
+	if (r == 0 && !aif_buf_failed(&text)) {
+		aif_buf_puts(json, (*n)++ ? ",{\"kernel\":" : "{\"kernel\":");
+		aif_out_json_text(json, name);
+		aif_buf_puts(json, ",\"lines\":[");
+		for (const char *at = aif_buf_str(&text), *end; *at; at = end + 1) {
+			end = strchrnul(at, '\n');
+			if (at != aif_buf_str(&text))
+				aif_buf_putc(json, ',');
+			aif_out_json_string(json, at, (size_t)(end - at));
+			if (!*end)
+				break;
+		}
+		aif_buf_puts(json, "]}");
+	}
+	if (aif_buf_failed(&expression) || aif_buf_failed(&text))
+		r = -ENOMEM;
+	aif_buf_finish(&expression);
+	aif_buf_finish(&text);
+	return r == -ENOMEM ? r : 0;
+}
+
+struct kernel_sum {
+	uint64_t ns, samples;
+	uint32_t kernel;
+};
+
+static int most_first(const void *pa, const void *pb)
+{
+	const struct kernel_sum *a = pa, *b = pb;
+
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? 1 : -1;
+	return a->kernel < b->kernel ? -1 : 1;
+}
+
+int aif_page_listings_write(const struct aif_names *names, const struct aif_attribution *a,
+			    const struct aif_annotate_opts *o, struct aif_buf *json,
+			    struct aif_err *err)
+{
+	size_t len = names->p->kernels_len, n = 0;
+	struct kernel_sum *sums = calloc(len + 1, sizeof(*sums));
+	int r = sums ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !r && i < len; i++)
+		sums[i].kernel = (uint32_t)i;
+	for (size_t i = 0; !r && i < a->rows_len; i++) {
+		const struct aif_attribution_row *row = &a->rows[i];
+
+		if (row->kernel >= len || row->kind != AIF_LAUNCH_KERNEL)
+			continue;
+		sums[row->kernel].ns += row->wall_ns;
+		sums[row->kernel].samples += row->samples;
+	}
+	if (!r)
+		qsort(sums, len, sizeof(*sums), most_first);
+	aif_buf_puts(json, "\"code\":[");
+	for (size_t i = 0; !r && i < len && n < AIF_PAGE_LISTINGS_MAX; i++)
+		if (sums[i].samples)
+			r = listing_write(names, a, o, sums[i].kernel, &n, json);
+	aif_buf_putc(json, ']');
+	free(sums);
+	return r < 0 ? aif_err_set(err, r, "view: %s", strerror(-r)) : 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/attribution.h"
+#include "base/err.h"
+#include "page/page.h"
+
+/* Rows that a page has of a table, by the table's own order; how many there are more is said. */
+#define AIF_PAGE_ROWS_MAX 2000
+/* Kernels with a listing: those with the most time. */
+#define AIF_PAGE_LISTINGS_MAX 20
+
+/* Appends "tables":{NAME:{"types":{COLUMN:TYPE},"rows":[...]} or {"none":WHY}}. 0 or -ENOMEM with *err. */
+int aif_page_tables_write(const struct aif_names *names, const struct aif_attribution *a,
+			  struct aif_buf *json, struct aif_err *err);
+/* Appends "code":[{"kernel":NAME,"text":LISTING}]. 0 or -ENOMEM with *err. */
+int aif_page_listings_write(const struct aif_names *names, const struct aif_attribution *a,
+			    const struct aif_annotate_opts *o, struct aif_buf *json,
+			    struct aif_err *err);

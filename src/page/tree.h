@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "names/tree.h"
+#include "page/cells.h"
+#include "page/columns.h"
+
+/*
+ * A call tree as columns. Each value is an entry: a frame, the metric, how much, and the group whose course in time it
+ * shares, so that the page can tell the part of any selected time without a column for each cell.
+ */
+enum aif_page_metric {
+	AIF_PAGE_TIME, /* ns; or what CPU samples count */
+	AIF_PAGE_SAMPLES,
+	AIF_PAGE_LAUNCHES,
+	AIF_PAGE_IDLE, /* ns */
+	AIF_PAGE_METRICS
+};
+
+/* The most frames of a tree. Of more the narrowest are joined: those of one caller become one, which says how many. */
+#define AIF_PAGE_FRAMES_MAX 2000000
+
+struct aif_page_entry {
+	uint32_t node, group; /* group AIF_NONE: of no known time */
+	enum aif_page_metric metric;
+	uint64_t value;
+};
+struct aif_page_entries {
+	struct aif_page_entry *at;
+	size_t len, cap;
+};
+/* Adds an entry, but none of 0. 0 or -ENOMEM. */
+int aif_page_entry_add(struct aif_page_entries *e, uint32_t node, uint32_t group,
+		       enum aif_page_metric metric, uint64_t value);
+
+/* Names of all trees of a page. */
+struct aif_page_names {
+	struct aif_strset names; /* one byte of type, then the text */
+	struct aif_strset full;
+};
+void aif_page_names_finish(struct aif_page_names *n);
+/* Appends "names":[...],"full":[...]; columns name_type (enum aif_tree_type) and name_colour (of the palette). */
+void aif_page_names_write(const struct aif_page_names *n, struct aif_page_columns *c,
+			  struct aif_buf *json);
+
+struct aif_page_tree {
+	const struct aif_tree *tree; /* sealed */
+	struct aif_page_entries *entries;
+	struct aif_page_cells *cells; /* sealed; NULL: nothing has a time */
+	uint32_t groups;
+	uint32_t frames_max;
+	size_t joined;         /* frames that were joined, set by the write */
+	uint64_t joined_below; /* their width is less than that */
+};
+/* Writes columns whose names begin with `prefix`: depth, name, full (1 + number; in order of a walk, callers first); e_node
+ * e_group e_metric e_value; g_pairs (by group), p_cell, p_weight. 0 or -ENOMEM. */
+int aif_page_tree_write(struct aif_page_tree *t, const char *prefix, struct aif_page_names *names,
+			struct aif_page_columns *c);

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of `aiflame view` as a browser shows it. Prints TAP. WORK has the pages that page_browser.sh made, CHROMIUM
+// names the browser; with SHOTS=DIR it keeps pictures to look at.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const work = process.env.WORK;
+const url = (name, hash = "") => "file://" + join(work, name + ".html") + hash;
+
+function within(seconds, what, promise) {
+	let timer;
+	const late = new Promise((_, reject) => {
+		timer = setTimeout(() => reject(new Error(`${what}: no end after ${seconds} s`)), seconds * 1000);
+	});
+	return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+const cases = [];
+const test = (name, page, hash, body, options = {}) => cases.push({ name, page, hash, body, options });
+
+// ---- what a page shows ------------------------------------------------------------------------------------
+const state = (page) => page.evaluate(() => ({ ...window.aiflame.state }));
+const boxes = (page) => page.evaluate(() => {
+	const { F, data } = window.aiflame, r = document.getElementById("flame").getBoundingClientRect();
+	return F.boxes.map((b) => ({ name: data.names[b.g.name[b.i]], n: b.n, x: r.x + b.x, y: r.y + b.y, w: b.w, total: b.g.total[b.i] }));
+});
+const box = async (page, name) => {
+	const all = (await boxes(page)).filter((b) => b.n === 1 && b.name === name).sort((a, b) => b.w - a.w);
+	assert.ok(all.length, `there is a frame ${name}`);
+	return all[0];
+};
+const click = async (page, name) => {
+	const b = await box(page, name);
+	await page.mouse.click(b.x + b.w / 2, b.y + 8);
+};
+const sum = (page) => page.evaluate(() => window.aiflame.F.g.sum);
+const text = (page, id) => page.evaluate((i) => document.getElementById(i).textContent, id);
+// The colour of a point of a canvas, in CSS pixels.
+const pixel = (page, id, x, y) => page.evaluate(([i, px, py]) => {
+	const c = document.getElementById(i), by = c.width / c.getBoundingClientRect().width;
+	return [...c.getContext("2d").getImageData(Math.floor(px * by), Math.floor(py * by), 1, 1).data];
+}, [id, x, y]);
+async function settled(page, what, condition) {
+	for (let i = 0; i < 200; i++) {
+		if (await condition())
+			return;
+		await page.waitForTimeout(25);
+	}
+	assert.fail(what);
+}
+
+// ---- cases ------------------------------------------------------------------------------------------------
+test("the overview says what bounds the program, and leads on", "full", "", async (page) => {
+	assert.match(await text(page, "overview"), /62\.5 % of the loop's time/);
+	assert.match(await text(page, "overview"), /python3 train\.py --name "größe <1>"/);
+	await page.locator(".groups tr").filter({ hasText: "Communication" }).click();
+	assert.equal((await state(page)).view, "tables");
+	assert.equal((await state(page)).table, "comm");
+	await page.goBack();
+	assert.equal((await state(page)).view, "overview");
+});
+
+test("a strip has the colours of what a device did", "phases", "", async (page) => {
+	const width = await page.evaluate(() => document.getElementById("strip").clientWidth);
+	const seen = new Set();
+	for (let x = 2; x < width; x += 7)
+		for (const y of [3, 11, 19])
+			seen.add((await pixel(page, "strip-canvas", x, y)).slice(0, 3).join());
+	assert.ok(seen.has("47,158,166"), [...seen].join(" ")); // computing
+	assert.match(await text(page, "range"), /All 8\.00 s/);
+	assert.match(await text(page, "range"), /computing 50\.0 %/);
+});
+
+test("a brush over the strip selects a time of all views", "phases", "#v1&view=flame", async (page) => {
+	const all = await sum(page), r = await page.locator("#strip").boundingBox();
+	const names = async () => (await boxes(page)).map((b) => b.name);
+	assert.ok((await names()).includes("late_kernel"));
+	await page.mouse.move(r.x + 2, r.y + 8);
+	await page.mouse.down();
+	await page.mouse.move(r.x + r.width / 4, r.y + 8);
+	await page.mouse.move(r.x + r.width / 2 - 4, r.y + 8);
+	await page.mouse.up();
+	const now = await sum(page), [from, to] = (await state(page)).time.split("-").map(Number);
+	assert.ok(from < 0.1 && to > 3.8 && to < 4, `${from} ${to}`);
+	assert.ok(Math.abs(now / all - (to - from) / 8) < 0.005, `${now} of ${all}`);
+	assert.ok((await names()).includes("early_kernel"));
+	assert.ok(!(await names()).includes("late_kernel"));
+	assert.match(await text(page, "range"), /to 3\.\d+ s/);
+	await page.click("#view-scope");
+	assert.equal((await state(page)).time, `${from}-${to}`);
+	await page.click("#range-clear");
+	assert.equal((await state(page)).time, "");
+	await page.goBack();
+	assert.notEqual((await state(page)).time, "");
+});
+
+test("a click on the strip selects the step there", "phases", "#v1&view=flame", async (page) => {
+	const r = await page.locator("#strip").boundingBox();
+	await page.mouse.click(r.x + r.width * 0.15, r.y + 8);
+	const [from, to] = (await state(page)).time.split("-").map(Number);
+	assert.ok(Math.abs(from - 0.8) < 0.001 && Math.abs(to - 1.6) < 0.001, `${from} ${to}`);
+});
+
+test("a click zooms, the back button undoes, a link holds it by names", "full", "#v1&view=flame", async (page, open) => {
+	const before = await box(page, "aten::addmm"), chart = await page.locator("#flame").boundingBox();
+	await click(page, "aten::addmm");
+	const after = await box(page, "aten::addmm");
+	assert.ok(after.w > chart.width - 3 && before.w < chart.width / 2);
+	assert.deepEqual(JSON.parse((await state(page)).zoom).at(-1), "aten::addmm");
+	// The frame's own colour at both ends of its row.
+	const [left, right] = [await pixel(page, "flame", 2, after.y - chart.y + 2), await pixel(page, "flame", chart.width - 8, after.y - chart.y + 17)];
+	assert.deepEqual(left.slice(0, 3).map((v) => v > 60), right.slice(0, 3).map((v) => v > 60));
+	assert.match(await text(page, "crumbs"), /zoomed: aten::addmm/);
+	const again = await open("full", new URL(page.url()).hash);
+	assert.ok((await box(again, "aten::addmm")).w > chart.width - 3);
+	await page.goBack();
+	assert.ok(Math.abs((await box(page, "aten::addmm")).w - before.w) < 1);
+	await page.goForward();
+	await page.keyboard.press("Escape");
+	assert.ok(Math.abs((await box(page, "aten::addmm")).w - before.w) < 1);
+});
+
+test("a search counts what matches once, of everything, and goes from match to match", "full", "#v1&view=flame", async (page) => {
+	await page.keyboard.press("/");
+	await page.keyboard.type("train_step");
+	await settled(page, "the share is said", async () => /%/.test(await text(page, "found")));
+	const found = await page.evaluate(() => window.aiflame.F.found), all = await sum(page);
+	let expected = 0;
+	expected = await page.evaluate(() => {
+		const { F, data } = window.aiflame, g = F.g;
+		let ret = 0;
+		for (let i = 1; i < g.n; i++) {
+			let above = false;
+			for (let k = g.parent[i]; k > 0; k = g.parent[k])
+				above = above || data.names[g.name[k]].includes("train_step");
+			if (!above && data.names[g.name[i]].includes("train_step"))
+				ret += g.total[i];
+		}
+		return ret;
+	});
+	assert.ok(expected > 0 && Math.abs(found.sum - expected) < 1e-6 * all);
+	assert.ok((await text(page, "found")).startsWith((100 * expected / all).toFixed(1)));
+	const hit = await box(page, "train_step (train.py)"), at = await page.locator("#flame").boundingBox();
+	assert.deepEqual((await pixel(page, "flame", hit.x - at.x + hit.w - 8, hit.y - at.y + 3)).slice(0, 3), [236, 63, 208]);
+	await page.keyboard.press("Enter");
+	assert.match(await text(page, "found"), /1 of \d+ frames/);
+	assert.match(await page.evaluate(() => document.querySelector("#panel h2").textContent), /train_step/);
+	await page.keyboard.press("Enter");
+	assert.match(await text(page, "found"), /2 of \d+ frames/);
+	await page.fill("#find", "^(aten::)?addmm$");
+	await page.click("#re");
+	await settled(page, "an expression is one", async () => (await state(page)).re === "1" && (await page.evaluate(() => window.aiflame.F.found && window.aiflame.F.found.frames.length)) === 1);
+	await page.fill("#find", "(");
+	await settled(page, "what is no expression is marked", async () => page.evaluate(() => document.getElementById("find").classList.contains("bad")));
+});
+
+test("1,000 stacks of 20,000 are found by search, each with its value and share", "stacks", "#v1&view=flame", async (page) => {
+	const values = new Map(readFileSync(join(work, "stacks.folded"), "utf8").trim().split("\n").map((line) => {
+		const [, leaf, value] = /;(leaf_\d+)_\[g\] (\d+)$/.exec(line);
+		return [leaf, +value];
+	}));
+	let all = 0;
+	for (const v of values.values())
+		all += v;
+	let seed = 20261123;
+	const names = [...values.keys()], wanted = [];
+	while (wanted.length < 1000) {
+		seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
+		wanted.push(names[seed % names.length]);
+	}
+	const found = await page.evaluate((list) => list.map((name) => window.aiflame.find(`^${name}$`, "1")), wanted);
+	const unit = (found[0].sum / values.get(wanted[0]));
+	found.forEach((f, i) => {
+		assert.equal(f.frames, 1, wanted[i]);
+		assert.ok(Math.abs(f.sum - values.get(wanted[i]) * unit) < 1e-6, wanted[i]);
+		assert.ok(Math.abs(f.sum / f.all - values.get(wanted[i]) / all) < 1e-9, wanted[i]);
+	});
+});
+
+test("frames below a pixel are one box, which says how many and opens", "stacks", "#v1&view=flame", async (page) => {
+	const merged = (await boxes(page)).filter((b) => b.n > 1).sort((a, b) => b.n - a.n)[0];
+	assert.ok(merged.n > 3);
+	await page.mouse.move(merged.x + 0.5, merged.y + 8);
+	assert.match(await text(page, "tip"), new RegExp(`${merged.n.toLocaleString("en-US")} frames below a pixel`));
+	await page.mouse.click(merged.x + 0.5, merged.y + 8);
+	const after = (await boxes(page)).filter((b) => Math.abs(b.y - merged.y) < 40 && b.n === 1 && b.w > 10);
+	assert.ok(after.length >= 1);
+	assert.ok((await state(page)).zoom.includes("\"x\""));
+});
+
+test("in each row the boxes cover what its frames are wide", "stacks", "#v1&view=flame", async (page) => {
+	const rows = await page.evaluate(() => {
+		const { F } = window.aiflame, by = new Map(), width = document.getElementById("chart").clientWidth;
+		for (const b of F.boxes)
+			by.set(b.g.depth[b.i], [...(by.get(b.g.depth[b.i]) || []), b]);
+		return [...by].map(([d, list]) => ({
+			frames: list.reduce((n, b) => n + b.n, 0), expected: F.g.rows[d].length,
+			overlap: list.slice(1).some((b, k) => b.x < list[k].x),
+			drawn: list.reduce((w, b) => w + b.w, 0), all: F.g.rows[d].reduce((w, i) => w + F.g.total[i], 0) / F.g.sum * width, boxes: list.length,
+		}));
+	});
+	assert.ok(rows.length > 10);
+	for (const r of rows) {
+		assert.equal(r.frames, r.expected);
+		assert.ok(!r.overlap && Math.abs(r.drawn - r.all) <= r.boxes + 2, JSON.stringify(r));
+	}
+});
+
+test("keys walk the tree, which the tree of the panel and the live region say", "full", "#v1&view=flame", async (page) => {
+	await page.focus("#chart");
+	await page.keyboard.press("ArrowUp");
+	assert.match(await text(page, "live"), /^<module> \(train\.py\), .* of all/);
+	await page.keyboard.press("ArrowUp");
+	assert.match(await text(page, "live"), /^train_step/);
+	const item = page.locator("[role=treeitem][aria-selected=true]");
+	assert.match(await item.textContent(), /train_step/);
+	assert.equal(await page.locator("[role=tree]").getAttribute("aria-activedescendant"), await item.getAttribute("id"));
+	await page.keyboard.press("ArrowDown");
+	await page.keyboard.press("ArrowRight");
+	assert.match(await text(page, "live"), /^\[/);
+	await page.keyboard.press("Enter");
+	assert.equal(JSON.parse((await state(page)).zoom).length, 1);
+	await page.keyboard.press("Escape");
+	assert.equal((await state(page)).zoom, "");
+	await page.focus("[role=tree]");
+	await page.keyboard.press("Home");
+	assert.match(await text(page, "live"), /^all/);
+});
+
+test("hide, from here, around and leave out change the tree, and are undone one by one", "full", "#v1&view=flame", async (page) => {
+	const all = await sum(page);
+	const act = async (frame, label) => {
+		await click(page, frame);
+		await page.locator("#panel button", { hasText: new RegExp(`^${label}$`) }).click();
+	};
+	await act("train_step (train.py)", "Hide");
+	assert.ok(!(await boxes(page)).some((b) => b.name === "train_step (train.py)"));
+	assert.ok(Math.abs(await sum(page) - all) < 1);
+	await act("Block.forward (mödel.py)", "From here");
+	const focused = await sum(page);
+	assert.ok(focused > 0 && focused < all);
+	assert.equal(await page.locator("#crumbs .crumb").count(), 2);
+	await page.goBack();
+	await page.goBack();
+	assert.equal(await page.locator("#crumbs .crumb", { hasText: "from" }).count(), 0);
+	await page.evaluate(() => window.aiflame.go({ ops: JSON.stringify([["sandwich", "cudaLaunchKernel"]]), zoom: "" }));
+	const around = await boxes(page), frame = around.filter((b) => b.name === "cudaLaunchKernel"), above = around.filter((b) => b.name === "aten::mm");
+	assert.ok(above.length && frame.length && above[0].y < frame[0].y, "callers stand above");
+	assert.ok(around.some((b) => b.name === "calls" && b.y > frame[0].y), "callees stand below");
+	await page.evaluate(() => window.aiflame.go({ ops: JSON.stringify([["without", "cudaLaunchKernel"]]), zoom: "" }));
+	assert.ok(Math.abs(await sum(page) + frame[0].total - all) < 1);
+	await page.check("#mine");
+	assert.ok(!(await boxes(page)).some((b) => b.name === "zeCommandListAppendLaunchKernel"));
+});
+
+test("flames, icicles, widths and colours", "full", "#v1&view=flame", async (page) => {
+	const root = await box(page, "all"), kernel = await box(page, "größe_gemm");
+	assert.ok(root.y > kernel.y);
+	await page.selectOption("#dir", "icicle");
+	assert.ok((await box(page, "all")).y < (await box(page, "größe_gemm")).y);
+	await page.selectOption("#by", "launches");
+	assert.match(await page.evaluate(() => document.getElementById("panel").textContent), /launches/);
+	const at = await page.locator("#flame").boundingBox(), k = await box(page, "all"), one = await pixel(page, "flame", k.x - at.x + k.w - 4, k.y - at.y + 3);
+	await page.selectOption("#colour", "self");
+	assert.notDeepEqual(await pixel(page, "flame", k.x - at.x + k.w - 4, k.y - at.y + 3), one);
+	await page.selectOption("#colour", "safe");
+	for (const of of await page.evaluate(() => [...document.getElementById("of").options].map((o) => o.value))) {
+		await page.evaluate((v) => window.aiflame.go({ of: v, by: "", zoom: "" }), of);
+		assert.ok(await sum(page) > 0, of);
+	}
+});
+
+test("two clicks in a flame scope select a time", "phases", "#v1&view=scope", async (page) => {
+	const r = await page.locator(".heat").first().boundingBox();
+	await page.mouse.click(r.x + 4, r.y + r.height - 4);
+	assert.equal((await state(page)).time, "");
+	await page.mouse.move(r.x + r.width / 2, r.y + r.height / 2);
+	assert.match(await text(page, "scope-info"), /click the end/);
+	await page.mouse.click(r.x + r.width / 2 - 20, r.y + 4);
+	const [from, to] = (await state(page)).time.split("-").map(Number);
+	assert.ok(from < 0.01 && Math.abs(to - 4) < 0.25, `${from} ${to}`);
+	assert.match(await text(page, "range"), /0 to (3\.|4\.)/);
+	await page.selectOption("#rows", "steps");
+	assert.match(await text(page, "scope-said"), /A column is a step/);
+	const shot = await page.evaluate(() => document.querySelectorAll(".heat")[0].toDataURL().length);
+	assert.ok(shot > 300);
+});
+
+test("tables sort, filter and lead to the flame graph", "full", "#v1&view=tables", async (page) => {
+	const first = () => page.locator("#table-body tbody tr").first().textContent();
+	assert.match(await first(), /größe_gemm/);
+	await page.locator("th button", { hasText: "launches" }).click();
+	assert.equal(await page.locator("th[aria-sort=descending]").count(), 1);
+	await page.fill("#filter", "saxpy");
+	await settled(page, "one row is left", async () => await page.locator("#table-body tbody tr").count() === 1);
+	const csv = await page.evaluate(() => document.getElementById("table-said").textContent);
+	assert.match(csv, /^1 of \d+ rows/);
+	await page.locator("#table-body tbody tr").first().click();
+	assert.equal((await state(page)).view, "flame");
+	assert.match(await text(page, "found"), /% of all/);
+	for (const name of ["idle", "steps", "copies", "counters", "stalls", "streams", "ops", "comm", "breakdown", "ranges", "stacks"]) {
+		await page.evaluate((t) => window.aiflame.go({ view: "tables", table: t, filter: "", sort: "" }), name);
+		assert.ok(await page.locator("#table-body tbody tr").count() > 0, name);
+	}
+});
+
+test("a listing is warm where the samples are", "full", "#v1&view=code&kernel=shared_sum", async (page) => {
+	assert.match(await page.evaluate(() => document.querySelector("#code-body pre").textContent), /LDG|kernels\.cu/);
+	const hot = await page.evaluate(() => [...document.querySelectorAll(".line")].filter((l) => l.style.background).length);
+	assert.ok(hot > 1);
+	await page.click("#hottest");
+});
+
+test("names of every field run no script", "hostile", "", async (page) => {
+	for (const hash of ["view=overview", "view=flame", "view=flame&of=cpu", "view=flame&of=idle&dir=icicle", "view=scope", "view=code",
+		...["kernels", "stacks", "idle", "steps", "copies", "counters", "stalls", "streams", "ops", "comm", "breakdown", "ranges"].map((t) => "view=tables&table=" + t)]) {
+		await page.evaluate((h) => { location.hash = "#v1&" + h; }, hash);
+		await settled(page, hash, async () => (await state(page)).view === /view=(\w+)/.exec(hash)[1]);
+	}
+	await page.evaluate(() => { location.hash = "#v1&view=flame"; });
+	await settled(page, "the flame graph is shown", async () => (await state(page)).view === "flame");
+	const all = await boxes(page);
+	assert.ok(all.some((b) => b.name.includes("<img src=x onerror=")), "the names are there as text");
+	for (const b of all.slice(0, 12))
+		await page.mouse.move(b.x + Math.min(3, b.w / 2), b.y + 5);
+	await page.mouse.click(all[1].x + 2, all[1].y + 5);
+	assert.equal(await page.evaluate(() => window.owned), undefined);
+	assert.equal(await page.evaluate(() => document.images.length + document.scripts.length), 0); // the page has taken its own out
+	assert.match(await page.title(), /<img src=x/);
+});
+
+test("what a profile lacks is said: an empty one", "empty", "", async (page) => {
+	assert.match(await text(page, "overview"), /nothing says what bounds it|no device/);
+	assert.match(await text(page, "overview"), /What this page lacks/);
+	for (const [view, id, said] of [["flame", "flame-none", /nothing to draw/], ["scope", "scope-body", /nothing to show/], ["tables", "table-body", /There are no|no /], ["code", "code-body", /no listing/]]) {
+		await page.click("#view-" + view);
+		assert.match(await text(page, id), said);
+	}
+});
+test("a damaged one", "damaged", "", async (page) => {
+	assert.match(await text(page, "overview"), /damaged|not add up/);
+});
+test("one of CPU samples only", "cpu", "#v1&view=flame", async (page) => {
+	assert.ok(await sum(page) > 0);
+	assert.equal(await page.evaluate(() => document.getElementById("of").value), "cpu");
+	await page.click("#view-overview");
+	assert.match(await text(page, "overview"), /no device|No work of a device/i);
+});
+test("one whose narrow frames were joined", "joined", "", async (page) => {
+	assert.match(await text(page, "overview"), /frames narrower than .* are joined/);
+	await page.click("#view-flame");
+	assert.ok(await page.evaluate(() => window.aiflame.F.g.n) <= 500);
+	const whole = await sum(page);
+	assert.ok(Math.abs(whole - 11989500 * whole / 11989500) < 1);
+});
+
+test("the flame scope alone", "scope", "", async (page) => {
+	assert.equal((await state(page)).view, "scope");
+	assert.equal(await page.locator("nav button").count(), 2);
+	await page.click("#view-flame");
+	assert.ok(await sum(page) > 0);
+});
+
+test("dark, and small, nothing lies beside the page", "full", "#v1&view=flame", async (page) => {
+	const background = await page.evaluate(() => getComputedStyle(document.body.parentElement).backgroundColor);
+	assert.equal(background, "rgb(18, 19, 23)");
+	for (const view of ["overview", "flame", "scope", "tables", "code"]) {
+		await page.click("#view-" + view);
+		assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), view);
+	}
+}, { colorScheme: "dark", viewport: { width: 420, height: 800 } });
+test("with the colours of the user", "full", "#v1&view=flame", async (page) => {
+	assert.ok((await boxes(page)).length > 10);
+	const at = await page.locator("#flame").boundingBox(), b = await box(page, "all");
+	const inside = await pixel(page, "flame", b.x - at.x + b.w - 6, b.y - at.y + 4);
+	assert.ok(new Set(inside.slice(0, 3)).size === 1, inside.join());
+}, { forcedColors: "active" });
+
+// ---- running ----------------------------------------------------------------------------------------------
+const browser = await within(60, "Chromium starts", chromium.launch({
+	executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+	args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
+}));
+let n = 0, failed = 0;
+for (const { name, page: file, hash, body, options } of cases) {
+	n++;
+	const trouble = [], context = await browser.newContext({ viewport: { width: 1300, height: 860 }, acceptDownloads: true, ...options });
+	const open = async (what, h) => {
+		const page = await context.newPage();
+		page.on("console", (m) => { if ((m.type() === "error" || m.type() === "warning") && !/willReadFrequently/.test(m.text())) trouble.push("console: " + m.text()); });
+		page.on("pageerror", (e) => trouble.push("error: " + e.message));
+		page.on("request", (r) => { if (!/^(file:\/\/\/.*\.html|blob:|data:)/.test(r.url().split("#")[0])) trouble.push("request: " + r.url()); });
+		page.on("dialog", (d) => { trouble.push("dialog"); d.dismiss(); });
+		await page.goto(url(what, h));
+		await page.waitForSelector("html[data-ready=yes]", { state: "attached", timeout: 60000 });
+		return page;
+	};
+	try {
+		const page = await within(90, name, open(file, hash));
+		assert.match(await page.evaluate(() => document.querySelector("meta[http-equiv]").content), /^default-src 'none'; script-src 'sha256-[^']*'; style-src 'sha256-/);
+		await within(90, name, body(page, open));
+		assert.deepEqual(trouble, []);
+		if (process.env.SHOTS)
+			await page.screenshot({ path: join(process.env.SHOTS, `${n}.png`) });
+		console.log(`ok ${n} - ${name}`);
+	} catch (e) {
+		failed++;
+		console.log(`not ok ${n} - ${name}\n${String(e.stack).split("\n").slice(0, 12).concat(trouble).map((l) => "#   " + l).join("\n")}`);
+	}
+	await context.close();
+}
+await browser.close();
+console.log(`1..${n}`);
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The page of `aiflame view` in a browser: page_browser.mjs drives Debian's Chromium through playwright-core, as
+# svg_browser.sh does.
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+. "$here/npm.sh"
+build=${BUILD_DIR:-$root/build}
+chromium=${CHROMIUM:-/usr/bin/chromium}
+# failed WHAT OUTPUT: nothing else can be tested
+failed() {
+	printf 'not ok 1 - %s\n1..1\n' "$1"
+	printf '%s\n' "$2" | tail -n 25 | sed 's/^/#   /'
+	exit 1
+}
+said=$(npm_packages) || failed "npm ci in tests/e2e brings playwright-core" "$said"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$work" || exit 1
+aiflame=$build/src/aiflame
+
+# ---- profiles and their pages
+page() { # NAME [OPTIONS]: NAME.html of NAME.data
+	name=$1
+	shift
+	said=$("$aiflame" view -i "$name.data" -o "$name.html" "$@" 2>&1) || failed "a page of $name.data is written" "$said"
+}
+import() { # NAME FILE [OPTIONS]
+	name=$1
+	shift
+	said=$("$aiflame" import -q -o "$name.data" "$@" 2>&1) || failed "$name.data is imported" "$said"
+	page "$name"
+}
+for kind in full sampled; do
+	"$build/tests/e2e/golden_profiles" $kind $kind.data "$root/tests/golden/cubin" || exit 1
+	page $kind
+done
+cp full.data hostile.data
+python3 "$here/page_inputs.py" hostile hostile.data || exit 1
+page hostile
+python3 "$here/page_inputs.py" stacks stacks.folded 20000 || exit 1
+import stacks stacks.folded
+cp stacks.data joined.data
+page joined --frames 500
+import cpu --as cpu --count 10ms "$root/tests/golden/views/input/stacks.folded"
+import trace "$root/tests/golden/views/input/trace.json"
+python3 "$here/page_inputs.py" trace phases.json || exit 1
+import phases phases.json
+cp phases.data damaged.data
+python3 "$here/page_inputs.py" damaged damaged.data || exit 1
+page damaged
+cp phases.data empty.data
+python3 "$here/page_inputs.py" empty empty.data || exit 1
+page empty
+"$aiflame" scope -i phases.data -o scope.html || exit 1
+AIFLAME=$aiflame WORK=$work CHROMIUM=$chromium node "$here/page_browser.mjs"

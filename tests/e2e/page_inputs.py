@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What page_browser.sh makes its pages of.
+
+page_inputs.py hostile FILE.data     makes each text of a profile, but keys, one that would run a script
+page_inputs.py damaged FILE.data     spoils each chunk of rows but the first
+page_inputs.py empty FILE.data       takes all rows out
+page_inputs.py stacks FILE N         folded text of N stacks, each with a leaf and a value of its own
+page_inputs.py trace FILE            a trace of 8 s: kernel `early` in the first half, `late` in the second
+"""
+import json
+import sqlite3
+import sys
+
+HOSTILE = '"\'></script><img src=x onerror="window.owned=1"><script>window.owned=1</script>${window.owned=1}'
+
+
+def hostile(path):
+    db = sqlite3.connect(path)
+    keys = {row[0] for row in db.execute("SELECT key FROM meta")}
+    for number, value in db.execute("SELECT id, value FROM string").fetchall():
+        if number in keys:
+            continue
+        text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        new = HOSTILE + text
+        db.execute("UPDATE string SET value = ? WHERE id = ?", (new.encode() if isinstance(value, bytes) else new, number))
+    db.execute("DELETE FROM cache")
+    db.commit()
+
+
+def damaged(path):
+    db = sqlite3.connect(path)
+    for number, data in db.execute("SELECT id, data FROM chunk").fetchall()[1:]:
+        db.execute("UPDATE chunk SET data = ? WHERE id = ?", (bytes(b ^ 0x5A for b in data), number))
+    db.execute("DELETE FROM cache")
+    db.commit()
+
+
+def empty(path):
+    db = sqlite3.connect(path)
+    db.execute("DELETE FROM chunk")
+    db.execute("DELETE FROM cache")
+    db.commit()
+
+
+def stacks(path, n):
+    with open(path, "w") as out:
+        for i in range(n):
+            depth = 3 + i * 7 % 20
+            frames = [f"f{(i >> k) % 40}_{k}" for k in range(depth)]
+            out.write(";".join(["main", *frames, f"kernel{i % 50}_[g]", f"leaf_{i}_[g]"]) + f" {100 + i * 7919 % 1000}\n")
+
+
+def trace(path):
+    events = [{"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": "python"}}]
+    for i in range(400):
+        at, name = i * 20000, "early" if i < 200 else "late"
+        step = {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i // 40}", "pid": 7, "tid": 7, "ts": at, "dur": 800000 - 10}
+        if i % 40 == 0:
+            events.append(step)
+        events.append({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": at + 10, "dur": 100, "args": {"External id": i + 1}})
+        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": at + 20, "dur": 50,
+                       "args": {"correlation": i + 1, "External id": i + 1}})
+        events.append({"ph": "X", "cat": "kernel", "name": f"{name}_kernel", "pid": 0, "tid": 7, "ts": at + 200, "dur": 10000,
+                       "args": {"correlation": i + 1, "External id": i + 1, "device": 0, "stream": 7}})
+    with open(path, "w") as out:
+        json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Test GPU"}], "traceEvents": events}, out)
+
+
+if sys.argv[1] == "stacks":
+    stacks(sys.argv[2], int(sys.argv[3]))
+else:
+    globals()[sys.argv[1]](sys.argv[2])

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page of `aiflame view`. The modules of this folder are one script at build time (src/meson.build has their order),
+// which is in the page itself: it asks for nothing outside it. All texts of a profile are untrusted: they go into
+// textContent and fillText, never into markup.
+"use strict";
+(() => {
+	const $ = (id) => document.getElementById(id);
+
+	// An element: attributes, properties that are functions or booleans, children or texts.
+	function el(tag, attributes, ...children) {
+		const e = document.createElement(tag);
+		for (const [key, value] of Object.entries(attributes || {}))
+			if (typeof value === "function" || typeof value === "boolean")
+				e[key] = value;
+			else if (value !== null && value !== undefined)
+				e.setAttribute(key, value);
+		e.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined));
+		return e;
+	}
+	const button = (text, onclick, attributes) => el("button", { type: "button", onclick, ...attributes }, text);
+
+	// ---- numbers for people, as src/base/human.c has them ------------------------------------------
+	function ns(v) {
+		for (const [below, by, digits, word] of [[1e3, 1, 0, "ns"], [1e5, 1e3, 1, "us"], [1e6, 1e3, 0, "us"],
+			[1e8, 1e6, 1, "ms"], [1e9, 1e6, 0, "ms"], [172800e9, 1e9, 2, "s"]])
+			if (v < below)
+				return (v / by).toFixed(digits) + " " + word;
+		return (v / 86400e9).toFixed(1) + " days";
+	}
+	const count = (v) => v.toLocaleString("en-US", { maximumFractionDigits: 0 });
+	const amount = (v, unit) => unit === "ns" ? ns(v) : count(v) + " " + unit;
+	function share(part, all) {
+		const p = all ? 100 * part / all : 0;
+		return (p > 0 && p < 0.01 ? "< 0.01" : p.toFixed(p < 10 ? 2 : 1)) + " %";
+	}
+	function bytes(v) {
+		for (const unit of ["B", "KiB", "MiB", "GiB"]) {
+			if (v < 1024)
+				return v.toFixed(unit === "B" ? 0 : 1) + " " + unit;
+			v /= 1024;
+		}
+		return v.toFixed(1) + " TiB";
+	}
+
+	function save(name, type, content) {
+		const a = el("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
+		document.body.append(a);
+		a.click();
+		a.remove();
+		setTimeout(() => URL.revokeObjectURL(a.href), 10000);
+	}
+	const say = (text) => { $("live").textContent = text; };

@@ -1,0 +1,157 @@
+	// ---- colours ------------------------------------------------------------------------------------------
+	const media = (q) => window.matchMedia(q);
+	const dark_asked = media("(prefers-color-scheme: dark)"), forced = media("(forced-colors: active)");
+	const is_dark = () => S.theme === "dark" || (S.theme !== "light" && dark_asked.matches);
+	// Colours of Okabe and Ito, lightened so that black text is read on them, by the palette's names.
+	const SAFE = {
+		"Python": [230, 159, 0], "C": [240, 228, 66], "C++": [240, 228, 66], "C++, operator": [240, 228, 66], "OS kernel": [204, 121, 167],
+		"runtime, driver": [213, 138, 80], "device kernel": [86, 180, 233], "device copy": [60, 180, 145],
+		"source line": [150, 208, 240], "instruction": [120, 160, 220],
+	};
+	function shade(text) {
+		let h = 2166136261;
+		for (let i = 0; i < text.length; i++)
+			h = Math.imul(h ^ text.charCodeAt(i), 16777619);
+		return ((h >>> 8) % 8) / 7;
+	}
+	const rgb = (c) => `rgb(${c.map(Math.round).join(",")})`;
+	let fills = []; // by name
+	function fills_make() {
+		fills = new Array(H.names.length);
+	}
+	function fill_of(g, i) {
+		if (S.colour === "self") {
+			const heat = g.total[i] ? g.self[i] / g.total[i] : 0;
+			return rgb([255 - 8 * heat, 236 - 130 * heat, 214 - 150 * heat]);
+		}
+		const name = g.name[i];
+		return fills[name] || (fills[name] = name_fill(name));
+	}
+	const is_idle = (name) => H.names[name].startsWith("[idle");
+	function name_fill(name) {
+		if (is_idle(name))
+			return S.colour === "safe" ? "rgb(213,138,80)" : "rgb(236,176,112)";
+		const c = H.palette[H.colour[name]], s = shade(H.names[name]);
+		const safe = S.colour === "safe" && (SAFE[c.name] || [190, 190, 190]);
+		return rgb(safe ? safe.map((v) => v + (255 - v) * s * 0.25) : c.low.map((v, k) => v + (c.high[k] - v) * s));
+	}
+	// The value that a custom property of the style has now, as a colour that a canvas knows.
+	let colours = {};
+	function css(name) {
+		if (!colours[name]) {
+			const probe = el("i", {});
+			probe.style.color = `var(${name})`;
+			document.body.append(probe);
+			colours[name] = getComputedStyle(probe).color;
+			probe.remove();
+		}
+		return colours[name];
+	}
+
+	// ---- canvas ---------------------------------------------------------------------------------------------
+	const ROW = 20, CHAR = 6.6, FONT = "11px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
+	// As large as its place, in the device's pixels. Returns its context, scaled to CSS's.
+	function canvas_fit(canvas, width, height) {
+		const by = window.devicePixelRatio || 1;
+		width = Math.max(1, Math.floor(width));
+		height = Math.max(1, Math.min(Math.floor(height), 8192));
+		if (canvas.width !== Math.round(width * by) || canvas.height !== Math.round(height * by)) {
+			canvas.width = Math.round(width * by);
+			canvas.height = Math.round(height * by);
+			canvas.style.width = width + "px";
+			canvas.style.height = height + "px";
+		}
+		const ctx = canvas.getContext("2d");
+		ctx.setTransform(by, 0, 0, by, 0, 0);
+		return ctx;
+	}
+
+	// The first of a row's frames whose end lies beyond x. Frames of a row are apart, so that ends ascend as starts do.
+	function row_find(g, row, x) {
+		let lo = 0, hi = row.length;
+		while (lo < hi) {
+			const mid = (lo + hi) >> 1, i = row[mid];
+			if (g.start[i] + g.total[i] > x)
+				hi = mid;
+			else
+				lo = mid + 1;
+		}
+		return lo;
+	}
+
+	// The boxes of a row that are drawn between x0 and x1 (in the unit of values) on so many pixels: one for a frame of a
+	// pixel and more, and one for neighbours that are narrower, which nothing is left out of. Each calls
+	// box(left, width, frame, how many, last frame).
+	function row_boxes(g, row, x0, x1, width, box) {
+		const scale = width / (x1 - x0);
+		for (let k = row_find(g, row, x0); k < row.length;) {
+			const i = row[k], left = (g.start[i] - x0) * scale, w = g.total[i] * scale;
+			if (g.start[i] >= x1)
+				break;
+			if (w >= 1) {
+				const from = Math.max(0, left);
+				box(from, Math.min(width, left + w) - from, i, 1, i);
+				k++;
+				continue;
+			}
+			// To the end of this pixel; a wide frame that begins in it ends behind it, and is not skipped.
+			const first = k, edge = x0 + (Math.floor(left) + 1) / scale;
+			let last = row_find(g, row, edge);
+			last = Math.max(first + 1, Math.min(last, row.length));
+			while (last > first + 1 && g.total[row[last - 1]] * scale >= 1)
+				last--;
+			k = last;
+			box(Math.floor(left), 1, i, k - first, row[k - 1]);
+		}
+	}
+
+	// Draws a graph's rows from y_of(depth) on.
+	function graph_draw(ctx, g, o) {
+		const { x0, x1, width, y_of, depths } = o, contrast = forced.matches;
+		const ink = contrast ? "CanvasText" : "#141419", hit_fill = "#ec3fd0";
+		ctx.font = FONT;
+		ctx.textBaseline = "middle";
+		for (let d = depths[0]; d < depths[1] && d < g.rows.length; d++) {
+			const y = y_of(d);
+			row_boxes(g, g.rows[d], x0, x1, width, (x, w, i, n, last) => {
+				let hit = false;
+				if (o.search)
+					for (let k = i; k <= last && !hit && k < i + 64; k++)
+						hit = g.depth[k] === d && o.search.has(g, k);
+				const wide = w >= 3;
+				ctx.globalAlpha = o.search && !hit ? 0.35 : 1;
+				ctx.fillStyle = contrast ? (hit ? "Highlight" : "Canvas") : hit ? hit_fill : n > 1 ? css_merged : fill_of(g, i);
+				ctx.fillRect(x, y, wide ? w - 0.6 : w, ROW - 1);
+				if (contrast) {
+					ctx.strokeStyle = "CanvasText";
+					ctx.strokeRect(x + 0.5, y + 0.5, Math.max(w - 1, 0), ROW - 2);
+				}
+				ctx.globalAlpha = 1;
+				if (n === 1 && w > 24) {
+					const room = Math.floor((w - 8) / CHAR), name = H.names[g.name[i]];
+					ctx.fillStyle = contrast && hit ? "HighlightText" : ink;
+					ctx.fillText(name.length <= room ? name : name.slice(0, Math.max(room - 1, 1)) + "\u2026", x + 4, y + ROW / 2);
+				}
+				if (o.boxes)
+					o.boxes.push({ x, y, w, i, n, last, g });
+				if (o.here >= i && o.here <= last && g.depth[o.here] === d) {
+					ctx.strokeStyle = css_here;
+					ctx.lineWidth = 2;
+					ctx.strokeRect(x + 1, y + 1, Math.max(w - 2, 1), ROW - 3);
+					ctx.lineWidth = 1;
+				}
+			});
+		}
+	}
+	let theme_key, css_merged = "#999", css_here = "#1552d8";
+	function theme_apply() {
+		const now = [S.theme, is_dark(), forced.matches, S.colour].join();
+		if (now === theme_key)
+			return;
+		theme_key = now;
+		colours = {};
+		document.documentElement.dataset.theme = S.theme || "";
+		css_merged = css("--merged");
+		css_here = css("--here");
+		fills_make();
+	}

@@ -1,0 +1,363 @@
+	// ---- flame graphs ---------------------------------------------------------------------------------------
+	const KINDS = [ // what can be drawn: key, its name, tree, metrics
+		["device", "Device time", "device", [TIME]], ["loop", "Device and idle time", "device", [TIME, IDLE]],
+		["idle", "Idle time", "device", [IDLE]], ["cpu", "Threads on CPU", "cpu", [TIME]],
+		["off-cpu", "Threads off CPU", "off-cpu", [TIME]],
+	];
+	const BYS = [["", "time"], ["samples", "samples"], ["launches", "launches"]];
+	let trees = {}, kinds = [];
+	function trees_make() {
+		trees = Object.fromEntries(H.trees.map((t) => [t.key, new Tree(t)]));
+		kinds = KINDS.filter(([, , tree, metrics]) => trees[tree] && metrics.every((m) => trees[tree].totals[m] > 0));
+		for (const t of Object.values(trees)) // samples and launches without times
+			if (!kinds.some((k) => k[2] === t.key) && t.totals.some((v) => v > 0))
+				kinds.push([t.key, t.key === "device" ? "Device work" : "Threads", t.key, [TIME]]);
+	}
+	const kind_now = () => kinds.find((k) => k[0] === S.of) || kinds[0];
+	function metrics_now() {
+		const kind = kind_now(), tree = trees[kind[2]];
+		let by = S.by;
+		if (!kind[3].some((m) => tree.totals[m] > 0))
+			by = by || (tree.totals[SAMPLES] > 0 ? "samples" : "launches");
+		const metric = by === "samples" ? SAMPLES : by === "launches" ? LAUNCHES : -1;
+		if (metric < 0 || !tree.totals[metric])
+			return { metrics: kind[3], unit: tree.unit, by: "" };
+		return { metrics: [metric], unit: by, by };
+	}
+
+	const F = { g: null, up: null, key: "", unit: "ns", x0: 0, x1: 1, here: -1, boxes: [], search: null, found: null, nth: -1, sum: 0 };
+	// What is drawn: the tree, weighed, changed by one operation after the other. Kept until one of these changes.
+	function flame_graph() {
+		const kind = kind_now();
+		if (!kind) {
+			F.g = null;
+			return;
+		}
+		const { metrics, unit } = metrics_now(), key = JSON.stringify([kind[0], unit, S.time, S.ops, S.mine]);
+		if (key === F.key)
+			return;
+		F.key = key;
+		F.unit = unit;
+		const whole = F.whole = trees[kind[2]].weigh(metrics, time());
+		let g = whole;
+		F.up = null;
+		if (S.mine) {
+			const mine = is_mine(g), base = g;
+			g = hide(g, (i) => base === F.whole && !mine(i));
+		}
+		for (const [op, name] of ops()) {
+			const id = H.names.indexOf(name), now = g;
+			if (op === "focus")
+				g = focus(g, id);
+			else if (op === "hide")
+				g = hide(g, (i) => now.name[i] === id);
+			else if (op === "without")
+				g = without(g, id);
+			else if (op === "callers")
+				g = callers(g, id);
+			else if (op === "sandwich") {
+				F.up = callers(g, id);
+				g = focus(g, id);
+			}
+		}
+		F.g = g;
+		F.here = -1;
+	}
+
+	// ---- its chart --------------------------------------------------------------------------------------------
+	const inverted = () => S.dir === "icicle" || F.up !== null;
+	function flame_find() {
+		F.search = F.found = null;
+		$("find").classList.remove("bad");
+		if (!S.find || !F.g)
+			return;
+		try {
+			F.search = new Search(S.find, S.re === "1");
+		} catch {
+			$("find").classList.add("bad");
+			return;
+		}
+		F.found = F.search.sum(F.g);
+	}
+	function flame_zoom() {
+		const g = F.g;
+		F.x0 = 0;
+		F.x1 = g.sum || 1;
+		F.zoomed = 0;
+		const zoom = S.zoom ? JSON.parse(S.zoom) : null;
+		if (zoom && is_texts(zoom.path || zoom)) {
+			const i = find_path(g, zoom.path || zoom);
+			if (i > 0 && g.total[i] > 0) {
+				F.zoomed = i;
+				F.x0 = g.start[i];
+				F.x1 = F.x0 + g.total[i];
+				if (zoom.x && zoom.x.length === 2 && zoom.x[1] > zoom.x[0]) {
+					F.x1 = F.x0 + g.total[i] * Math.min(1, zoom.x[1]);
+					F.x0 += g.total[i] * Math.max(0, zoom.x[0]);
+				}
+			}
+		}
+	}
+	const rows_of = (g) => g ? Math.max(g.rows.length, 1) : 0;
+	function flame_height() {
+		return (rows_of(F.g) + (F.up ? rows_of(F.up) - 1 : 0)) * ROW + 8;
+	}
+	// Where the row of a depth is in the whole chart. In a sandwich callers stand above the frame, which both begin with.
+	function flame_y(is_up, d) {
+		const callers_rows = F.up ? rows_of(F.up) - 1 : 0;
+		if (is_up)
+			return (callers_rows - d) * ROW + 4;
+		if (inverted())
+			return (callers_rows + d) * ROW + 4;
+		return Math.max(flame_height(), F.view_height || 0) - (d + 1) * ROW - 4;
+	}
+	function flame_draw() {
+		const place = $("chart"), canvas = $("flame");
+		if (!F.g || place.hidden)
+			return;
+		const width = place.clientWidth, height = place.clientHeight, ctx = canvas_fit(canvas, width, height);
+		const whole = Math.max(flame_height(), height);
+		F.view_height = height;
+		$("tall").style.height = whole + "px";
+		const top = place.scrollTop;
+		ctx.clearRect(0, 0, width, height);
+		F.boxes = [];
+		const part = (g, is_up, first) => {
+			const y_of = (d) => flame_y(is_up, d) - top, shown = [];
+			for (let d = first; d < g.rows.length; d++) {
+				const y = y_of(d);
+				if (y > -ROW && y < height)
+					shown.push(d);
+			}
+			if (!shown.length)
+				return;
+			const scale = is_up ? g.sum / (F.g.sum || 1) : 1;
+			graph_draw(ctx, g, {
+				x0: F.x0 * scale, x1: F.x1 * scale, width, y_of, depths: [Math.min(...shown), Math.max(...shown) + 1],
+				search: F.search, boxes: F.boxes, here: is_up ? -1 : F.here,
+			});
+		};
+		part(F.g, false, 0);
+		if (F.up)
+			part(F.up, true, 2); // the root and the frame itself are drawn below
+	}
+	function flame_said(i, g) {
+		const v = g.total[i], all = F.whole.sum;
+		const ret = [amount(v, F.unit) + " \u00b7 " + share(v, all) + " of all"];
+		if (g.parent[i] > 0)
+			ret.push(share(v, g.total[g.parent[i]]) + " of its caller");
+		if (g.self[i] > 0 && g.self[i] < v)
+			ret.push(amount(g.self[i], F.unit) + " in itself");
+		return ret;
+	}
+
+	// Chooses a frame: the panel, the tree and the ring show it.
+	function flame_choose(i, quiet) {
+		F.here = i;
+		panel_render();
+		const g = F.g;
+		if (i >= 0 && !quiet)
+			say([H.names[g.name[i]], ...flame_said(i, g), H.palette[H.colour[g.name[i]]].name].join(", "));
+		if (i >= 0) {
+			const place = $("chart"), y = flame_y(false, g.depth[i]);
+			if (y < place.scrollTop)
+				place.scrollTop = y - ROW;
+			else if (y + ROW > place.scrollTop + place.clientHeight)
+				place.scrollTop = y + 2 * ROW - place.clientHeight;
+		}
+		flame_draw();
+	}
+	const zoom_to = (i) => go({ zoom: i > 0 ? JSON.stringify(path_of(F.g, i)) : "" });
+	// Makes room for frames that are narrower than a pixel.
+	function zoom_range(b) {
+		const g = b.g, from = g.start[b.i], to = g.start[b.last] + g.total[b.last];
+		let p = g.parent[b.i];
+		while (p > 0 && g.end[p] <= b.last)
+			p = g.parent[p];
+		const x = [(from - g.start[p]) / g.total[p], (to - g.start[p]) / g.total[p]];
+		go({ zoom: JSON.stringify({ path: path_of(g, p), x }) });
+	}
+	function box_at(event) {
+		const r = $("flame").getBoundingClientRect(), x = event.clientX - r.left, y = event.clientY - r.top;
+		return F.boxes.find((b) => x >= b.x && x < b.x + Math.max(b.w, 1) && y >= b.y && y < b.y + ROW);
+	}
+	function flame_click(event) {
+		const b = box_at(event);
+		$("tip").hidden = true;
+		if (!b)
+			return;
+		$("chart").focus();
+		if (b.g !== F.g) { // a caller of a sandwich: in its own graph
+			if (b.n === 1)
+				op_add("sandwich", H.names[b.g.name[b.i]]);
+		} else if (b.n > 1) {
+			zoom_range(b);
+		} else {
+			const was = b.i === F.zoomed;
+			if (!was)
+				zoom_to(b.i);
+			flame_choose(b.i);
+		}
+	}
+	function flame_hover(event) {
+		const b = box_at(event), tip = $("tip");
+		tip.hidden = !b;
+		if (!b)
+			return;
+		const name = H.names[b.g.name[b.i]], full = H.full[b.g.full[b.i] - 1];
+		if (b.n > 1) {
+			let sum = 0;
+			for (let i = b.i; i <= b.last; i = Math.max(i + 1, b.g.end[i]))
+				sum += b.g.total[i];
+			tip.replaceChildren(el("b", {}, `${count(b.n)} frames below a pixel`), el("div", {}, amount(sum, F.unit) + " \u00b7 " +
+				share(sum, F.whole.sum) + " of all"), el("div", { class: "dim" }, "click to open them"));
+		} else {
+			tip.replaceChildren(el("b", {}, name), ...flame_said(b.i, b.g).map((t) => el("div", {}, t)),
+				el("div", { class: "dim" }, H.palette[H.colour[b.g.name[b.i]]].name), full ? el("div", { class: "dim full" }, full) : "");
+		}
+		const w = tip.offsetWidth, h = tip.offsetHeight;
+		tip.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - w - 8)) + "px";
+		tip.style.top = (event.clientY + 18 + h > innerHeight ? Math.max(4, event.clientY - h - 12) : event.clientY + 18) + "px";
+	}
+
+	// ---- keys ---------------------------------------------------------------------------------------------------
+	// The next sibling with a width, in that direction, or -1.
+	function sibling(g, i, by) {
+		const row = g.rows[g.depth[i]], k = row.indexOf(i) + by;
+		return k >= 0 && k < row.length ? row[k] : -1;
+	}
+	function widest(g, i) {
+		let best = -1;
+		for (let k = i + 1; k < g.end[i]; k = g.end[k])
+			if (g.total[k] > 0 && (best < 0 || g.total[k] > g.total[best]))
+				best = k;
+		return best;
+	}
+	function flame_key(event) {
+		const g = F.g, here = F.here < 0 ? F.zoomed : F.here, up = inverted() ? "ArrowDown" : "ArrowUp";
+		const down = inverted() ? "ArrowUp" : "ArrowDown";
+		let to = -1;
+		if (!g || event.ctrlKey || event.metaKey || event.altKey)
+			return;
+		if (event.key === up)
+			to = widest(g, here);
+		else if (event.key === down)
+			to = g.parent[here];
+		else if (event.key === "ArrowLeft" || event.key === "ArrowRight")
+			to = sibling(g, here, event.key === "ArrowLeft" ? -1 : 1);
+		else if (event.key === "Home")
+			to = 0;
+		else if (event.key === "Enter")
+			zoom_to(here);
+		else if (event.key === "Escape" && S.zoom)
+			go({ zoom: "" });
+		else
+			return;
+		event.preventDefault();
+		if (to >= 0)
+			flame_choose(to);
+	}
+	function found_go(by) {
+		const n = F.found ? F.found.frames.length : 0;
+		if (!n)
+			return;
+		F.nth = (F.nth + by + n) % n;
+		const i = F.found.frames[F.nth];
+		if (g_width(i) < 2)
+			zoom_to(F.g.parent[i] > 0 ? F.g.parent[i] : i);
+		flame_choose(i);
+		found_say();
+	}
+	const g_width = (i) => F.g.total[i] / (F.x1 - F.x0) * $("chart").clientWidth;
+	function found_say() {
+		const f = F.found;
+		$("found").textContent = !f ? "" : !f.frames.length ? "nothing matches"
+			: `${share(f.sum, F.whole.sum)} of all \u00b7 ${amount(f.sum, F.unit)} \u00b7 ` +
+			(F.nth >= 0 ? `${count(F.nth + 1)} of ` : "") + `${count(f.frames.length)} frames`;
+	}
+
+	// ---- operations, as a line of crumbs --------------------------------------------------------------------------
+	const op_add = (op, name) => go({ ops: JSON.stringify([...ops(), [op, name]]), zoom: "" });
+	const OPS = { focus: "from", hide: "without frame", without: "without stacks of", callers: "callers of", sandwich: "around" };
+	function crumbs_render() {
+		const list = ops(), items = [];
+		list.forEach(([op, name], k) => items.push(button(`${OPS[op] || op} ${name}  \u00d7`, () =>
+			go({ ops: JSON.stringify(list.filter((_, i) => i !== k)), zoom: "" }), { class: "crumb", "aria-label": `undo: ${OPS[op]} ${name}` })));
+		if (S.mine)
+			items.push(button("only my code  \u00d7", () => go({ mine: "", zoom: "" }), { class: "crumb" }));
+		if (S.zoom && F.g && F.zoomed > 0)
+			items.push(button(`zoomed: ${H.names[F.g.name[F.zoomed]]}  \u00d7`, () => go({ zoom: "" }), { class: "crumb" }));
+		$("crumbs").replaceChildren(...items);
+	}
+
+	// ---- the panel: the chosen frame, and the tree of what is around it --------------------------------------------
+	const PANEL_MAX = 40;
+	function panel_render() {
+		const g = F.g, panel = $("panel");
+		if (!g || $("chart").hidden) {
+			panel.replaceChildren();
+			return;
+		}
+		const i = F.here < 0 ? F.zoomed : F.here, name = H.names[g.name[i]], full = H.full[g.full[i] - 1];
+		const item = (k, level, more) => el("div", {
+			role: "treeitem", id: "item" + k, "aria-level": level, "aria-selected": k === i ? "true" : "false", "aria-expanded": more,
+			class: "item" + (k === i ? " here" : ""), title: H.names[g.name[k]], onclick: () => flame_choose(k), ondblclick: () => zoom_to(k),
+		}, el("span", { class: "bar" }, el("i", {})), el("span", { class: "num" }, share(g.total[k], F.whole.sum)), el("span", { class: "name" }, H.names[g.name[k]]));
+		const above = [], below = [];
+		for (let k = g.parent[i]; k >= 0; k = g.parent[k])
+			above.unshift(k);
+		for (let k = i + 1; k < g.end[i]; k = g.end[k])
+			if (g.total[k] > 0)
+				below.push(k);
+		below.sort((a, b) => g.total[b] - g.total[a]);
+		const shown = below.slice(0, PANEL_MAX);
+		const items = [...above.slice(-PANEL_MAX).map((k) => item(k, g.depth[k] + 1, "true")), item(i, g.depth[i] + 1, below.length ? "true" : "false"),
+			...shown.map((k) => item(k, g.depth[k] + 1, g.end[k] > k + 1 ? "false" : null))];
+		const kernel = H.code && H.code.some((c) => c.kernel === name), row = H.tables && [name, full].find((t) => t && kernel_row(t));
+		panel.replaceChildren(
+			el("h2", {}, name), full && full !== name ? el("p", { class: "full" }, full) : "",
+			el("p", {}, ...flame_said(i, g).map((t) => el("div", {}, t)), i > 0 ? el("div", { class: "dim" }, H.palette[H.colour[g.name[i]]].name) : ""),
+			el("div", { class: "acts" }, i > 0 ? [
+				button("Zoom", () => zoom_to(i)), button("From here", () => op_add("focus", name), { title: "all that is called by frames of this name, as one tree" }),
+				button("Around", () => op_add("sandwich", name), { title: "callers above, callees below" }),
+				button("Hide", () => op_add("hide", name), { title: "its callees move to its callers" }),
+				button("Leave out", () => op_add("without", name), { title: "without the stacks that have it" }),
+				button("Copy stack", () => stack_copy(i)), kernel ? button("Code", () => go({ view: "code", kernel: name })) : null,
+				row ? button("In tables", () => go({ view: "tables", table: "kernels", filter: row })) : null,
+			] : []),
+			el("div", { role: "tree", id: "tree", tabindex: "0", "aria-label": "call tree around the frame", "aria-activedescendant": "item" + i, onkeydown: flame_key }, items),
+			below.length > shown.length ? el("p", { class: "dim" }, `and ${count(below.length - shown.length)} more callees`) : "");
+		[...panel.querySelectorAll(".item")].forEach((e) => {
+			const k = +e.id.slice(4), bar = e.querySelector("i");
+			bar.style.width = Math.max(0, Math.min(100, 100 * g.total[k] / (F.whole.sum || 1))) + "%";
+			bar.style.background = fill_of(g, k);
+			e.querySelector(".name").style.paddingLeft = Math.min(10, Math.max(0, g.depth[k] - g.depth[i] + 4)) * 6 + "px";
+		});
+	}
+	function stack_copy(i) {
+		const text = path_of(F.g, i).join("\n") + "\n";
+		(navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject()).then(() => say("the stack is in the clipboard"),
+			() => save("stack.txt", "text/plain", text));
+	}
+
+	// ---- pictures -----------------------------------------------------------------------------------------------------
+	function flame_svg() {
+		const width = $("chart").clientWidth, xml = (t) => t.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[\0-\x08\x0b-\x1f]/g, "?");
+		const out = [], height = flame_height();
+		const part = (g, is_up, first) => {
+			const scale = is_up ? g.sum / (F.g.sum || 1) : 1;
+			for (let d = first; d < g.rows.length; d++)
+				row_boxes(g, g.rows[d], F.x0 * scale, F.x1 * scale, width, (x, w, i, n) => {
+					const y = inverted() ? flame_y(is_up, d) : height - (d + 1) * ROW - 4, name = n > 1 ? `${n} frames below a pixel` : H.names[g.name[i]];
+					const room = Math.floor((w - 8) / CHAR);
+					out.push(`<g><title>${xml(name + "\n" + (n > 1 ? "" : flame_said(i, g).join("\n")))}</title><rect x="${x.toFixed(1)}" y="${y}" width="${w.toFixed(1)}" ` +
+						`height="${ROW - 1}" fill="${n > 1 ? "#999" : fill_of(g, i)}"/>` + (w > 24 && n === 1 ? `<text x="${(x + 4).toFixed(1)}" y="${y + 14}">` +
+						xml(name.length <= room ? name : name.slice(0, Math.max(1, room - 1)) + "\u2026") + "</text>" : "") + "</g>");
+				});
+		};
+		part(F.g, false, 0);
+		if (F.up)
+			part(F.up, true, 2);
+		return `<?xml version="1.0" encoding="UTF-8"?>\n<!-- made by aiflame ${H.version} -->\n<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
+			`font-family="ui-monospace, Menlo, Consolas, monospace" font-size="11"><rect width="100%" height="100%" fill="#fff"/>${out.join("\n")}</svg>\n`;
+	}

@@ -1,0 +1,175 @@
+	// ---- the data: src/page/page.c says how it lies in the page -------------------------------------
+	// In a worker, so that the page draws meanwhile.
+	function unpack_here(post) {
+		return async (text) => {
+			try {
+				let packed;
+				if (Uint8Array.fromBase64) {
+					packed = Uint8Array.fromBase64(text);
+				} else {
+					const chars = atob(text);
+					packed = new Uint8Array(chars.length);
+					for (let i = 0; i < chars.length; i++)
+						packed[i] = chars.charCodeAt(i);
+				}
+				const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+				post(await new Response(stream).arrayBuffer(), null);
+			} catch (e) {
+				post(null, String(e));
+			}
+		};
+	}
+
+	function unpack(text) {
+		return new Promise((resolve, reject) => {
+			const done = (buffer, error) => error ? reject(new Error(error)) : resolve(buffer);
+			const here = () => unpack_here(done)(text);
+			const source = `const unpack = (${unpack_here})((b, e) => postMessage([b, e], b ? [b] : []));
+				onmessage = (m) => unpack(m.data);`;
+			let worker;
+			try {
+				worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+			} catch {
+				here();
+				return;
+			}
+			worker.onmessage = (m) => {
+				worker.terminate();
+				done(...m.data);
+			};
+			worker.onerror = () => {
+				worker.terminate();
+				here();
+			};
+			worker.postMessage(text);
+		});
+	}
+
+	let H; // the object
+	let columns; // name -> typed array
+	function parse(buffer) {
+		const length = new DataView(buffer).getUint32(0, true);
+		H = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+		const base = 4 + length + (4 - length % 4) % 4;
+		columns = (name) => {
+			const [type, offset, n] = H.columns[name] || ["u32", 0, 0], at = base + offset;
+			if (type === "u8")
+				return new Uint8Array(buffer, at, n);
+			if (type === "u16")
+				return new Uint16Array(buffer, at, n);
+			if (type === "u64") {
+				const half = new Uint32Array(buffer, at, 2 * n), whole = new Float64Array(n);
+				for (let i = 0; i < n; i++)
+					whole[i] = half[i] + half[n + i] * 4294967296;
+				return whole;
+			}
+			const v = new Uint32Array(buffer, at, n);
+			if (type !== "d32")
+				return v;
+			const sums = new Uint32Array(n);
+			for (let i = 0, sum = 0; i < n; i++)
+				sums[i] = sum = (sum + v[i]) >>> 0;
+			return sums;
+		};
+		H.has = (name) => name in H.columns;
+		H.colour = columns("name_colour");
+		H.type = columns("name_type");
+		H.steps = H.has("step_start") ? [columns("step_start"), columns("step_end")] : [[], []];
+	}
+
+	// ---- trees ----------------------------------------------------------------------------------------
+	const TIME = 0, SAMPLES = 1, LAUNCHES = 2, IDLE = 3;
+
+	class Tree {
+		constructor(meta) {
+			const c = (name) => columns(meta.key + "_" + name);
+			Object.assign(this, meta);
+			this.depth = c("depth");
+			this.name = c("name");
+			this.full = c("full");
+			this.n = this.depth.length;
+			this.e = { node: c("e_node"), group: c("e_group"), metric: c("e_metric"), value: c("e_value") };
+			this.pairs = c("g_pairs");
+			this.cell = c("p_cell");
+			this.weight = c("p_weight");
+			this.totals = [0, 0, 0, 0];
+			for (let i = 0; i < this.e.node.length; i++)
+				this.totals[this.e.metric[i]] += this.e.value[i];
+			const shape = family(this.depth);
+			this.parent = shape.parent;
+			this.end = shape.end;
+		}
+		// Which part of each group lies in the selected time; null: all.
+		parts(time) {
+			if (!time)
+				return null;
+			const cell_ns = H.cell_ns * this.join, ret = new Float64Array(this.pairs.length);
+			for (let g = 0, i = 0; g < ret.length; g++) {
+				let all = 0, part = 0;
+				for (const end = i + this.pairs[g]; i < end; i++) {
+					const from = this.cell[i] * cell_ns;
+					const inside = Math.min(from + cell_ns, time[1]) - Math.max(from, time[0]);
+					all += this.weight[i];
+					if (inside > 0)
+						part += this.weight[i] * inside / cell_ns;
+				}
+				ret[g] = all ? part / all : 0;
+			}
+			return ret;
+		}
+		// A graph of what has these metrics in the selected time.
+		weigh(metrics, time) {
+			const self = new Float64Array(this.n), part = this.parts(time), { node, group, metric, value } = this.e;
+			let untimed = 0; // of no known time: not in a part
+			for (let i = 0; i < node.length; i++) {
+				if (!metrics.includes(metric[i]))
+					continue;
+				if (!part)
+					self[node[i]] += value[i];
+				else if (group[i] < part.length)
+					self[node[i]] += value[i] * part[group[i]];
+				else
+					untimed += value[i];
+			}
+			return graph({ depth: this.depth, name: this.name, full: this.full, parent: this.parent, end: this.end, self, untimed });
+		}
+	}
+
+	// Callers, and the first index behind each subtree, of frames in the order of a walk.
+	function family(depth) {
+		const n = depth.length, parent = new Int32Array(n).fill(-1), end = new Uint32Array(n), open = [];
+		for (let i = 0; i < n; i++) {
+			while (open.length > depth[i])
+				end[open.pop()] = i;
+			if (open.length)
+				parent[i] = open[open.length - 1];
+			open.push(i);
+		}
+		for (const i of open)
+			end[i] = n;
+		return { parent, end };
+	}
+
+	// Adds totals and places to frames: x in the unit of values, and by depth those with a width from left to right.
+	function graph(g) {
+		const n = g.n = g.depth.length, total = g.total = g.self.slice(), { depth, parent } = g;
+		for (let i = n - 1; i > 0; i--)
+			total[parent[i]] += total[i];
+		const start = g.start = new Float64Array(n), next = new Float64Array(n), rows = [];
+		for (let i = 0; i < n; i++) {
+			if (i) {
+				start[i] = next[parent[i]];
+				next[parent[i]] += total[i];
+			}
+			next[i] = start[i];
+			if (total[i] > 0)
+				rows[depth[i]] = (rows[depth[i]] || 0) + 1;
+		}
+		g.rows = rows.map((k) => new Uint32Array(k));
+		const at = rows.map(() => 0);
+		for (let i = 0; i < n; i++)
+			if (total[i] > 0)
+				g.rows[depth[i]][at[depth[i]]++] = i;
+		g.sum = n ? total[0] : 0;
+		return g;
+	}

@@ -1,0 +1,58 @@
+	// ---- overview: what `aiflame why` says, and where to look next ------------------------------------------------------
+	const GROUPS = { // of src/report/why/groups.def: name, colour, where it is shown
+		compute: ["Computing", "--compute", { view: "flame", of: "device" }], copies: ["Copies", "--copy", { view: "tables", table: "copies" }],
+		communication: ["Communication", "--comm", { view: "tables", table: "comm" }], host: ["The host", "--host"], sync: ["Synchronisation", "--between"],
+		late: ["Late starts", "--late"], input: ["Input", "--wait"], compile: ["Compiling", "--wait"], allocate: ["Allocation", "--late"],
+		collect: ["Garbage collection", "--wait"], gil: ["Python's lock", "--late"], off_cpu: ["A thread that does not run", "--between"],
+		unknown: ["Not known", "--idle"],
+	};
+	const card = (title, ...rest) => el("section", { class: "card" }, el("h2", {}, title), ...rest);
+	function overview_render() {
+		const w = H.why, body = [], group = (g) => GROUPS[g] || [g, "--idle"], name = (g) => group(g)[0];
+		if (w && w.groups.length) {
+			const open = (g) => go({ zoom: "", ops: "", find: "", ...(group(g.group)[2] || { view: "flame", of: "idle" }) });
+			const bar = el("div", { class: "stack", role: "img", "aria-label": w.groups.map((g) => `${name(g.group)} ${share(g.share_ppm, 1e6)}`).join(", ") }, w.groups.map((g) => {
+				const part = el("i", { title: `${name(g.group)} ${share(g.share_ppm, 1e6)}`, class: "part" });
+				part.style.flexGrow = g.share_ppm;
+				part.style.background = `var(${group(g.group)[1]})`;
+				return part;
+			}));
+			const of = w.window.of === "loop" ? "of the loop's time" : "of the devices' time";
+			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"),
+				el("p", { class: "lead" }, H.why_brief || `${name(w.bound_by[0] || "")}`), bar,
+				el("table", { class: "groups" }, el("tbody", {}, w.groups.filter((g) => g.share_ppm > 0).map((g) => {
+					const dot = el("i", { class: "dot" });
+					dot.style.background = `var(${group(g.group)[1]})`;
+					return el("tr", { tabindex: "0", onclick: () => open(g), onkeydown: (e) => { if (e.key === "Enter") open(g); } }, el("td", {}, dot, name(g.group)), el("td", { class: "num" }, share(g.share_ppm, 1e6)),
+						el("td", { class: "num dim" }, g.at_most_ppm >= 1e8 ? "" : g.at_most_ppm >= 2e6 ? `at most ${(g.at_most_ppm / 1e6).toFixed(1)}\u00d7 faster without` : g.at_most_ppm > 1.005e6 ? `at most ${((g.at_most_ppm - 1e6) / 1e4).toFixed(0)} % faster without` : ""),
+						el("td", { class: "try" }, g.share_ppm >= 50000 ? g.try || "" : ""));
+				}))), el("p", { class: "dim" }, `Shares ${of}: ${ns(w.time_ns)}${w.window.devices > 1 ? " on " + w.window.devices + " devices" : ""}, from ${ns(w.window.from_ns)} to ${ns(w.window.to_ns)}. `,
+					button("Select this time", () => go({ time: time_text([w.window.from_ns, w.window.to_ns]) }), { class: "link" }))));
+		} else {
+			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"), el("p", { class: "none" }, H.why_none || "No work of a device with times is in this profile, so nothing says what bounds it.")));
+		}
+		const bars = (rows, total, what, open) => el("table", { class: "bars" }, el("tbody", {}, rows.map((r) => {
+			const tr = el("tr", { tabindex: "0", onclick: () => open(r), onkeydown: (e) => { if (e.key === "Enter") open(r); } }, el("td", { class: "name", title: what(r) }, what(r)), el("td", { class: "num" }, share(r.ns, total)), el("td", { class: "num dim" }, ns(r.ns)));
+			tr.firstChild.style.backgroundSize = `${Math.max(0.5, Math.min(100, 100 * r.ns / rows[0].ns))}% 3px`;
+			return tr;
+		})));
+		if (w && w.kernels.length) {
+			const rows = w.kernels.slice(0, 8), all = w.time_ns;
+			body.push(card("Kernels", bars(rows, all, (r) => r.kernel, (r) => go({ view: "flame", of: "device", find: r.kernel, re: "", zoom: "", ops: "" })),
+				button("All kernels", () => go({ view: "tables", table: "kernels" }), { class: "link" })));
+		}
+		if (w && w.idle.length)
+			body.push(card("Idle time, by who could have ended it", bars(w.idle.slice(0, 8), w.time_ns, (r) => `${name(r.group)}${r.place ? ": " + r.place : ""}`,
+				() => go({ view: "flame", of: "idle", zoom: "", ops: "", find: "" })), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
+		const facts = [["Command", H.title], ["Host", H.host], ["Recorded", H.date], ["Length", ns(H.end_ns)], ["Devices", [...new Set(H.strips.map((s) => s.device))].join(", ")],
+			["Loop", w && w.loop && w.loop.steps ? `${count(w.loop.steps)} ${w.loop.found_by === "launches" ? "turns" : "steps"}, median ${ns(w.loop.median_ns)}, 95 % within ${ns(w.loop.p95_ns)}` : ""],
+			["Quality", H.quality], ["File", H.file]].filter(([, v]) => v);
+		body.push(card("This profile", el("dl", {}, facts.map(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]))));
+		const joined = H.trees.filter((t) => t.joined).map((t) => `${count(t.joined)} frames narrower than ${amount(t.joined_below, t.unit)} are joined in the picture "${t.key}": --frames keeps more`);
+		const coarse = H.trees.filter((t) => t.join > 1).map((t) => `times in the picture "${t.key}" are known to ${ns(t.join * H.cell_ns)}`);
+		const left = H.strips_left_out ? [`${count(H.strips_left_out)} more devices have no strip`] : [];
+		const lacks = [...H.lacks.map((t) => t.replace(/^flame: /, "")), ...joined, ...coarse, ...left];
+		if (lacks.length)
+			body.push(card("What this page lacks", el("ul", {}, lacks.map((t) => el("li", {}, t)))));
+		$("overview").replaceChildren(...body);
+	}

@@ -1,0 +1,48 @@
+	// ---- state ----------------------------------------------------------------------------------------------
+	// All that a link holds, by names, so that it fits a page that is made anew. The back button undoes.
+	const DEFAULTS = {
+		view: "overview", of: "", by: "", time: "", zoom: "", ops: "", mine: "", find: "", re: "", dir: "", colour: "", theme: "",
+		table: "", sort: "", filter: "", kernel: "", period: "", rows: "",
+	};
+	let S = { ...DEFAULTS };
+	const list_read = (text) => {
+		try {
+			const v = text ? JSON.parse(text) : [];
+			return Array.isArray(v) ? v : [];
+		} catch {
+			return [];
+		}
+	};
+	const is_texts = (v) => Array.isArray(v) && v.every((t) => typeof t === "string");
+	const ops = () => list_read(S.ops).filter((o) => is_texts(o) && o.length === 2);
+	const time = () => {
+		const [a, b] = S.time.split("-").map((t) => parseFloat(t) * 1e9);
+		return b > a && a >= 0 ? [a, b] : null;
+	};
+	const time_text = (t) => t ? `${(t[0] / 1e9).toFixed(9).replace(/\.?0+$/, "")}-${(t[1] / 1e9).toFixed(9).replace(/\.?0+$/, "")}` : "";
+
+	function state_read() {
+		const given = new URLSearchParams(location.hash.replace(/^#v1&?/, ""));
+		const next = { ...DEFAULTS, view: H.first, theme: S.theme };
+		for (const key in DEFAULTS)
+			if (given.has(key))
+				next[key] = given.get(key);
+		S = next;
+	}
+	function state_link() {
+		const p = new URLSearchParams();
+		for (const key in DEFAULTS)
+			if (S[key] && (key === "view" || S[key] !== DEFAULTS[key]))
+				p.set(key, S[key]);
+		return "#v1&" + p;
+	}
+	// Changes what is shown. `quiet`: no step for the back button.
+	function go(change, quiet) {
+		Object.assign(S, change);
+		try {
+			history[quiet ? "replaceState" : "pushState"](null, "", state_link());
+		} catch {
+			// Too many changes within a short time: the link is late, the page is not.
+		}
+		render();
+	}

@@ -1,0 +1,185 @@
+	// ---- devices over time: one strip each, with a brush ------------------------------------------------------
+	const CLASSES = [
+		["compute", "computing", "--compute"], ["comm", "communicating alone", "--comm"], ["copy", "copying alone", "--copy"],
+		["host", "idle: waiting for the host", "--host"], ["kernel", "idle: between kernels", "--between"], ["idle", "idle otherwise", "--idle"],
+		["off", "not collected", "--off"],
+	];
+	const STRIP = 22, GAP = 5, AXIS = 18;
+	let strips = [];
+	function strips_make() {
+		strips = H.strips.map((s, k) => ({ ...s, of: CLASSES.map(([key]) => columns(`s${k}_${key}`)) }));
+		for (const [key, label] of [["n_device", "samples of devices"], ["n_cpu", "samples of CPUs"]])
+			if (H.has(key) && (key === "n_cpu" || !strips.length))
+				strips.push({ device: label, counts: columns(key) });
+	}
+	const strip_x = (t) => t / H.end_ns * ($("strip").clientWidth);
+	const strip_t = (x) => Math.max(0, Math.min(H.end_ns, x / $("strip").clientWidth * H.end_ns));
+
+	// The mean of a class over the cells of each pixel.
+	function strip_sums(column, width) {
+		const ret = new Float64Array(width), per = H.end_ns / H.cell_ns / width;
+		for (let x = 0; x < width; x++) {
+			const from = Math.floor(x * per), to = Math.max(from + 1, Math.floor((x + 1) * per));
+			let sum = 0;
+			for (let c = from; c < to && c < column.length; c++)
+				sum += column[c];
+			ret[x] = sum / (to - from);
+		}
+		return ret;
+	}
+	let strip_picture = null; // without the brush
+	function strip_paint(width, height) {
+		const canvas = document.createElement("canvas"), ctx = canvas_fit(canvas, width, height);
+		strips.forEach((s, k) => {
+			const top = k * (STRIP + GAP);
+			ctx.fillStyle = css("--strip");
+			ctx.fillRect(0, top, width, STRIP);
+			if (s.counts) {
+				const sums = strip_sums(s.counts, width), most = Math.max(...sums, 1e-9);
+				ctx.fillStyle = css("--compute");
+				for (let x = 0; x < width; x++)
+					ctx.fillRect(x, top + STRIP * (1 - sums[x] / most), 1, STRIP * sums[x] / most);
+				return;
+			}
+			const below = new Float64Array(width);
+			CLASSES.forEach(([, , colour], c) => {
+				const sums = strip_sums(s.of[c], width);
+				ctx.fillStyle = css(colour);
+				for (let x = 0; x < width; x++)
+					if (sums[x] > 0) {
+						const h = sums[x] / 10000 * STRIP;
+						ctx.fillRect(x, top + STRIP - below[x] - h, 1, h);
+						below[x] += h;
+					}
+			});
+		});
+		const axis = strips.length * (STRIP + GAP);
+		ctx.fillStyle = css("--dim");
+		ctx.font = "11px system-ui, sans-serif";
+		ctx.textBaseline = "middle";
+		const steps = H.steps[0];
+		if (steps.length && steps.length < width / 3)
+			for (const t of steps)
+				ctx.fillRect(Math.round(strip_x(t)), axis - GAP, 1, GAP);
+		for (const t of ticks(H.end_ns, Math.max(2, Math.floor(width / 110)))) {
+			const x = strip_x(t), text = t ? ns(t) : "0";
+			ctx.fillRect(Math.round(x), axis, 1, 4);
+			ctx.textAlign = x > width - 40 ? "right" : t ? "center" : "left";
+			ctx.fillText(text, x, axis + 11);
+		}
+		return canvas;
+	}
+	function ticks(end, most) {
+		let step = 1;
+		for (const m of [2, 2.5, 2])
+			if (end / step <= most)
+				break;
+			else
+				step *= m;
+		while (end / step > most)
+			step *= step.toString()[0] === "2" ? 2.5 : 2;
+		const ret = [];
+		for (let t = 0; t <= end; t += step)
+			ret.push(t);
+		return ret;
+	}
+	function strip_draw(drag) {
+		const canvas = $("strip-canvas"), width = Math.floor($("strip").clientWidth), height = strips.length * (STRIP + GAP) + AXIS;
+		const key = [width, height, devicePixelRatio, S.theme, is_dark()].join();
+		if (!strips.length || width < 10)
+			return;
+		if (!strip_picture || strip_picture.key !== key)
+			strip_picture = { key, canvas: strip_paint(width, height) };
+		const ctx = canvas_fit(canvas, width, height);
+		ctx.clearRect(0, 0, width, height);
+		ctx.drawImage(strip_picture.canvas, 0, 0, width, height);
+		const t = drag || time();
+		if (t) {
+			const from = strip_x(t[0]), to = Math.max(strip_x(t[1]), from + 1);
+			ctx.fillStyle = css("--veil");
+			ctx.fillRect(0, 0, from, height - AXIS);
+			ctx.fillRect(to, 0, width - to, height - AXIS);
+			ctx.strokeStyle = css("--here");
+			ctx.lineWidth = 1.5;
+			ctx.strokeRect(from, 0.75, to - from, height - AXIS - 1.5);
+		}
+		$("strip").setAttribute("aria-label", `time, ${time_said(t)}`);
+	}
+	// What devices did in a time, in shares of it, by class: sums over the cells.
+	function strip_shares(s, t) {
+		const [from, to] = t || [0, H.end_ns], sums = CLASSES.map(() => 0);
+		const first = Math.floor(from / H.cell_ns), last = Math.min(H.cells, Math.ceil(to / H.cell_ns));
+		for (let c = first; c < last; c++) {
+			const part = (Math.min((c + 1) * H.cell_ns, to) - Math.max(c * H.cell_ns, from)) / H.cell_ns;
+			s.of.forEach((v, k) => { sums[k] += v[c] / 10000 * part * H.cell_ns; });
+		}
+		return sums;
+	}
+	const time_said = (t) => t ? `${t[0] ? ns(t[0]) : 0} to ${ns(t[1])} (${ns(t[1] - t[0])})` : `all ${ns(H.end_ns)}`;
+	function strip_say() {
+		const t = time(), parts = [];
+		const device = strips.filter((s) => s.of);
+		if (device.length) {
+			const sums = CLASSES.map(() => 0), all = (t ? t[1] - t[0] : H.end_ns) * device.length;
+			for (const s of device)
+				strip_shares(s, t).forEach((v, k) => { sums[k] += v; });
+			CLASSES.forEach(([, label, colour], k) => {
+				if (sums[k] / all >= 0.0005)
+					parts.push(el("span", { class: "key" }, el("i", { class: "dot " + colour.slice(2) }), `${label} ${share(sums[k], all)}`));
+			});
+		}
+		$("range").replaceChildren(el("b", {}, t ? time_said(t) : `All ${ns(H.end_ns)}`), ...parts);
+		$("range-clear").hidden = !t;
+	}
+
+	let strip_from = -1;
+	function strip_events() {
+		const place = $("strip"), at = (e) => strip_t(e.clientX - place.getBoundingClientRect().left);
+		place.onpointerdown = (e) => {
+			if (e.button)
+				return;
+			place.setPointerCapture(e.pointerId);
+			strip_from = at(e);
+		};
+		place.onpointermove = (e) => {
+			const t = at(e);
+			if (strip_from >= 0)
+				strip_draw([Math.min(strip_from, t), Math.max(strip_from, t)]);
+		};
+		place.onpointerup = (e) => {
+			const from = strip_from, t = at(e), few = H.end_ns / place.clientWidth * 3;
+			strip_from = -1;
+			if (from < 0)
+				return;
+			if (Math.abs(t - from) < few)
+				go({ time: step_at(t) && !time() ? time_text(step_at(t)) : "" });
+			else
+				go({ time: time_text([Math.min(from, t), Math.max(from, t)]) });
+		};
+		place.onpointercancel = () => { strip_from = -1; strip_draw(); };
+		place.onkeydown = (e) => {
+			const t = time() || [0, H.end_ns], by = (e.shiftKey ? 0.01 : 0.1) * (t[1] - t[0]) * (e.key === "ArrowLeft" ? -1 : 1), mid = (t[0] + t[1]) / 2;
+			let to = null;
+			if (e.key === "ArrowLeft" || e.key === "ArrowRight")
+				to = t[0] + by < 0 || t[1] + by > H.end_ns ? t : [t[0] + by, t[1] + by];
+			else if (e.key === "+" || e.key === "=")
+				to = [mid - (t[1] - t[0]) / 4, mid + (t[1] - t[0]) / 4];
+			else if (e.key === "-")
+				to = [Math.max(0, mid - (t[1] - t[0])), Math.min(H.end_ns, mid + (t[1] - t[0]))];
+			else if (e.key !== "Escape")
+				return;
+			e.preventDefault();
+			if (to && to[0] <= 0 && to[1] >= H.end_ns)
+				to = null;
+			go({ time: time_text(to) });
+			say(time_said(time()));
+		};
+	}
+	// The step at a moment, or null: a click on it chooses it.
+	function step_at(t) {
+		const [start, end] = H.steps;
+		for (let k = 0; k < start.length; k++)
+			if (t >= start[k] && t < end[k])
+				return [start[k], end[k]];
+		return null;
+	}

@@ -1,0 +1,115 @@
+	// ---- tables: those of `aiflame report` ---------------------------------------------------------------------------
+	const TITLES = {
+		kernels: "Kernels", stacks: "Launch stacks", idle: "Idle time", breakdown: "Devices", steps: "Steps", ranges: "Ranges", ops: "Operators",
+		copies: "Copies", comm: "Communication", streams: "Queues", stalls: "Stalls", counters: "Counters",
+	};
+	const ROWS_SHOWN = 300;
+	let rows_more = 1;
+	const kernel_row = (name) => H.tables.kernels.rows && H.tables.kernels.rows.some((r) => r.kernel === name);
+	function type_of(table, column, value) {
+		const known = table.types && table.types[column];
+		if (known)
+			return known;
+		if (typeof value !== "number")
+			return "text";
+		return /share|ppm|_rate$/.test(column) && value <= 1 ? "share" : /time|wall|idle|self|total|average|error|duration|_ns$|cpu|cuda/.test(column) ? "ns" :
+			/bytes/.test(column) ? "bytes" : "count";
+	}
+	function cell_text(type, v) {
+		if (typeof v !== "number")
+			return v === null || v === undefined ? "" : String(v);
+		return type === "ns" || type === "at" ? ns(v) : type === "share" ? share(v, 1) : type === "bytes" ? bytes(v) : type === "id" ? String(v) :
+			Number.isInteger(v) ? count(v) : v.toPrecision(4);
+	}
+	const tables_with_rows = () => Object.keys(TITLES).filter((k) => H.tables && H.tables[k]);
+	// The rows that match, in the chosen order.
+	function table_rows(table) {
+		let rows = table.rows || [];
+		if (S.filter) {
+			const words = S.filter.toLowerCase();
+			rows = rows.filter((r) => Object.values(r).some((v) => String(v).toLowerCase().includes(words)));
+		}
+		const [column, order] = S.sort.split(":");
+		if (column && rows.length && column in rows[0]) {
+			const by = order === "up" ? 1 : -1;
+			rows = rows.slice().sort((a, b) => by * (typeof a[column] === "number" && typeof b[column] === "number" ? a[column] - b[column] :
+				String(a[column]).localeCompare(String(b[column]))));
+		}
+		return rows;
+	}
+	function tables_render() {
+		const key = H.tables[S.table] ? S.table : "kernels", table = H.tables[key], rows = table_rows(table), shown = rows.slice(0, ROWS_SHOWN * rows_more);
+		$("table-list").replaceChildren(...tables_with_rows().map((k) => {
+			const n = H.tables[k].rows ? H.tables[k].rows.length : 0;
+			return button(TITLES[k], () => { rows_more = 1; go({ table: k, sort: "", filter: "" }); }, {
+				class: "tab" + (n ? "" : " empty"), "aria-pressed": k === key ? "true" : "false",
+			});
+		}));
+		$("filter").value = S.filter;
+		const all = table.rows ? table.rows.length : 0, more = all > H.rows_max;
+		$("table-said").textContent = !all ? "" : `${count(rows.length)}${S.filter ? " of " + count(all) : ""} rows of the whole run` +
+			(more ? `; the page has the first ${count(H.rows_max)}, aiflame report --${key} has all` : "");
+		const place = $("table-body");
+		if (!shown.length) {
+			place.replaceChildren(el("p", { class: "none" }, table.none || (all ? "No row matches." : `There are no ${table.help || "rows"} in this profile.`)));
+			return;
+		}
+		const names = Object.keys(shown[0]).filter((c) => !(c === "error" && table.rows.every((r) => !r[c])));
+		const types = Object.fromEntries(names.map((c) => [c, type_of(table, c, shown[0][c])]));
+		// What a row is called stands first.
+		const text = names.filter((c) => types[c] === "text" && c !== "stack" && c !== "process"), lead = text.find((c) => /kernel|operator|range|step|cause|device|name|counter/.test(c) && shown.some((r) => r[c])) || text[0];
+		const order = lead ? [lead, ...names.filter((c) => c !== lead)] : names;
+		const most = Object.fromEntries(names.map((c) => [c, Math.max(...table.rows.map((r) => typeof r[c] === "number" ? r[c] : 0))]));
+		const [sorted, way] = S.sort.split(":");
+		place.replaceChildren(el("table", {}, el("caption", { class: "hidden" }, TITLES[key]), el("thead", {}, el("tr", {}, order.map((c) =>
+			el("th", { scope: "col", class: types[c], "aria-sort": c === sorted ? (way === "up" ? "ascending" : "descending") : "none" },
+				button(c.replaceAll("_", " ") + (c === sorted ? (way === "up" ? " \u25b4" : " \u25be") : ""), () =>
+					go({ sort: c + (c === sorted && way !== "up" ? ":up" : ":down") }, true)))))),
+		el("tbody", {}, shown.map((r) => {
+			const tr = el("tr", { tabindex: "0", onclick: () => row_open(key, r), onkeydown: (e) => { if (e.key === "Enter") row_open(key, r); } }, order.map((c) => {
+				const td = el("td", { class: types[c] + (c === lead ? " lead" : ""), title: types[c] === "text" ? String(r[c]) : null }, cell_text(types[c], r[c]));
+				if (types[c] === "share" && typeof r[c] === "number")
+					td.style.backgroundSize = `${Math.min(100, 100 * r[c] / (most[c] || 1))}% 3px`;
+				return td;
+			}));
+			return tr;
+		}))), ...(rows.length > shown.length ? [button(`Show more (${count(rows.length - shown.length)} rows)`, () => { rows_more++; tables_render(); })] : []));
+	}
+	// From a row to the frames, or the time, that it is about.
+	function row_open(key, r) {
+		if (key === "steps" && typeof r.start === "number")
+			go({ view: "flame", time: time_text([r.start, r.start + r.time]) });
+		else if (key === "idle")
+			go({ view: "flame", of: "loop", find: `[idle: ${r.cause}]`, re: "", zoom: "", ops: "" });
+		else if (r.kernel || r.operator || r.range || r.name)
+			go({ view: "flame", of: "", find: String(r.kernel || r.operator || r.range || r.name), re: "", zoom: "", ops: "" });
+	}
+	function table_csv() {
+		const rows = table_rows(H.tables[S.table] || H.tables.kernels), names = rows.length ? Object.keys(rows[0]) : [];
+		const field = (v) => /[",\n\r]/.test(v = String(v === null ? "" : v)) ? `"${v.replaceAll('"', '""')}"` : v;
+		return [names, ...rows.map((r) => names.map((c) => r[c]))].map((r) => r.map(field).join(",")).join("\r\n") + "\r\n";
+	}
+
+	// ---- code: the listings of `aiflame annotate` ----------------------------------------------------------------------
+	function code_render() {
+		const list = H.code || [], chosen = list.find((c) => c.kernel === S.kernel) || list[0], place = $("code-body");
+		$("code-list").replaceChildren(...list.map((c) => button(c.kernel, () => go({ kernel: c.kernel }), { class: "tab", title: c.kernel, "aria-pressed": c === chosen ? "true" : "false" })));
+		if (!chosen) {
+			place.replaceChildren(el("p", { class: "none" }, "No kernel has samples of its instructions: there is no listing. aiflame info says why, and what to do."));
+			return;
+		}
+		const heats = chosen.lines.map((l) => { const m = /^\s*(\d+\.\d+) %(?=  |$)/.exec(l); return m ? +m[1] : 0; }), most = Math.max(...heats, 0.001);
+		const lines = chosen.lines.map((l, k) => {
+			const e = el("div", { class: "line", id: "line" + k }, l || " ");
+			if (heats[k])
+				e.style.background = `color-mix(in srgb, var(--hot) ${Math.round(6 + 54 * heats[k] / most)}%, transparent)`;
+			return e;
+		});
+		place.replaceChildren(el("pre", { tabindex: "0", "aria-label": "listing of " + chosen.kernel }, lines));
+		$("hottest").onclick = () => {
+			const hot = heats.map((h, k) => [h, k]).filter(([h]) => h).sort((a, b) => b[0] - a[0]);
+			if (hot.length)
+				lines[hot[code_nth++ % Math.min(hot.length, 10)][1]].scrollIntoView({ block: "center" });
+		};
+	}
+	let code_nth = 0;
