@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,13 +27,29 @@ static int directory_make(const char *path)
 	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
+/* A page in a directory of its own: without a home nothing is kept. For free(). 0 or -errno with *err. */
+static int temporary_path(char **ret, struct aif_err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	char directory[PATH_MAX];
+	int n = snprintf(directory, sizeof(directory), "%s/aiflame-XXXXXX",
+			 tmp && *tmp == '/' ? tmp : "/tmp");
+
+	if (n >= (int)sizeof(directory) || !mkdtemp(directory))
+		return aif_err_set(err, n >= (int)sizeof(directory) ? -ENAMETOOLONG : -errno,
+				   "%s: cannot be made; give the page a name with -o", directory);
+	return asprintf(ret, "%s/page.html", directory) < 0
+		       ? aif_err_set(err, -ENOMEM, "view: out of memory")
+		       : 0;
+}
+
 /* The page of this profile in the user's cache directory: the same name for the same profile. For free(). 0 or -errno with
  * *err. */
 static int cached_path(const char *profile, const char *kind, char **ret, struct aif_err *err)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	const char *slash = strrchr(profile, '/'), *name = slash ? slash + 1 : profile;
-	char *whole = realpath(profile, NULL);
+	char *whole;
 	struct aif_buf b = {0};
 	int r;
 
@@ -41,7 +58,7 @@ static int cached_path(const char *profile, const char *kind, char **ret, struct
 	else if (home && *home == '/')
 		aif_buf_printf(&b, "%s/.cache", home);
 	else
-		aif_buf_printf(&b, "/tmp/aiflame-%u", (unsigned)getuid());
+		return temporary_path(ret, err);
 	r = directory_make(aif_buf_str(&b));
 	aif_buf_puts(&b, "/aiflame");
 	if (!r)
@@ -49,6 +66,7 @@ static int cached_path(const char *profile, const char *kind, char **ret, struct
 	if (r)
 		aif_err_set(err, r, "%s: cannot be made: %s; give the page a name with -o",
 			    aif_buf_str(&b), strerror(-r));
+	whole = realpath(profile, NULL);
 	aif_buf_printf(
 		&b, "/%s-%s-%08" PRIx32 ".html", name, kind,
 		(uint32_t)aif_hash_bytes(whole ? whole : profile, strlen(whole ? whole : profile)));

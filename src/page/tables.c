@@ -87,11 +87,18 @@ int aif_page_tables_write(const struct aif_names *names, const struct aif_attrib
 
 /* ---- listings ------------------------------------------------------------------------------------ */
 
-/* An expression for this name alone. */
+/* A longer name is asked for by its beginning: expressions take hundreds of bytes of memory a character. */
+#define EXPRESSION_MAX 4096
+
+/* Appends an expression for this name alone. */
 static void put_expression(struct aif_buf *b, const char *name)
 {
+	const char *end = name + EXPRESSION_MAX;
+
 	aif_buf_putc(b, '^');
 	for (; *name; name++) {
+		if (name == end)
+			return;
 		if (strchr("\\^$.[]()|*+?{}", *name))
 			aif_buf_putc(b, '\\');
 		aif_buf_putc(b, *name);
@@ -131,7 +138,9 @@ static int listing_write(const struct aif_names *names, const struct aif_attribu
 		r = -ENOMEM;
 	aif_buf_finish(&expression);
 	aif_buf_finish(&text);
-	return r == -ENOMEM ? r : 0;
+	if (r == -EINVAL) /* the expression is one, so that memory ran out */
+		r = -ENOMEM;
+	return r == -ENODATA ? 0 : r;
 }
 
 struct kernel_sum {

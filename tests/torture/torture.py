@@ -251,6 +251,8 @@ def programs(args):
         add("report --" + t, ["report", "--" + t, "full.data"])
     add("report --kernels as JSON", ["report", "--kernels", "--format", "json", "full.data"])
     add("report --ops as CSV", ["report", "--ops", "--format", "csv", "full.data"])
+    add("view", ["view", "-o", "out.html", "full.data"], makes=["out.html"])
+    add("scope with few frames", ["scope", "--frames", "20", "-o", "out.html", "full.data"], makes=["out.html"])
     add("flame", ["flame", "-o", "out.svg", "full.data"], makes=["out.svg"])
     add("flame --of cpu", ["flame", "--of", "cpu", "-o", "out.svg", "full.data"], makes=["out.svg"])
     add("flame --of loop", ["flame", "--of", "loop", "-o", "out.svg", "full.data"], makes=["out.svg"])

@@ -9,8 +9,8 @@
 			el("header", {}, el("div", { class: "title" }, el("b", { class: "mark" }, "aiflame"), el("h1", { title: H.title }, H.title || "profile"),
 				el("span", { class: "dim host" }, [H.host, H.date].filter(Boolean).join(", "))),
 			el("nav", { "aria-label": "views" }, views().map(([k, text]) => button(text, () => go({ view: k }), { id: "view-" + k, class: "tab" }))),
-			choice("theme", "light or dark", [["", "As the system"], ["light", "Light"], ["dark", "Dark"]], (e) => go({ theme: e.target.value }, true)),
-			button("?", () => $("help").showModal(), { "aria-label": "help: keys", class: "round" })),
+			choice("theme", "light or dark", [["", "System"], ["light", "Light"], ["dark", "Dark"]], (e) => go({ theme: e.target.value }, true)),
+			button("?", () => $("help").showModal(), { "aria-label": "keys", class: "round" })),
 			el("div", { id: "band" }, el("div", { id: "strip-names", "aria-hidden": "true" }), el("div", { id: "strip", role: "slider", tabindex: "0", "aria-label": "time", "aria-valuetext": "all" }, el("canvas", { id: "strip-canvas" })),
 				el("div", { id: "range-line" }, el("div", { id: "range" }), button("Whole run", () => go({ time: "" }), { id: "range-clear", class: "link" }))),
 			el("main", {},
@@ -25,25 +25,25 @@
 						el("span", { class: "grow" }),
 						el("span", { id: "found", role: "status" }),
 						el("span", { class: "search" }, el("input", { type: "search", id: "find", placeholder: "Search  (/)", "aria-label": "search frames", spellcheck: "false", oninput: (e) => find_later(e.target.value) }),
-							button(".*", () => go({ re: S.re ? "" : "1" }, true), { id: "re", title: "the search is a regular expression", "aria-pressed": "false" }),
+							button(".*", () => go({ re: S.re ? "" : "1" }, true), { id: "re", title: "a regular expression", "aria-pressed": "false" }),
 							button("\u2039", () => found_go(-1), { "aria-label": "previous match" }), button("\u203a", () => found_go(1), { "aria-label": "next match" })),
-						button("SVG", () => save("aiflame.svg", "image/svg+xml", flame_svg()), { title: "save what is shown as a picture" }),
-						button("PNG", () => $("flame").toBlob((b) => save("aiflame.png", "image/png", b)), { title: "save what is shown as pixels" })),
+						button("SVG", () => save("aiflame.svg", "image/svg+xml", flame_svg()), { title: "save as a picture" }),
+						button("PNG", () => $("flame").toBlob((b) => save("aiflame.png", "image/png", b)), { title: "save as pixels" })),
 					el("div", { id: "crumbs" }),
-					el("div", { class: "columns" }, el("div", { id: "chart", tabindex: "0", role: "application", "aria-label": "flame graph; arrow keys move, Enter zooms, Escape shows all", "aria-describedby": "live" },
+					el("div", { class: "columns" }, el("div", { id: "chart", tabindex: "0", role: "application", "aria-label": "flame graph: arrows, Enter, Escape", "aria-describedby": "live" },
 						el("canvas", { id: "flame", "aria-hidden": "true" }), el("div", { id: "tall" })), el("aside", { id: "panel", "aria-label": "the chosen frame" })),
 					el("p", { id: "flame-none", class: "none" }), el("div", { id: "legend" })),
 				el("div", { id: "scope", class: "view" }, el("div", { class: "bar-line" }, el("span", { id: "scope-said", class: "dim" }), el("span", { class: "grow" }),
 					choice("rows", "columns", [["", "columns: time"], ["steps", "columns: steps"]], (e) => go({ rows: e.target.value }, true)),
-					button("Flame graph of the selected time", () => go({ view: "flame" })), el("span", { id: "scope-info", role: "status" })), el("div", { id: "scope-body" })),
+					button("Flame graph of this time", () => go({ view: "flame" })), el("span", { id: "scope-info", role: "status" })), el("div", { id: "scope-body" })),
 				el("div", { id: "tables", class: "view" }, el("div", { class: "bar-line" }, el("div", { id: "table-list" }), el("span", { class: "grow" }), el("span", { id: "table-said", class: "dim", role: "status" }),
 					el("input", { type: "search", id: "filter", placeholder: "Filter", "aria-label": "filter rows", oninput: (e) => { rows_more = 1; go({ filter: e.target.value }, true); } }),
 					button("CSV", () => save("aiflame.csv", "text/csv", table_csv()), { title: "save these rows" })), el("div", { id: "table-body" })),
-				el("div", { id: "code", class: "view" }, el("div", { class: "bar-line" }, el("div", { id: "code-list" }), el("span", { class: "grow" }), button("Next hottest line", () => {}, { id: "hottest" })), el("div", { id: "code-body" }))),
+				el("div", { id: "code", class: "view" }, el("div", { class: "bar-line" }, el("div", { id: "code-list" }), el("span", { class: "grow" }), button("Hottest line", () => {}, { id: "hottest" })), el("div", { id: "code-body" }))),
 			el("div", { id: "tip", hidden: true }), el("div", { id: "live", class: "hidden", "aria-live": "polite" }),
 			el("dialog", { id: "help", "aria-label": "keys" }, el("h2", {}, "Keys"), el("table", {}, el("tbody", {}, [
-				["1 \u2026 5", "views"], ["/", "search; Enter: next match"], ["n, N", "next, previous match"], ["arrows", "in a flame graph: caller, callee, neighbours; on the strip: move the time"], ["Enter", "zoom to the frame"],
-				["Escape", "show all again"], ["+, \u2212", "on the strip: half the time, twice the time"], ["back button", "undoes"],
+				["1 \u2026 5", "views"], ["/", "search; Enter: next match"], ["n, N", "next, previous match"], ["arrows", "caller, callee, neighbours; on the strip: move the time"], ["Enter", "zoom to the frame"],
+				["Escape", "show all again"], ["+, \u2212", "on the strip: half, twice the time"], ["back", "undoes"],
 			].map(([k, t]) => el("tr", {}, el("td", {}, el("kbd", {}, k)), el("td", {}, t))))), el("form", { method: "dialog" }, el("button", {}, "Close"))));
 		$("strip-names").replaceChildren(...strips.map((s) => el("div", { title: s.device }, s.device + (s.pid && strips.length > 1 ? ` (${s.pid})` : ""))));
 		$("band").hidden = !strips.length;
@@ -66,7 +66,6 @@
 		window.onpopstate = window.onhashchange = () => { state_read(); render(); };
 		window.onresize = () => { F.placed = false; render(); };
 		dark_asked.onchange = forced.onchange = () => { strip_picture = null; render(); };
-		window.onbeforeprint = () => { theme_apply(); };
 	}
 	let find_timer = 0;
 	function find_later(text) {
@@ -93,7 +92,6 @@
 
 	let drawn_key = "";
 	function render() {
-		const began = performance.now();
 		if (!views().some(([k]) => k === S.view))
 			S.view = views()[0][0];
 		theme_apply();
@@ -122,7 +120,6 @@
 		else
 			code_render();
 		document.documentElement.dataset.ready = "yes";
-		T.render = performance.now() - began;
 	}
 	function flame_render() {
 		flame_graph();
@@ -174,8 +171,12 @@
 		T.draw = performance.now() - began;
 		panel_render();
 	}
+	let legend_key = "";
 	function legend_render() {
-		const g = F.g, seen = new Map(); // name of a colour -> the colour
+		const g = F.g, seen = new Map(), key = [F.key, S.colour, is_dark()].join(); // seen: name of a colour -> the colour
+		if (key === legend_key)
+			return;
+		legend_key = key;
 		for (let i = 1; i < g.n && S.colour !== "self"; i++) {
 			const c = H.colour[g.name[i]], name = is_idle(g.name[i]) ? "idle" : H.palette[c].name;
 			if (g.total[i] > 0 && !seen.has(name))
@@ -190,10 +191,10 @@
 	}
 
 	// Times of the last actions in ms, and what tests look at.
-	const T = { ready: 0, render: 0, draw: 0, search: 0 };
-	window.aiflame = { T, F, get state() { return S; }, get data() { return H; }, go, graph_names: () => H.names, find: (t, re) => { S.find = t; S.re = re || ""; drawn_key = ""; render(); return F.found && { sum: F.found.sum, frames: F.found.frames.length, all: F.whole.sum }; } };
+	const T = { ready: 0, draw: 0, search: 0 };
+	window.aiflame = { T, F, get state() { return S; }, get data() { return H; }, go, find: (t, re) => { S.find = t; S.re = re || ""; drawn_key = ""; render(); return F.found && { sum: F.found.sum, frames: F.found.frames.length, all: F.whole.sum }; } };
 
-	document.body.append(el("p", { id: "loading" }, "Unpacking\u2026"));
+	document.body.append(el("p", { id: "loading" }, "Unpacking"));
 	unpack($("data").textContent.trim()).then((buffer) => {
 		parse(buffer);
 		$("data").remove();
@@ -204,7 +205,7 @@
 		render();
 		requestAnimationFrame(() => { T.ready = performance.now(); });
 	}).catch((e) => {
-		document.body.replaceChildren(el("p", { class: "none", role: "alert" }, `This page cannot be shown: ${e.message}. It may be cut short, or the browser is too old (it needs DecompressionStream).`));
+		document.body.replaceChildren(el("p", { class: "none", role: "alert" }, `This page cannot be shown: ${e.message}. It may be cut short, or the browser is too old.`));
 		throw e;
 	});
 })();

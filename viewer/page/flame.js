@@ -38,9 +38,10 @@
 			return;
 		F.key = key;
 		F.unit = unit;
+		F.g = F.whole = F.up = F.found = null; // memory for what comes
+		F.boxes = [];
 		const whole = F.whole = trees[kind[2]].weigh(metrics, time());
 		let g = whole;
-		F.up = null;
 		if (S.mine) {
 			const mine = is_mine(g), base = g;
 			g = hide(g, (i) => base === F.whole && !mine(i));
@@ -100,15 +101,15 @@
 	}
 	const rows_of = (g) => g ? Math.max(g.rows.length, 1) : 0;
 	function flame_height() {
-		return (rows_of(F.g) + (F.up ? rows_of(F.up) - 1 : 0)) * ROW + 8;
+		return (rows_of(F.g) + (F.up ? rows_of(F.up) - 3 : 0)) * ROW + 8;
 	}
 	// Where the row of a depth is in the whole chart. In a sandwich callers stand above the frame, which both begin with.
 	function flame_y(is_up, d) {
-		const callers_rows = F.up ? rows_of(F.up) - 1 : 0;
+		const rows = F.up ? rows_of(F.up) : 3;
 		if (is_up)
-			return (callers_rows - d) * ROW + 4;
+			return (rows - 1 - d) * ROW + 4;
 		if (inverted())
-			return (callers_rows + d) * ROW + 4;
+			return (rows - 3 + d) * ROW + 4;
 		return Math.max(flame_height(), F.view_height || 0) - (d + 1) * ROW - 4;
 	}
 	function flame_draw() {
@@ -137,10 +138,11 @@
 				search: F.search, boxes: F.boxes, here: is_up ? -1 : F.here,
 			});
 		};
-		part(F.g, false, 0);
+		part(F.g, false, F.up ? 1 : 0);
 		if (F.up)
 			part(F.up, true, 2); // the root and the frame itself are drawn below
 	}
+	const kind_of = (g, i) => H.palette[H.colour[g.name[i]]].name;
 	function flame_said(i, g) {
 		const v = g.total[i], all = F.whole.sum;
 		const ret = [amount(v, F.unit) + " \u00b7 " + share(v, all) + " of all"];
@@ -157,7 +159,7 @@
 		panel_render();
 		const g = F.g;
 		if (i >= 0 && !quiet)
-			say([H.names[g.name[i]], ...flame_said(i, g), H.palette[H.colour[g.name[i]]].name].join(", "));
+			say([H.names[g.name[i]], ...flame_said(i, g), kind_of(g, i)].join(", "));
 		if (i >= 0) {
 			const place = $("chart"), y = flame_y(false, g.depth[i]);
 			if (y < place.scrollTop)
@@ -213,7 +215,7 @@
 				share(sum, F.whole.sum) + " of all"), el("div", { class: "dim" }, "click to open them"));
 		} else {
 			tip.replaceChildren(el("b", {}, name), ...flame_said(b.i, b.g).map((t) => el("div", {}, t)),
-				el("div", { class: "dim" }, H.palette[H.colour[b.g.name[b.i]]].name), full ? el("div", { class: "dim full" }, full) : "");
+				el("div", { class: "dim" }, kind_of(b.g, b.i)), full ? el("div", { class: "dim full" }, full) : "");
 		}
 		const w = tip.offsetWidth, h = tip.offsetHeight;
 		tip.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - w - 8)) + "px";
@@ -316,7 +318,7 @@
 		const kernel = H.code && H.code.some((c) => c.kernel === name), row = H.tables && [name, full].find((t) => t && kernel_row(t));
 		panel.replaceChildren(
 			el("h2", {}, name), full && full !== name ? el("p", { class: "full" }, full) : "",
-			el("p", {}, ...flame_said(i, g).map((t) => el("div", {}, t)), i > 0 ? el("div", { class: "dim" }, H.palette[H.colour[g.name[i]]].name) : ""),
+			el("p", {}, ...flame_said(i, g).map((t) => el("div", {}, t)), i > 0 ? el("div", { class: "dim" }, kind_of(g, i)) : ""),
 			el("div", { class: "acts" }, i > 0 ? [
 				button("Zoom", () => zoom_to(i)), button("From here", () => op_add("focus", name), { title: "all that is called by frames of this name, as one tree" }),
 				button("Around", () => op_add("sandwich", name), { title: "callers above, callees below" }),
@@ -336,7 +338,7 @@
 	}
 	function stack_copy(i) {
 		const text = path_of(F.g, i).join("\n") + "\n";
-		(navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject()).then(() => say("the stack is in the clipboard"),
+		(navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject()).then(() => say("stack copied"),
 			() => save("stack.txt", "text/plain", text));
 	}
 
@@ -355,7 +357,7 @@
 						xml(name.length <= room ? name : name.slice(0, Math.max(1, room - 1)) + "\u2026") + "</text>" : "") + "</g>");
 				});
 		};
-		part(F.g, false, 0);
+		part(F.g, false, F.up ? 1 : 0);
 		if (F.up)
 			part(F.up, true, 2);
 		return `<?xml version="1.0" encoding="UTF-8"?>\n<!-- made by aiflame ${H.version} -->\n<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +

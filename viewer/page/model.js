@@ -119,7 +119,8 @@
 		}
 		// A graph of what has these metrics in the selected time.
 		weigh(metrics, time) {
-			const self = new Float64Array(this.n), part = this.parts(time), { node, group, metric, value } = this.e;
+			const f = () => new Float64Array(this.n), kept = this.kept ||= { self: f(), total: f(), start: f() }; // one graph at a time
+			const self = kept.self.fill(0), part = this.parts(time), { node, group, metric, value } = this.e;
 			let untimed = 0; // of no known time: not in a part
 			for (let i = 0; i < node.length; i++) {
 				if (!metrics.includes(metric[i]))
@@ -131,7 +132,7 @@
 				else
 					untimed += value[i];
 			}
-			return graph({ depth: this.depth, name: this.name, full: this.full, parent: this.parent, end: this.end, self, untimed });
+			return graph({ depth: this.depth, name: this.name, full: this.full, parent: this.parent, end: this.end, ...kept, untimed });
 		}
 	}
 
@@ -150,12 +151,16 @@
 		return { parent, end };
 	}
 
+	let scratch = new Float64Array(0); // where the next callee of each frame begins
 	// Adds totals and places to frames: x in the unit of values, and by depth those with a width from left to right.
 	function graph(g) {
-		const n = g.n = g.depth.length, total = g.total = g.self.slice(), { depth, parent } = g;
+		const n = g.n = g.depth.length, total = g.total ||= new Float64Array(n), { depth, parent } = g;
+		total.set(g.self);
 		for (let i = n - 1; i > 0; i--)
 			total[parent[i]] += total[i];
-		const start = g.start = new Float64Array(n), next = new Float64Array(n), rows = [];
+		if (scratch.length < n)
+			scratch = new Float64Array(n);
+		const start = g.start ||= new Float64Array(n), next = scratch, rows = [];
 		for (let i = 0; i < n; i++) {
 			if (i) {
 				start[i] = next[parent[i]];

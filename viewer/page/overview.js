@@ -3,7 +3,7 @@
 		compute: ["Computing", "--compute", { view: "flame", of: "device" }], copies: ["Copies", "--copy", { view: "tables", table: "copies" }],
 		communication: ["Communication", "--comm", { view: "tables", table: "comm" }], host: ["The host", "--host"], sync: ["Synchronisation", "--between"],
 		late: ["Late starts", "--late"], input: ["Input", "--wait"], compile: ["Compiling", "--wait"], allocate: ["Allocation", "--late"],
-		collect: ["Garbage collection", "--wait"], gil: ["Python's lock", "--late"], off_cpu: ["A thread that does not run", "--between"],
+		collect: ["Garbage collection", "--wait"], gil: ["Python's lock", "--late"], off_cpu: ["Not running", "--between"],
 		unknown: ["Not known", "--idle"],
 	};
 	const card = (title, ...rest) => el("section", { class: "card" }, el("h2", {}, title), ...rest);
@@ -23,7 +23,7 @@
 				el("table", { class: "groups" }, el("tbody", {}, w.groups.filter((g) => g.share_ppm > 0).map((g) => {
 					const dot = el("i", { class: "dot" });
 					dot.style.background = `var(${group(g.group)[1]})`;
-					return el("tr", { tabindex: "0", onclick: () => open(g), onkeydown: (e) => { if (e.key === "Enter") open(g); } }, el("td", {}, dot, name(g.group)), el("td", { class: "num" }, share(g.share_ppm, 1e6)),
+					return el("tr", opens(() => open(g)), el("td", {}, dot, name(g.group)), el("td", { class: "num" }, share(g.share_ppm, 1e6)),
 						el("td", { class: "num dim" }, g.at_most_ppm >= 1e8 ? "" : g.at_most_ppm >= 2e6 ? `at most ${(g.at_most_ppm / 1e6).toFixed(1)}\u00d7 faster without` : g.at_most_ppm > 1.005e6 ? `at most ${((g.at_most_ppm - 1e6) / 1e4).toFixed(0)} % faster without` : ""),
 						el("td", { class: "try" }, g.share_ppm >= 50000 ? g.try || "" : ""));
 				}))), el("p", { class: "dim" }, `Shares ${of}: ${ns(w.time_ns)}${w.window.devices > 1 ? " on " + w.window.devices + " devices" : ""}, from ${ns(w.window.from_ns)} to ${ns(w.window.to_ns)}. `,
@@ -32,7 +32,7 @@
 			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"), el("p", { class: "none" }, H.why_none || "No work of a device with times is in this profile, so nothing says what bounds it.")));
 		}
 		const bars = (rows, total, what, open) => el("table", { class: "bars" }, el("tbody", {}, rows.map((r) => {
-			const tr = el("tr", { tabindex: "0", onclick: () => open(r), onkeydown: (e) => { if (e.key === "Enter") open(r); } }, el("td", { class: "name", title: what(r) }, what(r)), el("td", { class: "num" }, share(r.ns, total)), el("td", { class: "num dim" }, ns(r.ns)));
+			const tr = el("tr", opens(() => open(r)), el("td", { class: "name", title: what(r) }, what(r)), el("td", { class: "num" }, share(r.ns, total)), el("td", { class: "num dim" }, ns(r.ns)));
 			tr.firstChild.style.backgroundSize = `${Math.max(0.5, Math.min(100, 100 * r.ns / rows[0].ns))}% 3px`;
 			return tr;
 		})));
@@ -42,7 +42,7 @@
 				button("All kernels", () => go({ view: "tables", table: "kernels" }), { class: "link" })));
 		}
 		if (w && w.idle.length)
-			body.push(card("Idle time, by who could have ended it", bars(w.idle.slice(0, 8), w.time_ns, (r) => `${name(r.group)}${r.place ? ": " + r.place : ""}`,
+			body.push(card("Idle time, by its owner", bars(w.idle.slice(0, 8), w.time_ns, (r) => `${name(r.group)}${r.place ? ": " + r.place : ""}`,
 				() => go({ view: "flame", of: "idle", zoom: "", ops: "", find: "" })), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
 		const facts = [["Command", H.title], ["Host", H.host], ["Recorded", H.date], ["Length", ns(H.end_ns)], ["Devices", [...new Set(H.strips.map((s) => s.device))].join(", ")],
 			["Loop", w && w.loop && w.loop.steps ? `${count(w.loop.steps)} ${w.loop.found_by === "launches" ? "turns" : "steps"}, median ${ns(w.loop.median_ns)}, 95 % within ${ns(w.loop.p95_ns)}` : ""],

@@ -7,16 +7,12 @@
 			const spans = Array.from(H.steps[0], (s, k) => [s, H.steps[1][k]]), longest = Math.max(...spans.map(([a, b]) => b - a));
 			return { steps: true, spans, row_ns: longest / SCOPE_ROWS, period: longest };
 		}
-		let period = parseFloat(S.period) * 1e9;
-		if (!(period >= 10 * H.cell_ns)) {
-			period = 1e9;
-			const per_column = H.cell_ns * 10;
-			for (const p of [0.5e9, 0.2e9, 0.1e9, 0.05e9, 0.02e9, 0.01e9, 0.005e9, 0.002e9, 0.001e9])
-				if (H.end_ns / period < 40 && p >= per_column)
-					period = p;
-			while (H.end_ns / period > 1200)
-				period *= 2;
-		}
+		let period = 1e9;
+		for (const p of [0.5e9, 0.2e9, 0.1e9, 0.05e9, 0.02e9, 0.01e9, 0.005e9, 0.002e9, 0.001e9])
+			if (H.end_ns / period < 40 && p >= 10 * H.cell_ns)
+				period = p;
+		while (H.end_ns / period > 1200)
+			period *= 2;
 		const spans = [];
 		for (let t = 0; t < H.end_ns && spans.length < 4000; t += period)
 			spans.push([t, t + period]);

@@ -66,7 +66,7 @@
 				button(c.replaceAll("_", " ") + (c === sorted ? (way === "up" ? " \u25b4" : " \u25be") : ""), () =>
 					go({ sort: c + (c === sorted && way !== "up" ? ":up" : ":down") }, true)))))),
 		el("tbody", {}, shown.map((r) => {
-			const tr = el("tr", { tabindex: "0", onclick: () => row_open(key, r), onkeydown: (e) => { if (e.key === "Enter") row_open(key, r); } }, order.map((c) => {
+			const tr = el("tr", opens(() => row_open(key, r)), order.map((c) => {
 				const td = el("td", { class: types[c] + (c === lead ? " lead" : ""), title: types[c] === "text" ? String(r[c]) : null }, cell_text(types[c], r[c]));
 				if (types[c] === "share" && typeof r[c] === "number")
 					td.style.backgroundSize = `${Math.min(100, 100 * r[c] / (most[c] || 1))}% 3px`;
