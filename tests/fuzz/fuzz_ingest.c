@@ -193,7 +193,7 @@ static void put(struct world *w, struct aif_ring *ring, const struct aif_wire_he
 	aif_ring_commit(ring);
 }
 
-/* What a slot says of a call that has not returned, and of those that were counted: any words. */
+/* Any words in a slot, of a call that has not returned and of those that were counted. */
 static void open_call(struct aif_target *t, unsigned i, const uint8_t *words)
 {
 	struct aif_slot *slot = aif_shm_slot(t->shm, i);

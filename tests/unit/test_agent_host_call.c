@@ -60,6 +60,7 @@ static int setup(void **state)
 	it.thread.slot = &it.slot;
 	aif_agent.session.armed = &it.armed;
 	aif_agent.session.options = AIF_OPTION_CALLS;
+	aif_budget_init(&aif_agent.budget, 0, 1, 1, aif_now_ns());
 	aif_self = &it.thread;
 	return 0;
 }
