@@ -96,6 +96,19 @@ test("a brush over the strip selects a time of all views", "phases", "#v1&view=f
 	assert.notEqual((await state(page)).time, "");
 });
 
+test("parts of the time sum to the whole", "full", "#v1&view=flame", async (page) => {
+	const all = await sum(page);
+	let parts = 0;
+	for (let i = 0; i < 7; i++) {
+		await page.evaluate((k) => {
+			const { data, go } = window.aiflame, at = (n) => (data.end_ns * n / 7e9).toFixed(9);
+			go({ time: `${at(k)}-${at(k + 1)}` }, true);
+		}, i);
+		parts += await sum(page);
+	}
+	assert.ok(all > 0 && Math.abs(parts - all) < 10 * 7, `${parts} of ${all}`);
+});
+
 test("a click on the strip selects the step there", "phases", "#v1&view=flame", async (page) => {
 	const r = await page.locator("#strip").boundingBox();
 	await page.mouse.click(r.x + r.width * 0.15, r.y + 8);

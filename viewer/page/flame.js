@@ -327,7 +327,7 @@
 				button("Copy stack", () => stack_copy(i)), kernel ? button("Code", () => go({ view: "code", kernel: name })) : null,
 				row ? button("In tables", () => go({ view: "tables", table: "kernels", filter: row })) : null,
 			] : []),
-			el("div", { role: "tree", id: "tree", tabindex: "0", "aria-label": "call tree around the frame", "aria-activedescendant": "item" + i, onkeydown: flame_key }, items),
+			el("div", { role: "tree", id: "tree", tabindex: "0", "aria-label": "call tree", "aria-activedescendant": "item" + i, onkeydown: flame_key }, items),
 			below.length > shown.length ? el("p", { class: "dim" }, `and ${count(below.length - shown.length)} more callees`) : "");
 		[...panel.querySelectorAll(".item")].forEach((e) => {
 			const k = +e.id.slice(4), bar = e.querySelector("i");
