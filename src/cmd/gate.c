@@ -346,7 +346,7 @@ const struct aif_command aif_command_gate = {
 		"kernel:/RE/ and stack:/RE/, the time of kernels, or under functions, operators or\n"
 		"ranges; busy; and names given by --metric.\n\n"
 		"A budget is exceeded if the change reaches it and is no chance, over all budgets\n"
-		"together (Holm, 5 %); kept if the whole 95 % interval lies below it. Else nobody can\n"
+		"together (Holm, 2 %); kept if the whole 95 % interval lies below it. Else nobody can\n"
 		"tell, nor where something is missing or empty, runs are fewer than three a side, or\n"
 		"machines differ.\n\n"
 		"The exit status is 0: all are kept; 3: one is exceeded; 4: cannot tell; 5: what\n"

@@ -100,6 +100,13 @@ enum aif_change_answer aif_compare_answer(const struct aif_comparison *c,
 	return c->decides ? aif_change_answer(&of->change, of->p) : AIF_CHANGE_UNKNOWN;
 }
 
+enum aif_change_answer aif_compare_answer_of_many(const struct aif_comparison *c,
+						  const struct aif_compared *of)
+{
+	return c->decides ? aif_change_answer_at(&of->change, of->p, AIF_CHANGE_ALPHA)
+			  : AIF_CHANGE_UNKNOWN;
+}
+
 /* Mean of the squared relative errors of a side's device time. */
 static double error2_of(const struct aif_side *s)
 {

@@ -149,6 +149,9 @@ double aif_compare_units_of(const struct aif_comparison *c, const struct aif_run
 enum aif_change_answer aif_compare_answer(const struct aif_comparison *c,
 					  const struct aif_compared *of);
 
+/* The same for a row of a table. */
+enum aif_change_answer aif_compare_answer_of_many(const struct aif_comparison *c,
+						  const struct aif_compared *of);
 /* "f < g < main": a stack of .tree, innermost first, at most `most` frames (0: all). */
 void aif_compare_stack(const struct aif_comparison *c, uint32_t node, size_t most,
 		       struct aif_buf *out);

@@ -264,7 +264,7 @@ static int adjust(struct aif_comparison *c)
 		e = aif_benjamini_hochberg_adjust(p, c->kernels_len);
 	for (size_t i = 0; i < c->kernels_len && !e; i++) {
 		c->kernels[i].time.p = p[i];
-		c->kernels[i].time.answer = aif_compare_answer(c, &c->kernels[i].time);
+		c->kernels[i].time.answer = aif_compare_answer_of_many(c, &c->kernels[i].time);
 	}
 	free(p);
 	if (!e && c->kernels_len)

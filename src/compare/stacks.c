@@ -212,7 +212,7 @@ static int test_nodes(struct comparing *s, unsigned kind)
 		struct aif_compared *t = &s->tests[of[i]];
 
 		t->p = s->p[of[i]] = p[i];
-		t->answer = aif_compare_answer(s->c, t);
+		t->answer = aif_compare_answer_of_many(s->c, t);
 	}
 	free(p);
 	free(of);

@@ -60,17 +60,18 @@ static double freedom(const struct moments *a, const struct moments *b)
 }
 
 /* Half of the interval that n runs a side would give. */
-static double half_of(const struct aif_change *c, size_t n)
+static double half_of(const struct aif_change *c, size_t n, double level)
 {
-	return aif_student_quantile(1 - AIF_CHANGE_ALPHA / 2, 2 * (double)n - 2) *
+	return aif_student_quantile(1 - level / 2, 2 * (double)n - 2) *
 	       sqrt(2 * c->variance / (double)n);
 }
 
 static bool would_tell(const struct aif_change *c, size_t n)
 {
-	double half = half_of(c, n), size = fabs(c->delta);
+	double size = fabs(c->delta);
 
-	return size >= c->margin ? half < size : half < c->margin - size;
+	return size >= c->margin ? half_of(c, n, AIF_CHANGE_P) < size
+				 : half_of(c, n, AIF_CHANGE_ALPHA) < c->margin - size;
 }
 
 /* Intervals shrink with each run, so the least number that tells is found by halving. */
@@ -130,9 +131,14 @@ void aif_change_measure(const struct aif_change_side *a, const struct aif_change
 
 enum aif_change_answer aif_change_answer(const struct aif_change *c, double p)
 {
+	return aif_change_answer_at(c, p, AIF_CHANGE_P);
+}
+
+enum aif_change_answer aif_change_answer_at(const struct aif_change *c, double p, double level)
+{
 	if (!c->has_answer)
 		return AIF_CHANGE_UNKNOWN;
-	if (p < AIF_CHANGE_ALPHA && c->delta != 0 && fabs(c->delta) >= c->margin)
+	if (p < level && c->delta != 0 && fabs(c->delta) >= c->margin)
 		return c->delta > 0 ? AIF_CHANGE_UP : AIF_CHANGE_DOWN;
 	if (fabs(c->delta) + c->half < c->margin || (c->delta == 0 && c->half == 0))
 		return AIF_CHANGE_SAME;

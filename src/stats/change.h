@@ -17,13 +17,16 @@
  *
  * Four answers, with a margin below which a change is of no interest:
  *
- *   up, down   it differs from 0 (p, after an adjustment for many tests, below AIF_CHANGE_ALPHA), and the estimate reaches the
- *              margin
+ *   up, down   it differs from 0 (p, after an adjustment for many tests, below AIF_CHANGE_P), and the estimate reaches the
+ *              margin. A change that is none is called one in at most 1 % of comparisons each way, however much runs vary
  *   same       the whole interval lies within the margin: two one-sided tests (D. J. Schuirmann, J. Pharmacokinetics and
  *              Biopharmaceutics 15, 1987), here with the 95 % interval that is shown, in place of 90 %
  *   unknown    neither: more runs would tell
  */
+/* The level of the intervals. */
 #define AIF_CHANGE_ALPHA 0.05
+/* The level of the test for up and down: of equal sides that vary by more than the margin, 5 % would be called changed at 0.05. */
+#define AIF_CHANGE_P 0.02
 /* Fewer runs on a side give differences and no answer. */
 #define AIF_CHANGE_RUNS_MIN 3
 /* The default margin. */
@@ -62,6 +65,8 @@ void aif_change_measure(const struct aif_change_side *a, const struct aif_change
 			double margin, struct aif_change *ret);
 /* Answers with p adjusted for how many were tested: change->p where it was one. */
 enum aif_change_answer aif_change_answer(const struct aif_change *c, double p);
+/* The same with another level than AIF_CHANGE_P: AIF_CHANGE_ALPHA for the rows of tables, p after Benjamini and Hochberg. */
+enum aif_change_answer aif_change_answer_at(const struct aif_change *c, double p, double level);
 /* Returns the runs a side that would tell, about; 0: AIF_CHANGE_RUNS_MAX would not. */
 size_t aif_change_needed(const struct aif_change *c);
 /* True if the whole interval lies below the margin: it is no more, whether it is the same or less. */
