@@ -197,8 +197,8 @@ static int set_unit(struct aif_comparison *c, enum aif_compare_unit unit, struct
 					   "--unit",
 					   r->path, aif_compare_unit_name(c->unit));
 		if (c->unit == AIF_UNIT_RUN && r->is_loop != aif_compare_run(c, 0)->is_loop) {
-			aif_buf_puts(&c->notes, "of some runs the loop is compared, of others "
-						"the whole: choose with FILE@loop or FILE@0,\n");
+			aif_buf_puts(&c->problems, "of some runs the loop is compared, of others "
+						   "the whole: choose with FILE@loop or FILE@0,\n");
 			break;
 		}
 	}

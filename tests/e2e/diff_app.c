@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
+#include "aiflame.h"
+
 #include <CL/cl.h>
 
 #include <stdbool.h>
@@ -10,7 +12,7 @@
 #include <time.h>
 
 /*
- * A program with a loop and a change on request: diff_app VARIANT [STEPS [ROUNDS]]. Each step copies its input, then runs the
+ * A program with marked steps and a change on request: diff_app VARIANT [STEPS [ROUNDS]]. Each step copies its input, then runs the
  * model: an attention of one kernel, a block of a fused kernel, a head of two. VARIANT is "base", or names what is different;
  * ROUNDS is how long kernels are. STEPS of "batch" are twice as many, of a bit more than half the work each.
  */
@@ -170,8 +172,11 @@ PART train(int steps)
 {
 	double batch = is("batch") ? 0.8 : 1;
 
-	for (int i = 0; i < (is("batch") ? 2 : 1) * steps; i++)
+	for (int i = 0; i < (is("batch") ? 2 : 1) * steps; i++) {
+		aiflame_step();
 		step(batch);
+	}
+	aiflame_steps_end();
 	STAY;
 }
 
