@@ -218,7 +218,7 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 {
 	struct reducing r = {.names = names, .p = names->p, .run = ret};
 	struct aif_selection part = sel ? *sel : (struct aif_selection){0};
-	struct aif_attribution a = {0};
+	struct aif_attribution a = {0}, whole = {0};
 	int e;
 
 	*ret = (struct aif_run){.path = strdup(path)};
@@ -237,8 +237,12 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 	}
 	if (!e)
 		e = describe_machine(&r, &a);
+	/* What has to add up is the whole recording: work that crosses the edge of a part is in part in it. */
 	if (!e)
-		e = find_problem(&r, &a);
+		e = aif_attribution_compute(names->p, NULL, &whole, err);
+	if (!e)
+		e = find_problem(&r, &whole);
+	aif_attribution_finish(&whole);
 	aif_attribution_finish(&a);
 	aif_why_finish(&r.why);
 	return e && err && !err->code ? aif_err_set(err, e, "%s", strerror(-e)) : e;
