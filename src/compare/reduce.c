@@ -237,7 +237,7 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 	}
 	if (!e)
 		e = describe_machine(&r, &a);
-	/* What has to add up is the whole recording: work that crosses the edge of a part is in part in it. */
+	/* Checks the whole recording: work that crosses the edge of a part is in part in it. */
 	if (!e)
 		e = aif_attribution_compute(names->p, NULL, &whole, err);
 	if (!e)
