@@ -9,14 +9,23 @@
 
 static const struct {
 	const struct aif_report_table *table;
-	const char *name;
+	const char *name, *title;
 } tables[] = {
-	{&aif_report_table_kernels, "kernels"}, {&aif_report_table_stacks, "stacks"},
-	{&aif_report_table_idle, "idle"},       {&aif_report_table_breakdown, "breakdown"},
-	{&aif_report_table_steps, "steps"},     {&aif_report_table_ranges, "ranges"},
-	{&aif_report_table_ops, "ops"},         {&aif_report_table_copies, "copies"},
-	{&aif_report_table_comm, "comm"},       {&aif_report_table_streams, "streams"},
-	{&aif_report_table_stalls, "stalls"},   {&aif_report_table_counters, "counters"},
+	{&aif_report_table_kernels, "kernels", "Kernels"},
+	{&aif_report_table_stacks, "stacks", "Launch stacks"},
+	{&aif_report_table_idle, "idle", "Idle time"},
+	{&aif_report_table_sync, "sync", "Calls"},
+	{&aif_report_table_breakdown, "breakdown", "Devices"},
+	{&aif_report_table_steps, "steps", "Steps"},
+	{&aif_report_table_ranges, "ranges", "Ranges"},
+	{&aif_report_table_ops, "ops", "Operators"},
+	{&aif_report_table_copies, "copies", "Copies"},
+	{&aif_report_table_comm, "comm", "Communication"},
+	{&aif_report_table_streams, "streams", "Queues"},
+	{&aif_report_table_threads, "threads", "Threads"},
+	{&aif_report_table_processes, "processes", "Processes"},
+	{&aif_report_table_stalls, "stalls", "Stalls"},
+	{&aif_report_table_counters, "counters", "Counters"},
 };
 
 static void types_write(const struct aif_report_table *t, struct aif_buf *json)
@@ -54,7 +63,9 @@ static int table_write(const struct aif_names *names, const struct aif_attributi
 		return aif_err_set(err, -ENOMEM, "view: out of memory");
 	}
 	aif_out_json_text(json, tables[i].name);
-	aif_buf_puts(json, ":{\"help\":");
+	aif_buf_puts(json, ":{\"title\":");
+	aif_out_json_text(json, tables[i].title);
+	aif_buf_puts(json, ",\"help\":");
 	aif_out_json_text(json, tables[i].table->rows ? tables[i].table->rows : "");
 	if (r < 0) {
 		aif_buf_puts(json, ",\"none\":");

@@ -1,8 +1,4 @@
 	// ---- tables: those of `aiflame report` ---------------------------------------------------------------------------
-	const TITLES = {
-		kernels: "Kernels", stacks: "Launch stacks", idle: "Idle time", breakdown: "Devices", steps: "Steps", ranges: "Ranges", ops: "Operators",
-		copies: "Copies", comm: "Communication", streams: "Queues", stalls: "Stalls", counters: "Counters",
-	};
 	const ROWS_SHOWN = 300;
 	let rows_more = 1;
 	const kernel_row = (name) => H.tables.kernels.rows && H.tables.kernels.rows.some((r) => r.kernel === name);
@@ -21,7 +17,7 @@
 		return type === "ns" || type === "at" ? ns(v) : type === "share" ? share(v, 1) : type === "bytes" ? bytes(v) : type === "id" ? String(v) :
 			Number.isInteger(v) ? count(v) : v.toPrecision(4);
 	}
-	const tables_with_rows = () => Object.keys(TITLES).filter((k) => H.tables && H.tables[k]);
+	const tables_with_rows = () => Object.keys(H.tables || {});
 	// The rows that match, in the chosen order.
 	function table_rows(table) {
 		let rows = table.rows || [];
@@ -41,7 +37,7 @@
 		const key = H.tables[S.table] ? S.table : "kernels", table = H.tables[key], rows = table_rows(table), shown = rows.slice(0, ROWS_SHOWN * rows_more);
 		$("table-list").replaceChildren(...tables_with_rows().map((k) => {
 			const n = H.tables[k].rows ? H.tables[k].rows.length : 0;
-			return button(TITLES[k], () => { rows_more = 1; go({ table: k, sort: "", filter: "" }); }, {
+			return button(H.tables[k].title, () => { rows_more = 1; go({ table: k, sort: "", filter: "" }); }, {
 				class: "tab" + (n ? "" : " empty"), "aria-pressed": k === key ? "true" : "false",
 			});
 		}));
@@ -61,7 +57,7 @@
 		const order = lead ? [lead, ...names.filter((c) => c !== lead)] : names;
 		const most = Object.fromEntries(names.map((c) => [c, Math.max(...table.rows.map((r) => typeof r[c] === "number" ? r[c] : 0))]));
 		const [sorted, way] = S.sort.split(":");
-		place.replaceChildren(el("table", {}, el("caption", { class: "hidden" }, TITLES[key]), el("thead", {}, el("tr", {}, order.map((c) =>
+		place.replaceChildren(el("table", {}, el("caption", { class: "hidden" }, H.tables[key].title), el("thead", {}, el("tr", {}, order.map((c) =>
 			el("th", { scope: "col", class: types[c], "aria-sort": c === sorted ? (way === "up" ? "ascending" : "descending") : "none" },
 				button(c.replaceAll("_", " ") + (c === sorted ? (way === "up" ? " \u25b4" : " \u25be") : ""), () =>
 					go({ sort: c + (c === sorted && way !== "up" ? ":up" : ":down") }, true)))))),
