@@ -9,6 +9,7 @@
 #include "cmd/profile_arg.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
+#include "cmd/page_file.h"
 #include "flame/flame.h"
 #include "names/names.h"
 #include "report/summary/summary.h"
@@ -59,7 +60,8 @@ static const struct aif_opt opts[] = {
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
 	 "the profile; %h host, %p pid, %r rank, %q{VAR} (aiflame.data)"},
 	{0, "flame", "FILE", AIF_OPT_STRING, offsetof(struct values, flame), 0,
-	 "at the end draw the flame graph, as `aiflame flame -o FILE` does: .svg, or .folded"},
+	 "at the end draw the flame graph, as `aiflame flame -o FILE` does: .svg, or .folded; or "
+	 "write the page, as `aiflame view -o FILE` does: .html"},
 	{0, "runtime", runtime_choices, AIF_OPT_CHOICE, AT(runtime_choice), 0,
 	 "the accelerator runtimes to record (all)"},
 	{0, "overhead", "PERCENT", AIF_OPT_PERCENT, AT(overhead_ppm), 0,
@@ -150,6 +152,13 @@ static void first_screen(const char *path)
 	aif_profile_finish(&p);
 }
 
+static bool is_page(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 5 && !strcmp(path + len - 5, ".html");
+}
+
 /* Refuses a picture that could not be written before anything is recorded for it. */
 static bool is_flame_right(const struct values *v, struct aif_err *err)
 {
@@ -161,16 +170,18 @@ static bool is_flame_right(const struct values *v, struct aif_err *err)
 		return aif_err_set(err, -1,
 				   "record: --flame: standard output is the command's; name a "
 				   "file") == 0;
-	return aif_flame_format_of(v->flame, &format, err) == 0 &&
+	return (is_page(v->flame) || aif_flame_format_of(v->flame, &format, err) == 0) &&
 	       aif_output_check(v->flame, err) == 0;
 }
 
 /* Draws what was recorded. The recording itself has succeeded: trouble here is only said. */
 static void draw(const char *profile, const char *picture)
 {
+	const struct aif_page_values page = {.input = profile, .output = picture};
 	struct aif_err err = {0};
 
-	if (aif_flame_draw(profile, picture, &err) < 0)
+	if (is_page(picture) ? aif_page_file(&page, false, NULL, 0, &err) != AIF_EXIT_OK
+			     : aif_flame_draw(profile, picture, &err) < 0)
 		aif_message("%s", err.text);
 }
 

@@ -95,6 +95,7 @@ picture() {
 check "record --flame draws what flame draws" picture
 check "  of what ends with a signal, too" sh -c "'$aiflame' record -q --flame sig.svg -o sig.data sh -c '\"$matmul\" 64 2; kill -9 \$\$' >/dev/null
 	[ \$? = 137 ] && grep -q multiply_basic sig.svg"
+check "  the page, too" sh -c "'$aiflame' record -q --flame page.html -o one.data '$matmul' 64 2 >/dev/null && grep -qi '^<!doctype html>' page.html"
 check "  another suffix is refused before anything runs" sh -c "'$aiflame' record --flame a.png touch ran; [ \$? = 2 ] && [ ! -e ran ]"
 check "  and a file that is somebody's" sh -c "echo mine >mine.svg; '$aiflame' record --flame mine.svg touch ran; [ \$? = 2 ] && [ ! -e ran ]"
 check "  nothing to draw is said, and the status is the command's" says "no device activity" "$aiflame" record -q --flame n.svg -o n.data true

@@ -43,7 +43,7 @@
 		}));
 		$("filter").value = S.filter;
 		const all = table.rows ? table.rows.length : 0, more = all > H.rows_max;
-		$("table-said").textContent = !all ? "" : `${count(rows.length)}${S.filter ? " of " + count(all) : ""} rows of the whole run` +
+		$("table-said").textContent = !all ? "" : `${count(rows.length)}${S.filter ? " of " + count(all) : ""} row${all === 1 ? "" : "s"} of the whole run` +
 			(more ? `; the page has the first ${count(H.rows_max)}, aiflame report --${key} has all` : "");
 		const place = $("table-body");
 		if (!shown.length) {
