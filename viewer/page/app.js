@@ -57,7 +57,7 @@
 			if (e.key === "Enter")
 				found_go(e.shiftKey ? -1 : 1);
 			else if (e.key === "Escape")
-				go({ find: "" });
+				chart.focus();
 		};
 		if (!H.steps[0].length)
 			$("rows").parentElement.hidden = true;

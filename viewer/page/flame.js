@@ -20,7 +20,7 @@
 		if (!kind[3].some((m) => tree.totals[m] > 0))
 			by = by || (tree.totals[SAMPLES] > 0 ? "samples" : "launches");
 		const metric = by === "samples" ? SAMPLES : by === "launches" ? LAUNCHES : -1;
-		if (metric < 0 || !tree.totals[metric])
+		if (metric < 0 || !tree.totals[metric] || kind[3].includes(IDLE)) // idle time has no samples
 			return { metrics: kind[3], unit: tree.unit, by: "" };
 		return { metrics: [metric], unit: by, by };
 	}
@@ -85,7 +85,7 @@
 		F.x0 = 0;
 		F.x1 = g.sum || 1;
 		F.zoomed = 0;
-		const zoom = S.zoom ? JSON.parse(S.zoom) : null;
+		const zoom = json_read(S.zoom);
 		if (zoom && is_texts(zoom.path || zoom)) {
 			const i = find_path(g, zoom.path || zoom);
 			if (i > 0 && g.total[i] > 0) {

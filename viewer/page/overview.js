@@ -19,7 +19,7 @@
 			}));
 			const of = w.window.of === "loop" ? "of the loop's time" : "of the devices' time";
 			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"),
-				el("p", { class: "lead" }, H.why_brief || `${name(w.bound_by[0] || "")}`), bar,
+				el("p", { class: "lead" }, H.why_brief || ""), bar,
 				el("table", { class: "groups" }, el("tbody", {}, w.groups.filter((g) => g.share_ppm > 0).map((g) => {
 					const dot = el("i", { class: "dot" });
 					dot.style.background = `var(${group(g.group)[1]})`;
@@ -29,23 +29,24 @@
 				}))), el("p", { class: "dim" }, `Shares ${of}: ${ns(w.time_ns)}${w.window.devices > 1 ? " on " + w.window.devices + " devices" : ""}, from ${ns(w.window.from_ns)} to ${ns(w.window.to_ns)}. `,
 					button("Select this time", () => go({ time: time_text([w.window.from_ns, w.window.to_ns]) }), { class: "link" }))));
 		} else {
-			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"), el("p", { class: "none" }, H.why_none || "No work of a device with times is in this profile, so nothing says what bounds it.")));
+			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"), el("p", { class: "none" }, H.why_none || "No device work with times: nothing says what bounds it.")));
 		}
 		const bars = (rows, total, what, open) => el("table", { class: "bars" }, el("tbody", {}, rows.map((r) => {
 			const tr = el("tr", opens(() => open(r)), el("td", { class: "name", title: what(r) }, what(r)), el("td", { class: "num" }, share(r.ns, total)), el("td", { class: "num dim" }, ns(r.ns)));
 			tr.firstChild.style.backgroundSize = `${Math.max(0.5, Math.min(100, 100 * r.ns / rows[0].ns))}% 3px`;
 			return tr;
 		})));
+		const within = w && w.window.of === "loop" ? ", in the loop" : "";
 		if (w && w.kernels.length) {
 			const rows = w.kernels.slice(0, 8), all = w.time_ns;
-			body.push(card("Kernels", bars(rows, all, (r) => r.kernel, (r) => go({ view: "flame", of: "device", find: r.kernel, re: "", zoom: "", ops: "" })),
+			body.push(card("Kernels" + within, bars(rows, all, (r) => r.kernel, (r) => go({ view: "flame", of: "device", find: r.kernel, re: "", zoom: "", ops: "" })),
 				button("All kernels", () => go({ view: "tables", table: "kernels" }), { class: "link" })));
 		}
 		if (w && w.idle.length)
-			body.push(card("Idle time, by its owner", bars(w.idle.slice(0, 8), w.time_ns, (r) => `${name(r.group)}${r.place ? ": " + r.place : ""}`,
-				() => go({ view: "flame", of: "idle", zoom: "", ops: "", find: "" })), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
+			body.push(card("Idle time, by its owner" + within, bars(w.idle.slice(0, 8), w.time_ns, (r) => `${name(r.group)}${r.place ? (r.is_before ? ": before " : ": ") + r.place : ""}`,
+				(r) => go({ view: "flame", of: "idle", zoom: "", ops: "", find: r.place.replace(/ \(.*/, ""), re: "" })), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
 		const facts = [["Command", H.title], ["Host", H.host], ["Recorded", H.date], ["Length", ns(H.end_ns)], ["Devices", [...new Set(H.strips.map((s) => s.device))].join(", ")],
-			["Loop", w && w.loop && w.loop.steps ? `${count(w.loop.steps)} ${w.loop.found_by === "launches" ? "turns" : "steps"}, median ${ns(w.loop.median_ns)}, 95 % within ${ns(w.loop.p95_ns)}` : ""],
+			["Loop", w && w.loop && w.loop.steps ? `${count(w.loop.steps)} ${w.loop.found_by === "launches" ? "turn" : "step"}${w.loop.steps === 1 ? "" : "s"}, median ${ns(w.loop.median_ns)}, 95 % within ${ns(w.loop.p95_ns)}` : ""],
 			["Quality", H.quality], ["File", H.file]].filter(([, v]) => v);
 		body.push(card("This profile", el("dl", {}, facts.map(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]))));
 		const joined = H.trees.filter((t) => t.joined).map((t) => `${count(t.joined)} frames narrower than ${amount(t.joined_below, t.unit)} are joined in the picture "${t.key}": --frames keeps more`);

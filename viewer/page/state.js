@@ -5,13 +5,17 @@
 		table: "", sort: "", filter: "", kernel: "", rows: "",
 	};
 	let S = { ...DEFAULTS };
-	const list_read = (text) => {
+	// Of a link that may have been cut.
+	const json_read = (text) => {
 		try {
-			const v = text ? JSON.parse(text) : [];
-			return Array.isArray(v) ? v : [];
+			return JSON.parse(text);
 		} catch {
-			return [];
+			return null;
 		}
+	};
+	const list_read = (text) => {
+		const v = json_read(text);
+		return Array.isArray(v) ? v : [];
 	};
 	const is_texts = (v) => Array.isArray(v) && v.every((t) => typeof t === "string");
 	const ops = () => list_read(S.ops).filter((o) => is_texts(o) && o.length === 2);
