@@ -25,7 +25,7 @@ here=$root/tests/e2e
 # Older details are dropped: tables that read them and sums that do not begin at one moment.
 kept() {
 	LD_LIBRARY_PATH=$mock MOCK_CUPTI=callback=400,record=2000 timeout -k 5 120 "$aiflame" record -q --all-launches --keep 500ms --cpu-rate 0 \
-		-o kept.data "$mock/app" -c -g 0 -b 20000 -n 60000 "$cubin" >/dev/null || return
+		-o kept.data "$mock/app" -c -g 0 -b 20000 -n 180000 "$cubin" >/dev/null || return
 	sums=$(ask kept 'SELECT sum(busy_ns), sum(idle_ns) FROM device_times')
 	tables=$("$aiflame" report --breakdown --format csv --limit 0 kept.data | python3 -c '
 import csv, sys
