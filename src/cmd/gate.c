@@ -103,6 +103,49 @@ static int read_budgets(const struct values *v, struct aif_budgets *ret, struct 
 	return r;
 }
 
+/* True if `name` is that of a --metric. */
+static bool is_metric(const struct values *v, const char *name)
+{
+	for (size_t i = 0; v->metric[i]; i++)
+		if (!strncmp(v->metric[i], name, strlen(name)) && v->metric[i][strlen(name)] == '=')
+			return true;
+	return false;
+}
+
+/* For aif_nearest(). */
+static const char *next_metric(const void *arg, size_t i)
+{
+	(void)arg;
+	return i < AIF_METRICS    ? aif_metric_key((enum aif_metric)i)
+	       : i == AIF_METRICS ? "busy"
+				  : NULL;
+}
+
+/* Refuses a budget of a metric that nothing defines: a slip would never be judged. */
+static int check_names(const struct values *v, const struct aif_budgets *budgets,
+		       struct aif_err *err)
+{
+	for (size_t i = 0; i < budgets->len; i++) {
+		const struct aif_budget *b = &budgets->budget[i];
+		struct aif_buf names = {0};
+		const char *near = aif_nearest(b->name, next_metric, NULL);
+
+		if (b->of != AIF_BUDGET_VALUE || is_metric(v, b->name))
+			continue;
+		for (size_t m = 0; !near && next_metric(NULL, m); m++)
+			aif_buf_printf(&names, "%s, ", next_metric(NULL, m));
+		aif_err_set(err, -EINVAL,
+			    "gate: budget '%.200s': no metric is called '%.100s'; give %s%s%s, or "
+			    "define it by --metric",
+			    b->text, b->name, near ? near : aif_buf_str(&names),
+			    near ? "" : "kernel:/RE/, stack:/RE/",
+			    near ? ", if that was meant" : "");
+		aif_buf_finish(&names);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* ---- values from files ----------------------------------------------------------------------- */
 
 struct outside {
@@ -168,15 +211,6 @@ static const struct outside *find_outside(const struct outside *o, size_t n, con
 }
 
 /* ---- what is required ------------------------------------------------------------------------ */
-
-/* True if `word` begins a --metric. */
-static bool is_metric(const struct values *v, const char *word)
-{
-	for (size_t i = 0; v->metric[i]; i++)
-		if (!strncmp(v->metric[i], word, strlen(word)) && v->metric[i][strlen(word)] == '=')
-			return true;
-	return false;
-}
 
 /* Runs the commands before anything else. Their output goes to standard error. */
 static int require_commands(const struct values *v)
@@ -312,6 +346,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 	(void)words_len;
 	r = read_budgets(v, &budgets, err);
+	if (!r)
+		r = check_names(v, &budgets, err);
 	if (!r)
 		status = require_commands(v);
 	if (!r && !status) {

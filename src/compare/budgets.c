@@ -78,6 +78,12 @@ static bool is_time(const struct aif_budget *b)
 	       (b->of == AIF_BUDGET_METRIC && aif_metric_is_ns(b->metric));
 }
 
+/* True if a change to more can only be worse. Of values of a caller only the budget's sign tells. */
+static bool less_is_better(const struct aif_budget *b)
+{
+	return is_time(b) || b->of == AIF_BUDGET_METRIC;
+}
+
 static int wrong(const char *where, const char *line, const char *why, struct aif_err *err)
 {
 	return aif_err_set(err, -EINVAL, "%s: budget '%.200s': %s", where, line, why);
@@ -155,6 +161,15 @@ static int read_changes(struct aif_budget *b, char *word, char **rest, const cha
 			return wrong(where, b->text, "both signs in one budget", err);
 		if (unit == 't' && !is_time(b))
 			return wrong(where, b->text, "this is no time", err);
+		if (is_time(b) && !unit && v != 0)
+			return wrong(where, b->text,
+				     "a number of times has a unit; give +3%, +3us, +3ms or +3s",
+				     err);
+		if (is_minus && less_is_better(b))
+			return wrong(where, b->text,
+				     "less of it is better, a minus would pass any regression; "
+				     "give a plus, as in +3%",
+				     err);
 		any_sign |= is_signed;
 		b->more_is_better = is_minus;
 		if (unit == '%')

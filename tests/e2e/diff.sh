@@ -60,6 +60,12 @@ check "a missing file is no win" status_is 4 "$aiflame" gate before nowhere.data
 check "an empty run is no win" status_is 4 "$aiflame" gate before empty.data,empty.data,empty.data
 check "and says so" says 'not compared: ' "$aiflame" gate before empty.data,empty.data,empty.data
 check "a budget that is none is misuse" status_is 2 "$aiflame" gate --budget 'launches' before after
+check "a sign that passes any regression is misuse" status_is 2 "$aiflame" gate --budget 'time -3%' before after
+check "for numbers as well" says "less of it is better, a minus would pass any regression; give a plus" "$aiflame" gate --budget 'launches -3%' before after
+check "a time without a unit is misuse" says 'give +3%, +3us' "$aiflame" gate --budget 'time +3' before after
+check "numbers have none" status_is 0 "$aiflame" gate --budget 'launches +3' before after
+check "a mistyped metric is misuse" status_is 2 "$aiflame" gate --budget 'tiem +3%' before after
+check "and the nearest is named" says "no metric is called 'tiem'; give time" "$aiflame" gate --budget 'tiem +3%' before after
 check "what is required and fails: nothing is judged" status_is 5 "$aiflame" gate --require false --budget 'launches +30%' before after
 for side in before after; do
 	for i in 1 2 3; do echo "{\"r\": {\"tok_s\": [0, 10$i]}}" >$side/$i.json; done

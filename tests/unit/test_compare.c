@@ -417,7 +417,8 @@ static void budgets_that_mean_nothing_are_refused(void **state)
 		"time",           "time 3%",       "time +3%%",    "kernel:gemm +3%",
 		"kernel:/(/ +3%", "launches +3us", "busy +3%",     "busy >= 60",
 		"time <= 12",     "time <=",       "time +3% -3%", "tok_s >= 5ms",
-		"time <= 5ms 3",  "kernel:// +3%",
+		"time <= 5ms 3",  "kernel:// +3%", "time -3%",     "launches -3%",
+		"kernel:/x/ -3%", "time +3",       "time +3KiB",
 	};
 
 	(void)state;
@@ -449,6 +450,7 @@ static void budgets_are_read(void **state)
 	assert_string_equal(b.budget[1].name, "kernel:/a b/");
 	assert_true(fabs(b.budget[1].absolute - 20000) < 1e-9);
 	assert_true(b.budget[2].more_is_better && fabs(b.budget[2].part - 0.02) < 1e-12);
+	assert_int_equal(aif_budgets_add_text(&b, "launches +3\ntime 0\n", "file", NULL), 0);
 	aif_budgets_finish(&b);
 }
 
