@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,6 +61,23 @@ static bool is_reduced(const char *path)
 	return is;
 }
 
+/* Refuses a baseline's file that is not what it is called by: the hash of what is in it. Other names are free. */
+static int check_hash(const char *path, const struct aif_buf *b, struct aif_err *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char is[32];
+
+	if (strspn(name, "0123456789abcdef") != 16 || strcmp(name + 16, AIF_BASELINE_SUFFIX) != 0)
+		return 0;
+	snprintf(is, sizeof(is), "%016" PRIx64, aif_hash_bytes(b->data, b->len));
+	if (!memcmp(is, name, 16))
+		return 0;
+	return aif_err_set(err, -EINVAL,
+			   "%s: edited or damaged: what is in it is not what its name is the hash "
+			   "of; restore it, or set the baseline again",
+			   path);
+}
+
 static int read_reduced(const char *path, struct aif_run *ret, struct aif_err *err)
 {
 	FILE *f = fopen(path, "re");
@@ -76,7 +94,7 @@ static int read_reduced(const char *path, struct aif_run *ret, struct aif_err *e
 	else if (ferror(f) || b.len > AIF_RUN_FILE_MAX)
 		r = aif_err_set(err, ferror(f) ? -EIO : -EFBIG, "%s: %s", path,
 				ferror(f) ? "cannot be read" : "too large for a reduced run");
-	else
+	else if (!(r = check_hash(path, &b, err)))
 		r = aif_run_read((char *)b.data, b.len, path, ret, err);
 	aif_buf_finish(&b);
 	fclose(f);
@@ -114,6 +132,24 @@ static int with_path(const char *path, int r, struct aif_err *err)
 	return r;
 }
 
+/* Takes the last run away if the side has it already, under whatever name: it counts once. */
+static int drop_repeated(struct aif_side *s, struct aif_err *err)
+{
+	struct aif_run *last = &s->runs[s->len - 1];
+
+	if (aif_run_set_hash(last) < 0)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i + 1 < s->len; i++) {
+		if (s->runs[i].hash != last->hash)
+			continue;
+		aif_run_finish(last);
+		s->len--;
+		s->repeated++;
+		break;
+	}
+	return 0;
+}
+
 /* A file, with its part behind the last '@' unless a file has that name. */
 static int add_file(struct aif_side *s, const char *word, struct aif_err *err)
 {
@@ -144,6 +180,8 @@ static int add_file(struct aif_side *s, const char *word, struct aif_err *err)
 		       : read_folded(path, run, err);
 	else if (!r)
 		r = with_path(path, read_profile(path, word, &time, run, err), err);
+	if (!r)
+		r = drop_repeated(s, err);
 	free(path);
 	return r;
 }

@@ -205,13 +205,71 @@ static int set_unit(struct aif_comparison *c, enum aif_compare_unit unit, struct
 	return 0;
 }
 
+/* ---- commands -------------------------------------------------------------------------------- */
+
+/* Sets *ret_len. Returns a command without the shell through which bench runs it: "/bin/sh -c './app 1'". */
+static const char *command_of(const struct aif_run *r, size_t *ret_len)
+{
+	static const char shell[] = "/bin/sh -c ";
+	const char *s = aif_run_text(r, AIF_RUN_COMMAND);
+
+	*ret_len = strlen(s);
+	if (strncmp(s, shell, sizeof(shell) - 1) != 0)
+		return s;
+	s += sizeof(shell) - 1;
+	*ret_len -= sizeof(shell) - 1;
+	if (*ret_len > 1 && *s == '\'' && strchr(s + 1, '\'') == s + *ret_len - 1) {
+		s++;
+		*ret_len -= 2;
+	}
+	return s;
+}
+
+/* Notes the first command that is another than the first run's. */
+static void find_commands(struct aif_comparison *c)
+{
+	size_t len, first_len;
+	const char *first = command_of(aif_compare_run(c, 0), &first_len);
+
+	for (size_t i = 1; i < aif_compare_runs(c); i++) {
+		const char *command = command_of(aif_compare_run(c, i), &len);
+
+		if (len == first_len && !memcmp(command, first, len))
+			continue;
+		aif_buf_printf(&c->notes, "commands differ: %.*s; %.*s\n", (int)first_len, first,
+			       (int)len, command);
+		return;
+	}
+}
+
 /* ---- what stands against a verdict ----------------------------------------------------------- */
+
+/* Notes runs that were named again, on their side or on the other. */
+static void find_repeated(struct aif_comparison *c)
+{
+	const struct aif_side *const sides[] = {c->a, c->b};
+	size_t both = 0;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(sides); i++)
+		if (sides[i]->repeated)
+			aif_buf_printf(&c->notes,
+				       "%c: a run was named twice, %zu time%s: it counts once\n",
+				       i ? 'B' : 'A', sides[i]->repeated,
+				       sides[i]->repeated > 1 ? "s" : "");
+	for (size_t i = 0; i < c->a->len; i++)
+		for (size_t j = 0; j < c->b->len; j++)
+			both += c->a->runs[i].hash && c->a->runs[i].hash == c->b->runs[j].hash;
+	if (!both)
+		return;
+	aif_human_counted(&c->notes, both, "run");
+	aif_buf_printf(&c->notes, " %s on both sides\n", both > 1 ? "are" : "is");
+}
 
 static void find_problems(struct aif_comparison *c, const struct aif_compare_opts *o)
 {
 	const struct aif_run *first = aif_compare_run(c, 0);
 	size_t n = aif_compare_runs(c), fewest = AIF_MIN(c->a->len, c->b->len);
-	bool has_machine = false, has_driver = false, has_counts = false, has_command = false;
+	bool has_machine = false, has_driver = false, has_counts = false;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_run *r = aif_compare_run(c, i);
@@ -235,14 +293,6 @@ static void find_problems(struct aif_comparison *c, const struct aif_compare_opt
 				       first->path, aif_run_text(first, AIF_RUN_DRIVER), r->path,
 				       driver);
 			has_driver = true;
-		}
-		if (strcmp(aif_run_text(r, AIF_RUN_COMMAND),
-			   aif_run_text(first, AIF_RUN_COMMAND)) &&
-		    !has_command) {
-			aif_buf_printf(&c->notes, "commands differ: %s; %s\n",
-				       aif_run_text(first, AIF_RUN_COMMAND),
-				       aif_run_text(r, AIF_RUN_COMMAND));
-			has_command = true;
 		}
 	}
 	if (fewest < AIF_CHANGE_RUNS_MIN) {
@@ -300,6 +350,8 @@ int aif_compare(const struct aif_side *a, const struct aif_side *b,
 	e = set_unit(ret, o->unit, err);
 	if (!e) {
 		find_problems(ret, o);
+		find_commands(ret);
+		find_repeated(ret);
 		e = measure_metrics(ret);
 	}
 	if (!e)

@@ -25,6 +25,7 @@ struct aif_side {
 	char *name; /* as it was asked for */
 	struct aif_run *runs;
 	size_t len, cap;
+	size_t repeated; /* how often a run was named that was there already: it counts once */
 };
 void aif_side_finish(struct aif_side *s);
 

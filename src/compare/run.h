@@ -46,6 +46,8 @@ struct aif_run {
 	char *path; /* as it was given */
 	char *text[AIF_RUN_TEXTS];
 	uint64_t amount[AIF_RUN_AMOUNTS];
+	uint64_t
+		hash; /* of what is in it, without its label: by that a run is known again. 0: not known */
 	uint64_t start_s; /* seconds since 1970; 0: not known */
 	enum aif_phases_from steps_from;
 	uint64_t steps; /* in the part; 0: none are known */

@@ -37,6 +37,8 @@ const char *aif_run_steps_key(enum aif_phases_from from);
 
 /* Appends the file of a run. 0 or -ENOMEM. */
 int aif_run_write(const struct aif_run *r, struct aif_buf *out);
+/* Sets .hash, by the file of a run that has no label. 0 or -ENOMEM. */
+int aif_run_set_hash(struct aif_run *r);
 /* Reads one. `path` is for messages and the run's own. *ret is finished by the caller, also after a failure. 0; -EINVAL with
  * *err, or -ENOMEM. */
 int aif_run_read(const char *bytes, size_t n, const char *path, struct aif_run *ret,

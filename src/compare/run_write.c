@@ -237,3 +237,18 @@ int aif_run_write(const struct aif_run *r, struct aif_buf *out)
 	}
 	return e;
 }
+
+int aif_run_set_hash(struct aif_run *r)
+{
+	char *label = r->text[AIF_RUN_LABEL];
+	struct aif_buf text = {0};
+	int e;
+
+	r->text[AIF_RUN_LABEL] = NULL;
+	e = aif_run_write(r, &text);
+	r->text[AIF_RUN_LABEL] = label;
+	if (!e)
+		r->hash = aif_hash_bytes(text.data, text.len);
+	aif_buf_finish(&text);
+	return e;
+}

@@ -33,6 +33,11 @@ k = {x[\"b_kernel\"]: x for x in d[\"kernels\"]}
 assert k[\"shift\"][\"a_kernel\"] is None and k[\"attention\"][\"a_kernel\"] == \"attention\", k
 assert all(s[\"stack\"].endswith(\"main\") or s[\"stack\"] == \"all\" for s in d[\"stacks\"]), d[\"stacks\"]'"
 check "Markdown has tables" sh -c "'$aiflame' diff --format md before after | grep -q '^|  | A | B | change |'"
+a=before/1.data
+cp $a copy.data
+check "a run that is named three times counts once" status_is 4 "$aiflame" gate $a,$a,copy.data after
+check "which is noted" says 'note: A: a run was named twice, 2 times: it counts once' "$aiflame" diff $a,$a,copy.data after
+check "runs on both sides are noted" says 'note: 2 runs are on both sides' "$aiflame" diff before before/1.data,before/2.data,after/3.data
 check "a part of a run is a side" says 'per step: 4 in A, 4 in B' "$aiflame" diff before/1.data@steps:2-5 before/1.data@steps:6-9
 check "a comma belongs to a time" says '2 runs' "$aiflame" diff before/1.data@0,9,before/2.data after
 check "folded text has no verdict" sh -c "'$aiflame' flame before/1.data -o a.folded && '$aiflame' flame after/1.data -o b.folded &&
@@ -91,6 +96,11 @@ check "each run is one small file" sh -c 'ls aiflame.baselines/main/*.run | wc -
 check "the same runs are the same files" sh -c "ls aiflame.baselines/main >1.txt && '$aiflame' baseline set main before --label v1 && ls aiflame.baselines/main | cmp - 1.txt"
 check "it is what it was made of" sh -c "'$aiflame' diff baseline:main before >same.txt && ! grep -Eq 'slower|faster|more|less|new|gone' same.txt && grep -q '^none' same.txt"
 check "it is a side of a gate" status_is 3 "$aiflame" gate --budget 'launches 0' baseline:main after
+cp -r aiflame.baselines edited
+file=$(ls edited/main/*.run | head -1)
+sed -i 's/^label .*/label v2/' "$file"
+check "a run that was edited is no win" status_is 4 "$aiflame" gate --baselines edited --budget 'launches +30%' baseline:main after
+check "and is said to be" says 'edited or damaged' "$aiflame" gate --baselines edited --budget 'launches +30%' baseline:main after
 check "a change is accepted with a reason only" status_is 2 "$aiflame" baseline accept main after
 check "which is kept" sh -c "'$aiflame' baseline accept main after --reason 'two kernels are wanted' && grep -q '3 runs  two kernels are wanted' aiflame.baselines/main/accepted.txt"
 check "and judged by from then on" status_is 0 "$aiflame" gate --budget 'launches 0' baseline:main after
@@ -110,6 +120,8 @@ check "another version is refused by name" says 'another version than 1' "$aifla
 "$aiflame" bench -n 3 -o sets --against "$app fusion 12 2000" -- "$app" base 12 2000 >bench.txt 2>bench.err
 check "bench records both sides in turns" sh -c 'grep -o "^[ab] [0-9]" sets/conditions.txt | tr "\n" " " | grep -qx "a 1 b 1 b 2 a 2 a 3 b 3 "'
 check "and compares them" grep -Eq '^kernels launched +5 +6 +\+20.0 % +more' bench.txt
+check "the shell that bench runs a side by is no other command" sh -c "! grep -q '/bin/sh.*;\|; */bin/sh' bench.txt"
+check "nor are equal commands called different" sh -c "'$aiflame' bench -n 1 --warm-up 0 -o equal --against '$app base 12 2000' -- '$app' base 12 2000 >equal.txt 2>&1 && ! grep -q 'commands differ' equal.txt"
 check "its sets are sides" status_is 3 "$aiflame" gate --budget 'launches 0' sets/a sets/b
 check "what is there is not overwritten" says 'remove it, or give another -o' "$aiflame" bench -o sets -- true
 check "a run that fails is no run" says 'side A ended with status 3' "$aiflame" bench -n 1 --warm-up 0 -o failing -- sh -c 'exit 3'
