@@ -102,7 +102,7 @@ static int remove_old(const char *file, void *arg, struct aif_err *err)
 {
 	const struct aif_strset *written = arg;
 
-	if (written && aif_strset_find(written, file, strlen(file)) != AIF_STR_NONE)
+	if (aif_strset_find(written, file, strlen(file)) != AIF_STR_NONE)
 		return 0;
 	return unlink(file) < 0 ? aif_err_set(err, -errno, "%s: %s", file, strerror(errno)) : 0;
 }
@@ -170,13 +170,32 @@ static int set(const struct values *v, const char *name, const char *spec, struc
 static const struct aif_table_column columns[] = {
 	{"baseline", AIF_TABLE_TEXT}, {"date", AIF_TABLE_TEXT},    {"steps", AIF_TABLE_COUNT},
 	{"time", AIF_TABLE_NS},       {"machine", AIF_TABLE_TEXT}, {"label", AIF_TABLE_TEXT},
-	{"file", AIF_TABLE_TEXT},
+	{"file", AIF_TABLE_TEXT},     {"problem", AIF_TABLE_TEXT},
 };
 
 struct listing {
 	struct aif_table table;
 	const char *name;
+	bool any_wrong;
 };
+
+/* A row that says what is wrong with a file, which *why says, and that is left behind. */
+static void list_wrong(struct listing *l, const char *file, struct aif_err *why)
+{
+	size_t len = strlen(file);
+	bool is_named = !strncmp(why->text, file, len) && !strncmp(why->text + len, ": ", 2);
+
+	aif_table_text(&l->table, l->name);
+	aif_table_text(&l->table, "");
+	aif_table_number(&l->table, 0);
+	aif_table_number(&l->table, 0);
+	aif_table_text(&l->table, "");
+	aif_table_text(&l->table, "");
+	aif_table_text(&l->table, file);
+	aif_table_text(&l->table, why->text + (is_named ? len + 2 : 0));
+	l->any_wrong = true;
+	*why = (struct aif_err){0};
+}
 
 static int list_run(const char *file, void *arg, struct aif_err *err)
 {
@@ -199,12 +218,18 @@ static int list_run(const char *file, void *arg, struct aif_err *err)
 		aif_table_text(&l->table, aif_run_text(run, AIF_RUN_MACHINE));
 		aif_table_text(&l->table, aif_run_text(run, AIF_RUN_LABEL));
 		aif_table_text(&l->table, file);
+		aif_table_text(&l->table, "");
+	} else if (r != -ENOMEM) {
+		list_wrong(l, file, err);
+		r = 0;
 	}
 	aif_side_finish(&s);
 	return r;
 }
 
-static int list_one(const char *baselines, const char *name, struct listing *l, struct aif_err *err)
+/* Lists the runs of one baseline; `is_found`: one that was found, not asked for, and may be something else. */
+static int list_one(const char *baselines, const char *name, bool is_found, struct listing *l,
+		    struct aif_err *err)
 {
 	char *path = aif_baseline_path(baselines, name, err);
 	int r = path ? 0 : err->code;
@@ -212,6 +237,10 @@ static int list_one(const char *baselines, const char *name, struct listing *l, 
 	l->name = name;
 	if (!r)
 		r = each_run(path, list_run, l, err);
+	if (r && r != -ENOMEM && is_found) {
+		list_wrong(l, path ? path : name, err);
+		r = 0;
+	}
 	free(path);
 	return r;
 }
@@ -228,10 +257,10 @@ static int list(const struct values *v, const char *name, struct aif_err *err)
 	if (n < 0)
 		r = aif_err_set(err, -errno, "%s: %s", baselines, strerror(errno));
 	else if (name)
-		r = list_one(baselines, name, &l, err);
+		r = list_one(baselines, name, false, &l, err);
 	for (int i = 0; i < n; i++) {
 		if (!r && *names[i]->d_name != '.')
-			r = list_one(baselines, names[i]->d_name, &l, err);
+			r = list_one(baselines, names[i]->d_name, true, &l, err);
 		free(names[i]);
 	}
 	free(names);
@@ -239,15 +268,32 @@ static int list(const struct values *v, const char *name, struct aif_err *err)
 		r = aif_err_set(err, -ENOMEM, "out of memory");
 	if (!r)
 		aif_view_print_text(&out, err);
+	if (!r && l.any_wrong)
+		r = aif_err_set(
+			err, -EINVAL,
+			"baseline: not all could be read; restore what has a problem, or set "
+			"its baseline again");
 	aif_buf_finish(&out);
 	aif_table_finish(&l.table);
 	return r;
 }
 
+/* Removes a run, and goes on where it cannot: `arg` is the struct aif_err that keeps the first reason. */
+static int remove_any(const char *file, void *arg, struct aif_err *err)
+{
+	struct aif_err *first = arg;
+
+	(void)err;
+	if (unlink(file) < 0 && !first->code)
+		aif_err_set(first, -errno, "%s: %s; remove it by hand", file, strerror(errno));
+	return 0;
+}
+
 static int rm(const struct values *v, const char *name, struct aif_err *err)
 {
 	char *path = aif_baseline_path(v->baselines, name, err), *accepted = NULL;
-	int r = path ? each_run(path, remove_old, NULL, err) : err->code;
+	struct aif_err first = {0};
+	int r = path ? each_run(path, remove_any, &first, err) : err->code;
 
 	if (!r && asprintf(&accepted, "%s/" ACCEPTED, path) < 0) {
 		accepted = NULL;
@@ -255,11 +301,29 @@ static int rm(const struct values *v, const char *name, struct aif_err *err)
 	}
 	if (!r && unlink(accepted) < 0 && errno != ENOENT)
 		r = aif_err_set(err, -errno, "%s: %s", accepted, strerror(errno));
-	if (!r && rmdir(path) < 0)
+	if (!r && first.code) {
+		*err = first;
+		r = first.code;
+	} else if (!r && rmdir(path) < 0)
 		r = aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	free(accepted);
 	free(path);
 	return r;
+}
+
+/* True if there is something to accept a change of; else *err says what to do. */
+static bool is_there(const struct values *v, const char *name, struct aif_err *err)
+{
+	char *path = aif_baseline_path(v->baselines, name, err);
+	bool is = path && access(path, F_OK) == 0;
+
+	if (path && !is)
+		aif_err_set(err, -ENOENT,
+			    "baseline: %s: there is none to accept a change of; make it by aiflame "
+			    "baseline set %s SIDE",
+			    path, name);
+	free(path);
+	return is;
 }
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
@@ -268,6 +332,14 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	bool is_accept = !strcmp(words[0], "accept"), is_set = !strcmp(words[0], "set");
 	int r;
 
+	if (is_accept && words_len == 3 && !v->reason) {
+		aif_err_set(err, -EINVAL,
+			    "baseline: accept: --reason is missing; say why the change is meant: "
+			    "--reason TEXT");
+		return AIF_EXIT_USAGE;
+	}
+	if (is_accept && words_len == 3 && !is_there(v, words[1], err))
+		return AIF_EXIT_FAILURE;
 	if ((is_set || is_accept) && words_len == 3 && is_accept == !!v->reason)
 		r = set(v, words[1], words[2], err);
 	else if (!strcmp(words[0], "list") && words_len <= 2)

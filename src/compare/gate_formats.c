@@ -43,14 +43,31 @@ static void put_unit(const struct aif_gate *g, const struct aif_budget *b, struc
 		aif_buf_printf(out, " a %s", aif_compare_unit_name(g->c->unit));
 }
 
+/* Answers for the change by itself: by the usual margin where the budget's is wider. */
+static enum aif_change_answer plain_answer(const struct aif_gate *g, const struct aif_gate_row *row)
+{
+	struct aif_change c = row->of.change;
+	bool by_log;
+
+	if (!g->c->decides)
+		return AIF_CHANGE_UNKNOWN;
+	/* On the scale of the test: that of logarithms, or that of A's mean. */
+	by_log = c.margin == log1p(row->budget->part);
+	c.margin = AIF_MIN(c.margin, by_log ? log1p(g->c->margin) : g->c->margin * fabs(c.a));
+	return aif_change_answer(&c, row->of.p);
+}
+
 static void say_change(const struct aif_gate *g, const struct aif_gate_row *row,
 		       struct aif_buf *out)
 {
 	const struct aif_change *c = &row->of.change;
 
-	enum aif_change_answer a = aif_change_answer(c, row->of.p);
+	enum aif_change_answer a = aif_change_answer(c, row->of.p), plain = plain_answer(g, row);
 	bool of_time = is_time(row->budget);
+	bool is_within = row->answer == AIF_GATE_KEPT && a != plain && plain != AIF_CHANGE_UNKNOWN;
 
+	if (is_within)
+		a = plain;
 	if (row->answer == AIF_GATE_KEPT && a == AIF_CHANGE_UNKNOWN)
 		aif_buf_puts(out, row->budget->more_is_better ? "not less, "
 				  : of_time                   ? "not slower, "
@@ -58,6 +75,8 @@ static void say_change(const struct aif_gate *g, const struct aif_gate_row *row,
 	else if (row->answer != AIF_GATE_UNKNOWN)
 		aif_buf_printf(out, "%s, ", aif_words_answer(a, of_time));
 	aif_words_change(c, out);
+	if (is_within && a == (row->budget->more_is_better ? AIF_CHANGE_DOWN : AIF_CHANGE_UP))
+		aif_buf_puts(out, ", within the budget");
 	aif_buf_puts(out, ": ");
 	put_value(row->budget, c->a, out);
 	aif_buf_puts(out, " -> ");

@@ -54,6 +54,7 @@ for frame in (\"scale_and_shift\", \"shift\", \"attention\"):
 check "it is written over, other files are not" sh -c "'$aiflame' diff before after -o diff.svg && echo precious >mine.txt && ! '$aiflame' diff before after -o mine.txt"
 
 check "a gate passes what is kept" status_is 0 "$aiflame" gate --budget 'launches +30%' --budget 'bytes 0' before after
+check "a change within a loose budget is no sameness" says 'more, +20.0 %, within the budget: 5 -> 6' "$aiflame" gate --budget 'launches +30%' before after
 check "a gate fails what is exceeded" status_is 3 "$aiflame" gate --budget 'launches 0' before after
 check "swapped sides are an improvement" status_is 0 "$aiflame" gate --budget 'launches 0' after before
 check "one run a side: cannot tell" status_is 4 "$aiflame" gate before/1.data after/1.data
@@ -80,6 +81,8 @@ check "a value of a file" says 'kept         tok_s -5%  the same, 0 % (' "$aifla
 rm after/2.json
 check "which is required" status_is 5 "$aiflame" gate --metric "$metric" --require tok_s --budget 'tok_s -5%' before after
 check "which is missing" status_is 4 "$aiflame" gate --metric "$metric" --budget 'tok_s -5%' before after
+"$root/scripts/md-to-man" "$root/docs/man/aiflame-gate.md" 1 "$root/src/cmd/commands.def" >gate.1
+check "the manual page has the statuses of a gate" sh -c "grep -q '3 a budget is exceeded, 4 cannot tell, 5 what' gate.1 && ! grep -q 'aiflame.data$' gate.1"
 check "JUnit is XML" sh -c "'$aiflame' gate --format junit --budget 'launches 0' --budget 'kernel:/\"<x>\"/ +3%' before after >gate.xml;
 	python3 -c '
 import xml.etree.ElementTree as e
@@ -101,6 +104,14 @@ file=$(ls edited/main/*.run | head -1)
 sed -i 's/^label .*/label v2/' "$file"
 check "a run that was edited is no win" status_is 4 "$aiflame" gate --baselines edited --budget 'launches +30%' baseline:main after
 check "and is said to be" says 'edited or damaged' "$aiflame" gate --baselines edited --budget 'launches +30%' baseline:main after
+mkdir edited/main/dir.run
+echo stray >edited/stray
+check "a bad file does not end the list" status_is 1 "$aiflame" baseline --baselines edited list
+check "which says what is wrong with it" sh -c "'$aiflame' baseline --baselines edited list >list.txt 2>&1; grep -q 'edited or damaged' list.txt && [ \$(grep -c ' v1 ' list.txt) = 2 ] && grep -q 'edited/stray  *Not a directory' list.txt"
+check "what can be removed is" sh -c "! '$aiflame' baseline --baselines edited rm main 2>rm.txt && grep -q 'dir.run: ' rm.txt && [ \"\$(ls edited/main)\" = dir.run ]"
+check "what is not there is not accepted" says 'make it by aiflame baseline set other' "$aiflame" baseline accept other after --reason x
+check "and is not made" [ ! -e aiflame.baselines/other ]
+check "a reason that is missing is named" says '--reason is missing' "$aiflame" baseline accept main after
 check "a change is accepted with a reason only" status_is 2 "$aiflame" baseline accept main after
 check "which is kept" sh -c "'$aiflame' baseline accept main after --reason 'two kernels are wanted' && grep -q '3 runs  two kernels are wanted' aiflame.baselines/main/accepted.txt"
 check "and judged by from then on" status_is 0 "$aiflame" gate --budget 'launches 0' baseline:main after
