@@ -2,6 +2,8 @@
 /* A comparison for programs. Times in ns a unit; changes as parts, 0.05 is 5 %; null where there is none. */
 #include "compare/json.h"
 
+#include "compare/words.h"
+
 #include "text/json.h"
 
 #include <math.h>
@@ -161,9 +163,13 @@ static void put_kernel(const struct aif_compared_kernel *k, struct aif_buf *b)
 
 void aif_comparison_json(const struct aif_comparison *c, struct aif_buf *out)
 {
-	struct aif_buf *b = out;
+	struct aif_buf *b = out, summary = {0};
 
+	aif_words_summary(c, &summary);
 	aif_buf_puts(b, "{\"version\":1");
+	aif_compare_json_text(b, "summary", aif_buf_str(&summary));
+	b->failed |= aif_buf_failed(&summary);
+	aif_buf_finish(&summary);
 	aif_compare_json_side(b, "a", c->a);
 	aif_compare_json_side(b, "b", c->b);
 	aif_compare_json_text(b, "unit", aif_compare_unit_name(c->unit));

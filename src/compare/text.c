@@ -239,6 +239,8 @@ static void put_all(const struct aif_comparison *c, size_t most, bool is_markdow
 {
 	const char *end = is_markdown ? "  \n" : "\n";
 
+	aif_words_summary(c, out);
+	aif_buf_puts(out, end);
 	aif_words_side(c->a, 'A', out);
 	aif_buf_puts(out, end);
 	aif_words_side(c->b, 'B', out);

@@ -226,3 +226,80 @@ void aif_words_side(const struct aif_side *s, char letter, struct aif_buf *b)
 	if (*command)
 		aif_buf_printf(b, " of %s", command);
 }
+
+/* ---- one line that sums up ------------------------------------------------------------------- */
+
+/* Names the stack with at least half of a change of `delta` ns a unit, if there is one. */
+static void put_most(const struct aif_comparison *c, double delta, struct aif_buf *b)
+{
+	for (size_t i = 0; i < c->findings_len; i++) {
+		const struct aif_finding *f = &c->findings[i];
+		bool is_more = f->delta > 0;
+		const char *name;
+		size_t len;
+
+		if (!f->is_change || is_more != (delta > 0) || fabs(f->delta) < fabs(delta) / 2)
+			continue;
+		name = aif_tree_text(&c->tree, c->tree.nodes[f->node].name, &len);
+		aif_buf_puts(b, ", most of it ");
+		aif_buf_append(b, name, len);
+		if (f->kind == AIF_FINDING_NEW || f->kind == AIF_FINDING_GONE)
+			aif_buf_printf(b, ", which is only in %c",
+				       f->kind == AIF_FINDING_NEW ? 'B' : 'A');
+		else if (f->is_idle)
+			aif_buf_printf(b, ", which waits %s", is_more ? "longer" : "less");
+		else if (f->kind == AIF_FINDING_CHANGED && fabs(f->often) > fabs(f->longer))
+			aif_buf_printf(b, ", which is called %s often", is_more ? "more" : "less");
+		else
+			aif_buf_printf(b, ", which takes %s", is_more ? "longer" : "less");
+		return;
+	}
+}
+
+static void put_undecided(const struct aif_comparison *c, struct aif_buf *b)
+{
+	size_t fewest = AIF_MIN(c->a->len, c->b->len);
+
+	aif_buf_puts(b, "cannot tell: ");
+	if (fewest < AIF_CHANGE_RUNS_MIN) {
+		aif_human_counted(b, fewest, "run");
+		aif_buf_printf(b, " %s; %d are needed",
+			       c->a->len == c->b->len ? "a side" : "on a side",
+			       AIF_CHANGE_RUNS_MIN);
+		return;
+	}
+	for (size_t i = 0; i < c->problems.len && c->problems.data[i] != '\n'; i++)
+		aif_buf_putc(b, (char)c->problems.data[i]);
+}
+
+void aif_words_summary(const struct aif_comparison *c, struct aif_buf *b)
+{
+	bool by_time = c->has_metric[AIF_METRIC_TIME];
+	const struct aif_compared *of = &c->metric[by_time ? AIF_METRIC_TIME : AIF_METRIC_DEVICE];
+	const char *what = by_time ? "time" : "device time";
+
+	if (!c->decides) {
+		put_undecided(c, b);
+		return;
+	}
+	switch (of->answer) {
+	case AIF_CHANGE_SAME:
+		aif_buf_printf(b, "the %s is the same within %.3g %%", what, 100 * c->margin);
+		return;
+	case AIF_CHANGE_UNKNOWN:
+		aif_buf_printf(b, "cannot tell whether the %s changed: ", what);
+		break;
+	case AIF_CHANGE_UP:
+	case AIF_CHANGE_DOWN:
+		if (by_time)
+			aif_buf_printf(b, "B is %s: ", aif_words_answer(of->answer, true));
+		else
+			aif_buf_printf(
+				b, "B has %s device time: ", aif_words_answer(of->answer, false));
+		break;
+	}
+	aif_words_change(&of->change, b);
+	aif_buf_printf(b, " a %s", aif_compare_unit_name(c->unit));
+	if (of->answer != AIF_CHANGE_UNKNOWN)
+		put_most(c, of->change.b - of->change.a, b);
+}

@@ -18,6 +18,7 @@ done
 
 "$aiflame" diff before/1.data after/1.data >one.txt
 check "one run a side has no verdict, and says why" grep -q '^no verdict: 1 run on a side' one.txt
+check "its first line sums that up" sh -c "head -1 one.txt | grep -qx 'cannot tell: 1 run a side; 3 are needed'"
 check "it has differences all the same" grep -q '^kernels launched *5 *6 *+20' one.txt
 check "steps are the unit" grep -q '^per step: 12 in A, 12 in B, marked by the program' one.txt
 check "kernels of one side only are not merged" grep -Eq 'new .* shift$' one.txt
@@ -28,6 +29,7 @@ check "JSON is JSON" sh -c "'$aiflame' diff --format json before after | python3
 import json, sys
 d = json.load(sys.stdin)
 m = {x[\"metric\"]: x for x in d[\"metrics\"]}
+assert d[\"summary\"], d
 assert d[\"unit\"] == \"step\" and m[\"launches\"][\"answer\"] == \"up\" and m[\"bytes\"][\"answer\"] == \"same\", m
 k = {x[\"b_kernel\"]: x for x in d[\"kernels\"]}
 assert k[\"shift\"][\"a_kernel\"] is None and k[\"attention\"][\"a_kernel\"] == \"attention\", k

@@ -324,6 +324,37 @@ static void renamed_kernels_have_partners_and_others_none(void **state)
 	finish(&x);
 }
 
+/* ---- the first line -------------------------------------------------------------------------- */
+
+static void assert_summary(const struct compared *x, const char *begin, const char *has)
+{
+	struct aif_buf text = {0};
+
+	aif_words_summary(&x->c, &text);
+	if (strncmp(aif_buf_str(&text), begin, strlen(begin)) || !strstr(aif_buf_str(&text), has))
+		print_message("%s\n", aif_buf_str(&text));
+	assert_int_equal(strncmp(aif_buf_str(&text), begin, strlen(begin)), 0);
+	assert_non_null(strstr(aif_buf_str(&text), has));
+	aif_buf_finish(&text);
+}
+
+static void the_first_line_sums_up(void **state)
+{
+	struct run_row rows[BASE_LEN + 4];
+	struct compared x;
+
+	(void)state;
+	compare(&x, rows, seeded(&regressions[0], rows), RUNS, NOISE, 6);
+	assert_summary(&x, "B is slower: +", ", most of it flash_fwd<64, 128>, which takes longer");
+	finish(&x);
+	compare(&x, base, BASE_LEN, RUNS, 0.001, 6);
+	assert_summary(&x, "the time is the same within 3 %", "");
+	finish(&x);
+	compare(&x, base, BASE_LEN, 2, 0.001, 6);
+	assert_summary(&x, "cannot tell: 2 runs a side; 3 are needed", "");
+	finish(&x);
+}
+
 /* ---- gates ----------------------------------------------------------------------------------- */
 
 static enum aif_gate_answer gate(const struct compared *x, const char *budgets, const char *says)
@@ -569,6 +600,7 @@ int main(void)
 		cmocka_unit_test(one_run_a_side_has_differences_and_no_verdict),
 		cmocka_unit_test(other_machines_have_no_verdict),
 		cmocka_unit_test(renamed_kernels_have_partners_and_others_none),
+		cmocka_unit_test(the_first_line_sums_up),
 		cmocka_unit_test(gates_keep_exceed_and_cannot_tell),
 		cmocka_unit_test(what_is_gone_is_no_win),
 		cmocka_unit_test(noise_is_no_verdict),
