@@ -253,21 +253,17 @@ static int op_walk(struct aif_timeline_walk *t, struct cursor *at)
 	return count(t, CALL(t, op, o, end));
 }
 
-/* Walks a launch. Its end is the thread's next event, or, where events need not lie in each other, the
- * next launch; at the latest CALL_NS later. */
+/* Walks a launch. Its end is the thread's next event, at the latest CALL_NS later. */
 static int launch_walk(struct aif_timeline_walk *t, struct cursor *at, uint32_t thread)
 {
 	const struct aif_events *e = &t->events;
 	size_t i = at->launch++, next = i + 1;
-	int64_t end;
+	int64_t end = op_time(t, at, thread);
 
 	launch_seek(t, at);
 	while (next < e->launches_len && !e->launches[next].is_kept)
 		next++;
-	if (t->sink->is_nested)
-		end = AIF_MIN(op_time(t, at, thread), launch_time(t, at->launch, thread));
-	else
-		end = launch_time(t, next, thread);
+	end = AIF_MIN(end, launch_time(t, t->sink->is_nested ? at->launch : next, thread));
 	end = AIF_MIN(end, e->launches[i].time + CALL_NS);
 	return count(t, CALL(t, launch, (uint32_t)i, nested_end(t, end)));
 }
