@@ -2,7 +2,6 @@
 #include "page/page.h"
 
 #include "analysis/time.h"
-#include "base/name_sanitize.h"
 #include "flame/palette.h"
 #include "page/strips.h"
 #include "page/tables.h"
@@ -11,6 +10,7 @@
 #include "report/summary/summary.h"
 #include "report/why/why.h"
 #include "text/json.h"
+#include "text/svg_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -372,32 +372,12 @@ static int data_write(const struct page *g, struct aif_out *out)
 	return r;
 }
 
-/* Appends text with HTML's signs escaped. */
-static void html_put(struct aif_buf *b, const char *text)
-{
-	for (; *text; text++)
-		switch (*text) {
-		case '&':
-			aif_buf_puts(b, "&amp;");
-			break;
-		case '<':
-			aif_buf_puts(b, "&lt;");
-			break;
-		case '>':
-			aif_buf_puts(b, "&gt;");
-			break;
-		default:
-			aif_buf_putc(b, *text);
-		}
-}
-
 static int file_write(const struct page *g, struct aif_out *out)
 {
-	struct aif_buf *b = aif_out_buf(out), title = {0};
+	struct aif_buf *b = aif_out_buf(out);
 	const char *command = g->o->title ? g->o->title : aif_profile_meta(g->names->p, "command");
 	int r;
 
-	aif_name_sanitize(command, strlen(command), &title);
 	aif_buf_printf(b,
 		       "<!doctype html>\n<!-- made by aiflame " AIF_VERSION " -->\n"
 		       "<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -407,7 +387,7 @@ static int file_write(const struct page *g, struct aif_out *out)
 		       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
 		       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
 		       script_hash, style_hash);
-	html_put(b, aif_buf_str(&title));
+	aif_svg_text(b, command, strlen(command), SIZE_MAX);
 	aif_buf_puts(b, " \xe2\x80\x93 aiflame</title>\n<style>");
 	aif_buf_append(b, style, sizeof(style) - 1);
 	aif_buf_puts(
@@ -420,9 +400,6 @@ static int file_write(const struct page *g, struct aif_out *out)
 	aif_buf_append(b, script, sizeof(script) - 1);
 	aif_buf_puts(b, "</script></body></html>\n");
 	aif_out_flush_if_full(out);
-	if (aif_buf_failed(&title))
-		r = -ENOMEM;
-	aif_buf_finish(&title);
 	return r;
 }
 

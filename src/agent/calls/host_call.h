@@ -11,8 +11,8 @@
  * captured at the end, if they are to be written at all.
  *
  *   which     those that begin in an on-block of the overhead budget, where the recorder wants them
- *   short     of those below AIF_HOST_CALL_SHORT_NS only number and time are told (struct aif_slot), and of those below
- *             AIF_HOST_CALL_BRIEF_NS too where a thread makes more than AIF_HOST_CALL_BRIEF_MANY of them in
+ *   short     calls below AIF_HOST_CALL_SHORT_NS are counted with their time (struct aif_slot) and not written; so are those
+ *             below AIF_HOST_CALL_BRIEF_NS of a thread that makes more than AIF_HOST_CALL_BRIEF_MANY of them in
  *             AIF_HOST_CALL_BRIEF_WINDOW_NS: a loop that polls
  *   open      a call that has not returned when the recording ends is read by the recorder from the thread's slot
  *   nested    calls that a call makes (callbacks) are written, too, AIF_OPEN_CALLS deep
