@@ -118,23 +118,15 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	const struct aif_compare_opts o = {.unit = (enum aif_compare_unit)v->unit,
 					   .margin = v->margin / 1e6,
 					   .any_machine = v->any_machine};
-	struct aif_side a = {0}, b = {0};
-	struct aif_comparison c = {0};
+	struct aif_sides s = {0};
 	bool to_file = v->output && strcmp(v->output, "-") != 0;
-	int r, status = AIF_EXIT_FAILURE;
+	int status = AIF_EXIT_FAILURE;
 
 	(void)words_len;
-	r = aif_side_arg(words[0], v->baselines, &a, err);
-	if (!r)
-		r = aif_side_arg(words[1], v->baselines, &b, err);
-	if (!r)
-		r = aif_compare(&a, &b, &o, &c, err);
-	if (!r)
-		status = to_file || format_of(v) == FORMAT_SVG ? write_file(v, &c, err)
-							       : print(v, &c, err);
-	aif_comparison_finish(&c);
-	aif_side_finish(&a);
-	aif_side_finish(&b);
+	if (aif_sides_compare(words, v->baselines, &o, &s, err) == 0)
+		status = to_file || format_of(v) == FORMAT_SVG ? write_file(v, &s.c, err)
+							       : print(v, &s.c, err);
+	aif_sides_finish(&s);
 	return status;
 }
 

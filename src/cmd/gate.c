@@ -340,8 +340,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 					   .margin = v->margin / 1e6,
 					   .any_machine = v->any_machine};
 	struct aif_budgets budgets = {0};
-	struct aif_side a = {0}, b = {0};
-	struct aif_comparison c = {0};
+	struct aif_sides s = {0};
 	int r, status = AIF_EXIT_USAGE;
 
 	(void)words_len;
@@ -351,18 +350,12 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (!r)
 		status = require_commands(v);
 	if (!r && !status) {
-		r = aif_side_arg(words[0], v->baselines, &a, err);
-		if (!r)
-			r = aif_side_arg(words[1], v->baselines, &b, err);
-		if (!r)
-			r = aif_compare(&a, &b, &o, &c, err);
-		status = !r             ? judge(v, &c, &budgets, err)
+		r = aif_sides_compare(words, v->baselines, &o, &s, err);
+		status = !r             ? judge(v, &s.c, &budgets, err)
 			 : r == -ENOMEM ? AIF_EXIT_FAILURE
 					: not_compared(v, words, err);
 	}
-	aif_comparison_finish(&c);
-	aif_side_finish(&a);
-	aif_side_finish(&b);
+	aif_sides_finish(&s);
 	aif_budgets_finish(&budgets);
 	return status;
 }

@@ -289,3 +289,22 @@ char *aif_baseline_path(const char *baselines, const char *name, struct aif_err 
 	}
 	return path;
 }
+
+int aif_sides_compare(char **words, const char *baselines, const struct aif_compare_opts *o,
+		      struct aif_sides *ret, struct aif_err *err)
+{
+	int r = aif_side_arg(words[0], baselines, &ret->a, err);
+
+	if (!r)
+		r = aif_side_arg(words[1], baselines, &ret->b, err);
+	if (!r)
+		r = aif_compare(&ret->a, &ret->b, o, &ret->c, err);
+	return r;
+}
+
+void aif_sides_finish(struct aif_sides *s)
+{
+	aif_comparison_finish(&s->c);
+	aif_side_finish(&s->a);
+	aif_side_finish(&s->b);
+}

@@ -28,3 +28,13 @@ char *aif_baseline_path(const char *baselines, const char *name, struct aif_err 
  * where a run has nothing to compare, another -errno; *err is set. */
 int aif_side_arg(const char *spec, const char *baselines, struct aif_side *ret,
 		 struct aif_err *err);
+
+/* Two sides and how they compare. */
+struct aif_sides {
+	struct aif_side a, b;
+	struct aif_comparison c; /* of the above */
+};
+/* Reads the sides that `words` name and compares them. As aif_side_arg(). */
+int aif_sides_compare(char **words, const char *baselines, const struct aif_compare_opts *o,
+		      struct aif_sides *ret, struct aif_err *err);
+void aif_sides_finish(struct aif_sides *s);
