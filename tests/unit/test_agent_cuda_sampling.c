@@ -10,6 +10,8 @@ static void reasons_are_disjoint(void **state)
 	assert_int_equal(it.period, 18);
 	tick();
 	assert_int_equal(it.windows, 1);
+	/* In the ring that has the window, before it. */
+	assert_int_equal(it.devices, 1);
 	assert_int_equal(it.defined_gen[WAIT], 4);
 	assert_int_equal(it.defined_gen[WAIT_NOT_ISSUED], 6);
 	assert_int_equal(it.defined_gen[SELECTED], 3);
@@ -19,8 +21,11 @@ static void reasons_are_disjoint(void **state)
 	assert_int_equal(it.codes, 1);
 	assert_int_equal(it.reasons, REASONS - 1);
 	assert_int_equal(it.pcs, 2);
+	assert_int_equal(it.devices, 1);
 	it.thread.generation = 2; /* the next session knows nothing */
+	it.windows_before = it.windows;
 	tick();
+	assert_int_equal(it.devices, 2);
 	assert_int_equal(it.codes, 2);
 	it.thread.generation = 1;
 }

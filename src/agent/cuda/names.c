@@ -136,7 +136,7 @@ static void report_clock(struct aif_thread *t, struct aif_cuda *cuda)
 				      memory_order_relaxed);
 }
 
-bool aif_cuda_device_define(struct aif_thread *t, struct aif_cuda *cuda, uint32_t ordinal)
+bool aif_cuda_device_define_here(struct aif_thread *t, struct aif_cuda *cuda, uint32_t ordinal)
 {
 	struct aif_cuda_device *d = &cuda->devices[ordinal % AIF_CUDA_DEVICES];
 	char name[256] = "NVIDIA device", driver[32] = "";
@@ -149,8 +149,6 @@ bool aif_cuda_device_define(struct aif_thread *t, struct aif_cuda *cuda, uint32_
 				       .runtime = "cuda"};
 	int device, version;
 
-	if (atomic_load_explicit(&d->defined_gen, memory_order_relaxed) == t->generation)
-		return true;
 	if (!cuda->api.cuDeviceGet(&device, (int)ordinal)) {
 		cuda->api.cuDeviceGetName(name, sizeof(name), device);
 		desc.pci = strstr(name, " MIG ") ? 0 : address(cuda, device);
@@ -170,6 +168,14 @@ bool aif_cuda_device_define(struct aif_thread *t, struct aif_cuda *cuda, uint32_
 	atomic_store_explicit(&d->defined_gen, t->generation, memory_order_relaxed);
 	report_clock(t, cuda);
 	return true;
+}
+
+bool aif_cuda_device_define(struct aif_thread *t, struct aif_cuda *cuda, uint32_t ordinal)
+{
+	const struct aif_cuda_device *d = &cuda->devices[ordinal % AIF_CUDA_DEVICES];
+
+	return atomic_load_explicit(&d->defined_gen, memory_order_relaxed) == t->generation ||
+	       aif_cuda_device_define_here(t, cuda, ordinal);
 }
 
 uint32_t aif_cuda_stream_define(struct aif_thread *t, struct aif_cuda *cuda, uint32_t device,

@@ -40,8 +40,10 @@ struct aif_cuda_kernel *aif_cuda_kernel(struct aif_cuda *cuda, const char *name)
 struct aif_cuda_kernel *aif_cuda_kernel_launched(struct aif_cuda *cuda, const char *name);
 /* Returns its id, which is defined in t's ring unless it was in this session. */
 uint32_t aif_cuda_kernel_define(struct aif_thread *t, struct aif_cuda_kernel *k);
-/* Defines a device. False: there was no room. */
+/* Defines a device, unless it was in this session. False: there was no room. */
 bool aif_cuda_device_define(struct aif_thread *t, struct aif_cuda *cuda, uint32_t ordinal);
+/* The same in any case: a definition in another ring may be read later than what follows it in this one. */
+bool aif_cuda_device_define_here(struct aif_thread *t, struct aif_cuda *cuda, uint32_t ordinal);
 /* Defines a stream, and its device. AIF_WIRE_NONE: no memory. */
 uint32_t aif_cuda_stream_define(struct aif_thread *t, struct aif_cuda *cuda, uint32_t device,
 				uint32_t context, uint32_t stream);

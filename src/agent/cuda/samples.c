@@ -130,11 +130,15 @@ static struct aif_cuda_code *code_of(struct aif_cuda *cuda, const struct aif_cup
 	return code;
 }
 
-static bool define_reasons(struct aif_thread *t, struct aif_cuda_sampling *s,
-			   struct aif_cuda_sampled *c)
+/* Defines what windows refer to, in the ring that they are written to: the device, and the reasons. */
+static bool define(struct aif_thread *t, struct aif_cuda *cuda, struct aif_cuda_sampled *c)
 {
+	const struct aif_cuda_sampling *s = &cuda->sampling;
+
 	if (c->defined_gen == t->generation)
 		return true;
+	if (!aif_cuda_device_define_here(t, cuda, c->device))
+		return false;
 	for (uint32_t i = 0; i < s->reasons_len; i++)
 		if (!aif_emit_reason(t, i, s->reasons[i].name))
 			return false;
@@ -236,8 +240,7 @@ void aif_cuda_report_samples(struct aif_thread *t, struct aif_cuda *cuda,
 				    .others = b->others + nameless};
 
 	c->since = until;
-	if (!aif_cuda_device_define(t, cuda, c->device) || !define_reasons(t, &cuda->sampling, c) ||
-	    !aif_emit_window(t, &w)) {
+	if (!define(t, cuda, c) || !aif_emit_window(t, &w)) {
 		unreported = b->total;
 	} else {
 		for (size_t i = 0; i < AIF_MIN(b->len, b->cap); i++)

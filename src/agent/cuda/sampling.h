@@ -24,7 +24,7 @@ struct aif_cuda_sampled {
 	bool on, refused;     /* refused: never again */
 	bool restart;         /* disable it, and unless refused, begin anew */
 	int claim;            /* on the GPU's sampling unit: the semaphore + 1; 0 = none */
-	uint32_t defined_gen; /* the reasons' names */
+	uint32_t defined_gen; /* of the device and the reasons, for windows */
 	/* Place in the reasons of struct aif_cuda_sampling, + 1, by CUPTI's number, which is the device's; 0 = none. */
 	uint8_t reasons[AIF_CUDA_REASONS];
 	uint32_t period; /* log2 of cycles */
