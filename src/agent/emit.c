@@ -489,6 +489,21 @@ bool aif_emit_values(struct aif_thread *t, uint32_t first, uint64_t time, const 
 	return true;
 }
 
+bool aif_emit_node(struct aif_thread *t, const struct aif_emit_node *n)
+{
+	struct aif_wire_node *r = RESERVE(t, NODE, node, 0, (uint32_t)n->kind);
+
+	if (!r)
+		return false;
+	r->time = n->time;
+	r->node = n->node;
+	r->from = n->from;
+	r->stack = n->stack;
+	r->zero = 0;
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
 bool aif_emit_place(struct aif_thread *t, const struct aif_emit_place *p)
 {
 	struct aif_wire_place *r = RESERVE(t, PLACE, place, 0, p->code);

@@ -139,6 +139,14 @@ struct aif_emit_place {
 	uint64_t time, address, size;
 };
 bool aif_emit_place(struct aif_thread *t, const struct aif_emit_place *p);
+/* What happens to a node of a graph (wire.h). */
+struct aif_emit_node {
+	enum aif_wire_node_kind kind;
+	uint64_t time; /* CLOCK_MONOTONIC ns */
+	uint64_t node, from;
+	uint32_t stack; /* of MADE */
+};
+bool aif_emit_node(struct aif_thread *t, const struct aif_emit_node *n);
 /* A counter before its first value (wire.h); at most AIF_WIRE_MAX_VALUES values at a time. */
 bool aif_emit_counter(struct aif_thread *t, uint32_t id, uint32_t device, const char *name,
 		      const char *unit);

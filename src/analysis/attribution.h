@@ -12,7 +12,7 @@
  */
 
 /* Change when the rules change: cached attributions of other versions are computed anew. */
-#define AIF_ATTRIBUTION_VERSION 16
+#define AIF_ATTRIBUTION_VERSION 17
 
 enum aif_grade {
 	AIF_GRADE_EXACT =
@@ -28,7 +28,9 @@ struct aif_attribution_row {
 	uint32_t process, device, stream, kind, kernel, stack; /* kind: enum aif_launch_kind */
 	uint32_t frame, reason; /* AIF_NONE: this part of the time has no sample to say where */
 	uint32_t grade;
-	uint32_t graph;    /* the process's number of what replayed it; 0 = none */
+	uint32_t graph; /* the process's number of what replayed it; 0 = none */
+	/* The stack that made the graph's node, AIF_NONE = not known, and as .range the ranges that it was made in. */
+	uint32_t capture, capture_range;
 	uint32_t range;    /* by_range: 1 + the chain of its launch's ranges; 0 = none */
 	uint64_t wall_ns;  /* each ns of a device shared among what ran in it: sums to busy time */
 	uint64_t time_ns;  /* share of the executions' own durations */

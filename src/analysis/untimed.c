@@ -100,6 +100,7 @@ static int row_add(struct adding *s, const struct aif_launch_row *row, uint32_t 
 		.kind = row->kind,
 		.kernel = row->kernel,
 		.stack = row->stack,
+		.capture = AIF_NONE,
 		.range = range,
 		.frame = AIF_NONE,
 		.reason = AIF_NONE,

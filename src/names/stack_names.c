@@ -86,6 +86,13 @@ const struct aif_attribution_row *aif_stack_names_shares(struct aif_stack_names 
 	size_t n = aif_backward_parts(&s->backward, row, &parts);
 
 	*ret_len = 1;
+	if (row->graph && row->capture != AIF_NONE) {
+		if (aif_grow(&s->shares, &s->shares_cap, 1, sizeof(*s->shares)) < 0)
+			return NULL;
+		s->shares[0] = *row;
+		s->shares[0].stack = row->capture;
+		return s->shares;
+	}
 	/* A stack that is not exact keeps its mark. */
 	if (!n || s->p->stacks[row->stack].flags)
 		return row;

@@ -25,7 +25,8 @@ int aif_stack_names_join(struct aif_stack_names *s, const struct aif_selection *
 			 struct aif_err *err);
 
 /* A row of an attribution, taken apart by the places that its launches belong to, which stand for its .stack: a
- * number that the functions below take. Without a join it is the row itself. Valid until the next call; NULL when
+ * number that the functions below take. Without a join it is the row itself. Work of a graph's node is at what made it, where
+ * that is known, not at the replay. Valid until the next call; NULL when
  * memory runs out. */
 const struct aif_attribution_row *aif_stack_names_shares(struct aif_stack_names *s,
 							 const struct aif_attribution_row *row,

@@ -227,10 +227,11 @@ static int prepare(const struct loader *l, const char *sql, sqlite3_stmt **ret)
 /* Asked of each table, and compiled once. */
 static int prepare_questions(struct loader *l)
 {
-	int r = prepare(l,
-			"SELECT count(*)=1 AND sum(type='table' AND rootpage>0 AND sql LIKE "
-			"'CREATE TABLE %')=1 FROM sqlite_schema WHERE name=?1 COLLATE NOCASE",
-			&l->is_plain);
+	int r = prepare(
+		l,
+		"SELECT count(*)=1 AND sum(type='table' AND rootpage>0 AND sql LIKE "
+		"'CREATE TABLE %')=1, count(*) FROM sqlite_schema WHERE name=?1 COLLATE NOCASE",
+		&l->is_plain);
 
 	if (r == 0)
 		r = prepare(l, "SELECT name, hidden FROM pragma_table_xinfo(?1, 'main')",
@@ -377,6 +378,18 @@ static bool load_value(sqlite3_stmt *s, int at, const struct aif_schema_column *
 	return true;
 }
 
+/* True if the file has nothing of that name, as one that is older than the table. */
+static bool is_absent(const struct loader *l, const char *name)
+{
+	sqlite3_stmt *s = l->is_plain;
+	bool absent;
+
+	sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+	absent = sqlite3_step(s) == SQLITE_ROW && !sqlite3_column_int(s, 1);
+	sqlite3_reset(s);
+	return absent;
+}
+
 static int load_table(struct loader *l, const struct aif_schema_table *t)
 {
 	const char *names[32];
@@ -385,6 +398,8 @@ static int load_table(struct loader *l, const struct aif_schema_table *t)
 	sqlite3_stmt *s;
 	int step, r;
 
+	if (t->added && is_absent(l, t->name))
+		return 0;
 	for (size_t c = 0; c < t->columns_len; c++)
 		names[c] = t->columns[c].name;
 	r = select_columns(l, t->name, names, t->columns_len, &s);

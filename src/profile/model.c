@@ -88,6 +88,7 @@ void aif_profile_finish(struct aif_profile *p)
 	free(p->shapes);
 	free(p->codes);
 	free(p->clock_pairs);
+	free(p->graph_nodes);
 	free(p->losses);
 	aif_file_free(p->file);
 	*p = (struct aif_profile){0};

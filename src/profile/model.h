@@ -169,6 +169,13 @@ struct aif_clock_pair {
 	uint32_t clock, process;       /* process AIF_NONE for host clocks */
 	uint64_t before, after, value; /* before, after: CLOCK_MONOTONIC ns */
 };
+/* What made a node of a device graph that can be replayed. Several rows of one node: it was updated. */
+struct aif_graph_node {
+	uint32_t process, graph, node; /* as executions have them */
+	uint32_t thread, stack;        /* that made it */
+	uint64_t since,
+		made; /* CLOCK_MONOTONIC ns: replays from then on are of it; when it was made */
+};
 struct aif_loss {
 	uint32_t reason, process, thread, detail; /* AIF_NONE where unknown; detail: string */
 	uint64_t count;
@@ -294,6 +301,7 @@ struct aif_profile {
 	AIF_TABLE(aif_shape, shapes);
 	AIF_TABLE(aif_code, codes);
 	AIF_TABLE(aif_clock_pair, clock_pairs);
+	AIF_TABLE(aif_graph_node, graph_nodes);
 	AIF_TABLE(aif_loss, losses);
 	struct aif_traits traits;
 	unsigned notes; /* enum aif_profile_note: what a view should say about the file */

@@ -107,14 +107,26 @@ static const struct aif_schema_column clock_pair_columns[] = {
 	U64(aif_clock_pair, before), U64(aif_clock_pair, after),
 	U64(aif_clock_pair, value),
 };
+static const struct aif_schema_column graph_node_columns[] = {
+	REF(aif_graph_node, process, PROCESS),
+	U32(aif_graph_node, graph),
+	U32(aif_graph_node, node),
+	U64(aif_graph_node, since),
+	REF(aif_graph_node, thread, THREAD),
+	U64(aif_graph_node, made),
+	REF(aif_graph_node, stack, STACK),
+};
 static const struct aif_schema_column loss_columns[] = {
 	U32(aif_loss, reason),         REF(aif_loss, process, PROCESS),
 	REF(aif_loss, thread, THREAD), STR(aif_loss, detail),
 	U64(aif_loss, count),
 };
 
-#define TABLE(id, type, field, sql, changes)                                     \
+#define TABLE(id, type, field, sql, changes) ROWS(id, type, field, sql, changes, false)
+#define ADDED(id, type, field, sql)          ROWS(id, type, field, sql, false, true)
+#define ROWS(id, type, field, sql, changes, later)                               \
 	[AIF_TABLE_##id] = {.name = #sql,                                        \
+			    .added = later,                                      \
 			    .row_size = sizeof(struct type),                     \
 			    .rows_at = offsetof(struct aif_profile, field),      \
 			    .len_at = offsetof(struct aif_profile, field##_len), \
@@ -138,6 +150,7 @@ const struct aif_schema_table aif_schema_tables[AIF_TABLE_COUNT] = {
 	TABLE(SHAPE, aif_shape, shapes, shape, false),
 	TABLE(CODE, aif_code, codes, code, false),
 	TABLE(CLOCK_PAIR, aif_clock_pair, clock_pairs, clock_pair, false),
+	ADDED(GRAPH_NODE, aif_graph_node, graph_nodes, graph_node),
 	TABLE(LOSS, aif_loss, losses, loss, true),
 };
 

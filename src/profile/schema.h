@@ -38,6 +38,7 @@ enum aif_schema_id {
 	AIF_TABLE_SHAPE,
 	AIF_TABLE_CODE,
 	AIF_TABLE_CLOCK_PAIR,
+	AIF_TABLE_GRAPH_NODE,
 	AIF_TABLE_LOSS,
 	AIF_TABLE_COUNT,
 	AIF_TABLE_STRING = AIF_TABLE_COUNT, /* not in the list: strings are a set, not rows */
@@ -56,6 +57,7 @@ struct aif_schema_table {
 	uint16_t row_size;
 	uint16_t rows_at, len_at, cap_at; /* in struct aif_profile */
 	bool rewritten;                   /* rows may change after they were written */
+	bool added; /* after the first files of this version: may be missing */
 	uint8_t columns_len;
 	const struct aif_schema_column *columns;
 };

@@ -243,6 +243,29 @@ void aif_query_clocks_column(struct aif_query *q, size_t row, int column, sqlite
 	}
 }
 
+ROWS(graph_nodes)
+void aif_query_graph_nodes_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_graph_node *n = &q->p->graph_nodes[row];
+
+	switch (column) {
+	case 0:
+		return id(ctx, n->process);
+	case 1:
+		return id(ctx, n->graph);
+	case 2:
+		return id(ctx, n->node);
+	case 3:
+		return when(q, ctx, n->since);
+	case 4:
+		return id(ctx, n->thread);
+	case 5:
+		return when(q, ctx, n->made);
+	default:
+		return id(ctx, n->stack);
+	}
+}
+
 ROWS(losses)
 void aif_query_losses_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {

@@ -284,6 +284,8 @@ static void attributed_column(struct aif_query *q, size_t row, int column, sqlit
 		return number(ctx, r->error_ns);
 	case 15:
 		return id(ctx, r->graph ? r->graph : AIF_NONE);
+	case 16:
+		return id(ctx, r->capture);
 	default:
 		return sqlite3_result_text(ctx, aif_launch_kind_name(r->kind), -1, SQLITE_STATIC);
 	}
@@ -439,7 +441,7 @@ const struct aif_query_table aif_query_tables[] = {
 	 NEEDS_SAMPLES, samples_rows, NULL, samples_column, AIF_KEY_OTHER},
 	{"attributed",
 	 "window, process, device, stack, kernel, pc, reason, count, weight_ns, grade, time_ns, launches, "
-	 "frame, kind, error_ns, graph",
+	 "frame, kind, error_ns, graph, capture",
 	 NEEDS_ATTRIBUTION, attributed_rows, NULL, attributed_column, AIF_KEY_OTHER},
 	{"device_times",
 	 "device, first_ns, last_ns, startup_ns, busy_ns, idle_ns, not_collected_ns, tail_ns, error_ns, "
@@ -464,6 +466,7 @@ const struct aif_query_table aif_query_tables[] = {
 	BY_ID(threads, "id, process, tid, name"),
 	BY_ID(devices, "id, name, vendor, driver, runtime, kind, units, arch, pci"),
 	SMALL(clocks, "clock, process, before_ns, after_ns, value"),
+	SMALL(graph_nodes, "process, graph, node, since_ns, thread, made_ns, stack"),
 	SMALL(losses, "reason, name, count, process, thread, detail"),
 	SMALL(meta, "key, value"),
 	BY_ID(programs, "id, process, options, source, source_name"),

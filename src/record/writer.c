@@ -79,6 +79,7 @@ static int copy_tables(struct aif_profile *to, const struct aif_profile *from)
 	COPY(shapes, false);
 	COPY(codes, false);
 	COPY(clock_pairs, false);
+	COPY(graph_nodes, false);
 	return 0;
 }
 

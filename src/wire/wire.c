@@ -127,6 +127,9 @@ void aif_wire_shift(void *record, uint64_t ns)
 	case AIF_WIRE_PLACE:
 		((struct aif_wire_place *)record)->time += ns;
 		break;
+	case AIF_WIRE_NODE:
+		((struct aif_wire_node *)record)->time += ns;
+		break;
 	case AIF_WIRE_MARK: {
 		struct aif_wire_mark *m = record;
 		m->time += ns;
@@ -305,6 +308,13 @@ int aif_wire_dump(const void *record, char *text, size_t size)
 				"%s code=%" PRIu32 " device=%" PRIu32 " address=%#" PRIx64
 				" size=%" PRIu64,
 				name, h->aux, q->device, q->address, q->size);
+	}
+	case AIF_WIRE_NODE: {
+		const struct aif_wire_node *q = p;
+		return snprintf(text, size,
+				"%s kind=%" PRIu32 " node=%#" PRIx64 " from=%#" PRIx64
+				" stack=%" PRIu32,
+				name, h->aux, q->node, q->from, q->stack);
 	}
 	case AIF_WIRE_COUNTER: {
 		const struct aif_wire_counter *c = p;

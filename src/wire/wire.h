@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    13
+#define AIF_WIRE_VERSION    14
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
@@ -51,7 +51,8 @@
 	X(MARK, mark, 32, 1)             \
 	X(NAME, name, 24, 1)             \
 	X(COUNTER, counter, 24, 1)       \
-	X(VALUES, values, 24, 2)
+	X(VALUES, values, 24, 2)         \
+	X(NODE, node, 40, 0)
 
 enum aif_wire_type {
 #define X(NAME, name, size, variable) AIF_WIRE_##NAME,
@@ -309,6 +310,23 @@ struct aif_wire_name {
 	struct aif_wire_head head; /* aux: name id (process) */
 	uint32_t name_len, zero;
 	uint64_t zero2;
+};
+
+/* A node of a device graph: made, copied, changed. Nodes are numbers of the process: their graph's << 32 | which of it. */
+enum aif_wire_node_kind {
+	AIF_NODE_MADE = 1,    /* by a call of the program */
+	AIF_NODE_CLONED = 2,  /* is a copy of .from */
+	AIF_NODE_UPDATED = 3, /* does from now on what .from does */
+	AIF_GRAPH_INSTANTIATING =
+		4, /* .node: the graph. The thread turns a copy of it into what can be replayed */
+	AIF_GRAPH_INSTANTIATED = 5, /* .node: the graph. The thread is done with that */
+	AIF_GRAPH_GONE = 6,         /* .node: the graph */
+};
+struct aif_wire_node {
+	struct aif_wire_head head; /* aux: enum aif_wire_node_kind */
+	uint64_t time;             /* CLOCK_MONOTONIC ns */
+	uint64_t node, from;       /* 0 where the kind does not say */
+	uint32_t stack, zero;      /* of MADE (slot), AIF_WIRE_NONE = unknown */
 };
 
 /* The address of a device function's code in a device's memory, from `time` on. */

@@ -75,4 +75,38 @@ check "launches have registers and shared bytes, for programs" sh -c "
 	'$aiflame' report --launches --format json a.data | grep -q '\"registers\": 168'"
 check "not those of one node" test "$(awk -F, '$8 == 168' l.csv | wc -l)" = 1
 check "nor in the way of people" sh -c "! '$aiflame' report --launches a.data | grep -q registers"
+
+# The same with stacks for graph 7: as CUPTI has it, its nodes are copies of those of graph 5, and the last of them is of a
+# child. main (0x402000) makes nodes 0 and 2 under 0x401100, and replays under 0x401020.
+awk '{ print } $1 == "now" {
+	print "node 1 graph=5 node=0 time=100 stack=0x401200,0x401100,0x402000"
+	print "node 1 graph=4 node=0 time=110 stack=0x401300,0x401110,0x402000"
+	print "node 2 graph=6 node=0 time=120 from=0x400000000"
+	print "node 2 graph=7 node=0 time=130 from=0x500000000"
+	print "node 1 graph=5 node=1 time=125"
+	print "node 2 graph=7 node=1 time=140 from=0x500000001"
+	print "node 4 graph=5 time=150"
+	print "node 6 graph=6 time=160"
+	print "node 5 graph=5 time=170"
+	print "node 1 graph=8 node=0 time=2005 stack=0x401400,0x401100,0x402000"
+	print "node 3 graph=7 node=0 time=2015 from=0x800000000"
+}' graphs.script >nodes.script
+mv a.data without.data
+check "a recording of graphs whose nodes are followed" "$aiflame" record -q --all-launches -o a.data "$fake" nodes.script
+check "each node that is replayed has the stack that made it, also after an update" are \
+	"SELECT graph, node, f.address FROM graph_nodes n JOIN stacks s ON s.id = n.stack JOIN frames f ON f.id = s.frame
+	ORDER BY since_ns, 2" "7,0,4198911" "7,2,4199167" "7,0,4199423"
+"$aiflame" flame --by time -i a.data -o a.folded
+check "it stands under the graph, without what the replay's begins with" sh -c "
+	cat a.folded
+	grep -qE '\[0x401fff\];\[0x40101f\];\[fake graph 7\];\[0x4010ff\];\[0x4011ff\];matmul_\[g\] 80000\$' a.folded &&
+	grep -qE '\[0x401fff\];\[0x40101f\];\[fake graph 7\];\[0x4010ff\];\[0x4013ff\];matmul_\[g\] 40000\$' a.folded &&
+	grep -qE '\[fake graph 7\];\[0x40110f\];\[0x4012ff\];\[fill\].* 3000\$' a.folded"
+check "a node whose making is not known stands under its graph" sh -c "grep -qE '\[fake graph 7\];norm_\[g\] 30000\$' a.folded"
+check "so does another graph" sh -c "grep -qE '\[fake graph 9\];matmul_\[g\] 500000\$' a.folded"
+check "attributions have the stack" are "SELECT count(DISTINCT capture), sum(capture IS NULL AND graph = 7) FROM attributed" "3,1"
+check "sums are the same" test "$(awk '{ n += $NF } END { print n }' a.folded)" = \
+	"$("$aiflame" flame --by time -i without.data -o w.folded && awk '{ n += $NF } END { print n }' w.folded)"
+check "a file that is older than nodes opens" sh -c "
+	sqlite3 without.data 'DROP TABLE graph_node' && '$aiflame' info without.data | grep -q 'everything adds up'"
 done_testing

@@ -82,6 +82,7 @@ static inline struct aif_attribution_row *row(struct world *w, uint32_t stack, u
 	r = &w->a.rows[w->a.rows_len++];
 	*r = (struct aif_attribution_row){.kernel = k,
 					  .stack = stack,
+					  .capture = AIF_NONE,
 					  .frame = AIF_NONE,
 					  .reason = AIF_NONE,
 					  .wall_ns = ns,

@@ -5,6 +5,7 @@
 #include "agent/calls/host_call.h"
 #include "agent/capture.h"
 #include "agent/cuda/correlation.h"
+#include "agent/cuda/graphs.h"
 #include "agent/cuda/launch.h"
 #include "agent/cuda/names.h"
 #include "agent/cuda/quiesce.h"
@@ -301,6 +302,95 @@ static void who_synchronizes_waits(void **state)
 	assert_int_equal(gated, 1);
 }
 
+/* ---- graphs ---- */
+
+static struct aif_emit_node nodes[16];
+static unsigned nodes_len, refused_event;
+
+bool aif_emit_node(struct aif_thread *t, const struct aif_emit_node *n)
+{
+	assert_non_null(t);
+	assert_true(nodes_len < AIF_ARRAY_LEN(nodes));
+	nodes[nodes_len++] = *n;
+	return true;
+}
+
+static int graph_id(void *graph, uint32_t *ret)
+{
+	*ret = (uint32_t)(uintptr_t)graph;
+	return 0;
+}
+
+static int node_id(void *node, uint64_t *ret)
+{
+	*ret = (uintptr_t)node;
+	return (uintptr_t)node == 13; /* one that CUPTI does not know */
+}
+
+static int enable_graphs(uint32_t on, void *subscriber, uint32_t domain, uint32_t id)
+{
+	(void)subscriber;
+	assert_int_equal(on, 1);
+	assert_int_equal(domain, AIF_CUPTI_DOMAIN_RESOURCE);
+	return id == refused_event;
+}
+
+static void graph_event(uint32_t event, uintptr_t node, uintptr_t original)
+{
+	const struct aif_cupti_graph g = {.graph = (void *)(uintptr_t)7,
+					  .node = (void *)node,
+					  .original_node = (void *)original};
+	const struct aif_cupti_resource r = {.descriptor = &g};
+
+	aif_cuda_callback(&cuda, AIF_CUPTI_DOMAIN_RESOURCE, event, &r);
+}
+
+/* Callbacks of graphs are written down with its numbers, while there is a recording, and by versions whose numbers are
+ * known. */
+static void what_becomes_of_nodes_is_recorded(void **state)
+{
+	static const struct aif_emit_node want[] = {
+		{.kind = AIF_NODE_MADE, .node = 3, .stack = 0},
+		{.kind = AIF_NODE_CLONED, .node = 4, .from = 3, .stack = AIF_WIRE_NONE},
+		{.kind = AIF_GRAPH_INSTANTIATING, .node = 7, .stack = AIF_WIRE_NONE},
+		{.kind = AIF_GRAPH_INSTANTIATED, .node = 7, .stack = AIF_WIRE_NONE},
+		/* CUPTI names the node that the change comes from. */
+		{.kind = AIF_NODE_UPDATED, .node = 4, .from = 5, .stack = AIF_WIRE_NONE},
+		{.kind = AIF_GRAPH_GONE, .node = 7, .stack = AIF_WIRE_NONE},
+	};
+
+	(void)state;
+	cuda.api.cuptiEnableCallback = enable_graphs;
+	cuda.api.cuptiGetGraphId = graph_id;
+	cuda.api.cuptiGetGraphNodeId = node_id;
+	cuda.api.can_follow_graphs = true;
+	nodes_len = 0;
+	for (int i = 0; i < 5; i++) {
+		cuda.version = i == 1 ? 130100 : i == 2 ? 120900 : 130001;
+		cuda.on = i != 3;
+		refused_event = i == 4 ? AIF_CUPTI_GRAPHNODE_UPDATED : 0;
+		aif_cuda_graphs_subscribe(&cuda);
+		graph_event(AIF_CUPTI_GRAPHNODE_CREATED, 3, 0);
+		graph_event(AIF_CUPTI_GRAPHNODE_CREATED, 13, 0);
+		assert_int_equal(nodes_len, 1);
+	}
+	refused_event = 0;
+	aif_cuda_graphs_subscribe(&cuda);
+	graph_event(AIF_CUPTI_GRAPHNODE_CLONED, 4, 3);
+	graph_event(AIF_CUPTI_GRAPHEXEC_STARTING, 0, 0);
+	graph_event(AIF_CUPTI_GRAPHEXEC_CREATED, 0, 0);
+	graph_event(AIF_CUPTI_GRAPHNODE_UPDATED, 5, 4);
+	graph_event(AIF_CUPTI_GRAPH_DESTROYED, 0, 0);
+	assert_int_equal(nodes_len, AIF_ARRAY_LEN(want));
+	for (unsigned i = 0; i < nodes_len; i++) {
+		assert_int_equal(nodes[i].kind, want[i].kind);
+		assert_int_equal(nodes[i].node, want[i].node);
+		assert_int_equal(nodes[i].from, want[i].from);
+		assert_int_equal(nodes[i].stack, want[i].stack);
+		assert_true(nodes[i].time > 0);
+	}
+}
+
 static unsigned enabled[1024], enabled_len;
 
 static int enable(uint32_t on, void *subscriber, uint32_t domain, uint32_t id)
@@ -400,6 +490,7 @@ int main(void)
 		cmocka_unit_test_setup(who_synchronizes_waits, setup),
 		cmocka_unit_test_setup(calls_are_recorded_where_that_is_asked_for, setup),
 		cmocka_unit_test_setup(who_launches_does_not_wait, setup),
+		cmocka_unit_test_setup(what_becomes_of_nodes_is_recorded, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -360,6 +360,7 @@ static void test_graphs(void **state)
 {
 	struct world w;
 	struct aif_flame_opts focused = normal;
+	struct aif_attribution_row *made;
 	uint32_t s, k;
 
 	(void)state;
@@ -373,9 +374,16 @@ static void test_graphs(void **state)
 	row(&w, s, kernel(&w, "l"), 4)->graph = 3;
 	row(&w, s, k, 8)->graph = 12;
 	row(&w, AIF_NONE, k, 16)->graph = 3;
+	/* What made a node stands on its graph, without what the replay's stack has too, at whatever line. */
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
+	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "capture", NULL, 0));
+	made = row(&w, 1, k, 32);
+	made->graph = 3;
+	made->capture = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "layer", NULL, 0));
 	check(&w, &normal,
 	      "[no stack];[cuda graph 3];k_[g] 16\n"
 	      "main;replay;[cuda graph 12];k_[g] 8\n"
+	      "main;replay;[cuda graph 3];capture;layer;k_[g] 32\n"
 	      "main;replay;[cuda graph 3];k_[g] 2\n"
 	      "main;replay;[cuda graph 3];l_[g] 4\n"
 	      "main;replay;k_[g] 1\n");

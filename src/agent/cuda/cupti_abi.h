@@ -132,10 +132,15 @@ struct aif_cuda_launch_ex {
 #define AIF_CUDA_ATTRIBUTE_BLOCK_SHARED \
 	111 /* bytes of a block's that the driver keeps; since CUDA 11.1 */
 
-/* Data of a callback of the resource domain, and its descriptor for modules. */
+/* Data of a callback of the resource domain, and its descriptors for graphs and modules. */
 struct aif_cupti_resource {
 	void *context, *stream;
 	const void *descriptor;
+};
+struct aif_cupti_graph {
+	void *graph, *original_graph, *node, *original_node;
+	uint32_t node_type;
+	void *dependency, *exec;
 };
 struct aif_cupti_module {
 	uint32_t id;
@@ -262,6 +267,11 @@ typedef void aif_cupti_hash_fn(const void *cubin, size_t size, uint64_t *hash);
 	X(cuptiPCSamplingGetData, int, (struct aif_cupti_samples_params * p))                     \
 	X(cuptiRegisterComputeCrcCallback, int, (aif_cupti_hash_fn * fn))
 
+/* Since 11.1; without them a graph's nodes have no stacks. */
+#define AIF_CUPTI_GRAPH_FUNCTIONS(X)                             \
+	X(cuptiGetGraphId, int, (void *graph, uint32_t *number)) \
+	X(cuptiGetGraphNodeId, int, (void *node, uint64_t *number))
+
 #define AIF_CUDA_FUNCTIONS(X)                                                 \
 	X(cuDeviceGet, int, (int *device, int ordinal))                       \
 	X(cuDeviceGetName, int, (char *name, int len, int device))            \
@@ -280,10 +290,11 @@ struct aif_cupti {
 #define X(name, result, parameters) result(*name) parameters;
 	AIF_CUPTI_FUNCTIONS(X)
 	AIF_CUPTI_SAMPLING_FUNCTIONS(X)
+	AIF_CUPTI_GRAPH_FUNCTIONS(X)
 	AIF_CUDA_FUNCTIONS(X)
 	AIF_CUDA_RECORD_FUNCTIONS(X)
 #undef X
-	bool can_sample, can_record;
+	bool can_sample, can_follow_graphs, can_record;
 };
 
 /*
@@ -388,7 +399,12 @@ enum aif_cupti_resource_event {
 	AIF_CUPTI_CONTEXT_CREATED = 1,
 	AIF_CUPTI_CONTEXT_DESTROYED = 2, /* it begins to be */
 	AIF_CUPTI_MODULE_LOADED = 6,
+	AIF_CUPTI_GRAPH_DESTROYED = 10, /* it begins to be */
 	AIF_CUPTI_GRAPHNODE_CREATED = 13,
+	AIF_CUPTI_GRAPHEXEC_STARTING = 17, /* its copy of the graph has been made */
+	AIF_CUPTI_GRAPHEXEC_CREATED = 18,
+	AIF_CUPTI_GRAPHNODE_CLONED = 20, /* after CREATED of the same node */
+	AIF_CUPTI_GRAPHNODE_UPDATED = 22,
 };
 
 /* Calls that can hold a thread up (record --calls on): number, which of base/host_calls.def. Allocations are watched for

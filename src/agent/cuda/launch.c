@@ -5,6 +5,7 @@
 #include "agent/capture.h"
 #include "agent/cuda/correlation.h"
 #include "agent/cuda/cuda.h"
+#include "agent/cuda/graphs.h"
 #include "agent/cuda/names.h"
 #include "agent/cuda/quiesce.h"
 #include "agent/cuda/sampling.h"
@@ -223,6 +224,25 @@ static void called_aside(struct aif_cuda *cuda, uint32_t id, const struct aif_cu
 	aif_cuda_quiesce_leave(cuda);
 }
 
+static void resource_event(struct aif_cuda *cuda, uint32_t id, const struct aif_cupti_resource *r,
+			   const struct aif_regs *regs)
+{
+	switch (id) {
+	case AIF_CUPTI_CONTEXT_CREATED:
+	case AIF_CUPTI_CONTEXT_DESTROYED:
+	case AIF_CUPTI_MODULE_LOADED:
+		aif_cuda_resource_event(cuda, id, r);
+		return;
+	case AIF_CUPTI_GRAPHNODE_CREATED:
+		atomic_store_explicit(&cuda->has_graphs, true, memory_order_relaxed);
+		if (aif_self)
+			aif_self->graph_nodes++;
+		break;
+	}
+	if (r->descriptor)
+		aif_cuda_graph_event(cuda, id, r->descriptor, regs);
+}
+
 void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)
 {
 	struct aif_cuda *cuda = user;
@@ -237,13 +257,7 @@ void aif_cuda_callback(void *user, uint32_t domain, uint32_t id, const void *dat
 					       memory_order_relaxed)))
 		return;
 	if (domain == AIF_CUPTI_DOMAIN_RESOURCE) {
-		if (id != AIF_CUPTI_GRAPHNODE_CREATED) {
-			aif_cuda_resource_event(cuda, id, data);
-			return;
-		}
-		atomic_store_explicit(&cuda->has_graphs, true, memory_order_relaxed);
-		if (aif_self)
-			aif_self->graph_nodes++;
+		resource_event(cuda, id, data, &regs);
 		return;
 	}
 	call = aif_cuda_call(id);
@@ -285,4 +299,5 @@ void aif_cuda_callbacks_subscribe(struct aif_cuda *cuda)
 	for (unsigned i = 0; i < AIF_ARRAY_LEN(events); i++)
 		cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_RESOURCE,
 					      events[i]);
+	aif_cuda_graphs_subscribe(cuda);
 }

@@ -119,6 +119,11 @@ int aif_cuda_library_open(struct aif_cupti *api, void **ret_library, uint32_t *r
 	api->can_sample &= (api->name = (result(*) parameters)dlsym(cupti, #name)) != NULL;
 	AIF_CUPTI_SAMPLING_FUNCTIONS(X)
 #undef X
+	api->can_follow_graphs = true;
+#define X(name, result, parameters) \
+	api->can_follow_graphs &= (api->name = (result(*) parameters)dlsym(cupti, #name)) != NULL;
+	AIF_CUPTI_GRAPH_FUNCTIONS(X)
+#undef X
 #define X(name, result, parameters) \
 	whole &= (api->name = (result(*) parameters)dlsym(cuda, #name)) != NULL;
 	AIF_CUDA_FUNCTIONS(X)

@@ -360,6 +360,21 @@ static void place(struct aif_thread *t, const struct aif_fake_order *o)
 	aif_emit_place(t, &p);
 }
 
+static void node(struct aif_thread *t, const struct aif_fake_order *o)
+{
+	struct aif_emit_node n = {.kind = (enum aif_wire_node_kind)o->id,
+				  .time = o->time,
+				  .node = o->id < AIF_GRAPH_INSTANTIATING
+						  ? (uint64_t)o->graph << 32 | o->node
+						  : o->graph,
+				  .from = o->from,
+				  .stack = AIF_WIRE_NONE};
+
+	if (o->stack_len)
+		n.stack = aif_emit_stack(t, o->stack, o->stack_len, AIF_STOP_END);
+	aif_emit_node(t, &n);
+}
+
 static void speak(struct aif_thread *t, const struct aif_fake_order *o, uint64_t *last)
 {
 	switch (o->verb) {
@@ -386,6 +401,9 @@ static void speak(struct aif_thread *t, const struct aif_fake_order *o, uint64_t
 		break;
 	case AIF_FAKE_PLACE:
 		place(t, o);
+		break;
+	case AIF_FAKE_NODE:
+		node(t, o);
 		break;
 	case AIF_FAKE_COUNTER:
 		counter(t, o);

@@ -22,6 +22,8 @@
  *     window 0 device=0 start=1000 end=2000 period=132000 samples=40 lost=1 others=2
  *     pc window=0 code=0 pc=0x40 hits=0,30,1,7
  *     place code=0 device=0 address=0xfffd0000 size=4096
+ *     node 1 graph=1 node=0 time=500 stack=0x401000,0x402000
+ *     node 2 graph=7 node=0 time=600 from=0x100000000
  *     counter 0 device=0 name=GpuBusy unit=%
  *     values counter=0 time=1000 values=93,1550
  *     now
@@ -34,7 +36,7 @@
  * (0 = as fast as possible), each with its execution, over as many stacks, kernels and streams. `work` ns of
  * the application's own come before each; `vendor` ns of tracing after each that is captured. A code's object
  * is left for the recorder under `hash`. A pc's hits are reason, samples, reason, samples ... A place without
- * size is gone. Values are of a counter and those that follow it. From `now` on
+ * size is gone. A node's id is one of wire.h's kinds. Values are of a counter and those that follow it. From `now` on
  * times are ns since then.
  */
 enum aif_fake_verb {
@@ -53,6 +55,7 @@ enum aif_fake_verb {
 	AIF_FAKE_WINDOW,
 	AIF_FAKE_PC,
 	AIF_FAKE_PLACE,
+	AIF_FAKE_NODE,
 	AIF_FAKE_COUNTER,
 	AIF_FAKE_VALUES,
 	AIF_FAKE_NOW,
@@ -70,7 +73,7 @@ struct aif_fake_order {
 	uint32_t graph, node, registers, shared; /* of an execution */
 	uint64_t time, start, end, bytes, before, after, value, count;
 	uint64_t launches, rate, stacks, depth, kernels, streams, work, vendor;
-	uint64_t hash, pc, period, samples, lost, others, address, size;
+	uint64_t from, hash, pc, period, samples, lost, others, address, size;
 	uint64_t stack[AIF_FAKE_DEPTH], grid[3], block[3]; /* stack: also a pc's hits, values */
 	unsigned stack_len;
 	bool own_clock;

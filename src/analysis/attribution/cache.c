@@ -27,6 +27,7 @@
 	X(reason)     \
 	X(grade)      \
 	X(graph)      \
+	X(capture)    \
 	X(wall_ns)    \
 	X(time_ns)    \
 	X(samples)    \
@@ -41,8 +42,8 @@ enum {
 	DEVICE_WORDS = sizeof(struct aif_device_time) / sizeof(uint64_t),
 	HEAD_WORDS = 4 + REPORT_WORDS,
 };
-/* A whole profile's rows are not apart by ranges: .range is 0, and behind it are 4 bytes of padding. */
-static_assert(sizeof(struct aif_attribution_row) == 12 * 4 + 6 * 8, "a field is not listed");
+/* A whole profile's rows are not apart by ranges: .range and .capture_range are 0, and behind are 4 bytes of padding. */
+static_assert(sizeof(struct aif_attribution_row) == 14 * 4 + 6 * 8, "a field is not listed");
 static_assert(sizeof(struct aif_conservation) % sizeof(uint64_t) == 0 &&
 		      sizeof(struct aif_device_time) % sizeof(uint64_t) == 0,
 	      "all fields are u64");
@@ -201,9 +202,9 @@ static bool row_fits(const struct aif_profile *p, const struct aif_attribution_r
 {
 	return in_table(r->process, p->processes_len) && in_table(r->device, p->devices_len) &&
 	       in_table(r->stream, p->streams_len) && in_table(r->kernel, p->kernels_len) &&
-	       in_table(r->stack, p->stacks_len) && in_table(r->frame, p->frames_len) &&
-	       in_table(r->reason, p->strings.len) && r->kind < AIF_LAUNCH_KIND_COUNT &&
-	       r->grade <= (uint32_t)most;
+	       in_table(r->stack, p->stacks_len) && in_table(r->capture, p->stacks_len) &&
+	       in_table(r->frame, p->frames_len) && in_table(r->reason, p->strings.len) &&
+	       r->kind < AIF_LAUNCH_KIND_COUNT && r->grade <= (uint32_t)most;
 }
 
 /* `words`: how many the frame says that it has. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/attribution/classify.h"
 #include "analysis/attribution/classify_untimed.h"
+#include "analysis/attribution/graph_nodes.h"
 
 #include "profile/file.h"
 
@@ -12,6 +13,7 @@ struct classifying {
 	struct aif_classified *c;
 	bool *executed, *joined; /* of a launch: it has an execution; one that was asked for */
 	struct aif_map in_cycle; /* group and cycle -> index of cycle_sums */
+	struct aif_graph_nodes nodes;
 };
 
 /* ---- timed ---- */
@@ -95,6 +97,24 @@ static int note_execution(struct classifying *x, const struct aif_exec_row *e,
 	return r;
 }
 
+/* Notes which call made the node of a graph that an execution is of. */
+static void find_capture(const struct classifying *x, const struct aif_exec_row *e,
+			 const struct aif_loaded_launch *launch, struct aif_group *group)
+{
+	const struct aif_graph_node *n;
+
+	group->capture = AIF_NONE;
+	if (!e->graph || !launch || !x->nodes.len)
+		return;
+	n = aif_graph_nodes_find(&x->nodes, e->process, e->graph, e->node, launch->time);
+	if (!n || n->stack == AIF_NONE)
+		return;
+	group->capture = n->stack;
+	group->capture_range = aif_selection_range(
+		x->s->sel, n->thread,
+		aif_timeline_map(x->l->timeline, AIF_CLOCK_MONOTONIC, e->process, n->made, NULL));
+}
+
 static int add_run(struct classifying *x, const struct aif_exec_row *e,
 		   const struct aif_loaded_launch *launch, uint32_t range, struct aif_run *run)
 {
@@ -108,8 +128,10 @@ static int add_run(struct classifying *x, const struct aif_exec_row *e,
 				  .stack = launch ? launch->stack : AIF_NONE,
 				  .graph = e->graph,
 				  .range = range};
-	int r = aif_groups_find_or_add(&c->groups, &group, &run->group);
+	int r;
 
+	find_capture(x, e, launch, &group);
+	r = aif_groups_find_or_add(&c->groups, &group, &run->group);
 	if (!r)
 		r = aif_grow(&c->runs, &c->runs_cap, c->runs_len + 1, sizeof(*run));
 	if (!r)
@@ -257,6 +279,8 @@ int aif_classify(const struct aif_scope *s, const struct aif_loaded *l, struct a
 	int r = x.executed && x.joined ? 0 : -ENOMEM;
 
 	if (!r)
+		r = aif_graph_nodes_init(&x.nodes, s->p);
+	if (!r)
 		r = aif_profile_execs(s->p, classify_executions, &x, &ret->damaged);
 	if (!r && l->counted.samples_len)
 		r = aif_classify_untimed(s, l, x.executed, &ret->groups);
@@ -266,6 +290,7 @@ int aif_classify(const struct aif_scope *s, const struct aif_loaded *l, struct a
 		sort(ret);
 	aif_groups_seal(&ret->groups);
 	aif_map_finish(&x.in_cycle);
+	aif_graph_nodes_finish(&x.nodes);
 	free(x.executed);
 	free(x.joined);
 	return r;

@@ -25,6 +25,7 @@ static int add_launch(struct untimed *u, const struct aif_loaded_launch *x, uint
 			      .kind = x->kind,
 			      .kernel = x->kernel,
 			      .stack = x->stack,
+			      .capture = AIF_NONE,
 			      .stream = x->stream};
 	int64_t at = (int64_t)aif_scope_since_start(s, x->time);
 	uint64_t key = family_key(g.process, device, s->p->kernels[x->kernel].name);

@@ -7,13 +7,15 @@ static bool is_same(const struct aif_group *x, const struct aif_group *y)
 {
 	return x->process == y->process && x->device == y->device && x->stream == y->stream &&
 	       x->kind == y->kind && x->kernel == y->kernel && x->stack == y->stack &&
-	       x->graph == y->graph && x->range == y->range;
+	       x->graph == y->graph && x->range == y->range && x->capture == y->capture &&
+	       x->capture_range == y->capture_range;
 }
 
 int aif_groups_find_or_add(struct aif_groups *g, const struct aif_group *like, uint32_t *ret)
 {
-	uint32_t words[8] = {like->process, like->device, like->stream, like->kind,
-			     like->kernel,  like->stack,  like->graph,  like->range};
+	uint32_t words[] = {like->process, like->device,       like->stream, like->kind,
+			    like->kernel,  like->stack,        like->graph,  like->range,
+			    like->capture, like->capture_range};
 	uint64_t key = aif_hash_bytes(words, sizeof(words)), id;
 
 	for (; aif_map_get(&g->ids, key, &id); key++)

@@ -9,6 +9,7 @@
  * a row of the result, or several where samples say what is inside. */
 struct aif_group {
 	uint32_t process, device, stream, kind, kernel, stack, graph, range;
+	uint32_t capture, capture_range; /* attribution.h */
 	/* Sums over its executions; of those that stand for others (weights.h), as often as they
 	 * count. */
 	aif_fraction launches; /* in AIF_WEIGHT_ONE */

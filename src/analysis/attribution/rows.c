@@ -35,6 +35,8 @@ static struct aif_attribution_row group_row(const struct aif_group *g)
 					    .stack = g->stack,
 					    .graph = g->graph,
 					    .range = g->range,
+					    .capture = g->capture,
+					    .capture_range = g->capture_range,
 					    .frame = AIF_NONE,
 					    .reason = AIF_NONE,
 					    .grade = g->sampled ? AIF_GRADE_SAMPLED

@@ -44,6 +44,7 @@ int aif_unmatched_make_rows(struct aif_unmatched *u, const struct aif_scope *s)
 						     .kind = AIF_LAUNCH_KERNEL,
 						     .kernel = aif_scope_kernel_at(s, row->frame),
 						     .stack = AIF_NONE,
+						     .capture = AIF_NONE,
 						     .frame = row->frame,
 						     .reason = row->reason,
 						     .grade = AIF_GRADE_UNMATCHED,

@@ -51,7 +51,7 @@
 struct family { /* a kernel in a process and device */
 	uint32_t process, device, name;
 	size_t groups, groups_len;
-	size_t columns; /* different stacks: groups of one differ by queue and graph only */
+	size_t columns; /* different stacks, of graphs those that made the node: groups of one differ by queue and replay */
 	size_t parts, parts_len;
 	size_t samples, samples_len;
 	uint64_t count;
@@ -146,7 +146,9 @@ static int find_families(struct windows *x)
 		x->families[f].groups_len = 0;
 	}
 	for (size_t g = 0; g < groups->len && !r; g++) {
-		uint64_t key = (uint64_t)x->family_of[g] << 32 | groups->at[g].stack, column;
+		const struct aif_group *group = &groups->at[g];
+		uint32_t stack = group->capture != AIF_NONE ? group->capture : group->stack;
+		uint64_t key = (uint64_t)x->family_of[g] << 32 | stack, column;
 		struct family *f;
 
 		if (x->family_of[g] == AIF_NONE)

@@ -121,9 +121,6 @@ static void on_device(struct aif_ingest *in, const struct aif_wire_device *r)
 				 .pci = r->pci};
 	uint32_t id;
 
-	/* Each ring of the target may define it. */
-	if (aif_ingest_get(&in->target->devices, r->head.aux) != AIF_NONE)
-		return;
 	dev.name = tail_str(s, &at, r->name_len);
 	dev.vendor = tail_str(s, &at, r->vendor_len);
 	dev.driver = tail_str(s, &at, r->driver_len);

@@ -279,6 +279,11 @@ void aif_store_name(struct aif_store *s, const struct aif_frame_name *name)
 	PUSH(s, frame_names, name);
 }
 
+void aif_store_graph_node(struct aif_store *s, const struct aif_graph_node *node)
+{
+	PUSH(s, graph_nodes, node);
+}
+
 void aif_store_clock(struct aif_store *s, const struct aif_clock_pair *pair)
 {
 	PUSH(s, clock_pairs, pair);

@@ -82,6 +82,7 @@ uint32_t aif_store_program(struct aif_store *s, const struct aif_program *progra
 uint32_t aif_store_kernel(struct aif_store *s, uint32_t name, uint32_t program);
 uint32_t aif_store_code(struct aif_store *s, const struct aif_code *code); /* takes code->bytes */
 void aif_store_name(struct aif_store *s, const struct aif_frame_name *name);
+void aif_store_graph_node(struct aif_store *s, const struct aif_graph_node *node);
 void aif_store_clock(struct aif_store *s, const struct aif_clock_pair *pair);
 /* Adds `count` to what is already known of this reason there. detail: string or AIF_NONE. */
 void aif_store_loss(struct aif_store *s, enum aif_reason reason, uint32_t process, uint32_t detail,

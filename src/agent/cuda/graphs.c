@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cuda/graphs.h"
+
+#include "agent/capture.h"
+#include "agent/emit.h"
+
+/*
+ * A replayed graph is one launch, of one stack. What its kernels belong to was on the stacks that made its nodes: calls of
+ * the program while a stream was captured, or one call for each node. CUPTI calls back for each node that is made and for
+ * each copy: cuGraphInstantiate() copies a graph's nodes, then those of its children, and kernel records have the numbers of
+ * these copies. Here each callback is written down as it comes, with CUPTI's numbers; the recorder puts them together
+ * (record/sources/graph_nodes.c).
+ *
+ * Numbers and order of callbacks were tried with bench/gpu/graph_ids.c for the versions in aif_cuda_graphs_are_known()
+ * (bench/results/h200-graphs.md). With others kernels of a graph are known by their graph only, as where nodes were made
+ * before the recording.
+ */
+
+/* Releases of CUPTI whose numbers of nodes were compared with a program that knows them. */
+#define KNOWN_FROM  AIF_CUPTI_VERSION_13_0
+#define KNOWN_UNTIL 130100
+
+bool aif_cuda_graphs_are_known(const struct aif_cuda *cuda)
+{
+	return cuda->api.can_follow_graphs && cuda->version >= KNOWN_FROM &&
+	       cuda->version < KNOWN_UNTIL;
+}
+
+void aif_cuda_graphs_subscribe(struct aif_cuda *cuda)
+{
+	static const uint32_t events[] = {AIF_CUPTI_GRAPH_DESTROYED, AIF_CUPTI_GRAPHEXEC_STARTING,
+					  AIF_CUPTI_GRAPHEXEC_CREATED, AIF_CUPTI_GRAPHNODE_CLONED,
+					  AIF_CUPTI_GRAPHNODE_UPDATED};
+
+	cuda->follows_graphs = aif_cuda_graphs_are_known(cuda);
+	for (unsigned i = 0; cuda->follows_graphs && i < AIF_ARRAY_LEN(events); i++)
+		if (cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_RESOURCE,
+						  events[i]))
+			cuda->follows_graphs = false;
+}
+
+static uint64_t number_of_graph(struct aif_cuda *cuda, void *graph)
+{
+	uint32_t number = 0;
+
+	return graph && !cuda->api.cuptiGetGraphId(graph, &number) ? number : 0;
+}
+
+/* 0: not known. No graph has the number 0. */
+static uint64_t number_of_node(struct aif_cuda *cuda, void *node)
+{
+	uint64_t number = 0;
+
+	return node && !cuda->api.cuptiGetGraphNodeId(node, &number) ? number : 0;
+}
+
+void aif_cuda_graph_event(struct aif_cuda *cuda, uint32_t event, const struct aif_cupti_graph *g,
+			  const struct aif_regs *regs)
+{
+	static const struct aif_emit_api none;
+	struct aif_emit_node n = {.stack = AIF_WIRE_NONE};
+	struct aif_emit_cost cost;
+	struct aif_thread *t;
+
+	if (!cuda->follows_graphs || !cuda->on)
+		return;
+	switch (event) {
+	case AIF_CUPTI_GRAPHNODE_CREATED:
+		n.kind = AIF_NODE_MADE;
+		n.node = number_of_node(cuda, g->node);
+		break;
+	case AIF_CUPTI_GRAPHNODE_CLONED:
+		n.kind = AIF_NODE_CLONED;
+		n.node = number_of_node(cuda, g->node);
+		n.from = number_of_node(cuda, g->original_node);
+		break;
+	case AIF_CUPTI_GRAPHNODE_UPDATED:
+		n.kind = AIF_NODE_UPDATED;
+		n.node = number_of_node(cuda, g->original_node);
+		n.from = number_of_node(cuda, g->node);
+		break;
+	case AIF_CUPTI_GRAPHEXEC_STARTING:
+		n.kind = AIF_GRAPH_INSTANTIATING;
+		n.node = number_of_graph(cuda, g->graph);
+		break;
+	case AIF_CUPTI_GRAPHEXEC_CREATED:
+		n.kind = AIF_GRAPH_INSTANTIATED;
+		n.node = number_of_graph(cuda, g->graph);
+		break;
+	case AIF_CUPTI_GRAPH_DESTROYED:
+		n.kind = AIF_GRAPH_GONE;
+		n.node = number_of_graph(cuda, g->graph);
+		break;
+	default:
+		return;
+	}
+	if (!n.node)
+		return;
+	t = aif_thread_enter();
+	if (!t)
+		return;
+	n.time = aif_now_ns();
+	aif_emit_cost_begin(t, &cost, n.time);
+	if (n.kind == AIF_NODE_MADE)
+		n.stack = aif_capture(t, regs, &none);
+	aif_emit_node(t, &n);
+	aif_emit_cost_end(&cost);
+	aif_thread_leave(t);
+}

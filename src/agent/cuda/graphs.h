@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/cuda/cuda.h"
+
+/* Nodes of CUDA graphs: the stacks that make them, and what becomes of them (wire.h: NODE records). */
+
+/* True if it is known what this CUPTI calls nodes, and its functions are there. */
+bool aif_cuda_graphs_are_known(const struct aif_cuda *cuda);
+/* Subscribes to what is called back for graphs beside their nodes' creation. Under `switching`. */
+void aif_cuda_graphs_subscribe(struct aif_cuda *cuda);
+/* A callback of the resource domain about a graph; regs: those of the callback. */
+void aif_cuda_graph_event(struct aif_cuda *cuda, uint32_t event, const struct aif_cupti_graph *g,
+			  const struct aif_regs *regs);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/attribution/graph_nodes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int compare(const struct aif_graph_node *x, uint32_t process, uint32_t graph, uint32_t node)
+{
+	if (x->process != process)
+		return x->process < process ? -1 : 1;
+	if (x->graph != graph)
+		return x->graph < graph ? -1 : 1;
+	return x->node < node ? -1 : x->node > node;
+}
+
+static int by_node_and_time(const void *a, const void *b)
+{
+	const struct aif_graph_node *x = *(const struct aif_graph_node *const *)a,
+				    *y = *(const struct aif_graph_node *const *)b;
+	int r = compare(x, y->process, y->graph, y->node);
+
+	if (r)
+		return r;
+	if (x->since != y->since)
+		return x->since < y->since ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+int aif_graph_nodes_init(struct aif_graph_nodes *g, const struct aif_profile *p)
+{
+	*g = (struct aif_graph_nodes){0};
+	if (!p->graph_nodes_len)
+		return 0;
+	g->at = calloc(p->graph_nodes_len, sizeof(const struct aif_graph_node *));
+	if (!g->at)
+		return -ENOMEM;
+	while (g->len < p->graph_nodes_len) {
+		g->at[g->len] = &p->graph_nodes[g->len];
+		g->len++;
+	}
+	qsort(g->at, g->len, sizeof(*g->at), by_node_and_time);
+	return 0;
+}
+
+void aif_graph_nodes_finish(struct aif_graph_nodes *g)
+{
+	free(g->at);
+	*g = (struct aif_graph_nodes){0};
+}
+
+const struct aif_graph_node *aif_graph_nodes_find(const struct aif_graph_nodes *g, uint32_t process,
+						  uint32_t graph, uint32_t node, uint64_t time)
+{
+	size_t lo = 0, hi = g->len;
+
+	/* The last one that is not after it. */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int r = compare(g->at[mid], process, graph, node);
+
+		if (r < 0 || (!r && g->at[mid]->since <= time))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && !compare(g->at[lo - 1], process, graph, node) ? g->at[lo - 1] : NULL;
+}
