@@ -79,8 +79,8 @@ const struct aif_command aif_command_query = {
 	.summary = "SQL over a profile",
 	.description =
 		"Runs one SELECT over the profile's tables: launches, executions, copies, ops, calls,\n"
-		"samples, cpu_samples, windows, attributed, device_times, counters, kernels,\n"
-		"stacks, frames, frame_names, modules, processes, threads, devices, clocks,\n"
+		"samples, cpu_samples, windows, attributed, device_times, counters, queue,\n"
+		"kernels, stacks, frames, frame_names, modules, processes, threads, devices, clocks,\n"
 		"losses, meta, strings, programs, codes, and the view kernel_times. Times are ns\n"
 		"since the recording began. docs/FORMAT.md lists the columns.",
 	.examples =

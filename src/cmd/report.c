@@ -202,6 +202,12 @@ const struct aif_command aif_command_report = {
 		"stack), `off CPU`, or `host` where no sample shows it. `after_wait` is the part\n"
 		"for which a wait of the thread for the device was seen since its last launch;\n"
 		"`before F` is time before a launch in F that no sample explains.\n\n"
+		"--queue has, for each step or part of the time, the launches of which the device\n"
+		"was idle at the call (`found_idle`; `after_wait`: it had just been waited for),\n"
+		"and how much was launched and not finished then: `ahead` launches, `work_ahead`\n"
+		"of device time; `step_ahead` is the share with more than a median step. `delay`\n"
+		"is from the call to the start. A wait `emptied` the queue if nothing was left when\n"
+		"it returned. Behind launches that were left out depth is not `known` at first.\n\n"
 		"--counters has the least, median, greatest and mean value of each counter of a\n"
 		"device.\n"
 		"A table without rows exits with 0 in any format. The status is 1 if a profile\n"
@@ -215,6 +221,7 @@ const struct aif_command aif_command_report = {
 		"aiflame report --ops --by shape --sort cpu_total\toperators by shapes of their inputs\n"
 		"aiflame report --idle\twhy devices ran nothing: causes, with the stacks to blame\n"
 		"aiflame report --gaps --limit 10\tthe longest times in which a device ran nothing\n"
+		"aiflame report --queue\tis the host ahead of the device, or late at each launch?\n"
 		"aiflame report --copies --format csv\tfor a spreadsheet\n",
 	.opts = opts,
 	.defaults = &defaults,

@@ -161,6 +161,26 @@ static int index_execs(struct aif_query *q)
 	return r;
 }
 
+/* Of lengths, which are put one after another, there is no queue. */
+static int load_queue(struct aif_query *q)
+{
+	struct aif_exec_timeline t = {0};
+	struct aif_utilization u = {0};
+	int r = 0;
+
+	if (q->p->traits.is_lengths)
+		return 0;
+	r = aif_exec_timeline_read(q->p, NULL, &t);
+	if (!r)
+		r = aif_utilization_make(q->p, &t, &u);
+	if (!r)
+		r = aif_queue_make(q->p, &t, &u, &q->queue);
+	q->queue.damaged += t.damaged;
+	aif_utilization_finish(&u);
+	aif_exec_timeline_finish(&t);
+	return r;
+}
+
 /* Decodes what a table needs and is not there yet. A part that failed is tried again the next time. */
 static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 {
@@ -215,6 +235,14 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 			aif_host_calls_finish(&q->calls);
 		else
 			q->loaded |= NEEDS_CALLS;
+	}
+	if (!r && (needs & NEEDS_QUEUE)) {
+		r = load_queue(q);
+		bad += q->queue.damaged;
+		if (r < 0)
+			aif_queue_finish(&q->queue);
+		else
+			q->loaded |= NEEDS_QUEUE;
 	}
 	if (!r && (needs & NEEDS_COUNTERS)) {
 		q->counters_len = 0;
@@ -427,6 +455,7 @@ void aif_query_free(struct aif_query *q)
 	free(q->cpu);
 	free(q->ops);
 	aif_host_calls_finish(&q->calls);
+	aif_queue_finish(&q->queue);
 	free(q->counters);
 	free(q);
 }

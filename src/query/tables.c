@@ -390,6 +390,54 @@ static void calls_column(struct aif_query *q, size_t row, int column, sqlite3_co
 	}
 }
 
+static size_t queue_rows(const struct aif_query *q)
+{
+	return q->queue.len;
+}
+
+static const struct aif_queue_device *queue_of(const struct aif_queue *q, size_t row)
+{
+	size_t lo = 0, hi = q->devices_len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (q->devices[mid].end <= row)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return &q->devices[lo];
+}
+
+static void queue_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_queue_launch *r = &q->queue.launches[row];
+
+	switch (column) {
+	case 0:
+		return number(ctx, r->launch);
+	case 1:
+		return sqlite3_result_int64(ctx, r->at);
+	case 2:
+		return id(ctx, queue_of(&q->queue, row)->process);
+	case 3:
+		return id(ctx, r->thread == AIF_NONE ? AIF_NONE : q->p->threads[r->thread].tid);
+	case 4:
+		return id(ctx, queue_of(&q->queue, row)->device);
+	case 5:
+		return number(ctx, r->delay_ns);
+	case 6:
+		return id(ctx, r->is_known ? r->ahead : AIF_NONE);
+	case 7:
+		return r->is_known ? number(ctx, r->ahead_ns) : sqlite3_result_null(ctx);
+	case 8:
+		return sqlite3_result_int(ctx, r->is_after_wait);
+	default:
+		return sqlite3_result_double(ctx, (double)r->weight / AIF_WEIGHT_ONE);
+	}
+}
+
 BULK_ROWS(counters)
 static void counters_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
@@ -453,6 +501,9 @@ const struct aif_query_table aif_query_tables[] = {
 	 NEEDS_OPS, ops_rows, NULL, ops_column, AIF_KEY_OTHER},
 	{"calls", "start_ns, dur_ns, process, tid, kind, name, stack", NEEDS_CALLS, calls_rows,
 	 NULL, calls_column, AIF_KEY_OTHER},
+	{"queue",
+	 "launch, time_ns, process, tid, device, delay_ns, ahead, ahead_ns, after_wait, weight",
+	 NEEDS_QUEUE, queue_rows, NULL, queue_column, AIF_KEY_OTHER},
 	{"counters", "time_ns, device, name, value, unit, process", NEEDS_COUNTERS, counters_rows,
 	 NULL, counters_column, AIF_KEY_OTHER},
 	BY_ID(strings, "id, text"),

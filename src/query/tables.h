@@ -4,6 +4,7 @@
 #include "analysis/attribution.h"
 #include "analysis/calls/host_calls.h"
 #include "analysis/launch_index.h"
+#include "analysis/queue/queue.h"
 #include "query/query.h"
 #include "analysis/time.h"
 #include "analysis/weights.h"
@@ -24,6 +25,7 @@ struct aif_query {
 	struct aif_op_row *ops;
 	struct aif_counter_row *counters;
 	struct aif_host_calls calls;
+	struct aif_queue queue;
 	size_t launches_len, launches_cap, execs_len, execs_cap, samples_len, samples_cap,
 		windows_len, windows_cap, cpu_len, cpu_cap, ops_len, ops_cap, counters_len,
 		counters_cap;
@@ -53,6 +55,7 @@ enum aif_query_needs {
 	NEEDS_OPS = 128,
 	NEEDS_COUNTERS = 256,
 	NEEDS_CALLS = 512,
+	NEEDS_QUEUE = 1024,
 };
 
 /* Keys in the first column. Joins use them: without it each would be a scan in a scan. */

@@ -112,3 +112,13 @@ void aif_report_note_others(struct aif_report *r, const char *what, uint64_t ns)
 		"is, while the %s ran in another\n",
 		what, what);
 }
+
+int aif_report_read_whole(struct aif_report *r, struct aif_selection *ret)
+{
+	*ret = r->o->sel ? *r->o->sel : (struct aif_selection){0};
+	if (!ret->from_ns && !ret->to_ns)
+		return 0;
+	ret->from_ns = ret->to_ns = 0;
+	aif_exec_timeline_finish(&r->timeline);
+	return aif_exec_timeline_read(r->p, ret, &r->timeline);
+}

@@ -80,6 +80,10 @@ int aif_report_name_stacks(struct aif_report *r, enum aif_name_detail detail, st
 uint64_t aif_report_left_out_rows(const struct aif_report *r);
 uint64_t aif_report_left_out_execs(const struct aif_report *r);
 
+/* Sets *ret to what is chosen, but of all times, and reads r->timeline anew for that if times are chosen: loops and queues are
+ * those of the whole run. 0 or -errno. */
+int aif_report_read_whole(struct aif_report *r, struct aif_selection *ret);
+
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 /* Appends a process's number or name (process_names.h). */

@@ -214,24 +214,13 @@ static bool has_marks(const struct aif_op_tree *ops)
 	return false;
 }
 
-/* Turns are those of the whole run, whatever part of it is asked for. */
-static int read_whole(struct aif_report *r, struct aif_selection *ret)
-{
-	*ret = r->o->sel ? *r->o->sel : (struct aif_selection){0};
-	if (!ret->from_ns && !ret->to_ns)
-		return 0;
-	ret->from_ns = ret->to_ns = 0;
-	aif_exec_timeline_finish(&r->timeline);
-	return aif_exec_timeline_read(r->p, ret, &r->timeline);
-}
-
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	struct aif_utilization w = {0};
 	struct aif_phases f = {0};
 	struct aif_selection whole = {0};
 	bool marked = has_marks(&r->ops);
-	int e = marked ? 0 : read_whole(r, &whole);
+	int e = marked ? 0 : aif_report_read_whole(r, &whole);
 
 	if (!e && !marked)
 		e = aif_phases_find(r->p, &whole, &r->timeline, &f);

@@ -51,6 +51,9 @@ says_it() {
 }
 check "the same in at most 25 lines" says_it
 
+check "each launch finds the device idle, as the one before was waited for" \
+	ask 'w["queue"]["launches"] >= 398 and w["queue"]["found_idle_ppm"] > 990000 and w["queue"]["waits_emptied"] == w["queue"]["waits"]'
+
 # ---- parts of the run
 "$aiflame" report --steps --format csv --limit 0 idle.data >steps.csv
 launches() { "$aiflame" report --launches --format csv --limit 0 --time "$1" idle.data | tail -n +2 | wc -l; }
@@ -131,6 +134,42 @@ check "three products of matrices" "$aiflame" record -q --all-launches -o matmul
 : >out
 check "  are bound by the device" ask 'w["bound_by"] == ["compute"]'
 check "  turns that are queued have the time of their work" ask 'w["loop"]["steps"] >= 4 and w["loop"]["median_ns"] * w["loop"]["steps"] <= 2 * w["time_ns"]'
+check "  of a queue that is long" \
+	ask 'w["queue"]["ahead_median"] >= 2 and w["queue"]["ahead_median_ns"] > w["loop"]["median_ns"] and w["queue"]["step_ahead_ppm"] > 500000'
+# Each launch's depth, by the rows of launches and executions.
+cat >depth.py <<'EOF'
+import csv, subprocess, sys
+def ask(sql):
+    text = subprocess.run([sys.argv[1], "query", "--format", "csv", sys.argv[2], sql], check=True, capture_output=True, text=True).stdout
+    return [[int(float(v)) for v in row] for row in list(csv.reader(text.splitlines()))[1:]]
+work = {}
+for table in ("executions", "copies"):
+    for launch, at, start, dur in ask("SELECT l.launch, l.time_ns, x.start_ns, x.dur_ns FROM launches l JOIN %s x ON x.launch = l.launch" % table):
+        work[launch] = (at, start, start + dur)
+rows = ask("SELECT launch, time_ns, delay_ns, ahead, ahead_ns FROM queue")
+queued = 0
+for launch, at, delay, ahead, ahead_ns in rows:
+    before = [w for k, w in work.items() if k != launch and w[0] < at and w[2] > at]
+    busy = end = 0
+    for _, start, stop in sorted(before, key=lambda w: w[1]):
+        busy += max(0, stop - max(start, at, end))
+        end = max(end, stop)
+    queued += ahead > 0
+    want = (work[launch][0], work[launch][1] - at, len(before), busy)
+    assert (at, delay, ahead, ahead_ns) == want, (launch, at, delay, ahead, ahead_ns, want)
+print(len(rows), "launches,", queued, "behind others")
+sys.exit(len(rows) != len(work) or len(rows) < 30 or queued < 10)
+EOF
+check "  the depth at each launch is what SQL says of launches and executions" python3 depth.py "$aiflame" matmul.data
+by_turn() {
+	"$aiflame" report --queue --format csv --limit 0 matmul.data >queue.csv
+	cat queue.csv
+	python3 -c 'import csv, json; rows = list(csv.DictReader(open("queue.csv"))); w = json.load(open("why.json"))
+assert len(rows) == w["loop"]["steps"] and sum(int(r["launches"]) for r in rows) == w["queue"]["launches"] > 0'
+}
+check "  report --queue has a row for each turn" by_turn
+waits_of_all() { "$aiflame" why --time 0,1000 --format json matmul.data >why.json && ask 'w["queue"]["waits"] >= 3 and w["queue"]["waits_emptied"] == w["queue"]["waits"]'; }
+check "  the wait behind each product empties it" waits_of_all
 "$build/tests/e2e/golden_profiles" full full.data "$root/tests/golden/cubin"
 "$aiflame" why --format json full.data >why.json
 check "steps that are marked" ask 'w["loop"]["found_by"] == "marks" and w["loop"]["steps"] == 4'

@@ -86,6 +86,32 @@ static void put_loop(const struct aif_why *w, struct aif_buf *b)
 	aif_buf_putc(b, '}');
 }
 
+static void put_queue(const struct aif_why *w, struct aif_buf *b)
+{
+	const struct aif_queue_sum *q = &w->ahead;
+
+	open(b, "queue", '{');
+	number(b, "launches", q->launches);
+	number(b, "known", q->known);
+	number(b, "delay_median_ns", q->delay_median_ns);
+	number(b, "delay_p95_ns", q->delay_p95_ns);
+	if (q->known) {
+		number(b, "found_idle_ppm", q->idle_ppm);
+		number(b, "found_idle_error_ppm", q->idle_error_ppm);
+		number(b, "after_wait_ppm", q->after_wait_ppm);
+		if (w->phases.from)
+			number(b, "step_ahead_ppm", q->step_ahead_ppm);
+		number(b, "ahead_median", q->ahead_median);
+		number(b, "ahead_p95", q->ahead_p95);
+		number(b, "ahead_most", q->ahead_most);
+		number(b, "ahead_median_ns", q->ahead_median_ns);
+		number(b, "ahead_p95_ns", q->ahead_p95_ns);
+	}
+	number(b, "waits", q->waits);
+	number(b, "waits_emptied", q->emptied);
+	aif_buf_putc(b, '}');
+}
+
 static void put_groups(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b)
 {
 	enum aif_why_group order[AIF_WHY_GROUPS];
@@ -165,7 +191,7 @@ void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct
 	number(out, "not_collected_ns", w->not_collected_ns);
 	number(out, "launches_captured", w->captured);
 	number(out, "launches_left_out", w->left_out);
-	number(out, "ahead_median_ns", w->ahead_ns);
+	put_queue(w, out);
 	put_groups(names->p, w, out);
 	put_owners(w, out);
 	put_kernels(names, w, out);

@@ -9,9 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* Launches that the median of times until the start is of, at most. */
-#define MOST_STARTS (1u << 20)
-
 /* ---- the window ------------------------------------------------------------------------------ */
 
 /* Shares of the devices' time in which they were busy, by what was captured. */
@@ -81,11 +78,13 @@ static int find_phases(const struct aif_profile *p, const struct aif_selection *
 		e = aif_phases_find(p, &all, &t, &w->phases);
 	if (!e && w->phases.from)
 		e = find_since(p, &t, w);
-	aif_exec_timeline_unweigh(&t);
-	if (!e && w->phases.from)
+	if (!e)
 		e = aif_utilization_make(p, &t, &u);
 	if (!e && w->phases.from)
 		measure_phases(&u, p, w);
+	if (!e && !p->traits.is_lengths)
+		e = aif_queue_make(p, &t, &u, &w->queue);
+	w->damaged += w->queue.damaged;
 	aif_utilization_finish(&u);
 	aif_exec_timeline_finish(&t);
 	return e;
@@ -321,35 +320,16 @@ static int add_kernels(const struct aif_profile *p, const struct aif_idle_part *
 	return e;
 }
 
-static int by_ns(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Sets the median time from a launch to its start, of at most MOST_STARTS spread over the window. */
+/* Sums up how far the host was ahead in the window; of a loop that is queued long before, by when its work starts. */
 static int measure_ahead(const struct aif_idle_part *part, struct aif_why *w)
 {
-	const struct aif_exec_timeline *t = &part->t;
-	size_t step = t->execs_len / MOST_STARTS + 1, n = 0;
-	uint64_t *ns = malloc((t->execs_len / step + 1) * sizeof(*ns));
+	struct aif_queue_span span = {.device = AIF_QUEUE_ALL,
+				      .from = w->from,
+				      .to = w->to,
+				      .by_start = w->phases.is_queued,
+				      .step_ns = w->phases.from ? w->phases.median_ns : 0};
 
-	if (!ns)
-		return -ENOMEM;
-	for (size_t i = 0; i < t->execs_len; i += step) {
-		const struct aif_timeline_exec *x = &t->execs[i];
-
-		if (x->launch != AIF_NONE && aif_idle_part_ns(part, x) &&
-		    x->start >= t->launches[x->launch].at)
-			ns[n++] = (uint64_t)(x->start - t->launches[x->launch].at);
-	}
-	if (n) {
-		qsort(ns, n, sizeof(*ns), by_ns);
-		w->ahead_ns = ns[n / 2];
-	}
-	free(ns);
-	return 0;
+	return aif_queue_sum(&w->queue, part->t.weights, &span, &w->ahead);
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
@@ -442,7 +422,7 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 	m->w->captured = part.t.captured;
 	m->w->left_out = part.t.left_out;
 	m->w->launches = part.t.captured + part.t.left_out;
-	m->w->damaged = part.t.damaged + part.blame.damaged + cpu.damaged;
+	m->w->damaged += part.t.damaged + part.blame.damaged + cpu.damaged;
 	aif_cpu_totals_finish(&cpu);
 	aif_idle_part_finish(&part);
 	return e;
@@ -484,6 +464,7 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 void aif_why_finish(struct aif_why *w)
 {
 	aif_phases_finish(&w->phases);
+	aif_queue_finish(&w->queue);
 	free(w->owners);
 	free(w->kernels);
 	aif_strset_finish(&w->places);

@@ -160,13 +160,58 @@ static void say_window(struct saying *s)
 	end_line(s);
 }
 
-static void say_ahead(struct saying *s)
+static void say_waits(struct saying *s)
 {
-	if (!s->w->ahead_ns)
+	const struct aif_queue_sum *q = &s->w->ahead;
+
+	if (!q->waits)
 		return;
+	aif_buf_puts(&s->line, "; ");
+	aif_human_count(&s->line, q->emptied);
+	aif_buf_puts(&s->line, " of ");
+	aif_human_counted(&s->line, q->waits, "wait");
+	aif_buf_puts(&s->line, " for it emptied the queue");
+}
+
+/* Says how far the host was ahead at its launch calls: evidence of what bounds it. */
+static void say_queue(struct saying *s)
+{
+	const struct aif_queue_sum *q = &s->w->ahead;
+
+	if (!q->launches)
+		return;
+	aif_buf_puts(&s->line, "queue    ");
+	if (q->known) {
+		aif_buf_puts(&s->line, "median ");
+		aif_human_counted(&s->line, q->ahead_median, "launch");
+		aif_buf_puts(&s->line, " ahead (p95 ");
+		aif_human_count(&s->line, q->ahead_p95);
+		aif_buf_putc(&s->line, ')');
+		if (q->ahead_median_ns) {
+			aif_buf_puts(&s->line, ", ");
+			aif_human_ns(&s->line, q->ahead_median_ns);
+			aif_buf_puts(&s->line, " of work");
+		}
+		aif_buf_puts(&s->line, "; ");
+		aif_human_share(&s->line, q->idle_ppm);
+		if (q->idle_error_ppm) {
+			aif_buf_puts(&s->line, " ±");
+			aif_human_share(&s->line, q->idle_error_ppm);
+		}
+		aif_buf_puts(&s->line, " of launches found the device idle");
+		if (q->step_ahead_ppm) {
+			aif_buf_puts(&s->line, ", ");
+			aif_human_share(&s->line, q->step_ahead_ppm);
+			aif_buf_puts(&s->line, " more than a step of work before them");
+		}
+	} else {
+		aif_buf_puts(&s->line, "its depth is not known, as launches were left out");
+	}
 	aif_buf_puts(&s->line, "; work starts ");
-	aif_human_ns(&s->line, s->w->ahead_ns);
-	aif_buf_puts(&s->line, " after its launch (median)");
+	aif_human_ns(&s->line, q->delay_median_ns);
+	aif_buf_puts(&s->line, " after its launch");
+	say_waits(s);
+	end_line(s);
 }
 
 static void say_bound(struct saying *s, const enum aif_why_group *order, size_t n)
@@ -190,7 +235,6 @@ static void say_bound(struct saying *s, const enum aif_why_group *order, size_t 
 		if (order[0] == AIF_WHY_HOST && !w->has_cpu)
 			aif_buf_puts(&s->line, "; what it did meanwhile was not sampled");
 	}
-	say_ahead(s);
 	end_line(s);
 }
 
@@ -331,6 +375,7 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 	say_phases(&s);
 	say_window(&s);
 	say_bound(&s, order, n);
+	say_queue(&s);
 	say_owners(&s);
 	say_kernels(&s);
 	say_advice(&s, order, n);

@@ -3,6 +3,7 @@
 
 #include "analysis/idle/part.h"
 #include "analysis/loop/phases.h"
+#include "analysis/queue/queue.h"
 #include "base/map.h"
 #include "text/table.h"
 #include "names/profile_names.h"
@@ -70,9 +71,9 @@ struct aif_why {
 	struct aif_strset places;
 	struct aif_why_kernel *kernels; /* by time, longest first */
 	size_t kernels_len, kernels_cap;
-	/* Median time from a launch's call to its start: how far the host is ahead of the devices. 0: not known. */
-	uint64_t ahead_ns;
-	uint32_t loop_place; /* a string of .places: the function that loops; AIF_STR_NONE */
+	struct aif_queue queue;     /* of the whole run, whatever the window */
+	struct aif_queue_sum ahead; /* of the window: how far the host is ahead of the devices */
+	uint32_t loop_place;        /* a string of .places: the function that loops; AIF_STR_NONE */
 	bool is_torch, has_off_cpu,
 		has_cpu;  /* PyTorch; times off CPU, and CPU samples, were recorded */
 	uint64_t damaged; /* chunks that could not be read */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/utilization.h"
+
+/*
+ * Queue of a device: work that is launched and not finished, at the moment of each launch call of a process. For each
+ * launch with work on the device (copies and fills, too; a graph's replay is one launch):
+ *
+ *   delay     from the begin of its call to the start of its first work
+ *   ahead     earlier launches whose last work ends behind the begin of its call; 0: it found the device idle
+ *   ahead_ns  how long the device works behind the begin of its call on what was launched before. Executions are taken
+ *             in the order of their starts, each with the time that it adds to the union of those before, so that
+ *             the sum over all is the device's busy time and streams that run beside each other count once.
+ *
+ * Work without a launch counts from its start: nothing tells since when it was queued. Where launches were left out, or
+ * after a pause, depth is not known until a launch that was made since has started, as what was not seen may be
+ * queued before it (streams beside it may have more). Such launches have a delay, but .is_known is false.
+ *
+ * A wait is a call of the process that waits for the device (calls/host_calls.h), and where these are not recorded the
+ * recorder's estimate of one, if the device had something to do during it. It emptied the queue if the device had nothing
+ * left when it returned: then host and device go in lock step.
+ */
+struct aif_queue_launch {
+	int64_t at; /* the call began, ns since the recording's start */
+	uint64_t delay_ns, ahead_ns;
+	uint64_t weight; /* in AIF_WEIGHT_ONE: how many it stands for */
+	uint32_t cycle;  /* by which it does; AIF_NONE: for itself */
+	uint64_t launch; /* its number */
+	uint32_t thread;
+	uint32_t ahead;     /* launches */
+	bool is_known;      /* .ahead and .ahead_ns are */
+	bool is_after_wait; /* a wait that emptied the queue came since the launch before */
+};
+struct aif_queue_wait {
+	int64_t start, end;
+	bool has_emptied;
+};
+struct aif_queue_device {
+	uint32_t process, device;
+	size_t first, end;             /* of .launches */
+	size_t waits_first, waits_end; /* of .waits */
+};
+struct aif_queue {
+	struct aif_queue_device *devices; /* as in struct aif_utilization */
+	size_t devices_len, devices_cap;
+	struct aif_queue_launch *launches; /* by device, time */
+	size_t len, cap;
+	uint32_t *by_start;           /* indices of .launches by device and start */
+	struct aif_queue_wait *waits; /* by device, end */
+	size_t waits_len, waits_cap;
+	bool has_calls;    /* waits are recorded calls, on each device */
+	uint64_t unjoined; /* executions without a launch */
+	uint64_t damaged;  /* chunks that could not be read */
+};
+
+/* Measures the devices of `u`, made from `t`, which both have the whole run. *ret is finished by the caller, also after a
+ * failure. 0 or -errno. */
+int aif_queue_make(const struct aif_profile *p, const struct aif_exec_timeline *t,
+		   const struct aif_utilization *u, struct aif_queue *ret);
+void aif_queue_finish(struct aif_queue *q);
+
+/* Launches of a span, each as often as it stands for launches that were left out. Quantiles are the least value that so
+ * many do not exceed. */
+struct aif_queue_sum {
+	uint64_t launches, known; /* as captured: in the span; those whose depth is known */
+	uint64_t delay_median_ns, delay_p95_ns; /* of all */
+	/* Of those that are known; 0 where none is. Shares in 1/1,000,000. */
+	uint64_t idle_ppm, idle_error_ppm; /* found the device idle; standard error */
+	uint64_t after_wait_ppm;           /* of the launches: found it idle behind a wait */
+	uint64_t step_ahead_ppm;           /* had more than `step_ns` of work before them */
+	uint64_t ahead_median, ahead_p95, ahead_most;
+	uint64_t ahead_median_ns, ahead_p95_ns;
+	uint64_t waits, emptied; /* as captured */
+};
+
+#define AIF_QUEUE_ALL SIZE_MAX
+struct aif_queue_span {
+	size_t device;    /* index, or AIF_QUEUE_ALL */
+	int64_t from, to; /* ns since the recording's start */
+	bool by_start;    /* launches belong to it by the start of their work, not by their call */
+	uint64_t step_ns; /* 0: not known */
+};
+/* Sums up the launches of a span, and the waits that end in it. `weights` are the time line's. 0 or -ENOMEM. */
+int aif_queue_sum(const struct aif_queue *q, const struct aif_weights *weights,
+		  const struct aif_queue_span *span, struct aif_queue_sum *ret);
