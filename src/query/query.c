@@ -161,7 +161,7 @@ static int index_execs(struct aif_query *q)
 	return r;
 }
 
-/* Of lengths, which are put one after another, there is no queue. */
+/* Measures queues. Lengths, which are put one after another, have none. */
 static int load_queue(struct aif_query *q)
 {
 	struct aif_exec_timeline t = {0};
