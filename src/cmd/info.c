@@ -58,6 +58,8 @@ const struct aif_command aif_command_info = {
 		"were read. seen from outside: by record --ebpf, in processes without the agent,\n"
 		"whose executions are not known. never heard of again: a later launch of the same\n"
 		"in-order queue has ended.\n"
+		"idle time by cause: as in report --idle, of each process on each device; the causes\n"
+		"sum to the idle time between its first and last work there.\n"
 		"joined by its neighbours: a node of PyTorch's backward whose operator launched\n"
 		"nothing, between two whose operators did.",
 	.examples = "aiflame info\tof aiflame.data\naiflame info run.data\tof another\n",

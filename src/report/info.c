@@ -2,12 +2,15 @@
 #include "report/info.h"
 
 #include "names/stack_owner.h"
+#include "analysis/idle/part.h"
 #include "text/table.h"
 #include "analysis/backward.h"
+#include "base/name_sanitize.h"
 #include "profile/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static void line_ns(struct aif_buf *b, const char *name, uint64_t ns)
@@ -91,6 +94,66 @@ static void conservation(const struct aif_profile *p, const struct aif_conservat
 	else
 		aif_buf_printf(out, "  BROKEN: %s\n", aif_buf_str(&broken));
 	aif_buf_finish(&broken);
+}
+
+/* Devices whose idle time is printed by cause; that of all is checked. */
+#define MOST_DEVICES 16
+
+static void idle_device(const struct aif_profile *p, const struct aif_idle_device *d,
+			struct aif_buf *out)
+{
+	const char *name = d->device == AIF_NONE ? ""
+						 : aif_profile_str(p, p->devices[d->device].name),
+		   *sign = "=";
+	char label[64];
+
+	aif_buf_printf(out, "  %-32s", "idle");
+	aif_human_ns(out, d->idle_ns);
+	if (d->process != AIF_NONE)
+		aif_buf_printf(out, ", process %" PRIu32, p->processes[d->process].pid);
+	aif_buf_puts(out, ", ");
+	aif_name_sanitize(name, strlen(name), out);
+	aif_buf_putc(out, '\n');
+	for (unsigned c = 0; c < AIF_IDLE_CAUSES; c++) {
+		if (!d->of_cause[c])
+			continue;
+		snprintf(label, sizeof(label), "  %s %s", sign,
+			 aif_idle_cause_name((enum aif_idle_cause)c));
+		line_ns(out, label, d->of_cause[c]);
+		sign = "+";
+	}
+}
+
+/* Prints the idle time between a process's first and last work on each device as the sum of its causes. */
+static void idle(const struct aif_profile *p, struct aif_buf *out)
+{
+	struct aif_idle_part part = {0};
+	struct aif_buf broken = {0};
+	size_t n = 0;
+	int e;
+
+	if (p->traits.is_lengths)
+		return;
+	e = aif_idle_part_read(p, NULL, &part);
+	if (e < 0)
+		aif_profile_fail(p, e);
+	if (!e && part.blame.idle_ns) {
+		aif_buf_puts(out, "\nidle time by cause\n");
+		for (size_t i = 0; i < part.blame.devices_len; i++)
+			if (part.blame.devices[i].idle_ns && n++ < MOST_DEVICES)
+				idle_device(p, &part.blame.devices[i], out);
+		if (n > MOST_DEVICES) {
+			aif_buf_puts(out, "  ");
+			aif_human_counted(out, n - MOST_DEVICES, "more device");
+			aif_buf_putc(out, '\n');
+		}
+		if (aif_idle_blame_check(&part.blame, &broken))
+			aif_buf_puts(out, "  the causes add up on each device\n");
+		else
+			aif_buf_printf(out, "  BROKEN: %s\n", aif_buf_str(&broken));
+	}
+	aif_buf_finish(&broken);
+	aif_idle_part_finish(&part);
 }
 
 static void losses(const struct aif_profile *p, struct aif_buf *out)
@@ -313,6 +376,7 @@ void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a
 	line_recorded(out, is_imported, "functions with code", functions(p));
 	line_recorded(out, is_imported, "clock pairs", p->clock_pairs_len);
 	conservation(p, &a->conservation, is_imported, out);
+	idle(p, out);
 	backward(p, a, out);
 	losses(p, out);
 }

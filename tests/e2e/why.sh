@@ -54,6 +54,11 @@ check "the same in at most 25 lines" says_it
 check "each launch finds the device idle, as the one before was waited for" \
 	ask 'w["queue"]["launches"] >= 398 and w["queue"]["found_idle_ppm"] > 990000 and w["queue"]["waits_emptied"] == w["queue"]["waits"]'
 
+check "the causes of idle time add up on each device" \
+	ask 'w["causes"] and all(d["idle_ns"] == sum(v for k, v in d.items() if k not in ("process", "device", "idle_ns")) for d in w["causes"]) and
+		sum(d["idle_ns"] for d in w["causes"]) == w["idle_ns"]'
+check "  which info proves" says "the causes add up on each device" "$aiflame" info idle.data
+
 # ---- parts of the run
 "$aiflame" report --steps --format csv --limit 0 idle.data >steps.csv
 launches() { "$aiflame" report --launches --format csv --limit 0 --time "$1" idle.data | tail -n +2 | wc -l; }

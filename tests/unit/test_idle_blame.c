@@ -92,6 +92,10 @@ static void blame(struct ops_fixture *f, struct aif_idle_blame *ret)
 	assert_int_equal(ret->idle_ns, idle);
 	assert_int_equal(sum, idle);
 	assert_int_equal(of_cause, idle);
+	assert_int_equal(ret->devices_len, u.len);
+	for (size_t i = 0; i < u.len; i++)
+		assert_int_equal(ret->devices[i].idle_ns, u.devices[i].whole.parts.idle);
+	assert_true(aif_idle_blame_check(ret, NULL));
 	aif_utilization_finish(&u);
 	aif_exec_timeline_finish(&t);
 }
@@ -109,6 +113,36 @@ static void end(struct ops_fixture *f, struct aif_idle_blame *b)
 {
 	aif_idle_blame_finish(b);
 	ops_end(f);
+}
+
+/* Two processes, whose gaps differ: shares are not rounded across devices. */
+static void each_device_has_its_own_causes(void **state)
+{
+	struct aif_buf said = {0};
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint64_t i = 0; i < 20; i++) {
+		kernel(&f, i * 1000, i * 1000 + 10, i * 1000 + 107 + i, LAUNCH_A);
+		ops_exec(&f, 2, i * 3331, 2, i * 3331 + 100, i * 3331 + 1001 + 7 * i, "k");
+	}
+	blame(&f, &b);
+	assert_int_equal(b.devices_len, 2);
+	assert_int_not_equal(b.devices[0].idle_ns, b.devices[1].idle_ns);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(b.devices[i].of_cause[AIF_IDLE_CAUSE_LAUNCH] +
+					 b.devices[i].of_cause[AIF_IDLE_CAUSE_HOST],
+				 b.devices[i].idle_ns);
+	/* The check sees what moves from one device to the other. */
+	b.rows[0].ns--;
+	b.rows[b.len - 1].ns++;
+	assert_int_not_equal(b.rows[0].device, b.rows[b.len - 1].device);
+	assert_false(aif_idle_blame_check(&b, &said));
+	assert_non_null(strstr(aif_buf_str(&said), "on the left"));
+	aif_buf_finish(&said);
+	end(&f, &b);
 }
 
 static void a_gap_is_split_at_its_launch_call(void **state)
@@ -465,6 +499,7 @@ static void nothing_ran(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_device_has_its_own_causes),
 		cmocka_unit_test(a_gap_is_split_at_its_launch_call),
 		cmocka_unit_test(a_loop_that_is_not_known_is_not_blamed),
 		cmocka_unit_test(what_was_launched_before_is_late),

@@ -7,6 +7,7 @@
 #include "analysis/cpu_totals.h"
 #include "analysis/idle/between.h"
 #include "analysis/idle/rules.h"
+#include "analysis/idle/sums.h"
 #include "analysis/time.h"
 #include "base/reasons.h"
 #include "profile/file.h"
@@ -24,7 +25,7 @@ struct segment {
 };
 /* Gaps between launches of the same two stacks. */
 struct bracket {
-	uint32_t process;
+	uint32_t device;        /* of the blame's */
 	uint32_t before, after; /* stacks; before AIF_NONE: the thread's first launch */
 	uint32_t thread;        /* AIF_NONE: several */
 	double idle, seen;      /* ns; of this what samples, waits and times off CPU explain */
@@ -49,19 +50,16 @@ struct blame {
 	size_t brackets_len, brackets_cap;
 	struct share *shares;
 	size_t shares_len, shares_cap;
-	uint32_t process; /* whose gaps are looked at */
+	uint32_t device; /* whose gaps are looked at */
 	/* Looked at, and of the device at hand: INT64_MIN for all between its executions. */
 	int64_t from, end, window_from, window_to;
-	struct aif_map
-		bracket_of; /* of this process: stack before << 32 | stack after -> bracket */
+	struct aif_map bracket_of; /* of this device: stack before << 32 | stack after -> bracket */
 	struct aif_map drained_of; /* the same of gaps behind a recorded call that waits */
 	struct aif_host_calls calls;
 	bool has_calls;          /* those of the device at hand are recorded */
 	struct aif_map share_of; /* bracket << 36 | cause << 32 | stack -> share */
-	struct aif_map row_of;   /* process << 37 | is_before << 36 | cause << 32 | stack -> row */
 	uint8_t *cause_of_stack; /* 0: not looked at, else 1 + cause */
-	double *row_ns, *row_drained;
-	size_t row_cap, drained_cap;
+	struct aif_idle_sums sums;
 	double period_ns; /* between two samples of a thread on a CPU; 0: not known */
 	bool *is_sampled; /* by process: it has CPU samples */
 };
@@ -104,43 +102,18 @@ static int find_before(struct blame *b)
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
-static int row_add(struct blame *b, uint32_t process, enum aif_idle_cause cause, uint32_t stack,
+static int row_add(struct blame *b, uint32_t device, enum aif_idle_cause cause, uint32_t stack,
 		   bool is_before, uint32_t thread, double ns, const struct bracket *from)
 {
-	struct aif_idle_blame *to = b->to;
-	uint64_t i, key = (uint64_t)process << 37 | (uint64_t)is_before << 36 |
-			  (uint64_t)cause << 32 | stack;
-	struct aif_idle_row *row;
+	struct aif_idle_row row = {.cause = cause,
+				   .process = b->to->devices[device].process,
+				   .device = device,
+				   .stack = stack,
+				   .is_before = is_before,
+				   .thread = thread,
+				   .drain = from ? from->drain : AIF_NONE};
 
-	if (!(ns > 0))
-		return 0;
-	if (!aif_map_get(&b->row_of, key, &i)) {
-		i = to->len;
-		if (aif_grow(&to->rows, &to->cap, i + 1, sizeof(*to->rows)) < 0 ||
-		    aif_grow(&b->row_ns, &b->row_cap, i + 1, sizeof(*b->row_ns)) < 0 ||
-		    aif_grow(&b->row_drained, &b->drained_cap, i + 1, sizeof(*b->row_drained)) <
-			    0 ||
-		    aif_map_put(&b->row_of, key, i) < 0)
-			return -ENOMEM;
-		to->rows[i] = (struct aif_idle_row){.cause = cause,
-						    .process = process,
-						    .stack = stack,
-						    .is_before = is_before,
-						    .thread = thread,
-						    .drain = AIF_NONE};
-		b->row_ns[i] = b->row_drained[i] = 0;
-		to->len++;
-	}
-	row = &to->rows[i];
-	b->row_ns[i] += ns;
-	if (row->thread != thread)
-		row->thread = AIF_NONE;
-	if (from && from->drain != AIF_NONE) {
-		if (ns > b->row_drained[i])
-			row->drain = from->drain;
-		b->row_drained[i] += ns;
-	}
-	return 0;
+	return aif_idle_sums_add(&b->sums, &row, ns);
 }
 
 /* ---- gaps ------------------------------------------------------------------------------------- */
@@ -156,7 +129,7 @@ static int bracket_get(struct blame *b, uint32_t before, uint32_t after, uint32_
 		if (aif_grow(&b->brackets, &b->brackets_cap, i + 1, sizeof(*b->brackets)) < 0 ||
 		    aif_map_put(map, key, i) < 0)
 			return -ENOMEM;
-		b->brackets[b->brackets_len++] = (struct bracket){.process = b->process,
+		b->brackets[b->brackets_len++] = (struct bracket){.device = b->device,
 								  .before = before,
 								  .after = after,
 								  .thread = thread,
@@ -211,9 +184,8 @@ static int divide_among_calls(struct blame *b, struct segment s)
 		r = segment_add(b, &s);
 		s.from = AIF_MIN(c->end, to);
 		if (r == 0)
-			r = row_add(b, b->process, cause_of_call(c->kind), c->stack, false,
-				    s.thread, s.weight * (double)(s.from - begin),
-				    &b->brackets[s.bracket]);
+			r = row_add(b, b->device, cause_of_call(c->kind), c->stack, false, s.thread,
+				    s.weight * (double)(s.from - begin), &b->brackets[s.bracket]);
 	}
 	s.to = to;
 	return r == 0 ? segment_add(b, &s) : r;
@@ -273,13 +245,13 @@ static int gap_add(struct blame *b, const struct aif_device_utilization *d, int6
 	b->to->gaps++;
 	b->to->captured_ns += (uint64_t)(end - from);
 	if (!l || l->thread == AIF_NONE)
-		return row_add(b, d->process, AIF_IDLE_CAUSE_UNKNOWN, l ? l->stack : AIF_NONE,
-			       false, AIF_NONE, weight * (double)(end - from), NULL);
+		return row_add(b, b->device, AIF_IDLE_CAUSE_UNKNOWN, l ? l->stack : AIF_NONE, false,
+			       AIF_NONE, weight * (double)(end - from), NULL);
 	call = AIF_MAX(from, AIF_MIN(l->at, end));
 	if (call > from)
 		r = before_call_add(b, x->launch, from, call, weight);
 	if (r == 0)
-		r = row_add(b, d->process, cause, l->stack, false, l->thread,
+		r = row_add(b, b->device, cause, l->stack, false, l->thread,
 			    weight * (double)(end - call), NULL);
 	return r;
 }
@@ -311,16 +283,21 @@ static int find_gaps(struct blame *b, const struct aif_utilization *u)
 		b->window_from = w.from;
 		b->window_to = w.to;
 
-		/* A forked process has its parent's stacks. */
-		if (d->process != b->process) {
-			aif_map_clear(&b->bracket_of);
-			aif_map_clear(&b->drained_of);
-		}
-		b->process = d->process;
+		if (aif_grow(&b->to->devices, &b->to->devices_cap, k + 1, sizeof(*b->to->devices)) <
+		    0)
+			return -ENOMEM;
+		b->to->devices[k] = (struct aif_idle_device){
+			.process = d->process,
+			.device = d->device,
+			.idle_ns = b->from == INT64_MIN
+					   ? d->whole.parts.idle
+					   : aif_utilization_parts(d, w.from, w.to).idle};
+		b->to->idle_ns += b->to->devices[k].idle_ns;
+		b->to->devices_len++;
+		aif_map_clear(&b->bracket_of);
+		aif_map_clear(&b->drained_of);
+		b->device = (uint32_t)k;
 		b->has_calls = b->calls.len && aif_host_calls_recorded(b->p, d->device);
-		b->to->idle_ns += b->from == INT64_MIN
-					  ? d->whole.parts.idle
-					  : aif_utilization_parts(d, w.from, w.to).idle;
 		for (size_t i = d->first; i < d->end && r == 0; i++) {
 			const struct aif_timeline_exec *x = &b->t->execs[u->order[i]];
 
@@ -524,8 +501,7 @@ static int shares_to_rows(struct blame *b)
 		const struct bracket *of = &b->brackets[s->bracket];
 		double fits = of->seen > of->idle ? of->idle / of->seen : 1;
 
-		r = row_add(b, of->process, s->cause, s->stack, false, of->thread, s->ns * fits,
-			    of);
+		r = row_add(b, of->device, s->cause, s->stack, false, of->thread, s->ns * fits, of);
 	}
 	return r;
 }
@@ -538,64 +514,16 @@ static int rest_to_rows(struct blame *b)
 		const struct bracket *of = &b->brackets[i];
 		double rest = of->idle - of->seen;
 		/* Samples that were refused are none that are missing. */
-		bool is_off = b->period_ns > 0 && of->process != AIF_NONE &&
-			      b->is_sampled[of->process] &&
+		uint32_t process = b->to->devices[of->device].process;
+		bool is_off = b->period_ns > 0 && process != AIF_NONE && b->is_sampled[process] &&
 			      rest / b->period_ns >= AIF_IDLE_OFF_CPU_SAMPLES;
 		uint32_t stack = aif_idle_function_between(b->p, of->before, of->after);
 
-		r = row_add(b, of->process, is_off ? AIF_IDLE_CAUSE_OFF_CPU : AIF_IDLE_CAUSE_HOST,
+		r = row_add(b, of->device, is_off ? AIF_IDLE_CAUSE_OFF_CPU : AIF_IDLE_CAUSE_HOST,
 			    stack == AIF_NONE ? of->after : stack, stack == AIF_NONE, of->thread,
 			    rest, of);
 	}
 	return r;
-}
-
-/* Rounds the rows so that they add up to the devices' idle time. */
-static int round_rows(struct blame *b)
-{
-	struct aif_idle_blame *to = b->to;
-	double sum = 0, so_far = 0;
-	uint64_t given = 0;
-
-	for (size_t i = 0; i < to->len; i++)
-		sum += b->row_ns[i];
-	for (size_t i = 0; i < to->len && sum > 0; i++) {
-		double scale = (double)to->idle_ns / sum;
-		uint64_t until;
-
-		so_far += b->row_ns[i];
-		until = i + 1 == to->len ? to->idle_ns
-					 : AIF_MIN(aif_timed_rounded(so_far * scale), to->idle_ns);
-		to->rows[i].ns = until - AIF_MIN(given, until);
-		to->rows[i].drained_ns =
-			AIF_MIN(to->rows[i].ns, aif_timed_rounded(b->row_drained[i] * scale));
-		to->of_cause[to->rows[i].cause] += to->rows[i].ns;
-		given = AIF_MAX(given, until);
-	}
-	/* The cause of all idle time is unknown if no gap was captured whole. */
-	if (to->len || !to->idle_ns)
-		return 0;
-	if (aif_grow(&to->rows, &to->cap, 1, sizeof(*to->rows)) < 0)
-		return -ENOMEM;
-	to->rows[to->len++] = (struct aif_idle_row){.cause = AIF_IDLE_CAUSE_UNKNOWN,
-						    .process = AIF_NONE,
-						    .stack = AIF_NONE,
-						    .thread = AIF_NONE,
-						    .ns = to->idle_ns,
-						    .drain = AIF_NONE};
-	to->of_cause[AIF_IDLE_CAUSE_UNKNOWN] = to->idle_ns;
-	return 0;
-}
-
-static int by_ns(const void *a, const void *b)
-{
-	const struct aif_idle_row *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	if (x->cause != y->cause)
-		return x->cause < y->cause ? -1 : 1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
 static double period_of(const struct aif_profile *p)
@@ -648,9 +576,8 @@ static int blame(struct blame *b, const struct aif_utilization *u)
 		r = rest_to_rows(b);
 	if (r < 0)
 		return r;
-	r = round_rows(b);
-	if (r == 0 && b->to->len)
-		qsort(b->to->rows, b->to->len, sizeof(*b->to->rows), by_ns);
+	r = aif_idle_sums_round(&b->sums);
+	aif_idle_sums_sort(b->to);
 	return r;
 }
 
@@ -667,7 +594,7 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 	struct blame b = {.p = p,
 			  .t = t,
 			  .to = ret,
-			  .process = AIF_NONE,
+			  .sums = {.to = ret},
 			  .from = from,
 			  .end = to,
 			  .period_ns = period_of(p)};
@@ -683,12 +610,10 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 	free(b.segments);
 	free(b.brackets);
 	free(b.shares);
-	free(b.row_ns);
-	free(b.row_drained);
+	aif_idle_sums_finish(&b.sums);
 	aif_map_finish(&b.bracket_of);
 	aif_map_finish(&b.drained_of);
 	aif_host_calls_finish(&b.calls);
 	aif_map_finish(&b.share_of);
-	aif_map_finish(&b.row_of);
 	return r;
 }

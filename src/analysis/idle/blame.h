@@ -21,7 +21,7 @@
  * Both are blamed on the function in which T went on from the one launch to the other further down. Where T went round a
  * loop, nothing says which function loops: the row has X's stack and .is_before.
  *
- * Sums: the rows' times add up to .idle_ns exactly, the devices' idle time (utilization.h). Where launches were left out, a
+ * Sums: the rows' times add up to .idle_ns exactly, on each device to its idle time (utilization.h). Where launches were left out, a
  * gap that was captured whole stands for others as its execution does, and .captured_ns is the time of such gaps alone.
  */
 #define AIF_IDLE_CAUSE(id, name, meaning) AIF_IDLE_CAUSE_##id,
@@ -38,6 +38,7 @@ const char *aif_idle_cause_name(enum aif_idle_cause c);
 struct aif_idle_row {
 	enum aif_idle_cause cause;
 	uint32_t process; /* whose device it was */
+	uint32_t device;  /* index of the blame's devices */
 	uint32_t stack;   /* that is blamed; AIF_NONE: none is known */
 	bool is_before; /* it is of the launch that ended the gaps, and the thread was somewhere else before */
 	uint32_t thread; /* T; AIF_NONE: not known, or several */
@@ -47,9 +48,16 @@ struct aif_idle_row {
 	uint64_t drained_ns;
 	uint32_t drain;
 };
+/* A process's idle time on a device, by cause: these sum to .idle_ns. */
+struct aif_idle_device {
+	uint32_t process, device;
+	uint64_t idle_ns, of_cause[AIF_IDLE_CAUSES];
+};
 struct aif_idle_blame {
 	struct aif_idle_row *rows; /* by time, longest first */
 	size_t len, cap;
+	struct aif_idle_device *devices; /* as in struct aif_utilization */
+	size_t devices_len, devices_cap;
 	uint64_t idle_ns, captured_ns, gaps;
 	uint64_t of_cause[AIF_IDLE_CAUSES];
 	uint64_t damaged; /* chunks that could not be read */
@@ -74,4 +82,6 @@ struct aif_idle_window aif_idle_window(const struct aif_exec_timeline *t,
 				       int64_t to);
 /* "12.3 s idle in 41,000 gaps: 60.1 % on CPU, 22.4 % wait, ..." */
 void aif_idle_blame_say(const struct aif_idle_blame *b, struct aif_buf *out);
+/* True if the rows of each device add up to its idle time, by cause, and all to .idle_ns; else appends what does not to *ret_text. */
+bool aif_idle_blame_check(const struct aif_idle_blame *b, struct aif_buf *ret_text);
 void aif_idle_blame_finish(struct aif_idle_blame *b);

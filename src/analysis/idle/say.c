@@ -3,6 +3,7 @@
 
 #include "base/human.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 static const char *const cause_names[AIF_IDLE_CAUSES] = {
@@ -45,8 +46,36 @@ void aif_idle_blame_say(const struct aif_idle_blame *b, struct aif_buf *out)
 	}
 }
 
+bool aif_idle_blame_check(const struct aif_idle_blame *b, struct aif_buf *ret_text)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t k = 0; k < b->devices_len; k++) {
+		const struct aif_idle_device *d = &b->devices[k];
+		uint64_t causes = 0, rows = 0;
+
+		for (size_t i = 0; i < AIF_IDLE_CAUSES; i++)
+			causes += d->of_cause[i];
+		for (size_t row = 0; row < b->len; row++)
+			rows += b->rows[row].device == k ? b->rows[row].ns : 0;
+		sum += rows;
+		if (causes == d->idle_ns && rows == d->idle_ns)
+			continue;
+		aif_buf_printf(ret_text,
+			       "idle = its causes: %" PRIu64 " ns on the left, %" PRIu64
+			       " by cause, %" PRIu64 " by stack, on a device",
+			       d->idle_ns, causes, rows);
+		return false;
+	}
+	if (sum != b->idle_ns)
+		aif_buf_printf(ret_text, "idle of all devices: %" PRIu64 " ns, by stack %" PRIu64,
+			       b->idle_ns, sum);
+	return sum == b->idle_ns;
+}
+
 void aif_idle_blame_finish(struct aif_idle_blame *b)
 {
 	free(b->rows);
+	free(b->devices);
 	*b = (struct aif_idle_blame){0};
 }

@@ -65,7 +65,7 @@ void aif_queue_finish(struct aif_queue *q);
 struct aif_queue_sum {
 	uint64_t launches, known; /* as captured: in the span; those whose depth is known */
 	uint64_t delay_median_ns, delay_p95_ns; /* of all */
-	/* Of those that are known; 0 where none is. Shares in 1/1,000,000. */
+	/* Values below are of known launches, 0 where none is; shares in 1/1,000,000. */
 	uint64_t idle_ppm, idle_error_ppm; /* found the device idle; standard error */
 	uint64_t after_wait_ppm;           /* of the launches: found it idle behind a wait */
 	uint64_t step_ahead_ppm;           /* had more than `step_ns` of work before them */

@@ -141,6 +141,27 @@ static void put_groups(const struct aif_profile *p, const struct aif_why *w, str
 	aif_buf_putc(b, ']');
 }
 
+static void put_causes(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b)
+{
+	open(b, "causes", '[');
+	for (size_t i = 0; i < w->idle_len; i++) {
+		const struct aif_idle_device *d = &w->idle[i];
+
+		item(b);
+		if (d->process != AIF_NONE)
+			number(b, "process", p->processes[d->process].pid);
+		text(b, "device",
+		     d->device == AIF_NONE ? "" : aif_profile_str(p, p->devices[d->device].name));
+		number(b, "idle_ns", d->idle_ns);
+		for (unsigned c = 0; c < AIF_IDLE_CAUSES; c++)
+			if (d->of_cause[c])
+				number(b, aif_idle_cause_name((enum aif_idle_cause)c),
+				       d->of_cause[c]);
+		aif_buf_putc(b, '}');
+	}
+	aif_buf_putc(b, ']');
+}
+
 static void put_owners(const struct aif_why *w, struct aif_buf *b)
 {
 	open(b, "idle", '[');
@@ -193,6 +214,7 @@ void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct
 	number(out, "launches_left_out", w->left_out);
 	put_queue(w, out);
 	put_groups(names->p, w, out);
+	put_causes(names->p, w, out);
 	put_owners(w, out);
 	put_kernels(names, w, out);
 	aif_buf_puts(out, "}\n");

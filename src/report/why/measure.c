@@ -230,8 +230,8 @@ static uint64_t hidden_by_waits(const struct aif_idle_blame *b, uint64_t waiting
 	return waiting_ns > waits ? waiting_ns - waits : 0;
 }
 
-/* Rows come longest first, so that an owner has the stack of its longest row. */
-static int add_idle(struct measuring *m, const struct aif_idle_blame *b, uint64_t waiting_ns)
+/* Takes what `b` has of devices, and adds its rows, which come longest first, so that an owner has the stack of its longest. */
+static int add_idle(struct measuring *m, struct aif_idle_blame *b, uint64_t waiting_ns)
 {
 	uint64_t drained = 0, most = hidden_by_waits(b, waiting_ns);
 	double part;
@@ -253,6 +253,10 @@ static int add_idle(struct measuring *m, const struct aif_idle_blame *b, uint64_
 				      row->drain == AIF_NONE ? row->stack : row->drain,
 				      row->drain == AIF_NONE && row->is_before, waited);
 	}
+	m->w->idle = b->devices;
+	m->w->idle_len = b->devices_len;
+	b->devices = NULL;
+	b->devices_len = b->devices_cap = 0;
 	if (m->w->owners_len)
 		qsort(m->w->owners, m->w->owners_len, sizeof(*m->w->owners), by_owner_time);
 	return e;
@@ -465,6 +469,7 @@ void aif_why_finish(struct aif_why *w)
 {
 	aif_phases_finish(&w->phases);
 	aif_queue_finish(&w->queue);
+	free(w->idle);
 	free(w->owners);
 	free(w->kernels);
 	aif_strset_finish(&w->places);

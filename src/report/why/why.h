@@ -66,6 +66,8 @@ struct aif_why {
 	uint64_t not_collected_ns;
 	uint64_t error_ns; /* standard error of the busy time, where launches were left out */
 	uint64_t captured, left_out, launches;
+	struct aif_idle_device *idle; /* by cause, of each device in the window */
+	size_t idle_len;
 	struct aif_why_owner *owners; /* by time, longest first */
 	size_t owners_len, owners_cap;
 	struct aif_strset places;

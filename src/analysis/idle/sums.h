@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/idle/blame.h"
+#include "base/map.h"
+
+/* Idle time in the making: amounts by device, cause and stack, which become whole ns that add up on each device. */
+struct aif_idle_sums {
+	struct aif_idle_blame *to;
+	double *ns, *drained; /* by row */
+	size_t ns_cap, drained_cap;
+	struct aif_map row_of; /* device << 37 | is_before << 36 | cause << 32 | stack -> row */
+};
+
+/* Adds `ns` of `row`, whose amounts do not matter; row->drain is the stack of a wait behind which they are, or AIF_NONE. 0 or
+ * -ENOMEM. */
+int aif_idle_sums_add(struct aif_idle_sums *s, const struct aif_idle_row *row, double ns);
+/* Sets the amounts of s->to, so that the rows of each device are its idle time; of one without rows the cause is unknown. 0 or
+ * -ENOMEM. */
+int aif_idle_sums_round(struct aif_idle_sums *s);
+/* Orders the rows by time, longest first. */
+void aif_idle_sums_sort(struct aif_idle_blame *b);
+void aif_idle_sums_finish(struct aif_idle_sums *s);
