@@ -2,7 +2,9 @@
 // Replays CUDA graphs, each node of which was made by a stack of its own, and says so in its size: node number I is
 // made under the functions digit<A>, digit<B>, digit<C>, where ABC is I in decimal, and has I + 1 blocks.
 //
-//   graphs CASE NODES REPLAYS
+//   graphs CASE NODES REPLAYS [fills]
+//
+// With `fills` node I fills I + 1 floats: records of fills have their bytes, those of kernels no size.
 //
 //     plain        captured from a stream
 //     api          added node by node
@@ -42,7 +44,7 @@ static float *data;
 static cudaStream_t stream, other;
 static cudaGraph_t adding; // by node; else captured
 static cudaGraphNode_t before;
-static bool forks, mixes;
+static bool forks, mixes, fills;
 #define MOST 100000
 
 __global__ void work(float *x)
@@ -54,9 +56,20 @@ __global__ void work(float *x)
 static void make(int i)
 {
 	graphs_current = i;
-	if (mixes && i % 3) {
-		if (i % 3 == 1)
-			DO(cudaMemsetAsync(data, 0, (i + 1) * sizeof(*data), stream));
+	if (fills && adding) {
+		cudaGraphNode_t node;
+		cudaMemsetParams p = {};
+
+		p.dst = data;
+		p.elementSize = sizeof(*data);
+		p.width = (size_t)i + 1;
+		p.height = 1;
+		DO(cudaGraphAddMemsetNode(&node, adding, before ? &before : nullptr, before ? 1 : 0, &p));
+		before = node;
+	} else if (fills || (mixes && i % 3)) {
+		if (fills || i % 3 == 1)
+			DO(cudaMemsetAsync(data, 0, (i + 1) * sizeof(*data),
+					   forks && i % 2 ? other : stream));
 		else
 			DO(cudaMemcpyAsync(data, data + MOST, (i + 1) * sizeof(*data),
 					   cudaMemcpyDeviceToDevice, stream));
@@ -205,8 +218,9 @@ static cudaGraph_t nested(int n)
 
 int main(int argc, char **argv)
 {
-	if (argc != 4) {
-		std::fprintf(stderr, "usage: graphs CASE NODES REPLAYS\n");
+	fills = argc == 5 && !std::strcmp(argv[4], "fills");
+	if (argc != 4 && !fills) {
+		std::fprintf(stderr, "usage: graphs CASE NODES REPLAYS [fills]\n");
 		return 2;
 	}
 	const std::string what = argv[1];
