@@ -115,10 +115,12 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 		int64_t end = aif_timeline_map_after(r->timeline, x->clock, x->process, x->end,
 						     start, NULL);
 
-		if (w && (!aif_selection_keeps(w->processes, x->process) ||
-			  !aif_selection_keeps(w->devices, x->device) ||
-			  !aif_selection_keeps_moment(w, l ? l->thread : AIF_NONE, l ? l->at : 0) ||
-			  !aif_timed_in_span(w, start)))
+		if (w &&
+		    (!aif_selection_keeps(w->processes, x->process) ||
+		     !aif_selection_keeps(w->devices, x->device) ||
+		     !(aif_selection_keeps_moment(w, l ? l->thread : AIF_NONE, l ? l->at : 0) ||
+		       aif_selection_keeps_node(w, x->process, x->graph, x->node)) ||
+		     !aif_timed_in_span(w, start)))
 			continue;
 		if (r->kept && end <= r->kept)
 			continue;
@@ -127,6 +129,8 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 			.start = start,
 			.end = AIF_MAX(start, end),
 			.bytes = x->bytes,
+			.graph = x->graph,
+			.node = x->node,
 			.weight = c ? c->weight : AIF_WEIGHT_ONE,
 			.cycle = c ? (uint32_t)(c - aif_weights_cycles(t->weights, &cycles))
 				   : AIF_NONE,

@@ -24,6 +24,7 @@ struct aif_timeline_exec {
 	uint32_t cycle;  /* by which it does; AIF_NONE: for itself */
 	uint32_t launch; /* index of .launches, AIF_NONE if it was lost */
 	uint32_t process, device, stream, kind, kernel;
+	uint32_t graph, node; /* what replayed it and its part of that; graph 0: nothing did */
 };
 struct aif_exec_timeline {
 	struct aif_timeline_launch *launches; /* by .launch */

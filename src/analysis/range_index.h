@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/buf.h"
 #include "base/map.h"
 #include "profile/model.h"
 
@@ -9,21 +10,45 @@
  * from the outermost to the innermost by when they began. Ranges of a thread need not nest (those of two domains, or
  * ones that another thread ends): a chain has all that are open.
  *
- * Names that differ in their numbers only, more than AIF_RANGE_VARIANTS of them ("step 17"), are one: "step *".
+ * Names that differ in their numbers only, more than AIF_RANGE_VARIANTS of them ("step 17"), are one: "step *". A range of
+ * XLA's is several elements of the chain (ranges/xla.h). What a replayed graph of XLA's launched is in the chain of the
+ * command that made its node (ranges/xla_graph.c).
  */
 #define AIF_RANGE_VARIANTS 64
 /* Ranges of a chain; those that began within so many others are left out. */
 #define AIF_RANGE_CHAIN 64
+/* Elements of a chain: of ranges that are several, the innermost are left out. */
+#define AIF_RANGE_DEPTH 256
+
+/* Kinds of a chain's elements. */
+enum aif_range_kind {
+	AIF_RANGE_PLAIN,  /* as the program named it */
+	AIF_RANGE_MODULE, /* "jit(update)": a compiled program of XLA's */
+	AIF_RANGE_SCOPE,  /* "transpose(jvp())": of op_name, but its last part */
+	AIF_RANGE_SOURCE, /* "loss (train.py:23)": the Python line that was traced */
+	AIF_RANGE_OP,     /* "dot_general" */
+	AIF_RANGE_HLO,    /* "cublas-lt-matmul.2": XLA's instruction */
+	AIF_RANGE_WORK,   /* "XlaPass algsimp": what the compiler did */
+};
 
 struct aif_range_chain {
 	uint32_t parent; /* the chain without its innermost range, or AIF_NONE */
 	uint32_t name;   /* in .names */
+	uint16_t depth;  /* elements before it */
+	uint8_t kind;    /* enum aif_range_kind */
 	bool is_kept;    /* it or one around it is one of those asked for */
+	bool in_graph;   /* of a replayed graph's node */
 };
 
 struct aif_range_moment {
 	int64_t from;   /* ns since the recording's start; until the thread's next one */
 	uint32_t chain; /* AIF_NONE: in no range */
+};
+
+/* The command that XLA made a node of a graph of: a range's name and payload, strings of the profile (payload AIF_NONE: none). */
+struct aif_range_command {
+	uint32_t name, payload;
+	bool is_kept; /* it is one of those asked for */
 };
 
 struct aif_range_index {
@@ -32,7 +57,12 @@ struct aif_range_index {
 	AIF_TABLE(aif_range_moment, moments); /* by thread, then time */
 	size_t *first; /* by thread: its first moment; one more behind the last */
 	size_t threads;
-	uint64_t damaged; /* chunks that could not be read */
+	struct aif_map graphs; /* process << 32 | graph -> the graph's number here */
+	struct aif_map nodes;  /* number << 32 | node -> the node's number here */
+	struct aif_map
+		placed; /* chain << 32 | the node's number -> the chain of what the node launches */
+	AIF_TABLE(aif_range_command, commands); /* by the node's number */
+	uint64_t damaged;                       /* chunks that could not be read */
 };
 
 /* True if a range of that name (a string of the profile) is asked for. */
@@ -46,6 +76,17 @@ void aif_range_index_finish(struct aif_range_index *x);
 /* The chain that a thread was in, or AIF_NONE. */
 uint32_t aif_range_index_at(const struct aif_range_index *x, uint32_t thread, int64_t at);
 
+/* The chain of what a node of a graph launched, when its replay was launched in `chain`: that chain, or a longer one. */
+uint32_t aif_range_index_node(const struct aif_range_index *x, uint32_t chain, uint32_t process,
+			      uint32_t graph, uint32_t node);
+
+/* Sets the name and payload of the range that made a node of a graph. False: none is known. */
+bool aif_range_index_command(const struct aif_range_index *x, uint32_t process, uint32_t graph,
+			     uint32_t node, uint32_t *ret_name, uint32_t *ret_payload);
+/* True if it is known, and one of those asked for. */
+bool aif_range_index_keeps_node(const struct aif_range_index *x, uint32_t process, uint32_t graph,
+				uint32_t node);
+
 /* True if a thread was in one of the ranges asked for. */
 static inline bool aif_range_index_keeps(const struct aif_range_index *x, uint32_t thread,
 					 int64_t at)
@@ -54,3 +95,7 @@ static inline bool aif_range_index_keeps(const struct aif_range_index *x, uint32
 
 	return chain != AIF_NONE && x->chains[chain].is_kept;
 }
+
+/* Appends a range's name in one line, "jit(update)/jvp()/dot_general cublas-lt-matmul.2": of ranges of others the name as
+ * it is. */
+void aif_xla_label(const char *name, const char *payload, struct aif_buf *to);

@@ -46,6 +46,30 @@ static inline uint32_t aif_selection_range(const struct aif_selection *sel, uint
 	return sel->by_range ? aif_range_index_at(sel->ranges, thread, at) + 1 : 0;
 }
 
+/* True if it is a node of a replayed graph that is of the ranges asked for, whichever thread replayed it. */
+static inline bool aif_selection_keeps_node(const struct aif_selection *sel, uint32_t process,
+					    uint32_t graph, uint32_t node)
+{
+	return sel->in_ranges && !sel->threads &&
+	       aif_range_index_keeps_node(sel->ranges, process, graph, node);
+}
+
+/* Sets *ret_range to the same of an execution that a thread launched, by what replayed it (graph 0: nothing did). False:
+ * it is in none of the ranges asked for. */
+static inline bool aif_selection_exec_range(const struct aif_selection *sel, uint32_t thread,
+					    int64_t at, uint32_t process, uint32_t graph,
+					    uint32_t node, uint32_t *ret_range)
+{
+	uint32_t chain = AIF_NONE;
+
+	if (sel->in_ranges || sel->by_range)
+		chain = aif_range_index_node(sel->ranges,
+					     aif_range_index_at(sel->ranges, thread, at), process,
+					     graph, node);
+	*ret_range = sel->by_range ? chain + 1 : 0;
+	return !sel->in_ranges || (chain != AIF_NONE && sel->ranges->chains[chain].is_kept);
+}
+
 /* The error of a view that is empty because the overhead budget left out all launches: -ENODATA
  * with *err. 0 if none was left out. `command` begins the message. */
 int aif_left_out_error(uint64_t left_out, const char *command, struct aif_err *err);

@@ -210,33 +210,52 @@ int aif_towers_stack(struct towers *t, uint32_t stack, struct place *ret)
 
 /* ---- ranges ------------------------------------------------------------------------------------------ */
 
-static int range_place(struct towers *t, const char *name, struct place *at)
+static const char *const range_says[] = {
+	[AIF_RANGE_PLAIN] = "a range that the program marked",
+	[AIF_RANGE_MODULE] = "a program that XLA compiled",
+	[AIF_RANGE_SCOPE] = "of the operator's name in XLA (op_name)",
+	[AIF_RANGE_SOURCE] = "the Python line that was traced, as XLA has it",
+	[AIF_RANGE_OP] = "the operator, of its name in XLA (op_name)",
+	[AIF_RANGE_HLO] = "XLA's instruction (HLO)",
+	[AIF_RANGE_WORK] = "what XLA did",
+};
+
+static int range_place(struct towers *t, const struct aif_range_chain *chain, struct place *at)
 {
+	const char *name = aif_strset_get(&t->o->sel->ranges->names, chain->name, NULL);
+	unsigned type = chain->kind == AIF_RANGE_SOURCE ? AIF_TREE_PYTHON : AIF_TREE_SYNTHETIC;
 	struct aif_frame_label l = {.module = AIF_NONE};
 	struct aif_buf full = {0};
 
-	l.name = aif_tree_name(t->tree, AIF_TREE_SYNTHETIC, name, strlen(name));
-	aif_buf_printf(&full, "%s: a range that the program marked", name);
+	l.name = aif_tree_name(t->tree, type, name, strlen(name));
+	aif_buf_printf(&full, "%s: %s", name, range_says[chain->kind]);
 	l.full = aif_buf_failed(&full) ? AIF_STR_NONE
 				       : aif_strset_put(&t->tree->full, full.data, full.len);
 	aif_buf_finish(&full);
 	return l.name == AIF_STR_NONE || l.full == AIF_STR_NONE ? -ENOMEM : label_place(t, &l, at);
 }
 
-int aif_towers_ranges(struct towers *t, uint32_t range, struct place *at)
+/* Places those elements of a chain that are of a graph's node, or the others. */
+static int chain_place(struct towers *t, uint32_t range, bool in_graph, struct place *at)
 {
 	const struct aif_range_index *x = t->o->sel ? t->o->sel->ranges : NULL;
-	uint32_t names[AIF_RANGE_CHAIN], chain = range - 1;
+	uint32_t path[AIF_RANGE_DEPTH], chain = range - 1;
 	unsigned n = 0;
 	int r = 0;
 
 	if (!range || !x || t->o->ranges == AIF_RANGES_OFF)
 		return 0;
-	for (; chain != AIF_NONE && n < AIF_RANGE_CHAIN; chain = x->chains[chain].parent)
-		names[n++] = x->chains[chain].name;
+	for (; chain != AIF_NONE && n < AIF_RANGE_DEPTH; chain = x->chains[chain].parent)
+		if (x->chains[chain].in_graph == in_graph)
+			path[n++] = chain;
 	while (n && !r)
-		r = range_place(t, aif_strset_get(&x->names, names[--n], NULL), at);
+		r = range_place(t, &x->chains[path[--n]], at);
 	return r;
+}
+
+int aif_towers_ranges(struct towers *t, uint32_t range, struct place *at)
+{
+	return chain_place(t, range, false, at);
 }
 
 /* ---- the backward -------------------------------------------------------------------------------- */
@@ -468,8 +487,11 @@ static int share_add(struct towers *t, const struct aif_attribution_row *row,
 		r = owner_place(t, row->process, &at);
 	else
 		r = row_place(t, row, part, &at);
-	if (r == 0 && row->graph)
+	if (r == 0 && row->graph) {
 		r = graph_place(t, row, &at);
+		if (r == 0)
+			r = chain_place(t, row->range, true, &at);
+	}
 	if (r == 0)
 		r = label_place(t, &kernel, &at);
 	kernel_node = at.node;

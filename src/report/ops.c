@@ -12,6 +12,7 @@
  *   averages      totals / calls
  */
 #include "report/ops.h"
+#include "report/range_labels.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ struct sums {
 	double executions; /* of a device's work: as often as they stand for others, .calls in the end */
 	uint32_t process, by; /* by: string of .texts, or AIF_NONE */
 	uint32_t name;        /* of an operator: a string; AIF_NONE: of all steps */
+	bool is_label;        /* name: of a range, a label */
 	uint32_t kind;        /* of an operator; 0 of a device's work */
 	uint32_t exec_kind, kernel;
 };
@@ -42,6 +44,7 @@ struct table {
 	struct aif_map by_stack;          /* stack -> text */
 	struct aif_stack_names *stack_names;
 	struct aif_buf line;
+	struct aif_range_labels labels; /* of ranges */
 	uint32_t *row_of_op, *row_of_exec;
 	uint8_t *name_is; /* by string: 0 not looked at yet, NAME_PLAIN, NAME_STEP */
 };
@@ -112,18 +115,50 @@ static int by_of(struct table *t, const struct aif_op *o, uint32_t *ret)
 	return 0;
 }
 
+/* Rows of labels, beside those of names and of kernels. */
+#define LABEL (UINT64_C(1) << 42)
+
+/* Moves the time of a replayed graph's node from the range that launched the replay to the instruction that made the
+ * node; it is in the total of both. */
+static int move_node(struct table *t, const struct aif_timeline_exec *x)
+{
+	uint32_t label = x->graph ? aif_range_label_of_exec(&t->labels, x) : AIF_STR_NONE,
+		 op = aif_op_tree_of(&t->r->ops, x);
+	uint64_t ns = aif_op_tree_device_ns(x);
+	struct sums *s;
+
+	if (label == AIF_STR_NONE || op == AIF_NONE || t->row_of_op[op] == AIF_NONE ||
+	    t->r->o->by != AIF_REPORT_BY_NAME)
+		return 0;
+	s = row_of(t, LABEL | label, x->process, AIF_NONE);
+	if (!s)
+		return -ENOMEM;
+	s->name = label;
+	s->kind = AIF_OP_RANGE;
+	s->is_label = true;
+	s->self_device += ns;
+	s->device += ns;
+	t->sums[t->row_of_op[op]].self_device -= ns;
+	return 0;
+}
+
 static int add_op(struct table *t, const struct aif_op *o, uint32_t *ret_row)
 {
 	uint32_t process = o->thread == AIF_NONE ? AIF_NONE : t->r->p->threads[o->thread].process;
 	uint32_t name = is_step(t, o->name) ? AIF_NONE : o->name, by;
 	uint64_t ns = aif_op_ns(o);
+	bool is_label = o->kind == AIF_OP_RANGE && name != AIF_NONE;
 	struct sums *s;
 
-	if (by_of(t, o, &by) < 0)
+	if (is_label)
+		name = aif_range_label(&t->labels, name, o->shapes);
+	if ((is_label && name == AIF_STR_NONE) || by_of(t, o, &by) < 0)
 		return -ENOMEM;
-	s = row_of(t, (uint64_t)name << 1 | is_range(o->kind), process, by);
+	s = row_of(t, is_label ? LABEL | name : (uint64_t)name << 1 | is_range(o->kind), process,
+		   by);
 	if (!s)
 		return -ENOMEM;
+	s->is_label = is_label;
 	s->name = name;
 	s->kind = o->kind;
 	s->self_cpu += ns - o->children_ns;
@@ -186,6 +221,8 @@ static int add_all(struct table *t)
 		t->row_of_exec[i] = AIF_NONE;
 		if (aif_report_has_exec(r, &r->timeline.execs[i]))
 			e = add_exec(t, &r->timeline.execs[i], &t->row_of_exec[i]);
+		if (!e && t->row_of_exec[i] != AIF_NONE)
+			e = move_node(t, &r->timeline.execs[i]);
 	}
 	if (!e)
 		e = find_errors(t);
@@ -258,10 +295,13 @@ static void text_cell(struct aif_report *r, const char *text)
 	aif_table_text(&r->t, text ? text : "");
 }
 
-static void name_cells(struct aif_report *r, const struct sums *s)
+static void name_cells(struct aif_report *r, const struct aif_range_labels *labels,
+		       const struct sums *s)
 {
 	if (s->kind)
-		text_cell(r, s->name == AIF_NONE ? STEP_NAME : aif_profile_str(r->p, s->name));
+		text_cell(r, s->name == AIF_NONE ? STEP_NAME
+			     : s->is_label       ? aif_range_label_text(labels, s->name)
+						 : aif_profile_str(r->p, s->name));
 	else
 		aif_report_kernel_cell(r, s->exec_kind, s->kernel);
 	aif_report_process_cell(r, s->process);
@@ -280,16 +320,16 @@ static void put_rows(struct table *t, uint64_t all_cpu, uint64_t all_device)
 	for (size_t i = 0; i < t->len; i++) {
 		const struct sums *s = &t->sums[i];
 
-		name_cells(t->r, s);
+		name_cells(t->r, &t->labels, s);
 		aif_table_number(to, aif_share_ppm(at_least_none(s->self_cpu), all_cpu));
 		aif_table_number(to, at_least_none(s->self_cpu));
 		aif_table_number(to, aif_share_ppm(s->cpu, all_cpu));
 		aif_table_number(to, s->cpu);
-		aif_table_number(to, s->cpu / s->calls);
+		aif_table_number(to, s->cpu / AIF_MAX(s->calls, UINT64_C(1)));
 		aif_table_number(to, s->self_device);
 		aif_table_number(to, aif_share_ppm(s->self_device, all_device));
 		aif_table_number(to, s->device);
-		aif_table_number(to, s->device / s->calls);
+		aif_table_number(to, s->device / AIF_MAX(s->calls, UINT64_C(1)));
 		aif_table_number(to, s->error);
 		aif_table_number(to, s->calls);
 		if (t->r->o->by != AIF_REPORT_BY_NAME)
@@ -383,6 +423,8 @@ static int fill_timed(struct aif_report *r)
 
 	if (!e && r->o->by == AIF_REPORT_BY_STACK)
 		e = aif_stack_names_new(r->names, r->o->detail, &t.stack_names);
+	if (!e)
+		e = aif_range_labels_make(r->p, &t.labels);
 	if (!e) {
 		aif_op_tree_add_device(&r->ops, &r->timeline,
 				       r->kernel.is_set ? aif_report_has_exec : NULL, r);
@@ -391,6 +433,7 @@ static int fill_timed(struct aif_report *r)
 	if (!e)
 		e = print(&t);
 	aif_stack_names_free(t.stack_names);
+	aif_range_labels_finish(&t.labels);
 	aif_map_finish(&t.names);
 	aif_map_finish(&t.rests);
 	aif_map_finish(&t.ids);

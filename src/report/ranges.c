@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --ranges: what the program itself marked (record_function, NVTX), by name: how long, and what was launched in it. */
 #include "report/ops.h"
+#include "report/range_labels.h"
 
 #include <errno.h>
 
@@ -15,23 +16,67 @@ static const struct aif_table_column columns[] = {
 
 struct sums {
 	uint64_t cpu, calls, min, max, device, others;
-	uint32_t name, process;
+	uint32_t label, process;
 };
+
+/* The rows while they are summed up. */
+struct table {
+	struct sums *sums;
+	size_t len, cap;
+	struct aif_map ids; /* process << 32 | label -> row */
+	struct aif_range_labels labels;
+};
+
+/* Returns the row of a label, AIF_NONE when memory runs out. */
+static uint32_t row_of(struct table *t, uint32_t process, uint32_t label)
+{
+	uint64_t key = (uint64_t)process << 32 | label, id;
+
+	if (aif_map_get(&t->ids, key, &id))
+		return (uint32_t)id;
+	if (label == AIF_STR_NONE ||
+	    aif_grow(&t->sums, &t->cap, t->len + 1, sizeof(*t->sums)) < 0 ||
+	    aif_map_put(&t->ids, key, t->len) < 0)
+		return AIF_NONE;
+	t->sums[t->len] = (struct sums){.min = UINT64_MAX, .label = label, .process = process};
+	return (uint32_t)t->len++;
+}
+
+/* Adds the time of replayed graphs' nodes to the instructions that made them: they were launched in the graph's range,
+ * which has it, too. */
+static int add_nodes(struct table *t, const struct aif_report *r)
+{
+	for (size_t i = 0; i < r->timeline.execs_len; i++) {
+		const struct aif_timeline_exec *x = &r->timeline.execs[i];
+		uint32_t label = x->graph && aif_report_has_exec(r, x)
+					 ? aif_range_label_of_exec(&t->labels, x)
+					 : AIF_STR_NONE,
+			 row;
+
+		if (label == AIF_STR_NONE)
+			continue;
+		row = row_of(t, x->process, label);
+		if (row == AIF_NONE)
+			return -ENOMEM;
+		t->sums[row].device += aif_op_tree_device_ns(x);
+	}
+	return 0;
+}
 
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	bool (*keep)(const void *, const struct aif_timeline_exec *) =
 		r->kernel.is_set ? aif_report_has_exec : NULL;
-	struct aif_map ids = {0};
-	struct sums *sums = NULL;
+	struct table t = {0};
 	uint64_t others_ns = 0;
-	size_t len = 0, cap = 0;
-	uint32_t *row_of = malloc((r->ops.len + 1) * sizeof(*row_of));
+	uint32_t *rows = malloc((r->ops.len + 1) * sizeof(*rows));
 	uint64_t *errors = NULL;
-	int e = row_of ? 0 : -ENOMEM;
+	int e = rows ? 0 : -ENOMEM;
 
 	(void)err;
 	aif_op_tree_add_device(&r->ops, &r->timeline, keep, r);
+	if (!e)
+		e = aif_range_labels_make(r->p, &t.labels);
 	if (!e)
 		e = aif_op_tree_add_others(&r->ops, r->p, &r->timeline, AIF_OP_RANGE, keep, r);
 	for (size_t i = 0; i < r->ops.len && !e; i++)
@@ -42,50 +87,50 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		const struct aif_op *o = &r->ops.ops[i];
 		uint32_t process =
 			o->thread == AIF_NONE ? AIF_NONE : r->p->threads[o->thread].process;
-		uint64_t key = (uint64_t)process << 32 | o->name, id, ns = aif_op_ns(o);
+		uint64_t ns = aif_op_ns(o);
+		struct sums *sum;
 
-		row_of[i] = AIF_NONE;
+		rows[i] = AIF_NONE;
 		if (o->kind != AIF_OP_RANGE || o->twin != AIF_NONE)
 			continue;
-		if (!aif_map_get(&ids, key, &id)) {
-			id = len;
-			if (aif_grow(&sums, &cap, len + 1, sizeof(*sums)) < 0 ||
-			    aif_map_put(&ids, key, id) < 0) {
-				e = -ENOMEM;
-				break;
-			}
-			sums[len++] = (struct sums){
-				.min = UINT64_MAX, .name = o->name, .process = process};
+		rows[i] = row_of(&t, process, aif_range_label(&t.labels, o->name, o->shapes));
+		if (rows[i] == AIF_NONE) {
+			e = -ENOMEM;
+			break;
 		}
-		row_of[i] = (uint32_t)id;
-		sums[id].cpu += ns;
-		sums[id].calls++;
-		sums[id].min = AIF_MIN(sums[id].min, ns);
-		sums[id].max = AIF_MAX(sums[id].max, ns);
-		sums[id].device += o->device_all_ns + r->ops.others[i].ns;
-		sums[id].others += r->ops.others[i].ns;
+		sum = &t.sums[rows[i]];
+		sum->cpu += ns;
+		sum->calls++;
+		sum->min = AIF_MIN(sum->min, ns);
+		sum->max = AIF_MAX(sum->max, ns);
+		sum->device += o->device_all_ns + r->ops.others[i].ns;
+		sum->others += r->ops.others[i].ns;
 	}
-	errors = calloc(len + 1, sizeof(*errors));
 	if (!e)
-		e = errors ? aif_op_errors(r, row_of, NULL, len, errors) : -ENOMEM;
-	for (size_t i = 0; i < len && !e; i++) {
-		const struct sums *s = &sums[i];
+		e = add_nodes(&t, r);
+	errors = calloc(t.len + 1, sizeof(*errors));
+	if (!e)
+		e = errors ? aif_op_errors(r, rows, NULL, t.len, errors) : -ENOMEM;
+	for (size_t i = 0; i < t.len && !e; i++) {
+		const struct sums *s = &t.sums[i];
+		uint64_t calls = AIF_MAX(s->calls, UINT64_C(1));
 
 		aif_table_number(&r->t, s->cpu);
 		aif_table_number(&r->t, s->calls);
-		aif_table_number(&r->t, s->cpu / s->calls);
-		aif_table_number(&r->t, s->min);
+		aif_table_number(&r->t, s->cpu / calls);
+		aif_table_number(&r->t, s->calls ? s->min : 0);
 		aif_table_number(&r->t, s->max);
 		aif_table_number(&r->t, s->device);
-		aif_table_number(&r->t, s->device / s->calls);
+		aif_table_number(&r->t, s->device / calls);
 		aif_table_number(&r->t, errors[i]);
 		aif_table_number(&r->t, s->others);
 		aif_report_process_cell(r, s->process);
-		aif_table_text(&r->t, s->name == AIF_NONE ? "" : aif_profile_str(r->p, s->name));
+		aif_table_text(&r->t, aif_range_label_text(&t.labels, s->label));
 	}
-	aif_map_finish(&ids);
-	free(sums);
-	free(row_of);
+	aif_range_labels_finish(&t.labels);
+	aif_map_finish(&t.ids);
+	free(t.sums);
+	free(rows);
 	free(errors);
 	return e ? e : aif_table_sort(&r->t, 0);
 }

@@ -24,10 +24,13 @@ static const struct aif_nvtx_schema *find_schema(void *arg, uint32_t domain, uin
 static const char *find_registered(void *arg, uint64_t handle)
 {
 	struct aif_nvtx *x = arg;
+	uint32_t name = aif_nvtx_string_of(&x->tables, (const void *)(uintptr_t)handle);
 	size_t len;
 
-	return aif_nvtx_name_text(
-		&x->tables, aif_nvtx_string_of(&x->tables, (const void *)(uintptr_t)handle), &len);
+	/* Without the domain, which the range's name has. */
+	return name == AIF_NVTX_NAME_NONE
+		       ? NULL
+		       : aif_nvtx_name_text(&x->tables, name, &len) + x->tables.names[name].prefix;
 }
 
 /* A string that a payload points to: what a schema says of it may be wrong. */

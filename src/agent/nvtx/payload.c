@@ -30,7 +30,7 @@ static const struct {
 #define TEXT_TYPE      UINT64_C(75)
 #define TEXT_UTF8_TYPE UINT64_C(76)
 
-/* Longer strings within a payload are cut. */
+/* Longer strings within a payload are cut; registered ones only by the text's end: XLA's first is a stack of Python's. */
 #define STRING_MAX 200
 
 static void copy_name(char to[AIF_NVTX_FIELD_NAME], const char *from)
@@ -251,7 +251,7 @@ static void put_value(struct writing *x, const struct aif_nvtx_field *f, const u
 		text = x->w->registered(x->w->arg, unsigned_at(data, size));
 		if (text) {
 			put_field(x, f->name);
-			put(x, "%.*s", STRING_MAX, text);
+			put(x, "%.*s", AIF_NVTX_TEXT, text);
 		}
 		break;
 	default:

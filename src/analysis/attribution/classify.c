@@ -152,6 +152,7 @@ static int classify_execution(struct classifying *x, const struct aif_exec_row *
 	const struct aif_loaded_launch *launch = NULL;
 	struct aif_run run = {.process = e->process, .device = e->device};
 	int64_t start, end, launched_at = 0;
+	uint32_t range;
 	uint64_t i;
 	int r;
 
@@ -169,7 +170,9 @@ static int classify_execution(struct classifying *x, const struct aif_exec_row *
 		return r;
 	if (e->device == AIF_NONE || !aif_selection_keeps(s->sel->processes, e->process) ||
 	    !aif_selection_keeps(s->sel->devices, e->device) ||
-	    !aif_selection_keeps_moment(s->sel, launch ? launch->thread : AIF_NONE, launched_at))
+	    !aif_selection_keeps(s->sel->threads, launch ? launch->thread : AIF_NONE) ||
+	    !aif_selection_exec_range(s->sel, launch ? launch->thread : AIF_NONE, launched_at,
+				      e->process, e->graph, e->node, &range))
 		return 0;
 	end = aif_timeline_map_after(l->timeline, e->clock, e->process, e->end, start, NULL);
 	x->c->started_before_launch += launch && start < launched_at;
@@ -180,8 +183,7 @@ static int classify_execution(struct classifying *x, const struct aif_exec_row *
 	    (start != end || start < (int64_t)s->from || start > (int64_t)s->to))
 		return 0;
 	x->c->executions_unjoined += !launch;
-	r = add_run(x, e, launch,
-		    launch ? aif_selection_range(s->sel, launch->thread, launched_at) : 0, &run);
+	r = add_run(x, e, launch, range, &run);
 	if (r < 0)
 		return r;
 	if (launch) {

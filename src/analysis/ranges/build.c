@@ -1,43 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/range_index.h"
+#include "analysis/ranges/building.h"
+#include "analysis/ranges/xla.h"
 
-#include "analysis/time.h"
 #include "profile/file.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct range {
-	int64_t start, end;
-	uint32_t thread, order;
-	uint32_t name; /* string of the profile; later in the index's names */
-	bool is_kept;
-};
-
-struct building {
-	const struct aif_profile *p;
-	struct aif_timeline *timeline;
-	struct aif_range_index *x;
-	struct range *ranges;
-	size_t len, cap;
-	struct aif_map chain_ids; /* parent, name, kept -> chain */
-	struct range open[AIF_RANGE_CHAIN];
-	uint32_t chains[AIF_RANGE_CHAIN]; /* up to each of .open */
-	unsigned depth;
-};
-
 static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
 {
-	struct building *b = arg;
+	struct aif_range_building *b = arg;
 
 	if (b->len + n >= AIF_NONE ||
 	    aif_grow(&b->ranges, &b->cap, b->len + n, sizeof(*b->ranges)) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_op_row *row = &rows[i];
-		struct range r = {
-			.thread = row->thread, .order = (uint32_t)b->len, .name = row->name};
+		struct aif_range r = {.thread = row->thread,
+				      .order = (uint32_t)b->len,
+				      .name = row->name,
+				      .payload = row->shapes};
 		uint32_t process;
 
 		if (row->kind != AIF_OP_RANGE || row->thread == AIF_NONE || row->name == AIF_NONE)
@@ -54,7 +37,7 @@ static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
 /* Orders ranges by thread and begin, outer ones first. */
 static int by_start(const void *a, const void *b)
 {
-	const struct range *x = a, *y = b;
+	const struct aif_range *x = a, *y = b;
 
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
@@ -81,7 +64,7 @@ static void put_without_numbers(const char *text, struct aif_buf *b)
 }
 
 /* Finds for each name what the index calls it. variants: by id of the text without numbers, how many names have it. */
-static int find_names(struct building *b, const uint32_t *strings, size_t n,
+static int find_names(struct aif_range_building *b, const uint32_t *strings, size_t n,
 		      aif_range_is_kept *keep, void *arg, struct aif_map *kept)
 {
 	struct aif_strset shorts = {0};
@@ -117,63 +100,160 @@ static int find_names(struct building *b, const uint32_t *strings, size_t n,
 	return r;
 }
 
-static int name_ranges(struct building *b, aif_range_is_kept *keep, void *arg)
+static int element_add(struct aif_range_building *b, uint32_t name, enum aif_range_kind kind,
+		       bool is_kept)
 {
-	struct aif_map names = {0};
+	if (name == AIF_STR_NONE ||
+	    aif_grow(&b->elements, &b->elements_cap, b->elements_len + 1, sizeof(*b->elements)) < 0)
+		return -ENOMEM;
+	b->elements[b->elements_len++] = (struct aif_range_element){name, (uint8_t)kind, is_kept};
+	return 0;
+}
+
+/* Adds the elements of a range of XLA's. -ENOENT: it is none. */
+static int read_xla(struct aif_range_building *b, const struct aif_range *range,
+		    aif_range_is_kept *keep, void *arg, struct aif_range_name *ret)
+{
+	const char *name = aif_profile_str(b->p, range->name);
+	struct aif_xla_range x;
+	int r = aif_xla_read(
+		name, range->payload == AIF_NONE ? "" : aif_profile_str(b->p, range->payload), &x);
+	bool is_kept = !r && keep && keep(arg, name);
+
+	for (size_t i = 0; i < x.len && !r; i++) {
+		const char *text = aif_xla_text(&x, i);
+
+		r = element_add(b, aif_strset_puts(&b->x->names, text), x.frames[i].kind,
+				is_kept || (keep && keep(arg, text)));
+	}
+	if (!r) {
+		ret->len = (uint32_t)x.len;
+		ret->is_thunk = x.is_thunk;
+		b->has_thunks |= x.is_thunk;
+	}
+	aif_xla_finish(&x);
+	return r;
+}
+
+/* Gives each range its elements; ranges of one name and payload have the same. */
+static int name_ranges(struct aif_range_building *b, aif_range_is_kept *keep, void *arg)
+{
+	struct aif_map names = {0}, kept = {0};
 	uint32_t *strings = malloc((b->len + 1) * sizeof(*strings));
 	size_t n = 0;
 	int r = strings ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < b->len && !r; i++) {
-		if (aif_map_get(&names, b->ranges[i].name, NULL))
-			continue;
-		strings[n++] = b->ranges[i].name;
-		r = aif_map_put(&names, b->ranges[i].name, 0);
+		struct aif_range *range = &b->ranges[i];
+		uint64_t key = (uint64_t)range->name << 32 | range->payload, id, seen;
+		struct aif_range_name name = {.first = (uint32_t)b->elements_len,
+					      .string = range->name,
+					      .payload = range->payload};
+
+		if (!aif_map_get(&names, key, &id)) {
+			id = b->names_len;
+			r = read_xla(b, range, keep, arg, &name);
+			if (r == -ENOENT) {
+				r = 0;
+				if (!aif_map_get(&kept, range->name, &seen)) {
+					strings[n++] = range->name;
+					r = aif_map_put(&kept, range->name, 0);
+				}
+			}
+			if (!r && (aif_grow(&b->names, &b->names_cap, b->names_len + 1,
+					    sizeof(*b->names)) < 0 ||
+				   aif_map_put(&names, key, id) < 0))
+				r = -ENOMEM;
+			if (!r)
+				b->names[b->names_len++] = name;
+		}
+		range->name = (uint32_t)id;
 	}
 	if (!r)
-		r = find_names(b, strings, n, keep, arg, &names);
-	for (size_t i = 0; i < b->len && !r; i++) {
+		r = find_names(b, strings, n, keep, arg, &kept);
+	for (size_t i = 0; i < b->names_len && !r; i++) {
 		uint64_t found = 0;
 
-		aif_map_get(&names, b->ranges[i].name, &found);
-		b->ranges[i].name = (uint32_t)(found >> 1);
-		b->ranges[i].is_kept = found & 1;
+		if (b->names[i].len)
+			continue;
+		aif_map_get(&kept, b->names[i].string, &found);
+		b->names[i].first = (uint32_t)b->elements_len;
+		b->names[i].len = 1;
+		r = element_add(b, (uint32_t)(found >> 1), AIF_RANGE_PLAIN, found & 1);
 	}
 	aif_map_finish(&names);
+	aif_map_finish(&kept);
 	free(strings);
 	return r;
 }
 
 /* ---- moments --------------------------------------------------------------------------------- */
 
-static int chain_of(struct building *b, uint32_t parent, const struct range *range, uint32_t *ret)
+static int chain_of_element(struct aif_range_building *b, uint32_t parent,
+			    const struct aif_range_element *e, bool in_graph, uint32_t *ret)
 {
 	struct aif_range_index *x = b->x;
-	bool is_kept = range->is_kept || (parent != AIF_NONE && x->chains[parent].is_kept);
-	uint64_t key = (uint64_t)parent << 32 | (uint64_t)range->name << 1 | is_kept, id;
+	const struct aif_range_chain *around = parent == AIF_NONE ? NULL : &x->chains[parent];
+	bool is_kept = e->is_kept || (around && around->is_kept);
+	uint64_t key = (uint64_t)parent << 32 | (uint64_t)e->name << 5 | (uint64_t)e->kind << 2 |
+		       in_graph << 1 | is_kept,
+		 id;
+	uint16_t depth = around ? around->depth + 1 : 0;
 
+	if (depth >= AIF_RANGE_DEPTH) {
+		*ret = parent;
+		return 0;
+	}
 	if (aif_map_get(&b->chain_ids, key, &id)) {
 		*ret = (uint32_t)id;
 		return 0;
 	}
-	if (x->chains_len >= AIF_NONE - 1 ||
+	if (x->chains_len >= AIF_NONE - 1 || e->name >= UINT32_MAX >> 5 ||
 	    aif_grow(&x->chains, &x->chains_cap, x->chains_len + 1, sizeof(*x->chains)) < 0 ||
 	    aif_map_put(&b->chain_ids, key, x->chains_len) < 0)
 		return -ENOMEM;
-	x->chains[x->chains_len] = (struct aif_range_chain){parent, range->name, is_kept};
+	x->chains[x->chains_len] = (struct aif_range_chain){.parent = parent,
+							    .name = e->name,
+							    .depth = depth,
+							    .kind = e->kind,
+							    .is_kept = is_kept,
+							    .in_graph = in_graph};
 	*ret = (uint32_t)x->chains_len++;
 	return 0;
 }
 
+/* op_name begins with what names the module: "jit(update)" is not said twice. */
+static bool is_said(const struct aif_range_index *x, uint32_t chain,
+		    const struct aif_range_element *e)
+{
+	for (; chain != AIF_NONE && e->kind == AIF_RANGE_SCOPE; chain = x->chains[chain].parent)
+		if (x->chains[chain].kind == AIF_RANGE_MODULE)
+			return x->chains[chain].name == e->name;
+	return false;
+}
+
+int aif_range_chain_of(struct aif_range_building *b, uint32_t parent, uint32_t name, bool in_graph,
+		       uint32_t *ret)
+{
+	const struct aif_range_name *n = &b->names[name];
+	int r = 0;
+
+	*ret = parent;
+	for (uint32_t i = 0; i < n->len && !r; i++)
+		if (i || !is_said(b->x, parent, &b->elements[n->first]))
+			r = chain_of_element(b, *ret, &b->elements[n->first + i], in_graph, ret);
+	return r;
+}
+
 /* Renews the chains from .open[i] on, and says so from `at` on. */
-static int moment_add(struct building *b, unsigned i, int64_t at, size_t first)
+static int moment_add(struct aif_range_building *b, unsigned i, int64_t at, size_t first)
 {
 	struct aif_range_index *x = b->x;
 	uint32_t chain = i ? b->chains[i - 1] : AIF_NONE;
 	int r = 0;
 
 	for (; i < b->depth && !r; i++) {
-		r = chain_of(b, chain, &b->open[i], &b->chains[i]);
+		r = aif_range_chain_of(b, chain, b->open[i].name, false, &b->chains[i]);
 		chain = b->chains[i];
 	}
 	if (r)
@@ -189,7 +269,7 @@ static int moment_add(struct building *b, unsigned i, int64_t at, size_t first)
 }
 
 /* Ends the open ranges that end until then, in order. */
-static int end_until(struct building *b, int64_t until, size_t first)
+static int end_until(struct aif_range_building *b, int64_t until, size_t first)
 {
 	int r = 0;
 
@@ -210,7 +290,7 @@ static int end_until(struct building *b, int64_t until, size_t first)
 	return r;
 }
 
-static int add_thread(struct building *b, const struct range *ranges, size_t n)
+static int add_thread(struct aif_range_building *b, const struct aif_range *ranges, size_t n)
 {
 	size_t first = b->x->moments_len;
 	int r = 0;
@@ -226,7 +306,7 @@ static int add_thread(struct building *b, const struct range *ranges, size_t n)
 	return r ? r : end_until(b, INT64_MAX, first);
 }
 
-static int add_moments(struct building *b)
+static int add_moments(struct aif_range_building *b)
 {
 	struct aif_range_index *x = b->x;
 	size_t at = 0;
@@ -254,7 +334,7 @@ static int add_moments(struct building *b)
 int aif_range_index_make(const struct aif_profile *p, aif_range_is_kept *keep, void *arg,
 			 struct aif_range_index *ret)
 {
-	struct building b = {.p = p, .x = ret};
+	struct aif_range_building b = {.p = p, .x = ret};
 	int r;
 
 	*ret = (struct aif_range_index){0};
@@ -265,9 +345,13 @@ int aif_range_index_make(const struct aif_profile *p, aif_range_is_kept *keep, v
 		r = name_ranges(&b, keep, arg);
 	if (!r)
 		r = add_moments(&b);
+	if (!r && b.has_thunks)
+		r = aif_range_graphs(&b);
 	aif_timeline_free(b.timeline);
 	aif_map_finish(&b.chain_ids);
 	free(b.ranges);
+	free(b.names);
+	free(b.elements);
 	return r;
 }
 
@@ -277,6 +361,10 @@ void aif_range_index_finish(struct aif_range_index *x)
 	free(x->chains);
 	free(x->moments);
 	free(x->first);
+	free(x->commands);
+	aif_map_finish(&x->graphs);
+	aif_map_finish(&x->nodes);
+	aif_map_finish(&x->placed);
 	*x = (struct aif_range_index){0};
 }
 
