@@ -50,7 +50,8 @@ static bool read_environment(struct aif_environment *env)
 	if (standby && *standby == '/' && strlen(standby) < sizeof(env->standby))
 		strcpy(env->standby, standby);
 	env->level = level && !strcmp(level, "off") ? AIF_LEVEL_OFF : AIF_LEVEL_GRAPHS;
-	env->children = is_set(AIF_ENV_CHILDREN);
+	env->at_once = is_set(AIF_ENV_CPU);
+	env->children = env->at_once || is_set(AIF_ENV_CHILDREN);
 	strncpy(env->runtime, runtime ? runtime : "", sizeof(env->runtime) - 1);
 	return *env->socket || *env->standby;
 }

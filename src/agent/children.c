@@ -11,7 +11,7 @@ static void *join(void *arg)
 {
 	(void)arg;
 	aif_helper_name_thread();
-	aif_standby_sleep(AIF_CHILD_AGE_NS);
+	aif_standby_sleep(aif_agent.env.at_once ? AIF_CHILD_AT_ONCE_NS : AIF_CHILD_AGE_NS);
 	/* A filter of system calls may have come meanwhile. */
 	if (!aif_sandbox_may_be_on())
 		(void)aif_agent_start_without_device();

@@ -51,6 +51,7 @@ struct aif_environment {
 	char standby[AIF_STANDBY_DIR_MAX]; /* "" = not on standby */
 	enum aif_standby_level level;
 	bool children;        /* meet the recorder without a runtime, too */
+	bool at_once;         /* and do so as soon as the process starts */
 	char nvtx_taken[256]; /* injection.h: another tool's library; "" = none, or reported */
 };
 

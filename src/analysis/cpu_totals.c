@@ -198,6 +198,30 @@ void aif_cpu_totals_finish(struct aif_cpu_totals *t)
 	*t = (struct aif_cpu_totals){0};
 }
 
+uint64_t aif_cpu_span_ns(const struct aif_profile *p, const struct aif_selection *sel,
+			 const struct aif_cpu_totals *by_thread)
+{
+	uint64_t from = UINT64_MAX, to = 0, length = p->end_ns - p->start_ns;
+
+	for (size_t i = 0; i < by_thread->stacks_len; i++) {
+		uint32_t thread = by_thread->stacks[i].thread,
+			 process = thread == AIF_NONE ? AIF_NONE : p->threads[thread].process;
+
+		if (process == AIF_NONE)
+			continue;
+		from = AIF_MIN(from, AIF_MAX(p->processes[process].start_ns, p->start_ns));
+		to = AIF_MAX(to, p->processes[process].end_ns ? p->processes[process].end_ns
+							      : p->end_ns);
+	}
+	from = from < p->start_ns || from > p->end_ns ? 0 : from - p->start_ns;
+	to = to <= p->start_ns ? length : AIF_MIN(to - p->start_ns, length);
+	if (sel && sel->from_ns)
+		from = AIF_MAX(from, sel->from_ns);
+	if (sel && sel->to_ns)
+		to = AIF_MIN(to, sel->to_ns);
+	return to > from ? to - from : 0;
+}
+
 /* Later than that the first sample is worth a word. */
 #define LATE_NS AIF_NS_PER_S
 

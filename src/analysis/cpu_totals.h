@@ -53,6 +53,11 @@ int aif_cpu_totals_by_thread(const struct aif_profile *p, const struct aif_selec
 			     struct aif_cpu_totals *ret, struct aif_err *err);
 void aif_cpu_totals_finish(struct aif_cpu_totals *t);
 
+/* Returns the length in ns of the time that processes with samples span, from the first start to the last end, in the part
+ * that `sel` (NULL: all) chooses. by_thread: of aif_cpu_totals_by_thread(). */
+uint64_t aif_cpu_span_ns(const struct aif_profile *p, const struct aif_selection *sel,
+			 const struct aif_cpu_totals *by_thread);
+
 /* "3.2 s on CPU in 4 threads, 317 samples at 99 Hz, from 16.6 s on; 1.5 s waiting for devices": how it was measured belongs
  * to what was. "1.5 s waiting for devices in 4 threads" where there are no samples. */
 void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals *t,

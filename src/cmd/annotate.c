@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/annotate.h"
 
+#include "analysis/cpu_totals.h"
 #include "cmd/selection.h"
 #include "cmd/command.h"
 #include "cmd/disassembler.h"
@@ -9,20 +10,36 @@
 
 #include <errno.h>
 
+enum { OF_NOT_GIVEN = -1, OF_DEVICE, OF_CPU };
+
 struct values {
 	const char *input;
+	int of;
 	uint32_t min_ppm;
 };
 
 #define AT(field) offsetof(struct values, field)
 static const struct aif_opt opts[] = {
 	{'i', "input", "FILE", AIF_OPT_STRING, AT(input), 0, "the profile (aiflame.data)"},
+	{0, "of", "device|cpu", AIF_OPT_CHOICE, AT(of), 0,
+	 "kernels on devices, or functions on CPUs (device, where anything ran on one)"},
 	{0, "min", "PCT", AIF_OPT_PERCENT, AT(min_ppm), 0,
 	 "hide lines and instructions with a smaller share of the kernel's samples; 0 shows "
 	 "all (0.5)"},
 	{0},
 };
-static const struct values defaults = {.min_ppm = 5000};
+static const struct values defaults = {.min_ppm = 5000, .of = OF_NOT_GIVEN};
+
+/* True if nothing ran on a device and threads were sampled. */
+static bool has_only_cpu(const struct aif_view *view)
+{
+	struct aif_cpu_totals cpu = {0};
+	bool has = !view->attribution.rows_len && !view->profile.devices_len &&
+		   aif_cpu_totals(&view->profile, NULL, &cpu, NULL) == 0 && cpu.samples;
+
+	aif_cpu_totals_finish(&cpu);
+	return has;
+}
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
@@ -43,7 +60,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		return AIF_EXIT_USAGE;
 	if (aif_view_open(&view, path, err) == 0) {
 		aif_view_report_cut(path, &view.profile);
-		if (aif_annotate_write(&view.names, &view.attribution, &o, &out, err) == 0 &&
+		bool of_cpu = v->of == OF_CPU || (v->of == OF_NOT_GIVEN && has_only_cpu(&view));
+
+		if ((of_cpu ? aif_annotate_cpu_write(&view.names, &o, &out, err)
+			    : aif_annotate_write(&view.names, &view.attribution, &o, &out, err)) ==
+			    0 &&
 		    aif_profile_check(&view.profile, path, err) == 0)
 			status = aif_view_print_text(&out, err);
 	}
@@ -68,6 +89,8 @@ const struct aif_command aif_command_annotate = {
 		"sampled threads waited for and the instruction that causes the wait:\n"
 		"`long_scoreboard 80 % waits for +0x0120 LDG`. aiflame report --stalls explains\n"
 		"the reasons. `...` stands for instructions with few samples (--min).\n\n"
+		"Of a program that used no device, or with --of cpu, KERNEL names functions on CPUs:\n"
+		"their lines and, recorded with --cpu, their instructions, with their CPU time.\n\n"
 		"The profile has the text of source lines of programs that were built from source\n"
 		"at run time. Operands of NVIDIA's instructions come from nvdisasm, which is\n"
 		"searched in $PATH, $CUDA_HOME/bin, /usr/local/cuda/bin and the Triton package of\n"
@@ -77,6 +100,7 @@ const struct aif_command aif_command_annotate = {
 		"a terminal, not in pipes and files.",
 	.examples =
 		"aiflame annotate matmul\tthe kernels with matmul in their names\n"
+		"aiflame annotate --of cpu '^step' run.data\ta function of the program itself\n"
 		"aiflame annotate '^gemm$' run.data --min 0\tone kernel, each of its instructions\n",
 	.opts = opts,
 	.defaults = &defaults,

@@ -81,6 +81,19 @@ static int read_file(const char *path, struct aif_buf *ret, struct aif_err *err)
 	return err->code;
 }
 
+/* Adds the budgets of a gate that was given none. */
+static int add_defaults(const struct values *v, const char *metric, struct aif_budgets *ret,
+			struct aif_err *err)
+{
+	struct aif_buf text = {0};
+	int r;
+
+	aif_buf_printf(&text, "time +%.4g%%\n%s +%.4g%%", v->margin / 1e4, metric, v->margin / 1e4);
+	r = aif_budgets_add_text(ret, aif_buf_str(&text), "--margin", err);
+	aif_buf_finish(&text);
+	return r;
+}
+
 static int read_budgets(const struct values *v, struct aif_budgets *ret, struct aif_err *err)
 {
 	struct aif_buf text = {0};
@@ -91,12 +104,8 @@ static int read_budgets(const struct values *v, struct aif_budgets *ret, struct 
 					 err);
 	for (size_t i = 0; v->budget[i] && !r; i++)
 		r = aif_budgets_add(ret, v->budget[i], "--budget", err);
-	if (!r && !v->budgets && !v->budget[0]) {
-		aif_buf_clear(&text);
-		aif_buf_printf(&text, "time +%.4g%%\ndevice +%.4g%%", v->margin / 1e4,
-			       v->margin / 1e4);
-		r = aif_budgets_add_text(ret, aif_buf_str(&text), "--margin", err);
-	}
+	if (!r && !v->budgets && !v->budget[0])
+		r = add_defaults(v, "device", ret, err);
 	if (!r && !ret->len)
 		r = aif_err_set(err, -EINVAL, "%s: no budget in it", v->budgets);
 	aif_buf_finish(&text);
@@ -351,6 +360,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		status = require_commands(v);
 	if (!r && !status) {
 		r = aif_sides_compare(words, v->baselines, &o, &s, err);
+		/* Programs without a device have CPU time in its place. */
+		if (!r && !v->budgets && !v->budget[0] && aif_compare_run(&s.c, 0)->is_cpu) {
+			aif_budgets_finish(&budgets);
+			r = add_defaults(v, "cpu", &budgets, err);
+		}
 		status = !r             ? judge(v, &s.c, &budgets, err)
 			 : r == -ENOMEM ? AIF_EXIT_FAILURE
 					: not_compared(v, words, err);
@@ -371,7 +385,7 @@ const struct aif_command aif_command_gate = {
 		"    kernel:/gemm/ +5% +20us     stack:/attention/ +5% launches 0\n"
 		"    tok_s -2%                   busy >= 60%           time <= 12ms\n\n"
 		"Where a percentage and an amount are given, both must be exceeded. Metrics are time,\n"
-		"device, idle, communication, copies, launches and bytes, a step or other unit each;\n"
+		"device, cpu, idle, communication, copies, launches and bytes, a step or other unit each;\n"
 		"kernel:/RE/ and stack:/RE/, the time of kernels, or under functions, operators or\n"
 		"ranges; busy; and names given by --metric.\n\n"
 		"A budget is exceeded if the change reaches it and is no chance, over all budgets\n"
@@ -381,7 +395,7 @@ const struct aif_command aif_command_gate = {
 		"The exit status is 0: all are kept; 3: one is exceeded; 4: cannot tell; 5: what\n"
 		"--require names failed.",
 	.examples =
-		"aiflame gate old new\tby the default budgets: time and device +3%\n"
+		"aiflame gate old new\tby the default budgets: time and device (or CPU) +3%\n"
 		"aiflame gate --budgets perf.budgets old new\tby those of a file\n"
 		"aiflame gate --format junit old new >gate.xml\tfor a CI server\n"
 		"aiflame gate --metric r={}.json:.tok_s --budget 'r -2%' old new\twith values from files\n",

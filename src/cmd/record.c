@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OVERHEAD_NOT_GIVEN = UINT32_MAX };
+enum { OVERHEAD_NOT_GIVEN = UINT32_MAX, CPU_RATE_NOT_GIVEN = UINT32_MAX };
 /* Events are written some milliseconds after they happened: of 2 s at 10,000 launches a second
  * --keep 1ms kept none, 20ms some. */
 enum { LEAST_KEEP_NS = 100000000 };
@@ -35,7 +35,7 @@ struct values {
 static const struct values defaults = {
 	.record = {.output = "aiflame.data",
 		   .device_rate = AIF_RECORD_DEFAULT_RATE,
-		   .cpu_rate = AIF_RECORD_DEFAULT_CPU_RATE,
+		   .cpu_rate = CPU_RATE_NOT_GIVEN,
 		   .overhead_ppm = OVERHEAD_NOT_GIVEN},
 };
 
@@ -82,7 +82,8 @@ static const struct aif_opt opts[] = {
 	 "of a metric group, separated by commas, or default (docs/counters.md). --counters "
 	 "help lists the groups, help,GROUP the metrics of one"},
 	{'F', "cpu-rate", "HZ", AIF_OPT_COUNT, AT(cpu_rate), 0,
-	 "CPU samples for each second of a thread's CPU time; 0 for none, and no waits (99)"},
+	 "CPU samples for each second of a thread's CPU time; 0 for none, and no waits (99; with "
+	 "--cpu 999)"},
 	{0, "wall", NULL, AIF_OPT_FLAG, AT(wall), 0,
 	 "take CPU samples by the wall clock, waits included; system calls of the command "
 	 "may fail with EINTR"},
@@ -95,6 +96,9 @@ static const struct aif_opt opts[] = {
 	 "and Level Zero (auto); of CUDA, too, which is not measured on a GPU yet (on); none (off)"},
 	{0, "device-lines", NULL, AIF_OPT_FLAG, AT(device_lines), 0,
 	 "ask the device compiler for line information"},
+	{0, "cpu", NULL, AIF_OPT_FLAG, AT(cpu), 0,
+	 "record CPU time, whether a device is used or not: of the command and all that it starts, from "
+	 "their start on"},
 	{0, "children", NULL, AIF_OPT_FLAG, AT(children), 0,
 	 "CPU samples also of processes that use no device: programs that the command starts, and what "
 	 "recorded processes fork, such as data loaders' workers"},
@@ -300,6 +304,13 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    MAX_DEVICE_RATE);
 		return AIF_EXIT_USAGE;
 	}
+	if (o.cpu_rate == CPU_RATE_NOT_GIVEN)
+		o.cpu_rate = o.cpu ? AIF_RECORD_CPU_ONLY_RATE : AIF_RECORD_DEFAULT_CPU_RATE;
+	if (o.cpu && !o.cpu_rate) {
+		aif_err_set(err, -1, "record: --cpu and --cpu-rate 0 exclude each other; give one");
+		return AIF_EXIT_USAGE;
+	}
+	o.children |= o.cpu;
 	if (o.cpu_rate > 10000) {
 		aif_err_set(err, -1, "record: --cpu-rate: give at most 10000 samples a second");
 		return AIF_EXIT_USAGE;
@@ -360,6 +371,10 @@ const struct aif_command aif_command_record = {
 		"With -p or -a, and no command, processes are recorded that were started with the\n"
 		"variables that `aiflame env` prints. They go on when the recording ends: by\n"
 		"Ctrl-C, --duration, `aiflame ctl stop`, or when all named processes have ended.\n\n"
+		"With --cpu a program needs no device: the threads of the command and of all that\n"
+		"it starts are sampled 999 times for each second of their CPU time, unprivileged,\n"
+		"with C, C++ and Python stacks: aiflame report --cpu, aiflame why. System calls are\n"
+		"not interrupted; a sample weighs all CPU time since the last one (docs/cpu.md).\n\n"
 		"With --children, processes that use no device are sampled on CPUs, too, from 0.1 s\n"
 		"after their start: what the command starts, and what recorded processes fork.\n"
 		"With -p and -a: what they fork from then on. A forked child gets a thread of the\n"
@@ -373,6 +388,7 @@ const struct aif_command aif_command_record = {
 		    "aiflame record -o run.data --device-rate 4999 ./a.out 512\tmore samples\n"
 		    "aiflame record --counters help\twhat --counters may name here\n"
 		    "aiflame record --children python train.py\tdata loaders' workers, too\n"
+		    "aiflame record --cpu ./train\ta program without a device\n"
 		    "aiflame record -p 4711 --duration 10\tten seconds of a running server\n"
 		    "aiflame record --ebpf -a --duration 10\tCPUs of the whole machine\n",
 	.opts = opts,

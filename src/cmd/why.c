@@ -35,10 +35,22 @@ static int write_answer(const struct values *v, const char *path, const struct a
 
 	if (!r)
 		r = aif_why_measure(names, &choice.sel, &why, err);
+	if ((!r && !why.time_ns) || r == -ENODATA) {
+		struct aif_err none = {0};
+		int c = aif_why_cpu(names, &choice.sel, shown ? shown : "",
+				    v->format == FORMAT_JSON, out, &none);
+
+		if (c != -ENODATA) {
+			*err = none;
+			r = c;
+			goto out;
+		}
+	}
 	if (!r && v->format == FORMAT_JSON)
 		aif_why_json(names, &why, out);
 	else if (!r)
 		aif_why_say(names, &why, shown ? shown : "", aif_view_columns(), out);
+out:
 	free(shown);
 	aif_why_finish(&why);
 	aif_selection_args_finish(&choice);
@@ -90,7 +102,9 @@ const struct aif_command aif_command_why = {
 		"`at most 2.5x` is how much faster it would be if that took no time at all; less\n"
 		"comes true, since the next bound comes into sight. A program is bound by what has\n"
 		"40 % of the time, else by nothing alone. Times of kernels are durations: of kernels that\n"
-		"overlap they sum to more than the device was busy.",
+		"overlap they sum to more than the device was busy.\n\n"
+		"Of a program that used no device (record --cpu) it says how many CPUs were used, by\n"
+		"which threads, and which functions had the time.",
 	.examples = "aiflame why\tof the loop in aiflame.data\n"
 		    "aiflame why --time startup run.data\twhat the start-up spends its time on\n"
 		    "aiflame why --time step:120 run.data\tone step: a row of report --steps\n"

@@ -269,7 +269,7 @@ static void find_problems(struct aif_comparison *c, const struct aif_compare_opt
 {
 	const struct aif_run *first = aif_compare_run(c, 0);
 	size_t n = aif_compare_runs(c), fewest = AIF_MIN(c->a->len, c->b->len);
-	bool has_machine = false, has_driver = false, has_counts = false;
+	bool has_machine = false, has_driver = false, has_counts = false, has_cpu = false;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_run *r = aif_compare_run(c, i);
@@ -283,6 +283,13 @@ static void find_problems(struct aif_comparison *c, const struct aif_compare_opt
 		if (r->is_counts && !has_counts)
 			aif_buf_printf(&c->problems, "%s has counts and no times\n", r->path);
 		has_counts |= r->is_counts;
+		if (r->is_cpu != first->is_cpu && !has_cpu)
+			aif_buf_printf(
+				&c->problems,
+				"%s used a device, %s did not: CPU time stands against device time\n",
+				first->is_cpu ? r->path : first->path,
+				first->is_cpu ? first->path : r->path);
+		has_cpu |= r->is_cpu != first->is_cpu;
 		if (strcmp(machine, aif_run_text(first, AIF_RUN_MACHINE)) && !has_machine) {
 			aif_buf_printf(b, "machines differ: %s ran on %s, %s on %s\n", first->path,
 				       aif_run_text(first, AIF_RUN_MACHINE), r->path, machine);

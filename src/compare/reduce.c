@@ -223,6 +223,17 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 
 	*ret = (struct aif_run){.path = strdup(path)};
 	e = ret->path ? aif_why_measure(names, sel, &r.why, err) : -ENOMEM;
+	if (!names->p->devices_len && ((!e && !r.why.time_ns) || e == -ENODATA)) {
+		struct aif_err none = {0};
+		int cpu = aif_run_reduce_cpu(names, sel, ret, &none);
+
+		if (cpu != -ENODATA) {
+			if (err)
+				*err = none;
+			aif_why_finish(&r.why);
+			return cpu;
+		}
+	}
 	if (!e && r.why.is_loop) {
 		part.from_ns = (uint64_t)AIF_MAX(r.why.from, 0);
 		part.to_ns = (uint64_t)AIF_MAX(r.why.to, 1);

@@ -32,6 +32,7 @@ enum aif_run_amount {
 	AIF_RUN_LAUNCHES,      /* executions of kernels */
 	AIF_RUN_BYTES,         /* copied */
 	AIF_RUN_ERROR,         /* ns: standard error of busy, where launches were left out */
+	AIF_RUN_CPU,           /* ns on CPUs, sampled: of runs that used no device */
 	AIF_RUN_AMOUNTS
 };
 
@@ -53,8 +54,9 @@ struct aif_run {
 	uint64_t steps; /* in the part; 0: none are known */
 	bool is_part;   /* of a time that was asked for */
 	bool is_loop;
+	bool is_cpu;    /* no device was used: the tree is of CPU time */
 	bool is_counts; /* folded text, or samples without times: no verdict */
-	/* The devices' time by stack, the kernel innermost; idle time under the stacks to blame, with an innermost frame
+	/* The devices' time by stack (.is_cpu: threads' CPU time), the kernel innermost; idle time under the stacks to blame, with an innermost frame
 	 * of which aif_run_is_idle() is true. Sealed, with launches in the details. */
 	struct aif_tree tree;
 	struct aif_strset kernel_names;
@@ -68,6 +70,10 @@ void aif_run_finish(struct aif_run *r); /* a zeroed struct is allowed */
  * with *err where nothing ran on a device; -errno with *err. */
 int aif_run_reduce(const struct aif_names *names, const struct aif_selection *sel, const char *path,
 		   struct aif_run *ret, struct aif_err *err);
+
+/* The same of CPU time, for aif_run_reduce(): `ret` has its path. -ENODATA without *err where there are no samples. */
+int aif_run_reduce_cpu(const struct aif_names *names, const struct aif_selection *sel,
+		       struct aif_run *ret, struct aif_err *err);
 
 /* Takes folded text's tree, which is sealed and then the run's. 0 or -ENOMEM with *err. */
 int aif_run_of_folded(struct aif_tree *t, const char *path, struct aif_run *ret,

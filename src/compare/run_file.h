@@ -12,8 +12,8 @@
  *   command TEXT  host TEXT  machine TEXT  driver TEXT  problem TEXT  label TEXT     (each a line)
  *   start SECONDS               since 1970
  *   steps N none|marks|turns    where they are from
- *   is part|loop|counts         a line each
- *   amount KEY N                elapsed, busy, idle, copy, communication (ns), launches, bytes, error (ns)
+ *   is part|loop|cpu|counts         a line each
+ *   amount KEY N                elapsed, busy, idle, copy, communication (ns), launches, bytes, error (ns), cpu (ns)
  *   kernel COPY NS LAUNCHES NAME<tab>FULL NAME
  *   name TEXT                   the next number, from 0 on
  *   frame PARENT TYPE SELF LAUNCHES NAME    the next number, from 1 on; parent 0: the root; TYPE: a letter, p Python, c C,

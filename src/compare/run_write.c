@@ -21,6 +21,7 @@ const char *aif_run_amount_key(enum aif_run_amount which)
 		[AIF_RUN_LAUNCHES] = "launches",
 		[AIF_RUN_BYTES] = "bytes",
 		[AIF_RUN_ERROR] = "error",
+		[AIF_RUN_CPU] = "cpu",
 	};
 
 	return keys[which];
@@ -64,10 +65,12 @@ static void put_head(const struct aif_run *r, struct aif_buf *b)
 		       aif_run_steps_key(r->steps_from));
 	aif_buf_puts(b, r->is_part ? "is part\n" : "");
 	aif_buf_puts(b, r->is_loop ? "is loop\n" : "");
+	aif_buf_puts(b, r->is_cpu ? "is cpu\n" : "");
 	aif_buf_puts(b, r->is_counts ? "is counts\n" : "");
 	for (unsigned i = 0; i < AIF_RUN_AMOUNTS; i++)
-		aif_buf_printf(b, "amount %s %" PRIu64 "\n",
-			       aif_run_amount_key((enum aif_run_amount)i), r->amount[i]);
+		if (i != AIF_RUN_CPU || r->is_cpu)
+			aif_buf_printf(b, "amount %s %" PRIu64 "\n",
+				       aif_run_amount_key((enum aif_run_amount)i), r->amount[i]);
 	for (size_t i = 0; i < r->kernels_len; i++) {
 		const struct aif_run_kernel *k = &r->kernels[i];
 		size_t len;

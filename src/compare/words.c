@@ -156,6 +156,13 @@ void aif_words_how(const struct aif_comparison *c, const struct aif_finding *f, 
 		aif_words_ns(c, f->time.change.b, b);
 		return;
 	}
+	if (aif_compare_run(c, 0)->is_cpu) {
+		aif_buf_puts(b, f->delta > 0 ? "more CPU time: " : "less CPU time: ");
+		aif_words_ns(c, f->time.change.a, b);
+		aif_buf_puts(b, " -> ");
+		aif_words_ns(c, f->time.change.b, b);
+		return;
+	}
 	if (often && f->a_launches > 0) {
 		aif_buf_puts(b, f->often > 0 ? "called more often: " : "called less often: ");
 		put_number(f->a_launches, b);

@@ -5,26 +5,25 @@
 
 #include <errno.h>
 
-/* In this command's words, not in those of what draws. */
-static int nothing(const struct aif_export *x, struct aif_err *err)
+/* Makes the tree of device time; of CPU time where no device is in the profile. */
+static int find_tree(const struct aif_export *x, struct aif_tree *ret, struct aif_err *err)
 {
-	if (x->profile->devices_len)
-		return aif_export_nothing(err);
-	return aif_err_set(
-		err, -ENODATA,
-		"export: nothing in this profile ran on a device, and folded text has "
-		"device time; see aiflame info, or write CPU time with aiflame flame --of "
-		"cpu --format folded");
+	int r = aif_trees_device(x, ret, err);
+
+	if (r != -ENODATA || x->profile->devices_len || x->sel.devices || x->kernel)
+		return r;
+	*err = (struct aif_err){0};
+	return aif_trees_cpu(x, ret, err);
 }
 
-/* Folded stacks of all device time, as `aiflame flame --format folded` writes them. */
+/* Folded stacks, as `aiflame flame --format folded` writes them. */
 static int folded_write(const struct aif_export *x, struct aif_out *out, struct aif_err *err)
 {
 	struct aif_tree t;
-	int r = aif_trees_device(x, &t, err);
+	int r = find_tree(x, &t, err);
 
 	if (r == -ENODATA)
-		return nothing(x, err);
+		return aif_export_nothing(err);
 	if (r < 0)
 		return r;
 	aif_folded_write(&t, out);

@@ -148,3 +148,16 @@ int aif_trees_device(const struct aif_export *x, struct aif_tree *ret, struct ai
 	aif_attribution_finish(&a);
 	return r;
 }
+
+int aif_trees_cpu(const struct aif_export *x, struct aif_tree *ret, struct aif_err *err)
+{
+	struct aif_flame_opts o = flame_opts(x);
+	struct aif_cpu_totals cpu = {0};
+	int r = aif_cpu_totals(x->profile, &x->sel, &cpu, err);
+
+	aif_export_damaged(x, cpu.damaged);
+	if (!r)
+		r = aif_flame_build_cpu(x->names, &cpu, &o, ret, err);
+	aif_cpu_totals_finish(&cpu);
+	return r;
+}

@@ -12,3 +12,7 @@ int aif_trees_each(const struct aif_export *x,
 
 /* One tree of all device time, or of samples where there is none; finished by the caller. 0 or -errno with *err. */
 int aif_trees_device(const struct aif_export *x, struct aif_tree *ret, struct aif_err *err);
+
+/* One tree of all CPU time, without the threads' names; finished by the caller. 0 or -errno with *err; -ENODATA where
+ * there is none. */
+int aif_trees_cpu(const struct aif_export *x, struct aif_tree *ret, struct aif_err *err);

@@ -67,6 +67,8 @@ void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o
 	meta_printf(s, "recorder_version", "%s", AIF_VERSION);
 	meta_printf(s, "device_rate", "%u", o->device_rate);
 	meta_printf(s, "cpu_rate", "%u", o->cpu_rate);
+	if (o->cpu)
+		meta_printf(s, "cpu_programs", "from their start");
 	if (o->ebpf)
 		meta_printf(s, "ebpf", "%s%s", o->all_processes ? "all" : "processes",
 			    o->off_cpu ? ", off CPU" : "");

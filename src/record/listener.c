@@ -423,7 +423,7 @@ static void loss(struct aif_listener *w, enum aif_reason reason, uint32_t proces
 }
 
 static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t process,
-			const struct aif_proc_clocks *clocks)
+			const struct aif_proc_clocks *clocks, bool without_device)
 {
 	struct aif_shm *shm;
 	int fd, r;
@@ -465,7 +465,8 @@ static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t proc
 		r = aif_hello_reply_send(sock, AIF_HELLO_REPLY_OK, fd);
 	if (r == 0)
 		aif_attach_joined(w->attach, pid);
-	if (r < 0)
+	/* Short commands end, or call exec, at any moment. */
+	if (r < 0 && !(r == -EPIPE && without_device))
 		loss(w, AIF_REASON_HANDSHAKE_FAILED, process,
 		     r == -EPIPE ? "it had stopped waiting" : strerror(-r));
 	close(fd);
@@ -524,7 +525,8 @@ static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_
 		loss(w, AIF_REASON_TIME_NAMESPACE, process_of(w, cred.pid, flags_of(h)), NULL);
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_UNWANTED, -1);
 	} else if (h->kind == AIF_HELLO_RUNTIME) {
-		give_memory(w, sock, cred.pid, process_of(w, cred.pid, flags_of(h)), &clocks);
+		give_memory(w, sock, cred.pid, process_of(w, cred.pid, flags_of(h)), &clocks,
+			    h->joins & AIF_JOINS_WITHOUT_DEVICE);
 	}
 }
 

@@ -47,7 +47,7 @@
 struct aif_naming {
 	struct aif_store *store;
 	struct aif_modfiles *files;
-	bool keep_code;
+	bool keep_code, keep_cpu_code; /* the latter: of functions on threads' stacks */
 	struct aif_symbols *symbols;
 	struct aif_device_names *devices;
 	struct aif_kallsyms kernel; /* read when its first frame comes */
@@ -438,7 +438,8 @@ static void name_frame(struct aif_naming *n, uint32_t id, struct job *j)
 	if (aif_symbols_is_slow(n->symbols, j->frame.module) && !is_cancelled(n))
 		tell_slow(n, j->frame.module);
 	put_names(n, id, sym, len);
-	if (j->frame.kind == AIF_FRAME_DEVICE)
+	if (j->frame.kind == AIF_FRAME_DEVICE ||
+	    (n->keep_cpu_code && j->frame.kind == AIF_FRAME_NATIVE))
 		keep_code(n, j);
 }
 
@@ -537,6 +538,7 @@ int aif_naming_new(struct aif_store *s, struct aif_modfiles *files,
 	n->store = s;
 	n->files = files;
 	n->keep_code = !opts->no_code;
+	n->keep_cpu_code = opts->cpu && !opts->no_code;
 	pthread_mutex_init(&n->lock, NULL);
 	/* A step of the wall clock must not make names wait for as long. */
 	pthread_condattr_init(&monotonic);

@@ -428,6 +428,7 @@ static int start(struct session *s, struct aif_err *err)
 	env.socket = s->listener.socket;
 	env.token = s->listener.token;
 	env.children = s->opts->children;
+	env.cpu = s->opts->cpu;
 	env.nvtx = s->opts->nvtx;
 	env.runtime = s->opts->runtime;
 	env.metrics = (s->opts->device_rate || s->opts->counters) && s->opts->can_have_metrics;

@@ -24,3 +24,8 @@ struct aif_annotate_opts {
  * when no kernel matches, both with *err; -ENOMEM. */
 int aif_annotate_write(const struct aif_names *names, const struct aif_attribution *a,
 		       const struct aif_annotate_opts *o, struct aif_buf *out, struct aif_err *err);
+
+/* The same of functions on CPUs, by their names as views show them: those that match and have CPU time of their own, most
+ * first. -ENODATA where there is none, with *err. */
+int aif_annotate_cpu_write(const struct aif_names *names, const struct aif_annotate_opts *o,
+			   struct aif_buf *out, struct aif_err *err);

@@ -23,6 +23,8 @@
 
 /* Set to 1 (record --children): meet the recorder without a runtime. */
 #define AIF_ENV_CHILDREN "AIFLAME_CHILDREN"
+/* Set to 1 (record --cpu): the same, and at once. */
+#define AIF_ENV_CPU "AIFLAME_CPU"
 
 /* Set to 1 (record --nvtx): have NVTX open the agent. The variable by which it finds its tool. */
 #define AIF_ENV_NVTX           "AIFLAME_NVTX"

@@ -55,6 +55,8 @@ static int set_environment(const struct aif_spawn_env *env)
 	if (!r &&
 	    (env->children ? setenv(AIF_ENV_CHILDREN, "1", 1) : unsetenv(AIF_ENV_CHILDREN)) < 0)
 		r = -errno;
+	if (!r && (env->cpu ? setenv(AIF_ENV_CPU, "1", 1) : unsetenv(AIF_ENV_CPU)) < 0)
+		r = -errno;
 	if (!r && (env->nvtx ? setenv(AIF_ENV_NVTX, "1", 1) : unsetenv(AIF_ENV_NVTX)) < 0)
 		r = -errno;
 	if (!r && (setenv(AIF_ENV_SOCKET, env->socket, 1) < 0 ||

@@ -11,6 +11,7 @@ struct aif_spawn_env {
 	const char *runtime; /* the only one that the agent listens to; NULL = all */
 	bool metrics; /* Level Zero's driver is to have metrics, unless the variable says something */
 	bool children;       /* the agent joins where no runtime starts, too */
+	bool cpu;            /* and does so at once */
 	bool nvtx;           /* NVTX opens the agent */
 	bool ignore_sigchld; /* as the recorder found it */
 };

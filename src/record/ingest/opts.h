@@ -40,6 +40,7 @@ struct aif_record_opts {
 	int calls;                     /* --calls: enum aif_record_calls */
 	bool no_python;                /* --no-python */
 	bool children;                 /* --children */
+	bool cpu;                      /* --cpu: and from the start of each process */
 	bool nvtx;                     /* --nvtx */
 	bool no_source;                /* --no-source */
 	bool no_code;                  /* --no-code */
@@ -59,6 +60,7 @@ struct aif_record_opts {
 /* Highest rate but for hardware that samples itself, in its own steps (xe_card.h). */
 #define AIF_RECORD_MAX_RATE         20000
 #define AIF_RECORD_DEFAULT_CPU_RATE 99
+#define AIF_RECORD_CPU_ONLY_RATE    999 /* with --cpu */
 #define AIF_RECORD_DEFAULT_OVERHEAD 20000
 
 static inline uint32_t aif_record_rate(const struct aif_record_opts *o)

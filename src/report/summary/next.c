@@ -74,6 +74,8 @@ void aif_summary_next(const struct aif_names *names, const struct aif_attributio
 		{has_listing, aif_buf_str(&annotate)},
 		{!has->device && has->untimed, "aiflame flame --by launches"},
 		{!has->device && has->untimed, "aiflame report --launches"},
+		{has->functions, "aiflame why"},
+		{has->functions, "aiflame report --cpu"},
 		{!has->device && has->cpu, AIF_SUMMARY_OF_CPU},
 		{!has->device && has->off_cpu, AIF_SUMMARY_OF_OFF_CPU},
 		{p->traits.is_imported && has_operators(p), "aiflame report --ops"},

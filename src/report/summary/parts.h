@@ -26,6 +26,12 @@ unsigned aif_summary_end(const struct aif_profile *p, struct aif_buf *out);
  * reason. */
 void aif_summary_empty(const struct aif_profile *p, struct aif_buf *out);
 
+/* Appends the functions with the most CPU time of a recording of CPU programs (record --cpu) and how complete their stacks
+ * are. False, and nothing, where it is none or has no samples. */
+bool aif_summary_functions(const struct aif_names *names, size_t most, struct aif_buf *out);
+/* Appends what recording it cost. */
+void aif_summary_cpu_cost(const struct aif_profile *p, struct aif_buf *out);
+
 /* Appends the line of processes that used no device, where they had a twentieth of all CPU time. */
 void aif_summary_others(const struct aif_profile *p, struct aif_buf *out);
 
@@ -41,6 +47,7 @@ void aif_summary_trouble(const struct aif_profile *p, bool shows_untimed, const 
 /* Kinds of data that a profile has, for which there are commands. */
 struct aif_summary_content {
 	bool kernels, device, untimed, cpu, off_cpu;
+	bool functions; /* a program without a device: its functions were shown */
 };
 #define AIF_SUMMARY_OF_CPU     "aiflame flame --of cpu"
 #define AIF_SUMMARY_OF_OFF_CPU "aiflame flame --of off-cpu"

@@ -312,7 +312,9 @@ void aif_summary_write(const struct aif_names *names, const struct aif_attributi
 	put_run(p, out);
 	if (untimed_len)
 		put_untimed(p, a, untimed_len, path, out);
-	if (is_empty && !untimed_len) {
+	if (is_empty && !untimed_len && aif_summary_functions(names, TOP_KERNELS, out)) {
+		has.functions = true;
+	} else if (is_empty && !untimed_len) {
 		aif_summary_empty(p, out);
 	} else if (!is_empty) {
 		put_devices(p, a, out);
@@ -324,7 +326,10 @@ void aif_summary_write(const struct aif_names *names, const struct aif_attributi
 		put_quality(p, a, out);
 	}
 	put_cpu(p, NULL, path, &has, out);
-	aif_summary_others(p, out);
+	if (has.functions)
+		aif_summary_cpu_cost(p, out);
+	if (!has.functions)
+		aif_summary_others(p, out);
 	if (!is_empty && !p->traits.is_imported)
 		aif_summary_cost(p, a, out);
 	if (!aif_conservation_check(&a->conservation, &broken))

@@ -106,3 +106,9 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 void aif_why_say_briefly(const struct aif_why *w, struct aif_buf *out);
 /* Appends one JSON object. Times in ns, shares in 1/1,000,000. */
 void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct aif_buf *out);
+
+/* The answer for a program that used no device, from its CPU samples: how many CPUs it used, whether one thread bounds it,
+ * its functions. `columns` as above; is_json: one JSON object. 0; -ENODATA without an error where the selection has no
+ * CPU samples, or they were imported, -errno with *err. */
+int aif_why_cpu(const struct aif_names *names, const struct aif_selection *sel, const char *path,
+		bool is_json, struct aif_buf *out, struct aif_err *err);

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The listing of a function on CPUs: its lines and instructions with the CPU time that was sampled there. */
+#include "report/annotate.h"
+
+#include "base/human.h"
+#include "isa/disasm.h"
+#include "names/code_index.h"
+#include "names/cpu_functions.h"
+#include "names/filter.h"
+#include "text/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHARE_COLUMNS 7
+#define BAR_COLUMNS   6
+
+/* Weight of one place: a line of a file, or an instruction. */
+struct place {
+	uint32_t file, line, frame; /* strings; a frame there */
+	uint64_t address, ns;
+};
+
+struct listing {
+	const struct aif_profile *p;
+	const struct aif_annotate_opts *o;
+	const struct aif_cpu_functions *all;
+	const struct aif_cpu_function *function;
+	struct aif_code_index codes;
+	struct place *places;
+	size_t len, cap;
+	struct aif_buf *out, cell;
+};
+
+static bool is_cold(const struct listing *l, uint64_t ns)
+{
+	return aif_share_ppm(ns, l->function->self_ns) < l->o->min_ppm;
+}
+
+static void put_share(struct listing *l, uint64_t ns)
+{
+	uint64_t ppm = aif_share_ppm(ns, l->function->self_ns);
+	int n = (int)AIF_MIN((ppm * BAR_COLUMNS + 499999) / 1000000, (uint64_t)BAR_COLUMNS);
+
+	if (ns)
+		aif_human_share(&l->cell, ppm);
+	aif_buf_printf(l->out, "%*s  %.*s%*s", SHARE_COLUMNS, aif_buf_str(&l->cell), n, "######",
+		       BAR_COLUMNS - n, "");
+	aif_buf_clear(&l->cell);
+}
+
+/* Finds the places of the function's samples. 0 or -ENOMEM. */
+static int places_find(struct listing *l)
+{
+	l->len = 0;
+	for (size_t i = 0; i < l->all->leaves_len; i++) {
+		const struct aif_cpu_leaf *leaf = &l->all->leaves[i];
+		const struct aif_frame_name *n;
+
+		if (leaf->name != l->function->name || leaf->module != l->function->module)
+			continue;
+		if (aif_grow(&l->places, &l->cap, l->len + 1, sizeof(*l->places)) < 0)
+			return -ENOMEM;
+		n = aif_cpu_frame_name(l->p, leaf->frame, leaf->depth);
+		l->places[l->len++] = (struct place){
+			.file = n && n->line ? n->file : AIF_NONE,
+			.line = n ? n->line : 0,
+			.frame = leaf->frame,
+			.address = l->p->frames[leaf->frame].address,
+			.ns = leaf->ns,
+		};
+	}
+	return 0;
+}
+
+static int by_line(const void *pa, const void *pb)
+{
+	const struct place *a = pa, *b = pb;
+
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	return (a->line > b->line) - (a->line < b->line);
+}
+
+static int by_address(const void *pa, const void *pb)
+{
+	const struct place *a = pa, *b = pb;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+static void put_lines(struct listing *l)
+{
+	if (l->len)
+		qsort(l->places, l->len, sizeof(*l->places), by_line);
+	for (size_t i = 0, end; i < l->len; i = end) {
+		uint64_t ns = 0;
+		const char *file, *slash;
+
+		for (end = i; end < l->len && !by_line(&l->places[i], &l->places[end]); end++)
+			ns += l->places[end].ns;
+		if (is_cold(l, ns))
+			continue;
+		put_share(l, ns);
+		if (l->places[i].file == AIF_NONE) {
+			aif_buf_puts(l->out, "  line not known\n");
+			continue;
+		}
+		file = aif_profile_str(l->p, l->places[i].file);
+		slash = strrchr(file, '/');
+		aif_buf_printf(l->out, "  %s:%" PRIu32 "\n", slash ? slash + 1 : file,
+			       l->places[i].line);
+	}
+}
+
+static void put_instruction(struct listing *l, const struct aif_code *c,
+			    const struct aif_insn *insn, uint64_t ns)
+{
+	put_share(l, ns);
+	aif_buf_printf(l->out, "  +0x%04" PRIx64 "  %s%s", insn->address - c->address,
+		       insn->mnemonic, *insn->operands ? " " : "");
+	if (insn->has_target && insn->target - c->address < c->size)
+		aif_buf_printf(l->out, "%.*s+0x%04" PRIx64, (int)insn->target_at, insn->operands,
+			       insn->target - c->address);
+	else
+		aif_buf_puts(l->out, insn->operands);
+	aif_buf_putc(l->out, '\n');
+}
+
+/* Lists hot instructions with a neighbour on each side; places: by address, those of this code from *at on, which is moved
+ * behind them. */
+static void put_code(struct listing *l, const struct aif_code *c, struct aif_disasm *d, size_t *at)
+{
+	struct aif_insn insn, last = {0};
+	bool was_shown = true, was_hot = false;
+	uint64_t ns = 0;
+
+	aif_buf_printf(l->out, "\n%s, %s, %" PRIu64 " bytes:\n",
+		       c->name == AIF_NONE ? "" : aif_profile_str(l->p, c->name),
+		       aif_profile_str(l->p, c->arch), c->size);
+	for (uint64_t o = 0; o < c->size; o += insn.size, ns = 0) {
+		bool is_hot;
+
+		aif_disasm_one(d, c->bytes + o, c->size - o, c->address + o, &insn);
+		while (*at < l->len && l->places[*at].address < c->address + o + insn.size)
+			ns += l->places[(*at)++].ns;
+		is_hot = !is_cold(l, ns) && (ns || !l->o->min_ppm);
+		if (is_hot && !was_shown)
+			put_instruction(l, c, &last, 0);
+		if (is_hot || was_hot)
+			put_instruction(l, c, &insn, ns);
+		else if (was_shown && o)
+			aif_buf_printf(l->out, "%*s  %*s  ...\n", SHARE_COLUMNS, "", BAR_COLUMNS,
+				       "");
+		was_shown = is_hot || was_hot;
+		was_hot = is_hot;
+		last = insn;
+	}
+}
+
+static int put_codes(struct listing *l)
+{
+	bool is_any = false;
+
+	if (l->len)
+		qsort(l->places, l->len, sizeof(*l->places), by_address);
+	for (size_t i = 0; i < l->len;) {
+		const struct aif_code *c = aif_code_index_find(
+			&l->codes, l->p->frames[l->places[i].frame].module, l->places[i].address);
+		struct aif_disasm *d = NULL;
+		int r = c && c->bytes ? aif_disasm_new(aif_profile_str(l->p, c->arch), &d)
+				      : -ENOTSUP;
+
+		if (r < 0 && r != -ENOTSUP)
+			return r;
+		if (r == 0) {
+			size_t begin = i;
+
+			put_code(l, c, d, &i);
+			is_any = true;
+			i = AIF_MAX(i, begin + 1);
+		} else {
+			i++;
+		}
+		aif_disasm_free(d);
+	}
+	if (!is_any && l->function->module != AIF_NONE)
+		aif_buf_puts(l->out,
+			     "its instructions are not in the profile: record with --cpu\n");
+	return 0;
+}
+
+static int put_function(struct listing *l)
+{
+	const struct aif_cpu_function *f = l->function;
+	const char *module = f->module < l->p->modules_len
+				     ? aif_profile_str(l->p, l->p->modules[f->module].path)
+				     : "";
+	int r = places_find(l);
+
+	if (r < 0)
+		return r;
+	aif_buf_printf(l->out, "%s\n", aif_cpu_function_name(l->all, f));
+	if (*module)
+		aif_buf_printf(l->out, "%s\n", module);
+	aif_human_share(l->out, aif_share_ppm(f->self_ns, l->all->weight_ns));
+	aif_buf_puts(l->out, " of CPU time: ");
+	aif_human_ns(l->out, f->self_ns);
+	aif_buf_puts(l->out, " itself, ");
+	aif_human_ns(l->out, f->total_ns);
+	aif_buf_puts(l->out, " with what it calls; ");
+	aif_human_counted(l->out, f->self_samples, "sample");
+	aif_buf_puts(l->out, "\n\n");
+	put_lines(l);
+	return put_codes(l);
+}
+
+int aif_annotate_cpu_write(const struct aif_names *names, const struct aif_annotate_opts *o,
+			   struct aif_buf *out, struct aif_err *err)
+{
+	struct aif_cpu_functions f = {0};
+	struct listing l = {.p = names->p, .o = o, .all = &f, .out = out};
+	struct aif_regex wanted;
+	size_t shown = 0;
+	int r = aif_regex_init(&wanted, "annotate: FUNCTION", o->kernel, err);
+
+	if (r < 0)
+		return r;
+	r = aif_cpu_functions_find(names, NULL, AIF_NAME_NORMAL, &f, err);
+	if (!r)
+		r = aif_code_index_init(&l.codes, names->p);
+	for (size_t i = 0; i < f.len && !r && f.at[i].self_ns; i++) {
+		if (!aif_regex_matches(&wanted, aif_cpu_function_name(&f, &f.at[i])))
+			continue;
+		if (shown++)
+			aif_buf_puts(out, "\n\n");
+		l.function = &f.at[i];
+		r = put_function(&l);
+	}
+	if (!r && !shown)
+		r = aif_err_set(err, -ENODATA,
+				f.len && f.at[0].self_ns
+					? "annotate: no function with CPU time of its own matches "
+					  "'%s'; the one with most is %s"
+					: "annotate: no CPU samples match '%s'%s",
+				o->kernel,
+				f.len && f.at[0].self_ns ? aif_cpu_function_name(&f, &f.at[0])
+							 : "; record with --cpu");
+	else if (r < 0 && !err->code)
+		aif_err_set(err, r, "annotate: %s", strerror(-r));
+	aif_regex_finish(&wanted);
+	aif_code_index_finish(&l.codes);
+	aif_cpu_functions_finish(&f);
+	aif_buf_finish(&l.cell);
+	free(l.places);
+	return r;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The answer for a program that used no device, from CPU samples.
+ *
+ *   time      from the first start of a process with CPU samples to the last end of one, or --time's part
+ *   used      CPU time that was sampled / time: CPUs in use on average
+ *   bound     by all CPUs, if ALL_PPM of them are in use; by one thread, if the busiest has THREAD_PPM of the time on a
+ *             CPU; by what is not on a CPU, if it has less than IDLE_PPM; else by nothing alone
+ *   at most   1 / (1 - share): the speed-up if a function took no time, of the CPU time
+ */
+#include "report/why/why.h"
+
+#include "base/human.h"
+#include "names/cpu_functions.h"
+#include "names/process_names.h"
+#include "text/json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALL_PPM      800000
+#define THREAD_PPM   800000
+#define IDLE_PPM     500000
+#define MOST         5
+#define LEAST_PPM    10000
+#define MOST_SPEEDUP 10
+
+enum bound { BOUND_ALL_CPUS, BOUND_ONE_THREAD, BOUND_OFF_CPU, BOUND_NONE };
+
+struct cpu_why {
+	const struct aif_profile *p;
+	struct aif_cpu_functions functions;
+	uint64_t time_ns, used_ppm, busiest_ns, busiest_ppm;
+	uint32_t busiest; /* a thread; AIF_NONE */
+	size_t threads;
+	unsigned cpus; /* of the machine; 0: not known */
+	enum bound bound;
+};
+
+/* Returns the number of CPUs from "AMD EPYC, 2 cores". */
+static unsigned cpus_of(const struct aif_profile *p)
+{
+	const char *text = aif_profile_meta(p, "cpu"), *comma = strrchr(text, ',');
+
+	return comma ? (unsigned)strtoul(comma + 1, NULL, 10) : 0;
+}
+
+static void find_busiest(struct cpu_why *w, const struct aif_cpu_totals *by_thread)
+{
+	uint64_t ns = 0;
+
+	w->busiest = AIF_NONE;
+	for (size_t i = 0; i < by_thread->stacks_len; i++) {
+		const struct aif_cpu_stack *s = &by_thread->stacks[i];
+
+		if (!i || s->thread != s[-1].thread) {
+			ns = 0;
+			w->threads++;
+		}
+		ns += s->waiting ? 0 : s->weight_ns;
+		if (ns > w->busiest_ns) {
+			w->busiest_ns = ns;
+			w->busiest = s->thread;
+		}
+	}
+}
+
+static void find_bound(struct cpu_why *w)
+{
+	w->used_ppm = aif_share_ppm(w->functions.weight_ns, w->time_ns);
+	w->busiest_ppm = AIF_MIN(aif_share_ppm(w->busiest_ns, w->time_ns), UINT64_C(1000000));
+	w->bound = w->cpus > 1 && w->used_ppm >= (uint64_t)w->cpus * ALL_PPM ? BOUND_ALL_CPUS
+		   : w->busiest_ppm >= THREAD_PPM                            ? BOUND_ONE_THREAD
+		   : w->busiest_ppm < IDLE_PPM && w->used_ppm < 1000000      ? BOUND_OFF_CPU
+									     : BOUND_NONE;
+}
+
+static int measure(struct cpu_why *w, const struct aif_names *names,
+		   const struct aif_selection *sel, struct aif_err *err)
+{
+	struct aif_cpu_totals by_thread = {0};
+	const struct aif_traits *t = &names->p->traits;
+	int r;
+
+	/* Imported files do not say how long threads could have run. */
+	if (t->is_imported || t->cpu_weights != AIF_CPU_WEIGHTS_TIME)
+		return -ENODATA;
+	r = aif_cpu_functions_find(names, sel, AIF_NAME_NORMAL, &w->functions, err);
+	if (!r && (!w->functions.samples || !w->functions.weight_ns))
+		return -ENODATA;
+	if (!r)
+		r = aif_cpu_totals_by_thread(names->p, sel, &by_thread, err);
+	if (!r) {
+		w->cpus = cpus_of(names->p);
+		w->time_ns = aif_cpu_span_ns(names->p, sel, &by_thread);
+		find_busiest(w, &by_thread);
+		find_bound(w);
+	}
+	aif_cpu_totals_finish(&by_thread);
+	return r;
+}
+
+static uint64_t share(const struct cpu_why *w, const struct aif_cpu_function *f)
+{
+	return aif_share_ppm(f->self_ns, w->functions.weight_ns);
+}
+
+static double at_most(const struct cpu_why *w, const struct aif_cpu_function *f)
+{
+	uint64_t ppm = share(w, f);
+
+	return ppm >= 999000 ? 1000 : 1e6 / (double)(1000000 - ppm);
+}
+
+static void say_bound(const struct cpu_why *w, struct aif_buf *out)
+{
+	static const char *const bounds[] = {
+		[BOUND_ALL_CPUS] = "all CPUs, which compute",
+		[BOUND_ONE_THREAD] = "one thread, which computes",
+		[BOUND_OFF_CPU] = "what is not on a CPU: files, locks, sleep or other processes",
+		[BOUND_NONE] = "nothing alone",
+	};
+	const struct aif_thread *t = w->busiest == AIF_NONE ? NULL : &w->p->threads[w->busiest];
+
+	aif_buf_printf(out, "bound by %s: %.2f", bounds[w->bound], (double)w->used_ppm / 1e6);
+	if (w->cpus)
+		aif_buf_printf(out, " of %u", w->cpus);
+	aif_buf_puts(out, " CPUs used in ");
+	aif_human_ns(out, w->time_ns);
+	aif_buf_puts(out, "\nthreads  ");
+	aif_human_count(out, w->threads);
+	if (t) {
+		aif_buf_printf(out, ", the busiest %" PRIu32, t->tid);
+		if (t->name != AIF_NONE && *aif_profile_str(w->p, t->name))
+			aif_buf_printf(out, " (%s)", aif_profile_str(w->p, t->name));
+		aif_buf_puts(out, ": on a CPU for ");
+		aif_human_share(out, w->busiest_ppm);
+		aif_buf_puts(out, " of the time");
+	}
+	aif_buf_putc(out, '\n');
+}
+
+static void say_functions(const struct cpu_why *w, struct aif_buf *out)
+{
+	struct aif_buf cell = {0};
+
+	for (size_t i = 0; i < w->functions.len && i < MOST; i++) {
+		const struct aif_cpu_function *f = &w->functions.at[i];
+
+		if (i && share(w, f) < LEAST_PPM)
+			break;
+		aif_human_share(&cell, share(w, f));
+		aif_buf_printf(out, "%s%-8s %s", i ? "         " : "function ", aif_buf_str(&cell),
+			       aif_cpu_function_name(&w->functions, f));
+		aif_buf_clear(&cell);
+		aif_cpu_function_place(w->p, f, &cell);
+		aif_buf_printf(out, cell.len ? " (%s)\n" : "%s\n", aif_buf_str(&cell));
+		aif_buf_clear(&cell);
+	}
+	aif_buf_finish(&cell);
+}
+
+static void say_advice(const struct cpu_why *w, struct aif_buf *out)
+{
+	const struct aif_cpu_function *f = &w->functions.at[0];
+	const char *name = aif_cpu_function_name(&w->functions, f);
+
+	aif_buf_puts(out, "try      ");
+	switch (w->bound) {
+	case BOUND_OFF_CPU:
+		aif_buf_puts(out, "find out what it waits for: record --wall, or as root record "
+				  "--ebpf --off-cpu\n");
+		return;
+	case BOUND_ONE_THREAD:
+		if (w->cpus > 1)
+			aif_buf_puts(out, "use more threads or processes: the other CPUs are idle\n"
+					  "         ");
+		break;
+	default:
+		break;
+	}
+	if (at_most(w, f) >= MOST_SPEEDUP)
+		aif_buf_printf(out, "nearly all of the CPU time: make %s faster, or call it less\n",
+			       name);
+	else
+		aif_buf_printf(out,
+			       "at most %.2fx of the CPU time: make %s faster, or call it less\n",
+			       at_most(w, f), name);
+}
+
+static void say(const struct cpu_why *w, const char *path, struct aif_buf *out)
+{
+	say_bound(w, out);
+	say_functions(w, out);
+	if (w->functions.len)
+		say_advice(w, out);
+	aif_buf_puts(out, "next     aiflame report --cpu ");
+	aif_buf_shell_path(out, path);
+	aif_buf_puts(out, ", aiflame flame --of cpu ");
+	aif_buf_shell_path(out, path);
+	aif_buf_putc(out, '\n');
+	if (w->functions.damaged)
+		aif_buf_puts(out,
+			     "damaged  part of the file could not be read: samples are missing\n");
+}
+
+static void say_json(const struct cpu_why *w, struct aif_buf *out)
+{
+	static const char *const keys[] = {
+		[BOUND_ALL_CPUS] = "cpus",
+		[BOUND_ONE_THREAD] = "thread",
+		[BOUND_OFF_CPU] = "off_cpu",
+		[BOUND_NONE] = "",
+	};
+
+	aif_buf_printf(out,
+		       "{\"bound_by\":[%s%s%s],\"of\":\"cpu\",\"time_ns\":%" PRIu64
+		       ",\"cpu_ns\":%" PRIu64 ",\"used_ppm\":%" PRIu64 ",\"cpus\":%u"
+		       ",\"threads\":%zu,\"busiest_ppm\":%" PRIu64 ",\"functions\":[",
+		       *keys[w->bound] ? "\"" : "", keys[w->bound], *keys[w->bound] ? "\"" : "",
+		       w->time_ns, w->functions.weight_ns, w->used_ppm, w->cpus, w->threads,
+		       w->busiest_ppm);
+	for (size_t i = 0; i < w->functions.len && i < MOST; i++) {
+		const struct aif_cpu_function *f = &w->functions.at[i];
+		struct aif_buf place = {0};
+
+		aif_cpu_function_place(w->p, f, &place);
+		aif_buf_puts(out, i ? ",{\"function\":" : "{\"function\":");
+		aif_out_json_text(out, aif_cpu_function_name(&w->functions, f));
+		aif_buf_puts(out, ",\"place\":");
+		aif_out_json_text(out, aif_buf_str(&place));
+		aif_buf_printf(out,
+			       ",\"self_ns\":%" PRIu64 ",\"total_ns\":%" PRIu64
+			       ",\"share_ppm\":%" PRIu64 ",\"at_most_ppm\":%" PRIu64 "}",
+			       f->self_ns, f->total_ns, share(w, f),
+			       (uint64_t)(at_most(w, f) * 1e6));
+		out->failed |= aif_buf_failed(&place);
+		aif_buf_finish(&place);
+	}
+	aif_buf_puts(out, "]}\n");
+}
+
+int aif_why_cpu(const struct aif_names *names, const struct aif_selection *sel, const char *path,
+		bool is_json, struct aif_buf *out, struct aif_err *err)
+{
+	struct cpu_why w = {.p = names->p};
+	int r = measure(&w, names, sel, err);
+
+	if (!r && is_json)
+		say_json(&w, out);
+	else if (!r)
+		say(&w, path, out);
+	aif_cpu_functions_finish(&w.functions);
+	return r;
+}

@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# record --cpu: programs without an accelerator. Their functions' shares are known: they measure them.
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/cpu_program
+here=$root/tests/e2e
+
+# number FILE SQL: one value
+number() { "$aiflame" query --format csv "$1" "$2" | tail -1 | tr -d '"\r'; }
+# between LOW VALUE HIGH
+between() { awk -v a="$1" -v x="$2" -v b="$3" 'BEGIN { print a, "<=", x, "<=", b; exit !(a <= x && x <= b) }'; }
+weight() { number "$1" 'SELECT coalesce(sum(weight_ns), 0) / 1e9 FROM cpu_samples'; }
+# shares FILE MEASURED COLUMN: each function of MEASURED has its share in report --cpu, within three points
+shares() {
+	"$aiflame" report --cpu --limit 0 --format csv "$1" | python3 -c "
+import csv, re, sys
+have = {re.sub(r' \(.*', '', r['function']): 100 * float(r['$3']) for r in csv.DictReader(sys.stdin)}
+for line in open('$2'):
+    name, share = line.split()
+    if name != 'sum':
+        print(name, share, have.get(name))
+        assert abs(have.get(name, -100) - float(share)) <= 3"
+}
+
+# C.
+metered check "a C program is recorded" sh -c "'$aiflame' record --cpu -F 999 -o c.data '$app' 3 >c.shares 2>c.screen"
+used=$(sed -n 's/^sum //p' c.shares)
+check "nearly all of its CPU time is sampled" between "$(awk "BEGIN { print 0.95 * $used - 0.05 }")" "$(weight c.data)" "$(awk "BEGIN { print 1.02 * $used + 0.05 }")"
+check "each function has the share that the program measures" shares c.data c.shares total_share
+check "the callers have all of it" sh -c "'$aiflame' report --cpu --limit 0 --format csv c.data | grep -E '^[0-9.]+,[0-9]+,(0[.]9[5-9]|1[.]).*,train,'"
+check "stacks are whole" sh -c "'$aiflame' flame --of cpu --detail full -o c.folded c.data &&
+	grep -q '^_start;.*main;train;step;gemm' c.folded && ! grep -q truncated c.folded"
+check "the summary has its functions" grep -qE '^function +[56][0-9.]+ % +gemm ' c.screen
+check "and how much of the stacks is whole" grep -qE '^quality +(99|100)[0-9.]* % of the samples have a whole stack' c.screen
+check "and what it cost" grep -q '^cost .*of which the agent' c.screen
+check "and no word of devices" sh -c "! grep -qE 'device|OpenCL|runtime' c.screen"
+check "no sample was lost" sh -c "[ \$('$aiflame' query --format csv c.data 'SELECT * FROM losses' | wc -l) = 1 ]"
+on_calm "why: one thread" says "bound by one thread, which computes" "$aiflame" why c.data
+check "why: the function" says "make gemm faster" "$aiflame" why c.data
+check "why for programs" sh -c "'$aiflame' why --format json c.data | python3 -c '
+import json, sys
+w = json.load(sys.stdin)
+assert w[\"of\"] == \"cpu\" and w[\"functions\"][0][\"function\"] == \"gemm\" and w[\"threads\"] == 1, w'"
+check "annotate: a line, and instructions" sh -c "'$aiflame' annotate '^gemm$' c.data >gemm.txt && grep -qE '% +#+ +cpu_program.c:[0-9]+' gemm.txt && grep -qE '\\+0x[0-9a-f]{4}  ' gemm.txt"
+check "annotate: what is not there" says "the one with most is gemm" "$aiflame" annotate nothere c.data
+check "the page" sh -c "'$aiflame' view -o c.html c.data && [ -s c.html ]"
+for format in folded pprof speedscope chrome perfetto firefox otlp sqlite; do
+	check "export: $format" sh -c "'$aiflame' export --format $format -o c.$format c.data && [ -s c.$format ]"
+done
+check "folded text is of CPU time" sh -c "grep -q 'main;train;step;gemm' c.folded"
+check "without samples it is said how to get some" sh -c "'$aiflame' record -q -o none.data true && '$aiflame' report --cpu none.data | grep -q 'record with --cpu'"
+
+# Threads, processes.
+check "threads" sh -c "'$aiflame' record -q --cpu -F 499 -o t.data '$app' 1 threads 4 >t.shares"
+check "  all of them are sampled" between 4 "$(number t.data 'SELECT count(DISTINCT tid) FROM cpu_samples')" 5
+check "  nearly all of their time" between 3.4 "$(weight t.data)" 4.3
+check "  with their shares" shares t.data t.shares total_share
+check "forked processes" "$aiflame" record -q --cpu -F 499 -o f.data "$app" 1 forks 3
+check "  all of them are sampled" between 3 "$(number f.data 'SELECT count(DISTINCT process) FROM cpu_samples')" 4
+check "  nearly all of their time" between 2.6 "$(weight f.data)" 3.2
+check "a program that a shell starts" sh -c "'$aiflame' record -q --cpu -o s.data sh -c \"'$app' 1 >s.shares; :\""
+check "  has its shares" shares s.data s.shares total_share
+check "short commands are no trouble" sh -c "'$aiflame' record --cpu -o n.data sh -c 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done' 2>n.screen; ! grep -q ^trouble n.screen"
+check "a program that sleeps" sh -c "'$aiflame' record -q --cpu -o w.data '$app' 3 sleeps >w.shares"
+check "  is not bound by the CPU" says "bound by what is not on a CPU" "$aiflame" why w.data
+
+# Python.
+python=$(python3 -c 'import sys; print(sys.executable)')
+check "a Python program is recorded" sh -c "'$aiflame' record --cpu -F 999 -o p.data '$python' '$here/cpu_program.py' 3 >p.shares 2>p.screen"
+check "its functions have their shares" shares p.data p.shares total_share
+check "the interpreter's own functions stand for them" shares p.data p.shares self_share
+check "the summary has them" grep -qE '^function +[56][0-9.]+ % +gemm \(cpu_program.py\)' p.screen
+check "annotate: lines" sh -c "'$aiflame' annotate '^gemm' p.data | grep -qE '% +#+ +cpu_program.py:[0-9]+'"
+
+# Two sides.
+for i in 1 2 3; do
+	"$aiflame" record -q --cpu -o "a$i.data" "$app" 0.4 >/dev/null
+	"$aiflame" record -q --cpu -o "b$i.data" "$app" 0.8 >/dev/null
+done
+check "diff: twice the CPU time is slower" sh -c "'$aiflame' diff a1.data,a2.data,a3.data b1.data,b2.data,b3.data >d.txt; cat d.txt; grep -E 'CPU time .* slower' d.txt && grep -E 'slower +more CPU time: .* gemm < step < train' d.txt"
+check "gate: by time and CPU time" sh -c "'$aiflame' gate a1.data,a2.data,a3.data b1.data,b2.data,b3.data >g.txt; [ \$? = 3 ] && grep -q '^exceeded *cpu' g.txt && ! grep -q device g.txt"
+check "gate: a budget of CPU time" status_is 3 "$aiflame" gate --budget 'cpu +10%' a1.data,a2.data,a3.data b1.data,b2.data,b3.data
+
+# Another user, without privileges.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod 777 . && mkdir -m 777 user
+	check "without privileges" setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$PWD/user" XDG_STATE_HOME="$PWD/user" "$aiflame" record -q --cpu -o user/u.data "$app" 1
+	check "  the same" between 0.9 "$(weight user/u.data)" 1.1
+else
+	skip "without privileges" "the other cases have none"
+fi
+
+# Usage.
+check "--cpu without a rate is refused" status_is 2 "$aiflame" record --cpu -F 0 true
+done_testing
