@@ -65,6 +65,8 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 		       "status";
 	if (*attached)
 		return "no accelerator runtime has started in what was recorded; it was waited for";
+	if (agents && *aif_profile_meta(p, "cpu_programs"))
+		return "no thread of the program was sampled: it ended too soon, or see below";
 	if (agents)
 		return "the program used none of CUDA, OpenCL and Level Zero, or its OpenCL loader has "
 		       "no layers; "

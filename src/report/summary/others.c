@@ -29,6 +29,8 @@ void aif_summary_others(const struct aif_profile *p, struct aif_buf *out)
 	aif_buf_puts(out, " on CPU");
 	if (sampled && sampled < n)
 		aif_buf_printf(out, ", %" PRIu64 " sampled", sampled);
+	else if (!sampled && *aif_profile_meta(p, "cpu_programs"))
+		aif_buf_puts(out, ", not sampled");
 	else if (!sampled && !*aif_profile_meta(p, "ebpf"))
 		aif_buf_puts(out, ", not sampled (record --children samples them)");
 	aif_buf_puts(out, "\n");
