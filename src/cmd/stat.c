@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stat/result.h"
+
+#include "cmd/command.h"
+#include "cmd/message.h"
+#include "cmd/output.h"
+#include "names/names.h"
+#include "text/out.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, RUNS_MAX = 1000 };
+
+struct values {
+	const char *events, *output, *separator, *cpus;
+	uint32_t runs, warm_up, threads;
+	int format;
+};
+
+#define AT(field) offsetof(struct values, field)
+static const struct aif_opt opts[] = {
+	{'e', "events", "LIST", AIF_OPT_STRING, AT(events), 0,
+	 "what to count, with commas between: sets (base, cache, tlb) and events by perf's names "
+	 "(all sets)"},
+	{'r', "repeat", "N", AIF_OPT_COUNT, AT(runs), 1, "run the command N times (1)"},
+	{0, "warm-up", "N", AIF_OPT_COUNT, AT(warm_up), 0,
+	 "runs before these, which do not count (0)"},
+	{0, "threads", "N", AIF_OPT_COUNT, AT(threads), 1,
+	 "set CK_NUM_THREADS, OMP_NUM_THREADS and MKL_NUM_THREADS of the command"},
+	{0, "cpus", "LIST", AIF_OPT_STRING, AT(cpus), 0, "let it run on these CPUs only: 0-3,8"},
+	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
+	 "the file to write, - is standard output (standard error)"},
+	{'x', "separator", "SEP", AIF_OPT_STRING, AT(separator), 0,
+	 "lines as of perf stat -x SEP (,)"},
+	{0, "format", "text|csv|json", AIF_OPT_CHOICE, AT(format), 0,
+	 "text in perf's layout; CSV as perf stat -x, has it; JSON with the keys of "
+	 "perf_stat_summary.json"},
+	{0},
+};
+static const struct values defaults = {.runs = 1};
+
+/* Parses "0-3,8". */
+static int parse_cpus(const char *list, cpu_set_t *ret, struct aif_err *err)
+{
+	const char *at = list;
+
+	CPU_ZERO(ret);
+	while (*at) {
+		char *end;
+		unsigned long from = strtoul(at, &end, 10), to = from;
+
+		if (end != at && isdigit((unsigned char)*at) && *end == '-') {
+			at = end + 1;
+			to = strtoul(at, &end, 10);
+		}
+		if (end == at || !isdigit((unsigned char)*at) || (*end && *end != ',') ||
+		    from > to || to >= CPU_SETSIZE)
+			return aif_err_set(
+				err, -EINVAL,
+				"stat: --cpus: '%s' is no list of CPUs; give one as 0-3,8", list);
+		for (unsigned long i = from; i <= to; i++)
+			CPU_SET(i, ret);
+		at = end + (*end == ',');
+	}
+	return 0;
+}
+
+static int write_out(const struct values *v, const struct aif_stat_result *r, struct aif_err *err)
+{
+	bool is_csv = v->separator || v->format == FORMAT_CSV;
+	struct aif_buf text = {0}, shown = {0};
+	struct aif_out out;
+	int e;
+
+	if (is_csv)
+		aif_stat_csv(r, v->separator ? v->separator : ",", &text);
+	else if (v->format == FORMAT_JSON)
+		aif_stat_json(r, "", &text);
+	else
+		aif_stat_text(r, &text);
+	if (aif_buf_failed(&text)) {
+		e = aif_err_set(err, -ENOMEM, "stat: out of memory");
+	} else if (v->output) {
+		e = aif_out_open(&out, v->output, err);
+		if (!e) {
+			aif_buf_append(aif_out_buf(&out), text.data, text.len);
+			e = aif_out_commit(&out, err);
+		}
+	} else {
+		/* A command's words may control a terminal. */
+		aif_name_sanitize_lines(text.data, text.len, &shown);
+		fwrite(shown.data, 1, shown.len, stderr);
+		e = 0;
+	}
+	aif_buf_finish(&text);
+	aif_buf_finish(&shown);
+	return e;
+}
+
+/* Runs the command as often as asked. Ends early where it fails: its counts are of something else. */
+static int run_all(const struct values *v, const struct aif_stat_opts *o, struct aif_stat_result *r,
+		   int *status, struct aif_err *err)
+{
+	struct aif_stat_run run;
+	int e = 0;
+
+	for (uint32_t i = 0; i < v->warm_up && !e && !*status; i++) {
+		e = aif_stat_run_once(o, &run, err);
+		*status = run.status;
+	}
+	while (r->len < v->runs && !e && !*status) {
+		e = aif_stat_run_once(o, &r->runs[r->len], err);
+		*status = r->runs[r->len].status;
+		r->len += !e;
+	}
+	return e;
+}
+
+static int run(const void *values, char **words, int words_len, struct aif_err *err)
+{
+	const struct values *v = values;
+	struct aif_stat_opts o = {.argv = words, .threads = v->threads};
+	struct aif_stat_result r = {.argv = words};
+	int e = 0, status = 0;
+	cpu_set_t cpus;
+
+	(void)words_len;
+	if (v->runs > RUNS_MAX) {
+		aif_err_set(err, -EINVAL, "stat: -r: give at most %d runs", RUNS_MAX);
+		return AIF_EXIT_USAGE;
+	}
+	if (v->events)
+		e = aif_stat_events_parse(v->events, &o.events, err);
+	else
+		o.events = aif_stat_events_of(AIF_STAT_SET_ALL);
+	if (!e && v->cpus) {
+		e = parse_cpus(v->cpus, &cpus, err);
+		o.cpus = &cpus;
+	}
+	if (!e && v->output && strcmp(v->output, "-"))
+		e = aif_output_check(v->output, err);
+	if (e)
+		return AIF_EXIT_USAGE;
+	r.events = o.events;
+	r.runs = calloc(v->runs, sizeof(*r.runs));
+	if (!r.runs) {
+		aif_err_set(err, -ENOMEM, "stat: out of memory");
+		return AIF_EXIT_FAILURE;
+	}
+	e = run_all(v, &o, &r, &status, err);
+	if (!e && r.len && (e = aif_stat_result_make(&r)) == 0)
+		e = write_out(v, &r, err);
+	if (!e && status && (r.len < v->runs || v->runs > 1))
+		aif_message("stat: the command ended with status %d: %zu of %u runs were counted",
+			    status, r.len, v->runs);
+	free(r.runs);
+	return status ? status : e ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+}
+
+const struct aif_command aif_command_stat = {
+	.name = "stat",
+	.words = "[--] COMMAND [ARGUMENT]...",
+	.summary = "counters of a command: time, CPUs, faults, instructions, misses",
+	.description =
+		"Runs COMMAND and counts it and all that it starts: task-clock, context switches,\n"
+		"migrations and faults; where the machine has them, cycles, instructions, branches,\n"
+		"caches and TLBs, in user space; elapsed, user and system time, memory, storage.\n"
+		"Prints them at the end, as `perf stat` does. The exit status is the command's.\n\n"
+		"Nothing needs privileges. What cannot be counted is named below, with the reason and\n"
+		"what to do, and is <not supported> in CSV; it is never 0. Software events that the OS refuses come from\n"
+		"rusage. With -r the median of the runs is shown, behind it the least and the most;\n"
+		"ratios are taken within a run. Counters that took turns have the share of the time\n"
+		"in which they counted, in percent, behind them.",
+	.examples = "aiflame stat ./train\tone run\n"
+		    "aiflame stat -r 5 --threads 8 --cpus 0-7 ./train\tfive runs, pinned\n"
+		    "aiflame stat -x, -o counters.csv ./train\tas perf stat -x, does\n"
+		    "aiflame stat --format json -o - ./train | jq .derived.ipc\tfor programs\n",
+	.opts = opts,
+	.defaults = &defaults,
+	.values_size = sizeof(defaults),
+	.min_words = 1,
+	.max_words = -1,
+	.runs_command = true,
+	.run = run,
+};

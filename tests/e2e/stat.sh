@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# aiflame stat: counters of programs that know theirs.
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/cpu_program
+# value FILE PATH: a value of JSON
+value() { python3 -c "import json; d = json.load(open('$1')); print(d$2)"; }
+# holds LOW VALUE HIGH
+holds() { awk -v a="$1" -v x="$2" -v b="$3" 'BEGIN { print a, "<=", x, "<=", b; exit !(a <= x && x <= b) }'; }
+
+check "a program is counted" sh -c "'$aiflame' stat --format json -o s.json '$app' 1 threads 2 >shares"
+used=$(sed -n 's/^sum //p' shares)
+check "its task clock is what it used itself" holds "$(awk "BEGIN { print 1000 * $used - 20 }")" "$(value s.json "['counters']['task-clock']")" "$(awk "BEGIN { print 1050 * $used + 100 }")"
+check "its CPUs are task clock over elapsed time" python3 -c "
+import json
+d = json.load(open('s.json'))
+assert abs(d['aiflame']['cpus_utilized']['median'] - d['counters']['task-clock'] / 1e3 / d['elapsed_seconds']) < 1e-6"
+check "user and system time are that, too" python3 -c "
+import json
+d = json.load(open('s.json'))
+u = d['aiflame']['usage']
+assert abs(u['user_seconds']['median'] + u['sys_seconds']['median'] - d['counters']['task-clock'] / 1e3) < 0.05, u"
+check "what it touches is faults and memory" sh -c "'$aiflame' stat --format json -o m.json python3 -c 'x = bytearray(200 << 20)' &&
+	python3 -c \"
+import json
+d = json.load(open('m.json'))
+assert d['aiflame']['usage']['max_rss_bytes']['median'] >= 200 << 20
+assert d['counters']['page-faults'] == d['counters']['minor-faults'] + d['counters']['major-faults'] or 'page-faults' in d['aiflame']['percent_running']
+assert d['counters']['page-faults'] >= 100\""
+check "each key is there, or why it is not" python3 -c "
+import json
+d = json.load(open('s.json'))
+for key in 'generated_at source counters derived elapsed_seconds notes rows cpu_topology'.split():
+    assert key in d, key
+named = [r['metric'] for r in d['rows']]
+assert named == list(d['counters'])
+missing = {u['event']: u for u in d['aiflame']['unavailable']}
+for e in 'cycles instructions cache-references cache-misses branches branch-misses dTLB-loads dTLB-load-misses iTLB-load-misses'.split():
+    assert (e in d['counters']) != (e in missing), e
+for u in missing.values():
+    assert u['errno'] > 0 and u['reason'] and u['fix'], u
+assert ('ipc' in d['derived']) == ('cycles' in d['counters'] and 'instructions' in d['counters'])
+assert d['cpu_topology']['logical_cpus'] >= 1"
+check "several runs have a median" sh -c "'$aiflame' stat -r 3 --format json -o r.json true && python3 -c \"
+import json
+c = json.load(open('r.json'))['aiflame']['runs']['task-clock']
+assert c['n'] == 3 and c['min'] <= c['median'] <= c['max'], c\""
+check "the text is perf's layout" sh -c "'$aiflame' stat true 2>t.txt; grep -qE '^ +[0-9.]+ msec task-clock +# +[0-9.]+ CPUs utilized' t.txt && grep -qE '^ +[0-9.]+ seconds time elapsed' t.txt && grep -qE '^ +[0-9.]+ seconds user' t.txt"
+check "-x, has perf's fields" sh -c "'$aiflame' stat -x, true 2>x.csv; awk -F, 'NF != 7 { exit 1 } END { exit NR < 20 }' x.csv && grep -qE '^[0-9.]+,msec,task-clock,[0-9]+,100.00,[0-9.]+,CPUs utilized' x.csv"
+check "-x with runs has one more" sh -c "'$aiflame' stat -r 2 -x';' true 2>x.csv; awk -F';' 'NF != 8 { exit 1 }' x.csv"
+check "events are chosen" sh -c "'$aiflame' stat -x, -e page-faults,task-clock true 2>e.csv; [ \$(wc -l <e.csv) = 2 ]"
+check "others are refused" status_is 2 "$aiflame" stat -e cycels true
+check "output of the command is its own" sh -c "[ \"\$('$aiflame' stat echo hello 2>/dev/null)\" = hello ]"
+check "its status, too" status_is 7 "$aiflame" stat sh -c 'exit 7'
+check "a signal's" status_is 143 "$aiflame" stat sh -c 'kill $$'
+check "what is not there" status_is 127 "$aiflame" stat ./nothing
+check "what cannot be started" sh -c ": >plain; '$aiflame' stat ./plain; [ \$? = 126 ]"
+check "a failing command is not repeated" says "0 of 5 runs" "$aiflame" stat -r 5 --warm-up 1 false
+check "threads are pinned" sh -c "[ \"\$('$aiflame' stat --threads 3 sh -c 'echo \$CK_NUM_THREADS \$OMP_NUM_THREADS \$MKL_NUM_THREADS' 2>/dev/null)\" = '3 3 3' ]"
+check "and CPUs" sh -c "'$aiflame' stat --cpus 0 grep -qE '^Cpus_allowed_list:[[:space:]]0\$' /proc/self/status"
+check "a wrong list of CPUs is refused" status_is 2 "$aiflame" stat --cpus 3-1 true
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 .
+	check "without privileges" sh -c "setpriv --reuid 65534 --regid 65534 --clear-groups '$aiflame' stat --format json -o - '$app' 0.3 >u.all && sed -n '/^{/,\$p' u.all >u.json"
+	check "  the task clock is there" holds 280 "$(value u.json "['counters']['task-clock']")" 400
+	check "  context switches and faults, too" holds 1 "$(value u.json "['counters']['context-switches'] + d['counters']['page-faults']")" 100000
+fi
+# Where perf_event_open is refused altogether.
+check "without perf_event_open" sh -c "'$build/tests/e2e/no_perf' '$aiflame' stat --format json -o n.json '$app' 0.3 >/dev/null"
+check "  the task clock is rusage's" holds 280 "$(value n.json "['counters']['task-clock']")" 400
+check "  what only perf has is named" sh -c "python3 -c \"
+import json
+d = json.load(open('n.json'))
+assert 'cpu-migrations' in [u['event'] for u in d['aiflame']['unavailable']] and 'page-faults' in d['counters'] and not d['aiflame']['percent_running'], d['aiflame']\""
+done_testing

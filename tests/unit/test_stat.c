@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stat/result.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define assert_near(value, wanted, by) assert_true(fabs((value) - (wanted)) <= (by))
+
+static void set(struct aif_stat_run *r, enum aif_stat_event e, double value)
+{
+	r->values[e] = (struct aif_stat_value){
+		.is_known = true, .value = value, .enabled_ns = 1000, .running_ns = 1000};
+}
+
+/* Three runs as a machine with counters has them: 1, 2 and 4 instructions a cycle. */
+static void runs_make(struct aif_stat_run runs[3])
+{
+	memset(runs, 0, 3 * sizeof(*runs));
+	for (int i = 0; i < 3; i++) {
+		set(&runs[i], AIF_STAT_TASK_CLOCK, 2e9);
+		set(&runs[i], AIF_STAT_CYCLES, 1000);
+		set(&runs[i], AIF_STAT_INSTRUCTIONS, 1000 << i);
+		set(&runs[i], AIF_STAT_BRANCHES, 100);
+		set(&runs[i], AIF_STAT_BRANCH_MISSES, 7);
+		set(&runs[i], AIF_STAT_DTLB_LOADS, 1000);
+		set(&runs[i], AIF_STAT_DTLB_LOAD_MISSES, 4);
+		set(&runs[i], AIF_STAT_DTLB_STORES, 500);
+		set(&runs[i], AIF_STAT_DTLB_STORE_MISSES, 2);
+		set(&runs[i], AIF_STAT_MINOR_FAULTS, 8);
+		set(&runs[i], AIF_STAT_CACHE_MISSES, 5);
+		runs[i].values[AIF_STAT_CACHE_REFERENCES].error = ENOENT;
+		runs[i].usage[AIF_STAT_ELAPSED] = 1;
+	}
+	runs[1].values[AIF_STAT_BRANCHES].running_ns = 250;
+}
+
+static void ratios_are_taken_within_runs(void **state)
+{
+	struct aif_stat_run runs[3];
+	struct aif_stat_result r = {
+		.runs = runs, .len = 3, .events = aif_stat_events_of(AIF_STAT_SET_ALL)};
+
+	(void)state;
+	runs_make(runs);
+	assert_int_equal(aif_stat_result_make(&r), 0);
+	assert_near(r.derived[AIF_STAT_IPC].median, 2, 1e-12);
+	assert_near(r.derived[AIF_STAT_IPC].min, 1, 1e-12);
+	assert_near(r.derived[AIF_STAT_IPC].max, 4, 1e-12);
+	assert_near(r.derived[AIF_STAT_BRANCH_MISS_RATE].median, 0.07, 1e-12);
+	assert_near(r.derived[AIF_STAT_DTLB_MISS_RATE].median, 6.0 / 1500, 1e-12);
+	assert_near(r.derived[AIF_STAT_MINOR_PER_KINST].median, 4, 1e-12);
+	assert_near(r.cpus.median, 2, 1e-12);
+	assert_near(r.running[AIF_STAT_BRANCHES], 0.25, 1e-12);
+	assert_near(r.running[AIF_STAT_CYCLES], 1, 1e-12);
+}
+
+static void what_was_not_counted_is_not_0(void **state)
+{
+	struct aif_stat_run runs[3];
+	struct aif_stat_result r = {
+		.runs = runs, .len = 3, .events = aif_stat_events_of(AIF_STAT_SET_ALL)};
+	struct aif_buf out = {0};
+
+	(void)state;
+	runs_make(runs);
+	assert_int_equal(aif_stat_result_make(&r), 0);
+	assert_int_equal(r.derived[AIF_STAT_CACHE_MISS_RATE].n, 0);
+	assert_int_equal(r.error[AIF_STAT_CACHE_REFERENCES], ENOENT);
+	aif_stat_json(&r, "", &out);
+	assert_null(strstr(aif_buf_str(&out), "cache_miss_rate"));
+	assert_non_null(strstr(aif_buf_str(&out), "\"event\": \"cache-references\", \"errno\": 2"));
+	aif_buf_clear(&out);
+	aif_stat_csv(&r, ",", &out);
+	assert_non_null(strstr(aif_buf_str(&out), "<not supported>,,cache-references,"));
+	assert_non_null(strstr(aif_buf_str(&out),
+			       "2000.00,msec,task-clock,0.00%,1000,100.00,2.000,CPUs utilized\n"));
+	assert_non_null(strstr(aif_buf_str(&out), "\n100,,branches,0.00%,1000,25.00,,\n"));
+	aif_buf_clear(&out);
+	aif_stat_text(&r, &out);
+	assert_non_null(strstr(aif_buf_str(&out), "not counted:"));
+	assert_non_null(strstr(aif_buf_str(&out), "2.000 insn per cycle"));
+	assert_non_null(strstr(aif_buf_str(&out), "7.000% of all branches"));
+	assert_non_null(strstr(aif_buf_str(&out), "(25.00%)"));
+	aif_buf_finish(&out);
+}
+
+static void events_have_perfs_names(void **state)
+{
+	struct aif_err err = {0};
+	aif_stat_events e = 0;
+
+	(void)state;
+	assert_int_equal(aif_stat_events_parse("cycles,tlb", &e, &err), 0);
+	assert_int_equal(e,
+			 (UINT64_C(1) << AIF_STAT_CYCLES) | aif_stat_events_of(AIF_STAT_SET_TLB));
+	assert_int_equal(aif_stat_events_parse("cycles,cycle", &e, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "'cycle'"));
+	assert_int_equal(aif_stat_events_parse(",", &e, &err), -EINVAL);
+}
+
+static void spread_has_the_median(void **state)
+{
+	static const double values[] = {5, NAN, 1, 3, 3, 9};
+	struct aif_spread s;
+
+	(void)state;
+	aif_spread_measure(values, AIF_ARRAY_LEN(values), &s);
+	assert_int_equal(s.n, 5);
+	assert_near(s.median, 3, 0);
+	assert_near(s.min, 1, 0);
+	assert_near(s.max, 9, 0);
+	aif_spread_measure(values + 2, 2, &s);
+	assert_near(s.median, 2, 0);
+	aif_spread_measure(values + 1, 1, &s);
+	assert_int_equal(s.n, 0);
+	assert_true(isnan(s.median));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ratios_are_taken_within_runs),
+		cmocka_unit_test(what_was_not_counted_is_not_0),
+		cmocka_unit_test(events_have_perfs_names),
+		cmocka_unit_test(spread_has_the_median),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
