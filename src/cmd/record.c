@@ -81,6 +81,9 @@ static const struct aif_opt opts[] = {
 	 "read a GPU's counters 100 times a second through Level Zero: names of metrics or "
 	 "of a metric group, separated by commas, or default (docs/counters.md). --counters "
 	 "help lists the groups, help,GROUP the metrics of one"},
+	{0, "nvml", "auto|off", AIF_OPT_CHOICE, AT(nvml), 0,
+	 "read clocks, power, energy and use of the NVIDIA GPUs that the command uses, through NVML, in "
+	 "the recorder: at most 1.5% of one CPU (auto); off: not"},
 	{'F', "cpu-rate", "HZ", AIF_OPT_COUNT, AT(cpu_rate), 0,
 	 "CPU samples for each second of a thread's CPU time; 0 for none, and no waits (99; with "
 	 "--cpu 999)"},

@@ -13,6 +13,12 @@ enum aif_record_calls {
 	AIF_RECORD_CALLS_OFF,
 };
 
+/* Whether NVIDIA GPUs are read through NVML. */
+enum aif_record_nvml {
+	AIF_RECORD_NVML_AUTO, /* those that recorded processes use through CUDA */
+	AIF_RECORD_NVML_OFF,
+};
+
 /* Options of `aiflame record`. Strings stay the caller's. A zeroed struct with `argv` set (and,
  * where 0 is not the default, what aif_record_opts_init sets) is a plain recording. */
 struct aif_record_opts {
@@ -38,6 +44,7 @@ struct aif_record_opts {
 	int cupti;                     /* --cupti (enum aif_cupti_use) */
 	bool device_lines;             /* --device-lines */
 	int calls;                     /* --calls: enum aif_record_calls */
+	int nvml;                      /* --nvml: enum aif_record_nvml */
 	bool no_python;                /* --no-python */
 	bool children;                 /* --children */
 	bool cpu;                      /* --cpu: and from the start of each process */

@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Clocks, power and energy through NVML, on a MOCK of libnvidia-ml (tests/mock/nvml) beside that of CUDA: what is kept of
+# them, and faults that a real library does not show on demand. tests/gpu/nvml.sh asks a real one.
+. "$(dirname "$0")/tap.sh"
+mock=$build/tests/mock/cuda
+cubin=$root/tests/golden/cubin/kernels_sm90a.cubin
+AIFLAME_STANDBY=$work/standby
+LD_LIBRARY_PATH=$mock:$build/tests/mock/nvml
+export LD_LIBRARY_PATH AIFLAME_STANDBY
+unset CUDA_INJECTION64_PATH
+launches=15000 more=
+
+# rec NAME WORDS OPTIONS...: a program of some two seconds, with an NVML that does these WORDS
+rec() {
+	name=$1 MOCK_NVML=$2
+	shift 2
+	export MOCK_NVML MOCK_NVML_LOG="$work/$name.log"
+	timeout -k 5 60 "$aiflame" record -q --all-launches $more -o "$name.data" "$mock/app" -s 100 -n "$launches" "$@" "$cubin" >"$name.out" 2>&1 ||
+		{ cat "$name.out"; return 1; }
+}
+ask() { "$aiflame" query --format csv "$1" "$2" | tail -n +2; }
+# is WANTED NAME SQL
+is() { got=$(ask "$2.data" "$3"); [ "$got" = "$1" ] || { echo "got $got instead of $1"; ask "$2.data" 'SELECT * FROM losses'; return 1; }; }
+adds_up() { "$aiflame" info "$1.data" >info.out; grep -q 'everything adds up' info.out || { cat info.out; return 1; }; }
+# told NAME PATTERN: info has such a line
+told() { "$aiflame" info "$1.data" >told.out && grep -q -- "$2" told.out || { cat told.out; return 1; }; }
+reason() { is "$1" "$3" "SELECT count(*) FROM losses WHERE reason = $2"; }
+
+# ---- what is kept ----
+check "a program on two GPUs" rec two '' -d 2 -t 2
+check "adds up" adds_up two
+check "each GPU has its 17 counters" is '2,17,34' two "SELECT count(DISTINCT device), count(DISTINCT name), count(DISTINCT device || name) FROM counters"
+value() { is "$2" two "SELECT printf('%.1f', avg(value)) || ' ' || group_concat(DISTINCT unit) FROM counters WHERE name = '$1'"; }
+check "SM clock" value 'SM clock' '1980.0 MHz'
+check "memory clock" value 'memory clock' '3201.0 MHz'
+check "power" value power '150.0 W'
+check "temperature" value temperature '40.0 C'
+check "memory" value 'memory used' '1024.0 MiB'
+check "utilization" value 'GPU utilization' '70.0 %'
+check "GPM: SMs" value 'SM active' '40.0 %'
+check "GPM: tensor cores" value 'tensor active' '25.0 %'
+# 150 W, whenever it is read: of each reading since the one before it.
+check "energy is that of the time between readings" is 0 two "SELECT count(*) FROM (SELECT device, sum(value) AS j,
+	(max(time_ns) - min(time_ns)) / 1e9 AS s FROM counters WHERE name = 'energy' GROUP BY device) WHERE abs(j - 150 * s) > 0.02 * j OR s < 1"
+check "read from the first use of the GPU to the last launch" is 1 two "SELECT (SELECT max(time_ns) FROM counters WHERE name = 'energy') >= max(time_ns)
+	AND (SELECT min(time_ns) FROM counters WHERE name = 'energy') < min(time_ns) + 1e9 AS ok FROM launches"
+check "what the GPU may take, and the driver" told two 'nvml.driver  *999.1 (simulated)'
+check "what it cost" told two 'cost.nvml_ns  *[1-9]'
+check "the library was closed" grep -q nvmlShutdown two.log
+few() { # QUICK ten times a second at most, ENERGY once and at begin and end
+	p=$(grep -c nvmlDeviceGetPowerUsage two.log)
+	e=$(grep -c nvmlDeviceGetTotalEnergyConsumption two.log)
+	s=$(awk 'NR == 1 { t = $1 } END { print int(($1 - t) / 1e9) + 1 }' two.log)
+	[ "$p" -le $((2 * (10 * s + 2))) ] && [ "$e" -le $((2 * (s + 2))) ] || { echo "$p and $e in $s s"; return 1; }
+}
+check "no reading is made more often than it should" few
+one() { rec one '' && is '1,17' one "SELECT count(DISTINCT device), count(DISTINCT name) FROM counters"; }
+check "a GPU that no process uses is not read" one
+
+# ---- what is not ----
+more='--nvml off'
+check "--nvml off" rec off ''
+more=
+check "reads nothing" is 0 off 'SELECT count(*) FROM counters'
+check "and loads nothing" test ! -e off.log
+
+# ---- faults ----
+rest() { is 1 "$1" "SELECT count(*) > 0 FROM counters WHERE name = 'SM clock'" && adds_up "$1"; } # the others are there
+LD_LIBRARY_PATH=$mock
+check "no library" rec none ''
+LD_LIBRARY_PATH=$mock:$build/tests/mock/nvml
+check "is said" told none 'NVML_NONE .*libnvidia-ml.so.1'
+LD_LIBRARY_PATH=$mock:$build/tests/mock/nvml/old
+check "an older library" rec old ''
+LD_LIBRARY_PATH=$mock:$build/tests/mock/nvml
+check "gives what it has" is '9,1' old "SELECT count(DISTINCT name), sum(name = 'clock event reasons') > 0 FROM counters"
+check "which is no loss" is 0 old 'SELECT count(*) FROM losses WHERE reason BETWEEN 1380 AND 1389'
+check "a driver that does not start" rec fails fails
+check "is said" told fails 'NVML_FAILED .*nvmlInit: the driver is not loaded'
+check "a GPU that is not found" rec lost lost
+check "is said" told lost 'NVML_FAILED .*not found'
+check "power that cannot be read" rec errors errors
+check "is said once, and the rest is read" eval 'reason 1 1382 errors && rest errors'
+check "is no value" is 0 errors "SELECT count(*) FROM counters WHERE name = 'power'"
+asked() { [ "$(grep -c nvmlDeviceGetPowerUsage errors.log)" -le 20 ]; }
+check "is not asked for ever" asked
+check "GPM that is denied" rec denied denied
+check "is said, and the rest is read" eval 'reason 1 1381 denied && rest denied && told denied "gpm  *not permitted"'
+check "no GPM" rec nogpm nogpm
+check "is no loss" eval 'is 0 nogpm "SELECT count(*) FROM losses WHERE reason BETWEEN 1380 AND 1389" && rest nogpm'
+check "values that are no numbers" rec nan nan
+check "are left out" is '4,4' nan "SELECT count(DISTINCT name), count(DISTINCT value) FROM counters WHERE name IN ('SM active', 'SM occupancy',
+	'tensor active', 'DRAM bandwidth', 'PCIe sent', 'PCIe received', 'NVLink received', 'NVLink sent')"
+check "energy that goes back" rec back back=2
+check "is said, and never counted" eval 'told back NVML_BACK && is 1 back "SELECT min(value) >= 0 FROM counters WHERE name = '"'energy'"'"'
+check "a divided GPU" rec mig mig
+check "is said, and has no GPM" eval 'reason 1 1385 mig && rest mig && is 0 mig "SELECT count(*) FROM counters WHERE name = '"'SM active'"'"'
+
+# A call that takes long delays neither the program nor the recording's end.
+check "a call of two seconds" rec slow slow=2000
+check "is said" told slow 'NVML_SLOW .*energy'
+asked() { [ "$(grep -c nvmlDeviceGetTotalEnergyConsumption slow.log)" = 1 ]; }
+check "and not made again soon" asked
+check "the rest adds up" adds_up slow
+hang() {
+	begin=$(date +%s)
+	rec hang hangs && took=$(($(date +%s) - begin)) && [ $took -lt 30 ] || { echo "took ${took:-?} s"; return 1; }
+}
+check "a call that does not return" hang
+check "is said, and what was read before is kept" eval 'told hang "NVML_SLOW .*energy" && rest hang'
+launches=100
+check "a library that takes longer to start than the program runs" rec init init=3000
+check "is said" told init 'NVML_SLOW .*init'
+check "and the program's launches are there" is 100 init "SELECT count(*) FROM launches WHERE kind = 'kernel'"
+done_testing
