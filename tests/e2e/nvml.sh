@@ -58,6 +58,25 @@ check "no reading is made more often than it should" few
 one() { rec one '' && is '1,17' one "SELECT count(DISTINCT device), count(DISTINCT name) FROM counters"; }
 check "a GPU that no process uses is not read" one
 
+# ---- what it is for ----
+check "SMs that are slowed down in half of the time" rec slowed throttled
+half() { # the mock's turns of 100 ms, and readings 100 ms apart
+	"$aiflame" why --format json slowed.data >why.json && "$aiflame" why slowed.data >why.out && cat why.out &&
+		python3 - <<-'END'
+			import json
+			d, = json.load(open("why.json"))["power"]
+			assert d["reasons_ns"] == {"power cap": d["slowed_ns"]}, d
+			assert 0.1 < d["slowed_ns"] / d["read_ns"] < 0.9, d
+			assert abs(d["energy_uj"] / d["energy_ns"] * 1e3 - 150) < 3, d
+		END
+}
+check "why: for how long and why, and 150 W" half
+check "why says so to people" grep -q '^clocks   slowed down for .* % of the time (power cap ' why.out
+check "and what a turn takes" grep -q '^energy   .*: 150 W in the mean' why.out
+check "the summary, too" says ', 150 W in the mean; slowed down for' "$aiflame" report slowed.data
+check "nothing is said of clocks that are not" sh -c '! "$1" why two.data | grep "^clocks"' - "$aiflame"
+check "as curves in a trace" sh -c '"$1" export --format chrome -o c.json two.data && grep -q "SM clock" c.json' - "$aiflame"
+
 # ---- what is not ----
 more='--nvml off'
 check "--nvml off" rec off ''

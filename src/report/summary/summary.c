@@ -2,6 +2,7 @@
 #include "report/summary/parts.h"
 
 #include "analysis/cpu_totals.h"
+#include "analysis/power/power.h"
 #include "analysis/traits.h"
 #include "analysis/untimed.h"
 #include "report/report.h"
@@ -164,6 +165,34 @@ static bool put_processes(const struct aif_profile *p, const struct aif_attribut
 	return are_several;
 }
 
+/* Appends what the devices took, and whether their clocks were held down. */
+static bool put_power(const struct aif_profile *p, struct aif_buf *out)
+{
+	const struct aif_power_device *slowed;
+	struct aif_power w;
+	uint64_t ns;
+	double j;
+	bool any = aif_power_measure(p, NULL, 0, (int64_t)(p->end_ns - p->start_ns), &w) == 0 &&
+		   aif_power_energy(&w, &j, &ns);
+
+	if (any) {
+		aif_buf_puts(out, "power    ");
+		aif_power_say_energy(j, out);
+		aif_buf_puts(out, " in ");
+		aif_human_ns(out, ns / w.len);
+		aif_buf_printf(out, ", %.0f W in the mean%s", j / ((double)ns / 1e9),
+			       w.len > 1 ? " of each device" : "");
+		slowed = aif_power_slowed(&w);
+		if (slowed) {
+			aif_buf_puts(out, "; ");
+			aif_power_say_slowed(slowed, out);
+		}
+		aif_buf_putc(out, '\n');
+	}
+	aif_power_finish(&w);
+	return any;
+}
+
 static void put_grades(const struct aif_attribution *a, struct aif_buf *out)
 {
 	uint64_t by_grade[4] = {0}, whole = 0;
@@ -321,6 +350,7 @@ void aif_summary_write(const struct aif_names *names, const struct aif_attributi
 		/* The summary has room for so many lines. */
 		lines += put_bound(names, a, path, out);
 		lines += put_processes(p, a, out);
+		lines += put_power(p, out);
 		aif_summary_kernels(names, a, NULL,
 				    lines + 2 < TOP_KERNELS ? TOP_KERNELS - lines : 2, out);
 		put_quality(p, a, out);

@@ -195,6 +195,29 @@ static void put_kernels(const struct aif_names *names, const struct aif_why *w, 
 	aif_buf_putc(b, ']');
 }
 
+/* An array of the devices whose clocks and energy were read. */
+static void put_power(const struct aif_why *w, struct aif_buf *b)
+{
+	open(b, "power", '[');
+	for (size_t i = 0; i < w->power.len; i++) {
+		const struct aif_power_device *d = &w->power.devices[i];
+
+		item(b);
+		number(b, "device", d->device);
+		number(b, "energy_uj", (uint64_t)(AIF_MIN(d->energy_j, 1e12) * 1e6));
+		number(b, "energy_ns", d->energy_ns);
+		number(b, "read_ns", d->read_ns);
+		number(b, "slowed_ns", d->slowed_ns);
+		open(b, "reasons_ns", '{');
+		for (unsigned k = 0; k < AIF_CLOCK_REASONS; k++)
+			if (d->reason_ns[k])
+				number(b, aif_clock_reason_name(k), d->reason_ns[k]);
+		aif_buf_putc(b, '}');
+		aif_buf_putc(b, '}');
+	}
+	aif_buf_putc(b, ']');
+}
+
 void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct aif_buf *out)
 {
 	aif_buf_putc(out, '{');
@@ -217,5 +240,6 @@ void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct
 	put_causes(names->p, w, out);
 	put_owners(w, out);
 	put_kernels(names, w, out);
+	put_power(w, out);
 	aif_buf_puts(out, "}\n");
 }

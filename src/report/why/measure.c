@@ -453,6 +453,9 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 		ret->phase_busy_ppm[1] = aif_share_ppm(ret->time_ns - ret->idle_ns, ret->time_ns);
 	if (!e)
 		e = place_loop(&m);
+	if (!e)
+		e = aif_power_measure(names->p, sel, ret->from, ret->to, &ret->power);
+	ret->damaged += ret->power.damaged;
 	ret->is_torch = is_torch(names->p);
 	ret->has_off_cpu = has_off_cpu(names->p);
 	ret->has_cpu = names->p->traits.is_imported ||
@@ -473,6 +476,7 @@ void aif_why_finish(struct aif_why *w)
 	free(w->owners);
 	free(w->kernels);
 	aif_strset_finish(&w->places);
+	aif_power_finish(&w->power);
 	*w = (struct aif_why){0};
 }
 

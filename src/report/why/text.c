@@ -294,6 +294,42 @@ static void say_kernels(struct saying *s)
 	}
 }
 
+/* ---- power ----------------------------------------------------------------------------------- */
+
+/* Says what the window took, and whether clocks were held down in it: lines of recordings that have read it. */
+static void say_power(struct saying *s)
+{
+	const struct aif_power_device *slowed = aif_power_slowed(&s->w->power);
+	const struct aif_profile *p = s->names->p;
+	const struct aif_why *w = s->w;
+	uint64_t ns;
+	double j;
+
+	if (slowed) {
+		aif_buf_puts(&s->line, "clocks   ");
+		if (w->power.len > 1)
+			aif_buf_printf(&s->line, "%s, the most: ",
+				       aif_profile_str(p, p->devices[slowed->device].name));
+		aif_power_say_slowed(slowed, &s->line);
+		end_line(s);
+	}
+	if (!aif_power_energy(&w->power, &j, &ns))
+		return;
+	aif_buf_puts(&s->line, "energy   ");
+	aif_power_say_energy(j, &s->line);
+	if (w->is_loop && w->phases.len && !w->phases.is_sparse) {
+		aif_buf_puts(&s->line, ", ");
+		/* Less may be covered by readings than the loop is long. */
+		aif_power_say_energy(j * (double)(w->to - w->from) * (double)w->power.len /
+					     (double)ns / (double)w->phases.len,
+				     &s->line);
+		aif_buf_puts(&s->line, w->phases.from == AIF_PHASES_MARKS ? " a step" : " a turn");
+	}
+	aif_buf_printf(&s->line, ": %.0f W in the mean%s", j / ((double)ns / 1e9),
+		       w->power.len > 1 ? " of each device" : "");
+	end_line(s);
+}
+
 /* ---- what to try ----------------------------------------------------------------------------- */
 
 static void say_advice(struct saying *s, const enum aif_why_group *order, size_t n)
@@ -378,6 +414,7 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 	say_queue(&s);
 	say_owners(&s);
 	say_kernels(&s);
+	say_power(&s);
 	say_advice(&s, order, n);
 	say_next(&s, path);
 	end_line(&s);

@@ -4,6 +4,7 @@
 #include "analysis/idle/part.h"
 #include "analysis/loop/phases.h"
 #include "analysis/queue/queue.h"
+#include "analysis/power/power.h"
 #include "base/map.h"
 #include "text/table.h"
 #include "names/profile_names.h"
@@ -77,8 +78,9 @@ struct aif_why {
 	struct aif_queue_sum ahead; /* of the window: how far the host is ahead of the devices */
 	uint32_t loop_place;        /* a string of .places: the function that loops; AIF_STR_NONE */
 	bool is_torch, has_off_cpu,
-		has_cpu;  /* PyTorch; times off CPU, and CPU samples, were recorded */
-	uint64_t damaged; /* chunks that could not be read */
+		has_cpu;        /* PyTorch; times off CPU, and CPU samples, were recorded */
+	uint64_t damaged;       /* chunks that could not be read */
+	struct aif_power power; /* of the window */
 };
 
 /* Measures what `sel` (NULL: all) chooses. *ret is finished by the caller, also after a failure. 0; -ENODATA with *err
