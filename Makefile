@@ -42,6 +42,7 @@ torture: all
 gpu-test: all
 	@tests/gpu/cuda.sh
 	@tests/gpu/several.sh
+	@tests/gpu/nvml.sh
 
 bench:
 	@scripts/install-deps test
