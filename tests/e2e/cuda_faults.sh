@@ -6,7 +6,7 @@
 . "$(dirname "$0")/tap.sh"
 mock=$build/tests/mock/cuda
 cubin=$root/tests/golden/cubin/kernels_sm90a.cubin
-LD_LIBRARY_PATH=$mock
+LD_LIBRARY_PATH=$mock:$build/tests/mock/nvml
 AIFLAME_STANDBY=$work/standby
 export LD_LIBRARY_PATH AIFLAME_STANDBY
 unset CUDA_INJECTION64_PATH AIFLAME_NO_COUNTERS
