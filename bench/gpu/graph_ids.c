@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which callbacks CUPTI makes for the nodes of graphs, with which numbers, and which numbers its records have: the
+ * Callbacks that CUPTI makes for the nodes of graphs, their numbers, and those that its records have: the
  * ground that agent/cuda/graphs.c stands on. Nothing of aiflame runs here. Built where it runs:
  *
  *     cc -shared -fPIC -O2 -o graph_ids.so graph_ids.c -I$CUDA/include -L$CUDA/lib64 -lcupti -I../../src
@@ -23,7 +23,7 @@ static struct {
 	CUpti_SubscriberHandle subscriber;
 	volatile int *current;
 	int instantiating, shown, most;
-	/* By number of node: which node it is, plus 1; and by pointer. */
+	/* Number of a node -> which node it is, plus 1; and the same by pointer. */
 	struct {
 		uint64_t key;
 		int of;

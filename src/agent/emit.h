@@ -139,7 +139,7 @@ struct aif_emit_place {
 	uint64_t time, address, size;
 };
 bool aif_emit_place(struct aif_thread *t, const struct aif_emit_place *p);
-/* What happens to a node of a graph (wire.h). */
+/* A node of a graph: made, copied, changed (wire.h). */
 struct aif_emit_node {
 	enum aif_wire_node_kind kind;
 	uint64_t time; /* CLOCK_MONOTONIC ns */

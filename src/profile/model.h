@@ -169,7 +169,7 @@ struct aif_clock_pair {
 	uint32_t clock, process;       /* process AIF_NONE for host clocks */
 	uint64_t before, after, value; /* before, after: CLOCK_MONOTONIC ns */
 };
-/* What made a node of a device graph that can be replayed. Several rows of one node: it was updated. */
+/* The making of a node of a device graph that can be replayed. Several rows of one node: it was updated. */
 struct aif_graph_node {
 	uint32_t process, graph, node; /* as executions have them */
 	uint32_t thread, stack;        /* that made it */

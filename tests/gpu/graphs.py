@@ -2,7 +2,8 @@
 """Compares the stacks of graphs' nodes with the program that knows them: graphs.py AIFLAME GRAPHS [NODES [REPLAYS]]
 
 GRAPHS is graphs.cu, compiled. Each case is recorded; of each fill that was executed the number of its node follows from its
-bytes, and the functions under which that node was made from the number."""
+bytes, and the functions under which that node was made from the number. CUPTI tells nothing of fills that are updated, nor the
+launch of those in a conditional's body: these cases have kernels, whose numbers follow from their order in the graph."""
 import os
 import re
 import sqlite3
@@ -14,6 +15,10 @@ aiflame, graphs = sys.argv[1:3]
 nodes, replays = (sys.argv[3:] + ["1000", "5"][len(sys.argv) - 3:])[:2]
 CASES = ["plain", "api", "twice", "cloned", "updated", "child", "conditional", "several", "forked", "nested"]
 FACTOR = {"twice": 2, "child": 2}
+KERNELS = {  # number of a node from its place in the graph and the replay
+    "updated": lambda place, replay: place + (replay + 1) % 2 * int(nodes),
+    "conditional": lambda place, replay: place - 1,
+}
 
 
 def digits_of(db):
@@ -28,7 +33,7 @@ def digits_of(db):
 
 def check(case, work):
     data, exported = os.path.join(work, case + ".data"), os.path.join(work, case + ".sqlite")
-    subprocess.run([aiflame, "record", "-q", "--all-launches", "-o", data, graphs, case, nodes, replays, "fills"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([aiflame, "record", "-q", "--all-launches", "-o", data, graphs, case, nodes, replays] + ["fills"] * (case not in KERNELS), check=True, stdout=subprocess.DEVNULL)
     subprocess.run([aiflame, "export", "-i", data, "-o", exported], check=True)
     db = sqlite3.connect(exported)
     digits = digits_of(db)
@@ -37,6 +42,11 @@ def check(case, work):
         made.setdefault((process, graph, node), []).append((since, stack))
     rows = db.execute("SELECT process, graph, node, bytes, time_ns FROM copies JOIN (SELECT launch AS l, time_ns FROM launches) ON l = launch"
                       " WHERE graph AND copies.kind = 'fill'").fetchall()
+    if case in KERNELS:
+        rows = db.execute("SELECT process, graph, node, launch, time_ns FROM executions JOIN (SELECT launch AS l, time_ns FROM launches) ON l = launch"
+                          " WHERE graph").fetchall()
+        replay = {launch: i for i, launch in enumerate(sorted({r[3] for r in rows}))}
+        rows = [(p, g, n, 4 * (KERNELS[case](n, replay[launch]) + 1), time) for p, g, n, launch, time in rows]
     for process, graph, node, size, time in rows:
         stack = None
         for since, s in made.get((process, graph, node), []):

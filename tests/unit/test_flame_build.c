@@ -374,7 +374,7 @@ static void test_graphs(void **state)
 	row(&w, s, kernel(&w, "l"), 4)->graph = 3;
 	row(&w, s, k, 8)->graph = 12;
 	row(&w, AIF_NONE, k, 16)->graph = 3;
-	/* What made a node stands on its graph, without what the replay's stack has too, at whatever line. */
+	/* The stack that made a node stands on its graph, without frames that the replay's has too, at whatever line. */
 	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, w.app, "main", NULL, 0));
 	s = push(&w, s, frame(&w, AIF_FRAME_NATIVE, w.app, "capture", NULL, 0));
 	made = row(&w, 1, k, 32);

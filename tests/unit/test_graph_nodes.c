@@ -81,7 +81,7 @@ static void nodes_of_a_captured_graph_have_their_stacks(void **state)
 		CLONED(4, i, 1, i);
 	STARTING(1);
 	CREATED(1);
-	/* Nothing yet: others' records may be older, until a moment has passed. */
+	/* No row yet: records of other rings may be older, until a moment has passed. */
 	settle(w, now);
 	assert_int_equal(w->store.p.graph_nodes_len, 0);
 	settle(w, now + 400000000);
