@@ -106,7 +106,7 @@ static int label_place(struct towers *t, const struct aif_frame_label *l, struct
 	return label_full_add(t, node, l, true);
 }
 
-static int frame_place(struct towers *t, uint32_t frame, struct place *at)
+int aif_towers_frame(struct towers *t, uint32_t frame, struct place *at)
 {
 	bool is_range = t->p->frames[frame].kind == AIF_FRAME_RANGE;
 	const struct aif_frame_label *l;
@@ -197,7 +197,7 @@ int aif_towers_stack(struct towers *t, uint32_t stack, struct place *ret)
 	while (n) {
 		stack = t->path[--n];
 		if (stacks[stack].frame != AIF_NONE) {
-			r = frame_place(t, stacks[stack].frame, &at);
+			r = aif_towers_frame(t, stacks[stack].frame, &at);
 			if (r < 0)
 				return r;
 		}
@@ -220,7 +220,7 @@ static const char *const range_says[] = {
 	[AIF_RANGE_WORK] = "what XLA did",
 };
 
-static int range_place(struct towers *t, const struct aif_range_chain *chain, struct place *at)
+int aif_towers_range(struct towers *t, const struct aif_range_chain *chain, struct place *at)
 {
 	const char *name = aif_strset_get(&t->o->sel->ranges->names, chain->name, NULL);
 	unsigned type = chain->kind == AIF_RANGE_SOURCE ? AIF_TREE_PYTHON : AIF_TREE_SYNTHETIC;
@@ -235,8 +235,8 @@ static int range_place(struct towers *t, const struct aif_range_chain *chain, st
 	return l.name == AIF_STR_NONE || l.full == AIF_STR_NONE ? -ENOMEM : label_place(t, &l, at);
 }
 
-/* Places those elements of a chain that are of a graph's node, or the others. */
-static int chain_place(struct towers *t, uint32_t range, bool in_graph, struct place *at)
+/* Places the ranges of a row, but for those of a graph's node. */
+int aif_towers_ranges(struct towers *t, uint32_t range, struct place *at)
 {
 	const struct aif_range_index *x = t->o->sel ? t->o->sel->ranges : NULL;
 	uint32_t path[AIF_RANGE_DEPTH], chain = range - 1;
@@ -246,16 +246,11 @@ static int chain_place(struct towers *t, uint32_t range, bool in_graph, struct p
 	if (!range || !x || t->o->ranges == AIF_RANGES_OFF)
 		return 0;
 	for (; chain != AIF_NONE && n < AIF_RANGE_DEPTH; chain = x->chains[chain].parent)
-		if (x->chains[chain].in_graph == in_graph)
+		if (!x->chains[chain].in_graph)
 			path[n++] = chain;
 	while (n && !r)
-		r = range_place(t, &x->chains[path[--n]], at);
+		r = aif_towers_range(t, &x->chains[path[--n]], at);
 	return r;
-}
-
-int aif_towers_ranges(struct towers *t, uint32_t range, struct place *at)
-{
-	return chain_place(t, range, false, at);
 }
 
 /* ---- the backward -------------------------------------------------------------------------------- */
@@ -288,7 +283,7 @@ static int part_place(struct towers *t, const struct aif_backward_part *part, st
 			t->path[n++] = stacks[s].frame;
 	}
 	while (r == 0 && n)
-		r = frame_place(t, t->path[--n], &at);
+		r = aif_towers_frame(t, t->path[--n], &at);
 	if (r == 0)
 		*known = *ret = at;
 	return r;
@@ -371,86 +366,6 @@ static bool is_asked_kernel(const struct towers *t, const struct aif_attribution
 	       aif_filter_kernel(&t->kernel, t->names, row->kind, row->kernel);
 }
 
-/* Lists a stack's frames, outermost first, behind those that *path has from `n` on. */
-static int path_of(struct towers *t, uint32_t stack, size_t n, size_t *ret_end)
-{
-	const struct aif_stack *stacks = t->p->stacks;
-	size_t end = n;
-
-	for (uint32_t s = stack; s != AIF_NONE; s = stacks[s].parent) {
-		if (aif_grow(&t->path, &t->path_cap, end + 1, sizeof(*t->path)) < 0)
-			return -ENOMEM;
-		if (stacks[s].frame != AIF_NONE)
-			t->path[end++] = stacks[s].frame;
-	}
-	for (size_t i = n, j = end; i + 1 < j; i++) {
-		uint32_t frame = t->path[i];
-
-		t->path[i] = t->path[--j];
-		t->path[j] = frame;
-	}
-	*ret_end = end;
-	return 0;
-}
-
-/* Two frames of one function are one in the picture, whatever line they are at. 1, 0 or -ENOMEM. */
-static int is_one_frame(struct towers *t, uint32_t a, uint32_t b)
-{
-	const struct aif_frame_label *l;
-	size_t a_len, b_len;
-	uint32_t last;
-
-	if (a == b)
-		return 1;
-	l = aif_frame_labels_get(t->labels, a, &a_len);
-	if (!l)
-		return -ENOMEM;
-	last = l[a_len - 1].name;
-	l = aif_frame_labels_get(t->labels, b, &b_len);
-	if (!l)
-		return -ENOMEM;
-	return a_len == b_len && l[b_len - 1].name == last;
-}
-
-/* Places the stack that made a graph's node on that of the replay: what both begin with stands there already. */
-static int capture_place(struct towers *t, const struct aif_attribution_row *row, struct place *at)
-{
-	size_t replay, end, i = 0;
-	int r = path_of(t, row->stack, 0, &replay);
-
-	r = r < 0 ? r : path_of(t, row->capture, replay, &end);
-	if (r < 0)
-		return r;
-	while (i < replay && replay + i < end && r >= 0) {
-		r = is_one_frame(t, t->path[i], t->path[replay + i]);
-		if (r != 1)
-			break;
-		i++;
-	}
-	for (i += replay; i < end && r >= 0; i++)
-		r = frame_place(t, t->path[i], at);
-	return r < 0 ? r : 0;
-}
-
-/* Places work of a graph's replay on the replay's stack, on the graph's number, and on what made its node. */
-static int graph_place(struct towers *t, const struct aif_attribution_row *row, struct place *at)
-{
-	struct aif_buf text = {0};
-	int r;
-
-	aif_buf_printf(&text, "[%s graph %" PRIu32 "]",
-		       row->device == AIF_NONE
-			       ? "device"
-			       : aif_profile_str(t->p, t->p->devices[row->device].runtime),
-		       row->graph);
-	r = aif_towers_note(t, &text, at);
-	if (r == 0 && row->capture != AIF_NONE)
-		r = capture_place(t, row, at);
-	if (r == 0)
-		r = aif_towers_ranges(t, row->capture_range, at);
-	return r;
-}
-
 /* Places the stack of a row and its ranges. part: of which part of a backward, or NULL. */
 static int row_place(struct towers *t, const struct aif_attribution_row *row,
 		     const struct aif_backward_part *part, struct place *at)
@@ -487,11 +402,8 @@ static int share_add(struct towers *t, const struct aif_attribution_row *row,
 		r = owner_place(t, row->process, &at);
 	else
 		r = row_place(t, row, part, &at);
-	if (r == 0 && row->graph) {
-		r = graph_place(t, row, &at);
-		if (r == 0)
-			r = chain_place(t, row->range, true, &at);
-	}
+	if (r == 0 && row->graph)
+		r = aif_towers_graph(t, row, &at);
 	if (r == 0)
 		r = label_place(t, &kernel, &at);
 	kernel_node = at.node;

@@ -55,3 +55,9 @@ int aif_towers_stack(struct towers *t, uint32_t stack, struct place *ret);
 int aif_towers_note(struct towers *t, struct aif_buf *text, struct place *at);
 /* Places the ranges of a row above *at, outermost first: 1 + a chain, or 0 for none. */
 int aif_towers_ranges(struct towers *t, uint32_t range, struct place *at);
+/* Places a frame, with what is inlined into it, above *at. */
+int aif_towers_frame(struct towers *t, uint32_t frame, struct place *at);
+/* Places one element of a chain of ranges above *at. */
+int aif_towers_range(struct towers *t, const struct aif_range_chain *chain, struct place *at);
+/* Places a graph's number, and what made the row's node, above *at, where the row's launch stands (build_graph.c). */
+int aif_towers_graph(struct towers *t, const struct aif_attribution_row *row, struct place *at);
