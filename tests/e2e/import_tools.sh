@@ -308,7 +308,11 @@ check "Chrome trace: that it is one" sh -c "'$aiflame' info other.data | grep -E
 check "a trace without a device: the picture is of what it has, and this is said" grep -q "drawing --of cpu" spans.err
 check "its title and words are of spans, no CPU and no samples" sh -c "grep -q '<title>Flame graph of spans</title>' spans.svg && grep -q 'in spans of 2 threads' spans.svg && ! grep -E 'CPU|samples?\\>' spans.svg"
 check "what is about a device is not drawn otherwise" says "no device activity" sh -c "'$aiflame' flame --leaf kernel -o no.svg other.data; true"
-check "export says who speaks, and what to do" says "aiflame: export: nothing in this profile ran on a device" sh -c "'$aiflame' export --format folded -o no.folded other.data; true"
+check "export as folded stacks has what it has, too" sh -c "
+	'$aiflame' export --format folded -o spans.exported other.data && '$aiflame' flame --of cpu -o spans.folded other.data &&
+	[ \$(awk '{ n += \$NF } END { print n }' spans.exported) -gt 0 ] &&
+	[ \$(awk '{ n += \$NF } END { print n }' spans.exported) = \$(awk '{ n += \$NF } END { print n }' spans.folded) ]"
+check "export of another format says who speaks, and what to do" says "aiflame: export: iaprof's text has samples and counters of devices" sh -c "'$aiflame' export --format iaprof -o no.txt other.data; true"
 # torch.profiler without a device: no run of one is known, so time is that of operators themselves.
 cat >host.json <<'END'
 {"traceEvents": [
