@@ -243,6 +243,8 @@ static int export_to(struct aif_query *q, const char *temp, const char *path, ui
 	if ((r & 0xff) == SQLITE_FULL)
 		return aif_err_set(err, -ENOSPC,
 				   "%s: the disk is full; free space or write elsewhere", path);
+	if ((r & 0xff) == SQLITE_NOMEM)
+		return aif_err_set(err, -ENOMEM, "export: %s", aif_sqlite_why(db));
 	if (r != SQLITE_OK)
 		return aif_err_set(err, -EIO, "%s: %s",
 				   (r & 0xff) == SQLITE_ERROR ? "export" : path,
