@@ -75,6 +75,18 @@ static const char *const names[] = {
 	[20] = "node cloned",     [22] = "node updated",  [23] = "params set",
 	[10] = "graph destroyed", [19] = "exec destroyed"};
 
+static void launched(const CUpti_CallbackData *call)
+{
+	const cuGraphLaunch_params *of = call->functionParams;
+	uint32_t graph = 0;
+
+	if (call->callbackSite != CUPTI_API_ENTER || p.shown >= p.most)
+		return;
+	p.shown++;
+	cuptiGetGraphExecId(of->hGraph, &graph);
+	printf("  launch: correlation %u graph %u\n", call->correlationId, graph);
+}
+
 static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
 			      const void *data)
 {
@@ -82,7 +94,11 @@ static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 	const CUpti_GraphData *g = r->resourceDescriptor;
 	uint64_t node = 0, original = 0;
 
-	(void)user, (void)domain;
+	(void)user;
+	if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+		launched(data);
+		return;
+	}
 	if (id == 17)
 		p.instantiating++;
 	if (id == 13 || id == 14 || id == 20 || id == 22 || id == 23) {
@@ -159,8 +175,10 @@ static void CUPTIAPI complete(CUcontext c, uint32_t s, uint8_t *buffer, size_t s
 			p.wrong++;
 		if (p.shown < 2 * p.most) {
 			p.shown++;
-			printf("  record: grid %u graph %u node %llx\n", k->grid[0], k->graph,
-			       (unsigned long long)k->graph_node);
+			printf("  record: grid %u graph %u node %llx correlation %u from %llu to %llu, %s\n",
+			       k->grid[0], k->graph, (unsigned long long)k->graph_node,
+			       k->correlation, (unsigned long long)k->start % 1000000000000,
+			       (unsigned long long)k->end % 1000000000000, k->name);
 		}
 	}
 	free(buffer);
@@ -190,6 +208,8 @@ int InitializeInjection(void)
 	for (unsigned i = 0; i < sizeof(ids) / sizeof(*ids); i++)
 		if (cuptiEnableCallback(1, p.subscriber, CUPTI_CB_DOMAIN_RESOURCE, ids[i]))
 			printf("  callback %u is refused\n", ids[i]);
+	cuptiEnableCallback(1, p.subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+			    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch);
 	cuptiActivityRegisterCallbacks(request, complete);
 	cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY);

@@ -9,6 +9,7 @@
 /* Below, c is noise. */
 #define MIN_LAUNCHES 8
 #define MIN_PAIRS    8
+#define ON_LAUNCHES  16 /* on-blocks are half to one and a half of their length */
 /* Known well enough to be used instead of the bound: two of these are a quarter of c. */
 #define KNOWN_ERROR (1.0 / 8)
 /* Measured to be within the budget: some off-blocks stay, to notice when that changes. */
@@ -53,6 +54,12 @@ void aif_budget_add(struct aif_budget *b, uint32_t block, uint64_t launches)
 	       !atomic_compare_exchange_weak_explicit(&k->busiest, &busiest, launches,
 						      memory_order_relaxed, memory_order_relaxed))
 		;
+}
+
+void aif_budget_add_cost(struct aif_budget *b, uint32_t block, uint64_t ns)
+{
+	if (atomic_load_explicit(&b->block, memory_order_relaxed) - block <= 2)
+		atomic_fetch_add_explicit(&b->last[block % 4].more_ns, ns, memory_order_relaxed);
 }
 
 static double uniform(struct aif_budget *b)
@@ -125,11 +132,17 @@ static bool median(const struct aif_budget *b, double *ret_median, double *ret_e
 	return true;
 }
 
+/* Cost of a block at most. */
+static double cost_ns(const struct aif_budget *b, const struct aif_budget_block *k)
+{
+	return (double)atomic_load(&k->busiest) * (double)b->bound_ns +
+	       (double)atomic_load(&k->more_ns);
+}
+
 /* At most this, by the rate of the busiest thread: x of its time in an on-block is ours. */
 static double bound(const struct aif_budget *b, const struct aif_budget_block *k)
 {
-	double x = (double)atomic_load(&k->busiest) * (double)b->bound_ns /
-		   (double)AIF_MAX(k->length_ns, 1);
+	double x = cost_ns(b, k) / (double)AIF_MAX(k->length_ns, 1);
 
 	return x < 0.99 ? x / (1 - x) : MAX_COST;
 }
@@ -138,7 +151,7 @@ static double bound(const struct aif_budget *b, const struct aif_budget_block *k
 static void charge(struct aif_budget *b, const struct aif_budget_block *k, uint64_t now)
 {
 	if (aif_budget_is_on(k->number))
-		b->debt_ns += (double)atomic_load(&k->busiest) * (double)b->bound_ns;
+		b->debt_ns += cost_ns(b, k);
 	b->debt_ns -= (double)b->asked_ppm / 1e6 * (double)(now - b->began);
 	if (b->debt_ns < 0)
 		b->debt_ns = 0;
@@ -196,10 +209,20 @@ static void decide(struct aif_budget *b, const struct aif_budget_block *on, uint
 	atomic_store(&b->duty_ppm, (uint32_t)(b->duty * 1e6));
 }
 
-static uint64_t next_length(struct aif_budget *b, bool on)
+/* Returns a length in which there are launches enough to compare, where they are rare and dear: replays of graphs. */
+static double least_on(const struct aif_budget_block *k)
+{
+	double n = (double)AIF_MAX(atomic_load(&k->launches), UINT64_C(1));
+
+	return AIF_MIN(ON_LAUNCHES * (double)k->length_ns / n, (double)AIF_BUDGET_CYCLE_NS / 2);
+}
+
+/* k: a block whose counts are complete. */
+static uint64_t next_length(struct aif_budget *b, const struct aif_budget_block *k, bool on)
 {
 	/* Shorter ones until there are enough pairs: what is not known is taken for dear. */
-	double on_min = (double)AIF_BUDGET_ON_MIN_NS / (b->pairs_len < MIN_PAIRS ? 2 : 1);
+	double on_min = AIF_MAX((double)AIF_BUDGET_ON_MIN_NS / (b->pairs_len < MIN_PAIRS ? 2 : 1),
+				least_on(k));
 	double cycle =
 		AIF_MAX((double)AIF_BUDGET_CYCLE_NS,
 			AIF_MAX(on_min / b->duty, (double)AIF_BUDGET_OFF_MIN_NS / (1 - b->duty)));
@@ -213,10 +236,7 @@ static uint64_t next_length(struct aif_budget *b, bool on)
 static uint64_t look_length(const struct aif_budget *b, const struct aif_budget_block *k)
 {
 	double asked = (double)b->asked_ppm / 1e6, room = asked * AIF_BUDGET_DEBT_NS - b->debt_ns,
-	       grows = k->length_ns ? (double)atomic_load(&k->busiest) * (double)b->bound_ns /
-						      (double)k->length_ns -
-					      asked
-				    : 1,
+	       grows = k->length_ns ? cost_ns(b, k) / (double)k->length_ns - asked : 1,
 	       ns = grows > 0 ? room / grows / 4 : (double)AIF_BUDGET_LOOK_NS;
 
 	return (uint64_t)AIF_MIN(AIF_MAX(ns, (double)least_look(b)), (double)AIF_BUDGET_LOOK_NS);
@@ -229,6 +249,7 @@ static void begin(struct aif_budget *b, uint32_t n, uint64_t now, uint64_t until
 	b->last[n % 4].length_ns = 0;
 	atomic_store(&b->last[n % 4].launches, 0);
 	atomic_store(&b->last[n % 4].busiest, 0);
+	atomic_store(&b->last[n % 4].more_ns, 0);
 	b->began = now;
 	atomic_store_explicit(&b->block, n, memory_order_release);
 	atomic_store_explicit(&b->until, until, memory_order_relaxed);
@@ -263,7 +284,7 @@ void aif_budget_turn(struct aif_budget *b, uint64_t now)
 		(b->duty >= 1 || (b->last[n % 4].duty_ppm == 1000000 && uniform(b) < b->duty));
 	next = again ? n + 2 : n + 1;
 	length = b->duty >= 1 ? look_length(b, &b->last[(n - 2) % 4])
-			      : next_length(b, aif_budget_is_on(next));
+			      : next_length(b, &b->last[(n - 2) % 4], aif_budget_is_on(next));
 	begin(b, next, now, now + length);
 out:
 	atomic_store_explicit(&b->turning, 0, memory_order_release);

@@ -57,6 +57,7 @@
 struct aif_budget_block {
 	_Atomic uint64_t launches; /* of all threads that have met a later block */
 	_Atomic uint64_t busiest;  /* of the thread with most of them */
+	_Atomic uint64_t more_ns;  /* cost that does not grow with launches, at most */
 	uint32_t number;
 	_Atomic uint32_t duty_ppm; /* a thread that is four blocks late reads a later one's */
 	uint64_t length_ns;
@@ -127,3 +128,6 @@ static inline uint32_t aif_budget_duty(const struct aif_budget *b, uint32_t bloc
 
 /* A thread's launches in `block`, told when it meets a later one. */
 void aif_budget_add(struct aif_budget *b, uint32_t block, uint64_t launches);
+/* Adds to what `block` has cost at most, beside bound_ns a launch: a launch of a graph is as dear as its nodes. Before the
+ * block after it ends. */
+void aif_budget_add_cost(struct aif_budget *b, uint32_t block, uint64_t ns);

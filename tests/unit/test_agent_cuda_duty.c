@@ -34,6 +34,9 @@ static struct {
 	uint64_t last_end, last_left_out;
 	uint64_t sampled_ns, records_ns;
 	unsigned refused, switched, tried;
+	unsigned nodes,
+		node_ns; /* of a launch, which is a replay: how many, and what the record of one costs */
+	uint64_t nodes_ns;
 } it;
 
 /* Time goes on when somebody sleeps, and in the script. */
@@ -168,6 +171,11 @@ static void launch(uint64_t ns)
 		it.last_left_out = it.now;
 		atomic_fetch_add(&b->left_out, 1);
 	}
+	if (it.records) {
+		atomic_fetch_add(&b->nodes, it.nodes);
+		it.nodes_ns += (uint64_t)it.nodes * it.node_ns;
+		it.now += (uint64_t)it.nodes * it.node_ns;
+	}
 	it.sampled_ns += it.sampled ? ns : 0;
 	it.records_ns += it.records ? ns : 0;
 	it.now += ns;
@@ -279,6 +287,37 @@ static void what_was_launched_in_a_pause_is_not_told(void **state)
 	/* Launches were dear before the pause: records are on alone again. */
 	assert_int_equal(it.cuda.duty.mode, AIF_CUDA_RECORDS);
 	run_for(20, 13000);
+	stop();
+	assert_int_equal(it.told_left_out, it.left_out);
+}
+
+/* Replays of graphs of 1,000 nodes, each waited for: their records are on only as long as the budget allows. */
+static void nodes_of_graphs_are_within_the_budget(void **state)
+{
+	const double seconds = 120;
+
+	(void)state;
+	it.nodes = 1000;
+	it.node_ns = 500;
+	start(20000);
+	run_for(seconds, 2850000);
+	/* The first second is before anything is known. */
+	assert_true((double)it.nodes_ns < (0.02 * seconds + 0.4) * 1e9);
+	assert_true((double)it.nodes_ns > 0.01 * seconds * 1e9);
+	assert_true(it.left_out > 4 * it.captured);
+	stop();
+	assert_int_equal(it.told_left_out, it.left_out);
+}
+
+/* Records of nodes whose cost is hidden behind the device's work are seen to cost nothing, and stay on. */
+static void nodes_that_cost_nothing_are_recorded(void **state)
+{
+	(void)state;
+	it.nodes = 1000;
+	it.node_ns = 0;
+	start(20000);
+	run_for(120, 2850000);
+	assert_true(it.captured > 2 * it.left_out);
 	stop();
 	assert_int_equal(it.told_left_out, it.left_out);
 }
@@ -560,6 +599,8 @@ int main(void)
 		cmocka_unit_test_setup(late_threads_are_told, setup),
 		cmocka_unit_test_setup(few_launches_have_everything, setup),
 		cmocka_unit_test_setup(what_was_launched_in_a_pause_is_not_told, setup),
+		cmocka_unit_test_setup(nodes_of_graphs_are_within_the_budget, setup),
+		cmocka_unit_test_setup(nodes_that_cost_nothing_are_recorded, setup),
 		cmocka_unit_test_setup(refused_sampling_takes_no_time, setup),
 		cmocka_unit_test_setup(refused_records_are_told, setup),
 		cmocka_unit_test_setup(records_stay_while_a_call_lasts, setup),

@@ -39,9 +39,12 @@ static void request(uint8_t **buffer, size_t *size, size_t *max_records)
 		*size = 0;
 }
 
-static void exec(struct aif_cuda *cuda, struct aif_thread *t, const struct aif_cuda_record *r)
+/* k: the kernel, NULL = none. Captured launches stand for those that were left out (analysis/weights.h). */
+static void emit(struct aif_cuda *cuda, struct aif_thread *t, const struct aif_cuda_record *r,
+		 struct aif_cuda_kernel *k, uint64_t launch)
 {
 	struct aif_emit_exec e = {.kind = r->kind,
+				  .launch = launch,
 				  .start = r->start,
 				  .end = r->end,
 				  .kernel = AIF_WIRE_NONE,
@@ -50,21 +53,49 @@ static void exec(struct aif_cuda *cuda, struct aif_thread *t, const struct aif_c
 				  .bytes = r->bytes,
 				  .graph = r->graph,
 				  .node = r->node};
-	struct aif_cuda_kernel *k;
 
-	if (!aif_cuda_correlation_get(cuda->correlations, r->correlation, &e.launch)) {
+	if (launch == AIF_CUDA_NOT_CAPTURED || launch == AIF_CUDA_CONFUSED)
+		return;
+	if (k)
+		e.kernel = aif_cuda_kernel_define(t, k);
+	e.stream = aif_cuda_stream_define(t, cuda, r->device, r->context, r->stream);
+	aif_emit_exec(t, &e);
+}
+
+static struct aif_cuda_kernel *kernel_of(struct aif_cuda *cuda, const struct aif_cuda_record *r)
+{
+	return r->name ? aif_cuda_kernel(cuda, r->name) : NULL;
+}
+
+static void exec(struct aif_cuda *cuda, struct aif_thread *t, const struct aif_cuda_record *r)
+{
+	uint64_t launch;
+
+	if (r->graph)
+		atomic_fetch_add_explicit(&cuda->duty.nodes, 1, memory_order_relaxed);
+	if (r->graph && !r->correlation && cuda->replays &&
+	    aif_cuda_replay_hold(cuda->replays, r, kernel_of(cuda, r)))
+		return;
+	if (!aif_cuda_correlation_get(cuda->correlations, r->correlation, &launch)) {
 		atomic_fetch_add_explicit(&cuda->unjoined, 1, memory_order_relaxed);
 		return;
 	}
-	/* Captured launches stand for those that were left out (analysis/weights.h). */
-	if (e.launch == AIF_CUDA_NOT_CAPTURED || e.launch == AIF_CUDA_CONFUSED)
+	if (r->graph && cuda->replays)
+		aif_cuda_replay_ran(cuda->replays, r);
+	if (launch != AIF_CUDA_NOT_CAPTURED && launch != AIF_CUDA_CONFUSED)
+		emit(cuda, t, r, kernel_of(cuda, r), launch);
+}
+
+/* Executions without a call, after all others of their time. */
+static void settle(struct aif_cuda *cuda, bool last)
+{
+	struct aif_thread *t = cuda->replays ? aif_thread_enter() : NULL;
+
+	if (!t)
 		return;
-	if (r->name) {
-		k = aif_cuda_kernel(cuda, r->name);
-		e.kernel = k ? aif_cuda_kernel_define(t, k) : AIF_WIRE_NONE;
-	}
-	e.stream = aif_cuda_stream_define(t, cuda, r->device, r->context, r->stream);
-	aif_emit_exec(t, &e);
+	atomic_fetch_add_explicit(&cuda->unjoined, aif_cuda_replays_settle(cuda, t, last, emit),
+				  memory_order_relaxed);
+	aif_thread_leave(t);
 }
 
 /* A record of what was asked for. */
@@ -118,6 +149,7 @@ void aif_cuda_activity_flush(struct aif_cuda *cuda, bool last)
 		pthread_mutex_lock(&cuda->flushing);
 		cuda->api.cuptiActivityFlushAll(0);
 		pthread_mutex_unlock(&cuda->flushing);
+		settle(cuda, false);
 		return;
 	}
 	/* The helper may have taken a buffer a moment ago, and ends with the process. */
@@ -130,6 +162,7 @@ void aif_cuda_activity_flush(struct aif_cuda *cuda, bool last)
 	pthread_mutex_unlock(&cuda->flushing);
 	for (; i < LAST_STEPS && atomic_load(&cuda->completing); i++)
 		nanosleep(&step, NULL);
+	settle(cuda, true);
 }
 
 int aif_cuda_activity_init(struct aif_cuda *cuda)

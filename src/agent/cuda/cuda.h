@@ -9,6 +9,7 @@
 #include "agent/cuda/activity.h"
 #include "agent/cuda/quiesce.h"
 #include "agent/cuda/records.h"
+#include "agent/cuda/replays.h"
 #include "agent/cuda/sampling.h"
 #include "agent/memory/handles.h"
 #include "agent/memory/pages.h"
@@ -22,6 +23,7 @@
  *     subscriber.c      other users of CUPTI in the process go first
  *     launch.c          the driver's calls, seen as CUPTI's callbacks: LAUNCH records
  *     graphs.c          nodes of graphs: NODE records
+ *     replays.c         executions that name their graph, but no call
  *     activity.c        what CUPTI reports when it is over: EXEC records
  *     correlation.h     from CUPTI's correlation ids to launches
  *     names.c           kernels, devices and streams: ids, defined where they are needed
@@ -73,8 +75,9 @@ struct aif_cuda {
 	bool has_flushed;          /* the helper, since the program began to use CUDA */
 	/* May there be graphs? Unless we have subscribed from the beginning, nobody knows. */
 	_Atomic bool has_graphs;
-	bool follows_graphs; /* writes what becomes of their nodes (graphs.c) */
-	uint32_t refused;    /* the session in which CUPTI would not have us; 0 = none */
+	bool follows_graphs;              /* writes what becomes of their nodes (graphs.c) */
+	struct aif_cuda_replays *replays; /* NULL: not with this CUPTI */
+	uint32_t refused; /* the session in which CUPTI would not have us; 0 = none */
 	struct aif_cuda_quiesce quiesce;
 	struct aif_cuda_records records;
 	uint32_t claim_salt;

@@ -104,6 +104,11 @@ struct aif_cupti_memset {
 	uint32_t graph;
 };
 
+/* First parameter of cuGraphLaunch. */
+struct aif_cuda_graph_launch {
+	void *exec;
+};
+
 /* First parameters of cuLaunchKernel and cuLaunchCooperativeKernel, behind the function, and first members of
  * CUlaunchConfig, to which cuLaunchKernelEx has a pointer. */
 struct aif_cuda_geometry {
@@ -267,9 +272,10 @@ typedef void aif_cupti_hash_fn(const void *cubin, size_t size, uint64_t *hash);
 	X(cuptiPCSamplingGetData, int, (struct aif_cupti_samples_params * p))                     \
 	X(cuptiRegisterComputeCrcCallback, int, (aif_cupti_hash_fn * fn))
 
-/* Since 11.1; without them a graph's nodes have no stacks. */
-#define AIF_CUPTI_GRAPH_FUNCTIONS(X)                             \
-	X(cuptiGetGraphId, int, (void *graph, uint32_t *number)) \
+/* Since 12.3; without them a graph's nodes have no stacks. */
+#define AIF_CUPTI_GRAPH_FUNCTIONS(X)                                \
+	X(cuptiGetGraphId, int, (void *graph, uint32_t *number))    \
+	X(cuptiGetGraphExecId, int, (void *exec, uint32_t *number)) \
 	X(cuptiGetGraphNodeId, int, (void *node, uint64_t *number))
 
 #define AIF_CUDA_FUNCTIONS(X)                                                 \
@@ -302,6 +308,9 @@ struct aif_cupti {
  * parameters. The runtime's functions, linked in whatever way, end in these.
  */
 enum aif_cuda_form { AIF_CUDA_FORM_OTHER, AIF_CUDA_FORM_LAUNCH, AIF_CUDA_FORM_LAUNCH_EX };
+
+#define AIF_CUDA_GRAPH_LAUNCH      514
+#define AIF_CUDA_GRAPH_LAUNCH_PTSZ 515
 
 #define AIF_CUDA_CALLS(X)                                      \
 	X(307, cuLaunchKernel, KERNEL, LAUNCH)                 \

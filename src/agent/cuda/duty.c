@@ -51,6 +51,10 @@
  * sampled costs is within what the measurements scatter by: 200 ns of it are a guess. */
 #define THROUGHOUT_NS 700
 #define CALLBACK_NS   400
+/* CUPTI's record of a graph's node: 240 ns where replays are queued, 760 to 1,500 where each is waited for
+ * (bench/results/h100-graph-cost.md): at most, and on average. */
+#define NODE_MOST_NS 1000
+#define NODE_NS      500
 /* Cost of a call that waits: its two callbacks, and clocks. A guess. */
 #define WAIT_NS 600
 /* Before the launch rate is known. */
@@ -127,6 +131,24 @@ static void measure_rate(struct aif_cuda_duty *b, uint64_t now)
 		(1 - fade) * (double)(atomic_load(&b->waits) - b->began_with_waits) / ns * 1e9;
 }
 
+/* Counts the nodes of graphs that a launch has, on average, from their records. These come up to a quarter of a second
+ * late: both numbers fade alike. */
+static void measure_nodes(struct aif_cuda_duty *b, uint64_t now, bool had_records)
+{
+	double ns = (double)AIF_MAX(now - b->began, UINT64_C(1)), fade = RATE_NS / (RATE_NS + ns);
+	uint64_t nodes = atomic_load(&b->nodes);
+
+	b->nodes_lately = b->nodes_lately * fade + (double)(nodes - b->began_with_nodes);
+	b->recorded_lately = b->recorded_lately * fade +
+			     (had_records ? (double)(launches(b) - b->began_with) : 0);
+	b->began_with_nodes = nodes;
+}
+
+static double nodes_of_launch(const struct aif_cuda_duty *b)
+{
+	return b->nodes_lately / AIF_MAX(b->recorded_lately, 1.0);
+}
+
 static bool needs_records(const struct aif_cuda *cuda)
 {
 	const struct aif_cuda_duty *b = &cuda->duty;
@@ -151,25 +173,29 @@ static void apply(struct aif_cuda *cuda, bool on)
 		aif_cuda_records_want(cuda, needs_records(cuda));
 }
 
+static bool is_throughout(const struct aif_cuda *cuda)
+{
+	return cuda->duty.mode == AIF_CUDA_TOGETHER || cuda->use == AIF_CUPTI_USE_THROUGHOUT ||
+	       cuda->use == AIF_CUPTI_USE_RECORDS || cuda->sampling.is_stranded;
+}
+
 /* Returns the cost of each launch that is spent in any case: what records leave behind, and the
- * records while they are on throughout. */
+ * records while they are on throughout. Nodes of its graph are apart. */
 static double each_ns(const struct aif_cuda *cuda)
 {
-	bool throughout = cuda->duty.mode == AIF_CUDA_TOGETHER ||
-			  cuda->use == AIF_CUPTI_USE_THROUGHOUT ||
-			  cuda->use == AIF_CUPTI_USE_RECORDS || cuda->sampling.is_stranded;
-
-	return CALLBACK_NS + (throughout ? THROUGHOUT_NS : 0);
+	return CALLBACK_NS + (is_throughout(cuda) ? THROUGHOUT_NS : 0);
 }
 
 void aif_cuda_duty_charge(struct aif_cuda *cuda)
 {
 	struct aif_cuda_duty *b = &cuda->duty;
-	uint64_t n = launches(b), waits = atomic_load(&b->waits);
+	uint64_t n = launches(b), waits = atomic_load(&b->waits), nodes = atomic_load(&b->nodes);
 
 	atomic_fetch_add(&aif_agent.session.spent_ns,
 			 (uint64_t)((double)(n - b->spent_for) * each_ns(cuda)) +
-				 (waits - b->spent_for_waits) * WAIT_NS);
+				 (waits - b->spent_for_waits) * WAIT_NS +
+				 (nodes - b->spent_for_nodes) * NODE_NS);
+	b->spent_for_nodes = nodes;
 	b->spent_for = n;
 	b->spent_for_waits = waits;
 }
@@ -223,12 +249,18 @@ static uint64_t first_samples(uint64_t now)
 	return (now + SAMPLES_FIRST_NS) / AIF_NS_PER_S * AIF_NS_PER_S + AIF_NS_PER_S;
 }
 
+/* Returns the slowdown by records and samples that are on throughout. */
+static double throughout_share(const struct aif_cuda_duty *b)
+{
+	return b->rate * (THROUGHOUT_NS + nodes_of_launch(b) * NODE_MOST_NS) / 1e9;
+}
+
 /* Do records and samples cost too much to be on throughout? Up to four fifths of what is allowed
  * they do not: to switch sampling costs more in the first minute, 3.3 % of a CuPy program of 8 s
  * against 2.1 % (--overhead 2; H100, 21,000 launches/s). */
 static bool costs_too_much(const struct aif_cuda_duty *b)
 {
-	return b->rate * THROUGHOUT_NS / 1e9 > allowed() * 4 / 5;
+	return throughout_share(b) > allowed() * 4 / 5;
 }
 
 static void choose_mode(struct aif_cuda *cuda, uint64_t now)
@@ -248,7 +280,7 @@ static void choose_mode(struct aif_cuda *cuda, uint64_t now)
 			b->samples_next = first_samples(now);
 	} else if (!apart && b->mode == AIF_CUDA_RECORDS &&
 		   now - b->mode_since > TOGETHER_AGAIN_NS &&
-		   (trusted || b->rate * THROUGHOUT_NS / 1e9 < allowed() / 4)) {
+		   (trusted || throughout_share(b) < allowed() / 4)) {
 		(void)enter_mode(cuda, AIF_CUDA_TOGETHER, now);
 	} else if (b->mode == AIF_CUDA_RECORDS && now >= b->samples_next &&
 		   enter_mode(cuda, AIF_CUDA_SAMPLES, now)) {
@@ -275,6 +307,7 @@ void aif_cuda_duty_begin(struct aif_cuda *cuda, uint64_t now)
 	b->captured_before = atomic_load(&b->captured);
 	b->left_out_before = atomic_load(&b->left_out);
 	b->began_with = b->spent_for = launches(b);
+	b->began_with_nodes = b->spent_for_nodes = atomic_load(&b->nodes);
 	b->began_with_waits = b->spent_for_waits = atomic_load(&b->waits);
 	/* Sampling that could not be ended is still on, with or without records. */
 	if (!aif_cuda_is_sampling(cuda))
@@ -317,7 +350,12 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 	struct aif_cuda_duty *b = &cuda->duty;
 	struct aif_budget *budget = &aif_agent.budget;
 	bool was_on = aif_budget_is_on(b->block), on;
+	double nodes, node_ns;
 
+	measure_nodes(b, now, cuda->records.on);
+	nodes = (double)(launches(b) - b->began_with) * nodes_of_launch(b);
+	if (was_on && !is_throughout(cuda))
+		aif_budget_add_cost(budget, b->block, (uint64_t)(nodes * NODE_MOST_NS));
 	if (was_on && b->mode != AIF_CUDA_SAMPLES)
 		choose_mode(cuda, now);
 	else if (!was_on && b->mode == AIF_CUDA_SAMPLES && aif_cuda_quiesce_may_try(cuda, now))
@@ -327,7 +365,9 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 	else if (!b->not_compared)
 		aif_budget_add(budget, b->block, launches(b) - b->began_with);
 	measure_rate(b, now);
-	aif_budget_spend(budget, (b->rate * each_ns(cuda) + b->wait_rate * WAIT_NS) / 1e9);
+	node_ns = is_throughout(cuda) ? nodes_of_launch(b) * NODE_NS : 0;
+	aif_budget_spend(budget,
+			 (b->rate * (each_ns(cuda) + node_ns) + b->wait_rate * WAIT_NS) / 1e9);
 	/* Sampling has just begun: for as long as that lasts nothing is captured. */
 	if (!was_on || b->mode != AIF_CUDA_SAMPLES ||
 	    !aif_budget_hold(budget, now, b->samples_until))

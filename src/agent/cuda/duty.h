@@ -31,6 +31,10 @@ struct aif_cuda_duty {
 	bool interrupted;   /* something else took time in the block */
 	bool not_compared;  /* its launch rate: records could not be switched off where it began */
 	double rate;        /* launches a second, lately */
+	/* Records of graphs' nodes, ever; at the block's beginning; these, and the launches that had records, lately. */
+	_Atomic uint64_t nodes;
+	uint64_t began_with_nodes, spent_for_nodes;
+	double nodes_lately, recorded_lately;
 	/* Synchronizing calls: all so far; at the last accounting of their cost; at the block's beginning. */
 	_Atomic uint64_t waits;
 	uint64_t spent_for_waits, began_with_waits;

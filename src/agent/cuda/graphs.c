@@ -37,6 +37,20 @@ void aif_cuda_graphs_subscribe(struct aif_cuda *cuda)
 		if (cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_RESOURCE,
 						  events[i]))
 			cuda->follows_graphs = false;
+	if (cuda->follows_graphs && !cuda->replays)
+		cuda->replays = aif_cuda_replays_new();
+}
+
+void aif_cuda_graph_launched(struct aif_cuda *cuda, const struct aif_cupti_callback *cb,
+			     uint64_t ago, uint64_t launch)
+{
+	const struct aif_cuda_graph_launch *p = cb->parameters;
+	uint32_t graph;
+	uint64_t now;
+
+	if (cuda->replays && p && !cuda->api.cuptiGetGraphExecId(p->exec, &graph) &&
+	    !cuda->api.cuptiGetTimestamp(&now))
+		aif_cuda_replay_called(cuda->replays, graph, cb->correlation, launch, now - ago);
 }
 
 static uint64_t number_of_graph(struct aif_cuda *cuda, void *graph)

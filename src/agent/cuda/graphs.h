@@ -9,6 +9,9 @@
 bool aif_cuda_graphs_are_known(const struct aif_cuda *cuda);
 /* Subscribes to what is called back for graphs beside their nodes' creation. Under `switching`. */
 void aif_cuda_graphs_subscribe(struct aif_cuda *cuda);
+/* A graph is replayed by the call of this callback, which began `ago` ns ago, as launch `launch`. */
+void aif_cuda_graph_launched(struct aif_cuda *cuda, const struct aif_cupti_callback *cb,
+			     uint64_t ago, uint64_t launch);
 /* A callback of the resource domain about a graph; regs: those of the callback. */
 void aif_cuda_graph_event(struct aif_cuda *cuda, uint32_t event, const struct aif_cupti_graph *g,
 			  const struct aif_regs *regs);

@@ -79,6 +79,16 @@ static AIF_NOINLINE void confused(struct aif_cuda *cuda, uint32_t correlation)
 	atomic_fetch_add_explicit(&cuda->confused, 1, memory_order_relaxed);
 }
 
+/* Notes the replay of a graph, some of whose executions may not name their call. time: as for begin(). */
+static AIF_NOINLINE void replayed(struct aif_cuda *cuda, const struct aif_cupti_callback *cb,
+				  uint64_t time)
+{
+	uint64_t launch;
+
+	if (aif_cuda_correlation_get(cuda->correlations, cb->correlation, &launch))
+		aif_cuda_graph_launched(cuda, cb, time ? aif_now_ns() - time : 0, launch);
+}
+
 /* The launch of this call, whose registers were taken in the callback, and which began at `time`; 0 = now, which
  * launches that are left out need not know. */
 static void begin(struct aif_cuda *cuda, const struct aif_cuda_call *call,
@@ -104,6 +114,8 @@ static void begin(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 					 AIF_CUDA_NOT_CAPTURED);
 	}
 	t->correlation = cb->correlation;
+	if (call->id == AIF_CUDA_GRAPH_LAUNCH || call->id == AIF_CUDA_GRAPH_LAUNCH_PTSZ)
+		replayed(cuda, cb, time);
 	/* A call that waits was left by longjmp(). */
 	if (aif_unlikely(atomic_load_explicit(&t->spins, memory_order_relaxed)))
 		atomic_store_explicit(&t->spins, 0, memory_order_relaxed);

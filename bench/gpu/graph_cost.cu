@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// What CUPTI's records of a graph's nodes cost, and what those of whole graphs do: one graph of NODES kernels of US
+// microseconds each, replayed while kinds of records are switched. Nothing of aiflame runs here.
+//
+//     nvcc -O2 -o graph_cost graph_cost.cu -I$CUDA/extras/CUPTI/include -L$CUDA/lib64 -lcupti
+//     ./graph_cost 1000 2                # prints for each state: a replay with a wait after it, and one of 20 queued, in us
+//     ./graph_cost 1000 2 whole          # switches records of whole graphs, too
+//     ./graph_cost 1000 2 nodes 8 1      # with CUpti_ActivityAttribute 8 = 1 (its size is 8 bytes or 1)
+//
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <vector>
+#include <cuda_runtime.h>
+#include <cupti.h>
+
+#define DO(call)                                                    \
+	do {                                                        \
+		int r_ = (int)(call);                               \
+		if (r_) {                                           \
+			std::fprintf(stderr, "%s: %d\n", #call, r_); \
+			std::exit(1);                               \
+		}                                                   \
+	} while (0)
+
+static long kernels, graphs, timeless;
+static cudaStream_t stream;
+static CUpti_SubscriberHandle subscriber;
+
+__global__ void work(long ns)
+{
+	long now;
+
+	long first = clock64(), cycles = ns * 17 / 10;
+	do {
+		now = clock64();
+	} while (now - first < cycles);
+}
+
+static double now_us()
+{
+	timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static void CUPTIAPI callback(void *, CUpti_CallbackDomain, CUpti_CallbackId, const void *)
+{
+}
+
+static void CUPTIAPI request(uint8_t **buffer, size_t *size, size_t *max)
+{
+	*size = 2 << 20;
+	*buffer = (uint8_t *)std::malloc(*size);
+	*max = 0;
+}
+
+static void CUPTIAPI complete(CUcontext, uint32_t, uint8_t *buffer, size_t, size_t valid)
+{
+	CUpti_Activity *r = nullptr;
+
+	while (cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS) {
+		if (r->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+			kernels++;
+		if (r->kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE) {
+			const CUpti_ActivityGraphTrace2 *g = (const CUpti_ActivityGraphTrace2 *)r;
+
+			graphs++;
+			timeless += !g->start || g->end < g->start;
+		}
+	}
+	std::free(buffer);
+}
+
+static double median(std::vector<double> v)
+{
+	std::sort(v.begin(), v.end());
+	return v[v.size() / 2];
+}
+
+static cudaGraphExec_t make(int nodes, long ns)
+{
+	cudaGraph_t graph;
+	cudaGraphExec_t exec;
+
+	DO(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+	for (int i = 0; i < nodes; i++)
+		work<<<1, 32, 0, stream>>>(ns);
+	DO(cudaStreamEndCapture(stream, &graph));
+	DO(cudaGraphInstantiate(&exec, graph, 0));
+	return exec;
+}
+
+static void measure(const char *what, cudaGraphExec_t exec)
+{
+	std::vector<double> alone, queued;
+
+	for (int i = 0; i < 5; i++)
+		DO(cudaGraphLaunch(exec, stream));
+	DO(cudaStreamSynchronize(stream));
+	cuptiActivityFlushAll(1);
+	kernels = graphs = timeless = 0;
+	for (int i = 0; i < 60; i++) {
+		double t = now_us();
+
+		DO(cudaGraphLaunch(exec, stream));
+		DO(cudaStreamSynchronize(stream));
+		alone.push_back(now_us() - t);
+	}
+	for (int k = 0; k < 9; k++) {
+		double t = now_us();
+
+		for (int i = 0; i < 20; i++)
+			DO(cudaGraphLaunch(exec, stream));
+		DO(cudaStreamSynchronize(stream));
+		queued.push_back((now_us() - t) / 20);
+	}
+	cuptiActivityFlushAll(1);
+	std::printf("%-46s %9.1f %9.1f   records: %ld of kernels, %ld of graphs, %ld without times, of %d replays\n", what,
+		    median(alone), median(queued), kernels, graphs, timeless, 60 + 180);
+	std::fflush(stdout);
+}
+
+static void kind(CUpti_ActivityKind k, bool on)
+{
+	CUptiResult r = on ? cuptiActivityEnable(k) : cuptiActivityDisable(k);
+
+	if (r)
+		std::printf("  switching kind %d %s: error %d\n", (int)k, on ? "on" : "off", (int)r);
+}
+
+int main(int argc, char **argv)
+{
+	const int nodes = argc > 1 ? std::atoi(argv[1]) : 1000;
+	const long ns = (long)((argc > 2 ? std::atof(argv[2]) : 2) * 1000);
+	const bool whole = argc > 3 && !std::strcmp(argv[3], "whole");
+	cudaGraphExec_t exec, later;
+
+	DO(cudaStreamCreate(&stream));
+	exec = make(nodes, ns);
+	std::printf("%d nodes of %ld ns asked for; us a replay: with a wait, and queued\n", nodes, ns);
+	measure("no CUPTI", exec);
+	measure("no CUPTI", exec);
+	DO(cuptiSubscribe(&subscriber, callback, nullptr));
+	DO(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch));
+	DO(cuptiActivityRegisterCallbacks(request, complete));
+	measure("subscribed", exec);
+	for (int i = 4; i + 1 < argc; i += 2) {
+		const int attribute = std::atoi(argv[i]);
+		size_t value = std::strtoull(argv[i + 1], nullptr, 0), size = attribute == 5 || attribute >= 8 ? 1 : 8;
+		CUptiResult r = cuptiActivitySetAttribute((CUpti_ActivityAttribute)attribute, &size, &value);
+
+		if (r)
+			std::printf("  attribute %s: error %d\n", argv[i], (int)r);
+	}
+	for (int round = 0; round < 2; round++) {
+		kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true);
+		measure("kernel records", exec);
+		later = make(nodes, ns);
+		measure("kernel records, graph made with them on", later);
+		kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, false);
+		measure("off after kernel records", exec);
+		measure("off, graph made with them on", later);
+		if (!whole)
+			continue;
+		kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, true);
+		kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true);
+		measure("graph records, then kernel records", exec);
+		measure("the same, graph made with kernel records on", later);
+		kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, false);
+		measure("kernel records, graph records off again", exec);
+		kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, true);
+		measure("kernel records, then graph records", exec);
+		kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, false);
+		measure("graph records alone", exec);
+		kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, false);
+		measure("off", exec);
+	}
+	return 0;
+}
