@@ -25,7 +25,7 @@
 		}                                                   \
 	} while (0)
 
-static long kernels, graphs, timeless;
+static long kernels, graphs, timeless, longest, wrong;
 static cudaStream_t stream;
 static CUpti_SubscriberHandle subscriber;
 
@@ -63,8 +63,13 @@ static void CUPTIAPI complete(CUcontext, uint32_t, uint8_t *buffer, size_t, size
 	CUpti_Activity *r = nullptr;
 
 	while (cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS) {
-		if (r->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+		if (r->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+			const CUpti_ActivityKernel10 *k = (const CUpti_ActivityKernel10 *)r;
+
 			kernels++;
+			longest = std::max(longest, (long)(k->end - k->start));
+			wrong += k->end - k->start > 1000000;
+		}
 		if (r->kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE) {
 			const CUpti_ActivityGraphTrace2 *g = (const CUpti_ActivityGraphTrace2 *)r;
 
@@ -132,6 +137,35 @@ static void kind(CUpti_ActivityKind k, bool on)
 		std::printf("  switching kind %d %s: error %d\n", (int)k, on ? "on" : "off", (int)r);
 }
 
+// Records are switched off while a replay runs, or when it is done.
+static void switch_off(cudaGraphExec_t exec, bool idle)
+{
+	timespec pause = {0, 50000000};
+
+	cuptiActivityFlushAll(1);
+	kernels = longest = wrong = 0;
+	for (int i = 0; i < 10; i++) {
+		kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true);
+		for (int n = 0; n < 4; n++)
+			DO(cudaGraphLaunch(exec, stream));
+		if (idle)
+			DO(cudaStreamSynchronize(stream));
+		kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, false);
+		for (int n = 0; n < 4; n++)
+			DO(cudaGraphLaunch(exec, stream));
+		DO(cudaStreamSynchronize(stream));
+		nanosleep(&pause, nullptr);
+	}
+	kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true);
+	DO(cudaGraphLaunch(exec, stream));
+	DO(cudaStreamSynchronize(stream));
+	cuptiActivityFlushAll(1);
+	kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, false);
+	std::printf("switched off %s: of 41 replays %ld kernels, the longest took %.1f us, %ld more than 1 ms\n",
+		    idle ? "when idle" : "in a replay", kernels, (double)longest / 1e3, wrong);
+	std::fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
 	const int nodes = argc > 1 ? std::atoi(argv[1]) : 1000;
@@ -156,6 +190,8 @@ int main(int argc, char **argv)
 		if (r)
 			std::printf("  attribute %s: error %d\n", argv[i], (int)r);
 	}
+	switch_off(exec, true);
+	switch_off(exec, false);
 	for (int round = 0; round < 2; round++) {
 		kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true);
 		measure("kernel records", exec);

@@ -15,9 +15,24 @@ aiflame, graphs = sys.argv[1:3]
 nodes, replays = (sys.argv[3:] + ["1000", "5"][len(sys.argv) - 3:])[:2]
 CASES = ["plain", "api", "twice", "cloned", "updated", "child", "conditional", "several", "forked", "nested"]
 FACTOR = {"twice": 2, "child": 2}
+
+
+def place_in_nested(place):
+    """The graph's own nodes and three placeholders; then those of its child, with one, of the child's child, of the other child,
+    and of the if."""
+    n = int(nodes) // 8
+    first = 0
+    for part, length in ((0, n), (None, 1), (4, n), (None, 2), (7, n), (1, n), (None, 1), (3, n), (2, n), (5, n), (6, n)):
+        if place < first + length:
+            return part * n + place - first
+        first += length
+    return -1
+
+
 KERNELS = {  # number of a node from its place in the graph and the replay
     "updated": lambda place, replay: place + (replay + 1) % 2 * int(nodes),
     "conditional": lambda place, replay: place - 1,
+    "nested": lambda place, replay: place_in_nested(place),
 }
 
 

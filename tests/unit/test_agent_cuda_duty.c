@@ -28,7 +28,9 @@ static struct {
 	bool records, sampled, refuse_sampling, refuse_records;
 	bool refuse_beside; /* samples, where there are records */
 	bool in_call;       /* a call lasts */
-	bool busy, waits;   /* somebody is always inside the driver; it was tried in vain lately */
+	bool works;         /* the device, always */
+	unsigned idle_asked;
+	bool busy, waits; /* somebody is always inside the driver; it was tried in vain lately */
 	uint64_t captured, left_out;           /* what was launched */
 	uint64_t told_captured, told_left_out; /* what the blocks say */
 	uint64_t last_end, last_left_out;
@@ -137,6 +139,21 @@ bool aif_cuda_quiesce_shut_briefly(struct aif_cuda *cuda)
 	return it.is_shut;
 }
 
+bool aif_cuda_quiesce_is_idle(struct aif_cuda *cuda, uint64_t within_ns)
+{
+	(void)cuda;
+	assert_true(it.is_shut && within_ns <= 10000000);
+	it.idle_asked++;
+	it.now += it.works ? within_ns : 0;
+	return !it.works;
+}
+
+static int cupti_now(uint64_t *ret)
+{
+	*ret = it.now + 777;
+	return 0;
+}
+
 void aif_cuda_quiesce_open(struct aif_cuda *cuda)
 {
 	(void)cuda;
@@ -214,6 +231,7 @@ static int setup(void **state)
 	(void)state;
 	memset(&it, 0, sizeof(it));
 	it.cuda.use = AIF_CUPTI_USE_BLOCKS;
+	it.cuda.api.cuptiGetTimestamp = cupti_now;
 	memset(&aif_agent, 0, sizeof(aif_agent));
 	it.now = UINT64_C(1000000000000);
 	pthread_mutex_init(&it.cuda.switching, NULL);
@@ -320,6 +338,61 @@ static void nodes_that_cost_nothing_are_recorded(void **state)
 	assert_true(it.captured > 2 * it.left_out);
 	stop();
 	assert_int_equal(it.told_left_out, it.left_out);
+}
+
+/* Records go off with the device idle where graphs are replayed, and at the fifth try in any case. */
+static void records_of_graphs_go_off_when_the_device_is_idle(void **state)
+{
+	struct aif_cuda *cuda = &it.cuda;
+
+	(void)state;
+	aif_cuda_records_want(cuda, true);
+	aif_cuda_records_want(cuda, false);
+	assert_false(it.records || it.idle_asked);
+	it.nodes = 3;
+	aif_cuda_records_want(cuda, true);
+	launch(1000);
+	aif_cuda_records_want(cuda, false);
+	assert_false(it.records);
+	assert_int_equal(it.idle_asked, 1);
+	it.works = true;
+	aif_cuda_records_want(cuda, true);
+	aif_cuda_records_want(cuda, false);
+	for (int i = 2; i <= 5; i++) {
+		assert_true(it.records);
+		assert_false(it.is_shut);
+		assert_int_equal(it.idle_asked, i);
+		it.now += 100000000;
+		assert_int_equal(aif_cuda_records_settle(cuda, it.now), i == 5);
+	}
+	assert_false(it.records);
+}
+
+/* Nodes that seem to have run all the while between two times with records have the end of a later replay. */
+static void executions_do_not_span_a_time_without_records(void **state)
+{
+	struct aif_cuda *cuda = &it.cuda;
+	uint64_t off, on;
+
+	(void)state;
+	it.nodes = 1;
+	for (int i = 0; i < 20; i++) {
+		aif_cuda_records_want(cuda, true);
+		on = it.now + 777;
+		launch(50000000);
+		assert_false(aif_cuda_records_span_gap(cuda, on, it.now + 777));
+		aif_cuda_records_want(cuda, false);
+		off = it.now + 777;
+		it.now += 30000000;
+		/* As long as there are none, nothing can have their end. */
+		assert_false(aif_cuda_records_span_gap(cuda, off - 1, it.now + 777));
+		aif_cuda_records_want(cuda, true);
+		assert_true(aif_cuda_records_span_gap(cuda, off - 1, it.now + 777));
+		assert_true(aif_cuda_records_span_gap(cuda, off - 1, it.now + 100000));
+		assert_false(aif_cuda_records_span_gap(cuda, off + 1, it.now + 100000));
+		assert_false(aif_cuda_records_span_gap(cuda, it.now + 777, it.now + 900000000));
+		it.now += 5000000;
+	}
 }
 
 /* Another process has the counters: no second of stacks is given up for them. */
@@ -601,6 +674,8 @@ int main(void)
 		cmocka_unit_test_setup(what_was_launched_in_a_pause_is_not_told, setup),
 		cmocka_unit_test_setup(nodes_of_graphs_are_within_the_budget, setup),
 		cmocka_unit_test_setup(nodes_that_cost_nothing_are_recorded, setup),
+		cmocka_unit_test_setup(records_of_graphs_go_off_when_the_device_is_idle, setup),
+		cmocka_unit_test_setup(executions_do_not_span_a_time_without_records, setup),
 		cmocka_unit_test_setup(refused_sampling_takes_no_time, setup),
 		cmocka_unit_test_setup(refused_records_are_told, setup),
 		cmocka_unit_test_setup(records_stay_while_a_call_lasts, setup),

@@ -71,8 +71,13 @@ static void exec(struct aif_cuda *cuda, struct aif_thread *t, const struct aif_c
 {
 	uint64_t launch;
 
-	if (r->graph)
+	if (r->graph) {
 		atomic_fetch_add_explicit(&cuda->duty.nodes, 1, memory_order_relaxed);
+		if (aif_cuda_records_span_gap(cuda, r->start, r->end)) {
+			atomic_fetch_add_explicit(&cuda->timeless, 1, memory_order_relaxed);
+			return;
+		}
+	}
 	if (r->graph && !r->correlation && cuda->replays &&
 	    aif_cuda_replay_hold(cuda->replays, r, kernel_of(cuda, r)))
 		return;

@@ -260,6 +260,11 @@ static bool becomes_idle(struct aif_cuda *cuda, uint64_t until)
 	return true;
 }
 
+bool aif_cuda_quiesce_is_idle(struct aif_cuda *cuda, uint64_t within_ns)
+{
+	return cuda->api.can_record && becomes_idle(cuda, aif_now_ns() + within_ns);
+}
+
 static bool is_alone(struct aif_cuda *cuda, bool idle)
 {
 	uint64_t begin = aif_now_ns(), soon = begin + GATE_NS,

@@ -41,6 +41,8 @@ bool aif_cuda_quiesce_shut(struct aif_cuda *cuda, bool idle);
 /* The same for some microseconds' work, which a running device does not mind: waits until no call
  * is under way, for 5 ms at most, and for 0.2 ms once a thread waits at the gate. */
 bool aif_cuda_quiesce_shut_briefly(struct aif_cuda *cuda);
+/* Shut: waits so long at most until no context has anything to do. False: not known. */
+bool aif_cuda_quiesce_is_idle(struct aif_cuda *cuda, uint64_t within_ns);
 void aif_cuda_quiesce_open(struct aif_cuda *cuda);
 /* Some time since it was tried in vain? */
 bool aif_cuda_quiesce_may_try(const struct aif_cuda *cuda, uint64_t now);

@@ -19,6 +19,10 @@
  *
  * Nor is it called while a context is sampled, or where sampling could not be ended (claim.c).
  *
+ * A replay of a graph that runs while records are switched off gets the end of each node from a later replay, after
+ * records are on again (bench/results/h100-graph-cost.md). So where graphs are replayed records are switched off with
+ * the device idle; where it does not become idle, they are in the end, and executions with such times are dropped.
+ *
  * When the process exits records stay on: libcupti may have ended already.
  */
 
@@ -27,11 +31,57 @@
 #define AGAIN_MAX_NS UINT64_C(64000000)
 /* Before another user of CUPTI takes over, or we leave: how often it is tried. */
 #define STEP_NS UINT64_C(2000000)
+/* Time for which launches are held until the device has done its graphs, and how often that is tried. */
+#define IDLE_NS   UINT64_C(10000000)
+#define BUSY_MOST 4
+/* Shorter executions have no gap inside. */
+#define GAP_LEAST_NS UINT64_C(1000000)
+
+/* 0: not known. */
+static uint64_t cupti_now(const struct aif_cuda *cuda)
+{
+	uint64_t now = 0;
+
+	return !cuda->duty.nodes || cuda->api.cuptiGetTimestamp(&now) ? 0 : now;
+}
+
+bool aif_cuda_records_span_gap(const struct aif_cuda *cuda, uint64_t start, uint64_t end)
+{
+	if (end - start < GAP_LEAST_NS)
+		return false;
+	for (unsigned i = 0; i < AIF_CUDA_GAPS; i++) {
+		uint64_t from = atomic_load_explicit(&cuda->records.gaps[i].from,
+						     memory_order_relaxed),
+			 until = atomic_load_explicit(&cuda->records.gaps[i].until,
+						      memory_order_relaxed);
+
+		if (until && start <= from && until <= end)
+			return true;
+	}
+	return false;
+}
+
+static void gap_begins(struct aif_cuda *cuda)
+{
+	uint32_t i = cuda->records.gaps_len++ % AIF_CUDA_GAPS;
+
+	atomic_store(&cuda->records.gaps[i].until, 0);
+	atomic_store(&cuda->records.gaps[i].from, cupti_now(cuda));
+}
+
+static void gap_ends(struct aif_cuda *cuda)
+{
+	uint32_t i = (cuda->records.gaps_len - 1) % AIF_CUDA_GAPS;
+
+	if (cuda->records.gaps_len && cuda->records.gaps[i].from)
+		atomic_store(&cuda->records.gaps[i].until, cupti_now(cuda));
+}
 
 static void enable(struct aif_cuda *cuda)
 {
 	int r = aif_cuda_activity_switch(cuda, true);
 
+	gap_ends(cuda);
 	cuda->records.on = true;
 	if (r)
 		aif_cuda_report_error(AIF_REASON_CUDA_REFUSED, "records", r);
@@ -39,8 +89,11 @@ static void enable(struct aif_cuda *cuda)
 
 static void disable(struct aif_cuda *cuda)
 {
-	int r = aif_cuda_activity_switch(cuda, false);
+	int r;
 
+	gap_begins(cuda);
+	r = aif_cuda_activity_switch(cuda, false);
+	cuda->records.busy = 0;
 	cuda->records.on = false;
 	if (r)
 		aif_cuda_report_error(AIF_REASON_CUDA_REFUSED, "records' end", r);
@@ -58,6 +111,12 @@ static bool try_to_disable(struct aif_cuda *cuda)
 {
 	if (aif_cuda_is_sampling(cuda) || !aif_cuda_quiesce_shut_briefly(cuda))
 		return false;
+	if (cuda->duty.nodes && cuda->records.busy < BUSY_MOST &&
+	    !aif_cuda_quiesce_is_idle(cuda, IDLE_NS)) {
+		cuda->records.busy++;
+		aif_cuda_quiesce_open(cuda);
+		return false;
+	}
 	disable(cuda);
 	aif_cuda_quiesce_open(cuda);
 	return true;
