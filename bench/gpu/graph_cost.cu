@@ -4,6 +4,7 @@
 //
 //     nvcc -O2 -o graph_cost graph_cost.cu -I$CUDA/extras/CUPTI/include -L$CUDA/lib64 -lcupti
 //     ./graph_cost 1000 2                # prints for each state: a replay with a wait after it, and one of 20 queued, in us
+//     ./graph_cost 1000 2 alone 10       # ten seconds without CUPTI: for a recorder
 //     ./graph_cost 1000 2 whole          # switches records of whole graphs, too
 //     ./graph_cost 1000 2 nodes 8 1      # with CUpti_ActivityAttribute 8 = 1 (its size is 8 bytes or 1)
 //
@@ -106,7 +107,8 @@ static void measure(const char *what, cudaGraphExec_t exec)
 	for (int i = 0; i < 5; i++)
 		DO(cudaGraphLaunch(exec, stream));
 	DO(cudaStreamSynchronize(stream));
-	cuptiActivityFlushAll(1);
+	if (subscriber)
+		cuptiActivityFlushAll(1);
 	kernels = graphs = timeless = 0;
 	for (int i = 0; i < 60; i++) {
 		double t = now_us();
@@ -123,7 +125,8 @@ static void measure(const char *what, cudaGraphExec_t exec)
 		DO(cudaStreamSynchronize(stream));
 		queued.push_back((now_us() - t) / 20);
 	}
-	cuptiActivityFlushAll(1);
+	if (subscriber)
+		cuptiActivityFlushAll(1);
 	std::printf("%-46s %9.1f %9.1f   records: %ld of kernels, %ld of graphs, %ld without times, of %d replays\n", what,
 		    median(alone), median(queued), kernels, graphs, timeless, 60 + 180);
 	std::fflush(stdout);
@@ -176,6 +179,13 @@ int main(int argc, char **argv)
 	DO(cudaStreamCreate(&stream));
 	exec = make(nodes, ns);
 	std::printf("%d nodes of %ld ns asked for; us a replay: with a wait, and queued\n", nodes, ns);
+	if (argc > 4 && !std::strcmp(argv[3], "alone")) {
+		const double until = now_us() + std::atof(argv[4]) * 1e6;
+
+		while (now_us() < until)
+			measure("alone", exec);
+		return 0;
+	}
 	measure("no CUPTI", exec);
 	measure("no CUPTI", exec);
 	DO(cuptiSubscribe(&subscriber, callback, nullptr));

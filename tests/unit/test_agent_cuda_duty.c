@@ -384,7 +384,7 @@ static void executions_do_not_span_a_time_without_records(void **state)
 		aif_cuda_records_want(cuda, false);
 		off = it.now + 777;
 		it.now += 30000000;
-		/* Nothing can have a later end as long as there are no later records. */
+		/* Later ends come with later records only. */
 		assert_false(aif_cuda_records_span_gap(cuda, off - 1, it.now + 777));
 		aif_cuda_records_want(cuda, true);
 		assert_true(aif_cuda_records_span_gap(cuda, off - 1, it.now + 777));
