@@ -140,20 +140,35 @@ static void kind(CUpti_ActivityKind k, bool on)
 		std::printf("  switching kind %d %s: error %d\n", (int)k, on ? "on" : "off", (int)r);
 }
 
-// Records are switched off while a replay runs, or when it is done.
-static void switch_off(cudaGraphExec_t exec, bool idle)
+// Ways to switch records off.
+enum { IN_A_REPLAY, IDLE, IDLE_FLUSHED, IDLE_FLUSHED_AFTER, IDLE_FORCED };
+static const char *const ways[] = {"in a replay", "when idle", "when idle and flushed", "when idle, and flushed then",
+				   "when idle, and flushed by force"};
+
+static void switch_off(cudaGraphExec_t exec, cudaGraphExec_t other, int way)
 {
+	double flush_us = 0, t;
 	timespec pause = {0, 50000000};
 
 	cuptiActivityFlushAll(1);
 	kernels = longest = wrong = 0;
 	for (int i = 0; i < 10; i++) {
 		kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true);
-		for (int n = 0; n < 4; n++)
+		for (int n = 0; n < 2; n++) {
 			DO(cudaGraphLaunch(exec, stream));
-		if (idle)
+			DO(cudaGraphLaunch(other, stream));
+		}
+		if (way != IN_A_REPLAY)
 			DO(cudaStreamSynchronize(stream));
+		t = now_us();
+		if (way == IDLE_FLUSHED || way == IDLE_FORCED)
+			cuptiActivityFlushAll(way == IDLE_FORCED);
+		flush_us += now_us() - t;
 		kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, false);
+		t = now_us();
+		if (way == IDLE_FLUSHED_AFTER)
+			cuptiActivityFlushAll(0);
+		flush_us += now_us() - t;
 		for (int n = 0; n < 4; n++)
 			DO(cudaGraphLaunch(exec, stream));
 		DO(cudaStreamSynchronize(stream));
@@ -164,8 +179,8 @@ static void switch_off(cudaGraphExec_t exec, bool idle)
 	DO(cudaStreamSynchronize(stream));
 	cuptiActivityFlushAll(1);
 	kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, false);
-	std::printf("switched off %s: of 41 replays %ld kernels, the longest took %.1f us, %ld more than 1 ms\n",
-		    idle ? "when idle" : "in a replay", kernels, (double)longest / 1e3, wrong);
+	std::printf("switched off %s: of 41 replays %ld kernels, the longest took %.1f us, %ld more than 1 ms; a flush took %.0f us\n",
+		    ways[way], kernels, (double)longest / 1e3, wrong, flush_us / 10);
 	std::fflush(stdout);
 }
 
@@ -200,8 +215,9 @@ int main(int argc, char **argv)
 		if (r)
 			std::printf("  attribute %s: error %d\n", argv[i], (int)r);
 	}
-	switch_off(exec, true);
-	switch_off(exec, false);
+	later = make(nodes, ns);
+	for (int way = IN_A_REPLAY; way <= IDLE_FORCED; way++)
+		switch_off(exec, later, way);
 	for (int round = 0; round < 2; round++) {
 		kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true);
 		measure("kernel records", exec);

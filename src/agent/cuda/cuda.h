@@ -75,6 +75,7 @@ struct aif_cuda {
 	bool has_flushed;          /* the helper, since the program began to use CUDA */
 	/* May there be graphs? Unless we have subscribed from the beginning, nobody knows. */
 	_Atomic bool has_graphs;
+	_Atomic bool has_replays;         /* graphs were launched while callbacks were on */
 	bool follows_graphs;              /* writes what becomes of their nodes (graphs.c) */
 	struct aif_cuda_replays *replays; /* NULL: not with this CUPTI */
 	uint32_t refused; /* the session in which CUPTI would not have us; 0 = none */

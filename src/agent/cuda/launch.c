@@ -85,6 +85,7 @@ static AIF_NOINLINE void replayed(struct aif_cuda *cuda, const struct aif_cupti_
 {
 	uint64_t launch;
 
+	atomic_store_explicit(&cuda->has_replays, true, memory_order_relaxed);
 	if (aif_cuda_correlation_get(cuda->correlations, cb->correlation, &launch))
 		aif_cuda_graph_launched(cuda, cb, time ? aif_now_ns() - time : 0, launch);
 }

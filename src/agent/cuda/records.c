@@ -19,9 +19,11 @@
  *
  * Nor is it called while a context is sampled, or where sampling could not be ended (claim.c).
  *
- * A replay of a graph that runs while records are switched off gets the end of each node from a later replay, after
- * records are on again (bench/results/h100-graph-cost.md). So where graphs are replayed records are switched off with
- * the device idle; where it does not become idle, they are in the end, and executions with such times are dropped.
+ * CUPTI reads the times of a graph's last replay late: at the graph's next replay, or when it is flushed. Where records
+ * have been switched off meanwhile, replays without records have overwritten the ends of its nodes
+ * (bench/results/h100-graph-cost.md). So where graphs are replayed records are flushed before they are switched off,
+ * with the device idle; where it does not become idle, they are switched off in the end, and executions with such times
+ * are dropped.
  *
  * When the process exits records stay on: libcupti may have ended already.
  */
@@ -42,7 +44,7 @@ static uint64_t cupti_now(const struct aif_cuda *cuda)
 {
 	uint64_t now = 0;
 
-	return !cuda->duty.nodes || cuda->api.cuptiGetTimestamp(&now) ? 0 : now;
+	return !cuda->has_replays || cuda->api.cuptiGetTimestamp(&now) ? 0 : now;
 }
 
 bool aif_cuda_records_span_gap(const struct aif_cuda *cuda, uint64_t start, uint64_t end)
@@ -106,14 +108,29 @@ static bool is_settled(const struct aif_cuda *cuda)
 	       cuda->exiting;
 }
 
+/* Has the last replay of each graph been read? With the gate shut. True also where that cannot be reached. */
+static bool replays_are_read(struct aif_cuda *cuda)
+{
+	if (!cuda->has_replays)
+		return true;
+	if (aif_cuda_quiesce_is_idle(cuda, IDLE_NS)) {
+		aif_cuda_activity_flush(cuda, false);
+		return true;
+	}
+	return ++cuda->records.busy > BUSY_MOST;
+}
+
 /* Calls cuptiActivityDisable() if no call is under way. */
 static bool try_to_disable(struct aif_cuda *cuda)
 {
-	if (aif_cuda_is_sampling(cuda) || !aif_cuda_quiesce_shut_briefly(cuda))
+	if (aif_cuda_is_sampling(cuda))
 		return false;
-	if (cuda->duty.nodes && cuda->records.busy < BUSY_MOST &&
-	    !aif_cuda_quiesce_is_idle(cuda, IDLE_NS)) {
-		cuda->records.busy++;
+	/* Most of what there is to be read is, before anybody is held. */
+	if (cuda->has_replays)
+		aif_cuda_activity_flush(cuda, false);
+	if (!aif_cuda_quiesce_shut_briefly(cuda))
+		return false;
+	if (!replays_are_read(cuda)) {
 		aif_cuda_quiesce_open(cuda);
 		return false;
 	}
