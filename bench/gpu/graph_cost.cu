@@ -5,6 +5,7 @@
 //     nvcc -O2 -o graph_cost graph_cost.cu -I$CUDA/extras/CUPTI/include -L$CUDA/lib64 -lcupti
 //     ./graph_cost 1000 2                # prints for each state: a replay with a wait after it, and one of 20 queued, in us
 //     ./graph_cost 1000 2 alone 10       # ten seconds without CUPTI: for a recorder
+//     ./graph_cost 1000 2 attach         # CUPTI comes step by step
 //     ./graph_cost 1000 2 whole          # switches records of whole graphs, too
 //     ./graph_cost 1000 2 nodes 8 1      # with CUpti_ActivityAttribute 8 = 1 (its size is 8 bytes or 1)
 //
@@ -27,6 +28,8 @@
 	} while (0)
 
 static long kernels, graphs, timeless, longest, wrong;
+static int nodes_of;
+static long ns_of;
 static cudaStream_t stream;
 static CUpti_SubscriberHandle subscriber;
 
@@ -184,6 +187,32 @@ static void switch_off(cudaGraphExec_t exec, cudaGraphExec_t other, int way)
 	std::fflush(stdout);
 }
 
+// What it costs that CUPTI is there at all, step by step.
+static void attach(cudaGraphExec_t exec)
+{
+	uint64_t now;
+
+	DO(cuptiGetTimestamp(&now));
+	measure("cuptiGetTimestamp()", exec);
+	DO(cuptiActivityRegisterCallbacks(request, complete));
+	measure("cuptiActivityRegisterCallbacks()", exec);
+	DO(cuptiSubscribe(&subscriber, callback, nullptr));
+	measure("cuptiSubscribe()", exec);
+	DO(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch));
+	measure("callback of cuGraphLaunch()", exec);
+	for (int id : {1, 3, 9, 10, 13, 17, 18, 20, 22})
+		DO(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, (CUpti_CallbackId)id));
+	measure("callbacks of graphs", exec);
+	measure("graph made with CUPTI there", make(nodes_of, ns_of));
+	kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true);
+	measure("kernel records", exec);
+	kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, false);
+	measure("off", exec);
+	DO(cuptiUnsubscribe(subscriber));
+	subscriber = nullptr;
+	measure("unsubscribed", exec);
+}
+
 int main(int argc, char **argv)
 {
 	const int nodes = argc > 1 ? std::atoi(argv[1]) : 1000;
@@ -192,6 +221,8 @@ int main(int argc, char **argv)
 	cudaGraphExec_t exec, later;
 
 	DO(cudaStreamCreate(&stream));
+	nodes_of = nodes;
+	ns_of = ns;
 	exec = make(nodes, ns);
 	std::printf("%d nodes of %ld ns asked for; us a replay: with a wait, and queued\n", nodes, ns);
 	if (argc > 4 && !std::strcmp(argv[3], "alone")) {
@@ -203,6 +234,10 @@ int main(int argc, char **argv)
 	}
 	measure("no CUPTI", exec);
 	measure("no CUPTI", exec);
+	if (argc > 3 && !std::strcmp(argv[3], "attach")) {
+		attach(exec);
+		return 0;
+	}
 	DO(cuptiSubscribe(&subscriber, callback, nullptr));
 	DO(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch));
 	DO(cuptiActivityRegisterCallbacks(request, complete));

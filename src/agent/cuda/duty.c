@@ -55,6 +55,9 @@
  * (bench/results/h100-graph-cost.md): at most, and on average. */
 #define NODE_MOST_NS 1000
 #define NODE_NS      500
+/* Cost of a node for good, since CUPTI has had its buffer functions: 10 to 25 ns where replays are queued, 200 to 450 where
+ * each is waited for. */
+#define NODE_LEFT_NS 100
 /* Cost of a call that waits: its two callbacks, and clocks. A guess. */
 #define WAIT_NS 600
 /* Before the launch rate is known. */
@@ -180,10 +183,11 @@ static bool is_throughout(const struct aif_cuda *cuda)
 }
 
 /* Returns the cost of each launch that is spent in any case: what records leave behind, and the
- * records while they are on throughout. Nodes of its graph are apart. */
+ * records while they are on throughout, but for those of its nodes. */
 static double each_ns(const struct aif_cuda *cuda)
 {
-	return CALLBACK_NS + (is_throughout(cuda) ? THROUGHOUT_NS : 0);
+	return CALLBACK_NS + nodes_of_launch(&cuda->duty) * NODE_LEFT_NS +
+	       (is_throughout(cuda) ? THROUGHOUT_NS : 0);
 }
 
 void aif_cuda_duty_charge(struct aif_cuda *cuda)
