@@ -365,15 +365,18 @@ static void what_becomes_of_nodes_is_recorded(void **state)
 	cuda.api.cuptiGetGraphNodeId = node_id;
 	cuda.api.can_follow_graphs = true;
 	nodes_len = 0;
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 6; i++) {
 		cuda.version = i == 1 ? 130100 : i == 2 ? 120900 : 130001;
-		cuda.on = i != 3;
+		/* 3: nobody records; 5: a recording is paused. */
+		cuda.on = i != 3 && i != 5;
+		atomic_store(&aif_agent.session.armed->recorder_alive, i == 5);
 		refused_event = i == 4 ? AIF_CUPTI_GRAPHNODE_UPDATED : 0;
 		aif_cuda_graphs_subscribe(&cuda);
 		graph_event(AIF_CUPTI_GRAPHNODE_CREATED, 3, 0);
 		graph_event(AIF_CUPTI_GRAPHNODE_CREATED, 13, 0);
-		assert_int_equal(nodes_len, 1);
+		assert_int_equal(nodes_len, i == 5 ? 2 : 1);
 	}
+	nodes_len = 1;
 	refused_event = 0;
 	aif_cuda_graphs_subscribe(&cuda);
 	graph_event(AIF_CUPTI_GRAPHNODE_CLONED, 4, 3);
