@@ -78,8 +78,8 @@ void aif_cuda_graph_event(struct aif_cuda *cuda, uint32_t event, const struct ai
 
 	/* In a pause, too (--delay): programs capture their graphs when they start. */
 	if (!cuda->follows_graphs ||
-	    (!cuda->on && !atomic_load_explicit(&aif_agent.session.armed->recorder_alive,
-						memory_order_relaxed)))
+	    (!cuda->on &&
+	     !atomic_load_explicit(&aif_agent.session.armed->recorder_alive, memory_order_relaxed)))
 		return;
 	switch (event) {
 	case AIF_CUPTI_GRAPHNODE_CREATED:
