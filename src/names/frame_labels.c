@@ -3,6 +3,7 @@
 
 #include "base/demangle.h"
 #include "names/code_index.h"
+#include "names/compiled.h"
 #include "isa/disasm.h"
 #include "names/frame_type.h"
 #include "names/insn_start.h"
@@ -30,6 +31,7 @@ struct aif_frame_labels {
 	struct aif_frame_label *labels;
 	size_t labels_len, labels_cap;
 	struct aif_code_index codes;
+	struct aif_compiled *compiled;
 	bool has_python;
 	uint8_t *owners;         /* by stack */
 	bool *cxx_modules;       /* that have a C++ function among the named ones */
@@ -118,7 +120,7 @@ int aif_frame_labels_new(const struct aif_names *names, struct aif_tree *t,
 	l->cxx_modules = calloc(p->modules_len + 1, sizeof(*l->cxx_modules));
 	l->owners = aif_stack_owners(p);
 	if (!l->frames || !l->cxx_modules || !l->owners || names_index(l) < 0 ||
-	    aif_code_index_init(&l->codes, p) < 0 ||
+	    aif_code_index_init(&l->codes, p) < 0 || aif_compiled_new(p, &l->compiled) < 0 ||
 	    (o->detail == AIF_NAME_BRIEF && aif_names_brief(names, &l->brief, &l->brief_of) < 0)) {
 		aif_frame_labels_free(l);
 		return -ENOMEM;
@@ -142,6 +144,7 @@ void aif_frame_labels_free(struct aif_frame_labels *l)
 	free(l->names);
 	free(l->labels);
 	aif_code_index_finish(&l->codes);
+	aif_compiled_free(l->compiled);
 	aif_insn_starts_finish(&l->starts);
 	free(l->cxx_modules);
 	free(l->owners);
@@ -272,6 +275,27 @@ static int python_add(struct aif_frame_labels *l, const struct aif_frame_name *n
 	return r;
 }
 
+/* Adds what the line's call computes, where Inductor generated it. */
+static int compiled_add(struct aif_frame_labels *l, const struct aif_frame_name *n)
+{
+	const struct aif_compiled_call *c = aif_compiled_find(l->compiled, n->file, n->line);
+	size_t len = 0;
+	unsigned named = 0;
+
+	if (!c)
+		return 0;
+	/* Whole names, so many at most. */
+	while (len < c->aten_len && (c->aten[len] != ',' || ++named < AIF_COMPILED_NAMED))
+		len++;
+	label_begin(l);
+	aif_buf_append(&l->label, c->aten, len);
+	aif_buf_puts(&l->label, len < c->aten_len ? ", ... [compiled]" : " [compiled]");
+	aif_buf_append(&l->full, c->aten, c->aten_len);
+	aif_buf_puts(&l->full, " [compiled] of ");
+	aif_buf_append(&l->full, c->nodes, c->nodes_len);
+	return label_add(l, AIF_TREE_SYNTHETIC, AIF_FOLD_SHOW);
+}
+
 /* True for functions of C++; main() and those that are extern "C" do not show it in their names. */
 static bool is_cxx(const struct aif_frame_labels *l, const struct aif_frame *f, const char *name,
 		   const char *file)
@@ -375,7 +399,7 @@ static int host_add(struct aif_frame_labels *l, uint32_t frame)
 		const struct aif_frame_name *n = &p->frame_names[i];
 
 		if (f->kind == AIF_FRAME_PYTHON)
-			r = python_add(l, n);
+			r = python_add(l, n) < 0 ? -ENOMEM : compiled_add(l, n);
 		else if (f->kind >= AIF_FRAME_OP && f->kind <= AIF_FRAME_CALL)
 			r = named_add(l, f, aif_profile_str(p, n->name));
 		else

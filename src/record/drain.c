@@ -383,6 +383,7 @@ static void drain_thread_free(struct aif_drain_thread *dt)
 {
 	aif_sources_finish(&dt->d);
 	aif_pycodes_finish(&dt->d.pycodes);
+	aif_generated_finish(&dt->d.generated);
 	if (dt->ends >= 0)
 		close(dt->ends);
 	free(dt->d.scratch);

@@ -2,6 +2,7 @@
 #include "record/ingest/source.h"
 
 #include "record/ingest/gpus.h"
+#include "record/ingest/generated.h"
 #include "record/ingest/launches.h"
 #include "record/ingest/modfiles.h"
 #include "record/ingest/notes.h"
@@ -152,8 +153,11 @@ static void on_name(struct aif_ingest *in, const struct aif_wire_name *r)
 
 static void on_pycode(struct aif_ingest *in, const struct aif_wire_pycode *r)
 {
+	const char *file = (const char *)(r + 1) + r->name_len;
+
 	aif_ingest_put(in->drainer->store, &in->slot->pycodes, r->head.aux,
 		       aif_pycodes_add(&in->drainer->pycodes, in->drainer->store, r));
+	aif_generated_add(in->drainer, in->target, file, r->file_len);
 }
 
 static uint32_t python_frame(struct aif_ingest *in, uint64_t entry)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "record/ingest/generated.h"
 #include "record/ingest/jit_names.h"
 #include "record/ingest/opts.h"
 #include "base/process.h"
@@ -125,6 +126,7 @@ struct aif_drainer {
 	struct aif_target *targets;
 	void *scratch; /* AIF_DRAIN_SCRATCH bytes */
 	struct aif_pycodes pycodes;
+	struct aif_generated generated;
 	uint32_t windows;
 	/* Counts of sources for the live line and the end: samples kept, what sampling CPU devices has cost the
 	 * targets, and by which means they were sampled. */

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Files that PyTorch's Inductor generates: copied while they are there, their comments shown as operators, their lines
+# listed. A program of pyopencl's writes such a file, launches from it, and is recorded by PoCL.
+. "$(dirname "$0")/tap.sh"
+here=$root/tests/e2e
+python=
+for p in /usr/bin/python3 python3; do
+	"$p" -c 'import pyopencl; pyopencl.create_some_context(interactive=False)' >/dev/null 2>&1 && python=$p && break
+done
+[ -n "$python" ] || { echo "1..0 # SKIP no pyopencl"; exit 0; }
+
+# run NAME [HOW...]: records into NAME.data
+run() {
+	name=$1
+	shift
+	rm -rf "cache.$name"
+	"$aiflame" record -q --all-launches -o "$name.data" "$python" "$here/compiled.py" "$PWD/cache.$name" "$@" &&
+		mv "cache.$name" "gone.$name" && "$aiflame" flame -i "$name.data" -o "$name.folded"
+}
+sources() { "$aiflame" query --format csv "$1.data" "SELECT count(*) FROM programs WHERE source_name LIKE '%.py'" | tail -1; }
+skipped() { "$aiflame" query --format csv "$1.data" "SELECT detail FROM losses WHERE name = 'GENERATED_SKIPPED'" | tail -n +2; }
+
+check "a program with a generated wrapper is recorded" run plain
+check "its file is kept, and that of the kernel that it names" test "$(sources plain)" = 2
+check "its text is that of the file" sh -c '
+	"$1" query --format csv plain.data "SELECT hex(source) FROM programs WHERE source LIKE '\''# AOT ID%'\''" | tail -1 | xxd -r -p |
+		cmp - "$(grep -l "AOT ID" gone.plain/*/*.py)"' sh "$aiflame"
+check "operators stand between the wrapper and what it called" grep -q \
+	'call (c[a-z2-7]*\.py)_\[p\];aten.view, aten.gelu \[compiled\];<lambda>' plain.folded
+check "at most six of them" grep -q \
+	'call (c[a-z2-7]*\.py)_\[p\];aten.a, aten.b, aten.c, aten.d, aten.e, aten.f, \.\.\. \[compiled\];<lambda>' plain.folded
+check "calls without such a comment have none" grep -q 'call (c[a-z2-7]*\.py)_\[p\];<lambda>' plain.folded
+check "nor has an allocation" grep -q 'call (c[a-z2-7]*\.py)_\[p\];empty_strided (c[a-z2-7]*\.py)_\[p\];<lambda>' plain.folded
+check "comments of definitions are no calls" sh -c '! grep -q definition plain.folded'
+check "with --no-source nothing is copied" sh -c '
+	"$1" record -q --no-source --all-launches -o none.data "$2" "$3/compiled.py" "$PWD/cache.none"' sh "$aiflame" "$python" "$here"
+check "and nothing is shown" sh -c '"$1" flame -i none.data -o none.folded && ! grep -q "\[compiled\]" none.folded' sh "$aiflame"
+
+check "a file of 5 MiB" run huge huge
+check "is not copied" test "$(sources huge)" = 0
+check "and named, with the reason" sh -c 'case "$1" in *.py:\ larger\ than\ 4\ MiB) ;; *) echo "$1"; exit 1 ;; esac' sh "$(skipped huge)"
+check "a symbolic link to a file of the program's" run link link "$PWD/target.py"
+check "is followed" test "$(sources link)" = 2
+check "everything adds up" says "everything adds up" "$aiflame" info plain.data
+if [ "$(id -u)" = 0 ]; then
+	echo "# Source Nodes: [secret]" >secret.py && chown 65534 secret.py && chmod 600 secret.py
+	check "a link to what another user keeps to himself" run secret secret "$PWD/secret.py"
+	check "is not read" sh -c '! "$1" query secret.data "SELECT source FROM programs" | grep -q secret' sh "$aiflame"
+	check "and named" sh -c 'case "$1" in *.py:\ it\ is\ another\ user*) ;; *) echo "$1"; exit 1 ;; esac' sh "$(skipped secret)"
+fi
+done_testing
