@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
+#include "cmd/recordings.h"
 #include "record/attach/attach_dir.h"
 
 #include <errno.h>
@@ -18,58 +19,6 @@
 /* A recorder that was told to stop drains, names and writes; its end is waited for this long. */
 #define STOP_NS (120 * AIF_NS_PER_S)
 
-/* The one recording that was asked for. */
-struct search {
-	const char *name; /* NULL: the only one */
-	uint32_t pid;     /* the same word as a process, 0 = it is none */
-	int dir;
-	unsigned found;
-	struct aif_standby_found at;
-};
-
-static bool match(void *arg, const struct aif_standby_found *f)
-{
-	struct search *s = arg;
-
-	if (f->has_ended || (s->name && strcmp(s->name, f->about.call.name) != 0 &&
-			     !(s->pid && s->pid == f->about.pid)))
-		return true;
-	s->at = *f;
-	s->found++;
-	return true;
-}
-
-/* A process that is recorded stands for its recording. */
-static bool match_process(void *arg, struct aif_standby_entry *e)
-{
-	struct search *s = arg;
-	bool is_locked = flock(e->fd, LOCK_SH | LOCK_NB) < 0;
-
-	if (!s->pid || e->pid != (int)s->pid || !is_locked)
-		return true;
-	s->pid = e->page.recorder;
-	return false;
-}
-
-static int find(struct search *s, struct aif_err *err)
-{
-	aif_standby_recordings(s->dir, match, s);
-	if (!s->found && s->pid) {
-		aif_standby_pages(s->dir, NULL, match_process, s);
-		aif_standby_recordings(s->dir, match, s);
-	}
-	if (s->found == 1)
-		return 0;
-	if (s->found)
-		return aif_err_set(err, -EEXIST,
-				   "ctl: %u recordings are running%s%s; give the name or the "
-				   "recorder's process of one: aiflame ctl status",
-				   s->found, s->name ? " as " : "", s->name ? s->name : "");
-	return aif_err_set(err, -ENOENT, "ctl: %s%s; see aiflame ctl status",
-			   s->name ? s->name : "no recording is running",
-			   s->name ? ": no such recording is running" : "");
-}
-
 static bool is_running(int dir, const char *recording)
 {
 	char path[128];
@@ -78,8 +27,8 @@ static bool is_running(int dir, const char *recording)
 	return faccessat(dir, path, F_OK, 0) == 0;
 }
 
-static int tell(int dir, const char *path, const struct search *s, enum aif_control control,
-		struct aif_err *err)
+static int tell(int dir, const char *path, const struct aif_recording_search *s,
+		enum aif_control control, struct aif_err *err)
 {
 	const struct aif_standby_recording *about = &s->at.about;
 	struct aif_hello hello = {.magic = AIF_WIRE_MAGIC,
@@ -209,7 +158,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		     {"pause", AIF_CONTROL_HOLD},
 		     {"stop", AIF_CONTROL_STOP},
 		     {"status", 0}};
-	struct search s = {.name = words_len > 1 ? words[1] : NULL};
+	struct aif_recording_search s = {.name = words_len > 1 ? words[1] : NULL};
 	char path[AIF_STANDBY_DIR_MAX];
 	size_t i = 0;
 	int r;
@@ -237,7 +186,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	} else {
 		if (s.name && aif_parse_count(s.name, &s.pid) < 0)
 			s.pid = 0;
-		r = find(&s, err);
+		r = aif_recording_find(&s, "ctl", err);
 		if (!r)
 			r = tell(s.dir, path, &s, verbs[i].control, err);
 		/* Names the recording where the user did not: another one may have been meant. */

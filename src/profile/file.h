@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "profile/chunk.h"
 #include "profile/model.h"
 
 /*
@@ -25,6 +26,15 @@ int aif_profile_move_away(const char *path, struct aif_err *err);
 int aif_writer_new(const char *path, uint64_t start_ns, struct aif_writer **ret,
 		   struct aif_err *err);
 
+/* Creates a writer without a file: chunks go to the observer alone. 0 or -ENOMEM. */
+int aif_writer_new_without_file(uint64_t start_ns, struct aif_writer **ret);
+
+/* Calls fn with each chunk that is closed from now on, its bytes valid during the call. */
+void aif_writer_observe(struct aif_writer *w,
+			void (*fn)(void *arg, enum aif_chunk_kind kind, size_t rows,
+				   const void *data, size_t size),
+			void *arg);
+
 /* Appends the rows of *p's tables that were not written yet. The tables only grow at their ends,
  * but for these whose rows may change, which are rewritten then: processes, devices, modules,
  * losses, meta. Cheap when nothing is new. Not part of a commit of its own. */
@@ -47,6 +57,11 @@ int aif_writer_ops(struct aif_writer *w, const struct aif_op_row *rows, size_t n
 		   struct aif_err *err);
 int aif_writer_counters(struct aif_writer *w, const struct aif_counter_row *rows, size_t n,
 			struct aif_err *err);
+
+/* Notes rows that this file does not get: they are counted as if aif_writer_trim had dropped them. until: CLOCK_MONOTONIC, from
+ * when on the file has all. */
+int aif_writer_dropped(struct aif_writer *w, enum aif_chunk_kind kind, uint64_t rows,
+		       uint64_t total, uint64_t until, struct aif_err *err);
 
 int aif_writer_commit(struct aif_writer *w, struct aif_err *err);
 

@@ -226,6 +226,24 @@ static void remove_half(struct aif_writer *w)
 	free(journal);
 }
 
+int aif_writer_new_without_file(uint64_t start_ns, struct aif_writer **ret)
+{
+	struct aif_writer *w = calloc(1, sizeof(*w));
+
+	if (w) {
+		w->path = strdup("a recording in memory");
+		w->encoder = aif_chunk_encoder_new();
+	}
+	if (!w || !w->path || !w->encoder) {
+		aif_writer_free(w);
+		return -ENOMEM;
+	}
+	w->has_locks = true;
+	w->start_ns = w->end_ns = start_ns;
+	*ret = w;
+	return 0;
+}
+
 int aif_writer_new(const char *path, uint64_t start_ns, struct aif_writer **ret,
 		   struct aif_err *err)
 {

@@ -14,10 +14,13 @@ struct aif_file_chunk {
 	uint32_t rows, clock, process; /* clock, process AIF_NONE: rows of several */
 	uint64_t start, end;           /* least and greatest raw stamps of `clock` */
 	uint64_t launch_min, launch_max;
+	/* Without a database (live.h): the chunk itself, for free(). .end is then when it came. */
+	uint8_t *data;
+	size_t size;
 };
 
 struct aif_file {
-	sqlite3 *db;
+	sqlite3 *db; /* NULL: chunks are in memory */
 	sqlite3_stmt *get_chunk;
 	uint64_t max_rows; /* of a kind; chunks beyond are taken for damage */
 	int error;         /* of aif_profile_fail() */

@@ -429,89 +429,7 @@ static int load_table(struct loader *l, const struct aif_schema_table *t)
 	return r;
 }
 
-static int check_refs(const struct loader *l, const struct aif_schema_table *t)
-{
-	const uint8_t *rows = aif_schema_rows(l->p, t);
-	size_t n = *aif_schema_len(l->p, t);
-
-	for (size_t c = 0; c < t->columns_len; c++) {
-		const struct aif_schema_column *col = &t->columns[c];
-		size_t limit;
-
-		if (col->type != AIF_TYPE_REF)
-			continue;
-		limit = col->ref == AIF_TABLE_STRING
-				? l->p->strings.len
-				: *aif_schema_len(l->p, &aif_schema_tables[col->ref]);
-		for (size_t i = 0; i < n; i++) {
-			uint32_t id;
-
-			memcpy(&id, rows + i * t->row_size + col->offset, sizeof(id));
-			if (id >= limit && id != AIF_NONE)
-				return damaged(l->path, t->name, col->name, l->err);
-		}
-	}
-	return 0;
-}
-
 /* ---- the rules that are not a column's ------------------------------------------------------- */
-
-static int check_stacks(const struct loader *l)
-{
-	for (uint32_t i = 0; i < l->p->stacks_len; i++) {
-		struct aif_stack *s = &l->p->stacks[i];
-
-		/* Callers come first: so there are no cycles. */
-		if (s->parent != AIF_NONE && s->parent >= i)
-			return damaged(l->path, "stack", "a stack before its caller's", l->err);
-		s->depth = s->parent == AIF_NONE ? 1 : l->p->stacks[s->parent].depth + 1;
-	}
-	return 0;
-}
-
-static void check_marks(struct aif_profile *p)
-{
-	for (size_t i = 0; i < p->frames_len; i++)
-		if (p->frames[i].kind == AIF_FRAME_MARK && p->frames[i].address >= p->strings.len)
-			p->frames[i].address = AIF_NONE;
-}
-
-static int by_frame(const void *a, const void *b)
-{
-	const struct aif_frame_name *x = a, *y = b;
-
-	if (x->frame != y->frame)
-		return x->frame < y->frame ? -1 : 1;
-	return (x->inline_depth > y->inline_depth) - (x->inline_depth < y->inline_depth);
-}
-
-/* Names are written as they are found, in any order. */
-static void sort_names(struct aif_profile *p)
-{
-	for (size_t i = 1; i < p->frame_names_len; i++)
-		if (by_frame(&p->frame_names[i - 1], &p->frame_names[i]) > 0) {
-			qsort(p->frame_names, p->frame_names_len, sizeof(*p->frame_names),
-			      by_frame);
-			return;
-		}
-}
-
-/* Drops names beyond AIF_FRAME_NAMES_MAX of a frame; names are sorted. */
-static void drop_deep_names(struct aif_profile *p)
-{
-	struct aif_frame_name *names = p->frame_names;
-	size_t kept = 0, first = 0; /* first: of the frame at hand, among those that are kept */
-
-	for (size_t i = 0; i < p->frame_names_len; i++) {
-		if (!i || names[i].frame != names[i - 1].frame)
-			first = kept;
-		if (kept - first < AIF_FRAME_NAMES_MAX)
-			names[kept++] = names[i];
-	}
-	if (kept < p->frame_names_len)
-		p->notes |= AIF_NOTE_DEEP_NAMES;
-	p->frame_names_len = kept;
-}
 
 static int load_recording(const struct loader *l)
 {
@@ -648,10 +566,14 @@ int aif_profile_open(const char *path, struct aif_profile *ret, struct aif_err *
 		r = load_strings(&l);
 	for (size_t i = 0; i < AIF_TABLE_COUNT && r == 0; i++)
 		r = load_table(&l, &aif_schema_tables[i]);
-	for (size_t i = 0; i < AIF_TABLE_COUNT && r == 0; i++)
-		r = check_refs(&l, &aif_schema_tables[i]);
-	if (r == 0)
-		r = check_stacks(&l);
+	for (size_t i = 0; i < AIF_TABLE_COUNT && r == 0; i++) {
+		const char *bad = aif_schema_bad_ref(&p, &aif_schema_tables[i]);
+
+		if (bad)
+			r = damaged(path, aif_schema_tables[i].name, bad, err);
+	}
+	if (r == 0 && !aif_schema_check_stacks(&p))
+		r = damaged(path, "stack", "a stack before its caller's", err);
 	if (r == 0)
 		r = find_columns(&l, "cache", NULL, 0, NULL);
 	if (r == 0)
@@ -665,10 +587,7 @@ int aif_profile_open(const char *path, struct aif_profile *ret, struct aif_err *
 		return r;
 	}
 	sqlite3_exec(l.db, "COMMIT", NULL, NULL, NULL);
-	check_marks(&p);
-	sort_names(&p);
-	drop_deep_names(&p);
-	p.traits = aif_traits_of(&p);
+	aif_profile_settle(&p);
 	*ret = p;
 	return 0;
 }

@@ -8,8 +8,11 @@ void aif_file_free(struct aif_file *f)
 {
 	if (!f)
 		return;
-	for (size_t i = 0; i < AIF_CHUNK_KIND_COUNT; i++)
+	for (size_t i = 0; i < AIF_CHUNK_KIND_COUNT; i++) {
+		for (size_t k = 0; k < f->kinds[i].len; k++)
+			free(f->kinds[i].chunk[k].data);
 		free(f->kinds[i].chunk);
+	}
 	sqlite3_finalize(f->get_chunk);
 	sqlite3_close(f->db);
 	free(f);
@@ -81,13 +84,10 @@ static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, voi
 	}
 }
 
-int aif_file_read_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, size_t index,
-			struct aif_chunk_decoder *d, const void **ret_rows, size_t *ret_n)
+static int decode_stored(struct aif_file *f, enum aif_chunk_kind kind, size_t index,
+			 struct aif_chunk_decoder *d, const void **ret_rows, size_t *ret_n)
 {
-	struct aif_file *f = p->file;
 	sqlite3_stmt *s = f->get_chunk;
-	const void *rows;
-	size_t n;
 	int r = -EBADMSG, step;
 
 	sqlite3_bind_int64(s, 1, f->kinds[kind].chunk[index].id);
@@ -97,13 +97,25 @@ int aif_file_read_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, s
 
 		if (data)
 			r = aif_chunk_decode(d, kind, data, (size_t)sqlite3_column_bytes(s, 0),
-					     &rows, &n);
+					     ret_rows, ret_n);
 		else if (sqlite3_errcode(f->db) == SQLITE_NOMEM)
 			r = -ENOMEM;
 	} else if (step != SQLITE_ROW && step != SQLITE_DONE) {
 		r = aif_sqlite_errno(f->db);
 	}
 	sqlite3_reset(s);
+	return r;
+}
+
+int aif_file_read_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, size_t index,
+			struct aif_chunk_decoder *d, const void **ret_rows, size_t *ret_n)
+{
+	const struct aif_file_chunk *c = &p->file->kinds[kind].chunk[index];
+	const void *rows;
+	size_t n;
+	int r = p->file->db ? decode_stored(p->file, kind, index, d, &rows, &n)
+			    : aif_chunk_decode(d, kind, c->data, c->size, &rows, &n);
+
 	if (r < 0)
 		return r;
 	/* The decoder's memory is ours until its next call. */
@@ -220,7 +232,7 @@ int aif_profile_cache_get(const struct aif_profile *p, const char *name, struct 
 	sqlite3_stmt *s = NULL;
 	int r = -ENOENT, step;
 
-	if (!p->file)
+	if (!p->file || !p->file->db)
 		return -ENOENT;
 	if (sqlite3_prepare_v2(p->file->db, "SELECT data FROM main.cache WHERE name=?", -1, &s,
 			       NULL) != SQLITE_OK)
@@ -247,7 +259,7 @@ int aif_profile_cache_put(const struct aif_profile *p, const char *name, const v
 	sqlite3 *db;
 	int r = 0;
 
-	if (!p->file)
+	if (!p->file || !p->file->db)
 		return -ENOENT;
 	db = p->file->db;
 	sqlite3_exec(db, "PRAGMA query_only=OFF", NULL, NULL, NULL);

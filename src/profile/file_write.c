@@ -47,7 +47,7 @@ int aif_writer_begin(struct aif_writer *w, struct aif_err *err)
 {
 	if (w->error.code)
 		return keep_error(w, err);
-	if (w->in_transaction)
+	if (w->in_transaction || !w->db)
 		return 0;
 	if (sqlite3_exec(w->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
 		return aif_writer_fail(w, err);
@@ -206,8 +206,10 @@ static int write_table(struct aif_writer *w, const struct aif_profile *p, size_t
 
 int aif_writer_tables(struct aif_writer *w, const struct aif_profile *p, struct aif_err *err)
 {
-	int r = aif_writer_begin(w, err);
+	int r = w->db ? aif_writer_begin(w, err) : 0;
 
+	if (!w->db)
+		return 0;
 	if (r == 0)
 		r = write_strings(w, p, err);
 	for (size_t id = 0; id < AIF_TABLE_COUNT && r == 0; id++)
@@ -260,6 +262,15 @@ int aif_writer_commit(struct aif_writer *w, struct aif_err *err)
 	return 0;
 }
 
+void aif_writer_observe(struct aif_writer *w,
+			void (*fn)(void *arg, enum aif_chunk_kind kind, size_t rows,
+				   const void *data, size_t size),
+			void *arg)
+{
+	w->observe = fn;
+	w->observe_arg = arg;
+}
+
 bool aif_writer_has_locks(const struct aif_writer *w)
 {
 	return w->has_locks;
@@ -278,7 +289,7 @@ int aif_writer_finish(struct aif_writer *w, uint64_t end_ns, struct aif_err *err
 		return 0;
 	w->end_ns = AIF_MAX(end_ns, w->start_ns);
 	r = aif_writer_begin(w, err);
-	if (r == 0)
+	if (r == 0 && w->db)
 		r = write_end(w, true, err);
 	if (r == 0)
 		r = aif_writer_commit(w, err);

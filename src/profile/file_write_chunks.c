@@ -267,6 +267,10 @@ static int write_chunk(struct aif_writer *w, enum aif_chunk_kind kind, const voi
 	r = aif_chunk_encode(w->encoder, kind, rows, order, n, &w->chunk);
 	if (r < 0)
 		return aif_writer_fail_with(w, r, err);
+	if (w->observe)
+		w->observe(w->observe_arg, kind, n, w->chunk.data, w->chunk.len);
+	if (!w->db)
+		return 0;
 	r = insert_chunk(w, kind, &s, n, err);
 	if (r < 0)
 		return r;
@@ -358,9 +362,10 @@ int aif_writer_counters(struct aif_writer *w, const struct aif_counter_row *rows
 
 /* ---- trimming -------------------------------------------------------------------------------- */
 
-static int drop_chunk(struct aif_writer *w, const struct aif_written_chunk *c, struct aif_err *err)
+int aif_writer_dropped(struct aif_writer *w, enum aif_chunk_kind kind, uint64_t rows,
+		       uint64_t total, uint64_t until, struct aif_err *err)
 {
-	int r = aif_writer_prepare(w, &w->delete_chunk, "DELETE FROM chunk WHERE id=?", err);
+	int r = aif_writer_begin(w, err);
 
 	if (r == 0)
 		r = aif_writer_prepare(w, &w->drop,
@@ -371,15 +376,22 @@ static int drop_chunk(struct aif_writer *w, const struct aif_written_chunk *c, s
 				       err);
 	if (r < 0)
 		return r;
-	sqlite3_bind_int64(w->delete_chunk, 1, c->id);
-	r = aif_writer_step(w, w->delete_chunk, err);
+	sqlite3_bind_int64(w->drop, 1, kind);
+	sqlite3_bind_int64(w->drop, 2, (sqlite3_int64)rows);
+	sqlite3_bind_int64(w->drop, 3, (sqlite3_int64)total);
+	sqlite3_bind_int64(w->drop, 4, (sqlite3_int64)until);
+	return aif_writer_step(w, w->drop, err);
+}
+
+static int drop_chunk(struct aif_writer *w, const struct aif_written_chunk *c, struct aif_err *err)
+{
+	int r = aif_writer_prepare(w, &w->delete_chunk, "DELETE FROM chunk WHERE id=?", err);
+
 	if (r < 0)
 		return r;
-	sqlite3_bind_int64(w->drop, 1, c->kind);
-	sqlite3_bind_int64(w->drop, 2, (sqlite3_int64)c->rows);
-	sqlite3_bind_int64(w->drop, 3, (sqlite3_int64)c->total);
-	sqlite3_bind_int64(w->drop, 4, (sqlite3_int64)c->until);
-	return aif_writer_step(w, w->drop, err);
+	sqlite3_bind_int64(w->delete_chunk, 1, c->id);
+	r = aif_writer_step(w, w->delete_chunk, err);
+	return r < 0 ? r : aif_writer_dropped(w, c->kind, c->rows, c->total, c->until, err);
 }
 
 /* Launches may be older than what is kept, and their executions not: those would be left without

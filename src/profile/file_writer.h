@@ -18,7 +18,10 @@ struct aif_written_chunk {
 };
 
 struct aif_writer {
-	sqlite3 *db;
+	sqlite3 *db; /* NULL: there is no file */
+	void (*observe)(void *arg, enum aif_chunk_kind kind, size_t rows, const void *data,
+			size_t size);
+	void *observe_arg;
 	char *path;
 	bool in_transaction;
 	bool has_locks;       /* the file system has: another recording cannot use the file */

@@ -316,6 +316,9 @@ const struct aif_loss *aif_profile_loss(const struct aif_profile *p, uint32_t re
 const char *aif_profile_str(const struct aif_profile *p, uint32_t id);
 /* The innermost of a frame's names, or NULL when it has none. */
 const struct aif_frame_name *aif_profile_frame_name(const struct aif_profile *p, uint32_t frame);
+/* Puts in order what readers expect of tables that were read: names of frames sorted and bounded, marks that are strings,
+ * traits. */
+void aif_profile_settle(struct aif_profile *p);
 /* Makes one line of each string, but of programs' sources, so that a terminal may be sent any name. Part of opening a
  * profile: views take it const. 0 or -ENOMEM. */
 int aif_profile_sanitize(struct aif_profile *p);

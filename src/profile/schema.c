@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/schema.h"
 
+#include <string.h>
+
 #define U32(type, field)                                                     \
 	{                                                                    \
 #field, offsetof(struct type, field), AIF_TYPE_U32, 0, false \
@@ -175,4 +177,42 @@ void aif_schema_sql(struct aif_buf *ret)
 			aif_buf_printf(ret, ", \"%s\"", t->columns[c].name);
 		aif_buf_puts(ret, ");\n");
 	}
+}
+
+const char *aif_schema_bad_ref(const struct aif_profile *p, const struct aif_schema_table *t)
+{
+	const uint8_t *rows = aif_schema_rows(p, t);
+	size_t n = *aif_schema_len(p, t);
+
+	for (size_t c = 0; c < t->columns_len; c++) {
+		const struct aif_schema_column *col = &t->columns[c];
+		size_t limit;
+
+		if (col->type != AIF_TYPE_REF)
+			continue;
+		limit = col->ref == AIF_TABLE_STRING
+				? p->strings.len
+				: *aif_schema_len(p, &aif_schema_tables[col->ref]);
+		for (size_t i = 0; i < n; i++) {
+			uint32_t id;
+
+			memcpy(&id, rows + i * t->row_size + col->offset, sizeof(id));
+			if (id >= limit && (id != AIF_NONE || col->must))
+				return col->name;
+		}
+	}
+	return NULL;
+}
+
+bool aif_schema_check_stacks(struct aif_profile *p)
+{
+	for (uint32_t i = 0; i < p->stacks_len; i++) {
+		struct aif_stack *s = &p->stacks[i];
+
+		/* Callers come first: so there are no cycles. */
+		if (s->parent != AIF_NONE && s->parent >= i)
+			return false;
+		s->depth = s->parent == AIF_NONE ? 1 : p->stacks[s->parent].depth + 1;
+	}
+	return true;
 }

@@ -64,6 +64,11 @@ struct aif_schema_table {
 
 extern const struct aif_schema_table aif_schema_tables[AIF_TABLE_COUNT];
 
+/* Checks that all ids of a table's rows are in range. Returns the name of a column with one that is not, or NULL. */
+const char *aif_schema_bad_ref(const struct aif_profile *p, const struct aif_schema_table *t);
+/* Sets the depths of stacks. False: one comes before its caller's, so that there may be cycles. */
+bool aif_schema_check_stacks(struct aif_profile *p);
+
 /* Appends the SQL that creates all tables in an empty file, several statements. */
 void aif_schema_sql(struct aif_buf *ret);
 

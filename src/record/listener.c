@@ -4,6 +4,7 @@
 #include "base/proc.h"
 #include "base/process.h"
 #include "record/attach/attach_dir.h"
+#include "record/watchers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -488,6 +489,22 @@ static uint32_t flags_of(const struct aif_hello *h)
 	       (h->joins & AIF_JOINS_WITHOUT_DEVICE ? 0 : AIF_PROCESS_RUNTIME);
 }
 
+/* Gives who wants to watch the recording the other end of a new socket. */
+static void give_watch(struct aif_listener *w, int sock)
+{
+	int ends[2];
+
+	if (!w->watchers || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
+		aif_hello_reply_send(sock, AIF_HELLO_REPLY_FULL, -1);
+		return;
+	}
+	if (aif_watchers_add(w->watchers, ends[0]) < 0)
+		aif_hello_reply_send(sock, AIF_HELLO_REPLY_FULL, -1);
+	else
+		aif_hello_reply_send(sock, AIF_HELLO_REPLY_OK, ends[1]);
+	close(ends[1]);
+}
+
 /* n: bytes of what it said. */
 static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_t n)
 {
@@ -512,6 +529,8 @@ static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_
 	if (h->kind == AIF_HELLO_CARRIER) {
 		introduce(w, process_of(w, cred.pid, AIF_PROCESS_AGENT), h,
 			  (size_t)n - AIF_HELLO_FIXED);
+	} else if (h->kind == AIF_HELLO_CONTROL && h->control == AIF_CONTROL_WATCH) {
+		give_watch(w, sock);
 	} else if (h->kind == AIF_HELLO_CONTROL) {
 		w->control = (enum aif_control)h->control;
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_DONE, -1);

@@ -30,6 +30,7 @@ struct aif_listener {
 	char token[AIF_TOKEN_LEN + 1];
 	struct aif_store *store;
 	struct aif_drain_thread *drain;
+	struct aif_watchers *watchers; /* NULL: nobody can watch */
 	const struct aif_record_opts *opts;
 	struct aif_attach *attach;
 	struct aif_map by_pid;  /* pid -> process of the store, the last one of that number */

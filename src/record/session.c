@@ -15,6 +15,7 @@
 #include "record/attach/foreign_uid.h"
 #include "record/listener.h"
 #include "record/thread_error.h"
+#include "record/watchers.h"
 #include "record/writer.h"
 
 #include <errno.h>
@@ -44,6 +45,7 @@ struct session {
 	struct aif_drain_thread *drain;
 	struct aif_naming *naming;
 	struct aif_writer_thread *writer;
+	struct aif_watchers *watchers;
 	struct aif_attach attach;
 	struct aif_listener listener;
 	sigset_t old_mask;
@@ -377,7 +379,14 @@ static int start(struct session *s, struct aif_err *err)
 	unsigned long nofile = raise_nofile();
 	int r;
 
-	r = aif_outname(s->opts->output, s->result->path, sizeof(s->result->path), err);
+	r = aif_watchers_new(&s->watchers);
+	if (r < 0)
+		return aif_err_set(err, r, "out of memory");
+	if (s->opts->watcher)
+		(void)aif_watchers_add(s->watchers, s->opts->watcher);
+	r = s->opts->output
+		    ? aif_outname(s->opts->output, s->result->path, sizeof(s->result->path), err)
+		    : 0;
 	if (r < 0)
 		return r;
 	if (access(s->opts->agent, R_OK) < 0)
@@ -397,7 +406,8 @@ static int start(struct session *s, struct aif_err *err)
 	aif_describe_recording(&s->store, s->opts);
 	note_coverage(s);
 	/* The file first: an unwritable name must be said before the command runs. */
-	r = aif_writer_thread_new(&s->store, s->opts, s->result->path, &s->writer, err);
+	r = aif_writer_thread_new(&s->store, s->opts, s->result->path, s->watchers, &s->writer,
+				  err);
 	if (r < 0)
 		return r;
 	/* Before the command: sources must not miss its children. */
@@ -408,6 +418,7 @@ static int start(struct session *s, struct aif_err *err)
 	if (r < 0)
 		return aif_thread_error(err, r);
 	s->listener.drain = s->drain;
+	s->listener.watchers = s->watchers;
 	aif_family_init(&s->family, &s->listener);
 	s->is_delayed = s->opts->delay_ns;
 	if (s->is_delayed)
@@ -480,8 +491,10 @@ static int finish(struct session *s, struct aif_err *err)
 	pthread_mutex_unlock(&s->store.lock);
 	if (s->writer) {
 		r = aif_writer_thread_finish(s->writer, end_ns, err);
-		s->result->have_profile = !r;
+		s->result->have_profile = !r && *s->result->path;
 	}
+	aif_watchers_free(s->watchers);
+	s->watchers = NULL;
 	aif_finish_signals_end(&listener);
 	if (s->kernel_log >= 0)
 		close(s->kernel_log);
@@ -528,7 +541,8 @@ static int run(struct session *s, struct aif_err *err)
 	if (r < 0 && s->child <= 0 && s->writer) {
 		/* The command never ran: no profile is better than an empty one. */
 		finish(s, NULL);
-		unlink(ret->path);
+		if (*ret->path)
+			unlink(ret->path);
 		ret->path[0] = '\0';
 		ret->have_profile = false;
 		return r;

@@ -16,6 +16,7 @@ struct aif_writer_thread {
 	struct aif_store *store;
 	const struct aif_record_opts *opts;
 	struct aif_writer *file;
+	struct aif_watchers *watchers;
 	struct aif_profile copy; /* of the store's tables, as far as they are copied */
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -133,6 +134,8 @@ static int write_tables(struct aif_writer_thread *w, struct aif_err *err)
 	if (!r)
 		r = aif_writer_commit(w->file, err);
 	w->size = aif_writer_size(w->file);
+	if (!r)
+		aif_watchers_commit(w->watchers, &w->copy, w->size);
 	return r;
 }
 
@@ -166,6 +169,7 @@ static void *writer_main(void *arg)
 		 * would make rows wait for it after they waited for the flush: two seconds in all. */
 		flushes = aif_batches_flushes(&w->store->batches);
 		r = write_batches(w, r, &err);
+		aif_watchers_flush(w->watchers);
 		if (!r && (stop || flushes != committed)) {
 			r = write_tables(w, &err);
 			committed = flushes;
@@ -181,7 +185,8 @@ static void *writer_main(void *arg)
 }
 
 int aif_writer_thread_new(struct aif_store *s, const struct aif_record_opts *opts, const char *path,
-			  struct aif_writer_thread **ret, struct aif_err *err)
+			  struct aif_watchers *watchers, struct aif_writer_thread **ret,
+			  struct aif_err *err)
 {
 	struct aif_writer_thread *w = calloc(1, sizeof(*w));
 	pthread_condattr_t monotonic;
@@ -191,6 +196,7 @@ int aif_writer_thread_new(struct aif_store *s, const struct aif_record_opts *opt
 		return aif_err_set(err, -ENOMEM, "out of memory");
 	w->store = s;
 	w->opts = opts;
+	w->watchers = watchers;
 	pthread_mutex_init(&w->lock, NULL);
 	/* A step of the wall clock must not make the writer sleep for as long. */
 	pthread_condattr_init(&monotonic);
@@ -198,15 +204,21 @@ int aif_writer_thread_new(struct aif_store *s, const struct aif_record_opts *opt
 	pthread_cond_init(&w->wake, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	snprintf(w->path, sizeof(w->path), "%s", path);
-	r = aif_writer_new(path, s->p.start_ns, &w->file, err);
-	if (r < 0)
+	w->copy.start_ns = s->p.start_ns;
+	r = *path ? aif_writer_new(path, s->p.start_ns, &w->file, err)
+		  : aif_writer_new_without_file(s->p.start_ns, &w->file);
+	if (r < 0) {
+		if (!*path)
+			aif_err_set(err, r, "out of memory");
 		goto fail;
+	}
+	aif_writer_observe(w->file, aif_watchers_chunk, watchers);
 	if (!aif_writer_has_locks(w->file)) {
 		pthread_mutex_lock(&s->lock);
 		aif_store_loss(s, AIF_REASON_NO_LOCKS, AIF_NONE, AIF_NONE, 1);
 		pthread_mutex_unlock(&s->lock);
 	}
-	if (stat(path, &w->is) < 0)
+	if (!*path || stat(path, &w->is) < 0)
 		w->is = (struct stat){0};
 	r = -pthread_create(&w->thread, NULL, writer_main, w);
 	if (r < 0) {

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "record/ingest/opts.h"
 #include "record/ingest/store.h"
+#include "record/watchers.h"
 
 /*
  * The writer thread: once a second it copies what is new in the store's tables (under the lock, a
@@ -12,9 +13,10 @@
  */
 struct aif_writer_thread;
 
-/* Creates the file and starts the thread. */
+/* Creates the file and starts the thread. path "": there is no file, only watchers. These must outlive the thread. */
 int aif_writer_thread_new(struct aif_store *s, const struct aif_record_opts *opts, const char *path,
-			  struct aif_writer_thread **ret, struct aif_err *err);
+			  struct aif_watchers *watchers, struct aif_writer_thread **ret,
+			  struct aif_err *err);
 
 /* The error that stopped the writing (disk full, ...): 0 while all is well. *err as it was. */
 int aif_writer_thread_error(struct aif_writer_thread *w, struct aif_err *err);

@@ -86,7 +86,7 @@ int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_
 	else if (hello->kind == AIF_HELLO_RUNTIME)
 		r = receive_welcome(sock, ret_fd);
 	else if (hello->kind == AIF_HELLO_CONTROL)
-		r = receive_welcome(sock, NULL);
+		r = receive_welcome(sock, hello->control == AIF_CONTROL_WATCH ? ret_fd : NULL);
 	close(sock);
 	return r;
 }

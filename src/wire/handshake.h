@@ -63,6 +63,7 @@ enum aif_control {
 	AIF_CONTROL_STOP = 1, /* write and end */
 	AIF_CONTROL_HOLD = 2, /* collect nothing for now */
 	AIF_CONTROL_RUN = 3,
+	AIF_CONTROL_WATCH = 4, /* `aiflame top`: a socket comes with the answer (profile/live.h) */
 };
 enum aif_hello_joins {
 	AIF_JOINS_AFTER_FORK = 1,     /* a forked child asks anew */
@@ -96,8 +97,8 @@ struct aif_hello_reply {
 	uint32_t magic, version, status, zero;
 };
 
-/* Agent: connects to `path` and says hello, waiting at most timeout_ms for the answer. For
- * RUNTIME, *ret_fd is the memory's descriptor, the caller's. 0; -EACCES, -EPROTO, -EUSERS,
+/* Connects to `path` and says hello, waiting at most timeout_ms for the answer. *ret_fd is what came with it, the caller's:
+ * for RUNTIME the memory's descriptor, for AIF_CONTROL_WATCH a socket. 0; -EACCES, -EPROTO, -EUSERS,
  * -ENOENT (unwanted) as the recorder refused; or -errno. Leaves no descriptor behind. */
 int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_ms, int *ret_fd);
 

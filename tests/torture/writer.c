@@ -26,6 +26,7 @@ int main(int argc, char **argv)
 {
 	void (*begin)(void) = (void (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "torture_begin");
 	struct aif_record_opts opts = {0};
+	struct aif_watchers *watchers = NULL;
 	struct aif_writer_thread *w;
 	struct aif_err err = {0};
 	struct aif_store s;
@@ -38,9 +39,14 @@ int main(int argc, char **argv)
 	put_rows(&s.batches, 0, ROWS);
 	if (begin)
 		begin();
-	r = aif_writer_thread_new(&s, &opts, argv[1], &w, &err);
+	r = aif_watchers_new(&watchers);
+	if (!r)
+		r = aif_writer_thread_new(&s, &opts, argv[1], watchers, &w, &err);
+	else
+		aif_err_set(&err, r, "out of memory");
 	if (!r)
 		r = aif_writer_thread_finish(w, s.p.end_ns, &err);
+	aif_watchers_free(watchers);
 	aif_store_finish(&s);
 	if (r < 0)
 		fprintf(stderr, "%s\n", err.text);

@@ -22,7 +22,9 @@ enum aif_record_nvml {
 /* Options of `aiflame record`. Strings stay the caller's. A zeroed struct with `argv` set (and,
  * where 0 is not the default, what aif_record_opts_init sets) is a plain recording. */
 struct aif_record_opts {
-	const char *output;   /* -o: pattern with %h %p %r %q{VAR}; default "aiflame.data" */
+	const char *
+		output; /* -o: pattern with %h %p %r %q{VAR}; default "aiflame.data"; NULL: no file */
+	int watcher; /* a socket that is sent the recording (profile/live.h), from then on the recorder's; 0: none */
 	int runtime_choice;   /* --runtime as it was given: 0 = all; it becomes: */
 	const char *runtime;  /* only this one, by its name; NULL = all */
 	const char *agent;    /* path of libaiflame-agent.so */
