@@ -106,6 +106,7 @@ int aif_top_session_read(struct aif_top_session *s, unsigned *ret_commits, struc
 	*ret_commits = 0;
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return 0;
+	s->source.stream_ended = n <= 0;
 	if (n <= 0)
 		return -ENODATA;
 	return aif_live_feed(s->reader, bytes, (size_t)n, ret_commits, err);
@@ -166,12 +167,20 @@ static int fill_window(struct aif_top_session *s, struct aif_err *err)
 	return r == -ENODATA ? 0 : r;
 }
 
+/* False: the recorder could not begin, and says why in s->ended. */
+static bool has_begun(struct aif_top_session *s)
+{
+	if (s->source.stream_ended)
+		aif_top_source_end(&s->source, s->o->has_command, &s->ended);
+	return !s->ended.err.code;
+}
+
 static int once(struct aif_top_session *s, struct aif_err *err)
 {
 	struct aif_buf out = {0};
 	int status = AIF_EXIT_FAILURE;
 
-	if (fill_window(s, err) == 0 && aif_live_profile(s->reader) &&
+	if (fill_window(s, err) == 0 && has_begun(s) && aif_live_profile(s->reader) &&
 	    aif_top_session_analyse(s, (enum aif_top_view)s->o->view, err) == 0) {
 		if (s->o->json)
 			aif_top_json(s->model, aif_live_profile(s->reader), &s->info, s->o->limit,
@@ -265,7 +274,6 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 				    .has_command = words_len > 0};
 	struct aif_top_session s = {0};
 	struct values with_command = *v;
-	struct aif_top_end end;
 	int status = AIF_EXIT_FAILURE;
 
 	if (!are_options_right(v, words_len, &o, err) ||
@@ -279,14 +287,15 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		aif_err_set(err, -ENOMEM, "out of memory");
 	else
 		status = v->once ? once(&s, err) : aif_top_live(&s, err);
-	aif_top_source_end(&s.source, o.has_command, &end);
+	if (s.source.pid || s.source.stream >= 0)
+		aif_top_source_end(&s.source, o.has_command, &s.ended);
 	/* The recorder knows why nothing was recorded. */
-	if (end.err.code && (status != AIF_EXIT_OK || !aif_live_profile(s.reader))) {
-		*err = end.err;
-		status = end.exit_code;
-	}
-	if (end.goes_on)
+	if (s.ended.err.code) {
+		*err = s.ended.err;
+		status = o.has_command ? s.ended.exit_code : AIF_EXIT_FAILURE;
+	} else if (s.ended.goes_on) {
 		aif_message("the command goes on and is not recorded any more");
+	}
 	if (status == AIF_EXIT_FAILURE && !err->code)
 		aif_err_set(err, -ENODATA, "top: the recording ended before its first second");
 	aif_top_session_end(&s);

@@ -25,6 +25,7 @@ struct aif_top_session {
 	struct aif_top *top;
 	const struct aif_top_model *model; /* NULL: none so far */
 	struct aif_top_info info;
+	struct aif_top_end ended;        /* of the recorder, where it has ended */
 	uint64_t cpu_ns, at_ns;          /* our CPU time, and when: at the window before */
 	uint64_t recorder_ns, commit_ns; /* the recorder's, at the commit before */
 };

@@ -80,6 +80,8 @@ int aif_top_source_start(struct aif_top_source *s, const struct aif_record_opts 
 	if (!pid) {
 		/* The recorder ends with us, and its command with it. */
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		/* A group of its own, so that what a script has started is ended with it. */
+		setpgid(0, 0);
 		if (getppid() != us)
 			_exit(1);
 		close(fds[0]);
@@ -88,6 +90,7 @@ int aif_top_source_start(struct aif_top_source *s, const struct aif_record_opts 
 			close(fds[4]);
 		record(opts, fds[1], fds[3], fds[5]);
 	}
+	setpgid(pid, pid);
 	close(fds[1]);
 	close(fds[3]);
 	if (take_output)
@@ -150,6 +153,8 @@ void aif_top_source_end(struct aif_top_source *s, bool has_command, struct aif_t
 		}
 		if (!has_ended)
 			kill(s->pid, SIGKILL);
+		else if (has_command && !ret_end->goes_on)
+			kill(-s->pid, SIGTERM);
 		waitpid(s->pid, NULL, 0);
 	}
 	close_all((int[]){s->stream, s->end, s->output}, 3);

@@ -11,6 +11,7 @@
  * records already, in another terminal.
  */
 struct aif_top_source {
+	bool stream_ended;
 	int stream;    /* profile/live.h; -1: ended */
 	int end;       /* struct aif_top_end; -1: another's recorder */
 	int output;    /* of the command; -1: not ours to read */

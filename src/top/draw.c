@@ -306,7 +306,9 @@ static void draw_names(struct aif_screen *s, unsigned row, unsigned at, enum aif
 
 	if (v == AIF_TOP_IDLE || v == AIF_TOP_STALL)
 		first = AIF_MIN(first, 20U);
-	if (rest < 40 && v != AIF_TOP_IDLE && v != AIF_TOP_STALL)
+	if (v == AIF_TOP_STACK)
+		first = rest > 100 ? rest - 30 : rest;
+	else if (rest < 40 && v != AIF_TOP_IDLE && v != AIF_TOP_STALL)
 		first = rest;
 	if (!rest)
 		return;
@@ -411,8 +413,8 @@ static void draw_bottom(const struct aif_top_ui *ui, struct aif_screen *s, unsig
 			       *ui->message ? ui->message : ui->ended);
 	} else {
 		aif_screen_put(s, 0, row, s->columns, AIF_CELL_DIM,
-			       "q quit  ? help  Tab view  s sort  / find  Enter callers  "
-			       "a annotate  f freeze  w write");
+			       "q quit  ? help  Tab view  s sort  / find  Enter who  a code  "
+			       "f freeze  w write");
 	}
 }
 

@@ -169,6 +169,10 @@ void aif_top_text(const struct aif_top_model *m, const struct aif_profile *p,
 	aif_buf_puts(out, "\ncost: ");
 	aif_top_cost(info, out);
 	aif_buf_putc(out, '\n');
+	if (!m->devices_len) {
+		aif_buf_puts(out, "\nNothing ran on a device in this window.\n");
+		return;
+	}
 	for (unsigned v = 0; v < AIF_TOP_VIEWS; v++)
 		if (m->rows[v].is_made)
 			put_rows(m, (enum aif_top_view)v, limit, out);

@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# aiflame top: one window for programs, the live screen in a terminal, and whom it watches.
+. "$(dirname "$0")/tap.sh"
+here=$root/tests/e2e
+app=$build/tests/e2e/idle_app
+mkdir -m 700 run
+export XDG_RUNTIME_DIR="$work/run"
+unset AIFLAME_STANDBY AIFLAME_LEVEL LD_PRELOAD OPENCL_LAYERS
+[ -x "$app" ] || { skip "aiflame top" "no OpenCL"; done_testing; exit; }
+
+once() { "$aiflame" top --once --window 1 "$@"; }
+at_terminal() { python3 "$here/top.py" "$@"; }
+
+# no_left ROUNDS: no program of this test with that argument goes on
+no_left() {
+	for _ in $(seq 100); do
+		ps -eo ppid=,args= | awk -v app="$app" -v rounds="$1" '$2 == app && $3 == rounds { bad = 1 } END { exit bad }' && return 0
+		sleep 0.1
+	done
+	ps -eo pid,ppid,args | grep idle_app
+	return 1
+}
+
+# ---- one window
+check "top --once of a command prints a window" sh -c "'$aiflame' top --once --window 1 -- '$app' 100000 >text 2>err"
+check "... with its device, quality and cost" grep -Eq '^quality: [0-9,]+ launches, joined 100.0 %, lost 0$' text
+check "... its kernels with who launched them" grep -Eq '^ 100.0 % .* spin  \[target_launch\]$' text
+check "... and idle time by cause" grep -Eq ' %.* off CPU  \[' text
+check "JSON has the members that docs/top.md says" sh -c "'$aiflame' top --once --window 2 --format json -- '$app' 100000 2>err |
+	python3 '$here/top_check.py' '$root/docs/top.md'"
+check "--view and --limit choose the rows" sh -c "'$aiflame' top --once --window 1 --view kernel --limit 1 -- '$app' 100000 2>err >one;
+	grep -q 'spin' one && ! grep -q 'off CPU' one"
+check "what the command writes is not in the window" sh -c "'$aiflame' top --once --window 1 --format json -- sh -c 'echo noise; $app 100000' 2>err |
+	python3 -m json.tool >/dev/null && grep -q noise err"
+check "the command has ended with the window" no_left 100000
+check "a command that uses no device has a window without rows" says "Nothing ran on a device" once -- true
+check "a command that does not exist is said so" status_is 127 once -- ./no-such-program
+check "no profile is left" sh -c "! ls ./*.data* 2>/dev/null"
+check "a process without the agent is refused with what to do" status_is 1 once -p $$
+check "... and one that does not exist" says "does not exist" once -p 999999
+check "a recording that does not run" says "no such recording" once -r nothing
+check "two sources are one too many" status_is 2 once -a -p 1
+check "--format json needs --once" status_is 2 "$aiflame" top --format json -- true
+check "a window has 1 to 60 seconds" status_is 2 "$aiflame" top --once --window 100 -- true
+check "without a terminal it says --once" says "use --once" "$aiflame" top -- true
+check "TERM=dumb is no terminal for it" sh -c "TERM=dumb script -qec '$aiflame top -- true' /dev/null | grep -q 'use --once'"
+
+# ---- processes that run, recordings that run
+(eval "$("$aiflame" env)" && exec "$app" 1000000 >/dev/null) &
+target=$!
+sleep 0.5
+for _ in $(seq 100); do "$aiflame" ctl status | grep -q "^$target .*opencl" && break; sleep 0.1; done
+check "top -p records a process that runs" sh -c "'$aiflame' top --once --window 1 -p $target >p && grep -q ' spin ' p"
+check "top -a, too" sh -c "'$aiflame' top --once --window 1 -a >a && grep -q '$target .*idle_app' a"
+"$aiflame" record -q -o rec.data -p "$target" &
+recorder=$!
+for _ in $(seq 100); do "$aiflame" ctl status | grep -q "^rec.data " && break; sleep 0.1; done
+check "top watches the recording that runs" sh -c "'$aiflame' top --once --window 1 >w && grep -q 'of recording rec.data' w && grep -q ' spin ' w"
+check "... by its name" sh -c "'$aiflame' top --once --window 1 -r rec.data | grep -q ' spin '"
+check "... and by a process that it records" sh -c "'$aiflame' top --once --window 1 -p $target | grep -q 'recording rec.data, process $target'"
+"$aiflame" top --once --window 30 -r rec.data >/dev/null 2>&1 &
+watcher=$!
+sleep 0.5
+kill -KILL "$watcher"
+wait "$watcher" 2>/dev/null
+check "a watcher that is killed does no harm to it" sh -c "'$aiflame' top --once --window 1 -r rec.data | grep -q ' spin '"
+"$aiflame" ctl stop rec.data >/dev/null
+wait "$recorder"
+check "the watched recording is whole" "$aiflame" info rec.data
+kill "$target"
+wait "$target" 2>/dev/null
+
+# ---- the live screen
+check "keys do what the help says" at_terminal keys "$aiflame" top -- "$app" 1000000
+check "the window that was written is a profile" sh -c "'$aiflame' report --kernels aiflame-top-1.data | grep -q spin"
+check "... whose numbers add up" says "conservation" "$aiflame" info aiflame-top-1.data
+rm -f aiflame-top-*
+check "any size from 1 by 1, and changes of it" at_terminal sizes "$aiflame" top -- "$app" 1000000
+check "signals restore the terminal" at_terminal signals "$aiflame" top -- "$app" 1000000
+check "Ctrl-Z and fg" at_terminal suspended "$aiflame" top -- "$app" 1000000
+check "the command's end" at_terminal target_ends "$aiflame" top -- "$app" 300
+check "the recorder's death" at_terminal recorder_dies "$aiflame" top -- "$app" 3000
+check "NO_COLOR, and no UTF-8" at_terminal plain "$aiflame" top -- "$app" 1000000
+ln -s "$app" "$(printf 'evil\033]0;title\007\033[31m')"
+check "escape sequences of programs stay harmless" at_terminal hostile "$aiflame" top -- "./$(printf 'evil\033]0;title\007\033[31m')" 1000000
+check "nothing goes on" no_left 1000000
+
+done_testing
