@@ -239,6 +239,7 @@ static void read_signals(struct live *l)
 			l->is_dirty = true;
 			break;
 		case SIGCONT:
+			aif_top_terminal_resume(&l->terminal);
 			l->screen.is_known = false;
 			l->is_dirty = true;
 			break;
@@ -295,8 +296,9 @@ static void read_stream(struct live *l)
 	}
 	if (r < 0)
 		stream_ended(l, &err);
-	/* A recording that never began says why when it is left. */
-	if (r < 0 && !aif_live_profile(l->s->reader))
+	/* A recording that never began says why when the screen is left. */
+	if (r < 0 && ((aif_top_source_said(&l->s->source) && l->s->source.said.err.code) ||
+		      !aif_live_profile(l->s->reader)))
 		l->quit = true;
 }
 

@@ -21,6 +21,7 @@
 /* A command has so long to end after SIGTERM before it is left running; a recorder without one needs less. */
 #define COMMAND_NS (5 * AIF_NS_PER_S)
 #define FINISH_NS  (AIF_NS_PER_S / 2)
+#define SAY_MS     2000
 #define GIVE_UP_NS (5 * AIF_NS_PER_S)
 
 /* ---- the recorder's process ------------------------------------------------------------------ */
@@ -102,8 +103,22 @@ int aif_top_source_start(struct aif_top_source *s, const struct aif_record_opts 
 	return 0;
 }
 
-/* Reads what the recorder says at its end, until `until`. True: it has ended. */
-static bool read_end(struct aif_top_source *s, uint64_t until, struct aif_top_end *ret)
+bool aif_top_source_said(struct aif_top_source *s)
+{
+	struct pollfd fd = {.fd = s->end, .events = POLLIN};
+	struct aif_top_end e;
+
+	if (s->has_said || s->end < 0 || poll(&fd, 1, SAY_MS) <= 0)
+		return s->has_said;
+	/* Without a word it was killed. */
+	if (read(s->end, &e, sizeof(e)) == (ssize_t)sizeof(e))
+		s->said = e;
+	s->has_said = true;
+	return true;
+}
+
+/* Waits for the recorder's end until `until`; what comes meanwhile is dropped. True: it has ended. */
+static bool read_end(struct aif_top_source *s, uint64_t until)
 {
 	char drop[65536];
 
@@ -112,7 +127,6 @@ static bool read_end(struct aif_top_source *s, uint64_t until, struct aif_top_en
 				       {.fd = s->stream, .events = POLLIN},
 				       {.fd = s->output, .events = POLLIN}};
 		uint64_t now = aif_now_ns();
-		struct aif_top_end e;
 
 		if (now >= until)
 			return false;
@@ -125,35 +139,29 @@ static bool read_end(struct aif_top_source *s, uint64_t until, struct aif_top_en
 				close(*fd);
 				*fd = -1;
 			}
-		if (!fds[0].revents)
-			continue;
-		if (read(s->end, &e, sizeof(e)) == (ssize_t)sizeof(e))
-			*ret = e;
-		return true;
+		if (fds[0].revents)
+			return aif_top_source_said(s);
 	}
 }
 
 void aif_top_source_end(struct aif_top_source *s, bool has_command, struct aif_top_end *ret_end)
 {
-	uint64_t now = aif_now_ns();
+	uint64_t now = aif_now_ns(), first = has_command ? COMMAND_NS : FINISH_NS;
 	bool has_ended = false;
 
 	*ret_end = (struct aif_top_end){0};
 	if (s->pid) {
 		/* The recorder may have ended by itself, and said why. */
-		has_ended = read_end(s, now + 1, ret_end);
+		has_ended = s->has_said || read_end(s, now + 1);
 		for (unsigned i = 0; i < 2 && !has_ended; i++) {
 			kill(s->pid, SIGTERM);
 			now = aif_now_ns();
-			has_ended = read_end(s,
-					     now + (i             ? GIVE_UP_NS
-						    : has_command ? COMMAND_NS
-								  : FINISH_NS),
-					     ret_end);
+			has_ended = read_end(s, now + (i ? GIVE_UP_NS : first));
 		}
 		if (!has_ended)
 			kill(s->pid, SIGKILL);
-		else if (has_command && !ret_end->goes_on)
+		*ret_end = s->said;
+		if (has_ended && has_command && !ret_end->goes_on)
 			kill(-s->pid, SIGTERM);
 		waitpid(s->pid, NULL, 0);
 	}

@@ -16,7 +16,7 @@ static const char leave[] = "\033[?2026l\033[0m\033[?7h\033[?25h\033[?1049l";
 
 static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP};
 static struct sigaction before[sizeof(faults) / sizeof(*faults)];
-static struct termios as_it_was;
+static struct termios as_it_was, raw;
 static volatile sig_atomic_t is_taken;
 static int tty = -1;
 
@@ -72,7 +72,6 @@ int aif_top_terminal_enter(struct aif_top_terminal *t, struct aif_err *err)
 {
 	const char *no_color = getenv("NO_COLOR");
 	struct sigaction fault = {.sa_handler = on_fault};
-	struct termios raw;
 	ssize_t n;
 
 	t->out = STDOUT_FILENO;
@@ -101,6 +100,17 @@ int aif_top_terminal_enter(struct aif_top_terminal *t, struct aif_err *err)
 	n = write(STDOUT_FILENO, enter, sizeof(enter) - 1);
 	(void)n;
 	return 0;
+}
+
+void aif_top_terminal_resume(struct aif_top_terminal *t)
+{
+	ssize_t n;
+
+	if (!is_taken)
+		return;
+	tcsetattr(t->in, TCSAFLUSH, &raw);
+	n = write(t->out, enter, sizeof(enter) - 1);
+	(void)n;
 }
 
 void aif_top_terminal_leave(struct aif_top_terminal *t)

@@ -16,6 +16,8 @@ struct aif_top_terminal {
 int aif_top_terminal_check(struct aif_err *err);
 /* Takes the terminal. 0 or -errno with *err. */
 int aif_top_terminal_enter(struct aif_top_terminal *t, struct aif_err *err);
+/* Takes the terminal again after others had it: a shell, while the process was stopped. */
+void aif_top_terminal_resume(struct aif_top_terminal *t);
 void aif_top_terminal_leave(struct aif_top_terminal *t); /* may be called twice */
 void aif_top_terminal_size(const struct aif_top_terminal *t, unsigned *ret_columns,
 			   unsigned *ret_rows);

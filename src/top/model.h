@@ -59,7 +59,6 @@ struct aif_top_model {
 	struct aif_strset strings;
 	struct aif_conservation conservation; /* of the window */
 	uint64_t lost;                        /* losses of the whole recording that cost rows */
-	bool has_process;                     /* several processes used a device */
 };
 
 /* Analyses windows of one recording; names are kept from window to window. */

@@ -276,6 +276,13 @@ def suspended(command):
         os.kill(t.pid, signal.SIGCONT)
         t.wait("the screen again", lambda: t.alternate)
         t.wait("spin")
+    # A stop that it cannot see: the shell has set the terminal as it likes it meanwhile.
+    os.kill(t.pid, signal.SIGSTOP)
+    os.waitpid(t.pid, os.WUNTRACED)
+    termios.tcsetattr(t.theirs, termios.TCSANOW, t.before)
+    os.kill(t.pid, signal.SIGCONT)
+    t.key("5")
+    t.wait("who held it up")
     quit_and_check(t)
 
 
@@ -290,6 +297,25 @@ def target_ends(command):
     t.wait("Who launched")
     t.key("q")
     quit_and_check(t)
+
+
+def no_command(command):
+    t = Terminal(80, 24, command)
+    got = t.end()
+    assert got == 127, "status %d" % got
+    assert b"command not found" in t.raw, "no message"
+    t.check_restored()
+
+
+def output(command):
+    t = Terminal(80, 24, command)
+    t.wait("ENDED")
+    assert b"first" not in t.raw.replace(b"echo first", b""), "it is on the screen"
+    t.key("q")
+    assert t.end() == 0
+    after = t.raw[t.raw.rindex(b"?1049l"):]
+    assert b"first" in after and b"last" in after, after
+    t.check_restored()
 
 
 def recorder_dies(command):

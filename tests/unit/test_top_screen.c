@@ -30,7 +30,7 @@ static void test_texts_end_at_their_width(void **state)
 	assert_string_equal(row_of(&s, 0), "  abcd    ");
 	assert_int_equal(aif_screen_put(&s, 8, 1, 100, 0, "abcdefgh"), 2);
 	assert_string_equal(row_of(&s, 1), "        ab");
-	/* Out of the screen: nothing. */
+	/* A place beside the screen gets nothing. */
 	assert_int_equal(aif_screen_put(&s, 10, 0, 4, 0, "x"), 0);
 	assert_int_equal(aif_screen_put(&s, 0, 2, 4, 0, "x"), 0);
 	/* A wide character that does not fit as a whole is left out. */
@@ -45,7 +45,7 @@ static void test_texts_end_at_their_width(void **state)
 	aif_screen_finish(&s);
 }
 
-/* Whatever names are made of, a terminal gets none of their control characters. */
+/* A terminal gets no control characters of names, whatever these are made of. */
 static void test_hostile_texts(void **state)
 {
 	static const char *const texts[] = {
@@ -71,7 +71,7 @@ static void test_hostile_texts(void **state)
 		aif_buf_clear(&out);
 		aif_screen_send(&s, &out);
 		for (size_t k = 0; k < out.len; k++) {
-			/* Of control characters only ESC, and that in the screen's own sequences. */
+			/* Only ESC of all control characters, and that in the screen's own sequences. */
 			assert_true(out.data[k] >= 0x20 || out.data[k] == 033);
 			assert_int_not_equal(out.data[k], 0x7f);
 			if (out.data[k] == 033)
