@@ -108,7 +108,7 @@ void aif_top_terminal_resume(struct aif_top_terminal *t)
 
 	if (!is_taken)
 		return;
-	tcsetattr(t->in, TCSAFLUSH, &raw);
+	tcsetattr(t->in, TCSADRAIN, &raw);
 	n = write(t->out, enter, sizeof(enter) - 1);
 	(void)n;
 }

@@ -81,7 +81,8 @@ check "signals restore the terminal" at_terminal signals "$aiflame" top -- "$app
 check "Ctrl-Z and fg" at_terminal suspended "$aiflame" top -- "$app" 1000000
 check "the command's end" at_terminal target_ends "$aiflame" top -- "$app" 300
 check "a command that cannot be started" at_terminal no_command "$aiflame" top -- ./no-such-program
-check "the end of what the command wrote is printed" at_terminal output "$aiflame" top -- sh -c "echo first; printf '\\033]0;evil\\007'; sleep 2; echo last"
+printf '%s\n' 'echo alpha' "printf '\\033]0;evil\\007'" 'sleep 2' 'echo omega' >writes.sh
+check "the end of what the command wrote is printed" at_terminal output "$aiflame" top -- sh writes.sh
 check "the recorder's death" at_terminal recorder_dies "$aiflame" top -- "$app" 3000
 check "NO_COLOR, and no UTF-8" at_terminal plain "$aiflame" top -- "$app" 1000000
 ln -s "$app" "$(printf 'evil\033]0;title\007\033[31m')"
