@@ -191,6 +191,12 @@ static int ask(struct aif_top_source *s, const char *path, const struct aif_reco
 			"top: %s (process %u) is recorded by another version of aiflame, "
 			"which cannot be watched; use the same one",
 			about->call.name, about->pid);
+	if (r == -EACCES)
+		return aif_err_set(
+			err, r,
+			"top: %s (process %u) is another user's recording; watch it as that "
+			"user or root",
+			about->call.name, about->pid);
 	if (r == -EUSERS)
 		return aif_err_set(err, r, "top: %s (process %u) is watched by too many already",
 				   about->call.name, about->pid);

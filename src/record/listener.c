@@ -489,11 +489,17 @@ static uint32_t flags_of(const struct aif_hello *h)
 	       (h->joins & AIF_JOINS_WITHOUT_DEVICE ? 0 : AIF_PROCESS_RUNTIME);
 }
 
-/* Gives who wants to watch the recording the other end of a new socket. */
-static void give_watch(struct aif_listener *w, int sock)
+/* Gives who wants to watch the recording the other end of a new socket: our own user and root only, as a recording of
+ * root's may have the token in a directory of another user's. */
+static void give_watch(struct aif_listener *w, int sock, uid_t uid)
 {
 	int ends[2];
 
+	if (uid != geteuid() && uid != 0) {
+		w->refused++;
+		aif_hello_reply_send(sock, AIF_HELLO_REPLY_TOKEN, -1);
+		return;
+	}
 	if (!w->watchers || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_FULL, -1);
 		return;
@@ -530,7 +536,7 @@ static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_
 		introduce(w, process_of(w, cred.pid, AIF_PROCESS_AGENT), h,
 			  (size_t)n - AIF_HELLO_FIXED);
 	} else if (h->kind == AIF_HELLO_CONTROL && h->control == AIF_CONTROL_WATCH) {
-		give_watch(w, sock);
+		give_watch(w, sock, cred.uid);
 	} else if (h->kind == AIF_HELLO_CONTROL) {
 		w->control = (enum aif_control)h->control;
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_DONE, -1);

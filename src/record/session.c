@@ -494,7 +494,7 @@ static int finish(struct session *s, struct aif_err *err)
 		s->result->have_profile = !r && *s->result->path;
 	}
 	aif_watchers_free(s->watchers);
-	s->watchers = NULL;
+	s->watchers = s->listener.watchers = NULL;
 	aif_finish_signals_end(&listener);
 	if (s->kernel_log >= 0)
 		close(s->kernel_log);
