@@ -95,9 +95,9 @@ static void put_quality(const struct aif_top_model *m, const struct aif_top_info
 
 	put_key(b, "quality");
 	aif_buf_putc(b, '{');
-	put_u64(b, "launches", c->launches);
+	put_u64(b, "launches", m->captured + m->left_out);
 	put_u64(b, "joined", c->joined);
-	put_u64(b, "left_out", c->uncaptured);
+	put_u64(b, "left_out", m->left_out);
 	put_u64(b, "executions_unjoined", c->executions_unjoined);
 	put_u64(b, "samples", c->samples);
 	put_u64(b, "samples_attributed", c->sampled_attributed);

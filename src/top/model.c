@@ -224,6 +224,9 @@ int aif_top_analyse(struct aif_top *t, const struct aif_profile *p, uint64_t win
 	if (e < 0)
 		return e;
 	t->m.conservation = t->a.conservation;
+	t->m.captured = t->a.conservation.launches - t->a.conservation.uncaptured;
+	t->m.left_out = t->a.conservation.uncaptured ? t->a.conservation.uncaptured
+						     : t->a.conservation.left_out;
 	count_losses(t);
 	e = make_devices(t);
 	for (unsigned v = 0; v < AIF_TOP_VIEWS && !e; v++)

@@ -58,7 +58,9 @@ struct aif_top_model {
 	} rows[AIF_TOP_VIEWS];
 	struct aif_strset strings;
 	struct aif_conservation conservation; /* of the window */
-	uint64_t lost;                        /* losses of the whole recording that cost rows */
+	/* Launches of the window: captured, and left out to keep to the overhead. */
+	uint64_t captured, left_out;
+	uint64_t lost; /* losses of the whole recording that cost rows */
 };
 
 /* Analyses windows of one recording; names are kept from window to window. */

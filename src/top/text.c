@@ -24,18 +24,18 @@ const char *aif_top_detail_head(enum aif_top_view v)
 void aif_top_quality(const struct aif_top_model *m, const struct aif_top_info *info,
 		     struct aif_buf *out)
 {
-	const struct aif_conservation *c = &m->conservation;
-	uint64_t captured = c->launches > c->uncaptured ? c->launches - c->uncaptured : 0;
+	uint64_t all = m->captured + m->left_out;
 
-	aif_human_counted(out, c->launches, "launch");
+	aif_human_counted(out, all, "launch");
 	aif_buf_puts(out, ", joined ");
-	if (captured)
-		aif_human_share(out, (uint64_t)((double)c->joined / (double)captured * 1e6));
+	if (m->captured)
+		aif_human_share(out, (uint64_t)((double)m->conservation.joined /
+						(double)m->captured * 1e6));
 	else
 		aif_buf_puts(out, "-");
-	if (c->uncaptured) {
+	if (m->left_out) {
 		aif_buf_puts(out, ", left out ");
-		aif_human_share(out, (uint64_t)((double)c->uncaptured / (double)c->launches * 1e6));
+		aif_human_share(out, (uint64_t)((double)m->left_out / (double)all * 1e6));
 	}
 	aif_buf_puts(out, ", lost ");
 	aif_human_count(out, m->lost + info->missed);

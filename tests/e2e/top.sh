@@ -46,6 +46,22 @@ check "a window has 1 to 60 seconds" status_is 2 "$aiflame" top --once --window 
 check "without a terminal it says --once" says "use --once" "$aiflame" top -- true
 check "TERM=dumb is no terminal for it" sh -c "TERM=dumb script -qec '$aiflame top -- true' /dev/null | grep -q 'use --once'"
 
+# ---- GPUs, on mocks of CUDA and NVML
+mock=$build/tests/mock/cuda
+on_mock() {
+	(LD_LIBRARY_PATH=$mock:$build/tests/mock/nvml AIFLAME_STANDBY=$work/standby MOCK_NVML=
+	export LD_LIBRARY_PATH AIFLAME_STANDBY MOCK_NVML
+	"$aiflame" top --once --window 2 "$@" -- "$mock/app" -s 100 -n 40000 -d 2 -t 2 "$root/tests/golden/cubin/kernels_sm90a.cubin" 2>mock.err)
+}
+if [ -x "$mock/app" ]; then
+	on_mock --view stall --overhead 1 >mock.out
+	check "each GPU has a line with its clock and power" sh -c "[ \$(grep -c '^device [01]: Mock GPU: busy .* 1980 MHz, 150 W, 40 C' mock.out) = 2 ]"
+	check "stalls have their kernels" grep -Eq ' %.* long_scoreboard  \[calls\]' mock.out
+	check "launches that were left out are counted" grep -Eq '^quality: .* left out [0-9.]+ %' mock.out
+else
+	skip "GPUs" "no mock of CUDA was built"
+fi
+
 # ---- processes that run, recordings that run
 (eval "$("$aiflame" env)" && exec "$app" 1000000 >/dev/null) &
 target=$!
