@@ -110,7 +110,7 @@ static void test_generated_launchers(void **state)
 	row(&w, typed, k, 1);
 	check(&w, &normal,
 	      "<module> (<string>)_[p];launcher (<string>)_[p];k_[g] 1\n"
-	      "step (train.py)_[p];CachingAutotuner.run (triton_heuristics.py)_[p];k_[g] 2\n");
+	      "step (train.py)_[p];k_[g] 2\n");
 	assert_int_equal(aif_stack_names_new(AIF_NAMES_OF(&w.p), AIF_NAME_NORMAL, &names), 0);
 	assert_string_equal(aif_stack_names_caller(names, s), "step (train.py)");
 	aif_stack_names_free(names);
