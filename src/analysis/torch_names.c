@@ -30,6 +30,8 @@ static size_t name_len(const char *s)
 	return i;
 }
 
+#define ANONYMOUS "(anonymous namespace)::"
+
 static bool ends(const char *s, size_t len, const char *with)
 {
 	size_t n = strlen(with);
@@ -52,6 +54,9 @@ enum aif_torch_kind aif_torch_kind(const char *f, const char **ret, size_t *ret_
 
 	*ret = "";
 	*ret_len = 0;
+	/* PyTorch 2.9 has put THPFunction_apply() there. */
+	if (begins(f, ANONYMOUS))
+		f += strlen(ANONYMOUS);
 	/* Most names are others. */
 	if (f[0] != 'a' && f[0] != 't' && f[0] != 'T')
 		return AIF_TORCH_OTHER;

@@ -39,6 +39,10 @@ static void functions_tell_operators_and_nodes(void **state)
 	kind_is("torch::autograd::Engine::evaluate_function(int)", AIF_TORCH_ENGINE, "");
 	kind_is("torch::autograd::PyNode::apply(std::vector<at::Tensor>&&)", AIF_TORCH_NODE_PYTHON,
 		"");
+	kind_is("THPFunction_apply(_object*, _object*)", AIF_TORCH_APPLY_PYTHON, "");
+	kind_is("(anonymous namespace)::THPFunction_apply(_object*, _object*)",
+		AIF_TORCH_APPLY_PYTHON, "");
+	kind_is("(anonymous namespace)::THPFunction_applied(int)", AIF_TORCH_OTHER, "");
 	kind_is("at::_ops", AIF_TORCH_OTHER, "");
 	kind_is("at::_ops::x::call<(", AIF_TORCH_OTHER, "");
 	kind_is("", AIF_TORCH_OTHER, "");

@@ -86,8 +86,8 @@ static bool read_all(int fd, struct aif_buf *ret, uint64_t size)
 	return to != NULL;
 }
 
-/* Copies one file. False: it is not kept, or was before. */
-static bool copy(struct aif_drainer *d, const struct aif_target *t, const char *path,
+/* Copies one file. must_be: that it is not there is counted. False: it is not kept, or was before. */
+static bool copy(struct aif_drainer *d, const struct aif_target *t, const char *path, bool must_be,
 		 struct aif_buf *ret)
 {
 	struct aif_generated *g = &d->generated;
@@ -103,7 +103,8 @@ static bool copy(struct aif_drainer *d, const struct aif_target *t, const char *
 	g->files++;
 	fd = aif_open_spare(aif_open_regular_of(t->pid, path));
 	if (fd < 0) {
-		skip(d, t, path, strerror(-fd));
+		if (must_be || fd != -ENOENT)
+			skip(d, t, path, strerror(-fd));
 		return false;
 	}
 	why = refusal(fd, t->pid, g, &size);
@@ -121,7 +122,7 @@ static bool copy(struct aif_drainer *d, const struct aif_target *t, const char *
 	       aif_store_program(d->store, &row) != AIF_NONE;
 }
 
-/* Copies the files of kernels that a wrapper names in comments. */
+/* Copies the files of kernels that a wrapper names in comments. Not each of them was written. */
 static void add_kernels(struct aif_drainer *d, const struct aif_target *t,
 			const struct aif_buf *wrapper)
 {
@@ -138,7 +139,7 @@ static void add_kernels(struct aif_drainer *d, const struct aif_target *t,
 			continue;
 		snprintf(path, sizeof(path), "%.*s", (int)((size_t)(stop - at) - mark), at + mark);
 		aif_buf_clear(&text);
-		(void)copy(d, t, path, &text);
+		(void)copy(d, t, path, false, &text);
 	}
 	aif_buf_finish(&text);
 }
@@ -152,7 +153,7 @@ void aif_generated_add(struct aif_drainer *d, const struct aif_target *t, const 
 	if (d->opts->no_source || !aif_generated_is(path, len))
 		return;
 	snprintf(terminated, sizeof(terminated), "%.*s", (int)len, path);
-	if (copy(d, t, terminated, &text))
+	if (copy(d, t, terminated, true, &text))
 		add_kernels(d, t, &text);
 	aif_buf_finish(&text);
 }
