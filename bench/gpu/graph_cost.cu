@@ -8,6 +8,8 @@
 //     ./graph_cost 1000 2 attach         # CUPTI comes step by step
 //     ./graph_cost 1000 2 whole          # switches records of whole graphs, too
 //     ./graph_cost 1000 2 nodes 8 1      # with CUpti_ActivityAttribute 8 = 1 (its size is 8 bytes or 1)
+//     ./graph_cost 1000 2 subscribed     # CUPTI calls back for nodes, and has no buffer functions: what a standby would need
+//     ./graph_cost 1000 2 capture        # ns a node: capturing, below 12 functions, and instantiating; for a recorder
 //
 #include <algorithm>
 #include <cstdio>
@@ -213,6 +215,55 @@ static void attach(cudaGraphExec_t exec)
 	measure("unsubscribed", exec);
 }
 
+// What a subscription costs that nobody has asked for records with.
+static void subscribed(cudaGraphExec_t exec)
+{
+	DO(cuptiSubscribe(&subscriber, callback, nullptr));
+	measure("cuptiSubscribe()", exec);
+	for (int id : {1, 3, 9, 10, 13, 17, 18, 20, 22})
+		DO(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, (CUpti_CallbackId)id));
+	measure("callbacks of graphs", exec);
+	measure("graph made with them", make(nodes_of, ns_of));
+	DO(cuptiUnsubscribe(subscriber));
+	subscriber = nullptr;
+	measure("unsubscribed", exec);
+}
+
+// A node each, below functions of its own.
+template <int depth> __attribute__((noinline)) static void below(long ns)
+{
+	if constexpr (depth > 0)
+		below<depth - 1>(ns);
+	else
+		work<<<1, 32, 0, stream>>>(ns);
+	__asm__ volatile("" ::: "memory"); // no tail call
+}
+
+static void capture(int nodes, long ns)
+{
+	std::vector<double> captured, instantiated;
+
+	for (int round = 0; round < 30; round++) {
+		cudaGraph_t graph;
+		cudaGraphExec_t exec;
+		double t = now_us();
+
+		DO(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+		for (int i = 0; i < nodes; i++)
+			below<12>(ns);
+		DO(cudaStreamEndCapture(stream, &graph));
+		captured.push_back((now_us() - t) * 1e3 / nodes);
+		t = now_us();
+		DO(cudaGraphInstantiate(&exec, graph, 0));
+		instantiated.push_back((now_us() - t) * 1e3 / nodes);
+		DO(cudaGraphLaunch(exec, stream));
+		DO(cudaStreamSynchronize(stream));
+		DO(cudaGraphExecDestroy(exec));
+		DO(cudaGraphDestroy(graph));
+	}
+	std::printf("ns a node: captured %.0f, instantiated %.0f\n", median(captured), median(instantiated));
+}
+
 int main(int argc, char **argv)
 {
 	const int nodes = argc > 1 ? std::atoi(argv[1]) : 1000;
@@ -223,6 +274,10 @@ int main(int argc, char **argv)
 	DO(cudaStreamCreate(&stream));
 	nodes_of = nodes;
 	ns_of = ns;
+	if (argc > 3 && !std::strcmp(argv[3], "capture")) {
+		capture(nodes, ns);
+		return 0;
+	}
 	exec = make(nodes, ns);
 	std::printf("%d nodes of %ld ns asked for; us a replay: with a wait, and queued\n", nodes, ns);
 	if (argc > 4 && !std::strcmp(argv[3], "alone")) {
@@ -236,6 +291,10 @@ int main(int argc, char **argv)
 	measure("no CUPTI", exec);
 	if (argc > 3 && !std::strcmp(argv[3], "attach")) {
 		attach(exec);
+		return 0;
+	}
+	if (argc > 3 && !std::strcmp(argv[3], "subscribed")) {
+		subscribed(exec);
 		return 0;
 	}
 	DO(cuptiSubscribe(&subscriber, callback, nullptr));
