@@ -67,3 +67,15 @@ void aif_human_counted(struct aif_buf *b, uint64_t n, const char *noun)
 	if (n != 1) /* launches, processes */
 		aif_buf_puts(b, last == 'h' || last == 's' ? "es" : "s");
 }
+
+void aif_human_energy(struct aif_buf *out, double j)
+{
+	if (j >= 1e6)
+		aif_buf_printf(out, "%.3g MJ", j / 1e6);
+	else if (j >= 1e3)
+		aif_buf_printf(out, "%.3g kJ", j / 1e3);
+	else if (j >= 1)
+		aif_buf_printf(out, "%.3g J", j);
+	else
+		aif_buf_printf(out, "%.3g mJ", j * 1e3);
+}

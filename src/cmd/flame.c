@@ -9,6 +9,7 @@
 #include "cmd/profile_arg.h"
 #include "cmd/message.h"
 #include "analysis/idle/part.h"
+#include "analysis/power/power.h"
 #include "analysis/traits.h"
 #include "analysis/no_samples.h"
 #include "report/summary/summary.h"
@@ -58,8 +59,9 @@ static const struct aif_opt opts[] = {
 	 "program's loop, or --time, is long (device)"},
 	{0, "leaf", "kernel|line|instruction|stall", AIF_OPT_CHOICE, AT(leaf), 0,
 	 "the last frame of each stack (instruction)"},
-	{0, "by", "wall|time|samples|launches", AIF_OPT_CHOICE, AT(by), 0,
-	 "what widths mean: time shared where work overlaps, durations, or counts (wall)"},
+	{0, "by", "wall|time|samples|launches|energy", AIF_OPT_CHOICE, AT(by), 0,
+	 "what widths mean: time shared where work overlaps, durations, or counts; or energy of the "
+	 "device, shared by that time (wall)"},
 	{0, "per", "step", AIF_OPT_CHOICE, AT(per), 0,
 	 "numbers of one step in the mean: of the program's loop, or of those that --time chooses"},
 	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
@@ -302,6 +304,7 @@ static int of_device(const struct values *v, const struct aif_names *names,
 	struct aif_flame_opts now = *given, *o = &now;
 	struct aif_attribution a = {0};
 	struct aif_tree t = {0};
+	struct aif_power_rates rates = {0};
 	struct aif_buf sub = {0}, told = {0};
 	int r = aif_attribution_compute(p, sel, &a, err);
 	bool has_nothing = !a.rows_len && !a.unmatched_len && v->by == NOT_GIVEN;
@@ -328,8 +331,16 @@ static int of_device(const struct values *v, const struct aif_names *names,
 		r = aif_err_set(err, -ENOMEM, "flame: out of memory");
 	if (!r && v->leaf == AIF_LEAF_STALL && a.rows_len)
 		tell_no_stalls(p, &a);
+	if (!r && o->by == AIF_BY_ENERGY) {
+		r = aif_power_rates_make(p, sel, &rates, err);
+		now.energy = &rates;
+	}
 	if (!r)
 		r = aif_flame_build(names, &a, o, &t, err);
+	if (!r && o->by == AIF_BY_ENERGY) {
+		aif_power_rates_say(&rates, &told);
+		aif_buf_puts(&told, "; ");
+	}
 	if (!r) {
 		subtitle_begin(p, &sub);
 		for (size_t i = 0; i < p->devices_len; i++)
@@ -338,6 +349,7 @@ static int of_device(const struct values *v, const struct aif_names *names,
 		r = draw(v, p, o->sel, &t, aif_buf_str(&sub), aif_buf_str(&told),
 			 aif_flame_unit(o->by), err);
 	}
+	aif_power_rates_finish(&rates);
 	aif_buf_finish(&told);
 	aif_buf_finish(&sub);
 	aif_tree_finish(&t);
@@ -561,9 +573,9 @@ static int check_options(const struct values *v, const char *path, struct aif_er
 				   "--by samples");
 	if ((v->of == OF_CPU || v->of == OF_OFF_CPU) &&
 	    (v->leaf != NOT_GIVEN || v->choice.kernel || v->choice.device ||
-	     v->by == AIF_BY_LAUNCHES))
+	     v->by == AIF_BY_LAUNCHES || v->by == AIF_BY_ENERGY))
 		return aif_err_set(err, -EINVAL,
-				   "flame: --leaf, --kernel, --device and --by launches "
+				   "flame: --leaf, --kernel, --device, --by launches and energy "
 				   "apply to device time; leave them out with --of cpu and "
 				   "off-cpu");
 	if (v->of == OF_IDLE && (v->leaf != NOT_GIVEN || v->choice.kernel || v->by != NOT_GIVEN))

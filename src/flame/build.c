@@ -3,7 +3,9 @@
 
 #include "flame/empty.h"
 
+#include "analysis/power/power.h"
 #include "analysis/traits.h"
+#include "base/human.h"
 #include "names/process_names.h"
 #include "analysis/backward.h"
 #include "analysis/idle/blame.h"
@@ -17,7 +19,10 @@
 
 const char *aif_flame_unit(enum aif_flame_by by)
 {
-	return by == AIF_BY_SAMPLES ? "samples" : by == AIF_BY_LAUNCHES ? "launches" : NULL;
+	return by == AIF_BY_SAMPLES    ? "samples"
+	       : by == AIF_BY_LAUNCHES ? "launches"
+	       : by == AIF_BY_ENERGY   ? AIF_ENERGY_UNIT
+				       : NULL;
 }
 
 /* Both what a frame is called in full and what the picture calls it can be asked for. */
@@ -302,6 +307,12 @@ static uint64_t row_value(const struct towers *t, const struct aif_attribution_r
 		return row->samples;
 	case AIF_BY_LAUNCHES:
 		return row->launches;
+	case AIF_BY_ENERGY:
+		return t->o->energy && row->device < t->o->energy->len
+			       ? (uint64_t)(t->o->energy->uj_per_ns[row->device] *
+						    (double)row->wall_ns +
+					    0.5)
+			       : 0;
 	}
 	return 0;
 }

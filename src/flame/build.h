@@ -25,6 +25,7 @@ enum aif_flame_by {              /* what a width is */
 		    AIF_BY_TIME, /* ns of durations */
 		    AIF_BY_SAMPLES,
 		    AIF_BY_LAUNCHES,
+		    AIF_BY_ENERGY, /* uJ of the device, shared by wall time: .energy says how much */
 };
 
 /* Ranges that programs mark (aiflame.h, NVTX, imported traces), as frames: of device time between the host's stack and
@@ -36,6 +37,7 @@ enum aif_flame_ranges {
 };
 
 struct aif_idle_blame;
+struct aif_power_rates;
 
 /* The place of a row in the tree, and its values. */
 struct aif_flame_placed {
@@ -57,6 +59,7 @@ struct aif_flame_opts {
 	const char *kernel;         /* only kernels that match; or NULL */
 	const struct aif_selection
 		*sel; /* what the attribution is of; NULL: all. For which launches are whose */
+	const struct aif_power_rates *energy; /* AIF_BY_ENERGY: of the devices */
 	const struct aif_idle_blame *idle; /* of device time: idle time beside it; or NULL */
 	/* Is given each row that has a place in the tree, for who needs to know which; NULL: nobody. 0 or -errno, which
 	 * ends it. */

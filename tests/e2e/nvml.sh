@@ -74,6 +74,26 @@ check "why: for how long and why, and 150 W" half
 check "why says so to people" grep -q '^clocks   slowed down for .* % of the time (power cap ' why.out
 check "and what a turn takes" grep -q '^energy   .*: 150 W in the mean' why.out
 check "the summary, too" says ', 150 W in the mean; slowed down for' "$aiflame" report slowed.data
+energy() { # NAME DEVICES: 150 W of each GPU from its first work to its last; of each stack as of its device time
+	"$aiflame" flame --by energy --leaf kernel -o e.folded $1.data && "$aiflame" flame --leaf kernel -o w.folded $1.data &&
+		"$aiflame" query --format csv $1.data 'SELECT device, min(start_ns), max(start_ns + dur_ns) FROM executions GROUP BY device' >e.csv &&
+		python3 - "$2" <<-'END'
+			import sys
+			def read(name):
+			    return {s: int(n) for s, _, n in (line.rpartition(" ") for line in open(name))}
+			uj, ns = read("e.folded"), read("w.folded")
+			rows = [list(map(int, line.split(","))) for line in list(open("e.csv"))[1:]]
+			want = sum(150e-3 * (b - a) for _, a, b in rows)
+			assert len(rows) == int(sys.argv[1]) and abs(sum(uj.values()) - want) < 0.05 * want, (sum(uj.values()), want)
+			assert uj.keys() == ns.keys()
+			scale = sum(uj.values()) / sum(ns.values())
+			assert len(rows) == 2 or all(abs(uj[s] - ns[s] * scale) < 2 + 1e-6 * uj[s] for s in uj)
+		END
+}
+check "energy of a device, shared by device time" energy two 2
+check "in proportion" energy one 1
+picture() { "$aiflame" flame --by energy -o e.svg two.data && grep -q 'J, shared by device time (grade: apportioned), [0-9.]* % of it idle' e.svg && grep -q '[0-9.]* m\{0,1\}J · ' e.svg; }
+check "and the picture says so" picture
 check "nothing is said of clocks that are not" sh -c '! "$1" why two.data | grep "^clocks"' - "$aiflame"
 check "as curves in a trace" sh -c '"$1" export --format chrome -o c.json two.data && grep -q "SM clock" c.json' - "$aiflame"
 
@@ -83,6 +103,7 @@ check "--nvml off" rec off ''
 more=
 check "reads nothing" is 0 off 'SELECT count(*) FROM counters'
 check "and loads nothing" test ! -e off.log
+check "so that there is no energy to share" says 'no energy of a device that worked is known; record' "$aiflame" flame --by energy -o no.svg off.data
 
 # ---- faults ----
 rest() { is 1 "$1" "SELECT count(*) > 0 FROM counters WHERE name = 'SM clock'" && adds_up "$1"; } # the others are there

@@ -244,15 +244,3 @@ void aif_power_say_slowed(const struct aif_power_device *d, struct aif_buf *out)
 	if (d->power_w > 0 && d->power_limit_w > 0)
 		aif_buf_printf(out, ", %.0f of %.0f W", d->power_w, d->power_limit_w);
 }
-
-void aif_power_say_energy(double j, struct aif_buf *out)
-{
-	if (j >= 1e6)
-		aif_buf_printf(out, "%.3g MJ", j / 1e6);
-	else if (j >= 1e3)
-		aif_buf_printf(out, "%.3g kJ", j / 1e3);
-	else if (j >= 1)
-		aif_buf_printf(out, "%.3g J", j);
-	else
-		aif_buf_printf(out, "%.3g mJ", j * 1e3);
-}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/counters.h"
+#include "base/err.h"
 
 /*
  * Clocks, power and energy of devices in a part of a recording, from the counters of NVML (src/record/nvml/counters.def).
@@ -55,6 +56,26 @@ int aif_power_measure(const struct aif_profile *p, const struct aif_selection *s
 		      int64_t to, struct aif_power *ret);
 void aif_power_finish(struct aif_power *w);
 
+/*
+ * Energy of a device shared by device time: what a nanosecond of work stood for in the mean of the time from the first to
+ * the last work of the part that `sel` selects. A GPU counts its energy as a whole, about once a second: kernels that take
+ * more power than others get too little, and what it took while it was idle, or worked for others, is in it.
+ */
+struct aif_power_rates {
+	double *uj_per_ns; /* by device; 0: not known */
+	size_t len;
+	double energy_j;         /* of the devices with a rate */
+	uint64_t busy_ns, of_ns; /* of these devices: work; from the first to the last of it */
+	uint64_t known_ns;       /* of .of_ns, with energy known */
+};
+/* 0, -ENOMEM, or -ENODATA where no energy of a device that worked is known; with *err. *ret is finished by the caller in any
+ * case. */
+int aif_power_rates_make(const struct aif_profile *p, const struct aif_selection *sel,
+			 struct aif_power_rates *ret, struct aif_err *err);
+void aif_power_rates_finish(struct aif_power_rates *r);
+/* Appends "1.21 kJ, shared by device time (grade: apportioned), 12.0 % of it idle". */
+void aif_power_rates_say(const struct aif_power_rates *r, struct aif_buf *out);
+
 /* Sums of energy and covered time over all devices. False: none is known. */
 bool aif_power_energy(const struct aif_power *w, double *ret_j, uint64_t *ret_ns);
 /* Returns the device that was slowed down, or whose clock was below its maximum, most: one with at least 5 % of its time or
@@ -62,5 +83,3 @@ bool aif_power_energy(const struct aif_power *w, double *ret_j, uint64_t *ret_ns
 const struct aif_power_device *aif_power_slowed(const struct aif_power *w);
 /* Appends "slowed down for 48 % of the time (power cap 48 %); SM clock 1,485 of 1,980 MHz (median)". */
 void aif_power_say_slowed(const struct aif_power_device *d, struct aif_buf *out);
-/* Appends "1.21 kJ", "513 J", "12.3 mJ". */
-void aif_power_say_energy(double j, struct aif_buf *out);

@@ -177,7 +177,7 @@ static bool put_power(const struct aif_profile *p, struct aif_buf *out)
 
 	if (any) {
 		aif_buf_puts(out, "power    ");
-		aif_power_say_energy(j, out);
+		aif_human_energy(out, j);
 		aif_buf_puts(out, " in ");
 		aif_human_ns(out, ns / w.len);
 		aif_buf_printf(out, ", %.0f W in the mean%s", j / ((double)ns / 1e9),

@@ -316,13 +316,12 @@ static void say_power(struct saying *s)
 	if (!aif_power_energy(&w->power, &j, &ns))
 		return;
 	aif_buf_puts(&s->line, "energy   ");
-	aif_power_say_energy(j, &s->line);
+	aif_human_energy(&s->line, j);
 	if (w->is_loop && w->phases.len && !w->phases.is_sparse) {
 		aif_buf_puts(&s->line, ", ");
 		/* Less may be covered by readings than the loop is long. */
-		aif_power_say_energy(j * (double)(w->to - w->from) * (double)w->power.len /
-					     (double)ns / (double)w->phases.len,
-				     &s->line);
+		aif_human_energy(&s->line, j * (double)(w->to - w->from) * (double)w->power.len /
+						   (double)ns / (double)w->phases.len);
 		aif_buf_puts(&s->line, w->phases.from == AIF_PHASES_MARKS ? " a step" : " a turn");
 	}
 	aif_buf_printf(&s->line, ": %.0f W in the mean%s", j / ((double)ns / 1e9),
