@@ -153,7 +153,7 @@ static void probe_ebpf(void)
 		    "");
 }
 
-/* Said only where there is something to say: NVTX opens one tool. */
+/* NVTX opens one tool. */
 static void probe_nvtx(void)
 {
 	const char *theirs = getenv(AIF_ENV_NVTX_INJECTION);
@@ -161,6 +161,10 @@ static void probe_nvtx(void)
 	if (theirs && *theirs)
 		printf("no       %-22s %s names %s, which is left alone; unset it for record --nvtx\n",
 		       "NVTX (optional)", AIF_ENV_NVTX_INJECTION, theirs);
+	else
+		say(true, "NVTX (optional)",
+		    "no other tool has it: record --nvtx shows the ranges of programs and libraries",
+		    "");
 }
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)

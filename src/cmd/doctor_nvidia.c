@@ -8,6 +8,7 @@
 #include "cmd/find_file.h"
 #include "names/names.h"
 #include "record/ingest/gpu_users.h"
+#include "record/nvml/probe.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -96,6 +97,31 @@ static char *libcupti_find(void)
 	return result;
 }
 
+/* Address of the first GPU on the PCI bus, as in wire.h; 0: not known. */
+static uint32_t first_pci(void)
+{
+	unsigned domain, bus, device, function;
+	uint32_t pci = 0;
+	glob_t g;
+
+	if (glob("/proc/driver/nvidia/gpus/*", 0, NULL, &g) != 0)
+		return 0;
+	if (g.gl_pathc && sscanf(g.gl_pathv[0], "/proc/driver/nvidia/gpus/%x:%x:%x.%x", &domain,
+				 &bus, &device, &function) == 4)
+		pci = domain << 16 | bus << 8 | device << 3 | function;
+	globfree(&g);
+	return pci;
+}
+
+static void try_nvml(struct aif_nvidia *n)
+{
+	struct aif_buf found = {0};
+
+	n->has_nvml = aif_nvml_probe(first_pci(), &found);
+	n->nvml = strdup(aif_buf_str(&found));
+	aif_buf_finish(&found);
+}
+
 void aif_nvidia_init(struct aif_nvidia *n)
 {
 	*n = (struct aif_nvidia){.root = "",
@@ -105,12 +131,15 @@ void aif_nvidia_init(struct aif_nvidia *n)
 				 .nvdisasm = aif_nvdisasm_find()};
 	if (aif_state_file(&n->crashes_file, AIF_STATE_CUPTI_CRASHES))
 		n->crashes_len = aif_cupti_crashes_load(n->crashes, AIF_ARRAY_LEN(n->crashes));
+	if (n->libcuda)
+		try_nvml(n);
 }
 
 void aif_nvidia_finish(struct aif_nvidia *n)
 {
 	free(n->libcupti);
 	free(n->nvdisasm);
+	free(n->nvml);
 }
 
 /* ---- what it means
@@ -227,6 +256,20 @@ static void say_others(const struct aif_nvidia *n, aif_doctor_say *say)
 	}
 }
 
+/* Optional: without it there are no clocks, power and energy. */
+static void say_nvml(const struct aif_nvidia *n, aif_doctor_say *say)
+{
+	char text[2 * LINE];
+
+	if (!n->nvml)
+		return;
+	snprintf(text, sizeof(text), "%s%s", n->nvml,
+		 n->has_nvml ? ""
+			     : ": no clocks, power and energy; in a container: docker run -e "
+			       "NVIDIA_DRIVER_CAPABILITIES=compute,utility");
+	say(true, "NVML (optional)", text, "");
+}
+
 /* Instances of a GPU that was divided. */
 static size_t instances(const struct aif_nvidia *n)
 {
@@ -300,6 +343,7 @@ bool aif_doctor_nvidia(const struct aif_nvidia *n, aif_doctor_say *say)
 	say_crashes(n, say);
 	if (*version)
 		ok &= say_counters(n, say);
+	say_nvml(n, say);
 	say_shares(n, &d, say);
 	say_others(n, say);
 	say(true, "nvdisasm",

@@ -15,6 +15,8 @@ struct aif_nvidia {
 	bool admin;       /* we have CAP_SYS_ADMIN */
 	char *libcupti;   /* all that there are, ", " between them; NULL: none */
 	char *nvdisasm;   /* NULL: none */
+	char *nvml;       /* what NVML gives, or why it gives nothing; NULL: not tried */
+	bool has_nvml;
 	/* Builds of CUPTI that ended a recorded program, and the file that remembers them. */
 	struct aif_cupti_crash crashes[AIF_SHM_CUPTI_CRASHES];
 	size_t crashes_len;

@@ -111,6 +111,7 @@ LD_LIBRARY_PATH=$mock
 check "no library" rec none ''
 LD_LIBRARY_PATH=$mock:$build/tests/mock/nvml
 check "is said" told none 'NVML_NONE .*libnvidia-ml.so.1'
+check "but not in each summary" sh -c '! "$1" report none.data | grep -i nvml' - "$aiflame"
 LD_LIBRARY_PATH=$mock:$build/tests/mock/nvml/old
 check "an older library" rec old ''
 LD_LIBRARY_PATH=$mock:$build/tests/mock/nvml

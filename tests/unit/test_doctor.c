@@ -48,14 +48,20 @@ static void a_machine_with_all_of_it(void **state)
 	struct aif_nvidia n = {.root = *state,
 			       .libcuda = true,
 			       .libcupti = (char[]){"/x/libcupti.so.13"},
-			       .nvdisasm = (char[]){"/x/nvdisasm"}};
+			       .nvdisasm = (char[]){"/x/nvdisasm"},
+			       .nvml = (char[]){"clocks, power"},
+			       .has_nvml = true};
 
 	put_driver(*state, "0");
 	asked(&n, true,
 	      "ok NVIDIA driver: 580.95.05, 2 GPUs: NVIDIA H100 80GB HBM3\n"
 	      "ok libcupti: /x/libcupti.so.13\n"
 	      "ok GPU instructions: for everybody (RmProfilingAdminOnly: 0)\n"
+	      "ok NVML (optional): clocks, power\n"
 	      "ok nvdisasm: /x/nvdisasm\n");
+	n.has_nvml = false;
+	aif_doctor_nvidia(&n, say);
+	has("ok NVML (optional): clocks, power: no clocks, power and energy; in a container:");
 }
 
 static void who_may_sample_instructions(void **state)

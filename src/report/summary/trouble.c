@@ -30,10 +30,11 @@ struct trouble {
 	size_t i;
 };
 
-/* True for what was asked for and refused: there is a fix for it, or all of it is missing. */
+/* True for what was asked for and refused: there is a fix for it, or all of it is missing. Nobody has asked for NVML, which
+ * containers often lack: info, doctor and what needs it speak of that. */
 static bool is_refused(const struct aif_reason_info *info)
 {
-	return info &&
+	return info && info->number != AIF_REASON_NVML_NONE &&
 	       ((!info->is_loss && *info->fix) || info->number == AIF_REASON_COUNTERS_NO_GPU ||
 		info->number == AIF_REASON_COUNTERS_SHORT ||
 		info->number == AIF_REASON_STALLS_SHORT || info->number == AIF_REASON_CUDA_SHORT);
