@@ -60,7 +60,7 @@ struct aif_flame_opts {
 	const struct aif_selection
 		*sel; /* what the attribution is of; NULL: all. For which launches are whose */
 	const struct aif_power_rates *energy; /* AIF_BY_ENERGY: of the devices */
-	const struct aif_idle_blame *idle; /* of device time: idle time beside it; or NULL */
+	const struct aif_idle_blame *idle;    /* of device time: idle time beside it; or NULL */
 	/* Is given each row that has a place in the tree, for who needs to know which; NULL: nobody. 0 or -errno, which
 	 * ends it. */
 	int (*placed)(void *arg, const struct aif_flame_placed *placed);
