@@ -28,7 +28,7 @@ struct aif_svg_opts {
 	const char *title, *subtitle; /* any bytes; "" for none */
 	const char *
 		quality; /* behind the subtitle, or on a line of its own where there is no room; NULL for none */
-	/* What the values count, "samples"; AIF_ENERGY_UNIT: they are uJ; NULL: they are ns. */
+	/* Unit of the values, "samples"; AIF_ENERGY_UNIT: uJ; NULL: ns. */
 	const char *unit;
 	const char *
 		cxx; /* what the legend calls frames of C++; NULL: that. Traces have operators instead */
