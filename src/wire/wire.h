@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    14
+#define AIF_WIRE_VERSION    15
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
@@ -290,9 +290,11 @@ enum aif_wire_mark_kind {
 	AIF_MARK_CALL = 5,      /* a call of the runtime that launches nothing is over */
 	/* Ranges that libraries mark, too (agent/nvtx): those of one domain nest, those of several
 	 * need not. Strings: what comes with them (a payload), or nothing. */
-	AIF_MARK_OPEN = 6,    /* number: name (process); depth: its place among the thread's */
+	/* number: name (process), and << 32 the name that has the payload's text, or 0; depth: its place
+	 * among the thread's */
+	AIF_MARK_OPEN = 6,
 	AIF_MARK_CLOSE = 7,   /* number: the time of its OPEN; depth: as there */
-	AIF_MARK_INSTANT = 8, /* a moment; number: name */
+	AIF_MARK_INSTANT = 8, /* a moment; number: as of OPEN */
 	AIF_MARK_START = 9,   /* of a range that any thread may end; depth: name */
 	AIF_MARK_FINISH = 10, /* of such a range, perhaps in another ring; number: as there */
 };

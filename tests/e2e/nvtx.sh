@@ -63,6 +63,10 @@ wide ä€,1" r.data "SELECT name, count(*) FROM ops WHERE kind = 'range' AND na
 	check "100,000 names$of" recorded --nvtx -o n.data "$app" names 100000
 	check "are as many as have room$of" is 1 n.data "SELECT count(DISTINCT name) BETWEEN 65000 AND 65536 FROM ops WHERE kind = 'range'"
 	check "the others are counted$of" is 1 n.data "SELECT (SELECT count FROM losses WHERE reason = 1451) >= (SELECT count(*) FROM ops WHERE name = '[other names]') AS ok"
+	check "a payload that comes again$of" recorded --nvtx -o a.data "$app" again 1000
+	# The first of a thread, and those of ranges that any thread may end, are in their records, which end at 511 bytes.
+	check "is there each time, and whole$of" is "511,1001,1
+3023,999,1" a.data "SELECT length(shapes) AS l, count(*), count(DISTINCT shapes) FROM ops WHERE name = 'TSL:thunk' GROUP BY l"
 	check "schemas that lie$of" recorded --nvtx -o h.data "$app" hostile
 	check "a payload that is cut off ends where it does$of" is "comm=1" h.data "SELECT shapes FROM ops WHERE shapes <> '' ORDER BY start_ns LIMIT 1"
 	check "threads, a fork, a library that comes and goes$of" recorded --nvtx -o s.data "$app" storm "$lib" 2000

@@ -18,6 +18,7 @@
  *   names N        N different names
  *   storm LIB N    threads that push, pop, load and unload LIB; a fork
  *   wrong          pops of nothing, ranges that never end, too deep ones
+ *   again N        a payload of long registered strings, N times
  *   hostile        schemas and payloads that lie
  *   layers N       a model's pass, N times: ranges in ranges, launches within
  *   cost N         ns of a push and a pop, N times, each form
@@ -112,6 +113,43 @@ static void reduce(nvtxDomainHandle_t d, nvtxStringHandle_t name, const struct r
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
+
+/* As XLA's: of each launch of an instruction the same strings. */
+static void again(int n)
+{
+	static char tree[3001];
+	const struct {
+		nvtxStringHandle_t source;
+		int id;
+	} one = {nvtxDomainRegisterStringA(nvtxDomainCreateA("TSL"), memset(tree, 't', 3000)), 7};
+	static const nvtxPayloadSchemaEntry_t entries[] = {
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE,
+		 .name = "Source locations"},
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_INT, .name = "id", .offset = 8}};
+	const nvtxPayloadSchemaAttr_t s = {.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+							NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+							NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+							NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE,
+					   .type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
+					   .entries = entries,
+					   .numEntries = 2,
+					   .payloadStaticSize = sizeof(one)};
+	nvtxDomainHandle_t d = nvtxDomainCreateA("TSL");
+	const nvtxPayloadData_t data = {nvtxPayloadSchemaRegister(d, &s), sizeof(one), &one};
+	nvtxEventAttributes_t a = named(NVTX_MESSAGE_TYPE_ASCII);
+
+	a.message.ascii = "thunk";
+	a.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+	a.reserved0 = 1;
+	a.payload.ullValue = (uint64_t)(uintptr_t)&data;
+	launch(1);
+	for (int i = 0; i < n; i++) {
+		nvtxDomainRangePushEx(d, &a);
+		nvtxDomainRangePop(d);
+		nvtxDomainRangeEnd(d, nvtxDomainRangeStartEx(d, &a));
+	}
+	launch(1);
+}
 
 static nvtxRangeId_t across;
 
@@ -405,6 +443,8 @@ int main(int argc, char **argv)
 		wrong();
 	else if (!strcmp(what, "names") && n)
 		names(n);
+	else if (!strcmp(what, "again") && n)
+		again(n);
 	else if (!strcmp(what, "hostile"))
 		hostile();
 	else if (!strcmp(what, "storm") && argc == 4)

@@ -7,7 +7,8 @@ from names and order, and without, where each kernel is launched in the range of
 (--xla_dump_to) the instructions of the entry computation and what they call are known, and the name that a kernel which XLA
 compiled has. A kernel is right where its instruction is in the dump, and
 
-    XLA compiled it:       its name is the instruction's
+    XLA compiled it:       its name is the instruction's, or that of a fusion of the same computation, for which XLA compiles one
+                           kernel
     a library's:           the instruction is none that XLA compiled
     in a command buffer:   without command buffers the same kernel ran for the same instruction
 
@@ -30,18 +31,33 @@ def plain(name):
     return re.sub(r"[.\-]", "_", name)
 
 
+def computation(lines):
+    """The text of a computation, without what its parts are called, where they come from, and which is which."""
+    names = {}
+    text = " ".join(re.sub(r", metadata=\{.*?\}|, backend_config=\{.*\}", "", line) for line in lines)
+    return re.sub(r"%[\w.\-]+", lambda m: names.setdefault(m[0], f"%{len(names)}"), text)
+
+
 def dump_of(directory):
-    """Instruction -> opcode, of the last form of the module."""
+    """Instruction -> what XLA compiles for it, of the last form of the module."""
     files = sorted(glob.glob(os.path.join(directory, "*jit_update*after_optimizations.txt")))
     if not files:
         sys.exit(f"no dump of jit_update in {sorted(os.listdir(directory))[:20]}")
-    found = {}
+    found, called, computations, body = {}, {}, {}, None
     with open(files[-1], encoding="utf-8") as f:
         for line in f:
+            m = re.match(r"(?:ENTRY )?%?([\w.\-]+) .*\{$", line)
+            if m and not line.startswith("HloModule"):
+                body = computations.setdefault(m[1], [])
+                continue
             m = re.match(r"\s+(?:ROOT )?%?([\w.\-]+) = (?:\(.*?\)|\S+) ([\w\-]+)\(", line)
-            if m:
+            if m and body is not None:
+                body.append(re.sub(r"^\s+", "", line.rstrip()))
                 found[m[1]] = m[2]
-    return found
+                m2 = re.search(r"kind=(\w+).*calls=%?([\w.\-]+)", line)
+                if m2:
+                    called[m[1]] = m2.groups()
+    return {i: (called[i][0], computation(computations.get(called[i][1], []))) if i in called else (opcode, i) for i, opcode in found.items()}
 
 
 def record(work, name, flags):
@@ -65,15 +81,15 @@ def record(work, name, flags):
 
 
 def judge(name, instructions, pairs, direct):
-    own = {plain(i) for i in instructions}
+    own = {plain(i): i for i in instructions}
     right = total = 0
     for (kernel, instruction), n in pairs.most_common():
         short = re.sub(r"\(.*", "", kernel)
         why = None
         if instruction not in instructions:
             why = "is not in the dump"
-        elif short in own and short != plain(instruction):
-            why = "is another's"
+        elif short in own and short != plain(instruction) and instructions[own[short]] != instructions[instruction]:
+            why = f"is another's\n    {instructions[own[short]]}\n    {instructions[instruction]}"
         elif short not in own and plain(instruction) in {re.sub(r"\(.*", "", k) for k, _ in pairs}:
             why = "is of one that XLA compiled"
         elif direct is not None and (kernel, instruction) not in direct:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests what NVTX is told once, and payloads as text. */
-#include "agent/nvtx/names.h"
+/* Tests what NVTX is told once, payloads as text, and payloads that come again. */
+#include "agent/nvtx/repeated.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -89,12 +89,12 @@ static void texts_that_do_not_fit_are_other(void **state)
 
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
-	for (int i = 0; name && i < 20000; i++) {
+	for (int i = 0; name && i < 40000; i++) {
 		text[snprintf(text, 16, "%08d", i)] = 'x';
 		name = put(t, 0, text);
 	}
 	assert_int_equal(name, AIF_NVTX_NAME_OTHER);
-	assert_true(atomic_load(&t->names_len) < 13000);
+	assert_true(atomic_load(&t->names_len) < 26000);
 }
 
 static void long_names_are_cut_between_characters(void **state)
@@ -367,6 +367,63 @@ static void schemas_that_lie_end(void **state)
 	}
 }
 
+struct thunk {
+	uint64_t source, hlo;
+	int32_t id;
+};
+static const struct aif_nvtx_schema_entry thunk_fields[] = {
+	{.type = 80, .name = "Source locations", .offset = offsetof(struct thunk, source)},
+	{.type = 80, .name = "HLO", .offset = offsetof(struct thunk, hlo)},
+	{.type = 5, .name = "id", .offset = offsetof(struct thunk, id)},
+};
+
+static void a_payload_that_comes_again_is_one_name(void **state)
+{
+	struct aif_nvtx_tables *t = *state;
+	const struct aif_nvtx_world w = {t, find_schema, find_registered, read_text};
+	struct aif_nvtx_schema_attributes a = schema_of(thunk_fields, 3, 1 << 24);
+	struct aif_nvtx_repeated seen[AIF_NVTX_REPEATED] = {0};
+	char tree[2 * AIF_NVTX_STRING_MAX];
+	struct thunk one = {0}, two;
+	const struct aif_nvtx_data d = {1 << 24, sizeof(one), &one},
+				   e = {1 << 24, sizeof(two), &two}, plain = {18, 8, &one},
+				   cut = {1 << 24, 4, &one},
+				   large = {1 << 24, AIF_NVTX_REPEATED_BYTES + 1, &one};
+	uint32_t first, before;
+	size_t len;
+
+	memset(tree, 't', sizeof(tree));
+	tree[3000] = '\0';
+	one.source = (uintptr_t)aif_nvtx_string_handle(put(t, 0, "short"));
+	one.hlo = (uintptr_t)aif_nvtx_string_handle(
+		aif_nvtx_name(t, 0, tree, aif_nvtx_length_within(tree, AIF_NVTX_STRING_MAX)));
+	add_schema(t, &a);
+	first = aif_nvtx_repeated(t, seen, &w, 1, &d);
+	assert_int_not_equal(first, AIF_NVTX_NAME_OTHER);
+	/* Longer than a record's own text may be. */
+	assert_non_null(strstr(aif_nvtx_name_text(t, first, &len), "tttt, id=0"));
+	assert_int_equal(len, strlen("Source locations=short, HLO=, id=0") + 3000);
+	before = atomic_load(&t->names_len);
+	two = one;
+	assert_int_equal(aif_nvtx_repeated(t, seen, &w, 1, &e), first);
+	for (two.id = 1; two.id < 2 * AIF_NVTX_REPEATED; two.id++)
+		assert_int_not_equal(aif_nvtx_repeated(t, seen, &w, 1, &e), first);
+	assert_int_equal(atomic_load(&t->names_len), before + 2 * AIF_NVTX_REPEATED - 1);
+	/* Its place may be another's by now: its name is the same. */
+	assert_int_equal(aif_nvtx_repeated(t, seen, &w, 1, &d), first);
+	/* Another domain has no such schema; what points elsewhere, is a number, or is no whole payload is not kept. */
+	assert_int_equal(aif_nvtx_repeated(t, seen, &w, 2, &d), AIF_NVTX_NAME_OTHER);
+	assert_int_equal(aif_nvtx_repeated(t, seen, &w, 1, &plain), AIF_NVTX_NAME_OTHER);
+	assert_int_equal(aif_nvtx_repeated(t, seen, &w, 1, &cut), AIF_NVTX_NAME_OTHER);
+	assert_int_equal(aif_nvtx_repeated(t, seen, &w, 1, &large), AIF_NVTX_NAME_OTHER);
+	a = schema_of(fields, AIF_ARRAY_LEN(fields), (1 << 24) + 1);
+	add_schema(t, &a);
+	two = one;
+	assert_int_equal(
+		aif_nvtx_repeated(t, seen, &w, 1, &(struct aif_nvtx_data){a.id, sizeof(two), &two}),
+		AIF_NVTX_NAME_OTHER);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -380,6 +437,7 @@ int main(void)
 		TEST(a_payload_is_read_by_its_schema),
 		TEST(offsets_follow_from_alignment),
 		TEST(schemas_that_lie_end),
+		TEST(a_payload_that_comes_again_is_one_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,6 +68,26 @@ static uint64_t number_of_node(struct aif_cuda *cuda, void *node)
 	return node && !cuda->api.cuptiGetGraphNodeId(node, &number) ? number : 0;
 }
 
+/* A copy is CREATED, and CLONED at once: CUPTI takes up to half a microsecond for a number. */
+static uint64_t number_of_copy(struct aif_cuda *cuda, void *node)
+{
+	const struct aif_thread *t = aif_self;
+
+	return t && node && t->graph_node == node ? t->graph_node_number
+						  : number_of_node(cuda, node);
+}
+
+static uint64_t number_of_made(struct aif_cuda *cuda, void *node)
+{
+	uint64_t number = number_of_node(cuda, node);
+
+	if (aif_self) {
+		aif_self->graph_node = node;
+		aif_self->graph_node_number = number;
+	}
+	return number;
+}
+
 void aif_cuda_graph_event(struct aif_cuda *cuda, uint32_t event, const struct aif_cupti_graph *g,
 			  const struct aif_regs *regs)
 {
@@ -78,17 +98,20 @@ void aif_cuda_graph_event(struct aif_cuda *cuda, uint32_t event, const struct ai
 
 	/* In a pause, too (--delay): programs capture their graphs when they start. */
 	if (!cuda->follows_graphs ||
-	    (!cuda->on &&
-	     !atomic_load_explicit(&aif_agent.session.armed->recorder_alive, memory_order_relaxed)))
+	    (!cuda->on && !atomic_load_explicit(&aif_agent.session.armed->recorder_alive,
+						memory_order_relaxed))) {
+		if (aif_self)
+			aif_self->graph_node = NULL;
 		return;
+	}
 	switch (event) {
 	case AIF_CUPTI_GRAPHNODE_CREATED:
 		n.kind = AIF_NODE_MADE;
-		n.node = number_of_node(cuda, g->node);
+		n.node = number_of_made(cuda, g->node);
 		break;
 	case AIF_CUPTI_GRAPHNODE_CLONED:
 		n.kind = AIF_NODE_CLONED;
-		n.node = number_of_node(cuda, g->node);
+		n.node = number_of_copy(cuda, g->node);
 		n.from = number_of_node(cuda, g->original_node);
 		break;
 	case AIF_CUPTI_GRAPHNODE_UPDATED:
@@ -111,6 +134,9 @@ void aif_cuda_graph_event(struct aif_cuda *cuda, uint32_t event, const struct ai
 	default:
 		return;
 	}
+	/* Numbers change when children move; a node that is gone may have a new one's address. */
+	if (aif_self && n.kind != AIF_NODE_MADE)
+		aif_self->graph_node = NULL;
 	if (!n.node)
 		return;
 	t = aif_thread_enter();

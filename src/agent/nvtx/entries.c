@@ -57,13 +57,18 @@ static size_t read_foreign(void *arg, uint64_t address, void *to, size_t len)
 	return n;
 }
 
+static struct aif_nvtx_world world_of(struct aif_nvtx *x)
+{
+	return (struct aif_nvtx_world){.arg = x,
+				       .schema = find_schema,
+				       .registered = find_registered,
+				       .read = read_foreign};
+}
+
 static size_t data_text(struct aif_nvtx *x, uint32_t domain, const struct aif_nvtx_data *data,
 			uint64_t n, char text[AIF_NVTX_TEXT], size_t len)
 {
-	const struct aif_nvtx_world w = {.arg = x,
-					 .schema = find_schema,
-					 .registered = find_registered,
-					 .read = read_foreign};
+	const struct aif_nvtx_world w = world_of(x);
 
 	for (uint64_t i = 0; data && i < n && i < DATA_MAX; i++)
 		len = aif_nvtx_payload_text(&w, domain, &data[i], text, len, AIF_NVTX_TEXT);
@@ -94,6 +99,20 @@ static uint32_t message_name(struct aif_nvtx *x, uint32_t domain,
 	}
 }
 
+/* Says what an event's payloads are, behind `len` bytes of text. */
+static void event_data(struct aif_nvtx *x, struct aif_nvtx_thread *s,
+		       const struct aif_nvtx_data *data, uint64_t n, char text[AIF_NVTX_TEXT],
+		       size_t len, struct aif_nvtx_event *e)
+{
+	const struct aif_nvtx_world w = world_of(x);
+
+	if (s && data && n == 1 && !len)
+		e->payload = aif_nvtx_repeated(&x->tables, s->repeated, &w, e->domain, data);
+	if (e->payload == AIF_NVTX_NAME_OTHER)
+		len = data_text(x, e->domain, data, n, text, len);
+	e->text_len = len;
+}
+
 static size_t category_text(struct aif_nvtx *x, uint32_t domain,
 			    const struct aif_nvtx_attributes *a, char text[AIF_NVTX_TEXT])
 {
@@ -109,16 +128,19 @@ static size_t category_text(struct aif_nvtx *x, uint32_t domain,
 	return len + 9;
 }
 
-static void event_of(struct aif_nvtx *x, uint32_t domain, const struct aif_nvtx_attributes *a,
-		     char text[AIF_NVTX_TEXT], struct aif_nvtx_event *e)
+static void event_of(struct aif_nvtx *x, struct aif_nvtx_thread *s, uint32_t domain,
+		     const struct aif_nvtx_attributes *a, char text[AIF_NVTX_TEXT],
+		     struct aif_nvtx_event *e)
 {
 	size_t len = category_text(x, domain, a, text);
 
 	*e = (struct aif_nvtx_event){
 		.domain = domain, .name = message_name(x, domain, a), .text = text};
-	if (HAS(a, payload) && a->payload_type == AIF_NVTX_PAYLOAD_EXTENDED && a->payloads > 0)
-		len = data_text(x, domain, a->payload.data, (uint64_t)a->payloads, text, len);
-	else if (HAS(a, payload))
+	if (HAS(a, payload) && a->payload_type == AIF_NVTX_PAYLOAD_EXTENDED && a->payloads > 0) {
+		event_data(x, s, a->payload.data, (uint64_t)a->payloads, text, len, e);
+		return;
+	}
+	if (HAS(a, payload))
 		len = aif_nvtx_number_text(a, text, len, AIF_NVTX_TEXT);
 	e->text_len = len;
 }
@@ -135,13 +157,14 @@ struct form {
 };
 enum what { MARK, PUSH, START };
 
-static AIF_NOINLINE void form_event(struct aif_nvtx *x, uint32_t domain, const struct form *f,
-				    char text[AIF_NVTX_TEXT], struct aif_nvtx_event *e)
+static AIF_NOINLINE void form_event(struct aif_nvtx *x, struct aif_nvtx_thread *s, uint32_t domain,
+				    const struct form *f, char text[AIF_NVTX_TEXT],
+				    struct aif_nvtx_event *e)
 {
 	char wide[AIF_NVTX_NAME_MAX];
 
 	if (f->attributes) {
-		event_of(x, domain, f->attributes, text, e);
+		event_of(x, s, domain, f->attributes, text, e);
 		return;
 	}
 	*e = (struct aif_nvtx_event){.domain = domain, .name = AIF_NVTX_NAME_NONE, .text = text};
@@ -150,7 +173,7 @@ static AIF_NOINLINE void form_event(struct aif_nvtx *x, uint32_t domain, const s
 	else if (f->wide)
 		e->name = aif_nvtx_name(&x->tables, domain, wide,
 					aif_nvtx_narrow(f->wide, wide, sizeof(wide)));
-	e->text_len = data_text(x, domain, f->data, f->data_len, text, 0);
+	event_data(x, s, f->data, f->data_len, text, 0, e);
 }
 
 static uint64_t do_event(enum what what, struct aif_thread *t, uint32_t domain,
@@ -178,7 +201,7 @@ static AIF_NOINLINE uint64_t record_event(enum what what, const void *handle, co
 	uint64_t r;
 
 	if (t)
-		form_event(x, domain, f, text, &e);
+		form_event(x, t->nvtx, domain, f, text, &e);
 	r = do_event(what, t, domain, t ? &e : NULL);
 	if (t)
 		aif_thread_leave_callback(t, was);
@@ -321,7 +344,7 @@ static void *register_text(const void *handle, const char *text, size_t len)
 }
 static void *register_string_a(const void *domain, const char *text)
 {
-	return text ? register_text(domain, text, aif_nvtx_length(text))
+	return text ? register_text(domain, text, aif_nvtx_length_within(text, AIF_NVTX_STRING_MAX))
 		    : aif_nvtx_string_handle(AIF_NVTX_NAME_NONE);
 }
 static void *register_string_w(const void *domain, const void *text)

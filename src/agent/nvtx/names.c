@@ -14,17 +14,21 @@ enum { DOMAIN_TAG = 4, STRING_TAG = 8, HANDLE_STEP = 16 };
 
 static const char other[] = "[other names]", none[] = "[unnamed]";
 
-size_t aif_nvtx_length(const char *text)
+size_t aif_nvtx_length_within(const char *text, size_t most)
 {
-	size_t len = strnlen(text, AIF_NVTX_NAME_MAX + 1);
+	size_t len = strnlen(text, most + 1);
 
-	if (len <= AIF_NVTX_NAME_MAX)
+	if (len <= most)
 		return len;
 	/* Before the first byte of a character. */
-	for (len = AIF_NVTX_NAME_MAX;
-	     len > AIF_NVTX_NAME_MAX - 4 && ((uint8_t)text[len] & 0xc0) == 0x80; len--)
+	for (len = most; len > most - 4 && ((uint8_t)text[len] & 0xc0) == 0x80; len--)
 		;
 	return len;
+}
+
+size_t aif_nvtx_length(const char *text)
+{
+	return aif_nvtx_length_within(text, AIF_NVTX_NAME_MAX);
 }
 
 size_t aif_nvtx_narrow(const void *wide, char *to, size_t cap)

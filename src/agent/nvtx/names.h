@@ -15,7 +15,8 @@
  */
 #define AIF_NVTX_NAMES      65536 /* also the words of a thread's bitmap: ranges.h */
 #define AIF_NVTX_NAME_MAX   1000  /* bytes; longer ones are cut */
-#define AIF_NVTX_TEXTS      (UINT32_C(12) << 20)
+#define AIF_NVTX_STRING_MAX 4000 /* the same of registered strings: XLA's have stacks of Python's */
+#define AIF_NVTX_TEXTS      (UINT32_C(24) << 20)
 #define AIF_NVTX_DOMAINS    256
 #define AIF_NVTX_DOMAIN_MAX 64 /* bytes of a domain's name, terminated */
 #define AIF_NVTX_CATEGORIES 256
@@ -58,7 +59,7 @@ void aif_nvtx_tables_init(struct aif_nvtx_tables *t);
 uint32_t aif_nvtx_domain(struct aif_nvtx_tables *t, const char *name);
 /* The number of a name: enum aif_nvtx_name_id, or made if it is new. `text` has `len` bytes. */
 uint32_t aif_nvtx_name(struct aif_nvtx_tables *t, uint32_t domain, const char *text, size_t len);
-/* The text of a name that exists; *ret_len at most AIF_NVTX_NAME_MAX. */
+/* The text of a name that exists; *ret_len at most AIF_NVTX_STRING_MAX, and a domain's prefix. */
 const char *aif_nvtx_name_text(const struct aif_nvtx_tables *t, uint32_t name, size_t *ret_len);
 
 void aif_nvtx_category_add(struct aif_nvtx_tables *t, uint32_t domain, uint32_t id,
@@ -82,5 +83,6 @@ uint32_t aif_nvtx_string_of(const struct aif_nvtx_tables *t, const void *handle)
 
 /* Writes a wide text as UTF-8, at most `cap` bytes. Returns how many. */
 size_t aif_nvtx_narrow(const void *wide, char *to, size_t cap);
-/* The length of a text, at most AIF_NVTX_NAME_MAX, cut between two characters. */
+/* The length of a text, at most `most`, 4 or more, or AIF_NVTX_NAME_MAX, cut between two characters. */
+size_t aif_nvtx_length_within(const char *text, size_t most);
 size_t aif_nvtx_length(const char *text);

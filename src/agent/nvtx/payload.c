@@ -94,6 +94,21 @@ static bool is_read(const struct aif_nvtx_schema_entry *e, uint32_t *ret_length)
 	return !array && (e->type >= AIF_ARRAY_LEN(types) || types[e->type].kind != NOT_READ);
 }
 
+static void note_repeated(struct aif_nvtx_schema *s)
+{
+	for (uint32_t i = 0; i < s->len; i++) {
+		const struct aif_nvtx_field *f = &s->fields[i];
+
+		if (f->is_hidden || f->length)
+			continue;
+		if (f->type >= AIF_ARRAY_LEN(types) || types[f->type].kind == TEXT) {
+			s->is_repeated = false;
+			return;
+		}
+		s->is_repeated |= types[f->type].kind == REGISTERED;
+	}
+}
+
 bool aif_nvtx_schema_copy(const struct aif_nvtx_schema_attributes *a, uint32_t domain,
 			  const struct aif_nvtx_world *w, struct aif_nvtx_schema *ret)
 {
@@ -126,6 +141,7 @@ bool aif_nvtx_schema_copy(const struct aif_nvtx_schema_attributes *a, uint32_t d
 		is_known &= x.size != 0 && !__builtin_add_overflow(at, x.size, &at);
 	}
 	ret->size = a->fields & AIF_NVTX_SCHEMA_SIZE ? a->size : is_known ? at : 0;
+	note_repeated(ret);
 	return ret->len > 0;
 }
 
@@ -251,7 +267,7 @@ static void put_value(struct writing *x, const struct aif_nvtx_field *f, const u
 		text = x->w->registered(x->w->arg, unsigned_at(data, size));
 		if (text) {
 			put_field(x, f->name);
-			put(x, "%.*s", AIF_NVTX_TEXT, text);
+			put(x, "%s", text);
 		}
 		break;
 	default:

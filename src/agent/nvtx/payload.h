@@ -30,6 +30,8 @@ struct aif_nvtx_schema {
 	uint64_t id, size; /* size: bytes; 0 = not known */
 	uint32_t domain;
 	bool is_enum;
+	/* Its fields say all of it, no memory elsewhere, and one is a registered string. */
+	bool is_repeated;
 	uint32_t len;
 	struct aif_nvtx_field fields[AIF_NVTX_FIELDS];
 };
@@ -51,6 +53,12 @@ bool aif_nvtx_schema_copy(const struct aif_nvtx_schema_attributes *a, uint32_t d
 			  const struct aif_nvtx_world *w, struct aif_nvtx_schema *ret);
 bool aif_nvtx_enum_copy(const struct aif_nvtx_enum_attributes *a, uint32_t domain,
 			struct aif_nvtx_schema *ret);
+
+/* True if a payload of that schema (NULL: none) is the same text as one of the same bytes, and a long one. */
+static inline bool aif_nvtx_is_repeated(const struct aif_nvtx_schema *s)
+{
+	return s && s->is_repeated;
+}
 
 /* Appends the payload's text at text[len], where `cap` bytes are the buffer's. Returns the new length; the text is
  * terminated. A payload that is too short for a field is read without it. */

@@ -86,13 +86,19 @@ static bool begin_write(struct aif_thread *t, struct aif_nvtx_thread *s,
 {
 	if (e->name == AIF_NVTX_NAME_OTHER)
 		aif_emit_note(t, AIF_REASON_RANGE_NAMES, 1, "");
-	if (!name_define(t, s, e->name))
+	if (!name_define(t, s, e->name) || (e->payload && !name_define(t, s, e->payload)))
 		return false;
 	m->kind = kind;
 	m->time = aif_now_ns();
 	m->text = e->text;
 	m->text_len = e->text_len;
 	return aif_emit_mark_text(t, m);
+}
+
+/* The names of an event as a record has them. */
+static uint64_t names_of(const struct aif_nvtx_event *e)
+{
+	return e->name | (uint64_t)e->payload << 32;
 }
 
 int aif_nvtx_push(struct aif_thread *t, uint32_t domain, const struct aif_nvtx_event *e)
@@ -117,7 +123,7 @@ int aif_nvtx_push(struct aif_thread *t, uint32_t domain, const struct aif_nvtx_e
 	s->open[i].start = 0;
 	if (e) {
 		m.depth = i;
-		m.number = e->name;
+		m.number = names_of(e);
 		if (begin_write(t, s, AIF_MARK_OPEN, e, &m))
 			s->open[i].start = m.time;
 	}
@@ -193,7 +199,7 @@ int aif_nvtx_pop(uint32_t domain, const char *text, size_t text_len)
 void aif_nvtx_mark(struct aif_thread *t, const struct aif_nvtx_event *e)
 {
 	struct aif_nvtx_thread *s = stack_make(t);
-	struct aif_emit_mark m = {.number = e->name};
+	struct aif_emit_mark m = {.number = names_of(e)};
 
 	if (s)
 		begin_write(t, s, AIF_MARK_INSTANT, e, &m);
@@ -210,13 +216,22 @@ uint64_t aif_nvtx_start(struct aif_thread *t, const struct aif_nvtx_event *e)
 	struct aif_nvtx *x = aif_nvtx_now();
 	uint64_t number = (x ? atomic_fetch_add(&x->spans, 1) + 1 : 1) << 17 >> 16;
 	struct aif_nvtx_thread *s = t ? stack_make(t) : NULL;
+	struct aif_nvtx_event inline_text;
 	struct aif_emit_mark m = {0};
 
 	if (!s)
 		return number;
+	inline_text = *e;
 	m.number = number | session_bits(t) | 1;
 	m.depth = e->name;
-	return begin_write(t, s, AIF_MARK_START, e, &m) ? m.number : number;
+	/* Its record has room for one name. */
+	if (e->payload) {
+		inline_text.payload = AIF_NVTX_NAME_OTHER;
+		inline_text.text =
+			aif_nvtx_name_text(&x->tables, e->payload, &inline_text.text_len);
+		inline_text.text_len = aif_nvtx_length_within(inline_text.text, AIF_NVTX_TEXT - 1);
+	}
+	return begin_write(t, s, AIF_MARK_START, &inline_text, &m) ? m.number : number;
 }
 
 void aif_nvtx_end(uint64_t range, const char *text, size_t text_len)

@@ -3,6 +3,7 @@
 
 #include "agent/enter.h"
 #include "agent/nvtx/names.h"
+#include "agent/nvtx/repeated.h"
 #include "wire/wire.h"
 
 /*
@@ -25,6 +26,7 @@ struct aif_nvtx_thread {
 		bool is_closed; /* while one above it is open */
 	} open[AIF_NVTX_OPEN];
 	uint64_t defined[AIF_NVTX_NAMES / 64]; /* names that the ring has, a bit each */
+	struct aif_nvtx_repeated repeated[AIF_NVTX_REPEATED];
 };
 
 struct aif_nvtx {
@@ -53,6 +55,8 @@ static inline bool aif_nvtx_is_asleep(void)
 /* An event as the program gave it. `name` is a name's number. */
 struct aif_nvtx_event {
 	uint32_t domain, name;
+	uint32_t
+		payload; /* the name that has the payload's text; AIF_NVTX_NAME_OTHER: .text has it */
 	const char *text; /* of its payload and category */
 	size_t text_len;
 };

@@ -113,8 +113,17 @@ static void end_range(struct aif_ingest *in, struct aif_program_ranges *m,
 
 /* ---- NVTX ------------------------------------------------------------------------------------ */
 
+static uint32_t name_of(const struct aif_ingest *in, const struct aif_wire_mark *r)
+{
+	return aif_ingest_get(&in->slot->names, (uint32_t)r->number);
+}
+
 static uint32_t text_of(struct aif_ingest *in, const struct aif_wire_mark *r)
 {
+	uint32_t name = (uint32_t)(r->number >> 32);
+
+	if (r->head.aux != AIF_MARK_CLOSE && name)
+		return aif_ingest_get(&in->slot->names, name);
 	return r->name_len ? aif_store_str(in->drainer->store, r + 1, r->name_len) : AIF_NONE;
 }
 
@@ -125,7 +134,7 @@ static void open_marked(struct aif_ingest *in, struct aif_program_ranges *m,
 
 	if (!range)
 		return;
-	range->name = aif_ingest_get(&in->slot->names, r->number);
+	range->name = name_of(in, r);
 	range->text = text_of(in, r);
 }
 
@@ -150,9 +159,8 @@ static void close_marked(struct aif_ingest *in, struct aif_program_ranges *m,
 
 static void on_instant(struct aif_ingest *in, const struct aif_wire_mark *r)
 {
-	struct aif_open_range range = {.start = r->time,
-				       .name = aif_ingest_get(&in->slot->names, r->number),
-				       .text = text_of(in, r)};
+	struct aif_open_range range = {
+		.start = r->time, .name = name_of(in, r), .text = text_of(in, r)};
 
 	aif_program_ranges_row(in, in->slot->thread, &range, r->time);
 }

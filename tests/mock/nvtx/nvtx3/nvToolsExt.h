@@ -162,6 +162,16 @@ NVTX_FUNCTION int nvtxDomainRangePop(nvtxDomainHandle_t d)
 {
 	NVTX_CALL(core2, 5, -2, int (*)(nvtxDomainHandle_t), d);
 }
+NVTX_FUNCTION nvtxRangeId_t nvtxDomainRangeStartEx(nvtxDomainHandle_t d,
+						   const nvtxEventAttributes_t *a)
+{
+	NVTX_CALL(core2, 2, 0, nvtxRangeId_t(*)(nvtxDomainHandle_t, const nvtxEventAttributes_t *),
+		  d, a);
+}
+NVTX_FUNCTION void nvtxDomainRangeEnd(nvtxDomainHandle_t d, nvtxRangeId_t id)
+{
+	NVTX_CALL(core2, 3, NVTX_NOTHING, void (*)(nvtxDomainHandle_t, nvtxRangeId_t), d, id);
+}
 NVTX_FUNCTION void nvtxDomainMarkEx(nvtxDomainHandle_t d, const nvtxEventAttributes_t *a)
 {
 	NVTX_CALL(core2, 1, NVTX_NOTHING,

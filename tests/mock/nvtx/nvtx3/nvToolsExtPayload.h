@@ -5,21 +5,22 @@
 
 #include <nvtx3/nvToolsExt.h>
 
-#define NVTX_PAYLOAD_TYPE_EXT                      ((int32_t)0xDFBD0009)
-#define NVTX_PAYLOAD_ENTRY_TYPE_INT                5
-#define NVTX_PAYLOAD_ENTRY_TYPE_UINT64             18
-#define NVTX_PAYLOAD_ENTRY_TYPE_SIZE               22
-#define NVTX_PAYLOAD_ENTRY_TYPE_CSTRING            75
-#define NVTX_PAYLOAD_SCHEMA_TYPE_STATIC            1
-#define NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE        (1 << 2)
-#define NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES     (1 << 4)
-#define NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES (1 << 5)
-#define NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE (1 << 6)
-#define NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID   (1 << 8)
-#define NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES       (1 << 2)
-#define NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES   (1 << 3)
-#define NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE          (1 << 4)
-#define NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID     (1 << 5)
+#define NVTX_PAYLOAD_TYPE_EXT                                 ((int32_t)0xDFBD0009)
+#define NVTX_PAYLOAD_ENTRY_TYPE_INT                           5
+#define NVTX_PAYLOAD_ENTRY_TYPE_UINT64                        18
+#define NVTX_PAYLOAD_ENTRY_TYPE_SIZE                          22
+#define NVTX_PAYLOAD_ENTRY_TYPE_CSTRING                       75
+#define NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE 80
+#define NVTX_PAYLOAD_SCHEMA_TYPE_STATIC                       1
+#define NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE                   (1 << 2)
+#define NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES                (1 << 4)
+#define NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES            (1 << 5)
+#define NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE            (1 << 6)
+#define NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID              (1 << 8)
+#define NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES                  (1 << 2)
+#define NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES              (1 << 3)
+#define NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE                     (1 << 4)
+#define NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID                (1 << 5)
 
 typedef struct {
 	uint64_t schemaId;

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/nvtx/repeated.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+/* Bytes of the text, which are on the stack once for each payload. */
+static AIF_NOINLINE uint32_t name_make(struct aif_nvtx_tables *t, const struct aif_nvtx_world *w,
+				       uint32_t domain, const struct aif_nvtx_data *d)
+{
+	char text[AIF_NVTX_STRING_MAX + 1];
+	size_t len = aif_nvtx_payload_text(w, domain, d, text, 0, sizeof(text));
+
+	return len ? aif_nvtx_name(t, 0, text, len) : AIF_NVTX_NAME_OTHER;
+}
+
+uint32_t aif_nvtx_repeated(struct aif_nvtx_tables *t, struct aif_nvtx_repeated *seen,
+			   const struct aif_nvtx_world *w, uint32_t domain,
+			   const struct aif_nvtx_data *d)
+{
+	struct aif_nvtx_repeated *at;
+	uint64_t hash;
+	uint32_t name;
+
+	if (!d->data || !d->size || d->size > AIF_NVTX_REPEATED_BYTES)
+		return AIF_NVTX_NAME_OTHER;
+	hash = aif_mix64(aif_hash_bytes(d->data, d->size) ^ d->schema ^ (uint64_t)domain << 32);
+	at = &seen[hash % AIF_NVTX_REPEATED];
+	if (at->size == d->size && at->schema == d->schema && at->domain == domain &&
+	    !memcmp(at->bytes, d->data, d->size))
+		return at->name;
+	if (!aif_nvtx_is_repeated(w->schema(w->arg, domain, d->schema)))
+		return AIF_NVTX_NAME_OTHER;
+	name = name_make(t, w, domain, d);
+	if (name == AIF_NVTX_NAME_OTHER)
+		return name;
+	*at = (struct aif_nvtx_repeated){
+		.schema = d->schema, .domain = domain, .size = (uint32_t)d->size, .name = name};
+	memcpy(at->bytes, d->data, d->size);
+	return name;
+}
