@@ -114,7 +114,7 @@ static void reduce(nvtxDomainHandle_t d, nvtxStringHandle_t name, const struct r
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* As XLA's: of each launch of an instruction the same strings. */
+/* Marks ranges like XLA's: each launch of an instruction has the same strings. */
 static void again(int n)
 {
 	static char tree[3001];

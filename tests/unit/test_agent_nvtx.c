@@ -409,7 +409,7 @@ static void a_payload_that_comes_again_is_one_name(void **state)
 	for (two.id = 1; two.id < 2 * AIF_NVTX_REPEATED; two.id++)
 		assert_int_not_equal(aif_nvtx_repeated(t, seen, &w, 1, &e), first);
 	assert_int_equal(atomic_load(&t->names_len), before + 2 * AIF_NVTX_REPEATED - 1);
-	/* Its place may be another's by now: its name is the same. */
+	/* The place may be another's by now: the name is the same. */
 	assert_int_equal(aif_nvtx_repeated(t, seen, &w, 1, &d), first);
 	/* Another domain has no such schema; what points elsewhere, is a number, or is no whole payload is not kept. */
 	assert_int_equal(aif_nvtx_repeated(t, seen, &w, 2, &d), AIF_NVTX_NAME_OTHER);

@@ -30,7 +30,7 @@ struct aif_nvtx_schema {
 	uint64_t id, size; /* size: bytes; 0 = not known */
 	uint32_t domain;
 	bool is_enum;
-	/* Its fields say all of it, no memory elsewhere, and one is a registered string. */
+	/* Fields say all of it, no memory elsewhere does, and one is a registered string. */
 	bool is_repeated;
 	uint32_t len;
 	struct aif_nvtx_field fields[AIF_NVTX_FIELDS];

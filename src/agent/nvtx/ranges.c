@@ -224,7 +224,7 @@ uint64_t aif_nvtx_start(struct aif_thread *t, const struct aif_nvtx_event *e)
 	inline_text = *e;
 	m.number = number | session_bits(t) | 1;
 	m.depth = e->name;
-	/* Its record has room for one name. */
+	/* The record has room for one name. */
 	if (e->payload) {
 		inline_text.payload = AIF_NVTX_NAME_OTHER;
 		inline_text.text =
