@@ -99,3 +99,12 @@ static inline bool aif_range_index_keeps(const struct aif_range_index *x, uint32
 /* Appends a range's name in one line, "jit(update)/jvp()/dot_general cublas-lt-matmul.2": of ranges of others the name as
  * it is. */
 void aif_xla_label(const char *name, const char *payload, struct aif_buf *to);
+
+/* Lists the elements of a chain (1 + its index; 0: none), outermost first: those of a graph's node, or the others.
+ * Returns how many. */
+unsigned aif_range_path(const struct aif_range_index *x, uint32_t range, bool in_graph,
+			uint32_t path[AIF_RANGE_DEPTH]);
+/* The same of a graph's node: the ranges that it was made in, without what those of the replay begin with. Where they do
+ * not say which instruction of XLA's it was, those of the command that it was matched with (ranges/xla_graph.c). */
+unsigned aif_range_node_path(const struct aif_range_index *x, uint32_t range, uint32_t made_in,
+			     uint32_t path[AIF_RANGE_DEPTH]);

@@ -93,6 +93,9 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 
 	if (!r)
 		r = aif_selection_args_make(&v->choice, &p, &c, err);
+	/* An imported trace has its ranges in its stacks. */
+	if (!r && e->by_range && !p.traits.is_imported)
+		r = aif_selection_args_by_range(&p, &c, err);
 	x.sel = c.sel;
 	if (!r)
 		r = aif_export_write(e, &x, output, err);

@@ -36,5 +36,6 @@ const struct aif_exporter aif_exporter_folded = {
 	.output = "aiflame.folded",
 	.suffixes = ".folded .txt",
 	.is_text = true,
+	.by_range = true,
 	.write = folded_write,
 };

@@ -49,12 +49,14 @@ static uint32_t function_of(struct aif_locations *l, uint32_t node)
 	return aif_strset_put(&l->functions, &f, sizeof(f));
 }
 
-/* Code without a name is left to the viewer, which may find the module. */
+/* Code without a name is left to the viewer, which may find the module. Of a frame that has names, what has none of them is
+ * what stands on it: operators of generated code. */
 static bool has_line(const struct aif_host_stacks *h, uint32_t node)
 {
 	const struct aif_host_node *n = &h->nodes[node];
 
 	return n->frame == AIF_NONE || n->row != AIF_NONE ||
+	       h->names[n->frame] != h->names[n->frame + 1] ||
 	       aif_host_type(h, node) == AIF_TREE_KERNEL ||
 	       h->p->frames[n->frame].module == AIF_NONE;
 }

@@ -366,5 +366,6 @@ const struct aif_exporter aif_exporter_otlp = {
 	.name = "otlp",
 	.output = "aiflame.otlp",
 	.suffixes = ".otlp .otlp.pb",
+	.by_range = true,
 	.write = otlp_write,
 };

@@ -243,5 +243,6 @@ const struct aif_exporter aif_exporter_pprof = {
 	.output = "aiflame.pb.gz",
 	.suffixes = ".pb.gz .pprof .pb",
 	.is_gzip = true,
+	.by_range = true,
 	.write = pprof_write,
 };

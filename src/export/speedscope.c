@@ -158,5 +158,6 @@ const struct aif_exporter aif_exporter_speedscope = {
 	.output = "aiflame.speedscope.json",
 	.suffixes = ".speedscope.json",
 	.is_text = true,
+	.by_range = true,
 	.write = speedscope_write,
 };

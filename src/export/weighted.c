@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct aif_weighted_type aif_weighted_types[AIF_WEIGHTED_COUNT] = {
@@ -36,6 +37,42 @@ struct each {
 	size_t sums_len, sums_cap;
 };
 
+/* Ranges, outermost first. */
+static uint32_t ranges_under(struct each *e, uint32_t node, const uint32_t *path, unsigned n)
+{
+	const struct aif_range_index *x = e->x->sel.ranges;
+
+	for (unsigned i = 0; i < n && node; i++)
+		node = aif_host_stacks_mark(
+			e->h, node, aif_strset_get(&x->names, x->chains[path[i]].name, NULL));
+	return node;
+}
+
+/* What launched a row, as in the picture: the stack, the ranges, and of a graph's node its graph and what made it. */
+static uint32_t row_node(struct each *e, const struct aif_attribution_row *row)
+{
+	const struct aif_profile *p = e->x->profile;
+	const struct aif_range_index *x = e->x->sel.by_range ? e->x->sel.ranges : NULL;
+	uint32_t node = aif_host_stacks_node(e->h, row->stack), path[AIF_RANGE_DEPTH];
+	char graph[128];
+
+	if (node && x)
+		node = ranges_under(e, node, path, aif_range_path(x, row->range, false, path));
+	if (!node || !row->graph)
+		return node;
+	snprintf(graph, sizeof(graph), "[%s graph %" PRIu32 "]",
+		 row->device == AIF_NONE ? "device"
+					 : aif_profile_str(p, p->devices[row->device].runtime),
+		 row->graph);
+	node = aif_host_stacks_mark(e->h, node, graph);
+	if (node && row->capture != AIF_NONE)
+		node = aif_host_stacks_capture(e->h, node, row->stack, row->capture);
+	if (node && x)
+		node = ranges_under(e, node, path,
+				    aif_range_node_path(x, row->range, row->capture_range, path));
+	return node;
+}
+
 static int row_give(struct each *e, const struct aif_attribution_row *row)
 {
 	struct aif_weighted w = {.process = row->process,
@@ -54,7 +91,7 @@ static int row_give(struct each *e, const struct aif_attribution_row *row)
 	w.values[AIF_WEIGHTED_LAUNCHES] = row->launches;
 	w.values[AIF_WEIGHTED_SAMPLES] = row->samples;
 	w.values[AIF_WEIGHTED_BYTES] = row->bytes;
-	w.node = aif_host_stacks_node(e->h, row->stack);
+	w.node = row_node(e, row);
 	if (w.node)
 		w.node = aif_host_stacks_kernel(e->h, w.node, row->kernel, row->kind);
 	if (w.node && row->frame != AIF_NONE)

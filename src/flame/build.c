@@ -244,17 +244,15 @@ int aif_towers_range(struct towers *t, const struct aif_range_chain *chain, stru
 int aif_towers_ranges(struct towers *t, uint32_t range, struct place *at)
 {
 	const struct aif_range_index *x = t->o->sel ? t->o->sel->ranges : NULL;
-	uint32_t path[AIF_RANGE_DEPTH], chain = range - 1;
-	unsigned n = 0;
+	uint32_t path[AIF_RANGE_DEPTH];
+	unsigned n;
 	int r = 0;
 
 	if (!range || !x || t->o->ranges == AIF_RANGES_OFF)
 		return 0;
-	for (; chain != AIF_NONE && n < AIF_RANGE_DEPTH; chain = x->chains[chain].parent)
-		if (!x->chains[chain].in_graph)
-			path[n++] = chain;
-	while (n && !r)
-		r = aif_towers_range(t, &x->chains[path[--n]], at);
+	n = aif_range_path(x, range, false, path);
+	for (unsigned i = 0; i < n && !r; i++)
+		r = aif_towers_range(t, &x->chains[path[i]], at);
 	return r;
 }
 

@@ -68,52 +68,19 @@ static int capture_place(struct towers *t, const struct aif_attribution_row *row
 	return r < 0 ? r : 0;
 }
 
-/* Lists the elements of a chain, outermost first: those of a graph's node, or the others. Returns how many. */
-static unsigned chain_path(const struct aif_range_index *x, uint32_t range, bool in_graph,
-			   uint32_t path[AIF_RANGE_DEPTH])
-{
-	unsigned n = 0;
-
-	for (uint32_t c = range - 1; range && c != AIF_NONE && n < AIF_RANGE_DEPTH;
-	     c = x->chains[c].parent)
-		if (x->chains[c].in_graph == in_graph)
-			path[n++] = c;
-	for (unsigned i = 0, j = n; i + 1 < j; i++) {
-		uint32_t c = path[i];
-
-		path[i] = path[--j];
-		path[j] = c;
-	}
-	return n;
-}
-
-/*
- * Places the ranges of a graph's node: those that it was made in, without what those of the replay begin with. Where
- * they do not say which instruction of XLA's it was, those of the command that it was matched with (ranges/xla_graph.c).
- */
 static int node_ranges_place(struct towers *t, const struct aif_attribution_row *row,
 			     struct place *at)
 {
 	const struct aif_range_index *x = t->o->sel ? t->o->sel->ranges : NULL;
-	uint32_t made[AIF_RANGE_DEPTH], replay[AIF_RANGE_DEPTH];
-	unsigned made_len, replay_len, i = 0;
+	uint32_t path[AIF_RANGE_DEPTH];
+	unsigned n;
 	int r = 0;
 
 	if (!x || t->o->ranges == AIF_RANGES_OFF)
 		return 0;
-	made_len = chain_path(x, row->capture_range, false, made);
-	replay_len = chain_path(x, row->range, true, replay);
-	if (replay_len && !(made_len && x->chains[made[made_len - 1]].kind == AIF_RANGE_HLO)) {
-		memcpy(made, replay, replay_len * sizeof(*made));
-		made_len = replay_len;
-	} else {
-		replay_len = chain_path(x, row->range, false, replay);
-		while (i < made_len && i < replay_len &&
-		       x->chains[made[i]].name == x->chains[replay[i]].name)
-			i++;
-	}
-	for (; i < made_len && !r; i++)
-		r = aif_towers_range(t, &x->chains[made[i]], at);
+	n = aif_range_node_path(x, row->range, row->capture_range, path);
+	for (unsigned i = 0; i < n && !r; i++)
+		r = aif_towers_range(t, &x->chains[path[i]], at);
 	return r;
 }
 

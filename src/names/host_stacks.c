@@ -177,6 +177,56 @@ uint32_t aif_host_stacks_node(struct aif_host_stacks *h, uint32_t stack)
 	return at.node ? at.node : kept(h, given);
 }
 
+/* Lists a stack's frames, outermost first, in .path from `n` on. Returns the end; SIZE_MAX when memory runs out. */
+static size_t path_of(struct aif_host_stacks *h, uint32_t stack, size_t n)
+{
+	const struct aif_stack *stacks = h->p->stacks;
+	size_t end = n;
+
+	for (uint32_t s = stack; s != AIF_NONE; s = stacks[s].parent) {
+		if (aif_grow(&h->path, &h->path_cap, end + 1, sizeof(*h->path)) < 0)
+			return SIZE_MAX;
+		if (stacks[s].frame != AIF_NONE)
+			h->path[end++] = stacks[s].frame;
+	}
+	for (size_t i = n, j = end; i + 1 < j; i++) {
+		uint32_t frame = h->path[i];
+
+		h->path[i] = h->path[--j];
+		h->path[j] = frame;
+	}
+	return end;
+}
+
+/* Frames of one function are one in other viewers, too, whatever line they are at. */
+static bool is_one_frame(struct aif_host_stacks *h, uint32_t a, uint32_t b)
+{
+	size_t len;
+	const struct aif_frame_label *l = aif_frame_labels_get(h->labels, a, &len);
+	uint32_t name = l ? l[len - 1].name : AIF_STR_NONE;
+
+	if (a == b)
+		return true;
+	l = aif_frame_labels_get(h->labels, b, &len);
+	return l && name != AIF_STR_NONE && l[len - 1].name == name;
+}
+
+uint32_t aif_host_stacks_capture(struct aif_host_stacks *h, uint32_t under, uint32_t replay,
+				 uint32_t capture)
+{
+	struct aif_host_place at = {.node = under, .fold = AIF_FRAME_FOLD_ROOT};
+	size_t n = path_of(h, replay, 0), end = n == SIZE_MAX ? n : path_of(h, capture, n), i = 0;
+
+	if (end == SIZE_MAX)
+		return 0;
+	while (i < n && n + i < end && is_one_frame(h, h->path[i], h->path[n + i]))
+		i++;
+	for (i += n; i < end; i++)
+		if (frame_place(h, h->path[i], &at) < 0)
+			return 0;
+	return at.node;
+}
+
 uint32_t aif_host_stacks_kernel(struct aif_host_stacks *h, uint32_t under, uint32_t kernel,
 				unsigned kind)
 {

@@ -37,6 +37,11 @@ void aif_host_stacks_finish(struct aif_host_stacks *h);
 /* The node of a launch stack (AIF_NONE: "[no stack]"); 0 only when memory runs out. */
 uint32_t aif_host_stacks_node(struct aif_host_stacks *h, uint32_t stack);
 
+/* The node of the stack that made a graph's node, under that of its replay: frames with which both begin stand there
+ * already. 0 when memory runs out. */
+uint32_t aif_host_stacks_capture(struct aif_host_stacks *h, uint32_t under, uint32_t replay,
+				 uint32_t capture);
+
 /* Nodes under another: a kernel or transfer; what is inside of a kernel at a device frame, without its instruction;
  * a mark. 0 when memory runs out. */
 uint32_t aif_host_stacks_kernel(struct aif_host_stacks *h, uint32_t under, uint32_t kernel,

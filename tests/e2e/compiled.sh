@@ -30,6 +30,7 @@ check "operators stand between the wrapper and what it called" grep -q \
 	'call (c[a-z2-7]*\.py)_\[p\];aten.view, aten.gelu \[compiled\];<lambda>' plain.folded
 check "at most six of them" grep -q \
 	'call (c[a-z2-7]*\.py)_\[p\];aten.a, aten.b, aten.c, aten.d, aten.e, aten.f, \.\.\. \[compiled\];<lambda>' plain.folded
+check "so they do in pprof's format" sh -c '"$1" export --format pprof -i plain.data -o p.pb.gz && zcat p.pb.gz | grep -qa "aten.view, aten.gelu \[compiled\]"' - "$aiflame"
 check "calls without such a comment have none" grep -q 'call (c[a-z2-7]*\.py)_\[p\];<lambda>' plain.folded
 check "nor has an allocation" grep -q 'call (c[a-z2-7]*\.py)_\[p\];empty_strided (c[a-z2-7]*\.py)_\[p\];<lambda>' plain.folded
 check "comments of definitions are no calls" sh -c '! grep -q definition plain.folded'

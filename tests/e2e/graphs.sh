@@ -102,6 +102,10 @@ check "it stands under the graph, without what the replay's begins with" sh -c "
 	grep -qE '\[0x401fff\];\[0x40101f\];\[fake graph 7\];\[0x4010ff\];\[0x4011ff\];matmul_\[g\] 80000\$' a.folded &&
 	grep -qE '\[0x401fff\];\[0x40101f\];\[fake graph 7\];\[0x4010ff\];\[0x4013ff\];matmul_\[g\] 40000\$' a.folded &&
 	grep -qE '\[fake graph 7\];\[0x40110f\];\[0x4012ff\];\[fill\].* 3000\$' a.folded"
+check "in other viewers' formats, too" sh -c "
+	'$aiflame' export --format folded -i a.data -o - | grep -qE '\[fake graph 7\];\[0x4010ff\];\[0x4013ff\];matmul_' &&
+	'$aiflame' export --format pprof -i a.data -o a.pb.gz && zcat a.pb.gz | grep -qa 'fake graph 7' &&
+	'$aiflame' export --format pprof -i without.data -o w.pb.gz && [ \$(zcat a.pb.gz | wc -c) -gt \$(zcat w.pb.gz | wc -c) ]"
 check "a node whose making is not known stands under its graph" sh -c "grep -qE '\[fake graph 7\];norm_\[g\] 30000\$' a.folded"
 check "so does another graph" sh -c "grep -qE '\[fake graph 9\];matmul_\[g\] 500000\$' a.folded"
 check "attributions have the stack" are "SELECT count(DISTINCT capture), sum(capture IS NULL AND graph = 7) FROM attributed" "3,1"
