@@ -48,7 +48,7 @@ static uint32_t ranges_under(struct each *e, uint32_t node, const uint32_t *path
 	return node;
 }
 
-/* What launched a row, as in the picture: the stack, the ranges, and of a graph's node its graph and what made it. */
+/* Places a row as the picture does: on its stack, its ranges, and of a graph's node its graph and what made it. */
 static uint32_t row_node(struct each *e, const struct aif_attribution_row *row)
 {
 	const struct aif_profile *p = e->x->profile;
