@@ -276,7 +276,7 @@ const struct aif_command aif_command_bench = {
 		"them as aiflame diff does. Recordings stay in DIR/a and DIR/b, each with what its\n"
 		"run printed (1.out) beside it: sides of aiflame diff and gate.\n\n"
 		"DIR/conditions.txt has the date of each run, and the load and temperature that the\n"
-		"OS reports. Clocks of GPUs are not noted: lock them, or see that they are equal. A run\n"
+		"OS reports. Clocks of NVIDIA's GPUs are in the recordings. A run\n"
 		"that ends with a status other than 0 ends the bench.",
 	.examples = "aiflame bench -n 5 -- python3 train.py\tfive runs, for a baseline\n"
 		    "aiflame bench --against 'python3 new.py' -- python3 old.py\tA and B in turns\n"

@@ -23,8 +23,9 @@ struct values {
 
 #define AT(field) offsetof(struct values, field)
 static const struct aif_opt opts[] = {
-	{0, "unit", "auto|step|launch|second|run", AIF_OPT_CHOICE, AT(unit), 0,
-	 "what values are given by (auto: a step where all runs have them, else a run)"},
+	{0, "unit", "auto|step|launch|second|run|cycles", AIF_OPT_CHOICE, AT(unit), 0,
+	 "what values are given by (auto: a step where all runs have them, else a run; cycles: as "
+	 "auto, with times as cycles of the device's clock)"},
 	{0, "margin", "PERCENT", AIF_OPT_PERCENT, AT(margin), 0,
 	 "changes below that are none (3 %)"},
 	AIF_BASELINES_OPT(AT(baselines)),
@@ -137,13 +138,13 @@ const struct aif_command aif_command_diff = {
 	.description =
 		"Compares side A (before) with side B (after). A side is one or several, between\n"
 		"commas: profiles, imported ones too; directories of them (*.data); folded text;\n"
-		"FILE@PART, a part of a run as --time takes it: run.data@steps:10-50; baseline:NAME\n"
+		"FILE@PART or DIRECTORY@PART, as --time takes it: run.data@steps:10-50; baseline:NAME\n"
 		"(aiflame baseline).\n\n"
 		"The run is what varies: three runs a side are the least for a verdict, five are\n"
 		"better. One run a side gives differences and no verdict. There are four answers:\n"
 		"slower, faster, the same (the whole 95 % interval lies within the margin), and\n"
 		"cannot tell, with the number of runs that would. Nothing is decided between\n"
-		"machines that differ, nor by recordings that were cut short.\n\n"
+		"machines or clocks that differ, nor by recordings that were cut short.\n\n"
 		"Values are given by step where all runs have steps, marked or found, else by run,\n"
 		"never scaled to equal totals. Stacks are compared from their callers on: time that\n"
 		"moved between callees of one function is called moved, not slower.",

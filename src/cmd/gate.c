@@ -45,8 +45,9 @@ static const struct aif_opt opts[] = {
 	 "exit status is 5 and nothing is judged"},
 	{0, "cannot-tell", "fail|pass", AIF_OPT_CHOICE, AT(cannot_tell), 0,
 	 "exit with 3 or 0 in place of 4 where nobody can tell"},
-	{0, "unit", "auto|step|launch|second|run", AIF_OPT_CHOICE, AT(unit), 0,
-	 "what values are given by (auto: a step where all runs have them, else a run)"},
+	{0, "unit", "auto|step|launch|second|run|cycles", AIF_OPT_CHOICE, AT(unit), 0,
+	 "what values are given by (auto: a step where all runs have them, else a run; cycles: as "
+	 "auto, with times as cycles of the device's clock)"},
 	AIF_BASELINES_OPT(AT(baselines)),
 	{0, "any-machine", NULL, AIF_OPT_FLAG, AT(any_machine), 0,
 	 "judge though devices or drivers differ"},
@@ -151,6 +152,23 @@ static int check_names(const struct values *v, const struct aif_budgets *budgets
 			    near ? ", if that was meant" : "");
 		aif_buf_finish(&names);
 		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Refuses budgets in units of time where values are cycles. */
+static int check_units(const struct values *v, const struct aif_budgets *budgets,
+		       struct aif_err *err)
+{
+	for (size_t i = 0; i < budgets->len && v->unit == AIF_UNIT_CYCLES; i++) {
+		const struct aif_budget *b = &budgets->budget[i];
+
+		if (!aif_budget_is_time(b) || (b->kind == AIF_BUDGET_CHANGE && !(b->absolute > 0)))
+			continue;
+		return aif_err_set(err, -EINVAL,
+				   "gate: budget '%.200s' has a time, and --unit cycles has none: "
+				   "give a percentage",
+				   b->text);
 	}
 	return 0;
 }
@@ -357,6 +375,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (!r)
 		r = check_names(v, &budgets, err);
 	if (!r)
+		r = check_units(v, &budgets, err);
+	if (!r)
 		status = require_commands(v);
 	if (!r && !status) {
 		r = aif_sides_compare(words, v->baselines, &o, &s, err);
@@ -386,6 +406,7 @@ const struct aif_command aif_command_gate = {
 		"    tok_s -2%                   busy >= 60%           time <= 12ms\n\n"
 		"Where a percentage and an amount are given, both must be exceeded. Metrics are time,\n"
 		"device, cpu, idle, communication, copies, launches and bytes, a step or other unit each;\n"
+		"memory, the most in use on the devices;\n"
 		"kernel:/RE/ and stack:/RE/, the time of kernels, or under functions, operators or\n"
 		"ranges; busy; and names given by --metric.\n\n"
 		"A budget is exceeded if the change reaches it and is no chance, over all budgets\n"

@@ -157,6 +157,7 @@ static int add_file(struct aif_side *s, const char *word, struct aif_err *err)
 	const char *at = access(word, F_OK) == 0 ? NULL : strrchr(word, '@');
 	char *path = at ? strndup(word, (size_t)(at - word)) : strdup(word);
 	struct aif_run *run;
+	struct stat st;
 	int r = 0;
 
 	if (!path)
@@ -182,6 +183,10 @@ static int add_file(struct aif_side *s, const char *word, struct aif_err *err)
 		r = with_path(path, read_profile(path, word, &time, run, err), err);
 	if (!r)
 		r = drop_repeated(s, err);
+	/* Imported profiles may not say when they were made. */
+	if (!r && run && s->len && !s->runs[s->len - 1].recording && at && stat(path, &st) == 0)
+		s->runs[s->len - 1].recording =
+			aif_mix64((uint64_t)st.st_ino + aif_mix64((uint64_t)st.st_dev + 1)) | 1;
 	free(path);
 	return r;
 }
@@ -194,7 +199,8 @@ static int is_run(const struct dirent *d)
 	       (!strcmp(dot, ".data") || !strcmp(dot, AIF_BASELINE_SUFFIX));
 }
 
-static int add_directory(struct aif_side *s, const char *path, struct aif_err *err)
+/* All runs of a directory; of each the part behind `at`, "@steps:2-5", or NULL. */
+static int add_directory(struct aif_side *s, const char *path, const char *at, struct aif_err *err)
 {
 	struct dirent **list = NULL;
 	int n = scandir(path, &list, is_run, alphasort), r = 0;
@@ -208,7 +214,7 @@ static int add_directory(struct aif_side *s, const char *path, struct aif_err *e
 	for (int i = 0; i < n; i++) {
 		struct aif_buf file = {0};
 
-		aif_buf_printf(&file, "%s/%s", path, list[i]->d_name);
+		aif_buf_printf(&file, "%s/%s%s", path, list[i]->d_name, at ? at : "");
 		if (!r)
 			r = aif_buf_failed(&file) ? aif_err_set(err, -ENOMEM, "out of memory")
 						  : add_file(s, aif_buf_str(&file), err);
@@ -219,22 +225,39 @@ static int add_directory(struct aif_side *s, const char *path, struct aif_err *e
 	return r;
 }
 
-static int add_word(struct aif_side *s, const char *word, const char *baselines,
-		    struct aif_err *err)
+static bool is_directory(const char *path)
 {
 	struct stat st;
 
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int add_word(struct aif_side *s, const char *word, const char *baselines,
+		    struct aif_err *err)
+{
+	const char *at = access(word, F_OK) == 0 ? NULL : strrchr(word, '@');
+
 	if (!strncmp(word, "baseline:", 9)) {
 		char *path = aif_baseline_path(baselines, word + 9, err);
-		int r = path ? add_directory(s, path, err) : err->code;
+		int r = path ? add_directory(s, path, NULL, err) : err->code;
 
 		free(path);
 		return r;
 	}
 	if (!*word)
 		return aif_err_set(err, -EINVAL, "'%s': a name is missing between commas", s->name);
-	if (stat(word, &st) == 0 && S_ISDIR(st.st_mode))
-		return add_directory(s, word, err);
+	if (is_directory(word))
+		return add_directory(s, word, NULL, err);
+	if (at) {
+		char *path = strndup(word, (size_t)(at - word));
+		int r;
+
+		if (!path)
+			return aif_err_set(err, -ENOMEM, "out of memory");
+		r = is_directory(path) ? add_directory(s, path, at, err) : add_file(s, word, err);
+		free(path);
+		return r;
+	}
 	return add_file(s, word, err);
 }
 
@@ -290,6 +313,15 @@ char *aif_baseline_path(const char *baselines, const char *name, struct aif_err 
 	return path;
 }
 
+static int to_cycles(struct aif_side *s, struct aif_err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->len && !r; i++)
+		r = aif_run_to_cycles(&s->runs[i], err);
+	return r;
+}
+
 int aif_sides_compare(char **words, const char *baselines, const struct aif_compare_opts *o,
 		      struct aif_sides *ret, struct aif_err *err)
 {
@@ -297,6 +329,10 @@ int aif_sides_compare(char **words, const char *baselines, const struct aif_comp
 
 	if (!r)
 		r = aif_side_arg(words[1], baselines, &ret->b, err);
+	if (!r && o->unit == AIF_UNIT_CYCLES)
+		r = to_cycles(&ret->a, err);
+	if (!r && o->unit == AIF_UNIT_CYCLES)
+		r = to_cycles(&ret->b, err);
 	if (!r)
 		r = aif_compare(&ret->a, &ret->b, o, &ret->c, err);
 	return r;

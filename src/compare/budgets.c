@@ -53,8 +53,9 @@ static bool read_number(const char *s, double *ret, char *ret_unit)
 		const char *name;
 		double factor;
 		char unit;
-	} units[] = {{"", 1, 0},       {"%", 0.01, '%'}, {"ns", 1, 't'},   {"us", 1e3, 't'},
-		     {"ms", 1e6, 't'}, {"s", 1e9, 't'},  {"KiB", 1024, 0}, {"MiB", 1048576, 0}};
+	} units[] = {{"", 1, 0},       {"%", 0.01, '%'},    {"ns", 1, 't'},
+		     {"us", 1e3, 't'}, {"ms", 1e6, 't'},    {"s", 1e9, 't'},
+		     {"KiB", 1024, 0}, {"MiB", 1048576, 0}, {"GiB", 1073741824, 0}};
 	char *end;
 	double v;
 
@@ -71,8 +72,7 @@ static bool read_number(const char *s, double *ret, char *ret_unit)
 	return false;
 }
 
-/* True if values of the budget are times. */
-static bool is_time(const struct aif_budget *b)
+bool aif_budget_is_time(const struct aif_budget *b)
 {
 	return b->of == AIF_BUDGET_KERNEL || b->of == AIF_BUDGET_STACK ||
 	       (b->of == AIF_BUDGET_METRIC && aif_metric_is_ns(b->metric));
@@ -81,7 +81,7 @@ static bool is_time(const struct aif_budget *b)
 /* True if a change to more can only be worse. Of values of a caller only the budget's sign tells. */
 static bool less_is_better(const struct aif_budget *b)
 {
-	return is_time(b) || b->of == AIF_BUDGET_METRIC;
+	return aif_budget_is_time(b) || b->of == AIF_BUDGET_METRIC;
 }
 
 static int wrong(const char *where, const char *line, const char *why, struct aif_err *err)
@@ -134,10 +134,10 @@ static int read_limit(struct aif_budget *b, const char *op, char **rest, const c
 	b->kind = *op == '<' ? AIF_BUDGET_AT_MOST : AIF_BUDGET_AT_LEAST;
 	if (!value || !read_number(value, &b->limit, &unit))
 		return wrong(where, b->text, "a number is missing behind the sign", err);
-	if (is_time(b) != (unit == 't') || (unit == '%') != (b->of == AIF_BUDGET_BUSY))
+	if (aif_budget_is_time(b) != (unit == 't') || (unit == '%') != (b->of == AIF_BUDGET_BUSY))
 		return wrong(where, b->text,
 			     b->of == AIF_BUDGET_BUSY ? "give a share: busy >= 60%"
-			     : is_time(b)             ? "give a time: time <= 12ms"
+			     : aif_budget_is_time(b)  ? "give a time: time <= 12ms"
 						      : "give a number without a unit",
 			     err);
 	return 0;
@@ -159,9 +159,9 @@ static int read_changes(struct aif_budget *b, char *word, char **rest, const cha
 				     "give +3%, -3% where more is better, +20us, 0, <= or >=", err);
 		if (any_sign && is_signed && is_minus != b->more_is_better)
 			return wrong(where, b->text, "both signs in one budget", err);
-		if (unit == 't' && !is_time(b))
+		if (unit == 't' && !aif_budget_is_time(b))
 			return wrong(where, b->text, "this is no time", err);
-		if (is_time(b) && !unit && v != 0)
+		if (aif_budget_is_time(b) && !unit && v != 0)
 			return wrong(where, b->text,
 				     "a number of times has a unit; give +3%, +3us, +3ms or +3s",
 				     err);

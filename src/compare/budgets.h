@@ -52,4 +52,6 @@ int aif_budgets_add(struct aif_budgets *b, const char *line, const char *where,
 /* Adds the lines of a text. */
 int aif_budgets_add_text(struct aif_budgets *b, const char *text, const char *where,
 			 struct aif_err *err);
+/* True if values of the budget are times. */
+bool aif_budget_is_time(const struct aif_budget *b);
 void aif_budgets_finish(struct aif_budgets *b);

@@ -38,16 +38,17 @@ void aif_comparison_finish(struct aif_comparison *c)
 
 const char *aif_compare_unit_name(enum aif_compare_unit u)
 {
-	static const char *const names[] = {"auto", "step", "launch", "second", "run"};
+	static const char *const names[] = {"auto", "step", "launch", "second", "run", "cycles"};
 
 	return names[u];
 }
 
-#define AIF_METRIC(id, amount, key, name, is_time) {AIF_RUN_##amount, key, name, is_time},
+#define AIF_METRIC(id, amount, key, name, is_time, by_unit) \
+	{AIF_RUN_##amount, key, name, is_time, by_unit},
 static const struct {
 	enum aif_run_amount amount;
 	const char *key, *name;
-	bool is_ns;
+	bool is_ns, is_by_unit;
 } metrics[] = {
 #include "compare/metrics.def"
 };
@@ -66,6 +67,11 @@ const char *aif_metric_name(enum aif_metric m)
 bool aif_metric_is_ns(enum aif_metric m)
 {
 	return metrics[m].is_ns;
+}
+
+bool aif_metric_is_by_unit(enum aif_metric m)
+{
+	return metrics[m].is_by_unit;
 }
 
 double aif_metric_of(const struct aif_run *r, enum aif_metric m)
@@ -89,6 +95,7 @@ double aif_compare_units_of(const struct aif_comparison *c, const struct aif_run
 		return (double)r->amount[AIF_RUN_ELAPSED] / 1e9;
 	case AIF_UNIT_RUN:
 	case AIF_UNIT_AUTO:
+	case AIF_UNIT_CYCLES:
 		break;
 	}
 	return 1;
@@ -121,6 +128,47 @@ static double error2_of(const struct aif_side *s)
 	return sum;
 }
 
+/* True for the first of the runs of a side that are parts of one recording. */
+static bool is_first(const struct aif_side *s, size_t i)
+{
+	for (size_t j = 0; j < i && s->runs[i].recording; j++)
+		if (s->runs[j].recording == s->runs[i].recording)
+			return false;
+	return true;
+}
+
+static size_t count_recordings(const struct aif_side *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->len; i++)
+		n += is_first(s, i);
+	return n;
+}
+
+size_t aif_compare_join_parts(const struct aif_side *s, double *values)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->len; i++) {
+		double sum = 0;
+		size_t parts = 0;
+
+		if (!is_first(s, i))
+			continue;
+		for (size_t j = i; j < s->len; j++) {
+			if (j != i &&
+			    (!s->runs[i].recording || s->runs[j].recording != s->runs[i].recording))
+				continue;
+			sum += values[j];
+			parts++;
+		}
+		/* Writes behind what is still to be read. */
+		values[n++] = sum / (double)parts;
+	}
+	return n;
+}
+
 struct aif_compared aif_compare_values(const struct aif_comparison *c, const double *values,
 				       bool per_unit)
 {
@@ -135,7 +183,18 @@ struct aif_compared aif_compare_values(const struct aif_comparison *c, const dou
 				: values[i];
 	if (!v)
 		return ret; /* noted: nothing is printed */
+	if (c->recordings[0] < a.len)
+		a.len = aif_compare_join_parts(c->a, v);
+	if (c->recordings[1] < b.len)
+		b.len = aif_compare_join_parts(c->b, v + c->a->len);
 	aif_change_measure(&a, &b, c->margin, &ret.change);
+	/* Runs compared with themselves: noise among them says nothing. */
+	if (c->is_itself) {
+		ret.change.b = ret.change.a;
+		ret.change.delta = ret.change.half = ret.change.variance = 0;
+		ret.change.estimate = ret.change.low = ret.change.high = 0;
+		ret.change.p = 1;
+	}
 	ret.p = ret.change.p;
 	ret.answer = aif_compare_answer(c, &ret);
 	free(v);
@@ -187,7 +246,7 @@ static int set_unit(struct aif_comparison *c, enum aif_compare_unit unit, struct
 {
 	size_t n = aif_compare_runs(c);
 
-	c->unit = unit == AIF_UNIT_AUTO ? choose_unit(c) : unit;
+	c->unit = unit == AIF_UNIT_AUTO || unit == AIF_UNIT_CYCLES ? choose_unit(c) : unit;
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_run *r = aif_compare_run(c, i);
 
@@ -205,113 +264,6 @@ static int set_unit(struct aif_comparison *c, enum aif_compare_unit unit, struct
 	return 0;
 }
 
-/* ---- commands -------------------------------------------------------------------------------- */
-
-/* Sets *ret_len. Returns a command without the shell through which bench runs it: "/bin/sh -c './app 1'". */
-static const char *command_of(const struct aif_run *r, size_t *ret_len)
-{
-	static const char shell[] = "/bin/sh -c ";
-	const char *s = aif_run_text(r, AIF_RUN_COMMAND);
-
-	*ret_len = strlen(s);
-	if (strncmp(s, shell, sizeof(shell) - 1) != 0)
-		return s;
-	s += sizeof(shell) - 1;
-	*ret_len -= sizeof(shell) - 1;
-	if (*ret_len > 1 && *s == '\'' && strchr(s + 1, '\'') == s + *ret_len - 1) {
-		s++;
-		*ret_len -= 2;
-	}
-	return s;
-}
-
-/* Notes the first command that is another than the first run's. */
-static void find_commands(struct aif_comparison *c)
-{
-	size_t len, first_len;
-	const char *first = command_of(aif_compare_run(c, 0), &first_len);
-
-	for (size_t i = 1; i < aif_compare_runs(c); i++) {
-		const char *command = command_of(aif_compare_run(c, i), &len);
-
-		if (len == first_len && !memcmp(command, first, len))
-			continue;
-		aif_buf_printf(&c->notes, "commands differ: %.*s; %.*s\n", (int)first_len, first,
-			       (int)len, command);
-		return;
-	}
-}
-
-/* ---- what stands against a verdict ----------------------------------------------------------- */
-
-/* Notes runs that were named again, on their side or on the other. */
-static void find_repeated(struct aif_comparison *c)
-{
-	const struct aif_side *const sides[] = {c->a, c->b};
-	size_t both = 0;
-
-	for (size_t i = 0; i < AIF_ARRAY_LEN(sides); i++)
-		if (sides[i]->repeated)
-			aif_buf_printf(&c->notes,
-				       "%c: a run was named twice, %zu time%s: it counts once\n",
-				       i ? 'B' : 'A', sides[i]->repeated,
-				       sides[i]->repeated > 1 ? "s" : "");
-	for (size_t i = 0; i < c->a->len; i++)
-		for (size_t j = 0; j < c->b->len; j++)
-			both += c->a->runs[i].hash && c->a->runs[i].hash == c->b->runs[j].hash;
-	if (!both)
-		return;
-	aif_human_counted(&c->notes, both, "run");
-	aif_buf_printf(&c->notes, " %s on both sides\n", both > 1 ? "are" : "is");
-}
-
-static void find_problems(struct aif_comparison *c, const struct aif_compare_opts *o)
-{
-	const struct aif_run *first = aif_compare_run(c, 0);
-	size_t n = aif_compare_runs(c), fewest = AIF_MIN(c->a->len, c->b->len);
-	bool has_machine = false, has_driver = false, has_counts = false, has_cpu = false;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct aif_run *r = aif_compare_run(c, i);
-		const char *machine = aif_run_text(r, AIF_RUN_MACHINE),
-			   *driver = aif_run_text(r, AIF_RUN_DRIVER);
-		struct aif_buf *b = o->any_machine ? &c->notes : &c->problems;
-
-		if (*aif_run_text(r, AIF_RUN_PROBLEM))
-			aif_buf_printf(&c->problems, "%s: %s\n", r->path,
-				       aif_run_text(r, AIF_RUN_PROBLEM));
-		if (r->is_counts && !has_counts)
-			aif_buf_printf(&c->problems, "%s has counts and no times\n", r->path);
-		has_counts |= r->is_counts;
-		if (r->is_cpu != first->is_cpu && !has_cpu)
-			aif_buf_printf(
-				&c->problems,
-				"%s used a device, %s did not: CPU time stands against device time\n",
-				first->is_cpu ? r->path : first->path,
-				first->is_cpu ? first->path : r->path);
-		has_cpu |= r->is_cpu != first->is_cpu;
-		if (strcmp(machine, aif_run_text(first, AIF_RUN_MACHINE)) && !has_machine) {
-			aif_buf_printf(b, "machines differ: %s ran on %s, %s on %s\n", first->path,
-				       aif_run_text(first, AIF_RUN_MACHINE), r->path, machine);
-			has_machine = true;
-		} else if (strcmp(driver, aif_run_text(first, AIF_RUN_DRIVER)) && !has_driver &&
-			   !has_machine) {
-			aif_buf_printf(b, "drivers differ: %s ran with version %s, %s with %s\n",
-				       first->path, aif_run_text(first, AIF_RUN_DRIVER), r->path,
-				       driver);
-			has_driver = true;
-		}
-	}
-	if (fewest < AIF_CHANGE_RUNS_MIN) {
-		aif_human_counted(&c->problems, fewest, "run");
-		aif_buf_printf(&c->problems,
-			       " on a side: how much runs differ from one another is not known; "
-			       "a verdict needs %d a side, 5 are better (aiflame bench)\n",
-			       AIF_CHANGE_RUNS_MIN);
-	}
-	c->decides = !c->problems.len;
-}
-
 /* ---- metrics --------------------------------------------------------------------------------- */
 
 static int measure_metrics(struct aif_comparison *c)
@@ -323,16 +275,19 @@ static int measure_metrics(struct aif_comparison *c)
 	if (!values)
 		return -ENOMEM;
 	for (unsigned m = 0; m < AIF_METRICS; m++) {
-		bool any = false;
+		bool any = false, lacks = false;
 
 		for (size_t i = 0; i < n; i++) {
 			const struct aif_run *r = aif_compare_run(c, i);
 
 			values[i] = r->is_counts ? 0 : aif_metric_of(r, (enum aif_metric)m);
+			lacks |= !(values[i] > 0);
 			any |= values[i] > 0;
 		}
-		c->metric[m] = aif_compare_values(c, values, true);
-		c->has_metric[m] = any && !(m == AIF_METRIC_TIME && c->unit == AIF_UNIT_SECOND);
+		c->metric[m] = aif_compare_values(c, values, aif_metric_is_by_unit(m));
+		/* Memory is read, not measured: a run without it has no zero. */
+		c->has_metric[m] = any && !(lacks && m == AIF_METRIC_MEMORY) &&
+				   !(m == AIF_METRIC_TIME && c->unit == AIF_UNIT_SECOND);
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_run *r = aif_compare_run(c, i);
@@ -354,11 +309,11 @@ int aif_compare(const struct aif_side *a, const struct aif_side *b,
 	int e;
 
 	*ret = (struct aif_comparison){.a = a, .b = b, .margin = o->margin};
+	ret->recordings[0] = count_recordings(a);
+	ret->recordings[1] = count_recordings(b);
 	e = set_unit(ret, o->unit, err);
 	if (!e) {
-		find_problems(ret, o);
-		find_commands(ret);
-		find_repeated(ret);
+		aif_compare_find_problems(ret, o);
 		e = measure_metrics(ret);
 	}
 	if (!e)

@@ -18,7 +18,7 @@
  *             callees change in opposite directions and their caller does not, time has moved between them, which is one
  *             finding and no regression; else the innermost stack is named that has the change
  *
- * Nothing is decided where runs are too few or not comparable: the reasons are in .problems.
+ * Nothing is decided where runs are too few, whose number is that of recordings, or not comparable: the reasons are in .problems.
  */
 
 struct aif_side {
@@ -34,7 +34,8 @@ enum aif_compare_unit {
 	AIF_UNIT_STEP,
 	AIF_UNIT_LAUNCH,
 	AIF_UNIT_SECOND,
-	AIF_UNIT_RUN
+	AIF_UNIT_RUN,
+	AIF_UNIT_CYCLES /* to be chosen as AUTO is; times are in cycles of an SM, which the caller turns them into */
 };
 /* "step", "launch", "second", "run". */
 const char *aif_compare_unit_name(enum aif_compare_unit u);
@@ -45,7 +46,7 @@ struct aif_compare_opts {
 	bool any_machine; /* machines that differ are compared all the same */
 };
 
-#define AIF_METRIC(id, amount, key, name, is_time) AIF_METRIC_##id,
+#define AIF_METRIC(id, amount, key, name, is_time, by_unit) AIF_METRIC_##id,
 enum aif_metric {
 #include "compare/metrics.def"
 	AIF_METRICS
@@ -54,6 +55,8 @@ enum aif_metric {
 const char *aif_metric_key(enum aif_metric m);
 const char *aif_metric_name(enum aif_metric m);
 bool aif_metric_is_ns(enum aif_metric m);
+/* False where it is the same for a part of a run as for all of it: memory in use. */
+bool aif_metric_is_by_unit(enum aif_metric m);
 /* Returns a run's sum. */
 double aif_metric_of(const struct aif_run *r, enum aif_metric m);
 
@@ -111,6 +114,8 @@ struct aif_comparison {
 	const struct aif_side *a, *b;
 	enum aif_compare_unit unit;
 	double margin;
+	bool is_itself;       /* both sides are the same runs: nothing differs */
+	size_t recordings[2]; /* of A, of B: parts of one recording are no runs of their own */
 	bool has_metric[AIF_METRICS];
 	struct aif_compared metric[AIF_METRICS];
 	double busy_share_a, busy_share_b;   /* 0 to 1 */
@@ -142,6 +147,8 @@ void aif_comparison_finish(struct aif_comparison *c);
 /* Measures one value of each run, A's before B's, each a sum of the whole part: NAN where a run has none. */
 struct aif_compared aif_compare_values(const struct aif_comparison *c, const double *values,
 				       bool per_unit);
+/* Replaces a side's values, one a run, by one a recording: the mean of its parts. Returns how many. */
+size_t aif_compare_join_parts(const struct aif_side *s, double *values);
 /* Returns a run of either side, A's first. */
 const struct aif_run *aif_compare_run(const struct aif_comparison *c, size_t i);
 /* Returns how many units a run has. */

@@ -98,7 +98,13 @@ static int read_values(const struct aif_comparison *c, const struct aif_budget *
 
 		switch (b->of) {
 		case AIF_BUDGET_METRIC:
-			values[i] = r->is_counts ? NAN : aif_metric_of(r, b->metric) / units;
+			values[i] = r->is_counts ? NAN
+						 : aif_metric_of(r, b->metric) /
+							   (aif_metric_is_by_unit(b->metric) ? units
+											     : 1);
+			/* Memory is read, not measured: there is no device without any. */
+			if (b->metric == AIF_METRIC_MEMORY && !(values[i] > 0))
+				values[i] = NAN;
 			break;
 		case AIF_BUDGET_KERNEL:
 			values[i] = r->is_counts ? NAN : kernel_ns(r, &b->re) / units;
@@ -119,13 +125,13 @@ static int read_values(const struct aif_comparison *c, const struct aif_budget *
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static void judge_limit(const struct aif_comparison *c, const double *values,
-			struct aif_gate_row *row)
+static void judge_limit(const struct aif_comparison *c, double *values, struct aif_gate_row *row)
 {
 	const struct aif_budget *b = row->budget;
 	bool is_most = b->kind == AIF_BUDGET_AT_MOST;
 
-	aif_change_interval(values + c->a->len, c->b->len, &row->mean, &row->low, &row->high);
+	aif_change_interval(values + c->a->len, aif_compare_join_parts(c->b, values + c->a->len),
+			    &row->mean, &row->low, &row->high);
 	if (!c->decides)
 		return;
 	if (is_most ? row->high <= b->limit : row->low >= b->limit)
@@ -137,8 +143,12 @@ static void judge_limit(const struct aif_comparison *c, const double *values,
 static void measure_change(const struct aif_comparison *c, const double *values,
 			   struct aif_gate_row *row)
 {
-	struct aif_comparison by_part = {
-		.a = c->a, .b = c->b, .margin = row->budget->part, .unit = c->unit};
+	struct aif_comparison by_part = {.a = c->a,
+					 .b = c->b,
+					 .margin = row->budget->part,
+					 .unit = c->unit,
+					 .recordings = {c->recordings[0], c->recordings[1]},
+					 .is_itself = c->is_itself};
 
 	by_part.decides = c->decides;
 	row->of = aif_compare_values(&by_part, values, false);

@@ -19,27 +19,23 @@ const char *aif_gate_word(enum aif_gate_answer a)
 	return a == AIF_GATE_KEPT ? "kept" : a == AIF_GATE_EXCEEDED ? "exceeded" : "cannot tell";
 }
 
-static void put_value(const struct aif_budget *b, double v, struct aif_buf *out)
+static void put_value(const struct aif_gate *g, const struct aif_budget *b, double v,
+		      struct aif_buf *out)
 {
 	if (b->of == AIF_BUDGET_METRIC)
-		aif_words_value(b->metric, v, out);
+		aif_words_value(g->c, b->metric, v, out);
 	else if (b->of == AIF_BUDGET_BUSY)
 		aif_human_share(out, (uint64_t)(1e6 * AIF_MAX(v, 0)));
 	else if (b->of == AIF_BUDGET_VALUE)
 		aif_buf_printf(out, "%.6g", v);
 	else
-		aif_words_ns(NULL, v, out);
-}
-
-static bool is_time(const struct aif_budget *b)
-{
-	return b->of == AIF_BUDGET_KERNEL || b->of == AIF_BUDGET_STACK ||
-	       (b->of == AIF_BUDGET_METRIC && aif_metric_is_ns(b->metric));
+		aif_words_ns(aif_compare_run(g->c, 0)->in_cycles ? g->c : NULL, v, out);
 }
 
 static void put_unit(const struct aif_gate *g, const struct aif_budget *b, struct aif_buf *out)
 {
-	if (b->of != AIF_BUDGET_VALUE && b->of != AIF_BUDGET_BUSY)
+	if (b->of == AIF_BUDGET_METRIC ? aif_metric_is_by_unit(b->metric)
+				       : b->of != AIF_BUDGET_VALUE && b->of != AIF_BUDGET_BUSY)
 		aif_buf_printf(out, " a %s", aif_compare_unit_name(g->c->unit));
 }
 
@@ -63,7 +59,7 @@ static void say_change(const struct aif_gate *g, const struct aif_gate_row *row,
 	const struct aif_change *c = &row->of.change;
 
 	enum aif_change_answer a = aif_change_answer(c, row->of.p), plain = plain_answer(g, row);
-	bool of_time = is_time(row->budget);
+	bool of_time = aif_budget_is_time(row->budget);
 	bool is_within = row->answer == AIF_GATE_KEPT && a != plain && plain != AIF_CHANGE_UNKNOWN;
 
 	if (is_within)
@@ -78,20 +74,20 @@ static void say_change(const struct aif_gate *g, const struct aif_gate_row *row,
 	if (is_within && a == (row->budget->more_is_better ? AIF_CHANGE_DOWN : AIF_CHANGE_UP))
 		aif_buf_puts(out, ", within the budget");
 	aif_buf_puts(out, ": ");
-	put_value(row->budget, c->a, out);
+	put_value(g, row->budget, c->a, out);
 	aif_buf_puts(out, " -> ");
-	put_value(row->budget, c->b, out);
+	put_value(g, row->budget, c->b, out);
 	put_unit(g, row->budget, out);
 }
 
 static void say_limit(const struct aif_gate *g, const struct aif_gate_row *row, struct aif_buf *out)
 {
-	put_value(row->budget, row->mean, out);
+	put_value(g, row->budget, row->mean, out);
 	if (row->high > row->low) {
 		aif_buf_puts(out, " (");
-		put_value(row->budget, row->low, out);
+		put_value(g, row->budget, row->low, out);
 		aif_buf_puts(out, " to ");
-		put_value(row->budget, row->high, out);
+		put_value(g, row->budget, row->high, out);
 		aif_buf_putc(out, ')');
 	}
 	put_unit(g, row->budget, out);

@@ -5,6 +5,8 @@
 
 /* Parts of aif_compare(), in the order in which they are called. */
 
+/* problems.c: says why nothing is decided, and what is to be known of the runs. */
+void aif_compare_find_problems(struct aif_comparison *c, const struct aif_compare_opts *o);
 /* kernels.c: matches kernels, fills .kernels. *aliases: by a name of .names that only B has, the name of A's kernel that it
  * stands for. 0 or -ENOMEM. */
 int aif_compare_kernels(struct aif_comparison *c, struct aif_map *aliases);

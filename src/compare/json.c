@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A comparison for programs. Times in ns a unit; changes as parts, 0.05 is 5 %; null where there is none. */
+/* A comparison for programs. Times in ns a unit, or cycles (times_in); changes as parts, 0.05 is 5 %; null where there is none. */
 #include "compare/json.h"
 
 #include "compare/words.h"
@@ -102,7 +102,10 @@ void aif_compare_json_side(struct aif_buf *b, const char *name, const struct aif
 		aif_compare_json_text(b, "command", aif_run_text(r, AIF_RUN_COMMAND));
 		aif_compare_json_text(b, "machine", aif_run_text(r, AIF_RUN_MACHINE));
 		aif_compare_json_number(b, "steps", (double)r->steps);
-		aif_compare_json_number(b, "elapsed_ns", (double)r->amount[AIF_RUN_ELAPSED]);
+		aif_compare_json_number(b, r->in_cycles ? "elapsed_cycles" : "elapsed_ns",
+					(double)r->amount[AIF_RUN_ELAPSED]);
+		if (r->amount[AIF_RUN_CLOCK])
+			aif_compare_json_number(b, "clock_khz", (double)r->amount[AIF_RUN_CLOCK]);
 		aif_buf_putc(b, '}');
 	}
 	aif_buf_puts(b, "]}");
@@ -173,6 +176,7 @@ void aif_comparison_json(const struct aif_comparison *c, struct aif_buf *out)
 	aif_compare_json_side(b, "a", c->a);
 	aif_compare_json_side(b, "b", c->b);
 	aif_compare_json_text(b, "unit", aif_compare_unit_name(c->unit));
+	aif_compare_json_text(b, "times_in", aif_compare_run(c, 0)->in_cycles ? "cycles" : "ns");
 	aif_compare_json_number(b, "margin", c->margin);
 	aif_compare_json_lines(b, "no_verdict", &c->problems);
 	aif_compare_json_lines(b, "notes", &c->notes);

@@ -88,6 +88,20 @@ static int describe_machine(struct reducing *r, const struct aif_attribution *a)
 	return e;
 }
 
+/* Returns a number of the recording: by when and where it was made. 0: it does not say when. */
+static uint64_t recording_of(const struct aif_profile *p)
+{
+	const char *start = aif_profile_meta(p, "start_realtime_ns"),
+		   *host = aif_profile_meta(p, "host"), *command = aif_profile_meta(p, "command");
+
+	if (!*start)
+		return 0;
+	return aif_mix64(aif_hash_bytes(start, strlen(start)) +
+			 aif_mix64(aif_hash_bytes(host, strlen(host)) + 1) +
+			 aif_mix64(aif_hash_bytes(command, strlen(command)) + 2)) |
+	       1;
+}
+
 /* Says why nothing may be decided by this run. */
 static int find_problem(struct reducing *r, const struct aif_attribution *a)
 {
@@ -248,6 +262,10 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 	}
 	if (!e)
 		e = describe_machine(&r, &a);
+	if (!e)
+		e = aif_run_read_devices(r.p, &a, sel, r.why.from, r.why.to, ret);
+	if (!e)
+		ret->recording = recording_of(r.p);
 	/* Checks the whole recording: work that crosses the edge of a part is in part in it. */
 	if (!e)
 		e = aif_attribution_compute(names->p, NULL, &whole, err);

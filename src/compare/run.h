@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "analysis/attribution.h"
 #include "analysis/loop/phases.h"
 #include "analysis/selection.h"
 #include "base/err.h"
@@ -33,6 +34,12 @@ enum aif_run_amount {
 	AIF_RUN_BYTES,         /* copied */
 	AIF_RUN_ERROR,         /* ns: standard error of busy, where launches were left out */
 	AIF_RUN_CPU,           /* ns on CPUs, sampled: of runs that used no device */
+	AIF_RUN_MEMORY,        /* bytes: the most of devices' memory in use at once, by everybody */
+	/* The devices that worked, as their driver reports them; 0: not known. Medians are of readings when they were not idle. */
+	AIF_RUN_CLOCK,       /* kHz of an SM, median; of several devices the mean */
+	AIF_RUN_POWER_LIMIT, /* mW, sum */
+	AIF_RUN_CAPPED, /* ppm of the time in which the power limit held clocks down, of the device with most */
+	AIF_RUN_THROTTLED, /* ppm of the time in which heat or the board did */
 	AIF_RUN_AMOUNTS
 };
 
@@ -50,12 +57,15 @@ struct aif_run {
 	uint64_t
 		hash; /* of what is in it, without its label: by that a run is known again. 0: not known */
 	uint64_t start_s; /* seconds since 1970; 0: not known */
+	/* A number of the recording that the run is, or is a part of; 0: not known. Parts of one recording are no runs of their own. */
+	uint64_t recording;
 	enum aif_phases_from steps_from;
 	uint64_t steps; /* in the part; 0: none are known */
 	bool is_part;   /* of a time that was asked for */
 	bool is_loop;
 	bool is_cpu;    /* no device was used: the tree is of CPU time */
 	bool is_counts; /* folded text, or samples without times: no verdict */
+	bool in_cycles; /* what is ns elsewhere is cycles of an SM: aif_run_to_cycles() */
 	/* The devices' time by stack (.is_cpu: threads' CPU time), the kernel innermost; idle time under the stacks to blame, with an innermost frame
 	 * of which aif_run_is_idle() is true. Sealed, with launches in the details. */
 	struct aif_tree tree;
@@ -74,6 +84,15 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 /* The same of CPU time, for aif_run_reduce(): `ret` has its path. -ENODATA without *err where there are no samples. */
 int aif_run_reduce_cpu(const struct aif_names *names, const struct aif_selection *sel,
 		       struct aif_run *ret, struct aif_err *err);
+
+/* Reads how the devices of a run were clocked, in [from, to) ns since the recording's start, and how much memory was in use. 0 or
+ * -ENOMEM. */
+int aif_run_read_devices(const struct aif_profile *p, const struct aif_attribution *a,
+			 const struct aif_selection *sel, int64_t from, int64_t to,
+			 struct aif_run *ret);
+
+/* Turns all times into cycles, by the median clock. 0; -ENODATA with *err where the clock is not known. */
+int aif_run_to_cycles(struct aif_run *r, struct aif_err *err);
 
 /* Takes folded text's tree, which is sealed and then the run's. 0 or -ENOMEM with *err. */
 int aif_run_of_folded(struct aif_tree *t, const char *path, struct aif_run *ret,

@@ -173,6 +173,8 @@ static int read_line(struct reading *r, const char *s, const char *end)
 		return read_amount(run, s, end);
 	if (take_word(&s, end, "steps"))
 		return read_steps(run, s, end);
+	if (take_word(&s, end, "recording"))
+		return take_number(&s, end, &run->recording) ? 0 : -EINVAL;
 	if (take_word(&s, end, "start"))
 		return take_number(&s, end, &run->start_s) ? 0 : -EINVAL;
 	if (take_word(&s, end, "is")) {

@@ -22,6 +22,11 @@ const char *aif_run_amount_key(enum aif_run_amount which)
 		[AIF_RUN_BYTES] = "bytes",
 		[AIF_RUN_ERROR] = "error",
 		[AIF_RUN_CPU] = "cpu",
+		[AIF_RUN_MEMORY] = "memory",
+		[AIF_RUN_CLOCK] = "clock",
+		[AIF_RUN_POWER_LIMIT] = "power-limit",
+		[AIF_RUN_CAPPED] = "capped",
+		[AIF_RUN_THROTTLED] = "throttled",
 	};
 
 	return keys[which];
@@ -61,6 +66,9 @@ static void put_head(const struct aif_run *r, struct aif_buf *b)
 		put_text(b, text, strlen(text));
 		aif_buf_putc(b, '\n');
 	}
+	/* A file's number on this machine means nothing elsewhere. */
+	if (r->recording && r->start_s)
+		aif_buf_printf(b, "recording %" PRIu64 "\n", r->recording);
 	aif_buf_printf(b, "start %" PRIu64 "\nsteps %" PRIu64 " %s\n", r->start_s, r->steps,
 		       aif_run_steps_key(r->steps_from));
 	aif_buf_puts(b, r->is_part ? "is part\n" : "");
@@ -68,7 +76,7 @@ static void put_head(const struct aif_run *r, struct aif_buf *b)
 	aif_buf_puts(b, r->is_cpu ? "is cpu\n" : "");
 	aif_buf_puts(b, r->is_counts ? "is counts\n" : "");
 	for (unsigned i = 0; i < AIF_RUN_AMOUNTS; i++)
-		if (i != AIF_RUN_CPU || r->is_cpu)
+		if (i < AIF_RUN_CPU || r->amount[i] || (i == AIF_RUN_CPU && r->is_cpu))
 			aif_buf_printf(b, "amount %s %" PRIu64 "\n",
 				       aif_run_amount_key((enum aif_run_amount)i), r->amount[i]);
 	for (size_t i = 0; i < r->kernels_len; i++) {

@@ -458,7 +458,8 @@ int aif_compare_stacks(struct aif_comparison *c, const struct aif_map *aliases)
 	struct comparing s = {.c = c, .runs = aif_compare_runs(c)};
 	int e = merge(&s, aliases);
 
-	s.has_runs = c->a->len >= AIF_CHANGE_RUNS_MIN && c->b->len >= AIF_CHANGE_RUNS_MIN;
+	s.has_runs =
+		c->recordings[0] >= AIF_CHANGE_RUNS_MIN && c->recordings[1] >= AIF_CHANGE_RUNS_MIN;
 	if (!e) {
 		sum_up(&s);
 		s.p = calloc(c->tree.len + 1, sizeof(*s.p));

@@ -135,8 +135,8 @@ static void put_metrics(const struct aif_comparison *c, bool is_markdown, struct
 			continue;
 		cells = grid_row(&g);
 		aif_buf_puts(&cells[0], aif_metric_name(m));
-		aif_words_value(m, of->change.a, &cells[1]);
-		aif_words_value(m, of->change.b, &cells[2]);
+		aif_words_value(c, m, of->change.a, &cells[1]);
+		aif_words_value(c, m, of->change.b, &cells[2]);
 		aif_words_change(&of->change, &cells[3]);
 		aif_words_verdict(c, of, aif_metric_is_ns(m), &cells[4]);
 	}
@@ -211,10 +211,10 @@ static void put_kernels(const struct aif_comparison *c, size_t most, bool is_mar
 		aif_words_change(&k->time.change, &cells[2]);
 		if (c->decides)
 			aif_buf_puts(&cells[3], aif_words_answer(k->time.answer, true));
-		aif_words_value(AIF_METRIC_LAUNCHES, k->a_launches, &cells[4]);
+		aif_words_value(c, AIF_METRIC_LAUNCHES, k->a_launches, &cells[4]);
 		if (k->a_launches != k->b_launches) {
 			aif_buf_puts(&cells[4], " -> ");
-			aif_words_value(AIF_METRIC_LAUNCHES, k->b_launches, &cells[4]);
+			aif_words_value(c, AIF_METRIC_LAUNCHES, k->b_launches, &cells[4]);
 		}
 		put_kernel_name(k, &cells[5]);
 	}

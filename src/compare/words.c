@@ -14,6 +14,16 @@ static void put_number(double v, struct aif_buf *b)
 		aif_human_count(b, (uint64_t)(v + 0.5));
 }
 
+static void put_cycles(double v, struct aif_buf *b)
+{
+	static const char *const units[] = {"cycles", "kcycles", "Mcycles", "Gcycles"};
+	unsigned i = 0;
+
+	for (; v >= 1000 && i < AIF_ARRAY_LEN(units) - 1; i++)
+		v /= 1000;
+	aif_buf_printf(b, "%.3g %s", v, units[i]);
+}
+
 void aif_words_ns(const struct aif_comparison *c, double ns, struct aif_buf *b)
 {
 	if (ns < 0)
@@ -21,6 +31,8 @@ void aif_words_ns(const struct aif_comparison *c, double ns, struct aif_buf *b)
 	ns = fabs(ns);
 	if (c && aif_compare_run(c, 0)->is_counts)
 		put_number(ns, b);
+	else if (c && aif_compare_run(c, 0)->in_cycles)
+		put_cycles(ns, b);
 	else if (ns > 0 && ns < 10)
 		aif_buf_printf(b, "%.1f ns", ns);
 	else
@@ -34,11 +46,12 @@ void aif_words_signed_ns(const struct aif_comparison *c, double ns, struct aif_b
 	aif_words_ns(c, ns, b);
 }
 
-void aif_words_value(enum aif_metric m, double value, struct aif_buf *b)
+void aif_words_value(const struct aif_comparison *c, enum aif_metric m, double value,
+		     struct aif_buf *b)
 {
 	if (aif_metric_is_ns(m))
-		aif_words_ns(NULL, value, b);
-	else if (m == AIF_METRIC_BYTES)
+		aif_words_ns(c && aif_compare_run(c, 0)->in_cycles ? c : NULL, value, b);
+	else if (m == AIF_METRIC_BYTES || m == AIF_METRIC_MEMORY)
 		aif_human_bytes(b, (uint64_t)(value + 0.5));
 	else
 		put_number(value, b);
@@ -265,13 +278,13 @@ static void put_most(const struct aif_comparison *c, double delta, struct aif_bu
 
 static void put_undecided(const struct aif_comparison *c, struct aif_buf *b)
 {
-	size_t fewest = AIF_MIN(c->a->len, c->b->len);
+	size_t fewest = AIF_MIN(c->recordings[0], c->recordings[1]);
 
 	aif_buf_puts(b, "cannot tell: ");
 	if (fewest < AIF_CHANGE_RUNS_MIN) {
 		aif_human_counted(b, fewest, "run");
 		aif_buf_printf(b, " %s; %d are needed",
-			       c->a->len == c->b->len ? "a side" : "on a side",
+			       c->recordings[0] == c->recordings[1] ? "a side" : "on a side",
 			       AIF_CHANGE_RUNS_MIN);
 		return;
 	}

@@ -9,7 +9,8 @@
 void aif_words_ns(const struct aif_comparison *c, double ns, struct aif_buf *b);
 void aif_words_signed_ns(const struct aif_comparison *c, double ns, struct aif_buf *b);
 /* A metric's value: ns, bytes or a number. */
-void aif_words_value(enum aif_metric m, double value, struct aif_buf *b);
+void aif_words_value(const struct aif_comparison *c, enum aif_metric m, double value,
+		     struct aif_buf *b);
 /* "+5.1 % (+3.9 to +6.2 %)"; without an interval "+5.1 %"; "new" where A has none. */
 void aif_words_change(const struct aif_change *c, struct aif_buf *b);
 /* "slower", "faster" of times, "more", "less" of numbers; "the same", "cannot tell". */

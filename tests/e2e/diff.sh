@@ -41,6 +41,12 @@ check "a run that is named three times counts once" status_is 4 "$aiflame" gate 
 check "which is noted" says 'note: A: a run was named twice, 2 times: it counts once' "$aiflame" diff $a,$a,copy.data after
 check "runs on both sides are noted" says 'note: 2 runs are on both sides' "$aiflame" diff before before/1.data,before/2.data,after/3.data
 check "a part of a run is a side" says 'per step: 4 in A, 4 in B' "$aiflame" diff before/1.data@steps:2-5 before/1.data@steps:6-9
+check "a part of each run of a directory is a side" says 'A  before@steps:2-5, 3 runs' "$aiflame" diff before@steps:2-5 before@steps:6-9
+check "parts of one recording are one run" says 'note: A: parts of one recording count as one run: 3 parts of 1 recording' "$aiflame" diff $a@steps:2-4,$a@steps:5-7,$a@steps:8-10 after
+check "which is too few" status_is 4 "$aiflame" gate --budget 'launches +30%' $a@steps:2-4,$a@steps:5-7,$a@steps:8-10 after
+check "a set against itself is the same, however noisy" status_is 0 "$aiflame" gate before before
+check "and says so" says 'A and B are the same runs' "$aiflame" diff before before
+check "no clock is known: no cycles" says 'no clock of a device in it' "$aiflame" diff --unit cycles before after
 check "a comma belongs to a time" says '2 runs' "$aiflame" diff before/1.data@0,9,before/2.data after
 check "folded text has no verdict" sh -c "'$aiflame' flame before/1.data -o a.folded && '$aiflame' flame after/1.data -o b.folded &&
 	'$aiflame' diff a.folded b.folded | grep -q 'has counts and no times'"

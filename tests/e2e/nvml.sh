@@ -57,6 +57,15 @@ few() { # QUICK ten times a second at most, ENERGY once and at begin and end
 check "no reading is made more often than it should" few
 one() { rec one '' && is '1,17' one "SELECT count(DISTINCT device), count(DISTINCT name) FROM counters"; }
 check "a GPU that no process uses is not read" one
+cycles() { "$aiflame" diff --unit cycles --format json one.data two.data | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+memory = [m for m in d["metrics"] if m["metric"] == "memory"][0]
+assert [round(memory[s] / (1 << 20)) for s in "ab"] == [1024, 2048], memory
+for side in "ab":
+    assert all(r["clock_khz"] == 1980000 for r in d[side]["runs"]), d[side]
+assert d["times_in"] == "cycles", d["times_in"]'; }
+check "a comparison has clocks and memory" cycles
 
 # ---- what it is for ----
 check "SMs that are slowed down in half of the time" rec slowed throttled

@@ -494,12 +494,17 @@ static void a_reduced_run_is_read_as_it_was_written(void **state)
 	struct aif_side a = side_make("a", base, BASE_LEN, 1, NOISE, 1), b = {.name = strdup("b")};
 
 	(void)state;
+	for (unsigned i = AIF_RUN_MEMORY; i < AIF_RUN_AMOUNTS; i++)
+		a.runs[0].amount[i] = 1000 + i;
+	a.runs[0].recording = 12345;
+	a.runs[0].start_s = 1;
 	assert_int_equal(aif_run_set(&a.runs[0], AIF_RUN_LABEL, "tab\tline\nback\\slash"), 0);
 	assert_int_equal(aif_run_write(&a.runs[0], &first), 0);
 	assert_int_equal(aif_grow(&b.runs, &b.cap, 1, sizeof(*b.runs)), 0);
 	assert_int_equal(aif_run_read((char *)first.data, first.len, "x", &b.runs[0], &err), 0);
 	b.len = 1;
 	assert_string_equal(aif_run_text(&b.runs[0], AIF_RUN_LABEL), "tab\tline\nback\\slash");
+	assert_int_equal(b.runs[0].recording, 12345);
 	assert_memory_equal(a.runs[0].amount, b.runs[0].amount, sizeof(b.runs[0].amount));
 	assert_int_equal(a.runs[0].tree.nodes[0].total, b.runs[0].tree.nodes[0].total);
 	assert_int_equal(aif_run_write(&b.runs[0], &second), 0);

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reasons against a verdict: runs that are too few, not whole, or not comparable. */
+#include "compare/internal.h"
+
+#include "base/human.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Clocks and power limits of the sides that are further apart are not comparable. */
+#define SAME_CLOCK 0.02
+/* A run that was held back for more of its time (ppm) by heat or its board is none to judge by. */
+#define MOST_THROTTLED 50000
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+/* Sets *ret_len. Returns a command without the shell through which bench runs it: "/bin/sh -c './app 1'". */
+static const char *command_of(const struct aif_run *r, size_t *ret_len)
+{
+	static const char shell[] = "/bin/sh -c ";
+	const char *s = aif_run_text(r, AIF_RUN_COMMAND);
+
+	*ret_len = strlen(s);
+	if (strncmp(s, shell, sizeof(shell) - 1) != 0)
+		return s;
+	s += sizeof(shell) - 1;
+	*ret_len -= sizeof(shell) - 1;
+	if (*ret_len > 1 && *s == '\'' && strchr(s + 1, '\'') == s + *ret_len - 1) {
+		s++;
+		*ret_len -= 2;
+	}
+	return s;
+}
+
+/* Notes the first command that is another than the first run's. */
+static void find_commands(struct aif_comparison *c)
+{
+	size_t len, first_len;
+	const char *first = command_of(aif_compare_run(c, 0), &first_len);
+
+	for (size_t i = 1; i < aif_compare_runs(c); i++) {
+		const char *command = command_of(aif_compare_run(c, i), &len);
+
+		if (len == first_len && !memcmp(command, first, len))
+			continue;
+		aif_buf_printf(&c->notes, "commands differ: %.*s; %.*s\n", (int)first_len, first,
+			       (int)len, command);
+		return;
+	}
+}
+
+/* ---- what stands against a verdict ----------------------------------------------------------- */
+
+/* Notes runs that were named again, on their side or on the other. */
+static void find_repeated(struct aif_comparison *c)
+{
+	const struct aif_side *const sides[] = {c->a, c->b};
+	size_t both = 0;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(sides); i++) {
+		size_t parts = sides[i]->len - c->recordings[i];
+
+		if (sides[i]->repeated)
+			aif_buf_printf(&c->notes,
+				       "%c: a run was named twice, %zu time%s: it counts once\n",
+				       i ? 'B' : 'A', sides[i]->repeated,
+				       sides[i]->repeated > 1 ? "s" : "");
+		if (!parts)
+			continue;
+		aif_buf_printf(&c->notes,
+			       "%c: parts of one recording count as one run: ", i ? 'B' : 'A');
+		aif_human_counted(&c->notes, sides[i]->len, "part");
+		aif_buf_puts(&c->notes, " of ");
+		aif_human_counted(&c->notes, c->recordings[i], "recording");
+		aif_buf_putc(&c->notes, '\n');
+	}
+	for (size_t i = 0; i < c->a->len; i++)
+		for (size_t j = 0; j < c->b->len; j++)
+			both += c->a->runs[i].hash && c->a->runs[i].hash == c->b->runs[j].hash;
+	if (!both)
+		return;
+	if (both == c->a->len && both == c->b->len) {
+		c->is_itself = true;
+		aif_buf_puts(&c->notes, "A and B are the same runs\n");
+		return;
+	}
+	aif_human_counted(&c->notes, both, "run");
+	aif_buf_printf(&c->notes, " %s on both sides\n", both > 1 ? "are" : "is");
+}
+
+static void find_runs(struct aif_comparison *c, const struct aif_compare_opts *o)
+{
+	const struct aif_run *first = aif_compare_run(c, 0);
+	size_t n = aif_compare_runs(c);
+	bool has_machine = false, has_driver = false, has_counts = false, has_cpu = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+		const char *machine = aif_run_text(r, AIF_RUN_MACHINE),
+			   *driver = aif_run_text(r, AIF_RUN_DRIVER);
+		struct aif_buf *b = o->any_machine ? &c->notes : &c->problems;
+
+		if (*aif_run_text(r, AIF_RUN_PROBLEM))
+			aif_buf_printf(&c->problems, "%s: %s\n", r->path,
+				       aif_run_text(r, AIF_RUN_PROBLEM));
+		if (r->is_counts && !has_counts)
+			aif_buf_printf(&c->problems, "%s has counts and no times\n", r->path);
+		has_counts |= r->is_counts;
+		if (r->is_cpu != first->is_cpu && !has_cpu)
+			aif_buf_printf(
+				&c->problems,
+				"%s used a device, %s did not: CPU time stands against device time\n",
+				first->is_cpu ? r->path : first->path,
+				first->is_cpu ? first->path : r->path);
+		has_cpu |= r->is_cpu != first->is_cpu;
+		if (strcmp(machine, aif_run_text(first, AIF_RUN_MACHINE)) && !has_machine) {
+			aif_buf_printf(b, "machines differ: %s ran on %s, %s on %s\n", first->path,
+				       aif_run_text(first, AIF_RUN_MACHINE), r->path, machine);
+			has_machine = true;
+		} else if (strcmp(driver, aif_run_text(first, AIF_RUN_DRIVER)) && !has_driver &&
+			   !has_machine) {
+			aif_buf_printf(b, "drivers differ: %s ran with version %s, %s with %s\n",
+				       first->path, aif_run_text(first, AIF_RUN_DRIVER), r->path,
+				       driver);
+			has_driver = true;
+		}
+	}
+}
+
+/* ---- clocks ---------------------------------------------------------------------------------- */
+
+/* Returns the mean of an amount over a side's runs, 0 where one does not have it. */
+static double mean_of(const struct aif_side *s, enum aif_run_amount which)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->len; i++) {
+		if (!s->runs[i].amount[which])
+			return 0;
+		sum += (double)s->runs[i].amount[which] / (double)s->len;
+	}
+	return sum;
+}
+
+static bool is_near(double a, double b)
+{
+	return fmax(a, b) <= fmin(a, b) * (1 + SAME_CLOCK);
+}
+
+static void put_share(const char *what, double a_ppm, double b_ppm, struct aif_buf *out)
+{
+	aif_buf_printf(out, "the power limit %s: ", what);
+	aif_human_share(out, (uint64_t)a_ppm);
+	aif_buf_puts(out, " of the time in A, ");
+	aif_human_share(out, (uint64_t)b_ppm);
+	aif_buf_puts(out, " in B\n");
+}
+
+/* Notes how long the power limit held clocks down: many programs run into it, equally on both sides. */
+static void note_capped(struct aif_comparison *c)
+{
+	double ppm[2] = {0};
+
+	for (size_t i = 0; i < aif_compare_runs(c); i++) {
+		bool is_b = i >= c->a->len;
+
+		ppm[is_b] += (double)aif_compare_run(c, i)->amount[AIF_RUN_CAPPED] /
+			     (double)(is_b ? c->b->len : c->a->len);
+	}
+	if (fmax(ppm[0], ppm[1]) > MOST_THROTTLED)
+		put_share("held clocks down", ppm[0], ppm[1], &c->notes);
+}
+
+static void find_clocks(struct aif_comparison *c, const struct aif_compare_opts *o)
+{
+	struct aif_buf *b = o->any_machine ? &c->notes : &c->problems;
+	double limit_a = mean_of(c->a, AIF_RUN_POWER_LIMIT),
+	       limit_b = mean_of(c->b, AIF_RUN_POWER_LIMIT), clock_a = mean_of(c->a, AIF_RUN_CLOCK),
+	       clock_b = mean_of(c->b, AIF_RUN_CLOCK);
+
+	if (limit_a > 0 && limit_b > 0 && !is_near(limit_a, limit_b))
+		aif_buf_printf(b, "power limits differ: %.0f W in A, %.0f W in B\n", limit_a / 1e3,
+			       limit_b / 1e3);
+	if (clock_a > 0 && clock_b > 0 && !is_near(clock_a, clock_b) &&
+	    !aif_compare_run(c, 0)->in_cycles)
+		aif_buf_printf(b,
+			       "clocks differ: %.0f MHz in A, %.0f MHz in B (SM, median); lock "
+			       "them (nvidia-smi -lgc), or compare by --unit cycles\n",
+			       clock_a / 1e3, clock_b / 1e3);
+	else if ((clock_a > 0) != (clock_b > 0))
+		aif_buf_printf(&c->notes, "clocks are known in %c only: not compared\n",
+			       clock_a > 0 ? 'A' : 'B');
+	for (size_t i = 0; i < aif_compare_runs(c); i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+
+		if (r->amount[AIF_RUN_THROTTLED] <= MOST_THROTTLED)
+			continue;
+		aif_buf_printf(b, "%s: the device was throttled for ", r->path);
+		aif_human_share(b, r->amount[AIF_RUN_THROTTLED]);
+		aif_buf_puts(b, " of the time, by heat or its board (aiflame why)\n");
+	}
+	note_capped(c);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+void aif_compare_find_problems(struct aif_comparison *c, const struct aif_compare_opts *o)
+{
+	size_t fewest = AIF_MIN(c->recordings[0], c->recordings[1]);
+
+	find_runs(c, o);
+	find_clocks(c, o);
+	find_commands(c);
+	find_repeated(c);
+	if (fewest < AIF_CHANGE_RUNS_MIN) {
+		aif_human_counted(&c->problems, fewest, "run");
+		aif_buf_printf(&c->problems,
+			       " on a side: how much runs differ from one another is not known; "
+			       "a verdict needs %d a side, 5 are better (aiflame bench)\n",
+			       AIF_CHANGE_RUNS_MIN);
+	}
+	c->decides = !c->problems.len;
+}
