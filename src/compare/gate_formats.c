@@ -260,6 +260,8 @@ void aif_gate_json(const struct aif_gate *g, struct aif_buf *out)
 		aif_compare_json_side(out, "a", g->c->a);
 		aif_compare_json_side(out, "b", g->c->b);
 		aif_compare_json_text(out, "unit", aif_compare_unit_name(g->c->unit));
+		aif_compare_json_text(out, "times_in",
+				      aif_compare_run(g->c, 0)->in_cycles ? "cycles" : "ns");
 	}
 	aif_compare_json_key(out, "budgets");
 	aif_buf_putc(out, '[');

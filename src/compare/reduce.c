@@ -233,6 +233,7 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 	struct reducing r = {.names = names, .p = names->p, .run = ret};
 	struct aif_selection part = sel ? *sel : (struct aif_selection){0};
 	struct aif_attribution a = {0}, whole = {0};
+	bool is_whole;
 	int e;
 
 	*ret = (struct aif_run){.path = strdup(path)};
@@ -248,6 +249,7 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 			return cpu;
 		}
 	}
+	is_whole = !r.why.is_loop && !aif_selection_is_part(sel);
 	if (!e && r.why.is_loop) {
 		part.from_ns = (uint64_t)AIF_MAX(r.why.from, 0);
 		part.to_ns = (uint64_t)AIF_MAX(r.why.to, 1);
@@ -267,10 +269,10 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 	if (!e)
 		ret->recording = recording_of(r.p);
 	/* Checks the whole recording: work that crosses the edge of a part is in part in it. */
-	if (!e)
+	if (!e && !is_whole)
 		e = aif_attribution_compute(names->p, NULL, &whole, err);
 	if (!e)
-		e = find_problem(&r, &whole);
+		e = find_problem(&r, is_whole ? &a : &whole);
 	aif_attribution_finish(&whole);
 	aif_attribution_finish(&a);
 	aif_why_finish(&r.why);

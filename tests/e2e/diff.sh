@@ -34,6 +34,20 @@ assert d[\"unit\"] == \"step\" and m[\"launches\"][\"answer\"] == \"up\" and m[\
 k = {x[\"b_kernel\"]: x for x in d[\"kernels\"]}
 assert k[\"shift\"][\"a_kernel\"] is None and k[\"attention\"][\"a_kernel\"] == \"attention\", k
 assert all(s[\"stack\"].endswith(\"main\") or s[\"stack\"] == \"all\" for s in d[\"stacks\"]), d[\"stacks\"]'"
+# documented COMMAND...: all keys of its JSON stand in docs/diff.md
+documented() { "$@" | python3 -c '
+import json, sys
+text = open(sys.argv[1]).read().split("## JSON")[1]
+def keys(x):
+    for k, v in x.items() if isinstance(x, dict) else ():
+        yield k
+        yield from keys(v)
+    for v in x if isinstance(x, list) else ():
+        yield from keys(v)
+lack = sorted({k for k in keys(json.load(sys.stdin)) if "`%s`" % k not in text})
+assert not lack, lack' "$root/docs/diff.md"; }
+check "keys of JSON are documented" documented "$aiflame" diff --format json before after
+check "those of a gate, too" documented "$aiflame" gate --format json --budget 'launches 0' --budget 'busy >= 1%' --budget 'kernel:/none/ +3%' before after
 check "Markdown has tables" sh -c "'$aiflame' diff --format md before after | grep -q '^|  | A | B | change |'"
 a=before/1.data
 cp $a copy.data
