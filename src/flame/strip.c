@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flame/strip.h"
 
+#include "analysis/power/power.h"
 #include "analysis/utilization.h"
 #include "base/human.h"
 #include "text/svg_text.h"
@@ -117,6 +118,10 @@ int aif_strip_make(const struct aif_profile *p, const struct aif_selection *sel,
 	if (!r)
 		rows_sum(ret);
 	rows_drop(ret);
+	for (size_t i = 0; i < ret->len && !r; i++)
+		r = aif_power_cells(p, ret->rows[i].device, ret->ns, AIF_STRIP_CELLS,
+				    ret->rows[i].power_w, ret->rows[i].clock_mhz,
+				    &ret->rows[i].most_w, &ret->rows[i].most_mhz);
 	aif_utilization_finish(&u);
 	aif_exec_timeline_finish(&t);
 	return r;
@@ -168,6 +173,32 @@ static void cells_put(const struct aif_strip *s, const uint64_t *cells, const ui
 		aif_buf_printf(b, "\" class=\"%s\"/>", class);
 }
 
+/* Appends a line of values over the cells from the first reading on, `most` at the top; a step where it changes by a percent. */
+static void line_put(const double *values, double most, const char *stroke, const char *dashes,
+		     struct aif_buf *b)
+{
+	unsigned before = 0;
+	size_t first = 0;
+
+	while (first < AIF_STRIP_CELLS && !(values[first] > 0))
+		first++;
+	if (!(most > 0) || first == AIF_STRIP_CELLS)
+		return;
+	aif_buf_puts(b, "<path fill=\"none\" d=\"");
+	for (size_t i = first; i < AIF_STRIP_CELLS; i++) {
+		double share = values[i] / most;
+		unsigned y = 100 - (unsigned)(AIF_MIN(AIF_MAX(share, 0.0), 1.0) * 100 + 0.5);
+
+		if (i == first)
+			aif_buf_printf(b, "M%zu %u", i, y);
+		else if (y != before)
+			aif_buf_printf(b, "H%zuV%u", i, y);
+		before = y;
+	}
+	aif_buf_printf(b, "H%d\" stroke=\"%s\"%s vector-effect=\"non-scaling-stroke\"/>",
+		       AIF_STRIP_CELLS, stroke, dashes);
+}
+
 static void faded_put(uint64_t from_ns, uint64_t to_ns, uint64_t ns, struct aif_buf *b)
 {
 	double scale = AIF_STRIP_CELLS / (double)ns;
@@ -193,6 +224,10 @@ static void caption_put(const struct aif_strip *s, const struct aif_profile *p, 
 		aif_human_ns(&said, s->ns - row->known_ns);
 		aif_buf_puts(&said, " not collected");
 	}
+	if (row->most_w > 0)
+		aif_buf_printf(&said, "; orange: power, of %.0f W", row->most_w);
+	if (row->most_mhz > 0)
+		aif_buf_printf(&said, "; blue: SM clock, of %.0f MHz", row->most_mhz);
 	if (i + 1 == s->len && s->left_out)
 		aif_buf_printf(&said, " (and %zu more devices)", s->left_out);
 	aif_svg_text(b, aif_buf_str(&said), said.len, columns);
@@ -221,6 +256,9 @@ void aif_strip_put(const struct aif_strip *s, const struct aif_profile *p, uint3
 			x, y + CELLS_TOP, width, CELLS, AIF_STRIP_CELLS, AIF_STRIP_CELLS);
 		cells_put(s, s->rows[i].unknown, s->rows[i].busy, "unknown", b);
 		cells_put(s, s->rows[i].busy, NULL, "busy", b);
+		line_put(s->rows[i].clock_mhz, s->rows[i].most_mhz, "#1864ab",
+			 " stroke-dasharray=\"3 2\"", b);
+		line_put(s->rows[i].power_w, s->rows[i].most_w, "#d9480f", "", b);
 		faded_put(0, s->from_ns, s->ns, b);
 		faded_put(s->to_ns, s->ns, s->ns, b);
 		aif_buf_puts(b, "</svg></g>\n");

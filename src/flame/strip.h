@@ -7,7 +7,7 @@
 /*
  * The time line above a flame graph: a row for each device, over all of the recording, in cells of equal length.
  * A cell is as high as the part of it in which the device was busy (the union of its executions as they were captured);
- * what was not collected is grey. What a picture leaves out of the recording (--time) is faded.
+ * what was not collected is grey. Of a GPU whose power and clock were read (NVML) a line each lies over it. What a picture leaves out of the recording (--time) is faded.
  */
 enum { AIF_STRIP_CELLS = 600, AIF_STRIP_ROWS = 4, AIF_STRIP_ROW_PX = 34 };
 
@@ -16,6 +16,8 @@ struct aif_strip_row {
 	uint64_t busy_ns, known_ns;        /* of the recording; not known: not collected */
 	uint64_t busy[AIF_STRIP_CELLS];    /* ns */
 	uint64_t unknown[AIF_STRIP_CELLS]; /* ns, not busy and not collected */
+	double power_w[AIF_STRIP_CELLS], clock_mhz[AIF_STRIP_CELLS];
+	double most_w, most_mhz; /* the cells' height; 0: not known */
 };
 
 struct aif_strip {

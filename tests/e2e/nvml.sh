@@ -103,6 +103,10 @@ check "energy of a device, shared by device time" energy two 2
 check "in proportion" energy one 1
 picture() { "$aiflame" flame --by energy -o e.svg two.data && grep -q 'J, shared by device time (grade: apportioned), [0-9.]* % of it idle' e.svg && grep -q '[0-9.]* m\{0,1\}J · ' e.svg; }
 check "and the picture says so" picture
+strip() { # 150 W of the mock's 700, 1980 MHz of 1980
+	grep -q 'orange: power, of 700 W; blue: SM clock, of 1980 MHz' e.svg && grep -q 'd="M[0-9]* 79H600" stroke="#d9480f"' e.svg && grep -q 'd="M[0-9]* 0H600" stroke="#1864ab"' e.svg
+}
+check "its strip has power and clock" strip
 check "nothing is said of clocks that are not" sh -c '! "$1" why two.data | grep "^clocks"' - "$aiflame"
 check "as curves in a trace" sh -c '"$1" export --format chrome -o c.json two.data && grep -q "SM clock" c.json' - "$aiflame"
 

@@ -138,6 +138,47 @@ static double number_of(const struct aif_profile *p, uint32_t device, const char
 	return v > 0 && v < 1e9 ? v : 0;
 }
 
+static void fill_cells(const struct measuring *m, const struct aif_counter *of, size_t len,
+		       double *cells, double *most)
+{
+	const struct aif_counter_value *v = of ? m->c->values + of->first : NULL;
+	size_t at = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		int64_t end = (int64_t)((double)m->to * (double)(i + 1) / (double)len);
+		double sum = 0;
+		size_t n = 0;
+
+		for (; of && at < of->len && v[at].at < end; at++)
+			if (v[at].value >= 0 && v[at].value < 1e9) {
+				sum += v[at].value;
+				*most = AIF_MAX(*most, v[at].value);
+				n++;
+			}
+		cells[i] = n ? sum / (double)n : i ? cells[i - 1] : 0;
+	}
+}
+
+int aif_power_cells(const struct aif_profile *p, uint32_t device, uint64_t ns, size_t len,
+		    double *power_w, double *clock_mhz, double *ret_w, double *ret_mhz)
+{
+	struct aif_counters c;
+	struct measuring m = {.p = p, .c = &c, .to = (int64_t)AIF_MIN(ns, (uint64_t)INT64_MAX)};
+	int r = aif_counters_read(p, NULL, &c);
+
+	*ret_w = *ret_mhz = 0;
+	if (!r && c.len) {
+		fill_cells(&m, find(&m, device, "power", "W"), len, power_w, ret_w);
+		fill_cells(&m, find(&m, device, "SM clock", "MHz"), len, clock_mhz, ret_mhz);
+		if (*ret_w > 0)
+			*ret_w = AIF_MAX(*ret_w, number_of(p, device, "power_limit_w"));
+		if (*ret_mhz > 0)
+			*ret_mhz = AIF_MAX(*ret_mhz, number_of(p, device, "sm_clock_max_mhz"));
+	}
+	aif_counters_finish(&c);
+	return r;
+}
+
 static int add_device(struct measuring *m, uint32_t device)
 {
 	const struct aif_counter *energy = find(m, device, "energy", "J"),

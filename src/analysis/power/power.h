@@ -56,6 +56,11 @@ int aif_power_measure(const struct aif_profile *p, const struct aif_selection *s
 		      int64_t to, struct aif_power *ret);
 void aif_power_finish(struct aif_power *w);
 
+/* Means of a device's power (W) and SM clock (MHz) in `len` equal parts of [0, ns), a part without a reading like the one
+ * before it; 0: none yet. Sets *ret_w and *ret_mhz to the most that they may be, or were; 0: there is no reading. 0 or -ENOMEM. */
+int aif_power_cells(const struct aif_profile *p, uint32_t device, uint64_t ns, size_t len,
+		    double *power_w, double *clock_mhz, double *ret_w, double *ret_mhz);
+
 /*
  * Energy of a device shared by device time: what a nanosecond of work stood for in the mean of the time from the first to
  * the last work of the part that `sel` selects. A GPU counts its energy as a whole, about once a second: kernels that take
