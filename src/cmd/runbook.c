@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+#include "cmd/message.h"
+#include "cmd/runbook_dir.h"
+#include "cmd/tool.h"
+#include "text/iso_time.h"
+#include "text/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_REGRESSION = 3, EXIT_CANNOT_TELL = 4, EXIT_REQUIRED = 5 };
+enum { LIST_MAX = AIF_RUNBOOK_MODES, RUNS_MAX = 100 };
+
+extern char **environ;
+
+struct values {
+	const char *dir, *mode[LIST_MAX + 1], *expect, *family, *note, *baseline;
+	const char *require[LIST_MAX + 1], *rate;
+	uint32_t runs, threads;
+	int cannot_tell;
+	bool v7_exit;
+};
+
+#define AT(field) offsetof(struct values, field)
+static const struct aif_opt opts[] = {
+	{'d', "dir", "DIR", AIF_OPT_STRING, AT(dir), 0, "the run directory (runbook)"},
+	{'m', "mode", "NAME", AIF_OPT_LIST, AT(mode), LIST_MAX,
+	 "of run: a part of the program, decode, prefill or train: the ranges of that name, each of "
+	 "which is a token or step, or the whole run where there are none (train); may be given several "
+	 "times"},
+	{'r', "runs", "N", AIF_OPT_COUNT, AT(runs), 1, "of run: how often it is counted (3)"},
+	{0, "threads", "N", AIF_OPT_COUNT, AT(threads), 1,
+	 "of run: set CK_NUM_THREADS, OMP_NUM_THREADS and MKL_NUM_THREADS of the command"},
+	{'F', "cpu-rate", "HZ", AIF_OPT_STRING, AT(rate), 0,
+	 "of run: CPU samples a second of each thread (999)"},
+	{0, "require", "COMMAND", AIF_OPT_LIST, AT(require), LIST_MAX,
+	 "of check: a shell command that must succeed; else the exit status is 5 and nothing is "
+	 "judged; may be given several times"},
+	{0, "family", "NAME", AIF_OPT_STRING, AT(family), 0,
+	 "of check: whose budgets: qwen2, qwen3, gemma or default (by the directory's name)"},
+	{0, "expect", "LIST", AIF_OPT_STRING, AT(expect), 0,
+	 "classes of functions in which time should go (gemm,attention)"},
+	{0, "cannot-tell", "fail|pass", AIF_OPT_CHOICE, AT(cannot_tell), 0,
+	 "of check: exit with 3 or 0 in place of 4 where something is missing"},
+	{0, "v7-exit", NULL, AIF_OPT_FLAG, AT(v7_exit), 0,
+	 "of check: exit with 1 for a failure and 2 for missing input, as perf_gate_v7.py does"},
+	{0, "note", "TEXT", AIF_OPT_STRING, AT(note), 0, "of ledger: what was changed"},
+	{0, "baseline", "NAME", AIF_OPT_STRING, AT(baseline), 0, "of ledger: against what"},
+	{0},
+};
+static const struct values defaults = {
+	.dir = "runbook", .expect = "gemm,attention", .rate = "999", .runs = 3, .cannot_tell = -1};
+
+/* ---- check, render, compare ------------------------------------------------------------------ */
+
+struct judged {
+	struct aif_runbook_values values;
+	struct aif_runbook_check checks[AIF_RUNBOOK_BUDGETS];
+	double budgets[AIF_RUNBOOK_BUDGETS];
+	enum aif_runbook_verdict verdict;
+	const char *family;
+	struct aif_runbook_signal signals[AIF_RUNBOOK_SIGNALS_MAX];
+	size_t signals_len;
+};
+
+static int judge(const struct values *v, struct judged *ret, struct aif_err *err)
+{
+	char *path = realpath(v->dir, NULL);
+	int e = aif_runbook_dir_values(v->dir, v->expect, &ret->values, err);
+
+	ret->family = v->family ? v->family : aif_runbook_family(path ? path : v->dir);
+	free(path);
+	if (e)
+		return e;
+	aif_runbook_budgets(ret->family, ret->budgets);
+	ret->verdict = aif_runbook_judge(&ret->values, ret->budgets, ret->checks);
+	ret->signals_len = aif_runbook_signals(&ret->values, NULL, ret->signals);
+	return 0;
+}
+
+static int required(const struct values *v)
+{
+	for (size_t i = 0; v->require[i]; i++) {
+		struct aif_buf line = {0};
+		int status;
+
+		aif_buf_printf(&line, "{ %s\n} >&2", v->require[i]);
+		status = aif_buf_failed(&line) ? -1 : system(aif_buf_str(&line));
+		aif_buf_finish(&line);
+		if (status) {
+			aif_message("runbook: --require '%s' failed: nothing is judged",
+				    v->require[i]);
+			return EXIT_REQUIRED;
+		}
+	}
+	return 0;
+}
+
+static int check_status(const struct values *v, enum aif_runbook_verdict verdict)
+{
+	if (verdict == AIF_RUNBOOK_CANNOT_TELL)
+		verdict = v->cannot_tell == 1                 ? AIF_RUNBOOK_PASS
+			  : v->cannot_tell == 0 || v->v7_exit ? AIF_RUNBOOK_FAIL
+							      : verdict;
+	switch (verdict) {
+	case AIF_RUNBOOK_PASS:
+		return AIF_EXIT_OK;
+	case AIF_RUNBOOK_FAIL:
+		return v->v7_exit ? 1 : EXIT_REGRESSION;
+	case AIF_RUNBOOK_CANNOT_TELL:
+		break;
+	}
+	return EXIT_CANNOT_TELL;
+}
+
+static void print_signals(const struct judged *j)
+{
+	for (size_t i = 0; i < j->signals_len; i++) {
+		const struct aif_runbook_signal *s = &j->signals[i];
+
+		printf("signal       %s: %s is %.4g, beyond %.4g: %s; %s\n", s->signal,
+		       aif_runbook_value_key(s->of), s->value, s->threshold, s->means, s->action);
+		if (s->of == AIF_RUNBOOK_OUTSIDE && j->values.outside.len)
+			printf("             %.*s\n", (int)j->values.outside.len,
+			       (const char *)j->values.outside.data);
+	}
+}
+
+static int do_check(const struct values *v, struct aif_err *err)
+{
+	struct judged j = {0};
+	struct aif_buf text = {0};
+	int status = required(v), e;
+
+	if (status)
+		return status;
+	e = judge(v, &j, err);
+	if (!e) {
+		char *path = realpath(v->dir, NULL);
+
+		aif_runbook_gate_json(path ? path : v->dir, j.family, &j.values, j.budgets,
+				      j.checks, v->cannot_tell == 1, &text);
+		free(path);
+		e = aif_runbook_dir_put(v->dir, "perf_gate_report.json", &text, err);
+	}
+	if (!e)
+		e = aif_runbook_dir_put_index(v->dir, err);
+	for (size_t i = 0; i < AIF_RUNBOOK_BUDGETS && !e; i++) {
+		const struct aif_runbook_check *c = &j.checks[i];
+
+		printf("%-12s %s ", aif_runbook_verdict_word(c->verdict), c->metric);
+		if (isnan(c->value))
+			printf("is missing; %s %g is asked for\n", c->comparison, c->threshold);
+		else
+			printf("%.6g %s %g\n", c->value, c->comparison, c->threshold);
+	}
+	if (!e)
+		print_signals(&j);
+	aif_buf_finish(&text);
+	aif_buf_finish(&j.values.outside);
+	return !e ? check_status(v, j.verdict) : v->v7_exit ? 2 : AIF_EXIT_FAILURE;
+}
+
+static int do_render(const struct values *v, struct aif_err *err)
+{
+	struct judged j = {0};
+	struct aif_buf text = {0};
+	int e = judge(v, &j, err);
+
+	if (!e) {
+		aif_runbook_hub(v->dir, &j.values, j.checks, j.signals, j.signals_len, &text);
+		e = aif_runbook_dir_put(v->dir, "hub.html", &text, err);
+	}
+	if (!e)
+		aif_message("runbook: wrote %s/hub.html", v->dir);
+	aif_buf_finish(&text);
+	aif_buf_finish(&j.values.outside);
+	return e ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+}
+
+static int do_compare(const struct values *v, const char *a, const char *b, struct aif_err *err)
+{
+	struct values of_a = *v, of_b = *v;
+	struct judged before = {0}, after = {0};
+	int e;
+
+	of_a.dir = a;
+	of_b.dir = b;
+	e = judge(&of_a, &before, err);
+	if (!e)
+		e = judge(&of_b, &after, err);
+	for (unsigned i = 0; i < AIF_RUNBOOK_VALUES && !e; i++) {
+		double x = before.values.of[i], y = after.values.of[i];
+
+		if (isnan(x) || isnan(y))
+			continue;
+		printf("%-24s %12.6g -> %12.6g", aif_runbook_value_key((enum aif_runbook_value)i),
+		       x, y);
+		if (x > 0)
+			printf("  %+.1f %%", 100 * (y - x) / x);
+		putchar('\n');
+	}
+	if (!e) {
+		after.signals_len =
+			aif_runbook_signals(&after.values, &before.values, after.signals);
+		print_signals(&after);
+	}
+	aif_buf_finish(&before.values.outside);
+	aif_buf_finish(&after.values.outside);
+	return e ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+}
+
+/* ---- ledger, make ---------------------------------------------------------------------------- */
+
+/* Appends the first word that a tool prints; nothing where it fails. */
+static bool tool_word(const char *const *argv, struct aif_buf *out)
+{
+	posix_spawn_file_actions_t files;
+	struct aif_buf text = {0};
+	int ends[2], e;
+	pid_t pid;
+	bool ok = false;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return false;
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, ends[1], 1);
+	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+	e = posix_spawnp(&pid, argv[0], &files, NULL, (char *const *)argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	close(ends[1]);
+	if (aif_tool_output(e ? -1 : pid, ends[0], 1 << 20, &text) == 0) {
+		const char *word = aif_buf_str(&text);
+
+		aif_buf_append(out, word, strcspn(word, " \n"));
+		ok = true;
+	}
+	aif_buf_finish(&text);
+	return ok;
+}
+
+static void put_artifacts(const char *dir, struct aif_buf *out)
+{
+	static const char *const names[] = {"profile_summary.json",     "perf_stat_summary.json",
+					    "flamegraph_manifest.json", "vtune_summary.json",
+					    "advisor_summary.json",     "perf_gate_report.json"};
+	const char *before = "";
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct aif_buf path = {0}, sum = {0};
+		const char *argv[] = {"sha256sum", "--", NULL, NULL};
+
+		aif_buf_printf(&path, "%s/%s", dir, names[i]);
+		argv[2] = aif_buf_str(&path);
+		if (tool_word(argv, &sum)) {
+			aif_buf_printf(out, "%s\"%s\": {\"path\": ", before, names[i]);
+			aif_out_json_text(out, aif_buf_str(&path));
+			aif_buf_puts(out, ", \"sha256\": ");
+			aif_out_json_text(out, aif_buf_str(&sum));
+			aif_buf_putc(out, '}');
+			before = ", ";
+		}
+		aif_buf_finish(&path);
+		aif_buf_finish(&sum);
+	}
+}
+
+static void put_git(struct aif_buf *out)
+{
+	static const char *const commit[] = {"git", "rev-parse", "HEAD", NULL};
+	static const char *const changed[] = {"git", "status", "--porcelain", "-uno", NULL};
+	struct aif_buf id = {0}, dirty = {0};
+
+	if (tool_word(commit, &id)) {
+		bool is_dirty = tool_word(changed, &dirty);
+
+		aif_buf_puts(out, "{\"commit\": ");
+		aif_out_json_text(out, aif_buf_str(&id));
+		aif_buf_printf(out, ", \"dirty\": %s}", is_dirty ? "true" : "false");
+	} else {
+		aif_buf_puts(out, "null");
+	}
+	aif_buf_finish(&id);
+	aif_buf_finish(&dirty);
+}
+
+/* Adds a line to ledger.jsonl by one write: two at once do not mix. */
+static int do_ledger(const struct values *v, struct aif_err *err)
+{
+	struct judged j = {0};
+	struct aif_buf line = {0}, path = {0};
+	int e = judge(v, &j, err), fd = -1;
+
+	if (!e) {
+		aif_buf_puts(&line, "{\"schema\": \"aiflame.ledger.v1\", \"at\": \"");
+		aif_iso_time_now(&line);
+		aif_buf_puts(&line, "\", \"git\": ");
+		put_git(&line);
+		aif_buf_puts(&line, ", \"note\": ");
+		aif_out_json_text(&line, v->note ? v->note : "");
+		aif_buf_puts(&line, ", \"baseline\": ");
+		if (v->baseline)
+			aif_out_json_text(&line, v->baseline);
+		else
+			aif_buf_puts(&line, "null");
+		aif_buf_puts(&line, ", \"metrics\": {");
+		for (unsigned i = 0, n = 0; i < AIF_RUNBOOK_VALUES; i++)
+			if (!isnan(j.values.of[i]))
+				aif_buf_printf(&line, "%s\"%s\": %.10g", n++ ? ", " : "",
+					       aif_runbook_value_key((enum aif_runbook_value)i),
+					       j.values.of[i]);
+		aif_buf_printf(&line, "}, \"verdict\": \"%s\", \"artifacts\": {",
+			       aif_runbook_verdict_word(j.verdict));
+		put_artifacts(v->dir, &line);
+		aif_buf_puts(&line, "}}\n");
+		aif_buf_printf(&path, "%s/ledger.jsonl", v->dir);
+		fd = open(aif_buf_str(&path), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+		if (aif_buf_failed(&line))
+			e = aif_err_set(err, -ENOMEM, "runbook: out of memory");
+		else if (fd < 0 || write(fd, line.data, line.len) != (ssize_t)line.len)
+			e = aif_err_set(err, -errno, "%s: %s", aif_buf_str(&path), strerror(errno));
+	}
+	if (fd >= 0)
+		close(fd);
+	aif_buf_finish(&line);
+	aif_buf_finish(&path);
+	aif_buf_finish(&j.values.outside);
+	return e ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+}
+
+static int do_make(void)
+{
+	fputs("# include it: aiflame runbook make >runbook.mk\n"
+	      "V7_PERF_RUNTIME ?= cli\n"
+	      "RUNBOOK_DIR ?= runbook\n"
+	      "RUNBOOK_CLI ?= ./train\n"
+	      "RUNBOOK_PYTHON ?= python3 train.py\n"
+	      "RUNBOOK_CMD = $(if $(filter python,$(V7_PERF_RUNTIME)),$(RUNBOOK_PYTHON),$(RUNBOOK_CLI))\n"
+	      "RUNBOOK = aiflame runbook\n"
+	      ".PHONY: profile-v7-decode profile-v7-prefill profile-v7-perf-stat profile-v7-flamegraph "
+	      "profile-v7-full v7-perf-gate\n"
+	      "profile-v7-decode profile-v7-prefill:\n"
+	      "\t$(RUNBOOK) run --dir $(RUNBOOK_DIR) --mode $(@:profile-v7-%=%) -- $(RUNBOOK_CMD)\n"
+	      "profile-v7-perf-stat profile-v7-flamegraph:\n"
+	      "\t$(RUNBOOK) run --dir $(RUNBOOK_DIR) -- $(RUNBOOK_CMD)\n"
+	      "profile-v7-full:\n"
+	      "\t$(RUNBOOK) run --dir $(RUNBOOK_DIR) --mode decode --mode prefill -- $(RUNBOOK_CMD)\n"
+	      "\t$(RUNBOOK) render --dir $(RUNBOOK_DIR)\n"
+	      "v7-perf-gate: profile-v7-full\n"
+	      "\t$(RUNBOOK) check --dir $(RUNBOOK_DIR) --v7-exit\n",
+	      stdout);
+	return AIF_EXIT_OK;
+}
+
+static int do_run(const struct values *v, char **argv, struct aif_err *err)
+{
+	static const char *const train[] = {"train"};
+	struct aif_runbook_run_opts o = {.dir = v->dir,
+					 .modes = v->mode[0] ? v->mode : train,
+					 .modes_len = !v->mode[0],
+					 .rate = v->rate,
+					 .runs = v->runs,
+					 .threads = v->threads,
+					 .argv = argv};
+
+	while (v->mode[0] && v->mode[o.modes_len])
+		o.modes_len++;
+	return aif_runbook_run(&o, err) ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+}
+
+static int run(const void *values, char **words, int words_len, struct aif_err *err)
+{
+	const struct values *v = values;
+	const char *what = words[0];
+
+	if (v->runs > RUNS_MAX) {
+		aif_err_set(err, -EINVAL, "runbook: --runs: give at most %d", RUNS_MAX);
+		return AIF_EXIT_USAGE;
+	}
+	for (size_t i = 0; v->mode[i]; i++)
+		if (strchr(v->mode[i], '/') || !*v->mode[i]) {
+			aif_err_set(err, -EINVAL, "runbook: --mode '%s': give a name without /",
+				    v->mode[i]);
+			return AIF_EXIT_USAGE;
+		}
+	if (!strcmp(what, "run") && words_len > 1)
+		return do_run(v, words + 1, err);
+	if (!strcmp(what, "compare") && words_len == 3)
+		return do_compare(v, words[1], words[2], err);
+	if (words_len == 1 && !strcmp(what, "check"))
+		return do_check(v, err);
+	if (words_len == 1 && !strcmp(what, "render"))
+		return do_render(v, err);
+	if (words_len == 1 && !strcmp(what, "ledger"))
+		return do_ledger(v, err);
+	if (words_len == 1 && !strcmp(what, "make"))
+		return do_make();
+	aif_err_set(err, -EINVAL,
+		    "runbook: '%s' with %d words behind it is not understood; give run -- COMMAND, "
+		    "check, render, compare A B, ledger or make",
+		    what, words_len - 1);
+	return AIF_EXIT_USAGE;
+}
+
+const struct aif_command aif_command_runbook = {
+	.name = "runbook",
+	.words = "run|check|render|compare|ledger|make [A B] [-- COMMAND...]",
+	.summary = "a run directory: counters, flame graphs, budgets, signals, a ledger",
+	.description =
+		"Measures a command and keeps what was found as a directory of files, with the names and\n"
+		"fields of C-Kernel-Engine's v7 runbook: its viewer and gate read them, too.\n\n"
+		"    run      counts COMMAND, records it, writes all files\n"
+		"    check    judges by absolute budgets, writes perf_gate_report.json; prints which\n"
+		"             signals of the decision table fire\n"
+		"    render   writes hub.html, one page with everything in it\n"
+		"    compare  values of two directories, and what got worse\n"
+		"    ledger   adds a line to ledger.jsonl: commit, note, values, verdict, checksums\n"
+		"    make     prints rules for make under v7's names of targets\n\n"
+		"The exit status of check is 0: passed; 3: a budget is exceeded; 4: cannot tell,\n"
+		"something is missing; 5: what --require names failed. docs/runbook.md has the loop.",
+	.examples =
+		"aiflame runbook run --mode decode -- ./generate\tranges called decode are tokens\n"
+		"aiflame runbook check --require 'cmp out.txt expected.txt'\tcorrectness first\n"
+		"aiflame runbook compare before after\ttwo directories\n"
+		"aiflame runbook ledger --note 'blocked gemm'\tkeep what was found\n",
+	.opts = opts,
+	.defaults = &defaults,
+	.values_size = sizeof(struct values),
+	.min_words = 1,
+	.max_words = -1,
+	.run = run,
+};

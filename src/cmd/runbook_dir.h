@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "runbook/judge.h"
+
+/* Reads what the rules look at. `expect`: classes that the time should be in, with commas between. What is not there is
+ * NAN. 0; -ENOENT with *err: there is no profile_summary.json or perf_stat_summary.json; another -errno: it is damaged. */
+int aif_runbook_dir_values(const char *dir, const char *expect, struct aif_runbook_values *ret,
+			   struct aif_err *err);
+
+/* Writes a file of the directory whole or not at all, and the same to .ck_build where the directory has one. */
+int aif_runbook_dir_put(const char *dir, const char *name, const struct aif_buf *text,
+			struct aif_err *err);
+/* Writes run_index.json: which of the known files are there. */
+int aif_runbook_dir_put_index(const char *dir, struct aif_err *err);
+/* Reads a file of at most `max` bytes. */
+int aif_runbook_dir_read(const char *dir, const char *name, size_t max, struct aif_buf *ret,
+			 struct aif_err *err);
+
+/* Appends the directory's page, with its files inside. runbook_hub.c */
+void aif_runbook_hub(const char *dir, const struct aif_runbook_values *v,
+		     const struct aif_runbook_check checks[AIF_RUNBOOK_BUDGETS],
+		     const struct aif_runbook_signal *signals, size_t signals_len,
+		     struct aif_buf *out);
+
+/* Options of aif_runbook_run(). */
+struct aif_runbook_run_opts {
+	const char *dir;          /* made where it is not there */
+	const char *const *modes; /* at least one, at most AIF_RUNBOOK_MODES */
+	size_t modes_len;
+	const char *rate;       /* CPU samples a second */
+	uint32_t runs, threads; /* threads 0: not pinned */
+	char **argv;
+};
+#define AIF_RUNBOOK_MODES 16
+
+/* Counts and records the command and writes the directory's files. 0 or -errno with *err. runbook_run.c */
+int aif_runbook_run(const struct aif_runbook_run_opts *o, struct aif_err *err);

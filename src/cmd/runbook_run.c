@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aiflame runbook run: counts and records a command, and writes what was found. */
+#include "runbook/runbook.h"
+
+#include "cmd/message.h"
+#include "cmd/profile_arg.h"
+#include "cmd/runbook_dir.h"
+#include "cmd/selection.h"
+#include "stat/result.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LIST_MAX = AIF_RUNBOOK_MODES };
+
+extern char **environ;
+
+/* Runs this program again with other arguments. Returns the exit status, or -errno. */
+static int self(char *const *argv)
+{
+	int status, e;
+	pid_t pid;
+
+	e = posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ);
+	if (e)
+		return -e;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+struct run {
+	const struct aif_runbook_run_opts *v;
+	const char *const *modes;
+	size_t modes_len;
+	char **argv;
+	char *dir;                /* absolute */
+	struct aif_buf data;      /* the recording's path */
+	bool is_marked[LIST_MAX]; /* the program has ranges that are called as the mode */
+	struct aif_buf svg[LIST_MAX], folded[LIST_MAX]; /* paths */
+	double elapsed_s;
+};
+
+/* Counts the command, and writes perf_stat_summary.txt and .json. */
+static int count(struct run *r, struct aif_err *err)
+{
+	const struct aif_stat_opts o = {.argv = r->argv,
+					.events = aif_stat_events_of(AIF_STAT_SET_ALL),
+					.threads = r->v->threads};
+	struct aif_stat_result result = {.argv = r->argv, .events = o.events};
+	struct aif_buf text = {0}, source = {0};
+	int e = 0;
+
+	result.runs = calloc(r->v->runs, sizeof(*result.runs));
+	if (!result.runs)
+		return aif_err_set(err, -ENOMEM, "runbook: out of memory");
+	while (result.len < r->v->runs && !e) {
+		e = aif_stat_run_once(&o, &result.runs[result.len], err);
+		if (!e && result.runs[result.len].status)
+			e = aif_err_set(
+				err, -ECHILD,
+				"runbook: the command ended with status %d: nothing is kept",
+				result.runs[result.len].status);
+		result.len += !e;
+	}
+	if (!e)
+		e = aif_stat_result_make(&result);
+	if (!e) {
+		r->elapsed_s = result.usage[AIF_STAT_ELAPSED].median;
+		aif_stat_text(&result, &text);
+		e = aif_runbook_dir_put(r->v->dir, "perf_stat_summary.txt", &text, err);
+	}
+	if (!e) {
+		aif_buf_clear(&text);
+		aif_buf_printf(&source, "%s/perf_stat_summary.txt", r->dir);
+		aif_stat_json(&result, aif_buf_str(&source), &text);
+		e = aif_runbook_dir_put(r->v->dir, "perf_stat_summary.json", &text, err);
+	}
+	aif_buf_finish(&text);
+	aif_buf_finish(&source);
+	free(result.runs);
+	return e && !err->code ? aif_err_set(err, e, "runbook: %s", strerror(-e)) : e;
+}
+
+static int record(struct run *r, struct aif_err *err)
+{
+	const char *args[] = {
+		"aiflame", "record", "--cpu", "-F", r->v->rate, "-o", aif_buf_str(&r->data), "--"};
+	size_t n = sizeof(args) / sizeof(*args), words = 0;
+	char threads[16], **argv;
+	int e;
+
+	snprintf(threads, sizeof(threads), "%u", r->v->threads);
+	if (r->v->threads) {
+		setenv("CK_NUM_THREADS", threads, 1);
+		setenv("OMP_NUM_THREADS", threads, 1);
+		setenv("MKL_NUM_THREADS", threads, 1);
+	}
+	while (r->argv[words])
+		words++;
+	argv = calloc(n + words + 1, sizeof(*argv));
+	if (!argv)
+		return aif_err_set(err, -ENOMEM, "runbook: out of memory");
+	memcpy(argv, args, sizeof(args));
+	memcpy(argv + n, r->argv, words * sizeof(*argv));
+	e = self(argv);
+	free(argv);
+	if (e)
+		return aif_err_set(err, e < 0 ? e : -ECHILD,
+				   "runbook: recording the command ended with status %d", e);
+	return 0;
+}
+
+/* Appends the expression that a name alone matches. */
+static void put_expression(const char *name, struct aif_buf *out)
+{
+	aif_buf_putc(out, '^');
+	for (; *name; name++) {
+		if (strchr(".[]()*+?{}|^$\\", *name))
+			aif_buf_putc(out, '\\');
+		aif_buf_putc(out, *name);
+	}
+	aif_buf_putc(out, '$');
+}
+
+/* Has `aiflame flame` draw a mode. */
+static int draw(struct run *r, size_t mode, const char *to, struct aif_err *err)
+{
+	struct aif_buf range = {0};
+	const char *args[11] = {"aiflame", "flame", "--of", "cpu", aif_buf_str(&r->data), "-o", to};
+	int e;
+
+	if (r->is_marked[mode]) {
+		put_expression(r->modes[mode], &range);
+		args[7] = "--range";
+		args[8] = aif_buf_str(&range);
+	}
+	e = self((char *const *)args);
+	aif_buf_finish(&range);
+	return e ? aif_err_set(err, e < 0 ? e : -EIO, "runbook: %s cannot be drawn", to) : 0;
+}
+
+static int draw_modes(struct run *r, struct aif_err *err)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < r->modes_len && !e; i++) {
+		aif_buf_printf(&r->svg[i], "%s/%s.svg", r->dir, r->modes[i]);
+		aif_buf_printf(&r->folded[i], "%s/%s.folded", r->dir, r->modes[i]);
+		e = draw(r, i, aif_buf_str(&r->svg[i]), err);
+		if (!e)
+			e = draw(r, i, aif_buf_str(&r->folded[i]), err);
+	}
+	return e;
+}
+
+/* Writes the entries of all modes of an opened profile. */
+static int put_modes(struct run *r, const struct aif_names *names, struct aif_err *err)
+{
+	static void (*const write[])(const struct aif_runbook_entries *, size_t,
+				     struct aif_buf *) = {
+		aif_runbook_profile_summary, aif_runbook_profile_csv, aif_runbook_profile_json};
+	static const char *const files[] = {"profile_summary.json", "profile_decode.csv",
+					    "profile_decode.json"};
+	struct aif_runbook_entries modes[LIST_MAX] = {{0}};
+	struct aif_buf text = {0};
+	int e = 0;
+
+	for (size_t i = 0; i < r->modes_len && !e; i++) {
+		e = aif_runbook_entries_find(names, r->modes[i], &modes[i], err);
+		r->is_marked[i] = modes[i].tokens;
+		if (!e && !modes[i].tokens)
+			aif_message("runbook: no range of the program is called %s: its tokens are "
+				    "not known, and all of the run is taken; mark them as "
+				    "docs/program.md has it",
+				    r->modes[i]);
+	}
+	for (size_t f = 0; f < 3 && !e; f++) {
+		aif_buf_clear(&text);
+		write[f](modes, r->modes_len, &text);
+		e = aif_runbook_dir_put(r->v->dir, files[f], &text, err);
+	}
+	aif_buf_finish(&text);
+	for (size_t i = 0; i < r->modes_len; i++)
+		aif_runbook_entries_finish(&modes[i]);
+	return e;
+}
+
+static int find_hotspots(struct run *r, const struct aif_names *names, size_t mode,
+			 struct aif_runbook_hotspots *ret, struct aif_err *err)
+{
+	struct aif_selection_args args = {0};
+	struct aif_buf range = {0};
+	struct aif_selection_values asked = {0};
+	int e = 0;
+
+	if (r->is_marked[mode]) {
+		put_expression(r->modes[mode], &range);
+		asked.range = aif_buf_str(&range);
+		e = aif_selection_args_make(&asked, names->p, &args, err);
+	}
+	if (!e)
+		e = aif_runbook_hotspots_find(names, r->is_marked[mode] ? &args.sel : NULL, ret,
+					      err);
+	aif_selection_args_finish(&args);
+	aif_buf_finish(&range);
+	return e;
+}
+
+static int put_hotspots(struct run *r, const struct aif_names *names, struct aif_err *err)
+{
+	struct aif_runbook_flame flames[LIST_MAX] = {{0}};
+	struct aif_buf text = {0};
+	int e = 0;
+
+	for (size_t i = 0; i < r->modes_len && !e; i++) {
+		flames[i] = (struct aif_runbook_flame){r->modes[i],
+						       aif_buf_str(&r->svg[i]),
+						       aif_buf_str(&r->folded[i]),
+						       aif_buf_str(&r->data),
+						       {0}};
+		e = find_hotspots(r, names, i, &flames[i].hotspots, err);
+	}
+	if (!e) {
+		aif_runbook_manifest(flames, r->modes_len, &text);
+		e = aif_runbook_dir_put(r->v->dir, "flamegraph_manifest.json", &text, err);
+	}
+	aif_buf_clear(&text);
+	if (!e) {
+		aif_runbook_vtune(&flames[0], &text);
+		e = aif_runbook_dir_put(r->v->dir, "vtune_summary.json", &text, err);
+	}
+	aif_buf_clear(&text);
+	if (!e) {
+		aif_runbook_advisor(&flames[0], r->elapsed_s, flames[0].hotspots.seconds, &text);
+		e = aif_runbook_dir_put(r->v->dir, "advisor_summary.json", &text, err);
+	}
+	aif_buf_finish(&text);
+	for (size_t i = 0; i < r->modes_len; i++)
+		aif_runbook_hotspots_finish(&flames[i].hotspots);
+	return e;
+}
+
+int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
+{
+	struct run r = {.v = v, .argv = v->argv, .modes = v->modes, .modes_len = v->modes_len};
+	struct aif_profile p = {0};
+	struct aif_names names = {0};
+	int e = 0;
+
+	if (mkdir(v->dir, 0777) < 0 && errno != EEXIST)
+		return aif_err_set(err, -errno, "%s: %s", v->dir, strerror(errno));
+	r.dir = realpath(v->dir, NULL);
+	if (!r.dir)
+		return aif_err_set(err, -errno, "%s: %s", v->dir, strerror(errno));
+	aif_buf_printf(&r.data, "%s/%s.data", r.dir, r.modes[0]);
+	e = count(&r, err);
+	if (!e)
+		e = record(&r, err);
+	if (!e)
+		e = aif_view_profile(aif_buf_str(&r.data), &p, &names, err);
+	if (!e)
+		e = put_modes(&r, &names, err);
+	if (!e)
+		e = draw_modes(&r, err);
+	if (!e)
+		e = put_hotspots(&r, &names, err);
+	if (!e)
+		e = aif_runbook_dir_put_index(r.dir, err);
+	aif_names_finish(&names);
+	aif_profile_finish(&p);
+	aif_buf_finish(&r.data);
+	for (size_t i = 0; i < r.modes_len; i++) {
+		aif_buf_finish(&r.svg[i]);
+		aif_buf_finish(&r.folded[i]);
+	}
+	free(r.dir);
+	return e;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+
+#define AIF_RUNBOOK_VALUE(id, key, file, way) AIF_RUNBOOK_##id,
+enum aif_runbook_value {
+#include "runbook/values.def"
+	AIF_RUNBOOK_VALUES
+};
+#undef AIF_RUNBOOK_VALUE
+
+/* Values of a run directory; NAN: not known. */
+struct aif_runbook_values {
+	double of[AIF_RUNBOOK_VALUES];
+	double decode_us, decode_tokens, legacy_ms; /* as v7's gate takes decode_tok_s apart */
+	struct aif_buf outside;                     /* functions outside the expected, most first */
+};
+
+const char *aif_runbook_value_key(enum aif_runbook_value v);
+const char *aif_runbook_value_file(enum aif_runbook_value v);
+const char *aif_runbook_value_way(enum aif_runbook_value v);
+
+/* A row of the decision table that fired. */
+struct aif_runbook_signal {
+	const char *signal, *means, *action;
+	enum aif_runbook_value of;
+	double value, threshold;
+	bool is_change; /* against the other run; threshold is what was allowed */
+};
+#define AIF_RUNBOOK_SIGNALS_MAX 16
+
+/* Asks the decision table. base: the run before, NULL for none. Returns the number of those that fired. */
+size_t aif_runbook_signals(const struct aif_runbook_values *v,
+			   const struct aif_runbook_values *base,
+			   struct aif_runbook_signal ret[AIF_RUNBOOK_SIGNALS_MAX]);
+/* Appends them as a JSON list. */
+void aif_runbook_signals_json(const struct aif_runbook_values *v,
+			      const struct aif_runbook_signal *s, size_t len, struct aif_buf *out);
+
+/* Absolute budgets of a model's family; environment variables CK_V7_PERF_[FAMILY_]MIN_IPC and the like replace them. */
+enum aif_runbook_budget {
+	AIF_RUNBOOK_MIN_TOK_S,
+	AIF_RUNBOOK_MIN_IPC,
+	AIF_RUNBOOK_MAX_CACHE,
+	AIF_RUNBOOK_MAX_BRANCH,
+	AIF_RUNBOOK_BUDGETS
+};
+enum aif_runbook_verdict { AIF_RUNBOOK_PASS, AIF_RUNBOOK_FAIL, AIF_RUNBOOK_CANNOT_TELL };
+struct aif_runbook_check {
+	const char *metric, *comparison, *reason;
+	double value, threshold;
+	enum aif_runbook_verdict verdict;
+};
+/* Returns the family of a directory's name: qwen3, qwen2, gemma, default. */
+const char *aif_runbook_family(const char *dir);
+void aif_runbook_budgets(const char *family, double ret[AIF_RUNBOOK_BUDGETS]);
+/* Judges; the worst of all is returned. */
+enum aif_runbook_verdict aif_runbook_judge(const struct aif_runbook_values *v,
+					   const double budgets[AIF_RUNBOOK_BUDGETS],
+					   struct aif_runbook_check ret[AIF_RUNBOOK_BUDGETS]);
+const char *aif_runbook_verdict_word(enum aif_runbook_verdict v);
+/* Appends perf_gate_report.json. missing_passes: what is missing does not fail, v7's --allow-missing-metrics. */
+void aif_runbook_gate_json(const char *dir, const char *family, const struct aif_runbook_values *v,
+			   const double budgets[AIF_RUNBOOK_BUDGETS],
+			   const struct aif_runbook_check checks[AIF_RUNBOOK_BUDGETS],
+			   bool missing_passes, struct aif_buf *out);

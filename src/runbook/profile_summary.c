@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* profile_summary.json, profile_decode.csv and profile_decode.json: entries in three forms. */
+#include "runbook/runbook.h"
+
+#include "text/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Classes in the order of their first letters. */
+static const char *const classes[] = {"attention", "communication", "copy", "elementwise",
+				      "gemm",      "glue",          "none", "norm"};
+enum { CLASSES = sizeof(classes) / sizeof(*classes) };
+
+static const char *class_of(const struct aif_runbook_entries *m, const struct aif_runbook_entry *e)
+{
+	size_t n;
+	const char *name = aif_runbook_kernel(m, e->kernel, &n);
+
+	return aif_runbook_class(name, n);
+}
+
+/* Appends a sum by class, of one token (-1: of all), and returns it whole. */
+static double put_by_op(const struct aif_runbook_entries *m, size_t len, bool first_only,
+			struct aif_buf *out)
+{
+	double sums[CLASSES] = {0}, all = 0;
+	const char *before = "";
+
+	for (size_t i = 0; i < len; i++)
+		for (size_t k = 0; k < m[i].len; k++) {
+			const char *class = class_of(&m[i], &m[i].at[k]);
+
+			if (first_only && m[i].at[k].token != 0)
+				continue;
+			all += m[i].at[k].us;
+			for (size_t c = 0; c < CLASSES; c++)
+				if (!strcmp(class, classes[c]))
+					sums[c] += m[i].at[k].us;
+		}
+	aif_buf_putc(out, '{');
+	for (size_t c = 0; c < CLASSES; c++) {
+		if (sums[c] <= 0)
+			continue;
+		aif_buf_printf(out, "%s\"%s\": %.1f", before, classes[c], sums[c]);
+		before = ", ";
+	}
+	aif_buf_putc(out, '}');
+	return all;
+}
+
+static void put_token(int64_t token, struct aif_buf *out)
+{
+	if (token >= 0)
+		aif_buf_printf(out, "%" PRId64, token);
+}
+
+static void put_entry(const struct aif_runbook_entries *m, const struct aif_runbook_entry *e,
+		      bool is_typed, struct aif_buf *out)
+{
+	const char *quote = is_typed ? "" : "\"", *name;
+	size_t n;
+
+	name = aif_runbook_kernel(m, e->kernel, &n);
+	aif_buf_puts(out, "{\"mode\": ");
+	aif_out_json_text(out, m->mode);
+	aif_buf_puts(out, ", \"kernel\": ");
+	aif_out_json_string(out, name, n);
+	aif_buf_printf(out, ", \"op\": \"%s\", \"layer\": %s-1%s, \"time_us\": %s%.1f%s, ",
+		       aif_runbook_class(name, n), quote, quote, quote, e->us, quote);
+	aif_buf_printf(out, "\"token_id\": %s", quote);
+	if (is_typed && e->token < 0)
+		aif_buf_puts(out, "null");
+	else
+		put_token(e->token, out);
+	aif_buf_printf(out, "%s}", quote);
+}
+
+static void put_entries(const struct aif_runbook_entries *modes, size_t len, bool is_typed,
+			struct aif_buf *out)
+{
+	const char *before = "\n    ";
+
+	aif_buf_puts(out, "\"entries\": [");
+	for (size_t i = 0; i < len; i++)
+		for (size_t k = 0; k < modes[i].len; k++) {
+			aif_buf_puts(out, before);
+			put_entry(&modes[i], &modes[i].at[k], is_typed, out);
+			before = ",\n    ";
+		}
+	aif_buf_puts(out, "\n  ]");
+}
+
+void aif_runbook_profile_summary(const struct aif_runbook_entries *modes, size_t len,
+				 struct aif_buf *out)
+{
+	double first;
+
+	aif_buf_puts(out, "{\n  \"by_op\": ");
+	first = put_by_op(modes, len, true, out);
+	aif_buf_printf(out, ",\n  \"total_us\": %.1f,\n  \"total_ms\": %.4f,\n", first,
+		       first / 1e3);
+	aif_buf_puts(out, "  \"by_layer\": {},\n  \"by_mode\": {");
+	for (size_t i = 0; i < len; i++) {
+		struct aif_buf ops = {0};
+		double all = put_by_op(&modes[i], 1, false, &ops);
+
+		aif_buf_puts(out, i ? ", " : "");
+		aif_out_json_text(out, modes[i].mode);
+		aif_buf_printf(out, ": {\"total_us\": %.1f, \"by_op\": %s}", all,
+			       aif_buf_str(&ops));
+		aif_buf_finish(&ops);
+	}
+	aif_buf_puts(out, "},\n  ");
+	put_entries(modes, len, false, out);
+	aif_buf_puts(out, ",\n  \"aiflame\": {\"tokens\": {");
+	for (size_t i = 0; i < len; i++) {
+		aif_buf_puts(out, i ? ", " : "");
+		aif_out_json_text(out, modes[i].mode);
+		aif_buf_puts(out, ": ");
+		if (modes[i].tokens)
+			aif_buf_printf(out, "%zu", modes[i].tokens);
+		else
+			aif_buf_puts(out, "null");
+	}
+	aif_buf_puts(out, "}}\n}\n");
+}
+
+void aif_runbook_profile_json(const struct aif_runbook_entries *modes, size_t len,
+			      struct aif_buf *out)
+{
+	size_t entries = 0, tokens = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		entries += modes[i].len;
+		tokens = AIF_MAX(tokens, modes[i].tokens);
+	}
+	aif_buf_puts(out, "{\n  ");
+	put_entries(modes, len, true, out);
+	/* token_id: the last. */
+	aif_buf_printf(out, ",\n  \"total_entries\": %zu,\n  \"token_id\": %zu\n}\n", entries,
+		       tokens ? tokens - 1 : 0);
+}
+
+/* One field of CSV after RFC 4180. */
+static void put_field(const char *text, size_t n, struct aif_buf *out)
+{
+	if (!memchr(text, ',', n) && !memchr(text, '"', n) && !memchr(text, '\n', n)) {
+		aif_buf_append(out, text, n);
+		return;
+	}
+	aif_buf_putc(out, '"');
+	for (size_t i = 0; i < n; i++) {
+		if (text[i] == '"')
+			aif_buf_putc(out, '"');
+		aif_buf_putc(out, text[i]);
+	}
+	aif_buf_putc(out, '"');
+}
+
+void aif_runbook_profile_csv(const struct aif_runbook_entries *modes, size_t len,
+			     struct aif_buf *out)
+{
+	aif_buf_puts(out, "mode,kernel,op,layer,time_us,token_id\n");
+	for (size_t i = 0; i < len; i++)
+		for (size_t k = 0; k < modes[i].len; k++) {
+			const struct aif_runbook_entry *e = &modes[i].at[k];
+			size_t n;
+			const char *name = aif_runbook_kernel(&modes[i], e->kernel, &n);
+
+			put_field(modes[i].mode, strlen(modes[i].mode), out);
+			aif_buf_putc(out, ',');
+			put_field(name, n, out);
+			aif_buf_printf(out, ",%s,-1,%.1f,", aif_runbook_class(name, n), e->us);
+			put_token(e->token, out);
+			aif_buf_putc(out, '\n');
+		}
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "analysis/attribution.h"
+#include "names/profile_names.h"
+
+/*
+ * A run directory: what a run of a command was measured to be, as files with the names and fields of C-Kernel-Engine's v7
+ * runbook (docs/runbook.md). This folder makes the contents of files from a profile, and judges those that lie there;
+ * who runs commands and writes files is cmd/runbook_run.c. A value that is not known is absent or null, never 0.
+ */
+
+/* One row of profile_summary.json: time of a function or device kernel in one turn of a mode. */
+struct aif_runbook_entry {
+	uint32_t kernel; /* of .names */
+	int64_t token;   /* ordinal of the mode's range, from 0; -1: the program marks none */
+	double us;
+};
+struct aif_runbook_entries {
+	const char *mode; /* the caller's */
+	struct aif_strset names;
+	struct aif_runbook_entry *at;
+	size_t len, cap;
+	size_t tokens; /* ranges; 0: the program marks none, and the run is one turn that is not counted */
+};
+
+/*
+ * Finds the entries of a mode. Each range that is called as the mode is one turn, a token of decode. A turn's wall time is
+ * shared: by the device time of kernels that began in it, the rest being "(no kernel)"; or, where no device worked, in
+ * proportion to the CPU samples of its functions. *ret is finished by the caller, also after a failure. 0 or -errno
+ * with *err.
+ */
+int aif_runbook_entries_find(const struct aif_names *names, const char *mode,
+			     struct aif_runbook_entries *ret, struct aif_err *err);
+void aif_runbook_entries_finish(struct aif_runbook_entries *e);
+const char *aif_runbook_kernel(const struct aif_runbook_entries *e, uint32_t kernel, size_t *len);
+/* Returns the class of a function or kernel by its name: gemm, attention, norm, copy, communication, elementwise, glue;
+ * none of time in which nothing was seen. */
+const char *aif_runbook_class(const char *name, size_t len);
+
+/* Append profile_summary.json and profile_decode.csv of several modes. */
+void aif_runbook_profile_summary(const struct aif_runbook_entries *modes, size_t len,
+				 struct aif_buf *out);
+void aif_runbook_profile_csv(const struct aif_runbook_entries *modes, size_t len,
+			     struct aif_buf *out);
+void aif_runbook_profile_json(const struct aif_runbook_entries *modes, size_t len,
+			      struct aif_buf *out);
+
+/* A function with its own time. */
+struct aif_runbook_hotspot {
+	char *symbol;
+	double seconds;
+	uint64_t samples;
+};
+struct aif_runbook_hotspots {
+	struct aif_runbook_hotspot *at; /* most time first */
+	size_t len;
+	double seconds; /* of all */
+	uint64_t samples;
+};
+#define AIF_RUNBOOK_HOTSPOTS 25
+
+/* Finds the functions of what `sel` (NULL: all) chooses. *ret is finished by the caller in any case. 0 or -errno with *err. */
+int aif_runbook_hotspots_find(const struct aif_names *names, const struct aif_selection *sel,
+			      struct aif_runbook_hotspots *ret, struct aif_err *err);
+void aif_runbook_hotspots_finish(struct aif_runbook_hotspots *h);
+
+/* A mode of a manifest of flame graphs; svg, folded and data are paths. */
+struct aif_runbook_flame {
+	const char *mode, *svg, *folded, *data;
+	struct aif_runbook_hotspots hotspots;
+};
+/* Append flamegraph_manifest.json, decode at its top level where there is one; vtune_summary.json and
+ * advisor_summary.json of our own analysis, with what other tools would have to measure left out. */
+void aif_runbook_manifest(const struct aif_runbook_flame *modes, size_t len, struct aif_buf *out);
+void aif_runbook_vtune(const struct aif_runbook_flame *mode, struct aif_buf *out);
+void aif_runbook_advisor(const struct aif_runbook_flame *mode, double elapsed_s, double cpu_s,
+			 struct aif_buf *out);

@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# aiflame runbook: the loop of docs/runbook.md on a program whose tokens and functions are known.
+. "$(dirname "$0")/tap.sh"
+printf '#!/bin/sh\nexec "%s" "$1" $(cat copies)\n' "$build/tests/e2e/runbook_app" >generate
+chmod +x generate
+echo 0 >copies
+PATH=$(dirname "$aiflame"):$PATH
+sed -n '/^## The loop/,/^## Modes/s/^    //p' "$root/docs/runbook.md" | sed 's/^# change one thing.*/echo 150 >copies/' >loop.sh
+check "the loop of docs/runbook.md runs" sh -e loop.sh
+check "fields are as docs/runbook.md defines them" python3 - <<'PY'
+import csv, hashlib, json, os
+def load(name): return json.load(open('before/' + name))
+p = load('profile_summary.json')
+assert set(p) == {'total_us', 'total_ms', 'by_op', 'by_layer', 'by_mode', 'entries', 'aiflame'}, p.keys()
+keys = ['mode', 'kernel', 'op', 'layer', 'time_us', 'token_id']
+for e in p['entries']:
+    assert list(e) == keys and all(isinstance(v, str) for v in e.values()), e
+assert {int(e['token_id']) for e in p['entries']} == set(range(30))
+near = lambda a, b: abs(a - b) <= 0.1 * len(p['entries']) + 1e-4 * abs(b)
+total = lambda f: sum(float(e['time_us']) for e in p['entries'] if f(e))
+assert near(p['total_us'], total(lambda e: e['token_id'] == '0')) and near(p['total_ms'] * 1e3, p['total_us'])
+d = p['by_mode']['decode']
+assert near(d['total_us'], total(lambda e: True)) and near(sum(d['by_op'].values()), d['total_us'])
+for op, us in d['by_op'].items(): assert near(us, total(lambda e: e['op'] == op)), op
+rows = list(csv.DictReader(open('before/profile_decode.csv')))
+assert rows == p['entries']
+j = load('profile_decode.json')
+assert j['total_entries'] == len(rows) == len(j['entries']) and j['token_id'] == 29
+assert all(isinstance(e['layer'], int) and isinstance(e['time_us'], float) for e in j['entries'])
+m = load('flamegraph_manifest.json')
+assert m['mode'] == 'decode' and m['available_modes'] == ['decode'] and list(m['by_mode']) == ['decode']
+assert all(os.path.isabs(m[k]) and os.path.getsize(m[k]) for k in ('svg_path', 'perf_data_path', 'folded_path'))
+assert m['top_symbols'][0]['symbol'] == 'gemm' and m['top_symbols'][0]['samples'] > 0
+v = load('vtune_summary.json')
+assert v['hotspots'] == v['top_hotspots'] == v['analyses'][0]['hotspots'] and v['hotspots'][0]['symbol'] == 'gemm'
+assert v['analysis'] == 'hotspots' and v['analyses'][0]['summary_metrics'] == {} == v['analysis_metrics']['hotspots']
+assert abs(sum(h['percent'] for h in v['hotspots']) - 100) < 1
+a = load('advisor_summary.json')
+assert a['analysis'] == 'roofline' and a['project_dir'] == a['project_path'] and a['summary_metrics']['elapsed_time_s'] > 0
+g = load('perf_gate_report.json')
+assert set(g) == {'generated_at', 'model_dir', 'family', 'budgets', 'sources', 'metrics', 'checks', 'passed'}
+t = g['metrics']['decode_diagnostics']
+assert t['decode_tokens'] == 30 and abs(t['decode_tokens'] * 1e6 / t['decode_total_us'] - g['metrics']['decode_tok_s']) < 0.1
+assert [c['metric'] for c in g['checks']] == ['decode_tok_s', 'ipc', 'cache_miss_rate', 'branch_miss_rate']
+i = load('run_index.json')
+assert i['schema'] == 'ck.run.index.v1' and len(i['files']) == 22
+for f in i['files'].values(): assert f['exists'] == os.path.exists(f['path']), f
+l = json.loads(open('before/ledger.jsonl').readline())
+for name, f in l['artifacts'].items(): assert hashlib.sha256(open(f['path'], 'rb').read()).hexdigest() == f['sha256'], name
+PY
+check "time outside the expected is a signal, its function the evidence" says "shuffle_weights" "$aiflame" runbook check -d after
+check "and none where all is expected" sh -c "'$aiflame' runbook check -d before >said; grep -q decode_tok_s said && ! grep outside said"
+check "a run is compared with another" says "outside the expected" "$aiflame" runbook compare before after
+check "the page needs nothing else" sh -c "grep -q 'iframe sandbox' after/hub.html && ! grep -Eq '(src|href)=.?https?:' after/hub.html"
+check "without --require's success nothing is judged" status_is 5 "$aiflame" runbook check -d before --require false
+pmu=$(grep -c '"ipc":' before/perf_stat_summary.json)
+[ "$pmu" != 0 ] || check "what is missing is neither passed nor failed" status_is 4 "$aiflame" runbook check -d before
+check "a budget that is exceeded fails" env CK_V7_PERF_MIN_DECODE_TOK_S=1e9 sh -c "'$aiflame' runbook check -d before; [ \$? -eq 3 ]"
+check "in v7's statuses, too" env CK_V7_PERF_MIN_DECODE_TOK_S=1e9 sh -c "'$aiflame' runbook check -d before --v7-exit; [ \$? -eq 1 ]"
+check "a directory without files is missing input" status_is 2 "$aiflame" runbook check -d . --v7-exit
+echo '{"entries": [{"mode": 3' >profile_summary.json
+cp before/perf_stat_summary.json .
+check "a damaged file is said with its place" says "at byte" "$aiflame" runbook check -d .
+check "Python, two modes, of which it marks none" says "no range of the program is called prefill" "$aiflame" runbook run -d py -r 1 --mode decode --mode prefill -- python3 -c '
+def gemm(n):
+    return sum(i * i for i in range(n))
+gemm(3000000)'
+check "has no tokens, and says so" python3 -c "
+import json
+p = json.load(open('py/profile_summary.json'))
+assert p['aiflame']['tokens'] == {'decode': None, 'prefill': None}
+assert {e['token_id'] for e in p['entries']} == {''} and p['total_ms'] == 0"
+check "rules for make have v7's names" sh -c "'$aiflame' runbook make >r.mk && make -n -f r.mk v7-perf-gate | grep -q 'check --dir runbook --v7-exit'"
+done_testing

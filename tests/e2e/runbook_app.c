@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runbook_app TOKENS COPIES: a model of one matrix; each token is a range called decode, after one called prefill. COPIES of
+ * the weights a token are what nobody wants. */
+#include <aiflame.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { N = 192 };
+static float a[N * N], b[N * N], c[N * N];
+
+__attribute__((noinline)) static void gemm(void)
+{
+	for (int i = 0; i < N; i++)
+		for (int k = 0; k < N; k++)
+			for (int j = 0; j < N; j++)
+				c[i * N + j] += a[i * N + k] * b[k * N + j];
+}
+
+__attribute__((noinline)) static void shuffle_weights(int times)
+{
+	for (int t = 0; t < times; t++)
+		for (int i = 0; i < N * N; i++) {
+			b[i] = c[(i * 7 + t) % (N * N)] * 0.5f;
+			__asm__ volatile("" ::: "memory");
+		}
+}
+
+int main(int argc, char **argv)
+{
+	int tokens = argc > 1 ? atoi(argv[1]) : 10, copies = argc > 2 ? atoi(argv[2]) : 0;
+
+	for (int i = 0; i < N * N; i++)
+		a[i] = b[i] = (float)(i % 13);
+	aiflame_range_begin("prefill");
+	for (int i = 0; i < 10; i++)
+		gemm();
+	aiflame_range_end();
+	for (int t = 0; t < tokens; t++) {
+		aiflame_range_begin("decode");
+		gemm();
+		shuffle_weights(copies);
+		aiflame_range_end();
+	}
+	printf("%g\n", (double)c[N]);
+	return 0;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runbook/judge.h"
+#include "runbook/runbook.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void unknown(struct aif_runbook_values *v)
+{
+	*v = (struct aif_runbook_values){0};
+	for (size_t i = 0; i < AIF_RUNBOOK_VALUES; i++)
+		v->of[i] = NAN;
+}
+
+/* True if the one signal that fires is `name`. */
+static bool fires(const struct aif_runbook_values *v, const struct aif_runbook_values *base,
+		  const char *name)
+{
+	struct aif_runbook_signal s[AIF_RUNBOOK_SIGNALS_MAX];
+	size_t n = aif_runbook_signals(v, base, s);
+
+	return n == 1 && !strcmp(s[0].signal, name);
+}
+
+static void each_rule_fires_beyond_its_limit_and_is_silent_at_it(void **state)
+{
+	static const struct {
+		enum aif_runbook_value of;
+		const char *signal;
+		double at, beyond;
+	} rows[] = {
+		{AIF_RUNBOOK_IPC, "low IPC", 0.6, 0.59},
+		{AIF_RUNBOOK_CACHE, "cache misses", 0.25, 0.26},
+		{AIF_RUNBOOK_MEMORY, "memory bound", 20, 20.1},
+		{AIF_RUNBOOK_OUTSIDE, "outside the expected", 0.25, 0.26},
+		{AIF_RUNBOOK_DTLB, "data TLB misses", 0.005, 0.0051},
+		{AIF_RUNBOOK_WALKS_KINST, "page walks", 0.05, 0.051},
+		{AIF_RUNBOOK_MAJOR_FAULTS, "major faults", 0, 1},
+	};
+	struct aif_runbook_signal s[AIF_RUNBOOK_SIGNALS_MAX];
+	struct aif_runbook_values v;
+
+	(void)state;
+	unknown(&v);
+	assert_int_equal(aif_runbook_signals(&v, NULL, s), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		unknown(&v);
+		v.of[rows[i].of] = rows[i].at;
+		assert_int_equal(aif_runbook_signals(&v, NULL, s), 0);
+		v.of[rows[i].of] = rows[i].beyond;
+		assert_true(fires(&v, NULL, rows[i].signal));
+	}
+}
+
+static void rules_of_change_need_another_run(void **state)
+{
+	static const struct {
+		enum aif_runbook_value of;
+		const char *signal;
+		double before, kept, worse;
+	} rows[] = {
+		{AIF_RUNBOOK_TOK_S, "throughput drop", 100, 97.5, 96.5},
+		{AIF_RUNBOOK_IPC, "low IPC", 2, 1.91, 1.89},
+		{AIF_RUNBOOK_OUTSIDE, "outside the expected", 0.1, 0.14, 0.16},
+	};
+	struct aif_runbook_signal s[AIF_RUNBOOK_SIGNALS_MAX];
+	struct aif_runbook_values v, base;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		unknown(&v);
+		unknown(&base);
+		v.of[rows[i].of] = rows[i].worse;
+		assert_int_equal(aif_runbook_signals(&v, NULL, s), 0);
+		assert_int_equal(aif_runbook_signals(&v, &base, s), 0);
+		base.of[rows[i].of] = rows[i].before;
+		assert_true(fires(&v, &base, rows[i].signal));
+		v.of[rows[i].of] = rows[i].kept;
+		assert_int_equal(aif_runbook_signals(&v, &base, s), 0);
+	}
+}
+
+static void a_missing_metric_is_neither_passed_nor_failed(void **state)
+{
+	struct aif_runbook_check c[AIF_RUNBOOK_BUDGETS];
+	double budgets[AIF_RUNBOOK_BUDGETS];
+	struct aif_runbook_values v;
+
+	(void)state;
+	unknown(&v);
+	aif_runbook_budgets("default", budgets);
+	v.of[AIF_RUNBOOK_TOK_S] = 8;
+	assert_int_equal(aif_runbook_judge(&v, budgets, c), AIF_RUNBOOK_CANNOT_TELL);
+	assert_string_equal(c[0].reason, "ok");
+	assert_string_equal(c[1].reason, "missing");
+	v.of[AIF_RUNBOOK_TOK_S] = 7.9;
+	assert_int_equal(aif_runbook_judge(&v, budgets, c), AIF_RUNBOOK_FAIL);
+	assert_string_equal(c[0].reason, "below_threshold");
+	v.of[AIF_RUNBOOK_TOK_S] = 9;
+	v.of[AIF_RUNBOOK_IPC] = 0.6;
+	v.of[AIF_RUNBOOK_CACHE] = 0.25;
+	v.of[AIF_RUNBOOK_BRANCH] = 0.08;
+	assert_int_equal(aif_runbook_judge(&v, budgets, c), AIF_RUNBOOK_PASS);
+	v.of[AIF_RUNBOOK_BRANCH] = 0.09;
+	assert_int_equal(aif_runbook_judge(&v, budgets, c), AIF_RUNBOOK_FAIL);
+	assert_string_equal(c[3].reason, "above_threshold");
+}
+
+static void the_environment_replaces_budgets(void **state)
+{
+	double budgets[AIF_RUNBOOK_BUDGETS];
+
+	(void)state;
+	setenv("CK_V7_PERF_MIN_IPC", "1.5", 1);
+	setenv("CK_V7_PERF_QWEN3_MIN_IPC", "2.5", 1);
+	setenv("CK_V7_PERF_MAX_CACHE_MISS_RATE", "much", 1);
+	aif_runbook_budgets("qwen3", budgets);
+	assert_true(budgets[AIF_RUNBOOK_MIN_IPC] == 2.5);
+	assert_true(budgets[AIF_RUNBOOK_MAX_CACHE] == 0.25);
+	aif_runbook_budgets("gemma", budgets);
+	assert_true(budgets[AIF_RUNBOOK_MIN_IPC] == 1.5);
+	unsetenv("CK_V7_PERF_MIN_IPC");
+	unsetenv("CK_V7_PERF_QWEN3_MIN_IPC");
+	unsetenv("CK_V7_PERF_MAX_CACHE_MISS_RATE");
+	assert_string_equal(aif_runbook_family("/runs/Qwen3--0.6B/"), "qwen3");
+	assert_string_equal(aif_runbook_family("/qwen2/other"), "default");
+}
+
+static void names_have_classes(void **state)
+{
+	static const struct {
+		const char *name, *class;
+	} rows[] = {
+		{"gemm_nt_avx512", "gemm"},
+		{"flash_fwd_kernel", "attention"},
+		{"RMSNorm_forward", "norm"},
+		{"__memcpy_avx_unaligned", "copy"},
+		{"ncclDevKernel_AllReduce", "communication"},
+		{"main", "glue"},
+		{"(no samples)", "none"},
+		{"vectorized_elementwise", "elementwise"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_string_equal(aif_runbook_class(rows[i].name, strlen(rows[i].name)),
+				    rows[i].class);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_rule_fires_beyond_its_limit_and_is_silent_at_it),
+		cmocka_unit_test(rules_of_change_need_another_run),
+		cmocka_unit_test(a_missing_metric_is_neither_passed_nor_failed),
+		cmocka_unit_test(the_environment_replaces_budgets),
+		cmocka_unit_test(names_have_classes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
