@@ -121,6 +121,8 @@ static void parts_of_one_recording_are_one_run(void **state)
 {
 	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN};
 	double values[] = {1, 4, 3, 10};
+	struct aif_comparison c = {0};
+	struct aif_err err = {0};
 	struct compared x;
 
 	(void)state;
@@ -129,6 +131,10 @@ static void parts_of_one_recording_are_one_run(void **state)
 	assert_true(decides(&x, &o,
 			    "B: parts of one recording count as one run: 4 parts of 3 "
 			    "recordings"));
+	assert_int_equal(aif_compare(&x.a, &x.b, &o, &c, &err), 0);
+	assert_int_equal(c.metric[AIF_METRIC_TIME].change.a_len, 4);
+	assert_int_equal(c.metric[AIF_METRIC_TIME].change.b_len, 3);
+	aif_comparison_finish(&c);
 	x.b.runs[1].recording = 7;
 	assert_false(decides(&x, &o, "2 runs on a side"));
 	x.b.runs[1].recording = 8;
