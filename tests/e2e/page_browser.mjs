@@ -390,6 +390,21 @@ test("with the colours of the user", "full", "#v1&view=flame", async (page) => {
 	const inside = await pixel(page, "flame", b.x - at.x + b.w - 6, b.y - at.y + 4);
 	assert.ok(new Set(inside.slice(0, 3)).size === 1, inside.join());
 }, { forcedColors: "active" });
+test("printed: bright, with its bars, nothing cut", "full", "#v1&view=overview", async (page) => {
+	await page.evaluate(() => document.documentElement.dataset.theme = "dark");
+	await page.emulateMedia({ media: "print" });
+	const style = (css, key) => page.evaluate(([c, k]) => getComputedStyle(document.querySelector(c))[k], [css, key]);
+	assert.equal(await style("html", "backgroundColor"), "rgb(245, 246, 248)");
+	assert.equal(await style(".part", "printColorAdjust"), "exact");
+	assert.equal(await style("nav", "display"), "none");
+	assert.equal(await style("#band", "maxHeight"), "none");
+	await page.evaluate(() => document.getElementById("view-tables").click());
+	assert.equal(await style("#table-body", "overflowY"), "visible");
+	assert.ok(await page.evaluate(() => {
+		const body = document.getElementById("table-body");
+		return body.querySelector("table").offsetWidth <= body.offsetWidth && body.offsetHeight >= body.scrollHeight;
+	}), "the table is whole");
+}, { viewport: { width: 700, height: 400 } });
 
 // ---- running ----------------------------------------------------------------------------------------------
 const browser = await within(60, "Chromium starts", chromium.launch({
