@@ -4,11 +4,13 @@
 #include "cmd/command.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
+#include "cmd/stat_from.h"
 #include "names/names.h"
 #include "text/out.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,7 @@
 enum { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, RUNS_MAX = 1000 };
 
 struct values {
-	const char *events, *output, *separator, *cpus;
+	const char *events, *output, *separator, *cpus, *from;
 	uint32_t runs, warm_up, threads;
 	int format;
 };
@@ -31,6 +33,8 @@ static const struct aif_opt opts[] = {
 	 "runs before these, which do not count (0)"},
 	{0, "threads", "N", AIF_OPT_COUNT, AT(threads), 1,
 	 "set CK_NUM_THREADS, OMP_NUM_THREADS and MKL_NUM_THREADS of the command"},
+	{0, "from", "FILE", AIF_OPT_STRING, AT(from), 0,
+	 "take the counters from what perf stat wrote, as text, with -x or -j; - is standard input"},
 	{0, "cpus", "LIST", AIF_OPT_STRING, AT(cpus), 0, "let it run on these CPUs only: 0-3,8"},
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
 	 "the file to write, - is standard output (standard error)"},
@@ -120,6 +124,42 @@ static int run_all(const struct values *v, const struct aif_stat_opts *o, struct
 	return e;
 }
 
+/* Shows the counters of a file: a run of another time, perhaps of another machine. */
+static int run_from(const struct values *v, int words_len, struct aif_err *err)
+{
+	struct aif_stat_file file;
+	char *argv[2] = {NULL, NULL};
+	struct aif_stat_result r = {.argv = argv, .runs = &file.run, .len = 1, .is_foreign = true};
+	int e;
+
+	if (words_len || v->events || v->runs != 1 || v->warm_up || v->threads || v->cpus) {
+		aif_err_set(
+			err, -EINVAL,
+			"stat: --from: counters of a file are shown, nothing is run; leave out the "
+			"command, -e, -r, --warm-up, --threads and --cpus");
+		return AIF_EXIT_USAGE;
+	}
+	e = aif_stat_file_read(&file, v->from, err);
+	if (e)
+		return AIF_EXIT_FAILURE;
+	r.events = file.events;
+	if (file.command.len)
+		argv[0] = (char *)aif_buf_str(&file.command);
+	e = aif_stat_result_make(&r);
+	if (!e)
+		e = write_out(v, &r, err);
+	if (!e && file.others_len)
+		aif_message("stat: %s: %" PRIu64
+			    " values of events that aiflame stat does not know were "
+			    "left out: %s; aiflame import keeps them",
+			    v->from, file.others_len, aif_buf_str(&file.others));
+	if (!e && file.bad_lines)
+		aif_message("stat: %s: %" PRIu64 " lines are none of perf stat's and were left out",
+			    v->from, file.bad_lines);
+	aif_stat_file_finish(&file);
+	return e ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+}
+
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
@@ -128,7 +168,13 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	int e = 0, status = 0;
 	cpu_set_t cpus;
 
-	(void)words_len;
+	if (v->from)
+		return run_from(v, words_len, err);
+	if (!words_len) {
+		aif_err_set(err, -EINVAL,
+			    "stat: what to count is missing; give a command, or --from FILE");
+		return AIF_EXIT_USAGE;
+	}
 	if (v->runs > RUNS_MAX) {
 		aif_err_set(err, -EINVAL, "stat: -r: give at most %d runs", RUNS_MAX);
 		return AIF_EXIT_USAGE;
@@ -163,7 +209,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 const struct aif_command aif_command_stat = {
 	.name = "stat",
-	.words = "[--] COMMAND [ARGUMENT]...",
+	.words = "[--] [COMMAND [ARGUMENT]...]",
 	.summary = "counters of a command: time, CPUs, faults, instructions, misses",
 	.description =
 		"Runs COMMAND and counts it and all that it starts: task-clock, context switches,\n"
@@ -174,15 +220,18 @@ const struct aif_command aif_command_stat = {
 		"what to do, and is <not supported> in CSV; it is never 0. Software events that the OS refuses come from\n"
 		"rusage. With -r the median of the runs is shown, behind it the least and the most;\n"
 		"ratios are taken within a run. Counters that took turns have the share of the time\n"
-		"in which they counted, in percent, behind them.",
-	.examples = "aiflame stat ./train\tone run\n"
-		    "aiflame stat -r 5 --threads 8 --cpus 0-7 ./train\tfive runs, pinned\n"
-		    "aiflame stat -x, -o counters.csv ./train\tas perf stat -x, does\n"
-		    "aiflame stat --format json -o - ./train | jq .derived.ipc\tfor programs\n",
+		"in which they counted, in percent, behind them. With --from nothing is run: the\n"
+		"counters are a file's, with intervals, CPUs and the PMUs of a hybrid CPU summed up.",
+	.examples =
+		"aiflame stat ./train\tone run\n"
+		"aiflame stat -r 5 --threads 8 --cpus 0-7 ./train\tfive runs, pinned\n"
+		"aiflame stat -x, -o counters.csv ./train\tas perf stat -x, does\n"
+		"aiflame stat --format json -o - ./train | jq .derived.ipc\tfor programs\n"
+		"perf stat -j -o - ./train | aiflame stat --from - --format json\twhat perf counted, with ratios\n",
 	.opts = opts,
 	.defaults = &defaults,
 	.values_size = sizeof(defaults),
-	.min_words = 1,
+	.min_words = 0,
 	.max_words = -1,
 	.runs_command = true,
 	.run = run,

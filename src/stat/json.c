@@ -190,7 +190,10 @@ void aif_stat_json(const struct aif_stat_result *r, const char *source, struct a
 	aif_buf_puts(out, ",\n");
 	put_rows(r, out);
 	aif_buf_puts(out, "  \"cpu_topology\": ");
-	aif_stat_topology_json(out);
+	if (r->is_foreign)
+		aif_buf_puts(out, "{}");
+	else
+		aif_stat_topology_json(out);
 	aif_buf_puts(out, ",\n");
 	put_ours(r, out);
 }

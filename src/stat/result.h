@@ -31,6 +31,7 @@ struct aif_stat_result {
 	aif_stat_events events;
 	struct aif_stat_run *runs;
 	size_t len;
+	bool is_foreign; /* not counted here: this machine's CPUs say nothing about it */
 	struct aif_spread values[AIF_STAT_EVENTS], usage[AIF_STAT_USAGES],
 		derived[AIF_STAT_DERIVED_LEN];
 	double running

@@ -101,6 +101,8 @@ static void put_event(const struct aif_stat_result *r, unsigned e, struct aif_bu
 static void put_seconds(const struct aif_stat_result *r, enum aif_stat_usage u, const char *what,
 			struct aif_buf *out)
 {
+	if (!r->usage[u].n)
+		return;
 	aif_buf_printf(out, "%*.9f seconds %s", VALUE_COLUMNS, r->usage[u].median, what);
 	if (r->usage[u].n > 1)
 		aif_buf_printf(out, "  ( %.6f to %.6f )", r->usage[u].min, r->usage[u].max);

@@ -65,6 +65,34 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	check "  the task clock is there" holds 280 "$(value u.json "['counters']['task-clock']")" 400
 	check "  context switches and faults, too" holds 1 "$(value u.json "['counters']['context-switches'] + d['counters']['page-faults']")" 100000
 fi
+# Counters of files, which perf stat or we wrote.
+seeds=$root/tests/fuzz/found
+check "--from: perf's text" sh -c "'$aiflame' stat --from '$seeds/fuzz_import-perf_stat' --format json -o from.json && python3 -c \"
+import json
+d = json.load(open('from.json'))
+assert d['derived'] == {'ipc': 2}, d['derived']
+assert d['counters']['task-clock'] == 1002.49 and d['elapsed_seconds'] == 1.00449 and d['cpu_topology'] == {}
+a = d['aiflame']
+assert a['command'] == ['./train 5'] and a['percent_running']['cycles'] == 74.95, a
+assert sorted(u['event'] for u in a['unavailable']) == ['LLC-loads', 'stalled-cycles-frontend']\""
+check "--from: intervals are summed up" sh -c "'$aiflame' stat --from '$seeds/fuzz_import-perf_stat_csv' -x, 2>from.csv; grep -q '^18.79,msec,task-clock,' from.csv && grep -q '^210,,page-faults,18786864,76' from.csv && grep -q '^<not supported>,,cycles,' from.csv"
+check "--from: what is not known is named" says "1 values of events that aiflame stat does not know were left out: power/energy-pkg/" "$aiflame" stat --from "$seeds/fuzz_import-perf_stat"
+for form in text csv; do
+	check "--from: our own $form" sh -c "'$aiflame' stat --format $form true 2>own.$form; '$aiflame' stat --from own.$form --format $form 2>again.$form; grep -E '[0-9].*page-faults' own.$form | cut -c 1-20 >a.txt; grep -E '[0-9].*page-faults' again.$form | cut -c 1-20 | diff a.txt -"
+done
+if perf stat -o real.txt -e task-clock,page-faults true 2>/dev/null && grep -q page-faults real.txt; then
+	for form in -x, -j; do
+		check "--from: perf stat $form, run here" sh -c "perf stat -o real.$form $form -e task-clock,page-faults true; '$aiflame' stat --from real.$form --format json -o - | python3 -c \"
+import json, re, sys
+n = json.load(sys.stdin)['counters']['page-faults']
+assert re.search(r'\b%d[.,]' % n, [l for l in open('real.$form') if 'page-faults' in l][0]), n\""
+	done
+else
+	skip "--from: perf stat, run here" "perf cannot count here"
+fi
+check "--from: no counter" status_is 1 "$aiflame" stat --from "$root/README.md"
+check "--from runs nothing" status_is 2 "$aiflame" stat --from own.csv true
+check "nothing to count" status_is 2 "$aiflame" stat
 # Where perf_event_open is refused altogether.
 check "without perf_event_open" sh -c "'$build/tests/e2e/no_perf' '$aiflame' stat --format json -o n.json '$app' 0.3 >/dev/null"
 check "  the task clock is rusage's" holds 280 "$(value n.json "['counters']['task-clock']")" 400
