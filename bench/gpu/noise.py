@@ -43,8 +43,6 @@ def read_run(path):
             run["amount"][word[1]] = int(word[2])
         elif word[0] == "steps":
             run["steps"] = int(word[1])
-        elif word[0] == "clock":
-            run["clock"] = float(word[1])
         elif word[0] == "kernel":
             name = " ".join(word[4:]).split("\t")[-1]
             of = class_of(name, word[1] == "1")
@@ -60,8 +58,8 @@ def values_of(run):
     for key in ("elapsed", "busy", "idle"):
         if run["amount"].get(key):
             ret[f"{key}, a {'step' if run['steps'] else 'run'}"] = run["amount"][key] / units
-    if run.get("clock"):
-        ret["SM clock"] = run["clock"]
+    if run["amount"].get("clock"):
+        ret["SM clock"] = run["amount"]["clock"] / 1000
     return ret
 
 

@@ -116,7 +116,8 @@ check "--time, too" test "$("$aiflame" report --launches --time 1000, --format c
 check "--device that there is none of is named" says "--device 'nothing'" "$aiflame" report --kernels --device nothing two.data
 check "--kernel is for tables" status_is 2 "$aiflame" report --kernel x two.data
 last=$("$aiflame" query --format csv two.data 'SELECT max(start_ns) / 1000000 FROM executions' | tail -1)
-check "the summary of a part says which" says "shown    what ran from 0 ns to $last" "$aiflame" report --time "0,${last}ms" two.data
+shown=$(awk -v ms="$last" 'BEGIN { printf ms < 1000 ? "%d" : "%.2f s", ms < 1000 ? ms : ms / 1000 }')
+check "the summary of a part says which" says "shown    what ran from 0 ns to $shown" "$aiflame" report --time "0,${last}ms" two.data
 check "and what there is not" says "no activity matching --time, --process, --tid and --device; widen" "$aiflame" report --time 1000, two.data
 check "--kernel that nothing matches is said to people" says "no device activity matching --kernel" "$aiflame" report --kernels --kernel nosuch m.data
 check "and is no failure" "$aiflame" report --kernels --kernel nosuch m.data
@@ -146,8 +147,12 @@ check "no line of a table with stacks is longer than its terminal" test "$(pytho
 check "a query's table is cut to it" test "$(python3 "$root/tests/e2e/terminal.py" 70 "$aiflame" query m.data "$long")" = 70
 check "COLUMNS overrides it" test "$(COLUMNS=50 python3 "$root/tests/e2e/terminal.py" 70 "$aiflame" query m.data "$long")" = 50
 check "what programs read is not cut" sh -c "[ \$(COLUMNS=50 '$aiflame' query m.data \"$long\" | wc -L) -gt 300 ]"
-"$aiflame" record -q --all-launches --delay 300ms -o late.data "$matmul" 256 200 >/dev/null
-check "a picture says what was not collected" sh -c "'$aiflame' flame late.data -o - | grep -q '; [0-9.]* m*s not collected'"
+# The device must have been opened before the delay is over, which a busy machine may not manage.
+late() {
+	"$aiflame" record -q --all-launches --delay 300ms -o late.data "$matmul" 256 200 >/dev/null &&
+		"$aiflame" flame late.data -o - | grep -q '; [0-9.]* m*s not collected'
+}
+check "a picture says what was not collected" in_three late
 check "if anything" sh -c "! '$aiflame' flame m.data -o - | grep -q 'not collected'"
 check "and what it is not the whole of" sh -c "
 	'$aiflame' flame --kernel '^multiply' --focus main --time 1ms, -o - m.data | grep -qF '>only --time 1.0 ms,, --kernel ^multiply, --focus main; '"

@@ -25,6 +25,7 @@ aiflame = sys.argv[1]
 seconds = sys.argv[2] if len(sys.argv) > 2 else "2"
 scene = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scenes", "jax_train.py")
 MODULE = "jit(update)"
+FLAGS = "--xla_gpu_autotune_level=0"  # else the two processes may choose different kernels of cuBLAS for one product
 
 
 def plain(name):
@@ -62,7 +63,7 @@ def dump_of(directory):
 
 def record(work, name, flags):
     dump, data, folded = (os.path.join(work, name + s) for s in (".dump", ".data", ".folded"))
-    env = dict(os.environ, XLA_FLAGS=f"--xla_dump_to={dump} --xla_dump_hlo_as_text {flags}", XLA_PYTHON_CLIENT_PREALLOCATE="false")
+    env = dict(os.environ, XLA_FLAGS=f"--xla_dump_to={dump} --xla_dump_hlo_as_text {FLAGS} {flags}", XLA_PYTHON_CLIENT_PREALLOCATE="false")
     subprocess.run([aiflame, "record", "-q", "--nvtx", "--all-launches", "--device-rate", "0", "-o", data, "python3", scene, seconds],
                    check=True, env=env, stdout=subprocess.DEVNULL)
     flame = [aiflame, "flame", "-i", data, "--leaf", "kernel", "--by", "time", "--detail", "full", "-o", folded]
