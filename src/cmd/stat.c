@@ -20,6 +20,7 @@ enum { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, RUNS_MAX = 1000 };
 struct values {
 	const char *events, *output, *separator, *cpus, *from;
 	uint32_t runs, warm_up, threads;
+	bool roofs;
 	int format;
 };
 
@@ -35,6 +36,8 @@ static const struct aif_opt opts[] = {
 	 "set CK_NUM_THREADS, OMP_NUM_THREADS and MKL_NUM_THREADS of the command"},
 	{0, "from", "FILE", AIF_OPT_STRING, AT(from), 0,
 	 "take the counters from what perf stat wrote, as text, with -x or -j; - is standard input"},
+	{0, "roofs", NULL, AIF_OPT_FLAG, AT(roofs), 0,
+	 "measure what this machine can do, 2 to 5 s before the command: FLOP/s, bytes/s of caches and memory"},
 	{0, "cpus", "LIST", AIF_OPT_STRING, AT(cpus), 0, "let it run on these CPUs only: 0-3,8"},
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
 	 "the file to write, - is standard output (standard error)"},
@@ -73,12 +76,35 @@ static int parse_cpus(const char *list, cpu_set_t *ret, struct aif_err *err)
 	return 0;
 }
 
+/* Writes text to the output, which has a format; standard error without one. Frees the text. */
+static int write_text(const struct values *v, struct aif_buf *text, struct aif_err *err)
+{
+	struct aif_buf shown = {0};
+	struct aif_out out;
+	int e = 0;
+
+	if (aif_buf_failed(text)) {
+		e = aif_err_set(err, -ENOMEM, "stat: out of memory");
+	} else if (v->output) {
+		e = aif_out_open(&out, v->output, err);
+		if (!e) {
+			aif_buf_append(aif_out_buf(&out), text->data, text->len);
+			e = aif_out_commit(&out, err);
+		}
+	} else {
+		/* A command's words may control a terminal. */
+		aif_name_sanitize_lines(text->data, text->len, &shown);
+		fwrite(shown.data, 1, shown.len, stderr);
+	}
+	aif_buf_finish(text);
+	aif_buf_finish(&shown);
+	return e;
+}
+
 static int write_out(const struct values *v, const struct aif_stat_result *r, struct aif_err *err)
 {
 	bool is_csv = v->separator || v->format == FORMAT_CSV;
-	struct aif_buf text = {0}, shown = {0};
-	struct aif_out out;
-	int e;
+	struct aif_buf text = {0};
 
 	if (is_csv)
 		aif_stat_csv(r, v->separator ? v->separator : ",", &text);
@@ -86,23 +112,21 @@ static int write_out(const struct values *v, const struct aif_stat_result *r, st
 		aif_stat_json(r, "", &text);
 	else
 		aif_stat_text(r, &text);
-	if (aif_buf_failed(&text)) {
-		e = aif_err_set(err, -ENOMEM, "stat: out of memory");
-	} else if (v->output) {
-		e = aif_out_open(&out, v->output, err);
-		if (!e) {
-			aif_buf_append(aif_out_buf(&out), text.data, text.len);
-			e = aif_out_commit(&out, err);
-		}
+	return write_text(v, &text, err);
+}
+
+/* Shows what the machine can do, without a command. */
+static int show_roofs(const struct values *v, const struct aif_roofs *roofs, struct aif_err *err)
+{
+	struct aif_buf text = {0};
+
+	if (v->format == FORMAT_JSON) {
+		aif_roofs_json(roofs, &text);
+		aif_buf_putc(&text, '\n');
 	} else {
-		/* A command's words may control a terminal. */
-		aif_name_sanitize_lines(text.data, text.len, &shown);
-		fwrite(shown.data, 1, shown.len, stderr);
-		e = 0;
+		aif_roofs_text(roofs, &text);
 	}
-	aif_buf_finish(&text);
-	aif_buf_finish(&shown);
-	return e;
+	return write_text(v, &text, err);
 }
 
 /* Runs the command as often as asked. Ends early where it fails: its counts are of something else. */
@@ -132,11 +156,12 @@ static int run_from(const struct values *v, int words_len, struct aif_err *err)
 	struct aif_stat_result r = {.argv = argv, .runs = &file.run, .len = 1, .is_foreign = true};
 	int e;
 
-	if (words_len || v->events || v->runs != 1 || v->warm_up || v->threads || v->cpus) {
+	if (words_len || v->roofs || v->events || v->runs != 1 || v->warm_up || v->threads ||
+	    v->cpus) {
 		aif_err_set(
 			err, -EINVAL,
 			"stat: --from: counters of a file are shown, nothing is run; leave out the "
-			"command, -e, -r, --warm-up, --threads and --cpus");
+			"command, -e, -r, --warm-up, --threads, --cpus and --roofs");
 		return AIF_EXIT_USAGE;
 	}
 	e = aif_stat_file_read(&file, v->from, err);
@@ -165,14 +190,21 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	const struct values *v = values;
 	struct aif_stat_opts o = {.argv = words, .threads = v->threads};
 	struct aif_stat_result r = {.argv = words};
+	struct aif_roofs roofs;
 	int e = 0, status = 0;
 	cpu_set_t cpus;
 
 	if (v->from)
 		return run_from(v, words_len, err);
-	if (!words_len) {
+	if (v->roofs && (v->separator || v->format == FORMAT_CSV)) {
 		aif_err_set(err, -EINVAL,
-			    "stat: what to count is missing; give a command, or --from FILE");
+			    "stat: --roofs: CSV has no place for roofs; leave out --roofs or -x");
+		return AIF_EXIT_USAGE;
+	}
+	if (!words_len && !v->roofs) {
+		aif_err_set(
+			err, -EINVAL,
+			"stat: what to count is missing; give a command, --from FILE or --roofs");
 		return AIF_EXIT_USAGE;
 	}
 	if (v->runs > RUNS_MAX) {
@@ -191,6 +223,14 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		e = aif_output_check(v->output, err);
 	if (e)
 		return AIF_EXIT_USAGE;
+	if (v->roofs) {
+		e = aif_roofs_measure(&roofs, err);
+		if (!e && !words_len)
+			e = show_roofs(v, &roofs, err);
+		if (e || !words_len)
+			return e ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+		r.roofs = &roofs;
+	}
 	r.events = o.events;
 	r.runs = calloc(v->runs, sizeof(*r.runs));
 	if (!r.runs) {
@@ -227,7 +267,8 @@ const struct aif_command aif_command_stat = {
 		"aiflame stat -r 5 --threads 8 --cpus 0-7 ./train\tfive runs, pinned\n"
 		"aiflame stat -x, -o counters.csv ./train\tas perf stat -x, does\n"
 		"aiflame stat --format json -o - ./train | jq .derived.ipc\tfor programs\n"
-		"perf stat -j -o - ./train | aiflame stat --from - --format json\twhat perf counted, with ratios\n",
+		"perf stat -j -o - ./train | aiflame stat --from - --format json\twhat perf counted, with ratios\n"
+		"aiflame stat --roofs\twhat this machine can do\n",
 	.opts = opts,
 	.defaults = &defaults,
 	.values_size = sizeof(defaults),

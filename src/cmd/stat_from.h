@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "stat/result.h"
 
-/* What `perf stat` or `aiflame stat` wrote, in any of their forms, as one run. */
+/* Holds what `perf stat` or `aiflame stat` wrote, in any of their forms, as one run. */
 struct aif_stat_file {
 	struct aif_stat_run run;
 	aif_stat_events events; /* those that the file has, counted or not */

@@ -22,8 +22,8 @@ enum aif_perf_stat_form { AIF_PERF_STAT_TEXT, AIF_PERF_STAT_CSV, AIF_PERF_STAT_J
 struct aif_perf_stat_line {
 	enum aif_perf_stat_kind kind;
 	enum aif_perf_stat_form form;
-	/* What the count is of: an event with its modifiers, of a CPU or socket ("CPU0"; empty: of all); or the command.
-	 * They lie in the line. */
+	/* Name the count: an event with its modifiers, of a CPU or socket ("CPU0"; empty: of all); or the command. Lie in
+	 * the line. */
 	struct aif_perf_text event, unit, place;
 	bool is_known, is_supported; /* false: "<not counted>", "<not supported>" */
 	double value;                /* scaled by perf; in .unit */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "stat/roofs.h"
 #include "stat/run.h"
 #include "stats/spread.h"
 
@@ -32,6 +33,7 @@ struct aif_stat_result {
 	struct aif_stat_run *runs;
 	size_t len;
 	bool is_foreign; /* not counted here: this machine's CPUs say nothing about it */
+	const struct aif_roofs *roofs; /* of this machine; NULL: not measured */
 	struct aif_spread values[AIF_STAT_EVENTS], usage[AIF_STAT_USAGES],
 		derived[AIF_STAT_DERIVED_LEN];
 	double running

@@ -200,6 +200,8 @@ void aif_stat_text(const struct aif_stat_result *r, struct aif_buf *out)
 	put_bytes(r, AIF_STAT_READ, "read from storage", out);
 	put_bytes(r, AIF_STAT_WRITTEN, "written to storage", out);
 	put_unavailable(r, out);
+	if (r->roofs)
+		aif_roofs_text(r->roofs, out);
 	aif_buf_putc(out, '\n');
 }
 

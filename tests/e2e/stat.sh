@@ -93,6 +93,27 @@ fi
 check "--from: no counter" status_is 1 "$aiflame" stat --from "$root/README.md"
 check "--from runs nothing" status_is 2 "$aiflame" stat --from own.csv true
 check "nothing to count" status_is 2 "$aiflame" stat
+# Rates are the machine's; what must hold between them is the same everywhere.
+check "--roofs: each has its rounds, the best is not below the median" sh -c "'$aiflame' stat --roofs --format json -o roofs.json && python3 -c \"
+import json
+d = json.load(open('roofs.json'))
+assert d['isa'] in ('avx512f', 'avx2', 'generic') and d['threads'] >= 1, d
+for side in d['one'], d['all']:
+    for key in 'fma_sp', 'fma_dp', 'dram_read', 'dram_triad':
+        assert key in side, key
+    for key, v in side.items():
+        assert v['n'] == 7 and 0 < v['min'] <= v['median'] <= v['best'], (key, v)\""
+check "--roofs: the widest vectors that the CPU has" sh -c "python3 -c \"
+import json, re
+isa = json.load(open('roofs.json'))['isa']
+flags = re.findall(r'^flags.*', open('/proc/cpuinfo').read(), re.M)
+flags = flags[0].split() if flags else []
+assert isa == ('avx512f' if 'avx512f' in flags else 'avx2' if 'avx2' in flags and 'fma' in flags else 'generic'), isa\""
+check "--roofs: beside a command's counters" sh -c "'$aiflame' stat --roofs --cpus 0 --format json -o both.json true && python3 -c \"
+import json
+d = json.load(open('both.json'))
+assert d['aiflame']['roofs']['one']['fma_dp']['best'] > 0 and d['counters']['page-faults'] > 0\""
+check "--roofs has no CSV" status_is 2 "$aiflame" stat --roofs -x, true
 # Where perf_event_open is refused altogether.
 check "without perf_event_open" sh -c "'$build/tests/e2e/no_perf' '$aiflame' stat --format json -o n.json '$app' 0.3 >/dev/null"
 check "  the task clock is rusage's" holds 280 "$(value n.json "['counters']['task-clock']")" 400

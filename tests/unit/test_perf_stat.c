@@ -90,7 +90,7 @@ static void lines_of_each_form(void **state)
 			assert_true(l.running == lines[i].running);
 			assert_int_equal(l.time_ns, lines[i].time_ns);
 		}
-		/* Whatever a line is cut to, nothing is read behind its end. */
+		/* Cuts the line everywhere: nothing is read outside of it. */
 		for (size_t n = 0; n < len; n++)
 			aif_perf_stat_line((struct aif_perf_text){copy + len - n, n}, &l);
 		free(copy);
