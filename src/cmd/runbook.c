@@ -377,6 +377,10 @@ static int do_run(const struct values *v, char **argv, struct aif_err *err)
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
+	static const struct {
+		const char *what;
+		int (*run)(const struct values *v, struct aif_err *err);
+	} of_one[] = {{"check", do_check}, {"render", do_render}, {"ledger", do_ledger}};
 	const struct values *v = values;
 	const char *what = words[0];
 
@@ -394,24 +398,26 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		return do_run(v, words + 1, err);
 	if (!strcmp(what, "compare") && words_len == 3)
 		return do_compare(v, words[1], words[2], err);
-	if (words_len == 1 && !strcmp(what, "check"))
-		return do_check(v, err);
-	if (words_len == 1 && !strcmp(what, "render"))
-		return do_render(v, err);
-	if (words_len == 1 && !strcmp(what, "ledger"))
-		return do_ledger(v, err);
 	if (words_len == 1 && !strcmp(what, "make"))
 		return do_make();
-	aif_err_set(err, -EINVAL,
-		    "runbook: '%s' with %d words behind it is not understood; give run -- COMMAND, "
-		    "check, render, compare A B, ledger or make",
-		    what, words_len - 1);
+	for (size_t i = 0; i < sizeof(of_one) / sizeof(*of_one) && words_len <= 2; i++) {
+		struct values of = *v;
+
+		if (words_len == 2)
+			of.dir = words[1];
+		if (!strcmp(what, of_one[i].what))
+			return of_one[i].run(&of, err);
+	}
+	aif_err_set(
+		err, -EINVAL,
+		"runbook: give run -- COMMAND, check [DIR], render [DIR], compare A B, ledger [DIR] "
+		"or make; see aiflame runbook -h");
 	return AIF_EXIT_USAGE;
 }
 
 const struct aif_command aif_command_runbook = {
 	.name = "runbook",
-	.words = "run|check|render|compare|ledger|make [A B] [-- COMMAND...]",
+	.words = "run|check|render|compare|ledger|make [DIR [DIR]] [-- COMMAND...]",
 	.summary = "a run directory: counters, flame graphs, budgets, signals, a ledger",
 	.description =
 		"Measures a command and keeps what was found as a directory of files, with the names and\n"

@@ -21,7 +21,7 @@ static const char head[] =
 	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
 	"'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">"
 	"<title>aiflame runbook</title><style>"
-	"body{font:14px system-ui,sans-serif;margin:0 auto;max-width:1240px;padding:16px;color:#222}"
+	"body{font:14px system-ui,sans-serif;margin:0 auto;max-width:1290px;padding:16px;color:#222}"
 	".cards{display:flex;flex-wrap:wrap;gap:8px}.card{border:1px solid #ccc;border-radius:6px;"
 	"padding:8px 12px;min-width:150px}.card b{display:block;font-size:20px}.card small{color:#666}"
 	".pass{border-left:6px solid #2a7d3f}.fail{border-left:6px solid #b3261e}.cannot{border-left:"

@@ -214,6 +214,26 @@ static int find_hotspots(struct run *r, const struct aif_names *names, size_t mo
 	return e;
 }
 
+/* Refuses a recording with a mode in which no sample was taken: there is nothing to draw. */
+static int expect_samples(struct run *r, const struct aif_names *names, struct aif_err *err)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < r->modes_len && !e; i++) {
+		struct aif_runbook_hotspots found = {0};
+
+		e = find_hotspots(r, names, i, &found, err);
+		if (!e && !found.len)
+			e = aif_err_set(
+				err, -ENODATA,
+				"runbook: %s: no CPU samples in the %.3g s that the command ran: give "
+				"it work for a second or more",
+				r->modes[i], r->elapsed_s);
+		aif_runbook_hotspots_finish(&found);
+	}
+	return e;
+}
+
 static int put_hotspots(struct run *r, const struct aif_names *names, struct aif_err *err)
 {
 	struct aif_runbook_flame flames[LIST_MAX] = {{0}};
@@ -268,6 +288,8 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 		e = aif_view_profile(aif_buf_str(&r.data), &p, &names, err);
 	if (!e)
 		e = put_modes(&r, &names, err);
+	if (!e)
+		e = expect_samples(&r, &names, err);
 	if (!e)
 		e = draw_modes(&r, err);
 	if (!e)

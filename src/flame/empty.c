@@ -90,8 +90,8 @@ int aif_flame_empty_cpu(const struct aif_profile *p, const struct aif_cpu_totals
 		return aif_err_set(err, -ENODATA,
 				   "flame: no CPU samples in this profile; see aiflame info");
 	return aif_err_set(err, -ENODATA,
-			   "flame: no CPU samples in this time, process or thread; widen --time, "
-			   "--process and --tid, or see aiflame info");
+			   "flame: no CPU samples in this time, range, process or thread; widen "
+			   "--time, --range, --process and --tid, or see aiflame info");
 }
 
 int aif_flame_empty_idle(const struct aif_idle_blame *idle, const struct aif_flame_opts *o,

@@ -51,6 +51,7 @@ for name, f in l['artifacts'].items(): assert hashlib.sha256(open(f['path'], 'rb
 PY
 check "time outside the expected is a signal, its function the evidence" says "shuffle_weights" "$aiflame" runbook check -d after
 check "and none where all is expected" sh -c "'$aiflame' runbook check -d before >said; grep -q decode_tok_s said && ! grep outside said"
+check "a program that is over before it is sampled is told so" says "give it work for a second" "$aiflame" runbook run -d short -r 1 -- true
 check "a run is compared with another" says "outside the expected" "$aiflame" runbook compare before after
 check "the page needs nothing else" sh -c "grep -q 'iframe sandbox' after/hub.html && ! grep -Eq '(src|href)=.?https?:' after/hub.html"
 check "without --require's success nothing is judged" status_is 5 "$aiflame" runbook check -d before --require false
