@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Programs without an accelerator under record --cpu, beside perf:
-#   cost     time to solution with recording / without it, interleaved: C and Python, which run a fixed amount of work.
-#            The bars: 1.01 and 1.02, of the medians
+#   cost     CPU time with recording / without it, interleaved: C and Python, which run a fixed amount of work, and the
+#            recorder's own. The bars: 1.01 and 1.02, of the medians
 #   shares   of the functions, against `perf record -e cpu-clock --call-graph dwarf` of another run of the same program:
 #            the greatest difference in points (bar: 3), and the ratio of the bytes stored (bar: 1/20)
 # bench/cpu_program.sh [PAIRS]; BUILD_DIR is the build. Needs perf for the second part, and a quiet machine.
@@ -34,30 +34,61 @@ def norm(n):
     return x
 for i in range(int(sys.argv[1])): gemm(3000); norm(1000)
 E2
-cat >pairs.py <<'E2'
-import statistics, subprocess, sys, time
-aiflame, bar, n, command = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
-def own(words):
-    """CPU time of the command alone: what it says of its process when it ends."""
-    begin = time.monotonic()
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.monotonic() - begin
-timer = [sys.executable, "-c", "import resource,subprocess,sys,time\nb=time.monotonic(); subprocess.run(sys.argv[2:],check=True)\nu=resource.getrusage(resource.RUSAGE_CHILDREN)\nopen(sys.argv[1],'w').write(f'{time.monotonic()-b} {u.ru_utime+u.ru_stime}')"]
-def one(recorded):
-    """Wall and CPU time of the command, measured inside of what is recorded."""
-    words = timer + ["t.txt"] + command
-    own([aiflame, "record", "-q", "--cpu", "-F", "999", "-o", "b.data", "--"] + words if recorded else words)
-    return [float(x) for x in open("t.txt").read().split()]
-ratios = {0: [], 1: []}
-for i in range(n):
-    a, b = (one(False), one(True)) if i % 2 else tuple(reversed((one(True), one(False))))
-    for k in 0, 1:
-        ratios[k].append(b[k] / a[k])
-for k, what in (0, "wall"), (1, "cpu"):
-    q = statistics.quantiles(ratios[k], n=4)
-    print(f"{command[0].rsplit('/', 1)[-1]:10} {what:4} recorded / not: median {statistics.median(ratios[k]):.4f} (quartiles {q[0]:.4f} to {q[2]:.4f}, {n} pairs), bar {bar}")
+cat >own.c <<'E2'
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* own FILE COMMAND...: writes the CPU time of the command alone, s, without its recorder's. */
+int main(int argc, char **argv)
+{
+	struct rusage u;
+	FILE *f;
+	int status;
+	pid_t pid = argc > 2 ? fork() : -1;
+
+	if (!pid) {
+		execvp(argv[2], argv + 2);
+		_exit(127);
+	}
+	if (pid < 0 || wait4(pid, &status, 0, &u) < 0 || !(f = fopen(argv[1], "w")))
+		return 125;
+	fprintf(f, "%.6f\n", (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6);
+	return fclose(f) || status;
+}
 E2
-python3 pairs.py "$aiflame" 1.01 "$pairs" ./work 4000
+cc -O2 -o own own.c
+cat >pairs.py <<'E2'
+import os, random, statistics, sys
+aiflame, bar, n, command = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+def one(recorded):
+    """CPU time (s) of the command, and of the recorder around it."""
+    words = ["./own", "t.txt"] + command
+    if recorded:
+        words = [aiflame, "record", "-q", "--cpu", "-F", "999", "-o", "b.data", "--"] + words
+    pid = os.spawnvp(os.P_NOWAIT, words[0], words)
+    _, status, usage = os.wait4(pid, 0)
+    assert not status, status
+    own = float(open("t.txt").read())
+    return own, usage.ru_utime + usage.ru_stime - own
+def median(x, digits):
+    random.seed(1)
+    boots = sorted(statistics.median(random.choices(x, k=len(x))) for _ in range(2000))
+    return f"{statistics.median(x):.{digits}f} (95 %: {boots[50]:.{digits}f} to {boots[1949]:.{digits}f})"
+ratios, more, recorder = [], [], []
+for i in range(n):
+    order = (False, True) if i % 2 else (True, False)
+    got = {recorded: one(recorded) for recorded in order}
+    ratios.append(got[True][0] / got[False][0])
+    more.append(1e3 * (got[True][0] - got[False][0]))
+    recorder.append(1e3 * got[True][1])
+name = " ".join([command[0].rsplit("/", 1)[-1]] + command[1:])
+print(f"{name:22} CPU time recorded / not: median {median(ratios, 4)}, bar {bar}; {median(more, 1)} ms more, the recorder {median(recorder, 0)} ms; {n} pairs")
+E2
+# The short ones show what each process costs, however long it runs.
+python3 pairs.py "$aiflame" 1.01 "$pairs" ./work 50
+python3 pairs.py "$aiflame" 1.01 "$pairs" ./work 8000
+python3 pairs.py "$aiflame" 1.02 "$pairs" "$python" work.py 50
 python3 pairs.py "$aiflame" 1.02 "$pairs" "$python" work.py 4000
 if ! command -v perf >/dev/null || ! perf record -q -e cpu-clock -o x.perf true 2>/dev/null; then
 	echo "shares: no perf here that works"
