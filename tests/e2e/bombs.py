@@ -4,7 +4,7 @@
 import os, resource, subprocess, sys
 
 GIB = 1 << 30
-MEMORY, MEMORY_PER_BYTE, OUTPUT = GIB, 128, GIB  # src/cmd/profile_arg.h
+MEMORY, MEMORY_PER_BYTE, OUTPUT = GIB, 256, GIB  # src/cmd/profile_arg.h
 BESIDES = 64 << 20  # the program's own code and libraries
 
 
