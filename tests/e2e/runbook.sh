@@ -6,7 +6,7 @@ printf '#!/bin/sh\nexec "%s" "$1" $(cat copies)\n' "$build/tests/e2e/runbook_app
 chmod +x generate
 echo 0 >copies
 PATH=$(dirname "$aiflame"):$PATH
-sed -n '/^## The loop/,/^## Modes/s/^    //p' "$root/docs/runbook.md" | sed 's/^# change one thing.*/echo 150 >copies/' >loop.sh
+sed -n '/^## The loop/,/^## Modes/s/^    //p' "$root/docs/runbook.md" | sed 's/^# change one thing.*/echo 500 >copies/' >loop.sh
 check "the loop of docs/runbook.md runs" sh -e loop.sh
 check "fields are as docs/runbook.md defines them" python3 - <<'PY'
 import csv, hashlib, json, os
