@@ -159,9 +159,11 @@ static int probe(const uint8_t *head, size_t len)
 		if (l.kind == AIF_PERF_STAT_BAD)
 			return 0;
 		if (l.kind == AIF_PERF_STAT_COUNTER)
-			return l.form != AIF_PERF_STAT_TEXT ? (l.running_ns || !l.is_known ? 9 : 3)
-			       : has_heading                ? 9
-							    : 0;
+			/* perf says how long it counted; stacks joined by ; may begin with a number. */
+			return l.form == AIF_PERF_STAT_TEXT   ? (has_heading ? 9 : 0)
+			       : l.running_ns || !l.is_known  ? 9
+			       : l.form == AIF_PERF_STAT_JSON ? 3
+							      : 0;
 	}
 	return 0;
 }
