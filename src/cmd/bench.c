@@ -4,6 +4,7 @@
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
 #include "cmd/side_arg.h"
+#include "cmd/tool.h"
 #include "compare/words.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -74,7 +74,7 @@ static int record(const struct bench *b, bool is_b, const char *profile, const c
 	size_t n = 4, words = 0;
 	const char **argv;
 	pid_t pid;
-	int status, e;
+	int e;
 
 	for (size_t i = 0; b->v->record[i]; i++)
 		args[n++] = b->v->record[i];
@@ -94,10 +94,7 @@ static int record(const struct bench *b, bool is_b, const char *profile, const c
 	free(argv);
 	if (e)
 		return -e;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return aif_tool_wait(pid);
 }
 
 /* Appends the first line of a file, "?" where there is none. */

@@ -6,6 +6,7 @@
 #include "text/json.h"
 #include "text/out.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -277,6 +278,72 @@ int aif_runbook_dir_put(const char *dir, const char *name, const struct aif_buf 
 		e = put_file(aif_buf_str(&path), text, err);
 	}
 	aif_buf_finish(&path);
+	return e;
+}
+
+/* Removes `name` under a directory, where it is. 0 or -errno with *err. */
+static int drop(const char *dir, const char *name, struct aif_err *err)
+{
+	struct aif_buf path = {0};
+	int e = 0;
+
+	aif_buf_printf(&path, "%s/%s", dir, name);
+	if (unlink(aif_buf_str(&path)) < 0 && errno != ENOENT && errno != ENOTDIR)
+		e = aif_err_set(err, -errno, "%s: %s", aif_buf_str(&path), strerror(errno));
+	aif_buf_finish(&path);
+	return e;
+}
+
+/* Removes flame graphs: what is there as NAME.svg and as NAME.folded. */
+static int drop_flames(const char *dir, struct aif_err *err)
+{
+	struct dirent **list;
+	int n = scandir(dir, &list, NULL, NULL), e = 0;
+
+	for (int i = 0; i < n; i++) {
+		char *name = list[i]->d_name, *dot = strrchr(name, '.');
+		struct aif_buf folded = {0}, path = {0};
+
+		if (!e && dot && !strcmp(dot, ".svg")) {
+			aif_buf_printf(&folded, "%.*s.folded", (int)(dot - name), name);
+			aif_buf_printf(&path, "%s/%s", dir, aif_buf_str(&folded));
+			if (access(aif_buf_str(&path), F_OK) == 0)
+				e = drop(dir, name, err);
+			if (!e)
+				e = drop(dir, aif_buf_str(&folded), err);
+		}
+		aif_buf_finish(&folded);
+		aif_buf_finish(&path);
+		free(list[i]);
+	}
+	if (n >= 0)
+		free(list);
+	return e;
+}
+
+int aif_runbook_dir_clear(const char *dir, struct aif_err *err)
+{
+	static const char *const names[] = {"profile_summary.json",
+					    "profile_decode.csv",
+					    "profile_decode.json",
+					    "perf_stat_summary.txt",
+					    "perf_stat_summary.json",
+					    "flamegraph_manifest.json",
+					    "vtune_summary.json",
+					    "advisor_summary.json",
+					    "perf_gate_report.json",
+					    "run_index.json",
+					    "hub.html"};
+	struct aif_buf build = {0};
+	int e = drop_flames(dir, err);
+
+	aif_buf_printf(&build, "%s/.ck_build", dir);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(names) && !e; i++) {
+		e = drop(dir, names[i], err);
+		if (!e)
+			e = drop(aif_buf_str(&build), names[i], err);
+	}
+	aif_buf_finish(&build);
 	return e;
 }
 

@@ -90,14 +90,14 @@ static void put_signals(const struct aif_runbook_values *v, const struct aif_run
 static void put_flame(const char *dir, const char *svg, struct aif_buf *out)
 {
 	struct aif_buf text = {0};
-	struct aif_err none = {0};
+	struct aif_err why = {0};
 
 	aif_buf_puts(out, "<h2>Flame graph: ");
 	put_html(svg, strlen(svg) - 4, out);
 	aif_buf_puts(out, "</h2>\n");
-	if (aif_runbook_dir_read(dir, svg, MOST_SVG, &text, &none) < 0) {
-		aif_buf_puts(out, "<p>It is too large for this page: see ");
-		put_html(svg, strlen(svg), out);
+	if (aif_runbook_dir_read(dir, svg, MOST_SVG, &text, &why) < 0) {
+		aif_buf_puts(out, "<p>Not shown: ");
+		put_html(why.text, strlen(why.text), out);
 		aif_buf_puts(out, "</p>\n");
 	} else {
 		aif_buf_puts(out, "<iframe sandbox=\"allow-scripts\" srcdoc=\"");

@@ -6,6 +6,7 @@
 #include "cmd/profile_arg.h"
 #include "cmd/runbook_dir.h"
 #include "cmd/selection.h"
+#include "cmd/tool.h"
 #include "stat/result.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { LIST_MAX = AIF_RUNBOOK_MODES };
@@ -24,16 +24,10 @@ extern char **environ;
 /* Runs this program again with other arguments. Returns the exit status, or -errno. */
 static int self(char *const *argv)
 {
-	int status, e;
 	pid_t pid;
+	int e = posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ);
 
-	e = posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ);
-	if (e)
-		return -e;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return e ? -e : aif_tool_wait(pid);
 }
 
 struct run {
@@ -45,6 +39,7 @@ struct run {
 	struct aif_buf data;      /* the recording's path */
 	bool is_marked[LIST_MAX]; /* the program has ranges that are called as the mode */
 	struct aif_buf svg[LIST_MAX], folded[LIST_MAX]; /* paths */
+	struct aif_runbook_hotspots hotspots[LIST_MAX];
 	double elapsed_s;
 };
 
@@ -193,8 +188,8 @@ static int put_modes(struct run *r, const struct aif_names *names, struct aif_er
 	return e;
 }
 
-static int find_hotspots(struct run *r, const struct aif_names *names, size_t mode,
-			 struct aif_runbook_hotspots *ret, struct aif_err *err)
+static int find_hotspots_of(struct run *r, const struct aif_names *names, size_t mode,
+			    struct aif_err *err)
 {
 	struct aif_selection_args args = {0};
 	struct aif_buf range = {0};
@@ -207,51 +202,42 @@ static int find_hotspots(struct run *r, const struct aif_names *names, size_t mo
 		e = aif_selection_args_make(&asked, names->p, &args, err);
 	}
 	if (!e)
-		e = aif_runbook_hotspots_find(names, r->is_marked[mode] ? &args.sel : NULL, ret,
-					      err);
+		e = aif_runbook_hotspots_find(names, r->is_marked[mode] ? &args.sel : NULL,
+					      &r->hotspots[mode], err);
 	aif_selection_args_finish(&args);
 	aif_buf_finish(&range);
 	return e;
 }
 
 /* Refuses a recording with a mode in which no sample was taken: there is nothing to draw. */
-static int expect_samples(struct run *r, const struct aif_names *names, struct aif_err *err)
+static int find_hotspots(struct run *r, const struct aif_names *names, struct aif_err *err)
 {
 	int e = 0;
 
 	for (size_t i = 0; i < r->modes_len && !e; i++) {
-		struct aif_runbook_hotspots found = {0};
-
-		e = find_hotspots(r, names, i, &found, err);
-		if (!e && !found.len)
+		e = find_hotspots_of(r, names, i, err);
+		if (!e && !r->hotspots[i].len)
 			e = aif_err_set(
 				err, -ENODATA,
 				"runbook: %s: no CPU samples in the %.3g s that the command ran: give "
 				"it work for a second or more",
 				r->modes[i], r->elapsed_s);
-		aif_runbook_hotspots_finish(&found);
 	}
 	return e;
 }
 
-static int put_hotspots(struct run *r, const struct aif_names *names, struct aif_err *err)
+static int put_hotspots(struct run *r, struct aif_err *err)
 {
 	struct aif_runbook_flame flames[LIST_MAX] = {{0}};
 	struct aif_buf text = {0};
-	int e = 0;
+	int e;
 
-	for (size_t i = 0; i < r->modes_len && !e; i++) {
-		flames[i] = (struct aif_runbook_flame){r->modes[i],
-						       aif_buf_str(&r->svg[i]),
+	for (size_t i = 0; i < r->modes_len; i++)
+		flames[i] = (struct aif_runbook_flame){r->modes[i], aif_buf_str(&r->svg[i]),
 						       aif_buf_str(&r->folded[i]),
-						       aif_buf_str(&r->data),
-						       {0}};
-		e = find_hotspots(r, names, i, &flames[i].hotspots, err);
-	}
-	if (!e) {
-		aif_runbook_manifest(flames, r->modes_len, &text);
-		e = aif_runbook_dir_put(r->v->dir, "flamegraph_manifest.json", &text, err);
-	}
+						       aif_buf_str(&r->data), &r->hotspots[i]};
+	aif_runbook_manifest(flames, r->modes_len, &text);
+	e = aif_runbook_dir_put(r->v->dir, "flamegraph_manifest.json", &text, err);
 	aif_buf_clear(&text);
 	if (!e) {
 		aif_runbook_vtune(&flames[0], &text);
@@ -259,12 +245,10 @@ static int put_hotspots(struct run *r, const struct aif_names *names, struct aif
 	}
 	aif_buf_clear(&text);
 	if (!e) {
-		aif_runbook_advisor(&flames[0], r->elapsed_s, flames[0].hotspots.seconds, &text);
+		aif_runbook_advisor(&flames[0], r->elapsed_s, r->hotspots[0].seconds, &text);
 		e = aif_runbook_dir_put(r->v->dir, "advisor_summary.json", &text, err);
 	}
 	aif_buf_finish(&text);
-	for (size_t i = 0; i < r->modes_len; i++)
-		aif_runbook_hotspots_finish(&flames[i].hotspots);
 	return e;
 }
 
@@ -281,7 +265,9 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	if (!r.dir)
 		return aif_err_set(err, -errno, "%s: %s", v->dir, strerror(errno));
 	aif_buf_printf(&r.data, "%s/%s.data", r.dir, r.modes[0]);
-	e = count(&r, err);
+	e = aif_runbook_dir_clear(v->dir, err);
+	if (!e)
+		e = count(&r, err);
 	if (!e)
 		e = record(&r, err);
 	if (!e)
@@ -289,11 +275,11 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	if (!e)
 		e = put_modes(&r, &names, err);
 	if (!e)
-		e = expect_samples(&r, &names, err);
+		e = find_hotspots(&r, &names, err);
 	if (!e)
 		e = draw_modes(&r, err);
 	if (!e)
-		e = put_hotspots(&r, &names, err);
+		e = put_hotspots(&r, err);
 	if (!e)
 		e = aif_runbook_dir_put_index(r.dir, err);
 	aif_names_finish(&names);
@@ -302,6 +288,7 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	for (size_t i = 0; i < r.modes_len; i++) {
 		aif_buf_finish(&r.svg[i]);
 		aif_buf_finish(&r.folded[i]);
+		aif_runbook_hotspots_finish(&r.hotspots[i]);
 	}
 	free(r.dir);
 	return e;

@@ -55,3 +55,13 @@ int aif_tool_output(pid_t pid, int fd, size_t max, struct aif_buf *ret)
 	aif_buf_clear(ret);
 	return is_whole ? -EINVAL : -ETIMEDOUT;
 }
+
+int aif_tool_wait(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

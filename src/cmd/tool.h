@@ -10,3 +10,6 @@
  * something, at most `max` bytes, appended to *ret. -EINVAL: it did not. -ETIMEDOUT: it did not
  * end in time (or never began): do not ask again. On failure *ret is empty. */
 int aif_tool_output(pid_t pid, int fd, size_t max, struct aif_buf *ret);
+
+/* Waits for a child process. Returns its exit status, 128 + n for signal n as shells do, or -errno. */
+int aif_tool_wait(pid_t pid);

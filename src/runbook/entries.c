@@ -122,20 +122,19 @@ static int share(struct finder *f, const struct turn *t, int64_t token, size_t f
 /* The whole run as one turn, from the first to the last thing that was seen. */
 static int whole_run(struct finder *f)
 {
-	const struct spent *last;
-	double sum = 0;
+	int64_t sum = 0, end = 0;
 	int e;
 
 	if (!f->spent_len)
 		return 0;
-	last = &f->spent[f->spent_len - 1];
-	for (size_t i = 0; i < f->spent_len; i++)
-		sum += (double)f->spent[i].ns;
+	for (size_t i = 0; i < f->spent_len; i++) {
+		sum += f->spent[i].ns;
+		end = AIF_MAX(end, f->spent[i].at_ns + f->spent[i].ns);
+	}
 	e = aif_grow(&f->turns, &f->turns_cap, 1, sizeof(*f->turns));
 	if (!e)
 		f->turns[f->turns_len++] = (struct turn){
-			f->spent[0].at_ns,
-			f->is_device ? last->at_ns + last->ns - f->spent[0].at_ns : (int64_t)sum};
+			f->spent[0].at_ns, f->is_device ? end - f->spent[0].at_ns : sum};
 	return e;
 }
 

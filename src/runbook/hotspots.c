@@ -70,11 +70,11 @@ static void put_flame(const struct aif_runbook_flame *m, struct aif_buf *out)
 	put_text("perf_data_path", m->data, out);
 	put_text("folded_path", m->folded, out);
 	aif_buf_puts(out, "\"top_symbols\": [");
-	for (size_t i = 0; i < m->hotspots.len; i++) {
+	for (size_t i = 0; i < m->hotspots->len; i++) {
 		aif_buf_puts(out, before);
 		aif_buf_puts(out, "\n    {\"symbol\": ");
-		aif_out_json_text(out, m->hotspots.at[i].symbol);
-		aif_buf_printf(out, ", \"samples\": %" PRIu64 "}", m->hotspots.at[i].samples);
+		aif_out_json_text(out, m->hotspots->at[i].symbol);
+		aif_buf_printf(out, ", \"samples\": %" PRIu64 "}", m->hotspots->at[i].samples);
 		before = ",";
 	}
 	aif_buf_puts(out, "]");
@@ -130,6 +130,17 @@ static void put_raw(const struct aif_runbook_hotspots *h, struct aif_buf *out)
 	aif_buf_finish(&text);
 }
 
+/* Appends the members that vtune_summary.json has for all and for each analysis. */
+static void put_analysis(const struct aif_runbook_hotspots *h, struct aif_buf *out)
+{
+	aif_buf_puts(out, "\n  \"hotspots\": ");
+	put_hotspots(h, out);
+	aif_buf_puts(out, ",\n  \"top_hotspots\": ");
+	put_hotspots(h, out);
+	aif_buf_puts(out, ",\n  ");
+	put_raw(h, out);
+}
+
 static void put_artifacts(const struct aif_runbook_flame *m, struct aif_buf *out)
 {
 	aif_buf_puts(out, "\"artifacts\": [{\"label\": \"profile\", \"path\": ");
@@ -147,22 +158,12 @@ void aif_runbook_vtune(const struct aif_runbook_flame *m, struct aif_buf *out)
 	put_text("result_dir", m->data, out);
 	put_text("report_path", NULL, out);
 	put_text("csv_path", NULL, out);
-	aif_buf_puts(out, "\n  \"hotspots\": ");
-	put_hotspots(&m->hotspots, out);
-	aif_buf_puts(out, ",\n  \"top_hotspots\": ");
-	put_hotspots(&m->hotspots, out);
-	aif_buf_puts(out, ",\n  ");
-	put_raw(&m->hotspots, out);
+	put_analysis(m->hotspots, out);
 	aif_buf_puts(out, ",\n  \"analyses\": [{\"name\": \"hotspots\", ");
 	put_text("result_dir", m->data, out);
 	put_text("report_text", NULL, out);
 	put_text("report_csv", NULL, out);
-	aif_buf_puts(out, "\"hotspots\": ");
-	put_hotspots(&m->hotspots, out);
-	aif_buf_puts(out, ", \"top_hotspots\": ");
-	put_hotspots(&m->hotspots, out);
-	aif_buf_puts(out, ", ");
-	put_raw(&m->hotspots, out);
+	put_analysis(m->hotspots, out);
 	aif_buf_puts(
 		out,
 		", \"summary_metrics\": {}}],\n  \"analysis_metrics\": {\"hotspots\": {}},\n  ");
@@ -185,14 +186,14 @@ void aif_runbook_advisor(const struct aif_runbook_flame *m, double elapsed_s, do
 		       "\n  \"summary_metrics\": {\"elapsed_time_s\": %.6f, \"total_cpu_time_s\": "
 		       "%.6f},\n  \"preview_rows\": [",
 		       elapsed_s, cpu_s);
-	for (size_t i = 0; i < m->hotspots.len; i++) {
+	for (size_t i = 0; i < m->hotspots->len; i++) {
 		aif_buf_puts(out, i ? ",\n    " : "\n    ");
 		aif_buf_puts(out, "{\"Function\": ");
-		aif_out_json_text(out, m->hotspots.at[i].symbol);
-		aif_buf_printf(out, ", \"Self Time\": \"%.6fs\"}", m->hotspots.at[i].seconds);
+		aif_out_json_text(out, m->hotspots->at[i].symbol);
+		aif_buf_printf(out, ", \"Self Time\": \"%.6fs\"}", m->hotspots->at[i].seconds);
 	}
 	aif_buf_puts(out, "],\n  ");
-	put_raw(&m->hotspots, out);
+	put_raw(m->hotspots, out);
 	aif_buf_puts(out, ",\n  ");
 	put_artifacts(m, out);
 	aif_buf_puts(out, ",\n  \"aiflame\": {\"tool\": \"aiflame record\", \"unavailable\": "

@@ -67,14 +67,12 @@ size_t aif_runbook_signals(const struct aif_runbook_values *v,
 
 	for (size_t i = 0; i < RULES; i++) {
 		double value = v->of[rules[i].of], before = base ? base->of[rules[i].of] : NAN;
-		struct aif_runbook_signal s = {
-			rules[i].signal, rules[i].means, rules[i].action, rules[i].of, value,
-			rules[i].limit,  false};
+		struct aif_runbook_signal s = {rules[i].signal, rules[i].means, rules[i].action,
+					       rules[i].of,     value,          rules[i].limit};
 
 		if (isnan(value))
 			continue;
 		if (!is_beyond(i, value, s.threshold)) {
-			s.is_change = true;
 			s.threshold = allowed(i, before);
 			if (!rules[i].worse || isnan(before) || !is_beyond(i, value, s.threshold))
 				continue;
@@ -90,33 +88,6 @@ static void put_number(double v, struct aif_buf *out)
 		aif_buf_printf(out, "%.10g", v);
 	else
 		aif_buf_puts(out, "null");
-}
-
-void aif_runbook_signals_json(const struct aif_runbook_values *v,
-			      const struct aif_runbook_signal *s, size_t len, struct aif_buf *out)
-{
-	aif_buf_putc(out, '[');
-	for (size_t i = 0; i < len; i++) {
-		aif_buf_puts(out, i ? ",\n  {\"signal\": " : "\n  {\"signal\": ");
-		aif_out_json_text(out, s[i].signal);
-		aif_buf_puts(out, ", \"value\": ");
-		put_number(s[i].value, out);
-		aif_buf_puts(out, ", \"threshold\": ");
-		put_number(s[i].threshold, out);
-		aif_buf_puts(out, ", \"means\": ");
-		aif_out_json_text(out, s[i].means);
-		aif_buf_puts(out, ", \"action\": ");
-		aif_out_json_text(out, s[i].action);
-		aif_buf_puts(out, ", \"evidence\": ");
-		if (s[i].of == AIF_RUNBOOK_OUTSIDE)
-			aif_out_json_string(out, (const char *)v->outside.data, v->outside.len);
-		else
-			aif_buf_printf(out, "\"%s of %s\"", values[s[i].of].key,
-				       *values[s[i].of].file ? values[s[i].of].file
-							     : "profile_summary.json");
-		aif_buf_putc(out, '}');
-	}
-	aif_buf_puts(out, "]");
 }
 
 /* ---- the gate -------------------------------------------------------------------------------- */

@@ -25,8 +25,8 @@ const char *aif_runbook_value_way(enum aif_runbook_value v);
 struct aif_runbook_signal {
 	const char *signal, *means, *action;
 	enum aif_runbook_value of;
-	double value, threshold;
-	bool is_change; /* against the other run; threshold is what was allowed */
+	double value,
+		threshold; /* of a change: the worst that is allowed, by the other run's value */
 };
 #define AIF_RUNBOOK_SIGNALS_MAX 16
 
@@ -34,9 +34,6 @@ struct aif_runbook_signal {
 size_t aif_runbook_signals(const struct aif_runbook_values *v,
 			   const struct aif_runbook_values *base,
 			   struct aif_runbook_signal ret[AIF_RUNBOOK_SIGNALS_MAX]);
-/* Appends them as a JSON list. */
-void aif_runbook_signals_json(const struct aif_runbook_values *v,
-			      const struct aif_runbook_signal *s, size_t len, struct aif_buf *out);
 
 /* Absolute budgets of a model's family; environment variables CK_V7_PERF_[FAMILY_]MIN_IPC and the like replace them. */
 enum aif_runbook_budget {

@@ -71,7 +71,7 @@ void aif_runbook_hotspots_finish(struct aif_runbook_hotspots *h);
 /* A mode of a manifest of flame graphs; svg, folded and data are paths. */
 struct aif_runbook_flame {
 	const char *mode, *svg, *folded, *data;
-	struct aif_runbook_hotspots hotspots;
+	const struct aif_runbook_hotspots *hotspots;
 };
 /* Append flamegraph_manifest.json, decode at its top level where there is one; vtune_summary.json and
  * advisor_summary.json of our own analysis, with what other tools would have to measure left out. */

@@ -52,6 +52,11 @@ PY
 check "time outside the expected is a signal, its function the evidence" says "shuffle_weights" "$aiflame" runbook check -d after
 check "and none where all is expected" sh -c "'$aiflame' runbook check -d before >said; grep -q decode_tok_s said && ! grep outside said"
 check "a program that is over before it is sampled is told so" says "give it work for a second" "$aiflame" runbook run -d short -r 1 -- true
+fails() { # leaves the ledger alone of what the run before wrote
+	cp -r before again && status_is 1 "$aiflame" runbook run -d again -r 1 -- false &&
+		[ "$(ls again)" = "$(printf '%s\n' decode.data ledger.jsonl)" ] || { ls again; return 1; }
+}
+check "a run that fails leaves no files of two" fails
 check "a run is compared with another" says "outside the expected" "$aiflame" runbook compare before after
 check "the page needs nothing else" sh -c "grep -q 'iframe sandbox' after/hub.html && ! grep -Eq '(src|href)=.?https?:' after/hub.html"
 check "without --require's success nothing is judged" status_is 5 "$aiflame" runbook check -d before --require false
