@@ -37,7 +37,7 @@ static const struct aif_opt opts[] = {
 	{0, "from", "FILE", AIF_OPT_STRING, AT(from), 0,
 	 "take the counters from what perf stat wrote, as text, with -x or -j; - is standard input"},
 	{0, "roofs", NULL, AIF_OPT_FLAG, AT(roofs), 0,
-	 "measure what this machine can do, 2 to 5 s before the command: FLOP/s, bytes/s of caches and memory"},
+	 "measure what this machine can do, for some seconds before the command: FLOP/s, bytes/s of caches and memory"},
 	{0, "cpus", "LIST", AIF_OPT_STRING, AT(cpus), 0, "let it run on these CPUs only: 0-3,8"},
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
 	 "the file to write, - is standard output (standard error)"},

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,15 +17,17 @@
 /* A round that nothing disturbs is enough: short ones, and several. */
 #define ROUNDS   7
 #define ROUND_NS (12 * UINT64_C(1000000))
-/* Buffers of all threads together: four times the last cache, within these. */
-#define LEAST_BYTES ((size_t)64 << 20)
-#define MOST_BYTES  ((size_t)256 << 20)
+/* Buffers of all threads together: four times the last caches that they reach, as STREAM asks for, within these. Where the
+ * most is less than twice these caches, memory has no roof: it would be the caches'. */
+#define LEAST_BYTES \
+	((size_t)256 << 20) /* caches of a host are often hidden from its virtual machines */
+#define MOST_BYTES  ((size_t)4 << 30)
 #define PIECE_BYTES ((size_t)1 << 20) /* between two looks at the clock */
 #define STEP_BYTES  ((size_t)1 << 10) /* kernels' lengths are multiples */
 
 struct machine {
 	const struct aif_roof_kernels *kernels;
-	size_t cache[3], memory; /* bytes; 0: there is none */
+	size_t cache[3], most; /* bytes; 0: there is none */
 	cpu_set_t cpus;
 	uint32_t cpus_len;
 };
@@ -149,6 +152,42 @@ static void *worker_run(void *arg)
 	return NULL;
 }
 
+/* Returns how many last caches the first n of the CPUs have: several where not all CPUs share one. */
+static size_t last_caches(const struct machine *m, uint32_t n)
+{
+	size_t caches = 0;
+	int cpu = -1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		char path[96];
+		unsigned first = 0;
+		FILE *f;
+
+		do
+			cpu++;
+		while (!CPU_ISSET(cpu, &m->cpus));
+		snprintf(path, sizeof(path),
+			 "/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list", cpu);
+		f = fopen(path, "re");
+		/* Counts a cache at the first CPU of its list; one whose first CPU may not be used is counted at each other. */
+		if (f && fscanf(f, "%u", &first) == 1)
+			caches += (int)first == cpu || first >= CPU_SETSIZE ||
+				  !CPU_ISSET(first, &m->cpus);
+		if (f)
+			fclose(f);
+	}
+	return AIF_MAX(caches, (size_t)1);
+}
+
+/* Returns the bytes of the buffers of n threads together that are memory and no cache; 0: it would be too much. */
+static size_t memory_bytes(const struct machine *m, uint32_t n)
+{
+	size_t cache = m->cache[2] * last_caches(m, n);
+	size_t bytes = AIF_MIN(AIF_MAX(4 * cache, LEAST_BYTES), m->most);
+
+	return bytes >= 2 * cache ? bytes : 0;
+}
+
 /* Returns what each of `n` threads works on; 0: the machine has no such cache. */
 static size_t bytes_of(const struct machine *m, enum aif_roof roof, uint32_t n)
 {
@@ -164,7 +203,7 @@ static size_t bytes_of(const struct machine *m, enum aif_roof roof, uint32_t n)
 		break;
 	case AIF_ROOF_DRAM:
 	case AIF_ROOF_TRIAD:
-		bytes = m->memory / n;
+		bytes = memory_bytes(m, n) / n;
 		break;
 	default:
 		bytes = STEP_BYTES;
@@ -179,10 +218,11 @@ static int measure(const struct machine *m, enum aif_roof roof, uint32_t n, stru
 	double rates[ROUNDS] = {0};
 	struct meeting meeting = {.threads = n};
 	uint32_t made = 0;
+	size_t bytes = bytes_of(m, roof, n);
 	int r = w ? 0 : -ENOMEM, cpu = -1;
 
 	*ret = (struct aif_spread){0};
-	if (r || !bytes_of(m, roof, n)) {
+	if (r || !bytes) {
 		free(w);
 		return r;
 	}
@@ -190,11 +230,8 @@ static int measure(const struct machine *m, enum aif_roof roof, uint32_t n, stru
 		do
 			cpu++;
 		while (!CPU_ISSET(cpu, &m->cpus));
-		w[made] = (struct worker){.m = m,
-					  .roof = roof,
-					  .cpu = cpu,
-					  .bytes = bytes_of(m, roof, n),
-					  .meeting = &meeting};
+		w[made] = (struct worker){
+			.m = m, .roof = roof, .cpu = cpu, .bytes = bytes, .meeting = &meeting};
 		r = -pthread_create(&w[made].thread, NULL, worker_run, &w[made]);
 		made -= r != 0;
 	}
@@ -228,7 +265,8 @@ int aif_roofs_measure(struct aif_roofs *ret, struct aif_err *err)
 	};
 	int r = 0;
 
-	m.memory = AIF_MIN(AIF_MAX(4 * m.cache[2], LEAST_BYTES), MOST_BYTES);
+	m.most = AIF_MIN((size_t)sysconf(_SC_PHYS_PAGES) / 4 * (size_t)sysconf(_SC_PAGESIZE),
+			 MOST_BYTES);
 	if (sched_getaffinity(0, sizeof(m.cpus), &m.cpus) < 0)
 		return aif_err_set(err, -errno,
 				   "stat: --roofs: cannot tell which CPUs may be used: %s",

@@ -25,10 +25,10 @@ struct aif_roofs {
 	const char *isa;  /* of the kernels: "avx512f", "avx2", "generic" */
 	uint32_t threads; /* of .all */
 	struct aif_spread one[AIF_ROOFS],
-		all[AIF_ROOFS]; /* of rounds; n is 0: not known, as of a cache that is not there */
+		all[AIF_ROOFS]; /* of rounds; n is 0: not known, as of a cache that is not there, or of memory beside caches too large */
 };
 
-/* Measures, which takes 2 to 5 s and up to 256 MiB. 0 or -errno with *err. */
+/* Measures, which takes some seconds, and four times the last caches of memory, 4 GiB and a quarter of the machine's at most. 0 or -errno with *err. */
 int aif_roofs_measure(struct aif_roofs *ret, struct aif_err *err);
 
 const char *aif_roof_key(enum aif_roof roof); /* "fma_sp", "l1_read", ... */
