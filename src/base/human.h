@@ -7,10 +7,12 @@
 
 /* "3.0 days", "1.23 s", "45.6 ms", "789 us", "12 ns"; "4.0 MiB"; "12.3 %"; "1,234,567"; "1
  * launch", "2 launches". */
-#define AIF_ENERGY_UNIT "uJ" /* of integers; for people: "1.21 kJ", "513 J", "12.3 mJ" */
-void aif_human_energy(struct aif_buf *b, double j);
 void aif_human_ns(struct aif_buf *b, uint64_t ns);
 void aif_human_bytes(struct aif_buf *b, uint64_t bytes);
 void aif_human_share(struct aif_buf *b, uint64_t ppm);
 void aif_human_count(struct aif_buf *b, uint64_t n);
 void aif_human_counted(struct aif_buf *b, uint64_t n, const char *noun);
+/* "1.21 kJ", "513 J", "12.3 mJ". */
+void aif_human_energy(struct aif_buf *b, double j);
+/* Unit of energies that are whole numbers, as widths of frames are. */
+#define AIF_ENERGY_UNIT "uJ"

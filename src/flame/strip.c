@@ -97,6 +97,7 @@ int aif_strip_make(const struct aif_profile *p, const struct aif_selection *sel,
 	struct aif_selection all = sel ? *sel : (struct aif_selection){0};
 	struct aif_exec_timeline t = {0};
 	struct aif_utilization u = {0};
+	struct aif_counters c = {0};
 	int r;
 
 	*ret = (struct aif_strip){.ns = p->end_ns - p->start_ns};
@@ -118,10 +119,13 @@ int aif_strip_make(const struct aif_profile *p, const struct aif_selection *sel,
 	if (!r)
 		rows_sum(ret);
 	rows_drop(ret);
-	for (size_t i = 0; i < ret->len && !r; i++)
-		r = aif_power_cells(p, ret->rows[i].device, ret->ns, AIF_STRIP_CELLS,
-				    ret->rows[i].power_w, ret->rows[i].clock_mhz,
-				    &ret->rows[i].most_w, &ret->rows[i].most_mhz);
+	if (!r && ret->len)
+		r = aif_counters_read(p, NULL, &c);
+	for (size_t i = 0; i < ret->len && !r && c.len; i++)
+		aif_power_cells(p, &c, ret->rows[i].device, ret->ns, AIF_STRIP_CELLS,
+				ret->rows[i].power_w, ret->rows[i].clock_mhz, &ret->rows[i].most_w,
+				&ret->rows[i].most_mhz);
+	aif_counters_finish(&c);
 	aif_utilization_finish(&u);
 	aif_exec_timeline_finish(&t);
 	return r;

@@ -7,7 +7,8 @@
 /*
  * The time line above a flame graph: a row for each device, over all of the recording, in cells of equal length.
  * A cell is as high as the part of it in which the device was busy (the union of its executions as they were captured);
- * what was not collected is grey. Of a GPU whose power and clock were read (NVML) a line each lies over it. What a picture leaves out of the recording (--time) is faded.
+ * what was not collected is grey. Power and SM clock of a GPU, where NVML read them, are lines over its row. What a
+ * picture leaves out of the recording (--time) is faded.
  */
 enum { AIF_STRIP_CELLS = 600, AIF_STRIP_ROWS = 4, AIF_STRIP_ROW_PX = 34 };
 

@@ -159,24 +159,19 @@ static void fill_cells(const struct measuring *m, const struct aif_counter *of, 
 	}
 }
 
-int aif_power_cells(const struct aif_profile *p, uint32_t device, uint64_t ns, size_t len,
-		    double *power_w, double *clock_mhz, double *ret_w, double *ret_mhz)
+void aif_power_cells(const struct aif_profile *p, const struct aif_counters *c, uint32_t device,
+		     uint64_t ns, size_t len, double *power_w, double *clock_mhz, double *ret_w,
+		     double *ret_mhz)
 {
-	struct aif_counters c;
-	struct measuring m = {.p = p, .c = &c, .to = (int64_t)AIF_MIN(ns, (uint64_t)INT64_MAX)};
-	int r = aif_counters_read(p, NULL, &c);
+	struct measuring m = {.p = p, .c = c, .to = (int64_t)AIF_MIN(ns, (uint64_t)INT64_MAX)};
 
 	*ret_w = *ret_mhz = 0;
-	if (!r && c.len) {
-		fill_cells(&m, find(&m, device, "power", "W"), len, power_w, ret_w);
-		fill_cells(&m, find(&m, device, "SM clock", "MHz"), len, clock_mhz, ret_mhz);
-		if (*ret_w > 0)
-			*ret_w = AIF_MAX(*ret_w, number_of(p, device, "power_limit_w"));
-		if (*ret_mhz > 0)
-			*ret_mhz = AIF_MAX(*ret_mhz, number_of(p, device, "sm_clock_max_mhz"));
-	}
-	aif_counters_finish(&c);
-	return r;
+	fill_cells(&m, find(&m, device, "power", "W"), len, power_w, ret_w);
+	fill_cells(&m, find(&m, device, "SM clock", "MHz"), len, clock_mhz, ret_mhz);
+	if (*ret_w > 0)
+		*ret_w = AIF_MAX(*ret_w, number_of(p, device, "power_limit_w"));
+	if (*ret_mhz > 0)
+		*ret_mhz = AIF_MAX(*ret_mhz, number_of(p, device, "sm_clock_max_mhz"));
 }
 
 static int add_device(struct measuring *m, uint32_t device)

@@ -56,10 +56,12 @@ int aif_power_measure(const struct aif_profile *p, const struct aif_selection *s
 		      int64_t to, struct aif_power *ret);
 void aif_power_finish(struct aif_power *w);
 
-/* Means of a device's power (W) and SM clock (MHz) in `len` equal parts of [0, ns), a part without a reading like the one
- * before it; 0: none yet. Sets *ret_w and *ret_mhz to the most that they may be, or were; 0: there is no reading. 0 or -ENOMEM. */
-int aif_power_cells(const struct aif_profile *p, uint32_t device, uint64_t ns, size_t len,
-		    double *power_w, double *clock_mhz, double *ret_w, double *ret_mhz);
+/* Fills means of a device's power (W) and SM clock (MHz) in `len` equal parts of [0, ns), a part without a reading like the
+ * one before it; 0: none yet. Sets *ret_w and *ret_mhz to their limits, or to the most that was read if that is more; 0:
+ * there is no reading. */
+void aif_power_cells(const struct aif_profile *p, const struct aif_counters *c, uint32_t device,
+		     uint64_t ns, size_t len, double *power_w, double *clock_mhz, double *ret_w,
+		     double *ret_mhz);
 
 /*
  * Energy of a device shared by device time: what a nanosecond of work stood for in the mean of the time from the first to
@@ -69,9 +71,10 @@ int aif_power_cells(const struct aif_profile *p, uint32_t device, uint64_t ns, s
 struct aif_power_rates {
 	double *uj_per_ns; /* by device; 0: not known */
 	size_t len;
-	double energy_j;         /* of the devices with a rate */
-	uint64_t busy_ns, of_ns; /* of these devices: work; from the first to the last of it */
-	uint64_t known_ns;       /* of .of_ns, with energy known */
+	/* Sums over the devices with a rate: energy; time with work; time from the first to the last work; the part of
+	 * that time whose energy was read. */
+	double energy_j;
+	uint64_t busy_ns, of_ns, known_ns;
 };
 /* 0, -ENOMEM, or -ENODATA where no energy of a device that worked is known; with *err. *ret is finished by the caller in any
  * case. */

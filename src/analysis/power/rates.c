@@ -35,7 +35,8 @@ static int rate_of(const struct aif_profile *p, const struct aif_device_time *d,
 int aif_power_rates_make(const struct aif_profile *p, const struct aif_selection *sel,
 			 struct aif_power_rates *ret, struct aif_err *err)
 {
-	struct aif_selection whole = {0}; /* of the devices: processes and ranges share them */
+	/* Processes and ranges share a device: its rate is that of all its work. */
+	struct aif_selection whole = {0};
 	struct aif_attribution a = {0};
 	int r = 0;
 
