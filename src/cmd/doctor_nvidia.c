@@ -259,15 +259,10 @@ static void say_others(const struct aif_nvidia *n, aif_doctor_say *say)
 /* Optional: without it there are no clocks, power and energy. */
 static void say_nvml(const struct aif_nvidia *n, aif_doctor_say *say)
 {
-	char text[2 * LINE];
-
-	if (!n->nvml)
-		return;
-	snprintf(text, sizeof(text), "%s%s", n->nvml,
-		 n->has_nvml ? ""
-			     : ": no clocks, power and energy; in a container: docker run -e "
-			       "NVIDIA_DRIVER_CAPABILITIES=compute,utility");
-	say(true, "NVML (optional)", text, "");
+	if (n->nvml)
+		say(n->has_nvml, "NVML (optional)", n->nvml,
+		    "recordings have no clocks, power and energy; in a container: docker run -e "
+		    "NVIDIA_DRIVER_CAPABILITIES=compute,utility");
 }
 
 /* Instances of a GPU that was divided. */
