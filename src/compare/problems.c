@@ -147,15 +147,6 @@ static bool is_near(double a, double b)
 	return fmax(a, b) <= fmin(a, b) * (1 + SAME_CLOCK);
 }
 
-static void put_share(const char *what, double a_ppm, double b_ppm, struct aif_buf *out)
-{
-	aif_buf_printf(out, "the power limit %s: ", what);
-	aif_human_share(out, (uint64_t)a_ppm);
-	aif_buf_puts(out, " of the time in A, ");
-	aif_human_share(out, (uint64_t)b_ppm);
-	aif_buf_puts(out, " in B\n");
-}
-
 /* Notes how long the power limit held clocks down: many programs run into it, equally on both sides. */
 static void note_capped(struct aif_comparison *c)
 {
@@ -167,8 +158,13 @@ static void note_capped(struct aif_comparison *c)
 		ppm[is_b] += (double)aif_compare_run(c, i)->amount[AIF_RUN_CAPPED] /
 			     (double)(is_b ? c->b->len : c->a->len);
 	}
-	if (fmax(ppm[0], ppm[1]) > MOST_THROTTLED)
-		put_share("held clocks down", ppm[0], ppm[1], &c->notes);
+	if (fmax(ppm[0], ppm[1]) <= MOST_THROTTLED)
+		return;
+	aif_buf_puts(&c->notes, "the power limit held clocks down: ");
+	aif_human_share(&c->notes, (uint64_t)ppm[0]);
+	aif_buf_puts(&c->notes, " of the time in A, ");
+	aif_human_share(&c->notes, (uint64_t)ppm[1]);
+	aif_buf_puts(&c->notes, " in B\n");
 }
 
 static void find_clocks(struct aif_comparison *c, const struct aif_compare_opts *o)

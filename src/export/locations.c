@@ -49,8 +49,8 @@ static uint32_t function_of(struct aif_locations *l, uint32_t node)
 	return aif_strset_put(&l->functions, &f, sizeof(f));
 }
 
-/* Code without a name is left to the viewer, which may find the module. Of a frame that has names, what has none of them is
- * what stands on it: operators of generated code. */
+/* True if the node gets a line. A frame without names gets none: a viewer that has the module may find some. A node without
+ * a name of its frame's is the operators of generated code, which stand on that frame. */
 static bool has_line(const struct aif_host_stacks *h, uint32_t node)
 {
 	const struct aif_host_node *n = &h->nodes[node];
