@@ -8,8 +8,9 @@
 #define EACH(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
 #define SUMS     12
 
-/* Opaque to the compiler, which would else compute sums of constants once and for all. */
-#define KEEP(i)  __asm__ volatile("" : "+" REGISTER(x##i));
+/* Read at run time: a compiler that knew the terms would compute the sums once and for all. */
+static const volatile float half = 0.5f;
+
 #define BEGIN(i) v x##i = zero + (i + 1);
 #define STEP(i)  x##i = x##i * by + more;
 #define TOTAL(i) zero += x##i;
@@ -18,11 +19,10 @@
 	target static scalar name(uint64_t turns)                       \
 	{                                                               \
 		typedef scalar v __attribute__((vector_size(bytes)));   \
-		v zero = {0}, by = zero + (scalar)0.5, more = zero + 1; \
+		v zero = {0}, by = zero + (scalar)half, more = by + by; \
 		EACH(BEGIN)                                             \
 		for (uint64_t n = 0; n < turns; n++) {                  \
 			EACH(STEP)                                      \
-			EACH(KEEP)                                      \
 		}                                                       \
 		EACH(TOTAL)                                             \
 		return zero[0];                                         \
@@ -64,11 +64,8 @@
 	};
 
 #ifdef __x86_64__
-#define REGISTER(x) "x"(x)
 KERNELS(generic, , 16)
 KERNELS(avx2, __attribute__((target("avx2,fma"))), 32)
-#undef REGISTER
-#define REGISTER(x) "v"(x)
 KERNELS(avx512f, __attribute__((target("avx512f,prefer-vector-width=512"))), 64)
 
 const struct aif_roof_kernels *aif_roof_kernels(void)
@@ -78,11 +75,6 @@ const struct aif_roof_kernels *aif_roof_kernels(void)
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2 : &generic;
 }
 #else
-#define REGISTER(x) "m"(x)
-#ifdef __aarch64__
-#undef REGISTER
-#define REGISTER(x) "w"(x)
-#endif
 KERNELS(generic, , 16)
 
 const struct aif_roof_kernels *aif_roof_kernels(void)
