@@ -16,9 +16,11 @@
 #include "analysis/attribution.h"
 #include "profile/file.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { OVERHEAD_NOT_GIVEN = UINT32_MAX, CPU_RATE_NOT_GIVEN = UINT32_MAX };
 /* Events are written some milliseconds after they happened: of 2 s at 10,000 launches a second
@@ -166,6 +168,19 @@ static bool is_page(const char *path)
 	return len > 5 && !strcmp(path + len - 5, ".html");
 }
 
+static bool is_place_writable(const char *path, struct aif_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	bool is = folder && access(folder, W_OK | X_OK) == 0;
+
+	if (!is)
+		aif_err_set(err, -errno, "record: --flame: cannot write %s: %s; name another file",
+			    path, strerror(errno));
+	free(folder);
+	return is;
+}
+
 /* Refuses a picture that could not be written before anything is recorded for it. */
 static bool is_flame_right(const struct values *v, struct aif_err *err)
 {
@@ -177,19 +192,36 @@ static bool is_flame_right(const struct values *v, struct aif_err *err)
 		return aif_err_set(err, -1,
 				   "record: --flame: standard output is the command's; name a "
 				   "file") == 0;
-	return (is_page(v->flame) || aif_flame_format_of(v->flame, &format, err) == 0) &&
-	       aif_output_check(v->flame, err) == 0;
+	if (!is_page(v->flame) && aif_flame_format_of(v->flame, &format, NULL) < 0)
+		return aif_err_set(
+			       err, -1,
+			       "record: --flame %s: the suffix names no picture; use .svg, .html "
+			       "or .folded",
+			       v->flame) == 0;
+	if (!strcmp(v->flame, v->record.output))
+		return aif_err_set(err, -1, "record: --flame: %s is the profile; name another file",
+				   v->flame) == 0;
+	return aif_output_check(v->flame, err) == 0 && is_place_writable(v->flame, err);
 }
 
-/* Draws what was recorded. The recording itself has succeeded: trouble here is only said. */
-static void draw(const char *profile, const char *picture)
+/* Draws what was recorded, which takes seconds where there is much of it. The recording itself has succeeded: trouble here
+ * is only said. */
+static void draw(const char *profile, const char *picture, bool quiet)
 {
 	const struct aif_page_values page = {.input = profile, .output = picture};
+	bool shows = !quiet && isatty(STDERR_FILENO), is_drawn;
 	struct aif_err err = {0};
 
-	if (is_page(picture) ? aif_page_file(&page, false, NULL, 0, &err) != AIF_EXIT_OK
-			     : aif_flame_draw(profile, picture, &err) < 0)
+	if (shows)
+		fprintf(stderr, "aiflame: drawing %s", picture);
+	is_drawn = is_page(picture) ? aif_page_file(&page, false, NULL, 0, &err) == AIF_EXIT_OK
+				    : aif_flame_draw(profile, picture, &err) == 0;
+	if (shows)
+		fputs("\r\033[K", stderr);
+	if (!is_drawn)
 		aif_message("%s", err.text);
+	else if (!quiet)
+		aif_message("%s is written", picture);
 }
 
 /* A command, or processes that run already, but not both. */
@@ -350,7 +382,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	    result.have_profile && !o.quiet)
 		first_screen(result.path);
 	if (result.have_profile && v->flame)
-		draw(result.path, v->flame);
+		draw(result.path, v->flame, o.quiet);
 	if (result.goes_on && !o.quiet)
 		aif_message(
 			"the command goes on and is not recorded any more (--kill ends it with --duration)");

@@ -74,7 +74,7 @@ collecting() {
 recorder() {
 	data=$1
 	shift
-	timeout -k 5 120 "$aiflame" record -q --all-launches --cpu-rate 0 -o "$data.data" --name "$data" "$@" \
+	timeout -k 5 120 env --default-signal=INT "$aiflame" record -q --all-launches --cpu-rate 0 -o "$data.data" --name "$data" "$@" \
 		2>"$data.err" &
 	eval "recorder_$data=$!"
 }
@@ -284,7 +284,7 @@ check "what the first one left is gone" test "$(ls "$dir" | wc -l)" = 1
 
 # ---- profiler first, and the end of targets
 
-recorder all -a
+recorder all -a --flame all.svg
 sleep 0.5
 recorded "$(pid a)"
 start b "$app" 2
@@ -295,9 +295,10 @@ finish b
 check "a target may end" test $? = 0
 tell a "launch 10" >/dev/null
 sleep 0.3
-"$aiflame" ctl stop all
-status_of all
+kill -INT "$(pgrep -P "$recorder_all" aiflame)" # as Ctrl-C, which here reaches nobody else
+check "Ctrl-C ends it" status_of all
 check "both are in the profile" recorded_are all 2080
+check "and the picture of both is there" grep -q '>launch' all.svg
 recorder dead -p "$(pid a)"
 recorded "$(pid a)"
 tell a "launch 10" >/dev/null

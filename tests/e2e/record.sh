@@ -97,6 +97,9 @@ check "  of what ends with a signal, too" sh -c "'$aiflame' record -q --flame si
 	[ \$? = 137 ] && grep -q multiply_basic sig.svg"
 check "  the page, too" sh -c "'$aiflame' record -q --flame page.html -o one.data '$matmul' 64 2 >/dev/null && grep -qi '^<!doctype html>' page.html"
 check "  another suffix is refused before anything runs" sh -c "'$aiflame' record --flame a.png touch ran; [ \$? = 2 ] && [ ! -e ran ]"
+check "  with the suffixes that there are" says "use .svg, .html or .folded" "$aiflame" record --flame a.png true
+check "  a place that is none" sh -c "'$aiflame' record --flame no/such/a.svg touch ran; [ \$? = 2 ] && [ ! -e ran ]"
+check "  it is said that it is there" says "y.svg is written" "$aiflame" record --flame y.svg -o one.data "$matmul" 64 2
 check "  and a file that is somebody's" sh -c "echo mine >mine.svg; '$aiflame' record --flame mine.svg touch ran; [ \$? = 2 ] && [ ! -e ran ]"
 check "  nothing to draw is said, and the status is the command's" says "no device activity" "$aiflame" record -q --flame n.svg -o n.data true
 
