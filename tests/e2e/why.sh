@@ -53,6 +53,7 @@ check "the same in at most 25 lines" says_it
 
 check "each launch finds the device idle, as the one before was waited for" \
 	ask 'w["queue"]["launches"] >= 398 and w["queue"]["found_idle_ppm"] > 990000 and w["queue"]["waits_emptied"] == w["queue"]["waits"]'
+check "  which is lock step" ask 'w["queue"]["state"] == "lock_step"'
 
 check "the causes of idle time add up on each device" \
 	ask 'w["causes"] and all(d["idle_ns"] == sum(v for k, v in d.items() if k not in ("process", "device", "idle_ns")) for d in w["causes"]) and
@@ -137,7 +138,7 @@ check "a host that was not sampled" says "what it did meanwhile was not sampled"
 check "three products of matrices" "$aiflame" record -q --all-launches -o matmul.data "$matmul" 256 12
 "$aiflame" why --format json matmul.data >why.json
 : >out
-check "  are bound by the device" ask 'w["bound_by"] == ["compute"]'
+check "  are bound by the device" ask 'w["bound_by"] == ["compute"] and w["queue"]["state"] == "ahead" and w["verdict"] == "device-bound"'
 check "  turns that are queued have the time of their work" ask 'w["loop"]["steps"] >= 4 and w["loop"]["median_ns"] * w["loop"]["steps"] <= 2 * w["time_ns"]'
 check "  of a queue that is long" \
 	ask 'w["queue"]["ahead_median"] >= 2 and w["queue"]["ahead_median_ns"] > w["loop"]["median_ns"] and w["queue"]["step_ahead_ppm"] > 500000'

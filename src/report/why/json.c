@@ -91,6 +91,7 @@ static void put_queue(const struct aif_why *w, struct aif_buf *b)
 	const struct aif_queue_sum *q = &w->ahead;
 
 	open(b, "queue", '{');
+	text(b, "state", aif_why_queue_key(aif_why_queue_of(w)));
 	number(b, "launches", q->launches);
 	number(b, "known", q->known);
 	number(b, "delay_median_ns", q->delay_median_ns);
@@ -130,6 +131,7 @@ static void put_groups(const struct aif_profile *p, const struct aif_why *w, str
 		aif_buf_putc(b, '}');
 	}
 	aif_buf_putc(b, ']');
+	text(b, "verdict", n ? aif_why_verdict(w, order[0]).key : "");
 	open(b, "bound_by", '[');
 	for (size_t i = 0;
 	     i < n && (!i || aif_share_ppm(w->of_group[order[0]], w->time_ns) < AIF_WHY_BOUND_PPM);

@@ -182,6 +182,7 @@ static void say_queue(struct saying *s)
 		return;
 	aif_buf_puts(&s->line, "queue    ");
 	if (q->known) {
+		aif_buf_puts(&s->line, aif_why_queue_text(aif_why_queue_of(s->w)));
 		aif_buf_puts(&s->line, "median ");
 		aif_human_counted(&s->line, q->ahead_median, "launch");
 		aif_buf_puts(&s->line, " ahead (p95 ");
@@ -229,7 +230,10 @@ static void say_bound(struct saying *s, const enum aif_why_group *order, size_t 
 			aif_human_share(&s->line, share(s, w->of_group[order[i]]));
 		}
 	} else if (n) {
-		aif_buf_printf(&s->line, "%s: for ", aif_why_group_name(order[0]));
+		const char *verdict = aif_why_verdict(w, order[0]).text;
+
+		aif_buf_printf(&s->line, "%s%s%s: for ", aif_why_group_name(order[0]),
+			       *verdict ? ", " : "", verdict);
 		aif_human_share(&s->line, share(s, w->of_group[order[0]]));
 		aif_buf_printf(&s->line, " of the time %s", aif_why_group_evidence(order[0]));
 		if (order[0] == AIF_WHY_HOST && !w->has_cpu)

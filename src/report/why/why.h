@@ -28,6 +28,14 @@ enum aif_why_group {
 };
 #undef AIF_WHY_GROUP
 
+/* State of the queue of the devices at the launches of the window, by aif_queue_sum: queue.def has the states. */
+#define AIF_WHY_QUEUE(id, key, text) AIF_WHY_QUEUE_##id,
+enum aif_why_queue {
+#include "report/why/queue.def"
+	AIF_WHY_QUEUE_ANY /* a rule's, for all of them */
+};
+#undef AIF_WHY_QUEUE
+
 /* From this share of the time on, a group bounds a program by itself. */
 #define AIF_WHY_BOUND_PPM 400000
 /* Advice is given for groups from this share on. */
@@ -92,6 +100,15 @@ void aif_why_finish(struct aif_why *w);
 const char *aif_why_group_key(enum aif_why_group g);
 const char *aif_why_group_name(enum aif_why_group g);
 const char *aif_why_group_evidence(enum aif_why_group g);
+/* Returns the state of the queue, with twice the standard errors where launches were left out. */
+enum aif_why_queue aif_why_queue_of(const struct aif_why *w);
+const char *aif_why_queue_key(enum aif_why_queue q);
+const char *aif_why_queue_text(enum aif_why_queue q);
+/* Returns the word for a program that the group bounds, with this queue: "launch-bound"; "" where there is none. */
+struct aif_why_verdict {
+	const char *key, *text;
+};
+struct aif_why_verdict aif_why_verdict(const struct aif_why *w, enum aif_why_group g);
 /* Returns what to try against a group in this program. */
 const char *aif_why_advice(const struct aif_profile *p, const struct aif_why *w,
 			   enum aif_why_group g);

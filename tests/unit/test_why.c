@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the words of `why`: what bounds a program, by its time and by how its launches find the device. */
+#include "report/why/why.h"
+
+#include "fixture_ops.h"
+
+enum { US = 1000, ROUNDS = 20 };
+
+/* Launches a kernel of `ns`, which starts at `start`. */
+static void kernel(struct ops_fixture *f, uint64_t at, uint64_t start, uint64_t ns)
+{
+	ops_exec(f, 0, at, 0, start, start + ns, "k");
+}
+
+static void wait_for_it(struct ops_fixture *f, uint64_t from, uint64_t to)
+{
+	ops_add(f, 0, from, to, AIF_OP_RUNTIME, "cudaDeviceSynchronize");
+}
+
+static void measure(struct ops_fixture *f, struct aif_why *w)
+{
+	struct aif_err err = {0};
+	uint64_t sum = 0;
+
+	ops_read(f);
+	assert_ok(aif_why_measure(AIF_NAMES_OF(&f->p), NULL, w, &err), &err);
+	for (unsigned g = 0; g < AIF_WHY_GROUPS; g++)
+		sum += w->of_group[g];
+	assert_int_equal(sum, w->time_ns);
+}
+
+static void assert_bound(const struct aif_why *w, enum aif_why_group group,
+			 enum aif_why_queue queue, const char *verdict)
+{
+	enum aif_why_group order[AIF_WHY_GROUPS];
+
+	assert_true(aif_why_order(w, order) > 0);
+	assert_int_equal(order[0], group);
+	assert_true(aif_share_ppm(w->of_group[group], w->time_ns) >= AIF_WHY_BOUND_PPM);
+	assert_int_equal(aif_why_queue_of(w), queue);
+	assert_string_equal(aif_why_verdict(w, group).key, verdict);
+}
+
+static void assert_advice(struct ops_fixture *f, const struct aif_why *w, enum aif_why_group group,
+			  const char *part)
+{
+	const char *advice = aif_why_advice(&f->p, w, group);
+
+	if (!strstr(advice, part))
+		fail_msg("'%s' is not in '%s'", part, advice);
+}
+
+static void assert_says(struct ops_fixture *f, const struct aif_why *w, const char *part)
+{
+	struct aif_buf out = {0};
+
+	aif_why_say(AIF_NAMES_OF(&f->p), w, "a.data", 0, &out);
+	if (!strstr(aif_buf_str(&out), part))
+		fail_msg("'%s' is not in:\n%s", part, aif_buf_str(&out));
+	aif_buf_finish(&out);
+}
+
+static void end(struct ops_fixture *f, struct aif_why *w)
+{
+	aif_why_finish(w);
+	ops_end(f);
+}
+
+/* Each launch comes when the device has been idle for a while, and nothing waits. */
+static void a_host_that_is_behind_is_launch_bound(void **state)
+{
+	struct ops_fixture f;
+	struct aif_why w;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		kernel(&f, i * 100 * US, i * 100 * US + 5 * US, 20 * US);
+	measure(&f, &w);
+	assert_bound(&w, AIF_WHY_HOST, AIF_WHY_QUEUE_BEHIND, "launch-bound");
+	assert_advice(&f, &w, AIF_WHY_HOST, "CUDA graphs");
+	assert_says(&f, &w, "bound by the host, launch-bound: for ");
+	assert_says(&f, &w, "queue    the host is behind: median 0 launches ahead");
+	end(&f, &w);
+}
+
+static void a_host_that_is_ahead_is_device_bound(void **state)
+{
+	struct ops_fixture f;
+	struct aif_why w;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		kernel(&f, i * 10 * US, 5 * US + i * 100 * US, 100 * US);
+	measure(&f, &w);
+	assert_bound(&w, AIF_WHY_COMPUTE, AIF_WHY_QUEUE_AHEAD, "device-bound");
+	assert_advice(&f, &w, AIF_WHY_COMPUTE, "make kernels faster");
+	assert_says(&f, &w, "bound by the device, the host being ahead: for ");
+	assert_says(&f, &w, "queue    the host is ahead: ");
+	end(&f, &w);
+}
+
+/* A launch, a wait for it, then the host computes for as long. */
+static void a_wait_behind_each_launch_is_lock_step(void **state)
+{
+	struct ops_fixture f;
+	struct aif_why w;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		uint64_t at = i * 100 * US;
+
+		kernel(&f, at, at + 5 * US, 30 * US);
+		wait_for_it(&f, at + 6 * US, at + 36 * US);
+	}
+	measure(&f, &w);
+	assert_bound(&w, AIF_WHY_HOST, AIF_WHY_QUEUE_LOCK_STEP, "lock-step");
+	assert_advice(&f, &w, AIF_WHY_HOST, "between a wait and the next launch");
+	assert_advice(&f, &w, AIF_WHY_SYNC, "each wait leaves nothing queued");
+	assert_says(&f, &w, "19 of 19 waits for it emptied the queue");
+	end(&f, &w);
+}
+
+/* A wait behind a hundred launches is not what keeps the device idle between these. */
+static void a_rare_wait_is_no_lock_step(void **state)
+{
+	struct ops_fixture f;
+	struct aif_why w;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	for (uint64_t i = 0; i < 300; i++) {
+		uint64_t at = i * 100 * US;
+
+		kernel(&f, at, at + 5 * US, 30 * US);
+		if (i % 100 == 99)
+			wait_for_it(&f, at + 6 * US, at + 36 * US);
+	}
+	measure(&f, &w);
+	assert_bound(&w, AIF_WHY_HOST, AIF_WHY_QUEUE_BEHIND, "launch-bound");
+	end(&f, &w);
+}
+
+/* Twenty launches at once, then the host does something else: graphs would not help. */
+static void a_host_that_is_idle_between_bursts_is_not_launch_bound(void **state)
+{
+	struct ops_fixture f;
+	struct aif_why w;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		for (uint64_t k = 0; k < 20; k++)
+			kernel(&f, i * 1000 * US + k * US, i * 1000 * US + (5 + 10 * k) * US,
+			       10 * US);
+	measure(&f, &w);
+	assert_bound(&w, AIF_WHY_HOST, AIF_WHY_QUEUE_AHEAD, "");
+	assert_advice(&f, &w, AIF_WHY_HOST, "launching is not what takes long");
+	end(&f, &w);
+}
+
+/* Every other launch finds the device idle: no word, and the advice that is right for any queue. */
+static void what_is_neither_has_no_word(void **state)
+{
+	struct ops_fixture f;
+	struct aif_why w;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		kernel(&f, i * 100 * US, i * 100 * US + 5 * US, 10 * US);
+		kernel(&f, i * 100 * US + 2 * US, i * 100 * US + 15 * US, 10 * US);
+		kernel(&f, i * 100 * US + 3 * US, i * 100 * US + 25 * US, 10 * US);
+	}
+	measure(&f, &w);
+	assert_bound(&w, AIF_WHY_HOST, AIF_WHY_QUEUE_MIXED, "");
+	assert_advice(&f, &w, AIF_WHY_HOST, "CUDA graphs");
+	end(&f, &w);
+}
+
+static void few_launches_are_no_evidence(void **state)
+{
+	struct ops_fixture f;
+	struct aif_why w;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	for (uint64_t i = 0; i < 9; i++)
+		kernel(&f, i * 100 * US, i * 100 * US + 5 * US, 20 * US);
+	measure(&f, &w);
+	assert_bound(&w, AIF_WHY_HOST, AIF_WHY_QUEUE_UNKNOWN, "");
+	assert_says(&f, &w, "bound by the host: for ");
+	end(&f, &w);
+}
+
+/* An estimate is apart from a bound by twice its error, or it is not said. */
+static void an_estimate_near_a_bound_is_no_word(void **state)
+{
+	struct aif_why w = {.ahead = {.known = 100, .idle_ppm = 550000}};
+
+	(void)state;
+	assert_int_equal(aif_why_queue_of(&w), AIF_WHY_QUEUE_BEHIND);
+	w.ahead.idle_error_ppm = 30000;
+	assert_int_equal(aif_why_queue_of(&w), AIF_WHY_QUEUE_MIXED);
+	w.ahead = (struct aif_queue_sum){.known = 100, .idle_ppm = 90000};
+	assert_int_equal(aif_why_queue_of(&w), AIF_WHY_QUEUE_AHEAD);
+	w.ahead.idle_error_ppm = 6000;
+	assert_int_equal(aif_why_queue_of(&w), AIF_WHY_QUEUE_MIXED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_host_that_is_behind_is_launch_bound),
+		cmocka_unit_test(a_host_that_is_ahead_is_device_bound),
+		cmocka_unit_test(a_wait_behind_each_launch_is_lock_step),
+		cmocka_unit_test(a_rare_wait_is_no_lock_step),
+		cmocka_unit_test(a_host_that_is_idle_between_bursts_is_not_launch_bound),
+		cmocka_unit_test(what_is_neither_has_no_word),
+		cmocka_unit_test(few_launches_are_no_evidence),
+		cmocka_unit_test(an_estimate_near_a_bound_is_no_word),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
