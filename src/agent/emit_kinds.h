@@ -12,6 +12,7 @@ enum aif_emit_kind {
 	AIF_EMIT_MAP = 5,
 	AIF_EMIT_UNMAP = 6,
 	AIF_EMIT_MIGRATE = 7,
+	AIF_EMIT_PEER = 10,
 };
 enum aif_emit_device_kind {
 	AIF_EMIT_DEVICE_OTHER = 0,

@@ -24,6 +24,21 @@ void aif_human_ns(struct aif_buf *b, uint64_t ns)
 		aif_buf_printf(b, "%.1f years", (double)ns / YEAR_NS);
 }
 
+void aif_human_torch_ns(struct aif_buf *b, double ns)
+{
+	if (ns >= 1e9)
+		aif_buf_printf(b, "%.3fs", ns / 1e9);
+	else if (ns >= 1e6)
+		aif_buf_printf(b, "%.3fms", ns / 1e6);
+	else
+		aif_buf_printf(b, "%.3fus", ns / 1e3);
+}
+
+void aif_human_torch_share(struct aif_buf *b, uint64_t ppm)
+{
+	aif_buf_printf(b, "%.2f%%", (double)ppm / 1e4);
+}
+
 void aif_human_bytes(struct aif_buf *b, uint64_t bytes)
 {
 	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};

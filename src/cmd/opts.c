@@ -143,10 +143,21 @@ static int store(const struct aif_command *cmd, const struct aif_opt *o, const c
 			   shown(o, name), arg, wanted);
 }
 
+/* "row_limit" is "row-limit": other programs' words may be given as they are. */
+static bool is_name(const char *name, const char *word, size_t len)
+{
+	if (strlen(name) != len)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (name[i] != word[i] && (name[i] != '-' || word[i] != '_'))
+			return false;
+	return true;
+}
+
 static const struct aif_opt *find_long(const struct aif_command *cmd, const char *name, size_t len)
 {
 	for (const struct aif_opt *o = cmd->opts; named(o); o++)
-		if (o->name && strlen(o->name) == len && !memcmp(o->name, name, len))
+		if (o->name && is_name(o->name, name, len))
 			return o;
 	return NULL;
 }

@@ -19,7 +19,7 @@ struct values {
 	const char *input, *sort;
 	struct aif_selection_values choice;
 	int table; /* 1 + the number of a table, 0 = the summary */
-	int format, detail, by;
+	int format, detail, by, style;
 	uint32_t limit;
 };
 
@@ -37,6 +37,11 @@ static const struct aif_opt opts[] = {
 	{0, "sort", "COLUMN", AIF_OPT_STRING, AT(sort), 0, "order by this column"},
 	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0,
 	 "show at most N rows, of --stalls N kernels; 0 for all (40)"},
+	{0, "sort-by", "WORD", AIF_OPT_STRING, AT(sort), 0,
+	 "--sort; with --ops also torch's words (cpu_time_total)"},
+	{0, "row-limit", "N", AIF_OPT_COUNT, AT(limit), 0, "--limit, as torch calls it"},
+	{0, "style", "aiflame|torch|aiu", AIF_OPT_CHOICE, AT(style), 0,
+	 "print --ops to the blank as torch does, or IBM's AIU guide (aiflame)"},
 	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
 	 "how much of stacks and kernels' names to show; full shows all (normal)"},
 	AIF_CHOICE_OPTS(CHOICE_AT),
@@ -49,7 +54,7 @@ static const struct values defaults = {.limit = NO_LIMIT_GIVEN, .detail = AIF_NA
 static bool is_for_tables(const struct values *v)
 {
 	return v->sort || v->format != AIF_TABLE_PLAIN || v->limit != NO_LIMIT_GIVEN ||
-	       v->detail != AIF_NAME_NORMAL || v->by || v->choice.kernel;
+	       v->detail != AIF_NAME_NORMAL || v->by || v->style || v->choice.kernel;
 }
 
 static const struct aif_report_table *table_of(const struct values *v)
@@ -66,6 +71,7 @@ static int table(const struct values *v, const struct aif_names *names, struct a
 				    .format = (enum aif_table_format)v->format,
 				    .detail = (enum aif_name_detail)v->detail,
 				    .by = (enum aif_report_by)v->by,
+				    .style = (enum aif_report_style)v->style,
 				    .sort = v->sort,
 				    .limit = v->limit == NO_LIMIT_GIVEN ? DEFAULT_LIMIT : v->limit,
 				    .columns = aif_view_columns(),
@@ -114,10 +120,11 @@ static void no_table(struct aif_err *err)
 		aif_buf_printf(&list, "%s--%s", before, o->name);
 		before = o[1].type == AIF_OPT_SET && o[2].type != AIF_OPT_SET ? " or " : ", ";
 	}
-	aif_err_set(err, -EINVAL,
-		    "report: --sort, --limit, --format, --detail, --by and --kernel are for "
-		    "tables; choose one: %s",
-		    aif_buf_str(&list));
+	aif_err_set(
+		err, -EINVAL,
+		"report: --sort, --limit, --format, --detail, --by, --style and --kernel are for "
+		"tables; choose one: %s",
+		aif_buf_str(&list));
 	aif_buf_finish(&list);
 }
 
@@ -141,8 +148,14 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		no_table(err);
 		return AIF_EXIT_USAGE;
 	}
-	if (v->by && !aif_report_has_by(table_of(v))) {
-		aif_err_set(err, -EINVAL, "report: --by is for --ops");
+	if ((v->by || v->style) && !aif_report_has_by(table_of(v))) {
+		aif_err_set(err, -EINVAL, "report: --%s is for --ops", v->by ? "by" : "style");
+		return AIF_EXIT_USAGE;
+	}
+	if (v->style && (v->format != AIF_TABLE_PLAIN || v->by == AIF_REPORT_BY_STACK)) {
+		aif_err_set(
+			err, -EINVAL,
+			"report: --style is for --format table, by name or by shape; leave one out");
 		return AIF_EXIT_USAGE;
 	}
 	if ((is_for_people(v) ? aif_view_profile_for_people : aif_view_profile)(path, &p, &names,

@@ -27,22 +27,9 @@ static void kernel_text(struct chrome *c, const char *name)
 	aif_buf_finish(&text);
 }
 
-/* Before the first kernel's name is used. Transfers have Kineto's, which say their direction. */
+/* Before the first kernel's name is used. Transfers have the trace's, or Kineto's, which say their direction. */
 static int names_make(struct chrome *c)
 {
-	static const char *const others[AIF_LAUNCH_KIND_COUNT] = {
-		[AIF_LAUNCH_KERNEL] = "[unknown kernel]",
-		[AIF_LAUNCH_MAP] = "[map]",
-		[AIF_LAUNCH_UNMAP] = "[unmap]",
-		[AIF_LAUNCH_MIGRATE] = "[migrate]",
-		[AIF_LAUNCH_READ] = "Memcpy DtoH",
-		[AIF_LAUNCH_WRITE] = "Memcpy HtoD",
-		[AIF_LAUNCH_COPY] = "Memcpy DtoD",
-		[AIF_LAUNCH_PEER] = "Memcpy PtoP",
-		[AIF_LAUNCH_FILL] = "Memset (Device)",
-		[AIF_LAUNCH_ALLOCATE] = "Memory (Allocation)",
-		[AIF_LAUNCH_RELEASE] = "Memory (Release)",
-	};
 	size_t kernels = c->t.p->kernels_len;
 
 	c->names_at = calloc(kernels + AIF_LAUNCH_KIND_COUNT + 1, sizeof(*c->names_at));
@@ -52,7 +39,7 @@ static int names_make(struct chrome *c)
 		if (i < kernels)
 			kernel_text(c, aif_profile_str(c->t.p, c->t.p->kernels[i].name));
 		else
-			aif_out_json_text(&c->names, others[i - kernels]);
+			aif_out_json_text(&c->names, aif_transfer_name((unsigned)(i - kernels)));
 		c->names_at[i + 1] = c->names.len;
 	}
 	return aif_buf_failed(&c->names) ? -ENOMEM : 0;
@@ -60,10 +47,9 @@ static int names_make(struct chrome *c)
 
 static void name_put(struct chrome *c, uint32_t kind, uint32_t kernel)
 {
-	size_t i =
-		kind == AIF_LAUNCH_KERNEL && kernel != AIF_NONE
-			? kernel
-			: c->t.p->kernels_len + AIF_MIN(kind, (uint32_t)AIF_LAUNCH_KIND_COUNT - 1);
+	size_t i = kernel != AIF_NONE ? kernel
+				      : c->t.p->kernels_len +
+						AIF_MIN(kind, (uint32_t)AIF_LAUNCH_KIND_COUNT - 1);
 
 	aif_buf_append(c->t.b, c->names.data + c->names_at[i], c->names_at[i + 1] - c->names_at[i]);
 }

@@ -79,6 +79,8 @@ bool aif_filter_kernel(const struct aif_regex *r, const struct aif_names *names,
 		return false;
 	if (kind == AIF_LAUNCH_KERNEL)
 		name = aif_names_short(names, kernel);
+	else
+		name = aif_names_transfer(names, kind, kernel);
 	return aif_regex_matches(r, aif_names_work_full(names, kind, kernel, space)) ||
 	       (name && aif_regex_matches(r, name));
 }

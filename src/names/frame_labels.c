@@ -646,6 +646,16 @@ int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigne
 	return label_make(l, type, ret);
 }
 
+int aif_frame_labels_work(struct aif_frame_labels *l, uint32_t kernel, unsigned kind,
+			  struct aif_frame_label *ret)
+{
+	if (kind == AIF_LAUNCH_KERNEL)
+		return aif_frame_labels_kernel(l, kernel, kind, ret);
+	label_begin(l);
+	aif_buf_puts(&l->label, aif_names_transfer(l->kernels, kind, kernel));
+	return label_make(l, AIF_TREE_COPY, ret);
+}
+
 int aif_frame_labels_backward(struct aif_frame_labels *l, const struct aif_backward *b,
 			      const struct aif_backward_part *part, struct aif_frame_label *ret)
 {

@@ -174,6 +174,12 @@ const char *aif_names_work_full(const struct aif_names *n, uint32_t kind, uint32
 	return space;
 }
 
+const char *aif_names_transfer(const struct aif_names *n, uint32_t kind, uint32_t kernel)
+{
+	return kernel < n->p->kernels_len ? aif_profile_str(n->p, n->p->kernels[kernel].name)
+					  : aif_transfer_name(kind);
+}
+
 const char *aif_names_work(const struct aif_names *n, uint32_t kind, uint32_t kernel,
 			   char space[64])
 {

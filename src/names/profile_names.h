@@ -39,6 +39,9 @@ const char *aif_names_work(const struct aif_names *n, uint32_t kind, uint32_t ke
 const char *aif_names_work_full(const struct aif_names *n, uint32_t kind, uint32_t kernel,
 				char space[64]);
 
+/* Returns what a transfer is called in torch's tables: as its trace has it, else by its kind, "Memcpy HtoD". */
+const char *aif_names_transfer(const struct aif_names *n, uint32_t kind, uint32_t kernel);
+
 /* Makes the briefest names that still tell the profile's kernels apart: *ret[i] is kernel i's, a
  * string of *strings; without any template arguments where no other kernel is called like that,
  * else its short name. *ret is for free(), *strings is finished by the caller, also after a

@@ -19,6 +19,25 @@ const char *aif_launch_kind_name(unsigned kind)
 	return kind < AIF_LAUNCH_KIND_COUNT ? names[kind] : "?";
 }
 
+const char *aif_transfer_name(unsigned kind)
+{
+	static const char *const names[AIF_LAUNCH_KIND_COUNT] = {
+		[AIF_LAUNCH_KERNEL] = "[unknown kernel]",
+		[AIF_LAUNCH_READ] = "Memcpy DtoH",
+		[AIF_LAUNCH_WRITE] = "Memcpy HtoD",
+		[AIF_LAUNCH_COPY] = "Memcpy DtoD",
+		[AIF_LAUNCH_PEER] = "Memcpy PtoP",
+		[AIF_LAUNCH_FILL] = "Memset (Device)",
+		[AIF_LAUNCH_MAP] = "[map]",
+		[AIF_LAUNCH_UNMAP] = "[unmap]",
+		[AIF_LAUNCH_MIGRATE] = "[migrate]",
+		[AIF_LAUNCH_ALLOCATE] = "Memory (Allocation)",
+		[AIF_LAUNCH_RELEASE] = "Memory (Release)",
+	};
+
+	return names[AIF_MIN(kind, (unsigned)AIF_LAUNCH_KIND_COUNT - 1)];
+}
+
 const char *aif_op_kind_name(unsigned kind)
 {
 	static const char *const names[AIF_OP_KIND_COUNT] = {

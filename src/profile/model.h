@@ -52,6 +52,8 @@ enum aif_launch_kind {
 /* "kernel", "read", "write", "copy", "fill", "map", "unmap", "migrate", "allocate", "release",
  * "peer"; "?" for others. */
 const char *aif_launch_kind_name(unsigned kind);
+/* Returns torch.profiler's name of a transfer of that kind, "Memcpy HtoD"; "[map]" where torch has none. */
+const char *aif_transfer_name(unsigned kind);
 
 enum aif_process_flag {
 	AIF_PROCESS_AGENT = 1,   /* carried the agent */
@@ -189,6 +191,7 @@ struct aif_launch_row {
 };
 struct aif_exec_row {
 	uint64_t launch, start, end; /* raw stamps of `clock` */
+	/* kernel: of a transfer, what its trace calls it, or AIF_NONE. */
 	uint32_t clock, process, kind, kernel, device, stream;
 	uint64_t bytes;
 	/* The device graph whose replay it was part of, a number of its process, and which node

@@ -164,6 +164,9 @@ static void copies_column(struct aif_query *q, size_t row, int column, sqlite3_c
 		return executions_column(q, row, 7, ctx);
 	case 11:
 		return executions_column(q, row, 8, ctx);
+	case 12:
+		return sqlite3_result_text(ctx, aif_names_transfer(q->names, r->kind, r->kernel),
+					   -1, SQLITE_TRANSIENT);
 	default: /* the places are the same */
 		return executions_column(q, row, column, ctx);
 	}
@@ -479,7 +482,8 @@ const struct aif_query_table aif_query_tables[] = {
 	 NEEDS_LAUNCHES | NEEDS_EXECS | NEEDS_WEIGHTS, execs_rows, is_kernel, executions_column,
 	 AIF_KEY_EXEC},
 	{"copies",
-	 "launch, start_ns, dur_ns, process, device, stream, kind, bytes, stack, graph, node, weight",
+	 "launch, start_ns, dur_ns, process, device, stream, kind, bytes, stack, graph, node, weight, "
+	 "name",
 	 NEEDS_LAUNCHES | NEEDS_EXECS | NEEDS_WEIGHTS, execs_rows, is_copy, copies_column,
 	 AIF_KEY_EXEC},
 	{"windows",

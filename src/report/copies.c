@@ -13,6 +13,7 @@ static const struct aif_table_column columns[] = {
 	{"bytes_per_second", AIF_TABLE_BYTES},
 	{"process", AIF_TABLE_ID},
 	{"kind", AIF_TABLE_TEXT},
+	{"name", AIF_TABLE_TEXT},
 	{"caller", AIF_TABLE_TEXT},
 };
 
@@ -23,7 +24,12 @@ static int copy_key(struct aif_work_sums *w, const struct aif_attribution_row *r
 	if (row->kind == AIF_LAUNCH_KERNEL)
 		return -ENOENT;
 	caller = aif_stack_names_caller(w->stacks, row->stack);
-	return caller ? aif_work_text_key(w, caller, strlen(caller), row->kind, ret) : -ENOMEM;
+	return caller ? aif_work_text_key(w, caller, strlen(caller),
+					  row->kernel == AIF_NONE
+						  ? ~row->kind
+						  : w->names->p->kernels[row->kernel].name,
+					  ret)
+		      : -ENOMEM;
 }
 
 static void put_row(struct aif_report *r, const struct aif_work_sum *s)
@@ -37,6 +43,7 @@ static void put_row(struct aif_report *r, const struct aif_work_sum *s)
 	aif_table_number(&r->t, rate);
 	aif_report_process_cell(r, s->process);
 	aif_table_text(&r->t, aif_launch_kind_name(s->kind));
+	aif_report_work_cell(r, s->kind, s->kernel);
 	aif_work_caller_cell(r, s->stack);
 }
 
@@ -45,6 +52,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	struct aif_work_sums w = {0};
 	int e = aif_work_table_begin(r, AIF_NAME_NORMAL, err);
 
+	aif_report_hide(r, "kind"); /* the name says it */
 	if (!e)
 		e = aif_work_table_sums(r, copy_key, &w);
 	for (size_t i = 0; i < w.len && !e; i++)

@@ -170,14 +170,16 @@ static int add_op(struct table *t, const struct aif_op *o, uint32_t *ret_row)
 	return 0;
 }
 
-/* Kernels of one name are one, whichever program each is of. */
+/* Kernels of one name are one, whichever program each is of; so are transfers. */
 static int add_exec(struct table *t, const struct aif_timeline_exec *x, uint32_t *ret_row)
 {
 	const struct aif_profile *p = t->r->p;
-	bool is_kernel = x->kind == AIF_LAUNCH_KERNEL && x->kernel != AIF_NONE;
+	bool is_kernel = x->kind == AIF_LAUNCH_KERNEL, is_named = x->kernel != AIF_NONE;
 	uint64_t ns = aif_op_tree_device_ns(x),
-		 name = UINT64_C(1) << (is_kernel ? 40 : 41) |
-			(is_kernel ? p->kernels[x->kernel].name : x->kind);
+		 name = UINT64_C(1) << (is_kernel && is_named ? 40
+					: is_named            ? 43
+							      : 41) |
+			(is_named ? p->kernels[x->kernel].name : x->kind);
 	struct sums *s = row_of(t, name, x->process, AIF_NONE);
 
 	if (!s)
@@ -303,7 +305,7 @@ static void name_cells(struct aif_report *r, const struct aif_range_labels *labe
 			     : s->is_label       ? aif_range_label_text(labels, s->name)
 						 : aif_profile_str(r->p, s->name));
 	else
-		aif_report_kernel_cell(r, s->exec_kind, s->kernel);
+		aif_report_work_cell(r, s->exec_kind, s->kernel);
 	aif_report_process_cell(r, s->process);
 	text_cell(r, s->kind ? aif_op_kind_name(s->kind) : aif_launch_kind_name(s->exec_kind));
 }
@@ -311,6 +313,11 @@ static void name_cells(struct aif_report *r, const struct aif_range_labels *labe
 static uint64_t at_least_none(uint64_t ns)
 {
 	return ns > INT64_MAX ? 0 : ns;
+}
+
+static uint64_t average(uint64_t ns, uint64_t calls)
+{
+	return calls ? (ns + calls / 2) / calls : ns;
 }
 
 static void put_rows(struct table *t, uint64_t all_cpu, uint64_t all_device)
@@ -325,11 +332,11 @@ static void put_rows(struct table *t, uint64_t all_cpu, uint64_t all_device)
 		aif_table_number(to, at_least_none(s->self_cpu));
 		aif_table_number(to, aif_share_ppm(s->cpu, all_cpu));
 		aif_table_number(to, s->cpu);
-		aif_table_number(to, s->cpu / AIF_MAX(s->calls, UINT64_C(1)));
+		aif_table_number(to, average(s->cpu, s->calls));
 		aif_table_number(to, s->self_device);
 		aif_table_number(to, aif_share_ppm(s->self_device, all_device));
 		aif_table_number(to, s->device);
-		aif_table_number(to, s->device / AIF_MAX(s->calls, UINT64_C(1)));
+		aif_table_number(to, average(s->device, s->calls));
 		aif_table_number(to, s->error);
 		aif_table_number(to, s->calls);
 		if (t->r->o->by != AIF_REPORT_BY_NAME)
@@ -364,16 +371,16 @@ static void note_totals(struct aif_report *r, uint64_t all_cpu, uint64_t all_dev
 
 	aif_device_word(r->p, word);
 	aif_buf_puts(&r->after, "Self CPU time total: ");
-	aif_human_ns(&r->after, all_cpu);
+	aif_human_torch_ns(&r->after, (double)all_cpu);
 	if (covered < all_cpu) {
 		aif_buf_puts(&r->after, ", of which ");
-		aif_human_ns(&r->after, all_cpu - covered);
+		aif_human_torch_ns(&r->after, (double)(all_cpu - covered));
 		aif_buf_puts(&r->after,
 			     " counted twice, as torch does: spans of one thread overlap in part");
 	}
 	if (all_device) {
 		aif_buf_printf(&r->after, "\nSelf %s time total: ", word);
-		aif_human_ns(&r->after, all_device);
+		aif_human_torch_ns(&r->after, (double)all_device);
 	}
 	if (r->o->sel && (r->o->sel->from_ns || r->o->sel->to_ns))
 		aif_buf_puts(&r->after,
@@ -401,6 +408,9 @@ static int print(struct table *t)
 							 : columns,
 		       r->o->by == AIF_REPORT_BY_NAME ? COLUMNS - 1 : COLUMNS);
 	make_titles(r);
+	r->t.is_torch = true;
+	r->cpu_ns = all_cpu;
+	r->device_ns = all_device;
 	r->t.first_max = r->o->detail == AIF_NAME_FULL ? 0 : AIF_OPS_NAME_COLUMNS;
 	r->t.folds = r->o->by == AIF_REPORT_BY_STACK ? " < " : NULL;
 	aif_report_hide(r, "type");
@@ -465,5 +475,7 @@ const struct aif_report_table aif_report_table_ops = {
 	.needs = AIF_REPORT_NEEDS_TIMELINE | AIF_REPORT_NEEDS_OPERATORS,
 	.has_by = true,
 	.rows = "operators",
+	.sort_column = aif_ops_sort_column,
+	.print_style = aif_ops_print_torch,
 	.fill = fill,
 };

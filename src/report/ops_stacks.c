@@ -29,7 +29,7 @@ struct table {
 	uint64_t rows;
 	struct sums *sums;
 	size_t len, cap;
-	struct aif_map ids, works; /* works: a kernel's name, ~kind of a copy -> number */
+	struct aif_map ids, works; /* works: kind and name of work -> number */
 	bool have_operators;
 };
 
@@ -76,9 +76,8 @@ static struct sums *row_of(struct table *t, uint32_t name, uint32_t process)
 
 static struct sums *kernel_row_of(struct table *t, const struct aif_attribution_row *row)
 {
-	uint32_t work = row->kind == AIF_LAUNCH_KERNEL && row->kernel != AIF_NONE
-				? t->r->p->kernels[row->kernel].name
-				: ~row->kind;
+	uint64_t work = (uint64_t)row->kind << 32 |
+			(row->kernel == AIF_NONE ? AIF_NONE : t->r->p->kernels[row->kernel].name);
 	uint64_t id;
 	struct sums *s;
 
@@ -177,6 +176,8 @@ static int print(struct table *t)
 	}
 	aif_table_init(&r->t, columns, COLUMNS);
 	make_titles(r);
+	r->t.is_torch = true;
+	r->device_ns = all;
 	aif_report_hide(r, "type");
 	if (!several)
 		aif_report_hide(r, "process");
@@ -186,7 +187,7 @@ static int print(struct table *t)
 		const struct sums *s = &t->sums[i];
 
 		if (s->is_work)
-			aif_report_kernel_cell(r, s->kind, s->kernel);
+			aif_report_work_cell(r, s->kind, s->kernel);
 		else
 			aif_table_text(&r->t, aif_strset_get(&t->names, s->name, NULL));
 		aif_report_process_cell(r, s->process);

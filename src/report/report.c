@@ -47,13 +47,16 @@ static void describe_empty(const struct aif_report *r, struct aif_buf *out)
 }
 
 /* Orders the rows by --sort. */
-static int sort(struct aif_table *t, const char *by, struct aif_err *err)
+static int sort(struct aif_report *r, struct aif_err *err)
 {
-	int column = by ? aif_table_column(t, by) : 0;
+	struct aif_table *t = &r->t;
+	const char *by = r->o->sort;
 	struct aif_buf list = {0};
+	int column;
 
 	if (!by)
 		return 0;
+	column = aif_table_column(t, r->table->sort_column ? r->table->sort_column(t, by) : by);
 	if (column >= 0)
 		return aif_table_sort(t, column);
 	for (size_t i = 0; i < t->width; i++)
@@ -120,7 +123,7 @@ static int make_rows(struct aif_report *r, struct aif_err *err)
 		e = aif_left_out_error(t->left_out(r), "report", err);
 	if (!e && t->hides_zeros)
 		hide_zeros(r);
-	return e ? e : sort(&r->t, r->o->sort, err);
+	return e ? e : sort(r, err);
 }
 
 static int print(struct aif_report *r)
@@ -132,6 +135,10 @@ static int print(struct aif_report *r)
 
 	r->t.columns_max = r->o->columns;
 	r->t.text_max = r->o->detail == AIF_NAME_FULL ? 0 : TEXT_COLUMNS;
+	if (is_plain && has_rows && r->o->style && r->table->print_style) {
+		r->table->print_style(r);
+		return r->t.failed ? -ENOMEM : 0;
+	}
 	if (is_plain && has_rows)
 		aif_buf_append(r->out, r->before.data, r->before.len);
 	if (is_plain && !has_rows && r->t.width)

@@ -14,11 +14,14 @@
 struct aif_report_table;
 
 enum aif_report_by { AIF_REPORT_BY_NAME, AIF_REPORT_BY_SHAPE, AIF_REPORT_BY_STACK };
+/* Forms of the operators' table for people: aiflame's own, torch's, that of IBM's AIU guide. */
+enum aif_report_style { AIF_REPORT_STYLE_AIFLAME, AIF_REPORT_STYLE_TORCH, AIF_REPORT_STYLE_AIU };
 struct aif_report_opts {
 	const struct aif_report_table *table;
 	enum aif_table_format format;
 	enum aif_name_detail detail; /* of stacks, and of kernels' names in plain tables */
 	const char *sort;            /* a column's name; NULL: the table's own order */
+	enum aif_report_style style; /* of operators, in plain tables */
 	enum aif_report_by by;       /* operators: rows of one name are told apart by this, too */
 	uint32_t limit;              /* rows, of stalls in their own order kernels; 0 = all */
 	uint32_t columns;            /* of the terminal, for plain tables; 0 = no end */
@@ -35,7 +38,7 @@ extern const struct aif_report_table *const aif_report_tables[];
 
 /* True if the table is made from an attribution. */
 bool aif_report_needs_attribution(const struct aif_report_table *t);
-/* True if --by chooses what its rows are. */
+/* True if --by chooses what its rows are, and --style how they are printed. */
 bool aif_report_has_by(const struct aif_report_table *t);
 
 /* Appends the table; `a` is NULL for tables that need no attribution. Plain tables of device work

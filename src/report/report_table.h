@@ -36,6 +36,10 @@ struct aif_report_table {
 	/* NULL: fill calls aif_table_init itself, or writes to r->out and makes no table. */
 	const struct aif_table_column *columns;
 	size_t columns_len;
+	/* Returns the column that another program's word for --sort means, or the word; NULL: there are no such words. */
+	const char *(*sort_column)(const struct aif_table *t, const char *word);
+	/* Prints the plain table in place of aif_table_print where .style of the options asks for it. */
+	void (*print_style)(struct aif_report *r);
 	/* Fills r->t, in its own order. 0 or -errno, with *err but for -ENOMEM. */
 	int (*fill)(struct aif_report *r, struct aif_err *err);
 };
@@ -57,6 +61,7 @@ struct aif_report {
 	struct aif_process_names processes;
 	struct aif_stack_names *stacks; /* NULL until aif_report_name_stacks */
 	struct aif_table t;
+	uint64_t cpu_ns, device_ns;   /* of --ops: what shares are of */
 	struct aif_buf before, after; /* lines above and below a plain table that has rows */
 	struct aif_buf *out;
 	uint32_t limit; /* rows to print; 0 = all */
@@ -95,6 +100,9 @@ void aif_report_device_cell(struct aif_report *r, uint32_t device);
 /* Adds a cell with the name of a kernel or transfer: in full for programs, which may look for it in
  * other tables. */
 void aif_report_kernel_cell(struct aif_report *r, uint32_t kind, uint32_t kernel);
+
+/* The same with torch's name of a transfer, "Memcpy HtoD". */
+void aif_report_work_cell(struct aif_report *r, uint32_t kind, uint32_t kernel);
 
 /* Leaves out the middle of a long stack's line: what launched stays, and the program's outermost function. */
 void aif_report_elide_stack(struct aif_buf *line);

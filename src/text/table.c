@@ -180,13 +180,16 @@ static void plain_cell(const struct aif_table *t, size_t i, struct aif_buf *b)
 			       t->cells[i] % AIF_NS_PER_S / 1000);
 		break;
 	case AIF_TABLE_NS:
-		aif_human_ns(b, t->cells[i]);
+		if (t->is_torch)
+			aif_human_torch_ns(b, (double)t->cells[i]);
+		else
+			aif_human_ns(b, t->cells[i]);
 		break;
 	case AIF_TABLE_BYTES:
 		aif_human_bytes(b, t->cells[i]);
 		break;
 	case AIF_TABLE_SHARE:
-		aif_human_share(b, t->cells[i]);
+		(t->is_torch ? aif_human_torch_share : aif_human_share)(b, t->cells[i]);
 		break;
 	}
 }

@@ -33,6 +33,7 @@ struct aif_table {
 	struct aif_strset text;
 	uint64_t hidden; /* bits of columns that the plain format leaves out; never all */
 	bool failed;     /* memory ran out: nothing is printed */
+	bool is_torch; /* the plain format has times and shares as torch prints them: "102.424s" */
 	size_t columns_max; /* of the terminal it is for: long texts of the plain format are cut to it, those of the others
 			     * sanitized; 0 = none */
 	const char *

@@ -137,8 +137,8 @@ cat >peer.json <<'END'
 END
 "$aiflame" import -q -o peer.data peer.json
 copies_of() { "$aiflame" export --format chrome -o - peer.data | sed -n 's/.*"cat":"gpu_memcpy","name":"\([^"]*\)".*/\1/p' | sort | tr '\n' ,; }
-check "chrome: copies between devices, and within one" test "$(copies_of)" = "Memcpy DtoD,Memcpy PtoP,"
-check "tables tell them apart, too" says peer "$aiflame" report --copies peer.data
+check "chrome: copies between devices, and within one" test "$(copies_of)" = "Memcpy DtoD (Device -> Device),Memcpy PtoP (Device -> Device),"
+check "tables tell them apart, too" says "Memcpy PtoP (Device -> Device)" "$aiflame" report --copies peer.data
 # What goes out for Chrome comes in again: stacks, names, and a second time the same.
 towers() { "$aiflame" flame --detail "$1" --leaf kernel --format folded -o - "$2"; }
 names_of() {

@@ -99,7 +99,7 @@ check "also at once" says "(1 cpu_instant_event, 1 Trace, 1 gpu_user_annotation,
 check "beside it what was left out" says "; left out: 1; not kept: 0 flows, 0 of other kinds" "$aiflame" info "$work/overlap.data"
 check "which is among the losses, too" says "1702 IMPORT_EVENT         1  event left out" "$aiflame" info "$work/overlap.data"
 check "spans that overlap in part: what the table counts twice is told" \
-	says "Self CPU time total: 19.0 us, of which 3.0 us counted twice" "$aiflame" report --ops "$work/overlap.data"
+	says "Self CPU time total: 19.000us, of which 3.000us counted twice" "$aiflame" report --ops "$work/overlap.data"
 check "of spans that do not, nothing is" sh -c "! '$aiflame' report --ops '$work/cuda.data' | grep twice"
 check "what a file has twice is kept" number 3,300 "$work/twice.data" "SELECT count(*), sum(dur_ns) FROM executions"
 check "and told" says "1720 IMPORT_REPEATED      2  events that the file has a second time" "$aiflame" info "$work/twice.data"

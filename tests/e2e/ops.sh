@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The operators' table is torch's: each row of key_averages(), by PyTorch's own code (Debian's python3-torch), to the
+# The operators' table is torch's and that of IBM's AIU guide: each row of key_averages(), by PyTorch's own code (Debian's python3-torch), to the
 # nanosecond: of a run made here (whose trace we write, as Debian's PyTorch is built without Kineto), of made-up traces, and of real ones where AIFLAME_TRACES names a folder of them.
 # The devices' time beside an independent calculation.
 . "$(dirname "$0")/tap.sh"
@@ -9,6 +9,13 @@ python=
 for p in /usr/bin/python3 python3; do
 	"$p" -c 'import torch' >/dev/null 2>&1 && python=$p && break
 done
+# The guide of IBM's AIU prints a table: a trace with its numbers has the same, to the blank.
+python3 "$here/aiu_guide.py" guide.json
+"$aiflame" import guide.json -o guide.data >/dev/null 2>&1
+"$aiflame" report --ops --style aiu --sort-by aiu_time_total --row_limit 10 guide.data >guide.txt
+check "the AIU guide's table" sh -c "head -n 14 guide.txt | diff '$here/aiu_guide.txt' -"
+check "copies have its names in SQL" test "$("$aiflame" query --format csv guide.data 'SELECT DISTINCT kind, name FROM copies ORDER BY 1' | tr '\n' ' ')" = \
+	"kind,name fill,Memset (Device) read,Memcpy (DtoH) write,Memcpy (HtoD) "
 if [ -z "$python" ]; then
 	n=$((n + 1))
 	echo "ok $n - PyTorch # SKIP no python3 with torch: install python3-torch (300 MB)"
@@ -31,6 +38,9 @@ for seed in 1 2; do
 	check "trace $seed: devices' time by what it was for, idle time by cause and by interval" \
 		torch breakdown "$aiflame" m.json m.data
 done
+torch make 3 m.json distinct
+"$aiflame" import m.json -o m.data >/dev/null 2>&1
+check "torch's printed table is that of --style torch" torch table "$aiflame" m.json m.data
 check "the plain table has torch's titles" says '# of Calls' "$aiflame" report --ops m.data
 check "and its sums" says 'Self CUDA time total: ' "$aiflame" report --ops m.data
 check "steps have a row each" test "$("$aiflame" report --steps --format csv --limit 0 m.data | wc -l)" -gt 10

@@ -2,9 +2,10 @@
 # The operators' table beside torch's own: profiler_util.EventList, fed with the events of a trace, makes the tree
 # and key_averages(); each row of it must be ours to the nanosecond. The other tables beside sums made here.
 #
-#   ops_torch.py make SEED FILE          a trace with random nesting
+#   ops_torch.py make SEED FILE [distinct]   a trace with random nesting; no range is called like an operator
 #   ops_torch.py run FILE                a trace of what PyTorch does here; torch's own table beside it
 #   ops_torch.py compare AIFLAME FILE PROFILE [name|shape]
+#   ops_torch.py table AIFLAME FILE PROFILE       what torch prints, to the blank
 #   ops_torch.py breakdown AIFLAME FILE PROFILE
 import decimal
 import gzip
@@ -39,7 +40,7 @@ def external(e):
 # ---- torch's own calculation ----------------------------------------------------------------------
 
 
-def torch_rows(events, by):
+def torch_averages(events, by, exact=True):
     from torch.autograd import DeviceType
     from torch.autograd.profiler_util import EventList, FunctionEvent, _filter_name
 
@@ -47,7 +48,10 @@ def torch_rows(events, by):
 
     def event(e, **kw):
         start = ns(e["ts"])
-        made.append(FunctionEvent(id=len(made), start_us=start, end_us=start + ns(e.get("dur", 0)), stack=[], **kw))
+        span = start, start + ns(e.get("dur", 0))
+        if not exact:  # torch's are us
+            span = span[0] / 1000, span[1] / 1000
+        made.append(FunctionEvent(id=len(made), start_us=span[0], end_us=span[1], stack=[], **kw))
         return made[-1]
 
     for e in events:
@@ -60,13 +64,29 @@ def torch_rows(events, by):
     for e in events:
         if e.get("cat") not in DEVICE:
             continue
-        f = event(e, name=of_device(e), thread=0, device_type=DeviceType.CUDA)
+        f = event(e, name=of_device(e) if exact else e["name"], thread=0, device_type=DeviceType.CUDA)
         if external(e) in ops:
             ops[external(e)].append_kernel(e["name"], 0, f.time_range.elapsed_us())
     made.sort(key=lambda f: [f.time_range.start, -f.time_range.end])
     table = EventList(made)
     table._build_tree()
-    return rows_of(table.key_averages(group_by_input_shapes=by == "shape"), by)
+    return table.key_averages(group_by_input_shapes=by == "shape")
+
+
+def torch_rows(events, by):
+    return rows_of(torch_averages(events, by), by)
+
+
+def printed(aiflame, events, profile):
+    """Torch's table as it prints it beside ours; rows that are equal in what they are sorted by may be in another order."""
+    want = torch_averages(events, "name", exact=False).table(sort_by="self_cuda_time_total", row_limit=-1).splitlines()
+    got = subprocess.check_output([aiflame, "report", "--ops", "--style", "torch", "--sort-by", "self_cuda_time_total",
+                                   "--row-limit", "0", profile], text=True).splitlines()
+    bad = [(w, g) for w, g in zip(sorted(want), sorted(got)) if w != g]
+    for w, g in bad[:5]:
+        print("torch:  ", w, "\naiflame:", g)
+    device = [g for g in got if " 0.00%       0.000us" not in g[90:]]
+    return bool(bad) or len(want) != len(got) or want[:3] != got[:3] or want[-3:] != got[-3:] or len(device) < 8
 
 
 def rows_of(averages, by):
@@ -107,7 +127,7 @@ def compare(want, got):
 # ---- traces ---------------------------------------------------------------------------------------
 
 
-def make(seed, path):
+def make(seed, path, distinct=False):
     r = random.Random(seed)
     events, number = [], [0]
 
@@ -117,6 +137,8 @@ def make(seed, path):
         kind = r.random()
         cat = "user_annotation" if kind < 0.1 or not depth else "cpu_op"
         name = r.choice(["aten::mm", "aten::add", "aten::copy_", "aten::is_leaf", "model"]) if depth else "ProfilerStep#%d" % me
+        if distinct and cat == "user_annotation":
+            name = name if name.startswith("ProfilerStep") else "range of " + name
         dims = r.choice([[], [[2, 2], []], [[4, 4]]])
         events.append(dict(ph="X", cat=cat, name=name, pid=7, tid=tid, ts=start, dur=end - start,
                            args={"External id": me, "Input Dims": dims}))
@@ -214,6 +236,8 @@ def main(what, *args):
     if what == "run":
         return run(*args)
     aiflame, path, profile = args[:3]
+    if what == "table":
+        return printed(aiflame, load(path), profile)
     if what == "breakdown":
         return breakdown(aiflame, load(path), profile)
     if what == "ran":

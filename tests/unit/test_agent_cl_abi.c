@@ -71,7 +71,8 @@ static void kinds_are_those_of_the_profile(void **state)
 	assert_int_equal(AIF_EMIT_UNMAP, AIF_LAUNCH_UNMAP);
 	assert_int_equal(AIF_EMIT_MIGRATE, AIF_LAUNCH_MIGRATE);
 	assert_int_equal(AIF_EMIT_MIGRATE + 1,
-			 AIF_LAUNCH_ALLOCATE); /* of imports only, from there on */
+			 AIF_LAUNCH_ALLOCATE); /* that and its release: of imports only */
+	assert_int_equal(AIF_EMIT_PEER, AIF_LAUNCH_PEER);
 	assert_int_equal(AIF_EMIT_DEVICE_OTHER, AIF_DEVICE_OTHER);
 	assert_int_equal(AIF_EMIT_DEVICE_CPU, AIF_DEVICE_CPU);
 	assert_int_equal(AIF_EMIT_DEVICE_GPU, AIF_DEVICE_GPU);

@@ -104,9 +104,9 @@ static void test_copies(void **state)
 	static const struct {
 		uint8_t copy;
 		enum aif_emit_kind kind;
-	} cases[] = {{1, AIF_EMIT_WRITE}, {2, AIF_EMIT_READ}, {3, AIF_EMIT_WRITE},
-		     {4, AIF_EMIT_READ},  {8, AIF_EMIT_COPY}, {9, AIF_EMIT_COPY},
-		     {255, AIF_EMIT_COPY}};
+	} cases[] = {{1, AIF_EMIT_WRITE}, {2, AIF_EMIT_READ},  {3, AIF_EMIT_WRITE},
+		     {4, AIF_EMIT_READ},  {10, AIF_EMIT_PEER}, {8, AIF_EMIT_COPY},
+		     {9, AIF_EMIT_COPY},  {255, AIF_EMIT_COPY}};
 	struct aif_cupti_memcpy_peer p = {.kind = AIF_CUPTI_KIND_MEMCPY_PEER,
 					  .bytes = 7,
 					  .start = 1,
@@ -137,7 +137,7 @@ static void test_copies(void **state)
 		assert_null(r.name);
 	}
 	assert_true(aif_cuda_translate(&p, &r));
-	assert_int_equal(r.kind, AIF_EMIT_COPY);
+	assert_int_equal(r.kind, AIF_EMIT_PEER);
 	assert_int_equal(r.correlation, 5);
 	assert_int_equal(r.stream, 3);
 	assert_true(aif_cuda_translate(&s, &r));

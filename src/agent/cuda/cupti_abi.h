@@ -44,6 +44,7 @@ enum aif_cupti_copy {
 	AIF_CUPTI_COPY_DTOH = 2,
 	AIF_CUPTI_COPY_HTOA = 3,
 	AIF_CUPTI_COPY_ATOH = 4,
+	AIF_CUPTI_COPY_PTOP = 10,
 };
 
 /* The first part of CUpti_CallbackData. */

@@ -94,6 +94,8 @@ static enum aif_emit_kind copy_kind(unsigned copy)
 	case AIF_CUPTI_COPY_DTOH:
 	case AIF_CUPTI_COPY_ATOH:
 		return AIF_EMIT_READ;
+	case AIF_CUPTI_COPY_PTOP:
+		return AIF_EMIT_PEER;
 	default:
 		return AIF_EMIT_COPY;
 	}
@@ -145,7 +147,7 @@ bool aif_cuda_translate(const void *record, struct aif_cuda_record *ret)
 		of_graph(&r, c->graph, c->graph_node);
 		break;
 	case AIF_CUPTI_KIND_MEMCPY_PEER:
-		r = (struct aif_cuda_record){.kind = AIF_EMIT_COPY,
+		r = (struct aif_cuda_record){.kind = AIF_EMIT_PEER,
 					     .correlation = p->correlation,
 					     .device = p->device,
 					     .context = p->context,

@@ -47,6 +47,7 @@ static const struct word words[] = {
 	{"map", AIF_EMIT_MAP},
 	{"unmap", AIF_EMIT_UNMAP},
 	{"migrate", AIF_EMIT_MIGRATE},
+	{"peer", AIF_EMIT_PEER},
 	{"monotonic", AIF_CLOCK_MONOTONIC},
 	{"raw", AIF_CLOCK_MONOTONIC_RAW},
 	{"realtime", AIF_CLOCK_REALTIME},

@@ -3,6 +3,7 @@
 #include "import/kineto/kineto.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* A device's times may be a little off its host's; by more than this something else is wrong. */
 #define LAG_MAX_NS INT64_C(1000000000)
@@ -108,6 +109,16 @@ static int64_t shift_of(const struct kineto *k, int64_t device)
 	return 0;
 }
 
+/* A transfer keeps a name that is torch's, "Memcpy HtoD (Pageable -> Device)": others say no more than its kind. */
+static bool is_named(const struct kineto *k, const struct kineto_exec *x)
+{
+	size_t len;
+	const char *name = aif_strset_get(&k->names.texts, x->name, &len);
+
+	return x->kind == AIF_LAUNCH_KERNEL || (len > 3 && !memcmp(name, "Mem", 3) &&
+						strcmp(name, aif_transfer_name(x->kind)) != 0);
+}
+
 int kineto_exec_rows(struct kineto *k)
 {
 	int r = find_shifts(k);
@@ -128,8 +139,7 @@ int kineto_exec_rows(struct kineto *k)
 			.clock = AIF_CLOCK_MONOTONIC,
 			.process = k->machine.main_process,
 			.kind = x->kind,
-			.kernel =
-				x->kind == AIF_LAUNCH_KERNEL ? kineto_kernel(k, x->name) : AIF_NONE,
+			.kernel = is_named(k, x) ? kineto_kernel(k, x->name) : AIF_NONE,
 			.device = kineto_device(k, x->device),
 			.stream = s->id,
 			.bytes = x->bytes,
