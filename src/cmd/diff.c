@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { FORMAT_TABLE, FORMAT_MARKDOWN, FORMAT_JSON, FORMAT_SVG };
+enum { FORMAT_TABLE, FORMAT_MARKDOWN, FORMAT_JSON, FORMAT_SVG, FORMAT_HTML };
 enum { FORMAT_BY_NAME = -1 };
 
 struct values {
@@ -33,10 +33,11 @@ static const struct aif_opt opts[] = {
 	 "give verdicts though devices or drivers differ"},
 	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0, "rows of each table, 0 for all (10)"},
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
-	 "the file to write: .svg is a picture, .json, .md, others text (standard output)"},
-	{0, "format", "table|md|json|svg", AIF_OPT_CHOICE, AT(format), 0,
-	 "text for people, Markdown for a summary, JSON for programs, or a flame graph, red where B "
-	 "takes longer (by the name; table)"},
+	 "the file to write: .html is a page, .svg a picture, .json, .md, others text (standard "
+	 "output)"},
+	{0, "format", "table|md|json|svg|html", AIF_OPT_CHOICE, AT(format), 0,
+	 "text for people, Markdown for a summary, JSON for programs, a flame graph, red where B "
+	 "takes longer, or a page with it (by the name; table)"},
 	{0},
 };
 static const struct values defaults = {.margin = 30000, .limit = 10, .format = FORMAT_BY_NAME};
@@ -46,7 +47,10 @@ static int format_of(const struct values *v)
 	static const struct {
 		const char *end;
 		int format;
-	} by_name[] = {{".svg", FORMAT_SVG}, {".json", FORMAT_JSON}, {".md", FORMAT_MARKDOWN}};
+	} by_name[] = {{".svg", FORMAT_SVG},
+		       {".html", FORMAT_HTML},
+		       {".json", FORMAT_JSON},
+		       {".md", FORMAT_MARKDOWN}};
 	const char *end = v->output ? strrchr(v->output, '.') : NULL;
 
 	if (v->format != FORMAT_BY_NAME)
@@ -63,6 +67,8 @@ static int write_answer(const struct values *v, int format, const struct aif_com
 	switch (format) {
 	case FORMAT_SVG:
 		return aif_comparison_svg(c, NULL, 0, out);
+	case FORMAT_HTML:
+		return aif_comparison_page(c, NULL, out);
 	case FORMAT_JSON:
 		aif_comparison_json(c, aif_out_buf(out));
 		break;
@@ -125,7 +131,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 	(void)words_len;
 	if (aif_sides_compare(words, v->baselines, &o, &s, err) == 0)
-		status = to_file || format_of(v) == FORMAT_SVG ? write_file(v, &s.c, err)
+		status = to_file || format_of(v) >= FORMAT_SVG ? write_file(v, &s.c, err)
 							       : print(v, &s.c, err);
 	aif_sides_finish(&s);
 	return status;
@@ -153,6 +159,7 @@ const struct aif_command aif_command_diff = {
 		"aiflame diff old new\tof two directories with five runs each: with verdicts\n"
 		"aiflame diff run.data@steps:10-50 run.data@steps:110-150\tof two parts of a run\n"
 		"aiflame diff old new -o diff.svg\ta flame graph of both: red takes longer\n"
+		"aiflame diff old new -o diff.html\tthe same with tables, as one interactive page\n"
 		"aiflame diff --format md old new\tfor a pull request\n",
 	.opts = opts,
 	.defaults = &defaults,

@@ -31,9 +31,14 @@ static const struct aif_palette_colour differences[AIF_LOOKS] = {
 	[AIF_LOOK_GONE] = {"only in A", "e", {146, 182, 240}, {156, 190, 244}},
 };
 
+const struct aif_palette_colour *aif_compare_colours(bool decides)
+{
+	return decides ? verdicts : differences;
+}
+
 static const struct aif_palette_colour *colours_of(const struct aif_comparison *c)
 {
-	return c->decides ? verdicts : differences;
+	return aif_compare_colours(c->decides);
 }
 
 static size_t look_of(const void *arg, uint32_t node)

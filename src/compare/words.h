@@ -32,7 +32,12 @@ void aif_words_side(const struct aif_side *s, char letter, struct aif_buf *b);
 void aif_comparison_text(const struct aif_comparison *c, size_t most, struct aif_buf *out);
 void aif_comparison_markdown(const struct aif_comparison *c, size_t most, struct aif_buf *out);
 void aif_comparison_json(const struct aif_comparison *c, struct aif_buf *out);
-/* compare/svg.c: the differential flame graph. title NULL and width 0: the usual. 0 or -ENOMEM; the caller commits. */
+/* compare/svg.c: the colours of enum aif_compare_look, of verdicts or of differences that nobody knows to be more than chance. */
+struct aif_palette_colour;
+const struct aif_palette_colour *aif_compare_colours(bool decides);
+/* compare/page.c: the page of both sides. title NULL: their names. 0 or -errno; the caller commits. */
 struct aif_out;
+int aif_comparison_page(const struct aif_comparison *c, const char *title, struct aif_out *out);
+/* compare/svg.c: the differential flame graph. title NULL and width 0: the usual. 0 or -ENOMEM; the caller commits. */
 int aif_comparison_svg(const struct aif_comparison *c, const char *title, uint32_t width,
 		       struct aif_out *out);

@@ -276,6 +276,22 @@ static int cells_write(const struct aif_page_cells *cells, uint32_t groups, cons
 	return r;
 }
 
+static int marks_write(const struct walk *w, const char *prefix, struct aif_page_columns *c)
+{
+	uint8_t *marks = malloc(w->len + 1);
+	char space[64];
+
+	if (!marks)
+		return -ENOMEM;
+	memset(marks, AIF_PAGE_MARK_NONE, w->len);
+	for (size_t i = 0; i < w->t->tree->len; i++)
+		if (w->kept[i])
+			marks[w->id[i]] = w->t->marks[i];
+	aif_page_u8(c, NAMED("look"), marks, w->len);
+	free(marks);
+	return 0;
+}
+
 int aif_page_tree_write(struct aif_page_tree *t, const char *prefix, struct aif_page_names *names,
 			struct aif_page_columns *c)
 {
@@ -309,6 +325,8 @@ int aif_page_tree_write(struct aif_page_tree *t, const char *prefix, struct aif_
 	}
 	if (!r)
 		r = cells_write(t->cells, t->groups, prefix, c);
+	if (!r && t->marks)
+		r = marks_write(&w, prefix, c);
 	free(w.kept);
 	free(w.id);
 	free(w.rest);

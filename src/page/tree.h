@@ -14,8 +14,12 @@ enum aif_page_metric {
 	AIF_PAGE_SAMPLES,
 	AIF_PAGE_LAUNCHES,
 	AIF_PAGE_IDLE, /* ns */
-	AIF_PAGE_METRICS
+	AIF_PAGE_METRICS,
+	AIF_PAGE_A = 0, /* of a tree of two sides */
+	AIF_PAGE_B
 };
+/* The mark of what was joined. */
+#define AIF_PAGE_MARK_NONE UINT8_MAX
 
 /* The most frames of a tree. Of more the narrowest are joined: those of one caller become one, which says how many. */
 #define AIF_PAGE_FRAMES_MAX 2000000
@@ -49,10 +53,11 @@ struct aif_page_tree {
 	struct aif_page_cells *cells; /* sealed; NULL: nothing has a time */
 	uint32_t groups;
 	uint32_t frames_max;
+	const uint8_t *marks;  /* by node, of a tree with a mark for each frame; NULL */
 	size_t joined;         /* frames that were joined, set by the write */
 	uint64_t joined_below; /* their width is less than that */
 };
 /* Writes columns whose names begin with `prefix`: depth, name, full (1 + number; in order of a walk, callers first); e_node
- * e_group e_metric e_value; g_pairs (by group), p_cell, p_weight. 0 or -ENOMEM. */
+ * e_group e_metric e_value; g_pairs (by group), p_cell, p_weight; look, the marks. 0 or -ENOMEM. */
 int aif_page_tree_write(struct aif_page_tree *t, const char *prefix, struct aif_page_names *names,
 			struct aif_page_columns *c);

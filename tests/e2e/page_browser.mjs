@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of `aiflame view` as a browser shows it. Prints TAP. WORK has the pages that page_browser.sh made, CHROMIUM
-// names the browser; with SHOTS=DIR it keeps pictures to look at.
+// names the browser; with SHOTS=DIR it keeps pictures to look at, with TIMES=1 it says how long cases take, and ONLY=TEXT runs
+// those whose names have the text.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -344,6 +345,50 @@ test("names of every field run no script", "hostile", "", async (page) => {
 	assert.match(await page.title(), /<img src=x/);
 });
 
+test("two sides: what changed, in words, in a table and in a picture with what is gone", "sides", "", async (page) => {
+	assert.match(await text(page, "sides"), /A a \(3 runs\)B b \(3 runs\)/);
+	assert.match(await text(page, "overview"), /device time428 ms480 ms\+12\.1 %/);
+	assert.match(await text(page, "overview"), /takes longer: 10\.0 ms -> 14\.0 ms each/);
+	await page.locator(".found tr").first().click();
+	assert.equal((await state(page)).view, "flame");
+	assert.match(await text(page, "panel"), /late_kernelA 200 ms, B 280 ms a step\+80\.0 ms \(\+40\.0 %\)slower/);
+	await page.focus("#chart");
+	await page.keyboard.press("Escape");
+	const at = await page.locator("#flame").boundingBox();
+	const colour = async (name) => {
+		const b = await box(page, name);
+		return (await pixel(page, "flame", b.x - at.x + b.w - 4, b.y - at.y + 3)).slice(0, 3).join();
+	};
+	await settled(page, "all is shown", async () => (await boxes(page)).some((b) => b.name === "gone_kernel"));
+	assert.equal(await colour("late_kernel"), "240,124,104");
+	assert.equal(await colour("gone_kernel"), "98,146,230");
+	assert.equal(await colour("early_kernel"), "238,234,222");
+	assert.match(await text(page, "legend"), /the sameslower.*only in A/);
+	const both = await sum(page), gone = (await box(page, "gone_kernel")).total;
+	assert.ok(Math.abs(gone - 28e6) < 2e4, String(gone));
+	await page.selectOption("#by", "b");
+	assert.ok(!(await boxes(page)).some((b) => b.name === "gone_kernel"));
+	assert.ok(await sum(page) < both - gone);
+	await page.selectOption("#by", "a");
+	assert.ok(Math.abs((await box(page, "late_kernel")).total - 200e6) < 1e5);
+	// What was joined has the sum of both sides, and a colour of what was not tested.
+	await page.evaluate(() => window.aiflame.go({ by: "", ops: JSON.stringify([["callers", "cudaLaunchKernel"]]), zoom: "" }));
+	const joined = await page.evaluate(() => { const { F, data } = window.aiflame, i = [...F.g.name].findIndex((n) => data.names[n] === "cudaLaunchKernel"); return F.g.sums.map((s) => s[i]); });
+	await page.evaluate(() => window.aiflame.go({ ops: "" }));
+	const all = await page.evaluate(() => { const { F, data } = window.aiflame; let ret = [0, 0]; for (let i = 0; i < F.g.n; i++) if (data.names[F.g.name[i]] === "cudaLaunchKernel") ret = ret.map((v, k) => v + F.g.sums[k][i]); return ret; });
+	joined.forEach((v, k) => assert.ok(v > 0 && Math.abs(v - all[k]) < 1, `${joined} ${all}`));
+	const svg = await Promise.all([page.waitForEvent("download"), page.click("#svg")]).then(([d]) => d.path());
+	assert.match(readFileSync(svg, "utf8"), /A: a \(3 runs\), B: b \(3 runs\) .*frames are as wide as where they take more/);
+	await page.click("#view-tables");
+	assert.match(await text(page, "table-body"), /gone_kernel < cudaLaunchKernel.*only in A/);
+	await page.evaluate(() => window.aiflame.go({ table: "kernels" }));
+	assert.match(await text(page, "table-body"), /late_kernel\+80\.0 ms200 ms280 ms\+40\.0 %/);
+});
+test("two sides of counts", "counts", "#v1&view=flame", async (page) => {
+	assert.match(await text(page, "panel"), /A [\d,]+ counts, B [\d,]+ counts/);
+	assert.ok(await page.evaluate(() => window.aiflame.F.g.n) > 20000);
+});
+
 test("what a profile lacks is said: an empty one", "empty", "", async (page) => {
 	assert.match(await text(page, "overview"), /nothing says what bounds it|no device/);
 	assert.match(await text(page, "overview"), /What this page lacks/);
@@ -412,8 +457,9 @@ const browser = await within(60, "Chromium starts", chromium.launch({
 	args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
 }));
 let n = 0, failed = 0;
-for (const { name, page: file, hash, body, options } of cases) {
+for (const { name, page: file, hash, body, options } of cases.filter((c) => c.name.includes(process.env.ONLY || ""))) {
 	n++;
+	const began = Date.now();
 	const trouble = [], context = await browser.newContext({ viewport: { width: 1300, height: 860 }, acceptDownloads: true, ...options });
 	const open = async (what, h) => {
 		const page = await context.newPage();
@@ -432,7 +478,7 @@ for (const { name, page: file, hash, body, options } of cases) {
 		assert.deepEqual(trouble, []);
 		if (process.env.SHOTS)
 			await page.screenshot({ path: join(process.env.SHOTS, `${n}.png`) });
-		console.log(`ok ${n} - ${name}`);
+		console.log(`ok ${n} - ${name}${process.env.TIMES ? ` # ${Date.now() - began} ms` : ""}`);
 	} catch (e) {
 		failed++;
 		console.log(`not ok ${n} - ${name}\n${String(e.stack).split("\n").slice(0, 12).concat(trouble).map((l) => "#   " + l).join("\n")}`);

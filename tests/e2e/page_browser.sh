@@ -54,4 +54,11 @@ cp phases.data empty.data
 python3 "$here/page_inputs.py" empty empty.data || exit 1
 page empty
 "$aiflame" scope -i phases.data -o scope.html || exit 1
+mkdir a b
+python3 "$here/page_inputs.py" sides . || exit 1
+for i in 0 1 2; do
+	for side in a b; do "$aiflame" import -q -o $side/$i.data $side$i.json || exit 1; done
+done
+"$aiflame" diff a b -o sides.html || exit 1
+"$aiflame" diff stacks.folded stacks.data --format html -o counts.html || exit 1
 AIFLAME=$aiflame WORK=$work CHROMIUM=$chromium node "$here/page_browser.mjs"

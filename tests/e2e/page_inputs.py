@@ -6,7 +6,8 @@ page_inputs.py hostile FILE.data     makes each text of a profile, but keys, one
 page_inputs.py damaged FILE.data     spoils each chunk of rows but the first
 page_inputs.py empty FILE.data       takes all rows out
 page_inputs.py stacks FILE N         folded text of N stacks, each with a leaf and a value of its own
-page_inputs.py trace FILE            a trace of 8 s: kernel `early` in the first half, `late` in the second
+page_inputs.py trace FILE [US]       a trace of 8 s: kernel `early` in the first half, `late`, of US (10000), in the second
+page_inputs.py sides FOLDER          runs of three traces each in a/ and b/: in b `late` takes longer, `gone_kernel` is gone
 """
 import json
 import sqlite3
@@ -51,7 +52,7 @@ def stacks(path, n):
             out.write(";".join(["main", *frames, f"kernel{i % 50}_[g]", f"leaf_{i}_[g]"]) + f" {100 + i * 7919 % 1000}\n")
 
 
-def trace(path):
+def trace(path, late=10000, others=()):
     events = [{"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": "python"}}]
     for i in range(400):
         at, name = i * 20000, "early" if i < 200 else "late"
@@ -61,10 +62,23 @@ def trace(path):
         events.append({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": at + 10, "dur": 100, "args": {"External id": i + 1}})
         events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": at + 20, "dur": 50,
                        "args": {"correlation": i + 1, "External id": i + 1}})
-        events.append({"ph": "X", "cat": "kernel", "name": f"{name}_kernel", "pid": 0, "tid": 7, "ts": at + 200, "dur": 10000,
+        events.append({"ph": "X", "cat": "kernel", "name": f"{name}_kernel", "pid": 0, "tid": 7, "ts": at + 200, "dur": 10000 if i < 200 else late,
                        "args": {"correlation": i + 1, "External id": i + 1, "device": 0, "stream": 7}})
+        for k, (kernel, us) in enumerate(others):
+            number = 1000 * (k + 1) + i
+            events.append({"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 7, "tid": 7, "ts": at + 120, "dur": 80, "args": {"External id": number}})
+            events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": at + 130, "dur": 20,
+                           "args": {"correlation": number, "External id": number}})
+            events.append({"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7, "ts": at + 16000, "dur": us,
+                           "args": {"correlation": number, "External id": number, "device": 0, "stream": 7}})
     with open(path, "w") as out:
         json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Test GPU"}], "traceEvents": events}, out)
+
+
+def sides(folder):
+    for i in range(3):
+        trace(f"{folder}/a{i}.json", 10000 + i, [("gone_kernel", 700)])
+        trace(f"{folder}/b{i}.json", 14000 + i)
 
 
 if sys.argv[1] == "stacks":

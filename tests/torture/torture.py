@@ -246,6 +246,7 @@ def programs(args):
     add("diff", ["diff", "full.data", "full.data@steps:2-3"])
     add("diff as JSON", ["diff", "--format", "json", "--unit", "run", "full.data,full.data", "full.data"])
     add("diff as a picture", ["diff", "-o", "out.svg", "full.data", "full.data"], makes=["out.svg"])
+    add("diff as a page", ["diff", "-o", "out.html", "full.data", "full.data@steps:2-3"], makes=["out.html"])
     add("info", ["info", "full.data"])
     for t in reports:
         add("report --" + t, ["report", "--" + t, "full.data"])

@@ -136,8 +136,10 @@ static uint32_t get32(const uint8_t *b)
 /* A bound of ten frames joins 1,000 narrow callees, and leaves three wide ones. */
 static void test_narrow_frames_are_joined(void **state)
 {
+	const uint8_t marks[1100] = {[0] = 7, [1] = 8},
+		      written[] = {7, 8, 0, 0, 0, AIF_PAGE_MARK_NONE};
 	struct aif_page_names names = {0};
-	struct aif_page_entries entries = {0};
+	struct aif_page_entries entries = {0}, none = {0};
 	struct aif_page_columns c;
 	struct aif_tree tree;
 	struct aif_page_tree page = {.tree = &tree, .entries = &entries, .frames_max = 10};
@@ -181,6 +183,13 @@ static void test_narrow_frames_are_joined(void **state)
 			    "\"names\":[\"all\",\"main\",\"wide0\",\"wide1\",\"wide2\","
 			    "\"[1000 narrow frames]\"],\"full\":[]");
 	aif_buf_finish(&json);
+	/* Marks are those of the frames that are kept. */
+	page.marks = marks;
+	page.entries = &none;
+	assert_int_equal(aif_page_tree_write(&page, "m_", &names, &c), 0);
+	assert_non_null(strstr(aif_buf_str(&c.index), "\"m_look\":[\"u8\","));
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_equal(c.bytes.data[c.bytes.len - 6 + i], written[i]);
 	aif_tree_finish(&tree);
 	aif_page_columns_finish(&c);
 	aif_page_names_finish(&names);

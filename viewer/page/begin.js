@@ -50,6 +50,13 @@
 		a.remove();
 		setTimeout(() => URL.revokeObjectURL(a.href), 10000);
 	}
+	// A spot of a colour, of a legend.
+	function dot(colour) {
+		const e = el("i", { class: "dot" });
+		e.style.background = colour;
+		return e;
+	}
+	const card = (title, ...rest) => el("section", { class: "card" }, el("h2", {}, title), ...rest);
 	// What makes an element a place to click on, with the mouse or Enter.
 	const opens = (open) => ({ tabindex: "0", onclick: open, onkeydown: (e) => { if (e.key === "Enter") open(); } });
 	const say = (text) => { $("live").textContent = text; };

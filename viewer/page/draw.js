@@ -14,26 +14,22 @@
 			h = Math.imul(h ^ text.charCodeAt(i), 16777619);
 		return ((h >>> 8) % 8) / 7;
 	}
+	const between = (low, high, s) => low.map((v, k) => v + (high[k] - v) * s);
 	const rgb = (c) => `rgb(${c.map(Math.round).join(",")})`;
-	let fills = []; // by name
-	function fills_make() {
-		fills = new Array(H.names.length);
-	}
-	function fill_of(g, i) {
-		if (S.colour === "self") {
-			const heat = g.total[i] ? g.self[i] / g.total[i] : 0;
-			return rgb([255 - 8 * heat, 236 - 130 * heat, 214 - 150 * heat]);
-		}
+	// What a frame's colour means: its place in the legend, the legend's words, the colour. By name, where it hangs on no more.
+	let groups = [];
+	function group_of(g, i) {
 		const name = g.name[i];
-		return fills[name] || (fills[name] = name_fill(name));
+		return group_in(g, i) || (groups[name] ||= group_by(name));
 	}
+	const fill_of = (g, i) => group_of(g, i)[2];
 	const is_idle = (name) => H.names[name].startsWith("[idle");
-	function name_fill(name) {
+	function kind_group(name) {
+		const safe = S.colour === "safe";
 		if (is_idle(name))
-			return S.colour === "safe" ? "rgb(213,138,80)" : "rgb(236,176,112)";
-		const c = H.palette[H.colour[name]], s = shade(H.names[name]);
-		const safe = S.colour === "safe" && (SAFE[c.name] || [190, 190, 190]);
-		return rgb(safe ? safe.map((v) => v + (255 - v) * s * 0.25) : c.low.map((v, k) => v + (c.high[k] - v) * s));
+			return [99, "idle", safe ? "rgb(213,138,80)" : "rgb(236,176,112)"];
+		const k = H.colour[name], c = H.palette[k], s = shade(H.names[name]);
+		return [k, c.name, rgb(safe ? (SAFE[c.name] || [190, 190, 190]).map((v) => v + (255 - v) * s * 0.25) : between(c.low, c.high, s))];
 	}
 	// The value that a custom property of the style has now, as a colour that a canvas knows.
 	let colours = {};
@@ -153,5 +149,5 @@
 		document.documentElement.dataset.theme = S.theme || "";
 		css_merged = css("--merged");
 		css_here = css("--here");
-		fills_make();
+		groups = new Array(H.names.length);
 	}

@@ -1,30 +1,4 @@
 	// ---- flame graphs ---------------------------------------------------------------------------------------
-	const KINDS = [ // what can be drawn: key, its name, tree, metrics
-		["device", "Device time", "device", [TIME]], ["loop", "Device and idle time", "device", [TIME, IDLE]],
-		["idle", "Idle time", "device", [IDLE]], ["cpu", "Threads on CPU", "cpu", [TIME]],
-		["off-cpu", "Threads off CPU", "off-cpu", [TIME]],
-	];
-	const BYS = [["", "time"], ["samples", "samples"], ["launches", "launches"]];
-	let trees = {}, kinds = [];
-	function trees_make() {
-		trees = Object.fromEntries(H.trees.map((t) => [t.key, new Tree(t)]));
-		kinds = KINDS.filter(([, , tree, metrics]) => trees[tree] && metrics.every((m) => trees[tree].totals[m] > 0));
-		for (const t of Object.values(trees)) // samples and launches without times
-			if (!kinds.some((k) => k[2] === t.key) && t.totals.some((v) => v > 0))
-				kinds.push([t.key, t.key === "device" ? "Device work" : "Threads", t.key, [TIME]]);
-	}
-	const kind_now = () => kinds.find((k) => k[0] === S.of) || kinds[0];
-	function metrics_now() {
-		const kind = kind_now(), tree = trees[kind[2]];
-		let by = S.by;
-		if (!kind[3].some((m) => tree.totals[m] > 0))
-			by = by || (tree.totals[SAMPLES] > 0 ? "samples" : "launches");
-		const metric = by === "samples" ? SAMPLES : by === "launches" ? LAUNCHES : -1;
-		if (metric < 0 || !tree.totals[metric] || kind[3].includes(IDLE)) // idle time has no samples
-			return { metrics: kind[3], unit: tree.unit, by: "" };
-		return { metrics: [metric], unit: by, by };
-	}
-
 	const F = { g: null, up: null, key: "", unit: "ns", x0: 0, x1: 1, here: -1, boxes: [], search: null, found: null, nth: -1, sum: 0 };
 	// What is drawn: the tree, weighed, changed by one operation after the other. Kept until one of these changes.
 	function flame_graph() {
@@ -33,15 +7,14 @@
 			F.g = null;
 			return;
 		}
-		const { metrics, unit } = metrics_now(), key = JSON.stringify([kind[0], unit, S.time, S.ops, S.mine]);
+		const key = JSON.stringify([kind[0], metrics_now().by, S.time, S.ops, S.mine]);
 		if (key === F.key)
 			return;
 		F.key = key;
-		F.unit = unit;
+		F.unit = metrics_now().unit;
 		F.g = F.whole = F.up = F.found = null; // memory for what comes
 		F.boxes = [];
-		const whole = F.whole = trees[kind[2]].weigh(metrics, time());
-		let g = whole;
+		let g = F.whole = whole_make();
 		if (S.mine) {
 			const mine = is_mine(g), base = g;
 			g = hide(g, (i) => base === F.whole && !mine(i));
@@ -143,15 +116,6 @@
 			part(F.up, true, 2); // the root and the frame itself are drawn below
 	}
 	const kind_of = (g, i) => H.palette[H.colour[g.name[i]]].name;
-	function flame_said(i, g) {
-		const v = g.total[i], all = F.whole.sum;
-		const ret = [amount(v, F.unit) + " \u00b7 " + share(v, all) + " of all"];
-		if (g.parent[i] > 0)
-			ret.push(share(v, g.total[g.parent[i]]) + " of its caller");
-		if (g.self[i] > 0 && g.self[i] < v)
-			ret.push(amount(g.self[i], F.unit) + " in itself");
-		return ret;
-	}
 
 	// Chooses a frame: the panel, the tree and the ring show it.
 	function flame_choose(i, quiet) {
@@ -159,7 +123,7 @@
 		panel_render();
 		const g = F.g;
 		if (i >= 0 && !quiet)
-			say([H.names[g.name[i]], ...flame_said(i, g), kind_of(g, i)].join(", "));
+			say([H.names[g.name[i]], ...frame_said(i, g), kind_of(g, i)].join(", "));
 		if (i >= 0) {
 			const place = $("chart"), y = flame_y(false, g.depth[i]);
 			if (y < place.scrollTop)
@@ -214,7 +178,7 @@
 			tip.replaceChildren(el("b", {}, `${count(b.n)} frames below a pixel`), el("div", {}, amount(sum, F.unit) + " \u00b7 " +
 				share(sum, F.whole.sum) + " of all"), el("div", { class: "dim" }, "click to open them"));
 		} else {
-			tip.replaceChildren(el("b", {}, name), ...flame_said(b.i, b.g).map((t) => el("div", {}, t)),
+			tip.replaceChildren(el("b", {}, name), ...frame_said(b.i, b.g).map((t) => el("div", {}, t)),
 				el("div", { class: "dim" }, kind_of(b.g, b.i)), full ? el("div", { class: "dim full" }, full) : "");
 		}
 		const w = tip.offsetWidth, h = tip.offsetHeight;
@@ -293,7 +257,7 @@
 	}
 
 	// ---- the panel: the chosen frame, and the tree of what is around it --------------------------------------------
-	const PANEL_MAX = 40;
+	const PANEL_MAX = 40, CAPTION = 26;
 	function panel_render() {
 		const g = F.g, panel = $("panel");
 		if (!g || $("chart").hidden) {
@@ -318,7 +282,7 @@
 		const kernel = H.code && H.code.some((c) => c.kernel === name), row = H.tables && [name, full].find((t) => t && kernel_row(t));
 		panel.replaceChildren(
 			el("h2", {}, name), full && full !== name ? el("p", { class: "full" }, full) : "",
-			el("p", {}, ...flame_said(i, g).map((t) => el("div", {}, t)), i > 0 ? el("div", { class: "dim" }, kind_of(g, i)) : ""),
+			el("p", {}, ...frame_said(i, g).map((t) => el("div", {}, t)), i > 0 ? el("div", { class: "dim" }, kind_of(g, i)) : ""),
 			el("div", { class: "acts" }, i > 0 ? [
 				button("Zoom", () => zoom_to(i)), button("From here", () => op_add("focus", name), { title: "all that is called by frames of this name, as one tree" }),
 				button("Around", () => op_add("sandwich", name), { title: "callers above, callees below" }),
@@ -342,17 +306,17 @@
 			() => save("stack.txt", "text/plain", text));
 	}
 
-	// ---- pictures -----------------------------------------------------------------------------------------------------
+	// ---- pictures, with a line above that says what they are of -----------------------------------------------------------------------------------------------------
 	function flame_svg() {
 		const width = $("chart").clientWidth, xml = (t) => t.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[\0-\x08\x0b-\x1f]/g, "?");
-		const out = [], height = flame_height();
+		const out = [], height = flame_height() + CAPTION;
 		const part = (g, is_up, first) => {
 			const scale = is_up ? g.sum / (F.g.sum || 1) : 1;
 			for (let d = first; d < g.rows.length; d++)
 				row_boxes(g, g.rows[d], F.x0 * scale, F.x1 * scale, width, (x, w, i, n) => {
-					const y = inverted() ? flame_y(is_up, d) : height - (d + 1) * ROW - 4, name = n > 1 ? `${n} frames below a pixel` : H.names[g.name[i]];
+					const y = inverted() ? flame_y(is_up, d) + CAPTION : height - (d + 1) * ROW - 4, name = n > 1 ? `${n} frames below a pixel` : H.names[g.name[i]];
 					const room = Math.floor((w - 8) / CHAR);
-					out.push(`<g><title>${xml(name + "\n" + (n > 1 ? "" : flame_said(i, g).join("\n")))}</title><rect x="${x.toFixed(1)}" y="${y}" width="${w.toFixed(1)}" ` +
+					out.push(`<g><title>${xml(name + "\n" + (n > 1 ? "" : frame_said(i, g).join("\n")))}</title><rect x="${x.toFixed(1)}" y="${y}" width="${w.toFixed(1)}" ` +
 						`height="${ROW - 1}" fill="${n > 1 ? "#999" : fill_of(g, i)}"/>` + (w > 24 && n === 1 ? `<text x="${(x + 4).toFixed(1)}" y="${y + 14}">` +
 						xml(name.length <= room ? name : name.slice(0, Math.max(1, room - 1)) + "\u2026") + "</text>" : "") + "</g>");
 				});
@@ -361,5 +325,16 @@
 		if (F.up)
 			part(F.up, true, 2);
 		return `<?xml version="1.0" encoding="UTF-8"?>\n<!-- made by aiflame ${H.version} -->\n<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
-			`font-family="ui-monospace, Menlo, Consolas, monospace" font-size="11"><rect width="100%" height="100%" fill="#fff"/>${out.join("\n")}</svg>\n`;
+			`font-family="ui-monospace, Menlo, Consolas, monospace" font-size="11"><rect width="100%" height="100%" fill="#fff"/><text x="4" y="17">${xml(flame_caption())}</text>${out.join("\n")}</svg>\n`;
+	}
+	// The canvas below a line that says what it is of.
+	function flame_png() {
+		const from = $("flame"), by = window.devicePixelRatio || 1, to = el("canvas", {}), ctx = canvas_fit(to, from.width / by, from.height / by + CAPTION);
+		ctx.fillStyle = css("--paper");
+		ctx.fillRect(0, 0, to.width, to.height);
+		ctx.fillStyle = css("--ink");
+		ctx.font = FONT;
+		ctx.fillText(flame_caption(), 4, 17);
+		ctx.drawImage(from, 0, CAPTION, from.width / by, from.height / by);
+		to.toBlob((b) => save("aiflame.png", "image/png", b));
 	}

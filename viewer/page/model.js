@@ -1,4 +1,4 @@
-	// ---- the data: src/page/page.c says how it lies in the page -------------------------------------
+	// ---- the data: src/page/file.c says how it lies in the page -------------------------------------
 	// In a worker, so that the page draws meanwhile.
 	function unpack_here(post) {
 		return async (text) => {
@@ -95,9 +95,7 @@
 			this.totals = [0, 0, 0, 0];
 			for (let i = 0; i < this.e.node.length; i++)
 				this.totals[this.e.metric[i]] += this.e.value[i];
-			const shape = family(this.depth);
-			this.parent = shape.parent;
-			this.end = shape.end;
+			this.shape = { depth: this.depth, name: this.name, full: this.full, ...family(this.depth) };
 		}
 		// Which part of each group lies in the selected time; null: all.
 		parts(time) {
@@ -132,7 +130,7 @@
 				else
 					untimed += value[i];
 			}
-			return graph({ depth: this.depth, name: this.name, full: this.full, parent: this.parent, end: this.end, ...kept, untimed });
+			return graph({ ...this.shape, ...kept, untimed });
 		}
 	}
 
@@ -151,13 +149,20 @@
 		return { parent, end };
 	}
 
+	function totals(g, self, total) {
+		total.set(self);
+		for (let i = g.n - 1; i > 0; i--)
+			total[g.parent[i]] += total[i];
+		return total;
+	}
 	let scratch = new Float64Array(0); // where the next callee of each frame begins
 	// Adds totals and places to frames: x in the unit of values, and by depth those with a width from left to right.
+	// A graph of two sides has the values of each in .side, which its widths are made of.
 	function graph(g) {
-		const n = g.n = g.depth.length, total = g.total ||= new Float64Array(n), { depth, parent } = g;
-		total.set(g.self);
-		for (let i = n - 1; i > 0; i--)
-			total[parent[i]] += total[i];
+		const n = g.n = g.depth.length, { depth, parent } = g;
+		if (g.side)
+			sides_graph(g);
+		const total = totals(g, g.self, g.total ||= new Float64Array(n));
 		if (scratch.length < n)
 			scratch = new Float64Array(n);
 		const start = g.start ||= new Float64Array(n), next = scratch, rows = [];

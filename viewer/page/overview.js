@@ -6,7 +6,6 @@
 		collect: ["Garbage collection", "--wait"], gil: ["Python's lock", "--late"], off_cpu: ["Not running", "--between"],
 		unknown: ["Not known", "--idle"],
 	};
-	const card = (title, ...rest) => el("section", { class: "card" }, el("h2", {}, title), ...rest);
 	function overview_render() {
 		const w = H.why, body = [], group = (g) => GROUPS[g] || [g, "--idle"], name = (g) => group(g)[0];
 		if (w && w.groups.length) {
@@ -20,13 +19,10 @@
 			const of = w.window.of === "loop" ? "of the loop's time" : "of the devices' time";
 			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"),
 				el("p", { class: "lead" }, H.why_brief || ""), bar,
-				el("table", { class: "groups" }, el("tbody", {}, w.groups.filter((g) => g.share_ppm > 0).map((g) => {
-					const dot = el("i", { class: "dot" });
-					dot.style.background = `var(${group(g.group)[1]})`;
-					return el("tr", opens(() => open(g)), el("td", {}, dot, name(g.group)), el("td", { class: "num" }, share(g.share_ppm, 1e6)),
+				el("table", { class: "groups" }, el("tbody", {}, w.groups.filter((g) => g.share_ppm > 0).map((g) =>
+					el("tr", opens(() => open(g)), el("td", {}, dot(`var(${group(g.group)[1]})`), name(g.group)), el("td", { class: "num" }, share(g.share_ppm, 1e6)),
 						el("td", { class: "num dim" }, g.at_most_ppm >= 1e8 ? "" : g.at_most_ppm >= 2e6 ? `at most ${(g.at_most_ppm / 1e6).toFixed(1)}\u00d7 faster without` : g.at_most_ppm > 1.005e6 ? `at most ${((g.at_most_ppm - 1e6) / 1e4).toFixed(0)} % faster without` : ""),
-						el("td", { class: "try" }, g.share_ppm >= 50000 ? g.try || "" : ""));
-				}))), el("p", { class: "dim" }, `Shares ${of}: ${ns(w.time_ns)}${w.window.devices > 1 ? " on " + w.window.devices + " devices" : ""}, from ${ns(w.window.from_ns)} to ${ns(w.window.to_ns)}. `,
+						el("td", { class: "try" }, g.share_ppm >= 50000 ? g.try || "" : ""))))), el("p", { class: "dim" }, `Shares ${of}: ${ns(w.time_ns)}${w.window.devices > 1 ? " on " + w.window.devices + " devices" : ""}, from ${ns(w.window.from_ns)} to ${ns(w.window.to_ns)}. `,
 					button("Select this time", () => go({ time: time_text([w.window.from_ns, w.window.to_ns]) }), { class: "link" }))));
 		} else {
 			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"), el("p", { class: "none" }, H.why_none || "No device work with times: nothing says what bounds it.")));

@@ -85,7 +85,7 @@
 	}
 	function strip_draw(drag) {
 		const canvas = $("strip-canvas"), width = Math.floor($("strip").clientWidth), height = strips.length * (STRIP + GAP) + AXIS;
-		const key = [width, height, devicePixelRatio, S.theme, is_dark()].join();
+		const key = [width, height, devicePixelRatio, is_dark(), forced.matches].join();
 		if (!strips.length || width < 10)
 			return;
 		if (!strip_picture || strip_picture.key !== key)
@@ -125,7 +125,7 @@
 				strip_shares(s, t).forEach((v, k) => { sums[k] += v; });
 			CLASSES.forEach(([, label, colour], k) => {
 				if (sums[k] / all >= 0.0005)
-					parts.push(el("span", { class: "key" }, el("i", { class: "dot " + colour.slice(2) }), `${label} ${share(sums[k], all)}`));
+					parts.push(el("span", { class: "key" }, dot(`var(${colour})`), `${label} ${share(sums[k], all)}`));
 			});
 		}
 		$("range").replaceChildren(el("b", {}, t ? time_said(t) : `All ${ns(H.end_ns)}`), ...parts);

@@ -14,6 +14,8 @@
 	function cell_text(type, v) {
 		if (typeof v !== "number")
 			return v === null || v === undefined ? "" : String(v);
+		if (type === "value" || type === "signed") // of two sides
+			return (type === "signed" ? v < 0 ? "\u2212" : "+" : "") + (H.unit === "ns" && v && Math.abs(v) < 10 ? Math.abs(v).toFixed(1) + " ns" : amount(Math.abs(v), H.unit));
 		return type === "ns" || type === "at" ? ns(v) : type === "share" ? share(v, 1) : type === "bytes" ? bytes(v) : type === "id" ? String(v) :
 			Number.isInteger(v) ? count(v) : v.toPrecision(4);
 	}
@@ -33,8 +35,9 @@
 		}
 		return rows;
 	}
+	const table_key = () => H.tables[S.table] ? S.table : tables_with_rows()[0];
 	function tables_render() {
-		const key = H.tables[S.table] ? S.table : "kernels", table = H.tables[key], rows = table_rows(table), shown = rows.slice(0, ROWS_SHOWN * rows_more);
+		const key = table_key(), table = H.tables[key], rows = table_rows(table), shown = rows.slice(0, ROWS_SHOWN * rows_more);
 		$("table-list").replaceChildren(...tables_with_rows().map((k) => {
 			const n = H.tables[k].rows ? H.tables[k].rows.length : 0;
 			return button(H.tables[k].title, () => { rows_more = 1; go({ table: k, sort: "", filter: "" }); }, {
@@ -43,14 +46,14 @@
 		}));
 		$("filter").value = S.filter;
 		const all = table.rows ? table.rows.length : 0, more = all > H.rows_max;
-		$("table-said").textContent = !all ? "" : `${count(rows.length)}${S.filter ? " of " + count(all) : ""} row${all === 1 ? "" : "s"} of the whole run` +
+		$("table-said").textContent = !all ? "" : `${count(rows.length)}${S.filter ? " of " + count(all) : ""} row${all === 1 ? "" : "s"}${H.diff ? "" : " of the whole run"}` +
 			(more ? `; the page has the first ${count(H.rows_max)}, aiflame report --${key} has all` : "");
 		const place = $("table-body");
 		if (!shown.length) {
 			place.replaceChildren(el("p", { class: "none" }, table.none || (all ? "No row matches." : `There are no ${table.help || "rows"} in this profile.`)));
 			return;
 		}
-		const names = Object.keys(shown[0]).filter((c) => !(c === "error" && table.rows.every((r) => !r[c])));
+		const names = Object.keys(shown[0]).filter((c) => table.rows.some((r) => c === "error" ? r[c] : r[c] !== "" && r[c] !== null));
 		const types = Object.fromEntries(names.map((c) => [c, type_of(table, c, shown[0][c])]));
 		// What a row is called stands first.
 		const text = names.filter((c) => types[c] === "text" && c !== "stack" && c !== "process"), lead = text.find((c) => /kernel|operator|range|step|cause|device|name|counter/.test(c) && shown.some((r) => r[c])) || text[0];
@@ -71,41 +74,9 @@
 			return tr;
 		}))), ...(rows.length > shown.length ? [button(`Show more (${count(rows.length - shown.length)} rows)`, () => { rows_more++; tables_render(); })] : []));
 	}
-	// From a row to the frames, or the time, that it is about.
-	function row_open(key, r) {
-		if (key === "steps" && typeof r.start === "number")
-			go({ view: "flame", time: time_text([r.start, r.start + r.time]) });
-		else if (key === "idle")
-			go({ view: "flame", of: "loop", find: `[idle: ${r.cause}]`, re: "", zoom: "", ops: "" });
-		else if (r.kernel || r.operator || r.range || r.name)
-			go({ view: "flame", of: "", find: String(r.kernel || r.operator || r.range || r.name), re: "", zoom: "", ops: "" });
-	}
 	function table_csv() {
-		const rows = table_rows(H.tables[S.table] || H.tables.kernels), names = rows.length ? Object.keys(rows[0]) : [];
+		const rows = table_rows(H.tables[table_key()]), names = rows.length ? Object.keys(rows[0]) : [];
 		const field = (v) => /[",\n\r]/.test(v = String(v === null ? "" : v)) ? `"${v.replaceAll('"', '""')}"` : v;
 		return [names, ...rows.map((r) => names.map((c) => r[c]))].map((r) => r.map(field).join(",")).join("\r\n") + "\r\n";
 	}
 
-	// ---- code: the listings of `aiflame annotate` ----------------------------------------------------------------------
-	function code_render() {
-		const list = H.code || [], chosen = list.find((c) => c.kernel === S.kernel) || list[0], place = $("code-body");
-		$("code-list").replaceChildren(...list.map((c) => button(c.kernel, () => go({ kernel: c.kernel }), { class: "tab", title: c.kernel, "aria-pressed": c === chosen ? "true" : "false" })));
-		if (!chosen) {
-			place.replaceChildren(el("p", { class: "none" }, "No kernel has samples of its instructions: there is no listing. aiflame info says why, and what to do."));
-			return;
-		}
-		const heats = chosen.lines.map((l) => { const m = /^\s*(\d+\.\d+) %(?=  |$)/.exec(l); return m ? +m[1] : 0; }), most = Math.max(...heats, 0.001);
-		const lines = chosen.lines.map((l, k) => {
-			const e = el("div", { class: "line", id: "line" + k }, l || " ");
-			if (heats[k])
-				e.style.background = `color-mix(in srgb, var(--hot) ${Math.round(6 + 54 * heats[k] / most)}%, transparent)`;
-			return e;
-		});
-		place.replaceChildren(el("pre", { tabindex: "0", "aria-label": "listing of " + chosen.kernel }, lines));
-		$("hottest").onclick = () => {
-			const hot = heats.map((h, k) => [h, k]).filter(([h]) => h).sort((a, b) => b[0] - a[0]);
-			if (hot.length)
-				lines[hot[code_nth++ % Math.min(hot.length, 10)][1]].scrollIntoView({ block: "center" });
-		};
-	}
-	let code_nth = 0;

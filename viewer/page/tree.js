@@ -1,11 +1,14 @@
 	// ---- other trees made of one ------------------------------------------------------------------------
 	// A tree in the making: a frame is one node under its caller.
+	const UNTESTED = 255; // a look: joined from several frames of two sides
 	class Growing {
-		constructor() {
-			this.name = [0];
+		constructor(g) {
+			this.name = [g.name[0]];
 			this.full = [0];
 			this.parent = [-1];
 			this.self = [0];
+			this.side = g.side && [[0], [0]];
+			this.look = [];
 			this.child = new Map();
 		}
 		under(parent, name, full) {
@@ -16,9 +19,20 @@
 				this.full.push(full);
 				this.parent.push(parent);
 				this.self.push(0);
+				if (this.side)
+					this.side.forEach((v) => v.push(0));
 				this.child.set(key, i);
 			}
 			return i;
+		}
+		// Gives a frame what frame i of a graph has itself, or in all.
+		give(at, g, i, all) {
+			this.self[at] += all ? g.total[i] : g.self[i];
+			if (!g.side)
+				return;
+			this.side.forEach((v, k) => { v[at] += (all ? g.sums : g.side)[k][i]; });
+			// What was tested is one frame, with all that it called.
+			this.look[at] = at in this.look || this.name[at] !== g.name[i] || all ? UNTESTED : g.look[i];
 		}
 		// In the order of a walk.
 		graph(untimed) {
@@ -28,11 +42,16 @@
 				first[this.parent[i]] = i;
 			}
 			const depth = new Uint32Array(n), name = new Uint32Array(n), full = new Uint32Array(n), self = new Float64Array(n);
+			const side = this.side && this.side.map(() => new Float64Array(n)), look = new Uint8Array(n).fill(UNTESTED);
 			for (let i = 0, k = 0, d = 0; k < n; k++) {
 				depth[k] = d;
 				name[k] = this.name[i];
 				full[k] = this.full[i];
 				self[k] = this.self[i];
+				if (side) {
+					side.forEach((v, s) => { v[k] = this.side[s][i]; });
+					look[k] = this.look[i] ?? UNTESTED;
+				}
 				if (first[i] >= 0) {
 					i = first[i];
 					d++;
@@ -44,20 +63,19 @@
 				}
 				i = next[i];
 			}
-			return graph({ depth, name, full, self, untimed, ...family(depth) });
+			return graph({ depth, name, full, self, side, look, untimed, ...family(depth) });
 		}
 	}
 
 	// A copy in which frame i is what place(i, copy of its caller, growing) returns: -1 leaves its own time out.
 	function rebuild(g, place) {
-		const to = new Growing(), at = new Int32Array(g.n);
-		to.name[0] = g.name[0];
+		const to = new Growing(g), at = new Int32Array(g.n);
 		for (let i = 1; i < g.n; i++) {
 			at[i] = g.total[i] > 0 ? place(i, at[g.parent[i]], to) : -1;
 			if (at[i] >= 0)
-				to.self[at[i]] += g.self[i];
+				to.give(at[i], g, i);
 		}
-		to.self[0] += g.self[0];
+		to.give(0, g, 0);
 		return to.graph(g.untimed);
 	}
 	const same = (g) => (i, under, to) => under < 0 ? -1 : to.under(under, g.name[i], g.full[i]);
@@ -71,6 +89,8 @@
 		});
 		// The rest hung below the root as its own time.
 		ret.self[0] = 0;
+		if (ret.side)
+			ret.side.forEach((v) => { v[0] = 0; });
 		return graph(ret);
 	}
 	const hide = (g, is_hidden) => rebuild(g, (i, under, to) =>
@@ -80,8 +100,7 @@
 
 	// Who calls frames of that name: their callers, innermost first. A frame inside another of its name counts once.
 	function callers(g, name) {
-		const to = new Growing(), inside = new Uint8Array(g.n);
-		to.name[0] = g.name[0];
+		const to = new Growing(g), inside = new Uint8Array(g.n);
 		for (let i = 1; i < g.n; i++) {
 			inside[i] = inside[g.parent[i]] || g.name[i] === name;
 			if (g.name[i] !== name || inside[g.parent[i]] || !(g.total[i] > 0))
@@ -89,7 +108,7 @@
 			let at = 0;
 			for (let k = i; k > 0; k = g.parent[k])
 				at = to.under(at, g.name[k], g.full[k]);
-			to.self[at] += g.total[i];
+			to.give(at, g, i, true);
 		}
 		return to.graph(0);
 	}
@@ -118,14 +137,14 @@
 		return ret.reverse();
 	}
 	// The frame with these names from the root on, or -1; `nearest`: as far as there is one.
-	function find_path(g, names) {
+	function find_path(g, names, nearest) {
 		let at = 0;
 		for (const name of names) {
 			let k = at + 1;
 			while (k < g.end[at] && H.names[g.name[k]] !== name)
 				k = g.end[k];
 			if (k >= g.end[at])
-				return -1;
+				return nearest ? at : -1;
 			at = k;
 		}
 		return at;

@@ -1,0 +1,46 @@
+	// ---- what a flame graph of a profile draws --------------------------------------------------------------------------
+	const KINDS = [ // key, its name, tree, metrics
+		["device", "Device time", "device", [TIME]], ["loop", "Device and idle time", "device", [TIME, IDLE]],
+		["idle", "Idle time", "device", [IDLE]], ["cpu", "Threads on CPU", "cpu", [TIME]],
+		["off-cpu", "Threads off CPU", "off-cpu", [TIME]],
+	];
+	const BYS = [["", "time"], ["samples", "samples"], ["launches", "launches"]];
+	const COLOURS = [["", "kind"], ["safe", "colour-blind"], ["self", "own share"]];
+	let trees = {}, kinds = [];
+	function trees_make() {
+		trees = Object.fromEntries(H.trees.map((t) => [t.key, new Tree(t)]));
+		kinds = KINDS.filter(([, , tree, metrics]) => trees[tree] && metrics.every((m) => trees[tree].totals[m] > 0));
+		for (const t of Object.values(trees)) // samples and launches without times
+			if (!kinds.some((k) => k[2] === t.key) && t.totals.some((v) => v > 0))
+				kinds.push([t.key, t.key === "device" ? "Device work" : "Threads", t.key, [TIME]]);
+	}
+	const kind_now = () => kinds.find((k) => k[0] === S.of) || kinds[0];
+	function metrics_now() {
+		const kind = kind_now(), tree = trees[kind[2]];
+		let by = S.by;
+		if (!kind[3].some((m) => tree.totals[m] > 0))
+			by = by || (tree.totals[SAMPLES] > 0 ? "samples" : "launches");
+		const metric = by === "samples" ? SAMPLES : by === "launches" ? LAUNCHES : -1;
+		if (metric < 0 || !tree.totals[metric] || kind[3].includes(IDLE)) // idle time has no samples
+			return { metrics: kind[3], unit: tree.unit, by: "" };
+		return { metrics: [metric], unit: by, by };
+	}
+	function by_has(by) {
+		const totals = trees[kind_now()[2]].totals;
+		return by === "samples" ? totals[SAMPLES] > 0 : by === "launches" ? totals[LAUNCHES] > 0 : kind_now()[3].some((m) => totals[m] > 0);
+	}
+	const whole_make = () => trees[kind_now()[2]].weigh(metrics_now().metrics, time());
+	function frame_said(i, g) {
+		const v = g.total[i], all = F.whole.sum;
+		const ret = [amount(v, F.unit) + " \u00b7 " + share(v, all) + " of all"];
+		if (g.parent[i] > 0)
+			ret.push(share(v, g.total[g.parent[i]]) + " of its caller");
+		if (g.self[i] > 0 && g.self[i] < v)
+			ret.push(amount(g.self[i], F.unit) + " in itself");
+		return ret;
+	}
+	const flame_caption = () => [H.title, H.host, H.date, `${kind_now()[1]}: ${amount(F.g.sum, F.unit)}`, time() ? time_said(time()) : ""].filter(Boolean).join(" \u00b7 ");
+
+	const HEATS = [0, 1, 2, 3, 4].map((k) => [k, `${k * 25} % of its time is its own`, rgb([255 - 2 * k, 236 - 32 * k, 214 - 38 * k])]);
+	const group_in = (g, i) => S.colour === "self" ? HEATS[g.total[i] ? Math.round(4 * g.self[i] / g.total[i]) : 0] : null;
+	const group_by = kind_group;

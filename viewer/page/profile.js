@@ -1,0 +1,27 @@
+	// ---- the page of a profile: its views, and the time that all share --------------------------------------------------
+	const VIEWS = [["overview", "Overview", overview_render], ["flame", "Flame graph", flame_render], ["scope", "Flame scope", scope_render],
+		["tables", "Tables", tables_render], ["code", "Code", code_render]];
+	const views = () => VIEWS.filter(([k]) => !H.scope || k === "scope" || k === "flame");
+	function page_make() {
+		strips_make();
+		$("strip-names").replaceChildren(...strips.map((s) => el("div", { title: s.device }, s.device + (s.pid && strips.length > 1 ? ` (${s.pid})` : ""))));
+		$("band").hidden = !strips.length;
+		$("rows").hidden = !H.steps[0].length;
+		$("range-clear").onclick = () => go({ time: "" });
+		$("scope-flame").onclick = () => go({ view: "flame" });
+		strip_events();
+	}
+	function page_draw() {
+		strip_draw();
+		strip_say();
+		$("strip").setAttribute("aria-valuetext", time_said(time()));
+	}
+	// From a row to the frames, or the time, that it is about.
+	function row_open(key, r) {
+		if (key === "steps" && typeof r.start === "number")
+			go({ view: "flame", time: time_text([r.start, r.start + r.time]) });
+		else if (key === "idle")
+			go({ view: "flame", of: "loop", find: `[idle: ${r.cause}]`, re: "", zoom: "", ops: "" });
+		else if (r.kernel || r.operator || r.range || r.name)
+			go({ view: "flame", of: "", find: String(r.kernel || r.operator || r.range || r.name), re: "", zoom: "", ops: "" });
+	}
