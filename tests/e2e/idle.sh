@@ -39,6 +39,22 @@ check "a picture of it" sh -c "'$aiflame' flame --of idle -o idle.svg idle.data 
 check "functions can be looked for" sh -c "'$aiflame' flame --of idle --focus compile_on_host -o - --format folded idle.data >focus.folded && ! grep -v compile_on_host focus.folded"
 check "units of work are refused" status_is 2 "$aiflame" flame --of idle --by launches idle.data
 check "a part of the time" sh -c "[ \$('$aiflame' report --idle --time 0.5,0.6 --format csv --limit 0 idle.data | python3 -c 'import csv, sys; print(sum(int(r[\"idle\"]) for r in csv.DictReader(sys.stdin)))') -le 100000000 ]"
+# ---- a server without requests
+serve() {
+	"$aiflame" record -q --wall --all-launches -F 999 --device-rate 0 -o idle.data "$app" serve 100 >idle.out &&
+		"$aiflame" report --idle --format csv --limit 0 idle.data >idle.csv && near demand_ns 'no demand' wait_for_request
+}
+check "a server that waits for requests has no demand" in_three serve
+check "  whose time is apart from that of other causes, and all add up" sums
+check "  which info proves" says "the causes add up on each device" "$aiflame" info idle.data
+check "  nothing bounds it" says "bound by nothing to do: for " "$aiflame" why idle.data
+check "  and it has requests, no loop" says "loop     none, but " "$aiflame" why idle.data
+unseen() {
+	"$aiflame" record -q --all-launches -F 999 --device-rate 0 -o idle.data "$app" serve 50 >idle.out && "$aiflame" report --idle idle.data >idle.txt || return
+	cat idle.txt
+	grep -q 'off CPU' idle.txt && ! grep -q 'no demand' idle.txt
+}
+check "where no stack shows the wait, it is off CPU and no more" unseen
 "$aiflame" record -q -o none.data true 2>/dev/null
 check "nothing ran: the table is empty" sh -c "'$aiflame' report --idle none.data | grep -q '^no idle time'"
 check "and there is no picture" status_is 1 "$aiflame" flame --of idle -o none.svg none.data

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent_cl.h"
 
+#include <errno.h>
 #include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
+#include <unistd.h>
 
 /*
  * A program that knows why its device is idle: idle_app ROUNDS. In each round the device works, then waits for the host to
  * compute, then to sleep, and in every fiftieth round to compile. Prints the CPU time of the first and last, and how long
  * the thread was on no CPU in all three: "compute_ns=... compile_ns=... off_ns=...".
+ *
+ * idle_app serve REQUESTS: a server, whose only client asks for one piece of work after pauses of 1 to 32 ms. Prints how long it waited for it in all, and how often: "demand_ns=... requests=...".
  */
 #define NS_PER_S 1000000000ull
 #define PART_NS  3000000ull
@@ -82,6 +88,77 @@ __attribute__((noinline)) static void compile_on_host(struct target *t, int numb
 		ns;                        \
 	})
 
+static int listen_for_requests(void)
+{
+	struct sockaddr_un any = {.sun_family = AF_UNIX};
+	int s = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	/* The OS chooses a name. */
+	CHECK(s >= 0 && !bind(s, (struct sockaddr *)&any, sizeof(any.sun_family)) && !listen(s, 8));
+	return s;
+}
+
+static void ask(int listening, int requests)
+{
+	struct sockaddr_un to;
+	socklen_t len = sizeof(to);
+
+	CHECK(!getsockname(listening, (struct sockaddr *)&to, &len));
+	srand48(1);
+	for (int i = 0; i < requests; i++) {
+		char answer;
+		int s = socket(AF_UNIX, SOCK_STREAM, 0);
+		long pause = 1000000L << lrand48() % 6;
+
+		nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
+		CHECK(s >= 0 && !connect(s, (struct sockaddr *)&to, len));
+		CHECK(read(s, &answer, 1) == 1);
+		close(s);
+	}
+}
+
+__attribute__((noinline)) static int wait_for_request(int listening, uint64_t *waited)
+{
+	uint64_t from = now();
+	int s;
+
+	do
+		s = accept(listening, NULL, NULL);
+	while (s < 0 && errno == EINTR);
+	CHECK(s >= 0);
+	*waited += now() - from;
+	return s;
+}
+
+static int serve(int requests)
+{
+	uint64_t waited = 0;
+	struct target t;
+	cl_kernel kernel;
+	int listening = listen_for_requests();
+	pid_t client;
+
+	client = fork();
+	CHECK(client >= 0);
+	if (!client) {
+		ask(listening, requests);
+		_exit(0);
+	}
+	target_open(&t);
+	kernel = target_kernel(&t, "spin", target_buffer(&t, 64), 2000);
+	WORK();
+	for (int i = 0; i < requests; i++) {
+		int s = wait_for_request(listening, &waited);
+
+		for (int k = 1 + (int)(drand48() * 3); k; k--)
+			WORK();
+		CHECK(write(s, "k", 1) == 1);
+		close(s);
+	}
+	printf("demand_ns=%llu requests=%d\n", (unsigned long long)waited, requests);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 100;
@@ -89,6 +166,8 @@ int main(int argc, char **argv)
 	struct target t;
 	cl_kernel kernel;
 
+	if (argc > 2 && !strcmp(argv[1], "serve"))
+		return serve(atoi(argv[2]));
 	target_open(&t);
 	kernel = target_kernel(&t, "spin", target_buffer(&t, 64), 2000);
 	target_launch(t.queue, kernel, 64);

@@ -10,43 +10,81 @@ enum { US = 1000, MS = 1000 * US };
 #define PERIOD (10 * MS)
 
 /* Stacks of the program: main, and what it calls; LAUNCH_B from a place further down in it. */
-enum { MAIN, FURTHER, LAUNCH_A, LAUNCH_B, COMPUTE, SYNC, COMPILE, LOADER, OFF, STACKS };
+enum {
+	MAIN,
+	FURTHER,
+	LAUNCH_A,
+	LAUNCH_B,
+	COMPUTE,
+	SYNC,
+	COMPILE,
+	LOADER,
+	OFF,
+	ACCEPT,
+	COND,
+	CUDA,
+	POLL,
+	PIPE,
+	OFF_ACCEPT,
+	RUNNABLE_ACCEPT,
+	OFF_COND,
+	OFF_POLL,
+	OFF_PIPE,
+	STACKS
+};
+
+enum { PROGRAM, LIBC, LIBCUDA, MODULES };
 
 static void begin(struct ops_fixture *f)
 {
+	static const char *const paths[MODULES] = {"/a", "/lib/libc.so.6", "/lib/libcuda.so.1"};
 	static const struct {
 		const char *name, *file;
+		uint32_t module, parent; /* parent 0: MAIN */
 	} frames[STACKS] = {
 		[MAIN] = {"main", "train.py"},
 		[FURTHER] = {"main", "train.py"},
 		[LAUNCH_A] = {"forward", "train.py"},
-		[LAUNCH_B] = {"step", "train.py"},
+		[LAUNCH_B] = {"step", "train.py", .parent = FURTHER},
 		[COMPUTE] = {"tokenize", "text.py"},
 		[SYNC] = {"cudaStreamSynchronize", NULL},
 		[COMPILE] = {"nvrtcCompileProgram", NULL},
 		[LOADER] = {"_next_data", "/venv/torch/utils/data/dataloader.py"},
 		[OFF] = {AIF_OFF_CPU_BLOCKED, NULL},
+		/* Threads that sleep: in a call of the C library, behind which stands a mark. */
+		[ACCEPT] = {"__libc_accept", NULL, LIBC},
+		[COND] = {"pthread_cond_wait@@GLIBC_2.3.2", NULL, LIBC},
+		[CUDA] = {"cuEventSynchronize", NULL, LIBCUDA},
+		[POLL] = {"__poll", NULL, LIBC, CUDA},
+		[PIPE] = {"poll", NULL, LIBC, LOADER},
+		[OFF_ACCEPT] = {AIF_OFF_CPU_BLOCKED, NULL, .parent = ACCEPT},
+		[RUNNABLE_ACCEPT] = {AIF_OFF_CPU_RUNNABLE, NULL, .parent = ACCEPT},
+		[OFF_COND] = {AIF_OFF_CPU_BLOCKED, NULL, .parent = COND},
+		[OFF_POLL] = {AIF_OFF_CPU_BLOCKED, NULL, .parent = POLL},
+		[OFF_PIPE] = {AIF_OFF_CPU_BLOCKED, NULL, .parent = PIPE},
 	};
 
 	ops_begin(f, NULL, "cuda");
 	FIXTURE_ADD(&f->made, meta, .key = ops_string(f, "cpu_rate"), .value = ops_string(f, RATE));
-	FIXTURE_ADD(&f->made, modules, .kind = AIF_MODULE_ELF, .path = ops_string(f, "/a"),
-		    .build_id = AIF_NONE, .kernel = AIF_NONE, .program = AIF_NONE);
+	for (uint32_t i = 0; i < MODULES; i++)
+		FIXTURE_ADD(&f->made, modules, .kind = AIF_MODULE_ELF,
+			    .path = ops_string(f, paths[i]), .build_id = AIF_NONE,
+			    .kernel = AIF_NONE, .program = AIF_NONE);
 	for (uint32_t i = 0; i < STACKS; i++) {
-		FIXTURE_ADD(&f->made, frames, .kind = i == OFF ? AIF_FRAME_MARK : AIF_FRAME_NATIVE,
-			    .module = i == OFF ? AIF_NONE : 0,
-			    .address = i == OFF ? ops_string(f, frames[i].name) : 16 * i);
-		if (i != OFF)
+		bool is_mark = frames[i].name[0] == '[';
+		uint32_t parent = i <= FURTHER ? AIF_NONE : frames[i].parent;
+
+		FIXTURE_ADD(&f->made, frames, .kind = is_mark ? AIF_FRAME_MARK : AIF_FRAME_NATIVE,
+			    .module = is_mark ? AIF_NONE : frames[i].module,
+			    .address = is_mark ? ops_string(f, frames[i].name) : 16 * i);
+		if (!is_mark)
 			FIXTURE_ADD(&f->made, frame_names, .frame = i, .inline_depth = 0,
 				    .name = ops_string(f, frames[i].name),
 				    .file = frames[i].file ? ops_string(f, frames[i].file)
 							   : AIF_NONE,
 				    .line = 1);
-		FIXTURE_ADD(&f->made, stacks,
-			    .parent = i <= FURTHER    ? AIF_NONE
-				      : i == LAUNCH_B ? FURTHER
-						      : MAIN,
-			    .frame = i, .depth = i <= FURTHER ? 1 : 2);
+		FIXTURE_ADD(&f->made, stacks, .parent = parent, .frame = i,
+			    .depth = parent == AIF_NONE ? 1 : f->made.stacks[parent].depth + 1);
 	}
 }
 
@@ -323,6 +361,87 @@ static void times_off_cpu_are_known_exactly(void **state)
 	end(&f, &b);
 }
 
+/* A request from 10 to 50 ms in which thread 0 sleeps in `stack` for `ns`. */
+static void sleep_once(struct ops_fixture *f, uint64_t ns, uint32_t stack)
+{
+	begin(f);
+	kernel(f, 0, 0, 10 * MS, LAUNCH_A);
+	cpu(f, 0, 12 * MS, 0, ns, stack);
+	kernel(f, 50 * MS, 50 * MS, 60 * MS, LAUNCH_B);
+}
+
+static void a_wait_for_requests_is_no_demand(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	sleep_once(&f, 30 * MS, OFF_ACCEPT);
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_DEMAND, OFF_ACCEPT), 30 * MS);
+	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_HOST], 10 * MS);
+	end(&f, &b);
+	/* A thread that has its request, and gets no CPU. */
+	sleep_once(&f, 30 * MS, RUNNABLE_ACCEPT);
+	blame(&f, &b);
+	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_DEMAND], 0);
+	end(&f, &b);
+}
+
+/* The thread may wait for another one: as much as that computes meanwhile. */
+static void a_wait_while_others_compute_is_not(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	sleep_once(&f, 30 * MS, OFF_ACCEPT);
+	cpu(&f, 1, 20 * MS, PERIOD, 0, COMPUTE);
+	cpu(&f, 1, 5 * MS, PERIOD, 0, COMPUTE); /* while the device worked */
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_DEMAND, OFF_ACCEPT), 20 * MS);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_OFF_CPU, OFF_ACCEPT), 10 * MS);
+	end(&f, &b);
+}
+
+/* A thread that another one hands its work: only a server's waits for a request. */
+static void a_thread_that_is_handed_work_needs_a_server(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	sleep_once(&f, 30 * MS, OFF_COND);
+	cpu(&f, 0, 1 * MS, MS, 0, COMPUTE);
+	blame(&f, &b);
+	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_DEMAND], 0);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_OFF_CPU, OFF_COND), 30 * MS);
+	end(&f, &b);
+	sleep_once(&f, 30 * MS, OFF_COND);
+	cpu(&f, 0, 1 * MS, MS, 0, COMPUTE);
+	cpu(&f, 1, 2 * MS, 0, 90 * MS, OFF_ACCEPT);
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_DEMAND, OFF_COND), 30 * MS);
+	end(&f, &b);
+}
+
+/* The driver's poll() is a wait for the device, the data loader's one for its workers. */
+static void other_waits_are_what_they_are_for(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	sleep_once(&f, 30 * MS, OFF_POLL);
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_OFF_CPU, OFF_POLL), 30 * MS);
+	end(&f, &b);
+	sleep_once(&f, 30 * MS, OFF_PIPE);
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_INPUT, OFF_PIPE), 30 * MS);
+	end(&f, &b);
+}
+
 /* A forked process has its parent's stacks: the time of each is its own. */
 static void processes_are_told_apart(void **state)
 {
@@ -509,6 +628,10 @@ int main(void)
 		cmocka_unit_test(operators_name_the_cause),
 		cmocka_unit_test(waits_are_a_part_of_the_gap),
 		cmocka_unit_test(times_off_cpu_are_known_exactly),
+		cmocka_unit_test(a_wait_for_requests_is_no_demand),
+		cmocka_unit_test(a_wait_while_others_compute_is_not),
+		cmocka_unit_test(a_thread_that_is_handed_work_needs_a_server),
+		cmocka_unit_test(other_waits_are_what_they_are_for),
 		cmocka_unit_test(processes_are_told_apart),
 		cmocka_unit_test(before_a_launch_is_not_in_it),
 		cmocka_unit_test(without_samples_nobody_was_off_cpu),

@@ -6,6 +6,7 @@
 
 #include "analysis/cpu_totals.h"
 #include "analysis/idle/between.h"
+#include "analysis/idle/demand.h"
 #include "analysis/idle/rules.h"
 #include "analysis/idle/sums.h"
 #include "analysis/time.h"
@@ -31,6 +32,8 @@ struct bracket {
 	double idle, seen;      /* ns; of this what samples, waits and times off CPU explain */
 	uint32_t drain;         /* stack of the longest wait */
 	double drain_ns;
+	/* Parts of .seen: waits for work from outside; and what threads other than .thread computed meanwhile. */
+	double demand, others;
 };
 /* Activity of threads in a bracket's gaps, by stack. */
 struct share {
@@ -59,6 +62,7 @@ struct blame {
 	bool has_calls;          /* those of the device at hand are recorded */
 	struct aif_map share_of; /* bracket << 36 | cause << 32 | stack -> share */
 	uint8_t *cause_of_stack; /* 0: not looked at, else 1 + cause */
+	struct aif_idle_demand demand;
 	struct aif_idle_sums sums;
 	double period_ns; /* between two samples of a thread on a CPU; 0: not known */
 	bool *is_sampled; /* by process: it has CPU samples */
@@ -256,21 +260,6 @@ static int gap_add(struct blame *b, const struct aif_device_utilization *d, int6
 	return r;
 }
 
-struct aif_idle_window aif_idle_window(const struct aif_exec_timeline *t,
-				       const struct aif_utilization *u,
-				       const struct aif_device_utilization *d, int64_t from,
-				       int64_t to)
-{
-	const struct aif_timeline_exec *x = &t->execs[u->order[d->first]];
-	int64_t begin =
-		x->launch == AIF_NONE ? x->start : AIF_MIN(x->start, t->launches[x->launch].at);
-
-	if (from == INT64_MIN)
-		return (struct aif_idle_window){.from = INT64_MIN, .to = INT64_MAX};
-	from = AIF_MAX(from, begin);
-	return (struct aif_idle_window){.from = from, .to = AIF_MAX(from, AIF_MIN(to, d->to))};
-}
-
 static int find_gaps(struct blame *b, const struct aif_utilization *u)
 {
 	int r = 0;
@@ -374,7 +363,21 @@ static int share_add(struct blame *b, const struct segment *s, enum aif_idle_cau
 	}
 	b->shares[i].ns += ns;
 	b->brackets[s->bracket].seen += ns;
-	return 0;
+	if (cause != AIF_IDLE_CAUSE_DEMAND)
+		return 0;
+	b->brackets[s->bracket].demand += ns;
+	return aif_idle_demand_asked(&b->demand, s->thread);
+}
+
+/* The cause of a stack of a thread that sleeps: what it does there by rules.def, else what it waits for. */
+static enum aif_idle_cause cause_of_sleep(struct blame *b, uint32_t thread, uint32_t stack)
+{
+	enum aif_idle_cause cause = stack == AIF_NONE ? AIF_IDLE_CAUSE_CPU : cause_of(b, stack);
+
+	if (cause != AIF_IDLE_CAUSE_CPU)
+		return cause;
+	return aif_idle_demand_is_for(&b->demand, thread, stack) ? AIF_IDLE_CAUSE_DEMAND
+								 : AIF_IDLE_CAUSE_OFF_CPU;
 }
 
 /* A thread that waits launches nothing, so only a damaged file has spans over more launches than this. */
@@ -385,6 +388,8 @@ static int share_add(struct blame *b, const struct segment *s, enum aif_idle_cau
 static int span_add(struct blame *b, int64_t at, const struct aif_cpu_row *row)
 {
 	bool off_cpu = aif_cpu_is_off_cpu(b->p, row->stack);
+	enum aif_idle_cause cause =
+		off_cpu ? cause_of_sleep(b, row->thread, row->stack) : AIF_IDLE_CAUSE_WAIT;
 	int64_t end = at + (int64_t)AIF_MIN(row->waiting, (uint64_t)AIF_TIME_MAX);
 	size_t i = first_segment(b, row->thread, at);
 	int r = 0;
@@ -405,8 +410,7 @@ static int span_add(struct blame *b, int64_t at, const struct aif_cpu_row *row)
 			to->drain = row->stack;
 		}
 		if (until > from)
-			r = share_add(b, s, off_cpu ? AIF_IDLE_CAUSE_OFF_CPU : AIF_IDLE_CAUSE_WAIT,
-				      row->stack, s->weight * (double)(until - from));
+			r = share_add(b, s, cause, row->stack, s->weight * (double)(until - from));
 	}
 	return r;
 }
@@ -461,6 +465,16 @@ static int take_ops(struct blame *b)
 	return r;
 }
 
+/* The cause of a sample: of --wall it may be of a thread that sleeps. */
+static enum aif_idle_cause cause_of_sample(struct blame *b, const struct aif_cpu_row *row)
+{
+	if (row->stack == AIF_NONE)
+		return AIF_IDLE_CAUSE_CPU;
+	return b->demand.is_wall && aif_idle_demand_sleep(&b->demand, row->stack)
+		       ? cause_of_sleep(b, row->thread, row->stack)
+		       : cause_of(b, row->stack);
+}
+
 static int take_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
 {
 	struct blame *b = arg;
@@ -482,15 +496,63 @@ static int take_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
 		k = first_segment(b, row->thread, at);
 		if (k < b->segments_len && b->segments[k].thread == row->thread &&
 		    b->segments[k].from <= at)
-			r = share_add(b, &b->segments[k],
-				      row->stack == AIF_NONE ? AIF_IDLE_CAUSE_CPU
-							     : cause_of(b, row->stack),
-				      row->stack, b->segments[k].weight * (double)row->weight);
+			r = share_add(b, &b->segments[k], cause_of_sample(b, row), row->stack,
+				      b->segments[k].weight * (double)row->weight);
+		else if (b->demand.is_wall && aif_idle_demand_sleep(&b->demand, row->stack))
+			(void)cause_of_sleep(b, row->thread, row->stack);
 	}
 	return r;
 }
 
+/* Adds what other threads computed while one waited for work from outside: then the wait was for them, or could be. */
+static int take_others(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	struct blame *b = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_cpu_row *row = &rows[i];
+		int64_t at = aif_time_clamp((int64_t)(row->time - b->p->start_ns));
+
+		if (row->thread == AIF_NONE || row->waiting ||
+		    (b->demand.is_wall && aif_idle_demand_sleep(&b->demand, row->stack)))
+			continue;
+		for (size_t t = 0; t < b->demand.askers_len; t++) {
+			uint32_t asker = b->demand.askers[t];
+			size_t k = asker == row->thread ? b->segments_len
+							: first_segment(b, asker, at);
+
+			if (k < b->segments_len && b->segments[k].thread == asker &&
+			    b->segments[k].from <= at)
+				b->brackets[b->segments[k].bracket].others +=
+					b->segments[k].weight * (double)row->weight;
+		}
+	}
+	return 0;
+}
+
+static int find_others(struct blame *b)
+{
+	uint64_t damaged = 0; /* counted already */
+
+	if (!b->demand.askers_len || b->demand.askers_len > AIF_IDLE_ASKERS)
+		return 0;
+	return aif_profile_cpu(b->p, take_others, b, &damaged);
+}
+
 /* ---- brackets to rows -------------------------------------------------------------------------- */
+
+/* Returns the part of a wait for work from outside that stands: while nothing that was sampled computed. Of a thread that waits to
+ * be handed something, only in a server whose CPU samples are known. */
+static double demand_of(struct blame *b, const struct bracket *of, const struct share *s)
+{
+	uint32_t process = b->to->devices[of->device].process;
+
+	if (b->demand.askers_len > AIF_IDLE_ASKERS || process == AIF_NONE ||
+	    (aif_idle_demand_sleep(&b->demand, s->stack) == AIF_IDLE_SLEEP_HANDED &&
+	     (!b->demand.is_server[process] || !b->is_sampled[process])))
+		return 0;
+	return of->demand > of->others ? (of->demand - of->others) / of->demand : 0;
+}
 
 static int shares_to_rows(struct blame *b)
 {
@@ -501,7 +563,13 @@ static int shares_to_rows(struct blame *b)
 		const struct bracket *of = &b->brackets[s->bracket];
 		double fits = of->seen > of->idle ? of->idle / of->seen : 1;
 
-		r = row_add(b, of->device, s->cause, s->stack, false, of->thread, s->ns * fits, of);
+		double part = s->cause == AIF_IDLE_CAUSE_DEMAND ? demand_of(b, of, s) : 1;
+
+		r = row_add(b, of->device, s->cause, s->stack, false, of->thread,
+			    s->ns * fits * part, of);
+		if (r == 0)
+			r = row_add(b, of->device, AIF_IDLE_CAUSE_OFF_CPU, s->stack, false,
+				    of->thread, s->ns * fits * (1 - part), of);
 	}
 	return r;
 }
@@ -569,6 +637,8 @@ static int blame(struct blame *b, const struct aif_utilization *u)
 		qsort(b->segments, b->segments_len, sizeof(*b->segments), by_thread_end);
 	r = aif_profile_cpu(b->p, take_cpu, b, &b->to->damaged);
 	if (r == 0)
+		r = find_others(b);
+	if (r == 0)
 		r = take_ops(b);
 	if (r == 0)
 		r = shares_to_rows(b);
@@ -603,7 +673,10 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 	*ret = (struct aif_idle_blame){0};
 	b.cause_of_stack = calloc(p->stacks_len + 1, 1);
 	b.is_sampled = calloc(p->processes_len + 1, sizeof(*b.is_sampled));
-	r = b.cause_of_stack && b.is_sampled ? blame(&b, u) : -ENOMEM;
+	r = b.cause_of_stack && b.is_sampled ? aif_idle_demand_init(&b.demand, p) : -ENOMEM;
+	if (r == 0)
+		r = blame(&b, u);
+	aif_idle_demand_finish(&b.demand);
 	free(b.cause_of_stack);
 	free(b.is_sampled);
 	free(b.before);

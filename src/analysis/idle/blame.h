@@ -21,6 +21,11 @@
  * Both are blamed on the function in which T went on from the one launch to the other further down. Where T went round a
  * loop, nothing says which function loops: the row has X's stack and .is_before.
  *
+ * Times off CPU, and samples of --wall, say where T slept. What it does there by rules.def goes first (a data loader's pipe, the
+ * GIL); else a wait for work from outside is DEMAND (sleep.h, sleeps.def), less the time that other threads, of any process, were
+ * sampled on a CPU in the same bracket's gaps: then T may wait for these. Waits until another thread hands it something count in
+ * processes of which some thread was seen waiting for clients or events. Any other sleep is OFF_CPU.
+ *
  * Sums: the rows' times add up to .idle_ns exactly, on each device to its idle time (utilization.h). Where launches were left out, a
  * gap that was captured whole stands for others as its execution does, and .captured_ns is the time of such gaps alone.
  */

@@ -73,7 +73,7 @@ static void put_loop(const struct aif_why *w, struct aif_buf *b)
 	const struct aif_phases *f = &w->phases;
 
 	open(b, "loop", '{');
-	text(b, "found_by", from[f->from]);
+	text(b, "found_by", w->is_requests ? "requests" : from[f->from]);
 	if (f->from) {
 		if (w->loop_place != AIF_STR_NONE)
 			text(b, "place", aif_strset_get(&w->places, w->loop_place, NULL));

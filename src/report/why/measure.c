@@ -149,6 +149,8 @@ static enum aif_why_group group_of(enum aif_idle_cause cause)
 		return AIF_WHY_INPUT;
 	case AIF_IDLE_CAUSE_GIL:
 		return AIF_WHY_GIL;
+	case AIF_IDLE_CAUSE_DEMAND:
+		return AIF_WHY_DEMAND;
 	case AIF_IDLE_CAUSE_UNKNOWN:
 	case AIF_IDLE_CAUSES:
 		break;
@@ -449,6 +451,9 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 		part = window_of(names->p, sel ? sel : &all, ret);
 		e = measure_window(&m, &part);
 	}
+	ret->is_requests =
+		ret->is_loop && ret->phases.from == AIF_PHASES_TURNS &&
+		aif_share_ppm(ret->of_group[AIF_WHY_DEMAND], ret->time_ns) >= AIF_WHY_BOUND_PPM;
 	/* The loop's share is known better from estimates than from what was captured of it. */
 	if (!e && ret->is_loop)
 		ret->phase_busy_ppm[1] = aif_share_ppm(ret->time_ns - ret->idle_ns, ret->time_ns);
@@ -458,7 +463,8 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 		e = aif_power_measure(names->p, sel, ret->from, ret->to, &ret->power);
 	ret->damaged += ret->power.damaged;
 	ret->is_torch = is_torch(names->p);
-	ret->has_off_cpu = has_off_cpu(names->p);
+	ret->has_off_cpu =
+		has_off_cpu(names->p) || names->p->traits.cpu_weights == AIF_CPU_WEIGHTS_WALL;
 	ret->has_cpu = names->p->traits.is_imported ||
 		       strtod(aif_profile_meta(names->p, "cpu_rate"), NULL) > 0;
 	aif_map_finish(&m.owners);

@@ -82,15 +82,18 @@ static void say_steps(struct saying *s)
 	const char *in = place(s, s->w->loop_place);
 	bool is_marked = f->from == AIF_PHASES_MARKS;
 
-	aif_buf_puts(&s->line, "loop     ");
-	aif_human_counted(&s->line, f->len, is_marked ? "step" : "turn");
+	aif_buf_puts(&s->line, s->w->is_requests ? "loop     none, but " : "loop     ");
+	aif_human_counted(&s->line, f->len,
+			  is_marked           ? "step"
+			  : s->w->is_requests ? "request"
+					      : "turn");
 	if (f->is_sparse)
 		aif_buf_puts(&s->line, " seen whole");
 	if (is_marked)
 		aif_buf_puts(&s->line, ", as the program marks them");
 	else
-		aif_buf_printf(&s->line, "%s%s, found by launches that recur", *in ? " of " : "",
-			       in);
+		aif_buf_printf(&s->line, "%s%s, found by launches that recur%s", *in ? " of " : "",
+			       in, s->w->is_requests ? " behind waits for work from outside" : "");
 	aif_buf_puts(&s->line, ": median ");
 	aif_human_ns(&s->line, f->median_ns);
 	aif_buf_puts(&s->line, ", p95 ");
@@ -346,7 +349,8 @@ static void say_advice(struct saying *s, const enum aif_why_group *order, size_t
 		if (!*advice || share(s, s->w->of_group[order[i]]) < AIF_WHY_ADVICE_PPM)
 			continue;
 		aif_buf_printf(&s->line, "%s", said++ ? "         " : "try      ");
-		if (order[i] == AIF_WHY_OFF_CPU && !s->w->has_off_cpu) {
+		if (order[i] == AIF_WHY_DEMAND ||
+		    (order[i] == AIF_WHY_OFF_CPU && !s->w->has_off_cpu)) {
 			aif_human_share(&s->line, share(s, s->w->of_group[order[i]]));
 			aif_buf_puts(&s->line, " of the time: ");
 		} else if (most >= MOST_SPEEDUP) {

@@ -67,7 +67,9 @@ struct aif_why {
 	uint64_t phase_busy_ppm[3];
 	/* Share of the devices' busy time since the loop began that lies in it. Below AIF_WHY_LOOP_PPM the window is not the loop. */
 	uint64_t loop_work_ppm;
-	bool is_loop;     /* the window is the loop */
+	bool is_loop; /* the window is the loop */
+	/* Turns of the loop are requests, not the program's own: AIF_WHY_DEMAND bounds it, and no step is marked. */
+	bool is_requests;
 	bool is_part;     /* the window is what was asked for, not the loop */
 	int64_t from, to; /* the window */
 	size_t devices;

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/idle/sleep.h"
+#include "base/map.h"
+
+/* Waits of threads for work from outside, in the making: who waited, and which processes are servers. */
+struct aif_idle_demand {
+	const struct aif_profile *p;
+	bool is_wall;            /* samples are of threads that sleep, too */
+	uint8_t *sleep_of_stack; /* 0: not looked at, else 1 + enum aif_idle_sleep */
+	bool *is_server;         /* by process: a thread of it has waited for clients or events */
+	uint32_t *askers;        /* threads that waited for work from outside, each once */
+	size_t askers_len, askers_cap;
+	struct aif_map asker_of; /* thread -> its place in .askers */
+};
+
+/* More threads than that which launch and wait for work are none: what others did meanwhile is not looked for. */
+#define AIF_IDLE_ASKERS 64
+
+/* *ret is finished by the caller, also after a failure. 0 or -ENOMEM. */
+int aif_idle_demand_init(struct aif_idle_demand *ret, const struct aif_profile *p);
+void aif_idle_demand_finish(struct aif_idle_demand *d);
+/* The same as aif_idle_sleep_of(), looked up once a stack; AIF_NONE: NONE. */
+enum aif_idle_sleep aif_idle_demand_sleep(struct aif_idle_demand *d, uint32_t stack);
+/* Takes a sleep of a thread. True if it waited for work from outside, if its process is a server in case of HANDED. */
+bool aif_idle_demand_is_for(struct aif_idle_demand *d, uint32_t thread, uint32_t stack);
+/* Notes a thread that waited for work from outside. 0 or -ENOMEM. */
+int aif_idle_demand_asked(struct aif_idle_demand *d, uint32_t thread);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/idle/sleep.h"
+
+#include <string.h>
+
+/* Libraries of the C library, by the beginning of their file's name. */
+static const char *const c_libraries[] = {"libc.so", "libc-", "libpthread", "ld-musl", "libc.musl"};
+/* Libraries in which a wait is for a device, or for its peers. */
+static const char *const runtimes[] = {"libcuda",  "libcudart",  "libOpenCL",  "libpocl",
+				       "libze_",   "libhsa",     "libamdhip",  "libnccl",
+				       "librccl",  "libnvidia-", "libigdrcl",  "libaiflame",
+				       "libcudnn", "libcublas",  "libmkl_sycl"};
+
+static bool is_library(const struct aif_profile *p, uint32_t module, const char *const *names,
+		       size_t len)
+{
+	const char *path, *name;
+
+	if (module == AIF_NONE)
+		return false;
+	path = aif_profile_str(p, p->modules[module].path);
+	name = strrchr(path, '/');
+	name = name ? name + 1 : path;
+	for (size_t i = 0; i < len; i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* Looks a function up: "__GI___poll" and "__libc_accept" are poll and accept; a version may follow, "@@GLIBC_2.3.2". */
+static enum aif_idle_sleep sleep_in(const char *name)
+{
+	static const struct {
+		enum aif_idle_sleep kind;
+		const char *name;
+	} sleeps[] = {
+#define AIF_IDLE_SLEEP(kind, name) {AIF_IDLE_SLEEP_##kind, name},
+#include "analysis/idle/sleeps.def"
+#undef AIF_IDLE_SLEEP
+	};
+	static const char *const prefixes[] = {"_", "GI_", "libc_", "new_"};
+	size_t len;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(prefixes); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i]))) {
+			name += strlen(prefixes[i]);
+			i = SIZE_MAX;
+		}
+	len = strcspn(name, "@");
+	for (size_t i = 0; i < AIF_ARRAY_LEN(sleeps); i++)
+		if (strlen(sleeps[i].name) == len && !strncmp(name, sleeps[i].name, len))
+			return sleeps[i].kind;
+	return AIF_IDLE_SLEEP_NONE;
+}
+
+static bool is_mark(const struct aif_profile *p, const struct aif_frame *f, const char *text)
+{
+	return f->kind == AIF_FRAME_MARK && f->address < p->strings.len &&
+	       !strcmp(aif_profile_str(p, (uint32_t)f->address), text);
+}
+
+enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p, uint32_t stack)
+{
+	enum aif_idle_sleep found = AIF_IDLE_SLEEP_NONE;
+	bool in_library = true;
+
+	for (uint32_t s = stack; s != AIF_NONE; s = p->stacks[s].parent) {
+		uint32_t frame = p->stacks[s].frame, module;
+		const struct aif_frame *f;
+		const struct aif_frame_name *n;
+
+		if (frame == AIF_NONE)
+			continue;
+		f = &p->frames[frame];
+		/* The thread would run if it got a CPU. */
+		if (is_mark(p, f, AIF_OFF_CPU_RUNNABLE))
+			return AIF_IDLE_SLEEP_NONE;
+		if (f->kind != AIF_FRAME_NATIVE)
+			continue;
+		module = f->module;
+		if (module != AIF_NONE && p->modules[module].kind == AIF_MODULE_OS)
+			continue;
+		if (found && is_library(p, module, runtimes, AIF_ARRAY_LEN(runtimes)))
+			return AIF_IDLE_SLEEP_ASLEEP;
+		in_library = in_library &&
+			     is_library(p, module, c_libraries, AIF_ARRAY_LEN(c_libraries));
+		n = in_library && !found ? aif_profile_frame_name(p, frame) : NULL;
+		if (n && n->name != AIF_NONE)
+			found = sleep_in(aif_profile_str(p, n->name));
+		/* A program's own function does not sleep: it was seen on a CPU. */
+		if (!in_library && !found)
+			return AIF_IDLE_SLEEP_NONE;
+	}
+	return found;
+}
