@@ -71,6 +71,24 @@ void aif_page_u32(struct aif_page_columns *c, const char *name, const uint32_t *
 		put32(at + 4 * i, v[i]);
 }
 
+void aif_page_small(struct aif_page_columns *c, const char *name, const uint32_t *v, size_t n)
+{
+	uint32_t most = 0;
+	uint8_t *at;
+
+	for (size_t i = 0; i < n; i++)
+		most = AIF_MAX(most, v[i]);
+	if (most > UINT16_MAX) {
+		aif_page_u32(c, name, v, n);
+		return;
+	}
+	at = column(c, name, "u16", n, n * 2);
+	for (size_t i = 0; at && i < n; i++) {
+		at[2 * i] = (uint8_t)v[i];
+		at[2 * i + 1] = (uint8_t)(v[i] >> 8);
+	}
+}
+
 void aif_page_d32(struct aif_page_columns *c, const char *name, const uint32_t *v, size_t n)
 {
 	uint8_t *at = column(c, name, "d32", n, n * 4);

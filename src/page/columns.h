@@ -23,6 +23,8 @@ void aif_page_columns_finish(struct aif_page_columns *c);
 void aif_page_u8(struct aif_page_columns *c, const char *name, const uint8_t *v, size_t n);
 void aif_page_u16(struct aif_page_columns *c, const char *name, const uint16_t *v, size_t n);
 void aif_page_u32(struct aif_page_columns *c, const char *name, const uint32_t *v, size_t n);
+/* Writes u16 if each number fits, else u32. */
+void aif_page_small(struct aif_page_columns *c, const char *name, const uint32_t *v, size_t n);
 void aif_page_d32(struct aif_page_columns *c, const char *name, const uint32_t *v, size_t n);
 void aif_page_u64(struct aif_page_columns *c, const char *name, const uint64_t *v, size_t n);
 bool aif_page_columns_failed(const struct aif_page_columns *c);

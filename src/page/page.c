@@ -237,11 +237,12 @@ static int object_make(struct page *g, struct aif_err *err)
 	if (r == 0 && !g->o->is_scope)
 		r = why_put(g, err);
 	if (r == 0 && !g->o->is_scope)
-		r = aif_page_tables_write(g->names, &g->a, &g->json, err);
+		r = aif_page_tables_write(g->names, &g->a, &g->columns, &g->json, err);
 	if (r == 0 && !g->o->is_scope)
 		aif_buf_putc(&g->json, ',');
 	if (r == 0 && !g->o->is_scope)
-		r = aif_page_listings_write(g->names, &g->a, &g->o->annotate, &g->json, err);
+		r = aif_page_listings_write(g->names, &g->a, &g->o->annotate, &g->columns, &g->json,
+					    err);
 	if (r < 0)
 		return r;
 	if (!g->o->is_scope)

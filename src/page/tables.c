@@ -5,6 +5,7 @@
 #include "text/json.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -48,8 +49,9 @@ static void types_write(const struct aif_report_table *t, struct aif_buf *json)
 }
 
 static int table_write(const struct aif_names *names, const struct aif_attribution *a, size_t i,
-		       struct aif_buf *json, struct aif_err *err)
+		       struct aif_page_columns *columns, struct aif_buf *json, struct aif_err *err)
 {
+	char column[32];
 	struct aif_report_opts o = {.table = tables[i].table,
 				    .format = AIF_TABLE_JSON,
 				    .detail = AIF_NAME_NORMAL,
@@ -73,8 +75,8 @@ static int table_write(const struct aif_names *names, const struct aif_attributi
 	} else {
 		aif_buf_puts(json, ",\"types\":");
 		types_write(tables[i].table, json);
-		aif_buf_puts(json, ",\"rows\":");
-		aif_buf_append(json, rows.data, rows.len);
+		snprintf(column, sizeof(column), "rows_%s", tables[i].name);
+		aif_page_u8(columns, column, rows.data, rows.len);
 	}
 	aif_buf_putc(json, '}');
 	aif_buf_finish(&rows);
@@ -82,7 +84,8 @@ static int table_write(const struct aif_names *names, const struct aif_attributi
 }
 
 int aif_page_tables_write(const struct aif_names *names, const struct aif_attribution *a,
-			  struct aif_buf *json, struct aif_err *err)
+			  struct aif_page_columns *columns, struct aif_buf *json,
+			  struct aif_err *err)
 {
 	int r = 0;
 
@@ -90,7 +93,7 @@ int aif_page_tables_write(const struct aif_names *names, const struct aif_attrib
 	for (size_t i = 0; r == 0 && i < AIF_ARRAY_LEN(tables); i++) {
 		if (i)
 			aif_buf_putc(json, ',');
-		r = table_write(names, a, i, json, err);
+		r = table_write(names, a, i, columns, json, err);
 	}
 	aif_buf_putc(json, '}');
 	return r;
@@ -119,7 +122,7 @@ static void put_expression(struct aif_buf *b, const char *name)
 
 static int listing_write(const struct aif_names *names, const struct aif_attribution *a,
 			 const struct aif_annotate_opts *given, uint32_t kernel, size_t *n,
-			 struct aif_buf *json)
+			 struct aif_buf *kernels, struct aif_buf *json)
 {
 	struct aif_annotate_opts o = *given;
 	struct aif_buf expression = {0}, text = {0};
@@ -132,9 +135,9 @@ static int listing_write(const struct aif_names *names, const struct aif_attribu
 	o.kernel = aif_buf_str(&expression);
 	r = aif_annotate_write(names, a, &o, &text, &why);
 	if (r == 0 && !aif_buf_failed(&text)) {
-		aif_buf_puts(json, (*n)++ ? ",{\"kernel\":" : "{\"kernel\":");
-		aif_out_json_text(json, name);
-		aif_buf_puts(json, ",\"lines\":[");
+		aif_buf_puts(kernels, *n ? "," : "");
+		aif_out_json_text(kernels, name);
+		aif_buf_puts(json, (*n)++ ? ",[" : "[");
 		for (const char *at = aif_buf_str(&text), *end; *at; at = end + 1) {
 			end = strchrnul(at, '\n');
 			if (at != aif_buf_str(&text))
@@ -143,7 +146,7 @@ static int listing_write(const struct aif_names *names, const struct aif_attribu
 			if (!*end)
 				break;
 		}
-		aif_buf_puts(json, "]}");
+		aif_buf_putc(json, ']');
 	}
 	if (aif_buf_failed(&expression) || aif_buf_failed(&text))
 		r = -ENOMEM;
@@ -169,9 +172,10 @@ static int most_first(const void *pa, const void *pb)
 }
 
 int aif_page_listings_write(const struct aif_names *names, const struct aif_attribution *a,
-			    const struct aif_annotate_opts *o, struct aif_buf *json,
-			    struct aif_err *err)
+			    const struct aif_annotate_opts *o, struct aif_page_columns *columns,
+			    struct aif_buf *json, struct aif_err *err)
 {
+	struct aif_buf lines = {0};
 	size_t len = names->p->kernels_len, n = 0;
 	struct kernel_sum *sums = calloc(len + 1, sizeof(*sums));
 	int r = sums ? 0 : -ENOMEM;
@@ -188,11 +192,18 @@ int aif_page_listings_write(const struct aif_names *names, const struct aif_attr
 	}
 	if (!r)
 		qsort(sums, len, sizeof(*sums), most_first);
-	aif_buf_puts(json, "\"code\":[");
+	aif_buf_puts(json, "\"code_of\":[");
+	aif_buf_putc(&lines, '[');
 	for (size_t i = 0; !r && i < len && n < AIF_PAGE_LISTINGS_MAX; i++)
 		if (sums[i].samples)
-			r = listing_write(names, a, o, sums[i].kernel, &n, json);
+			r = listing_write(names, a, o, sums[i].kernel, &n, json, &lines);
 	aif_buf_putc(json, ']');
+	aif_buf_putc(&lines, ']');
+	if (aif_buf_failed(&lines))
+		r = -ENOMEM;
+	if (!r)
+		aif_page_u8(columns, "code", lines.data, lines.len);
+	aif_buf_finish(&lines);
 	free(sums);
 	return r < 0 ? aif_err_set(err, r, "view: %s", strerror(-r)) : 0;
 }

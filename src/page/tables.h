@@ -3,6 +3,7 @@
 
 #include "analysis/attribution.h"
 #include "base/err.h"
+#include "page/columns.h"
 #include "page/page.h"
 
 /* Rows that a page has of a table, by the table's own order; how many there are more is said. */
@@ -10,10 +11,13 @@
 /* Kernels with a listing: those with the most time. */
 #define AIF_PAGE_LISTINGS_MAX 20
 
-/* Appends "tables":{NAME:{"types":{COLUMN:TYPE},"rows":[...]} or {"none":WHY}}. 0 or -ENOMEM with *err. */
+/* Rows and listings are columns of JSON, which the page reads when it shows them: they are most of its texts. */
+
+/* Appends "tables":{NAME:{"types":{COLUMN:TYPE}} or {"none":WHY}}; columns rows_NAME. 0 or -ENOMEM with *err. */
 int aif_page_tables_write(const struct aif_names *names, const struct aif_attribution *a,
-			  struct aif_buf *json, struct aif_err *err);
-/* Appends "code":[{"kernel":NAME,"text":LISTING}]. 0 or -ENOMEM with *err. */
+			  struct aif_page_columns *columns, struct aif_buf *json,
+			  struct aif_err *err);
+/* Appends "code_of":[KERNEL,...]; column "code": [LINE,...] for each. 0 or -ENOMEM with *err. */
 int aif_page_listings_write(const struct aif_names *names, const struct aif_attribution *a,
-			    const struct aif_annotate_opts *o, struct aif_buf *json,
-			    struct aif_err *err);
+			    const struct aif_annotate_opts *o, struct aif_page_columns *columns,
+			    struct aif_buf *json, struct aif_err *err);

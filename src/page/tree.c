@@ -317,9 +317,9 @@ int aif_page_tree_write(struct aif_page_tree *t, const char *prefix, struct aif_
 	}
 	if (!r) {
 		joined_place(&w);
-		aif_page_u32(c, NAMED("depth"), w.depth, w.len);
-		aif_page_u32(c, NAMED("name"), w.name, w.len);
-		aif_page_u32(c, NAMED("full"), w.full, w.len);
+		aif_page_small(c, NAMED("depth"), w.depth, w.len);
+		aif_page_small(c, NAMED("name"), w.name, w.len);
+		aif_page_small(c, NAMED("full"), w.full, w.len);
 		entries_join(t->entries, w.id);
 		r = entries_write(t->entries, prefix, c);
 	}

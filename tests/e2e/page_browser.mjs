@@ -89,6 +89,14 @@ test("a brush over the strip selects a time of all views", "phases", "#v1&view=f
 	assert.ok((await names()).includes("early_kernel"));
 	assert.ok(!(await names()).includes("late_kernel"));
 	assert.match(await text(page, "range"), /to 3\.\d+ s/);
+	await page.click("#view-overview");
+	assert.match(await text(page, "selected"), /^The selected time: .*computing 50\.\d %/);
+	assert.match(await text(page, "overview"), /Kernels, in the selected timeearly_kernel50\.\d %/);
+	await page.click("#view-tables");
+	assert.match(await text(page, "table-said"), /^1 row of the selected time/);
+	assert.match(await text(page, "table-body"), /early_kernel100\.0 %1\.9\d s19\d/);
+	await page.evaluate(() => window.aiflame.go({ table: "steps" }));
+	assert.match(await text(page, "table-said"), /^5 rows of the selected time/);
 	await page.click("#view-scope");
 	assert.equal((await state(page)).time, `${from}-${to}`);
 	await page.click("#range-clear");

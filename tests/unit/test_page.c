@@ -128,11 +128,6 @@ static uint32_t child(struct aif_tree *t, uint32_t parent, const char *text, uin
 	return node;
 }
 
-static uint32_t get32(const uint8_t *b)
-{
-	return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
-
 /* A bound of ten frames joins 1,000 narrow callees, and leaves three wide ones. */
 static void test_narrow_frames_are_joined(void **state)
 {
@@ -175,9 +170,9 @@ static void test_narrow_frames_are_joined(void **state)
 	assert_int_equal(sum, 17000);
 	assert_int_equal(entries.at[3].value, 2000);
 	assert_int_equal(entries.at[3].node, 5); /* all, main, three wide ones, the rest */
-	assert_true(!strncmp(aif_buf_str(&c.index), "{\"t_depth\":[\"u32\",0,6],", 23));
+	assert_true(!strncmp(aif_buf_str(&c.index), "{\"t_depth\":[\"u16\",0,6],", 23));
 	for (uint32_t i = 0; i < 6; i++)
-		assert_int_equal(get32(c.bytes.data + 4 * i), i < 2 ? i : 2);
+		assert_int_equal(c.bytes.data[2 * i], i < 2 ? i : 2);
 	aif_page_names_write(&names, &c, &json);
 	assert_string_equal(aif_buf_str(&json),
 			    "\"names\":[\"all\",\"main\",\"wide0\",\"wide1\",\"wide2\","

@@ -101,6 +101,7 @@
 		}
 	}
 
+	let boxes_pool = [], boxes_len = 0; // what was drawn: objects that the next picture uses again
 	// Draws a graph's rows from y_of(depth) on.
 	function graph_draw(ctx, g, o) {
 		const { x0, x1, width, y_of, depths } = o, contrast = forced.matches;
@@ -128,8 +129,9 @@
 					ctx.fillStyle = contrast && hit ? "HighlightText" : ink;
 					ctx.fillText(name.length <= room ? name : name.slice(0, Math.max(room - 1, 1)) + "\u2026", x + 4, y + ROW / 2);
 				}
-				if (o.boxes)
-					o.boxes.push({ x, y, w, i, n, last, g });
+				const b = boxes_pool[boxes_len] ||= {};
+				b.x = x, b.y = y, b.w = w, b.i = i, b.n = n, b.last = last, b.g = g;
+				boxes_len++;
 				if (o.here >= i && o.here <= last && g.depth[o.here] === d) {
 					ctx.strokeStyle = css_here;
 					ctx.lineWidth = 2;

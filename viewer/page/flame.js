@@ -13,6 +13,7 @@
 		F.key = key;
 		F.unit = metrics_now().unit;
 		F.g = F.whole = F.up = F.found = null; // memory for what comes
+		boxes_pool.forEach((b) => { b.g = null; });
 		F.boxes = [];
 		let g = F.whole = whole_make();
 		if (S.mine) {
@@ -95,7 +96,7 @@
 		$("tall").style.height = whole + "px";
 		const top = place.scrollTop;
 		ctx.clearRect(0, 0, width, height);
-		F.boxes = [];
+		boxes_len = 0;
 		const part = (g, is_up, first) => {
 			const y_of = (d) => flame_y(is_up, d) - top, shown = [];
 			for (let d = first; d < g.rows.length; d++) {
@@ -108,12 +109,13 @@
 			const scale = is_up ? g.sum / (F.g.sum || 1) : 1;
 			graph_draw(ctx, g, {
 				x0: F.x0 * scale, x1: F.x1 * scale, width, y_of, depths: [Math.min(...shown), Math.max(...shown) + 1],
-				search: F.search, boxes: F.boxes, here: is_up ? -1 : F.here,
+				search: F.search, here: is_up ? -1 : F.here,
 			});
 		};
 		part(F.g, false, F.up ? 1 : 0);
 		if (F.up)
 			part(F.up, true, 2); // the root and the frame itself are drawn below
+		F.boxes = boxes_pool.slice(0, boxes_len);
 	}
 	const kind_of = (g, i) => H.palette[H.colour[g.name[i]]].name;
 
@@ -145,7 +147,8 @@
 	}
 	function box_at(event) {
 		const r = $("flame").getBoundingClientRect(), x = event.clientX - r.left, y = event.clientY - r.top;
-		return F.boxes.find((b) => x >= b.x && x < b.x + Math.max(b.w, 1) && y >= b.y && y < b.y + ROW);
+		const b = F.boxes.find((o) => x >= o.x && x < o.x + Math.max(o.w, 1) && y >= o.y && y < o.y + ROW);
+		return b && { ...b }; // the next picture changes it
 	}
 	function flame_click(event) {
 		const b = box_at(event);
@@ -258,17 +261,32 @@
 
 	// ---- the panel: the chosen frame, and the tree of what is around it --------------------------------------------
 	const PANEL_MAX = 40, CAPTION = 26;
+	// Made once, since each step changes all of it: new elements would be a burden.
+	let P = null;
+	function panel_make() {
+		const here = () => F.here < 0 ? F.zoomed : F.here, name = () => H.names[F.g.name[here()]], op = (text, o, title) => button(text, () => op_add(o, name()), { title });
+		P = {
+			here, name, title: el("h2"), full: el("p", { class: "full" }), said: el("p"), rest: el("p", { class: "dim" }), items: [],
+			code: button("Code", () => go({ view: "code", kernel: name() })), row: button("In tables", () => go({ view: "tables", table: "kernels", filter: P.in_table })),
+			tree: el("div", { role: "tree", id: "tree", tabindex: "0", "aria-label": "call tree", onkeydown: flame_key }),
+		};
+		P.acts = el("div", { class: "acts" }, button("Zoom", () => zoom_to(here())), op("From here", "focus", "all that is called by frames of this name, as one tree"),
+			op("Around", "sandwich", "callers above, callees below"), op("Hide", "hide", "its callees move to its callers"), op("Leave out", "without", "without the stacks that have it"),
+			button("Copy stack", () => stack_copy(here())), P.code, P.row);
+		$("panel").replaceChildren(P.title, P.full, P.said, P.acts, P.tree, P.rest);
+	}
+	function panel_item() {
+		const item = { k: 0, bar: el("i", {}), num: el("span", { class: "num" }, " "), name: el("span", { class: "name" }, " ") };
+		item.e = el("div", { role: "treeitem", class: "item", onclick: () => flame_choose(item.k), ondblclick: () => zoom_to(item.k) }, el("span", { class: "bar" }, item.bar), item.num, item.name);
+		return item;
+	}
 	function panel_render() {
-		const g = F.g, panel = $("panel");
-		if (!g || $("chart").hidden) {
-			panel.replaceChildren();
+		const g = F.g;
+		if (!g || $("chart").hidden)
 			return;
-		}
-		const i = F.here < 0 ? F.zoomed : F.here, name = H.names[g.name[i]], full = H.full[g.full[i] - 1];
-		const item = (k, level, more) => el("div", {
-			role: "treeitem", id: "item" + k, "aria-level": level, "aria-selected": k === i ? "true" : "false", "aria-expanded": more,
-			class: "item" + (k === i ? " here" : ""), title: H.names[g.name[k]], onclick: () => flame_choose(k), ondblclick: () => zoom_to(k),
-		}, el("span", { class: "bar" }, el("i", {})), el("span", { class: "num" }, share(g.total[k], F.whole.sum)), el("span", { class: "name" }, H.names[g.name[k]]));
+		if (!P)
+			panel_make();
+		const i = P.here(), name = P.name(), full = H.full[g.full[i] - 1], set = (e, key, value) => value === null ? e.removeAttribute(key) : e.setAttribute(key, value);
 		const above = [], below = [];
 		for (let k = g.parent[i]; k >= 0; k = g.parent[k])
 			above.unshift(k);
@@ -276,29 +294,34 @@
 			if (g.total[k] > 0)
 				below.push(k);
 		below.sort((a, b) => g.total[b] - g.total[a]);
-		const shown = below.slice(0, PANEL_MAX);
-		const items = [...above.slice(-PANEL_MAX).map((k) => item(k, g.depth[k] + 1, "true")), item(i, g.depth[i] + 1, below.length ? "true" : "false"),
-			...shown.map((k) => item(k, g.depth[k] + 1, g.end[k] > k + 1 ? "false" : null))];
-		const kernel = H.code && H.code.some((c) => c.kernel === name), row = H.tables && [name, full].find((t) => t && kernel_row(t));
-		panel.replaceChildren(
-			el("h2", {}, name), full && full !== name ? el("p", { class: "full" }, full) : "",
-			el("p", {}, ...frame_said(i, g).map((t) => el("div", {}, t)), i > 0 ? el("div", { class: "dim" }, kind_of(g, i)) : ""),
-			el("div", { class: "acts" }, i > 0 ? [
-				button("Zoom", () => zoom_to(i)), button("From here", () => op_add("focus", name), { title: "all that is called by frames of this name, as one tree" }),
-				button("Around", () => op_add("sandwich", name), { title: "callers above, callees below" }),
-				button("Hide", () => op_add("hide", name), { title: "its callees move to its callers" }),
-				button("Leave out", () => op_add("without", name), { title: "without the stacks that have it" }),
-				button("Copy stack", () => stack_copy(i)), kernel ? button("Code", () => go({ view: "code", kernel: name })) : null,
-				row ? button("In tables", () => go({ view: "tables", table: "kernels", filter: row })) : null,
-			] : []),
-			el("div", { role: "tree", id: "tree", tabindex: "0", "aria-label": "call tree", "aria-activedescendant": "item" + i, onkeydown: flame_key }, items),
-			below.length > shown.length ? el("p", { class: "dim" }, `and ${count(below.length - shown.length)} more callees`) : "");
-		[...panel.querySelectorAll(".item")].forEach((e) => {
-			const k = +e.id.slice(4), bar = e.querySelector("i");
-			bar.style.width = Math.max(0, Math.min(100, 100 * g.total[k] / (F.whole.sum || 1))) + "%";
-			bar.style.background = fill_of(g, k);
-			e.querySelector(".name").style.paddingLeft = Math.min(10, Math.max(0, g.depth[k] - g.depth[i] + 4)) * 6 + "px";
+		const shown = [...above.slice(-PANEL_MAX), i, ...below.slice(0, PANEL_MAX)];
+		shown.forEach((k, n) => {
+			const item = P.items[n] ||= panel_item(), { e } = item, text = H.names[g.name[k]], more = g.depth[k] < g.depth[i] || (k === i ? below.length > 0 : g.end[k] > k + 1 ? false : null);
+			item.k = k;
+			e.id = "item" + k;
+			e.title = text;
+			e.classList.toggle("here", k === i);
+			set(e, "aria-level", g.depth[k] + 1);
+			set(e, "aria-selected", k === i);
+			set(e, "aria-expanded", more);
+			item.num.firstChild.data = share(g.total[k], F.whole.sum);
+			item.name.firstChild.data = text;
+			item.name.style.paddingLeft = Math.min(10, Math.max(0, g.depth[k] - g.depth[i] + 4)) * 6 + "px";
+			item.bar.style.width = Math.max(0, Math.min(100, 100 * g.total[k] / (F.whole.sum || 1))) + "%";
+			item.bar.style.background = fill_of(g, k);
+			if (e.parentNode !== P.tree)
+				P.tree.append(e);
 		});
+		P.items.slice(shown.length).forEach(({ e }) => e.remove());
+		set(P.tree, "aria-activedescendant", "item" + i);
+		P.in_table = H.tables && [name, full].find((t) => t && kernel_row(t));
+		P.title.textContent = name;
+		P.full.textContent = full === name ? "" : full;
+		P.said.replaceChildren(...frame_said(i, g).map((t) => el("div", {}, t)), i > 0 ? el("div", { class: "dim" }, kind_of(g, i)) : "");
+		P.acts.hidden = i <= 0;
+		P.code.hidden = !H.code_of || !H.code_of.includes(name);
+		P.row.hidden = !P.in_table;
+		P.rest.textContent = below.length > PANEL_MAX ? `and ${count(below.length - PANEL_MAX)} more callees` : "";
 	}
 	function stack_copy(i) {
 		const text = path_of(F.g, i).join("\n") + "\n";

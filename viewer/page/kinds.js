@@ -29,6 +29,29 @@
 		const totals = trees[kind_now()[2]].totals;
 		return by === "samples" ? totals[SAMPLES] > 0 : by === "launches" ? totals[LAUNCHES] > 0 : kind_now()[3].some((m) => totals[m] > 0);
 	}
+	// The kernels that ran in the selected time, from the tree; the most time first. Launches are divided as times are.
+	let timed_key = "", timed = null;
+	function kernels_timed() {
+		if (!time() || !trees.device || !trees.device.totals[TIME])
+			return null;
+		if (timed_key === S.time)
+			return timed;
+		const t = trees.device, part = t.parts(time()), sums = new Map(), { node, group, metric, value } = t.e, up = new Int32Array(t.n);
+		let all = 0;
+		// The kernel that a frame belongs to: itself, or the nearest below it.
+		for (let i = 0; i < t.n; i++)
+			up[i] = /^device (kernel|copy)$/.test(H.palette[H.colour[t.name[i]]].name) ? i : i ? up[t.shape.parent[i]] : 0;
+		for (let i = 0; i < node.length; i++) {
+			const k = metric[i] === TIME ? 0 : metric[i] === LAUNCHES ? 1 : -1, at = up[node[i]], v = value[i] * (part[group[i]] || 0);
+			if (k < 0 || !v)
+				continue;
+			const name = H.names[t.name[at]], row = sums.get(name) || sums.set(name, [0, 0]).get(name);
+			row[k] += v;
+			all += k ? 0 : v;
+		}
+		timed_key = S.time;
+		return timed = [...sums].sort((a, b) => b[1][0] - a[1][0]).map(([kernel, [ns, launches]]) => ({ kernel, share: all ? ns / all : 0, time: Math.round(ns), launches: Math.round(launches) }));
+	}
 	const whole_make = () => trees[kind_now()[2]].weigh(metrics_now().metrics, time());
 	function frame_said(i, g) {
 		const v = g.total[i], all = F.whole.sum;

@@ -58,7 +58,10 @@
 			if (type === "u16")
 				return new Uint16Array(buffer, at, n);
 			if (type === "u64") {
-				const half = new Uint32Array(buffer, at, 2 * n), whole = new Float64Array(n);
+				const half = new Uint32Array(buffer, at, 2 * n);
+				if (half.subarray(n).every((v) => !v)) // as they lie there: no second copy
+					return half.subarray(0, n);
+				const whole = new Float64Array(n);
 				for (let i = 0; i < n; i++)
 					whole[i] = half[i] + half[n + i] * 4294967296;
 				return whole;
@@ -66,12 +69,22 @@
 			const v = new Uint32Array(buffer, at, n);
 			if (type !== "d32")
 				return v;
-			const sums = new Uint32Array(n);
-			for (let i = 0, sum = 0; i < n; i++)
-				sums[i] = sum = (sum + v[i]) >>> 0;
-			return sums;
+			for (let i = 1; i < n; i++)
+				v[i] += v[i - 1];
+			H.columns[name][0] = "u32"; // it is now
+			return v;
 		};
 		H.has = (name) => name in H.columns;
+		// Read when they are shown.
+		const later = (object, key, column) => {
+			if (!H.has(column))
+				return;
+			let value;
+			Object.defineProperty(object, key, { get: () => value ||= JSON.parse(new TextDecoder().decode(columns(column))) });
+		};
+		for (const [key, table] of Object.entries(H.tables || {}))
+			later(table, "rows", "rows_" + key);
+		later(H, "code", "code");
 		H.colour = columns("name_colour");
 		H.type = columns("name_type");
 		H.steps = H.has("step_start") ? [columns("step_start"), columns("step_end")] : [[], []];
@@ -101,7 +114,7 @@
 		parts(time) {
 			if (!time)
 				return null;
-			const cell_ns = H.cell_ns * this.join, ret = new Float64Array(this.pairs.length);
+			const cell_ns = H.cell_ns * this.join, ret = this.part ||= new Float64Array(this.pairs.length);
 			for (let g = 0, i = 0; g < ret.length; g++) {
 				let all = 0, part = 0;
 				for (const end = i + this.pairs[g]; i < end; i++) {
@@ -117,7 +130,7 @@
 		}
 		// A graph of what has these metrics in the selected time.
 		weigh(metrics, time) {
-			const f = () => new Float64Array(this.n), kept = this.kept ||= { self: f(), total: f(), start: f() }; // one graph at a time
+			const f = () => new Float64Array(this.n), kept = this.kept ||= { self: f(), total: f(), start: f(), places: new Uint32Array(this.n), found: new Uint32Array(this.n) }; // one graph at a time
 			const self = kept.self.fill(0), part = this.parts(time), { node, group, metric, value } = this.e;
 			let untimed = 0; // of no known time: not in a part
 			for (let i = 0; i < node.length; i++) {
@@ -175,7 +188,10 @@
 			if (total[i] > 0)
 				rows[depth[i]] = (rows[depth[i]] || 0) + 1;
 		}
-		g.rows = rows.map((k) => new Uint32Array(k));
+		g.places ||= new Uint32Array(n); // one behind the other
+		g.found ||= new Uint32Array(n); // of a search
+		let first = 0;
+		g.rows = rows.map((k) => g.places.subarray(first, first += k));
 		const at = rows.map(() => 0);
 		for (let i = 0; i < n; i++)
 			if (total[i] > 0)

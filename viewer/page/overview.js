@@ -32,12 +32,17 @@
 			tr.firstChild.style.backgroundSize = `${Math.max(0.5, Math.min(100, 100 * r.ns / rows[0].ns))}% 3px`;
 			return tr;
 		})));
-		const within = w && w.window.of === "loop" ? ", in the loop" : "";
-		if (w && w.kernels.length) {
-			const rows = w.kernels.slice(0, 8), all = w.time_ns;
-			body.push(card("Kernels" + within, bars(rows, all, (r) => r.kernel, (r) => go({ view: "flame", of: "device", find: r.kernel, re: "", zoom: "", ops: "" })),
-				button("All kernels", () => go({ view: "tables", table: "kernels" }), { class: "link" })));
-		}
+		const within = w && w.window.of === "loop" ? ", in the loop" : "", kernels = (title, rows, all) => card(title, rows.length ? bars(rows.slice(0, 8), all, (r) => r.kernel, (r) =>
+			go({ view: "flame", of: "device", find: r.kernel, re: "", zoom: "", ops: "" })) : el("p", { class: "none" }, "none"),
+		button("All kernels", () => go({ view: "tables", table: "kernels" }), { class: "link" }));
+		const t = time(), in_time = t && kernels_timed();
+		if (t)
+			body.unshift(el("section", { class: "card wide", id: "selected" }, el("h2", {}, `The selected time: ${time_said(t)}`), shares_bar(t), el("div", { id: "shares" }, shares_keys(t)),
+				el("p", { class: "dim" }, "What bounds the program is said below of the whole run; aiflame why --time says it of a part. ", button("Whole run", () => go({ time: "" }), { class: "link" }))));
+		if (in_time)
+			body.push(kernels("Kernels, in the selected time", in_time.map((r) => ({ kernel: r.kernel, ns: r.time })), device_time(t)));
+		else if (w && w.kernels.length)
+			body.push(kernels("Kernels" + within, w.kernels, w.time_ns));
 		if (w && w.idle.length)
 			body.push(card("Idle time, by its owner" + within, bars(w.idle.slice(0, 8), w.time_ns, (r) => `${name(r.group)}${r.place ? (r.is_before ? ": before " : ": ") + r.place : ""}`,
 				(r) => go({ view: "flame", of: "idle", zoom: "", ops: "", find: r.place.replace(/ \(.*/, ""), re: "" })), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));

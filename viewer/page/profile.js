@@ -11,6 +11,11 @@
 		$("scope-flame").onclick = () => go({ view: "flame" });
 		strip_events();
 	}
+	function rows_timed(table) {
+		const t = time();
+		return !t || !table.rows ? null : table === H.tables.kernels ? kernels_timed() : table === H.tables.steps && table.rows.length && typeof table.rows[0].start === "number" ?
+			table.rows.filter((r) => r.start < t[1] && r.start + r.time > t[0]) : null;
+	}
 	function page_draw() {
 		strip_draw();
 		strip_say();

@@ -27,7 +27,7 @@
 		}
 		return ret;
 	}
-	let strip_picture = null; // without the brush
+	let strip_picture = null, strip_drawn = ""; // without the brush; what the canvas has
 	function strip_paint(width, height) {
 		const canvas = document.createElement("canvas"), ctx = canvas_fit(canvas, width, height);
 		strips.forEach((s, k) => {
@@ -86,8 +86,9 @@
 	function strip_draw(drag) {
 		const canvas = $("strip-canvas"), width = Math.floor($("strip").clientWidth), height = strips.length * (STRIP + GAP) + AXIS;
 		const key = [width, height, devicePixelRatio, is_dark(), forced.matches].join();
-		if (!strips.length || width < 10)
+		if (!strips.length || width < 10 || strip_drawn === key + S.time + drag)
 			return;
+		strip_drawn = key + S.time + drag;
 		if (!strip_picture || strip_picture.key !== key)
 			strip_picture = { key, canvas: strip_paint(width, height) };
 		const ctx = canvas_fit(canvas, width, height);
@@ -116,19 +117,31 @@
 		return sums;
 	}
 	const time_said = (t) => t ? `${t[0] ? ns(t[0]) : 0} to ${ns(t[1])} (${ns(t[1] - t[0])})` : `all ${ns(H.end_ns)}`;
+	const device_time = (t) => (t ? t[1] - t[0] : H.end_ns) * strips.filter((s) => s.of).length;
+	// What all devices did: words, share, colour of each class that there is.
+	function shares_of(t) {
+		const sums = CLASSES.map(() => 0), all = device_time(t);
+		for (const s of strips.filter((x) => x.of))
+			strip_shares(s, t).forEach((v, k) => { sums[k] += v; });
+		return CLASSES.map(([, label, colour], k) => [label, sums[k] / all, `var(${colour})`]).filter(([, v]) => v >= 0.0005);
+	}
+	const shares_keys = (t) => shares_of(t).map(([label, v, colour]) => el("span", { class: "key" }, dot(colour), `${label} ${share(v, 1)}`));
+	function shares_bar(t) {
+		const list = shares_of(t);
+		return el("div", { class: "stack", role: "img", "aria-label": list.map(([label, v]) => `${label} ${share(v, 1)}`).join(", ") }, list.map(([label, v, colour]) => {
+			const part = el("i", { class: "part", title: `${label} ${share(v, 1)}` });
+			part.style.flexGrow = v;
+			part.style.background = colour;
+			return part;
+		}));
+	}
+	let strip_said = null;
 	function strip_say() {
-		const t = time(), parts = [];
-		const device = strips.filter((s) => s.of);
-		if (device.length) {
-			const sums = CLASSES.map(() => 0), all = (t ? t[1] - t[0] : H.end_ns) * device.length;
-			for (const s of device)
-				strip_shares(s, t).forEach((v, k) => { sums[k] += v; });
-			CLASSES.forEach(([, label, colour], k) => {
-				if (sums[k] / all >= 0.0005)
-					parts.push(el("span", { class: "key" }, dot(`var(${colour})`), `${label} ${share(sums[k], all)}`));
-			});
-		}
-		$("range").replaceChildren(el("b", {}, t ? time_said(t) : `All ${ns(H.end_ns)}`), ...parts);
+		const t = time();
+		if (strip_said === S.time)
+			return;
+		strip_said = S.time;
+		$("range").replaceChildren(el("b", {}, t ? time_said(t) : `All ${ns(H.end_ns)}`), ...shares_keys(t));
 		$("range-clear").hidden = !t;
 	}
 

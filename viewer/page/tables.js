@@ -20,9 +20,11 @@
 			Number.isInteger(v) ? count(v) : v.toPrecision(4);
 	}
 	const tables_with_rows = () => Object.keys(H.tables || {});
+	// The rows of the selected time, where the page can tell; else all.
+	const rows_all = (table) => rows_timed(table) || table.rows || [];
 	// The rows that match, in the chosen order.
 	function table_rows(table) {
-		let rows = table.rows || [];
+		let rows = rows_all(table);
 		if (S.filter) {
 			const words = S.filter.toLowerCase();
 			rows = rows.filter((r) => Object.values(r).some((v) => String(v).toLowerCase().includes(words)));
@@ -37,28 +39,28 @@
 	}
 	const table_key = () => H.tables[S.table] ? S.table : tables_with_rows()[0];
 	function tables_render() {
-		const key = table_key(), table = H.tables[key], rows = table_rows(table), shown = rows.slice(0, ROWS_SHOWN * rows_more);
+		const key = table_key(), table = H.tables[key], base = rows_all(table), rows = table_rows(table), shown = rows.slice(0, ROWS_SHOWN * rows_more);
 		$("table-list").replaceChildren(...tables_with_rows().map((k) => {
-			const n = H.tables[k].rows ? H.tables[k].rows.length : 0;
+			const n = H.has("rows_" + k) ? columns("rows_" + k).length > 4 : H.tables[k].rows; // more than "[]"
 			return button(H.tables[k].title, () => { rows_more = 1; go({ table: k, sort: "", filter: "" }); }, {
 				class: "tab" + (n ? "" : " empty"), "aria-pressed": k === key ? "true" : "false",
 			});
 		}));
 		$("filter").value = S.filter;
-		const all = table.rows ? table.rows.length : 0, more = all > H.rows_max;
-		$("table-said").textContent = !all ? "" : `${count(rows.length)}${S.filter ? " of " + count(all) : ""} row${all === 1 ? "" : "s"}${H.diff ? "" : " of the whole run"}` +
+		const all = base.length, more = base === table.rows && all > H.rows_max;
+		$("table-said").textContent = !all ? "" : `${count(rows.length)}${S.filter ? " of " + count(all) : ""} row${all === 1 ? "" : "s"}${H.diff ? "" : base !== table.rows ? " of the selected time" : " of the whole run"}` +
 			(more ? `; the page has the first ${count(H.rows_max)}, aiflame report --${key} has all` : "");
 		const place = $("table-body");
 		if (!shown.length) {
 			place.replaceChildren(el("p", { class: "none" }, table.none || (all ? "No row matches." : `There are no ${table.help || "rows"} in this profile.`)));
 			return;
 		}
-		const names = Object.keys(shown[0]).filter((c) => table.rows.some((r) => c === "error" ? r[c] : r[c] !== "" && r[c] !== null));
+		const names = Object.keys(shown[0]).filter((c) => base.some((r) => c === "error" ? r[c] : r[c] !== "" && r[c] !== null));
 		const types = Object.fromEntries(names.map((c) => [c, type_of(table, c, shown[0][c])]));
 		// What a row is called stands first.
 		const text = names.filter((c) => types[c] === "text" && c !== "stack" && c !== "process"), lead = text.find((c) => /kernel|operator|range|step|cause|device|name|counter/.test(c) && shown.some((r) => r[c])) || text[0];
 		const order = lead ? [lead, ...names.filter((c) => c !== lead)] : names;
-		const most = Object.fromEntries(names.map((c) => [c, Math.max(...table.rows.map((r) => typeof r[c] === "number" ? r[c] : 0))]));
+		const most = Object.fromEntries(names.map((c) => [c, Math.max(...base.map((r) => typeof r[c] === "number" ? r[c] : 0))]));
 		const [sorted, way] = S.sort.split(":");
 		place.replaceChildren(el("table", {}, el("caption", { class: "hidden" }, H.tables[key].title), el("thead", {}, el("tr", {}, order.map((c) =>
 			el("th", { scope: "col", class: types[c], "aria-sort": c === sorted ? (way === "up" ? "ascending" : "descending") : "none" },

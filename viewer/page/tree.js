@@ -171,17 +171,16 @@
 		}
 		// The sum of what stands on or above frames that match, each part once; how many match; which.
 		sum(g) {
-			const frames = [];
-			let sum = 0;
+			let sum = 0, n = 0;
 			for (let i = 1, outer = 0; i < g.n; i++) {
 				if (!(g.total[i] > 0) || !this.has(g, i))
 					continue;
-				frames.push(i);
+				g.found[n++] = i;
 				if (i >= outer) {
 					sum += g.total[i];
 					outer = g.end[i];
 				}
 			}
-			return { sum, frames };
+			return { sum, frames: g.found.subarray(0, n) };
 		}
 	}
