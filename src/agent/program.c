@@ -75,7 +75,9 @@ int aiflame_call(uint32_t what, const char *name)
 		if (armed && !atomic_load_explicit(&armed->generation, memory_order_acquire))
 			(void)aif_session_rearm(0);
 		errno = saved;
-		mark(AIF_MARK_STEP, atomic_fetch_add(&aif_agent.steps_begun, 1), NULL);
+		mark(AIF_MARK_STEP,
+		     atomic_fetch_add(&aif_agent.steps_begun, 1) - aif_agent.session.steps_base,
+		     NULL);
 		return 0;
 	case STEPS_END:
 		mark(AIF_MARK_STEPS_END, 0, NULL);

@@ -170,8 +170,8 @@ static int meet(const struct aif_call *call, int timeout_ms, uint32_t joins)
 	s->stall_rate = shm->stall_rate;
 	memcpy(s->counters, shm->counters, sizeof(s->counters) - 1);
 	s->cpu_rate = shm->cpu_rate;
-	s->steps_from = shm->steps_from;
-	s->steps_to = shm->steps_to;
+	s->schedule = shm->schedule;
+	s->steps_base = s->schedule.counts_from_attach ? atomic_load(&aif_agent.steps_begun) : 0;
 	s->python_reason = 0;
 	s->alive_ns = aif_now_ns();
 	/* In a child the helper looks for it: the loader may have been locked at the fork. */
@@ -199,22 +199,26 @@ static int meet(const struct aif_call *call, int timeout_ms, uint32_t joins)
 	return 0;
 }
 
-/* True one step before the first that was asked for, too: switching on takes a moment. */
+/* Returns how many steps of the schedule have begun. */
+static uint64_t steps_begun(const struct aif_session *s)
+{
+	return atomic_load_explicit(&aif_agent.steps_begun, memory_order_relaxed) - s->steps_base;
+}
+
 bool aif_session_is_to_run(const struct aif_attachment *a)
 {
 	const struct aif_session *s = &aif_agent.session;
-	uint64_t begun = atomic_load_explicit(&aif_agent.steps_begun, memory_order_relaxed);
 
 	return atomic_load_explicit(&a->shm->command, memory_order_relaxed) == AIF_COMMAND_RUN &&
-	       (!s->steps_to || (begun >= s->steps_from && begun <= s->steps_to));
+	       aif_schedule_is_on(&s->schedule, steps_begun(s));
 }
 
 bool aif_session_awaits_steps(void)
 {
 	const struct aif_session *s = &aif_agent.session;
+	uint64_t begun = steps_begun(s);
 
-	return s->steps_to &&
-	       atomic_load_explicit(&aif_agent.steps_begun, memory_order_relaxed) <= s->steps_to;
+	return s->schedule.active && !(begun && aif_schedule_is_over(&s->schedule, begun - 1));
 }
 
 static void arm(void)

@@ -111,7 +111,9 @@ struct aif_session {
 	/* Fields of `attached`, for the helper and for threads inside an entry. */
 	struct aif_shm *shm;
 	_Atomic uint32_t options;
-	uint32_t device_rate, stall_rate, cpu_rate, steps_from, steps_to;
+	uint32_t device_rate, stall_rate, cpu_rate;
+	struct aif_schedule schedule;
+	uint64_t steps_base;             /* steps that had begun when the schedule began */
 	char counters[AIF_SHM_COUNTERS]; /* asked for; "": none */
 	int python_reason;               /* that was reported */
 	/* Launches of threads that found no free slot, or got no memory, yet unreported. */
@@ -171,7 +173,7 @@ int aif_session_join(void);
 bool aif_session_reclaim(uint64_t now);
 /* Reports since when we collect, or do not, unless the recorder knows. */
 void aif_session_report_state(struct aif_shm *shm, bool collect, uint64_t now);
-/* True while --steps has more to come. */
+/* True while --steps or --schedule has more to come. */
 bool aif_session_awaits_steps(void);
 /* True if the recorder's command is to collect, and the program is in one of the steps that are asked for. */
 bool aif_session_is_to_run(const struct aif_attachment *a);

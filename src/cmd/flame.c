@@ -17,6 +17,7 @@
 #include "analysis/untimed.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -186,6 +187,9 @@ static void part_time_say(const struct aif_opt_span *time, struct aif_buf *b)
 		aif_buf_printf(b, time->first == time->last ? "step:%u" : "steps:%u-%u",
 			       time->first, time->last);
 		return;
+	case AIF_OPT_PART_ALL:
+		aif_buf_puts(b, "all");
+		return;
 	case AIF_OPT_PART_NONE:
 		break;
 	}
@@ -198,7 +202,7 @@ static void part_time_say(const struct aif_opt_span *time, struct aif_buf *b)
 
 /* Appends which part the picture shows: "only --kernel gemm, --time 1.00 s,2.00 s; ". Its shares
  * are of that part. */
-static void part_say(const struct values *v, struct aif_buf *b)
+static void part_say(const struct values *v, const struct aif_profile *p, struct aif_buf *b)
 {
 	const struct {
 		const char *option, *value;
@@ -209,10 +213,17 @@ static void part_say(const struct values *v, struct aif_buf *b)
 		{"--range", v->choice.range},
 	};
 	const char *between = "only ";
+	struct aif_cycle cycle = {0};
 
+	if (p)
+		aif_profile_cycle(p, &cycle);
 	if (v->choice.time.from_ns || v->choice.time.to_ns || v->choice.time.part) {
 		aif_buf_puts(b, between);
 		part_time_say(&v->choice.time, b);
+		between = ", ";
+	} else if (cycle.cycle) {
+		aif_buf_printf(b, "%scycle %" PRIu64 ", steps %" PRIu64 " to %" PRIu64, between,
+			       cycle.cycle, cycle.first, cycle.last);
 		between = ", ";
 	}
 	for (size_t i = 0; i < AIF_ARRAY_LEN(said); i++) {
@@ -257,7 +268,7 @@ static int draw(const struct values *v, const struct aif_profile *p,
 	enum aif_flame_format format = (enum aif_flame_format)v->format;
 	int r = 0;
 
-	part_say(v, &said);
+	part_say(v, p, &said);
 	if (v->steps) {
 		aif_buf_puts(&said, said.len ? ", " : "");
 		aif_buf_printf(&said, "the mean of ");
@@ -455,9 +466,11 @@ static int choose_loop(struct values *v, const struct aif_profile *p,
 		       struct aif_selection_args *ret, struct aif_err *err)
 {
 	bool is_given = v->choice.time.from_ns || v->choice.time.to_ns || v->choice.time.part;
+	struct aif_cycle cycle;
 	int r;
 
-	if ((v->of == OF_LOOP || v->per == PER_STEP) && !is_given)
+	aif_profile_cycle(p, &cycle);
+	if ((v->of == OF_LOOP || v->per == PER_STEP) && !is_given && !cycle.cycle)
 		v->choice.time.part = AIF_OPT_PART_LOOP;
 	r = aif_selection_args_make(&v->choice, p, ret, err);
 	if (!r && v->per == PER_STEP)

@@ -154,6 +154,7 @@ static bool parse_part(const char *s, struct aif_opt_span *ret)
 		{"startup", AIF_OPT_PART_STARTUP},
 		{"loop", AIF_OPT_PART_LOOP},
 		{"tail", AIF_OPT_PART_TAIL},
+		{"all", AIF_OPT_PART_ALL},
 	};
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++)

@@ -28,7 +28,8 @@ enum aif_opt_part {
 	AIF_OPT_PART_STARTUP,
 	AIF_OPT_PART_LOOP,
 	AIF_OPT_PART_TAIL,
-	AIF_OPT_PART_STEPS
+	AIF_OPT_PART_STEPS,
+	AIF_OPT_PART_ALL
 };
 
 struct aif_opt_span {

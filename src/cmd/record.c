@@ -4,6 +4,7 @@
 #include "cmd/agent_path.h"
 #include "cmd/command.h"
 #include "cmd/counters_help.h"
+#include "cmd/cycles.h"
 #include "cmd/flame.h"
 #include "cmd/live_line.h"
 #include "cmd/profile_arg.h"
@@ -15,6 +16,7 @@
 #include "report/summary/summary.h"
 #include "analysis/attribution.h"
 #include "profile/file.h"
+#include "record/outname.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -32,7 +34,8 @@ enum { LEAST_SIZE = 64 << 10 };
 
 struct values {
 	struct aif_record_opts record;
-	const char *flame; /* the picture to draw at the end; NULL for none */
+	const char *flame;                       /* the picture to draw at the end; NULL for none */
+	const char *steps, *schedule, *on_cycle; /* as they were given */
 };
 static const struct values defaults = {
 	.record = {.output = "aiflame.data",
@@ -120,9 +123,17 @@ static const struct aif_opt opts[] = {
 	{0, "duration", "TIME", AIF_OPT_TIME, AT(duration_ns), 1, "stop recording after this time"},
 	{0, "kill", NULL, AIF_OPT_FLAG, AT(kill), 0, "with --duration: end the command too"},
 	{0, "repeat", "N", AIF_OPT_COUNT, AT(repeat), 2, "repeat --delay and --duration N times"},
-	{0, "steps", "A:B", AIF_OPT_STRING, AT(steps), 0,
+	{0, "steps", "A:B", AIF_OPT_STRING, offsetof(struct values, steps), 0,
 	 "collect the program's steps A to B - 1, as it counts them from 0, and a part of "
 	 "the step before (aiflame.h, aiflame.py)"},
+	{0, "schedule", "WAIT:WARMUP:ACTIVE[:REPEAT[:SKIP]]", AIF_OPT_STRING,
+	 offsetof(struct values, schedule), 0,
+	 "collect the program's steps in cycles, as torch.profiler.schedule() counts them, and write a "
+	 "profile for each: run.1.data, run.2.data beside run.data. Without marked steps those that are "
+	 "found in the launches (docs/program.md)"},
+	{0, "on-cycle", "COMMAND", AIF_OPT_STRING, offsetof(struct values, on_cycle), 0,
+	 "with --schedule: run this shell command for each cycle, its profile as $1 and "
+	 "$AIFLAME_PROFILE, its number as $AIFLAME_CYCLE"},
 	{0, "keep", "TIME", AIF_OPT_TIME, AT(keep_ns), LEAST_KEEP_NS,
 	 "keep only the last TIME of details, 100ms or more"},
 	{0, "max-size", "BYTES", AIF_OPT_BYTES, AT(max_size), LEAST_SIZE,
@@ -250,25 +261,47 @@ static bool are_processes_right(const struct aif_record_opts *o, int words_len, 
 	return true;
 }
 
-static bool are_windows_right(struct aif_record_opts *o, struct aif_err *err)
+static bool is_schedule_right(const struct values *v, struct aif_record_opts *o,
+			      struct aif_err *err)
 {
-	const char *colon = o->steps ? strchr(o->steps, ':') : NULL;
+	if (v->on_cycle && !v->schedule)
+		return aif_err_set(err, -1, "record: --on-cycle needs --schedule; give both") == 0;
+	if (!v->schedule)
+		return true;
+	if (v->steps || o->repeat)
+		return aif_err_set(err, -1,
+				   "record: give one of --schedule, --steps and --repeat") == 0;
+	if (aif_cycles_parse(v->schedule, &o->schedule) < 0)
+		return aif_err_set(
+			       err, -1,
+			       "record: --schedule: '%s' is not "
+			       "WAIT:WARMUP:ACTIVE[:REPEAT[:SKIP]] with an ACTIVE of 1 or more; "
+			       "1:1:3:2 means the steps 2, 3 and 4, then 7, 8 and 9",
+			       v->schedule) == 0;
+	return true;
+}
+
+static bool are_windows_right(const struct values *v, struct aif_record_opts *o,
+			      struct aif_err *err)
+{
+	const char *colon = v->steps ? strchr(v->steps, ':') : NULL;
+	uint32_t first = 0, end = 0;
 	char from[16] = "";
 
 	if (o->repeat && (!o->delay_ns || !o->duration_ns))
 		return aif_err_set(err, -1,
 				   "record: --repeat needs --duration and --delay; give both") == 0;
-	if (!o->steps)
+	if (!v->steps)
 		return true;
-	if (colon && (size_t)(colon - o->steps) < sizeof(from))
-		memcpy(from, o->steps, (size_t)(colon - o->steps));
-	if (aif_parse_count(from, &o->steps_from) < 0 ||
-	    aif_parse_count(colon ? colon + 1 : "", &o->steps_to) < 0 ||
-	    o->steps_from >= o->steps_to)
+	if (colon && (size_t)(colon - v->steps) < sizeof(from))
+		memcpy(from, v->steps, (size_t)(colon - v->steps));
+	if (aif_parse_count(from, &first) < 0 ||
+	    aif_parse_count(colon ? colon + 1 : "", &end) < 0 || first >= end)
 		return aif_err_set(err, -1,
 				   "record: --steps: '%s' is not A:B with A less than B; 10:13 "
 				   "means the steps 10, 11 and 12",
-				   o->steps) == 0;
+				   v->steps) == 0;
+	o->schedule = (struct aif_schedule){.skip = first, .active = end - first, .repeat = 1};
 	return true;
 }
 
@@ -318,7 +351,9 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	const struct aif_record_observer observer = {
 		.arg = &line, .progress = aif_live_line_progress, .awaits = say_awaited};
 	struct aif_record_result result;
-	char agent[PATH_MAX];
+	char agent[PATH_MAX], profile[PATH_MAX];
+	struct aif_cycles_opts cycle_opts = {.profile = profile, .command = v->on_cycle};
+	struct aif_cycles *cycles = NULL;
 
 	if (o.counters && aif_counters_check(o.counters, err) < 0)
 		return AIF_EXIT_USAGE;
@@ -331,8 +366,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    o.counters);
 		return AIF_EXIT_USAGE;
 	}
-	if (!are_processes_right(&o, words_len, err) || !are_windows_right(&o, err) ||
-	    !is_flame_right(v, err))
+	if (!are_processes_right(&o, words_len, err) || !are_windows_right(v, &o, err) ||
+	    !is_schedule_right(v, &o, err) || !is_flame_right(v, err))
 		return AIF_EXIT_USAGE;
 	if (o.device_rate > MAX_DEVICE_RATE) {
 		aif_err_set(err, -1, "record: --device-rate: give at most %d samples a second",
@@ -376,11 +411,20 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	o.agent = agent;
 	o.runtime = runtime_names[o.runtime_choice];
 	o.argv = words_len ? words : NULL;
+	o.schedule.counts_from_attach = v->schedule && !words_len;
+	cycle_opts.schedule = o.schedule;
+	cycle_opts.ends = !words_len;
+	cycle_opts.quiet = o.quiet;
 	o.can_have_metrics = aif_counters_can_be();
 	aif_live_line_init(&line, words_len > 0);
+	if (v->schedule && (aif_outname(o.output, profile, sizeof(profile), err) < 0 ||
+			    aif_cycles_start(&cycle_opts, &cycles, &o.watcher, err) < 0))
+		return 125;
 	if (aif_record_run(&o, o.quiet ? NULL : &observer, &result, err) == 0 &&
 	    result.have_profile && !o.quiet)
 		first_screen(result.path);
+	if (cycles)
+		aif_cycles_finish(cycles);
 	if (result.have_profile && v->flame)
 		draw(result.path, v->flame, o.quiet);
 	if (result.goes_on && !o.quiet)

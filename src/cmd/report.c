@@ -98,7 +98,7 @@ static int summary(const struct values *v, const char *path, const struct aif_na
 
 	if (!r)
 		r = aif_attribution_compute(names->p, &choice.sel, &a, err);
-	if (!r && aif_choice_is_set(&v->choice))
+	if (!r && (aif_choice_is_set(&v->choice) || aif_selection_is_part(&choice.sel)))
 		aif_summary_part(names, &a, &choice.sel, shown ? shown : "", out);
 	else if (!r)
 		aif_summary_write(names, &a, shown ? shown : "", out);

@@ -187,6 +187,19 @@ static int part_span(const struct aif_profile *p, const struct aif_opt_span *tim
 	return r;
 }
 
+/* Shows the cycle of a profile of one: the steps around it are there, too. */
+static void cycle_span(const struct aif_profile *p, struct aif_selection_args *c)
+{
+	struct aif_cycle cycle;
+
+	aif_profile_cycle(p, &cycle);
+	if (!cycle.cycle)
+		return;
+	c->sel.from_ns = cycle.from_ns;
+	c->sel.to_ns = cycle.to_ns;
+	c->steps = cycle.last - cycle.first + 1;
+}
+
 /* ---- ranges ------------------------------------------------------------------------------------ */
 
 struct asked_ranges {
@@ -256,8 +269,10 @@ int aif_selection_args_make(const struct aif_selection_values *v, const struct a
 			   p->devices_len, device_row, &c->devices, &c->sel.devices, err);
 	if (!r)
 		r = choose_ranges(v->range, p, c, err);
-	if (!r && v->time.part)
+	if (!r && v->time.part && v->time.part != AIF_OPT_PART_ALL)
 		r = part_span(p, &v->time, c, err);
+	else if (!r && !v->time.part && !v->time.from_ns && !v->time.to_ns)
+		cycle_span(p, c);
 	return r;
 }
 

@@ -15,9 +15,9 @@ struct aif_selection_values {
 /* Rows of a table of options; `at(field)` is the offset of a field of struct aif_selection_values. */
 /* clang-format off */
 #define AIF_CHOICE_WHICH_OPTS(at) \
-	{0, "time", "FROM,TO|loop|startup|tail|step:N|steps:N-M", AIF_OPT_SPAN, at(time), 0, \
+	{0, "time", "FROM,TO|loop|startup|tail|step:N|steps:N-M|all", AIF_OPT_SPAN, at(time), 0, \
 	 "only what ran between these times since the start, or in that part of the run; steps are the rows of " \
-	 "report --steps, from 1"}, \
+	 "report --steps, from 1; all, also of a profile of one cycle (record --schedule)"}, \
 	{0, "range", "RE", AIF_OPT_STRING, at(range), 0, \
 	 "only what threads did and launched in ranges whose name matches, as in report --ranges"}, \
 	{0, "process", "PID|NAME|RE", AIF_OPT_STRING, at(process), 0, \

@@ -149,7 +149,7 @@ static void save(struct live *l)
 	do
 		snprintf(path, sizeof(path), "aiflame-top-%u.data", i);
 	while (i++ < 10000 && lstat(path, &st) == 0);
-	if (aif_live_save(l->s->reader, path, &err) < 0)
+	if (aif_live_save(l->s->reader, path, NULL, &err) < 0)
 		say(l, &err);
 	else
 		snprintf(l->ui.message, sizeof(l->ui.message), "wrote %s; see: aiflame report %s",

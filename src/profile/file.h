@@ -40,6 +40,10 @@ void aif_writer_observe(struct aif_writer *w,
  * losses, meta. Cheap when nothing is new. Not part of a commit of its own. */
 int aif_writer_tables(struct aif_writer *w, const struct aif_profile *p, struct aif_err *err);
 
+/* Adds a row of meta behind those of *p, after the last call of aif_writer_tables. */
+int aif_writer_note(struct aif_writer *w, const struct aif_profile *p, const char *key,
+		    const char *value, struct aif_err *err);
+
 /* Bulk rows, about a second's worth each; any order, any number of rows (0: nothing is done). They
  * are sorted and compressed here. */
 int aif_writer_launches(struct aif_writer *w, const struct aif_launch_row *rows, size_t n,

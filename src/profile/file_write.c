@@ -217,6 +217,32 @@ int aif_writer_tables(struct aif_writer *w, const struct aif_profile *p, struct 
 	return r;
 }
 
+/* Writes a string that *p may have already. */
+static int write_text(struct aif_writer *w, const struct aif_profile *p, const char *text,
+		      uint32_t *ret, struct aif_err *err)
+{
+	*ret = aif_strset_find(&p->strings, text, strlen(text));
+	if (*ret != AIF_STR_NONE)
+		return 0;
+	*ret = (uint32_t)w->strings_written;
+	sqlite3_bind_int64(w->insert_string, 1, (sqlite3_int64)w->strings_written++);
+	sqlite3_bind_text(w->insert_string, 2, text, -1, SQLITE_STATIC);
+	return aif_writer_step(w, w->insert_string, err);
+}
+
+int aif_writer_note(struct aif_writer *w, const struct aif_profile *p, const char *key,
+		    const char *value, struct aif_err *err)
+{
+	struct aif_meta meta;
+	int r = write_text(w, p, key, &meta.key, err);
+
+	if (!r)
+		r = write_text(w, p, value, &meta.value, err);
+	return r ? r
+		 : write_row(w, AIF_TABLE_META, w->written[AIF_TABLE_META]++,
+			     (const uint8_t *)&meta, err);
+}
+
 /* ---- the end of a second, and of a recording ------------------------------------------------- */
 
 static int write_end(struct aif_writer *w, bool complete, struct aif_err *err)

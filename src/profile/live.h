@@ -88,5 +88,10 @@ uint64_t aif_live_dropped(const struct aif_live_reader *r);
 /* Bytes of the chunks that are kept. */
 uint64_t aif_live_bytes(const struct aif_live_reader *r);
 
-/* Writes a profile of what is kept at `path`; one that is there becomes path.old. 0 or -errno with *err. */
-int aif_live_save(const struct aif_live_reader *r, const char *path, struct aif_err *err);
+/* Has the next commit drop the chunks that came before `at` (CLOCK_MONOTONIC), whatever keep_ns says. */
+void aif_live_drop(struct aif_live_reader *r, uint64_t at);
+
+/* Writes a profile of what is kept at `path`; one that is there becomes path.old. cycle: what it shows of that; .cycle 0 or
+ * NULL: all. 0 or -errno with *err. */
+int aif_live_save(const struct aif_live_reader *r, const char *path, const struct aif_cycle *cycle,
+		  struct aif_err *err);

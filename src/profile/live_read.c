@@ -6,6 +6,8 @@
 #include "profile/schema.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Pairs of clocks that are older serve no row that is kept. */
@@ -17,7 +19,7 @@ struct aif_live_reader {
 	struct aif_buf in; /* the message that is not complete */
 	size_t need;       /* bytes of .in without which nothing can be done */
 	size_t received[AIF_TABLE_COUNT];
-	uint64_t keep_ns, max_bytes, bytes, dropped;
+	uint64_t keep_ns, max_bytes, bytes, dropped, drop_at;
 	uint64_t dropped_rows[AIF_CHUNK_KIND_COUNT];
 	struct aif_live_commit last;
 	bool has_begun, has_commit, is_frozen;
@@ -225,7 +227,7 @@ static void trim(struct aif_live_reader *r, uint64_t now)
 {
 	uint64_t at;
 
-	drop_until(r, now > r->keep_ns ? now - r->keep_ns : 0);
+	drop_until(r, AIF_MAX(r->drop_at, now > r->keep_ns ? now - r->keep_ns : 0));
 	while (r->bytes > r->max_bytes && (at = oldest(r)) < now)
 		r->dropped += drop_until(r, at + 1);
 	if (r->p.kept_ns > r->p.start_ns)
@@ -340,6 +342,11 @@ void aif_live_freeze(struct aif_live_reader *r, bool is_frozen)
 	r->is_frozen = is_frozen;
 }
 
+void aif_live_drop(struct aif_live_reader *r, uint64_t at)
+{
+	r->drop_at = at;
+}
+
 const struct aif_profile *aif_live_profile(const struct aif_live_reader *r)
 {
 	return r->has_commit ? &r->p : NULL;
@@ -394,7 +401,18 @@ static int save_rows(const struct aif_profile *p, struct save *s)
 	return e ? e : aif_profile_counters(p, save_counters, s, NULL);
 }
 
-int aif_live_save(const struct aif_live_reader *r, const char *path, struct aif_err *err)
+static int save_cycle(struct aif_writer *w, const struct aif_profile *p, const struct aif_cycle *c,
+		      struct aif_err *err)
+{
+	char value[128];
+
+	snprintf(value, sizeof(value), "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+		 c->cycle, c->first, c->last, c->from_ns, c->to_ns);
+	return aif_writer_note(w, p, AIF_CYCLE, value, err);
+}
+
+int aif_live_save(const struct aif_live_reader *r, const char *path, const struct aif_cycle *cycle,
+		  struct aif_err *err)
 {
 	struct save s = {.err = err};
 	int e = aif_writer_new(path, r->p.start_ns, &s.w, err), e2;
@@ -402,6 +420,8 @@ int aif_live_save(const struct aif_live_reader *r, const char *path, struct aif_
 	if (e < 0)
 		return e;
 	e = aif_writer_tables(s.w, &r->p, err);
+	if (!e && cycle && cycle->cycle)
+		e = save_cycle(s.w, &r->p, cycle, err);
 	if (!e)
 		e = save_rows(&r->p, &s);
 	for (int kind = 1; kind < AIF_CHUNK_KIND_COUNT && !e; kind++)

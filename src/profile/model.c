@@ -3,6 +3,7 @@
 
 #include "profile/file_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *aif_launch_kind_name(unsigned kind)
@@ -71,6 +72,24 @@ const char *aif_profile_meta(const struct aif_profile *p, const char *key)
 		if (p->meta[i].key == id)
 			return aif_profile_str(p, p->meta[i].value);
 	return "";
+}
+
+void aif_profile_cycle(const struct aif_profile *p, struct aif_cycle *ret)
+{
+	const char *at = aif_profile_meta(p, AIF_CYCLE);
+	uint64_t *const to[] = {&ret->cycle, &ret->first, &ret->last, &ret->from_ns, &ret->to_ns};
+	char *end = NULL;
+
+	*ret = (struct aif_cycle){0};
+	for (size_t i = 0; i < AIF_ARRAY_LEN(to); i++, at = end) {
+		*to[i] = strtoull(at, &end, 10);
+		if (end == at || ret->to_ns > INT64_MAX || ret->from_ns > INT64_MAX) {
+			*ret = (struct aif_cycle){0};
+			return;
+		}
+	}
+	if (ret->to_ns <= ret->from_ns || ret->last < ret->first)
+		*ret = (struct aif_cycle){0};
 }
 
 const struct aif_frame_name *aif_profile_frame_name(const struct aif_profile *p, uint32_t frame)

@@ -314,6 +314,16 @@ struct aif_profile {
 
 /* "" if there is none; the value is a string that stays valid as long as no string is added. */
 const char *aif_profile_meta(const struct aif_profile *p, const char *key);
+
+/* The cycle of `record --schedule` that a profile is of: what views show unless they are asked for other times. */
+struct aif_cycle {
+	uint64_t cycle;          /* from 1; 0: it is of none */
+	uint64_t first, last;    /* steps, from 0 */
+	uint64_t from_ns, to_ns; /* since the recording's start */
+};
+/* Key in meta; the value is the members of struct aif_cycle with spaces between. */
+#define AIF_CYCLE "cycle"
+void aif_profile_cycle(const struct aif_profile *p, struct aif_cycle *ret);
 /* The first one with this number (base/reasons.def), or NULL. */
 const struct aif_loss *aif_profile_loss(const struct aif_profile *p, uint32_t reason);
 const char *aif_profile_str(const struct aif_profile *p, uint32_t id);

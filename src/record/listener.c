@@ -452,8 +452,7 @@ static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t proc
 	if (w->opts->counters)
 		snprintf(shm->counters, sizeof(shm->counters), "%s", w->opts->counters);
 	shm->cpu_rate = w->opts->cpu_rate;
-	shm->steps_from = w->opts->steps_from;
-	shm->steps_to = w->opts->steps_to;
+	shm->schedule = w->opts->schedule;
 	shm->overhead_ppm = w->opts->all_launches ? 0 : w->opts->overhead_ppm;
 	shm->cupti = (uint32_t)w->opts->cupti;
 	for (size_t i = 0; i < w->crashes_len; i++) {
@@ -504,7 +503,7 @@ static void give_watch(struct aif_listener *w, int sock, uid_t uid)
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_FULL, -1);
 		return;
 	}
-	if (aif_watchers_add(w->watchers, ends[0]) < 0)
+	if (aif_watchers_add(w->watchers, ends[0], false) < 0)
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_FULL, -1);
 	else
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_OK, ends[1]);

@@ -383,7 +383,7 @@ static int start(struct session *s, struct aif_err *err)
 	if (r < 0)
 		return aif_err_set(err, r, "out of memory");
 	if (s->opts->watcher)
-		(void)aif_watchers_add(s->watchers, s->opts->watcher);
+		(void)aif_watchers_add(s->watchers, s->opts->watcher, true);
 	r = s->opts->output
 		    ? aif_outname(s->opts->output, s->result->path, sizeof(s->result->path), err)
 		    : 0;

@@ -13,8 +13,9 @@ struct aif_watchers;
 int aif_watchers_new(struct aif_watchers **ret);
 void aif_watchers_free(struct aif_watchers *w); /* closes the sockets; NULL is fine */
 
-/* Takes a socket, from any thread. 0, or -EUSERS: there are too many; it is closed then. */
-int aif_watchers_add(struct aif_watchers *w, int fd);
+/* Takes a socket, from any thread. is_own: of this process; it is waited for at the end. 0, or -EUSERS: there are too many; it
+ * is closed then. */
+int aif_watchers_add(struct aif_watchers *w, int fd, bool is_own);
 
 /* ---- the writer thread ---- */
 

@@ -159,7 +159,8 @@ static void *writer_main(void *arg)
 	struct aif_writer_thread *w = arg;
 	unsigned committed = 0;
 	struct aif_err err = {0};
-	int r = 0;
+	/* Watchers that are there get rows from now on. */
+	int r = write_tables(w, &err);
 
 	for (bool stop = false; !stop;) {
 		unsigned flushes;

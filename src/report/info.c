@@ -208,7 +208,9 @@ static void notes(const struct aif_profile *p, struct aif_buf *out)
 			"left out\n",
 			AIF_FRAME_NAMES_MAX);
 	if (p->notes & AIF_NOTE_TRIMMED) {
-		aif_buf_puts(out, "\nold rows were dropped (--keep, --max-size): ");
+		aif_buf_puts(out, *aif_profile_meta(p, AIF_CYCLE)
+					  ? "\nrows before the cycle were left out: "
+					  : "\nold rows were dropped (--keep, --max-size): ");
 		if (p->kept_ns < p->end_ns) {
 			aif_buf_puts(out, "only the last ");
 			aif_human_ns(out, p->end_ns - p->kept_ns);
@@ -217,6 +219,21 @@ static void notes(const struct aif_profile *p, struct aif_buf *out)
 			aif_buf_puts(out, "all of them, nothing is left\n");
 		}
 	}
+}
+
+static void cycle(const struct aif_profile *p, struct aif_buf *out)
+{
+	struct aif_cycle c;
+
+	aif_profile_cycle(p, &c);
+	if (!c.cycle)
+		return;
+	aif_buf_printf(out, "\ncycle %" PRIu64 ", steps %" PRIu64 " to %" PRIu64 ", from ", c.cycle,
+		       c.first, c.last);
+	aif_human_ns(out, c.from_ns);
+	aif_buf_puts(out, " to ");
+	aif_human_ns(out, c.to_ns);
+	aif_buf_puts(out, ": what views show unless --time says otherwise; --time all shows all\n");
 }
 
 /* Prints how many launches of PyTorch's backward were joined to their forward. */
@@ -331,6 +348,8 @@ static void meta(const struct aif_profile *p, struct aif_buf *out)
 
 		if (is_of_cupti(p, &p->meta[i]))
 			continue; /* a line for all of them, below */
+		if (!strcmp(key, AIF_CYCLE))
+			continue; /* in words below */
 		aif_buf_printf(out, "  %-32s", key);
 		if (!strcmp(key, "sampling"))
 			sampling(p, value, out);
@@ -362,6 +381,7 @@ void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a
 
 	aif_buf_printf(out, "%s\n", path);
 	meta(p, out);
+	cycle(p, out);
 	notes(p, out);
 	aif_buf_puts(out, "\ncontents\n");
 	line_ns(out, "length", p->end_ns - p->start_ns);

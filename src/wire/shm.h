@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/schedule.h"
 #include "wire/wire.h"
 
 #include <stdalign.h>
@@ -95,12 +96,10 @@ struct aif_shm {
 	uint32_t magic, version;
 	uint32_t slots, options; /* options: enum aif_shm_option */
 	uint64_t ring_size;
-	uint32_t device_rate;  /* Hz, for the timer fallback */
-	uint32_t overhead_ppm; /* the slowdown that is allowed; 0: capture everything */
-	uint32_t cpu_rate;     /* CPU samples a second and thread, 0 = none */
-	/* Collect from when so many of the program's steps have begun until more than so many
-	 * have; to 0: always. */
-	uint32_t steps_from, steps_to;
+	uint32_t device_rate;         /* Hz, for the timer fallback */
+	uint32_t overhead_ppm;        /* the slowdown that is allowed; 0: capture everything */
+	uint32_t cpu_rate;            /* CPU samples a second and thread, 0 = none */
+	struct aif_schedule schedule; /* which of the program's steps are collected */
 	uint32_t
 		stall_rate; /* samples a second and unit of devices that sample themselves in their own steps; 0 = none */
 	uint32_t cupti; /* enum aif_cupti_use */

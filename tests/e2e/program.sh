@@ -50,6 +50,52 @@ for wrong in 3 3:3 5:3 x:y :; do
 	check "--steps $wrong is no window" status_is 2 "$aiflame" record --steps $wrong -o x.data true
 done
 
+# ---- cycles ----
+steps_of() { # steps_of FILE: those that views of it show
+	"$aiflame" report --steps --format json "$1" | python3 -c 'import json, sys
+for r in json.load(sys.stdin): print(r["step"], r["launches"], sep=",")'
+}
+launches_of() { # launches_of FILE [OPTION...]
+	"$aiflame" report --kernels --format json "$@" | python3 -c 'import json, sys; print(sum(r["launches"] for r in json.load(sys.stdin)))'
+}
+# steps_are WANTED FILE
+steps_are() { got=$(steps_of "$2"); [ "$got" = "$1" ] || { echo "got $got instead of $1"; "$aiflame" report --steps "$2"; return 1; }; }
+check "--schedule 1:1:2:2:1" says "2 cycles, from steps 3 to 4 (c.1.data) to steps 7 to 8 (c.2.data)" \
+	"$aiflame" record --all-launches --schedule 1:1:2:2:1 -o c.data --on-cycle 'echo "$AIFLAME_CYCLE $1 $AIFLAME_PROFILE" >>ran; [ -s "$1" ] && exit 3' "$app" steps 12 80
+check "a profile for each cycle, which shows its steps" steps_are "step#3,4
+step#4,5" c.1.data
+check "  and the next one's" steps_are "step#7,8
+step#8,9" c.2.data
+check "  that of all has them too" sh -c '"$1" report --steps --format csv c.data | grep -q "step#4" && "$1" report --steps --format csv c.data | grep -q "step#8"' - "$aiflame"
+check "  pictures say of what they are" sh -c '"$1" flame -o c.svg c.2.data && grep -q "only cycle 2, steps 7 to 8" c.svg' - "$aiflame"
+check "  --time all shows what lies around them" test "$(launches_of c.1.data)" = 9 -a "$(launches_of --time all c.1.data)" -gt 9
+check "  each adds up" sh -c 'for f in c.1.data c.2.data; do "$1" info $f | grep -q "everything adds up" || exit 1; done' - "$aiflame"
+check "the command is run for each" test "$(cat ran)" = "1 c.1.data c.1.data
+2 c.2.data c.2.data"
+check "  its failure is said, and the recording goes on" grep -q "cycle 1: the command ended with status 3" says.out
+"$aiflame" record -q --all-launches --schedule 0:1:6 -o d.data "$app" steps 10 40
+check "a cycle that the end cuts short is written" steps_are "step#8,9
+step#9,10" d.2.data
+check "turns that are found are steps" says "2 cycles, from steps 4 to 6 (f.1.data) to steps 9 to 11 (f.2.data)" \
+	"$aiflame" record --all-launches --schedule 1:1:3:2:2 -o f.data "$matmul" 64 60
+check "  three each" sh -c '[ "$("$1" report --steps --format csv f.2.data | tail -n +2 | wc -l)" = 3 ]' - "$aiflame"
+check "a loop that is none is said" says "no cycle: step 0 was not reached; no step is marked" \
+	"$aiflame" record --all-launches --schedule 0:0:1:1 -o g.data "$app" window
+(eval "$("$aiflame" env)" && exec "$app" steps 400 20 >steps.out) &
+running=$!
+for _ in $(seq 200); do
+	"$aiflame" ctl status | grep -q "^$running " && break
+	sleep 0.05
+done
+check "-p counts from the attach, and ends behind the last cycle" says "cycle 1, steps 1 to 3: a.1.data" \
+	timeout 60 "$aiflame" record --all-launches -p $running --schedule 0:1:3:1 -o a.data
+check "  with these steps" sh -c '[ "$("$1" report --steps --format csv a.1.data | tail -n +2 | wc -l)" = 3 ]' - "$aiflame"
+kill $running
+for wrong in 1:1 1:1:0 1:1:1:1:1:1 a:1:1 1::1; do
+	check "--schedule $wrong is none" status_is 2 "$aiflame" record --schedule $wrong -o x.data true
+done
+check "--on-cycle without a schedule" status_is 2 "$aiflame" record --on-cycle true -o x.data true
+
 # ---- windows ----
 check "a program that pauses and starts its recording" says "pause 0 start 0 pause 0" recorded -o p.data "$app" window
 check "has in it what was not paused" is 4 p.data "SELECT count(*) FROM launches"

@@ -7,6 +7,7 @@
 #include "base/open_regular.h"
 #include "base/proc.h"
 #include "base/reasons.h"
+#include "base/schedule.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -412,6 +413,61 @@ static void the_last_descriptors_are_kept(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
+/* The function of torch/profiler/profiler.py (2.7). RECORD_AND_SAVE, the last step of a cycle, is RECORD here. */
+static enum aif_schedule_action torch_schedule(uint32_t wait, uint32_t warmup, uint32_t active,
+					       uint32_t repeat, uint32_t skip_first, uint32_t step)
+{
+	uint32_t num_steps = wait + warmup + active, mod_step;
+
+	if (step < skip_first)
+		return AIF_SCHEDULE_NONE;
+	step -= skip_first;
+	if (repeat > 0 && (double)step / num_steps >= repeat)
+		return AIF_SCHEDULE_NONE;
+	mod_step = step % num_steps;
+	if (mod_step < wait)
+		return AIF_SCHEDULE_NONE;
+	return mod_step < wait + warmup ? AIF_SCHEDULE_WARMUP : AIF_SCHEDULE_ACTIVE;
+}
+
+/* Checks all steps of a schedule, and that recording is on in each step that is not to be left out. */
+static void check_schedule(const struct aif_schedule *s)
+{
+	uint64_t cycle = 0;
+
+	for (uint32_t step = 0; step < 60; step++) {
+		enum aif_schedule_action got = aif_schedule_action(s, step);
+
+		assert_int_equal(got, torch_schedule(s->wait, s->warmup, s->active, s->repeat,
+						     s->skip, step));
+		assert_true(got == AIF_SCHEDULE_NONE || aif_schedule_is_on(s, step + 1));
+		assert_true(got != AIF_SCHEDULE_ACTIVE || aif_schedule_is_on(s, step));
+		assert_false(aif_schedule_is_over(s, step) && got != AIF_SCHEDULE_NONE);
+		if (got == AIF_SCHEDULE_ACTIVE && step == aif_schedule_first(s, cycle))
+			assert_int_equal(aif_schedule_cycle(s, step), cycle++);
+	}
+	assert_true(!s->repeat || cycle <= s->repeat);
+	assert_true(cycle >= (s->repeat ? AIF_MIN(s->repeat, 4u) : 4));
+}
+
+static void schedules_are_those_of_torch(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 4 * 4 * 4 * 4 * 4; i++)
+		check_schedule(&(struct aif_schedule){.wait = i & 3,
+						      .warmup = i >> 2 & 3,
+						      .active = (i >> 4 & 3) + 1,
+						      .repeat = i >> 6 & 3,
+						      .skip = i >> 8 & 3});
+	/* Without one all is recorded; until the program marks a step, what it may be found in. */
+	assert_true(aif_schedule_is_on(&(struct aif_schedule){.active = 0}, 4711));
+	assert_false(aif_schedule_is_on(&(struct aif_schedule){.wait = 5, .active = 1}, 0));
+	assert_true(aif_schedule_is_on(
+		&(struct aif_schedule){.wait = 5, .active = 1, .is_for_unmarked = 1}, 0));
+	assert_false(aif_schedule_is_on(
+		&(struct aif_schedule){.wait = 5, .active = 1, .is_for_unmarked = 1}, 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -430,6 +486,7 @@ int main(void)
 		cmocka_unit_test(any_bytes_become_utf8),
 		cmocka_unit_test(only_regular_files_are_opened),
 		cmocka_unit_test(the_last_descriptors_are_kept),
+		cmocka_unit_test(schedules_are_those_of_torch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ static void test_same_as_a_file(void **state)
 	assert_rows(got, AIF_CHUNK_EXECS, execs, ROWS);
 	assert_rows(got, AIF_CHUNK_SAMPLES, samples, ROWS);
 	assert_rows(got, AIF_CHUNK_WINDOWS, windows, WINDOWS);
-	assert_ok(aif_live_save(r, "p", &err), &err);
+	assert_ok(aif_live_save(r, "p", NULL, &err), &err);
 	assert_ok(aif_profile_open("p", &saved, &err), &err);
 	assert_int_equal(saved.notes, 0);
 	assert_tables_equal(&p, &saved);
@@ -115,6 +115,7 @@ static void test_window(void **state)
 	struct aif_live_reader *r;
 	struct aif_err err = {0};
 	struct aif_profile p, saved;
+	struct aif_cycle cycle;
 	struct stream s;
 	uint64_t bytes = 0;
 
@@ -136,17 +137,41 @@ static void test_window(void **state)
 	assert_int_equal(aif_live_profile(r)->kept_ns, p.start_ns + 44 * AIF_NS_PER_S);
 	assert_int_equal(aif_live_profile(r)->dropped_launches, 44 * ROWS);
 	/* The file says what it does not have. */
-	assert_ok(aif_live_save(r, "p", &err), &err);
+	assert_ok(aif_live_save(r, "p", NULL, &err), &err);
 	assert_ok(aif_profile_open("p", &saved, &err), &err);
 	assert_int_equal(saved.notes, AIF_NOTE_TRIMMED);
 	assert_int_equal(saved.kept_ns, p.start_ns + 44 * AIF_NS_PER_S);
 	aif_profile_finish(&saved);
+	/* A cycle is what views of the file show; what came before it goes. */
+	assert_ok(aif_live_save(r, "p",
+				&(struct aif_cycle){.cycle = 2,
+						    .first = 7,
+						    .last = 9,
+						    .from_ns = 46 * AIF_NS_PER_S,
+						    .to_ns = 47 * AIF_NS_PER_S},
+				&err),
+		  &err);
+	assert_ok(aif_profile_open("p", &saved, &err), &err);
+	aif_profile_cycle(&saved, &cycle);
+	assert_int_equal(cycle.cycle, 2);
+	assert_int_equal(cycle.first, 7);
+	assert_int_equal(cycle.last, 9);
+	assert_int_equal(cycle.from_ns, 46 * AIF_NS_PER_S);
+	assert_int_equal(cycle.to_ns, 47 * AIF_NS_PER_S);
+	assert_string_equal(aif_profile_meta(&saved, "command"), aif_profile_meta(&p, "command"));
+	aif_profile_finish(&saved);
+	aif_profile_cycle(&p, &cycle);
+	assert_int_equal(cycle.cycle, 0);
+	aif_live_drop(r, p.start_ns + 48 * AIF_NS_PER_S);
+	commit(&s, &p, p.start_ns + 50 * AIF_NS_PER_S);
+	feed(r, &s);
+	assert_int_equal(rows_of(r, AIF_CHUNK_LAUNCHES), 3 * ROWS);
 	/* Frozen, it stays as it is. */
 	aif_live_freeze(r, true);
 	assert_ok(aif_writer_launches(s.rows, launches, ROWS, &err), &err);
 	commit(&s, &p, p.start_ns + 60 * AIF_NS_PER_S);
 	feed(r, &s);
-	assert_int_equal(rows_of(r, AIF_CHUNK_LAUNCHES), 6 * ROWS);
+	assert_int_equal(rows_of(r, AIF_CHUNK_LAUNCHES), 3 * ROWS);
 	assert_int_equal(aif_live_profile(r)->end_ns, p.start_ns + 50 * AIF_NS_PER_S);
 	aif_live_reader_free(r);
 	finish(&s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/base.h"
+#include "base/schedule.h"
 
 /* Processes that can be named with -p. */
 #define AIF_RECORD_PIDS 64
@@ -34,25 +34,24 @@ struct aif_record_opts {
 	bool ebpf;    /* --ebpf: CPU samples from the kernel, of processes without the agent, too */
 	bool off_cpu; /* --off-cpu: and where threads wait */
 	bool wall;    /* --wall: CPU samples by wall-clock timers in the target */
-	uint32_t overhead_ppm; /* --overhead: the slowdown that is allowed, in 1/1,000,000 */
-	bool all_launches;     /* --all-launches: without a limit */
-	uint64_t duration_ns;  /* --duration: 0 = until the command ends */
-	uint32_t repeat;       /* --repeat: so many times --delay and --duration; 0 = once */
-	const char *steps;     /* --steps as it was given, parsed into: */
-	uint32_t steps_from, steps_to; /* --steps FROM:TO of the program's own; to 0 = all of it */
-	bool kill;                     /* --kill: end the command after the duration */
-	uint64_t keep_ns;              /* --keep: 0 = everything */
-	uint64_t max_size;             /* --max-size in bytes: 0 = no limit */
-	int cupti;                     /* --cupti (enum aif_cupti_use) */
-	bool device_lines;             /* --device-lines */
-	int calls;                     /* --calls: enum aif_record_calls */
-	int nvml;                      /* --nvml: enum aif_record_nvml */
-	bool no_python;                /* --no-python */
-	bool children;                 /* --children */
-	bool cpu;                      /* --cpu: and from the start of each process */
-	bool nvtx;                     /* --nvtx */
-	bool no_source;                /* --no-source */
-	bool no_code;                  /* --no-code */
+	uint32_t overhead_ppm;        /* --overhead: the slowdown that is allowed, in 1/1,000,000 */
+	bool all_launches;            /* --all-launches: without a limit */
+	uint64_t duration_ns;         /* --duration: 0 = until the command ends */
+	uint32_t repeat;              /* --repeat: so many times --delay and --duration; 0 = once */
+	struct aif_schedule schedule; /* --schedule, --steps: of the program's own steps */
+	bool kill;                    /* --kill: end the command after the duration */
+	uint64_t keep_ns;             /* --keep: 0 = everything */
+	uint64_t max_size;            /* --max-size in bytes: 0 = no limit */
+	int cupti;                    /* --cupti (enum aif_cupti_use) */
+	bool device_lines;            /* --device-lines */
+	int calls;                    /* --calls: enum aif_record_calls */
+	int nvml;                     /* --nvml: enum aif_record_nvml */
+	bool no_python;               /* --no-python */
+	bool children;                /* --children */
+	bool cpu;                     /* --cpu: and from the start of each process */
+	bool nvtx;                    /* --nvtx */
+	bool no_source;               /* --no-source */
+	bool no_code;                 /* --no-code */
 	bool quiet;
 	bool can_have_metrics; /* Level Zero's driver starts with ZET_ENABLE_METRICS=1 */
 	const char *name;      /* --name: for `ctl`; default: that of the output */

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/cycles.h"
+
+#include "base/clock.h"
+#include "cmd/cycle_steps.h"
+#include "cmd/message.h"
+#include "cmd/opts.h"
+#include "profile/live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Rows of a cycle that is waited for: half an hour of a busy training step. */
+#define KEPT_BYTES (UINT64_C(256) << 20)
+/* Commits, of which there is one a second, for which a cycle waits until all its functions have names. */
+#define NAMES_COMMITS 10
+/* Looking takes at most this part of the time. */
+#define LOOK_PART 5
+
+struct aif_cycles {
+	struct aif_cycles_opts o;
+	struct aif_cycle_steps steps;
+	struct aif_live_reader *reader;
+	pthread_t thread;
+	int stream;
+	atomic_bool is_over; /* nobody writes to .stream any more */
+	bool has_failed, has_ended_it;
+	char name[4096 + 32];
+	uint64_t look_at;
+	/* The cycle that was found: commits since, and how many names there were at the last one. */
+	unsigned waited;
+	size_t names;
+	/* Cycles that the command was run for, of those that were written, and the one that runs now. */
+	uint64_t commands, written;
+	int running; /* a pipe that gets its status; -1: none runs */
+	struct aif_cycle first, last;
+};
+
+int aif_cycles_parse(const char *text, struct aif_schedule *ret)
+{
+	uint32_t *const to[] = {&ret->wait, &ret->warmup, &ret->active, &ret->repeat, &ret->skip};
+	size_t n = 0;
+
+	*ret = (struct aif_schedule){.is_for_unmarked = 1};
+	for (const char *at = text; at; n++) {
+		const char *colon = strchr(at, ':');
+		size_t len = colon ? (size_t)(colon - at) : strlen(at);
+		char number[16];
+
+		if (n == AIF_ARRAY_LEN(to) || len >= sizeof(number))
+			return -EINVAL;
+		memcpy(number, at, len);
+		number[len] = '\0';
+		if (aif_parse_count(number, to[n]) < 0)
+			return -EINVAL;
+		at = colon ? colon + 1 : NULL;
+	}
+	return n < 3 || !ret->active ? -EINVAL : 0;
+}
+
+/* run.data becomes run.1.data, another name gets .1 behind it. */
+static const char *name_of(struct aif_cycles *c, uint64_t cycle)
+{
+	size_t len = strlen(c->o.profile);
+	size_t stem = len > 5 && !strcmp(c->o.profile + len - 5, ".data") ? len - 5 : len;
+
+	snprintf(c->name, sizeof(c->name), "%.*s.%" PRIu64 "%s", (int)stem, c->o.profile, cycle,
+		 c->o.profile + stem);
+	return c->name;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* Starts the command for a cycle. The shell tells its status by the pipe: whoever waits for children of this process, as the
+ * recorder does, may have it first. */
+static int command_start(struct aif_cycles *c, uint64_t cycle)
+{
+	static const char script[] = "(exec 3>&-; exec /bin/sh -c \"$1\" sh \"$2\"); echo $? >&3";
+	extern char **environ;
+	char *argv[] = {(char *)"sh", (char *)"-c",         (char *)script,
+			(char *)"sh", (char *)c->o.command, (char *)name_of(c, cycle),
+			NULL};
+	posix_spawn_file_actions_t actions;
+	char number[48], *path = NULL, **env;
+	posix_spawnattr_t attr;
+	size_t n = 0, kept = 0;
+	sigset_t none, all;
+	int ends[2], r;
+	pid_t pid;
+
+	while (environ[n])
+		n++;
+	env = calloc(n + 3, sizeof(*env));
+	if (!env || asprintf(&path, "AIFLAME_PROFILE=%s", c->name) < 0 ||
+	    pipe2(ends, O_CLOEXEC) < 0) {
+		r = -errno;
+		free(env);
+		free(path);
+		return r;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(environ[i], "AIFLAME_PROFILE=", 16) != 0 &&
+		    strncmp(environ[i], "AIFLAME_CYCLE=", 14) != 0)
+			env[kept++] = environ[i];
+	snprintf(number, sizeof(number), "AIFLAME_CYCLE=%" PRIu64, cycle);
+	env[kept++] = path;
+	env[kept++] = number;
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
+	/* Standard output is the recorded command's. */
+	posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+	r = -posix_spawn(&pid, "/bin/sh", &actions, &attr, argv, env);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	close(ends[1]);
+	free(path);
+	free(env);
+	if (r < 0)
+		close(ends[0]);
+	else
+		c->running = ends[0];
+	return r;
+}
+
+static void commands_next(struct aif_cycles *c)
+{
+	while (c->o.command && c->running < 0 && c->commands < c->written) {
+		int r = command_start(c, ++c->commands);
+
+		if (r < 0)
+			aif_message("--on-cycle: cycle %" PRIu64 ": cannot run the command: %s",
+				    c->commands, strerror(-r));
+	}
+}
+
+static void command_ended(struct aif_cycles *c)
+{
+	char text[16] = "";
+	ssize_t n;
+
+	do
+		n = read(c->running, text, sizeof(text) - 1);
+	while (n < 0 && errno == EINTR);
+	close(c->running);
+	c->running = -1;
+	if (n <= 0)
+		aif_message("--on-cycle: cycle %" PRIu64 ": the command was killed", c->commands);
+	else if (strcmp(text, "0\n") != 0)
+		aif_message("--on-cycle: cycle %" PRIu64 ": the command ended with status %.*s",
+			    c->commands, (int)strcspn(text, "\n"), text);
+	commands_next(c);
+}
+
+/* ---- cycles ---------------------------------------------------------------------------------- */
+
+static void save(struct aif_cycles *c, const struct aif_cycle *cycle)
+{
+	struct aif_err err = {0};
+
+	if (aif_live_save(c->reader, name_of(c, cycle->cycle), cycle, &err) < 0) {
+		aif_message("--schedule: cycle %" PRIu64 ": %s; no other is written", cycle->cycle,
+			    err.text);
+		c->has_failed = true;
+		return;
+	}
+	if (!c->written++)
+		c->first = *cycle;
+	c->last = *cycle;
+	aif_cycle_steps_next(&c->steps, cycle);
+	c->waited = 0;
+	commands_next(c);
+}
+
+/* True once the executions and names of a cycle have come, or are waited for no more. */
+static bool is_settled(struct aif_cycles *c, const struct aif_profile *p, bool all_ended)
+{
+	bool named = p->frame_names_len == c->names;
+
+	c->names = p->frame_names_len;
+	return c->waited++ >= NAMES_COMMITS || (c->waited > 1 && named && all_ended);
+}
+
+static void look(struct aif_cycles *c, bool is_over)
+{
+	const struct aif_profile *p = aif_live_profile(c->reader);
+	uint64_t began = aif_now_ns();
+	struct aif_cycle cycle;
+	int r = 0;
+
+	if (!p || c->has_failed || (!is_over && began < c->look_at))
+		return;
+	while (!c->has_failed && (r = aif_cycle_steps_find(&c->steps, p, is_over, &cycle)) > 0 &&
+	       (is_over || is_settled(c, p, r == 1))) {
+		cycle.cycle = c->written + 1;
+		save(c, &cycle);
+	}
+	if (r < 0) {
+		aif_message("--schedule: %s", strerror(-r));
+		c->has_failed = true;
+	}
+	aif_live_drop(c->reader, p->start_ns + c->steps.keep_from);
+	c->look_at = began + (aif_now_ns() - began) * LOOK_PART;
+	if (c->o.ends && c->o.schedule.repeat && c->steps.cycles >= c->o.schedule.repeat &&
+	    !is_over && !c->has_ended_it) {
+		c->has_ended_it = true;
+		kill(getpid(), SIGTERM); /* as a user would end it */
+	}
+}
+
+/* Takes what the recorder has sent. False: that was all. */
+static bool take(struct aif_cycles *c, void *buffer, size_t size)
+{
+	ssize_t n = read(c->stream, buffer, size);
+	struct aif_err err = {0};
+	unsigned commits;
+
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN;
+	if (!n || c->has_failed)
+		return n != 0;
+	if (aif_live_feed(c->reader, buffer, (size_t)n, &commits, &err) < 0) {
+		aif_message("--schedule: %s", err.text);
+		c->has_failed = true;
+	} else if (commits) {
+		look(c, false);
+	}
+	return true;
+}
+
+static void *cycles_main(void *arg)
+{
+	static const size_t size = 1 << 18;
+	struct aif_cycles *c = arg;
+	void *buffer = malloc(size);
+	bool more = buffer != NULL;
+
+	while (more || c->running >= 0) {
+		struct pollfd fds[] = {{.fd = more ? c->stream : -1, .events = POLLIN},
+				       {.fd = c->running, .events = POLLIN}};
+		bool was_over = c->is_over;
+
+		if (poll(fds, AIF_ARRAY_LEN(fds), 250) < 0)
+			continue;
+		if (fds[1].revents)
+			command_ended(c);
+		if (!more || (!fds[0].revents && !was_over))
+			continue;
+		more = fds[0].revents && take(c, buffer, size);
+		if (!more)
+			look(c, true);
+	}
+	free(buffer);
+	return NULL;
+}
+
+int aif_cycles_start(const struct aif_cycles_opts *o, struct aif_cycles **ret, int *ret_watcher,
+		     struct aif_err *err)
+{
+	struct aif_cycles *c = calloc(1, sizeof(*c));
+	int ends[2] = {-1, -1}, r = c ? 0 : -ENOMEM;
+	sigset_t all, old;
+
+	if (!r)
+		*c = (struct aif_cycles){.o = *o, .running = -1};
+	if (!r)
+		r = aif_live_reader_new(UINT64_MAX, KEPT_BYTES, &c->reader);
+	if (!r && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		r = -errno;
+	if (!r) {
+		c->steps.schedule = &c->o.schedule;
+		c->stream = ends[0];
+		/* Signals are for the recorder. */
+		sigfillset(&all);
+		pthread_sigmask(SIG_BLOCK, &all, &old);
+		r = -pthread_create(&c->thread, NULL, cycles_main, c);
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+	}
+	if (r < 0) {
+		if (ends[0] >= 0)
+			close(ends[0]);
+		if (ends[1] >= 0)
+			close(ends[1]);
+		if (c)
+			aif_live_reader_free(c->reader);
+		free(c);
+		return aif_err_set(err, r, "record: --schedule: %s", strerror(-r));
+	}
+	*ret = c;
+	*ret_watcher = ends[1];
+	return 0;
+}
+
+static void say(struct aif_cycles *c)
+{
+	uint64_t missed = aif_live_last(c->reader)->missed + aif_live_dropped(c->reader);
+	char *first = c->written ? strdup(name_of(c, 1)) : NULL;
+
+	if (c->written == 1)
+		aif_message("cycle 1, steps %" PRIu64 " to %" PRIu64 ": %s", c->first.first,
+			    c->first.last, c->name);
+	else if (c->written)
+		aif_message("%" PRIu64 " cycles, from steps %" PRIu64 " to %" PRIu64
+			    " (%s) to steps %" PRIu64 " to %" PRIu64 " (%s)",
+			    c->written, c->first.first, c->first.last, first ? first : "",
+			    c->last.first, c->last.last, name_of(c, c->written));
+	else if (!c->has_failed)
+		aif_message("no cycle: step %" PRIu64 " was not reached%s",
+			    aif_schedule_first(&c->o.schedule, 0),
+			    c->steps.has_marks ? ""
+			    : c->steps.is_sparse
+				    ? "; the program marks none, and those found in the "
+				      "launches are not whole: record with --all-launches"
+				    : "; no step is marked, and no loop was found in the "
+				      "launches: see docs/program.md");
+	if (missed)
+		aif_message("%" PRIu64 " pieces of the recording came too fast for the cycles' "
+			    "files; %s has them",
+			    missed, c->o.profile);
+	free(first);
+}
+
+void aif_cycles_finish(struct aif_cycles *c)
+{
+	c->is_over = true;
+	pthread_join(c->thread, NULL);
+	if (!c->o.quiet)
+		say(c);
+	close(c->stream);
+	aif_live_reader_free(c->reader);
+	free(c);
+}
