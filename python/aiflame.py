@@ -21,6 +21,7 @@ The command is that of $AIFLAME, else the one beside this file, else of the envi
 """
 import contextlib
 import ctypes
+import enum
 import html
 import os
 import shutil
@@ -28,12 +29,15 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
-__all__ = ["profile", "range", "step", "steps", "start", "pause", "recording", "Profile"]
+__all__ = ["profile", "schedule", "ProfilerAction", "range", "step", "steps", "start", "stop", "pause", "recording"]
 
 _RANGE_BEGIN, _RANGE_END, _STEP, _STEPS_END, _START, _PAUSE, _RECORDING = 1, 2, 3, 4, 5, 6, 7
 _NO_RUNTIME = -11  # -EAGAIN: no accelerator runtime has started yet
 _ANSWER_S, _WRITE_S = 10, 600
+_NO_AGENT = ('aiflame: this process does not carry the agent; start it with the variables of `aiflame env`: '
+             'eval "$(aiflame env)" (notebooks: aiflame env --format jupyter)')
 
 _call = getattr(ctypes.CDLL(None), "aiflame_call", None)
 if _call is not None:
@@ -86,6 +90,9 @@ def pause():
     return _call is not None and _call(_PAUSE, None) == 0
 
 
+stop = pause  # start() and stop(), as torch.cuda.profiler and servers call them
+
+
 def recording():
     """Is what this process does collected now?"""
     return _call is not None and _call(_RECORDING, None) == 1
@@ -123,12 +130,224 @@ def _synchronize():
             device.synchronize()
 
 
-class Profile:
-    """A recording of this process, and its views once it has ended."""
+def _await(collecting, has_ended=lambda: False):
+    """Until collecting has begun (1) or ended (0)."""
+    end = time.monotonic() + _ANSWER_S
+    while _call(_RECORDING, None) == 1 - collecting and time.monotonic() < end and not has_ended():
+        time.sleep(0.001)
 
-    def __init__(self, path):
-        self.path = path
+
+def _is_recorded():
+    """Somebody records this process: a pause of what is paused changes nothing."""
+    return _call(_RECORDING, None) == 1 or pause()
+
+
+def _failed(recorder):
+    return RuntimeError(recorder.stderr.read().decode("utf-8", "replace").strip())
+
+
+def _recorder_start(path, options):
+    command = [_command(), "record", "-q", "-o", path, "-p", str(os.getpid()), *options]
+    # Ctrl-C is for the program; it reaches us, too, and we end the recorder.
+    return subprocess.Popen(command, env=_clean_environment(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                            start_new_session=True)
+
+
+def _record(path, options):
+    """A recorder of this process, that collects already; or waits until a runtime starts."""
+    recorder = _recorder_start(path, options)
+    _await(1, lambda: recorder.poll() is not None)
+    if recorder.poll() is not None:
+        raise _failed(recorder)
+    return recorder
+
+
+def _switch_on(recorder):
+    """Has a recorder collect that was started with --delay."""
+    end = time.monotonic() + _ANSWER_S
+    while not start() and recorder.poll() is None and time.monotonic() < end:
+        time.sleep(0.001)
+    _await(1, lambda: recorder.poll() is not None)
+    if recorder.poll() is not None:
+        raise _failed(recorder)
+
+
+class ProfilerAction(enum.Enum):
+    """What a schedule says of a step, as torch.profiler.ProfilerAction does."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+def schedule(*, wait, warmup, active, repeat=0, skip_first=0):
+    """For profile(schedule=...), as torch.profiler.schedule(): of the steps behind the first `skip_first`, in turns `wait` are
+    not recorded, `warmup` are recorded for nothing, `active` are a cycle; `repeat` cycles, or 0: without an end."""
+    if wait < 0 or warmup < 0 or active < 1 or repeat < 0 or skip_first < 0:
+        raise ValueError("aiflame.schedule: active is 1 or more, all else 0 or more")
+
+    def action(step):
+        step -= skip_first
+        turn, at = divmod(step, wait + warmup + active)
+        if step < 0 or (repeat and turn >= repeat) or at < wait:
+            return ProfilerAction.NONE
+        if at < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD_AND_SAVE if at == wait + warmup + active - 1 else ProfilerAction.RECORD
+
+    return action
+
+
+def _always(_step):
+    return ProfilerAction.RECORD
+
+
+def _action(a):
+    """That of torch's own schedule(), too."""
+    return ProfilerAction[a.name]
+
+
+class profile(contextlib.ContextDecorator):  # noqa: N801: as in torch.profiler
+    """Records what this process does between start() and stop(), or inside of a `with`. Options as of `aiflame record`:
+    profile("x.data", "--all-launches"). With `synchronize`, PyTorch's devices are waited for at the end.
+
+    With a schedule (that of aiflame or of torch.profiler; any function of a step's number) each step() ends a step, and
+    each cycle is a profile of its own: x.1.data, x.2.data. The recorder is started in the warm-up, of which nothing is
+    recorded. on_trace_ready(p) is called when a profile is there, its name in p.path; without a schedule, at the end.
+
+    In a process that does not carry aiflame's agent, profiles with a schedule or on_trace_ready do nothing but warn. In one
+    that is recorded already they switch that recording on and off, and on_trace_ready is not called."""
+
+    def __init__(self, path="aiflame.data", *options, schedule=None, on_trace_ready=None, synchronize=True):  # noqa: A002
+        self.path = os.path.abspath(path)
+        self.step_num = 0
+        self.cycle = 0
         self.is_done = False
+        self._base, self._options, self._synchronize = self.path, options, synchronize
+        self._schedule, self._on_trace_ready = schedule or _always, on_trace_ready
+        self._has_schedule = schedule is not None
+        self._is_optional = schedule is not None or on_trace_ready is not None
+        self._recorder = None
+        self._is_guest = False  # of a recording that somebody else has started
+        self._is_started = False
+        self._action = ProfilerAction.NONE
+
+    # ---- as torch.profiler.profile ----
+
+    def start(self):
+        """Begins with step 0."""
+        if _call is None and not self._is_optional:
+            raise RuntimeError(_NO_AGENT)
+        if _call is None:
+            warnings.warn(_NO_AGENT + "; nothing is recorded", RuntimeWarning, stacklevel=2)
+        self._is_started = True
+        self.step_num = 0
+        self._go_to(_action(self._schedule(self.step_num)))
+        self._mark()
+
+    def step(self):
+        """The step ends, and the next one begins."""
+        if not self._is_started:
+            raise RuntimeError("aiflame: step() needs start(), or `with`")
+        self.step_num += 1
+        self._go_to(_action(self._schedule(self.step_num)))
+        self._mark()
+
+    def stop(self):
+        """Ends with the step that goes on. What was recorded of a cycle is written."""
+        if self._is_started:
+            self._is_started = False
+            self._go_to(None)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        return False
+
+    # ---- from one step to the next ----
+
+    def _mark(self):
+        if _call is not None and self._has_schedule:
+            _call(_STEP, None)
+
+    def _go_to(self, action):
+        """action None: nothing follows."""
+        none, warmup, record, last = ProfilerAction
+        was, self._action = self._action, action or none
+        if _call is None:
+            return
+        if was is last or (was is record and action is None):
+            self._end(is_saved=True)
+            was = none
+        elif (was is record and action in (none, warmup)) or (was is warmup and action in (none, None)):
+            # Such a schedule is wrong: torch warns, and throws away what it has.
+            self._end(is_saved=False)
+            was = none
+        if action is warmup and was is none:
+            self._prepare()
+        elif action in (record, last) and was in (none, warmup):
+            self._begin()
+
+    def _prepare(self):
+        self._name()
+        self._is_guest = self._recorder is None and _is_recorded()
+        if not self._is_guest:
+            self._recorder = _recorder_start(self.path, ("--delay", "1000000", *self._options))
+
+    def _name(self):
+        root, suffix = os.path.splitext(self._base)
+        self.path = "%s.%d%s" % (root, self.cycle + 1, suffix) if self._has_schedule else self._base
+        self.is_done = False
+
+    def _begin(self):
+        self._name()
+        if self._recorder is not None and _call(_RECORDING, None) == _NO_RUNTIME:
+            self._finish(is_saved=False)  # it cannot be switched on yet
+        if self._recorder is not None:
+            _switch_on(self._recorder)
+            return
+        self._is_guest = start()
+        if self._is_guest:
+            _await(1)
+            self.path = "the recording that this program runs in"
+        else:
+            self._recorder = _record(self.path, self._options)
+
+    def _end(self, is_saved):
+        if self._has_schedule:
+            _call(_STEPS_END, None)
+        if self._synchronize:
+            _synchronize()
+        if self._is_guest:
+            pause()
+            _await(0)
+        else:
+            self._finish(is_saved)
+        self.cycle += is_saved
+        if is_saved and not self._is_guest and self._on_trace_ready is not None:
+            self._on_trace_ready(self)
+
+    def _finish(self, is_saved):
+        recorder, self._recorder = self._recorder, None
+        if recorder.poll() is None:
+            recorder.send_signal(signal.SIGINT)
+        try:
+            text = recorder.communicate(timeout=_WRITE_S)[1]
+        except subprocess.TimeoutExpired:
+            recorder.kill()
+            text = b"aiflame: the recorder did not end"
+        if recorder.returncode:
+            raise RuntimeError(text.decode("utf-8", "replace").strip())
+        self.is_done = is_saved
+        if not is_saved:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+
+    # ---- views ----
 
     def _ready(self):
         if not self.is_done:
@@ -152,6 +371,11 @@ class Profile:
         self._ready()
         return json.loads(_run("query", "-i", self.path, "--format", "json", sql))
 
+    def export_chrome_trace(self, path):
+        """A trace for Perfetto and Chrome, as of torch.profiler's."""
+        self._ready()
+        _run("export", "-i", self.path, "--format", "chrome", "-o", path)
+
     def _repr_html_(self):
         if not self.is_done:
             return "<i>aiflame: recording %s</i>" % html.escape(self.path)
@@ -160,60 +384,4 @@ class Profile:
         return ('<iframe style="width:100%%;height:36em;border:0" srcdoc="%s"></iframe>' % html.escape(page, quote=True))
 
     def __repr__(self):
-        return "<aiflame.Profile %r%s>" % (self.path, "" if self.is_done else ", not yet written")
-
-
-def _await(collecting, has_ended=lambda: False):
-    """Until collecting has begun (1) or ended (0)."""
-    end = time.monotonic() + _ANSWER_S
-    while _call(_RECORDING, None) == 1 - collecting and time.monotonic() < end and not has_ended():
-        time.sleep(0.001)
-
-
-def _record(path, options):
-    """A recorder of this process, that collects already; or waits until a runtime starts."""
-    command = [_command(), "record", "-q", "-o", path, "-p", str(os.getpid()), *options]
-    # Ctrl-C is for the program; it reaches us, too, and we end the recorder.
-    recorder = subprocess.Popen(command, env=_clean_environment(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                start_new_session=True)
-    _await(1, lambda: recorder.poll() is not None)
-    if recorder.poll() is not None:
-        raise RuntimeError(recorder.stderr.read().decode("utf-8", "replace").strip())
-    return recorder
-
-
-@contextlib.contextmanager
-def profile(path="aiflame.data", *options, synchronize=True):
-    """Records what this process does inside of the `with`. Options as of `aiflame record`: profile("x.data",
-    "--all-launches"). With `synchronize`, PyTorch's devices are waited for at the end."""
-    if _call is None:
-        raise RuntimeError('aiflame: this process does not carry the agent; start it with the variables of `aiflame env`: '
-                           'eval "$(aiflame env)" (notebooks: aiflame env --format jupyter)')
-    result = Profile(os.path.abspath(path))
-    if start():  # somebody records it already
-        _await(1)
-        result.path = "the recording that this program runs in"
-        try:
-            yield result
-        finally:
-            if synchronize:
-                _synchronize()
-            pause()
-            _await(0)
-        return
-    recorder = _record(result.path, options)
-    try:
-        yield result
-    finally:
-        if synchronize:
-            _synchronize()
-        if recorder.poll() is None:
-            recorder.send_signal(signal.SIGINT)
-        try:
-            text = recorder.communicate(timeout=_WRITE_S)[1]
-        except subprocess.TimeoutExpired:
-            recorder.kill()
-            text = b"aiflame: the recorder did not end"
-        if recorder.returncode:
-            raise RuntimeError(text.decode("utf-8", "replace").strip())
-        result.is_done = True
+        return "<aiflame.profile %r%s>" % (self.path, "" if self.is_done else ", not yet written")

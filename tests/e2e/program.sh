@@ -125,6 +125,16 @@ check "its ranges" grep -q "^\['forward 0', 'forward 1', 'forward 2', 'decorated
 check "its steps" is 3 a.data "SELECT count(*) FROM ops WHERE kind = 'step'"
 check "its Python frames" sh -c '"$1" flame -o f.folded a.data && grep -q "launch (program.py)_\[p\]" f.folded' - "$aiflame"
 check "and shows them" grep -q '^html <iframe True True' own.out
+itself() { (eval "$("$aiflame" env)" && exec "$python" "$root/tests/e2e/program_schedule.py" "$@"); }
+check "a program profiles its loop by a schedule, as torch does" says "cycle 1 at step 5 s.1.data step#3 step#4 9
+cycle 2 at step 9 s.2.data step#7 step#8 17" itself schedule s.data
+check "  a schedule of torch's is one, too" says "cycle 2 at step 9 t.2.data step#7 step#8 17" itself torch t.data
+check "  it may begin before the device is opened" says "cycle 1 at step 4 l.1.data step#1 step#2 step#3 9" itself late l.data
+check "  without the agent it warns, and runs" says "does not carry the agent" "$python" "$root/tests/e2e/program_schedule.py" schedule n.data
+check "  and writes nothing" test ! -e n.1.data
+export PYTHONPATH="$root/python:$root/examples"
+check "a server profiles itself on request" says "200 200 404 True" itself server server.data
+check "  what ran between" is 5 server.data "SELECT count(*) FROM launches"
 check "inside of a recording it switches that" says "recording False True" recorded --delay 1000 -o b.data "$python" "$root/tests/e2e/program.py" c.data
 check "which has what was launched inside" is 32 b.data "SELECT count(*) FROM launches"
 done_testing
