@@ -214,4 +214,12 @@ cp m.data hostile.data
 sqlite3 hostile.data "CREATE VIEW v AS SELECT 1; CREATE TRIGGER t AFTER INSERT ON v_t BEGIN SELECT 1; END" 2>/dev/null
 check "a stored view is never run" sh -c "
 	'$aiflame' query hostile.data 'SELECT * FROM v' 2>&1 | grep -q 'no such table' || '$aiflame' info hostile.data 2>&1 | grep -qi 'aiflame'"
+# What other tools' users are told to type is there.
+check "options that docs/from-other-tools.md names are options" sh -c 'grep -oE "\`aiflame [^\`]*\`" "$2/docs/from-other-tools.md" | tr -d "\`" |
+	while read -r _ command words; do
+		"$1" $command -h >help.txt 2>&1 || { echo "no command $command"; exit 1; }
+		for w in $words; do
+			case $w in --*) grep -qE -- "(^|[ ,])$w([ =,]|$)" help.txt || { echo "$command has no $w"; exit 1; } ;; esac
+		done
+	done' - "$aiflame" "$root"
 done_testing
