@@ -80,6 +80,9 @@ static int label_full_add(struct towers *t, uint32_t node, const struct aif_fram
 	const char *text;
 	size_t len;
 
+	if (is_own && !t->tree->details[node].origin)
+		t->tree->details[node].origin =
+			l->module < t->p->modules_len ? t->p->modules[l->module].path + 1 : l->file;
 	if (is_own && l->full == AIF_STR_NONE)
 		return 0;
 	if (is_own && t->tree->details[node].full == AIF_STR_NONE) {

@@ -44,6 +44,8 @@ struct aif_tree_detail {
 	uint64_t time_ns, samples, launches, bytes;
 	uint32_t grades; /* bit set of enum aif_grade */
 	uint32_t full;   /* string of aif_tree.full: what the label is short for, or AIF_STR_NONE */
+	uint32_t
+		origin; /* 1 + a string of the profile: the file of the code, as it was first met; 0: not known */
 };
 
 struct aif_tree {

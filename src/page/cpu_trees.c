@@ -75,6 +75,7 @@ static int draw(struct cpu_tree *c, struct aif_err *err)
 				     .entries = &c->entries,
 				     .cells = &c->cells,
 				     .groups = (uint32_t)c->cpu->stacks_len,
+				     .p = t->names->p,
 				     .frames_max = t->frames_max};
 	int r = aif_flame_build_cpu(t->names, c->cpu, &o, &tree, err);
 

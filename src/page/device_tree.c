@@ -115,6 +115,20 @@ static int placed(void *arg, const struct aif_flame_placed *s)
 	return r;
 }
 
+/* Returns the worst grade of each frame's time, for free(). */
+static uint8_t *grades_of(const struct aif_tree *t)
+{
+	uint8_t *ret = malloc(t->len + 1);
+
+	for (size_t i = 0; ret && i < t->len; i++) {
+		ret[i] = AIF_PAGE_MARK_NONE;
+		for (unsigned g = 0; t->details && g <= AIF_GRADE_SAMPLED; g++)
+			if (t->details[i].grades >> g & 1)
+				ret[i] = (uint8_t)g;
+	}
+	return ret;
+}
+
 static int draw(struct device_tree *d, enum aif_flame_by by, struct aif_err *err)
 {
 	const struct aif_page_trees *t = d->t;
@@ -128,14 +142,23 @@ static int draw(struct device_tree *d, enum aif_flame_by by, struct aif_err *err
 	struct aif_page_tree page = {.tree = &tree,
 				     .entries = &d->entries,
 				     .cells = &d->cells,
+				     .p = t->names->p,
 				     .frames_max = t->frames_max};
+	uint8_t *marks = NULL;
 	int r = aif_flame_build(t->names, d->a, &o, &tree, err);
+
+	if (r == 0) {
+		page.marks = marks = grades_of(&tree);
+		if (!marks)
+			r = aif_err_set(err, -ENOMEM, "view: out of memory");
+	}
 
 	if (r == 0) {
 		page.groups = d->groups_len;
 		r = aif_page_tree_add(t, "device", "ns", &page, err);
 	}
 	aif_tree_finish(&tree);
+	free(marks);
 	return r;
 }
 

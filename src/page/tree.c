@@ -28,6 +28,8 @@ void aif_page_names_finish(struct aif_page_names *n)
 {
 	aif_strset_finish(&n->names);
 	aif_strset_finish(&n->full);
+	aif_strset_finish(&n->modules);
+	free(n->module_of);
 }
 
 static void texts_write(const struct aif_strset *s, const char *key, size_t skip,
@@ -63,10 +65,13 @@ void aif_page_names_write(const struct aif_page_names *n, struct aif_page_column
 	} else {
 		aif_page_u8(c, "name_type", types.data, types.len);
 		aif_page_u8(c, "name_colour", colours.data, colours.len);
+		aif_page_small(c, "name_module", n->module_of, n->module_of ? n->names.len : 0);
 	}
 	texts_write(&n->names, "names", 1, json);
 	aif_buf_putc(json, ',');
 	texts_write(&n->full, "full", 0, json);
+	aif_buf_putc(json, ',');
+	texts_write(&n->modules, "modules", 0, json);
 	aif_buf_finish(&types);
 	aif_buf_finish(&colours);
 }
@@ -111,6 +116,53 @@ static int place_add(struct walk *w, uint32_t depth, uint32_t name, uint32_t ful
 	return name == AIF_STR_NONE ? -ENOMEM : 0;
 }
 
+/* A library or file is known by its last part, a file of an installed package by the package. */
+static const char *module_of_path(const char *path, size_t *ret_len)
+{
+	static const char *const before[] = {"site-packages/", "dist-packages/"};
+	const char *name = strrchr(path, '/');
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(before); i++) {
+		const char *at = strstr(path, before[i]);
+
+		if (!at)
+			continue;
+		at += strlen(before[i]);
+		*ret_len = strcspn(at, "/");
+		return at;
+	}
+	name = name ? name + 1 : path;
+	*ret_len = strlen(name);
+	return name;
+}
+
+/* Notes where the code of a name is, by the first frame that has the name. */
+static int module_note(const struct walk *w, struct aif_page_names *names, uint32_t node,
+		       uint32_t name)
+{
+	const struct aif_profile *p = w->t->p;
+	uint32_t origin = w->t->tree->details ? w->t->tree->details[node].origin : 0, module;
+	size_t cap = names->module_of_cap, len;
+	const char *text;
+
+	if (name == AIF_STR_NONE)
+		return -ENOMEM;
+	if (aif_grow(&names->module_of, &names->module_of_cap, name + 1,
+		     sizeof(*names->module_of)) < 0)
+		return -ENOMEM;
+	if (names->module_of_cap > cap)
+		memset(names->module_of + cap, 0,
+		       (names->module_of_cap - cap) * sizeof(*names->module_of));
+	if (!p || !origin || names->module_of[name])
+		return 0;
+	text = module_of_path(aif_profile_str(p, origin - 1), &len);
+	module = aif_strset_put(&names->modules, text, len);
+	if (module == AIF_STR_NONE)
+		return -ENOMEM;
+	names->module_of[name] = module + 1;
+	return 0;
+}
+
 static int node_place(struct walk *w, struct aif_page_names *names, uint32_t node, uint32_t depth)
 {
 	const struct aif_tree *tree = w->t->tree;
@@ -129,6 +181,8 @@ static int node_place(struct walk *w, struct aif_page_names *names, uint32_t nod
 		return place_add(w, depth, aif_strset_put(&names->names, "\0all", 4), 0);
 	text = aif_strset_get(&tree->names, tree->nodes[node].name, &len);
 	name = aif_strset_put(&names->names, text, len);
+	if (module_note(w, names, node, name) < 0)
+		return -ENOMEM;
 	return place_add(w, depth, name, full + 1); /* AIF_STR_NONE + 1 is 0 */
 }
 
@@ -136,11 +190,15 @@ static int node_place(struct walk *w, struct aif_page_names *names, uint32_t nod
 static int rest_place(struct walk *w, struct aif_page_names *names, uint32_t node, uint32_t depth)
 {
 	char text[64];
+	uint32_t name;
 	int n = snprintf(text, sizeof(text), "%c[%" PRIu32 " narrow frames]", AIF_TREE_SYNTHETIC,
 			 w->rest[node]);
 
 	w->rest[node] = (uint32_t)w->len;
-	return place_add(w, depth, aif_strset_put(&names->names, text, (size_t)n), 0);
+	name = aif_strset_put(&names->names, text, (size_t)n);
+	if (name == AIF_STR_NONE || module_note(w, names, 0, name) < 0)
+		return -ENOMEM;
+	return place_add(w, depth, name, 0);
 }
 
 static int walk_all(struct walk *w, struct aif_page_names *names)

@@ -41,14 +41,20 @@ int aif_page_entry_add(struct aif_page_entries *e, uint32_t node, uint32_t group
 struct aif_page_names {
 	struct aif_strset names; /* one byte of type, then the text */
 	struct aif_strset full;
+	struct aif_strset modules; /* libraries, packages and files of code */
+	uint32_t *module_of;       /* by name: 1 + number in .modules; 0: not known */
+	size_t module_of_cap;
 };
 void aif_page_names_finish(struct aif_page_names *n);
-/* Appends "names":[...],"full":[...]; columns name_type (enum aif_tree_type) and name_colour (of the palette). */
+/* Appends "names":[...],"full":[...],"modules":[...]; columns name_type (enum aif_tree_type), name_colour (of the palette)
+ * and name_module (1 + number; 0: none). */
 void aif_page_names_write(const struct aif_page_names *n, struct aif_page_columns *c,
 			  struct aif_buf *json);
 
 struct aif_page_tree {
 	const struct aif_tree *tree; /* sealed */
+	const struct aif_profile
+		*p; /* whose strings the origins of the tree's frames are; NULL: they have none */
 	struct aif_page_entries *entries;
 	struct aif_page_cells *cells; /* sealed; NULL: nothing has a time */
 	uint32_t groups;

@@ -287,6 +287,25 @@ test("flames, icicles, widths and colours", "full", "#v1&view=flame", async (pag
 	const at = await page.locator("#flame").boundingBox(), k = await box(page, "all"), one = await pixel(page, "flame", k.x - at.x + k.w - 4, k.y - at.y + 3);
 	await page.selectOption("#colour", "self");
 	assert.notDeepEqual(await pixel(page, "flame", k.x - at.x + k.w - 4, k.y - at.y + 3), one);
+	const fill = async (colour, name) => {
+		await page.selectOption("#colour", colour);
+		const b = await box(page, name), place = await page.locator("#flame").boundingBox();
+		return (await pixel(page, "flame", b.x - place.x + b.w - 3, b.y - place.y + 3)).slice(0, 3).join();
+	};
+	const legend = () => text(page, "legend");
+	await page.evaluate(() => window.aiflame.go({ of: "loop", by: "", dir: "" }));
+	assert.equal(await fill("module", "<module> (train.py)"), await fill("module", "train_step (train.py)"));
+	assert.notEqual(await fill("module", "train_step (train.py)"), await fill("module", "Block.forward (mödel.py)"));
+	assert.match(await legend(), /train\.py.*libtorch_cuda\.so/);
+	assert.equal(await fill("idle", "clEnqueueNDRangeKernel"), await fill("idle", "[idle before it: off CPU]")); // most of it
+	assert.match(await legend(), /late start.*off CPU.*none of it/);
+	assert.equal(await fill("stall", "größe_gemm"), await fill("stall", "sbid"));
+	assert.match(await legend(), /memory stall.*none of it/);
+	assert.notEqual(await fill("grade", "größe_gemm"), await fill("grade", "cudaLaunchKernel"));
+	assert.match(await legend(), /exact.*mixed/);
+	await page.evaluate(() => window.aiflame.go({ ops: JSON.stringify([["callers", "cudaLaunchKernel"]]) }));
+	assert.equal(await legend(), "none of it"); // joined frames have no grade of their own
+	await page.evaluate(() => window.aiflame.go({ ops: "" }));
 	await page.selectOption("#colour", "safe");
 	for (const of of await page.evaluate(() => [...document.getElementById("of").options].map((o) => o.value))) {
 		await page.evaluate((v) => window.aiflame.go({ of: v, by: "", zoom: "" }), of);

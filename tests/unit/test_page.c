@@ -176,7 +176,7 @@ static void test_narrow_frames_are_joined(void **state)
 	aif_page_names_write(&names, &c, &json);
 	assert_string_equal(aif_buf_str(&json),
 			    "\"names\":[\"all\",\"main\",\"wide0\",\"wide1\",\"wide2\","
-			    "\"[1000 narrow frames]\"],\"full\":[]");
+			    "\"[1000 narrow frames]\"],\"full\":[],\"modules\":[]");
 	aif_buf_finish(&json);
 	/* Marks are those of the frames that are kept. */
 	page.marks = marks;

@@ -5,7 +5,7 @@
 		["off-cpu", "Threads off CPU", "off-cpu", [TIME]],
 	];
 	const BYS = [["", "time"], ["samples", "samples"], ["launches", "launches"]];
-	const COLOURS = [["", "kind"], ["safe", "colour-blind"], ["self", "own share"]];
+	const COLOURS = [["", "kind"], ["safe", "colour-blind"], ["self", "own share"], ["module", "module"], ["stall", "stall class"], ["idle", "idle cause"], ["grade", "grade"]];
 	let trees = {}, kinds = [];
 	function trees_make() {
 		trees = Object.fromEntries(H.trees.map((t) => [t.key, new Tree(t)]));
@@ -65,5 +65,27 @@
 	const flame_caption = () => [H.title, H.host, H.date, `${kind_now()[1]}: ${amount(F.g.sum, F.unit)}`, time() ? time_said(time()) : ""].filter(Boolean).join(" \u00b7 ");
 
 	const HEATS = [0, 1, 2, 3, 4].map((k) => [k, `${k * 25} % of its time is its own`, rgb([255 - 2 * k, 236 - 32 * k, 214 - 38 * k])]);
-	const group_in = (g, i) => S.colour === "self" ? HEATS[g.total[i] ? Math.round(4 * g.self[i] / g.total[i]) : 0] : null;
-	const group_by = kind_group;
+	const GRADES = ["exact", "some shared over what ran at the same time", "some mixed: stacks not told apart", "some totals from samples"].map((t, k) => [k, t, spread([2, 0, 1, 3][k])]);
+	const NONE = [99, "none of it", "rgb(214,214,218)"];
+	// Names that are in a class, and what the class is called.
+	const CLASS_OF = {
+		stall: (name) => H.type[name] === 10 && H.palette[H.colour[name]].name,
+		idle: (name) => (/^\[idle[^:]*: (.*)\]$/.exec(H.names[name]) || [])[1],
+	};
+	// The class that most of each frame's time is in, of its own and of what it calls.
+	function class_groups(g) {
+		const key = F.key + S.colour;
+		if (g.classes_key === key)
+			return g.classes;
+		const of = H.names.map((_, name) => CLASS_OF[S.colour](name)), names = [...new Set(of)].filter(Boolean).sort(),
+			sums = names.map((c) => totals(g, g.self.map((v, i) => of[g.name[i]] === c ? v : 0), new Float64Array(g.n)));
+		const groups = names.map((c, k) => [k, c, spread(k)]);
+		g.classes_key = key;
+		return g.classes = (i) => groups[sums.reduce((best, s, k) => s[i] > (best < 0 ? 0 : sums[best][i]) ? k : best, -1)] || NONE;
+	}
+	const group_in = (g, i) => S.colour === "self" ? HEATS[g.total[i] ? Math.round(4 * g.self[i] / g.total[i]) : 0] :
+		S.colour === "grade" ? g.look && GRADES[g.look[i]] || NONE : CLASS_OF[S.colour] ? class_groups(g)(i) : null;
+	function group_by(name) {
+		const m = H.module[name];
+		return S.colour !== "module" ? kind_group(name) : m ? [m, H.modules[m - 1], spread(m - 1)] : NONE;
+	}

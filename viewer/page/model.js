@@ -86,6 +86,7 @@
 			later(table, "rows", "rows_" + key);
 		later(H, "code", "code");
 		H.colour = columns("name_colour");
+		H.module = columns("name_module");
 		H.type = columns("name_type");
 		H.steps = H.has("step_start") ? [columns("step_start"), columns("step_end")] : [[], []];
 	}
@@ -102,13 +103,14 @@
 			this.full = c("full");
 			this.n = this.depth.length;
 			this.e = { node: c("e_node"), group: c("e_group"), metric: c("e_metric"), value: c("e_value") };
+			this.look = c("look");
 			this.pairs = c("g_pairs");
 			this.cell = c("p_cell");
 			this.weight = c("p_weight");
 			this.totals = [0, 0, 0, 0];
 			for (let i = 0; i < this.e.node.length; i++)
 				this.totals[this.e.metric[i]] += this.e.value[i];
-			this.shape = { depth: this.depth, name: this.name, full: this.full, ...family(this.depth) };
+			this.shape = { depth: this.depth, name: this.name, full: this.full, look: this.look.length ? this.look : null, ...family(this.depth) };
 		}
 		// Which part of each group lies in the selected time; null: all.
 		parts(time) {

@@ -10,14 +10,13 @@
 		for (let i = 0; i < t.e.node.length; i++)
 			side[t.e.metric[i]][t.e.node[i]] += t.e.value[i] / H.scale;
 		t.side = side;
-		t.look = columns("diff_look");
 		if (!(t.totals[0] + t.totals[1]))
 			kinds = [];
 	}
 	const kind_now = () => kinds[0];
 	const metrics_now = () => ({ by: S.by, unit: H.unit });
 	const by_has = () => true;
-	const whole_make = () => graph({ ...trees.diff.shape, side: trees.diff.side, look: trees.diff.look });
+	const whole_make = () => graph({ ...trees.diff.shape, side: trees.diff.side });
 	// Widths: where a frame takes more, so that what is gone is seen; or those of one side.
 	function sides_graph(g) {
 		const [a, b] = g.side;

@@ -28,11 +28,11 @@
 		// Gives a frame what frame i of a graph has itself, or in all.
 		give(at, g, i, all) {
 			this.self[at] += all ? g.total[i] : g.self[i];
-			if (!g.side)
-				return;
-			this.side.forEach((v, k) => { v[at] += (all ? g.sums : g.side)[k][i]; });
-			// What was tested is one frame, with all that it called.
-			this.look[at] = at in this.look || this.name[at] !== g.name[i] || all ? UNTESTED : g.look[i];
+			if (g.side)
+				this.side.forEach((v, k) => { v[at] += (all ? g.sums : g.side)[k][i]; });
+			// What was tested, or has a grade, is one frame, with all that it called.
+			if (g.look)
+				this.look[at] = at in this.look || this.name[at] !== g.name[i] || all ? UNTESTED : g.look[i];
 		}
 		// In the order of a walk.
 		graph(untimed) {
