@@ -60,10 +60,11 @@ static bool is_ours(void)
 
 /* Once installed it stays: signals may be on their way. A handler that the application installs later wins; the default,
  * which some set when they restore all signals, ignores this one as ours does. */
-static bool install(struct aif_cpu *c)
+static bool install(struct aif_cpu *c, bool *ret_is_new)
 {
 	struct sigaction sa = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK}, old;
 
+	*ret_is_new = false;
 	if (c->installed && is_ours())
 		return true;
 	if (sigaction(AIF_SHM_CPU_SIGNAL, NULL, &old) < 0 || (old.sa_flags & SA_SIGINFO) ||
@@ -71,7 +72,7 @@ static bool install(struct aif_cpu *c)
 		return false;
 	sa.sa_sigaction = aif_cpu_on_signal;
 	memset(&sa.sa_mask, 0xff, sizeof(sa.sa_mask));
-	c->installed = sigaction(AIF_SHM_CPU_SIGNAL, &sa, NULL) == 0;
+	c->installed = *ret_is_new = sigaction(AIF_SHM_CPU_SIGNAL, &sa, NULL) == 0;
 	return c->installed;
 }
 
@@ -98,20 +99,49 @@ static uint64_t signal_mask(uint32_t tid)
 
 /* ---- the threads --------------------------------------------------------------------------------- */
 
-static void timer_start(struct aif_cpu_thread *t)
+static void timer_set(const struct aif_cpu_thread *t)
 {
 	struct timespec period = {.tv_sec = (time_t)(t->period_ns / AIF_NS_PER_S),
 				  .tv_nsec = (long)(t->period_ns % AIF_NS_PER_S)};
 	struct itimerspec when = {.it_interval = period, .it_value = period};
+
+	syscall(SYS_timer_settime, t->timer, 0, &when, NULL);
+}
+
+/* Returns 0 or -errno. -EAGAIN: the user has too many timers and waiting signals (RLIMIT_SIGPENDING). */
+static int timer_start(struct aif_cpu_thread *t)
+{
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
 				 .sigev_signo = AIF_SHM_CPU_SIGNAL};
 
 	event._sigev_un._tid = (pid_t)t->tid;
-	t->timer = -1;
-	if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &t->timer) < 0)
+	if (syscall(SYS_timer_create, t->is_wall ? CLOCK_MONOTONIC : THREAD_CPU_CLOCK(t->tid),
+		    &event, &t->timer) < 0) {
 		t->timer = -1;
-	else
-		syscall(SYS_timer_settime, t->timer, 0, &when, NULL);
+		return -errno;
+	}
+	timer_set(t);
+	return 0;
+}
+
+/* A timer that is due while its signal is ignored goes on in some kernels, and stands still in others (Linux 6.18). */
+static void timers_set_again(struct aif_cpu *c)
+{
+	uint32_t len = atomic_load_explicit(&c->len, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < len; i++)
+		if (c->at[i].thread && c->at[i].thread->is_listed && c->at[i].thread->timer >= 0)
+			timer_set(c->at[i].thread);
+}
+
+static void note(enum aif_reason reason)
+{
+	struct aif_thread *self = aif_thread_enter();
+
+	if (!self)
+		return;
+	aif_emit_note(self, reason, 1, "");
+	aif_thread_leave(self);
 }
 
 /* From now on the thread is signalled, or no more. */
@@ -123,24 +153,16 @@ static void list(struct aif_cpu *c, uint32_t i, bool wanted)
 	if (wanted == t->is_listed)
 		return;
 	t->is_listed = wanted;
-	if (c->mode == AIF_CPU_RECORDER) {
-		atomic_store_explicit(copied, wanted ? t->tid : 0, memory_order_release);
-	} else if (wanted) {
-		timer_start(t);
+	atomic_store_explicit(copied, wanted ? t->tid : 0, memory_order_release);
+	if (c->mode == AIF_CPU_RECORDER)
+		return;
+	if (wanted) {
+		if (timer_start(t) == -EAGAIN)
+			note(AIF_REASON_CPU_TOO_MANY);
 	} else if (t->timer >= 0) {
 		syscall(SYS_timer_delete, t->timer);
 		t->timer = -1;
 	}
-}
-
-static void note(enum aif_reason reason)
-{
-	struct aif_thread *self = aif_thread_enter();
-
-	if (!self)
-		return;
-	aif_emit_note(self, reason, 1, "");
-	aif_thread_leave(self);
 }
 
 static bool is_worker(uint32_t tid)
@@ -340,7 +362,7 @@ static void begin_session(struct aif_cpu *c)
 	for (uint32_t i = 0; i < len; i++) {
 		struct aif_cpu_thread *t = c->at[i].thread;
 
-		if (t && c->mode == AIF_CPU_WALL)
+		if (t && c->mode != AIF_CPU_RECORDER)
 			list(c, i, false);
 		if (t)
 			t->is_listed = false;
@@ -365,11 +387,12 @@ static void start(struct aif_cpu *c, uint32_t mode)
 static void visit(struct aif_cpu *c, uint32_t mode)
 {
 	struct aif_task_list now;
+	bool is_new = false;
 
 	if (c->generation != aif_agent.session.generation)
 		begin_session(c);
 
-	if (mode != AIF_CPU_NONE && !install(c)) {
+	if (mode != AIF_CPU_NONE && !install(c, &is_new)) {
 		if (!c->refused)
 			note(AIF_REASON_CPU_SIGNAL_TAKEN);
 		c->refused = true;
@@ -379,6 +402,8 @@ static void visit(struct aif_cpu *c, uint32_t mode)
 		stop(c);
 	if (mode == AIF_CPU_NONE || !prepare(c))
 		return;
+	if (is_new && c->mode != AIF_CPU_RECORDER)
+		timers_set_again(c);
 	if (c->mode == AIF_CPU_NONE)
 		start(c, mode);
 	aif_task_list_read(&now);

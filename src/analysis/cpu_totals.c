@@ -235,7 +235,8 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 		[AIF_CPU_WEIGHTS_COUNTS] = " in ",
 	};
 	enum aif_cpu_weights weights = p->traits.cpu_weights;
-	const char *counts = aif_cpu_counts(p), *rate = aif_profile_meta(p, "cpu_rate");
+	const char *counts = aif_cpu_counts(p), *rate = aif_profile_meta(p, "cpu_rate"),
+		   *asked = aif_profile_meta(p, "cpu_rate_asked");
 
 	/* Without samples there is nothing to be said of CPUs: no threads of 0 ns. */
 	if (t->samples) {
@@ -253,6 +254,8 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 		}
 		if (*rate) /* imported ones do not say */
 			aif_buf_printf(out, " at %s Hz", rate);
+		if (*asked)
+			aif_buf_printf(out, " (%s asked)", asked);
 		if (*rate && t->first_ns >= p->start_ns + LATE_NS) {
 			aif_buf_puts(out, ", the first at ");
 			aif_human_ns(out, t->first_ns - p->start_ns);

@@ -4,6 +4,7 @@
 #include "cmd/doctor_intel.h"
 #include "cmd/doctor_nvidia.h"
 #include "record/sources/cpu.h"
+#include "record/sources/cpu_clock.h"
 #include "record/ebpf/ebpf.h"
 #include "record/sources/perf_source.h"
 #include "wire/handshake.h"
@@ -124,9 +125,12 @@ static bool probe_perf(void)
 
 static bool probe_cpu(void)
 {
-	return say_perf(aif_cpu_probe(), "CPU samples",
-			"until then only record --wall has any, whose signals may interrupt system "
-			"calls of the target");
+	return say_perf(
+		aif_cpu_probe(), "CPU samples",
+		aif_cpu_ticks_are_safe()
+			? "until then timers in the target sample it, once in each of the kernel's ticks at most"
+			: "until then only record --wall has any, whose signals may interrupt system "
+			  "calls of the target");
 }
 
 /* Optional: nothing is missing without it. */

@@ -13,6 +13,7 @@
 #include "cmd/page_file.h"
 #include "flame/flame.h"
 #include "names/names.h"
+#include "record/sources/cpu_clock.h"
 #include "report/summary/summary.h"
 #include "analysis/attribution.h"
 #include "profile/file.h"
@@ -92,6 +93,10 @@ static const struct aif_opt opts[] = {
 	{'F', "cpu-rate", "HZ", AIF_OPT_COUNT, AT(cpu_rate), 0,
 	 "CPU samples for each second of a thread's CPU time; 0 for none, and no waits (99; with "
 	 "--cpu 999)"},
+	{0, "cpu-clock", "auto|perf|tick", AIF_OPT_CHOICE, AT(cpu_clock), 0,
+	 "what starts CPU samples: perf, a perf_event of each thread, whatever it costs; tick, timers of "
+	 "its CPU time, which need no permission, at most one sample in each of the kernel's ticks; auto, "
+	 "perf at a rate that costs 1% at most, tick where perf_event is refused"},
 	{0, "wall", NULL, AIF_OPT_FLAG, AT(wall), 0,
 	 "take CPU samples by the wall clock, waits included; system calls of the command "
 	 "may fail with EINTR"},
@@ -383,6 +388,13 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	o.children |= o.cpu;
 	if (o.cpu_rate > 10000) {
 		aif_err_set(err, -1, "record: --cpu-rate: give at most 10000 samples a second");
+		return AIF_EXIT_USAGE;
+	}
+	if (o.cpu_clock == AIF_RECORD_CPU_CLOCK_TICK && !aif_cpu_ticks_are_safe()) {
+		aif_err_set(
+			err, -1,
+			"record: --cpu-clock tick: system calls of the command could fail with EINTR on "
+			"this kernel, which needs to be Linux 5.10 on x86-64, or later; leave it out");
 		return AIF_EXIT_USAGE;
 	}
 	if (!o.overhead_ppm) {

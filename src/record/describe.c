@@ -67,6 +67,11 @@ void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o
 	meta_printf(s, "recorder_version", "%s", AIF_VERSION);
 	meta_printf(s, "device_rate", "%u", o->device_rate);
 	meta_printf(s, "cpu_rate", "%u", o->cpu_rate);
+	if (o->cpu_rate_asked != o->cpu_rate)
+		meta_printf(s, "cpu_rate_asked", "%u", o->cpu_rate_asked);
+	if (o->cpu_rate && !o->wall)
+		aif_store_meta(s, "cpu_clock",
+			       o->cpu_clock == AIF_RECORD_CPU_CLOCK_TICK ? "tick" : "perf");
 	if (o->cpu)
 		meta_printf(s, "cpu_programs", "from their start");
 	if (o->ebpf)

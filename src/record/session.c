@@ -14,6 +14,7 @@
 #include "record/attach/spawn.h"
 #include "record/attach/foreign_uid.h"
 #include "record/listener.h"
+#include "record/sources/cpu_clock.h"
 #include "record/thread_error.h"
 #include "record/watchers.h"
 #include "record/writer.h"
@@ -38,6 +39,8 @@
  */
 struct session {
 	const struct aif_record_opts *opts;
+	struct aif_record_opts
+		chosen; /* what opts points to: the caller's, with what was left open */
 	const struct aif_record_observer *observer;
 	struct aif_record_result *result;
 	struct aif_store store;
@@ -565,13 +568,15 @@ int aif_record_run(const struct aif_record_opts *opts, const struct aif_record_o
 	*ret = (struct aif_record_result){.exit_code = 125};
 	if (!s)
 		return aif_err_set(err, -ENOMEM, "out of memory");
-	*s = (struct session){.opts = opts,
+	*s = (struct session){.chosen = *opts,
+			      .opts = &s->chosen,
 			      .observer = observer,
 			      .result = ret,
 			      .signals = -1,
 			      .kernel_log = -1,
 			      .listener = {.fd = -1, .sock = -1},
 			      .attach = {.dir = -1, .about = -1}};
+	aif_cpu_clock_choose(&s->chosen);
 	r = run(s, err);
 	if (!s->is_held)
 		free(s);

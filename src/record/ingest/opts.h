@@ -19,6 +19,13 @@ enum aif_record_nvml {
 	AIF_RECORD_NVML_OFF,
 };
 
+/* What starts CPU samples (record/sources/cpu_clock.h). */
+enum aif_record_cpu_clock {
+	AIF_RECORD_CPU_CLOCK_AUTO, /* what costs less here, of what may be had */
+	AIF_RECORD_CPU_CLOCK_PERF,
+	AIF_RECORD_CPU_CLOCK_TICK,
+};
+
 /* Options of `aiflame record`. Strings stay the caller's. A zeroed struct with `argv` set (and,
  * where 0 is not the default, what aif_record_opts_init sets) is a plain recording. */
 struct aif_record_opts {
@@ -31,6 +38,9 @@ struct aif_record_opts {
 	uint32_t device_rate; /* --device-rate Hz, default 999; 0 = no device samples */
 	const char *counters; /* --counters: names with commas between; NULL = none */
 	uint32_t cpu_rate;    /* --cpu-rate Hz, default 99; 0 = no CPU samples */
+	uint32_t
+		cpu_rate_asked; /* as it was given, before cpu_clock limits it; set by aif_record_run() */
+	int cpu_clock;          /* --cpu-clock: enum aif_record_cpu_clock */
 	bool ebpf;    /* --ebpf: CPU samples from the kernel, of processes without the agent, too */
 	bool off_cpu; /* --off-cpu: and where threads wait */
 	bool wall;    /* --wall: CPU samples by wall-clock timers in the target */

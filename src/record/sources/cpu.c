@@ -48,7 +48,7 @@ static struct target_state *cpu_of(const struct aif_target *t)
 	return t->source_state[AIF_SOURCE_CPU];
 }
 
-static int event_open(uint32_t tid, uint32_t rate)
+int aif_cpu_event_open(uint32_t tid, uint32_t rate)
 {
 	struct perf_event_attr a = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -81,7 +81,7 @@ static int event_open(uint32_t tid, uint32_t rate)
 
 int aif_cpu_probe(void)
 {
-	int fd = event_open((uint32_t)syscall(SYS_gettid), PROBE_RATE);
+	int fd = aif_cpu_event_open((uint32_t)syscall(SYS_gettid), PROBE_RATE);
 
 	if (fd < 0)
 		return fd;
@@ -134,7 +134,7 @@ static void lose(struct aif_drainer *d, const struct aif_target *t, enum aif_rea
 /* Place i's thread, as we know it. */
 static void sample_thread(struct aif_drainer *d, struct aif_target *t, size_t i, uint32_t tid)
 {
-	int fd = event_open(tid, d->opts->cpu_rate);
+	int fd = aif_cpu_event_open(tid, d->opts->cpu_rate);
 
 	cpu_of(t)->events->at[i].fd = fd;
 	if (fd < 0 && fd != -ESRCH)
@@ -180,7 +180,11 @@ static void start(struct aif_drainer *d, struct aif_target *t)
 		atomic_store(&t->shm->cpu, AIF_CPU_WALL);
 		return;
 	}
-	fd = event_open((uint32_t)t->pid, PROBE_RATE);
+	if (d->opts->cpu_clock == AIF_RECORD_CPU_CLOCK_TICK) {
+		atomic_store(&t->shm->cpu, AIF_CPU_TICK);
+		return;
+	}
+	fd = aif_cpu_event_open((uint32_t)t->pid, PROBE_RATE);
 	if (fd == -ESRCH)
 		return; /* it was over before anybody could look */
 	if (fd < 0) {

@@ -4,12 +4,11 @@
 #include "record/ingest/target.h"
 
 /*
- * CPU samples of the target's threads: the recorder lets the kernel signal a thread each time it has used
- * 1/rate seconds of CPU time; the thread's handler, the agent's, does the rest (agent/cpu.h).
+ * CPU samples of the target's threads: the kernel signals a thread each time it has used 1/rate seconds of CPU time; the
+ * thread's handler, the agent's, does the rest (agent/cpu.h). The signals are of timers that the agent sets, or of
+ * perf_events of the recorder's (cpu_clock.h says which, and why neither interrupts a system call).
  *
- * No system call of the target is interrupted. A timer of the target's would have been the plain way, but it
- * expires in the kernel as well as in the program, also on the way into poll() or nanosleep(), which
- * then fail with EINTR, and that a guest must not do. A perf_event that excludes the kernel overflows
+ * A perf_event that excludes the kernel overflows
  * only where its tick, an interrupt, comes upon user code, and the signal is taken on the way back
  * from that interrupt. What the thread uses inside the kernel still counts: a sample weighs all the
  * CPU time since the last one.
@@ -24,5 +23,8 @@
 /* True if the target's agent samples it or is about to: then it has listed its threads. */
 bool aif_cpu_is_sampled(const struct aif_target *t);
 
+/* Opens an event that sends AIF_SHM_CPU_SIGNAL to a thread of ours or another's, `rate` times for each second of its CPU
+ * time. Returns a descriptor or -errno. */
+int aif_cpu_event_open(uint32_t tid, uint32_t rate);
 /* Returns 0 if perf_event could signal a thread of this process, or -errno. For doctor. */
 int aif_cpu_probe(void);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/sources/cpu_clock.h"
+
+#include "base/clock.h"
+#include "record/sources/cpu.h"
+
+#include <stdio.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HAS_TASK_WORK_MAJOR 5
+#define HAS_TASK_WORK_MINOR 10
+
+bool aif_cpu_ticks_are_safe(void)
+{
+#ifdef __x86_64__
+	unsigned major, minor;
+	struct utsname un;
+
+	return uname(&un) == 0 && sscanf(un.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > HAS_TASK_WORK_MAJOR ||
+		(major == HAS_TASK_WORK_MAJOR && minor >= HAS_TASK_WORK_MINOR));
+#else
+	return false;
+#endif
+}
+
+/* The kernel's ticks in a second: the coarse clock moves with them. */
+static uint32_t tick_rate(void)
+{
+	struct timespec t;
+
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &t) < 0 || t.tv_sec || t.tv_nsec <= 0)
+		return 100;
+	return (uint32_t)(AIF_NS_PER_S / (uint64_t)t.tv_nsec);
+}
+
+/* Rates up to this one cost too little for a measurement. */
+#define NOT_MEASURED_RATE 199
+/* The cost is that of so many events a second, in work of a millisecond, the fastest of so many rounds. */
+#define MEASURED_RATE 5000
+#define WORK_NS       1000000
+#define ROUNDS        6
+
+static void work(uint64_t turns)
+{
+	volatile uint64_t x = 1;
+
+	for (uint64_t i = 0; i < turns; i++)
+		x = x * 3 + i;
+}
+
+static uint64_t time_of(uint64_t turns)
+{
+	uint64_t begin = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	work(turns);
+	return aif_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+}
+
+/* Returns the CPU time that one event of perf with its signal, which is ignored here, takes from a thread; 0: unknown. */
+static uint64_t event_cost_ns(void)
+{
+	uint64_t plain = UINT64_MAX, with = UINT64_MAX, turns = 10000, ns = time_of(turns);
+
+	turns = turns * WORK_NS / AIF_MAX(ns, 1);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		int fd;
+
+		ns = time_of(turns);
+		plain = AIF_MIN(plain, ns);
+		fd = aif_cpu_event_open((uint32_t)gettid(), MEASURED_RATE);
+		if (fd < 0)
+			return 0;
+		ns = time_of(turns);
+		with = AIF_MIN(with, ns);
+		close(fd);
+	}
+	return with > plain ? (with - plain) * (AIF_NS_PER_S / MEASURED_RATE) / with : 0;
+}
+
+void aif_cpu_clock_choose(struct aif_record_opts *o)
+{
+	bool is_auto = o->cpu_clock == AIF_RECORD_CPU_CLOCK_AUTO;
+	uint64_t cost;
+
+	o->cpu_rate_asked = o->cpu_rate;
+	if (!o->cpu_rate || o->wall)
+		return;
+	if (is_auto)
+		o->cpu_clock = aif_cpu_probe() < 0 && aif_cpu_ticks_are_safe()
+				       ? AIF_RECORD_CPU_CLOCK_TICK
+				       : AIF_RECORD_CPU_CLOCK_PERF;
+	if (o->cpu_clock == AIF_RECORD_CPU_CLOCK_TICK) {
+		o->cpu_rate = AIF_MIN(o->cpu_rate, tick_rate());
+	} else if (is_auto && !o->ebpf && o->cpu_rate > NOT_MEASURED_RATE) {
+		cost = event_cost_ns();
+		if (cost)
+			o->cpu_rate = (uint32_t)AIF_MAX(
+				AIF_MIN(o->cpu_rate,
+					AIF_CPU_EVENTS_PPM * (AIF_NS_PER_S / 1000000) / cost),
+				NOT_MEASURED_RATE);
+	}
+}

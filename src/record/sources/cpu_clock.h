@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "record/ingest/opts.h"
+
+/*
+ * What starts a CPU sample: a perf_event of the recorder's, or a timer of the thread's own CPU time, which the agent sets.
+ *
+ * A perf_event keeps any rate, and its periods can be random. Each of its interrupts costs some 2 us on a machine of its
+ * own and 35 us in a virtual one, where the hypervisor emulates the timer and the interrupt that sends the signal: 3.5 %
+ * of a thread's time at 999 Hz, whatever the signal's handler does (Linux 6.18 under Firecracker). So the cost is
+ * measured first, and the rate lowered to what fits AIF_CPU_EVENTS_PPM, unless the user asks for perf by name.
+ *
+ * A CPU timer is looked at in the kernel's tick, which comes anyway: 10 us a sample, and no permission is needed. But
+ * samples are a multiple of a tick apart, so that a program which repeats itself in step with the tick has wrong shares
+ * (by up to 6.5 points in a loop of some milliseconds, 750 samples). It is what is left where perf_event is refused.
+ *
+ * No system call of the target is interrupted by either. A kernel that expires CPU timers inside the tick's interrupt
+ * would: a signal that comes on the way into poll() or nanosleep() makes these fail with EINTR. One that leaves it to
+ * the thread's return to user code (CONFIG_POSIX_CPU_TIMERS_TASK_WORK: x86-64 since Linux 5.10) does not. Measured on
+ * Linux 6.18 with a program that waits 14,000 times a second in nanosleep, ppoll, select and epoll_wait: 444 signals in
+ * 60 s, 0 times EINTR.
+ */
+
+/* The share of a thread's time that events may take, in 1/1,000,000, as they are measured: with a signal that is ignored,
+ * back to back. In a program, with its handler and caches, they take twice that. */
+#define AIF_CPU_EVENTS_PPM 4000
+
+/* Returns whether CPU timers leave system calls of this kernel alone. */
+bool aif_cpu_ticks_are_safe(void);
+
+/* Replaces AIF_RECORD_CPU_CLOCK_AUTO by what this machine allows, and lowers cpu_rate to what the clock can keep, or is
+ * to cost. Takes 15 ms where the cost is measured. */
+void aif_cpu_clock_choose(struct aif_record_opts *o);
