@@ -19,7 +19,7 @@ enum aif_record_nvml {
 	AIF_RECORD_NVML_OFF,
 };
 
-/* What starts CPU samples (record/sources/cpu_clock.h). */
+/* The clock that starts CPU samples (record/sources/cpu_clock.h). */
 enum aif_record_cpu_clock {
 	AIF_RECORD_CPU_CLOCK_AUTO, /* what costs less here, of what may be had */
 	AIF_RECORD_CPU_CLOCK_PERF,

@@ -4,7 +4,7 @@
 #include "record/ingest/opts.h"
 
 /*
- * What starts a CPU sample: a perf_event of the recorder's, or a timer of the thread's own CPU time, which the agent sets.
+ * The clock that starts CPU samples: a perf_event of the recorder's, or a timer of the thread's own CPU time, which the agent sets.
  *
  * A perf_event keeps any rate, and its periods can be random. Each of its interrupts costs some 2 us on a machine of its
  * own and 35 us in a virtual one, where the hypervisor emulates the timer and the interrupt that sends the signal: 3.5 %
