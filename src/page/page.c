@@ -234,6 +234,12 @@ static int object_make(struct page *g, struct aif_err *err)
 					    &g->columns, &g->json) < 0)
 		r = aif_err_set(err, -ENOMEM, "view: out of memory");
 	aif_buf_putc(&g->json, ',');
+	if (r == 0) {
+		r = aif_page_counters_write(g->names->p, &g->grid, &g->columns, &g->json);
+		if (r < 0)
+			aif_err_set(err, r, "view: %s", strerror(-r));
+		aif_buf_putc(&g->json, ',');
+	}
 	if (r == 0 && !g->o->is_scope)
 		r = why_put(g, err);
 	if (r == 0 && !g->o->is_scope)

@@ -16,3 +16,9 @@
 int aif_page_strips_write(const struct aif_profile *p, const struct aif_exec_timeline *t,
 			  const struct aif_utilization *u, const struct aif_page_grid *grid,
 			  struct aif_page_columns *c, struct aif_buf *json);
+
+/* The first of a profile's counters; how many there are more is said. */
+#define AIF_PAGE_COUNTERS_MAX 24
+/* Appends "counters":[{"name","unit","device","most"}]; columns cN, by cell the mean in parts of `most`. 0 or -errno. */
+int aif_page_counters_write(const struct aif_profile *p, const struct aif_page_grid *g,
+			    struct aif_page_columns *columns, struct aif_buf *json);

@@ -74,6 +74,55 @@ test("a strip has the colours of what a device did", "phases", "", async (page) 
 	assert.match(await text(page, "range"), /computing 50\.0 %/);
 });
 
+test("counters are strips on request", "full", "", async (page) => {
+	const height = async () => (await page.locator("#strip-canvas").boundingBox()).height, before = await height();
+	await page.click("#more");
+	assert.match(await text(page, "strip-names"), /frequency, to 1980 MHz/);
+	const names = await page.locator("#strip-names div").allTextContents(), at = names.findIndex((n) => n.startsWith("frequency")) * 27;
+	assert.equal(await height(), before + 27 * 4);
+	assert.equal((await pixel(page, "strip-canvas", 300, at + 20)).slice(0, 3).join(), "47,158,166"); // it has a value
+	assert.equal((await pixel(page, "strip-canvas", (await page.locator("#strip").boundingBox()).width - 9, at + 20)).slice(0, 3).join(), "238,240,244"); // and none at the end
+	await page.goBack();
+	assert.equal(await height(), before);
+});
+
+// What people see who lack a kind of cones (Machado, Oliveira, Fernandes 2009, severity 1; of linear RGB), as CIELAB.
+const SIGHTS = {
+	all: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+	protan: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+	deutan: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+	tritan: [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+};
+const mul = (m, v) => m.map((r) => r.reduce((s, x, k) => s + x * v[k], 0));
+function lab(rgb, sight) {
+	const linear = mul(SIGHTS[sight], rgb.map((v) => v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4)).map((v) => Math.max(0, Math.min(1, v)));
+	const f = mul([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]], linear)
+		.map((v, k) => v / [0.9505, 1, 1.089][k]).map((t) => t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116);
+	return [116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])];
+}
+const nearest = (colours, sight) => {
+	let ret = Infinity;
+	colours.forEach((a, i) => colours.slice(0, i).forEach((b) => { ret = Math.min(ret, Math.hypot(...lab(a, sight).map((v, k) => v - lab(b, sight)[k]))); }));
+	return ret;
+};
+const numbers = (source, name) => {
+	const found = new RegExp(`const ${name} = ([\\[{][^;]*)`).exec(source)[1];
+	return [...new Map([...found.matchAll(/\[(\d+), (\d+), (\d+)\]/g)].map((m) => [m[0], m.slice(1).map(Number)])).values()];
+};
+test("palettes are told apart by all, whatever cones they have", "sides", "", async (page) => {
+	const source = readFileSync(new URL("../../viewer/page/draw.js", import.meta.url), "utf8");
+	const looks = await page.evaluate(() => window.aiflame.data.looks.slice(0, 4).map((l) => /\d+,\d+,\d+/.exec(l[2])[0].split(",").map(Number)));
+	for (const [what, colours] of [["SAFE", numbers(source, "SAFE")], ["SPREAD", numbers(source, "SPREAD")], ["two sides", looks]]) {
+		assert.ok(colours.length >= 4, what);
+		for (const sight in SIGHTS)
+			assert.ok(nearest(colours, sight) >= 8, `${what}, ${sight}: ${nearest(colours, sight).toFixed(1)}`);
+		for (const c of colours) { // black text on it, WCAG's contrast
+			const y = mul([[0.2126, 0.7152, 0.0722]], c.map((v) => v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4))[0];
+			assert.ok((y + 0.05) / (0.0072 + 0.05) >= 4.5, `${what}: ${c}`);
+		}
+	}
+});
+
 test("a brush over the strip selects a time of all views", "phases", "#v1&view=flame", async (page) => {
 	const all = await sum(page), r = await page.locator("#strip").boundingBox();
 	const names = async () => (await boxes(page)).map((b) => b.name);
@@ -456,6 +505,19 @@ test("dark, and small, nothing lies beside the page", "full", "#v1&view=flame", 
 		assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), view);
 	}
 }, { colorScheme: "dark", viewport: { width: 420, height: 800 } });
+test("at 200 % zoom nothing is cut or out of reach", "full", "#v1&view=flame", async (page) => {
+	for (const view of ["overview", "flame", "scope", "tables", "code"]) {
+		await page.click("#view-" + view);
+		assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), view);
+	}
+	await page.click("#view-flame");
+	await page.locator("#flame").scrollIntoViewIfNeeded();
+	await page.evaluate(() => window.scrollTo(0, document.getElementById("chart").getBoundingClientRect().bottom + scrollY - innerHeight));
+	await click(page, "train_step (train.py)");
+	assert.match(await text(page, "panel"), /^train_step/);
+	await page.locator("#panel button", { hasText: "Around" }).click();
+	assert.match(await text(page, "crumbs"), /around train_step/);
+}, { viewport: { width: 650, height: 430 }, deviceScaleFactor: 2 });
 test("with the colours of the user", "full", "#v1&view=flame", async (page) => {
 	assert.ok((await boxes(page)).length > 10);
 	const at = await page.locator("#flame").boundingBox(), b = await box(page, "all");

@@ -5,12 +5,12 @@
 	// Colours of Okabe and Ito, lightened so that black text is read on them, by the palette's names.
 	const SAFE = {
 		"Python": [230, 159, 0], "C": [240, 228, 66], "C++": [240, 228, 66], "C++, operator": [240, 228, 66], "OS kernel": [204, 121, 167],
-		"runtime, driver": [213, 138, 80], "device kernel": [86, 180, 233], "device copy": [60, 180, 145],
-		"source line": [150, 208, 240], "instruction": [120, 160, 220],
+		"runtime, driver": [213, 110, 60], "device kernel": [86, 180, 233], "device copy": [60, 180, 145],
+		"source line": [150, 208, 240], "instruction": [120, 140, 220],
 	};
 	// Colours of things without an order: told apart by all, for the first eight; then lighter.
 	const spread = (k) => rgb(between(SPREAD[k % 8], [255, 255, 255], Math.min(0.6, Math.floor(k / 8) * 0.2)));
-	const SPREAD = [[86, 180, 233], [230, 159, 0], [60, 180, 145], [240, 228, 66], [204, 121, 167], [120, 140, 220], [213, 110, 60], [170, 170, 150]];
+	const SPREAD = [[86, 180, 233], [230, 159, 0], [60, 180, 145], [240, 228, 66], [204, 121, 167], [120, 140, 220], [213, 110, 60], [128, 128, 128]];
 	function shade(text) {
 		let h = 2166136261;
 		for (let i = 0; i < text.length; i++)

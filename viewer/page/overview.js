@@ -52,7 +52,7 @@
 		body.push(card("This profile", el("dl", {}, facts.map(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]))));
 		const joined = H.trees.filter((t) => t.joined).map((t) => `${count(t.joined)} frames narrower than ${amount(t.joined_below, t.unit)} are joined in the picture "${t.key}": --frames keeps more`);
 		const coarse = H.trees.filter((t) => t.join > 1).map((t) => `times in the picture "${t.key}" are known to ${ns(t.join * H.cell_ns)}`);
-		const left = H.strips_left_out ? [`${count(H.strips_left_out)} more devices have no strip`] : [];
+		const left = [["strips", "devices"], ["counters", "counters"]].map(([k, t]) => H[k + "_left_out"] ? `${count(H[k + "_left_out"])} more ${t} have no strip` : "").filter(Boolean);
 		const lacks = [...H.lacks.map((t) => t.replace(/^flame: /, "")), ...joined, ...coarse, ...left];
 		if (lacks.length)
 			body.push(card("What this page lacks", el("ul", {}, lacks.map((t) => el("li", {}, t)))));

@@ -3,9 +3,7 @@
 		["tables", "Tables", tables_render], ["code", "Code", code_render]];
 	const views = () => VIEWS.filter(([k]) => !H.scope || k === "scope" || k === "flame");
 	function page_make() {
-		strips_make();
-		$("strip-names").replaceChildren(...strips.map((s) => el("div", { title: s.device }, s.device + (s.pid && strips.length > 1 ? ` (${s.pid})` : ""))));
-		$("band").hidden = !strips.length;
+		$("more").onclick = () => go({ more: S.more ? "" : "1" });
 		$("rows").hidden = !H.steps[0].length;
 		$("range-clear").onclick = () => go({ time: "" });
 		$("scope-flame").onclick = () => go({ view: "flame" });
@@ -17,6 +15,12 @@
 			table.rows.filter((r) => r.start < t[1] && r.start + r.time > t[0]) : null;
 	}
 	function page_draw() {
+		if (strips_of !== S.more) {
+			strips_of = S.more;
+			strips_make();
+			$("strip-names").replaceChildren(...strips.map((s) => el("div", { title: s.device + (s.title || "") }, s.device + (s.pid && strips.length > 1 ? ` (${s.pid})` : ""))));
+			$("band").hidden = !strips.length;
+		}
 		strip_draw();
 		strip_say();
 		$("strip").setAttribute("aria-valuetext", time_said(time()));

@@ -8,8 +8,12 @@
 	let strips = [];
 	function strips_make() {
 		strips = H.strips.map((s, k) => ({ ...s, of: CLASSES.map(([key]) => columns(`s${k}_${key}`)) }));
+		$("more").hidden = !H.counters.length;
+		$("more").textContent = S.more ? "Without counters" : "Counters";
+		if (S.more)
+			strips.push(...H.counters.map((c, k) => ({ device: `${c.name}, to ${c.unit === "B" || c.unit === "bytes" ? bytes(c.most) : +c.most.toPrecision(3) + " " + c.unit}`, title: ", " + c.device, counts: columns("c" + k) })));
 		for (const [key, label] of [["n_device", "samples of devices"], ["n_cpu", "samples of CPUs"]])
-			if (H.has(key) && (key === "n_cpu" || !strips.length))
+			if (H.has(key) && (key === "n_cpu" || !H.strips.length))
 				strips.push({ device: label, counts: columns(key) });
 	}
 	const strip_x = (t) => t / H.end_ns * ($("strip").clientWidth);
@@ -27,7 +31,7 @@
 		}
 		return ret;
 	}
-	let strip_picture = null, strip_drawn = ""; // without the brush; what the canvas has
+	let strips_of = null, strip_picture = null, strip_drawn = ""; // without the brush; what the canvas has
 	function strip_paint(width, height) {
 		const canvas = document.createElement("canvas"), ctx = canvas_fit(canvas, width, height);
 		strips.forEach((s, k) => {
