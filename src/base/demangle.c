@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "base/demangle.h"
 
+#include "base/demangle_rust.h"
+
 #include <setjmp.h>
 #include <string.h>
 
@@ -193,6 +195,8 @@ void aif_demangle_part(const char *name, size_t max, struct aif_buf *ret)
 	char *own;
 
 	n = without_suffixes(name, n);
+	if (aif_demangle_rust(name, n, max, ret))
+		return;
 	own = name[0] == '_' && name[1] == 'Z' ? strndup(name, n) : NULL;
 	if (own) {
 		bool done = demangle_whole(own, max, ret);

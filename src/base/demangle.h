@@ -7,7 +7,7 @@
 #define AIF_NAME_MAX (64 * 1024)
 
 /*
- * Appends the name as the programmer wrote it: C++ (and old Rust) names demangled, with their
+ * Appends the name as the programmer wrote it: C++ and Rust names demangled, the former with their
  * parameters; all else, and what cannot be demangled, as it is. Compilers' suffixes of split-off
  * copies (".cold", ".part.0", ".isra.1", ".llvm.123") are dropped: they are parts of that function.
  */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/demangle.h"
 #include "names/kernel_names.h"
 #include "names/names.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Names are any bytes. What is shortened is no longer than the limits say, what is sanitized stays as it
  * is when sanitized again. */
@@ -24,6 +26,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (one.failed || one.len > 300)
 			abort();
 	}
+	char *text = strndup((const char *)data, size);
+
+	if (!text)
+		return 0;
+	aif_buf_clear(&one);
+	aif_demangle_part(text, 5000, &one);
+	free(text);
+	if (one.failed || one.len > AIF_MAX(5000, size) + 100)
+		abort();
 	aif_buf_clear(&one);
 	aif_name_sanitize(data, size, &one);
 	aif_name_sanitize(one.data, one.len, &two);
