@@ -26,6 +26,7 @@ with open("stdout.txt", "wb") as shown:
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10
 written = size_of("stdout.txt") + (0 if out == "-" else size_of(out))
 said = child.stderr.decode()
+open("stderr.txt", "w").write(said)
 bound = MEMORY + MEMORY_PER_BYTE * size_of(profile) + BESIDES
 print(f"{' '.join(command[1:])}: status {child.returncode}, {peak >> 20} MiB of {bound >> 20}, wrote {written}; {said}")
 assert peak <= bound, "memory"

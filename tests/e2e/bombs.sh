@@ -20,6 +20,7 @@ bounded inlined out.svg flame
 bounded inlined out.folded flame --detail full --lines
 bounded inlined - report --stacks
 bounded inlined out.pb.gz export --format pprof
+cp stderr.txt pprof.said
 bounded inlined out.json export --format chrome
 bounded inlined out.firefox.json export --format firefox
 bounded deep out.folded flame
@@ -39,7 +40,7 @@ check "rows beyond what a file of its size can hold are said" says "are missing 
 
 # What is said of memory: whose bound it was, and what can be done about it with this command.
 there() { # only options that it has
-	"$aiflame" export --format pprof -o a.pb.gz inlined.data 2>&1 | grep 'memory is bounded at' >said.out
+	grep 'memory is bounded at' pprof.said >said.out
 	cat said.out
 	grep -q -- --time said.out && ! grep -q -- --limit said.out
 }
@@ -59,7 +60,7 @@ check "--max-size stops a picture" says "a.svg: stopped: it would become larger 
 check "a folded text" status_is 1 "$aiflame" flame --max-size 1K -o a.folded long.data
 check "an export" status_is 1 "$aiflame" export --max-size 10K --format chrome -o a.json long.data
 check "one that is compressed, by its size before" status_is 1 \
-	"$aiflame" export --max-size 10M --format chrome -o a.json.gz long.data
+	"$aiflame" export --max-size 100K --format chrome -o a.json.gz long.data
 check "a database" says "a.sqlite: stopped: it would become larger than 64.0 KiB" \
 	"$aiflame" export --max-size 64K --format sqlite -o a.sqlite long.data
 check "and a folder" status_is 1 "$aiflame" export --max-size 10K --format csv -o a.csv long.data
