@@ -112,6 +112,10 @@
 			for (const [below, by, word] of [[1e6, 1e3, "mJ"], [1e9, 1e6, "J"], [1e12, 1e9, "kJ"], [Infinity, 1e12, "MJ"]])
 				if (v < below)
 					return (v / by).toPrecision(3) + " " + word;
+		if (unit === "bytes")
+			for (const [i, word] of ["B", "KiB", "MiB", "GiB", "TiB"].entries())
+				if (v < 1024 ** (i + 1) || i === 4)
+					return (v / 1024 ** i).toFixed(i ? 1 : 0) + " " + word;
 		if (unit !== "ns")
 			return v.toLocaleString("en-US", { maximumFractionDigits: v < 1000 ? 2 : 0 }) + " " + unit;
 		for (const [below, by, digits, word] of [[1e3, 1, 0, "ns"], [1e5, 1e3, 1, "us"], [1e6, 1e3, 0, "us"],

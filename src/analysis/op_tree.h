@@ -21,6 +21,9 @@
  *
  * Time is O(n log n), for the sorting only.
  */
+struct aif_op_memory {
+	int64_t host, device; /* bytes allocated, less those released */
+};
 struct aif_op {
 	int64_t start, end;     /* ns since the recording's start */
 	uint64_t children_ns;   /* of its direct children */
@@ -29,6 +32,7 @@ struct aif_op {
 	uint64_t launches;      /* of these executions */
 	uint32_t parent;        /* index, before its own; AIF_NONE at the top */
 	uint32_t thread, name, kind, shapes, stack;
+	struct aif_op_memory memory, memory_all; /* of itself; and of its children */
 	uint32_t twin; /* what it is a part of and has given its times to; AIF_NONE: it counts */
 };
 struct aif_op_tree {
@@ -42,6 +46,9 @@ struct aif_op_tree {
 	} * others; /* by operator; NULL until they were added */
 	uint32_t *
 		of_other; /* by index of the launches: the operator of another thread that .others counts it to */
+	struct aif_op_memory memory_outside; /* in no operator */
+	uint64_t allocations_outside;        /* and how often */
+	bool has_memory, has_device_memory;
 	bool any;           /* the profile has rows for it, whatever was asked for */
 	bool has_operators; /* among them operators */
 };
@@ -82,6 +89,10 @@ int aif_op_tree_add_others(struct aif_op_tree *tree, const struct aif_profile *p
 			   const struct aif_exec_timeline *t, uint32_t kind,
 			   bool (*keep)(const void *arg, const struct aif_timeline_exec *x),
 			   const void *arg);
+
+/* Adds what each operator allocated and released (op_memory.c). To be called once. 0 or -errno. */
+int aif_op_tree_add_memory(struct aif_op_tree *tree, const struct aif_profile *p,
+			   const struct aif_selection *sel);
 
 /* An execution's time times what it stands for. */
 uint64_t aif_op_tree_device_ns(const struct aif_timeline_exec *x);

@@ -39,6 +39,20 @@ void aif_human_torch_share(struct aif_buf *b, uint64_t ppm)
 	aif_buf_printf(b, "%.2f%%", (double)ppm / 1e4);
 }
 
+void aif_human_torch_bytes(struct aif_buf *b, int64_t bytes)
+{
+	double size = (double)bytes, most = size < 0 ? -size : size;
+
+	if (most >= 1 << 30)
+		aif_buf_printf(b, "%.2f Gb", size / (1 << 30));
+	else if (most >= 1 << 20)
+		aif_buf_printf(b, "%.2f Mb", size / (1 << 20));
+	else if (most >= 1 << 10)
+		aif_buf_printf(b, "%.2f Kb", size / (1 << 10));
+	else
+		aif_buf_printf(b, "%" PRId64 " b", bytes);
+}
+
 void aif_human_bytes(struct aif_buf *b, uint64_t bytes)
 {
 	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};

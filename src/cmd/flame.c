@@ -3,12 +3,14 @@
 
 #include "flame/flame.h"
 #include "base/human.h"
+#include "cmd/flame_words.h"
 #include "cmd/selection.h"
 #include "cmd/command.h"
 #include "cmd/output.h"
 #include "cmd/profile_arg.h"
 #include "cmd/message.h"
 #include "analysis/idle/part.h"
+#include "analysis/memory.h"
 #include "analysis/power/power.h"
 #include "analysis/traits.h"
 #include "analysis/no_samples.h"
@@ -24,7 +26,7 @@
 
 enum { PER_STEP };
 enum { BY_THREAD_YES, BY_THREAD_NO };
-enum { OF_DEVICE, OF_CPU, OF_OFF_CPU, OF_IDLE, OF_LOOP };
+enum { OF_DEVICE, OF_CPU, OF_OFF_CPU, OF_IDLE, OF_LOOP, OF_MEMORY };
 enum { FORMAT_BY_SUFFIX = -1, NOT_GIVEN = -1 };
 /* 300 is the least that is drawn; more than 100000 px no viewer shows. */
 enum { WIDTH_MIN = 300, WIDTH_MAX = 100000 };
@@ -54,10 +56,11 @@ static const struct aif_opt opts[] = {
 	 "output (aiflame.svg)"},
 	{0, "format", "svg|folded", AIF_OPT_CHOICE, AT(format), 0,
 	 "the format, whatever the name (by the name; - is SVG)"},
-	{0, "of", "device|cpu|off-cpu|idle|loop", AIF_OPT_CHOICE, AT(of), 0,
+	{0, "of", "device|cpu|off-cpu|idle|loop|memory", AIF_OPT_CHOICE, AT(of), 0,
 	 "what to draw: time on devices, time of threads on CPUs, or off CPUs; or the time in which "
 	 "devices were idle, by what the thread did that launched next; or both, as wide as the "
-	 "program's loop, or --time, is long (device)"},
+	 "program's loop, or --time, is long; or who holds a device's memory at its peak, in bytes "
+	 "(device)"},
 	{0, "leaf", "kernel|line|instruction|stall", AIF_OPT_CHOICE, AT(leaf), 0,
 	 "the last frame of each stack (instruction)"},
 	{0, "by", "wall|time|samples|launches|energy", AIF_OPT_CHOICE, AT(by), 0,
@@ -99,26 +102,6 @@ static const struct values defaults = {
 	.width = UINT32_MAX,
 };
 
-/* Command, host, date. */
-static void subtitle_begin(const struct aif_profile *p, struct aif_buf *b)
-{
-	time_t start = (time_t)(strtoull(aif_profile_meta(p, "start_realtime_ns"), NULL, 10) /
-				AIF_NS_PER_S);
-	struct tm tm;
-	char date[32] = "";
-
-	if (start && gmtime_r(&start, &tm))
-		strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm);
-	aif_buf_puts(b, aif_profile_meta(p, "command"));
-	/* Imported files may tell neither. */
-	if (*aif_profile_meta(p, "host"))
-		aif_buf_printf(b, " on %s", aif_profile_meta(p, "host"));
-	if (*date)
-		aif_buf_printf(b, ", %s", date);
-	if (p->notes & AIF_NOTE_CUT_SHORT)
-		aif_buf_puts(b, ", cut short");
-}
-
 /* Is there something to do for instruction samples? */
 static bool is_mendable(const struct aif_profile *p)
 {
@@ -157,49 +140,6 @@ static void quality(const struct aif_profile *p, const struct aif_attribution *a
 		aif_buf_puts(b, "; BROKEN: this profile does not add up, see aiflame info");
 }
 
-/* Returns the legend's word for the colour of C++: a trace's operators, native functions, or
- * both. */
-static const char *cxx_word(const struct aif_profile *p)
-{
-	bool operators = false, functions = false;
-
-	for (size_t i = 0; i < p->frames_len; i++) {
-		operators |= p->frames[i].kind == AIF_FRAME_OP;
-		functions |= p->frames[i].kind == AIF_FRAME_NATIVE;
-	}
-	return !operators ? NULL : functions ? "C++, operator" : "operator";
-}
-
-static void part_time_say(const struct aif_opt_span *time, struct aif_buf *b)
-{
-	aif_buf_puts(b, "--time ");
-	switch (time->part) {
-	case AIF_OPT_PART_LOOP:
-		aif_buf_puts(b, "loop");
-		return;
-	case AIF_OPT_PART_STARTUP:
-		aif_buf_puts(b, "startup");
-		return;
-	case AIF_OPT_PART_TAIL:
-		aif_buf_puts(b, "tail");
-		return;
-	case AIF_OPT_PART_STEPS:
-		aif_buf_printf(b, time->first == time->last ? "step:%u" : "steps:%u-%u",
-			       time->first, time->last);
-		return;
-	case AIF_OPT_PART_ALL:
-		aif_buf_puts(b, "all");
-		return;
-	case AIF_OPT_PART_NONE:
-		break;
-	}
-	if (time->from_ns)
-		aif_human_ns(b, time->from_ns);
-	aif_buf_putc(b, ',');
-	if (time->to_ns)
-		aif_human_ns(b, time->to_ns);
-}
-
 /* Appends which part the picture shows: "only --kernel gemm, --time 1.00 s,2.00 s; ". Its shares
  * are of that part. */
 static void part_say(const struct values *v, const struct aif_profile *p, struct aif_buf *b)
@@ -219,7 +159,7 @@ static void part_say(const struct values *v, const struct aif_profile *p, struct
 		aif_profile_cycle(p, &cycle);
 	if (v->choice.time.from_ns || v->choice.time.to_ns || v->choice.time.part) {
 		aif_buf_puts(b, between);
-		part_time_say(&v->choice.time, b);
+		aif_flame_time_say(&v->choice.time, b);
 		between = ", ";
 	} else if (cycle.cycle) {
 		aif_buf_printf(b, "%scycle %" PRIu64 ", steps %" PRIu64 " to %" PRIu64, between,
@@ -238,6 +178,8 @@ static const char *title_of(const struct values *v, const struct aif_profile *p)
 {
 	if (v->of == OF_OFF_CPU)
 		return "Off-CPU flame graph";
+	if (v->of == OF_MEMORY)
+		return "Memory flame graph";
 	if (v->of != OF_CPU)
 		return "AI flame graph";
 	switch (p->traits.cpu_weights) {
@@ -259,7 +201,7 @@ static int draw(const struct values *v, const struct aif_profile *p,
 	struct aif_svg_opts svg = {.title = v->title ? v->title : title_of(v, p),
 				   .subtitle = sub,
 				   .unit = unit,
-				   .cxx = p ? cxx_word(p) : NULL,
+				   .cxx = p ? aif_flame_cxx_word(p) : NULL,
 				   .strip = &strip,
 				   .profile = p,
 				   .steps = v->steps,
@@ -353,7 +295,7 @@ static int of_device(const struct values *v, const struct aif_names *names,
 		aif_buf_puts(&told, "; ");
 	}
 	if (!r) {
-		subtitle_begin(p, &sub);
+		aif_flame_subtitle(p, &sub);
 		for (size_t i = 0; i < p->devices_len; i++)
 			aif_buf_printf(&sub, ", %s", aif_profile_str(p, p->devices[i].name));
 		quality(p, &a, &told);
@@ -382,7 +324,7 @@ static int of_cpu(const struct values *v, const struct aif_names *names,
 	if (!r)
 		r = aif_flame_build_cpu(names, &cpu, o, &t, err);
 	if (!r) {
-		subtitle_begin(p, &sub);
+		aif_flame_subtitle(p, &sub);
 		aif_cpu_totals_say(p, &cpu, &told);
 		r = draw(v, p, o->sel, &t, aif_buf_str(&sub), aif_buf_str(&told),
 			 o->by == AIF_BY_SAMPLES ? aif_flame_unit(o->by) : aif_cpu_counts(p), err);
@@ -391,6 +333,37 @@ static int of_cpu(const struct values *v, const struct aif_names *names,
 	aif_buf_finish(&sub);
 	aif_tree_finish(&t);
 	aif_cpu_totals_finish(&cpu);
+	return r;
+}
+
+static int of_memory(const struct values *v, const struct aif_names *names,
+		     const struct aif_selection *sel, const struct aif_flame_opts *o,
+		     struct aif_err *err)
+{
+	const struct aif_profile *p = names->p;
+	struct aif_memory m = {0};
+	struct aif_tree t = {0};
+	struct aif_buf sub = {0}, told = {0};
+	int r = aif_memory_read(p, sel, &m);
+
+	if (r)
+		aif_err_set(err, r, "flame: %s", strerror(-r));
+	if (!r)
+		r = aif_flame_build_memory(names, &m, o, &t, err);
+	if (!r) {
+		aif_flame_subtitle(p, &sub);
+		aif_memory_say(p, &m, &told);
+		if (m.damaged)
+			aif_buf_puts(&told,
+				     "; BROKEN: part of the file is damaged: what it held is "
+				     "missing here");
+		r = draw(v, p, o->sel, &t, aif_buf_str(&sub), aif_buf_str(&told), AIF_BYTES_UNIT,
+			 err);
+	}
+	aif_buf_finish(&told);
+	aif_buf_finish(&sub);
+	aif_tree_finish(&t);
+	aif_memory_finish(&m);
 	return r;
 }
 
@@ -409,7 +382,7 @@ static int draw_idle(const struct values *v, const struct aif_names *names,
 	r = a ? aif_flame_build(names, a, &o, &t, err)
 	      : aif_flame_build_idle(names, &part->blame, &o, &t, err);
 	if (!r) {
-		subtitle_begin(p, &sub);
+		aif_flame_subtitle(p, &sub);
 		aif_idle_blame_say(&part->blame, &told);
 		if (a) {
 			aif_buf_puts(&told, "; ");
@@ -562,6 +535,7 @@ static int from_profile(const struct values *given, const char *path, struct aif
 						: v->by_thread == BY_THREAD_YES;
 	if (!r)
 		r = v->of == OF_CPU || v->of == OF_OFF_CPU ? of_cpu(v, &names, &c.sel, &o, err)
+		    : v->of == OF_MEMORY                   ? of_memory(v, &names, &c.sel, &o, err)
 		    : v->of == OF_IDLE || v->of == OF_LOOP ? of_idle(v, &names, &c.sel, &o, err)
 							   : of_device(v, &names, &c.sel, &o, err);
 	if (r && !err->code)
@@ -595,6 +569,11 @@ static int check_options(const struct values *v, const char *path, struct aif_er
 		return aif_err_set(err, -EINVAL,
 				   "flame: --leaf, --kernel and --by apply to the time in which "
 				   "devices work; leave them out with --of idle");
+	if (v->of == OF_MEMORY &&
+	    (v->leaf != NOT_GIVEN || v->choice.kernel || v->by != NOT_GIVEN || v->per != NOT_GIVEN))
+		return aif_err_set(err, -EINVAL,
+				   "flame: --leaf, --kernel, --by and --per apply to the time in "
+				   "which devices work; leave them out with --of memory");
 	if (v->of == OF_LOOP && (v->choice.kernel || v->by != NOT_GIVEN))
 		return aif_err_set(
 			err, -EINVAL,
@@ -682,13 +661,15 @@ const struct aif_command aif_command_flame = {
 		"the forward that made it, as [backward] and the node's name. This is inferred\n"
 		"from the order of operators; --detail full shows what was recorded. FILE may be\n"
 		"folded text of any tool (`frame;frame count`), or - for standard input.",
-	.examples = "aiflame flame\taiflame.data to aiflame.svg\n"
-		    "aiflame flame --leaf kernel --focus multiply\tonly stacks through multiply\n"
-		    "aiflame flame --per step --of loop\twhat a step takes, idle time included\n"
-		    "aiflame flame --leaf stall\twhat each instruction waited for\n"
-		    "aiflame flame --of cpu -o cpu.svg\twhere threads spent CPU time\n"
-		    "aiflame flame --format folded -o - | wc -l\tas text, one line a stack\n"
-		    "aiflame flame out.folded -o out.svg\tother tools' stacks\n",
+	.examples =
+		"aiflame flame\taiflame.data to aiflame.svg\n"
+		"aiflame flame --leaf kernel --focus multiply\tonly stacks through multiply\n"
+		"aiflame flame --per step --of loop\twhat a step takes, idle time included\n"
+		"aiflame flame --leaf stall\twhat each instruction waited for\n"
+		"aiflame flame --of cpu -o cpu.svg\twhere threads spent CPU time\n"
+		"aiflame flame --of memory -o memory.svg\twho holds the device's memory at its peak\n"
+		"aiflame flame --format folded -o - | wc -l\tas text, one line a stack\n"
+		"aiflame flame out.folded -o out.svg\tother tools' stacks\n",
 	.opts = opts,
 	.defaults = &defaults,
 	.values_size = sizeof(defaults),

@@ -79,7 +79,7 @@ const struct aif_command aif_command_query = {
 	.summary = "SQL over a profile",
 	.description =
 		"Runs one SELECT over the profile's tables: launches, executions, copies, ops, calls,\n"
-		"samples, cpu_samples, windows, attributed, device_times, counters, queue,\n"
+		"samples, cpu_samples, windows, attributed, device_times, counters, queue, memory,\n"
 		"kernels, stacks, frames, frame_names, modules, processes, threads, devices, clocks,\n"
 		"losses, meta, strings, programs, codes, graph_nodes, and the view kernel_times. Times\n"
 		"are ns since the recording began. docs/FORMAT.md lists the columns.",

@@ -88,6 +88,12 @@ int aif_flame_build(const struct aif_names *names, const struct aif_attribution 
 int aif_flame_build_idle(const struct aif_names *names, const struct aif_idle_blame *idle,
 			 const struct aif_flame_opts *o, struct aif_tree *ret, struct aif_err *err);
 
+/* The same of memory: the stacks that allocated what there is at its peak, in bytes. */
+struct aif_memory;
+int aif_flame_build_memory(const struct aif_names *names, const struct aif_memory *m,
+			   const struct aif_flame_opts *o, struct aif_tree *ret,
+			   struct aif_err *err);
+
 /* The same of CPU samples: their stacks, with the time that they weigh or (AIF_BY_SAMPLES) their number.
  * Options about kernels mean nothing here. */
 int aif_flame_build_cpu(const struct aif_names *names, const struct aif_cpu_totals *cpu,

@@ -265,6 +265,10 @@ static void value_put(const struct picture *p, struct aif_buf *b, uint64_t value
 		aif_human_energy(b, (double)value / scale / (double)steps / 1e6);
 		return;
 	}
+	if (!strcmp(p->opts->unit, AIF_BYTES_UNIT)) {
+		aif_human_bytes(b, value / scale / steps);
+		return;
+	}
 	if (steps > 1)
 		aif_buf_printf(b, "%.4g", (double)value / scale / (double)steps);
 	else if (value % scale)

@@ -24,6 +24,7 @@ void aif_builder_finish(struct aif_builder *b)
 	free(b->samples);
 	free(b->windows);
 	free(b->counters);
+	free(b->memory);
 	aif_profile_finish(&b->p);
 	*b = (struct aif_builder){0};
 }
@@ -265,6 +266,11 @@ struct aif_counter_row *aif_builder_counter(struct aif_builder *b)
 	return ROW(b, counters);
 }
 
+struct aif_memory_row *aif_builder_memory(struct aif_builder *b)
+{
+	return ROW(b, memory);
+}
+
 /* ---- writing ------------------------------------------------------------------------------------- */
 
 void aif_builder_bound(struct aif_builder *b)
@@ -287,6 +293,8 @@ void aif_builder_bound(struct aif_builder *b)
 		WITHIN(b->ops[i].start, b->ops[i].end);
 	for (size_t i = 0; i < b->counters_len; i++)
 		WITHIN(b->counters[i].time, b->counters[i].time);
+	for (size_t i = 0; i < b->memory_len; i++)
+		WITHIN(b->memory[i].time, b->memory[i].time);
 	for (size_t i = 0; i < b->windows_len; i++)
 		WITHIN(b->windows[i].start, b->windows[i].end);
 #undef WITHIN
@@ -314,6 +322,7 @@ static int write_all(struct aif_builder *b, struct aif_writer *w, struct aif_err
 	WRITE(aif_writer_samples, b->samples, b->samples_len);
 	WRITE(aif_writer_ops, b->ops, b->ops_len);
 	WRITE(aif_writer_counters, b->counters, b->counters_len);
+	WRITE(aif_writer_memory, b->memory, b->memory_len);
 	return r;
 }
 

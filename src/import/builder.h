@@ -20,6 +20,7 @@ struct aif_builder {
 	AIF_TABLE(aif_sample_row, samples);
 	AIF_TABLE(aif_window_row, windows);
 	AIF_TABLE(aif_counter_row, counters);
+	AIF_TABLE(aif_memory_row, memory);
 	struct aif_scratch
 		*scratch; /* for what aif_builder_write() writes until it is whole; NULL: none */
 	/* inside */
@@ -60,6 +61,7 @@ struct aif_op_row *aif_builder_op(struct aif_builder *b);
 struct aif_sample_row *aif_builder_sample(struct aif_builder *b);
 struct aif_window_row *aif_builder_window(struct aif_builder *b);
 struct aif_counter_row *aif_builder_counter(struct aif_builder *b);
+struct aif_memory_row *aif_builder_memory(struct aif_builder *b);
 
 /* Sets the profile's beginning and end from its rows; call it when all are there. */
 void aif_builder_bound(struct aif_builder *b);

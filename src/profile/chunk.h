@@ -17,6 +17,7 @@ enum aif_chunk_kind {
 	AIF_CHUNK_CPU = 5,      /* struct aif_cpu_row */
 	AIF_CHUNK_OPS = 6,      /* struct aif_op_row */
 	AIF_CHUNK_COUNTERS = 7, /* struct aif_counter_row */
+	AIF_CHUNK_MEMORY = 8,   /* struct aif_memory_row */
 	AIF_CHUNK_KIND_COUNT
 };
 

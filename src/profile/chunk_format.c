@@ -52,6 +52,7 @@
 #define CPU(number, ...)     COLUMN(number, aif_cpu_row, __VA_ARGS__)
 #define OP(number, ...)      COLUMN(number, aif_op_row, __VA_ARGS__)
 #define COUNTER(number, ...) COLUMN(number, aif_counter_row, __VA_ARGS__)
+#define MEMORY(number, ...)  COLUMN(number, aif_memory_row, __VA_ARGS__)
 #define U64                  AIF_FORM_U64
 #define U32                  AIF_FORM_U32
 #define SPAN                 AIF_FORM_SPAN
@@ -63,6 +64,7 @@ enum { SAMPLE_THREAD = 0, SAMPLE_DEVICE = 2, SAMPLE_FRAME = 4 };
 enum { CPU_THREAD = 0 };
 enum { OP_THREAD = 0, OP_NAME = 1 };
 enum { COUNTER_NAME = 1 };
+enum { MEMORY_STACK = 1, MEMORY_DEVICE = 2 };
 
 static const struct aif_chunk_column launch_columns[] = {
 	LAUNCH(3, thread, U32, AIF_NONE, RAW, P(SELF)),
@@ -158,6 +160,19 @@ static const struct aif_chunk_column counter_columns[] = {
 	COUNTER(2, value, U64, 0, RAW, P(ONE), P(COUNTER_NAME)),
 };
 
+/* A loop allocates the same from the same places; blocks of one size follow each other. */
+static const struct aif_chunk_column memory_columns[] = {
+	MEMORY(3, thread, U32, AIF_NONE, RAW, P(ONE), P(SELF)),
+	MEMORY(4, stack, U32, AIF_NONE, RAW, P(ONE), EACH_LAST(P, SELF)),
+	MEMORY(5, device, U32, AIF_NONE, RAW, P(ONE), P(MEMORY_STACK)),
+	MEMORY(6, kind, U32, AIF_MEMORY_ALLOCATE, RAW, P(ONE), P(MEMORY_STACK)),
+	MEMORY(1, time, U64, 0, P(ONE), P_M(ONE, ONE), P_M(ONE, MEMORY_STACK)),
+	MEMORY(2, bytes, U64, 0, RAW, P(ONE), P(MEMORY_STACK)),
+	MEMORY(7, block, U64, 0, RAW, P(ONE), P(MEMORY_STACK)),
+	MEMORY(8, allocated, U64, AIF_MEMORY_UNKNOWN, RAW, P(ONE), P(MEMORY_DEVICE)),
+	MEMORY(9, reserved, U64, AIF_MEMORY_UNKNOWN, RAW, P(ONE), P(MEMORY_DEVICE)),
+};
+
 static_assert(sizeof(struct aif_launch_row) == 56, "fields were added: give each a column");
 static_assert(sizeof(struct aif_exec_row) == 72, "fields were added: give each a column");
 static_assert(sizeof(struct aif_sample_row) == 40, "fields were added: give each a column");
@@ -165,6 +180,7 @@ static_assert(sizeof(struct aif_window_row) == 64, "fields were added: give each
 static_assert(sizeof(struct aif_cpu_row) == 32, "fields were added: give each a column");
 static_assert(sizeof(struct aif_op_row) == 56, "fields were added: give each a column");
 static_assert(sizeof(struct aif_counter_row) == 32, "fields were added: give each a column");
+static_assert(sizeof(struct aif_memory_row) == 56, "fields were added: give each a column");
 
 const struct aif_chunk_layout *aif_chunk_layout(enum aif_chunk_kind kind)
 {
@@ -180,6 +196,7 @@ const struct aif_chunk_layout *aif_chunk_layout(enum aif_chunk_kind kind)
 		[AIF_CHUNK_CPU] = LAYOUT(aif_cpu_row, time, cpu_columns),
 		[AIF_CHUNK_OPS] = LAYOUT(aif_op_row, start, op_columns),
 		[AIF_CHUNK_COUNTERS] = LAYOUT(aif_counter_row, time, counter_columns),
+		[AIF_CHUNK_MEMORY] = LAYOUT(aif_memory_row, time, memory_columns),
 	};
 
 	return (unsigned)kind < AIF_CHUNK_KIND_COUNT && layouts[kind].columns ? &layouts[kind]

@@ -61,6 +61,9 @@ int aif_writer_ops(struct aif_writer *w, const struct aif_op_row *rows, size_t n
 		   struct aif_err *err);
 int aif_writer_counters(struct aif_writer *w, const struct aif_counter_row *rows, size_t n,
 			struct aif_err *err);
+/* Rows with the same thread and time keep their order. */
+int aif_writer_memory(struct aif_writer *w, const struct aif_memory_row *rows, size_t n,
+		      struct aif_err *err);
 
 /* Notes rows that this file does not get: they are counted as if aif_writer_trim had dropped them. until: CLOCK_MONOTONIC, from
  * when on the file has all. */
@@ -123,6 +126,9 @@ int aif_profile_ops(const struct aif_profile *p,
 int aif_profile_counters(const struct aif_profile *p,
 			 int (*fn)(void *arg, const struct aif_counter_row *rows, size_t n),
 			 void *arg, uint64_t *ret_bad);
+int aif_profile_memory(const struct aif_profile *p,
+		       int (*fn)(void *arg, const struct aif_memory_row *rows, size_t n), void *arg,
+		       uint64_t *ret_bad);
 
 /* Opaque results kept beside the data (the attribution): a named blob. Reading gives -ENOENT when
  * there is none; writing may fail (a read-only file), which nobody minds. */

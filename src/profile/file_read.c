@@ -35,6 +35,7 @@ static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, voi
 	struct aif_cpu_row *c = rows;
 	struct aif_op_row *o = rows;
 	struct aif_counter_row *v = rows;
+	struct aif_memory_row *m = rows;
 
 	for (size_t i = 0; i < n; i++) {
 		switch (kind) {
@@ -74,6 +75,11 @@ static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, voi
 			check(&v[i].name, p->strings.len);
 			check(&v[i].unit, p->strings.len);
 			check(&v[i].process, p->processes_len);
+			break;
+		case AIF_CHUNK_MEMORY:
+			check(&m[i].thread, p->threads_len);
+			check(&m[i].stack, p->stacks_len);
+			check(&m[i].device, p->devices_len);
 			break;
 		default:
 			check(&w[i].process, p->processes_len);
@@ -214,6 +220,7 @@ EACH(AIF_CHUNK_WINDOWS, windows, aif_window_row)
 EACH(AIF_CHUNK_CPU, cpu, aif_cpu_row)
 EACH(AIF_CHUNK_OPS, ops, aif_op_row)
 EACH(AIF_CHUNK_COUNTERS, counters, aif_counter_row)
+EACH(AIF_CHUNK_MEMORY, memory, aif_memory_row)
 
 /* ---- cached results -------------------------------------------------------------------------- */
 

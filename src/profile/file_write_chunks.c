@@ -2,7 +2,7 @@
 /*
  * Bulk rows -> chunks. Rows are sorted before they are compressed: launches and executions by
  * launch number, which puts each thread's calls in their order (a predictable sequence); samples of
- * devices and CPUs, and operators, by thread and time; counters by device and time. They are cut
+ * devices and CPUs, operators and allocations, by thread and time; counters by device and time. They are cut
  * where a reader would otherwise have to decode chunks in vain: executions and operators by the
  * clock of their times (a chunk has one range of times), launches and executions where launch
  * numbers jump (a chunk has one narrow range of launches, by which the two find each other).
@@ -30,6 +30,7 @@ static void take_key(enum aif_chunk_kind kind, const void *rows, size_t i, struc
 	const struct aif_cpu_row *c = rows;
 	const struct aif_op_row *o = rows;
 	const struct aif_counter_row *v = rows;
+	const struct aif_memory_row *m = rows;
 
 	k->row = (uint32_t)i;
 	k->group = 0;
@@ -58,6 +59,10 @@ static void take_key(enum aif_chunk_kind kind, const void *rows, size_t i, struc
 	case AIF_CHUNK_COUNTERS:
 		k->group = v[i].device;
 		k->at = v[i].time;
+		break;
+	case AIF_CHUNK_MEMORY:
+		k->group = m[i].thread;
+		k->at = m[i].time;
 		break;
 	default:
 		k->at = w[i].start;
@@ -132,6 +137,7 @@ static struct summary summarize(enum aif_chunk_kind kind, const void *rows, cons
 	const struct aif_cpu_row *cpu = rows;
 	const struct aif_op_row *op = rows;
 	const struct aif_counter_row *counter = rows;
+	const struct aif_memory_row *memory = rows;
 	struct summary s = {.clock = AIF_CLOCK_MONOTONIC,
 			    .process = AIF_NONE,
 			    .start = UINT64_MAX,
@@ -169,6 +175,10 @@ static struct summary summarize(enum aif_chunk_kind kind, const void *rows, cons
 			break;
 		case AIF_CHUNK_COUNTERS:
 			widen(&s, counter[at].time, counter[at].time, 0);
+			s.total++;
+			break;
+		case AIF_CHUNK_MEMORY:
+			widen(&s, memory[at].time, memory[at].time, 0);
 			s.total++;
 			break;
 		default:
@@ -358,6 +368,12 @@ int aif_writer_counters(struct aif_writer *w, const struct aif_counter_row *rows
 			struct aif_err *err)
 {
 	return write_rows(w, AIF_CHUNK_COUNTERS, rows, n, err);
+}
+
+int aif_writer_memory(struct aif_writer *w, const struct aif_memory_row *rows, size_t n,
+		      struct aif_err *err)
+{
+	return write_rows(w, AIF_CHUNK_MEMORY, rows, n, err);
 }
 
 /* ---- trimming -------------------------------------------------------------------------------- */

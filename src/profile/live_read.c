@@ -388,6 +388,7 @@ SAVE(windows, aif_window_row)
 SAVE(cpu, aif_cpu_row)
 SAVE(ops, aif_op_row)
 SAVE(counters, aif_counter_row)
+SAVE(memory, aif_memory_row)
 
 static int save_rows(const struct aif_profile *p, struct save *s)
 {
@@ -398,7 +399,8 @@ static int save_rows(const struct aif_profile *p, struct save *s)
 	e = e ? e : aif_profile_windows(p, save_windows, s, NULL);
 	e = e ? e : aif_profile_cpu(p, save_cpu, s, NULL);
 	e = e ? e : aif_profile_ops(p, save_ops, s, NULL);
-	return e ? e : aif_profile_counters(p, save_counters, s, NULL);
+	e = e ? e : aif_profile_counters(p, save_counters, s, NULL);
+	return e ? e : aif_profile_memory(p, save_memory, s, NULL);
 }
 
 static int save_cycle(struct aif_writer *w, const struct aif_profile *p, const struct aif_cycle *c,

@@ -268,6 +268,21 @@ struct aif_counter_row {
 	uint32_t process;            /* whose part of the device's it is; AIF_NONE: all of it */
 };
 
+/* An allocation or a release of memory, by a framework's allocator (traces) or by a runtime (recordings). */
+enum aif_memory_kind { AIF_MEMORY_ALLOCATE = 1, AIF_MEMORY_RELEASE = 2 };
+#define AIF_MEMORY_UNKNOWN UINT64_MAX
+struct aif_memory_row {
+	uint64_t time; /* CLOCK_MONOTONIC ns */
+	uint64_t
+		block; /* its address, or a number of it, unique while it is there; 0 = not known */
+	uint64_t bytes; /* of the block; 0 = not known, of a release */
+	uint64_t allocated,
+		reserved; /* of all that the allocator has there, afterwards; AIF_MEMORY_UNKNOWN */
+	uint32_t thread, stack;
+	uint32_t device; /* AIF_NONE: the host's memory */
+	uint32_t kind;   /* enum aif_memory_kind */
+};
+
 struct aif_meta {
 	uint32_t key, value; /* strings */
 };

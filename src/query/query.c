@@ -109,6 +109,7 @@ LOADER(windows, aif_window_row)
 LOADER(cpu, aif_cpu_row)
 LOADER(ops, aif_op_row)
 LOADER(counters, aif_counter_row)
+LOADER(memory, aif_memory_row)
 
 static int index_launches(struct aif_query *q)
 {
@@ -249,6 +250,12 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 		r = aif_profile_counters(q->p, load_counters, q, &bad);
 		q->damaged += r < 0 ? 0 : bad;
 		q->loaded |= r < 0 ? 0 : NEEDS_COUNTERS;
+	}
+	if (!r && (needs & NEEDS_MEMORY)) {
+		q->memory_len = 0;
+		r = aif_profile_memory(q->p, load_memory, q, &bad);
+		q->damaged += r < 0 ? 0 : bad;
+		q->loaded |= r < 0 ? 0 : NEEDS_MEMORY;
 	}
 	if (!r && (needs & NEEDS_WEIGHTS)) {
 		r = aif_weights_new(q->p, &q->weights);
@@ -457,6 +464,7 @@ void aif_query_free(struct aif_query *q)
 	aif_host_calls_finish(&q->calls);
 	aif_queue_finish(&q->queue);
 	free(q->counters);
+	free(q->memory);
 	free(q);
 }
 

@@ -462,6 +462,38 @@ static void counters_column(struct aif_query *q, size_t row, int column, sqlite3
 	}
 }
 
+BULK_ROWS(memory)
+static void memory_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_memory_row *r = &q->memory[row];
+	const struct aif_thread *t = r->thread == AIF_NONE ? NULL : &q->p->threads[r->thread];
+	uint64_t sums[] = {r->allocated, r->reserved};
+
+	switch (column) {
+	case 0:
+		return when(q, ctx, r->time);
+	case 1:
+		return sqlite3_result_text(ctx,
+					   r->kind == AIF_MEMORY_RELEASE ? "release" : "allocate",
+					   -1, SQLITE_STATIC);
+	case 2:
+		return id(ctx, t ? t->process : AIF_NONE);
+	case 3:
+		return id(ctx, t ? t->tid : AIF_NONE);
+	case 4:
+		return id(ctx, r->device);
+	case 5:
+		return number(ctx, r->bytes);
+	case 6:
+		return r->block ? number(ctx, r->block) : sqlite3_result_null(ctx);
+	case 7:
+		return id(ctx, r->stack);
+	default:
+		return sums[column - 8] == AIF_MEMORY_UNKNOWN ? sqlite3_result_null(ctx)
+							      : number(ctx, sums[column - 8]);
+	}
+}
+
 #define SMALL(table, columns)                                                                   \
 	{                                                                                       \
 #table, columns, 0, aif_query_##table##_rows, NULL, aif_query_##table##_column, \
@@ -510,6 +542,8 @@ const struct aif_query_table aif_query_tables[] = {
 	 NEEDS_QUEUE, queue_rows, NULL, queue_column, AIF_KEY_OTHER},
 	{"counters", "time_ns, device, name, value, unit, process", NEEDS_COUNTERS, counters_rows,
 	 NULL, counters_column, AIF_KEY_OTHER},
+	{"memory", "time_ns, kind, process, tid, device, bytes, block, stack, allocated, reserved",
+	 NEEDS_MEMORY, memory_rows, NULL, memory_column, AIF_KEY_OTHER},
 	BY_ID(strings, "id, text"),
 	BY_ID(frames, "id, kind, module, address, function, line"),
 	SMALL(frame_names, "frame, inline_depth, name, file, line"),

@@ -30,8 +30,10 @@ struct sums {
 	double executions; /* of a device's work: as often as they stand for others, .calls in the end */
 	uint32_t process, by; /* by: string of .texts, or AIF_NONE */
 	uint32_t name;        /* of an operator: a string; AIF_NONE: of all steps */
-	bool is_label;        /* name: of a range, a label */
-	uint32_t kind;        /* of an operator; 0 of a device's work */
+	struct aif_op_memory memory, memory_all;
+	bool is_label;  /* name: of a range, a label */
+	bool is_memory; /* what was allocated in no operator */
+	uint32_t kind;  /* of an operator; 0 of a device's work */
 	uint32_t exec_kind, kernel;
 };
 
@@ -142,6 +144,29 @@ static int move_node(struct table *t, const struct aif_timeline_exec *x)
 	return 0;
 }
 
+/* Adds; sums of a hostile file may wrap. */
+static void memory_add(struct aif_op_memory *sum, const struct aif_op_memory *m)
+{
+	sum->host = (int64_t)((uint64_t)sum->host + (uint64_t)m->host);
+	sum->device = (int64_t)((uint64_t)sum->device + (uint64_t)m->device);
+}
+
+/* Adds torch's row of what was allocated in no operator. */
+static int add_memory_outside(struct table *t)
+{
+	struct sums *s;
+
+	if (!t->r->ops.allocations_outside)
+		return 0;
+	s = row_of(t, UINT64_C(1) << 44, AIF_NONE, AIF_NONE);
+	if (!s)
+		return -ENOMEM;
+	s->is_memory = true;
+	s->memory = s->memory_all = t->r->ops.memory_outside;
+	s->executions = (double)t->r->ops.allocations_outside;
+	return 0;
+}
+
 static int add_op(struct table *t, const struct aif_op *o, uint32_t *ret_row)
 {
 	uint32_t process = o->thread == AIF_NONE ? AIF_NONE : t->r->p->threads[o->thread].process;
@@ -165,6 +190,8 @@ static int add_op(struct table *t, const struct aif_op *o, uint32_t *ret_row)
 	s->cpu += ns;
 	s->self_device += o->device_ns;
 	s->device += o->device_all_ns;
+	memory_add(&s->memory, &o->memory);
+	memory_add(&s->memory_all, &o->memory_all);
 	s->calls++;
 	*ret_row = (uint32_t)(s - t->sums);
 	return 0;
@@ -227,6 +254,8 @@ static int add_all(struct table *t)
 			e = move_node(t, &r->timeline.execs[i]);
 	}
 	if (!e)
+		e = add_memory_outside(t);
+	if (!e)
 		e = find_errors(t);
 	for (size_t i = 0; i < t->len && !e; i++)
 		if (!t->sums[i].kind)
@@ -236,6 +265,7 @@ static int add_all(struct table *t)
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
+/* Columns that all profiles have; those of memory, calls and what --by tells apart follow. */
 enum {
 	NAME,
 	PROCESS,
@@ -250,46 +280,66 @@ enum {
 	DEVICE,
 	DEVICE_AVERAGE,
 	ERROR,
-	CALLS,
-	BY,
-	COLUMNS
 };
 
-#define COMMON                                                                          \
-	{"name", AIF_TABLE_TEXT}, {"process", AIF_TABLE_ID}, {"type", AIF_TABLE_TEXT},  \
-		{"self_cpu_share", AIF_TABLE_SHARE}, {"self_cpu", AIF_TABLE_NS},        \
-		{"cpu_total_share", AIF_TABLE_SHARE}, {"cpu_total", AIF_TABLE_NS},      \
-		{"cpu_average", AIF_TABLE_NS}, {"self_device", AIF_TABLE_NS},           \
-		{"self_device_share", AIF_TABLE_SHARE}, {"device_total", AIF_TABLE_NS}, \
-		{"device_average", AIF_TABLE_NS}, {"error", AIF_TABLE_NS},              \
-	{                                                                               \
-		"calls", AIF_TABLE_COUNT                                                \
-	}
-static const struct aif_table_column columns[] = {COMMON};
-static const struct aif_table_column columns_by_shape[] = {COMMON, {"shapes", AIF_TABLE_TEXT}};
-static const struct aif_table_column columns_by_stack[] = {COMMON, {"stack", AIF_TABLE_TEXT}};
-
-/* Sets torch's titles. */
-static void make_titles(struct aif_report *r)
+/* Adds a column with torch's title: of `format` with the device's word where it has room for one. */
+static void column_add(struct aif_report *r, size_t *n, const char *name, enum aif_table_type type,
+		       const char *format)
 {
-	static const char *const titles[COLUMNS] = {
-		"Name",      "Process",      "Type", "Self CPU %", "Self CPU", "CPU total %",
-		"CPU total", "CPU time avg", "",     "",           "",         "",
-		"Error",     "# of Calls",   "",
-	};
-	char word[16], (*space)[AIF_TITLE_MAX] = r->title_space;
+	char word[16], *space = r->title_space[*n];
 
-	static_assert(COLUMNS <= AIF_TITLES_MAX, "titles have no room");
-	memcpy(r->titles, titles, sizeof(titles));
-	aif_device_word(r->p, word);
-	snprintf(space[0], AIF_TITLE_MAX, "Self %s", word);
-	snprintf(space[1], AIF_TITLE_MAX, "Self %s %%", word);
-	snprintf(space[2], AIF_TITLE_MAX, "%s total", word);
-	snprintf(space[3], AIF_TITLE_MAX, "%s time avg", word);
-	for (size_t i = 0; i < 4; i++)
-		r->titles[SELF_DEVICE + i] = space[i];
-	r->titles[BY] = r->o->by == AIF_REPORT_BY_SHAPE ? "Input Shapes" : "Source Location";
-	r->t.titles = r->titles;
+	assert(*n < AIF_TITLES_MAX);
+	r->made[*n] = (struct aif_table_column){name, type};
+	r->titles[*n] = format;
+	if (strstr(format, "%s")) {
+		const char *at = strstr(format, "%s");
+
+		aif_device_word(r->p, word);
+		snprintf(space, AIF_TITLE_MAX, "%.*s%s%s", (int)(at - format), format, word,
+			 at + 2);
+		r->titles[*n] = space;
+	}
+	++*n;
+}
+
+/* Makes the columns, of which those of memory are there where the profile has allocations. */
+static size_t make_columns(struct aif_report *r)
+{
+	static const struct {
+		const char *name;
+		enum aif_table_type type;
+		const char *title;
+	} common[] = {
+		[NAME] = {"name", AIF_TABLE_TEXT, "Name"},
+		[PROCESS] = {"process", AIF_TABLE_ID, "Process"},
+		[TYPE] = {"type", AIF_TABLE_TEXT, "Type"},
+		[SELF_CPU_SHARE] = {"self_cpu_share", AIF_TABLE_SHARE, "Self CPU %"},
+		[SELF_CPU] = {"self_cpu", AIF_TABLE_NS, "Self CPU"},
+		[CPU_SHARE] = {"cpu_total_share", AIF_TABLE_SHARE, "CPU total %"},
+		[CPU] = {"cpu_total", AIF_TABLE_NS, "CPU total"},
+		[CPU_AVERAGE] = {"cpu_average", AIF_TABLE_NS, "CPU time avg"},
+		[SELF_DEVICE] = {"self_device", AIF_TABLE_NS, "Self %s"},
+		[SELF_DEVICE_SHARE] = {"self_device_share", AIF_TABLE_SHARE, "Self %s %"},
+		[DEVICE] = {"device_total", AIF_TABLE_NS, "%s total"},
+		[DEVICE_AVERAGE] = {"device_average", AIF_TABLE_NS, "%s time avg"},
+		[ERROR] = {"error", AIF_TABLE_NS, "Error"},
+	};
+	size_t n = 0;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(common); i++)
+		column_add(r, &n, common[i].name, common[i].type, common[i].title);
+	if (r->ops.has_memory) {
+		column_add(r, &n, "cpu_memory", AIF_TABLE_CHANGE, "CPU Mem");
+		column_add(r, &n, "self_cpu_memory", AIF_TABLE_CHANGE, "Self CPU Mem");
+		column_add(r, &n, "device_memory", AIF_TABLE_CHANGE, "%s Mem");
+		column_add(r, &n, "self_device_memory", AIF_TABLE_CHANGE, "Self %s Mem");
+	}
+	column_add(r, &n, "calls", AIF_TABLE_COUNT, "# of Calls");
+	if (r->o->by == AIF_REPORT_BY_SHAPE)
+		column_add(r, &n, "shapes", AIF_TABLE_TEXT, "Input Shapes");
+	if (r->o->by == AIF_REPORT_BY_STACK)
+		column_add(r, &n, "stack", AIF_TABLE_TEXT, "Source Location");
+	return n;
 }
 
 static void text_cell(struct aif_report *r, const char *text)
@@ -300,14 +350,18 @@ static void text_cell(struct aif_report *r, const char *text)
 static void name_cells(struct aif_report *r, const struct aif_range_labels *labels,
 		       const struct sums *s)
 {
-	if (s->kind)
+	if (s->is_memory)
+		text_cell(r, "[memory]");
+	else if (s->kind)
 		text_cell(r, s->name == AIF_NONE ? STEP_NAME
 			     : s->is_label       ? aif_range_label_text(labels, s->name)
 						 : aif_profile_str(r->p, s->name));
 	else
 		aif_report_work_cell(r, s->exec_kind, s->kernel);
 	aif_report_process_cell(r, s->process);
-	text_cell(r, s->kind ? aif_op_kind_name(s->kind) : aif_launch_kind_name(s->exec_kind));
+	text_cell(r, s->is_memory ? "memory"
+		     : s->kind    ? aif_op_kind_name(s->kind)
+				  : aif_launch_kind_name(s->exec_kind));
 }
 
 static uint64_t at_least_none(uint64_t ns)
@@ -338,6 +392,12 @@ static void put_rows(struct table *t, uint64_t all_cpu, uint64_t all_device)
 		aif_table_number(to, s->device);
 		aif_table_number(to, average(s->device, s->calls));
 		aif_table_number(to, s->error);
+		if (t->r->ops.has_memory) {
+			aif_table_number(to, (uint64_t)s->memory_all.host);
+			aif_table_number(to, (uint64_t)s->memory.host);
+			aif_table_number(to, (uint64_t)s->memory_all.device);
+			aif_table_number(to, (uint64_t)s->memory.device);
+		}
 		aif_table_number(to, s->calls);
 		if (t->r->o->by != AIF_REPORT_BY_NAME)
 			text_cell(t->r,
@@ -399,15 +459,11 @@ static int print(struct table *t)
 		have_errors |= t->sums[i].error > 0;
 		all_cpu += t->sums[i].self_cpu;
 		all_device += t->sums[i].kind ? 0 : t->sums[i].self_device;
-		several |= t->sums[i].process != process;
+		several |= !t->sums[i].is_memory && t->sums[i].process != process;
 	}
 	all_cpu = at_least_none(all_cpu);
-	aif_table_init(&r->t,
-		       r->o->by == AIF_REPORT_BY_SHAPE   ? columns_by_shape
-		       : r->o->by == AIF_REPORT_BY_STACK ? columns_by_stack
-							 : columns,
-		       r->o->by == AIF_REPORT_BY_NAME ? COLUMNS - 1 : COLUMNS);
-	make_titles(r);
+	aif_table_init(&r->t, r->made, make_columns(r));
+	r->t.titles = r->titles;
 	r->t.is_torch = true;
 	r->cpu_ns = all_cpu;
 	r->device_ns = all_device;
@@ -419,7 +475,9 @@ static int print(struct table *t)
 	if (!have_errors)
 		aif_report_hide(r, "error");
 	for (int c = SELF_DEVICE; c <= DEVICE_AVERAGE && !all_device; c++)
-		aif_report_hide(r, columns[c].name);
+		aif_report_hide(r, r->made[c].name);
+	for (size_t i = 0; i < 2 && r->ops.has_memory && !r->ops.has_device_memory; i++)
+		aif_report_hide(r, i ? "self_device_memory" : "device_memory");
 	put_rows(t, all_cpu, all_device);
 	note_totals(r, all_cpu, all_device);
 	return aif_table_sort(&r->t, all_device ? SELF_DEVICE : SELF_CPU);
@@ -435,6 +493,8 @@ static int fill_timed(struct aif_report *r)
 		e = aif_stack_names_new(r->names, r->o->detail, &t.stack_names);
 	if (!e)
 		e = aif_range_labels_make(r->p, &t.labels);
+	if (!e)
+		e = aif_op_tree_add_memory(&r->ops, r->p, r->o->sel);
 	if (!e) {
 		aif_op_tree_add_device(&r->ops, &r->timeline,
 				       r->kernel.is_set ? aif_report_has_exec : NULL, r);

@@ -173,6 +173,9 @@ static void cell_text(const struct aif_report *r, size_t cell, struct aif_buf *r
 	case AIF_TABLE_SHARE:
 		share(r, cell, ret);
 		break;
+	case AIF_TABLE_CHANGE:
+		aif_human_torch_bytes(ret, (int64_t)t->cells[cell]);
+		break;
 	case AIF_TABLE_NS:
 		aif_human_torch_ns(ret, time_of(t, cell));
 		break;
@@ -255,6 +258,10 @@ const char *aif_ops_sort_column(const struct aif_table *t, const char *word)
 	for (size_t i = 0; i < AIF_ARRAY_LEN(host); i++)
 		if (!strcmp(word, host[i][0]))
 			return host[i][1];
+	if (!strcmp(word, "cpu_memory_usage") || !strcmp(word, "self_cpu_memory_usage"))
+		return is_self ? "self_cpu_memory" : "cpu_memory";
+	if (rest && !strcmp(rest, "memory_usage"))
+		return is_self ? "self_device_memory" : "device_memory";
 	if (rest && !strcmp(rest, "time_total"))
 		return is_self ? "self_device" : "device_total";
 	return rest && !strcmp(rest, "time") && !is_self ? "device_average" : word;

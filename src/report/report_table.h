@@ -45,7 +45,7 @@ struct aif_report_table {
 };
 #define AIF_REPORT_COLUMNS(array) .columns = (array), .columns_len = AIF_ARRAY_LEN(array)
 
-#define AIF_TITLES_MAX 16
+#define AIF_TITLES_MAX 24
 #define AIF_TITLE_MAX  32
 
 /* A table in the making. */
@@ -66,7 +66,9 @@ struct aif_report {
 	struct aif_buf *out;
 	uint32_t limit; /* rows to print; 0 = all */
 	const char *titles[AIF_TITLES_MAX];
-	char title_space[4][AIF_TITLE_MAX];
+	char title_space[AIF_TITLES_MAX][AIF_TITLE_MAX];
+	struct aif_table_column
+		made[AIF_TITLES_MAX]; /* of a table whose columns depend on the profile */
 };
 
 /* ---- what is shown --------------------------------------------------------------------------- */

@@ -116,6 +116,8 @@ static int by_column(const void *a, const void *b)
 	if (type == AIF_TABLE_TEXT || (type == AIF_TABLE_ID && u & v & NAMED))
 		r = strcmp(aif_strset_get(&t->text, (uint32_t)u, NULL),
 			   aif_strset_get(&t->text, (uint32_t)v, NULL));
+	else if (u != v && type == AIF_TABLE_CHANGE)
+		r = (int64_t)u > (int64_t)v ? -1 : 1;
 	else if (u != v)
 		r = u > v ? -1 : 1;
 	return r ? r : x->row < y->row ? -1 : x->row > y->row;
@@ -187,6 +189,9 @@ static void plain_cell(const struct aif_table *t, size_t i, struct aif_buf *b)
 		break;
 	case AIF_TABLE_BYTES:
 		aif_human_bytes(b, t->cells[i]);
+		break;
+	case AIF_TABLE_CHANGE:
+		aif_human_torch_bytes(b, (int64_t)t->cells[i]);
 		break;
 	case AIF_TABLE_SHARE:
 		(t->is_torch ? aif_human_torch_share : aif_human_share)(b, t->cells[i]);
@@ -502,6 +507,9 @@ static void raw_cell(const struct aif_table *t, size_t i, struct aif_buf *out,
 			aif_buf_puts(out, "null"); /* JSON has no word for it */
 		else if (*s == 'n')
 			aif_buf_append(out, s + 1, len - 1);
+		break;
+	case AIF_TABLE_CHANGE:
+		aif_buf_printf(out, "%" PRId64, (int64_t)t->cells[i]);
 		break;
 	case AIF_TABLE_SHARE:
 		aif_buf_printf(out, "%.6f", (double)t->cells[i] / 1e6);

@@ -14,7 +14,8 @@ enum aif_table_type {
 	AIF_TABLE_COUNT,
 	AIF_TABLE_NS,
 	AIF_TABLE_BYTES,
-	AIF_TABLE_SHARE, /* in 1/1,000,000 */
+	AIF_TABLE_CHANGE, /* bytes, less than none where more were released: as int64_t */
+	AIF_TABLE_SHARE,  /* in 1/1,000,000 */
 	AIF_TABLE_ID, /* a number that is no amount: of a process, of a thread; or a name in place of it */
 	AIF_TABLE_AT,  /* ns since the recording began, for people to the microsecond */
 	AIF_TABLE_ANY, /* of any type, as aif_table_any says */

@@ -183,6 +183,7 @@ check "a picture's style begins as viewer/flame.css" style_is
 view full/flame-colours.css "the list of a picture's colours" colours
 view full/flame-stall.svg "flame --leaf stall of the full profile" picture full --leaf stall
 view full/flame-cpu.svg "flame --of cpu of the full profile" picture full --of cpu
+view full/flame-memory.svg "flame --of memory of the full profile" picture full --of memory
 view full/flame-inverted.svg "flame --inverted of the full profile" picture full --inverted --leaf kernel --title "A <title> & \"more\""
 view full/flame-narrow.svg "flame --width 300 of the full profile" picture full --width 300
 # options FILE WORDS...: of the full profile
@@ -208,6 +209,9 @@ options flame-process.folded flame --format folded -o - --process 4712
 options flame-tid.folded flame --format folded -o - --tid 4730
 options flame-device.folded flame --format folded -o - --device H100
 options flame-nothing.folded flame --format folded -o - --focus 'no such frame'
+options flame-memory.folded flame --of memory --format folded -o -
+options flame-memory-time.folded flame --of memory --format folded -o - --time 0.22,0.29
+options report-memory-thread.table report --memory --tid 4730
 options flame-one-thread.folded flame --format folded -o - --of cpu --by-thread no
 options summary-time.txt report --time 0.5,1
 options summary-process.txt report --process 4712

@@ -453,6 +453,7 @@ void golden_full(struct golden *g)
 	full_samples(&f);
 	full_cpu(&f);
 	full_counters(&f);
+	full_memory(&f);
 	pause_row(&f);
 	losses(g);
 	aif_cubin_lines_free(f.lines);

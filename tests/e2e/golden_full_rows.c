@@ -203,6 +203,53 @@ void full_counters(struct full *f)
 	}
 }
 
+/* Weights from before, activations that each step releases in another thread, what grows, and a buffer of the host. */
+void full_memory(struct full *f)
+{
+	struct golden *g = f->g;
+	uint64_t held = 3 << 20, grown = 0;
+
+	for (uint64_t step = 0; step < STEPS; step++) {
+		const struct {
+			uint64_t at, block, bytes;
+			uint32_t thread, stack, device, kind;
+		} rows[] = {
+			{5, 1, 1 << 20, MAIN, f->forward, NVIDIA, AIF_MEMORY_ALLOCATE},
+			{30, 2, 512 << 10, MAIN, f->on_cpu, NVIDIA, AIF_MEMORY_ALLOCATE},
+			{208, 3, 256 << 10, AUTOGRAD, f->backward, NVIDIA, AIF_MEMORY_ALLOCATE},
+			{210, 1, 1 << 20, AUTOGRAD, f->backward, NVIDIA, AIF_MEMORY_RELEASE},
+			{212, 100 + step, 64 << 10, AUTOGRAD, f->backward, NVIDIA,
+			 AIF_MEMORY_ALLOCATE},
+			{300, 2, 512 << 10, MAIN, f->on_cpu, NVIDIA, AIF_MEMORY_RELEASE},
+			{301, 3, 256 << 10, MAIN, f->on_cpu, NVIDIA, AIF_MEMORY_RELEASE},
+			{40, 4, 4096, OTHER, f->other, AIF_NONE, AIF_MEMORY_ALLOCATE},
+			{60, 4, 4096, OTHER, f->other, AIF_NONE, AIF_MEMORY_RELEASE},
+		};
+
+		for (size_t i = 0; i < AIF_ARRAY_LEN(rows); i++) {
+			bool is_release = rows[i].kind == AIF_MEMORY_RELEASE;
+			struct aif_memory_row row = {.time = GOLDEN_START + step * STEP_NS +
+							     rows[i].at * MS,
+						     .block = rows[i].block,
+						     .bytes = rows[i].bytes,
+						     .allocated = AIF_MEMORY_UNKNOWN,
+						     .reserved = AIF_MEMORY_UNKNOWN,
+						     .thread = rows[i].thread,
+						     .stack = rows[i].stack,
+						     .device = rows[i].device,
+						     .kind = rows[i].kind};
+
+			if (row.device == NVIDIA) {
+				held += is_release ? -row.bytes : row.bytes;
+				grown = AIF_MAX(grown, held);
+				row.allocated = held;
+				row.reserved = grown + (1 << 20);
+			}
+			GOLDEN_ROW(g, memory, &row);
+		}
+	}
+}
+
 /* ---- what the program told ----------------------------------------------------- */
 
 static void op(struct full *f, uint32_t thread, uint32_t kind, const char *name, uint64_t from,

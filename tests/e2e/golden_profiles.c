@@ -147,6 +147,7 @@ void golden_write_rows(struct golden *g)
 	WRITE(g, cpu);
 	WRITE(g, ops);
 	WRITE(g, counters);
+	WRITE(g, memory);
 }
 
 static void free_rows(struct golden *g)
@@ -158,6 +159,7 @@ static void free_rows(struct golden *g)
 	free(g->rows.cpu);
 	free(g->rows.ops);
 	free(g->rows.counters);
+	free(g->rows.memory);
 }
 
 int main(int argc, char **argv)

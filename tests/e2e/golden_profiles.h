@@ -25,6 +25,7 @@ struct golden {
 		AIF_TABLE(aif_cpu_row, cpu);
 		AIF_TABLE(aif_op_row, ops);
 		AIF_TABLE(aif_counter_row, counters);
+		AIF_TABLE(aif_memory_row, memory);
 	} rows;
 	const char *cubins; /* directory of cubins */
 	uint64_t launches;

@@ -25,7 +25,7 @@ def ns(us):
 def load(path):
     with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as f:
         doc = json.loads(f.read().decode("utf-8", "replace"), parse_float=decimal.Decimal, strict=False)
-    return [e for e in (doc["traceEvents"] if isinstance(doc, dict) else doc) if e.get("ph") == "X"]
+    return [e for e in (doc["traceEvents"] if isinstance(doc, dict) else doc) if e.get("ph") == "X" or e.get("name") == "[memory]"]
 
 
 def of_device(e):
@@ -44,11 +44,16 @@ def torch_averages(events, by, exact=True):
     from torch.autograd import DeviceType
     from torch.autograd.profiler_util import EventList, FunctionEvent, _filter_name
 
-    made, ops = [], {}
+    made, ops, memory = [], {}, [e for e in events if e["ph"] == "i"]
+    events = [e for e in events if e["ph"] == "X"]
 
     def event(e, **kw):
         start = ns(e["ts"])
         span = start, start + ns(e.get("dur", 0))
+        if "input_shapes" in kw:  # as torch sums them up, of one thread
+            for what, number in ("cpu", 0), ("cuda", 1):
+                kw[what + "_memory_usage"] = sum(m["args"]["Bytes"] for m in memory if m["tid"] == e["tid"] and
+                                                 m["args"]["Device Type"] == number and span[0] <= ns(m["ts"]) <= span[1])
         if not exact:  # torch's are us
             span = span[0] / 1000, span[1] / 1000
         made.append(FunctionEvent(id=len(made), start_us=span[0], end_us=span[1], stack=[], **kw))
@@ -70,6 +75,7 @@ def torch_averages(events, by, exact=True):
     made.sort(key=lambda f: [f.time_range.start, -f.time_range.end])
     table = EventList(made)
     table._build_tree()
+    table._profile_memory = bool(memory)
     return table.key_averages(group_by_input_shapes=by == "shape")
 
 
@@ -142,6 +148,10 @@ def make(seed, path, distinct=False):
         dims = r.choice([[], [[2, 2], []], [[4, 4]]])
         events.append(dict(ph="X", cat=cat, name=name, pid=7, tid=tid, ts=start, dur=end - start,
                            args={"External id": me, "Input Dims": dims}))
+        if distinct and cat == "cpu_op" and end - start > 4:
+            for n in range(r.randint(0, 2)):
+                events.append(dict(ph="i", s="t", name="[memory]", pid=7, tid=tid, ts=start + 1 + n, args={
+                    "Device Type": n, "Device Id": n - 1, "Bytes": r.choice([4, -512, 3 << 20, 5 << 30]), "Addr": 512}))
         at = start
         while depth < 6 and name != "aten::is_leaf" and end - at > 20 and r.random() < 0.8:
             a = r.randint(at, end - 10)

@@ -91,6 +91,11 @@ static inline int take_counters(void *arg, const struct aif_counter_row *rows, s
 	return take_rows(arg, rows, n);
 }
 
+static inline int take_memory(void *arg, const struct aif_memory_row *rows, size_t n)
+{
+	return take_rows(arg, rows, n);
+}
+
 static inline struct all_rows read_all(const struct aif_profile *p, enum aif_chunk_kind kind)
 {
 	struct all_rows all = {.row_size = aif_chunk_row_size(kind)};
@@ -99,6 +104,7 @@ static inline struct all_rows read_all(const struct aif_profile *p, enum aif_chu
 		: kind == AIF_CHUNK_EXECS    ? aif_profile_execs(p, take_execs, &all, &bad)
 		: kind == AIF_CHUNK_SAMPLES  ? aif_profile_samples(p, take_samples, &all, &bad)
 		: kind == AIF_CHUNK_OPS      ? aif_profile_ops(p, take_ops, &all, &bad)
+		: kind == AIF_CHUNK_MEMORY   ? aif_profile_memory(p, take_memory, &all, &bad)
 		: kind == AIF_CHUNK_COUNTERS ? aif_profile_counters(p, take_counters, &all, &bad)
 					     : aif_profile_windows(p, take_windows, &all, &bad);
 

@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "analysis/attribution.h"
+#include "analysis/memory.h"
 #include "profile/file.h"
 #include "profile/schema.h"
 
@@ -183,6 +184,40 @@ static int see_counters(void *arg, const struct aif_counter_row *x, size_t n)
 	return 0;
 }
 
+static int see_memory(void *arg, const struct aif_memory_row *x, size_t n)
+{
+	struct seen *s = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		assert_id(x[i].thread, s->p->threads_len);
+		assert_id(x[i].stack, s->p->stacks_len);
+		assert_id(x[i].device, s->p->devices_len);
+	}
+	s->rows += n;
+	return 0;
+}
+
+/* Computed of whatever rows; a block that is not there at the peak is of no device's. */
+static void see_blocks(const struct aif_profile *p)
+{
+	struct aif_memory m;
+
+	assert_int_equal(aif_memory_read(p, NULL, &m), 0);
+	for (size_t i = 0; i < m.blocks_len; i++)
+		assert_true(m.blocks[i].first < m.events_len);
+	for (size_t i = 0; i < m.devices_len; i++) {
+		const struct aif_memory_device *d = &m.devices[i];
+		uint64_t sum = d->before;
+
+		for (size_t k = 0; k < m.blocks_len; k++)
+			if (m.blocks[k].device == d->device &&
+			    aif_memory_is_at_peak(&m, &m.blocks[k]))
+				sum += m.blocks[k].bytes;
+		assert_int_equal(d->peak ? sum : 0, d->peak);
+	}
+	aif_memory_finish(&m);
+}
+
 static void see_tables(const struct aif_profile *p)
 {
 	for (size_t i = 0; i < AIF_TABLE_COUNT; i++) {
@@ -258,6 +293,8 @@ static inline void see_everything(const struct aif_profile *p, struct seen *s)
 	assert_int_equal(aif_profile_cpu(p, see_cpu, s, NULL), 0);
 	assert_int_equal(aif_profile_ops(p, see_ops, s, NULL), 0);
 	assert_int_equal(aif_profile_counters(p, see_counters, s, NULL), 0);
+	assert_int_equal(aif_profile_memory(p, see_memory, s, NULL), 0);
+	see_blocks(p);
 	see_attribution(p, NULL);
 	if (!(p->notes & AIF_NOTE_CUT_SHORT)) /* which have no cache */
 		see_attribution(p, &computed);

@@ -103,6 +103,38 @@ static void test_counters(void **state)
 	aif_profile_finish(&p);
 }
 
+/* Each as it was, in the order of threads and times; equal times keep their order. */
+static void test_memory(void **state)
+{
+	static struct aif_memory_row rows[ROWS];
+	struct aif_profile p, got;
+	struct aif_err err = {0};
+	struct aif_writer *w;
+
+	(void)state;
+	for (uint64_t i = 0; i < ROWS; i++)
+		rows[i] = (struct aif_memory_row){
+			.time = FIXTURE_START + i / 3 * 1000,
+			.block = i % 11 ? 0x7f0000000000 + i % 17 * 512 : 0,
+			.bytes = 512 * (i % 7),
+			.allocated = i % 13 ? i * 512 : AIF_MEMORY_UNKNOWN,
+			.reserved = i % 2 ? UINT64_C(1) << 33 : AIF_MEMORY_UNKNOWN,
+			.thread = 0,
+			.stack = i % 5 ? AIF_NONE : 1,
+			.device = i % 3 ? 0 : AIF_NONE,
+			.kind = i % 2 ? AIF_MEMORY_RELEASE : AIF_MEMORY_ALLOCATE};
+	fixture_profile(&p);
+	assert_ok(aif_writer_new("p", p.start_ns, &w, &err), &err);
+	assert_ok(aif_writer_tables(w, &p, &err), &err);
+	assert_ok(aif_writer_memory(w, rows, ROWS, &err), &err);
+	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
+	assert_int_equal(sql_number("SELECT sum(rows) FROM chunk WHERE kind = 8"), ROWS);
+	assert_ok(aif_profile_open("p", &got, &err), &err);
+	assert_rows(&got, AIF_CHUNK_MEMORY, rows, ROWS);
+	aif_profile_finish(&got);
+	aif_profile_finish(&p);
+}
+
 static void test_empty(void **state)
 {
 	struct aif_profile p = {.start_ns = 7, .end_ns = 9}, got;
@@ -315,15 +347,11 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, enter_directory, leave_directory)
 	const struct CMUnitTest tests[] = {
-		TEST(test_round_trip),
-		TEST(test_ops),
-		TEST(test_counters),
-		TEST(test_empty),
-		TEST(test_sorted_and_cut),
-		TEST(test_rewritten_rows),
-		TEST(test_names_are_sorted),
-		TEST(test_deep_names),
-		TEST(test_cache),
+		TEST(test_round_trip),     TEST(test_ops),
+		TEST(test_counters),       TEST(test_memory),
+		TEST(test_empty),          TEST(test_sorted_and_cut),
+		TEST(test_rewritten_rows), TEST(test_names_are_sorted),
+		TEST(test_deep_names),     TEST(test_cache),
 		TEST(test_stop_and_ids),
 	};
 

@@ -292,6 +292,7 @@ static void write_odd_rows(uint64_t seed, unsigned sel)
 	struct aif_cpu_row c[HOSTILE_ROWS];
 	struct aif_op_row o[HOSTILE_ROWS];
 	struct aif_counter_row v[HOSTILE_ROWS];
+	struct aif_memory_row m[HOSTILE_ROWS];
 	struct aif_profile p;
 	struct aif_err err = {0};
 	struct aif_writer *w;
@@ -327,6 +328,10 @@ static void write_odd_rows(uint64_t seed, unsigned sel)
 		v[i] = (struct aif_counter_row){s[i].time,   i % 3 ? -1e300 : __builtin_nan(""),
 						s[i].device, s[i].frame,
 						s[i].reason, s[i].process};
+		m[i] = (struct aif_memory_row){
+			o[i].start,          next(&r) % 8,        odd_count(next(&r)),
+			odd_count(next(&r)), odd_count(next(&r)), odd_id(next(&r)),
+			odd_id(next(&r)),    odd_id(next(&r)),    (uint32_t)(next(&r) % 4)};
 		if (sel & 1)
 			x[i] = fixture_exec(i);
 		if (sel & 2)
@@ -348,6 +353,7 @@ static void write_odd_rows(uint64_t seed, unsigned sel)
 	assert_ok(aif_writer_cpu(w, c, HOSTILE_ROWS, &err), &err);
 	assert_ok(aif_writer_ops(w, o, HOSTILE_ROWS, &err), &err);
 	assert_ok(aif_writer_counters(w, v, HOSTILE_ROWS, &err), &err);
+	assert_ok(aif_writer_memory(w, m, HOSTILE_ROWS, &err), &err);
 	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
 	aif_profile_finish(&p);
 }
@@ -357,11 +363,11 @@ static void test_odd_rows(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 96; i += stride() | 1) {
 		write_odd_rows(i, i % 16);
-		assert_read(7 * HOSTILE_ROWS);
+		assert_read(8 * HOSTILE_ROWS);
 		if (i % 5 == 0) {
 			run_sql("p",
 				"UPDATE recording SET start_ns=0, end_ns=-1; DELETE FROM cache");
-			assert_read(7 * HOSTILE_ROWS);
+			assert_read(8 * HOSTILE_ROWS);
 		}
 	}
 }

@@ -27,6 +27,10 @@ static int open_fixture(void **state)
 	static struct aif_window_row windows[WINDOWS];
 	static struct aif_op_row ops[ROWS];
 	static struct aif_counter_row counters[ROWS];
+	static const struct aif_memory_row memory[] = {
+		{FIXTURE_START + 5, 4096, 100, 1100, 2000, 0, 0, 0, AIF_MEMORY_ALLOCATE},
+		{FIXTURE_START + 9, 0, 100, AIF_MEMORY_UNKNOWN, AIF_MEMORY_UNKNOWN, 0, AIF_NONE,
+		 AIF_NONE, AIF_MEMORY_RELEASE}};
 	struct opened *o = calloc(1, sizeof(*o));
 	struct aif_profile made;
 	struct aif_writer *w;
@@ -60,6 +64,7 @@ static int open_fixture(void **state)
 	    aif_writer_windows(w, windows, WINDOWS, NULL) < 0 ||
 	    aif_writer_ops(w, ops, ROWS, NULL) < 0 ||
 	    aif_writer_counters(w, counters, ROWS, NULL) < 0 ||
+	    aif_writer_memory(w, memory, AIF_ARRAY_LEN(memory), NULL) < 0 ||
 	    aif_writer_tables(w, &made, NULL) < 0 || aif_writer_finish(w, made.end_ns, NULL) < 0 ||
 	    aif_profile_open(o->path, &o->p, NULL) < 0 || aif_names_make(&o->names, &o->p) < 0 ||
 	    aif_query_new(&o->names, &o->q, NULL) < 0)
@@ -226,6 +231,9 @@ static void counters_have_units_and_times(void **state)
 {
 	struct opened *o = *state;
 
+	assert_answer(o, "SELECT * FROM memory",
+		      "5|allocate|0|100|0|100|4096|0|1100|2000\n"
+		      "9|release|0|100|NULL|100|NULL|NULL|NULL|NULL\n");
 	assert_answer(o, "SELECT * FROM counters LIMIT 3",
 		      "0|0|a\u2400\ufffd;\"\nz|0.0|NULL|0\n"
 		      "0|0|host|1600.0|h\xc3\xa4l|NULL\n"

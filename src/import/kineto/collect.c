@@ -193,8 +193,6 @@ static void leave_out(struct kineto *k)
 	k->counts.not_kept++;
 	if (e->cat.len)
 		kineto_leave_out(k->counts.left_out, (const char *)e->cat.data, e->cat.len, 1);
-	else if (e->name.len == 8 && !memcmp(e->name.data, "[memory]", 8))
-		kineto_leave_out(k->counts.left_out, "[memory]", 8, 1);
 	else
 		kineto_leave_out(k->counts.left_out, what, strlen(what), 1);
 }
@@ -308,6 +306,19 @@ static int metadata_collect(struct kineto *k)
 	return 0;
 }
 
+static int instant_collect(struct kineto *k)
+{
+	if (!kineto_is_memory(k)) {
+		leave_out(k);
+		return 0;
+	}
+	if (k->event.is_bad || !is_time_ok(k, &k->event)) {
+		k->counts.bad++;
+		return 0;
+	}
+	return kineto_memory_collect(k);
+}
+
 int kineto_collect(struct kineto *k)
 {
 	struct kineto_event *e = &k->event;
@@ -330,6 +341,9 @@ int kineto_collect(struct kineto *k)
 	case 't':
 	case 'f':
 		return flow_collect(k);
+	case 'i':
+	case 'I':
+		return instant_collect(k);
 	case 0:
 		k->counts.bad++;
 		return 0;

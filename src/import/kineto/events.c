@@ -150,6 +150,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 	case 4:
 		if (IS("grid"))
 			return triple(j, e->grid);
+		if (IS("Addr"))
+			return number(j, &e->address, NULL);
 		if (IS("name"))
 			return e->is_recorded ? aif_json_pass(j) : text(j, &e->text);
 		break;
@@ -158,6 +160,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return triple(j, e->block);
 		if (IS("bytes") || IS("Bytes"))
 			return number(j, &e->bytes, NULL);
+		if (IS("flops") || IS("Flops") || IS("FLOPs"))
+			return number(j, &e->flops, NULL);
 		break;
 	case 6:
 		if (IS("avg ms"))
@@ -184,6 +188,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 	case 9:
 		if (IS("Python id"))
 			return small_number(j, &e->python);
+		if (IS("Device Id"))
+			return signed_number(j, &e->device, &e->has_device);
 		break;
 	case 10:
 		if (IS("Input Dims") || IS("Input dims"))
@@ -196,6 +202,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return number(j, &e->external, &e->has_external);
 		if (IS("correlation"))
 			return number(j, &e->correlation, &e->has_correlation);
+		if (IS("Device Type"))
+			return signed_number(j, &e->device_type, NULL);
 		break;
 	case 13:
 		if (IS("shared memory"))
@@ -205,7 +213,13 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 		if (IS("Fwd thread id"))
 			return number(j, &e->forward_thread, NULL);
 		break;
+	case 14:
+		if (IS("Total Reserved"))
+			return number(j, &e->reserved, &e->has_reserved);
+		break;
 	case 15:
+		if (IS("Total Allocated"))
+			return number(j, &e->allocated, &e->has_allocated);
 		if (IS("Sequence number"))
 			return signed_number(j, &e->sequence, NULL);
 		break;

@@ -40,6 +40,10 @@ struct kineto_event {
 	struct kineto_id pid, tid;
 	int64_t ts, dur;
 	uint64_t correlation, external, bytes;
+	uint64_t address, allocated, reserved; /* of "[memory]" */
+	uint64_t flops;                        /* 0: not known */
+	int64_t device_type;
+	bool has_allocated, has_reserved;
 	uint64_t forward_thread; /* of a node of a backward; 0 */
 	uint64_t id, flow;       /* id: of args, unitrace's number of a kernel; flow: of an arrow */
 	bool is_recorded; /* .text is a name as it was before aiflame's export put a number behind it */

@@ -10,8 +10,8 @@
 
 struct kineto_rows kineto_rows_of(const struct aif_builder *b)
 {
-	return (struct kineto_rows){b->launches_len, b->execs_len, b->waits_len, b->ops_len,
-				    b->windows_len};
+	return (struct kineto_rows){b->launches_len, b->execs_len,   b->waits_len,
+				    b->ops_len,      b->windows_len, b->memory_len};
 }
 
 bool kineto_file_span(const struct aif_builder *b, const struct kineto_file *f, uint64_t *ret_from,
@@ -37,6 +37,10 @@ bool kineto_file_span(const struct aif_builder *b, const struct kineto_file *f, 
 		from = AIF_MIN(from, b->ops[i].start);
 		to = AIF_MAX(to, b->ops[i].end);
 	}
+	for (size_t i = f->from.memory; i < f->to.memory; i++) {
+		from = AIF_MIN(from, b->memory[i].time);
+		to = AIF_MAX(to, b->memory[i].time);
+	}
 	*ret_from = from;
 	*ret_to = to;
 	return from <= to;
@@ -56,6 +60,8 @@ void kineto_file_move(struct aif_builder *b, const struct kineto_file *f, int64_
 		b->ops[i].start -= (uint64_t)by;
 		b->ops[i].end -= (uint64_t)by;
 	}
+	for (size_t i = f->from.memory; i < f->to.memory; i++)
+		b->memory[i].time -= (uint64_t)by;
 	for (size_t i = f->from.windows; i < f->to.windows; i++) {
 		b->windows[i].start -= (uint64_t)by;
 		b->windows[i].end -= (uint64_t)by;

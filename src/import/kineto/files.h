@@ -10,7 +10,7 @@
  * are reported, too: a rank twice at a time, and two numbers of ranks.
  */
 struct kineto_rows { /* how many a builder had */
-	size_t launches, execs, waits, ops, windows;
+	size_t launches, execs, waits, ops, windows, memory;
 };
 struct kineto_file {
 	char name[256];

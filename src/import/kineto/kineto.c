@@ -46,6 +46,7 @@ void kineto_free(struct kineto *k)
 	kineto_open_finish(&k->open);
 	kineto_stackframes_finish(&k->stackframes);
 	kineto_backward_finish(&k->backward);
+	kineto_memory_finish(&k->memory);
 	aif_map_finish(&k->execs_by.correlation);
 	aif_map_finish(&k->execs_by.external);
 	free(k->chains.rows);
@@ -267,6 +268,8 @@ static void add_base(struct kineto *k)
 		least = AIF_MIN(least, k->spans[i].start);
 	for (size_t i = 0; i < k->execs_len; i++)
 		least = AIF_MIN(least, k->execs[i].start);
+	for (size_t i = 0; i < k->memory.rows_len; i++)
+		least = AIF_MIN(least, k->memory.rows[i].at);
 	/* Times before 1970 are none, nor are those of the year 2116. */
 	if (__builtin_add_overflow(least, base, &sum) || sum < 0 || sum > INT64_MAX / 2)
 		base = least < 0 || least > INT64_MAX / 2 ? -least : 0;
@@ -284,6 +287,8 @@ static void add_base(struct kineto *k)
 		k->execs[i].start += base;
 		k->execs[i].end += base;
 	}
+	for (size_t i = 0; i < k->memory.rows_len; i++)
+		k->memory.rows[i].at += base;
 }
 
 /* Spans of categories that nobody knows say something where there is nothing else. */
@@ -303,6 +308,7 @@ static void drop_others(struct kineto *k)
 
 int kineto_build(struct kineto *k, void **state, struct aif_err *err)
 {
+	size_t memory = k->b->memory_len;
 	int r;
 
 	drop_others(k);
@@ -319,8 +325,10 @@ int kineto_build(struct kineto *k, void **state, struct aif_err *err)
 		r = kineto_stacks(k);
 	if (!r)
 		r = kineto_exec_rows(k);
-	if (!r)
+	if (!r) {
+		kineto_memory_devices(k, memory);
 		r = kineto_blocks(k);
+	}
 	if (!r && (k->is_failed || k->b->failed))
 		r = -ENOMEM;
 	if (r < 0)

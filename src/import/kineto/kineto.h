@@ -10,6 +10,7 @@
 #include "import/kineto/execs.h"
 #include "import/kineto/flows.h"
 #include "import/kineto/machine.h"
+#include "import/kineto/memory.h"
 #include "import/kineto/names.h"
 #include "import/kineto/open_events.h"
 #include "import/kineto/spans.h"
@@ -53,6 +54,7 @@ struct kineto {
 	struct kineto_chains chains;
 	struct kineto_backward backward;
 	struct kineto_execs_by execs_by;
+	struct kineto_memory memory;
 	struct kineto_clock clock;
 	struct kineto_counts counts;
 

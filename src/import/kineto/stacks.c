@@ -408,6 +408,23 @@ static int spend(struct kineto_nesting *w, int64_t now)
 	return 0;
 }
 
+/* Adds the thread's allocations before `until`. */
+static int memory_add(struct kineto_nesting *w, uint32_t thread, int64_t until)
+{
+	const struct kineto_memory *m = &w->k->memory;
+
+	while (m->next < m->rows_len && m->rows[m->next].thread <= thread) {
+		const struct kineto_allocation *a = &m->rows[m->next];
+
+		if (a->thread == thread && a->at >= until)
+			break;
+		if ((a->thread == thread && w->k->is_spent && spend(w, a->at) < 0) ||
+		    kineto_memory_row(w, a->thread == thread) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int span_add(struct kineto_nesting *w, struct kineto_engine *e, uint32_t at)
 {
 	uint32_t span = w->k->order[at];
@@ -415,7 +432,7 @@ static int span_add(struct kineto_nesting *w, struct kineto_engine *e, uint32_t 
 	size_t callers;
 	int r = 0;
 
-	if (w->k->is_spent && spend(w, s->start) < 0)
+	if (memory_add(w, s->thread, s->start) < 0 || (w->k->is_spent && spend(w, s->start) < 0))
 		return -ENOMEM;
 	kineto_nesting_drop(w, s->start);
 	callers = w->len;
@@ -454,11 +471,14 @@ int kineto_stacks(struct kineto *k)
 		r = order(k);
 	if (!r)
 		r = kineto_backward_find(k);
+	kineto_memory_sort(k);
 	for (uint32_t i = 0; !r && i < k->spans_len; i++) {
 		const struct kineto_span *s = &k->spans[k->order[i]];
 
 		if (s->thread != thread) {
-			if (k->is_spent)
+			if (i)
+				r = memory_add(&w, thread, INT64_MAX);
+			if (!r && k->is_spent)
 				r = spend(&w, INT64_MAX);
 			kineto_nesting_clear(&w);
 			w.spent = s->start;
@@ -470,8 +490,13 @@ int kineto_stacks(struct kineto *k)
 		if (k->is_failed || k->b->failed)
 			r = -ENOMEM;
 	}
+	if (!r && thread != AIF_NONE)
+		r = memory_add(&w, thread, INT64_MAX);
 	if (!r && k->is_spent)
 		r = spend(&w, INT64_MAX);
+	kineto_nesting_clear(&w);
+	while (!r && k->memory.next < k->memory.rows_len)
+		r = kineto_memory_row(&w, false);
 	kineto_nesting_finish(&w);
 	free(k->order);
 	k->order = NULL;

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/kineto/memory.h"
+
+#include "import/kineto/kineto.h"
+#include "import/kineto/nesting.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* c10::DeviceType of the host's memory. */
+#define DEVICE_CPU 0
+
+bool kineto_is_memory(const struct kineto *k)
+{
+	const struct kineto_event *e = &k->event;
+
+	return (e->ph == 'i' || e->ph == 'I') && e->name.len == 8 &&
+	       !memcmp(e->name.data, "[memory]", 8);
+}
+
+int kineto_memory_collect(struct kineto *k)
+{
+	const struct kineto_event *e = &k->event;
+	struct kineto_allocation a = {
+		.at = e->ts,
+		.bytes = (int64_t)e->bytes,
+		.address = e->address,
+		.allocated = e->has_allocated ? e->allocated : AIF_MEMORY_UNKNOWN,
+		.reserved = e->has_reserved ? e->reserved : AIF_MEMORY_UNKNOWN,
+		.device = e->device_type == DEVICE_CPU || !e->has_device || e->device < 0
+				  ? -1
+				  : e->device,
+	};
+
+	if (!a.bytes || a.bytes == INT64_MIN)
+		return 0;
+	a.thread = kineto_thread(k, e->pid, e->tid);
+	return a.thread == KINETO_THREADS_MAX ? -ENOMEM : KINETO_ADD(&k->memory, rows, a);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct kineto_allocation *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Orders by insertion, which keeps events of one time as they came; a file has few that are out of order. */
+static bool sort_few(struct kineto_memory *m)
+{
+	size_t moves = 0;
+
+	for (size_t i = 1; i < m->rows_len; i++) {
+		struct kineto_allocation a = m->rows[i];
+		size_t at = i;
+
+		for (; at && by_place(&m->rows[at - 1], &a) > 0; at--) {
+			m->rows[at] = m->rows[at - 1];
+			if (++moves > 8 * m->rows_len) {
+				m->rows[at - 1] = a;
+				return false;
+			}
+		}
+		m->rows[at] = a;
+	}
+	return true;
+}
+
+void kineto_memory_sort(struct kineto *k)
+{
+	if (!sort_few(&k->memory))
+		qsort(k->memory.rows, k->memory.rows_len, sizeof(*k->memory.rows), by_place);
+}
+
+static int row_add(struct kineto_nesting *w, const struct kineto_allocation *a, uint32_t stack)
+{
+	struct aif_memory_row *row = aif_builder_memory(w->k->b);
+
+	if (!row)
+		return -ENOMEM;
+	*row = (struct aif_memory_row){
+		.time = (uint64_t)a->at,
+		.block = a->address,
+		.bytes = (uint64_t)(a->bytes < 0 ? -a->bytes : a->bytes),
+		.allocated = a->allocated,
+		.reserved = a->reserved,
+		.thread = kineto_thread_row(w->k, a->thread),
+		.stack = stack,
+		.device = a->device < 0 ? AIF_NONE : (uint32_t)AIF_MIN(a->device, INT32_MAX),
+		.kind = a->bytes < 0 ? AIF_MEMORY_RELEASE : AIF_MEMORY_ALLOCATE,
+	};
+	return 0;
+}
+
+int kineto_memory_row(struct kineto_nesting *w, bool is_inside)
+{
+	const struct kineto_allocation *a = &w->k->memory.rows[w->k->memory.next++];
+
+	if (is_inside)
+		kineto_nesting_drop(w, a->at);
+	return row_add(w, a,
+		       is_inside ? kineto_nesting_stack(w, KINETO_STACK_AS_IT_WAS, w->len)
+				 : AIF_NONE);
+}
+
+void kineto_memory_devices(struct kineto *k, size_t first)
+{
+	struct aif_memory_row *rows = k->b->memory;
+	uint32_t only = AIF_NONE;
+	bool several = false, is_known = false;
+
+	for (size_t i = first; i < k->b->memory_len; i++) {
+		if (rows[i].device == AIF_NONE)
+			continue;
+		several |= only != AIF_NONE && only != rows[i].device;
+		only = rows[i].device;
+	}
+	for (size_t d = 0; d < k->machine.devices_len; d++)
+		is_known |= k->machine.devices[d].number == (int64_t)only;
+	for (size_t i = first; i < k->b->memory_len; i++) {
+		if (rows[i].device == AIF_NONE)
+			continue;
+		/* The only device that allocates is the only one that works. */
+		if (!several && !is_known && k->machine.devices_len == 1)
+			rows[i].device = k->machine.devices[0].device;
+		else
+			rows[i].device = kineto_device(k, rows[i].device);
+	}
+}
+
+void kineto_memory_finish(struct kineto_memory *m)
+{
+	free(m->rows);
+}
