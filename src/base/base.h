@@ -23,4 +23,5 @@
 #define AIF_NOINLINE              __attribute__((noinline))
 #define AIF_PUBLIC                __attribute__((visibility("default")))
 #define AIF_NS_PER_S              UINT64_C(1000000000)
+#define AIF_IS_BIG                (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) /* this machine's byte order */
 #define aif_container_of(p, t, m) ((t *)((char *)(p)-offsetof(t, m)))

@@ -4,6 +4,7 @@
 #include "text/proto.h"
 #include "export/weighted.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -186,8 +187,8 @@ static void profile_put(struct otlp *w, unsigned type)
 {
 	const struct aif_profile *p = w->x->profile;
 	const struct samples *s = &w->samples[type];
-	uint64_t words[2] = {aif_mix64(aif_export_unix_start(p) ^ aif_mix64(p->start_ns)),
-			     aif_mix64(p->end_ns + type + 1)};
+	uint64_t id[2] = {htole64(aif_mix64(aif_export_unix_start(p) ^ aif_mix64(p->start_ns))),
+			  htole64(aif_mix64(p->end_ns + type + 1))};
 	size_t at = aif_proto_begin(w->b, 2);
 
 	value_type_put(w, 1, aif_weighted_types[type].type, aif_weighted_types[type].unit);
@@ -198,7 +199,7 @@ static void profile_put(struct otlp *w, unsigned type)
 	aif_proto_u64(w->b, 4, p->end_ns - p->start_ns);
 	value_type_put(w, 5, period_type(type), "nanoseconds");
 	aif_proto_u64(w->b, 6, 1);
-	aif_proto_bytes(w->b, 7, words, sizeof(words)); /* profile_id: any 16 bytes, not all 0 */
+	aif_proto_bytes(w->b, 7, id, sizeof(id)); /* profile_id: any 16 bytes, not all 0 */
 	aif_proto_end(w->b, at);
 }
 

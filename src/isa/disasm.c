@@ -8,6 +8,7 @@
 #include "isa/x86_vector.h"
 
 #include <capstone/capstone.h>
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -130,7 +131,7 @@ static void no_instruction(const struct aif_disasm *d, const uint8_t *bytes, siz
 		memcpy(&word, bytes, sizeof(word));
 		ret->size = sizeof(word);
 		strcpy(ret->mnemonic, ".inst");
-		snprintf(ret->operands, sizeof(ret->operands), "0x%08" PRIx32, word);
+		snprintf(ret->operands, sizeof(ret->operands), "0x%08" PRIx32, le32toh(word));
 	} else {
 		ret->size = 1;
 		strcpy(ret->mnemonic, ".byte");

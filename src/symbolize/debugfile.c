@@ -102,6 +102,7 @@ static bool by_link(const struct aif_elf *elf, const char *file, const char *deb
 	if (link_n <= 0 || strchr(link, '/') ||
 	    aif_elf_read(elf, s->offset + AIF_ALIGN_UP((uint64_t)link_n + 1, 4), &crc, 4) < 0)
 		return false;
+	crc = aif_elf32(elf, crc);
 	for (unsigned i = 0; i < 3 && !found; i++) {
 		int n = snprintf(path, sizeof(path), "%s%.*s/%s%s", i == 2 ? debug_dir : "",
 				 (int)(slash - file), file, i == 1 ? ".debug/" : "", link);

@@ -142,10 +142,14 @@ static int debug_size(const struct aif_elf *e, uint64_t *ret_in_file, uint64_t *
 		if (!strcmp(s->name, ".debug_info"))
 			have_info = true;
 		if (s->flags & SHF_COMPRESSED) {
-			if (aif_elf_read(e, s->offset, &c, sizeof(c)) < 0 ||
-			    c.ch_size > MAX_INFLATED)
+			uint64_t size;
+
+			if (aif_elf_read(e, s->offset, &c, sizeof(c)) < 0)
 				return -E2BIG;
-			inflated += c.ch_size;
+			size = aif_elf64(e, c.ch_size);
+			if (size > MAX_INFLATED)
+				return -E2BIG;
+			inflated += size;
 		} else if (!strncmp(s->name, ".debug_", 7))
 			in_file += s->size;
 	}
@@ -369,9 +373,12 @@ static bool may_read_lines(const struct aif_dwarf *d, Dwarf_Die *unit)
 	if (at >= s->size || __builtin_add_overflow(s->offset, at, &offset) ||
 	    aif_elf_read(d->file, offset, &narrow, sizeof(narrow)) < 0)
 		return false;
-	size = narrow;
-	if (narrow == UINT32_MAX && aif_elf_read(d->file, offset + 4, &size, sizeof(size)) < 0)
-		return false;
+	size = aif_elf32(d->file, narrow);
+	if (narrow == UINT32_MAX) {
+		if (aif_elf_read(d->file, offset + 4, &size, sizeof(size)) < 0)
+			return false;
+		size = aif_elf64(d->file, size);
+	}
 	return size <= MAX_LINES;
 }
 

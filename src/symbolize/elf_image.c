@@ -15,12 +15,6 @@ enum {
 	MAX_NOTES = 1 << 16,
 };
 
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define OWN_BYTE_ORDER ELFDATA2LSB
-#else
-#define OWN_BYTE_ORDER ELFDATA2MSB
-#endif
-
 int aif_elf_read(const struct aif_elf *e, uint64_t offset, void *to, size_t n)
 {
 	uint8_t *at = to;
@@ -72,7 +66,7 @@ static void find_build_id(struct aif_elf *e, uint64_t offset, uint64_t size)
 	if (e->build_id_len || size > MAX_NOTES || !(notes = malloc(size ? size : 1)))
 		return;
 	if (aif_elf_read(e, offset, notes, size) == 0)
-		id = aif_build_id_find(notes, size, &len);
+		id = aif_build_id_find(notes, size, e->is_big, &len);
 	if (id && len <= sizeof(e->build_id)) {
 		memcpy(e->build_id, id, len);
 		e->build_id_len = (uint32_t)len;
@@ -82,13 +76,13 @@ static void find_build_id(struct aif_elf *e, uint64_t offset, uint64_t size)
 
 static int read_segments(struct aif_elf *e, const Elf64_Ehdr *h)
 {
-	size_t n = h->e_phnum;
+	size_t n = aif_elf16(e, h->e_phnum);
 	Elf64_Phdr *p;
 	int r;
 
 	if (!n)
 		return 0;
-	if (n > MAX_SEGMENTS || h->e_phentsize != sizeof(*p))
+	if (n > MAX_SEGMENTS || aif_elf16(e, h->e_phentsize) != sizeof(*p))
 		return -ENOEXEC;
 	p = calloc(n, sizeof(*p));
 	e->loads = calloc(n, sizeof(*e->loads));
@@ -96,13 +90,16 @@ static int read_segments(struct aif_elf *e, const Elf64_Ehdr *h)
 		free(p);
 		return -ENOMEM;
 	}
-	r = aif_elf_read(e, h->e_phoff, p, n * sizeof(*p));
+	r = aif_elf_read(e, aif_elf64(e, h->e_phoff), p, n * sizeof(*p));
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		if (p[i].p_type == PT_LOAD)
+		uint32_t type = aif_elf32(e, p[i].p_type);
+		uint64_t offset = aif_elf64(e, p[i].p_offset), filesz = aif_elf64(e, p[i].p_filesz);
+
+		if (type == PT_LOAD)
 			e->loads[e->loads_len++] =
-				(struct aif_elf_load){p[i].p_vaddr, p[i].p_offset, p[i].p_filesz};
-		else if (p[i].p_type == PT_NOTE)
-			find_build_id(e, p[i].p_offset, p[i].p_filesz);
+				(struct aif_elf_load){aif_elf64(e, p[i].p_vaddr), offset, filesz};
+		else if (type == PT_NOTE)
+			find_build_id(e, offset, filesz);
 	}
 	free(p);
 	return r < 0 ? -ENOEXEC : 0;
@@ -111,43 +108,46 @@ static int read_segments(struct aif_elf *e, const Elf64_Ehdr *h)
 /* Sections are a bonus: a file whose section table is damaged or cut off still has its segments. */
 static int read_sections(struct aif_elf *e, const Elf64_Ehdr *h)
 {
-	size_t n = h->e_shnum, names_n = 0;
+	size_t n = aif_elf16(e, h->e_shnum), names = aif_elf16(e, h->e_shstrndx), names_n = 0;
 	Elf64_Shdr *s;
 	int r = -ENOMEM;
 
-	if (!n || n > MAX_SECTIONS || h->e_shentsize != sizeof(*s))
+	if (!n || n > MAX_SECTIONS || aif_elf16(e, h->e_shentsize) != sizeof(*s))
 		return 0;
 	s = calloc(n, sizeof(*s));
 	e->sections = calloc(n, sizeof(*e->sections));
 	if (!s || !e->sections)
 		goto out;
-	r = aif_elf_read(e, h->e_shoff, s, n * sizeof(*s));
+	r = aif_elf_read(e, aif_elf64(e, h->e_shoff), s, n * sizeof(*s));
 	if (r < 0)
 		goto damaged;
-	if (h->e_shstrndx < n && s[h->e_shstrndx].sh_size <= MAX_SECTION_NAMES) {
-		names_n = s[h->e_shstrndx].sh_size;
+	if (names < n && aif_elf64(e, s[names].sh_size) <= MAX_SECTION_NAMES) {
+		names_n = aif_elf64(e, s[names].sh_size);
 		e->section_names = calloc(1, names_n + 1);
 		if (!e->section_names) {
 			r = -ENOMEM;
 			goto out;
 		}
-		if (aif_elf_read(e, s[h->e_shstrndx].sh_offset, e->section_names, names_n) < 0)
+		if (aif_elf_read(e, aif_elf64(e, s[names].sh_offset), e->section_names, names_n) <
+		    0)
 			names_n = 0;
 		e->section_names[names_n] = 0;
 	}
 	for (size_t i = 0; i < n; i++) {
+		uint32_t name = aif_elf32(e, s[i].sh_name);
+
 		e->sections[i] = (struct aif_elf_section){
-			.name = s[i].sh_name < names_n ? e->section_names + s[i].sh_name : "",
-			.type = s[i].sh_type,
-			.link = s[i].sh_link,
-			.flags = s[i].sh_flags,
-			.addr = s[i].sh_addr,
-			.offset = s[i].sh_offset,
-			.size = s[i].sh_size,
-			.entsize = s[i].sh_entsize,
+			.name = name < names_n ? e->section_names + name : "",
+			.type = aif_elf32(e, s[i].sh_type),
+			.link = aif_elf32(e, s[i].sh_link),
+			.flags = aif_elf64(e, s[i].sh_flags),
+			.addr = aif_elf64(e, s[i].sh_addr),
+			.offset = aif_elf64(e, s[i].sh_offset),
+			.size = aif_elf64(e, s[i].sh_size),
+			.entsize = aif_elf64(e, s[i].sh_entsize),
 		};
-		if (s[i].sh_type == SHT_NOTE)
-			find_build_id(e, s[i].sh_offset, s[i].sh_size);
+		if (e->sections[i].type == SHT_NOTE)
+			find_build_id(e, e->sections[i].offset, e->sections[i].size);
 	}
 	e->sections_len = n;
 damaged:
@@ -166,9 +166,10 @@ static int read_headers(struct aif_elf *e)
 	if (r < 0)
 		return -ENOEXEC;
 	if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    h.e_ident[EI_DATA] != OWN_BYTE_ORDER)
+	    (h.e_ident[EI_DATA] != ELFDATA2LSB && h.e_ident[EI_DATA] != ELFDATA2MSB))
 		return -ENOEXEC;
-	e->machine = h.e_machine;
+	e->is_big = h.e_ident[EI_DATA] == ELFDATA2MSB;
+	e->machine = aif_elf16(e, h.e_machine);
 	r = read_segments(e, &h);
 	return r < 0 ? r : read_sections(e, &h);
 }

@@ -4,12 +4,13 @@
 #include "symbolize/effort.h"
 
 #include <elf.h>
+#include <endian.h>
 #include <sys/types.h>
 
 /*
  * An ELF file, read piecewise. Files are hostile and may be rewritten or truncated while we look:
  * so nothing is mapped (a truncated mapping kills its reader with SIGBUS), every read is bounded
- * and may fail. 64-bit files in this machine's byte order only.
+ * and may fail. 64-bit files, of either byte order.
  */
 struct aif_elf_section {
 	const char *name; /* "" if it has none */
@@ -21,6 +22,7 @@ struct aif_elf {
 	uint8_t *bytes; /* the whole file, of `size` bytes */
 	uint64_t size;
 	uint16_t machine; /* EM_* */
+	bool is_big;      /* its numbers have their highest byte first */
 	struct aif_elf_load {
 		uint64_t vaddr, offset, filesz;
 	} * loads;
@@ -43,6 +45,22 @@ void aif_elf_finish(struct aif_elf *e);
  * -ETIMEDOUT when the file has used up its time. */
 int aif_elf_read(const struct aif_elf *e, uint64_t offset, void *to, size_t n);
 int aif_elf_read_at(const struct aif_elf *e, uint64_t address, void *to, size_t n);
+
+/* A number as it was read from the file, which has its byte order. */
+static inline uint16_t aif_elf16(const struct aif_elf *e, uint16_t v)
+{
+	return e->is_big ? be16toh(v) : le16toh(v);
+}
+
+static inline uint32_t aif_elf32(const struct aif_elf *e, uint32_t v)
+{
+	return e->is_big ? be32toh(v) : le32toh(v);
+}
+
+static inline uint64_t aif_elf64(const struct aif_elf *e, uint64_t v)
+{
+	return e->is_big ? be64toh(v) : le64toh(v);
+}
 
 /* NULL if there is none. */
 const struct aif_elf_section *aif_elf_section(const struct aif_elf *e, const char *name);

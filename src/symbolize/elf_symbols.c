@@ -126,18 +126,21 @@ static int add_symbol(struct builder *b, const Elf64_Sym *sym)
 {
 	const struct aif_elf *elf = b->s->elf;
 	unsigned type = ELF64_ST_TYPE(sym->st_info), bind = ELF64_ST_BIND(sym->st_info);
-	struct candidate c = {.start = sym->st_value, .name = sym->st_name};
+	struct candidate c = {.start = aif_elf64(elf, sym->st_value),
+			      .name = aif_elf32(elf, sym->st_name)};
+	uint64_t size = aif_elf64(elf, sym->st_size);
+	uint16_t index = aif_elf16(elf, sym->st_shndx);
 	const struct aif_elf_section *section = NULL;
 	int r;
 
 	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return 0;
-	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx >= SHN_LORESERVE || !sym->st_name)
+	if (index == SHN_UNDEF || index >= SHN_LORESERVE || !c.name)
 		return 0;
-	if (sym->st_shndx < elf->sections_len)
-		section = &elf->sections[sym->st_shndx];
+	if (index < elf->sections_len)
+		section = &elf->sections[index];
 	if (type == STT_NOTYPE &&
-	    (!section || !(section->flags & SHF_EXECINSTR) || is_noise(b->s, sym->st_name)))
+	    (!section || !(section->flags & SHF_EXECINSTR) || is_noise(b->s, c.name)))
 		return 0;
 	c.type = type == STT_FUNC ? 2 : type == STT_GNU_IFUNC ? 1 : 0;
 	c.bind = bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 2 : bind == STB_WEAK ? 1 : 0;
@@ -146,8 +149,8 @@ static int add_symbol(struct builder *b, const Elf64_Sym *sym)
 		c.limit = UINT64_MAX;
 	if (c.start >= c.limit)
 		return 0; /* a marker at the end of its section */
-	c.sized = sym->st_size != 0;
-	if (__builtin_add_overflow(c.start, sym->st_size, &c.end) || c.end > c.limit)
+	c.sized = size != 0;
+	if (__builtin_add_overflow(c.start, size, &c.end) || c.end > c.limit)
 		c.end = c.limit;
 	r = aif_grow(&b->c, &b->c_cap, b->c_len + 1, sizeof(c));
 	if (r < 0)

@@ -32,7 +32,7 @@ enum {
 struct cursor {
 	const uint8_t *data;
 	size_t at, end;
-	bool bad;
+	bool is_big, bad;
 };
 
 static uint64_t take(struct cursor *c, unsigned n)
@@ -43,13 +43,8 @@ static uint64_t take(struct cursor *c, unsigned n)
 		c->bad = true;
 		return 0;
 	}
-	for (unsigned i = 0; i < n; i++) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-		v |= (uint64_t)c->data[c->at + i] << 8 * i;
-#else
-		v = v << 8 | c->data[c->at + i];
-#endif
-	}
+	for (unsigned i = 0; i < n; i++)
+		v |= (uint64_t)c->data[c->at + i] << 8 * (c->is_big ? n - 1 - i : i);
 	c->at += n;
 	return v;
 }
@@ -143,15 +138,15 @@ static int add_fde(struct aif_fdes *f, struct cursor *c, uint64_t section, unsig
 	return r;
 }
 
-static int scan(struct aif_fdes *f, struct aif_effort *effort, const uint8_t *data, size_t n,
+static int scan(struct aif_fdes *f, const struct aif_elf *elf, const uint8_t *data, size_t n,
 		uint64_t section)
 {
 	size_t at = 0, known_cie = SIZE_MAX;
 	unsigned encoding = PE_ABSPTR;
 	int r = 0;
 
-	while (r == 0 && n - at >= 4 && !aif_effort_spend(effort, ENTRY_COST)) {
-		struct cursor c = {.data = data, .at = at, .end = n};
+	while (r == 0 && n - at >= 4 && !aif_effort_spend(elf->effort, ENTRY_COST)) {
+		struct cursor c = {.data = data, .at = at, .end = n, .is_big = elf->is_big};
 		uint64_t length = take(&c, 4), id;
 		size_t id_at;
 
@@ -169,7 +164,8 @@ static int scan(struct aif_fdes *f, struct aif_effort *effort, const uint8_t *da
 		if (id > id_at)
 			continue;
 		if (id_at - id != known_cie) {
-			struct cursor cie = {.data = data, .at = id_at - id, .end = n};
+			struct cursor cie = {
+				.data = data, .at = id_at - id, .end = n, .is_big = elf->is_big};
 			uint64_t cie_length = take(&cie, 4);
 
 			if (cie_length == UINT32_MAX)
@@ -209,7 +205,7 @@ int aif_fdes_init(struct aif_fdes *f, const struct aif_elf *elf)
 	r = aif_elf_load(elf, section, MAX_EH_FRAME, &data, &n);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
-	r = scan(f, elf->effort, data, n, section->addr);
+	r = scan(f, elf, data, n, section->addr);
 	free(data);
 	if (r < 0)
 		aif_fdes_finish(f);

@@ -16,10 +16,10 @@ static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
 static int32_t s32(const uint8_t *p)
 {
-	int32_t v;
+	uint32_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return v;
+	return (int32_t)le32toh(v);
 }
 
 /* The name of the symbol of the index-th relocation, or of the first one that fills `slot`. */
@@ -42,17 +42,17 @@ static ssize_t relocation_name(const struct aif_elf *elf, const struct aif_elf_s
 		if (aif_elf_read(elf, rela->offset + at * sizeof(*block), block,
 				 now * sizeof(*block)) < 0)
 			break;
-		while (slot && i < now && block[i].r_offset != slot)
+		while (slot && i < now && aif_elf64(elf, block[i].r_offset) != slot)
 			i++;
 		if (i < now) {
-			uint64_t symbol = ELF64_R_SYM(block[i].r_info);
+			uint64_t symbol = ELF64_R_SYM(aif_elf64(elf, block[i].r_info));
 
 			if (!symbol || symbol >= symbols->size / sizeof(sym) ||
 			    aif_elf_read(elf, symbols->offset + symbol * sizeof(sym), &sym,
 					 sizeof(sym)) < 0)
 				return -ENOENT;
-			return aif_elf_string(elf, &elf->sections[symbols->link], sym.st_name, to,
-					      max);
+			return aif_elf_string(elf, &elf->sections[symbols->link],
+					      aif_elf32(elf, sym.st_name), to, max);
 		}
 		if (!slot)
 			break;

@@ -3,8 +3,8 @@
 
 #include "symbolize/cubin.h"
 #include "base/buf.h"
+#include "elf_le.h"
 
-#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,6 +74,7 @@ static inline void fake_cubin(struct aif_buf *ret, const struct fake_section *se
 			       .st_size = f->size};
 
 		aif_buf_append(&strings, f->name, strlen(f->name) + 1);
+		elf_le_symbol(&s);
 		aif_buf_append(&symbols, &s, sizeof(s));
 	}
 	aif_buf_append(ret, &e, sizeof(e));
@@ -95,7 +96,11 @@ static inline void fake_cubin(struct aif_buf *ret, const struct fake_section *se
 	aif_buf_append(ret, names.data, names.len);
 	while (ret->len % 8)
 		aif_buf_putc(ret, 0);
-	((Elf64_Ehdr *)(void *)ret->data)->e_shoff = ret->len;
+	e.e_shoff = ret->len;
+	elf_le_header(&e);
+	memcpy(ret->data, &e, sizeof(e));
+	for (size_t i = 0; i < FAKE_FIRST + sections_len; i++)
+		elf_le_section(&h[i]);
 	aif_buf_append(ret, h, (FAKE_FIRST + sections_len) * sizeof(*h));
 	assert_false(aif_buf_failed(ret));
 	aif_buf_finish(&strings);

@@ -6,8 +6,8 @@
 
 #include "symbolize/zebin.h"
 #include "base/buf.h"
+#include "elf_le.h"
 
-#include <elf.h>
 #include <string.h>
 
 struct fake_zebin {
@@ -61,6 +61,7 @@ static inline void put_address(struct zebin_maker *m, struct aif_buf *to, struct
 
 static inline void patch32(struct aif_buf *b, size_t at, uint32_t v)
 {
+	v = htole32(v);
 	memcpy(b->data + at, &v, sizeof(v));
 }
 
@@ -211,6 +212,7 @@ static inline void zebin_symbol(struct zebin_maker *m, const char *name, unsigne
 		       .st_size = size};
 
 	put_text(&m->strings, name);
+	elf_le_symbol(&s);
 	aif_buf_append(&m->symbols, &s, sizeof(s));
 }
 
@@ -282,7 +284,10 @@ static inline void fake_zebin(struct aif_buf *ret, const struct fake_zebin *o)
 	e.e_shoff = m.image.len;
 	e.e_shnum = (uint16_t)m.sections;
 	e.e_shstrndx = (uint16_t)(m.sections - 1);
+	elf_le_header(&e);
 	memcpy(m.image.data, &e, sizeof(e));
+	for (unsigned i = 0; i < m.sections; i++)
+		elf_le_section(&m.h[i]);
 	aif_buf_append(&m.image, m.h, m.sections * sizeof(m.h[0]));
 	*ret = m.image;
 	aif_buf_finish(&code);

@@ -212,21 +212,21 @@ static void build_ids_are_found_among_hostile_notes(void **state)
 	size_t len = 0;
 
 	(void)state;
-	assert_ptr_equal(aif_build_id_find(notes, sizeof(notes), &len), notes + 36);
+	assert_ptr_equal(aif_build_id_find(notes, sizeof(notes), false, &len), notes + 36);
 	assert_int_equal(len, 2);
-	aif_build_id_text(notes, sizeof(notes), text, sizeof(text));
+	aif_build_id_text(notes, sizeof(notes), false, text, sizeof(text));
 	assert_string_equal(text, "ab0c");
-	aif_build_id_text(notes, sizeof(notes), text, 5);
+	aif_build_id_text(notes, sizeof(notes), false, text, 5);
 	assert_string_equal(text, "ab0c");
-	aif_build_id_text(notes, sizeof(notes), text, 4);
+	aif_build_id_text(notes, sizeof(notes), false, text, 4);
 	assert_string_equal(text, "");
 	/* The padding behind the last may be missing, what it is to hold may not. */
 	for (size_t n = 0; n < sizeof(notes); n++)
-		assert_int_equal(aif_build_id_find(notes, n, &len) != NULL, n >= 38);
+		assert_int_equal(aif_build_id_find(notes, n, false, &len) != NULL, n >= 38);
 	for (size_t at = 0; at < 36; at++) {
 		memcpy(copy, notes, sizeof(notes));
 		memset(copy + at, 0xff, at < 33 ? 4 : 1);
-		(void)aif_build_id_find(copy, sizeof(copy), &len);
+		(void)aif_build_id_find(copy, sizeof(copy), false, &len);
 	}
 }
 

@@ -123,7 +123,7 @@ static void test_old_abi(void **state)
 	golden_cubin("kernels_sm75", &b);
 	b.data[EI_OSABI] = 51;
 	b.data[EI_ABIVERSION] = 7;
-	((Elf64_Ehdr *)(void *)b.data)->e_flags = 0x500556;
+	((Elf64_Ehdr *)(void *)b.data)->e_flags = htole32(0x500556);
 	assert_int_equal(aif_cubin_init(&c, b.data, b.len), 0);
 	assert_int_equal(c.sm, 0x56);
 	assert_string_equal(c.arch, "sm_86");
@@ -260,7 +260,7 @@ static void test_overlapping_names(void **state)
 	fake_cubin(&b, &text, 1, functions, N);
 	s = (Elf64_Sym *)(void *)(b.data + sizeof(Elf64_Ehdr));
 	for (size_t i = 1; i <= N; i++)
-		s[i].st_name = 1;
+		s[i].st_name = htole32(1);
 	assert_int_equal(aif_cubin_init(&c, b.data, b.len), 0);
 	assert_int_equal(c.elf.functions_len, N);
 	for (size_t i = 0; i < N; i++)
@@ -277,14 +277,17 @@ static void test_false_sizes(void **state)
 	struct aif_device_level l[8];
 	struct aif_buf b = {0};
 	struct aif_cubin c;
+	Elf64_Ehdr e;
 	Elf64_Shdr *h;
 	size_t n;
 
 	(void)state;
 	golden_cubin("kernels_sm75", &b);
-	h = (Elf64_Shdr *)(void *)(b.data + ((Elf64_Ehdr *)(void *)b.data)->e_shoff);
-	for (unsigned i = 0; i < ((Elf64_Ehdr *)(void *)b.data)->e_shnum; i++)
-		h[i].sh_size = UINT64_MAX - 100;
+	memcpy(&e, b.data, sizeof(e));
+	elf_le_header(&e);
+	h = (Elf64_Shdr *)(void *)(b.data + e.e_shoff);
+	for (unsigned i = 0; i < e.e_shnum; i++)
+		h[i].sh_size = htole64(UINT64_MAX - 100);
 	assert_int_equal(aif_cubin_init(&c, b.data, b.len), 0);
 	for (size_t i = 0; i < c.elf.sections_len; i++) {
 		if (!c.elf.sections[i].bytes)
@@ -305,9 +308,9 @@ static void test_false_sizes(void **state)
 			aif_cubin_lines_free(lines);
 		}
 	}
-	for (unsigned i = 0; i < ((Elf64_Ehdr *)(void *)b.data)->e_shnum; i++)
-		if (h[i].sh_flags & SHF_EXECINSTR)
-			h[i].sh_type = SHT_NOBITS;
+	for (unsigned i = 0; i < e.e_shnum; i++)
+		if (h[i].sh_flags & htole64(SHF_EXECINSTR))
+			h[i].sh_type = htole32(SHT_NOBITS);
 	aif_cubin_finish(&c);
 	assert_int_equal(aif_cubin_init(&c, b.data, b.len), 0);
 	assert_int_equal(c.elf.functions_len, 0);

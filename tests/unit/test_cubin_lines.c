@@ -157,7 +157,7 @@ static int open_program(struct opened *o, const void *lines, size_t n, uint64_t 
 {
 	static const uint8_t code[256];
 	static const char str[] = "\0inlined\0dir\0file.cu", line_str[] = "/top\0sub\0one.cu";
-	const uint64_t relocation[3] = {offset, (uint64_t)1 << 32 | 2, 0};
+	const uint64_t relocation[3] = {htole64(offset), htole64((uint64_t)1 << 32 | 2), 0};
 	const struct fake_section sections[] = {
 		{".text.k", SHT_PROGBITS, 0, code, 256},
 		{".debug_line", SHT_PROGBITS, 0, lines, n},

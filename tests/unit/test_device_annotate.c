@@ -3,6 +3,7 @@
 #include "isa/sass_text.h"
 #include "report/annotate_waits.h"
 
+#include <endian.h>
 #include <errno.h>
 
 #include "fixture_device.h"
@@ -89,7 +90,7 @@ static void test_annotate_columns(void **state)
 /* Two instructions by what control bits say: the first sets scoreboard 0, the second waits for it. */
 static void put_sass(uint8_t *to, uint64_t opcode, uint64_t control)
 {
-	const uint64_t words[2] = {opcode, control << 41};
+	const uint64_t words[2] = {htole64(opcode), htole64(control << 41)};
 
 	memcpy(to, words, sizeof(words));
 }

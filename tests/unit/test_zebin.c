@@ -213,6 +213,12 @@ static void without_relocations_there_are_no_lines(void **state)
 
 /* ---- SPIR-V ---- */
 
+static void put_words(uint8_t *to, const uint32_t *words, size_t n)
+{
+	for (size_t i = 0; i < 4 * n; i++)
+		to[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
+}
+
 static void spirv_says_whether_it_has_lines(void **state)
 {
 	static const uint32_t head[] = {0x07230203, 0x10000, 0, 10, 0};
@@ -240,8 +246,8 @@ static void spirv_says_whether_it_has_lines(void **state)
 		uint8_t *bytes = malloc(n);
 
 		assert_non_null(bytes);
-		memcpy(bytes, head, sizeof(head));
-		memcpy(bytes + sizeof(head), cases[i].words, 4 * cases[i].len);
+		put_words(bytes, head, AIF_ARRAY_LEN(head));
+		put_words(bytes + sizeof(head), cases[i].words, cases[i].len);
 		assert_int_equal(aif_spirv_has_lines(bytes, n), cases[i].has_lines);
 		bytes[0] ^= 1;
 		assert_false(aif_spirv_has_lines(bytes, n));

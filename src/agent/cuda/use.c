@@ -60,7 +60,7 @@ static int find_id(struct dl_phdr_info *info, size_t size, void *user)
 		if (ph->p_type != PT_NOTE)
 			continue;
 		id = aif_build_id_find((const void *)(info->dlpi_addr + ph->p_vaddr), ph->p_filesz,
-				       &len);
+				       AIF_IS_BIG, &len);
 		if (!id)
 			continue;
 		memcpy(s->id, id, AIF_MIN(len, (size_t)AIF_SHM_CUPTI_ID));

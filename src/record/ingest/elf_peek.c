@@ -22,7 +22,7 @@ static void read_build_id(int fd, const Elf64_Phdr *ph, struct aif_elf_peek *e)
 	size_t len = AIF_MIN(sizeof(notes), ph->p_filesz);
 
 	if (read_at(fd, notes, len, ph->p_offset) == 0)
-		aif_build_id_text(notes, len, e->build_id, sizeof(e->build_id));
+		aif_build_id_text(notes, len, AIF_IS_BIG, e->build_id, sizeof(e->build_id));
 }
 
 int aif_elf_peek(int fd, struct aif_elf_peek *ret)
@@ -35,8 +35,7 @@ int aif_elf_peek(int fd, struct aif_elf_peek *ret)
 	if (r < 0)
 		return r;
 	if (memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh.e_ident[EI_DATA] !=
-		    (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB) ||
+	    eh.e_ident[EI_DATA] != (AIF_IS_BIG ? ELFDATA2MSB : ELFDATA2LSB) ||
 	    eh.e_phentsize != sizeof(Elf64_Phdr) || eh.e_phnum > 256)
 		return -ENOEXEC;
 	e.is_shared = eh.e_type == ET_DYN;
