@@ -88,6 +88,13 @@ static void find(char *to, size_t size)
 	}
 }
 
+const char *aif_agent_why_none(void)
+{
+	static const char why[] = AIF_NO_AGENT;
+
+	return *why ? why : NULL;
+}
+
 void aif_agent_path(char *to, size_t size)
 {
 	find(to, size);

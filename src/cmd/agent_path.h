@@ -8,3 +8,6 @@
  * is the caller's to see. Holds neither space nor colon where there is another name without
  * them. */
 void aif_agent_path(char *to, size_t size);
+
+/* NULL, or why this build has no agent and cannot record, and what to do: "WHY; DO THIS". */
+const char *aif_agent_why_none(void);

@@ -178,6 +178,10 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	bool ok;
 
 	(void)values, (void)words, (void)words_len, (void)err;
+	if (aif_agent_why_none()) {
+		say(false, "recording", aif_agent_why_none(), "");
+		return AIF_EXIT_FAILURE;
+	}
 	ok = probe_agent();
 	ok &= probe_loader();
 	ok &= probe_drivers();

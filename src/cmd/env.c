@@ -201,6 +201,10 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	int fd, status;
 
 	(void)words, (void)words_len;
+	if (aif_agent_why_none()) {
+		aif_err_set(err, -ENOTSUP, "env: %s", aif_agent_why_none());
+		return AIF_EXIT_FAILURE;
+	}
 	aif_agent_path(agent, sizeof(agent));
 	if (access(agent, R_OK) < 0) {
 		aif_err_set(err, -errno,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/human.h"
+#include "cmd/agent_path.h"
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
 #include "cmd/message.h"
@@ -71,16 +72,8 @@ static int help(const struct aif_command *cmd)
 
 static int version(void)
 {
-	printf("aiflame %s (%s: cuda opencl perf-event timers sqlite zstd dwarf disassembly)\n",
-	       AIF_VERSION,
-#if defined(__x86_64__)
-	       "x86_64"
-#elif defined(__aarch64__)
-	       "aarch64"
-#else
-	       "other-cpu"
-#endif
-	);
+	printf("aiflame %s (%s: %s sqlite zstd dwarf disassembly)\n", AIF_VERSION, AIF_MACHINE,
+	       aif_agent_why_none() ? "no recording;" : "cuda opencl perf-event timers");
 	return AIF_EXIT_OK;
 }
 

@@ -32,6 +32,7 @@ enum { LEAST_KEEP_NS = 100000000 };
 /* A piece that is dropped as a whole holds what happened in up to a second: 45 KB, of busy
  * programs 160. */
 enum { LEAST_SIZE = 64 << 10 };
+enum { NOT_STARTED = 125 }; /* the exit status where a command was not */
 
 struct values {
 	struct aif_record_opts record;
@@ -417,6 +418,10 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (o.kill && !o.duration_ns) {
 		aif_err_set(err, -1, "record: --kill needs --duration; give both");
 		return AIF_EXIT_USAGE;
+	}
+	if (aif_agent_why_none()) {
+		aif_err_set(err, -ENOTSUP, "record: %s", aif_agent_why_none());
+		return NOT_STARTED;
 	}
 	warn_of_counters(&o);
 	aif_agent_path(agent, sizeof(agent));

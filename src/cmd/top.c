@@ -256,6 +256,8 @@ static int open_source(struct aif_top_session *s, const struct values *v, struct
 	if (!o->has_command && !o->pids[0])
 		record.all_processes = true;
 	o->pids[0] = 0;
+	if (aif_agent_why_none())
+		return aif_err_set(err, -ENOTSUP, "top: %s", aif_agent_why_none());
 	aif_agent_path(agent, sizeof(agent));
 	record.agent = agent;
 	record.name = "top";

@@ -178,8 +178,8 @@ static bool read_recording(int dir, const char *name, struct aif_standby_found *
 	if (strncmp(name, AIF_STANDBY_RECORDING, sizeof(AIF_STANDBY_RECORDING) - 1) != 0 ||
 	    strlen(name) >= sizeof(f->name))
 		return false;
-	snprintf(f->name, sizeof(f->name), "%s", name);
-	snprintf(path, sizeof(path), "%s/about", name);
+	memcpy(f->name, name, strlen(name) + 1);
+	snprintf(path, sizeof(path), "%s/about", f->name);
 	fd = aif_open_regular(dir, path, O_RDONLY | O_NOFOLLOW);
 	if (fd < 0)
 		return false;
