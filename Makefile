@@ -6,7 +6,9 @@ REPETITIONS ?= 12
 SECONDS ?= 60
 WERROR ?= true
 
-.PHONY: all demo check test torture gpu-test bench fuzz bundle bundle-test install format clean deps
+ARCHS = $(shell scripts/cross-arch)
+
+.PHONY: all demo check test port-test torture gpu-test bench fuzz bundle bundle-test install format clean deps
 
 all: deps $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -33,6 +35,11 @@ check:
 test:
 	@scripts/install-deps test
 	@scripts/test-all
+
+# All unit tests and golden files on other machines, under qemu: a quarter of an hour for each. make test runs some.
+port-test: all
+	@scripts/install-deps test
+	@for arch in $(ARCHS); do scripts/test-cross --all $$arch || exit; done
 
 # Views and imports with each of their allocations and system calls failing, one after the other: half an hour.
 torture: all
@@ -68,4 +75,4 @@ format:
 	find src tests bench \( -name '*.[ch]' -o -name '*.cpp' \) -exec clang-format -i {} +
 
 clean:
-	rm -rf build build-asan build-fuzz build-tsan build-bundle build-aarch64/tree demo.data demo.data.old demo.svg
+	rm -rf build build-asan build-fuzz build-tsan build-bundle $(ARCHS:%=build-%/tree) demo.data demo.data.old demo.svg

@@ -1,0 +1,4 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Builds for ppc64le and runs that under qemu-user: scripts/test-cross has the tests.
+exec "$(dirname "$0")/../../scripts/test-cross" ppc64le
