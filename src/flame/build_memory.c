@@ -97,10 +97,9 @@ static int memory_add(struct towers *t, const struct aif_memory *m, struct aif_e
 	if (t->tree->nodes[0].total)
 		return 0;
 	if (!m->any)
-		return aif_err_set(
-			err, -ENODATA,
-			"flame: no allocations in this profile; import a trace taken "
-			"with profile_memory=True, or record a program that uses OpenCL");
+		return aif_err_set(err, -ENODATA,
+				   "flame: no allocations in this profile; import a trace of "
+				   "torch.profiler taken with profile_memory=True");
 	return aif_err_set(err, -ENODATA,
 			   "flame: no block is left; widen --time, --process, --tid, --device, "
 			   "--focus and --ignore");

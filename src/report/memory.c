@@ -200,7 +200,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 
 const struct aif_report_table aif_report_table_memory = {
 	.rows = "allocations",
-	.hint = "import a trace taken with profile_memory=True, or record a program that uses OpenCL",
+	.hint = "import a trace of torch.profiler taken with profile_memory=True",
 	.no_kernel = "memory is allocated by the host",
 	AIF_REPORT_COLUMNS(columns),
 	.fill = fill,

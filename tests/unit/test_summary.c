@@ -318,12 +318,12 @@ static void what_was_dropped_is_the_reason(void **state)
 	summary_of_nothing(100, "", &screen);
 	has(&screen, "nothing is left of what was executed: of 1 process seen, 1 carried");
 	has(&screen, "reason   100 launches were recorded and dropped by --max-size or --keep: ");
-	has(&screen, "trouble  100 rows dropped to keep");
+	has(&screen, "trouble  100 rows dropped: older than --keep");
 	assert_null(strstr(aif_buf_str(&screen), "the last 0 ns"));
 	aif_buf_clear(&screen);
 	summary_of_nothing(1, "", &screen);
 	has(&screen, "reason   1 launch was recorded and dropped by ");
-	has(&screen, "trouble  1 row dropped to keep");
+	has(&screen, "trouble  1 row dropped: older than --keep");
 	aif_buf_clear(&screen);
 	summary_of_nothing(0, "", &screen);
 	has(&screen, "nothing was executed on any device: of 1 process seen, ");
