@@ -9,7 +9,7 @@ app=$build/tests/e2e/calls_app
 record() {
 	mode=$1 rounds=$2
 	shift 2
-	"$aiflame" record -q --all-launches -F 999 --device-rate 0 "$@" -o "$mode.data" "$app" "$mode" "$rounds" >"$mode.truth"
+	"$aiflame" record -q --all-launches --cpu-clock perf -F 999 --device-rate 0 "$@" -o "$mode.data" "$app" "$mode" "$rounds" >"$mode.truth"
 }
 query() { "$aiflame" query --format csv "$1" "$2" | tail -n 1 | tr -d '\r'; }
 # agrees MODE ROUNDS: class and function of 95 % of the idle time are those that the program says

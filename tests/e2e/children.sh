@@ -15,7 +15,7 @@ sampled="FROM cpu_samples c JOIN processes p ON p.id = c.process WHERE p.ppid IN
 
 # Of each process's CPU time: all but its first 0.1 s, in which it may be about to call exec, and what the helper's first look
 # takes. A busy machine takes longer.
-check "forked workers of a program that uses a device" "$aiflame" record -q --children -F 499 -o workers.data "$app" workers 4 1000
+check "forked workers of a program that uses a device" "$aiflame" record -q --children --cpu-clock perf -F 499 -o workers.data "$app" workers 4 1000
 check "  are sampled" between 4 workers.data "SELECT count(DISTINCT c.process) $sampled" 4
 check "  nearly all of their time" between 2.4 workers.data "SELECT sum(c.weight_ns) / 1e9 $sampled" 4.1
 check "  with whole stacks" sh -c "'$aiflame' flame --of cpu --detail full -o w.folded workers.data &&
@@ -29,15 +29,15 @@ check "without the option they are not" "$aiflame" record -q -o not.data "$app" 
 check "  sampled" between 0 not.data "SELECT count(*) $sampled" 0
 check "  which the summary says, and how" says "not sampled (record --children samples them)" "$aiflame" report not.data
 
-check "workers that are forked before a device is used" "$aiflame" record -q --children -F 499 -o early.data "$app" early 4 1000
+check "workers that are forked before a device is used" "$aiflame" record -q --children --cpu-clock perf -F 499 -o early.data "$app" early 4 1000
 check "  are sampled" between 4 early.data "SELECT count(DISTINCT c.process) $sampled" 4
 check "  the launches are the parent's" between 100 early.data "SELECT count(*) FROM launches" 100
 
 # The agent joins a program 0.1 s after its start: a child that is forked meanwhile starts by itself.
-check "workers that are forked while their parent is joined" sh -c "'$aiflame' record -q --children -F 499 -o meanwhile.data '$app' meanwhile 300 >n"
+check "workers that are forked while their parent is joined" sh -c "'$aiflame' record -q --children --cpu-clock perf -F 499 -o meanwhile.data '$app' meanwhile 300 >n"
 check "  are all sampled" between "$(cat n)" meanwhile.data "SELECT count(DISTINCT c.process) $sampled" "$(cat n)"
 
-check "a program without a device" "$aiflame" record -q --children -F 499 -o burn.data sh -c "'$app' burn 1000; :"
+check "a program without a device" "$aiflame" record -q --children --cpu-clock perf -F 499 -o burn.data sh -c "'$app' burn 1000; :"
 check "  is sampled, started by a shell" between 0.6 burn.data "SELECT sum(weight_ns) / 1e9 FROM cpu_samples c JOIN processes p ON p.id = c.process WHERE cmdline LIKE '%burn 1000' AND NOT runtime" 1.02
 check "  can be drawn" sh -c "'$aiflame' flame --of cpu -o b.folded burn.data && grep -q 'main;burn' b.folded"
 check "one that uses its device late" "$aiflame" record -q --children -o self.data "$app" late-self 600
@@ -69,7 +69,7 @@ if __name__ == "__main__":
     sys.exit(any(w.exitcode for w in workers))
 EOF
 	for way in fork spawn forkserver; do
-		check "Python's workers: $way" "$aiflame" record -q --children -F 499 -o "$way.data" "$python" workers.py $way
+		check "Python's workers: $way" "$aiflame" record -q --children --cpu-clock perf -F 499 -o "$way.data" "$python" workers.py $way
 		check "  all are sampled, with Python frames" sh -c "'$aiflame' flame --of cpu --by-thread yes -o $way.folded $way.data &&
 			[ \$(grep -E 'crunch' $way.folded | cut -d';' -f1 | sort -u | wc -l) -ge 3 ]"
 		check "  for most of their time" between 1.8 $way.data "SELECT sum(weight_ns) / 1e9 FROM cpu_samples" 4.6

@@ -38,12 +38,13 @@ check "what is about devices is refused" status_is 2 "$aiflame" flame --of cpu -
 # The other clock, where it harms no one.
 if "$aiflame" record -q --cpu-clock tick -o s2.data true 2>refused; then
 	ticks=tick
-	check "by timers: a program is recorded" sh -c "'$aiflame' record --cpu-clock tick -F 999 -o tick.data '$app' shares 5 >shares 2>screen"
+	check "by timers: a program is recorded" sh -c "'$aiflame' record --cpu-clock tick -F 999 -o tick.data '$app' shares 3 >shares 2>screen"
 	used=$(sed -n 's/^sum //p' shares)
 	check "  its CPU time is all there" is_sampled tick.data "$(awk "BEGIN { print 0.98 * $used }")" "$(awk "BEGIN { print 1.02 * $used }")"
 	"$aiflame" flame --of cpu --detail full -o tick.folded tick.data
-	check "  each function has the share that the program measures itself" \
-		python3 "$here/cpu_compare.py" 3 tick.folded shares leaf
+	# Fewer samples, which may be in step with the program.
+	check "  each function has the share that the program measures itself, more or less" \
+		python3 "$here/cpu_compare.py" 10 tick.folded shares leaf
 	check "  stacks are complete" sh -c "! grep -q truncated tick.folded && grep -q '^_start;.*main;shares' tick.folded"
 	check "  the rate that was reached is said" grep -qE 'samples at (250|100|300) Hz \(999 asked\)' screen
 else
@@ -70,7 +71,7 @@ check "a thread that hardly ever runs" sh -c "'$aiflame' record -q -o rare.data 
 check "is sampled all the same" is_sampled rare.data 0.03 "$(awk '{ print $2 + 0.01 }' rarely)"
 
 # Python.
-check "a Python program is recorded" sh -c "'$aiflame' record -q -F 999 -o p.data python3 '$here/cpu.py' 3 >pshares"
+check "a Python program is recorded" sh -c "'$aiflame' record -q --cpu-clock perf -F 999 -o p.data python3 '$here/cpu.py' 3 >pshares"
 "$aiflame" flame --of cpu --detail full -o p.folded p.data
 check "its functions have their shares" python3 "$here/cpu_compare.py" 3 p.folded pshares any
 check "in their true order" grep -q 'main (cpu.py:*[0-9]*)*.*_\[p\];.*Model.forward.*[^;]*;.*<genexpr>.*Model.layer.*<lambda>' p.folded
@@ -86,7 +87,7 @@ check "without Python if so wished" sh -c "'$aiflame' record -q --no-python -o n
 
 # Another profiler's opinion, of the same run: perf samples as well as we do.
 by_perf() {
-	"$aiflame" record -q -F 999 -o b.data perf record -q -e cpu-clock:u -F 1307 -o perf.data "$@" >/dev/null &&
+	"$aiflame" record -q --cpu-clock perf -F 999 -o b.data perf record -q -e cpu-clock:u -F 1307 -o perf.data "$@" >/dev/null &&
 		"$aiflame" flame --of cpu --detail full -o b.folded b.data &&
 		perf report -i perf.data --stdio -s symbol 2>/dev/null |
 		sed -nE 's/^ *([0-9.]+)% +\[.\] ([^ ]+).*/\2 \1/p' >by_perf &&
@@ -103,8 +104,8 @@ fi
 
 # A guest's manners.
 for clock in perf $ticks; do
-	check "$clock: no call of the target is interrupted" "$aiflame" record -q --cpu-clock $clock -F 999 -o w.data "$app" waits 5
-	check "$clock:   though it was sampled" between 10 "$(number w.data 'SELECT count(*) FROM cpu_samples')" 6000
+	check "$clock: no call of the target is interrupted" "$aiflame" record -q --cpu-clock $clock -F 999 -o w.data "$app" waits 3
+	check "$clock:   though it was sampled" between 3 "$(number w.data 'SELECT count(*) FROM cpu_samples')" 6000
 	check "$clock: short threads come and go" "$aiflame" record -q --cpu-clock $clock -F 999 -o h.data "$app" threads
 	check "$clock: errno, rounding and vectors are kept" "$aiflame" record -q --cpu-clock $clock -F 4999 -o r.data "$app" registers 2
 	check "$clock: forks and other programs" "$aiflame" record -q --cpu-clock $clock -F 999 -o f.data "$app" forks

@@ -23,7 +23,7 @@ for line in open('$2'):
 }
 
 # C.
-metered check "a C program is recorded" sh -c "'$aiflame' record --cpu -F 999 -o c.data '$app' 3 >c.shares 2>c.screen"
+metered check "a C program is recorded" sh -c "'$aiflame' record --cpu --cpu-clock perf -F 999 -o c.data '$app' 3 >c.shares 2>c.screen"
 used=$(sed -n 's/^sum //p' c.shares)
 check "nearly all of its CPU time is sampled" between "$(awk "BEGIN { print 0.95 * $used - 0.05 }")" "$(weight c.data)" "$(awk "BEGIN { print 1.02 * $used + 0.05 }")"
 check "each function has the share that the program measures" shares c.data c.shares total_share
@@ -51,14 +51,14 @@ check "folded text is of CPU time" sh -c "grep -q 'main;train;step;gemm' c.folde
 check "without samples it is said how to get some" sh -c "'$aiflame' record -q -o none.data true && '$aiflame' report --cpu none.data | grep -q 'record with --cpu'"
 
 # Threads, processes.
-check "threads" sh -c "'$aiflame' record -q --cpu -F 499 -o t.data '$app' 1 threads 4 >t.shares"
+check "threads" sh -c "'$aiflame' record -q --cpu --cpu-clock perf -F 499 -o t.data '$app' 1 threads 4 >t.shares"
 check "  all of them are sampled" between 4 "$(number t.data 'SELECT count(DISTINCT tid) FROM cpu_samples')" 5
 check "  nearly all of their time" between 3.4 "$(weight t.data)" 4.3
 check "  with their shares" shares t.data t.shares total_share
-check "forked processes" "$aiflame" record -q --cpu -F 499 -o f.data "$app" 1 forks 3
+check "forked processes" "$aiflame" record -q --cpu --cpu-clock perf -F 499 -o f.data "$app" 1 forks 3
 check "  all of them are sampled" between 3 "$(number f.data 'SELECT count(DISTINCT process) FROM cpu_samples')" 4
 check "  nearly all of their time" between 2.6 "$(weight f.data)" 3.2
-check "a program that a shell starts" sh -c "'$aiflame' record -q --cpu -o s.data sh -c \"'$app' 1 >s.shares; :\""
+check "a program that a shell starts" sh -c "'$aiflame' record -q --cpu --cpu-clock perf -o s.data sh -c \"'$app' 1 >s.shares; :\""
 check "  has its shares" shares s.data s.shares total_share
 check "short commands are no trouble" sh -c "'$aiflame' record --cpu -o n.data sh -c 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done' 2>n.screen; ! grep -q ^trouble n.screen"
 check "a program that sleeps" sh -c "'$aiflame' record -q --cpu -o w.data '$app' 3 sleeps >w.shares"
@@ -66,7 +66,7 @@ check "  is not bound by the CPU" says "bound by what is not on a CPU" "$aiflame
 
 # Python.
 python=$(python3 -c 'import sys; print(sys.executable)')
-check "a Python program is recorded" sh -c "'$aiflame' record --cpu -F 999 -o p.data '$python' '$here/cpu_program.py' 3 >p.shares 2>p.screen"
+check "a Python program is recorded" sh -c "'$aiflame' record --cpu --cpu-clock perf -F 999 -o p.data '$python' '$here/cpu_program.py' 3 >p.shares 2>p.screen"
 check "its functions have their shares" shares p.data p.shares total_share
 check "the interpreter's own functions stand for them" shares p.data p.shares self_share
 check "the summary has them" grep -qE '^function +[56][0-9.]+ % +gemm \(cpu_program.py\)' p.screen
@@ -74,8 +74,8 @@ check "annotate: lines" sh -c "'$aiflame' annotate '^gemm' p.data | grep -qE '% 
 
 # Two sides.
 for i in 1 2 3; do
-	"$aiflame" record -q --cpu -o "a$i.data" "$app" 0.4 >/dev/null
-	"$aiflame" record -q --cpu -o "b$i.data" "$app" 0.8 >/dev/null
+	"$aiflame" record -q --cpu --cpu-clock perf -o "a$i.data" "$app" 0.4 >/dev/null
+	"$aiflame" record -q --cpu --cpu-clock perf -o "b$i.data" "$app" 0.8 >/dev/null
 done
 check "diff: twice the CPU time is slower" sh -c "'$aiflame' diff a1.data,a2.data,a3.data b1.data,b2.data,b3.data >d.txt; cat d.txt; grep -E 'CPU time .* slower' d.txt && grep -E 'slower +more CPU time: .* gemm < step < train' d.txt"
 check "gate: by time and CPU time" sh -c "'$aiflame' gate a1.data,a2.data,a3.data b1.data,b2.data,b3.data >g.txt; [ \$? = 3 ] && grep -q '^exceeded *cpu' g.txt && ! grep -q device g.txt"

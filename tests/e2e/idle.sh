@@ -5,7 +5,7 @@
 app=$build/tests/e2e/idle_app
 [ -x "$app" ] || { echo "1..0 # SKIP OpenCL was not there at build time"; exit 0; }
 
-record() { "$aiflame" record -q --all-launches -F 999 --device-rate 0 -o idle.data "$app" 200 >idle.out; }
+record() { "$aiflame" record -q --all-launches --cpu-clock perf -F 999 --device-rate 0 -o idle.data "$app" 200 >idle.out; }
 truth() { sed -n "s/.*\b$1=\([0-9]*\).*/\1/p" idle.out; }
 # blamed CAUSES FUNCTION: ns of these causes (a regular expression) on stacks with the function
 blamed() {
@@ -50,7 +50,7 @@ check "  which info proves" says "the causes add up on each device" "$aiflame" i
 check "  nothing bounds it" says "bound by nothing to do: for " "$aiflame" why idle.data
 check "  and it has requests, no loop" says "loop     none, but " "$aiflame" why idle.data
 unseen() {
-	"$aiflame" record -q --all-launches -F 999 --device-rate 0 -o idle.data "$app" serve 50 >idle.out && "$aiflame" report --idle idle.data >idle.txt || return
+	"$aiflame" record -q --all-launches --cpu-clock perf -F 999 --device-rate 0 -o idle.data "$app" serve 50 >idle.out && "$aiflame" report --idle idle.data >idle.txt || return
 	cat idle.txt
 	grep -q 'off CPU' idle.txt && ! grep -q 'no demand' idle.txt
 }

@@ -19,7 +19,7 @@ EOF
 ask() { python3 ask.py "$1"; }
 
 # ---- a program that knows why its device is idle: 200 rounds
-record() { "$aiflame" record -q --all-launches -F 999 --device-rate 0 -o idle.data "$app" 200 >out && "$aiflame" why --format json idle.data >why.json; }
+record() { "$aiflame" record -q --all-launches --cpu-clock perf -F 999 --device-rate 0 -o idle.data "$app" 200 >out && "$aiflame" why --format json idle.data >why.json; }
 agrees() {
 	record && ask 'near(group["host"]["ns"], truth["compute_ns"], 0.15)' && ask 'near(idle("compute_on_host"), truth["compute_ns"], 0.15)' &&
 		ask 'near(group["compile"]["ns"], truth["compile_ns"], 0.15)' && ask 'near(group["off_cpu"]["ns"], truth["off_ns"], 0.15)'
