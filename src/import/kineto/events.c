@@ -160,8 +160,6 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return triple(j, e->block);
 		if (IS("bytes") || IS("Bytes"))
 			return number(j, &e->bytes, NULL);
-		if (IS("flops") || IS("Flops") || IS("FLOPs"))
-			return number(j, &e->flops, NULL);
 		break;
 	case 6:
 		if (IS("avg ms"))

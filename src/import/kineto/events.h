@@ -41,7 +41,6 @@ struct kineto_event {
 	int64_t ts, dur;
 	uint64_t correlation, external, bytes;
 	uint64_t address, allocated, reserved; /* of "[memory]" */
-	uint64_t flops;                        /* 0: not known */
 	int64_t device_type;
 	bool has_allocated, has_reserved;
 	uint64_t forward_thread; /* of a node of a backward; 0 */

@@ -23,6 +23,7 @@ int kineto_memory_collect(struct kineto *k)
 	const struct kineto_event *e = &k->event;
 	struct kineto_allocation a = {
 		.at = e->ts,
+		.order = k->memory.rows_len,
 		.bytes = (int64_t)e->bytes,
 		.address = e->address,
 		.allocated = e->has_allocated ? e->allocated : AIF_MEMORY_UNKNOWN,
@@ -44,33 +45,14 @@ static int by_place(const void *a, const void *b)
 
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
-}
-
-/* Orders by insertion, which keeps events of one time as they came; a file has few that are out of order. */
-static bool sort_few(struct kineto_memory *m)
-{
-	size_t moves = 0;
-
-	for (size_t i = 1; i < m->rows_len; i++) {
-		struct kineto_allocation a = m->rows[i];
-		size_t at = i;
-
-		for (; at && by_place(&m->rows[at - 1], &a) > 0; at--) {
-			m->rows[at] = m->rows[at - 1];
-			if (++moves > 8 * m->rows_len) {
-				m->rows[at - 1] = a;
-				return false;
-			}
-		}
-		m->rows[at] = a;
-	}
-	return true;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
 }
 
 void kineto_memory_sort(struct kineto *k)
 {
-	if (!sort_few(&k->memory))
+	if (k->memory.rows_len)
 		qsort(k->memory.rows, k->memory.rows_len, sizeof(*k->memory.rows), by_place);
 }
 

@@ -11,6 +11,7 @@ struct kineto_nesting;
 struct kineto_allocation {
 	int64_t at, bytes;            /* bytes < 0: a release */
 	uint64_t address;             /* 0: not known */
+	size_t order;                 /* in the file: events of one time stay as they came */
 	uint64_t allocated, reserved; /* of all, afterwards; AIF_MEMORY_UNKNOWN */
 	int64_t device;               /* -1: the host's memory */
 	uint32_t thread;
