@@ -374,6 +374,21 @@ static size_t functions(const struct aif_profile *p)
 	return n;
 }
 
+/* Returns the number of kernels without the names that a trace gives to transfers, which are rows of that table, too. */
+static size_t kernels(const struct aif_profile *p, const struct aif_attribution *a)
+{
+	bool *is_transfer = calloc(p->kernels_len + 1, sizeof(*is_transfer));
+	size_t n = p->kernels_len;
+
+	for (size_t i = 0; is_transfer && i < a->rows_len; i++)
+		if (a->rows[i].kind != AIF_LAUNCH_KERNEL && a->rows[i].kernel != AIF_NONE)
+			is_transfer[a->rows[i].kernel] = true;
+	for (size_t i = 0; is_transfer && i < p->kernels_len; i++)
+		n -= is_transfer[i];
+	free(is_transfer);
+	return n;
+}
+
 void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a, const char *path,
 		    struct aif_buf *out)
 {
@@ -389,7 +404,7 @@ void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a
 	line_count(out, "threads", p->threads_len);
 	line_count(out, "devices", p->devices_len);
 	line_count(out, "streams", p->streams_len);
-	line_count(out, "kernels", p->kernels_len);
+	line_count(out, "kernels", kernels(p, a));
 	line_recorded(out, is_imported, "modules", p->modules_len);
 	line_count(out, "frames", p->frames_len);
 	line_count(out, "stacks", p->stacks_len);

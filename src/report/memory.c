@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct owner {
-	uint32_t process, device, operator, caller; /* texts */
+	uint32_t process, device, op, caller; /* op, caller: texts */
 	uint64_t at_peak, now, peak, allocated, released, allocations;
 	bool is_before; /* whoever allocated before the recording */
 };
@@ -22,7 +22,7 @@ struct table {
 	struct aif_strset keys;
 	AIF_TABLE(owner, owners);
 	uint32_t *of_block;
-	bool have_operators, have_host;
+	bool have_operators;
 };
 
 static const struct aif_table_column columns[] = {
@@ -41,22 +41,22 @@ static uint32_t put(struct aif_strset *s, const char *text)
 /* 0 or -ENOMEM. */
 static int names_of(struct table *t, uint32_t stack, uint64_t *ret)
 {
-	uint32_t operator, caller;
+	uint32_t op, caller;
 
 	if (aif_map_get(&t->of_stack, stack, ret))
 		return 0;
-	operator= put(&t->texts, aif_stack_names_operator(t->r->stacks, stack));
+	op = put(&t->texts, aif_stack_names_operator(t->r->stacks, stack));
 	caller = put(&t->texts, aif_stack_names_caller(t->r->stacks, stack));
-	if (operator== AIF_STR_NONE || caller == AIF_STR_NONE)
+	if (op == AIF_STR_NONE || caller == AIF_STR_NONE)
 		return -ENOMEM;
-	*ret = (uint64_t) operator<< 32 | caller;
+	*ret = (uint64_t)op << 32 | caller;
 	return aif_map_put(&t->of_stack, stack, *ret);
 }
 
 /* Returns the owner's place; AIF_NONE: no memory. */
 static uint32_t owner_of(struct table *t, const struct owner *o)
 {
-	uint32_t key[] = {o->process, o->device, o->operator, o->caller, o->is_before},
+	uint32_t key[] = {o->process, o->device, o->op, o->caller, o->is_before},
 		 id = aif_strset_put(&t->keys, key, sizeof(key));
 
 	if (id == AIF_STR_NONE || id < t->owners_len)
@@ -84,7 +84,7 @@ static int blocks_add(struct table *t)
 			return -ENOMEM;
 		id = owner_of(t, &(struct owner){.process = b->process,
 						 .device = b->device,
-						 .operator=(uint32_t)(names >> 32),
+						 .op = (uint32_t)(names >> 32),
 						 .caller = (uint32_t)names});
 		if (id == AIF_NONE)
 			return -ENOMEM;
@@ -114,13 +114,13 @@ static int before_add(struct table *t)
 		const struct aif_memory_device *d = &t->m.devices[i];
 		struct owner o = {.process = AIF_NONE,
 				  .device = d->device,
-				  .operator= put(&t->texts, ""),
+				  .op = put(&t->texts, ""),
 				  .caller = put(&t->texts, "[allocated before the recording]"),
 				  .at_peak = d->before,
 				  .peak = d->before,
 				  .is_before = true};
 
-		if (d->before && (o.operator== AIF_STR_NONE || o.caller == AIF_STR_NONE ||
+		if (d->before && (o.op == AIF_STR_NONE || o.caller == AIF_STR_NONE ||
 				  owner_of(t, &o) == AIF_NONE))
 			return -ENOMEM;
 	}
@@ -142,11 +142,11 @@ static int put_rows(struct table *t)
 
 	for (size_t i = 0; i < t->owners_len; i++) {
 		const struct owner *o = &t->owners[i];
-		const char *operator= aif_strset_get(&t->texts, o->operator, NULL);
+		const char *op = aif_strset_get(&t->texts, o->op, NULL);
 
 		several |= !o->is_before && o->process != t->owners[0].process;
 		devices |= o->device != t->owners[0].device;
-		t->have_operators |= *operator!= '\0';
+		t->have_operators |= *op != '\0';
 		aif_table_number(&r->t, o->at_peak);
 		aif_table_number(&r->t, aif_share_ppm(o->at_peak, peak_of(t, o->device)));
 		aif_table_number(&r->t, o->peak);
@@ -158,9 +158,9 @@ static int put_rows(struct table *t)
 			aif_table_text(&r->t, "host");
 		else
 			aif_report_device_cell(r, o->device);
-		aif_table_text(&r->t, operator);
+		aif_table_text(&r->t, op);
 		/* A trace without Python has the operator in both places. */
-		aif_table_text(&r->t, o->caller == o->operator&& r->o->format == AIF_TABLE_PLAIN
+		aif_table_text(&r->t, o->caller == o->op && r->o->format == AIF_TABLE_PLAIN
 					      ? ""
 					      : aif_strset_get(&t->texts, o->caller, NULL));
 	}

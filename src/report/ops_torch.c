@@ -78,7 +78,7 @@ static size_t widest(const struct aif_table *t, size_t column)
 	return most;
 }
 
-/* Returns the column's width. */
+/* Returns the column's width; looks at all rows. */
 static size_t width_of(const struct aif_report *r, size_t column)
 {
 	const struct aif_table *t = &r->t;
@@ -108,17 +108,17 @@ static void end_line(const struct aif_report *r)
 	aif_buf_putc(r->out, '\n');
 }
 
-static void put_rule(const struct aif_report *r)
+static void put_rule(const struct aif_report *r, const size_t *widths)
 {
 	for (size_t c = 0; c < r->t.width; c++) {
-		for (size_t i = 0; is_shown(&r->t, c) && i < width_of(r, c); i++)
+		for (size_t i = 0; is_shown(&r->t, c) && i < widths[c]; i++)
 			aif_buf_putc(r->out, '-');
 		aif_buf_puts(r->out, is_shown(&r->t, c) ? "  " : "");
 	}
 	end_line(r);
 }
 
-static void put_titles(const struct aif_report *r)
+static void put_titles(const struct aif_report *r, const size_t *widths)
 {
 	struct aif_buf title = {0};
 	size_t shift, before = 0;
@@ -129,7 +129,7 @@ static void put_titles(const struct aif_report *r)
 		shift = is_guide(r) ? guide_shift(r->t.columns[c].name) : 0;
 		aif_buf_clear(&title);
 		aif_buf_puts(&title, r->t.titles[c]);
-		put(r->out, &title, width_of(r, c) + before - shift);
+		put(r->out, &title, widths[c] + before - shift);
 		before = shift;
 	}
 	r->out->failed |= aif_buf_failed(&title);
@@ -197,25 +197,27 @@ static void cell_text(const struct aif_report *r, size_t cell, struct aif_buf *r
 void aif_ops_print_torch(struct aif_report *r)
 {
 	const struct aif_table *t = &r->t;
-	size_t rows = t->cells_len / t->width;
+	size_t rows = t->cells_len / t->width, widths[AIF_TITLES_MAX];
 	struct aif_buf cell = {0};
 	char word[16];
 
-	put_rule(r);
-	put_titles(r);
-	put_rule(r);
+	for (size_t c = 0; c < t->width; c++)
+		widths[c] = width_of(r, c);
+	put_rule(r, widths);
+	put_titles(r, widths);
+	put_rule(r, widths);
 	for (size_t i = 0; i < rows * t->width && (!r->limit || i / t->width < r->limit); i++) {
 		size_t c = i % t->width;
 
 		aif_buf_clear(&cell);
 		if (is_shown(t, c)) {
 			cell_text(r, i, &cell);
-			put(r->out, &cell, width_of(r, c));
+			put(r->out, &cell, widths[c]);
 		}
 		if (c + 1 == t->width)
 			end_line(r);
 	}
-	put_rule(r);
+	put_rule(r, widths);
 	aif_buf_puts(r->out, "Self CPU time total: ");
 	aif_human_torch_ns(r->out, (double)r->cpu_ns);
 	if (r->device_ns) {
