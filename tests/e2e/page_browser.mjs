@@ -353,7 +353,9 @@ test("flames, icicles, widths and colours", "full", "#v1&view=flame", async (pag
 	assert.notEqual(await fill("grade", "größe_gemm"), await fill("grade", "cudaLaunchKernel"));
 	assert.match(await legend(), /exact.*mixed/);
 	await page.evaluate(() => window.aiflame.go({ ops: JSON.stringify([["callers", "cudaLaunchKernel"]]) }));
-	assert.equal(await legend(), "none of it"); // joined frames have no grade of their own
+	assert.equal(await legend(), "no grade"); // joined frames have none of their own
+	await page.evaluate(() => window.aiflame.go({ ops: JSON.stringify([["hide", "train_step (train.py)"]]) }));
+	assert.match(await legend(), /exact.*mixed/); // the others keep theirs
 	await page.evaluate(() => window.aiflame.go({ ops: "" }));
 	await page.selectOption("#colour", "safe");
 	for (const of of await page.evaluate(() => [...document.getElementById("of").options].map((o) => o.value))) {

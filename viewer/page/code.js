@@ -3,7 +3,7 @@
 		const list = H.code_of || [], chosen = list.includes(S.kernel) ? S.kernel : list[0], place = $("code-body");
 		$("code-list").replaceChildren(...list.map((c) => button(c, () => go({ kernel: c }), { class: "tab", title: c, "aria-pressed": c === chosen ? "true" : "false" })));
 		if (!chosen) {
-			place.replaceChildren(el("p", { class: "none" }, "No kernel has samples of its instructions: there is no listing. aiflame info says why, and what to do."));
+			place.replaceChildren(el("p", { class: "none" }, "No kernel has samples of its instructions, so no listing: aiflame info says why."));
 			return;
 		}
 		const text = H.code[list.indexOf(chosen)], heats = text.map((l) => { const m = /^\s*(\d+\.\d+) %(?=  |$)/.exec(l); return m ? +m[1] : 0; }), most = Math.max(...heats, 0.001);

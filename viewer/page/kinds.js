@@ -66,7 +66,7 @@
 
 	const HEATS = [0, 1, 2, 3, 4].map((k) => [k, `${k * 25} % of its time is its own`, rgb([255 - 2 * k, 236 - 32 * k, 214 - 38 * k])]);
 	const GRADES = ["exact", "some shared over what ran at the same time", "some mixed: stacks not told apart", "some totals from samples"].map((t, k) => [k, t, spread([2, 0, 1, 3][k])]);
-	const NONE = [99, "none of it", "rgb(214,214,218)"];
+	const NONE = [99, "none of it", "rgb(214,214,218)"], UNGRADED = [99, "no grade", NONE[2]];
 	// Names that are in a class, and what the class is called.
 	const CLASS_OF = {
 		stall: (name) => H.type[name] === 10 && H.palette[H.colour[name]].name,
@@ -84,7 +84,7 @@
 		return g.classes = (i) => groups[sums.reduce((best, s, k) => s[i] > (best < 0 ? 0 : sums[best][i]) ? k : best, -1)] || NONE;
 	}
 	const group_in = (g, i) => S.colour === "self" ? HEATS[g.total[i] ? Math.round(4 * g.self[i] / g.total[i]) : 0] :
-		S.colour === "grade" ? g.look && GRADES[g.look[i]] || NONE : CLASS_OF[S.colour] ? class_groups(g)(i) : null;
+		S.colour === "grade" ? g.look && GRADES[g.look[i]] || UNGRADED : CLASS_OF[S.colour] ? class_groups(g)(i) : null;
 	function group_by(name) {
 		const m = H.module[name];
 		return S.colour !== "module" ? kind_group(name) : m ? [m, H.modules[m - 1], spread(m - 1)] : NONE;

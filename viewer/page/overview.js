@@ -4,7 +4,7 @@
 		communication: ["Communication", "--comm", { view: "tables", table: "comm" }], host: ["The host", "--host"], sync: ["Synchronisation", "--between"],
 		late: ["Late starts", "--late"], input: ["Input", "--wait"], compile: ["Compiling", "--wait"], allocate: ["Allocation", "--late"],
 		collect: ["Garbage collection", "--wait"], gil: ["Python's lock", "--late"], off_cpu: ["Not running", "--between"],
-		unknown: ["Not known", "--idle"],
+		no_demand: ["Nothing to do", "--idle"], unknown: ["Not known", "--idle"],
 	};
 	function overview_render() {
 		const w = H.why, body = [], group = (g) => GROUPS[g] || [g, "--idle"], name = (g) => group(g)[0];
@@ -38,7 +38,7 @@
 		const t = time(), in_time = t && kernels_timed();
 		if (t)
 			body.unshift(el("section", { class: "card wide", id: "selected" }, el("h2", {}, `The selected time: ${time_said(t)}`), shares_bar(t), el("div", { id: "shares" }, shares_keys(t)),
-				el("p", { class: "dim" }, "What bounds the program is said below of the whole run; aiflame why --time says it of a part. ", button("Whole run", () => go({ time: "" }), { class: "link" }))));
+				el("p", { class: "dim" }, "What bounds the whole run is below; aiflame why --time has a part. ", button("Whole run", () => go({ time: "" }), { class: "link" }))));
 		if (in_time)
 			body.push(kernels("Kernels, in the selected time", in_time.map((r) => ({ kernel: r.kernel, ns: r.time })), device_time(t)));
 		else if (w && w.kernels.length)

@@ -48,10 +48,9 @@
 				name[k] = this.name[i];
 				full[k] = this.full[i];
 				self[k] = this.self[i];
-				if (side) {
+				look[k] = this.look[i] ?? UNTESTED;
+				if (side)
 					side.forEach((v, s) => { v[k] = this.side[s][i]; });
-					look[k] = this.look[i] ?? UNTESTED;
-				}
 				if (first[i] >= 0) {
 					i = first[i];
 					d++;
