@@ -66,7 +66,7 @@ static int take(void *arg, const struct aif_memory_row *rows, size_t n)
 			continue;
 		r->rows[r->rows_len] = (struct event){
 			.at = aif_time_clamp(aif_timeline_map(r->timeline, AIF_CLOCK_MONOTONIC,
-							      AIF_NONE, row->time, NULL)),
+							      process, row->time, NULL)),
 			.block = row->block,
 			.bytes = row->bytes,
 			.allocated = row->allocated,

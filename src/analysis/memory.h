@@ -32,8 +32,8 @@ struct aif_memory_device {
 	uint32_t device;
 	uint64_t peak; /* bytes, of what was asked for */
 	int64_t peak_at;
-	size_t peak_event; /* behind which it is */
-	uint64_t before;   /* of the peak, what was allocated before the recording began */
+	size_t peak_event; /* number of events up to the peak */
+	uint64_t before;   /* bytes of the peak that were allocated before the recording began */
 	uint64_t reserved; /* by the allocator, then; AIF_MEMORY_UNKNOWN */
 	uint64_t allocated, released, allocations, releases;
 	uint64_t by_size; /* releases without an address */

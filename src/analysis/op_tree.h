@@ -32,7 +32,7 @@ struct aif_op {
 	uint64_t launches;      /* of these executions */
 	uint32_t parent;        /* index, before its own; AIF_NONE at the top */
 	uint32_t thread, name, kind, shapes, stack;
-	struct aif_op_memory memory, memory_all; /* of itself; and of its children */
+	struct aif_op_memory memory, memory_all; /* of the operator alone; its children included */
 	uint32_t twin; /* what it is a part of and has given its times to; AIF_NONE: it counts */
 };
 struct aif_op_tree {
@@ -46,8 +46,8 @@ struct aif_op_tree {
 	} * others; /* by operator; NULL until they were added */
 	uint32_t *
 		of_other; /* by index of the launches: the operator of another thread that .others counts it to */
-	struct aif_op_memory memory_outside; /* in no operator */
-	uint64_t allocations_outside;        /* and how often */
+	struct aif_op_memory memory_outside; /* memory of no operator */
+	uint64_t allocations_outside;        /* events of it */
 	bool has_memory, has_device_memory;
 	bool any;           /* the profile has rows for it, whatever was asked for */
 	bool has_operators; /* among them operators */

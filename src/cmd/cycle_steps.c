@@ -18,9 +18,9 @@
 
 struct marks {
 	const struct aif_profile *p;
-	uint64_t first, last; /* steps that are looked for */
-	uint64_t from, to;    /* of what was found, CLOCK_MONOTONIC */
-	uint64_t highest;     /* of those found */
+	uint64_t first, last; /* numbers of the steps that are looked for */
+	uint64_t from, to;    /* begin and end of the steps that were found, CLOCK_MONOTONIC */
+	uint64_t highest;     /* number of the last step that was found */
 	uint64_t before;      /* end of the steps before */
 	uint64_t next; /* the first step behind those looked for; UINT64_MAX: none was found */
 	bool found, any;

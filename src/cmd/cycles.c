@@ -34,7 +34,7 @@ struct aif_cycles {
 	struct aif_live_reader *reader;
 	pthread_t thread;
 	int stream;
-	atomic_bool is_over; /* nobody writes to .stream any more */
+	atomic_bool is_over; /* the recorder has written all to .stream */
 	bool has_failed, has_ended_it;
 	char name[4096 + 32];
 	uint64_t look_at;
@@ -45,6 +45,7 @@ struct aif_cycles {
 	uint64_t commands, written;
 	int running; /* a pipe that gets its status; -1: none runs */
 	struct aif_cycle first, last;
+	uint8_t buffer[1 << 18]; /* what was read of .stream */
 };
 
 int aif_cycles_parse(const char *text, struct aif_schedule *ret)
@@ -82,8 +83,8 @@ static const char *name_of(struct aif_cycles *c, uint64_t cycle)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Starts the command for a cycle. The shell tells its status by the pipe: whoever waits for children of this process, as the
- * recorder does, may have it first. */
+/* Starts the command for a cycle. The shell writes the command's status to a pipe, since the recorder, which waits for any
+ * child of this process, would take it from waitpid(). */
 static int command_start(struct aif_cycles *c, uint64_t cycle)
 {
 	static const char script[] = "(exec 3>&-; exec /bin/sh -c \"$1\" sh \"$2\"); echo $? >&3";
@@ -102,9 +103,10 @@ static int command_start(struct aif_cycles *c, uint64_t cycle)
 	while (environ[n])
 		n++;
 	env = calloc(n + 3, sizeof(*env));
-	if (!env || asprintf(&path, "AIFLAME_PROFILE=%s", c->name) < 0 ||
-	    pipe2(ends, O_CLOEXEC) < 0) {
-		r = -errno;
+	if (asprintf(&path, "AIFLAME_PROFILE=%s", c->name) < 0)
+		path = NULL;
+	if (!env || !path || pipe2(ends, O_CLOEXEC) < 0) {
+		r = env && path ? -errno : -ENOMEM;
 		free(env);
 		free(path);
 		return r;
@@ -225,9 +227,9 @@ static void look(struct aif_cycles *c, bool is_over)
 }
 
 /* Takes what the recorder has sent. False: that was all. */
-static bool take(struct aif_cycles *c, void *buffer, size_t size)
+static bool take(struct aif_cycles *c)
 {
-	ssize_t n = read(c->stream, buffer, size);
+	ssize_t n = read(c->stream, c->buffer, sizeof(c->buffer));
 	struct aif_err err = {0};
 	unsigned commits;
 
@@ -235,7 +237,7 @@ static bool take(struct aif_cycles *c, void *buffer, size_t size)
 		return errno == EINTR || errno == EAGAIN;
 	if (!n || c->has_failed)
 		return n != 0;
-	if (aif_live_feed(c->reader, buffer, (size_t)n, &commits, &err) < 0) {
+	if (aif_live_feed(c->reader, c->buffer, (size_t)n, &commits, &err) < 0) {
 		aif_message("--schedule: %s", err.text);
 		c->has_failed = true;
 	} else if (commits) {
@@ -246,10 +248,8 @@ static bool take(struct aif_cycles *c, void *buffer, size_t size)
 
 static void *cycles_main(void *arg)
 {
-	static const size_t size = 1 << 18;
 	struct aif_cycles *c = arg;
-	void *buffer = malloc(size);
-	bool more = buffer != NULL;
+	bool more = true;
 
 	while (more || c->running >= 0) {
 		struct pollfd fds[] = {{.fd = more ? c->stream : -1, .events = POLLIN},
@@ -262,11 +262,10 @@ static void *cycles_main(void *arg)
 			command_ended(c);
 		if (!more || (!fds[0].revents && !was_over))
 			continue;
-		more = fds[0].revents && take(c, buffer, size);
+		more = fds[0].revents && take(c);
 		if (!more)
 			look(c, true);
 	}
-	free(buffer);
 	return NULL;
 }
 
@@ -277,10 +276,11 @@ int aif_cycles_start(const struct aif_cycles_opts *o, struct aif_cycles **ret, i
 	int ends[2] = {-1, -1}, r = c ? 0 : -ENOMEM;
 	sigset_t all, old;
 
-	if (!r)
-		*c = (struct aif_cycles){.o = *o, .running = -1};
-	if (!r)
+	if (!r) {
+		c->o = *o;
+		c->running = -1;
 		r = aif_live_reader_new(UINT64_MAX, KEPT_BYTES, &c->reader);
+	}
 	if (!r && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		r = -errno;
 	if (!r) {

@@ -128,7 +128,7 @@ static bool probe_cpu(void)
 	return say_perf(
 		aif_cpu_probe(), "CPU samples",
 		aif_cpu_ticks_are_safe()
-			? "until then timers in the target sample it, once in each of the kernel's ticks at most"
+			? "until then timers in the target take them, at most one in each of the kernel's ticks"
 			: "until then only record --wall has any, whose signals may interrupt system "
 			  "calls of the target");
 }

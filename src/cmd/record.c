@@ -436,7 +436,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	aif_live_line_init(&line, words_len > 0);
 	if (v->schedule && (aif_outname(o.output, profile, sizeof(profile), err) < 0 ||
 			    aif_cycles_start(&cycle_opts, &cycles, &o.watcher, err) < 0))
-		return 125;
+		return NOT_STARTED;
 	if (aif_record_run(&o, o.quiet ? NULL : &observer, &result, err) == 0 &&
 	    result.have_profile && !o.quiet)
 		first_screen(result.path);

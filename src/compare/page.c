@@ -138,6 +138,7 @@ static void put_metrics(struct page *g, struct aif_buf *b)
 static void put_path(struct page *g, uint32_t node)
 {
 	const struct aif_tree *t = &g->c->tree;
+	const char *text;
 	size_t len;
 
 	if (!node)
@@ -145,7 +146,7 @@ static void put_path(struct page *g, uint32_t node)
 	put_path(g, t->nodes[node].parent);
 	if (g->json.data[g->json.len - 1] != '[')
 		aif_buf_putc(&g->json, ',');
-	const char *text = aif_tree_text(t, t->nodes[node].name, &len);
+	text = aif_tree_text(t, t->nodes[node].name, &len);
 	aif_out_json_string(&g->json, text, len);
 }
 

@@ -562,7 +562,6 @@ static int shares_to_rows(struct blame *b)
 		const struct share *s = &b->shares[i];
 		const struct bracket *of = &b->brackets[s->bracket];
 		double fits = of->seen > of->idle ? of->idle / of->seen : 1;
-
 		double part = s->cause == AIF_IDLE_CAUSE_DEMAND ? demand_of(b, of, s) : 1;
 
 		r = row_add(b, of->device, s->cause, s->stack, false, of->thread,

@@ -5,6 +5,7 @@
 #include "record/sources/cpu.h"
 
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,7 +71,7 @@ static uint64_t event_cost_ns(void)
 
 		ns = time_of(turns);
 		plain = AIF_MIN(plain, ns);
-		fd = aif_cpu_event_open((uint32_t)gettid(), MEASURED_RATE);
+		fd = aif_cpu_event_open((uint32_t)syscall(SYS_gettid), MEASURED_RATE);
 		if (fd < 0)
 			return 0;
 		ns = time_of(turns);

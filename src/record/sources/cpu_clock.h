@@ -6,10 +6,9 @@
 /*
  * The clock that starts CPU samples: a perf_event of the recorder's, or a timer of the thread's own CPU time, which the agent sets.
  *
- * A perf_event keeps any rate, and its periods can be random. Each of its interrupts costs some 2 us on a machine of its
- * own and 35 us in a virtual one, where the hypervisor emulates the timer and the interrupt that sends the signal: 3.5 %
- * of a thread's time at 999 Hz, whatever the signal's handler does (Linux 6.18 under Firecracker). So the cost is
- * measured first, and the rate lowered to what fits AIF_CPU_EVENTS_PPM, unless the user asks for perf by name.
+ * A perf_event keeps any rate, and its periods can be random. Each of its interrupts takes 35 us in a virtual machine, where
+ * the hypervisor emulates the timer and the interrupt that sends the signal: 3.5 % of a thread's time at 999 Hz, with
+ * an empty handler (Linux 6.18 under Firecracker); elsewhere it was not measured. So the cost is measured first, and the rate lowered to what fits AIF_CPU_EVENTS_PPM, unless the user asks for perf by name.
  *
  * A CPU timer is looked at in the kernel's tick, which comes anyway: 10 us a sample, and no permission is needed. But
  * samples are a multiple of a tick apart, so that a program which repeats itself in step with the tick has wrong shares
@@ -30,5 +29,5 @@
 bool aif_cpu_ticks_are_safe(void);
 
 /* Replaces AIF_RECORD_CPU_CLOCK_AUTO by what this machine allows, and lowers cpu_rate to what the clock can keep, or is
- * to cost. Takes 15 ms where the cost is measured. */
+ * to cost. Takes some 15 ms where the cost is measured. */
 void aif_cpu_clock_choose(struct aif_record_opts *o);
