@@ -36,7 +36,7 @@ test:
 	@scripts/install-deps test
 	@scripts/test-all
 
-# All unit tests and golden files on other machines, under qemu: a quarter of an hour for each. make test runs some.
+# All unit tests and golden files on other machines, under qemu, which takes minutes for each. make test runs some.
 port-test: all
 	@scripts/install-deps test
 	@for arch in $(ARCHS); do scripts/test-cross --all $$arch || exit; done
@@ -57,7 +57,7 @@ bench:
 
 fuzz:
 	@scripts/install-deps test
-	@scripts/fuzz build-fuzz $(SECONDS)
+	@scripts/fuzz $(SECONDS)
 
 bundle:
 	@scripts/install-deps bundle

@@ -1,26 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a page of `aiflame view` takes in headless Chromium: called by page.sh. page.mjs PAGE ROUNDS
-import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { renderers } from "./renderers.mjs";
 
 const { chromium } = createRequire(join(import.meta.dirname || new URL(".", import.meta.url).pathname, "../tests/e2e/"))("playwright-core");
 const [, , file, rounds] = process.argv;
 const median = (v) => v.slice().sort((a, b) => a - b)[v.length >> 1];
 const said = (v, digits = 1) => `${median(v).toFixed(digits)} (${Math.min(...v).toFixed(digits)} to ${Math.max(...v).toFixed(digits)})`;
-
-// Sum of the resident memory of the renderers below this process, in MB: others may run browsers, too.
-function renderers() {
-	const rows = execFileSync("ps", ["-eo", "pid=,ppid=,rss=,args="], { encoding: "utf8", maxBuffer: 1 << 26 }).trim().split("\n")
-		.map((l) => /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(.*)$/.exec(l)).map((m) => ({ pid: +m[1], parent: +m[2], rss: +m[3], args: m[4] }));
-	const ours = new Set([process.pid]);
-	for (let before = 0; before !== ours.size;) {
-		before = ours.size;
-		rows.filter((r) => ours.has(r.parent)).forEach((r) => ours.add(r.pid));
-	}
-	return rows.filter((r) => ours.has(r.pid) && r.args.includes("--type=renderer")).reduce((n, r) => Math.max(n, r.rss / 1024), 0);
-}
 
 const first = [], ready = [], draw = [], search = [], select = [], memory = [];
 let frames = 0;

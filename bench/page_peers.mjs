@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Called by page_peers.sh: page_peers.mjs WORK FOLDED ROUNDS. Each of four viewers opens the same stacks, zooms, and searches.
-import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { renderers } from "./renderers.mjs";
 
 const here = new URL(".", import.meta.url).pathname, { chromium } = createRequire(join(here, "../tests/e2e/"))("playwright-core");
 const [, , work, folded, rounds] = process.argv, text = readFileSync(folded, "utf8");
 const median = (v) => v.slice().sort((a, b) => a - b)[v.length >> 1];
 const said = (v, unit) => v.length ? `${median(v).toFixed(median(v) < 10 ? 1 : 0)} (${Math.min(...v).toFixed(0)} to ${Math.max(...v).toFixed(0)}) ${unit}` : "";
 const WORD = "addmm"; // what is searched for
-
-function renderers() { // the largest below this process, MB
-	const rows = execFileSync("ps", ["-eo", "pid=,ppid=,rss=,args="], { encoding: "utf8", maxBuffer: 1 << 26 }).trim().split("\n")
-		.map((l) => /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(.*)$/.exec(l)).map((m) => ({ pid: +m[1], parent: +m[2], rss: +m[3], args: m[4] }));
-	const ours = new Set([process.pid]);
-	for (let before = 0; before !== ours.size;) {
-		before = ours.size;
-		rows.filter((r) => ours.has(r.parent)).forEach((r) => ours.add(r.pid));
-	}
-	return rows.filter((r) => ours.has(r.pid) && r.args.includes("--type=renderer")).reduce((n, r) => Math.max(n, r.rss / 1024), 0);
-}
 
 // ---- what the others read
 function tree() {
