@@ -22,34 +22,31 @@ is_sampled() {
 }
 
 # What they say is so.
-check "a program is recorded" sh -c "'$aiflame' record -q --cpu-clock perf -F 999 -o s.data '$app' shares 4 >shares"
-used=$(sed -n 's/^sum //p' shares)
-check "its CPU time is all there" is_sampled s.data "$(awk "BEGIN { print 0.98 * $used }")" "$(awk "BEGIN { print 1.02 * $used }")"
-"$aiflame" flame --of cpu --detail full -o s.folded s.data
-check "each function has the share that the program measures itself" \
-	python3 "$here/cpu_compare.py" 3 s.folded shares leaf
-check "stacks are complete" sh -c "[ \$(grep -c truncated s.folded) = 0 ] && grep -q '^_start;.*main;shares' s.folded"
-check "no sample was lost" sh -c "[ \$('$aiflame' query --format csv s.data 'SELECT * FROM losses' | wc -l) = 1 ]"
+# true_shares CLOCK FILE POINTS: of a program that measures its functions' shares itself
+true_shares() {
+	check "$1: a program is recorded" sh -c "'$aiflame' record --cpu-clock $1 -F 999 -o $2.data '$app' shares 4 >shares 2>$2.screen"
+	used=$(sed -n 's/^sum //p' shares)
+	check "$1:   its CPU time is all there" is_sampled $2.data "$(awk "BEGIN { print 0.98 * $used }")" "$(awk "BEGIN { print 1.02 * $used }")"
+	"$aiflame" flame --of cpu --detail full -o $2.folded $2.data
+	check "$1:   each function has its share, within $3 points" python3 "$here/cpu_compare.py" $3 $2.folded shares leaf
+	check "$1:   stacks are complete" sh -c "! grep -q truncated $2.folded && grep -q '^_start;.*main;shares' $2.folded"
+	check "$1:   no sample was lost" sh -c "[ \$('$aiflame' query --format csv $2.data 'SELECT * FROM losses' | wc -l) = 1 ]"
+}
+true_shares perf s 3
+check "perf:   the rate is what was asked" grep -q 'samples at 999 Hz' s.screen
+if "$aiflame" record -q --cpu-clock tick -o none.data true 2>refused; then
+	ticks=tick
+	# Fewer samples, which may be in step with the program.
+	true_shares tick tick 10
+	check "tick:   the rate that was reached is said" grep -qE 'samples at [0-9]+ Hz \(999 asked\)' tick.screen
+else
+	check "timers that could interrupt system calls are refused" grep -q 'EINTR' refused
+fi
 check "the first screen says it" says "on CPU in 1 thread" "$aiflame" record -F 99 -o t.data "$app" shares 1
 check "the picture says it" sh -c "'$aiflame' flame --of cpu -o s.svg s.data && grep -q 'samples at 999 Hz' s.svg"
 check "counts can be drawn" sh -c "'$aiflame' flame --of cpu --by samples -o n.folded s.data &&
 	[ \$(awk '{ n += \$NF } END { print n }' n.folded) = $(number s.data 'SELECT count(*) FROM cpu_samples') ]"
 check "what is about devices is refused" status_is 2 "$aiflame" flame --of cpu --kernel x s.data
-# The other clock, where it harms no one.
-if "$aiflame" record -q --cpu-clock tick -o s2.data true 2>refused; then
-	ticks=tick
-	check "by timers: a program is recorded" sh -c "'$aiflame' record --cpu-clock tick -F 999 -o tick.data '$app' shares 3 >shares 2>screen"
-	used=$(sed -n 's/^sum //p' shares)
-	check "  its CPU time is all there" is_sampled tick.data "$(awk "BEGIN { print 0.98 * $used }")" "$(awk "BEGIN { print 1.02 * $used }")"
-	"$aiflame" flame --of cpu --detail full -o tick.folded tick.data
-	# Fewer samples, which may be in step with the program.
-	check "  each function has the share that the program measures itself, more or less" \
-		python3 "$here/cpu_compare.py" 10 tick.folded shares leaf
-	check "  stacks are complete" sh -c "! grep -q truncated tick.folded && grep -q '^_start;.*main;shares' tick.folded"
-	check "  the rate that was reached is said" grep -qE 'samples at (250|100|300) Hz \(999 asked\)' screen
-else
-	check "timers that could interrupt system calls are refused" grep -q 'EINTR' refused
-fi
 check "a deep stack is whole" sh -c "'$aiflame' record -q -o d.data '$app' deep 1 &&
 	'$aiflame' flame --of cpu --detail full -o d.folded d.data &&
 	grep -qE '^_start;.*main(_\[i\])?;deep(_\[i\])?;(deep(_\[i\])?;){39}.*burn' d.folded && ! grep -q truncated d.folded"
@@ -104,8 +101,10 @@ fi
 
 # A guest's manners.
 for clock in perf $ticks; do
+	least=60
+	[ $clock = perf ] || least=3 # signals come when the thread returns from the kernel: it is there all the time
 	check "$clock: no call of the target is interrupted" "$aiflame" record -q --cpu-clock $clock -F 999 -o w.data "$app" waits 3
-	check "$clock:   though it was sampled" between 3 "$(number w.data 'SELECT count(*) FROM cpu_samples')" 6000
+	check "$clock:   though it was sampled" between $least "$(number w.data 'SELECT count(*) FROM cpu_samples')" 6000
 	check "$clock: short threads come and go" "$aiflame" record -q --cpu-clock $clock -F 999 -o h.data "$app" threads
 	check "$clock: errno, rounding and vectors are kept" "$aiflame" record -q --cpu-clock $clock -F 4999 -o r.data "$app" registers 2
 	check "$clock: forks and other programs" "$aiflame" record -q --cpu-clock $clock -F 999 -o f.data "$app" forks
@@ -188,12 +187,12 @@ fi
 
 # Who is sampled, and by whom.
 if [ -x "$cl" ]; then
-	check "a program and its CPU device are at work" "$aiflame" record -q -F 999 -o m.data "$cl" finish 2
+	check "a program and its CPU device are at work" "$aiflame" record -q --cpu-clock perf -F 999 -o m.data "$cl" finish 2
 	workers=$(number m.data "SELECT group_concat(tid) FROM (SELECT DISTINCT t.tid FROM samples s JOIN threads t ON t.id = s.thread ORDER BY 1)")
 	check "the device has workers" test -n "$workers"
 	check "they are left to the device" test "$(number m.data "SELECT count(*) FROM cpu_samples WHERE tid IN ($workers)")" = 0
 	check "the program's own thread is not, and is all that is left" test "$(number m.data "
-		SELECT count(DISTINCT tid) = 1 AND min(tid) = (SELECT pid FROM processes WHERE runtime) AND count(*) > 10 FROM cpu_samples")" = 1
+		SELECT count(DISTINCT tid) = 1 AND min(tid) = (SELECT pid FROM processes WHERE runtime) AND count(*) > 100 FROM cpu_samples")" = 1
 fi
 check "0 Hz is none" sh -c "'$aiflame' record -q -F 0 -o z.data '$app' shares 0.5 >/dev/null &&
 	[ \$('$aiflame' query --format csv z.data 'SELECT count(*) FROM cpu_samples' | tail -1) = 0 ]"
