@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# CPU samples: the target does not notice them. What its calls, threads, registers, children and signals do is as it was.
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/cpu_app
+ticks=
+! "$aiflame" record -q --cpu-clock tick -o none.data true 2>/dev/null || ticks=tick
+
+number() { "$aiflame" query --format csv "$1" "$2" | tail -1 | tr -d '"\r'; } # FILE SQL: one value
+between() { awk -v a="$1" -v x="$2" -v b="$3" 'BEGIN { print a, "<=", x, "<=", b; exit !(a <= x && x <= b) }'; }
+
+for clock in perf $ticks; do
+	least=60
+	[ $clock = perf ] || least=3 # signals come when the thread returns from the kernel: it is there all the time
+	check "$clock: no call of the target is interrupted" "$aiflame" record -q --cpu-clock $clock -F 999 -o w.data "$app" waits 3
+	check "$clock:   though it was sampled" between $least "$(number w.data 'SELECT count(*) FROM cpu_samples')" 6000
+	check "$clock: short threads come and go" "$aiflame" record -q --cpu-clock $clock -F 999 -o h.data "$app" threads
+	check "$clock: errno, rounding and vectors are kept" "$aiflame" record -q --cpu-clock $clock -F 4999 -o r.data "$app" registers 2
+	check "$clock: forks and other programs" "$aiflame" record -q --cpu-clock $clock -F 999 -o f.data "$app" forks
+	check "$clock:   a child with a runtime is sampled, too" sh -c "
+		[ $(number f.data 'SELECT count(DISTINCT process) FROM cpu_samples') = 2 ]"
+	check "$clock: the target's own profiler ticks on" "$aiflame" record -q --cpu-clock $clock -F 999 -o o.data "$app" profiler 1
+done
+check "with --wall calls are (so the count is one)" status_is 1 "$aiflame" record -q --wall -F 999 -o w.data "$app" waits 2
+check "and waiting is seen" between 1.5 "$(number w.data 'SELECT max(ns) / 1e9 FROM (SELECT sum(weight_ns) AS ns FROM cpu_samples GROUP BY tid)')" 2.6
+check "a thread that fetches signals gets none of ours" "$aiflame" record -q -F 999 -o b.data "$app" blocked 2
+check "which is said" says "it blocks signals" "$aiflame" info b.data
+check "a program with its own SIGURG keeps it" "$aiflame" record -q -F 999 -o u.data "$app" urgent 1
+check "which is said, too" says "SIGURG" "$aiflame" info u.data
+check "and gets no samples" test "$(number u.data 'SELECT count(*) FROM cpu_samples')" = 0
+check "one that restores the default of all signals" "$aiflame" record -q -F 999 -o restored.data "$app" restores 2
+restored() {
+	"$aiflame" flame --of cpu -o restored.folded restored.data && awk '/;after_restoring/ { n += $NF } END { printf "%.2f s\n", n / 1e9; exit n < 3e8 }' restored.folded
+}
+check "  is sampled afterwards" restored
+done_testing
