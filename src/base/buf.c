@@ -123,6 +123,10 @@ const char *aif_buf_str(struct aif_buf *b)
 	return (const char *)b->data;
 }
 
+/* Larger arrays grow by a quarter: the kernel moves their pages, and what is not used of them
+ * counts for a limit on memory. */
+#define GROWS_TWOFOLD ((size_t)32 << 20)
+
 int aif_grow(void *p, size_t *cap, size_t need, size_t size)
 {
 	void **array = p;
@@ -131,9 +135,11 @@ int aif_grow(void *p, size_t *cap, size_t need, size_t size)
 
 	if (need <= *cap)
 		return 0;
-	while (n < need)
-		if (__builtin_mul_overflow(n, 2, &n))
+	while (n < need) {
+		if (__builtin_mul_overflow(n, size, &bytes) ||
+		    __builtin_add_overflow(n, bytes < GROWS_TWOFOLD ? n : n / 4, &n))
 			return -ENOMEM;
+	}
 	if (__builtin_mul_overflow(n, size, &bytes))
 		return -ENOMEM;
 	grown = realloc(*array, bytes);
