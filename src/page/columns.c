@@ -21,13 +21,14 @@ bool aif_page_columns_failed(const struct aif_page_columns *c)
 	return aif_buf_failed(&c->bytes) || aif_buf_failed(&c->index);
 }
 
-/* Begins a column. Returns the room for its bytes, NULL where there is none to write. */
+/* Begins a column of n numbers of so many bytes. Returns the room for them, NULL where there is none to write. */
 static uint8_t *column(struct aif_page_columns *c, const char *name, const char *type, size_t n,
-		       size_t bytes)
+		       size_t size)
 {
+	size_t bytes = n * size;
 	uint8_t *room;
 
-	while (c->bytes.len % 4 && !c->bytes.failed)
+	while (c->bytes.len % size && !c->bytes.failed)
 		aif_buf_putc(&c->bytes, 0);
 	aif_buf_printf(&c->index, "%s\"%s\":[\"%s\",%zu,%zu]", c->index.len > 1 ? "," : "", name,
 		       type, c->bytes.len, n);
@@ -47,7 +48,7 @@ static void put32(uint8_t *at, uint32_t v)
 
 void aif_page_u8(struct aif_page_columns *c, const char *name, const uint8_t *v, size_t n)
 {
-	uint8_t *at = column(c, name, "u8", n, n);
+	uint8_t *at = column(c, name, "u8", n, 1);
 
 	if (at)
 		memcpy(at, v, n);
@@ -55,7 +56,7 @@ void aif_page_u8(struct aif_page_columns *c, const char *name, const uint8_t *v,
 
 void aif_page_u16(struct aif_page_columns *c, const char *name, const uint16_t *v, size_t n)
 {
-	uint8_t *at = column(c, name, "u16", n, n * 2);
+	uint8_t *at = column(c, name, "u16", n, 2);
 
 	for (size_t i = 0; at && i < n; i++) {
 		at[2 * i] = (uint8_t)v[i];
@@ -65,7 +66,7 @@ void aif_page_u16(struct aif_page_columns *c, const char *name, const uint16_t *
 
 void aif_page_u32(struct aif_page_columns *c, const char *name, const uint32_t *v, size_t n)
 {
-	uint8_t *at = column(c, name, "u32", n, n * 4);
+	uint8_t *at = column(c, name, "u32", n, 4);
 
 	for (size_t i = 0; at && i < n; i++)
 		put32(at + 4 * i, v[i]);
@@ -82,7 +83,7 @@ void aif_page_small(struct aif_page_columns *c, const char *name, const uint32_t
 		aif_page_u32(c, name, v, n);
 		return;
 	}
-	at = column(c, name, "u16", n, n * 2);
+	at = column(c, name, "u16", n, 2);
 	for (size_t i = 0; at && i < n; i++) {
 		at[2 * i] = (uint8_t)v[i];
 		at[2 * i + 1] = (uint8_t)(v[i] >> 8);
@@ -91,7 +92,7 @@ void aif_page_small(struct aif_page_columns *c, const char *name, const uint32_t
 
 void aif_page_d32(struct aif_page_columns *c, const char *name, const uint32_t *v, size_t n)
 {
-	uint8_t *at = column(c, name, "d32", n, n * 4);
+	uint8_t *at = column(c, name, "d32", n, 4);
 
 	for (size_t i = 0; at && i < n; i++)
 		put32(at + 4 * i, v[i] - (i ? v[i - 1] : 0));
@@ -99,10 +100,22 @@ void aif_page_d32(struct aif_page_columns *c, const char *name, const uint32_t *
 
 void aif_page_u64(struct aif_page_columns *c, const char *name, const uint64_t *v, size_t n)
 {
-	uint8_t *at = column(c, name, "u64", n, n * 8);
+	uint64_t most = 0;
+	uint8_t *at;
 
+	for (size_t i = 0; i < n; i++)
+		most = AIF_MAX(most, v[i]);
+	at = most > UINT32_MAX ? column(c, name, "f64", n, 8) : column(c, name, "u32", n, 4);
 	for (size_t i = 0; at && i < n; i++) {
-		put32(at + 4 * i, (uint32_t)v[i]);
-		put32(at + 4 * (n + i), (uint32_t)(v[i] >> 32));
+		double wide = (double)v[i];
+		uint64_t bits;
+
+		memcpy(&bits, &wide, sizeof(bits));
+		if (most <= UINT32_MAX) {
+			put32(at + 4 * i, (uint32_t)v[i]);
+			continue;
+		}
+		put32(at + 8 * i, (uint32_t)bits);
+		put32(at + 8 * i + 4, (uint32_t)(bits >> 32));
 	}
 }

@@ -99,7 +99,7 @@ static int pack(struct packer *k, const void *bytes, size_t n, bool is_last)
 	return 0;
 }
 
-/* The object's length in four bytes, the object, zeros up to a multiple of four, the columns. */
+/* The object's length in four bytes, the object, zeros up to a multiple of eight, the columns. */
 static int data_write(const struct aif_buf *json, const struct aif_page_columns *columns,
 		      struct aif_out *out)
 {
@@ -117,7 +117,7 @@ static int data_write(const struct aif_buf *json, const struct aif_page_columns 
 	if (r == 0)
 		r = pack(&k, json->data, json->len, false);
 	if (r == 0)
-		r = pack(&k, "\0\0\0", (4 - len % 4) % 4, false);
+		r = pack(&k, "\0\0\0\0\0\0\0", (12 - len % 8) % 8, false);
 	if (r == 0)
 		r = pack(&k, columns->bytes.data, columns->bytes.len, true);
 	deflateEnd(&k.z);

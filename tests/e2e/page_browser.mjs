@@ -180,8 +180,8 @@ test("a click zooms, the back button undoes, a link holds it by names", "full", 
 	const after = await box(page, "aten::addmm");
 	assert.ok(after.w > chart.width - 3 && before.w < chart.width / 2);
 	assert.deepEqual(JSON.parse((await state(page)).zoom).at(-1), "aten::addmm");
-	// The frame's own colour at both ends of its row.
-	const [left, right] = [await pixel(page, "flame", 2, after.y - chart.y + 2), await pixel(page, "flame", chart.width - 8, after.y - chart.y + 17)];
+	// The frame's own colour at both ends of its row, inside the ring.
+	const [left, right] = [await pixel(page, "flame", 3, after.y - chart.y + 4), await pixel(page, "flame", chart.width - 8, after.y - chart.y + 14)];
 	assert.deepEqual(left.slice(0, 3).map((v) => v > 60), right.slice(0, 3).map((v) => v > 60));
 	assert.match(await text(page, "crumbs"), /zoomed: aten::addmm/);
 	const again = await open("full", new URL(page.url()).hash);

@@ -98,21 +98,25 @@ static void test_cells_are_bounded(void **state)
 static void test_columns(void **state)
 {
 	static const uint32_t sums[] = {5, 7, 7, 100};
-	static const uint64_t wide[] = {1, UINT64_C(1) << 40};
+	static const uint64_t wide[] = {1, UINT64_C(1) << 40}, small[] = {1, 1};
 	static const uint8_t bytes[] = {1, 2, 3};
-	static const uint8_t expected[] = {1, 2, 3, 0, 5, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 93, 0,
-					   0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0,  0};
+	static const uint8_t expected[] = {1, 2, 3,    0,    5,  0, 0, 0, 2, 0, 0,    0,
+					   0, 0, 0,    0,    93, 0, 0, 0, 1, 0, 0,    0,
+					   1, 0, 0,    0,    0,  0, 0, 0, 0, 0, 0,    0,
+					   0, 0, 0xf0, 0x3f, 0,  0, 0, 0, 0, 0, 0x70, 0x42};
 	struct aif_page_columns c;
 
 	(void)state;
 	aif_page_columns_init(&c);
 	aif_page_u8(&c, "a", bytes, 3);
 	aif_page_d32(&c, "b", sums, 4);
+	aif_page_u64(&c, "small", small, 2);
 	aif_page_u64(&c, "c", wide, 2);
 	aif_page_u32(&c, "none", NULL, 0);
 	assert_false(aif_page_columns_failed(&c));
 	assert_string_equal(aif_buf_str(&c.index), "{\"a\":[\"u8\",0,3],\"b\":[\"d32\",4,4],"
-						   "\"c\":[\"u64\",20,2],\"none\":[\"u32\",36,0]");
+						   "\"small\":[\"u32\",20,2],\"c\":[\"f64\",32,2],"
+						   "\"none\":[\"u32\",48,0]");
 	assert_int_equal(c.bytes.len, sizeof(expected));
 	assert_memory_equal(c.bytes.data, expected, sizeof(expected));
 	aif_page_columns_finish(&c);

@@ -56,6 +56,16 @@
 		e.style.background = colour;
 		return e;
 	}
+	// A bar of parts: [words, share, colour].
+	function stack_bar(list) {
+		const said = list.map(([words, v]) => `${words} ${share(v, 1)}`);
+		return el("div", { class: "stack", role: "img", "aria-label": said.join(", ") }, list.map(([, v, colour], k) => {
+			const part = el("i", { class: "part", title: said[k] });
+			part.style.flexGrow = v;
+			part.style.background = colour;
+			return part;
+		}));
+	}
 	const card = (title, ...rest) => el("section", { class: "card" }, el("h2", {}, title), ...rest);
 	// What makes an element a place to click on, with the mouse or Enter.
 	const opens = (open) => ({ tabindex: "0", onclick: open, onkeydown: (e) => { if (e.key === "Enter") open(); } });

@@ -48,7 +48,12 @@
 	}
 
 	// ---- canvas ---------------------------------------------------------------------------------------------
-	const ROW = 20, CHAR = 6.6, FONT = "11px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
+	const ROW = 20, CHAR = 6.6, LABELLED = 24, FONT = "11px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
+	// As much of a name as a box has room for.
+	function label(name, width) {
+		const room = Math.floor((width - 8) / CHAR);
+		return name.length <= room ? name : name.slice(0, Math.max(room - 1, 1)) + "\u2026";
+	}
 	// As large as its place, in the device's pixels. Returns its context, scaled to CSS's.
 	function canvas_fit(canvas, width, height) {
 		const by = window.devicePixelRatio || 1;
@@ -105,44 +110,36 @@
 	}
 
 	let boxes_pool = [], boxes_len = 0; // what was drawn: objects that the next picture uses again
-	// Draws a graph's rows from y_of(depth) on.
-	function graph_draw(ctx, g, o) {
-		const { x0, x1, width, y_of, depths } = o, contrast = forced.matches;
-		const ink = contrast ? "CanvasText" : "#141419", hit_fill = "#ec3fd0";
+	// Draws one row of a graph; `here` has a ring around it.
+	function row_draw(ctx, g, d, x0, x1, width, y, here) {
+		const contrast = forced.matches, search = F.search;
 		ctx.font = FONT;
 		ctx.textBaseline = "middle";
-		for (let d = depths[0]; d < depths[1] && d < g.rows.length; d++) {
-			const y = y_of(d);
-			row_boxes(g, g.rows[d], x0, x1, width, (x, w, i, n, last) => {
-				let hit = false;
-				if (o.search)
-					for (let k = i; k <= last && !hit && k < i + 64; k++)
-						hit = g.depth[k] === d && o.search.has(g, k);
-				const wide = w >= 3;
-				ctx.globalAlpha = o.search && !hit ? 0.35 : 1;
-				ctx.fillStyle = contrast ? (hit ? "Highlight" : "Canvas") : hit ? hit_fill : n > 1 ? css_merged : fill_of(g, i);
-				ctx.fillRect(x, y, wide ? w - 0.6 : w, ROW - 1);
-				if (contrast) {
-					ctx.strokeStyle = "CanvasText";
-					ctx.strokeRect(x + 0.5, y + 0.5, Math.max(w - 1, 0), ROW - 2);
-				}
-				ctx.globalAlpha = 1;
-				if (n === 1 && w > 24) {
-					const room = Math.floor((w - 8) / CHAR), name = H.names[g.name[i]];
-					ctx.fillStyle = contrast && hit ? "HighlightText" : ink;
-					ctx.fillText(name.length <= room ? name : name.slice(0, Math.max(room - 1, 1)) + "\u2026", x + 4, y + ROW / 2);
-				}
-				const b = boxes_pool[boxes_len] ||= {};
-				b.x = x, b.y = y, b.w = w, b.i = i, b.n = n, b.last = last, b.g = g;
-				boxes_len++;
-				if (o.here >= i && o.here <= last && g.depth[o.here] === d) {
-					ctx.strokeStyle = css_here;
-					ctx.lineWidth = 2;
-					ctx.strokeRect(x + 1, y + 1, Math.max(w - 2, 1), ROW - 3);
-					ctx.lineWidth = 1;
-				}
-			});
-		}
+		row_boxes(g, g.rows[d], x0, x1, width, (x, w, i, n, last) => {
+			let hit = false;
+			if (search)
+				for (let k = i; k <= last && !hit && k < i + 64; k++)
+					hit = g.depth[k] === d && search.has(g, k);
+			ctx.globalAlpha = search && !hit ? 0.35 : 1;
+			ctx.fillStyle = contrast ? (hit ? "Highlight" : "Canvas") : hit ? "#ec3fd0" : n > 1 ? css_merged : fill_of(g, i);
+			ctx.fillRect(x, y, w >= 3 ? w - 0.6 : w, ROW - 1);
+			if (contrast) {
+				ctx.strokeStyle = "CanvasText";
+				ctx.strokeRect(x + 0.5, y + 0.5, Math.max(w - 1, 0), ROW - 2);
+			}
+			ctx.globalAlpha = 1;
+			if (n === 1 && w > LABELLED) {
+				ctx.fillStyle = contrast ? (hit ? "HighlightText" : "CanvasText") : "#141419";
+				ctx.fillText(label(H.names[g.name[i]], w), x + 4, y + ROW / 2);
+			}
+			Object.assign(boxes_pool[boxes_len++] ||= {}, { x, y, w, i, n, last, g });
+			if (here >= i && here <= last && g.depth[here] === d) {
+				ctx.strokeStyle = css_here;
+				ctx.lineWidth = 2;
+				ctx.strokeRect(x + 1, y + 1, Math.max(w - 2, 1), ROW - 3);
+				ctx.lineWidth = 1;
+			}
+		});
 	}
 	let theme_key, css_merged = "#999", css_here = "#1552d8";
 	function theme_apply() {

@@ -97,25 +97,22 @@
 		const top = place.scrollTop;
 		ctx.clearRect(0, 0, width, height);
 		boxes_len = 0;
-		const part = (g, is_up, first) => {
-			const y_of = (d) => flame_y(is_up, d) - top, shown = [];
-			for (let d = first; d < g.rows.length; d++) {
-				const y = y_of(d);
-				if (y > -ROW && y < height)
-					shown.push(d);
-			}
-			if (!shown.length)
-				return;
-			const scale = is_up ? g.sum / (F.g.sum || 1) : 1;
-			graph_draw(ctx, g, {
-				x0: F.x0 * scale, x1: F.x1 * scale, width, y_of, depths: [Math.min(...shown), Math.max(...shown) + 1],
-				search: F.search, here: is_up ? -1 : F.here,
-			});
-		};
-		part(F.g, false, F.up ? 1 : 0);
-		if (F.up)
-			part(F.up, true, 2); // the root and the frame itself are drawn below
+		flame_parts((g, is_up, d, x0, x1) => {
+			const y = flame_y(is_up, d) - top;
+			if (y > -ROW && y < height)
+				row_draw(ctx, g, d, x0, x1, width, y, is_up ? -1 : F.here);
+		});
 		F.boxes = boxes_pool.slice(0, boxes_len);
+	}
+	// Calls row(graph, is it of callers, depth, from, to) for each row of the picture.
+	function flame_parts(row) {
+		const part = (g, is_up, d, scale) => {
+			for (; d < g.rows.length; d++)
+				row(g, is_up, d, F.x0 * scale, F.x1 * scale);
+		};
+		part(F.g, false, F.up ? 1 : 0, 1);
+		if (F.up)
+			part(F.up, true, 2, F.up.sum / (F.g.sum || 1)); // the root and the frame itself are drawn below
 	}
 	const kind_of = (g, i) => H.palette[H.colour[g.name[i]]].name;
 
@@ -256,7 +253,7 @@
 			items.push(button("only my code  \u00d7", () => go({ mine: "", zoom: "" }), { class: "crumb" }));
 		if (S.zoom && F.g && F.zoomed > 0)
 			items.push(button(`zoomed: ${H.names[F.g.name[F.zoomed]]}  \u00d7`, () => go({ zoom: "" }), { class: "crumb" }));
-		$("crumbs").replaceChildren(...items);
+		$("crumbs").replaceChildren(...(items.length ? items : [el("span", { class: "dim" }, "Click a frame to zoom to it.")]));
 	}
 
 	// ---- the panel: the chosen frame, and the tree of what is around it --------------------------------------------
@@ -275,18 +272,30 @@
 			button("Copy stack", () => stack_copy(here())), P.code, P.row);
 		$("panel").replaceChildren(P.title, P.full, P.said, P.acts, P.tree, P.rest);
 	}
+	// What a step does not change is not written again: each writing costs the browser memory.
 	function panel_item() {
-		const item = { k: 0, bar: el("i", {}), num: el("span", { class: "num" }, " "), name: el("span", { class: "name" }, " ") };
-		item.e = el("div", { role: "treeitem", class: "item", onclick: () => flame_choose(item.k), ondblclick: () => zoom_to(item.k) }, el("span", { class: "bar" }, item.bar), item.num, item.name);
+		const bar = el("i"), num = el("span", { class: "num" }, " "), name = el("span", { class: "name" }, " "), was = {},
+			e = el("div", { role: "treeitem", class: "item", onclick: () => flame_choose(item.k), ondblclick: () => zoom_to(item.k) }, el("span", { class: "bar" }, bar), num, name);
+		const put = {
+			id: (v) => { e.id = v; }, level: (v) => set(e, "aria-level", v), here: (v) => { e.classList.toggle("here", v); set(e, "aria-selected", v); }, more: (v) => set(e, "aria-expanded", v),
+			share: (v) => { num.firstChild.data = v; }, name: (v) => { name.firstChild.data = e.title = v; }, indent: (v) => { name.style.paddingLeft = v; },
+			width: (v) => { bar.style.width = v; }, fill: (v) => { bar.style.backgroundColor = v; },
+		};
+		const item = { e, k: 0, show: (now) => {
+			for (const key in now)
+				if (was[key] !== now[key])
+					put[key](was[key] = now[key]);
+		} };
 		return item;
 	}
+	const set = (e, key, value) => value === null ? e.removeAttribute(key) : e.setAttribute(key, value);
 	function panel_render() {
 		const g = F.g;
 		if (!g || $("chart").hidden)
 			return;
 		if (!P)
 			panel_make();
-		const i = P.here(), name = P.name(), full = H.full[g.full[i] - 1], set = (e, key, value) => value === null ? e.removeAttribute(key) : e.setAttribute(key, value);
+		const i = P.here(), name = P.name(), full = H.full[g.full[i] - 1];
 		const above = [], below = [];
 		for (let k = g.parent[i]; k >= 0; k = g.parent[k])
 			above.unshift(k);
@@ -296,21 +305,15 @@
 		below.sort((a, b) => g.total[b] - g.total[a]);
 		const shown = [...above.slice(-PANEL_MAX), i, ...below.slice(0, PANEL_MAX)];
 		shown.forEach((k, n) => {
-			const item = P.items[n] ||= panel_item(), { e } = item, text = H.names[g.name[k]], more = g.depth[k] < g.depth[i] || (k === i ? below.length > 0 : g.end[k] > k + 1 ? false : null);
+			const item = P.items[n] ||= panel_item(), part = g.total[k] / (F.whole.sum || 1);
 			item.k = k;
-			e.id = "item" + k;
-			e.title = text;
-			e.classList.toggle("here", k === i);
-			set(e, "aria-level", g.depth[k] + 1);
-			set(e, "aria-selected", k === i);
-			set(e, "aria-expanded", more);
-			item.num.firstChild.data = share(g.total[k], F.whole.sum);
-			item.name.firstChild.data = text;
-			item.name.style.paddingLeft = Math.min(10, Math.max(0, g.depth[k] - g.depth[i] + 4)) * 6 + "px";
-			item.bar.style.width = Math.max(0, Math.min(100, 100 * g.total[k] / (F.whole.sum || 1))) + "%";
-			item.bar.style.background = fill_of(g, k);
-			if (e.parentNode !== P.tree)
-				P.tree.append(e);
+			item.show({
+				id: "item" + k, level: g.depth[k] + 1, here: k === i, more: g.depth[k] < g.depth[i] || (k === i ? below.length > 0 : g.end[k] > k + 1 ? false : null),
+				share: share(part, 1), name: H.names[g.name[k]], indent: Math.max(0, g.depth[k] - g.depth[i] + 4) * 6 + "px",
+				width: (100 * Math.min(1, part)).toFixed() + "%", fill: fill_of(g, k),
+			});
+			if (item.e.parentNode !== P.tree)
+				P.tree.append(item.e);
 		});
 		P.items.slice(shown.length).forEach(({ e }) => e.remove());
 		set(P.tree, "aria-activedescendant", "item" + i);
@@ -333,20 +336,11 @@
 	function flame_svg() {
 		const width = $("chart").clientWidth, xml = (t) => t.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[\0-\x08\x0b-\x1f]/g, "?");
 		const out = [], height = flame_height() + CAPTION;
-		const part = (g, is_up, first) => {
-			const scale = is_up ? g.sum / (F.g.sum || 1) : 1;
-			for (let d = first; d < g.rows.length; d++)
-				row_boxes(g, g.rows[d], F.x0 * scale, F.x1 * scale, width, (x, w, i, n) => {
-					const y = inverted() ? flame_y(is_up, d) + CAPTION : height - (d + 1) * ROW - 4, name = n > 1 ? `${n} frames below a pixel` : H.names[g.name[i]];
-					const room = Math.floor((w - 8) / CHAR);
-					out.push(`<g><title>${xml(name + "\n" + (n > 1 ? "" : frame_said(i, g).join("\n")))}</title><rect x="${x.toFixed(1)}" y="${y}" width="${w.toFixed(1)}" ` +
-						`height="${ROW - 1}" fill="${n > 1 ? "#999" : fill_of(g, i)}"/>` + (w > 24 && n === 1 ? `<text x="${(x + 4).toFixed(1)}" y="${y + 14}">` +
-						xml(name.length <= room ? name : name.slice(0, Math.max(1, room - 1)) + "\u2026") + "</text>" : "") + "</g>");
-				});
-		};
-		part(F.g, false, F.up ? 1 : 0);
-		if (F.up)
-			part(F.up, true, 2);
+		flame_parts((g, is_up, d, x0, x1) => row_boxes(g, g.rows[d], x0, x1, width, (x, w, i, n) => {
+			const y = inverted() ? flame_y(is_up, d) + CAPTION : height - (d + 1) * ROW - 4, name = n > 1 ? `${n} frames below a pixel` : H.names[g.name[i]];
+			out.push(`<g><title>${xml(name + "\n" + (n > 1 ? "" : frame_said(i, g).join("\n")))}</title><rect x="${x.toFixed(1)}" y="${y}" width="${w.toFixed(1)}" ` +
+				`height="${ROW - 1}" fill="${n > 1 ? "#999" : fill_of(g, i)}"/>` + (n > 1 || w <= LABELLED ? "" : `<text x="${(x + 4).toFixed(1)}" y="${y + 14}">${xml(label(name, w))}</text>`) + "</g>");
+		}));
 		return `<?xml version="1.0" encoding="UTF-8"?>\n<!-- made by aiflame ${H.version} -->\n<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
 			`font-family="ui-monospace, Menlo, Consolas, monospace" font-size="11"><rect width="100%" height="100%" fill="#fff"/><text x="4" y="17">${xml(flame_caption())}</text>${out.join("\n")}</svg>\n`;
 	}

@@ -3,15 +3,7 @@
 	function unpack_here(post) {
 		return async (text) => {
 			try {
-				let packed;
-				if (Uint8Array.fromBase64) {
-					packed = Uint8Array.fromBase64(text);
-				} else {
-					const chars = atob(text);
-					packed = new Uint8Array(chars.length);
-					for (let i = 0; i < chars.length; i++)
-						packed[i] = chars.charCodeAt(i);
-				}
+				const packed = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 				const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
 				post(await new Response(stream).arrayBuffer(), null);
 			} catch (e) {
@@ -50,28 +42,14 @@
 	function parse(buffer) {
 		const length = new DataView(buffer).getUint32(0, true);
 		H = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
-		const base = 4 + length + (4 - length % 4) % 4;
-		columns = (name) => {
-			const [type, offset, n] = H.columns[name] || ["u32", 0, 0], at = base + offset;
-			if (type === "u8")
-				return new Uint8Array(buffer, at, n);
-			if (type === "u16")
-				return new Uint16Array(buffer, at, n);
-			if (type === "u64") {
-				const half = new Uint32Array(buffer, at, 2 * n);
-				if (half.subarray(n).every((v) => !v)) // as they lie there: no second copy
-					return half.subarray(0, n);
-				const whole = new Float64Array(n);
-				for (let i = 0; i < n; i++)
-					whole[i] = half[i] + half[n + i] * 4294967296;
-				return whole;
+		const base = (length + 11) & -8, arrays = { u8: Uint8Array, u16: Uint16Array, f64: Float64Array };
+		columns = (name) => { // as they lie there: no second copy
+			const at = H.columns[name] || ["", 0, 0], v = new (arrays[at[0]] || Uint32Array)(buffer, base + at[1], at[2]);
+			if (at[0] === "d32") {
+				for (let i = 1; i < v.length; i++)
+					v[i] += v[i - 1];
+				at[0] = "u32"; // it is now
 			}
-			const v = new Uint32Array(buffer, at, n);
-			if (type !== "d32")
-				return v;
-			for (let i = 1; i < n; i++)
-				v[i] += v[i - 1];
-			H.columns[name][0] = "u32"; // it is now
 			return v;
 		};
 		H.has = (name) => name in H.columns;
@@ -132,7 +110,7 @@
 		}
 		// A graph of what has these metrics in the selected time.
 		weigh(metrics, time) {
-			const f = () => new Float64Array(this.n), kept = this.kept ||= { self: f(), total: f(), start: f(), places: new Uint32Array(this.n), found: new Uint32Array(this.n) }; // one graph at a time
+			const f = () => new Float64Array(this.n), kept = this.kept ||= { self: f(), total: f(), start: f(), places: new Uint32Array(this.n) }; // one graph at a time
 			const self = kept.self.fill(0), part = this.parts(time), { node, group, metric, value } = this.e;
 			let untimed = 0; // of no known time: not in a part
 			for (let i = 0; i < node.length; i++) {
@@ -170,28 +148,22 @@
 			total[g.parent[i]] += total[i];
 		return total;
 	}
-	let scratch = new Float64Array(0); // where the next callee of each frame begins
 	// Adds totals and places to frames: x in the unit of values, and by depth those with a width from left to right.
 	// A graph of two sides has the values of each in .side, which its widths are made of.
 	function graph(g) {
-		const n = g.n = g.depth.length, { depth, parent } = g;
+		const n = g.n = g.depth.length, { depth } = g;
 		if (g.side)
 			sides_graph(g);
 		const total = totals(g, g.self, g.total ||= new Float64Array(n));
-		if (scratch.length < n)
-			scratch = new Float64Array(n);
-		const start = g.start ||= new Float64Array(n), next = scratch, rows = [];
+		const start = g.start ||= new Float64Array(n), next = [0], rows = []; // by depth: where the next frame begins
 		for (let i = 0; i < n; i++) {
-			if (i) {
-				start[i] = next[parent[i]];
-				next[parent[i]] += total[i];
-			}
-			next[i] = start[i];
+			const d = depth[i];
+			start[i] = next[d + 1] = next[d];
+			next[d] += total[i];
 			if (total[i] > 0)
-				rows[depth[i]] = (rows[depth[i]] || 0) + 1;
+				rows[d] = (rows[d] || 0) + 1;
 		}
 		g.places ||= new Uint32Array(n); // one behind the other
-		g.found ||= new Uint32Array(n); // of a search
 		let first = 0;
 		g.rows = rows.map((k) => g.places.subarray(first, first += k));
 		const at = rows.map(() => 0);

@@ -10,12 +10,7 @@
 		const w = H.why, body = [], group = (g) => GROUPS[g] || [g, "--idle"], name = (g) => group(g)[0];
 		if (w && w.groups.length) {
 			const open = (g) => go({ zoom: "", ops: "", find: "", ...(group(g.group)[2] || { view: "flame", of: "idle" }) });
-			const bar = el("div", { class: "stack", role: "img", "aria-label": w.groups.map((g) => `${name(g.group)} ${share(g.share_ppm, 1e6)}`).join(", ") }, w.groups.map((g) => {
-				const part = el("i", { title: `${name(g.group)} ${share(g.share_ppm, 1e6)}`, class: "part" });
-				part.style.flexGrow = g.share_ppm;
-				part.style.background = `var(${group(g.group)[1]})`;
-				return part;
-			}));
+			const bar = stack_bar(w.groups.map((g) => [name(g.group), g.share_ppm / 1e6, `var(${group(g.group)[1]})`]));
 			const of = w.window.of === "loop" ? "of the loop's time" : "of the devices' time";
 			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"),
 				el("p", { class: "lead" }, H.why_brief || ""), bar,
@@ -37,7 +32,7 @@
 		button("All kernels", () => go({ view: "tables", table: "kernels" }), { class: "link" }));
 		const t = time(), in_time = t && kernels_timed();
 		if (t)
-			body.unshift(el("section", { class: "card wide", id: "selected" }, el("h2", {}, `The selected time: ${time_said(t)}`), shares_bar(t), el("div", { id: "shares" }, shares_keys(t)),
+			body.unshift(el("section", { class: "card wide", id: "selected" }, el("h2", {}, `The selected time: ${time_said(t)}`), stack_bar(shares_of(t)), el("div", { id: "shares" }, shares_keys(t)),
 				el("p", { class: "dim" }, "What bounds the whole run is below; aiflame why --time has a part. ", button("Whole run", () => go({ time: "" }), { class: "link" }))));
 		if (in_time)
 			body.push(kernels("Kernels, in the selected time", in_time.map((r) => ({ kernel: r.kernel, ns: r.time })), device_time(t)));

@@ -74,15 +74,7 @@
 		return canvas;
 	}
 	function ticks(end, most) {
-		let step = 1;
-		for (const m of [2, 2.5, 2])
-			if (end / step <= most)
-				break;
-			else
-				step *= m;
-		while (end / step > most)
-			step *= step.toString()[0] === "2" ? 2.5 : 2;
-		const ret = [];
+		const ret = [], ten = 10 ** Math.max(0, Math.floor(Math.log10(end / most))), step = [1, 2, 5, 10].map((m) => m * ten).find((s) => end / s <= most);
 		for (let t = 0; t <= end; t += step)
 			ret.push(t);
 		return ret;
@@ -130,15 +122,6 @@
 		return CLASSES.map(([, label, colour], k) => [label, sums[k] / all, `var(${colour})`]).filter(([, v]) => v >= 0.0005);
 	}
 	const shares_keys = (t) => shares_of(t).map(([label, v, colour]) => el("span", { class: "key" }, dot(colour), `${label} ${share(v, 1)}`));
-	function shares_bar(t) {
-		const list = shares_of(t);
-		return el("div", { class: "stack", role: "img", "aria-label": list.map(([label, v]) => `${label} ${share(v, 1)}`).join(", ") }, list.map(([label, v, colour]) => {
-			const part = el("i", { class: "part", title: `${label} ${share(v, 1)}` });
-			part.style.flexGrow = v;
-			part.style.background = colour;
-			return part;
-		}));
-	}
 	let strip_said = null;
 	function strip_say() {
 		const t = time();

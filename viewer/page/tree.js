@@ -170,16 +170,17 @@
 		}
 		// The sum of what stands on or above frames that match, each part once; how many match; which.
 		sum(g) {
-			let sum = 0, n = 0;
+			const frames = [];
+			let sum = 0;
 			for (let i = 1, outer = 0; i < g.n; i++) {
 				if (!(g.total[i] > 0) || !this.has(g, i))
 					continue;
-				g.found[n++] = i;
+				frames.push(i);
 				if (i >= outer) {
 					sum += g.total[i];
 					outer = g.end[i];
 				}
 			}
-			return { sum, frames: g.found.subarray(0, n) };
+			return { sum, frames };
 		}
 	}
