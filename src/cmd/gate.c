@@ -148,7 +148,7 @@ static int check_names(const struct values *v, const struct aif_budgets *budgets
 			    "gate: budget '%.200s': no metric is called '%.100s'; give %s%s%s, or "
 			    "define it by --metric",
 			    b->text, b->name, near ? near : aif_buf_str(&names),
-			    near ? "" : "kernel:/RE/, stack:/RE/",
+			    near ? "" : "kernel:/RE/, stack:/RE/, op:/RE/, range:/RE/",
 			    near ? ", if that was meant" : "");
 		aif_buf_finish(&names);
 		return -EINVAL;
@@ -403,12 +403,14 @@ const struct aif_command aif_command_gate = {
 		"diff. A budget is a metric and how much worse it may get:\n\n"
 		"    time +3%                    device +3% +50us      idle +10ms\n"
 		"    kernel:/gemm/ +5% +20us     stack:/attention/ +5% launches 0\n"
-		"    tok_s -2%                   busy >= 60%           time <= 12ms\n\n"
+		"    op:/^aten::mm$/ +3%         range:/prefill/ +3%   busy >= 60%\n"
+		"    tok_s -2%                   time <= 12ms\n\n"
 		"Where a percentage and an amount are given, both must be exceeded. Metrics are time,\n"
 		"device, cpu, idle, communication, copies, launches and bytes, a step or other unit each;\n"
 		"memory, the most in use on the devices;\n"
-		"kernel:/RE/ and stack:/RE/, the time of kernels, or under functions, operators or\n"
-		"ranges; busy; and names given by --metric.\n\n"
+		"kernel:/RE/, stack:/RE/, op:/RE/ and range:/RE/, the device time of kernels, under\n"
+		"functions, in operators, and in ranges that the program marked; busy; and names given by\n"
+		"--metric.\n\n"
 		"A budget is exceeded if the change reaches it and is no chance, over all budgets\n"
 		"together (Holm, 2 %); kept if the whole 95 % interval lies below it. Else nobody can\n"
 		"tell, nor where something is missing or empty, runs are fewer than three a side, or\n"

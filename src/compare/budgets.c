@@ -72,9 +72,15 @@ static bool read_number(const char *s, double *ret, char *ret_unit)
 	return false;
 }
 
-bool aif_budget_is_time(const struct aif_budget *b)
+bool aif_budget_is_by_name(const struct aif_budget *b)
 {
 	return b->of == AIF_BUDGET_KERNEL || b->of == AIF_BUDGET_STACK ||
+	       b->of == AIF_BUDGET_OPERATOR || b->of == AIF_BUDGET_RANGE;
+}
+
+bool aif_budget_is_time(const struct aif_budget *b)
+{
+	return aif_budget_is_by_name(b) ||
 	       (b->of == AIF_BUDGET_METRIC && aif_metric_is_ns(b->metric));
 }
 
@@ -108,9 +114,20 @@ static int read_expression(struct aif_budget *b, const char *from, const char *w
 
 static int read_metric(struct aif_budget *b, const char *where, struct aif_err *err)
 {
-	if (!strncmp(b->name, "kernel:", 7) || !strncmp(b->name, "stack:", 6)) {
-		b->of = *b->name == 'k' ? AIF_BUDGET_KERNEL : AIF_BUDGET_STACK;
-		return read_expression(b, strchr(b->name, ':') + 1, where, err);
+	static const struct {
+		const char *prefix;
+		enum aif_budget_of of;
+	} by_name[] = {{"kernel:", AIF_BUDGET_KERNEL},
+		       {"stack:", AIF_BUDGET_STACK},
+		       {"op:", AIF_BUDGET_OPERATOR},
+		       {"range:", AIF_BUDGET_RANGE}};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(by_name); i++) {
+		size_t len = strlen(by_name[i].prefix);
+
+		b->of = by_name[i].of;
+		if (!strncmp(b->name, by_name[i].prefix, len))
+			return read_expression(b, b->name + len, where, err);
 	}
 	b->of = AIF_BUDGET_VALUE;
 	for (unsigned m = 0; m < AIF_METRICS; m++) {

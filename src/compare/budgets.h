@@ -16,8 +16,8 @@
  *   time <= 12ms
  *
  * Metrics: the keys of metrics.def; busy (B's share of time with work); kernel:/RE/, the time of kernels that match;
- * stack:/RE/, the device time under frames that match: functions, operators and ranges; and names of values that the caller
- * reads. From # on a line is a comment.
+ * stack:/RE/, the device time under frames that match; op:/RE/ and range:/RE/, that in operators, and in ranges that the
+ * program marked; and names of values that the caller reads. From # on a line is a comment.
  */
 
 enum aif_budget_of {
@@ -25,6 +25,8 @@ enum aif_budget_of {
 	AIF_BUDGET_BUSY,
 	AIF_BUDGET_KERNEL,
 	AIF_BUDGET_STACK,
+	AIF_BUDGET_OPERATOR,
+	AIF_BUDGET_RANGE,
 	AIF_BUDGET_VALUE,
 };
 enum aif_budget_kind { AIF_BUDGET_CHANGE, AIF_BUDGET_AT_MOST, AIF_BUDGET_AT_LEAST };
@@ -52,6 +54,8 @@ int aif_budgets_add(struct aif_budgets *b, const char *line, const char *where,
 /* Adds the lines of a text. */
 int aif_budgets_add_text(struct aif_budgets *b, const char *text, const char *where,
 			 struct aif_err *err);
+/* True if the budget is of what matches an expression. */
+bool aif_budget_is_by_name(const struct aif_budget *b);
 /* True if values of the budget are times. */
 bool aif_budget_is_time(const struct aif_budget *b);
 void aif_budgets_finish(struct aif_budgets *b);

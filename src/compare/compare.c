@@ -302,6 +302,74 @@ static int measure_metrics(struct aif_comparison *c)
 	return 0;
 }
 
+/* ---- steps of another size ------------------------------------------------------------------- */
+
+/* Numbers of steps a run that are further apart are others. */
+#define SAME_STEP_COUNT 1.1
+
+static double mean_steps(const struct aif_side *s)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->len; i++)
+		sum += (double)s->runs[i].steps / (double)s->len;
+	return sum;
+}
+
+/* True if a change reaches the margin. */
+static bool is_much(const struct aif_compared *x)
+{
+	return fabs(x->change.delta) >= x->change.margin;
+}
+
+/*
+ * Finds steps of another size: a smaller batch takes less time a step, which is no win where it needs so many more steps that a
+ * run takes longer. Nothing is decided by step then, unless the caller asked for it.
+ */
+static int find_batch(struct aif_comparison *c, enum aif_compare_unit asked)
+{
+	size_t n = aif_compare_runs(c);
+	double *by_run = calloc(n + 1, sizeof(double)), *by_step = calloc(n + 1, sizeof(double));
+	double a = mean_steps(c->a), b = mean_steps(c->b);
+	bool known = c->has_metric[AIF_METRIC_TIME] && a > 0 && b > 0 &&
+		     (c->unit == AIF_UNIT_STEP || c->unit == AIF_UNIT_RUN) &&
+		     (a > b ? a / b : b / a) > SAME_STEP_COUNT;
+	struct aif_compared step = {0};
+
+	for (size_t i = 0; i < n && by_run && by_step; i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+
+		by_run[i] = aif_metric_of(r, AIF_METRIC_TIME);
+		by_step[i] = r->steps ? by_run[i] / (double)r->steps : 0;
+		known &= r->steps && !r->is_part && by_run[i] > 0 &&
+			 r->steps_from == aif_compare_run(c, 0)->steps_from;
+	}
+	if (by_run && by_step && known) {
+		c->batch = aif_compare_values(c, by_run, false);
+		step = aif_compare_values(c, by_step, false);
+		c->steps_a = a;
+		c->steps_b = b;
+		c->is_batch = is_much(&c->batch) && is_much(&step) &&
+			      (c->batch.change.delta > 0) != (step.change.delta > 0);
+	}
+	free(by_run);
+	free(by_step);
+	if (!by_run || !by_step)
+		return -ENOMEM;
+	if (!c->is_batch || c->unit != AIF_UNIT_STEP)
+		return 0;
+	aif_buf_printf(
+		asked == AIF_UNIT_STEP ? &c->notes : &c->problems,
+		"a step is not the same work: it takes %s in B, and a run, of %.4g steps and not "
+		"%.4g, %s%s\n",
+		step.change.delta < 0 ? "less" : "more", b, a,
+		c->batch.change.delta < 0 ? "less" : "more",
+		asked == AIF_UNIT_STEP
+			? ""
+			: "; compare whole runs by --unit run, or steps all the same by --unit step");
+	return 0;
+}
+
 int aif_compare(const struct aif_side *a, const struct aif_side *b,
 		const struct aif_compare_opts *o, struct aif_comparison *ret, struct aif_err *err)
 {
@@ -314,6 +382,13 @@ int aif_compare(const struct aif_side *a, const struct aif_side *b,
 	e = set_unit(ret, o->unit, err);
 	if (!e) {
 		aif_compare_find_problems(ret, o);
+		e = measure_metrics(ret);
+	}
+	if (!e)
+		e = find_batch(ret, o->unit);
+	if (!e && ret->decides && ret->problems.len) {
+		/* Answers were given before. */
+		ret->decides = false;
 		e = measure_metrics(ret);
 	}
 	if (!e)

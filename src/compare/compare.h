@@ -81,6 +81,7 @@ enum aif_finding_kind {
 	AIF_FINDING_NEW,
 	AIF_FINDING_GONE,
 	AIF_FINDING_MOVED, /* between callees; the caller itself may have changed, too */
+	AIF_FINDING_STEPS, /* B has more and smaller steps, or fewer and larger ones: values are of whole runs */
 };
 
 struct aif_finding {
@@ -89,10 +90,10 @@ struct aif_finding {
 	bool is_change; /* it changed itself; else only its callees did, in opposite directions */
 	enum aif_finding_kind kind;
 	struct aif_compared time;
-	double delta;         /* ns a unit: what this stack has more */
-	double often, longer; /* of it: by more launches, by longer ones */
-	double a_launches, b_launches;
-	size_t moves, moves_len; /* of .moves: what it was moved between, largest first */
+	double delta;                  /* ns a unit: what this stack has more */
+	double often, longer;          /* of it: by more launches, by longer ones */
+	double a_launches, b_launches; /* AIF_FINDING_STEPS: steps a run */
+	size_t moves, moves_len;       /* of .moves: what it was moved between, largest first */
 };
 struct aif_move {
 	uint32_t node;
@@ -118,7 +119,11 @@ struct aif_comparison {
 	size_t recordings[2]; /* of A, of B: parts of one recording are no runs of their own */
 	bool has_metric[AIF_METRICS];
 	struct aif_compared metric[AIF_METRICS];
-	double busy_share_a, busy_share_b;   /* 0 to 1 */
+	double busy_share_a, busy_share_b; /* 0 to 1 */
+	/* Steps of the sides are not the same work: a step takes less and a run more, or the other way round. */
+	bool is_batch;
+	double steps_a, steps_b;             /* a run */
+	struct aif_compared batch;           /* time of whole runs */
 	struct aif_compared_kernel *kernels; /* by the size of the change, largest first */
 	size_t kernels_len, kernels_cap;
 	struct aif_strset names; /* of kernels */

@@ -117,6 +117,19 @@ static void scale(uint64_t *v, double by)
 	*v = to < 1e18 ? (uint64_t)(to + 0.5) : (uint64_t)1e18;
 }
 
+static void scale_tree(struct aif_tree *t, double by)
+{
+	/* From the leaves up: a total is the sum of what is in it. */
+	for (size_t n = t->len; n-- > 0;) {
+		struct aif_tree_node *node = &t->nodes[n];
+
+		scale(&node->self, by);
+		node->total = node->self;
+		for (uint32_t k = node->first; k; k = t->nodes[k].next)
+			node->total += t->nodes[k].total;
+	}
+}
+
 int aif_run_to_cycles(struct aif_run *r, struct aif_err *err)
 {
 	static const enum aif_run_amount times[] = {AIF_RUN_ELAPSED, AIF_RUN_BUSY,
@@ -135,15 +148,9 @@ int aif_run_to_cycles(struct aif_run *r, struct aif_err *err)
 		scale(&r->amount[times[i]], by);
 	for (size_t i = 0; i < r->kernels_len; i++)
 		scale(&r->kernels[i].ns, by);
-	/* From the leaves up: a total is the sum of what is in it. */
-	for (size_t n = r->tree.len; n-- > 0;) {
-		struct aif_tree_node *node = &r->tree.nodes[n];
-
-		scale(&node->self, by);
-		node->total = node->self;
-		for (uint32_t k = node->first; k; k = r->tree.nodes[k].next)
-			node->total += r->tree.nodes[k].total;
-	}
+	scale_tree(&r->tree, by);
+	for (unsigned i = 0; i < AIF_RUN_BYS; i++)
+		scale_tree(&r->by[i], by);
 	r->in_cycles = true;
 	return 0;
 }

@@ -43,9 +43,8 @@ static double kernel_ns(const struct aif_run *r, const struct aif_regex *re)
 }
 
 /* Device time under the outermost frames that match; NAN where none does. *ret: 0 or -ENOMEM. */
-static double stack_ns(const struct aif_run *r, const struct aif_regex *re, int *ret)
+static double tree_ns(const struct aif_tree *t, const struct aif_regex *re, int *ret)
 {
-	const struct aif_tree *t = &r->tree;
 	uint8_t *is_in = calloc(t->len + 1, 1), *matches = calloc(t->names.len + 1, 1);
 	double ns = NAN;
 
@@ -110,7 +109,16 @@ static int read_values(const struct aif_comparison *c, const struct aif_budget *
 			values[i] = r->is_counts ? NAN : kernel_ns(r, &b->re) / units;
 			break;
 		case AIF_BUDGET_STACK:
-			values[i] = r->is_counts ? NAN : stack_ns(r, &b->re, &e) / units;
+			values[i] = r->is_counts ? NAN : tree_ns(&r->tree, &b->re, &e) / units;
+			break;
+		case AIF_BUDGET_OPERATOR:
+		case AIF_BUDGET_RANGE:
+			values[i] = r->is_counts ? NAN
+						 : tree_ns(&r->by[b->of == AIF_BUDGET_RANGE
+									  ? AIF_RUN_BY_RANGE
+									  : AIF_RUN_BY_OPERATOR],
+							   &b->re, &e) /
+							   units;
 			break;
 		case AIF_BUDGET_BUSY:
 			values[i] = busy_share(r);
@@ -194,8 +202,7 @@ static void find_missing(const struct aif_comparison *c, double *values, struct 
 		lack[i >= c->a->len] += !isfinite(values[i]);
 	if (row->budget->kind != AIF_BUDGET_CHANGE)
 		lack[0] = 0;
-	if ((row->budget->of == AIF_BUDGET_KERNEL || row->budget->of == AIF_BUDGET_STACK) &&
-	    lack[0] == c->a->len && !lack[1])
+	if (aif_budget_is_by_name(row->budget) && lack[0] == c->a->len && !lack[1])
 		lack[0] = 0;
 	for (size_t i = 0; i < c->a->len + c->b->len; i++)
 		values[i] = isfinite(values[i]) ? values[i] : 0;

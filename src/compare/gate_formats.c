@@ -64,7 +64,10 @@ static void say_change(const struct aif_gate *g, const struct aif_gate_row *row,
 
 	if (is_within)
 		a = plain;
-	if (row->answer == AIF_GATE_KEPT && a == AIF_CHANGE_UNKNOWN)
+	/* The same by the budget's margin alone is no sameness. */
+	if (row->answer == AIF_GATE_KEPT && a == AIF_CHANGE_SAME && plain == AIF_CHANGE_UNKNOWN)
+		aif_buf_puts(out, "within the budget, ");
+	else if (row->answer == AIF_GATE_KEPT && a == AIF_CHANGE_UNKNOWN)
 		aif_buf_puts(out, row->budget->more_is_better ? "not less, "
 				  : of_time                   ? "not slower, "
 							      : "not more, ");

@@ -125,7 +125,7 @@ static void put_stack(const struct aif_comparison *c, uint32_t node, const char 
 static void put_finding(const struct aif_comparison *c, const struct aif_finding *f,
 			struct aif_buf *b)
 {
-	static const char *const kinds[] = {"changed", "new", "gone", "moved"};
+	static const char *const kinds[] = {"changed", "new", "gone", "moved", "steps"};
 
 	item(b);
 	put_stack(c, f->node, "stack", b);

@@ -74,6 +74,87 @@ static int read_kernels(struct matching *m)
 	return 0;
 }
 
+/* ---- kernels that a file had no room for ----------------------------------------------------- */
+
+/* Returns the least time of a run's kernels, INFINITY where it has them all. */
+static double least_kept(const struct aif_run *r)
+{
+	double least = INFINITY;
+	bool left_out = false;
+
+	for (size_t i = 0; i < r->kernels_len; i++) {
+		const char *name = aif_strset_get(&r->kernel_names, r->kernels[i].name, NULL);
+
+		if (!strcmp(name, AIF_RUN_LEFT_OUT))
+			left_out = true;
+		else
+			least = fmin(least, (double)r->kernels[i].ns);
+	}
+	return left_out ? least : INFINITY;
+}
+
+/* A kernel that a run does not have may be among those left out there, if it takes hardly more than the least that is not. */
+#define LEAST_FACTOR 1.5
+
+static bool may_be_left_out(const struct matching *m, const struct kernel *k, const double *least)
+{
+	size_t n = aif_compare_runs(m->c);
+	double most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		most = fmax(most, k->ns[i]);
+	for (size_t i = 0; i < n; i++)
+		if (!(k->ns[i] > 0) && isfinite(least[i]) && most <= LEAST_FACTOR * least[i])
+			return true;
+	return false;
+}
+
+/* Adds kernels that some run's file has left out to those left out, so that they are neither new nor gone. */
+static int join_left_out(struct matching *m)
+{
+	size_t n = aif_compare_runs(m->c), kept = 0;
+	uint32_t name = aif_strset_find(&m->c->names, AIF_RUN_LEFT_OUT, strlen(AIF_RUN_LEFT_OUT));
+	struct kernel *all = NULL;
+	double *least;
+	uint64_t at;
+
+	if (name == AIF_STR_NONE || !aif_map_get(&m->by_name, name, &at))
+		return 0;
+	least = calloc(n + 1, sizeof(*least));
+	if (!least)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		least[i] = least_kept(aif_compare_run(m->c, i));
+	all = &m->k[at];
+	for (size_t i = 0; i < m->len; i++) {
+		struct kernel *k = &m->k[i];
+
+		if (i == at || !may_be_left_out(m, k, least))
+			continue;
+		for (size_t r = 0; r < n; r++)
+			all->ns[r] += k->ns[r];
+		for (size_t side = 0; side < 2; side++)
+			all->launches[side] += k->launches[side];
+		all->on_a |= k->on_a;
+		all->on_b |= k->on_b;
+		free(k->ns);
+		k->ns = NULL;
+	}
+	free(least);
+	aif_map_finish(&m->by_name);
+	m->by_name = (struct aif_map){0};
+	for (size_t i = 0; i < m->len; i++) {
+		if (!m->k[i].ns)
+			continue;
+		m->k[kept] = m->k[i];
+		if (aif_map_put(&m->by_name, m->k[kept].name, kept) < 0)
+			return -ENOMEM;
+		kept++;
+	}
+	m->len = kept;
+	return 0;
+}
+
 /* ---- stacks of kernels ----------------------------------------------------------------------- */
 
 /* Sets the stack of each kernel that only one side has, from the runs' trees. */
@@ -277,6 +358,8 @@ int aif_compare_kernels(struct aif_comparison *c, struct aif_map *aliases)
 	struct matching m = {.c = c};
 	int e = read_kernels(&m);
 
+	if (!e)
+		e = join_left_out(&m);
 	if (!e)
 		e = read_stacks(&m);
 	if (!e)

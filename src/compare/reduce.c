@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compare/run.h"
 
+#include "compare/reduce_by.h"
+
 #include "analysis/attribution.h"
 #include "analysis/idle/part.h"
 #include "analysis/traits.h"
@@ -233,6 +235,7 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 	struct reducing r = {.names = names, .p = names->p, .run = ret};
 	struct aif_selection part = sel ? *sel : (struct aif_selection){0};
 	struct aif_attribution a = {0}, whole = {0};
+	struct aif_range_index ranges = {0};
 	bool is_whole;
 	int e;
 
@@ -255,7 +258,17 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 		part.to_ns = (uint64_t)AIF_MAX(r.why.to, 1);
 	}
 	if (!e)
+		e = aif_range_index_make(names->p, NULL, NULL, &ranges);
+	if (!e && ranges.chains_len) {
+		part.ranges = &ranges;
+		part.by_range = true;
+	}
+	if (!e)
 		e = aif_attribution_compute(names->p, &part, &a, err);
+	if (!e)
+		e = aif_run_reduce_by(names->p, &a, part.ranges, ret->by);
+	part.ranges = NULL;
+	part.by_range = false;
 	if (!e)
 		e = build_tree(&r, &part, &a, err);
 	if (!e) {
@@ -273,6 +286,7 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 		e = aif_attribution_compute(names->p, NULL, &whole, err);
 	if (!e)
 		e = find_problem(&r, is_whole ? &a : &whole);
+	aif_range_index_finish(&ranges);
 	aif_attribution_finish(&whole);
 	aif_attribution_finish(&a);
 	aif_why_finish(&r.why);

@@ -12,6 +12,8 @@ void aif_run_finish(struct aif_run *r)
 	for (unsigned i = 0; i < AIF_RUN_TEXTS; i++)
 		free(r->text[i]);
 	aif_tree_finish(&r->tree);
+	for (unsigned i = 0; i < AIF_RUN_BYS; i++)
+		aif_tree_finish(&r->by[i]);
 	aif_strset_finish(&r->kernel_names);
 	free(r->kernels);
 	*r = (struct aif_run){0};
@@ -33,10 +35,18 @@ const char *aif_run_text(const struct aif_run *r, enum aif_run_text which)
 	return r->text[which] ? r->text[which] : "";
 }
 
+/* A command may be megabytes long; nobody looks at more of it. */
+#define MOST_TEXT 4000
+
 int aif_run_set(struct aif_run *r, enum aif_run_text which, const char *text)
 {
-	char *copy = strdup(text);
+	size_t len = strnlen(text, MOST_TEXT + 1);
+	char *copy;
 
+	if (len > MOST_TEXT)
+		for (len = MOST_TEXT; len && ((uint8_t)text[len] & 0xc0) == 0x80;)
+			len--;
+	copy = strndup(text, len);
 	if (!copy) {
 		aif_memory_fail();
 		return -ENOMEM;

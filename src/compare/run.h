@@ -43,6 +43,16 @@ enum aif_run_amount {
 	AIF_RUN_AMOUNTS
 };
 
+/* Device time is known by these, beside stacks. */
+enum aif_run_by {
+	AIF_RUN_BY_OPERATOR, /* of a framework: PyTorch's, by its functions or a trace; XLA's */
+	AIF_RUN_BY_RANGE,    /* that the program marked (aiflame.h, NVTX, traces) */
+	AIF_RUN_BYS
+};
+
+/* Stands for the kernels with least time, where a file had no room for them. */
+#define AIF_RUN_LEFT_OUT "[left out]"
+
 struct aif_run_kernel {
 	uint32_t name; /* of .kernel_names: as views shorten it */
 	uint32_t full; /* the same in full */
@@ -69,6 +79,9 @@ struct aif_run {
 	/* The devices' time by stack (.is_cpu: threads' CPU time), the kernel innermost; idle time under the stacks to blame, with an innermost frame
 	 * of which aif_run_is_idle() is true. Sealed, with launches in the details. */
 	struct aif_tree tree;
+	/* Device time in each operator and range, in those around it; what was in none is not there. Sealed; empty or zeroed: the
+	 * run has none. */
+	struct aif_tree by[AIF_RUN_BYS];
 	struct aif_strset kernel_names;
 	struct aif_run_kernel *kernels; /* by time, longest first */
 	size_t kernels_len, kernels_cap;
@@ -105,5 +118,5 @@ bool aif_run_is_idle(const struct aif_tree *t, uint32_t name);
 const char *aif_run_text_key(enum aif_run_text which);
 /* Returns one of its texts, "" where it has none. */
 const char *aif_run_text(const struct aif_run *r, enum aif_run_text which);
-/* Sets a text. 0 or -ENOMEM. */
+/* Sets a text, the beginning of a very long one. 0 or -ENOMEM. */
 int aif_run_set(struct aif_run *r, enum aif_run_text which, const char *text);

@@ -20,11 +20,13 @@
  *   name TEXT                   the next number, from 0 on
  *   frame PARENT TYPE SELF LAUNCHES NAME    the next number, from 1 on; parent 0: the root; TYPE: a letter, p Python, c C,
  *                               x C++, o OS, a API, k kernel, y copy, l line, i instruction, s stall, m a word of ours
+ *   operator PARENT NS NAME     device time in an operator, in those around it: the next number, from 1 on; parent 0: none
+ *   range PARENT NS NAME        the same of ranges that the program marked
  *   end
  *
  * In TEXT a backslash, tab and line end are \\, \t and \n. Lines that begin with another word are skipped: a later version may
  * add some. At most AIF_RUN_FILE_BYTES are written: stacks with the least time are left out, their time is their
- * callers'.
+ * callers'; kernels with the least time are one, "[left out]".
  */
 #define AIF_RUN_FILE_BYTES 100000
 /* A file that is larger is none of ours. */
@@ -33,6 +35,7 @@
 
 /* Words of the file, by enum. */
 const char *aif_run_amount_key(enum aif_run_amount which);
+const char *aif_run_by_key(enum aif_run_by which);
 const char *aif_run_steps_key(enum aif_phases_from from);
 /* The letters of enum aif_tree_type, in its order. */
 #define AIF_RUN_TYPES "rpcxoakylism"

@@ -15,6 +15,10 @@ struct reading {
 	} * names;
 	size_t names_len, names_cap;
 	struct aif_buf bytes;
+	struct {
+		uint32_t *nodes; /* by number */
+		size_t len, cap;
+	} by[AIF_RUN_BYS];
 	bool has_end;
 };
 
@@ -137,6 +141,28 @@ static int read_frame(struct reading *r, const char *s, const char *end)
 	return 0;
 }
 
+static int read_by(struct reading *r, enum aif_run_by which, const char *s, const char *end)
+{
+	struct aif_tree *t = &r->run->by[which];
+	uint64_t parent, ns;
+	uint32_t node;
+
+	if (!take_number(&s, end, &parent) || !take_number(&s, end, &ns) ||
+	    parent > r->by[which].len)
+		return -EINVAL;
+	take_text(r, &s, end);
+	node = aif_tree_name(t, which == AIF_RUN_BY_OPERATOR ? AIF_TREE_CXX : AIF_TREE_SYNTHETIC,
+			     aif_buf_str(&r->text), r->text.len);
+	if (node != AIF_STR_NONE)
+		node = aif_tree_child(t, parent ? r->by[which].nodes[parent - 1] : 0, node);
+	if (!node || node == AIF_STR_NONE ||
+	    aif_grow(&r->by[which].nodes, &r->by[which].cap, r->by[which].len + 1,
+		     sizeof(*r->by[which].nodes)) < 0)
+		return -ENOMEM;
+	r->by[which].nodes[r->by[which].len++] = node;
+	return __builtin_add_overflow(t->nodes[node].self, ns, &t->nodes[node].self) ? -EINVAL : 0;
+}
+
 static int read_steps(struct aif_run *run, const char *s, const char *end)
 {
 	if (!take_number(&s, end, &run->steps))
@@ -184,6 +210,9 @@ static int read_line(struct reading *r, const char *s, const char *end)
 		run->is_counts |= take_word(&s, end, "counts");
 		return 0;
 	}
+	for (unsigned i = 0; i < AIF_RUN_BYS; i++)
+		if (take_word(&s, end, aif_run_by_key((enum aif_run_by)i)))
+			return read_by(r, (enum aif_run_by)i, s, end);
 	r->has_end |= take_word(&s, end, "end");
 	for (unsigned i = 0; i < AIF_RUN_TEXTS; i++) {
 		if (!take_word(&s, end, aif_run_text_key((enum aif_run_text)i)))
@@ -230,14 +259,20 @@ int aif_run_read(const char *bytes, size_t n, const char *path, struct aif_run *
 				   "%s: a reduced run of another version than 1, or none", path);
 	/* Names may all be empty. */
 	e = ret->path && aif_buf_reserve(&r.bytes, 1) ? aif_tree_init(&ret->tree, true) : -ENOMEM;
+	for (unsigned i = 0; i < AIF_RUN_BYS && !e; i++)
+		e = aif_tree_init(&ret->by[i], false);
 	if (!e)
 		e = read_lines(&r, bytes, n, path, err);
 	if (!e)
 		e = aif_tree_seal(&ret->tree);
+	for (unsigned i = 0; i < AIF_RUN_BYS && !e; i++)
+		e = aif_tree_seal(&ret->by[i]);
 	if (!e && !ret->tree.nodes[0].total)
 		e = aif_err_set(err, -ENODATA, "%s: no time in it", path);
 	aif_buf_finish(&r.text);
 	aif_buf_finish(&r.bytes);
+	for (unsigned i = 0; i < AIF_RUN_BYS; i++)
+		free(r.by[i].nodes);
 	free(r.frames);
 	free(r.names);
 	return e && err && !err->code ? aif_err_set(err, e, "%s: %s", path, strerror(-e)) : e;

@@ -7,6 +7,10 @@
 
 /* Frames to begin with; halved until the file is small enough. */
 #define MOST_FRAMES 16384
+/* Kernels have that part of the file at most. */
+#define KERNEL_BYTES (AIF_RUN_FILE_BYTES / 5 * 2)
+/* Operators, and ranges, are at most that part of the number of frames. */
+#define BY_PART 8
 
 static_assert(sizeof(AIF_RUN_TYPES) - 1 == AIF_TREE_TYPE_COUNT, "a letter for each type");
 
@@ -30,6 +34,11 @@ const char *aif_run_amount_key(enum aif_run_amount which)
 	};
 
 	return keys[which];
+}
+
+const char *aif_run_by_key(enum aif_run_by which)
+{
+	return which == AIF_RUN_BY_RANGE ? "range" : "operator";
 }
 
 const char *aif_run_steps_key(enum aif_phases_from from)
@@ -79,19 +88,44 @@ static void put_head(const struct aif_run *r, struct aif_buf *b)
 		if (i < AIF_RUN_CPU || r->amount[i] || (i == AIF_RUN_CPU && r->is_cpu))
 			aif_buf_printf(b, "amount %s %" PRIu64 "\n",
 				       aif_run_amount_key((enum aif_run_amount)i), r->amount[i]);
-	for (size_t i = 0; i < r->kernels_len; i++) {
-		const struct aif_run_kernel *k = &r->kernels[i];
-		size_t len;
-		const char *name = aif_strset_get(&r->kernel_names, k->name, &len);
+}
 
-		aif_buf_printf(b, "kernel %d %" PRIu64 " %" PRIu64 " ", k->is_copy, k->ns,
-			       k->launches);
-		put_text(b, name, len);
-		aif_buf_putc(b, '\t');
-		name = aif_strset_get(&r->kernel_names, k->full, &len);
-		put_text(b, name, len);
-		aif_buf_putc(b, '\n');
+static void put_kernel(const struct aif_run *r, const struct aif_run_kernel *k, struct aif_buf *b)
+{
+	size_t len;
+	const char *name = aif_strset_get(&r->kernel_names, k->name, &len);
+
+	aif_buf_printf(b, "kernel %d %" PRIu64 " %" PRIu64 " ", k->is_copy, k->ns, k->launches);
+	put_text(b, name, len);
+	aif_buf_putc(b, '\t');
+	name = aif_strset_get(&r->kernel_names, k->full, &len);
+	put_text(b, name, len);
+	aif_buf_putc(b, '\n');
+}
+
+/* Writes the kernels, longest first, as far as there is room, and what all others sum to. */
+static void put_kernels(const struct aif_run *r, struct aif_buf *b)
+{
+	uint64_t ns = 0, launches = 0;
+	size_t begin = b->len, i = 0;
+
+	for (; i < r->kernels_len; i++) {
+		size_t before = b->len;
+
+		put_kernel(r, &r->kernels[i], b);
+		if (b->len - begin <= KERNEL_BYTES)
+			continue;
+		b->len = before;
+		break;
 	}
+	if (i == r->kernels_len)
+		return;
+	for (; i < r->kernels_len; i++) {
+		ns += r->kernels[i].ns;
+		launches += r->kernels[i].launches;
+	}
+	aif_buf_printf(b, "kernel 0 %" PRIu64 " %" PRIu64 " %s\t%s\n", ns, launches,
+		       AIF_RUN_LEFT_OUT, AIF_RUN_LEFT_OUT);
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
@@ -231,6 +265,39 @@ static int put_tree(const struct aif_run *r, size_t most, struct aif_buf *out)
 	return e;
 }
 
+/* Writes the operators or ranges with most time; the time of others is that of those around them. */
+static int put_by(const struct aif_run *r, enum aif_run_by which, size_t most, struct aif_buf *out)
+{
+	const struct aif_tree *t = &r->by[which];
+	uint32_t *number = calloc(t->len + 1, sizeof(*number)), numbers = 0;
+	uint64_t *self = calloc(t->len + 1, sizeof(*self)), least;
+	int e;
+
+	least = AIF_MAX(least_total(t, most, &e), UINT64_C(1));
+	if (!number || !self)
+		e = -ENOMEM;
+	for (size_t n = t->len; n-- > 1 && !e;) {
+		self[n] += t->nodes[n].self;
+		if (t->nodes[n].total < least)
+			self[t->nodes[n].parent] += self[n];
+	}
+	for (size_t n = 1; n < t->len && !e; n++) {
+		size_t len;
+		const char *text = aif_tree_text(t, t->nodes[n].name, &len);
+
+		if (t->nodes[n].total < least)
+			continue;
+		aif_buf_printf(out, "%s %u %" PRIu64 " ", aif_run_by_key(which),
+			       number[t->nodes[n].parent], self[n]);
+		put_text(out, text, len);
+		aif_buf_putc(out, '\n');
+		number[n] = ++numbers;
+	}
+	free(number);
+	free(self);
+	return e;
+}
+
 int aif_run_write(const struct aif_run *r, struct aif_buf *out)
 {
 	size_t begin = out->len;
@@ -239,7 +306,10 @@ int aif_run_write(const struct aif_run *r, struct aif_buf *out)
 	for (size_t most = MOST_FRAMES; most && !e; most /= 2) {
 		out->len = begin;
 		put_head(r, out);
+		put_kernels(r, out);
 		e = put_tree(r, most, out);
+		for (unsigned i = 0; i < AIF_RUN_BYS && !e; i++)
+			e = put_by(r, (enum aif_run_by)i, most / BY_PART + 1, out);
 		aif_buf_puts(out, "end\n");
 		if (aif_buf_failed(out))
 			e = -ENOMEM;

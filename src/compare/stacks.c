@@ -364,7 +364,36 @@ static int visit(struct comparing *s, unsigned kind)
 	return e;
 }
 
-/* Changes before mere moves, each by its size; a move is as large as what was moved. */
+/* A stack with that part of both sides' time has all of it. */
+#define ALL_PART 0.95
+
+/* Finds steps of another size, at the innermost stack that has all time. */
+static int add_steps(struct aif_comparison *c)
+{
+	double per_a = c->batch.change.a / c->steps_a, per_b = c->batch.change.b / c->steps_b;
+	struct aif_finding f = {.is_change = true,
+				.kind = AIF_FINDING_STEPS,
+				.time = c->batch,
+				.delta = c->batch.change.b - c->batch.change.a,
+				.often = (c->steps_b - c->steps_a) * per_a,
+				.longer = c->steps_b * (per_b - per_a),
+				.a_launches = c->steps_a,
+				.b_launches = c->steps_b};
+
+	for (uint32_t k = c->tree.nodes[0].first; k;) {
+		bool has_all = c->means[k][0] >= ALL_PART * c->means[0][0] &&
+			       c->means[k][1] >= ALL_PART * c->means[0][1];
+
+		f.node = has_all ? k : f.node;
+		k = has_all ? c->tree.nodes[k].first : c->tree.nodes[k].next;
+	}
+	if (aif_grow(&c->findings, &c->findings_cap, c->findings_len + 1, sizeof(*c->findings)) < 0)
+		return -ENOMEM;
+	c->findings[c->findings_len++] = f;
+	return 0;
+}
+
+/* Steps of another size before all else, changes before mere moves, each by its size; a move is as large as what was moved. */
 static int by_size(const void *a, const void *b, void *arg)
 {
 	const struct aif_finding *x = a, *y = b;
@@ -372,6 +401,8 @@ static int by_size(const void *a, const void *b, void *arg)
 	double u = fabs(x->is_change || !x->moves_len ? x->delta : c->moves[x->moves].delta);
 	double v = fabs(y->is_change || !y->moves_len ? y->delta : c->moves[y->moves].delta);
 
+	if ((x->kind == AIF_FINDING_STEPS) != (y->kind == AIF_FINDING_STEPS))
+		return x->kind == AIF_FINDING_STEPS ? -1 : 1;
 	if (x->is_change != y->is_change)
 		return x->is_change ? -1 : 1;
 	if (u != v)
@@ -473,6 +504,8 @@ int aif_compare_stacks(struct aif_comparison *c, const struct aif_map *aliases)
 	}
 	if (!e)
 		e = look_at(&s);
+	if (!e && c->is_batch)
+		e = add_steps(c);
 	if (!e && c->findings_len)
 		qsort_r(c->findings, c->findings_len, sizeof(*c->findings), by_size, c);
 	for (unsigned k = 0; k < KINDS; k++) {

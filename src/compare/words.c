@@ -159,6 +159,18 @@ void aif_words_how(const struct aif_comparison *c, const struct aif_finding *f, 
 	case AIF_FINDING_MOVED:
 		put_moves(c, f, b);
 		return;
+	case AIF_FINDING_STEPS:
+		aif_buf_puts(b, f->often > 0 ? "more and smaller steps: "
+					     : "fewer and larger steps: ");
+		put_number(f->a_launches, b);
+		aif_buf_puts(b, " -> ");
+		put_number(f->b_launches, b);
+		aif_buf_puts(b, " a run, ");
+		aif_words_ns(c, f->time.change.a / f->a_launches, b);
+		aif_buf_puts(b, " -> ");
+		aif_words_ns(c, f->time.change.b / f->b_launches, b);
+		aif_buf_puts(b, " each");
+		return;
 	case AIF_FINDING_CHANGED:
 		break;
 	}
@@ -268,6 +280,9 @@ static void put_most(const struct aif_comparison *c, double delta, struct aif_bu
 				       f->kind == AIF_FINDING_NEW ? 'B' : 'A');
 		else if (f->is_idle)
 			aif_buf_printf(b, ", which waits %s", is_more ? "longer" : "less");
+		else if (f->kind == AIF_FINDING_STEPS)
+			aif_buf_printf(b, ", which has %s steps",
+				       f->often > 0 ? "more and smaller" : "fewer and larger");
 		else if (f->kind == AIF_FINDING_CHANGED && fabs(f->often) > fabs(f->longer))
 			aif_buf_printf(b, ", which is called %s often", is_more ? "more" : "less");
 		else

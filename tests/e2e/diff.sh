@@ -82,6 +82,12 @@ check "swapped sides are an improvement" status_is 0 "$aiflame" gate --budget 'l
 check "one run a side: cannot tell" status_is 4 "$aiflame" gate before/1.data after/1.data
 check "cannot tell may pass" status_is 0 "$aiflame" gate --cannot-tell pass before/1.data after/1.data
 check "or fail" status_is 3 "$aiflame" gate --cannot-tell fail before/1.data after/1.data
+# A range's device time is that of its kernels, to the nanosecond: blocks launches two, head two.
+sum_of() { "$aiflame" gate --format json "$@" before after | python3 -c 'import json, sys; print(sum(r["a"] for r in json.load(sys.stdin)["budgets"]))'; }
+check "a range has a budget, over what was launched in it" sh -c "[ \"\$1\" = \"\$2\" ] && [ \"\$1\" != 0 ]" sh \
+	"$(sum_of --budget 'range:/^head$/ +300%')" "$(sum_of --budget 'stack:/^head$/ +300%')"
+check "a range that no run has is no win" status_is 4 "$aiflame" gate --budget 'range:/^nowhere$/ +3%' before after
+check "nor is an operator" says 'missing in 3 of 3 runs of A' "$aiflame" gate --budget 'op:/^aten::mm$/ +3%' before after
 check "a kernel that is gone is no win" status_is 4 "$aiflame" gate --budget 'kernel:/scale_and_shift/ +3%' before after
 check "a missing file is no win" status_is 4 "$aiflame" gate before nowhere.data
 "$aiflame" record -o empty.data -- true >empty.out 2>&1
@@ -120,6 +126,8 @@ check "and listed with its label" sh -c "'$aiflame' baseline list | grep -Eq '^m
 check "each run is one small file" sh -c 'ls aiflame.baselines/main/*.run | wc -l | grep -qx 3 && [ -z "$(find aiflame.baselines -size +100k)" ]'
 check "the same runs are the same files" sh -c "ls aiflame.baselines/main >1.txt && '$aiflame' baseline set main before --label v1 && ls aiflame.baselines/main | cmp - 1.txt"
 check "it is what it was made of" sh -c "'$aiflame' diff baseline:main before >same.txt && ! grep -Eq 'slower|faster|more|less|new|gone' same.txt && grep -q '^none' same.txt"
+check "ranges are kept in it" sh -c "grep -qx 'range 0 [1-9][0-9]* head' aiflame.baselines/main/*.run && [ \"\$1\" = \"\$2\" ]" sh \
+	"$(sum_of --budget 'range:/^head$/ +300%')" "$("$aiflame" gate --format json --budget 'range:/^head$/ +300%' baseline:main after | python3 -c 'import json, sys; print(json.load(sys.stdin)["budgets"][0]["a"])')"
 check "it is a side of a gate" status_is 3 "$aiflame" gate --budget 'launches 0' baseline:main after
 cp -r aiflame.baselines edited
 file=$(ls edited/main/*.run | head -1)

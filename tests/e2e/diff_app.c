@@ -12,7 +12,7 @@
 #include <time.h>
 
 /*
- * A program with marked steps and a change on request: diff_app VARIANT [STEPS [ROUNDS]]. Each step copies its input, then runs the
+ * A program with marked steps and ranges and a change on request: diff_app VARIANT [STEPS [ROUNDS]]. Each step copies its input, then runs the
  * model: an attention of one kernel, a block of a fused kernel, a head of two. VARIANT is "base", or names what is different;
  * ROUNDS is how long kernels are. STEPS of "batch" are twice as many, of a bit more than half the work each.
  */
@@ -152,8 +152,12 @@ PART model(double batch)
 		CHECK(clFinish(queue) == CL_SUCCESS);
 		tokenize(2e6);
 	}
+	aiflame_range_begin("blocks");
 	block(batch);
+	aiflame_range_end();
+	aiflame_range_begin("head");
 	head(batch);
+	aiflame_range_end();
 	STAY;
 }
 

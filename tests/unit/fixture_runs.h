@@ -49,6 +49,28 @@ static inline void run_add_kernel(struct aif_run *r, const char *name, size_t le
 	k->launches += (uint64_t)launches;
 }
 
+/* Adds time to an operator or range, "aten::linear;aten::addmm": the innermost last. The tree is sealed by the caller. */
+static inline void run_add_by(struct aif_run *r, enum aif_run_by by, const char *path, double ns)
+{
+	struct aif_tree *t = &r->by[by];
+	uint32_t node = 0;
+
+	if (!t->len)
+		assert_int_equal(aif_tree_init(t, false), 0);
+	for (const char *s = path; *s;) {
+		size_t len = strcspn(s, ";");
+
+		node = aif_tree_child(
+			t, node,
+			aif_tree_name(t,
+				      by == AIF_RUN_BY_OPERATOR ? AIF_TREE_CXX : AIF_TREE_SYNTHETIC,
+				      s, len));
+		assert_true(node);
+		s += len + (s[len] == ';');
+	}
+	t->nodes[node].self += (uint64_t)ns;
+}
+
 /* Makes a run of RUNS_STEPS steps; each time is multiplied by a random factor with a standard deviation of `noise`. */
 static inline struct aif_run run_make(const struct run_row *rows, size_t n, double noise,
 				      uint64_t *seed)
@@ -101,4 +123,22 @@ static inline struct aif_side side_make(const char *name, const struct run_row *
 	for (s.len = 0; s.len < runs; s.len++)
 		s.runs[s.len] = run_make(rows, n, noise, &seed);
 	return s;
+}
+
+/* Gives a side's runs operators and ranges: aten::addmm and the range decode take `longer` times as long. */
+static inline void side_add_operators(struct aif_side *s, double longer)
+{
+	for (size_t i = 0; i < s->len; i++) {
+		struct aif_run *r = &s->runs[i];
+		double noise = 1 + 0.002 * (double)i;
+
+		run_add_by(r, AIF_RUN_BY_OPERATOR, "aten::linear;aten::addmm",
+			   1e8 * noise * longer);
+		run_add_by(r, AIF_RUN_BY_OPERATOR, "aten::linear", 1e7 * noise);
+		run_add_by(r, AIF_RUN_BY_OPERATOR, "aten::gelu", 1e8 * noise);
+		run_add_by(r, AIF_RUN_BY_RANGE, "step;prefill", 2e8 * noise);
+		run_add_by(r, AIF_RUN_BY_RANGE, "step;decode", 1e8 * noise * longer);
+		for (unsigned by = 0; by < AIF_RUN_BYS; by++)
+			assert_int_equal(aif_tree_seal(&r->by[by]), 0);
+	}
 }

@@ -8,7 +8,6 @@
 #include "fixture_runs.h"
 
 #include "compare/gate.h"
-#include "compare/run_file.h"
 #include "compare/words.h"
 
 #include <errno.h>
@@ -154,27 +153,89 @@ static void each_seeded_regression_is_named_first(void **state)
 	}
 }
 
-/* Twice as many steps of 0.6 of the work: less a step, more a run. */
-static void a_smaller_batch_shows_by_run(void **state)
+/* Twice as many steps of 0.6 of the work. */
+static void compare_batch(struct compared *x, uint64_t seed, enum aif_compare_unit unit)
 {
-	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN, .unit = AIF_UNIT_RUN};
+	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN, .unit = unit};
 	struct run_row rows[BASE_LEN];
-	struct compared x;
-	struct aif_comparison by_run = {0};
 	struct aif_err err = {0};
+
+	for (size_t i = 0; i < BASE_LEN; i++)
+		rows[i] = (struct run_row){base[i].stack, 1.2 * base[i].ns, 2 * base[i].launches};
+	compare(x, rows, BASE_LEN, RUNS, NOISE, seed);
+	aif_comparison_finish(&x->c);
+	for (size_t i = 0; i < x->b.len; i++)
+		x->b.runs[i].steps = 2 * RUNS_STEPS;
+	assert_int_equal(aif_compare(&x->a, &x->b, &o, &x->c, &err), 0);
+}
+
+static void assert_steps_are_named_first(const struct compared *x)
+{
+	char *stack = first_stack(x);
+
+	assert_string_equal(stack, "train < main");
+	assert_int_equal(x->c.findings[0].kind, AIF_FINDING_STEPS);
+	assert_true(x->c.findings[0].often > 0 && x->c.findings[0].longer < 0);
+	assert_true(x->c.findings[0].delta > 0);
+	free(stack);
+}
+
+static void a_smaller_batch_is_named_first(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct compared x;
+
+		compare_batch(&x, seed, AIF_UNIT_RUN);
+		assert_steps_are_named_first(&x);
+		assert_int_equal(x.c.findings[0].time.answer, AIF_CHANGE_UP);
+		assert_int_equal(x.c.metric[AIF_METRIC_TIME].answer, AIF_CHANGE_UP);
+		assert_int_equal(x.c.metric[AIF_METRIC_LAUNCHES].answer, AIF_CHANGE_UP);
+		assert_true(x.c.decides);
+		finish(&x);
+	}
+}
+
+/* Less a step and more a run: no win, unless steps were asked for. */
+static void a_smaller_batch_is_no_win_by_step(void **state)
+{
+	struct compared x;
+
+	(void)state;
+	compare_batch(&x, 1, AIF_UNIT_AUTO);
+	assert_int_equal(x.c.unit, AIF_UNIT_STEP);
+	assert_steps_are_named_first(&x);
+	assert_false(x.c.decides);
+	assert_int_equal(x.c.metric[AIF_METRIC_TIME].answer, AIF_CHANGE_UNKNOWN);
+	assert_non_null(strstr(aif_buf_str(&x.c.problems),
+			       "it takes less in B, and a run, of 200 steps and not 100, more"));
+	finish(&x);
+	compare_batch(&x, 1, AIF_UNIT_STEP);
+	assert_true(x.c.decides);
+	assert_int_equal(x.c.metric[AIF_METRIC_TIME].answer, AIF_CHANGE_DOWN);
+	assert_non_null(strstr(aif_buf_str(&x.c.notes), "a step is not the same work"));
+	finish(&x);
+}
+
+/* Twice as many steps of the same work are a longer run, and no change. */
+static void more_steps_of_the_same_work_are_the_same(void **state)
+{
+	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN};
+	struct run_row rows[BASE_LEN];
+	struct aif_err err = {0};
+	struct compared x;
 
 	(void)state;
 	for (size_t i = 0; i < BASE_LEN; i++)
-		rows[i] = (struct run_row){base[i].stack, 1.2 * base[i].ns, 2 * base[i].launches};
-	compare(&x, rows, BASE_LEN, RUNS, NOISE, 1);
+		rows[i] = (struct run_row){base[i].stack, 2 * base[i].ns, 2 * base[i].launches};
+	compare(&x, rows, BASE_LEN, RUNS, 0.002, 1);
+	aif_comparison_finish(&x.c);
 	for (size_t i = 0; i < x.b.len; i++)
 		x.b.runs[i].steps = 2 * RUNS_STEPS;
-	assert_int_equal(aif_compare(&x.a, &x.b, &o, &by_run, &err), 0);
-	assert_int_equal(by_run.metric[AIF_METRIC_TIME].answer, AIF_CHANGE_UP);
-	assert_int_equal(by_run.metric[AIF_METRIC_LAUNCHES].answer, AIF_CHANGE_UP);
-	assert_true(by_run.findings_len > 0 && by_run.findings[0].is_change);
-	assert_true(by_run.findings[0].often > 0 && by_run.findings[0].longer < 0);
-	aif_comparison_finish(&by_run);
+	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), 0);
+	assert_true(x.c.decides);
+	assert_int_equal(x.c.findings_len, 0);
+	assert_int_equal(x.c.metric[AIF_METRIC_TIME].answer, AIF_CHANGE_SAME);
 	finish(&x);
 }
 
@@ -408,6 +469,30 @@ static void gates_keep_exceed_and_cannot_tell(void **state)
 	finish(&x);
 }
 
+static void operators_and_ranges_have_budgets(void **state)
+{
+	struct compared x;
+
+	(void)state;
+	compare(&x, base, BASE_LEN, RUNS, 0.002, 6);
+	assert_int_equal(gate(&x, "op:/gelu/ +5%", "missing in 5 of 5 runs of A"),
+			 AIF_GATE_UNKNOWN);
+	assert_int_equal(gate(&x, "range:/step/ +5%", "missing"), AIF_GATE_UNKNOWN);
+	side_add_operators(&x.a, 1);
+	side_add_operators(&x.b, 1.1);
+	assert_int_equal(gate(&x, "op:/^aten::addmm$/ +5%", "slower, +10.0 %"), AIF_GATE_EXCEEDED);
+	/* Nested ones that match count once: 110 -> 120 of 100 steps. */
+	assert_int_equal(gate(&x, "op:/linear|addmm/ +5%", "1.1 ms -> 1.2 ms"), AIF_GATE_EXCEEDED);
+	assert_int_equal(gate(&x, "op:/gelu/ +5%", "kept"), AIF_GATE_KEPT);
+	assert_int_equal(gate(&x, "range:/^decode$/ +5% +20us", "slower"), AIF_GATE_EXCEEDED);
+	assert_int_equal(gate(&x, "range:/^decode$/ +5% +1ms", "kept"), AIF_GATE_KEPT);
+	assert_int_equal(gate(&x, "range:/prefill/ +5%", "kept"), AIF_GATE_KEPT);
+	assert_int_equal(gate(&x, "range:/prefill/ <= 3ms", "kept"), AIF_GATE_KEPT);
+	assert_int_equal(gate(&x, "range:/gelu/ +5%\nop:/prefill/ +5%", "missing"),
+			 AIF_GATE_UNKNOWN);
+	finish(&x);
+}
+
 static void what_is_gone_is_no_win(void **state)
 {
 	struct compared x;
@@ -424,6 +509,16 @@ static void what_is_gone_is_no_win(void **state)
 		x.a.runs[i] = run_make(base + 1, BASE_LEN - 1, NOISE, &(uint64_t){i});
 	}
 	assert_int_equal(gate(&x, "kernel:/flash/ +5% +20us", "exceeded"), AIF_GATE_EXCEEDED);
+	finish(&x);
+}
+
+static void a_wide_budget_makes_no_sameness(void **state)
+{
+	struct compared x;
+
+	(void)state;
+	compare(&x, base, BASE_LEN, RUNS, 0.10, 8);
+	assert_int_equal(gate(&x, "time +300%", "time +300%  within the budget, "), AIF_GATE_KEPT);
 	finish(&x);
 }
 
@@ -449,7 +544,8 @@ static void budgets_that_mean_nothing_are_refused(void **state)
 		"kernel:/(/ +3%", "launches +3us", "busy +3%",     "busy >= 60",
 		"time <= 12",     "time <=",       "time +3% -3%", "tok_s >= 5ms",
 		"time <= 5ms 3",  "kernel:// +3%", "time -3%",     "launches -3%",
-		"kernel:/x/ -3%", "time +3",       "time +3KiB",
+		"kernel:/x/ -3%", "time +3",       "time +3KiB",   "op:mm +3%",
+		"range:// +3%",   "op:/x/ -3%",    "range:/x/ +3",
 	};
 
 	(void)state;
@@ -485,120 +581,13 @@ static void budgets_are_read(void **state)
 	aif_budgets_finish(&b);
 }
 
-/* ---- files of reduced runs ------------------------------------------------------------------- */
-
-static void a_reduced_run_is_read_as_it_was_written(void **state)
-{
-	struct aif_buf first = {0}, second = {0};
-	struct aif_err err = {0};
-	struct aif_side a = side_make("a", base, BASE_LEN, 1, NOISE, 1), b = {.name = strdup("b")};
-
-	(void)state;
-	for (unsigned i = AIF_RUN_MEMORY; i < AIF_RUN_AMOUNTS; i++)
-		a.runs[0].amount[i] = 1000 + i;
-	a.runs[0].recording = 12345;
-	a.runs[0].start_s = 1;
-	assert_int_equal(aif_run_set(&a.runs[0], AIF_RUN_LABEL, "tab\tline\nback\\slash"), 0);
-	assert_int_equal(aif_run_write(&a.runs[0], &first), 0);
-	assert_int_equal(aif_grow(&b.runs, &b.cap, 1, sizeof(*b.runs)), 0);
-	assert_int_equal(aif_run_read((char *)first.data, first.len, "x", &b.runs[0], &err), 0);
-	b.len = 1;
-	assert_string_equal(aif_run_text(&b.runs[0], AIF_RUN_LABEL), "tab\tline\nback\\slash");
-	assert_int_equal(b.runs[0].recording, 12345);
-	assert_memory_equal(a.runs[0].amount, b.runs[0].amount, sizeof(b.runs[0].amount));
-	assert_int_equal(a.runs[0].tree.nodes[0].total, b.runs[0].tree.nodes[0].total);
-	assert_int_equal(aif_run_write(&b.runs[0], &second), 0);
-	assert_int_equal(first.len, second.len);
-	assert_memory_equal(first.data, second.data, first.len);
-	aif_buf_finish(&first);
-	aif_buf_finish(&second);
-	aif_side_finish(&a);
-	aif_side_finish(&b);
-}
-
-/* 60,000 stacks of which few have much: the file is small, its sums are those of the run. */
-static void a_large_run_is_cut_to_the_size_of_a_baseline(void **state)
-{
-	struct aif_run r = {.path = strdup("x")}, back = {0};
-	struct aif_buf out = {0};
-	struct aif_err err = {0};
-	uint64_t idle = 0;
-
-	(void)state;
-	assert_int_equal(aif_tree_init(&r.tree, true), 0);
-	for (int i = 0; i < 60000; i++) {
-		char name[64];
-		uint32_t node =
-			aif_tree_child(&r.tree, 0, aif_tree_name(&r.tree, AIF_TREE_CXX, "main", 4));
-
-		snprintf(name, sizeof(name), "function_%d", i / 3);
-		node = aif_tree_child(&r.tree, node,
-				      aif_tree_name(&r.tree, AIF_TREE_CXX, name, strlen(name)));
-		snprintf(name, sizeof(name), i % 3 ? "kernel_%d" : "[idle: host]", i);
-		node = aif_tree_child(&r.tree, node,
-				      aif_tree_name(&r.tree,
-						    i % 3 ? AIF_TREE_KERNEL : AIF_TREE_SYNTHETIC,
-						    name, strlen(name)));
-		r.tree.nodes[node].self = (uint64_t)(i < 100 ? 1000000 : 1000);
-		r.tree.details[node].launches = i % 3 != 0;
-		idle += i % 3 ? 0 : r.tree.nodes[node].self;
-	}
-	assert_int_equal(aif_tree_seal(&r.tree), 0);
-	assert_int_equal(aif_run_write(&r, &out), 0);
-	assert_true(out.len <= AIF_RUN_FILE_BYTES);
-	assert_true(out.len > 2000);
-	assert_int_equal(aif_run_read((char *)out.data, out.len, "x", &back, &err), 0);
-	assert_int_equal(back.tree.nodes[0].total, r.tree.nodes[0].total);
-	assert_int_equal(back.tree.details[0].launches, 40000);
-	for (size_t n = 1; n < back.tree.len; n++)
-		if (aif_run_is_idle(&back.tree, back.tree.nodes[n].name))
-			idle -= back.tree.nodes[n].self;
-	assert_int_equal(idle, 0);
-	aif_run_finish(&r);
-	aif_run_finish(&back);
-	aif_buf_finish(&out);
-}
-
-static void damaged_reduced_runs_are_refused_or_read(void **state)
-{
-	struct aif_side a = side_make("a", base, BASE_LEN, 1, NOISE, 1);
-	struct aif_buf out = {0};
-	size_t refused = 0;
-
-	(void)state;
-	assert_int_equal(aif_run_write(&a.runs[0], &out), 0);
-	for (size_t i = 0; i < out.len; i++) {
-		static const uint8_t bytes[] = {'9', ' ', '\n', 0, 0xff};
-
-		for (size_t b = 0; b < sizeof(bytes); b++) {
-			struct aif_run r = {0};
-			struct aif_err err = {0};
-			uint8_t was = out.data[i];
-
-			out.data[i] = bytes[b];
-			refused += aif_run_read((char *)out.data, out.len, "x", &r, &err) < 0;
-			assert_true(!err.code || *err.text);
-			out.data[i] = was;
-			aif_run_finish(&r);
-		}
-		if (i + 1 < out.len) {
-			struct aif_run r = {0};
-			struct aif_err err = {0};
-
-			assert_true(aif_run_read((char *)out.data, i, "x", &r, &err) < 0);
-			aif_run_finish(&r);
-		}
-	}
-	assert_true(refused > out.len / 2);
-	aif_buf_finish(&out);
-	aif_side_finish(&a);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_seeded_regression_is_named_first),
-		cmocka_unit_test(a_smaller_batch_shows_by_run),
+		cmocka_unit_test(a_smaller_batch_is_named_first),
+		cmocka_unit_test(a_smaller_batch_is_no_win_by_step),
+		cmocka_unit_test(more_steps_of_the_same_work_are_the_same),
 		cmocka_unit_test(moves_between_callees_are_no_regressions),
 		cmocka_unit_test(equal_sides_have_no_findings),
 		cmocka_unit_test(swapped_sides_have_the_opposite_signs),
@@ -607,13 +596,12 @@ int main(void)
 		cmocka_unit_test(renamed_kernels_have_partners_and_others_none),
 		cmocka_unit_test(the_first_line_sums_up),
 		cmocka_unit_test(gates_keep_exceed_and_cannot_tell),
+		cmocka_unit_test(operators_and_ranges_have_budgets),
 		cmocka_unit_test(what_is_gone_is_no_win),
+		cmocka_unit_test(a_wide_budget_makes_no_sameness),
 		cmocka_unit_test(noise_is_no_verdict),
 		cmocka_unit_test(budgets_that_mean_nothing_are_refused),
 		cmocka_unit_test(budgets_are_read),
-		cmocka_unit_test(a_reduced_run_is_read_as_it_was_written),
-		cmocka_unit_test(a_large_run_is_cut_to_the_size_of_a_baseline),
-		cmocka_unit_test(damaged_reduced_runs_are_refused_or_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
