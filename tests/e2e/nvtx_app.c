@@ -114,34 +114,53 @@ static void reduce(nvtxDomainHandle_t d, nvtxStringHandle_t name, const struct r
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* Marks ranges like XLA's: each launch of an instruction has the same strings. */
-static void again(int n)
+/* An instruction of XLA, as its launches are marked: each of them has the same strings. */
+struct thunk {
+	nvtxStringHandle_t source;
+	int id;
+};
+
+static nvtxEventAttributes_t thunk_of(nvtxDomainHandle_t d, nvtxPayloadData_t *ret_data,
+				      struct thunk *ret_thunk, int id)
 {
-	static char tree[3001];
-	const struct {
-		nvtxStringHandle_t source;
-		int id;
-	} one = {nvtxDomainRegisterStringA(nvtxDomainCreateA("TSL"), memset(tree, 't', 3000)), 7};
 	static const nvtxPayloadSchemaEntry_t entries[] = {
 		{.type = NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE,
 		 .name = "Source locations"},
 		{.type = NVTX_PAYLOAD_ENTRY_TYPE_INT, .name = "id", .offset = 8}};
-	const nvtxPayloadSchemaAttr_t s = {.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
-							NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
-							NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
-							NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE,
-					   .type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
-					   .entries = entries,
-					   .numEntries = 2,
-					   .payloadStaticSize = sizeof(one)};
-	nvtxDomainHandle_t d = nvtxDomainCreateA("TSL");
-	const nvtxPayloadData_t data = {nvtxPayloadSchemaRegister(d, &s), sizeof(one), &one};
+	static const nvtxPayloadSchemaAttr_t schema = {
+		.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+			     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+			     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+			     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE,
+		.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
+		.entries = entries,
+		.numEntries = 2,
+		.payloadStaticSize = sizeof(*ret_thunk)};
+	static uint64_t number;
+	static char tree[3001];
 	nvtxEventAttributes_t a = named(NVTX_MESSAGE_TYPE_ASCII);
 
+	if (!number)
+		number = nvtxPayloadSchemaRegister(d, &schema);
+	memset(tree, 't', 3000);
+	for (int i = 0, rest = id; rest; i++, rest /= 10)
+		tree[i] = (char)('0' + rest % 10);
+	*ret_thunk = (struct thunk){nvtxDomainRegisterStringA(d, tree), id};
+	*ret_data = (nvtxPayloadData_t){number, sizeof(*ret_thunk), ret_thunk};
 	a.message.ascii = "thunk";
 	a.payloadType = NVTX_PAYLOAD_TYPE_EXT;
 	a.reserved0 = 1;
-	a.payload.ullValue = (uint64_t)(uintptr_t)&data;
+	a.payload.ullValue = (uint64_t)(uintptr_t)ret_data;
+	return a;
+}
+
+static void again(int n)
+{
+	nvtxDomainHandle_t d = nvtxDomainCreateA("TSL");
+	nvtxPayloadData_t data;
+	struct thunk thunk;
+	nvtxEventAttributes_t a = thunk_of(d, &data, &thunk, 7);
+
 	launch(1);
 	for (int i = 0; i < n; i++) {
 		nvtxDomainRangePushEx(d, &a);
@@ -386,14 +405,28 @@ static double ns_since(const struct timespec *from)
 	return (double)(now.tv_sec - from->tv_sec) * 1e9 + (double)(now.tv_nsec - from->tv_nsec);
 }
 
+/* A step of so many instructions. */
+#define THUNKS 200
+
 static void cost(int n)
 {
 	nvtxDomainHandle_t d = nvtxDomainCreateA("domain");
-	nvtxEventAttributes_t a = named(NVTX_MESSAGE_TYPE_REGISTERED);
+	nvtxEventAttributes_t a = named(NVTX_MESSAGE_TYPE_REGISTERED), thunk[THUNKS];
+	nvtxPayloadData_t data[THUNKS];
+	struct thunk strings[THUNKS];
+	char names[THUNKS][120];
 	struct timespec from;
 
 	if (!getenv("NVTX_APP_NO_LAUNCH"))
 		launch(1);
+	for (int i = 0; i < THUNKS; i++) {
+		thunk[i] = thunk_of(d, &data[i], &strings[i], i);
+		snprintf(
+			names[i], sizeof(names[i]),
+			"Thunk:#name=jit(train_step)/transpose(jvp(Dense_%d))/dot_general,hlo_op=fusion.%d#",
+			i, i);
+		thunk[i].message.ascii = names[i];
+	}
 	a.message.registered = nvtxDomainRegisterStringA(d, "registered");
 	for (int round = 0; round < 5; round++) {
 		clock_gettime(CLOCK_MONOTONIC, &from);
@@ -407,7 +440,13 @@ static void cost(int n)
 			nvtxDomainRangePushEx(d, &a);
 			nvtxDomainRangePop(d);
 		}
-		printf(" registered %.1f\n", ns_since(&from) / n);
+		printf(" registered %.1f", ns_since(&from) / n);
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		for (int i = 0; i < n; i++) {
+			nvtxDomainRangePushEx(d, &thunk[i % THUNKS]);
+			nvtxDomainRangePop(d);
+		}
+		printf(" thunk %.1f\n", ns_since(&from) / n);
 	}
 }
 

@@ -377,6 +377,35 @@ static const struct aif_nvtx_schema_entry thunk_fields[] = {
 	{.type = 5, .name = "id", .offset = offsetof(struct thunk, id)},
 };
 
+static unsigned texts; /* made: a payload that is remembered asks for no schema */
+
+static const struct aif_nvtx_schema *count_schemas(void *arg, uint32_t domain, uint64_t id)
+{
+	texts++;
+	return find_schema(arg, domain, id);
+}
+
+static void payloads_of_a_step_are_remembered(void **state)
+{
+	struct aif_nvtx_tables *t = *state;
+	const struct aif_nvtx_world w = {t, count_schemas, find_registered, read_text};
+	struct aif_nvtx_schema_attributes a = schema_of(thunk_fields, 3, 1 << 24);
+	struct aif_nvtx_repeated *seen = calloc(AIF_NVTX_REPEATED, sizeof(*seen));
+	struct thunk one = {0};
+	const struct aif_nvtx_data d = {1 << 24, sizeof(one), &one};
+
+	assert_non_null(seen);
+	add_schema(t, &a);
+	for (one.id = 0; one.id < 300; one.id++)
+		assert_int_not_equal(aif_nvtx_repeated(t, seen, &w, 1, &d), AIF_NVTX_NAME_OTHER);
+	assert_true(texts >= 300);
+	texts = 0;
+	for (one.id = 0; one.id < 300; one.id++)
+		aif_nvtx_repeated(t, seen, &w, 1, &d);
+	assert_true(texts <= 300 / 20);
+	free(seen);
+}
+
 static void a_payload_that_comes_again_is_one_name(void **state)
 {
 	struct aif_nvtx_tables *t = *state;
@@ -438,6 +467,7 @@ int main(void)
 		TEST(offsets_follow_from_alignment),
 		TEST(schemas_that_lie_end),
 		TEST(a_payload_that_comes_again_is_one_name),
+		TEST(payloads_of_a_step_are_remembered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,22 +19,25 @@ uint32_t aif_nvtx_repeated(struct aif_nvtx_tables *t, struct aif_nvtx_repeated *
 			   const struct aif_nvtx_world *w, uint32_t domain,
 			   const struct aif_nvtx_data *d)
 {
-	struct aif_nvtx_repeated *at;
+	struct aif_nvtx_repeated *set, *at;
 	uint64_t hash;
 	uint32_t name;
 
 	if (!d->data || !d->size || d->size > AIF_NVTX_REPEATED_BYTES)
 		return AIF_NVTX_NAME_OTHER;
 	hash = aif_mix64(aif_hash_bytes(d->data, d->size) ^ d->schema ^ (uint64_t)domain << 32);
-	at = &seen[hash % AIF_NVTX_REPEATED];
-	if (at->size == d->size && at->schema == d->schema && at->domain == domain &&
-	    !memcmp(at->bytes, d->data, d->size))
-		return at->name;
+	set = &seen[hash % (AIF_NVTX_REPEATED / AIF_NVTX_REPEATED_WAYS) * AIF_NVTX_REPEATED_WAYS];
+	for (at = set; at < set + AIF_NVTX_REPEATED_WAYS && at->size; at++)
+		if (at->size == d->size && at->schema == d->schema && at->domain == domain &&
+		    !memcmp(at->bytes, d->data, d->size))
+			return at->name;
 	if (!aif_nvtx_is_repeated(w->schema(w->arg, domain, d->schema)))
 		return AIF_NVTX_NAME_OTHER;
 	name = name_make(t, w, domain, d);
 	if (name == AIF_NVTX_NAME_OTHER)
 		return name;
+	if (at == set + AIF_NVTX_REPEATED_WAYS)
+		at = &set[(hash >> 32) % AIF_NVTX_REPEATED_WAYS]; /* in the place of another */
 	*at = (struct aif_nvtx_repeated){
 		.schema = d->schema, .domain = domain, .size = (uint32_t)d->size, .name = name};
 	memcpy(at->bytes, d->data, d->size);

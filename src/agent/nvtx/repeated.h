@@ -9,7 +9,8 @@
  */
 
 /* Payloads that a thread remembers, and bytes of one that is remembered. */
-#define AIF_NVTX_REPEATED       512
+#define AIF_NVTX_REPEATED       1024
+#define AIF_NVTX_REPEATED_WAYS  4 /* places in which one can be */
 #define AIF_NVTX_REPEATED_BYTES 64
 
 struct aif_nvtx_repeated {
