@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page/tables.h"
 
+#include "report/annotate_json.h"
 #include "report/report_table.h"
 #include "text/json.h"
 
@@ -101,109 +102,24 @@ int aif_page_tables_write(const struct aif_names *names, const struct aif_attrib
 
 /* ---- listings ------------------------------------------------------------------------------------ */
 
-/* A longer name is asked for by its beginning: expressions take hundreds of bytes of memory a character. */
-#define EXPRESSION_MAX 4096
-
-/* Appends an expression for this name alone. */
-static void put_expression(struct aif_buf *b, const char *name)
-{
-	const char *end = name + EXPRESSION_MAX;
-
-	aif_buf_putc(b, '^');
-	for (; *name; name++) {
-		if (name == end)
-			return;
-		if (strchr("\\^$.[]()|*+?{}", *name))
-			aif_buf_putc(b, '\\');
-		aif_buf_putc(b, *name);
-	}
-	aif_buf_putc(b, '$');
-}
-
-static int listing_write(const struct aif_names *names, const struct aif_attribution *a,
-			 const struct aif_annotate_opts *given, uint32_t kernel, size_t *n,
-			 struct aif_buf *kernels, struct aif_buf *json)
-{
-	struct aif_annotate_opts o = *given;
-	struct aif_buf expression = {0}, text = {0};
-	struct aif_err why = {0};
-	char space[64];
-	const char *name = aif_names_work(names, AIF_LAUNCH_KERNEL, kernel, space);
-	int r;
-
-	put_expression(&expression, name);
-	o.kernel = aif_buf_str(&expression);
-	r = aif_annotate_write(names, a, &o, &text, &why);
-	if (r == 0 && !aif_buf_failed(&text)) {
-		aif_buf_puts(kernels, *n ? "," : "");
-		aif_out_json_text(kernels, name);
-		aif_buf_puts(json, (*n)++ ? ",[" : "[");
-		for (const char *at = aif_buf_str(&text), *end; *at; at = end + 1) {
-			end = strchrnul(at, '\n');
-			if (at != aif_buf_str(&text))
-				aif_buf_putc(json, ',');
-			aif_out_json_string(json, at, (size_t)(end - at));
-			if (!*end)
-				break;
-		}
-		aif_buf_putc(json, ']');
-	}
-	if (aif_buf_failed(&expression) || aif_buf_failed(&text))
-		r = -ENOMEM;
-	aif_buf_finish(&expression);
-	aif_buf_finish(&text);
-	if (r == -EINVAL) /* the expression is one, so that memory ran out */
-		r = -ENOMEM;
-	return r == -ENODATA ? 0 : r;
-}
-
-struct kernel_sum {
-	uint64_t ns, samples;
-	uint32_t kernel;
-};
-
-static int most_first(const void *pa, const void *pb)
-{
-	const struct kernel_sum *a = pa, *b = pb;
-
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? 1 : -1;
-	return a->kernel < b->kernel ? -1 : 1;
-}
-
 int aif_page_listings_write(const struct aif_names *names, const struct aif_attribution *a,
 			    const struct aif_annotate_opts *o, struct aif_page_columns *columns,
 			    struct aif_buf *json, struct aif_err *err)
 {
-	struct aif_buf lines = {0};
-	size_t len = names->p->kernels_len, n = 0;
-	struct kernel_sum *sums = calloc(len + 1, sizeof(*sums));
-	int r = sums ? 0 : -ENOMEM;
+	struct aif_buf code = {0};
+	int r;
 
-	for (size_t i = 0; !r && i < len; i++)
-		sums[i].kernel = (uint32_t)i;
-	for (size_t i = 0; !r && i < a->rows_len; i++) {
-		const struct aif_attribution_row *row = &a->rows[i];
-
-		if (row->kernel >= len || row->kind != AIF_LAUNCH_KERNEL)
-			continue;
-		sums[row->kernel].ns += row->wall_ns;
-		sums[row->kernel].samples += row->samples;
-	}
-	if (!r)
-		qsort(sums, len, sizeof(*sums), most_first);
 	aif_buf_puts(json, "\"code_of\":[");
-	aif_buf_putc(&lines, '[');
-	for (size_t i = 0; !r && i < len && n < AIF_PAGE_LISTINGS_MAX; i++)
-		if (sums[i].samples)
-			r = listing_write(names, a, o, sums[i].kernel, &n, json, &lines);
+	aif_buf_putc(&code, '[');
+	r = aif_annotate_json(names, a, o, AIF_PAGE_LISTINGS_MAX, json, &code);
+	if (!r)
+		r = aif_annotate_cpu_json(names, AIF_PAGE_LISTINGS_MAX, json, &code);
 	aif_buf_putc(json, ']');
-	aif_buf_putc(&lines, ']');
-	if (aif_buf_failed(&lines))
+	aif_buf_putc(&code, ']');
+	if (!r && aif_buf_failed(&code))
 		r = -ENOMEM;
 	if (!r)
-		aif_page_u8(columns, "code", lines.data, lines.len);
-	aif_buf_finish(&lines);
-	free(sums);
+		aif_page_u8(columns, "code", code.data, code.len);
+	aif_buf_finish(&code);
 	return r < 0 ? aif_err_set(err, r, "view: %s", strerror(-r)) : 0;
 }

@@ -7,6 +7,8 @@
 #include "names/code_index.h"
 #include "names/cpu_functions.h"
 #include "names/filter.h"
+#include "report/annotate_json.h"
+#include "text/json.h"
 #include "text/table.h"
 
 #include <errno.h>
@@ -16,11 +18,13 @@
 
 #define SHARE_COLUMNS 7
 #define BAR_COLUMNS   6
+#define JSON_CODE_MAX 65536 /* bytes of a function whose instructions a page has */
 
 /* Weight of one place: a line of a file, or an instruction. */
 struct place {
 	uint32_t file, line, frame; /* strings; a frame there */
 	uint64_t address, ns;
+	int64_t row; /* of its line in "lines"; of JSON alone */
 };
 
 struct listing {
@@ -70,6 +74,7 @@ static int places_find(struct listing *l)
 			.frame = leaf->frame,
 			.address = l->p->frames[leaf->frame].address,
 			.ns = leaf->ns,
+			.row = -1,
 		};
 	}
 	return 0;
@@ -115,17 +120,22 @@ static void put_lines(struct listing *l)
 	}
 }
 
+static void insn_text(const struct aif_code *c, const struct aif_insn *insn, struct aif_buf *out)
+{
+	aif_buf_printf(out, "%s%s", insn->mnemonic, *insn->operands ? " " : "");
+	if (insn->has_target && insn->target - c->address < c->size)
+		aif_buf_printf(out, "%.*s+0x%04" PRIx64, (int)insn->target_at, insn->operands,
+			       insn->target - c->address);
+	else
+		aif_buf_puts(out, insn->operands);
+}
+
 static void put_instruction(struct listing *l, const struct aif_code *c,
 			    const struct aif_insn *insn, uint64_t ns)
 {
 	put_share(l, ns);
-	aif_buf_printf(l->out, "  +0x%04" PRIx64 "  %s%s", insn->address - c->address,
-		       insn->mnemonic, *insn->operands ? " " : "");
-	if (insn->has_target && insn->target - c->address < c->size)
-		aif_buf_printf(l->out, "%.*s+0x%04" PRIx64, (int)insn->target_at, insn->operands,
-			       insn->target - c->address);
-	else
-		aif_buf_puts(l->out, insn->operands);
+	aif_buf_printf(l->out, "  +0x%04" PRIx64 "  ", insn->address - c->address);
+	insn_text(c, insn, l->out);
 	aif_buf_putc(l->out, '\n');
 }
 
@@ -192,16 +202,13 @@ static int put_codes(struct listing *l)
 	return 0;
 }
 
-static int put_function(struct listing *l)
+static void put_head(struct listing *l)
 {
 	const struct aif_cpu_function *f = l->function;
 	const char *module = f->module < l->p->modules_len
 				     ? aif_profile_str(l->p, l->p->modules[f->module].path)
 				     : "";
-	int r = places_find(l);
 
-	if (r < 0)
-		return r;
 	aif_buf_printf(l->out, "%s\n", aif_cpu_function_name(l->all, f));
 	if (*module)
 		aif_buf_printf(l->out, "%s\n", module);
@@ -212,6 +219,15 @@ static int put_function(struct listing *l)
 	aif_human_ns(l->out, f->total_ns);
 	aif_buf_puts(l->out, " with what it calls; ");
 	aif_human_counted(l->out, f->self_samples, "sample");
+}
+
+static int put_function(struct listing *l)
+{
+	int r = places_find(l);
+
+	if (r < 0)
+		return r;
+	put_head(l);
 	aif_buf_puts(l->out, "\n\n");
 	put_lines(l);
 	return put_codes(l);
@@ -254,6 +270,154 @@ int aif_annotate_cpu_write(const struct aif_names *names, const struct aif_annot
 	aif_code_index_finish(&l.codes);
 	aif_cpu_functions_finish(&f);
 	aif_buf_finish(&l.cell);
+	free(l.places);
+	return r;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void json_text(struct aif_buf *json, struct aif_buf *text)
+{
+	json->failed |= aif_buf_failed(text);
+	aif_out_json_string(json, (const char *)text->data, text->len);
+	aif_buf_clear(text);
+}
+
+/* Lines in the order of their files; each place gets the row of its own. */
+static void json_lines(struct listing *l, struct aif_buf *json)
+{
+	int64_t rows = 0;
+
+	if (l->len)
+		qsort(l->places, l->len, sizeof(*l->places), by_line);
+	aif_buf_puts(json, "\"lines\":[");
+	for (size_t i = 0, end; i < l->len; i = end) {
+		const char *file, *slash;
+		uint64_t ns = 0;
+
+		for (end = i; end < l->len && !by_line(&l->places[i], &l->places[end]); end++) {
+			ns += l->places[end].ns;
+			l->places[end].row = rows;
+		}
+		aif_buf_puts(json, rows++ ? ",[" : "[");
+		if (l->places[i].file == AIF_NONE) {
+			aif_buf_puts(json, "\"line not known\"");
+		} else {
+			file = aif_profile_str(l->p, l->places[i].file);
+			slash = strrchr(file, '/');
+			aif_buf_printf(&l->cell, "%s:%" PRIu32, slash ? slash + 1 : file,
+				       l->places[i].line);
+			json_text(json, &l->cell);
+		}
+		aif_buf_printf(json, ",\"\",%" PRIu64 "]", ns);
+	}
+	aif_buf_putc(json, ']');
+}
+
+/* All instructions of one code; *at: the first of its places, moved behind them. */
+static void json_code(struct listing *l, const struct aif_code *c, struct aif_disasm *d, size_t *at,
+		      struct aif_buf *json)
+{
+	struct aif_insn insn;
+	int64_t row = -1;
+
+	for (uint64_t o = 0; o < c->size; o += insn.size) {
+		uint64_t ns = 0;
+
+		aif_disasm_one(d, c->bytes + o, c->size - o, c->address + o, &insn);
+		for (; *at < l->len && l->places[*at].address < c->address + o + insn.size; ++*at) {
+			ns += l->places[*at].ns;
+			row = l->places[*at].row;
+		}
+		aif_buf_printf(json, "%s[\"+0x%04" PRIx64 "\",", o ? "," : "", o);
+		insn_text(c, &insn, &l->cell);
+		json_text(json, &l->cell);
+		aif_buf_printf(json, ",%" PRIu64 ",%" PRId64 "]", ns, row);
+	}
+}
+
+/* A function of the list for each code that it has, the first with the lines. */
+static int json_codes(struct listing *l, struct aif_buf *json)
+{
+	size_t n = 0;
+
+	aif_buf_puts(json, "{\"head\":[],");
+	json_lines(l, json);
+	aif_buf_puts(json, ",\"code\":[");
+	if (l->len)
+		qsort(l->places, l->len, sizeof(*l->places), by_address);
+	for (size_t i = 0, begin; i < l->len; i = AIF_MAX(i, begin + 1)) {
+		const struct aif_code *c = aif_code_index_find(
+			&l->codes, l->p->frames[l->places[i].frame].module, l->places[i].address);
+		struct aif_disasm *d = NULL;
+		int r = c && c->bytes ? aif_disasm_new(aif_profile_str(l->p, c->arch), &d)
+				      : -ENOTSUP;
+
+		begin = i;
+		if (r < 0 && r != -ENOTSUP)
+			return r;
+		if (r == 0 && c->size <= JSON_CODE_MAX) {
+			if (n++)
+				aif_buf_puts(json, "]},{\"head\":[],\"lines\":[],\"code\":[");
+			json_code(l, c, d, &i, json);
+		}
+		aif_disasm_free(d);
+	}
+	aif_buf_puts(json, "]}");
+	return 0;
+}
+
+/* True if a line or an instruction of the function is known. */
+static bool has_places(const struct listing *l)
+{
+	for (size_t i = 0; i < l->len; i++) {
+		const struct place *at = &l->places[i];
+		const struct aif_code *c;
+
+		if (at->file != AIF_NONE)
+			return true;
+		c = aif_code_index_find(&l->codes, l->p->frames[at->frame].module, at->address);
+		if (c && c->bytes && c->size <= JSON_CODE_MAX)
+			return true;
+	}
+	return false;
+}
+
+int aif_annotate_cpu_json(const struct aif_names *names, size_t most, struct aif_buf *functions,
+			  struct aif_buf *json)
+{
+	struct aif_cpu_functions f = {0};
+	struct aif_buf head = {0};
+	struct aif_err err = {0};
+	struct listing l = {.p = names->p, .all = &f, .out = &head};
+	int r = aif_cpu_functions_find(names, NULL, AIF_NAME_NORMAL, &f, &err);
+
+	if (!r)
+		r = aif_code_index_init(&l.codes, names->p);
+	for (size_t i = 0; i < f.len && most && !r && f.at[i].self_ns; i++) {
+		l.function = &f.at[i];
+		r = places_find(&l);
+		if (r)
+			break;
+		if (!has_places(&l))
+			continue;
+		most--;
+		aif_buf_puts(functions, functions->data[functions->len - 1] == '[' ? "" : ",");
+		aif_out_json_text(functions, aif_cpu_function_name(&f, &f.at[i]));
+		aif_buf_puts(json, json->data[json->len - 1] == '[' ? "" : ",");
+		aif_buf_puts(json, "{\"head\":");
+		put_head(&l);
+		aif_annotate_json_lines(json, &head);
+		aif_buf_clear(&head);
+		aif_buf_printf(json, ",\"all\":%" PRIu64 ",\"unit\":\"ns\",\"functions\":[",
+			       f.at[i].self_ns);
+		r = json_codes(&l, json);
+		aif_buf_puts(json, "]}");
+	}
+	aif_code_index_finish(&l.codes);
+	aif_cpu_functions_finish(&f);
+	aif_buf_finish(&l.cell);
+	aif_buf_finish(&head);
 	free(l.places);
 	return r;
 }

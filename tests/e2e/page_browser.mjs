@@ -399,10 +399,53 @@ test("tables sort, filter and lead to the flame graph", "full", "#v1&view=tables
 });
 
 test("a listing is warm where the samples are", "full", "#v1&view=code&kernel=shared_sum", async (page) => {
-	assert.match(await page.evaluate(() => document.querySelector("#code-body pre").textContent), /LDG|kernels\.cu/);
+	const panes = await page.locator("#code-body pre").allTextContents();
+	assert.match(panes[0], /87\.8 %  kernels\.cu:13 \(inner\)/);
+	assert.match(panes[1], /57\.6 %  \+0x0140  FMUL .*long_scoreboard 94 % waits for \+0x00f0 LDG/);
+	assert.match(await text(page, "code-body"), /^shared_sum.*stalls: long_scoreboard 54 %/);
 	const hot = await page.evaluate(() => [...document.querySelectorAll(".line")].filter((l) => l.style.background).length);
-	assert.ok(hot > 1);
+	assert.ok(hot > 4);
+});
+const lit = async (page) => (await page.locator(".lit").allTextContents()).map((t) => t.trim().replace(/\s+/g, " "));
+test("a line leads to its instructions, an instruction to its line and to what it waits for", "full", "#v1&view=code&kernel=shared_sum", async (page) => {
+	await page.locator("#code-body pre").first().locator(".line", { hasText: "kernels.cu:13" }).click();
+	const of_line = await lit(page);
+	assert.match(of_line[0], /kernels\.cu:13/);
+	assert.ok(of_line.some((t) => /\+0x0140 FMUL/.test(t)) && !of_line.some((t) => /\+0x0010 S2R/.test(t)), of_line.join("\n"));
+	await page.locator(".line", { hasText: "+0x0140" }).click();
+	assert.deepEqual((await lit(page)).map((t) => /kernels\.cu:\d+|\+0x\w+ \w+/.exec(t)[0]), ["kernels.cu:13", "+0x00f0 LDG", "+0x0140 FMUL"]);
 	await page.click("#hottest");
+	assert.match((await lit(page)).join(), /57\.6 % \+0x0140/);
+	await page.click("#hottest");
+	assert.match((await lit(page)).join(), /30\.2 % \+0x00f0 .*barrier/);
+	await page.selectOption("#kernel", "saxpy"); // its text is in the profile, with the lines around
+	assert.match(await page.locator("#code-body pre").first().textContent(), /saxpy.*get_global_id\(0\);.*tempfile-1\.cl:5 +y\[i\] = a \* x\[i\]/);
+});
+test("each device frame leads to its code: an instruction to itself", "full", "#v1&view=flame", async (page) => {
+	const frames = await page.evaluate(() => {
+		const { F, data } = window.aiflame, inside = (i) => { for (let k = i; k > 0; k = F.g.parent[k]) if (data.names[F.g.name[k]] === "shared_sum") return true; return false; };
+		const find = (re) => data.names[F.g.name[[...F.g.name].findIndex((n, i) => F.g.total[i] > 0 && inside(i) && re.test(data.names[n]))]];
+		return [find(/\+0x140$/), find(/long_scoreboard/), find(/kernels\.cu:13/), find(/^inner$/), "shared_sum"];
+	});
+	for (const [k, marked] of [[0, /\+0x0140 FMUL/], [1, /\+0x0140 FMUL/], [2, /kernels\.cu:13/], [3, /^$/], [4, /^$/]]) {
+		await page.evaluate((name) => {
+			const { F, data, go } = window.aiflame, g = F.g, i = [...g.name].findIndex((n, at) => data.names[n] === name && g.total[at] > 0), path = [];
+			for (let p = i; p > 0; p = g.parent[p])
+				path.unshift(data.names[g.name[p]]);
+			go({ view: "flame", zoom: JSON.stringify(path) });
+		}, frames[k]);
+		await page.locator("#panel button", { hasText: /^Code$/ }).click();
+		assert.equal(await page.locator("#kernel").inputValue(), "shared_sum");
+		assert.match((await lit(page)).join(" "), marked);
+	}
+	await page.goBack();
+	assert.equal((await state(page)).view, "flame");
+});
+test("functions on CPUs have listings, too", "host", "#v1&view=code&kernel=gemm", async (page) => {
+	const panes = await page.locator("#code-body pre").allTextContents();
+	assert.match(panes[0], /%  cpu_program\.c:\d+/);
+	assert.match(panes[1], /%  \+0x\w{4}  \w+/);
+	assert.match(await text(page, "code-body"), /^gemm.*of CPU time/);
 });
 
 test("names of every field run no script", "hostile", "", async (page) => {

@@ -44,6 +44,8 @@ import stacks stacks.folded
 cp stacks.data joined.data
 page joined --frames 500
 import cpu --as cpu --count 10ms "$root/tests/golden/views/input/stacks.folded"
+said=$("$aiflame" record -q --cpu -F 999 -o host.data "$build/tests/e2e/cpu_program" 1 2>&1) || failed "a program on CPUs is recorded" "$said"
+page host
 import trace "$root/tests/golden/views/input/trace.json"
 python3 "$here/page_inputs.py" trace phases.json || exit 1
 import phases phases.json

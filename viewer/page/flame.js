@@ -264,7 +264,7 @@
 		const here = () => F.here < 0 ? F.zoomed : F.here, name = () => H.names[F.g.name[here()]], op = (text, o, title) => button(text, () => op_add(o, name()), { title });
 		P = {
 			here, name, title: el("h2"), full: el("p", { class: "full" }), said: el("p"), rest: el("p", { class: "dim" }), items: [],
-			code: button("Code", () => go({ view: "code", kernel: name() })), row: button("In tables", () => go({ view: "tables", table: "kernels", filter: P.in_table })),
+			code: button("Code", () => go({ view: "code", kernel: H.names[F.g.name[P.code_of]], at: P.code_of === here() ? "" : H.names[F.g.name[H.type[F.g.name[here()]] === 10 ? F.g.parent[here()] : here()]] })), row: button("In tables", () => go({ view: "tables", table: "kernels", filter: P.in_table })),
 			tree: el("div", { role: "tree", id: "tree", tabindex: "0", "aria-label": "call tree", onkeydown: flame_key }),
 		};
 		P.acts = el("div", { class: "acts" }, button("Zoom", () => zoom_to(here())), op("From here", "focus", "all that is called by frames of this name, as one tree"),
@@ -322,7 +322,7 @@
 		P.full.textContent = full === name ? "" : full;
 		P.said.replaceChildren(...frame_said(i, g).map((t) => el("div", {}, t)), i > 0 ? el("div", { class: "dim" }, kind_of(g, i)) : "");
 		P.acts.hidden = i <= 0;
-		P.code.hidden = !H.code_of || !H.code_of.includes(name);
+		P.code.hidden = !(P.code_of = H.code_of && code_frame(g, i));
 		P.row.hidden = !P.in_table;
 		P.rest.textContent = below.length > PANEL_MAX ? `and ${count(below.length - PANEL_MAX)} more callees` : "";
 	}

@@ -5,6 +5,7 @@
 	function page_make() {
 		$("more").onclick = () => go({ more: S.more ? "" : "1" });
 		$("rows").hidden = !H.steps[0].length;
+		$("kernel").onchange = (e) => { code_nth = 0; go({ kernel: e.target.value, at: "" }); };
 		$("range-clear").onclick = () => go({ time: "" });
 		$("scope-flame").onclick = () => go({ view: "flame" });
 		strip_events();
