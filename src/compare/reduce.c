@@ -21,6 +21,7 @@ struct reducing {
 	const struct aif_profile *p;
 	struct aif_run *run;
 	struct aif_why why;
+	struct aif_idle_part idle; /* of the window */
 };
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -209,24 +210,16 @@ static int build_tree(struct reducing *r, const struct aif_selection *part,
 {
 	struct aif_flame_opts o = {
 		.leaf = AIF_LEAF_KERNEL, .by = AIF_BY_WALL, .detail = AIF_NAME_NORMAL, .sel = part};
-	struct aif_idle_part idle = {0};
-	int e = 0;
 
 	if (aif_is_untimed(r->p, a)) {
 		o.by = AIF_BY_SAMPLES;
 		r->run->is_counts = true;
 	} else if (!r->p->traits.is_lengths) {
-		e = aif_idle_part_read(r->p, part, &idle);
-		if (e)
-			aif_err_set(err, e, "%s", strerror(-e));
-		o.idle = &idle.blame;
+		o.idle = &r->idle.blame;
 	} else {
 		r->run->is_counts = true;
 	}
-	if (!e)
-		e = aif_flame_build(r->names, a, &o, &r->run->tree, err);
-	aif_idle_part_finish(&idle);
-	return e;
+	return aif_flame_build(r->names, a, &o, &r->run->tree, err);
 }
 
 int aif_run_reduce(const struct aif_names *names, const struct aif_selection *sel, const char *path,
@@ -240,7 +233,7 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 	int e;
 
 	*ret = (struct aif_run){.path = strdup(path)};
-	e = ret->path ? aif_why_measure(names, sel, &r.why, err) : -ENOMEM;
+	e = ret->path ? aif_why_measure_amounts(names->p, sel, &r.why, &r.idle, err) : -ENOMEM;
 	if (!names->p->devices_len && ((!e && !r.why.time_ns) || e == -ENODATA)) {
 		struct aif_err none = {0};
 		int cpu = aif_run_reduce_cpu(names, sel, ret, &none);
@@ -248,6 +241,7 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 		if (cpu != -ENODATA) {
 			if (err)
 				*err = none;
+			aif_idle_part_finish(&r.idle);
 			aif_why_finish(&r.why);
 			return cpu;
 		}
@@ -289,6 +283,7 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 	aif_range_index_finish(&ranges);
 	aif_attribution_finish(&whole);
 	aif_attribution_finish(&a);
+	aif_idle_part_finish(&r.idle);
 	aif_why_finish(&r.why);
 	return e && err && !err->code ? aif_err_set(err, e, "%s", strerror(-e)) : e;
 }

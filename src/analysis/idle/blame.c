@@ -62,6 +62,7 @@ struct blame {
 	bool has_calls;          /* those of the device at hand are recorded */
 	struct aif_map share_of; /* bracket << 36 | cause << 32 | stack -> share */
 	uint8_t *cause_of_stack; /* 0: not looked at, else 1 + cause */
+	struct aif_idle_rules rules;
 	struct aif_idle_demand demand;
 	struct aif_idle_sums sums;
 	double period_ns; /* between two samples of a thread on a CPU; 0: not known */
@@ -341,7 +342,7 @@ static enum aif_idle_cause cause_of(struct blame *b, uint32_t stack)
 			break;
 		}
 		is_found = p->stacks[s].frame != AIF_NONE &&
-			   aif_idle_rule_of_frame(p, p->stacks[s].frame, &found);
+			   aif_idle_rules_of_frame(&b->rules, p->stacks[s].frame, &found);
 	}
 	for (uint32_t k = stack; k != AIF_NONE && k != s; k = p->stacks[k].parent)
 		b->cause_of_stack[k] = (uint8_t)(1 + found);
@@ -441,8 +442,12 @@ static int take_ops(struct blame *b)
 {
 	struct aif_op_tree ops = {0};
 	bool *has_rule = NULL;
-	int r = aif_op_tree_make(b->p, NULL, b->t, AIF_OWNERS_ALL, &ops);
+	bool any = false;
+	uint64_t damaged;
+	int r = aif_idle_rules_any(&b->rules, &any, &damaged);
 
+	if (r == 0 && any)
+		r = aif_op_tree_make(b->p, NULL, b->t, AIF_OWNERS_ALL, &ops);
 	if (r == 0) {
 		has_rule = calloc(ops.len + 1, sizeof(*has_rule));
 		r = has_rule ? 0 : -ENOMEM;
@@ -454,12 +459,12 @@ static int take_ops(struct blame *b)
 
 		has_rule[i] = is_inside;
 		if (is_inside || o->thread == AIF_NONE || o->name == AIF_NONE ||
-		    !aif_idle_rule_of_name(aif_profile_str(b->p, o->name), &cause))
+		    !aif_idle_rules_of_name(&b->rules, o->name, &cause))
 			continue;
 		has_rule[i] = true;
 		r = activity_add(b, o, cause);
 	}
-	b->to->damaged += ops.damaged;
+	b->to->damaged += damaged;
 	free(has_rule);
 	aif_op_tree_finish(&ops);
 	return r;
@@ -674,8 +679,11 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 	b.is_sampled = calloc(p->processes_len + 1, sizeof(*b.is_sampled));
 	r = b.cause_of_stack && b.is_sampled ? aif_idle_demand_init(&b.demand, p) : -ENOMEM;
 	if (r == 0)
+		r = aif_idle_rules_init(&b.rules, p);
+	if (r == 0)
 		r = blame(&b, u);
 	aif_idle_demand_finish(&b.demand);
+	aif_idle_rules_finish(&b.rules);
 	free(b.cause_of_stack);
 	free(b.is_sampled);
 	free(b.before);

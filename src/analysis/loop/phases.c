@@ -4,6 +4,7 @@
 #include "analysis/loop/internal.h"
 #include "analysis/time.h"
 #include "analysis/utilization.h"
+#include "profile/file.h"
 
 #include <errno.h>
 
@@ -73,6 +74,15 @@ static uint32_t thread_of_marks(const struct aif_op_tree *ops)
 		}
 	}
 	return best;
+}
+
+static int find_step(void *arg, const struct aif_op_row *rows, size_t n)
+{
+	bool *found = arg;
+
+	for (size_t i = 0; i < n; i++)
+		*found |= rows[i].kind == AIF_OP_STEP;
+	return 0;
 }
 
 static int take_marks(const struct aif_op_tree *ops, struct aif_phases *f)
@@ -190,11 +200,15 @@ int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel
 		    const struct aif_exec_timeline *t, struct aif_phases *ret)
 {
 	struct aif_op_tree ops = {0};
+	bool has_steps = false;
 	int e;
 
 	*ret = (struct aif_phases){.thread = AIF_NONE, .stack = AIF_NONE, .trend = 1};
-	e = aif_op_tree_make(p, sel, t, AIF_OWNERS_ALL, &ops);
-	if (!e)
+	/* Most traces have operators and no steps: their tree takes longer than a look. */
+	e = aif_profile_ops(p, find_step, &has_steps, NULL);
+	if (!e && has_steps)
+		e = aif_op_tree_make(p, sel, t, AIF_OWNERS_ALL, &ops);
+	if (!e && has_steps)
 		e = take_marks(&ops, ret);
 	aif_op_tree_finish(&ops);
 	if (!e && !ret->len)

@@ -63,9 +63,9 @@ static int find_since(const struct aif_profile *p, const struct aif_exec_timelin
 	return e;
 }
 
-/* Finds the phases of all that `sel` chooses, whatever its times. */
+/* Finds the phases of all that `sel` chooses, whatever its times; with_queue: also how far the host was ahead. */
 static int find_phases(const struct aif_profile *p, const struct aif_selection *sel,
-		       struct aif_why *w)
+		       bool with_queue, struct aif_why *w)
 {
 	struct aif_selection all = *sel;
 	struct aif_exec_timeline t = {0};
@@ -82,7 +82,7 @@ static int find_phases(const struct aif_profile *p, const struct aif_selection *
 		e = aif_utilization_make(p, &t, &u);
 	if (!e && w->phases.from)
 		measure_phases(&u, p, w);
-	if (!e && !p->traits.is_lengths)
+	if (!e && with_queue && !p->traits.is_lengths)
 		e = aif_queue_make(p, &t, &u, &w->queue);
 	w->damaged += w->queue.damaged;
 	aif_utilization_finish(&u);
@@ -403,6 +403,14 @@ static int measure_waits(const struct aif_profile *p, const struct aif_selection
 	return e;
 }
 
+static void count_launches(const struct aif_idle_part *part, struct aif_why *w)
+{
+	w->captured = part->t.captured;
+	w->left_out = part->t.left_out;
+	w->launches = part->t.captured + part->t.left_out;
+	w->damaged += part->t.damaged + part->blame.damaged;
+}
+
 static int measure_window(struct measuring *m, const struct aif_selection *sel)
 {
 	struct aif_idle_part part;
@@ -426,10 +434,8 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 		e = add_kernels(m->p, &part, m->w);
 	if (!e)
 		e = measure_ahead(&part, m->w);
-	m->w->captured = part.t.captured;
-	m->w->left_out = part.t.left_out;
-	m->w->launches = part.t.captured + part.t.left_out;
-	m->w->damaged += part.t.damaged + part.blame.damaged + cpu.damaged;
+	count_launches(&part, m->w);
+	m->w->damaged += cpu.damaged;
 	aif_cpu_totals_finish(&cpu);
 	aif_idle_part_finish(&part);
 	return e;
@@ -446,7 +452,7 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 	*ret = (struct aif_why){.loop_place = AIF_STR_NONE};
 	e = aif_stack_names_new_with_lines(names, &m.stacks);
 	if (!e)
-		e = find_phases(names->p, sel ? sel : &all, ret);
+		e = find_phases(names->p, sel ? sel : &all, true, ret);
 	if (!e) {
 		part = window_of(names->p, sel ? sel : &all, ret);
 		e = measure_window(&m, &part);
@@ -472,6 +478,31 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 	aif_stack_names_free(m.stacks);
 	if (e)
 		return aif_err_set(err, e, "why: %s", strerror(-e));
+	return ret->time_ns ? 0 : aif_left_out_error(ret->left_out, "why", err);
+}
+
+int aif_why_measure_amounts(const struct aif_profile *p, const struct aif_selection *sel,
+			    struct aif_why *ret, struct aif_idle_part *ret_part,
+			    struct aif_err *err)
+{
+	static const struct aif_selection all;
+	struct aif_selection window;
+	int e;
+
+	*ret = (struct aif_why){.loop_place = AIF_STR_NONE};
+	*ret_part = (struct aif_idle_part){0};
+	e = find_phases(p, sel ? sel : &all, false, ret);
+	if (!e) {
+		window = window_of(p, sel ? sel : &all, ret);
+		e = p->traits.is_lengths ? 0 : aif_idle_part_read(p, &window, ret_part);
+	}
+	if (!e && !p->traits.is_lengths) {
+		add_devices(ret_part, ret);
+		e = add_kernels(p, ret_part, ret);
+		count_launches(ret_part, ret);
+	}
+	if (e)
+		return aif_err_set(err, e, "%s", strerror(-e));
 	return ret->time_ns ? 0 : aif_left_out_error(ret->left_out, "why", err);
 }
 

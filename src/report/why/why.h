@@ -97,6 +97,11 @@ struct aif_why {
  * where nothing ran on a device in the window, -errno. */
 int aif_why_measure(const struct aif_names *names, const struct aif_selection *sel,
 		    struct aif_why *ret, struct aif_err *err);
+/* Measures phases, times, kernels and launches alone, which takes half as long: who idle time belongs to, the queue and the
+ * power are left out. *ret_part: idle time of the window, for aif_idle_part_finish(), also after a failure. */
+int aif_why_measure_amounts(const struct aif_profile *p, const struct aif_selection *sel,
+			    struct aif_why *ret, struct aif_idle_part *ret_part,
+			    struct aif_err *err);
 void aif_why_finish(struct aif_why *w);
 
 const char *aif_why_group_key(enum aif_why_group g);
