@@ -14,6 +14,7 @@ static const struct {
 	const char *name, *title;
 } tables[] = {
 	{&aif_report_table_kernels, "kernels", "Kernels"},
+	{&aif_report_table_cpu, "cpu", "Functions on CPUs"},
 	{&aif_report_table_stacks, "stacks", "Launch stacks"},
 	{&aif_report_table_idle, "idle", "Idle time"},
 	{&aif_report_table_sync, "sync", "Calls"},
@@ -22,6 +23,7 @@ static const struct {
 	{&aif_report_table_ranges, "ranges", "Ranges"},
 	{&aif_report_table_ops, "ops", "Operators"},
 	{&aif_report_table_copies, "copies", "Copies"},
+	{&aif_report_table_memory, "memory", "Memory"},
 	{&aif_report_table_comm, "comm", "Communication"},
 	{&aif_report_table_streams, "streams", "Queues"},
 	{&aif_report_table_threads, "threads", "Threads"},

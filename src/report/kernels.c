@@ -2,14 +2,79 @@
 /* --kernels: device time by kernel, and who launched most of it. */
 #include "report/work_table.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct aif_table_column columns[] = {
 	{"wall_share", AIF_TABLE_SHARE}, {"wall", AIF_TABLE_NS},        {"time", AIF_TABLE_NS},
 	{"error", AIF_TABLE_NS},         {"launches", AIF_TABLE_COUNT}, {"average", AIF_TABLE_NS},
+	{"min", AIF_TABLE_NS},           {"p99", AIF_TABLE_NS},         {"max", AIF_TABLE_NS},
 	{"samples", AIF_TABLE_COUNT},    {"process", AIF_TABLE_ID},     {"kernel", AIF_TABLE_TEXT},
 	{"operator", AIF_TABLE_TEXT},    {"caller", AIF_TABLE_TEXT},
 };
+
+/* Durations of executions by sum: those of sum i are [first[i], first[i + 1]), in order. */
+struct durations {
+	uint64_t *ns;
+	size_t *first;
+	size_t len;
+};
+
+static int by_ns(const void *pa, const void *pb)
+{
+	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+
+	return (a > b) - (a < b);
+}
+
+static struct aif_work_sum *sum_of(struct aif_work_sums *w, const struct aif_timeline_exec *x)
+{
+	return aif_work_sums_find(w, x->kind, x->kernel, x->process);
+}
+
+/* 0 or -ENOMEM; d->ns is freed by the caller in any case, and d->first. */
+static int durations_make(const struct aif_report *r, struct aif_work_sums *w, struct durations *d)
+{
+	const struct aif_exec_timeline *t = &r->timeline;
+	size_t n = t->execs_len;
+	struct aif_work_sum *s;
+
+	if (r->p->traits.is_lengths) /* imported: no times of executions */
+		n = 0;
+	d->first = calloc(w->len + 2, sizeof(*d->first));
+	d->ns = malloc((n + 1) * sizeof(*d->ns));
+	if (!d->first || !d->ns)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		s = sum_of(w, &t->execs[i]);
+		if (s)
+			d->first[s - w->sums + 2]++;
+	}
+	for (size_t i = 2; i < w->len + 2; i++)
+		d->first[i] += d->first[i - 1];
+	/* first[i + 1] is where the next one of sum i goes. */
+	for (size_t i = 0; i < n; i++) {
+		s = sum_of(w, &t->execs[i]);
+		if (s)
+			d->ns[d->first[s - w->sums + 1]++] = aif_timed_ns(&t->execs[i]);
+	}
+	d->len = d->first[w->len];
+	for (size_t i = 0; i < w->len; i++)
+		qsort(d->ns + d->first[i], d->first[i + 1] - d->first[i], sizeof(*d->ns), by_ns);
+	return 0;
+}
+
+/* The shortest, the longest, and what 99 of 100 do not exceed. */
+static void spread_cells(struct aif_report *r, const struct durations *d, size_t sum)
+{
+	const uint64_t *ns = d->ns + d->first[sum];
+	size_t n = d->first[sum + 1] - d->first[sum];
+
+	aif_table_number(&r->t, n ? ns[0] : 0);
+	aif_table_number(&r->t, n ? ns[(99 * n + 99) / 100 - 1] : 0);
+	aif_table_number(&r->t, n ? ns[n - 1] : 0);
+}
 
 /* Says which columns of launching functions have something to show. */
 struct launchers {
@@ -46,14 +111,18 @@ static void caller_cell(struct aif_report *r, struct launchers *l, uint32_t stac
 		aif_table_text(&r->t, "");
 }
 
-static void put_row(struct aif_report *r, struct launchers *l, const struct aif_work_sum *s)
+static void put_row(struct aif_report *r, struct launchers *l, const struct aif_work_sums *w,
+		    const struct durations *d, size_t i)
 {
+	const struct aif_work_sum *s = &w->sums[i];
+
 	aif_table_number(&r->t, aif_share_ppm(s->wall, r->a->conservation.busy_ns));
 	aif_table_number(&r->t, s->wall);
 	aif_table_number(&r->t, s->time);
 	aif_work_error_cell(r, s->variance);
 	aif_table_number(&r->t, s->launches);
 	aif_table_number(&r->t, s->launches ? s->time / s->launches : 0);
+	spread_cells(r, d, i);
 	aif_table_number(&r->t, s->samples);
 	aif_report_process_cell(r, s->process);
 	aif_report_kernel_cell(r, s->kind, s->kernel);
@@ -65,12 +134,19 @@ static int fill(struct aif_report *r, struct aif_err *err)
 {
 	struct aif_work_sums w = {0};
 	struct launchers l = {0};
+	struct durations d = {0};
 	int e = aif_work_table_begin(r, AIF_NAME_NORMAL, err);
 
 	if (!e)
 		e = aif_work_table_sums(r, aif_work_kernel_key, &w);
+	if (!e)
+		e = durations_make(r, &w, &d);
 	for (size_t i = 0; i < w.len && !e; i++)
-		put_row(r, &l, &w.sums[i]);
+		put_row(r, &l, &w, &d, i);
+	aif_report_hide(r, "min");
+	aif_report_hide(r, "max");
+	if (!d.len)
+		aif_report_hide(r, "p99");
 	if (!l.have_callers)
 		aif_report_hide(r, "caller");
 	if (!l.have_operators)
@@ -79,11 +155,13 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		e = aif_work_table_end(r, &w);
 	aif_work_sums_finish(&w);
 	aif_buf_finish(&l.text);
+	free(d.ns);
+	free(d.first);
 	return e;
 }
 
 const struct aif_report_table aif_report_table_kernels = {
-	.needs = AIF_REPORT_NEEDS_ATTRIBUTION,
+	.needs = AIF_REPORT_NEEDS_ATTRIBUTION | AIF_REPORT_NEEDS_TIMELINE,
 	.rows = "device activity",
 	.wants_times = true,
 	.left_out = aif_report_left_out_rows,

@@ -35,6 +35,18 @@ static int add_stack(struct aif_work_sums *w, uint64_t id, uint32_t stack, uint6
 	return aif_map_put(&w->by_stack, key, sum);
 }
 
+struct aif_work_sum *aif_work_sums_find(struct aif_work_sums *w, uint32_t kind, uint32_t kernel,
+					uint32_t process)
+{
+	struct aif_attribution_row row = {.kind = kind, .kernel = kernel, .process = process};
+	uint64_t key, id;
+
+	if (w->key(w, &row, &key) || !aif_map_get(&w->keys, key, &id) ||
+	    !aif_map_get(&w->ids, id << 32 | (w->by_process ? process : 0), &id))
+		return NULL;
+	return &w->sums[id];
+}
+
 /* Finds the sum that the row belongs to, or begins one. */
 static int sum_of(struct aif_work_sums *w, const struct aif_attribution_row *row, uint64_t *ret)
 {

@@ -38,6 +38,9 @@ struct aif_work_sums {
 /* Adds the rows up. 0 or -ENOMEM; finished by the caller in any case. */
 int aif_work_sums_make(struct aif_work_sums *w);
 void aif_work_sums_finish(struct aif_work_sums *w);
+/* Returns the sum that rows of this kind, kernel and process were added to, or NULL. */
+struct aif_work_sum *aif_work_sums_find(struct aif_work_sums *w, uint32_t kind, uint32_t kernel,
+					uint32_t process);
 
 /* Implements .key: one sum for kernels of one name, whichever program each is of, and one for each
  * kind of transfer. */

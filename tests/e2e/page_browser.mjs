@@ -392,10 +392,23 @@ test("tables sort, filter and lead to the flame graph", "full", "#v1&view=tables
 	await page.locator("#table-body tbody tr").first().click();
 	assert.equal((await state(page)).view, "flame");
 	assert.match(await text(page, "found"), /% of all/);
+	await page.evaluate(() => window.aiflame.go({ view: "tables", table: "kernels", filter: "", sort: "" }));
+	const row = page.locator("#table-body tbody tr", { hasText: "shared_sum" });
+	assert.match(await row.textContent(), /820\.6 ms7\.5 ms36\.0 ms36\.0 ms1,986/); // launches, average, min, p99, max, samples
+	assert.match(await row.locator(".stack").getAttribute("aria-label"), /memory stall \d+\.\d %, sync stall \d+\.\d %/);
+	assert.equal(await page.locator("#table-body tbody tr", { hasText: "saxpy" }).locator(".stack").count(), 0);
 	for (const name of ["idle", "steps", "copies", "counters", "stalls", "streams", "ops", "comm", "breakdown", "ranges", "stacks"]) {
 		await page.evaluate((t) => window.aiflame.go({ view: "tables", table: t, filter: "", sort: "" }), name);
 		assert.ok(await page.locator("#table-body tbody tr").count() > 0, name);
 	}
+});
+
+test("memory, and functions on CPUs, are tables", "trace", "#v1&view=tables&table=memory", async (page, open) => {
+	assert.match(await text(page, "table-body"), /at peak.*512 B/);
+	const host = await open("host", "#v1&view=tables&table=cpu");
+	assert.match(await host.locator("#table-body tbody tr").first().textContent(), /^gemm.*cpu_program\.c:\d+/);
+	await host.locator("#table-body tbody tr").first().click();
+	assert.match(await text(host, "found"), /% of all/);
 });
 
 test("a listing is warm where the samples are", "full", "#v1&view=code&kernel=shared_sum", async (page) => {

@@ -52,6 +52,26 @@
 		timed_key = S.time;
 		return timed = [...sums].sort((a, b) => b[1][0] - a[1][0]).map(([kernel, [ns, launches]]) => ({ kernel, share: all ? ns / all : 0, time: Math.round(ns), launches: Math.round(launches) }));
 	}
+	// What each kernel's sampled time waits for, by class: a bar, by the kernel's name in short and in full.
+	let stalls = null;
+	function stalls_of(kernel) {
+		if (!stalls) {
+			stalls = new Map();
+			const t = trees.device, { node, metric, value } = t ? t.e : { node: [] };
+			for (let i = 0; i < node.length; i++) {
+				const c = metric[i] === TIME && CLASS_OF.stall(t.name[node[i]]);
+				let k = node[i];
+				while (c && H.type[t.name[k]] !== 6)
+					k = t.shape.parent[k];
+				for (const name of c && [H.names[t.name[k]], H.full[t.full[k] - 1]] || []) {
+					const sums = stalls.get(name) || stalls.set(name, {}).get(name);
+					sums[c] = (sums[c] || 0) + value[i];
+				}
+			}
+		}
+		const of = Object.entries(stalls.get(kernel) || {}).sort((a, b) => b[1] - a[1]), all = of.reduce((sum, [, v]) => sum + v, 0);
+		return of.length ? stack_bar(of.map(([c, v]) => [c, v / all, rgb(H.palette.find((p) => p.name === c).low)])) : "";
+	}
 	const whole_make = () => trees[kind_now()[2]].weigh(metrics_now().metrics, time());
 	function frame_said(i, g) {
 		const v = g.total[i], all = F.whole.sum;

@@ -26,12 +26,14 @@
 		strip_say();
 		$("strip").setAttribute("aria-valuetext", time_said(time()));
 	}
+	// What a table's rows have beside their columns: its title, what makes it.
+	const row_bar = (key) => key === "kernels" && H.type.includes(10) && ["waits for", (r) => stalls_of(r.kernel)];
 	// From a row to the frames, or the time, that it is about.
 	function row_open(key, r) {
 		if (key === "steps" && typeof r.start === "number")
 			go({ view: "flame", time: time_text([r.start, r.start + r.time]) });
 		else if (key === "idle")
 			go({ view: "flame", of: "loop", find: `[idle: ${r.cause}]`, re: "", zoom: "", ops: "" });
-		else if (r.kernel || r.operator || r.range || r.name)
-			go({ view: "flame", of: "", find: String(r.kernel || r.operator || r.range || r.name), re: "", zoom: "", ops: "" });
+		else if (r.kernel || r.operator || r.range || r.name || r.function)
+			go({ view: "flame", of: key === "cpu" ? "cpu" : "", find: String(r.kernel || r.operator || r.range || r.name || r.function), re: "", zoom: "", ops: "" });
 	}

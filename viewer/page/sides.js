@@ -61,7 +61,7 @@
 			el("span", { class: "dim" }, D.per));
 	}
 	const page_draw = () => {};
-	const rows_timed = () => null;
+	const rows_timed = () => null, row_bar = () => null;
 	function sides_render() {
 		const row = (r, cells) => el("tr", r, cells.map(([c, text]) => el("td", { class: c }, text))), { stacks, metrics } = H.tables;
 		const list = (rows) => [...new Set(rows)].filter(Boolean).slice(0, 12), facts = (k, name, rows) => list(rows).map((t) => [el("dt", {}, name), el("dd", {}, t)]);

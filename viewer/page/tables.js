@@ -61,19 +61,18 @@
 		const text = names.filter((c) => types[c] === "text" && c !== "stack" && c !== "process"), lead = text.find((c) => /kernel|operator|range|step|cause|device|name|counter/.test(c) && shown.some((r) => r[c])) || text[0];
 		const order = lead ? [lead, ...names.filter((c) => c !== lead)] : names;
 		const most = Object.fromEntries(names.map((c) => [c, Math.max(...base.map((r) => typeof r[c] === "number" ? r[c] : 0))]));
-		const [sorted, way] = S.sort.split(":");
+		const [sorted, way] = S.sort.split(":"), bar = row_bar(key);
 		place.replaceChildren(el("table", {}, el("caption", { class: "hidden" }, H.tables[key].title), el("thead", {}, el("tr", {}, order.map((c) =>
 			el("th", { scope: "col", class: types[c], "aria-sort": c === sorted ? (way === "up" ? "ascending" : "descending") : "none" },
 				button(c.replaceAll("_", " ") + (c === sorted ? (way === "up" ? " \u25b4" : " \u25be") : ""), () =>
-					go({ sort: c + (c === sorted && way !== "up" ? ":up" : ":down") }, true)))))),
+					go({ sort: c + (c === sorted && way !== "up" ? ":up" : ":down") }, true)))), bar ? el("th", { scope: "col" }, bar[0]) : "")),
 		el("tbody", {}, shown.map((r) => {
-			const tr = el("tr", opens(() => row_open(key, r)), order.map((c) => {
+			return el("tr", opens(() => row_open(key, r)), order.map((c) => {
 				const td = el("td", { class: types[c] + (c === lead ? " lead" : ""), title: types[c] === "text" ? String(r[c]) : null }, cell_text(types[c], r[c]));
 				if (types[c] === "share" && typeof r[c] === "number")
 					td.style.backgroundSize = `${Math.min(100, 100 * r[c] / (most[c] || 1))}% 3px`;
 				return td;
-			}));
-			return tr;
+			}), bar ? el("td", {}, bar[1](r)) : "");
 		}))), ...(rows.length > shown.length ? [button(`Show more (${count(rows.length - shown.length)} rows)`, () => { rows_more++; tables_render(); })] : []));
 	}
 	function table_csv() {
