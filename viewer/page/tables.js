@@ -65,14 +65,14 @@
 		place.replaceChildren(el("table", {}, el("caption", { class: "hidden" }, H.tables[key].title), el("thead", {}, el("tr", {}, order.map((c) =>
 			el("th", { scope: "col", class: types[c], "aria-sort": c === sorted ? (way === "up" ? "ascending" : "descending") : "none" },
 				button(c.replaceAll("_", " ") + (c === sorted ? (way === "up" ? " \u25b4" : " \u25be") : ""), () =>
-					go({ sort: c + (c === sorted && way !== "up" ? ":up" : ":down") }, true)))), bar ? el("th", { scope: "col" }, bar[0]) : "")),
+					go({ sort: c + (c === sorted && way !== "up" ? ":up" : ":down") }, true)))).toSpliced(1, 0, bar ? el("th", { scope: "col" }, bar[0]) : ""))),
 		el("tbody", {}, shown.map((r) => {
 			return el("tr", opens(() => row_open(key, r)), order.map((c) => {
 				const td = el("td", { class: types[c] + (c === lead ? " lead" : ""), title: types[c] === "text" ? String(r[c]) : null }, cell_text(types[c], r[c]));
 				if (types[c] === "share" && typeof r[c] === "number")
 					td.style.backgroundSize = `${Math.min(100, 100 * r[c] / (most[c] || 1))}% 3px`;
 				return td;
-			}), bar ? el("td", {}, bar[1](r)) : "");
+			}).toSpliced(1, 0, bar ? el("td", {}, bar[1](r)) : ""));
 		}))), ...(rows.length > shown.length ? [button(`Show more (${count(rows.length - shown.length)} rows)`, () => { rows_more++; tables_render(); })] : []));
 	}
 	function table_csv() {
