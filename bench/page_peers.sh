@@ -3,7 +3,8 @@
 # The page of `aiflame view` beside speedscope, d3-flame-graph and flamegraph.pl's SVG: one input, one run, in turns.
 #   bench/page_peers.sh FLAMEGRAPH_PL
 # The input: STACKS (20000) unique stacks, 74 deep (bench/gen_folded.py). npm brings speedscope (tests/e2e/package.json) and
-# d3-flame-graph, the latter into WORK_DIR (a temporary folder). ROUNDS (3), BUILD_DIR, CHROMIUM.
+# d3-flame-graph, the latter into WORK_DIR (a temporary folder). ROUNDS (3), BUILD_DIR, CHROMIUM. GL=1: GL in
+# software for all, not for speedscope alone.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 aiflame=${BUILD_DIR:-$root/build}/src/aiflame

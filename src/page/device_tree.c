@@ -17,6 +17,14 @@ struct device_tree {
 	bool *has_cells; /* by group */
 	struct aif_page_cells cells;
 	struct aif_page_entries entries;
+	struct idle_part *idle; /* by row */
+	size_t idle_len, idle_cap;
+};
+
+/* A part of a row of idle time; groups of idle time follow those of work. */
+struct idle_part {
+	uint32_t row, group;
+	double ns;
 };
 
 static uint64_t key_of(uint32_t process, uint32_t device, uint32_t kind, uint32_t kernel,
@@ -93,6 +101,105 @@ static int groups_make(struct device_tree *d)
 	return r == 0 && is_missing ? cells_fill(d, false) : r;
 }
 
+/* ---- idle time: groups are courses (analysis/idle/course.h) -------------------------------------- */
+
+static int by_row_group(const void *pa, const void *pb)
+{
+	const struct idle_part *a = pa, *b = pb;
+
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	return a->group < b->group ? -1 : a->group > b->group;
+}
+
+static int idle_cells_fill(struct device_tree *d, struct aif_map *of_course)
+{
+	const struct aif_idle_course *c = d->t->course;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < c->times_len; i++) {
+		const struct aif_idle_time *at = &c->times[i];
+		uint64_t group;
+
+		if (!aif_map_get(of_course, at->course, &group)) {
+			group = d->groups_len++;
+			r = aif_map_put(of_course, at->course, group);
+		}
+		if (r == 0)
+			r = aif_page_cells_add(&d->cells, (uint32_t)group, at->from, at->to,
+					       at->weight * (double)(at->to - at->from));
+	}
+	return r;
+}
+
+static int idle_parts_make(struct device_tree *d)
+{
+	const struct aif_idle_blame *blame = &d->t->idle->blame;
+	const struct aif_idle_course *c = d->t->course;
+	struct aif_map of_course = {0}, row_of = {0};
+	uint64_t group, row;
+	size_t n = 0;
+	int r = idle_cells_fill(d, &of_course);
+
+	for (size_t i = 0; r == 0 && i < blame->len; i++)
+		r = aif_map_put(&row_of, aif_idle_row_key(&blame->rows[i]), i);
+	for (size_t i = 0; r == 0 && i < c->parts_len; i++) {
+		if (!aif_map_get(&of_course, c->parts[i].course, &group) ||
+		    !aif_map_get(&row_of, c->parts[i].row, &row))
+			continue;
+		r = aif_grow(&d->idle, &d->idle_cap, d->idle_len + 1, sizeof(*d->idle));
+		if (r == 0)
+			d->idle[d->idle_len++] =
+				(struct idle_part){(uint32_t)row, (uint32_t)group, c->parts[i].ns};
+	}
+	if (d->idle_len)
+		qsort(d->idle, d->idle_len, sizeof(*d->idle), by_row_group);
+	for (size_t i = 0; i < d->idle_len; i++)
+		if (n && by_row_group(&d->idle[n - 1], &d->idle[i]) == 0)
+			d->idle[n - 1].ns += d->idle[i].ns;
+		else
+			d->idle[n++] = d->idle[i];
+	d->idle_len = n;
+	aif_map_finish(&of_course);
+	aif_map_finish(&row_of);
+	return r < 0 ? -ENOMEM : 0;
+}
+
+/* Divides a row's time among its parts, so that these sum to it. */
+static int idle_placed(struct device_tree *d, const struct aif_flame_placed *s)
+{
+	double sum = 0, so_far = 0;
+	size_t first = 0, end = d->idle_len;
+	uint64_t given = 0;
+	int r = 0;
+
+	while (first < end) {
+		size_t mid = first + (end - first) / 2;
+
+		if (d->idle[mid].row < s->row)
+			first = mid + 1;
+		else
+			end = mid;
+	}
+	for (; end < d->idle_len && d->idle[end].row == s->row; end++)
+		sum += d->idle[end].ns;
+	if (first == end)
+		return aif_page_entry_add(&d->entries, s->node, AIF_NONE, AIF_PAGE_IDLE, s->ns);
+	for (size_t i = first; r == 0 && i < end; i++) {
+		uint64_t until;
+
+		so_far += d->idle[i].ns;
+		until = i + 1 == end
+				? s->ns
+				: AIF_MIN(aif_timed_rounded((double)s->ns * (so_far / sum)), s->ns);
+		until = AIF_MAX(until, given);
+		r = aif_page_entry_add(&d->entries, s->node, d->idle[i].group, AIF_PAGE_IDLE,
+				       until - given);
+		given = until;
+	}
+	return r;
+}
+
 static int placed(void *arg, const struct aif_flame_placed *s)
 {
 	struct device_tree *d = arg;
@@ -101,7 +208,7 @@ static int placed(void *arg, const struct aif_flame_placed *s)
 	int r;
 
 	if (!s->kernel_node)
-		return aif_page_entry_add(e, s->node, AIF_NONE, AIF_PAGE_IDLE, s->ns);
+		return idle_placed(d, s);
 	group = d->group[s->row];
 	if (!d->has_cells[group])
 		group = AIF_NONE;
@@ -171,6 +278,8 @@ int aif_page_device_tree(const struct aif_page_trees *t, struct aif_err *err)
 
 	aif_page_cells_init(&d.cells, t->grid);
 	r = groups_make(&d);
+	if (r == 0)
+		r = idle_parts_make(&d);
 	if (r < 0)
 		r = aif_err_set(err, r, "view: %s", strerror(-r));
 	aif_page_cells_seal(&d.cells);
@@ -181,5 +290,6 @@ int aif_page_device_tree(const struct aif_page_trees *t, struct aif_err *err)
 	free(d.group);
 	free(d.has_cells);
 	free(d.entries.at);
+	free(d.idle);
 	return r;
 }

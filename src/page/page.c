@@ -21,6 +21,7 @@ struct page {
 	const struct aif_page_opts *o;
 	struct aif_attribution a;
 	struct aif_idle_part idle;
+	struct aif_idle_course course;
 	struct aif_page_grid grid;
 	struct aif_page_names texts;
 	struct aif_page_columns columns;
@@ -90,7 +91,7 @@ static int page_read(struct page *g, struct aif_err *err)
 
 	if (r < 0)
 		return r;
-	r = aif_idle_part_read(p, NULL, &g->idle);
+	r = aif_idle_part_read_course(p, &g->course, &g->idle);
 	if (r == 0)
 		r = end_find(g, &end);
 	if (r < 0)
@@ -199,6 +200,7 @@ static int trees_put(struct page *g, struct aif_err *err)
 	struct aif_page_trees t = {.names = g->names,
 				   .a = &g->a,
 				   .idle = &g->idle,
+				   .course = &g->course,
 				   .grid = &g->grid,
 				   .frames_max = g->o->frames_max,
 				   .texts = &g->texts,
@@ -286,6 +288,7 @@ int aif_page_write(const struct aif_names *names, const struct aif_page_opts *o,
 	}
 	aif_attribution_finish(&g.a);
 	aif_idle_part_finish(&g.idle);
+	aif_idle_course_finish(&g.course);
 	aif_page_names_finish(&g.texts);
 	aif_page_columns_finish(&g.columns);
 	aif_buf_finish(&g.json);

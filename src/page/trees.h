@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "analysis/idle/course.h"
 #include "analysis/idle/part.h"
 #include "base/err.h"
 #include "names/profile_names.h"
@@ -11,6 +12,7 @@ struct aif_page_trees {
 	const struct aif_names *names;
 	const struct aif_attribution *a;
 	const struct aif_idle_part *idle;
+	const struct aif_idle_course *course; /* of its rows */
 	const struct aif_page_grid *grid;
 	uint32_t frames_max;
 	struct aif_page_names *texts;

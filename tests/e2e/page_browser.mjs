@@ -3,6 +3,7 @@
 // names the browser; with SHOTS=DIR it keeps pictures to look at, with TIMES=1 it says how long cases take, and ONLY=TEXT runs
 // those whose names have the text.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -77,9 +78,11 @@ test("a strip has the colours of what a device did", "phases", "", async (page) 
 test("counters are strips on request", "full", "", async (page) => {
 	const height = async () => (await page.locator("#strip-canvas").boundingBox()).height, before = await height();
 	await page.click("#more");
+	const idle = (await page.locator("#strip-names div").allTextContents()).filter((n) => n.startsWith("idle: "));
+	assert.deepEqual(idle.sort(), ["host", "late start", "launch", "off CPU", "on CPU", "unknown", "wait"].map((c) => "idle: " + c));
 	assert.match(await text(page, "strip-names"), /frequency, to 1980 MHz/);
 	const names = await page.locator("#strip-names div").allTextContents(), at = names.findIndex((n) => n.startsWith("frequency")) * 27;
-	assert.equal(await height(), before + 27 * 4);
+	assert.equal(await height(), before + 27 * (4 + idle.length));
 	assert.equal((await pixel(page, "strip-canvas", 300, at + 20)).slice(0, 3).join(), "47,158,166"); // it has a value
 	assert.equal((await pixel(page, "strip-canvas", (await page.locator("#strip").boundingBox()).width - 9, at + 20)).slice(0, 3).join(), "238,240,244"); // and none at the end
 	await page.goBack();
@@ -165,6 +168,21 @@ test("parts of the time sum to the whole", "full", "#v1&view=flame", async (page
 		parts += await sum(page);
 	}
 	assert.ok(all > 0 && Math.abs(parts - all) < 10 * 7, `${parts} of ${all}`);
+});
+
+test("idle time has a course in time: parts sum to it, and are what the command line says of them", "full", "#v1&view=flame&of=idle", async (page) => {
+	const all = await sum(page), part = async (a, b) => {
+		await page.evaluate((t) => window.aiflame.go({ time: t }, true), `${a}-${b}`);
+		return sum(page);
+	};
+	let parts = 0;
+	for (let i = 0; i < 6; i++)
+		parts += await part(i * 0.4, (i + 1) * 0.4);
+	assert.ok(all > 3e9 && Math.abs(parts - all) < 1, `${parts} of ${all}`);
+	const said = execFileSync(process.env.AIFLAME, ["report", "--idle", "--format", "csv", "--time", "0.5,1.2", join(work, "full.data")], { encoding: "utf8" }).trim().split("\n").slice(1)
+		.reduce((n, line) => n + +line.split(",")[1], 0);
+	assert.ok(said > 1e9 && Math.abs(await part(0.5, 1.2) / said - 1) < 0.001, String(said));
+	assert.ok((await boxes(page)).every((b) => !b.name.includes("unknown"))); // that was later
 });
 
 test("a click on the strip selects the step there", "phases", "#v1&view=flame", async (page) => {

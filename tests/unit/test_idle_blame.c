@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests who is blamed for a device's idle time: each gap belongs to the thread that launched what ended it. */
 #include "analysis/idle/blame.h"
+#include "analysis/idle/course.h"
 
 #include "base/reasons.h"
 #include "fixture_ops.h"
@@ -108,8 +109,29 @@ static void kernel(struct ops_fixture *f, uint64_t at, uint64_t start, uint64_t 
 	ops_exec(f, 0, at, 0, start, end, "k");
 }
 
+/* The times of all courses are all idle time, and a row's parts are the row: of a profile that nothing was left out of. */
+static void assert_course(const struct aif_idle_blame *b, const struct aif_idle_course *c)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < c->times_len; i++) {
+		assert_true(c->times[i].from < c->times[i].to);
+		sum += (double)(c->times[i].to - c->times[i].from);
+	}
+	assert_true(sum - (double)b->idle_ns < 1 && (double)b->idle_ns - sum < 1);
+	for (size_t i = 0; i < b->len; i++) {
+		uint64_t key = aif_idle_row_key(&b->rows[i]);
+
+		sum = -(double)b->rows[i].ns;
+		for (size_t k = 0; k < c->parts_len; k++)
+			sum += c->parts[k].row == key ? c->parts[k].ns : 0;
+		assert_true(sum < 2 && sum > -2);
+	}
+}
+
 static void blame(struct ops_fixture *f, struct aif_idle_blame *ret)
 {
+	struct aif_idle_course course = {0};
 	struct aif_exec_timeline t;
 	struct aif_utilization u;
 	uint64_t sum = 0, of_cause = 0, idle = 0;
@@ -117,7 +139,8 @@ static void blame(struct ops_fixture *f, struct aif_idle_blame *ret)
 	ops_read(f);
 	assert_int_equal(aif_exec_timeline_read(&f->p, NULL, &t), 0);
 	assert_int_equal(aif_utilization_make(&f->p, &t, &u), 0);
-	assert_int_equal(aif_idle_blame(&f->p, &t, &u, ret), 0);
+	assert_int_equal(aif_idle_blame_within(&f->p, &t, &u, INT64_MIN, INT64_MAX, &course, ret),
+			 0);
 	for (size_t i = 0; i < ret->len; i++) {
 		sum += ret->rows[i].ns;
 		assert_true(ret->rows[i].drained_ns <= ret->rows[i].ns);
@@ -134,6 +157,9 @@ static void blame(struct ops_fixture *f, struct aif_idle_blame *ret)
 	for (size_t i = 0; i < u.len; i++)
 		assert_int_equal(ret->devices[i].idle_ns, u.devices[i].whole.parts.idle);
 	assert_true(aif_idle_blame_check(ret, NULL));
+	if (!t.left_out)
+		assert_course(ret, &course);
+	aif_idle_course_finish(&course);
 	aif_utilization_finish(&u);
 	aif_exec_timeline_finish(&t);
 }
@@ -543,7 +569,8 @@ static void gaps_are_cut_at_a_part(void **state)
 	assert_int_equal(aif_exec_timeline_read(&f.p, NULL, &t), 0);
 	assert_int_equal(aif_utilization_make(&f.p, &t, &u), 0);
 	for (int64_t from = 0; from < 200 * US; from += 20 * US) {
-		assert_int_equal(aif_idle_blame_within(&f.p, &t, &u, from, from + 20 * US, &b), 0);
+		assert_int_equal(
+			aif_idle_blame_within(&f.p, &t, &u, from, from + 20 * US, NULL, &b), 0);
 		host += b.of_cause[AIF_IDLE_CAUSE_HOST];
 		launch += b.of_cause[AIF_IDLE_CAUSE_LAUNCH];
 		aif_idle_blame_finish(&b);

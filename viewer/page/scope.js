@@ -20,7 +20,7 @@
 	}
 	function scopes() {
 		const ret = [];
-		strips.filter((s) => s.of).forEach((s, k, all) => ret.push({
+		device_strips().forEach((s, k, all) => ret.push({
 			title: all.length > 1 ? `${s.device}${s.pid ? ", process " + s.pid : ""}` : "Device busy", unit: "busy", mean: true,
 			of: (c) => (s.of[0][c] + s.of[1][c] + s.of[2][c]) / 10000,
 		}));

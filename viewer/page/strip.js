@@ -8,14 +8,40 @@
 	let strips = [];
 	function strips_make() {
 		strips = H.strips.map((s, k) => ({ ...s, of: CLASSES.map(([key]) => columns(`s${k}_${key}`)) }));
-		$("more").hidden = !H.counters.length;
-		$("more").textContent = S.more ? "Without counters" : "Counters";
+		const idle = trees.device && trees.device.totals[IDLE] > 0;
+		$("more").hidden = !H.counters.length && !idle;
+		$("more").textContent = S.more ? "Fewer strips" : [idle && "Idle causes", H.counters.length && "Counters"].filter(Boolean).join(", ");
+		if (S.more && idle)
+			strips.push(...idle_strips());
 		if (S.more)
 			strips.push(...H.counters.map((c, k) => ({ device: `${c.name}, to ${c.unit === "B" || c.unit === "bytes" ? bytes(c.most) : +c.most.toPrecision(3) + " " + c.unit}`, title: ", " + c.device, counts: columns("c" + k) })));
 		for (const [key, label] of [["n_device", "samples of devices"], ["n_cpu", "samples of CPUs"]])
 			if (H.has(key) && (key === "n_cpu" || !H.strips.length))
 				strips.push({ device: label, counts: columns(key) });
 	}
+	// Idle time of all devices over time, a strip for each cause, from the tree's entries.
+	function idle_strips() {
+		const { e, name, pairs, cell, weight, join } = trees.device, of_group = [], causes = {};
+		e.node.forEach((node, i) => {
+			const group = e.group[i], cause = e.metric[i] === IDLE && group < pairs.length && CLASS_OF.idle(name[node]);
+			if (cause) {
+				const sums = of_group[group] ||= {};
+				sums[cause] = (sums[cause] || 0) + e.value[i];
+			}
+		});
+		let at = 0;
+		pairs.forEach((n, group) => {
+			const end = at + n, all = weight.subarray(at, end).reduce((a, b) => a + b, 0);
+			for (; at < end; at++)
+				for (const cause in all ? of_group[group] : {}) {
+					const column = causes[cause] ||= new Float64Array(H.cells);
+					for (let k = 0; k < join && cell[at] * join + k < H.cells; k++)
+						column[cell[at] * join + k] += of_group[group][cause] * weight[at] / all / join;
+				}
+		});
+		return Object.entries(causes).map(([cause, counts]) => ({ device: "idle: " + cause, title: `, to ${share(Math.max(...counts), H.cell_ns * device_strips().length)}`, counts, colour: "--host" }));
+	}
+	const device_strips = () => strips.filter((s) => s.of);
 	const strip_x = (t) => t / H.end_ns * ($("strip").clientWidth);
 	const strip_t = (x) => Math.max(0, Math.min(H.end_ns, x / $("strip").clientWidth * H.end_ns));
 
@@ -40,7 +66,7 @@
 			ctx.fillRect(0, top, width, STRIP);
 			if (s.counts) {
 				const sums = strip_sums(s.counts, width), most = Math.max(...sums, 1e-9);
-				ctx.fillStyle = css("--compute");
+				ctx.fillStyle = css(s.colour || "--compute");
 				for (let x = 0; x < width; x++)
 					ctx.fillRect(x, top + STRIP * (1 - sums[x] / most), 1, STRIP * sums[x] / most);
 				return;
@@ -113,11 +139,11 @@
 		return sums;
 	}
 	const time_said = (t) => t ? `${t[0] ? ns(t[0]) : 0} to ${ns(t[1])} (${ns(t[1] - t[0])})` : `all ${ns(H.end_ns)}`;
-	const device_time = (t) => (t ? t[1] - t[0] : H.end_ns) * strips.filter((s) => s.of).length;
+	const device_time = (t) => (t ? t[1] - t[0] : H.end_ns) * device_strips().length;
 	// What all devices did: words, share, colour of each class that there is.
 	function shares_of(t) {
 		const sums = CLASSES.map(() => 0), all = device_time(t);
-		for (const s of strips.filter((x) => x.of))
+		for (const s of device_strips())
 			strip_shares(s, t).forEach((v, k) => { sums[k] += v; });
 		return CLASSES.map(([, label, colour], k) => [label, sums[k] / all, `var(${colour})`]).filter(([, v]) => v >= 0.0005);
 	}

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/idle/between.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 static bool is_same_function(const struct aif_profile *p, uint32_t a, uint32_t b)
 {
 	const struct aif_frame_name *x = aif_profile_frame_name(p, p->stacks[a].frame),
@@ -56,4 +59,40 @@ uint32_t aif_idle_function_between(const struct aif_profile *p, uint32_t a, uint
 			       is_behind(p, in_a, in_b)
 		       ? in_b
 		       : AIF_NONE;
+}
+
+/* ---- launches of a thread, one after the other ------------------------------------------------- */
+
+static int by_thread_time(const void *a, const void *b, void *arg)
+{
+	const struct aif_timeline_launch *l = arg, *x = &l[*(const uint32_t *)a],
+					 *y = &l[*(const uint32_t *)b];
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+int aif_idle_launches_before(const struct aif_exec_timeline *t, uint32_t **ret)
+{
+	uint32_t *order = malloc((t->launches_len + 1) * sizeof(*order));
+	uint32_t *before = malloc((t->launches_len + 1) * sizeof(*before));
+
+	*ret = before;
+	if (!order || !before) {
+		free(order);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < t->launches_len; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, t->launches_len, sizeof(*order), by_thread_time, t->launches);
+	for (size_t i = 0; i < t->launches_len; i++)
+		before[order[i]] =
+			i && t->launches[order[i - 1]].thread == t->launches[order[i]].thread
+				? order[i - 1]
+				: AIF_NONE;
+	free(order);
+	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "analysis/cpu_totals.h"
 #include "analysis/idle/between.h"
+#include "analysis/idle/course.h"
 #include "analysis/idle/demand.h"
 #include "analysis/idle/rules.h"
 #include "analysis/idle/sums.h"
@@ -46,6 +47,7 @@ struct blame {
 	const struct aif_profile *p;
 	const struct aif_exec_timeline *t;
 	struct aif_idle_blame *to;
+	struct aif_idle_course *course; /* NULL: nobody asks */
 	uint32_t *before; /* by launch: the same thread's launch before it, AIF_NONE: none */
 	struct segment *segments;
 	size_t segments_len, segments_cap;
@@ -69,56 +71,41 @@ struct blame {
 	bool *is_sampled; /* by process: it has CPU samples */
 };
 
-/* ---- launches of a thread, one after the other ------------------------------------------------- */
-
-static int by_thread_time(const void *a, const void *b, void *arg)
-{
-	const struct aif_timeline_launch *l = arg, *x = &l[*(const uint32_t *)a],
-					 *y = &l[*(const uint32_t *)b];
-
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x < y ? -1 : x > y;
-}
-
-static int find_before(struct blame *b)
-{
-	const struct aif_exec_timeline *t = b->t;
-	uint32_t *order = malloc((t->launches_len + 1) * sizeof(*order));
-
-	b->before = malloc((t->launches_len + 1) * sizeof(*b->before));
-	if (!order || !b->before) {
-		free(order);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < t->launches_len; i++)
-		order[i] = (uint32_t)i;
-	qsort_r(order, t->launches_len, sizeof(*order), by_thread_time, t->launches);
-	for (size_t i = 0; i < t->launches_len; i++)
-		b->before[order[i]] =
-			i && t->launches[order[i - 1]].thread == t->launches[order[i]].thread
-				? order[i - 1]
-				: AIF_NONE;
-	free(order);
-	return 0;
-}
-
 /* ---- rows ------------------------------------------------------------------------------------- */
 
-static int row_add(struct blame *b, uint32_t device, enum aif_idle_cause cause, uint32_t stack,
-		   bool is_before, uint32_t thread, double ns, const struct bracket *from)
+static struct aif_idle_row row_of(const struct blame *b, uint32_t device, enum aif_idle_cause cause,
+				  uint32_t stack, uint32_t thread, const struct bracket *from)
 {
-	struct aif_idle_row row = {.cause = cause,
-				   .process = b->to->devices[device].process,
-				   .device = device,
-				   .stack = stack,
-				   .is_before = is_before,
-				   .thread = thread,
-				   .drain = from ? from->drain : AIF_NONE};
+	return (struct aif_idle_row){.cause = cause,
+				     .process = b->to->devices[device].process,
+				     .device = device,
+				     .stack = stack,
+				     .thread = thread,
+				     .drain = from ? from->drain : AIF_NONE};
+}
 
-	return aif_idle_sums_add(&b->sums, &row, ns);
+/* Adds a part of a bracket's idle time. */
+static int row_add(struct blame *b, enum aif_idle_cause cause, uint32_t stack, bool is_before,
+		   double ns, const struct bracket *of)
+{
+	struct aif_idle_row row = row_of(b, of->device, cause, stack, of->thread, of);
+	int r;
+
+	row.is_before = is_before;
+	r = aif_idle_sums_add(&b->sums, &row, ns);
+	return r ? r
+		 : aif_idle_course_part(b->course, aif_idle_row_key(&row),
+					(uint64_t)(of - b->brackets), ns);
+}
+
+/* Adds a time that has a cause of its own, on the device at hand. `behind` may be NULL. */
+static int time_add(struct blame *b, enum aif_idle_cause cause, uint32_t stack, uint32_t thread,
+		    int64_t from, int64_t to, double weight, const struct bracket *behind)
+{
+	struct aif_idle_row row = row_of(b, b->device, cause, stack, thread, behind);
+	int r = aif_idle_sums_add(&b->sums, &row, weight * (double)(to - from));
+
+	return r ? r : aif_idle_course_own(b->course, aif_idle_row_key(&row), from, to, weight);
 }
 
 /* ---- gaps ------------------------------------------------------------------------------------- */
@@ -189,8 +176,8 @@ static int divide_among_calls(struct blame *b, struct segment s)
 		r = segment_add(b, &s);
 		s.from = AIF_MIN(c->end, to);
 		if (r == 0)
-			r = row_add(b, b->device, cause_of_call(c->kind), c->stack, false, s.thread,
-				    s.weight * (double)(s.from - begin), &b->brackets[s.bracket]);
+			r = time_add(b, cause_of_call(c->kind), c->stack, s.thread, begin, s.from,
+				     s.weight, &b->brackets[s.bracket]);
 	}
 	s.to = to;
 	return r == 0 ? segment_add(b, &s) : r;
@@ -250,14 +237,13 @@ static int gap_add(struct blame *b, const struct aif_device_utilization *d, int6
 	b->to->gaps++;
 	b->to->captured_ns += (uint64_t)(end - from);
 	if (!l || l->thread == AIF_NONE)
-		return row_add(b, b->device, AIF_IDLE_CAUSE_UNKNOWN, l ? l->stack : AIF_NONE, false,
-			       AIF_NONE, weight * (double)(end - from), NULL);
+		return time_add(b, AIF_IDLE_CAUSE_UNKNOWN, l ? l->stack : AIF_NONE, AIF_NONE, from,
+				end, weight, NULL);
 	call = AIF_MAX(from, AIF_MIN(l->at, end));
 	if (call > from)
 		r = before_call_add(b, x->launch, from, call, weight);
 	if (r == 0)
-		r = row_add(b, b->device, cause, l->stack, false, l->thread,
-			    weight * (double)(end - call), NULL);
+		r = time_add(b, cause, l->stack, l->thread, call, end, weight, NULL);
 	return r;
 }
 
@@ -569,11 +555,10 @@ static int shares_to_rows(struct blame *b)
 		double fits = of->seen > of->idle ? of->idle / of->seen : 1;
 		double part = s->cause == AIF_IDLE_CAUSE_DEMAND ? demand_of(b, of, s) : 1;
 
-		r = row_add(b, of->device, s->cause, s->stack, false, of->thread,
-			    s->ns * fits * part, of);
+		r = row_add(b, s->cause, s->stack, false, s->ns * fits * part, of);
 		if (r == 0)
-			r = row_add(b, of->device, AIF_IDLE_CAUSE_OFF_CPU, s->stack, false,
-				    of->thread, s->ns * fits * (1 - part), of);
+			r = row_add(b, AIF_IDLE_CAUSE_OFF_CPU, s->stack, false,
+				    s->ns * fits * (1 - part), of);
 	}
 	return r;
 }
@@ -591,10 +576,19 @@ static int rest_to_rows(struct blame *b)
 			      rest / b->period_ns >= AIF_IDLE_OFF_CPU_SAMPLES;
 		uint32_t stack = aif_idle_function_between(b->p, of->before, of->after);
 
-		r = row_add(b, of->device, is_off ? AIF_IDLE_CAUSE_OFF_CPU : AIF_IDLE_CAUSE_HOST,
-			    stack == AIF_NONE ? of->after : stack, stack == AIF_NONE, of->thread,
-			    rest, of);
+		r = row_add(b, is_off ? AIF_IDLE_CAUSE_OFF_CPU : AIF_IDLE_CAUSE_HOST,
+			    stack == AIF_NONE ? of->after : stack, stack == AIF_NONE, rest, of);
 	}
+	return r;
+}
+
+static int brackets_to_course(struct blame *b)
+{
+	int r = 0;
+
+	for (size_t i = 0; b->course && i < b->segments_len && r == 0; i++)
+		r = aif_idle_course_time(b->course, b->segments[i].bracket, b->segments[i].from,
+					 b->segments[i].to, b->segments[i].weight);
 	return r;
 }
 
@@ -627,7 +621,7 @@ static void trust_samplers(struct blame *b)
 
 static int blame(struct blame *b, const struct aif_utilization *u)
 {
-	int r = find_before(b);
+	int r = aif_idle_launches_before(b->t, &b->before);
 
 	trust_samplers(b);
 	if (r == 0 && *aif_profile_meta(b->p, "calls"))
@@ -648,6 +642,8 @@ static int blame(struct blame *b, const struct aif_utilization *u)
 		r = shares_to_rows(b);
 	if (r == 0)
 		r = rest_to_rows(b);
+	if (r == 0)
+		r = brackets_to_course(b);
 	if (r < 0)
 		return r;
 	r = aif_idle_sums_round(&b->sums);
@@ -658,16 +654,17 @@ static int blame(struct blame *b, const struct aif_utilization *u)
 int aif_idle_blame(const struct aif_profile *p, const struct aif_exec_timeline *t,
 		   const struct aif_utilization *u, struct aif_idle_blame *ret)
 {
-	return aif_idle_blame_within(p, t, u, INT64_MIN, INT64_MAX, ret);
+	return aif_idle_blame_within(p, t, u, INT64_MIN, INT64_MAX, NULL, ret);
 }
 
 int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_timeline *t,
 			  const struct aif_utilization *u, int64_t from, int64_t to,
-			  struct aif_idle_blame *ret)
+			  struct aif_idle_course *course, struct aif_idle_blame *ret)
 {
 	struct blame b = {.p = p,
 			  .t = t,
 			  .to = ret,
+			  .course = course,
 			  .sums = {.to = ret},
 			  .from = from,
 			  .end = to,

@@ -68,15 +68,18 @@ struct aif_idle_blame {
 	uint64_t damaged; /* chunks that could not be read */
 };
 
+struct aif_idle_course; /* course.h */
+
 /* Blames the idle time of the devices of `u`, made from `t`. *ret is finished by the caller, also after a failure. 0 or
  * -errno. */
 int aif_idle_blame(const struct aif_profile *p, const struct aif_exec_timeline *t,
 		   const struct aif_utilization *u, struct aif_idle_blame *ret);
 /* The same of [from, to), ns since the recording's start, where `t` and `u` have all and nothing was left out: gaps are cut
- * there. A device counts from the launch of its first execution to the end of its last. */
+ * there. A device counts from the launch of its first execution to the end of its last. *course (NULL: not asked for), zeroed, is
+ * filled with when the time was; finished by the caller, also after a failure. */
 int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_timeline *t,
 			  const struct aif_utilization *u, int64_t from, int64_t to,
-			  struct aif_idle_blame *ret);
+			  struct aif_idle_course *course, struct aif_idle_blame *ret);
 struct aif_idle_window {
 	int64_t from, to;
 };

@@ -18,8 +18,8 @@ struct aif_idle_window aif_idle_window(const struct aif_exec_timeline *t,
 	return (struct aif_idle_window){.from = from, .to = AIF_MAX(from, AIF_MIN(to, d->to))};
 }
 
-int aif_idle_part_read(const struct aif_profile *p, const struct aif_selection *sel,
-		       struct aif_idle_part *ret)
+static int part_read(const struct aif_profile *p, const struct aif_selection *sel,
+		     struct aif_idle_course *course, struct aif_idle_part *ret)
 {
 	struct aif_selection all = sel ? *sel : (struct aif_selection){0};
 	bool is_part = all.from_ns || all.to_ns;
@@ -40,8 +40,21 @@ int aif_idle_part_read(const struct aif_profile *p, const struct aif_selection *
 	if (!e)
 		e = aif_utilization_make(p, &ret->t, &ret->u);
 	if (!e)
-		e = aif_idle_blame_within(p, &ret->t, &ret->u, ret->from, ret->to, &ret->blame);
+		e = aif_idle_blame_within(p, &ret->t, &ret->u, ret->from, ret->to, course,
+					  &ret->blame);
 	return e;
+}
+
+int aif_idle_part_read(const struct aif_profile *p, const struct aif_selection *sel,
+		       struct aif_idle_part *ret)
+{
+	return part_read(p, sel, NULL, ret);
+}
+
+int aif_idle_part_read_course(const struct aif_profile *p, struct aif_idle_course *course,
+			      struct aif_idle_part *ret)
+{
+	return part_read(p, NULL, course, ret);
 }
 
 void aif_idle_part_finish(struct aif_idle_part *i)

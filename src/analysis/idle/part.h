@@ -19,6 +19,9 @@ struct aif_idle_part {
 /* Reads what `sel` (NULL: all) names. *ret is finished by the caller in any case. 0 or -errno. */
 int aif_idle_part_read(const struct aif_profile *p, const struct aif_selection *sel,
 		       struct aif_idle_part *ret);
+/* The same of all, with when its idle time was: *course, zeroed, is finished by the caller. */
+int aif_idle_part_read_course(const struct aif_profile *p, struct aif_idle_course *course,
+			      struct aif_idle_part *ret);
 void aif_idle_part_finish(struct aif_idle_part *i);
 
 /* Returns what device d of .u did in the part, with estimates where launches were left out. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/idle/sums.h"
 
+#include "analysis/idle/course.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 int aif_idle_sums_add(struct aif_idle_sums *s, const struct aif_idle_row *row, double ns)
 {
 	struct aif_idle_blame *to = s->to;
-	uint64_t i, key = (uint64_t)row->device << 37 | (uint64_t)row->is_before << 36 |
-			  (uint64_t)row->cause << 32 | row->stack;
+	uint64_t i, key = aif_idle_row_key(row);
 	struct aif_idle_row *of;
 
 	if (!(ns > 0))

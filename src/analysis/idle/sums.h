@@ -9,7 +9,7 @@ struct aif_idle_sums {
 	struct aif_idle_blame *to;
 	double *ns, *drained; /* by row */
 	size_t ns_cap, drained_cap;
-	struct aif_map row_of; /* device << 37 | is_before << 36 | cause << 32 | stack -> row */
+	struct aif_map row_of; /* aif_idle_row_key() -> row */
 };
 
 /* Adds `ns` of `row`, whose amounts do not matter; row->drain is the stack of a wait behind which they are, or AIF_NONE. 0 or
