@@ -4,6 +4,7 @@
 
 #include "base/human.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -47,6 +48,27 @@ static void find_commands(struct aif_comparison *c)
 			       (int)len, command);
 		return;
 	}
+}
+
+/* Looks for runs whose command failed: they may have ended before their work was done. */
+static void find_statuses(struct aif_comparison *c)
+{
+	uint64_t first = aif_compare_run(c, 0)->amount[AIF_RUN_STATUS];
+
+	for (size_t i = 1; i < aif_compare_runs(c); i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+
+		if (r->amount[AIF_RUN_STATUS] == first || r->is_part ||
+		    aif_compare_run(c, 0)->is_part)
+			continue;
+		aif_buf_printf(
+			&c->problems,
+			"exit statuses differ: %s ended with %" PRIu64 ", %s with %" PRIu64 "\n",
+			aif_compare_run(c, 0)->path, first, r->path, r->amount[AIF_RUN_STATUS]);
+		return;
+	}
+	if (first)
+		aif_buf_printf(&c->notes, "all runs ended with exit status %" PRIu64 "\n", first);
 }
 
 /* ---- what stands against a verdict ----------------------------------------------------------- */
@@ -207,6 +229,7 @@ void aif_compare_find_problems(struct aif_comparison *c, const struct aif_compar
 	find_runs(c, o);
 	find_clocks(c, o);
 	find_commands(c);
+	find_statuses(c);
 	find_repeated(c);
 	if (fewest < AIF_CHANGE_RUNS_MIN) {
 		aif_human_counted(&c->problems, fewest, "run");

@@ -6,11 +6,13 @@
 #include "analysis/attribution.h"
 #include "analysis/idle/part.h"
 #include "analysis/traits.h"
+#include "base/signals.h"
 #include "flame/build.h"
 #include "report/why/why.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 
 /* Losses above that part of the launches leave nothing to decide by. */
@@ -105,6 +107,17 @@ static uint64_t recording_of(const struct aif_profile *p)
 	       1;
 }
 
+/* Returns the signal that ended the command, or the shell's command; 0: none did, or somebody who meant to end it. */
+static int fatal_signal(const struct aif_profile *p)
+{
+	long status = strtol(aif_profile_meta(p, "exit_status"), NULL, 10);
+	int number = status > 128 && status <= 192 ? (int)status - 128 : 0;
+
+	if (*aif_profile_meta(p, "end.by") || !number || !aif_signal_name(number))
+		return 0;
+	return number == SIGKILL || aif_signal_is_crash(number) ? number : 0;
+}
+
 /* Says why nothing may be decided by this run. */
 static int find_problem(struct reducing *r, const struct aif_attribution *a)
 {
@@ -121,6 +134,9 @@ static int find_problem(struct reducing *r, const struct aif_attribution *a)
 		aif_buf_printf(&why, "%.1f %% of its launches were lost", 100 * lost);
 	else if (r->why.damaged || c->damaged)
 		aif_buf_puts(&why, "parts of the file are damaged");
+	else if (!r->run->is_part && fatal_signal(r->p))
+		aif_buf_printf(&why, "its command was ended by %s",
+			       aif_signal_name(fatal_signal(r->p)));
 	e = aif_buf_failed(&why) ? -ENOMEM
 				 : aif_run_set(r->run, AIF_RUN_PROBLEM, aif_buf_str(&why));
 	aif_buf_finish(&why);
@@ -169,6 +185,7 @@ static void take_amounts(struct reducing *r, const struct aif_attribution *a)
 	run->amount[AIF_RUN_COPY] = w->of_group[AIF_WHY_COPY];
 	run->amount[AIF_RUN_COMMUNICATION] = w->of_group[AIF_WHY_COMMUNICATION];
 	run->amount[AIF_RUN_ERROR] = w->error_ns;
+	run->amount[AIF_RUN_STATUS] = strtoull(aif_profile_meta(r->p, "exit_status"), NULL, 10);
 	for (size_t i = 0; i < w->kernels_len; i++)
 		if (w->kernels[i].kind == AIF_LAUNCH_KERNEL)
 			run->amount[AIF_RUN_LAUNCHES] += w->kernels[i].runs;

@@ -34,6 +34,7 @@ enum aif_run_amount {
 	AIF_RUN_BYTES,         /* copied */
 	AIF_RUN_ERROR,         /* ns: standard error of busy, where launches were left out */
 	AIF_RUN_CPU,           /* ns on CPUs, sampled: of runs that used no device */
+	AIF_RUN_STATUS,        /* what the command ended with: its exit status, 128 + a signal */
 	AIF_RUN_MEMORY,        /* bytes: the most of devices' memory in use at once, by everybody */
 	/* The devices that worked, as their driver reports them; 0: not known. Medians are of readings when they were not idle. */
 	AIF_RUN_CLOCK,       /* kHz of an SM, median; of several devices the mean */

@@ -15,7 +15,7 @@
  *   steps N none|marks|turns    where they are from
  *   is part|loop|cpu|counts         a line each
  *   amount KEY N                elapsed, busy, idle, copy, communication (ns), launches, bytes, error (ns); where known cpu
- *                               (ns), memory (bytes), clock (kHz), power-limit (mW), capped, throttled (ppm)
+ *                               (ns), status, memory (bytes), clock (kHz), power-limit (mW), capped, throttled (ppm)
  *   kernel COPY NS LAUNCHES NAME<tab>FULL NAME
  *   name TEXT                   the next number, from 0 on
  *   frame PARENT TYPE SELF LAUNCHES NAME    the next number, from 1 on; parent 0: the root; TYPE: a letter, p Python, c C,

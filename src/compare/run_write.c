@@ -26,6 +26,7 @@ const char *aif_run_amount_key(enum aif_run_amount which)
 		[AIF_RUN_BYTES] = "bytes",
 		[AIF_RUN_ERROR] = "error",
 		[AIF_RUN_CPU] = "cpu",
+		[AIF_RUN_STATUS] = "status",
 		[AIF_RUN_MEMORY] = "memory",
 		[AIF_RUN_CLOCK] = "clock",
 		[AIF_RUN_POWER_LIMIT] = "power-limit",

@@ -261,6 +261,19 @@ void aif_words_side(const struct aif_side *s, char letter, struct aif_buf *b)
 
 /* ---- one line that sums up ------------------------------------------------------------------- */
 
+/* Returns the innermost frame of a stack that is the program's own, or the device's: neither a call of a runtime, nor a word of ours. */
+static uint32_t named_node(const struct aif_comparison *c, uint32_t node)
+{
+	for (uint32_t n = node; n; n = c->tree.nodes[n].parent) {
+		enum aif_tree_type type =
+			aif_tree_base_type(aif_tree_type_of(&c->tree, c->tree.nodes[n].name));
+
+		if (type != AIF_TREE_API && type != AIF_TREE_SYNTHETIC)
+			return n;
+	}
+	return node;
+}
+
 /* Names the stack with at least half of a change of `delta` ns a unit, if there is one. */
 static void put_most(const struct aif_comparison *c, double delta, struct aif_buf *b)
 {
@@ -272,11 +285,11 @@ static void put_most(const struct aif_comparison *c, double delta, struct aif_bu
 
 		if (!f->is_change || is_more != (delta > 0) || fabs(f->delta) < fabs(delta) / 2)
 			continue;
-		name = aif_tree_text(&c->tree, c->tree.nodes[f->node].name, &len);
+		name = aif_tree_text(&c->tree, c->tree.nodes[named_node(c, f->node)].name, &len);
 		aif_buf_puts(b, ", most of it ");
 		aif_buf_append(b, name, len);
 		if (f->kind == AIF_FINDING_NEW || f->kind == AIF_FINDING_GONE)
-			aif_buf_printf(b, ", which is only in %c",
+			aif_buf_printf(b, ", which %s only in %c", f->is_idle ? "waits" : "is",
 				       f->kind == AIF_FINDING_NEW ? 'B' : 'A');
 		else if (f->is_idle)
 			aif_buf_printf(b, ", which waits %s", is_more ? "longer" : "less");

@@ -121,6 +121,63 @@ check "annotations" says '::error title=aiflame gate::launches 0: more, +20.0 %2
 head -c 60000 before/1.data >half.data
 check "half a file is no win" status_is 4 "$aiflame" gate before half.data,half.data,half.data
 
+# Sides that are not what they seem: each would be "fewer launches", a win.
+mkdir other
+for i in 1 2 3; do POCL_DEVICES=basic "$aiflame" record -o other/$i.data -- "$app" base 12 2000 >"$work/record.out" 2>&1; done
+check "another device is no win" status_is 4 "$aiflame" gate --budget 'launches +30%' before other
+check "and both are named" says 'no verdict: machines differ: before/1.data ran on pthread' "$aiflame" gate before other
+check "unless that is what is asked" status_is 0 "$aiflame" gate --any-machine --budget 'launches +30%' before other
+mkdir killed dead failed
+# until_written FILE: some seconds of a recording are committed, and the program has told its number
+until_written() {
+	for t in $(seq 150); do
+		[ -s app.pid ] && [ -e "$1" ] && [ "$(stat -c %s "$1")" -gt 160000 ] && return
+		sleep 0.1
+	done
+}
+# The program is killed in the middle of its steps: its profile is whole, and has half of them.
+for i in 1 2 3; do
+	"$aiflame" record -o killed/$i.data -- sh -c 'echo $$ >app.pid; exec "$0" base 20000 2000' "$app" >"$work/record.out" 2>&1 &
+	recorder=$!
+	until_written killed/$i.data
+	kill -9 "$(cat app.pid)"
+	wait $recorder
+	rm app.pid
+done
+check "runs of a program that was killed are no win" status_is 4 "$aiflame" gate --budget 'launches +30%' before killed
+check "and are said to be" says 'no verdict: killed/1.data: its command was ended by SIGKILL' "$aiflame" diff before killed
+# The recorder is killed: what it wrote is a shorter profile.
+for i in 1 2 3; do
+	"$aiflame" record -o dead/$i.data -- sh -c 'echo $$ >app.pid; exec "$0" base 20000 2000' "$app" >"$work/record.out" 2>&1 &
+	recorder=$!
+	until_written dead/$i.data
+	kill -9 $recorder
+	wait $recorder 2>/dev/null
+	kill -9 "$(cat app.pid)" 2>/dev/null
+	rm app.pid
+done
+check "runs whose recorder was killed are no win" status_is 4 "$aiflame" gate --budget 'launches +30%' before dead
+check "and are said to be cut short" says 'no verdict: dead/1.data: the recording was cut short' "$aiflame" diff before dead
+for i in 1 2 3; do "$aiflame" record -o failed/$i.data -- sh -c '"$0" base 12 2000; exit 7' "$app" >"$work/record.out" 2>&1; done
+check "runs that failed are no win" says 'no verdict: exit statuses differ: before/1.data ended with 0, failed/1.data with 7' "$aiflame" gate before failed
+check "but where all did, they are compared" status_is 0 "$aiflame" gate --budget 'launches +30%' failed failed
+for side in before,nowhere.data "before,$work/empty.data" before,half.data; do
+	check "one bad run among good ones is no win: ${side#before,}" status_is 4 "$aiflame" gate --budget 'launches +30%' before "$side"
+done
+mkdir none
+check "nor is an empty directory" status_is 4 "$aiflame" gate before none
+check "swapped sides have the opposite signs" sh -c "
+	'$aiflame' diff --format json before after >ab.json; '$aiflame' diff --format json after before >ba.json
+	python3 -c '
+import json
+ab, ba = (json.load(open(f)) for f in (\"ab.json\", \"ba.json\"))
+m = [{x[\"metric\"]: x for x in d[\"metrics\"]} for d in (ab, ba)]
+assert (m[0][\"launches\"][\"answer\"], m[1][\"launches\"][\"answer\"]) == (\"up\", \"down\")
+for k, x in m[0].items():
+    y = m[1][k]
+    assert (x[\"a\"], x[\"b\"]) == (y[\"b\"], y[\"a\"]), (x, y)
+    assert x[\"change\"] is None or abs((1 + x[\"change\"]) * (1 + y[\"change\"]) - 1) < 1e-6, (x, y)'"
+
 check "a baseline is set" says 'main: 3 runs in aiflame.baselines/main' "$aiflame" baseline set main before --label v1
 check "and listed with its label" sh -c "'$aiflame' baseline list | grep -Eq '^main .* v1 '"
 check "each run is one small file" sh -c 'ls aiflame.baselines/main/*.run | wc -l | grep -qx 3 && [ -z "$(find aiflame.baselines -size +100k)" ]'
