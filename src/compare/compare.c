@@ -74,6 +74,12 @@ bool aif_metric_is_by_unit(enum aif_metric m)
 	return metrics[m].is_by_unit;
 }
 
+bool aif_metric_is_estimated(enum aif_metric m)
+{
+	return m == AIF_METRIC_DEVICE || m == AIF_METRIC_IDLE || m == AIF_METRIC_COMMUNICATION ||
+	       m == AIF_METRIC_COPIES || m == AIF_METRIC_LAUNCHES || m == AIF_METRIC_BYTES;
+}
+
 double aif_metric_of(const struct aif_run *r, enum aif_metric m)
 {
 	return (double)r->amount[metrics[m].amount];
@@ -170,13 +176,13 @@ size_t aif_compare_join_parts(const struct aif_side *s, double *values)
 }
 
 struct aif_compared aif_compare_values(const struct aif_comparison *c, const double *values,
-				       bool per_unit)
+				       bool per_unit, bool estimated)
 {
 	size_t n = aif_compare_runs(c);
 	double *v = aif_memory_calloc(n + 1, sizeof(*v));
 	struct aif_compared ret = {.p = 1};
-	struct aif_change_side a = {v, c->a->len, error2_of(c->a)},
-			       b = {v + c->a->len, c->b->len, error2_of(c->b)};
+	struct aif_change_side a = {v, c->a->len, estimated ? error2_of(c->a) : 0},
+			       b = {v + c->a->len, c->b->len, estimated ? error2_of(c->b) : 0};
 
 	for (size_t i = 0; i < n && v; i++)
 		v[i] = per_unit ? values[i] / aif_compare_units_of(c, aif_compare_run(c, i))
@@ -284,7 +290,8 @@ static int measure_metrics(struct aif_comparison *c)
 			lacks |= !(values[i] > 0);
 			any |= values[i] > 0;
 		}
-		c->metric[m] = aif_compare_values(c, values, aif_metric_is_by_unit(m));
+		c->metric[m] = aif_compare_values(c, values, aif_metric_is_by_unit(m),
+						  aif_metric_is_estimated((enum aif_metric)m));
 		/* Memory is read, not measured: a run without it has no zero. */
 		c->has_metric[m] = any && !(lacks && m == AIF_METRIC_MEMORY) &&
 				   !(m == AIF_METRIC_TIME && c->unit == AIF_UNIT_SECOND);
@@ -345,8 +352,8 @@ static int find_batch(struct aif_comparison *c, enum aif_compare_unit asked)
 			 r->steps_from == aif_compare_run(c, 0)->steps_from;
 	}
 	if (by_run && by_step && known) {
-		c->batch = aif_compare_values(c, by_run, false);
-		step = aif_compare_values(c, by_step, false);
+		c->batch = aif_compare_values(c, by_run, false, false);
+		step = aif_compare_values(c, by_step, false, false);
 		c->steps_a = a;
 		c->steps_b = b;
 		c->is_batch = is_much(&c->batch) && is_much(&step) &&

@@ -57,6 +57,8 @@ const char *aif_metric_name(enum aif_metric m);
 bool aif_metric_is_ns(enum aif_metric m);
 /* False where it is the same for a part of a run as for all of it: memory in use. */
 bool aif_metric_is_by_unit(enum aif_metric m);
+/* True for what devices did: where launches were left out, it is an estimate. */
+bool aif_metric_is_estimated(enum aif_metric m);
 /* Returns a run's sum. */
 double aif_metric_of(const struct aif_run *r, enum aif_metric m);
 
@@ -149,9 +151,10 @@ int aif_compare(const struct aif_side *a, const struct aif_side *b,
 		const struct aif_compare_opts *o, struct aif_comparison *ret, struct aif_err *err);
 void aif_comparison_finish(struct aif_comparison *c);
 
-/* Measures one value of each run, A's before B's, each a sum of the whole part: NAN where a run has none. */
+/* Measures one value of each run, A's before B's, each a sum of the whole part: NAN where a run has none. estimated: it is of
+ * what devices did, and so has the error of launches that were left out. */
 struct aif_compared aif_compare_values(const struct aif_comparison *c, const double *values,
-				       bool per_unit);
+				       bool per_unit, bool estimated);
 /* Replaces a side's values, one a run, by one a recording: the mean of its parts. Returns how many. */
 size_t aif_compare_join_parts(const struct aif_side *s, double *values);
 /* Returns a run of either side, A's first. */

@@ -159,7 +159,10 @@ static void measure_change(const struct aif_comparison *c, const double *values,
 					 .is_itself = c->is_itself};
 
 	by_part.decides = c->decides;
-	row->of = aif_compare_values(&by_part, values, false);
+	row->of = aif_compare_values(&by_part, values, false,
+				     aif_budget_is_by_name(row->budget) ||
+					     (row->budget->of == AIF_BUDGET_METRIC &&
+					      aif_metric_is_estimated(row->budget->metric)));
 }
 
 /* Judges by p, which has been adjusted. */

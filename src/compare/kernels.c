@@ -314,7 +314,7 @@ static int add_row(struct matching *m, size_t i)
 			      : k->on_a && k->on_b ? AIF_PARTNER_SAME
 						   : AIF_PARTNER_NONE,
 		.is_copy = k->is_copy,
-		.time = aif_compare_values(c, k->ns, true),
+		.time = aif_compare_values(c, k->ns, true, true),
 		.a_launches = a->launches[0],
 		.b_launches = k->launches[1],
 	};

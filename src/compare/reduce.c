@@ -145,9 +145,47 @@ static int find_problem(struct reducing *r, const struct aif_attribution *a)
 
 /* ---- amounts --------------------------------------------------------------------------------- */
 
-/* Steps that lie in the part; of those seen in part only, how many fit. */
-static uint64_t count_steps(const struct aif_why *w)
+/* True if a time lies in one of the loop's steps that lie in the part. */
+static bool is_in_step(const struct aif_why *w, int64_t at)
 {
+	size_t low = 0, high = w->phases.len;
+	const struct aif_loop_step *s;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->phases.steps[middle].start <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	s = low ? &w->phases.steps[low - 1] : NULL;
+	return s && at < s->end && s->start >= w->from && s->end <= w->to;
+}
+
+/* Returns how many kernels were launched in steps that lie in the part, as captured. */
+static uint64_t count_step_launches(const struct reducing *r)
+{
+	const struct aif_exec_timeline *t = &r->idle.t;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < t->execs_len; i++) {
+		const struct aif_timeline_exec *x = &t->execs[i];
+
+		if (x->kind == AIF_LAUNCH_KERNEL && x->launch != AIF_NONE)
+			n += is_in_step(&r->why, r->why.phases.is_queued
+							 ? x->start
+							 : t->launches[x->launch].at);
+	}
+	return n;
+}
+
+/* Steps that lie in the part. Of those seen in part only, as many as the launches of all of it are: both are estimated by the
+ * same blocks, so that their ratio varies less than a number by the length of steps does, some of which were slowed. */
+static uint64_t count_steps(const struct reducing *r)
+{
+	const struct aif_why *w = &r->why;
+	double all = (double)r->run->amount[AIF_RUN_LAUNCHES], in_steps;
 	uint64_t n = 0, ns = 0;
 
 	for (size_t i = 0; i < w->phases.len; i++) {
@@ -160,6 +198,9 @@ static uint64_t count_steps(const struct aif_why *w)
 	}
 	if (!w->phases.is_sparse || !n || !ns)
 		return n;
+	in_steps = (double)count_step_launches(r);
+	if (in_steps > 0 && all > 0)
+		return (uint64_t)(all * (double)n / in_steps + 0.5);
 	return (uint64_t)((double)(w->to - w->from) / ((double)ns / (double)n) + 0.5);
 }
 
@@ -172,7 +213,6 @@ static void take_amounts(struct reducing *r, const struct aif_attribution *a)
 	run->steps_from = w->phases.from;
 	run->is_part = w->is_part;
 	run->is_loop = w->is_loop;
-	run->steps = w->phases.from && (w->is_loop || w->is_part) ? count_steps(w) : 0;
 	run->start_s = strtoull(aif_profile_meta(r->p, "start_realtime_ns"), NULL, 10) / 1000000000;
 	/* Without a loop, the time is that from the first to the last work. */
 	if (!w->is_loop && !w->is_part && a->conservation.last_end_ns) {
@@ -189,6 +229,7 @@ static void take_amounts(struct reducing *r, const struct aif_attribution *a)
 	for (size_t i = 0; i < w->kernels_len; i++)
 		if (w->kernels[i].kind == AIF_LAUNCH_KERNEL)
 			run->amount[AIF_RUN_LAUNCHES] += w->kernels[i].runs;
+	run->steps = w->phases.from && (w->is_loop || w->is_part) ? count_steps(r) : 0;
 	for (size_t i = 0; i < a->rows_len; i++)
 		run->amount[AIF_RUN_BYTES] += a->rows[i].bytes;
 }

@@ -202,7 +202,7 @@ static int test_nodes(struct comparing *s, unsigned kind)
 		s->p[n] = 1;
 		if (!is_large(s, kind, n))
 			continue;
-		s->tests[n] = aif_compare_values(s->c, s->values[kind] + n * s->runs, false);
+		s->tests[n] = aif_compare_values(s->c, s->values[kind] + n * s->runs, false, true);
 		of[tested] = (uint32_t)n;
 		p[tested++] = s->tests[n].p;
 	}

@@ -7,6 +7,7 @@
 
 struct moments {
 	double mean, variance; /* variance: of one run */
+	double known;          /* of it, what the runs' own errors make */
 	size_t len;
 };
 
@@ -29,7 +30,6 @@ static bool is_constant(const struct aif_change_side *s)
 static struct moments moments_of(const struct aif_change_side *s, bool by_log)
 {
 	struct moments m = {.len = s->len};
-	double known;
 
 	/* Counts that never vary are exact: sums of logarithms would not be. */
 	if (is_constant(s)) {
@@ -44,10 +44,35 @@ static struct moments moments_of(const struct aif_change_side *s, bool by_log)
 		m.variance += off * off / (double)(s->len - 1);
 	}
 known:
-	known = by_log ? s->error2 : s->error2 * m.mean * m.mean;
-	if (m.variance < known)
-		m.variance = known;
+	m.known = by_log ? s->error2 : s->error2 * m.mean * m.mean;
 	return m;
+}
+
+/* Fewer degrees of freedom say nothing of a variance: three runs a side have 4. */
+#define LEAST_FREEDOM 4
+
+/* The quantile of chi-squared by its degrees of freedom that one in a thousand is below, as a part of its mean (E. B. Wilson, M. M.
+ * Hilferty, The distribution of chi-square, PNAS 17, 1931); for few degrees of freedom rather too small, which is the safe side. */
+static double least_credible(double df)
+{
+	double z = -3.0902, x = 1 - 2 / (9 * df) + z * sqrt(2 / (9 * df));
+
+	return x > 0 ? x * x * x : 0;
+}
+
+/* Lets the variances be no less than the runs' own errors: a few runs may agree by chance. But where all runs of both sides
+ * agree as not one in a thousand such sets would, they are not as uncertain as they say. */
+static void add_errors(struct moments *a, struct moments *b)
+{
+	double df = (double)(a->len + b->len) - 2;
+	double seen =
+		(a->variance * (double)(a->len - 1) + b->variance * (double)(b->len - 1)) / df;
+	double said = (a->known * (double)(a->len - 1) + b->known * (double)(b->len - 1)) / df;
+
+	if (df >= LEAST_FREEDOM && seen > 0 && seen < least_credible(df) * said)
+		return;
+	a->variance = fmax(a->variance, a->known);
+	b->variance = fmax(b->variance, b->known);
 }
 
 /* Degrees of freedom of the difference of two means. */
@@ -105,6 +130,7 @@ void aif_change_measure(const struct aif_change_side *a, const struct aif_change
 	struct aif_change c = {.a_len = a->len, .b_len = b->len, .p = 1};
 	double error;
 
+	add_errors(&x, &y);
 	c.a = by_log ? exp(x.mean) : x.mean;
 	c.b = by_log ? exp(y.mean) : y.mean;
 	c.is_ratio = by_log || x.mean > 0;

@@ -13,7 +13,8 @@
  * the values themselves are compared, with the margin as a part of A's mean.
  *
  * The variance of a side is that of its runs, but never less than what is known of the runs' own errors: launches that an
- * overhead budget left out give each run a standard error, and a few runs may agree by chance.
+ * overhead budget left out give each run a standard error, and a few runs may agree by chance. Errors with which runs would
+ * agree so well in less than one set in a thousand are not believed: they are estimates themselves.
  *
  * Four answers, with a margin below which a change is of no interest:
  *

@@ -215,6 +215,18 @@ assert any(k[\"a_kernel\"] == \"attention\" and k[\"matched_by\"] == \"same\" fo
 sed 's/^aiflame-run 1$/aiflame-run 2/' "$golden" >two.run
 check "another version is refused by name" says 'another version than 1' "$aiflame" diff two.run before
 
+# Steps that are found in a program of 5 launches a step, most of which an overhead budget leaves out.
+"$aiflame" record --overhead 0.05% -o unmarked.data -- "$app" unmarked 3000 200 >"$work/record.out" 2>&1
+"$aiflame" baseline --baselines found set u unmarked.data >/dev/null 2>&1
+if grep -Eq '^steps [1-9][0-9]* turns' found/u/*.run && ! grep -qx 'amount error 0' found/u/*.run; then
+	check "found steps have as many launches as there are, where most were left out" python3 -c '
+import sys
+v = {w[-2] if w[0] == "amount" else w[0]: int(w[-1] if w[0] == "amount" else w[1]) for w in (l.split() for l in sys.stdin) if w[0] in ("amount", "steps")}
+assert 4.9 < v["launches"] / v["steps"] < 5.1, v' <"$(echo found/u/*.run)"
+else
+	skip "found steps have as many launches as there are, where most were left out" "no steps were found, or no launch was left out"
+fi
+
 "$aiflame" bench -n 3 -o sets --against "$app fusion 12 2000" -- "$app" base 12 2000 >bench.txt 2>bench.err
 check "bench records both sides in turns" sh -c 'grep -o "^[ab] [0-9]" sets/conditions.txt | tr "\n" " " | grep -qx "a 1 b 1 b 2 a 2 a 3 b 3 "'
 check "and compares them" grep -Eq '^kernels launched +5 +6 +\+20.0 % +more' bench.txt

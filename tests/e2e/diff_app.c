@@ -14,7 +14,7 @@
 /*
  * A program with marked steps and ranges and a change on request: diff_app VARIANT [STEPS [ROUNDS]]. Each step copies its input, then runs the
  * model: an attention of one kernel, a block of a fused kernel, a head of two. VARIANT is "base", or names what is different;
- * ROUNDS is how long kernels are. STEPS of "batch" are twice as many, of a bit more than half the work each.
+ * "unmarked" has its steps to be found. ROUNDS is how long kernels are. STEPS of "batch" are twice as many, of a bit more than half the work each.
  */
 #define CHECK(condition)                                                                \
 	do {                                                                            \
@@ -177,7 +177,8 @@ PART train(int steps)
 	double batch = is("batch") ? 0.8 : 1;
 
 	for (int i = 0; i < (is("batch") ? 2 : 1) * steps; i++) {
-		aiflame_step();
+		if (!is("unmarked"))
+			aiflame_step();
 		step(batch);
 	}
 	aiflame_steps_end();
