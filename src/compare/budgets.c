@@ -28,6 +28,31 @@ void aif_budgets_finish(struct aif_budgets *b)
 	*b = (struct aif_budgets){0};
 }
 
+/* Returns how long an expression is, up to the slash that closes it, or to the end: "\\/" closes none. */
+static size_t expression_len(const char *s)
+{
+	size_t len = 0;
+
+	while (s[len] && s[len] != '\n' && s[len] != '/')
+		len += 1 + (s[len] == '\\' && s[len + 1] && s[len + 1] != '\n');
+	return len;
+}
+
+/* Returns how long a line is without its comment: names of kernels have '#', too, as in "{lambda()#1}". */
+static size_t line_len(const char *line)
+{
+	size_t end = strcspn(line, "#\n");
+	const char *slash = memmem(line, end, ":/", 2);
+
+	if (slash && line[end] == '#') {
+		size_t from = (size_t)(slash + 2 - line);
+
+		from += expression_len(line + from);
+		end = AIF_MAX(end, from + strcspn(line + from, "#\n"));
+	}
+	return end;
+}
+
 /* Takes the next word of *s, which ends at a blank, or behind the '/' that closes "kernel:/a b/". NULL: there is none. */
 static char *next_word(char **s)
 {
@@ -38,8 +63,8 @@ static char *next_word(char **s)
 		return NULL;
 	end = word + strcspn(word, " \t\r");
 	if (slash && slash < end) {
-		end = strchr(slash + 2, '/');
-		end = end ? end + strcspn(end, " \t\r") : word + strlen(word);
+		end = slash + 2 + expression_len(slash + 2);
+		end += strcspn(end, " \t\r");
 	}
 	*s = *end ? end + 1 : end;
 	*end = '\0';
@@ -222,7 +247,7 @@ static int read_budget(struct aif_budget *b, char *line, const char *where, stru
 
 int aif_budgets_add(struct aif_budgets *b, const char *line, const char *where, struct aif_err *err)
 {
-	struct aif_budget new = {.text = strndup(line, strcspn(line, "#\n"))};
+	struct aif_budget new = {.text = strndup(line, line_len(line))};
 	char *copy = new.text ? strdup(new.text) : NULL;
 	size_t len = new.text ? strlen(new.text) : 0;
 	int r = 0;

@@ -17,7 +17,7 @@
  *
  * Metrics: the keys of metrics.def; busy (B's share of time with work); kernel:/RE/, the time of kernels that match;
  * stack:/RE/, the device time under frames that match; op:/RE/ and range:/RE/, that in operators, and in ranges that the
- * program marked; and names of values that the caller reads. From # on a line is a comment.
+ * program marked; and names of values that the caller reads. From # on a line is a comment, but not within an expression.
  */
 
 enum aif_budget_of {

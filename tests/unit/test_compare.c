@@ -578,6 +578,15 @@ static void budgets_are_read(void **state)
 	assert_true(fabs(b.budget[1].absolute - 20000) < 1e-9);
 	assert_true(b.budget[2].more_is_better && fabs(b.budget[2].part - 0.02) < 1e-12);
 	assert_int_equal(aif_budgets_add_text(&b, "launches +3\ntime 0\n", "file", NULL), 0);
+	assert_int_equal(aif_budgets_add_text(&b,
+					      "kernel:/lambda[(][)]#1/ +3% # 1/2\n# kernel:/x/ y\n"
+					      "stack:/a\\/b #c/ <= 1ms#x\nkernel:/x/ +1% #",
+					      "file", NULL),
+			 0);
+	assert_int_equal(b.len, 8);
+	assert_string_equal(b.budget[5].text, "kernel:/lambda[(][)]#1/ +3%");
+	assert_string_equal(b.budget[6].name, "stack:/a\\/b #c/");
+	assert_true(aif_regex_matches(&b.budget[6].re, "a/b #c"));
 	aif_budgets_finish(&b);
 }
 
