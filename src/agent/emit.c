@@ -62,6 +62,9 @@ bool aif_emit_device(struct aif_thread *t, const struct aif_emit_device *d)
 	r->unit_shared = d->unit_shared;
 	r->block_shared = d->block_shared;
 	r->pci = d->pci;
+	r->clock_khz = d->clock_khz;
+	r->memory_khz = d->memory_khz;
+	r->memory_bits = d->memory_bits;
 	r->name_len = (uint16_t)name;
 	r->vendor_len = (uint16_t)vendor;
 	r->driver_len = (uint16_t)driver;

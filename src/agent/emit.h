@@ -21,6 +21,7 @@ struct aif_emit_device {
 	const char *name, *vendor, *driver, *runtime;
 	/* Limits of how many blocks run on a unit at once (profile/model.h); 0 = not known. */
 	uint32_t arch, unit_threads, unit_blocks, unit_registers, unit_shared, block_shared;
+	uint32_t clock_khz, memory_khz, memory_bits; /* the highest it reports; 0 = not known */
 };
 bool aif_emit_device(struct aif_thread *t, const struct aif_emit_device *d);
 

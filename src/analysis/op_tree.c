@@ -72,6 +72,7 @@ static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
 					.name = row->name,
 					.kind = row->kind,
 					.shapes = row->shapes,
+					.types = row->types,
 					.stack = row->stack,
 					.twin = order}; /* for the sorting: as they came */
 	}

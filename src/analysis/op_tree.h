@@ -31,7 +31,7 @@ struct aif_op {
 	uint64_t device_all_ns; /* and of what its children did */
 	uint64_t launches;      /* of these executions */
 	uint32_t parent;        /* index, before its own; AIF_NONE at the top */
-	uint32_t thread, name, kind, shapes, stack;
+	uint32_t thread, name, kind, shapes, types, stack;
 	struct aif_op_memory memory, memory_all; /* of the operator alone; its children included */
 	uint32_t twin; /* what it is a part of and has given its times to; AIF_NONE: it counts */
 };

@@ -142,6 +142,7 @@ static const struct aif_chunk_column op_columns[] = {
 	OP(6, kind, U32, 0, RAW, P(ONE), P(OP_NAME)),
 	OP(3, clock, U32, 0, RAW, P(ONE)),
 	OP(7, shapes, U32, AIF_NONE, RAW, P(ONE), EACH_LAST(P, OP_NAME)),
+	OP(11, types, U32, AIF_NONE, RAW, P(ONE), EACH_LAST(P, OP_NAME)),
 	OP(8, stack, U32, AIF_NONE, RAW, P(ONE), EACH_LAST(P, OP_NAME)),
 	OP(2, end, SPAN, 0, RAW, RAW_M(ONE), EACH_LAST(RAW_M, OP_NAME)),
 	OP(1, start, U64, 0, P(ONE), P(OP_THREAD), P_M(ONE, ONE), EACH_LAST(P_ONE_M, OP_NAME)),
@@ -178,7 +179,7 @@ static_assert(sizeof(struct aif_exec_row) == 72, "fields were added: give each a
 static_assert(sizeof(struct aif_sample_row) == 40, "fields were added: give each a column");
 static_assert(sizeof(struct aif_window_row) == 64, "fields were added: give each a column");
 static_assert(sizeof(struct aif_cpu_row) == 32, "fields were added: give each a column");
-static_assert(sizeof(struct aif_op_row) == 56, "fields were added: give each a column");
+static_assert(sizeof(struct aif_op_row) == 64, "fields were added: give each a column");
 static_assert(sizeof(struct aif_counter_row) == 32, "fields were added: give each a column");
 static_assert(sizeof(struct aif_memory_row) == 56, "fields were added: give each a column");
 

@@ -68,6 +68,7 @@ static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, voi
 			check(&o[i].thread, p->threads_len);
 			check(&o[i].name, p->strings.len);
 			check(&o[i].shapes, p->strings.len);
+			check(&o[i].types, p->strings.len);
 			check(&o[i].stack, p->stacks_len);
 			break;
 		case AIF_CHUNK_COUNTERS:

@@ -88,6 +88,8 @@ struct aif_device {
 	uint32_t block_shared; /* bytes that each block takes beside its own */
 	uint32_t
 		pci; /* domain << 16 | bus << 8 | device << 3 | function; 0 = not known, or on no bus */
+	/* The highest clocks that it reports, of its units and of its memory, and the width of the way to that; 0 = not known. */
+	uint32_t clock_khz, memory_khz, memory_bits;
 };
 struct aif_stream { /* a queue of a device, in one process */
 	uint32_t process, device, ordinal;
@@ -254,6 +256,8 @@ struct aif_op_row {
 	uint32_t clock, thread, name, kind;
 	uint32_t
 		shapes; /* string: shapes of its inputs as its source has them, AIF_NONE if not known */
+	uint32_t
+		types; /* string: types of its inputs, a JSON list of strings; AIF_NONE if not known */
 	uint32_t stack;   /* where it was called, AIF_NONE if not known */
 	uint64_t id;      /* its number in its source (External id), 0 = none */
 	int64_t sequence; /* autograd's: a forward and its backward have the same; -1 = none */

@@ -54,6 +54,8 @@ static const struct aif_schema_column device_columns[] = {
 	U32(aif_device, unit_threads),   U32(aif_device, unit_blocks),
 	U32(aif_device, unit_registers), U32(aif_device, unit_shared),
 	U32(aif_device, block_shared),   U32(aif_device, pci),
+	U32(aif_device, clock_khz),      U32(aif_device, memory_khz),
+	U32(aif_device, memory_bits),
 };
 static const struct aif_schema_column stream_columns[] = {
 	REF(aif_stream, process, PROCESS),

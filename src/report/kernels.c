@@ -2,16 +2,23 @@
 /* --kernels: device time by kernel, and who launched most of it. */
 #include "report/work_table.h"
 
+#include "report/kernel_uses.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct aif_table_column columns[] = {
-	{"wall_share", AIF_TABLE_SHARE}, {"wall", AIF_TABLE_NS},        {"time", AIF_TABLE_NS},
-	{"error", AIF_TABLE_NS},         {"launches", AIF_TABLE_COUNT}, {"average", AIF_TABLE_NS},
-	{"min", AIF_TABLE_NS},           {"p99", AIF_TABLE_NS},         {"max", AIF_TABLE_NS},
-	{"samples", AIF_TABLE_COUNT},    {"process", AIF_TABLE_ID},     {"kernel", AIF_TABLE_TEXT},
-	{"operator", AIF_TABLE_TEXT},    {"caller", AIF_TABLE_TEXT},
+	{"wall_share", AIF_TABLE_SHARE}, {"wall", AIF_TABLE_NS},
+	{"time", AIF_TABLE_NS},          {"error", AIF_TABLE_NS},
+	{"launches", AIF_TABLE_COUNT},   {"average", AIF_TABLE_NS},
+	{"min", AIF_TABLE_NS},           {"p99", AIF_TABLE_NS},
+	{"max", AIF_TABLE_NS},           {"samples", AIF_TABLE_COUNT},
+	{"used", AIF_TABLE_SHARE},       {"of", AIF_TABLE_TEXT},
+	{"opportunity", AIF_TABLE_NS},   {"gflop_s", AIF_TABLE_COUNT},
+	{"gb_s", AIF_TABLE_COUNT},       {"process", AIF_TABLE_ID},
+	{"kernel", AIF_TABLE_TEXT},      {"operator", AIF_TABLE_TEXT},
+	{"caller", AIF_TABLE_TEXT},
 };
 
 /* Durations of executions by sum: those of sum i are [first[i], first[i + 1]), in order. */
@@ -112,7 +119,7 @@ static void caller_cell(struct aif_report *r, struct launchers *l, uint32_t stac
 }
 
 static void put_row(struct aif_report *r, struct launchers *l, const struct aif_work_sums *w,
-		    const struct durations *d, size_t i)
+		    const struct durations *d, struct aif_kernel_uses *u, size_t i)
 {
 	const struct aif_work_sum *s = &w->sums[i];
 
@@ -124,6 +131,7 @@ static void put_row(struct aif_report *r, struct launchers *l, const struct aif_
 	aif_table_number(&r->t, s->launches ? s->time / s->launches : 0);
 	spread_cells(r, d, i);
 	aif_table_number(&r->t, s->samples);
+	aif_kernel_uses_cells(u, r, s);
 	aif_report_process_cell(r, s->process);
 	aif_report_kernel_cell(r, s->kind, s->kernel);
 	operator_cell(r, l, s->stack);
@@ -135,14 +143,19 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	struct aif_work_sums w = {0};
 	struct launchers l = {0};
 	struct durations d = {0};
+	struct aif_kernel_uses u = {0};
 	int e = aif_work_table_begin(r, AIF_NAME_NORMAL, err);
 
 	if (!e)
 		e = aif_work_table_sums(r, aif_work_kernel_key, &w);
 	if (!e)
 		e = durations_make(r, &w, &d);
+	if (!e)
+		e = aif_kernel_uses_make(&u, r);
 	for (size_t i = 0; i < w.len && !e; i++)
-		put_row(r, &l, &w, &d, i);
+		put_row(r, &l, &w, &d, &u, i);
+	if (!e)
+		aif_kernel_uses_end(&u, r);
 	aif_report_hide(r, "min");
 	aif_report_hide(r, "max");
 	if (!d.len)
@@ -154,6 +167,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	if (!e)
 		e = aif_work_table_end(r, &w);
 	aif_work_sums_finish(&w);
+	aif_kernel_uses_finish(&u);
 	aif_buf_finish(&l.text);
 	free(d.ns);
 	free(d.first);

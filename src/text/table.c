@@ -118,8 +118,8 @@ static int by_column(const void *a, const void *b)
 			   aif_strset_get(&t->text, (uint32_t)v, NULL));
 	else if (u != v && type == AIF_TABLE_CHANGE)
 		r = (int64_t)u > (int64_t)v ? -1 : 1;
-	else if (u != v)
-		r = u > v ? -1 : 1;
+	else if (u != v) /* what is not known comes last: it is 0 here */
+		r = u + 1 > v + 1 ? -1 : 1;
 	return r ? r : x->row < y->row ? -1 : x->row > y->row;
 }
 
@@ -152,11 +152,22 @@ static const char *cell_text(const struct aif_table *t, size_t i, size_t *len)
 	return aif_strset_get(&t->text, (uint32_t)t->cells[i], len);
 }
 
+/* True if the cell is a number that is not known. */
+static bool has_no_value(const struct aif_table *t, size_t i)
+{
+	enum aif_table_type type = t->columns[i % t->width].type;
+
+	return (type == AIF_TABLE_NS || type == AIF_TABLE_SHARE || type == AIF_TABLE_COUNT) &&
+	       t->cells[i] == AIF_TABLE_NO_VALUE;
+}
+
 static void plain_cell(const struct aif_table *t, size_t i, struct aif_buf *b)
 {
 	const char *s;
 	size_t len;
 
+	if (has_no_value(t, i))
+		return;
 	switch (t->columns[i % t->width].type) {
 	case AIF_TABLE_TEXT:
 		s = cell_text(t, i, &len);
@@ -494,6 +505,11 @@ static void raw_cell(const struct aif_table *t, size_t i, struct aif_buf *out,
 	const char *s;
 	size_t len;
 
+	if (has_no_value(t, i)) {
+		if (text == json_text)
+			aif_buf_puts(out, "null");
+		return;
+	}
 	switch (t->columns[i % t->width].type) {
 	case AIF_TABLE_TEXT:
 		s = cell_text(t, i, &len);

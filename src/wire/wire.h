@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    16
+#define AIF_WIRE_VERSION    17
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
@@ -27,7 +27,7 @@
 	X(PAD, pad, 8, 1)                \
 	X(THREAD, thread, 40, 0)         \
 	X(MODULE, module, 40, 1)         \
-	X(DEVICE, device, 56, 1)         \
+	X(DEVICE, device, 72, 1)         \
 	X(STREAM, stream, 24, 0)         \
 	X(PROGRAM, program, 24, 1)       \
 	X(TEXT, text, 24, 1)             \
@@ -97,6 +97,8 @@ struct aif_wire_device {
 	uint32_t arch, unit_threads, unit_blocks, unit_registers, unit_shared, block_shared;
 	/* domain << 16 | bus << 8 | device << 3 | function; 0 = not known, or on no bus */
 	uint32_t pci;
+	uint32_t clock_khz, memory_khz, memory_bits; /* as struct aif_device has them */
+	uint32_t zero;
 };
 
 struct aif_wire_stream {

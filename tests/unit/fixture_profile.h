@@ -168,6 +168,7 @@ static inline struct aif_op_row fixture_op(uint64_t i, uint64_t n)
 				   .name = (uint32_t)(i % 3),
 				   .kind = 1 + (uint32_t)(i % 5),
 				   .shapes = i % 4 ? AIF_NONE : 1,
+				   .types = i % 5 ? AIF_NONE : 2,
 				   .stack = i % 7 ? AIF_NONE : 1,
 				   .id = i % 2 ? 0 : i + 1,
 				   .sequence = (int64_t)i % 5 - 1};

@@ -320,11 +320,17 @@ static void write_odd_rows(uint64_t seed, unsigned sel)
 		c[i] = (struct aif_cpu_row){odd_time(next(&r)), odd_count(next(&r)),
 					    odd_count(next(&r)), odd_id(next(&r)),
 					    odd_id(next(&r))};
-		o[i] = (struct aif_op_row){odd_time(next(&r)),  odd_time(next(&r)),
-					   odd_id(next(&r)),    odd_id(next(&r)),
-					   odd_id(next(&r)),    odd_id(next(&r)),
-					   odd_id(next(&r)),    odd_id(next(&r)),
-					   odd_count(next(&r)), (int64_t)odd_count(next(&r))};
+		o[i] = (struct aif_op_row){odd_time(next(&r)),
+					   odd_time(next(&r)),
+					   odd_id(next(&r)),
+					   odd_id(next(&r)),
+					   odd_id(next(&r)),
+					   odd_id(next(&r)),
+					   odd_id(next(&r)),
+					   odd_id(next(&r)),
+					   odd_id(next(&r)),
+					   odd_count(next(&r)),
+					   (int64_t)odd_count(next(&r))};
 		v[i] = (struct aif_counter_row){s[i].time,   i % 3 ? -1e300 : __builtin_nan(""),
 						s[i].device, s[i].frame,
 						s[i].reason, s[i].process};

@@ -67,9 +67,10 @@ static void a_share_stands_beside_what_it_is_of(void **state)
 	(void)state;
 	assert_string_equal(
 		text,
-		"wall_share,wall,time,error,launches,average,samples,process,kernel,operator,caller\n"
-		"0.500000,50,60,0,1,60,0,100,kernel_0,,inner\n"
-		"0.500000,50,60,0,1,60,0,100,kernel_1,,inner\n");
+		"wall_share,wall,time,error,launches,average,min,p99,max,samples,used,of,opportunity,gflop_s,"
+		"gb_s,process,kernel,operator,caller\n"
+		"0.500000,50,60,0,1,60,0,0,0,0,,,,,,100,kernel_0,,inner\n"
+		"0.500000,50,60,0,1,60,0,0,0,0,,,,,,100,kernel_1,,inner\n");
 	free(text);
 }
 
@@ -136,8 +137,8 @@ static void processes_are_told_apart(void **state)
 		{AIF_TABLE_PLAIN, true, "      101  0 ",
 		 NULL}, /* the short name, as the file has it */
 		{AIF_TABLE_CSV, false, ",100,kernel_0,", ",101,"},
-		{AIF_TABLE_CSV, true, "0.750000,150,60,0,1,60,0,101,kernel_0,", NULL},
-		{AIF_TABLE_CSV, true, "0.250000,50,60,0,1,60,0,100,kernel_0,", NULL},
+		{AIF_TABLE_CSV, true, "0.750000,150,60,0,1,60,0,0,0,0,,,,,,101,kernel_0,", NULL},
+		{AIF_TABLE_CSV, true, "0.250000,50,60,0,1,60,0,0,0,0,,,,,,100,kernel_0,", NULL},
 		{AIF_TABLE_JSON, false, "\"process\": 100,", NULL},
 	};
 
@@ -182,7 +183,7 @@ static void kernels_of_one_name_are_one(void **state)
 	fixture_attribution(&a);
 	p.kernels[1].name = p.kernels[0].name;
 	text = report_of(&p, &a, o);
-	assert_non_null(strstr(text, "1.000000,100,120,0,2,60,0,100,kernel_0,,inner\n"));
+	assert_non_null(strstr(text, "1.000000,100,120,0,2,60,0,0,0,0,,,,,,100,kernel_0,,inner\n"));
 	free(text);
 	aif_summary_write(AIF_NAMES_OF(&p), &a, "aiflame.data", &first);
 	assert_non_null(strstr(aif_buf_str(&first), "  100.0 %  0 "));

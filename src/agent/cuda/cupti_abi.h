@@ -129,6 +129,8 @@ struct aif_cuda_launch_ex {
 #define AIF_CUDA_ATTRIBUTE_PCI_BUS         33
 #define AIF_CUDA_ATTRIBUTE_PCI_SLOT        34
 #define AIF_CUDA_ATTRIBUTE_PCI_DOMAIN      50
+#define AIF_CUDA_ATTRIBUTE_MEMORY_KHZ      36
+#define AIF_CUDA_ATTRIBUTE_MEMORY_BITS     37
 #define AIF_CUDA_ATTRIBUTE_UNIT_THREADS    39 /* of a multiprocessor */
 #define AIF_CUDA_ATTRIBUTE_MAJOR           75 /* of the compute capability */
 #define AIF_CUDA_ATTRIBUTE_MINOR           76

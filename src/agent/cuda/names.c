@@ -159,6 +159,9 @@ bool aif_cuda_device_define_here(struct aif_thread *t, struct aif_cuda *cuda, ui
 		desc.unit_blocks = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_UNIT_BLOCKS);
 		desc.unit_registers = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_UNIT_REGISTERS);
 		desc.unit_shared = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_UNIT_SHARED);
+		desc.clock_khz = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_CLOCK_KHZ);
+		desc.memory_khz = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_MEMORY_KHZ);
+		desc.memory_bits = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_MEMORY_BITS);
 		desc.block_shared = attribute(cuda, device, AIF_CUDA_ATTRIBUTE_BLOCK_SHARED);
 	}
 	if (!cuda->api.cuDriverGetVersion(&version))

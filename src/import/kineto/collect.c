@@ -96,12 +96,15 @@ static int span_collect(struct kineto *k, uint32_t name)
 		struct kineto_op o = {.external = e->has_external ? e->external : 0,
 				      .sequence = e->sequence,
 				      .shapes = AIF_NONE,
+				      .types = AIF_NONE,
 				      .is_backward = e->forward_thread != 0};
 
 		k->backward.has_nodes |= o.is_backward;
 
 		if (e->shapes.len)
 			o.shapes = aif_builder_str(k->b, e->shapes.data, e->shapes.len);
+		if (e->shapes.len && e->types.len)
+			o.types = aif_builder_str(k->b, e->types.data, e->types.len);
 		if (o.external || o.sequence >= 0 || o.shapes != AIF_NONE) {
 			s.ref = (uint32_t)k->ops_len;
 			r = KINETO_ADD(k, ops, o);
@@ -324,7 +327,7 @@ int kineto_collect(struct kineto *k)
 	struct kineto_event *e = &k->event;
 
 	if (aif_buf_failed(&e->name) || aif_buf_failed(&e->cat) || aif_buf_failed(&e->shapes) ||
-	    aif_buf_failed(&e->text))
+	    aif_buf_failed(&e->types) || aif_buf_failed(&e->text))
 		return -ENOMEM;
 	k->counts.events++;
 	kineto_classify(e);

@@ -117,22 +117,22 @@ static bool triple(struct aif_json *j, uint32_t ret[3])
 }
 
 /* "[[2, 3], []]", as torch prints it, however the file is indented: equal shapes are equal texts. */
-static bool shapes(struct aif_json *j, struct kineto_event *e)
+static bool list(struct aif_json *j, struct aif_buf *ret)
 {
 	enum aif_json_token t = aif_json_raw(j);
 	bool in_string = false;
 
-	aif_buf_clear(&e->shapes);
+	aif_buf_clear(ret);
 	for (size_t i = 0; t == AIF_JSON_ARRAY && j->len > 2 && i < j->len; i++) {
 		uint8_t c = j->text[i];
 
 		if (!in_string && (c == ' ' || c == '\t' || c == '\n' || c == '\r'))
 			continue;
-		aif_buf_append(&e->shapes, &c, 1);
+		aif_buf_append(ret, &c, 1);
 		if (c == ',' && !in_string)
-			aif_buf_append(&e->shapes, " ", 1);
+			aif_buf_append(ret, " ", 1);
 		if (c == '\\' && in_string && i + 1 < j->len)
-			aif_buf_append(&e->shapes, &j->text[++i], 1);
+			aif_buf_append(ret, &j->text[++i], 1);
 		else if (c == '"')
 			in_string = !in_string;
 	}
@@ -191,7 +191,9 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 		break;
 	case 10:
 		if (IS("Input Dims") || IS("Input dims"))
-			return shapes(j, e);
+			return list(j, &e->shapes);
+		if (IS("Input type"))
+			return list(j, &e->types);
 		break;
 	case 11:
 		if (IS("recorded id"))
@@ -289,13 +291,19 @@ static bool field(struct aif_json *j, struct kineto_event *e)
 
 void kineto_event_clear(struct kineto_event *e)
 {
-	struct aif_buf name = e->name, cat = e->cat, shape = e->shapes, label = e->text;
+	struct aif_buf name = e->name, cat = e->cat, shape = e->shapes, types = e->types,
+		       label = e->text;
 
-	*e = (struct kineto_event){
-		.sequence = -1, .name = name, .cat = cat, .shapes = shape, .text = label};
+	*e = (struct kineto_event){.sequence = -1,
+				   .name = name,
+				   .cat = cat,
+				   .shapes = shape,
+				   .types = types,
+				   .text = label};
 	aif_buf_clear(&e->name);
 	aif_buf_clear(&e->cat);
 	aif_buf_clear(&e->shapes);
+	aif_buf_clear(&e->types);
 	aif_buf_clear(&e->text);
 }
 

@@ -60,7 +60,7 @@ struct kineto_event {
 	uint32_t launched;
 	bool has_launched;
 	uint32_t grid[3], block[3];
-	struct aif_buf name, cat, shapes;
+	struct aif_buf name, cat, shapes, types;
 	struct aif_buf text; /* of metadata: "name" or "labels" of its args */
 };
 

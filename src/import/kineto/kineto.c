@@ -39,6 +39,7 @@ void kineto_free(struct kineto *k)
 	aif_buf_finish(&k->event.name);
 	aif_buf_finish(&k->event.cat);
 	aif_buf_finish(&k->event.shapes);
+	aif_buf_finish(&k->event.types);
 	aif_buf_finish(&k->event.text);
 	kineto_names_finish(&k->names);
 	kineto_threads_finish(&k->threads);

@@ -16,7 +16,7 @@ struct kineto_span { /* something that a host thread was in */
 struct kineto_op {
 	uint64_t external;
 	int64_t sequence;
-	uint32_t shapes; /* string of the profile, AIF_NONE */
+	uint32_t shapes, types; /* strings of the profile, AIF_NONE */
 	bool is_backward;
 };
 

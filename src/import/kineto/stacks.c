@@ -358,6 +358,7 @@ static int op_add(struct kineto_nesting *w, const struct kineto_span *s, size_t 
 			: len > 13 && !memcmp(name, "ProfilerStep#", 13) ? AIF_OP_STEP
 									 : AIF_OP_RANGE,
 		.shapes = o ? o->shapes : AIF_NONE,
+		.types = o ? o->types : AIF_NONE,
 		.stack = has_place ? callers_of(k, s, &place)
 				   : kineto_nesting_stack(w, KINETO_STACK_AS_IT_WAS, callers),
 		.id = o ? o->external : 0,

@@ -119,7 +119,10 @@ static void on_device(struct aif_ingest *in, const struct aif_wire_device *r)
 				 .unit_registers = r->unit_registers,
 				 .unit_shared = r->unit_shared,
 				 .block_shared = r->block_shared,
-				 .pci = r->pci};
+				 .pci = r->pci,
+				 .clock_khz = r->clock_khz,
+				 .memory_khz = r->memory_khz,
+				 .memory_bits = r->memory_bits};
 	uint32_t id;
 
 	dev.name = tail_str(s, &at, r->name_len);

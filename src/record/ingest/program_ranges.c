@@ -28,6 +28,7 @@ static struct aif_op_row *next_row(struct aif_ingest *in, enum aif_op_kind kind,
 				   .name = AIF_NONE,
 				   .kind = kind,
 				   .shapes = AIF_NONE,
+				   .types = AIF_NONE,
 				   .stack = AIF_NONE,
 				   .sequence = -1};
 	return row;

@@ -192,6 +192,15 @@ static void put_kernels(const struct aif_names *names, const struct aif_why *w, 
 		text(b, "kernel", aif_names_work_full(names, k->kind, k->kernel, space));
 		number(b, "ns", k->ns);
 		number(b, "runs", k->runs);
+		if (k->operator!= AIF_STR_NONE)
+			text(b, "operator", aif_strset_get(&w->places, k->operator, NULL));
+		if (k->caller != AIF_STR_NONE)
+			text(b, "caller", aif_strset_get(&w->places, k->caller, NULL));
+		if (k->used >= 0) {
+			number(b, "used_ppm", (uint64_t)(k->used * 1e6));
+			text(b, "of", k->bound);
+			number(b, "opportunity_ns", k->saved_ns);
+		}
 		aif_buf_putc(b, '}');
 	}
 	aif_buf_putc(b, ']');

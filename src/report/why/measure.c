@@ -270,8 +270,8 @@ static int by_kernel_time(const void *a, const void *b)
 {
 	const struct aif_why_kernel *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
+	if (x->saved_ns != y->saved_ns)
+		return x->saved_ns < y->saved_ns ? 1 : -1;
 	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
 }
 
@@ -282,11 +282,50 @@ static uint32_t name_of(const struct aif_profile *p, const struct aif_timeline_e
 								     : p->kernels[x->kernel].name;
 }
 
+/* Adds up the time of a kernel's executions by their stack; a kernel has the stack with the most. */
+struct by_stack {
+	struct aif_map of; /* kernel << 32 | stack -> its time */
+	uint64_t *most;    /* by kernel */
+	size_t most_cap;
+};
+
+static int add_stack(struct by_stack *b, const struct aif_exec_timeline *t,
+		     const struct aif_timeline_exec *x, uint64_t ns, uint64_t k,
+		     struct aif_why_kernel *to)
+{
+	uint32_t stack = x->launch == AIF_NONE ? AIF_NONE : t->launches[x->launch].stack;
+	uint64_t key = k << 32 | stack, sum = 0;
+
+	(void)aif_map_get(&b->of, key, &sum);
+	sum += ns;
+	if (sum > b->most[k]) {
+		b->most[k] = sum;
+		to->stack = stack;
+	}
+	return aif_map_put(&b->of, key, sum);
+}
+
+static void add_opportunity(const struct aif_profile *p, const struct aif_why *w,
+			    struct aif_why_kernel *k)
+{
+	const struct aif_opportunity_kernel *of =
+		aif_opportunity_of(&w->work, p, k->kind, k->kernel);
+
+	k->used = -1;
+	k->saved_ns = k->ns;
+	if (!of || !of->has_roof)
+		return;
+	k->used = aif_opportunity_used(of);
+	k->bound = aif_opportunity_bound(of);
+	k->saved_ns = aif_timed_rounded((double)k->ns * (1 - k->used));
+}
+
 static int add_kernels(const struct aif_profile *p, const struct aif_idle_part *part,
 		       struct aif_why *w)
 {
 	const struct aif_exec_timeline *t = &part->t;
 	struct aif_map known = {0};
+	struct by_stack stacks = {0};
 	double *ns = NULL, *runs = NULL;
 	size_t ns_cap = 0, runs_cap = 0;
 	int e = 0;
@@ -304,25 +343,36 @@ static int add_kernels(const struct aif_profile *p, const struct aif_idle_part *
 				    0 ||
 			    aif_grow(&ns, &ns_cap, k + 1, sizeof(*ns)) < 0 ||
 			    aif_grow(&runs, &runs_cap, k + 1, sizeof(*runs)) < 0 ||
+			    aif_grow(&stacks.most, &stacks.most_cap, k + 1, sizeof(*stacks.most)) <
+				    0 ||
 			    aif_map_put(&known, key, k) < 0) {
 				e = -ENOMEM;
 				break;
 			}
 			w->kernels[w->kernels_len++] =
-				(struct aif_why_kernel){.kind = x->kind, .kernel = x->kernel};
+				(struct aif_why_kernel){.kind = x->kind,
+							.kernel = x->kernel,
+							.stack = AIF_NONE,
+							.operator= AIF_STR_NONE,
+							.caller = AIF_STR_NONE};
 			ns[k] = runs[k] = 0;
+			stacks.most[k] = 0;
 		}
 		ns[k] += aif_exec_timeline_whole(x, in_part);
 		runs[k] += aif_exec_timeline_whole(x, 1);
+		e = add_stack(&stacks, t, x, in_part, k, &w->kernels[k]);
 	}
 	for (size_t k = 0; k < w->kernels_len && !e; k++) {
 		w->kernels[k].ns = aif_timed_rounded(ns[k]);
 		w->kernels[k].runs = aif_timed_rounded(runs[k]);
+		add_opportunity(p, w, &w->kernels[k]);
 	}
 	if (w->kernels_len)
 		qsort(w->kernels, w->kernels_len, sizeof(*w->kernels), by_kernel_time);
 	free(ns);
 	free(runs);
+	free(stacks.most);
+	aif_map_finish(&stacks.of);
 	aif_map_finish(&known);
 	return e;
 }
@@ -403,6 +453,43 @@ static int measure_waits(const struct aif_profile *p, const struct aif_selection
 	return e;
 }
 
+static uint64_t part_ns(const void *arg, const struct aif_timeline_exec *x)
+{
+	return aif_idle_part_ns(arg, x);
+}
+
+/* Sets *ret to a string of .places: a name up to who called it; AIF_STR_NONE if it is "". 0 or -ENOMEM. */
+static int put_place(struct aif_why *w, const char *name, uint32_t *ret)
+{
+	const char *end = name ? strstr(name, AIF_STACK_CALLED_BY) : NULL;
+
+	if (!name)
+		return -ENOMEM;
+	if (!*name)
+		return 0;
+	*ret = aif_strset_put(&w->places, name, end ? (size_t)(end - name) : strlen(name));
+	return *ret == AIF_STR_NONE ? -ENOMEM : 0;
+}
+
+/* Names who launched the kernels that come first: the others are not shown. */
+#define PLACED 16
+static int place_kernels(struct measuring *m)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < m->w->kernels_len && i < PLACED && !e; i++) {
+		struct aif_why_kernel *k = &m->w->kernels[i];
+
+		if (k->stack == AIF_NONE)
+			continue;
+		e = put_place(m->w, aif_stack_names_operator(m->stacks, k->stack), &k->operator);
+		if (!e)
+			e = put_place(m->w, aif_stack_names_caller(m->stacks, k->stack),
+				      &k->caller);
+	}
+	return e;
+}
+
 static void count_launches(const struct aif_idle_part *part, struct aif_why *w)
 {
 	w->captured = part->t.captured;
@@ -431,7 +518,11 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 		e = add_idle(m, &part.blame, waiting_ns);
 	}
 	if (!e)
+		e = aif_opportunity_make(m->p, NULL, &part.t, part_ns, &part, &m->w->work);
+	if (!e)
 		e = add_kernels(m->p, &part, m->w);
+	if (!e)
+		e = place_kernels(m);
 	if (!e)
 		e = measure_ahead(&part, m->w);
 	count_launches(&part, m->w);
@@ -513,6 +604,7 @@ void aif_why_finish(struct aif_why *w)
 	free(w->idle);
 	free(w->owners);
 	free(w->kernels);
+	aif_opportunity_finish(&w->work);
 	aif_strset_finish(&w->places);
 	aif_power_finish(&w->power);
 	*w = (struct aif_why){0};

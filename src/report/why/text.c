@@ -3,6 +3,7 @@
 #include "report/why/why.h"
 
 #include "base/human.h"
+#include "text/elide.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #define MOST_OWNERS  6
 #define MOST_KERNELS 3
 #define MOST_ADVICE  4
+/* Longer names of kernels lose their middle. */
+#define NAME_COLUMNS 64
 /* Owners and kernels below that are not worth a line: a hundredth, by which a program gets faster at most. */
 #define LEAST_PPM 10000
 /* A bound above that says no more than that the group is nearly all of the time. */
@@ -275,6 +278,22 @@ static void say_owners(struct saying *s)
 	}
 }
 
+/* Appends who launched a kernel, its operator or else its caller; and how much of the device's best it reaches. */
+static void say_kernel_facts(struct saying *s, const struct aif_why_kernel *k)
+{
+	const char *by = place(s, k->operator);
+
+	if (!*by)
+		by = place(s, k->caller);
+	if (*by)
+		aif_buf_printf(&s->line, " of %s", by);
+	if (k->used < 0)
+		return;
+	aif_buf_puts(&s->line, ", at ");
+	aif_human_share(&s->line, (uint64_t)(k->used * 1e6));
+	aif_buf_printf(&s->line, " of the %s peak", k->bound);
+}
+
 static void say_kernels(struct saying *s)
 {
 	const struct aif_why *w = s->w;
@@ -283,22 +302,33 @@ static void say_kernels(struct saying *s)
 
 	aif_buf_puts(&s->line, "busy     ");
 	aif_human_share(&s->line, share(s, busy));
-	aif_buf_puts(&s->line, " of the time");
+	aif_buf_puts(&s->line,
+		     w->work.roof_ns > 0
+			     ? " of the time, by what better use of the device saves at most:"
+			     : " of the time");
 	end_line(s);
 	for (size_t i = 0; i < w->kernels_len && i < MOST_KERNELS; i++) {
 		const struct aif_why_kernel *k = &w->kernels[i];
+		const char *name;
 
-		if (share(s, k->ns) < LEAST_PPM)
+		if (share(s, k->saved_ns) < LEAST_PPM)
 			break;
 		aif_buf_puts(&s->line, "         ");
 		aif_human_share(&s->line, share(s, k->ns));
 		while (s->line.len < 18)
 			aif_buf_putc(&s->line, ' ');
-		aif_buf_printf(&s->line, "%s, ",
-			       aif_names_work(s->names, k->kind, k->kernel, space));
+		name = aif_names_work(s->names, k->kind, k->kernel, space);
+		aif_elide(name, strlen(name), NAME_COLUMNS, &s->line);
+		aif_buf_puts(&s->line, ", ");
 		aif_human_counted(&s->line, k->runs, "run");
+		say_kernel_facts(s, k);
 		end_line(s);
 	}
+	aif_buf_puts(&s->line, "         ");
+	aif_opportunity_say_precision(&w->work, s->names->p, &s->line);
+	if (s->line.len > 9)
+		end_line(s);
+	aif_buf_clear(&s->line);
 }
 
 /* ---- power ----------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include "analysis/idle/part.h"
 #include "analysis/loop/phases.h"
 #include "analysis/queue/queue.h"
+#include "analysis/roof/opportunity.h"
 #include "analysis/power/power.h"
 #include "base/map.h"
 #include "text/table.h"
@@ -56,6 +57,12 @@ struct aif_why_owner {
 struct aif_why_kernel {
 	uint32_t kind, kernel;
 	uint64_t ns, runs; /* sums of durations: what overlaps counts twice */
+	uint64_t
+		saved_ns; /* by the best use of the device, where it is known (roof/opportunity.h), else .ns */
+	double used;               /* the utilisation; below 0: not known */
+	const char *bound;         /* what it is of */
+	uint32_t stack;            /* that launched most of its time; AIF_NONE: not known */
+	uint32_t operator, caller; /* strings of .places; AIF_STR_NONE */
 };
 
 struct aif_why {
@@ -82,11 +89,12 @@ struct aif_why {
 	struct aif_why_owner *owners; /* by time, longest first */
 	size_t owners_len, owners_cap;
 	struct aif_strset places;
-	struct aif_why_kernel *kernels; /* by time, longest first */
+	struct aif_why_kernel *kernels; /* by .saved_ns, most first */
 	size_t kernels_len, kernels_cap;
-	struct aif_queue queue;     /* of the whole run, whatever the window */
-	struct aif_queue_sum ahead; /* of the window: how far the host is ahead of the devices */
-	uint32_t loop_place;        /* a string of .places: the function that loops; AIF_STR_NONE */
+	struct aif_opportunity work; /* of the window */
+	struct aif_queue queue;      /* of the whole run, whatever the window */
+	struct aif_queue_sum ahead;  /* of the window: how far the host is ahead of the devices */
+	uint32_t loop_place; /* a string of .places: the function that loops; AIF_STR_NONE */
 	bool is_torch, has_off_cpu,
 		has_cpu;        /* PyTorch; times off CPU, and CPU samples, were recorded */
 	uint64_t damaged;       /* chunks that could not be read */

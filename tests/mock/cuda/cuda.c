@@ -223,6 +223,12 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 	case AIF_CUDA_ATTRIBUTE_CLOCK_KHZ:
 		*value = MOCK_KHZ;
 		return 0;
+	case AIF_CUDA_ATTRIBUTE_MEMORY_KHZ:
+		*value = 2619000;
+		return 0;
+	case AIF_CUDA_ATTRIBUTE_MEMORY_BITS:
+		*value = 5120;
+		return 0;
 	case AIF_CUDA_ATTRIBUTE_MULTIPROCESSORS:
 		*value = MOCK_UNITS;
 		return 0;
