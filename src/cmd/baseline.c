@@ -332,7 +332,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	bool is_accept = !strcmp(words[0], "accept"), is_set = !strcmp(words[0], "set");
 	int r;
 
-	if (is_accept && words_len == 3 && !v->reason) {
+	if (is_accept && words_len == 3 && (!v->reason || !v->reason[strspn(v->reason, " \t\n")])) {
 		aif_err_set(err, -EINVAL,
 			    "baseline: accept: --reason is missing; say why the change is meant: "
 			    "--reason TEXT");

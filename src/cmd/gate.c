@@ -73,9 +73,15 @@ static int read_file(const char *path, struct aif_buf *ret, struct aif_err *err)
 	if (room)
 		n = fread(room, 1, MOST_BYTES + 1, f);
 	ret->len += n;
-	if (room && (ferror(f) || n > MOST_BYTES))
-		aif_err_set(err, ferror(f) ? -EIO : -EFBIG, "%s: %s", path,
-			    ferror(f) ? "cannot be read" : "too large for budgets");
+	if (room && (ferror(f) || n > MOST_BYTES || memchr(room, '\0', n)))
+		aif_err_set(err,
+			    ferror(f)        ? -EIO
+			    : n > MOST_BYTES ? -EFBIG
+					     : -EINVAL,
+			    "%s: %s", path,
+			    ferror(f)        ? "cannot be read"
+			    : n > MOST_BYTES ? "too large for budgets"
+					     : "no text: a byte in it is 0");
 	else if (!room)
 		aif_err_set(err, -ENOMEM, "out of memory");
 	fclose(f);
@@ -100,15 +106,20 @@ static int read_budgets(const struct values *v, struct aif_budgets *ret, struct 
 	struct aif_buf text = {0};
 	int r = v->budgets ? read_file(v->budgets, &text, err) : 0;
 
+	/* Editors of some systems begin text with a mark. */
 	if (!r)
-		r = aif_budgets_add_text(ret, aif_buf_str(&text), v->budgets ? v->budgets : "",
-					 err);
+		r = aif_budgets_add_text(
+			ret,
+			aif_buf_str(&text) +
+				(strncmp(aif_buf_str(&text), "\xef\xbb\xbf", 3) ? 0 : 3),
+			v->budgets ? v->budgets : "", err);
 	for (size_t i = 0; v->budget[i] && !r; i++)
 		r = aif_budgets_add(ret, v->budget[i], "--budget", err);
 	if (!r && !v->budgets && !v->budget[0])
 		r = add_defaults(v, "device", ret, err);
 	if (!r && !ret->len)
-		r = aif_err_set(err, -EINVAL, "%s: no budget in it", v->budgets);
+		r = aif_err_set(err, -EINVAL, "%s: no budget in it",
+				v->budgets ? v->budgets : "--budget");
 	aif_buf_finish(&text);
 	return r;
 }
@@ -129,6 +140,28 @@ static const char *next_metric(const void *arg, size_t i)
 	return i < AIF_METRICS    ? aif_metric_key((enum aif_metric)i)
 	       : i == AIF_METRICS ? "busy"
 				  : NULL;
+}
+
+/* Refuses a --metric that would never be read: aiflame has one of that name, or another --metric has. */
+static int check_metrics(const struct values *v, struct aif_err *err)
+{
+	for (size_t i = 0; v->metric[i]; i++) {
+		size_t len = strcspn(v->metric[i], "=");
+		bool is_taken = false;
+
+		for (size_t m = 0; next_metric(NULL, m); m++)
+			is_taken |= strlen(next_metric(NULL, m)) == len &&
+				    !strncmp(next_metric(NULL, m), v->metric[i], len);
+		for (size_t j = 0; j < i; j++)
+			is_taken |= !strncmp(v->metric[j], v->metric[i], len + 1);
+		if (is_taken)
+			return aif_err_set(
+				err, -EINVAL,
+				"gate: --metric '%.200s': a metric of that name is there; "
+				"give another name",
+				v->metric[i]);
+	}
+	return 0;
 }
 
 /* Refuses a budget of a metric that nothing defines: a slip would never be judged. */
@@ -372,6 +405,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 	(void)words_len;
 	r = read_budgets(v, &budgets, err);
+	if (!r)
+		r = check_metrics(v, err);
 	if (!r)
 		r = check_names(v, &budgets, err);
 	if (!r)

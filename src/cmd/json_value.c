@@ -2,6 +2,7 @@
 #include "cmd/json_value.h"
 
 #include "base/buf.h"
+#include "base/open_regular.h"
 #include "import/json_reader.h"
 
 #include <errno.h>
@@ -75,11 +76,12 @@ static bool find(struct aif_json *j, const char *way, double *ret)
 
 int aif_json_value(const char *file, const char *way, double *ret, struct aif_err *err)
 {
-	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY), r = 0;
+	int fd = aif_open_regular(AT_FDCWD, file, O_RDONLY), r = 0;
 	struct aif_json j = {.read = read_some, .arg = &fd};
 
 	if (fd < 0)
-		return aif_err_set(err, -errno, "%s: %s", file, strerror(errno));
+		return aif_err_set(err, fd, "%s: %s", file,
+				   fd == -EINVAL ? "not a file" : strerror(-fd));
 	r = aif_json_init(&j);
 	if (r)
 		aif_err_set(err, r, "%s: %s", file, strerror(-r));

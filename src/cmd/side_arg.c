@@ -168,6 +168,9 @@ static int add_file(struct aif_side *s, const char *word, struct aif_err *err)
 				"%s: '%s' is no part of a run; give FROM,TO, loop, startup, tail, "
 				"step:N or steps:N-M",
 				path, at + 1);
+	/* Pipes would wait for ever, devices never end. */
+	if (!r && stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		r = aif_err_set(err, -EINVAL, "%s: not a file", path);
 	run = r ? NULL : new_run(s, err);
 	if (!r && !run)
 		r = err->code;

@@ -86,6 +86,9 @@ static bool read_number(const char *s, double *ret, char *ret_unit)
 
 	if (!isdigit((unsigned char)*s) && *s != '.')
 		return false;
+	/* No hexadecimal numbers: "+0x10%" is a slip. */
+	if (s[strspn(s, "0123456789.")] == 'x')
+		return false;
 	v = strtod(s, &end);
 	for (size_t i = 0; i < AIF_ARRAY_LEN(units); i++) {
 		if (strcmp(end, units[i].name) || !isfinite(v))
@@ -182,6 +185,8 @@ static int read_limit(struct aif_budget *b, const char *op, char **rest, const c
 			     : aif_budget_is_time(b)  ? "give a time: time <= 12ms"
 						      : "give a number without a unit",
 			     err);
+	if (b->of == AIF_BUDGET_BUSY && b->limit > 1)
+		return wrong(where, b->text, "a share is at most 100%", err);
 	return 0;
 }
 

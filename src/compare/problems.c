@@ -114,7 +114,8 @@ static void find_runs(struct aif_comparison *c, const struct aif_compare_opts *o
 {
 	const struct aif_run *first = aif_compare_run(c, 0);
 	size_t n = aif_compare_runs(c);
-	bool has_machine = false, has_driver = false, has_counts = false, has_cpu = false;
+	bool has_machine = false, has_driver = false, has_counts = false, has_cpu = false,
+	     has_both = false;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_run *r = aif_compare_run(c, i);
@@ -128,6 +129,14 @@ static void find_runs(struct aif_comparison *c, const struct aif_compare_opts *o
 		if (r->is_counts && !has_counts)
 			aif_buf_printf(&c->problems, "%s has counts and no times\n", r->path);
 		has_counts |= r->is_counts;
+		if (r->is_counts != first->is_counts && !has_both) {
+			aif_buf_printf(
+				&c->problems,
+				"%s has counts, %s has times: their numbers are not of one unit\n",
+				first->is_counts ? first->path : r->path,
+				first->is_counts ? r->path : first->path);
+			has_both = true;
+		}
 		if (r->is_cpu != first->is_cpu && !has_cpu)
 			aif_buf_printf(
 				&c->problems,

@@ -69,8 +69,13 @@ static void put_percent(double part, struct aif_buf *b)
 
 void aif_words_change(const struct aif_change *c, struct aif_buf *b)
 {
+	if (!c->is_ratio && c->a == 0 && c->b > 0) {
+		aif_buf_puts(b, "new");
+		return;
+	}
+	/* Parts of nothing, or of less, mean nothing. */
 	if (!c->is_ratio) {
-		aif_buf_puts(b, c->b > 0 ? "new" : "");
+		aif_buf_printf(b, c->b == c->a ? "0 %%" : "%+.6g", c->b - c->a);
 		return;
 	}
 	if (c->a > 0 && !(c->b > 0)) {

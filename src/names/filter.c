@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Begins with a word of ours as it is printed, "[write]", which as an expression is one of its
@@ -35,6 +36,30 @@ static bool is_mark(const char *text)
 	return !strncmp(text, AIF_STACK_UNKNOWN, len);
 }
 
+/* Longer expressions, and ones that repeat more, take regcomp() gigabytes or its stack. */
+#define MOST_CHARACTERS 10000
+#define MOST_REPEATS    10000
+
+/* True for expressions such as "a{1,255}{1,255}{1,255}", which stand for 255^3 characters. */
+static bool repeats_too_often(const char *text)
+{
+	unsigned long most = 1, product = 1;
+
+	for (const char *s = strchr(text, '{'); s; s = strchr(s + 1, '{')) {
+		char *end;
+		unsigned long n = strtoul(s + 1, &end, 10);
+
+		if (*end == ',')
+			n = AIF_MAX(n, strtoul(end + 1, NULL, 10));
+		n = AIF_MIN(AIF_MAX(n, 1UL), 100000UL);
+		product = s == text ? n : s[-1] == '}' || s[-1] == ')' ? n * most : n;
+		most = AIF_MAX(most, product);
+		if (most > MOST_REPEATS)
+			return true;
+	}
+	return false;
+}
+
 int aif_regex_init(struct aif_regex *r, const char *option, const char *text, struct aif_err *err)
 {
 	char why[128], *mark = NULL;
@@ -43,6 +68,11 @@ int aif_regex_init(struct aif_regex *r, const char *option, const char *text, st
 	*r = (struct aif_regex){0};
 	if (!text)
 		return 0;
+	if (strnlen(text, MOST_CHARACTERS + 1) > MOST_CHARACTERS || repeats_too_often(text))
+		return aif_err_set(
+			err, -EINVAL,
+			"%s '%.100s...': a regular expression that is too long, or repeats too often",
+			option, text);
 	if (is_mark(text) && asprintf(&mark, "\\%s", text) < 0)
 		return aif_err_set(err, -ENOMEM, "out of memory");
 	e = regcomp(&r->re, mark ? mark : text, REG_EXTENDED | REG_NOSUB);

@@ -100,6 +100,14 @@ check "a time without a unit is misuse" says 'give +3%, +3us' "$aiflame" gate --
 check "numbers have none" status_is 0 "$aiflame" gate --budget 'launches +3' before after
 check "a mistyped metric is misuse" status_is 2 "$aiflame" gate --budget 'tiem +3%' before after
 check "and the nearest is named" says "no metric is called 'tiem'; give time" "$aiflame" gate --budget 'tiem +3%' before after
+printf 'launches +30%%\0\nlaunches 0\n' >nul.budgets
+check "budgets behind a byte 0 are not lost" status_is 2 "$aiflame" gate --budgets nul.budgets before after
+printf '\357\273\277launches +30%%\r\n# all\r\n' >mark.budgets
+check "budgets of other systems' editors are read" status_is 0 "$aiflame" gate --budgets mark.budgets before after
+mkfifo pipe
+for side in pipe /dev/zero; do check "a side that is no file is refused: $side" says 'not a file' timeout 20 "$aiflame" diff before $side; done
+check "nor is a pipe waited for as a value" status_is 4 timeout 20 "$aiflame" gate --metric 'x=pipe:.x' --budget 'x +3%' before after
+check "a metric of a name that is taken is misuse" status_is 2 "$aiflame" gate --metric 'time={}.json:.x' --budget 'time +3%' before after
 check "what is required and fails: nothing is judged" status_is 5 "$aiflame" gate --require false --budget 'launches +30%' before after
 for side in before after; do
 	for i in 1 2 3; do echo "{\"r\": {\"tok_s\": [0, 10$i]}}" >$side/$i.json; done
@@ -200,6 +208,7 @@ check "what is not there is not accepted" says 'make it by aiflame baseline set 
 check "and is not made" [ ! -e aiflame.baselines/other ]
 check "a reason that is missing is named" says '--reason is missing' "$aiflame" baseline accept main after
 check "a change is accepted with a reason only" status_is 2 "$aiflame" baseline accept main after
+check "an empty reason is none" status_is 2 "$aiflame" baseline accept main after --reason ' '
 check "which is kept" sh -c "'$aiflame' baseline accept main after --reason 'two kernels are wanted' && grep -q '3 runs  two kernels are wanted' aiflame.baselines/main/accepted.txt"
 check "and judged by from then on" status_is 0 "$aiflame" gate --budget 'launches 0' baseline:main after
 check "a baseline's name is no path" says "a name has letters" "$aiflame" diff baseline:../x after

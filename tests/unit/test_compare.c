@@ -522,6 +522,30 @@ static void a_wide_budget_makes_no_sameness(void **state)
 	finish(&x);
 }
 
+/* Values below 0, of which more is better: half as much again is worse. */
+static void values_below_nothing_are_judged_by_their_signs(void **state)
+{
+	static const double values[] = {-5, -5, -5, -5, -5, -10, -10, -10, -10, -10};
+	static const double better[] = {-10, -10, -10, -10, -10, -5, -5, -5, -5, -5};
+	struct aif_gate_value given = {"score", values};
+	struct aif_budgets b = {0};
+	struct aif_gate g = {0};
+	struct compared x;
+
+	(void)state;
+	compare(&x, base, BASE_LEN, RUNS, 0.001, 8);
+	assert_int_equal(aif_budgets_add(&b, "score -2%", "test", NULL), 0);
+	assert_int_equal(aif_gate_judge(&x.c, &b, &given, 1, &g), 0);
+	assert_int_equal(g.answer, AIF_GATE_EXCEEDED);
+	aif_gate_finish(&g);
+	given.values = better;
+	assert_int_equal(aif_gate_judge(&x.c, &b, &given, 1, &g), 0);
+	assert_int_equal(g.answer, AIF_GATE_KEPT);
+	aif_gate_finish(&g);
+	aif_budgets_finish(&b);
+	finish(&x);
+}
+
 static void noise_is_no_verdict(void **state)
 {
 	struct compared x;
@@ -540,12 +564,32 @@ static void noise_is_no_verdict(void **state)
 static void budgets_that_mean_nothing_are_refused(void **state)
 {
 	static const char *const wrong[] = {
-		"time",           "time 3%",       "time +3%%",    "kernel:gemm +3%",
-		"kernel:/(/ +3%", "launches +3us", "busy +3%",     "busy >= 60",
-		"time <= 12",     "time <=",       "time +3% -3%", "tok_s >= 5ms",
-		"time <= 5ms 3",  "kernel:// +3%", "time -3%",     "launches -3%",
-		"kernel:/x/ -3%", "time +3",       "time +3KiB",   "op:mm +3%",
-		"range:// +3%",   "op:/x/ -3%",    "range:/x/ +3",
+		"time",
+		"time 3%",
+		"time +3%%",
+		"kernel:gemm +3%",
+		"kernel:/(/ +3%",
+		"launches +3us",
+		"busy +3%",
+		"busy >= 60",
+		"time <= 12",
+		"time <=",
+		"time +3% -3%",
+		"tok_s >= 5ms",
+		"time <= 5ms 3",
+		"kernel:// +3%",
+		"time -3%",
+		"launches -3%",
+		"kernel:/x/ -3%",
+		"time +3",
+		"time +3KiB",
+		"op:mm +3%",
+		"time +0x10%",
+		"busy >= 200%",
+		"kernel:/a{1,255}{1,255}{1,255}/ +3%",
+		"range:// +3%",
+		"op:/x/ -3%",
+		"range:/x/ +3",
 	};
 
 	(void)state;
@@ -608,6 +652,7 @@ int main(void)
 		cmocka_unit_test(operators_and_ranges_have_budgets),
 		cmocka_unit_test(what_is_gone_is_no_win),
 		cmocka_unit_test(a_wide_budget_makes_no_sameness),
+		cmocka_unit_test(values_below_nothing_are_judged_by_their_signs),
 		cmocka_unit_test(noise_is_no_verdict),
 		cmocka_unit_test(budgets_that_mean_nothing_are_refused),
 		cmocka_unit_test(budgets_are_read),
