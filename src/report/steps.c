@@ -161,6 +161,27 @@ static void add_launched(const struct aif_report *r, const struct aif_phases *f,
 	}
 }
 
+/* Names the periods outside and inside of the turns. */
+static void describe_periods(struct aif_report *r, const struct aif_phases *f)
+{
+	struct aif_buf *b = &r->before;
+
+	for (size_t i = 0; i < f->levels; i++) {
+		const struct aif_loop_level *l = &f->level[i];
+		const char *in =
+			l->stack == AIF_NONE ? NULL : aif_stack_names_caller(r->stacks, l->stack);
+
+		if (i == f->chosen)
+			continue;
+		aif_buf_printf(b, "; %s", i < f->chosen ? "inside of " : "inner ones: ");
+		aif_human_counted(b, l->turns, "turn");
+		if (in && *in)
+			aif_buf_printf(b, " in %s", in);
+		aif_buf_puts(b, ", median ");
+		aif_human_ns(b, l->median_ns);
+	}
+}
+
 static void describe_loop(struct aif_report *r, const struct aif_phases *f)
 {
 	const char *in = f->stack == AIF_NONE ? NULL : aif_stack_names_caller(r->stacks, f->stack);
@@ -175,6 +196,7 @@ static void describe_loop(struct aif_report *r, const struct aif_phases *f)
 	aif_human_ns(b, f->median_ns);
 	aif_buf_puts(b, ", p95 ");
 	aif_human_ns(b, f->p95_ns);
+	describe_periods(r, f);
 	if (f->is_queued)
 		aif_buf_puts(b, "; it queues ahead: a turn's time is that of its device work");
 	aif_buf_puts(b, "\n");

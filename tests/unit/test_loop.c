@@ -511,6 +511,41 @@ static void initialisation_is_no_loop(void **state)
 	end(&g);
 }
 
+/* 12 epochs of 10 requests, each of which reads its prompt for long and makes 8 to 11 tokens. */
+static void periods_in_periods_are_all_found(void **state)
+{
+	uint64_t tokens = 0;
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	for (unsigned e = 0; e < 12; e++) {
+		enter(&g, 101);
+		call(&g, 201, 1, 5 * US);
+		for (unsigned r = 0; r < 10; r++) {
+			enter(&g, 202);
+			call(&g, 301, 2, 5000 * US);
+			for (unsigned n = 8 + random_below(&g, 4); n; n--, tokens++) {
+				enter(&g, 302);
+				call(&g, 401, 3, 20 * US);
+				call(&g, 402, 4, 30 * US);
+				leave(&g);
+			}
+			call(&g, 303, 5, 10 * US);
+			leave(&g);
+		}
+		call(&g, 203, 6, 10 * US);
+		leave(&g);
+	}
+	find(&g);
+	assert_int_equal(g.l.levels, 3);
+	assert_int_equal(g.l.chosen, 0);
+	assert_int_equal(g.l.level[0].turns, 12 - 1);
+	assert_int_equal(g.l.level[1].turns, 12 * 10 - 1);
+	assert_int_equal(g.l.level[2].turns, tokens - 1);
+	end(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -526,6 +561,7 @@ int main(void)
 		cmocka_unit_test(gaps_interrupt),
 		cmocka_unit_test(little_is_no_loop),
 		cmocka_unit_test(initialisation_is_no_loop),
+		cmocka_unit_test(periods_in_periods_are_all_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

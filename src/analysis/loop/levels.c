@@ -454,16 +454,31 @@ static int try_single(struct walk *w)
 	return r;
 }
 
-/* Restricts the set to the token with the most device time, of two to that with more calls. Returns its stack. */
+/* True if a token may have an inner loop: it is launched several times in each of its entries. */
+static bool may_loop(const struct token *t)
+{
+	return t->entries >= AIF_LOOP_ENTRIES && t->calls >= 2 * (uint64_t)t->entries;
+}
+
+/* Restricts the set to the token with the most device time, of two to that with more calls. Returns its stack. Once the steps are
+ * known, only inner periods are left to be found: what has none, such as a prefill before tokens, is passed by. */
 static uint32_t descend(struct walk *w)
 {
+	bool is_inner = w->ret->len >= TURNS_SURE, only = false;
 	uint32_t to = 0;
 	size_t n = 0;
 
-	for (uint32_t i = 1; i < w->tokens_len; i++)
-		if (w->tokens[i].weight > w->tokens[to].weight ||
-		    (w->tokens[i].weight == w->tokens[to].weight &&
-		     w->tokens[i].calls > w->tokens[to].calls))
+	for (uint32_t i = 0; i < w->tokens_len && is_inner && !only; i++)
+		if (may_loop(&w->tokens[i])) {
+			only = true;
+			to = i;
+		}
+	for (uint32_t i = 0; i < w->tokens_len; i++)
+		if (only && !may_loop(&w->tokens[i]))
+			continue;
+		else if (w->tokens[i].weight > w->tokens[to].weight ||
+			 (w->tokens[i].weight == w->tokens[to].weight &&
+			  w->tokens[i].calls > w->tokens[to].calls))
 			to = i;
 	for (size_t i = 0; i < w->set.len; i++)
 		if (token(w, i) == to)

@@ -2,6 +2,8 @@
 #include "analysis/loop/phases.h"
 
 #include "analysis/loop/internal.h"
+
+#include <string.h>
 #include "analysis/time.h"
 #include "analysis/utilization.h"
 #include "profile/file.h"
@@ -185,6 +187,9 @@ static int take_turns(const struct aif_profile *p, const struct aif_exec_timelin
 		f->thread = loop.thread;
 		f->stack = loop.level[loop.chosen].stack;
 		f->is_sparse = loop.is_sparse;
+		memcpy(f->level, loop.level, sizeof(f->level));
+		f->levels = loop.levels;
+		f->chosen = loop.chosen;
 		f->steps = loop.steps;
 		f->len = loop.len;
 		f->cap = loop.cap;

@@ -25,6 +25,9 @@ struct aif_phases {
 	uint64_t median_ns, p95_ns;
 	double trend; /* median of the last quarter of steps by that of the first; 1 for few steps */
 	bool is_sparse; /* of turns: only those captured whole */
+	/* Nested periods of turns, outermost first, of which .chosen is the one that steps are of. */
+	struct aif_loop_level level[AIF_LOOP_LEVELS];
+	size_t levels, chosen;
 	bool is_queued; /* turns have the times of their device work, not of their launches */
 };
 

@@ -82,6 +82,18 @@ static void put_loop(const struct aif_why *w, struct aif_buf *b)
 		number(b, "p95_ns", f->p95_ns);
 		number(b, "trend_ppm", (uint64_t)(AIF_MIN(f->trend, 1e6) * 1e6));
 		number(b, "is_sparse", f->is_sparse);
+		open(b, "periods", '[');
+		for (size_t i = 0; i < f->levels; i++) {
+			item(b);
+			if (w->level_places[i] != AIF_STR_NONE)
+				text(b, "place",
+				     aif_strset_get(&w->places, w->level_places[i], NULL));
+			number(b, "turns", f->level[i].turns);
+			number(b, "median_ns", f->level[i].median_ns);
+			number(b, "are_steps", i == f->chosen);
+			aif_buf_putc(b, '}');
+		}
+		aif_buf_putc(b, ']');
 	}
 	aif_buf_putc(b, '}');
 }
@@ -229,6 +241,20 @@ static void put_power(const struct aif_why *w, struct aif_buf *b)
 	aif_buf_putc(b, ']');
 }
 
+static void put_unknown(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b)
+{
+	enum aif_why_unknown what[AIF_WHY_UNKNOWNS];
+	size_t n = aif_why_unknown(p, w, what);
+
+	open(b, "unknown", '[');
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			aif_buf_putc(b, ',');
+		aif_out_json_text(b, aif_why_unknown_key(what[i]));
+	}
+	aif_buf_putc(b, ']');
+}
+
 void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct aif_buf *out)
 {
 	aif_buf_putc(out, '{');
@@ -252,5 +278,6 @@ void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct
 	put_owners(w, out);
 	put_kernels(names, w, out);
 	put_power(w, out);
+	put_unknown(names->p, w, out);
 	aif_buf_puts(out, "}\n");
 }

@@ -417,17 +417,25 @@ static bool has_off_cpu(const struct aif_profile *p)
 	return false;
 }
 
-static int place_loop(struct measuring *m)
+static int place_level(struct measuring *m, uint32_t stack, uint32_t *ret)
 {
-	const char *caller = m->w->phases.stack == AIF_NONE
-				     ? NULL
-				     : aif_stack_names_caller(m->stacks, m->w->phases.stack);
+	const char *caller = stack == AIF_NONE ? NULL : aif_stack_names_caller(m->stacks, stack);
 
-	m->w->loop_place = AIF_STR_NONE;
+	*ret = AIF_STR_NONE;
 	if (!caller || !*caller)
 		return 0;
-	m->w->loop_place = aif_strset_put(&m->w->places, caller, strlen(caller));
-	return m->w->loop_place == AIF_STR_NONE ? -ENOMEM : 0;
+	*ret = aif_strset_put(&m->w->places, caller, strlen(caller));
+	return *ret == AIF_STR_NONE ? -ENOMEM : 0;
+}
+
+static int place_loop(struct measuring *m)
+{
+	const struct aif_phases *f = &m->w->phases;
+	int e = place_level(m, f->stack, &m->w->loop_place);
+
+	for (size_t i = 0; i < f->levels && !e; i++)
+		e = place_level(m, f->level[i].stack, &m->w->level_places[i]);
+	return e;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

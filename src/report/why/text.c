@@ -79,6 +79,30 @@ static void say_trend(struct saying *s, double trend)
 	aif_buf_puts(&s->line, " of the first's");
 }
 
+/* Says which periods are outside and inside of the steps: epochs, requests, tokens, layers. */
+static void say_periods(struct saying *s)
+{
+	const struct aif_phases *f = &s->w->phases;
+
+	for (size_t i = 0; i < f->levels; i++) {
+		const struct aif_loop_level *l = &f->level[i];
+		const char *in = place(s, s->w->level_places[i]);
+
+		if (i == f->chosen)
+			continue;
+		aif_buf_puts(&s->line, i < f->chosen        ? "; inside of "
+				       : i == f->chosen + 1 ? "; each with "
+							    : ", each with ");
+		if (i < f->chosen)
+			aif_human_counted(&s->line, l->turns, "turn");
+		else
+			aif_buf_printf(&s->line, "%.1f turns",
+				       (double)l->turns / (double)f->level[i - 1].turns);
+		aif_buf_printf(&s->line, "%s%s of ", *in ? " of " : "", in);
+		aif_human_ns(&s->line, l->median_ns);
+	}
+}
+
 static void say_steps(struct saying *s)
 {
 	const struct aif_phases *f = &s->w->phases;
@@ -103,6 +127,7 @@ static void say_steps(struct saying *s)
 	aif_human_ns(&s->line, f->p95_ns);
 	if (!f->is_sparse)
 		say_trend(s, f->trend);
+	say_periods(s);
 	end_line(s);
 }
 
@@ -253,15 +278,18 @@ static void say_bound(struct saying *s, const enum aif_why_group *order, size_t 
 static void say_owners(struct saying *s)
 {
 	const struct aif_why *w = s->w;
-	size_t shown = 0;
+	enum aif_why_unknown what[AIF_WHY_UNKNOWNS];
+	size_t shown = 0, most;
 
+	/* A line for what is not known takes the place of one. */
+	most = aif_why_unknown(s->names->p, w, what) ? MOST_OWNERS - 1 : MOST_OWNERS;
 	aif_buf_puts(&s->line, "idle     ");
 	aif_human_share(&s->line, share(s, w->idle_ns));
 	aif_buf_puts(&s->line, w->owners_len && share(s, w->owners[0].ns) >= LEAST_PPM
 				       ? " of the time, with who launches next:"
 				       : " of the time");
 	end_line(s);
-	for (size_t i = 0; i < w->owners_len && shown < MOST_OWNERS; i++) {
+	for (size_t i = 0; i < w->owners_len && shown < most; i++) {
 		const struct aif_why_owner *o = &w->owners[i];
 		const char *at = place(s, o->place);
 
@@ -393,6 +421,20 @@ static void say_advice(struct saying *s, const enum aif_why_group *order, size_t
 	}
 }
 
+/* Says in one line what the profile does not tell. */
+static void say_unknown(struct saying *s)
+{
+	enum aif_why_unknown what[AIF_WHY_UNKNOWNS];
+	size_t n = aif_why_unknown(s->names->p, s->w, what);
+
+	for (size_t i = 0; i < n; i++) {
+		aif_buf_puts(&s->line, i ? "; " : "unknown  ");
+		aif_buf_puts(&s->line, aif_why_unknown_text(what[i]));
+	}
+	if (n)
+		end_line(s);
+}
+
 static void say_next(struct saying *s, const char *path)
 {
 	const struct aif_why *w = s->w;
@@ -453,6 +495,7 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 	say_kernels(&s);
 	say_power(&s);
 	say_advice(&s, order, n);
+	say_unknown(&s);
 	say_next(&s, path);
 	end_line(&s);
 	if (w->damaged) {

@@ -94,6 +94,7 @@ struct aif_why {
 	struct aif_opportunity work; /* of the window */
 	struct aif_queue queue;      /* of the whole run, whatever the window */
 	struct aif_queue_sum ahead;  /* of the window: how far the host is ahead of the devices */
+	uint32_t level_places[AIF_LOOP_LEVELS]; /* the same of nested periods (.phases.level) */
 	uint32_t loop_place; /* a string of .places: the function that loops; AIF_STR_NONE */
 	bool is_torch, has_off_cpu,
 		has_cpu;        /* PyTorch; times off CPU, and CPU samples, were recorded */
@@ -127,6 +128,17 @@ struct aif_why_verdict aif_why_verdict(const struct aif_why *w, enum aif_why_gro
 /* Returns what to try against a group in this program. */
 const char *aif_why_advice(const struct aif_profile *p, const struct aif_why *w,
 			   enum aif_why_group g);
+/* Limits of the answer, by what the profile lacks. */
+#define AIF_WHY_UNKNOWN(id, key, text) AIF_WHY_UNKNOWN_##id,
+enum aif_why_unknown {
+#include "report/why/unknown.def"
+	AIF_WHY_UNKNOWNS
+};
+#undef AIF_WHY_UNKNOWN
+size_t aif_why_unknown(const struct aif_profile *p, const struct aif_why *w,
+		       enum aif_why_unknown ret[AIF_WHY_UNKNOWNS]);
+const char *aif_why_unknown_key(enum aif_why_unknown what);
+const char *aif_why_unknown_text(enum aif_why_unknown what);
 /* Groups with time, most first. Returns their number. */
 size_t aif_why_order(const struct aif_why *w, enum aif_why_group order[AIF_WHY_GROUPS]);
 /* Returns time / (time - ns), at most 1,000. */

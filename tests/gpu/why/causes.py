@@ -404,6 +404,40 @@ def case_random(s, seconds):
     intervals.clear() # the device may have worked meanwhile
 
 
+def case_nested(s, seconds):
+    """Periods in periods: epochs of requests of tokens, whose numbers differ. Each is begun and ended by other work."""
+    turns = {"epochs": 0, "requests": 0, "tokens": 0}
+
+    def tokens(n):
+        for _ in range(n):
+            turns["tokens"] += 1
+            s.device.work()
+            compute(300000)
+            s.device.add_one()
+            s.device.wait()
+
+    def requests(n):
+        for _ in range(n):
+            turns["requests"] += 1
+            s.device.product()
+            tokens(random.randrange(8, 12))
+            s.device.work()
+            s.device.wait()
+
+    def epochs():
+        end = now() + int(seconds * 1e9)
+        while now() < end:
+            turns["epochs"] += 1
+            s.device.add_one()
+            requests(12)
+            s.device.product()
+            s.device.wait()
+
+    epochs()
+    intervals.clear()
+    truth["expect"]["periods"] = turns
+
+
 def case_gil(s, seconds):
     s.without_cpu = "GIL"
     with hogging():

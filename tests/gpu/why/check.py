@@ -131,6 +131,12 @@ def main():
         # Where launches were left out, only turns that were captured whole are steps: their number is none.
         if not loop.get("is_sparse") and (abs(got - count) > max(1, 0.01 * count) or abs(length - mean) > 0.02 * mean + spread):
             wrong.append("steps are wrong: %s" % loop)
+    for name, turns in expect.get("periods", {}).items():
+        # The end of the last turn is not known, and a period that begins with the first launch has it whole.
+        got = [p["turns"] for p in loop.get("periods", []) if p.get("place", "").split(" ")[0].endswith(name)]
+        notes.append("%s %s of %d" % (name, got, turns))
+        if not any(abs(g - turns) <= max(1, 0.01 * turns) + (name != "epochs") * expect["periods"]["epochs"] for g in got):
+            wrong.append("%d %s are %s" % (turns, name, loop))
     window = json.loads(run("why", "--format", "json", "--time", "%.9f,%.9f" % ((truth["from"] - zero) / 1e9, (truth["to"] - zero) / 1e9), profile))
     groups = {g["group"]: g["share_ppm"] / 1e6 for g in window["groups"]}
     if "bound" in expect:

@@ -18,7 +18,7 @@ cuda=$("$python" -c 'import torch; print(torch.cuda.is_available())' 2>/dev/null
 	{ echo "1..0 # SKIP neither PyTorch with CUDA nor pyopencl"; exit 0; }
 
 list() {
-	cases="compute sleep item allocate compile collect gil server threads decode matmul random mix_host mix_python mix_locks copies"
+	cases="compute sleep item allocate compile collect gil server threads decode matmul random nested mix_host mix_python mix_locks copies"
 	"$python" -c 'import torch' 2>/dev/null && cases="$cases loader"
 	[ "$cuda" = True ] && cases="$cases late"
 	for case in $cases; do

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits of an answer: what the profile does not have (unknown.def). */
+#include "report/why/why.h"
+
+#include "base/reasons.h"
+
+/* Returns true if any stack has a frame that names a place of the program. */
+static bool has_places(const struct aif_profile *p)
+{
+	for (size_t i = 0; i < p->stacks_len; i++) {
+		uint32_t frame = p->stacks[i].frame;
+
+		if (frame == AIF_NONE)
+			continue;
+		switch (p->frames[frame].kind) {
+		case AIF_FRAME_NATIVE:
+		case AIF_FRAME_PYTHON:
+		case AIF_FRAME_OP:
+		case AIF_FRAME_RANGE:
+			return true;
+		default:
+			break;
+		}
+	}
+	return false;
+}
+
+static bool is_unknown(const struct aif_profile *p, const struct aif_why *w,
+		       enum aif_why_unknown what)
+{
+	switch (what) {
+	case AIF_WHY_UNKNOWN_LAUNCHES:
+		return !w->launches;
+	case AIF_WHY_UNKNOWN_STACKS:
+		return w->launches && !has_places(p);
+	case AIF_WHY_UNKNOWN_CLOCKS:
+		return aif_profile_loss(p, AIF_REASON_IMPORT_CLOCK) ||
+		       aif_profile_loss(p, AIF_REASON_IMPORT_RANK_CLOCK) ||
+		       aif_profile_loss(p, AIF_REASON_CLOCK_UNKNOWN);
+	case AIF_WHY_UNKNOWN_STEPS:
+		return w->phases.from == AIF_PHASES_MARKS && w->phases.len < 3;
+	case AIF_WHY_UNKNOWN_CUT:
+		return p->notes & AIF_NOTE_CUT_SHORT;
+	case AIF_WHY_UNKNOWNS:
+		break;
+	}
+	return false;
+}
+
+size_t aif_why_unknown(const struct aif_profile *p, const struct aif_why *w,
+		       enum aif_why_unknown ret[AIF_WHY_UNKNOWNS])
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; w->time_ns && i < AIF_WHY_UNKNOWNS; i++)
+		if (is_unknown(p, w, (enum aif_why_unknown)i))
+			ret[n++] = (enum aif_why_unknown)i;
+	return n;
+}
+
+const char *aif_why_unknown_key(enum aif_why_unknown what)
+{
+	static const char *const keys[] = {
+#define AIF_WHY_UNKNOWN(id, key, text) key,
+#include "report/why/unknown.def"
+#undef AIF_WHY_UNKNOWN
+	};
+
+	return keys[what];
+}
+
+const char *aif_why_unknown_text(enum aif_why_unknown what)
+{
+	static const char *const texts[] = {
+#define AIF_WHY_UNKNOWN(id, key, text) text,
+#include "report/why/unknown.def"
+#undef AIF_WHY_UNKNOWN
+	};
+
+	return texts[what];
+}
