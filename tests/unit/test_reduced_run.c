@@ -154,6 +154,7 @@ static void damaged_reduced_runs_are_refused_or_read(void **state)
 	size_t refused = 0;
 
 	(void)state;
+	side_add_operators(&a, 1);
 	assert_int_equal(aif_run_write(&a.runs[0], &out), 0);
 	for (size_t i = 0; i < out.len; i++) {
 		static const uint8_t bytes[] = {'9', ' ', '\n', 0, 0xff};
