@@ -2,21 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # The page of `aiflame view` beside speedscope, d3-flame-graph and flamegraph.pl's SVG: one input, one run, in turns.
 #   bench/page_peers.sh FLAMEGRAPH_PL
-# The input: STACKS (20000) unique stacks, 74 deep (bench/gen_folded.py). npm brings speedscope (tests/e2e/package.json) and
-# d3-flame-graph, the latter into WORK_DIR (a temporary folder). ROUNDS (3), BUILD_DIR, CHROMIUM. GL=1: GL in
-# software for all, not for speedscope alone.
+# The input: STACKS (20000) unique stacks, 74 deep (bench/gen_folded.py); SHAPE=diverging STACKS=33000 makes a million
+# nodes. npm brings speedscope (tests/e2e/package.json) and d3-flame-graph, the latter into WORK_DIR (a temporary folder).
+# ROUNDS (3), BUILD_DIR, CHROMIUM. GL=1: GL in software for all, not for speedscope alone.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 aiflame=${BUILD_DIR:-$root/build}/src/aiflame
 work=${WORK_DIR:-$(mktemp -d)}
 [ -n "${WORK_DIR:-}" ] || trap 'rm -rf "$work"' EXIT
 stacks=${STACKS:-20000}
+shape=${SHAPE:-}
 . "$root/tests/e2e/npm.sh"
 npm_dir=$root/tests/e2e
 npm_packages
 (cd "$work" && npm install --no-audit --no-fund --silent d3@7 d3-flame-graph@5.0.0)
-folded=$work/r$stacks.folded
-[ -e "$folded" ] || python3 "$root/bench/gen_folded.py" "$stacks" "$folded"
+folded=$work/r$stacks$shape.folded
+[ -e "$folded" ] || python3 "$root/bench/gen_folded.py" "$stacks" "$folded" $shape
 "$aiflame" import -q --as device --count 300us -o "$work/r.data" "$folded"
 seconds() { # WHAT COMMAND...
 	what=$1

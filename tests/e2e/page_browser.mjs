@@ -411,6 +411,9 @@ test("tables sort, filter and lead to the flame graph", "full", "#v1&view=tables
 	assert.equal((await state(page)).view, "flame");
 	assert.match(await text(page, "found"), /% of all/);
 	await page.evaluate(() => window.aiflame.go({ view: "tables", table: "kernels", filter: "", sort: "" }));
+	const long = page.locator("#table-body tbody tr", { hasText: "vectorized_elementwise_kernel" }).locator("td").first();
+	assert.match(await long.textContent(), /^vectorized_elementwise_kernel<4, CUDAFunctor_add<float>/); // as pictures call it
+	assert.match(await long.getAttribute("title"), /^void at::native::vectorized/);
 	const row = page.locator("#table-body tbody tr", { hasText: "shared_sum" });
 	assert.match(await row.textContent(), /820\.6 ms7\.5 ms36\.0 ms36\.0 ms1,986/); // launches, average, min, p99, max, samples
 	assert.match(await row.locator(".stack").getAttribute("aria-label"), /memory stall \d+\.\d %, sync stall \d+\.\d %/);

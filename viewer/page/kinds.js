@@ -15,19 +15,11 @@
 				kinds.push([t.key, t.key === "device" ? "Device work" : "Threads", t.key, [TIME]]);
 	}
 	const kind_now = () => kinds.find((k) => k[0] === S.of) || kinds[0];
+	const METRIC = { samples: SAMPLES, launches: LAUNCHES };
+	const by_has = (by) => (METRIC[by] ? [METRIC[by]] : kind_now()[3]).some((m) => trees[kind_now()[2]].totals[m] > 0);
 	function metrics_now() {
-		const kind = kind_now(), tree = trees[kind[2]];
-		let by = S.by;
-		if (!kind[3].some((m) => tree.totals[m] > 0))
-			by = by || (tree.totals[SAMPLES] > 0 ? "samples" : "launches");
-		const metric = by === "samples" ? SAMPLES : by === "launches" ? LAUNCHES : -1;
-		if (metric < 0 || !tree.totals[metric] || kind[3].includes(IDLE)) // idle time has no samples
-			return { metrics: kind[3], unit: tree.unit, by: "" };
-		return { metrics: [metric], unit: by, by };
-	}
-	function by_has(by) {
-		const totals = trees[kind_now()[2]].totals;
-		return by === "samples" ? totals[SAMPLES] > 0 : by === "launches" ? totals[LAUNCHES] > 0 : kind_now()[3].some((m) => totals[m] > 0);
+		const [, , tree, metrics] = kind_now(), by = S.by || (by_has("") ? "" : by_has("samples") ? "samples" : "launches");
+		return METRIC[by] && by_has(by) && !metrics.includes(IDLE) ? { metrics: [METRIC[by]], unit: by, by } : { metrics, unit: trees[tree].unit, by: "" }; // idle time has no samples
 	}
 	// The kernels that ran in the selected time, from the tree; the most time first. Launches are divided as times are.
 	let timed_key = "", timed = null;

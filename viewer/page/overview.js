@@ -22,12 +22,14 @@
 		} else {
 			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"), el("p", { class: "none" }, H.why_none || "No device work with times: nothing says what bounds it.")));
 		}
-		const bars = (rows, total, what, open) => el("table", { class: "bars" }, el("tbody", {}, rows.map((r) => {
-			const tr = el("tr", opens(() => open(r)), el("td", { class: "name", title: what(r) }, what(r)), el("td", { class: "num" }, share(r.ns, total)), el("td", { class: "num dim" }, ns(r.ns)));
-			tr.firstChild.style.backgroundSize = `${Math.max(0.5, Math.min(100, 100 * r.ns / rows[0].ns))}% 3px`;
-			return tr;
+		const bars = (rows, total, what, open, colour) => el("table", { class: "bars" }, el("tbody", {}, rows.map((r) => {
+			const name = el("td", { class: "name", title: what(r) }, what(r));
+			name.style.backgroundSize = `${100 * r.ns / rows[0].ns}% 3px`;
+			if (colour)
+				name.style.backgroundImage = `linear-gradient(${colour(r)} 0 100%)`;
+			return el("tr", opens(() => open(r)), name, el("td", { class: "num" }, share(r.ns, total)), el("td", { class: "num dim" }, ns(r.ns)));
 		})));
-		const within = w && w.window.of === "loop" ? ", in the loop" : "", kernels = (title, rows, all) => card(title, rows.length ? bars(rows.slice(0, 8), all, (r) => r.kernel, (r) =>
+		const within = w && w.window.of === "loop" ? ", in the loop" : "", kernels = (title, rows, all) => card(title, rows.length ? bars(rows.slice(0, 8), all, (r) => short_of(r.kernel), (r) =>
 			go({ view: "flame", of: "device", find: r.kernel, re: "", zoom: "", ops: "" })) : el("p", { class: "none" }, "none"),
 		button("All kernels", () => go({ view: "tables", table: "kernels" }), { class: "link" }));
 		const t = time(), in_time = t && kernels_timed();
@@ -40,7 +42,7 @@
 			body.push(kernels("Kernels" + within, w.kernels, w.time_ns));
 		if (w && w.idle.length)
 			body.push(card("Idle time, by its owner" + within, bars(w.idle.slice(0, 8), w.time_ns, (r) => `${name(r.group)}${r.place ? (r.is_before ? ": before " : ": ") + r.place : ""}`,
-				(r) => go({ view: "flame", of: "idle", zoom: "", ops: "", find: r.place.replace(/ \(.*/, ""), re: "" })), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
+				(r) => go({ view: "flame", of: "idle", zoom: "", ops: "", find: r.place.replace(/ \(.*/, ""), re: "" }), (r) => `var(${group(r.group)[1]})`), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
 		const facts = [["Command", H.title], ["Host", H.host], ["Recorded", H.date], ["Length", ns(H.end_ns)], ["Devices", [...new Set(H.strips.map((s) => s.device))].join(", ")],
 			["Loop", w && w.loop && w.loop.steps ? `${count(w.loop.steps)} ${w.loop.found_by === "launches" ? "turn" : "step"}${w.loop.steps === 1 ? "" : "s"}, median ${ns(w.loop.median_ns)}, 95 % within ${ns(w.loop.p95_ns)}` : ""],
 			["Quality", H.quality], ["File", H.file]].filter(([, v]) => v);

@@ -2,13 +2,23 @@
 	const ROWS_SHOWN = 300;
 	let rows_more = 1;
 	const kernel_row = (name) => H.tables.kernels.rows && H.tables.kernels.rows.some((r) => r.kernel === name);
+	// What pictures call it.
+	let shorts = null;
+	function short_of(name) {
+		if (!shorts) {
+			shorts = new Map();
+			for (const t of Object.values(trees))
+				t.full.forEach((full, i) => shorts.set(H.full[full - 1], H.names[t.name[i]]));
+		}
+		return shorts.get(name) || name;
+	}
 	function type_of(table, column, value) {
 		const known = table.types && table.types[column];
 		if (known)
 			return known;
 		if (typeof value !== "number")
 			return "text";
-		return /share|ppm|_rate$/.test(column) && value <= 1 ? "share" : /time|wall|idle|self|total|average|error|duration|_ns$|cpu|cuda/.test(column) ? "ns" :
+		return column === "process" ? "id" : /share|ppm|_rate$/.test(column) && value <= 1 ? "share" : /time|wall|idle|self|total|average|error|duration|_ns$|cpu|cuda/.test(column) ? "ns" :
 			/bytes/.test(column) ? "bytes" : "count";
 	}
 	function cell_text(type, v) {
@@ -52,7 +62,7 @@
 			(more ? `; the page has the first ${count(H.rows_max)}, aiflame report --${key} has all` : "");
 		const place = $("table-body");
 		if (!shown.length) {
-			place.replaceChildren(el("p", { class: "none" }, table.none || (all ? "No row matches." : `There are no ${table.help || "rows"} in this profile.`)));
+			place.replaceChildren(el("p", { class: "none" }, table.none && table.none.replace(/^report: /, "") || (all ? "No row matches." : `There are no ${table.help || "rows"} in this profile.`)));
 			return;
 		}
 		const names = Object.keys(shown[0]).filter((c) => base.some((r) => c === "error" ? r[c] : r[c] !== "" && r[c] !== null));
@@ -68,7 +78,7 @@
 					go({ sort: c + (c === sorted && way !== "up" ? ":up" : ":down") }, true)))).toSpliced(1, 0, bar ? el("th", { scope: "col" }, bar[0]) : ""))),
 		el("tbody", {}, shown.map((r) => {
 			return el("tr", opens(() => row_open(key, r)), order.map((c) => {
-				const td = el("td", { class: types[c] + (c === lead ? " lead" : ""), title: types[c] === "text" ? String(r[c]) : null }, cell_text(types[c], r[c]));
+				const td = el("td", { class: types[c] + (c === lead ? " lead" : ""), title: types[c] === "text" ? String(r[c]) : null }, c === "kernel" ? short_of(r[c]) : cell_text(types[c], r[c]));
 				if (types[c] === "share" && typeof r[c] === "number")
 					td.style.backgroundSize = `${Math.min(100, 100 * r[c] / (most[c] || 1))}% 3px`;
 				return td;
