@@ -5,6 +5,8 @@
 #include "cmd/json_value.h"
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
+#include "cmd/require.h"
+#include "cmd/runbook_check.h"
 #include "cmd/side_arg.h"
 
 #include <errno.h>
@@ -14,19 +16,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Exit statuses beside those of all commands. */
-enum { EXIT_REGRESSION = 3, EXIT_CANNOT_TELL = 4, EXIT_REQUIRED = 5 };
 enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_JUNIT };
 /* A budget file that is longer is none. */
 #define MOST_BYTES (1 << 20)
 enum { LIST_MAX = 64 };
 
 struct values {
-	const char *baselines;
+	const char *baselines, *dir, *family;
 	const char *budgets, *metric[LIST_MAX + 1], *require[LIST_MAX + 1], *budget[LIST_MAX + 1];
 	int format, unit, cannot_tell;
 	uint32_t margin;
-	bool any_machine, annotations;
+	bool any_machine, annotations, v7_exit;
 };
 
 #define AT(field) offsetof(struct values, field)
@@ -40,11 +40,20 @@ static const struct aif_opt opts[] = {
 	{0, "metric", "NAME=FILE:.WAY", AIF_OPT_LIST, AT(metric), LIST_MAX,
 	 "a value of each run from a JSON file, {} in FILE being the run's path without its "
 	 "ending: tok_s={}.json:.tok_s"},
-	{0, "require", "NAME|COMMAND", AIF_OPT_LIST, AT(require), LIST_MAX,
-	 "a --metric that each run must have, or a shell command that must succeed; else the "
-	 "exit status is 5 and nothing is judged"},
+	{0, "require", "NAME|FILE:WAY=VALUE|COMMAND", AIF_OPT_LIST, AT(require), LIST_MAX,
+	 "a --metric that each run must have, a value of a file *.json ({} as for --metric, or the "
+	 "--dir), or a shell command that must succeed; else the exit status is 5 and nothing is "
+	 "judged"},
 	{0, "cannot-tell", "fail|pass", AIF_OPT_CHOICE, AT(cannot_tell), 0,
 	 "exit with 3 or 0 in place of 4 where nobody can tell"},
+	{0, "v7-exit", NULL, AIF_OPT_FLAG, AT(v7_exit), 0,
+	 "exit with 1 in place of 3, 4 and 5, and with 2 where input is missing, as perf_gate_v7.py "
+	 "does"},
+	{0, "dir", "DIR", AIF_OPT_STRING, AT(dir), 0,
+	 "judge a run directory by the absolute budgets of its family, as aiflame runbook check "
+	 "does, in place of A and B"},
+	{0, "family", "NAME", AIF_OPT_STRING, AT(family), 0,
+	 "of --dir: whose budgets: qwen2, qwen3, gemma or default (by the directory's name)"},
 	{0, "unit", "auto|step|launch|second|run|cycles", AIF_OPT_CHOICE, AT(unit), 0,
 	 "what values are given by (auto: a step where all runs have them, else a run; cycles: as "
 	 "auto, with times as cycles of the device's clock)"},
@@ -272,25 +281,35 @@ static const struct outside *find_outside(const struct outside *o, size_t n, con
 
 /* ---- what is required ------------------------------------------------------------------------ */
 
-/* Runs the commands before anything else. Their output goes to standard error. */
-static int require_commands(const struct values *v)
+/* Commands, and values of files that are not of each run, before anything else. */
+static int require_first(const struct values *v)
 {
 	for (size_t i = 0; v->require[i]; i++) {
-		struct aif_buf line = {0};
-		int status;
+		const char *arg = v->require[i];
 
-		if (is_metric(v, v->require[i]))
-			continue;
-		aif_buf_printf(&line, "{ %s\n} >&2", v->require[i]);
-		status = aif_buf_failed(&line) ? -1 : system(aif_buf_str(&line));
-		aif_buf_finish(&line);
-		if (status) {
-			aif_message("gate: --require '%s' failed: nothing is judged",
-				    v->require[i]);
-			return EXIT_REQUIRED;
-		}
+		if (!is_metric(v, arg) && !aif_require_is_of_each(arg) &&
+		    aif_require("gate", arg, ""))
+			return AIF_EXIT_REQUIRED;
 	}
 	return 0;
+}
+
+/* Values of files that each run has. */
+static int require_of_each(const struct values *v, const struct aif_comparison *c)
+{
+	int status = 0;
+
+	for (size_t i = 0; v->require[i]; i++)
+		for (size_t run = 0; run < c->a->len + c->b->len && !status; run++) {
+			struct aif_buf path = {0};
+
+			if (!aif_require_is_of_each(v->require[i]))
+				break;
+			put_path("{}", 2, aif_compare_run(c, run)->path, &path);
+			status = aif_require("gate", v->require[i], aif_buf_str(&path));
+			aif_buf_finish(&path);
+		}
+	return status;
 }
 
 static int require_metrics(const struct values *v, const struct outside *o, size_t n)
@@ -300,7 +319,7 @@ static int require_metrics(const struct values *v, const struct outside *o, size
 
 		if (of && of->why) {
 			aif_message("gate: --require %s: %s: nothing is judged", of->name, of->why);
-			return EXIT_REQUIRED;
+			return AIF_EXIT_REQUIRED;
 		}
 	}
 	return 0;
@@ -314,13 +333,13 @@ static int exit_status(const struct values *v, const struct aif_gate *g)
 	case AIF_GATE_KEPT:
 		return AIF_EXIT_OK;
 	case AIF_GATE_EXCEEDED:
-		return EXIT_REGRESSION;
+		return AIF_EXIT_REGRESSION;
 	case AIF_GATE_UNKNOWN:
 		break;
 	}
-	return v->cannot_tell < 0 ? EXIT_CANNOT_TELL
+	return v->cannot_tell < 0 ? AIF_EXIT_CANNOT_TELL
 	       : v->cannot_tell   ? AIF_EXIT_OK
-				  : EXIT_REGRESSION;
+				  : AIF_EXIT_REGRESSION;
 }
 
 static int print(const struct values *v, const struct aif_gate *g, struct aif_err *err)
@@ -365,6 +384,8 @@ static int judge(const struct values *v, const struct aif_comparison *c,
 	}
 	if (!r)
 		status = require_metrics(v, outside, n);
+	if (!r && !status)
+		status = require_of_each(v, c);
 	if (!r && !status) {
 		r = aif_gate_judge(c, budgets, given, n, &g);
 		status = r ? AIF_EXIT_FAILURE : print(v, &g, err);
@@ -393,9 +414,8 @@ static int not_compared(const struct values *v, char **words, struct aif_err *er
 	return status;
 }
 
-static int run(const void *values, char **words, int words_len, struct aif_err *err)
+static int compare_sides(const struct values *v, char **words, struct aif_err *err)
 {
-	const struct values *v = values;
 	const struct aif_compare_opts o = {.unit = (enum aif_compare_unit)v->unit,
 					   .margin = v->margin / 1e6,
 					   .any_machine = v->any_machine};
@@ -403,7 +423,6 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	struct aif_sides s = {0};
 	int r, status = AIF_EXIT_USAGE;
 
-	(void)words_len;
 	r = read_budgets(v, &budgets, err);
 	if (!r)
 		r = check_metrics(v, err);
@@ -412,7 +431,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (!r)
 		r = check_units(v, &budgets, err);
 	if (!r)
-		status = require_commands(v);
+		status = require_first(v);
 	if (!r && !status) {
 		r = aif_sides_compare(words, v->baselines, &o, &s, err);
 		/* Programs without a device have CPU time in its place. */
@@ -429,9 +448,57 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	return status;
 }
 
+/* v7's statuses: 1 for whatever did not pass, 2 for input that is missing or none. */
+static int v7_status(int status)
+{
+	return status == AIF_EXIT_OK ? 0
+	       : status == AIF_EXIT_REGRESSION || status == AIF_EXIT_CANNOT_TELL ||
+			       status == AIF_EXIT_REQUIRED
+		       ? 1
+		       : 2;
+}
+
+static int judge_dir(const struct values *v, struct aif_err *err)
+{
+	const struct aif_runbook_check_opts o = {.who = "gate",
+						 .dir = v->dir,
+						 .family = v->family,
+						 .expect = AIF_RUNBOOK_EXPECT,
+						 .require = v->require,
+						 .cannot_tell = v->cannot_tell,
+						 .v7_exit = v->v7_exit};
+
+	if (v->budgets || v->budget[0] || v->metric[0] || v->annotations || v->format) {
+		aif_err_set(
+			err, -EINVAL,
+			"gate: --dir takes budgets from the environment (docs/runbook.md), and "
+			"no --budget, --budgets, --metric, --annotations or --format: leave them out");
+		return AIF_EXIT_USAGE;
+	}
+	return aif_runbook_check(&o, err);
+}
+
+static int run(const void *values, char **words, int words_len, struct aif_err *err)
+{
+	const struct values *v = values;
+	int status;
+
+	if (v->dir && !words_len)
+		return judge_dir(v, err);
+	if (v->dir || v->family || words_len != 2) {
+		aif_err_set(err, -EINVAL,
+			    v->dir      ? "gate: --dir and sides: give --dir DIR alone, or A B"
+			    : v->family ? "gate: --family is of --dir: give --dir DIR"
+					: "gate: give two sides, A B, or --dir DIR");
+		return AIF_EXIT_USAGE;
+	}
+	status = compare_sides(v, words, err);
+	return v->v7_exit ? v7_status(status) : status;
+}
+
 const struct aif_command aif_command_gate = {
 	.name = "gate",
-	.words = "A B",
+	.words = "A B | --dir DIR",
 	.summary = "pass or fail a change by budgets, for CI",
 	.description =
 		"Judges side B (after) against side A (before); sides are written as for aiflame\n"
@@ -456,11 +523,13 @@ const struct aif_command aif_command_gate = {
 		"aiflame gate old new\tby the default budgets: time and device (or CPU) +3%\n"
 		"aiflame gate --budgets perf.budgets old new\tby those of a file\n"
 		"aiflame gate --format junit old new >gate.xml\tfor a CI server\n"
+		"aiflame gate --require '{}.json:.loss_ok=true' old new\tcorrect first: each run's file says so\n"
+		"aiflame gate --dir runbook\ta run directory, by its absolute budgets\n"
 		"aiflame gate --metric r={}.json:.tok_s --budget 'r -2%' old new\twith values from files\n",
 	.opts = opts,
 	.defaults = &defaults,
 	.values_size = sizeof(struct values),
-	.min_words = 2,
+	.min_words = 0,
 	.max_words = 2,
 	.run = run,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/json_value.h"
 
-#include "base/buf.h"
 #include "base/open_regular.h"
 #include "import/json_reader.h"
 
@@ -54,27 +53,64 @@ static bool find_index(struct aif_json *j, unsigned long index)
 	return true;
 }
 
-static bool find(struct aif_json *j, const char *way, double *ret)
+/* Goes to the value that `way` leads to. Returns its token; AIF_JSON_ERROR where there is none. */
+static enum aif_json_token find(struct aif_json *j, const char *way)
 {
 	const char *key;
 	size_t len;
-	char kind, number[64], *end;
+	char kind;
 
 	while ((kind = next_part(&way, &key, &len))) {
 		if (aif_json_next(j) != (kind == '.' ? AIF_JSON_OBJECT : AIF_JSON_ARRAY))
-			return false;
+			return AIF_JSON_ERROR;
 		if (kind == '.' ? !find_key(j, key, len) : !find_index(j, strtoul(key, NULL, 10)))
-			return false;
+			return AIF_JSON_ERROR;
 	}
-	if (*way || aif_json_next(j) != AIF_JSON_NUMBER || j->len >= sizeof(number))
+	return *way ? AIF_JSON_ERROR : aif_json_next(j);
+}
+
+static bool take_number(struct aif_json *j, const char *way, void *ret)
+{
+	char number[64], *end;
+	double *value = ret;
+
+	if (find(j, way) != AIF_JSON_NUMBER || j->len >= sizeof(number))
 		return false;
 	memcpy(number, j->text, j->len);
 	number[j->len] = '\0';
-	*ret = strtod(number, &end);
-	return !*end && isfinite(*ret);
+	*value = strtod(number, &end);
+	return !*end && isfinite(*value);
 }
 
-int aif_json_value(const char *file, const char *way, double *ret, struct aif_err *err)
+static bool take_scalar(struct aif_json *j, const char *way, void *ret)
+{
+	switch (find(j, way)) {
+	case AIF_JSON_TRUE:
+		aif_buf_puts(ret, "true");
+		return true;
+	case AIF_JSON_FALSE:
+		aif_buf_puts(ret, "false");
+		return true;
+	case AIF_JSON_NULL:
+		aif_buf_puts(ret, "null");
+		return true;
+	case AIF_JSON_NUMBER:
+		aif_buf_append(ret, j->text, j->len);
+		return true;
+	case AIF_JSON_STRING:
+		if (j->escaped)
+			aif_json_text(j, ret);
+		else
+			aif_buf_append(ret, j->text, j->len);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int value(const char *file, const char *way,
+		 bool (*take)(struct aif_json *j, const char *way, void *ret), void *ret,
+		 const char *what, struct aif_err *err)
 {
 	int fd = aif_open_regular(AT_FDCWD, file, O_RDONLY), r = 0;
 	struct aif_json j = {.read = read_some, .arg = &fd};
@@ -85,10 +121,20 @@ int aif_json_value(const char *file, const char *way, double *ret, struct aif_er
 	r = aif_json_init(&j);
 	if (r)
 		aif_err_set(err, r, "%s: %s", file, strerror(-r));
-	else if (!find(&j, way, ret))
-		r = aif_err_set(err, -ENOENT, "%s: no number at %s", file, way);
+	else if (!take(&j, way, ret))
+		r = aif_err_set(err, -ENOENT, "%s: no %s at %s", file, what, way);
 	if (!r || r == -ENOENT)
 		aif_json_finish(&j);
 	close(fd);
 	return r;
+}
+
+int aif_json_value(const char *file, const char *way, double *ret, struct aif_err *err)
+{
+	return value(file, way, take_number, ret, "number", err);
+}
+
+int aif_json_scalar(const char *file, const char *way, struct aif_buf *ret, struct aif_err *err)
+{
+	return value(file, way, take_scalar, ret, "value", err);
 }

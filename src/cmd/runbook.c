@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
 #include "cmd/message.h"
+#include "cmd/runbook_check.h"
 #include "cmd/runbook_dir.h"
 #include "cmd/tool.h"
 #include "text/iso_time.h"
@@ -15,7 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_REGRESSION = 3, EXIT_CANNOT_TELL = 4, EXIT_REQUIRED = 5 };
 enum { LIST_MAX = AIF_RUNBOOK_MODES, RUNS_MAX = 100 };
 
 extern char **environ;
@@ -40,9 +40,9 @@ static const struct aif_opt opts[] = {
 	 "of run: set CK_NUM_THREADS, OMP_NUM_THREADS and MKL_NUM_THREADS of the command"},
 	{'F', "cpu-rate", "HZ", AIF_OPT_STRING, AT(rate), 0,
 	 "of run: CPU samples a second of each thread (999)"},
-	{0, "require", "COMMAND", AIF_OPT_LIST, AT(require), LIST_MAX,
-	 "of check: a shell command that must succeed; else the exit status is 5 and nothing is "
-	 "judged; may be given several times"},
+	{0, "require", "FILE:WAY=VALUE|COMMAND", AIF_OPT_LIST, AT(require), LIST_MAX,
+	 "of check: a value of a file *.json, {} in FILE being the directory, or a shell command that "
+	 "must succeed; else the exit status is 5 and nothing is judged; may be given several times"},
 	{0, "family", "NAME", AIF_OPT_STRING, AT(family), 0,
 	 "of check: whose budgets: qwen2, qwen3, gemma or default (by the directory's name)"},
 	{0, "expect", "LIST", AIF_OPT_STRING, AT(expect), 0,
@@ -50,127 +50,40 @@ static const struct aif_opt opts[] = {
 	{0, "cannot-tell", "fail|pass", AIF_OPT_CHOICE, AT(cannot_tell), 0,
 	 "of check: exit with 3 or 0 in place of 4 where something is missing"},
 	{0, "v7-exit", NULL, AIF_OPT_FLAG, AT(v7_exit), 0,
-	 "of check: exit with 1 for a failure and 2 for missing input, as perf_gate_v7.py does"},
+	 "of check: exit with 1 for a failure, and 2 for missing input, as perf_gate_v7.py does"},
 	{0, "note", "TEXT", AIF_OPT_STRING, AT(note), 0, "of ledger: what was changed"},
 	{0, "baseline", "NAME", AIF_OPT_STRING, AT(baseline), 0, "of ledger: against what"},
 	{0},
 };
-static const struct values defaults = {
-	.dir = "runbook", .expect = "gemm,attention", .rate = "999", .runs = 3, .cannot_tell = -1};
+static const struct values defaults = {.dir = "runbook",
+				       .expect = AIF_RUNBOOK_EXPECT,
+				       .rate = "999",
+				       .runs = 3,
+				       .cannot_tell = -1};
 
 /* ---- check, render, compare ------------------------------------------------------------------ */
 
-struct judged {
-	struct aif_runbook_values values;
-	struct aif_runbook_check checks[AIF_RUNBOOK_BUDGETS];
-	double budgets[AIF_RUNBOOK_BUDGETS];
-	enum aif_runbook_verdict verdict;
-	const char *family;
-	struct aif_runbook_signal signals[AIF_RUNBOOK_SIGNALS_MAX];
-	size_t signals_len;
-};
-
-static int judge(const struct values *v, struct judged *ret, struct aif_err *err)
+static int judge(const struct values *v, struct aif_runbook_judged *ret, struct aif_err *err)
 {
-	char *path = realpath(v->dir, NULL);
-	int e = aif_runbook_dir_values(v->dir, v->expect, &ret->values, err);
-
-	ret->family = v->family ? v->family : aif_runbook_family(path ? path : v->dir);
-	free(path);
-	if (e)
-		return e;
-	aif_runbook_budgets(ret->family, ret->budgets);
-	ret->verdict = aif_runbook_judge(&ret->values, ret->budgets, ret->checks);
-	ret->signals_len = aif_runbook_signals(&ret->values, NULL, ret->signals);
-	return 0;
-}
-
-static int required(const struct values *v)
-{
-	for (size_t i = 0; v->require[i]; i++) {
-		struct aif_buf line = {0};
-		int status;
-
-		aif_buf_printf(&line, "{ %s\n} >&2", v->require[i]);
-		status = aif_buf_failed(&line) ? -1 : system(aif_buf_str(&line));
-		aif_buf_finish(&line);
-		if (status) {
-			aif_message("runbook: --require '%s' failed: nothing is judged",
-				    v->require[i]);
-			return EXIT_REQUIRED;
-		}
-	}
-	return 0;
-}
-
-static int check_status(const struct values *v, enum aif_runbook_verdict verdict)
-{
-	if (verdict == AIF_RUNBOOK_CANNOT_TELL)
-		verdict = v->cannot_tell == 1                 ? AIF_RUNBOOK_PASS
-			  : v->cannot_tell == 0 || v->v7_exit ? AIF_RUNBOOK_FAIL
-							      : verdict;
-	switch (verdict) {
-	case AIF_RUNBOOK_PASS:
-		return AIF_EXIT_OK;
-	case AIF_RUNBOOK_FAIL:
-		return v->v7_exit ? 1 : EXIT_REGRESSION;
-	case AIF_RUNBOOK_CANNOT_TELL:
-		break;
-	}
-	return EXIT_CANNOT_TELL;
-}
-
-static void print_signals(const struct judged *j)
-{
-	for (size_t i = 0; i < j->signals_len; i++) {
-		const struct aif_runbook_signal *s = &j->signals[i];
-
-		printf("signal       %s: %s is %.4g, beyond %.4g: %s; %s\n", s->signal,
-		       aif_runbook_value_key(s->of), s->value, s->threshold, s->means, s->action);
-		if (s->of == AIF_RUNBOOK_OUTSIDE && j->values.outside.len)
-			printf("             %.*s\n", (int)j->values.outside.len,
-			       (const char *)j->values.outside.data);
-	}
+	return aif_runbook_dir_judge(v->dir, v->family, v->expect, ret, err);
 }
 
 static int do_check(const struct values *v, struct aif_err *err)
 {
-	struct judged j = {0};
-	struct aif_buf text = {0};
-	int status = required(v), e;
+	const struct aif_runbook_check_opts o = {.who = "runbook",
+						 .dir = v->dir,
+						 .family = v->family,
+						 .expect = v->expect,
+						 .require = v->require,
+						 .cannot_tell = v->cannot_tell,
+						 .v7_exit = v->v7_exit};
 
-	if (status)
-		return status;
-	e = judge(v, &j, err);
-	if (!e) {
-		char *path = realpath(v->dir, NULL);
-
-		aif_runbook_gate_json(path ? path : v->dir, j.family, &j.values, j.budgets,
-				      j.checks, v->cannot_tell == 1, &text);
-		free(path);
-		e = aif_runbook_dir_put(v->dir, "perf_gate_report.json", &text, err);
-	}
-	if (!e)
-		e = aif_runbook_dir_put_index(v->dir, err);
-	for (size_t i = 0; i < AIF_RUNBOOK_BUDGETS && !e; i++) {
-		const struct aif_runbook_check *c = &j.checks[i];
-
-		printf("%-12s %s ", aif_runbook_verdict_word(c->verdict), c->metric);
-		if (isnan(c->value))
-			printf("is missing; %s %g is asked for\n", c->comparison, c->threshold);
-		else
-			printf("%.6g %s %g\n", c->value, c->comparison, c->threshold);
-	}
-	if (!e)
-		print_signals(&j);
-	aif_buf_finish(&text);
-	aif_buf_finish(&j.values.outside);
-	return !e ? check_status(v, j.verdict) : v->v7_exit ? 2 : AIF_EXIT_FAILURE;
+	return aif_runbook_check(&o, err);
 }
 
 static int do_render(const struct values *v, struct aif_err *err)
 {
-	struct judged j = {0};
+	struct aif_runbook_judged j = {0};
 	struct aif_buf text = {0};
 	int e = judge(v, &j, err);
 
@@ -188,7 +101,7 @@ static int do_render(const struct values *v, struct aif_err *err)
 static int do_compare(const struct values *v, const char *a, const char *b, struct aif_err *err)
 {
 	struct values of_a = *v, of_b = *v;
-	struct judged before = {0}, after = {0};
+	struct aif_runbook_judged before = {0}, after = {0};
 	int e;
 
 	of_a.dir = a;
@@ -210,7 +123,7 @@ static int do_compare(const struct values *v, const char *a, const char *b, stru
 	if (!e) {
 		after.signals_len =
 			aif_runbook_signals(&after.values, &before.values, after.signals);
-		print_signals(&after);
+		aif_runbook_print_signals(&after);
 	}
 	aif_buf_finish(&before.values.outside);
 	aif_buf_finish(&after.values.outside);
@@ -294,7 +207,7 @@ static void put_git(struct aif_buf *out)
 /* Adds a line to ledger.jsonl by one write: two at once do not mix. */
 static int do_ledger(const struct values *v, struct aif_err *err)
 {
-	struct judged j = {0};
+	struct aif_runbook_judged j = {0};
 	struct aif_buf line = {0}, path = {0};
 	int e = judge(v, &j, err), fd = -1;
 

@@ -321,6 +321,18 @@ static int drop_flames(const char *dir, struct aif_err *err)
 	return e;
 }
 
+int aif_runbook_dir_drop(const char *dir, const char *name, struct aif_err *err)
+{
+	struct aif_buf build = {0};
+	int e = drop(dir, name, err);
+
+	aif_buf_printf(&build, "%s/.ck_build", dir);
+	if (!e)
+		e = drop(aif_buf_str(&build), name, err);
+	aif_buf_finish(&build);
+	return e;
+}
+
 int aif_runbook_dir_clear(const char *dir, struct aif_err *err)
 {
 	static const char *const names[] = {"profile_summary.json",
@@ -334,16 +346,10 @@ int aif_runbook_dir_clear(const char *dir, struct aif_err *err)
 					    "perf_gate_report.json",
 					    "run_index.json",
 					    "hub.html"};
-	struct aif_buf build = {0};
 	int e = drop_flames(dir, err);
 
-	aif_buf_printf(&build, "%s/.ck_build", dir);
-	for (size_t i = 0; i < AIF_ARRAY_LEN(names) && !e; i++) {
-		e = drop(dir, names[i], err);
-		if (!e)
-			e = drop(aif_buf_str(&build), names[i], err);
-	}
-	aif_buf_finish(&build);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(names) && !e; i++)
+		e = aif_runbook_dir_drop(dir, names[i], err);
 	return e;
 }
 

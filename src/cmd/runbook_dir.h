@@ -12,6 +12,8 @@ int aif_runbook_dir_values(const char *dir, const char *expect, struct aif_runbo
 /* Writes a file of the directory whole or not at all, and the same to .ck_build where the directory has one. */
 int aif_runbook_dir_put(const char *dir, const char *name, const struct aif_buf *text,
 			struct aif_err *err);
+/* Removes a file here and in .ck_build, where it is. 0 or -errno with *err. */
+int aif_runbook_dir_drop(const char *dir, const char *name, struct aif_err *err);
 /* Removes what an earlier run and check wrote, here and in .ck_build: a run that fails leaves no files of two runs. The
  * ledger stays. 0 or -errno with *err. */
 int aif_runbook_dir_clear(const char *dir, struct aif_err *err);

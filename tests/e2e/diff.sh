@@ -108,6 +108,12 @@ mkfifo pipe
 for side in pipe /dev/zero; do check "a side that is no file is refused: $side" says 'not a file' timeout 20 "$aiflame" diff before $side; done
 check "nor is a pipe waited for as a value" status_is 4 timeout 20 "$aiflame" gate --metric 'x=pipe:.x' --budget 'x +3%' before after
 check "a metric of a name that is taken is misuse" status_is 2 "$aiflame" gate --metric 'time={}.json:.x' --budget 'time +3%' before after
+check "v7's status of what is exceeded" status_is 1 "$aiflame" gate --v7-exit --budget 'launches 0' before after
+check "of what is kept" status_is 0 "$aiflame" gate --v7-exit --budget 'launches +30%' before after
+check "of what nobody can tell" status_is 1 "$aiflame" gate --v7-exit before/1.data after/1.data
+check "which may pass" status_is 0 "$aiflame" gate --v7-exit --cannot-tell pass before/1.data after/1.data
+check "of wrong usage" status_is 2 "$aiflame" gate --v7-exit --budget 'tiem +3%' before after
+check "a gate of one side is misuse" status_is 2 "$aiflame" gate before
 check "what is required and fails: nothing is judged" status_is 5 "$aiflame" gate --require false --budget 'launches +30%' before after
 for side in before after; do
 	for i in 1 2 3; do echo "{\"r\": {\"tok_s\": [0, 10$i]}}" >$side/$i.json; done
@@ -117,6 +123,11 @@ check "a value of a file" says 'kept         tok_s -5%  the same, 0 % (' "$aifla
 rm after/2.json
 check "which is required" status_is 5 "$aiflame" gate --metric "$metric" --require tok_s --budget 'tok_s -5%' before after
 check "which is missing" status_is 4 "$aiflame" gate --metric "$metric" --budget 'tok_s -5%' before after
+for run in before/*.data after/*.data; do echo '{"parity": true}' >"${run%.data}.ok.json"; done
+check "a value that each run has as required" status_is 0 "$aiflame" gate --require '{}.ok.json:.parity=true' --budget 'launches +30%' before after
+echo '{"parity": false}' >after/2.ok.json
+check "that one run has not" says "it is false in after/2.ok.json: nothing is judged" "$aiflame" gate --require '{}.ok.json:.parity=true' --budget 'launches +30%' before after
+rm before/*.ok.json after/*.ok.json
 "$root/scripts/md-to-man" "$root/docs/man/aiflame-gate.md" 1 "$root/src/cmd/commands.def" >gate.1
 check "the manual page has the statuses of a gate" sh -c "grep -q '3 a budget is exceeded, 4 cannot tell, 5 what' gate.1 && ! grep -q 'aiflame.data$' gate.1"
 check "JUnit is XML" sh -c "'$aiflame' gate --format junit --budget 'launches 0' --budget 'kernel:/\"<x>\"/ +3%' before after >gate.xml;

@@ -60,10 +60,27 @@ check "a run that fails leaves no files of two" fails
 check "a run is compared with another" says "outside the expected" "$aiflame" runbook compare before after
 check "the page needs nothing else" sh -c "grep -q 'iframe sandbox' after/hub.html && ! grep -Eq '(src|href)=.?https?:' after/hub.html"
 check "without --require's success nothing is judged" status_is 5 "$aiflame" runbook check -d before --require false
+check "in v7's statuses that is a failure" status_is 1 "$aiflame" runbook check -d before --require false --v7-exit
+check "nor is an earlier verdict left" sh -c "! ls before/perf_gate_report.json"
+echo '{"pass_parity": true, "loss": [{"v": 2.50}], "by": "gr\u00fcn=1"}' >before/train.json
+for ok in '.pass_parity=true' 'pass_parity=true' '.loss[0].v=2.5' '.by=grün=1'; do
+	check "a value that is as required: $ok" status_is 0 "$aiflame" gate --dir before --cannot-tell pass --require "{}/train.json:$ok"
+done
+for bad in '.pass_parity=false' '.loss[0].v=2.51' '.loss=2.5' '.none=true' '.pass_parity=1'; do
+	check "one that is not: $bad" status_is 5 "$aiflame" gate --dir before --cannot-tell pass --require "{}/train.json:$bad"
+done
+check "what it is instead is said" says "it is true in before/train.json: nothing is judged" "$aiflame" gate --dir before --require "{}/train.json:.pass_parity=false"
+check "a file that is not there holds nothing" status_is 5 "$aiflame" runbook check -d before --require none.json:.x=1
+check "a command that names a JSON file is a command" status_is 0 "$aiflame" runbook check -d before --cannot-tell pass --require 'test -s before/train.json:.x=1 || true'
 pmu=$(grep -c '"ipc":' before/perf_stat_summary.json)
 [ "$pmu" != 0 ] || check "what is missing is neither passed nor failed" status_is 4 "$aiflame" runbook check -d before
 check "a budget that is exceeded fails" env CK_V7_PERF_MIN_DECODE_TOK_S=1e9 sh -c "'$aiflame' runbook check -d before; [ \$? -eq 3 ]"
 check "in v7's statuses, too" env CK_V7_PERF_MIN_DECODE_TOK_S=1e9 sh -c "'$aiflame' runbook check -d before --v7-exit; [ \$? -eq 1 ]"
+check "gate --dir is the same judge" env CK_V7_PERF_MIN_DECODE_TOK_S=1e9 sh -c "'$aiflame' gate --dir before; [ \$? -eq 3 ] && '$aiflame' gate --dir before --v7-exit; [ \$? -eq 1 ]"
+check "of the family that is asked for" says '"family": "qwen3"' sh -c "'$aiflame' gate --dir before --family qwen3 --cannot-tell pass && cat before/perf_gate_report.json"
+check "gate --dir without files is missing input" status_is 2 "$aiflame" gate --dir . --v7-exit
+check "a directory and sides are misuse" status_is 2 "$aiflame" gate --dir before a b
+check "so is a budget that would not be read" status_is 2 "$aiflame" gate --dir before --budget 'time +3%'
 check "a directory without files is missing input" status_is 2 "$aiflame" runbook check -d . --v7-exit
 echo '{"entries": [{"mode": 3' >profile_summary.json
 cp before/perf_stat_summary.json .

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/require.h"
+
+#include "base/buf.h"
+#include "cmd/json_value.h"
+#include "cmd/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ENDING ".json:"
+
+/* Splits FILE.json:WAY=VALUE. A word with a blank or a sign of the shell before the colon is a command. */
+static bool split(const char *arg, size_t *ret_file, const char **ret_way, const char **ret_value)
+{
+	const char *colon = strstr(arg, ENDING), *is;
+
+	if (!colon || colon == arg || strcspn(arg, " \t\n=|&;<>()$`'\"") < (size_t)(colon - arg))
+		return false;
+	colon += strlen(ENDING) - 1;
+	is = strchr(colon, '=');
+	if (!is || is == colon + 1 || !is[1])
+		return false;
+	*ret_file = (size_t)(colon - arg);
+	*ret_way = colon + 1;
+	*ret_value = is + 1;
+	return true;
+}
+
+bool aif_require_is_value(const char *arg)
+{
+	const char *way, *value;
+	size_t file;
+
+	return split(arg, &file, &way, &value);
+}
+
+bool aif_require_is_of_each(const char *arg)
+{
+	const char *way, *value;
+	size_t file;
+
+	return split(arg, &file, &way, &value) && memmem(arg, file, "{}", 2);
+}
+
+/* True if both are the same text, or the same number. */
+static bool is_same(const char *a, const char *b)
+{
+	char *end_a, *end_b;
+	double x = strtod(a, &end_a), y = strtod(b, &end_b);
+
+	return !strcmp(a, b) || (end_a != a && end_b != b && !*end_a && !*end_b && x == y);
+}
+
+static bool holds(const char *who, const char *arg, const char *of)
+{
+	struct aif_buf path = {0}, from = {0}, is = {0};
+	const char *way, *value;
+	struct aif_err why = {0};
+	size_t file;
+	bool ok;
+
+	split(arg, &file, &way, &value);
+	for (size_t i = 0; i < file; i++) {
+		if (i + 1 < file && arg[i] == '{' && arg[i + 1] == '}') {
+			aif_buf_puts(&path, of);
+			i++;
+		} else {
+			aif_buf_putc(&path, arg[i]);
+		}
+	}
+	aif_buf_printf(&from, "%s%.*s", *way == '.' || *way == '[' ? "" : ".",
+		       (int)(value - 1 - way), way);
+	ok = !aif_buf_failed(&path) && !aif_buf_failed(&from) &&
+	     aif_json_scalar(aif_buf_str(&path), aif_buf_str(&from), &is, &why) == 0 &&
+	     is_same(aif_buf_str(&is), value);
+	if (!ok && why.code)
+		aif_message("%s: --require %s: %s: nothing is judged", who, arg, why.text);
+	else if (!ok)
+		aif_message("%s: --require %s: it is %.200s in %s: nothing is judged", who, arg,
+			    aif_buf_str(&is), aif_buf_str(&path));
+	aif_buf_finish(&path);
+	aif_buf_finish(&from);
+	aif_buf_finish(&is);
+	return ok;
+}
+
+static bool succeeds(const char *who, const char *command)
+{
+	struct aif_buf line = {0};
+	int status;
+
+	aif_buf_printf(&line, "{ %s\n} >&2", command);
+	status = aif_buf_failed(&line) ? -1 : system(aif_buf_str(&line));
+	aif_buf_finish(&line);
+	if (status)
+		aif_message("%s: --require '%s' failed: nothing is judged", who, command);
+	return !status;
+}
+
+int aif_require(const char *who, const char *arg, const char *of)
+{
+	bool ok = aif_require_is_value(arg) ? holds(who, arg, of) : succeeds(who, arg);
+
+	return ok ? 0 : AIF_EXIT_REQUIRED;
+}

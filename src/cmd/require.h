@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+/*
+ * Correctness before speed: what --require names must hold, or nothing is judged. It is a shell command that must succeed,
+ * or a value of a JSON file, "FILE.json:WAY=VALUE": train.json:.pass_parity=true. "{}" in FILE stands for what is judged.
+ */
+
+/* The exit status where it does not hold. */
+enum { AIF_EXIT_REQUIRED = 5 };
+
+/* True if `arg` is a value of a file; else it is a command. */
+bool aif_require_is_value(const char *arg);
+/* True if "{}" stands in the file of such a value: each of what is judged has its own. */
+bool aif_require_is_of_each(const char *arg);
+/* Checks the value for `of`, what "{}" stands for, or runs the command, its output going to standard error. Says on standard
+ * error, as `who`, what does not hold. 0 or AIF_EXIT_REQUIRED. */
+int aif_require(const char *who, const char *arg, const char *of);

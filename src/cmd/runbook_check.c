@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/runbook_check.h"
+
+#include "cmd/command.h"
+#include "cmd/require.h"
+#include "cmd/runbook_dir.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int aif_runbook_dir_judge(const char *dir, const char *family, const char *expect,
+			  struct aif_runbook_judged *ret, struct aif_err *err)
+{
+	char *path = realpath(dir, NULL);
+	int e = aif_runbook_dir_values(dir, expect, &ret->values, err);
+
+	ret->family = family ? family : aif_runbook_family(path ? path : dir);
+	free(path);
+	if (e)
+		return e;
+	aif_runbook_budgets(ret->family, ret->budgets);
+	ret->verdict = aif_runbook_judge(&ret->values, ret->budgets, ret->checks);
+	ret->signals_len = aif_runbook_signals(&ret->values, NULL, ret->signals);
+	return 0;
+}
+
+static int check_status(const struct aif_runbook_check_opts *o, enum aif_runbook_verdict verdict)
+{
+	if (verdict == AIF_RUNBOOK_CANNOT_TELL)
+		verdict = o->cannot_tell == 1                 ? AIF_RUNBOOK_PASS
+			  : o->cannot_tell == 0 || o->v7_exit ? AIF_RUNBOOK_FAIL
+							      : verdict;
+	switch (verdict) {
+	case AIF_RUNBOOK_PASS:
+		return AIF_EXIT_OK;
+	case AIF_RUNBOOK_FAIL:
+		return o->v7_exit ? 1 : AIF_EXIT_REGRESSION;
+	case AIF_RUNBOOK_CANNOT_TELL:
+		break;
+	}
+	return AIF_EXIT_CANNOT_TELL;
+}
+
+void aif_runbook_print_signals(const struct aif_runbook_judged *j)
+{
+	for (size_t i = 0; i < j->signals_len; i++) {
+		const struct aif_runbook_signal *s = &j->signals[i];
+
+		printf("signal       %s: %s is %.4g, beyond %.4g: %s; %s\n", s->signal,
+		       aif_runbook_value_key(s->of), s->value, s->threshold, s->means, s->action);
+		if (s->of == AIF_RUNBOOK_OUTSIDE && j->values.outside.len)
+			printf("             %.*s\n", (int)j->values.outside.len,
+			       (const char *)j->values.outside.data);
+	}
+}
+
+int aif_runbook_check(const struct aif_runbook_check_opts *o, struct aif_err *err)
+{
+	struct aif_runbook_judged j = {0};
+	struct aif_buf text = {0};
+	int e;
+
+	for (size_t i = 0; o->require[i]; i++)
+		if (aif_require(o->who, o->require[i], o->dir)) {
+			/* An earlier check's verdict is none of this state. */
+			if (aif_runbook_dir_drop(o->dir, "perf_gate_report.json", err))
+				return o->v7_exit ? 2 : AIF_EXIT_FAILURE;
+			return o->v7_exit ? 1 : AIF_EXIT_REQUIRED;
+		}
+	e = aif_runbook_dir_judge(o->dir, o->family, o->expect, &j, err);
+	if (!e) {
+		char *path = realpath(o->dir, NULL);
+
+		aif_runbook_gate_json(path ? path : o->dir, j.family, &j.values, j.budgets,
+				      j.checks, o->cannot_tell == 1, &text);
+		free(path);
+		e = aif_runbook_dir_put(o->dir, "perf_gate_report.json", &text, err);
+	}
+	if (!e)
+		e = aif_runbook_dir_put_index(o->dir, err);
+	for (size_t i = 0; i < AIF_RUNBOOK_BUDGETS && !e; i++) {
+		const struct aif_runbook_check *c = &j.checks[i];
+
+		printf("%-12s %s ", aif_runbook_verdict_word(c->verdict), c->metric);
+		if (isnan(c->value))
+			printf("is missing; %s %g is asked for\n", c->comparison, c->threshold);
+		else
+			printf("%.6g %s %g\n", c->value, c->comparison, c->threshold);
+	}
+	if (!e)
+		aif_runbook_print_signals(&j);
+	aif_buf_finish(&text);
+	aif_buf_finish(&j.values.outside);
+	return !e ? check_status(o, j.verdict) : o->v7_exit ? 2 : AIF_EXIT_FAILURE;
+}

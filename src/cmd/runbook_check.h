@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "runbook/judge.h"
+
+/* Judging a run directory, as aiflame runbook and aiflame gate --dir do. */
+
+enum { AIF_EXIT_REGRESSION = 3, AIF_EXIT_CANNOT_TELL = 4 };
+/* Classes of functions in which time should go, where nothing else is said. */
+#define AIF_RUNBOOK_EXPECT "gemm,attention"
+
+struct aif_runbook_judged {
+	struct aif_runbook_values values; /* .outside is finished by the caller */
+	struct aif_runbook_check checks[AIF_RUNBOOK_BUDGETS];
+	double budgets[AIF_RUNBOOK_BUDGETS];
+	enum aif_runbook_verdict verdict;
+	const char *family;
+	struct aif_runbook_signal signals[AIF_RUNBOOK_SIGNALS_MAX];
+	size_t signals_len;
+};
+
+/* Reads a directory and judges it. family NULL: by the directory's name. 0 or -errno with *err. */
+int aif_runbook_dir_judge(const char *dir, const char *family, const char *expect,
+			  struct aif_runbook_judged *ret, struct aif_err *err);
+void aif_runbook_print_signals(const struct aif_runbook_judged *j);
+
+struct aif_runbook_check_opts {
+	const char *who, *dir, *family, *expect; /* who: the command, for its messages */
+	const char *const *require;              /* as aif_require(); ends with NULL */
+	int cannot_tell;                         /* 0 fail, 1 pass, -1 neither */
+	bool v7_exit;
+};
+/* Judges, prints, and writes perf_gate_report.json and run_index.json. Returns the exit status. */
+int aif_runbook_check(const struct aif_runbook_check_opts *o, struct aif_err *err);
