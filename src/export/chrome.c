@@ -395,8 +395,12 @@ static int begin(struct aif_timeline_walk *t)
 static int pass_begin(struct aif_timeline_walk *t, unsigned parts)
 {
 	struct chrome *c = (struct chrome *)t;
+	int r;
 
 	if (parts & AIF_TIMELINE_CPU) {
+		r = chrome_memory_put(c);
+		if (r)
+			return r;
 		AIF_JSON_LIT(t->b, "]");
 		c->is_first = true;
 	}

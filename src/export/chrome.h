@@ -71,6 +71,9 @@ int chrome_load_put(struct aif_timeline_walk *t, uint32_t device, enum aif_timel
 int chrome_counter_put(struct aif_timeline_walk *t, uint32_t counter);
 int chrome_counter_value_put(struct aif_timeline_walk *t, uint32_t counter, int64_t at, double v);
 
+/* Writes allocations. 0 or -errno. */
+int chrome_memory_put(struct chrome *c);
+
 /* Appends the stack's numbers in the tables of frames: ,"sf":N and, with what --detail leaves out, ,"asf":N. 0 or
  * -ENOMEM. *ret_node: in c->t.stacks. */
 int chrome_stack_put(struct chrome *c, uint32_t stack, uint32_t *ret_node);
