@@ -507,6 +507,25 @@ bool aif_emit_node(struct aif_thread *t, const struct aif_emit_node *n)
 	return true;
 }
 
+bool aif_emit_memory(struct aif_thread *t, const struct aif_emit_memory *m)
+{
+	struct aif_wire_memory *r =
+		RESERVE(t, MEMORY, memory, 0,
+			m->is_release ? AIF_EMIT_MEMORY_RELEASE : AIF_EMIT_MEMORY_ALLOCATE);
+
+	if (!r)
+		return false;
+	r->time = m->time;
+	r->block = m->block;
+	r->bytes = m->bytes;
+	r->allocated = m->allocated;
+	r->reserved = m->reserved;
+	r->stack = m->stack;
+	r->device = m->device;
+	aif_ring_commit(&t->ring);
+	return true;
+}
+
 bool aif_emit_place(struct aif_thread *t, const struct aif_emit_place *p)
 {
 	struct aif_wire_place *r = RESERVE(t, PLACE, place, 0, p->code);

@@ -182,6 +182,13 @@ bool aif_emit_mark(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32_t 
 bool aif_emit_mark_at(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32_t depth,
 		      uint64_t number, uint64_t time, const char *name);
 
+struct aif_emit_memory { /* as struct aif_wire_memory has it */
+	uint64_t time, block, bytes, allocated, reserved;
+	uint32_t stack, device;
+	bool is_release;
+};
+bool aif_emit_memory(struct aif_thread *t, const struct aif_emit_memory *m);
+
 struct aif_emit_cost {
 	uint64_t since, ns;  /* since 0 = this one is not measured */
 	struct aif_shm *shm; /* who is told */

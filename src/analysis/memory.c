@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/memory.h"
 
+#include "analysis/memory_rows.h"
 #include "analysis/time.h"
 #include "base/human.h"
 #include "profile/file.h"
@@ -8,25 +9,20 @@
 #include <errno.h>
 #include <string.h>
 
-/* A row in the order of time, with what is asked for. */
-struct event {
-	int64_t at;
-	uint64_t block, bytes, allocated, reserved;
-	uint32_t process, thread, stack, device, order;
-	bool is_release;
-};
-
 /* Memory of one allocator: of a process on a device. */
 struct pool {
-	uint32_t on;     /* which of .levels */
-	uint64_t live;   /* bytes of blocks that are known */
-	uint64_t before; /* and of those that are not */
-	bool is_summed;  /* the allocator says what it has in all */
+	uint32_t on;       /* which of .levels */
+	uint64_t live;     /* bytes of blocks that are known */
+	uint64_t before;   /* and of those that are not */
+	bool is_summed;    /* the allocator says what it has in all */
+	bool is_beside;    /* what the runtime gave beside an allocator */
+	uint64_t reserved; /* by the allocator, as it said last */
 };
 
 /* All pools of a device; in the order of aif_memory.devices. */
 struct level {
-	uint64_t live, before;
+	uint64_t live, before, beside, reserved;
+	bool is_reserved; /* an allocator says how much */
 };
 
 struct reading {
@@ -34,7 +30,7 @@ struct reading {
 	const struct aif_selection *sel;
 	struct aif_timeline *timeline;
 	struct aif_memory *m;
-	AIF_TABLE(event, rows);
+	AIF_TABLE(aif_memory_moment, rows);
 	AIF_TABLE(pool, pools);
 	AIF_TABLE(level, levels);
 	struct aif_map pool_ids, device_ids;
@@ -64,7 +60,7 @@ static int take(void *arg, const struct aif_memory_row *rows, size_t n)
 		if (r->sel && (!aif_selection_keeps(r->sel->processes, process) ||
 			       !aif_selection_keeps(r->sel->devices, row->device)))
 			continue;
-		r->rows[r->rows_len] = (struct event){
+		r->rows[r->rows_len] = (struct aif_memory_moment){
 			.at = aif_time_clamp(aif_timeline_map(r->timeline, AIF_CLOCK_MONOTONIC,
 							      process, row->time, NULL)),
 			.block = row->block,
@@ -84,7 +80,7 @@ static int take(void *arg, const struct aif_memory_row *rows, size_t n)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct event *x = a, *y = b;
+	const struct aif_memory_moment *x = a, *y = b;
 
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
@@ -111,9 +107,15 @@ static uint32_t device_of(struct reading *r, uint32_t device)
 	return (uint32_t)m->devices_len++;
 }
 
-static struct pool *pool_of(struct reading *r, const struct event *e)
+/* Memory of the runtime is a pool of its own beside an allocator's. */
+static uint64_t pool_key(const struct aif_memory_moment *e)
 {
-	uint64_t key = (uint64_t)e->process << 32 | e->device, i;
+	return ((uint64_t)e->process << 32 | e->device) ^ (uint64_t)e->is_beside << 31;
+}
+
+static struct pool *pool_of(struct reading *r, const struct aif_memory_moment *e)
+{
+	uint64_t key = pool_key(e), i;
 	uint32_t on;
 
 	if (aif_map_get(&r->pool_ids, key, &i))
@@ -123,7 +125,7 @@ static struct pool *pool_of(struct reading *r, const struct event *e)
 	    aif_grow(&r->pools, &r->pools_cap, r->pools_len + 1, sizeof(*r->pools)) < 0 ||
 	    aif_map_put(&r->pool_ids, key, r->pools_len) < 0)
 		return NULL;
-	r->pools[r->pools_len] = (struct pool){.on = on};
+	r->pools[r->pools_len] = (struct pool){.on = on, .is_beside = e->is_beside};
 	return &r->pools[r->pools_len++];
 }
 
@@ -134,11 +136,17 @@ static void set_before(struct reading *r, struct pool *pool, uint64_t before)
 	pool->before = before;
 }
 
-/* Returns the entry of live blocks for the event's address, or for its size where it has none; NULL: no memory. */
-static uint32_t *live_of(struct reading *r, const struct event *e)
+static void set_reserved(struct reading *r, struct pool *pool, uint64_t reserved)
 {
-	uint64_t key[] = {e->block, e->block ? 0 : e->bytes,
-			  (uint64_t)e->process << 32 | e->device};
+	r->levels[pool->on].reserved += reserved - pool->reserved;
+	r->levels[pool->on].is_reserved = true;
+	pool->reserved = reserved;
+}
+
+/* Returns the entry of live blocks for the event's address, or for its size where it has none; NULL: no memory. */
+static uint32_t *live_of(struct reading *r, const struct aif_memory_moment *e)
+{
+	uint64_t key[] = {e->block, e->block ? 0 : e->bytes, pool_key(e)};
 	uint32_t id = aif_strset_put(&r->keys, key, sizeof(key));
 	size_t had = r->live_cap;
 
@@ -149,7 +157,7 @@ static uint32_t *live_of(struct reading *r, const struct event *e)
 	return &r->live[id];
 }
 
-static bool is_kept(const struct reading *r, const struct event *e)
+static bool is_kept(const struct reading *r, const struct aif_memory_moment *e)
 {
 	return !r->sel || !aif_selection_is_of_threads(r->sel) ||
 	       aif_selection_keeps_moment(r->sel, e->thread, e->at);
@@ -177,12 +185,14 @@ static int block_end(struct reading *r, struct pool *pool, uint32_t *live, int64
 	*live = r->older[i];
 	pool->live -= b->bytes;
 	r->levels[pool->on].live -= b->bytes;
+	r->levels[pool->on].beside -= pool->is_beside ? b->bytes : 0;
 	d->released += b->bytes;
 	d->releases++;
 	return event_add(r, at, i, true);
 }
 
-static int block_begin(struct reading *r, const struct event *e, struct pool *pool, uint32_t *live)
+static int block_begin(struct reading *r, const struct aif_memory_moment *e, struct pool *pool,
+		       uint32_t *live)
 {
 	struct aif_memory_device *d = &r->m->devices[pool->on];
 	struct aif_memory *m = r->m;
@@ -201,9 +211,11 @@ static int block_begin(struct reading *r, const struct event *e, struct pool *po
 							       .process = e->process,
 							       .thread = e->thread,
 							       .stack = e->stack,
-							       .device = e->device};
+							       .device = e->device,
+							       .is_beside = e->is_beside};
 	pool->live += e->bytes;
 	r->levels[pool->on].live += e->bytes;
+	r->levels[pool->on].beside += pool->is_beside ? e->bytes : 0;
 	d->allocated += e->bytes;
 	d->allocations++;
 	return event_add(r, e->at, i, false);
@@ -211,10 +223,11 @@ static int block_begin(struct reading *r, const struct event *e, struct pool *po
 
 /* ---- peaks ----------------------------------------------------------------------------------- */
 
-static void peak_take(const struct reading *r, size_t on, int64_t at, uint64_t reserved)
+static void peak_take(const struct reading *r, size_t on, int64_t at)
 {
 	struct aif_memory_device *d = &r->m->devices[on];
-	uint64_t sum = r->levels[on].live + r->levels[on].before;
+	const struct level *l = &r->levels[on];
+	uint64_t sum = l->live + l->before;
 
 	if (sum <= d->peak || (r->sel && ((r->sel->from_ns && at < (int64_t)r->sel->from_ns) ||
 					  (r->sel->to_ns && at >= (int64_t)r->sel->to_ns))))
@@ -222,15 +235,16 @@ static void peak_take(const struct reading *r, size_t on, int64_t at, uint64_t r
 	d->peak = sum;
 	d->peak_at = at;
 	d->peak_event = r->m->events_len;
-	d->before = r->levels[on].before;
-	d->reserved = reserved;
+	d->before = l->before;
+	d->beside = l->beside;
+	d->reserved = l->is_reserved ? l->reserved : AIF_MEMORY_UNKNOWN;
 }
 
 /* Counts what is there when the time that was asked for begins. */
 static void begin_span(const struct reading *r, int64_t at)
 {
 	for (size_t i = 0; i < r->m->devices_len; i++)
-		peak_take(r, i, at, AIF_MEMORY_UNKNOWN);
+		peak_take(r, i, at);
 }
 
 /* Without the allocator's own sum, what is released and never was allocated was there before. */
@@ -239,12 +253,14 @@ static int find_before(struct reading *r)
 	int e = 0;
 
 	for (size_t i = 0; i < r->rows_len && !e; i++) {
-		const struct event *row = &r->rows[i];
+		const struct aif_memory_moment *row = &r->rows[i];
 		struct pool *pool = pool_of(r, row);
 		uint32_t *of = pool ? live_of(r, row) : NULL;
 
 		if (!of)
 			e = -ENOMEM;
+		else if (row->is_segment)
+			continue;
 		else if (row->allocated != AIF_MEMORY_UNKNOWN)
 			pool->is_summed = true;
 		else if (!row->is_release)
@@ -259,7 +275,7 @@ static int find_before(struct reading *r)
 	return e;
 }
 
-static int row_take(struct reading *r, const struct event *e)
+static int row_take(struct reading *r, const struct aif_memory_moment *e)
 {
 	struct pool *pool = pool_of(r, e);
 	uint32_t *live = pool ? live_of(r, e) : NULL;
@@ -267,6 +283,10 @@ static int row_take(struct reading *r, const struct event *e)
 
 	if (!live)
 		return -ENOMEM;
+	if (e->is_segment)
+		return 0;
+	if (e->reserved != AIF_MEMORY_UNKNOWN)
+		set_reserved(r, pool, e->reserved);
 	if (e->is_release && !*live && !pool->is_summed)
 		set_before(r, pool, pool->before - AIF_MIN(pool->before, e->bytes));
 	if (e->is_release && !e->block && *live)
@@ -279,7 +299,7 @@ static int row_take(struct reading *r, const struct event *e)
 	if (pool->is_summed && e->allocated != AIF_MEMORY_UNKNOWN && is_kept(r, e))
 		set_before(r, pool, e->allocated > pool->live ? e->allocated - pool->live : 0);
 	if (!x)
-		peak_take(r, pool->on, e->at, e->reserved);
+		peak_take(r, pool->on, e->at);
 	return x;
 }
 
@@ -296,6 +316,8 @@ int aif_memory_read(const struct aif_profile *p, const struct aif_selection *sel
 		e = aif_profile_memory(p, take, &r, &ret->damaged);
 	if (!e && r.rows_len)
 		qsort(r.rows, r.rows_len, sizeof(*r.rows), by_time);
+	if (!e)
+		e = aif_memory_find_segments(r.rows, r.rows_len);
 	if (!e)
 		e = find_before(&r);
 	/* Blocks from before the recording are of no known thread. */
@@ -357,6 +379,11 @@ static void device_say(const struct aif_profile *p, const struct aif_memory_devi
 		aif_buf_puts(out, ", ");
 		aif_human_bytes(out, d->reserved);
 		aif_buf_puts(out, " reserved");
+	}
+	if (d->beside) {
+		aif_buf_puts(out, ", ");
+		aif_human_bytes(out, d->beside);
+		aif_buf_puts(out, " of it not by that allocator");
 	}
 	if (d->before) {
 		aif_buf_puts(out, ", ");

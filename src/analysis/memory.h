@@ -11,6 +11,9 @@
  * the newest block of its size. What the allocator says that it has in all (`allocated`) and the blocks that are known
  * differ by what was allocated before the recording began; without such a sum, that is at least what is released
  * without having been allocated. It is `before`, so that a device's peak is the allocator's own, to the byte.
+ *
+ * A recording has the runtime's blocks, too: those that an allocator hands out in smaller ones do not count
+ * (memory_rows.h), the others are `beside` it.
  */
 
 struct aif_memory_block {
@@ -19,6 +22,7 @@ struct aif_memory_block {
 	uint64_t bytes;
 	uint32_t process, thread, stack;
 	uint32_t device; /* AIF_NONE: the host's memory */
+	bool is_beside;  /* of the runtime, where an allocator says what it has */
 };
 
 struct aif_memory_event { /* in the order of time */
@@ -34,6 +38,8 @@ struct aif_memory_device {
 	int64_t peak_at;
 	size_t peak_event; /* number of events up to the peak */
 	uint64_t before;   /* bytes of the peak that were allocated before the recording began */
+	uint64_t
+		beside; /* and those that the runtime gave beside the allocator that says .reserved */
 	uint64_t reserved; /* by the allocator, then; AIF_MEMORY_UNKNOWN */
 	uint64_t allocated, released, allocations, releases;
 	uint64_t by_size; /* releases without an address */

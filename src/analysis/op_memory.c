@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adds up what operators allocated and released, as torch's table has it: an event belongs to the innermost operator,
- * range or call that its thread was in. */
+ * range or call that its thread was in. What the runtime gives to an allocator that says what it hands out is not
+ * counted again. */
 #include "analysis/op_tree.h"
 
 #include "analysis/time.h"
@@ -11,8 +12,9 @@
 
 struct moment {
 	int64_t at, bytes;
+	uint64_t of; /* process << 32 | device */
 	uint32_t thread, order;
-	bool is_host;
+	bool is_host, is_summed; /* the allocator says what it has in all */
 };
 
 struct reading {
@@ -20,6 +22,7 @@ struct reading {
 	const struct aif_selection *sel;
 	struct aif_timeline *timeline;
 	AIF_TABLE(moment, moments);
+	struct aif_map summed; /* of process and device: an allocator says what it has */
 };
 
 static int take(void *arg, const struct aif_memory_row *rows, size_t n)
@@ -49,7 +52,12 @@ static int take(void *arg, const struct aif_memory_row *rows, size_t n)
 					.bytes = row->kind == AIF_MEMORY_RELEASE ? -bytes : bytes,
 					.thread = row->thread,
 					.order = (uint32_t)r->moments_len,
+					.of = (uint64_t)process << 32 | row->device,
+					.is_summed = row->allocated != AIF_MEMORY_UNKNOWN,
 					.is_host = row->device == AIF_NONE};
+		if (r->moments[r->moments_len].is_summed &&
+		    aif_map_put(&r->summed, r->moments[r->moments_len].of, 1) < 0)
+			return -ENOMEM;
 		r->moments_len++;
 	}
 	return 0;
@@ -92,6 +100,7 @@ static int place_all(struct aif_op_tree *t, const struct reading *r)
 {
 	uint32_t *open = malloc(AIF_MAX(t->len, 1) * sizeof(*open));
 	size_t depth = 0, next = 0;
+	uint64_t any;
 
 	if (!open)
 		return -ENOMEM;
@@ -113,6 +122,8 @@ static int place_all(struct aif_op_tree *t, const struct reading *r)
 		}
 		while (depth && t->ops[open[depth - 1]].end < m->at)
 			depth--;
+		if (!m->is_summed && aif_map_get(&r->summed, m->of, &any))
+			continue;
 		place(t, m, depth && m->thread != AIF_NONE ? open[depth - 1] : AIF_NONE);
 	}
 	free(open);
@@ -148,5 +159,6 @@ int aif_op_tree_add_memory(struct aif_op_tree *t, const struct aif_profile *p,
 	}
 	aif_timeline_free(r.timeline);
 	free(r.moments);
+	aif_map_finish(&r.summed);
 	return e;
 }

@@ -43,8 +43,9 @@ static int bytes_add(struct towers *t, const struct place *at, uint64_t bytes, u
 	return aif_flame_report_placed(t->o, row, at->node, 0, bytes, 0, 0);
 }
 
-static int device_add(struct towers *t, const struct aif_memory *m,
-		      const struct aif_memory_device *d)
+/* Draws the device's blocks; is_beside: those that an allocator did not hand out. */
+static int blocks_add(struct towers *t, const struct aif_memory *m,
+		      const struct aif_memory_device *d, bool is_beside)
 {
 	struct aif_buf text = {0};
 	struct place at = t->on;
@@ -53,7 +54,8 @@ static int device_add(struct towers *t, const struct aif_memory *m,
 	for (size_t i = 0; r == 0 && i < m->blocks_len; i++) {
 		const struct aif_memory_block *b = &m->blocks[i];
 
-		if (b->device != d->device || !aif_memory_is_at_peak(m, b))
+		if (b->device != d->device || b->is_beside != is_beside ||
+		    !aif_memory_is_at_peak(m, b))
 			continue;
 		r = aif_towers_stack(t, b->stack, &at);
 		if (r == 0 && b->stack == AIF_NONE) {
@@ -63,13 +65,32 @@ static int device_add(struct towers *t, const struct aif_memory *m,
 		if (r == 0)
 			r = bytes_add(t, &at, b->bytes, i);
 	}
-	if (r || !d->before)
+	if (r || !d->before || is_beside)
 		return r;
 	at = t->on;
 	text = (struct aif_buf){0};
 	aif_buf_puts(&text, "[allocated before the recording]");
 	r = aif_towers_note(t, &text, &at);
 	return r ? r : bytes_add(t, &at, d->before, m->blocks_len);
+}
+
+static int device_add(struct towers *t, const struct aif_memory *m,
+		      const struct aif_memory_device *d, bool several)
+{
+	struct aif_buf text = {0};
+	int r = device_begin(t, d->device, several);
+
+	if (r == 0)
+		r = blocks_add(t, m, d, false);
+	if (r || !d->beside)
+		return r;
+	/* The others together are the allocator's own sum. */
+	aif_buf_puts(&text, "[not by the allocator]");
+	r = device_begin(t, d->device, several);
+	if (r == 0)
+		r = aif_towers_note(t, &text, &t->on);
+	t->on.fold = AIF_FRAME_FOLD_ROOT;
+	return r ? r : blocks_add(t, m, d, true);
 }
 
 static int memory_add(struct towers *t, const struct aif_memory *m, struct aif_err *err)
@@ -86,9 +107,7 @@ static int memory_add(struct towers *t, const struct aif_memory *m, struct aif_e
 
 		if (!d->peak || !is_drawn(m, d->device))
 			continue;
-		r = device_begin(t, d->device, drawn > 1);
-		if (r == 0)
-			r = device_add(t, m, d);
+		r = device_add(t, m, d, drawn > 1);
 	}
 	if (r == 0)
 		r = aif_tree_seal(t->tree);
@@ -98,7 +117,8 @@ static int memory_add(struct towers *t, const struct aif_memory *m, struct aif_e
 		return 0;
 	if (!m->any)
 		return aif_err_set(err, -ENODATA,
-				   "flame: no allocations in this profile; import a trace of "
+				   "flame: no allocations in this profile; record a program that "
+				   "allocates a device's memory, or import a trace of "
 				   "torch.profiler taken with profile_memory=True");
 	return aif_err_set(err, -ENODATA,
 			   "flame: no block is left; widen --time, --process, --tid, --device, "

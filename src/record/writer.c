@@ -99,6 +99,8 @@ static int write_batch(struct aif_writer_thread *w, struct aif_batch *b, struct 
 		return aif_writer_ops(w->file, b->ops, b->len, err);
 	case AIF_BATCH_COUNTER:
 		return aif_writer_counters(w->file, b->counters, b->len, err);
+	case AIF_BATCH_MEMORY:
+		return aif_writer_memory(w->file, b->memory, b->len, err);
 	default:
 		return aif_writer_windows(w->file, b->windows, b->len, err);
 	}

@@ -200,7 +200,8 @@ static int fill(struct aif_report *r, struct aif_err *err)
 
 const struct aif_report_table aif_report_table_memory = {
 	.rows = "allocations",
-	.hint = "import a trace of torch.profiler taken with profile_memory=True",
+	.hint = "record a program that allocates a device's memory, or import a trace of "
+		"torch.profiler taken with profile_memory=True",
 	.no_kernel = "memory is allocated by the host",
 	AIF_REPORT_COLUMNS(columns),
 	.fill = fill,

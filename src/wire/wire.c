@@ -130,6 +130,9 @@ void aif_wire_shift(void *record, uint64_t ns)
 	case AIF_WIRE_NODE:
 		((struct aif_wire_node *)record)->time += ns;
 		break;
+	case AIF_WIRE_MEMORY:
+		((struct aif_wire_memory *)record)->time += ns;
+		break;
 	case AIF_WIRE_MARK: {
 		struct aif_wire_mark *m = record;
 		m->time += ns;
@@ -315,6 +318,14 @@ int aif_wire_dump(const void *record, char *text, size_t size)
 				"%s kind=%" PRIu32 " node=%#" PRIx64 " from=%#" PRIx64
 				" stack=%" PRIu32,
 				name, h->aux, q->node, q->from, q->stack);
+	}
+	case AIF_WIRE_MEMORY: {
+		const struct aif_wire_memory *m = p;
+		return snprintf(text, size,
+				"%s kind=%" PRIu32 " block=%#" PRIx64 " bytes=%" PRIu64
+				" allocated=%" PRIu64 " stack=%" PRIu32 " device=%" PRIu32,
+				name, h->aux, m->block, m->bytes, m->allocated, m->stack,
+				m->device);
 	}
 	case AIF_WIRE_COUNTER: {
 		const struct aif_wire_counter *c = p;

@@ -52,7 +52,8 @@
 	X(NAME, name, 24, 1)             \
 	X(COUNTER, counter, 24, 1)       \
 	X(VALUES, values, 24, 2)         \
-	X(NODE, node, 40, 0)
+	X(NODE, node, 40, 0)             \
+	X(MEMORY, memory, 64, 0)
 
 enum aif_wire_type {
 #define X(NAME, name, size, variable) AIF_WIRE_##NAME,
@@ -331,6 +332,18 @@ struct aif_wire_node {
 	uint64_t time;             /* CLOCK_MONOTONIC ns */
 	uint64_t node, from;       /* 0 where the kind does not say */
 	uint32_t stack, zero;      /* of MADE (slot), AIF_WIRE_NONE = unknown */
+};
+
+/* A block of memory was allocated, or is about to be released. */
+struct aif_wire_memory {
+	struct aif_wire_head head;    /* aux: enum aif_memory_kind of profile/model.h */
+	uint64_t time;                /* CLOCK_MONOTONIC ns */
+	uint64_t block;               /* a number of the process, unique while the block is there */
+	uint64_t bytes;               /* 0 of a release: those of the block */
+	uint64_t allocated, reserved; /* by an allocator that says so; AIF_MEMORY_UNKNOWN */
+	uint32_t stack;               /* slot; AIF_WIRE_NONE = unknown */
+	uint32_t device;              /* process; AIF_WIRE_NONE: the host's memory */
+	uint64_t zero;
 };
 
 /* The address of a device function's code in a device's memory, from `time` on. */

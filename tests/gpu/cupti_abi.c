@@ -174,6 +174,25 @@ AIF_CUDA_CALLS(X)
 #define X(number, function, step) VALUE(number, CUPTI_DRIVER_TRACE_CBID_##function);
 AIF_CUDA_ASIDES(X)
 #undef X
+#define X(number, function, form, host) VALUE(number, CUPTI_DRIVER_TRACE_CBID_##function);
+AIF_CUDA_MEMORY_CALLS(X)
+#undef X
+AT(struct aif_cuda_allocate, address, cuMemAlloc_v2_params, dptr);
+AT(struct aif_cuda_allocate, bytes, cuMemAlloc_v2_params, bytesize);
+AT(struct aif_cuda_allocate, bytes, cuMemAllocManaged_params, bytesize);
+AT(struct aif_cuda_allocate, bytes, cuMemAllocAsync_params, bytesize);
+AT(struct aif_cuda_allocate, bytes, cuMemAllocFromPoolAsync_params, bytesize);
+AT(struct aif_cuda_allocate, bytes, cuMemHostAlloc_params, bytesize);
+AT(struct aif_cuda_allocate, bytes, cuMemAllocHost_v2_params, bytesize);
+AT(struct aif_cuda_allocate_pitch, pitch, cuMemAllocPitch_v2_params, pPitch);
+AT(struct aif_cuda_allocate_pitch, width, cuMemAllocPitch_v2_params, WidthInBytes);
+AT(struct aif_cuda_allocate_pitch, height, cuMemAllocPitch_v2_params, Height);
+AT(struct aif_cuda_map, address, cuMemMap_params, ptr);
+AT(struct aif_cuda_map, bytes, cuMemMap_params, size);
+AT(struct aif_cuda_map, address, cuMemUnmap_params, ptr);
+AT(struct aif_cuda_map, address, cuMemFree_v2_params, dptr);
+AT(struct aif_cuda_map, address, cuMemFreeAsync_params, dptr);
+AT(struct aif_cuda_map, address, cuMemFreeHost_params, p);
 VALUE(AIF_CUPTI_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
 VALUE(AIF_CUPTI_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
 VALUE(AIF_CUPTI_CONTEXT_DESTROYED, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);

@@ -76,6 +76,9 @@ static void kinds_are_those_of_the_profile(void **state)
 	assert_int_equal(AIF_EMIT_DEVICE_OTHER, AIF_DEVICE_OTHER);
 	assert_int_equal(AIF_EMIT_DEVICE_CPU, AIF_DEVICE_CPU);
 	assert_int_equal(AIF_EMIT_DEVICE_GPU, AIF_DEVICE_GPU);
+	assert_int_equal(AIF_EMIT_MEMORY_ALLOCATE, AIF_MEMORY_ALLOCATE);
+	assert_int_equal(AIF_EMIT_MEMORY_RELEASE, AIF_MEMORY_RELEASE);
+	assert_int_equal(AIF_EMIT_MEMORY_UNKNOWN, AIF_MEMORY_UNKNOWN);
 	assert_int_equal(AIF_EMIT_DEVICE_ACCELERATOR, AIF_DEVICE_ACCELERATOR);
 }
 

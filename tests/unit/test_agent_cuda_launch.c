@@ -93,6 +93,23 @@ void aif_host_call_end_slow(uint32_t token, const struct aif_regs *regs,
 	host_calls.token = token;
 }
 
+static struct aif_emit_memory memory[32];
+static unsigned memory_len;
+
+bool aif_emit_memory(struct aif_thread *t, const struct aif_emit_memory *m)
+{
+	assert_non_null(t);
+	assert_true(memory_len < AIF_ARRAY_LEN(memory));
+	memory[memory_len++] = *m;
+	return true;
+}
+
+bool aif_cuda_device_define(struct aif_thread *t, struct aif_cuda *c, uint32_t ordinal)
+{
+	assert_true(t && c && ordinal == 3);
+	return true;
+}
+
 bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, const char *detail)
 {
 	(void)t, (void)reason, (void)n, (void)detail;
@@ -409,6 +426,7 @@ static int enable(uint32_t on, void *subscriber, uint32_t domain, uint32_t id)
 }
 
 #define MEM_ALLOC_V2        243
+#define MEM_HOST_REGISTER   301
 #define MEMCPY_D_TO_H_V2    278
 #define MEMCPY_D_TO_H_ASYNC 279
 
@@ -432,14 +450,14 @@ static void calls_are_recorded_where_that_is_asked_for(void **state)
 	aif_agent.session.options = AIF_OPTION_CALLS; /* of other runtimes */
 	aif_cuda_callbacks_subscribe(&cuda);
 	before = enabled_len;
-	assert_int_equal(enabled[MEM_ALLOC_V2], 0);
+	assert_int_equal(enabled[MEM_HOST_REGISTER], 0);
 	assert_int_equal(enabled[STREAM_SYNCHRONIZE], 1);
 	aside(STREAM_SYNCHRONIZE);
 	assert_int_equal(host_calls.begun, 0);
 	aif_agent.session.options |= AIF_OPTION_CUDA_CALLS;
 	enabled_len = 0;
 	aif_cuda_callbacks_subscribe(&cuda);
-	assert_int_equal(enabled[MEM_ALLOC_V2], 1);
+	assert_int_equal(enabled[MEM_HOST_REGISTER], 1);
 	for (unsigned i = 0; aif_cuda_allocation_at(i); i++)
 		before++;
 	assert_int_equal(enabled_len, before);
@@ -468,6 +486,109 @@ static void calls_are_recorded_where_that_is_asked_for(void **state)
 	atomic_store(&aif_agent.session.armed->on, 0);
 }
 
+static int device_of(void *context, uint32_t *ret)
+{
+	*ret = 3;
+	return context == NULL;
+}
+
+/* Makes a call; result: of the driver. */
+static void allocates(uint32_t id, const void *parameters, int result)
+{
+	struct aif_cupti_callback cb = {.site = AIF_CUPTI_ENTER,
+					.parameters = parameters,
+					.context = &cuda,
+					.result = &result};
+
+	aif_cuda_callback(&cuda, AIF_CUPTI_DOMAIN_DRIVER, id, &cb);
+	cb.site = AIF_CUPTI_EXIT;
+	aif_cuda_callback(&cuda, AIF_CUPTI_DOMAIN_DRIVER, id, &cb);
+}
+
+static void memory_is(uint64_t block, uint64_t bytes, uint32_t device, bool is_release)
+{
+	assert_int_equal(memory_len, 1);
+	assert_int_equal(memory[0].block, block);
+	assert_int_equal(memory[0].bytes, bytes);
+	assert_int_equal(memory[0].device, device);
+	assert_int_equal(memory[0].is_release, is_release);
+	assert_int_equal(memory[0].allocated, AIF_EMIT_MEMORY_UNKNOWN);
+	memory_len = 0;
+}
+
+static void memory_is_recorded(void **state)
+{
+	static const uint32_t allocations[] = {MEM_ALLOC_V2, 371, 598, 599, 611, 612},
+			      hosts[] = {37, 39, 271, 294}, frees[] = {245, 600, 601, 552};
+	uint64_t address = 0x7000, none = 0, row = 512;
+	struct aif_cuda_allocate a = {&address, 4096}, failed = {&none, 4096};
+	struct aif_cuda_allocate_pitch p = {&address, &row, 500, 100};
+	struct aif_cuda_map map = {0x9000, 1 << 20}, at = {0x7000, 77};
+
+	(void)state;
+	cuda.api.cuptiGetDeviceId = device_of;
+	atomic_store(&aif_agent.session.armed->on, 1);
+	here = &threads[0];
+	memory_len = 0;
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(allocations); i++) {
+		allocates(allocations[i], &a, 0);
+		memory_is(0x7000, 4096, 3, false);
+		allocates(allocations[i], &failed, 2);
+		allocates(allocations[i], &failed, 0);
+		assert_int_equal(memory_len, 0);
+	}
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(hosts); i++) {
+		allocates(hosts[i], &a, 0);
+		memory_is(0x7000, 4096, AIF_WIRE_NONE, false);
+	}
+	allocates(244, &p, 0);
+	memory_is(0x7000, 51200, 3, false);
+	p.height = UINT64_MAX;
+	allocates(244, &p, 0);
+	assert_int_equal(memory_len, 0);
+	allocates(551, &map, 0);
+	memory_is(0x9000, 1 << 20, 3, false);
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(frees); i++) {
+		allocates(frees[i], &at, 0);
+		memory_is(0x7000, 0, 3, true);
+	}
+	allocates(38, &at, 0);
+	memory_is(0x7000, 0, AIF_WIRE_NONE, true);
+	at.address = 0; /* cudaFree(NULL) */
+	allocates(245, &at, 0);
+	atomic_store(&aif_agent.session.armed->on, 0);
+	allocates(MEM_ALLOC_V2, &a, 0);
+	assert_int_equal(memory_len, 0);
+	assert_int_equal(gated, 0);
+}
+
+/* In off-blocks of the budget large blocks have stacks, and all have sizes. */
+static void stacks_of_memory_are_within_the_budget(void **state)
+{
+	uint64_t address = 0x7000;
+	struct aif_cuda_allocate a = {&address, 4096};
+
+	(void)state;
+	cuda.api.cuptiGetDeviceId = device_of;
+	atomic_store(&aif_agent.session.armed->on, 1);
+	atomic_store(&aif_agent.budget.until, UINT64_MAX);
+	here = &threads[0];
+	for (uint32_t block = 1; block <= 2; block++) {
+		atomic_store(&aif_agent.budget.block, block);
+		memory_len = 0;
+		a.bytes = 4096;
+		allocates(MEM_ALLOC_V2, &a, 0);
+		a.bytes = 1 << 20;
+		allocates(MEM_ALLOC_V2, &a, 0);
+		assert_int_equal(memory_len, 2);
+		assert_int_equal(memory[0].stack, block == 1 ? 0 : AIF_WIRE_NONE);
+		assert_int_equal(memory[0].bytes, 4096);
+		assert_int_equal(memory[1].stack, 0);
+	}
+	atomic_store(&aif_agent.budget.block, 1);
+	atomic_store(&aif_agent.session.armed->on, 0);
+}
+
 /* A thread that launches does not wait any more, whether its waiting call has come back or was left
  * by longjmp(). */
 static void who_launches_does_not_wait(void **state)
@@ -492,6 +613,8 @@ int main(void)
 		cmocka_unit_test_setup(what_is_unloaded_takes_its_names, setup),
 		cmocka_unit_test_setup(who_synchronizes_waits, setup),
 		cmocka_unit_test_setup(calls_are_recorded_where_that_is_asked_for, setup),
+		cmocka_unit_test_setup(memory_is_recorded, setup),
+		cmocka_unit_test_setup(stacks_of_memory_are_within_the_budget, setup),
 		cmocka_unit_test_setup(who_launches_does_not_wait, setup),
 		cmocka_unit_test_setup(what_becomes_of_nodes_is_recorded, setup),
 	};

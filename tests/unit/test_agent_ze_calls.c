@@ -91,6 +91,27 @@ NOT_CALLED(aif_ze_kernel_destroy_begin)
 NOT_CALLED(aif_ze_group_size)
 NOT_CALLED(aif_ze_context_destroy_begin)
 
+static struct {
+	void *device;
+	uint64_t bytes;
+	const void *at;
+} memory;
+
+void aif_ze_memory_allocated(const struct aif_ze_call *c, void *device, uint64_t bytes,
+			     void *const *at)
+{
+	(void)c;
+	memory.device = device;
+	memory.bytes = bytes;
+	memory.at = *at;
+}
+
+void aif_ze_memory_free_begin(const struct aif_ze_call *c, const void *at)
+{
+	(void)c;
+	memory.at = at;
+}
+
 void aif_ze_list_created(const struct aif_ze_call *c, bool immediate)
 {
 	(void)c, (void)immediate;
@@ -158,22 +179,26 @@ bool aif_unwinder_module(struct aif_unwinder *u, uint64_t pc, struct aif_unwind_
 
 static struct {
 	aif_ze_callback *before, *after;
-} traced[4];
+} traced[9];
 
-#define REGISTER(name, index)                                                                    \
-	AIF_PUBLIC uint32_t zelTracerCommandList##name##RegisterCallback(void *tracer, int when, \
-									 aif_ze_callback *f);    \
-	uint32_t zelTracerCommandList##name##RegisterCallback(void *tracer, int when,            \
-							      aif_ze_callback *f)                \
-	{                                                                                        \
-		(void)tracer;                                                                    \
-		*(when ? &traced[index].after : &traced[index].before) = f;                      \
-		return 0;                                                                        \
+#define REGISTER(name, index)                                                                  \
+	AIF_PUBLIC uint32_t zelTracer##name##RegisterCallback(void *tracer, int when,          \
+							      aif_ze_callback *f);             \
+	uint32_t zelTracer##name##RegisterCallback(void *tracer, int when, aif_ze_callback *f) \
+	{                                                                                      \
+		(void)tracer;                                                                  \
+		*(when ? &traced[index].after : &traced[index].before) = f;                    \
+		return 0;                                                                      \
 	}
-REGISTER(AppendLaunchKernelWithArguments, 0)
-REGISTER(AppendLaunchKernelWithParameters, 1)
-REGISTER(ImmediateAppendCommandListsExp, 2)
-REGISTER(AppendBarrier, 3)
+REGISTER(CommandListAppendLaunchKernelWithArguments, 0)
+REGISTER(CommandListAppendLaunchKernelWithParameters, 1)
+REGISTER(CommandListImmediateAppendCommandListsExp, 2)
+REGISTER(CommandListAppendBarrier, 3)
+REGISTER(MemAllocShared, 4)
+REGISTER(MemAllocDevice, 5)
+REGISTER(MemAllocHost, 6)
+REGISTER(MemFree, 7)
+REGISTER(MemFreeExt, 8)
 
 static struct aif_level_zero *adapter(void)
 {
@@ -248,12 +273,42 @@ static void barriers_are_calls(void **state)
 	assert_int_equal(appends, before);
 }
 
+static void memory_has_a_size_and_a_device(void **state)
+{
+	struct aif_level_zero *l0 = adapter();
+	void *context = &context, *da = NULL, *ha = NULL, *device = &device, *instance = NULL,
+	     *got = &got, **ret = &got, *desc = NULL;
+	size_t size = 4096, align = 64;
+	void *shared[] = {&context, &da, &ha, &size, &align, &device, &ret};
+	void *mine[] = {&context, &da, &size, &align, &device, &ret};
+	void *host[] = {&context, &ha, &size, &align, &ret};
+	void *released[] = {&context, &got}, *ext[] = {&context, &desc, &got};
+	void **calls[] = {shared, mine, host};
+
+	(void)state;
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(calls); i++) {
+		memset(&memory, 0, sizeof(memory));
+		traced[4 + i].before(calls[i], 0, l0, &instance);
+		assert_null(memory.at);
+		traced[4 + i].after(calls[i], 0, l0, &instance);
+		assert_ptr_equal(memory.device, i < 2 ? device : NULL);
+		assert_int_equal(memory.bytes, 4096);
+		assert_ptr_equal(memory.at, &got);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		memset(&memory, 0, sizeof(memory));
+		traced[7 + i].before(i ? ext : released, 0, l0, &instance);
+		assert_ptr_equal(memory.at, &got);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(launches_with_arguments),
 		cmocka_unit_test(lists_that_a_list_executes),
 		cmocka_unit_test(barriers_are_calls),
+		cmocka_unit_test(memory_has_a_size_and_a_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

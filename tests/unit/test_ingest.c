@@ -150,6 +150,44 @@ static void a_launch_of_nothing_known_is_still_a_launch(void **state)
 	assert_int_equal(b->launches[0].device, AIF_NONE);
 }
 
+/* An allocation waits for its device as a launch does. One whose device never comes would be the host's. */
+static void allocations_are_of_a_device_or_the_hosts(void **state)
+{
+	struct world *w = *state;
+	struct aif_batch *b;
+
+	PUT(w, 1, MEMORY, memory, NULL, .head.aux = AIF_MEMORY_ALLOCATE, .time = 10, .block = 1,
+	    .bytes = 100, .allocated = 300, .reserved = 400, .stack = AIF_WIRE_NONE, .device = 5);
+	PUT(w, 1, MEMORY, memory, NULL, .head.aux = AIF_MEMORY_RELEASE, .time = 11, .block = 2,
+	    .allocated = AIF_MEMORY_UNKNOWN, .reserved = AIF_MEMORY_UNKNOWN, .stack = AIF_WIRE_NONE,
+	    .device = AIF_WIRE_NONE);
+	PUT(w, 1, MEMORY, memory, NULL, .head.aux = AIF_MEMORY_ALLOCATE, .device = 77);
+	PUT(w, 1, MEMORY, memory, NULL, .head.aux = 3, .device = AIF_WIRE_NONE);
+	PUT(w, 2, DEVICE, device, "dev", .head.aux = 5, .kind = AIF_DEVICE_GPU, .name_len = 3);
+	aif_target_drain(&w->d, w->t);
+	aif_target_drain(&w->d, w->t);
+	b = take(w, AIF_BATCH_MEMORY);
+	assert_non_null(b);
+	assert_int_equal(b->len, 2);
+	for (size_t i = 0; i < b->len; i++) {
+		const struct aif_memory_row *r = &b->memory[i];
+
+		if (r->kind == AIF_MEMORY_ALLOCATE) {
+			assert_int_equal(r->device, 0);
+			assert_int_equal(r->bytes, 100);
+			assert_int_equal(r->allocated, 300);
+			assert_int_equal(r->reserved, 400);
+		} else {
+			assert_int_equal(r->device, AIF_NONE);
+			assert_int_equal(r->block, 2);
+			assert_int_equal(r->allocated, AIF_MEMORY_UNKNOWN);
+		}
+	}
+	assert_int_equal(w->t->slots[1].drain.bad, 1);
+	assert_int_equal(w->store.p.losses_len, 1);
+	assert_int_equal(w->store.p.losses[0].reason, AIF_REASON_RING_FULL);
+}
+
 AIF_NOINLINE static uint64_t my_address(void)
 {
 	return (uint64_t)(uintptr_t)__builtin_return_address(0);
@@ -492,6 +530,7 @@ int main(void)
 		TEST(definitions_may_come_from_a_later_ring),
 		TEST(definitions_may_come_in_the_next_round),
 		TEST(a_launch_of_nothing_known_is_still_a_launch),
+		TEST(allocations_are_of_a_device_or_the_hosts),
 		TEST(stacks_are_shared_and_root_first),
 		TEST(jit_functions_have_their_own_frames),
 		TEST(python_frames_get_names_and_lines),

@@ -156,6 +156,55 @@ static void a_lost_release_is_none_at_its_next_allocation(void **state)
 	ops_end(&f);
 }
 
+/* A recording has the runtime's blocks, too: those that the allocator hands out in smaller ones count once. */
+static void memory_of_an_allocator_counts_once(void **state)
+{
+	struct ops_fixture f;
+	struct aif_memory m;
+	struct aif_tree tree = {0};
+	struct aif_err err = {0};
+	uint64_t beside = 0;
+	size_t len;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	add(&f, 5, 0, 0, 3000, 0x90000, UNKNOWN); /* nobody's but the program's */
+	add(&f, 10, 0, 0, 4096, 0x10000, UNKNOWN);
+	add(&f, 11, 0, 0, 512, 0x10000, 512);
+	add(&f, 12, 0, 0, 512, 0x10200, 1024);
+	add(&f, 13, 0, 0, -512, 0x10000, 512);
+	/* Two pieces below one block, the second of which it only ends in. */
+	add(&f, 20, 0, 0, 4096, 0x20000, UNKNOWN);
+	add(&f, 21, 0, 0, 4096, 0x21000, UNKNOWN);
+	add(&f, 22, 0, 0, 4608, 0x20000, 5120);
+	add(&f, 23, 0, 0, -4608, 0x20000, 512);
+	add(&f, 24, 0, 0, -1, 0x20000, UNKNOWN);
+	add(&f, 25, 0, 0, -1, 0x21000, UNKNOWN);
+	/* The program's own, at the address of what was a segment; released by a thread that uses another device. */
+	add(&f, 30, 0, 0, 100, 0x20000, UNKNOWN);
+	add(&f, 31, 0, HOST, -1, 0x20000, UNKNOWN);
+	ops_read(&f);
+	m = read_of(&f, NULL);
+	assert_int_equal(m.devices_len, 1);
+	assert_int_equal(m.devices[0].peak, 3000 + 5120);
+	assert_int_equal(m.devices[0].beside, 3000);
+	assert_int_equal(m.devices[0].before, 0);
+	assert_int_equal(m.devices[0].allocations, 5);
+	assert_int_equal(m.devices[0].releases, 3);
+	assert_ok(aif_flame_build_memory(AIF_NAMES_OF(&f.p), &m, &(struct aif_flame_opts){0}, &tree,
+					 &err),
+		  &err);
+	assert_int_equal(tree.nodes[0].total, 3000 + 5120);
+	for (size_t i = 0; i < tree.len; i++)
+		if (!strcmp(aif_tree_text(&tree, tree.nodes[i].name, &len),
+			    "[not by the allocator]"))
+			beside += tree.nodes[i].total;
+	assert_int_equal(beside, 3000);
+	aif_tree_finish(&tree);
+	aif_memory_finish(&m);
+	ops_end(&f);
+}
+
 static void two_operators(struct ops_fixture *f)
 {
 	ops_begin(f, NULL, "cuda");
@@ -245,6 +294,7 @@ int main(void)
 		cmocka_unit_test(threads_hold_what_they_allocated),
 		cmocka_unit_test(old_traces_have_neither_sums_nor_addresses),
 		cmocka_unit_test(a_lost_release_is_none_at_its_next_allocation),
+		cmocka_unit_test(memory_of_an_allocator_counts_once),
 		cmocka_unit_test(operators_have_what_they_allocated),
 		cmocka_unit_test(who_allocated_is_a_table),
 		cmocka_unit_test(pictures_are_as_wide_as_the_peak),

@@ -25,6 +25,8 @@
  *     graphs.c          nodes of graphs: NODE records
  *     replays.c         executions that name their graph, but no call
  *     activity.c        what CUPTI reports when it is over: EXEC records
+ *     allocations.c     the driver's memory: MEMORY records
+ *     torch.c           that of PyTorch's allocators
  *     correlation.h     from CUPTI's correlation ids to launches
  *     names.c           kernels, devices and streams: ids, defined where they are needed
  *     records.c         kernel records are switched on, and off when that is safe

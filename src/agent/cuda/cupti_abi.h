@@ -419,6 +419,45 @@ enum aif_cupti_resource_event {
 	AIF_CUPTI_GRAPHNODE_UPDATED = 22,
 };
 
+/* Calls that hand out memory or take it back: number, function, form of the parameters, whether it is the host's. 32-bit
+ * programs alone have those of before CUDA 3.2. */
+enum aif_cuda_memory_form {
+	AIF_CUDA_MEMORY_NONE,
+	AIF_CUDA_MEMORY_ALLOCATE,
+	AIF_CUDA_MEMORY_PITCH,
+	AIF_CUDA_MEMORY_MAP,
+	AIF_CUDA_MEMORY_FREE,
+};
+struct aif_cuda_allocate {
+	const uint64_t *address;
+	uint64_t bytes;
+};
+struct aif_cuda_allocate_pitch {
+	const uint64_t *address, *pitch;
+	uint64_t width, height;
+};
+struct aif_cuda_map { /* a release has the address alone */
+	uint64_t address, bytes;
+};
+#define AIF_CUDA_MEMORY_CALLS(X)                              \
+	X(243, cuMemAlloc_v2, ALLOCATE, false)                \
+	X(244, cuMemAllocPitch_v2, PITCH, false)              \
+	X(371, cuMemAllocManaged, ALLOCATE, false)            \
+	X(598, cuMemAllocAsync, ALLOCATE, false)              \
+	X(599, cuMemAllocAsync_ptsz, ALLOCATE, false)         \
+	X(611, cuMemAllocFromPoolAsync, ALLOCATE, false)      \
+	X(612, cuMemAllocFromPoolAsync_ptsz, ALLOCATE, false) \
+	X(37, cuMemAllocHost, ALLOCATE, true)                 \
+	X(294, cuMemAllocHost_v2, ALLOCATE, true)             \
+	X(39, cuMemHostAlloc, ALLOCATE, true)                 \
+	X(271, cuMemHostAlloc_v2, ALLOCATE, true)             \
+	X(551, cuMemMap, MAP, false)                          \
+	X(245, cuMemFree_v2, FREE, false)                     \
+	X(600, cuMemFreeAsync, FREE, false)                   \
+	X(601, cuMemFreeAsync_ptsz, FREE, false)              \
+	X(38, cuMemFreeHost, FREE, true)                      \
+	X(552, cuMemUnmap, FREE, false)
+
 /* Calls that can hold a thread up (record --calls on): number, which of base/host_calls.def. Allocations are watched for
  * that alone; the others are watched in any case. */
 #define AIF_CUDA_ALLOCATIONS(X)     \

@@ -3,6 +3,7 @@
 
 #include "agent/calls/host_call.h"
 #include "agent/capture.h"
+#include "agent/cuda/allocations.h"
 #include "agent/cuda/correlation.h"
 #include "agent/cuda/cuda.h"
 #include "agent/cuda/graphs.h"
@@ -220,6 +221,11 @@ static void called_aside(struct aif_cuda *cuda, uint32_t id, const struct aif_cu
 {
 	int step = aif_cuda_aside_step(id);
 
+	if (aif_cuda_is_memory_call(id)) {
+		aif_cuda_allocation(cuda, id, cb, regs);
+		if (!has_host_calls())
+			return;
+	}
 	if (has_host_calls())
 		host_call(id, cb, regs, cb->data);
 	if (step == AIF_CUDA_WAITS) {
@@ -308,6 +314,9 @@ void aif_cuda_callbacks_subscribe(struct aif_cuda *cuda)
 	for (unsigned i = 0; has_host_calls() && aif_cuda_allocation_at(i); i++)
 		cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_DRIVER,
 					      aif_cuda_allocation_at(i));
+	for (unsigned i = 0; aif_cuda_memory_call_at(i); i++)
+		cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_DRIVER,
+					      aif_cuda_memory_call_at(i));
 	/* Not the whole domain: that would call back for each launch. */
 	for (unsigned i = 0; i < AIF_ARRAY_LEN(events); i++)
 		cuda->api.cuptiEnableCallback(1, cuda->subscriber, AIF_CUPTI_DOMAIN_RESOURCE,

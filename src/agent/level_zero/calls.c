@@ -270,6 +270,37 @@ static void wait_end(const struct aif_ze_call *c)
 	call_end(c);
 }
 
+static void mem_shared_end(const struct aif_ze_call *c)
+{
+	call_end(c);
+	aif_ze_memory_allocated(c, AIF_ZE_ARG(c, 5, void *), AIF_ZE_ARG(c, 3, size_t),
+				AIF_ZE_ARG(c, 6, void *const *));
+}
+
+static void mem_device_end(const struct aif_ze_call *c)
+{
+	call_end(c);
+	aif_ze_memory_allocated(c, AIF_ZE_ARG(c, 4, void *), AIF_ZE_ARG(c, 2, size_t),
+				AIF_ZE_ARG(c, 5, void *const *));
+}
+
+static void mem_host_end(const struct aif_ze_call *c)
+{
+	call_end(c);
+	aif_ze_memory_allocated(c, NULL, AIF_ZE_ARG(c, 2, size_t), AIF_ZE_ARG(c, 4, void *const *));
+}
+
+static void mem_free(const struct aif_ze_call *c)
+{
+	aif_ze_memory_free_begin(c, AIF_ZE_ARG(c, 1, const void *));
+	call_begin(c);
+}
+
+static void mem_free_ext(const struct aif_ze_call *c)
+{
+	aif_ze_memory_free_begin(c, AIF_ZE_ARG(c, 2, const void *));
+}
+
 static void module_create_end(const struct aif_ze_call *c)
 {
 	call_end(c);

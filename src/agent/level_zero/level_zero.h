@@ -25,6 +25,7 @@
  *     stack.c    lock-free stacks of indices
  *     modules.c  modules and kernels: native code, names, addresses
  *     objects.c  devices, contexts, streams; their clocks
+ *     memory.c   allocations: MEMORY records
  *     metrics.c  the metrics streamer: samples that the device takes of itself (metrics.h)
  *     translate.c, samples.c  pure
  *
@@ -359,6 +360,13 @@ uint32_t aif_ze_kernel_define(struct aif_level_zero *l0, struct aif_thread *t,
 			      struct aif_ze_kernel *k);
 /* Under `lock`. */
 void aif_ze_unloaded_report(struct aif_level_zero *l0, struct aif_thread *t);
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* device NULL: the host's memory. at: where the call has left the address. */
+void aif_ze_memory_allocated(const struct aif_ze_call *c, void *device, uint64_t bytes,
+			     void *const *at);
+void aif_ze_memory_free_begin(const struct aif_ze_call *c, const void *at);
 
 /* ---- objects --------------------------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@
 
 typedef void aif_cl_context_notify(const char *, const void *, size_t, void *);
 typedef void aif_cl_program_notify(void *program, void *data);
+typedef void aif_cl_memory_notify(void *mem, void *data);
 typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 
 /* clang-format off */
@@ -30,7 +31,8 @@ typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 	  aif_cl_context_notify *notify, void *data, int32_t *ret_error)) \
 	U(clRetainContext) \
 	U(clReleaseContext) \
-	U(clGetContextInfo) \
+	X(clGetContextInfo, int32_t, (void *context, uint32_t name, size_t size, void *value, \
+	  size_t *ret_size)) \
 	X(clCreateCommandQueue, void *, (void *context, void *device, uint64_t properties, \
 	  int32_t *ret_error)) \
 	U(clRetainCommandQueue) \
@@ -40,8 +42,11 @@ typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 	X(clSetCommandQueueProperty, int32_t, (void *queue, uint64_t properties, uint32_t \
 	  enable, uint64_t *ret_old)) \
 	X(clCreateBuffer, void *, (void *context, uint64_t flags, size_t size, void *at, int32_t *ret_error)) \
-	U(clCreateImage2D) \
-	U(clCreateImage3D) \
+	X(clCreateImage2D, void *, (void *context, uint64_t flags, const void *format, size_t \
+	  width, size_t height, size_t pitch, void *at, int32_t *ret_error)) \
+	X(clCreateImage3D, void *, (void *context, uint64_t flags, const void *format, size_t \
+	  width, size_t height, size_t depth, size_t row_pitch, size_t slice_pitch, void *at, \
+	  int32_t *ret_error)) \
 	U(clRetainMemObject) \
 	X(clReleaseMemObject, int32_t, (void *mem)) \
 	U(clGetSupportedImageFormats) \
@@ -145,7 +150,8 @@ typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 	X(clSetEventCallback, int32_t, (void *event, int32_t status, aif_cl_event_notify \
 	  *notify, void *data)) \
 	U(clCreateSubBuffer) \
-	U(clSetMemObjectDestructorCallback) \
+	X(clSetMemObjectDestructorCallback, int32_t, (void *mem, aif_cl_memory_notify *notify, \
+	  void *data)) \
 	U(clCreateUserEvent) \
 	U(clSetUserEventStatus) \
 	X(clEnqueueReadBufferRect, int32_t, (void *queue, void *buffer, uint32_t blocking, \
@@ -272,7 +278,10 @@ static_assert(AIF_CL_ENTRIES == 149, "the dispatch table of OpenCL 3.0");
 	X(QUEUE_DEVICE, 0x1091)                        \
 	X(QUEUE_PROPERTIES, 0x1093)                    \
 	X(QUEUE_PROPERTIES_ARRAY, 0x1098)              \
+	X(MEM_USE_HOST_PTR, 1 << 3)                    \
 	X(MEM_SIZE, 0x1102)                            \
+	X(MEM_ASSOCIATED_MEMOBJECT, 0x1107)            \
+	X(CONTEXT_DEVICES, 0x1081)                     \
 	X(IMAGE_ELEMENT_SIZE, 0x1111)                  \
 	X(PROGRAM_NUM_DEVICES, 0x1162)                 \
 	X(PROGRAM_DEVICES, 0x1163)                     \

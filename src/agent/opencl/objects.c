@@ -221,13 +221,44 @@ static bool is_defined(_Atomic uint32_t *defined_gen, const struct aif_thread *t
 	return atomic_load_explicit(defined_gen, memory_order_relaxed) == t->generation;
 }
 
+static bool device_define(struct aif_thread *t, struct aif_cl_device *d)
+{
+	if (is_defined(&d->defined_gen, t))
+		return true;
+	if (!aif_emit_device(t, &d->desc))
+		return false;
+	d->defined_gen = t->generation;
+	return true;
+}
+
+void aif_cl_device_define(struct aif_thread *t, struct aif_cl_device *d)
+{
+	if (aif_likely(is_defined(&d->defined_gen, t)))
+		return;
+	pthread_mutex_lock(&CL->lock);
+	device_define(t, d);
+	pthread_mutex_unlock(&CL->lock);
+}
+
+struct aif_cl_device *aif_cl_context_device(void *context)
+{
+	void *devices[64] = {NULL};
+	struct aif_cl_device *d;
+
+	if (TARGET->clGetContextInfo(context, AIF_CL_CONTEXT_DEVICES, sizeof(devices), devices,
+				     NULL) < 0 ||
+	    !devices[0])
+		return NULL;
+	pthread_mutex_lock(&CL->lock);
+	d = device_get(context, devices[0]);
+	pthread_mutex_unlock(&CL->lock);
+	return d;
+}
+
 static void queue_define(struct aif_thread *t, struct aif_cl_queue *q)
 {
-	if (!is_defined(&q->device->defined_gen, t)) {
-		if (!aif_emit_device(t, &q->device->desc))
-			return;
-		q->device->defined_gen = t->generation;
-	}
+	if (!device_define(t, q->device))
+		return;
 	if (!is_defined(&q->defined_gen, t) &&
 	    aif_emit_stream(t, q->id, q->device->desc.id, q->ordinal, q->out_of_order))
 		q->defined_gen = t->generation;

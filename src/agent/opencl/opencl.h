@@ -19,7 +19,7 @@
  *     opencl.c           the layer's two entries, the seam
  *     queues.c    queues: profiling forced on, and hidden from an application that did not ask
  *     programs.c  programs and kernels: names, source, options
- *     memory.c    calls that allocate and free
+ *     memory.c    calls that allocate and free, and what they allocate
  *     commands.c  every clEnqueue...: the launch
  *     pending.c   from a launch to its end: events, callbacks, the execution
  *     clock.c     which clock the device's times are of
@@ -149,7 +149,10 @@ void aif_cl_kernel_new(void *kernel, void *program, const char *name);
 void aif_cl_kernel_forget(void *kernel); /* its address has a new meaning, found out when needed */
 struct aif_cl_kernel *aif_cl_kernel_get(void *kernel);
 
+/* Returns the first device of a context, which the recorder knows then; NULL if that cannot be found out. Asks the driver. */
+struct aif_cl_device *aif_cl_context_device(void *context);
 /* The recorder knows it afterwards, if the ring had room. */
+void aif_cl_device_define(struct aif_thread *t, struct aif_cl_device *d);
 void aif_cl_queue_define(struct aif_thread *t, struct aif_cl_queue *q);
 void aif_cl_kernel_define(struct aif_thread *t, struct aif_cl_kernel *k);
 

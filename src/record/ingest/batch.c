@@ -11,6 +11,7 @@ const size_t aif_batch_row_size[AIF_BATCH_KINDS] = {
 	[AIF_BATCH_CPU] = sizeof(struct aif_cpu_row),
 	[AIF_BATCH_OP] = sizeof(struct aif_op_row),
 	[AIF_BATCH_COUNTER] = sizeof(struct aif_counter_row),
+	[AIF_BATCH_MEMORY] = sizeof(struct aif_memory_row),
 };
 
 int aif_batches_init(struct aif_batches *b)

@@ -21,6 +21,7 @@ enum aif_batch_kind {
 	AIF_BATCH_CPU,
 	AIF_BATCH_OP,
 	AIF_BATCH_COUNTER,
+	AIF_BATCH_MEMORY,
 	AIF_BATCH_KINDS
 };
 
@@ -40,6 +41,7 @@ struct aif_batch {
 		struct aif_cpu_row *cpu;
 		struct aif_op_row *ops;
 		struct aif_counter_row *counters;
+		struct aif_memory_row *memory;
 		void *rows;
 	};
 	size_t cap; /* bytes of memory held */

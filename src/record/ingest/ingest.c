@@ -335,6 +335,7 @@ void aif_ingest_record(void *ingest, const void *record)
 	case AIF_WIRE_KERNEL:
 	case AIF_WIRE_LAUNCH:
 	case AIF_WIRE_EXEC:
+	case AIF_WIRE_MEMORY:
 		aif_launches_record(ingest, record);
 		break;
 	case AIF_WIRE_NOTE:

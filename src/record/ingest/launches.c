@@ -20,8 +20,9 @@ struct aif_deferred {
 		struct aif_wire_kernel kernel;
 		struct aif_wire_launch launch;
 		struct aif_wire_exec exec;
+		struct aif_wire_memory memory;
 	};
-	uint32_t thread, stack, shape; /* of a launch: known in its slot when it came */
+	uint32_t thread, stack, shape; /* of a launch, of memory: known in its slot when it came */
 	uint32_t name;                 /* of a kernel */
 };
 
@@ -196,6 +197,36 @@ static bool exec_row(struct aif_drainer *d, struct aif_target *t, const struct a
 	return true;
 }
 
+static bool memory_row(struct aif_drainer *d, struct aif_target *t, const struct aif_deferred *r,
+		       bool last_try)
+{
+	uint32_t device = aif_ingest_get(&t->devices, r->memory.device);
+	struct aif_memory_row *row;
+
+	if (device == AIF_NONE && r->memory.device != AIF_WIRE_NONE) {
+		if (last_try) /* the definition was dropped; without it the block would be the host's */
+			aif_store_loss(d->store, AIF_REASON_RING_FULL, t->process,
+				       aif_store_puts(d->store, "allocations"), 1);
+		return last_try;
+	}
+	row = aif_batches_row(&d->store->batches, AIF_BATCH_MEMORY);
+	if (!row) {
+		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process,
+			       aif_store_puts(d->store, "allocations"), 1);
+		return true;
+	}
+	*row = (struct aif_memory_row){.time = r->memory.time,
+				       .block = r->memory.block,
+				       .bytes = r->memory.bytes,
+				       .allocated = r->memory.allocated,
+				       .reserved = r->memory.reserved,
+				       .thread = r->thread,
+				       .stack = r->stack,
+				       .device = device,
+				       .kind = r->head.aux};
+	return true;
+}
+
 static bool resolve(struct aif_drainer *d, struct aif_target *t, const struct aif_deferred *r,
 		    bool last_try)
 {
@@ -206,6 +237,8 @@ static bool resolve(struct aif_drainer *d, struct aif_target *t, const struct ai
 		return kernel_row(d, t, r, last_try);
 	case AIF_WIRE_LAUNCH:
 		return launch_row(d, t, r, last_try);
+	case AIF_WIRE_MEMORY:
+		return memory_row(d, t, r, last_try);
 	default:
 		return exec_row(d, t, r, last_try);
 	}
@@ -295,6 +328,18 @@ static void on_exec(struct aif_ingest *in, const struct aif_wire_exec *r)
 		resolve_or_defer(in, &row);
 }
 
+static void on_memory(struct aif_ingest *in, const struct aif_wire_memory *r)
+{
+	struct aif_deferred row = {.memory = *r,
+				   .thread = in->slot->thread,
+				   .stack = aif_ingest_get(&in->slot->stacks, r->stack)};
+
+	if (r->head.aux == AIF_MEMORY_ALLOCATE || r->head.aux == AIF_MEMORY_RELEASE)
+		resolve_or_defer(in, &row);
+	else
+		in->slot->drain.bad++;
+}
+
 void aif_launches_record(struct aif_ingest *in, const void *record)
 {
 	const struct aif_wire_head *h = record;
@@ -314,6 +359,9 @@ void aif_launches_record(struct aif_ingest *in, const void *record)
 		break;
 	case AIF_WIRE_LAUNCH:
 		on_launch(in, record);
+		break;
+	case AIF_WIRE_MEMORY:
+		on_memory(in, record);
 		break;
 	default:
 		on_exec(in, record);

@@ -34,7 +34,7 @@
 					X(zeCommandListAppendBarrier) X(zeModuleCreate) X(               \
 						zeModuleDestroy) X(zeKernelCreate) X(zeKernelDestroy)    \
 						X(zeKernelSetGroupSize) X(zeKernelSetArgumentValue) X(   \
-							zeMemAllocShared) X(zeMemAllocDevice)            \
+							zeMemAllocShared) X(zeMemAllocDevice) X(zeMemAllocHost) \
 							X(zeMemFree) X(zeEventPoolCreate) X(             \
 								zeEventPoolDestroy) X(zeEventCreate)     \
 								X(zeEventDestroy) X(                     \
@@ -337,6 +337,15 @@ static void copies(void)
 	free(host);
 }
 
+static void memory(void)
+{
+	const ze_host_mem_alloc_desc_t ha = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
+	void *at = NULL;
+
+	CHECK(ZE(zeMemAllocHost)(context, &ha, 8192, 64, &at));
+	CHECK(ZE(zeMemFree)(context, at));
+}
+
 static void indirect(void)
 {
 	uint32_t *count = buffers[1];
@@ -570,6 +579,8 @@ static void obey(const char *word)
 		indirect();
 	} else if (!strcmp(word, "copies")) {
 		copies();
+	} else if (!strcmp(word, "memory")) {
+		memory();
 	} else if (!strcmp(word, "event")) {
 		with_event(false);
 	} else if (!strcmp(word, "timed")) {

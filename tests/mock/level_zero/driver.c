@@ -473,13 +473,15 @@ static ze_result_t append_barrier(ze_command_list_handle_t l, ze_event_handle_t 
 /* ---- memory: device memory is what zeMemAllocDevice() gave last ---- */
 
 static void *last_device, *shared[8];
+static ze_device_handle_t memory_device;
 static unsigned shared_len;
 
 static ze_result_t mem_shared(ze_context_handle_t c, const ze_device_mem_alloc_desc_t *dd,
 			      const ze_host_mem_alloc_desc_t *hd, size_t size, size_t align,
 			      ze_device_handle_t d, void **ret)
 {
-	(void)c, (void)dd, (void)hd, (void)align, (void)d;
+	(void)c, (void)dd, (void)hd, (void)align;
+	memory_device = d;
 	*ret = shared[shared_len++ % 8] = calloc(1, size);
 	return ZE_RESULT_SUCCESS;
 }
@@ -487,8 +489,17 @@ static ze_result_t mem_shared(ze_context_handle_t c, const ze_device_mem_alloc_d
 static ze_result_t mem_device(ze_context_handle_t c, const ze_device_mem_alloc_desc_t *dd,
 			      size_t size, size_t align, ze_device_handle_t d, void **ret)
 {
-	(void)c, (void)dd, (void)align, (void)d;
+	(void)c, (void)dd, (void)align;
+	memory_device = d;
 	*ret = last_device = calloc(1, size);
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t mem_host(ze_context_handle_t c, const ze_host_mem_alloc_desc_t *hd, size_t size,
+			    size_t align, void **ret)
+{
+	(void)c, (void)hd, (void)align;
+	*ret = calloc(1, size);
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -502,11 +513,13 @@ static ze_result_t mem_free(ze_context_handle_t c, void *at)
 static ze_result_t mem_properties(ze_context_handle_t c, const void *at,
 				  ze_memory_allocation_properties_t *p, ze_device_handle_t *d)
 {
-	(void)c, (void)d;
+	(void)c;
 	p->type = at == last_device ? ZE_MEMORY_TYPE_DEVICE : ZE_MEMORY_TYPE_UNKNOWN;
 	for (unsigned i = 0; i < 8; i++)
 		if (at == shared[i])
 			p->type = ZE_MEMORY_TYPE_SHARED;
+	if (d)
+		*d = p->type == ZE_MEMORY_TYPE_UNKNOWN ? NULL : memory_device;
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -639,7 +652,7 @@ static void fill(const char *name, void *at)
 	      .pfnQueryStatus = event_status, .pfnHostReset = event_reset,
 	      .pfnQueryKernelTimestamp = event_times)
 	TABLE(zeGetMemProcAddrTable, ze_mem_dditable_t, .pfnAllocShared = mem_shared,
-	      .pfnAllocDevice = mem_device, .pfnFree = mem_free,
+	      .pfnAllocDevice = mem_device, .pfnAllocHost = mem_host, .pfnFree = mem_free,
 	      .pfnGetAllocProperties = mem_properties)
 	TABLE(zeGetModuleProcAddrTable, ze_module_dditable_t, .pfnCreate = module_create,
 	      .pfnDestroy = module_destroy, .pfnGetNativeBinary = module_binary)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The function that the agent stands in front of, looked for in the loader's own list of modules, as debuggers do: what
+ * dlsym(RTLD_NEXT) would find, or, where the agent is not preloaded, what it finds for others. The list has libraries that
+ * were opened for one library only, too, which RTLD_NEXT does not see. NULL: there is none.
+ *
+ * Reading the list needs no dlsym(), which is itself looked for in it. The first caller of dlsym() may be a
+ * sanitizer that sets itself up: so no function of libc is called here that one of them stands in for, strcmp() and
+ * dl_iterate_phdr() among them.
+ */
+void *aif_next_function(const char *name);
