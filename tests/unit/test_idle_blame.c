@@ -414,6 +414,27 @@ static void a_wait_for_requests_is_no_demand(void **state)
 	end(&f, &b);
 }
 
+/* Sleep of a thread in a second, of however many gaps; main was passed over, so the places between the launches are blamed. */
+static void stacks_that_lack_the_program_are_not_blamed(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	f.made.stacks[OFF_ACCEPT].flags = AIF_STACK_FRAME_POINTERS;
+	f.made.stacks[ACCEPT].parent = AIF_NONE;
+	kernel(&f, 0, 0, 1 * MS, LAUNCH_A);
+	cpu(&f, 0, 1 * MS, 0, 999 * MS, OFF_ACCEPT);
+	for (uint64_t i = 1; i <= 200; i++)
+		kernel(&f, 5 * i * MS, 5 * i * MS, (5 * i + 1) * MS, i % 2 ? LAUNCH_B : LAUNCH_A);
+	blame(&f, &b);
+	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_DEMAND], 200 * 4 * MS);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_DEMAND, FURTHER), 100 * 4 * MS);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_DEMAND, LAUNCH_A), 100 * 4 * MS);
+	end(&f, &b);
+}
+
 /* The thread may wait for another one: as much as that computes meanwhile. */
 static void a_wait_while_others_compute_is_not(void **state)
 {
@@ -655,6 +676,7 @@ int main(void)
 		cmocka_unit_test(operators_name_the_cause),
 		cmocka_unit_test(waits_are_a_part_of_the_gap),
 		cmocka_unit_test(times_off_cpu_are_known_exactly),
+		cmocka_unit_test(stacks_that_lack_the_program_are_not_blamed),
 		cmocka_unit_test(a_wait_for_requests_is_no_demand),
 		cmocka_unit_test(a_wait_while_others_compute_is_not),
 		cmocka_unit_test(a_thread_that_is_handed_work_needs_a_server),

@@ -96,3 +96,28 @@ int aif_idle_launches_before(const struct aif_exec_timeline *t, uint32_t **ret)
 	free(order);
 	return 0;
 }
+
+/* True if a stack along frame pointers lacks the function of the stack `place`. */
+static bool lacks_place(const struct aif_profile *p, uint32_t stack, uint32_t place)
+{
+	if (stack == AIF_NONE || place == AIF_NONE || p->stacks[place].frame == AIF_NONE ||
+	    !(p->stacks[stack].flags & AIF_STACK_FRAME_POINTERS))
+		return false;
+	for (; stack != AIF_NONE; stack = p->stacks[stack].parent)
+		if (p->stacks[stack].frame != AIF_NONE && is_same_function(p, stack, place))
+			return false;
+	return true;
+}
+
+uint32_t aif_idle_place(const struct aif_profile *p, uint32_t stack, uint32_t before,
+			uint32_t after, bool *ret_is_before)
+{
+	uint32_t between = aif_idle_function_between(p, before, after);
+	uint32_t place = between == AIF_NONE ? after : between;
+
+	*ret_is_before = false;
+	if (stack != AIF_NONE && !lacks_place(p, stack, place))
+		return stack;
+	*ret_is_before = between == AIF_NONE;
+	return place;
+}

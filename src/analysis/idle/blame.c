@@ -65,6 +65,7 @@ struct blame {
 	struct aif_map share_of; /* bracket << 36 | cause << 32 | stack -> share */
 	uint8_t *cause_of_stack; /* 0: not looked at, else 1 + cause */
 	struct aif_idle_rules rules;
+	unsigned sums_left; /* of SEGMENTS_OF_SUMS */
 	struct aif_idle_demand demand;
 	struct aif_idle_sums sums;
 	double period_ns; /* between two samples of a thread on a CPU; 0: not known */
@@ -369,6 +370,8 @@ static enum aif_idle_cause cause_of_sleep(struct blame *b, uint32_t thread, uint
 
 /* A thread that waits launches nothing, so only a damaged file has spans over more launches than this. */
 #define SEGMENTS_OF_SPAN 64
+/* Times off CPU are sums over a second: so many more in all. */
+#define SEGMENTS_OF_SUMS (1u << 24)
 
 /* Waits and times off CPU have a beginning and a length; several short waits may be one row (agent/wait.h), whose length then
  * reaches beyond what it is of: its segment's end bounds it. */
@@ -381,8 +384,10 @@ static int span_add(struct blame *b, int64_t at, const struct aif_cpu_row *row)
 	size_t i = first_segment(b, row->thread, at);
 	int r = 0;
 
-	for (unsigned n = 0; r == 0 && n < SEGMENTS_OF_SPAN && i < b->segments_len &&
-			     b->segments[i].thread == row->thread && b->segments[i].prev < end;
+	for (unsigned n = 0;
+	     r == 0 && (n < SEGMENTS_OF_SPAN || (off_cpu && b->sums_left && b->sums_left--)) &&
+	     i < b->segments_len && b->segments[i].thread == row->thread &&
+	     b->segments[i].prev < end;
 	     i++, n++) {
 		const struct segment *s = &b->segments[i];
 		struct bracket *to = &b->brackets[s->bracket];
@@ -554,10 +559,12 @@ static int shares_to_rows(struct blame *b)
 		const struct bracket *of = &b->brackets[s->bracket];
 		double fits = of->seen > of->idle ? of->idle / of->seen : 1;
 		double part = s->cause == AIF_IDLE_CAUSE_DEMAND ? demand_of(b, of, s) : 1;
+		bool is_before;
+		uint32_t stack = aif_idle_place(b->p, s->stack, of->before, of->after, &is_before);
 
-		r = row_add(b, s->cause, s->stack, false, s->ns * fits * part, of);
+		r = row_add(b, s->cause, stack, is_before, s->ns * fits * part, of);
 		if (r == 0)
-			r = row_add(b, AIF_IDLE_CAUSE_OFF_CPU, s->stack, false,
+			r = row_add(b, AIF_IDLE_CAUSE_OFF_CPU, stack, is_before,
 				    s->ns * fits * (1 - part), of);
 	}
 	return r;
@@ -574,10 +581,11 @@ static int rest_to_rows(struct blame *b)
 		uint32_t process = b->to->devices[of->device].process;
 		bool is_off = b->period_ns > 0 && process != AIF_NONE && b->is_sampled[process] &&
 			      rest / b->period_ns >= AIF_IDLE_OFF_CPU_SAMPLES;
-		uint32_t stack = aif_idle_function_between(b->p, of->before, of->after);
+		bool is_before;
+		uint32_t stack = aif_idle_place(b->p, AIF_NONE, of->before, of->after, &is_before);
 
-		r = row_add(b, is_off ? AIF_IDLE_CAUSE_OFF_CPU : AIF_IDLE_CAUSE_HOST,
-			    stack == AIF_NONE ? of->after : stack, stack == AIF_NONE, rest, of);
+		r = row_add(b, is_off ? AIF_IDLE_CAUSE_OFF_CPU : AIF_IDLE_CAUSE_HOST, stack,
+			    is_before, rest, of);
 	}
 	return r;
 }
@@ -601,29 +609,11 @@ static double period_of(const struct aif_profile *p)
 		       : 0;
 }
 
-/* A process whose threads were to be sampled, and of which nothing says that they were not, was on no CPU where it has no
- * samples. */
-static void trust_samplers(struct blame *b)
-{
-	const struct aif_profile *p = b->p;
-
-	if (!*aif_profile_meta(p, "cpu_sampling"))
-		return;
-	for (size_t i = 0; i < p->processes_len; i++)
-		b->is_sampled[i] = true;
-	for (size_t i = 0; i < p->losses_len; i++)
-		if (p->losses[i].reason >= AIF_REASON_CPU_LOST &&
-		    p->losses[i].reason <= AIF_REASON_CPU_TOO_MANY)
-			for (size_t k = 0; k < p->processes_len; k++)
-				b->is_sampled[k] &= p->losses[i].process != AIF_NONE &&
-						    p->losses[i].process != k;
-}
-
 static int blame(struct blame *b, const struct aif_utilization *u)
 {
 	int r = aif_idle_launches_before(b->t, &b->before);
 
-	trust_samplers(b);
+	aif_idle_trust_samplers(b->p, b->is_sampled);
 	if (r == 0 && *aif_profile_meta(b->p, "calls"))
 		r = aif_host_calls_read(b->p, NULL, &b->calls);
 	b->to->damaged += b->calls.damaged;
@@ -666,6 +656,7 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 			  .to = ret,
 			  .course = course,
 			  .sums = {.to = ret},
+			  .sums_left = SEGMENTS_OF_SUMS,
 			  .from = from,
 			  .end = to,
 			  .period_ns = period_of(p)};

@@ -26,6 +26,9 @@
  * sampled on a CPU in the same bracket's gaps: then T may wait for these. Waits until another thread hands it something count in
  * processes of which some thread was seen waiting for clients or events. Any other sleep is OFF_CPU.
  *
+ * Stacks along frame pointers (record --ebpf) that lack the function in which T was are not blamed: what they say of the cause goes
+ * to the place between T's launches.
+ *
  * Sums: the rows' times add up to .idle_ns exactly, on each device to its idle time (utilization.h). Where launches were left out, a
  * gap that was captured whole stands for others as its execution does, and .captured_ns is the time of such gaps alone.
  */

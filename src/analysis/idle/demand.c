@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/idle/demand.h"
 
+#include "base/reasons.h"
+
 #include "base/buf.h"
 
 #include <errno.h>
@@ -54,4 +56,18 @@ int aif_idle_demand_asked(struct aif_idle_demand *d, uint32_t thread)
 		return -ENOMEM;
 	d->askers[d->askers_len++] = thread;
 	return 0;
+}
+
+void aif_idle_trust_samplers(const struct aif_profile *p, bool *is_sampled)
+{
+	if (!*aif_profile_meta(p, "cpu_sampling"))
+		return;
+	for (size_t i = 0; i < p->processes_len; i++)
+		is_sampled[i] = true;
+	for (size_t i = 0; i < p->losses_len; i++)
+		if (p->losses[i].reason >= AIF_REASON_CPU_LOST &&
+		    p->losses[i].reason <= AIF_REASON_CPU_TOO_MANY)
+			for (size_t k = 0; k < p->processes_len; k++)
+				is_sampled[k] &= p->losses[i].process != AIF_NONE &&
+						 p->losses[i].process != k;
 }
