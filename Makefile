@@ -50,6 +50,7 @@ gpu-test: all
 	@tests/gpu/cuda.sh
 	@tests/gpu/several.sh
 	@tests/gpu/nvml.sh
+	@tests/gpu/memory.sh
 	@tests/gpu/why/run.sh
 
 bench:
