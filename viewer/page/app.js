@@ -159,7 +159,7 @@
 		render();
 		requestAnimationFrame(() => { T.ready = performance.now(); });
 	}).catch((e) => {
-		document.body.replaceChildren(el("p", { class: "none", role: "alert" }, `This page cannot be shown: ${e.message}. It may be cut short, or the browser is too old.`));
+		document.body.replaceChildren(el("p", { class: "none", role: "alert" }, `This page cannot be shown: ${e.message}. It may be cut short, or the browser too old.`));
 		throw e;
 	});
 })();

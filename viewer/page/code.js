@@ -12,7 +12,7 @@
 		const list = H.code_of || [], at = Math.max(0, list.indexOf(S.kernel)), place = $("code-body");
 		$("kernel").hidden = $("hottest").hidden = !list.length;
 		if (!list.length) {
-			place.replaceChildren(el("p", { class: "none" }, "No kernel has samples of its instructions and no function a known line, so no listing: aiflame info says why."));
+			place.replaceChildren(el("p", { class: "none" }, "No kernel has samples of its instructions, and no function known lines, so no listing: see aiflame info."));
 			return;
 		}
 		choices("kernel", list.map((t) => [t, t]));
@@ -38,8 +38,11 @@
 					if (e)
 						e.classList.add("lit");
 				for (const e of [sides[0][row], sides[1][side ? k : of_line[0]]])
-					if (e)
-						e.scrollIntoView({ block: e === sides[side][k] ? "nearest" : "center" });
+					if (e) { // in its pane alone
+						const pane = e.parentNode, y = e.offsetTop - pane.scrollTop;
+						if (y < 0 || y > pane.clientHeight / 2)
+							pane.scrollTop = e.offsetTop - pane.clientHeight / 2;
+					}
 			};
 			const title = () => f.head.map((t) => el("b", { class: "line" }, t));
 			sides.forEach((s, side) => s.length && panes[side].push(...title(), s, el("br")));

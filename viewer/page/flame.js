@@ -253,7 +253,7 @@
 			items.push(button("only my code  \u00d7", () => go({ mine: "", zoom: "" }), { class: "crumb" }));
 		if (S.zoom && F.g && F.zoomed > 0)
 			items.push(button(`zoomed: ${H.names[F.g.name[F.zoomed]]}  \u00d7`, () => go({ zoom: "" }), { class: "crumb" }));
-		$("crumbs").replaceChildren(...(items.length ? items : [el("span", { class: "dim" }, "Click a frame to zoom to it.")]));
+		$("crumbs").replaceChildren(...(items.length ? items : [el("span", { class: "dim" }, "Click a frame to zoom.")]));
 	}
 
 	// ---- the panel: the chosen frame, and the tree of what is around it --------------------------------------------
