@@ -67,7 +67,7 @@ check "folded: --as device" says "work_[g] 89" sh -c "'$aiflame' import -q --as 
 check "what nobody knows is not said: first screen" sh -c "'$aiflame' report '$work/in.data' >'$work/first' && grep -q 'stacks with lengths' '$work/first' &&
 	! grep -E 'sample|idle|active from| in +[0-9]+  ' '$work/first'"
 check "what nobody knows is not said: tables" sh -c "'$aiflame' report --kernels '$work/in.data' >'$work/kernels' && grep -q gemm '$work/kernels' && ! grep -E 'launches|average|samples' '$work/kernels' &&
-	'$aiflame' report --kernels --format csv '$work/in.data' | grep ',1875,1875,0,0,0,0,0,gemm,'"
+	'$aiflame' report --kernels --format csv '$work/in.data' | grep -E ',1875,1875,(0,){7},*0,gemm,'"
 check "what nobody knows is not said: launches" says "launches are not known" sh -c "'$aiflame' report --launches '$work/in.data'; true"
 check "what nobody knows is not said: info's numbers are of rows" says "mean nothing else" "$aiflame" info "$work/in.data"
 check "what nobody knows is not drawn" says "are not known: the imported file has stacks with lengths; leave out --by launches" sh -c "'$aiflame' flame --by launches -o '$work/no.svg' '$work/in.data'; true"
@@ -114,7 +114,7 @@ check "iaprof: everything adds up" says "everything adds up" "$aiflame" info "$w
 check "iaprof: launches that nobody knows are not said: first screen" sh -c "'$aiflame' report '$work/i.data' >'$work/first' && grep -q 'stacks of 45 samples: when' '$work/first' &&
 	! grep -E 'launches|idle|active from| in +[0-9]+  |which spans' '$work/first'"
 check "iaprof: nor in tables, which have samples" sh -c "'$aiflame' report --kernels '$work/i.data' >'$work/kernels' && grep -qE ' 45 +mm ' '$work/kernels' && ! grep -E 'launches|average' '$work/kernels' &&
-	'$aiflame' report --kernels --format csv '$work/i.data' | grep ',45,45,0,0,0,45,4711,mm,'"
+	'$aiflame' report --kernels --format csv '$work/i.data' | grep -E ',45,45,(0,){6}45,,*4711,mm,'"
 check "iaprof: nor drawn" says "stacks of samples; leave out --by launches" sh -c "'$aiflame' flame --by launches -o '$work/no.svg' '$work/i.data'; true"
 check "no word of warps where nothing tells hidden from exposed" sh -c "'$aiflame' report --stalls '$work/i.data' >'$work/st' && grep -q '^mm: ' '$work/st' && ! grep -E 'warp|hidden:' '$work/st'"
 check "iaprof: a kernel without a stack has no gap for its caller" sh -c "
@@ -210,4 +210,50 @@ printf '%b' 'string\t1\tk\ninterval\t0\t1\nkernel\t0x10\t1\t7\t0\t0\t9\neustall\
 check "iaprof: by their samples" sh -c "'$aiflame' import -q '$work/nameless.txt' -o '$work/n.data' && '$aiflame' info '$work/n.data' | grep -E ' IMPORT_NAME +7  samples '"
 check "iaprof: no text at all, 0, is nothing that is missing" sh -c "! '$aiflame' info '$work/bare.data' | grep IMPORT_NAME"
 check "iaprof: a line that is not understood is told" says "1712 IMPORT_LINE" sh -c "{ cat '$work/iaprof.txt'; echo nonsense; } >'$work/bad.txt' && '$aiflame' import -q '$work/bad.txt' -o '$work/i.data' && '$aiflame' info '$work/i.data'"
+# VTune's and Advisor's CSV, by the rules of their reports: callers first, callers last, functions alone, loops.
+cat >"$work/down.csv" <<'CSV'
+Function Stack,CPU Time:Self,Module
+Total,0s,
+  _start,0s,train
+    main,0.100s,train
+      "gemm<float, 8>",1.500s,train
+        memcpy,200ms,libc.so.6
+      norm,0.25,train
+  worker,50 ms,train
+CSV
+cat >"$work/down.folded" <<'CSV'
+main 100000000
+main;gemm<float, 8> 1500000000
+main;gemm<float, 8>;memcpy 200000000
+main;norm 250000000
+worker 50000000
+CSV
+cat >"$work/up.csv" <<'CSV'
+Function / Call Stack;CPU Time:Self;Module
+gemm;1.500s;train
+  main;1.500s;train
+norm;0.500s;train
+CSV
+printf 'gemm 1500000000\nnorm 500000000\n' >"$work/up.folded"
+printf 'Function\tCPU Time\tCPU Time:Effective Time\tModule\tFunction (Full)\tSource File\tStart Address\ngemm\t1.970s\t1.900s\ttrain\tgemm(float*)\tg.c\t0x1000\nnorm\t0.030s\t0.030s\ttrain\tnorm\tn.c\t0x2000\n' >"$work/flat.csv"
+printf 'gemm 1970000000\nnorm 30000000\n' >"$work/flat.folded"
+cat >"$work/loops.csv" <<'CSV'
+Intel(R) Advisor Command Line Tool
+Copyright (C) 2009-2023 Intel Corporation. All rights reserved.
+
+"ID","Function Call Sites and Loops","Total Time","Self Time","Type","Source Location","Module"
+"1","[loop in gemm at g.c:12]","2.0s","1.5s","Vectorized (Body)","g.c:12","train"
+"2","gemm","1.6s","0.1s","Function","g.c:8","train"
+CSV
+echo 'gemm 1600000000' >"$work/loops.folded"
+for t in down up flat loops; do
+	csv_is() { "$aiflame" import -q "$work/$t.csv" -o "$work/c.data" && "$aiflame" flame --of cpu -o "$work/c.folded" "$work/c.data" && diff "$work/$t.folded" "$work/c.folded"; }
+	check "CSV of Intel's tools: $t" csv_is
+	check "CSV of Intel's tools: $t adds up" says "everything adds up" "$aiflame" info "$work/c.data"
+done
+check "CSV of Intel's tools: a loop's line" says "g.c:12" "$aiflame" query "$work/c.data" "SELECT file, line, file || ':' || line FROM frame_names"
+sed 's/0.030s/soon/' "$work/flat.csv" >"$work/bad.csv"
+check "CSV of Intel's tools: a time that is none costs its row" says " 1 IMPORT_LINE" sh -c "'$aiflame' import -q '$work/bad.csv' -o '$work/c.data' && '$aiflame' info '$work/c.data' | sed 's/  */ /g; s/IMPORT_LINE 1/1 IMPORT_LINE/'"
+check "CSV of Intel's tools: no time at all is nothing" says "no row with a time in it" sh -c "sed 2,99d '$work/flat.csv' >'$work/none.csv'; '$aiflame' import -q '$work/none.csv' -o '$work/c.data'"
+check "CSV of Intel's tools: nor are other columns" says "no columns of functions and their own CPU time" sh -c "echo 'a,b' >'$work/none.csv'; '$aiflame' import -q --from intel-csv '$work/none.csv' -o '$work/c.data'"
 done_testing
