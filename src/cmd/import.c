@@ -331,6 +331,7 @@ const struct aif_command aif_command_import = {
 		"  rocprofv3's rocpd (SQLite)       HIP calls, kernels, copies, markers; the older rpd\n"
 		"  perf script's text               CPU samples with their stacks\n"
 		"  pprof, speedscope                of any program, and what aiflame export wrote\n"
+		"  CSV of VTune and Advisor         CPU time of functions, call stacks, loops\n"
 		"  Chrome traces of other programs  spans of threads\n"
 		"  folded stacks, iaprof's text     \"frame;frame COUNT\"; EU-stall samples\n\n"
 		"Stacks with counts have no times: widths are right, but when something ran is\n"

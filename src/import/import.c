@@ -78,7 +78,8 @@ static int unknown(const char *name, const uint8_t *head, size_t len, struct aif
 		err, -EBADMSG,
 		"%s: its format is not known: it does not begin like JSON of torch.profiler, unitrace "
 		"or another Chrome trace (an object or array with events), speedscope's JSON, pprof, "
-		"SQLite of nsys or rocpd, text of perf script (a header, frames below it), perf stat or iaprof, "
+		"SQLite of nsys or rocpd, text of perf script (a header, frames below it), perf stat or iaprof, CSV of VTune "
+		"or Advisor, "
 		"folded stacks (lines \"frame;frame COUNT\"); if it is one of them, say which with "
 		"--from",
 		name);

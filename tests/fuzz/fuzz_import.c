@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	close(fd);
-	for (size_t i = 0; size % 4 == 3 && i <= size / 4 % 8 && aif_importers[i]; i++)
+	for (size_t i = 0; size % 4 == 3 && i <= size / 4 % 9 && aif_importers[i]; i++)
 		opts.from = aif_importers[i];
 	r = aif_import_files(files, 1, output, &opts, NULL, &err);
 	if (r == -ENOTSUP) { /* options that mean nothing to its format */
