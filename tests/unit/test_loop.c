@@ -397,6 +397,52 @@ static void without_times_launches_count(void **state)
 }
 
 /* A server: requests of kinds at random, each of which always launches the same. */
+/* Half of the places are called once in a token, half once in each of its layers, all in one function. */
+static void layers_within_tokens_are_inner_turns(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	for (uint32_t i = 0; i < 300; i++) {
+		enter(&g, MAIN * 100 + 1);
+		step(&g);
+		call(&g, MODEL * 100 + 1, 0, 1 * US);
+		for (uint32_t k = 0; k < 64; k++) {
+			call(&g, MODEL * 100 + 2, 1, 20 * US);
+			call(&g, MODEL * 100 + 3, 2, 10 * US);
+		}
+		call(&g, MODEL * 100 + 4, 3, 1 * US);
+		leave(&g);
+		g.now += random_below(&g, 200) * US;
+	}
+	find(&g);
+	assert_steps(&g);
+	assert_true(g.l.levels >= 2);
+	assert_int_equal(g.l.chosen, 0);
+	assert_int_equal(function_of(&g, 1), MODEL);
+	assert_true(g.l.level[1].turns > 60 * g.l.level[0].turns);
+	end(&g);
+}
+
+/* Requests come when they come: each is one launch, after 1 to 32 ms. */
+static void requests_to_an_idle_server_are_no_turns(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	enter(&g, SERVE * 100 + 1);
+	for (uint32_t i = 0; i < 500; i++) {
+		launch(&g, 3, 80 * US);
+		g.now += (UINT64_C(1) << random_below(&g, 6)) * 1000 * US;
+	}
+	leave(&g);
+	find(&g);
+	assert_none(&g);
+	end(&g);
+}
+
 static void randomly(uint32_t sites, uint32_t kernels, uint32_t launches, uint64_t seed)
 {
 	struct program g;
@@ -555,6 +601,8 @@ int main(void)
 		cmocka_unit_test(decodes_vary_in_length),
 		cmocka_unit_test(prefill_and_decode_are_two_tokens),
 		cmocka_unit_test(kernels_alternate_below_one_call),
+		cmocka_unit_test(layers_within_tokens_are_inner_turns),
+		cmocka_unit_test(requests_to_an_idle_server_are_no_turns),
 		cmocka_unit_test(each_launch_is_a_turn),
 		cmocka_unit_test(without_times_launches_count),
 		cmocka_unit_test(random_launches_are_no_loop),

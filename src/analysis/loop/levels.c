@@ -240,12 +240,12 @@ static uint32_t least_entries(const struct walk *w, uint32_t entries)
 	return entries - AIF_MIN(entries, w->is_sparse ? entries / 8 + 1 : entries / 64 + 1);
 }
 
-/* Finds the number of entries that most tokens have; of two, the one with more weight. Returns the first of these
- * tokens in time, AIF_NONE if all were tried. */
+/* Finds the number of entries that most tokens have; of two, the smaller, as an outer loop's, if it is known for more
+ * than a few turns, else the one with more weight. Returns the first of these tokens in time, AIF_NONE if all were tried. */
 static uint32_t next_anchor(struct walk *w)
 {
 	uint32_t anchor = AIF_NONE;
-	size_t from = 0, best_from = 0, best_to = 0, best_len = 0, len = 0;
+	size_t from = 0, best_from = 0, best_to = 0, best_len = 0, best_entries = 0, len = 0;
 	uint64_t weight = 0, best_weight = 0;
 
 	for (size_t i = 0; i < w->order_len; i++) {
@@ -260,7 +260,9 @@ static uint32_t next_anchor(struct walk *w)
 				len--;
 				weight -= w->tokens[w->order[from]].weight;
 			}
-		if (len > best_len || (len == best_len && weight > best_weight)) {
+		if (len > best_len ||
+		    (len == best_len && weight > best_weight && best_entries < TURNS_SURE)) {
+			best_entries = t->entries;
 			best_len = len;
 			best_weight = weight;
 			best_from = from;
@@ -415,30 +417,55 @@ static uint32_t loop_stack(const struct walk *w, uint32_t at, uint32_t anchor)
 	return at == AIF_NONE || w->p->stacks[at].frame == AIF_NONE ? stack : at;
 }
 
-/* Adds the level of the tokens of `at`, if there is one. Turns of inner loops may be interrupted where the outer one
- * goes on, but where most are, calls that do not recur lie between them: a server's requests of one kind. */
+/* Adds the levels of the tokens of `at`: the loop that most of them are of, and those within it. Turns of inner loops may be
+ * interrupted where the outer one goes on, but where most are, calls that do not recur lie between them: a server's
+ * requests of one kind. */
 static int try_periods(struct walk *w, uint32_t at)
 {
-	bool may, is_loop = false;
+	struct aif_loop *l = w->ret;
+	size_t outer = 0; /* turns of the level found last */
+	bool may, is_loop;
 	int r;
 
 	count_entries(w);
 	r = order_tokens(w, &may);
-	for (size_t i = 0; i < MOST_PERIODS && !r && may && !is_loop; i++) {
+	for (size_t i = 0; i < MOST_PERIODS && !r && may && l->levels < AIF_LOOP_LEVELS; i++) {
 		uint32_t anchor = next_anchor(w);
 
 		if (anchor == AIF_NONE)
 			return 0;
+		if (w->tokens[anchor].entries <= outer)
+			continue;
 		r = cut(w, anchor, &is_loop);
 		if (!r && is_loop && interrupted(w) > 0.2)
 			is_loop = false;
 		if (!r && is_loop)
 			r = aif_loop_is_regular(&w->set, w->turns, w->turns_len, w->order_len,
 						&is_loop);
-		if (!r && is_loop)
-			r = add_level(w, loop_stack(w, at, anchor));
+		if (r || !is_loop)
+			continue;
+		outer = 2 * w->turns_len;
+		r = add_level(w, loop_stack(w, at, anchor));
 	}
 	return r;
+}
+
+/* True if half of the turns take between half and twice the median. Requests of an idle server do not. */
+static int is_steady(const struct walk *w, bool *ret)
+{
+	uint64_t *ns = malloc(AIF_MAX(w->turns_len, 1) * sizeof(*ns)), median;
+	size_t near = 0;
+
+	if (!ns)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->turns_len; i++)
+		ns[i] = (uint64_t)(call(w, w->turns[i].next)->at - call(w, w->turns[i].first)->at);
+	median = aif_loop_median(ns, w->turns_len);
+	for (size_t i = 0; i < w->turns_len; i++)
+		near += ns[i] >= median / 2 && ns[i] / 2 <= median;
+	free(ns);
+	*ret = near >= w->turns_len - w->turns_len / 2;
+	return 0;
 }
 
 /* Adds the level of one kernel with one stack, each launch of which is a turn, if no outer one will be chosen. Other
@@ -446,12 +473,16 @@ static int try_periods(struct walk *w, uint32_t at)
 static int try_single(struct walk *w)
 {
 	bool is_loop;
-	int r = w->ret->len >= TURNS_SURE ? 0 : cut(w, AIF_NONE, &is_loop);
+	int r;
 
-	if (!r && w->ret->len < TURNS_SURE && is_loop && w->turns_len >= TURNS_SURE - 1 &&
-	    interrupted(w) <= (w->ret->levels ? 0.2 : 0.02))
-		r = add_level(w, AIF_NONE);
-	return r;
+	if (w->ret->len >= TURNS_SURE)
+		return 0;
+	r = cut(w, AIF_NONE, &is_loop);
+	if (r || !is_loop || w->turns_len < TURNS_SURE - 1 ||
+	    interrupted(w) > (w->ret->levels ? 0.2 : 0.02))
+		return r;
+	r = is_steady(w, &is_loop);
+	return r || !is_loop ? r : add_level(w, AIF_NONE);
 }
 
 /* True if a token may have an inner loop: it is launched several times in each of its entries. */
