@@ -18,10 +18,14 @@ static void build_id_of(const struct aif_unwind_module *m, char *text, size_t si
 	const ElfW(Phdr) *ph = m->phdrs;
 
 	*text = '\0';
-	for (unsigned i = 0; ph && i < m->phnum && !*text; i++)
-		if (ph[i].p_type == PT_NOTE)
-			aif_build_id_text((const void *)(m->base + ph[i].p_vaddr), ph[i].p_filesz,
-					  AIF_IS_BIG, text, size);
+	for (unsigned i = 0; ph && i < m->phnum && !*text; i++) {
+		const void *notes = ph[i].p_type == PT_NOTE
+					    ? aif_segment_in_memory(&ph[i], m->base, ph, m->phnum)
+					    : NULL;
+
+		if (notes)
+			aif_build_id_text(notes, ph[i].p_filesz, AIF_IS_BIG, text, size);
+	}
 }
 
 /* A library that was loaded by a relative path, as seen from here and now: the recorder is elsewhere. If the

@@ -46,3 +46,18 @@ void aif_build_id_text(const void *notes, size_t notes_size, bool is_big, char *
 	}
 	*text = '\0';
 }
+
+const void *aif_segment_in_memory(const ElfW(Phdr) * segment, uintptr_t base,
+				  const ElfW(Phdr) * headers, size_t headers_len)
+{
+	for (size_t i = 0; i < headers_len; i++) {
+		const ElfW(Phdr) *h = &headers[i];
+
+		/* A start below h's wraps, and is no offset into it. */
+		if (h->p_type == PT_LOAD && (h->p_flags & PF_R) &&
+		    segment->p_filesz <= h->p_filesz &&
+		    segment->p_vaddr - h->p_vaddr <= h->p_filesz - segment->p_filesz)
+			return (const void *)(base + segment->p_vaddr);
+	}
+	return NULL;
+}

@@ -54,13 +54,17 @@ static int find_id(struct dl_phdr_info *info, size_t size, void *user)
 		return 0;
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		const void *notes =
+			ph->p_type == PT_NOTE
+				? aif_segment_in_memory(ph, info->dlpi_addr, info->dlpi_phdr,
+							info->dlpi_phnum)
+				: NULL;
 		const uint8_t *id;
 		size_t len;
 
-		if (ph->p_type != PT_NOTE)
+		if (!notes)
 			continue;
-		id = aif_build_id_find((const void *)(info->dlpi_addr + ph->p_vaddr), ph->p_filesz,
-				       AIF_IS_BIG, &len);
+		id = aif_build_id_find(notes, ph->p_filesz, AIF_IS_BIG, &len);
 		if (!id)
 			continue;
 		memcpy(s->id, id, AIF_MIN(len, (size_t)AIF_SHM_CUPTI_ID));
