@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "symbolize/callee.h"
 #include "symbolize/debugfile.h"
 #include "symbolize/dwarf.h"
 #include "symbolize/elf_symbols.h"
@@ -21,11 +22,12 @@ struct aif_symbols_module {
 	size_t label_len;
 	bool is_kernel; /* PoCL's, by its path */
 	bool is_slow;   /* it took too long: no more is read of it */
-	bool have_elf, have_symbols, have_fdes, tried_debug, tried_dwarf;
+	bool have_elf, have_symbols, have_fdes, have_callee, tried_debug, tried_dwarf;
 	struct aif_effort effort;  /* of all that is read of it */
 	struct aif_elf elf, debug; /* debug: the separate debug file, fd -1 and size 0 if none */
 	struct aif_elf_symbols symbols;
 	struct aif_fdes fdes;
+	struct aif_callee callee;
 	uint64_t used;           /* when libdw was asked last, in questions */
 	size_t dwarf_cached;     /* part of the owner's sum */
 	struct aif_dwarf *dwarf; /* NULL until tried, or if there is none */

@@ -340,6 +340,43 @@ static int fde_resolve(struct aif_symbols_module *m, uint64_t address,
 	return r;
 }
 
+static int callee_extent(struct aif_symbols_module *m, uint64_t address, uint64_t *ret_start,
+			 uint64_t *ret_end)
+{
+	const struct aif_elf_symbols *symbols;
+	const struct aif_fdes *fdes;
+	int r = 0;
+
+	if (!m->have_callee && m->have_elf) {
+		r = aif_module_symbols(m, &symbols);
+		if (r == 0)
+			r = aif_module_fdes(m, &fdes);
+		if (r < 0)
+			return r;
+		aif_callee_find(&m->elf, m->label, m->label_len, symbols, fdes, &m->callee);
+		m->have_callee = true;
+	}
+	if (address < m->callee.start || address >= m->callee.end)
+		return 0;
+	*ret_start = m->callee.start;
+	*ret_end = m->callee.end;
+	return 1;
+}
+
+static int callee_resolve(struct aif_symbols_module *m, uint64_t address,
+			  struct aif_naming_result *ret)
+{
+	uint64_t start, end;
+	int r = callee_extent(m, address, &start, &end);
+
+	if (r > 0)
+		add_level(ret, aif_naming_text(ret, m->callee.name, strlen(m->callee.name)), NULL,
+			  0);
+	return r;
+}
+
+static const struct aif_symbolizer callee_symbolizer = {"callee", callee_resolve, callee_extent};
+
 static const struct aif_symbolizer fde_symbolizer = {"fde", fde_resolve, fde_extent};
 
 static int address_resolve(struct aif_symbols_module *m, uint64_t address,
@@ -360,6 +397,11 @@ static const struct aif_symbolizer address_symbolizer = {"address", address_reso
 							 address_extent};
 
 const struct aif_symbolizer *const aif_symbolizers[] = {
-	&pocl_symbolizer, &elf_symbolizer,     &plt_symbolizer,
-	&fde_symbolizer,  &address_symbolizer, NULL,
+	&pocl_symbolizer,
+	&elf_symbolizer,
+	&plt_symbolizer,
+	&callee_symbolizer,
+	&fde_symbolizer,
+	&address_symbolizer,
+	NULL,
 };

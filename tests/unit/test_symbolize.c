@@ -248,6 +248,55 @@ static void plt_stubs(void **state)
 	assert_true(seen > 20);
 }
 
+/* A stripped interpreter's collector of garbage, which no symbol names, is what an exported function calls. */
+static void a_stripped_collector_is_named_by_its_caller(void **state)
+{
+	static const char code[] = "#define KEEP __attribute__((noinline, noclone))\n"
+				   "volatile int n;\n"
+				   "KEEP static void collect(int k) { while (k--) n += k; }\n"
+				   "KEEP static void other(int k) { while (k--) n -= k; }\n"
+				   "KEEP void PyErr(void) { n++; }\n"
+				   "void PyGC_Collect(void) { PyErr(); collect(n); PyErr(); %s }\n"
+				   "int main(void) { PyGC_Collect(); other(n); return n; }\n";
+	static const struct {
+		const char *file, *more, *name;
+	} cases[] = {
+		{"python3", "collect(2);", "gc_collect (called by PyGC_Collect)"},
+		{"libpython3.so", "", "gc_collect (called by PyGC_Collect)"},
+		{"perl", "", NULL},
+		{"python4", "other(1);", NULL}, /* which of the two? */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		char path[300], named[64];
+		struct aif_symbols *s;
+		uint64_t collect, other;
+		FILE *f;
+		char *at;
+
+		snprintf(path, sizeof(path), "%s/collector.c", fx.dir);
+		f = fopen(path, "w");
+		assert_non_null(f);
+		fprintf(f, code, cases[i].more);
+		assert_int_equal(fclose(f), 0);
+		free(fixture_run(&fx, "cc -O1 -rdynamic collector.c -o whole && strip -o %s whole",
+				 cases[i].file));
+		at = fixture_run(&fx, "nm whole | sed -n 's/ t collect$//p'");
+		collect = strtoull(at, NULL, 16);
+		free(at);
+		at = fixture_run(&fx, "nm whole | sed -n 's/ t other$//p'");
+		other = strtoull(at, NULL, 16);
+		free(at);
+		s = open_module(cases[i].file);
+		snprintf(named, sizeof(named), "[%s+0x%" PRIx64 "]", cases[i].file, collect);
+		assert_string_equal(name_at(s, collect + 1), cases[i].name ? cases[i].name : named);
+		snprintf(named, sizeof(named), "[%s+0x%" PRIx64 "]", cases[i].file, other);
+		assert_string_equal(name_at(s, other + 1), named);
+		aif_symbols_free(s);
+	}
+}
+
 /* A chain deeper than the caller's room keeps its outermost and its innermost functions. */
 static void deep_chain_in_little_room(void **state)
 {
@@ -416,6 +465,7 @@ int main(void)
 		cmocka_unit_test(labels_without_size),
 		cmocka_unit_test(stripped_by_fde),
 		cmocka_unit_test(plt_stubs),
+		cmocka_unit_test(a_stripped_collector_is_named_by_its_caller),
 		cmocka_unit_test(deep_chain_in_little_room),
 		cmocka_unit_test(code_of_a_function),
 		cmocka_unit_test(names_of_all_lengths),
