@@ -20,6 +20,7 @@
  * queue's length) is of what was captured.
  */
 #include "report/report_table.h"
+#include "analysis/idle/blame.h"
 #include "analysis/utilization.h"
 
 #include <errno.h>
@@ -27,7 +28,6 @@
 #include <string.h>
 
 #define SLOW_CALL_NS UINT64_C(50000)
-#define LATE_NS      UINT64_C(100000)
 #define QUEUE_FULL   1024
 
 static const struct aif_table_column columns[] = {
@@ -123,7 +123,7 @@ static void add_launch(struct aif_report *r, const struct aif_timeline_exec *x, 
 	}
 	delay = x->start > end ? (uint64_t)x->start - (uint64_t)end : 0;
 	s->launches += aif_exec_timeline_whole(x, 1);
-	s->late += aif_exec_timeline_whole(x, delay > LATE_NS);
+	s->late += aif_exec_timeline_whole(x, delay > AIF_IDLE_LAUNCH_NS);
 	s->delays += aif_exec_timeline_whole(x, delay);
 	s->delay_max = AIF_MAX(s->delay_max, delay);
 	q->calls[q->len] = l->at;

@@ -230,7 +230,8 @@ static int gap_add(struct blame *b, const struct aif_device_utilization *d, int6
 		return 0;
 	/* A pause in the gap is taken from its beginning. */
 	from = x->start - (int64_t)gap.ns;
-	if (l && l->at < from && x->start - from > AIF_IDLE_KERNEL_NS)
+	if (l && (l->at < from ? x->start - from > AIF_IDLE_KERNEL_NS
+			       : x->start - l->at > AIF_IDLE_LAUNCH_NS))
 		cause = AIF_IDLE_CAUSE_LATE;
 	from = AIF_MAX(from, b->window_from);
 	if (from >= end)

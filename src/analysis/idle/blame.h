@@ -9,8 +9,8 @@
  * A gap [from, start of X) between two executions of a process on a device was ended by X, whose launch call began at l
  * on thread T. Only T could have ended it earlier. So the gap is
  *
- *   behind l   LAUNCH (X waited for the call and for the device), or LATE if X was launched before the gap began and did not
- *              start within AIF_IDLE_KERNEL_NS
+ *   behind l   LAUNCH (X waited for the call and for the device), or LATE if X did not start within AIF_IDLE_KERNEL_NS
+ *              of the gap's beginning, where it was launched before, or else within AIF_IDLE_LAUNCH_NS of its call
  *   before l   what T did: the calls that it was in, where they are recorded (calls/host_calls.h), for exactly as long;
  *              elsewhere estimated waits for the device. Times off CPU, and operators and ranges that have a rule
  *              (rules.def), where they overlap the gap; else CPU samples of T in it.
@@ -33,6 +33,9 @@
  * gap that was captured whole stands for others as its execution does, and .captured_ns is the time of such gaps alone.
  */
 #define AIF_IDLE_CAUSE(id, name, meaning) AIF_IDLE_CAUSE_##id,
+/* A launch for a free device begins within this time, or something holds it up (that of report --launches). */
+#define AIF_IDLE_LAUNCH_NS 100000
+
 enum aif_idle_cause {
 #include "analysis/idle/causes.def"
 	AIF_IDLE_CAUSES
