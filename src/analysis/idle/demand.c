@@ -15,11 +15,13 @@ int aif_idle_demand_init(struct aif_idle_demand *ret, const struct aif_profile *
 		.is_wall = p->traits.cpu_weights == AIF_CPU_WEIGHTS_WALL,
 		.sleep_of_stack = calloc(p->stacks_len + 1, 1),
 		.is_server = calloc(p->processes_len + 1, sizeof(*ret->is_server))};
-	return ret->sleep_of_stack && ret->is_server ? 0 : -ENOMEM;
+	return ret->sleep_of_stack && ret->is_server ? aif_idle_sleeping_init(&ret->sleeping, p)
+						     : -ENOMEM;
 }
 
 void aif_idle_demand_finish(struct aif_idle_demand *d)
 {
+	aif_idle_sleeping_finish(&d->sleeping);
 	free(d->sleep_of_stack);
 	free(d->is_server);
 	free(d->askers);
@@ -31,7 +33,8 @@ enum aif_idle_sleep aif_idle_demand_sleep(struct aif_idle_demand *d, uint32_t st
 	if (stack == AIF_NONE)
 		return AIF_IDLE_SLEEP_NONE;
 	if (!d->sleep_of_stack[stack])
-		d->sleep_of_stack[stack] = (uint8_t)(1 + aif_idle_sleep_of(d->p, stack));
+		d->sleep_of_stack[stack] =
+			(uint8_t)(1 + aif_idle_sleep_of(d->p, &d->sleeping, stack));
 	return (enum aif_idle_sleep)(d->sleep_of_stack[stack] - 1);
 }
 

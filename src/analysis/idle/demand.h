@@ -7,7 +7,8 @@
 /* Waits of threads for work from outside, in the making: who waited, and which processes are servers. */
 struct aif_idle_demand {
 	const struct aif_profile *p;
-	bool is_wall;            /* samples are of threads that sleep, too */
+	bool is_wall; /* samples are of threads that sleep, too */
+	struct aif_idle_sleeping sleeping;
 	uint8_t *sleep_of_stack; /* 0: not looked at, else 1 + enum aif_idle_sleep */
 	bool *is_server;         /* by process: a thread of it has waited for clients or events */
 	uint32_t *askers;        /* threads that waited for work from outside, each once */

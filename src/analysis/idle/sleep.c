@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/idle/sleep.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Libraries of the C library, by the beginning of their file's name. */
@@ -59,15 +61,58 @@ static bool is_mark(const struct aif_profile *p, const struct aif_frame *f, cons
 	       !strcmp(aif_profile_str(p, (uint32_t)f->address), text);
 }
 
-enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p, uint32_t stack)
+static bool is_in_c_library(const struct aif_profile *p, const struct aif_frame *f)
+{
+	return f->kind == AIF_FRAME_NATIVE &&
+	       is_library(p, f->module, c_libraries, AIF_ARRAY_LEN(c_libraries));
+}
+
+/* The name of a frame's function, NULL if all that is known is where it begins: "[libc.so.6+0x98d70]". */
+static const char *name_of(const struct aif_profile *p, uint32_t frame)
+{
+	const struct aif_frame_name *n = aif_profile_frame_name(p, frame);
+	const char *name = n && n->name != AIF_NONE ? aif_profile_str(p, n->name) : NULL;
+
+	return name && *name != '[' ? name : NULL;
+}
+
+int aif_idle_sleeping_init(struct aif_idle_sleeping *ret, const struct aif_profile *p)
+{
+	ret->is_frame = calloc(p->frames_len + 1, sizeof(*ret->is_frame));
+	if (!ret->is_frame)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->stacks_len; i++) {
+		uint32_t frame = p->stacks[i].frame, parent = p->stacks[i].parent, caller;
+		const char *name;
+
+		caller = parent == AIF_NONE ? AIF_NONE : p->stacks[parent].frame;
+		if (frame == AIF_NONE || caller == AIF_NONE || ret->is_frame[frame] ||
+		    !is_in_c_library(p, &p->frames[frame]) ||
+		    !is_in_c_library(p, &p->frames[caller]) || name_of(p, frame))
+			continue;
+		name = name_of(p, caller);
+		ret->is_frame[frame] = name && sleep_in(name);
+	}
+	return 0;
+}
+
+void aif_idle_sleeping_finish(struct aif_idle_sleeping *s)
+{
+	free(s->is_frame);
+	s->is_frame = NULL;
+}
+
+enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p,
+				      const struct aif_idle_sleeping *sleeping, uint32_t stack)
 {
 	enum aif_idle_sleep found = AIF_IDLE_SLEEP_NONE;
+	bool is_asleep = false; /* in a function without a name */
 	bool in_library = true;
 
 	for (uint32_t s = stack; s != AIF_NONE; s = p->stacks[s].parent) {
 		uint32_t frame = p->stacks[s].frame, module;
 		const struct aif_frame *f;
-		const struct aif_frame_name *n;
+		const char *name;
 
 		if (frame == AIF_NONE)
 			continue;
@@ -82,14 +127,14 @@ enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p, uint32_t stac
 			continue;
 		if (found && is_library(p, module, runtimes, AIF_ARRAY_LEN(runtimes)))
 			return AIF_IDLE_SLEEP_ASLEEP;
-		in_library = in_library &&
-			     is_library(p, module, c_libraries, AIF_ARRAY_LEN(c_libraries));
-		n = in_library && !found ? aif_profile_frame_name(p, frame) : NULL;
-		if (n && n->name != AIF_NONE)
-			found = sleep_in(aif_profile_str(p, n->name));
+		in_library = in_library && is_in_c_library(p, f);
+		is_asleep |= s == stack && sleeping->is_frame[frame];
+		name = in_library && !found ? name_of(p, frame) : NULL;
+		if (name)
+			found = sleep_in(name);
 		/* A program's own function does not sleep: it was seen on a CPU. */
 		if (!in_library && !found)
-			return AIF_IDLE_SLEEP_NONE;
+			return is_asleep ? AIF_IDLE_SLEEP_ASLEEP : AIF_IDLE_SLEEP_NONE;
 	}
-	return found;
+	return found || !is_asleep ? found : AIF_IDLE_SLEEP_ASLEEP;
 }

@@ -15,4 +15,15 @@ enum aif_idle_sleep {
 	AIF_IDLE_SLEEP_SERVE,
 };
 
-enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p, uint32_t stack);
+/* Functions without a name in the C library, which threads were in below one of sleeps.def: a stripped library calls its
+ * one wait for a futex from functions that have no name, either. */
+struct aif_idle_sleeping {
+	bool *is_frame; /* by frame */
+};
+
+/* *ret is finished by the caller, also after a failure. 0 or -ENOMEM. */
+int aif_idle_sleeping_init(struct aif_idle_sleeping *ret, const struct aif_profile *p);
+void aif_idle_sleeping_finish(struct aif_idle_sleeping *s);
+
+enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p,
+				      const struct aif_idle_sleeping *s, uint32_t stack);
