@@ -411,7 +411,8 @@ static int not_compared(const struct values *v, char **words, struct aif_err *er
 	*err = (struct aif_err){0};
 	status = print(v, &g, err);
 	aif_gate_finish(&g);
-	return status;
+	/* Missing input is 2 in v7, whatever may pass. */
+	return v->v7_exit ? AIF_EXIT_FAILURE : status;
 }
 
 static int compare_sides(const struct values *v, char **words, struct aif_err *err)

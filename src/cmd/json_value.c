@@ -82,26 +82,34 @@ static bool take_number(struct aif_json *j, const char *way, void *ret)
 	return !*end && isfinite(*value);
 }
 
+struct scalar {
+	struct aif_buf *text;
+	bool is_number;
+};
+
 static bool take_scalar(struct aif_json *j, const char *way, void *ret)
 {
+	struct scalar *s = ret;
+
 	switch (find(j, way)) {
 	case AIF_JSON_TRUE:
-		aif_buf_puts(ret, "true");
+		aif_buf_puts(s->text, "true");
 		return true;
 	case AIF_JSON_FALSE:
-		aif_buf_puts(ret, "false");
+		aif_buf_puts(s->text, "false");
 		return true;
 	case AIF_JSON_NULL:
-		aif_buf_puts(ret, "null");
+		aif_buf_puts(s->text, "null");
 		return true;
 	case AIF_JSON_NUMBER:
-		aif_buf_append(ret, j->text, j->len);
+		s->is_number = true;
+		aif_buf_append(s->text, j->text, j->len);
 		return true;
 	case AIF_JSON_STRING:
 		if (j->escaped)
-			aif_json_text(j, ret);
+			aif_json_text(j, s->text);
 		else
-			aif_buf_append(ret, j->text, j->len);
+			aif_buf_append(s->text, j->text, j->len);
 		return true;
 	default:
 		return false;
@@ -134,7 +142,12 @@ int aif_json_value(const char *file, const char *way, double *ret, struct aif_er
 	return value(file, way, take_number, ret, "number", err);
 }
 
-int aif_json_scalar(const char *file, const char *way, struct aif_buf *ret, struct aif_err *err)
+int aif_json_scalar(const char *file, const char *way, struct aif_buf *ret, bool *ret_is_number,
+		    struct aif_err *err)
 {
-	return value(file, way, take_scalar, ret, "value", err);
+	struct scalar s = {ret, false};
+	int r = value(file, way, take_scalar, &s, "value", err);
+
+	*ret_is_number = s.is_number;
+	return r;
 }

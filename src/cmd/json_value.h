@@ -8,4 +8,5 @@
  * file or such a value; another -errno; *err is set. */
 int aif_json_value(const char *file, const char *way, double *ret, struct aif_err *err);
 /* Appends such a value as text: a string's, a number as it stands, true, false or null. As above. */
-int aif_json_scalar(const char *file, const char *way, struct aif_buf *ret, struct aif_err *err);
+int aif_json_scalar(const char *file, const char *way, struct aif_buf *ret, bool *ret_is_number,
+		    struct aif_err *err);

@@ -5,6 +5,7 @@
 #include "cmd/json_value.h"
 #include "cmd/message.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,13 +44,16 @@ bool aif_require_is_of_each(const char *arg)
 	return split(arg, &file, &way, &value) && memmem(arg, file, "{}", 2);
 }
 
-/* True if both are the same text, or the same number. */
-static bool is_same(const char *a, const char *b)
+/* True if both are the same text, or, where the file has a number, the same number. */
+static bool is_same(struct aif_buf *is, bool is_number, const char *value)
 {
-	char *end_a, *end_b;
-	double x = strtod(a, &end_a), y = strtod(b, &end_b);
+	char *end;
+	double want = strtod(value, &end);
 
-	return !strcmp(a, b) || (end_a != a && end_b != b && !*end_a && !*end_b && x == y);
+	if (is->len == strlen(value) && !memcmp(aif_buf_str(is), value, is->len))
+		return true;
+	return is_number && end != value && !*end && isfinite(want) &&
+	       strtod(aif_buf_str(is), NULL) == want;
 }
 
 static bool holds(const char *who, const char *arg, const char *of)
@@ -58,7 +62,7 @@ static bool holds(const char *who, const char *arg, const char *of)
 	const char *way, *value;
 	struct aif_err why = {0};
 	size_t file;
-	bool ok;
+	bool ok, is_number = false;
 
 	split(arg, &file, &way, &value);
 	for (size_t i = 0; i < file; i++) {
@@ -72,8 +76,8 @@ static bool holds(const char *who, const char *arg, const char *of)
 	aif_buf_printf(&from, "%s%.*s", *way == '.' || *way == '[' ? "" : ".",
 		       (int)(value - 1 - way), way);
 	ok = !aif_buf_failed(&path) && !aif_buf_failed(&from) &&
-	     aif_json_scalar(aif_buf_str(&path), aif_buf_str(&from), &is, &why) == 0 &&
-	     is_same(aif_buf_str(&is), value);
+	     aif_json_scalar(aif_buf_str(&path), aif_buf_str(&from), &is, &is_number, &why) == 0 &&
+	     !aif_buf_failed(&is) && is_same(&is, is_number, value);
 	if (!ok && why.code)
 		aif_message("%s: --require %s: %s: nothing is judged", who, arg, why.text);
 	else if (!ok)

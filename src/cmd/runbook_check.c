@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 int aif_runbook_dir_judge(const char *dir, const char *family, const char *expect,
 			  struct aif_runbook_judged *ret, struct aif_err *err)
@@ -23,6 +24,19 @@ int aif_runbook_dir_judge(const char *dir, const char *family, const char *expec
 	ret->verdict = aif_runbook_judge(&ret->values, ret->budgets, ret->checks);
 	ret->signals_len = aif_runbook_signals(&ret->values, NULL, ret->signals);
 	return 0;
+}
+
+/* Takes away what an earlier check found, which is none of this state, also from the index. 0 or -errno with *err. */
+static int forget(const char *dir, struct aif_err *err)
+{
+	int e = aif_runbook_dir_drop(dir, "perf_gate_report.json", err);
+	struct aif_buf index = {0};
+
+	aif_buf_printf(&index, "%s/run_index.json", dir);
+	if (!e && access(aif_buf_str(&index), F_OK) == 0)
+		e = aif_runbook_dir_put_index(dir, err);
+	aif_buf_finish(&index);
+	return e;
 }
 
 static int check_status(const struct aif_runbook_check_opts *o, enum aif_runbook_verdict verdict)
@@ -63,8 +77,7 @@ int aif_runbook_check(const struct aif_runbook_check_opts *o, struct aif_err *er
 
 	for (size_t i = 0; o->require[i]; i++)
 		if (aif_require(o->who, o->require[i], o->dir)) {
-			/* An earlier check's verdict is none of this state. */
-			if (aif_runbook_dir_drop(o->dir, "perf_gate_report.json", err))
+			if (forget(o->dir, err))
 				return o->v7_exit ? 2 : AIF_EXIT_FAILURE;
 			return o->v7_exit ? 1 : AIF_EXIT_REQUIRED;
 		}

@@ -112,6 +112,7 @@ check "v7's status of what is exceeded" status_is 1 "$aiflame" gate --v7-exit --
 check "of what is kept" status_is 0 "$aiflame" gate --v7-exit --budget 'launches +30%' before after
 check "of what nobody can tell" status_is 1 "$aiflame" gate --v7-exit before/1.data after/1.data
 check "which may pass" status_is 0 "$aiflame" gate --v7-exit --cannot-tell pass before/1.data after/1.data
+check "of a side that is missing" status_is 2 "$aiflame" gate --v7-exit --cannot-tell pass before nowhere.data
 check "of wrong usage" status_is 2 "$aiflame" gate --v7-exit --budget 'tiem +3%' before after
 check "a gate of one side is misuse" status_is 2 "$aiflame" gate before
 check "what is required and fails: nothing is judged" status_is 5 "$aiflame" gate --require false --budget 'launches +30%' before after

@@ -62,11 +62,12 @@ check "the page needs nothing else" sh -c "grep -q 'iframe sandbox' after/hub.ht
 check "without --require's success nothing is judged" status_is 5 "$aiflame" runbook check -d before --require false
 check "in v7's statuses that is a failure" status_is 1 "$aiflame" runbook check -d before --require false --v7-exit
 check "nor is an earlier verdict left" sh -c "! ls before/perf_gate_report.json"
-echo '{"pass_parity": true, "loss": [{"v": 2.50}], "by": "gr\u00fcn=1"}' >before/train.json
-for ok in '.pass_parity=true' 'pass_parity=true' '.loss[0].v=2.5' '.by=grün=1'; do
+check "in the index neither" sh -c "grep -q 'perf_gate_report.json.*\"exists\": false' before/run_index.json"
+echo '{"pass_parity": true, "loss": [{"v": 2.50}], "by": "gr\u00fcn=1", "text": "2.50", "nul": "true\u0000", "big": 1e400}' >before/train.json
+for ok in '.pass_parity=true' 'pass_parity=true' '.loss[0].v=2.5' '.by=grün=1' '.text=2.50'; do
 	check "a value that is as required: $ok" status_is 0 "$aiflame" gate --dir before --cannot-tell pass --require "{}/train.json:$ok"
 done
-for bad in '.pass_parity=false' '.loss[0].v=2.51' '.loss=2.5' '.none=true' '.pass_parity=1'; do
+for bad in '.pass_parity=false' '.loss[0].v=2.51' '.loss=2.5' '.none=true' '.pass_parity=1' '.text=2.5' '.nul=true' '.big=1e999'; do
 	check "one that is not: $bad" status_is 5 "$aiflame" gate --dir before --cannot-tell pass --require "{}/train.json:$bad"
 done
 check "what it is instead is said" says "it is true in before/train.json: nothing is judged" "$aiflame" gate --dir before --require "{}/train.json:.pass_parity=false"
