@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/agent.h"
 #include "agent/emit.h"
+#include "agent/sandbox.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -55,6 +57,16 @@ static int control(enum aif_control what)
 	return r;
 }
 
+/* A program that marks its ranges from the start and uses no device would be recorded some ms later, when the thread that
+ * meets the recorder has done so (children.h): it meets it here, as with the start of a runtime. Once. */
+static void meet_recorder(void)
+{
+	if (aif_agent.env.at_once && aif_agent.env.carrier &&
+	    !atomic_load_explicit(&aif_agent.session.started, memory_order_acquire) &&
+	    !aif_sandbox_may_be_on())
+		(void)aif_agent_start_without_device();
+}
+
 int aiflame_call(uint32_t what, const char *name)
 {
 	struct aif_armed *armed =
@@ -63,6 +75,8 @@ int aiflame_call(uint32_t what, const char *name)
 
 	switch (what) {
 	case RANGE_BEGIN:
+		meet_recorder();
+		errno = saved;
 		mark(AIF_MARK_BEGIN, 0, name);
 		depth++;
 		return 0;
@@ -71,6 +85,7 @@ int aiflame_call(uint32_t what, const char *name)
 		mark(AIF_MARK_END, 0, NULL);
 		return 0;
 	case STEP:
+		meet_recorder();
 		/* A child's are counted anew. */
 		if (armed && !atomic_load_explicit(&armed->generation, memory_order_acquire))
 			(void)aif_session_rearm(0);
