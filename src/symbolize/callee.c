@@ -5,6 +5,8 @@
 
 /* Bytes of a caller that are looked at. */
 #define MOST_CODE 4096
+/* Times as long as each other function that is called. */
+#define LONGER 4
 
 /* gc_collect_with_callback() until CPython 3.12, gc_collect_main() from then on. */
 static const struct {
@@ -45,8 +47,8 @@ static uint64_t call_target(const struct aif_elf *elf, const uint8_t *code, uint
 	return 0;
 }
 
-/* Returns the one function without a symbol that is called there; NULL if there are none or several. Bytes that only look like
- * a call do not lead to the beginning of a function. */
+/* Returns the function without a symbol that is called there; of several the one that is LONGER than each other, which set and
+ * get an error, or NULL. Bytes that only look like a call do not lead to the beginning of a function. */
 static const struct aif_fde *unnamed_callee(const struct aif_elf *elf,
 					    const struct aif_elf_symbols *symbols,
 					    const struct aif_fdes *fdes,
@@ -54,22 +56,26 @@ static const struct aif_fde *unnamed_callee(const struct aif_elf *elf,
 {
 	size_t size = AIF_MIN(caller->end - caller->start, MOST_CODE);
 	const struct aif_fde *found = NULL;
+	uint64_t longest = 0, next = 0;
 	uint8_t code[MOST_CODE];
 
 	if (aif_elf_read_at(elf, caller->start, code, size) < 0)
 		return NULL;
 	for (size_t i = 0; i + 5 <= size; i++) {
-		uint64_t target = call_target(elf, code + i, caller->start + i);
+		uint64_t target = call_target(elf, code + i, caller->start + i), length;
 		const struct aif_fde *fde = target ? aif_fdes_find(fdes, target) : NULL;
 
 		if (!fde || fde->start != target || fde == found ||
 		    aif_elf_symbols_find(symbols, target))
 			continue;
-		if (found)
-			return NULL;
-		found = fde;
+		length = fde->end - fde->start;
+		next = AIF_MAX(next, AIF_MIN(length, longest));
+		if (length > longest) {
+			found = fde;
+			longest = length;
+		}
 	}
-	return found;
+	return longest / LONGER >= next ? found : NULL;
 }
 
 void aif_callee_find(const struct aif_elf *elf, const char *file, size_t len,

@@ -251,18 +251,21 @@ static void plt_stubs(void **state)
 /* A stripped interpreter's collector of garbage, which no symbol names, is what an exported function calls. */
 static void a_stripped_collector_is_named_by_its_caller(void **state)
 {
-	static const char code[] = "#define KEEP __attribute__((noinline, noclone))\n"
-				   "volatile int n;\n"
-				   "KEEP static void collect(int k) { while (k--) n += k; }\n"
-				   "KEEP static void other(int k) { while (k--) n -= k; }\n"
-				   "KEEP void PyErr(void) { n++; }\n"
-				   "void PyGC_Collect(void) { PyErr(); collect(n); PyErr(); %s }\n"
-				   "int main(void) { PyGC_Collect(); other(n); return n; }\n";
+	static const char code[] =
+		"#define KEEP __attribute__((noinline, noclone))\n"
+		"volatile int n;\n"
+		"KEEP static void collect(int k) { while (k--) { n += k; n ^= n / 3; n *= 5; n -= n / 7; } }\n"
+		"KEEP static void other(int k) { while (k--) { n -= k; n ^= n / 5; n *= 3; n -= n / 9; } }\n"
+		"KEEP static void error(void) { n++; }\n"
+		"KEEP void PyErr(void) { n++; }\n"
+		"void PyGC_Collect(void) { PyErr(); collect(n); PyErr(); %s }\n"
+		"int main(void) { PyGC_Collect(); other(n); error(); return n; }\n";
 	static const struct {
 		const char *file, *more, *name;
 	} cases[] = {
 		{"python3", "collect(2);", "gc_collect (called by PyGC_Collect)"},
 		{"libpython3.so", "", "gc_collect (called by PyGC_Collect)"},
+		{"python3.12", "error();", "gc_collect (called by PyGC_Collect)"},
 		{"perl", "", NULL},
 		{"python4", "other(1);", NULL}, /* which of the two? */
 	};
