@@ -6,7 +6,7 @@
 /* Bytes of a caller that are looked at. */
 #define MOST_CODE 4096
 /* Times as long as each other function that is called. */
-#define LONGER 4
+#define LONGER 2
 
 /* gc_collect_with_callback() until CPython 3.12, gc_collect_main() from then on. */
 static const struct {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /*
- * Any bytes as profile_summary.json and, up to the first zero byte behind them, as perf_stat_summary.json of a run
+ * Any bytes up to the first zero byte as profile_summary.json, those behind it as perf_stat_summary.json of a run
  * directory. A value is a number or missing; the judge and the decision table take what was read.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -38,6 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct aif_buf text = {0}, scalar = {0};
 	char dir[64], path[128];
 	double number;
+	bool is_number;
 	int r;
 
 	snprintf(dir, sizeof(dir), "/dev/shm/fuzz_runbook.%d", (int)getpid());
@@ -67,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	snprintf(path, sizeof(path), "%s/profile_summary.json", dir);
 	err = (struct aif_err){0};
-	if (aif_json_scalar(path, ".entries[0].mode", &scalar, &err) == 0 && err.code)
+	if (aif_json_scalar(path, ".entries[0].mode", &scalar, &is_number, &err) == 0 && err.code)
 		abort();
 	err = (struct aif_err){0};
 	if (aif_json_value(path, ".total_ms", &number, &err) == 0 && !isfinite(number))
