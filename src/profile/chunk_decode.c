@@ -35,6 +35,7 @@ struct aif_chunk_decoder {
 	struct aif_buf planes; /* those that were compressed */
 	uint8_t *rows;
 	size_t rows_cap;
+	const struct aif_chunk_layout *rows_of;
 	uint64_t *contexts; /* two tables a column, made when first needed */
 	size_t contexts_cap;
 	size_t columns_len, n;
@@ -222,14 +223,15 @@ static int get_column(struct aif_chunk_decoder *d, const struct aif_chunk_layout
 	return r;
 }
 
-/* Zeroed once: the padding between a row's fields stays so. */
-static int reserve_rows(struct aif_chunk_decoder *d, size_t bytes)
+/* Zeroed once for rows of one kind: the padding between a row's fields stays so. */
+static int reserve_rows(struct aif_chunk_decoder *d, const struct aif_chunk_layout *l, size_t bytes)
 {
-	if (bytes <= d->rows_cap)
+	if (bytes <= d->rows_cap && d->rows_of == l)
 		return 0;
 	free(d->rows);
 	d->rows = calloc(1, bytes);
 	d->rows_cap = d->rows ? bytes : 0;
+	d->rows_of = l;
 	return d->rows ? 0 : -ENOMEM;
 }
 
@@ -255,7 +257,7 @@ static int parse(struct aif_chunk_decoder *d, const struct aif_chunk_layout *l,
 	if (!aif_buf_reserve(&d->planes, d->columns_len * 8 * d->n + 1) ||
 	    aif_grow(&d->contexts, &d->contexts_cap, (d->columns_len + 1) * 2 * AIF_CHUNK_CONTEXTS,
 		     sizeof(*d->contexts)) < 0 ||
-	    reserve_rows(d, (d->n + BLOCK) * l->row_size) < 0)
+	    reserve_rows(d, l, (d->n + BLOCK) * l->row_size) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < d->columns_len && r == 0; i++)
 		r = get_column(d, l, &in, i);
