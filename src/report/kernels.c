@@ -25,7 +25,7 @@ static const struct aif_table_column columns[] = {
 struct durations {
 	uint64_t *ns;
 	size_t *first;
-	size_t len;
+	bool any; /* one of them took some time */
 };
 
 static int by_ns(const void *pa, const void *pb)
@@ -66,7 +66,8 @@ static int durations_make(const struct aif_report *r, struct aif_work_sums *w, s
 		if (s)
 			d->ns[d->first[s - w->sums + 1]++] = aif_timed_ns(&t->execs[i]);
 	}
-	d->len = d->first[w->len];
+	for (size_t i = 0; i < d->first[w->len]; i++)
+		d->any |= d->ns[i] > 0;
 	for (size_t i = 0; i < w->len; i++)
 		qsort(d->ns + d->first[i], d->first[i + 1] - d->first[i], sizeof(*d->ns), by_ns);
 	return 0;
@@ -158,7 +159,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		aif_kernel_uses_end(&u, r);
 	aif_report_hide(r, "min");
 	aif_report_hide(r, "max");
-	if (!d.len)
+	if (!d.any)
 		aif_report_hide(r, "p99");
 	if (!l.have_callers)
 		aif_report_hide(r, "caller");
