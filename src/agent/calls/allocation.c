@@ -20,6 +20,18 @@ bool aif_allocation_begin(struct aif_allocation *a)
 	return true;
 }
 
+void aif_allocation_unplaced(void)
+{
+	struct aif_allocation a;
+
+	if (!aif_allocation_begin(&a))
+		return;
+	aif_emit_note(a.thread, AIF_REASON_ALLOCATIONS_UNPLACED, 1, "");
+	aif_emit_cost_end(&a.cost);
+	aif_thread_leave_callback(a.thread, a.was);
+	errno = a.saved;
+}
+
 void aif_allocation_end(struct aif_allocation *a, struct aif_emit_memory *m,
 			const struct aif_regs *regs, const struct aif_emit_api *api)
 {

@@ -29,6 +29,8 @@ struct aif_allocation {
 
 /* False: nobody listens, or this thread cannot write now. */
 bool aif_allocation_begin(struct aif_allocation *a);
+/* Counts an allocation that cannot be recorded, as its device is not known. */
+void aif_allocation_unplaced(void);
 /* regs NULL: without a stack. m's time and stack are set here. */
 void aif_allocation_end(struct aif_allocation *a, struct aif_emit_memory *m,
 			const struct aif_regs *regs, const struct aif_emit_api *api);

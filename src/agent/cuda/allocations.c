@@ -89,9 +89,14 @@ void aif_cuda_allocation(struct aif_cuda *cuda, uint32_t id, const struct aif_cu
 	struct aif_allocation a;
 	uint32_t device = AIF_WIRE_NONE;
 
-	if (!aif_cuda_allocation_read(id, cb, &c) ||
-	    (!c.is_host && cuda->api.cuptiGetDeviceId(cb->context, &device)) ||
-	    !aif_allocation_begin(&a))
+	if (!aif_cuda_allocation_read(id, cb, &c))
+		return;
+	if (!c.is_host && cuda->api.cuptiGetDeviceId(cb->context, &device)) {
+		if (!c.is_release)
+			aif_allocation_unplaced();
+		return;
+	}
+	if (!aif_allocation_begin(&a))
 		return;
 	m = (struct aif_emit_memory){.block = c.block,
 				     .bytes = c.bytes,

@@ -23,8 +23,11 @@ static void tell(const struct aif_ze_call *c, void *handle, const struct aif_reg
 		pthread_mutex_lock(&c->l0->lock);
 		device = aif_ze_device_get(c->l0, handle);
 		pthread_mutex_unlock(&c->l0->lock);
+		/* Without its device a block would count as the host's. */
+		if (!device && regs)
+			aif_allocation_unplaced();
 		if (!device)
-			return; /* it would count as the host's */
+			return;
 	}
 	if (!aif_allocation_begin(&a))
 		return;

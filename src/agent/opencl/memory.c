@@ -49,12 +49,17 @@ static AIF_NOINLINE void created(void *mem, void *context, uint64_t flags,
 		return;
 	if (TARGET->clGetMemObjectInfo(mem, AIF_CL_MEM_SIZE, sizeof(size), &size, NULL) < 0 ||
 	    TARGET->clGetMemObjectInfo(mem, AIF_CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(of), &of,
-				       NULL) < 0 ||
-	    of)
+				       NULL) < 0) {
+		aif_allocation_unplaced();
+		return;
+	}
+	if (of)
 		return;
 	device = aif_cl_context_device(context);
 	if (device && TARGET->clSetMemObjectDestructorCallback(mem, destroyed, device) >= 0)
 		tell(device, regs, api, (uintptr_t)mem, size);
+	else
+		aif_allocation_unplaced();
 }
 
 static void *create_buffer(void *context, uint64_t flags, size_t size, void *at, int32_t *ret_error)
@@ -126,11 +131,15 @@ static int32_t release_mem_object(void *mem)
 
 static AIF_NOINLINE void svm_tell(void *context, void *at, size_t size, const struct aif_regs *regs)
 {
-	struct aif_cl_device *device =
-		at && !aif_thread_asleep() ? aif_cl_context_device(context) : NULL;
+	struct aif_cl_device *device;
 
+	if (!at || aif_thread_asleep())
+		return;
+	device = aif_cl_context_device(context);
 	if (device)
 		tell(device, regs, API(clSVMAlloc), (uintptr_t)at, size);
+	else if (regs)
+		aif_allocation_unplaced();
 }
 
 static void *svm_alloc(void *context, uint64_t flags, size_t size, uint32_t alignment)
