@@ -15,7 +15,7 @@ struct pool {
 	uint64_t live;     /* bytes of blocks that are known */
 	uint64_t before;   /* and of those that are not */
 	bool is_summed;    /* the allocator says what it has in all */
-	bool is_beside;    /* what the runtime gave beside an allocator */
+	bool is_beside;    /* of what the runtime allocated, where an allocator has a pool, too */
 	uint64_t reserved; /* by the allocator, as it said last */
 };
 

@@ -22,7 +22,7 @@ struct aif_memory_block {
 	uint64_t bytes;
 	uint32_t process, thread, stack;
 	uint32_t device; /* AIF_NONE: the host's memory */
-	bool is_beside;  /* of the runtime, where an allocator says what it has */
+	bool is_beside; /* allocated by the runtime, while an allocator reports sums for this process and device */
 };
 
 struct aif_memory_event { /* in the order of time */

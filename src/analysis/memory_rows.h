@@ -9,7 +9,7 @@ struct aif_memory_moment {
 	uint64_t block, bytes, allocated, reserved;
 	uint32_t process, thread, stack, device, order;
 	bool is_release;
-	bool is_beside;  /* of the runtime, in a process whose allocator says what it has there */
+	bool is_beside; /* allocated by the runtime, while an allocator reports sums for this process and device */
 	bool is_segment; /* memory that the allocator hands out in blocks of its own */
 };
 

@@ -65,7 +65,7 @@ struct blame {
 	struct aif_map share_of; /* bracket << 36 | cause << 32 | stack -> share */
 	uint8_t *cause_of_stack; /* 0: not looked at, else 1 + cause */
 	struct aif_idle_rules rules;
-	unsigned sums_left; /* of SEGMENTS_OF_SUMS */
+	unsigned sums_left; /* segments that sums of times off CPU may still be laid over */
 	struct aif_idle_demand demand;
 	struct aif_idle_sums sums;
 	double period_ns; /* between two samples of a thread on a CPU; 0: not known */

@@ -26,7 +26,7 @@ struct aif_idle_course {
 	size_t parts_len, parts_cap;
 };
 struct aif_idle_row;
-/* Returns what tells a row from the others of its blame; less than 2^63. */
+/* Returns a key, less than 2^63, that no other row of the same blame has. */
 uint64_t aif_idle_row_key(const struct aif_idle_row *row);
 
 /* Adds a time to a course; or a part of a row. 0 or -ENOMEM; `c` may be NULL. */
