@@ -210,5 +210,5 @@ if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 	triton() { "$aiflame" flame k.data --leaf line --kernel scale -o k.folded && grep -q 'kernels.py:[0-9]*_\[g\]' k.folded; }
 	check "Triton's kernel has its Python lines" triton
 fi
-[ -z "${KEEP:-}" ] || cp -- *.data "$KEEP"
+[ -z "${KEEP:-}" ] || { mkdir -p "$KEEP" && cp -- *.data "$KEEP"; }
 done_testing
